@@ -41,9 +41,9 @@ func (p *program) purgeMemory() *cobra.Command {
 	cmd.Flags().BoolVar(&deleted, "deleted", false, "Erase the remains of deletions and changes")
 	return p.purge(cmd, func(ctx context.Context, a *server.Admin, args []string, yes bool) (fmt.Stringer, error) {
 		if deleted {
-			return a.Store.PurgeDeleted(ctx, yes)
+			return a.Integrity.PurgeDeleted(ctx, yes)
 		}
-		return a.Store.PurgeMemory(ctx, args[0], yes)
+		return a.Integrity.PurgeMemory(ctx, args[0], yes)
 	})
 }
 
@@ -58,7 +58,7 @@ func (p *program) purgeWorkspace() *cobra.Command {
 			"01997b2e-5d1c-7c3a-9f5e-3f0c8a1b2c3d --yes",
 		Args: exactArgs("ID"),
 	}, func(ctx context.Context, a *server.Admin, args []string, yes bool) (fmt.Stringer, error) {
-		return a.Store.PurgeWorkspace(ctx, args[0], yes)
+		return a.Integrity.PurgeWorkspace(ctx, args[0], yes)
 	})
 }
 
@@ -80,7 +80,7 @@ func (p *program) purgeUser() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&email, "email", "", "The user's address (required)")
 	return p.purge(cmd, func(ctx context.Context, a *server.Admin, _ []string, yes bool) (fmt.Stringer, error) {
-		return a.Store.PurgeUser(ctx, loci.Email(email), yes)
+		return a.Integrity.PurgeUser(ctx, loci.Email(email), yes)
 	})
 }
 

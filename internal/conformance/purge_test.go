@@ -12,6 +12,7 @@ import (
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/integrity"
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
 
@@ -99,19 +100,19 @@ func TestPurgesReachEveryTable(t *testing.T) {
 		if before := named(); len(before) != len(d.Query(t, columns)) {
 			t.Errorf("only %v name the memory before a purge: let fillTables write the others", before)
 		}
-		if _, err := w.Store.PurgeMemory(t.Context(), memory, true); err != nil {
+		if _, err := integrity.New(w.Store).PurgeMemory(t.Context(), memory, true); err != nil {
 			t.Fatal(err)
 		}
 		if after := named(); len(after) > 0 {
 			t.Errorf("%v still name a purged memory", after)
 		}
 		for _, id := range d.Query(t, `SELECT id FROM workspaces WHERE personal_of IS NULL`) {
-			if _, err := w.Store.PurgeWorkspace(t.Context(), id, true); err != nil {
+			if _, err := integrity.New(w.Store).PurgeWorkspace(t.Context(), id, true); err != nil {
 				t.Fatal(err)
 			}
 		}
 		for _, email := range d.Query(t, `SELECT email FROM users`) {
-			if _, err := w.Store.PurgeUser(t.Context(), loci.Email(email), true); err != nil {
+			if _, err := integrity.New(w.Store).PurgeUser(t.Context(), loci.Email(email), true); err != nil {
 				t.Fatal(err)
 			}
 		}

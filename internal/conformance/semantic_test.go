@@ -18,6 +18,7 @@ import (
 	"github.com/loci-memory/loci/internal/relevance"
 	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/integrity"
 	"github.com/loci-memory/loci/internal/store/storetest"
 	"github.com/loci-memory/loci/internal/vector"
 )
@@ -96,7 +97,7 @@ func (l *datasetWorld) waitForEmbeddings(t *testing.T) {
 			break
 		}
 	}
-	if sum := Must(l.Store.CheckIntegrity(t.Context(), store.IntegrityOptions{}))(t); sum.Found > 0 {
+	if sum := Must(integrity.New(l.Store).Check(t.Context(), integrity.Options{}))(t); sum.Found > 0 {
 		t.Errorf("%d flaws: %+v", sum.Found, sum.Inconsistencies)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/loci-memory/loci/internal/conformance"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/service"
+	"github.com/loci-memory/loci/internal/store/integrity"
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
 
@@ -97,7 +98,7 @@ func TestStoredAnswersGoWithEachRecordThatTheyShow(t *testing.T) {
 		if kept := d.Query(t, `SELECT key FROM idempotency_keys ORDER BY key`); !slices.Equal(kept, []string{"other"}) {
 			t.Errorf("%v are kept", kept)
 		}
-		if _, err := w.Store.PurgeMemory(t.Context(), other, true); err != nil {
+		if _, err := integrity.New(w.Store).PurgeMemory(t.Context(), other, true); err != nil {
 			t.Fatal(err)
 		}
 		if kept := d.Query(t, `SELECT record FROM idempotency_records`); len(kept) != 0 {

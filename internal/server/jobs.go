@@ -11,6 +11,7 @@ import (
 	"github.com/loci-memory/loci/internal/auth"
 	"github.com/loci-memory/loci/internal/job"
 	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/integrity"
 )
 
 const (
@@ -37,7 +38,7 @@ func newJobs(st *store.Store, gate *auth.Gate, m *metrics, log *slog.Logger) *jo
 
 // sampleIntegrity checks the derived data of some memories. The log gets kinds and ids alone.
 func sampleIntegrity(ctx context.Context, st *store.Store, log *slog.Logger) error {
-	sum, err := st.SampleIntegrity(ctx, sampleSize)
+	sum, err := integrity.New(st).Sample(ctx, sampleSize)
 	for _, f := range sum.Inconsistencies {
 		log.Error("check", "kind", f.Kind, "id", f.ID)
 	}

@@ -15,6 +15,8 @@ import (
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/indexdb"
+	"github.com/loci-memory/loci/internal/store/integrity"
 )
 
 // metrics count the work of the server.
@@ -42,16 +44,16 @@ func newMetrics(st *store.Store, ready *readiness) *metrics {
 			func() float64 { return float64(sqldb.Statements()) }),
 		prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "loci_check_findings_total",
 			Help: "Inconsistencies found in samples of the memories: run loci admin check."},
-			func() float64 { return float64(store.InconsistencyCount()) }),
+			func() float64 { return float64(integrity.InconsistencyCount()) }),
 		prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "loci_check_damage_total",
 			Help: "Inconsistencies that only a backup can repair."},
-			func() float64 { return float64(store.UnrepairableCount()) }),
+			func() float64 { return float64(integrity.UnrepairableCount()) }),
 		prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "loci_database_corrupt_total",
 			Help: "Statements that failed because the file of the database is damaged."},
 			func() float64 { return float64(sqldb.CorruptionErrors()) }),
 		prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "loci_index_corrupt_total",
 			Help: "Searches and jobs that failed because a keyword index is damaged: run loci admin check --repair."},
-			func() float64 { return float64(store.CorruptIndexReads()) }),
+			func() float64 { return float64(indexdb.CorruptReads()) }),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "loci_info", Help: "1, with the version and the database.",
 			ConstLabels: prometheus.Labels{"version": Version, "database": st.Engine()}},
 			func() float64 { return 1 }))

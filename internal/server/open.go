@@ -18,6 +18,7 @@ import (
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/integrity"
 	"github.com/loci-memory/loci/internal/vector"
 )
 
@@ -61,6 +62,9 @@ func openSQLite(ctx context.Context, dir string, o store.Options) (*store.Store,
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", filepath.Join(dir, sqldb.SQLiteFileName), err)
 	}
+	if err := integrity.New(st).ReportLostCommits(ctx); err != nil {
+		return nil, errors.Join(err, st.Close())
+	}
 	return st, nil
 }
 
@@ -92,6 +96,7 @@ func (s Settings) RequireDatabase(ctx context.Context) error {
 // An Admin works on the database of a server, whether the server runs or not.
 type Admin struct {
 	*service.Service
+	Integrity *integrity.Checker
 }
 
 // OpenAdmin opens the database of a server for its operator. It does not
@@ -101,7 +106,7 @@ func OpenAdmin(ctx context.Context, s Settings) (*Admin, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Admin{service.New(service.Options{Store: st, Plan: s.Plan, Clock: s.clock()})}, nil
+	return &Admin{service.New(service.Options{Store: st, Plan: s.Plan, Clock: s.clock()}), integrity.New(st)}, nil
 }
 
 // CreateUser makes an account. An account without a password cannot sign in,
@@ -132,8 +137,8 @@ func withEmail(email string, err error) error {
 
 // Inspect compares derived data with the memories, and repairs it if repair is
 // set. Progress receives the number of checked rows now and then.
-func (a *Admin) Inspect(ctx context.Context, repair bool, progress func(rows int64)) (store.IntegrityReport, error) {
-	return a.Store.CheckIntegrity(ctx, store.IntegrityOptions{Repair: repair, Progress: progress})
+func (a *Admin) Inspect(ctx context.Context, repair bool, progress func(rows int64)) (integrity.Report, error) {
+	return a.Integrity.Check(ctx, integrity.Options{Repair: repair, Progress: progress})
 }
 
 // A Migration reports the schema version before, and whether it was upgraded.

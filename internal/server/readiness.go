@@ -12,7 +12,8 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/sqldb"
-	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/indexdb"
+	"github.com/loci-memory/loci/internal/store/integrity"
 )
 
 // readinessInterval is the pause between two checks. The database must answer one within readinessTimeout.
@@ -117,10 +118,10 @@ func seenDamage() (list []readinessFailure) {
 		n     int64
 		cause string
 	}{
-		{"index", store.CorruptIndexReads(), "searches or jobs met a damaged keyword index: run loci admin check " +
+		{"index", indexdb.CorruptReads(), "searches or jobs met a damaged keyword index: run loci admin check " +
 			"--repair"},
 		{"file", sqldb.CorruptionErrors(), "statements met a damaged file: run loci admin check"},
-		{"samples", store.InconsistencyCount(), "findings of samples and of the start: run loci admin check"},
+		{"samples", integrity.InconsistencyCount(), "findings of samples and of the start: run loci admin check"},
 	} {
 		if c.n > 0 {
 			list = append(list, readinessFailure{c.check, fmt.Sprintf("%d %s", c.n, c.cause)})

@@ -50,7 +50,7 @@ func TestLastStartedModelIsActive(t *testing.T) {
 			}
 		}
 		wait("some memories have no vector of the model that came last", func() bool {
-			return backlog(t, s).Pending == 0 && left() == "0"
+			return storetest.Backlog(t, s).Pending == 0 && left() == "0"
 		})
 		wait("vectors of the model before are left", func() bool {
 			return d.Query(t, `SELECT count(*) FROM generations`)[0] == "1"
@@ -93,10 +93,10 @@ func TestAModelWithVectorsOfAnotherLengthIsRefused(t *testing.T) {
 		longer := &longerVectors{storetest.FakeEmbedder{Name: "one"}}
 		s = d.Open(t, store.Options{Embedder: longer})
 		add(t, s, ann, "", "the red bicycle")
-		for end := time.Now().Add(20 * time.Second); !strings.Contains(backlog(t, s).LastError,
+		for end := time.Now().Add(20 * time.Second); !strings.Contains(storetest.Backlog(t, s).LastError,
 			"name another model"); time.Sleep(10 * time.Millisecond) {
 			if time.Now().After(end) {
-				t.Fatalf("%+v", backlog(t, s))
+				t.Fatalf("%+v", storetest.Backlog(t, s))
 			}
 		}
 		for _, mode := range []loci.Mode{loci.ModeSemantic, loci.ModeHybrid} {

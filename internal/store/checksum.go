@@ -35,9 +35,9 @@ func (d digest) confidence(c *loci.Confidence) {
 // sum64 returns the first 64 bits of the digest.
 func (d digest) sum64() int64 { return int64(binary.BigEndian.Uint64(d.Sum(nil))) }
 
-// memoryChecksum returns the checksum of the present version of a memory. It excludes links to other memories, which
+// MemoryChecksum returns the checksum of the present version of a memory. It excludes links to other memories, which
 // are stored at both ends: a repair derives one end from the other.
-func memoryChecksum(m loci.Memory) int64 {
+func MemoryChecksum(m loci.Memory) int64 {
 	d := digest{sha256.New()}
 	d.writeStrings(m.ID, m.Title, m.Content, string(m.Type), sqldb.EncodeStrings(m.Tags), string(m.Status), m.CreatedBy,
 		m.VerifiedBy, m.Evidence)
@@ -57,8 +57,8 @@ func memoryChecksum(m loci.Memory) int64 {
 	return d.sum64()
 }
 
-// versionChecksum returns the checksum of a version with its content, wherever that is stored.
-func versionChecksum(v loci.MemoryVersion) int64 {
+// VersionChecksum returns the checksum of a version with its content, wherever that is stored.
+func VersionChecksum(v loci.MemoryVersion) int64 {
 	d := digest{sha256.New()}
 	d.writeStrings(v.Title, v.Content, string(v.Type), sqldb.EncodeStrings(v.Tags), string(v.Status), v.VerifiedBy,
 		v.Evidence)

@@ -139,7 +139,7 @@ func TestEmbeddingGivesALongTextBackWhenTheProcessEnds(t *testing.T) {
 		m.Gate <- struct{}{}
 		s.Close()
 		s = d.Open(t, store.Options{})
-		if b := backlog(t, s); b.Pending != 1 || b.Failed != 0 {
+		if b := storetest.Backlog(t, s); b.Pending != 1 || b.Failed != 0 {
 			t.Errorf("%+v", b)
 		}
 		if due := d.Query(t, fmt.Sprintf(`SELECT count(*) FROM embedding_queue WHERE due <= %d AND attempts = 0`,

@@ -40,7 +40,7 @@ func TestACommandThatReadsEmbedsNothing(t *testing.T) {
 		if err := writer.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if b := backlog(t, s); b.Pending != 0 || m.Embedded.Load() != 2 {
+		if b := storetest.Backlog(t, s); b.Pending != 0 || m.Embedded.Load() != 2 {
 			t.Errorf("%+v, and %d texts were embedded", b, m.Embedded.Load())
 		}
 	})
@@ -58,7 +58,7 @@ func TestACommandFinishesTheLongTextThatItWrote(t *testing.T) {
 		if err := writer.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if b := backlog(t, s); b.Pending != 0 {
+		if b := storetest.Backlog(t, s); b.Pending != 0 {
 			t.Errorf("%+v", b)
 		}
 	})
@@ -109,7 +109,7 @@ func TestACommandThatIsInterruptedGivesALongTextBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	if b := backlog(t, s); b.Pending != 1 || b.Failed != 0 {
+	if b := storetest.Backlog(t, s); b.Pending != 1 || b.Failed != 0 {
 		t.Errorf("%+v", b)
 	}
 }

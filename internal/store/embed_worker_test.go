@@ -10,28 +10,9 @@ import (
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/retrieve"
 	"github.com/loci-memory/loci/internal/store"
-	"github.com/loci-memory/loci/internal/store/embeddb"
+	"github.com/loci-memory/loci/internal/store/integrity"
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
-
-func backlog(t testing.TB, s *store.Store) embeddb.QueueStats {
-	t.Helper()
-	b, err := store.SystemRead(ctx, s, "test", (*store.SystemTx).EmbeddingQueue)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
-}
-
-// waitForEmbeddings waits until nobody waits for a vector.
-func waitForEmbeddings(t testing.TB, s *store.Store) {
-	t.Helper()
-	for end := time.Now().Add(20 * time.Second); backlog(t, s).Pending > 0; time.Sleep(2 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("still waiting: %+v", backlog(t, s))
-		}
-	}
-}
 
 func changeContent(t testing.TB, s *store.Store, actor *identity.Actor, id, content string) {
 	t.Helper()
@@ -83,8 +64,8 @@ func TestATextThatIsRefusedKeepsNoOtherWaitingAndHeals(t *testing.T) {
 			add(t, s, ann, "", fmt.Sprint("memory number ", i))
 		}
 		deadline := time.Now().Add(20 * time.Second)
-		for b := backlog(t, s); b.Pending != 1 || b.Failed != 1 ||
-			b.LastError != "the model says no"; b = backlog(t, s) {
+		for b := storetest.Backlog(t, s); b.Pending != 1 || b.Failed != 1 ||
+			b.LastError != "the model says no"; b = storetest.Backlog(t, s) {
 			if time.Now().After(deadline) {
 				t.Fatalf("it is %+v", b)
 			}
@@ -106,7 +87,7 @@ func TestAModelThatIsAwayLosesNothing(t *testing.T) {
 		s.Close()
 		s = d.Open(t, store.Options{}) // without a model they wait
 		add(t, s, ann, "", "third")
-		if b := backlog(t, s); b.Pending != 2 {
+		if b := storetest.Backlog(t, s); b.Pending != 2 {
 			t.Errorf("%+v", b)
 		}
 		s.Close()
@@ -227,7 +208,7 @@ func TestVectorsThatAreMissingOrFalseAreFoundAndMade(t *testing.T) {
 			`UPDATE vectors SET text_hash = text_hash + 1 WHERE memory = (SELECT row_id FROM memories WHERE id = '`+
 				other.ID+`')`)
 		sum := checkIntegrity(t, s, true)
-		if sum.Found != 2 || sum.Repaired != 2 || sum.Inconsistencies[0].Kind != store.InconsistentVectors {
+		if sum.Found != 2 || sum.Repaired != 2 || sum.Inconsistencies[0].Kind != integrity.InconsistentVectors {
 			t.Fatalf("found %v", sum.Inconsistencies)
 		}
 		waitForEmbeddings(t, s)

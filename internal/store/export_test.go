@@ -13,7 +13,6 @@ import (
 
 	"github.com/pressly/goose/v3"
 
-	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/query"
 	"github.com/loci-memory/loci/internal/sqldb"
@@ -28,12 +27,6 @@ func WithBusyTimeout(o Options, d time.Duration) Options {
 // WithIdleDelay returns options by which an index is tidied after so short a pause.
 func WithIdleDelay(o Options, quiet time.Duration) Options {
 	o.idleDelay = quiet
-	return o
-}
-
-// WithBandWindow returns an inspection that holds the bands of so many memories at once.
-func WithBandWindow(o IntegrityOptions, memories int) IntegrityOptions {
-	o.bandWindow = memories
 	return o
 }
 
@@ -276,12 +269,3 @@ func MigrateTo(t testing.TB, db *sql.DB, version int64) {
 		}
 	}
 }
-
-// MemoryChecksum returns the checksum that a memory's row has.
-func MemoryChecksum(m loci.Memory) int64 { return memoryChecksum(m) }
-
-// VersionChecksum returns the checksum that a version's row has.
-func VersionChecksum(v loci.MemoryVersion) int64 { return versionChecksum(v) }
-
-// ContentHash returns the hash that a memory's row has of its content.
-func ContentHash(content string) int64 { return contentHash(content) }

@@ -72,8 +72,8 @@ func (t *Tx) MemoryRecord(id string) (loci.Memory, error) {
 	return m, sqldb.MapNoRows(err)
 }
 
-// contentHash returns the key of an index over contents. Callers also compare the contents, because hashes can collide.
-func contentHash(content string) int64 {
+// ContentHash returns the key of an index over contents. Callers also compare the contents, because hashes can collide.
+func ContentHash(content string) int64 {
 	h := sha256.Sum256([]byte(content))
 	return int64(binary.BigEndian.Uint64(h[:8]))
 }
@@ -110,7 +110,7 @@ const signatureShare = 8
 
 // NewIndexEntry returns the entry of a memory with that title and content.
 func NewIndexEntry(title, content string) IndexEntry {
-	return IndexEntry{index.AnalyzeEncoded(title, content), minhash.Signature(content), contentHash(content)}
+	return IndexEntry{index.AnalyzeEncoded(title, content), minhash.Signature(content), ContentHash(content)}
 }
 
 // AddMemory stores a memory in the atlas; e is the entry of its text.
@@ -134,12 +134,12 @@ func (a *Atlas) AddMemory(m loci.Memory, e IndexEntry) (loci.Memory, error) {
 			VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0, ?8, ?9, ?10, ?11, ?12, 1, ?13, ?14, ?14, ?13, ?15)`,
 		[]any{m.ID, a.workspace.rowID, a.rowID, m.Title, m.Content, e.hash, kind, tags,
 			string(source.Name), string(source.URI), string(source.Group), source.Position, m.CreatedBy, t.conn.Now,
-			memoryChecksum(m)})
+			MemoryChecksum(m)})
 	if err != nil {
 		return m, err
 	}
 	t.LinkReplay(m.ID)
-	if err := a.workspace.insertBands(rowID, e.signature); err != nil {
+	if err := InsertBands(a.t.conn, a.workspace.rowID, rowID, e.signature); err != nil {
 		return m, err
 	}
 	if err := a.t.store.embedder.Enqueue(a.t.conn, rowID); err != nil {

@@ -212,7 +212,7 @@ func (m *Memory) changedColumns(next loci.Memory, hash int64) (string, []any) {
 		to("content", next.Content)
 		to("hash", hash)
 	}
-	to("checksum", memoryChecksum(m.asStored(next)))
+	to("checksum", MemoryChecksum(m.asStored(next)))
 	return strings.Join(set, ", "), args
 }
 
@@ -249,7 +249,7 @@ func (m *Memory) saveVersion(next string) error {
 		created_by, created_at, checksum) SELECT e.row_id, e.version, e.title, ?2, ?3, e.type, e.tags, e.status,
 			e.verified_at, e.verified_by, e.evidence, e.confidence,
 		e.valid_until, e.updated_by, e.updated_at, ?4 FROM memories e WHERE e.row_id = ?1`, m.rowID, content, prefix,
-		versionChecksum(currentVersion(was, "")))
+		VersionChecksum(currentVersion(was, "")))
 	return err
 }
 
@@ -279,11 +279,12 @@ func (m *Memory) Supersede(r *Memory) (loci.Memory, error) {
 	if err != nil {
 		return out, err
 	}
-	return out, m.t.setSupersedes(r.current.ID, append(r.current.Supersedes, m.current.ID))
+	return out, SetSupersedes(m.t.conn, r.current.ID, append(r.current.Supersedes, m.current.ID))
 }
 
-func (t *Tx) setSupersedes(id string, list []string) error {
-	_, err := t.exec(`UPDATE memories SET supersedes = ?2 WHERE id = ?1`, id, sqldb.EncodeStrings(list))
+// SetSupersedes writes the list of memories that a memory has superseded.
+func SetSupersedes(t *sqldb.Tx, id string, list []string) error {
+	_, err := t.Exec(`UPDATE memories SET supersedes = ?2 WHERE id = ?1`, id, sqldb.EncodeStrings(list))
 	return err
 }
 
@@ -314,7 +315,7 @@ func (m *Memory) Delete() error {
 		if err != nil {
 			return err
 		}
-		if err := t.setSupersedes(was.SupersededBy, slices.DeleteFunc(ids, func(id string) bool {
+		if err := SetSupersedes(t.conn, was.SupersededBy, slices.DeleteFunc(ids, func(id string) bool {
 			return id == was.ID
 		})); err != nil {
 			return err

@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/loci-memory/loci"
@@ -44,22 +43,6 @@ func lookUp(t testing.TB, s *store.Store, actor *identity.Actor, id string) (loc
 		t.Fatal(err)
 	}
 	return m, err == nil
-}
-
-// runConcurrently runs n of f at once and returns how each ended.
-func runConcurrently(n int, f func(i int) error) []error {
-	errs := make([]error, n)
-	var all sync.WaitGroup
-	start := make(chan bool)
-	for i := range n {
-		all.Go(func() {
-			<-start
-			errs[i] = f(i)
-		})
-	}
-	close(start)
-	all.Wait()
-	return errs
 }
 
 // countDone counts those who succeeded; the others must have been told that code.

@@ -119,7 +119,7 @@ func (s *SearchSource) Vectors(workspace int64, keys []int64, f func(i, chunk in
 // Invalidate drops the cached data of the workspaces.
 func (s *SearchSource) Invalidate() {
 	for _, w := range s.scope.workspaces {
-		s.t.store.invalidate(w)
+		s.t.store.Invalidate(w)
 	}
 }
 
@@ -128,7 +128,7 @@ func (s *SearchSource) Invalidate() {
 func (s *SearchSource) RepeatableRead(f func() error) error {
 	err := s.t.conn.RepeatableRead(f)
 	if errors.Is(err, indexdb.ErrStale) {
-		corruptIndexReads.Add(1)
+		indexdb.CountCorruptRead()
 		err = sqldb.BusyError(err)
 	}
 	return err

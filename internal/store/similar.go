@@ -35,11 +35,12 @@ var insertBandsSQL, deleteBandsSQL, selectBandsSQL = func() (add, drop, find str
 		strings.Join(bands, " UNION ALL ")
 }()
 
-func (w *Workspace) insertBands(memory int64, sketch []int64) error {
-	if len(sketch) == 0 {
+// InsertBands adds the LSH bands of a memory.
+func InsertBands(t *sqldb.Tx, workspace, memory int64, bands []int64) error {
+	if len(bands) == 0 {
 		return nil
 	}
-	_, err := w.t.exec(insertBandsSQL, append([]any{w.rowID, memory}, toAny(sketch)...)...)
+	_, err := t.Exec(insertBandsSQL, append([]any{workspace, memory}, toAny(bands)...)...)
 	return err
 }
 
@@ -71,7 +72,7 @@ func (m *Memory) updateBands(next loci.Memory, u indexUpdate) error {
 	})); err != nil {
 		return err
 	}
-	return w.insertBands(m.rowID, now)
+	return InsertBands(w.t.conn, w.rowID, m.rowID, now)
 }
 
 // FindSimilar returns the active memories of the workspace with nearly the same text, best first, except one.

@@ -11,6 +11,7 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/integrity"
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
 
@@ -65,16 +66,19 @@ func TestAStartTellsOfCommitsThatTheLogLost(t *testing.T) {
 			if err := c.do(filepath.Join(after.Dir, sqldb.SQLiteFileName+"-wal")); err != nil {
 				t.Fatal(err)
 			}
-			damage := store.UnrepairableCount()
+			damage := integrity.UnrepairableCount()
 			for range 2 { // it is told until a repair ends that
 				var log lockedBuffer
 				s = after.Open(t, store.Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
+				if err := integrity.New(s).ReportLostCommits(ctx); err != nil {
+					t.Fatal(err)
+				}
 				sum := checkIntegrity(t, s, false)
 				if told := strings.Contains(log.String(), "acknowledged writes are gone"); told != c.lost ||
 					(sum.Found > 0) != c.lost {
 					t.Fatalf("%+v, and the log: %s", sum, log.String())
 				}
-				if c.lost && (sum.Inconsistencies[0].ID != "loci.db-wal" || store.UnrepairableCount() == damage) {
+				if c.lost && (sum.Inconsistencies[0].ID != "loci.db-wal" || integrity.UnrepairableCount() == damage) {
 					t.Errorf("%+v", sum)
 				}
 				add(t, s, ann, "", "after the crash")

@@ -107,7 +107,7 @@ func (s *Store) publish(e Event) {
 
 // start starts the background work on an open database.
 func start(ctx context.Context, db sqldb.DB, o Options) (*Store, error) {
-	s := &Store{db: &sqldb.Handle{DB: db, Clock: o.Clock, Log: o.Log, OnFailed: countCorruptIndex}}
+	s := &Store{db: &sqldb.Handle{DB: db, Clock: o.Clock, Log: o.Log, OnFailed: indexdb.CountCorruption}}
 	if o.Clock == nil {
 		s.db.Clock = time.Now
 	}
@@ -122,9 +122,6 @@ func start(ctx context.Context, db sqldb.DB, o Options) (*Store, error) {
 	s.close = sync.OnceValue(s.db.Close)
 	var err error
 	if s.secret, err = s.loadOrCreateSecret(ctx, "cursor"); err != nil {
-		return nil, errors.Join(err, s.Close())
-	}
-	if err = s.reportLostCommits(ctx); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	if err = s.index.Start(ctx); err != nil {
@@ -163,8 +160,8 @@ func (s *Store) Flush(ctx context.Context, workspaceID string) error {
 	return s.index.Flush(ctx, rowID)
 }
 
-// invalidate drops the cached data of a workspace.
-func (s *Store) invalidate(workspace int64) {
+// Invalidate drops the cached data of a workspace.
+func (s *Store) Invalidate(workspace int64) {
 	s.index.Invalidate(workspace)
 	s.vectors.Invalidate(workspace)
 }
@@ -189,6 +186,12 @@ func (s *Store) Ping(ctx context.Context) error {
 		return nil
 	})
 }
+
+// DB returns the database, for package integrity.
+func (s *Store) DB() *sqldb.Handle { return s.db }
+
+// Index returns the keyword indexes.
+func (s *Store) Index() *indexdb.Index { return s.index }
 
 // Embedder returns the worker that embeds memories.
 func (s *Store) Embedder() *embeddb.Worker { return s.embedder }

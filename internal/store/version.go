@@ -8,22 +8,24 @@ import (
 	"github.com/loci-memory/loci/internal/sqldb"
 )
 
-const versionColumns = ` v.version, v.title, v.content, v.prefix_len, v.type, v.tags, v.status,
+// VersionColumns are the columns of a VersionRow, of table versions as v.
+const VersionColumns = ` v.version, v.title, v.content, v.prefix_len, v.type, v.tags, v.status,
 	v.verified_at, v.verified_by, v.evidence, v.confidence,
 	v.valid_until, v.created_by, v.created_at `
 
-// A versionRow is a version as it is stored: with its own content, with the length of its prefix of the next version's
+// A VersionRow is a version as it is stored: with its own content, with the length of its prefix of the next version's
 // content, or with neither, where both contents are equal.
-type versionRow struct {
+type VersionRow struct {
 	loci.MemoryVersion
-	content *string
-	prefix  *int
+	StoredContent *string
+	Prefix        *int
 }
 
-func (v *versionRow) scan(r sqldb.Row) error {
+func (v *VersionRow) scan(r sqldb.Row) error {
 	var kind, status int
 	var tags string
-	err := r.Scan(&v.Version, &v.Title, &v.content, &v.prefix, &kind, &tags, &status, &v.VerifiedAt, &v.VerifiedBy,
+	err := r.Scan(&v.Version, &v.Title, &v.StoredContent, &v.Prefix, &kind, &tags, &status, &v.VerifiedAt,
+		&v.VerifiedBy,
 		&v.Evidence, &v.Confidence,
 		&v.ValidUntil, &v.CreatedBy, &v.CreatedAt)
 	if err != nil {
@@ -34,13 +36,13 @@ func (v *versionRow) scan(r sqldb.Row) error {
 	return err
 }
 
-// resolveContent sets the content of the version, where next is the content of the next version.
-func (v *versionRow) resolveContent(next string) {
+// ResolveContent sets the content of the version, where next is the content of the next version.
+func (v *VersionRow) ResolveContent(next string) {
 	switch {
-	case v.content != nil:
-		v.Content = *v.content
-	case v.prefix != nil:
-		v.Content = next[:min(*v.prefix, len(next))]
+	case v.StoredContent != nil:
+		v.Content = *v.StoredContent
+	case v.Prefix != nil:
+		v.Content = next[:min(*v.Prefix, len(next))]
 	default:
 		v.Content = next
 	}
@@ -85,14 +87,14 @@ func currentVersion(m loci.Memory, by string) loci.MemoryVersion {
 
 // walkVersions calls f with the versions below a version whose content is text, newest first.
 func (t *Tx) walkVersions(rowID int64, below int, text string, limit int, f func(loci.MemoryVersion) error) error {
-	return t.conn.Query(`SELECT`+versionColumns+
+	return t.conn.Query(`SELECT`+VersionColumns+
 		`FROM versions v WHERE v.memory = ?1 AND v.version < ?2 ORDER BY v.version DESC LIMIT ?3`,
 		[]any{rowID, below, limit}, func(r sqldb.Row) error {
-			var v versionRow
+			var v VersionRow
 			if err := v.scan(r); err != nil {
 				return err
 			}
-			v.resolveContent(text)
+			v.ResolveContent(text)
 			text = v.Content
 			return f(v.MemoryVersion)
 		})

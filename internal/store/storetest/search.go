@@ -1,7 +1,12 @@
 package storetest
 
 import (
+	"context"
+	"testing"
+
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/identity"
+	"github.com/loci-memory/loci/internal/query"
 	"github.com/loci-memory/loci/internal/retrieve"
 	"github.com/loci-memory/loci/internal/store"
 )
@@ -25,4 +30,17 @@ func Similar(tx *store.Tx, id string) ([]loci.Similarity, error) {
 		return nil, err
 	}
 	return searcher.Similar(src, list)
+}
+
+// SearchKeywords returns the first page of a keyword search.
+func SearchKeywords(t testing.TB, s *store.Store, actor *identity.Actor, text string,
+	f store.Filter) retrieve.Result {
+	t.Helper()
+	r, err := store.Read(context.Background(), s, actor, func(tx *store.Tx) (retrieve.Result, error) {
+		return Search(tx, retrieve.Query{Keywords: query.Parse(text)}, f, "", 50)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
 }

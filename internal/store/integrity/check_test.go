@@ -1,4 +1,4 @@
-package store_test
+package integrity_test
 
 import (
 	"encoding/json"
@@ -13,26 +13,9 @@ import (
 	"github.com/loci-memory/loci/internal/analysis"
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/integrity"
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
-
-func checkIntegrity(t *testing.T, s *store.Store, repair bool) store.IntegrityReport {
-	t.Helper()
-	sum, err := s.CheckIntegrity(ctx, store.IntegrityOptions{Repair: repair})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return sum
-}
-
-func checkHealthy(t *testing.T, s *store.Store) store.IntegrityReport {
-	t.Helper()
-	sum := checkIntegrity(t, s, false)
-	if sum.Found != 0 || len(sum.Inconsistencies) != 0 {
-		t.Fatalf("%d flaws: %v", sum.Found, sum.Inconsistencies)
-	}
-	return sum
-}
 
 // busyStore makes random writes of all kinds, with folds between them.
 func busyStore(t *testing.T, s *store.Store, actor *identity.Actor, places []string, n int,
@@ -97,7 +80,7 @@ func TestHealthyStoreHasNoInconsistencies(t *testing.T) {
 		if sum := checkHealthy(t, s); sum.Memories != 0 {
 			t.Errorf("an empty store has %d memories", sum.Memories)
 		}
-		if sum, err := s.SampleIntegrity(ctx, 10); err != nil || sum.Memories != 0 {
+		if sum, err := integrity.New(s).Sample(ctx, 10); err != nil || sum.Memories != 0 {
 			t.Error(sum, err)
 		}
 		ann := user(t, s, "ann")
@@ -112,14 +95,14 @@ func TestHealthyStoreHasNoInconsistencies(t *testing.T) {
 			if sum := checkHealthy(t, s); sum.Memories != int64(len(all)) || sum.Workspaces != 2 {
 				t.Fatalf("%+v, of %d memories", sum, len(all))
 			}
-			if _, err := s.PurgeMemory(ctx, all[0], true); err != nil {
+			if _, err := integrity.New(s).PurgeMemory(ctx, all[0], true); err != nil {
 				t.Fatal(err)
 			}
 			all = all[1:]
 			checkHealthy(t, s)
 		}
 		for range 20 {
-			if sum, err := s.SampleIntegrity(ctx, 7); err != nil || sum.Found != 0 || sum.Workspaces != 1 {
+			if sum, err := integrity.New(s).Sample(ctx, 7); err != nil || sum.Found != 0 || sum.Workspaces != 1 {
 				t.Fatal(sum, err)
 			}
 		}
@@ -228,7 +211,7 @@ func TestDamageIsFoundAndRepaired(t *testing.T) {
 				t.Fatalf("before %s there are %d flaws: %v", x.name, sum.Found, sum.Inconsistencies)
 			}
 			var rowID, workspace int64
-			store.QueryRow(t, s, `SELECT row_id, workspace FROM memories WHERE id = ?1`, actor, &rowID, &workspace)
+			queryRow(t, s, `SELECT row_id, workspace FROM memories WHERE id = ?1`, actor, &rowID, &workspace)
 			corruptRow(t, s, x, rowID, workspace)
 			sum := checkIntegrity(t, s, true)
 			kinds := map[string]bool{}
@@ -278,7 +261,7 @@ func sortedKeys(m map[string]bool) (list []string) {
 
 func corruptRow(t *testing.T, s *store.Store, x corruption, rowID, workspace int64) {
 	t.Helper()
-	err := store.WriteRaw(s, func(exec store.Exec) error {
+	err := writeRaw(s, func(exec func(string, ...any) error) error {
 		for _, q := range x.corrupt {
 			args := []any{}
 			for i, arg := range []any{rowID, workspace, []byte{0xff, 1}, []byte{}} {
@@ -337,15 +320,15 @@ func TestSampleFindsDamage(t *testing.T) {
 		}
 		fold(t, s, at)
 		d.Exec(t, `UPDATE memories SET hash = hash + 1`)
-		before, damage := store.InconsistencyCount(), store.UnrepairableCount()
-		sum, err := s.SampleIntegrity(ctx, 10)
-		if err != nil || sum.Found != 10 || sum.Repaired != 0 || store.InconsistencyCount() < before+10 {
+		before, damage := integrity.InconsistencyCount(), integrity.UnrepairableCount()
+		sum, err := integrity.New(s).Sample(ctx, 10)
+		if err != nil || sum.Found != 10 || sum.Repaired != 0 || integrity.InconsistencyCount() < before+10 {
 			t.Errorf("%+v, %v", sum, err)
 		}
 		d.Exec(t, `UPDATE memories SET title = title || 'x'`)
-		if sum, err := s.SampleIntegrity(ctx, 10); err != nil || sum.Found != 10 ||
-			store.UnrepairableCount() < damage+10 {
-			t.Errorf("%+v, %v: %d of damage", sum, err, store.UnrepairableCount()-damage)
+		if sum, err := integrity.New(s).Sample(ctx, 10); err != nil || sum.Found != 10 ||
+			integrity.UnrepairableCount() < damage+10 {
+			t.Errorf("%+v, %v: %d of damage", sum, err, integrity.UnrepairableCount()-damage)
 		}
 		d.Exec(t, `UPDATE memories SET title = substr(title, 1, length(title) - 1)`)
 		if sum := checkIntegrity(t, s, true); sum.Found != 60 || sum.Repaired != 60 {
@@ -389,15 +372,15 @@ func TestBandWindowsCoverEveryMemory(t *testing.T) {
 			last = add(t, s, ann, "", fmt.Sprintf("Number %d is as good as any", i))
 		}
 		for _, window := range []int{1, 2, 5, 8, 23, 24, 25} {
-			sum, err := s.CheckIntegrity(ctx, store.WithBandWindow(store.IntegrityOptions{}, window))
+			sum, err := integrity.New(s).Check(ctx, integrity.WithBandWindow(integrity.Options{}, window))
 			if err != nil || sum.Found != 0 || sum.Memories != 24 {
 				t.Errorf("windows of %d: %+v, %v", window, sum, err)
 			}
 		}
 		d.Exec(t, `DELETE FROM memories WHERE id = '`+last.ID+`'`)
-		sum, err := s.CheckIntegrity(ctx, store.WithBandWindow(store.IntegrityOptions{Repair: true}, 4))
-		if sketches := slices.DeleteFunc(sum.Inconsistencies, func(f store.Inconsistency) bool {
-			return f.Kind != store.InconsistentSignatures
+		sum, err := integrity.New(s).Check(ctx, integrity.WithBandWindow(integrity.Options{Repair: true}, 4))
+		if sketches := slices.DeleteFunc(sum.Inconsistencies, func(f integrity.Inconsistency) bool {
+			return f.Kind != integrity.InconsistentSignatures
 		}); err != nil || len(sketches) != 1 {
 			t.Errorf("%+v, %v", sum, err)
 		}

@@ -1,4 +1,4 @@
-package store_test
+package integrity_test
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/integrity"
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
 
@@ -59,7 +60,7 @@ func TestInspectingAndPurgingBesideWritersIsSafe(t *testing.T) {
 		loop(func(int) error { return server.Flush(ctx, at) })
 		for range 4 {
 			checkHealthy(t, operator)
-			if _, err := operator.PurgeMemory(ctx, <-made, true); err != nil {
+			if _, err := integrity.New(operator).PurgeMemory(ctx, <-made, true); err != nil {
 				t.Error(err)
 			}
 			if sum := checkIntegrity(t, operator, true); sum.Found > 0 {

@@ -1,4 +1,4 @@
-package store
+package integrity
 
 import (
 	"fmt"
@@ -7,13 +7,14 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/sqldb"
+	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/indexdb"
 )
 
-// checkVersions says what is wrong with the versions of a memory: there is one for
-// each number below the present one, and each gives a text.
-func (i *integrityChecker) checkVersions(m indexdb.MemoryRow) (what string, err error) {
-	const maximum = 100 // texts at once
+// checkVersions returns a description of the damage of a memory's versions, or "". Each number below the current one
+// must have a version with a text.
+func (w *workspaceCheck) checkVersions(m indexdb.MemoryRow) (what string, err error) {
+	const maximum = 100 // versions of one query
 	next, text := m.Version, m.Content
 	wrong := func(format string, args ...any) {
 		if what == "" {
@@ -23,14 +24,14 @@ func (i *integrityChecker) checkVersions(m indexdb.MemoryRow) (what string, err 
 	above := math.MaxInt32
 	for n := maximum; n == maximum && what == ""; {
 		n = 0
-		err := i.t.conn.Query(`SELECT`+versionColumns+
+		err := w.t.Query(`SELECT`+store.VersionColumns+
 			`, v.checksum FROM versions v WHERE v.memory = ?1 AND v.version < ?2 ORDER BY v.version DESC LIMIT ?3`,
 			[]any{m.RowID, above, maximum}, func(r sqldb.Row) error {
-				var v versionRow
+				var v store.VersionRow
 				var kind, status int
 				var tags string
 				var sum int64
-				err := r.Scan(&v.Version, &v.Title, &v.content, &v.prefix, &kind, &tags, &status, &v.VerifiedAt,
+				err := r.Scan(&v.Version, &v.Title, &v.StoredContent, &v.Prefix, &kind, &tags, &status, &v.VerifiedAt,
 					&v.VerifiedBy, &v.Evidence, &v.Confidence, &v.ValidUntil, &v.CreatedBy, &v.CreatedAt, &sum)
 				n++
 				switch above = v.Version; {
@@ -40,19 +41,20 @@ func (i *integrityChecker) checkVersions(m indexdb.MemoryRow) (what string, err 
 					wrong("version %d is not below the present one, %d", v.Version, m.Version)
 				case v.Version != next-1:
 					wrong("version %d is missing", next-1)
-				case v.content != nil && v.prefix != nil:
+				case v.StoredContent != nil && v.Prefix != nil:
 					wrong("version %d has a text and a length", v.Version)
-				case v.prefix != nil && (*v.prefix < 0 || *v.prefix > len(text)):
-					wrong("version %d is %d bytes of a text of %d", v.Version, *v.prefix, len(text))
+				case v.Prefix != nil && (*v.Prefix < 0 || *v.Prefix > len(text)):
+					wrong("version %d is %d bytes of a text of %d", v.Version, *v.Prefix, len(text))
 				case kind < 0 || kind >= len(loci.MemoryTypes) || status < 0 || status >= len(loci.MemoryStatuses):
 					wrong("version %d has a type or status that is none", v.Version)
 				default:
-					v.resolveContent(text)
+					v.ResolveContent(text)
 					if text = v.Content; !utf8.ValidString(text) {
 						wrong("version %d ends within a character", v.Version)
 					}
 					v.Type, v.Status = loci.MemoryTypes[kind], loci.MemoryStatuses[status]
-					if v.Tags, err = sqldb.DecodeStrings(tags); err != nil || sum != versionChecksum(v.MemoryVersion) {
+					if v.Tags, err = sqldb.DecodeStrings(tags); err != nil ||
+						sum != store.VersionChecksum(v.MemoryVersion) {
 						wrong("the checksum of version %d is another one", v.Version)
 					}
 				}

@@ -1,4 +1,4 @@
-package store_test
+package integrity_test
 
 import (
 	"bytes"
@@ -16,6 +16,7 @@ import (
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/retrieve"
 	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/integrity"
 	"github.com/loci-memory/loci/internal/store/storetest"
 	"github.com/loci-memory/loci/internal/vector"
 )
@@ -69,24 +70,6 @@ func withEncryptionKey(actor *identity.Actor, key string) *identity.Actor {
 	return &again
 }
 
-func set(t *testing.T, s *store.Store, actor *identity.Actor, id string,
-	change func(h *store.Memory, m *loci.Memory)) loci.Memory {
-	t.Helper()
-	m, err := store.Write(ctx, s, actor, func(tx *store.Tx) (loci.Memory, error) {
-		h, err := tx.Memory(id)
-		if err != nil {
-			return loci.Memory{}, err
-		}
-		next := h.Record()
-		change(h, &next)
-		return h.Update(next, nil)
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m
-}
-
 func supersede(t *testing.T, s *store.Store, actor *identity.Actor, old, by string) {
 	t.Helper()
 	_, err := store.Write(ctx, s, actor, func(tx *store.Tx) (loci.Memory, error) {
@@ -115,13 +98,6 @@ func remove(t *testing.T, s *store.Store, actor *identity.Actor, id string) {
 		return loci.Empty{}, h.Delete()
 	})
 	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-func fold(t *testing.T, s *store.Store, workspace string) {
-	t.Helper()
-	if err := s.Flush(ctx, workspace); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -219,14 +195,14 @@ func TestPurgedMemoryLeavesNoByte(t *testing.T) {
 				t.Errorf("the test does not find %s even before: %s", trace, before)
 			}
 		}
-		would, err := operator.PurgeMemory(ctx, id, false)
+		would, err := integrity.New(operator).PurgeMemory(ctx, id, false)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if m := record(t, server, ann, id); m.ID != id {
 			t.Error("a look has purged")
 		}
-		did, err := operator.PurgeMemory(ctx, id, true)
+		did, err := integrity.New(operator).PurgeMemory(ctx, id, true)
 		if err != nil || did != would || did.Memories != 1 || did.Versions != 14 || did.Answers != 10 {
 			t.Errorf("purged %+v, of %+v, %v", did, would, err)
 		}
@@ -246,7 +222,7 @@ func TestPurgedMemoryLeavesNoByte(t *testing.T) {
 			t.Errorf("links are left: %q, %q", old.SupersededBy, by.Supersedes)
 		}
 		checkCounters(t, server, ann, crew, others)
-		if _, err := operator.PurgeMemory(ctx, id, true); !loci.Is(err, loci.CodeNotFound) {
+		if _, err := integrity.New(operator).PurgeMemory(ctx, id, true); !loci.Is(err, loci.CodeNotFound) {
 			t.Error("purged twice: ", err)
 		}
 	})
@@ -272,7 +248,7 @@ func TestPurgedWorkspaceLeavesNoByte(t *testing.T) {
 			team(t, server, ann, nil)
 		_, others := makeHistory(t, d, server, ann, crew)
 		kept := add(t, server, ann, other, "This one stays, about deploys")
-		did, err := operator.PurgeWorkspace(ctx, crew, true)
+		did, err := integrity.New(operator).PurgeWorkspace(ctx, crew, true)
 		if err != nil || did.Workspaces != 1 || did.Atlases != 1 || did.Memories != int64(len(others)+1) ||
 			did.Memberships != 2 || did.Invitations != 1 || did.Users != 0 {
 			t.Errorf("purged %+v, %v", did, err)
@@ -290,7 +266,7 @@ func TestPurgedWorkspaceLeavesNoByte(t *testing.T) {
 				t.Errorf("%s rows are left in %s", n[0], table)
 			}
 		}
-		if _, err := operator.PurgeWorkspace(ctx, record(t, server, bob,
+		if _, err := integrity.New(operator).PurgeWorkspace(ctx, record(t, server, bob,
 			add(t, server, bob, "", "mine").ID).WorkspaceID, true); !loci.Is(err, loci.CodeStateConflict) {
 			t.Error("a personal workspace was purged: ", err)
 		}
@@ -316,14 +292,14 @@ func TestPurgedUserLeavesNoByte(t *testing.T) {
 			t.Fatal(out, err)
 		}
 		own := team(t, server, gone, nil)
-		if _, err := operator.PurgeUser(ctx, "Blankerblossom@example.com",
+		if _, err := integrity.New(operator).PurgeUser(ctx, "Blankerblossom@example.com",
 			true); !loci.Is(err, loci.CodeStateConflict) || !strings.Contains(err.Error(), own) {
 			t.Error("an owner of a team was purged: ", err)
 		}
-		if _, err := operator.PurgeWorkspace(ctx, own, true); err != nil {
+		if _, err := integrity.New(operator).PurgeWorkspace(ctx, own, true); err != nil {
 			t.Fatal(err)
 		}
-		did, err := operator.PurgeUser(ctx, "Blankerblossom@example.com", true)
+		did, err := integrity.New(operator).PurgeUser(ctx, "Blankerblossom@example.com", true)
 		if err != nil || did.Users != 1 || did.Workspaces != 1 || did.Memberships != 2 || did.Invitations != 2 ||
 			did.Keys != 1 {
 			t.Errorf("purged %+v, %v", did, err)
@@ -345,7 +321,8 @@ func TestPurgedUserLeavesNoByte(t *testing.T) {
 			loci.CodeNotFound) {
 			t.Error("one who is gone makes a workspace: ", err)
 		}
-		if _, err := operator.PurgeUser(ctx, "nobody@example.com", true); !loci.Is(err, loci.CodeNotFound) {
+		if _, err := integrity.New(operator).PurgeUser(ctx, "nobody@example.com", true); !loci.Is(err,
+			loci.CodeNotFound) {
 			t.Error(err)
 		}
 	})
@@ -362,13 +339,13 @@ func TestPurgeThatWasCutOffIsFinished(t *testing.T) {
 		d.Exec(t, `DELETE FROM memories`)
 		ended, cancel := context.WithCancel(ctx)
 		cancel()
-		if _, err := s.PurgeMemory(ended, m.ID, true); err == nil {
+		if _, err := integrity.New(s).PurgeMemory(ended, m.ID, true); err == nil {
 			t.Error("a call that was cancelled purges")
 		}
-		if did, err := s.PurgeMemory(ctx, m.ID, true); err != nil || did != (store.PurgeResult{}) {
+		if did, err := integrity.New(s).PurgeMemory(ctx, m.ID, true); err != nil || did != (integrity.PurgeResult{}) {
 			t.Errorf("purged %+v, %v", did, err)
 		}
-		if _, err := s.PurgeMemory(ctx, m.ID, true); !loci.Is(err, loci.CodeNotFound) {
+		if _, err := integrity.New(s).PurgeMemory(ctx, m.ID, true); !loci.Is(err, loci.CodeNotFound) {
 			t.Error("there was nothing left to finish: ", err)
 		}
 	})
@@ -388,7 +365,7 @@ func TestPurgeDeletesVectors(t *testing.T) {
 		if n := d.Query(t, `SELECT count(*) FROM vectors`)[0]; n != "3" {
 			t.Fatalf("%s vectors are stored, with that of the text before", n)
 		}
-		if _, err := s.PurgeMemory(ctx, a.ID, true); err != nil {
+		if _, err := integrity.New(s).PurgeMemory(ctx, a.ID, true); err != nil {
 			t.Fatal(err)
 		}
 		if n := d.Query(t, `SELECT count(*) FROM vectors`)[0]; n != "1" {

@@ -1,4 +1,4 @@
-package store_test
+package integrity_test
 
 import (
 	"strings"
@@ -6,6 +6,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/integrity"
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
 
@@ -20,15 +21,15 @@ func TestPurgeDeletedLeavesNoByte(t *testing.T) {
 		if len(remainingTraces(t, d)) == 0 {
 			t.Error("a deletion alone leaves nothing: there is nothing to test")
 		}
-		would, err := operator.PurgeDeleted(ctx, false)
+		would, err := integrity.New(operator).PurgeDeleted(ctx, false)
 		if err != nil || would.Documents == 0 {
 			t.Errorf("would purge %+v, %v", would, err)
 		}
-		did, err := operator.PurgeDeleted(ctx, true)
+		did, err := integrity.New(operator).PurgeDeleted(ctx, true)
 		if err != nil || did != would {
 			t.Errorf("purged %+v of %+v, %v", did, would, err)
 		}
-		if again, err := operator.PurgeDeleted(ctx, false); err != nil || again.Documents != 0 {
+		if again, err := integrity.New(operator).PurgeDeleted(ctx, false); err != nil || again.Documents != 0 {
 			t.Errorf("there is more: %+v, %v", again, err)
 		}
 		if list := ids(t, server, ann, store.Filter{}, 100); len(list) == 0 || len(list) > len(others) {
@@ -45,13 +46,13 @@ func TestPurgeDeletedCountsRowsOfTheLog(t *testing.T) {
 		id, _ := makeHistory(t, d, server, ann, crew)
 		remove(t, server, ann, id) // no fold: its words are in the log of changes
 		for _, apply := range []bool{false, true} {
-			out, err := operator.PurgeDeleted(ctx, apply)
+			out, err := integrity.New(operator).PurgeDeleted(ctx, apply)
 			if err != nil || out.Changes == 0 || !strings.Contains(out.String(),
 				"of the log of changes, words of deleted memories") {
 				t.Errorf("for good %v: %+v, %v", apply, out, err)
 			}
 		}
-		would, err := operator.PurgeDeleted(ctx, false)
+		would, err := integrity.New(operator).PurgeDeleted(ctx, false)
 		if err != nil || would.Changes != 0 || strings.Contains(would.String(), "earlier purge") {
 			t.Errorf("after it: %v, %v", would, err)
 		}
@@ -81,7 +82,7 @@ func TestPurgedUserIsNotCharged(t *testing.T) {
 		}
 		lease(loci.NewID(s.Now().Std()))
 		var used int64
-		store.QueryRow(t, s, `SELECT sum(used) FROM operations WHERE month = ?1`, "2031-01", &used)
+		queryRow(t, s, `SELECT sum(used) FROM operations WHERE month = ?1`, "2031-01", &used)
 		if used != 10 {
 			t.Errorf("%d operations are used", used)
 		}

@@ -1,4 +1,4 @@
-package store_test
+package integrity_test
 
 import (
 	"bytes"
@@ -18,6 +18,8 @@ import (
 	"github.com/loci-memory/loci/internal/retrieve"
 	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/indexdb"
+	"github.com/loci-memory/loci/internal/store/integrity"
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
 
@@ -67,7 +69,7 @@ func rootPage(t *testing.T, d storetest.Database, name string) int {
 }
 
 // kindsOf returns the kinds and places of flaws.
-func kindsOf(sum store.IntegrityReport) (list []string) {
+func kindsOf(sum integrity.Report) (list []string) {
 	for _, f := range sum.Inconsistencies {
 		list = append(list, f.Kind+" "+f.ID)
 	}
@@ -243,7 +245,7 @@ func TestBrokenVectorsAreMadeAnew(t *testing.T) {
 			`UPDATE vectors SET vector = (SELECT o.vector FROM vectors o ORDER BY o.row_id DESC LIMIT 1)
 				WHERE memory = (SELECT row_id FROM memories WHERE id = '`+id+`')`)
 		sum := checkIntegrity(t, s, true)
-		if sum.Found != 1 || sum.Repaired != 1 || sum.Inconsistencies[0].Kind != store.InconsistentVectors ||
+		if sum.Found != 1 || sum.Repaired != 1 || sum.Inconsistencies[0].Kind != integrity.InconsistentVectors ||
 			sum.Inconsistencies[0].ID != id {
 			t.Fatalf("%+v", sum)
 		}
@@ -269,7 +271,7 @@ func TestRepairEndsWhereNothingIsKept(t *testing.T) {
 			11*i))
 		return err
 	})
-	err = store.WriteRaw(s, func(exec store.Exec) error {
+	err = writeRaw(s, func(exec func(string, ...any) error) error {
 		return errors.Join(exec(`DELETE FROM minhash_bands`), exec(`CREATE TRIGGER lost AFTER INSERT ON minhash_bands
 			BEGIN DELETE FROM minhash_bands WHERE workspace = new.workspace AND band = new.band
 			AND memory = new.memory; END`))
@@ -297,11 +299,11 @@ func TestASearchThatMeetsADamagedIndexIsCounted(t *testing.T) {
 			s.Close()
 			d.Exec(t, damage)
 			s = d.Open(t, store.Options{})
-			before := store.CorruptIndexReads()
+			before := indexdb.CorruptReads()
 			_, err := store.Read(ctx, s, ann, func(tx *store.Tx) (retrieve.Result, error) {
 				return storetest.Search(tx, retrieve.Query{Keywords: query.Parse("harbour")}, store.Filter{}, "", 10)
 			})
-			if err == nil || store.CorruptIndexReads() == before {
+			if err == nil || indexdb.CorruptReads() == before {
 				t.Errorf("%s: told %v, and nobody counted it", damage, err)
 			}
 			s.Close()

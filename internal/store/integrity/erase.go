@@ -1,4 +1,4 @@
-package store
+package integrity
 
 import (
 	"slices"
@@ -7,18 +7,18 @@ import (
 	"github.com/loci-memory/loci/internal/store/indexdb"
 )
 
-// countTarget counts what goes with a grave.
-func (t *SystemTx) countTarget(g purgeTarget) (n PurgeResult, err error) {
-	if err := t.t.conn.QueryRow(`SELECT count(*) FROM idempotency_keys WHERE `+replayCondition,
+// countTarget counts the rows that are deleted with a target.
+func countTarget(t *sqldb.Tx, g purgeTarget) (n PurgeResult, err error) {
+	if err := t.QueryRow(`SELECT count(*) FROM idempotency_keys WHERE `+replayCondition,
 		[]any{g.workspace, g.memoryID, g.emailFolded}, []any{&n.Answers}); err != nil {
 		return n, err
 	}
 	if g.memory != 0 {
 		n.Memories = 1
-		return n, t.t.conn.QueryRow(`SELECT count(*) FROM versions WHERE memory = ?1`, []any{g.memory},
+		return n, t.QueryRow(`SELECT count(*) FROM versions WHERE memory = ?1`, []any{g.memory},
 			[]any{&n.Versions})
 	}
-	err = t.t.conn.QueryRow(
+	err = t.QueryRow(
 		`SELECT (SELECT count(*) FROM workspaces WHERE row_id = ?1), (SELECT count(*) FROM atlases
 			WHERE workspace = ?1), (SELECT count(*) FROM memories WHERE workspace = ?1),
 			(SELECT count(*) FROM versions v JOIN memories e ON e.row_id = v.memory WHERE e.workspace = ?1),
@@ -36,8 +36,8 @@ func (t *SystemTx) countTarget(g purgeTarget) (n PurgeResult, err error) {
 const readAnswers = ` (credential, key) NOT IN (SELECT credential, key FROM idempotency_records) `
 
 // replayCondition is the condition of the stored answers that may hold words of a purge target: those that show its
-// records, those of reads and, because nobody can decrypt them to look, all of the members of the workspace ?1. ?2 is
-// the id of the memory, empty where the whole workspace is purged. ?3 is the folded address of a user: answers of
+// records, those of reads and, because they are encrypted, all of the members of the workspace ?1. ?2 is
+// the id of the memory, empty for a whole workspace. ?3 is the folded address of a user: answers of
 // workspaces that invited it hold address and link.
 const replayCondition = readAnswers + `OR (credential, key) IN (SELECT r.credential, r.key FROM idempotency_records r
 	WHERE r.record = CAST(?2 AS TEXT) OR (CAST(?2 AS TEXT) = '' AND r.record IN (SELECT id FROM workspaces
@@ -49,13 +49,13 @@ const replayCondition = readAnswers + `OR (credential, key) IN (SELECT r.credent
 		UNION ALL SELECT s.id FROM sign_ins s JOIN members m ON m.user_id = s.user_id WHERE m.workspace = ?1
 		UNION ALL SELECT m.user_id FROM members m WHERE m.workspace = ?1) `
 
-// eraseTarget removes the rows of a grave, and what is derived from them.
-func (t *SystemTx) eraseTarget(g purgeTarget) error {
+// eraseTarget deletes the rows of a target and the data derived from them.
+func (c *Checker) eraseTarget(t *sqldb.Tx, g purgeTarget) error {
 	run := func(q string, args ...any) (err error) {
-		_, err = t.t.exec(q, args...)
+		_, err = t.Exec(q, args...)
 		return err
 	}
-	err := t.markPurgePending()
+	err := markPurgePending(t)
 	if err == nil {
 		err = run(`DELETE FROM idempotency_keys WHERE `+replayCondition, g.workspace, g.memoryID, g.emailFolded)
 	}
@@ -63,7 +63,7 @@ func (t *SystemTx) eraseTarget(g purgeTarget) error {
 	case err != nil:
 		return err
 	case g.memory != 0:
-		return t.eraseMemory(g)
+		return c.eraseMemory(t, g)
 	}
 	if err := run(`DELETE FROM minhash_bands WHERE workspace = ?1`, g.workspace); err != nil {
 		return err
@@ -77,18 +77,19 @@ func (t *SystemTx) eraseTarget(g purgeTarget) error {
 	return run(`DELETE FROM users WHERE id = ?1`, g.user)
 }
 
-func (t *SystemTx) eraseMemory(g purgeTarget) error {
-	// First the index, which a fold then leaves alone until the commit.
-	if err := indexdb.Lock(t.t.conn, g.workspace); err != nil {
+// eraseMemory deletes the rows of one memory and the data derived from them.
+func (c *Checker) eraseMemory(t *sqldb.Tx, g purgeTarget) error {
+	// The lock of the index prevents a flush until the commit.
+	if err := indexdb.Lock(t, g.workspace); err != nil {
 		return err
 	}
-	if err := t.t.store.index.RewriteSegments(t.t.conn, g.workspace, []int64{g.memory}); err != nil {
+	if err := c.index.RewriteSegments(t, g.workspace, []int64{g.memory}); err != nil {
 		return err
 	}
-	if err := t.removeLinks(g.workspace, g.memoryID); err != nil {
+	if err := removeLinks(t, g.workspace, g.memoryID); err != nil {
 		return err
 	}
-	_, err := t.t.exec(`UPDATE atlases SET
+	_, err := t.Exec(`UPDATE atlases SET
 			memories = memories - 1 + (SELECT CAST(COALESCE(SUM(c.memories), 0) AS BIGINT) FROM index_log c
 			WHERE c.workspace = ?2 AND c.memory = ?3),
 			bytes = bytes - CAST(?4 AS BIGINT) + (SELECT CAST(COALESCE(SUM(c.bytes), 0) AS BIGINT) FROM index_log c
@@ -100,21 +101,21 @@ func (t *SystemTx) eraseMemory(g purgeTarget) error {
 	for _, q := range []string{`DELETE FROM index_log WHERE workspace = ?1 AND memory = ?2`,
 		`DELETE FROM minhash_bands WHERE workspace = ?1 AND memory = ?2`,
 		`DELETE FROM memories WHERE workspace = ?1 AND row_id = ?2`} {
-		if _, err := t.t.exec(q, g.workspace, g.memory); err != nil {
+		if _, err := t.Exec(q, g.workspace, g.memory); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// removeLinks takes a memory out of the links of others, whichever of both ends knows of it.
-func (t *SystemTx) removeLinks(workspace int64, id string) error {
-	if _, err := t.t.exec(`UPDATE memories SET superseded_by = '' WHERE workspace = ?1 AND superseded_by = ?2`,
+// removeLinks removes a memory from the links of others.
+func removeLinks(t *sqldb.Tx, workspace int64, id string) error {
+	if _, err := t.Exec(`UPDATE memories SET superseded_by = '' WHERE workspace = ?1 AND superseded_by = ?2`,
 		workspace, id); err != nil {
 		return err
 	}
 	lists := map[int64]string{}
-	err := t.t.conn.Query(`SELECT row_id, supersedes FROM memories WHERE workspace = ?1 AND supersedes LIKE ?2`,
+	err := t.Query(`SELECT row_id, supersedes FROM memories WHERE workspace = ?1 AND supersedes LIKE ?2`,
 		[]any{workspace, "%" + id + "%"}, func(r sqldb.Row) error {
 			var rowID int64
 			var list string
@@ -127,7 +128,7 @@ func (t *SystemTx) removeLinks(workspace int64, id string) error {
 		if ids, err = sqldb.DecodeStrings(list); err != nil {
 			return err
 		}
-		if _, err = t.t.exec(`UPDATE memories SET supersedes = ?2 WHERE row_id = ?1`, rowID,
+		if _, err = t.Exec(`UPDATE memories SET supersedes = ?2 WHERE row_id = ?1`, rowID,
 			sqldb.EncodeStrings(slices.DeleteFunc(ids, func(x string) bool { return x == id }))); err != nil {
 			return err
 		}

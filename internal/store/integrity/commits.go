@@ -1,0 +1,56 @@
+package integrity
+
+import (
+	"context"
+	"errors"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/sqldb"
+)
+
+// lostCommitsSince returns when lost commits were found, or "".
+func (c *Checker) lostCommitsSince(ctx context.Context) (string, error) {
+	since, err := sqldb.SystemRead(ctx, c.db, "look for lost commits",
+		func(t *sqldb.Tx) (since string, err error) {
+			err = t.QueryRow(`SELECT value FROM metadata WHERE name = ?1`, []any{sqldb.LostCommitsName},
+				[]any{&since})
+			return since, err
+		})
+	if errors.Is(err, sqldb.ErrNoRows) {
+		return "", nil
+	}
+	return since, err
+}
+
+// ReportLostCommits reports lost commits to the log and to the metrics. Each start calls it until a repair deletes the
+// record.
+func (c *Checker) ReportLostCommits(ctx context.Context) error {
+	since, err := c.lostCommitsSince(ctx)
+	if since != "" {
+		inconsistencyCount.Add(1)
+		unrepairableCount.Add(1)
+		c.db.Log.Error("acknowledged writes are gone: see loci admin check", "noticed", since, "cause",
+			sqldb.LostCommits)
+	}
+	return err
+}
+
+// inspectCommits reports lost commits as an inconsistency. A repair deletes the record, and restores nothing.
+func (c *Checker) inspectCommits(ctx context.Context, sum *Report, o Options) error {
+	since, err := c.lostCommitsSince(ctx)
+	if since == "" {
+		return err
+	}
+	f := Inconsistency{Kind: InconsistentStructure, ID: sqldb.SQLiteFileName + "-wal",
+		Detail: "acknowledged writes are gone, which a start noticed at " + since + ": " + sqldb.LostCommits}
+	if o.Repair {
+		_, err = sqldb.System(ctx, c.db, "mark lost commits as inspected", func(t *sqldb.Tx) (loci.Empty, error) {
+			_, err := t.Exec(`DELETE FROM metadata WHERE name = ?1`, sqldb.LostCommitsName)
+			return loci.Empty{}, err
+		})
+		f.Repair = "nothing here has them, a backup may: this is not told again"
+	}
+	sum.Found++
+	sum.Inconsistencies = append(sum.Inconsistencies, f)
+	return err
+}

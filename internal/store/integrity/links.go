@@ -1,0 +1,110 @@
+package integrity
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/sqldb"
+	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/indexdb"
+)
+
+// supersededStatus is the index of that status in loci.MemoryStatuses.
+var supersededStatus = slices.Index(loci.MemoryStatuses, loci.MemorySuperseded)
+
+// checkLinks checks both ends of the links of a memory.
+func (w *workspaceCheck) checkLinks(m indexdb.MemoryRow) error {
+	report := func(detail string) {
+		w.report(InconsistentLinks, m.ID, func(t *sqldb.Tx) (string, error) {
+			return repairLinks(t, m.RowID)
+		}, "%s", detail)
+	}
+	if m.SupersededBy != "" {
+		by, found, err := linkedMemory(w.t, w.workspace, m.SupersededBy)
+		if err != nil {
+			return err
+		}
+		switch list, _ := sqldb.DecodeStrings(by.Supersedes); {
+		case m.Status != supersededStatus:
+			report("it has a replacement and is not superseded")
+		case !found:
+			report("its replacement is not there")
+		case !slices.Contains(list, m.ID):
+			report("its replacement does not know of it")
+		}
+	}
+	ids, err := sqldb.DecodeStrings(m.Supersedes)
+	if err != nil {
+		report("what it supersedes cannot be read")
+		return nil
+	}
+	right, err := supersededBy(w.t, w.workspace, m.ID, ids)
+	if err == nil && !slices.Equal(right, ids) {
+		report("it supersedes what does not know of it, or the same twice")
+	}
+	return err
+}
+
+// linkedMemory returns the row of a memory by its id.
+func linkedMemory(t *sqldb.Tx, workspace int64, id string) (m indexdb.MemoryRow, found bool, err error) {
+	err = m.Scan(t.Row(`SELECT`+indexdb.MemoryColumns+`FROM memories e WHERE e.id = ?1 AND e.workspace = ?2`, id,
+		workspace))
+	if errors.Is(err, sqldb.ErrNoRows) {
+		return m, false, nil
+	}
+	return m, err == nil, err
+}
+
+// supersededBy returns the memories of ids that the memory by has superseded, each once.
+func supersededBy(t *sqldb.Tx, workspace int64, by string, ids []string) ([]string, error) {
+	right := []string{}
+	for _, id := range ids {
+		m, found, err := linkedMemory(t, workspace, id)
+		if err != nil {
+			return nil, err
+		}
+		if found && m.SupersededBy == by && m.Status == supersededStatus && !slices.Contains(right, id) {
+			right = append(right, id)
+		}
+	}
+	return right, nil
+}
+
+// repairLinks makes both ends of a memory's links agree. It trusts the link of a superseded memory to an existing
+// replacement.
+func repairLinks(t *sqldb.Tx, rowID int64) (string, error) {
+	m, err := indexdb.LockMemoryRow(t, rowID)
+	if errors.Is(err, sqldb.ErrNoRows) {
+		return alreadyDeleted, nil
+	}
+	if err != nil {
+		return "", err
+	}
+	done := "made what it supersedes anew"
+	if m.SupersededBy != "" {
+		by, found, err := linkedMemory(t, m.Workspace, m.SupersededBy)
+		if err != nil {
+			return "", err
+		}
+		if m.Status != supersededStatus || !found {
+			done = "took the replacement away"
+			_, err = t.Exec(`UPDATE memories SET superseded_by = '' WHERE row_id = ?1`, rowID)
+		} else if by, err = indexdb.LockMemoryRow(t, by.RowID); err == nil {
+			list, _ := sqldb.DecodeStrings(by.Supersedes)
+			if !slices.Contains(list, m.ID) {
+				done = "told its replacement"
+				err = store.SetSupersedes(t, by.ID, append(list, m.ID))
+			}
+		}
+		if err != nil {
+			return "", err
+		}
+	}
+	ids, _ := sqldb.DecodeStrings(m.Supersedes)
+	right, err := supersededBy(t, m.Workspace, m.ID, ids)
+	if err != nil {
+		return "", err
+	}
+	return done, store.SetSupersedes(t, m.ID, right)
+}

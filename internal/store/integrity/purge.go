@@ -1,0 +1,195 @@
+package integrity
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/sqldb"
+	"github.com/loci-memory/loci/internal/store"
+)
+
+// A PurgeResult counts the rows that a purge deletes, or would delete.
+type PurgeResult struct {
+	Users       int64 `json:"users"`
+	Keys        int64 `json:"keys"`
+	Signins     int64 `json:"signins"`
+	Memberships int64 `json:"memberships"`
+	Invitations int64 `json:"invitations"`
+	Workspaces  int64 `json:"workspaces"`
+	Atlases     int64 `json:"atlases"`
+	Memories    int64 `json:"memories"`
+	Versions    int64 `json:"versions"`           // earlier versions of the memories
+	Answers     int64 `json:"answers"`            // stored for calls with an Idempotency-Key
+	Documents   int64 `json:"documents,omitzero"` // deleted documents in the keyword index
+	Changes     int64 `json:"changes,omitzero"`   // rows of the log, which may hold words of deleted memories
+
+	deleted bool // of PurgeDeleted
+}
+
+// String lists the counts that are not zero.
+func (p PurgeResult) String() string {
+	var parts []string
+	for _, x := range []struct {
+		n         int64
+		one, many string
+	}{{p.Users, "user", "users"}, {p.Keys, "key", "keys"}, {p.Signins, "sign-in", "sign-ins"},
+		{p.Memberships, "membership", "memberships"},
+		{p.Invitations, "invitation", "invitations"}, {p.Workspaces, "workspace", "workspaces"},
+		{p.Atlases, "atlas", "atlases"},
+		{p.Memories, "memory", "memories"}, {p.Versions, "earlier version", "earlier versions"},
+		{p.Answers, "stored answer", "stored answers"},
+		{p.Documents, "document of the index", "documents of the index"},
+		{p.Changes, "row of the log of changes", "rows of the log of changes"}} {
+		switch x.n {
+		case 0:
+		case 1:
+			parts = append(parts, "1 "+x.one)
+		default:
+			parts = append(parts, fmt.Sprint(x.n, " ", x.many))
+		}
+	}
+	if p.deleted {
+		parts = append(parts, "words of deleted memories wherever they may be left: in stored answers, in the log of "+
+			"changes, in free space")
+	}
+	if len(parts) == 0 {
+		return "what an earlier purge had left"
+	}
+	return strings.Join(parts, ", ")
+}
+
+// A purgeTarget is a user, a workspace, or one memory of a workspace.
+type purgeTarget struct {
+	user        string // id; empty if none is purged
+	emailFolded string // address of the user
+	workspace   int64  // row id; 0 if the user has none
+	memory      int64  // row id; 0 purges the whole workspace
+	memoryID    string
+	atlas       int64 // of the memory
+	bytes       int64
+}
+
+// PurgeMemory erases a memory, so that no byte of its text is left in the database. Without apply it only counts.
+// Unlike
+// a deletion it rewrites segments with deleted documents, deletes stored answers, and vacuums.
+func (c *Checker) PurgeMemory(ctx context.Context, id string, apply bool) (PurgeResult, error) {
+	return c.purge(ctx, apply, func(t *sqldb.Tx, lock string) (g purgeTarget, err error) {
+		err = t.QueryRow(
+			`SELECT e.id, e.row_id, e.workspace, e.atlas, octet_length(e.content) FROM memories e WHERE e.id = ?1`+lock,
+			[]any{id},
+			[]any{&g.memoryID, &g.memory, &g.workspace, &g.atlas, &g.bytes})
+		return g, sqldb.NotFoundMessage(err, "There is no memory with this id. What deleted ones have left goes with "+
+			"--deleted.")
+	})
+}
+
+// PurgeWorkspace erases a team workspace with all its records.
+func (c *Checker) PurgeWorkspace(ctx context.Context, id string, apply bool) (PurgeResult, error) {
+	return c.purge(ctx, apply, func(t *sqldb.Tx, lock string) (g purgeTarget, err error) {
+		var personal bool
+		err = t.QueryRow(`SELECT w.row_id, w.personal_of IS NOT NULL FROM workspaces w WHERE w.id = ?1`+lock,
+			[]any{id}, []any{&g.workspace, &personal})
+		if personal {
+			return g, loci.Errorf(loci.CodeStateConflict,
+				"This is somebody's personal workspace: it goes with its user (loci admin user purge), or memory by "+
+					"memory.")
+		}
+		return g, sqldb.NotFoundMessage(err, "There is no workspace with this id.")
+	})
+}
+
+// PurgeUser erases a user with keys, sign-ins, memberships, invitations to the address, and the personal workspace. The
+// owner of a team is a conflict. Memories in the teams of others stay.
+func (c *Checker) PurgeUser(ctx context.Context, email loci.Email, apply bool) (PurgeResult, error) {
+	return c.purge(ctx, apply, func(t *sqldb.Tx, lock string) (g purgeTarget, err error) {
+		g.emailFolded = store.FoldEmail(email)
+		if err := t.QueryRow(`SELECT u.id FROM users u WHERE u.email_folded = ?1`+lock, []any{g.emailFolded},
+			[]any{&g.user}); err != nil {
+			return g, sqldb.NotFoundMessage(err, "There is no user with this address.")
+		}
+		if err := checkOwnsNoTeam(t, g.user); err != nil {
+			return g, err
+		}
+		err = t.QueryRow(`SELECT w.row_id FROM workspaces w WHERE w.personal_of = ?1`+lock, []any{g.user},
+			[]any{&g.workspace})
+		if errors.Is(err, sqldb.ErrNoRows) {
+			err = nil
+		}
+		return g, err
+	})
+}
+
+// checkOwnsNoTeam returns a conflict that lists the teams of a user.
+func checkOwnsNoTeam(t *sqldb.Tx, user string) error {
+	var teams []string
+	err := t.QueryFew(`SELECT w.name, w.id FROM members m JOIN workspaces w ON w.row_id = m.workspace
+		WHERE m.user_id = ?1 AND m.role = 'owner' AND w.personal_of IS NULL ORDER BY w.created_at, w.id`, []any{user},
+		func(r sqldb.Row) error {
+			var name, id string
+			err := r.Scan(&name, &id)
+			teams = append(teams, fmt.Sprintf("%q (%s)", name, id))
+			return err
+		})
+	if err != nil || len(teams) == 0 {
+		return err
+	}
+	them := "them"
+	if len(teams) == 1 {
+		them = "it"
+	}
+	return loci.Errorf(loci.CodeStateConflict, "The user owns %s: purge %s first (loci admin workspace purge ID).",
+		strings.Join(teams, ", "), them)
+}
+
+// purge erases a target in one transaction, and then vacuums the database. If that is interrupted, the next purge does
+// it. find locks the rows of the target in the transaction.
+func (c *Checker) purge(ctx context.Context, apply bool,
+	find func(t *sqldb.Tx, lock string) (purgeTarget, error)) (PurgeResult, error) {
+	var g purgeTarget
+	out, err := sqldb.SystemRead(ctx, c.db, "count what a purge would erase",
+		func(t *sqldb.Tx) (out PurgeResult, err error) {
+			if g, err = find(t, ""); err != nil {
+				return out, err
+			}
+			return countTarget(t, g)
+		})
+	if !apply {
+		return out, err
+	}
+	if err == nil && g.memory != 0 {
+		// The log holds words of deleted memories.
+		err = c.index.Flush(ctx, g.workspace)
+	}
+	if err == nil {
+		out, err = sqldb.System(ctx, c.db, "purge as the operator", func(t *sqldb.Tx) (out PurgeResult, err error) {
+			if err := beginSecureDelete(t); err != nil {
+				return out, err
+			}
+			defer endSecureDelete(t)
+			lock := ""
+			if t.Dialect.RowLocks {
+				lock = " FOR UPDATE"
+			}
+			g, err := find(t, lock)
+			if err != nil {
+				return out, err
+			}
+			if out, err = countTarget(t, g); err != nil {
+				return out, err
+			}
+			return out, c.eraseTarget(t, g)
+		})
+		c.invalidate(g.workspace)
+	}
+	if loci.Is(err, loci.CodeNotFound) {
+		if due, late := c.purgePending(ctx); late != nil || !due {
+			return out, err
+		}
+	} else if err != nil {
+		return out, err
+	}
+	return out, c.finishPurge(ctx)
+}

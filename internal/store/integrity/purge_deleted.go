@@ -1,0 +1,84 @@
+package integrity
+
+import (
+	"context"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/index"
+	"github.com/loci-memory/loci/internal/sqldb"
+	"github.com/loci-memory/loci/internal/store/indexdb"
+)
+
+// PurgeDeleted erases the remains of deletions and changes: deleted documents of the keyword index, stored answers that
+// name no record, and free space. Without apply it counts the deleted documents and the rows of the log.
+func (c *Checker) PurgeDeleted(ctx context.Context, apply bool) (out PurgeResult, err error) {
+	out.deleted = true
+	workspaces, err := sqldb.SystemRead(ctx, c.db, "list the workspaces with a keyword index",
+		func(t *sqldb.Tx) (list []int64, err error) {
+			if err = t.QueryRow(`SELECT count(*) FROM index_log`, nil, []any{&out.Changes}); err == nil {
+				err = t.Query(`SELECT x.workspace FROM keyword_indexes x ORDER BY x.workspace`, nil,
+					sqldb.ScanInts(&list))
+			}
+			return list, err
+		})
+	if err == nil && apply {
+		_, err = sqldb.System(ctx, c.db, "delete stored answers of reads",
+			func(t *sqldb.Tx) (_ loci.Empty, err error) {
+				if err = markPurgePending(t); err == nil {
+					_, err = t.Exec(`DELETE FROM idempotency_keys WHERE ` + readAnswers)
+				}
+				return loci.Empty{}, err
+			})
+	}
+	if err != nil {
+		return out, err
+	}
+	for _, w := range workspaces {
+		n, err := c.purgeTombstones(ctx, w, apply)
+		if err != nil {
+			return out, err
+		}
+		out.Documents += n
+	}
+	if !apply {
+		return out, nil
+	}
+	return out, c.finishPurge(ctx)
+}
+
+// purgeTombstones rewrites the segments of a workspace with deleted documents, and returns the number of those. It
+// flushes the log first, whose rows hold words too.
+func (c *Checker) purgeTombstones(ctx context.Context, workspace int64, apply bool) (dead int64, err error) {
+	count := func(t *sqldb.Tx) (int64, error) {
+		segments, err := c.index.Segments(t, workspace)
+		return countTombstones(segments), err
+	}
+	if !apply {
+		return sqldb.SystemRead(ctx, c.db, "count remains of deletions", count)
+	}
+	if err := c.index.Flush(ctx, workspace); err != nil {
+		return 0, err
+	}
+	defer c.invalidate(workspace)
+	return sqldb.System(ctx, c.db, "erase remains of deletions", func(t *sqldb.Tx) (int64, error) {
+		if err := beginSecureDelete(t); err != nil {
+			return 0, err
+		}
+		defer endSecureDelete(t)
+		n, err := count(t)
+		if err != nil || n == 0 {
+			return 0, err
+		}
+		if err := indexdb.Lock(t, workspace); err != nil {
+			return 0, err
+		}
+		return n, c.index.RewriteSegments(t, workspace, nil)
+	})
+}
+
+func countTombstones(segments []*index.Segment) (n int64) {
+	for _, s := range segments {
+		n += int64(s.Docs() - s.LiveDocs())
+	}
+	return n
+}

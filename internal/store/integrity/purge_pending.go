@@ -1,0 +1,64 @@
+package integrity
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/sqldb"
+)
+
+// purgePendingKey is a row of metadata from the deletion of purged rows until the vacuum that erases their bytes.
+const purgePendingKey = "purge"
+
+// A vacuumer is a database that can erase the bytes of deleted rows.
+type vacuumer interface {
+	Vacuum(ctx context.Context) error
+}
+
+// purgePending reports whether a purge was interrupted before its vacuum.
+func (c *Checker) purgePending(ctx context.Context) (bool, error) {
+	return sqldb.SystemRead(ctx, c.db, "look for an unfinished purge", func(t *sqldb.Tx) (bool, error) {
+		var n int
+		err := t.QueryRow(`SELECT count(*) FROM metadata WHERE name = ?1`, []any{purgePendingKey}, []any{&n})
+		return n > 0, err
+	})
+}
+
+// markPurgePending records that deleted bytes may remain until finishPurge.
+func markPurgePending(t *sqldb.Tx) error {
+	_, err := t.Exec(`INSERT INTO metadata (name, value) VALUES (?1, 'unfinished') ON CONFLICT (name) DO NOTHING`,
+		purgePendingKey)
+	return err
+}
+
+// finishPurge erases the bytes of deleted rows.
+func (c *Checker) finishPurge(ctx context.Context) error {
+	if err := c.db.DB.(vacuumer).Vacuum(ctx); err != nil {
+		return &loci.Error{Code: loci.CodeUnavailable, Err: err, Message: fmt.Sprintf(
+			"The rows are gone, but their bytes are still in free space that could not be cleared (%v): run the same "+
+				"command again, with the server stopped if need be.", err)}
+	}
+	_, err := sqldb.System(ctx, c.db, "mark a purge as finished", func(t *sqldb.Tx) (loci.Empty, error) {
+		_, err := t.Exec(`DELETE FROM metadata WHERE name = ?1`, purgePendingKey)
+		return loci.Empty{}, err
+	})
+	return err
+}
+
+// beginSecureDelete makes SQLite overwrite deleted bytes until endSecureDelete, and lifts the statement timeout of
+// PostgreSQL.
+func beginSecureDelete(t *sqldb.Tx) error {
+	q := `PRAGMA secure_delete = ON`
+	if t.Dialect.RowLocks {
+		q = `SET LOCAL statement_timeout = 0`
+	}
+	_, err := t.Exec(q)
+	return err
+}
+
+func endSecureDelete(t *sqldb.Tx) {
+	if !t.Dialect.RowLocks {
+		_, _ = t.Exec(`PRAGMA secure_delete = FAST`) // a failure only costs writes
+	}
+}

@@ -1,0 +1,75 @@
+package integrity
+
+import (
+	"context"
+
+	"github.com/loci-memory/loci/internal/sqldb"
+)
+
+// A structureChecker is a database that can check its own file.
+type structureChecker interface {
+	// CheckStructure returns the damage of tables and indexes.
+	CheckStructure(ctx context.Context) ([]sqldb.StructureError, error)
+	// RebuildIndexes rebuilds indexes from their tables, and returns the errors by index. With space it also frees
+	// unused pages.
+	RebuildIndexes(ctx context.Context, names []string, space bool) (failed map[string]error, err error)
+}
+
+// checkStructure runs the database's own check first, as its findings explain later ones. A repair rebuilds damaged
+// indexes.
+func (c *Checker) checkStructure(ctx context.Context, sum *Report, o Options) error {
+	db, ok := c.db.DB.(structureChecker)
+	if !ok {
+		return nil // PostgreSQL: pg_amcheck is for its operator
+	}
+	list, err := db.CheckStructure(ctx)
+	if err != nil {
+		return c.reportUnreadable(err, sum, "the structure of the database cannot be looked at")
+	}
+	left, failed := map[string]bool{}, map[string]error{}
+	if o.Repair && len(list) > 0 {
+		var names []string
+		space := false
+		for _, f := range list {
+			if f.IsIndex {
+				names = append(names, f.Name)
+			}
+			space = space || !f.IsIndex && f.Repairable()
+		}
+		if failed, err = db.RebuildIndexes(ctx, names, space); err != nil {
+			return err
+		}
+		after, err := db.CheckStructure(ctx)
+		if err != nil {
+			return c.reportUnreadable(err, sum, "the structure of the database cannot be looked at")
+		}
+		for _, f := range after {
+			left[f.Name] = true
+		}
+	}
+	for _, f := range list {
+		found := Inconsistency{Kind: InconsistentStructure, ID: f.Name, Detail: f.Detail}
+		sum.Found++
+		switch {
+		case !o.Repair && f.IsIndex:
+			found.Repair = "its table has all that is in it: --repair makes it anew"
+		case !o.Repair:
+		case left[f.Name] && failed[f.Name] != nil:
+			found.Repair = "could not be made anew from its table: " + sqldb.RootCause(failed[f.Name]).Error()
+		case left[f.Name] && f.Repairable():
+			found.Repair = "could not be repaired"
+		case left[f.Name]:
+			found.Repair = restoreAdvice
+		case f.IsIndex:
+			found.Repair = "made anew from its table"
+		default:
+			found.Repair = "gone with the indexes that were made anew"
+		}
+		if o.Repair && !left[f.Name] {
+			found.Repaired = true
+			sum.Repaired++
+		}
+		sum.Inconsistencies = append(sum.Inconsistencies, found)
+	}
+	return nil
+}

@@ -1,0 +1,125 @@
+package integrity
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/loci-memory/loci/internal/sqldb"
+)
+
+// A workspaceCheck checks one workspace in one snapshot.
+type workspaceCheck struct {
+	checker    *Checker
+	workspace  int64
+	id         string
+	sampleSize int   // memories of a sample; 0 checks all
+	sampleFrom int64 // row id near the first of them
+	progress   func(rows int)
+	bandWindow int // memories whose bands are in memory at once
+
+	t             *sqldb.Tx
+	rowIDs        []int64                // of the memories, ascending
+	lastLogged    map[int64]loggedUpdate // last row of the log by memory
+	logEntries    []loggedUpdate         // all rows of the log
+	segmentCounts map[int64]int          // segments with a live document, by memory
+	unreadable    map[int64]string       // reasons, by memory
+	found         []Inconsistency
+	omitted       int64 // inconsistencies that are only counted
+}
+
+type loggedUpdate struct {
+	seq, memory int64
+	deleted     bool
+}
+
+// Limits of data in memory at once.
+const (
+	rowBatchSize  = 128     // rows with their texts
+	docBatchSize  = 4096    // documents
+	docBatchBytes = 8 << 20 // texts of these documents
+	listBatchSize = 20_000  // rows without texts, from one query
+)
+
+// check runs all steps in one snapshot.
+func (w *workspaceCheck) check(t *sqldb.Tx) error {
+	w.t = t
+	return t.RepeatableRead(func() error {
+		if t.Dialect.RowLocks {
+			if _, err := t.Exec(`SET LOCAL statement_timeout = 0`); err != nil {
+				return err
+			}
+		}
+		w.unreadable = map[int64]string{}
+		for _, s := range w.steps() {
+			if err := w.runStep(s); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// report adds an inconsistency. A nil repair means that only a backup can restore the data.
+func (w *workspaceCheck) report(kind, id string, repair func(*sqldb.Tx) (string, error), detail string, args ...any) {
+	if len(w.found) == maxReported {
+		w.omitted++
+		return
+	}
+	w.found = append(w.found, Inconsistency{Kind: kind, ID: id, Detail: fmt.Sprintf(detail, args...), repair: repair})
+}
+
+// selected returns the memories that are checked one by one.
+func (w *workspaceCheck) selected() []int64 {
+	if w.sampleSize == 0 || len(w.rowIDs) <= w.sampleSize {
+		return w.rowIDs
+	}
+	at, _ := slices.BinarySearch(w.rowIDs, w.sampleFrom)
+	at = min(at, len(w.rowIDs)-w.sampleSize)
+	return w.rowIDs[at : at+w.sampleSize]
+}
+
+func (w *workspaceCheck) exists(rowID int64) bool {
+	_, ok := slices.BinarySearch(w.rowIDs, rowID)
+	return ok
+}
+
+// A checkStep is a part of a check. A failed step does not stop the others.
+type checkStep struct {
+	name  string
+	funcs []func() error // each needs the ones before
+}
+
+func (w *workspaceCheck) steps() []checkStep {
+	return []checkStep{
+		{"list of memories", []func() error{w.listMemories}},
+		{"keyword index", []func() error{w.loadLog, w.checkSegments, w.checkLog, w.checkIndexed}},
+		{"counters", []func() error{w.checkCounters}},
+		{"near duplicates", []func() error{w.checkSignatures}},
+		{"vectors", []func() error{w.checkVectors}},
+		{"memories", []func() error{w.checkRows}},
+		{"memories that cannot be read", []func() error{w.reportUnreadable}},
+	}
+}
+
+// runStep runs a step. If the database cannot read the data, it reports that and continues.
+func (w *workspaceCheck) runStep(s checkStep) error {
+	reason, err := w.withSavepoint(func() error {
+		for _, do := range s.funcs {
+			if err := do(); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if reason != "" {
+		w.report(InconsistentStructure, w.id, nil, "%s",
+			fmt.Sprintf("the %s of the workspace cannot be looked at: %s", s.name, reason))
+	}
+	return err
+}
+
+// Results of repairs.
+const (
+	alreadyDeleted = "nothing: it is gone meanwhile"
+	reindexed      = "indexed anew"
+)

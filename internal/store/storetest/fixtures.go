@@ -1,0 +1,205 @@
+package storetest
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/identity"
+	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/embeddb"
+	"github.com/loci-memory/loci/internal/store/integrity"
+)
+
+// User adds a user, and returns an actor with the credential of a key.
+func User(t testing.TB, s *store.Store, name string) *identity.Actor {
+	t.Helper()
+	u, err := store.System(context.Background(), s, "test", func(x *store.SystemTx) (loci.User, error) {
+		return x.AddUser(store.NewUser{Email: loci.Email(name + "@example.com"), Name: name, Verified: true})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &identity.Actor{UserID: u.ID, Email: u.Email, CredentialKind: identity.CredentialKey,
+		CredentialID: loci.NewID(s.Now().Std())}
+}
+
+// Add adds a memory to a workspace. An empty name is the personal workspace.
+func Add(t testing.TB, s *store.Store, actor *identity.Actor, workspace, content string,
+	change ...func(*loci.Memory)) loci.Memory {
+	t.Helper()
+	m, err := TryAdd(s, actor, workspace, content, change...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// TryAdd is Add with an error.
+func TryAdd(s *store.Store, actor *identity.Actor, workspace, content string,
+	change ...func(*loci.Memory)) (loci.Memory,
+	error) {
+	m := loci.Memory{Title: loci.DeriveTitle(content), Content: content, Type: loci.TypeNote}
+	for _, c := range change {
+		c(&m)
+	}
+	return store.Write(context.Background(), s, actor, func(tx *store.Tx) (loci.Memory, error) {
+		targets, err := tx.RoutingTargets(workspace)
+		if err != nil {
+			return m, err
+		}
+		a, err := targets.Atlas(-1, loci.Unlimited)
+		if err != nil {
+			return m, err
+		}
+		return a.AddMemory(m, store.NewIndexEntry(m.Title, m.Content))
+	})
+}
+
+// Team adds a workspace with members.
+func Team(t testing.TB, s *store.Store, owner *identity.Actor, members map[*identity.Actor]loci.Role) string {
+	t.Helper()
+	w, err := store.Write(context.Background(), s, owner, func(tx *store.Tx) (loci.Workspace, error) {
+		account, err := tx.Account()
+		if err != nil {
+			return loci.Workspace{}, err
+		}
+		return account.AddWorkspace("Crew", loci.Unlimited)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for actor, role := range members {
+		Join(t, s, owner, w.ID, actor, role)
+	}
+	return w.ID
+}
+
+// Join makes an actor a member of a workspace.
+func Join(t testing.TB, s *store.Store, owner *identity.Actor, workspace string, actor *identity.Actor,
+	role loci.Role) {
+	t.Helper()
+	i, err := store.Write(context.Background(), s, owner, func(tx *store.Tx) (loci.Invitation, error) {
+		w, err := tx.Workspace(workspace, loci.RoleAdmin)
+		if err != nil {
+			return loci.Invitation{}, err
+		}
+		i, _, err := w.Invite(loci.Email(actor.Email), role, loci.Days(1).Duration(),
+			identity.SecretHash(identity.NewSecret()))
+		return i, err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = store.Write(context.Background(), s, actor, func(tx *store.Tx) (loci.Invitation, error) {
+		in, err := tx.IncomingInvitation(i.ID, nil)
+		if err != nil {
+			return i, err
+		}
+		return in.Respond(true)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// IDs lists the memories of a filter.
+func IDs(t testing.TB, s *store.Store, actor *identity.Actor, f store.Filter, limit int) (out []string) {
+	t.Helper()
+	list, err := store.Read(context.Background(), s, actor, func(tx *store.Tx) ([]loci.Memory, error) {
+		list, err := tx.Memories(f, store.Page{Limit: limit})
+		return list.Items, err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range list {
+		out = append(out, m.ID)
+	}
+	return out
+}
+
+// Backlog counts the embedding queue.
+func Backlog(t testing.TB, s *store.Store) embeddb.QueueStats {
+	t.Helper()
+	b, err := store.SystemRead(context.Background(), s, "test", (*store.SystemTx).EmbeddingQueue)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// WaitForEmbeddings waits until the embedding queue is empty.
+func WaitForEmbeddings(t testing.TB, s *store.Store) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); Backlog(t, s).Pending > 0; time.Sleep(2 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("still waiting: %+v", Backlog(t, s))
+		}
+	}
+}
+
+// RunConcurrently runs n calls of f at once, and returns their errors.
+func RunConcurrently(n int, f func(i int) error) []error {
+	errs := make([]error, n)
+	var all sync.WaitGroup
+	start := make(chan bool)
+	for i := range n {
+		all.Go(func() {
+			<-start
+			errs[i] = f(i)
+		})
+	}
+	close(start)
+	all.Wait()
+	return errs
+}
+
+// CheckIntegrity checks a store, and repairs it if repair is set.
+func CheckIntegrity(t testing.TB, s *store.Store, repair bool) integrity.Report {
+	t.Helper()
+	sum, err := integrity.New(s).Check(context.Background(), integrity.Options{Repair: repair})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sum
+}
+
+// CheckHealthy checks a store, which must have no inconsistency.
+func CheckHealthy(t testing.TB, s *store.Store) integrity.Report {
+	t.Helper()
+	sum := CheckIntegrity(t, s, false)
+	if sum.Found != 0 || len(sum.Inconsistencies) != 0 {
+		t.Fatalf("%d flaws: %v", sum.Found, sum.Inconsistencies)
+	}
+	return sum
+}
+
+// Update changes a memory.
+func Update(t testing.TB, s *store.Store, actor *identity.Actor, id string,
+	change func(h *store.Memory, m *loci.Memory)) loci.Memory {
+	t.Helper()
+	m, err := store.Write(context.Background(), s, actor, func(tx *store.Tx) (loci.Memory, error) {
+		h, err := tx.Memory(id)
+		if err != nil {
+			return loci.Memory{}, err
+		}
+		next := h.Record()
+		change(h, &next)
+		return h.Update(next, nil)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// Flush flushes the keyword index of a workspace.
+func Flush(t testing.TB, s *store.Store, workspace string) {
+	t.Helper()
+	if err := s.Flush(context.Background(), workspace); err != nil {
+		t.Fatal(err)
+	}
+}
