@@ -22,6 +22,9 @@ func TestSearchReportsIgnoredAndCorrectedTerms(t *testing.T) {
 		for i := range 40 {
 			long += fmt.Sprintf(" %c%cz", 'a'+i%26, 'b'+i/26)
 		}
+		for i := range 8 { // words at both ends always count
+			long = fmt.Sprintf("%cqx %s %cqy", 'a'+i, long, 'a'+i)
+		}
 		for range 2 {
 			add(t, s, ann, "", long)
 		}
