@@ -111,7 +111,7 @@ func TestUpdateAnalyzesTextAgainWhenItChangedMeanwhile(t *testing.T) {
 		s := d.Open(t, store.Options{})
 		ann := user(t, s, "ann")
 		api := newService(s)
-		m := add(t, s, ann, "", distinctText(1))
+		var m loci.Memory
 		line := func(text string) error {
 			_, err := api.AppendMemory(ctx, ann, loci.AppendMemory{MemoryID: loci.ID(m.ID),
 				Content: loci.Content(text)})
@@ -125,6 +125,7 @@ func TestUpdateAnalyzesTextAgainWhenItChangedMeanwhile(t *testing.T) {
 				}
 			}
 		})
+		m = add(t, s, ann, "", distinctText(1))
 		if err := line("first"); err != nil {
 			t.Fatal(err)
 		}
