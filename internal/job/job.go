@@ -23,11 +23,8 @@ type Job struct {
 	Run func(context.Context) error
 }
 
-// After requests the next round after a pause.
+// After requests the next round after a pause; After(0) requests it at once, because more is due.
 type After time.Duration
-
-// Again requests the next round at once, because more is due.
-const Again After = 0
 
 // Error returns the pause. It makes After a result of Run.
 func (a After) Error() string { return "again after " + time.Duration(a).String() }

@@ -112,7 +112,7 @@ func TestJobRunsAfterThePauseThatItAsksFor(t *testing.T) {
 	start := time.Now()
 	next := func(context.Context) error {
 		at = append(at, time.Since(start))
-		return []error{Again, After(time.Second), nil}[min(2, len(at)-1)]
+		return []error{After(0), After(time.Second), nil}[min(2, len(at)-1)]
 	}
 	synctest.Test(t, func(t *testing.T) {
 		start = time.Now()
@@ -165,7 +165,7 @@ func TestStopFinishesWhatIsDueUpToDrain(t *testing.T) {
 				return ctx.Err()
 			}
 			if rounds++; rounds < c.due {
-				return Again
+				return After(0)
 			}
 			return c.err
 		}

@@ -27,9 +27,6 @@ type Tx struct {
 // Now returns the time of the transaction, which is the same for all of its statements.
 func (t *Tx) Now() loci.Time { return t.conn.Now }
 
-// Actor returns the actor of the transaction.
-func (t *Tx) Actor() *identity.Actor { return t.actor }
-
 // Emit passes e to the subscribers of the store once the transaction has committed.
 func (t *Tx) Emit(e Event) { t.conn.OnCommit(func() { t.store.publish(e) }) }
 
