@@ -54,10 +54,17 @@ func (p *program) findRecord(ctx context.Context, caller op.Caller, resource, fi
 	if get := p.table.Op(resource + ".get"); get != nil {
 		raw, err := caller.Call(ctx, get, &op.Call{Transport: "command", RequestID: p.requestID},
 			op.Args{JSON: jsonObject(field, id)})
+		var answer map[string]json.RawMessage
 		if err == nil {
-			err = json.Unmarshal(raw, &r)
+			err = json.Unmarshal(raw, &answer)
 		}
-		return r, err
+		if err != nil {
+			return r, err
+		}
+		if inner, ok := answer[resource]; ok { // most answers nest the record
+			raw = inner
+		}
+		return r, json.Unmarshal(raw, &r)
 	}
 	list := listOp(p.table, resource)
 	if list == nil {

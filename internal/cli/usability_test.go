@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -8,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/op"
 )
 
@@ -267,6 +269,24 @@ func TestVersionPrintsProgramAndContract(t *testing.T) {
 		if code := d.run(line); code != 0 || !strings.HasPrefix(d.out.String(),
 			fmt.Sprintf("loci %s (contract %s), ", b.Version, b.Contract)) {
 			t.Errorf("%s: %d %s", line, code, d.out.String())
+		}
+	}
+}
+
+func TestConfirmationNamesTheRecord(t *testing.T) {
+	t.Parallel()
+	d := newTestTerminal(t)
+	table := fakeTable()
+	op.Add(table, "atlas.get", "GET /v1/atlases/{atlasId}", "Read an atlas.", op.Account, op.NoTool,
+		func(*fakeService, context.Context, *identity.Actor, loci.GetAtlas) (loci.OneAtlas, error) {
+			return loci.OneAtlas{Atlas: loci.Atlas{ID: fakeID, Name: "Lab"}}, nil
+		})
+	p := &program{deps: deps{table: table}}
+	for o, want := range map[string]string{"memory.delete": "Rock", "atlas.update": "Lab"} {
+		input := jsonObject(table.Op(o).Fields()[0].Name, fakeID)
+		got, err := p.describeRecord(t.Context(), d.service.host(), table.Op(o), input)
+		if err != nil || got != fmt.Sprintf("%q (%s)", want, fakeID) {
+			t.Errorf("%s: %s, %v", o, got, err)
 		}
 	}
 }
