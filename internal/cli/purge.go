@@ -52,8 +52,7 @@ func (p *program) purgeWorkspace() *cobra.Command {
 		Use:   "purge ID",
 		Short: "Erase a team workspace with all its records",
 		Long: "Erases a team workspace with its atlases, memories, members and invitations. A personal workspace " +
-			"goes " +
-			"with its user." + purgeNotes,
+			"goes with its user." + purgeNotes,
 		Example: "loci admin workspace purge 01997b2e-5d1c-7c3a-9f5e-3f0c8a1b2c3d\nloci admin workspace purge " +
 			"01997b2e-5d1c-7c3a-9f5e-3f0c8a1b2c3d --yes",
 		Args: exactArgs("ID"),
@@ -68,11 +67,9 @@ func (p *program) purgeUser() *cobra.Command {
 		Use:   "purge",
 		Short: "Erase a user with the personal workspace",
 		Long: "Erases a user with keys, sign-ins, memberships, invitations to the address, and the personal " +
-			"workspace " +
-			"with all that is in it.\n" +
+			"workspace with all that is in it.\n" +
 			"Teams that the user owns are to be purged first. What the user wrote in the teams of others belongs to " +
-			"them " +
-			"and stays: its\n" +
+			"them and stays: its\n" +
 			"author is then an id that nobody has." + purgeNotes,
 		Example: "loci admin user purge --email ada@example.org\nloci admin user purge --email ada@example.org --yes " +
 			"--json",

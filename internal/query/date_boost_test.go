@@ -28,8 +28,7 @@ func dated(t *testing.T, query string, lines ...string) (found []string) {
 		c.Created = made.UnixMicro()
 		changes, texts = append(changes, c), append(texts, text)
 	}
-	q, r, err := Search(d.Flush(t, 1, changes), index.NewCache(0), d.Fetch, Parse(query), index.Filter{}, 0,
-		len(lines))
+	q, r, err := Search(d.Flush(t, 1, changes), index.NewCache(0), d.Fetch, Parse(query), index.Filter{}, 0, len(lines))
 	if err != nil || len(r.Hits) == 0 {
 		t.Fatalf("%s finds %v, %v", query, r.Hits, err)
 	}
@@ -52,28 +51,22 @@ func dated(t *testing.T, query string, lines ...string) (found []string) {
 func TestSearchPrefersTheDateToItsWordsApart(t *testing.T) {
 	t.Parallel()
 	apart := "2024-01-09 The march to the north took 14 days; we decide in 2025 again whether it was worth it, and " +
-		"tell " +
-		"all."
+		"tell all."
 	rest := []string{"2024-02-02 Nothing of it.", "2024-02-03 And more of this.", "2024-02-04 The end from here.",
 		"2024-02-05 A red house.", "2024-02-06 A green boat."}
 	for _, c := range []struct{ query, want string }{
 		{"what did we decide on 14 March 2025", "2025-03-14 We decided to buy the larger pump for the second hall, " +
-			"and " +
-			"to sell the old one."},
+			"and to sell the old one."},
 		{"what did we decide on 14 March 2025", "2024-06-01 The pump was decided upon in a long meeting in the " +
-			"second " +
-			"hall (2025-03-14), and nobody objected."},
+			"second hall (2025-03-14), and nobody objected."},
 		{"what did we decide on 14 March 2025", "2024-06-01 The pump was decided upon in a long meeting in the " +
-			"second " +
-			"hall, on the 14th of March 2025."},
+			"second hall, on the 14th of March 2025."},
 		{"what did we decide on 2025-03-14", "2024-06-01 The pump was decided upon in a long meeting in the second " +
-			"hall " +
-			"(2025-03-14), and nobody objected."},
+			"hall (2025-03-14), and nobody objected."},
 		{"what did we decide on March 14", "2023-03-14 We decided to buy the larger pump for the second hall, and to " +
 			"sell the old one."},
 		{"what did we decide in March 2025", "2025-03-20 We decided to buy the larger pump for the second hall, and " +
-			"to " +
-			"sell the old one."},
+			"to sell the old one."},
 	} {
 		_, want, _ := strings.Cut(c.want, " ")
 		if got := dated(t, c.query, append([]string{apart, c.want}, rest...)...); got[0] != want {

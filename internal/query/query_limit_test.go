@@ -101,11 +101,8 @@ func TestQueryLimitKeepsBigramsOfUnsegmentedText(t *testing.T) {
 func TestQueryLimitCountsWordsNotForms(t *testing.T) {
 	t.Parallel()
 	words := "relational databases migrations deployments schedules engineers pipelines translations features " +
-		"settings " +
-		"changes tables queues " +
-		"backgrounds minutes operations handbooks describing releasing deciding reviewing proving testing asking " +
-		"writing " +
-		"waiting freezing paging wanting heliotropes"
+		"settings changes tables queues backgrounds minutes operations handbooks describing releasing deciding " +
+		"reviewing proving testing asking writing waiting freezing paging wanting heliotropes"
 	d := indextest.NewStore()
 	v := buildSnapshot(t, d, words, "end")
 	q, err := rewriteQuery(v, index.NewCache(0), d.Fetch, Parse(words))

@@ -133,8 +133,7 @@ func (b embeddingCollector) Collect(to chan<- prometheus.Metric) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), collectTimeout)
 	defer cancel()
-	n, err := store.SystemRead(ctx, b.store, "count the embedding queue",
-		(*store.SystemTx).EmbeddingQueue)
+	n, err := store.SystemRead(ctx, b.store, "count the embedding queue", (*store.SystemTx).EmbeddingQueue)
 	if err != nil {
 		return
 	}

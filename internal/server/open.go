@@ -46,8 +46,7 @@ func (s Settings) embedder() (e, previous vector.Embedder, err error) {
 	return e, embed.NewMiniLM(), err
 }
 
-// openStore opens the database of a server. Without an embedder it makes no
-// vectors.
+// openStore opens the database of a server. Without an embedder it makes no vectors.
 func (s Settings) openStore(ctx context.Context, o store.Options) (*store.Store, error) {
 	o.Clock, o.StorageQuota = s.clock(), max(1, s.Plan.Storage)
 	if s.DB != "" {
@@ -68,8 +67,7 @@ func openSQLite(ctx context.Context, dir string, o store.Options) (*store.Store,
 	return st, nil
 }
 
-// RequireDatabase returns an error without a database of Loci: a mistyped name
-// must not make a new one.
+// RequireDatabase returns an error without a database of Loci: a mistyped name must not make a new one.
 func (s Settings) RequireDatabase(ctx context.Context) error {
 	there, parent, flag := true, s.Data, "its folder with --data"
 	if s.DB != "" {
@@ -109,8 +107,7 @@ func OpenAdmin(ctx context.Context, s Settings) (*Admin, error) {
 	return &Admin{service.New(service.Options{Store: st, Plan: s.Plan, Clock: s.clock()}), integrity.New(st)}, nil
 }
 
-// CreateUser makes an account. An account without a password cannot sign in,
-// but can have keys.
+// CreateUser makes an account. An account without a password cannot sign in, but can have keys.
 func (a *Admin) CreateUser(ctx context.Context, email, name, password string) (loci.User, error) {
 	return a.AddUser(ctx, loci.Email(email), loci.Name(name), loci.Password(password))
 }
@@ -174,15 +171,13 @@ func (s Settings) Migrate(ctx context.Context, dryRun bool) (m Migration, err er
 // Close closes the database.
 func (a *Admin) Close() error { return a.Store.Close() }
 
-// A Local is the service on the own device: a database with one owner, without
-// accounts and sockets.
+// A Local is the service on the own device: a database with one owner, without accounts and sockets.
 type Local struct {
 	Host  *op.Host
 	store *store.Store
 }
 
-// localOwner is the address of the one user of a local database. No mail
-// reaches it.
+// localOwner is the address of the one user of a local database. No mail reaches it.
 const localOwner loci.Email = "local@localhost"
 
 // OpenLocal opens the local database in dir. Several processes may open it.

@@ -22,8 +22,7 @@ const (
 	readinessTimeout  = 3 * time.Second
 )
 
-// readiness is the result of a check that runs in the background, so that a
-// request for it costs the database nothing.
+// readiness is the result of a check that runs in the background, so that a request for it costs the database nothing.
 type readiness struct {
 	check func(context.Context) error
 	// nil, or a function that returns the damage seen while the server serves
@@ -42,8 +41,7 @@ type readinessFailure struct {
 	Cause string `json:"cause"`
 }
 
-// checkOnce checks once. It logs the start and the end of an outage of the
-// database.
+// checkOnce checks once. It logs the start and the end of an outage of the database.
 func (r *readiness) checkOnce(ctx context.Context) {
 	within, cancel := context.WithTimeout(ctx, readinessTimeout)
 	defer cancel()

@@ -143,8 +143,7 @@ func QueryPlan(s *Store, st Statement) (lines []string, err error) {
 	return lines, err
 }
 
-// KeywordHits returns the ids and the exact scores of all that the index finds, and
-// how many it says there are.
+// KeywordHits returns the ids and the exact scores of all that the index finds, and how many it says there are.
 func KeywordHits(t testing.TB, s *Store, actor *identity.Actor, q query.Query, f Filter) (lines []string, total int) {
 	t.Helper()
 	total, err := Read(context.Background(), s, actor, func(tx *Tx) (total int, err error) {
@@ -183,8 +182,7 @@ func rankKeywords(tx *Tx, q query.Query, f Filter) (hits []query.Hit, total int,
 	rank := func(q query.Query) (unknown []string, err error) {
 		unknown, hits, total = suspects, nil, 0
 		for _, x := range snapshots {
-			rewritten, r, err := query.Search(x.Snapshot, pages, fetch, q, src.Filter(), int64(src.Now()),
-				1000)
+			rewritten, r, err := query.Search(x.Snapshot, pages, fetch, q, src.Filter(), int64(src.Now()), 1000)
 			if err != nil {
 				return nil, err
 			}

@@ -381,8 +381,7 @@ func checkConsistent(t testing.TB, s *store.Store, actor *identity.Actor, crew s
 	}
 }
 
-// Archived and superseded memories are no near duplicates, even if there are
-// very many.
+// Archived and superseded memories are no near duplicates, even if there are very many.
 func TestArchivedMemoriesHideNoNearDuplicate(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {

@@ -147,8 +147,7 @@ func (c *Checker) nextWorkspaces(ctx context.Context, after int64) (list []works
 }
 
 // checkWorkspace checks a workspace, and repeats that after each round of maxReported repairs.
-func (c *Checker) checkWorkspace(ctx context.Context, w workspaceCheck, sum *Report,
-	o Options) error {
+func (c *Checker) checkWorkspace(ctx context.Context, w workspaceCheck, sum *Report, o Options) error {
 	for found := int64(math.MaxInt64); ; {
 		w := w // each round starts from the beginning
 		_, err := sqldb.SystemRead(ctx, c.db, "inspect a workspace", func(t *sqldb.Tx) (loci.Empty, error) {
@@ -172,8 +171,7 @@ func (c *Checker) checkWorkspace(ctx context.Context, w workspaceCheck, sum *Rep
 }
 
 // reportAndRepair adds inconsistencies to the report, and repairs them if o.Repair is set.
-func (c *Checker) reportAndRepair(ctx context.Context, list []Inconsistency, sum *Report,
-	o Options) error {
+func (c *Checker) reportAndRepair(ctx context.Context, list []Inconsistency, sum *Report, o Options) error {
 	for _, f := range list {
 		sum.Found++
 		switch {

@@ -74,8 +74,7 @@ func (w *workspaceCheck) checkLog() error {
 }
 
 // readableUpdates returns the readable rows of the log, and reports the others. One unreadable row makes the whole
-// index
-// unreadable.
+// index unreadable.
 func (w *workspaceCheck) readableUpdates(part []loggedUpdate) (list []index.DocUpdate) {
 	seqs := make([]int64, len(part))
 	for n, l := range part {

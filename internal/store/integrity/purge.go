@@ -73,8 +73,7 @@ type purgeTarget struct {
 }
 
 // PurgeMemory erases a memory, so that no byte of its text is left in the database. Without apply it only counts.
-// Unlike
-// a deletion it rewrites segments with deleted documents, deletes stored answers, and vacuums.
+// Unlike a deletion it rewrites segments with deleted documents, deletes stored answers, and vacuums.
 func (c *Checker) PurgeMemory(ctx context.Context, id string, apply bool) (PurgeResult, error) {
 	return c.purge(ctx, apply, func(t *sqldb.Tx, lock string) (g purgeTarget, err error) {
 		err = t.QueryRow(

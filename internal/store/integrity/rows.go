@@ -13,8 +13,7 @@ import (
 )
 
 // corruption returns a description of the damage of a row, or "". Data derived from such a row are not rebuilt: they
-// may
-// be the only record of its former content.
+// may be the only record of its former content.
 func corruption(m *indexdb.MemoryRow) string {
 	tags, err := sqldb.DecodeStrings(m.Tags)
 	if err != nil || m.Kind < 0 || m.Kind >= len(loci.MemoryTypes) || m.Status < 0 ||

@@ -14,8 +14,7 @@ import (
 var searcher = retrieve.New(retrieve.Options{Secret: []byte("secret")})
 
 // Search searches within a filter.
-func Search(tx *store.Tx, q retrieve.Query, f store.Filter, seen retrieve.SeenSet,
-	limit int) (retrieve.Result, error) {
+func Search(tx *store.Tx, q retrieve.Query, f store.Filter, seen retrieve.SeenSet, limit int) (retrieve.Result, error) {
 	src, err := tx.SearchSource(f)
 	if err != nil {
 		return retrieve.Result{}, err
@@ -33,8 +32,7 @@ func Similar(tx *store.Tx, id string) ([]loci.Similarity, error) {
 }
 
 // SearchKeywords returns the first page of a keyword search.
-func SearchKeywords(t testing.TB, s *store.Store, actor *identity.Actor, text string,
-	f store.Filter) retrieve.Result {
+func SearchKeywords(t testing.TB, s *store.Store, actor *identity.Actor, text string, f store.Filter) retrieve.Result {
 	t.Helper()
 	r, err := store.Read(context.Background(), s, actor, func(tx *store.Tx) (retrieve.Result, error) {
 		return Search(tx, retrieve.Query{Keywords: query.Parse(text)}, f, "", 50)
