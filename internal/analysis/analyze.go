@@ -15,7 +15,7 @@ const (
 	Word        TokenType = iota // a word or a part of an identifier
 	Identifier                   // an identifier, or a part of it with parts of its own
 	Stem                         // English stem of the word before
-	Unaccented                   // the word before without accents, prefix or version letter
+	Unaccented                   // the word before without accents, prefix or version letter; the start of a hash
 	Bigram                       // two adjacent characters of a script without spaces
 	Unigram                      // one character among others of such a script
 	LoneUnigram                  // a single character between separators
@@ -29,11 +29,11 @@ const (
 type Analyzer struct {
 	Emit          func(term []byte, r TokenType)
 	from, to      int
-	offsetMap     OffsetMap         // not empty if it is the whole chunk: see setOffsets
+	offsetMap     OffsetMap         // of the current token; its source is empty if normalization keeps the token
 	done          bool              // set by Stop
 	OnRun         func(text string) // is called with each run of characters in scripts without spaces
 	runSpan       [2]int            // the place of the term in the run
-	Prefilter     *TermPrefilter    // skips ASCII words that cannot be wanted; nil skips none
+	Prefilter     *TermPrefilter    // skips words and characters that cannot be wanted; nil skips none
 	Stems         *StemCache        // nil caches none
 	lowerBuf      []byte
 	stemBuf       []byte
@@ -77,11 +77,11 @@ func (a *Analyzer) Analyze(s string) {
 	}
 }
 
-// Stop ends Analyze after the current term.
+// Stop ends Analyze after the current token. The remaining terms of that token are still emitted.
 func (a *Analyzer) Stop() { a.done = true }
 
-// Span returns the byte range of the current term in the text. It is exact for terms that normalization does not move;
-// SourceOffsets is exact for all.
+// Span returns the byte range of the current term in the text. It is that of the whole token if normalization changed
+// the token; SourceOffsets is exact then.
 func (a *Analyzer) Span() (from, to int) { return a.from, a.to }
 
 // RunSpan returns the byte range of the current term in its run of an unsegmented script.
@@ -98,7 +98,7 @@ func (a *Analyzer) unwanted(s string) int {
 	return 0
 }
 
-// Classes of ASCII characters; wide is the class of all others.
+// Classes of bytes. Those beyond ASCII have the class NonASCII.
 const (
 	lower = 1 << iota
 	Upper
@@ -209,7 +209,8 @@ func wordRuneLen(s string) int {
 	return 0
 }
 
-// cliticLen returns the size of an English clitic ('s, 't, 're) at the start of s.
+// cliticLen returns the size of an apostrophe and the English clitic behind it ('s, 't, 're) at the start of s. Without
+// a clitic it returns that of the apostrophe, or 0.
 func cliticLen(s string) int {
 	n := 0
 	switch {
@@ -260,7 +261,8 @@ func (a *Analyzer) scanNonASCII(s string) {
 	a.offsetMap.reset()
 }
 
-// NormalizeNFKC returns a chunk in NFKC, without ignorable characters.
+// NormalizeNFKC returns a text in NFKC, without ignorable characters. It writes the decimal digits of all scripts in
+// ASCII.
 func NormalizeNFKC(s string) string {
 	if isNormalized(s) {
 		return s
@@ -339,6 +341,7 @@ func (a *Analyzer) EmitWord(t string) {
 	}
 }
 
+// HasNonASCII reports whether a text has a byte beyond ASCII.
 func HasNonASCII[T string | []byte](t T) bool {
 	for i := range len(t) {
 		if t[i] >= utf8.RuneSelf {

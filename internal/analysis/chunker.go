@@ -7,7 +7,7 @@ import (
 )
 
 // A chunk ends at the best boundary after minChunkWords words, because shorter ones lose their subject. The model reads
-// about MeanChunkWords words at once.
+// about MeanChunkWords words at once. Keyword rescoring cuts its chunks at that number.
 const (
 	minChunkWords  = 50
 	MaxChunkWords  = 120
@@ -60,8 +60,8 @@ func (c Chunker) measureUnits(s string, list []textUnit) (out []textUnit) {
 	return out
 }
 
-// MiddleBoundary returns the boundary between words nearest to the middle of a text. Without one it returns a boundary
-// between characters, or 0.
+// MiddleBoundary returns the last boundary between words in the second quarter of a text. Without one it returns the
+// boundary between characters before the middle, or 0.
 func MiddleBoundary(s string) int {
 	half := len(s) / 2
 	if before := strings.LastIndexFunc(s[:half], unicode.IsSpace); before > len(s)/4 {
@@ -76,11 +76,11 @@ func MiddleBoundary(s string) int {
 // nextChunk returns the number of units in the next chunk. It ends at the last of the best boundaries that leave it
 // long enough, or else where it is full.
 func (c Chunker) nextChunk(list []textUnit) int {
-	words, size, best, at := 0, 0, -1, 0
+	words, size, best, at := 0, 0, wordEnd, 0
 	for i, a := range list {
 		words, size = words+a.words, size+a.size
 		if i > 0 && (words > c.MaxWords || c.Size != nil && size > c.MaxSize) {
-			if best < 0 {
+			if at == 0 {
 				return i
 			}
 			return at

@@ -2,8 +2,8 @@
 //
 // An [Analyzer] reads a text once, in linear time. It applies NFKC and case folding (UAX #15), splits identifiers into
 // their parts, and segments scripts without spaces into bigrams. Beside a word it emits its English stem (Porter, An
-// algorithm for suffix stripping, 1980) and its form without accents. A text and a query that share a meaning then
-// share a term.
+// algorithm for suffix stripping, 1980) and its form without accents. A text and a query with other inflections or
+// spellings of a word then share a term.
 //
 // The package also holds the other readers of plain text: stop words, question phrases, the [Chunker], and the
 // [OffsetMap] from normalized text back to its source. It does not depend on documents or queries.

@@ -6,8 +6,8 @@ import "strings"
 // dots and underscores.
 var joinerLevels = [...]string{"/\\@", "-", ".", "_"}
 
-// splitToken emits words and single joiners. An identifier is kept whole and split; prose joined only by dashes is
-// split into words.
+// splitToken emits the words of a token of words and single joiners. An identifier is kept whole and split; prose
+// joined only by dashes is split into words.
 func (a *Analyzer) splitToken(t string, flag bool) {
 	joints, others := uint8(0), uint8(0)
 	dashes := true
@@ -160,7 +160,7 @@ func (a *Analyzer) splitCamelCase(t string) {
 // hashPrefixLen is the length of an abbreviated hash, as in Git.
 const hashPrefixLen = 7
 
-// emitHashPrefix emits the start of a hexadecimal hash, which finds the hash abbreviated to any length.
+// emitHashPrefix emits the start of a hexadecimal hash, which finds the hash abbreviated to at least as many digits.
 func (a *Analyzer) emitHashPrefix(t string) {
 	if len(t) <= hashPrefixLen || len(t) > MaxTermBytes {
 		return

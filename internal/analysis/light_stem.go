@@ -49,6 +49,7 @@ func stripPrefix(word []byte) []byte {
 	return rest
 }
 
+// StripArabicPrefix returns an Arabic word behind its conjunction and article, or nil.
 func StripArabicPrefix(word []byte) []byte {
 	rest, and := bytes.CutPrefix(word, arabicConjunction)
 	for _, a := range arabicArticles {

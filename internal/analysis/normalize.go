@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// NormalizedWords returns the words of texts in order, as a search sees them. They are in normal form and one letter
-// case, each between spaces: " one two ". A character of a script without spaces is a word. It takes linear time.
+// NormalizedWords returns the words of texts in order. They are in normal form and one letter case, each between
+// spaces: " one two ". A character of a script without spaces is a word. It takes linear time.
 func NormalizedWords(texts ...string) string {
 	r := wordNormalizer{out: []byte{' '}}
 	var low []byte

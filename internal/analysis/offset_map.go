@@ -16,8 +16,7 @@ type OffsetMap struct {
 }
 
 // segmentEnd is the end of a segment in the normal form and in the chunk. Unicode normalizes each segment independently
-// (UAX
-// #15, stable code points).
+// (UAX #15, stable code points).
 type segmentEnd struct{ normal, text int }
 
 // NewOffsetMap returns the map of a text to its normal form.

@@ -16,7 +16,7 @@ func Porter(w []byte) []byte {
 	return finalE(w)
 }
 
-// rule replaces a suffix where the stem before it has a measure above zero.
+// rule replaces a suffix. The stem before it must have a measure above zero, in step 4 above one.
 type rule struct{ suffix, with string }
 
 func isVowel(w []byte, i int) bool {

@@ -73,8 +73,8 @@ var unsegmentedRanges = [...]struct{ first, last rune }{
 	{0x20000, 0x3FFFF}, // Han
 }
 
-// FoldCase appends t in one letter case. Folding is simple except for the sharp s and the final sigma. Marks that
-// folding separates are composed again.
+// FoldCase appends t in one letter case. It maps each character to the lower case of its upper case, and the sharp s to
+// ss. A mark is composed with a letter that only its lower case composes with (T̈ becomes ẗ).
 func FoldCase(out []byte, t string) []byte {
 	from, marks, folded := len(out), false, caseFoldTable()
 	for _, r := range t {
@@ -88,8 +88,6 @@ func FoldCase(out []byte, t string) []byte {
 		case r == 'ß' || r == 'ẞ':
 			out = append(out, "ss"...)
 			continue
-		case r == 'ς':
-			r = 'σ'
 		case r < letterTableLimit:
 			r = folded[r]
 		default:
@@ -112,8 +110,8 @@ var caseFoldTable = sync.OnceValue(func() *[letterTableLimit]rune {
 	return &t
 })
 
-// Unaccent appends t without the accents of Latin, Greek, Cyrillic, Hebrew and
-// Arabic. Elsewhere marks are vowels and stay; й and ї are letters of their own.
+// Unaccent appends t without the accents of Latin, Greek, Cyrillic, Hebrew and Arabic. Elsewhere marks are vowels and
+// stay; й and ї are letters of their own. ascii reports that t became ASCII letters, each accented one a single letter.
 func Unaccent(out, t []byte) (unaccented []byte, changed, ascii bool) {
 	ascii = true
 	for i := 0; i < len(t); {
@@ -158,7 +156,7 @@ var unaccentedForms = sync.OnceValue(func() *[unaccentTableLimit]string {
 		}
 	}
 	for _, p := range [][2]string{{"ø", "o"}, {"ł", "l"}, {"đ", "d"}, {"ð", "d"}, {"þ", "th"}, {"æ", "ae"}, {"œ", "oe"},
-		{"ı", "i"}, {"ħ", "h"}} {
+		{"ħ", "h"}} {
 		r, _ := utf8.DecodeRuneInString(p[0])
 		t[r] = p[1]
 	}

@@ -3,7 +3,7 @@ package analysis
 import "strings"
 
 // stopWords are English words without information in a question, and the halves of words with an apostrophe. They are
-// indexed, but count little in queries.
+// indexed. A query drops them, unless it has no other words.
 var stopWords = wordSet(`
 a about above after again against all also am an and any are aren as at be because been before being below between
 both but by can could couldn did didn do does doesn doing don down during each few for from further get gets had hadn

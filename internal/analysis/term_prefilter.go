@@ -11,14 +11,14 @@ import (
 
 // TermPrefilter holds the starts of words that can be terms of a query, so that the analyzer skips all others.
 type TermPrefilter struct {
-	prefixes      [utf8.RuneSelf][]string  // the prefixes of words in ASCII letters, by their first byte,
-	secondBytes   [utf8.RuneSelf][2]uint64 // and their second bytes
+	prefixes      [utf8.RuneSelf][]string  // prefixes of words in ASCII letters, by their first byte
+	secondBytes   [utf8.RuneSelf][2]uint64 // the second bytes of prefixes, by the first, as bits
 	firstTwoRunes [64]uint64               // the first two characters of any word, as bits of a hash
 	nonASCIIRunes [64]uint64               // all characters beyond ASCII, likewise
 }
 
-// A stem differs from its word in its last two letters at most (conflating,
-// conflate). Later letters of a long term do not matter.
+// A stem without its last MaxStemChange letters is a prefix of its word (possibly, possibl). Only the first
+// maxPrefixBytes bytes of a wanted term are compared.
 const (
 	MaxStemChange  = 2
 	maxPrefixBytes = 12

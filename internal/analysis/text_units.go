@@ -6,9 +6,21 @@ import (
 	"unicode/utf8"
 )
 
-// A textUnit is a sentence or a line, which is cut only if it is too long. boundary is its end: 3 a paragraph, 2 a
-// line, 1 a sentence, 0 a word.
-type textUnit struct{ from, to, words, size, boundary int }
+// A textUnit is a sentence or a line, which is cut only if it is too long.
+type textUnit struct {
+	from, to, words, size int
+	boundary              boundary
+}
+
+// boundary is the end of a unit. A better one to end a chunk is greater.
+type boundary uint8
+
+const (
+	wordEnd boundary = iota
+	sentenceEnd
+	lineEnd
+	paragraphEnd
+)
 
 // textUnits splits a text into sentences and lines, and splits those of more than most words. Words of ASCII, the most
 // frequent ones, have a loop of their own.
@@ -35,7 +47,7 @@ func textUnits(s string, most int) []textUnit {
 		}
 	}
 	if w.from < len(s) {
-		w.addUnit(len(s), 3)
+		w.addUnit(len(s), paragraphEnd)
 	}
 	return w.list
 }
@@ -46,7 +58,7 @@ const (
 	byteStop     // the end of a sentence, part of its last word
 	byteSpace    // within a line
 	byteNewline  // the end of a line
-	byteNonASCII // ASCII
+	byteNonASCII // part of a character beyond ASCII
 )
 
 var chunkByteClass = func() (t [256]uint8) {
@@ -89,18 +101,18 @@ func endsSentence(r rune) bool {
 	return false
 }
 
-// A unitScanner scans a text.
+// A unitScanner collects the units of a text. from is the start of the current unit, and words counts its words.
 type unitScanner struct {
 	list        []textUnit
 	maxWords    int
 	from, words int
-	inWord      bool // a word
+	inWord      bool // the byte before belongs to the last word
 }
 
 // beginWord begins a word, in a new unit if the one before is full.
 func (w *unitScanner) beginWord(i int) {
 	if w.words == w.maxWords {
-		w.addUnit(i, 0)
+		w.addUnit(i, wordEnd)
 	}
 	w.words++
 	w.inWord = true
@@ -115,19 +127,19 @@ func (w *unitScanner) endUnit(s string, i, lines int) int {
 		}
 		i++
 	}
-	boundary := 1
+	end := sentenceEnd
 	switch {
 	case lines > 1 || i == len(s):
-		boundary = 3
+		end = paragraphEnd
 	case lines == 1:
-		boundary = 2
+		end = lineEnd
 	}
-	w.addUnit(i, boundary)
+	w.addUnit(i, end)
 	return i
 }
 
-func (w *unitScanner) addUnit(to, boundary int) {
-	w.list = append(w.list, textUnit{from: w.from, to: to, words: w.words, boundary: boundary})
+func (w *unitScanner) addUnit(to int, end boundary) {
+	w.list = append(w.list, textUnit{from: w.from, to: to, words: w.words, boundary: end})
 	w.from, w.words, w.inWord = to, 0, false
 }
 
