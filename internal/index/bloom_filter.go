@@ -4,7 +4,7 @@ import "hash/maphash"
 
 // A bloomFilter reports that a small segment lacks a term (Bloom, Space/time trade-offs in hash coding with allowable
 // errors, 1970). The bits of a term lie in one word. A search of a thousand workspaces looks up most words in
-// workspaces without them. Reading a page of postings costs some thirty times as much.
+// workspaces without them. Reading a page of postings costs some thirty times as much as this filter.
 type bloomFilter []uint64
 
 // maxFilteredPages is the greatest number of pages of a segment with a filter.

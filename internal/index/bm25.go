@@ -11,8 +11,8 @@ const (
 	bm25B  = .75
 )
 
-// EncodeLength encodes a length as one byte: exactly below 16, else with four bits of mantissa after the leading one.
-// The error is 3 % at most.
+// EncodeLength encodes a length as one byte: exactly below 32, else with four bits of mantissa after the leading one.
+// The error is 3 % at most below 2^19 words. Longer texts have the code of that length.
 func EncodeLength(n uint32) uint8 {
 	if n < 16 {
 		return uint8(n)
@@ -35,19 +35,20 @@ func DecodeLength(code uint8) float64 {
 type BM25Table struct {
 	scores      [tabulatedFreqs + 1][256]float32
 	lengthNorms [256]float64
-	avgLength   float64
 }
 
+// tabulatedFreqs is the highest frequency in a table, because higher ones are rare.
 const tabulatedFreqs = 8
 
 func newBM25Table(docs int, length int64) *BM25Table {
-	n := BM25Table{avgLength: max(1, float64(length)/float64(max(docs, 1)))}
+	var n BM25Table
+	average := max(1, float64(length)/float64(max(docs, 1)))
 	for code := range n.lengthNorms {
-		n.lengthNorms[code] = LengthNorm(DecodeLength(uint8(code)), n.avgLength)
+		n.lengthNorms[code] = LengthNorm(DecodeLength(uint8(code)), average)
 	}
 	for freq := range n.scores {
-		for code := range n.lengthNorms {
-			n.scores[freq][code] = n.computeTF(freq, code)
+		for code, norm := range n.lengthNorms {
+			n.scores[freq][code] = SaturateTF(float64(freq), norm)
 		}
 	}
 	return &n
@@ -63,16 +64,12 @@ func LengthNorm(length, average float64) float64 { return bm25K1 * (1 - bm25B + 
 // SaturateTF returns the part of the BM25 score of a term that depends on its frequency in a text.
 func SaturateTF(freq, norm float64) float32 { return float32(freq * (bm25K1 + 1) / (freq + norm)) }
 
-func (n *BM25Table) computeTF(freq, code int) float32 {
-	return SaturateTF(float64(freq), n.lengthNorms[code])
-}
-
 // TF returns the saturated frequency of a term in a document.
 func (n *BM25Table) TF(freq, code uint8) float32 {
 	if freq <= tabulatedFreqs {
 		return n.scores[freq][code]
 	}
-	return n.computeTF(int(freq), int(code))
+	return SaturateTF(float64(freq), n.lengthNorms[code])
 }
 
 // IDF returns the inverse document frequency of a term in df of n documents, as Lucene computes it.

@@ -32,7 +32,8 @@ type cacheEntry struct {
 	size int
 }
 
-// entryOverhead is the memory that an entry takes beside its data, in bytes.
+// entryOverhead is about the memory that an entry takes beside its data, in bytes: a cacheEntry, an element of the list
+// and its place in the map.
 const entryOverhead = 200
 
 // NewCache returns a cache of limit bytes.

@@ -28,10 +28,7 @@ func TestCacheCountsTermDicts(t *testing.T) {
 	for i := range 200 {
 		words.WriteString(strings.Repeat(string(letters[i%16]), 3+i/16) + " ")
 	}
-	blob, err := Build([]DocUpdate{{Document: Analyze("", words.String())}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	blob := Build([]DocUpdate{{Document: Analyze("", words.String())}})
 	segment, err := Open(1, blob.Header, nil)
 	if err != nil {
 		t.Fatal(err)

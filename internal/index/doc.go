@@ -18,9 +18,9 @@
 // # Statistics
 //
 // Document counts, document frequencies and the average length are exact over the live documents. [BM25Table] and [IDF]
-// are the parts of Okapi BM25 (Robertson and Zaragoza, The Probabilistic Relevance Framework, 2009). The parameters are
-// k1 1.2 and b .75. Terms of the title count three times.
+// are the parts of BM25 (Robertson and Zaragoza, The Probabilistic Relevance Framework, 2009). The parameters are k1
+// 1.2 and b .75, with the inverse document frequency of Lucene. Terms of the title count three times.
 package index
 
-// FormatVersion is the first byte of every encoded document, segment header and page.
+// FormatVersion is the first byte of every encoded document, segment header, page and list of tombstones.
 const FormatVersion = 1

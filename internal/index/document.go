@@ -23,8 +23,8 @@ type TermFreq struct {
 	Freq uint8 // 1 to 255; BM25 is saturated long before
 }
 
-// Analyze returns the forward index of a memory, in linear time. The input is valid UTF-8. A title that repeats the
-// long first line of the content adds no terms.
+// Analyze returns the forward index of a memory, in linear time. The input is valid UTF-8. A long title with which the
+// content begins adds no terms.
 func Analyze(title, content string) Document {
 	c := termCounterPool.Get().(*termCounter)
 	defer termCounterPool.Put(c)
@@ -79,7 +79,7 @@ func DecodeDocument(data []byte) (Document, error) {
 // maxDocLength bounds the length of a document, so that sums of lengths cannot overflow.
 const maxDocLength = 1 << 30
 
-// termFreqs reads terms in ascending order. Their texts share one allocation.
+// termFreqs reads terms in ascending order. Their texts share an arena.
 func (c *decoder) termFreqs(count int) ([]TermFreq, error) {
 	var arena strings.Builder
 	arena.Grow(min(2*len(c.data), count*analysis.MaxTermBytes))

@@ -185,7 +185,7 @@ func (s *Segment) scopeToAtlas(atlas int64) *Segment {
 	if filter.MatchesAll() {
 		return s
 	}
-	deleted := make([]uint64, (s.numDocs()+63)/64)
+	deleted := make([]uint64, (s.Docs()+63)/64)
 	for doc, at := range s.atlas {
 		if !filter.atlases[at] || isSet(s.deleted, doc) {
 			deleted[doc/64] |= 1 << (doc % 64)

@@ -34,7 +34,7 @@ func newMemtable() *memtable {
 		termsByPrefix: map[string][]string{}}
 }
 
-// add appends a row. An out-of-order row is older than the latest row of its memory. Only its sequence number is kept.
+// add appends a row. An out-of-order row is older than the latest row of its memory. Its terms are not indexed.
 func (t *memtable) add(c DocUpdate, outOfOrder bool) {
 	row := int32(len(t.rows))
 	t.rows = append(t.rows, c.DocAttributes)

@@ -40,7 +40,7 @@ func (r *PostingsReader) Read(s *Snapshot, fetch PageFetcher, terms ...string) e
 			return err
 		}
 		r.ends = append(r.ends, len(r.decoded.docs))
-		base += PadTo64(g.numDocs())
+		base += PadTo64(g.Docs())
 	}
 	r.readMemtable(s, terms, base)
 	return nil
@@ -54,7 +54,7 @@ func (r *PostingsReader) readSegment(g *Segment, fetch PageFetcher, terms []stri
 		if _, found := slices.BinarySearch(terms, string(r.iterator.block.term)); !found {
 			continue
 		}
-		if err := r.iterator.block.decode(h, uint32(base), g.numDocs()); err != nil {
+		if err := r.iterator.block.decode(h, uint32(base), g.Docs()); err != nil {
 			return err
 		}
 	}
@@ -62,7 +62,7 @@ func (r *PostingsReader) readSegment(g *Segment, fetch PageFetcher, terms []stri
 		return r.iterator.err
 	}
 	if len(terms) > 1 {
-		r.union.mergeDuplicates(h, from, base, g.numDocs())
+		r.union.mergeDuplicates(h, from, base, g.Docs())
 	}
 	if g.deleted == nil {
 		return nil

@@ -38,7 +38,7 @@ func Open(id int64, header, tombstones []byte) (*Segment, error) {
 
 // WithTombstones returns the segment with other tombstones. Both share the columns.
 func (s *Segment) WithTombstones(tombstones []byte) (*Segment, error) {
-	set, err := decodeTombstones(tombstones, s.numDocs())
+	set, err := decodeTombstones(tombstones, s.Docs())
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +46,7 @@ func (s *Segment) WithTombstones(tombstones []byte) (*Segment, error) {
 }
 
 func (s *Segment) withDeleted(tombstones []uint64) *Segment {
-	t := &Segment{id: s.id, docColumns: s.docColumns, deleted: tombstones, liveDocs: s.numDocs(),
+	t := &Segment{id: s.id, docColumns: s.docColumns, deleted: tombstones, liveDocs: s.Docs(),
 		scopeCache: new(scopeCache[*Segment])}
 	for _, n := range s.lengths {
 		t.totalLength += int64(n)
@@ -63,9 +63,6 @@ func (s *Segment) withDeleted(tombstones []uint64) *Segment {
 // ID returns the number with which the segment was opened.
 func (s *Segment) ID() int64 { return s.id }
 
-// Docs returns the number of documents, deleted ones included.
-func (s *Segment) Docs() int { return s.numDocs() }
-
 // LiveDocs returns the number of documents without a tombstone.
 func (s *Segment) LiveDocs() int { return s.liveDocs }
 
@@ -80,7 +77,7 @@ func (s *Segment) MarkDeleted(memories []int64) (*Segment, bool) {
 			continue
 		}
 		if tombstones == nil {
-			tombstones = make([]uint64, (s.numDocs()+63)/64)
+			tombstones = make([]uint64, (s.Docs()+63)/64)
 			copy(tombstones, s.deleted)
 			next.deleted, next.scopeCache = tombstones, new(scopeCache[*Segment])
 		}
@@ -105,10 +102,10 @@ func isSet(set []uint64, i int) bool {
 // byte, uvarint count, and uvarint distances. Each distance is that of the ordinal of a deleted document to the one
 // before.
 func (s *Segment) Tombstones() []byte {
-	if s.liveDocs == s.numDocs() {
+	if s.liveDocs == s.Docs() {
 		return nil
 	}
-	out := appendCount([]byte{FormatVersion}, s.numDocs()-s.liveDocs)
+	out := appendCount([]byte{FormatVersion}, s.Docs()-s.liveDocs)
 	last := 0
 	for i, w := range s.deleted {
 		for ; w != 0; w &= w - 1 {

@@ -27,7 +27,7 @@ type DocUpdate struct {
 }
 
 // Build builds a segment from updates. Superseded updates and deleted memories leave no document.
-func Build(updates []DocUpdate) (EncodedSegment, error) {
+func Build(updates []DocUpdate) EncodedSegment {
 	latest := latestUpdates(updates)
 	col := newDocColumnsBuilder()
 	n := 0
@@ -35,7 +35,7 @@ func Build(updates []DocUpdate) (EncodedSegment, error) {
 		col.add(c.DocAttributes, c.Document.Length)
 		n += len(c.Document.Terms)
 	}
-	return col.encodeSegment(buildPostings(latest, n)), nil
+	return col.encodeSegment(buildPostings(latest, n))
 }
 
 // latestUpdates returns the last update of each memory that was not deleted, sorted by memory id.
@@ -51,8 +51,8 @@ func latestUpdates(updates []DocUpdate) []*DocUpdate {
 	return slices.DeleteFunc(list, func(c *DocUpdate) bool { return c.Deleted })
 }
 
-// buildPostings writes the postings of n occurrences of terms. It numbers the distinct terms, sorts them, and
-// distributes the postings by counting. Sorting all occurrences by text took six times as long.
+// buildPostings writes n postings. It numbers the distinct terms, sorts them, and distributes the postings by counting.
+// Sorting all postings by text took six times as long.
 func buildPostings(list []*DocUpdate, n int) *postingsWriter {
 	numbers := make(map[string]uint32, n/4)
 	var terms []numberedTerm
@@ -115,5 +115,5 @@ func writePostings(terms []numberedTerm, runs [][]posting) *postingsWriter {
 func (b *docColumnsBuilder) encodeSegment(p *postingsWriter) EncodedSegment {
 	p.flush()
 	b.termCount, b.pageFirstTerms = p.terms, p.firstTerms
-	return EncodedSegment{Header: b.encode(), Pages: p.pages, Docs: b.numDocs()}
+	return EncodedSegment{Header: b.encode(), Pages: p.pages, Docs: b.Docs()}
 }

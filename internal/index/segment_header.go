@@ -57,19 +57,12 @@ type docColumns struct {
 	statusMask     uint64
 }
 
-// maxFilterBit is the highest kind or status, because filters have 64 bits for each.
+// maxFilterBit is the highest kind or status, because filters have 64 bits for each. A segment with a higher one is
+// corrupt.
 const maxFilterBit = 63
 
-// presentValues returns the bit set of the values in a column. A corrupt segment may have values above maxFilterBit.
-// They share its bit, so a filter cannot take them for admitted.
-func presentValues(column []uint8) (set uint64) {
-	for _, v := range column {
-		set |= 1 << min(v, maxFilterBit)
-	}
-	return set
-}
-
-func (c *docColumns) numDocs() int { return len(c.memories) }
+// Docs returns the number of documents, deleted ones included.
+func (c *docColumns) Docs() int { return len(c.memories) }
 
 // ordinalOf returns the ordinal of the document of a memory.
 func (c *docColumns) ordinalOf(memory int64) (int, bool) {

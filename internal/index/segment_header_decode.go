@@ -2,6 +2,7 @@ package index
 
 import (
 	"math"
+	"slices"
 	"sync"
 	"unique"
 )
@@ -17,9 +18,8 @@ func decodeDocColumns(header []byte) (*docColumns, error) {
 		col.atlases = append(col.atlases, c.varint())
 	}
 	col.atlas = c.uvarintsBelow(docs, len(col.atlases))
-	col.kind = append(make([]uint8, 0, docs), c.bytes(docs)...)
-	col.status = append(make([]uint8, 0, docs), c.bytes(docs)...)
-	col.kindMask, col.statusMask = presentValues(col.kind), presentValues(col.status)
+	col.kind, col.kindMask = c.filterColumn(docs)
+	col.status, col.statusMask = c.filterColumn(docs)
 	col.verified = unpackBits(c.bytes((docs+7)/8), docs)
 	col.readExpiry(&c, docs)
 	col.readTags(&c, docs)
@@ -57,6 +57,18 @@ func (c *docColumns) readTimes(r *decoder, docs int) {
 		last += r.varint()
 		c.created[i] = last
 	}
+}
+
+// filterColumn reads a column of n kinds or statuses, and returns the bit set of its values too.
+func (c *decoder) filterColumn(n int) (column []uint8, present uint64) {
+	column = slices.Clone(c.bytes(n))
+	for _, v := range column {
+		if v > maxFilterBit {
+			c.fail()
+		}
+		present |= 1 << v
+	}
+	return column, present
 }
 
 // uvarintsBelow reads n numbers, each below limit.

@@ -40,7 +40,7 @@ func mergeDocColumns(segments []*Segment) (*docColumnsBuilder, [][]uint32) {
 	var all []origin
 	newOrdinals := make([][]uint32, len(segments))
 	for i, s := range segments {
-		newOrdinals[i] = slices.Repeat([]uint32{droppedDoc}, s.numDocs())
+		newOrdinals[i] = slices.Repeat([]uint32{droppedDoc}, s.Docs())
 		for doc, m := range s.memories {
 			if !isSet(s.deleted, doc) {
 				all = append(all, origin{m, i, doc})
@@ -76,7 +76,7 @@ type mergeSource struct {
 	page        int
 	decoder     decoder
 	block       postingsBlock
-	blockLoaded bool // block is decoded and not merged yet
+	blockLoaded bool // the header of block was read, and its postings are not merged yet
 }
 
 // mergeNextTerm merges the postings of the next term. It returns false after the last one.
@@ -119,7 +119,7 @@ func (m *merger) appendPostings(s *mergeSource) error {
 			return err
 		}
 		m.postings.reset()
-		if err := s.block.decode(&m.postings, 0, s.segment.numDocs()); err != nil {
+		if err := s.block.decode(&m.postings, 0, s.segment.Docs()); err != nil {
 			return err
 		}
 		s.blockLoaded = false
@@ -131,7 +131,7 @@ func (m *merger) appendPostings(s *mergeSource) error {
 	}
 }
 
-// loadBlock decodes the next block of the source, unless one is loaded. It returns false at the end.
+// loadBlock reads the header of the next block of the source, unless one is loaded. It returns false at the end.
 func (s *mergeSource) loadBlock(fetch PageFetcher) (bool, error) {
 	if s.blockLoaded {
 		return true, nil

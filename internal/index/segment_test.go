@@ -13,6 +13,16 @@ import (
 	"github.com/loci-memory/loci/internal/index/indextest"
 )
 
+func TestOpenRejectsStatusBeyondFilters(t *testing.T) {
+	t.Parallel()
+	for status, want := range map[uint8]error{63: nil, 64: index.ErrCorrupt} {
+		blob := index.Build([]index.DocUpdate{{DocAttributes: index.DocAttributes{Status: status}}})
+		if _, err := index.Open(1, blob.Header, nil); !errors.Is(err, want) {
+			t.Errorf("status %d: %v, want %v", status, err, want)
+		}
+	}
+}
+
 func TestAttributesSurviveFlushAndMerge(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -21,7 +31,8 @@ func TestAttributesSurviveFlushAndMerge(t *testing.T) {
 			return index.DocAttributes{
 				n.Draw(t, "memory"), n.Draw(t, "atlas"), n.Draw(t, "created"), n.Draw(t, "until"),
 				max(1, n.Draw(t, "group")), n.Draw(t, "position"),
-				rapid.Uint8().Draw(t, "kind"), rapid.Uint8().Draw(t, "status"), rapid.Bool().Draw(t, "verified"),
+				rapid.Uint8Max(63).Draw(t, "kind"), rapid.Uint8Max(63).Draw(t, "status"),
+				rapid.Bool().Draw(t, "verified"),
 				rapid.SliceOfNDistinct(rapid.String(), 0, 3, rapid.ID).Draw(t, "tags"),
 			}
 		})
@@ -31,7 +42,7 @@ func TestAttributesSurviveFlushAndMerge(t *testing.T) {
 		for i, a := range rapid.SliceOfDistinct(gen, func(a index.DocAttributes) int64 { return a.Memory }).Draw(t,
 			"all") {
 			want[a.Memory] = a
-			blob, _ := index.Build([]index.DocUpdate{{Seq: 1, DocAttributes: a}})
+			blob := index.Build([]index.DocUpdate{{Seq: 1, DocAttributes: a}})
 			d.Put(int64(i), blob)
 			s, err := d.Open(int64(i))
 			if err != nil {
@@ -62,7 +73,7 @@ func TestAttributesSurviveFlushAndMerge(t *testing.T) {
 
 func TestMarkDeletedIgnoresUnknownMemories(t *testing.T) {
 	t.Parallel()
-	blob, _ := index.Build([]index.DocUpdate{indextest.Update(1, 5, "a"), indextest.Update(2, 6, "b")})
+	blob := index.Build([]index.DocUpdate{indextest.Update(1, 5, "a"), indextest.Update(2, 6, "b")})
 	s, err := index.Open(1, blob.Header, nil)
 	if err != nil {
 		t.Fatal(err)

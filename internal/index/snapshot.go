@@ -90,7 +90,7 @@ func (v *Snapshot) computeStats() {
 	for _, s := range v.segments {
 		v.docCount += s.liveDocs
 		length += s.totalLength
-		v.grouped = v.grouped || len(s.docColumns.groupedDocs) > 0
+		v.grouped = v.grouped || s.HasGroups()
 	}
 	for i, n := range v.lengths {
 		if !isSet(v.deleted, i) {

@@ -101,7 +101,8 @@ func (c *termCounter) grow() {
 func prefixKey(t string) uint64 { return bits.ReverseBytes64(analysis.LoadUint64(t)) }
 
 // indexBits is the number of low bits of a sort key that hold the index of an entry. The high bits are the first five
-// bytes of the term. Sorting numbers is three times as fast as sorting terms.
+// bytes of the term. Sorting numbers is three times as fast as sorting terms. A memory of 256 KiB has far fewer terms
+// than fit.
 const indexBits = 24
 
 // document returns the counted terms, sorted. It overwrites buf.

@@ -55,7 +55,7 @@ func (d *TermDictScanner) liveCount(g *Segment) (n int, err error) {
 		return d.iterator.block.count, nil
 	}
 	d.postings.reset()
-	err = d.iterator.block.decode(&d.postings, 0, g.numDocs())
+	err = d.iterator.block.decode(&d.postings, 0, g.Docs())
 	if err != nil {
 		return 0, err
 	}
@@ -190,7 +190,7 @@ func (d *TermDictScanner) DocFreqBounds(term string) (least, most int, err error
 		if d.iterator.err != nil {
 			return 0, 0, d.iterator.err
 		}
-		least, most = least+max(0, n-g.numDocs()+g.liveDocs), most+n
+		least, most = least+max(0, n-g.Docs()+g.liveDocs), most+n
 	}
 	return least, most, nil
 }

@@ -17,10 +17,7 @@ func randomSegment() index.EncodedSegment {
 			Memory: int64(i), Atlas: int64(i % 3), ValidUntil: int64(i % 2), Tags: []string{"x", "y"}[:i%3%2],
 		}, Document: index.Analyze("", modelWords[i%7]+" "+analysistest.Prose)})
 	}
-	blob, err := index.Build(list)
-	if err != nil {
-		panic(err)
-	}
+	blob := index.Build(list)
 	return blob
 }
 

@@ -18,7 +18,7 @@ const (
 	maxMatches   = 512
 )
 
-// A Matches holds the positions of the words of a query in a text.
+// Matches are the positions of the words of a query in a text.
 type Matches struct {
 	text     string
 	matches  []match
@@ -41,9 +41,6 @@ type match struct {
 	terms               uint64
 }
 
-// Match returns the first maxMatches matches of the query in a text.
-func (q Query) Match(text string) Matches { return q.Matcher().match(text) }
-
 // A Matcher matches a query against texts, one after another.
 type Matcher struct {
 	query    Query
@@ -58,6 +55,7 @@ func (q Query) Matcher() *Matcher {
 	return r
 }
 
+// match returns the first maxMatches matches of the query in a text.
 func (r *Matcher) match(text string) Matches {
 	r.matches = nil
 	r.analyzer.Analyze(text)

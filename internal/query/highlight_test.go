@@ -5,6 +5,9 @@ import (
 	"testing"
 )
 
+// Match returns the matches of the query in a text.
+func (q Query) Match(text string) Matches { return q.Matcher().match(text) }
+
 func TestMatchesCoverWordAlone(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ text, query, want string }{

@@ -61,10 +61,7 @@ func (w *modelIndex) flush(n int) error {
 	for _, c := range old {
 		deleted = append(deleted, c.Memory)
 	}
-	blob, err := index.Build(old)
-	if err != nil {
-		return err
-	}
+	blob := index.Build(old)
 	if err := w.markDeleted(deleted); err != nil {
 		return err
 	}

@@ -186,10 +186,7 @@ func TestNearestEqualsNaiveScan(t *testing.T) {
 					t.Fatal(err)
 				}
 			case 3: // flush
-				b, err := index.Build(unfolded)
-				if err != nil {
-					t.Fatal(err)
-				}
+				b := index.Build(unfolded)
 				var memories []int64
 				for _, u := range unfolded {
 					memories = append(memories, u.Memory)
@@ -317,10 +314,7 @@ func TestNearestSkipsDeletedDocumentsWithoutFilter(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	blob, err := index.Build(changes)
-	if err != nil {
-		t.Fatal(err)
-	}
+	blob := index.Build(changes)
 	segment, err := index.Open(1, blob.Header, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -352,10 +346,7 @@ func BenchmarkNearestOf100k(b *testing.B) {
 		changes[i] = index.DocUpdate{Seq: int64(i + 1), DocAttributes: index.DocAttributes{Memory: int64(i),
 			Status: uint8(i % 50 / 49)}}
 	}
-	blob, err := index.Build(changes)
-	if err != nil {
-		b.Fatal(err)
-	}
+	blob := index.Build(changes)
 	s, err := index.Open(1, blob.Header, nil)
 	if err != nil {
 		b.Fatal(err)

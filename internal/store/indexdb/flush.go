@@ -122,8 +122,8 @@ func (n *compactionStep) planFlush(t *sqldb.Tx, segments []*index.Segment) (err 
 			n.tombstoned = append(n.tombstoned, after)
 		}
 	}
-	n.encoded, err = index.Build(changes)
-	return err
+	n.encoded = index.Build(changes)
+	return nil
 }
 
 // apply writes a step, if the state on which it was prepared is still the state.
