@@ -3,13 +3,13 @@
 // # Steps of a search
 //
 // [Parse] turns the text into words, each with the terms of its forms: the word itself, its stem, its spelling without
-// accents. [Search] adapts the query to the words of the workspace. It corrects misspelled words, breaks
-// compounds and expands prefixes in inflected languages. It drops the most frequent words of a long query, except at
-// its ends. It scores documents with BM25 and selects the best.
+// accents. [Search] adapts the query to the words of the workspace. It corrects misspelled words, breaks compounds and
+// expands prefixes in inflected languages. Of a long query it drops unknown words and then the most frequent ones,
+// except at its ends. It scores documents with BM25 and selects the best.
 //
 // The texts of the best hits then correct the scores: [Result.Rescore] by chunks and adjacent words, [Hit.BoostDate] by
-// dates, [ExactMatcher] by quoted phrases, identifiers and titles. [BoostNeighbors] raises memories beside good hits of
-// the same conversation. [Matches.Highlights] cuts snippets.
+// dates, [ExactMatcher] by quoted phrases and identifiers. [BoostNeighbors] raises memories beside good hits of the
+// same conversation. [Matches.Highlights] cuts snippets.
 //
 // # Scores
 //

@@ -10,8 +10,8 @@ import (
 	"github.com/loci-memory/loci/internal/analysis"
 )
 
-// ExactMatcher matches the parts of a query that must occur verbatim: quoted phrases, a query that is one identifier,
-// or one that is a title.
+// ExactMatcher reports which memories hold a query verbatim: all of its quoted phrases, the identifier that it is, or a
+// title equal to it. It excludes no memory.
 type ExactMatcher struct {
 	phrases    []string
 	identifier string
@@ -84,7 +84,8 @@ func (e ExactMatcher) Match(title, content string) string {
 	return ""
 }
 
-// BoostExact raises an exact match above all other hits. best is the highest score of these.
+// BoostExact adds best, the highest score before rescoring, to the score of an exact match. Other hits exceed it only
+// by other boosts.
 func (h Hit) BoostExact(best float32) Hit {
 	h.Score, h.exactBoost = h.Score+best, best
 	return h

@@ -53,10 +53,10 @@ func (t *languageStats) ambiguous() bool {
 // languages, because names in programs are English.
 var englishMarkers = []string{"and", "with", "this", "from", "you", "if", "return", "true"}
 
-// A workspace of fewer than minLanguageDocs memories does not decide. A workspace is English if the markers occur in
-// one of docsPerEnglishMarker memories. Measured: a memory in another language has .06 of the first six markers at
-// most. Code has .47 and more, and English sentences .93. English without articles, most prepositions and forms of "be"
-// and "have" still has .15.
+// A workspace of fewer than minLanguageDocs memories does not decide. A workspace is English if the document
+// frequencies of the markers add up to one for each docsPerEnglishMarker memories. Measured: a memory in another
+// language has .06 of the first six markers at most. Code has .47 and more, and English sentences .93. English without
+// articles, most prepositions and forms of "be" and "have" still has .15.
 const (
 	minLanguageDocs      = 8
 	docsPerEnglishMarker = 8

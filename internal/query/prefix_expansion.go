@@ -34,8 +34,8 @@ type prefixExpansion struct {
 	ofUnknownWord bool     // see newUnknownWordExpansion
 }
 
-// newPrefixExpansion returns the expansion of a word, without an Arabic prefix: with the article it is no other word.
-// Hebrew prefixes stay, because they are too often letters of the word itself.
+// newPrefixExpansion returns the expansion of a word, without an Arabic prefix, because the article makes no other word
+// of it. Hebrew prefixes stay, because they are too often letters of the word itself.
 func newPrefixExpansion(word string) *prefixExpansion {
 	if rest := analysis.StripArabicPrefix([]byte(word)); rest != nil {
 		if unaccented, _, _ := analysis.Unaccent(nil, rest); utf8.RuneCount(unaccented) >= minExpansionPrefix {

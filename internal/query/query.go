@@ -6,7 +6,7 @@ import "github.com/loci-memory/loci/internal/analysis"
 type Query struct {
 	text              string // the text that was parsed
 	terms             []queryTerm
-	wordCount         int  // words and identifiers
+	wordCount         int  // words, identifiers, bigrams and characters
 	nonEnglish        bool // words beyond ASCII are expanded by prefix
 	nonEnglishLatin   bool // words in ASCII are expanded as well
 	ambiguousLanguage bool // the workspace decides about the language: see resolveLanguage
@@ -68,8 +68,8 @@ func parse(text string, corrections map[string]string) Query {
 
 // buildLookup builds the look-up tables of the terms.
 func (q *Query) buildLookup() {
-	q.termIndex, q.firstTerm, q.prefilter = make(map[string]int, len(q.terms)), make([]int, q.wordCount),
-		new(analysis.TermPrefilter)
+	q.termIndex, q.firstTerm, q.expansionTerms = make(map[string]int, len(q.terms)), make([]int, q.wordCount), nil
+	q.prefilter = new(analysis.TermPrefilter)
 	for i, t := range q.terms {
 		if i == 0 || t.wordIndex != q.terms[i-1].wordIndex {
 			q.firstTerm[t.wordIndex] = i

@@ -45,8 +45,8 @@ func (q *Query) size() (n int) {
 }
 
 // limitQuery drops words of a query that exceeds maxQuerySize. It keeps the words at both ends. Of the others it keeps
-// those with the lowest document frequency of any form. Ties keep the order of the query. Words that do not occur come
-// last.
+// those with the lowest document frequency, which is the highest one of their forms. Ties keep the order of the query.
+// Words that do not occur come last.
 func (d *vocabulary) limitQuery(q Query) (Query, error) {
 	if q.size() <= maxQuerySize {
 		return q, nil
@@ -122,7 +122,7 @@ func (q Query) withoutWords(left map[string]bool, ignored []string) Query {
 	}
 	q.droppedWords, q.ignored = left, ignored
 	terms, groups := q.terms, make([]int, q.wordCount)
-	q.terms, q.wordCount, q.expansionTerms = nil, 0, nil
+	q.terms, q.wordCount = nil, 0
 	for len(terms) > 0 {
 		n := formCount(terms)
 		group := terms[0].wordIndex

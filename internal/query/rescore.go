@@ -17,10 +17,10 @@ const (
 	proximityWeight = .3
 )
 
-// A DocMatches holds the matches of a query in one memory.
+// DocMatches are the matches of a query in one memory.
 type DocMatches struct{ Title, Content Matches }
 
-// MatchDoc matches a memory. A title that repeats the first line of the content has no matches.
+// MatchDoc matches a memory. A long title with which the content begins has no matches.
 func (r *Matcher) MatchDoc(title, content string) *DocMatches {
 	t := &DocMatches{r.match(title), r.match(content)}
 	if analysis.TitleRepeatsContent(title, content) {
@@ -39,15 +39,15 @@ type rescorer struct {
 	bigrams        []bigramStats
 }
 
-// A bigramStats holds the frequency of a pair of words in each text, and the weight of the pair.
+// bigramStats are the frequency of a pair of words in each text, and the weight of the pair.
 type bigramStats struct {
 	counts []int
 	weight float32
 }
 
 // Rescore rescores hits by their texts, given in the same order. A long text gets half of its score from its best
-// chunk. Adjacent words of the query that are adjacent in a text add to its score. The statistics of chunks and pairs
-// are those of these texts alone.
+// chunk. Adjacent words of the query that are adjacent in a text add to its score. The mean length of chunks and the
+// document frequencies of pairs are those of these texts. All other statistics are those of the workspace.
 func (r Result) Rescore(q Query, hits []Hit, texts []*DocMatches) {
 	x := &rescorer{Result: r, query: q, texts: texts, chunks: make([][]analysis.Span, len(texts))}
 	if slices.ContainsFunc(texts, func(t *DocMatches) bool {
@@ -176,5 +176,6 @@ func onlyStopWords(s string) bool {
 	return only
 }
 
-// WordCount returns the number of words and identifiers of the query, dropped ones included.
+// WordCount returns the number of distinct words of the query, dropped ones included. Identifiers and bigrams count as
+// words.
 func (q Query) WordCount() int { return q.wordCount + len(q.droppedWords) }

@@ -25,7 +25,7 @@ func Search(v *index.Snapshot, cache *index.Cache, fetch index.PageFetcher, q Qu
 		return q, Result{}, err
 	}
 	var r Result
-	var known func(int) (bool, error)
+	known := func(i int) (bool, error) { return words.Contains(q.terms[i].text) }
 	if !q.nonEnglish {
 		if r, err = rank(v, fetch, q, f, now, k); err != nil || q.allWordsFound(r.idf) {
 			return q, r, err
@@ -63,12 +63,9 @@ func (q *Query) allWordsFound(idf []float32) bool {
 	return true
 }
 
-// rewrite rewrites a prepared query. known reports whether a term of the query occurs; nil means to look it up.
+// rewrite rewrites a prepared query. known reports whether a term of the query occurs.
 func (d *vocabulary) rewrite(q Query, known func(i int) (bool, error)) (_ Query, changed bool, err error) {
 	expansions := map[string]*prefixExpansion{}
-	if known == nil {
-		known = func(i int) (bool, error) { return d.Contains(q.terms[i].text) }
-	}
 	if err := d.expandPrefixes(&q, expansions); err != nil {
 		return q, false, err
 	}

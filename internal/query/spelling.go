@@ -20,7 +20,7 @@ const (
 	maxFirstLetterLookups = 2
 )
 
-// correctionWeight is the weight of a corrected word.
+// correctionWeight is the weight of a corrected word. It is below 1, because the correction may be wrong.
 const correctionWeight = .8
 
 // mayBeMisspelled reports whether a term of a query may be a misspelled word.

@@ -13,8 +13,8 @@ import (
 type topN struct {
 	k         int
 	list      []scoredDoc
-	threshold float32                   // score that k documents have reached
-	memoryOf  func(scoredDoc) (m int64) // breaks ties; called only for these, because it is slow
+	threshold float32               // score that k documents have reached
+	memoryOf  func(scoredDoc) int64 // breaks ties; called only for these, because it is slow
 }
 
 // topNSlack is the least number of documents beyond k that are collected before a selection.
@@ -107,7 +107,7 @@ func MaxPerMemory(chunks []Hit) []Hit {
 }
 
 // CapScores lowers the scores of hits to at most bound. best is the highest score. The order stays the same. Scores
-// below the bound by more than cappedRange change little.
+// below the bound by more than cappedRange do not change.
 func CapScores(hits []Hit, bound, best float32) {
 	for i, h := range hits {
 		hits[i].Score = min(h.Score, bound*(1-cappedRange+float32(cappedRange*h.Score/best)))

@@ -12,7 +12,8 @@ import (
 // empty where there is no neighbor.
 type cjkUnigram struct{ text, bigramBefore, bigramAfter string }
 
-// unigramWeight is the weight of a character that matches alone.
+// unigramWeight is the weight of a character that matches alone. It is below 1, because most characters are parts of
+// many words.
 const unigramWeight = .5
 
 // unigramFallback returns the Han and Hangul characters whose bigrams do not occur but which occur themselves. Such a

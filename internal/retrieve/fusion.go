@@ -48,7 +48,7 @@ func fuse(words, semantic []query.Hit, k int) []query.Hit {
 }
 
 // withoutExactBoost removes the boost of exact matches, and reports whether there was any. Relative to boosted scores,
-// all others would lose half of their weight.
+// all others would lose half of their weight. Neighbors keep their share of the boost: see query.BoostNeighbors.
 func withoutExactBoost(words []query.Hit) (_ []query.Hit, boosted bool) {
 	if !slices.ContainsFunc(words, func(h query.Hit) bool { return h.ExactBoost() > 0 }) {
 		return words, false

@@ -8,13 +8,13 @@ import (
 
 // Depths of the keyword retriever.
 const (
-	// maxKeywordHits is how many keyword hits are ranked where the turns of a conversation lend each other their
-	// scores, and how many a search holds at most for its pages.
+	// maxKeywordHits is the number of hits ranked in a workspace with conversations, whose turns raise each other. It
+	// is also the number of hits kept for the pages of a search, unless these need more.
 	maxKeywordHits = 1000
-	// rescoreDepth is how many of the best hits are rescored by their texts, because the index has no positions.
-	// Measured: rescoring all hits is not better.
+	// rescoreDepth is the number of best hits rescored by their texts, because the index has no positions. Measured:
+	// rescoring all hits is not better.
 	rescoreDepth = 20
-	// exactRescoreDepth is how many texts are compared with a query that must match exactly, as a phrase.
+	// exactRescoreDepth is the same for a query with a quoted phrase, or of one identifier.
 	exactRescoreDepth = 100
 )
 
@@ -28,20 +28,21 @@ var (
 
 // Depths of the semantic retriever.
 const (
-	// minCandidates is how many vectors of each workspace are compared whole, the nearest by their codes.
+	// minCandidates is the number of vectors of each workspace that are compared whole, the nearest by their codes.
 	minCandidates = 200
-	// maxCandidates bounds them where a page needs more memories.
+	// maxCandidates is the number from which on they are not doubled again where a page needs more memories.
 	maxCandidates = 2 * maxKeywordHits
-	// fillHits is how many of the best keyword hits get semantic scores too. Measured: twice as many change nothing.
+	// fillHits is the number of best keyword hits that get semantic scores too. Measured: twice as many change nothing.
 	fillHits = 50
-	// fillKeysPerHit is how many chunks of each of those are compared.
+	// fillKeysPerHit is the number of chunks of each of those that are compared.
 	fillKeysPerHit = 4
 )
 
-// Parameters of reciprocal rank fusion (Cormack, Clarke, Buettcher, 2009). Each reciprocal rank is multiplied by the
-// score relative to the best one of its retriever. That of the semantic retriever is multiplied by semanticWeight too.
-// With the usual constant of 60 and equal weights, the weaker retriever harms the stronger one. Measured with these
-// values, it never does. Weights from .5 to .8 are as good.
+// Parameters of the fusion: reciprocal rank fusion (Cormack, Clarke, Buettcher, 2009) of scores. Each reciprocal rank
+// is multiplied by the score relative to the best one of its retriever, and rrfK is so large that the scores outweigh
+// the ranks. That of the semantic retriever is multiplied by semanticWeight too. With the usual constant of 60 and
+// equal weights, the weaker retriever harms the stronger one. Measured with these values, it never does. Weights from
+// .5 to .8 are as good.
 const (
 	rrfK           = 1000
 	semanticWeight = .7
@@ -58,19 +59,20 @@ const strongMargin = 2
 // noRunnerUp is the margin of a hit without another one behind it.
 const noRunnerUp = 1e9
 
-// Bounds of similar memories: their least cosine, and their number.
+// Bounds of similar memories: the least cosine after the factor of the state, and the number of those with a similar
+// meaning.
 const (
 	minSimilarity = .5
 	maxSimilar    = 100
 )
 
-// defaultEmbedTimeout is how long a search waits for the vector of its query before keywords alone answer.
+// defaultEmbedTimeout is the time for which a search waits for the vector of its query before keywords alone answer.
 const defaultEmbedTimeout = 300 * time.Millisecond
 
 // maxQueryEmbeddings is the number of cached query vectors: some 2 MB.
 const maxQueryEmbeddings = 1000
 
-// Bounds of cached rankings: how many, and how long each is used.
+// Bounds of cached rankings: their number, and the time for which each is used.
 const (
 	maxRankings = 256
 	rankingTTL  = 10 * time.Second
@@ -78,11 +80,11 @@ const (
 
 // Bounds of an answer.
 const (
-	MaxPagedResults = 1000    // that all pages of a search show
-	maxIgnored      = 100     // words of the query that are reported as ignored
-	maxCorrected    = 20      // words of the query that are reported as corrected
-	highlightBytes  = 8 << 10 // of a page, for the highlights of one memory
+	MaxPagedResults = 1000    // memories on all pages of a search
+	maxIgnored      = 100     // ignored words of the query that are reported
+	maxCorrected    = 20      // corrected words of the query that are reported
+	highlightBytes  = 8 << 10 // reserved on a page for the highlights of one memory
 )
 
-// minMerged is how many hits of several workspaces are merged before those are dropped that no page needs.
+// minMerged is the number of merged hits from which on those are dropped that no page needs.
 const minMerged = 64

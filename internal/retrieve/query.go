@@ -64,14 +64,14 @@ type Hit struct {
 	Memory  loci.Memory
 	Score   float64
 	Matches query.Matches
-	Chunk   int // with the best vector, from 1 on; 0 if no vector counted
+	Chunk   int // number of the chunk with the best vector, from 1 on; 0 if no vector counted
 }
 
 // A TopHit says how well the best memory matches the words of a query.
 type TopHit struct {
-	QueryTerms   int     // that the query has
-	MatchedTerms int     // that the memory holds
-	Margin       float64 // its score over that of the next one
+	QueryTerms   int     // distinct words of the query
+	MatchedTerms int     // words of the query that the memory holds
+	Margin       float64 // ratio of its score to that of the next one
 	ExactMatch   string  // what of the query it matches exactly: see query.ExactMatcher.Match
 }
 

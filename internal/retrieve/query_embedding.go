@@ -21,8 +21,8 @@ type queryEmbedder struct {
 // queryKey is a query of a user.
 type queryKey struct{ user, query string }
 
-// embedding returns the vector of a query, and whether it was cached. A query
-// that the model cannot read has none, unless always is set.
+// embedding returns the vector of a query, and whether it was cached. A query that the model cannot read has none,
+// unless always is set.
 func (m *queryEmbedder) embedding(ctx context.Context, q queryKey, always bool) (v []float32, known bool, err error) {
 	if m.model == nil {
 		return nil, false, errors.New("retrieve: no embedder is configured")

@@ -5,7 +5,6 @@ import (
 	"crypto/cipher"
 	"errors"
 	"math"
-	"slices"
 	"time"
 
 	"github.com/loci-memory/loci"
@@ -144,7 +143,7 @@ func (s *searchRun) run() error {
 		return nil
 	}
 	began = time.Now()
-	s.hits = s.fuse(nearest)
+	s.fuseHits(nearest)
 	s.result.FusionTime = time.Since(began)
 	if len(s.hits) < s.want {
 		return s.appendUnfused()
@@ -152,21 +151,14 @@ func (s *searchRun) run() error {
 	return nil
 }
 
-// fuse ranks the best of both retrievers together, the same for every page. Further keyword hits follow behind them.
-func (s *searchRun) fuse(nearest []query.Hit) []query.Hit {
-	best := min(len(s.hits), maxFused)
-	fused := fuse(s.hits[:best], nearest, s.want)
-	if len(fused) == 0 || len(fused) >= s.want {
-		return fused
+// fuseHits ranks the best of both retrievers together, the same for every page. Further keyword hits follow behind
+// them.
+func (s *searchRun) fuseHits(nearest []query.Hit) {
+	further := s.hits[min(len(s.hits), maxFused):]
+	s.hits = fuse(s.hits[:len(s.hits)-len(further)], nearest, s.want)
+	if len(s.hits) < s.want {
+		s.hits = appendBelow(s.hits, further)
 	}
-	last := fused[len(fused)-1].Score
-	for _, h := range s.hits[best:] {
-		if !slices.ContainsFunc(nearest, func(n query.Hit) bool { return n.Memory == h.Memory }) {
-			h.Score = last
-			fused = append(fused, h)
-		}
-	}
-	return fused
 }
 
 // openSnapshots reads the indexes of the workspaces.
@@ -181,8 +173,8 @@ func (s *searchRun) openSnapshots() error {
 	return err
 }
 
-// mergeHits returns the best hits of all workspaces, at most that many. The hits of each are best first: those behind
-// one that is too bad are skipped.
+// mergeHits returns the best hits of all workspaces, at most maximum. The hits of each are best first, so those behind
+// one below the minimum are skipped.
 func mergeHits(places []*workspaceSearch, of func(*workspaceSearch) []query.Hit, maximum int) (hits []query.Hit) {
 	if len(places) == 1 {
 		hits = of(places[0])

@@ -11,11 +11,11 @@ import (
 // Writes between two pages move ranks, so skipping a number of ranks would show some memories twice and others never.
 type SeenSet string
 
-// seenTagSize is the size of one memory. Of the most that can be shown, two have the same tag in one of a million
+// seenTagSize is the size of the tag of a memory. Two of MaxPagedResults memories have the same tag in one of a million
 // searches.
 const seenTagSize = 5
 
-// Len returns how many memories were shown.
+// Len returns the number of memories that were shown.
 func (s SeenSet) Len() int { return len(s) / seenTagSize }
 
 // A seenTag is one memory in a SeenSet.

@@ -39,8 +39,8 @@ func (s *searchRun) searchSemantic() error {
 	})
 }
 
-// widenCandidates compares more chunks of one workspace when a page needs more
-// memories. The new ones follow behind, so that earlier pages do not change.
+// widenCandidates compares more chunks of one workspace when a page needs more memories. The new ones follow behind, so
+// that earlier pages do not change.
 func (s *searchRun) widenCandidates(p *workspaceSearch) error {
 	for many := minCandidates; !p.exhausted && len(p.semanticHits) < s.want && many < maxCandidates; {
 		many *= 2
@@ -85,8 +85,8 @@ func appendBelow(list, more []query.Hit) []query.Hit {
 	return list
 }
 
-// scoreNearest compares that many of the most promising chunks of one
-// workspace. Memories without a near chunk follow behind them.
+// scoreNearest compares the query with the nearest chunks of one workspace, many of them, and with chunks of the best
+// keyword hits. Memories that an earlier call did not score follow behind those that it did.
 func (s *searchRun) scoreNearest(p *workspaceSearch, many int) error {
 	picked := p.codes.Nearest(p.snapshot.Filtered(s.filter), p.queryVector, many)
 	p.exhausted = len(picked) < many

@@ -13,8 +13,8 @@ import (
 	"github.com/loci-memory/loci/internal/vector"
 )
 
-// Similar adds the memories with a similar meaning to those with a similar text, best first. Meanings are compared by
-// the mean of the chunks.
+// Similar adds the memories with a similar meaning to those with a similar text, best first. The mean of the chunks of
+// the memory is compared with the best chunk of each other one.
 func (e *Searcher) Similar(src SimilarSource, list []loci.Similarity) ([]loci.Similarity, error) {
 	meant, err := e.similarMeaning(src)
 	if err != nil && !errors.Is(err, indexdb.ErrStale) { // texts alone answer while the index changes

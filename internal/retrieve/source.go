@@ -11,7 +11,9 @@ import (
 type Source interface {
 	// User returns the actor, whose rankings no other actor gets.
 	User() string
+	// Now returns the time of the search.
 	Now() loci.Time
+	// Filter returns the filter of the search.
 	Filter() index.Filter
 	// Snapshots returns the indexes of the workspaces of the scope, ordered by workspace.
 	Snapshots() ([]*indexdb.Snapshot, error)

@@ -44,7 +44,7 @@ const sampleHits = 12
 // stride returns the distance between the runs of a sample, in runs.
 func (s *hammingScan) stride() int { return max(1, s.wanted/sampleHits) }
 
-// sampleRun is the number of adjacent codes in a sample, because memory is read in cache lines.
+// sampleRun is the number of adjacent codes in a run of a sample, because memory is read in cache lines.
 const sampleRun = 4
 
 // estimateLimit returns a distance within which twice as many codes as wanted are expected, by a sample. Without it, a

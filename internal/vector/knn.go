@@ -31,7 +31,7 @@ type Documents interface {
 // A Ref refers to a stored vector.
 type Ref struct {
 	Memory, Key int64
-	segment     int32 // of the document, plus one; zero, as doc, if the location is unknown
+	segment     int32 // of the document, plus one; zero, as doc, if unknown or in row 0 of the memtable
 	doc         int32
 }
 
@@ -121,7 +121,8 @@ func (c *BinaryCodes) NearestInMemory(list []Ref, memory int64, p *QueryVector, 
 	return list
 }
 
-// docLocations are the documents of the codes of a base table: the number of the segment, or -1, and the ordinal.
+// docLocations are the documents of the codes of a base table: the number of the segment, or -1, and the ordinal. The
+// merge policy keeps segments far below the limit of an int16.
 type docLocations struct {
 	memories [][]int64 // by segment
 	segment  []int16

@@ -11,8 +11,8 @@ import (
 var ErrCorrupt = errors.New("vector: corrupt vector bytes")
 
 // vectorHeaderBytes is the length of the scale before the components of a stored vector. The scale is a float32 (little
-// endian). Each component is a signed byte, to be multiplied by the scale. Rounding changes a dot product by less than
-// a thousandth.
+// endian). Each component is a signed byte, to be multiplied by the scale. Rounding usually changes a dot product by
+// less than a thousandth. The bound is half the scale times the sum of the absolute components of the other vector.
 const vectorHeaderBytes = 4
 
 // Dimensions returns the number of dimensions of a stored vector.
