@@ -26,9 +26,9 @@ func TestIdleIndexIsMerged(t *testing.T) {
 			for i := range 3 {
 				add(t, s, ann, crew, fmt.Sprint("a rested word number ", i))
 			}
-			fold(t, s, crew)
+			flush(t, s, crew)
 		}
-		for i := range 70 { // less than writing folds
+		for i := range 70 { // less than writing flushes
 			add(t, s, ann, crew, fmt.Sprint("it waits in the log of changes ", i))
 		}
 		waiting := func() string {

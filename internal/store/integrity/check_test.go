@@ -17,7 +17,7 @@ import (
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
 
-// busyStore makes random writes of all kinds, with folds between them.
+// busyStore makes random writes of all kinds, with flushes between them.
 func busyStore(t *testing.T, s *store.Store, actor *identity.Actor, places []string, n int,
 	seed uint64) (all []string) {
 	t.Helper()
@@ -67,7 +67,7 @@ func busyStore(t *testing.T, s *store.Store, actor *identity.Actor, places []str
 			remove(t, s, actor, id)
 			all = slices.DeleteFunc(all, func(x string) bool { return x == id })
 		case i%3 == 0:
-			fold(t, s, record(t, s, actor, one()).WorkspaceID)
+			flush(t, s, record(t, s, actor, one()).WorkspaceID)
 		}
 	}
 	return all
@@ -109,33 +109,34 @@ func TestHealthyStoreHasNoInconsistencies(t *testing.T) {
 	})
 }
 
-// A corruption is what happens behind the store's back, and the flaws that it is.
+// A corruption is damage that statements do, and the inconsistencies that a check must report.
 type corruption struct {
 	name    string
 	corrupt []string // statements; ?1 is the row of the memory, ?2 its workspace, ?3 bytes that are nothing
-	kind    string   // which of the memories: folded, logged or old
+	kind    string   // which of the memories: flushed, logged or old
 	found   []string // the kinds, with ! where nothing can be repaired
 }
 
 var corruptions = []corruption{
-	{"title", []string{`UPDATE memories SET title = 'Behind the back' WHERE row_id = ?1`}, "folded", []string{"rows!"}},
+	{"title", []string{`UPDATE memories SET title = 'Behind the back' WHERE row_id = ?1`}, "flushed",
+		[]string{"rows!"}},
 	{"title in the log", []string{`UPDATE memories SET title = 'Behind the back' WHERE row_id = ?1`}, "logged",
 		[]string{"rows!"}},
-	{"source", []string{`UPDATE memories SET source_uri = 'https://example.com' WHERE row_id = ?1`}, "folded",
+	{"source", []string{`UPDATE memories SET source_uri = 'https://example.com' WHERE row_id = ?1`}, "flushed",
 		[]string{"rows!"}},
-	{"group", []string{`UPDATE memories SET source_group = 'another' WHERE row_id = ?1`}, "folded", []string{"rows!"}},
+	{"group", []string{`UPDATE memories SET source_group = 'another' WHERE row_id = ?1`}, "flushed", []string{"rows!"}},
 	{"evidence", []string{`UPDATE memories SET evidence = 'Behind the back' WHERE row_id = ?1`}, "logged",
 		[]string{"rows!"}},
 	{"confidence", []string{`UPDATE memories SET confidence = 0.5 WHERE row_id = ?1`}, "logged", []string{"rows!"}},
-	{"tags", []string{`UPDATE memories SET tags = '["purple"]' WHERE row_id = ?1`}, "folded", []string{"rows!"}},
-	{"type", []string{`UPDATE memories SET type = 4 WHERE row_id = ?1`}, "folded", []string{"rows!"}},
+	{"tags", []string{`UPDATE memories SET tags = '["purple"]' WHERE row_id = ?1`}, "flushed", []string{"rows!"}},
+	{"type", []string{`UPDATE memories SET type = 4 WHERE row_id = ?1`}, "flushed", []string{"rows!"}},
 	{"review", []string{`UPDATE memories SET verified_at = 5, valid_until = 7 WHERE row_id = ?1`}, "logged",
 		[]string{"rows!"}},
 	{"content",
 		[]string{
 			`UPDATE memories SET content = 'Another text altogether, and a longer one than what stood there'
-				WHERE row_id = ?1`}, "folded", []string{"counters", "rows!", "versions!"}},
-	{"row gone", []string{`DELETE FROM memories WHERE row_id = ?1`}, "folded",
+				WHERE row_id = ?1`}, "flushed", []string{"counters", "rows!", "versions!"}},
+	{"row gone", []string{`DELETE FROM memories WHERE row_id = ?1`}, "flushed",
 		[]string{"counters", "index", "sketches"}},
 	{"logged row gone", []string{`DELETE FROM memories WHERE row_id = ?1`}, "logged",
 		[]string{"counters", "index", "sketches"}},
@@ -143,44 +144,44 @@ var corruptions = []corruption{
 	{"change says gone", []string{`UPDATE index_log SET deleted = TRUE, document = ?3 WHERE memory = ?1`}, "logged",
 		[]string{"index"}},
 	{"change broken", []string{`UPDATE index_log SET document = ?3 WHERE memory = ?1`}, "logged", []string{"index"}},
-	{"segments lost", []string{`DELETE FROM segments WHERE workspace = ?2`}, "folded", []string{"index"}},
+	{"segments lost", []string{`DELETE FROM segments WHERE workspace = ?2`}, "flushed", []string{"index"}},
 	{"pages lost", []string{
-		`DELETE FROM segment_pages WHERE segment IN (SELECT row_id FROM segments WHERE workspace = ?2)`}, "folded",
+		`DELETE FROM segment_pages WHERE segment IN (SELECT row_id FROM segments WHERE workspace = ?2)`}, "flushed",
 		[]string{"index"}},
 	{"pages broken", []string{
 		`UPDATE segment_pages SET data = ?3 WHERE segment IN (SELECT row_id FROM segments WHERE workspace = ?2)`},
-		"folded", []string{"index"}},
+		"flushed", []string{"index"}},
 	{"head broken", []string{
 		`UPDATE segments SET header = ?3 WHERE row_id = (SELECT min(row_id) FROM segments WHERE workspace = ?2)`},
-		"folded", []string{"index"}},
-	{"the dead rise", []string{`UPDATE segments SET tombstones = ?4 WHERE workspace = ?2`}, "folded",
+		"flushed", []string{"index"}},
+	{"the dead rise", []string{`UPDATE segments SET tombstones = ?4 WHERE workspace = ?2`}, "flushed",
 		[]string{"index"}},
-	{"state lost", []string{`DELETE FROM keyword_indexes WHERE workspace = ?2`}, "folded", []string{"index"}},
-	{"counter", []string{`UPDATE atlases SET memories = memories + 3 WHERE workspace = ?2`}, "folded",
+	{"state lost", []string{`DELETE FROM keyword_indexes WHERE workspace = ?2`}, "flushed", []string{"index"}},
+	{"counter", []string{`UPDATE atlases SET memories = memories + 3 WHERE workspace = ?2`}, "flushed",
 		[]string{"counters"}},
 	{"bytes in the log", []string{`UPDATE index_log SET bytes = bytes - 1 WHERE memory = ?1`}, "logged",
 		[]string{"counters"}},
-	{"bands lost", []string{`DELETE FROM minhash_bands WHERE memory = ?1`}, "folded", []string{"sketches"}},
+	{"bands lost", []string{`DELETE FROM minhash_bands WHERE memory = ?1`}, "flushed", []string{"sketches"}},
 	{"bands too many", []string{
 		`INSERT INTO minhash_bands (workspace, band, memory) VALUES (?2, 1, ?1), (?2, 2, 999999), (999999, 1, 1)`},
-		"folded", []string{"sketches"}},
-	{"hash", []string{`UPDATE memories SET hash = hash + 1 WHERE row_id = ?1`}, "folded", []string{"rows"}},
+		"flushed", []string{"sketches"}},
+	{"hash", []string{`UPDATE memories SET hash = hash + 1 WHERE row_id = ?1`}, "flushed", []string{"rows"}},
 	{"replacement forgets", []string{`UPDATE memories SET supersedes = '[]' WHERE workspace = ?2`}, "old",
 		[]string{"links"}},
 	{"old one forgets", []string{`UPDATE memories SET superseded_by = '' WHERE row_id = ?1`}, "old", []string{"links"}},
 	{"link to nowhere", []string{`UPDATE memories SET superseded_by = 'nobody' WHERE row_id = ?1`}, "old2",
 		[]string{"links"}},
-	{"link of the living", []string{`UPDATE memories SET superseded_by = id WHERE row_id = ?1`}, "folded",
+	{"link of the living", []string{`UPDATE memories SET superseded_by = id WHERE row_id = ?1`}, "flushed",
 		[]string{"links"}},
-	{"list broken", []string{`UPDATE memories SET supersedes = '{' WHERE row_id = ?1`}, "folded", []string{"links"}},
-	{"purge cut off", []string{`INSERT INTO metadata (name, value) VALUES ('purge', 'unfinished')`}, "folded",
+	{"list broken", []string{`UPDATE memories SET supersedes = '{' WHERE row_id = ?1`}, "flushed", []string{"links"}},
+	{"purge cut off", []string{`INSERT INTO metadata (name, value) VALUES ('purge', 'unfinished')`}, "flushed",
 		[]string{"rows"}},
-	{"evidence of a version", []string{`UPDATE versions SET evidence = 'Behind the back' WHERE memory = ?1`}, "folded",
+	{"evidence of a version", []string{`UPDATE versions SET evidence = 'Behind the back' WHERE memory = ?1`}, "flushed",
 		[]string{"versions!"}},
 	{"tag of a version", []string{`UPDATE versions SET tags = '["purple"]' WHERE memory = ?1`}, "logged",
 		[]string{"versions!"}},
 	{"text of a version", []string{
-		`UPDATE versions SET content = 'Behind the back', prefix_len = NULL WHERE memory = ?1`}, "folded",
+		`UPDATE versions SET content = 'Behind the back', prefix_len = NULL WHERE memory = ?1`}, "flushed",
 		[]string{"versions!"}},
 	{"version beyond", []string{`UPDATE versions SET prefix_len = 999999 WHERE memory = ?1 AND version = 2`}, "many",
 		[]string{"versions!"}},
@@ -208,7 +209,7 @@ func TestDamageIsFoundAndRepaired(t *testing.T) {
 		for i, x := range corruptions {
 			actor := checkRepair(t, s, ann, crew, fmt.Sprint("case", i), strings.TrimRight(x.kind, "23456"))
 			if sum := checkIntegrity(t, s, false); sum.Found != broken {
-				t.Fatalf("before %s there are %d flaws: %v", x.name, sum.Found, sum.Inconsistencies)
+				t.Fatalf("before %s there are %d inconsistencies: %v", x.name, sum.Found, sum.Inconsistencies)
 			}
 			var rowID, workspace int64
 			queryRow(t, s, `SELECT row_id, workspace FROM memories WHERE id = ?1`, actor, &rowID, &workspace)
@@ -237,7 +238,7 @@ func TestDamageIsFoundAndRepaired(t *testing.T) {
 				}
 			}
 			if sum := checkIntegrity(t, s, false); sum.Found != broken {
-				t.Fatalf("after %s there are %d flaws: %v", x.name, sum.Found, sum.Inconsistencies)
+				t.Fatalf("after %s there are %d inconsistencies: %v", x.name, sum.Found, sum.Inconsistencies)
 			}
 			if x.name == "type that is none" {
 				continue // a search that meets it cannot say what it is
@@ -301,9 +302,9 @@ func checkRepair(t *testing.T, s *store.Store, actor *identity.Actor, crew, name
 	if of == "logged" {
 		return ids[1]
 	}
-	fold(t, s, crew)
+	flush(t, s, crew)
 	set(t, s, actor, ids[0], func(_ *store.Memory, m *loci.Memory) { m.Tags = []string{"dead", "before"} })
-	fold(t, s, crew)
+	flush(t, s, crew)
 	add(t, s, actor, crew, "A sentence in the log, of "+name)
 	return ids[1]
 }
@@ -318,7 +319,7 @@ func TestSampleFindsDamage(t *testing.T) {
 		for i := range 60 {
 			at = add(t, s, ann, "", fmt.Sprintf("Number %d is as good as any", i)).WorkspaceID
 		}
-		fold(t, s, at)
+		flush(t, s, at)
 		d.Exec(t, `UPDATE memories SET hash = hash + 1`)
 		before, damage := integrity.InconsistencyCount(), integrity.UnrepairableCount()
 		sum, err := integrity.New(s).Sample(ctx, 10)

@@ -36,7 +36,7 @@ func onSQLiteFile(t *testing.T, f func(t *testing.T, d storetest.Database, actor
 		set(t, s, ann, m.ID, func(_ *store.Memory, m *loci.Memory) { m.Content = "Another text, " + m.Content })
 		ids = append(ids, m.ID)
 	}
-	fold(t, s, record(t, s, ann, ids[0]).WorkspaceID)
+	flush(t, s, record(t, s, ann, ids[0]).WorkspaceID)
 	checkHealthy(t, s)
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
@@ -68,7 +68,7 @@ func rootPage(t *testing.T, d storetest.Database, name string) int {
 	return n
 }
 
-// kindsOf returns the kinds and places of flaws.
+// kindsOf returns the kinds and ids of inconsistencies.
 func kindsOf(sum integrity.Report) (list []string) {
 	for _, f := range sum.Inconsistencies {
 		list = append(list, f.Kind+" "+f.ID)
@@ -295,7 +295,7 @@ func TestASearchThatMeetsADamagedIndexIsCounted(t *testing.T) {
 			`DELETE FROM segment_pages`} {
 			s := d.Open(t, store.Options{})
 			ann := user(t, s, fmt.Sprint("ann", len(damage)))
-			fold(t, s, add(t, s, ann, "", "Found by its harbour").WorkspaceID)
+			flush(t, s, add(t, s, ann, "", "Found by its harbour").WorkspaceID)
 			s.Close()
 			d.Exec(t, damage)
 			s = d.Open(t, store.Options{})

@@ -24,7 +24,7 @@ var (
 	searchKeywords    = storetest.SearchKeywords
 	checkIntegrity    = storetest.CheckIntegrity
 	checkHealthy      = storetest.CheckHealthy
-	set, fold         = storetest.Update, storetest.Flush
+	set, flush        = storetest.Update, storetest.Flush
 )
 
 // newService returns a service on the store.

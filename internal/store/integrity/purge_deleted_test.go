@@ -15,9 +15,9 @@ func TestPurgeDeletedLeavesNoByte(t *testing.T) {
 		ann := user(t, server, "ann")
 		crew := team(t, server, ann, nil)
 		id, others := makeHistory(t, d, server, ann, crew)
-		fold(t, server, crew)
+		flush(t, server, crew)
 		remove(t, server, ann, id)
-		fold(t, server, crew)
+		flush(t, server, crew)
 		if len(remainingTraces(t, d)) == 0 {
 			t.Error("a deletion alone leaves nothing: there is nothing to test")
 		}
@@ -44,7 +44,7 @@ func TestPurgeDeletedCountsRowsOfTheLog(t *testing.T) {
 		ann := user(t, server, "ann")
 		crew := team(t, server, ann, nil)
 		id, _ := makeHistory(t, d, server, ann, crew)
-		remove(t, server, ann, id) // no fold: its words are in the log of changes
+		remove(t, server, ann, id) // no flush: its words are in the log of changes
 		for _, apply := range []bool{false, true} {
 			out, err := integrity.New(operator).PurgeDeleted(ctx, apply)
 			if err != nil || out.Changes == 0 || !strings.Contains(out.String(),

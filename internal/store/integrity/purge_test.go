@@ -103,7 +103,7 @@ func remove(t *testing.T, s *store.Store, actor *identity.Actor, id string) {
 }
 
 // makeHistory writes a memory with words of its own, and gives it a life: versions,
-// folds between them and merges, links both ways, a stored answer, a review.
+// flushes between them and merges, links both ways, a stored answer, a review.
 func makeHistory(t *testing.T, d storetest.Database, s *store.Store, actor *identity.Actor,
 	workspace string) (id string,
 	others []string) {
@@ -116,13 +116,13 @@ func makeHistory(t *testing.T, d storetest.Database, s *store.Store, actor *iden
 		return m.ID
 	}
 	first, after := note(0), note(1)
-	fold(t, s, record(t, s, actor, first).WorkspaceID)
+	flush(t, s, record(t, s, actor, first).WorkspaceID)
 	m := add(t, s, withEncryptionKey(actor, "create"), workspace, "Umbrosially said\n\n"+long, func(m *loci.Memory) {
 		m.Title, m.Tags = "Größenwahnsinn 東西", []string{"dibbernacks", "plain"}
 		m.Source = &loci.Source{Name: "notes", URI: "file:///snickerdoodles.md"}
 	})
 	at := m.WorkspaceID
-	fold(t, s, at)
+	flush(t, s, at)
 	set(t, s, actor, m.ID, func(_ *store.Memory, m *loci.Memory) { m.Content += "\nA line of quinceberries." })
 	set(t, s, actor, m.ID, func(_ *store.Memory, m *loci.Memory) {
 		m.Content = "Short, with quinceberries and a lummoxite"
@@ -132,14 +132,14 @@ func makeHistory(t *testing.T, d storetest.Database, s *store.Store, actor *iden
 		set(t, s, withEncryptionKey(actor, fmt.Sprint("set", i)), m.ID, func(_ *store.Memory, m *loci.Memory) {
 			m.Content = fmt.Sprintf("%d of quinceberries\n%s", i, long[i*len(line):])
 		})
-		fold(t, s, at)
+		flush(t, s, at)
 	}
 	set(t, s, actor, m.ID, func(h *store.Memory, m *loci.Memory) {
 		m.Evidence, m.ValidUntil = "whirlimagigs were seen", 99
 		h.MarkReviewed()
 	})
 	before := add(t, s, actor, workspace, "A Clankerblossom was deleted before, with lummoxites")
-	fold(t, s, at)
+	flush(t, s, at)
 	remove(t, s, actor, before.ID)
 	if d.Dir == "" { // samples of the columns, which PostgreSQL takes by itself at some time
 		for _, table := range []string{"memories", "versions", "index_log", "segments", "segment_pages"} {
