@@ -23,7 +23,7 @@ func (c *fakeClock) add(d time.Duration) { c.since.Add(int64(d)) }
 // Fixtures.
 var (
 	user, add, tryAdd = storetest.User, storetest.Add, storetest.TryAdd
-	team, join, ids   = storetest.Team, storetest.Join, storetest.IDs
+	team, ids         = storetest.Team, storetest.IDs
 	waitForEmbeddings = storetest.WaitForEmbeddings
 	runConcurrently   = storetest.RunConcurrently
 	searchKeywords    = storetest.SearchKeywords
