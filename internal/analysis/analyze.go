@@ -15,7 +15,7 @@ const (
 	Word        TokenType = iota // a word or a part of an identifier
 	Identifier                   // an identifier, or a part of it with parts of its own
 	Stem                         // English stem of the word before
-	Unaccented                   // the word before without accents, prefix or version letter; the start of a hash
+	Variant                      // the word before without accents, prefix or version letter; the start of a hash
 	Bigram                       // two adjacent characters of a script without spaces
 	Unigram                      // one character among others of such a script
 	LoneUnigram                  // a single character between separators
@@ -399,13 +399,13 @@ func (a *Analyzer) emitNonASCII(t string) {
 	a.emitTerm(a.lowerBuf, Word)
 	rest := stripPrefix(a.unaccentedBuf)
 	if changed && len(a.unaccentedBuf) > 0 {
-		a.emitTerm(a.unaccentedBuf, Unaccented)
+		a.emitTerm(a.unaccentedBuf, Variant)
 		if ascii {
 			a.emitStem(a.unaccentedBuf)
 		}
 	}
 	if rest != nil {
-		a.emitTerm(rest, Unaccented)
+		a.emitTerm(rest, Variant)
 	}
 }
 

@@ -8,7 +8,7 @@ var joinerLevels = [...]string{"/\\@", "-", ".", "_"}
 
 // splitToken emits the words of a token of words and single joiners. An identifier is kept whole and split; prose
 // joined only by dashes is split into words.
-func (a *Analyzer) splitToken(t string, flag bool) {
+func (a *Analyzer) splitToken(t string, cliFlag bool) {
 	joints, others := uint8(0), uint8(0)
 	dashes := true
 	for i := range len(t) {
@@ -22,7 +22,7 @@ func (a *Analyzer) splitToken(t string, flag bool) {
 	switch {
 	case joints == 0:
 		a.splitCamelCase(t)
-	case dashes && others&Digit == 0 && !flag:
+	case dashes && others&Digit == 0 && !cliFlag:
 		for p := range strings.SplitSeq(t, "-") {
 			a.splitCamelCase(p)
 		}
@@ -122,7 +122,7 @@ func (a *Analyzer) emitIdentifier(t string) {
 	a.emitTerm(a.lowerBuf, Identifier)
 	if version {
 		a.lowerBuf = FoldCase(a.lowerBuf[:0], t[1:])
-		a.emitTerm(a.lowerBuf, Unaccented)
+		a.emitTerm(a.lowerBuf, Variant)
 	}
 }
 
@@ -176,7 +176,7 @@ func (a *Analyzer) emitHashPrefix(t string) {
 		return
 	}
 	a.lowerBuf = FoldCase(a.lowerBuf[:0], t[:hashPrefixLen])
-	a.emitTerm(a.lowerBuf, Unaccented)
+	a.emitTerm(a.lowerBuf, Variant)
 }
 
 // countBoundaries counts the humps of camelCase, and the places between letters and digits.

@@ -9,8 +9,8 @@ import (
 // First letters of words that are also written without their prefix. In Arabic it is the article with prepositions, in
 // Hebrew the article and particles.
 const (
-	arabicPrefix = "اوبكفل"
-	hebrewPrefix = "הובלשכמ"
+	arabicPrefixLetters = "اوبكفل"
+	hebrewPrefixLetters = "הובלשכמ"
 )
 
 // arabicArticles are the article and the prepositions before it. These and "and" are the prefixes of light10 (Larkey,
@@ -34,9 +34,9 @@ func stripPrefix(word []byte) []byte {
 	switch {
 	case r < 'א' || r > 'ي' || len(word) > MaxTermBytes:
 		return nil
-	case strings.ContainsRune(arabicPrefix, r):
+	case strings.ContainsRune(arabicPrefixLetters, r):
 		return StripArabicPrefix(word)
-	case !strings.ContainsRune(hebrewPrefix, r):
+	case !strings.ContainsRune(hebrewPrefixLetters, r):
 		return nil
 	}
 	rest := word[n:]

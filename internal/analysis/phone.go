@@ -6,9 +6,9 @@ import "strings"
 // phoneSuffix digits identify a number, because codes before them are omitted or written otherwise. ITU-T E.164 allows
 // 15 digits.
 const (
-	phoneSuffix     = 7
-	mostPhoneDigits = 15
-	mostPhoneSigns  = 3 // between two groups of digits: ") ", " - "
+	phoneSuffix    = 7
+	maxPhoneDigits = 15
+	maxPhoneSigns  = 3 // between two groups of digits: ") ", " - "
 )
 
 // A phone is a phone number in a text.
@@ -27,12 +27,12 @@ func phoneAt(s string, at int) (p phone) {
 	plain := true // one space or dash between all groups
 	for p.to = at; ; {
 		p.last = p.to
-		for p.to < len(s) && byteClass[s[p.to]] == Digit && len(digits) <= mostPhoneDigits {
+		for p.to < len(s) && byteClass[s[p.to]] == Digit && len(digits) <= maxPhoneDigits {
 			digits = append(digits, s[p.to])
 			p.to++
 		}
 		groups = append(groups, p.to-p.last)
-		if len(digits) > mostPhoneDigits || wordRuneLen(s[p.to:]) > 0 {
+		if len(digits) > maxPhoneDigits || wordRuneLen(s[p.to:]) > 0 {
 			return p
 		}
 		signs, width := phoneSigns(s[p.to:])
@@ -60,7 +60,7 @@ func phoneAt(s string, at int) (p phone) {
 // phoneSigns returns the number of signs between two groups of digits, and their size in bytes.
 func phoneSigns(s string) (signs, size int) {
 	for i, r := range s {
-		if signs == mostPhoneSigns || !strings.ContainsRune(" -./()\u00a0\u202f\u2010\u2011\u2013", r) {
+		if signs == maxPhoneSigns || !strings.ContainsRune(" -./()\u00a0\u202f\u2010\u2011\u2013", r) {
 			return signs, i
 		}
 		signs++

@@ -7,13 +7,13 @@ func Porter(w []byte) []byte {
 	if len(w) < 3 {
 		return w
 	}
-	w = plural(w)
-	w = pastTense(w)
-	w = finalY(w)
+	w = step1a(w)
+	w = step1b(w)
+	w = step1c(w)
 	w = replace(w, step2.match(w))
 	w = replace(w, step3.match(w))
 	w = stripSuffix(w)
-	return finalE(w)
+	return step5(w)
 }
 
 // rule replaces a suffix. The stem before it must have a measure above zero, in step 4 above one.
@@ -74,7 +74,7 @@ func endsCVC(w []byte) bool {
 	return c != 'w' && c != 'x' && c != 'y'
 }
 
-func plural(w []byte) []byte {
+func step1a(w []byte) []byte {
 	switch {
 	case w[len(w)-1] != 's':
 		return w
@@ -86,7 +86,7 @@ func plural(w []byte) []byte {
 	return w[:len(w)-1]
 }
 
-func pastTense(w []byte) []byte {
+func step1b(w []byte) []byte {
 	stem := w
 	switch {
 	case hasSuffix(w, "eed"):
@@ -120,7 +120,7 @@ func restoreE(w []byte) []byte {
 	return w
 }
 
-func finalY(w []byte) []byte {
+func step1c(w []byte) []byte {
 	if n := len(w); w[n-1] == 'y' && hasVowel(w[:n-1]) {
 		w[n-1] = 'i'
 	}
@@ -190,7 +190,7 @@ func stripSuffix(w []byte) []byte {
 	return stem
 }
 
-func finalE(w []byte) []byte {
+func step5(w []byte) []byte {
 	n := len(w)
 	if n > 1 && w[n-1] == 'e' {
 		if m := measure(w[:n-1]); m > 1 || m == 1 && !endsCVC(w[:n-1]) {

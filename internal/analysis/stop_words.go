@@ -13,10 +13,10 @@ should shouldn so some such than that the their theirs them themselves then ther
 under until up upon us use used using ve very was wasn we were weren what when where which while who whom whose why
 will with won would wouldn you your yours yourself yourselves`)
 
-// otherStopWords are frequent words of other languages in Latin letters that are not English words. A query with one of
-// them is hardly English. The languages are Spanish, Portuguese, French, Italian, German, Dutch, Swedish, Danish,
-// Norwegian, Polish, Czech, Romanian, Hungarian, Finnish, Turkish, Indonesian and Vietnamese.
-var otherStopWords = wordSet(`
+// foreignStopWords are frequent words of other languages in Latin letters that are hardly English words. A query with
+// one of them is hardly English. The languages are Spanish, Portuguese, French, Italian, German, Dutch, Swedish,
+// Danish, Norwegian, Polish, Czech, Romanian, Hungarian, Finnish, Turkish, Indonesian and Vietnamese.
+var foreignStopWords = wordSet(`
 cual cuales cuando como desde donde durante el ella ellos entre esta este estos fue hasta las los para pero por porque quien segun sobre sus tiene una unas unos
 foi mais onde pela pelo quais qual quando quem seu sua uma
 avec cette dans dont elle etait leur leurs lorsque mais nous ou ont pas quel quelle quelles quels qui sont une vous
@@ -37,7 +37,7 @@ cua nhung trong`)
 func IsStopWord(word string) bool { return stopWords[word] }
 
 // IsForeignStopWord reports whether a word is a stop word of another language in Latin letters.
-func IsForeignStopWord(word string) bool { return otherStopWords[word] }
+func IsForeignStopWord(word string) bool { return foreignStopWords[word] }
 
 func wordSet(words string) map[string]bool {
 	set := map[string]bool{}

@@ -155,7 +155,7 @@ var letterForms = sync.OnceValue(func() *[letterTableLimit]letterForm {
 		if !x.mark && size == len(low) && utf8.RuneCountInString(unaccented) == 1 {
 			x.lower = one
 			x.unaccented, _ = utf8.DecodeRuneInString(unaccented)
-			x.mayBePrefix = strings.ContainsRune(arabicPrefix+hebrewPrefix, x.unaccented)
+			x.mayBePrefix = strings.ContainsRune(arabicPrefixLetters+hebrewPrefixLetters, x.unaccented)
 		}
 	}
 	return &t

@@ -3,12 +3,13 @@ package index
 import "hash/maphash"
 
 // A bloomFilter reports that a small segment lacks a term (Bloom, Space/time trade-offs in hash coding with allowable
-// errors, 1970). The bits of a term lie in one word. A search of a thousand workspaces looks up most words in
-// workspaces without them. Reading a page of postings costs some thirty times as much as this filter.
+// errors, 1970). The bits of a term lie in one word, as in a blocked Bloom filter (Putze, Sanders and Singler, Cache-,
+// hash- and space-efficient Bloom filters, 2007). A search of a thousand workspaces looks up most words in workspaces
+// without them. Reading a page of postings costs some thirty times as much as this filter.
 type bloomFilter []uint64
 
-// maxFilteredPages is the greatest number of pages of a segment with a filter.
-const maxFilteredPages = 8
+// maxBloomPages is the greatest number of pages of a segment with a filter.
+const maxBloomPages = 8
 
 // newBloomFilter returns a filter with a byte for each term. Some four in a hundred absent terms pass.
 func newBloomFilter(terms int) bloomFilter { return make(bloomFilter, (terms+7)/8) }
@@ -32,13 +33,13 @@ func (s bloomFilter) mayContain(term string) bool {
 // excludes reports that the segment does not have a term. The first call builds the filter from all pages. If a page
 // cannot be read, it returns false.
 func (s *Segment) excludes(fetch PageFetcher, term string) bool {
-	if len(s.pageFirstTerms) > maxFilteredPages {
+	if len(s.pageFirstTerms) > maxBloomPages {
 		return false
 	}
 	set := s.bloom.Load()
 	if set == nil {
 		var r termIterator
-		made := newBloomFilter(max(1, min(s.termCount, maxFilteredPages*pageBytes)))
+		made := newBloomFilter(max(1, min(s.termCount, maxBloomPages*pageBytes)))
 		for r.begin(s, fetch, "", "\xff"); r.next(); {
 			made.add(r.block.term)
 		}

@@ -5,10 +5,11 @@ import (
 	"sync"
 )
 
-// DefaultCacheBytes is the size of a cache that holds all postings of about 100,000 notes and their term dictionaries.
+// DefaultCacheBytes is the size of a cache that holds all postings of about 100,000 notes and their spelling
+// dictionaries.
 const DefaultCacheBytes = 32 << 20
 
-// Cache is an LRU cache of pages and term dictionaries of segments, bounded in bytes. Segments never change, so no
+// Cache is an LRU cache of pages and spelling dictionaries of segments, bounded in bytes. Segments never change, so no
 // entry expires. Within one cache no two segments may share an id. A cache is safe for concurrent use.
 type Cache struct {
 	mu      sync.Mutex
@@ -28,7 +29,7 @@ type cacheKey struct {
 type cacheEntry struct {
 	cacheKey
 	page []byte
-	dict *termDict
+	dict *spellingDict
 	size int
 }
 
@@ -56,8 +57,8 @@ func (c *Cache) ReadThrough(fetch PageFetcher) PageFetcher {
 	}
 }
 
-// termDict returns the dictionary of the words of a segment with a first letter, if it is cached.
-func (c *Cache) termDict(segment int64, letter rune) (*termDict, bool) {
+// spellingDict returns the dictionary of the words of a segment with a first letter, if it is cached.
+func (c *Cache) spellingDict(segment int64, letter rune) (*spellingDict, bool) {
 	x, ok := c.get(cacheKey{segment: segment, letter: letter})
 	if !ok {
 		return nil, false
@@ -65,7 +66,7 @@ func (c *Cache) termDict(segment int64, letter rune) (*termDict, bool) {
 	return x.dict, true
 }
 
-func (c *Cache) putTermDict(segment int64, letter rune, l *termDict) {
+func (c *Cache) putSpellingDict(segment int64, letter rune, l *spellingDict) {
 	c.put(&cacheEntry{cacheKey: cacheKey{segment: segment, letter: letter}, dict: l, size: l.memoryBytes()})
 }
 

@@ -21,7 +21,7 @@ func TestCacheKeepsLimitAndFetchesOnce(t *testing.T) {
 	}
 }
 
-func TestCacheCountsTermDicts(t *testing.T) {
+func TestCacheCountsSpellingDicts(t *testing.T) {
 	t.Parallel()
 	letters := "abcdefghijklmnop"
 	var words strings.Builder
@@ -34,7 +34,7 @@ func TestCacheCountsTermDicts(t *testing.T) {
 		t.Fatal(err)
 	}
 	cache := NewCache(4000)
-	scanner := NewTermDictScanner(NewSnapshot([]*Segment{segment}), cache,
+	scanner := NewTermsReader(NewSnapshot([]*Segment{segment}), cache,
 		func(_ int64, page int) ([]byte, error) { return blob.Pages[page], nil })
 	for _, c := range letters {
 		m := NewEditDistanceMatcher(string(c) + "xyz")

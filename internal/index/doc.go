@@ -11,9 +11,9 @@
 //
 // # Reading
 //
-// A [PostingsReader] reads the postings of one term, or of the terms of a prefix expansion. A [TermDictScanner] scans
-// the terms themselves, and finds those within an edit distance ([EditDistanceMatcher]). Pages of postings come from a
-// [PageFetcher]; a [Cache] holds pages and term dictionaries. [Filter] selects documents by their attributes.
+// A [PostingsReader] reads the postings of one term, or of the terms of a prefix expansion. A [TermsReader] reads the
+// terms themselves, and finds those within an edit distance ([EditDistanceMatcher]). Pages of postings come from a
+// [PageFetcher]; a [Cache] holds pages and spelling dictionaries. [Filter] selects documents by their attributes.
 //
 // # Statistics
 //

@@ -21,10 +21,10 @@ func TestLetterMaskKeepsCloseWords(t *testing.T) {
 			word = analysistest.RandomWord(r)
 		}
 		s := NewEditDistanceMatcher(word)
-		var l termDict
+		var l spellingDict
 		for range 50 {
 			x := analysistest.Misspell(r, word)
-			l = termDict{}
+			l = spellingDict{}
 			l.add([]byte(x))
 			near := false
 			err := l.eachFuzzyMatch(s, "", func([]byte, int) error { near = true; return nil })

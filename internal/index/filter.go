@@ -38,14 +38,14 @@ func (f *Filter) Matches(a *DocAttributes) bool {
 // SegmentFilter is a filter resolved against the tables of one segment. So a document costs a few look-ups at most. A
 // field that is nil or 0 admits every document.
 type SegmentFilter struct {
-	columns          *docColumns
+	columns          *segmentHeader
 	kinds, statuses  uint64
 	atlases, tagSets []bool
 }
 
 // Filter resolves a filter against the segment.
 func (s *Segment) Filter(f *Filter) SegmentFilter {
-	c := s.docColumns
+	c := s.segmentHeader
 	g := SegmentFilter{columns: c, kinds: effectiveMask(f.Kinds, c.kindMask),
 		statuses: effectiveMask(f.Statuses, c.statusMask)}
 	if f.Atlases != nil {
@@ -72,7 +72,7 @@ func effectiveMask(mask, present uint64) uint64 {
 }
 
 // tagSets reports for each tag set of a segment whether it has all tags of the filter.
-func (f *Filter) tagSets(c *docColumns) []bool {
+func (f *Filter) tagSets(c *segmentHeader) []bool {
 	var wanted []uint32
 	for _, t := range f.Tags {
 		i := slices.Index(c.tags, unique.Make(t))

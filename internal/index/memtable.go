@@ -20,8 +20,8 @@ type memtable struct {
 	latestRow     map[int64]int32
 	rowBySeq      map[int64]int32
 	postingLists  map[string][]posting
-	termsByPrefix map[string][]string // terms by their first bytes
-	termDicts     map[rune]*termDict  // words by their first letter; nil until the first look-up
+	termsByPrefix map[string][]string    // terms by their first bytes
+	spellingDicts map[rune]*spellingDict // words by their first letter; nil until the first look-up
 }
 
 // bucketPrefixBytes is the length of the keys of termsByPrefix.
@@ -57,8 +57,8 @@ func (t *memtable) add(c DocUpdate, outOfOrder bool) {
 		list := t.postingLists[e.Term]
 		if list == nil {
 			t.termsByPrefix[bucketPrefix(e.Term)] = append(t.termsByPrefix[bucketPrefix(e.Term)], e.Term)
-			if t.termDicts != nil {
-				t.addToTermDict(e.Term)
+			if t.spellingDicts != nil {
+				t.addToSpellingDict(e.Term)
 			}
 		}
 		t.postingLists[e.Term] = append(list, posting{uint32(row), e.Freq})
@@ -109,30 +109,30 @@ func (t *memtable) termsWithPrefix(prefix string) (list []string) {
 	return list
 }
 
-// termDictFor returns a copy of the dictionary of the words with a first letter. The first call builds the
+// spellingDictFor returns a copy of the dictionary of the words with a first letter. The first call builds the
 // dictionaries, because few workspaces receive misspelled words.
-func (t *memtable) termDictFor(letter rune) *termDict {
+func (t *memtable) spellingDictFor(letter rune) *spellingDict {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.termDicts == nil {
-		t.termDicts = map[rune]*termDict{}
+	if t.spellingDicts == nil {
+		t.spellingDicts = map[rune]*spellingDict{}
 		for term := range t.postingLists {
-			t.addToTermDict(term)
+			t.addToSpellingDict(term)
 		}
 	}
-	if l := t.termDicts[letter]; l != nil {
-		return &termDict{lengthClasses: slices.Clone(l.lengthClasses), buckets: slices.Clone(l.buckets)}
+	if l := t.spellingDicts[letter]; l != nil {
+		return &spellingDict{lengthClasses: slices.Clone(l.lengthClasses), buckets: slices.Clone(l.buckets)}
 	}
-	return new(termDict)
+	return new(spellingDict)
 }
 
-// addToTermDict adds a term to the dictionary of its first letter.
-func (t *memtable) addToTermDict(term string) {
+// addToSpellingDict adds a term to the dictionary of its first letter.
+func (t *memtable) addToSpellingDict(term string) {
 	letter, _ := utf8.DecodeRuneInString(term)
-	l := t.termDicts[letter]
+	l := t.spellingDicts[letter]
 	if l == nil {
-		l = new(termDict)
-		t.termDicts[letter] = l
+		l = new(spellingDict)
+		t.spellingDicts[letter] = l
 	}
 	l.add([]byte(term))
 }

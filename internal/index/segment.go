@@ -19,7 +19,7 @@ type EncodedSegment struct {
 // Segment is an immutable part of the index. Its documents are sorted by memory id. Tombstones mark the deleted ones.
 type Segment struct {
 	id int64
-	*docColumns
+	*segmentHeader
 	deleted     []uint64 // tombstones, one bit a document; nil if there are none
 	liveDocs    int
 	totalLength int64 // sum of the lengths of the live documents
@@ -28,11 +28,11 @@ type Segment struct {
 
 // Open reads the header and the tombstones of a segment. Empty tombstones mean that all documents are live.
 func Open(id int64, header, tombstones []byte) (*Segment, error) {
-	c, err := decodeDocColumns(header)
+	c, err := decodeSegmentHeader(header)
 	if err != nil {
 		return nil, err
 	}
-	s := &Segment{id: id, docColumns: c}
+	s := &Segment{id: id, segmentHeader: c}
 	return s.WithTombstones(tombstones)
 }
 
@@ -46,7 +46,7 @@ func (s *Segment) WithTombstones(tombstones []byte) (*Segment, error) {
 }
 
 func (s *Segment) withDeleted(tombstones []uint64) *Segment {
-	t := &Segment{id: s.id, docColumns: s.docColumns, deleted: tombstones, liveDocs: s.Docs(),
+	t := &Segment{id: s.id, segmentHeader: s.segmentHeader, deleted: tombstones, liveDocs: s.Docs(),
 		scopeCache: new(scopeCache[*Segment])}
 	for _, n := range s.lengths {
 		t.totalLength += int64(n)

@@ -29,7 +29,7 @@ type DocUpdate struct {
 // Build builds a segment from updates. Superseded updates and deleted memories leave no document.
 func Build(updates []DocUpdate) EncodedSegment {
 	latest := latestUpdates(updates)
-	col := newDocColumnsBuilder()
+	col := newSegmentHeaderBuilder()
 	n := 0
 	for _, c := range latest {
 		col.add(c.DocAttributes, c.Document.Length)
@@ -112,7 +112,7 @@ func writePostings(terms []numberedTerm, runs [][]posting) *postingsWriter {
 	return &p
 }
 
-func (b *docColumnsBuilder) encodeSegment(p *postingsWriter) EncodedSegment {
+func (b *segmentHeaderBuilder) encodeSegment(p *postingsWriter) EncodedSegment {
 	p.flush()
 	b.termCount, b.pageFirstTerms = p.terms, p.firstTerms
 	return EncodedSegment{Header: b.encode(), Pages: p.pages, Docs: b.Docs()}

@@ -8,7 +8,8 @@ import (
 	"unique"
 )
 
-// docColumns are the columns of the header of a segment. The format is:
+// segmentHeader is the header of a segment: the columns of its documents and the first term of each page. The format
+// is:
 //
 //	version   1 byte
 //	docs      uvarint, number of documents
@@ -31,7 +32,7 @@ import (
 //	          before, varint group, varint position
 //
 // Documents are sorted by memory id. A varint is zigzag encoded.
-type docColumns struct {
+type segmentHeader struct {
 	memories       []int64
 	created        []int64
 	atlases        []int64 // distinct values; atlas has indexes into it
@@ -62,27 +63,27 @@ type docColumns struct {
 const maxFilterBit = 63
 
 // Docs returns the number of documents, deleted ones included.
-func (c *docColumns) Docs() int { return len(c.memories) }
+func (c *segmentHeader) Docs() int { return len(c.memories) }
 
 // ordinalOf returns the ordinal of the document of a memory.
-func (c *docColumns) ordinalOf(memory int64) (int, bool) {
+func (c *segmentHeader) ordinalOf(memory int64) (int, bool) {
 	return slices.BinarySearch(c.memories, memory)
 }
 
 // Memories returns the memories in ascending order.
-func (c *docColumns) Memories() []int64 { return c.memories }
+func (c *segmentHeader) Memories() []int64 { return c.memories }
 
 // Created returns the time at which the memory of a document was created, in microseconds.
-func (c *docColumns) Created(doc int) int64 { return c.created[doc] }
+func (c *segmentHeader) Created(doc int) int64 { return c.created[doc] }
 
 // LengthCodes returns the encoded lengths of the documents.
-func (c *docColumns) LengthCodes() []uint8 { return c.lengthCodes }
+func (c *segmentHeader) LengthCodes() []uint8 { return c.lengthCodes }
 
 // HasGroups reports whether any document belongs to a group.
-func (c *docColumns) HasGroups() bool { return len(c.groupedDocs) > 0 }
+func (c *segmentHeader) HasGroups() bool { return len(c.groupedDocs) > 0 }
 
 // ValidUntil returns the time at which a document expires, in microseconds. It is zero for documents that never expire.
-func (c *docColumns) ValidUntil(doc int) int64 {
+func (c *segmentHeader) ValidUntil(doc int) int64 {
 	if i, ok := slices.BinarySearch(c.expiringDocs, uint32(doc)); ok {
 		return c.expiry[i]
 	}
@@ -90,10 +91,10 @@ func (c *docColumns) ValidUntil(doc int) int64 {
 }
 
 // IsVerified reports whether the memory of a document was verified.
-func (c *docColumns) IsVerified(doc int) bool { return isSet(c.verified, doc) }
+func (c *segmentHeader) IsVerified(doc int) bool { return isSet(c.verified, doc) }
 
 // Attributes returns the attributes of a document.
-func (c *docColumns) Attributes(doc int) DocAttributes {
+func (c *segmentHeader) Attributes(doc int) DocAttributes {
 	a := DocAttributes{
 		Memory: c.memories[doc], Atlas: c.atlases[c.atlas[doc]], Created: c.created[doc],
 		ValidUntil: c.ValidUntil(doc), Kind: c.kind[doc], Status: c.status[doc],
@@ -107,28 +108,28 @@ func (c *docColumns) Attributes(doc int) DocAttributes {
 }
 
 // GroupOf returns the group of a document and its position there. Group zero means that it has none.
-func (c *docColumns) GroupOf(doc int) (group, position int64) {
+func (c *segmentHeader) GroupOf(doc int) (group, position int64) {
 	if i, ok := slices.BinarySearch(c.groupedDocs, uint32(doc)); ok {
 		return c.groups[i], c.positions[i]
 	}
 	return 0, 0
 }
 
-// docColumnsBuilder builds the columns from documents in ascending order of memory ids.
-type docColumnsBuilder struct {
-	docColumns
+// segmentHeaderBuilder builds a header from documents in ascending order of memory ids.
+type segmentHeaderBuilder struct {
+	segmentHeader
 	atlasIndex map[int64]uint32
 	tagIndex   map[unique.Handle[string]]uint32
 	setIndex   map[string]uint32
 	keyBuf     []byte
 }
 
-func newDocColumnsBuilder() *docColumnsBuilder {
-	return &docColumnsBuilder{atlasIndex: map[int64]uint32{}, tagIndex: map[unique.Handle[string]]uint32{},
+func newSegmentHeaderBuilder() *segmentHeaderBuilder {
+	return &segmentHeaderBuilder{atlasIndex: map[int64]uint32{}, tagIndex: map[unique.Handle[string]]uint32{},
 		setIndex: map[string]uint32{}}
 }
 
-func (b *docColumnsBuilder) add(a DocAttributes, length uint32) {
+func (b *segmentHeaderBuilder) add(a DocAttributes, length uint32) {
 	doc := len(b.memories)
 	b.memories = append(b.memories, a.Memory)
 	b.created = append(b.created, a.Created)
@@ -166,7 +167,7 @@ func intern[T comparable](index map[T]uint32, table *[]T, v T) uint32 {
 }
 
 // internTagSet returns the index of a set of tags. Most documents share a few sets.
-func (b *docColumnsBuilder) internTagSet(tags []string) uint32 {
+func (b *segmentHeaderBuilder) internTagSet(tags []string) uint32 {
 	b.keyBuf = b.keyBuf[:0]
 	set := make([]uint32, len(tags))
 	for i, t := range tags {
@@ -184,12 +185,12 @@ func (b *docColumnsBuilder) internTagSet(tags []string) uint32 {
 
 func appendCount(out []byte, n int) []byte { return binary.AppendUvarint(out, uint64(n)) }
 
-func (c *docColumns) encode() []byte {
+func (c *segmentHeader) encode() []byte {
 	out := make([]byte, 0, 16*len(c.memories)+64)
 	out = append(out, FormatVersion)
 	out = appendCount(out, len(c.memories))
 	out = appendCount(out, c.termCount)
-	out = c.encodeTimes(out)
+	out = c.encodeIDsAndTimes(out)
 	out = appendCount(out, len(c.atlases))
 	for _, a := range c.atlases {
 		out = binary.AppendVarint(out, a)
@@ -228,7 +229,7 @@ func appendSparse(out []byte, docs []uint32, appendValue func(out []byte, i int)
 	return out
 }
 
-func (c *docColumns) encodeTimes(out []byte) []byte {
+func (c *segmentHeader) encodeIDsAndTimes(out []byte) []byte {
 	for i, m := range c.memories {
 		if i == 0 {
 			out = binary.AppendVarint(out, m)
@@ -244,7 +245,7 @@ func (c *docColumns) encodeTimes(out []byte) []byte {
 	return out
 }
 
-func (c *docColumns) encodeTags(out []byte) []byte {
+func (c *segmentHeader) encodeTags(out []byte) []byte {
 	out = appendCount(out, len(c.tags))
 	for _, t := range c.tags {
 		out = appendCount(out, len(t.Value()))
@@ -273,7 +274,7 @@ func packBits(words []uint64, n int) []byte {
 }
 
 // DocsAt returns the documents at a position of a group.
-func (c *docColumns) DocsAt(group, position int64) (docs []uint32) {
+func (c *segmentHeader) DocsAt(group, position int64) (docs []uint32) {
 	order := c.groupOrder()
 	i, _ := slices.BinarySearchFunc(order, group, func(x uint32, group int64) int {
 		return cmp.Or(cmp.Compare(c.groups[x], group), cmp.Compare(c.positions[x], position))
@@ -285,7 +286,7 @@ func (c *docColumns) DocsAt(group, position int64) (docs []uint32) {
 }
 
 // sortGroups returns the indexes into groupedDocs, sorted by group, position and ordinal.
-func (c *docColumns) sortGroups() []uint32 {
+func (c *segmentHeader) sortGroups() []uint32 {
 	order := make([]uint32, len(c.groupedDocs))
 	for i := range order {
 		order[i] = uint32(i)

@@ -7,13 +7,13 @@ import (
 	"unique"
 )
 
-// decodeDocColumns decodes a segment header. It returns ErrCorrupt for other bytes.
-func decodeDocColumns(header []byte) (*docColumns, error) {
+// decodeSegmentHeader decodes a segment header. It returns ErrCorrupt for other bytes.
+func decodeSegmentHeader(header []byte) (*segmentHeader, error) {
 	c := decoder{data: header}
 	c.version()
 	docs := c.count(7) // a document takes at least seven bytes and a bit
-	col := &docColumns{termCount: int(c.uvarint() & math.MaxInt32)}
-	col.readTimes(&c, docs)
+	col := &segmentHeader{termCount: int(c.uvarint() & math.MaxInt32)}
+	col.readIDsAndTimes(&c, docs)
 	for range c.count(1) {
 		col.atlases = append(col.atlases, c.varint())
 	}
@@ -39,7 +39,7 @@ func decodeDocColumns(header []byte) (*docColumns, error) {
 	return col, nil
 }
 
-func (c *docColumns) readTimes(r *decoder, docs int) {
+func (c *segmentHeader) readIDsAndTimes(r *decoder, docs int) {
 	c.memories, c.created = make([]int64, docs), make([]int64, docs)
 	for i := range docs {
 		if i == 0 {
@@ -93,14 +93,14 @@ func unpackBits(b []byte, n int) []uint64 {
 	return words
 }
 
-func (c *docColumns) readExpiry(r *decoder, docs int) {
+func (c *segmentHeader) readExpiry(r *decoder, docs int) {
 	r.sparseColumn(2, docs, func(doc uint32) {
 		c.expiringDocs = append(c.expiringDocs, doc)
 		c.expiry = append(c.expiry, r.varint())
 	})
 }
 
-func (c *docColumns) readGroups(r *decoder, docs int) {
+func (c *segmentHeader) readGroups(r *decoder, docs int) {
 	r.sparseColumn(3, docs, func(doc uint32) {
 		c.groupedDocs = append(c.groupedDocs, doc)
 		c.groups, c.positions = append(c.groups, r.varint()), append(c.positions, r.varint())
@@ -120,7 +120,7 @@ func (c *decoder) sparseColumn(size, docs int, read func(doc uint32)) {
 	}
 }
 
-func (c *docColumns) readTags(r *decoder, docs int) {
+func (c *segmentHeader) readTags(r *decoder, docs int) {
 	for range r.count(1) {
 		c.tags = append(c.tags, unique.Make(string(r.bytes(r.count(1)))))
 	}
@@ -130,7 +130,7 @@ func (c *docColumns) readTags(r *decoder, docs int) {
 	c.tagSet = r.uvarintsBelow(docs, len(c.tagSets))
 }
 
-func (c *docColumns) readPages(r *decoder) {
+func (c *segmentHeader) readPages(r *decoder) {
 	var last []byte
 	for range r.count(2) {
 		before := string(last)

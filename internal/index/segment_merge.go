@@ -9,7 +9,7 @@ import (
 // Merge writes several segments as one without their deleted documents. If two segments hold the same memory, the later
 // one in the list wins. Merge holds the merged pages in memory, and one page of each source at a time.
 func Merge(ctx context.Context, fetch PageFetcher, segments []*Segment) (EncodedSegment, error) {
-	col, newOrdinals := mergeDocColumns(segments)
+	col, newOrdinals := mergeHeaders(segments)
 	m := merger{fetch: fetch}
 	for i, s := range segments {
 		m.sources = append(m.sources, &mergeSource{segment: s, newOrdinals: newOrdinals[i]})
@@ -29,9 +29,9 @@ func Merge(ctx context.Context, fetch PageFetcher, segments []*Segment) (Encoded
 // droppedDoc is the new ordinal of a document that the merge drops.
 const droppedDoc = ^uint32(0)
 
-// mergeDocColumns merges the columns in the order of memory ids. It returns the new ordinals of the documents of each
+// mergeHeaders merges the columns in the order of memory ids. It returns the new ordinals of the documents of each
 // segment.
-func mergeDocColumns(segments []*Segment) (*docColumnsBuilder, [][]uint32) {
+func mergeHeaders(segments []*Segment) (*segmentHeaderBuilder, [][]uint32) {
 	type origin struct {
 		memory  int64
 		segment int
@@ -51,7 +51,7 @@ func mergeDocColumns(segments []*Segment) (*docColumnsBuilder, [][]uint32) {
 		return cmp.Or(cmp.Compare(a.memory, b.memory), cmp.Compare(b.segment, a.segment))
 	})
 	all = slices.CompactFunc(all, func(a, b origin) bool { return a.memory == b.memory })
-	col := newDocColumnsBuilder()
+	col := newSegmentHeaderBuilder()
 	for i, o := range all {
 		newOrdinals[o.segment][o.doc] = uint32(i)
 		col.add(segments[o.segment].Attributes(o.doc), segments[o.segment].lengths[o.doc])

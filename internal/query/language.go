@@ -10,8 +10,8 @@ import (
 
 // languageStats counts features by which English queries are recognized.
 type languageStats struct {
-	words, stopWords, otherStopWords int
-	nonASCII, accented               int // words beyond ASCII; those of them in Latin letters
+	words, stopWords, foreignStopWords int
+	nonASCII, nonASCIILatin            int // words beyond ASCII; those of them in Latin letters
 }
 
 // observe counts a word of the query.
@@ -21,12 +21,12 @@ func (t *languageStats) observe(word []byte) {
 	case analysis.IsStopWord(string(word)):
 		t.stopWords++
 	case analysis.IsForeignStopWord(string(word)):
-		t.otherStopWords++
+		t.foreignStopWords++
 	}
 	if analysis.HasNonASCII(word) {
 		t.nonASCII++
 		if r, _ := utf8.DecodeRune(word); unicode.Is(unicode.Latin, r) {
-			t.accented++
+			t.nonASCIILatin++
 		}
 	}
 }
@@ -38,14 +38,14 @@ func (t *languageStats) nonEnglish() bool { return t.nonASCII > 0 || t.nonEnglis
 // expanded as well. Such a query has a stop word of that language or several accents, and few English stop words. Names
 // and lists of English words do not qualify.
 func (t *languageStats) nonEnglishLatin() bool {
-	return (t.otherStopWords > 0 || t.accented > 1) && 5*t.stopWords < t.words
+	return (t.foreignStopWords > 0 || t.nonASCIILatin > 1) && 5*t.stopWords < t.words
 }
 
 // ambiguous reports whether the words do not decide about the language. All have Latin letters, none is a foreign stop
 // word, and fewer than half are English stop words. Some of these, such as "in" and "an", are words of other languages
 // too. The workspace decides: see resolveLanguage.
 func (t *languageStats) ambiguous() bool {
-	return !t.nonEnglishLatin() && t.nonASCII == t.accented && 2*t.stopWords < t.words
+	return !t.nonEnglishLatin() && t.nonASCII == t.nonASCIILatin && 2*t.stopWords < t.words
 }
 
 // englishMarkers are frequent English words that hardly occur in other languages, with or without accents. "the" is

@@ -51,7 +51,7 @@ func (p *parser) onToken(term []byte, r analysis.TokenType) {
 	case analysis.Word:
 		p.language.observe(term)
 		p.verbatim = p.inSpan(p.identifierSpan) || slices.ContainsFunc(p.quotedSpans, p.inSpan)
-	case analysis.Stem, analysis.Unaccented, analysis.Joined:
+	case analysis.Stem, analysis.Variant, analysis.Joined:
 		if p.corrected {
 			return
 		}
@@ -87,7 +87,7 @@ func (p *parser) inSpan(part [2]int) bool {
 // addTerm adds a term to the current word, unless the word was dropped. A known term is counted once more.
 func (p *parser) addTerm(term []byte, r analysis.TokenType) {
 	text := string(term)
-	if r != analysis.Stem && r != analysis.Unaccented && r != analysis.Joined {
+	if r != analysis.Stem && r != analysis.Variant && r != analysis.Joined {
 		p.beginWord(text, r)
 	}
 	word := p.currentWord
@@ -104,7 +104,7 @@ func (p *parser) addTerm(term []byte, r analysis.TokenType) {
 		return
 	}
 	weight := p.weightFactor
-	if r == analysis.Stem || r == analysis.Unaccented ||
+	if r == analysis.Stem || r == analysis.Variant ||
 		r == analysis.Joined && p.words[word][0].tokenType == analysis.Identifier {
 		p.words[word][0].weight = surfaceFormWeight * p.weightFactor
 	}

@@ -66,18 +66,18 @@ func (d *vocabulary) limitQuery(q Query) (Query, error) {
 	rarity := func(g int) int { return cmp.Or(docFreqs[g], math.MaxInt) }
 	slices.SortFunc(order, func(a, b int) int { return cmp.Or(cmp.Compare(rarity(a), rarity(b)), a-b) })
 	q.keepWords(kept, order, rareWords)
-	left, ignored := map[string]bool{}, []string(nil)
+	dropped, ignored := map[string]bool{}, []string(nil)
 	for g, keep := range kept {
 		if keep {
 			continue
 		}
 		word := q.terms[q.firstTerm[g]].text
-		left[word] = true
+		dropped[word] = true
 		if docFreqs[g] > 0 && len(ignored) < maxReportedIgnored {
 			ignored = append(ignored, word)
 		}
 	}
-	return q.withoutWords(left, ignored), nil
+	return q.withoutWords(dropped, ignored), nil
 }
 
 // keepWords marks the first unmarked words of an order, as many as have the size of n words.
@@ -116,18 +116,18 @@ func (d *vocabulary) wordDocFreqs(q *Query) ([]int, error) {
 
 // withoutWords returns the query without some words, each named by its first term. ignored are the words that Ignored
 // reports.
-func (q Query) withoutWords(left map[string]bool, ignored []string) Query {
-	if len(left) == 0 {
+func (q Query) withoutWords(dropped map[string]bool, ignored []string) Query {
+	if len(dropped) == 0 {
 		return q
 	}
-	q.droppedWords, q.ignored = left, ignored
-	terms, groups := q.terms, make([]int, q.wordCount)
+	q.droppedWords, q.ignored = dropped, ignored
+	terms, newIndexes := q.terms, make([]int, q.wordCount)
 	q.terms, q.wordCount = nil, 0
 	for len(terms) > 0 {
 		n := formCount(terms)
-		group := terms[0].wordIndex
-		if groups[group] = -1; !left[terms[0].text] {
-			groups[group] = q.wordCount
+		word := terms[0].wordIndex
+		if newIndexes[word] = -1; !dropped[terms[0].text] {
+			newIndexes[word] = q.wordCount
 			for _, t := range terms[:n] {
 				t.wordIndex = q.wordCount
 				q.terms = append(q.terms, t)
@@ -139,7 +139,7 @@ func (q Query) withoutWords(left map[string]bool, ignored []string) Query {
 	pairs := q.wordBigrams
 	q.wordBigrams = nil
 	for _, p := range pairs {
-		if a, b := groups[p[0]], groups[p[1]]; a >= 0 && b >= 0 {
+		if a, b := newIndexes[p[0]], newIndexes[p[1]]; a >= 0 && b >= 0 {
 			q.wordBigrams = append(q.wordBigrams, [2]int{a, b})
 		}
 	}

@@ -80,7 +80,7 @@ func (d *vocabulary) rewrite(q Query, known func(i int) (bool, error)) (_ Query,
 	if err := d.expandUnknownWords(unknown, corrections, expansions); err != nil {
 		return q, false, err
 	}
-	unaccented, err := q.unigramFallback(d, known)
+	unigrams, err := q.unigramFallback(d, known)
 	if err != nil {
 		return q, false, err
 	}
@@ -97,13 +97,13 @@ func (d *vocabulary) rewrite(q Query, known func(i int) (bool, error)) (_ Query,
 			return q, false, err
 		}
 	}
-	q = q.withUnigrams(unaccented)
+	q = q.withUnigrams(unigrams)
 	for _, k := range expansions {
 		if k != nil {
 			return q.withExpansions(expansions), true, nil
 		}
 	}
-	return q, len(corrections) > 0 || len(unaccented) > 0, nil
+	return q, len(corrections) > 0 || len(unigrams) > 0, nil
 }
 
 // correctionMap returns corrections by misspelled word.

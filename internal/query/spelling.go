@@ -67,13 +67,13 @@ type Correction struct{ From, To string }
 
 // A vocabulary looks up the terms of a snapshot for one query.
 type vocabulary struct {
-	*index.TermDictScanner
+	*index.TermsReader
 	snapshot           *index.Snapshot
 	firstLetterLookups int // words for which another first letter was tried
 }
 
 func newVocabulary(v *index.Snapshot, cache *index.Cache, fetch index.PageFetcher) *vocabulary {
-	return &vocabulary{TermDictScanner: index.NewTermDictScanner(v, cache, fetch), snapshot: v}
+	return &vocabulary{TermsReader: index.NewTermsReader(v, cache, fetch), snapshot: v}
 }
 
 // corrections returns the corrections of unknown words.

@@ -121,7 +121,7 @@ func TestSpellingEqualsNaiveScan(t *testing.T) {
 	})
 }
 
-func TestTermDictIsCachedPerLetter(t *testing.T) {
+func TestSpellingDictIsCachedPerLetter(t *testing.T) {
 	t.Parallel()
 	disk, cache, asked := indextest.NewStore(), index.NewCache(1<<20), 0
 	fetch := func(segment int64, page int) ([]byte, error) { asked++; return disk.Fetch(segment, page) }

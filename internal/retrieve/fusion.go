@@ -24,16 +24,16 @@ func fuse(words, semantic []query.Hit, k int) []query.Hit {
 	both := make([]bool, len(semantic))
 	out := make([]query.Hit, 0, len(words)+len(semantic))
 	for i, h := range words {
-		h.Score = rrfScore(words, i, floor, 1/(1+weight))
+		h.Score = fusedScore(words, i, floor, 1/(1+weight))
 		if j, known := at[h.Memory]; known {
 			both[j], h.Chunk = true, semantic[j].Chunk
-			h.Score += rrfScore(semantic, j, 0, weight/(1+weight))
+			h.Score += fusedScore(semantic, j, 0, weight/(1+weight))
 		}
 		out = append(out, h)
 	}
 	for j, h := range semantic {
 		if !both[j] {
-			h.Score = rrfScore(semantic, j, 0, weight/(1+weight))
+			h.Score = fusedScore(semantic, j, 0, weight/(1+weight))
 			out = append(out, h)
 		}
 	}
@@ -61,13 +61,13 @@ func withoutExactBoost(words []query.Hit) (_ []query.Hit, boosted bool) {
 	return words, true
 }
 
-// rrfScore returns the fused score of hit number i of a retriever, whose score counts above a floor. The conversions
+// fusedScore returns the fused score of hit number i of a retriever, whose score counts above a floor. The conversions
 // keep products and sums apart, because a fused multiply-add would round differently on other machines.
-func rrfScore(hits []query.Hit, i int, floor, weight float32) float32 {
+func fusedScore(hits []query.Hit, i int, floor, weight float32) float32 {
 	best := hits[0].Score
 	if best <= 0 {
 		return 0
 	}
-	whole := float32(weight * (rrfK + 1))
-	return float32(whole * max(0, hits[i].Score-floor) / best / float32(rrfK+1+i))
+	whole := float32(weight * (rankDamping + 1))
+	return float32(whole * max(0, hits[i].Score-floor) / best / float32(rankDamping+1+i))
 }

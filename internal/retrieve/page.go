@@ -84,10 +84,10 @@ func (s *searchRun) loadRows(hits []query.Hit) error {
 	})
 }
 
-// workspace returns the search in a workspace, or nil.
-func (s *searchRun) workspace(rowID int64) *workspaceSearch {
-	i, found := slices.BinarySearchFunc(s.workspaces, rowID, func(p *workspaceSearch, w int64) int {
-		return cmp.Compare(p.state.Workspace, w)
+// workspace returns the search in the workspace with an id, or nil.
+func (s *searchRun) workspace(id int64) *workspaceSearch {
+	i, found := slices.BinarySearchFunc(s.workspaces, id, func(p *workspaceSearch, id int64) int {
+		return cmp.Compare(p.state.Workspace, id)
 	})
 	if !found {
 		return nil

@@ -39,12 +39,12 @@ const (
 )
 
 // Parameters of the fusion: reciprocal rank fusion (Cormack, Clarke, Buettcher, 2009) of scores. Each reciprocal rank
-// is multiplied by the score relative to the best one of its retriever, and rrfK is so large that the scores outweigh
-// the ranks. That of the semantic retriever is multiplied by semanticWeight too. With the usual constant of 60 and
-// equal weights, the weaker retriever harms the stronger one. Measured with these values, it never does. Weights from
-// .5 to .8 are as good.
+// is multiplied by the score relative to the best one of its retriever, and rankDamping is so large that the scores
+// outweigh the ranks. That of the semantic retriever is multiplied by semanticWeight too. With the usual constant of 60
+// and equal weights, the weaker retriever harms the stronger one. Measured with these values, it never does. Weights
+// from .5 to .8 are as good.
 const (
-	rrfK           = 1000
+	rankDamping    = 1000
 	semanticWeight = .7
 )
 

@@ -175,13 +175,13 @@ func (s *searchRun) openSnapshots() error {
 
 // mergeHits returns the best hits of all workspaces, at most maximum. The hits of each are best first, so those behind
 // one below the minimum are skipped.
-func mergeHits(places []*workspaceSearch, of func(*workspaceSearch) []query.Hit, maximum int) (hits []query.Hit) {
-	if len(places) == 1 {
-		hits = of(places[0])
+func mergeHits(workspaces []*workspaceSearch, of func(*workspaceSearch) []query.Hit, maximum int) (hits []query.Hit) {
+	if len(workspaces) == 1 {
+		hits = of(workspaces[0])
 		return hits[:min(len(hits), maximum)]
 	}
 	minimum := float32(math.Inf(-1))
-	for _, p := range places {
+	for _, p := range workspaces {
 		for _, h := range of(p) {
 			if h.Score < minimum {
 				break

@@ -12,9 +12,9 @@ import (
 	"github.com/loci-memory/loci/internal/analysis"
 )
 
-// termDict is a dictionary of the words of a segment, or of the memtable, with one first letter. It holds only
+// spellingDict is a dictionary of the words of a segment, or of the memtable, with one first letter. It holds only
 // candidates for spelling corrections. It has no document frequencies, so tombstones do not change it.
-type termDict struct {
+type spellingDict struct {
 	sorted        bool // the words of each bucket are sorted
 	lengthClasses []lengthClass
 	buckets       []lengthBucket // parallel to lengthClasses
@@ -39,7 +39,7 @@ const (
 )
 
 // add adds a term that is a possible spelling correction.
-func (l *termDict) add(term []byte) {
+func (l *spellingDict) add(term []byte) {
 	letters, n := letterMaskOf(term)
 	if n < minCorrectionRunes || n > MaxMisspelledRunes+maxEdits || !analysis.OnlyLetters(term) {
 		return
@@ -53,12 +53,12 @@ func (l *termDict) add(term []byte) {
 	s.letterMasks, s.texts = append(s.letterMasks, letters), append(s.texts, term...)
 }
 
-// termDictPool holds scratch dictionaries. A dictionary is built in one and cloned without spare capacity.
-var termDictPool = sync.Pool{New: func() any { return new(termDict) }}
+// spellingDictPool holds scratch dictionaries. A dictionary is built in one and cloned without spare capacity.
+var spellingDictPool = sync.Pool{New: func() any { return new(spellingDict) }}
 
 // clone returns a sorted dictionary without spare capacity. The words were added in order.
-func (l *termDict) clone() *termDict {
-	c := &termDict{sorted: true}
+func (l *spellingDict) clone() *spellingDict {
+	c := &spellingDict{sorted: true}
 	for i, s := range l.buckets {
 		if len(s.letterMasks) > 0 {
 			c.lengthClasses, c.buckets = append(c.lengthClasses, l.lengthClasses[i]),
@@ -69,14 +69,14 @@ func (l *termDict) clone() *termDict {
 }
 
 // reset removes the words and keeps the capacity.
-func (l *termDict) reset() {
+func (l *spellingDict) reset() {
 	for i := range l.buckets {
 		l.buckets[i].letterMasks, l.buckets[i].texts = l.buckets[i].letterMasks[:0], l.buckets[i].texts[:0]
 	}
 }
 
 // memoryBytes returns the memory that a dictionary takes.
-func (l *termDict) memoryBytes() int {
+func (l *spellingDict) memoryBytes() int {
 	n := int(unsafe.Sizeof(*l)) + 2*cap(l.lengthClasses) + cap(l.buckets)*int(unsafe.Sizeof(lengthBucket{}))
 	for _, s := range l.buckets {
 		n += 8*cap(s.letterMasks) + cap(s.texts)
@@ -86,7 +86,7 @@ func (l *termDict) memoryBytes() int {
 
 // eachFuzzyMatch calls visit for the words with a prefix within MaxDistance of the matcher. visit may lower
 // MaxDistance. A prefix of one letter is that of all words of the dictionary.
-func (l *termDict) eachFuzzyMatch(s *EditDistanceMatcher, prefix string,
+func (l *spellingDict) eachFuzzyMatch(s *EditDistanceMatcher, prefix string,
 	visit func(term []byte, distance int) error) error {
 	for i, x := range l.buckets {
 		z := l.lengthClasses[i]

@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// TermDictScanner looks up terms of a snapshot and their document frequencies. It is not safe for concurrent use.
-type TermDictScanner struct {
+// TermsReader looks up terms of a snapshot and their document frequencies. It is not safe for concurrent use.
+type TermsReader struct {
 	snapshot *Snapshot
 	cache    *Cache
 	fetch    PageFetcher
@@ -15,14 +15,14 @@ type TermDictScanner struct {
 	readers  [2]PostingsReader // of CoDocFreq
 }
 
-// NewTermDictScanner returns a scanner of a snapshot. It reads term dictionaries from the cache and pages by fetch.
-func NewTermDictScanner(v *Snapshot, cache *Cache, fetch PageFetcher) *TermDictScanner {
-	return &TermDictScanner{snapshot: v, cache: cache, fetch: fetch}
+// NewTermsReader returns a reader of a snapshot. It reads spelling dictionaries from the cache and pages by fetch.
+func NewTermsReader(v *Snapshot, cache *Cache, fetch PageFetcher) *TermsReader {
+	return &TermsReader{snapshot: v, cache: cache, fetch: fetch}
 }
 
 // EachTerm calls visit for all terms with one of the prefixes: for each block of a segment in order, then for the
 // memtable in any order. A term of several blocks comes once for each. live counts the live documents of the block.
-func (d *TermDictScanner) EachTerm(prefixes []string, visit func(term []byte, live func() (int, error)) error) error {
+func (d *TermsReader) EachTerm(prefixes []string, visit func(term []byte, live func() (int, error)) error) error {
 	for _, g := range d.snapshot.segments {
 		live := func() (int, error) { return d.liveCount(g) }
 		for _, p := range prefixes {
@@ -50,7 +50,7 @@ func (d *TermDictScanner) EachTerm(prefixes []string, visit func(term []byte, li
 }
 
 // liveCount counts the live documents in the iterator's block.
-func (d *TermDictScanner) liveCount(g *Segment) (n int, err error) {
+func (d *TermsReader) liveCount(g *Segment) (n int, err error) {
 	if g.deleted == nil {
 		return d.iterator.block.count, nil
 	}
@@ -67,11 +67,11 @@ func (d *TermDictScanner) liveCount(g *Segment) (n int, err error) {
 	return n, nil
 }
 
-// eachTermDict calls visit for dictionaries with all words that have a prefix. Each segment has one. That of the
+// eachSpellingDict calls visit for dictionaries with all words that have a prefix. Each segment has one. That of the
 // memtable comes last, with a nil segment.
-func (d *TermDictScanner) eachTermDict(prefix string, visit func(*Segment, *termDict) error) error {
+func (d *TermsReader) eachSpellingDict(prefix string, visit func(*Segment, *spellingDict) error) error {
 	for _, g := range d.snapshot.segments {
-		l, err := d.segmentTermDict(g, prefix)
+		l, err := d.segmentSpellingDict(g, prefix)
 		if err != nil {
 			return err
 		}
@@ -80,19 +80,19 @@ func (d *TermDictScanner) eachTermDict(prefix string, visit func(*Segment, *term
 		}
 	}
 	letter, _ := utf8.DecodeRuneInString(prefix)
-	return visit(nil, d.snapshot.memtable.termDictFor(letter))
+	return visit(nil, d.snapshot.memtable.spellingDictFor(letter))
 }
 
-// segmentTermDict returns a dictionary of a segment with all words that have a prefix of one or two letters. The cache
-// keeps dictionaries of one letter. A prefix of two letters that misses the cache gets a short dictionary, which is not
-// cached.
-func (d *TermDictScanner) segmentTermDict(g *Segment, prefix string) (*termDict, error) {
+// segmentSpellingDict returns a dictionary of a segment with all words that have a prefix of one or two letters. The
+// cache keeps dictionaries of one letter. A prefix of two letters that misses the cache gets a short dictionary, which
+// is not cached.
+func (d *TermsReader) segmentSpellingDict(g *Segment, prefix string) (*spellingDict, error) {
 	letter, n := utf8.DecodeRuneInString(prefix)
-	if l, ok := d.cache.termDict(g.id, letter); ok {
+	if l, ok := d.cache.spellingDict(g.id, letter); ok {
 		return l, nil
 	}
-	dict := termDictPool.Get().(*termDict)
-	defer termDictPool.Put(dict)
+	dict := spellingDictPool.Get().(*spellingDict)
+	defer spellingDictPool.Put(dict)
 	dict.reset()
 	var last []byte
 	d.iterator.seekRange(g, d.fetch, prefix, prefixUpperBound(prefix))
@@ -107,7 +107,7 @@ func (d *TermDictScanner) segmentTermDict(g *Segment, prefix string) (*termDict,
 	}
 	l := dict.clone()
 	if n == len(prefix) {
-		d.cache.putTermDict(g.id, letter, l)
+		d.cache.putSpellingDict(g.id, letter, l)
 	}
 	return l, nil
 }
@@ -119,7 +119,7 @@ type SegmentTerm struct {
 }
 
 // LiveDocFreq returns the number of live documents with a term in its segment or in the memtable.
-func (d *TermDictScanner) LiveDocFreq(x SegmentTerm) (n int, err error) {
+func (d *TermsReader) LiveDocFreq(x SegmentTerm) (n int, err error) {
 	if x.segment == nil {
 		return d.snapshot.memtableDocFreq(x.Term), nil
 	}
@@ -135,7 +135,7 @@ func (d *TermDictScanner) LiveDocFreq(x SegmentTerm) (n int, err error) {
 }
 
 // DocFreq returns the number of live documents with a term.
-func (d *TermDictScanner) DocFreq(term string) (int, error) {
+func (d *TermsReader) DocFreq(term string) (int, error) {
 	sum := d.snapshot.memtableDocFreq(term)
 	for _, g := range d.snapshot.segments {
 		n, err := d.LiveDocFreq(SegmentTerm{term, g})
@@ -148,7 +148,7 @@ func (d *TermDictScanner) DocFreq(term string) (int, error) {
 }
 
 // Contains reports whether a live document has a term.
-func (d *TermDictScanner) Contains(term string) (bool, error) {
+func (d *TermsReader) Contains(term string) (bool, error) {
 	for _, g := range d.snapshot.segments {
 		d.iterator.seekRange(g, d.fetch, term, term)
 		for d.iterator.next() {
@@ -178,7 +178,7 @@ func (v *Snapshot) memtableDocFreq(term string) (n int) {
 
 // DocFreqBounds returns the least and the greatest number of live documents that can have a term. It decodes no
 // postings, so it cannot apply tombstones.
-func (d *TermDictScanner) DocFreqBounds(term string) (least, most int, err error) {
+func (d *TermsReader) DocFreqBounds(term string) (least, most int, err error) {
 	least = d.snapshot.memtableDocFreq(term)
 	most = least
 	for _, g := range d.snapshot.segments {
@@ -197,9 +197,9 @@ func (d *TermDictScanner) DocFreqBounds(term string) (least, most int, err error
 
 // EachFuzzyMatch calls visit for the terms within MaxDistance of a matcher. visit may lower MaxDistance. For each
 // prefix of the matcher, terms of segments come first, then those of the memtable.
-func (d *TermDictScanner) EachFuzzyMatch(m *EditDistanceMatcher, visit func(t SegmentTerm, distance int) error) error {
+func (d *TermsReader) EachFuzzyMatch(m *EditDistanceMatcher, visit func(t SegmentTerm, distance int) error) error {
 	for _, prefix := range m.prefixes() {
-		err := d.eachTermDict(prefix, func(g *Segment, l *termDict) error {
+		err := d.eachSpellingDict(prefix, func(g *Segment, l *spellingDict) error {
 			return l.eachFuzzyMatch(m, prefix, func(term []byte, distance int) error {
 				return visit(SegmentTerm{string(term), g}, distance)
 			})
@@ -212,7 +212,7 @@ func (d *TermDictScanner) EachFuzzyMatch(m *EditDistanceMatcher, visit func(t Se
 }
 
 // SegmentTerms returns each word as a term of the memtable and of every segment.
-func (d *TermDictScanner) SegmentTerms(words []string) (list []SegmentTerm) {
+func (d *TermsReader) SegmentTerms(words []string) (list []SegmentTerm) {
 	for _, w := range words {
 		list = append(list, SegmentTerm{w, nil})
 		for _, g := range d.snapshot.segments {
@@ -223,7 +223,7 @@ func (d *TermDictScanner) SegmentTerms(words []string) (list []SegmentTerm) {
 }
 
 // CoDocFreq returns the number of live documents with both terms.
-func (d *TermDictScanner) CoDocFreq(a, b string) (int, error) {
+func (d *TermsReader) CoDocFreq(a, b string) (int, error) {
 	for i, term := range []string{a, b} {
 		r := &d.readers[i]
 		if err := r.Read(d.snapshot, d.fetch, term); err != nil || len(r.Docs()) == 0 {
