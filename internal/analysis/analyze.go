@@ -210,7 +210,7 @@ func wordRuneLen(s string) int {
 }
 
 // cliticLen returns the size of an apostrophe and the English clitic behind it ('s, 't, 're) at the start of s. Without
-// a clitic it returns that of the apostrophe, or 0.
+// a clitic it returns that of the apostrophe, or 0. The d of O'Dálaigh is none.
 func cliticLen(s string) int {
 	n := 0
 	switch {
@@ -229,7 +229,9 @@ func cliticLen(s string) int {
 	}
 	switch strings.ToLower(s[n:end]) {
 	case "s", "t", "m", "d", "re", "ve", "ll":
-		return end
+		if next, _ := utf8.DecodeRuneInString(s[end:]); !IsWordRune(next) || IsUnsegmented(next) {
+			return end
+		}
 	}
 	return n
 }
