@@ -2,6 +2,7 @@ package dates
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"github.com/loci-memory/loci/internal/analysis"
@@ -81,4 +82,14 @@ func Proximity(asked []Date, title, content string, created int64) (best float64
 		}
 	}
 	return best
+}
+
+// Mentions reports whether a text contains one of the dates.
+func Mentions(text string, asked []Date) bool {
+	return slices.ContainsFunc(Parse(text), func(d Date) bool {
+		return slices.ContainsFunc(asked, func(a Date) bool {
+			a, d := a.nearestTo(d.from), d.nearestTo(a.from)
+			return a.from <= d.from && d.to <= a.to
+		})
+	})
 }

@@ -12,6 +12,9 @@ import (
 func (h Hit) BoostDate(asked []dates.Date, title, content string, boost float32) Hit {
 	if len(asked) > 0 {
 		near := dates.Proximity(asked, title, content, h.Created)
+		if near < mentionProximity && dates.Mentions(content[:analysis.RunePrefixLen(content, mentionRunes)], asked) {
+			near = mentionProximity
+		}
 		h.Score += h.stateFactor * float32(boost*float32(near))
 	}
 	return h
@@ -46,3 +49,10 @@ func (r Result) DateBoost(q Query, best float32) float32 {
 	}
 	return boost
 }
+
+// Bounds of dates that a text mentions: the proximity that a mention counts as, and the characters of a text that are
+// searched.
+const (
+	mentionProximity = .5
+	mentionRunes     = 16 << 10
+)

@@ -133,6 +133,27 @@ func withFullDates(q Query) Query {
 	return q
 }
 
+func TestMentionsReadABoundedPartOfAText(t *testing.T) {
+	t.Parallel()
+	asked := dates.Parse("7 May 2023")
+	for text, want := range map[string]bool{
+		"we met (2023-05-07) in the hall": true, "on 7 мая 2023": true, "on 8 May 2023": false,
+		"7 and May, 2023": false, "": false,
+		"the 7th of May, as in every year": true,
+	} {
+		if dates.Mentions(text, asked) != want {
+			t.Errorf("%q mentions the day: %t", text, !want)
+		}
+	}
+	h, long := Hit{Score: 1, stateFactor: 1}, strings.Repeat("word ", mentionRunes)
+	if distance := h.BoostDate(asked, "", long+"7 May 2023", 1); distance.Score > 1.001 {
+		t.Errorf("a date after %d characters lifts to %v", len(long), distance.Score)
+	}
+	if near := h.BoostDate(asked, "", long[:5*(mentionRunes/10)]+"7 May 2023", 1); near.Score != 1+mentionProximity {
+		t.Errorf("a date within the bound lifts to %v", near.Score)
+	}
+}
+
 func TestBoostDateRanksDayFirstInAnyYear(t *testing.T) {
 	t.Parallel()
 	day := func(s string) int64 {

@@ -99,8 +99,9 @@ func (p *parser) addTerm(term []byte, r analysis.TokenType) {
 	}
 	if at, known := p.termPositions[text]; known {
 		t := &p.words[at.word][at.term]
-		t.dated = t.dated && p.inDate(r)
+		t.count++
 		p.words[at.word][0].lastOccurrence = len(p.wordSequence)
+		t.dated = t.dated && p.inDate(r)
 		return
 	}
 	weight := p.weightFactor
@@ -109,7 +110,7 @@ func (p *parser) addTerm(term []byte, r analysis.TokenType) {
 		p.words[word][0].weight = surfaceFormWeight * p.weightFactor
 	}
 	p.appendTerm(word, queryTerm{text: text, weight: weight, tokenType: r, verbatim: p.verbatim, dated: p.inDate(r),
-		lastOccurrence: len(p.wordSequence)})
+		count: 1, lastOccurrence: len(p.wordSequence)})
 }
 
 // appendTerm appends a term to the forms of a word.
@@ -168,7 +169,8 @@ func (p *parser) joinAdjacentWords() {
 			term = p.StemOf(term)
 		}
 		if _, known := p.termPositions[string(term)]; !known {
-			p.appendTerm(b, queryTerm{text: string(term), weight: joinedWordWeight, tokenType: analysis.Joined})
+			p.appendTerm(b, queryTerm{text: string(term), weight: joinedWordWeight, tokenType: analysis.Joined,
+				count: 1})
 		}
 	}
 }
@@ -182,7 +184,7 @@ func (p *parser) finish(text string) Query {
 		p.language.ambiguous()
 	for i, terms := range p.words {
 		for _, t := range terms {
-			t.wordIndex = i
+			t.wordIndex, t.weight = i, t.weight*queryTermFreqWeight(t.count)
 			if t.dated {
 				t.weight *= dateWordWeight
 			}

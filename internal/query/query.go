@@ -35,6 +35,7 @@ type queryTerm struct {
 	text           string
 	wordIndex      int // word of which it is a form
 	weight         float32
+	count          int // occurrences in the query
 	lastOccurrence int // of the word in the query, counted in words; set in its first term
 	tokenType      analysis.TokenType
 	verbatim       bool             // part of an identifier, or in quotation marks
@@ -46,6 +47,14 @@ type queryTerm struct {
 // form contain the word, so the exact word only breaks ties. Measured: weights from .25 to .5 are best. At 1, code
 // loses .04 and conversations .02.
 const surfaceFormWeight = .3
+
+// queryTermFreqWeight returns the query term factor of BM25 for a term that occurs count times in the query.
+func queryTermFreqWeight(count int) float32 {
+	return float32((bm25K3 + 1) * float64(count) / (bm25K3 + float64(count)))
+}
+
+// bm25K3 is the parameter k3 of BM25, which saturates the frequency of a term in the query.
+const bm25K3 = 1
 
 // Parse parses the text of a query. It drops stop words, unless nothing else is left.
 func Parse(text string) Query { return parse(text, nil) }

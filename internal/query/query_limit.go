@@ -21,7 +21,7 @@ const bigramsPerWord = 4
 // find the pasted texts. Without the words at the ends the question is lost.
 const (
 	edgeWords     = 8
-	rareWords     = 32
+	rareWords     = 16
 	maxQueryWords = rareWords + 2*edgeWords
 )
 

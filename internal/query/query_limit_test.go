@@ -154,16 +154,23 @@ func TestQueryLimitEqualsNaiveCount(t *testing.T) {
 			held[word] = max(held[word], n)
 		}
 		ends := map[string]bool{}
-		for g := range edgeWords {
-			ends[q.terms[q.firstTerm[g]].text] = true
-		}
-		byLast := slices.SortedFunc(maps.Keys(held), func(a, b string) int { return last[b] - last[a] })
-		for n := 0; n < edgeWords; byLast = byLast[1:] {
-			if !ends[byLast[0]] {
-				ends[byLast[0]] = true
-				n++
+		keepEnd := func(words []string) {
+			for size, i := edgeWords*bigramsPerWord, 0; i < len(words); i++ {
+				if ends[words[i]] {
+					continue
+				}
+				if size -= q.sizeOf(q.terms[q.termIndex[words[i]]].wordIndex); size < 0 {
+					return
+				}
+				ends[words[i]] = true
 			}
 		}
+		var inOrder []string
+		for g := range q.wordCount {
+			inOrder = append(inOrder, q.terms[q.firstTerm[g]].text)
+		}
+		keepEnd(inOrder)
+		keepEnd(slices.SortedFunc(maps.Keys(held), func(a, b string) int { return last[b] - last[a] }))
 		rarity := func(word string) int { return cmp.Or(held[word], 1<<30) }
 		for word := range got.droppedWords {
 			if ends[word] {
@@ -185,15 +192,29 @@ func TestQueryLimitEqualsNaiveCount(t *testing.T) {
 	})
 }
 
-func TestParseCountsRepeatedWordsOnce(t *testing.T) {
+func TestParseWeighsRepeatedWordsMore(t *testing.T) {
 	t.Parallel()
+	d := indextest.NewStore()
+	v := buildSnapshot(t, d, "apple pie", "cherry pie", "plum pie", "end of it")
+	for query, want := range map[string]int64{
+		"apple cherry cherry":                   2,
+		"apple apple cherry":                    1,
+		"plums, cherry, plum":                   3,
+		"cherries and apples and a cherry":      2,
+		"apple plum " + "cherry cherry cherry ": 2,
+	} {
+		got, err := searchRewritten(v, d, query)
+		if err != nil || len(got) < 2 || got[0] != want {
+			t.Errorf("%s finds %v, want %d first, %v", query, got, want, err)
+		}
+	}
 	for query, want := range map[string]string{
 		"apple":                             "apple:0.30 appl:1.00",
-		"apple apple":                       "apple:0.30 appl:1.00",
-		"plum plums":                        "plum:1.00 | plums:1.00 plumplum:0.10",
-		"plums plum":                        "plums:0.30 plum:1.00",
-		"baking baked bake":                 "baking:0.30 bake:1.00 bakedbak:0.10 | baked:1.00 bakingbak:0.10",
-		"university universities universal": "university:0.30 univers:1.00 | universities:1.00 | universal:1.00",
+		"apple apple":                       "apple:0.40 appl:1.33",
+		"plum plums":                        "plum:1.33 | plums:1.00 plumplum:0.10",
+		"plums plum":                        "plums:0.30 plum:1.33",
+		"baking baked bake":                 "baking:0.30 bake:1.50 bakedbak:0.10 | baked:1.00 bakingbak:0.10",
+		"university universities universal": "university:0.30 univers:1.50 | universities:1.00 | universal:1.00",
 	} {
 		if got := formatTerms(Parse(query)); got != want {
 			t.Errorf("%s: %s, want %s", query, got, want)
