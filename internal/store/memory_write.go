@@ -288,6 +288,29 @@ func SetSupersedes(t *sqldb.Tx, id string, list []string) error {
 	return err
 }
 
+// removeFromReplacement removes the memory from the list of those that its replacement supersedes. Without a row of the
+// replacement there is no list.
+func (m *Memory) removeFromReplacement() error {
+	t, was := m.t, m.current
+	if was.SupersededBy == "" {
+		return nil
+	}
+	var list string
+	err := t.conn.QueryRow(`SELECT e.supersedes FROM memories e WHERE e.id = ?1`+
+		t.conn.LockClause("NO KEY UPDATE", "e"), []any{was.SupersededBy}, []any{&list})
+	if errors.Is(err, sqldb.ErrNoRows) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	ids, err := sqldb.DecodeStrings(list)
+	if err != nil {
+		return err
+	}
+	return SetSupersedes(t.conn, was.SupersededBy, slices.DeleteFunc(ids, func(id string) bool { return id == was.ID }))
+}
+
 // Delete deletes the memory with all its versions. The memories that it replaced lose their replacement and can be
 // restored.
 func (m *Memory) Delete() error {
@@ -303,23 +326,8 @@ func (m *Memory) Delete() error {
 			return err
 		}
 	}
-	if was.SupersededBy != "" {
-		var list string
-		err := t.conn.QueryRow(`SELECT e.supersedes FROM memories e WHERE e.id = ?1`+
-			t.conn.LockClause("NO KEY UPDATE", "e"),
-			[]any{was.SupersededBy}, []any{&list})
-		if err != nil {
-			return err
-		}
-		ids, err := sqldb.DecodeStrings(list)
-		if err != nil {
-			return err
-		}
-		if err := SetSupersedes(t.conn, was.SupersededBy, slices.DeleteFunc(ids, func(id string) bool {
-			return id == was.ID
-		})); err != nil {
-			return err
-		}
+	if err := m.removeFromReplacement(); err != nil {
+		return err
 	}
 	if was.Status == loci.MemoryActive { // others have no bands
 		if err := m.atlas.workspace.deleteBands(m.rowID, signature); err != nil {

@@ -1,9 +1,13 @@
 package store_test
 
 import (
+	"cmp"
+	"errors"
 	"testing"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/query"
+	"github.com/loci-memory/loci/internal/retrieve"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
@@ -40,6 +44,47 @@ func TestSearchSourceReadsNothingOutOfScope(t *testing.T) {
 		})
 		if err != nil || !read[ownRow] || read[foreignRow] {
 			t.Errorf("the rows read are %v, %v; want %d alone", read, err, ownRow)
+		}
+	})
+}
+
+// A search within a write sees rows that may be rolled back. SQLite uses their numbers again, so no cache may keep them.
+func TestSearchWithinRolledBackWriteLeavesNoTrace(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		s := d.Open(t, store.Options{})
+		ann := user(t, s, "ann")
+		add(t, s, ann, "", "a harbour wall")
+		rollback := errors.New("rollback")
+		_, err := store.Write(ctx, s, ann, func(tx *store.Tx) (loci.Empty, error) {
+			targets, err := tx.RoutingTargets("")
+			if err != nil {
+				return loci.Empty{}, err
+			}
+			a, err := targets.Atlas(-1, loci.Unlimited)
+			if err != nil {
+				return loci.Empty{}, err
+			}
+			m := loci.Memory{Title: "mirage", Content: "a mirage", Type: loci.TypeNote}
+			if _, err = a.AddMemory(m, store.NewIndexEntry(m.Title, m.Content)); err != nil {
+				return loci.Empty{}, err
+			}
+			r, err := storetest.Search(tx, retrieve.Query{Keywords: query.Parse("mirage")}, store.Filter{}, "", 50)
+			if err == nil && len(r.Hits) != 1 {
+				t.Errorf("the write does not see its own memory: %v", r.Hits)
+			}
+			return loci.Empty{}, cmp.Or(err, rollback)
+		})
+		if !errors.Is(err, rollback) {
+			t.Fatal(err)
+		}
+		lighthouse := add(t, s, ann, "", "a lighthouse")
+		if r := searchKeywords(t, s, ann, "lighthouse", store.Filter{}); len(r.Hits) != 1 ||
+			r.Hits[0].Memory.ID != lighthouse.ID {
+			t.Errorf("lighthouse finds %v", r.Hits)
+		}
+		if r := searchKeywords(t, s, ann, "mirage", store.Filter{}); len(r.Hits) != 0 {
+			t.Errorf("mirage finds %v", r.Hits)
 		}
 	})
 }

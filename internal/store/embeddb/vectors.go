@@ -80,7 +80,9 @@ func (c *Vectors) BinaryCodes(t *sqldb.Tx, state State) (*vector.BinaryCodes, er
 	if next.codes, err = next.codes.Apply(list); err != nil {
 		return nil, err
 	}
-	c.codes.Put(state.Workspace, next)
+	if t.ReadOnly { // the rows that a write sees may be rolled back, and their numbers used again
+		c.codes.Put(state.Workspace, next)
+	}
 	return next.codes, nil
 }
 
@@ -100,7 +102,9 @@ func (c *Vectors) Each(t *sqldb.Tx, workspace int64, keys []int64, f func(i, chu
 			if err := r.Scan(&key, &chunk, &vector); err != nil {
 				return err
 			}
-			c.cache.Put(key, chunk, vector)
+			if t.ReadOnly {
+				c.cache.Put(key, chunk, vector)
+			}
 			i, _ := slices.BinarySearch(keys, key)
 			f(i, chunk, vector)
 			return nil

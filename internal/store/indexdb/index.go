@@ -134,7 +134,9 @@ func (x *Index) Snapshot(t *sqldb.Tx, state State) (*Snapshot, error) {
 	if err := next.catchUp(t); err != nil {
 		return nil, err
 	}
-	x.snapshots.Put(state.Workspace, next)
+	if t.ReadOnly { // the rows that a write sees may be rolled back, and their numbers used again
+		x.snapshots.Put(state.Workspace, next)
+	}
 	return next, nil
 }
 

@@ -72,6 +72,7 @@ func (x *Index) reindexWorkspace(ctx context.Context, workspace int64) error {
 
 // An analyzedText is the document of a version of a memory.
 type analyzedText struct {
+	id       string // SQLite may use the row id of a deleted memory again
 	version  int
 	document []byte
 }
@@ -81,12 +82,12 @@ func (x *Index) analyzeTexts(ctx context.Context, rowIDs []int64) (map[int64]ana
 	return sqldb.SystemRead(ctx, x.db, "analyze memories to reindex",
 		func(t *sqldb.Tx) (map[int64]analyzedText, error) {
 			out := map[int64]analyzedText{}
-			err := t.Query(`SELECT e.row_id, e.version, e.title, e.content FROM memories e WHERE `+
+			err := t.Query(`SELECT e.row_id, e.id, e.version, e.title, e.content FROM memories e WHERE `+
 				fmt.Sprintf(t.Dialect.InList, "e.row_id", 1), []any{sqldb.EncodeInts(rowIDs)}, func(r sqldb.Row) error {
 				var rowID int64
 				var a analyzedText
 				var title, content string
-				err := r.Scan(&rowID, &a.version, &title, &content)
+				err := r.Scan(&rowID, &a.id, &a.version, &title, &content)
 				a.document = index.AnalyzeEncoded(title, content)
 				out[rowID] = a
 				return err
@@ -123,7 +124,7 @@ func (x *Index) replaceLogRows(t *sqldb.Tx, workspace, rowID int64, analyzed ana
 		u = LogUpdate{Memory: rowID, Group: group, Position: position, Kind: m.Kind, Status: m.Status, Tags: m.Tags,
 			CreatedAt: loci.Time(m.Created), Verified: m.VerifiedAt != 0,
 			ValidUntil: loci.Time(m.ValidUntil), Document: analyzed.document}
-		if m.Version != analyzed.version { // versions begin with 1
+		if m.ID != analyzed.id || m.Version != analyzed.version {
 			u.Document = index.AnalyzeEncoded(m.Title, m.Content)
 		}
 	case err != nil && !errors.Is(err, sqldb.ErrNoRows):

@@ -61,7 +61,9 @@ func (x *Index) Segments(t *sqldb.Tx, workspace int64) (list []*index.Segment, e
 		}
 		list = append(list, o.segment)
 	}
-	x.segments.Put(workspace, now)
+	if t.ReadOnly { // see Snapshot
+		x.segments.Put(workspace, now)
+	}
 	return list, nil
 }
 

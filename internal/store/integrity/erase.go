@@ -123,6 +123,9 @@ func removeLinks(t *sqldb.Tx, workspace int64, id string) error {
 			lists[rowID] = list
 			return err
 		})
+	if err != nil {
+		return err
+	}
 	for rowID, list := range lists {
 		var ids []string
 		if ids, err = sqldb.DecodeStrings(list); err != nil {
@@ -133,5 +136,5 @@ func removeLinks(t *sqldb.Tx, workspace int64, id string) error {
 			return err
 		}
 	}
-	return err
+	return nil
 }
