@@ -156,7 +156,7 @@ var unaccentedForms = sync.OnceValue(func() *[unaccentTableLimit]string {
 		}
 	}
 	for _, p := range [][2]string{{"ø", "o"}, {"ł", "l"}, {"đ", "d"}, {"ð", "d"}, {"þ", "th"}, {"æ", "ae"}, {"œ", "oe"},
-		{"ħ", "h"}} {
+		{"ı", "i"}, {"ħ", "h"}} {
 		r, _ := utf8.DecodeRuneInString(p[0])
 		t[r] = p[1]
 	}

@@ -61,7 +61,7 @@ func (d *vocabulary) limitQuery(q Query) (Query, error) {
 	}
 	q.keepWords(kept, order, edgeWords)
 	last := func(g int) int { return q.terms[q.firstTerm[g]].lastOccurrence }
-	slices.SortFunc(order, func(a, b int) int { return last(b) - last(a) })
+	slices.SortFunc(order, func(a, b int) int { return cmp.Or(last(b)-last(a), b-a) })
 	q.keepWords(kept, order, edgeWords)
 	rarity := func(g int) int { return cmp.Or(docFreqs[g], math.MaxInt) }
 	slices.SortFunc(order, func(a, b int) int { return cmp.Or(cmp.Compare(rarity(a), rarity(b)), a-b) })

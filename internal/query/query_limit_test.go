@@ -170,7 +170,10 @@ func TestQueryLimitEqualsNaiveCount(t *testing.T) {
 			inOrder = append(inOrder, q.terms[q.firstTerm[g]].text)
 		}
 		keepEnd(inOrder)
-		keepEnd(slices.SortedFunc(maps.Keys(held), func(a, b string) int { return last[b] - last[a] }))
+		position := func(word string) int { return q.terms[q.termIndex[word]].wordIndex }
+		keepEnd(slices.SortedFunc(maps.Keys(held), func(a, b string) int {
+			return cmp.Or(last[b]-last[a], position(b)-position(a))
+		}))
 		rarity := func(word string) int { return cmp.Or(held[word], 1<<30) }
 		for word := range got.droppedWords {
 			if ends[word] {

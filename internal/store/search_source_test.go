@@ -48,7 +48,7 @@ func TestSearchSourceReadsNothingOutOfScope(t *testing.T) {
 	})
 }
 
-// A search within a write sees rows that may be rolled back. SQLite uses their numbers again, so no cache may keep them.
+// A search within a write sees rows that may be rolled back. SQLite uses their numbers again: no cache may keep them.
 func TestSearchWithinRolledBackWriteLeavesNoTrace(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
