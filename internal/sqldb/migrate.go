@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"embed"
+	"errors"
 	"fmt"
 	"io/fs"
 	"math"
@@ -112,10 +113,14 @@ func (c *sqliteConn) migrate(ctx context.Context, db *sql.DB, o Options) error {
 	if err != nil {
 		return err
 	}
-	if _, err := p.Up(ctx); err != nil {
-		return fmt.Errorf("sqldb: migrate from schema %d to %d: %w", have, latest, err)
+	for err == nil && have < latest { // each schema is recorded before the next migration, which may fail
+		if _, err = p.UpByOne(ctx); err != nil && !errors.Is(err, goose.ErrNoNextVersion) {
+			return fmt.Errorf("sqldb: migrate from schema %d to %d: %w", have, latest, err)
+		}
+		if have, err = p.GetDBVersion(ctx); err == nil {
+			_, err = c.Exec(fmt.Sprintf(`PRAGMA user_version = %d`, have), nil)
+		}
 	}
-	_, err = c.Exec(fmt.Sprintf(`PRAGMA user_version = %d`, latest), nil)
 	return err
 }
 

@@ -227,8 +227,8 @@ func Migrations(t testing.TB, dir string) (names []string) {
 	return names
 }
 
-// WithNextMigration returns options with one more migration than the program has.
-func WithNextMigration(t testing.TB, o Options, statements string) Options {
+// WithNextMigrations returns options with more migrations than the program has.
+func WithNextMigrations(t testing.TB, o Options, migrations ...string) Options {
 	t.Helper()
 	all := fstest.MapFS{}
 	for _, dir := range []string{"sqlite", "postgres"} {
@@ -240,8 +240,10 @@ func WithNextMigration(t testing.TB, o Options, statements string) Options {
 			}
 			all[name] = &fstest.MapFile{Data: text}
 		}
-		next := fmt.Sprintf("migrations/%s/%05d_next.sql", dir, sqldb.LatestSchema+1)
-		all[next] = &fstest.MapFile{Data: []byte("-- +goose Up\n" + statements)}
+		for i, statements := range migrations {
+			next := fmt.Sprintf("migrations/%s/%05d_next.sql", dir, sqldb.LatestSchema+1+int64(i))
+			all[next] = &fstest.MapFile{Data: []byte("-- +goose Up\n" + statements)}
+		}
 	}
 	o.migrations = all
 	return o

@@ -86,7 +86,7 @@ func TestInitialSchemaIsUpgraded(t *testing.T) {
 	t.Parallel()
 	for name, o := range map[string]store.Options{
 		"to the newest schema": {},
-		"by a next migration":  store.WithNextMigration(t, store.Options{}, nextMigration),
+		"by a next migration":  store.WithNextMigrations(t, store.Options{}, nextMigration),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -133,7 +133,7 @@ func TestInitialSchemaIsUpgraded(t *testing.T) {
 // Commands that only look at a database must not change it under a server of an earlier version.
 func TestFormerSchemaIsKeptWhenAsked(t *testing.T) {
 	t.Parallel()
-	keep := store.WithNextMigration(t, store.Options{KeepSchema: true}, nextMigration)
+	keep := store.WithNextMigrations(t, store.Options{KeepSchema: true}, nextMigration)
 	upgrade := keep
 	upgrade.KeepSchema = false
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
@@ -176,7 +176,7 @@ func TestFormerSchemaIsKeptWhenAsked(t *testing.T) {
 // A migration of a large database takes longer than any statement of a caller may.
 func TestAMigrationHasNoTimeouts(t *testing.T) {
 	t.Parallel()
-	next := store.WithNextMigration(t, store.Options{}, nextMigration)
+	next := store.WithNextMigrations(t, store.Options{}, nextMigration)
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
 		d.Open(t, store.Options{}).Close()
 		lock := `LOCK TABLE memories IN ACCESS SHARE MODE`
@@ -216,6 +216,22 @@ func TestAMigrationThatFailsTellsTheCause(t *testing.T) {
 		if _, coded := errors.AsType[*loci.Error](err); coded || !strings.Contains(fmt.Sprint(err), "users") ||
 			!strings.Contains(fmt.Sprint(err), "already exists") {
 			t.Errorf("told %v", err)
+		}
+	})
+}
+
+func TestFailedMigrationKeepsSchemaOfThoseBefore(t *testing.T) {
+	t.Parallel()
+	broken := store.WithNextMigrations(t, store.Options{}, nextMigration, `ALTER TABLE nowhere ADD COLUMN x TEXT;`)
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		d.Open(t, store.Options{}).Close()
+		for range 2 {
+			if _, err := d.TryOpen(broken); err == nil || !strings.Contains(err.Error(), "nowhere") {
+				t.Errorf("a migration of a missing table got %v", err)
+			}
+			if have, err := d.SchemaStatus(ctx); err != nil || have.Current != store.SchemaVersion()+1 {
+				t.Errorf("the schema after the first migration is %+v, %v", have, err)
+			}
 		}
 	})
 }
