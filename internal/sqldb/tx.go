@@ -125,7 +125,17 @@ func (t *Tx) LockClause(how, tables string) string {
 	return " FOR " + how + " OF " + tables
 }
 
-// RepeatableRead runs f with one snapshot of the database for all its statements.
+// UseOneSnapshot makes all statements of a write transaction read one snapshot. It must be the first statement.
+func (t *Tx) UseOneSnapshot() error {
+	if !t.Dialect.RowLocks {
+		return nil
+	}
+	_, err := t.Exec(`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ`)
+	return err
+}
+
+// RepeatableRead runs f with one snapshot of the database for all its statements. A write transaction has one already
+// if UseOneSnapshot began it.
 func (t *Tx) RepeatableRead(f func() error) error {
 	if !t.ReadOnly || !t.Dialect.RowLocks {
 		return f()

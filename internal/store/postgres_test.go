@@ -26,6 +26,29 @@ func onPostgres(t *testing.T, f func(t *testing.T, d storetest.Database, s *stor
 	})
 }
 
+func TestReadWithIdempotencyKeySeesOneSnapshot(t *testing.T) {
+	t.Parallel()
+	onPostgres(t, func(t *testing.T, d storetest.Database, s *store.Store) {
+		ann := user(t, s, "ann")
+		id := add(t, s, ann, "", "text").ID
+		first, err := store.Read(ctx, s, withIdempotencyKey(ann, "k", "a"), func(tx *store.Tx) (loci.Memory, error) {
+			first, err := tx.MemoryRecord(id)
+			if err != nil {
+				return first, err
+			}
+			set(t, s, ann, id, func(_ *store.Memory, m *loci.Memory) { m.Content = "another text" })
+			list, err := tx.Versions(id, store.Page{Limit: 10})
+			if err == nil && (len(list.Items) != 1 || list.Items[0].Content != "text") {
+				t.Errorf("the versions after a concurrent update are %v", list.Items)
+			}
+			return first, err
+		})
+		if err != nil || first.Content != "text" {
+			t.Errorf("got %v, %v", first, err)
+		}
+	})
+}
+
 func TestDeadlocksAreTriedAgain(t *testing.T) {
 	t.Parallel()
 	onPostgres(t, func(t *testing.T, d storetest.Database, s *store.Store) {

@@ -34,8 +34,11 @@ func (t *Tx) Emit(e Event) { t.conn.OnCommit(func() { t.store.publish(e) }) }
 func Read[Out any](ctx context.Context, s *Store, actor *identity.Actor, f func(*Tx) (Out, error)) (out Out,
 	err error) {
 	if actor.Idempotency != nil {
-		return Write(ctx, s, actor, func(t *Tx) (Out, error) {
-			out, err := f(t)
+		return Write(ctx, s, actor, func(t *Tx) (out Out, err error) {
+			if err = t.conn.UseOneSnapshot(); err != nil {
+				return out, err
+			}
+			out, err = f(t)
 			if err != nil {
 				return out, err
 			}
