@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/loci-memory/loci"
@@ -36,20 +37,23 @@ func CopySQLite(ctx context.Context, dir, to string, progress func(done, total i
 			return loci.Errorf(loci.CodeConflict, "there is no database of Loci in %s", dir)
 		}
 		watched, stop := context.WithCancel(ctx)
-		defer stop()
-		go func() {
-			for tick := time.NewTicker(100 * time.Millisecond); ; {
+		var watcher sync.WaitGroup
+		watcher.Go(func() {
+			tick := time.NewTicker(100 * time.Millisecond)
+			defer tick.Stop()
+			for {
 				select {
 				case <-tick.C:
 					if info, err := os.Stat(path); err == nil {
 						progress(min(info.Size(), pages*size), pages*size)
 					}
 				case <-watched.Done():
-					tick.Stop()
 					return
 				}
 			}
-		}()
+		})
+		defer watcher.Wait() // no call of progress follows the return
+		defer stop()
 		if failed = c.queryContext(ctx, `VACUUM INTO ?1`, []any{path}, func(Row) error {
 			return nil
 		}); isCorrupt(failed) {
