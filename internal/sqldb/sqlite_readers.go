@@ -167,12 +167,16 @@ func (d *sqliteDB) pauseReaders() (held []*sqliteConn) {
 	return held
 }
 
-// truncateWAL copies the log into the file and empties it. It reports false if another process reads.
+// truncateWAL copies the log into the file and empties it. It reports false if another process reads, or the disk
+// fails.
 func (d *sqliteDB) truncateWAL() bool {
 	c := d.writer.conn
 	c.Exec(fmt.Sprintf(`PRAGMA busy_timeout = %d`, maxReaderPause.Milliseconds()), nil)
 	defer c.Exec(fmt.Sprintf(`PRAGMA busy_timeout = %d`, d.busyTimeout.Milliseconds()), nil)
 	busy, err := c.checkpoint()
+	if err != nil && d.log != nil {
+		d.log.Error("the write-ahead log cannot be copied into the database", "err", err)
+	}
 	return err == nil && !busy
 }
 

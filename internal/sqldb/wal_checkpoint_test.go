@@ -1,6 +1,8 @@
 package sqldb
 
 import (
+	"bytes"
+	"log/slog"
 	"os"
 	"strings"
 	"sync"
@@ -60,6 +62,28 @@ func TestTheLogStaysSmallWhileSomebodyAlwaysReads(t *testing.T) {
 		}
 		return nil
 	}); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestFailedCheckpointIsLogged(t *testing.T) {
+	t.Parallel()
+	var lines bytes.Buffer
+	d := openFile(t, Options{Log: slog.New(slog.NewTextHandler(&lines, nil))}).db.(*sqliteDB)
+	err := d.Write(ctx, "", func(c Conn) error {
+		if err := insertNote("text")(c); err != nil {
+			return err
+		}
+		lines.Reset()
+		if d.truncateWAL() { // SQLite refuses a checkpoint within a transaction
+			t.Error("the log was truncated within a transaction")
+		}
+		if !strings.Contains(lines.String(), "write-ahead log") {
+			t.Errorf("logged %q", lines.String())
+		}
+		return nil
+	})
+	if err != nil {
 		t.Error(err)
 	}
 }
