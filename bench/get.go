@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bytes"
+	"fmt"
 	"path/filepath"
 	"strconv"
 )
@@ -47,7 +49,7 @@ func (p *serverPair) sides(driver string, run func(p *process, turn int) (map[st
 	}
 }
 
-// get compares a read over HTTP with a handler that has one prepared read.
+// get compares a read over HTTP with a handler that has one prepared read, and a read over MCP with one over REST.
 func (b *bench) get() error {
 	from, err := b.proseFixture()
 	if err != nil {
@@ -59,12 +61,18 @@ func (b *bench) get() error {
 		if err != nil {
 			return err
 		}
-		read := func(i int) request {
-			return newRequest("GET", "/v1/memories/"+p.at.IDs[newRand(seedReads, i).IntN(len(p.at.IDs))], p.at.Key, nil)
-		}
+		id := func(i int) string { return p.at.IDs[newRand(seedReads, i).IntN(len(p.at.IDs))] }
+		read := func(i int) request { return newRequest("GET", "/v1/memories/"+id(i), p.at.Key, nil) }
 		sides = append(sides, p.sides(driver, func(p *process, _ int) (map[string]float64, error) {
 			return p.cpuPerRequest(connections, requestsPerTurn, read)
 		})...)
+		call := func(i int) request { return toolRequest(p.at.Key, "memory_get", map[string]string{"memoryId": id(i)}) }
+		if err := p.loci.checkTool(call(0), id(0)); err != nil {
+			return err
+		}
+		sides = append(sides, benchSide{"mcp " + driver, func(int) (map[string]float64, error) {
+			return p.loci.cpuPerRequest(connections, requestsPerTurn, call)
+		}})
 	}
 	s, err := b.interleave(turnsPerRound, sides...)
 	if err != nil {
@@ -72,7 +80,16 @@ func (b *bench) get() error {
 	}
 	b.report.saveSeries("get", s)
 	b.compare("get", "read of 700 bytes over HTTP", "us CPU", s, "cpu", 2.2)
+	driver := b.drivers[0]
+	b.report.add(s.ratioLine(line{Row: "get", What: "memory_get over MCP, over REST, " + driver, Unit: "us CPU",
+		Threshold: 1.3}, "mcp "+driver+" cpu", "loci "+driver+" cpu"))
 	return nil
+}
+
+// toolRequest calls a tool over MCP.
+func toolRequest(key, name string, arguments any) request {
+	return newRequest("POST", "/mcp", key, map[string]any{"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+		"params": map[string]any{"name": name, "arguments": arguments}})
 }
 
 // compare adds a line for each driver, and one that compares the second driver with the first.
@@ -96,4 +113,18 @@ func (b *bench) compareDrivers(row, what, unit string, s series, figure string) 
 	first, second := b.drivers[0], b.drivers[1]
 	b.report.add(s.ratioLine(line{Row: row, What: what + ", " + second + " over " + first, Unit: unit, Threshold: 2.5},
 		"loci "+second+" "+figure, "loci "+first+" "+figure))
+}
+
+// checkTool reports an error if the result of a tool call does not hold a text: a failed call has status 200 too.
+func (p *process) checkTool(call request, text string) error {
+	w, err := p.dial()
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	body, err := w.do(call)
+	if err == nil && (!bytes.Contains(body, []byte(text)) || bytes.Contains(body, []byte(`"isError":true`))) {
+		err = fmt.Errorf("tool call: %.300s", body)
+	}
+	return err
 }
