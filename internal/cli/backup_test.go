@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/loci-memory/loci/internal/cli/console"
 	"github.com/loci-memory/loci/internal/sqldb"
 )
 
@@ -50,7 +51,8 @@ func execSQL(t *testing.T, dir, q string) {
 func runVerify(t *testing.T, want int, file string, in io.Reader) string {
 	t.Helper()
 	var out, errs bytes.Buffer
-	p := &program{in: in, out: &out, err: &errs, environ: []string{"HOME=" + t.TempDir()}, deps: defaultDeps}
+	p := &program{Console: console.Console{In: in, Out: &out, Err: &errs, Environ: []string{"HOME=" + t.TempDir()}},
+		deps: defaultDeps}
 	if code := p.run(context.Background(), []string{"admin", "backup", "verify", file}); code != want {
 		t.Errorf("verify ended with %d, not %d: %s%s", code, want, &out, &errs)
 	}
@@ -141,7 +143,8 @@ func TestBackupKeepsOldFileWhenInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	var errs bytes.Buffer
-	p := &program{in: strings.NewReader(""), out: io.Discard, err: &errs, environ: []string{"HOME=" + dir},
+	p := &program{Console: console.Console{In: strings.NewReader(""), Out: io.Discard, Err: &errs,
+		Environ: []string{"HOME=" + dir}},
 		deps: defaultDeps}
 	if code := p.run(ctx, []string{"admin", "backup", file, "--force", "--data", dir}); code != exitFailure {
 		t.Errorf("ended with %d: %s", code, &errs)
@@ -159,13 +162,14 @@ func TestBackupWritesToPipe(t *testing.T) {
 	t.Parallel()
 	dir, _ := newBackup(t)
 	var out, errs bytes.Buffer
-	p := &program{in: strings.NewReader(""), out: &out, err: &errs, environ: []string{"HOME=" + dir}, deps: defaultDeps}
+	p := &program{Console: console.Console{In: strings.NewReader(""), Out: &out, Err: &errs,
+		Environ: []string{"HOME=" + dir}}, deps: defaultDeps}
 	if code := p.run(context.Background(), []string{"admin", "backup", "-", "--data", dir}); code != exitOK ||
 		!strings.Contains(errs.String(), "Wrote -") {
 		t.Errorf("ended with %d: %s", code, &errs)
 	}
 	runVerify(t, exitOK, "-", &out)
-	p.out = &fullDisk{}
+	p.Out = &fullDisk{}
 	if code := p.run(context.Background(), []string{"admin", "backup", "-", "--data", dir}); code != exitFailure {
 		t.Errorf("a full disk ended with %d: %s", code, &errs)
 	}

@@ -12,12 +12,13 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/client"
+	"github.com/loci-memory/loci/internal/cli/console"
 	"github.com/loci-memory/loci/internal/relevance"
 	"github.com/loci-memory/loci/internal/server"
 )
 
 func (p *program) bench() *cobra.Command {
-	bench := p.commandGroup("bench", "Measure the quality of search")
+	bench := console.Group("bench", "Measure the quality of search")
 	bench.AddCommand(p.benchRetrieval())
 	return bench
 }
@@ -87,18 +88,18 @@ texts, where those of other datasets are wrong answers, and then the atlas of it
 func (b *retrievalBench) validate() error {
 	for _, m := range b.modes {
 		if !slices.Contains(searchModes, m) {
-			return usageError(fmt.Sprintf("--modes: %q must be one of %s", m, strings.Join(searchModes, ", ")))
+			return console.UsageError(fmt.Sprintf("--modes: %q must be one of %s", m, strings.Join(searchModes, ", ")))
 		}
 	}
 	switch {
 	case len(b.data) == 0:
-		return usageError("--data is required: name the folder of a dataset")
+		return console.UsageError("--data is required: name the folder of a dataset")
 	case len(b.modes) == 0:
-		return usageError("--modes must name at least one mode")
+		return console.UsageError("--modes must name at least one mode")
 	case b.clients < 1 || b.clients > 64:
-		return usageError("--clients must be 1 to 64")
+		return console.UsageError("--clients must be 1 to 64")
 	case b.typos < 0 || b.typos > 10:
-		return usageError("--typos must be 0 to 10")
+		return console.UsageError("--typos must be 0 to 10")
 	}
 	return nil
 }
@@ -125,7 +126,7 @@ func (b *retrievalBench) run(ctx context.Context) error {
 			return err
 		}
 		report.Datasets = append(report.Datasets, results...)
-		if b.json {
+		if b.JSON {
 			continue
 		}
 		if i == 0 {
@@ -135,8 +136,8 @@ func (b *retrievalBench) run(ctx context.Context) error {
 			b.printDataset(r)
 		}
 	}
-	if b.json {
-		return b.printJSON(report)
+	if b.JSON {
+		return b.PrintJSON(report)
 	}
 	return nil
 }
@@ -172,7 +173,7 @@ func (b *retrievalBench) measure(ctx context.Context, sets []relevance.Dataset,
 			sets[i], list[i].WithoutTypo = s.WithTypos(b.typos, b.seed)
 		}
 	}
-	srv, err := server.NewBenchServer(ctx, b.db, b.environ)
+	srv, err := server.NewBenchServer(ctx, b.db, b.Environ)
 	if err != nil {
 		return nil, err
 	}
@@ -245,15 +246,15 @@ func (b *retrievalBench) runQueries(ctx context.Context, srv *server.BenchServer
 // withServer calls f while a server runs.
 func (b *retrievalBench) withServer(start func(io.Writer) (string, func() error, error), key, what string,
 	f func(*client.Client, relevance.Progress) error) error {
-	url, stop, err := start(b.err)
+	url, stop, err := start(b.Err)
 	if err != nil {
 		return err
 	}
-	bar := &progressBar{p: b.program, label: what}
+	bar := b.ProgressBar(what)
 	c, err := client.New(url, client.WithKey(key), client.WithUserAgent("loci-bench/"+version().Version))
 	if err == nil {
-		err = f(c, bar.update)
+		err = f(c, bar.Update)
 	}
-	bar.clear()
+	bar.Clear()
 	return errors.Join(err, stop())
 }

@@ -1,15 +1,15 @@
-// Package cli has the command line: one command for each operation of the table, and the few made by hand (serve, mcp,
-// login, doctor, admin). A command runs on a target: a server, or the database on this device.
 package cli
 
 import (
 	"context"
-	"io"
 	"os"
 	"os/signal"
-	"slices"
-	"strings"
 	"syscall"
+
+	"github.com/loci-memory/loci/internal/cli/console"
+	"github.com/loci-memory/loci/internal/op"
+	"github.com/loci-memory/loci/internal/server"
+	"github.com/loci-memory/loci/internal/service"
 )
 
 // The exit codes.
@@ -22,23 +22,18 @@ const (
 
 // A program is one run of loci.
 type program struct {
-	in       io.Reader
-	out, err io.Writer
-	environ  []string
-	keyring  *secretStore // nil where the system has no keyring
+	console.Console
+	keyring *secretStore // nil where the system has no keyring
 	deps
 
-	json, local, plainHTTP bool   // the flags of every command
-	server                 string // --server
+	local, plainHTTP bool   // the flags of every command
+	server           string // --server
 
 	started       bool // the command line was parsed, and its command runs
-	stdinRead     bool // the standard input was used
 	requestID     string
-	currentTarget target            // the target of the command
-	confirmPrompt string            // the question to a person before the call, without its subject
-	names         map[string]string // of atlases, workspaces and memories by id, for tables
-	etag          string            // of the shown record
-	helpError     error             // an unknown word in a request for help
+	currentTarget target // the target of the command
+	confirmPrompt string // the question to a person before the call, without its subject
+	helpError     error  // an unknown word in a request for help
 }
 
 // Main runs the command line and returns the exit code. SIGINT, SIGTERM and SIGHUP cancel the command; a second signal
@@ -51,19 +46,10 @@ func Main(args []string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), signals...)
 	defer stop()
 	context.AfterFunc(ctx, stop)
-	p := &program{in: os.Stdin, out: os.Stdout, err: os.Stderr, environ: os.Environ(), deps: defaultDeps}
-	p.keyring = systemKeyring(p.env)
+	p := &program{Console: console.Console{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Environ: os.Environ()},
+		deps: defaultDeps}
+	p.keyring = systemKeyring(p.Env)
 	return p.run(ctx, args)
-}
-
-// env returns the value of a variable; the last definition counts.
-func (p *program) env(name string) string {
-	for _, line := range slices.Backward(p.environ) {
-		if value, ok := strings.CutPrefix(line, name+"="); ok {
-			return value
-		}
-	}
-	return ""
 }
 
 func (p *program) run(ctx context.Context, args []string) int {
@@ -78,3 +64,18 @@ func (p *program) run(ctx context.Context, args []string) int {
 	}
 	return exitOK
 }
+
+// deps are the dependencies of the commands.
+type deps struct {
+	table     *op.Table
+	openLocal func(ctx context.Context, dir string, oneShot bool) (op.Caller, func() error, error)
+}
+
+var defaultDeps = deps{table: service.Ops, openLocal: func(ctx context.Context, dir string, oneShot bool) (op.Caller,
+	func() error, error) {
+	l, err := server.OpenLocal(ctx, dir, oneShot)
+	if err != nil {
+		return nil, nil, err
+	}
+	return l.Host, l.Close, nil
+}}

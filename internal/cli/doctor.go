@@ -13,6 +13,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/client"
+	"github.com/loci-memory/loci/internal/cli/console"
 	"github.com/loci-memory/loci/internal/embed"
 )
 
@@ -35,7 +36,7 @@ type doctorReport struct {
 
 func (d *doctorReport) addCheck(name string, err error, detail string) bool {
 	if err != nil {
-		detail = stripControl(oneLineError(err).Message, false)
+		detail = console.StripControl(oneLineError(err).Message, false)
 	}
 	d.Checks = append(d.Checks, checkResult{name, err == nil, detail})
 	d.OK = d.OK && err == nil
@@ -48,14 +49,14 @@ func (p *program) doctor() *cobra.Command {
 		Short: "Show the target of commands, and check it",
 		Long: "Names the target of the commands and why it is that one, and checks it.\nThe exit code is 1 if " +
 			"something is broken.",
-		Args: exactArgs(),
+		Args: console.ExactArgs(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			d := p.diagnose(cmd.Context())
 			if err := p.printDoctorReport(d); err != nil {
 				return err
 			}
 			if !d.OK {
-				return errAlreadyReported
+				return console.ErrReported
 			}
 			return nil
 		},
@@ -158,19 +159,19 @@ func (p *program) checkServer(ctx context.Context, d *doctorReport, t target) {
 }
 
 func (p *program) printDoctorReport(d *doctorReport) error {
-	if p.json {
-		return p.printJSON(d)
+	if p.JSON {
+		return p.PrintJSON(d)
 	}
-	fmt.Fprintf(p.out, "version   %s\ntarget    %s (%s)\n", d.Version, d.Target, d.Reason)
+	fmt.Fprintf(p.Out, "version   %s\ntarget    %s (%s)\n", d.Version, d.Target, d.Reason)
 	if d.Path != "" {
-		fmt.Fprintf(p.out, "path      %s\n", d.Path)
+		fmt.Fprintf(p.Out, "path      %s\n", d.Path)
 	}
 	for _, c := range d.Checks {
 		state := "ok"
 		if !c.OK {
 			state = "BROKEN"
 		}
-		if _, err := fmt.Fprintf(p.out, "%-9s %s: %s\n", c.Name, state, c.Detail); err != nil {
+		if _, err := fmt.Fprintf(p.Out, "%-9s %s: %s\n", c.Name, state, c.Detail); err != nil {
 			return err
 		}
 	}

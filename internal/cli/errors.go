@@ -1,30 +1,21 @@
 package cli
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/cli/console"
 	"github.com/loci-memory/loci/internal/op"
 )
-
-// errAlreadyReported ends a command that has printed its errors.
-var errAlreadyReported = errors.New("something is broken")
-
-// A usageError is an invalid command line that was found after parsing.
-type usageError string
-
-func (m usageError) Error() string { return string(m) }
 
 // An inputError is an operation's error about an incomplete command line, in the words of every transport.
 type inputError struct {
 	error
-	missing *flagSpec // the missing flag, if it is a text
+	missing string // the missing flag, if it is a text
 }
 
 func (m inputError) Unwrap() error { return m.error }
@@ -32,18 +23,18 @@ func (m inputError) Unwrap() error { return m.error }
 // reportError prints the error, with --json as an object, and returns the exit
 // code. A failure before the command starts is a usage error.
 func (p *program) reportError(err error) int {
-	if err == errAlreadyReported {
+	if err == console.ErrReported {
 		return exitFailure
 	}
-	if late, ok := errors.AsType[usageError](err); ok || !p.started {
+	if late, ok := errors.AsType[console.UsageError](err); ok || !p.started {
 		if ok {
 			err = late
 		}
-		p.printMessage(fmt.Sprintf("%v\nTry --help.", err))
+		p.PrintMessage(fmt.Sprintf("%v\nTry --help.", err))
 		return exitUsage
 	}
 	if errors.Is(err, context.Canceled) {
-		p.printMessage("interrupted")
+		p.PrintMessage("interrupted")
 		return exitFailure
 	}
 	code, more := exitFailure, ""
@@ -51,24 +42,24 @@ func (p *program) reportError(err error) int {
 	if ok {
 		code, more = exitUsage, "\nTry --help."
 	}
-	if p.json {
+	if p.JSON {
 		// nobody can read a failed write
-		_ = p.printJSON(op.NewErrorBody(oneLineError(err), p.requestID))
+		_ = p.PrintJSON(op.NewErrorBody(oneLineError(err), p.requestID))
 		return code
 	}
 	text := joinLines(err.Error())
 	if e := oneLineError(err); e.Code != loci.CodeInternalError || loci.AsError(err).Err == nil {
 		message := strings.TrimSuffix(p.errorText(e), ".")
-		if invalid.missing != nil {
-			message += fmt.Sprintf(": --%s \"...\", or --%s - to read it from the standard input", invalid.missing.flag,
-				invalid.missing.flag)
+		if invalid.missing != "" {
+			message += fmt.Sprintf(": --%[1]s \"...\", or --%[1]s - to read it from the standard input",
+				invalid.missing)
 		}
 		text = fmt.Sprintf("%s (%s)", message, e.Code)
 		if e.RetryAfter > 0 {
 			text += fmt.Sprintf("\nTry again in %v.", e.RetryAfter.Round(time.Second))
 		}
 	}
-	p.printMessage(stripControl(text, true) + more)
+	p.PrintMessage(console.StripControl(text, true) + more)
 	return code
 }
 
@@ -122,22 +113,4 @@ func joinLines(text string) string {
 		out += line
 	}
 	return out
-}
-
-// printMessage writes to the standard error.
-func (p *program) printMessage(text string) {
-	_, colour := p.terminalInfo(p.err)
-	_, _ = fmt.Fprintln(p.err, bold("loci:", colour), text)
-}
-
-// printJSON writes v as one line of JSON.
-func (p *program) printJSON(v any) error {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		return err
-	}
-	_, err := p.out.Write(b.Bytes())
-	return err
 }

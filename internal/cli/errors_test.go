@@ -33,3 +33,11 @@ func TestErrorsIncludeCause(t *testing.T) {
 		}
 	}
 }
+
+func TestJoinLinesDropsDuplicates(t *testing.T) {
+	t.Parallel()
+	if got := joinLines("failed to connect:\n\t::1: refused\n\t::1: refused\n\t127.0.0.1: refused"); got !=
+		"failed to connect: ::1: refused; 127.0.0.1: refused" {
+		t.Errorf("%q", got)
+	}
+}

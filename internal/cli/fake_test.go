@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/cli/console"
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/op"
 )
@@ -169,7 +170,7 @@ type testTerminal struct {
 
 func newTestTerminal(t *testing.T, environ ...string) *testTerminal {
 	d := &testTerminal{service: &fakeService{}, home: t.TempDir()}
-	d.program = &program{environ: append([]string{"HOME=" + d.home}, environ...)}
+	d.program = &program{Console: console.Console{Environ: append([]string{"HOME=" + d.home}, environ...)}}
 	d.deps = deps{table: fakeTable(), openLocal: func(context.Context, string, bool) (op.Caller, func() error, error) {
 		d.openCount++
 		return d.service.host(), func() error { return nil }, nil
@@ -181,9 +182,10 @@ func newTestTerminal(t *testing.T, environ ...string) *testTerminal {
 func (d *testTerminal) run(args ...string) int {
 	d.out.Reset()
 	d.err.Reset()
-	p := &program{in: d.in, out: &d.out, err: &d.err, environ: d.environ, keyring: d.keyring, deps: d.deps}
-	if p.in == nil {
-		p.in = strings.NewReader("")
+	p := &program{Console: console.Console{In: d.in, Out: &d.out, Err: &d.err, Environ: d.Environ}, keyring: d.keyring,
+		deps: d.deps}
+	if p.In == nil {
+		p.In = strings.NewReader("")
 	}
 	return p.run(context.Background(), args)
 }

@@ -6,19 +6,21 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/loci-memory/loci/internal/cli/console"
 )
 
 // printHelp prints the help of a command. It queries only the width of the
 // terminal: a terminal that does not answer would block the help.
 func (p *program) printHelp(c *cobra.Command, _ []string) {
 	if c.HasAvailableSubCommands() {
-		if p.helpError = rejectUnknownCommand(c, c.Flags().Args()); p.helpError != nil {
+		if p.helpError = console.RejectUnknown(c, c.Flags().Args()); p.helpError != nil {
 			return
 		}
 	}
-	width, colour := p.terminalInfo(p.out)
+	width, colour := p.Terminal(p.Out)
 	var b strings.Builder
-	head := func(title string) { fmt.Fprintf(&b, "\n%s\n", bold(title, colour)) }
+	head := func(title string) { fmt.Fprintf(&b, "\n%s\n", console.Bold(title, colour)) }
 	fmt.Fprintln(&b, cmp.Or(c.Long, c.Short))
 	head("USAGE")
 	fmt.Fprintln(&b, indent(usageLine(c)))
@@ -47,7 +49,7 @@ func (p *program) printHelp(c *cobra.Command, _ []string) {
 	}
 	head("FLAGS")
 	b.WriteString(c.Flags().FlagUsagesWrapped(width))
-	fmt.Fprint(p.out, b.String())
+	fmt.Fprint(p.Out, b.String())
 }
 
 // usageLine returns the usage line of a command.
@@ -63,10 +65,3 @@ func usageLine(c *cobra.Command) string {
 }
 
 func indent(text string) string { return "  " + strings.ReplaceAll(text, "\n", "\n  ") }
-
-func bold(text string, colour bool) string {
-	if !colour {
-		return text
-	}
-	return "\x1b[1m" + text + "\x1b[0m"
-}

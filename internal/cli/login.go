@@ -11,6 +11,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/cli/console"
 )
 
 func (p *program) login() *cobra.Command {
@@ -22,7 +23,7 @@ func (p *program) login() *cobra.Command {
 			"The key is stored in the keyring of the system, or without one in a file that only you can read.",
 		Example: "loci login https://loci.example.org --key -\n" +
 			"loci login http://127.0.0.1:7007 --key - < key.txt",
-		Args: exactArgs("<url>"),
+		Args: console.ExactArgs("<url>"),
 		RunE: func(cmd *cobra.Command, args []string) error { return p.logIn(cmd, args[0], key) },
 	}
 	cmd.Flags().StringVar(&key, "key", "", "Read the API key from the terminal or the standard input: `-`")
@@ -51,11 +52,11 @@ func (p *program) logIn(cmd *cobra.Command, url, key string) error {
 	if err != nil {
 		return err
 	}
-	if p.json {
-		return p.printJSON(loginResult{true, c.URL(), where, me.User})
+	if p.JSON {
+		return p.PrintJSON(loginResult{true, c.URL(), where, me.User})
 	}
-	_, err = fmt.Fprintf(p.out, "Signed in to %s as %s. The key is stored in %s.\n", c.URL(),
-		stripControl(me.User.Email, false), where)
+	_, err = fmt.Fprintf(p.Out, "Signed in to %s as %s. The key is stored in %s.\n", c.URL(),
+		console.StripControl(me.User.Email, false), where)
 	return err
 }
 
@@ -71,18 +72,18 @@ type loginResult struct {
 // shows it: no help offers that.
 func (p *program) readKey(ctx context.Context, url, key string) (string, error) {
 	var err error
-	f, ok := p.in.(*os.File)
+	f, ok := p.In.(*os.File)
 	switch atTerminal := ok && term.IsTerminal(int(f.Fd())); {
 	case key == "-" && atTerminal:
 		key, err = p.promptKey(ctx, int(f.Fd()))
 	case key == "-" || key == "" && !atTerminal:
-		key, err = p.readStdin()
+		key, err = p.ReadStdin()
 	}
 	if err != nil {
 		return "", err
 	}
 	if key = strings.TrimSpace(key); key == "" {
-		return "", usageError("login takes an API key: sign in at " + strings.TrimRight(url, "/") +
+		return "", console.UsageError("login takes an API key: sign in at " + strings.TrimRight(url, "/") +
 			" and make one there," +
 			"\nor make one on the server with loci admin key create; then: loci login " + url +
 			" --key -   (and paste it)")
@@ -96,7 +97,7 @@ func (p *program) promptKey(ctx context.Context, terminal int) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	fmt.Fprint(p.err, "API key: ")
+	fmt.Fprint(p.Err, "API key: ")
 	type line struct {
 		text []byte
 		err  error
@@ -106,7 +107,7 @@ func (p *program) promptKey(ctx context.Context, terminal int) (string, error) {
 		text, err := term.ReadPassword(terminal)
 		read <- line{text, err}
 	}()
-	defer fmt.Fprintln(p.err)
+	defer fmt.Fprintln(p.Err)
 	select {
 	case l := <-read:
 		return string(l.text), l.err
@@ -119,20 +120,20 @@ func (p *program) logout() *cobra.Command {
 	return &cobra.Command{
 		Use:   "logout",
 		Short: "Remove the stored server and key",
-		Args:  exactArgs(),
+		Args:  console.ExactArgs(),
 		RunE: func(*cobra.Command, []string) error {
 			was, err := p.deleteLogin()
 			if err != nil {
 				return err
 			}
-			if p.json {
-				return p.printJSON(map[string]bool{"ok": true, "wasSignedIn": was})
+			if p.JSON {
+				return p.PrintJSON(map[string]bool{"ok": true, "wasSignedIn": was})
 			}
 			text := "Signed out. The key itself still works: revoke it with loci key revoke."
 			if !was {
 				text = "There was no login."
 			}
-			_, err = fmt.Fprintln(p.out, text)
+			_, err = fmt.Fprintln(p.Out, text)
 			return err
 		},
 	}

@@ -5,6 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/loci-memory/loci/internal/cli/console"
+	"github.com/loci-memory/loci/internal/cli/records"
 	"github.com/loci-memory/loci/internal/mcp"
 	"github.com/loci-memory/loci/internal/op"
 )
@@ -23,7 +25,7 @@ func (p *program) mcp() *cobra.Command {
 			"other places are not offered.\n" +
 			"Nothing but messages of the protocol is written to stdout.",
 		Example: "loci mcp\nloci mcp --atlas Website\nloci mcp --local --toolset full",
-		Args:    exactArgs(),
+		Args:    console.ExactArgs(),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return p.serveMCP(cmd, name, workspace, atlas) },
 	}
 	cmd.Flags().StringVar(&name, "toolset", "",
@@ -49,13 +51,13 @@ func (p *program) serveMCP(cmd *cobra.Command, name, workspace, atlas string) er
 	if err != nil {
 		return err
 	}
-	narrowed, err := withScope(cmd.Context(), caller, p.table, workspace, atlas)
+	narrowed, err := records.Reader{Caller: caller, Table: p.table}.Scope(cmd.Context(), workspace, atlas)
 	if err == nil {
 		o := mcp.Options{Table: p.table, Caller: caller, Version: version().Version, Toolset: set}
 		if narrowed != nil {
-			o.Table, o.Caller, o.ScopeName = narrowed.allowedOperations(), narrowed, narrowed.name
+			o.Table, o.Caller, o.ScopeName = narrowed.AllowedOperations(), narrowed, narrowed.Name
 		}
-		err = mcp.New(o).Stdio(cmd.Context(), p.in, p.out)
+		err = mcp.New(o).Stdio(cmd.Context(), p.In, p.Out)
 	}
 	if e := end(); err == nil {
 		err = e
@@ -65,14 +67,14 @@ func (p *program) serveMCP(cmd *cobra.Command, name, workspace, atlas string) er
 
 // toolset returns the tool set of that name, or of the settings, or the core set.
 func (p *program) toolset(name string) (op.Exposure, error) {
-	for _, text := range []string{name, p.env("LOCI_MCP_TOOLSET"), p.env("SERVICE_MCP_TOOLSET")} {
+	for _, text := range []string{name, p.Env("LOCI_MCP_TOOLSET"), p.Env("SERVICE_MCP_TOOLSET")} {
 		for _, set := range []op.Exposure{op.ToolCore, op.ToolStable, op.ToolFull} {
 			if text == set.String() {
 				return set, nil
 			}
 		}
 		if text != "" {
-			return 0, usageError("the toolset must be one of " + strings.Join(toolsets, ", "))
+			return 0, console.UsageError("the toolset must be one of " + strings.Join(toolsets, ", "))
 		}
 	}
 	return op.ToolCore, nil

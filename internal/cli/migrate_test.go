@@ -11,6 +11,7 @@ import (
 
 	"github.com/gofrs/flock"
 
+	"github.com/loci-memory/loci/internal/cli/console"
 	"github.com/loci-memory/loci/internal/sqldb"
 )
 
@@ -19,7 +20,8 @@ func adminRunner(t *testing.T, dir string) func(want int, args ...string) string
 	return func(want int, args ...string) string {
 		t.Helper()
 		var out, errs bytes.Buffer
-		p := &program{in: strings.NewReader(""), out: &out, err: &errs, environ: []string{"HOME=" + dir},
+		p := &program{Console: console.Console{In: strings.NewReader(""), Out: &out, Err: &errs,
+			Environ: []string{"HOME=" + dir}},
 			deps: defaultDeps}
 		if code := p.run(context.Background(), append([]string{"admin"},
 			append(args, "--data", dir)...)); code != want {

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"os"
@@ -80,82 +79,6 @@ func TestGetPrintsFieldsAndContent(t *testing.T) {
 	}
 	if code := d.run("toy-box", "sort"); code != 0 || d.out.String() != "Done.\n" {
 		t.Errorf("%q", d.out.String())
-	}
-}
-
-func TestEmptyAnswerPrintsDone(t *testing.T) {
-	t.Parallel()
-	var out, err bytes.Buffer
-	p := &program{out: &out, err: &err}
-	if e := p.printAnswer(fakeTable().Op("account.me"), []byte(`{"ok":true,"routing":{"matched":[]}}`)); e != nil ||
-		out.Len() != 0 || err.String() != "Nothing found.\n" {
-		t.Errorf("%v %q %q", e, out.String(), err.String())
-	}
-}
-
-func TestTableFitsTerminal(t *testing.T) {
-	t.Parallel()
-	const id, title, at = fakeID, "A rather long title that goes on for a while", `"2026-11-22T09:30:00.000Z"`
-	record := func(kind string) map[string]json.RawMessage {
-		return map[string]json.RawMessage{"id": json.RawMessage(`"` + id + `"`), "score": json.RawMessage("0.4909"),
-			"title": json.RawMessage(`"` + title + `"`),
-			"type":  json.RawMessage(`"` + kind + `"`), "updatedAt": json.RawMessage(at)}
-	}
-	columns := fakeTable().Op("memory.search").Presentation().Members["memories"].Columns
-	for _, c := range []struct {
-		room, width int
-		kind, heads string
-		id          int
-		title, time int
-	}{
-		{200, 114, "fact", "ID SCORE TITLE TYPE UPDATED", 36, len(title), 16},
-		{100, 91, "fact", "ID SCORE TITLE TYPE UPDATED", 13, len(title), 16},
-		{80, 80, "fact", "ID SCORE TITLE TYPE UPDATED", 13, 33, 16},
-		{80, 80, "architecture", "ID SCORE TITLE TYPE UPDATED", 13, 31, 10},
-		{60, 60, "fact", "ID SCORE TITLE TYPE", 13, 31, 0},
-		{50, 50, "fact", "ID TITLE", 13, 35, 0},
-		{30, 43, "fact", "ID TITLE", 13, 28, 0},
-		{5, 43, "fact", "ID TITLE", 13, 28, 0},
-	} {
-		table := fitWidth(buildColumns([]map[string]json.RawMessage{record(c.kind)}, columns), c.room)
-		var heads []string
-		for _, column := range table {
-			heads = append(heads, column.cells[0])
-			if want := map[string]int{"id": c.id, "title": c.title, "updatedAt": c.time}[column.Name]; want != 0 &&
-				column.width != want {
-				t.Errorf("%d: %s is %d wide, not %d", c.room, column.Name, column.width, want)
-			}
-		}
-		if got := strings.Join(heads, " "); got != c.heads || tableWidth(table, 0) != c.width {
-			t.Errorf("%d: %s, %d wide; want %s, %d", c.room, got, tableWidth(table, 0), c.heads, c.width)
-		}
-	}
-}
-
-func TestInvitationTableKeepsAddressAndLink(t *testing.T) {
-	t.Parallel()
-	const email, link = "ada.lovelace.of.london@analytical-engines.example.org",
-		"https://loci.example.org/invite?id=01890000&token=abcdefghijklmnopqrstuvwxyz"
-	record := map[string]json.RawMessage{"id": jsonString(fakeID),
-		"workspaceName": jsonString("A workspace with quite a long name"), "email": jsonString(email),
-		"inviteUrl": jsonString(link),
-		"role":      jsonString("member")}
-	columns := fakeTable().Op("invitation.create").Presentation().Members["invitations"].Columns
-	for _, room := range []int{30, 80, 120, 400} {
-		cut := false
-		for _, c := range fitWidth(buildColumns([]map[string]json.RawMessage{record}, columns), room) {
-			switch c.Name {
-			case "email", "inviteUrl":
-				if c.width != len(c.cells[1]) {
-					t.Errorf("%d: %s is cut to %d", room, c.Name, c.width)
-				}
-			case "workspaceName":
-				cut = c.width < len(c.cells[1])
-			}
-		}
-		if cut != (room < 400) {
-			t.Errorf("%d: the name of the workspace is cut: %v", room, cut)
-		}
 	}
 }
 
@@ -238,7 +161,7 @@ func TestCommandsWorkOnServer(t *testing.T) {
 		d.run(append(strings.Fields(line), "--json")...)
 		local[line] = withoutRequestID(d.out.String())
 	}
-	d.environ = append(d.environ, "LOCI_URL="+server.URL, "LOCI_API_KEY="+fakeKey)
+	d.Environ = append(d.Environ, "LOCI_URL="+server.URL, "LOCI_API_KEY="+fakeKey)
 	for _, line := range commands {
 		d.run(append(strings.Fields(line), "--json")...)
 		if got := withoutRequestID(d.out.String()); got != local[line] {
@@ -272,9 +195,9 @@ func TestDoctorPrintsTargetAndFailures(t *testing.T) {
 		t.Errorf("%d %s %s", code, d.out.String(), d.err.String())
 	}
 	server := newFakeServer(t, d.service)
-	d.environ = append(d.environ, "LOCI_URL="+server.URL)
+	d.Environ = append(d.Environ, "LOCI_URL="+server.URL)
 	for key, want := range map[string]int{fakeKey: 0, "loci_live_wrong": 1, "": 1} {
-		d.environ = append(d.environ, "LOCI_API_KEY="+key)
+		d.Environ = append(d.Environ, "LOCI_API_KEY="+key)
 		if code := d.run("doctor"); code != want || !strings.Contains(d.out.String(), "LOCI_URL") ||
 			strings.Contains(d.out.String(), "loci_live") || strings.Contains(d.out.String(), "embedder") {
 			t.Errorf("%q: %d\n%s", key, code, d.out.String())
@@ -308,16 +231,6 @@ func TestMCPCommandServesStdio(t *testing.T) {
 	if code := d.run("mcp", "--toolset", "core"); code != 0 || strings.Count(d.out.String(), "\n") != 2 ||
 		!strings.Contains(d.out.String(), "Rock") {
 		t.Errorf("%d %s", code, d.out.String())
-	}
-}
-
-func TestDisplayValueFormatsForPeople(t *testing.T) {
-	t.Parallel()
-	for raw, want := range map[string]string{`9007199254740991`: "unlimited", `7`: "7", `"a"`: "a", `["a","b"]`: "a, b",
-		`[]`: "", `true`: "true", `0.25`: "0.25"} {
-		if got := displayValue("limit", json.RawMessage(raw)); got != want {
-			t.Errorf("%s: %q, want %q", raw, got, want)
-		}
 	}
 }
 

@@ -1,20 +1,20 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/loci-memory/loci/internal/cli/admin"
+	"github.com/loci-memory/loci/internal/cli/console"
 	"github.com/loci-memory/loci/internal/op"
 )
 
 // root returns the tree of commands.
 func (p *program) root() *cobra.Command {
-	root := p.commandGroup("loci", "A memory for people and their agents")
+	root := console.Group("loci", "A memory for people and their agents")
 	root.Long = "Loci stores knowledge and finds it again, for people and their agents.\n" +
 		"Without a server it stores it on this device."
 	root.PersistentPreRunE = func(c *cobra.Command, _ []string) error {
@@ -22,14 +22,15 @@ func (p *program) root() *cobra.Command {
 		return checkTargetFlags(c)
 	}
 	flags := root.PersistentFlags()
-	flags.BoolVar(&p.json, "json", false, "Print the JSON object of the answer")
+	flags.BoolVar(&p.JSON, "json", false, "Print the JSON object of the answer")
 	flags.BoolVar(&p.local, "local", false, "Use the database on this device")
 	flags.StringVar(&p.server, "server", "", "Use the server at this URL")
 	flags.BoolVar(&p.plainHTTP, "plain-http", false, "Let the key travel over http to another machine")
 	root.AddGroup(&cobra.Group{ID: groupMemories, Title: "memory"},
 		&cobra.Group{ID: groupMachine, Title: "this machine and its server"})
 	p.addOperations(root)
-	for _, c := range []*cobra.Command{p.mcp(), p.serve(), p.admin(), p.login(), p.logout(), p.doctor(), p.bench(),
+	for _, c := range []*cobra.Command{p.mcp(), admin.ServeCommand(&p.Console), admin.Command(&p.Console), p.login(),
+		p.logout(), p.doctor(), p.bench(),
 		p.versionCommand()} {
 		c.GroupID = groupMachine
 		root.AddCommand(c)
@@ -49,16 +50,16 @@ func (p *program) root() *cobra.Command {
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SilenceUsage, root.SilenceErrors = true, true // reportError prints errors
 	root.SetHelpFunc(p.printHelp)
-	root.SetFlagErrorFunc(flagError)
-	root.SetIn(p.in)
-	root.SetOut(p.out)
-	root.SetErr(p.err)
+	root.SetFlagErrorFunc(console.FlagError)
+	root.SetIn(p.In)
+	root.SetOut(p.Out)
+	root.SetErr(p.Err)
 	root.InitDefaultCompletionCmd() // it captures the current output
 	root.InitDefaultHelpCmd()
 	for _, c := range root.Commands() {
 		switch c.Name() {
 		case "completion":
-			c.Args, c.RunE = rejectUnknownCommand, help
+			c.Args, c.RunE = console.RejectUnknown, console.Help
 			excludeFlags(c, append(targetFlags, "json")...)
 		case "help":
 			c.Args, c.Run, c.RunE = validateHelpPath, nil, helpForPath
@@ -89,14 +90,12 @@ func checkTargetFlags(c *cobra.Command) error {
 	for at := c; at != nil; at = at.Parent() {
 		for _, name := range strings.Fields(at.Annotations[excludedFlagsKey]) {
 			if c.Flags().Changed(name) {
-				return usageError(fmt.Sprintf("%q does not take --%s", c.CommandPath(), name))
+				return console.UsageError(fmt.Sprintf("%q does not take --%s", c.CommandPath(), name))
 			}
 		}
 	}
 	return nil
 }
-
-func help(c *cobra.Command, _ []string) error { return c.Help() }
 
 // helpForPath is loci help: it prints the page of the named command.
 func helpForPath(c *cobra.Command, words []string) error {
@@ -115,7 +114,7 @@ func validateHelpPath(c *cobra.Command, words []string) error {
 	if err != nil {
 		return err
 	}
-	return rejectUnknownCommand(of, rest)
+	return console.RejectUnknown(of, rest)
 }
 
 // The groups of the help page.
@@ -123,64 +122,6 @@ const (
 	groupMemories = "memories"
 	groupMachine  = "machine"
 )
-
-// commandGroup returns a command that only has subcommands.
-func (p *program) commandGroup(name, short string) *cobra.Command {
-	return &cobra.Command{
-		Use:   name,
-		Short: short,
-		Args:  rejectUnknownCommand,
-		RunE:  help,
-	}
-}
-
-// rejectUnknownCommand rejects an unknown command, and suggests the nearest one.
-func rejectUnknownCommand(c *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return nil
-	}
-	var names []string
-	for _, sub := range c.Commands() {
-		if sub.IsAvailableCommand() {
-			names = append(names, sub.Name())
-		}
-	}
-	return fmt.Errorf("unknown command %q for %q%s", args[0], c.CommandPath(), suggestion(args[0], names, ""))
-}
-
-// suggestion suggests the nearest name, or the one with that prefix.
-func suggestion(word string, names []string, before string) string {
-	near := op.Nearest(word, names)
-	for _, name := range names {
-		if near == "" && word != "" && strings.HasPrefix(name, word) {
-			near = name
-		}
-	}
-	if near == "" {
-		return ""
-	}
-	return fmt.Sprintf(": did you mean %q?", before+near)
-}
-
-// flagError adds the nearest flag to the error of an unknown flag.
-func flagError(c *cobra.Command, err error) error {
-	var unknown interface {
-		error
-		GetSpecifiedName() string
-	}
-	if !errors.As(err, &unknown) || unknown.GetSpecifiedName() == "" {
-		return err
-	}
-	var names []string
-	for _, m := range flagPattern.FindAllStringSubmatch(c.Flags().FlagUsages(), -1) {
-		names = append(names, m[1])
-	}
-	return fmt.Errorf("unknown flag %q for %q%s", "--"+unknown.GetSpecifiedName(), c.CommandPath(),
-		suggestion(unknown.GetSpecifiedName(), names, "--"))
-}
-
-// flagPattern finds the flags on a help page.
-var flagPattern = regexp.MustCompile(`(?m)^ +(?:-\w, )?--([a-z-]+)`)
 
 // addOperations adds a command for each operation: loci <resource> <verb>.
 func (p *program) addOperations(root *cobra.Command) {
@@ -192,7 +133,7 @@ func (p *program) addOperations(root *cobra.Command) {
 		resource, _, _ := strings.Cut(o.Name, ".")
 		g := groups[resource]
 		if g == nil {
-			g = p.commandGroup(kebab(resource), resourceSummary(resource))
+			g = console.Group(console.Kebab(resource), resourceSummary(resource))
 			g.GroupID = groupMemories
 			groups[resource] = g
 			root.AddCommand(g)
@@ -214,5 +155,5 @@ func resourceSummary(resource string) string {
 	}[resource]; ok {
 		return text
 	}
-	return "Work with " + strings.ReplaceAll(kebab(resource), "-", " ") + " records"
+	return "Work with " + strings.ReplaceAll(console.Kebab(resource), "-", " ") + " records"
 }

@@ -41,7 +41,7 @@ func systemKeyring(env func(string) string) *secretStore {
 
 // loginPath returns the file of the login, or "" without a home folder: then there is no login.
 func (p *program) loginPath() string {
-	dir := server.XDGDir(p.env, "XDG_CONFIG_HOME", ".config")
+	dir := server.XDGDir(p.Env, "XDG_CONFIG_HOME", ".config")
 	if dir == "" {
 		return ""
 	}

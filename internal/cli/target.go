@@ -3,7 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
-	"io"
+	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -11,6 +11,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/client"
+	"github.com/loci-memory/loci/internal/cli/console"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/server"
 )
@@ -29,7 +30,7 @@ type target struct {
 func (p *program) resolveTarget() (target, error) {
 	localTarget := target{dir: p.localDir()}
 	if p.local && p.server != "" {
-		return target{}, usageError("--local and --server exclude each other")
+		return target{}, console.UsageError("--local and --server exclude each other")
 	}
 	if p.local {
 		localTarget.reason = "--local"
@@ -40,15 +41,15 @@ func (p *program) resolveTarget() (target, error) {
 		return target{}, err
 	}
 	there := target{plainHTTP: p.plainHTTP}
-	switch named := p.env("LOCI_URL"); {
+	switch named := p.Env("LOCI_URL"); {
 	case p.server != "":
 		there.url, there.reason = p.server, "--server"
 		if named == "" || isSameServer(named, p.server) {
-			there.key = p.env("LOCI_API_KEY")
+			there.key = p.Env("LOCI_API_KEY")
 		}
 	case named != "":
-		there.url, there.key, there.reason = named, p.env("LOCI_API_KEY"), "LOCI_URL"
-	case p.env("LOCI_API_KEY") != "":
+		there.url, there.key, there.reason = named, p.Env("LOCI_API_KEY"), "LOCI_URL"
+	case p.Env("LOCI_API_KEY") != "":
 		return target{reason: reasonKeyWithoutURL}, loci.Errorf(loci.CodeInvalidQuery,
 			"LOCI_API_KEY is set and LOCI_URL is not: set LOCI_URL to the address of the server that made the key, "+
 				"name it with --server, or unset LOCI_API_KEY; --local works on this device")
@@ -129,25 +130,30 @@ func ensurePrivateDir(dir string) error {
 
 // localDir returns the folder of the database on this device, or "" without a home folder.
 func (p *program) localDir() string {
-	dir := server.XDGDir(p.env, "XDG_DATA_HOME", ".local/share")
+	dir := server.XDGDir(p.Env, "XDG_DATA_HOME", ".local/share")
 	if dir == "" {
 		return ""
 	}
 	return filepath.Join(dir, "loci", "local")
 }
 
-// maxStdin is more than any input needs.
-const maxStdin = 1 << 20
+// A remote runs operations on a server.
+type remote struct{ client *client.Client }
 
-// readStdin reads the standard input, at most once.
-func (p *program) readStdin() (string, error) {
-	if p.stdinRead {
-		return "", usageError("only one value can be -: the standard input is read once")
+// Call checks the input as the server will, and sends it.
+func (r remote) Call(ctx context.Context, o *op.Op, c *op.Call, a op.Args) ([]byte, error) {
+	in, err := o.Canonical(a)
+	if err != nil {
+		return nil, err
 	}
-	p.stdinRead = true
-	b, err := io.ReadAll(io.LimitReader(p.in, maxStdin+1))
-	if len(b) > maxStdin {
-		return "", loci.Errorf(loci.CodePayloadTooLarge, "the standard input has more than 1 MiB: send less")
+	var answer http.Header
+	options := []client.CallOption{client.IdempotencyKey(c.IdempotencyKey), client.IfMatch(c.IfMatch),
+		client.RequestID(c.RequestID), client.WithResponseHeader(&answer)}
+	if c.ActorHeader == "agent" {
+		options = append(options, client.AsAgent())
 	}
-	return string(b), err
+	raw, err := r.client.Do(ctx, o.Method, o.Path, in, options...)
+	c.ETag = answer.Get("ETag")
+	c.Replayed = answer.Get("Idempotency-Replayed") == "true"
+	return raw, err
 }

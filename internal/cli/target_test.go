@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/cli/console"
 )
 
 func TestResolveTargetFollowsPrecedence(t *testing.T) {
@@ -90,7 +91,7 @@ func TestLocalDirFollowsXDGAndIsPrivate(t *testing.T) {
 	d := newTestTerminal(t)
 	for data, want := range map[string]string{"": filepath.Join(d.home, ".local/share/loci/local"),
 		"relative": filepath.Join(d.home, ".local/share/loci/local"), "/data": "/data/loci/local"} {
-		p := &program{environ: append(d.environ, "XDG_DATA_HOME="+data)}
+		p := &program{Console: console.Console{Environ: append(d.Environ, "XDG_DATA_HOME="+data)}}
 		if got, err := p.resolveTarget(); err != nil || got.dir != want {
 			t.Errorf("%q: %s %v", data, got.dir, err)
 		}
@@ -117,7 +118,7 @@ func TestLocalDirIsNeverRelative(t *testing.T) {
 	d := newTestTerminal(t)
 	for _, environ := range [][]string{nil, {"HOME="}, {"HOME=here"},
 		{"HOME=here", "XDG_DATA_HOME=there", "XDG_CONFIG_HOME=there"}} {
-		d.environ = environ
+		d.Environ = environ
 		got, err := d.resolveTarget()
 		if (err == nil) != filepath.IsAbs(got.dir) || d.loginPath() != "" && !filepath.IsAbs(d.loginPath()) {
 			t.Errorf("%v: %+v, %v, %q", environ, got, err, d.loginPath())

@@ -4,11 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/cli/console"
+	"github.com/loci-memory/loci/internal/cli/output"
+	"github.com/loci-memory/loci/internal/cli/records"
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/op"
 )
@@ -23,12 +25,6 @@ func TestDeleteAsksForConfirmation(t *testing.T) {
 	if code := d.run("memory", "delete", fakeID, "--yes"); code != 0 || d.service.deleted != fakeID {
 		t.Errorf("%d %q %s", code, d.service.deleted, d.err.String())
 	}
-	for line, want := range map[string]bool{"y\n": true, " YES \n": true, "\n": false, "": false, "no\n": false,
-		"yess\n": false} {
-		if isYes(line) != want {
-			t.Errorf("%q: %v", line, !want)
-		}
-	}
 }
 
 func TestIDPrefixIsExpanded(t *testing.T) {
@@ -37,7 +33,7 @@ func TestIDPrefixIsExpanded(t *testing.T) {
 	server := newFakeServer(t, d.service)
 	d.service.pages = 1
 	for _, environ := range [][]string{nil, {"LOCI_URL=" + server.URL, "LOCI_API_KEY=" + fakeKey}} {
-		d.environ = append([]string{"HOME=" + d.home}, environ...)
+		d.Environ = append([]string{"HOME=" + d.home}, environ...)
 		for start, want := range map[string]string{fakeID[:8]: "", fakeID[:20]: "", fakeID: fakeID, fakeID[:23]: fakeID,
 			strings.ToUpper(fakeTwinID[:35]): fakeTwinID} {
 			d.service.deleted = ""
@@ -90,74 +86,11 @@ func TestAllFlagJoinsPages(t *testing.T) {
 	}
 }
 
-func TestTableShortensIDsToDistinctPrefixes(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct{ ids, want []string }{
-		{[]string{fakeID, "01990000-0000-7000-8000-000000000001"}, []string{"01890000-0000", "01990000-0000"}},
-		{[]string{fakeID, fakeTwinID}, []string{fakeID[:23], fakeTwinID[:23]}},
-		{[]string{fakeID, ""}, []string{fakeID[:13], ""}},
-	} {
-		table := []*column{{Column: op.Column{Name: "id"}, cells: append([]string{"ID"}, c.ids...)}}
-		shortenIDs(table)
-		if got := table[0].cells[1:]; !slices.Equal(got, c.want) {
-			t.Errorf("%v become %v, want %v", c.ids, got, c.want)
-		}
-	}
-}
-
-func TestSearchShowsAtlasAndHighlight(t *testing.T) {
-	t.Parallel()
-	d := newTestTerminal(t)
-	p := &program{out: &d.out, err: &d.err, names: map[string]string{"a1": "Team/Inbox"}}
-	raw := `{"ok":true,"memories":[{"id":"` + fakeID +
-		`","atlasId":"a1","title":"Basalt","score":0.9,"highlights":["the stone\nis basalt"]},` +
-		`{"id":"` + fakeTwinID +
-		`","atlasId":"a2","title":"Same","score":0.8,"highlights":["Same"]}],"mode":"keyword","nextCursor":"next"}`
-	if err := p.printAnswer(fakeTable().Op("memory.search"), []byte(raw)); err != nil {
-		t.Fatal(err)
-	}
-	lines := strings.Split(d.out.String(), "\n")
-	if len(lines) != 5 || !strings.Contains(lines[0], "ATLAS") || !strings.Contains(lines[1], "Basalt  Team/Inbox") ||
-		lines[2] != "    the stone is basalt" || !strings.Contains(lines[3], "Same") {
-		t.Errorf("%q", lines)
-	}
-	if d.err.String() != "There is more: --all, or --cursor next\n" {
-		t.Errorf("%q", d.err.String())
-	}
-}
-
-func TestSearchPrintsCorrectedAndIgnoredTerms(t *testing.T) {
-	t.Parallel()
-	for meta, want := range map[string]string{
-		`{"corrected":[{"from":"basallt","to":"basalt"},{"from":"berlim","to":"ber\u001b[31mlin"}]}`: "Corrected: " +
-			"basalt for basallt, ber[31mlin for berlim\n",
-		`{"ignoredTerms":["a1","a2","a3","a4","a5","a6","a7","a8","a9","b1","b2","b3"]}`: "Ignored, because the " +
-			"query has too many words: a1, a2, a3, a4, a5, a6, a7, a8, a9, b1, and 2 more\n",
-		`{"requestedMode":"auto"}`: "",
-	} {
-		for list, nothing := range map[string]string{`[{"id":"` + fakeID + `","title":"Basalt"}]`: "",
-			`[]`: "Nothing found.\n"} {
-			d := newTestTerminal(t)
-			p := &program{out: &d.out, err: &d.err}
-			if err := p.printAnswer(fakeTable().Op("memory.search"),
-				[]byte(`{"ok":true,"memories":`+list+`,"mode":"keyword","meta":`+meta+`}`)); err != nil {
-				t.Fatal(err)
-			}
-			if got := d.err.String(); got != nothing+want {
-				t.Errorf("%s: %q, want %q", meta, got, nothing+want)
-			}
-			if strings.Contains(d.out.String(), "orrected") {
-				t.Errorf("the table has %s", d.out.String())
-			}
-		}
-	}
-}
-
 func TestSimilarShowsTitles(t *testing.T) {
 	t.Parallel()
 	d := newTestTerminal(t)
 	host, similarOp := d.service.host(), newFakeOp[loci.SimilarMemories, loci.Similar]("memory.similar")
-	p := &program{out: &d.out, err: &d.err, deps: d.deps}
+	p := &output.Printer{Console: &console.Console{Out: &d.out, Err: &d.err}}
 	for raw, want := range map[string]string{
 		`{"ok":true,"memory":{"id":"` + fakeTwinID + `","similar":[{"id":"` + fakeID +
 			`","score":0.9},{"id":"gone","score":0.8}]}}`: `similar  "Rock" (` + fakeID + `, 0.9), gone (0.8)`,
@@ -165,32 +98,9 @@ func TestSimilarShowsTitles(t *testing.T) {
 			"  0.9    Rock",
 	} {
 		d.out.Reset()
-		p.names = p.lookUpSimilarTitles(t.Context(), host, []byte(raw))
-		if err := p.printAnswer(similarOp, []byte(raw)); err != nil || !strings.Contains(d.out.String(), want) {
+		p.Names = records.Reader{Caller: host, Table: d.table}.SimilarTitles(t.Context(), []byte(raw))
+		if err := p.Print(similarOp, []byte(raw)); err != nil || !strings.Contains(d.out.String(), want) {
 			t.Errorf("%v: %s, want %s", err, d.out.String(), want)
-		}
-	}
-}
-
-func TestTableNamesWorkspacesWhenSeveral(t *testing.T) {
-	t.Parallel()
-	record := func(id, name, workspace string) string {
-		return `{"id":"` + id + `","workspaceId":"` + workspace + `","name":"` + name + `"}`
-	}
-	for _, c := range []struct{ list, want string }{
-		{record(fakeID, "Inbox", fakeID) + "," + record(fakeTwinID, "Inbox", fakeTwinID),
-			"ID NAME WORKSPACE " + fakeID + " Inbox Team " + fakeTwinID + " Inbox 01890000-0000"},
-		{record(fakeID, "Inbox", fakeID) + "," + record(fakeTwinID, "Plans", fakeID),
-			"ID NAME " + fakeID + " Inbox " + fakeTwinID + " Plans"},
-	} {
-		d := newTestTerminal(t)
-		p := &program{out: &d.out, err: &d.err, names: map[string]string{fakeID: "Team"}}
-		if err := p.printAnswer(newFakeOp[loci.ListAtlases, loci.Atlases]("atlas.list"),
-			[]byte(`{"ok":true,"atlases":[`+c.list+`]}`)); err != nil {
-			t.Fatal(err)
-		}
-		if got := strings.Join(strings.Fields(d.out.String()), " "); got != c.want {
-			t.Errorf("%q, want %q", got, c.want)
 		}
 	}
 }
@@ -219,7 +129,7 @@ func TestMissingKeyErrorNamesLoginCommand(t *testing.T) {
 	t.Parallel()
 	d := newTestTerminal(t)
 	server := newFakeServer(t, d.service)
-	d.environ = append(d.environ, "LOCI_URL="+server.URL)
+	d.Environ = append(d.Environ, "LOCI_URL="+server.URL)
 	if code := d.run("memory", "list"); code != 1 || !strings.Contains(d.err.String(), "loci login "+server.URL) ||
 		strings.Contains(d.err.String(), "Authorization") {
 		t.Errorf("%d %s", code, d.err.String())
@@ -237,7 +147,7 @@ func TestGetPrintsETagForIfMatch(t *testing.T) {
 	server := newFakeServer(t, d.service)
 	var tags []string
 	for _, environ := range [][]string{nil, {"LOCI_URL=" + server.URL, "LOCI_API_KEY=" + fakeKey}} {
-		d.environ = append([]string{"HOME=" + d.home}, environ...)
+		d.Environ = append([]string{"HOME=" + d.home}, environ...)
 		if code := d.run("memory", "get", fakeID); code != 0 {
 			t.Fatal(d.err.String())
 		}
@@ -281,10 +191,10 @@ func TestConfirmationNamesTheRecord(t *testing.T) {
 		func(*fakeService, context.Context, *identity.Actor, loci.GetAtlas) (loci.OneAtlas, error) {
 			return loci.OneAtlas{Atlas: loci.Atlas{ID: fakeID, Name: "Lab"}}, nil
 		})
-	p := &program{deps: deps{table: table}}
+	r := records.Reader{Caller: d.service.host(), Table: table}
 	for o, want := range map[string]string{"memory.delete": "Rock", "atlas.update": "Lab"} {
-		input := jsonObject(table.Op(o).Fields()[0].Name, fakeID)
-		got, err := p.describeRecord(t.Context(), d.service.host(), table.Op(o), input)
+		input := fmt.Appendf(nil, `{%q:%q}`, table.Op(o).Fields()[0].Name, fakeID)
+		got, err := r.Describe(t.Context(), table.Op(o), input)
 		if err != nil || got != fmt.Sprintf("%q (%s)", want, fakeID) {
 			t.Errorf("%s: %s, %v", o, got, err)
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/loci-memory/loci/internal/cli/console"
 	"github.com/loci-memory/loci/internal/server"
 )
 
@@ -45,13 +46,13 @@ func (p *program) versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Show the version of Loci",
-		Args:  exactArgs(),
+		Args:  console.ExactArgs(),
 		RunE: func(*cobra.Command, []string) error {
 			b := version()
-			if p.json {
-				return p.printJSON(b)
+			if p.JSON {
+				return p.PrintJSON(b)
 			}
-			_, err := fmt.Fprintln(p.out, b)
+			_, err := fmt.Fprintln(p.Out, b)
 			return err
 		},
 	}

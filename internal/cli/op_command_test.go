@@ -68,7 +68,7 @@ func TestListFlagsReachServerUnchanged(t *testing.T) {
 	d := newTestTerminal(t)
 	server := newFakeServer(t, d.service)
 	for _, environ := range [][]string{nil, {"LOCI_URL=" + server.URL, "LOCI_API_KEY=" + fakeKey}} {
-		d.environ = append([]string{"HOME=" + d.home}, environ...)
+		d.Environ = append([]string{"HOME=" + d.home}, environ...)
 		for line, want := range map[string]loci.Tags{
 			"":              nil,
 			"--tags=":       {},
@@ -118,7 +118,7 @@ func TestDashReadsStdinOnce(t *testing.T) {
 	if code := d.run("memory", "create", "--content", "-", "--title", "-"); code != 2 {
 		t.Errorf("two values from one input: %d", code)
 	}
-	d.in = strings.NewReader(strings.Repeat("x", maxStdin+1))
+	d.in = strings.NewReader(strings.Repeat("x", (1<<20)+1))
 	if code := d.run("memory", "create", "--content", "-", "--json"); code != 1 ||
 		!strings.Contains(d.out.String(), "payload_too_large") {
 		t.Errorf("too much input: %d %.100s", code, d.out.String())
@@ -157,40 +157,11 @@ func TestInvalidFlagValueReturnsOperationError(t *testing.T) {
 	}
 }
 
-func TestKebabConvertsWireNames(t *testing.T) {
+func TestSettingsHelpBeginsWithCapital(t *testing.T) {
 	t.Parallel()
-	for name, want := range map[string]string{"atlas_id": "atlas-id", "atlasId": "atlas-id", "inviteURL": "invite-url",
-		"content": "content", "agent_message": "agent-message", "expiresInDays": "expires-in-days"} {
-		if got := kebab(name); got != want {
-			t.Errorf("%s: %s", name, got)
-		}
-	}
-}
-
-func TestHelpListsOnlyValidValues(t *testing.T) {
-	t.Parallel()
-	for want, s := range map[string]flagSpec{
-		"One of admin, member":              {enum: []string{"admin", "member"}},
-		"Who (admin, member)":               {enum: []string{"admin", "member"}, description: "Who"},
-		"With redact: cut (refuse, redact)": {enum: []string{"refuse", "redact"}, description: "redact: cut"},
-		`With "": derived anew`:             {description: "null: derived anew"},
-		"How many":                          {description: "How many"},
-	} {
-		if got := s.usage(); got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
-	}
 	for _, s := range server.Catalogue {
 		if first := s.Help[:1]; first != strings.ToUpper(first) {
 			t.Errorf("--%s begins with a small letter: %q", s.Flag, s.Help)
 		}
-	}
-}
-
-func TestJoinLinesDropsDuplicates(t *testing.T) {
-	t.Parallel()
-	if got := joinLines("failed to connect:\n\t::1: refused\n\t::1: refused\n\t127.0.0.1: refused"); got !=
-		"failed to connect: ::1: refused; 127.0.0.1: refused" {
-		t.Errorf("%q", got)
 	}
 }

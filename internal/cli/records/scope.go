@@ -1,38 +1,37 @@
-package cli
+package records
 
 import (
 	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
-	"slices"
 	"strings"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/cli/console"
 	"github.com/loci-memory/loci/internal/op"
 )
 
-// A scope is a Caller that keeps an agent within one workspace or one atlas: new memories are stored there, lists and
+// A Scope is a Caller that keeps an agent within one workspace or one atlas: new memories are stored there, lists and
 // searches read there only, and a call that names another place is refused. It is a convenience and not a security
 // boundary: the credential decides what may be read.
-type scope struct {
-	op.Caller
-	table *op.Table
+type Scope struct {
+	Reader
+	Name string // for people: the workspace "Team"
 
 	workspaceID string
 	atlasID     string // empty means the whole workspace
-	name        string // for people: the workspace "Team"
 }
 
-// withScope returns a scope for the workspace and atlas of these names or ids, or nil where both are empty.
-func withScope(ctx context.Context, caller op.Caller, table *op.Table, workspace, atlas string) (*scope, error) {
-	s := &scope{Caller: caller, table: table}
+// Scope returns a scope for the workspace and atlas of these names or ids, or nil where both are empty.
+func (r Reader) Scope(ctx context.Context, workspace, atlas string) (*Scope, error) {
+	s := &Scope{Reader: r}
 	if workspace != "" {
 		w, err := s.resolve(ctx, "workspace", workspace)
 		if err != nil {
 			return nil, err
 		}
-		s.workspaceID, s.name = w.ID, fmt.Sprintf("the workspace %q", w.Name)
+		s.workspaceID, s.Name = w.ID, fmt.Sprintf("the workspace %q", w.Name)
 	}
 	if atlas != "" {
 		a, err := s.resolve(ctx, "atlas", atlas)
@@ -43,7 +42,7 @@ func withScope(ctx context.Context, caller op.Caller, table *op.Table, workspace
 		if err != nil {
 			return nil, err
 		}
-		s.workspaceID, s.atlasID, s.name = w.ID, a.ID, fmt.Sprintf("the atlas %q of the workspace %q", a.Name, w.Name)
+		s.workspaceID, s.atlasID, s.Name = w.ID, a.ID, fmt.Sprintf("the atlas %q of the workspace %q", a.Name, w.Name)
 	}
 	if s.workspaceID == "" {
 		return nil, nil
@@ -51,12 +50,12 @@ func withScope(ctx context.Context, caller op.Caller, table *op.Table, workspace
 	return s, nil
 }
 
-// allowedOperations returns the operations of an agent in the scope: those of
+// AllowedOperations returns the operations of an agent in the scope: those of
 // memories, and those that read its workspace and atlas. Operations on people,
 // accounts, other places, and operations missing from this list are left out.
-func (s *scope) allowedOperations() *op.Table {
+func (s *Scope) AllowedOperations() *op.Table {
 	var excluded []string
-	for _, o := range s.table.Ops {
+	for _, o := range s.Table.Ops {
 		switch resource, _, _ := strings.Cut(o.Name, "."); {
 		case resource == "memory", resource == "atlas" && s.atlasID == "", o.Name == "atlas.get",
 			o.Name == "workspace.get":
@@ -64,18 +63,18 @@ func (s *scope) allowedOperations() *op.Table {
 			excluded = append(excluded, o.Name)
 		}
 	}
-	within, _ := s.table.Without(excluded)
+	within, _ := s.Table.Without(excluded)
 	return within
 }
 
 // resolve returns the one workspace or atlas with this name or id.
-func (s *scope) resolve(ctx context.Context, resource, wanted string) (found record, err error) {
-	var named, begun []record
+func (s *Scope) resolve(ctx context.Context, resource, wanted string) (found Record, err error) {
+	var named, begun []Record
 	var known []string
 	start := strings.ToLower(wanted)
-	for r, err := range listRecords(ctx, s.Caller, s.table.Op(resource+".list"), nil) {
+	for r, err := range s.list(ctx, s.Table.Op(resource+".list"), nil) {
 		if err != nil {
-			return record{}, err
+			return Record{}, err
 		}
 		switch {
 		case resource == "atlas" && s.workspaceID != "" && r.WorkspaceID != s.workspaceID:
@@ -96,18 +95,18 @@ func (s *scope) resolve(ctx context.Context, resource, wanted string) (found rec
 	case 1:
 		return named[0], nil
 	case 0:
-		return record{}, loci.Errorf(loci.CodeNotFound, "There is no %s %q: there are %s.", resource, wanted,
-			enumerate(known))
+		return Record{}, loci.Errorf(loci.CodeNotFound, "There is no %s %q: there are %s.", resource, wanted,
+			console.Enumerate(known))
 	}
-	return record{}, s.ambiguousError(ctx, resource, wanted, named)
+	return Record{}, s.ambiguousError(ctx, resource, wanted, named)
 }
 
 // ambiguousError returns the error for a name or an id prefix of several
 // records. It lists them, atlases with their workspaces.
-func (s *scope) ambiguousError(ctx context.Context, resource, wanted string, found []record) error {
+func (s *Scope) ambiguousError(ctx context.Context, resource, wanted string, found []Record) error {
 	workspaceNames, advice := map[string]string{}, "use a whole id"
 	if resource == "atlas" {
-		for w, err := range listRecords(ctx, s.Caller, s.table.Op("workspace.list"), nil) {
+		for w, err := range s.list(ctx, s.Table.Op("workspace.list"), nil) {
 			if err != nil {
 				return err
 			}
@@ -122,11 +121,11 @@ func (s *scope) ambiguousError(ctx context.Context, resource, wanted string, fou
 		lines[i] = fmt.Sprintf("%s %q%s", r.ID, r.Name, workspaceNames[r.WorkspaceID])
 	}
 	return loci.Errorf(loci.CodeInvalidQuery, "Several %s records answer to %q: %s: %s", resource, wanted, advice,
-		enumerate(lines))
+		console.Enumerate(lines))
 }
 
 // Call runs the operation within the scope.
-func (s *scope) Call(ctx context.Context, o *op.Op, c *op.Call, a op.Args) ([]byte, error) {
+func (s *Scope) Call(ctx context.Context, o *op.Op, c *op.Call, a op.Args) ([]byte, error) {
 	canonical, err := o.Canonical(a)
 	if err != nil {
 		return nil, err
@@ -167,12 +166,12 @@ func (s *scope) Call(ctx context.Context, o *op.Op, c *op.Call, a op.Args) ([]by
 }
 
 // checkMemory rejects a memory outside of the scope.
-func (s *scope) checkMemory(ctx context.Context, c *op.Call, id string) error {
+func (s *Scope) checkMemory(ctx context.Context, c *op.Call, id string) error {
 	raw, err := s.getRecord(ctx, c, "memory.get", "memoryId", id)
 	if err != nil {
 		return err
 	}
-	var m record
+	var m Record
 	if err := json.Unmarshal(raw, &m); err != nil {
 		return err
 	}
@@ -183,7 +182,7 @@ func (s *scope) checkMemory(ctx context.Context, c *op.Call, id string) error {
 }
 
 // checkAtlas rejects another atlas, or one in another workspace.
-func (s *scope) checkAtlas(ctx context.Context, c *op.Call, id string) error {
+func (s *Scope) checkAtlas(ctx context.Context, c *op.Call, id string) error {
 	if s.atlasID != "" {
 		if id != s.atlasID {
 			return s.outsideError("atlas", id)
@@ -194,7 +193,7 @@ func (s *scope) checkAtlas(ctx context.Context, c *op.Call, id string) error {
 	if err != nil {
 		return err
 	}
-	var a struct{ Atlas record }
+	var a struct{ Atlas Record }
 	if err := json.Unmarshal(raw, &a); err != nil {
 		return err
 	}
@@ -205,45 +204,16 @@ func (s *scope) checkAtlas(ctx context.Context, c *op.Call, id string) error {
 }
 
 // getRecord reads one record as a part of the call c.
-func (s *scope) getRecord(ctx context.Context, c *op.Call, name, field, id string) ([]byte, error) {
+func (s *Scope) getRecord(ctx context.Context, c *op.Call, name, field, id string) ([]byte, error) {
 	part := &op.Call{Transport: c.Transport, Credential: c.Credential, CredentialKind: c.CredentialKind,
 		ActorHeader: c.ActorHeader, Address: c.Address,
 		RequestID: c.RequestID}
-	return s.Caller.Call(ctx, s.table.Op(name), part, op.Args{JSON: jsonObject(field, id)})
+	return s.Caller.Call(ctx, s.Table.Op(name), part, op.Args{JSON: jsonObject(field, id)})
 }
 
-func (s *scope) outsideError(what, id string) error {
+func (s *Scope) outsideError(what, id string) error {
 	return loci.Errorf(loci.CodeForbidden,
 		"The %s %s is outside of %s, to which this connection is narrowed: leave it out, or start loci mcp without "+
 			"--workspace and --atlas.",
-		what, id, s.name)
-}
-
-// resourceOf returns the resource that a field names by its id: memory for
-// memoryId and replacementMemoryId, atlas for atlas_id.
-func resourceOf(f op.Field) (resource string, ok bool) {
-	name := strings.TrimSuffix(kebab(f.Name), "-id")
-	return name[strings.LastIndexByte(name, '-')+1:], f.IsID
-}
-
-func jsonString(s string) json.RawMessage {
-	b, _ := json.Marshal(s) // a text
-	return b
-}
-
-func jsonObject(name, value string) []byte {
-	b, _ := json.Marshal(map[string]string{name: value}) // texts
-	return b
-}
-
-// enumerate lists at most ten texts.
-func enumerate(texts []string) string {
-	if len(texts) == 0 {
-		return "none"
-	}
-	shown := slices.Clone(texts[:min(10, len(texts))])
-	if len(texts) > len(shown) {
-		shown = append(shown, fmt.Sprintf("and %d more", len(texts)-len(shown)))
-	}
-	return strings.Join(shown, ", ")
+		what, id, s.Name)
 }

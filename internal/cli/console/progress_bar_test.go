@@ -1,4 +1,4 @@
-package cli
+package console
 
 import (
 	"bytes"
@@ -7,7 +7,7 @@ import (
 
 func TestProgressBarFitsWidth(t *testing.T) {
 	t.Parallel()
-	b := &progressBar{label: "a\x1b[2Jset: loading"}
+	b := &ProgressBar{label: "a\x1b[2Jset: loading"}
 	for room, want := range map[int]string{
 		80: "[##########....................] 1/3 a[2Jset: loading",
 		34: "[##########....................] 1",
@@ -17,7 +17,7 @@ func TestProgressBarFitsWidth(t *testing.T) {
 			t.Errorf("in %d columns: %q", room, got)
 		}
 	}
-	wide := &progressBar{label: "日本語"}
+	wide := &ProgressBar{label: "日本語"}
 	if got := wide.render(3, 3, 40); got != "[##############################] 3/3 日" {
 		t.Errorf("wide characters: %q", got)
 	}
@@ -26,9 +26,9 @@ func TestProgressBarFitsWidth(t *testing.T) {
 func TestProgressBarIsHiddenWithoutTerminal(t *testing.T) {
 	t.Parallel()
 	var said bytes.Buffer
-	b := &progressBar{p: &program{err: &said}, label: "set"}
-	b.update(1, 2)
-	b.clear()
+	b := (&Console{Err: &said}).ProgressBar("set")
+	b.Update(1, 2)
+	b.Clear()
 	if said.Len() > 0 {
 		t.Errorf("a file gets %q", said.String())
 	}

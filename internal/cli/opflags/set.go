@@ -1,27 +1,30 @@
-package cli
+package opflags
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/loci-memory/loci/internal/cli/console"
 	"github.com/loci-memory/loci/internal/op"
 )
 
-// A flagSet is the input of an operation on a command line: arguments in a fixed order, and flags. It leaves validation
+// A Set is the input of an operation on a command line: arguments in a fixed order, and flags. It leaves validation
 // to the operation, so that every transport returns the same errors.
-type flagSet struct {
-	args  []*flagSpec // the ids of the path, then a required query
-	flags []*flagSpec
+type Set struct {
+	op    *op.Op
+	args  []*spec // the ids of the path, then a required query
+	flags []*spec
 }
 
-// newFlagSet returns the flags of an operation. A nested object of plain values has a flag for each: --source-name.
-func newFlagSet(o *op.Op) *flagSet {
-	f := &flagSet{}
+// New returns the flags of an operation. A nested object of plain values has a flag for each: --source-name.
+func New(o *op.Op) *Set {
+	f := &Set{op: o}
 	for _, field := range o.Fields() {
-		s := &flagSpec{path: []string{field.Name}, flag: kebab(field.Name), jsonType: field.Type, list: field.List,
+		s := &spec{path: []string{field.Name}, flag: console.Kebab(field.Name), jsonType: field.Type, list: field.List,
 			enum: field.Enum, description: field.Description, required: field.Required}
 		switch {
 		case field.Location == op.InPath || field.Name == "query" && field.Type == "string" && field.Required:
@@ -32,12 +35,12 @@ func newFlagSet(o *op.Op) *flagSet {
 			f.flags = append(f.flags, s)
 		}
 	}
-	slices.SortStableFunc(f.args, func(a, b *flagSpec) int { return argOrder(o, a) - argOrder(o, b) })
+	slices.SortStableFunc(f.args, func(a, b *spec) int { return argOrder(o, a) - argOrder(o, b) })
 	return f
 }
 
 // argOrder orders the arguments: those of the path first, in its order.
-func argOrder(o *op.Op, s *flagSpec) int {
+func argOrder(o *op.Op, s *spec) int {
 	if i := strings.Index(o.Path, "{"+s.path[0]+"}"); i >= 0 {
 		return i
 	}
@@ -46,24 +49,30 @@ func argOrder(o *op.Op, s *flagSpec) int {
 
 // addNested adds a flag for each value of an object; an object that has more
 // than plain values is one flag that takes JSON.
-func (f *flagSet) addNested(s *flagSpec, fields []op.Field) {
-	var inner []*flagSpec
+func (f *Set) addNested(s *spec, fields []op.Field) {
+	var inner []*spec
 	for _, field := range fields {
 		if field.List || field.Type == "object" {
-			inner = []*flagSpec{s}
+			inner = []*spec{s}
 			break
 		}
 		usage := field.Description
 		if usage == "" {
 			usage = s.description
 		}
-		inner = append(inner, &flagSpec{path: []string{s.path[0], field.Name}, flag: s.flag + "-" + kebab(field.Name),
+		inner = append(inner, &spec{path: []string{s.path[0], field.Name},
+			flag:     s.flag + "-" + console.Kebab(field.Name),
 			jsonType: field.Type, enum: field.Enum, description: usage})
 	}
 	f.flags = append(f.flags, inner...)
 }
 
-func (f *flagSet) bind(cmd *cobra.Command) {
+// Bind adds the arguments, the flags and examples to a command.
+func (f *Set) Bind(cmd *cobra.Command) {
+	for _, s := range f.args {
+		cmd.Use += " <" + s.flag + ">"
+	}
+	cmd.Args, cmd.Example = f.checkArgs, f.examples()
 	for _, s := range f.flags {
 		usage := s.usage()
 		if usage == "" {
@@ -86,7 +95,7 @@ func (f *flagSet) bind(cmd *cobra.Command) {
 
 // usage describes the flag on the help page as a phrase. Values and names keep
 // their letter case, because others are invalid.
-func (s *flagSpec) usage() string {
+func (s *spec) usage() string {
 	word, rest, _ := strings.Cut(s.description, ":")
 	rest = strings.TrimSpace(rest)
 	values := strings.Join(s.enum, ", ")
@@ -103,17 +112,17 @@ func (s *flagSpec) usage() string {
 	return s.description + " (" + values + ")"
 }
 
-// incomplete reports whether a required flag is missing, or a flag has a value of another type.
-func (f *flagSet) incomplete() bool {
-	return slices.ContainsFunc(f.flags, func(s *flagSpec) bool {
+// Incomplete reports whether a required flag is missing, or a flag has a value of another type.
+func (f *Set) Incomplete() bool {
+	return slices.ContainsFunc(f.flags, func(s *spec) bool {
 		return s.required && s.values == nil || slices.ContainsFunc(s.items(), func(text string) bool {
 			return !s.accepts(text)
 		})
 	})
 }
 
-// inputJSON returns the input of the command line as a JSON object.
-func (f *flagSet) inputJSON(args []string, stdin func() (string, error)) ([]byte, error) {
+// InputJSON returns the input of a command line as a JSON object.
+func (f *Set) InputJSON(args []string, stdin func() (string, error)) ([]byte, error) {
 	for i, arg := range args {
 		f.args[i].values = []string{arg}
 	}
@@ -136,4 +145,27 @@ func (f *flagSet) inputJSON(args []string, stdin func() (string, error)) ([]byte
 		into[s.path[len(s.path)-1]] = v
 	}
 	return json.Marshal(object)
+}
+
+// checkArgs requires every argument. A surplus argument may be the value of a required flag.
+func (f *Set) checkArgs(cmd *cobra.Command, args []string) error {
+	words := make([]string, len(f.args))
+	for i, s := range f.args {
+		words[i] = "<" + s.flag + ">"
+	}
+	err := console.ExactArgs(words...)(cmd, args)
+	if missing := f.MissingText(); err != nil && missing != "" && len(args) == len(words)+1 {
+		return fmt.Errorf("%w: did you mean --%s %q?", err, missing, args[len(words)])
+	}
+	return err
+}
+
+// MissingText returns the first required text flag without a value, or "".
+func (f *Set) MissingText() string {
+	for _, s := range f.flags {
+		if s.required && s.values == nil && s.jsonType == "string" && !s.list {
+			return s.flag
+		}
+	}
+	return ""
 }

@@ -1,4 +1,4 @@
-package cli
+package output
 
 import (
 	"bytes"
@@ -9,29 +9,31 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
+	"github.com/loci-memory/loci/internal/cli/console"
 	"github.com/loci-memory/loci/internal/op"
+	"github.com/loci-memory/loci/internal/strictjson"
 )
 
 // printLists prints a table for each list of an answer, and the hint for the next page.
-func (p *program) printLists(b *bytes.Buffer, answer []jsonMember, shown op.Presentation) error {
+func (p *Printer) printLists(b *bytes.Buffer, answer []strictjson.Member, shown op.Presentation) error {
 	for _, m := range answer {
-		if !isArray(m.value) {
+		if !m.IsArray() {
 			continue
 		}
 		var records []map[string]json.RawMessage
-		if err := json.Unmarshal(m.value, &records); err != nil {
+		if err := json.Unmarshal(m.Value, &records); err != nil {
 			return err
 		}
 		if len(records) == 0 {
 			continue
 		}
 		if b.Len() > 0 {
-			fmt.Fprintf(b, "\n%s\n", strings.ToUpper(kebab(m.name)))
+			fmt.Fprintf(b, "\n%s\n", strings.ToUpper(console.Kebab(m.Name)))
 		}
-		p.printTable(b, records, shown.Members[m.name])
+		p.printTable(b, records, shown.Members[m.Name])
 	}
 	if b.Len() == 0 {
-		fmt.Fprintln(p.err, "Nothing found.")
+		fmt.Fprintln(p.Err, "Nothing found.")
 	}
 	return nil
 }
@@ -50,10 +52,10 @@ const (
 )
 
 // printTable prints records below each other.
-func (p *program) printTable(b *bytes.Buffer, records []map[string]json.RawMessage, shown op.Member) {
-	addNames(records, p.names)
+func (p *Printer) printTable(b *bytes.Buffer, records []map[string]json.RawMessage, shown op.Member) {
+	addNames(records, p.Names)
 	table := buildColumns(records, shown.Columns)
-	room, colour := p.terminalInfo(p.out)
+	room, colour := p.Terminal(p.Out)
 	if room > 0 {
 		table = fitWidth(table, room)
 	}
@@ -66,7 +68,7 @@ func (p *program) printTable(b *bytes.Buffer, records []map[string]json.RawMessa
 			}
 			line += cell + strings.Repeat(" ", c.width-ansi.StringWidth(cell)+2)
 		}
-		b.WriteString(bold(strings.TrimRight(line, " "), n == 0 && colour) + "\n")
+		b.WriteString(console.Bold(strings.TrimRight(line, " "), n == 0 && colour) + "\n")
 		if n > 0 {
 			b.WriteString(snippet(records[n-1], shown.Nested.Snippets, room))
 		}
@@ -82,7 +84,7 @@ func snippet(r map[string]json.RawMessage, field string, room int) string {
 	if len(snippets) == 0 || snippets[0] == title {
 		return ""
 	}
-	line := "    " + strings.Join(strings.Fields(stripControl(snippets[0], false)), " ")
+	line := "    " + strings.Join(strings.Fields(console.StripControl(snippets[0], false)), " ")
 	if room > 0 {
 		line = ansi.Truncate(line, room, "…")
 	}
@@ -93,12 +95,12 @@ func snippet(r map[string]json.RawMessage, field string, room int) string {
 func buildColumns(records []map[string]json.RawMessage, columns []op.Column) (table []*column) {
 	for _, stated := range columns {
 		distinguishes := false
-		head := strings.ReplaceAll(kebab(strings.TrimSuffix(stated.Name, "At")), "-", " ")
+		head := strings.ReplaceAll(console.Kebab(strings.TrimSuffix(stated.Name, "At")), "-", " ")
 		c := &column{Column: stated, cells: []string{strings.ToUpper(head)}}
 		for _, r := range records {
 			text := ""
 			if raw, ok := r[c.Name]; ok {
-				text = stripControl(displayValue(c.Name, raw), false)
+				text = console.StripControl(displayValue(c.Name, raw), false)
 			}
 			distinguishes = distinguishes || text != c.Usual && text != ""
 			c.cells = append(c.cells, text)

@@ -1,10 +1,10 @@
-package cli
+package opflags
 
 import (
 	"fmt"
 	"strings"
 
-	"github.com/loci-memory/loci/internal/op"
+	"github.com/loci-memory/loci/internal/cli/console"
 )
 
 // handwrittenExamples are the examples that need more than one value for each required field.
@@ -29,22 +29,21 @@ var handwrittenExamples = map[string][]string{
 	"memory.verify": {
 		`loci memory verify 01890000-0000-7000-8000-000000000000 --evidence "asked the vet" ` +
 			"--confidence 0.9 --valid-until 2031-01-01T00:00:00Z"},
-	"memory.get":         {"loci memory get 01890000-0000-7000-8000-000000000000"},
 	"invitation.respond": {"loci invitation respond 01890000-0000-7000-8000-000000000000 --accept --confirm"},
 }
 
-// examples returns the examples of an operation's help page: the handwritten ones, or one with every required value.
-func (f *flagSet) examples(o *op.Op) string {
-	if lines := handwrittenExamples[o.Name]; lines != nil {
+// examples returns the examples of the help page: the handwritten ones, or one with every required value.
+func (f *Set) examples() string {
+	if lines := handwrittenExamples[f.op.Name]; lines != nil {
 		return strings.Join(lines, "\n")
 	}
-	line := "loci " + kebab(strings.Replace(o.Name, ".", " ", 1))
+	line := "loci " + console.Kebab(strings.Replace(f.op.Name, ".", " ", 1))
 	for _, s := range f.args {
 		line += " " + s.example()
 	}
 	shown := false
 	for _, s := range f.flags {
-		if s.required || o.Method == "PATCH" && !shown {
+		if s.required || f.op.Method == "PATCH" && !shown {
 			line += " --" + s.flag
 			if s.jsonType != "boolean" {
 				line += " " + s.example()
@@ -56,7 +55,7 @@ func (f *flagSet) examples(o *op.Op) string {
 }
 
 // example returns a valid value of the flag.
-func (s *flagSpec) example() string {
+func (s *spec) example() string {
 	switch {
 	case s.enum != nil:
 		return s.enum[0]

@@ -1,4 +1,4 @@
-package cli
+package admin
 
 import (
 	"fmt"
@@ -8,10 +8,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/cli/console"
 	"github.com/loci-memory/loci/internal/server"
 )
 
-func (p *program) serve() *cobra.Command {
+// ServeCommand returns loci serve.
+func ServeCommand(on *console.Console) *cobra.Command {
+	c := commands{on}
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Run the server",
@@ -21,22 +24,22 @@ func (p *program) serve() *cobra.Command {
 			"processes shows flags:\n" +
 			"set LOCI_EMBED_KEY, or embed-key in loci.toml.",
 		Example: "loci serve\nloci serve --data /var/lib/loci --listen 127.0.0.1:7007",
-		Args:    exactArgs(),
+		Args:    console.ExactArgs(),
 	}
-	settings := p.settings(cmd)
+	settings := c.settings(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		s, err := settings()
 		if err != nil {
 			return err
 		}
-		return server.Serve(cmd.Context(), s, p.out, p.err)
+		return server.Serve(cmd.Context(), s, c.Out, c.Err)
 	}
 	return cmd
 }
 
 // settings adds a flag for each setting of the server, or for the given ones only. It returns a function that loads the
 // settings once the flags are parsed.
-func (p *program) settings(cmd *cobra.Command, only ...string) func() (server.Settings, error) {
+func (c commands) settings(cmd *cobra.Command, only ...string) func() (server.Settings, error) {
 	given := map[string]string{}
 	for _, s := range server.Catalogue {
 		if len(only) > 0 && !slices.Contains(only, s.Flag) {
@@ -53,9 +56,9 @@ func (p *program) settings(cmd *cobra.Command, only ...string) func() (server.Se
 		cmd.Flags().Lookup(s.Flag).Hidden = s.Secret()
 	}
 	return func() (server.Settings, error) {
-		s, warnings, err := server.Load(given, p.environ)
+		s, warnings, err := server.Load(given, c.Environ)
 		for _, w := range warnings {
-			fmt.Fprintf(p.err, "loci: warning: %s\n", w)
+			fmt.Fprintf(c.Err, "loci: warning: %s\n", w)
 		}
 		if err != nil {
 			err = loci.Errorf(loci.CodeInvalidQuery, "%v", err)

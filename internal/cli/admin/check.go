@@ -1,4 +1,4 @@
-package cli
+package admin
 
 import (
 	"context"
@@ -8,10 +8,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/loci-memory/loci/internal/cli/console"
 	"github.com/loci-memory/loci/internal/server"
 )
 
-func (p *program) check() *cobra.Command {
+func (c commands) check() *cobra.Command {
 	var repair bool
 	cmd := &cobra.Command{
 		Use:   "check",
@@ -24,14 +25,18 @@ func (p *program) check() *cobra.Command {
 			"run meanwhile. The exit\n" +
 			"code is 1 where something is wrong and was not repaired.",
 		Example: "loci admin check\nloci admin check --repair --json",
-		Args:    exactArgs(),
+		Args:    console.ExactArgs(),
 	}
 	cmd.Flags().BoolVar(&repair, "repair", false,
 		"Rebuild derived data where it is wrong; a damaged text stays unchanged")
-	return p.adminCommand(cmd, func(ctx context.Context, a *server.Admin, _ []string) (adminResult, error) {
-		progress, end := p.progress()
-		sum, err := a.Inspect(ctx, repair, progress)
-		end()
+	return c.adminCommand(cmd, func(ctx context.Context, a *server.Admin, _ []string) (adminResult, error) {
+		began := time.Now()
+		sum, err := a.Inspect(ctx, repair, func(rows int64) {
+			if time.Since(began) > time.Second {
+				c.PrintProgress(fmt.Sprintf("checked %d rows", rows))
+			}
+		})
+		c.PrintProgress("")
 		if err != nil {
 			return adminResult{}, err
 		}
@@ -46,9 +51,9 @@ func (p *program) check() *cobra.Command {
 		if more := sum.Found - int64(len(sum.Inconsistencies)); more > 0 {
 			fmt.Fprintf(&text, "and %d more\n", more)
 		}
-		fmt.Fprintf(&text, "Checked %s in %s: %s, %d repaired.\n", plural(sum.Memories, "memory", "memories"),
-			plural(sum.Workspaces, "workspace", "workspaces"),
-			plural(sum.Found, "flaw", "flaws"), sum.Repaired)
+		fmt.Fprintf(&text, "Checked %s in %s: %s, %d repaired.\n", console.Plural(sum.Memories, "memory", "memories"),
+			console.Plural(sum.Workspaces, "workspace", "workspaces"),
+			console.Plural(sum.Found, "flaw", "flaws"), sum.Repaired)
 		o := adminResult{object: sum, text: text.String(), failed: sum.Found > sum.Repaired}
 		if o.failed && !repair {
 			o.hint = "loci: --repair rebuilds derived data.\n"
@@ -57,23 +62,4 @@ func (p *program) check() *cobra.Command {
 		}
 		return o, nil
 	})
-}
-
-// progress returns a function that reports the progress of a long task on a terminal, and one that clears the line.
-func (p *program) progress() (report func(rows int64), end func()) {
-	began, last := time.Now(), time.Time{}
-	report = func(rows int64) {
-		if now := time.Now(); now.Sub(began) > time.Second && now.Sub(last) > 200*time.Millisecond {
-			last = now
-			fmt.Fprintf(p.err, "\rchecked %d rows ", rows)
-		}
-	}
-	if width, _ := p.terminalInfo(p.err); width == 0 {
-		report = func(int64) {}
-	}
-	return report, func() {
-		if !last.IsZero() {
-			fmt.Fprint(p.err, "\r\x1b[K")
-		}
-	}
 }

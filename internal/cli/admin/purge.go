@@ -1,4 +1,4 @@
-package cli
+package admin
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/cli/console"
 	"github.com/loci-memory/loci/internal/server"
 )
 
@@ -20,7 +21,7 @@ is rewritten. Backups, and the archived log of a PostgreSQL server, are not chan
 
 Without --yes nothing is erased: the command counts the rows and exits with 1.`
 
-func (p *program) purgeMemory() *cobra.Command {
+func (c commands) purgeMemory() *cobra.Command {
 	var deleted bool
 	cmd := &cobra.Command{
 		Use:   "purge ID",
@@ -39,7 +40,7 @@ func (p *program) purgeMemory() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&deleted, "deleted", false, "Erase the remains of deletions and changes")
-	return p.purge(cmd, func(ctx context.Context, a *server.Admin, args []string, yes bool) (fmt.Stringer, error) {
+	return c.purge(cmd, func(ctx context.Context, a *server.Admin, args []string, yes bool) (fmt.Stringer, error) {
 		if deleted {
 			return a.Integrity.PurgeDeleted(ctx, yes)
 		}
@@ -47,21 +48,21 @@ func (p *program) purgeMemory() *cobra.Command {
 	})
 }
 
-func (p *program) purgeWorkspace() *cobra.Command {
-	return p.purge(&cobra.Command{
+func (c commands) purgeWorkspace() *cobra.Command {
+	return c.purge(&cobra.Command{
 		Use:   "purge ID",
 		Short: "Erase a team workspace with all its records",
 		Long: "Erases a team workspace with its atlases, memories, members and invitations. A personal workspace " +
 			"goes with its user." + purgeNotes,
 		Example: "loci admin workspace purge 01997b2e-5d1c-7c3a-9f5e-3f0c8a1b2c3d\nloci admin workspace purge " +
 			"01997b2e-5d1c-7c3a-9f5e-3f0c8a1b2c3d --yes",
-		Args: exactArgs("ID"),
+		Args: console.ExactArgs("ID"),
 	}, func(ctx context.Context, a *server.Admin, args []string, yes bool) (fmt.Stringer, error) {
 		return a.Integrity.PurgeWorkspace(ctx, args[0], yes)
 	})
 }
 
-func (p *program) purgeUser() *cobra.Command {
+func (c commands) purgeUser() *cobra.Command {
 	var email string
 	cmd := &cobra.Command{
 		Use:   "purge",
@@ -73,20 +74,20 @@ func (p *program) purgeUser() *cobra.Command {
 			"author is then an id that nobody has." + purgeNotes,
 		Example: "loci admin user purge --email ada@example.org\nloci admin user purge --email ada@example.org --yes " +
 			"--json",
-		Args: exactArgs(),
+		Args: console.ExactArgs(),
 	}
 	cmd.Flags().StringVar(&email, "email", "", "The user's address (required)")
-	return p.purge(cmd, func(ctx context.Context, a *server.Admin, _ []string, yes bool) (fmt.Stringer, error) {
+	return c.purge(cmd, func(ctx context.Context, a *server.Admin, _ []string, yes bool) (fmt.Stringer, error) {
 		return a.Integrity.PurgeUser(ctx, loci.Email(email), yes)
 	})
 }
 
 // purge makes a command that erases records, or counts them.
-func (p *program) purge(cmd *cobra.Command, do func(ctx context.Context, a *server.Admin, args []string,
+func (c commands) purge(cmd *cobra.Command, do func(ctx context.Context, a *server.Admin, args []string,
 	yes bool) (fmt.Stringer, error)) *cobra.Command {
 	var yes bool
 	cmd.Flags().BoolVar(&yes, "yes", false, "Erase it, for good")
-	return p.adminCommand(cmd, func(ctx context.Context, a *server.Admin, args []string) (adminResult, error) {
+	return c.adminCommand(cmd, func(ctx context.Context, a *server.Admin, args []string) (adminResult, error) {
 		counts, err := do(ctx, a, args, yes)
 		if err != nil {
 			return adminResult{}, err

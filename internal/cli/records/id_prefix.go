@@ -1,4 +1,4 @@
-package cli
+package records
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/cli/console"
 	"github.com/loci-memory/loci/internal/op"
 )
 
@@ -19,8 +20,8 @@ var idPrefix = regexp.MustCompile(`^[0-9a-f]{8}[0-9a-f-]*$`)
 // tooShortIDPrefix matches a prefix of an id that is too short.
 var tooShortIDPrefix = regexp.MustCompile(`^[0-9a-f]{1,7}$`)
 
-// expandIDs expands id prefixes in the input of an operation.
-func expandIDs(ctx context.Context, caller op.Caller, table *op.Table, o *op.Op, input []byte) ([]byte, error) {
+// ExpandIDs expands id prefixes in the input of an operation.
+func (r Reader) ExpandIDs(ctx context.Context, o *op.Op, input []byte) ([]byte, error) {
 	var given map[string]json.RawMessage
 	if err := json.Unmarshal(input, &given); err != nil {
 		return nil, err
@@ -33,7 +34,7 @@ func expandIDs(ctx context.Context, caller op.Caller, table *op.Table, o *op.Op,
 			continue
 		}
 		text = strings.ToLower(text)
-		list := listOp(table, resource)
+		list := r.listOp(resource)
 		if list != nil && tooShortIDPrefix.MatchString(text) {
 			return nil, loci.Errorf(loci.CodeInvalidQuery,
 				"A %s is named by its id, or by at least the first 8 characters of it: %s has %d",
@@ -42,7 +43,7 @@ func expandIDs(ctx context.Context, caller op.Caller, table *op.Table, o *op.Op,
 		if loci.ValidID(text) || !idPrefix.MatchString(text) || list == nil {
 			continue
 		}
-		id, err := expandID(ctx, caller, list, resource, text)
+		id, err := r.expandID(ctx, list, resource, text)
 		if err != nil {
 			return nil, err
 		}
@@ -55,9 +56,9 @@ func expandIDs(ctx context.Context, caller op.Caller, table *op.Table, o *op.Op,
 }
 
 // listOp returns the operation that lists the records of a resource, or nil.
-func listOp(table *op.Table, resource string) *op.Op {
+func (r Reader) listOp(resource string) *op.Op {
 	for _, verb := range []string{".list", ".pending"} {
-		o := table.Op(resource + verb)
+		o := r.Table.Op(resource + verb)
 		if o != nil && !slices.ContainsFunc(o.Fields(), func(f op.Field) bool { return f.Required }) {
 			return o
 		}
@@ -69,10 +70,10 @@ func listOp(table *op.Table, resource string) *op.Op {
 const maxScanned = 10_000
 
 // expandID returns the one id of a list with a prefix. It reads all records: an imported record is older than its id.
-func expandID(ctx context.Context, caller op.Caller, list *op.Op, resource, start string) (string, error) {
-	var found []record
+func (r Reader) expandID(ctx context.Context, list *op.Op, resource, start string) (string, error) {
+	var found []Record
 	scanned := 0
-	for r, err := range listRecords(ctx, caller, list, unfiltered(list)) {
+	for one, err := range r.list(ctx, list, unfiltered(list)) {
 		if err != nil {
 			return "", err
 		}
@@ -81,8 +82,8 @@ func expandID(ctx context.Context, caller op.Caller, list *op.Op, resource, star
 				"There are more than %d %s records: give the whole id instead of %s",
 				maxScanned, resource, start)
 		}
-		if strings.HasPrefix(r.ID, start) {
-			found = append(found, r)
+		if strings.HasPrefix(one.ID, start) {
+			found = append(found, one)
 		}
 	}
 	switch len(found) {
@@ -92,12 +93,12 @@ func expandID(ctx context.Context, caller op.Caller, list *op.Op, resource, star
 		return "", loci.Errorf(loci.CodeNotFound, "No %s has an id that begins with %s.", resource, start)
 	}
 	lines := make([]string, len(found))
-	for i, r := range found {
-		lines[i] = strings.TrimSpace(fmt.Sprintf("%s %s%s", r.ID, r.Title, r.Name))
+	for i, one := range found {
+		lines[i] = strings.TrimSpace(fmt.Sprintf("%s %s%s", one.ID, one.Title, one.Name))
 	}
 	return "", loci.Errorf(loci.CodeInvalidQuery, "%d ids begin with %s: give more of the one that you mean: %s",
 		len(found),
-		start, enumerate(lines))
+		start, console.Enumerate(lines))
 }
 
 // unfiltered is the filter with which a list contains every record.
@@ -108,42 +109,4 @@ func unfiltered(list *op.Op) map[string]any {
 		}
 	}
 	return nil
-}
-
-// Lengths of ids.
-const (
-	minShownID = len("01a20489-bb9f") // in a narrow table: the whole time
-	idLength   = 36
-)
-
-// shortenIDs shortens the ids of a table to distinct prefixes.
-func shortenIDs(table []*column) {
-	for _, c := range table {
-		if c.Name != "id" {
-			continue
-		}
-		n := minShownID
-		for cells := c.cells[1:]; n < idLength && !distinctPrefixes(cells, n); {
-			n++
-		}
-		for i, cell := range c.cells[1:] {
-			if loci.ValidID(cell) {
-				c.cells[i+1] = cell[:n]
-			}
-		}
-		c.measure()
-	}
-}
-
-// distinctPrefixes reports whether no two of the ids have the same first n characters.
-func distinctPrefixes(ids []string, n int) bool {
-	seen := map[string]bool{}
-	for _, id := range ids {
-		start := id[:min(n, len(id))]
-		if seen[start] {
-			return false
-		}
-		seen[start] = true
-	}
-	return true
 }

@@ -1,4 +1,4 @@
-package cli
+package admin
 
 import (
 	"errors"
@@ -9,10 +9,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/loci-memory/loci/internal/cli/console"
 	"github.com/loci-memory/loci/internal/server"
 )
 
-func (p *program) backup() *cobra.Command {
+func (c commands) backup() *cobra.Command {
 	var force bool
 	cmd := &cobra.Command{
 		Use:   "backup FILE",
@@ -23,32 +24,32 @@ func (p *program) backup() *cobra.Command {
 			"output. FILE holds all\n" +
 			"that the database holds: keep it as safe. For PostgreSQL the command names the line of pg_dump.",
 		Example: "loci admin backup /backup/loci.tar\nloci admin backup - | ssh host 'cat > loci.tar'",
-		Args:    exactArgs("FILE"),
+		Args:    console.ExactArgs("FILE"),
 	}
 	cmd.Flags().BoolVar(&force, "force", false, "Replace an existing file")
-	settings := p.settings(cmd, "data", "db")
+	settings := c.settings(cmd, "data", "db")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		file := args[0]
-		if width, _ := p.terminalInfo(p.out); file == "-" && width > 0 {
-			return usageError("a backup is binary: name a file, or redirect - to a file or a pipe")
+		if width, _ := c.Terminal(c.Out); file == "-" && width > 0 {
+			return console.UsageError("a backup is binary: name a file, or redirect - to a file or a pipe")
 		}
 		s, err := settings()
 		if err != nil {
 			return err
 		}
-		b := &progressBar{p: p, label: "MiB"}
-		m, err := s.Backup(cmd.Context(), file, force, p.out, b.updateBytes)
-		if b.clear(); err != nil {
+		b := c.ProgressBar("MiB")
+		m, err := s.Backup(cmd.Context(), file, force, c.Out, b.UpdateBytes)
+		if b.Clear(); err != nil {
 			return err
 		}
 		o := adminResult{object: backupResult{file, m}, text: fmt.Sprintf("Wrote %s: %s.\n", file, manifestSummary(m))}
 		if file == "-" { // the standard output has the backup
-			_, err := io.WriteString(p.err, o.text)
+			_, err := io.WriteString(c.Err, o.text)
 			return err
 		}
-		return p.printResult(o)
+		return c.printResult(o)
 	}
-	cmd.AddCommand(p.verifyBackup(), p.restoreBackup())
+	cmd.AddCommand(c.verifyBackup(), c.restoreBackup())
 	return cmd
 }
 
@@ -58,7 +59,7 @@ type backupResult struct {
 	server.Manifest
 }
 
-func (p *program) verifyBackup() *cobra.Command {
+func (c commands) verifyBackup() *cobra.Command {
 	return &cobra.Command{
 		Use:   "verify FILE",
 		Short: "Compare a backup with its manifest",
@@ -66,26 +67,26 @@ func (p *program) verifyBackup() *cobra.Command {
 			"database with the counts. The\n" +
 			"database is in the temporary folder (TMPDIR) meanwhile. - is the standard input.",
 		Example: "loci admin backup verify /backup/loci.tar",
-		Args:    exactArgs("FILE"),
+		Args:    console.ExactArgs("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			from, err := p.openBackup(args[0])
+			from, err := c.openBackup(args[0])
 			if err != nil {
 				return err
 			}
 			defer from.Close()
-			b := &progressBar{p: p, label: "MiB"}
-			m, err := server.VerifyBackup(cmd.Context(), from, b.updateBytes)
-			if b.clear(); err != nil {
+			b := c.ProgressBar("MiB")
+			m, err := server.VerifyBackup(cmd.Context(), from, b.UpdateBytes)
+			if b.Clear(); err != nil {
 				return err
 			}
-			return p.printResult(adminResult{object: backupResult{args[0], m},
+			return c.printResult(adminResult{object: backupResult{args[0], m},
 				text: fmt.Sprintf("%s is whole: %s, made %s.\n",
 					args[0], manifestSummary(m), m.CreatedAt.Format("2006-01-02 15:04"))})
 		},
 	}
 }
 
-func (p *program) restoreBackup() *cobra.Command {
+func (c commands) restoreBackup() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "restore FILE",
 		Short: "Make a database from a backup",
@@ -96,42 +97,43 @@ func (p *program) restoreBackup() *cobra.Command {
 			"Memories that were deleted or purged since are restored too. - is the standard input.\n" +
 			"For PostgreSQL the command prints the pg_restore command to use.",
 		Example: "loci admin backup restore /backup/loci.tar --data /var/lib/loci",
-		Args:    exactArgs("FILE"),
+		Args:    console.ExactArgs("FILE"),
 	}
-	settings := p.settings(cmd, "data", "db")
+	settings := c.settings(cmd, "data", "db")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		s, err := settings()
 		if err != nil {
 			return err
 		}
-		from, err := p.openBackup(args[0])
+		from, err := c.openBackup(args[0])
 		if err != nil {
 			return err
 		}
 		defer from.Close()
-		b := &progressBar{p: p, label: "MiB"}
-		r, err := s.Restore(cmd.Context(), from, args[0], b.updateBytes)
-		if b.clear(); err != nil {
+		b := c.ProgressBar("MiB")
+		r, err := s.Restore(cmd.Context(), from, args[0], b.UpdateBytes)
+		if b.Clear(); err != nil {
 			return err
 		}
 		var text strings.Builder
 		fmt.Fprintf(&text, "Restored %s: %s. %s ended.\n", s.Data, manifestSummary(r.Manifest),
-			plural(r.Signins, "sign-in", "sign-ins"))
+			console.Plural(r.Signins, "sign-in", "sign-ins"))
 		if len(r.Keys) > 0 {
 			text.WriteString("These API keys work; revoke again those that were revoked after the backup was made:\n")
 		}
 		for _, k := range r.Keys {
-			fmt.Fprintf(&text, "  %s  %s  %s\n", k.ID, stripControl(k.Email, false), stripControl(k.Name, false))
+			fmt.Fprintf(&text, "  %s  %s  %s\n", k.ID, console.StripControl(k.Email, false),
+				console.StripControl(k.Name, false))
 		}
-		return p.printResult(adminResult{object: r, text: text.String()})
+		return c.printResult(adminResult{object: r, text: text.String()})
 	}
 	return cmd
 }
 
 // openBackup opens the backup file of a command; - is the standard input.
-func (p *program) openBackup(file string) (io.ReadCloser, error) {
+func (c commands) openBackup(file string) (io.ReadCloser, error) {
 	if file == "-" {
-		return io.NopCloser(p.in), nil
+		return io.NopCloser(c.In), nil
 	}
 	f, err := os.Open(file)
 	if err != nil {
@@ -150,9 +152,7 @@ func manifestSummary(m server.Manifest) string {
 		size += f.Bytes
 	}
 	return fmt.Sprintf("%s, %s, %s, schema %d, %.1f MiB",
-		plural(m.Counts["memories"], "memory", "memories"), plural(m.Counts["workspaces"], "workspace", "workspaces"),
-		plural(m.Counts["users"], "user", "users"), m.Schema, float64(size)/(1<<20))
+		console.Plural(m.Counts["memories"], "memory", "memories"),
+		console.Plural(m.Counts["workspaces"], "workspace", "workspaces"),
+		console.Plural(m.Counts["users"], "user", "users"), m.Schema, float64(size)/(1<<20))
 }
-
-// updateBytes updates the progress bar in MiB.
-func (b *progressBar) updateBytes(done, total int64) { b.update(int(done>>20), int(total>>20)) }

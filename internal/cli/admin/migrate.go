@@ -1,4 +1,4 @@
-package cli
+package admin
 
 import (
 	"fmt"
@@ -6,10 +6,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/loci-memory/loci/internal/cli/console"
 	"github.com/loci-memory/loci/internal/server"
 )
 
-func (p *program) migrate() *cobra.Command {
+func (c commands) migrate() *cobra.Command {
 	var dryRun bool
 	cmd := &cobra.Command{
 		Use:   "migrate",
@@ -18,10 +19,10 @@ func (p *program) migrate() *cobra.Command {
 			"takes as long as it\n" +
 			"needs. Stop the servers first, and make a backup.",
 		Example: "loci admin migrate --dry-run\nloci admin migrate",
-		Args:    exactArgs(),
+		Args:    console.ExactArgs(),
 	}
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "List the migrations that are pending, and run none")
-	settings := p.settings(cmd, "data", "db")
+	settings := c.settings(cmd, "data", "db")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		s, err := settings()
 		if err == nil {
@@ -34,7 +35,7 @@ func (p *program) migrate() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return p.printResult(adminResult{object: m, text: migrationText(m)})
+		return c.printResult(adminResult{object: m, text: migrationText(m)})
 	}
 	return cmd
 }

@@ -1,6 +1,7 @@
-package cli
+package admin
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -8,22 +9,27 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/loci-memory/loci/internal/cli/console"
 	"github.com/loci-memory/loci/internal/server"
 )
 
-// admin returns the operator's commands. They need no account: access to the database is the credential.
-func (p *program) admin() *cobra.Command {
-	admin := p.commandGroup("admin",
+// commands are the operator's commands on a console.
+type commands struct{ *console.Console }
+
+// Command returns loci admin. Its commands need no account: access to the database is the credential.
+func Command(on *console.Console) *cobra.Command {
+	c := commands{on}
+	admin := console.Group("admin",
 		"Make users and keys in the database of a server, erase for good, check it, and back it up")
-	user := p.commandGroup("user", "Make users, and erase them")
-	user.AddCommand(p.createUser(), p.verifyUser(), p.purgeUser())
-	key := p.commandGroup("key", "Make API keys")
-	key.AddCommand(p.createKey())
-	workspace := p.commandGroup("workspace", "Erase workspaces")
-	workspace.AddCommand(p.purgeWorkspace())
-	memory := p.commandGroup("memory", "Erase memories")
-	memory.AddCommand(p.purgeMemory())
-	admin.AddCommand(user, key, workspace, memory, p.check(), p.migrate(), p.backup())
+	user := console.Group("user", "Make users, and erase them")
+	user.AddCommand(c.createUser(), c.verifyUser(), c.purgeUser())
+	key := console.Group("key", "Make API keys")
+	key.AddCommand(c.createKey())
+	workspace := console.Group("workspace", "Erase workspaces")
+	workspace.AddCommand(c.purgeWorkspace())
+	memory := console.Group("memory", "Erase memories")
+	memory.AddCommand(c.purgeMemory())
+	admin.AddCommand(user, key, workspace, memory, c.check(), c.migrate(), c.backup())
 	return admin
 }
 
@@ -39,17 +45,17 @@ type adminResult struct {
 type adminFunc func(ctx context.Context, a *server.Admin, args []string) (adminResult, error)
 
 // adminCommand makes a command that works in the existing database of a server.
-func (p *program) adminCommand(cmd *cobra.Command, do adminFunc) *cobra.Command {
-	return p.adminCommandWhen(cmd, server.Settings.RequireDatabase, do)
+func (c commands) adminCommand(cmd *cobra.Command, do adminFunc) *cobra.Command {
+	return c.adminCommandWhen(cmd, server.Settings.RequireDatabase, do)
 }
 
 // adminCommandWhen makes a command that works in the database of a server if allow returns nil.
-func (p *program) adminCommandWhen(cmd *cobra.Command, allow func(server.Settings, context.Context) error,
+func (c commands) adminCommandWhen(cmd *cobra.Command, allow func(server.Settings, context.Context) error,
 	do adminFunc) *cobra.Command {
-	settings := p.settings(cmd, "data", "db")
+	settings := c.settings(cmd, "data", "db")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if f := cmd.Flags().Lookup("email"); f != nil && f.Value.String() == "" {
-			return usageError("--email is required")
+			return console.UsageError("--email is required")
 		}
 		s, err := settings()
 		if err == nil {
@@ -63,27 +69,27 @@ func (p *program) adminCommandWhen(cmd *cobra.Command, allow func(server.Setting
 			return err
 		}
 		o, err := do(cmd.Context(), a, args)
-		if err := firstError(err, a.Close()); err != nil {
+		if err := cmp.Or(err, a.Close()); err != nil {
 			return err
 		}
-		return p.printResult(o)
+		return c.printResult(o)
 	}
 	return cmd
 }
 
-func (p *program) printResult(o adminResult) (err error) {
-	if p.json {
-		err = p.printJSON(o.object)
-	} else if _, err = io.WriteString(p.out, o.text); err == nil {
-		_, err = io.WriteString(p.err, o.hint)
+func (c commands) printResult(o adminResult) (err error) {
+	if c.JSON {
+		err = c.PrintJSON(o.object)
+	} else if _, err = io.WriteString(c.Out, o.text); err == nil {
+		_, err = io.WriteString(c.Err, o.hint)
 	}
 	if err == nil && o.failed {
-		err = errAlreadyReported
+		err = console.ErrReported
 	}
 	return err
 }
 
-func (p *program) createUser() *cobra.Command {
+func (c commands) createUser() *cobra.Command {
 	var email, name string
 	var password bool
 	cmd := &cobra.Command{
@@ -93,18 +99,18 @@ func (p *program) createUser() *cobra.Command {
 			"in.\nThis command also makes the database if there is none; no other operator's command does.",
 		Example: "loci admin user create --email ada@example.org --name Ada\nloci admin user create --email " +
 			"ada@example.org --password-stdin < password.txt",
-		Args: exactArgs(),
+		Args: console.ExactArgs(),
 	}
 	cmd.Flags().StringVar(&email, "email", "", "The address (required)")
 	cmd.Flags().StringVar(&name, "name", "", "The name; default: the local part of the address")
 	cmd.Flags().BoolVar(&password, "password-stdin", false, "Read the password from the standard input")
 	// the database may not exist before the first start
 	allowAny := func(server.Settings, context.Context) error { return nil }
-	return p.adminCommandWhen(cmd, allowAny, func(ctx context.Context, a *server.Admin, _ []string) (o adminResult,
+	return c.adminCommandWhen(cmd, allowAny, func(ctx context.Context, a *server.Admin, _ []string) (o adminResult,
 		err error) {
 		var secret string
 		if password {
-			if secret, err = p.readStdin(); err != nil {
+			if secret, err = c.ReadStdin(); err != nil {
 				return o, err
 			}
 			secret = strings.TrimRight(secret, "\r\n")
@@ -115,45 +121,35 @@ func (p *program) createUser() *cobra.Command {
 	})
 }
 
-func (p *program) verifyUser() *cobra.Command {
+func (c commands) verifyUser() *cobra.Command {
 	var email string
 	cmd := &cobra.Command{
 		Use:     "verify",
 		Short:   "Mark the address of a user as verified",
 		Example: "loci admin user verify --email ada@example.org",
-		Args:    exactArgs(),
+		Args:    console.ExactArgs(),
 	}
 	cmd.Flags().StringVar(&email, "email", "", "The address (required)")
-	return p.adminCommand(cmd, func(ctx context.Context, a *server.Admin, _ []string) (adminResult, error) {
+	return c.adminCommand(cmd, func(ctx context.Context, a *server.Admin, _ []string) (adminResult, error) {
 		u, err := a.MarkVerified(ctx, email)
 		return adminResult{object: map[string]any{"userId": u.ID, "emailVerified": u.EmailVerified},
 			text: fmt.Sprintf("The address %s is verified.\n", u.Email)}, err
 	})
 }
 
-func (p *program) createKey() *cobra.Command {
+func (c commands) createKey() *cobra.Command {
 	var email, name string
 	cmd := &cobra.Command{
 		Use:     "create",
 		Short:   "Make an API key of a user",
 		Example: "loci admin key create --email ada@example.org --name laptop",
-		Args:    exactArgs(),
+		Args:    console.ExactArgs(),
 	}
 	cmd.Flags().StringVar(&email, "email", "", "The user's address (required)")
 	cmd.Flags().StringVar(&name, "name", "", "The purpose of the key")
-	return p.adminCommand(cmd, func(ctx context.Context, a *server.Admin, _ []string) (adminResult, error) {
+	return c.adminCommand(cmd, func(ctx context.Context, a *server.Admin, _ []string) (adminResult, error) {
 		k, err := a.CreateKey(ctx, email, name)
 		return adminResult{object: map[string]string{"id": k.Key.ID, "apiKey": k.APIKey}, text: k.APIKey + "\n",
 			hint: "This is the key. It is not shown again.\n"}, err
 	})
-}
-
-// firstError returns the first non-nil error.
-func firstError(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -1,18 +1,17 @@
-package cli
+package opflags
 
 import (
 	"encoding/json"
 	"slices"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/op"
 )
 
-// A flagSpec is one value of a flag set. It is a pflag.Value.
-type flagSpec struct {
+// A spec is one value of a flag set. It is a pflag.Value.
+type spec struct {
 	path        []string // in the JSON object: "source", "name"
 	flag        string
 	jsonType    string // of the value or of an item, as in JSON Schema
@@ -24,7 +23,7 @@ type flagSpec struct {
 }
 
 // Set adds a value; a list accepts several values, each with items between commas.
-func (s *flagSpec) Set(text string) error {
+func (s *spec) Set(text string) error {
 	if !s.list {
 		s.values = nil
 	}
@@ -32,10 +31,10 @@ func (s *flagSpec) Set(text string) error {
 	return nil
 }
 
-func (s *flagSpec) String() string { return strings.Join(s.values, ",") }
+func (s *spec) String() string { return strings.Join(s.values, ",") }
 
 // Type returns the name of the value's type on the help page.
-func (s *flagSpec) Type() string {
+func (s *spec) Type() string {
 	if s.list && s.jsonType != "object" {
 		return s.jsonType + "s"
 	}
@@ -49,7 +48,7 @@ func (s *flagSpec) Type() string {
 }
 
 // items returns the given values, one by one. An empty text is an empty list.
-func (s *flagSpec) items() (items []string) {
+func (s *spec) items() (items []string) {
 	for _, text := range s.values {
 		switch {
 		case !s.list:
@@ -62,7 +61,7 @@ func (s *flagSpec) items() (items []string) {
 }
 
 // accepts reports whether a text can be a value of this type. An empty text may mean no value.
-func (s *flagSpec) accepts(text string) bool {
+func (s *spec) accepts(text string) bool {
 	if text == "" {
 		return true
 	}
@@ -81,7 +80,7 @@ func (s *flagSpec) accepts(text string) bool {
 }
 
 // jsonValue returns the given value as JSON has it. An empty list is given as "".
-func (s *flagSpec) jsonValue(stdin func() (string, error)) (any, error) {
+func (s *spec) jsonValue(stdin func() (string, error)) (any, error) {
 	if s.jsonType == "object" {
 		return jsonScalar("object", s.values[len(s.values)-1])
 	}
@@ -115,21 +114,4 @@ func jsonScalar(kind, text string) (any, error) {
 		return json.RawMessage(text), nil
 	}
 	return text, nil
-}
-
-// kebab returns a wire name as a flag or command: atlas_id and atlasId are both atlas-id.
-func kebab(name string) string {
-	var b strings.Builder
-	lower := false
-	for _, r := range name {
-		if unicode.IsUpper(r) && lower {
-			b.WriteByte('-')
-		}
-		lower = !unicode.IsUpper(r)
-		if r == '_' || r == '.' {
-			r, lower = '-', false
-		}
-		b.WriteRune(unicode.ToLower(r))
-	}
-	return b.String()
 }

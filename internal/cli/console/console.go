@@ -1,0 +1,122 @@
+package console
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+	"golang.org/x/term"
+
+	"github.com/loci-memory/loci"
+)
+
+// A Console has the streams and variables of a command.
+type Console struct {
+	In       io.Reader
+	Out, Err io.Writer
+	Environ  []string
+	JSON     bool // the command prints JSON objects
+
+	stdinRead bool
+}
+
+// Env returns the value of a variable; the last definition counts.
+func (c *Console) Env(name string) string {
+	for _, line := range slices.Backward(c.Environ) {
+		if value, ok := strings.CutPrefix(line, name+"="); ok {
+			return value
+		}
+	}
+	return ""
+}
+
+// errDeclined ends a command that the person declined.
+var errDeclined = errors.New("nothing was done")
+
+// IsInteractive reports whether a person can answer at a terminal.
+func (c *Console) IsInteractive() bool {
+	in, ok := c.In.(*os.File)
+	return ok && term.IsTerminal(int(in.Fd()))
+}
+
+// Confirm asks at the terminal for confirmation of an irreversible operation.
+func (c *Console) Confirm(ctx context.Context, what string) error {
+	fmt.Fprintf(c.Err, "%s? This cannot be undone. [y/N] ", what)
+	answer := make(chan string, 1)
+	go func() { // the read cannot be interrupted, and ends with the process
+		line, _ := bufio.NewReader(c.In).ReadString('\n') // the end of input counts as no
+		answer <- line
+	}()
+	select {
+	case line := <-answer:
+		if line = strings.ToLower(strings.TrimSpace(line)); line != "y" && line != "yes" {
+			return errDeclined
+		}
+		return nil
+	case <-ctx.Done():
+		fmt.Fprintln(c.Err)
+		return ctx.Err()
+	}
+}
+
+// PrintMessage writes to the standard error.
+func (c *Console) PrintMessage(text string) {
+	_, colour := c.Terminal(c.Err)
+	_, _ = fmt.Fprintln(c.Err, Bold("loci:", colour), text)
+}
+
+// PrintProgress replaces the line of progress on a terminal. An empty text removes it.
+func (c *Console) PrintProgress(text string) {
+	if width, _ := c.Terminal(c.Err); width > 0 {
+		fmt.Fprint(c.Err, "\r\x1b[K"+ansi.Truncate(text, width-1, ""))
+	}
+}
+
+// PrintJSON writes v as one line of JSON.
+func (c *Console) PrintJSON(v any) error {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return err
+	}
+	_, err := c.Out.Write(b.Bytes())
+	return err
+}
+
+// Terminal returns the width of the terminal w, 0 if it is none, and whether it supports colour.
+func (c *Console) Terminal(w io.Writer) (width int, colour bool) {
+	f, ok := w.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		return 0, false
+	}
+	width, _, err := term.GetSize(int(f.Fd()))
+	if err != nil || width < 1 {
+		width = 80
+	}
+	return width, c.Env("NO_COLOR") == "" && c.Env("TERM") != "dumb"
+}
+
+// maxStdin is more than any input needs.
+const maxStdin = 1 << 20
+
+// ReadStdin reads the standard input, at most once.
+func (c *Console) ReadStdin() (string, error) {
+	if c.stdinRead {
+		return "", UsageError("only one value can be -: the standard input is read once")
+	}
+	c.stdinRead = true
+	b, err := io.ReadAll(io.LimitReader(c.In, maxStdin+1))
+	if len(b) > maxStdin {
+		return "", loci.Errorf(loci.CodePayloadTooLarge, "the standard input has more than 1 MiB: send less")
+	}
+	return string(b), err
+}

@@ -1,0 +1,69 @@
+package console
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// Kebab returns a wire name as a flag or command: atlas_id and atlasId are both atlas-id.
+func Kebab(name string) string {
+	var b strings.Builder
+	lower := false
+	for _, r := range name {
+		if unicode.IsUpper(r) && lower {
+			b.WriteByte('-')
+		}
+		lower = !unicode.IsUpper(r)
+		if r == '_' || r == '.' {
+			r, lower = '-', false
+		}
+		b.WriteRune(unicode.ToLower(r))
+	}
+	return b.String()
+}
+
+// Bold returns a text in bold where the terminal supports colour.
+func Bold(text string, colour bool) string {
+	if !colour {
+		return text
+	}
+	return "\x1b[1m" + text + "\x1b[0m"
+}
+
+// StripControl removes terminal control characters from a text, which may be
+// foreign. With lines, line ends and tabs stay.
+func StripControl(s string, lines bool) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case lines && (r == '\n' || r == '\t'):
+			return r
+		case r == '\n' || r == '\t':
+			return ' '
+		case unicode.IsControl(r):
+			return -1
+		}
+		return r
+	}, s)
+}
+
+// Plural returns a number with its noun.
+func Plural[N int | int64](n N, one, more string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, more)
+}
+
+// Enumerate lists at most ten texts.
+func Enumerate(texts []string) string {
+	if len(texts) == 0 {
+		return "none"
+	}
+	shown := slices.Clone(texts[:min(10, len(texts))])
+	if len(texts) > len(shown) {
+		shown = append(shown, fmt.Sprintf("and %d more", len(texts)-len(shown)))
+	}
+	return strings.Join(shown, ", ")
+}

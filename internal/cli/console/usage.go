@@ -1,0 +1,91 @@
+package console
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/loci-memory/loci/internal/op"
+)
+
+// ErrReported ends a command that has printed its errors.
+var ErrReported = errors.New("something is broken")
+
+// A UsageError is an invalid command line that was found after parsing.
+type UsageError string
+
+// Error returns the message.
+func (m UsageError) Error() string { return string(m) }
+
+// ExactArgs requires one argument for each word.
+func ExactArgs(words ...string) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if len(args) == len(words) {
+			return nil
+		}
+		want := "no arguments"
+		if len(words) > 0 {
+			want = strings.Join(words, " ")
+		}
+		return fmt.Errorf("%q takes %s, but got %d", c.CommandPath(), want, len(args))
+	}
+}
+
+// Help prints the help of a command.
+func Help(c *cobra.Command, _ []string) error { return c.Help() }
+
+// Group returns a command that only has subcommands.
+func Group(name, short string) *cobra.Command {
+	return &cobra.Command{Use: name, Short: short, Args: RejectUnknown, RunE: Help}
+}
+
+// RejectUnknown rejects an unknown command, and suggests the nearest one.
+func RejectUnknown(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	var names []string
+	for _, sub := range c.Commands() {
+		if sub.IsAvailableCommand() {
+			names = append(names, sub.Name())
+		}
+	}
+	return fmt.Errorf("unknown command %q for %q%s", args[0], c.CommandPath(), Suggestion(args[0], names, ""))
+}
+
+// Suggestion proposes the nearest name, or the one with that prefix.
+func Suggestion(word string, names []string, before string) string {
+	near := op.Nearest(word, names)
+	for _, name := range names {
+		if near == "" && word != "" && strings.HasPrefix(name, word) {
+			near = name
+		}
+	}
+	if near == "" {
+		return ""
+	}
+	return fmt.Sprintf(": did you mean %q?", before+near)
+}
+
+// FlagError adds the nearest flag to the error of an unknown flag.
+func FlagError(c *cobra.Command, err error) error {
+	var unknown interface {
+		error
+		GetSpecifiedName() string
+	}
+	if !errors.As(err, &unknown) || unknown.GetSpecifiedName() == "" {
+		return err
+	}
+	var names []string
+	for _, m := range flagPattern.FindAllStringSubmatch(c.Flags().FlagUsages(), -1) {
+		names = append(names, m[1])
+	}
+	return fmt.Errorf("unknown flag %q for %q%s", "--"+unknown.GetSpecifiedName(), c.CommandPath(),
+		Suggestion(unknown.GetSpecifiedName(), names, "--"))
+}
+
+// flagPattern finds the flags on a help page.
+var flagPattern = regexp.MustCompile(`(?m)^ +(?:-\w, )?--([a-z-]+)`)

@@ -1,0 +1,209 @@
+package output
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/cli/console"
+	"github.com/loci-memory/loci/internal/op"
+	"github.com/loci-memory/loci/internal/strictjson"
+)
+
+// A Printer prints the answers of operations.
+type Printer struct {
+	*console.Console
+	Names map[string]string // of atlases, workspaces and memories by id
+	ETag  string            // of the record
+}
+
+// Print prints the answer of an operation: its JSON object unchanged, or
+// a table for a list and lines for one record.
+func (p *Printer) Print(o *op.Op, raw []byte) error {
+	if p.JSON {
+		_, err := p.Out.Write(append(raw, '\n'))
+		return err
+	}
+	answer, err := strictjson.Object(raw)
+	if err != nil {
+		return err
+	}
+	if len(answer) > 0 && answer[0].Name == "ok" {
+		answer = answer[1:]
+	}
+	var b bytes.Buffer
+	shown := o.Presentation()
+	switch {
+	case len(answer) == 0:
+		b.WriteString("Done.\n")
+	case textOf(answer, shown.Whole) != "":
+		b.WriteString(console.StripControl(textOf(answer, shown.Whole), true))
+	case answer[0].IsArray():
+		err = p.printLists(&b, answer, shown)
+	default:
+		err = p.printRecord(&b, answer, shown, o.Method == "GET")
+	}
+	if err != nil {
+		return err
+	}
+	if _, err = p.Out.Write(b.Bytes()); err != nil {
+		return err
+	}
+	p.printTermNotes(answer)
+	p.printNextPageHint(answer)
+	return nil
+}
+
+// maxShownCursor is the longest cursor that a terminal shows.
+const maxShownCursor = 200
+
+// printNextPageHint explains below a table how to get the next page.
+func (p *Printer) printNextPageHint(answer []strictjson.Member) {
+	cursor, how := textOf(answer, "nextCursor"), "--all"
+	if cursor == "" {
+		return
+	}
+	if len(cursor) <= maxShownCursor {
+		how += ", or --cursor " + cursor
+	}
+	fmt.Fprintf(p.Err, "There is more: %s\n", how)
+}
+
+// printTermNotes reports below a table which words of a query were corrected or ignored.
+func (p *Printer) printTermNotes(answer []strictjson.Member) {
+	for _, m := range answer {
+		var meta loci.SearchMeta
+		if m.Name != "meta" || json.Unmarshal(m.Value, &meta) != nil {
+			continue
+		}
+		corrected := make([]string, len(meta.Corrected))
+		for i, c := range meta.Corrected {
+			corrected[i] = fmt.Sprintf("%s for %s", c.To, c.From)
+		}
+		if len(corrected) > 0 {
+			fmt.Fprintf(p.Err, "Corrected: %s\n", console.StripControl(console.Enumerate(corrected), false))
+		}
+		if len(meta.IgnoredTerms) > 0 {
+			fmt.Fprintf(p.Err, "Ignored, because the query has too many words: %s\n",
+				console.StripControl(console.Enumerate(meta.IgnoredTerms), false))
+		}
+	}
+}
+
+// textOf returns the text of that name, or "".
+func textOf(answer []strictjson.Member, name string) string {
+	for _, m := range answer {
+		if m.Name == name {
+			return displayValue(m.Name, m.Value)
+		}
+	}
+	return ""
+}
+
+// displayValue returns a JSON value for people; times are in the local time zone.
+func displayValue(name string, raw json.RawMessage) string {
+	var v any
+	if json.Unmarshal(raw, &v) != nil {
+		return string(raw)
+	}
+	switch v := v.(type) {
+	case string:
+		if at, err := time.Parse(time.RFC3339Nano, v); err == nil &&
+			(strings.HasSuffix(name, "At") || strings.HasSuffix(name, "Until")) {
+			return at.Local().Format("2006-01-02 15:04")
+		}
+		return v
+	case float64:
+		if v == loci.Unlimited {
+			return "unlimited"
+		}
+	case []any:
+		texts := make([]string, len(v))
+		for i := range v {
+			texts[i] = listItem(v[i])
+		}
+		return strings.Join(texts, ", ")
+	}
+	return string(raw)
+}
+
+// listItem returns an item of a list; an object is shown by its id.
+func listItem(v any) string {
+	if object, ok := v.(map[string]any); ok {
+		return fmt.Sprint(object["id"])
+	}
+	return fmt.Sprint(v)
+}
+
+// printRecord prints one record: a line for each value, then its long text, if
+// that is wanted. The fields of the answer's main record have no prefix.
+func (p *Printer) printRecord(b *bytes.Buffer, answer []strictjson.Member, shown op.Presentation, withText bool) error {
+	var lines [][2]string
+	var text string
+	var walk func(prefix string, list []strictjson.Member, shown op.Presentation) error
+	walk = func(prefix string, list []strictjson.Member, shown op.Presentation) error {
+		for i, m := range list {
+			switch {
+			case m.IsObject():
+				inner, err := strictjson.Object(m.Value)
+				if err != nil {
+					return err
+				}
+				under := prefix + m.Name + "."
+				if prefix == "" && i == 0 {
+					under = ""
+				}
+				if err := walk(under, inner, shown.Members[m.Name].Nested); err != nil {
+					return err
+				}
+			case prefix == "" && m.Name == shown.Text:
+				text = displayValue(m.Name, m.Value)
+			default:
+				v := displayValue(m.Name, m.Value)
+				if m.Name == "similar" && m.IsArray() {
+					v = p.formatSimilar(m.Value)
+				}
+				if v != "" {
+					lines = append(lines, [2]string{kebabPath(prefix + m.Name), console.StripControl(v, false)})
+				}
+			}
+		}
+		return nil
+	}
+	if err := walk("", answer, shown); err != nil {
+		return err
+	}
+	if len(lines) == 0 && text == "" {
+		fmt.Fprintln(p.Err, "Nothing found.")
+	}
+	if p.ETag != "" && len(lines) > 0 {
+		lines = append(lines, [2]string{"etag", console.StripControl(p.ETag, false)})
+	}
+	writeAligned(b, lines)
+	if withText && text != "" {
+		fmt.Fprintf(b, "\n%s\n", strings.TrimSuffix(console.StripControl(text, true), "\n"))
+	}
+	return nil
+}
+
+// kebabPath returns usage.storage.usedBytes as usage.storage.used-bytes.
+func kebabPath(path string) string {
+	parts := strings.Split(path, ".")
+	for i := range parts {
+		parts[i] = console.Kebab(parts[i])
+	}
+	return strings.Join(parts, ".")
+}
+
+func writeAligned(b *bytes.Buffer, lines [][2]string) {
+	widest := 0
+	for _, l := range lines {
+		widest = max(widest, len(l[0]))
+	}
+	for _, l := range lines {
+		fmt.Fprintf(b, "%-*s  %s\n", widest, l[0], l[1])
+	}
+}

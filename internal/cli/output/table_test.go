@@ -1,0 +1,201 @@
+package output
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/cli/console"
+	"github.com/loci-memory/loci/internal/identity"
+	"github.com/loci-memory/loci/internal/op"
+)
+
+const (
+	fakeID     = "01890000-0000-7000-8000-000000000001"
+	fakeTwinID = "01890000-0000-7000-8001-000000000002" // of the same millisecond
+)
+
+// newFakeOp returns an operation of these types, for its answers.
+func newFakeOp[In, Out any](name string, traits ...op.Trait) *op.Op {
+	return op.Add(&op.Table{}, name, "POST /v1/answers", "Answer.", op.Account, op.NoTool,
+		func(struct{}, context.Context, *identity.Actor, In) (out Out, err error) { return out, nil }, traits...).Op
+}
+
+func TestEmptyAnswerPrintsDone(t *testing.T) {
+	t.Parallel()
+	var out, err bytes.Buffer
+	p := &Printer{Console: &console.Console{Out: &out, Err: &err}}
+	if e := p.Print(newFakeOp[loci.Empty, loci.OneUser]("account.me"),
+		[]byte(`{"ok":true,"routing":{"matched":[]}}`)); e != nil ||
+		out.Len() != 0 || err.String() != "Nothing found.\n" {
+		t.Errorf("%v %q %q", e, out.String(), err.String())
+	}
+}
+
+func TestTableFitsTerminal(t *testing.T) {
+	t.Parallel()
+	const id, title, at = fakeID, "A rather long title that goes on for a while", `"2026-11-22T09:30:00.000Z"`
+	record := func(kind string) map[string]json.RawMessage {
+		return map[string]json.RawMessage{"id": json.RawMessage(`"` + id + `"`), "score": json.RawMessage("0.4909"),
+			"title": json.RawMessage(`"` + title + `"`),
+			"type":  json.RawMessage(`"` + kind + `"`), "updatedAt": json.RawMessage(at)}
+	}
+	columns := newFakeOp[loci.ListMemories, loci.FoundMemories]("memory.search").Presentation().
+		Members["memories"].Columns
+	for _, c := range []struct {
+		room, width int
+		kind, heads string
+		id          int
+		title, time int
+	}{
+		{200, 114, "fact", "ID SCORE TITLE TYPE UPDATED", 36, len(title), 16},
+		{100, 91, "fact", "ID SCORE TITLE TYPE UPDATED", 13, len(title), 16},
+		{80, 80, "fact", "ID SCORE TITLE TYPE UPDATED", 13, 33, 16},
+		{80, 80, "architecture", "ID SCORE TITLE TYPE UPDATED", 13, 31, 10},
+		{60, 60, "fact", "ID SCORE TITLE TYPE", 13, 31, 0},
+		{50, 50, "fact", "ID TITLE", 13, 35, 0},
+		{30, 43, "fact", "ID TITLE", 13, 28, 0},
+		{5, 43, "fact", "ID TITLE", 13, 28, 0},
+	} {
+		table := fitWidth(buildColumns([]map[string]json.RawMessage{record(c.kind)}, columns), c.room)
+		var heads []string
+		for _, column := range table {
+			heads = append(heads, column.cells[0])
+			if want := map[string]int{"id": c.id, "title": c.title, "updatedAt": c.time}[column.Name]; want != 0 &&
+				column.width != want {
+				t.Errorf("%d: %s is %d wide, not %d", c.room, column.Name, column.width, want)
+			}
+		}
+		if got := strings.Join(heads, " "); got != c.heads || tableWidth(table, 0) != c.width {
+			t.Errorf("%d: %s, %d wide; want %s, %d", c.room, got, tableWidth(table, 0), c.heads, c.width)
+		}
+	}
+}
+
+func TestInvitationTableKeepsAddressAndLink(t *testing.T) {
+	t.Parallel()
+	const email, link = "ada.lovelace.of.london@analytical-engines.example.org",
+		"https://loci.example.org/invite?id=01890000&token=abcdefghijklmnopqrstuvwxyz"
+	record := map[string]json.RawMessage{"id": quote(fakeID),
+		"workspaceName": quote("A workspace with quite a long name"), "email": quote(email),
+		"inviteUrl": quote(link),
+		"role":      quote("member")}
+	columns := newFakeOp[loci.Empty, loci.CreatedInvitations]("invitation.create", op.MayCreate).Presentation().
+		Members["invitations"].Columns
+	for _, room := range []int{30, 80, 120, 400} {
+		cut := false
+		for _, c := range fitWidth(buildColumns([]map[string]json.RawMessage{record}, columns), room) {
+			switch c.Name {
+			case "email", "inviteUrl":
+				if c.width != len(c.cells[1]) {
+					t.Errorf("%d: %s is cut to %d", room, c.Name, c.width)
+				}
+			case "workspaceName":
+				cut = c.width < len(c.cells[1])
+			}
+		}
+		if cut != (room < 400) {
+			t.Errorf("%d: the name of the workspace is cut: %v", room, cut)
+		}
+	}
+}
+
+func TestDisplayValueFormatsForPeople(t *testing.T) {
+	t.Parallel()
+	for raw, want := range map[string]string{`9007199254740991`: "unlimited", `7`: "7", `"a"`: "a", `["a","b"]`: "a, b",
+		`[]`: "", `true`: "true", `0.25`: "0.25"} {
+		if got := displayValue("limit", json.RawMessage(raw)); got != want {
+			t.Errorf("%s: %q, want %q", raw, got, want)
+		}
+	}
+}
+
+func TestTableShortensIDsToDistinctPrefixes(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ ids, want []string }{
+		{[]string{fakeID, "01990000-0000-7000-8000-000000000001"}, []string{"01890000-0000", "01990000-0000"}},
+		{[]string{fakeID, fakeTwinID}, []string{fakeID[:23], fakeTwinID[:23]}},
+		{[]string{fakeID, ""}, []string{fakeID[:13], ""}},
+	} {
+		table := []*column{{Column: op.Column{Name: "id"}, cells: append([]string{"ID"}, c.ids...)}}
+		shortenIDs(table)
+		if got := table[0].cells[1:]; !slices.Equal(got, c.want) {
+			t.Errorf("%v become %v, want %v", c.ids, got, c.want)
+		}
+	}
+}
+
+func TestSearchShowsAtlasAndHighlight(t *testing.T) {
+	t.Parallel()
+	var out, errs bytes.Buffer
+	p := &Printer{Console: &console.Console{Out: &out, Err: &errs}, Names: map[string]string{"a1": "Team/Inbox"}}
+	raw := `{"ok":true,"memories":[{"id":"` + fakeID +
+		`","atlasId":"a1","title":"Basalt","score":0.9,"highlights":["the stone\nis basalt"]},` +
+		`{"id":"` + fakeTwinID +
+		`","atlasId":"a2","title":"Same","score":0.8,"highlights":["Same"]}],"mode":"keyword","nextCursor":"next"}`
+	if err := p.Print(newFakeOp[loci.ListMemories, loci.FoundMemories]("memory.search"), []byte(raw)); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(out.String(), "\n")
+	if len(lines) != 5 || !strings.Contains(lines[0], "ATLAS") || !strings.Contains(lines[1], "Basalt  Team/Inbox") ||
+		lines[2] != "    the stone is basalt" || !strings.Contains(lines[3], "Same") {
+		t.Errorf("%q", lines)
+	}
+	if errs.String() != "There is more: --all, or --cursor next\n" {
+		t.Errorf("%q", errs.String())
+	}
+}
+
+func TestSearchPrintsCorrectedAndIgnoredTerms(t *testing.T) {
+	t.Parallel()
+	for meta, want := range map[string]string{
+		`{"corrected":[{"from":"basallt","to":"basalt"},{"from":"berlim","to":"ber\u001b[31mlin"}]}`: "Corrected: " +
+			"basalt for basallt, ber[31mlin for berlim\n",
+		`{"ignoredTerms":["a1","a2","a3","a4","a5","a6","a7","a8","a9","b1","b2","b3"]}`: "Ignored, because the " +
+			"query has too many words: a1, a2, a3, a4, a5, a6, a7, a8, a9, b1, and 2 more\n",
+		`{"requestedMode":"auto"}`: "",
+	} {
+		for list, nothing := range map[string]string{`[{"id":"` + fakeID + `","title":"Basalt"}]`: "",
+			`[]`: "Nothing found.\n"} {
+			var out, errs bytes.Buffer
+			p := &Printer{Console: &console.Console{Out: &out, Err: &errs}}
+			if err := p.Print(newFakeOp[loci.ListMemories, loci.FoundMemories]("memory.search"),
+				[]byte(`{"ok":true,"memories":`+list+`,"mode":"keyword","meta":`+meta+`}`)); err != nil {
+				t.Fatal(err)
+			}
+			if got := errs.String(); got != nothing+want {
+				t.Errorf("%s: %q, want %q", meta, got, nothing+want)
+			}
+			if strings.Contains(out.String(), "orrected") {
+				t.Errorf("the table has %s", out.String())
+			}
+		}
+	}
+}
+
+func TestTableNamesWorkspacesWhenSeveral(t *testing.T) {
+	t.Parallel()
+	record := func(id, name, workspace string) string {
+		return `{"id":"` + id + `","workspaceId":"` + workspace + `","name":"` + name + `"}`
+	}
+	for _, c := range []struct{ list, want string }{
+		{record(fakeID, "Inbox", fakeID) + "," + record(fakeTwinID, "Inbox", fakeTwinID),
+			"ID NAME WORKSPACE " + fakeID + " Inbox Team " + fakeTwinID + " Inbox 01890000-0000"},
+		{record(fakeID, "Inbox", fakeID) + "," + record(fakeTwinID, "Plans", fakeID),
+			"ID NAME " + fakeID + " Inbox " + fakeTwinID + " Plans"},
+	} {
+		var out, errs bytes.Buffer
+		p := &Printer{Console: &console.Console{Out: &out, Err: &errs}, Names: map[string]string{fakeID: "Team"}}
+		if err := p.Print(newFakeOp[loci.ListAtlases, loci.Atlases]("atlas.list"),
+			[]byte(`{"ok":true,"atlases":[`+c.list+`]}`)); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(strings.Fields(out.String()), " "); got != c.want {
+			t.Errorf("%q, want %q", got, c.want)
+		}
+	}
+}

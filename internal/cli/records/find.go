@@ -1,0 +1,82 @@
+package records
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/cli/console"
+	"github.com/loci-memory/loci/internal/op"
+)
+
+// Describe returns the title or name and the whole id of the record that the input of an operation names, for a
+// confirmation. A missing record is an error.
+func (r Reader) Describe(ctx context.Context, o *op.Op, input []byte) (string, error) {
+	var given map[string]json.RawMessage
+	if err := json.Unmarshal(input, &given); err != nil {
+		return "", err
+	}
+	for _, f := range o.Fields() {
+		resource, isID := resourceOf(f)
+		var id string
+		if !isID || json.Unmarshal(given[f.Name], &id) != nil {
+			continue
+		}
+		found, err := r.find(ctx, resource, f.Name, id)
+		if err != nil {
+			return "", err
+		}
+		if name := console.StripControl(found.Title+found.Name, false); name != "" {
+			return fmt.Sprintf("%q (%s)", name, id), nil
+		}
+		return id, nil
+	}
+	return "", nil
+}
+
+// find reads the record of an id with its get operation, or else from the list.
+func (r Reader) find(ctx context.Context, resource, field, id string) (found Record, err error) {
+	if get := r.Table.Op(resource + ".get"); get != nil {
+		raw, err := r.call(ctx, get, jsonObject(field, id))
+		var answer map[string]json.RawMessage
+		if err == nil {
+			err = json.Unmarshal(raw, &answer)
+		}
+		if err != nil {
+			return found, err
+		}
+		if inner, ok := answer[resource]; ok { // most answers nest the record
+			raw = inner
+		}
+		return found, json.Unmarshal(raw, &found)
+	}
+	list := r.listOp(resource)
+	if list == nil {
+		return found, nil
+	}
+	for one, err := range r.list(ctx, list, unfiltered(list)) {
+		if err != nil || one.ID == id {
+			return one, err
+		}
+	}
+	return found, loci.Errorf(loci.CodeNotFound, "No %s has the id %s.", resource, id)
+}
+
+// resourceOf returns the resource that a field names by its id: memory for
+// memoryId and replacementMemoryId, atlas for atlas_id.
+func resourceOf(f op.Field) (resource string, ok bool) {
+	name := strings.TrimSuffix(console.Kebab(f.Name), "-id")
+	return name[strings.LastIndexByte(name, '-')+1:], f.IsID
+}
+
+func jsonString(s string) json.RawMessage {
+	b, _ := json.Marshal(s) // a text
+	return b
+}
+
+func jsonObject(name, value string) []byte {
+	b, _ := json.Marshal(map[string]string{name: value}) // texts
+	return b
+}

@@ -1,0 +1,104 @@
+package records
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"iter"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/op"
+	"github.com/loci-memory/loci/internal/strictjson"
+)
+
+// A Reader reads records by operations of a table.
+type Reader struct {
+	Caller    op.Caller
+	Table     *op.Table
+	RequestID string // of the calls; empty means a new one for each
+}
+
+// A Record has the common fields of listed records.
+type Record struct {
+	ID          string `json:"id"`
+	Name        string `json:"name"`
+	Title       string `json:"title"`
+	WorkspaceID string `json:"workspaceId"`
+	AtlasID     string `json:"atlasId"`
+}
+
+// list reads the pages of a list to its end, or until the loop ends. Each page is a separate call without the headers
+// of
+// another call.
+func (r Reader) list(ctx context.Context, o *op.Op, filter map[string]any) iter.Seq2[Record, error] {
+	return func(yield func(Record, error) bool) {
+		in := map[string]any{"limit": 100}
+		maps.Copy(in, filter)
+		for {
+			page, err := r.readPage(ctx, o, in)
+			if err != nil {
+				yield(Record{}, err)
+				return
+			}
+			for _, found := range page.records {
+				if !yield(found, nil) {
+					return
+				}
+			}
+			if page.next == "" {
+				return
+			}
+			in["cursor"] = page.next
+		}
+	}
+}
+
+// A recordPage is one page of a list.
+type recordPage struct {
+	records []Record
+	next    string
+}
+
+func (r Reader) readPage(ctx context.Context, o *op.Op, in map[string]any) (page recordPage, err error) {
+	args, err := json.Marshal(in)
+	if err != nil {
+		return page, err
+	}
+	raw, err := r.call(ctx, o, args)
+	if err != nil {
+		return page, err
+	}
+	return parsePage(raw)
+}
+
+// call runs an operation as a separate call.
+func (r Reader) call(ctx context.Context, o *op.Op, input []byte) ([]byte, error) {
+	c := &op.Call{Transport: "command", RequestID: cmp.Or(r.RequestID, loci.NewID(time.Now()))}
+	return r.Caller.Call(ctx, o, c, op.Args{JSON: input})
+}
+
+// parsePage returns the records of an answer with a list.
+func parsePage(raw []byte) (page recordPage, err error) {
+	answer, err := strictjson.Object(raw)
+	if err != nil {
+		return page, err
+	}
+	page.next = nextCursor(answer)
+	if i := slices.IndexFunc(answer, strictjson.Member.IsArray); i >= 0 {
+		err = json.Unmarshal(answer[i].Value, &page.records)
+	}
+	return page, err
+}
+
+// nextCursor returns the cursor of the next page, or "".
+func nextCursor(answer []strictjson.Member) (cursor string) {
+	for _, m := range answer {
+		if m.Name == "nextCursor" {
+			_ = json.Unmarshal(m.Value, &cursor) // null is no cursor
+		}
+	}
+	return cursor
+}

@@ -1,0 +1,76 @@
+package records
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"slices"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/op"
+)
+
+// ContainerNames returns the names of the atlases or workspaces of the records in a list, by their ids. An atlas
+// has its workspace's name too where the caller has several. Workspaces are named where the records have no atlas.
+// Unreadable containers have no name, and the answer is shown all the same.
+func (r Reader) ContainerNames(ctx context.Context, o *op.Op, raw []byte) map[string]string {
+	names := map[string]string{}
+	atlases, workspaces := r.Table.Op("atlas.list"), r.Table.Op("workspace.list")
+	inAtlases := bytes.Contains(raw, []byte(`"atlasId":`))
+	if atlases == nil || workspaces == nil || !o.Paged || !inAtlases && !spansWorkspaces(raw) {
+		return names
+	}
+	for w, err := range r.list(ctx, workspaces, unfiltered(workspaces)) {
+		if err != nil {
+			return map[string]string{}
+		}
+		names[w.ID] = w.Name
+	}
+	if !inAtlases {
+		return names
+	}
+	scanned, several := 0, len(names) > 1
+	for a, err := range r.list(ctx, atlases, unfiltered(atlases)) {
+		if scanned++; err != nil || scanned > maxScanned {
+			break
+		}
+		names[a.ID] = a.Name
+		if several {
+			names[a.ID] = names[a.WorkspaceID] + "/" + a.Name
+		}
+	}
+	return names
+}
+
+// spansWorkspaces reports whether the records of a list belong to several workspaces.
+func spansWorkspaces(raw []byte) bool {
+	page, err := parsePage(raw)
+	if err != nil {
+		return false
+	}
+	return slices.ContainsFunc(page.records, func(r Record) bool {
+		return r.WorkspaceID != page.records[0].WorkspaceID
+	})
+}
+
+// maxTitles is the number of similar memories whose titles are read.
+const maxTitles = 20
+
+// SimilarTitles returns the titles of the similar memories of an answer, by their ids.
+func (r Reader) SimilarTitles(ctx context.Context, raw []byte) map[string]string {
+	var answer struct {
+		loci.Similar
+		Memory loci.Similar `json:"memory"`
+	}
+	titles := map[string]string{}
+	if r.Table.Op("memory.get") == nil || json.Unmarshal(raw, &answer) != nil {
+		return titles
+	}
+	list := append(answer.Similar.Similar, answer.Memory.Similar...)
+	for _, s := range list[:min(maxTitles, len(list))] {
+		if m, err := r.find(ctx, "memory", "memoryId", s.ID); err == nil {
+			titles[s.ID] = m.Title
+		}
+	}
+	return titles
+}
