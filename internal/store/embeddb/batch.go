@@ -20,7 +20,6 @@ type batch struct {
 	worker     *Worker
 	jobs       []*chunkedJob
 	leaseUntil loci.Time
-	leasedAt   time.Time
 }
 
 // A chunkedJob is a job with the chunks of its text. It has none if another memory has the vectors of the same text.
@@ -34,7 +33,7 @@ func (w *Worker) runBatch(ctx context.Context, memories []int64) error {
 	if len(memories) == 0 {
 		return nil
 	}
-	b := &batch{worker: w, leasedAt: time.Now()}
+	b := &batch{worker: w}
 	jobs, err := sqldb.System(ctx, w.db, "lease memories to embed", func(t *sqldb.Tx) (list []textJob, err error) {
 		list, b.leaseUntil, err = leaseJobs(t, memories)
 		return list, err
@@ -74,8 +73,7 @@ func (w *Worker) chunkJob(ctx context.Context, x textJob) (c *chunkedJob, err er
 // turn of its owner is released until the next turn.
 func (b *batch) add(ctx context.Context, c *chunkedJob) error {
 	if len(c.chunks) > chunksPerTurn {
-		b.worker.longJobs = append(b.worker.longJobs,
-			&longJob{chunkedJob: c, leaseUntil: b.leaseUntil, leasedAt: b.leasedAt})
+		b.worker.longJobs = append(b.worker.longJobs, &longJob{chunkedJob: c, leaseUntil: b.leaseUntil})
 		return nil
 	}
 	turn := len(c.chunks)
@@ -189,25 +187,28 @@ func (w *Worker) storeVectors(ctx context.Context, due loci.Time, results []resu
 
 // renewLeases renews the leases of the batch in time.
 func (b *batch) renewLeases(ctx context.Context) (err error) {
-	if time.Since(b.leasedAt) < leaseDuration/4 {
-		return nil
-	}
 	jobs := make([]textJob, len(b.jobs))
 	for i, x := range b.jobs {
 		jobs[i] = x.textJob
 	}
 	b.leaseUntil, _, err = b.worker.renewLeases(ctx, jobs, b.leaseUntil)
-	b.leasedAt = time.Now()
 	return err
 }
 
-// renewLeases extends the leases of jobs, and returns how many are still held.
-func (w *Worker) renewLeases(ctx context.Context, jobs []textJob, due loci.Time) (until loci.Time, left int64,
+// renewLeases extends the leases of jobs after a quarter of their time. It returns their end, and how many are still
+// held.
+func (w *Worker) renewLeases(ctx context.Context, jobs []textJob, due loci.Time) (until loci.Time, held int64,
 	err error) {
+	if due.Std().Sub(w.db.Now().Std()) > leaseDuration*3/4 {
+		return due, int64(len(jobs)), nil
+	}
 	until, err = sqldb.System(ctx, w.db, "renew leases of the embedding queue",
 		func(t *sqldb.Tx) (until loci.Time, err error) {
-			until, left, err = renewLeases(t, jobs, due)
+			until, held, err = renewLeases(t, jobs, due)
 			return until, err
 		})
-	return until, left, err
+	if err != nil {
+		return due, 0, err // the leases have not changed
+	}
+	return until, held, nil
 }

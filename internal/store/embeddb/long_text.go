@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"time"
 
 	"github.com/loci-memory/loci"
 )
@@ -14,7 +13,6 @@ import (
 type longJob struct {
 	*chunkedJob
 	leaseUntil loci.Time
-	leasedAt   time.Time
 }
 
 // maxLongJobs is the limit of long texts at once: each holds vectors of at most about 2 MB in memory.
@@ -46,21 +44,15 @@ func (w *Worker) embedLongJob(ctx context.Context) error {
 }
 
 // renewLongJobs renews the leases of long texts in time, and drops those that have changed meanwhile.
-func (w *Worker) renewLongJobs(ctx context.Context) error {
-	for i, x := range w.longJobs {
-		if time.Since(x.leasedAt) < leaseDuration/4 {
-			continue
+func (w *Worker) renewLongJobs(ctx context.Context) (err error) {
+	w.longJobs = slices.DeleteFunc(w.longJobs, func(x *longJob) bool {
+		held := int64(1)
+		if err == nil {
+			x.leaseUntil, held, err = w.renewLeases(ctx, []textJob{x.textJob}, x.leaseUntil)
 		}
-		due, held, err := w.renewLeases(ctx, []textJob{x.textJob}, x.leaseUntil)
-		if err != nil {
-			return err
-		}
-		if x.leaseUntil, x.leasedAt = due, time.Now(); held == 0 {
-			w.longJobs[i] = nil
-		}
-	}
-	w.longJobs = slices.DeleteFunc(w.longJobs, func(x *longJob) bool { return x == nil })
-	return nil
+		return err == nil && held == 0
+	})
+	return err
 }
 
 // releaseLongJobs returns unfinished long texts to the queue.
