@@ -198,7 +198,7 @@ CREATE INDEX index_log_workspace ON index_log (workspace, seq);
 
 -- A generation is a model and a way to cut texts into chunks. Only vectors of one generation are compared.
 CREATE TABLE generations (
-	row_id INTEGER PRIMARY KEY,
+	row_id INTEGER PRIMARY KEY AUTOINCREMENT,
 	name   TEXT NOT NULL UNIQUE
 );
 
