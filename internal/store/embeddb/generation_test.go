@@ -1,11 +1,14 @@
 package embeddb_test
 
 import (
+	"errors"
 	"testing"
+	"time"
 
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/embeddb"
 	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/vector"
 )
 
 func TestWorkerStaysOnStandbyAfterItsGenerationIsDeleted(t *testing.T) {
@@ -28,4 +31,35 @@ func TestWorkerStaysOnStandbyAfterItsGenerationIsDeleted(t *testing.T) {
 			t.Error("the vectors of one model are stored as those of another")
 		}
 	})
+}
+
+func TestWorkerKeepsItsGenerationWhenAnotherModelDeletesIt(t *testing.T) {
+	t.Parallel()
+	d := storetest.NewPostgresDatabase(t) // SQLite has one writer
+	s := d.Open(t, store.Options{})
+	w := newWorker(s, &storetest.FakeEmbedder{Name: "one"})
+	d.Exec(t, `INSERT INTO generations (name) VALUES ('one/`+vector.ChunkVersion+`'), ('two')`)
+	d.Exec(t, `INSERT INTO metadata (name, value) VALUES ('model', 'two')`)
+	tx, err := d.DB(t).Begin() // that of a worker of the second model
+	if err == nil {
+		_, err = tx.Exec(`SELECT value FROM metadata WHERE name = 'model' FOR SHARE`)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	opened := make(chan error, 1)
+	go func() { opened <- embeddb.RunRound(ctx, w.Worker) }()
+	for len(opened) == 0 && d.Query(t, `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()
+		AND wait_event_type = 'Lock'`)[0] == "0" {
+		time.Sleep(time.Millisecond)
+	}
+	if _, err = tx.Exec(`DELETE FROM generations WHERE name <> 'two'`); err == nil {
+		err = tx.Commit()
+	}
+	if err = errors.Join(err, <-opened); err != nil {
+		t.Fatal(err)
+	}
+	add(t, s, user(t, s, "ann"), "", "the blue boat")
+	w.round(t)
+	checkQueue(t, d, 1, 0)
 }

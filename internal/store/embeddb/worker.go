@@ -121,10 +121,11 @@ func (w *Worker) openGeneration(ctx context.Context) (err error) {
 	w.generation, err = sqldb.System(ctx, w.db, "store the name of a generation",
 		func(t *sqldb.Tx) (rowID int64, err error) {
 			name := generationName(w.model.Generation())
-			if prepared, rowID, err = ensureGeneration(t, name); err == nil {
-				err = claimModel(t, name)
+			// The lock of the claim prevents other models from deleting the generation.
+			if err := claimModel(t, name); err != nil {
+				return 0, err
 			}
-			if err == nil && !w.oneShot { // other commands may run
+			if prepared, rowID, err = ensureGeneration(t, name); err == nil && !w.oneShot { // other commands may run
 				err = releaseLeases(t)
 			}
 			return rowID, err
