@@ -41,19 +41,17 @@ func (w *Worker) runBatch(ctx context.Context, memories []int64) error {
 	if err != nil {
 		return err
 	}
-	for i, x := range jobs {
+	var errs []error
+	for _, x := range jobs {
 		c, err := w.chunkJob(ctx, x)
-		if err != nil {
-			for _, x := range jobs[i:] {
-				err = errors.Join(err, w.releaseJob(ctx, x, b.leaseUntil, nil))
-			}
-			return err
+		if err == nil {
+			err = b.add(ctx, c)
 		}
-		if err := b.add(ctx, c); err != nil {
-			return err
+		if err != nil {
+			errs = append(errs, err, w.releaseJob(ctx, x, b.leaseUntil, nil))
 		}
 	}
-	return b.run(ctx)
+	return errors.Join(append(errs, b.run(ctx))...)
 }
 
 // chunkJob splits the text of a job into chunks, unless the workspace has its vectors.

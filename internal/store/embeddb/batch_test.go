@@ -1,11 +1,13 @@
 package embeddb_test
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 	"time"
 
 	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/embeddb"
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
 
@@ -32,5 +34,25 @@ func TestBatchKeepsItsLeaseWhenARenewalFails(t *testing.T) {
 		m.before = func() { w.later = time.Minute }
 		w.round(t)
 		checkQueue(t, d, 2, 0)
+	})
+}
+
+func TestBatchEmbedsTheOtherTextsWhenOneCannotBePrepared(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		s := d.Open(t, store.Options{})
+		ann := user(t, s, "ann")
+		w := newWorker(s, &storetest.FakeEmbedder{Name: "one"})
+		w.round(t)
+		for i := range 3 {
+			add(t, s, ann, "", fmt.Sprint("memory number ", i))
+		}
+		w.db.failRead = 3 // the first read lists the jobs, and the second prepares the first of them
+		if err := embeddb.RunRound(ctx, w.Worker); !errors.Is(err, errFault) {
+			t.Errorf("the round returns %v", err)
+		}
+		checkQueue(t, d, 2, 1)
+		w.round(t)
+		checkQueue(t, d, 3, 0)
 	})
 }
