@@ -60,18 +60,3 @@ func TestTokenizerDoesNotAllocate(t *testing.T) {
 		}
 	}
 }
-
-func TestTrieFindsEveryPiece(t *testing.T) {
-	t.Parallel()
-	for name, vocabulary := range testVocabularies(t) {
-		tree := newTokenizer(t, vocabulary).trie
-		for id, piece := range vocabulary {
-			if got := tree.lookup(piece); int(got) != id {
-				t.Errorf("%s: %q is %d, want %d", name, piece, got, id)
-			}
-		}
-		if tree.lookup("") != noPiece || tree.lookup("unaffabl\xff") != noPiece {
-			t.Errorf("%s has pieces that are not there", name)
-		}
-	}
-}

@@ -10,13 +10,13 @@ import (
 
 // A Tokenizer cuts text into pieces of a vocabulary. It is immutable and safe for concurrent use.
 type Tokenizer struct {
-	trie        *trie
-	runeClasses *[runeTableLimit]runeClass
-	// by the first byte: the node of pieces that begin a word, or continue one
-	startNodes, continuationNodes [256]int32
-	specials                      []specialToken
-	cls, sep, unk                 int32
-	uninformative                 []bool // by id: pieces without information
+	ids           map[string]int32 // of the pieces
+	continuations map[string]int32 // of those that continue a word, without their prefix
+	longest       int              // bytes of the longest piece
+	runeClasses   *[runeTableLimit]runeClass
+	specials      []specialToken
+	cls, sep, unk int32
+	uninformative []bool // by id: pieces without information
 }
 
 // A specialToken is a piece that a text names literally.
@@ -25,46 +25,38 @@ type specialToken struct {
 	id   int32
 }
 
-// continuationPrefix marks the pieces of a vocabulary that do not begin a word.
-const continuationPrefix = "##"
+const (
+	continuationPrefix = "##" // of the pieces that do not begin a word
+	unknownPiece       = "[UNK]"
+)
 
 // NewTokenizer returns a tokenizer for a vocabulary, in which the index of a piece is its id. It does not retain the
 // slice. [UNK], [CLS] and [SEP] are required, [PAD] and [MASK] are optional. An empty, a repeated or a broken piece is
 // an error.
 func NewTokenizer(vocabulary []string) (*Tokenizer, error) {
-	for id, piece := range vocabulary {
+	t := &Tokenizer{ids: make(map[string]int32, len(vocabulary)), continuations: map[string]int32{},
+		runeClasses: runeClassTable(), uninformative: make([]bool, len(vocabulary))}
+	for i, piece := range vocabulary {
 		if piece == "" || !utf8.ValidString(piece) {
-			return nil, fmt.Errorf("vocabulary: piece %d is empty or no UTF-8", id)
+			return nil, fmt.Errorf("vocabulary: piece %d is empty or no UTF-8", i)
+		}
+		if first, twice := t.ids[piece]; twice {
+			return nil, fmt.Errorf("vocabulary: pieces %d and %d are the same, %q", first, i, piece)
+		}
+		t.ids[piece], t.longest = int32(i), max(t.longest, len(piece))
+		if rest, ok := strings.CutPrefix(piece, continuationPrefix); ok {
+			t.continuations[rest] = int32(i)
+		}
+		t.uninformative[i] = piece == unknownPiece || isUninformative(piece)
+	}
+	for _, piece := range []string{unknownPiece, "[CLS]", "[SEP]", "[PAD]", "[MASK]"} {
+		if id, ok := t.ids[piece]; ok {
+			t.specials = append(t.specials, specialToken{piece, id})
+		} else if piece != "[PAD]" && piece != "[MASK]" {
+			return nil, errors.New("vocabulary: no piece " + piece)
 		}
 	}
-	tree, err := newTrie(vocabulary)
-	if err != nil {
-		return nil, err
-	}
-	t := &Tokenizer{trie: tree, runeClasses: runeClassTable(), cls: noPiece, sep: noPiece, unk: noPiece}
-	for _, s := range []struct {
-		text string
-		id   *int32
-	}{{"[UNK]", &t.unk}, {"[CLS]", &t.cls}, {"[SEP]", &t.sep}, {"[PAD]", nil}, {"[MASK]", nil}} {
-		id := tree.lookup(s.text)
-		switch {
-		case id != noPiece:
-			t.specials = append(t.specials, specialToken{s.text, id})
-		case s.id != nil:
-			return nil, errors.New("vocabulary: no piece " + s.text)
-		}
-		if s.id != nil {
-			*s.id = id
-		}
-	}
-	t.uninformative = make([]bool, len(vocabulary))
-	for id, piece := range vocabulary {
-		t.uninformative[id] = isUninformative(piece) || int32(id) == t.unk
-	}
-	tree.childTable(0, &t.startNodes)
-	if node := tree.find(continuationPrefix); node != 0 {
-		tree.childTable(node, &t.continuationNodes)
-	}
+	t.unk, t.cls, t.sep = t.specials[0].id, t.specials[1].id, t.specials[2].id
 	return t, nil
 }
 
@@ -112,15 +104,25 @@ const firstNonLatin = 0x370
 
 // pieces appends the ids of a word.
 func (t *Tokenizer) pieces(ids []int32, word []byte) []int32 {
-	from, roots := len(ids), &t.startNodes
+	from, pieces := len(ids), t.ids
 	for len(word) > 0 {
-		id, size := t.trie.longestMatch(roots[word[0]], word)
+		id, size := t.longestMatch(pieces, word)
 		if size == 0 {
 			return append(ids[:from], t.unk)
 		}
-		ids, word, roots = append(ids, id), word[size:], &t.continuationNodes
+		ids, word, pieces = append(ids, id), word[size:], t.continuations
 	}
 	return ids
+}
+
+// longestMatch returns the longest piece that word begins with and its size in bytes, or size 0.
+func (t *Tokenizer) longestMatch(pieces map[string]int32, word []byte) (id int32, size int) {
+	for size = min(len(word), t.longest); size > 0; size-- {
+		if id, ok := pieces[string(word[:size])]; ok {
+			return id, size
+		}
+	}
+	return 0, 0
 }
 
 // special returns the special piece that text begins with, if one does.
