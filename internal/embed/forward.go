@@ -1,6 +1,10 @@
 package embed
 
-import "github.com/loci-memory/loci/internal/embed/kernel"
+import (
+	"slices"
+
+	"github.com/loci-memory/loci/internal/embed/kernel"
+)
 
 // scratch is the working memory for embedding one text, 3 MB for the longest.
 type scratch struct {
@@ -15,18 +19,10 @@ type scratch struct {
 func (s *scratch) resize(inner int) {
 	tokens := len(s.ids)
 	padded := kernel.Padded(tokens)
-	s.hidden = resize(s.hidden, padded*width)
-	s.residual = resize(s.residual, padded*width)
-	s.expanded = resize(s.expanded, padded*max(3*width, inner))
-	s.attention = resize(s.attention, kernel.ScratchLen(tokens))
-}
-
-// resize returns a slice of n values without meaning, s itself if it is large enough.
-func resize(s []float32, n int) []float32 {
-	if cap(s) < n {
-		return make([]float32, n)
-	}
-	return s[:n]
+	s.hidden = slices.Grow(s.hidden[:0], padded*width)[:padded*width]
+	s.residual = slices.Grow(s.residual[:0], padded*width)[:padded*width]
+	s.expanded = slices.Grow(s.expanded[:0], padded*max(3*width, inner))[:padded*max(3*width, inner)]
+	s.attention = slices.Grow(s.attention[:0], kernel.ScratchLen(tokens))[:kernel.ScratchLen(tokens)]
 }
 
 // run returns the vector of s.ids: the mean of the last layer's outputs, including [CLS] and [SEP], with norm 1.

@@ -30,9 +30,10 @@ type MiniLM struct {
 
 // NewMiniLM returns the embedder with the fastest kernels of this machine. Each
 // used embedder takes 10.6 MB, so a process needs only one.
-func NewMiniLM() *MiniLM { return newMiniLM(kernel.Best()) }
+func NewMiniLM() *MiniLM { return NewMiniLMWith(kernel.Best()) }
 
-func newMiniLM(v *kernel.Variant) *MiniLM {
+// NewMiniLMWith returns the embedder with kernels of this variant, for measurements and comparisons.
+func NewMiniLMWith(v *kernel.Variant) *MiniLM {
 	m := &MiniLM{variant: v, slots: make(chan struct{}, runtime.GOMAXPROCS(0))}
 	m.scratch.New = func() any { return new(scratch) }
 	m.file = sync.OnceValue(func() *model.File { return must(model.Open(modelFile)) })

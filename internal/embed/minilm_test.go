@@ -20,7 +20,7 @@ var _ vector.Embedder = (*MiniLM)(nil)
 // miniLMs has an embedder for each variant of the kernels, the fastest first.
 var miniLMs = sync.OnceValue(func() (all []*MiniLM) {
 	for _, v := range kernel.Variants() {
-		all = append(all, newMiniLM(v))
+		all = append(all, NewMiniLMWith(v))
 	}
 	return all
 })

@@ -7,13 +7,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"net"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/loci-memory/loci/internal/embed/kernel"
 )
 
 // A transientError may not recur on a retry, after a pause if the service has requested one.
@@ -111,31 +112,13 @@ func (r *Remote) decodeVectors(answer []byte, texts int) ([][]float32, error) {
 		if len(d.Embedding) == 0 {
 			return nil, errors.New("answers with an empty vector")
 		}
-		if err := normalize(d.Embedding); err != nil {
-			return nil, err
+		if !slices.ContainsFunc(d.Embedding, func(x float32) bool { return x != 0 }) {
+			return nil, errors.New("answers with a vector of norm 0")
 		}
+		kernel.Normalize(d.Embedding)
 		out[i] = d.Embedding
 	}
-	if err := r.checkDimensions(out); err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
-// normalize gives a vector norm 1.
-func normalize(v []float32) error {
-	sum := 0.
-	for _, x := range v {
-		sum += float64(x) * float64(x)
-	}
-	if sum == 0 {
-		return errors.New("answers with a vector of norm 0")
-	}
-	norm := math.Sqrt(sum)
-	for i, x := range v {
-		v[i] = float32(float64(x) / norm)
-	}
-	return nil
+	return out, r.checkDimensions(out)
 }
 
 // checkDimensions checks that all vectors have the length of the first one that the service returned.

@@ -3,6 +3,7 @@ package kernel
 import (
 	"fmt"
 	"math"
+	"slices"
 )
 
 // Block is the size of the Hadamard blocks.
@@ -39,7 +40,7 @@ func (v *Variant) Quantize(a *Activations, x []float32, tokens, width int) {
 // thousandth of the rounding error of int8.
 func (v *Variant) QuantizeGELU(a *Activations, x []float32, tokens, width int) {
 	a.reset(v, tokens, width)
-	a.geluRow = resize(a.geluRow, width)
+	a.geluRow = slices.Grow(a.geluRow[:0], width)[:width]
 	for t := range tokens {
 		v.gelu(a.geluRow, x[t*width:][:width])
 		v.quantize(a, t, a.geluRow)
@@ -53,19 +54,11 @@ func (a *Activations) reset(v *Variant, tokens, width int) {
 	}
 	padded := Padded(tokens)
 	a.variant, a.tokens, a.width = v, tokens, width
-	a.bytes = resize(a.bytes, padded*width)
-	a.scale = resize(a.scale, padded)
-	a.row = resize(a.row, width)
+	a.bytes = slices.Grow(a.bytes[:0], padded*width)[:padded*width]
+	a.scale = slices.Grow(a.scale[:0], padded)[:padded]
+	a.row = slices.Grow(a.row[:0], width)[:width]
 	clear(a.scale[tokens:])
 	clear(a.bytes[tokens*width:])
-}
-
-// resize returns a slice of n elements without meaning, s itself if it is large enough.
-func resize[T any](s []T, n int) []T {
-	if cap(s) < n {
-		return make([]T, n)
-	}
-	return s[:n]
 }
 
 // quantizeGo stores a row as int8 values.

@@ -38,7 +38,8 @@ func TestHadamardRotateIsInvolution(t *testing.T) {
 	if math.Abs(m.values[0]-was[0]) < 1e-9 {
 		t.Error("nothing was rotated")
 	}
-	assertNear(t, "products", gram(matrix{256, append(m.values, make([]float64, 256)...)}).values[:3],
+	assertNear(t, "products", product(matrix{256, m.values},
+		matrix{256, append(slices.Clone(m.values), make([]float64, 256)...)}).values[:3],
 		product(matrix{256, was}, matrix{256, append(slices.Clone(was), make([]float64, 256)...)}).values[:3])
 	hadamardRotate(m)
 	assertNear(t, "rotated twice", m.values[:len(was)], was)
@@ -46,7 +47,7 @@ func TestHadamardRotateIsInvolution(t *testing.T) {
 
 func TestCholeskyAndInverse(t *testing.T) {
 	t.Parallel()
-	h := addDamping(gram(randomNormal(2, 12, 40)))
+	h := addDamping(product(randomNormal(2, 12, 40), randomNormal(2, 12, 40)))
 	r := cholesky(h)
 	assertNear(t, "factor", product(r, r).values, h.values)
 	u := invertTriangular(r)

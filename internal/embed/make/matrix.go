@@ -57,22 +57,6 @@ func product(a, b matrix) matrix {
 	return to
 }
 
-// gram returns the product of m and itself, of which one half is computed.
-func gram(m matrix) matrix {
-	to := matrix{m.rows(), make([]float64, m.rows()*m.rows())}
-	parallel(m.rows(), func(i int) {
-		for j := 0; j <= i; j += 4 {
-			*(*[4]float64)(to.row(i)[j:]) = dot4(m.row(i), m.values[j*m.cols:])
-		}
-	})
-	for i := range to.cols {
-		for j := i + 1; j < to.cols; j++ {
-			to.row(i)[j] = to.row(j)[i]
-		}
-	}
-	return to
-}
-
 // dot4 returns the products of a row and the next four rows of the same length.
 func dot4(a, rows []float64) (sums [4]float64) {
 	n := len(a)

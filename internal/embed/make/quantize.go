@@ -64,7 +64,7 @@ func quantizeRows(values []float32, cols int) (rounded []int8, scales []float32)
 func quantize(d denseLayer, inputs matrix) (rounded []int8, scales []float32) {
 	hadamardRotate(inputs)
 	columns := inputs.transposed()
-	inverseFactor := invertTriangular(cholesky(addDamping(gram(columns))))
+	inverseFactor := invertTriangular(cholesky(addDamping(product(columns, columns))))
 	weights := toFloat64(d.weights, d.in)
 	hadamardRotate(weights)
 	rounded, scales = make([]int8, len(d.weights)), make([]float32, d.out)
