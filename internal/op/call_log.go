@@ -76,26 +76,18 @@ func (h *Host) logLine(ctx context.Context, level slog.Level, message string, e 
 	h.Log.LogAttrs(ctx, level, message, attrs...)
 }
 
-// HTTP statuses for the log; 499 is what other servers log for a disconnected client (nginx).
-const (
-	statusOK                  = 200
-	statusCreated             = 201
-	statusClientClosedRequest = 499
-)
-
 // status returns the HTTP status of the answer, on other transports the one that REST would give.
 func (e callRecord) status(code loci.Code) int {
-	switch code {
-	case "":
-	case codeClientGone:
-		return statusClientClosedRequest
-	default:
+	made, ok := e.out.(Created)
+	switch {
+	case code == codeClientGone:
+		return 499 // what other servers log for a disconnected client (nginx)
+	case code != "":
 		return code.Status()
+	case ok && made.Created():
+		return 201
 	}
-	if made, ok := e.out.(Created); ok && made.Created() {
-		return statusCreated
-	}
-	return statusOK
+	return 200
 }
 
 // workspaceID returns the id of the workspace in the input or the output of the call, or "".
@@ -107,13 +99,7 @@ func (e callRecord) workspaceID() string {
 }
 
 func idAt(v reflect.Value, path []int) string {
-	if path == nil || !v.IsValid() {
-		return ""
-	}
-	if v.Kind() == reflect.Pointer {
-		v = v.Elem()
-	}
-	if !v.IsValid() {
+	if v = reflect.Indirect(v); path == nil || !v.IsValid() {
 		return ""
 	}
 	field, err := v.FieldByIndexErr(path)

@@ -2,6 +2,7 @@ package op
 
 import (
 	"reflect"
+	"strings"
 
 	"github.com/loci-memory/loci/internal/strictjson"
 )
@@ -66,7 +67,7 @@ func (d *decoder) decodeValue(p *inputSpec, v reflect.Value, name string) error 
 		if err != nil {
 			return err
 		}
-		if hasNUL(text) {
+		if strings.IndexByte(text, 0) >= 0 {
 			return invalidf("%s must hold no NUL", name)
 		}
 		return p.setString(v, name, text)
@@ -117,13 +118,4 @@ func (d *decoder) decodeArray(p *inputSpec, v reflect.Value, name string) error 
 		return invalidf("%s must have at least %d items", name, p.rule.MinItems)
 	}
 	return err
-}
-
-func hasNUL(s string) bool {
-	for i := range len(s) {
-		if s[i] == 0 {
-			return true
-		}
-	}
-	return false
 }

@@ -64,39 +64,21 @@ func (s *Scanner) SyntaxError() error {
 // String reads the next string. name is for messages.
 func (s *Scanner) String(name string) (string, error) {
 	s.pos++
-	start := s.pos
+	start := s.pos       // of the part that is not in unescaped yet
+	var unescaped []byte // the string up to its last escape
 	for s.pos < len(s.data) {
 		switch c := s.data[s.pos]; {
 		case c == '"':
-			raw := s.data[start:s.pos]
-			s.pos++
-			if !utf8.Valid(raw) {
+			text := s.data[start:s.pos]
+			if unescaped != nil {
+				text = append(unescaped, text...)
+			}
+			if s.pos++; !utf8.Valid(text) {
 				return "", errorf("%s must be valid UTF-8", name)
 			}
-			return string(raw), nil
+			return string(text), nil
 		case c == '\\':
-			return s.readEscapedString(name, start)
-		case c < ' ':
-			return "", errorf("%s holds a control character that is not escaped", name)
-		default:
-			s.pos++
-		}
-	}
-	return "", errorf("the JSON text ends inside a string")
-}
-
-// readEscapedString reads the rest of a string that holds an escape.
-func (s *Scanner) readEscapedString(name string, start int) (string, error) {
-	out := append(make([]byte, 0, s.pos-start+64), s.data[start:s.pos]...)
-	for s.pos < len(s.data) {
-		switch c := s.data[s.pos]; {
-		case c == '"':
-			s.pos++
-			if !utf8.Valid(out) {
-				return "", errorf("%s must be valid UTF-8", name)
-			}
-			return string(out), nil
-		case c == '\\':
+			unescaped = append(unescaped, s.data[start:s.pos]...)
 			r, ok := s.readEscape()
 			if !ok {
 				return "", errorf("%s holds an escape that is not one of JSON's", name)
@@ -104,11 +86,10 @@ func (s *Scanner) readEscapedString(name string, start int) (string, error) {
 			if r <= 0 {
 				return "", errorf("%s must hold no NUL and no lone surrogate", name)
 			}
-			out = utf8.AppendRune(out, r)
+			unescaped, start = utf8.AppendRune(unescaped, r), s.pos
 		case c < ' ':
 			return "", errorf("%s holds a control character that is not escaped", name)
 		default:
-			out = append(out, c)
 			s.pos++
 		}
 	}
