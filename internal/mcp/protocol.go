@@ -54,18 +54,15 @@ type result map[string]any
 
 // encodeResponse encodes a result, or an error where there is one.
 func encodeResponse(id json.RawMessage, r result, e *rpcError) []byte {
-	if e == nil {
-		return encode(struct {
-			Version string          `json:"jsonrpc"`
-			ID      json.RawMessage `json:"id"`
-			Result  result          `json:"result"`
-		}{"2.0", id, r})
+	if e != nil {
+		r = nil
 	}
 	return encode(struct {
 		Version string          `json:"jsonrpc"`
 		ID      json.RawMessage `json:"id"`
-		Error   *rpcError       `json:"error"`
-	}{"2.0", id, e})
+		Result  result          `json:"result,omitzero"`
+		Error   *rpcError       `json:"error,omitzero"`
+	}{"2.0", id, r, e})
 }
 
 // encode returns the JSON of texts, maps and JSON that was checked: none of them can fail.

@@ -144,20 +144,15 @@ func inToolset(o *op.Op, set op.Exposure) bool { return o.Exposure >= set && !o.
 // stripSchema returns a copy of s with types, choices and required fields only, one type a field. The operation itself
 // refuses values beyond a bound, in words.
 func stripSchema(s *jsonschema.Schema) *jsonschema.Schema {
-	if s == nil {
-		return nil
-	}
-	c := &jsonschema.Schema{Type: s.Type, Enum: s.Enum, Const: s.Const, Required: s.Required,
-		PropertyOrder: s.PropertyOrder, Items: stripSchema(s.Items)}
-	if len(s.Types) > 0 {
-		c.Type = s.Types[0] // the other is null
-	}
-	if s.Properties != nil {
-		c.Properties = make(map[string]*jsonschema.Schema, len(s.Properties))
-	}
-	for name, p := range s.Properties {
-		c.Properties[name] = stripSchema(p)
-	}
+	c := s.CloneSchemas()
+	op.EachSchema(c, func(s *jsonschema.Schema) {
+		kept := jsonschema.Schema{Type: s.Type, Enum: s.Enum, Const: s.Const, Required: s.Required,
+			PropertyOrder: s.PropertyOrder, Items: s.Items, Properties: s.Properties}
+		if len(s.Types) > 0 {
+			kept.Type = s.Types[0] // the other is null
+		}
+		*s = kept
+	})
 	return c
 }
 

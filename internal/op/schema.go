@@ -40,7 +40,7 @@ func (s *schemaCache) schemaOf(t reflect.Type) *jsonschema.Schema {
 	if err != nil {
 		panic("op: " + err.Error())
 	}
-	dropNull(made)
+	EachSchema(made, dropNull)
 	if r, ok := reflect.Zero(t).Interface().(ruleProvider); ok {
 		applyRule(made, r.Rule())
 	}
@@ -96,7 +96,8 @@ func (s *schemaCache) inputSchema(p *inputSpec) *jsonschema.Schema {
 // outputSchema returns the schema of an operation's output: with ok: true, and
 // open to unknown fields, because clients must accept additions.
 func (s *schemaCache) outputSchema(t reflect.Type) *jsonschema.Schema {
-	made := allowAdditional(s.schemaOf(t))
+	made := s.schemaOf(t)
+	EachSchema(made, func(s *jsonschema.Schema) { s.AdditionalProperties = nil })
 	made.Title = ""
 	if made.Properties == nil {
 		made.Properties = map[string]*jsonschema.Schema{}
@@ -110,29 +111,21 @@ func (s *schemaCache) outputSchema(t reflect.Type) *jsonschema.Schema {
 // dropNull removes the null that the library adds to a slice or a pointer: a
 // field is present or absent, and a list is never null.
 func dropNull(s *jsonschema.Schema) {
-	if s == nil {
-		return
-	}
 	if len(s.Types) == 2 && s.Types[0] == "null" {
 		s.Type, s.Types = s.Types[1], nil
 	}
-	dropNull(s.Items)
-	for _, p := range s.Properties {
-		dropNull(p)
-	}
 }
 
-func allowAdditional(s *jsonschema.Schema) *jsonschema.Schema {
+// EachSchema calls f with s and every schema within.
+func EachSchema(s *jsonschema.Schema, f func(*jsonschema.Schema)) {
 	if s == nil {
-		return nil
+		return
 	}
-	c := s.CloneSchemas()
-	c.AdditionalProperties = nil
-	c.Items = allowAdditional(c.Items)
-	for name, p := range c.Properties {
-		c.Properties[name] = allowAdditional(p)
+	f(s)
+	EachSchema(s.Items, f)
+	for _, p := range s.Properties {
+		EachSchema(p, f)
 	}
-	return c
 }
 
 // applyRule writes a rule into a schema. A length that is measured after

@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"cmp"
 	"encoding/json"
 	"net/http"
 	"reflect"
@@ -61,9 +62,6 @@ func (s *openAPIBuilder) addOperation(method, path string, operation jsonObject)
 }
 
 func (s *openAPIBuilder) build(url, serviceVersion string) jsonObject {
-	if url == "" {
-		url = "/"
-	}
 	info := jsonObject{
 		"title": "Loci", "version": ContractVersion,
 		"summary": "Durable memory for people and their agents",
@@ -79,7 +77,7 @@ func (s *openAPIBuilder) build(url, serviceVersion string) jsonObject {
 	return jsonObject{
 		"openapi": "3.1.0",
 		"info":    info,
-		"servers": []jsonObject{{"url": url}},
+		"servers": []jsonObject{{"url": cmp.Or(url, "/")}},
 		"tags":    s.tagList(),
 		"paths":   s.paths,
 		"components": jsonObject{
@@ -157,15 +155,8 @@ func requestBody(o *op.Op) jsonObject {
 
 // withoutTitles returns a schema without the names of Go types.
 func withoutTitles(s *jsonschema.Schema) *jsonschema.Schema {
-	if s == nil {
-		return nil
-	}
 	c := s.CloneSchemas()
-	c.Title = ""
-	c.Items = withoutTitles(c.Items)
-	for name, p := range c.Properties {
-		c.Properties[name] = withoutTitles(p)
-	}
+	op.EachSchema(c, func(s *jsonschema.Schema) { s.Title = "" })
 	return c
 }
 

@@ -1,9 +1,6 @@
 package rest
 
-import (
-	"encoding/json"
-	"maps"
-)
+import "maps"
 
 // The hand-written routes of this package as OpenAPI operation objects.
 var (
@@ -49,22 +46,11 @@ func linkParameter(name, link string) jsonObject {
 
 // routeObject adds the common parts to the description of a hand-written route. It needs no credential unless it names
 // one, and has the form of errors.
-func (s *openAPIBuilder) routeObject(operation any) jsonObject {
-	out := jsonObject{"security": []jsonObject{}}
-	b, err := json.Marshal(operation)
-	if err == nil {
-		err = json.Unmarshal(b, &out)
-	}
-	if err != nil {
-		panic("rest: " + err.Error())
-	}
-	if out["description"] == nil {
-		out["description"] = out["summary"]
-	}
+func (s *openAPIBuilder) routeObject(operation jsonObject) jsonObject {
 	responses := jsonObject{"4XX": s.errorResponse(0), "default": s.errorResponse(0)}
-	if given, ok := out["responses"].(jsonObject); ok {
-		maps.Copy(responses, given)
-	}
+	maps.Copy(responses, operation["responses"].(jsonObject))
+	out := jsonObject{"security": []jsonObject{}, "description": operation["summary"]}
+	maps.Copy(out, operation)
 	out["responses"] = responses
 	return out
 }

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"path"
 	"slices"
 	"strings"
 
@@ -47,7 +48,7 @@ type Route struct {
 	Handler http.Handler
 	Reason  string // why it is no operation
 	// Describe is the OpenAPI operation object of the route; without it the document does not list the route.
-	Describe any
+	Describe map[string]any
 }
 
 type handler struct {
@@ -92,14 +93,14 @@ func (d *handler) reserveLiterals() {
 			has[o.Path] = append(has[o.Path], http.MethodHead)
 		}
 	}
-	for path, own := range has {
+	for literal, own := range has {
 		for _, m := range methods {
 			if slices.Contains(own, m) {
 				continue
 			}
-			probe := &http.Request{Method: m, URL: &url.URL{Path: path}}
+			probe := &http.Request{Method: m, URL: &url.URL{Path: literal}}
 			if _, pattern := d.mux.Handler(probe); pattern != "" && !d.methodNotAllowed[pattern] {
-				pattern = m + " " + path
+				pattern = m + " " + literal
 				d.methodNotAllowed[pattern] = true
 				d.mux.HandleFunc(pattern, d.serveNotFound)
 			}
@@ -178,20 +179,7 @@ func errNoRoute() error {
 // isCleanPath reports whether the mux routes a path unchanged. It would redirect empty or dotted segments, and a slash
 // within a segment would become part of an id.
 func isCleanPath(u *url.URL) bool {
-	if !strings.HasPrefix(u.Path, "/") || u.RawPath != "" && strings.Contains(strings.ToLower(u.RawPath), "%2f") {
-		return false
-	}
-	for i := 0; i < len(u.Path)-1; i++ {
-		if u.Path[i] != '/' {
-			continue
-		}
-		switch rest := u.Path[i+1:]; {
-		case rest[0] == '/':
-			return false
-		case rest[0] == '.' && (rest == "." || rest == ".." || strings.HasPrefix(rest, "./") ||
-			strings.HasPrefix(rest, "../")):
-			return false
-		}
-	}
-	return true
+	p := strings.TrimSuffix(u.Path, "/")
+	return strings.HasPrefix(u.Path, "/") && !strings.Contains(strings.ToLower(u.RawPath), "%2f") &&
+		(p == "" || !strings.HasSuffix(p, "/") && path.Clean(p) == p)
 }
