@@ -71,12 +71,15 @@ var allowedImports = map[string][]string{
 	"internal/rest":    {"", "internal/httpapi", "internal/identity", "internal/op"},
 	"internal/mcp":     {"", "internal/httpapi", "internal/op", "internal/strictjson"},
 	"internal/server": {"", "internal/auth", "internal/embed", "internal/httpapi", "internal/identity",
-		"internal/job", "internal/mcp", "internal/op", "internal/rest", "internal/service", "internal/sqldb",
-		"internal/store", "internal/store/indexdb", "internal/store/integrity", "internal/vector"},
+		"internal/job", "internal/mcp", "internal/op", "internal/rest", "internal/server/backup",
+		"internal/server/listen", "internal/service", "internal/sqldb", "internal/store", "internal/store/indexdb",
+		"internal/store/integrity", "internal/vector"},
+	"internal/server/backup": {"", "internal/sqldb"},
+	"internal/server/listen": {"internal/httpapi"},
 	"internal/cli": {"", "client", "internal/cli/admin", "internal/cli/console", "internal/cli/opflags",
 		"internal/cli/output", "internal/cli/records", "internal/embed", "internal/mcp", "internal/op",
 		"internal/relevance", "internal/server", "internal/service"},
-	"internal/cli/admin":   {"", "internal/cli/console", "internal/server"},
+	"internal/cli/admin":   {"", "internal/cli/console", "internal/server", "internal/server/backup"},
 	"internal/cli/console": {"", "internal/op"},
 	"internal/cli/opflags": {"", "internal/cli/console", "internal/op"},
 	"internal/cli/output":  {"", "internal/cli/console", "internal/op", "internal/strictjson"},
@@ -87,7 +90,8 @@ var allowedImports = map[string][]string{
 	"internal/conformance": {"", "internal/auth", "internal/identity", "internal/op", "internal/service",
 		"internal/store", "internal/vector"},
 	"bench": {"", "client", "internal/analysis", "internal/embed", "internal/identity", "internal/index",
-		"internal/op", "internal/relevance", "internal/rest", "internal/server", "internal/service",
+		"internal/op", "internal/relevance", "internal/rest", "internal/server", "internal/server/listen",
+		"internal/service",
 		"internal/sqldb", "internal/store", "internal/vector"},
 	"bench/floor": {""},
 	"bench/embed": {"internal/embed", "internal/embed/kernel"},
@@ -155,7 +159,7 @@ func TestThirdPartyImportsStayInTheirPackages(t *testing.T) {
 	drivers := regexp.MustCompile(
 		`^(database/sql|modernc\.org/sqlite|github\.com/(mattn/go-sqlite3|jackc/pgx|pressly/goose))`)
 	http := []string{"client", "internal/cli", "internal/embed", "internal/httpapi", "internal/mcp", "internal/rest",
-		"internal/server"}
+		"internal/server", "internal/server/listen"}
 	for _, p := range listPackages(t) {
 		pkg := p.path()
 		for _, i := range p.Imports {

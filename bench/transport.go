@@ -16,6 +16,7 @@ import (
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/rest"
 	"github.com/loci-memory/loci/internal/server"
+	"github.com/loci-memory/loci/internal/server/listen"
 )
 
 // A fakeService stores nothing, so that only the transport is measured.
@@ -61,7 +62,7 @@ func serveTransport(content string, quiet bool) error {
 	// The live heap of this process is 1 MB, that of a server at least 7. Both collect about every 15 MB then.
 	debug.SetGCPercent(400)
 	fmt.Printf("transport listens on http://%s\n", l.Addr())
-	return http.Serve(server.WithWriteDeadlines(l), h)
+	return http.Serve(listen.WithWriteDeadlines(l), h)
 }
 
 // connections keep a server busy. A server that waits between two requests spends its time on falling asleep and waking

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/loci-memory/loci/internal/server"
+	"github.com/loci-memory/loci/internal/server/backup"
 	"github.com/loci-memory/loci/internal/sqldb"
 )
 
@@ -18,8 +18,8 @@ import (
 // those names.
 func writeTestArchive(t *testing.T, size int64, entry *tar.Header) []byte {
 	t.Helper()
-	m := server.Manifest{Format: 1, Version: "test", DatabaseContents: sqldb.DatabaseContents{Schema: 1},
-		Files: []server.BackupFile{{Name: sqldb.SQLiteFileName, Bytes: size, SHA256: strings.Repeat("0", 64)}}}
+	m := backup.Manifest{Format: 1, Version: "test", DatabaseContents: sqldb.DatabaseContents{Schema: 1},
+		Files: []backup.File{{Name: sqldb.SQLiteFileName, Bytes: size, SHA256: strings.Repeat("0", 64)}}}
 	text, err := json.Marshal(m)
 	if err != nil {
 		t.Fatal(err)

@@ -1,189 +1,33 @@
 package server
 
 import (
-	"archive/tar"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
-	"errors"
 	"io"
-	"io/fs"
-	"os"
-	"path/filepath"
-	"slices"
-	"strings"
-	"time"
 
 	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/internal/sqldb"
+	"github.com/loci-memory/loci/internal/server/backup"
 )
 
-// A Manifest is the first file of a backup: it describes the other files.
-type Manifest struct {
-	Format    int       `json:"format"`
-	Version   string    `json:"version"` // of the program
-	CreatedAt time.Time `json:"createdAt"`
-	sqldb.DatabaseContents
-	Files []BackupFile `json:"files"`
-}
-
-// A BackupFile is a file in a backup.
-type BackupFile struct {
-	Name   string `json:"name"`
-	Bytes  int64  `json:"bytes"`
-	SHA256 string `json:"sha256"`
-}
-
-const (
-	backupFormat = 1
-	manifestName = "manifest.json"
-	maxManifest  = 1 << 20
-)
-
-// Progress receives the number of finished bytes, and their total.
-type Progress func(done, total int64)
-
-// Backup writes a backup of the SQLite database to a file, or to out where the file is "-". The file appears only once
-// it is complete; with force it replaces an existing file.
-func (s Settings) Backup(
-	ctx context.Context, file string, force bool, out io.Writer, progress Progress,
-) (m Manifest, err error) {
+// Backup writes a backup of the SQLite database: see backup.Source.Write.
+func (s Settings) Backup(ctx context.Context, file string, force bool, out io.Writer,
+	progress backup.Progress) (backup.Manifest, error) {
 	if s.DB != "" {
-		return m, loci.Errorf(loci.CodeInvalidQuery,
-			"loci admin backup copies SQLite databases. For PostgreSQL use:\n  %s",
-			pgDumpCommand(s.DB, file))
+		return backup.Manifest{}, loci.Errorf(loci.CodeInvalidQuery,
+			"loci admin backup copies SQLite databases. For PostgreSQL use:\n  %s", backup.DumpCommand(s.DB, file))
 	}
 	if err := s.RequireDatabase(ctx); err != nil {
-		return m, err
+		return backup.Manifest{}, err
 	}
-	parent := "" // the temporary folder
-	if file != "-" {
-		if err := s.checkOverwrite(file, force); err != nil {
-			return m, err
-		}
-		parent = filepath.Dir(file)
-	}
-	dir, remove, err := stagingDir(parent, "."+filepath.Base(file)+".")
-	if err != nil {
-		return m, err
-	}
-	defer remove()
-	if err := sqldb.CopySQLite(ctx, s.Data, dir, progress); err != nil {
-		return m, err
-	}
-	if m, err = newManifest(ctx, dir); err != nil {
-		return m, err
-	}
-	if file == "-" {
-		return m, writeArchive(ctx, out, m, dir)
-	}
-	whole := filepath.Join(dir, "backup")
-	f, err := os.OpenFile(whole, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if err != nil {
-		return m, err
-	}
-	// Chmod: independent of the umask
-	if err := errors.Join(writeArchive(ctx, f, m, dir), f.Chmod(0o600), f.Sync(), f.Close()); err != nil {
-		return m, err
-	}
-	if err := s.checkOverwrite(file, force); err != nil { // it may have appeared meanwhile
-		return m, err
-	}
-	return m, errors.Join(os.Rename(whole, file), syncDir(parent))
+	return backup.Source{Data: s.Data, Version: Version}.Write(ctx, file, force, out, progress)
 }
 
-// checkOverwrite rejects an existing file, an object other than a file, and files of the database.
-func (s Settings) checkOverwrite(file string, force bool) error {
-	info, err := os.Lstat(file)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil
-	case err != nil:
-		return err
-	case !info.Mode().IsRegular():
-		return loci.Errorf(loci.CodeConflict, "%s is not a regular file: name another file", file)
-	case !force:
-		return loci.Errorf(loci.CodeConflict, "%s exists already: name another file, or add --force", file)
+// Restore makes the SQLite database of a backup: see backup.Restore.
+func (s Settings) Restore(ctx context.Context, from io.Reader, file string,
+	progress backup.Progress) (backup.Restored, error) {
+	if s.DB != "" {
+		return backup.Restored{}, loci.Errorf(loci.CodeInvalidQuery,
+			"loci admin backup restore makes SQLite databases. "+
+				"For PostgreSQL use, with an empty database:\n  %s", backup.RestoreCommand(s.DB, file))
 	}
-	own, err := os.ReadDir(s.Data)
-	for _, entry := range own {
-		ours := strings.HasPrefix(entry.Name(), sqldb.SQLiteFileName) || slices.Contains(allowedFiles, entry.Name())
-		if other, err := entry.Info(); err == nil && ours && os.SameFile(info, other) {
-			return loci.Errorf(loci.CodeConflict, "%s belongs to the database: name another file", file)
-		}
-	}
-	return err
-}
-
-// newManifest makes the manifest of the copy in a folder.
-func newManifest(ctx context.Context, dir string) (m Manifest, err error) {
-	m = Manifest{Format: backupFormat, Version: Version, CreatedAt: time.Now().UTC().Truncate(time.Second)}
-	if m.DatabaseContents, err = sqldb.ReadSQLiteContents(ctx, dir); err != nil {
-		return m, err
-	}
-	f, err := os.Open(filepath.Join(dir, sqldb.SQLiteFileName))
-	if err != nil {
-		return m, err
-	}
-	defer f.Close()
-	h := sha256.New()
-	n, err := io.Copy(h, contextReader{ctx, f})
-	m.Files = []BackupFile{{sqldb.SQLiteFileName, n, hex.EncodeToString(h.Sum(nil))}}
-	return m, err
-}
-
-// writeArchive writes the manifest and the files that it names.
-func writeArchive(ctx context.Context, to io.Writer, m Manifest, dir string) error {
-	w := tar.NewWriter(to)
-	text, err := json.MarshalIndent(m, "", "  ")
-	if err != nil {
-		return err
-	}
-	entry := func(name string, size int64) error {
-		return w.WriteHeader(&tar.Header{Name: name, Size: size, Mode: 0o600, ModTime: m.CreatedAt,
-			Format: tar.FormatPAX})
-	}
-	if err := entry(manifestName, int64(len(text))); err != nil {
-		return err
-	}
-	if _, err := w.Write(text); err != nil {
-		return err
-	}
-	for _, file := range m.Files {
-		f, err := os.Open(filepath.Join(dir, file.Name))
-		if err != nil {
-			return err
-		}
-		if err = entry(file.Name, file.Bytes); err == nil {
-			_, err = io.Copy(w, contextReader{ctx, f})
-		}
-		if err := errors.Join(err, f.Close()); err != nil {
-			return err
-		}
-	}
-	return w.Close()
-}
-
-// contextReader reads until the context ends.
-type contextReader struct {
-	ctx context.Context
-	r   io.Reader
-}
-
-func (r contextReader) Read(p []byte) (int, error) {
-	if err := r.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return r.r.Read(p)
-}
-
-// syncDir makes the names in a folder durable, where the system can.
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	_ = d.Sync() // some file systems do not support it
-	return d.Close()
+	return backup.Restore(ctx, s.Data, s.lock, from, progress)
 }

@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"log/slog"
-	"net"
 	"net/http"
 	"time"
 
@@ -13,6 +12,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/op"
+	"github.com/loci-memory/loci/internal/server/listen"
 	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/indexdb"
@@ -77,23 +77,23 @@ const (
 )
 
 // listen serves /metrics and /ready on an address of its own, if one is set.
-func (m *metrics) listen(addr string, log *slog.Logger) (stop func(), err error) {
+func (m *metrics) listen(ctx context.Context, addr string, log *slog.Logger) (stop func(), err error) {
 	if addr == "" {
 		return func() {}, nil
 	}
-	l, err := net.Listen("tcp", addr)
+	l, err := listen.TCP(ctx, addr, "metrics-listen")
 	if err != nil {
 		return nil, err
 	}
 	srv := m.server(log)
-	go srv.Serve(WithWriteDeadlines(&retryListener{l, "metrics", log})) // ends with Close
+	go srv.Serve(listen.Harden(l, "metrics", log)) // ends with Close
 	return func() { srv.Close() }, nil
 }
 
 func (m *metrics) server(log *slog.Logger) *http.Server {
 	return &http.Server{
 		Handler: m.handler(), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: metricsReadTimeout,
-		IdleTimeout: metricsIdleTimeout, MaxHeaderBytes: 16 << 10, ErrorLog: httpErrorLog(log, "metrics"),
+		IdleTimeout: metricsIdleTimeout, MaxHeaderBytes: 16 << 10, ErrorLog: listen.ErrorLog(log, "metrics"),
 	}
 }
 

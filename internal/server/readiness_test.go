@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store"
@@ -181,6 +182,17 @@ func TestMetricsListenerServesOnlyMetricsAndReady(t *testing.T) {
 		}
 		if err := res.Body.Close(); err != nil || res.StatusCode != want {
 			t.Errorf("%s is %d, not %d: %v", address, res.StatusCode, want, err)
+		}
+	}
+}
+
+func TestMetricsListenerHasTimeouts(t *testing.T) {
+	t.Parallel()
+	srv := (&metrics{}).server(slog.New(slog.DiscardHandler))
+	for name, d := range map[string]time.Duration{"header": srv.ReadHeaderTimeout, "read": srv.ReadTimeout,
+		"idle": srv.IdleTimeout} {
+		if d <= 0 {
+			t.Errorf("the time for %s has no bound", name)
 		}
 	}
 }

@@ -15,7 +15,9 @@ import (
 	"github.com/loci-memory/loci/internal/mcp"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/rest"
+	"github.com/loci-memory/loci/internal/server/listen"
 	"github.com/loci-memory/loci/internal/service"
+	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store"
 )
 
@@ -23,7 +25,11 @@ import (
 func Serve(ctx context.Context, s Settings, console, logs io.Writer) error {
 	log, flush := NewLog(logs, s.LogLevel)
 	defer flush()
-	files, err := s.fileBudget(openFiles())
+	database, err := sqldb.FileDescriptors(s.DB)
+	if err != nil {
+		return err
+	}
+	files, err := listen.NewFileBudget(database)
 	if err != nil {
 		return err
 	}
@@ -45,21 +51,21 @@ func Serve(ctx context.Context, s Settings, console, logs io.Writer) error {
 		return err
 	}
 	defer st.Close()
-	listener, err := listenTCP(s.Listen)
+	listener, err := listen.TCP(ctx, s.Listen, "listen")
 	if err != nil {
-		return explainListen(ctx, err, s.Listen, "listen")
+		return err
 	}
 	defer listener.Close()
 	urls := []string{s.PublicURL}
 	if s.PublicURL == "" {
-		urls = dialableAddr(listener.Addr())
+		urls = listen.URLs(listener.Addr())
 	}
 	s.inferredURL = s.PublicURL == ""
 	s.PublicURL = urls[0]
 	if !isEncrypted(s.PublicURL) {
 		warnings = append(warnings, plainHTTPWarning)
 	}
-	if w := files.warning(); w != "" {
+	if w := files.Warning(); w != "" {
 		warnings = append(warnings, w)
 	}
 	gate := auth.NewGate(st, auth.Options{Plan: s.Plan, Rate: s.RateLimit, Burst: s.RateBurst,
@@ -72,9 +78,9 @@ func Serve(ctx context.Context, s Settings, console, logs io.Writer) error {
 	context.AfterFunc(ctx, func() { ready.draining.Store(true) })
 	m := newMetrics(st, ready)
 	host := &op.Host{Service: svc, Admit: gate.Admit, Charge: gate.Charge, Closing: ctx, Log: log, Observe: m.observe}
-	stopMetrics, err := m.listen(s.MetricsListen, log)
+	stopMetrics, err := m.listen(ctx, s.MetricsListen, log)
 	if err != nil {
-		return fmt.Errorf("metrics: %w", explainListen(ctx, err, s.MetricsListen, "metrics-listen"))
+		return fmt.Errorf("metrics: %w", err)
 	}
 	defer stopMetrics()
 	jobs := newJobs(st, gate, m, log)
@@ -89,7 +95,7 @@ func Serve(ctx context.Context, s Settings, console, logs io.Writer) error {
 	if s.onReady != nil {
 		s.onReady(s.PublicURL)
 	}
-	return serveHTTP(ctx, listener, files.connections(), s.handler(host, svc, gate, log), log)
+	return listen.Serve(ctx, listener, files.Connections(), s.handler(host, svc, gate, log), log)
 }
 
 // ensureDataDir makes the data folder, and returns warnings for the operator.

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/loci-memory/loci/internal/cli/console"
-	"github.com/loci-memory/loci/internal/server"
+	"github.com/loci-memory/loci/internal/server/backup"
 )
 
 func (c commands) backup() *cobra.Command {
@@ -56,7 +56,7 @@ func (c commands) backup() *cobra.Command {
 // A backupResult is the output of a backup with --json.
 type backupResult struct {
 	File string `json:"file"`
-	server.Manifest
+	backup.Manifest
 }
 
 func (c commands) verifyBackup() *cobra.Command {
@@ -75,7 +75,7 @@ func (c commands) verifyBackup() *cobra.Command {
 			}
 			defer from.Close()
 			b := c.ProgressBar("MiB")
-			m, err := server.VerifyBackup(cmd.Context(), from, b.UpdateBytes)
+			m, err := backup.Verify(cmd.Context(), from, b.UpdateBytes)
 			if b.Clear(); err != nil {
 				return err
 			}
@@ -146,7 +146,7 @@ func (c commands) openBackup(file string) (io.ReadCloser, error) {
 }
 
 // manifestSummary describes the contents of a backup.
-func manifestSummary(m server.Manifest) string {
+func manifestSummary(m backup.Manifest) string {
 	size := int64(0)
 	for _, f := range m.Files {
 		size += f.Bytes

@@ -1,4 +1,4 @@
-package server
+package listen
 
 import (
 	"bytes"
@@ -24,6 +24,11 @@ type retryListener struct {
 	log  *slog.Logger
 }
 
+// Harden returns a listener that retries to accept connections, and closes those whose client does not read.
+func Harden(l net.Listener, name string, log *slog.Logger) net.Listener {
+	return WithWriteDeadlines(&retryListener{l, name, log})
+}
+
 // Accept returns the next connection.
 func (l *retryListener) Accept() (net.Conn, error) {
 	var since time.Time
@@ -47,8 +52,8 @@ func (l *retryListener) Accept() (net.Conn, error) {
 	}
 }
 
-// httpErrorLog returns the log of an http.Server, with structured lines.
-func httpErrorLog(log *slog.Logger, listener string) *stdlog.Logger {
+// ErrorLog returns the log of an http.Server, with structured lines.
+func ErrorLog(log *slog.Logger, listener string) *stdlog.Logger {
 	return stdlog.New(httpErrorWriter{log.With("listener", listener)}, "", 0)
 }
 

@@ -1,9 +1,7 @@
-package server
+package listen
 
 import (
 	"fmt"
-
-	"github.com/loci-memory/loci/internal/sqldb"
 )
 
 // Bounds of the connections, and the file descriptors reserved for other uses.
@@ -15,20 +13,18 @@ const (
 	recommendedFiles = 1024 // at least
 )
 
-// A fileBudget divides the file descriptors of the process.
-type fileBudget struct {
+// A FileBudget divides the file descriptors of the process.
+type FileBudget struct {
 	limit    uint64 // of the process
 	required uint64 // of the server and its database
 }
 
-// fileBudget divides the file descriptors of a server with these settings. It
-// rejects a limit that is too low for the server.
-func (s Settings) fileBudget(limit uint64) (fileBudget, error) {
-	database, err := sqldb.FileDescriptors(s.DB)
-	if err != nil {
-		return fileBudget{}, err
-	}
-	b := fileBudget{limit, baseFiles + uint64(database)}
+// NewFileBudget divides the file descriptors of a server whose database needs some. It rejects a limit that is too low
+// for the server.
+func NewFileBudget(database int) (FileBudget, error) { return newFileBudget(openFiles(), database) }
+
+func newFileBudget(limit uint64, database int) (FileBudget, error) {
+	b := FileBudget{limit, baseFiles + uint64(database)}
 	if least := b.required + minConnections; limit < least {
 		return b, fmt.Errorf("the limit of open files is %d, and the server needs at least %d: %s", limit, least,
 			b.advice())
@@ -36,27 +32,27 @@ func (s Settings) fileBudget(limit uint64) (fileBudget, error) {
 	return b, nil
 }
 
-// connections returns how many connections the server accepts at a time. An
+// Connections returns how many connections the server accepts at a time. An
 // eighth of many file descriptors is left for other uses.
-func (b fileBudget) connections() int {
+func (b FileBudget) Connections() int {
 	files := min(b.limit, 2*maxConnections)
 	reserved := max(minReservedFiles, files/8, b.required)
 	return int(min(maxConnections, max(files, reserved+minConnections)-reserved))
 }
 
 // recommended returns the limit below which the server warns.
-func (b fileBudget) recommended() uint64 { return max(recommendedFiles, 2*b.required) }
+func (b FileBudget) recommended() uint64 { return max(recommendedFiles, 2*b.required) }
 
-func (b fileBudget) advice() string {
+func (b FileBudget) advice() string {
 	n := b.recommended()
 	return fmt.Sprintf("set it to %d or more (ulimit -n %d, or LimitNOFILE=%d in a unit of systemd)", n, n, n)
 }
 
-// warning returns advice to the operator, or "".
-func (b fileBudget) warning() string {
+// Warning returns advice to the operator, or "".
+func (b FileBudget) Warning() string {
 	if b.limit >= b.recommended() {
 		return ""
 	}
 	return fmt.Sprintf("the limit of open files is %d, so that at most %d connections are served at a time: %s",
-		b.limit, b.connections(), b.advice())
+		b.limit, b.Connections(), b.advice())
 }

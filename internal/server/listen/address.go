@@ -1,13 +1,13 @@
-package server
+package listen
 
 import (
 	"net"
 	"slices"
 )
 
-// dialableAddr returns the URLs by which people reach a listener, the most likely one first. A listener on every
+// URLs returns the URLs by which people reach a listener, the most likely one first. A listener on every
 // address of the machine is reached by the addresses of its network interfaces.
-func dialableAddr(addr net.Addr) []string {
+func URLs(addr net.Addr) []string {
 	host, port, err := net.SplitHostPort(addr.String())
 	hosts := []string{host}
 	if ip := net.ParseIP(host); err == nil && ip != nil && ip.IsUnspecified() {

@@ -1,15 +1,16 @@
-package server
+package listen
 
 import (
+	"bytes"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
-	"time"
 )
 
 // A refusingListener fails as the system does without a free file descriptor.
@@ -33,9 +34,9 @@ func TestRetryListenerLogsOutageOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	out := &syncBuffer{}
-	log, flush := NewLog(out, "info")
+	log := slog.New(slog.NewJSONHandler(out, nil))
 	server := httptest.NewUnstartedServer(http.NotFoundHandler())
-	server.Config.ErrorLog = httpErrorLog(log, "api")
+	server.Config.ErrorLog = ErrorLog(log, "api")
 	if err := server.Listener.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +50,6 @@ func TestRetryListenerLogsOutageOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	server.Close()
-	flush()
 	text := out.String()
 	for _, want := range []string{
 		`"level":"ERROR","msg":"connections cannot be accepted","listener":"api","err":"too many open files"`,
@@ -74,11 +74,10 @@ func TestRetryListenerEndsWhenClosed(t *testing.T) {
 		t.Fatal(err)
 	}
 	out := &syncBuffer{}
-	log, flush := NewLog(out, "info")
+	log := slog.New(slog.NewJSONHandler(out, nil))
 	if c, err := (&retryListener{l, "api", log}).Accept(); err == nil {
 		t.Errorf("a closed listener accepts %v", c)
 	}
-	flush()
 	if out.String() != "" {
 		t.Errorf("the log has %s", out)
 	}
@@ -87,7 +86,7 @@ func TestRetryListenerEndsWhenClosed(t *testing.T) {
 func TestHTTPErrorLogIsStructured(t *testing.T) {
 	t.Parallel()
 	out := &syncBuffer{}
-	log, flush := NewLog(out, "info")
+	log := slog.New(slog.NewJSONHandler(out, nil))
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/panic" {
 			panic("a text of a user")
@@ -95,7 +94,7 @@ func TestHTTPErrorLogIsStructured(t *testing.T) {
 		w.WriteHeader(http.StatusNoContent)
 		w.WriteHeader(http.StatusOK)
 	}))
-	server.Config.ErrorLog = httpErrorLog(log, "metrics")
+	server.Config.ErrorLog = ErrorLog(log, "metrics")
 	server.Start()
 	for _, path := range []string{"/panic", "/twice"} {
 		if res, err := http.Get(server.URL + path); err == nil {
@@ -105,10 +104,9 @@ func TestHTTPErrorLogIsStructured(t *testing.T) {
 		}
 	}
 	server.Close()
-	flush()
 	text := out.String()
 	for _, want := range []string{
-		`"msg":"a request handler panicked","listener":"metrics","stack":"goroutine `, "accept_retry_test.go:",
+		`"msg":"a request handler panicked","listener":"metrics","stack":"goroutine `, "retry_test.go:",
 		`"msg":"the HTTP library reports a misuse","listener":"metrics","err":"superfluous response.WriteHeader ` +
 			`call from `,
 	} {
@@ -121,13 +119,20 @@ func TestHTTPErrorLogIsStructured(t *testing.T) {
 	}
 }
 
-func TestMetricsListenerHasTimeouts(t *testing.T) {
-	t.Parallel()
-	srv := (&metrics{}).server(slog.New(slog.DiscardHandler))
-	for name, d := range map[string]time.Duration{"header": srv.ReadHeaderTimeout, "read": srv.ReadTimeout,
-		"idle": srv.IdleTimeout} {
-		if d <= 0 {
-			t.Errorf("the time for %s has no bound", name)
-		}
-	}
+// A syncBuffer is a writer that can be read concurrently.
+type syncBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (c *syncBuffer) Write(p []byte) (int, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.b.Write(p)
+}
+
+func (c *syncBuffer) String() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.b.String()
 }

@@ -1,4 +1,4 @@
-package server
+package listen
 
 import (
 	"context"
@@ -16,17 +16,17 @@ import (
 const healthTimeout = time.Second
 
 // explainListen adds advice to a listener's error where the address is in use.
-// setting is the flag that chooses the address.
-func explainListen(ctx context.Context, err error, address, setting string) error {
+// flag chooses the address.
+func explainListen(ctx context.Context, err error, address, flag string) error {
 	if !errors.Is(err, syscall.EADDRINUSE) {
 		return err
 	}
 	if version := detectRunningLoci(ctx, address); version != "" {
 		return fmt.Errorf("a server of Loci %s runs at %s already: use it, or choose another address with --%s",
-			version, address, setting)
+			version, address, flag)
 	}
 	return fmt.Errorf("another program uses the address %s: end it, or choose another address with --%s", address,
-		setting)
+		flag)
 }
 
 // detectRunningLoci returns the version of the Loci server at an address, or "".

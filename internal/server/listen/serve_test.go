@@ -1,4 +1,4 @@
-package server
+package listen
 
 import (
 	"bufio"
@@ -29,13 +29,13 @@ func TestShutdownFinishesAcceptedRequests(t *testing.T) {
 		fmt.Fprint(w, "answer")
 	})
 	for range 4 {
-		l, err := listenTCP("127.0.0.1:0")
+		l, err := TCP(t.Context(), "127.0.0.1:0", "listen")
 		if err != nil {
 			t.Fatal(err)
 		}
 		ctx, stop := context.WithCancel(context.Background())
 		ended := make(chan error, 1)
-		go func() { ended <- serveHTTP(ctx, l, maxConnections, handler, slog.New(slog.DiscardHandler)) }()
+		go func() { ended <- Serve(ctx, l, maxConnections, handler, slog.New(slog.DiscardHandler)) }()
 		var clients sync.WaitGroup
 		for i := range 16 {
 			path := []string{"/", "/slow"}[i%2]
@@ -93,7 +93,7 @@ func exchange(c net.Conn, in *bufio.Reader, path string) (*http.Response, error)
 
 func TestLimitListenerQueuesConnectionsBeyondLimit(t *testing.T) {
 	t.Parallel()
-	l, err := listenTCP("127.0.0.1:0")
+	l, err := TCP(t.Context(), "127.0.0.1:0", "listen")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package server
+package backup
 
 import (
 	"archive/tar"
@@ -11,7 +11,6 @@ import (
 	"io"
 	"io/fs"
 	"maps"
-	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -21,17 +20,17 @@ import (
 	"github.com/loci-memory/loci/internal/sqldb"
 )
 
-// RestoreResult describes a restored database.
-type RestoreResult struct {
+// A Restored describes a restored database.
+type Restored struct {
 	Manifest
 	Signins int64 `json:"signinsEnded"`
 	// all working keys, also those that were revoked after the backup
 	Keys []sqldb.ActiveKey `json:"keys"`
 }
 
-// VerifyBackup reads a backup to its end and compares it with its manifest. It
+// Verify reads a backup to its end and compares it with its manifest. It
 // extracts the database to the temporary folder meanwhile.
-func VerifyBackup(ctx context.Context, from io.Reader, progress Progress) (m Manifest, err error) {
+func Verify(ctx context.Context, from io.Reader, progress Progress) (m Manifest, err error) {
 	dir, remove, err := stagingDir("", "")
 	if err != nil {
 		return m, err
@@ -59,26 +58,22 @@ func extract(ctx context.Context, from io.Reader, dir string, progress Progress)
 	return m, nil
 }
 
-// Restore writes the database of a backup into a data folder without one. The
-// database appears only once it is complete and verified.
-func (s Settings) Restore(ctx context.Context, from io.Reader, file string, progress Progress) (r RestoreResult,
-	err error) {
-	if s.DB != "" {
-		return r, loci.Errorf(loci.CodeInvalidQuery, "loci admin backup restore makes SQLite databases. For "+
-			"PostgreSQL use, with an empty database:\n  %s", pgRestoreCommand(s.DB, file))
-	}
-	if err := os.MkdirAll(s.Data, 0o700); err != nil {
+// Restore writes the database of a backup into a data folder without one, under a lock. The database appears only once
+// it is complete and verified.
+func Restore(ctx context.Context, data string, lock func() (func(), error), from io.Reader,
+	progress Progress) (r Restored, err error) {
+	if err := os.MkdirAll(data, 0o700); err != nil {
 		return r, err
 	}
-	if err := s.checkEmpty(); err != nil {
+	if err := checkEmpty(data); err != nil {
 		return r, err
 	}
-	unlock, err := s.lock()
+	unlock, err := lock()
 	if err != nil {
 		return r, err
 	}
 	defer unlock()
-	dir, remove, err := stagingDir(s.Data, ".restore.")
+	dir, remove, err := stagingDir(data, ".restore.")
 	if err != nil {
 		return r, err
 	}
@@ -98,10 +93,10 @@ func (s Settings) Restore(ctx context.Context, from io.Reader, file string, prog
 		return r, err
 	}
 	// The marker of a former database counts commits that this database does not have.
-	if err := os.Remove(filepath.Join(s.Data, sqldb.SQLiteMarkerName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := os.Remove(filepath.Join(data, sqldb.SQLiteMarkerName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return r, err
 	}
-	return r, errors.Join(os.Rename(whole, filepath.Join(s.Data, sqldb.SQLiteFileName)), syncDir(s.Data))
+	return r, errors.Join(os.Rename(whole, filepath.Join(data, sqldb.SQLiteFileName)), syncDir(data))
 }
 
 // allowedFiles are the files that a folder without a database may have.
@@ -110,14 +105,14 @@ var allowedFiles = []string{"lost+found", "loci.toml", "serve.lock", sqldb.SQLit
 
 // checkEmpty rejects a data folder with other files: SQLite would apply the log
 // of another database to the restored one.
-func (s Settings) checkEmpty() error {
-	list, err := os.ReadDir(s.Data)
+func checkEmpty(data string) error {
+	list, err := os.ReadDir(data)
 	for _, entry := range list {
 		stale := strings.HasPrefix(entry.Name(), ".restore.") && strings.HasSuffix(entry.Name(), ".partial")
 		if !stale && !slices.Contains(allowedFiles, entry.Name()) {
 			return loci.Errorf(loci.CodeConflict, "%s is not empty, it has %s: move that away, or name another folder "+
 				"with --data",
-				s.Data, entry.Name())
+				data, entry.Name())
 		}
 	}
 	return err
@@ -249,47 +244,4 @@ func (c *progressReader) Read(p []byte) (int, error) {
 		c.err = err
 	}
 	return n, err
-}
-
-// libpqParameters are the address parameters that the tools of PostgreSQL know too.
-var libpqParameters = []string{
-	"host", "port", "user", "dbname", "sslmode", "sslrootcert", "sslcert", "sslkey", "target_session_attrs",
-	"connect_timeout",
-}
-
-// libpqAddress returns an address for the tools of PostgreSQL, without the
-// password, and the option that names its schema.
-func libpqAddress(address string) (db, schema string) {
-	u, err := url.Parse(address)
-	if err != nil {
-		return "ADDRESS", ""
-	}
-	if u.User != nil {
-		u.User = url.User(u.User.Username())
-	}
-	q := u.Query()
-	if path := q.Get("search_path"); path != "" {
-		name, _, _ := strings.Cut(path, ",")
-		schema = "--schema=" + shellQuote(name) + " "
-	}
-	for name := range q {
-		if !slices.Contains(libpqParameters, name) {
-			q.Del(name)
-		}
-	}
-	u.RawQuery = q.Encode()
-	return shellQuote(u.String()), schema
-}
-
-func shellQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
-
-func pgDumpCommand(address, file string) string {
-	db, schema := libpqAddress(address)
-	return fmt.Sprintf("pg_dump --format=custom --no-owner %s--file=%s %s", schema, shellQuote(file), db)
-}
-
-func pgRestoreCommand(address, file string) string {
-	db, _ := libpqAddress(address)
-	return fmt.Sprintf("pg_restore --no-owner --exit-on-error --single-transaction --dbname=%s %s", db,
-		shellQuote(file))
 }

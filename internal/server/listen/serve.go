@@ -1,4 +1,4 @@
-package server
+package listen
 
 import (
 	"context"
@@ -35,11 +35,14 @@ type limitListener struct {
 	draining  atomic.Bool
 }
 
-// listenTCP listens for TCP. It turns off Multipath TCP, Go's default, which has no socket filter: see dropSYN.
-func listenTCP(address string) (net.Listener, error) {
+// TCP listens at the address that a flag sets. It turns off Multipath TCP, Go's default, which has no socket filter:
+// see
+// dropSYN.
+func TCP(ctx context.Context, address, flag string) (net.Listener, error) {
 	var c net.ListenConfig
 	c.SetMultipathTCP(false)
-	return c.Listen(context.Background(), "tcp", address)
+	l, err := c.Listen(ctx, "tcp", address)
+	return l, explainListen(ctx, err, address, flag)
 }
 
 func newLimitListener(l net.Listener, most int) *limitListener {
@@ -125,10 +128,10 @@ const (
 	bodyIdleTimeout = 30 * time.Second
 )
 
-// serveHTTP serves at most that many connections at a time until ctx ends. Then it finishes the requests in progress
+// Serve serves at most that many connections at a time until ctx ends. Then it finishes the requests in progress
 // and those that were accepted. The next answer tells clients to close their connections, and only connections without
 // a request are closed.
-func serveHTTP(ctx context.Context, l net.Listener, connections int, h http.Handler, log *slog.Logger) error {
+func Serve(ctx context.Context, l net.Listener, connections int, h http.Handler, log *slog.Logger) error {
 	a := newLimitListener(l, connections)
 	requests, endRequests := context.WithCancel(context.WithoutCancel(ctx))
 	defer endRequests() // those that are still in progress after the grace
@@ -138,14 +141,14 @@ func serveHTTP(ctx context.Context, l net.Listener, connections int, h http.Hand
 		ReadHeaderTimeout: 10 * time.Second,
 		ReadTimeout:       bodyTimeout, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
 		DisableGeneralOptionsHandler: true,
-		ErrorLog:                     httpErrorLog(log, "api"),
+		ErrorLog:                     ErrorLog(log, "api"),
 	}
 	a.closeIdle = func() {
 		srv.SetKeepAlivesEnabled(false) // closes idle connections
 		srv.SetKeepAlivesEnabled(true)
 	}
 	ended := make(chan error, 1)
-	go func() { ended <- srv.Serve(WithWriteDeadlines(&retryListener{a, "api", log})) }()
+	go func() { ended <- srv.Serve(Harden(a, "api", log)) }()
 	select {
 	case err := <-ended:
 		return err

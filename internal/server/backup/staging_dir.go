@@ -1,4 +1,4 @@
-package server
+package backup
 
 import (
 	"errors"

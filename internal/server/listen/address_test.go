@@ -1,4 +1,4 @@
-package server
+package listen
 
 import (
 	"net"
@@ -34,11 +34,11 @@ func TestInterfaceHostsReturnsReachableAddresses(t *testing.T) {
 	}
 }
 
-func TestDialableAddrReturnsBoundAddress(t *testing.T) {
+func TestURLsReturnBoundAddress(t *testing.T) {
 	t.Parallel()
 	for host, want := range map[string]string{"127.0.0.1": "http://127.0.0.1:7007", "::1": "http://[::1]:7007",
 		"192.168.1.5": "http://192.168.1.5:7007"} {
-		if got := dialableAddr(&net.TCPAddr{IP: net.ParseIP(host), Port: 7007}); !slices.Equal(got, []string{want}) {
+		if got := URLs(&net.TCPAddr{IP: net.ParseIP(host), Port: 7007}); !slices.Equal(got, []string{want}) {
 			t.Errorf("%s: %v, want %s", host, got, want)
 		}
 	}

@@ -1,4 +1,4 @@
-package server
+package listen
 
 import (
 	"math"
@@ -12,11 +12,11 @@ func TestConnectionLimitReservesFileDescriptors(t *testing.T) {
 	t.Parallel()
 	for files, want := range map[uint64]int{0: 8, 64: 24, 256: 216, 1024: 896, 65536: 57344,
 		math.MaxUint64: maxConnections} {
-		if got := (fileBudget{files, 29}).connections(); got != want {
+		if got := (FileBudget{files, 29}).Connections(); got != want {
 			t.Errorf("%d file descriptors: %d connections, want %d", files, got, want)
 		}
 	}
-	if got := (fileBudget{1024, 277}).connections(); got != 747 {
+	if got := (FileBudget{1024, 277}).Connections(); got != 747 {
 		t.Errorf("a database with many readers leaves %d connections", got)
 	}
 }
@@ -32,21 +32,20 @@ func TestFileBudgetRejectsOrWarnsOfLowLimit(t *testing.T) {
 			t.Errorf("%q needs %d", db, need)
 		}
 		least := uint64(need) + baseFiles + minConnections
-		s := Settings{DB: db}
 		for limit, want := range map[uint64]string{
 			least - 1: "ulimit -n ", 8: "LimitNOFILE=", least: "",
 		} {
-			b, err := s.fileBudget(limit)
+			b, err := newFileBudget(limit, need)
 			if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 				t.Errorf("%q with %d: %v", db, limit, err)
 			}
-			if err == nil && !strings.Contains(b.warning(), "at most 8 connections") {
-				t.Errorf("%q with %d warns: %q", db, limit, b.warning())
+			if err == nil && !strings.Contains(b.Warning(), "at most 8 connections") {
+				t.Errorf("%q with %d warns: %q", db, limit, b.Warning())
 			}
 		}
-		b, err := s.fileBudget(65536)
-		if err != nil || b.warning() != "" {
-			t.Errorf("%q: %v, %q", db, err, b.warning())
+		b, err := newFileBudget(65536, need)
+		if err != nil || b.Warning() != "" {
+			t.Errorf("%q: %v, %q", db, err, b.Warning())
 		}
 	}
 }
