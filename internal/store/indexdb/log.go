@@ -72,8 +72,11 @@ func scanLogRow(r sqldb.Row, more ...any) (c index.DocUpdate, err error) {
 		&c.Verified, &c.ValidUntil, &document, &c.Group, &c.Position}, more...)...); err != nil {
 		return c, err
 	}
-	if c.Tags, err = sqldb.DecodeStrings(tags); err != nil || c.Deleted {
-		return c, err
+	if c.Tags, err = sqldb.DecodeStrings(tags); err != nil {
+		return c, index.ErrCorrupt
+	}
+	if c.Deleted {
+		return c, nil
 	}
 	c.Document, err = index.DecodeDocument(document)
 	return c, err

@@ -51,12 +51,16 @@ func (w *workspaceCheck) repairByReindex(rowID int64) func(*sqldb.Tx) (string, e
 func (w *workspaceCheck) checkLog() error {
 	for part := range slices.Chunk(w.logEntries, rowBatchSize) {
 		last := map[int64]index.DocUpdate{}
-		for _, c := range w.readableUpdates(part) {
+		list, err := w.readableUpdates(part)
+		if err != nil {
+			return err
+		}
+		for _, c := range list {
 			if c.Seq == w.lastLogged[c.Memory].seq {
 				last[c.Memory] = c
 			}
 		}
-		err := w.readRows(slices.Sorted(maps.Keys(last)), func(m indexdb.MemoryRow) error {
+		err = w.readRows(slices.Sorted(maps.Keys(last)), func(m indexdb.MemoryRow) error {
 			c := last[m.RowID]
 			if c.Deleted {
 				w.report(InconsistentIndex, m.ID, w.repairByReindex(m.RowID), "the log of changes says that it is gone")
@@ -75,26 +79,34 @@ func (w *workspaceCheck) checkLog() error {
 
 // readableUpdates returns the readable rows of the log, and reports the others. One unreadable row makes the whole
 // index unreadable.
-func (w *workspaceCheck) readableUpdates(part []loggedUpdate) (list []index.DocUpdate) {
-	seqs := make([]int64, len(part))
+func (w *workspaceCheck) readableUpdates(part []loggedUpdate) (list []index.DocUpdate, err error) {
+	read := func(part []loggedUpdate) (reason string, err error) {
+		seqs := make([]int64, len(part))
+		for n, l := range part {
+			seqs[n] = l.seq
+		}
+		return w.withSavepoint(func() error {
+			some, err := indexdb.ReadLog(w.t, w.workspace, seqs)
+			if err == nil {
+				list = append(list, some...)
+			}
+			return err
+		})
+	}
+	reason, err := read(part)
+	if err != nil || reason == "" {
+		return list, err
+	}
 	for n, l := range part {
-		seqs[n] = l.seq
-	}
-	list, err := indexdb.ReadLog(w.t, w.workspace, seqs)
-	if err == nil {
-		return list
-	}
-	list = nil
-	for _, l := range part {
-		one, err := indexdb.ReadLog(w.t, w.workspace, []int64{l.seq})
-		if err == nil {
-			list = append(list, one...)
-		} else if w.t.Ctx.Err() == nil {
+		if reason, err = read(part[n : n+1]); err != nil {
+			return nil, err
+		}
+		if reason != "" {
 			w.report(InconsistentIndex, w.id, w.repairByReindex(l.memory),
 				"the log of changes has a row of row %d that cannot be read", l.memory)
 		}
 	}
-	return list
+	return list, nil
 }
 
 func equalUpdates(a, b index.DocUpdate) bool {

@@ -6,11 +6,12 @@ import (
 	"math"
 	"slices"
 
+	"github.com/loci-memory/loci/internal/index"
 	"github.com/loci-memory/loci/internal/sqldb"
 )
 
-// withSavepoint runs f. It returns the reason if the database could not read the data, and any other error as an error.
-// Later statements of the transaction still work.
+// withSavepoint runs f. It returns the reason if the data are unreadable, and any other error as an error. Later
+// statements of the transaction still work.
 func (w *workspaceCheck) withSavepoint(f func() error) (reason string, err error) {
 	mark := func(q string) error {
 		if !w.t.Dialect.RowLocks {
@@ -25,7 +26,10 @@ func (w *workspaceCheck) withSavepoint(f func() error) (reason string, err error
 	if err = f(); err == nil {
 		return "", mark(`RELEASE SAVEPOINT attempt`)
 	}
-	if reason = sqldb.UnreadableReason(err); reason == "" {
+	if reason = sqldb.UnreadableReason(err); errors.Is(err, index.ErrCorrupt) {
+		reason = index.ErrCorrupt.Error()
+	}
+	if reason == "" {
 		return "", err
 	}
 	return reason, errors.Join(mark(`ROLLBACK TO SAVEPOINT attempt`), mark(`RELEASE SAVEPOINT attempt`))

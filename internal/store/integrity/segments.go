@@ -53,17 +53,14 @@ func (w *workspaceCheck) checkSegment(id int64) error {
 	}
 	s, _ = s.MarkDeleted(slices.Collect(maps.Keys(w.lastLogged))) // documents in the log replace those in segments
 	held := liveMemories(s, w.rowIDs, nil)
+	var reason string
 	if left, _ := s.MarkDeleted(held); left.LiveDocs() > 0 {
 		w.report(InconsistentIndex, w.id, w.repairSegment(id, held),
 			"segment %d holds %d documents of memories that are gone", id, left.LiveDocs())
+	} else {
+		reason, err = w.withSavepoint(func() error { return w.compareDocuments(s, held) })
 	}
-	if rest, _ := s.MarkDeleted(held); rest.LiveDocs() == 0 {
-		var reason string
-		if reason, err = w.withSavepoint(func() error { return w.compareDocuments(s, held) }); reason != "" {
-			err = index.ErrCorrupt
-		}
-	}
-	if errors.Is(err, index.ErrCorrupt) || errors.Is(err, indexdb.ErrStale) {
+	if reason != "" || errors.Is(err, indexdb.ErrStale) {
 		w.reportBrokenSegment(id, held)
 		err = nil
 	}
