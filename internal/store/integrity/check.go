@@ -63,13 +63,23 @@ type Report struct {
 	Inconsistencies []Inconsistency `json:"flaws"` // the first maxReported
 }
 
+// add counts an inconsistency, and lists it while there is room.
+func (r *Report) add(f Inconsistency) {
+	if r.Found++; f.Repaired {
+		r.Repaired++
+	}
+	if len(r.Inconsistencies) < maxReported {
+		r.Inconsistencies = append(r.Inconsistencies, f)
+	}
+}
+
 // maxReported limits the listed inconsistencies, and the repairs of one round.
 const maxReported = 1000
 
 // Options configure a check.
 type Options struct {
 	Repair   bool
-	Progress func(rows int64) // called now and then with the number of checked rows; may be nil
+	Progress func(rows int64) // called now and then with the number of rows read, once for each step; may be nil
 
 	bandWindow int // memories whose bands are in memory at once; 0 is bandWindowSize
 }
@@ -123,9 +133,7 @@ func (c *Checker) reportUnreadable(err error, sum *Report, what string) error {
 	if reason == "" {
 		return err
 	}
-	sum.Found++
-	sum.Inconsistencies = append(sum.Inconsistencies,
-		Inconsistency{Kind: InconsistentStructure, Detail: what + ": " + reason})
+	sum.add(Inconsistency{Kind: InconsistentStructure, Detail: what + ": " + reason})
 	return nil
 }
 
@@ -156,45 +164,49 @@ func (c *Checker) checkWorkspace(ctx context.Context, w workspaceCheck, sum *Rep
 		if err != nil {
 			return err
 		}
-		before, last := sum.Repaired, found
-		if err := c.reportAndRepair(ctx, w.found, sum, o); err != nil {
-			return err
-		}
+		repaired, err := c.repair(ctx, w.found, o)
+		last := found
 		found = int64(len(w.found)) + w.omitted
 		// A damaged table can lose repaired rows. A round that does not reduce the inconsistencies is the last.
-		if len(w.found) < maxReported || !o.Repair || sum.Repaired == before || found >= last {
+		done := err == nil && (len(w.found) < maxReported || repaired == 0 || found >= last)
+		for _, f := range w.found {
+			if f.Repaired || done { // the next round finds the others again
+				sum.add(f)
+			}
+		}
+		if done {
 			sum.Memories += int64(len(w.selected()))
 			sum.Found += w.omitted
-			return nil
+		}
+		if done || err != nil {
+			return err
 		}
 	}
 }
 
-// reportAndRepair adds inconsistencies to the report, and repairs them if o.Repair is set.
-func (c *Checker) reportAndRepair(ctx context.Context, list []Inconsistency, sum *Report, o Options) error {
-	for _, f := range list {
-		sum.Found++
-		switch {
-		case !o.Repair:
-		case f.repair == nil:
-			f.Repair = restoreAdvice
-		default:
-			done, err := sqldb.System(ctx, c.db, "repair derived data", f.repair)
-			if reason := sqldb.UnreadableReason(err); reason != "" {
-				f.Repair = "could not be repaired: " + reason
-				break
-			}
-			if err != nil {
-				return err
-			}
-			f.Repair, f.Repaired = done, true
-			sum.Repaired++
-		}
-		if len(sum.Inconsistencies) < maxReported {
-			sum.Inconsistencies = append(sum.Inconsistencies, f)
-		}
+// repair repairs inconsistencies if o.Repair is set, and returns the number of repaired ones.
+func (c *Checker) repair(ctx context.Context, list []Inconsistency, o Options) (repaired int, err error) {
+	if !o.Repair {
+		return 0, nil
 	}
-	return nil
+	for i := range list {
+		f := &list[i]
+		if f.repair == nil {
+			f.Repair = restoreAdvice
+			continue
+		}
+		done, err := sqldb.System(ctx, c.db, "repair derived data", f.repair)
+		if reason := sqldb.UnreadableReason(err); reason != "" {
+			f.Repair = "could not be repaired: " + reason
+			continue
+		}
+		if err != nil {
+			return repaired, err
+		}
+		f.Repair, f.Repaired = done, true
+		repaired++
+	}
+	return repaired, nil
 }
 
 // checkUnowned checks the data that belong to no workspace.
@@ -206,14 +218,13 @@ func (c *Checker) checkUnowned(ctx context.Context, sum *Report, o Options) erro
 	if due {
 		f := Inconsistency{Kind: InconsistentRows, Detail: "a purge was cut off: bytes of what it erased may be in " +
 			"free space"}
-		if sum.Found++; o.Repair {
+		if o.Repair {
 			if err := c.finishPurge(ctx); err != nil {
 				return err
 			}
 			f.Repair, f.Repaired = "finished it", true
-			sum.Repaired++
 		}
-		sum.Inconsistencies = append(sum.Inconsistencies, f)
+		sum.add(f)
 	}
 	if err := c.inspectCommits(ctx, sum, o); err != nil {
 		return err
@@ -232,10 +243,13 @@ func (c *Checker) checkUnowned(ctx context.Context, sum *Report, o Options) erro
 					return "removed them", err
 				}}}, nil
 		})
-	if err != nil {
-		return err
+	if err == nil {
+		_, err = c.repair(ctx, list, o)
 	}
-	return c.reportAndRepair(ctx, list, sum, o)
+	for _, f := range list {
+		sum.add(f)
+	}
+	return err
 }
 
 // Sample checks a random memory and its neighbours in the workspace, and adds to InconsistencyCount. It reads each

@@ -50,7 +50,6 @@ func (c *Checker) inspectCommits(ctx context.Context, sum *Report, o Options) er
 		})
 		f.Repair = "nothing here has them, a backup may: this is not told again"
 	}
-	sum.Found++
-	sum.Inconsistencies = append(sum.Inconsistencies, f)
+	sum.add(f)
 	return err
 }

@@ -257,8 +257,8 @@ func TestBrokenVectorsAreMadeAnew(t *testing.T) {
 	})
 }
 
-// A damaged table may lose what a repair writes. The repair ends all the same.
-func TestRepairEndsWhereNothingIsKept(t *testing.T) {
+// A repair of several rounds counts each inconsistency once. It also ends if a damaged table loses what it writes.
+func TestRepairOfSeveralRoundsCountsOnceAndEnds(t *testing.T) {
 	t.Parallel()
 	s, err := store.OpenSQLite(t.Context(), t.TempDir(), store.Options{})
 	if err != nil {
@@ -271,6 +271,16 @@ func TestRepairEndsWhereNothingIsKept(t *testing.T) {
 			11*i))
 		return err
 	})
+	err = writeRaw(s, func(exec func(string, ...any) error) error { // damage beyond repair comes first
+		return errors.Join(exec(`UPDATE memories SET hash = hash + 1`), exec(`UPDATE memories SET title = title || 'x'
+			WHERE row_id IN (SELECT row_id FROM memories ORDER BY row_id LIMIT 300)`))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if sum := checkIntegrity(t, s, true); sum.Found != 1100 || sum.Repaired != 800 || len(sum.Inconsistencies) != 1000 {
+		t.Errorf("found %d, repaired %d, listed %d", sum.Found, sum.Repaired, len(sum.Inconsistencies))
+	}
 	err = writeRaw(s, func(exec func(string, ...any) error) error {
 		return errors.Join(exec(`DELETE FROM minhash_bands`), exec(`CREATE TRIGGER lost AFTER INSERT ON minhash_bands
 			BEGIN DELETE FROM minhash_bands WHERE workspace = new.workspace AND band = new.band

@@ -49,7 +49,6 @@ func (c *Checker) checkStructure(ctx context.Context, sum *Report, o Options) er
 	}
 	for _, f := range list {
 		found := Inconsistency{Kind: InconsistentStructure, ID: f.Name, Detail: f.Detail}
-		sum.Found++
 		switch {
 		case !o.Repair && f.IsIndex:
 			found.Repair = "its table has all that is in it: --repair makes it anew"
@@ -65,11 +64,8 @@ func (c *Checker) checkStructure(ctx context.Context, sum *Report, o Options) er
 		default:
 			found.Repair = "gone with the indexes that were made anew"
 		}
-		if o.Repair && !left[f.Name] {
-			found.Repaired = true
-			sum.Repaired++
-		}
-		sum.Inconsistencies = append(sum.Inconsistencies, found)
+		found.Repaired = o.Repair && !left[f.Name]
+		sum.add(found)
 	}
 	return nil
 }
