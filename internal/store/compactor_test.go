@@ -1,12 +1,17 @@
 package store_test
 
 import (
+	"context"
 	"fmt"
+	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/index"
 	"github.com/loci-memory/loci/internal/retrieve"
+	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
@@ -50,6 +55,47 @@ func TestIdleIndexIsMerged(t *testing.T) {
 		})
 		if err != nil || len(found.Hits) != 3*index.IdleFanIn || found.KeywordCount != len(found.Hits) {
 			t.Errorf("%d of %d memories are found: %v", len(found.Hits), found.KeywordCount, err)
+		}
+	})
+}
+
+// A racingDB changes the version of every index before each of so many writes, as a flush of another process does.
+type racingDB struct {
+	sqldb.DB
+	races atomic.Int64
+}
+
+func (d *racingDB) Write(ctx context.Context, user string, f func(sqldb.Conn) error) error {
+	if d.races.Add(-1) >= 0 {
+		if err := d.DB.Write(ctx, "", func(c sqldb.Conn) error {
+			_, err := c.Exec(`UPDATE keyword_indexes SET version = version + 1`, nil)
+			return err
+		}); err != nil {
+			return err
+		}
+	}
+	return d.DB.Write(ctx, user, f)
+}
+
+func TestFlushLeavesNoRowWhenOthersChangeTheIndex(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		s := d.Open(t, store.Options{OneShot: true})
+		ann := user(t, s, "ann")
+		racing := &racingDB{DB: s.DB().DB}
+		rows := func() []string { return d.Query(t, `SELECT count(*) FROM index_log`) }
+		workspace := add(t, s, ann, "", "text").WorkspaceID
+		flush(t, s, workspace)
+		add(t, s, ann, "", "another text")
+		s.DB().DB = racing
+		racing.races.Store(3)
+		if err := s.Flush(ctx, workspace); err != nil || !slices.Equal(rows(), []string{"0"}) {
+			t.Errorf("after three races %v rows are left: %v", rows(), err)
+		}
+		add(t, s, ann, "", "a third text")
+		racing.races.Store(1000)
+		if err := s.Flush(ctx, workspace); !loci.Is(err, loci.CodeUnavailable) {
+			t.Errorf("the flush of an index that always changes got %v, with %v rows left", err, rows())
 		}
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 
 	"github.com/loci-memory/loci"
@@ -18,12 +19,30 @@ const (
 	idleFlushThreshold = 64
 )
 
-// Flush flushes the log of a workspace, however short it is.
+// maxFlushAttempts bounds the attempts of a Flush while other processes change the index.
+const maxFlushAttempts = 10
+
+// Flush flushes the rows that the log of a workspace has now. It returns CodeUnavailable if the index changes too often.
 func (x *Index) Flush(ctx context.Context, workspace int64) error {
-	return x.compact(ctx, flushRequest{workspace, 1, index.FanIn})
+	last := int64(math.MaxInt64)
+	for range maxFlushAttempts {
+		var err error
+		last, err = sqldb.SystemRead(ctx, x.db, "find rows to flush", func(t *sqldb.Tx) (seq int64, err error) {
+			return seq, t.QueryRow(`SELECT COALESCE(max(seq), 0) FROM index_log WHERE workspace = ?1 AND seq <= ?2`,
+				[]any{workspace, last}, []any{&seq})
+		})
+		if err != nil || last == 0 {
+			return err
+		}
+		if err := x.compact(ctx, flushRequest{workspace, 1, index.FanIn}); err != nil {
+			return err
+		}
+	}
+	return sqldb.BusyError(ErrStale)
 }
 
-// compact flushes the log of a workspace where that is due, and then merges segments until none is due.
+// compact flushes the log of a workspace where that is due, and then merges segments until none is due. It ends early
+// if the index is stale: another process compacts it, or pages of it are lost.
 func (x *Index) compact(ctx context.Context, w flushRequest) error {
 	for {
 		more, err := x.step(ctx, w)

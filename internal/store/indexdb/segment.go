@@ -139,6 +139,9 @@ func (x *Index) RewriteSegments(t *sqldb.Tx, workspace int64, gone []int64) erro
 			continue
 		}
 		encoded, err := index.Merge(t.Ctx, FetchPages(t), []*index.Segment{s})
+		if errors.Is(err, ErrStale) { // no flush runs under the Lock, so pages of the segment are lost
+			err = x.Reindex(t, workspace, liveMemories(s)...)
+		}
 		if err != nil {
 			return err
 		}
@@ -150,4 +153,13 @@ func (x *Index) RewriteSegments(t *sqldb.Tx, workspace int64, gone []int64) erro
 		}
 	}
 	return nil
+}
+
+func liveMemories(s *index.Segment) (list []int64) {
+	for doc, memory := range s.Memories() {
+		if !s.IsDeleted(doc) {
+			list = append(list, memory)
+		}
+	}
+	return list
 }

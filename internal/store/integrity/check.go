@@ -211,11 +211,11 @@ func (c *Checker) repair(ctx context.Context, list []Inconsistency, o Options) (
 
 // checkUnowned checks the data that belong to no workspace.
 func (c *Checker) checkUnowned(ctx context.Context, sum *Report, o Options) error {
-	due, err := c.purgePending(ctx)
+	mark, err := c.pendingPurge(ctx)
 	if err != nil {
 		return err
 	}
-	if due {
+	if mark != "" {
 		f := Inconsistency{Kind: InconsistentRows, Detail: "a purge was cut off: bytes of what it erased may be in " +
 			"free space"}
 		if o.Repair {

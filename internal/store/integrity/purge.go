@@ -184,7 +184,7 @@ func (c *Checker) purge(ctx context.Context, apply bool,
 		c.invalidate(g.workspace)
 	}
 	if loci.Is(err, loci.CodeNotFound) {
-		if due, late := c.purgePending(ctx); late != nil || !due {
+		if mark, late := c.pendingPurge(ctx); late != nil || mark == "" {
 			return out, err
 		}
 	} else if err != nil {

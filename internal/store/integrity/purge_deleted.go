@@ -65,6 +65,9 @@ func (c *Checker) purgeTombstones(ctx context.Context, workspace int64, apply bo
 			return 0, err
 		}
 		defer endSecureDelete(t)
+		if err := markPurgePending(t); err != nil { // also for the rows of the log that were flushed
+			return 0, err
+		}
 		n, err := count(t)
 		if err != nil || n == 0 {
 			return 0, err

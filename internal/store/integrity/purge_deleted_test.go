@@ -1,10 +1,13 @@
 package integrity_test
 
 import (
+	"context"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/integrity"
 	"github.com/loci-memory/loci/internal/store/storetest"
@@ -55,6 +58,55 @@ func TestPurgeDeletedCountsRowsOfTheLog(t *testing.T) {
 		would, err := integrity.New(operator).PurgeDeleted(ctx, false)
 		if err != nil || would.Changes != 0 || strings.Contains(would.String(), "earlier purge") {
 			t.Errorf("after it: %v, %v", would, err)
+		}
+	})
+}
+
+func TestPurgeDeletedSurvivesLostPages(t *testing.T) {
+	onPurge(t, func(t *testing.T, d storetest.Database, server, operator *store.Store) {
+		ann := user(t, server, "ann")
+		crew := team(t, server, ann, nil)
+		id, _ := makeHistory(t, d, server, ann, crew)
+		remove(t, server, ann, id)
+		flush(t, server, crew)
+		d.Exec(t, `DELETE FROM segment_pages`)
+		if _, err := integrity.New(operator).PurgeDeleted(ctx, true); err != nil {
+			t.Error(err)
+		}
+		if would, err := integrity.New(operator).PurgeDeleted(ctx, false); err != nil || would.Documents != 0 {
+			t.Errorf("there is more: %+v, %v", would, err)
+		}
+	})
+}
+
+// A vacuumDB runs a function after each vacuum.
+type vacuumDB struct {
+	sqldb.DB
+	after func()
+}
+
+func (d vacuumDB) Vacuum(ctx context.Context) error {
+	defer d.after()
+	return d.DB.(interface{ Vacuum(context.Context) error }).Vacuum(ctx)
+}
+
+func TestPurgeKeepsMarkOfAnotherPurge(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		s, other := d.Open(t, store.Options{}), d.Open(t, store.Options{})
+		second := add(t, s, user(t, s, "ann"), "", "text").ID
+		interrupted, cancel := context.WithCancel(ctx)
+		s.DB().DB = vacuumDB{s.DB().DB, func() {
+			other.DB().DB = vacuumDB{other.DB().DB, cancel}
+			if _, err := integrity.New(other).PurgeMemory(interrupted, second, true); err == nil {
+				t.Error("a purge ended without its vacuum")
+			}
+		}}
+		if _, err := integrity.New(s).PurgeDeleted(ctx, true); err != nil {
+			t.Fatal(err)
+		}
+		if mark := d.Query(t, `SELECT name FROM metadata WHERE name = 'purge'`); !slices.Equal(mark, []string{"purge"}) {
+			t.Errorf("the mark of the interrupted purge is %v", mark)
 		}
 	})
 }

@@ -16,32 +16,34 @@ type vacuumer interface {
 	Vacuum(ctx context.Context) error
 }
 
-// purgePending reports whether a purge was interrupted before its vacuum.
-func (c *Checker) purgePending(ctx context.Context) (bool, error) {
-	return sqldb.SystemRead(ctx, c.db, "look for an unfinished purge", func(t *sqldb.Tx) (bool, error) {
-		var n int
-		err := t.QueryRow(`SELECT count(*) FROM metadata WHERE name = ?1`, []any{purgePendingKey}, []any{&n})
-		return n > 0, err
+// pendingPurge returns the mark of purges that were interrupted before their vacuum, or "".
+func (c *Checker) pendingPurge(ctx context.Context) (mark string, err error) {
+	return sqldb.SystemRead(ctx, c.db, "look for an unfinished purge", func(t *sqldb.Tx) (mark string, err error) {
+		return mark, t.QueryRow(`SELECT COALESCE(max(value), '') FROM metadata WHERE name = ?1`, []any{purgePendingKey},
+			[]any{&mark})
 	})
 }
 
-// markPurgePending records that deleted bytes may remain until finishPurge.
+// markPurgePending records that bytes of rows that t deletes may remain until finishPurge. Each call makes another mark.
 func markPurgePending(t *sqldb.Tx) error {
-	_, err := t.Exec(`INSERT INTO metadata (name, value) VALUES (?1, 'unfinished') ON CONFLICT (name) DO NOTHING`,
-		purgePendingKey)
+	_, err := t.Exec(`INSERT INTO metadata (name, value) VALUES (?1, ?2)
+		ON CONFLICT (name) DO UPDATE SET value = excluded.value`, purgePendingKey, loci.NewID(t.Now.Std()))
 	return err
 }
 
-// finishPurge erases the bytes of deleted rows.
+// finishPurge erases the bytes of deleted rows. A mark that another purge sets during the vacuum stays.
 func (c *Checker) finishPurge(ctx context.Context) error {
+	mark, err := c.pendingPurge(ctx)
+	if err != nil {
+		return err
+	}
 	if err := c.db.DB.(vacuumer).Vacuum(ctx); err != nil {
 		return &loci.Error{Code: loci.CodeUnavailable, Err: err, Message: fmt.Sprintf(
 			"The rows are gone, but their bytes are still in free space that could not be cleared (%v): run the same "+
 				"command again, with the server stopped if need be.", err)}
 	}
-	_, err := sqldb.System(ctx, c.db, "mark a purge as finished", func(t *sqldb.Tx) (loci.Empty, error) {
-		_, err := t.Exec(`DELETE FROM metadata WHERE name = ?1`, purgePendingKey)
-		return loci.Empty{}, err
+	_, err = sqldb.System(ctx, c.db, "mark a purge as finished", func(t *sqldb.Tx) (int64, error) {
+		return t.Exec(`DELETE FROM metadata WHERE name = ?1 AND value = ?2`, purgePendingKey, mark)
 	})
 	return err
 }
