@@ -99,3 +99,20 @@ func TestFlushLeavesNoRowWhenOthersChangeTheIndex(t *testing.T) {
 		}
 	})
 }
+
+func TestReindexingIsLongerThanAQueryMayBe(t *testing.T) {
+	t.Parallel()
+	d := storetest.Database{Dir: t.TempDir()}
+	s := d.Open(t, store.Options{})
+	ann := user(t, s, "ann")
+	for i := range 40 {
+		add(t, s, ann, "", fmt.Sprint("text ", i))
+	}
+	s.Close()
+	d.Exec(t, `UPDATE memories SET content = replace(hex(zeroblob(200000)), '00', 'ab ')`)
+	s = d.Open(t, store.WithBusyTimeout(store.Options{}, 250*time.Millisecond))
+	d.Exec(t, `UPDATE keyword_indexes SET analyzer = 0`)
+	if err := s.Index().ReindexOutdated(ctx); err != nil {
+		t.Error(err)
+	}
+}

@@ -3,7 +3,6 @@ package indexdb
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 
@@ -77,22 +76,27 @@ type analyzedText struct {
 	document []byte
 }
 
-// analyzeTexts analyzes memories before the transaction that indexes them, because other writers wait for that.
+// analyzeTexts analyzes memories before the transaction that indexes them, because other writers wait for that. It
+// reads each text by a statement of its own: the time limit of one for all would include the analysis.
 func (x *Index) analyzeTexts(ctx context.Context, rowIDs []int64) (map[int64]analyzedText, error) {
 	return sqldb.SystemRead(ctx, x.db, "analyze memories to reindex",
 		func(t *sqldb.Tx) (map[int64]analyzedText, error) {
 			out := map[int64]analyzedText{}
-			err := t.Query(`SELECT e.row_id, e.id, e.version, e.title, e.content FROM memories e WHERE `+
-				fmt.Sprintf(t.Dialect.InList, "e.row_id", 1), []any{sqldb.EncodeInts(rowIDs)}, func(r sqldb.Row) error {
-				var rowID int64
+			for _, rowID := range rowIDs {
 				var a analyzedText
 				var title, content string
-				err := r.Scan(&rowID, &a.id, &a.version, &title, &content)
+				err := t.Row(`SELECT e.id, e.version, e.title, e.content FROM memories e WHERE e.row_id = ?1`,
+					rowID).Scan(&a.id, &a.version, &title, &content)
+				if errors.Is(err, sqldb.ErrNoRows) {
+					continue
+				}
+				if err != nil {
+					return nil, err
+				}
 				a.document = index.AnalyzeEncoded(title, content)
 				out[rowID] = a
-				return err
-			})
-			return out, err
+			}
+			return out, nil
 		})
 }
 
