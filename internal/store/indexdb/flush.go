@@ -22,7 +22,7 @@ const (
 // maxFlushAttempts bounds the attempts of a Flush while other processes change the index.
 const maxFlushAttempts = 10
 
-// Flush flushes the rows that the log of a workspace has now. It returns CodeUnavailable if the index changes too often.
+// Flush flushes the rows that the log of a workspace has now. It returns CodeUnavailable if the index changes often.
 func (x *Index) Flush(ctx context.Context, workspace int64) error {
 	last := int64(math.MaxInt64)
 	for range maxFlushAttempts {

@@ -24,7 +24,7 @@ func (c *Checker) pendingPurge(ctx context.Context) (mark string, err error) {
 	})
 }
 
-// markPurgePending records that bytes of rows that t deletes may remain until finishPurge. Each call makes another mark.
+// markPurgePending records that bytes of rows that t deletes may remain until finishPurge. Each mark is a new one.
 func markPurgePending(t *sqldb.Tx) error {
 	_, err := t.Exec(`INSERT INTO metadata (name, value) VALUES (?1, ?2)
 		ON CONFLICT (name) DO UPDATE SET value = excluded.value`, purgePendingKey, loci.NewID(t.Now.Std()))
