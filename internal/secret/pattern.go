@@ -21,10 +21,26 @@ type patternPart struct {
 //	<alnum:6>_<alnum:29>_mmk           parts of fixed length before a literal
 //	HEROKU<uuid>                       short for the five hexadecimal parts
 //
+// In the tables, {sk,rk}_live_<alnum:24> is short for two patterns.
 // No part needs to look ahead: a part of fixed length takes just so much, any other takes all it can.
 type pattern []patternPart
 
 const uuidPattern = "<Hex:8>-<Hex:4>-<Hex:4>-<Hex:4>-<Hex:12>"
+
+// alternatives returns the texts that a text with choices stands for, in their order: a{b,c} is ab or ac.
+func alternatives(text string) (all []string) {
+	before, rest, found := strings.Cut(text, "{")
+	if !found {
+		return []string{text}
+	}
+	choices, rest, _ := strings.Cut(rest, "}")
+	for choice := range strings.SplitSeq(choices, ",") {
+		for _, end := range alternatives(rest) {
+			all = append(all, before+choice+end)
+		}
+	}
+	return all
+}
 
 // maxUnboundedPart is the most bytes of an unbounded part. Only a token with a mark in its prefix that the part cannot
 // hold has one: so no run is measured twice.

@@ -59,7 +59,9 @@ var rules = func() (all []rule) {
 		anchors: []string{"private-lines"}})
 	for _, table := range [][]tokenPattern{cloudTokens, codeTokens, messagingTokens, paymentTokens, dataTokens} {
 		for _, row := range table {
-			all = append(all, row.compile())
+			for _, row.pattern = range alternatives(row.pattern) {
+				all = append(all, row.compile())
+			}
 		}
 	}
 	all = append(all,
@@ -70,7 +72,11 @@ var rules = func() (all []rule) {
 		rule{name: "azure-sas-signature", kind: kindToken, find: findSASSignature, anchors: []string{"sig="}},
 	)
 	for _, row := range assignedValues {
-		all = append(all, row.compile())
+		for _, text := range alternatives(row.keyword + " " + row.word + " " + row.pattern) {
+			f := strings.Split(text, " ")
+			row.keyword, row.word, row.pattern = f[0], f[1], f[2]
+			all = append(all, row.compile())
+		}
 	}
 	return append(all,
 		rule{name: "mailgun-api-key", find: findMailgunKey, anchors: []string{"key-"}},
