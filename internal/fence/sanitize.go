@@ -2,34 +2,17 @@ package fence
 
 import (
 	"bytes"
+	"strings"
 	"unicode"
 	"unicode/utf8"
 )
 
-// verbatimASCII is the ASCII that is copied unchecked. It excludes the bar, because a control token may begin after
-// one.
-var verbatimASCII = func() (set [256]bool) {
-	for c := ' '; c <= '~'; c++ {
-		set[c] = c != '|'
-	}
-	set['\t'] = true
-	return set
-}()
-
 // writeSanitized writes a text without invisible characters; newLine replaces each end of a line.
 func (p *writer) writeSanitized(s, newLine string) {
-	for i := 0; i < len(s); {
-		if n := verbatimPrefixLen(s[i:]); n > 0 {
-			p.breakControlToken(rune(s[i])) // the first byte decides for other scripts
-			p.buf = append(p.buf, s[i:i+n]...)
-			i += n
-			continue
-		}
-		r, n := utf8.DecodeRuneInString(s[i:])
-		i += n
+	for i, r := range s {
 		switch {
-		case r == '\r' && i < len(s) && s[i] == '\n':
-			// The that follows ends the line.
+		case r == '\r' && strings.HasPrefix(s[i+1:], "\n"):
+			// The \n that follows ends the line.
 		case endsLine(r):
 			p.writeOwn(newLine)
 		case isIgnorable(r) && !p.keepsMeaning(r):
@@ -42,29 +25,10 @@ func (p *writer) writeSanitized(s, newLine string) {
 	}
 }
 
-// verbatimPrefixLen returns the length of the prefix of s that is copied
-// unchanged. Plain ASCII, Han and Hangul make up most texts.
-func verbatimPrefixLen(s string) (n int) {
-	for n < len(s) {
-		size := 1
-		if !verbatimASCII[s[n]] {
-			var r rune
-			if r, size = utf8.DecodeRuneInString(s[n:]); !isAlwaysVisible(r) {
-				break
-			}
-		}
-		n += size
-	}
-	return n
-}
-
-// isAlwaysVisible reports whether r is in the blocks from U+3165 to U+FDFF, in which no character is invisible.
-func isAlwaysVisible(r rune) bool { return 0x3164 < r && r < 0xfe00 }
-
 // controlPicture returns the visible picture of a control character.
 func controlPicture(r rune) rune {
 	switch {
-	case r < ' ':
+	case r < ' ' && r != '\t':
 		return '\u2400' + r
 	case r == '\x7f':
 		return '\u2421'
@@ -105,9 +69,7 @@ var ignorable = &unicode.RangeTable{
 	R32: []unicode.Range32{{0x1bca0, 0x1bca3, 1}, {0x1d173, 0x1d17a, 1}, {0xe0000, 0xe0fff, 1}},
 }
 
-func isIgnorable(r rune) bool {
-	return r >= 0xad && !isAlwaysVisible(r) && unicode.Is(ignorable, r)
-}
+func isIgnorable(r rune) bool { return r >= 0xad && unicode.Is(ignorable, r) }
 
 // keepsMeaning reports whether the character before r gives the invisible r a meaning. Joiners have one in Arabic,
 // Indic and related scripts and in emoji. One selector has one behind a symbol, a digit (keycaps), a Han or a Mongolian
