@@ -86,7 +86,7 @@ var allowedImports = map[string][]string{
 	"internal/cli/records": {"", "internal/cli/console", "internal/op", "internal/strictjson"},
 	"internal/store/storetest": {"", "internal/identity", "internal/query", "internal/retrieve", "internal/sqldb",
 		"internal/store", "internal/store/embeddb", "internal/store/integrity"},
-	"internal/relevance/datasettest": {},
+	"internal/relevance/datasettest": {"internal/relevance"},
 	"internal/conformance": {"", "internal/auth", "internal/identity", "internal/op", "internal/service",
 		"internal/store", "internal/vector"},
 	"bench": {"", "client", "internal/analysis", "internal/embed", "internal/identity", "internal/index",

@@ -134,7 +134,7 @@ func TestSignatureFindsEditedTexts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var texts []string
-			for _, d := range datasettest.ReadLines[struct{ Text string }](t, name, "docs.jsonl") {
+			for _, d := range datasettest.Read(t, name).Documents {
 				texts = append(texts, d.Text)
 			}
 			a := newArchive(texts)

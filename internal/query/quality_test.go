@@ -8,32 +8,16 @@ import (
 
 	"github.com/loci-memory/loci/internal/index"
 	"github.com/loci-memory/loci/internal/index/indextest"
+	"github.com/loci-memory/loci/internal/relevance"
 	"github.com/loci-memory/loci/internal/relevance/datasettest"
 )
 
-type judged struct {
-	docs    []struct{ Group, ID, Title, Text string }
-	queries []struct {
-		Group, Text string
-		Relevant    map[string]float64
-	}
-}
-
-func readJudged(t testing.TB, set string) (j judged) {
-	j.docs = datasettest.ReadLines[struct{ Group, ID, Title, Text string }](t, set, "docs.jsonl")
-	j.queries = datasettest.ReadLines[struct {
-		Group, Text string
-		Relevant    map[string]float64
-	}](t, set, "queries.jsonl")
-	return j
-}
-
 // ndcg returns the mean nDCG@10 of a dataset, with a workspace for each group.
-func (j judged) ndcg(t testing.TB) float64 {
+func ndcg(t testing.TB, j relevance.Dataset) float64 {
 	snapshots, ids := map[string]*index.Snapshot{}, map[int64]string{}
 	d := indextest.NewStore()
 	groups := map[string][]index.DocUpdate{}
-	for i, doc := range j.docs {
+	for i, doc := range j.Documents {
 		ids[int64(i)] = doc.ID
 		c := index.DocUpdate{Seq: int64(i), DocAttributes: index.DocAttributes{Memory: int64(i)},
 			Document: index.Analyze(doc.Title, doc.Text)}
@@ -43,7 +27,7 @@ func (j judged) ndcg(t testing.TB) float64 {
 		snapshots[g] = d.Flush(t, int64(len(snapshots)), changes)
 	}
 	sum := 0.
-	for _, q := range j.queries {
+	for _, q := range j.Queries {
 		// The search does not boost by dates, so the words of dates keep their full weight.
 		r, err := rank(snapshots[q.Group], d.Fetch, withFullDates(Parse(q.Text)), index.Filter{}, 0, 10)
 		if err != nil {
@@ -55,7 +39,7 @@ func (j judged) ndcg(t testing.TB) float64 {
 		}
 		sum += got / ideal(len(q.Relevant))
 	}
-	return sum / float64(len(j.queries))
+	return sum / float64(len(j.Queries))
 }
 
 func ideal(n int) (sum float64) {
@@ -71,7 +55,7 @@ func TestSearchReachesQualityFloors(t *testing.T) {
 		"jaquad": .91, "locomo-turns": .52, "locomo-sessions": .84}
 	for _, name := range datasettest.Present(t, slices.Sorted(maps.Keys(floors))...) {
 		t.Run(name, func(t *testing.T) {
-			got := readJudged(t, name).ndcg(t)
+			got := ndcg(t, datasettest.Read(t, name))
 			t.Logf("%s nDCG@10 %.4f", name, got)
 			if got < floors[name] {
 				t.Errorf("nDCG@10 %.4f, want at least %.4f", got, floors[name])

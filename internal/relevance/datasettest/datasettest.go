@@ -3,12 +3,12 @@
 package datasettest
 
 import (
-	"bufio"
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"github.com/loci-memory/loci/internal/relevance"
 )
 
 // Present returns the datasets that exist here, and logs the others. It fails the test if one of the repository is
@@ -56,25 +56,12 @@ func moduleRoot(t testing.TB) string {
 	return ""
 }
 
-// ReadLines decodes the JSON lines of a file of a dataset.
-func ReadLines[T any](t testing.TB, dataset, file string) (list []T) {
+// Read reads a dataset.
+func Read(t testing.TB, name string) relevance.Dataset {
 	t.Helper()
-	in, err := os.Open(filepath.Join(Dir(t, dataset), file))
+	d, err := relevance.ReadDataset(Dir(t, name))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer in.Close()
-	lines := bufio.NewScanner(in)
-	lines.Buffer(nil, 1<<22)
-	for lines.Scan() {
-		var v T
-		if err := json.Unmarshal(lines.Bytes(), &v); err != nil {
-			t.Fatal(err)
-		}
-		list = append(list, v)
-	}
-	if err := lines.Err(); err != nil {
-		t.Fatal(err)
-	}
-	return list
+	return d
 }
