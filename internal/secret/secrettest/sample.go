@@ -3,8 +3,10 @@
 package secrettest
 
 import (
+	_ "embed"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -41,12 +43,29 @@ var alphabets = map[byte]string{
 	'+': digitLetters + lowerLetters + strings.ToUpper(lowerLetters) + "+/",
 }
 
+var (
+	//go:embed token_formats.txt
+	tokenFormatLines string
+	//go:embed assigned_formats.txt
+	assignedFormatLines string
+
+	tokenFormats    = parseFormats(tokenFormatLines)    // with a shape of their own
+	assignedFormats = parseFormats(assignedFormatLines) // with a name before them, in the styles of several languages
+)
+
+// parseFormats reads a format from each line: the rule, a tab, and the text, with \n for a line end.
+func parseFormats(lines string) (all []format) {
+	for line := range strings.Lines(lines) {
+		rule, text, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
+		all = append(all, format{rule, strings.ReplaceAll(text, `\n`, "\n")})
+	}
+	return all
+}
+
 // RandomSamples returns a sample of each format.
 func RandomSamples(r *rand.Rand) (all []Sample) {
-	for _, table := range [][]format{tokenFormats, assignedFormats} {
-		for _, f := range table {
-			all = append(all, f.sample(r))
-		}
+	for _, f := range slices.Concat(tokenFormats, assignedFormats) {
+		all = append(all, f.sample(r))
 	}
 	return append(all, keySamples(r)...)
 }
