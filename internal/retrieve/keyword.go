@@ -58,20 +58,18 @@ func (s *searchRun) rankKeywords() error {
 func (s *searchRun) answer(q query.Query) error {
 	s.result.KeywordCount = 0
 	pages, fetch := s.src.Pages()
+	want := max(s.want, s.rescoreDepth())
+	if s.needsFusionDepth() {
+		want = max(want, maxFused)
+	}
 	for _, p := range s.workspaces {
-		want := max(s.want, rescoreDepth)
-		if s.q.Exact.Active() {
-			want = max(want, exactRescoreDepth)
-		}
-		if s.needsFusionDepth() {
-			want = max(want, maxFused)
-		}
+		depth := want
 		if p.snapshot.HasGroups() {
-			want = maxKeywordHits
+			depth = maxKeywordHits
 		}
 		var err error
 		if p.query, p.result, err = query.Search(p.snapshot, pages, fetch, q, s.filter,
-			int64(s.src.Now()), want); err != nil {
+			int64(s.src.Now()), depth); err != nil {
 			return err
 		}
 		p.keywordHits = p.result.Hits
@@ -80,13 +78,18 @@ func (s *searchRun) answer(q query.Query) error {
 	return nil
 }
 
-// rescore corrects the scores of the best hits by their texts, of the same number for every limit. All others keep
-// their order behind them.
-func (s *searchRun) rescore() error {
-	deep := rescoreDepth
+// rescoreDepth returns the number of best hits that are rescored by their texts.
+func (s *searchRun) rescoreDepth() int {
 	if s.q.Exact.Active() {
-		deep = exactRescoreDepth
+		return exactRescoreDepth
 	}
+	return rescoreDepth
+}
+
+// rescore corrects the scores of the best hits by their texts, of the same number for every limit. All others keep
+// their order: their scores are capped by the lowest rescored one.
+func (s *searchRun) rescore() error {
+	deep := s.rescoreDepth()
 	top := mergeHits(s.workspaces, keywordHits, deep+1)
 	if len(top) == 0 {
 		return nil

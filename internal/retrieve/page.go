@@ -78,14 +78,14 @@ func (s *searchRun) loadRows(hits []query.Hit) error {
 		return nil
 	}
 	return s.src.LoadMemories(rowIDs, func(rowID, workspace int64, m loci.Memory) {
-		if p := s.workspace(workspace); p != nil {
+		if p := s.workspaceByID(workspace); p != nil {
 			s.loaded[rowID] = &loadedMemory{memory: m, workspace: p}
 		}
 	})
 }
 
-// workspace returns the search in the workspace with an id, or nil.
-func (s *searchRun) workspace(id int64) *workspaceSearch {
+// workspaceByID returns the search in a workspace, or nil.
+func (s *searchRun) workspaceByID(id int64) *workspaceSearch {
 	i, found := slices.BinarySearchFunc(s.workspaces, id, func(p *workspaceSearch, id int64) int {
 		return cmp.Compare(p.state.Workspace, id)
 	})

@@ -22,7 +22,7 @@ func (s *searchRun) searchSemantic() error {
 	}
 	vectors := map[string]*vector.QueryVector{}
 	return s.src.BinaryCodes(generations, func(workspace int64, generation string, codes *vector.BinaryCodes) error {
-		p := s.workspace(workspace)
+		p := s.workspaceByID(workspace)
 		if p == nil {
 			return nil
 		}
