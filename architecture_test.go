@@ -37,7 +37,7 @@ var allowedImports = map[string][]string{
 	"internal/dates":                 {"internal/analysis"},
 	"internal/minhash":               {"internal/analysis"},
 	"internal/vector":                {"internal/analysis", "internal/quickselect"},
-	"internal/index":                 {"internal/analysis"},
+	"internal/index":                 {"internal/analysis", "internal/cache"},
 	"internal/index/indextest":       {"internal/analysis", "internal/index"},
 	"internal/query":                 {"internal/analysis", "internal/dates", "internal/index", "internal/quickselect"},
 	"internal/identity":              {""},

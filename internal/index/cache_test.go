@@ -5,51 +5,45 @@ import (
 	"testing"
 )
 
-func TestCacheKeepsLimitAndFetchesOnce(t *testing.T) {
+func TestCacheFetchesPagesThatItLacks(t *testing.T) {
 	t.Parallel()
 	asked := 0
-	limit := 100 + 2*entryOverhead
-	c := NewCache(limit)
-	fetch := c.ReadThrough(func(int64, int) ([]byte, error) { asked++; return make([]byte, 40), nil })
-	for _, page := range []int{1, 2, 1, 3, 1, 2} {
-		if _, err := fetch(1, page); err != nil {
-			t.Fatal(err)
+	fetch := NewCache(2*(40+entryOverhead)).ReadThrough(func(_ int64, page int) ([]byte, error) {
+		asked++
+		return make([]byte, 40+page), nil
+	})
+	for _, page := range []int{0, 0, 1, 0, 1, 0} {
+		if got, err := fetch(1, page); err != nil || len(got) != 40+page {
+			t.Fatalf("page %d has %d bytes, %v", page, len(got), err)
 		}
 	}
-	if asked != 4 || c.size > limit || len(c.entries) != 2 {
-		t.Errorf("asked %d times, holds %d bytes in %d pages", asked, c.size, len(c.entries))
+	if asked != 5 {
+		t.Errorf("fetched %d times, want 5: one page fits, both do not", asked)
 	}
 }
 
 func TestCacheCountsSpellingDicts(t *testing.T) {
 	t.Parallel()
-	letters := "abcdefghijklmnop"
 	var words strings.Builder
 	for i := range 200 {
-		words.WriteString(strings.Repeat(string(letters[i%16]), 3+i/16) + " ")
+		words.WriteString(strings.Repeat("a", 3+i/16) + string(rune('a'+i%16)) + " ")
 	}
 	blob := Build([]DocUpdate{{Document: Analyze("", words.String())}})
 	segment, err := Open(1, blob.Header, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	cache := NewCache(4000)
-	scanner := NewTermsReader(NewSnapshot([]*Segment{segment}), cache,
+	cache := NewCache(1 << 20)
+	reader := NewTermsReader(NewSnapshot([]*Segment{segment}), cache,
 		func(_ int64, page int) ([]byte, error) { return blob.Pages[page], nil })
-	for _, c := range letters {
-		m := NewEditDistanceMatcher(string(c) + "xyz")
-		if err := scanner.EachFuzzyMatch(m, func(SegmentTerm, int) error { return nil }); err != nil {
-			t.Fatal(err)
-		}
-		size := 0
-		for e := cache.lru.Front(); e != nil; e = e.Next() {
-			for _, s := range e.Value.(*cacheEntry).dict.buckets {
-				size += 8*len(s.letterMasks) + len(s.texts)
-			}
-		}
-		if cache.size > cache.limit || cache.size <= size || len(cache.entries) == 0 ||
-			len(cache.entries) == len(letters) {
-			t.Fatalf("%d bytes in %d lists, of %d", cache.size, len(cache.entries), size)
-		}
+	if _, err := reader.segmentSpellingDict(segment, "a"); err != nil {
+		t.Fatal(err)
+	}
+	entry, size := cache.entries.Get(cacheKey{segment: 1, letter: 'a'}), 0
+	for _, s := range entry.dict.buckets {
+		size += 8*len(s.letterMasks) + len(s.texts)
+	}
+	if size == 0 || entry.memoryBytes() <= size+entryOverhead || entry.memoryBytes() > 2*size+4000 {
+		t.Errorf("an entry with words of %d bytes counts as %d bytes", size, entry.memoryBytes())
 	}
 }

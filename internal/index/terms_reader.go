@@ -88,8 +88,9 @@ func (d *TermsReader) eachSpellingDict(prefix string, visit func(*Segment, *spel
 // is not cached.
 func (d *TermsReader) segmentSpellingDict(g *Segment, prefix string) (*spellingDict, error) {
 	letter, n := utf8.DecodeRuneInString(prefix)
-	if l, ok := d.cache.spellingDict(g.id, letter); ok {
-		return l, nil
+	key := cacheKey{segment: g.id, letter: letter}
+	if x := d.cache.entries.Get(key); x != nil {
+		return x.dict, nil
 	}
 	dict := spellingDictPool.Get().(*spellingDict)
 	defer spellingDictPool.Put(dict)
@@ -107,7 +108,7 @@ func (d *TermsReader) segmentSpellingDict(g *Segment, prefix string) (*spellingD
 	}
 	l := dict.clone()
 	if n == len(prefix) {
-		d.cache.putSpellingDict(g.id, letter, l)
+		d.cache.entries.Put(key, &cacheEntry{dict: l})
 	}
 	return l, nil
 }
