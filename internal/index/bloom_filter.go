@@ -40,7 +40,7 @@ func (s *Segment) excludes(fetch PageFetcher, term string) bool {
 	if set == nil {
 		var r termIterator
 		made := newBloomFilter(max(1, min(s.termCount, maxBloomPages*pageBytes)))
-		for r.begin(s, fetch, "", "\xff"); r.next(); {
+		for r.begin(s, fetch, "", lastTerm); r.next(); {
 			made.add(r.block.term)
 		}
 		if r.err != nil {

@@ -8,7 +8,7 @@ import (
 func TestCacheFetchesPagesThatItLacks(t *testing.T) {
 	t.Parallel()
 	asked := 0
-	fetch := NewCache(2*(40+entryOverhead)).ReadThrough(func(_ int64, page int) ([]byte, error) {
+	fetch := NewCache(2 * (40 + entryOverhead)).ReadThrough(func(_ int64, page int) ([]byte, error) {
 		asked++
 		return make([]byte, 40+page), nil
 	})

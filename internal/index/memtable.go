@@ -20,18 +20,12 @@ type memtable struct {
 	latestRow     map[int64]int32
 	rowBySeq      map[int64]int32
 	postingLists  map[string][]posting
-	termsByPrefix map[string][]string    // terms by their first bytes
-	spellingDicts map[rune]*spellingDict // words by their first letter; nil until the first look-up
+	termsByLetter map[rune][]string // terms by their first letter
 }
-
-// bucketPrefixBytes is the length of the keys of termsByPrefix.
-const bucketPrefixBytes = 4
-
-func bucketPrefix(term string) string { return term[:min(len(term), bucketPrefixBytes)] }
 
 func newMemtable() *memtable {
 	return &memtable{latestRow: map[int64]int32{}, rowBySeq: map[int64]int32{}, postingLists: map[string][]posting{},
-		termsByPrefix: map[string][]string{}}
+		termsByLetter: map[rune][]string{}}
 }
 
 // add appends a row. An out-of-order row is older than the latest row of its memory. Its terms are not indexed.
@@ -56,10 +50,7 @@ func (t *memtable) add(c DocUpdate, outOfOrder bool) {
 	for _, e := range c.Document.Terms {
 		list := t.postingLists[e.Term]
 		if list == nil {
-			t.termsByPrefix[bucketPrefix(e.Term)] = append(t.termsByPrefix[bucketPrefix(e.Term)], e.Term)
-			if t.spellingDicts != nil {
-				t.addToSpellingDict(e.Term)
-			}
+			t.termsByLetter[firstLetter(e.Term)] = append(t.termsByLetter[firstLetter(e.Term)], e.Term)
 		}
 		t.postingLists[e.Term] = append(list, posting{uint32(row), e.Freq})
 	}
@@ -89,52 +80,30 @@ func (t *memtable) postings(term string) []posting {
 	return t.postingLists[term]
 }
 
-// termsWithPrefix returns the terms with a prefix, in any order.
+// termsWithPrefix returns the terms with a prefix of at least one character, in any order.
 func (t *memtable) termsWithPrefix(prefix string) (list []string) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
-	if len(prefix) >= bucketPrefixBytes {
-		for _, term := range t.termsByPrefix[bucketPrefix(prefix)] {
-			if strings.HasPrefix(term, prefix) {
-				list = append(list, term)
-			}
-		}
-		return list
-	}
-	for start, terms := range t.termsByPrefix {
-		if strings.HasPrefix(start, prefix) {
-			list = append(list, terms...)
+	for _, term := range t.termsByLetter[firstLetter(prefix)] {
+		if strings.HasPrefix(term, prefix) {
+			list = append(list, term)
 		}
 	}
 	return list
 }
 
-// spellingDictFor returns a copy of the dictionary of the words with a first letter. The first call builds the
-// dictionaries, because few workspaces receive misspelled words.
-func (t *memtable) spellingDictFor(letter rune) *spellingDict {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.spellingDicts == nil {
-		t.spellingDicts = map[rune]*spellingDict{}
-		for term := range t.postingLists {
-			t.addToSpellingDict(term)
-		}
-	}
-	if l := t.spellingDicts[letter]; l != nil {
-		return &spellingDict{lengthClasses: slices.Clone(l.lengthClasses), buckets: slices.Clone(l.buckets)}
-	}
-	return new(spellingDict)
+func firstLetter(term string) rune {
+	r, _ := utf8.DecodeRuneInString(term)
+	return r
 }
 
-// addToSpellingDict adds a term to the dictionary of its first letter.
-func (t *memtable) addToSpellingDict(term string) {
-	letter, _ := utf8.DecodeRuneInString(term)
-	l := t.spellingDicts[letter]
-	if l == nil {
-		l = new(spellingDict)
-		t.spellingDicts[letter] = l
+// spellingDict returns a dictionary of the words with a prefix.
+func (t *memtable) spellingDict(prefix string) *spellingDict {
+	l := new(spellingDict)
+	for _, term := range t.termsWithPrefix(prefix) {
+		l.add([]byte(term))
 	}
-	l.add([]byte(term))
+	return l
 }
 
 // cloneRows copies the first n rows, for a second snapshot derived from the same parent.
@@ -143,7 +112,7 @@ func (t *memtable) cloneRows(n int) *memtable {
 		rows: slices.Clone(t.rows[:n]), seqs: slices.Clone(t.seqs[:n]), lengths: slices.Clone(t.lengths[:n]),
 		lengthCodes: slices.Clone(t.lengthCodes[:n]), previousRow: slices.Clone(t.previousRow[:n]),
 		latestRow: map[int64]int32{}, rowBySeq: maps.Clone(t.rowBySeq), postingLists: map[string][]posting{},
-		termsByPrefix: map[string][]string{},
+		termsByLetter: map[rune][]string{},
 	}
 	maps.DeleteFunc(f.rowBySeq, func(_ int64, row int32) bool { return int(row) >= n })
 	for memory := range t.latestRow {
@@ -158,7 +127,7 @@ func (t *memtable) cloneRows(n int) *memtable {
 		}
 		if end > 0 {
 			f.postingLists[term] = slices.Clone(list[:end])
-			f.termsByPrefix[bucketPrefix(term)] = append(f.termsByPrefix[bucketPrefix(term)], term)
+			f.termsByLetter[firstLetter(term)] = append(f.termsByLetter[firstLetter(term)], term)
 		}
 	}
 	return f

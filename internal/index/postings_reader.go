@@ -193,5 +193,5 @@ func (r *termIterator) advancePage() bool {
 	return err == nil && len(r.decoder.data) > 0
 }
 
-// prefixUpperBound returns a string greater than all terms with a prefix, because no UTF-8 has the byte ff.
-func prefixUpperBound(prefix string) string { return prefix + "\xff" }
+// lastTerm is greater than all terms, because no UTF-8 has the byte ff.
+const lastTerm = "\xff"

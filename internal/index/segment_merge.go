@@ -10,9 +10,11 @@ import (
 // one in the list wins. Merge holds the merged pages in memory, and one page of each source at a time.
 func Merge(ctx context.Context, fetch PageFetcher, segments []*Segment) (EncodedSegment, error) {
 	col, newOrdinals := mergeHeaders(segments)
-	m := merger{fetch: fetch}
+	var m merger
 	for i, s := range segments {
-		m.sources = append(m.sources, &mergeSource{segment: s, newOrdinals: newOrdinals[i]})
+		source := &mergeSource{newOrdinals: newOrdinals[i]}
+		source.begin(s, fetch, "", lastTerm)
+		m.sources = append(m.sources, source)
 	}
 	for ctx.Err() == nil {
 		more, err := m.mergeNextTerm()
@@ -61,7 +63,6 @@ func mergeHeaders(segments []*Segment) (*segmentHeaderBuilder, [][]uint32) {
 
 // merger merges the postings of segments term by term.
 type merger struct {
-	fetch    PageFetcher
 	sources  []*mergeSource
 	out      postingsWriter
 	term     []byte
@@ -71,11 +72,8 @@ type merger struct {
 
 // mergeSource reads the blocks of one segment in order.
 type mergeSource struct {
-	segment     *Segment
+	termIterator
 	newOrdinals []uint32
-	page        int
-	decoder     decoder
-	block       postingsBlock
 	blockLoaded bool // the header of block was read, and its postings are not merged yet
 }
 
@@ -83,7 +81,7 @@ type mergeSource struct {
 func (m *merger) mergeNextTerm() (bool, error) {
 	least := false
 	for _, s := range m.sources {
-		ok, err := s.loadBlock(m.fetch)
+		ok, err := s.loadBlock()
 		if err != nil {
 			return false, err
 		}
@@ -114,7 +112,7 @@ func byDoc(a, b posting) int { return cmp.Compare(a.doc, b.doc) }
 // appendPostings appends the postings of the current term in one source.
 func (m *merger) appendPostings(s *mergeSource) error {
 	for {
-		ok, err := s.loadBlock(m.fetch)
+		ok, err := s.loadBlock()
 		if err != nil || !ok || string(s.block.term) != string(m.term) {
 			return err
 		}
@@ -132,26 +130,9 @@ func (m *merger) appendPostings(s *mergeSource) error {
 }
 
 // loadBlock reads the header of the next block of the source, unless one is loaded. It returns false at the end.
-func (s *mergeSource) loadBlock(fetch PageFetcher) (bool, error) {
-	if s.blockLoaded {
-		return true, nil
+func (s *mergeSource) loadBlock() (bool, error) {
+	if !s.blockLoaded {
+		s.blockLoaded = s.next()
 	}
-	for len(s.decoder.data) == 0 {
-		if s.page == len(s.segment.pageFirstTerms) {
-			return false, nil
-		}
-		page, err := fetch(s.segment.id, s.page)
-		if err != nil {
-			return false, err
-		}
-		blocks, _, err := openPage(page)
-		if err != nil {
-			return false, err
-		}
-		s.page++
-		s.decoder, s.block.term = decoder{data: blocks[1:]}, s.block.term[:0]
-	}
-	s.block.readHeader(&s.decoder)
-	s.blockLoaded = true
-	return true, s.decoder.err()
+	return s.blockLoaded, s.err
 }

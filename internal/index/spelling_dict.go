@@ -5,7 +5,6 @@ import (
 	"math/bits"
 	"slices"
 	"sort"
-	"sync"
 	"unicode/utf8"
 	"unsafe"
 
@@ -53,28 +52,6 @@ func (l *spellingDict) add(term []byte) {
 	s.letterMasks, s.texts = append(s.letterMasks, letters), append(s.texts, term...)
 }
 
-// spellingDictPool holds scratch dictionaries. A dictionary is built in one and cloned without spare capacity.
-var spellingDictPool = sync.Pool{New: func() any { return new(spellingDict) }}
-
-// clone returns a sorted dictionary without spare capacity. The words were added in order.
-func (l *spellingDict) clone() *spellingDict {
-	c := &spellingDict{sorted: true}
-	for i, s := range l.buckets {
-		if len(s.letterMasks) > 0 {
-			c.lengthClasses, c.buckets = append(c.lengthClasses, l.lengthClasses[i]),
-				append(c.buckets, lengthBucket{slices.Clone(s.letterMasks), slices.Clone(s.texts)})
-		}
-	}
-	return c
-}
-
-// reset removes the words and keeps the capacity.
-func (l *spellingDict) reset() {
-	for i := range l.buckets {
-		l.buckets[i].letterMasks, l.buckets[i].texts = l.buckets[i].letterMasks[:0], l.buckets[i].texts[:0]
-	}
-}
-
 // memoryBytes returns the memory that a dictionary takes.
 func (l *spellingDict) memoryBytes() int {
 	n := int(unsafe.Sizeof(*l)) + 2*cap(l.lengthClasses) + cap(l.buckets)*int(unsafe.Sizeof(lengthBucket{}))
@@ -85,7 +62,7 @@ func (l *spellingDict) memoryBytes() int {
 }
 
 // eachFuzzyMatch calls visit for the words with a prefix within MaxDistance of the matcher. visit may lower
-// MaxDistance. A prefix of one letter is that of all words of the dictionary.
+// MaxDistance. All words of the dictionary begin with the first letter of the prefix.
 func (l *spellingDict) eachFuzzyMatch(s *EditDistanceMatcher, prefix string,
 	visit func(term []byte, distance int) error) error {
 	for i, x := range l.buckets {

@@ -20,13 +20,14 @@ func NewTermsReader(v *Snapshot, cache *Cache, fetch PageFetcher) *TermsReader {
 	return &TermsReader{snapshot: v, cache: cache, fetch: fetch}
 }
 
-// EachTerm calls visit for all terms with one of the prefixes: for each block of a segment in order, then for the
-// memtable in any order. A term of several blocks comes once for each. live counts the live documents of the block.
+// EachTerm calls visit for all terms with one of the prefixes, which are not empty. It visits the blocks of segments in
+// order, then the memtable in any order. A term of several blocks comes once for each. live counts the live documents
+// of the block.
 func (d *TermsReader) EachTerm(prefixes []string, visit func(term []byte, live func() (int, error)) error) error {
 	for _, g := range d.snapshot.segments {
 		live := func() (int, error) { return d.liveCount(g) }
 		for _, p := range prefixes {
-			d.iterator.seekRange(g, d.fetch, p, prefixUpperBound(p))
+			d.iterator.seekRange(g, d.fetch, p, p+lastTerm)
 			for d.iterator.next() {
 				if err := visit(d.iterator.block.term, live); err != nil {
 					return err
@@ -67,22 +68,6 @@ func (d *TermsReader) liveCount(g *Segment) (n int, err error) {
 	return n, nil
 }
 
-// eachSpellingDict calls visit for dictionaries with all words that have a prefix. Each segment has one. That of the
-// memtable comes last, with a nil segment.
-func (d *TermsReader) eachSpellingDict(prefix string, visit func(*Segment, *spellingDict) error) error {
-	for _, g := range d.snapshot.segments {
-		l, err := d.segmentSpellingDict(g, prefix)
-		if err != nil {
-			return err
-		}
-		if err := visit(g, l); err != nil {
-			return err
-		}
-	}
-	letter, _ := utf8.DecodeRuneInString(prefix)
-	return visit(nil, d.snapshot.memtable.spellingDictFor(letter))
-}
-
 // segmentSpellingDict returns a dictionary of a segment with all words that have a prefix of one or two letters. The
 // cache keeps dictionaries of one letter. A prefix of two letters that misses the cache gets a short dictionary, which
 // is not cached.
@@ -92,21 +77,18 @@ func (d *TermsReader) segmentSpellingDict(g *Segment, prefix string) (*spellingD
 	if x := d.cache.entries.Get(key); x != nil {
 		return x.dict, nil
 	}
-	dict := spellingDictPool.Get().(*spellingDict)
-	defer spellingDictPool.Put(dict)
-	dict.reset()
+	l := &spellingDict{sorted: true}
 	var last []byte
-	d.iterator.seekRange(g, d.fetch, prefix, prefixUpperBound(prefix))
+	d.iterator.seekRange(g, d.fetch, prefix, prefix+lastTerm)
 	for d.iterator.next() {
 		if term := d.iterator.block.term; !bytes.Equal(term, last) {
-			dict.add(term)
+			l.add(term)
 			last = append(last[:0], term...)
 		}
 	}
 	if d.iterator.err != nil {
 		return nil, d.iterator.err
 	}
-	l := dict.clone()
 	if n == len(prefix) {
 		d.cache.entries.Put(key, &cacheEntry{dict: l})
 	}
@@ -148,22 +130,6 @@ func (d *TermsReader) DocFreq(term string) (int, error) {
 	return sum, nil
 }
 
-// Contains reports whether a live document has a term.
-func (d *TermsReader) Contains(term string) (bool, error) {
-	for _, g := range d.snapshot.segments {
-		d.iterator.seekRange(g, d.fetch, term, term)
-		for d.iterator.next() {
-			if n, err := d.liveCount(g); n > 0 || err != nil {
-				return n > 0, err
-			}
-		}
-		if d.iterator.err != nil {
-			return false, d.iterator.err
-		}
-	}
-	return d.snapshot.memtableDocFreq(term) > 0, nil
-}
-
 // memtableDocFreq returns the number of live rows of the memtable with a term.
 func (v *Snapshot) memtableDocFreq(term string) (n int) {
 	for _, p := range v.memtable.postings(term) {
@@ -177,35 +143,25 @@ func (v *Snapshot) memtableDocFreq(term string) (n int) {
 	return n
 }
 
-// DocFreqBounds returns the least and the greatest number of live documents that can have a term. It decodes no
-// postings, so it cannot apply tombstones.
-func (d *TermsReader) DocFreqBounds(term string) (least, most int, err error) {
-	least = d.snapshot.memtableDocFreq(term)
-	most = least
-	for _, g := range d.snapshot.segments {
-		n := 0
-		d.iterator.seekRange(g, d.fetch, term, term)
-		for d.iterator.next() {
-			n += d.iterator.block.count
-		}
-		if d.iterator.err != nil {
-			return 0, 0, d.iterator.err
-		}
-		least, most = least+max(0, n-g.Docs()+g.liveDocs), most+n
-	}
-	return least, most, nil
-}
-
 // EachFuzzyMatch calls visit for the terms within MaxDistance of a matcher. visit may lower MaxDistance. For each
 // prefix of the matcher, terms of segments come first, then those of the memtable.
 func (d *TermsReader) EachFuzzyMatch(m *EditDistanceMatcher, visit func(t SegmentTerm, distance int) error) error {
 	for _, prefix := range m.prefixes() {
-		err := d.eachSpellingDict(prefix, func(g *Segment, l *spellingDict) error {
+		match := func(g *Segment, l *spellingDict) error {
 			return l.eachFuzzyMatch(m, prefix, func(term []byte, distance int) error {
 				return visit(SegmentTerm{string(term), g}, distance)
 			})
-		})
-		if err != nil {
+		}
+		for _, g := range d.snapshot.segments {
+			l, err := d.segmentSpellingDict(g, prefix)
+			if err == nil {
+				err = match(g, l)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		if err := match(nil, d.snapshot.memtable.spellingDict(prefix)); err != nil {
 			return err
 		}
 	}

@@ -80,30 +80,17 @@ func (d *vocabulary) resolveLanguage(q Query) (Query, error) {
 	return other, nil
 }
 
-// isEnglish reports whether the workspace is English. Exact document frequencies are read only if their bounds do not
-// decide, because that decodes all postings of a word.
+// isEnglish reports whether the workspace is English.
 func (d *vocabulary) isEnglish() (bool, error) {
-	enough := (d.snapshot.Docs() + docsPerEnglishMarker - 1) / docsPerEnglishMarker
-	least, most := 0, 0
-	for _, w := range englishMarkers {
-		low, high, err := d.DocFreqBounds(w)
-		if err != nil {
-			return false, err
-		}
-		if least, most = least+low, most+high; least >= enough {
-			return true, nil
-		}
-	}
-	if most < enough {
-		return false, nil
-	}
-	held := 0
+	sum := 0
 	for _, w := range englishMarkers {
 		n, err := d.DocFreq(w)
 		if err != nil {
 			return false, err
 		}
-		held += n
+		if sum += n; sum*docsPerEnglishMarker >= d.snapshot.Docs() {
+			return true, nil
+		}
 	}
-	return held >= enough, nil
+	return false, nil
 }

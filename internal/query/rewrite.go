@@ -25,7 +25,7 @@ func Search(v *index.Snapshot, cache *index.Cache, fetch index.PageFetcher, q Qu
 		return q, Result{}, err
 	}
 	var r Result
-	known := func(i int) (bool, error) { return words.Contains(q.terms[i].text) }
+	known := func(i int) (bool, error) { return words.contains(q.terms[i].text) }
 	if !q.nonEnglish {
 		if r, err = rank(v, fetch, q, f, now, k); err != nil || q.allWordsFound(r.idf) {
 			return q, r, err

@@ -36,7 +36,7 @@ func rewriteQuery(v *index.Snapshot, cache *index.Cache, fetch index.PageFetcher
 	if err != nil {
 		return q, err
 	}
-	rewritten, _, err := words.rewrite(q, func(i int) (bool, error) { return words.Contains(q.terms[i].text) })
+	rewritten, _, err := words.rewrite(q, func(i int) (bool, error) { return words.contains(q.terms[i].text) })
 	return rewritten, err
 }
 

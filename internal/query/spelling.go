@@ -76,6 +76,12 @@ func newVocabulary(v *index.Snapshot, cache *index.Cache, fetch index.PageFetche
 	return &vocabulary{TermsReader: index.NewTermsReader(v, cache, fetch), snapshot: v}
 }
 
+// contains reports whether a live document has a term.
+func (d *vocabulary) contains(term string) (bool, error) {
+	n, err := d.DocFreq(term)
+	return n > 0, err
+}
+
 // corrections returns the corrections of unknown words.
 func (d *vocabulary) corrections(words []string) (list []Correction, err error) {
 	for _, w := range words {

@@ -21,7 +21,7 @@ import (
 func (d *vocabulary) naiveNearest(word string) (string, error) {
 	letters, maxDistance := []rune(word), index.NewEditDistanceMatcher(word).MaxDistance
 	dfs, distances, modelWords := map[string]int{}, map[string]int{}, map[string]int{}
-	err := d.EachTerm([]string{""}, func(term []byte, live func() (int, error)) error {
+	err := d.EachTerm(analysistest.Letters(), func(term []byte, live func() (int, error)) error {
 		held, err := live()
 		if err != nil {
 			return err

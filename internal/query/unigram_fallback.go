@@ -39,7 +39,7 @@ func (q *Query) unigramFallback(words *vocabulary, known func(i int) (bool, erro
 		if paired[s.text] || slices.Contains(list, s.text) || !unicode.In(c, unicode.Han, unicode.Hangul) {
 			continue
 		}
-		held, err := words.Contains(s.text)
+		held, err := words.contains(s.text)
 		if err != nil {
 			return nil, err
 		}

@@ -3,11 +3,17 @@ package analysistest
 import (
 	"math/rand/v2"
 	"slices"
+	"strings"
 )
 
 // alphabets are letters that occur in one word, and a few characters that are no letters.
 var alphabets = []string{"abc", "etao", "абвё", "éaeò", "aàáé", "e\u0301\u0302o", "nññ", "ab1", "ab_", "𐐨𐐩𐐪",
 	"straß", "пp а", "aaaab"}
+
+// Letters returns the distinct characters of random words.
+func Letters() []string {
+	return slices.Compact(slices.Sorted(strings.SplitSeq(strings.Join(alphabets, ""), "")))
+}
 
 // RandomWord returns 1 to 40 characters. Some words are too long for a term.
 func RandomWord(r *rand.Rand) string {
