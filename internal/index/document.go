@@ -29,18 +29,11 @@ func Analyze(title, content string) Document {
 	c := termCounterPool.Get().(*termCounter)
 	defer termCounterPool.Put(c)
 	c.countDoc(title, content)
-	return c.document(nil)
+	return c.document()
 }
 
-// AnalyzeEncoded returns Analyze(title, content).Encode() with fewer allocations.
-func AnalyzeEncoded(title, content string) []byte {
-	c := termCounterPool.Get().(*termCounter)
-	defer termCounterPool.Put(c)
-	c.countDoc(title, content)
-	d := c.document(c.terms)
-	c.terms = d.Terms
-	return d.Encode()
-}
+// AnalyzeEncoded returns the stored form of the forward index of a memory.
+func AnalyzeEncoded(title, content string) []byte { return Analyze(title, content).Encode() }
 
 // Encode returns the stored form: version byte, length and number of terms as uvarints, then each term front coded and
 // followed by a frequency byte.

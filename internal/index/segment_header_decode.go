@@ -21,7 +21,9 @@ func decodeSegmentHeader(header []byte) (*segmentHeader, error) {
 	col.kind, col.kindMask = c.filterColumn(docs)
 	col.status, col.statusMask = c.filterColumn(docs)
 	col.verified = unpackBits(c.bytes((docs+7)/8), docs)
-	col.readExpiry(&c, docs)
+	c.sparseColumn(2, docs, func(doc uint32) {
+		col.expiringDocs, col.expiry = append(col.expiringDocs, doc), append(col.expiry, c.varint())
+	})
 	col.readTags(&c, docs)
 	col.lengths = c.uvarintsBelow(docs, maxDocLength+1)
 	col.lengthCodes = make([]uint8, len(col.lengths))
@@ -30,7 +32,10 @@ func decodeSegmentHeader(header []byte) (*segmentHeader, error) {
 	}
 	col.readPages(&c)
 	if len(c.data) > 0 {
-		col.readGroups(&c, docs)
+		c.sparseColumn(3, docs, func(doc uint32) {
+			col.groupedDocs = append(col.groupedDocs, doc)
+			col.groups, col.positions = append(col.groups, c.varint()), append(col.positions, c.varint())
+		})
 	}
 	col.groupOrder = sync.OnceValue(col.sortGroups)
 	if err := c.end(); err != nil {
@@ -91,20 +96,6 @@ func unpackBits(b []byte, n int) []uint64 {
 		words[i/8] |= uint64(v) << (i % 8 * 8)
 	}
 	return words
-}
-
-func (c *segmentHeader) readExpiry(r *decoder, docs int) {
-	r.sparseColumn(2, docs, func(doc uint32) {
-		c.expiringDocs = append(c.expiringDocs, doc)
-		c.expiry = append(c.expiry, r.varint())
-	})
-}
-
-func (c *segmentHeader) readGroups(r *decoder, docs int) {
-	r.sparseColumn(3, docs, func(doc uint32) {
-		c.groupedDocs = append(c.groupedDocs, doc)
-		c.groups, c.positions = append(c.groups, r.varint()), append(c.positions, r.varint())
-	})
 }
 
 // sparseColumn reads a column that only some documents have. Each value takes at least size bytes.

@@ -21,7 +21,6 @@ type termCounter struct {
 	entries  []countedTerm
 	arena    []byte
 	sortKeys []uint64
-	terms    []TermFreq // buffer for a document that is only encoded
 }
 
 type countedTerm struct {
@@ -44,7 +43,7 @@ const maxPooledSlots = 1 << 14
 
 func (c *termCounter) reset() {
 	if len(c.slots) > maxPooledSlots {
-		c.slots, c.entries, c.arena, c.sortKeys, c.terms = make([]int32, 512), nil, nil, nil, nil
+		c.slots, c.entries, c.arena, c.sortKeys = make([]int32, 512), nil, nil, nil
 	}
 	clear(c.slots)
 	c.entries, c.arena, c.length = c.entries[:0], c.arena[:0], 0
@@ -105,16 +104,15 @@ func prefixKey(t string) uint64 { return bits.ReverseBytes64(analysis.LoadUint64
 // than fit.
 const indexBits = 24
 
-// document returns the counted terms, sorted. It overwrites buf.
-func (c *termCounter) document(buf []TermFreq) Document {
+// document returns the counted terms, sorted.
+func (c *termCounter) document() Document {
 	arena := string(c.arena)
 	c.sortKeys = c.sortKeys[:0]
 	for i, t := range c.entries {
 		c.sortKeys = append(c.sortKeys, prefixKey(arena[t.from:t.to])>>indexBits<<indexBits|uint64(i))
 	}
 	slices.Sort(c.sortKeys)
-	d := Document{Length: uint32(min(c.length, maxDocLength)),
-		Terms: slices.Grow(buf[:0], len(c.sortKeys))[:len(c.sortKeys)]}
+	d := Document{Length: uint32(min(c.length, maxDocLength)), Terms: make([]TermFreq, len(c.sortKeys))}
 	for i, o := range c.sortKeys {
 		t := c.entries[o&(1<<indexBits-1)]
 		d.Terms[i] = TermFreq{arena[t.from:t.to], uint8(min(t.freq, math.MaxUint8))}
