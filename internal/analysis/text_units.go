@@ -1,7 +1,6 @@
 package analysis
 
 import (
-	"math/bits"
 	"unicode"
 	"unicode/utf8"
 )
@@ -22,28 +21,30 @@ const (
 	paragraphEnd
 )
 
-// textUnits splits a text into sentences and lines, and splits those of more than most words. Words of ASCII, the most
-// frequent ones, have a loop of their own.
+// textUnits splits a text into sentences and lines, and splits those of more than most words.
 func textUnits(s string, most int) []textUnit {
 	w := unitScanner{maxWords: most, list: make([]textUnit, 0, len(s)/64+1)}
 	for i := 0; i < len(s); {
-		switch kind := chunkByteClass[s[i]]; kind {
-		case byteWord, byteStop:
-			if !w.inWord {
-				w.beginWord(i)
-			}
-			for i++; kind == byteWord && i < len(s) && chunkByteClass[s[i]] == byteWord; i++ {
-			}
-			if kind == byteStop && (i == len(s) || s[i] == ' ') {
-				i = w.endUnit(s, i, 0)
-			}
-		case byteSpace:
-			w.inWord = false
+		if w.inWord && byteClass[s[i]]&Alnum != 0 { // most bytes
 			i++
-		case byteNewline:
-			i = w.endUnit(s, i+1, 1)
-		default:
-			i = w.nonASCII(s, i)
+			continue
+		}
+		r, n := rune(s[i]), 1
+		if r >= utf8.RuneSelf {
+			r, n = utf8.DecodeRuneInString(s[i:])
+		}
+		switch unsegmented := IsUnsegmented(r); {
+		case unicode.IsSpace(r):
+			w.inWord = false
+		case unsegmented || !w.inWord:
+			w.beginWord(i)
+			w.inWord = !unsegmented
+		}
+		i += n
+		if r == '\n' {
+			i = w.endUnit(s, i, 1)
+		} else if endsSentence(r, s[i:]) {
+			i = w.endUnit(s, i, 0)
 		}
 	}
 	if w.from < len(s) {
@@ -52,49 +53,11 @@ func textUnits(s string, most int) []textUnit {
 	return w.list
 }
 
-// The classes of a byte.
-const (
-	byteWord     = iota
-	byteStop     // the end of a sentence, part of its last word
-	byteSpace    // within a line
-	byteNewline  // the end of a line
-	byteNonASCII // part of a character beyond ASCII
-)
-
-var chunkByteClass = func() (t [256]uint8) {
-	for c := range t {
-		switch {
-		case c >= utf8.RuneSelf:
-			t[c] = byteNonASCII
-		case c == '\n':
-			t[c] = byteNewline
-		case c == ' ' || '\t' <= c && c <= '\r':
-			t[c] = byteSpace
-		case c == '.' || c == '!' || c == '?':
-			t[c] = byteStop
-		}
-	}
-	return t
-}()
-
-// nonASCII reads a character beyond ASCII.
-func (w *unitScanner) nonASCII(s string, i int) int {
-	r, n := utf8.DecodeRuneInString(s[i:])
-	switch unsegmented := IsUnsegmented(r); {
-	case unicode.IsSpace(r):
-		w.inWord = false
-	case unsegmented || !w.inWord:
-		w.beginWord(i)
-		w.inWord = !unsegmented
-	}
-	if i += n; endsSentence(r) {
-		i = w.endUnit(s, i, 0)
-	}
-	return i
-}
-
-func endsSentence(r rune) bool {
+// endsSentence reports whether a sentence ends with r, before the text after it.
+func endsSentence(r rune, after string) bool {
 	switch r {
+	case '.', '!', '?':
+		return after == "" || after[0] == ' '
 	case '。', '！', '？', '｡', '؟', '۔', '।':
 		return true
 	}
@@ -157,21 +120,4 @@ func CountWords(s string) (n int) {
 		}
 	}
 	return n
-}
-
-// MayExceedWords reports whether s may have more than n words, without a scan of its words. A separator is a byte up to
-// the space, or one beyond ASCII. The highest bits of eight bytes are tested at once.
-func MayExceedWords(s string, n int) bool {
-	const each, top = 0x0101010101010101, 0x8080808080808080
-	i := 0
-	for ; len(s)-i >= 8 && n > 0; i += 8 {
-		x := LoadUint64(s[i : i+8])
-		n -= bits.OnesCount64((^((x | top) - (' '+1)*each) | x) & top)
-	}
-	for ; i < len(s) && n > 0; i++ {
-		if s[i] <= ' ' || s[i] >= utf8.RuneSelf {
-			n--
-		}
-	}
-	return n <= 0
 }

@@ -2,7 +2,6 @@ package query
 
 import (
 	"math/bits"
-	"slices"
 	"strings"
 
 	"github.com/loci-memory/loci/internal/analysis"
@@ -50,11 +49,7 @@ type bigramStats struct {
 // document frequencies of pairs are those of these texts. All other statistics are those of the workspace.
 func (r Result) Rescore(q Query, hits []Hit, texts []*DocMatches) {
 	x := &rescorer{Result: r, query: q, texts: texts, chunks: make([][]analysis.Span, len(texts))}
-	if slices.ContainsFunc(texts, func(t *DocMatches) bool {
-		return analysis.MayExceedWords(t.Content.text, analysis.MaxChunkWords)
-	}) {
-		x.splitChunks()
-	}
+	x.splitChunks()
 	x.countBigrams()
 	for i := range hits {
 		h := &hits[i]
