@@ -34,7 +34,7 @@ type Analyzer struct {
 	OnRun         func(text string) // is called with each run of characters in scripts without spaces
 	runSpan       [2]int            // the place of the term in the run
 	Prefilter     *TermPrefilter    // skips words and characters that cannot be wanted; nil skips none
-	Stems         *StemCache        // nil caches none
+	Stems         StemCache         // nil caches none
 	lowerBuf      []byte
 	stemBuf       []byte
 	unaccentedBuf []byte

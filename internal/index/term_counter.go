@@ -3,7 +3,6 @@ package index
 import (
 	"hash/maphash"
 	"math"
-	"math/bits"
 	"slices"
 	"strings"
 	"sync"
@@ -32,7 +31,7 @@ type countedTerm struct {
 var (
 	termCounterPool = sync.Pool{New: func() any {
 		c := &termCounter{slots: make([]int32, 512)}
-		c.Emit, c.Stems = c.add, new(analysis.StemCache)
+		c.Emit, c.Stems = c.add, analysis.StemCache{}
 		return c
 	}}
 	hashSeed = maphash.MakeSeed()
@@ -95,21 +94,26 @@ func (c *termCounter) grow() {
 	}
 }
 
-// prefixKey returns the first eight bytes of a term as a number. The order of keys is the order of terms, except for
-// terms with the same first bytes.
-func prefixKey(t string) uint64 { return bits.ReverseBytes64(analysis.LoadUint64(t)) }
-
-// indexBits is the number of low bits of a sort key that hold the index of an entry. The high bits are the first five
+// indexBits is the number of low bits of a sort key, which hold the index of an entry. The high bits are the first five
 // bytes of the term. Sorting numbers is three times as fast as sorting terms. A memory of 256 KiB has far fewer terms
 // than fit.
 const indexBits = 24
+
+// sortKey returns the sort key of a term.
+func sortKey(term string, index int) uint64 {
+	key := uint64(index)
+	for i := range min(len(term), 8-indexBits/8) {
+		key |= uint64(term[i]) << (56 - 8*i)
+	}
+	return key
+}
 
 // document returns the counted terms, sorted.
 func (c *termCounter) document() Document {
 	arena := string(c.arena)
 	c.sortKeys = c.sortKeys[:0]
 	for i, t := range c.entries {
-		c.sortKeys = append(c.sortKeys, prefixKey(arena[t.from:t.to])>>indexBits<<indexBits|uint64(i))
+		c.sortKeys = append(c.sortKeys, sortKey(arena[t.from:t.to], i))
 	}
 	slices.Sort(c.sortKeys)
 	d := Document{Length: uint32(min(c.length, maxDocLength)), Terms: make([]TermFreq, len(c.sortKeys))}
