@@ -45,15 +45,10 @@ func isNameStart(text string, i int) bool {
 }
 
 func namesCredential(name, word string) bool {
-	if word != "*" {
-		return strings.Contains(name, word)
+	if word == "*" {
+		return containsAny(name, credentialWords)
 	}
-	for _, w := range credentialWords {
-		if strings.Contains(name, w) {
-			return true
-		}
-	}
-	return false
+	return strings.Contains(name, word)
 }
 
 // signs assign a value to a name. The last three assign in some languages only.

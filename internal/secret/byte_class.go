@@ -2,6 +2,7 @@ package secret
 
 import (
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -175,31 +176,17 @@ var placeholders = []string{"example", "placeholder", "changeme", "redacted", "y
 
 // isPlaceholder reports whether a text is a placeholder for a credential.
 func isPlaceholder(text string) bool {
-	if len(text) > entropySample {
-		text = text[:entropySample]
-	}
-	text = strings.ToLower(text)
-	for _, d := range placeholders {
-		if strings.Contains(text, d) {
-			return true
-		}
-	}
-	return strings.Count(text, text[:1]) == len(text)
+	text = strings.ToLower(text[:min(len(text), entropySample)])
+	return containsAny(text, placeholders) || strings.Count(text, text[:1]) == len(text)
 }
 
 // hasPrefixFold reports whether the text at i begins with a lower-case word, in any letter case.
 func hasPrefixFold(text string, i int, small string) bool {
-	if len(text)-i < len(small) {
-		return false
-	}
-	for k := range len(small) {
-		b := text[i+k]
-		if 'A' <= b && b <= 'Z' {
-			b |= 0x20
-		}
-		if b != small[k] {
-			return false
-		}
-	}
-	return true
+	end := i + len(small)
+	return end <= len(text) && strings.EqualFold(text[i:end], small)
+}
+
+// containsAny reports whether a text contains one of the pieces.
+func containsAny(text string, pieces []string) bool {
+	return slices.ContainsFunc(pieces, func(piece string) bool { return strings.Contains(text, piece) })
 }

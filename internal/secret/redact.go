@@ -13,10 +13,7 @@ func Redact(text string) (string, []Finding) {
 	b.Grow(len(text))
 	done := 0
 	for _, f := range found {
-		b.WriteString(text[done:f.From])
-		b.WriteString("[REDACTED:")
-		b.WriteString(f.Rule)
-		b.WriteByte(']')
+		b.WriteString(text[done:f.From] + "[REDACTED:" + f.Rule + "]")
 		done = f.To
 	}
 	b.WriteString(text[done:])

@@ -176,10 +176,8 @@ var expressionOperators = []string{"&&", "||", "==", "=>", "->", "::", ");", ">>
 // isReference reports whether a value refers to another value, or is a hash ($2b$12$..., {SSHA}..., sha256:...).
 func isReference(text string, v assignedValue) bool {
 	whole := text[v.from:v.to]
-	for _, piece := range referenceMarkers {
-		if strings.Contains(whole, piece) {
-			return true
-		}
+	if v.isExpression || containsAny(whole, referenceMarkers) {
+		return true
 	}
 	if whole[0] == '$' || whole[0] == '{' || whole[0] == '<' {
 		n := runEnd(whole, word, 1, len(whole))
@@ -189,23 +187,17 @@ func isReference(text string, v assignedValue) bool {
 	}
 	const leastName = 4 // of an algorithm
 	n := runEnd(whole, lowerAlnum, 0, len(whole))
-	if n >= leastName && n < len(whole) && strings.IndexByte(":-$", whole[n]) >= 0 && countBytes(whole[:n], digit) > 0 {
-		return true
-	}
-	return v.isExpression
+	return n >= leastName && n < len(whole) && strings.IndexByte(":-$", whole[n]) >= 0 &&
+		countBytes(whole[:n], digit) > 0
 }
 
 // isExpression reports whether a value is an expression of a program: brackets
 // are opened and closed, or opened behind a name.
 func isExpression(text string) bool {
 	const end = 2 // letters that a name ends in
-	for _, operator := range expressionOperators {
-		if strings.Contains(text, operator) {
-			return true
-		}
-	}
 	n := strings.IndexAny(text, "([")
-	if n > end && countBytes(text[n-end:n], lowerAlnum) == end && classes[text[n-end-1]]&alpha != 0 {
+	if containsAny(text, expressionOperators) ||
+		n > end && countBytes(text[n-end:n], lowerAlnum) == end && classes[text[n-end-1]]&alpha != 0 {
 		return true
 	}
 	for _, pair := range []string{"()", "[]", "{}"} {

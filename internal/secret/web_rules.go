@@ -124,10 +124,6 @@ func isExamplePassword(password string) bool {
 		return false
 	}
 	small := strings.ToLower(password)
-	for _, w := range []string{"pass", "secret", "token", "pwd", "user", "key", "hunter", "sesame"} {
-		if strings.Contains(small, w) && countBytes(small, digit) < 3 {
-			return true
-		}
-	}
-	return false
+	return countBytes(small, digit) < 3 &&
+		containsAny(small, []string{"pass", "secret", "token", "pwd", "user", "key", "hunter", "sesame"})
 }

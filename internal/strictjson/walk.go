@@ -67,15 +67,12 @@ func (w *walker) nested(read func() error) error {
 }
 
 func (w *walker) object() error {
-	var seen map[string]bool
+	seen := map[string]bool{}
 	return w.Members(func(name string) error {
 		w.path = append(w.path, name)
 		defer func() { w.path = w.path[:len(w.path)-1] }()
 		if seen[name] {
 			return errorf("%s is given twice", w.pathName())
-		}
-		if seen == nil {
-			seen = map[string]bool{}
 		}
 		seen[name] = true
 		return w.member()
