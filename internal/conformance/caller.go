@@ -32,25 +32,9 @@ const (
 
 // Credential returns the credential of a caller.
 func (w *World) Credential(c Caller) string {
-	switch c {
-	case CallerRevoked:
-		return w.revoked
-	case CallerStranger:
-		return w.Eve.Key
-	case CallerMember:
-		return w.Cid.Key
-	case CallerAdmin:
-		return w.Bob.Key
-	case CallerOwner, CallerAgent:
-		return w.Ann.Key
-	case CallerElsewhere:
-		return otherWorkspaceToken
-	case CallerToken:
-		return narrowedToken
-	case CallerDevice:
-		return localDevice
-	}
-	return ""
+	return map[Caller]string{CallerRevoked: w.revoked, CallerStranger: w.Eve.Key, CallerMember: w.Cid.Key,
+		CallerAdmin: w.Bob.Key, CallerOwner: w.Ann.Key, CallerAgent: w.Ann.Key, CallerElsewhere: otherWorkspaceToken,
+		CallerToken: narrowedToken, CallerDevice: localDevice}[c]
 }
 
 // Call returns a call by the caller.

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
-	"unicode/utf8"
 )
 
 // Bounds of a request. Services refuse larger ones, some of them from 33 texts on.
@@ -118,22 +117,11 @@ func (r *Remote) Embed(ctx context.Context, texts []string) ([][]float32, error)
 func nextBatch(texts []string) (list, rest []string) {
 	size := 0
 	for i, t := range texts {
-		t = t[:truncateUTF8(t, maxTextBytes)]
+		t = strings.ToValidUTF8(t[:min(len(t), maxTextBytes)], "") // without a part of a character
 		if size += len(t); i == maxBatchTexts || i > 0 && size > maxBatchBytes {
 			return list, texts[i:]
 		}
 		list = append(list, t)
 	}
 	return list, nil
-}
-
-// truncateUTF8 returns how many of at most n bytes of s are whole characters.
-func truncateUTF8(s string, n int) int {
-	if len(s) <= n {
-		return len(s)
-	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return n
 }

