@@ -73,24 +73,21 @@ var Catalogue = []CodeEntry{
 	{CodeStorageFull, 507, "The disk of the server is full: tell its operator."},
 }
 
-var catalogueByCode = func() map[Code]CodeEntry {
-	m := make(map[Code]CodeEntry, len(Catalogue))
+// entry returns the line of c; an unknown code counts as an internal error without a hint.
+func (c Code) entry() CodeEntry {
 	for _, e := range Catalogue {
-		m[e.Code] = e
+		if e.Code == c {
+			return e
+		}
 	}
-	return m
-}()
-
-// Status returns the HTTP status of c; an unknown code counts as an internal error.
-func (c Code) Status() int {
-	if e, ok := catalogueByCode[c]; ok {
-		return e.Status
-	}
-	return 500
+	return CodeEntry{Status: 500}
 }
 
+// Status returns the HTTP status of c; an unknown code counts as an internal error.
+func (c Code) Status() int { return c.entry().Status }
+
 // Hint returns the catalogue's hint for c.
-func (c Code) Hint() string { return catalogueByCode[c].Hint }
+func (c Code) Hint() string { return c.entry().Hint }
 
 // An Error is a failure for the caller. Message says how to correct the call; Err, the cause, is logged and never sent.
 type Error struct {

@@ -1,5 +1,7 @@
 package loci
 
+import "cmp"
+
 // Paging selects one page of a list. The input of every list embeds it.
 type Paging struct {
 	Limit  Limit  `json:"limit,omitzero"`
@@ -18,12 +20,7 @@ type Limit int
 func (Limit) Rule() Rule { return Rule{Min: 1, Max: 100, Default: 20, Description: "Page size"} }
 
 // OrDefault returns l, or 20 without a limit.
-func (l Limit) OrDefault() int {
-	if l == 0 {
-		return 20
-	}
-	return int(l)
-}
+func (l Limit) OrDefault() int { return int(cmp.Or(l, 20)) }
 
 // A Cursor is the start of the next page. It is opaque and signed, and is valid only for its caller, operation and
 // input.

@@ -70,24 +70,18 @@ func (m *meter) take(ctx context.Context, userID string, now time.Time, counts b
 		return nil, err
 	}
 	var refused error
-	if counts {
-		switch {
-		case m.plan.Operations >= loci.Unlimited:
-			a.reserved--
-		default:
-			if a.reserved == 0 {
-				if err := m.reserve(ctx, userID, a); err != nil {
-					return nil, err
-				}
-			}
-			if a.reserved > 0 {
-				a.reserved--
-			} else {
-				refused = &loci.Error{Code: loci.CodeQuotaExceeded,
-					Message: "The operations of this month are used up: wait for Retry-After seconds, or change the " +
-						"plan.", RetryAfter: ends.Sub(now)}
-			}
+	isLimited := m.plan.Operations < loci.Unlimited
+	if counts && isLimited && a.reserved == 0 {
+		if err := m.reserve(ctx, userID, a); err != nil {
+			return nil, err
 		}
+	}
+	switch {
+	case counts && isLimited && a.reserved <= 0:
+		refused = &loci.Error{Code: loci.CodeQuotaExceeded, RetryAfter: ends.Sub(now),
+			Message: "The operations of this month are used up: wait for Retry-After seconds, or change the plan."}
+	case counts:
+		a.reserved--
 	}
 	return &op.Quota{Limit: m.plan.Operations, Remaining: max(0, m.plan.Operations-(a.used-a.reserved)),
 		Reset: ends.Sub(now)}, refused

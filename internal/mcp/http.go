@@ -190,18 +190,14 @@ func (d *Server) admit(w http.ResponseWriter, r *http.Request, c *op.Call) (op.E
 }
 
 func (d *Server) toolset(r *http.Request) (op.Exposure, error) {
-	if r.URL.RawQuery == "" {
+	name := r.URL.Query().Get("toolset")
+	if name == "" {
 		return d.Toolset, nil
 	}
-	switch name := r.URL.Query().Get("toolset"); name {
-	case "":
-		return d.Toolset, nil
-	case "core":
-		return op.ToolCore, nil
-	case "stable":
-		return op.ToolStable, nil
-	case "full":
-		return op.ToolFull, nil
+	for set := range d.tools {
+		if set.String() == name {
+			return set, nil
+		}
 	}
 	return 0, loci.Errorf(loci.CodeInvalidQuery, "toolset must be one of core, stable, full")
 }

@@ -84,15 +84,10 @@ func (t *tool) description() string {
 	if t.readsText {
 		names, meanings = append(names, offsetArgument), append(meanings, "characters to skip")
 	}
-	line := t.op.Summary
 	for i := range names {
-		separator := ", "
-		if i == 0 {
-			separator = " "
-		}
-		line += separator + names[i] + " (" + meanings[i] + ")"
+		names[i] += " (" + meanings[i] + ")"
 	}
-	return line
+	return strings.TrimSuffix(t.op.Summary+" "+strings.Join(names, ", "), " ")
 }
 
 // fieldDescription returns the description of a field within a sentence.

@@ -121,10 +121,7 @@ func (s *Service) setupTokenError(ctx context.Context) error {
 
 // requireNoUsers returns an error if an account exists.
 func (s *Service) requireNoUsers(ctx context.Context) error {
-	exists, err := store.SystemRead(ctx, s.Store, "check for an account",
-		func(t *store.SystemTx) (bool, error) {
-			return t.HasUsers()
-		})
+	exists, err := store.SystemRead(ctx, s.Store, "check for an account", (*store.SystemTx).HasUsers)
 	if err == nil && exists {
 		err = loci.Errorf(loci.CodeNotFound, "There is an account already: sign in.")
 	}
