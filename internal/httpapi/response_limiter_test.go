@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/loci-memory/loci"
@@ -22,77 +23,79 @@ func acquire(t *testing.T, f *ResponseLimiter, user string, bytes int) (release 
 
 func TestResponseLimiterRejectsWhenResponsesAreUnread(t *testing.T) {
 	t.Parallel()
-	f := NewResponseLimiter()
-	var ends []func()
-	for range maxInFlight / pageSize {
-		ends = append(ends, acquire(t, f, "ann", pageSize))
-	}
-	began := time.Now()
-	_, err := f.Acquire(t.Context(), "ann", pageSize, true)
-	if e := loci.AsError(err); !loci.Is(err, loci.CodeUnavailable) || e.RetryAfter <= 0 ||
-		time.Since(began) < acquireTimeout {
-		t.Errorf("%v after %v", err, time.Since(began))
-	}
-	acquire(t, f, "ann", minLimitedSize)()
-	acquire(t, f, "bob", pageSize)()
-	release, err := f.Acquire(t.Context(), "ann", pageSize, false)
-	if err != nil {
-		t.Errorf("what was written is refused: %v", err)
-	}
-	release()
-	left, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, err := f.Acquire(left, "ann", pageSize, true); err != context.Canceled {
-		t.Errorf("a client that left: %v", err)
-	}
-	for _, release := range ends {
+	synctest.Test(t, func(t *testing.T) {
+		f := NewResponseLimiter()
+		var ends []func()
+		for range maxInFlight / pageSize {
+			ends = append(ends, acquire(t, f, "ann", pageSize))
+		}
+		began := time.Now()
+		_, err := f.Acquire(t.Context(), "ann", pageSize, true)
+		if e := loci.AsError(err); !loci.Is(err, loci.CodeUnavailable) || e.RetryAfter <= 0 ||
+			time.Since(began) != acquireTimeout {
+			t.Errorf("%v after %v", err, time.Since(began))
+		}
+		acquire(t, f, "ann", minLimitedSize)()
+		acquire(t, f, "bob", pageSize)()
+		release, err := f.Acquire(t.Context(), "ann", pageSize, false)
+		if err != nil {
+			t.Errorf("what was written is refused: %v", err)
+		}
 		release()
-	}
-	if len(f.users) != 0 {
-		t.Errorf("%d users are kept", len(f.users))
-	}
+		left, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, err := f.Acquire(left, "ann", pageSize, true); err != context.Canceled {
+			t.Errorf("a client that left: %v", err)
+		}
+		for _, release := range ends {
+			release()
+		}
+		if len(f.users) != 0 {
+			t.Errorf("%d users are kept", len(f.users))
+		}
+	})
 }
 
 func TestResponseLimiterRejectsWhenQueueIsFull(t *testing.T) {
 	t.Parallel()
-	f := NewResponseLimiter()
-	defer acquire(t, f, "ann", maxInFlight)()
-	var all sync.WaitGroup
-	defer all.Wait()
-	for range maxWaiting / pageSize {
-		all.Go(func() { f.Acquire(context.Background(), "ann", pageSize, true) })
-	}
-	for waits := 0; waits < maxWaiting; time.Sleep(time.Millisecond) {
-		f.mu.Lock()
-		waits = f.users["ann"].waiting
-		f.mu.Unlock()
-	}
-	began := time.Now()
-	if _, err := f.Acquire(t.Context(), "ann", pageSize, true); !loci.Is(err, loci.CodeUnavailable) ||
-		time.Since(began) > acquireTimeout/2 {
-		t.Errorf("%v after %v", err, time.Since(began))
-	}
+	synctest.Test(t, func(t *testing.T) {
+		f := NewResponseLimiter()
+		defer acquire(t, f, "ann", maxInFlight)()
+		var all sync.WaitGroup
+		defer all.Wait()
+		for range maxWaiting / pageSize {
+			all.Go(func() { f.Acquire(context.Background(), "ann", pageSize, true) })
+		}
+		synctest.Wait()
+		began := time.Now()
+		if _, err := f.Acquire(t.Context(), "ann", pageSize, true); !loci.Is(err, loci.CodeUnavailable) ||
+			time.Since(began) != 0 {
+			t.Errorf("%v after %v", err, time.Since(began))
+		}
+	})
 }
 
 func TestResponseLimiterAdmitsAfterRelease(t *testing.T) {
 	t.Parallel()
-	f := NewResponseLimiter()
-	var all sync.WaitGroup
-	for range 3 * maxInFlight / pageSize / 2 {
-		all.Go(func() {
-			release, err := f.Acquire(context.Background(), "ann", pageSize, true)
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			time.Sleep(10 * time.Millisecond)
-			release()
-		})
-	}
-	all.Wait()
-	if larger := acquire(t, f, "ann", 2*maxInFlight); larger == nil || len(f.users) != 1 {
-		t.Error("an answer that is larger than the bound never comes")
-	} else if larger(); len(f.users) != 0 {
-		t.Errorf("%d users are kept", len(f.users))
-	}
+	synctest.Test(t, func(t *testing.T) {
+		f := NewResponseLimiter()
+		var all sync.WaitGroup
+		for range 3 * maxInFlight / pageSize / 2 {
+			all.Go(func() {
+				release, err := f.Acquire(context.Background(), "ann", pageSize, true)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				time.Sleep(10 * time.Millisecond)
+				release()
+			})
+		}
+		all.Wait()
+		if larger := acquire(t, f, "ann", 2*maxInFlight); larger == nil || len(f.users) != 1 {
+			t.Error("an answer that is larger than the bound never comes")
+		} else if larger(); len(f.users) != 0 {
+			t.Errorf("%d users are kept", len(f.users))
+		}
+	})
 }

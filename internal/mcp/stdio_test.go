@@ -246,7 +246,7 @@ func TestStdioEndsWithItsContext(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-	case <-time.After(5 * time.Second):
+	case <-time.After(30 * time.Second):
 		t.Error("it does not end")
 	}
 	k.in.Close()

