@@ -26,7 +26,7 @@ func callAs[In, Out any](t *testing.T, w *conformance.World, s loci.SignedIn, o 
 func registered(t *testing.T, w *conformance.World, e loci.Email) loci.SignedIn {
 	t.Helper()
 	return conformance.Must(w.Service.Register(t.Context(), &identity.Actor{},
-		loci.Register{Email: e, Password: secret}))(t)
+		loci.Register{Email: e, Password: password}))(t)
 }
 
 func tokenHashes(t *testing.T, d storetest.Database) []string {
@@ -110,7 +110,7 @@ func TestInvitationTokenEndsWithItsInvitation(t *testing.T) {
 	if err := respond(fresh, false); err != nil {
 		t.Errorf("to decline: %v", err)
 	}
-	again := loci.Register{Email: "guest@example.com", Password: secret, Invitation: tokenOf(t, fresh)}
+	again := loci.Register{Email: "guest@example.com", Password: password, Invitation: tokenOf(t, fresh)}
 	mustFail(t, w, conformance.CallerNobody, service.AuthRegister, again, loci.CodeNotFound)
 }
 
@@ -120,7 +120,7 @@ func TestRegistrationAcceptsInvitation(t *testing.T) {
 		func(t *testing.T, w *conformance.World) {
 			both := invite(w, "Guest@example.com", "other@example.com")
 			made := mustCall(t, w, conformance.CallerOwner, service.InvitationCreate, both).Invitations
-			in := loci.Register{Email: "guest@example.com", Password: secret}
+			in := loci.Register{Email: "guest@example.com", Password: password}
 			mustFail(t, w, conformance.CallerNobody, service.AuthRegister, in, loci.CodeForbidden)
 			withRef := in
 			withRef.Ref = "a-friend"
@@ -154,7 +154,7 @@ func TestClosedRegistrationRejectsInvitation(t *testing.T) {
 	w := newWorld(t, conformance.Options{Registration: service.RegistrationClosed})
 	made := mustCall(t, w, conformance.CallerOwner, service.InvitationCreate,
 		invite(w, "guest@example.com")).Invitations[0]
-	in := loci.Register{Email: "guest@example.com", Password: secret, Invitation: tokenOf(t, made)}
+	in := loci.Register{Email: "guest@example.com", Password: password, Invitation: tokenOf(t, made)}
 	mustFail(t, w, conformance.CallerNobody, service.AuthRegister, in, loci.CodeForbidden)
 }
 

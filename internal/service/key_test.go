@@ -39,8 +39,8 @@ func TestKeyIsShownOnceAndStoredAsHash(t *testing.T) {
 		t.Error("a list shows the key")
 	}
 	signed := conformance.Must(w.Service.Register(t.Context(), &identity.Actor{},
-		loci.Register{Email: "ada@example.com", Password: secret}))(t)
-	for _, s := range []string{made.APIKey, made.APIKey[len(loci.KeyPrefix):], signed.Cookie().Secret, secret} {
+		loci.Register{Email: "ada@example.com", Password: password}))(t)
+	for _, s := range []string{made.APIKey, made.APIKey[len(loci.KeyPrefix):], signed.Cookie().Secret, password} {
 		files, _ := filepath.Glob(filepath.Join(dir, "*"))
 		for _, f := range files {
 			if b, err := os.ReadFile(f); err == nil && bytes.Contains(b, []byte(s)) {

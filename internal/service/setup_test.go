@@ -13,7 +13,7 @@ import (
 )
 
 func setUp(token string) loci.SetUp {
-	return loci.SetUp{Token: token, Email: "first@example.com", Password: secret}
+	return loci.SetUp{Token: token, Email: "first@example.com", Password: password}
 }
 
 func TestSetupLinkWorksOnce(t *testing.T) {

@@ -13,13 +13,13 @@ import (
 	"github.com/loci-memory/loci/internal/store"
 )
 
-const secret = "correct horse battery"
+const password = "correct horse battery"
 
 // addUsers makes accounts that can sign in.
 func addUsers(t *testing.T, w *conformance.World, emails ...loci.Email) {
 	t.Helper()
 	for _, e := range emails {
-		conformance.Must(w.Service.AddUser(t.Context(), e, "", secret))(t)
+		conformance.Must(w.Service.AddUser(t.Context(), e, "", password))(t)
 	}
 }
 
@@ -47,25 +47,25 @@ func TestFailedSignInsAreLimited(t *testing.T) {
 		}
 	}
 	for range 2 * limit {
-		expect("192.0.2.1", "ada@example.com", secret, "") // success does not count
+		expect("192.0.2.1", "ada@example.com", password, "") // success does not count
 	}
 	for range limit - 1 {
 		expect("192.0.2.1", "ADA@example.com", "wrong", loci.CodeInvalidKey)
 	}
-	expect("192.0.2.1", "ada@example.com", secret, "")
+	expect("192.0.2.1", "ada@example.com", password, "")
 	w.Clock.Advance(time.Minute)
 	expect("192.0.2.1", "ada@example.com", "wrong", loci.CodeInvalidKey)
-	expect("192.0.2.9", "ada@example.com", secret, loci.CodeRateLimited) // the account
-	expect("192.0.2.1", "bea@example.com", secret, loci.CodeRateLimited) // the address
-	expect("192.0.2.2", "bea@example.com", secret, "")
+	expect("192.0.2.9", "ada@example.com", password, loci.CodeRateLimited) // the account
+	expect("192.0.2.1", "bea@example.com", password, loci.CodeRateLimited) // the address
+	expect("192.0.2.2", "bea@example.com", password, "")
 	w.Clock.Advance(14 * time.Minute) // two of the three are too old to count
-	expect("192.0.2.1", "ada@example.com", secret, "")
+	expect("192.0.2.1", "ada@example.com", password, "")
 	for range limit - 1 {
 		expect("192.0.2.1", "ada@example.com", "wrong", loci.CodeInvalidKey)
 	}
-	expect("192.0.2.1", "ada@example.com", secret, loci.CodeRateLimited)
+	expect("192.0.2.1", "ada@example.com", password, loci.CodeRateLimited)
 	w.Clock.Advance(15 * time.Minute)
-	expect("192.0.2.1", "ada@example.com", secret, "")
+	expect("192.0.2.1", "ada@example.com", password, "")
 }
 
 // Refused attempts under unknown names must not evict the failures of others, however many they are.
@@ -85,13 +85,13 @@ func TestSignInLimitCannotBeFlushed(t *testing.T) {
 			t.Fatalf("attempt %d from the limited address: %v", i, err)
 		}
 	}
-	if err := signIn(t, w, "192.0.2.7", "bea@example.com", secret); err != nil {
+	if err := signIn(t, w, "192.0.2.7", "bea@example.com", password); err != nil {
 		t.Error(err)
 	}
-	if err := signIn(t, w, "192.0.2.8", "ada@example.com", secret); !loci.Is(err, loci.CodeRateLimited) {
+	if err := signIn(t, w, "192.0.2.8", "ada@example.com", password); !loci.Is(err, loci.CodeRateLimited) {
 		t.Errorf("the account was let go: %v", err)
 	}
-	if err := signIn(t, w, "192.0.2.5", "bea@example.com", secret); !loci.Is(err, loci.CodeRateLimited) {
+	if err := signIn(t, w, "192.0.2.5", "bea@example.com", password); !loci.Is(err, loci.CodeRateLimited) {
 		t.Errorf("the address was let go: %v", err)
 	}
 }
@@ -108,21 +108,21 @@ func TestStrangersCannotLockOutOwnerAtKnownAddress(t *testing.T) {
 			t.Fatalf("%s from %s: %v, want %q", e, from, err, code)
 		}
 	}
-	expect(home, "ada@example.com", secret, "")
+	expect(home, "ada@example.com", password, "")
 	for i := range limit {
 		expect(fmt.Sprint("192.0.2.", i), "ada@example.com", "wrong", loci.CodeInvalidKey)
 	}
-	expect("192.0.2.99", "ada@example.com", secret, loci.CodeRateLimited)
+	expect("192.0.2.99", "ada@example.com", password, loci.CodeRateLimited)
 	for range limit {
 		// a neighbour of the same network
 		expect("2001:db8:1:2::66", "bea@example.com", "wrong", loci.CodeInvalidKey)
 	}
-	expect(home, "bea@example.com", secret, loci.CodeRateLimited)
-	expect("2001:db8:1:2::2", "ADA@example.com", secret, "")
+	expect(home, "bea@example.com", password, loci.CodeRateLimited)
+	expect("2001:db8:1:2::2", "ADA@example.com", password, "")
 	for range limit {
 		expect(home, "ada@example.com", "wrong", loci.CodeInvalidKey)
 	}
-	expect(home, "ada@example.com", secret, loci.CodeRateLimited) // bounded even there
+	expect(home, "ada@example.com", password, loci.CodeRateLimited) // bounded even there
 }
 
 func TestRegistrationIsLimited(t *testing.T) {
@@ -130,7 +130,7 @@ func TestRegistrationIsLimited(t *testing.T) {
 	const limit = 3
 	w := conformance.NewEmpty(t, conformance.OpenSQLite, conformance.Options{SignInLimit: limit})
 	register := func(from string, e loci.Email, token loci.InvitationToken) error {
-		in := loci.Register{Email: e, Password: secret, Invitation: token}
+		in := loci.Register{Email: e, Password: password, Invitation: token}
 		_, err := op.Do(t.Context(), w.Host, &op.Call{Address: from}, service.AuthRegister, in)
 		return err
 	}
@@ -153,7 +153,7 @@ func TestRegistrationIsLimited(t *testing.T) {
 		retry > 15*time.Minute {
 		t.Errorf("%v, wait %v", err, retry)
 	}
-	if err := signIn(t, w, "192.0.2.1", "ada@example.com", secret); err != nil {
+	if err := signIn(t, w, "192.0.2.1", "ada@example.com", password); err != nil {
 		t.Errorf("registrations are counted as sign-ins: %v", err)
 	}
 	if err := register("192.0.2.2", "ada@example.com", ""); !loci.Is(err, loci.CodeConflict) {
@@ -178,7 +178,7 @@ func TestBusyServerRefusesRegistrationsBeforeSignIns(t *testing.T) {
 	registered, refusals := make(chan error, service.MaxWaitingSignUps+more), 0
 	for i := range service.MaxWaitingSignUps + more {
 		go func() {
-			in := loci.Register{Email: loci.Email(fmt.Sprintf("new%d@example.com", i)), Password: secret}
+			in := loci.Register{Email: loci.Email(fmt.Sprintf("new%d@example.com", i)), Password: password}
 			_, err := op.Do(t.Context(), w.Host, &op.Call{Address: "192.0.2.1"}, service.AuthRegister, in)
 			registered <- err
 		}()
@@ -189,7 +189,7 @@ func TestBusyServerRefusesRegistrationsBeforeSignIns(t *testing.T) {
 		}
 	}
 	signedIn := make(chan error, 1)
-	go func() { signedIn <- signIn(t, w, "192.0.2.2", "ada@example.com", secret) }()
+	go func() { signedIn <- signIn(t, w, "192.0.2.2", "ada@example.com", password) }()
 	for end := time.Now().Add(30 * time.Second); ; time.Sleep(time.Millisecond) {
 		signIns, signUps := w.Service.WaitingHashes()
 		if signIns == 1 && signUps == service.MaxWaitingSignUps {
@@ -244,15 +244,15 @@ func TestUnknownAccountsAndWrongPasswordsAreAlike(t *testing.T) {
 func TestCookieSignsInUntilSignOut(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
-		in := loci.Register{Email: "Ada@Example.com", Password: secret}
+		in := loci.Register{Email: "Ada@Example.com", Password: password}
 		made := conformance.Must(w.Service.Register(t.Context(), &identity.Actor{}, in))(t)
 		if made.User.Name != "Ada" || made.User.EmailVerified || !made.Created() {
 			t.Errorf("%+v", made.User)
 		}
 		mustFail(t, w, conformance.CallerNobody, service.AuthRegister,
-			loci.Register{Email: "ADA@example.com", Password: secret}, loci.CodeConflict)
+			loci.Register{Email: "ADA@example.com", Password: password}, loci.CodeConflict)
 		back := conformance.Must(w.Service.SignIn(t.Context(), &identity.Actor{},
-			loci.Login{Email: "ada@EXAMPLE.com", Password: secret}))(t)
+			loci.Login{Email: "ada@EXAMPLE.com", Password: password}))(t)
 		if back.User != made.User || back.Created() || back.Cookie().Secret == made.Cookie().Secret {
 			t.Errorf("%+v", back)
 		}
@@ -285,8 +285,8 @@ func TestRegistrationCanBeClosed(t *testing.T) {
 	t.Parallel()
 	w := conformance.NewEmpty(t, conformance.OpenSQLite, conformance.Options{Registration: service.RegistrationClosed})
 	mustFail(t, w, conformance.CallerNobody, service.AuthRegister,
-		loci.Register{Email: "ada@example.com", Password: secret}, loci.CodeForbidden)
-	in := loci.SetUp{Token: w.Service.NewSetupToken(), Email: "ada@example.com", Password: secret}
+		loci.Register{Email: "ada@example.com", Password: password}, loci.CodeForbidden)
+	in := loci.SetUp{Token: w.Service.NewSetupToken(), Email: "ada@example.com", Password: password}
 	mustCall(t, w, conformance.CallerNobody, service.AuthSetup, in)
 }
 
@@ -330,7 +330,7 @@ func TestSignInsOfUserAreBounded(t *testing.T) {
 		conformance.Must(system(func(tx *store.SystemTx) (string, error) {
 			return "", tx.TouchCredentials(identity.CredentialCookie, map[string]loci.Time{used: tx.Now()})
 		}))(t)
-		if err := signIn(t, w, "192.0.2.1", "ada@example.com", secret); err != nil {
+		if err := signIn(t, w, "192.0.2.1", "ada@example.com", password); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := credential("first"); !loci.Is(err, loci.CodeNotFound) || len(ended) != 1 || ended[0] != first {
