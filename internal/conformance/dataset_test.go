@@ -32,11 +32,12 @@ type runningServer struct {
 	names    map[string]string // the corpus's name of a document, by the memory's id
 }
 
-// startServer runs a server on a database.
-func startServer(t *testing.T, flags map[string]string) *runningServer {
+// startServer runs a server on a database: that at a PostgreSQL address, or SQLite. It embeds nothing, because nobody
+// answers at the embedder's address.
+func startServer(t *testing.T, postgres string) *runningServer {
 	t.Helper()
-	flags["data"], flags["listen"], flags["rate-limit"] = t.TempDir(), "127.0.0.1:0", "0"
-	s, _, err := server.Load(flags, nil)
+	s, _, err := server.Load(map[string]string{"data": t.TempDir(), "db": postgres, "listen": "127.0.0.1:0",
+		"rate-limit": "0", "embed-url": "http://127.0.0.1:9/v1"}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,18 +170,11 @@ func program(t *testing.T) string {
 // databases have the same top ten for every query.
 func TestEveryTransportAndDatabaseReturnsTheSameHits(t *testing.T) {
 	t.Parallel()
-	file, served := startServer(t, map[string]string{}), (*runningServer)(nil)
-	if address := os.Getenv("LOCI_TEST_PG18"); address != "" {
-		served = startServer(t, map[string]string{"db": storetest.NewSchema(t, address)})
-	} else {
-		t.Log("PostgreSQL is left out: LOCI_TEST_PG18 names no server")
-	}
+	file, served := startServer(t, ""), startServer(t, storetest.NewPostgresDatabase(t).Address)
 	binary := program(t)
 	for _, name := range datasettest.Present(t, "docs", "code", "xquad-zh") {
 		file.ingest(t, name)
-		if served != nil {
-			served.ingest(t, name)
-		}
+		served.ingest(t, name)
 		questions := readDataset(t, name).Queries
 		empty := 0
 		for i, q := range questions {
@@ -188,10 +182,7 @@ func TestEveryTransportAndDatabaseReturnsTheSameHits(t *testing.T) {
 			if len(want) == 0 {
 				empty++
 			}
-			others := map[string][]string{}
-			if served != nil {
-				others["postgres"] = served.byREST(t, name, q.Text)
-			}
+			others := map[string][]string{"postgres": served.byREST(t, name, q.Text)}
 			if i%10 == 0 {
 				others["mcp"] = file.byMCP(t, name, q.Text)
 			}

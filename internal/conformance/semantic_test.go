@@ -124,7 +124,7 @@ func (l *datasetWorld) search(t *testing.T, s relevance.Dataset, mode loci.Mode)
 // ten hits, with the same scores, in every mode.
 func TestEveryDatabaseReturnsTheSameSemanticHits(t *testing.T) {
 	t.Parallel()
-	sets := readSets(t, map[string]int{"docs": 80, "code": 737})
+	sets := readSets(t, map[string]int{"docs": 80, "code": 250})
 	model := &memoizedModel{MiniLM: embed.NewMiniLM(), known: map[string]func() []float32{}}
 	for _, s := range sets {
 		for _, q := range s.Queries { // so that none exceeds the timeout
