@@ -23,7 +23,7 @@ import (
 )
 
 // TestKillKeepsAcknowledgedWrites kills the server repeatedly while 16 clients
-// write: 5 times, 50 in CI, and LOCI_TORTURE times where that is set.
+// write: 5 times, 25 in CI, and LOCI_TORTURE times where that is set.
 func TestKillKeepsAcknowledgedWrites(t *testing.T) {
 	t.Parallel()
 	v := newTestServer(t, buildBinary(t), "--data", t.TempDir())
@@ -50,7 +50,7 @@ func rounds(t *testing.T) int {
 		return n
 	}
 	if os.Getenv("CI") == "true" {
-		return 50
+		return 25
 	}
 	return 5
 }

