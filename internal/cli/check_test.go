@@ -30,7 +30,7 @@ func TestCheckFailsUntilRepaired(t *testing.T) {
 		t.Error(text)
 	}
 	if text := run(exitFailure, "check", "--json"); !strings.Contains(text,
-		`"found":1,"repaired":0,"flaws":[{"kind":"counters"`) {
+		`"found":1,"repaired":0,"inconsistencies":[{"kind":"counters"`) {
 		t.Error(text)
 	}
 	if text := run(exitOK, "check", "--repair"); !strings.Contains(text, "(counted anew)") {

@@ -27,7 +27,7 @@ const (
 	admin         accessRule = "admin"
 	owner         accessRule = "owner"
 	// the caller created the memory, or is an admin of its workspace: ann created all
-	creatorOrManager accessRule = "maker"
+	creatorOrManager accessRule = "creator"
 )
 
 // accessRules is the second, handwritten table: the requirement of each

@@ -98,7 +98,7 @@ func (l *datasetWorld) waitForEmbeddings(t *testing.T) {
 		}
 	}
 	if sum := Must(integrity.New(l.Store).Check(t.Context(), integrity.Options{}))(t); sum.Found > 0 {
-		t.Errorf("%d flaws: %+v", sum.Found, sum.Inconsistencies)
+		t.Errorf("%d inconsistencies: %+v", sum.Found, sum.Inconsistencies)
 	}
 }
 

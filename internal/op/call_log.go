@@ -60,7 +60,7 @@ func (h *Host) logCall(ctx context.Context, e callRecord) {
 
 func (h *Host) logLine(ctx context.Context, level slog.Level, message string, e callRecord, code loci.Code,
 	elapsed time.Duration) {
-	attrs := []slog.Attr{slog.String("op", e.op.Name), slog.String("door", e.call.Transport),
+	attrs := []slog.Attr{slog.String("op", e.op.Name), slog.String("transport", e.call.Transport),
 		slog.String("method", e.op.Method), slog.String("request", e.call.RequestID)}
 	if e.actor != nil && e.actor.UserID != "" {
 		attrs = append(attrs, slog.String("user", e.actor.UserID), slog.String("credential", e.actor.CredentialID))

@@ -50,7 +50,7 @@ func TestCallLogNamesCallerAndResult(t *testing.T) {
 		{&identity.Actor{UserID: "ann", CredentialID: "key-1", Email: "ann@example.com",
 			CredentialKind: identity.CredentialKey},
 			nil, id,
-			[]string{"msg=call", "level=INFO", "op=place.get", "door=rest", "method=GET", "request=r-1", "user=ann",
+			[]string{"msg=call", "level=INFO", "op=place.get", "transport=rest", "method=GET", "request=r-1", "user=ann",
 				"credential=key-1", "workspace=" + id, "status=200", "us="},
 			[]string{"example.com", "msg=slow", "secret"}},
 		{&identity.Actor{UserID: "ann", CredentialID: "key-1", CredentialKind: identity.CredentialKey}, nil,

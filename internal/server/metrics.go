@@ -32,7 +32,7 @@ func newMetrics(st *store.Store, ready *readiness) *metrics {
 		ready:    ready,
 		registry: prometheus.NewRegistry(),
 		calls: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "loci_calls_total",
-			Help: "Calls of operations, by result code."}, []string{"op", "door", "code"}),
+			Help: "Calls of operations, by result code."}, []string{"op", "transport", "code"}),
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "loci_call_seconds",
 			Help:    "Duration of calls in seconds.",
 			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 10}}, []string{"op"}),

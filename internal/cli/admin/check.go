@@ -53,7 +53,7 @@ func (c commands) check() *cobra.Command {
 		}
 		fmt.Fprintf(&text, "Checked %s in %s: %s, %d repaired.\n", console.Plural(sum.Memories, "memory", "memories"),
 			console.Plural(sum.Workspaces, "workspace", "workspaces"),
-			console.Plural(sum.Found, "flaw", "flaws"), sum.Repaired)
+			console.Plural(sum.Found, "inconsistency", "inconsistencies"), sum.Repaired)
 		o := adminResult{object: sum, text: text.String(), failed: sum.Found > sum.Repaired}
 		if o.failed && !repair {
 			o.hint = "loci: --repair rebuilds derived data.\n"

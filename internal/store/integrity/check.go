@@ -60,7 +60,7 @@ type Report struct {
 	Memories        int64           `json:"memories"`
 	Found           int64           `json:"found"`
 	Repaired        int64           `json:"repaired"`
-	Inconsistencies []Inconsistency `json:"flaws"` // the first maxReported
+	Inconsistencies []Inconsistency `json:"inconsistencies"` // the first maxReported
 }
 
 // add counts an inconsistency, and lists it while there is room.

@@ -226,7 +226,7 @@ func TestDamageIsFoundAndRepaired(t *testing.T) {
 				}
 				if text, _ := json.Marshal(f); strings.Contains(string(text), "sentence") ||
 					f.ID == "" && x.name != "bands too many" && x.name != "purge cut off" {
-					t.Errorf("a flaw says %s", text)
+					t.Errorf("an inconsistency says %s", text)
 				}
 			}
 			if got := sortedKeys(kinds); !slices.Equal(got, x.found) {

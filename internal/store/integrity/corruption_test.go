@@ -186,7 +186,7 @@ func TestMemoriesOnALostPageAreNamedAndTheOthersInspected(t *testing.T) {
 			}
 			for _, f := range sum.Inconsistencies {
 				if strings.Contains(f.Detail, "filler") {
-					t.Errorf("a flaw says %q", f.Detail)
+					t.Errorf("an inconsistency says %q", f.Detail)
 				}
 			}
 		}

@@ -172,7 +172,7 @@ func CheckHealthy(t testing.TB, s *store.Store) integrity.Report {
 	t.Helper()
 	sum := CheckIntegrity(t, s, false)
 	if sum.Found != 0 || len(sum.Inconsistencies) != 0 {
-		t.Fatalf("%d flaws: %v", sum.Found, sum.Inconsistencies)
+		t.Fatalf("%d inconsistencies: %v", sum.Found, sum.Inconsistencies)
 	}
 	return sum
 }
