@@ -89,12 +89,12 @@ var allowedImports = map[string][]string{
 	"internal/relevance/datasettest": {"internal/relevance"},
 	"internal/conformance": {"", "internal/auth", "internal/identity", "internal/op", "internal/service",
 		"internal/store", "internal/vector"},
-	"bench": {"", "client", "internal/analysis", "internal/embed", "internal/identity", "internal/index",
+	"bench": {"", "bench/corpus", "internal/analysis", "internal/embed", "internal/identity", "internal/index",
 		"internal/op", "internal/relevance", "internal/rest", "internal/server", "internal/server/listen",
-		"internal/service",
-		"internal/sqldb", "internal/store", "internal/vector"},
-	"bench/floor": {""},
-	"bench/embed": {"internal/embed", "internal/embed/kernel"},
+		"internal/sqldb", "internal/vector"},
+	"bench/corpus": {},
+	"bench/floor":  {""},
+	"bench/embed":  {"internal/embed", "internal/embed/kernel"},
 }
 
 // testOnly are packages that only tests import.

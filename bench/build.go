@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/loci-memory/loci/bench/corpus"
 	"github.com/loci-memory/loci/internal/analysis"
 	"github.com/loci-memory/loci/internal/index"
 	"github.com/loci-memory/loci/internal/vector"
@@ -62,7 +63,7 @@ func environ() []string {
 // cacheKey identifies databases in the cache by the versions of notes, tables, documents and segments.
 func cacheKey() (string, error) {
 	h := sha256.New()
-	fmt.Fprintln(h, corpusVersion, analysis.Version, index.FormatVersion, vector.ChunkVersion)
+	fmt.Fprintln(h, corpus.Version, analysis.Version, index.FormatVersion, vector.ChunkVersion)
 	err := filepath.WalkDir("internal/sqldb/migrations", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
@@ -72,12 +73,4 @@ func cacheKey() (string, error) {
 		return err
 	})
 	return fmt.Sprintf("%x", h.Sum(nil)[:4]), err
-}
-
-// copyDir copies the files of a folder.
-func copyDir(from, to string) error {
-	if err := os.MkdirAll(to, 0o700); err != nil {
-		return err
-	}
-	return os.CopyFS(to, os.DirFS(from))
 }

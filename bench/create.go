@@ -40,22 +40,21 @@ func (b *bench) createConcurrent(from *fixture) error {
 		if err != nil {
 			return err
 		}
-		sides = append(sides, p.sides(driver, func(p *process, turn int) (map[string]float64, error) {
+		sides = append(sides, p.sides(driver, func(p *process, turn int) (figures, error) {
 			return p.cpuPerRequest(32, concurrentCreates, b.uniqueCreates(from, turn, concurrentCreates))
 		})...)
 	}
-	s, err := b.interleave(2, sides...)
+	s, err := b.interleave("create", 2, sides...)
 	if err != nil {
 		return err
 	}
-	b.report.saveSeries("create", s)
 	b.compare("create", "700 bytes, 32 clients, flushes counted", "us CPU", s, "cpu", 2.5)
 	return nil
 }
 
 // uniqueCreates makes requests with texts that no other turn has.
 func (b *bench) uniqueCreates(p *fixture, turn, n int) func(i int) request {
-	return func(i int) request { return createRequest(p, b.corpus.prose(1_000_000+turn*n+i)) }
+	return func(i int) request { return createRequest(p, b.corpus.Prose(1_000_000+turn*n+i)) }
 }
 
 // meanDocumentSize returns the usual size of a document in the index log.
@@ -63,7 +62,7 @@ func (b *bench) meanDocumentSize() int {
 	const n = 200
 	sum := 0
 	for i := range n {
-		text := b.corpus.prose(i)
+		text := b.corpus.Prose(i)
 		sum += len(index.AnalyzeEncoded(text[:32], text))
 	}
 	return sum / n
@@ -71,24 +70,19 @@ func (b *bench) meanDocumentSize() int {
 
 // createSerial compares the time of one client's create with that of the disk.
 func (b *bench) createSerial(from *fixture) error {
-	at, err := b.copyFixture(from, "alone")
+	at, p, err := b.serveCopy(from, b.drivers[0], "alone")
 	if err != nil {
 		return err
 	}
-	p, err := b.serve(b.drivers[0], at, false)
-	if err != nil {
-		return err
-	}
-	s, err := b.interleave(1,
-		benchSide{"fsync", func(int) (map[string]float64, error) { return b.measureFsync(serialCreates) }},
-		benchSide{"loci", func(turn int) (map[string]float64, error) {
-			_, wall, err := p.sendSequentially(serialCreates, b.uniqueCreates(at, 1000+turn, serialCreates))
-			return map[string]float64{"p50": quantile(wall, .5) / 1000}, err
+	s, err := b.interleave("create alone", 1,
+		benchSide{"fsync", func(int) (figures, error) { return b.measureFsync(serialCreates) }},
+		benchSide{"loci", func(turn int) (figures, error) {
+			_, wall, err := p.latencies(serialCreates, b.uniqueCreates(at, 1000+turn, serialCreates))
+			return figures{"p50": quantile(wall, .5)}, err
 		}})
 	if err != nil {
 		return err
 	}
-	b.report.saveSeries("create alone", s)
 	loci, disk := s.median("loci p50"), s.median("fsync p50")
 	b.report.add(line{Row: "create", What: "one client, p50", Unit: "ms", Loci: loci, Floor: disk, Ratio: loci / disk})
 	b.report.add(line{Row: "create", What: "one client, p50 beyond an fdatasync's p50", Unit: "ms", Loci: loci - disk,
@@ -97,7 +91,7 @@ func (b *bench) createSerial(from *fixture) error {
 }
 
 // measureFsync writes pages into an existing file, each with an fdatasync.
-func (b *bench) measureFsync(n int) (map[string]float64, error) {
+func (b *bench) measureFsync(n int) (figures, error) {
 	f, err := os.Create(filepath.Join(b.scratch, "disk"))
 	if err != nil {
 		return nil, err
@@ -120,7 +114,7 @@ func (b *bench) measureFsync(n int) (map[string]float64, error) {
 		}
 		wall = append(wall, float64(time.Since(start).Nanoseconds())/1e6)
 	}
-	return map[string]float64{"p50": quantile(wall, .5)}, nil
+	return figures{"p50": quantile(wall, .5)}, nil
 }
 
 var straceLine = regexp.MustCompile(`(?m)^\s*[\d.]+\s+[\d.]+\s+\d+\s+(\d+)\s+(?:\d+\s+)?(?:fdatasync|fsync)$`)

@@ -6,7 +6,6 @@ import (
 	"math"
 	"net"
 	"net/http"
-	"strconv"
 	"strings"
 )
 
@@ -49,23 +48,15 @@ func (s *embedderStub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	out := []byte(`{"data":[`)
-	for i, text := range in.Input {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out = append(out, `{"embedding":[`...)
-		for j, x := range stubVector(text) {
-			if j > 0 {
-				out = append(out, ',')
-			}
-			out = strconv.AppendFloat(out, float64(x), 'g', 5, 32)
-		}
-		out = append(out, `]}`...)
+	type embedding struct {
+		Embedding []float32 `json:"embedding"`
 	}
-	out = append(out, `]}`...)
+	list := make([]embedding, len(in.Input))
+	for i, text := range in.Input {
+		list[i].Embedding = stubVector(text)
+	}
 	w.Header().Set("Content-Type", "application/json")
-	w.Write(out)
+	_ = json.NewEncoder(w).Encode(map[string]any{"data": list}) // a server that has ended misses it
 }
 
 // stubVector returns the sum of a random direction for each word of four letters and more. Texts with common words are

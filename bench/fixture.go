@@ -105,18 +105,16 @@ func (b *bench) loadFromEmpty(p *fixture, fill func(p *fixture, s *process) erro
 // createAccounts makes two users in the database of a fixture, with a key each.
 func (b *bench) createAccounts(p *fixture) error {
 	for _, who := range []string{"ann", "bob"} {
-		email := []string{"--json", "--email", who + "@example.org"}
-		loci := b.binary("loci", b.drivers[0])
-		if _, err := b.runJSON(append(append([]string{loci, "admin", "user", "create"}, email...),
-			p.flags()...)...); err != nil {
-			return err
+		var made map[string]string
+		for _, kind := range []string{"user", "key"} {
+			var err error
+			made, err = b.runJSON(append([]string{b.binary("loci", b.drivers[0]), "admin", kind, "create", "--json",
+				"--email", who + "@example.org"}, p.flags()...)...)
+			if err != nil {
+				return err
+			}
 		}
-		makeRequest, err := b.runJSON(append(append([]string{loci, "admin", "key", "create"}, email...),
-			p.flags()...)...)
-		if err != nil {
-			return err
-		}
-		p.Keys[who] = makeRequest["apiKey"]
+		p.Keys[who] = made["apiKey"]
 	}
 	p.Key = p.Keys["ann"]
 	return nil
@@ -144,7 +142,17 @@ func (b *bench) serve(driver string, p *fixture, measured bool) (*process, error
 func (b *bench) copyFixture(p *fixture, name string) (*fixture, error) {
 	c := *p
 	c.Dir = filepath.Join(b.scratch, name)
-	return &c, copyDir(p.Dir, c.Dir)
+	return &c, os.CopyFS(c.Dir, os.DirFS(p.Dir))
+}
+
+// serveCopy starts Loci on a copy of a fixture.
+func (b *bench) serveCopy(from *fixture, driver, name string) (*fixture, *process, error) {
+	at, err := b.copyFixture(from, name)
+	if err != nil {
+		return nil, nil, err
+	}
+	p, err := b.serve(driver, at, true)
+	return at, p, err
 }
 
 // recreateDatabase makes an empty database at an address.

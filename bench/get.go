@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"path/filepath"
 	"strconv"
+
+	"github.com/loci-memory/loci/bench/corpus"
 )
 
 // smallSize returns the number of memories for the rows without searches.
@@ -12,7 +14,7 @@ func (b *bench) smallSize() int { return min(10_000, b.memories) }
 
 // proseFixture returns a database of memories of 700 bytes.
 func (b *bench) proseFixture() (*fixture, error) {
-	return b.fixture("prose-"+strconv.Itoa(b.smallSize()), "", b.loader(b.smallSize(), b.corpus.prose))
+	return b.fixture("prose-"+strconv.Itoa(b.smallSize()), "", b.loader(b.smallSize(), b.corpus.Prose))
 }
 
 // A serverPair is Loci and a floor, each on its own copy of a database.
@@ -24,16 +26,11 @@ type serverPair struct {
 // startPair starts both sides.
 func (b *bench) startPair(from *fixture, driver string, floor ...string) (*serverPair, error) {
 	p := &serverPair{}
-	at, err := b.copyFixture(from, "loci-"+floor[0]+"-"+driver)
-	if err != nil {
-		return p, err
-	}
 	floorFixture, err := b.copyFixture(from, "floor-"+floor[0]+"-"+driver)
 	if err != nil {
 		return p, err
 	}
-	p.at = at
-	if p.loci, err = b.serve(driver, at, true); err != nil {
+	if p.at, p.loci, err = b.serveCopy(from, driver, "loci-"+floor[0]+"-"+driver); err != nil {
 		return p, err
 	}
 	p.floor, err = b.start(nil, append(append([]string{b.binary("floor", driver)}, floor...), "-db",
@@ -42,10 +39,10 @@ func (b *bench) startPair(from *fixture, driver string, floor ...string) (*serve
 }
 
 // sides returns the sides of a pair; run runs a turn of one process.
-func (p *serverPair) sides(driver string, run func(p *process, turn int) (map[string]float64, error)) []benchSide {
+func (p *serverPair) sides(driver string, run func(p *process, turn int) (figures, error)) []benchSide {
 	return []benchSide{
-		{"floor " + driver, func(turn int) (map[string]float64, error) { return run(p.floor, turn) }},
-		{"loci " + driver, func(turn int) (map[string]float64, error) { return run(p.loci, turn) }},
+		{"floor " + driver, func(turn int) (figures, error) { return run(p.floor, turn) }},
+		{"loci " + driver, func(turn int) (figures, error) { return run(p.loci, turn) }},
 	}
 }
 
@@ -61,24 +58,23 @@ func (b *bench) get() error {
 		if err != nil {
 			return err
 		}
-		id := func(i int) string { return p.at.IDs[newRand(seedReads, i).IntN(len(p.at.IDs))] }
+		id := func(i int) string { return p.at.IDs[corpus.Rand(i).IntN(len(p.at.IDs))] }
 		read := func(i int) request { return newRequest("GET", "/v1/memories/"+id(i), p.at.Key, nil) }
-		sides = append(sides, p.sides(driver, func(p *process, _ int) (map[string]float64, error) {
+		sides = append(sides, p.sides(driver, func(p *process, _ int) (figures, error) {
 			return p.cpuPerRequest(connections, requestsPerTurn, read)
 		})...)
 		call := func(i int) request { return toolRequest(p.at.Key, "memory_get", map[string]string{"memoryId": id(i)}) }
 		if err := p.loci.checkTool(call(0), id(0)); err != nil {
 			return err
 		}
-		sides = append(sides, benchSide{"mcp " + driver, func(int) (map[string]float64, error) {
+		sides = append(sides, benchSide{"mcp " + driver, func(int) (figures, error) {
 			return p.loci.cpuPerRequest(connections, requestsPerTurn, call)
 		}})
 	}
-	s, err := b.interleave(turnsPerRound, sides...)
+	s, err := b.interleave("get", turnsPerRound, sides...)
 	if err != nil {
 		return err
 	}
-	b.report.saveSeries("get", s)
 	b.compare("get", "read of 700 bytes over HTTP", "us CPU", s, "cpu", 2.2)
 	driver := b.drivers[0]
 	b.report.add(s.ratioLine(line{Row: "get", What: "memory_get over MCP, over REST, " + driver, Unit: "us CPU",
@@ -117,12 +113,7 @@ func (b *bench) compareDrivers(row, what, unit string, s series, figure string) 
 
 // checkTool reports an error if the result of a tool call does not hold a text: a failed call has status 200 too.
 func (p *process) checkTool(call request, text string) error {
-	w, err := p.dial()
-	if err != nil {
-		return err
-	}
-	defer w.Close()
-	body, err := w.do(call)
+	body, err := p.send(call)
 	if err == nil && (!bytes.Contains(body, []byte(text)) || bytes.Contains(body, []byte(`"isError":true`))) {
 		err = fmt.Errorf("tool call: %.300s", body)
 	}

@@ -66,6 +66,16 @@ func (w *conn) do(r request) ([]byte, error) {
 	return body, err
 }
 
+// send sends one request over a new connection.
+func (p *process) send(r request) ([]byte, error) {
+	w, err := p.dial()
+	if err != nil {
+		return nil, err
+	}
+	defer w.Close()
+	return w.do(r)
+}
+
 // sendAll sends n requests over several connections at once. makeRequest returns the request with a number, and the
 // optional heard gets its response.
 func (p *process) sendAll(connections, n int, makeRequest func(i int) request,
@@ -95,31 +105,44 @@ func (p *process) sendAll(connections, n int, makeRequest func(i int) request,
 
 // cpuPerRequest returns the microseconds of CPU that the server uses for one of
 // n requests, including its work after them.
-func (p *process) cpuPerRequest(connections, n int, makeRequest func(i int) request) (map[string]float64, error) {
+func (p *process) cpuPerRequest(connections, n int, makeRequest func(i int) request) (figures, error) {
 	before := p.cpu()
 	start := time.Now()
 	err := p.sendAll(connections, n, makeRequest, nil)
 	elapsed := time.Since(start)
-	return map[string]float64{"cpu": (p.waitIdle() - before) / float64(n),
+	return figures{"cpu": (p.waitIdle() - before) / float64(n),
 		"wall": float64(elapsed.Microseconds()) / float64(n)}, err
 }
 
-// sendSequentially sends one request after another. It returns the server's CPU and the wall time of each in
-// microseconds.
-func (p *process) sendSequentially(n int, makeRequest func(i int) request) (cpu, wall []float64, err error) {
+// sendSequentially sends one request after another. It calls onResponse with the server's CPU and the wall time of each
+// in milliseconds.
+func (p *process) sendSequentially(n int, makeRequest func(i int) request,
+	onResponse func(body []byte, cpu, wall float64) error) error {
 	w, err := p.dial()
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
 	defer w.Close()
 	for i := range n {
 		r := makeRequest(i)
 		before, start := p.cpu(), time.Now()
-		if _, err := w.do(r); err != nil {
-			return nil, nil, err
+		body, err := w.do(r)
+		wall := float64(time.Since(start).Nanoseconds()) / 1e6
+		if err == nil {
+			err = onResponse(body, (p.cpu()-before)/1000, wall)
 		}
-		wall = append(wall, float64(time.Since(start).Nanoseconds())/1000)
-		cpu = append(cpu, p.cpu()-before)
+		if err != nil {
+			return err
+		}
 	}
-	return cpu, wall, nil
+	return nil
+}
+
+// latencies sends one request after another. It returns the server's CPU and the wall time of each in milliseconds.
+func (p *process) latencies(n int, makeRequest func(i int) request) (cpu, wall []float64, err error) {
+	err = p.sendSequentially(n, makeRequest, func(_ []byte, c, w float64) error {
+		cpu, wall = append(cpu, c), append(wall, w)
+		return nil
+	})
+	return cpu, wall, err
 }

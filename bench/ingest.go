@@ -21,7 +21,7 @@ const (
 // ingest compares the throughput of the built-in model in a loop on one thread with that of a server. The server has a
 // full embedding queue, without searches, and while clients search by keywords. The texts are the notes.
 func (b *bench) ingest() error {
-	from, err := b.fixture(fmt.Sprintf("notes-%d", b.memories/4), "", b.loader(b.memories/4, b.corpus.note))
+	from, err := b.fixture(fmt.Sprintf("notes-%d", b.memories/4), "", b.loader(b.memories/4, b.corpus.Note))
 	if err != nil {
 		return err
 	}
@@ -42,11 +42,10 @@ func (b *bench) ingest() error {
 		sides = append(sides, benchSide{c.name, b.measureIngest(withoutEmbedder, c)},
 			benchSide{c.name + " ingest", b.measureIngest(at, c)})
 	}
-	s, err := b.interleave(1, sides...)
+	s, err := b.interleave("ingest", 1, sides...)
 	if err != nil {
 		return err
 	}
-	b.report.saveSeries("ingest", s)
 	b.reportIngest(s)
 	return nil
 }
@@ -76,17 +75,17 @@ func (b *bench) reportIngest(s series) {
 }
 
 // measureEmbedder embeds chunks in this process.
-func (b *bench) measureEmbedder(m *embed.MiniLM) func(turn int) (map[string]float64, error) {
-	return func(turn int) (map[string]float64, error) {
+func (b *bench) measureEmbedder(m *embed.MiniLM) turnFunc {
+	return func(turn int) (figures, error) {
 		n := 0
 		before, start := selfCPU(), time.Now()
 		for ; time.Since(start) < ingestDuration; n++ {
-			text := b.corpus.note(turn*1000 + n)
+			text := b.corpus.Note(turn*1000 + n)
 			if _, err := m.Embed(b.ctx, vector.Chunks(text[:32], text, m)); err != nil {
 				return nil, err
 			}
 		}
-		return map[string]float64{"rate": float64(n) / time.Since(start).Seconds(),
+		return figures{"rate": float64(n) / time.Since(start).Seconds(),
 			"cpu": (selfCPU() - before) / float64(n)}, nil
 	}
 }
@@ -100,15 +99,15 @@ type searchLoad struct {
 var noSearches searchLoad
 
 // measureIngest starts a server, and measures how many memories it embeds and how long the clients' searches take.
-func (b *bench) measureIngest(at *fixture, c searchLoad) func(turn int) (map[string]float64, error) {
-	return func(turn int) (map[string]float64, error) {
+func (b *bench) measureIngest(at *fixture, c searchLoad) turnFunc {
+	return func(turn int) (figures, error) {
 		p, err := b.serve(b.drivers[0], at, true)
 		if err != nil {
 			return nil, err
 		}
 		defer p.stop()
 		if err := p.sendAll(connections, 200, func(i int) request {
-			return searchRequest(at.Key, b.corpus.question(i))
+			return searchRequest(at.Key, b.corpus.Question(i))
 		}, nil); err != nil {
 			return nil, err
 		}
@@ -118,14 +117,14 @@ func (b *bench) measureIngest(at *fixture, c searchLoad) func(turn int) (map[str
 		}
 		before := p.cpu()
 		wall, err := p.runSearches(c, func(i int) request {
-			return uncachedSearchRequest(at.Key, b.corpus.question(turn*1000+i), i)
+			return uncachedSearchRequest(at.Key, b.corpus.Question(turn*1000+i), i)
 		})
 		if err != nil {
 			return nil, err
 		}
 		now, ended, err := p.waitForProgress(at)
 		n, spent := float64(left-now), p.cpu()-before
-		return map[string]float64{"rate": n / ended.Sub(start).Seconds(), "cpu": spent / max(n, 1),
+		return figures{"rate": n / ended.Sub(start).Seconds(), "cpu": spent / max(n, 1),
 			"p50": quantile(wall, .5), "p99": quantile(wall, .99)}, err
 	}
 }

@@ -23,17 +23,13 @@ func (b *bench) lifecycle() error {
 	if err != nil {
 		return err
 	}
-	at, err := b.copyFixture(from, "lifecycle")
-	if err != nil {
-		return err
-	}
-	p, err := b.serve(b.drivers[0], at, true)
+	at, p, err := b.serveCopy(from, b.drivers[0], "lifecycle")
 	if err != nil {
 		return err
 	}
 	// Each turn has its own memories; those archived in it are restored.
-	on := func(method, path string, body func(n int) any) func(turn int) (map[string]float64, error) {
-		return func(turn int) (map[string]float64, error) {
+	on := func(method, path string, body func(n int) any) turnFunc {
+		return func(turn int) (figures, error) {
 			return p.cpuPerRequest(32, changesPerTurn, func(i int) request {
 				n := turn*changesPerTurn + i
 				return newRequest(method, "/v1/memories/"+at.IDs[n%len(at.IDs)]+path, at.Key, body(n))
@@ -44,13 +40,13 @@ func (b *bench) lifecycle() error {
 	kinds := []struct {
 		name string
 		most float64
-		run  func(turn int) (map[string]float64, error)
+		run  turnFunc
 	}{
 		{"append", 1.3, on("POST", "/append", func(n int) any {
-			return map[string]any{"content": b.corpus.prose(n)[:120]}
+			return map[string]any{"content": b.corpus.Prose(n)[:120]}
 		})},
 		{"update", 1.3, on("PATCH", "", func(n int) any {
-			return map[string]any{"content": b.corpus.prose(2_000_000 + n)}
+			return map[string]any{"content": b.corpus.Prose(2_000_000 + n)}
 		})},
 		{"verify", 1, on("POST", "/verify", func(n int) any {
 			return map[string]any{"evidence": "seen", "confidence": .9}
@@ -58,17 +54,16 @@ func (b *bench) lifecycle() error {
 		{"archive", 1, on("POST", "/archive", nothing)},
 		{"restore", 1, on("POST", "/restore", nothing)},
 	}
-	sides := []benchSide{{"create", func(turn int) (map[string]float64, error) {
+	sides := []benchSide{{"create", func(turn int) (figures, error) {
 		return p.cpuPerRequest(32, changesPerTurn, b.uniqueCreates(from, 2000+turn, changesPerTurn))
 	}}}
 	for _, k := range kinds {
 		sides = append(sides, benchSide{k.name, k.run})
 	}
-	s, err := b.interleave(lifecycleTurns, sides...)
+	s, err := b.interleave("lifecycle", lifecycleTurns, sides...)
 	if err != nil {
 		return err
 	}
-	b.report.saveSeries("lifecycle", s)
 	for _, k := range kinds {
 		b.report.add(s.ratioLine(line{Row: "lifecycle", What: k.name + ", 32 clients, over create", Unit: "us CPU",
 			Threshold: k.most}, k.name+" cpu", "create cpu"))
@@ -83,24 +78,19 @@ func (b *bench) context() error {
 	if err != nil {
 		return err
 	}
-	at, err := b.copyFixture(from, "context")
+	_, p, err := b.serveCopy(from, b.drivers[0], "context")
 	if err != nil {
 		return err
 	}
-	p, err := b.serve(b.drivers[0], at, true)
-	if err != nil {
-		return err
-	}
-	s, err := b.interleave(1, benchSide{"loci", func(int) (map[string]float64, error) {
-		cpu, _, err := p.sendSequentially(200, func(int) request {
+	s, err := b.interleave("context", 1, benchSide{"loci", func(int) (figures, error) {
+		cpu, _, err := p.latencies(200, func(int) request {
 			return newRequest("GET", "/v1/memories/context", from.Key, nil)
 		})
-		return map[string]float64{"p50": quantile(cpu, .5) / 1000}, err
+		return figures{"p50": quantile(cpu, .5)}, err
 	}})
 	if err != nil {
 		return err
 	}
-	b.report.saveSeries("context", s)
 	b.report.add(line{Row: "lifecycle", What: "context snapshot of 20 of " + strconv.Itoa(b.memories) + ", p50",
 		Unit: "ms CPU", Loci: s.median("loci p50"), Threshold: 2, IsAbsolute: true})
 	return nil
@@ -125,17 +115,16 @@ func (b *bench) list() error {
 		if err != nil {
 			return err
 		}
-		sides = append(sides, benchSide{strconv.Itoa(n), func(int) (map[string]float64, error) {
+		sides = append(sides, benchSide{strconv.Itoa(n), func(int) (figures, error) {
 			return p.cpuPerRequest(connections, requestsPerTurn, func(int) request {
 				return newRequest("GET", "/v1/memories?limit=20", at.Key, nil)
 			})
 		}})
 	}
-	s, err := b.interleave(1, sides...)
+	s, err := b.interleave("list", 1, sides...)
 	if err != nil {
 		return err
 	}
-	b.report.saveSeries("list", s)
 	b.report.add(s.ratioLine(line{Row: "lifecycle",
 		What: fmt.Sprintf("page of 20 of %d memories, over 1000", 10*b.memories),
 		Unit: "us CPU", Threshold: 1.3}, sides[1].name+" cpu", sides[0].name+" cpu"))
@@ -160,20 +149,21 @@ func resizeDatabase(path string, n int) error {
 	}
 	for round := 1; have < n; round++ {
 		r, err := db.Exec(
-			`INSERT INTO memories (id, workspace, atlas, title, content, hash, type, status, tags, source_name,
-			source_uri, source_group, source_position, version, created_by, created_at, updated_at)
-			SELECT printf('%08x-%04x', ?1, row_id % 65536) || substr(id, 14),
-			workspace, atlas, title, content, hash + ?1, type, status, tags,
-			'', '', '', NULL, 1, created_by, created_at + ?1, updated_at FROM memories WHERE row_id <= ?2 LIMIT ?3`,
+			`INSERT INTO memories (id, workspace, atlas, title, content, hash, checksum, type, status, tags,
+			source_name, source_uri, source_group, source_position, version, created_by, updated_by, created_at,
+			updated_at)
+			SELECT printf('%08x-%04x', ?1, row_id % 65536) || substr(id, 14), workspace, atlas, title, content,
+			hash + ?1, checksum, type, status, tags, '', '', '', NULL, 1, created_by, updated_by, created_at + ?1,
+			updated_at FROM memories WHERE row_id <= ?2 LIMIT ?3`,
 			round, last, n-have)
 		if err != nil {
 			return err
 		}
-		makeRequest, err := r.RowsAffected()
+		copied, err := r.RowsAffected()
 		if err != nil {
 			return err
 		}
-		have += int(makeRequest)
+		have += int(copied)
 	}
 	return nil
 }

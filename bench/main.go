@@ -18,6 +18,8 @@ import (
 	"os/signal"
 	"slices"
 	"strings"
+
+	"github.com/loci-memory/loci/bench/corpus"
 )
 
 // A bench is one run.
@@ -31,7 +33,7 @@ type bench struct {
 	cache      string // folder of binaries and loaded databases, for later runs
 	scratch    string // folder of this run
 	report     report
-	corpus     *corpus
+	corpus     *corpus.Corpus
 	stub       *embedderStub // an embedder that costs nothing, and
 	silentStub *embedderStub // one that never responds
 	running    []*process    // of the current row
@@ -72,7 +74,7 @@ func exit(err error) {
 }
 
 func run(ctx context.Context) (err error) {
-	b := &bench{ctx: ctx}
+	b := &bench{ctx: ctx, report: report{rounds: series{}}}
 	only := flag.String("run", "", "rows to run, with commas: transport, get, create, lifecycle, list, memory, "+
 		"search, tenants, workspaces, start, semantic, ingest; default: all")
 	drivers := flag.String("driver", "mattn,modernc",

@@ -3,13 +3,12 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -97,17 +96,11 @@ func (p *process) waitIdle() float64 {
 
 // anonymousMemory returns the bytes of memory without a file behind them.
 func (p *process) anonymousMemory() (float64, error) {
-	status, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(p.pid), "status"))
-	if err != nil {
-		return 0, err
+	kb := readNumbers(fmt.Sprintf("/proc/%d/status", p.pid))["RssAnon:"]
+	if kb == 0 {
+		return 0, errors.New("the kernel does not report RssAnon")
 	}
-	for l := range strings.Lines(string(status)) {
-		if rest, ok := strings.CutPrefix(l, "RssAnon:"); ok {
-			kb, err := strconv.ParseFloat(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(rest), "kB")), 64)
-			return kb * 1024, err
-		}
-	}
-	return 0, fmt.Errorf("the kernel does not tell RssAnon")
+	return kb * 1024, nil
 }
 
 // mergeIdlePause is the pause after which an index is merged (see compactor in package store), and some more.

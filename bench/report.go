@@ -16,15 +16,22 @@ import (
 // A series holds the figures of every round, by side and measure.
 type series map[string][]float64
 
-// A benchSide is one side of a row. One run is one turn; it returns figures by measure.
+// figures are the results of a turn by measure.
+type figures = map[string]float64
+
+// A turnFunc runs one turn of a side.
+type turnFunc func(turn int) (figures, error)
+
+// A benchSide is one side of a row.
 type benchSide struct {
 	name string
-	run  func(turn int) (map[string]float64, error)
+	run  turnFunc
 }
 
 // interleave runs several turns of every side in every round, one after another, and computes their mean. So other load
-// on the machine affects all sides alike. One round before them warms up and is not counted.
-func (b *bench) interleave(turns int, list ...benchSide) (series, error) {
+// on the machine affects all sides alike. One round before them warms up and is not counted. The report keeps the figures
+// under the name of the row.
+func (b *bench) interleave(row string, turns int, list ...benchSide) (series, error) {
 	s := series{}
 	for turn := range turns * (b.rounds + 1) {
 		for _, c := range list {
@@ -39,6 +46,9 @@ func (b *bench) interleave(turns int, list ...benchSide) (series, error) {
 				s.accumulate(round, c.name, figures, turns)
 			}
 		}
+	}
+	for key, v := range s {
+		b.report.rounds[row+": "+key] = v
 	}
 	return s, nil
 }
@@ -116,16 +126,6 @@ func (r *report) add(l line) {
 	fmt.Fprintln(os.Stderr, "  "+l.String())
 }
 
-// saveSeries keeps the figures of every round for the file of raw results.
-func (r *report) saveSeries(row string, s series) {
-	if r.rounds == nil {
-		r.rounds = series{}
-	}
-	for key, v := range s {
-		r.rounds[row+": "+key] = v
-	}
-}
-
 // String returns the line as a row of a table in Markdown.
 func (l line) String() string {
 	floor, ratio, threshold, verdict := "", "", "", ""
@@ -174,7 +174,7 @@ func (r *report) save(path string, b *bench) error {
 	raw, err := json.MarshalIndent(map[string]any{
 		"made": time.Now().UTC().Format(time.DateTime), "go": runtime.Version(), "processors": runtime.NumCPU(),
 		"machine": relevance.Processor(), "others": r.otherWork,
-		"rounds": b.rounds, "memories": b.memories, "texts": b.corpus.origin, "lines": r.lines, "figures": r.rounds,
+		"rounds": b.rounds, "memories": b.memories, "texts": b.corpus.Origin, "lines": r.lines, "figures": r.rounds,
 	}, "", "\t")
 	if err != nil {
 		return err

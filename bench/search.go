@@ -9,6 +9,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+
+	"github.com/loci-memory/loci/bench/corpus"
 )
 
 // notesFixture returns the database with many notes in one workspace.
@@ -17,14 +19,11 @@ func (b *bench) notesFixture(db string) (*fixture, error) {
 	if db != "" {
 		name += "-postgres"
 	}
-	return b.fixture(name, db, b.loader(b.memories, b.corpus.note))
+	return b.fixture(name, db, b.loader(b.memories, b.corpus.Note))
 }
 
-// searchRequest returns a search for the best 20.
-func searchRequest(key, query string) request {
-	return newRequest("POST", "/v1/memories/search", key,
-		map[string]any{"query": query, "mode": "keyword", "limit": 20})
-}
+// searchRequest returns a search by keywords for the best 20.
+func searchRequest(key, query string) request { return searchInModeRequest(key, query, "keyword") }
 
 // uncachedSearchRequest returns search number i. All notes have one type. Other types in the filter only keep the
 // server from using its cache of rankings.
@@ -47,8 +46,8 @@ type querySet struct {
 }
 
 func (b *bench) querySets() []querySet {
-	return []querySet{{"two words", b.corpus.wordPair, 2.6, 100}, {"two frequent words", b.corpus.frequentPair, 0, 20},
-		{"whole questions", b.corpus.question, 4, 20}}
+	return []querySet{{"two words", b.corpus.WordPair, 2.6, 100}, {"two frequent words", b.corpus.FrequentPair, 0, 20},
+		{"whole questions", b.corpus.Question, 4, 20}}
 }
 
 // searchesPerTurn is the number of searches of one kind in a round.
@@ -64,11 +63,10 @@ func (b *bench) search() error {
 	if err != nil {
 		return err
 	}
-	s, err := b.interleave(1, sides...)
+	s, err := b.interleave("search", 1, sides...)
 	if err != nil {
 		return err
 	}
-	b.report.saveSeries("search", s)
 	for _, q := range b.querySets() {
 		b.reportSearch(q, s)
 	}
@@ -79,11 +77,7 @@ func (b *bench) search() error {
 func (b *bench) startSearchSides(from *fixture) ([]benchSide, error) {
 	var sides []benchSide
 	for _, driver := range b.drivers {
-		at, err := b.copyFixture(from, "notes-"+driver)
-		if err != nil {
-			return nil, err
-		}
-		p, err := b.serve(driver, at, true)
+		_, p, err := b.serveCopy(from, driver, "notes-"+driver)
 		if err != nil {
 			return nil, err
 		}
@@ -136,17 +130,17 @@ func (b *bench) reportSearch(q querySet, s series) {
 
 // measureSearch sends queries of each kind to Loci: one after another, for the CPU of each, and several at once, for
 // the mean of a busy server.
-func (b *bench) measureSearch(p *process, key string) func(turn int) (map[string]float64, error) {
-	return func(turn int) (map[string]float64, error) {
+func (b *bench) measureSearch(p *process, key string) turnFunc {
+	return func(turn int) (figures, error) {
 		figures := map[string]float64{}
 		for _, q := range b.querySets() {
 			makeRequest := func(i int) request { return uncachedSearchRequest(key, q.text(turn*searchesPerTurn+i), i) }
-			cpu, wall, err := p.sendSequentially(searchesPerTurn, makeRequest)
+			cpu, wall, err := p.latencies(searchesPerTurn, makeRequest)
 			if err != nil {
 				return nil, err
 			}
-			figures[q.name+" p50"], figures[q.name+" p99"], figures[q.name+" wall"] = quantile(cpu, .5)/1000,
-				quantile(cpu, .99)/1000, quantile(wall, .5)/1000
+			figures[q.name+" p50"], figures[q.name+" p99"], figures[q.name+" wall"] = quantile(cpu, .5),
+				quantile(cpu, .99), quantile(wall, .5)
 			busy, err := p.cpuPerRequest(connections, searchesPerTurn, func(i int) request {
 				return uncachedSearchRequest(key, q.text(turn*searchesPerTurn+i), i+1)
 			})
@@ -168,7 +162,7 @@ var ftsVariants = []struct{ what, path string }{
 
 // rowsRequest requests 20 rows by their numbers: the cost of a response without a search.
 func (b *bench) rowsRequest(i int) request {
-	r := newRand(seedReads, i)
+	r := corpus.Rand(i)
 	rids := make([]int, 20)
 	for k := range rids {
 		rids[k] = 1 + r.IntN(b.memories)
@@ -178,25 +172,25 @@ func (b *bench) rowsRequest(i int) request {
 }
 
 // measureFTS measures FTS5, and reads of rows.
-func (b *bench) measureFTS(p *process) func(turn int) (map[string]float64, error) {
-	return func(turn int) (map[string]float64, error) {
+func (b *bench) measureFTS(p *process) turnFunc {
+	return func(turn int) (figures, error) {
 		figures := map[string]float64{}
-		cpu, _, err := p.sendSequentially(searchesPerTurn, func(i int) request {
+		cpu, _, err := p.latencies(searchesPerTurn, func(i int) request {
 			return b.rowsRequest(turn*searchesPerTurn + i)
 		})
 		if err != nil {
 			return nil, err
 		}
-		figures["rows"] = quantile(cpu, .5) / 1000
+		figures["rows"] = quantile(cpu, .5)
 		for _, q := range b.querySets() {
 			for _, way := range ftsVariants {
-				cpu, _, err := p.sendSequentially(q.ftsQueries, func(i int) request {
+				cpu, _, err := p.latencies(q.ftsQueries, func(i int) request {
 					return newRequest("GET", way.path+url.QueryEscape(q.text(turn*searchesPerTurn+i)), "", nil)
 				})
 				if err != nil {
 					return nil, err
 				}
-				figures[q.name+" "+way.what] = quantile(cpu, .5) / 1000
+				figures[q.name+" "+way.what] = quantile(cpu, .5)
 			}
 		}
 		return figures, nil

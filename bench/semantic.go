@@ -22,11 +22,10 @@ func (b *bench) semantic() error {
 		largest = p
 		sides = append(sides, benchSide{fmt.Sprint(n), b.measureModes(p, at.Key)})
 	}
-	s, err := b.interleave(1, sides...)
+	s, err := b.interleave("semantic", 1, sides...)
 	if err != nil {
 		return err
 	}
-	b.report.saveSeries("semantic", s)
 	memoryBytes, err := largest.anonymousMemory()
 	if err != nil {
 		return err
@@ -43,17 +42,12 @@ func (b *bench) startWithVectors(n int) (*fixture, *process, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	at, err := b.copyFixture(from, fmt.Sprintf("semantic-%d", n))
-	if err != nil {
-		return nil, nil, err
-	}
-	p, err := b.serve(b.drivers[0], at, true)
-	return at, p, err
+	return b.serveCopy(from, b.drivers[0], fmt.Sprintf("semantic-%d", n))
 }
 
 // vectorsFixture returns the database of n memories of one chunk each, all with vectors.
 func (b *bench) vectorsFixture(n int) (*fixture, error) {
-	load := b.loader(n, b.corpus.chunk)
+	load := b.loader(n, b.corpus.Chunk)
 	p := &fixture{embedder: b.stub.env()}
 	return b.loadFixture(p, fmt.Sprintf("semantic-%d-%s", n, stubModel), func(p *fixture, s *process) error {
 		if err := load(p, s); err != nil {
@@ -74,10 +68,10 @@ func (b *bench) vectorsFixture(n int) (*fixture, error) {
 // pending returns the number of memories without vectors.
 func (p *process) pending(key string) (n int, err error) {
 	var status struct{ Indexing struct{ Pending int } }
-	err = p.sendAll(1, 1, func(int) request { return newRequest("GET", "/v1/status", key, nil) },
-		func(_ int, body []byte) {
-			err = json.Unmarshal(body, &status)
-		})
+	body, err := p.send(newRequest("GET", "/v1/status", key, nil))
+	if err == nil {
+		err = json.Unmarshal(body, &status)
+	}
 	return status.Indexing.Pending, err
 }
 
@@ -102,12 +96,12 @@ var semanticKinds = []struct {
 }
 
 // measureModes sends whole questions in each mode, one after another.
-func (b *bench) measureModes(p *process, key string) func(turn int) (map[string]float64, error) {
-	return func(turn int) (map[string]float64, error) {
+func (b *bench) measureModes(p *process, key string) turnFunc {
+	return func(turn int) (figures, error) {
 		figures := map[string]float64{}
 		for _, k := range semanticKinds {
 			text := func(i int) string {
-				return b.corpus.questions[(turn*semanticSearches+i)%len(b.corpus.questions)] + strings.Repeat("?", turn)
+				return b.corpus.Questions[(turn*semanticSearches+i)%len(b.corpus.Questions)] + strings.Repeat("?", turn)
 			}
 			timings, err := p.searchTimings(semanticSearches, func(i int) request {
 				return searchInModeRequest(key, text(i), k.mode, k.types...)
@@ -127,44 +121,31 @@ func (b *bench) measureModes(p *process, key string) func(turn int) (map[string]
 // searchTimings sends one search after another. It returns the milliseconds of each: of the server's CPU, of wall time,
 // and the timings in the response.
 func (p *process) searchTimings(n int, makeRequest func(i int) request) (map[string][]float64, error) {
-	w, err := p.dial()
-	if err != nil {
-		return nil, err
-	}
-	defer w.Close()
 	all, late := map[string][]float64{}, 0
-	for i := range n {
-		r := makeRequest(i)
-		before, start := p.cpu(), time.Now()
-		body, err := w.do(r)
-		if err != nil {
-			return nil, err
-		}
-		figures := map[string]float64{"wall": float64(time.Since(start).Nanoseconds()) / 1e6,
-			"cpu": (p.cpu() - before) / 1000}
+	err := p.sendSequentially(n, makeRequest, func(body []byte, cpu, wall float64) error {
 		var answer struct {
 			Mode string
 			Meta struct {
-				Timings struct{ EmbedMs, KeywordMs, SemanticMs, FuseMs float64 }
+				Timings struct{ EmbedMs, KeywordMs, SemanticMs float64 }
 			}
 		}
 		if err := json.Unmarshal(body, &answer); err != nil {
-			return nil, err
+			return err
 		}
 		if answer.Mode == "keyword_fallback" { // the machine was too busy for the stub
 			if late++; late > n/10 {
-				return nil, fmt.Errorf("%d of %d queries got no vector", late, i+1)
+				return fmt.Errorf("%d of %d queries got no vector", late, n)
 			}
-			continue
+			return nil
 		}
 		t := answer.Meta.Timings
-		figures["embed"], figures["keyword"] = t.EmbedMs, t.KeywordMs
-		figures["semantic"], figures["fuse"] = t.SemanticMs, t.FuseMs
-		for what, v := range figures {
+		one := figures{"cpu": cpu, "wall": wall, "embed": t.EmbedMs, "keyword": t.KeywordMs, "semantic": t.SemanticMs}
+		for what, v := range one {
 			all[what] = append(all[what], v)
 		}
-	}
-	return all, nil
+		return nil
+	})
+	return all, err
 }
 
 func (b *bench) reportSemantic(s series, many, few string) {
@@ -199,15 +180,14 @@ func (b *bench) coldSemantic() error {
 	}
 	var sides []benchSide
 	for _, mode := range []string{"semantic", "keyword"} {
-		sides = append(sides, benchSide{mode, func(int) (map[string]float64, error) {
-			return b.coldStart(at, searchInModeRequest(at.Key, b.corpus.question(0), mode))
+		sides = append(sides, benchSide{mode, func(int) (figures, error) {
+			return b.coldStart(at, searchInModeRequest(at.Key, b.corpus.Question(0), mode))
 		}})
 	}
-	s, err := b.interleave(1, sides...)
+	s, err := b.interleave("semantic cold", 1, sides...)
 	if err != nil {
 		return err
 	}
-	b.report.saveSeries("semantic cold", s)
 	for _, unit := range []string{"wall", "cpu"} {
 		b.report.add(s.ratioLine(line{Row: "semantic",
 			What: "from the start to the first semantic response, over a keyword one",

@@ -6,10 +6,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"math/rand/v2"
-	"net"
-	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,6 +14,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/loci-memory/loci/bench/corpus"
 )
 
 // maxSoakGrowth bounds the growth of anonymous memory from the second third of a soak to the last one.
@@ -32,7 +31,6 @@ type soak struct {
 
 	server  *process
 	fixture *fixture
-	metrics string // address of the server's metrics
 	start   time.Time
 
 	mu        sync.Mutex
@@ -43,13 +41,11 @@ type soak struct {
 	samples   []soakSample
 }
 
-// A soakSample holds the resources of the server at one moment, in MB.
+// A soakSample holds the resources of the server at one moment.
 type soakSample struct {
-	at                                time.Duration
-	anonymous, mapped, heap, goMemory float64
-	database, wal                     float64
-	files                             int
-	goroutines                        float64
+	at                               time.Duration
+	anonymous, mapped, database, wal float64 // MB
+	files                            int
 }
 
 // runSoak loads a server for a while and fails if its memory grows.
@@ -92,22 +88,13 @@ func (b *bench) prepare() (err error) {
 	if b.scratch, err = os.MkdirTemp(b.cache, "run-"); err != nil {
 		return err
 	}
-	b.corpus, err = readCorpus("../shared/data/retrieval")
+	b.corpus, err = corpus.Read("../shared/data/retrieval")
 	return err
 }
 
 // startServer starts the server with its own embedder, as it is by default.
 func (s *soak) startServer() (err error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return err
-	}
-	s.metrics = l.Addr().String()
-	if err := l.Close(); err != nil {
-		return err
-	}
-	s.fixture = &fixture{Dir: filepath.Join(s.scratch, "soak"), Keys: map[string]string{},
-		embedder: []string{"LOCI_METRICS_LISTEN=" + s.metrics}}
+	s.fixture = &fixture{Dir: filepath.Join(s.scratch, "soak"), Keys: map[string]string{}, embedder: []string{}}
 	if err := s.createAccounts(s.fixture); err != nil {
 		return err
 	}
@@ -118,7 +105,8 @@ func (s *soak) startServer() (err error) {
 // runLoad makes the clients work at the rate until the time is over, and samples.
 func (s *soak) runLoad() {
 	s.start = time.Now()
-	end := time.After(s.duration)
+	ctx, cancel := context.WithTimeout(s.ctx, s.duration)
+	defer cancel()
 	turns := make(chan int, 4*s.rate) // bounds the backlog of a slow server
 	var all sync.WaitGroup
 	for range s.clients {
@@ -130,8 +118,7 @@ func (s *soak) runLoad() {
 	sampleTick, minute := time.NewTicker(every), time.NewTicker(time.Minute)
 	defer sampleTick.Stop()
 	defer minute.Stop()
-	fmt.Println("minute  calls  failed  create p50/p99  search p50/p99 ms  anonymous  Go heap  Go all  mapped  " +
-		"database  log MB  files  goroutines")
+	fmt.Println("minute  calls  failed  create p50/p99  search p50/p99 ms  anonymous  mapped  database  log MB  files")
 	for n := 0; ; {
 		select {
 		case <-tick.C:
@@ -144,11 +131,7 @@ func (s *soak) runLoad() {
 			s.sample()
 		case <-minute.C:
 			s.printMinute()
-		case <-s.ctx.Done():
-			close(turns)
-			all.Wait()
-			return
-		case <-end:
+		case <-ctx.Done():
 			s.sample()
 			s.printMinute()
 			close(turns)
@@ -204,11 +187,11 @@ func (s *soak) request(n int, own []string) (kind string, r request) {
 	id := func() string { return own[rng.IntN(len(own))] }
 	switch {
 	case pick < 28:
-		return "create", createRequest(s.fixture, s.corpus.note(n))
+		return "create", createRequest(s.fixture, s.corpus.Note(n))
 	case pick < 58:
-		query := s.corpus.question(rng.IntN(1 << 20))
+		query := s.corpus.Question(rng.IntN(1 << 20))
 		if pick%2 == 0 {
-			query = s.corpus.wordPair(rng.IntN(1 << 20))
+			query = s.corpus.WordPair(rng.IntN(1 << 20))
 		}
 		return "search", searchInModeRequest(key, query, []string{"keyword", "semantic", "hybrid", "auto"}[rng.IntN(4)])
 	case pick < 70:
@@ -216,10 +199,10 @@ func (s *soak) request(n int, own []string) (kind string, r request) {
 	case pick < 78:
 		return "list", newRequest("GET", "/v1/memories?limit=50", key, nil)
 	case pick < 84:
-		return "update", newRequest("PATCH", "/v1/memories/"+id(), key, map[string]any{"content": s.corpus.prose(n)})
+		return "update", newRequest("PATCH", "/v1/memories/"+id(), key, map[string]any{"content": s.corpus.Prose(n)})
 	case pick < 88:
 		return "append", newRequest("POST", "/v1/memories/"+id()+"/append", key,
-			map[string]any{"content": s.corpus.prose(n)[:120]})
+			map[string]any{"content": s.corpus.Prose(n)[:120]})
 	case pick < 91:
 		return "context", newRequest("GET", "/v1/memories/context", key, nil)
 	case pick < 93:
@@ -252,27 +235,16 @@ func (s *soak) sample() {
 	if list, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", s.server.pid)); err == nil {
 		x.files = len(list)
 	}
-	if res, err := http.Get("http://" + s.metrics + "/metrics"); err == nil {
-		text, _ := io.ReadAll(res.Body)
-		res.Body.Close()
-		of := parseNumbers(string(text))
-		x.heap, x.goMemory, x.goroutines = of["go_memstats_heap_inuse_bytes"]/1e6,
-			(of["go_memstats_sys_bytes"]-of["go_memstats_heap_released_bytes"])/1e6, of["go_goroutines"]
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.samples = append(s.samples, x)
 }
 
-// readNumbers reads lines of a name and a number.
+// readNumbers reads lines of a name and a number. An unreadable file has none.
 func readNumbers(file string) map[string]float64 {
-	text, _ := os.ReadFile(file) // an unreadable file has no numbers
-	return parseNumbers(string(text))
-}
-
-func parseNumbers(text string) map[string]float64 {
+	text, _ := os.ReadFile(file)
 	of := map[string]float64{}
-	for line := range strings.Lines(text) {
+	for line := range strings.Lines(string(text)) {
 		if f := strings.Fields(line); len(f) > 1 {
 			if n, err := strconv.ParseFloat(f[1], 64); err == nil {
 				of[f[0]] = n
@@ -299,10 +271,9 @@ func (s *soak) printMinute() {
 		x = s.samples[len(s.samples)-1]
 	}
 	c, q := s.latencies["create"], s.latencies["search"]
-	fmt.Printf("%6.1f %6d %7d %7.1f %7.1f %8.1f %8.1f %12.1f %8.1f %7.1f %7.1f %9.1f %7.1f %6d %11.0f\n",
-		time.Since(s.start).Minutes(), s.calls, s.failed,
-		quantile(c, .5), quantile(c, .99), quantile(q, .5), quantile(q, .99), x.anonymous, x.heap, x.goMemory, x.mapped,
-		x.database, x.wal, x.files, x.goroutines)
+	fmt.Printf("%6.1f %6d %7d %7.1f %7.1f %8.1f %8.1f %12.1f %7.1f %9.1f %7.1f %6d\n",
+		time.Since(s.start).Minutes(), s.calls, s.failed, quantile(c, .5), quantile(c, .99), quantile(q, .5),
+		quantile(q, .99), x.anonymous, x.mapped, x.database, x.wal, x.files)
 	clear(s.latencies)
 }
 

@@ -81,18 +81,18 @@ func (b *bench) transport() error {
 	if err != nil {
 		return err
 	}
-	logged, err := b.start(nil, self, "transport", b.corpus.prose(0))
+	logged, err := b.start(nil, self, "transport", b.corpus.Prose(0))
 	if err != nil {
 		return err
 	}
-	quiet, err := b.start(nil, self, "transport", b.corpus.prose(0), "quiet")
+	quiet, err := b.start(nil, self, "transport", b.corpus.Prose(0), "quiet")
 	if err != nil {
 		return err
 	}
 	key := "loci_live_" + "abcdefghijklmnopqrstuvwxyzabcdefghijklmnopq"
 	get := newRequest("GET", "/v1/memories/"+loci.NewID(time.Now()), key, nil)
 	create := newRequest("POST", "/v1/memories", key,
-		map[string]any{"content": b.corpus.prose(1), "title": "Choose the driver", "type": "decision",
+		map[string]any{"content": b.corpus.Prose(1), "title": "Choose the driver", "type": "decision",
 			"tags": []string{"bench"}})
 	if err := b.compareTransport(logged, quiet, "get", get, 1.9); err != nil {
 		return err
@@ -101,12 +101,7 @@ func (b *bench) transport() error {
 }
 
 func (b *bench) compareTransport(logged, quiet *process, name string, r request, threshold float64) error {
-	w, err := logged.dial()
-	if err != nil {
-		return err
-	}
-	defer w.Close()
-	body, err := w.do(r)
+	body, err := logged.send(r)
 	if err != nil {
 		return err
 	}
@@ -114,17 +109,16 @@ func (b *bench) compareTransport(logged, quiet *process, name string, r request,
 	if err != nil {
 		return err
 	}
-	turn := func(p *process) func(int) (map[string]float64, error) {
-		return func(int) (map[string]float64, error) {
+	turn := func(p *process) func(int) (figures, error) {
+		return func(int) (figures, error) {
 			return p.cpuPerRequest(connections, requestsPerTurn, func(int) request { return r })
 		}
 	}
-	s, err := b.interleave(turnsPerRound, benchSide{"floor", turn(floor)}, benchSide{"loci", turn(logged)},
+	s, err := b.interleave("transport "+name, turnsPerRound, benchSide{"floor", turn(floor)}, benchSide{"loci", turn(logged)},
 		benchSide{"quiet", turn(quiet)})
 	if err != nil {
 		return err
 	}
-	b.report.saveSeries("transport "+name, s)
 	b.report.add(s.ratioLine(line{Row: "transport", What: name + " without store, over an empty handler",
 		Unit:      "us CPU",
 		Threshold: threshold}, "loci cpu", "floor cpu"))

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
 	"time"
@@ -17,7 +16,7 @@ func (b *bench) memory() error {
 		return err
 	}
 	var after float64
-	load := b.loader(b.memories, b.corpus.note)
+	load := b.loader(b.memories, b.corpus.Note)
 	at, err := b.fixture(fmt.Sprintf("notes-%d", b.memories), "", func(p *fixture, s *process) error {
 		if err := load(p, s); err != nil {
 			return err
@@ -54,7 +53,7 @@ func (b *bench) otherWorkspaces() int { return max(1, b.memories/memoriesEach) }
 
 // tenants compares the same search in a workspace alone, and beside many workspaces of another user.
 func (b *bench) tenants() error {
-	alone, err := b.fixture("alone", "", b.loader(memoriesEach, b.corpus.note))
+	alone, err := b.fixture("alone", "", b.loader(memoriesEach, b.corpus.Note))
 	if err != nil {
 		return err
 	}
@@ -67,30 +66,24 @@ func (b *bench) tenants() error {
 		name string
 		from *fixture
 	}{{"alone", alone}, {"beside", beside}} {
-		at, err := b.copyFixture(side.from, "tenants-"+side.name)
-		if err != nil {
-			return err
-		}
-		p, err := b.serve(b.drivers[0], at, true)
+		at, p, err := b.serveCopy(side.from, b.drivers[0], "tenants-"+side.name)
 		if err != nil {
 			return err
 		}
 		// The other workspaces have been searched too.
-		if err := p.sendAll(1, 1, func(int) request { return searchRequest(at.Keys["bob"], b.corpus.wordPair(0)) },
-			nil); err != nil {
+		if _, err := p.send(searchRequest(at.Keys["bob"], b.corpus.WordPair(0))); err != nil {
 			return err
 		}
-		sides = append(sides, benchSide{side.name, func(turn int) (map[string]float64, error) {
+		sides = append(sides, benchSide{side.name, func(turn int) (figures, error) {
 			return p.cpuPerRequest(connections, 2000, func(i int) request {
-				return searchRequest(at.Key, b.corpus.question(turn*2000+i))
+				return searchRequest(at.Key, b.corpus.Question(turn*2000+i))
 			})
 		}})
 	}
-	s, err := b.interleave(1, sides...)
+	s, err := b.interleave("tenants", 1, sides...)
 	if err != nil {
 		return err
 	}
-	b.report.saveSeries("tenants", s)
 	b.report.add(s.ratioLine(line{Row: "tenants",
 		What: fmt.Sprintf("search of 100 beside %d workspaces of 100, over alone", b.otherWorkspaces()), Unit: "us CPU",
 		Threshold: 1.2},
@@ -100,7 +93,7 @@ func (b *bench) tenants() error {
 
 // crowdedFixture returns a database with a workspace and many of another user.
 func (b *bench) crowdedFixture() (*fixture, error) {
-	own := b.loader(memoriesEach, b.corpus.note)
+	own := b.loader(memoriesEach, b.corpus.Note)
 	return b.fixture(fmt.Sprintf("beside-%d", b.otherWorkspaces()), "", func(p *fixture, s *process) error {
 		if err := own(p, s); err != nil {
 			return err
@@ -115,26 +108,16 @@ func (b *bench) manyWorkspaces() error {
 	if err != nil {
 		return err
 	}
-	at, err := b.copyFixture(from, "workspaces")
-	if err != nil {
-		return err
-	}
-	p, err := b.serve(b.drivers[0], at, true)
+	at, p, err := b.serveCopy(from, b.drivers[0], "workspaces")
 	if err != nil {
 		return err
 	}
 	bob := at.Keys["bob"]
-	var one string
-	err = p.sendAll(1, 1, func(int) request { return newRequest("GET", "/v1/workspaces?limit=2", bob, nil) },
-		func(_ int, body []byte) {
-			var list struct{ Workspaces []struct{ ID string } }
-			if json.Unmarshal(body, &list) == nil && len(list.Workspaces) > 0 {
-				one = list.Workspaces[0].ID
-			}
-		})
-	if err != nil || one == "" {
-		return fmt.Errorf("no workspace of bob's: %w", err)
+	body, err := p.send(newRequest("GET", "/v1/workspaces?limit=2", bob, nil))
+	if err != nil {
+		return err
 	}
+	one := firstID(body)
 	kinds := []struct {
 		name string
 		made func(i int, scope string) request
@@ -146,7 +129,7 @@ func (b *bench) manyWorkspaces() error {
 			return newRequest("GET", "/v1/memories/context?limit=20"+scope, bob, nil)
 		}},
 		{"search", func(i int, scope string) request {
-			body := map[string]any{"query": b.corpus.wordPair(i), "mode": "keyword", "limit": 20}
+			body := map[string]any{"query": b.corpus.WordPair(i), "mode": "keyword", "limit": 20}
 			if scope != "" {
 				body["workspace_id"] = one
 			}
@@ -160,16 +143,15 @@ func (b *bench) manyWorkspaces() error {
 			if scope == "one" {
 				in = "&workspace_id=" + one
 			}
-			sides = append(sides, benchSide{k.name + " " + scope, func(turn int) (map[string]float64, error) {
+			sides = append(sides, benchSide{k.name + " " + scope, func(turn int) (figures, error) {
 				return p.cpuPerRequest(1, 300, func(i int) request { return k.made(turn*300+i, in) })
 			}})
 		}
 	}
-	s, err := b.interleave(1, sides...)
+	s, err := b.interleave("workspaces", 1, sides...)
 	if err != nil {
 		return err
 	}
-	b.report.saveSeries("workspaces", s)
 	for _, k := range kinds {
 		b.report.add(s.ratioLine(line{Row: "workspaces",
 			What: fmt.Sprintf("%s of %d workspaces, over one of them", k.name,
@@ -192,7 +174,7 @@ func (b *bench) fillOtherWorkspaces(p *fixture, s *process) error {
 	defer s.waitIdle()
 	return s.sendAll(32, memoriesEach*len(ids), func(i int) request {
 		return newRequest("POST", "/v1/memories", bob,
-			map[string]any{"content": b.corpus.note(i), "workspaceId": ids[i%len(ids)]})
+			map[string]any{"content": b.corpus.Note(i), "workspaceId": ids[i%len(ids)]})
 	}, nil)
 }
 
@@ -206,30 +188,26 @@ func (b *bench) startup() error {
 	if err != nil {
 		return err
 	}
-	s, err := b.interleave(1, benchSide{"loci", func(int) (map[string]float64, error) { return b.coldSearch(at) }})
+	s, err := b.interleave("start", 1, benchSide{"loci", func(int) (figures, error) {
+		return b.coldStart(at, searchRequest(at.Key, b.corpus.Question(0)))
+	}})
 	if err != nil {
 		return err
 	}
-	b.report.saveSeries("start", s)
 	b.report.add(line{Row: "start", What: "from the start to the first answered search, wall time", Unit: "ms",
 		Loci: s.median("loci wall"), Threshold: 150, IsAbsolute: true})
 	b.report.add(line{Row: "start", What: "the same", Unit: "ms CPU", Loci: s.median("loci cpu")})
 	return nil
 }
 
-// coldSearch starts Loci once and sends a keyword search.
-func (b *bench) coldSearch(at *fixture) (map[string]float64, error) {
-	return b.coldStart(at, searchRequest(at.Key, b.corpus.question(0)))
-}
-
 // coldStart starts Loci once, and measures the time until the first response.
-func (b *bench) coldStart(at *fixture, first request) (map[string]float64, error) {
+func (b *bench) coldStart(at *fixture, first request) (figures, error) {
 	start := time.Now()
 	p, err := b.serve(b.drivers[0], at, false)
 	if err != nil {
 		return nil, err
 	}
 	defer p.stop()
-	err = p.sendAll(1, 1, func(int) request { return first }, nil)
-	return map[string]float64{"wall": float64(time.Since(start).Microseconds()) / 1000, "cpu": p.cpu() / 1000}, err
+	_, err = p.send(first)
+	return figures{"wall": float64(time.Since(start).Microseconds()) / 1000, "cpu": p.cpu() / 1000}, err
 }

@@ -5,7 +5,7 @@ import (
 	"database/sql"
 	"encoding/binary"
 	"encoding/json"
-	"fmt"
+	"errors"
 	"net/http"
 	"strings"
 	"time"
@@ -35,14 +35,15 @@ const (
 )
 
 const createStatements = `BEGIN IMMEDIATE; COMMIT;
-	INSERT INTO memories (id, workspace, atlas, title, content, hash, type, status, tags, source_name, source_uri,
-		source_group, source_position, version, created_by, created_at, updated_at, updated_by)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0, ?8, '', '', '', NULL, 1, ?9, ?10, ?10, ?9);
+	INSERT INTO memories (id, workspace, atlas, title, content, hash, checksum, type, status, tags, source_name,
+		source_uri, source_group, source_position, version, created_by, created_at, updated_at, updated_by)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, ?7, 0, ?8, '', '', '', NULL, 1, ?9, ?10, ?10, ?9);
 	INSERT INTO index_log (workspace, memory, atlas, type, status, tags, created_at, deleted, verified, valid_until,
 		memories, bytes, document, group_id, position)
 		VALUES (?1, ?2, ?3, ?4, 0, ?5, ?6, ?7, ?7, 0, 1, ?8, ?9, 0, 0);
 	INSERT INTO minhash_bands (workspace, band, memory) VALUES (?1, ?3, ?2), (?1, ?4, ?2), (?1, ?5, ?2), (?1, ?6, ?2);
-	INSERT INTO embedding_queue (memory, workspace, due, attempts, error) VALUES (?1, ?2, ?3, 0, '')`
+	INSERT INTO embedding_queue (memory, workspace, owner, is_long, due, attempts, error)
+		VALUES (?1, ?2, 1, FALSE, ?3, 0, '')`
 
 // newCreator handles POST /v1/memories.
 func newCreator(path string, blob int) (http.Handler, error) {
@@ -124,9 +125,8 @@ gather:
 			break gather
 		}
 	}
-	if _, end := c.commit.Exec(); err != nil || failed != nil || end != nil {
-		err = fmt.Errorf("%v, %v, %v", err, failed, end)
-	}
+	_, end := c.commit.Exec()
+	err = errors.Join(err, failed, end)
 	for _, j := range batch {
 		j.done <- err
 	}

@@ -1,4 +1,5 @@
-package main
+// Package corpus has the notes and queries of the benchmarks: the same ones in every run.
+package corpus
 
 import (
 	"bufio"
@@ -14,23 +15,23 @@ import (
 	"strings"
 )
 
-// corpus is the source of notes and questions. Sentences and questions are from real datasets, or invented where these
+// A Corpus is the source of notes and questions. Sentences and questions are from real datasets, or invented where these
 // are absent.
-type corpus struct {
-	origin    string // their origin, for the report
+type Corpus struct {
+	Origin    string // of the texts, for the report
 	sentences []string
 	words     []string // every word of the sentences, with repetitions
-	questions []string // of 8 to 12 words
+	Questions []string // of 8 to 12 words
 	rare      []string // invented words, for rare names and numbers
 	common    []string // the most frequent longer words
 }
 
-// corpusVersion changes whenever the same number gives another note.
-const corpusVersion = "2"
+// Version changes whenever the same number gives another note.
+const Version = "2"
 
-// readCorpus reads English sets of documents and questions below dir.
-func readCorpus(dir string) (*corpus, error) {
-	t := &corpus{origin: "sentences and questions of docs, xquad-en and locomo-sessions, words as frequent as there, " +
+// Read reads English sets of documents and questions below dir.
+func Read(dir string) (*Corpus, error) {
+	t := &Corpus{Origin: "sentences and questions of docs, xquad-en and locomo-sessions, words as frequent as there, " +
 		"and invented ones"}
 	for _, set := range []string{"docs", "xquad-en", "locomo-sessions"} {
 		err := readLines(filepath.Join(dir, set, "docs.jsonl"), func(text string) { t.addDocument(text) })
@@ -86,7 +87,7 @@ func readLines(path string, f func(text string)) error {
 }
 
 // addDocument splits a document into sentences, approximately.
-func (t *corpus) addDocument(text string) {
+func (t *Corpus) addDocument(text string) {
 	text = strings.Join(strings.Fields(text), " ")
 	for _, s := range strings.SplitAfter(text, ". ") {
 		if s = strings.TrimSpace(s); len(s) >= 20 && len(s) <= 300 {
@@ -96,9 +97,9 @@ func (t *corpus) addDocument(text string) {
 	}
 }
 
-func (t *corpus) addQuestion(text string) {
+func (t *Corpus) addQuestion(text string) {
 	if n := len(strings.Fields(text)); n >= 8 && n <= 12 {
-		t.questions = append(t.questions, text)
+		t.Questions = append(t.Questions, text)
 	}
 }
 
@@ -117,8 +118,8 @@ func inventWords(r *rand.Rand, n int) []string {
 
 // inventSentences invents questions, and sentences whose words follow Zipf's
 // law.
-func (t *corpus) inventSentences() {
-	t.origin = "invented words by Zipf's law: ../shared/data/retrieval is not here"
+func (t *Corpus) inventSentences() {
+	t.Origin = "invented words by Zipf's law: ../shared/data/retrieval is not here"
 	r := rand.New(rand.NewPCG(1, 2))
 	z := rand.NewZipf(r, 1.07, 8, uint64(len(t.rare)-1))
 	sentence := func(n int) string {
@@ -132,13 +133,16 @@ func (t *corpus) inventSentences() {
 		t.addDocument(sentence(8+r.IntN(12)) + ".")
 	}
 	for range 1000 {
-		t.questions = append(t.questions, sentence(8+r.IntN(5))+"?")
+		t.Questions = append(t.Questions, sentence(8+r.IntN(5))+"?")
 	}
 }
 
 // newRand returns the random source of the object with that number: the same in
 // every run, and in any order of creation.
 func newRand(kind, i int) *rand.Rand { return rand.New(rand.NewPCG(uint64(kind), uint64(i))) }
+
+// Rand returns the random source of read number i.
+func Rand(i int) *rand.Rand { return newRand(seedReads, i) }
 
 // Kinds of randomness.
 const (
@@ -150,9 +154,9 @@ const (
 	seedFrequent
 )
 
-// note returns a note of about 470 bytes: real sentences, then words of the
+// Note returns a note of about 470 bytes: real sentences, then words of the
 // same frequencies, every 25th of them rare.
-func (t *corpus) note(i int) string {
+func (t *Corpus) Note(i int) string {
 	r := newRand(seedNotes, i)
 	size := 290 + r.IntN(360)
 	var b strings.Builder
@@ -172,14 +176,14 @@ func (t *corpus) note(i int) string {
 	return strings.TrimSpace(b.String())
 }
 
-// chunk returns a text of one chunk.
-func (t *corpus) chunk(i int) string {
-	words := strings.Fields(t.note(i))
+// Chunk returns a text of one chunk.
+func (t *Corpus) Chunk(i int) string {
+	words := strings.Fields(t.Note(i))
 	return strings.Join(words[:min(80, len(words))], " ")
 }
 
-// prose returns 700 bytes of sentences, different for every number.
-func (t *corpus) prose(i int) string {
+// Prose returns 700 bytes of sentences, different for every number.
+func (t *Corpus) Prose(i int) string {
 	r := newRand(seedProse, i)
 	var b strings.Builder
 	for b.Len() < 700 {
@@ -189,21 +193,21 @@ func (t *corpus) prose(i int) string {
 	return strings.ToValidUTF8(b.String()[:690], "") + " #" + t.rare[i%len(t.rare)]
 }
 
-// question returns a question of 8 to 12 words.
-func (t *corpus) question(i int) string {
-	return t.questions[newRand(seedQuestions, i).IntN(len(t.questions))]
+// Question returns a question of 8 to 12 words.
+func (t *Corpus) Question(i int) string {
+	return t.Questions[newRand(seedQuestions, i).IntN(len(t.Questions))]
 }
 
-// frequentPair returns two words of very many notes.
-func (t *corpus) frequentPair(i int) string {
+// FrequentPair returns two words of very many notes.
+func (t *Corpus) FrequentPair(i int) string {
 	r := newRand(seedFrequent, i)
 	return t.common[r.IntN(len(t.common))] + " " + t.common[r.IntN(len(t.common))]
 }
 
-// wordPair returns the two most significant words of a question.
-func (t *corpus) wordPair(i int) string {
+// WordPair returns the two most significant words of a question.
+func (t *Corpus) WordPair(i int) string {
 	for r := newRand(seedPairs, i); ; {
-		words := strings.Fields(strings.Trim(t.questions[r.IntN(len(t.questions))], "?"))
+		words := strings.Fields(strings.Trim(t.Questions[r.IntN(len(t.Questions))], "?"))
 		var long []string
 		for _, w := range words {
 			if len(w) >= 5 {
