@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -9,14 +10,23 @@ import (
 	"github.com/loci-memory/loci/internal/store"
 )
 
-// A databaseCollector reads the metrics of the database at each scrape.
+// A databaseCollector reads the metrics of the database and of the embedding queue at each scrape.
 type databaseCollector struct {
 	store *store.Store
 	ready *readiness
 }
 
-var databaseUp = prometheus.NewDesc("loci_database_up", "1 where the database answered the last check, else 0.", nil,
-	nil)
+// collectTimeout bounds the read of the metrics of a database.
+const collectTimeout = 2 * time.Second
+
+func newDesc(name, help string) *prometheus.Desc { return prometheus.NewDesc(name, help, nil, nil) }
+
+var (
+	databaseUp        = newDesc("loci_database_up", "1 where the database answered the last check, else 0.")
+	embeddingsPending = newDesc("loci_embeddings_pending", "Memories that wait for their vectors.")
+	embeddingsFailed  = newDesc("loci_embeddings_failed",
+		"Pending memories whose last attempt failed; they are retried. The account status and the log show why.")
+)
 
 // databaseMetrics are the metrics of the database. A metric that the engine lacks is left out.
 var databaseMetrics = []struct {
@@ -24,59 +34,54 @@ var databaseMetrics = []struct {
 	kind prometheus.ValueType
 	of   func(sqldb.Stats) int64
 }{
-	{prometheus.NewDesc("loci_database_connections",
-		"The most connections, for reading (SQLite) or of any kind (PostgreSQL).", nil, nil),
+	{newDesc("loci_database_connections", "The most connections, for reading (SQLite) or of any kind (PostgreSQL)."),
 		prometheus.GaugeValue, func(s sqldb.Stats) int64 { return s.Connections }},
-	{prometheus.NewDesc("loci_database_connections_in_use", "Connections in use.", nil, nil), prometheus.GaugeValue,
-		func(s sqldb.Stats) int64 {
-			return s.InUse
-		}},
-	{prometheus.NewDesc("loci_database_connection_waits_total", "Callers that waited for a connection.", nil, nil),
-		prometheus.CounterValue, func(s sqldb.Stats) int64 {
-			return s.WaitCount
-		}},
-	{prometheus.NewDesc("loci_writer_queue", "Writes that wait for the writer (SQLite).", nil, nil),
-		prometheus.GaugeValue, func(s sqldb.Stats) int64 {
-			return s.QueuedWrites
-		}},
-	{prometheus.NewDesc("loci_database_bytes", "Size of the database.", nil, nil), prometheus.GaugeValue,
-		func(s sqldb.Stats) int64 {
-			return s.DatabaseBytes
-		}},
-	{prometheus.NewDesc("loci_wal_bytes", "Size of the write-ahead log (SQLite).", nil, nil), prometheus.GaugeValue,
-		func(s sqldb.Stats) int64 {
-			return s.WALBytes
-		}},
-	{prometheus.NewDesc("loci_disk_free_bytes", "Bytes that are free on the disk of the database (SQLite).", nil, nil),
-		prometheus.GaugeValue, func(s sqldb.Stats) int64 {
-			return s.DiskFreeBytes
-		}},
+	{newDesc("loci_database_connections_in_use", "Connections in use."),
+		prometheus.GaugeValue, func(s sqldb.Stats) int64 { return s.InUse }},
+	{newDesc("loci_database_connection_waits_total", "Callers that waited for a connection."),
+		prometheus.CounterValue, func(s sqldb.Stats) int64 { return s.WaitCount }},
+	{newDesc("loci_writer_queue", "Writes that wait for the writer (SQLite)."),
+		prometheus.GaugeValue, func(s sqldb.Stats) int64 { return s.QueuedWrites }},
+	{newDesc("loci_database_bytes", "Size of the database."),
+		prometheus.GaugeValue, func(s sqldb.Stats) int64 { return s.DatabaseBytes }},
+	{newDesc("loci_wal_bytes", "Size of the write-ahead log (SQLite)."),
+		prometheus.GaugeValue, func(s sqldb.Stats) int64 { return s.WALBytes }},
+	{newDesc("loci_disk_free_bytes", "Bytes that are free on the disk of the database (SQLite)."),
+		prometheus.GaugeValue, func(s sqldb.Stats) int64 { return s.DiskFreeBytes }},
 }
 
 // Describe lists the metrics.
-func (f databaseCollector) Describe(to chan<- *prometheus.Desc) {
-	to <- databaseUp
+func (c databaseCollector) Describe(to chan<- *prometheus.Desc) {
+	for _, desc := range []*prometheus.Desc{databaseUp, embeddingsPending, embeddingsFailed} {
+		to <- desc
+	}
 	for _, x := range databaseMetrics {
 		to <- x.desc
 	}
 }
 
-// Collect reads the metrics.
-func (f databaseCollector) Collect(to chan<- prometheus.Metric) {
-	up := 0.0
-	if f.ready.databaseUp() {
-		up = 1
+// Collect reads the metrics. While the database is down, it reads only those that need no statement.
+func (c databaseCollector) Collect(to chan<- prometheus.Metric) {
+	send := func(desc *prometheus.Desc, kind prometheus.ValueType, n int64) {
+		to <- prometheus.MustNewConstMetric(desc, kind, float64(n))
 	}
-	to <- prometheus.MustNewConstMetric(databaseUp, prometheus.GaugeValue, up)
 	ctx, cancel := context.WithTimeout(context.Background(), collectTimeout)
 	defer cancel()
-	if up == 0 {
+	if c.ready.databaseUp() {
+		send(databaseUp, prometheus.GaugeValue, 1)
+		n, err := store.SystemRead(ctx, c.store, "count the embedding queue", (*store.SystemTx).EmbeddingQueue)
+		if err == nil {
+			send(embeddingsPending, prometheus.GaugeValue, n.Pending)
+			send(embeddingsFailed, prometheus.GaugeValue, n.Failed)
+		}
+	} else {
+		send(databaseUp, prometheus.GaugeValue, 0)
 		cancel() // a scrape must not wait for an absent database
 	}
-	s := f.store.Stats(ctx)
+	s := c.store.Stats(ctx)
 	for _, x := range databaseMetrics {
 		if n := x.of(s); n >= 0 {
-			to <- prometheus.MustNewConstMetric(x.desc, x.kind, float64(n))
+			send(x.desc, x.kind, n)
 		}
 	}
 }

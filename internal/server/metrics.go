@@ -37,7 +37,7 @@ func newMetrics(st *store.Store, ready *readiness) *metrics {
 			Help:    "Duration of calls in seconds.",
 			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 10}}, []string{"op"}),
 	}
-	m.registry.MustRegister(m.calls, m.seconds, embeddingCollector{st, ready}, databaseCollector{st, ready},
+	m.registry.MustRegister(m.calls, m.seconds, databaseCollector{st, ready},
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "loci_statements_total",
 			Help: "Statements sent to the database."},
@@ -104,39 +104,4 @@ func (m *metrics) handler() http.Handler {
 		promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError}))
 	mux.Handle("GET /ready", m.ready)
 	return mux
-}
-
-// collectTimeout bounds the read of a metric.
-const collectTimeout = 2 * time.Second
-
-// embeddingCollector reads the length of the embedding queue at each scrape.
-type embeddingCollector struct {
-	store *store.Store
-	ready *readiness
-}
-
-var (
-	embeddingsPending = prometheus.NewDesc("loci_embeddings_pending", "Memories that wait for their vectors.", nil, nil)
-	embeddingsFailed  = prometheus.NewDesc("loci_embeddings_failed",
-		"Pending memories whose last attempt failed; they are retried. The account status and the log show why.", nil,
-		nil)
-)
-
-func (b embeddingCollector) Describe(to chan<- *prometheus.Desc) {
-	to <- embeddingsPending
-	to <- embeddingsFailed
-}
-
-func (b embeddingCollector) Collect(to chan<- prometheus.Metric) {
-	if !b.ready.databaseUp() {
-		return
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), collectTimeout)
-	defer cancel()
-	n, err := store.SystemRead(ctx, b.store, "count the embedding queue", (*store.SystemTx).EmbeddingQueue)
-	if err != nil {
-		return
-	}
-	to <- prometheus.MustNewConstMetric(embeddingsPending, prometheus.GaugeValue, float64(n.Pending))
-	to <- prometheus.MustNewConstMetric(embeddingsFailed, prometheus.GaugeValue, float64(n.Failed))
 }

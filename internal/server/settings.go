@@ -2,6 +2,7 @@
 package server
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"net/url"
@@ -88,9 +89,8 @@ var Catalogue = append([]Setting{
 	{"plan", "LOCI_PLAN", "selfhosted", "Plan of every user: selfhosted, free or pro", setPlan},
 	{"rate-limit", "LOCI_RATE_LIMIT", "1200", "Calls a minute and credential; 0 is off",
 		intSetting(func(s *Settings, n int) { s.RateLimit = n })},
-	{"rate-burst", "LOCI_RATE_BURST", "200", "Calls that may come at once", intSetting(func(s *Settings, n int) {
-		s.RateBurst = n
-	})},
+	{"rate-burst", "LOCI_RATE_BURST", "200", "Calls that may come at once",
+		intSetting(func(s *Settings, n int) { s.RateBurst = n })},
 	{"signin-limit", "LOCI_SIGNIN_LIMIT", "20",
 		"Failed sign-ins, and registrations, of an account or address in 15 minutes; 0 is off",
 		intSetting(func(s *Settings, n int) { s.SigninLimit = n })},
@@ -105,11 +105,9 @@ var Catalogue = append([]Setting{
 	{"clock-offset", "LOCI_CLOCK_OFFSET", "0s", "Duration added to the clock, for tests of expiry", setClockOffset},
 }, planSettings()...)
 
-// secretFlags are flags that no help shows: a list of processes shows the value of a flag.
-var secretFlags = []string{"embed-key"}
-
-// Secret reports whether the value of a setting is a secret.
-func (s Setting) Secret() bool { return slices.Contains(secretFlags, s.Flag) }
+// Secret reports whether the value of a setting is a secret. No help shows such a flag: a list of processes shows
+// values.
+func (s Setting) Secret() bool { return s.Flag == "embed-key" }
 
 // unsupportedEnv are settings of later versions: setting them causes a warning.
 var unsupportedEnv = []string{"LOCI_DEPRECATE", "LOCI_LLM_URL", "LOCI_SMTP_URL", "LOCI_BLOBS", "LOCI_SSE_HEARTBEAT"}
@@ -127,9 +125,7 @@ func planSettings() (list []Setting) {
 			{"OPERATIONS", func(p *identity.Plan) *int64 { return &p.Operations }},
 			{"STORAGE_BYTES", func(p *identity.Plan) *int64 { return &p.Storage }},
 			{"TEAM_WORKSPACES", func(p *identity.Plan) *int64 { return &p.Teams }},
-			{"ATLASES", func(p *identity.Plan) *int64 {
-				return &p.Atlases
-			}},
+			{"ATLASES", func(p *identity.Plan) *int64 { return &p.Atlases }},
 		} {
 			env := "LOCI_PLAN_" + strings.ToUpper(string(p)) + "_" + n.name
 			fallback := identity.Plans[p]
@@ -164,7 +160,7 @@ func Load(flags map[string]string, environ []string) (s Settings, warnings []str
 			env["LOCI_MCP_TOOLSET"] = v
 		}
 	}
-	file, err := readConfigFile(firstNonEmpty(flags["data"], env["LOCI_DATA"], defaultDataDir()))
+	file, err := readConfigFile(cmp.Or(flags["data"], env["LOCI_DATA"], defaultDataDir()))
 	if err != nil {
 		return s, nil, err
 	}
@@ -209,15 +205,6 @@ func envWarnings(env map[string]string) (warnings []string) {
 	}
 	slices.Sort(warnings)
 	return warnings
-}
-
-func firstNonEmpty(values ...string) string {
-	for _, v := range values {
-		if v != "" {
-			return v
-		}
-	}
-	return ""
 }
 
 // readConfigFile reads loci.toml, if it exists, as texts.
