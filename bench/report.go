@@ -29,8 +29,8 @@ type benchSide struct {
 }
 
 // interleave runs several turns of every side in every round, one after another, and computes their mean. So other load
-// on the machine affects all sides alike. One round before them warms up and is not counted. The report keeps the figures
-// under the name of the row.
+// on the machine affects all sides alike. One round before them warms up and is not counted. The report keeps the
+// figures under the name of the row.
 func (b *bench) interleave(row string, turns int, list ...benchSide) (series, error) {
 	s := series{}
 	for turn := range turns * (b.rounds + 1) {

@@ -109,13 +109,13 @@ func (b *bench) compareTransport(logged, quiet *process, name string, r request,
 	if err != nil {
 		return err
 	}
-	turn := func(p *process) func(int) (figures, error) {
+	turn := func(p *process) turnFunc {
 		return func(int) (figures, error) {
 			return p.cpuPerRequest(connections, requestsPerTurn, func(int) request { return r })
 		}
 	}
-	s, err := b.interleave("transport "+name, turnsPerRound, benchSide{"floor", turn(floor)}, benchSide{"loci", turn(logged)},
-		benchSide{"quiet", turn(quiet)})
+	s, err := b.interleave("transport "+name, turnsPerRound, benchSide{"floor", turn(floor)},
+		benchSide{"loci", turn(logged)}, benchSide{"quiet", turn(quiet)})
 	if err != nil {
 		return err
 	}

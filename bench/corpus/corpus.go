@@ -15,8 +15,8 @@ import (
 	"strings"
 )
 
-// A Corpus is the source of notes and questions. Sentences and questions are from real datasets, or invented where these
-// are absent.
+// A Corpus is the source of notes and questions. Sentences and questions are from real datasets, or invented
+// without them.
 type Corpus struct {
 	Origin    string // of the texts, for the report
 	sentences []string

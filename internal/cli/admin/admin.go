@@ -35,7 +35,7 @@ func Command(on *console.Console) *cobra.Command {
 
 // An adminResult is the output of an operator's command.
 type adminResult struct {
-	object any    // with --json
+	object any    // with --json; nil where the command has printed its output
 	text   string // without it
 	hint   string // for people only, after the text
 	failed bool   // the exit code reports a failure
@@ -46,30 +46,38 @@ type adminFunc func(ctx context.Context, a *server.Admin, args []string) (adminR
 
 // adminCommand makes a command that works in the existing database of a server.
 func (c commands) adminCommand(cmd *cobra.Command, do adminFunc) *cobra.Command {
-	return c.adminCommandWhen(cmd, server.Settings.RequireDatabase, do)
+	return c.settingsCommand(cmd, func(ctx context.Context, s server.Settings, args []string) (adminResult, error) {
+		if err := s.RequireDatabase(ctx); err != nil {
+			return adminResult{}, err
+		}
+		return runAdmin(ctx, s, args, do)
+	})
 }
 
-// adminCommandWhen makes a command that works in the database of a server if allow returns nil.
-func (c commands) adminCommandWhen(cmd *cobra.Command, allow func(server.Settings, context.Context) error,
-	do adminFunc) *cobra.Command {
+// runAdmin runs an action in the database of a server.
+func runAdmin(ctx context.Context, s server.Settings, args []string, do adminFunc) (o adminResult, err error) {
+	a, err := server.OpenAdmin(ctx, s)
+	if err != nil {
+		return o, err
+	}
+	o, err = do(ctx, a, args)
+	return o, cmp.Or(err, a.Close())
+}
+
+// settingsCommand makes a command that works with the settings of a server, and prints its result.
+func (c commands) settingsCommand(cmd *cobra.Command,
+	do func(ctx context.Context, s server.Settings, args []string) (adminResult, error)) *cobra.Command {
 	settings := c.settings(cmd, "data", "db")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if f := cmd.Flags().Lookup("email"); f != nil && f.Value.String() == "" {
 			return console.UsageError("--email is required")
 		}
 		s, err := settings()
-		if err == nil {
-			err = allow(s, cmd.Context())
-		}
 		if err != nil {
 			return err
 		}
-		a, err := server.OpenAdmin(cmd.Context(), s)
+		o, err := do(cmd.Context(), s, args)
 		if err != nil {
-			return err
-		}
-		o, err := do(cmd.Context(), a, args)
-		if err := cmp.Or(err, a.Close()); err != nil {
 			return err
 		}
 		return c.printResult(o)
@@ -78,7 +86,7 @@ func (c commands) adminCommandWhen(cmd *cobra.Command, allow func(server.Setting
 }
 
 func (c commands) printResult(o adminResult) (err error) {
-	if c.JSON {
+	if c.JSON && o.object != nil {
 		err = c.PrintJSON(o.object)
 	} else if _, err = io.WriteString(c.Out, o.text); err == nil {
 		_, err = io.WriteString(c.Err, o.hint)
@@ -104,10 +112,7 @@ func (c commands) createUser() *cobra.Command {
 	cmd.Flags().StringVar(&email, "email", "", "The address (required)")
 	cmd.Flags().StringVar(&name, "name", "", "The name; default: the local part of the address")
 	cmd.Flags().BoolVar(&password, "password-stdin", false, "Read the password from the standard input")
-	// the database may not exist before the first start
-	allowAny := func(server.Settings, context.Context) error { return nil }
-	return c.adminCommandWhen(cmd, allowAny, func(ctx context.Context, a *server.Admin, _ []string) (o adminResult,
-		err error) {
+	create := func(ctx context.Context, a *server.Admin, _ []string) (o adminResult, err error) {
 		var secret string
 		if password {
 			if secret, err = c.ReadStdin(); err != nil {
@@ -118,6 +123,10 @@ func (c commands) createUser() *cobra.Command {
 		u, err := a.CreateUser(ctx, email, name, secret)
 		return adminResult{object: map[string]string{"userId": u.ID},
 			text: fmt.Sprintf("Made the user %s with the id %s.\n", u.Email, u.ID)}, err
+	}
+	// the database may not exist before the first start
+	return c.settingsCommand(cmd, func(ctx context.Context, s server.Settings, args []string) (adminResult, error) {
+		return runAdmin(ctx, s, args, create)
 	})
 }
 

@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/loci-memory/loci/internal/cli/console"
+	"github.com/loci-memory/loci/internal/server"
 	"github.com/loci-memory/loci/internal/server/backup"
 )
 
@@ -27,28 +29,23 @@ func (c commands) backup() *cobra.Command {
 		Args:    console.ExactArgs("FILE"),
 	}
 	cmd.Flags().BoolVar(&force, "force", false, "Replace an existing file")
-	settings := c.settings(cmd, "data", "db")
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+	c.settingsCommand(cmd, func(ctx context.Context, s server.Settings, args []string) (o adminResult, err error) {
 		file := args[0]
 		if width, _ := c.Terminal(c.Out); file == "-" && width > 0 {
-			return console.UsageError("a backup is binary: name a file, or redirect - to a file or a pipe")
-		}
-		s, err := settings()
-		if err != nil {
-			return err
+			return o, console.UsageError("a backup is binary: name a file, or redirect - to a file or a pipe")
 		}
 		b := c.ProgressBar("MiB")
-		m, err := s.Backup(cmd.Context(), file, force, c.Out, b.UpdateBytes)
+		m, err := s.Backup(ctx, file, force, c.Out, b.UpdateBytes)
 		if b.Clear(); err != nil {
-			return err
+			return o, err
 		}
-		o := adminResult{object: backupResult{file, m}, text: fmt.Sprintf("Wrote %s: %s.\n", file, manifestSummary(m))}
+		text := fmt.Sprintf("Wrote %s: %s.\n", file, manifestSummary(m))
 		if file == "-" { // the standard output has the backup
-			_, err := io.WriteString(c.Err, o.text)
-			return err
+			_, err := io.WriteString(c.Err, text)
+			return o, err
 		}
-		return c.printResult(o)
-	}
+		return adminResult{object: backupResult{file, m}, text: text}, nil
+	})
 	cmd.AddCommand(c.verifyBackup(), c.restoreBackup())
 	return cmd
 }
@@ -99,21 +96,17 @@ func (c commands) restoreBackup() *cobra.Command {
 		Example: "loci admin backup restore /backup/loci.tar --data /var/lib/loci",
 		Args:    console.ExactArgs("FILE"),
 	}
-	settings := c.settings(cmd, "data", "db")
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		s, err := settings()
-		if err != nil {
-			return err
-		}
+	return c.settingsCommand(cmd, func(ctx context.Context, s server.Settings, args []string) (o adminResult,
+		err error) {
 		from, err := c.openBackup(args[0])
 		if err != nil {
-			return err
+			return o, err
 		}
 		defer from.Close()
 		b := c.ProgressBar("MiB")
-		r, err := s.Restore(cmd.Context(), from, args[0], b.UpdateBytes)
+		r, err := s.Restore(ctx, from, args[0], b.UpdateBytes)
 		if b.Clear(); err != nil {
-			return err
+			return o, err
 		}
 		var text strings.Builder
 		fmt.Fprintf(&text, "Restored %s: %s. %s ended.\n", s.Data, manifestSummary(r.Manifest),
@@ -125,9 +118,8 @@ func (c commands) restoreBackup() *cobra.Command {
 			fmt.Fprintf(&text, "  %s  %s  %s\n", k.ID, console.StripControl(k.Email, false),
 				console.StripControl(k.Name, false))
 		}
-		return c.printResult(adminResult{object: r, text: text.String()})
-	}
-	return cmd
+		return adminResult{object: r, text: text.String()}, nil
+	})
 }
 
 // openBackup opens the backup file of a command; - is the standard input.

@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
@@ -22,22 +23,13 @@ func (c commands) migrate() *cobra.Command {
 		Args:    console.ExactArgs(),
 	}
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "List the migrations that are pending, and run none")
-	settings := c.settings(cmd, "data", "db")
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		s, err := settings()
-		if err == nil {
-			err = s.RequireDatabase(cmd.Context())
+	return c.settingsCommand(cmd, func(ctx context.Context, s server.Settings, _ []string) (o adminResult, err error) {
+		if err := s.RequireDatabase(ctx); err != nil {
+			return o, err
 		}
-		if err != nil {
-			return err
-		}
-		m, err := s.Migrate(cmd.Context(), dryRun)
-		if err != nil {
-			return err
-		}
-		return c.printResult(adminResult{object: m, text: migrationText(m)})
-	}
-	return cmd
+		m, err := s.Migrate(ctx, dryRun)
+		return adminResult{object: m, text: migrationText(m)}, err
+	})
 }
 
 func migrationText(m server.Migration) string {
