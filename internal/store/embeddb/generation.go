@@ -96,7 +96,9 @@ func (w *Worker) publishGenerations(ctx context.Context) error {
 				})
 			return list, err
 		})
-	w.served.Store(&names)
+	if err == nil {
+		w.served.Store(&names)
+	}
 	return err
 }
 

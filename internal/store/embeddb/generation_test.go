@@ -63,3 +63,20 @@ func TestWorkerKeepsItsGenerationWhenAnotherModelDeletesIt(t *testing.T) {
 	w.round(t)
 	checkQueue(t, d, 1, 0)
 }
+
+func TestWorkerIsNotReadyWhenItsGenerationsCannotBeRead(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		s := d.Open(t, store.Options{})
+		add(t, s, user(t, s, "ann"), "", "the blue boat")
+		newWorker(s, &storetest.FakeEmbedder{Name: "one"}).round(t)
+		w := newWorker(s, &storetest.FakeEmbedder{Name: "one"})
+		w.db.failRead = 2 // after that of the dimensions
+		if err := embeddb.RunRound(ctx, w.Worker); !errors.Is(err, errFault) || w.Ready() {
+			t.Errorf("the worker is ready after %v", err)
+		}
+		if w.round(t); !w.Ready() || !w.ServesGeneration("one") {
+			t.Error("the worker does not know the generations in use")
+		}
+	})
+}
