@@ -131,7 +131,7 @@ func ensureGeneration(t *sqldb.Tx, name string) (prepared bool, rowID int64, err
 const prepareBatchSize = 2000
 
 // enqueueMissing enqueues the next memories without vectors of a generation, and returns the last row id that it read.
-// At the end that is after.
+// At the end that is after. Failures of another model do not count.
 func enqueueMissing(t *sqldb.Tx, generation, after int64) (last int64, err error) {
 	last = after
 	if active, err := isActiveModel(t, generation); err != nil || !active {
@@ -149,7 +149,8 @@ func enqueueMissing(t *sqldb.Tx, generation, after int64) (last int64, err error
 	}
 	_, err = t.Exec(enqueueSQL+`WHERE e.row_id > ?2 AND e.row_id <= ?3
 			AND NOT EXISTS (SELECT 1 FROM vectors v WHERE v.memory = e.row_id AND v.generation = ?4)
-		ON CONFLICT (memory) DO NOTHING`, t.Now, after, last, generation)
+		ON CONFLICT (memory) DO UPDATE SET due = excluded.due, attempts = 0, error = ''
+			WHERE embedding_queue.error <> ''`, t.Now, after, last, generation)
 	return last, err
 }
 

@@ -2,6 +2,7 @@ package embeddb_test
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -77,6 +78,26 @@ func TestWorkerIsNotReadyWhenItsGenerationsCannotBeRead(t *testing.T) {
 		}
 		if w.round(t); !w.Ready() || !w.ServesGeneration("one") {
 			t.Error("the worker does not know the generations in use")
+		}
+	})
+}
+
+func TestNewModelTriesTheTextsThatTheOldOneRefused(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		s := d.Open(t, store.Options{})
+		ann := user(t, s, "ann")
+		add(t, s, ann, "", "the blue boat")
+		newWorker(s, &storetest.FakeEmbedder{Name: "one"}).round(t)
+		add(t, s, ann, "", "poison")
+		d.Exec(t, fmt.Sprint(`UPDATE embedding_queue SET attempts = 9, error = 'refused', due = `,
+			time.Now().Add(time.Hour).UnixMicro()))
+		two := newWorker(s, &storetest.FakeEmbedder{Name: "two"})
+		two.round(t)
+		two.round(t)
+		if got := d.Query(t, `SELECT count(*) FROM vectors v JOIN generations g ON g.row_id = v.generation
+			WHERE g.name LIKE 'two/%'`)[0]; got != "2" {
+			t.Errorf("%s texts have vectors of the new model", got)
 		}
 	})
 }
