@@ -88,7 +88,7 @@ func (b *batch) add(ctx context.Context, c *chunkedJob) error {
 }
 
 // run embeds the jobs together, and one by one if that fails: a text that the model refuses must not block others. It
-// returns an error if no job succeeded.
+// returns an error if no job succeeded, or if one could not be released.
 func (b *batch) run(ctx context.Context) error {
 	if len(b.jobs) == 0 {
 		return nil
@@ -99,7 +99,10 @@ func (b *batch) run(ctx context.Context) error {
 	}
 	var errs []error
 	for i, x := range b.jobs {
-		err := b.embed(ctx, b.jobs[i:i+1])
+		err := all
+		if len(b.jobs) > 1 {
+			err = b.embed(ctx, b.jobs[i:i+1])
+		}
 		if err == nil {
 			all = nil
 		} else if err := b.worker.releaseJob(ctx, x.textJob, b.leaseUntil, err); err != nil {

@@ -101,3 +101,37 @@ func TestNewModelTriesTheTextsThatTheOldOneRefused(t *testing.T) {
 		}
 	})
 }
+
+func TestWorkspaceKeepsItsVectorsWhileTheNewModelIsUnreachable(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		s := d.Open(t, store.Options{})
+		add(t, s, user(t, s, "ann"), "", "the blue boat")
+		newWorker(s, &storetest.FakeEmbedder{Name: "one"}).round(t)
+		m := &hookedEmbedder{FakeEmbedder: storetest.FakeEmbedder{Name: "two", Rejects: "*"}}
+		calls := 0
+		m.before = func() { calls++ }
+		two := newWorker(s, m)
+		if err := embeddb.RunRound(ctx, two.Worker); err == nil || calls != 1 {
+			t.Errorf("a round calls the model %d times, %v", calls, err)
+		}
+		fail := func(due time.Time) {
+			d.Exec(t, fmt.Sprint(`UPDATE embedding_queue SET attempts = 9, due = `, due.UnixMicro()))
+		}
+		fail(time.Now().Add(time.Hour))
+		for range 3 {
+			two.round(t)
+		}
+		if two.ServesGeneration("two") || !two.ServesGeneration("one") {
+			t.Error("the workspace has switched to a model without vectors")
+		}
+		m.RejectTexts("")
+		fail(time.Now().Add(-time.Hour))
+		for range 3 {
+			two.round(t)
+		}
+		if !two.ServesGeneration("two") {
+			t.Error("the workspace has not switched to the vectors of the new model")
+		}
+	})
+}

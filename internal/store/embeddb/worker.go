@@ -191,9 +191,10 @@ func (w *Worker) nextJobs(t *sqldb.Tx) (list []int64, next loci.Time, err error)
 	return list, min(next, due), err
 }
 
-// switchGeneration switches workspaces to the generation, and publishes that.
+// switchGeneration switches workspaces to the generation, and publishes that. A model that has embedded no text yet may
+// be unreachable: its failures are not those of the texts.
 func (w *Worker) switchGeneration(ctx context.Context) (err error) {
-	if !w.switching || w.stopping.Load() {
+	if !w.switching || w.stopping.Load() || w.dimensions.Load() == 0 {
 		return nil
 	}
 	w.switching, err = sqldb.System(ctx, w.db, "switch to the new generation",
