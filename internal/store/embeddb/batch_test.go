@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/embeddb"
 	"github.com/loci-memory/loci/internal/store/storetest"
@@ -54,5 +55,30 @@ func TestBatchEmbedsTheOtherTextsWhenOneCannotBePrepared(t *testing.T) {
 		checkQueue(t, d, 2, 1)
 		w.round(t)
 		checkQueue(t, d, 3, 0)
+	})
+}
+
+func TestCopiedVectorsReplaceThoseBeforeThePreviousText(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		s := d.Open(t, store.Options{})
+		ann := user(t, s, "ann")
+		m := &storetest.FakeEmbedder{Name: "one"}
+		w := newWorker(s, m)
+		var changed loci.Memory
+		for i := range 4 {
+			changed = add(t, s, ann, "", fmt.Sprint("memory number ", i))
+		}
+		w.round(t)
+		for i := range 3 {
+			storetest.Update(t, s, ann, changed.ID, func(_ *store.Memory, m *loci.Memory) {
+				m.Content = fmt.Sprint("memory number ", i)
+				m.Title = loci.DeriveTitle(m.Content)
+			})
+			w.round(t)
+		}
+		if checkQueue(t, d, 5, 0); m.Embedded.Load() != 4 {
+			t.Errorf("%d texts were embedded", m.Embedded.Load())
+		}
 	})
 }

@@ -70,46 +70,43 @@ func (w *Worker) storeResults(t *sqldb.Tx, due loci.Time, results []result) erro
 	return nil
 }
 
-// storeResult stores the current vectors of a memory. Those of the previous text stay for a revert.
-func (w *Worker) storeResult(t *sqldb.Tx, seq int64, r result) error {
-	if r.copyFrom != 0 && r.copyFrom != r.memory {
-		n, err := t.Exec(`INSERT INTO vectors (workspace, memory, generation, text_hash, chunk, seq, vector, checksum)
+// storeResult stores the current vectors of a memory. It keeps those of the previous text for a revert, and deletes
+// earlier ones. It enqueues the memory again if the vectors to copy were deleted meanwhile.
+func (w *Worker) storeResult(t *sqldb.Tx, seq int64, r result) (err error) {
+	n := int64(len(r.vectors))
+	switch r.copyFrom {
+	case 0:
+		for i, v := range r.vectors {
+			_, err := t.Exec(
+				`INSERT INTO vectors (workspace, memory, generation, text_hash, chunk, seq, vector, checksum)
+					VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+				ON CONFLICT (memory, generation, text_hash, chunk) DO UPDATE SET seq = excluded.seq`,
+				r.workspace, r.memory, w.generation, r.textHash, i, seq, v, VectorChecksum(r.textHash, i, v))
+			if err != nil {
+				return err
+			}
+		}
+	case r.memory:
+		n, err = t.Exec(`UPDATE vectors SET seq = ?1 WHERE memory = ?2 AND generation = ?3 AND text_hash = ?4`, seq,
+			r.memory, w.generation, r.textHash)
+	default:
+		n, err = t.Exec(`INSERT INTO vectors (workspace, memory, generation, text_hash, chunk, seq, vector, checksum)
 			SELECT workspace, CAST(?1 AS BIGINT), generation, text_hash, chunk, CAST(?2 AS BIGINT), vector, checksum
 			FROM vectors
 			WHERE memory = ?3 AND generation = ?4 AND text_hash = ?5
 			ON CONFLICT (memory, generation, text_hash, chunk) DO UPDATE SET seq = excluded.seq`, r.memory, seq,
 			r.copyFrom, w.generation, r.textHash)
-		return w.enqueueIfMissing(t, r, n, err)
 	}
-	if r.copyFrom != 0 {
-		n, err := t.Exec(`UPDATE vectors SET seq = ?1 WHERE memory = ?2 AND generation = ?3 AND text_hash = ?4`, seq,
-			r.memory, w.generation, r.textHash)
-		return w.enqueueIfMissing(t, r, n, err)
+	if err == nil && n == 0 {
+		return w.Enqueue(t, r.memory)
 	}
-	for i, v := range r.vectors {
-		_, err := t.Exec(
-			`INSERT INTO vectors (workspace, memory, generation, text_hash, chunk, seq, vector, checksum)
-				VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
-			ON CONFLICT (memory, generation, text_hash, chunk) DO UPDATE
-				SET seq = excluded.seq, vector = excluded.vector, checksum = excluded.checksum`,
-			r.workspace, r.memory, w.generation, r.textHash, i, seq, v, VectorChecksum(r.textHash, i, v))
-		if err != nil {
-			return err
-		}
+	if err == nil {
+		_, err = t.Exec(
+			`DELETE FROM vectors WHERE memory = ?1 AND generation = ?2 AND seq < (SELECT max(v.seq) FROM vectors v
+				WHERE v.memory = ?1 AND v.generation = ?2 AND v.seq < ?3)`,
+			r.memory, w.generation, seq)
 	}
-	_, err := t.Exec(
-		`DELETE FROM vectors WHERE memory = ?1 AND generation = ?2 AND seq < (SELECT max(v.seq) FROM vectors v
-			WHERE v.memory = ?1 AND v.generation = ?2 AND v.seq < ?3)`,
-		r.memory, w.generation, seq)
 	return err
-}
-
-// enqueueIfMissing enqueues a memory again if the vectors to copy were deleted meanwhile.
-func (w *Worker) enqueueIfMissing(t *sqldb.Tx, r result, n int64, err error) error {
-	if err != nil || n > 0 {
-		return err
-	}
-	return w.Enqueue(t, r.memory)
 }
 
 // TextHash returns the hash of an embedded text. Equal texts have equal vectors.

@@ -39,7 +39,7 @@ func ReadStates(t *sqldb.Tx, workspaces []int64) (list []State, err error) {
 // Vectors reads vectors, and caches them with the binary codes of workspaces.
 type Vectors struct {
 	codes *cache.Cache[int64, *cachedCodes]
-	cache *vector.Cache // by row id: a row of vectors changes only its seq, and no row id is used again
+	cache *vector.Cache // by row id: a row changes only its seq, and no row id is used again
 }
 
 type cachedCodes struct {

@@ -36,7 +36,7 @@ type Worker struct {
 	draining   atomic.Bool              // no further text is begun
 	standby    atomic.Bool              // another model is active
 	dimensions atomic.Int64             // of the vectors of the generation; 0 if there are none
-	served     atomic.Pointer[[]string] // generations that workspaces answer from; nil at the start
+	served     atomic.Pointer[[]string] // generations that workspaces answer from; nil until they are read
 }
 
 // New returns a worker that embeds with a model. A nil model embeds nothing. A one-shot process embeds only after it
@@ -87,7 +87,8 @@ func (w *Worker) Stop() {
 	w.releaseLongJobs(context.Background())
 }
 
-// Ready reports whether the worker has opened its generation. It has then released the leases of crashed processes.
+// Ready reports whether the worker has claimed its model, released the leases of crashed processes, and read the
+// generations in use. It may not have enqueued all memories yet.
 func (w *Worker) Ready() bool { return w.served.Load() != nil }
 
 func (w *Worker) notifyWritten() {
