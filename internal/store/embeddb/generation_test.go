@@ -135,3 +135,24 @@ func TestWorkspaceKeepsItsVectorsWhileTheNewModelIsUnreachable(t *testing.T) {
 		}
 	})
 }
+
+func TestWorkerEndsItsStandbyWhenItsModelIsActiveAgain(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		s := d.Open(t, store.Options{})
+		add(t, s, user(t, s, "ann"), "", "the blue boat")
+		w := newWorker(s, &storetest.FakeEmbedder{Name: "one"})
+		w.round(t)
+		w.round(t) // switches
+		d.Exec(t, `INSERT INTO generations (name) VALUES ('two')`)
+		d.Exec(t, `UPDATE keyword_indexes SET generation = (SELECT row_id FROM generations WHERE name = 'two')`)
+		d.Exec(t, `UPDATE metadata SET value = 'two' WHERE name = 'model'`)
+		if w.round(t); w.AcceptsVector(storetest.VectorOf("boat")) {
+			t.Error("a worker on standby accepts vectors that no workspace answers to")
+		}
+		d.Exec(t, `UPDATE metadata SET value = 'one/`+vector.ChunkVersion+`' WHERE name = 'model'`)
+		if w.round(t); !w.AcceptsVector(storetest.VectorOf("boat")) || !w.ServesGeneration("one") {
+			t.Error("the worker is still on standby")
+		}
+	})
+}

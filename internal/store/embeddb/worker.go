@@ -168,6 +168,9 @@ func (w *Worker) runRound(ctx context.Context) (time.Duration, error) {
 	if !active {
 		return pause, w.yield(ctx)
 	}
+	if w.standby.Swap(false) { // a process with the same model has started
+		w.switching = true
+	}
 	if len(memories) == 0 && len(w.longJobs) == 0 {
 		return pause, w.switchGeneration(ctx)
 	}
