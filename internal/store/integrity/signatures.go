@@ -2,6 +2,7 @@ package integrity
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -94,7 +95,7 @@ func (w *workspaceCheck) readBands(from, to int64) (map[int64][]int64, error) {
 func (w *workspaceCheck) repairSignature(rowID int64, had []int64) func(*sqldb.Tx) (string, error) {
 	return func(t *sqldb.Tx) (string, error) {
 		m, err := indexdb.LockMemoryRow(t, rowID)
-		if err != nil && err != sqldb.ErrNoRows {
+		if err != nil && !errors.Is(err, sqldb.ErrNoRows) {
 			return "", err
 		}
 		_, err = t.Exec(`DELETE FROM minhash_bands WHERE workspace = ?1 AND memory = ?2 AND `+

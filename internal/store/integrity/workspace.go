@@ -112,8 +112,7 @@ func (w *workspaceCheck) runStep(s checkStep) error {
 		return nil
 	})
 	if reason != "" {
-		w.report(InconsistentStructure, w.id, nil, "%s",
-			fmt.Sprintf("the %s of the workspace cannot be looked at: %s", s.name, reason))
+		w.report(InconsistentStructure, w.id, nil, "the %s of the workspace cannot be looked at: %s", s.name, reason)
 	}
 	return err
 }
