@@ -69,7 +69,7 @@ func (o *Op) Canonical(a Args) ([]byte, error) {
 // changesSomething reports whether a field beside those of the path was given.
 func (o *Op) changesSomething(given *fieldSet) bool {
 	for i := range o.input.fields {
-		if given.has(i) && o.input.fields[i].location != InPath {
+		if given.has(i) && o.input.fields[i].Location != InPath {
 			return true
 		}
 	}
@@ -80,8 +80,8 @@ func (o *Op) fieldNames(places ...Location) []string {
 	var names []string
 	for _, f := range o.input.fields {
 		for _, p := range places {
-			if f.location == p {
-				names = append(names, f.name)
+			if f.Location == p {
+				names = append(names, f.Name)
 			}
 		}
 	}
@@ -100,8 +100,8 @@ func (s *fieldSet) add(i int)      { *s |= 1 << i }
 // checkRequired reports the first required field that is missing.
 func (p *inputSpec) checkRequired(given *fieldSet, prefix string) error {
 	for i := range p.fields {
-		if p.fields[i].required && !given.has(i) {
-			return invalidf("%s is required", prefix+p.fields[i].name)
+		if p.fields[i].Required && !given.has(i) {
+			return invalidf("%s is required", prefix+p.fields[i].Name)
 		}
 	}
 	return nil
@@ -111,12 +111,12 @@ func (p *inputSpec) checkRequired(given *fieldSet, prefix string) error {
 func (o *Op) setParam(in reflect.Value, t Param, given *fieldSet) error {
 	for i := range o.input.fields {
 		f := &o.input.fields[i]
-		if f.name != t.Name || t.Location != "" && t.Location != f.location {
+		if f.Name != t.Name || t.Location != "" && t.Location != f.Location {
 			continue
 		}
 		repeated := given.has(i)
 		if repeated && f.spec.kind != arrayKind {
-			return invalidf("%s is given twice", f.name)
+			return invalidf("%s is given twice", f.Name)
 		}
 		given.add(i)
 		v := in.FieldByIndex(f.index)
@@ -125,7 +125,7 @@ func (o *Op) setParam(in reflect.Value, t Param, given *fieldSet) error {
 		} else {
 			v = f.spec.settable(v)
 		}
-		return f.spec.setFromString(v, f.name, t.Value)
+		return f.spec.setFromString(v, f.Name, t.Value)
 	}
 	places := []Location{InQuery}
 	if t.Location == "" {

@@ -1,6 +1,7 @@
 package op
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"strings"
@@ -37,12 +38,9 @@ type inputSpec struct {
 }
 
 type field struct {
-	name        string
-	index       []int
-	location    Location
-	required    bool
-	description string
-	spec        *inputSpec
+	Field
+	index []int
+	spec  *inputSpec
 }
 
 // A ruleProvider type has its own Rule.
@@ -93,10 +91,15 @@ func (p *inputSpec) addFields() {
 		if !f.IsExported() || name == "" || name == "-" {
 			panic(fmt.Sprintf("op: %s.%s needs a name on the wire", p.typ, f.Name))
 		}
-		p.fields = append(p.fields, field{
-			name: name, index: f.Index, required: options != "omitzero",
-			description: f.Tag.Get("jsonschema"), spec: newInputSpec(f.Type),
-		})
+		spec := newInputSpec(f.Type)
+		item := spec
+		if spec.kind == arrayKind {
+			item = spec.elem
+		}
+		p.fields = append(p.fields, field{Field{Name: name, Required: options != "omitzero", IsID: spec.typ == idType,
+			List: spec.kind == arrayKind, Type: item.kind.String(), Enum: item.rule.Enum,
+			Description: cmp.Or(f.Tag.Get("jsonschema"), spec.rule.Description), ToolDefault: item.rule.ToolDefault,
+			Fields: spec.describeFields()}, f.Index, spec})
 	}
 	if n := len(p.fields); n > maxFields {
 		panic(fmt.Sprintf("op: %s has %d fields, and %d are the most", p.typ, n, maxFields))
@@ -106,7 +109,7 @@ func (p *inputSpec) addFields() {
 // field returns the field of that name, or nil. Inputs have few fields, so that a walk is faster than a map.
 func (p *inputSpec) field(name string) *field {
 	for i := range p.fields {
-		if p.fields[i].name == name {
+		if p.fields[i].Name == name {
 			return &p.fields[i]
 		}
 	}

@@ -36,7 +36,7 @@ func (d *decoder) decodeObject(p *inputSpec, v reflect.Value, given *fieldSet, p
 func (d *decoder) decodeMember(p *inputSpec, v reflect.Value, given *fieldSet, prefix, name string) error {
 	for i := range p.fields {
 		f := &p.fields[i]
-		if f.name != name || d.fromHTTP && prefix == "" && f.location != InBody {
+		if f.Name != name || d.fromHTTP && prefix == "" && f.Location != InBody {
 			continue
 		}
 		if given.has(i) {
@@ -55,7 +55,7 @@ func (d *decoder) knownNames(p *inputSpec, prefix string) []string {
 	}
 	names := make([]string, len(p.fields))
 	for i := range p.fields {
-		names[i] = p.fields[i].name
+		names[i] = p.fields[i].Name
 	}
 	return names
 }

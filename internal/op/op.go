@@ -185,11 +185,11 @@ func define[In, Out any](t *Table, name, route, summary string, access Access, e
 		if f == nil || f.spec.kind != stringKind {
 			panic(fmt.Sprintf("op %s: no text field for {%s}", name, m[1]))
 		}
-		f.location, f.required = InPath, true
+		f.Location, f.Required = InPath, true
 	}
 	for i := range o.input.fields {
-		if f := &o.input.fields[i]; f.location == "" {
-			f.location = o.defaultLocation()
+		if f := &o.input.fields[i]; f.Location == "" {
+			f.Location = o.defaultLocation()
 		}
 	}
 	for _, trait := range traits {
@@ -267,20 +267,9 @@ type Field struct {
 func (o *Op) Fields() []Field { return o.input.describeFields() }
 
 func (p *inputSpec) describeFields() []Field {
-	out := make([]Field, 0, len(p.fields))
+	out := make([]Field, len(p.fields))
 	for i := range p.fields {
-		f := &p.fields[i]
-		value, inner := f.spec, f.spec.describeFields()
-		if value.kind == arrayKind {
-			value = value.elem
-		}
-		description := f.description
-		if description == "" {
-			description = f.spec.rule.Description
-		}
-		out = append(out, Field{f.name, f.location, f.required, f.spec.typ == idType, f.spec.kind == arrayKind,
-			value.kind.String(),
-			value.rule.Enum, description, value.rule.ToolDefault, inner})
+		out[i] = p.fields[i].Field
 	}
 	return out
 }

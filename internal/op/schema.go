@@ -82,8 +82,8 @@ func (s *schemaCache) memberSchemas(t reflect.Type) map[reflect.Type]*jsonschema
 func (s *schemaCache) inputSchema(p *inputSpec) *jsonschema.Schema {
 	made := s.schemaOf(p.typ)
 	for i := range p.fields {
-		if f := &p.fields[i]; f.description != "" {
-			made.Properties[f.name].Description = f.description
+		if f := &p.fields[i]; f.Description != "" {
+			made.Properties[f.Name].Description = f.Description
 		}
 	}
 	if made.Properties == nil {
