@@ -14,9 +14,7 @@ const (
 )
 
 // Rule lists the plans.
-func (PlanName) Rule() Rule {
-	return Rule{Enum: enumValues([]PlanName{PlanFree, PlanPro, PlanSelfHosted})}
-}
+func (PlanName) Rule() Rule { return Rule{Enum: enumValues(PlanFree, PlanPro, PlanSelfHosted)} }
 
 // A Quota is the used and the greatest number of something.
 type Quota struct {

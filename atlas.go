@@ -27,9 +27,7 @@ const (
 )
 
 // Rule lists the states.
-func (ContainerStatus) Rule() Rule {
-	return Rule{Enum: enumValues([]ContainerStatus{ContainerActive, ContainerArchived})}
-}
+func (ContainerStatus) Rule() Rule { return Rule{Enum: enumValues(ContainerActive, ContainerArchived)} }
 
 // AtlasStates and WorkspaceStates are the tables of the states of atlases and workspaces.
 var (

@@ -7,7 +7,7 @@ import (
 )
 
 // enumValues returns the texts of an enum.
-func enumValues[T ~string](values []T) []string {
+func enumValues[T ~string](values ...T) []string {
 	out := make([]string, len(values))
 	for i, v := range values {
 		out[i] = string(v)

@@ -1,6 +1,7 @@
 package loci
 
 import (
+	"cmp"
 	"strings"
 	"time"
 	"unicode"
@@ -58,16 +59,11 @@ type InvitedRole string
 
 // Rule lists the roles that an invitation gives.
 func (InvitedRole) Rule() Rule {
-	return Rule{Enum: []string{string(RoleAdmin), string(RoleMember)}, Default: "member"}
+	return Rule{Enum: enumValues(RoleAdmin, RoleMember), Default: "member"}
 }
 
 // RoleOrDefault returns the role, or member by default.
-func (r InvitedRole) RoleOrDefault() Role {
-	if r == "" {
-		return RoleMember
-	}
-	return Role(r)
-}
+func (r InvitedRole) RoleOrDefault() Role { return cmp.Or(Role(r), RoleMember) }
 
 // Days is a number of days.
 type Days int
@@ -76,12 +72,7 @@ type Days int
 func (Days) Rule() Rule { return Rule{Min: 1, Max: 30, Default: 7} }
 
 // Duration returns the length of the days.
-func (d Days) Duration() time.Duration {
-	if d == 0 {
-		d = 7
-	}
-	return time.Duration(d) * 24 * time.Hour
-}
+func (d Days) Duration() time.Duration { return time.Duration(cmp.Or(d, 7)) * 24 * time.Hour }
 
 // An InvitationStatus is the state of an invitation.
 type InvitationStatus string
@@ -97,8 +88,8 @@ const (
 
 // Rule lists the states.
 func (InvitationStatus) Rule() Rule {
-	return Rule{Enum: enumValues([]InvitationStatus{InvitationPending, InvitationAccepted, InvitationDeclined,
-		InvitationRevoked, InvitationExpired})}
+	return Rule{Enum: enumValues(InvitationPending, InvitationAccepted, InvitationDeclined, InvitationRevoked,
+		InvitationExpired)}
 }
 
 // InvitationStates is the table of the states of an invitation, which accepts one response.
@@ -163,9 +154,7 @@ const (
 )
 
 // Rule lists the reasons.
-func (SkipReason) Rule() Rule {
-	return Rule{Enum: enumValues([]SkipReason{SkipAlreadyMember, SkipAlreadyInvited})}
-}
+func (SkipReason) Rule() Rule { return Rule{Enum: enumValues(SkipAlreadyMember, SkipAlreadyInvited)} }
 
 // A SkippedInvitation is an address that was not invited.
 type SkippedInvitation struct {

@@ -32,7 +32,7 @@ func MemoryTypeAt(place int) MemoryType {
 }
 
 // Rule lists the types.
-func (MemoryType) Rule() Rule { return Rule{Enum: enumValues(MemoryTypes)} }
+func (MemoryType) Rule() Rule { return Rule{Enum: enumValues(MemoryTypes...)} }
 
 // A MemoryStatus is the state of a memory.
 type MemoryStatus string
@@ -57,7 +57,7 @@ func MemoryStatusAt(place int) MemoryStatus {
 }
 
 // Rule lists the states.
-func (MemoryStatus) Rule() Rule { return Rule{Enum: enumValues(MemoryStatuses)} }
+func (MemoryStatus) Rule() Rule { return Rule{Enum: enumValues(MemoryStatuses...)} }
 
 // MemoryStates is the table of the states of a memory. A superseded memory is restored only once
 // its replacement is deleted.
@@ -200,9 +200,7 @@ const (
 )
 
 // Rule lists the actions.
-func (OnDuplicate) Rule() Rule {
-	return Rule{Enum: enumValues([]OnDuplicate{OnDuplicateReturn, OnDuplicateVersion})}
-}
+func (OnDuplicate) Rule() Rule { return Rule{Enum: enumValues(OnDuplicateReturn, OnDuplicateVersion)} }
 
 // OnSecret is the action for credentials in a text.
 type OnSecret string
@@ -211,7 +209,7 @@ type OnSecret string
 const OnSecretRedact OnSecret = "redact"
 
 // Rule lists the actions: a caller cannot turn the scan off.
-func (OnSecret) Rule() Rule { return Rule{Enum: []string{string(OnSecretRedact)}} }
+func (OnSecret) Rule() Rule { return Rule{Enum: enumValues(OnSecretRedact)} }
 
 // CreateMemory is the input of memory.create.
 type CreateMemory struct {

@@ -47,15 +47,13 @@ const (
 )
 
 // Rule lists what may be included.
-func (Include) Rule() Rule {
-	return Rule{Enum: []string{string(IncludeArchived), string(IncludeSuperseded)}}
-}
+func (Include) Rule() Rule { return Rule{Enum: enumValues(IncludeArchived, IncludeSuperseded)} }
 
 // IncludeArchivedOnly is an Include of lists whose items are never superseded.
 type IncludeArchivedOnly string
 
 // Rule lists the kinds.
-func (IncludeArchivedOnly) Rule() Rule { return Rule{Enum: []string{string(IncludeArchived)}} }
+func (IncludeArchivedOnly) Rule() Rule { return Rule{Enum: enumValues(IncludeArchived)} }
 
 // Empty is the input of an operation without fields, and the output of one that only succeeds.
 type Empty struct{}

@@ -39,7 +39,7 @@ const (
 
 // Rule lists the modes of a request.
 func (Mode) Rule() Rule {
-	return Rule{Enum: enumValues([]Mode{ModeAuto, ModeKeyword, ModeSemantic, ModeHybrid}), Default: "auto",
+	return Rule{Enum: enumValues(ModeAuto, ModeKeyword, ModeSemantic, ModeHybrid), Default: "auto",
 		Description: "Default: auto"}
 }
 
@@ -56,8 +56,7 @@ const (
 
 // Rule lists the modes of a response.
 func (ResolvedMode) Rule() Rule {
-	return Rule{Enum: enumValues([]ResolvedMode{ResolvedKeyword, ResolvedSemantic, ResolvedHybrid,
-		ResolvedKeywordFallback})}
+	return Rule{Enum: enumValues(ResolvedKeyword, ResolvedSemantic, ResolvedHybrid, ResolvedKeywordFallback)}
 }
 
 // A CacheLevel names the cached part of a search.
@@ -71,9 +70,7 @@ const (
 )
 
 // Rule lists the levels.
-func (CacheLevel) Rule() Rule {
-	return Rule{Enum: enumValues([]CacheLevel{CacheNone, CacheQuery, CacheEmbedding})}
-}
+func (CacheLevel) Rule() Rule { return Rule{Enum: enumValues(CacheNone, CacheQuery, CacheEmbedding)} }
 
 // SearchMemories is the input of memory.search.
 type SearchMemories struct {

@@ -1,6 +1,9 @@
 package loci
 
-import "strconv"
+import (
+	"slices"
+	"strconv"
+)
 
 // A Role grants a member rights in a workspace.
 type Role string
@@ -13,22 +16,13 @@ const (
 )
 
 // Rule lists the roles.
-func (Role) Rule() Rule { return Rule{Enum: enumValues([]Role{RoleOwner, RoleAdmin, RoleMember})} }
+func (Role) Rule() Rule { return Rule{Enum: enumValues(RoleOwner, RoleAdmin, RoleMember)} }
 
 // AtLeast reports whether r grants the rights of the role least.
-func (r Role) AtLeast(least Role) bool { return r.rank() >= least.rank() }
+func (r Role) AtLeast(least Role) bool { return slices.Index(roles, r) >= slices.Index(roles, least) }
 
-func (r Role) rank() int {
-	switch r {
-	case RoleOwner:
-		return 3
-	case RoleAdmin:
-		return 2
-	case RoleMember:
-		return 1
-	}
-	return 0
-}
+// roles are in the order of their rights.
+var roles = []Role{RoleMember, RoleAdmin, RoleOwner}
 
 // A WorkspaceKind separates the personal workspace of a user from teams.
 type WorkspaceKind string
@@ -40,9 +34,7 @@ const (
 )
 
 // Rule lists the kinds.
-func (WorkspaceKind) Rule() Rule {
-	return Rule{Enum: enumValues([]WorkspaceKind{WorkspacePersonal, WorkspaceTeam})}
-}
+func (WorkspaceKind) Rule() Rule { return Rule{Enum: enumValues(WorkspacePersonal, WorkspaceTeam)} }
 
 // A SecretsPolicy is a workspace's action for credentials in a text.
 type SecretsPolicy string
@@ -56,7 +48,7 @@ const (
 
 // Rule lists the policies.
 func (SecretsPolicy) Rule() Rule {
-	return Rule{Enum: enumValues([]SecretsPolicy{SecretsReject, SecretsRedact, SecretsAllow})}
+	return Rule{Enum: enumValues(SecretsReject, SecretsRedact, SecretsAllow)}
 }
 
 // Settings are the settings of a workspace, made by its managers.
