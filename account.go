@@ -16,7 +16,7 @@ func (PasswordAttempt) Rule() Rule { return Rule{MaxLength: 200, Format: "passwo
 
 // A User is a person with an account.
 type User struct {
-	ID            string `json:"id" jsonschema:"UUIDv7"`
+	ID            ID     `json:"id" jsonschema:"UUIDv7"`
 	Email         string `json:"email"`
 	Name          string `json:"name"`
 	EmailVerified bool   `json:"emailVerified"`
@@ -96,7 +96,7 @@ const KeyPrefix = "loci_live_"
 
 // An APIKey is a record of a key; the key itself is shown once, when it is made.
 type APIKey struct {
-	ID         string `json:"id" jsonschema:"UUIDv7"`
+	ID         ID     `json:"id" jsonschema:"UUIDv7"`
 	Name       string `json:"name"`
 	Prefix     string `json:"prefix" jsonschema:"The first 6 characters after loci_live_"`
 	CreatedAt  Time   `json:"createdAt"`

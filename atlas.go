@@ -47,8 +47,8 @@ const InboxName = "Inbox"
 
 // An Atlas is a knowledge base: memories on one subject.
 type Atlas struct {
-	ID          string          `json:"id" jsonschema:"UUIDv7"`
-	WorkspaceID string          `json:"workspaceId" log:"workspace"`
+	ID          ID              `json:"id" jsonschema:"UUIDv7"`
+	WorkspaceID ID              `json:"workspaceId" log:"workspace"`
 	Name        string          `json:"name"`
 	Keywords    []string        `json:"keywords" jsonschema:"Keywords that route memories to this atlas"`
 	Description string          `json:"description"`

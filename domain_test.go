@@ -14,7 +14,7 @@ func TestIDsRiseWithinMillisecondAndWhenClockStepsBack(t *testing.T) {
 	last := loci.NewID(now)
 	for i := range 10_000 {
 		id := loci.NewID(now.Add(time.Duration(-i) * time.Microsecond))
-		if id <= last || !loci.ValidID(id) {
+		if id <= last || !id.Valid() {
 			t.Fatalf("%s after %s", id, last)
 		}
 		last = id
@@ -24,9 +24,10 @@ func TestIDsRiseWithinMillisecondAndWhenClockStepsBack(t *testing.T) {
 func TestInvalidIDsAreRejected(t *testing.T) {
 	t.Parallel()
 	good := loci.NewID(time.Now())
-	for _, bad := range []string{"", "x", strings.ToUpper(good), good + "0", good[:35], good[:14] + "4" + good[15:],
-		"{" + good[1:], strings.ReplaceAll(good, "-", "_")} {
-		if loci.ValidID(bad) {
+	for _, bad := range []string{"", "x", strings.ToUpper(string(good)), string(good) + "0", string(good[:35]),
+		string(good[:14]) + "4" + string(good[15:]),
+		"{" + string(good[1:]), strings.ReplaceAll(string(good), "-", "_")} {
+		if loci.ID(bad).Valid() {
 			t.Errorf("%q passes", bad)
 		}
 	}

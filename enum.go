@@ -30,9 +30,9 @@ func unique[T ~string](values []T) []string {
 
 // entityTag returns the entity tag of a record with fields that others may
 // change too, such as counts. It is computed from the shown values.
-func entityTag(values ...string) string {
+func entityTag(id ID, values ...string) string {
 	h := fnv.New64a()
-	for _, v := range values {
+	for _, v := range append([]string{string(id)}, values...) {
 		var n [4]byte
 		binary.BigEndian.PutUint32(n[:], uint32(len(v)))
 		h.Write(n[:])

@@ -20,7 +20,7 @@ var idGenerator struct {
 }
 
 // NewID returns a new UUIDv7 in lower case, greater than any before it in this process. now gives its time.
-func NewID(now time.Time) string {
+func NewID(now time.Time) ID {
 	idGenerator.Lock()
 	defer idGenerator.Unlock()
 	if idGenerator.unused < 12 {
@@ -42,7 +42,7 @@ func NewID(now time.Time) string {
 	return formatUUID(b)
 }
 
-func formatUUID(b [16]byte) string {
+func formatUUID(b [16]byte) ID {
 	var s [36]byte
 	hex.Encode(s[:8], b[:4])
 	hex.Encode(s[9:13], b[4:6])
@@ -50,19 +50,19 @@ func formatUUID(b [16]byte) string {
 	hex.Encode(s[19:23], b[8:10])
 	hex.Encode(s[24:], b[10:])
 	s[8], s[13], s[18], s[23] = '-', '-', '-', '-'
-	return string(s[:])
+	return ID(s[:])
 }
 
-// An ID is an id in an input. An id that is ill-formed, the empty one too, names no record: it is not found.
+// An ID is the id of a record. An ill-formed one in an input, the empty one too, names no record: it is not found.
 type ID string
 
-// ValidID reports whether s has the form of a Loci id: a lower case UUIDv7.
-func ValidID(s string) bool {
-	if len(s) != 36 || s[14] != '7' || (s[19] != '8' && s[19] != '9' && s[19] != 'a' && s[19] != 'b') {
+// Valid reports whether the id has the form of a Loci id: a lower case UUIDv7.
+func (id ID) Valid() bool {
+	if len(id) != 36 || id[14] != '7' || (id[19] != '8' && id[19] != '9' && id[19] != 'a' && id[19] != 'b') {
 		return false
 	}
-	for i := range len(s) {
-		c := s[i]
+	for i := range len(id) {
+		c := id[i]
 		if i == 8 || i == 13 || i == 18 || i == 23 {
 			if c != '-' {
 				return false

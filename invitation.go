@@ -104,13 +104,13 @@ var InvitationStates = Machine[InvitationStatus]{"invitation", []Move[Invitation
 
 // An Invitation invites a person into a workspace.
 type Invitation struct {
-	ID            string           `json:"id" jsonschema:"UUIDv7"`
-	WorkspaceID   string           `json:"workspaceId" log:"workspace"`
+	ID            ID               `json:"id" jsonschema:"UUIDv7"`
+	WorkspaceID   ID               `json:"workspaceId" log:"workspace"`
 	WorkspaceName string           `json:"workspaceName"`
 	Email         string           `json:"email"`
 	Role          Role             `json:"role"`
 	Status        InvitationStatus `json:"status"`
-	InvitedBy     string           `json:"invitedBy" jsonschema:"The user who invites"`
+	InvitedBy     ID               `json:"invitedBy" jsonschema:"The user who invites"`
 	ExpiresAt     Time             `json:"expiresAt"`
 	CreatedAt     Time             `json:"createdAt"`
 	UpdatedAt     Time             `json:"updatedAt"`

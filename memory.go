@@ -120,28 +120,28 @@ func (SourceText) Rule() Rule { return Rule{MinLength: 1, MaxLength: 1024} }
 
 // A Memory is one durable piece of knowledge. The tags show state how commands and tools show it.
 type Memory struct {
-	ID          string       `json:"id" jsonschema:"UUIDv7"`
-	WorkspaceID string       `json:"workspaceId" log:"workspace" show:"-"`
-	AtlasID     string       `json:"atlasId"`
+	ID          ID           `json:"id" jsonschema:"UUIDv7"`
+	WorkspaceID ID           `json:"workspaceId" log:"workspace" show:"-"`
+	AtlasID     ID           `json:"atlasId"`
 	Title       string       `json:"title"`
 	Content     string       `json:"content" jsonschema:"Markdown" show:"text"`
 	Type        MemoryType   `json:"type" show:"unless=note"`
 	Tags        []string     `json:"tags" show:"unless=[]"`
 	Status      MemoryStatus `json:"status" show:"unless=active"`
 	Version     int          `json:"version" jsonschema:"Increases by one with each change" show:"-"`
-	CreatedBy   string       `json:"createdBy" jsonschema:"The user who created it" show:"-"`
+	CreatedBy   ID           `json:"createdBy" jsonschema:"The user who created it" show:"-"`
 	CreatedAt   Time         `json:"createdAt" show:"-"`
 	UpdatedAt   Time         `json:"updatedAt"`
 	Source      *Source      `json:"source,omitzero" show:"-"`
 
 	VerifiedAt   Time        `json:"verifiedAt,omitzero" jsonschema:"Time of the last review"`
-	VerifiedBy   string      `json:"verifiedBy,omitzero" jsonschema:"The user who reviewed it" show:"-"`
+	VerifiedBy   ID          `json:"verifiedBy,omitzero" jsonschema:"The user who reviewed it" show:"-"`
 	Evidence     string      `json:"evidence,omitzero" jsonschema:"Basis of the review" show:"-"`
 	Confidence   *Confidence `json:"confidence,omitzero" show:"-"`
 	ValidUntil   Time        `json:"validUntil,omitzero" show:"-"`
 	Expired      bool        `json:"expired,omitzero" jsonschema:"validUntil is past"`
-	SupersededBy string      `json:"supersededBy,omitzero" jsonschema:"The memory that replaces it"`
-	Supersedes   []string    `json:"supersedes,omitzero" jsonschema:"The memories that it replaces" show:"-"`
+	SupersededBy ID          `json:"supersededBy,omitzero" jsonschema:"The memory that replaces it"`
+	Supersedes   []ID        `json:"supersedes,omitzero" jsonschema:"The memories that it replaces" show:"-"`
 	ArchivedAt   Time        `json:"archivedAt,omitzero" show:"-"`
 }
 
@@ -151,13 +151,16 @@ func (m Memory) Reviewed() bool { return m.VerifiedAt != 0 && m.VerifiedAt >= m.
 // EntityTag returns the entity tag of the memory. It changes with every shown field, including links from other
 // memories.
 func (m Memory) EntityTag() string {
-	return entityTag(append([]string{m.ID, strconv.Itoa(m.Version), strconv.FormatBool(m.Expired), m.SupersededBy},
-		m.Supersedes...)...)
+	values := []string{strconv.Itoa(m.Version), strconv.FormatBool(m.Expired), string(m.SupersededBy)}
+	for _, id := range m.Supersedes {
+		values = append(values, string(id))
+	}
+	return entityTag(m.ID, values...)
 }
 
 // An Attachment is a file that belongs to a memory.
 type Attachment struct {
-	ID string `json:"id"`
+	ID ID `json:"id"`
 }
 
 // A MemoryDetail is a memory read by its id.
@@ -171,7 +174,7 @@ func (m MemoryDetail) ETag() string { return m.EntityTag() }
 
 // Routing is the reason why a memory was filed in its atlas.
 type Routing struct {
-	AtlasID string   `json:"atlasId"`
+	AtlasID ID       `json:"atlasId"`
 	Matched []string `json:"matched" jsonschema:"Keywords that matched; may be empty"`
 }
 
@@ -179,13 +182,13 @@ type Routing struct {
 type NewMemory struct {
 	Memory
 	Routing     Routing      `json:"routing"`
-	DuplicateOf string       `json:"duplicateOf,omitzero" jsonschema:"An active memory of that atlas with equal content"`
+	DuplicateOf ID           `json:"duplicateOf,omitzero" jsonschema:"An active memory of that atlas with equal content"`
 	Similar     []Similarity `json:"similar" jsonschema:"Active memories of the workspace with nearly the same content, best first"`
 }
 
 // Similarity names a similar memory.
 type Similarity struct {
-	ID    string  `json:"id"`
+	ID    ID      `json:"id"`
 	Score float64 `json:"score" jsonschema:"0 to 1; 1 is the same text"`
 }
 

@@ -9,11 +9,11 @@ type MemoryVersion struct {
 	Tags       []string     `json:"tags"`
 	Status     MemoryStatus `json:"status"`
 	VerifiedAt Time         `json:"verifiedAt,omitzero"`
-	VerifiedBy string       `json:"verifiedBy,omitzero"`
+	VerifiedBy ID           `json:"verifiedBy,omitzero"`
 	Evidence   string       `json:"evidence,omitzero"`
 	Confidence *Confidence  `json:"confidence,omitzero"`
 	ValidUntil Time         `json:"validUntil,omitzero"`
-	CreatedBy  string       `json:"createdBy" jsonschema:"The user who created this version"`
+	CreatedBy  ID           `json:"createdBy" jsonschema:"The user who created this version"`
 	CreatedAt  Time         `json:"createdAt"`
 }
 

@@ -58,7 +58,7 @@ type Settings struct {
 
 // A Workspace has atlases and members.
 type Workspace struct {
-	ID          string          `json:"id" jsonschema:"UUIDv7" log:"workspace"`
+	ID          ID              `json:"id" jsonschema:"UUIDv7" log:"workspace"`
 	Name        string          `json:"name"`
 	Kind        WorkspaceKind   `json:"kind"`
 	Role        Role            `json:"role" jsonschema:"The caller's role"`
@@ -116,7 +116,7 @@ type Workspaces struct {
 
 // A Member is a user in a workspace.
 type Member struct {
-	UserID   string `json:"userId"`
+	UserID   ID     `json:"userId"`
 	Email    string `json:"email"`
 	Name     string `json:"name"`
 	Role     Role   `json:"role"`

@@ -90,7 +90,7 @@ func (b *bench) transport() error {
 		return err
 	}
 	key := "loci_live_" + "abcdefghijklmnopqrstuvwxyzabcdefghijklmnopq"
-	get := newRequest("GET", "/v1/memories/"+loci.NewID(time.Now()), key, nil)
+	get := newRequest("GET", "/v1/memories/"+string(loci.NewID(time.Now())), key, nil)
 	create := newRequest("POST", "/v1/memories", key,
 		map[string]any{"content": b.corpus.Prose(1), "title": "Choose the driver", "type": "decision",
 			"tags": []string{"bench"}})

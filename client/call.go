@@ -97,7 +97,7 @@ func (c *Client) Do(ctx context.Context, method, pattern string, in []byte, opti
 // pathSegment escapes the path segment for a field of that name. An invalid id could be a literal of another route,
 // /v1/memories/context, or a step up. It becomes an id that no record has, so the server answers not found.
 func pathSegment(name, s string) string {
-	if strings.HasSuffix(name, "Id") && !loci.ValidID(s) || strings.Trim(s, ".") == "" {
+	if strings.HasSuffix(name, "Id") && !loci.ID(s).Valid() || strings.Trim(s, ".") == "" {
 		return "-"
 	}
 	return url.PathEscape(s)

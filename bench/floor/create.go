@@ -83,7 +83,7 @@ func (c *creator) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	now := time.Now()
-	m := &memory{ID: loci.NewID(now), WorkspaceID: c.workspaceID, AtlasID: c.atlasID, Title: in.Title,
+	m := &memory{ID: string(loci.NewID(now)), WorkspaceID: c.workspaceID, AtlasID: c.atlasID, Title: in.Title,
 		Content: in.Content, Kind: 5, Tags: in.Tags,
 		Version: 1, CreatedBy: c.userID, CreatedAt: now.UnixMicro(), UpdatedAt: now.UnixMicro()}
 	j := &job{m, make(chan error, 1)}

@@ -156,7 +156,7 @@ func (k *worker) runStep(t *testing.T) bool {
 		return false
 	}
 	k.steps++
-	k.commit(out.Memory.ID)
+	k.commit(string(out.Memory.ID))
 	return true
 }
 
@@ -303,8 +303,9 @@ func (k *worker) check(t *testing.T) {
 			continue
 		}
 		if got := newVersion(m.Title, m.Content, m.Evidence, m.Tags,
-			m.Status); got != l.current() || m.Version != len(l.versions) || m.SupersededBy != l.supersededBy ||
-			!slices.Equal(m.Supersedes, l.supersedes) {
+			m.Status); got != l.current() || m.Version != len(l.versions) ||
+			m.SupersededBy != loci.ID(l.supersededBy) ||
+			fmt.Sprint(m.Supersedes) != fmt.Sprint(l.supersedes) {
 			t.Errorf("%s is version %d, %+v, %s, %v\nwant %d, %+v, %s, %v", id, m.Version, got, m.SupersededBy,
 				m.Supersedes, len(l.versions), l.current(), l.supersededBy, l.supersedes)
 		}
@@ -347,7 +348,7 @@ func (k *worker) find(t *testing.T, word string) (ids []string) {
 		t.Error(err)
 	}
 	for _, m := range out.Memories {
-		ids = append(ids, m.ID)
+		ids = append(ids, string(m.ID))
 	}
 	return ids
 }

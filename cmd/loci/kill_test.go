@@ -186,7 +186,7 @@ func (v *testServer) call(method, path, key string, in, out any) (status int, er
 func (v *testServer) create(content, key string) (id string, status int, err error) {
 	var out loci.CreatedMemory
 	status, err = v.call("POST", "/v1/memories", key, map[string]string{"content": content}, &out)
-	return out.Memory.ID, status, err
+	return string(out.Memory.ID), status, err
 }
 
 // writeUntilKilled runs 16 writing clients until the server is killed after a delay.
@@ -268,7 +268,7 @@ func (v *testServer) verifySample(t *testing.T, n int) {
 		word := strings.Fields(content)[0]
 		var out loci.FoundMemories
 		_, err := v.call("POST", "/v1/memories/search", "", map[string]any{"query": word, "mode": "keyword"}, &out)
-		if err != nil || len(out.Memories) != 1 || out.Memories[0].ID != v.acked[content] ||
+		if err != nil || len(out.Memories) != 1 || out.Memories[0].ID != loci.ID(v.acked[content]) ||
 			out.Memories[0].Content != content {
 			t.Errorf("%s finds %d memories: %v", word, len(out.Memories), err)
 		}
@@ -289,7 +289,7 @@ func (v *testServer) verify(t *testing.T) {
 			if have[m.Content] != "" || !v.sent[m.Content] {
 				t.Errorf("%q is stored as %s and as %q", m.Content, m.ID, have[m.Content])
 			}
-			have[m.Content] = m.ID
+			have[m.Content] = string(m.ID)
 		}
 		if page.NextCursor == "" {
 			break

@@ -15,8 +15,8 @@ type credentialCache struct {
 	clock       loci.Clock
 	mu          sync.Mutex
 	entries     map[credentialKey]cacheEntry
-	revocations uint64                                           // incremented by every revocation
-	uses        map[identity.CredentialKind]map[string]loci.Time // by id, since the last save
+	revocations uint64                                            // incremented by every revocation
+	uses        map[identity.CredentialKind]map[loci.ID]loci.Time // by id, since the last save
 }
 
 type credentialKey struct {
@@ -70,16 +70,16 @@ func (k *credentialCache) recordUse(c store.Credential) {
 		return
 	}
 	if k.uses[c.Kind] == nil {
-		k.uses[c.Kind] = map[string]loci.Time{}
+		k.uses[c.Kind] = map[loci.ID]loci.Time{}
 	}
 	k.uses[c.Kind][c.ID] = at
 }
 
-func (k *credentialCache) takeUses() map[identity.CredentialKind]map[string]loci.Time {
+func (k *credentialCache) takeUses() map[identity.CredentialKind]map[loci.ID]loci.Time {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	used := k.uses
-	k.uses = map[identity.CredentialKind]map[string]loci.Time{}
+	k.uses = map[identity.CredentialKind]map[loci.ID]loci.Time{}
 	return used
 }
 

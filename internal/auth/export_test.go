@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/store"
 )
 
@@ -14,6 +15,6 @@ func (g *Gate) Forget(ctx context.Context) (known int, err error) {
 }
 
 // AllowFunc returns a function that admits one call of a credential.
-func AllowFunc(s *store.Store, o Options) func(ctx context.Context, id string, now time.Time) (time.Duration, error) {
+func AllowFunc(s *store.Store, o Options) func(context.Context, loci.ID, time.Time) (time.Duration, error) {
 	return newRateLimiter(s, o).allow
 }

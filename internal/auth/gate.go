@@ -39,9 +39,9 @@ type Gate struct {
 func NewGate(s *store.Store, o Options) *Gate {
 	g := &Gate{o: o, store: s}
 	g.credentials = credentialCache{clock: o.Clock, entries: map[credentialKey]cacheEntry{},
-		uses: map[identity.CredentialKind]map[string]loci.Time{}}
+		uses: map[identity.CredentialKind]map[loci.ID]loci.Time{}}
 	g.rateLimiter = newRateLimiter(s, o)
-	g.meter = meter{store: s, plan: o.Plan, clock: o.Clock, multiServer: o.Shared, users: map[string]*monthUsage{}}
+	g.meter = meter{store: s, plan: o.Plan, clock: o.Clock, multiServer: o.Shared, users: map[loci.ID]*monthUsage{}}
 	s.Subscribe(g.credentials.onEvent)
 	return g
 }

@@ -115,7 +115,7 @@ func TestGateRefusesInFixedOrder(t *testing.T) {
 		t.Fatal(err)
 	}
 	actor := &identity.Actor{UserID: h.user.ID, CredentialID: h.key.Key.ID}
-	if _, err := h.work.RevokeKey(t.Context(), actor, loci.RevokeKey{KeyID: loci.ID(lost.Key.ID)}); err != nil {
+	if _, err := h.work.RevokeKey(t.Context(), actor, loci.RevokeKey{KeyID: lost.Key.ID}); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {
@@ -182,7 +182,7 @@ func TestGateForgetsRevokedKey(t *testing.T) {
 			expect(t, err, "")
 		}
 		actor := &identity.Actor{UserID: h.user.ID, CredentialID: h.key.Key.ID}
-		if _, err := h.work.RevokeKey(t.Context(), actor, loci.RevokeKey{KeyID: loci.ID(h.key.Key.ID)}); err != nil {
+		if _, err := h.work.RevokeKey(t.Context(), actor, loci.RevokeKey{KeyID: h.key.Key.ID}); err != nil {
 			t.Fatal(err)
 		}
 		_, err := admit(h.Gate, metered, h.key.APIKey)
@@ -211,7 +211,7 @@ func TestGateRejectsLookUpOlderThanRevocation(t *testing.T) {
 			})
 		}
 		_, err = h.work.RevokeKey(t.Context(), &identity.Actor{UserID: h.user.ID},
-			loci.RevokeKey{KeyID: loci.ID(k.Key.ID)})
+			loci.RevokeKey{KeyID: k.Key.ID})
 		if err == nil {
 			_, err = admit(h.Gate, metered, k.APIKey)
 		}

@@ -21,7 +21,7 @@ type meter struct {
 	clock       loci.Clock
 	multiServer bool // other servers count too
 	mu          sync.Mutex
-	users       map[string]*monthUsage
+	users       map[loci.ID]*monthUsage
 }
 
 // monthUsage is the usage of one user in a month.
@@ -43,7 +43,7 @@ const maxReservation = 100
 const idleTTL = 5 * time.Minute
 
 // lockUser returns the account of a user, locked.
-func (m *meter) lockUser(userID string) *monthUsage {
+func (m *meter) lockUser(userID loci.ID) *monthUsage {
 	for {
 		m.mu.Lock()
 		a := m.users[userID]
@@ -62,7 +62,7 @@ func (m *meter) lockUser(userID string) *monthUsage {
 }
 
 // take counts one operation, if it counts, and returns the state of the quota.
-func (m *meter) take(ctx context.Context, userID string, now time.Time, counts bool) (*op.Quota, error) {
+func (m *meter) take(ctx context.Context, userID loci.ID, now time.Time, counts bool) (*op.Quota, error) {
 	a := m.lockUser(userID)
 	defer a.mu.Unlock()
 	month, ends := monthWindow(now)
@@ -89,7 +89,7 @@ func (m *meter) take(ctx context.Context, userID string, now time.Time, counts b
 
 // rollMonth moves an account to the month. It saves the count of the old month,
 // and reads the count of all servers where that is unknown.
-func (m *meter) rollMonth(ctx context.Context, userID string, a *monthUsage, month string) error {
+func (m *meter) rollMonth(ctx context.Context, userID loci.ID, a *monthUsage, month string) error {
 	if a.month != month {
 		if err := m.flush(ctx, userID, a); err != nil {
 			return err
@@ -109,7 +109,7 @@ func (m *meter) rollMonth(ctx context.Context, userID string, a *monthUsage, mon
 }
 
 // reserve reserves a block: a part of what remains, so that several processes reach the limit together.
-func (m *meter) reserve(ctx context.Context, userID string, a *monthUsage) error {
+func (m *meter) reserve(ctx context.Context, userID loci.ID, a *monthUsage) error {
 	n := max(1, min(maxReservation, (m.plan.Operations-a.used)/10))
 	var got int64
 	used, err := store.System(ctx, m.store, "reserve operations", func(t *store.SystemTx) (used int64, err error) {
@@ -123,7 +123,7 @@ func (m *meter) reserve(ctx context.Context, userID string, a *monthUsage) error
 }
 
 // flush writes the exact count to the store.
-func (m *meter) flush(ctx context.Context, userID string, a *monthUsage) error {
+func (m *meter) flush(ctx context.Context, userID loci.ID, a *monthUsage) error {
 	if a.reserved == 0 {
 		return nil
 	}
@@ -142,7 +142,7 @@ func (m *meter) flush(ctx context.Context, userID string, a *monthUsage) error {
 }
 
 // snapshot returns the cached accounts.
-func (m *meter) snapshot() map[string]*monthUsage {
+func (m *meter) snapshot() map[loci.ID]*monthUsage {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return maps.Clone(m.users)
@@ -170,7 +170,7 @@ func (m *meter) save(ctx context.Context, idle time.Time) error {
 }
 
 // evict removes a flushed account. The caller holds its lock.
-func (m *meter) evict(userID string, a *monthUsage) {
+func (m *meter) evict(userID loci.ID, a *monthUsage) {
 	a.evicted = true
 	m.mu.Lock()
 	delete(m.users, userID)
@@ -187,14 +187,14 @@ func (m *meter) returnReservations() {
 }
 
 // invalidate makes the next call read the counts of other servers: a query for the count must be exact.
-func (m *meter) invalidate(userID string) {
+func (m *meter) invalidate(userID loci.ID) {
 	a := m.lockUser(userID)
 	defer a.mu.Unlock()
 	a.loaded = a.loaded && !m.multiServer
 }
 
 // Used returns how many operations of the month a user has used, and when the month ends.
-func (g *Gate) Used(ctx context.Context, userID string) (used int64, ends time.Time, err error) {
+func (g *Gate) Used(ctx context.Context, userID loci.ID) (used int64, ends time.Time, err error) {
 	now := g.o.Clock()
 	g.meter.invalidate(userID)
 	q, err := g.meter.take(ctx, userID, now, false)

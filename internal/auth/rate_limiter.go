@@ -19,7 +19,7 @@ type rateLimiter struct {
 	maxUncharged int          // the most calls that are not charged yet
 	store        *store.Store // nil: this server is alone
 	mu           sync.Mutex
-	buckets      map[string]*bucket
+	buckets      map[loci.ID]*bucket
 }
 
 // bucket is this server's state of one credential.
@@ -39,7 +39,7 @@ const (
 )
 
 func newRateLimiter(s *store.Store, o Options) *rateLimiter {
-	r := &rateLimiter{buckets: map[string]*bucket{}}
+	r := &rateLimiter{buckets: map[loci.ID]*bucket{}}
 	if o.Rate > 0 {
 		r.rate.Interval = time.Minute / time.Duration(o.Rate)
 		r.rate.Tolerance = r.rate.Interval * time.Duration(max(o.Burst, 1)-1)
@@ -51,7 +51,7 @@ func newRateLimiter(s *store.Store, o Options) *rateLimiter {
 	return r
 }
 
-func (r *rateLimiter) bucket(id string) *bucket {
+func (r *rateLimiter) bucket(id loci.ID) *bucket {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	p := r.buckets[id]
@@ -64,7 +64,7 @@ func (r *rateLimiter) bucket(id string) *bucket {
 
 // allow admits a call or returns how long it must wait. It queries the shared state only if that matters, and counts
 // alone while the store fails.
-func (r *rateLimiter) allow(ctx context.Context, id string, now time.Time) (wait time.Duration, failed error) {
+func (r *rateLimiter) allow(ctx context.Context, id loci.ID, now time.Time) (wait time.Duration, failed error) {
 	if r.rate.Interval == 0 {
 		return 0, nil
 	}
@@ -94,7 +94,7 @@ func (r *rateLimiter) allow(ctx context.Context, id string, now time.Time) (wait
 // charge counts calls that are admitted already, but at most a burst together with the call that they belong to. Later
 // calls wait for them. The shared state is charged at once. A late charge of many calls would count twice, by the time
 // that has passed and by their number.
-func (r *rateLimiter) charge(ctx context.Context, id string, calls int, now time.Time) (failed error) {
+func (r *rateLimiter) charge(ctx context.Context, id loci.ID, calls int, now time.Time) (failed error) {
 	if r.rate.Interval == 0 {
 		return nil
 	}
@@ -120,7 +120,7 @@ func (r *rateLimiter) charge(ctx context.Context, id string, calls int, now time
 
 // chargeStore charges calls that were admitted ahead, and one more if it may be admitted now. The call of a
 // disconnected client counts too, so its cancellation is ignored.
-func (r *rateLimiter) chargeStore(ctx context.Context, id string, now time.Time, ahead int) (due time.Time, more bool,
+func (r *rateLimiter) chargeStore(ctx context.Context, id loci.ID, now time.Time, ahead int) (due time.Time, more bool,
 	err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), chargeTimeout)
 	defer cancel()

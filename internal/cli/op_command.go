@@ -33,7 +33,7 @@ func (p *program) opCommand(o *op.Op) *cobra.Command {
 			if once := cmd.Flags().Lookup("idempotency-key"); once != nil && once.Changed && c.IdempotencyKey == "" {
 				return console.UsageError("--idempotency-key must not be empty")
 			}
-			c.RequestID = loci.NewID(time.Now())
+			c.RequestID = string(loci.NewID(time.Now()))
 			p.requestID = c.RequestID
 			input, err := f.InputJSON(args, p.ReadStdin)
 			if err == nil {

@@ -29,7 +29,7 @@ func readDataset(t *testing.T, name string) relevance.Dataset {
 type runningServer struct {
 	url, key string
 	atlases  map[string]string
-	names    map[string]string // the corpus's name of a document, by the memory's id
+	names    map[loci.ID]string // the corpus's name of a document, by the memory's id
 }
 
 // startServer runs a server on a database: that at a PostgreSQL address, or SQLite. It embeds nothing, because nobody
@@ -59,7 +59,7 @@ func startServer(t *testing.T, postgres string) *runningServer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &runningServer{url: url, key: key.APIKey, atlases: map[string]string{}, names: map[string]string{}}
+	return &runningServer{url: url, key: key.APIKey, atlases: map[string]string{}, names: map[loci.ID]string{}}
 }
 
 // post sends a body and decodes the answer into out.
@@ -94,10 +94,10 @@ func (p *runningServer) post(t *testing.T, path string, body, out any) {
 func (p *runningServer) ingest(t *testing.T, name string) {
 	var made loci.CreatedAtlas
 	p.post(t, "/v1/atlases", loci.CreateAtlas{Name: loci.Name(name)}, &made)
-	p.atlases[name] = made.Atlas.ID
+	p.atlases[name] = string(made.Atlas.ID)
 	for _, d := range readDataset(t, name).Documents {
 		var out loci.CreatedMemory
-		p.post(t, "/v1/memories", loci.CreateMemory{AtlasID: loci.ID(made.Atlas.ID), Title: loci.Title(d.Title),
+		p.post(t, "/v1/memories", loci.CreateMemory{AtlasID: made.Atlas.ID, Title: loci.Title(d.Title),
 			Content: loci.Content(d.Text)}, &out)
 		p.names[out.Memory.ID] = d.ID
 	}

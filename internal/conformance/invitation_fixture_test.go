@@ -41,7 +41,7 @@ var invitationFixtures = map[string]fixture{
 		refusals: []refusal{
 			{name: "answered already", code: loci.CodeStateConflict, args: func(s testScene) args {
 				id := s.invitation()
-				in := loci.RespondInvitation{InvitationID: loci.ID(id), Accept: false, Confirm: true}
+				in := loci.RespondInvitation{InvitationID: id, Accept: false, Confirm: true}
 				conformance.Must(s.Service.RespondInvitation(s.t.Context(), s.Ann.Actor(), in))(s.t)
 				return args{"invitationId": id, "accept": true, "confirm": true}
 			}},
@@ -52,6 +52,6 @@ var invitationFixtures = map[string]fixture{
 	},
 }
 
-func (s testScene) invitation() string {
+func (s testScene) invitation() loci.ID {
 	return s.Invite(s.t, s.NewTeam(s.t, s.Fay), s.Fay, s.Ann, loci.RoleMember)
 }

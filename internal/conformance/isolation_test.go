@@ -149,7 +149,7 @@ func namedBy(field string, annDisclosures disclosures, secrets []string) []strin
 					return strings.HasSuffix(strings.ToLower(place), end)
 				})
 			})
-			if named && loci.ValidID(s) && strings.HasSuffix(field, record+"id") {
+			if named && loci.ID(s).Valid() && strings.HasSuffix(field, record+"id") {
 				return []string{s}
 			}
 		}
@@ -179,17 +179,17 @@ func addRecords(h *testServer) {
 	team := conformance.Must(h.Service.CreateWorkspace(ctx, ann,
 		loci.CreateWorkspace{Name: "Tapir guild"}))(t).Workspace
 	atlas := conformance.Must(h.Service.CreateAtlas(ctx, ann,
-		loci.CreateAtlas{Name: "Okapi plans", WorkspaceID: loci.ID(team.ID), Keywords: loci.Keywords{"quagga"},
+		loci.CreateAtlas{Name: "Okapi plans", WorkspaceID: team.ID, Keywords: loci.Keywords{"quagga"},
 			Description: "Where okapis go."}))(t).Atlas
 	for i := range 3 {
 		content := loci.Content(fmt.Sprintf("Zebra %d: the launch code of the quagga is %d", i, 7000+i))
 		source := &loci.Source{Name: "bongo", URI: "https://kudu.example.org/gerenuk", Group: "impala"}
 		conformance.Must(h.Service.CreateMemory(ctx, ann,
-			loci.CreateMemory{Content: content, AtlasID: loci.ID(atlas.ID), Tags: loci.Tags{"oryx"},
+			loci.CreateMemory{Content: content, AtlasID: atlas.ID, Tags: loci.Tags{"oryx"},
 				Source: source}))(t)
 	}
 	conformance.Must(h.Service.CreateInvitations(ctx, ann,
-		loci.CreateInvitations{WorkspaceID: loci.ID(team.ID),
+		loci.CreateInvitations{WorkspaceID: team.ID,
 			Emails: loci.Emails{"gnu@example.org", "topi@example.org"}}))(t)
 	h.Join(t, team.ID, h.Ann, h.Cid, loci.RoleMember)
 }
@@ -276,8 +276,8 @@ func withText(o *op.Op, base args, field, s string) args {
 
 // lookalike returns an unknown text of the same form: letters and digits differ, an id is a new one.
 func lookalike(s string) string {
-	if loci.ValidID(s) {
-		return loci.NewID(time.Now())
+	if loci.ID(s).Valid() {
+		return string(loci.NewID(time.Now()))
 	}
 	if identity.ValidKey(s) {
 		return identity.NewKey()

@@ -136,9 +136,9 @@ var memoryFixtures = map[string]fixture{
 }
 
 // newMemory returns an atlas of the crew with two memories. A world has only one, because other memories change scores.
-func (s testScene) newMemory() (atlas, memory string) {
+func (s testScene) newMemory() (atlas, memory loci.ID) {
 	list := conformance.Must(s.Service.ListMemories(s.t.Context(), s.Ann.Actor(),
-		loci.ListMemories{WorkspaceID: loci.ID(s.Team), Tags: loci.Tags{"shelf"}}))(s.t)
+		loci.ListMemories{WorkspaceID: s.Team, Tags: loci.Tags{"shelf"}}))(s.t)
 	if len(list.Memories) == 0 {
 		atlas = s.Atlas(s.t, "Shelf")
 		s.Memory(s.t, atlas, "# Tide\nThe tide turns at noon.", "shelf")
@@ -148,20 +148,20 @@ func (s testScene) newMemory() (atlas, memory string) {
 }
 
 // newVersions returns a memory of ann that no other case uses.
-func (s testScene) newVersions() string {
+func (s testScene) newVersions() loci.ID {
 	return s.Memory(s.t, s.Atlas(s.t, "Shelf"), "The lighthouse keeper counts ships.")
 }
 
 // changed returns a memory whose version 1 differs from the current one.
-func (s testScene) changed() string {
+func (s testScene) changed() loci.ID {
 	id, text := s.newVersions(), loci.Content("The lighthouse keeper counts boats.")
-	in := loci.UpdateMemory{MemoryID: loci.ID(id), Content: &text}
+	in := loci.UpdateMemory{MemoryID: id, Content: &text}
 	conformance.Must(s.Service.UpdateMemory(s.t.Context(), s.Ann.Actor(), in))(s.t)
 	return id
 }
 
 // newDuplicates returns one of two memories that are similar to each other only.
-func (s testScene) newDuplicates() string {
+func (s testScene) newDuplicates() loci.ID {
 	text := longText()
 	s.Memory(s.t, s.Atlas(s.t, "Shelf"), text+"hemp")
 	return s.Memory(s.t, s.Atlas(s.t, "Shelf"), text+"sisal")
@@ -176,15 +176,15 @@ func longText() string {
 	return text.String()
 }
 
-func (s testScene) archived() string {
+func (s testScene) archived() loci.ID {
 	id := s.newVersions()
 	conformance.Must(s.Service.ArchiveMemory(s.t.Context(), s.Ann.Actor(),
-		loci.ArchiveMemory{MemoryID: loci.ID(id)}))(s.t)
+		loci.ArchiveMemory{MemoryID: id}))(s.t)
 	return id
 }
 
 // withMemory returns arguments that name a new memory, and more.
-func withMemory(memory func(testScene) string, more args) func(testScene) args {
+func withMemory(memory func(testScene) loci.ID, more args) func(testScene) args {
 	return func(s testScene) args { return mergeArgs(more, args{"memoryId": memory(s)}) }
 }
 

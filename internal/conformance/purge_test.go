@@ -41,7 +41,7 @@ const (
 )
 
 // fillTables returns a world in which every table has rows, and a memory with rows in all tables that name memories.
-func fillTables(t *testing.T, d storetest.Database) (w *conformance.World, memory string) {
+func fillTables(t *testing.T, d storetest.Database) (w *conformance.World, memory loci.ID) {
 	embedder := &storetest.FakeEmbedder{Name: "fake/1"}
 	w = conformance.New(t, d.Open, conformance.Options{Embedder: embedder})
 	for _, o := range service.Ops.Ops {
@@ -60,7 +60,7 @@ func fillTables(t *testing.T, d storetest.Database) (w *conformance.World, memor
 		t.Fatal(err)
 	}
 	embedder.RejectTexts("*")
-	conformance.Must(w.Service.AppendMemory(t.Context(), w.Ann.Actor(), loci.AppendMemory{MemoryID: loci.ID(memory),
+	conformance.Must(w.Service.AppendMemory(t.Context(), w.Ann.Actor(), loci.AppendMemory{MemoryID: memory,
 		Content: "It opens at six."}))(t)
 	conformance.Must(store.System(t.Context(), w.Store, "test", func(x *store.SystemTx) (loci.Empty, error) {
 		if _, _, err := x.ChargeCalls(w.Ann.KeyID, store.Rate{Interval: time.Hour}, time.Now(), 1); err != nil {
@@ -87,7 +87,7 @@ func TestPurgesReachEveryTable(t *testing.T) {
 				t.Errorf("%s is empty before a purge: let fillTables write a row", table)
 			}
 		}
-		rowID := d.Query(t, `SELECT CAST(row_id AS TEXT) FROM memories WHERE id = '`+memory+`'`)[0]
+		rowID := d.Query(t, `SELECT CAST(row_id AS TEXT) FROM memories WHERE id = '`+string(memory)+`'`)[0]
 		named := func() (found []string) {
 			for _, name := range d.Query(t, columns) {
 				table, column, _ := strings.Cut(name, ".")
@@ -107,7 +107,7 @@ func TestPurgesReachEveryTable(t *testing.T) {
 			t.Errorf("%v still name a purged memory", after)
 		}
 		for _, id := range d.Query(t, `SELECT id FROM workspaces WHERE personal_of IS NULL`) {
-			if _, err := integrity.New(w.Store).PurgeWorkspace(t.Context(), id, true); err != nil {
+			if _, err := integrity.New(w.Store).PurgeWorkspace(t.Context(), loci.ID(id), true); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -66,14 +66,14 @@ func readSets(t *testing.T, most map[string]int) (sets []relevance.Dataset) {
 type datasetWorld struct {
 	*World
 	who        *identity.Actor
-	workspaces map[string]string // by dataset
-	names      map[string]string // of texts, by the ids of their memories
-	answers    map[string]string // by dataset, mode and query: names and scores
+	workspaces map[string]loci.ID // by dataset
+	names      map[loci.ID]string // of texts, by the ids of their memories
+	answers    map[string]string  // by dataset, mode and query: names and scores
 }
 
 func newDatasetWorld(t *testing.T, d storetest.Database, m vector.Embedder) *datasetWorld {
 	w := NewEmpty(t, func(t testing.TB, o store.Options) *store.Store { return d.Open(t, o) }, Options{Embedder: m})
-	return &datasetWorld{w, w.Person(t, "ann").Actor(), map[string]string{}, map[string]string{}, map[string]string{}}
+	return &datasetWorld{w, w.Person(t, "ann").Actor(), map[string]loci.ID{}, map[loci.ID]string{}, map[string]string{}}
 }
 
 func (l *datasetWorld) ingest(t *testing.T, s relevance.Dataset) {
@@ -81,7 +81,7 @@ func (l *datasetWorld) ingest(t *testing.T, s relevance.Dataset) {
 	w := Must(l.Service.CreateWorkspace(ctx, l.who, loci.CreateWorkspace{Name: loci.Name(s.Name)}))(t).Workspace.ID
 	l.workspaces[s.Name] = w
 	for _, d := range s.Documents {
-		in := loci.CreateMemory{WorkspaceID: loci.ID(w), Title: loci.Title(d.Title), Content: loci.Content(d.Text)}
+		in := loci.CreateMemory{WorkspaceID: w, Title: loci.Title(d.Title), Content: loci.Content(d.Text)}
 		l.names[Must(l.Service.CreateMemory(ctx, l.who, in))(t).Memory.Memory.ID] = d.ID
 	}
 }
@@ -104,7 +104,7 @@ func (l *datasetWorld) waitForEmbeddings(t *testing.T) {
 
 func (l *datasetWorld) search(t *testing.T, s relevance.Dataset, mode loci.Mode) {
 	for _, q := range s.Queries {
-		in := loci.SearchMemories{Query: loci.Query(q.Text), Mode: mode, WorkspaceID: loci.ID(l.workspaces[s.Name]),
+		in := loci.SearchMemories{Query: loci.Query(q.Text), Mode: mode, WorkspaceID: l.workspaces[s.Name],
 			Paging: loci.Paging{Limit: 10}}
 		found := Must(l.Service.SearchMemories(t.Context(), l.who, in))(t)
 		// the machine is busy

@@ -62,18 +62,18 @@ func TestStoredAnswersGoWithEachRecordThatTheyShow(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
 		w := conformance.New(t, d.Open, conformance.Options{})
 		text := "the harbour master closes the eastern gate at nine in the evening, and opens it before the first tide"
-		atlas := loci.ID(w.Atlas(t, "Shelf"))
+		atlas := w.Atlas(t, "Shelf")
 		create := func(key, content string) loci.CreatedMemory {
 			c := w.Call(conformance.CallerOwner)
 			c.IdempotencyKey = key
 			return conformance.Must(op.Do(t.Context(), w.Host, c, service.MemoryCreate,
 				loci.CreateMemory{Content: loci.Content(content), AtlasID: atlas}))(t)
 		}
-		supersede := func(key, id, by string) {
+		supersede := func(key, id string, by loci.ID) {
 			c := w.Call(conformance.CallerOwner)
 			c.IdempotencyKey = key
 			conformance.Must(op.Do(t.Context(), w.Host, c, service.MemorySupersede,
-				loci.SupersedeMemory{MemoryID: loci.ID(id), ReplacementMemoryID: loci.ID(by)}))(t)
+				loci.SupersedeMemory{MemoryID: loci.ID(id), ReplacementMemoryID: by}))(t)
 		}
 		remove := func(id string) {
 			conformance.Must(op.Do(t.Context(), w.Host, w.Call(conformance.CallerOwner), service.MemoryDelete,
@@ -85,8 +85,8 @@ func TestStoredAnswersGoWithEachRecordThatTheyShow(t *testing.T) {
 			t.Fatalf("similar to %s: %v", first, similar.Similar)
 		}
 		other, by := create("other", "a lantern").Memory.ID, create("by", "a better lantern").Memory.ID
-		supersede("supersede", other, by)
-		for _, c := range []struct{ id, key string }{{first, "similar"}, {by, "supersede"}} {
+		supersede("supersede", string(other), by)
+		for _, c := range []struct{ id, key string }{{string(first), "similar"}, {string(by), "supersede"}} {
 			if len(storedRecords(t, d, c.key)) != 2 {
 				t.Errorf("%s: the stored answer names %v", c.key, storedRecords(t, d, c.key))
 			}

@@ -25,7 +25,7 @@ var workspaceFixtures = map[string]fixture{
 	},
 }
 
-func (s testScene) personal() string {
+func (s testScene) personal() loci.ID {
 	list := conformance.Must(s.Service.ListWorkspaces(s.t.Context(), s.Ann.Actor(), loci.ListWorkspaces{}))(s.t)
 	return list.Workspaces[len(list.Workspaces)-1].ID
 }

@@ -34,7 +34,7 @@ func (c *Clock) Advance(d time.Duration) { c.offset.Add(int64(d)) }
 type Person struct {
 	loci.User
 	Key   string
-	KeyID string
+	KeyID loci.ID
 }
 
 // Actor returns the person as the actor of a call with the key.
@@ -52,8 +52,8 @@ type World struct {
 	Host    *op.Host
 
 	Ann, Bob, Cid, Eve, Fay *Person
-	Team                    string // id of the workspace
-	revoked                 string // a key of ann
+	Team                    loci.ID // id of the workspace
+	revoked                 string  // a key of ann
 	actors                  map[string]identity.Actor
 }
 
@@ -117,11 +117,11 @@ func New(t testing.TB, open func(t testing.TB, o store.Options) *store.Store, o 
 	w.Join(t, w.Team, w.Ann, w.Cid, loci.RoleMember)
 
 	k := Must(w.Service.AddKey(t.Context(), loci.Email(w.Ann.Email), "lost"))(t)
-	Must(w.Service.RevokeKey(t.Context(), w.Ann.Actor(), loci.RevokeKey{KeyID: loci.ID(k.Key.ID)}))(t)
+	Must(w.Service.RevokeKey(t.Context(), w.Ann.Actor(), loci.RevokeKey{KeyID: k.Key.ID}))(t)
 	w.revoked = k.APIKey
-	for token, granted := range map[string]string{narrowedToken: w.Team, otherWorkspaceToken: w.NewTeam(t, w.Ann)} {
+	for token, granted := range map[string]loci.ID{narrowedToken: w.Team, otherWorkspaceToken: w.NewTeam(t, w.Ann)} {
 		w.actors[token] = identity.Actor{UserID: w.Ann.ID, Email: w.Ann.Email, CredentialKind: identity.CredentialToken,
-			CredentialID: loci.NewID(w.Clock.Now()), GrantedWorkspaces: []string{granted}}
+			CredentialID: loci.NewID(w.Clock.Now()), GrantedWorkspaces: []loci.ID{granted}}
 	}
 	w.actors[localDevice] = identity.Actor{UserID: w.Ann.ID, Email: w.Ann.Email,
 		CredentialKind: identity.CredentialLocal,
@@ -150,40 +150,40 @@ func (w *World) Person(t testing.TB, name string) *Person {
 }
 
 // NewTeam makes a workspace of an owner.
-func (w *World) NewTeam(t testing.TB, owner *Person) string {
+func (w *World) NewTeam(t testing.TB, owner *Person) loci.ID {
 	t.Helper()
 	return Must(w.Service.CreateWorkspace(t.Context(), owner.Actor(),
 		loci.CreateWorkspace{Name: "Crew"}))(t).Workspace.ID
 }
 
 // Invite invites p into a workspace of an owner and returns the invitation's id.
-func (w *World) Invite(t testing.TB, workspace string, owner, p *Person, role loci.Role) string {
+func (w *World) Invite(t testing.TB, workspace loci.ID, owner, p *Person, role loci.Role) loci.ID {
 	t.Helper()
-	in := loci.CreateInvitations{WorkspaceID: loci.ID(workspace), Emails: loci.Emails{loci.Email(p.Email)},
+	in := loci.CreateInvitations{WorkspaceID: workspace, Emails: loci.Emails{loci.Email(p.Email)},
 		Role: loci.InvitedRole(role)}
 	return Must(w.Service.CreateInvitations(t.Context(), owner.Actor(), in))(t).Invitations[0].ID
 }
 
 // Join adds p to a workspace of an owner.
-func (w *World) Join(t testing.TB, workspace string, owner, p *Person, role loci.Role) {
+func (w *World) Join(t testing.TB, workspace loci.ID, owner, p *Person, role loci.Role) {
 	t.Helper()
 	id := w.Invite(t, workspace, owner, p, role)
 	Must(w.Service.RespondInvitation(t.Context(), p.Actor(),
-		loci.RespondInvitation{InvitationID: loci.ID(id), Accept: true, Confirm: true}))(t)
+		loci.RespondInvitation{InvitationID: id, Accept: true, Confirm: true}))(t)
 }
 
 // Atlas makes an atlas of the crew.
-func (w *World) Atlas(t testing.TB, name string) string {
+func (w *World) Atlas(t testing.TB, name string) loci.ID {
 	t.Helper()
 	return Must(w.Service.CreateAtlas(t.Context(), w.Ann.Actor(),
-		loci.CreateAtlas{Name: loci.Name(name), WorkspaceID: loci.ID(w.Team)}))(t).Atlas.ID
+		loci.CreateAtlas{Name: loci.Name(name), WorkspaceID: w.Team}))(t).Atlas.ID
 }
 
 // Memory stores a memory of ann in an atlas of the crew.
-func (w *World) Memory(t testing.TB, atlas, content string, tags ...loci.Tag) string {
+func (w *World) Memory(t testing.TB, atlas loci.ID, content string, tags ...loci.Tag) loci.ID {
 	t.Helper()
 	return Must(w.Service.CreateMemory(t.Context(), w.Ann.Actor(),
-		loci.CreateMemory{Content: loci.Content(content), AtlasID: loci.ID(atlas), Tags: tags}))(t).Memory.ID
+		loci.CreateMemory{Content: loci.Content(content), AtlasID: atlas, Tags: tags}))(t).Memory.ID
 }
 
 // WaitForEmbeddings waits until no memory waits for its vectors.

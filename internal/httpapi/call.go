@@ -13,7 +13,7 @@ import (
 func InitHeaders(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	if h.Get("X-Request-Id") == "" {
-		h.Set("X-Request-Id", requestID(r.Header))
+		h.Set("X-Request-Id", string(requestID(r.Header)))
 	}
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cache-Control", "no-store")
@@ -61,9 +61,9 @@ func actorHeader(h http.Header) string {
 }
 
 // requestID returns the one X-Request-Id of the client if it is valid, else a new id.
-func requestID(h http.Header) string {
+func requestID(h http.Header) loci.ID {
 	if given := h.Values("X-Request-Id"); len(given) == 1 && validRequestID(given[0]) {
-		return given[0]
+		return loci.ID(given[0])
 	}
 	return loci.NewID(time.Now())
 }

@@ -22,7 +22,7 @@ const acquireTimeout = 2 * time.Second
 // because a user may have any number of credentials. A nil ResponseLimiter has no bounds.
 type ResponseLimiter struct {
 	mu    sync.Mutex
-	users map[string]*userResponses
+	users map[loci.ID]*userResponses
 }
 
 // userResponses are those of one user.
@@ -33,7 +33,7 @@ type userResponses struct {
 
 // NewResponseLimiter returns a limiter without responses.
 func NewResponseLimiter() *ResponseLimiter {
-	return &ResponseLimiter{users: map[string]*userResponses{}}
+	return &ResponseLimiter{users: map[loci.ID]*userResponses{}}
 }
 
 var errTooManyUnread = &loci.Error{Code: loci.CodeUnavailable, RetryAfter: acquireTimeout,
@@ -41,7 +41,7 @@ var errTooManyUnread = &loci.Error{Code: loci.CodeUnavailable, RetryAfter: acqui
 
 // Acquire counts a response until release is called. It waits for a moment while earlier responses are unread, and is
 // then refused. A response that cannot be requested again, because it shows a write, is never refused.
-func (f *ResponseLimiter) Acquire(ctx context.Context, user string, bytes int, repeatable bool) (release func(),
+func (f *ResponseLimiter) Acquire(ctx context.Context, user loci.ID, bytes int, repeatable bool) (release func(),
 	err error) {
 	if f == nil || bytes <= minLimitedSize {
 		return func() {}, nil
@@ -94,7 +94,7 @@ func (f *ResponseLimiter) wait(ctx context.Context, a *userResponses, bytes int)
 	return nil
 }
 
-func (f *ResponseLimiter) release(user string, a *userResponses, bytes int) {
+func (f *ResponseLimiter) release(user loci.ID, a *userResponses, bytes int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	a.inFlight -= bytes
@@ -104,7 +104,7 @@ func (f *ResponseLimiter) release(user string, a *userResponses, bytes int) {
 }
 
 // dropIdle drops a user without responses.
-func (f *ResponseLimiter) dropIdle(user string, a *userResponses) {
+func (f *ResponseLimiter) dropIdle(user loci.ID, a *userResponses) {
 	if a.inFlight == 0 && a.waiting == 0 {
 		delete(f.users, user)
 	}

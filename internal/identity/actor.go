@@ -1,5 +1,7 @@
 package identity
 
+import "github.com/loci-memory/loci"
+
 // A CredentialKind is the kind of credential that an Actor presented.
 type CredentialKind string
 
@@ -14,12 +16,12 @@ const (
 // An Actor is the caller of one call, with the properties of the call that are not in its input. Every call has its
 // own.
 type Actor struct {
-	UserID            string
+	UserID            loci.ID
 	Email             string
 	CredentialKind    CredentialKind
-	CredentialID      string
-	GrantedWorkspaces []string // the only workspaces that a narrowed token reaches; nil means all of the user's
-	IsAgent           bool     // the call names a trusted agent as its actor
+	CredentialID      loci.ID
+	GrantedWorkspaces []loci.ID // the only workspaces that a narrowed token reaches; nil means all of the user's
+	IsAgent           bool      // the call names a trusted agent as its actor
 
 	ClientAddress string // of the peer, where one is known
 	RequestID     string

@@ -19,7 +19,7 @@ func fullMemory(content string) loci.Memory {
 		Type: loci.TypeArchitecture, Tags: []string{"hosts", "staging"},
 		Status: loci.MemoryActive, Version: 12, CreatedBy: id, CreatedAt: 1e15, UpdatedAt: 2e15, VerifiedAt: 3e15,
 		VerifiedBy: id, Evidence: strings.Repeat("seen ", 100),
-		Confidence: &sure, ValidUntil: 4e15, Expired: true, Supersedes: []string{id, id},
+		Confidence: &sure, ValidUntil: 4e15, Expired: true, Supersedes: []loci.ID{id, id},
 		Source: &loci.Source{Name: "wiki", URI: "https://wiki.example.com/hosts"},
 	}
 }

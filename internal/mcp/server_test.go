@@ -51,7 +51,7 @@ func (s *fakeService) Get(_ context.Context, _ *identity.Actor, in loci.GetMemor
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, m := range s.memories {
-		if m.ID == string(in.MemoryID) {
+		if m.ID == in.MemoryID {
 			return loci.MemoryDetail{Memory: m, Attachments: []loci.Attachment{}}, nil
 		}
 	}

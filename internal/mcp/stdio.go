@@ -117,7 +117,7 @@ func (c *stdioConn) handleLine(ctx context.Context, line inputLine) {
 		c.cancel(m.params["requestId"])
 	case m.method != "" && !m.isNotification():
 		c.start(ctx, &exchange{message: m, set: c.server.Toolset,
-			call: &op.Call{Transport: "mcp", RequestID: loci.NewID(time.Now())}})
+			call: &op.Call{Transport: "mcp", RequestID: string(loci.NewID(time.Now()))}})
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/loci-memory/loci"
 )
 
 // fakeWithMemories returns a client of a shelf of n memories of the content.
@@ -34,7 +36,7 @@ func TestGetReturnsNextOffsetWhenContentIsLong(t *testing.T) {
 		parts := 0
 		for {
 			v, failed := c.tool("memory_get", args)
-			if failed || v["id"] != id {
+			if failed || v["id"] != string(id) {
 				t.Fatalf("%s: %v", name, v)
 			}
 			got.WriteString(v["content"].(string))
@@ -138,7 +140,8 @@ func TestTruncateLimitsListsOfTexts(t *testing.T) {
 	t.Parallel()
 	c, s := fakeWithMemories(t, 3, "a note")
 	for i := range 900 {
-		s.memories[1].Supersedes = append(s.memories[1].Supersedes, fmt.Sprintf("01a20154-2c96-728a-887c-%012d", i))
+		s.memories[1].Supersedes = append(s.memories[1].Supersedes,
+			loci.ID(fmt.Sprintf("01a20154-2c96-728a-887c-%012d", i)))
 	}
 	for tool, args := range map[string]object{"memory_list": {}, "memory_search": {"query": "note"},
 		"memory_get": {"memoryId": s.memories[1].ID}} {

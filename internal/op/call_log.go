@@ -63,7 +63,8 @@ func (h *Host) logLine(ctx context.Context, level slog.Level, message string, e 
 	attrs := []slog.Attr{slog.String("op", e.op.Name), slog.String("transport", e.call.Transport),
 		slog.String("method", e.op.Method), slog.String("request", e.call.RequestID)}
 	if e.actor != nil && e.actor.UserID != "" {
-		attrs = append(attrs, slog.String("user", e.actor.UserID), slog.String("credential", e.actor.CredentialID))
+		attrs = append(attrs, slog.String("user", string(e.actor.UserID)),
+			slog.String("credential", string(e.actor.CredentialID)))
 		if id := e.workspaceID(); id != "" {
 			attrs = append(attrs, slog.String("workspace", id))
 		}
@@ -103,7 +104,7 @@ func idAt(v reflect.Value, path []int) string {
 		return ""
 	}
 	field, err := v.FieldByIndexErr(path)
-	if err != nil || !loci.ValidID(field.String()) { // a client may send anything as an id
+	if err != nil || !loci.ID(field.String()).Valid() { // a client may send anything as an id
 		return ""
 	}
 	return field.String()

@@ -44,14 +44,14 @@ func TestCallLogNamesCallerAndResult(t *testing.T) {
 	for _, c := range []struct {
 		who       *identity.Actor
 		err       error
-		workspace string
+		workspace loci.ID
 		has, not  []string
 	}{
 		{&identity.Actor{UserID: "ann", CredentialID: "key-1", Email: "ann@example.com",
 			CredentialKind: identity.CredentialKey},
 			nil, id,
 			[]string{"msg=call", "level=INFO", "op=place.get", "transport=rest", "method=GET", "request=r-1",
-				"user=ann", "credential=key-1", "workspace=" + id, "status=200", "us="},
+				"user=ann", "credential=key-1", "workspace=" + string(id), "status=200", "us="},
 			[]string{"example.com", "msg=slow", "secret"}},
 		{&identity.Actor{UserID: "ann", CredentialID: "key-1", CredentialKind: identity.CredentialKey}, nil,
 			"a secret text",
@@ -80,7 +80,7 @@ func TestCallLogNamesCallerAndResult(t *testing.T) {
 			}}
 		_, err := h.Call(context.Background(), get.Op,
 			&op.Call{Transport: "rest", RequestID: "r-1", Credential: "secret"},
-			op.Args{Params: []op.Param{{Name: "workspaceId", Value: c.workspace}}})
+			op.Args{Params: []op.Param{{Name: "workspaceId", Value: string(c.workspace)}}})
 		if (err == nil) != (c.err == nil) {
 			t.Errorf("%v: %v", c.err, err)
 		}

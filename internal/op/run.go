@@ -34,10 +34,10 @@ type Call struct {
 
 	RateCharged bool // the rate was charged for the message of the call
 
-	UserID   string // of the caller, once the credential is known
-	Quota    *Quota // of the caller's plan, once the credential is known
-	Replayed bool   // the answer is a replay
-	ETag     string // the entity tag of the returned record, if it has one
+	UserID   loci.ID // of the caller, once the credential is known
+	Quota    *Quota  // of the caller's plan, once the credential is known
+	Replayed bool    // the answer is a replay
+	ETag     string  // the entity tag of the returned record, if it has one
 }
 
 // A Quota is the state of the caller's operations in the current window.

@@ -28,10 +28,11 @@ func TestJSONSizeIsAnUpperBound(t *testing.T) {
 		rapid.SampledFrom([]rune("\x00\x01\x1f\x7f\t\n\"\\/<>&é\u2028\u2029“—漢🦊"))))
 	rapid.Check(t, func(t *rapid.T) {
 		text := texts.Draw(t, "text")
-		m := loci.Memory{ID: text, Title: text, Content: text, Tags: rapid.SliceOf(texts).Draw(t, "tags"),
+		m := loci.Memory{ID: loci.ID(text), Title: text, Content: text, Tags: rapid.SliceOf(texts).Draw(t, "tags"),
 			Status: loci.MemoryActive, Version: 1 << 40,
-			Source: &loci.Source{Name: loci.SourceText(text), URI: loci.SourceText(text)}, Supersedes: []string{text},
-			CreatedAt: 1}
+			Source:     &loci.Source{Name: loci.SourceText(text), URI: loci.SourceText(text)},
+			Supersedes: []loci.ID{loci.ID(text)},
+			CreatedAt:  1}
 		if size, written := JSONSize(&m), len(jsonOf(t, m)); size < written || size > 2*written+3000 {
 			t.Errorf("the size of %q is %d, and it has %d bytes", text, size, written)
 		}

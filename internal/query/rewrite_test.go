@@ -242,7 +242,7 @@ func TestPrefixExpansionKeepsMostFrequentTerms(t *testing.T) {
 	var list []index.DocUpdate
 	var often, seldom []string
 	for i := range 40 {
-		w := "котик" + string("абвгдежз"[2*(i/5):2*(i/5)+2]) + string("абвгд"[2*(i%5):2*(i%5)+2])
+		w := "котик" + "абвгдежз"[2*(i/5):2*(i/5)+2] + "абвгд"[2*(i%5):2*(i%5)+2]
 		for range 1 + i%2 {
 			n := int64(len(list) + 1)
 			list = append(list, indextest.Update(n, n, w))

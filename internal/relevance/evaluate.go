@@ -79,7 +79,7 @@ func (l *LoadedDataset) run(ctx context.Context, c *client.Client, mode loci.Mod
 func (l *LoadedDataset) resultIDs(group string, found loci.FoundMemories) []string {
 	list := make([]string, len(found.Memories))
 	for i, m := range found.Memories {
-		if d := l.documents[m.ID]; d.group == group {
+		if d := l.documents[string(m.ID)]; d.group == group {
 			list[i] = d.id
 		}
 	}

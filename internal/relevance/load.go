@@ -39,7 +39,7 @@ func Load(ctx context.Context, c *client.Client, s Dataset, clients int, progres
 		if err != nil {
 			return nil, err
 		}
-		l.targets[g] = target{workspace: made.Workspace.ID}
+		l.targets[g] = target{workspace: string(made.Workspace.ID)}
 	}
 	return l, l.createMemories(ctx, c, clients, progress)
 }
@@ -56,11 +56,11 @@ func LoadTogether(ctx context.Context, c *client.Client, sets []Dataset, clients
 		for i, g := range l.groups() {
 			name := fmt.Sprintf("Set %d, group %d", len(list)+1, i+1)
 			made, err := c.AtlasCreate(ctx, loci.CreateAtlas{Name: loci.Name(name),
-				WorkspaceID: loci.ID(shared.Workspace.ID)})
+				WorkspaceID: shared.Workspace.ID})
 			if err != nil {
 				return nil, err
 			}
-			l.targets[g] = target{shared.Workspace.ID, made.Atlas.ID}
+			l.targets[g] = target{string(shared.Workspace.ID), string(made.Atlas.ID)}
 		}
 		if err := l.createMemories(ctx, c, clients, progress); err != nil {
 			return nil, err
@@ -96,7 +96,7 @@ func (l *LoadedDataset) createMemories(ctx context.Context, c *client.Client, cl
 		if err != nil {
 			return withContext(fmt.Sprintf("the text %q", d.ID), err)
 		}
-		ids[i] = made.Memory.ID
+		ids[i] = string(made.Memory.ID)
 		return nil
 	})
 	if err != nil {

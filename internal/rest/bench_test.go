@@ -126,7 +126,7 @@ func emptyHandler(w http.ResponseWriter, _ *http.Request) {
 func BenchmarkHandlerOverEmptyHandler(b *testing.B) {
 	head := " HTTP/1.1\r\nHost: loci.test\r\nUser-Agent: bench\r\nAccept: */*\r\nAuthorization: Bearer loci_live_" +
 		strings.Repeat("a", 43) + "\r\n"
-	get := "GET /v1/memories/" + stored.ID + head + "\r\n"
+	get := "GET /v1/memories/" + string(stored.ID) + head + "\r\n"
 	body := `{"content":"` + text700 + `","title":"Choose the driver","type":"decision","tags":["database","driver"]}`
 	post := "POST /v1/memories" + head + "Content-Type: application/json\r\nContent-Length: " + itoa(len(body)) +
 		"\r\n\r\n" + body

@@ -190,11 +190,11 @@ func (t *fakeService) CheckSetup(_ context.Context, token string) error {
 }
 
 // ViewInvitation shows a few invitations to the holder of their token.
-func (t *fakeService) ViewInvitation(_ context.Context, _, id string,
+func (t *fakeService) ViewInvitation(_ context.Context, _, id loci.ID,
 	token loci.InvitationToken) (i loci.Invitation, inviter string, err error) {
 	status, known := map[string]loci.InvitationStatus{"1": loci.InvitationPending, "3": loci.InvitationExpired,
 		"4": loci.InvitationRevoked,
-		"5": loci.InvitationAccepted}[id]
+		"5": loci.InvitationAccepted}[string(id)]
 	if !known || token != "abc" {
 		return i, "", loci.NewError(loci.CodeNotFound)
 	}

@@ -38,7 +38,7 @@ type Pages interface {
 	CheckSetup(ctx context.Context, token string) error
 	// ViewInvitation returns an invitation and the name of its inviter. It does so for the holder of its token, and for
 	// the signed-in user with its verified address.
-	ViewInvitation(ctx context.Context, userID, id string,
+	ViewInvitation(ctx context.Context, userID, id loci.ID,
 		t loci.InvitationToken) (i loci.Invitation, inviter string, err error)
 }
 

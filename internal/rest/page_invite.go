@@ -66,7 +66,7 @@ func (d *handler) inviteForm(w http.ResponseWriter, r *http.Request) {
 // registerInvited makes an account for the invited address, and returns to the invitation.
 func (d *handler) registerInvited(w http.ResponseWriter, r *http.Request, c *op.Call, f url.Values) {
 	token := loci.InvitationToken(f.Get("token"))
-	i, _, err := d.Pages.ViewInvitation(r.Context(), "", f.Get("id"), token)
+	i, _, err := d.Pages.ViewInvitation(r.Context(), "", loci.ID(f.Get("id")), token)
 	if err == nil {
 		var out any
 		out, err = d.runOp(r, c, "auth.register",
@@ -102,7 +102,7 @@ func (d *handler) renderInvitation(w http.ResponseWriter, r *http.Request, user 
 	v.Name, v.Next = link.Get("name"), invitePath(link)
 	v.Invite = invitationData{ID: link.Get("id"), Token: link.Get("token"),
 		SignIn: "/signin?" + url.Values{"next": {v.Next}}.Encode()}
-	i, inviter, viewErr := d.Pages.ViewInvitation(r.Context(), user.ID, v.Invite.ID,
+	i, inviter, viewErr := d.Pages.ViewInvitation(r.Context(), user.ID, loci.ID(v.Invite.ID),
 		loci.InvitationToken(v.Invite.Token))
 	switch {
 	case loci.Is(viewErr, loci.CodeNotFound):

@@ -10,7 +10,7 @@ import (
 
 // A Request is a search in a mode.
 type Request struct {
-	User string
+	User loci.ID
 	Text string
 	Mode loci.Mode
 
@@ -110,7 +110,7 @@ func (k *modeRun) embedQuery() bool {
 }
 
 func (k *modeRun) embedWith(m *queryEmbedder) (v []float32, ok bool) {
-	v, known, err := m.embedding(k.ctx, queryKey{k.User, k.Text}, k.Mode == loci.ModeSemantic)
+	v, known, err := m.embedding(k.ctx, queryKey{string(k.User), k.Text}, k.Mode == loci.ModeSemantic)
 	if known && k.meta.Cache == loci.CacheNone {
 		k.meta.Cache = loci.CacheEmbedding
 	}

@@ -70,7 +70,7 @@ func TestQueryVectorsAreCachedByUser(t *testing.T) {
 	model := &storetest.FakeEmbedder{}
 	e := retrieve.New(retrieve.Options{Embedder: model, EmbedTimeout: time.Minute, Models: models(true)})
 	for _, c := range []struct {
-		user     string
+		user     loci.ID
 		embedded int64
 		cache    loci.CacheLevel
 	}{{"ann", 1, loci.CacheNone}, {"ann", 1, loci.CacheEmbedding}, {"bob", 2, loci.CacheNone}} {

@@ -16,7 +16,7 @@ func (s *searchRun) rankingKey() rankingKey {
 	for i, p := range s.workspaces {
 		workspaces[i] = p.state.Workspace
 	}
-	return rankingKey{s.src.User(), s.q.Text, fmt.Sprint(workspaces, s.filter)}
+	return rankingKey{string(s.src.User()), s.q.Text, fmt.Sprint(workspaces, s.filter)}
 }
 
 // A cachedRanking is a result of the keyword retriever, for the next page, the hybrid search that follows, or the same

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/query"
@@ -26,7 +25,7 @@ func (e *Searcher) Similar(src SimilarSource, list []loci.Similarity) ([]loci.Si
 		}
 	}
 	slices.SortFunc(list, func(a, b loci.Similarity) int {
-		return cmp.Or(cmp.Compare(b.Score, a.Score), strings.Compare(a.ID, b.ID))
+		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.ID, b.ID))
 	})
 	return list, nil
 }
@@ -60,7 +59,7 @@ func similarFromHits(src SimilarSource, hits []query.Hit, except int64) (list []
 			rowIDs, scores[h.Memory] = append(rowIDs, h.Memory), math.Round(min(float64(h.Score), 1)*1e4)/1e4
 		}
 	}
-	err = src.ReadableIDs(rowIDs, func(rowID int64, id string) {
+	err = src.ReadableIDs(rowIDs, func(rowID int64, id loci.ID) {
 		list = append(list, loci.Similarity{ID: id, Score: scores[rowID]})
 	})
 	return list, err

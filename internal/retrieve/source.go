@@ -10,7 +10,7 @@ import (
 // A Source reads what a search needs, within the scope of one actor and the filter of the search.
 type Source interface {
 	// User returns the actor, whose rankings no other actor gets.
-	User() string
+	User() loci.ID
 	// Now returns the time of the search.
 	Now() loci.Time
 	// Filter returns the filter of the search.
@@ -38,5 +38,5 @@ type SimilarSource interface {
 	// where the memory has none yet, or the model cannot read its text.
 	Embeddings() (rowID int64, vectors [][]float32, codes *vector.BinaryCodes, err error)
 	// ReadableIDs calls f with the ids of memories of which the model can read the text: all others are alike to it.
-	ReadableIDs(rowIDs []int64, f func(rowID int64, id string)) error
+	ReadableIDs(rowIDs []int64, f func(rowID int64, id loci.ID)) error
 }

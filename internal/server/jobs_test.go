@@ -45,7 +45,7 @@ func TestSampleIntegrityLogsNoContent(t *testing.T) {
 		t.Fatal(err)
 	}
 	line := out.String()
-	if strings.Count(line, "\n") != 1 || !strings.Contains(line, `"kind":"rows","id":"`+m.ID+`"`) ||
+	if strings.Count(line, "\n") != 1 || !strings.Contains(line, `"kind":"rows","id":"`+string(m.ID)+`"`) ||
 		strings.Contains(line, "asalt") || strings.Contains(line, "ranite") {
 		t.Errorf("the log says %s", line)
 	}

@@ -191,7 +191,7 @@ func OpenLocal(ctx context.Context, dir string, oneShot bool) (*Local, error) {
 	s := service.New(service.Options{Store: st, Embedder: model, Plan: identity.Plans[loci.PlanSelfHosted],
 		Clock:     time.Now,
 		PublicURL: "http://localhost",
-		UsedOperations: func(context.Context, string) (int64, time.Time, error) {
+		UsedOperations: func(context.Context, loci.ID) (int64, time.Time, error) {
 			now := time.Now().UTC()
 			return 0, time.Date(now.Year(), now.Month()+1, 1, 0, 0, 0, 0, time.UTC), nil
 		}})

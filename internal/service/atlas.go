@@ -17,7 +17,7 @@ func (s *Service) CreateAtlas(ctx context.Context, actor *identity.Actor, in loc
 		if in.WorkspaceID == "" {
 			w, err = tx.PersonalWorkspace()
 		} else {
-			w, err = tx.Workspace(string(in.WorkspaceID), loci.RoleAdmin)
+			w, err = tx.Workspace(in.WorkspaceID, loci.RoleAdmin)
 		}
 		if err != nil {
 			return out, err
@@ -31,7 +31,7 @@ func (s *Service) CreateAtlas(ctx context.Context, actor *identity.Actor, in loc
 // GetAtlas reads an atlas.
 func (s *Service) GetAtlas(ctx context.Context, actor *identity.Actor, in loci.GetAtlas) (loci.OneAtlas, error) {
 	return read(ctx, s, actor, func(tx *store.Tx) (loci.OneAtlas, error) {
-		a, err := tx.AtlasRecord(string(in.AtlasID))
+		a, err := tx.AtlasRecord(in.AtlasID)
 		return loci.OneAtlas{Atlas: a}, err
 	})
 }
@@ -39,7 +39,7 @@ func (s *Service) GetAtlas(ctx context.Context, actor *identity.Actor, in loci.G
 // UpdateAtlas changes the given fields of an atlas.
 func (s *Service) UpdateAtlas(ctx context.Context, actor *identity.Actor, in loci.UpdateAtlas) (loci.OneAtlas, error) {
 	return write(ctx, s, actor, func(tx *store.Tx) (out loci.OneAtlas, err error) {
-		a, err := tx.Atlas(string(in.AtlasID), loci.RoleAdmin)
+		a, err := tx.Atlas(in.AtlasID, loci.RoleAdmin)
 		if err != nil {
 			return out, err
 		}
@@ -82,7 +82,7 @@ func (s *Service) ListAtlases(ctx context.Context, actor *identity.Actor, in loc
 	err error) {
 	out.Atlases, out.Page, err = listPage(ctx, s, actor, &in.Paging, &in,
 		func(tx *store.Tx, p store.Page) (store.List[loci.Atlas], error) {
-			return tx.Atlases(store.AtlasFilter{WorkspaceID: string(in.WorkspaceID), Archived: len(in.Include) > 0}, p)
+			return tx.Atlases(store.AtlasFilter{WorkspaceID: in.WorkspaceID, Archived: len(in.Include) > 0}, p)
 		},
 		func(a loci.Atlas) store.PageKey { return store.PageKey{At: a.CreatedAt, ID: a.ID} })
 	return out, err

@@ -12,20 +12,20 @@ import (
 	"github.com/loci-memory/loci/internal/service"
 )
 
-func renameInput(id, name string) loci.UpdateAtlas {
+func renameInput(id loci.ID, name string) loci.UpdateAtlas {
 	n := loci.Name(name)
-	return loci.UpdateAtlas{AtlasID: loci.ID(id), Name: &n}
+	return loci.UpdateAtlas{AtlasID: id, Name: &n}
 }
 
 // tagOf calls the method itself: times on the wire are too short for a tag.
-func tagOf(t *testing.T, w *conformance.World, id string) string {
+func tagOf(t *testing.T, w *conformance.World, id loci.ID) string {
 	t.Helper()
 	return conformance.Must(w.Service.GetAtlas(t.Context(), w.Ann.Actor(),
-		loci.GetAtlas{AtlasID: loci.ID(id)}))(t).ETag()
+		loci.GetAtlas{AtlasID: id}))(t).ETag()
 }
 
 // rename changes an atlas if it has a tag.
-func rename(t *testing.T, w *conformance.World, id, name, tag string) (loci.OneAtlas, error) {
+func rename(t *testing.T, w *conformance.World, id loci.ID, name, tag string) (loci.OneAtlas, error) {
 	c := w.Call(conformance.CallerOwner)
 	c.IfMatch = tag
 	return op.Do(t.Context(), w.Host, c, service.AtlasUpdate, renameInput(id, name))
@@ -93,7 +93,7 @@ func TestUpdateAtlasKeepsAbsentFields(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, conformance.Options{})
 	made := mustCall(t, w, conformance.CallerOwner, service.AtlasCreate,
-		loci.CreateAtlas{Name: " Ships ", WorkspaceID: loci.ID(w.Team), Keywords: loci.Keywords{"bark", "brig", "bark"},
+		loci.CreateAtlas{Name: " Ships ", WorkspaceID: w.Team, Keywords: loci.Keywords{"bark", "brig", "bark"},
 			Description: "What floats."}).Atlas
 	want := loci.Atlas{ID: made.ID, WorkspaceID: w.Team, Name: "Ships", Keywords: []string{"bark", "brig"},
 		Description: "What floats.",
@@ -107,11 +107,11 @@ func TestUpdateAtlasKeepsAbsentFields(t *testing.T) {
 		change func(*loci.Atlas)
 	}{
 		{renameInput(made.ID, "Boats"), func(a *loci.Atlas) { a.Name = "Boats" }},
-		{loci.UpdateAtlas{AtlasID: loci.ID(made.ID), Keywords: &loci.Keywords{"raft"}}, func(a *loci.Atlas) {
+		{loci.UpdateAtlas{AtlasID: made.ID, Keywords: &loci.Keywords{"raft"}}, func(a *loci.Atlas) {
 			a.Keywords = []string{"raft"}
 		}},
-		{loci.UpdateAtlas{AtlasID: loci.ID(made.ID), Description: &no}, func(a *loci.Atlas) { a.Description = "" }},
-		{loci.UpdateAtlas{AtlasID: loci.ID(made.ID), Keywords: &none}, func(a *loci.Atlas) { a.Keywords = []string{} }},
+		{loci.UpdateAtlas{AtlasID: made.ID, Description: &no}, func(a *loci.Atlas) { a.Description = "" }},
+		{loci.UpdateAtlas{AtlasID: made.ID, Keywords: &none}, func(a *loci.Atlas) { a.Keywords = []string{} }},
 	} {
 		c.change(&want)
 		got := mustCall(t, w, conformance.CallerAdmin, service.AtlasUpdate, c.in).Atlas

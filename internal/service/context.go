@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"strings"
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/fence"
@@ -22,9 +21,9 @@ func (s *Service) ReadContext(ctx context.Context, actor *identity.Actor, in loc
 		return out, emptyQueryError()
 	}
 	list, err := read(ctx, s, actor, func(tx *store.Tx) (list []loci.Memory, err error) {
-		f := store.Filter{WorkspaceID: string(in.WorkspaceID), AtlasID: string(in.AtlasID)}
+		f := store.Filter{WorkspaceID: in.WorkspaceID, AtlasID: in.AtlasID}
 		if in.AtlasID != "" {
-			a, err := tx.AtlasRecord(string(in.AtlasID))
+			a, err := tx.AtlasRecord(in.AtlasID)
 			if err != nil {
 				return nil, err
 			}
@@ -73,7 +72,7 @@ func verifiedAndNewest(tx *store.Tx, f store.Filter, limit int) ([]loci.Memory, 
 		return nil, err
 	}
 	list := verified.Items[:min(len(verified.Items), limit-limit/4)]
-	have := map[string]bool{}
+	have := map[loci.ID]bool{}
 	for _, m := range list {
 		have[m.ID] = true
 	}
@@ -92,11 +91,12 @@ func renderContext(list []loci.Memory, tokens int) ([]loci.ContextGroup, string)
 		return cmp.Or(cmp.Compare(slices.Index(loci.ContextGroupOrder, a.Type),
 			slices.Index(loci.ContextGroupOrder, b.Type)),
 			-compareBool(a.Reviewed(), b.Reviewed()), compareBool(a.Expired, b.Expired),
-			cmp.Compare(b.CreatedAt, a.CreatedAt), strings.Compare(b.ID, a.ID))
+			cmp.Compare(b.CreatedAt, a.CreatedAt), cmp.Compare(b.ID, a.ID))
 	})
 	groups, fenced, tooLarge := []loci.ContextGroup{}, []fence.Group{}, []fence.Group(nil)
 	for _, m := range list {
-		f := fence.Memory{ID: m.ID, Author: m.CreatedBy, Title: m.Title, Content: m.Content, Type: string(m.Type),
+		f := fence.Memory{ID: string(m.ID), Author: string(m.CreatedBy), Title: m.Title, Content: m.Content,
+			Type:     string(m.Type),
 			Verified: m.Reviewed(), Expired: m.Expired, Tags: m.Tags}
 		if tokens > 0 && !fitsAlone(f, tokens) {
 			tooLarge = append(tooLarge, fence.Group{Name: string(m.Type), Memories: []fence.Memory{f}})

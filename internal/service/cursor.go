@@ -38,7 +38,7 @@ func (q pageQuery) parse(paging loci.Paging) (p store.Page, err error) {
 		return p, loci.Errorf(loci.CodeInvalidQuery, "cursor does not belong to this query: start again without it")
 	}
 	raw = raw[:len(raw)-signatureSize]
-	p.After = store.PageKey{At: loci.Time(binary.BigEndian.Uint64(raw)), ID: string(raw[8:])}
+	p.After = store.PageKey{At: loci.Time(binary.BigEndian.Uint64(raw)), ID: loci.ID(raw[8:])}
 	return p, nil
 }
 

@@ -23,27 +23,27 @@ func TestCursorIsValidForItsQueryOnly(t *testing.T) {
 		w.Memory(t, w.Atlas(t, "Shelf"), fmt.Sprintf("the tide %d", i))
 	}
 	first := mustCall(t, w, conformance.CallerOwner, service.AtlasList,
-		loci.ListAtlases{WorkspaceID: loci.ID(w.Team), Paging: loci.Paging{Limit: 2}})
+		loci.ListAtlases{WorkspaceID: w.Team, Paging: loci.Paging{Limit: 2}})
 	c := loci.Cursor(first.NextCursor)
 	again := mustCall(t, w, conformance.CallerOwner, service.AtlasList,
-		loci.ListAtlases{WorkspaceID: loci.ID(w.Team), Paging: loci.Paging{Limit: 4, Cursor: c}})
+		loci.ListAtlases{WorkspaceID: w.Team, Paging: loci.Paging{Limit: 4, Cursor: c}})
 	if len(again.Atlases) != 4 || again.NextCursor != "" || again.Atlases[0].ID >= first.Atlases[1].ID {
 		t.Errorf("another limit: %+v", again)
 	}
 	mustFail(t, w, conformance.CallerOwner, service.AtlasList, loci.ListAtlases{Paging: loci.Paging{Cursor: c}},
 		loci.CodeInvalidQuery)
 	mustFail(t, w, conformance.CallerOwner, service.AtlasList,
-		loci.ListAtlases{WorkspaceID: loci.ID(w.Team), Include: []loci.IncludeArchivedOnly{"archived"},
+		loci.ListAtlases{WorkspaceID: w.Team, Include: []loci.IncludeArchivedOnly{"archived"},
 			Paging: loci.Paging{Cursor: c}},
 		loci.CodeInvalidQuery)
 	mustFail(t, w, conformance.CallerOwner, service.MemoryList,
-		loci.ListMemories{WorkspaceID: loci.ID(w.Team), Paging: loci.Paging{Cursor: c}},
+		loci.ListMemories{WorkspaceID: w.Team, Paging: loci.Paging{Cursor: c}},
 		loci.CodeInvalidQuery)
 	mustFail(t, w, conformance.CallerAdmin, service.AtlasList,
-		loci.ListAtlases{WorkspaceID: loci.ID(w.Team), Paging: loci.Paging{Cursor: c}},
+		loci.ListAtlases{WorkspaceID: w.Team, Paging: loci.Paging{Cursor: c}},
 		loci.CodeInvalidQuery)
 	mustFail(t, w, conformance.CallerToken, service.AtlasList,
-		loci.ListAtlases{WorkspaceID: loci.ID(w.Team), Paging: loci.Paging{Cursor: c}},
+		loci.ListAtlases{WorkspaceID: w.Team, Paging: loci.Paging{Cursor: c}},
 		loci.CodeInvalidQuery)
 
 	found := mustCall(t, w, conformance.CallerOwner, service.MemorySearch,
@@ -101,20 +101,20 @@ func TestPagesShowEveryItemOnce(t *testing.T) {
 	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
 		var made []string
 		for i := range 7 {
-			made = append(made, w.Memory(t, w.Atlas(t, "Shelf"), fmt.Sprintf("tide %d", i)))
+			made = append(made, string(w.Memory(t, w.Atlas(t, "Shelf"), fmt.Sprintf("tide %d", i))))
 		}
 		slices.Reverse(made)
 		for limit := range loci.Limit(8) {
 			var got []string
-			in := loci.ListMemories{WorkspaceID: loci.ID(w.Team), Paging: loci.Paging{Limit: limit + 1}}
+			in := loci.ListMemories{WorkspaceID: w.Team, Paging: loci.Paging{Limit: limit + 1}}
 			for page := 0; page == 0 || in.Cursor != ""; page++ {
 				out := mustCall(t, w, conformance.CallerMember, service.MemoryList, in)
 				for _, m := range out.Memories {
-					got = append(got, m.ID)
+					got = append(got, string(m.ID))
 				}
 				in.Cursor = loci.Cursor(out.NextCursor)
 				if page == 0 {
-					made = append([]string{w.Memory(t, w.Atlas(t, "Shelf"), "meanwhile")}, made...)
+					made = append([]string{string(w.Memory(t, w.Atlas(t, "Shelf"), "meanwhile"))}, made...)
 				}
 			}
 			if want := made[1:]; !slices.Equal(got, want) {
@@ -134,7 +134,7 @@ func TestSearchPagesShowEveryMatch(t *testing.T) {
 	}
 	w.WaitForEmbeddings(t)
 	for _, mode := range []loci.Mode{loci.ModeKeyword, loci.ModeHybrid, loci.ModeAuto} {
-		seen := map[string]bool{}
+		seen := map[loci.ID]bool{}
 		for _, m := range allPages(t, w, loci.SearchMemories{Query: "tide", Mode: mode,
 			Paging: loci.Paging{Limit: 70}}) {
 			seen[m.ID] = true
@@ -165,7 +165,7 @@ func TestSemanticSearchPagesShowEveryMatchOnce(t *testing.T) {
 	w.WaitForEmbeddings(t)
 	all, seen, last := allPages(t, w, loci.SearchMemories{Query: "tide w7 w11", Mode: loci.ModeSemantic,
 		Paging: loci.Paging{Limit: 20}}),
-		map[string]bool{}, 2.0
+		map[loci.ID]bool{}, 2.0
 	for _, m := range all {
 		if m.Score > last {
 			t.Errorf("%v comes behind %v", m.Score, last)
@@ -183,14 +183,14 @@ func TestSearchPagesShowEveryMatchOnceDuringWrites(t *testing.T) {
 	eachEngine(t, conformance.Options{Embedder: &storetest.FakeEmbedder{Name: "words"}},
 		func(t *testing.T, w *conformance.World) {
 			targets := w.Atlas(t, "Shelf")
-			var stay, leave []string
+			var stay, leave []loci.ID
 			for i := range 12 {
 				stay = append(stay, w.Memory(t, targets, fmt.Sprintf("The tide of day %d.", i)))
 				leave = append(leave, w.Memory(t, targets, fmt.Sprintf("tide %d", i)))
 			}
 			w.WaitForEmbeddings(t)
 			for _, mode := range []loci.Mode{loci.ModeKeyword, loci.ModeHybrid, loci.ModeSemantic, loci.ModeAuto} {
-				times, in := map[string]int{}, loci.SearchMemories{Query: "tide", Mode: mode,
+				times, in := map[loci.ID]int{}, loci.SearchMemories{Query: "tide", Mode: mode,
 					Paging: loci.Paging{Limit: 5}}
 				for page := 0; page == 0 || in.Cursor != ""; page++ {
 					out := mustCall(t, w, conformance.CallerOwner, service.MemorySearch, in)
@@ -198,7 +198,7 @@ func TestSearchPagesShowEveryMatchOnceDuringWrites(t *testing.T) {
 						times[m.ID]++
 					}
 					mustCall(t, w, conformance.CallerOwner, service.MemoryArchive,
-						loci.ArchiveMemory{MemoryID: loci.ID(leave[0])})
+						loci.ArchiveMemory{MemoryID: leave[0]})
 					leave = leave[1:]
 					if page < 2 {
 						leave = append(leave, w.Memory(t, targets, fmt.Sprintf("tide %d tide %s", page, mode)))
@@ -238,8 +238,8 @@ func TestExpiredMemoryRanksLowerDespiteRankingCache(t *testing.T) {
 	targets := w.Atlas(t, "Shelf")
 	id, other := w.Memory(t, targets, "giraffe facts"), w.Memory(t, targets, "giraffe facts and others")
 	mustCall(t, w, conformance.CallerOwner, service.MemoryVerify,
-		loci.VerifyMemory{MemoryID: loci.ID(id), ValidUntil: ptr(loci.TimeOf(w.Clock.Now().Add(2 * time.Second)))})
-	for pass, want := range []string{id, id, other} {
+		loci.VerifyMemory{MemoryID: id, ValidUntil: ptr(loci.TimeOf(w.Clock.Now().Add(2 * time.Second)))})
+	for pass, want := range []loci.ID{id, id, other} {
 		out := mustCall(t, w, conformance.CallerOwner, service.MemorySearch,
 			loci.SearchMemories{Query: "giraffe facts", Mode: loci.ModeKeyword})
 		if out.Memories[0].ID != want || (out.Meta.Cache == loci.CacheQuery) != (pass == 1) {
@@ -263,7 +263,7 @@ func TestSearchPagesAreBoundedInBytes(t *testing.T) {
 			w.Memory(t, targets, text)
 		}
 		for _, limit := range []loci.Limit{7, 100} {
-			seen, in := map[string]bool{}, loci.SearchMemories{Query: "tide", Mode: loci.ModeKeyword,
+			seen, in := map[loci.ID]bool{}, loci.SearchMemories{Query: "tide", Mode: loci.ModeKeyword,
 				Paging: loci.Paging{Limit: limit}}
 			for {
 				out := mustCall(t, w, conformance.CallerOwner, service.MemorySearch, in)

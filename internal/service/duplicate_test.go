@@ -23,9 +23,9 @@ func prose(from, n int) string {
 }
 
 // similarMemories lists the similar memories of a memory.
-func similarMemories(t *testing.T, w *conformance.World, actor conformance.Caller, id string) []loci.Similarity {
+func similarMemories(t *testing.T, w *conformance.World, actor conformance.Caller, id loci.ID) []loci.Similarity {
 	t.Helper()
-	out := mustCall(t, w, actor, service.MemorySimilar, loci.SimilarMemories{MemoryID: loci.ID(id)})
+	out := mustCall(t, w, actor, service.MemorySimilar, loci.SimilarMemories{MemoryID: id})
 	if out.Similar == nil {
 		t.Error("no list")
 	}
@@ -42,41 +42,41 @@ func TestOnlyActiveMemoriesOfAtlasAreDuplicates(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
 		targets, other := w.Atlas(t, "Shelf"), w.Atlas(t, "Other")
-		in := loci.CreateMemory{Content: "the same", AtlasID: loci.ID(targets)}
+		in := loci.CreateMemory{Content: "the same", AtlasID: targets}
 		first := create(t, w, in).Memory.ID
-		duplicate := func(why, want string, in loci.CreateMemory) string {
+		duplicate := func(why, want string, in loci.CreateMemory) loci.ID {
 			t.Helper()
 			m := create(t, w, in).Memory
-			if m.DuplicateOf != want {
+			if m.DuplicateOf != loci.ID(want) {
 				t.Errorf("%s: a duplicate of %q, want %q", why, m.DuplicateOf, want)
 			}
 			return m.ID
 		}
-		second := duplicate("beside the first", first, in)
-		mustCall(t, w, conformance.CallerOwner, service.MemoryArchive, loci.ArchiveMemory{MemoryID: loci.ID(first)})
-		third := duplicate("beside the second", second, in)
+		second := duplicate("beside the first", string(first), in)
+		mustCall(t, w, conformance.CallerOwner, service.MemoryArchive, loci.ArchiveMemory{MemoryID: first})
+		third := duplicate("beside the second", string(second), in)
 		mustCall(t, w, conformance.CallerOwner, service.MemorySupersede,
-			loci.SupersedeMemory{MemoryID: loci.ID(second), ReplacementMemoryID: loci.ID(third)})
+			loci.SupersedeMemory{MemoryID: second, ReplacementMemoryID: third})
 		mustCall(t, w, conformance.CallerOwner, service.MemoryUpdate,
-			loci.UpdateMemory{MemoryID: loci.ID(third), Content: ptr(loci.Content("changed"))})
+			loci.UpdateMemory{MemoryID: third, Content: ptr(loci.Content("changed"))})
 		back := in
 		back.OnDuplicate = loci.OnDuplicateReturn
 		fourth := create(t, w, back)
 		if !fourth.Created() || fourth.Memory.DuplicateOf != "" ||
-			slices.Contains([]string{first, second, third}, fourth.Memory.ID) {
+			slices.Contains([]loci.ID{first, second, third}, fourth.Memory.ID) {
 			t.Errorf("what is put away or changed is returned: %+v", fourth)
 		}
 		mustCall(t, w, conformance.CallerOwner, service.MemoryUpdate,
-			loci.UpdateMemory{MemoryID: loci.ID(third), Content: ptr(loci.Content("the same"))})
-		duplicate("changed back", third, in)
+			loci.UpdateMemory{MemoryID: third, Content: ptr(loci.Content("the same"))})
+		duplicate("changed back", string(third), in)
 		sourced := in
 		sourced.OnDuplicate, sourced.Source = loci.OnDuplicateVersion, &loci.Source{Name: "log", URI: "/1"}
-		duplicate("of a source that is new", third, sourced)
+		duplicate("of a source that is new", string(third), sourced)
 		sourced.Source = &loci.Source{Name: "log"}
-		duplicate("of no address", third, sourced)
-		in.AtlasID = loci.ID(other)
+		duplicate("of no address", string(third), sourced)
+		in.AtlasID = other
 		duplicate("in another atlas", "", in)
-		in.AtlasID, in.WorkspaceID = "", loci.ID(w.NewTeam(t, w.Ann))
+		in.AtlasID, in.WorkspaceID = "", w.NewTeam(t, w.Ann)
 		duplicate("in another workspace", "", in)
 	})
 }
@@ -94,7 +94,7 @@ func TestSimilarMemoriesAreActiveAndOfSameWorkspace(t *testing.T) {
 		private := mustCall(t, w, conformance.CallerOwner, service.MemoryCreate,
 			loci.CreateMemory{Content: loci.Content(text)}).Memory
 		elsewhere := mustCall(t, w, conformance.CallerOwner, service.MemoryCreate,
-			loci.CreateMemory{Content: loci.Content(text), WorkspaceID: loci.ID(team)}).Memory
+			loci.CreateMemory{Content: loci.Content(text), WorkspaceID: team}).Memory
 		eves := mustCall(t, w, conformance.CallerStranger, service.MemoryCreate,
 			loci.CreateMemory{Content: loci.Content(text)}).Memory
 		for _, m := range []loci.NewMemory{private, elsewhere, eves} {
@@ -102,7 +102,7 @@ func TestSimilarMemoriesAreActiveAndOfSameWorkspace(t *testing.T) {
 				t.Errorf("of another workspace: %+v", m)
 			}
 		}
-		ids := func(list []loci.Similarity) (out []string) {
+		ids := func(list []loci.Similarity) (out []loci.ID) {
 			for _, a := range list {
 				out = append(out, a.ID)
 			}
@@ -114,19 +114,19 @@ func TestSimilarMemoriesAreActiveAndOfSameWorkspace(t *testing.T) {
 			t.Errorf("similar are %+v", got)
 		}
 		if some := mustCall(t, w, conformance.CallerMember, service.MemorySimilar,
-			loci.SimilarMemories{MemoryID: loci.ID(id), Limit: 1}).Similar; len(some) != 1 || some[0] != got[0] {
+			loci.SimilarMemories{MemoryID: id, Limit: 1}).Similar; len(some) != 1 || some[0] != got[0] {
 			t.Errorf("the best is %+v", some)
 		}
 		if made := create(t, w, loci.CreateMemory{Content: loci.Content(text),
-			AtlasID: loci.ID(targets)}).Memory; made.DuplicateOf != id || len(made.Similar) != 3 ||
+			AtlasID: targets}).Memory; made.DuplicateOf != id || len(made.Similar) != 3 ||
 			slices.Contains(ids(made.Similar), id) {
 			t.Errorf("a new one is a duplicate of %s and similar to %+v", made.DuplicateOf, made.Similar)
 		} else {
-			mustCall(t, w, conformance.CallerOwner, service.MemoryDelete, loci.DeleteMemory{MemoryID: loci.ID(made.ID)})
+			mustCall(t, w, conformance.CallerOwner, service.MemoryDelete, loci.DeleteMemory{MemoryID: made.ID})
 		}
-		mustCall(t, w, conformance.CallerOwner, service.MemoryArchive, loci.ArchiveMemory{MemoryID: loci.ID(equal)})
+		mustCall(t, w, conformance.CallerOwner, service.MemoryArchive, loci.ArchiveMemory{MemoryID: equal})
 		mustCall(t, w, conformance.CallerOwner, service.MemorySupersede,
-			loci.SupersedeMemory{MemoryID: loci.ID(marked), ReplacementMemoryID: loci.ID(id)})
+			loci.SupersedeMemory{MemoryID: marked, ReplacementMemoryID: id})
 		if got := similarMemories(t, w, conformance.CallerMember, id); len(got) != 1 || got[0].ID != near {
 			t.Errorf("beside what is put away similar are %+v", got)
 		}
@@ -134,19 +134,19 @@ func TestSimilarMemoriesAreActiveAndOfSameWorkspace(t *testing.T) {
 			!slices.Contains(got, id) || !slices.Contains(got, near) {
 			t.Errorf("to what is archived similar are %v", got)
 		}
-		mustCall(t, w, conformance.CallerOwner, service.MemoryRestore, loci.RestoreMemory{MemoryID: loci.ID(equal)})
-		if got := ids(similarMemories(t, w, conformance.CallerMember, id)); !slices.Equal(got, []string{equal, near}) {
+		mustCall(t, w, conformance.CallerOwner, service.MemoryRestore, loci.RestoreMemory{MemoryID: equal})
+		if got := ids(similarMemories(t, w, conformance.CallerMember, id)); !slices.Equal(got, []loci.ID{equal, near}) {
 			t.Errorf("after it is restored similar are %v", got)
 		}
 		mustCall(t, w, conformance.CallerOwner, service.MemoryUpdate,
-			loci.UpdateMemory{MemoryID: loci.ID(equal), Content: ptr(loci.Content(prose(9000, 400)))})
-		mustCall(t, w, conformance.CallerOwner, service.MemoryDelete, loci.DeleteMemory{MemoryID: loci.ID(near)})
+			loci.UpdateMemory{MemoryID: equal, Content: ptr(loci.Content(prose(9000, 400)))})
+		mustCall(t, w, conformance.CallerOwner, service.MemoryDelete, loci.DeleteMemory{MemoryID: near})
 		if got := similarMemories(t, w, conformance.CallerMember, id); len(got) != 0 {
 			t.Errorf("after changes similar are %+v", got)
 		}
 		mustCall(t, w, conformance.CallerOwner, service.MemoryRevert,
-			loci.RevertMemory{MemoryID: loci.ID(equal), Version: 1})
-		if got := ids(similarMemories(t, w, conformance.CallerMember, id)); !slices.Equal(got, []string{equal}) {
+			loci.RevertMemory{MemoryID: equal, Version: 1})
+		if got := ids(similarMemories(t, w, conformance.CallerMember, id)); !slices.Equal(got, []loci.ID{equal}) {
 			t.Errorf("after a revert similar are %v", got)
 		}
 	})
@@ -156,7 +156,7 @@ func TestCreateFromSourceAddsVersionWhenTextDiffers(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
 		targets, other := w.Atlas(t, "Shelf"), w.Atlas(t, "Other")
-		in := loci.CreateMemory{Content: "# First\nof it", AtlasID: loci.ID(targets),
+		in := loci.CreateMemory{Content: "# First\nof it", AtlasID: targets,
 			OnDuplicate: loci.OnDuplicateVersion,
 			Tags:        loci.Tags{"a"}, Type: loci.TypeFact,
 			Source: &loci.Source{Name: "notes", URI: "file:///a.md", Group: "g", Position: ptr(int64(3))}}
@@ -184,7 +184,7 @@ func TestCreateFromSourceAddsVersionWhenTextDiffers(t *testing.T) {
 			t.Errorf("with other fields: %+v", m)
 		}
 		versions := mustCall(t, w, conformance.CallerMember, service.MemoryVersions,
-			loci.ListVersions{MemoryID: loci.ID(id)}).Versions
+			loci.ListVersions{MemoryID: id}).Versions
 		if len(versions) != 3 || versions[2].Content != "# First\nof it" || versions[1].Title != "Second" {
 			t.Errorf("%+v", versions)
 		}
@@ -203,7 +203,7 @@ func TestCreateFromSourceAddsVersionWhenTextDiffers(t *testing.T) {
 				in.Source = &loci.Source{Name: "others", URI: "file:///a.md"}
 			},
 			"no name":       func(in *loci.CreateMemory) { in.Source = &loci.Source{URI: "file:///a.md"} },
-			"another atlas": func(in *loci.CreateMemory) { in.AtlasID = loci.ID(other) },
+			"another atlas": func(in *loci.CreateMemory) { in.AtlasID = other },
 			"no wish": func(in *loci.CreateMemory) {
 				in.OnDuplicate, in.Source = "", &loci.Source{URI: "file:///c.md"}
 			},
@@ -214,7 +214,7 @@ func TestCreateFromSourceAddsVersionWhenTextDiffers(t *testing.T) {
 				t.Errorf("%s: %+v", why, out)
 			}
 		}
-		mustCall(t, w, conformance.CallerOwner, service.MemoryArchive, loci.ArchiveMemory{MemoryID: loci.ID(id)})
+		mustCall(t, w, conformance.CallerOwner, service.MemoryArchive, loci.ArchiveMemory{MemoryID: id})
 		if out := create(t, w, in); !out.Created() || out.Memory.ID == id {
 			t.Errorf("beside an archived one: %+v", out)
 		}

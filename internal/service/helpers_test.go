@@ -67,14 +67,14 @@ func callIfMatch[In, Out any](t *testing.T, w *conformance.World, actor conforma
 }
 
 // mustCreate makes a memory of a caller in an atlas.
-func mustCreate(t *testing.T, w *conformance.World, actor conformance.Caller, atlas, content string) string {
+func mustCreate(t *testing.T, w *conformance.World, actor conformance.Caller, atlas loci.ID, content string) loci.ID {
 	t.Helper()
 	return mustCall(t, w, actor, service.MemoryCreate,
-		loci.CreateMemory{Content: loci.Content(content), AtlasID: loci.ID(atlas)}).Memory.ID
+		loci.CreateMemory{Content: loci.Content(content), AtlasID: atlas}).Memory.ID
 }
 
 // mustGet reads a memory as its owner.
-func mustGet(t *testing.T, w *conformance.World, id string) loci.Memory {
+func mustGet(t *testing.T, w *conformance.World, id loci.ID) loci.Memory {
 	t.Helper()
-	return mustCall(t, w, conformance.CallerOwner, service.MemoryGet, loci.GetMemory{MemoryID: loci.ID(id)}).Memory
+	return mustCall(t, w, conformance.CallerOwner, service.MemoryGet, loci.GetMemory{MemoryID: id}).Memory
 }

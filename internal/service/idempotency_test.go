@@ -24,7 +24,7 @@ func callWithKey[In, Out any](t *testing.T, w *conformance.World, actor conforma
 func TestRepeatedCallReplaysAnswer(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
-		in := loci.CreateMemory{Content: "the tide", AtlasID: loci.ID(w.Atlas(t, "Shelf"))}
+		in := loci.CreateMemory{Content: "the tide", AtlasID: w.Atlas(t, "Shelf")}
 		first, replayed, err := callWithKey(t, w, conformance.CallerOwner, "a", service.MemoryCreate, in)
 		if err != nil || replayed {
 			t.Fatal(replayed, err)
@@ -64,12 +64,12 @@ func TestRepeatedCallReplaysAnswer(t *testing.T) {
 func TestFailureIsNotReplayed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, conformance.Options{})
-	in := loci.CreateMemory{Content: "x", AtlasID: loci.ID(loci.NewID(time.Now()))}
+	in := loci.CreateMemory{Content: "x", AtlasID: loci.NewID(time.Now())}
 	if _, _, err := callWithKey(t, w, conformance.CallerOwner, "a", service.MemoryCreate, in); !loci.Is(err,
 		loci.CodeNotFound) {
 		t.Fatal(err)
 	}
-	in.AtlasID = loci.ID(w.Atlas(t, "Shelf"))
+	in.AtlasID = w.Atlas(t, "Shelf")
 	if _, replayed, err := callWithKey(t, w, conformance.CallerOwner, "a", service.MemoryCreate, in); err != nil ||
 		replayed {
 		t.Error(replayed, err)
@@ -79,7 +79,7 @@ func TestFailureIsNotReplayed(t *testing.T) {
 func TestParallelRepeatedCallsCreateOnce(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
-		in := loci.CreateMemory{Content: "the tide", AtlasID: loci.ID(w.Atlas(t, "Shelf"))}
+		in := loci.CreateMemory{Content: "the tide", AtlasID: w.Atlas(t, "Shelf")}
 		ids := make([]string, 12)
 		var all sync.WaitGroup
 		for i := range ids {
@@ -88,7 +88,7 @@ func TestParallelRepeatedCallsCreateOnce(t *testing.T) {
 				if err != nil {
 					t.Error(err)
 				}
-				ids[i] = out.Memory.ID
+				ids[i] = string(out.Memory.ID)
 			})
 		}
 		all.Wait()
@@ -108,7 +108,7 @@ func TestParallelRepeatedCallsCreateOnce(t *testing.T) {
 func TestReplayOfDuplicateReportsNoCreation(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, conformance.Options{})
-	in := loci.CreateMemory{Content: "the tide", AtlasID: loci.ID(w.Atlas(t, "Shelf")),
+	in := loci.CreateMemory{Content: "the tide", AtlasID: w.Atlas(t, "Shelf"),
 		OnDuplicate: loci.OnDuplicateReturn}
 	for i, want := range []bool{true, false, false} {
 		actor := w.Ann.Actor()
@@ -138,7 +138,7 @@ func TestReplayedSearchHidesDeletedMemories(t *testing.T) {
 		for _, replayed := range []bool{false, true} {
 			find(conformance.CallerOwner, replayed, 1)
 		}
-		mustCall(t, w, conformance.CallerOwner, service.MemoryDelete, loci.DeleteMemory{MemoryID: loci.ID(mine)})
+		mustCall(t, w, conformance.CallerOwner, service.MemoryDelete, loci.DeleteMemory{MemoryID: mine})
 		find(conformance.CallerOwner, false, 0)
 	})
 }
@@ -151,7 +151,7 @@ func TestReplayHidesRevokedKey(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	mustCall(t, w, conformance.CallerOwner, service.KeyRevoke, loci.RevokeKey{KeyID: loci.ID(made.Key.ID)})
+	mustCall(t, w, conformance.CallerOwner, service.KeyRevoke, loci.RevokeKey{KeyID: made.Key.ID})
 	if other, replayed, err := callWithKey(t, w, conformance.CallerOwner, "a", service.KeyCreate, in); err != nil ||
 		replayed || other.APIKey == made.APIKey {
 		t.Errorf("replayed %v: %v", replayed, err)
@@ -163,11 +163,11 @@ func TestEveryPostAcceptsIdempotencyKey(t *testing.T) {
 	w := newWorld(t, conformance.Options{})
 	id := w.Invite(t, w.NewTeam(t, w.Fay), w.Fay, w.Ann, loci.RoleMember)
 	w.Memory(t, w.Atlas(t, "Shelf"), "the tide")
-	callTwice(t, w, service.AtlasCreate, loci.CreateAtlas{Name: "One", WorkspaceID: loci.ID(w.Team)})
+	callTwice(t, w, service.AtlasCreate, loci.CreateAtlas{Name: "One", WorkspaceID: w.Team})
 	callTwice(t, w, service.WorkspaceCreate, loci.CreateWorkspace{Name: "One"})
-	callTwice(t, w, service.InvitationCreate, loci.CreateInvitations{WorkspaceID: loci.ID(w.Team),
+	callTwice(t, w, service.InvitationCreate, loci.CreateInvitations{WorkspaceID: w.Team,
 		Emails: loci.Emails{"new@example.com"}})
-	callTwice(t, w, service.InvitationRespond, loci.RespondInvitation{InvitationID: loci.ID(id), Accept: true,
+	callTwice(t, w, service.InvitationRespond, loci.RespondInvitation{InvitationID: id, Accept: true,
 		Confirm: true})
 	callTwice(t, w, service.KeyCreate, loci.CreateKey{Name: "One"})
 	callTwice(t, w, service.MemorySearch, loci.SearchMemories{Query: "tide"})

@@ -19,11 +19,11 @@ func (s *Service) CreateInvitations(ctx context.Context, actor *identity.Actor,
 	}
 	return write(ctx, s, actor, func(tx *store.Tx) (out loci.CreatedInvitations, err error) {
 		out.Invitations, out.Skipped = []loci.NewInvitation{}, []loci.SkippedInvitation{}
-		w, err := tx.Workspace(string(in.WorkspaceID), loci.RoleAdmin)
+		w, err := tx.Workspace(in.WorkspaceID, loci.RoleAdmin)
 		if err != nil {
 			return out, err
 		}
-		tx.LinkReplay(string(in.WorkspaceID))
+		tx.LinkReplay(in.WorkspaceID)
 		for _, e := range in.Emails {
 			token := loci.InvitationToken(identity.NewSecret())
 			i, skipped, err := w.Invite(e, in.Role.RoleOrDefault(), in.ExpiresInDays.Duration(), tokenHash(token))
@@ -46,7 +46,7 @@ func (s *Service) ListInvitations(ctx context.Context, actor *identity.Actor,
 	in loci.ListInvitations) (out loci.Invitations, err error) {
 	out.Invitations, out.Page, err = listPage(ctx, s, actor, &in.Paging, &in,
 		func(tx *store.Tx, p store.Page) (store.List[loci.Invitation], error) {
-			return tx.Invitations(string(in.WorkspaceID), p)
+			return tx.Invitations(in.WorkspaceID, p)
 		},
 		invitationKey)
 	return out, err
@@ -62,13 +62,13 @@ func (s *Service) ListPendingInvitations(ctx context.Context, actor *identity.Ac
 }
 
 // inviteURL returns the link of an invitation. Its token is written nowhere else.
-func (s *Service) inviteURL(id string, t loci.InvitationToken) string {
-	return s.PublicURL + "/invite?id=" + id + "&token=" + string(t)
+func (s *Service) inviteURL(id loci.ID, t loci.InvitationToken) string {
+	return s.PublicURL + "/invite?id=" + string(id) + "&token=" + string(t)
 }
 
 // ViewInvitation returns an invitation and the name of its inviter, for the
 // page of its link. userID is the signed-in user, or empty.
-func (s *Service) ViewInvitation(ctx context.Context, userID, id string,
+func (s *Service) ViewInvitation(ctx context.Context, userID, id loci.ID,
 	t loci.InvitationToken) (i loci.Invitation, inviter string, err error) {
 	_, err = store.SystemRead(ctx, s.Store, "show an invitation to the holder of its link",
 		func(x *store.SystemTx) (loci.Empty, error) {
@@ -85,7 +85,7 @@ func invitationKey(i loci.Invitation) store.PageKey { return store.PageKey{At: i
 func (s *Service) RespondInvitation(ctx context.Context, actor *identity.Actor,
 	in loci.RespondInvitation) (loci.OneInvitation, error) {
 	return write(ctx, s, actor, func(tx *store.Tx) (out loci.OneInvitation, err error) {
-		i, err := tx.IncomingInvitation(string(in.InvitationID), tokenHash(in.Token))
+		i, err := tx.IncomingInvitation(in.InvitationID, tokenHash(in.Token))
 		if err != nil {
 			return out, err
 		}

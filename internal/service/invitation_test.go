@@ -11,21 +11,21 @@ import (
 )
 
 func invite(w *conformance.World, emails ...loci.Email) loci.CreateInvitations {
-	return loci.CreateInvitations{WorkspaceID: loci.ID(w.Team), Emails: emails}
+	return loci.CreateInvitations{WorkspaceID: w.Team, Emails: emails}
 }
 
 // tokenOf returns the token of an invitation's link.
 func tokenOf(t *testing.T, i loci.NewInvitation) loci.InvitationToken {
 	t.Helper()
-	token, ok := strings.CutPrefix(i.InviteURL, "http://localhost/invite?id="+i.ID+"&token=")
+	token, ok := strings.CutPrefix(i.InviteURL, "http://localhost/invite?id="+string(i.ID)+"&token=")
 	if !ok {
 		t.Fatalf("the link is %q", i.InviteURL)
 	}
 	return loci.InvitationToken(token)
 }
 
-func answerTo(id string, accept bool) loci.RespondInvitation {
-	return loci.RespondInvitation{InvitationID: loci.ID(id), Accept: accept, Confirm: true}
+func answerTo(id loci.ID, accept bool) loci.RespondInvitation {
+	return loci.RespondInvitation{InvitationID: id, Accept: accept, Confirm: true}
 }
 
 func TestInviteSkipsMembersAndDuplicates(t *testing.T) {
@@ -49,11 +49,11 @@ func TestInviteSkipsMembersAndDuplicates(t *testing.T) {
 			}
 		}
 		before := len(mustCall(t, w, conformance.CallerOwner, service.InvitationList,
-			loci.ListInvitations{WorkspaceID: loci.ID(w.Team)}).Invitations)
+			loci.ListInvitations{WorkspaceID: w.Team}).Invitations)
 		mustFail(t, w, conformance.CallerOwner, service.InvitationCreate,
 			invite(w, "good@example.com", "not an address"), loci.CodeInvalidQuery)
 		if after := len(mustCall(t, w, conformance.CallerOwner, service.InvitationList,
-			loci.ListInvitations{WorkspaceID: loci.ID(w.Team)}).Invitations); after != before {
+			loci.ListInvitations{WorkspaceID: w.Team}).Invitations); after != before {
 			t.Error("one malformed address does not refuse them all")
 		}
 	})
@@ -71,14 +71,14 @@ func TestInvitationIsAnsweredOnce(t *testing.T) {
 			t.Errorf("pending: %+v", pending)
 		}
 		mustFail(t, w, conformance.CallerStranger, service.WorkspaceGet,
-			loci.GetWorkspace{WorkspaceID: loci.ID(w.Team)},
+			loci.GetWorkspace{WorkspaceID: w.Team},
 			loci.CodeNotFound)
 		if i := mustCall(t, w, conformance.CallerStranger, service.InvitationRespond,
 			answerTo(id, true)).Invitation; i.Status != loci.InvitationAccepted {
 			t.Errorf("%+v", i)
 		}
 		if got := mustCall(t, w, conformance.CallerStranger, service.WorkspaceGet,
-			loci.GetWorkspace{WorkspaceID: loci.ID(w.Team)}).Workspace; got.Role != loci.RoleMember ||
+			loci.GetWorkspace{WorkspaceID: w.Team}).Workspace; got.Role != loci.RoleMember ||
 			got.MemberCount != 4 {
 			t.Errorf("%+v", got)
 		}
@@ -106,7 +106,7 @@ func TestDeclinedUserCanBeInvitedAgain(t *testing.T) {
 			t.Errorf("%+v", i)
 		}
 		mustFail(t, w, conformance.CallerStranger, service.WorkspaceGet,
-			loci.GetWorkspace{WorkspaceID: loci.ID(w.Team)},
+			loci.GetWorkspace{WorkspaceID: w.Team},
 			loci.CodeNotFound)
 	}
 }
@@ -138,7 +138,7 @@ func TestInvitationsExpire(t *testing.T) {
 		}
 		states := map[loci.InvitationStatus]int{}
 		for _, i := range mustCall(t, w, conformance.CallerAdmin, service.InvitationList,
-			loci.ListInvitations{WorkspaceID: loci.ID(w.Team)}).Invitations {
+			loci.ListInvitations{WorkspaceID: w.Team}).Invitations {
 			states[i.Status]++
 		}
 		if states[loci.InvitationExpired] != 2 || states[loci.InvitationPending] != 1 ||
@@ -161,7 +161,7 @@ func TestOnlyOwnerInvitesAdmins(t *testing.T) {
 	id := mustCall(t, w, conformance.CallerOwner, service.InvitationCreate, in).Invitations[0].ID
 	mustCall(t, w, conformance.CallerStranger, service.InvitationRespond, answerTo(id, true))
 	if got := mustCall(t, w, conformance.CallerStranger, service.WorkspaceGet,
-		loci.GetWorkspace{WorkspaceID: loci.ID(w.Team)}).Workspace.Role; got != loci.RoleAdmin {
+		loci.GetWorkspace{WorkspaceID: w.Team}).Workspace.Role; got != loci.RoleAdmin {
 		t.Errorf("joined as %s", got)
 	}
 }
@@ -171,7 +171,7 @@ func TestPersonalWorkspaceRejectsInvitations(t *testing.T) {
 	w := newWorld(t, conformance.Options{})
 	for _, x := range mustCall(t, w, conformance.CallerStranger, service.WorkspaceList,
 		loci.ListWorkspaces{}).Workspaces {
-		in := loci.CreateInvitations{WorkspaceID: loci.ID(x.ID), Emails: loci.Emails{"new@example.com"}}
+		in := loci.CreateInvitations{WorkspaceID: x.ID, Emails: loci.Emails{"new@example.com"}}
 		mustFail(t, w, conformance.CallerStranger, service.InvitationCreate, in, loci.CodeStateConflict)
 	}
 }

@@ -71,14 +71,14 @@ func TestInvitationIsHiddenFromUnverifiedAddress(t *testing.T) {
 		if u := me.User; !u.EmailVerified || u.UpdatedAt == u.CreatedAt {
 			t.Errorf("after the token: %+v", u)
 		}
-		got, err := callAs(t, w, squatter, service.WorkspaceGet, loci.GetWorkspace{WorkspaceID: loci.ID(w.Team)})
+		got, err := callAs(t, w, squatter, service.WorkspaceGet, loci.GetWorkspace{WorkspaceID: w.Team})
 		if err != nil || got.Workspace.Role != loci.RoleMember {
 			t.Errorf("%+v, %v", got, err)
 		}
 		if err := answer(tokenOf(t, made[0])); !loci.Is(err, loci.CodeStateConflict) {
 			t.Errorf("a second answer: %v", err)
 		}
-		if left := tokenHashes(t, d); !slices.Equal(left, []string{made[1].ID}) {
+		if left := tokenHashes(t, d); !slices.Equal(left, []string{string(made[1].ID)}) {
 			t.Errorf("tokens that live: %v", left)
 		}
 		// The address is verified now: the next invitation needs no token.
@@ -135,7 +135,7 @@ func TestRegistrationAcceptsInvitation(t *testing.T) {
 				t.Errorf("%+v", guest.User)
 			}
 			mustFail(t, w, conformance.CallerNobody, service.AuthRegister, in, loci.CodeConflict)
-			_, err := callAs(t, w, guest, service.WorkspaceGet, loci.GetWorkspace{WorkspaceID: loci.ID(w.Team)})
+			_, err := callAs(t, w, guest, service.WorkspaceGet, loci.GetWorkspace{WorkspaceID: w.Team})
 			if !loci.Is(err, loci.CodeNotFound) {
 				t.Errorf("registration answers the invitation: %v", err)
 			}
@@ -210,11 +210,11 @@ func TestInvitationPageNeedsTokenOrVerifiedAddress(t *testing.T) {
 			{"anybody", "", 0, "", false},
 			{"a guess", "", 0, "guess", false},
 			{"the token of another invitation", "", 0, tokenOf(t, made[1]), false},
-			{"an address that is not verified", squatter.User.ID, 0, "", false},
-			{"another user", w.Eve.ID, 0, "", false},
-			{"a verified address", w.Eve.ID, 1, "", true},
+			{"an address that is not verified", string(squatter.User.ID), 0, "", false},
+			{"another user", string(w.Eve.ID), 0, "", false},
+			{"a verified address", string(w.Eve.ID), 1, "", true},
 		} {
-			i, inviter, err := w.Service.ViewInvitation(t.Context(), c.user, made[c.invitation].ID, c.token)
+			i, inviter, err := w.Service.ViewInvitation(t.Context(), loci.ID(c.user), made[c.invitation].ID, c.token)
 			if seen := err == nil; seen != c.sees || !seen && !loci.Is(err, loci.CodeNotFound) || seen &&
 				(i.ID != made[c.invitation].ID || i.Status != loci.InvitationPending || i.WorkspaceName != "Crew" ||
 					inviter != "ann") {

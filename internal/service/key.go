@@ -46,7 +46,7 @@ func (s *Service) RevokeKey(ctx context.Context, actor *identity.Actor, in loci.
 		if err != nil {
 			return loci.Empty{}, err
 		}
-		return loci.Empty{}, account.RevokeKey(string(in.KeyID))
+		return loci.Empty{}, account.RevokeKey(in.KeyID)
 	})
 }
 

@@ -73,14 +73,14 @@ func TestRevokedKeyIsListedAndRejected(t *testing.T) {
 		if err := me(); err != nil || made.Key.Name == "" {
 			t.Fatal(made, err)
 		}
-		mustFail(t, w, conformance.CallerStranger, service.KeyRevoke, loci.RevokeKey{KeyID: loci.ID(made.Key.ID)},
+		mustFail(t, w, conformance.CallerStranger, service.KeyRevoke, loci.RevokeKey{KeyID: made.Key.ID},
 			loci.CodeNotFound)
-		mustCall(t, w, conformance.CallerOwner, service.KeyRevoke, loci.RevokeKey{KeyID: loci.ID(made.Key.ID)})
+		mustCall(t, w, conformance.CallerOwner, service.KeyRevoke, loci.RevokeKey{KeyID: made.Key.ID})
 		if err := me(); !loci.Is(err, loci.CodeRevoked) {
 			t.Errorf("at once after it was revoked: %v", err)
 		}
 		first := mustCall(t, w, conformance.CallerOwner, service.KeyList, loci.ListKeys{}).Keys[0]
-		mustCall(t, w, conformance.CallerOwner, service.KeyRevoke, loci.RevokeKey{KeyID: loci.ID(made.Key.ID)})
+		mustCall(t, w, conformance.CallerOwner, service.KeyRevoke, loci.RevokeKey{KeyID: made.Key.ID})
 		again := mustCall(t, w, conformance.CallerOwner, service.KeyList, loci.ListKeys{}).Keys[0]
 		if first.ID != made.Key.ID || first.RevokedAt == 0 || again.RevokedAt != first.RevokedAt {
 			t.Errorf("%+v, then %+v", first, again)
@@ -135,7 +135,7 @@ func TestLiveKeysOfUserAreBounded(t *testing.T) {
 		mustCall(t, w, conformance.CallerStranger, service.KeyCreate, loci.CreateKey{})
 		conformance.Must(w.Service.AddKey(t.Context(), loci.Email(w.Ann.Email), "from the operator"))(t)
 		for range 2 {
-			mustCall(t, w, conformance.CallerOwner, service.KeyRevoke, loci.RevokeKey{KeyID: loci.ID(made.Key.ID)})
+			mustCall(t, w, conformance.CallerOwner, service.KeyRevoke, loci.RevokeKey{KeyID: made.Key.ID})
 			made.Key.ID = mustCall(t, w, conformance.CallerOwner, service.KeyList, loci.ListKeys{}).Keys[0].ID
 		}
 		mustCall(t, w, conformance.CallerOwner, service.KeyCreate, loci.CreateKey{})

@@ -151,7 +151,7 @@ func (s *Service) resolveAtlas(tx *store.Tx, in loci.CreateMemory, m loci.Memory
 		}
 		return a, loci.Routing{AtlasID: a.ID(), Matched: []string{}}, nil
 	}
-	targets, err := tx.RoutingTargets(string(in.WorkspaceID))
+	targets, err := tx.RoutingTargets(in.WorkspaceID)
 	if err != nil {
 		return nil, loci.Routing{}, err
 	}
@@ -168,11 +168,11 @@ func (s *Service) resolveAtlas(tx *store.Tx, in loci.CreateMemory, m loci.Memory
 
 // requestedAtlas returns the requested atlas; a requested workspace must be its own.
 func requestedAtlas(tx *store.Tx, in loci.CreateMemory) (*store.Atlas, error) {
-	a, err := tx.Atlas(string(in.AtlasID), loci.RoleMember)
-	if err != nil || in.WorkspaceID == "" || string(in.WorkspaceID) == a.WorkspaceID() {
+	a, err := tx.Atlas(in.AtlasID, loci.RoleMember)
+	if err != nil || in.WorkspaceID == "" || in.WorkspaceID == a.WorkspaceID() {
 		return a, err
 	}
-	if _, err := tx.WorkspaceRecord(string(in.WorkspaceID)); err != nil {
+	if _, err := tx.WorkspaceRecord(in.WorkspaceID); err != nil {
 		return nil, err
 	}
 	return nil, loci.NewError(loci.CodeAtlasWorkspaceMismatch)
@@ -181,7 +181,7 @@ func requestedAtlas(tx *store.Tx, in loci.CreateMemory) (*store.Atlas, error) {
 // GetMemory reads a memory.
 func (s *Service) GetMemory(ctx context.Context, actor *identity.Actor, in loci.GetMemory) (loci.MemoryDetail, error) {
 	return read(ctx, s, actor, func(tx *store.Tx) (loci.MemoryDetail, error) {
-		m, err := tx.MemoryRecord(string(in.MemoryID))
+		m, err := tx.MemoryRecord(in.MemoryID)
 		return loci.MemoryDetail{Memory: m, Attachments: []loci.Attachment{}}, err
 	})
 }
@@ -189,7 +189,7 @@ func (s *Service) GetMemory(ctx context.Context, actor *identity.Actor, in loci.
 // ListMemories lists memories, newest first.
 func (s *Service) ListMemories(ctx context.Context, actor *identity.Actor, in loci.ListMemories) (out loci.Memories,
 	err error) {
-	f := store.Filter{WorkspaceID: string(in.WorkspaceID), AtlasID: string(in.AtlasID), Types: in.Type,
+	f := store.Filter{WorkspaceID: in.WorkspaceID, AtlasID: in.AtlasID, Types: in.Type,
 		Tags:    in.Tags.Unique(),
 		Include: in.Include}
 	out.Memories, out.Page, err = listPage(ctx, s, actor, &in.Paging, &in,

@@ -21,8 +21,8 @@ func TestKeywordsRouteMemoryToAtlas(t *testing.T) {
 			keywords loci.Keywords
 		}{{"ships", loci.Keywords{"Bark", "brig", "tall ship"}}, {"trees", loci.Keywords{"bark", "Leaf", "straße"}},
 			{"silent", nil}} {
-			in := loci.CreateAtlas{Name: loci.Name(a.name), WorkspaceID: loci.ID(w.Team), Keywords: a.keywords}
-			ids[a.name] = mustCall(t, w, conformance.CallerOwner, service.AtlasCreate, in).Atlas.ID
+			in := loci.CreateAtlas{Name: loci.Name(a.name), WorkspaceID: w.Team, Keywords: a.keywords}
+			ids[a.name] = string(mustCall(t, w, conformance.CallerOwner, service.AtlasCreate, in).Atlas.ID)
 		}
 		for _, c := range []struct {
 			in      loci.CreateMemory
@@ -41,13 +41,13 @@ func TestKeywordsRouteMemoryToAtlas(t *testing.T) {
 			{loci.CreateMemory{Content: "Barking leaflets."}, "", nil},
 			{loci.CreateMemory{Content: "A leaf.", AtlasID: loci.ID(ids["silent"])}, "silent", nil},
 		} {
-			c.in.WorkspaceID = loci.ID(w.Team)
+			c.in.WorkspaceID = w.Team
 			m := mustCall(t, w, conformance.CallerMember, service.MemoryCreate, c.in).Memory
 			want := ids[c.atlas]
 			if want == "" {
-				want = inbox(t, w)
+				want = string(inbox(t, w))
 			}
-			if m.AtlasID != want || m.Routing.AtlasID != want || m.Routing.Matched == nil ||
+			if m.AtlasID != loci.ID(want) || m.Routing.AtlasID != loci.ID(want) || m.Routing.Matched == nil ||
 				!slices.Equal(m.Routing.Matched, c.matched) {
 				t.Errorf("%q goes by %q, want %s by %q", c.in.Content, m.Routing.Matched, c.atlas, c.matched)
 			}
@@ -56,10 +56,10 @@ func TestKeywordsRouteMemoryToAtlas(t *testing.T) {
 }
 
 // inbox returns the inbox of the team.
-func inbox(t *testing.T, w *conformance.World) string {
+func inbox(t *testing.T, w *conformance.World) loci.ID {
 	t.Helper()
 	for _, a := range mustCall(t, w, conformance.CallerOwner, service.AtlasList,
-		loci.ListAtlases{WorkspaceID: loci.ID(w.Team)}).Atlases {
+		loci.ListAtlases{WorkspaceID: w.Team}).Atlases {
 		if a.Default {
 			return a.ID
 		}
@@ -72,19 +72,19 @@ func TestTeamGetsInboxWithFirstMemory(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, conformance.Options{})
 	if n := len(mustCall(t, w, conformance.CallerOwner, service.AtlasList,
-		loci.ListAtlases{WorkspaceID: loci.ID(w.Team)}).Atlases); n != 0 {
+		loci.ListAtlases{WorkspaceID: w.Team}).Atlases); n != 0 {
 		t.Fatalf("a new team has %d atlases", n)
 	}
 	first := mustCall(t, w, conformance.CallerMember, service.MemoryCreate,
-		loci.CreateMemory{Content: "one", WorkspaceID: loci.ID(w.Team)}).Memory
+		loci.CreateMemory{Content: "one", WorkspaceID: w.Team}).Memory
 	second := mustCall(t, w, conformance.CallerOwner, service.MemoryCreate,
-		loci.CreateMemory{Content: "two", WorkspaceID: loci.ID(w.Team)}).Memory
+		loci.CreateMemory{Content: "two", WorkspaceID: w.Team}).Memory
 	if a := inbox(t, w); first.AtlasID != a || second.AtlasID != a {
 		t.Errorf("%s and %s, Inbox %s", first.AtlasID, second.AtlasID, a)
 	}
 	own := mustCall(t, w, conformance.CallerMember, service.MemoryCreate, loci.CreateMemory{Content: "mine"}).Memory
 	if a := mustCall(t, w, conformance.CallerMember, service.AtlasGet,
-		loci.GetAtlas{AtlasID: loci.ID(own.AtlasID)}).Atlas; !a.Default || a.Name != loci.InboxName ||
+		loci.GetAtlas{AtlasID: own.AtlasID}).Atlas; !a.Default || a.Name != loci.InboxName ||
 		a.WorkspaceID == w.Team {
 		t.Errorf("without a place: %+v", a)
 	}
@@ -94,7 +94,7 @@ func TestDuplicatesAreReportedOrReturned(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
 		targets := w.Atlas(t, "Shelf")
-		in := loci.CreateMemory{Content: "the same", AtlasID: loci.ID(targets), Title: "One"}
+		in := loci.CreateMemory{Content: "the same", AtlasID: targets, Title: "One"}
 		first := create(t, w, in)
 		in.Title, in.OnDuplicate = "Two", loci.OnDuplicateReturn
 		back := create(t, w, in)
@@ -114,7 +114,7 @@ func TestDuplicatesAreReportedOrReturned(t *testing.T) {
 		if other := create(t, w, in); other.Memory.DuplicateOf != "" {
 			t.Errorf("other content: %+v", other)
 		}
-		in.Content, in.AtlasID = "the same", loci.ID(w.Atlas(t, "Other"))
+		in.Content, in.AtlasID = "the same", w.Atlas(t, "Other")
 		if other := create(t, w, in); other.Memory.DuplicateOf != "" {
 			t.Errorf("another atlas: %+v", other)
 		}
@@ -165,15 +165,15 @@ func TestAtlasAndWorkspaceMustAgree(t *testing.T) {
 	w := newWorld(t, conformance.Options{})
 	targets := w.Atlas(t, "Shelf")
 	mustCall(t, w, conformance.CallerOwner, service.MemoryCreate,
-		loci.CreateMemory{Content: "x", AtlasID: loci.ID(targets), WorkspaceID: loci.ID(w.Team)})
+		loci.CreateMemory{Content: "x", AtlasID: targets, WorkspaceID: w.Team})
 	other := w.NewTeam(t, w.Ann)
 	mustFail(t, w, conformance.CallerOwner, service.MemoryCreate,
-		loci.CreateMemory{Content: "x", AtlasID: loci.ID(targets), WorkspaceID: loci.ID(other)},
+		loci.CreateMemory{Content: "x", AtlasID: targets, WorkspaceID: other},
 		loci.CodeAtlasWorkspaceMismatch)
 	mustFail(t, w, conformance.CallerMember, service.MemoryCreate,
-		loci.CreateMemory{Content: "x", AtlasID: loci.ID(targets), WorkspaceID: loci.ID(other)}, loci.CodeNotFound)
+		loci.CreateMemory{Content: "x", AtlasID: targets, WorkspaceID: other}, loci.CodeNotFound)
 	mustFail(t, w, conformance.CallerOwner, service.MemoryList,
-		loci.ListMemories{AtlasID: loci.ID(targets), WorkspaceID: loci.ID(other)},
+		loci.ListMemories{AtlasID: targets, WorkspaceID: other},
 		loci.CodeAtlasWorkspaceMismatch)
 	for _, blank := range []loci.Query{"   ", "?!"} {
 		mustFail(t, w, conformance.CallerMember, service.MemorySearch, loci.SearchMemories{Query: blank},
@@ -182,7 +182,7 @@ func TestAtlasAndWorkspaceMustAgree(t *testing.T) {
 			loci.CodeInvalidQuery)
 	}
 	mustFail(t, w, conformance.CallerMember, service.MemorySearch,
-		loci.SearchMemories{Query: "x", AtlasID: loci.ID(targets), WorkspaceID: loci.ID(other)}, loci.CodeNotFound)
+		loci.SearchMemories{Query: "x", AtlasID: targets, WorkspaceID: other}, loci.CodeNotFound)
 }
 
 func TestSearchFallsBackToKeywords(t *testing.T) {

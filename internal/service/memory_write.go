@@ -12,7 +12,7 @@ import (
 
 // updateMemory calls f to make the next state of a memory that the actor may
 // change, and stores it. An unchanged state makes no new version.
-func (s *Service) updateMemory(ctx context.Context, actor *identity.Actor, id string,
+func (s *Service) updateMemory(ctx context.Context, actor *identity.Actor, id loci.ID,
 	f func(h *store.Memory, next *loci.Memory) error) (loci.OneMemory, error) {
 	return write(ctx, s, actor, func(tx *store.Tx) (loci.OneMemory, error) {
 		h, err := memoryIfMatch(tx, actor, id)
@@ -29,7 +29,7 @@ func (s *Service) updateMemory(ctx context.Context, actor *identity.Actor, id st
 }
 
 // memoryIfMatch returns the handle of a memory that matches the If-Match of the call.
-func memoryIfMatch(tx *store.Tx, actor *identity.Actor, id string) (*store.Memory, error) {
+func memoryIfMatch(tx *store.Tx, actor *identity.Actor, id loci.ID) (*store.Memory, error) {
 	h, err := tx.Memory(id)
 	if err != nil {
 		return nil, err
@@ -44,7 +44,7 @@ func (s *Service) UpdateMemory(ctx context.Context, actor *identity.Actor, in lo
 		return loci.OneMemory{}, loci.Errorf(loci.CodeInvalidQuery,
 			"send at least one field to change: content, title, type, tags")
 	}
-	return s.updateMemory(ctx, actor, string(in.MemoryID), func(h *store.Memory, next *loci.Memory) (err error) {
+	return s.updateMemory(ctx, actor, in.MemoryID, func(h *store.Memory, next *loci.Memory) (err error) {
 		if _, err := loci.MemoryStates.Apply(next.Status, "changed"); err != nil {
 			return err
 		}
@@ -78,7 +78,7 @@ func (s *Service) UpdateMemory(ctx context.Context, actor *identity.Actor, in lo
 // AppendMemory appends a text to a memory, on a new line.
 func (s *Service) AppendMemory(ctx context.Context, actor *identity.Actor, in loci.AppendMemory) (loci.OneMemory,
 	error) {
-	return s.updateMemory(ctx, actor, string(in.MemoryID), func(h *store.Memory, next *loci.Memory) (err error) {
+	return s.updateMemory(ctx, actor, in.MemoryID, func(h *store.Memory, next *loci.Memory) (err error) {
 		if _, err := loci.MemoryStates.Apply(next.Status, "changed"); err != nil {
 			return err
 		}
@@ -100,7 +100,7 @@ func (s *Service) VerifyMemory(ctx context.Context, actor *identity.Actor, in lo
 		return loci.OneMemory{}, loci.Errorf(loci.CodeInvalidQuery,
 			"send at least one of evidence, confidence, validUntil")
 	}
-	return s.updateMemory(ctx, actor, string(in.MemoryID), func(h *store.Memory, next *loci.Memory) (err error) {
+	return s.updateMemory(ctx, actor, in.MemoryID, func(h *store.Memory, next *loci.Memory) (err error) {
 		if in.Evidence != nil {
 			if next.Evidence, err = applySecretPolicy(h.Secrets(), "", "evidence", string(*in.Evidence)); err != nil {
 				return err
@@ -122,20 +122,20 @@ func (s *Service) VerifyMemory(ctx context.Context, actor *identity.Actor, in lo
 func (s *Service) SupersedeMemory(ctx context.Context, actor *identity.Actor, in loci.SupersedeMemory) (loci.OneMemory,
 	error) {
 	return write(ctx, s, actor, func(tx *store.Tx) (out loci.OneMemory, err error) {
-		if err := tx.LockMemories(string(in.MemoryID), string(in.ReplacementMemoryID)); err != nil {
+		if err := tx.LockMemories(in.MemoryID, in.ReplacementMemoryID); err != nil {
 			return out, err
 		}
-		if _, err := tx.MemoryRecord(string(in.ReplacementMemoryID)); err != nil {
+		if _, err := tx.MemoryRecord(in.ReplacementMemoryID); err != nil {
 			return out, err // not found is reported before forbidden
 		}
-		h, err := tx.Memory(string(in.MemoryID))
+		h, err := tx.Memory(in.MemoryID)
 		if err != nil {
 			return out, err
 		}
 		if in.ReplacementMemoryID == in.MemoryID {
 			return out, loci.Errorf(loci.CodeInvalidQuery, "replacementMemoryId must name another memory")
 		}
-		r, err := h.Replacement(string(in.ReplacementMemoryID))
+		r, err := h.Replacement(in.ReplacementMemoryID)
 		if err != nil {
 			return out, err
 		}
@@ -156,7 +156,7 @@ func (s *Service) SupersedeMemory(ctx context.Context, actor *identity.Actor, in
 // ArchiveMemory removes a memory from lists and searches.
 func (s *Service) ArchiveMemory(ctx context.Context, actor *identity.Actor, in loci.ArchiveMemory) (loci.OneMemory,
 	error) {
-	return s.updateMemory(ctx, actor, string(in.MemoryID), func(_ *store.Memory, next *loci.Memory) (err error) {
+	return s.updateMemory(ctx, actor, in.MemoryID, func(_ *store.Memory, next *loci.Memory) (err error) {
 		next.Status, err = loci.MemoryStates.Apply(next.Status, "archived")
 		return err
 	})
@@ -165,7 +165,7 @@ func (s *Service) ArchiveMemory(ctx context.Context, actor *identity.Actor, in l
 // RestoreMemory restores an archived memory, or a superseded one that has lost its replacement.
 func (s *Service) RestoreMemory(ctx context.Context, actor *identity.Actor, in loci.RestoreMemory) (loci.OneMemory,
 	error) {
-	return s.updateMemory(ctx, actor, string(in.MemoryID), func(_ *store.Memory, next *loci.Memory) (err error) {
+	return s.updateMemory(ctx, actor, in.MemoryID, func(_ *store.Memory, next *loci.Memory) (err error) {
 		if next.SupersededBy != "" {
 			return loci.Errorf(loci.CodeStateConflict,
 				"The memory is superseded: it can be restored once its replacement is deleted.")
@@ -178,10 +178,10 @@ func (s *Service) RestoreMemory(ctx context.Context, actor *identity.Actor, in l
 // DeleteMemory deletes a memory for good, with all its versions.
 func (s *Service) DeleteMemory(ctx context.Context, actor *identity.Actor, in loci.DeleteMemory) (loci.Empty, error) {
 	return write(ctx, s, actor, func(tx *store.Tx) (loci.Empty, error) {
-		if err := tx.LockLinkedMemories(string(in.MemoryID)); err != nil {
+		if err := tx.LockLinkedMemories(in.MemoryID); err != nil {
 			return loci.Empty{}, err
 		}
-		h, err := memoryIfMatch(tx, actor, string(in.MemoryID))
+		h, err := memoryIfMatch(tx, actor, in.MemoryID)
 		if err != nil {
 			return loci.Empty{}, err
 		}
@@ -193,7 +193,7 @@ func (s *Service) DeleteMemory(ctx context.Context, actor *identity.Actor, in lo
 func (s *Service) SimilarMemories(ctx context.Context, actor *identity.Actor, in loci.SimilarMemories) (loci.Similar,
 	error) {
 	return read(ctx, s, actor, func(tx *store.Tx) (loci.Similar, error) {
-		list, src, err := tx.SimilarTo(string(in.MemoryID))
+		list, src, err := tx.SimilarTo(in.MemoryID)
 		if err == nil {
 			list, err = s.searcher.Similar(src, list)
 		}

@@ -18,43 +18,43 @@ func ptr[T any](v T) *T { return &v }
 // A memoryWrite is a change of a memory by a caller, with an If-Match tag or none.
 type memoryWrite struct {
 	name string
-	run  func(t *testing.T, w *conformance.World, actor conformance.Caller, tag, id string) error
+	run  func(t *testing.T, w *conformance.World, actor conformance.Caller, tag string, id loci.ID) error
 }
 
 // memoryWrites lists every change that an active memory accepts.
-func memoryWrites(replacement string) []memoryWrite {
+func memoryWrites(replacement loci.ID) []memoryWrite {
 	return []memoryWrite{
-		{"update", func(t *testing.T, w *conformance.World, actor conformance.Caller, tag, id string) error {
+		{"update", func(t *testing.T, w *conformance.World, actor conformance.Caller, tag string, id loci.ID) error {
 			_, err := callIfMatch(t, w, actor, tag, service.MemoryUpdate,
-				loci.UpdateMemory{MemoryID: loci.ID(id), Title: ptr(loci.OptionalTitle("Other"))})
+				loci.UpdateMemory{MemoryID: id, Title: ptr(loci.OptionalTitle("Other"))})
 			return err
 		}},
-		{"append", func(t *testing.T, w *conformance.World, actor conformance.Caller, tag, id string) error {
+		{"append", func(t *testing.T, w *conformance.World, actor conformance.Caller, tag string, id loci.ID) error {
 			_, err := callIfMatch(t, w, actor, tag, service.MemoryAppend,
-				loci.AppendMemory{MemoryID: loci.ID(id), Content: "more"})
+				loci.AppendMemory{MemoryID: id, Content: "more"})
 			return err
 		}},
-		{"verify", func(t *testing.T, w *conformance.World, actor conformance.Caller, tag, id string) error {
+		{"verify", func(t *testing.T, w *conformance.World, actor conformance.Caller, tag string, id loci.ID) error {
 			_, err := callIfMatch(t, w, actor, tag, service.MemoryVerify,
-				loci.VerifyMemory{MemoryID: loci.ID(id), Confidence: ptr(loci.Confidence(0))})
+				loci.VerifyMemory{MemoryID: id, Confidence: ptr(loci.Confidence(0))})
 			return err
 		}},
-		{"supersede", func(t *testing.T, w *conformance.World, actor conformance.Caller, tag, id string) error {
+		{"supersede", func(t *testing.T, w *conformance.World, actor conformance.Caller, tag string, id loci.ID) error {
 			_, err := callIfMatch(t, w, actor, tag, service.MemorySupersede,
-				loci.SupersedeMemory{MemoryID: loci.ID(id), ReplacementMemoryID: loci.ID(replacement)})
+				loci.SupersedeMemory{MemoryID: id, ReplacementMemoryID: replacement})
 			return err
 		}},
-		{"archive", func(t *testing.T, w *conformance.World, actor conformance.Caller, tag, id string) error {
-			_, err := callIfMatch(t, w, actor, tag, service.MemoryArchive, loci.ArchiveMemory{MemoryID: loci.ID(id)})
+		{"archive", func(t *testing.T, w *conformance.World, actor conformance.Caller, tag string, id loci.ID) error {
+			_, err := callIfMatch(t, w, actor, tag, service.MemoryArchive, loci.ArchiveMemory{MemoryID: id})
 			return err
 		}},
-		{"revert", func(t *testing.T, w *conformance.World, actor conformance.Caller, tag, id string) error {
+		{"revert", func(t *testing.T, w *conformance.World, actor conformance.Caller, tag string, id loci.ID) error {
 			_, err := callIfMatch(t, w, actor, tag, service.MemoryRevert,
-				loci.RevertMemory{MemoryID: loci.ID(id), Version: 1})
+				loci.RevertMemory{MemoryID: id, Version: 1})
 			return err
 		}},
-		{"delete", func(t *testing.T, w *conformance.World, actor conformance.Caller, tag, id string) error {
-			_, err := callIfMatch(t, w, actor, tag, service.MemoryDelete, loci.DeleteMemory{MemoryID: loci.ID(id)})
+		{"delete", func(t *testing.T, w *conformance.World, actor conformance.Caller, tag string, id loci.ID) error {
+			_, err := callIfMatch(t, w, actor, tag, service.MemoryDelete, loci.DeleteMemory{MemoryID: id})
 			return err
 		}},
 	}
@@ -99,13 +99,13 @@ func TestMembersChangeOwnMemoriesAndManagersAll(t *testing.T) {
 				}
 			}
 			id := mustCreate(t, w, c.maker, targets, "put away")
-			mustCall(t, w, c.maker, service.MemoryArchive, loci.ArchiveMemory{MemoryID: loci.ID(id)})
-			_, err := callIfMatch(t, w, c.who, "", service.MemoryRestore, loci.RestoreMemory{MemoryID: loci.ID(id)})
+			mustCall(t, w, c.maker, service.MemoryArchive, loci.ArchiveMemory{MemoryID: id})
+			_, err := callIfMatch(t, w, c.who, "", service.MemoryRestore, loci.RestoreMemory{MemoryID: id})
 			expect(t, fmt.Sprintf("restore by %s of what %s made", c.who, c.maker), err, c.want)
 		}
 		id := mustCreate(t, w, conformance.CallerOwner, targets, "no memory of the member's")
 		mustFail(t, w, conformance.CallerMember, service.MemorySupersede,
-			loci.SupersedeMemory{MemoryID: loci.ID(id), ReplacementMemoryID: loci.ID(loci.NewID(w.Clock.Now()))},
+			loci.SupersedeMemory{MemoryID: id, ReplacementMemoryID: loci.NewID(w.Clock.Now())},
 			loci.CodeNotFound)
 	})
 }
@@ -116,21 +116,21 @@ func TestFormerMemberReachesNothing(t *testing.T) {
 		targets := w.Atlas(t, "Shelf")
 		id, replacement := mustCreate(t, w, conformance.CallerMember, targets, "cid was here"),
 			mustCreate(t, w, conformance.CallerMember, targets, "cid was here too")
-		d.Exec(t, `DELETE FROM members WHERE user_id = '`+w.Cid.ID+`' AND role = 'member'`)
+		d.Exec(t, `DELETE FROM members WHERE user_id = '`+string(w.Cid.ID)+`' AND role = 'member'`)
 		for _, deed := range memoryWrites(replacement) {
 			expect(t, deed.name, deed.run(t, w, conformance.CallerMember, "", id), loci.CodeNotFound)
 		}
-		mustFail(t, w, conformance.CallerMember, service.MemoryGet, loci.GetMemory{MemoryID: loci.ID(id)},
+		mustFail(t, w, conformance.CallerMember, service.MemoryGet, loci.GetMemory{MemoryID: id},
 			loci.CodeNotFound)
-		mustFail(t, w, conformance.CallerMember, service.MemoryVersions, loci.ListVersions{MemoryID: loci.ID(id)},
+		mustFail(t, w, conformance.CallerMember, service.MemoryVersions, loci.ListVersions{MemoryID: id},
 			loci.CodeNotFound)
-		mustFail(t, w, conformance.CallerMember, service.MemorySimilar, loci.SimilarMemories{MemoryID: loci.ID(id)},
+		mustFail(t, w, conformance.CallerMember, service.MemorySimilar, loci.SimilarMemories{MemoryID: id},
 			loci.CodeNotFound)
-		mustFail(t, w, conformance.CallerMember, service.MemoryContext, loci.ReadContext{AtlasID: loci.ID(targets)},
+		mustFail(t, w, conformance.CallerMember, service.MemoryContext, loci.ReadContext{AtlasID: targets},
 			loci.CodeNotFound)
 		own := mustCreate(t, w, conformance.CallerMember, "", "his own")
 		mustFail(t, w, conformance.CallerMember, service.MemorySupersede,
-			loci.SupersedeMemory{MemoryID: loci.ID(own), ReplacementMemoryID: loci.ID(id)}, loci.CodeNotFound)
+			loci.SupersedeMemory{MemoryID: own, ReplacementMemoryID: id}, loci.CodeNotFound)
 		if m := mustGet(t, w, id); m.Version != 1 || m.CreatedBy != w.Cid.ID {
 			t.Errorf("%+v", m)
 		}
@@ -146,7 +146,7 @@ func TestStaleTagChangesNothing(t *testing.T) {
 			id := mustCreate(t, w, conformance.CallerMember, targets, "first")
 			stale := mustGet(t, w, id).EntityTag()
 			mustCall(t, w, conformance.CallerOwner, service.MemoryAppend,
-				loci.AppendMemory{MemoryID: loci.ID(id), Content: "second"})
+				loci.AppendMemory{MemoryID: id, Content: "second"})
 			now, then := mustGet(t, w, id).EntityTag(), mustGet(t, w, replacement).EntityTag()
 			for _, tag := range []string{stale, `"x"`, "W/" + now, strings.Trim(now, `"`), stale + `, "x"`} {
 				expect(t, d.name+" with "+tag, d.run(t, w, conformance.CallerOwner, tag, id), loci.CodeVersionConflict)
@@ -174,44 +174,44 @@ func TestTagChangesWithShownFields(t *testing.T) {
 			mustCreate(t, w, conformance.CallerOwner, targets, "new"),
 			mustCreate(t, w, conformance.CallerOwner, targets, "older")
 		seen := map[string]string{}
-		look := func(what string, changed bool, ids ...string) {
+		look := func(what string, changed bool, ids ...loci.ID) {
 			t.Helper()
 			for _, id := range ids {
-				m := mustCall(t, w, conformance.CallerOwner, service.MemoryGet, loci.GetMemory{MemoryID: loci.ID(id)})
+				m := mustCall(t, w, conformance.CallerOwner, service.MemoryGet, loci.GetMemory{MemoryID: id})
 				tag := m.ETag()
-				if before, known := seen[id+tag]; known == changed {
+				if before, known := seen[string(id)+tag]; known == changed {
 					t.Errorf("%s: the tag is that of %q", what, before)
 				}
-				seen[id+tag] = what
+				seen[string(id)+tag] = what
 			}
 		}
 		look("created", true, old, by, older)
 		until := loci.TimeOf(w.Clock.Now().Add(time.Hour))
-		for _, id := range []string{old, by} {
+		for _, id := range []loci.ID{old, by} {
 			for _, d := range memoryWrites(by)[:3] {
 				expect(t, d.name, d.run(t, w, conformance.CallerAdmin, "", id), "")
 				look(d.name, true, id)
 			}
 			mustCall(t, w, conformance.CallerOwner, service.MemoryUpdate,
-				loci.UpdateMemory{MemoryID: loci.ID(id), Title: ptr(loci.OptionalTitle("Other"))})
+				loci.UpdateMemory{MemoryID: id, Title: ptr(loci.OptionalTitle("Other"))})
 			look("an update that changes nothing", false, id)
 			mustCall(t, w, conformance.CallerOwner, service.MemoryVerify,
-				loci.VerifyMemory{MemoryID: loci.ID(id), ValidUntil: &until})
+				loci.VerifyMemory{MemoryID: id, ValidUntil: &until})
 			look("valid for an hour", true, id)
-			mustCall(t, w, conformance.CallerOwner, service.MemoryArchive, loci.ArchiveMemory{MemoryID: loci.ID(id)})
+			mustCall(t, w, conformance.CallerOwner, service.MemoryArchive, loci.ArchiveMemory{MemoryID: id})
 			look("archived", true, id)
-			mustCall(t, w, conformance.CallerOwner, service.MemoryRestore, loci.RestoreMemory{MemoryID: loci.ID(id)})
+			mustCall(t, w, conformance.CallerOwner, service.MemoryRestore, loci.RestoreMemory{MemoryID: id})
 			look("restored", true, id)
 		}
-		for _, id := range []string{old, older} {
+		for _, id := range []loci.ID{old, older} {
 			out := mustCall(t, w, conformance.CallerOwner, service.MemorySupersede,
-				loci.SupersedeMemory{MemoryID: loci.ID(id), ReplacementMemoryID: loci.ID(by)})
+				loci.SupersedeMemory{MemoryID: id, ReplacementMemoryID: by})
 			if out.ETag() != mustGet(t, w, id).EntityTag() {
 				t.Error("the answer of a change has another tag than what is read then")
 			}
 			look("superseded", true, id, by)
 		}
-		mustCall(t, w, conformance.CallerOwner, service.MemoryDelete, loci.DeleteMemory{MemoryID: loci.ID(older)})
+		mustCall(t, w, conformance.CallerOwner, service.MemoryDelete, loci.DeleteMemory{MemoryID: older})
 		if m := mustGet(t, w, by); len(m.Supersedes) != 1 || m.Supersedes[0] != old || m.Version != 7 {
 			t.Errorf("it replaces %v in version %d", m.Supersedes, m.Version)
 		}
@@ -221,9 +221,9 @@ func TestTagChangesWithShownFields(t *testing.T) {
 			t.Error("not expired after two hours")
 		}
 		look("expired", true, old, by)
-		mustCall(t, w, conformance.CallerOwner, service.MemoryDelete, loci.DeleteMemory{MemoryID: loci.ID(by)})
+		mustCall(t, w, conformance.CallerOwner, service.MemoryDelete, loci.DeleteMemory{MemoryID: by})
 		look("its replacement is gone", true, old)
-		mustCall(t, w, conformance.CallerOwner, service.MemoryRestore, loci.RestoreMemory{MemoryID: loci.ID(old)})
+		mustCall(t, w, conformance.CallerOwner, service.MemoryRestore, loci.RestoreMemory{MemoryID: old})
 		look("restored at last", true, old)
 	})
 }
@@ -233,7 +233,7 @@ func TestRepeatedChangeIsMadeOnce(t *testing.T) {
 	eachEngineWithDB(t, func(t *testing.T, w *conformance.World, d storetest.Database) {
 		id, by := mustCreate(t, w, conformance.CallerOwner, "", "log"),
 			mustCreate(t, w, conformance.CallerOwner, "", "new log")
-		in := loci.AppendMemory{MemoryID: loci.ID(id), Content: "line"}
+		in := loci.AppendMemory{MemoryID: id, Content: "line"}
 		var all sync.WaitGroup
 		for range 8 {
 			all.Go(func() {
@@ -252,22 +252,22 @@ func TestRepeatedChangeIsMadeOnce(t *testing.T) {
 		in.Content = "line"
 		mustCall(t, w, conformance.CallerOwner, service.MemoryAppend, in)
 		callTwice(t, w, service.MemoryAppend, in)
-		callTwice(t, w, service.MemoryVerify, loci.VerifyMemory{MemoryID: loci.ID(id),
+		callTwice(t, w, service.MemoryVerify, loci.VerifyMemory{MemoryID: id,
 			Confidence: ptr(loci.Confidence(1))})
-		callTwice(t, w, service.MemoryRevert, loci.RevertMemory{MemoryID: loci.ID(id), Version: 2})
-		callTwice(t, w, service.MemoryArchive, loci.ArchiveMemory{MemoryID: loci.ID(id)})
-		callTwice(t, w, service.MemoryRestore, loci.RestoreMemory{MemoryID: loci.ID(id)})
-		callTwice(t, w, service.MemorySupersede, loci.SupersedeMemory{MemoryID: loci.ID(id),
-			ReplacementMemoryID: loci.ID(by)})
+		callTwice(t, w, service.MemoryRevert, loci.RevertMemory{MemoryID: id, Version: 2})
+		callTwice(t, w, service.MemoryArchive, loci.ArchiveMemory{MemoryID: id})
+		callTwice(t, w, service.MemoryRestore, loci.RestoreMemory{MemoryID: id})
+		callTwice(t, w, service.MemorySupersede, loci.SupersedeMemory{MemoryID: id,
+			ReplacementMemoryID: by})
 		if m := mustGet(t, w, id); m.Version != 9 || m.Content != "log\nline" || m.Status != loci.MemorySuperseded {
 			t.Errorf("%+v", m)
 		}
 		answers := `SELECT CAST(count(*) AS TEXT) FROM idempotency_records WHERE record = '` + id + `'`
-		if n := d.Query(t, answers)[0]; n != "7" {
+		if n := d.Query(t, string(answers))[0]; n != "7" {
 			t.Errorf("%s answers are kept", n)
 		}
-		mustCall(t, w, conformance.CallerOwner, service.MemoryDelete, loci.DeleteMemory{MemoryID: loci.ID(id)})
-		if n := d.Query(t, answers)[0]; n != "0" {
+		mustCall(t, w, conformance.CallerOwner, service.MemoryDelete, loci.DeleteMemory{MemoryID: id})
+		if n := d.Query(t, string(answers))[0]; n != "0" {
 			t.Errorf("%s answers outlive the memory", n)
 		}
 		if _, replayed, err := callWithKey(t, w, conformance.CallerOwner, "a", service.MemoryAppend, in); replayed ||
@@ -286,9 +286,9 @@ func TestEmptyChangeIsInvalidForEveryCaller(t *testing.T) {
 		conformance.CallerStranger} {
 		for _, tag := range []string{"", `"stale"`} {
 			_, err := callIfMatch(t, w, actor, tag, service.MemoryUpdate,
-				loci.UpdateMemory{MemoryID: loci.ID(id), Secrets: loci.OnSecretRedact})
+				loci.UpdateMemory{MemoryID: id, Secrets: loci.OnSecretRedact})
 			expect(t, "update by "+string(actor), err, loci.CodeInvalidQuery)
-			_, err = callIfMatch(t, w, actor, tag, service.MemoryVerify, loci.VerifyMemory{MemoryID: loci.ID(id)})
+			_, err = callIfMatch(t, w, actor, tag, service.MemoryVerify, loci.VerifyMemory{MemoryID: id})
 			expect(t, "verify by "+string(actor), err, loci.CodeInvalidQuery)
 		}
 	}
@@ -301,8 +301,8 @@ func TestArchivedAtlasAcceptsReviewsOnly(t *testing.T) {
 		id, replacement := mustCreate(t, w, conformance.CallerOwner, targets, "first"),
 			mustCreate(t, w, conformance.CallerOwner, targets, "replacement")
 		mustCall(t, w, conformance.CallerOwner, service.MemoryAppend,
-			loci.AppendMemory{MemoryID: loci.ID(id), Content: "second"})
-		d.Exec(t, `UPDATE atlases SET archived = TRUE WHERE id = '`+targets+`'`)
+			loci.AppendMemory{MemoryID: id, Content: "second"})
+		d.Exec(t, `UPDATE atlases SET archived = TRUE WHERE id = '`+string(targets)+`'`)
 		for _, deed := range memoryWrites(replacement)[:6] {
 			want := loci.CodeStateConflict
 			if deed.name == "verify" {
@@ -321,7 +321,7 @@ func TestZeroTimeIsTime(t *testing.T) {
 	w := newWorld(t, conformance.Options{})
 	id := mustCreate(t, w, conformance.CallerOwner, "", "a memory")
 	out := mustCall(t, w, conformance.CallerOwner, service.MemoryVerify,
-		loci.VerifyMemory{MemoryID: loci.ID(id), ValidUntil: ptr(loci.Time(0)), Confidence: ptr(loci.Confidence(0))})
+		loci.VerifyMemory{MemoryID: id, ValidUntil: ptr(loci.Time(0)), Confidence: ptr(loci.Confidence(0))})
 	if m := mustGet(t, w, id); !m.Expired || !out.Memory.Expired ||
 		m.ValidUntil.String() != "1970-01-01T00:00:00.000Z" || m.Confidence == nil || *m.Confidence != 0 {
 		t.Errorf("%+v", m)

@@ -33,18 +33,18 @@ func TestPlansLimitTeamsAndAtlases(t *testing.T) {
 			loci.CreateWorkspace{Name: "Bob has none of his own"})
 
 		mustCall(t, w, conformance.CallerAdmin, service.AtlasCreate,
-			loci.CreateAtlas{Name: "Counts for ann", WorkspaceID: loci.ID(w.Team)})
+			loci.CreateAtlas{Name: "Counts for ann", WorkspaceID: w.Team})
 		mustCall(t, w, conformance.CallerOwner, service.AtlasCreate, loci.CreateAtlas{Name: "Mine"})
 		full(mustFail(t, w, conformance.CallerOwner, service.AtlasCreate, loci.CreateAtlas{Name: "More"},
 			loci.CodeQuotaExceeded))
 		full(mustFail(t, w, conformance.CallerAdmin, service.AtlasCreate,
-			loci.CreateAtlas{Name: "More", WorkspaceID: loci.ID(w.Team)}, loci.CodeQuotaExceeded))
+			loci.CreateAtlas{Name: "More", WorkspaceID: w.Team}, loci.CodeQuotaExceeded))
 		full(mustFail(t, w, conformance.CallerAdmin, service.MemoryCreate,
-			loci.CreateMemory{Content: "Its team has no Inbox yet.", WorkspaceID: loci.ID(w.Team)},
+			loci.CreateMemory{Content: "Its team has no Inbox yet.", WorkspaceID: w.Team},
 			loci.CodeQuotaExceeded))
 		mustCall(t, w, conformance.CallerAdmin, service.AtlasCreate, loci.CreateAtlas{Name: "Bob's own"})
 		mustFail(t, w, conformance.CallerMember, service.AtlasCreate,
-			loci.CreateAtlas{Name: "More", WorkspaceID: loci.ID(w.Team)}, loci.CodeForbidden)
+			loci.CreateAtlas{Name: "More", WorkspaceID: w.Team}, loci.CodeForbidden)
 	})
 }
 
@@ -61,7 +61,7 @@ func TestPlansHoldUnderParallelCalls(t *testing.T) {
 						loci.CreateWorkspace{Name: "Team"})
 				} else {
 					_, errs[i] = op.Do(t.Context(), w.Host, w.Call(conformance.CallerAdmin), service.AtlasCreate,
-						loci.CreateAtlas{Name: "Atlas", WorkspaceID: loci.ID(w.Team)})
+						loci.CreateAtlas{Name: "Atlas", WorkspaceID: w.Team})
 				}
 			})
 		}
@@ -87,7 +87,7 @@ func TestStatusCountsOwnedAndReachable(t *testing.T) {
 		w.Memory(t, targets, "tide")
 		w.Memory(t, targets, "größe") // 7 bytes
 		mustCall(t, w, conformance.CallerMember, service.MemoryCreate,
-			loci.CreateMemory{Content: "cid in the crew", AtlasID: loci.ID(targets)})
+			loci.CreateMemory{Content: "cid in the crew", AtlasID: targets})
 		mustCall(t, w, conformance.CallerMember, service.MemoryCreate, loci.CreateMemory{Content: "cid's own"})
 
 		ann := mustCall(t, w, conformance.CallerOwner, service.AccountStatus, loci.Empty{})

@@ -75,7 +75,7 @@ func (s *Service) search(ctx context.Context, actor *identity.Actor, in loci.Sea
 	}
 	seen := retrieve.SeenSet(p.After.ID)
 	limit := min(p.Limit, retrieve.MaxPagedResults-seen.Len())
-	f := store.Filter{WorkspaceID: string(in.WorkspaceID), AtlasID: string(in.AtlasID), Types: in.Type,
+	f := store.Filter{WorkspaceID: in.WorkspaceID, AtlasID: in.AtlasID, Types: in.Type,
 		Tags: in.Tags.Unique(), Include: in.Include}
 	r, meta, err := s.searcher.Run(ctx, retrieve.Request{User: actor.UserID, Text: string(in.Query), Mode: in.Mode,
 		Find: func(q retrieve.Query) (retrieve.Result, error) {
@@ -92,7 +92,7 @@ func (s *Service) search(ctx context.Context, actor *identity.Actor, in loci.Sea
 		out.Memories[i] = loci.FoundMemory{Memory: m.Memory, Score: m.Score, Highlights: s.highlights(m)}
 	}
 	if r.HasMore && r.Seen.Len() < retrieve.MaxPagedResults {
-		out.NextCursor = q.cursor(store.PageKey{ID: string(r.Seen)})
+		out.NextCursor = q.cursor(store.PageKey{ID: loci.ID(r.Seen)})
 	}
 	return out, nil
 }

@@ -15,7 +15,7 @@ import (
 
 // A scoredID holds the parts of a hit that must not depend on the limit.
 type scoredID struct {
-	id    string
+	id    loci.ID
 	score float64
 }
 
@@ -37,7 +37,7 @@ func TestSearchRanksTheSameWhateverTheLimit(t *testing.T) {
 			fillForLimits(t, w, grouped)
 			for _, query := range []string{"tide w3 w7 w11", `"w1 w2" tide w5`, "w9 w4 2023-05-07"} {
 				for i, mode := range []loci.Mode{loci.ModeKeyword, loci.ModeSemantic, loci.ModeHybrid, loci.ModeAuto} {
-					for _, workspace := range []string{w.Team, ""}[i%2:] {
+					for _, workspace := range []string{string(w.Team), ""}[i%2:] {
 						checkLimits(t, w, loci.SearchMemories{Query: loci.Query(query), Mode: mode,
 							WorkspaceID: loci.ID(workspace)})
 					}
@@ -53,7 +53,7 @@ func fillForLimits(t *testing.T, w *conformance.World, grouped bool) {
 	random := rand.New(rand.NewPCG(1, 2))
 	targets := w.Atlas(t, "Shelf")
 	for i := range 150 {
-		in := loci.CreateMemory{AtlasID: loci.ID(targets)}
+		in := loci.CreateMemory{AtlasID: targets}
 		if i%5 == 4 {
 			in.AtlasID = ""
 		}

@@ -123,9 +123,9 @@ func loggedWorld(t *testing.T, d storetest.Database) (*conformance.World, *logRe
 	return w, l
 }
 
-func policy(t *testing.T, d storetest.Database, workspace string, p loci.SecretsPolicy) {
+func policy(t *testing.T, d storetest.Database, workspace loci.ID, p loci.SecretsPolicy) {
 	t.Helper()
-	d.Exec(t, `UPDATE workspaces SET secrets = '`+string(p)+`' WHERE id = '`+workspace+`'`)
+	d.Exec(t, `UPDATE workspaces SET secrets = '`+string(p)+`' WHERE id = '`+string(workspace)+`'`)
 }
 
 // ways are the ways in for a text with a credential. A redacting call or workspace answers with the redacted text.
@@ -133,20 +133,20 @@ var ways = []struct {
 	name     string
 	redacted bool
 	policy   loci.SecretsPolicy
-	send     func(t *testing.T, l *logRecorder, w *conformance.World, id, text string) (loci.Memory, error)
+	send     func(t *testing.T, l *logRecorder, w *conformance.World, id loci.ID, text string) (loci.Memory, error)
 }{
 	{"create", false, loci.SecretsReject, func(t *testing.T, l *logRecorder, w *conformance.World,
-		id, text string) (loci.Memory, error) {
+		id loci.ID, text string) (loci.Memory, error) {
 		out, err := callLogged(t, l, w, "", service.MemoryCreate,
-			loci.CreateMemory{Content: loci.Content(text), WorkspaceID: loci.ID(w.Team)})
+			loci.CreateMemory{Content: loci.Content(text), WorkspaceID: w.Team})
 		return out.Memory.Memory, err
 	}},
 	{"create without, by key", true, loci.SecretsReject,
-		func(t *testing.T, l *logRecorder, w *conformance.World, id, text string) (out loci.Memory, err error) {
+		func(t *testing.T, l *logRecorder, w *conformance.World, id loci.ID, text string) (out loci.Memory, err error) {
 			key := loci.NewID(w.Clock.Now())
 			for range 2 {
-				made, err := callLogged(t, l, w, key, service.MemoryCreate,
-					loci.CreateMemory{Content: loci.Content(text), WorkspaceID: loci.ID(w.Team),
+				made, err := callLogged(t, l, w, string(key), service.MemoryCreate,
+					loci.CreateMemory{Content: loci.Content(text), WorkspaceID: w.Team,
 						Secrets: loci.OnSecretRedact})
 				if err != nil || out.ID != "" && out.ID != made.Memory.ID {
 					t.Errorf("once more: %v", err)
@@ -156,76 +156,76 @@ var ways = []struct {
 			return out, err
 		}},
 	{"create for a place without", true, loci.SecretsRedact,
-		func(t *testing.T, l *logRecorder, w *conformance.World, id, text string) (loci.Memory, error) {
-			in := loci.CreateMemory{Content: loci.Content(text), WorkspaceID: loci.ID(w.Team),
+		func(t *testing.T, l *logRecorder, w *conformance.World, id loci.ID, text string) (loci.Memory, error) {
+			in := loci.CreateMemory{Content: loci.Content(text), WorkspaceID: w.Team,
 				OnDuplicate: loci.OnDuplicateVersion, Source: &loci.Source{Name: "log", URI: "/1"}}
 			out, err := callLogged(t, l, w, "", service.MemoryCreate, in)
 			return out.Memory.Memory, err
 		}},
 	{"update", false, loci.SecretsReject, func(t *testing.T, l *logRecorder, w *conformance.World,
-		id, text string) (loci.Memory, error) {
+		id loci.ID, text string) (loci.Memory, error) {
 		out, err := callLogged(t, l, w, "", service.MemoryUpdate,
-			loci.UpdateMemory{MemoryID: loci.ID(id), Content: ptr(loci.Content(text))})
+			loci.UpdateMemory{MemoryID: id, Content: ptr(loci.Content(text))})
 		return out.Memory, err
 	}},
 	{"update without", true, loci.SecretsReject, func(t *testing.T, l *logRecorder, w *conformance.World,
-		id, text string) (loci.Memory, error) {
+		id loci.ID, text string) (loci.Memory, error) {
 		out, err := callLogged(t, l, w, "", service.MemoryUpdate,
-			loci.UpdateMemory{MemoryID: loci.ID(id), Content: ptr(loci.Content(text)), Secrets: loci.OnSecretRedact})
+			loci.UpdateMemory{MemoryID: id, Content: ptr(loci.Content(text)), Secrets: loci.OnSecretRedact})
 		return out.Memory, err
 	}},
 	{"append", false, loci.SecretsReject, func(t *testing.T, l *logRecorder, w *conformance.World,
-		id, text string) (loci.Memory, error) {
+		id loci.ID, text string) (loci.Memory, error) {
 		out, err := callLogged(t, l, w, "", service.MemoryAppend,
-			loci.AppendMemory{MemoryID: loci.ID(id), Content: loci.Content(text)})
+			loci.AppendMemory{MemoryID: id, Content: loci.Content(text)})
 		return out.Memory, err
 	}},
 	{"append without", true, loci.SecretsAllow, func(t *testing.T, l *logRecorder, w *conformance.World,
-		id, text string) (loci.Memory, error) {
-		out, err := callLogged(t, l, w, loci.NewID(w.Clock.Now()), service.MemoryAppend,
-			loci.AppendMemory{MemoryID: loci.ID(id), Content: loci.Content(text), Secrets: loci.OnSecretRedact})
+		id loci.ID, text string) (loci.Memory, error) {
+		out, err := callLogged(t, l, w, string(loci.NewID(w.Clock.Now())), service.MemoryAppend,
+			loci.AppendMemory{MemoryID: id, Content: loci.Content(text), Secrets: loci.OnSecretRedact})
 		return out.Memory, err
 	}},
 	{"append to a place without", true, loci.SecretsRedact,
-		func(t *testing.T, l *logRecorder, w *conformance.World, id, text string) (loci.Memory, error) {
+		func(t *testing.T, l *logRecorder, w *conformance.World, id loci.ID, text string) (loci.Memory, error) {
 			out, err := callLogged(t, l, w, "", service.MemoryAppend,
-				loci.AppendMemory{MemoryID: loci.ID(id), Content: loci.Content(text)})
+				loci.AppendMemory{MemoryID: id, Content: loci.Content(text)})
 			return out.Memory, err
 		}},
 	{"evidence", false, loci.SecretsReject, func(t *testing.T, l *logRecorder, w *conformance.World,
-		id, text string) (loci.Memory, error) {
+		id loci.ID, text string) (loci.Memory, error) {
 		out, err := callLogged(t, l, w, "", service.MemoryVerify,
-			loci.VerifyMemory{MemoryID: loci.ID(id), Evidence: ptr(loci.Evidence(text))})
+			loci.VerifyMemory{MemoryID: id, Evidence: ptr(loci.Evidence(text))})
 		return out.Memory, err
 	}},
 	{"evidence in a place without", true, loci.SecretsRedact,
-		func(t *testing.T, l *logRecorder, w *conformance.World, id, text string) (loci.Memory, error) {
+		func(t *testing.T, l *logRecorder, w *conformance.World, id loci.ID, text string) (loci.Memory, error) {
 			out, err := callLogged(t, l, w, "", service.MemoryVerify,
-				loci.VerifyMemory{MemoryID: loci.ID(id), Evidence: ptr(loci.Evidence(text))})
+				loci.VerifyMemory{MemoryID: id, Evidence: ptr(loci.Evidence(text))})
 			out.Memory.Content = out.Memory.Evidence // the field that is checked
 			return out.Memory, err
 		}},
 	{"title", false, loci.SecretsReject, func(t *testing.T, l *logRecorder, w *conformance.World,
-		id, text string) (loci.Memory, error) {
+		id loci.ID, text string) (loci.Memory, error) {
 		_, err := callLogged(t, l, w, "", service.MemoryCreate,
-			loci.CreateMemory{Content: "plain", Title: loci.Title(text), WorkspaceID: loci.ID(w.Team)})
+			loci.CreateMemory{Content: "plain", Title: loci.Title(text), WorkspaceID: w.Team})
 		if err == nil {
 			t.Error("a title of a new memory")
 		}
 		out, err := callLogged(t, l, w, "", service.MemoryUpdate,
-			loci.UpdateMemory{MemoryID: loci.ID(id), Title: ptr(loci.OptionalTitle(text))})
+			loci.UpdateMemory{MemoryID: id, Title: ptr(loci.OptionalTitle(text))})
 		return out.Memory, err
 	}},
 	{"title without", true, loci.SecretsReject, func(t *testing.T, l *logRecorder, w *conformance.World,
-		id, text string) (loci.Memory, error) {
+		id loci.ID, text string) (loci.Memory, error) {
 		_, err := callLogged(t, l, w, "", service.MemoryCreate,
-			loci.CreateMemory{Content: "plain", Title: loci.Title(text), WorkspaceID: loci.ID(w.Team),
+			loci.CreateMemory{Content: "plain", Title: loci.Title(text), WorkspaceID: w.Team,
 				Secrets: loci.OnSecretRedact})
 		if err != nil {
 			t.Error(err)
 		}
 		out, err := callLogged(t, l, w, "", service.MemoryUpdate,
-			loci.UpdateMemory{MemoryID: loci.ID(id), Title: ptr(loci.OptionalTitle(text)),
+			loci.UpdateMemory{MemoryID: id, Title: ptr(loci.OptionalTitle(text)),
 				Secrets: loci.OnSecretRedact})
 		out.Memory.Content = out.Memory.Title
 		return out.Memory, err
@@ -237,7 +237,7 @@ func TestCredentialsAreNeitherStoredNorLogged(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
 		w, l := loggedWorld(t, d)
 		id := mustCall(t, w, conformance.CallerOwner, service.MemoryCreate,
-			loci.CreateMemory{Content: "a log", WorkspaceID: loci.ID(w.Team)}).Memory.ID
+			loci.CreateMemory{Content: "a log", WorkspaceID: w.Team}).Memory.ID
 		list := samples(t, 204)
 		now := loci.SecretsReject
 		for n := range ways {
@@ -271,9 +271,9 @@ func TestCredentialsAreNeitherStoredNorLogged(t *testing.T) {
 			}
 		}
 		callLogged(t, l, w, "", service.MemoryVersions,
-			loci.ListVersions{MemoryID: loci.ID(id), Paging: loci.Paging{Limit: 100}})
-		callLogged(t, l, w, "", service.MemoryContext, loci.ReadContext{WorkspaceID: loci.ID(w.Team), Limit: 100})
-		callLogged(t, l, w, "", service.MemoryList, loci.ListMemories{WorkspaceID: loci.ID(w.Team),
+			loci.ListVersions{MemoryID: id, Paging: loci.Paging{Limit: 100}})
+		callLogged(t, l, w, "", service.MemoryContext, loci.ReadContext{WorkspaceID: w.Team, Limit: 100})
+		callLogged(t, l, w, "", service.MemoryList, loci.ListMemories{WorkspaceID: w.Team,
 			Paging: loci.Paging{Limit: 100}})
 		if err := w.Store.Flush(t.Context(), w.Team); err != nil {
 			t.Fatal(err)
@@ -302,7 +302,7 @@ func TestWorkspacePolicyDecidesOnCredentials(t *testing.T) {
 	eachEngineWithDB(t, func(t *testing.T, w *conformance.World, d storetest.Database) {
 		key := "ghp_" + strings.Repeat("aB3dE5gH7", 4)
 		in := loci.CreateMemory{Content: loci.Content("key: " + key), Title: loci.Title("Of " + key),
-			WorkspaceID: loci.ID(w.Team)}
+			WorkspaceID: w.Team}
 		const without = "[REDACTED:github-pat]"
 		policy(t, d, w.Team, loci.SecretsAllow)
 		m := mustCall(t, w, conformance.CallerMember, service.MemoryCreate, in).Memory
@@ -310,31 +310,31 @@ func TestWorkspacePolicyDecidesOnCredentials(t *testing.T) {
 			t.Fatalf("%q, %q", m.Title, m.Content)
 		}
 		mustCall(t, w, conformance.CallerMember, service.MemoryUpdate,
-			loci.UpdateMemory{MemoryID: loci.ID(m.ID), Content: ptr(loci.Content("plain")),
+			loci.UpdateMemory{MemoryID: m.ID, Content: ptr(loci.Content("plain")),
 				Title: ptr(loci.OptionalTitle("Plain"))})
 		kept := mustCall(t, w, conformance.CallerMember, service.MemoryCreate, in).Memory.ID
 
 		policy(t, d, w.Team, loci.SecretsReject)
 		mustFail(t, w, conformance.CallerOwner, service.MemoryRevert,
-			loci.RevertMemory{MemoryID: loci.ID(m.ID), Version: 1},
+			loci.RevertMemory{MemoryID: m.ID, Version: 1},
 			loci.CodeSecretDetected)
 		if now := mustGet(t, w, m.ID); now.Version != 2 || now.Content != "plain" {
 			t.Errorf("%+v", now)
 		}
 		// A stored credential does not block a change of other fields.
 		mustCall(t, w, conformance.CallerMember, service.MemoryUpdate,
-			loci.UpdateMemory{MemoryID: loci.ID(kept), Tags: &loci.Tags{"x"}})
+			loci.UpdateMemory{MemoryID: kept, Tags: &loci.Tags{"x"}})
 		out := mustCall(t, w, conformance.CallerMember, service.MemoryAppend,
-			loci.AppendMemory{MemoryID: loci.ID(kept), Content: "harmless"})
+			loci.AppendMemory{MemoryID: kept, Content: "harmless"})
 		if out.Memory.Content != string(in.Content)+"\nharmless" {
 			t.Errorf("%q", out.Memory.Content)
 		}
 		mustFail(t, w, conformance.CallerMember, service.MemoryAppend,
-			loci.AppendMemory{MemoryID: loci.ID(kept), Content: in.Content}, loci.CodeSecretDetected)
+			loci.AppendMemory{MemoryID: kept, Content: in.Content}, loci.CodeSecretDetected)
 
 		policy(t, d, w.Team, loci.SecretsRedact)
 		out = mustCall(t, w, conformance.CallerOwner, service.MemoryRevert,
-			loci.RevertMemory{MemoryID: loci.ID(m.ID), Version: 1})
+			loci.RevertMemory{MemoryID: m.ID, Version: 1})
 		if out.Memory.Content != "key: "+without || out.Memory.Title != "Of "+without {
 			t.Errorf("%q, %q", out.Memory.Title, out.Memory.Content)
 		}
@@ -373,11 +373,11 @@ func TestCredentialInPartsIsDetected(t *testing.T) {
 			for _, p := range []loci.SecretsPolicy{loci.SecretsReject, loci.SecretsRedact} {
 				policy(t, d, w.Team, p)
 				id := mustCall(t, w, conformance.CallerOwner, service.MemoryCreate,
-					loci.CreateMemory{Content: loci.Content(c.parts[0]), WorkspaceID: loci.ID(w.Team)}).Memory.ID
+					loci.CreateMemory{Content: loci.Content(c.parts[0]), WorkspaceID: w.Team}).Memory.ID
 				told := 0
 				for _, part := range c.parts[1:] {
 					_, err := op.Do(t.Context(), w.Host, w.Call(conformance.CallerOwner), service.MemoryAppend,
-						loci.AppendMemory{MemoryID: loci.ID(id), Content: loci.Content(part)})
+						loci.AppendMemory{MemoryID: id, Content: loci.Content(part)})
 					if err != nil && (p == loci.SecretsRedact || !loci.Is(err, loci.CodeSecretDetected) ||
 						strings.Contains(err.Error(), strings.TrimSpace(c.secret[0]))) {
 						t.Errorf("%s, %s: %v", name, p, err)
@@ -415,8 +415,8 @@ func TestRedactedTextIsBounded(t *testing.T) {
 	mustFail(t, w, conformance.CallerOwner, service.MemoryCreate, in, loci.CodeInvalidQuery)
 	id := mustCreate(t, w, conformance.CallerOwner, "", "a memory")
 	mustFail(t, w, conformance.CallerOwner, service.MemoryUpdate,
-		loci.UpdateMemory{MemoryID: loci.ID(id), Content: &in.Content, Secrets: loci.OnSecretRedact},
+		loci.UpdateMemory{MemoryID: id, Content: &in.Content, Secrets: loci.OnSecretRedact},
 		loci.CodeInvalidQuery)
 	mustCall(t, w, conformance.CallerOwner, service.MemoryAppend,
-		loci.AppendMemory{MemoryID: loci.ID(id), Content: in.Content[:len(in.Content)/2], Secrets: loci.OnSecretRedact})
+		loci.AppendMemory{MemoryID: id, Content: in.Content[:len(in.Content)/2], Secrets: loci.OnSecretRedact})
 }

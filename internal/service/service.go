@@ -34,7 +34,7 @@ type Options struct {
 	PublicURL   string // the public address of the server, without a trailing slash
 
 	// UsedOperations returns the operations of the month that a user has used, and when the month ends.
-	UsedOperations func(ctx context.Context, userID string) (used int64, ends time.Time, err error)
+	UsedOperations func(ctx context.Context, userID loci.ID) (used int64, ends time.Time, err error)
 
 	// Embedder embeds queries; it is the store's. Without it keywords alone
 	// answer. PreviousEmbedder serves workspaces that still have its vectors.

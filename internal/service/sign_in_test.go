@@ -294,24 +294,24 @@ func TestSignInsOfUserAreBounded(t *testing.T) {
 	t.Parallel()
 	eachEmptyWorld(t, func(t *testing.T, w *conformance.World) {
 		addUsers(t, w, "ada@example.com", "bea@example.com")
-		var ended []string
+		var ended []loci.ID
 		w.Service.Store.Subscribe(func(e store.Event) {
 			if e.Name == store.EventCredentialEnded {
 				ended = append(ended, e.CredentialID)
 			}
 		})
-		system := func(f func(*store.SystemTx) (string, error)) (id string, err error) {
+		system := func(f func(*store.SystemTx) (loci.ID, error)) (id loci.ID, err error) {
 			return store.System(t.Context(), w.Service.Store, "test", f)
 		}
-		credential := func(browser string) (string, error) {
-			return system(func(tx *store.SystemTx) (string, error) {
+		credential := func(browser string) (loci.ID, error) {
+			return system(func(tx *store.SystemTx) (loci.ID, error) {
 				c, err := tx.Credential(identity.CredentialCookie, identity.SecretHash(browser))
 				return c.ID, err
 			})
 		}
 		add := func(e loci.Email, browser string) {
 			w.Clock.Advance(time.Second)
-			conformance.Must(system(func(tx *store.SystemTx) (string, error) {
+			conformance.Must(system(func(tx *store.SystemTx) (loci.ID, error) {
 				l, err := tx.UserByEmail(e)
 				if err != nil {
 					return "", err
@@ -327,8 +327,8 @@ func TestSignInsOfUserAreBounded(t *testing.T) {
 			add("ada@example.com", fmt.Sprint(i))
 		}
 		used, first := conformance.Must(credential("used"))(t), conformance.Must(credential("first"))(t)
-		conformance.Must(system(func(tx *store.SystemTx) (string, error) {
-			return "", tx.TouchCredentials(identity.CredentialCookie, map[string]loci.Time{used: tx.Now()})
+		conformance.Must(system(func(tx *store.SystemTx) (loci.ID, error) {
+			return "", tx.TouchCredentials(identity.CredentialCookie, map[loci.ID]loci.Time{used: tx.Now()})
 		}))(t)
 		if err := signIn(t, w, "192.0.2.1", "ada@example.com", password); err != nil {
 			t.Fatal(err)

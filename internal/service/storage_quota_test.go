@@ -22,7 +22,7 @@ func TestStorageQuotaRefusesContent(t *testing.T) {
 	first := w.Memory(t, targets, text+"one")
 	w.Memory(t, targets, text+"two")
 	create := func(content string) loci.CreateMemory {
-		return loci.CreateMemory{AtlasID: loci.ID(targets), Content: loci.Content(content)}
+		return loci.CreateMemory{AtlasID: targets, Content: loci.Content(content)}
 	}
 	if e := mustFail(t, w, conformance.CallerOwner, service.MemoryCreate, create(text+"three"),
 		loci.CodeQuotaExceeded); e.RetryAfter == 0 {
@@ -30,11 +30,11 @@ func TestStorageQuotaRefusesContent(t *testing.T) {
 	}
 	mustCall(t, w, conformance.CallerOwner, service.MemoryCreate, create("short"))
 	mustFail(t, w, conformance.CallerOwner, service.MemoryAppend,
-		loci.AppendMemory{MemoryID: loci.ID(first), Content: loci.Content(text)}, loci.CodeQuotaExceeded)
+		loci.AppendMemory{MemoryID: first, Content: loci.Content(text)}, loci.CodeQuotaExceeded)
 	if used := mustCall(t, w, conformance.CallerOwner, service.AccountStatus,
 		loci.Empty{}).Usage.Storage.UsedBytes; used > 2000 {
 		t.Errorf("%d bytes are used", used)
 	}
-	mustCall(t, w, conformance.CallerOwner, service.MemoryDelete, loci.DeleteMemory{MemoryID: loci.ID(first)})
+	mustCall(t, w, conformance.CallerOwner, service.MemoryDelete, loci.DeleteMemory{MemoryID: first})
 	mustCall(t, w, conformance.CallerOwner, service.MemoryCreate, create(text+"three"))
 }

@@ -17,24 +17,24 @@ func TestChangeAfterReviewIsNotVerified(t *testing.T) {
 		id := mustCreate(t, w, conformance.CallerOwner, atlas, "Deploy on Mondays.")
 		seen, past := loci.Evidence("read twice"), loci.Time(1)
 		mustCall(t, w, conformance.CallerOwner, service.MemoryVerify,
-			loci.VerifyMemory{MemoryID: loci.ID(id), Evidence: &seen})
+			loci.VerifyMemory{MemoryID: id, Evidence: &seen})
 		shows := func(words string) {
 			t.Helper()
 			if c := mustCall(t, w, conformance.CallerMember, service.MemoryContext,
-				loci.ReadContext{AtlasID: loci.ID(atlas)}); !strings.Contains(c.Markdown,
-				"Memory "+id+" ("+words+", note)") {
+				loci.ReadContext{AtlasID: atlas}); !strings.Contains(c.Markdown,
+				"Memory "+string(id)+" ("+words+", note)") {
 				t.Errorf("not %s:\n%s", words, c.Markdown)
 			}
 		}
 		shows("verified")
 		mustCall(t, w, conformance.CallerOwner, service.MemoryAppend,
-			loci.AppendMemory{MemoryID: loci.ID(id), Content: "Or whenever you like."})
+			loci.AppendMemory{MemoryID: id, Content: "Or whenever you like."})
 		shows("not verified")
 		if m := mustGet(t, w, id); m.VerifiedAt == 0 || m.Evidence != "read twice" || m.Reviewed() {
 			t.Errorf("the review itself stays: %+v", m)
 		}
 		mustCall(t, w, conformance.CallerOwner, service.MemoryVerify,
-			loci.VerifyMemory{MemoryID: loci.ID(id), ValidUntil: &past})
+			loci.VerifyMemory{MemoryID: id, ValidUntil: &past})
 		shows("verified, expired")
 	})
 }
@@ -50,7 +50,7 @@ func TestTagsAndSourcesRejectCredentials(t *testing.T) {
 		"a tag, redact":  {Tags: loci.Tags{loci.Tag(leak)}, Secrets: loci.OnSecretRedact},
 		"a source group": {Source: &loci.Source{Group: loci.SourceText(leak)}},
 	} {
-		in.AtlasID, in.Content = loci.ID(atlas), loci.Content("Nothing to hide, "+name)
+		in.AtlasID, in.Content = atlas, loci.Content("Nothing to hide, "+name)
 		if e := mustFail(t, w, conformance.CallerOwner, service.MemoryCreate, in,
 			loci.CodeSecretDetected); strings.Contains(e.Message, leak) || !strings.Contains(e.Message, "github-pat") {
 			t.Errorf("%s: %s", name, e.Message)
@@ -58,5 +58,5 @@ func TestTagsAndSourcesRejectCredentials(t *testing.T) {
 	}
 	id := mustCreate(t, w, conformance.CallerOwner, atlas, "Nothing to hide.")
 	mustFail(t, w, conformance.CallerOwner, service.MemoryUpdate,
-		loci.UpdateMemory{MemoryID: loci.ID(id), Tags: &loci.Tags{loci.Tag(leak)}}, loci.CodeSecretDetected)
+		loci.UpdateMemory{MemoryID: id, Tags: &loci.Tags{loci.Tag(leak)}}, loci.CodeSecretDetected)
 }

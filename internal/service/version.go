@@ -13,7 +13,7 @@ func (s *Service) ListVersions(ctx context.Context, actor *identity.Actor,
 	in loci.ListVersions) (out loci.MemoryVersions, err error) {
 	out.Versions, out.Page, err = listPage(ctx, s, actor, &in.Paging, &in,
 		func(tx *store.Tx, p store.Page) (store.List[loci.MemoryVersion], error) {
-			return tx.Versions(string(in.MemoryID), p)
+			return tx.Versions(in.MemoryID, p)
 		},
 		func(v loci.MemoryVersion) store.PageKey { return store.PageKey{At: loci.Time(v.Version)} })
 	return out, err
@@ -22,7 +22,7 @@ func (s *Service) ListVersions(ctx context.Context, actor *identity.Actor,
 // RevertMemory writes the content, title, type and tags of a version as a new one. The status stays.
 func (s *Service) RevertMemory(ctx context.Context, actor *identity.Actor, in loci.RevertMemory) (loci.OneMemory,
 	error) {
-	return s.updateMemory(ctx, actor, string(in.MemoryID), func(h *store.Memory, next *loci.Memory) error {
+	return s.updateMemory(ctx, actor, in.MemoryID, func(h *store.Memory, next *loci.Memory) error {
 		v, err := h.Version(int(in.Version))
 		if err != nil {
 			return err

@@ -25,7 +25,7 @@ func (s *Service) CreateWorkspace(ctx context.Context, actor *identity.Actor,
 func (s *Service) GetWorkspace(ctx context.Context, actor *identity.Actor, in loci.GetWorkspace) (loci.OneWorkspace,
 	error) {
 	return read(ctx, s, actor, func(tx *store.Tx) (loci.OneWorkspace, error) {
-		w, err := tx.WorkspaceRecord(string(in.WorkspaceID))
+		w, err := tx.WorkspaceRecord(in.WorkspaceID)
 		return loci.OneWorkspace{Workspace: w}, err
 	})
 }
@@ -46,7 +46,7 @@ func (s *Service) ListMembers(ctx context.Context, actor *identity.Actor, in loc
 	err error) {
 	out.Members, out.Page, err = listPage(ctx, s, actor, &in.Paging, &in,
 		func(tx *store.Tx, p store.Page) (store.List[loci.Member], error) {
-			return tx.Members(string(in.WorkspaceID), p)
+			return tx.Members(in.WorkspaceID, p)
 		},
 		func(m loci.Member) store.PageKey { return store.PageKey{At: m.JoinedAt, ID: m.UserID} })
 	return out, err

@@ -97,7 +97,7 @@ func ScanInts(list *[]int64) func(Row) error {
 }
 
 // EncodeStrings returns texts as a JSON list.
-func EncodeStrings(list []string) string {
+func EncodeStrings[S ~string](list []S) string {
 	if len(list) == 0 {
 		return EmptyList
 	}
@@ -106,14 +106,17 @@ func EncodeStrings(list []string) string {
 }
 
 // DecodeStrings returns the texts of a JSON list.
-func DecodeStrings(column string) ([]string, error) {
-	list := []string{}
+func DecodeStrings[S ~string](column string) ([]S, error) {
+	list := []S{}
 	if column == EmptyList {
 		return list, nil
 	}
 	if strings.HasPrefix(column, `["`) && strings.HasSuffix(column, `"]`) && len(column) > 4 &&
 		!strings.Contains(column, `\`) {
-		return strings.Split(column[2:len(column)-2], `","`), nil // EncodeStrings escaped nothing
+		for s := range strings.SplitSeq(column[2:len(column)-2], `","`) { // EncodeStrings escaped nothing
+			list = append(list, S(s))
+		}
+		return list, nil
 	}
 	err := json.Unmarshal([]byte(column), &list)
 	return list, err

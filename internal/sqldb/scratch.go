@@ -25,7 +25,7 @@ type ScratchSchema struct {
 // NewScratchSchema creates a schema. It refuses a database that is not empty.
 func NewScratchSchema(ctx context.Context, address string) (*ScratchSchema, error) {
 	s := &ScratchSchema{database: address, schema: "loci_scratch_" +
-		strings.ReplaceAll(loci.NewID(time.Now()), "-", "")}
+		strings.ReplaceAll(string(loci.NewID(time.Now())), "-", "")}
 	u, err := url.Parse(address)
 	if err != nil {
 		return nil, errors.New("sqldb: the address of the database is malformed") // err shows the password

@@ -20,12 +20,12 @@ func scanAtlas(r sqldb.Row, more ...any) (a loci.Atlas, err error) {
 		return a, err
 	}
 	a.Status = containerStatus(archived)
-	a.Keywords, err = sqldb.DecodeStrings(keywords)
+	a.Keywords, err = sqldb.DecodeStrings[string](keywords)
 	return a, err
 }
 
 // AtlasRecord returns an atlas in the scope of the transaction.
-func (t *Tx) AtlasRecord(id string) (loci.Atlas, error) {
+func (t *Tx) AtlasRecord(id loci.ID) (loci.Atlas, error) {
 	a, err := scanAtlas(t.row(`SELECT`+atlasColumns+`FROM atlases a`+t.membershipJoin("a.workspace")+
 		`WHERE a.id = ?2`, id))
 	return a, sqldb.MapNoRows(err)
@@ -33,8 +33,8 @@ func (t *Tx) AtlasRecord(id string) (loci.Atlas, error) {
 
 // An AtlasFilter limits a list of atlases.
 type AtlasFilter struct {
-	WorkspaceID string // empty: all workspaces
-	Archived    bool   // archived atlases too
+	WorkspaceID loci.ID // empty: all workspaces
+	Archived    bool    // archived atlases too
 }
 
 // Atlases returns the atlases of a workspace, or of all in scope where the filter names none.
@@ -84,7 +84,7 @@ func (t *Tx) addAtlas(workspace int64, a loci.Atlas) (loci.Atlas, error) {
 type Atlas struct {
 	t         *Tx
 	rowID     int64
-	id        string
+	id        loci.ID
 	workspace Workspace
 	archived  bool
 }
@@ -98,7 +98,7 @@ func (a *Atlas) scanDest() []any {
 
 // Atlas returns the handle of an atlas in whose workspace the actor has at least a role. It locks the row exclusively
 // for admins and owners. Members share the lock, so that they add memories concurrently.
-func (t *Tx) Atlas(id string, minimum loci.Role) (*Atlas, error) {
+func (t *Tx) Atlas(id loci.ID, minimum loci.Role) (*Atlas, error) {
 	a := &Atlas{t: t, workspace: Workspace{t: t}}
 	how := "UPDATE"
 	if minimum == loci.RoleMember {
@@ -110,10 +110,10 @@ func (t *Tx) Atlas(id string, minimum loci.Role) (*Atlas, error) {
 }
 
 // WorkspaceID returns the id of the atlas's workspace.
-func (a *Atlas) WorkspaceID() string { return a.workspace.id }
+func (a *Atlas) WorkspaceID() loci.ID { return a.workspace.id }
 
 // ID returns the id of the atlas.
-func (a *Atlas) ID() string { return a.id }
+func (a *Atlas) ID() loci.ID { return a.id }
 
 // Secrets returns the workspace's policy for credentials in texts.
 func (a *Atlas) Secrets() loci.SecretsPolicy { return a.workspace.secrets }
@@ -124,8 +124,8 @@ func (a *Atlas) Lock(name string) error {
 }
 
 // lockName takes a lock on a name within a record until the commit.
-func (t *Tx) lockName(id, name string) error {
-	return t.conn.AdvisoryLock(id + "/" + name)
+func (t *Tx) lockName(id loci.ID, name string) error {
+	return t.conn.AdvisoryLock(string(id) + "/" + name)
 }
 
 func (a *Atlas) requireActive() error {
@@ -163,7 +163,7 @@ type RoutingTargets struct {
 }
 
 // RoutingTargets returns the handle of a workspace; without an id it is the actor's personal one.
-func (t *Tx) RoutingTargets(workspaceID string) (*RoutingTargets, error) {
+func (t *Tx) RoutingTargets(workspaceID loci.ID) (*RoutingTargets, error) {
 	s := &RoutingTargets{t: t, workspace: Workspace{t: t}}
 	which, args := `WHERE e.personal_of = ?1`, []any(nil)
 	if workspaceID != "" {
@@ -195,7 +195,7 @@ func (s *RoutingTargets) scanRow(r sqldb.Row) error {
 	if inbox {
 		s.inbox = a
 	}
-	list, err := sqldb.DecodeStrings(keywords)
+	list, err := sqldb.DecodeStrings[string](keywords)
 	if len(list) > 0 {
 		s.atlases, s.Keywords = append(s.atlases, a), append(s.Keywords, list)
 	}

@@ -39,8 +39,8 @@ func (d digest) sum64() int64 { return int64(binary.BigEndian.Uint64(d.Sum(nil))
 // are stored at both ends: a repair derives one end from the other.
 func MemoryChecksum(m loci.Memory) int64 {
 	d := digest{sha256.New()}
-	d.writeStrings(m.ID, m.Title, m.Content, string(m.Type), sqldb.EncodeStrings(m.Tags), string(m.Status), m.CreatedBy,
-		m.VerifiedBy, m.Evidence)
+	d.writeStrings(string(m.ID), m.Title, m.Content, string(m.Type), sqldb.EncodeStrings(m.Tags), string(m.Status),
+		string(m.CreatedBy), string(m.VerifiedBy), m.Evidence)
 	d.writeInts(int64(m.Version), int64(m.CreatedAt), int64(m.UpdatedAt), int64(m.ArchivedAt), int64(m.VerifiedAt),
 		int64(m.ValidUntil))
 	var source loci.Source
@@ -60,8 +60,8 @@ func MemoryChecksum(m loci.Memory) int64 {
 // VersionChecksum returns the checksum of a version with its content, wherever that is stored.
 func VersionChecksum(v loci.MemoryVersion) int64 {
 	d := digest{sha256.New()}
-	d.writeStrings(v.Title, v.Content, string(v.Type), sqldb.EncodeStrings(v.Tags), string(v.Status), v.VerifiedBy,
-		v.Evidence)
+	d.writeStrings(v.Title, v.Content, string(v.Type), sqldb.EncodeStrings(v.Tags), string(v.Status),
+		string(v.VerifiedBy), v.Evidence)
 	d.writeInts(int64(v.Version), int64(v.VerifiedAt), int64(v.ValidUntil), int64(v.CreatedAt))
 	d.confidence(v.Confidence)
 	return d.sum64()

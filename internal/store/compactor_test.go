@@ -25,7 +25,8 @@ func TestIdleIndexIsMerged(t *testing.T) {
 		crew := team(t, s, ann, nil)
 		segments := func() string {
 			return fmt.Sprint(d.Query(t,
-				`SELECT count(*) FROM segments g JOIN workspaces w ON w.row_id = g.workspace WHERE w.id = '`+crew+`'`))
+				`SELECT count(*) FROM segments g JOIN workspaces w ON w.row_id = g.workspace WHERE w.id = '`+
+					string(crew)+`'`))
 		}
 		for range index.IdleFanIn {
 			for i := range 3 {
@@ -38,7 +39,8 @@ func TestIdleIndexIsMerged(t *testing.T) {
 		}
 		waiting := func() string {
 			return fmt.Sprint(d.Query(t,
-				`SELECT count(*) FROM index_log c JOIN workspaces w ON w.row_id = c.workspace WHERE w.id = '`+crew+`'`))
+				`SELECT count(*) FROM index_log c JOIN workspaces w ON w.row_id = c.workspace WHERE w.id = '`+
+					string(crew)+`'`))
 		}
 		for end := time.Now().Add(20 * time.Second); waiting() != "[0]"; time.Sleep(50 * time.Millisecond) {
 			if time.Now().After(end) {

@@ -48,7 +48,7 @@ func TestWritesAnalyzeLongTextsOutsideTransactions(t *testing.T) {
 		create, one := must[loci.CreatedMemory](t), must[loci.OneMemory](t)
 
 		m := create(api.CreateMemory(ctx, ann, loci.CreateMemory{Content: loci.Content(distinctText(1))})).Memory
-		id := loci.ID(m.ID)
+		id := m.ID
 		expect("create")
 		other := create(api.CreateMemory(ctx, ann, loci.CreateMemory{Content: loci.Content(distinctText(1) + "end")}))
 		expect("create of a near duplicate", "[]loci.Similarity")
@@ -64,13 +64,13 @@ func TestWritesAnalyzeLongTextsOutsideTransactions(t *testing.T) {
 			t.Errorf("routing: %+v", routed.Memory.Routing)
 		}
 		secret := "ghp_" + strings.Repeat("aB3dE5gH7", 4)
-		redacted := create(api.CreateMemory(ctx, ann, loci.CreateMemory{AtlasID: loci.ID(m.AtlasID),
+		redacted := create(api.CreateMemory(ctx, ann, loci.CreateMemory{AtlasID: m.AtlasID,
 			Content: loci.Content(distinctText(3) + secret), Secrets: loci.OnSecretRedact}))
 		expect("create with a credential", "service.preparedMemory")
 		if strings.Contains(redacted.Memory.Content, secret) {
 			t.Error("the credential is stored")
 		}
-		source := loci.CreateMemory{Content: loci.Content(distinctText(4)), AtlasID: loci.ID(m.AtlasID),
+		source := loci.CreateMemory{Content: loci.Content(distinctText(4)), AtlasID: m.AtlasID,
 			Source: &loci.Source{Name: "docs", URI: "a.md"}, OnDuplicate: loci.OnDuplicateVersion}
 		create(api.CreateMemory(ctx, ann, source))
 		expect("import")
@@ -94,13 +94,13 @@ func TestWritesAnalyzeLongTextsOutsideTransactions(t *testing.T) {
 		one(api.RestoreMemory(ctx, ann, loci.RestoreMemory{MemoryID: id}))
 		expect("restore", "store.indexUpdate")
 		one(api.SupersedeMemory(ctx, ann, loci.SupersedeMemory{MemoryID: id,
-			ReplacementMemoryID: loci.ID(other.Memory.ID)}))
+			ReplacementMemoryID: other.Memory.ID}))
 		expect("supersede", "store.indexUpdate")
 		must[loci.Empty](t)(api.DeleteMemory(ctx, ann, loci.DeleteMemory{MemoryID: id}))
 		expect("delete", "[]int64")
 
 		short := create(api.CreateMemory(ctx, ann, loci.CreateMemory{Content: "a short text"})).Memory
-		one(api.AppendMemory(ctx, ann, loci.AppendMemory{MemoryID: loci.ID(short.ID), Content: "a line"}))
+		one(api.AppendMemory(ctx, ann, loci.AppendMemory{MemoryID: short.ID, Content: "a line"}))
 		expect("append to a short text")
 	})
 }
@@ -113,7 +113,7 @@ func TestUpdateAnalyzesTextAgainWhenItChangedMeanwhile(t *testing.T) {
 		api := newService(s)
 		var m loci.Memory
 		line := func(text string) error {
-			_, err := api.AppendMemory(ctx, ann, loci.AppendMemory{MemoryID: loci.ID(m.ID),
+			_, err := api.AppendMemory(ctx, ann, loci.AppendMemory{MemoryID: m.ID,
 				Content: loci.Content(text)})
 			return err
 		}

@@ -52,18 +52,19 @@ func TestUnknownKindsAndStatesAreRead(t *testing.T) {
 		} {
 			m := add(t, s, ann, "", "about zebras", func(m *loci.Memory) { m.Type = loci.TypeFact })
 			title := loci.OptionalTitle("changed")
-			if _, err := w.UpdateMemory(ctx, ann, loci.UpdateMemory{MemoryID: loci.ID(m.ID),
+			if _, err := w.UpdateMemory(ctx, ann, loci.UpdateMemory{MemoryID: m.ID,
 				Title: &title}); err != nil {
 				t.Fatal(err)
 			}
-			d.Exec(t, `UPDATE versions SET `+c.set+` WHERE memory = (SELECT row_id FROM memories WHERE id = '`+m.ID+
+			d.Exec(t, `UPDATE versions SET `+c.set+` WHERE memory = (SELECT row_id FROM memories WHERE id = '`+
+				string(m.ID)+
 				`')`)
-			d.Exec(t, `UPDATE memories SET `+c.set+` WHERE id = '`+m.ID+`'`)
-			got, err := w.GetMemory(ctx, ann, loci.GetMemory{MemoryID: loci.ID(m.ID)})
+			d.Exec(t, `UPDATE memories SET `+c.set+` WHERE id = '`+string(m.ID)+`'`)
+			got, err := w.GetMemory(ctx, ann, loci.GetMemory{MemoryID: m.ID})
 			if err != nil || got.Type != c.kind || got.Status != c.status {
 				t.Errorf("%s: %v %v, %v", c.set, got.Type, got.Status, err)
 			}
-			list, err := w.ListVersions(ctx, ann, loci.ListVersions{MemoryID: loci.ID(m.ID)})
+			list, err := w.ListVersions(ctx, ann, loci.ListVersions{MemoryID: m.ID})
 			if err != nil || len(list.Versions) != 2 || list.Versions[1].Type != c.kind ||
 				list.Versions[1].Status != c.status {
 				t.Errorf("%s: versions %+v, %v", c.set, list.Versions, err)
@@ -73,11 +74,11 @@ func TestUnknownKindsAndStatesAreRead(t *testing.T) {
 			}
 			// A change of something else, or a refusal, leaves the stored kind.
 			title = "changed again"
-			if _, err := w.UpdateMemory(ctx, ann, loci.UpdateMemory{MemoryID: loci.ID(m.ID),
+			if _, err := w.UpdateMemory(ctx, ann, loci.UpdateMemory{MemoryID: m.ID,
 				Title: &title}); codeOf(err) != c.change {
 				t.Errorf("%s: %v", c.set, err)
 			}
-			if have := d.Query(t, `SELECT 'as it was' FROM memories WHERE `+c.set+` AND id = '`+m.ID+
+			if have := d.Query(t, `SELECT 'as it was' FROM memories WHERE `+c.set+` AND id = '`+string(m.ID)+
 				`'`); len(have) != 1 {
 				t.Errorf("%s was overwritten", c.set)
 			}

@@ -23,9 +23,9 @@ const (
 
 // A Credential is an API key or a sign-in of a browser.
 type Credential struct {
-	ID      string
+	ID      loci.ID
 	Kind    identity.CredentialKind
-	UserID  string
+	UserID  loci.ID
 	Email   string
 	Revoked bool
 	UsedAt  loci.Time
@@ -56,7 +56,7 @@ func (t *SystemTx) cutoff(d time.Duration) loci.Time {
 }
 
 // TouchCredentials writes the times of last use of credentials, by id.
-func (t *SystemTx) TouchCredentials(kind identity.CredentialKind, at map[string]loci.Time) error {
+func (t *SystemTx) TouchCredentials(kind identity.CredentialKind, at map[loci.ID]loci.Time) error {
 	table, column := "api_keys", "last_used_at"
 	if kind == identity.CredentialCookie {
 		table, column = "sign_ins", "used_at"
@@ -71,14 +71,14 @@ func (t *SystemTx) TouchCredentials(kind identity.CredentialKind, at map[string]
 }
 
 // AddSignIn stores the hash of a browser's secret. A user with MaxSignins sign-ins loses the least recently used one.
-func (t *SystemTx) AddSignIn(userID string, hash []byte) error {
+func (t *SystemTx) AddSignIn(userID loci.ID, hash []byte) error {
 	if err := t.t.lockName(userID, "sign_ins"); err != nil {
 		return err
 	}
 	err := t.t.conn.Query(`DELETE FROM sign_ins WHERE id IN (
 			SELECT id FROM sign_ins WHERE user_id = ?1 ORDER BY used_at DESC, id DESC LIMIT ?2 OFFSET ?3) RETURNING id`,
 		[]any{userID, math.MaxInt32, MaxSignins - 1}, func(r sqldb.Row) error {
-			var id string
+			var id loci.ID
 			err := r.Scan(&id)
 			t.Emit(Event{Name: EventCredentialEnded, CredentialID: id})
 			return err
@@ -157,11 +157,11 @@ func (s *Account) AddKey(n NewKey) (k loci.APIKey, err error) {
 
 // AddKey stores a key of a user for the operator. MaxKeys does not apply, so that the operator can help a user who lost
 // all keys.
-func (t *SystemTx) AddKey(userID string, n NewKey) (loci.APIKey, error) {
+func (t *SystemTx) AddKey(userID loci.ID, n NewKey) (loci.APIKey, error) {
 	return t.t.addKey(userID, n)
 }
 
-func (t *Tx) addKey(userID string, n NewKey) (k loci.APIKey, err error) {
+func (t *Tx) addKey(userID loci.ID, n NewKey) (k loci.APIKey, err error) {
 	err = t.conn.QueryRow(
 		`INSERT INTO api_keys (id, user_id, name, prefix, hash, created_at, updated_at, last_used_at, revoked_at)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, 0, 0) RETURNING`+keyColumns,
@@ -170,7 +170,7 @@ func (t *Tx) addKey(userID string, n NewKey) (k loci.APIKey, err error) {
 }
 
 // RevokeKey revokes a key of the actor. Revoking it again changes nothing.
-func (s *Account) RevokeKey(id string) error {
+func (s *Account) RevokeKey(id loci.ID) error {
 	n, err := s.t.exec(
 		`UPDATE api_keys SET revoked_at = CASE revoked_at WHEN 0 THEN ?3 ELSE revoked_at END, updated_at = ?3
 			WHERE id = ?1 AND user_id = ?2`,

@@ -24,7 +24,7 @@ func longText(name string, paragraphs int) string {
 func isQueued(t *testing.T, d storetest.Database, m loci.Memory) bool {
 	t.Helper()
 	return d.Query(t, `SELECT count(*) FROM embedding_queue w JOIN memories e ON e.row_id = w.memory WHERE e.id = '`+
-		m.ID+`'`)[0] != "0"
+		string(m.ID)+`'`)[0] != "0"
 }
 
 // callsUntil lets a gated model answer call by call until a memory has its vectors, and returns how many that took.
@@ -101,7 +101,7 @@ func TestEmbeddingGivesAnOwnerAtMostOneTurnOfChunks(t *testing.T) {
 		close(m.Gate)
 		waitForEmbeddings(t, s)
 		chunks := d.Query(t, `SELECT count(*) FROM vectors v JOIN memories e ON e.row_id = v.memory WHERE e.id = '`+
-			long[0].ID+`'`)[0]
+			string(long[0].ID)+`'`)[0]
 		if sum := checkIntegrity(t, s, true); sum.Found != 0 || len(chunks) < 2 {
 			t.Errorf("a long text has %s vectors: %v", chunks, sum.Inconsistencies)
 		}

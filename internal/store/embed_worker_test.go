@@ -14,11 +14,11 @@ import (
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
 
-func changeContent(t testing.TB, s *store.Store, actor *identity.Actor, id, content string) {
+func changeContent(t testing.TB, s *store.Store, actor *identity.Actor, id loci.ID, content string) {
 	t.Helper()
 	text := loci.Content(content)
 	if _, err := newService(s).UpdateMemory(ctx, actor,
-		loci.UpdateMemory{MemoryID: loci.ID(id), Content: &text}); err != nil {
+		loci.UpdateMemory{MemoryID: id, Content: &text}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -203,10 +203,10 @@ func TestVectorsThatAreMissingOrFalseAreFoundAndMade(t *testing.T) {
 		if sum := checkIntegrity(t, s, true); sum.Found != 0 {
 			t.Fatalf("found %v", sum.Inconsistencies)
 		}
-		d.Exec(t, `DELETE FROM vectors WHERE memory = (SELECT row_id FROM memories WHERE id = '`+lost.ID+`')`)
+		d.Exec(t, `DELETE FROM vectors WHERE memory = (SELECT row_id FROM memories WHERE id = '`+string(lost.ID)+`')`)
 		d.Exec(t,
 			`UPDATE vectors SET text_hash = text_hash + 1 WHERE memory = (SELECT row_id FROM memories WHERE id = '`+
-				other.ID+`')`)
+				string(other.ID)+`')`)
 		sum := checkIntegrity(t, s, true)
 		if sum.Found != 2 || sum.Repaired != 2 || sum.Inconsistencies[0].Kind != integrity.InconsistentVectors {
 			t.Fatalf("found %v", sum.Inconsistencies)
@@ -216,7 +216,7 @@ func TestVectorsThatAreMissingOrFalseAreFoundAndMade(t *testing.T) {
 			t.Errorf("left is %v", sum.Inconsistencies)
 		}
 		if n := d.Query(t, `SELECT count(*) FROM vectors v JOIN memories e ON e.row_id = v.memory WHERE e.id <> '`+
-			whole.ID+`'`)[0]; n != "2" {
+			string(whole.ID)+`'`)[0]; n != "2" {
 			t.Errorf("%s vectors of the two", n)
 		}
 	})
@@ -233,7 +233,7 @@ func TestSimilarFindsTheSameMeaning(t *testing.T) {
 		add(t, s, ann, "", "nothing of all this")
 		add(t, s, bob, "", "wall town old the beyond lies harbour the today")
 		waitForEmbeddings(t, s)
-		if _, err := newService(s).ArchiveMemory(ctx, ann, loci.ArchiveMemory{MemoryID: loci.ID(gone.ID)}); err != nil {
+		if _, err := newService(s).ArchiveMemory(ctx, ann, loci.ArchiveMemory{MemoryID: gone.ID}); err != nil {
 			t.Fatal(err)
 		}
 		like, err := store.Read(ctx, s, ann, func(tx *store.Tx) ([]loci.Similarity, error) {

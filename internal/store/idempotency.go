@@ -48,7 +48,7 @@ func (t *Tx) checkIdempotency() error {
 		return nil
 	}
 	t.idempotencyChecked = true
-	if err := t.conn.AdvisoryLock(t.actor.CredentialID + "/" + o.Key); err != nil {
+	if err := t.conn.AdvisoryLock(string(t.actor.CredentialID) + "/" + o.Key); err != nil {
 		return err
 	}
 	var r replay
@@ -77,10 +77,10 @@ func (t *Tx) checkIdempotency() error {
 }
 
 // LinkReplay adds records to those that the answer of a write shows. With one of them the stored answer is deleted.
-func (t *Tx) LinkReplay(ids ...string) { t.answerRecords = append(t.answerRecords, ids...) }
+func (t *Tx) LinkReplay(ids ...loci.ID) { t.answerRecords = append(t.answerRecords, ids...) }
 
 // dropReplays deletes the stored answers that show a record.
-func (t *Tx) dropReplays(id string) error {
+func (t *Tx) dropReplays(id loci.ID) error {
 	_, err := t.exec(`DELETE FROM idempotency_keys
 		WHERE (credential, key) IN (SELECT credential, key FROM idempotency_records WHERE record = ?1)`, id)
 	return err
@@ -113,7 +113,7 @@ func (t *Tx) storeReplay(out any) error {
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6)`, t.actor.CredentialID, o.Key, o.Fingerprint[:], created,
 		encrypt(o.EncryptionKey, compress(answer)), t.conn.Now)
 	slices.Sort(t.answerRecords)
-	records := slices.DeleteFunc(slices.Compact(t.answerRecords), func(id string) bool { return id == "" })
+	records := slices.DeleteFunc(slices.Compact(t.answerRecords), func(id loci.ID) bool { return id == "" })
 	if err != nil || len(records) == 0 {
 		return err
 	}

@@ -96,7 +96,7 @@ func TestAccessIsCheckedBeforeAReplay(t *testing.T) {
 			t.Fatal(err)
 		}
 		narrowed := withIdempotencyKey(bob, "k", "a")
-		narrowed.GrantedWorkspaces = []string{}
+		narrowed.GrantedWorkspaces = []loci.ID{}
 		if _, err := tryAdd(s, narrowed, crew, "text"); !loci.Is(err, loci.CodeNotFound) {
 			t.Errorf("a narrowed token is told %v", err)
 		}
@@ -119,7 +119,7 @@ func TestCallsWithOneKeyAtOnceAreOne(t *testing.T) {
 		for _, key := range []string{"k", "l", "m"} {
 			var all sync.WaitGroup
 			var mu sync.Mutex
-			made, replays := map[string]int{}, 0
+			made, replays := map[loci.ID]int{}, 0
 			for i := range 16 {
 				all.Go(func() {
 					actor := withIdempotencyKey(ann, key, "a")

@@ -27,8 +27,8 @@ type indexModel struct {
 	r          *rand.Rand
 	stores     []*store.Store
 	ann        *identity.Actor
-	workspaces []string
-	memories   map[string]map[int64]modelMemory // by workspace and rid
+	workspaces []loci.ID
+	memories   map[loci.ID]map[int64]modelMemory // by workspace and rid
 }
 
 type modelMemory struct {
@@ -39,9 +39,9 @@ type modelMemory struct {
 
 func newIndexModel(t *testing.T, d storetest.Database, stores []*store.Store, seed uint64) *indexModel {
 	m := &indexModel{t: t, d: d, r: rand.New(rand.NewPCG(seed, 1)), stores: stores,
-		memories: map[string]map[int64]modelMemory{}}
-	m.ann = user(t, stores[0], loci.NewID(stores[0].Now().Std()))
-	m.workspaces = []string{"", team(t, stores[0], m.ann, nil), team(t, stores[0], m.ann, nil)}
+		memories: map[loci.ID]map[int64]modelMemory{}}
+	m.ann = user(t, stores[0], string(loci.NewID(stores[0].Now().Std())))
+	m.workspaces = []loci.ID{"", team(t, stores[0], m.ann, nil), team(t, stores[0], m.ann, nil)}
 	return m
 }
 
@@ -192,7 +192,7 @@ func (m *indexModel) expected(q query.Query, f store.Filter, s index.Filter) (li
 	type hit struct {
 		score float32
 		rid   int64
-		id    string
+		id    loci.ID
 	}
 	var hits []hit
 	for id, place := range m.memories {

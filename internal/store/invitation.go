@@ -77,7 +77,7 @@ func (w *Workspace) skipReason(e loci.Email) (loci.SkipReason, error) {
 }
 
 // Invitations returns the invitations to a workspace in which the actor is at least an admin.
-func (t *Tx) Invitations(workspaceID string, p Page) (list List[loci.Invitation], err error) {
+func (t *Tx) Invitations(workspaceID loci.ID, p Page) (list List[loci.Invitation], err error) {
 	w, err := t.WorkspaceRecord(workspaceID)
 	if err != nil {
 		return list, err
@@ -123,7 +123,7 @@ type IncomingInvitation struct {
 
 // IncomingInvitation returns the handle of an invitation to the actor, or NotFound. An actor with an unverified address
 // needs the token of the invitation.
-func (t *Tx) IncomingInvitation(id string, tokenHash []byte) (*IncomingInvitation, error) {
+func (t *Tx) IncomingInvitation(id loci.ID, tokenHash []byte) (*IncomingInvitation, error) {
 	i := &IncomingInvitation{t: t}
 	err := t.conn.QueryRow(`SELECT`+invitationColumns+`, w.row_id, w.archived, u.verified
 		FROM users u JOIN invitations i ON i.email_folded = u.email_folded JOIN workspaces w ON w.row_id = i.workspace
@@ -143,7 +143,7 @@ const validTokenCondition = ` (i.token_hash = ?1 AND i.status = ?2 AND i.expires
 
 // ViewInvitation returns an invitation and the name of its inviter to the holder of its token, and to the user with its
 // verified address. For any other caller it is NotFound.
-func (t *SystemTx) ViewInvitation(userID, id string, tokenHash []byte) (i loci.Invitation, inviter string, err error) {
+func (t *SystemTx) ViewInvitation(userID, id loci.ID, tokenHash []byte) (i loci.Invitation, inviter string, err error) {
 	err = t.t.conn.QueryRow(`SELECT`+invitationColumns+`, COALESCE(n.name, '')
 		FROM invitations i JOIN workspaces w ON w.row_id = i.workspace LEFT JOIN users n ON n.id = i.invited_by
 		WHERE i.id = ?2 AND (i.token_hash = ?3 OR EXISTS (SELECT 1 FROM users u WHERE u.id = ?1 AND u.verified

@@ -14,8 +14,8 @@ import (
 
 // A Filter limits a list or a search of memories. An empty field does not limit it.
 type Filter struct {
-	WorkspaceID string
-	AtlasID     string
+	WorkspaceID loci.ID
+	AtlasID     loci.ID
 	Types       []loci.MemoryType
 	Tags        []string
 	Include     []loci.Include
@@ -42,7 +42,7 @@ type scopeFilter struct {
 // resolveScope returns the workspaces and the atlas of a filter, or NotFound for one out of scope.
 func (t *Tx) resolveScope(f Filter) (r scopeFilter, err error) {
 	var workspace int64
-	var id string
+	var id loci.ID
 	switch {
 	case f.AtlasID != "":
 		err = t.queryRow(`SELECT a.row_id, w.row_id, w.id FROM atlases a`+t.membershipJoin("a.workspace")+
@@ -74,7 +74,7 @@ const maxMergedRanges = 100
 type pageEntry struct {
 	rowID int64
 	at    loci.Time
-	id    string
+	id    loci.ID
 }
 
 // Memories returns a page of memories, newest first. It merges the beginnings of index ranges, one for each container
@@ -112,7 +112,7 @@ func (t *Tx) Memories(f Filter, p Page) (list List[loci.Memory], err error) {
 }
 
 func newestFirst(a, b pageEntry) int {
-	return cmp.Or(cmp.Compare(b.at, a.at), strings.Compare(b.id, a.id))
+	return cmp.Or(cmp.Compare(b.at, a.at), cmp.Compare(b.id, a.id))
 }
 
 // loadPageEntries reads the memories of entries and adds them to the page in that order.

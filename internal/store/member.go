@@ -6,7 +6,7 @@ import (
 )
 
 // Members returns the members of a workspace in scope.
-func (t *Tx) Members(workspaceID string, p Page) (list List[loci.Member], err error) {
+func (t *Tx) Members(workspaceID loci.ID, p Page) (list List[loci.Member], err error) {
 	if _, err := t.WorkspaceRecord(workspaceID); err != nil {
 		return list, err
 	}
@@ -22,7 +22,7 @@ func (t *Tx) Members(workspaceID string, p Page) (list List[loci.Member], err er
 	return list, err
 }
 
-func (t *Tx) addMember(workspace int64, userID string, role loci.Role) error {
+func (t *Tx) addMember(workspace int64, userID loci.ID, role loci.Role) error {
 	_, err := t.exec(`INSERT INTO members (user_id, workspace, role, joined_at) VALUES (?1, ?2, ?3, ?4)`, userID,
 		workspace, role, t.conn.Now)
 	return err

@@ -52,11 +52,11 @@ func (t *Tx) newMemoryScanner(more ...any) func(sqldb.Row) (loci.Memory, error) 
 			m.Source = &source
 		}
 		if x.supersedes != sqldb.EmptyList {
-			if m.Supersedes, err = sqldb.DecodeStrings(x.supersedes); err != nil {
+			if m.Supersedes, err = sqldb.DecodeStrings[loci.ID](x.supersedes); err != nil {
 				return m, err
 			}
 		}
-		m.Tags, err = sqldb.DecodeStrings(x.tags)
+		m.Tags, err = sqldb.DecodeStrings[string](x.tags)
 		return m, err
 	}
 }
@@ -67,7 +67,7 @@ func (t *Tx) memoriesJoin() string {
 }
 
 // MemoryRecord returns a memory in scope.
-func (t *Tx) MemoryRecord(id string) (loci.Memory, error) {
+func (t *Tx) MemoryRecord(id loci.ID) (loci.Memory, error) {
 	m, err := t.scanMemory(t.row(`SELECT`+memoryColumns+`FROM`+t.memoriesJoin()+`WHERE e.id = ?2`, id))
 	return m, sqldb.MapNoRows(err)
 }

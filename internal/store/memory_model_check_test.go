@@ -27,10 +27,10 @@ func (m *memoryModel) check() {
 
 func (m *memoryModel) checkMemory(l *memoryState) {
 	actor := m.below(5, "reader")
-	got, err := m.service.GetMemory(ctx, m.people[actor], loci.GetMemory{MemoryID: loci.ID(l.ID)})
-	in := loci.ListVersions{MemoryID: loci.ID(l.ID), Paging: loci.Paging{Limit: loci.Limit(1 + m.below(5, "limit"))}}
+	got, err := m.service.GetMemory(ctx, m.people[actor], loci.GetMemory{MemoryID: l.ID})
+	in := loci.ListVersions{MemoryID: l.ID, Paging: loci.Paging{Limit: loci.Limit(1 + m.below(5, "limit"))}}
 	similar, alikeErr := m.service.SimilarMemories(ctx, m.people[actor],
-		loci.SimilarMemories{MemoryID: loci.ID(l.ID), Limit: 100})
+		loci.SimilarMemories{MemoryID: l.ID, Limit: 100})
 	if actor == stranger {
 		_, versionsErr := m.service.ListVersions(ctx, m.people[actor], in)
 		for _, err := range []error{err, versionsErr, alikeErr} {
@@ -63,7 +63,7 @@ func (m *memoryModel) checkMemory(l *memoryState) {
 // missed, equal texts may not, unless there are too many.
 func (m *memoryModel) checkAlike(l *memoryState, got []loci.Similarity) {
 	own := minhash.NewShingles(l.Content)
-	scores := map[string]float64{}
+	scores := map[loci.ID]float64{}
 	for i, a := range got {
 		o := m.id(a.ID)
 		if o == nil || o == l || o.Status != loci.MemoryActive {
@@ -109,10 +109,10 @@ func (m *memoryModel) filter() (f store.Filter, s index.Filter, keep func(*memor
 
 func (m *memoryModel) checkLists() {
 	f, _, keep := m.filter()
-	var want []string
+	var want []loci.ID
 	for _, l := range m.all {
 		if keep(l) {
-			want = append([]string{l.ID}, want...)
+			want = append([]loci.ID{l.ID}, want...)
 		}
 	}
 	for actor, p := range m.people[:stranger] {
@@ -120,10 +120,10 @@ func (m *memoryModel) checkLists() {
 			m.t.Fatalf("%d lists %v, want %v", actor, got, want)
 		}
 	}
-	var verified []string
+	var verified []loci.ID
 	for _, l := range m.all {
 		if l.Status == loci.MemoryActive && l.VerifiedAt != 0 {
-			verified = append([]string{l.ID}, verified...)
+			verified = append([]loci.ID{l.ID}, verified...)
 		}
 	}
 	if got := ids(m.test, m.s, m.people[2], store.Filter{WorkspaceID: m.crew, Verified: true}, 100); !slices.Equal(got,
@@ -138,7 +138,7 @@ func (m *memoryModel) checkSearch() {
 	q := query.Parse(rapid.SampledFrom([]string{"tide", "noon rope", "日本", "knots keel", "é mast", "hull"}).Draw(m.t,
 		"query"))
 	var changes []index.DocUpdate
-	byRow := map[int64]string{}
+	byRow := map[int64]loci.ID{}
 	for i, l := range m.all {
 		byRow[l.rowID] = l.ID
 		changes = append(changes, index.DocUpdate{Seq: int64(i + 1), Document: index.Analyze(l.Title, l.Content),
@@ -166,7 +166,7 @@ func (m *memoryModel) checkCounters() {
 		return tx.Usage()
 	})
 	m.must(err)
-	bytes, counts, bands := len("tide elsewhere"), map[string]int{}, 0
+	bytes, counts, bands := len("tide elsewhere"), map[loci.ID]int{}, 0
 	for _, l := range m.all {
 		if l.Status == loci.MemoryActive {
 			bands += len(minhash.Signature(l.Content))
@@ -196,7 +196,7 @@ func (m *memoryModel) checkCounters() {
 		m.t.Fatalf("%d bands are kept, want %d", kept, bands)
 	}
 	for _, id := range m.atlases {
-		a, err := m.service.GetAtlas(ctx, m.people[2], loci.GetAtlas{AtlasID: loci.ID(id)})
+		a, err := m.service.GetAtlas(ctx, m.people[2], loci.GetAtlas{AtlasID: id})
 		m.must(err)
 		if a.Atlas.MemoryCount != counts[id] {
 			m.t.Fatalf("an atlas counts %d, want %d", a.Atlas.MemoryCount, counts[id])

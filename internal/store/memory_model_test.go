@@ -34,8 +34,8 @@ type memoryModel struct {
 	service *service.Service
 
 	people    []*identity.Actor // the owner, an admin, two members, a stranger
-	crew      string
-	atlases   []string
+	crew      loci.ID
+	atlases   []loci.ID
 	all       []*memoryState // in the order of their creation
 	elsewhere string         // a memory of the owner's, in another workspace
 }
@@ -48,17 +48,17 @@ func newMemoryModel(t *rapid.T, test *testing.T, d storetest.Database, s *store.
 	m := &memoryModel{t: t, test: test, d: d, now: now, s: s}
 	m.serve()
 	for range 5 {
-		m.people = append(m.people, user(test, s, loci.NewID(now.time())))
+		m.people = append(m.people, user(test, s, string(loci.NewID(now.time()))))
 	}
 	m.crew = team(test, s, m.people[owner], map[*identity.Actor]loci.Role{m.people[admin]: loci.RoleAdmin,
 		m.people[2]: loci.RoleMember, m.people[3]: loci.RoleMember})
 	for _, name := range []loci.Name{"One", "Two"} {
 		a, err := m.service.CreateAtlas(ctx, m.people[owner],
-			loci.CreateAtlas{Name: name, WorkspaceID: loci.ID(m.crew)})
+			loci.CreateAtlas{Name: name, WorkspaceID: m.crew})
 		m.must(err)
 		m.atlases = append(m.atlases, a.Atlas.ID)
 	}
-	m.elsewhere = add(test, s, m.people[owner], "", "tide elsewhere").ID
+	m.elsewhere = string(add(test, s, m.people[owner], "", "tide elsewhere").ID)
 	return m
 }
 
@@ -139,7 +139,7 @@ func (m *memoryModel) may(actor int, l *memoryState) loci.Code {
 func (m *memoryModel) created() {
 	actor := m.below(5, "who")
 	a := m.below(2, "atlas")
-	in := loci.CreateMemory{Content: loci.Content(m.text(6)), AtlasID: loci.ID(m.atlases[a]), Type: m.kind(),
+	in := loci.CreateMemory{Content: loci.Content(m.text(6)), AtlasID: m.atlases[a], Type: m.kind(),
 		Tags: tagsOf(m.tags()),
 		OnDuplicate: rapid.SampledFrom([]loci.OnDuplicate{"", "", loci.OnDuplicateReturn,
 			loci.OnDuplicateVersion}).Draw(m.t, "wish")}
@@ -160,7 +160,7 @@ func (m *memoryModel) created() {
 		sourced := in.OnDuplicate == loci.OnDuplicateVersion && in.Source != nil && l.Source != nil &&
 			*l.Source == *in.Source
 		equal := in.OnDuplicate == loci.OnDuplicateReturn && l.Content == string(in.Content)
-		if twin == nil && l.Status == loci.MemoryActive && l.AtlasID == string(in.AtlasID) && (sourced || equal) {
+		if twin == nil && l.Status == loci.MemoryActive && l.AtlasID == in.AtlasID && (sourced || equal) {
 			twin = l
 		}
 	}
@@ -180,7 +180,7 @@ func (m *memoryModel) created() {
 		return
 	}
 	m.must(err)
-	l := &memoryState{Memory: loci.Memory{ID: out.Memory.ID, WorkspaceID: m.crew, AtlasID: string(in.AtlasID),
+	l := &memoryState{Memory: loci.Memory{ID: out.Memory.ID, WorkspaceID: m.crew, AtlasID: in.AtlasID,
 		Content: string(in.Content), Title: loci.DeriveTitle(string(in.Content)),
 		Type: in.Type, Tags: in.Tags.Unique(), Status: loci.MemoryActive, Version: 1, CreatedBy: m.people[actor].UserID,
 		CreatedAt: m.s.Now(), UpdatedAt: m.s.Now(), Source: in.Source}}
@@ -188,10 +188,10 @@ func (m *memoryModel) created() {
 	duplicate := ""
 	for _, o := range m.all {
 		if duplicate == "" && o.Status == loci.MemoryActive && o.AtlasID == l.AtlasID && o.Content == l.Content {
-			duplicate = o.ID
+			duplicate = string(o.ID)
 		}
 	}
-	if out.Memory.DuplicateOf != duplicate {
+	if out.Memory.DuplicateOf != loci.ID(duplicate) {
 		m.t.Fatalf("a duplicate of %q, want %q (%s)", out.Memory.DuplicateOf, duplicate, in.OnDuplicate)
 	}
 	store.QueryRow(m.test, m.s, `SELECT row_id, atlas FROM memories WHERE id = ?1`, l.ID, &l.rowID, &l.atlas)
@@ -219,7 +219,7 @@ func (m *memoryModel) next(l *memoryState, actor int, f func(*loci.Memory)) {
 	l.versions = append(l.versions, m.version(l, actor))
 }
 
-func (m *memoryModel) id(id string) *memoryState {
+func (m *memoryModel) id(id loci.ID) *memoryState {
 	for _, l := range m.all {
 		if l.ID == id {
 			return l
@@ -256,7 +256,7 @@ func (m *memoryModel) act() {
 		"restore", "delete", "revert", "revert"}).Draw(m.t, "what")
 	switch what {
 	case "update":
-		in := loci.UpdateMemory{MemoryID: loci.ID(l.ID)}
+		in := loci.UpdateMemory{MemoryID: l.ID}
 		f := m.changes(&in)
 		out, err = m.service.UpdateMemory(ctx, caller, in)
 		if code = conflict(active); code == "" {
@@ -265,12 +265,12 @@ func (m *memoryModel) act() {
 	case "append":
 		text := m.text(3)
 		out, err = m.service.AppendMemory(ctx, caller,
-			loci.AppendMemory{MemoryID: loci.ID(l.ID), Content: loci.Content(text)})
+			loci.AppendMemory{MemoryID: l.ID, Content: loci.Content(text)})
 		if code = conflict(active); code == "" {
 			m.next(l, actor, func(n *loci.Memory) { n.Content = strings.TrimSuffix(n.Content, "\n") + "\n" + text })
 		}
 	case "verify":
-		in := loci.VerifyMemory{MemoryID: loci.ID(l.ID)}
+		in := loci.VerifyMemory{MemoryID: l.ID}
 		f := m.reviews(&in, actor)
 		out, err = m.service.VerifyMemory(ctx, caller, in)
 		if code == "" {
@@ -280,19 +280,19 @@ func (m *memoryModel) act() {
 		m.superseded(actor, l)
 		return
 	case "archive":
-		out, err = m.service.ArchiveMemory(ctx, caller, loci.ArchiveMemory{MemoryID: loci.ID(l.ID)})
+		out, err = m.service.ArchiveMemory(ctx, caller, loci.ArchiveMemory{MemoryID: l.ID})
 		if code = conflict(active); code == "" {
 			m.next(l, actor, func(n *loci.Memory) { n.Status, n.ArchivedAt = loci.MemoryArchived, m.s.Now() })
 		}
 	case "restore":
-		out, err = m.service.RestoreMemory(ctx, caller, loci.RestoreMemory{MemoryID: loci.ID(l.ID)})
+		out, err = m.service.RestoreMemory(ctx, caller, loci.RestoreMemory{MemoryID: l.ID})
 		if code = conflict(!active && l.SupersededBy == ""); code == "" {
 			m.next(l, actor, func(n *loci.Memory) { n.Status, n.ArchivedAt = loci.MemoryActive, 0 })
 		}
 	case "revert":
 		n := 1 + m.below(l.Version+1, "version")
 		out, err = m.service.RevertMemory(ctx, caller,
-			loci.RevertMemory{MemoryID: loci.ID(l.ID), Version: loci.VersionNumber(n)})
+			loci.RevertMemory{MemoryID: l.ID, Version: loci.VersionNumber(n)})
 		if code == "" && n > l.Version {
 			code = loci.CodeNotFound
 		} else if code = conflict(active); code == "" {
@@ -303,7 +303,7 @@ func (m *memoryModel) act() {
 			})
 		}
 	case "delete":
-		if _, err = m.service.DeleteMemory(ctx, caller, loci.DeleteMemory{MemoryID: loci.ID(l.ID)}); code == "" {
+		if _, err = m.service.DeleteMemory(ctx, caller, loci.DeleteMemory{MemoryID: l.ID}); code == "" {
 			m.must(err)
 			m.forget(l)
 			return
@@ -373,13 +373,14 @@ func (m *memoryModel) reviews(in *loci.VerifyMemory, actor int) func(*loci.Memor
 
 func (m *memoryModel) superseded(actor int, l *memoryState) {
 	var r *memoryState
-	id := rapid.SampledFrom([]string{m.elsewhere, "no id", loci.NewID(m.now.time())}).Draw(m.t, "odd replacement")
+	id := rapid.SampledFrom([]string{m.elsewhere, "no id", string(loci.NewID(m.now.time()))}).Draw(m.t,
+		"odd replacement")
 	if m.below(5, "odd") > 0 {
 		r = m.all[m.below(len(m.all), "replacement")]
-		id = r.ID
+		id = string(r.ID)
 	}
 	out, err := m.service.SupersedeMemory(ctx, m.people[actor],
-		loci.SupersedeMemory{MemoryID: loci.ID(l.ID), ReplacementMemoryID: loci.ID(id)})
+		loci.SupersedeMemory{MemoryID: l.ID, ReplacementMemoryID: loci.ID(id)})
 	code := m.may(actor, l)
 	switch {
 	case r == nil && (id != m.elsewhere || actor != owner): // out of reach
@@ -403,7 +404,7 @@ func (m *memoryModel) forget(l *memoryState) {
 		if o.SupersededBy == l.ID {
 			o.SupersededBy = ""
 		}
-		if o.Supersedes = slices.DeleteFunc(o.Supersedes, func(id string) bool {
+		if o.Supersedes = slices.DeleteFunc(o.Supersedes, func(id loci.ID) bool {
 			return id == l.ID
 		}); len(o.Supersedes) == 0 {
 			o.Supersedes = nil

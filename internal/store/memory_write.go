@@ -25,7 +25,7 @@ type Memory struct {
 }
 
 // Memory returns the handle of a memory. Out of scope it is NotFound, and Forbidden where the actor may only read.
-func (t *Tx) Memory(id string) (*Memory, error) {
+func (t *Tx) Memory(id loci.ID) (*Memory, error) {
 	return t.openMemory(`WHERE e.id = ?2`, id)
 }
 
@@ -43,7 +43,7 @@ func (t *Tx) openMemory(which string, args ...any) (*Memory, error) {
 }
 
 // LockMemories locks the rows of memories in scope in the order of row ids, so that concurrent calls cannot deadlock.
-func (t *Tx) LockMemories(ids ...string) error {
+func (t *Tx) LockMemories(ids ...loci.ID) error {
 	if !t.conn.Dialect.RowLocks {
 		return nil
 	}
@@ -55,11 +55,12 @@ func (t *Tx) LockMemories(ids ...string) error {
 }
 
 // LockLinkedMemories locks a memory, its replacement and the memories that it replaced: a deletion changes all of them.
-func (t *Tx) LockLinkedMemories(id string) error {
+func (t *Tx) LockLinkedMemories(id loci.ID) error {
 	if !t.conn.Dialect.RowLocks {
 		return nil
 	}
-	var by, list string
+	var by loci.ID
+	var list string
 	err := t.queryRow(`SELECT e.superseded_by, e.supersedes FROM memories e`+t.membershipJoin("e.workspace")+
 		`WHERE e.id = ?2`, []any{id}, &by, &list)
 	if errors.Is(err, sqldb.ErrNoRows) {
@@ -68,7 +69,7 @@ func (t *Tx) LockLinkedMemories(id string) error {
 	if err != nil {
 		return err
 	}
-	ids, err := sqldb.DecodeStrings(list)
+	ids, err := sqldb.DecodeStrings[loci.ID](list)
 	if err != nil {
 		return err
 	}
@@ -101,7 +102,9 @@ func (m *Memory) Update(next loci.Memory, entry *IndexEntry) (loci.Memory, error
 }
 
 // shownBy returns the ids of the memories that a record shows.
-func shownBy(m loci.Memory) []string { return append([]string{m.ID, m.SupersededBy}, m.Supersedes...) }
+func shownBy(m loci.Memory) []loci.ID {
+	return append([]loci.ID{m.ID, m.SupersededBy}, m.Supersedes...)
+}
 
 func (m *Memory) unchanged(next loci.Memory) bool {
 	was := m.current
@@ -255,7 +258,7 @@ func (m *Memory) saveVersion(next string) error {
 
 // Replacement locks and returns the memory that is to replace this one. Out of scope it is NotFound, in another
 // workspace invalid.
-func (m *Memory) Replacement(id string) (*Memory, error) {
+func (m *Memory) Replacement(id loci.ID) (*Memory, error) {
 	t := m.t
 	r := &Memory{t: t}
 	var err error
@@ -283,7 +286,7 @@ func (m *Memory) Supersede(r *Memory) (loci.Memory, error) {
 }
 
 // SetSupersedes writes the list of memories that a memory has superseded.
-func SetSupersedes(t *sqldb.Tx, id string, list []string) error {
+func SetSupersedes(t *sqldb.Tx, id loci.ID, list []loci.ID) error {
 	_, err := t.Exec(`UPDATE memories SET supersedes = ?2 WHERE id = ?1`, id, sqldb.EncodeStrings(list))
 	return err
 }
@@ -304,11 +307,13 @@ func (m *Memory) removeFromReplacement() error {
 	if err != nil {
 		return err
 	}
-	ids, err := sqldb.DecodeStrings(list)
+	ids, err := sqldb.DecodeStrings[loci.ID](list)
 	if err != nil {
 		return err
 	}
-	return SetSupersedes(t.conn, was.SupersededBy, slices.DeleteFunc(ids, func(id string) bool { return id == was.ID }))
+	return SetSupersedes(t.conn, was.SupersededBy, slices.DeleteFunc(ids, func(id loci.ID) bool {
+		return id == was.ID
+	}))
 }
 
 // Delete deletes the memory with all its versions. The memories that it replaced lose their replacement and can be

@@ -17,7 +17,7 @@ import (
 )
 
 // versionsOf returns all versions of a memory, oldest first.
-func versionsOf(t testing.TB, s *store.Store, actor *identity.Actor, id string) []loci.MemoryVersion {
+func versionsOf(t testing.TB, s *store.Store, actor *identity.Actor, id loci.ID) []loci.MemoryVersion {
 	t.Helper()
 	list, err := store.Read(ctx, s, actor, func(tx *store.Tx) ([]loci.MemoryVersion, error) {
 		list, err := tx.Versions(id, store.Page{Limit: 1000})
@@ -36,7 +36,7 @@ func versionsOf(t testing.TB, s *store.Store, actor *identity.Actor, id string) 
 }
 
 // lookUp reads a memory; whether it is there at all comes with it.
-func lookUp(t testing.TB, s *store.Store, actor *identity.Actor, id string) (loci.Memory, bool) {
+func lookUp(t testing.TB, s *store.Store, actor *identity.Actor, id loci.ID) (loci.Memory, bool) {
 	t.Helper()
 	m, err := store.Read(ctx, s, actor, func(tx *store.Tx) (loci.Memory, error) { return tx.MemoryRecord(id) })
 	if err != nil && !loci.Is(err, loci.CodeNotFound) {
@@ -68,7 +68,7 @@ func TestOfManyWhoAppendAtOnceNobodyIsLost(t *testing.T) {
 		const n = 32
 		errs := runConcurrently(n, func(i int) error {
 			_, err := newService(stores[i%2]).AppendMemory(ctx, ann,
-				loci.AppendMemory{MemoryID: loci.ID(m.ID), Content: loci.Content(fmt.Sprint("line ", i))})
+				loci.AppendMemory{MemoryID: m.ID, Content: loci.Content(fmt.Sprint("line ", i))})
 			return err
 		})
 		if got := countDone(t, errs); got != n {
@@ -105,9 +105,9 @@ func TestTwoWhoReplaceEachOtherMakeNoCircle(t *testing.T) {
 		for range 2 { // PostgreSQL takes a second to see that they wait for each other
 			a, b := add(t, s, ann, "", "one").ID, add(t, s, ann, "", "two").ID
 			errs := runConcurrently(2, func(i int) error {
-				in := loci.SupersedeMemory{MemoryID: loci.ID(a), ReplacementMemoryID: loci.ID(b)}
+				in := loci.SupersedeMemory{MemoryID: a, ReplacementMemoryID: b}
 				if i == 1 {
-					in = loci.SupersedeMemory{MemoryID: loci.ID(b), ReplacementMemoryID: loci.ID(a)}
+					in = loci.SupersedeMemory{MemoryID: b, ReplacementMemoryID: a}
 				}
 				_, err := newService(s).SupersedeMemory(ctx, ann, in)
 				return err
@@ -115,7 +115,7 @@ func TestTwoWhoReplaceEachOtherMakeNoCircle(t *testing.T) {
 			if n := countDone(t, errs, loci.CodeStateConflict); n != 1 {
 				t.Errorf("%d of two replaced the other: %v", n, errs)
 			}
-			checkLinks(t, s, ann, []string{a, b})
+			checkLinks(t, s, ann, []loci.ID{a, b})
 		}
 	})
 }
@@ -126,14 +126,14 @@ func TestAllWhoAreReplacedByOneAtOnceAreKnownToIt(t *testing.T) {
 		stores := []*store.Store{d.Open(t, store.Options{}), d.Open(t, store.Options{})}
 		ann := user(t, stores[0], "ann")
 		by := add(t, stores[0], ann, "", "new")
-		ids := []string{by.ID}
+		ids := []loci.ID{by.ID}
 		const n = 12
 		for i := range n {
 			ids = append(ids, add(t, stores[0], ann, "", fmt.Sprint("old ", i)).ID)
 		}
 		supersede := func(i int) error {
 			_, err := newService(stores[i%2]).SupersedeMemory(ctx, ann,
-				loci.SupersedeMemory{MemoryID: loci.ID(ids[i+1]), ReplacementMemoryID: loci.ID(by.ID)})
+				loci.SupersedeMemory{MemoryID: ids[i+1], ReplacementMemoryID: by.ID})
 			return err
 		}
 		if got := countDone(t, runConcurrently(n, supersede)); got != n {
@@ -145,7 +145,7 @@ func TestAllWhoAreReplacedByOneAtOnceAreKnownToIt(t *testing.T) {
 		}
 		errs := runConcurrently(n, func(i int) error {
 			_, err := newService(stores[i%2]).DeleteMemory(ctx, ann,
-				loci.DeleteMemory{MemoryID: loci.ID(ids[(i+3)%(n+1)])})
+				loci.DeleteMemory{MemoryID: ids[(i+3)%(n+1)]})
 			return err
 		})
 		if got := countDone(t, errs); got != n {
@@ -159,9 +159,9 @@ func TestAllWhoAreReplacedByOneAtOnceAreKnownToIt(t *testing.T) {
 
 // checkLinks checks that links are known at both ends, go nowhere else, and come to
 // an end, and that a replaced memory is one that has or had a replacement.
-func checkLinks(t testing.TB, s *store.Store, actor *identity.Actor, ids []string) {
+func checkLinks(t testing.TB, s *store.Store, actor *identity.Actor, ids []loci.ID) {
 	t.Helper()
-	all := map[string]loci.Memory{}
+	all := map[loci.ID]loci.Memory{}
 	for _, id := range ids {
 		if m, there := lookUp(t, s, actor, id); there {
 			all[id] = m
@@ -197,12 +197,12 @@ func TestArchivingAndDeletingAtOnceEndsWithNothing(t *testing.T) {
 			errs := runConcurrently(3, func(i int) (err error) {
 				switch i {
 				case 0:
-					_, err = newService(s).ArchiveMemory(ctx, ann, loci.ArchiveMemory{MemoryID: loci.ID(m.ID)})
+					_, err = newService(s).ArchiveMemory(ctx, ann, loci.ArchiveMemory{MemoryID: m.ID})
 				case 1:
 					_, err = newService(s).AppendMemory(ctx, ann,
-						loci.AppendMemory{MemoryID: loci.ID(m.ID), Content: "more"})
+						loci.AppendMemory{MemoryID: m.ID, Content: "more"})
 				case 2:
-					_, err = newService(s).DeleteMemory(ctx, ann, loci.DeleteMemory{MemoryID: loci.ID(m.ID)})
+					_, err = newService(s).DeleteMemory(ctx, ann, loci.DeleteMemory{MemoryID: m.ID})
 				}
 				return err
 			})
@@ -236,14 +236,14 @@ func TestOfManyWhoStoreTheSameAtOnceOneDoes(t *testing.T) {
 		s := d.Open(t, store.Options{})
 		ann, bob := user(t, s, "ann"), user(t, s, "bob")
 		crew := team(t, s, ann, map[*identity.Actor]loci.Role{bob: loci.RoleAdmin})
-		atlas, err := newService(s).CreateAtlas(ctx, ann, loci.CreateAtlas{Name: "Shelf", WorkspaceID: loci.ID(crew)})
+		atlas, err := newService(s).CreateAtlas(ctx, ann, loci.CreateAtlas{Name: "Shelf", WorkspaceID: crew})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for round, wish := range []loci.OnDuplicate{loci.OnDuplicateReturn, loci.OnDuplicateVersion,
 			loci.OnDuplicateVersion} {
 			in := loci.CreateMemory{Content: loci.Content(fmt.Sprint("the tide ", round)),
-				AtlasID:     loci.ID(atlas.Atlas.ID),
+				AtlasID:     atlas.Atlas.ID,
 				OnDuplicate: wish,
 				Source:      &loci.Source{Name: "log", URI: loci.SourceText(fmt.Sprint("/", round))}}
 			const n = 8
@@ -254,7 +254,7 @@ func TestOfManyWhoStoreTheSameAtOnceOneDoes(t *testing.T) {
 					in.Content += loci.Content(fmt.Sprint(" of ", i))
 				}
 				out, err := newService(s).CreateMemory(ctx, []*identity.Actor{ann, bob}[i%2], in)
-				made[i], ids[i] = out.Created(), out.Memory.ID
+				made[i], ids[i] = out.Created(), string(out.Memory.ID)
 				return err
 			})
 			if got := countDone(t, errs); got != n {
@@ -263,7 +263,7 @@ func TestOfManyWhoStoreTheSameAtOnceOneDoes(t *testing.T) {
 			if len(slices.Compact(ids)) != 1 || len(slices.DeleteFunc(made, func(b bool) bool { return !b })) != 1 {
 				t.Errorf("%s: %v are made", wish, ids)
 			}
-			if got, want := len(versionsOf(t, s, ann, ids[0])), []int{1, 1, n}[round]; got != want {
+			if got, want := len(versionsOf(t, s, ann, loci.ID(ids[0]))), []int{1, 1, n}[round]; got != want {
 				t.Errorf("%s: %d versions, want %d", wish, got, want)
 			}
 		}
@@ -277,7 +277,7 @@ func TestManyWhoDoEverythingAtOnceBreakNoRule(t *testing.T) {
 		stores := []*store.Store{d.Open(t, store.Options{}), d.Open(t, store.Options{})}
 		ann, bob := user(t, stores[0], "ann"), user(t, stores[0], "bob")
 		crew := team(t, stores[0], ann, map[*identity.Actor]loci.Role{bob: loci.RoleAdmin})
-		var ids []string
+		var ids []loci.ID
 		for i := range 6 {
 			ids = append(ids, add(t, stores[0], ann, crew, fmt.Sprint("begin ", i)).ID)
 		}
@@ -303,35 +303,35 @@ func TestManyWhoDoEverythingAtOnceBreakNoRule(t *testing.T) {
 }
 
 // randomOperation does one thing to one of the memories; the last two are deleted now and then.
-func randomOperation(s *service.Service, actor *identity.Actor, r *rand.Rand, ids []string, word string) (err error) {
+func randomOperation(s *service.Service, actor *identity.Actor, r *rand.Rand, ids []loci.ID, word string) (err error) {
 	id, other := ids[r.IntN(len(ids))], ids[r.IntN(len(ids))]
 	content, sure := loci.Content(word), loci.Confidence(r.Float64())
 	switch r.IntN(10) {
 	case 0, 1, 2:
-		_, err = s.AppendMemory(ctx, actor, loci.AppendMemory{MemoryID: loci.ID(id), Content: content})
+		_, err = s.AppendMemory(ctx, actor, loci.AppendMemory{MemoryID: id, Content: content})
 	case 3:
-		_, err = s.UpdateMemory(ctx, actor, loci.UpdateMemory{MemoryID: loci.ID(id), Content: &content})
+		_, err = s.UpdateMemory(ctx, actor, loci.UpdateMemory{MemoryID: id, Content: &content})
 	case 4:
-		_, err = s.SupersedeMemory(ctx, actor, loci.SupersedeMemory{MemoryID: loci.ID(id),
-			ReplacementMemoryID: loci.ID(other)})
+		_, err = s.SupersedeMemory(ctx, actor, loci.SupersedeMemory{MemoryID: id,
+			ReplacementMemoryID: other})
 	case 5:
-		_, err = s.ArchiveMemory(ctx, actor, loci.ArchiveMemory{MemoryID: loci.ID(id)})
+		_, err = s.ArchiveMemory(ctx, actor, loci.ArchiveMemory{MemoryID: id})
 	case 6, 7:
-		_, err = s.RestoreMemory(ctx, actor, loci.RestoreMemory{MemoryID: loci.ID(id)})
+		_, err = s.RestoreMemory(ctx, actor, loci.RestoreMemory{MemoryID: id})
 	case 8:
-		_, err = s.VerifyMemory(ctx, actor, loci.VerifyMemory{MemoryID: loci.ID(id), Confidence: &sure})
+		_, err = s.VerifyMemory(ctx, actor, loci.VerifyMemory{MemoryID: id, Confidence: &sure})
 	case 9:
-		if _, err = s.RevertMemory(ctx, actor, loci.RevertMemory{MemoryID: loci.ID(id), Version: 1}); r.IntN(6) == 0 {
-			_, err = s.DeleteMemory(ctx, actor, loci.DeleteMemory{MemoryID: loci.ID(ids[4+r.IntN(2)])})
+		if _, err = s.RevertMemory(ctx, actor, loci.RevertMemory{MemoryID: id, Version: 1}); r.IntN(6) == 0 {
+			_, err = s.DeleteMemory(ctx, actor, loci.DeleteMemory{MemoryID: ids[4+r.IntN(2)]})
 		}
 	}
 	return err
 }
 
 // checkConsistent checks lists, hits, versions and counters of a place against its rows.
-func checkConsistent(t testing.TB, s *store.Store, actor *identity.Actor, crew string, all []string) {
+func checkConsistent(t testing.TB, s *store.Store, actor *identity.Actor, crew loci.ID, all []loci.ID) {
 	t.Helper()
-	var active []string
+	var active []loci.ID
 	memories, bytes := 0, 0
 	for _, id := range all {
 		m, there := lookUp(t, s, actor, id)
@@ -363,7 +363,7 @@ func checkConsistent(t testing.TB, s *store.Store, actor *identity.Actor, crew s
 			t.Errorf("%s is not found by %q", id, word)
 		}
 	}
-	slices.SortFunc(active, func(a, b string) int { return cmp.Compare(b, a) })
+	slices.SortFunc(active, func(a, b loci.ID) int { return cmp.Compare(b, a) })
 	if got := ids(t, s, actor, store.Filter{WorkspaceID: crew}, 50); !slices.Equal(got, active) {
 		t.Errorf("listed are %v, want %v", got, active)
 	}
@@ -391,12 +391,12 @@ func TestArchivedMemoriesHideNoNearDuplicate(t *testing.T) {
 		kept := add(t, s, ann, "", text)
 		for range 40 {
 			if _, err := newService(s).ArchiveMemory(ctx, ann,
-				loci.ArchiveMemory{MemoryID: loci.ID(add(t, s, ann, "", text).ID)}); err != nil {
+				loci.ArchiveMemory{MemoryID: add(t, s, ann, "", text).ID}); err != nil {
 				t.Fatal(err)
 			}
 		}
 		asked := add(t, s, ann, "", text)
-		out, err := newService(s).SimilarMemories(ctx, ann, loci.SimilarMemories{MemoryID: loci.ID(asked.ID)})
+		out, err := newService(s).SimilarMemories(ctx, ann, loci.SimilarMemories{MemoryID: asked.ID})
 		if err != nil || len(out.Similar) != 1 || out.Similar[0] != (loci.Similarity{ID: kept.ID, Score: 1}) {
 			t.Errorf("similar are %v, %v", out.Similar, err)
 		}

@@ -11,7 +11,7 @@ import (
 // A PageKey is the sort key of a record in a list, which is ordered by (At, ID), newest first.
 type PageKey struct {
 	At loci.Time
-	ID string
+	ID loci.ID
 }
 
 // A Page asks for the records after a key; the zero key starts at the first record.
@@ -22,7 +22,7 @@ type Page struct {
 
 // seek returns the upper bound of the sort key and the number of rows to read. One row more than the limit shows
 // whether another page follows.
-func (p Page) seek() (loci.Time, string, int) {
+func (p Page) seek() (loci.Time, loci.ID, int) {
 	if p.After == (PageKey{}) {
 		return math.MaxInt64, "", p.Limit + 1
 	}

@@ -46,7 +46,7 @@ func TestPagesHaveRoomForSomeBytesAlone(t *testing.T) {
 		ann := user(t, s, "ann@example.com")
 		var want []string
 		for i := range 60 {
-			want = append(want, add(t, s, ann, "", textOf(i, sizes[i*7%len(sizes)])).ID)
+			want = append(want, string(add(t, s, ann, "", textOf(i, sizes[i*7%len(sizes)])).ID))
 		}
 		slices.Reverse(want)
 		for _, limit := range []int{1, 2, 7, 20, 33, 100} {
@@ -60,7 +60,7 @@ func TestPagesHaveRoomForSomeBytesAlone(t *testing.T) {
 					t.Fatal(err)
 				}
 				for _, m := range list.Items {
-					got = append(got, m.ID)
+					got = append(got, string(m.ID))
 					p.After = store.PageKey{At: m.CreatedAt, ID: m.ID}
 				}
 				checkPage(t, limit, len(list.Items), list.HasMore, jsonOf(t, list.Items))

@@ -16,11 +16,11 @@ import (
 )
 
 // fillStore gives a person three workspaces beside those of others, with memories, atlases, keys and invitations.
-func fillStore(t *testing.T, s *store.Store, each int) (ann *identity.Actor, crew string) {
+func fillStore(t *testing.T, s *store.Store, each int) (ann *identity.Actor, crew loci.ID) {
 	t.Helper()
 	ann, eve := user(t, s, "ann"), user(t, s, "eve")
 	crew = team(t, s, ann, map[*identity.Actor]loci.Role{eve: loci.RoleAdmin})
-	places := []string{"", crew, team(t, s, ann, nil)}
+	places := []loci.ID{"", crew, team(t, s, ann, nil)}
 	for i := range each {
 		for _, w := range places {
 			add(t, s, ann, w, fmt.Sprint("common words number ", i), func(m *loci.Memory) {
@@ -55,7 +55,7 @@ func multiplyRows(t *testing.T, d storetest.Database) {
 }
 
 // readQueries are all the lists and searches of an actor.
-func readQueries(crew, atlas string, after store.PageKey) map[string]func(*store.Tx) error {
+func readQueries(crew, atlas loci.ID, after store.PageKey) map[string]func(*store.Tx) error {
 	p := store.Page{Limit: 5, After: after}
 	list := func(f store.Filter) func(*store.Tx) error {
 		return func(tx *store.Tx) error { _, err := tx.Memories(f, p); return err }
@@ -108,7 +108,7 @@ func TestNoReadWalksThroughATable(t *testing.T) {
 		m := list.Items[7]
 		multiplyRows(t, d)
 		narrowed := *ann
-		narrowed.GrantedWorkspaces = []string{crew, m.WorkspaceID}
+		narrowed.GrantedWorkspaces = []loci.ID{crew, m.WorkspaceID}
 		s.Close()
 		s = d.Open(t, store.Options{}) // whose index must be read
 		var sent []store.Statement

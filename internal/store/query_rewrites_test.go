@@ -78,22 +78,22 @@ func TestAWordThatOneWorkspaceKnowsIsCorrectedInNone(t *testing.T) {
 				t.Errorf("%q: a total of %d, %d on the page", query, r.KeywordCount, len(r.Hits))
 			}
 			for _, x := range r.Hits {
-				ids = append(ids, x.Memory.ID)
+				ids = append(ids, string(x.Memory.ID))
 			}
 			slices.Sort(ids)
 			return ids, r.Corrected
 		}
-		both := []string{journey.ID, tourney.ID}
+		both := []string{string(journey.ID), string(tourney.ID)}
 		slices.Sort(both)
 		sculptors := query.Correction{From: "sculptros", To: "sculptors"}
 		for _, x := range []struct {
 			query     string
-			workspace string
+			workspace loci.ID
 			ids       []string
 			corrected []query.Correction
 		}{
-			{"tourney", "", []string{tourney.ID}, nil},
-			{"tourney", journey.WorkspaceID, []string{journey.ID},
+			{"tourney", "", []string{string(tourney.ID)}, nil},
+			{"tourney", journey.WorkspaceID, []string{string(journey.ID)},
 				[]query.Correction{{From: "tourney", To: "journey"}}},
 			{"sculptros", "", both, []query.Correction{sculptors}},
 			{"tourney sculptros", "", both, []query.Correction{sculptors}},

@@ -2,6 +2,8 @@ package store
 
 import (
 	"time"
+
+	"github.com/loci-memory/loci"
 )
 
 // A Rate is a limit in the terms of the generic cell rate algorithm (ITU-T I.371, annex A): Interval is the time
@@ -10,7 +12,7 @@ type Rate struct{ Interval, Tolerance time.Duration }
 
 // ChargeCalls charges calls that were admitted already, and one more if the rate allows it. It returns the theoretical
 // arrival time of the next call, and whether the one more is allowed.
-func (t *SystemTx) ChargeCalls(credential string, r Rate, now time.Time, calls int) (due time.Time, more bool,
+func (t *SystemTx) ChargeCalls(credential loci.ID, r Rate, now time.Time, calls int) (due time.Time, more bool,
 	err error) {
 	first := now.Add(time.Duration(calls) * r.Interval)
 	latest := now.Add(r.Tolerance)

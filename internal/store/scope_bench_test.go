@@ -22,7 +22,7 @@ func BenchmarkScope(b *testing.B) {
 	const spaces, each = 1000, 20
 	runConcurrently(spaces, func(i int) error {
 		w, err := newService(s).CreateWorkspace(ctx, ann, loci.CreateWorkspace{Name: loci.Name(fmt.Sprint("team ", i))})
-		if one = w.Workspace.ID; err != nil {
+		if one = string(w.Workspace.ID); err != nil {
 			return err
 		}
 		for j := range each {
@@ -38,7 +38,7 @@ func BenchmarkScope(b *testing.B) {
 		f := store.Filter{}
 		in := loci.ReadContext{}
 		if scope == "one" {
-			f.WorkspaceID, in.WorkspaceID = one, loci.ID(one)
+			f.WorkspaceID, in.WorkspaceID = loci.ID(one), loci.ID(one)
 		}
 		b.Run("list/"+scope, func(b *testing.B) {
 			for range b.N {

@@ -22,8 +22,8 @@ func TestOutsidersReadNothing(t *testing.T) {
 		shared, private := add(t, s, ann, crew, "the sky is blue"), add(t, s, ann, "", "the blue diary")
 		for _, c := range []struct {
 			who  *identity.Actor
-			want []string
-		}{{ann, []string{private.ID, shared.ID}}, {bob, []string{shared.ID}}, {eve, nil}} {
+			want []loci.ID
+		}{{ann, []loci.ID{private.ID, shared.ID}}, {bob, []loci.ID{shared.ID}}, {eve, nil}} {
 			if got := ids(t, s, c.who, store.Filter{}, 10); !slices.Equal(got, c.want) {
 				t.Errorf("%s lists %v, want %v", c.who.Email, got, c.want)
 			}
@@ -45,11 +45,11 @@ func TestOutsidersReadNothing(t *testing.T) {
 			t.Errorf("an outsider writes: %v", err)
 		}
 		narrowed := *ann
-		narrowed.GrantedWorkspaces = []string{crew}
-		if got := ids(t, s, &narrowed, store.Filter{}, 10); !slices.Equal(got, []string{shared.ID}) {
+		narrowed.GrantedWorkspaces = []loci.ID{crew}
+		if got := ids(t, s, &narrowed, store.Filter{}, 10); !slices.Equal(got, []loci.ID{shared.ID}) {
 			t.Errorf("a token that was granted one workspace sees %v", got)
 		}
-		narrowed.GrantedWorkspaces = []string{}
+		narrowed.GrantedWorkspaces = []loci.ID{}
 		if got := ids(t, s, &narrowed, store.Filter{}, 10); len(got) != 0 {
 			t.Errorf("a token that was granted nothing sees %v", got)
 		}
@@ -85,7 +85,7 @@ func TestListsMergeWorkspacesAndStopAtTheFilter(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
 		s := d.Open(t, store.Options{})
 		ann := user(t, s, "ann")
-		places := []string{"", team(t, s, ann, nil), team(t, s, ann, nil)}
+		places := []loci.ID{"", team(t, s, ann, nil), team(t, s, ann, nil)}
 		var made []loci.Memory
 		for i := range 30 {
 			made = append(made, add(t, s, ann, places[i%3], strings.Repeat("x", i+1), func(m *loci.Memory) {
@@ -96,7 +96,7 @@ func TestListsMergeWorkspacesAndStopAtTheFilter(t *testing.T) {
 			}))
 		}
 		slices.Reverse(made)
-		want := func(keep func(loci.Memory) bool) (out []string) {
+		want := func(keep func(loci.Memory) bool) (out []loci.ID) {
 			for _, m := range made {
 				if keep(m) {
 					out = append(out, m.ID)
@@ -121,7 +121,7 @@ func TestListsMergeWorkspacesAndStopAtTheFilter(t *testing.T) {
 			"odd tag": {store.Filter{Tags: []string{`","`}}, func(m loci.Memory) bool { return len(m.Tags) > 0 }},
 			"no tag":  {store.Filter{Tags: []string{`a","`}}, func(m loci.Memory) bool { return false }},
 		} {
-			var got []string
+			var got []loci.ID
 			page := store.Page{Limit: 4}
 			for {
 				list, err := store.Read(ctx, s, ann, func(tx *store.Tx) (store.List[loci.Memory], error) {
@@ -174,10 +174,10 @@ func TestListsMergeManyWorkspacesWithEqualTimes(t *testing.T) {
 			want[i].CreatedAt = want[i].CreatedAt / 20000 * 20000
 		}
 		slices.SortFunc(want, func(a, b loci.Memory) int {
-			return cmp.Or(cmp.Compare(b.CreatedAt, a.CreatedAt), strings.Compare(b.ID, a.ID))
+			return cmp.Or(cmp.Compare(b.CreatedAt, a.CreatedAt), cmp.Compare(b.ID, a.ID))
 		})
 		for _, limit := range []int{1, 7, 100} {
-			got, p := []string{}, store.Page{Limit: limit}
+			got, p := []loci.ID{}, store.Page{Limit: limit}
 			for more := true; more; {
 				l := list(p)
 				for _, m := range l.Items {
@@ -186,7 +186,7 @@ func TestListsMergeManyWorkspacesWithEqualTimes(t *testing.T) {
 				}
 				more = l.HasMore
 			}
-			if !slices.EqualFunc(got, want, func(id string, m loci.Memory) bool { return id == m.ID }) {
+			if !slices.EqualFunc(got, want, func(id loci.ID, m loci.Memory) bool { return id == m.ID }) {
 				t.Errorf("pages of %d hold %d memories, want %d in order", limit, len(got), len(want))
 			}
 		}

@@ -26,7 +26,7 @@ func TestSearchIsConsistentDuringFlushesAndWrites(t *testing.T) {
 		crew := team(t, stores[0], ann, nil)
 		var anchors []string
 		for range 12 {
-			anchors = append(anchors, add(t, stores[0], ann, crew, "the anchor holds").ID)
+			anchors = append(anchors, string(add(t, stores[0], ann, crew, "the anchor holds").ID))
 		}
 		slices.Sort(anchors)
 		stop := make(chan bool)
@@ -57,7 +57,7 @@ func TestSearchIsConsistentDuringFlushesAndWrites(t *testing.T) {
 						})
 						var got []string
 						for _, f := range r.Hits {
-							got = append(got, f.Memory.ID)
+							got = append(got, string(f.Memory.ID))
 						}
 						if slices.Sort(got); err != nil || !slices.Equal(got, anchors) ||
 							r.KeywordCount != len(anchors) {
@@ -88,7 +88,7 @@ func TestWhatOthersWriteMovesNoScoreOfMine(t *testing.T) {
 		ann, eve := user(t, s, "ann"), user(t, s, "eve")
 		crew := team(t, s, ann, nil)
 		for i := range 30 {
-			add(t, s, ann, []string{"", crew}[i%2], strings.Repeat("apple pie ", i%4+1)+
+			add(t, s, ann, []loci.ID{"", crew}[i%2], strings.Repeat("apple pie ", i%4+1)+
 				strings.Repeat("with cream ", i%7))
 		}
 		if err := s.Flush(ctx, crew); err != nil {
@@ -102,7 +102,7 @@ func TestWhatOthersWriteMovesNoScoreOfMine(t *testing.T) {
 			for range random.IntN(20) {
 				words := rapid.SliceOfN(rapid.SampledFrom([]string{"apple", "pie", "cream", "other", "数据库"}), 1,
 					80).Draw(r, "words")
-				add(t, s, eve, []string{"", place}[random.IntN(2)], strings.Join(words, " "))
+				add(t, s, eve, []loci.ID{"", place}[random.IntN(2)], strings.Join(words, " "))
 				if random.IntN(5) == 0 {
 					if err := s.Flush(ctx, place); err != nil {
 						t.Fatal(err)
@@ -123,10 +123,10 @@ func TestEqualScoresOfSeveralWorkspacesSortByID(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
 		s := d.Open(t, store.Options{})
 		ann := user(t, s, "ann")
-		places := []string{team(t, s, ann, nil), "", team(t, s, ann, nil)}
+		places := []loci.ID{team(t, s, ann, nil), "", team(t, s, ann, nil)}
 		var want []string
 		for i := range 12 {
-			want = append(want, add(t, s, ann, places[i%3], "equal").ID)
+			want = append(want, string(add(t, s, ann, places[i%3], "equal").ID))
 		}
 		slices.Sort(want)
 		var got []string
@@ -141,7 +141,7 @@ func TestEqualScoresOfSeveralWorkspacesSortByID(t *testing.T) {
 				if f.Score != r.Hits[0].Score {
 					t.Fatal("the scores differ")
 				}
-				got = append(got, f.Memory.ID)
+				got = append(got, string(f.Memory.ID))
 			}
 			if before = r.Seen; !r.HasMore {
 				break
@@ -154,7 +154,7 @@ func TestEqualScoresOfSeveralWorkspacesSortByID(t *testing.T) {
 }
 
 // statementCost counts the statements, and the rows that came back, of every read in a store that does nothing else.
-func statementCost(t *testing.T, d storetest.Database, actor *identity.Actor, crew string) map[string][2]int {
+func statementCost(t *testing.T, d storetest.Database, actor *identity.Actor, crew loci.ID) map[string][2]int {
 	t.Helper()
 	s := d.Open(t, store.Options{})
 	out := map[string][2]int{}
@@ -184,7 +184,7 @@ func TestReadsCostTheSameInALargerStore(t *testing.T) {
 		ann, crew := fillStore(t, s, 60)
 		before := statementCost(t, d, ann, crew)
 		for i := range 120 {
-			add(t, s, ann, []string{"", crew}[i%2], fmt.Sprint("common words number ", i))
+			add(t, s, ann, []loci.ID{"", crew}[i%2], fmt.Sprint("common words number ", i))
 		}
 		for name, after := range statementCost(t, d, ann, crew) {
 			if after != before[name] || after[0] > 8 {

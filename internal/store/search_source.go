@@ -44,7 +44,7 @@ func (f Filter) indexFilter(r scopeFilter) (s index.Filter) {
 }
 
 // User returns the id of the actor's user.
-func (s *SearchSource) User() string { return s.t.actor.UserID }
+func (s *SearchSource) User() loci.ID { return s.t.actor.UserID }
 
 // Now returns the time of the transaction.
 func (s *SearchSource) Now() loci.Time { return s.t.conn.Now }
@@ -150,7 +150,7 @@ const languageSampleBytes = 1000
 
 // SimilarTo returns the active memories with nearly the text of a memory in scope, best first, and a source of those
 // with nearly its meaning.
-func (t *Tx) SimilarTo(id string) ([]loci.Similarity, *SimilarSource, error) {
+func (t *Tx) SimilarTo(id loci.ID) ([]loci.Similarity, *SimilarSource, error) {
 	var title, content string
 	var rowID, workspace int64
 	err := t.queryRow(`SELECT e.row_id, e.title, e.content, e.workspace FROM`+t.memoriesJoin()+`WHERE e.id = ?2`,
@@ -180,13 +180,14 @@ func (s *SimilarSource) Embeddings() (rowID int64, vectors [][]float32, codes *v
 }
 
 // ReadableIDs calls f with the ids of memories of the workspace of which the model can read the text.
-func (s *SimilarSource) ReadableIDs(rowIDs []int64, f func(rowID int64, id string)) error {
+func (s *SimilarSource) ReadableIDs(rowIDs []int64, f func(rowID int64, id loci.ID)) error {
 	head := fmt.Sprintf(`e.title || ' ' || substr(e.content, 1, %d)`, languageSampleBytes)
 	return s.t.conn.QueryFew(`SELECT e.row_id, e.id, `+head+` FROM `+
 		fmt.Sprintf(s.t.conn.Dialect.JoinIDs, 1, "memories e", "e.row_id")+` WHERE e.workspace = ?2`,
 		[]any{sqldb.EncodeInts(rowIDs), s.scope.workspaces[0]}, func(r sqldb.Row) error {
 			var rowID int64
-			var id, text string
+			var id loci.ID
+			var text string
 			err := r.Scan(&rowID, &id, &text)
 			if err == nil && s.t.store.embedder.CanRead(s.vectors, text) {
 				f(rowID, id)

@@ -49,7 +49,7 @@ func TestALongMemoryHidesNoOther(t *testing.T) {
 			}
 		}
 		if _, err := newService(s).ArchiveMemory(ctx, ann,
-			loci.ArchiveMemory{MemoryID: loci.ID(manual.ID)}); err != nil {
+			loci.ArchiveMemory{MemoryID: manual.ID}); err != nil {
 			t.Fatal(err)
 		}
 		for _, fuse := range []bool{false, true} {

@@ -76,7 +76,7 @@ func (m *Memory) updateBands(next loci.Memory, u indexUpdate) error {
 }
 
 // FindSimilar returns the active memories of the workspace with nearly the same text, best first, except one.
-func (a *Atlas) FindSimilar(content string, e IndexEntry, except string) ([]loci.Similarity, error) {
+func (a *Atlas) FindSimilar(content string, e IndexEntry, except loci.ID) ([]loci.Similarity, error) {
 	list, err := a.t.similarTexts(a.workspace.rowID, content, e.signature, except)
 	for _, m := range list {
 		a.t.LinkReplay(m.ID)
@@ -86,12 +86,12 @@ func (a *Atlas) FindSimilar(content string, e IndexEntry, except string) ([]loci
 
 func sortSimilar(list []loci.Similarity) {
 	slices.SortFunc(list, func(a, b loci.Similarity) int {
-		return cmp.Or(cmp.Compare(b.Score, a.Score), strings.Compare(a.ID, b.ID))
+		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.ID, b.ID))
 	})
 }
 
 // similarTexts compares a text with those that share a band of its sketch.
-func (t *Tx) similarTexts(workspace int64, content string, sketch []int64, except string) ([]loci.Similarity, error) {
+func (t *Tx) similarTexts(workspace int64, content string, sketch []int64, except loci.ID) ([]loci.Similarity, error) {
 	if len(sketch) == 0 {
 		return []loci.Similarity{}, nil
 	}
@@ -126,7 +126,7 @@ func rankSimilar(ids, texts []string) []loci.Similarity {
 	own := minhash.NewShingles(texts[0])
 	for i, id := range ids {
 		if score := own.Jaccard(minhash.NewShingles(texts[i+1])); score >= minhash.SimilarityThreshold {
-			list = append(list, loci.Similarity{ID: id, Score: math.Round(score*1e4) / 1e4})
+			list = append(list, loci.Similarity{ID: loci.ID(id), Score: math.Round(score*1e4) / 1e4})
 		}
 	}
 	sortSimilar(list)

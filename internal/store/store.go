@@ -86,8 +86,8 @@ func OpenPostgres(ctx context.Context, url string, o Options) (*Store, error) {
 // An Event is a change that this process must know at once. It is published after the commit.
 type Event struct {
 	Name         EventName
-	CredentialID string
-	UserID       string
+	CredentialID loci.ID
+	UserID       loci.ID
 }
 
 // An EventName names an Event.
@@ -149,7 +149,7 @@ func (s *Store) Now() loci.Time { return s.db.Now() }
 func (s *Store) Secret() []byte { return s.secret }
 
 // Flush flushes the keyword index of a workspace.
-func (s *Store) Flush(ctx context.Context, workspaceID string) error {
+func (s *Store) Flush(ctx context.Context, workspaceID loci.ID) error {
 	rowID, err := SystemRead(ctx, s, "find a workspace to flush", func(t *SystemTx) (rowID int64, err error) {
 		err = t.t.conn.QueryRow(`SELECT row_id FROM workspaces WHERE id = ?1`, []any{workspaceID}, []any{&rowID})
 		return rowID, sqldb.MapNoRows(err)

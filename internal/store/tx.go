@@ -18,9 +18,9 @@ type Tx struct {
 	store *Store
 	actor *identity.Actor
 
-	idempotencyChecked bool     // a stored answer was looked up
-	answerRecords      []string // ids, for LinkReplay
-	computesOutside    bool     // the transaction can run again: see Compute
+	idempotencyChecked bool      // a stored answer was looked up
+	answerRecords      []loci.ID // ids, for LinkReplay
+	computesOutside    bool      // the transaction can run again: see Compute
 	computations       []*computation
 }
 
@@ -45,7 +45,7 @@ func Read[Out any](ctx context.Context, s *Store, actor *identity.Actor, f func(
 			return out, t.checkIdempotency()
 		})
 	}
-	err = s.db.ReadTx(ctx, actor.UserID, func(conn *sqldb.Tx) error {
+	err = s.db.ReadTx(ctx, string(actor.UserID), func(conn *sqldb.Tx) error {
 		out, err = f(&Tx{conn: conn, store: s, actor: actor})
 		return err
 	})
@@ -58,7 +58,7 @@ func Read[Out any](ctx context.Context, s *Store, actor *identity.Actor, f func(
 func Write[Out any](ctx context.Context, s *Store, actor *identity.Actor, f func(*Tx) (Out, error)) (out Out,
 	err error) {
 	for computations := []*computation(nil); ; {
-		err = s.db.WriteTx(ctx, actor.UserID, func(conn *sqldb.Tx) error {
+		err = s.db.WriteTx(ctx, string(actor.UserID), func(conn *sqldb.Tx) error {
 			t := &Tx{conn: conn, store: s, actor: actor, computesOutside: true, computations: computations}
 			made, err := f(t)
 			if r, ok := errors.AsType[*replay](err); ok {

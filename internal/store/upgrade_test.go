@@ -110,7 +110,7 @@ func TestInitialSchemaIsUpgraded(t *testing.T) {
 				checkIntegrity(t, s, true) // the memory has no bands of near duplicates
 				set(t, s, ann, "old", func(_ *store.Memory, m *loci.Memory) { m.Content += ", and changed" })
 				m := add(t, s, ann, "", "New in a schema of today")
-				if list := ids(t, s, ann, store.Filter{}, 10); !slices.Equal(list, []string{m.ID, "old"}) {
+				if list := ids(t, s, ann, store.Filter{}, 10); !slices.Equal(list, []loci.ID{m.ID, "old"}) {
 					t.Errorf("listed %q", list)
 				}
 				if r := searchKeywords(t, s, ann, "schema long ago changed", store.Filter{}); len(r.Hits) != 2 ||

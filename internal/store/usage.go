@@ -74,8 +74,8 @@ func (t *Tx) checkStorageQuota(workspace int64) error {
 
 // LeaseOperations adds up to n operations to the count of a user's month, which is at most limit. It returns how many
 // it added, and the new count.
-func (t *SystemTx) LeaseOperations(userID, month string, n, limit int64) (got, used int64, err error) {
-	if err = t.t.conn.AdvisoryLock("operations/" + userID); err != nil {
+func (t *SystemTx) LeaseOperations(userID loci.ID, month string, n, limit int64) (got, used int64, err error) {
+	if err = t.t.conn.AdvisoryLock("operations/" + string(userID)); err != nil {
 		return 0, 0, err
 	}
 	var before int64
@@ -94,13 +94,13 @@ func (t *SystemTx) LeaseOperations(userID, month string, n, limit int64) (got, u
 }
 
 // ReturnOperations subtracts unused operations of a lease from the count.
-func (t *SystemTx) ReturnOperations(userID, month string, n int64) error {
+func (t *SystemTx) ReturnOperations(userID loci.ID, month string, n int64) error {
 	_, err := t.t.exec(`UPDATE operations SET used = used - ?3 WHERE user_id = ?1 AND month = ?2`, userID, month, n)
 	return err
 }
 
 // UsedOperations returns the count of operations of a user's month.
-func (t *SystemTx) UsedOperations(userID, month string) (used int64, err error) {
+func (t *SystemTx) UsedOperations(userID loci.ID, month string) (used int64, err error) {
 	err = sqldb.MapNoRows(t.t.conn.QueryRow(`SELECT used FROM operations WHERE user_id = ?1 AND month = ?2`,
 		[]any{userID, month}, []any{&used}))
 	if loci.Is(err, loci.CodeNotFound) {

@@ -32,7 +32,7 @@ func (v *VersionRow) scan(r sqldb.Row) error {
 		return err
 	}
 	v.Type, v.Status = loci.MemoryTypeAt(kind), loci.MemoryStatusAt(status)
-	v.Tags, err = sqldb.DecodeStrings(tags)
+	v.Tags, err = sqldb.DecodeStrings[string](tags)
 	return err
 }
 
@@ -50,9 +50,9 @@ func (v *VersionRow) ResolveContent(next string) {
 
 // Versions returns a page of the versions of a memory, newest first, beginning with the present one. Page.After.At is
 // the number of a version.
-func (t *Tx) Versions(id string, p Page) (list List[loci.MemoryVersion], err error) {
+func (t *Tx) Versions(id loci.ID, p Page) (list List[loci.MemoryVersion], err error) {
 	var rowID int64
-	var by string
+	var by loci.ID
 	var m loci.Memory
 	err = t.conn.RepeatableRead(func() (err error) {
 		list = newList[loci.MemoryVersion](p)
@@ -78,7 +78,7 @@ func (t *Tx) Versions(id string, p Page) (list List[loci.MemoryVersion], err err
 }
 
 // currentVersion returns the present version of a memory.
-func currentVersion(m loci.Memory, by string) loci.MemoryVersion {
+func currentVersion(m loci.Memory, by loci.ID) loci.MemoryVersion {
 	return loci.MemoryVersion{Version: m.Version, Title: m.Title, Content: m.Content, Type: m.Type, Tags: m.Tags,
 		Status: m.Status, VerifiedAt: m.VerifiedAt,
 		VerifiedBy: m.VerifiedBy, Evidence: m.Evidence, Confidence: m.Confidence, ValidUntil: m.ValidUntil,

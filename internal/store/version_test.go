@@ -16,7 +16,7 @@ import (
 )
 
 // rewrite gives a memory another text.
-func rewrite(t testing.TB, s *store.Store, actor *identity.Actor, id, content string) loci.Memory {
+func rewrite(t testing.TB, s *store.Store, actor *identity.Actor, id loci.ID, content string) loci.Memory {
 	t.Helper()
 	m, err := store.Write(ctx, s, actor, func(tx *store.Tx) (loci.Memory, error) {
 		h, err := tx.Memory(id)
@@ -34,7 +34,7 @@ func rewrite(t testing.TB, s *store.Store, actor *identity.Actor, id, content st
 }
 
 // version reads what a memory was in a version, as a revert does.
-func version(t testing.TB, s *store.Store, actor *identity.Actor, id string, n int) (loci.MemoryVersion, error) {
+func version(t testing.TB, s *store.Store, actor *identity.Actor, id loci.ID, n int) (loci.MemoryVersion, error) {
 	t.Helper()
 	return store.Write(ctx, s, actor, func(tx *store.Tx) (loci.MemoryVersion, error) {
 		h, err := tx.Memory(id)
@@ -46,7 +46,7 @@ func version(t testing.TB, s *store.Store, actor *identity.Actor, id string, n i
 }
 
 // paged reads the texts of all versions, newest first, by pages of a size.
-func paged(t testing.TB, s *store.Store, actor *identity.Actor, id string, limit int) (texts []string) {
+func paged(t testing.TB, s *store.Store, actor *identity.Actor, id loci.ID, limit int) (texts []string) {
 	t.Helper()
 	p := store.Page{Limit: limit}
 	for {
@@ -132,7 +132,7 @@ func TestAnAppendIsKeptAsALength(t *testing.T) {
 		m := add(t, s, ann, "", strings.Repeat("日本 ", 10_000))
 		for i := range 50 {
 			if _, err := newService(s).AppendMemory(ctx, ann,
-				loci.AppendMemory{MemoryID: loci.ID(m.ID), Content: loci.Content(fmt.Sprint("line ", i))}); err != nil {
+				loci.AppendMemory{MemoryID: m.ID, Content: loci.Content(fmt.Sprint("line ", i))}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -141,7 +141,7 @@ func TestAnAppendIsKeptAsALength(t *testing.T) {
 			t.Errorf("50 appends are kept in %s bytes", n)
 		}
 		if _, err := newService(s).VerifyMemory(ctx, ann,
-			loci.VerifyMemory{MemoryID: loci.ID(m.ID), Confidence: new(loci.Confidence)}); err != nil {
+			loci.VerifyMemory{MemoryID: m.ID, Confidence: new(loci.Confidence)}); err != nil {
 			t.Fatal(err)
 		}
 		if n := d.Query(t, bytes)[0]; n != "0" {

@@ -30,7 +30,7 @@ func containerStatus(archived bool) loci.ContainerStatus {
 }
 
 // WorkspaceRecord returns a workspace in scope.
-func (t *Tx) WorkspaceRecord(id string) (loci.Workspace, error) {
+func (t *Tx) WorkspaceRecord(id loci.ID) (loci.Workspace, error) {
 	w, err := scanWorkspace(t.row(`SELECT`+workspaceColumns+`FROM workspaces e`+t.membershipJoin("e.row_id")+
 		`WHERE e.id = ?2`, id))
 	return w, sqldb.MapNoRows(err)
@@ -54,7 +54,7 @@ func (t *Tx) Workspaces(archived bool, p Page) (list List[loci.Workspace], err e
 type Workspace struct {
 	t        *Tx
 	rowID    int64
-	id       string
+	id       loci.ID
 	name     string
 	role     loci.Role
 	personal bool
@@ -63,7 +63,7 @@ type Workspace struct {
 }
 
 // Workspace returns the handle of a workspace. Out of scope it is NotFound, with too low a role Forbidden.
-func (t *Tx) Workspace(id string, minimum loci.Role) (*Workspace, error) {
+func (t *Tx) Workspace(id loci.ID, minimum loci.Role) (*Workspace, error) {
 	w := &Workspace{t: t}
 	err := t.queryRow(`SELECT w.row_id, w.id, w.name, w.personal_of IS NOT NULL, m.role, w.archived FROM workspaces e`+
 		t.membershipJoin("e.row_id")+
@@ -118,8 +118,8 @@ func (s *Account) AddWorkspace(name string, maximum int64) (loci.Workspace, erro
 	return w, err
 }
 
-func (t *Tx) addWorkspace(name, owner string, personal bool) (rowID int64, err error) {
-	var of *string
+func (t *Tx) addWorkspace(name string, owner loci.ID, personal bool) (rowID int64, err error) {
+	var of *loci.ID
 	if personal {
 		of = &owner
 	}
@@ -138,7 +138,7 @@ func (t *Tx) addWorkspace(name, owner string, personal bool) (rowID int64, err e
 }
 
 // checkQuota returns quota_exceeded where an owner has the maximum of something, which the query count counts.
-func (t *Tx) checkQuota(maximum int64, owner, count, what string) error {
+func (t *Tx) checkQuota(maximum int64, owner loci.ID, count, what string) error {
 	if maximum >= loci.Unlimited {
 		return nil
 	}
@@ -154,14 +154,14 @@ func (t *Tx) checkQuota(maximum int64, owner, count, what string) error {
 }
 
 // countLocked counts records of an owner, under a lock until the commit.
-func (t *Tx) countLocked(owner, count string) (n int64, err error) {
-	if err = t.conn.AdvisoryLock("plan/" + owner); err == nil {
+func (t *Tx) countLocked(owner loci.ID, count string) (n int64, err error) {
+	if err = t.conn.AdvisoryLock("plan/" + string(owner)); err == nil {
 		err = t.conn.QueryRow(count, []any{owner}, []any{&n})
 	}
 	return n, err
 }
 
-func (t *Tx) workspaceOwner(workspace int64) (user string, err error) {
+func (t *Tx) workspaceOwner(workspace int64) (user loci.ID, err error) {
 	err = t.conn.QueryRow(`SELECT user_id FROM members WHERE workspace = ?1 AND role = 'owner'`, []any{workspace},
 		[]any{&user})
 	return user, err

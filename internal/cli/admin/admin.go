@@ -121,7 +121,7 @@ func (c commands) createUser() *cobra.Command {
 			secret = strings.TrimRight(secret, "\r\n")
 		}
 		u, err := a.CreateUser(ctx, email, name, secret)
-		return adminResult{object: map[string]string{"userId": u.ID},
+		return adminResult{object: map[string]string{"userId": string(u.ID)},
 			text: fmt.Sprintf("Made the user %s with the id %s.\n", u.Email, u.ID)}, err
 	}
 	// the database may not exist before the first start
@@ -158,7 +158,7 @@ func (c commands) createKey() *cobra.Command {
 	cmd.Flags().StringVar(&name, "name", "", "The purpose of the key")
 	return c.adminCommand(cmd, func(ctx context.Context, a *server.Admin, _ []string) (adminResult, error) {
 		k, err := a.CreateKey(ctx, email, name)
-		return adminResult{object: map[string]string{"id": k.Key.ID, "apiKey": k.APIKey}, text: k.APIKey + "\n",
+		return adminResult{object: map[string]string{"id": string(k.Key.ID), "apiKey": k.APIKey}, text: k.APIKey + "\n",
 			hint: "This is the key. It is not shown again.\n"}, err
 	})
 }

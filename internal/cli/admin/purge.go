@@ -44,7 +44,7 @@ func (c commands) purgeMemory() *cobra.Command {
 		if deleted {
 			return a.Integrity.PurgeDeleted(ctx, yes)
 		}
-		return a.Integrity.PurgeMemory(ctx, args[0], yes)
+		return a.Integrity.PurgeMemory(ctx, loci.ID(args[0]), yes)
 	})
 }
 
@@ -58,7 +58,7 @@ func (c commands) purgeWorkspace() *cobra.Command {
 			"01997b2e-5d1c-7c3a-9f5e-3f0c8a1b2c3d --yes",
 		Args: console.ExactArgs("ID"),
 	}, func(ctx context.Context, a *server.Admin, args []string, yes bool) (fmt.Stringer, error) {
-		return a.Integrity.PurgeWorkspace(ctx, args[0], yes)
+		return a.Integrity.PurgeWorkspace(ctx, loci.ID(args[0]), yes)
 	})
 }
 

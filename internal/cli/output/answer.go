@@ -16,8 +16,8 @@ import (
 // A Printer prints the answers of operations.
 type Printer struct {
 	*console.Console
-	Names map[string]string // of atlases, workspaces and memories by id
-	ETag  string            // of the record
+	Names map[loci.ID]string // of atlases, workspaces and memories by id
+	ETag  string             // of the record
 }
 
 // Print prints the answer of an operation: its JSON object unchanged, or

@@ -24,28 +24,28 @@ func (p *Printer) formatSimilar(raw json.RawMessage) string {
 
 // addNames adds to each record its title if that is known, and the name of its atlas. A record without an atlas gets
 // the name of its workspace, if the records belong to several.
-func addNames(records []map[string]json.RawMessage, names map[string]string) {
-	text := func(r map[string]json.RawMessage, field string) (s string) {
-		_ = json.Unmarshal(r[field], &s) // an absent field is empty
-		return s
+func addNames(records []map[string]json.RawMessage, names map[loci.ID]string) {
+	idOf := func(r map[string]json.RawMessage, field string) (id loci.ID) {
+		_ = json.Unmarshal(r[field], &id) // an absent field is empty
+		return id
 	}
-	workspaces := map[string]bool{}
+	workspaces := map[loci.ID]bool{}
 	for _, r := range records {
-		workspaces[text(r, "workspaceId")] = true
+		workspaces[idOf(r, "workspaceId")] = true
 	}
 	for _, r := range records {
-		atlas, workspace := names[text(r, "atlasId")], text(r, "workspaceId")
+		atlas, workspace := names[idOf(r, "atlasId")], idOf(r, "workspaceId")
 		switch {
 		case atlas != "":
 			r["atlas"] = quote(atlas)
 		case len(workspaces) > 1 && workspace != "" && r["atlasId"] == nil && r["workspaceName"] == nil:
 			name := names[workspace]
 			if name == "" {
-				name = workspace[:min(minShownID, len(workspace))]
+				name = string(workspace)[:min(minShownID, len(workspace))]
 			}
 			r["workspace"] = quote(name)
 		}
-		if title := names[text(r, "id")]; title != "" && r["score"] != nil && r["title"] == nil {
+		if title := names[idOf(r, "id")]; title != "" && r["score"] != nil && r["title"] == nil {
 			r["title"] = quote(title)
 		}
 	}
@@ -74,7 +74,7 @@ func shortenIDs(table []*column) {
 			n++
 		}
 		for i, cell := range c.cells[1:] {
-			if loci.ValidID(cell) {
+			if loci.ID(cell).Valid() {
 				c.cells[i+1] = cell[:n]
 			}
 		}

@@ -132,7 +132,7 @@ func TestTableShortensIDsToDistinctPrefixes(t *testing.T) {
 func TestSearchShowsAtlasAndHighlight(t *testing.T) {
 	t.Parallel()
 	var out, errs bytes.Buffer
-	p := &Printer{Console: &console.Console{Out: &out, Err: &errs}, Names: map[string]string{"a1": "Team/Inbox"}}
+	p := &Printer{Console: &console.Console{Out: &out, Err: &errs}, Names: map[loci.ID]string{"a1": "Team/Inbox"}}
 	raw := `{"ok":true,"memories":[{"id":"` + fakeID +
 		`","atlasId":"a1","title":"Basalt","score":0.9,"highlights":["the stone\nis basalt"]},` +
 		`{"id":"` + fakeTwinID +
@@ -189,7 +189,7 @@ func TestTableNamesWorkspacesWhenSeveral(t *testing.T) {
 			"ID NAME " + fakeID + " Inbox " + fakeTwinID + " Plans"},
 	} {
 		var out, errs bytes.Buffer
-		p := &Printer{Console: &console.Console{Out: &out, Err: &errs}, Names: map[string]string{fakeID: "Team"}}
+		p := &Printer{Console: &console.Console{Out: &out, Err: &errs}, Names: map[loci.ID]string{fakeID: "Team"}}
 		if err := p.Print(newFakeOp[loci.ListAtlases, loci.Atlases]("atlas.list"),
 			[]byte(`{"ok":true,"atlases":[`+c.list+`]}`)); err != nil {
 			t.Fatal(err)

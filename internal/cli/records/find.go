@@ -20,7 +20,7 @@ func (r Reader) Describe(ctx context.Context, o *op.Op, input []byte) (string, e
 	}
 	for _, f := range o.Fields() {
 		resource, isID := resourceOf(f)
-		var id string
+		var id loci.ID
 		if !isID || json.Unmarshal(given[f.Name], &id) != nil {
 			continue
 		}
@@ -31,13 +31,13 @@ func (r Reader) Describe(ctx context.Context, o *op.Op, input []byte) (string, e
 		if name := console.StripControl(found.Title+found.Name, false); name != "" {
 			return fmt.Sprintf("%q (%s)", name, id), nil
 		}
-		return id, nil
+		return string(id), nil
 	}
 	return "", nil
 }
 
 // find reads the record of an id with its get operation, or else from the list.
-func (r Reader) find(ctx context.Context, resource, field, id string) (found Record, err error) {
+func (r Reader) find(ctx context.Context, resource, field string, id loci.ID) (found Record, err error) {
 	if get := r.Table.Op(resource + ".get"); get != nil {
 		raw, err := r.call(ctx, get, jsonObject(field, id))
 		var answer map[string]json.RawMessage
@@ -71,12 +71,12 @@ func resourceOf(f op.Field) (resource string, ok bool) {
 	return name[strings.LastIndexByte(name, '-')+1:], f.IsID
 }
 
-func jsonString(s string) json.RawMessage {
-	b, _ := json.Marshal(s) // a text
+func jsonID(id loci.ID) json.RawMessage {
+	b, _ := json.Marshal(id) // a text
 	return b
 }
 
-func jsonObject(name, value string) []byte {
-	b, _ := json.Marshal(map[string]string{name: value}) // texts
+func jsonObject(name string, id loci.ID) []byte {
+	b, _ := json.Marshal(map[string]loci.ID{name: id}) // texts
 	return b
 }

@@ -40,14 +40,14 @@ func (r Reader) ExpandIDs(ctx context.Context, o *op.Op, input []byte) ([]byte, 
 				"A %s is named by its id, or by at least the first 8 characters of it: %s has %d",
 				resource, text, len(text))
 		}
-		if loci.ValidID(text) || !idPrefix.MatchString(text) || list == nil {
+		if loci.ID(text).Valid() || !idPrefix.MatchString(text) || list == nil {
 			continue
 		}
 		id, err := r.expandID(ctx, list, resource, text)
 		if err != nil {
 			return nil, err
 		}
-		given[f.Name], changed = jsonString(id), true
+		given[f.Name], changed = jsonID(id), true
 	}
 	if !changed {
 		return input, nil
@@ -70,7 +70,7 @@ func (r Reader) listOp(resource string) *op.Op {
 const maxScanned = 10_000
 
 // expandID returns the one id of a list with a prefix. It reads all records: an imported record is older than its id.
-func (r Reader) expandID(ctx context.Context, list *op.Op, resource, start string) (string, error) {
+func (r Reader) expandID(ctx context.Context, list *op.Op, resource, start string) (loci.ID, error) {
 	var found []Record
 	scanned := 0
 	for one, err := range r.list(ctx, list, unfiltered(list)) {
@@ -82,7 +82,7 @@ func (r Reader) expandID(ctx context.Context, list *op.Op, resource, start strin
 				"There are more than %d %s records: give the whole id instead of %s",
 				maxScanned, resource, start)
 		}
-		if strings.HasPrefix(one.ID, start) {
+		if strings.HasPrefix(string(one.ID), start) {
 			found = append(found, one)
 		}
 	}

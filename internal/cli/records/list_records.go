@@ -23,16 +23,15 @@ type Reader struct {
 
 // A Record has the common fields of listed records.
 type Record struct {
-	ID          string `json:"id"`
-	Name        string `json:"name"`
-	Title       string `json:"title"`
-	WorkspaceID string `json:"workspaceId"`
-	AtlasID     string `json:"atlasId"`
+	ID          loci.ID `json:"id"`
+	Name        string  `json:"name"`
+	Title       string  `json:"title"`
+	WorkspaceID loci.ID `json:"workspaceId"`
+	AtlasID     loci.ID `json:"atlasId"`
 }
 
 // list reads the pages of a list to its end, or until the loop ends. Each page is a separate call without the headers
-// of
-// another call.
+// of another call.
 func (r Reader) list(ctx context.Context, o *op.Op, filter map[string]any) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		in := map[string]any{"limit": 100}
@@ -76,7 +75,7 @@ func (r Reader) readPage(ctx context.Context, o *op.Op, in map[string]any) (page
 
 // call runs an operation as a separate call.
 func (r Reader) call(ctx context.Context, o *op.Op, input []byte) ([]byte, error) {
-	c := &op.Call{Transport: "command", RequestID: cmp.Or(r.RequestID, loci.NewID(time.Now()))}
+	c := &op.Call{Transport: "command", RequestID: cmp.Or(r.RequestID, string(loci.NewID(time.Now())))}
 	return r.Caller.Call(ctx, o, c, op.Args{JSON: input})
 }
 

@@ -13,8 +13,8 @@ import (
 // ContainerNames returns the names of the atlases or workspaces of the records in a list, by their ids. An atlas
 // has its workspace's name too where the caller has several. Workspaces are named where the records have no atlas.
 // Unreadable containers have no name, and the answer is shown all the same.
-func (r Reader) ContainerNames(ctx context.Context, o *op.Op, raw []byte) map[string]string {
-	names := map[string]string{}
+func (r Reader) ContainerNames(ctx context.Context, o *op.Op, raw []byte) map[loci.ID]string {
+	names := map[loci.ID]string{}
 	atlases, workspaces := r.Table.Op("atlas.list"), r.Table.Op("workspace.list")
 	inAtlases := bytes.Contains(raw, []byte(`"atlasId":`))
 	if atlases == nil || workspaces == nil || !o.Paged || !inAtlases && !spansWorkspaces(raw) {
@@ -22,7 +22,7 @@ func (r Reader) ContainerNames(ctx context.Context, o *op.Op, raw []byte) map[st
 	}
 	for w, err := range r.list(ctx, workspaces, unfiltered(workspaces)) {
 		if err != nil {
-			return map[string]string{}
+			return map[loci.ID]string{}
 		}
 		names[w.ID] = w.Name
 	}
@@ -57,12 +57,12 @@ func spansWorkspaces(raw []byte) bool {
 const maxTitles = 20
 
 // SimilarTitles returns the titles of the similar memories of an answer, by their ids.
-func (r Reader) SimilarTitles(ctx context.Context, raw []byte) map[string]string {
+func (r Reader) SimilarTitles(ctx context.Context, raw []byte) map[loci.ID]string {
 	var answer struct {
 		loci.Similar
 		Memory loci.Similar `json:"memory"`
 	}
-	titles := map[string]string{}
+	titles := map[loci.ID]string{}
 	if r.Table.Op("memory.get") == nil || json.Unmarshal(raw, &answer) != nil {
 		return titles
 	}

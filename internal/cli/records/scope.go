@@ -19,8 +19,8 @@ type Scope struct {
 	Reader
 	Name string // for people: the workspace "Team"
 
-	workspaceID string
-	atlasID     string // empty means the whole workspace
+	workspaceID loci.ID
+	atlasID     loci.ID // empty means the whole workspace
 }
 
 // Scope returns a scope for the workspace and atlas of these names or ids, or nil where both are empty.
@@ -38,7 +38,7 @@ func (r Reader) Scope(ctx context.Context, workspace, atlas string) (*Scope, err
 		if err != nil {
 			return nil, err
 		}
-		w, err := s.resolve(ctx, "workspace", a.WorkspaceID)
+		w, err := s.resolve(ctx, "workspace", string(a.WorkspaceID))
 		if err != nil {
 			return nil, err
 		}
@@ -79,11 +79,11 @@ func (s *Scope) resolve(ctx context.Context, resource, wanted string) (found Rec
 		switch {
 		case resource == "atlas" && s.workspaceID != "" && r.WorkspaceID != s.workspaceID:
 			continue
-		case r.ID == wanted:
+		case string(r.ID) == wanted:
 			return r, nil
 		case r.Name == wanted:
 			named = append(named, r)
-		case idPrefix.MatchString(start) && strings.HasPrefix(r.ID, start):
+		case idPrefix.MatchString(start) && strings.HasPrefix(string(r.ID), start):
 			begun = append(begun, r)
 		}
 		known = append(known, fmt.Sprintf("%q", r.Name))
@@ -104,7 +104,7 @@ func (s *Scope) resolve(ctx context.Context, resource, wanted string) (found Rec
 // ambiguousError returns the error for a name or an id prefix of several
 // records. It lists them, atlases with their workspaces.
 func (s *Scope) ambiguousError(ctx context.Context, resource, wanted string, found []Record) error {
-	workspaceNames, advice := map[string]string{}, "use a whole id"
+	workspaceNames, advice := map[loci.ID]string{}, "use a whole id"
 	if resource == "atlas" {
 		for w, err := range s.list(ctx, s.Table.Op("workspace.list"), nil) {
 			if err != nil {
@@ -140,17 +140,17 @@ func (s *Scope) Call(ctx context.Context, o *op.Op, c *op.Call, a op.Args) ([]by
 		if !isID {
 			continue
 		}
-		var id string
+		var id loci.ID
 		_ = json.Unmarshal(given[f.Name], &id) // ids are texts
 		switch {
 		case resource == "memory" && id != "":
 			err = s.checkMemory(ctx, c, id)
 		case resource == "workspace" && id == "":
-			scoped[f.Name] = jsonString(s.workspaceID)
+			scoped[f.Name] = jsonID(s.workspaceID)
 		case resource == "workspace" && id != s.workspaceID:
 			err = s.outsideError("workspace", id)
 		case resource == "atlas" && id == "" && s.atlasID != "":
-			scoped[f.Name] = jsonString(s.atlasID)
+			scoped[f.Name] = jsonID(s.atlasID)
 		case resource == "atlas" && id != "":
 			err = s.checkAtlas(ctx, c, id)
 		}
@@ -166,7 +166,7 @@ func (s *Scope) Call(ctx context.Context, o *op.Op, c *op.Call, a op.Args) ([]by
 }
 
 // checkMemory rejects a memory outside of the scope.
-func (s *Scope) checkMemory(ctx context.Context, c *op.Call, id string) error {
+func (s *Scope) checkMemory(ctx context.Context, c *op.Call, id loci.ID) error {
 	raw, err := s.getRecord(ctx, c, "memory.get", "memoryId", id)
 	if err != nil {
 		return err
@@ -182,7 +182,7 @@ func (s *Scope) checkMemory(ctx context.Context, c *op.Call, id string) error {
 }
 
 // checkAtlas rejects another atlas, or one in another workspace.
-func (s *Scope) checkAtlas(ctx context.Context, c *op.Call, id string) error {
+func (s *Scope) checkAtlas(ctx context.Context, c *op.Call, id loci.ID) error {
 	if s.atlasID != "" {
 		if id != s.atlasID {
 			return s.outsideError("atlas", id)
@@ -204,14 +204,14 @@ func (s *Scope) checkAtlas(ctx context.Context, c *op.Call, id string) error {
 }
 
 // getRecord reads one record as a part of the call c.
-func (s *Scope) getRecord(ctx context.Context, c *op.Call, name, field, id string) ([]byte, error) {
+func (s *Scope) getRecord(ctx context.Context, c *op.Call, name, field string, id loci.ID) ([]byte, error) {
 	part := &op.Call{Transport: c.Transport, Credential: c.Credential, CredentialKind: c.CredentialKind,
 		ActorHeader: c.ActorHeader, Address: c.Address,
 		RequestID: c.RequestID}
 	return s.Caller.Call(ctx, s.Table.Op(name), part, op.Args{JSON: jsonObject(field, id)})
 }
 
-func (s *Scope) outsideError(what, id string) error {
+func (s *Scope) outsideError(what string, id loci.ID) error {
 	return loci.Errorf(loci.CodeForbidden,
 		"The %s %s is outside of %s, to which this connection is narrowed: leave it out, or start loci mcp without "+
 			"--workspace and --atlas.",

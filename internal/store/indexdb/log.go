@@ -72,7 +72,7 @@ func scanLogRow(r sqldb.Row, more ...any) (c index.DocUpdate, err error) {
 		&c.Verified, &c.ValidUntil, &document, &c.Group, &c.Position}, more...)...); err != nil {
 		return c, err
 	}
-	if c.Tags, err = sqldb.DecodeStrings(tags); err != nil {
+	if c.Tags, err = sqldb.DecodeStrings[string](tags); err != nil {
 		return c, index.ErrCorrupt
 	}
 	if c.Deleted {

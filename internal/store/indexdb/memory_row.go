@@ -17,8 +17,8 @@ type MemoryRow struct {
 	RowID, Workspace, Atlas, Hash, Created, VerifiedAt, ValidUntil int64
 	Updated, ArchivedAt                                            int64
 	Kind, Status, Version                                          int
-	ID, Title, Content, Tags, SupersededBy, Supersedes             string
-	CreatedBy, VerifiedBy, Evidence                                string
+	ID, SupersededBy, CreatedBy, VerifiedBy                        loci.ID
+	Title, Content, Tags, Supersedes, Evidence                     string
 	Source                                                         loci.Source
 	Confidence                                                     *loci.Confidence
 	Checksum                                                       int64
@@ -34,7 +34,7 @@ func (m *MemoryRow) Scan(r sqldb.Row) error {
 
 // DocUpdate returns what the index should hold of the memory.
 func (m *MemoryRow) DocUpdate() index.DocUpdate {
-	tags, _ := sqldb.DecodeStrings(m.Tags) // an invalid list counts as none; the row is reported by itself
+	tags, _ := sqldb.DecodeStrings[string](m.Tags) // an invalid list counts as none; the row is reported by itself
 	group, position := SourceGroup(&m.Source)
 	return index.DocUpdate{Document: index.Analyze(m.Title, m.Content),
 		DocAttributes: index.DocAttributes{Memory: m.RowID, Atlas: m.Atlas, Created: m.Created,

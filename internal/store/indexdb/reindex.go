@@ -71,7 +71,7 @@ func (x *Index) reindexWorkspace(ctx context.Context, workspace int64) error {
 
 // An analyzedText is the document of a version of a memory.
 type analyzedText struct {
-	id       string // SQLite may use the row id of a deleted memory again
+	id       loci.ID // SQLite may use the row id of a deleted memory again
 	version  int
 	document []byte
 }

@@ -30,15 +30,15 @@ func busyStore(t *testing.T, s *store.Store, actor *identity.Actor, places []str
 		}
 		return strings.Join(words, " ")
 	}
-	one := func() string { return all[r.IntN(len(all))] }
+	one := func() loci.ID { return loci.ID(all[r.IntN(len(all))]) }
 	for i := range n {
 		switch k := r.IntN(20); {
 		case k < 8 || len(all) < 4:
-			m := add(t, s, actor, places[r.IntN(len(places))], text(), func(m *loci.Memory) {
+			m := add(t, s, actor, loci.ID(places[r.IntN(len(places))]), text(), func(m *loci.Memory) {
 				m.Type, m.Tags = loci.MemoryTypes[r.IntN(len(loci.MemoryTypes))],
 					[]string{"red", "blue", "ärger"}[:r.IntN(4)]
 			})
-			all = append(all, m.ID)
+			all = append(all, string(m.ID))
 		case k < 10:
 			set(t, s, actor, one(), func(_ *store.Memory, m *loci.Memory) { m.Content += "\n" + text() })
 		case k < 12:
@@ -65,7 +65,7 @@ func busyStore(t *testing.T, s *store.Store, actor *identity.Actor, places []str
 		case k < 18:
 			id := one()
 			remove(t, s, actor, id)
-			all = slices.DeleteFunc(all, func(x string) bool { return x == id })
+			all = slices.DeleteFunc(all, func(x string) bool { return loci.ID(x) == id })
 		case i%3 == 0:
 			flush(t, s, record(t, s, actor, one()).WorkspaceID)
 		}
@@ -84,7 +84,7 @@ func TestHealthyStoreHasNoInconsistencies(t *testing.T) {
 			t.Error(sum, err)
 		}
 		ann := user(t, s, "ann")
-		places := []string{"", team(t, s, ann, nil)}
+		places := []string{"", string(team(t, s, ann, nil))}
 		n := 400
 		if d.Dir == "" {
 			n = 150
@@ -95,7 +95,7 @@ func TestHealthyStoreHasNoInconsistencies(t *testing.T) {
 			if sum := checkHealthy(t, s); sum.Memories != int64(len(all)) || sum.Workspaces != 2 {
 				t.Fatalf("%+v, of %d memories", sum, len(all))
 			}
-			if _, err := integrity.New(s).PurgeMemory(ctx, all[0], true); err != nil {
+			if _, err := integrity.New(s).PurgeMemory(ctx, loci.ID(all[0]), true); err != nil {
 				t.Fatal(err)
 			}
 			all = all[1:]
@@ -219,7 +219,7 @@ func TestDamageIsFoundAndRepaired(t *testing.T) {
 			for _, f := range sum.Inconsistencies {
 				if k := f.Kind; f.Repaired {
 					kinds[k] = true
-				} else if f.ID == actor {
+				} else if f.ID == string(actor) {
 					if kinds[k+"!"] = true; !strings.Contains(f.Repair, "from a backup") {
 						t.Errorf("%s: of %s the repair says %q", x.name, k, f.Repair)
 					}
@@ -283,9 +283,9 @@ func corruptRow(t *testing.T, s *store.Store, x corruption, rowID, workspace int
 }
 
 // checkRepair makes memories, the last one of them to be damaged, and returns it.
-func checkRepair(t *testing.T, s *store.Store, actor *identity.Actor, crew, name, of string) string {
+func checkRepair(t *testing.T, s *store.Store, actor *identity.Actor, crew loci.ID, name, of string) loci.ID {
 	t.Helper()
-	var ids []string
+	var ids []loci.ID
 	for i := range 3 {
 		m := add(t, s, actor, crew, fmt.Sprintf("é %s number %d has a sentence of its own", name, i))
 		set(t, s, actor, m.ID, func(_ *store.Memory, m *loci.Memory) { m.Content += " and more" })
@@ -317,9 +317,9 @@ func TestSampleFindsDamage(t *testing.T) {
 		ann := user(t, s, "ann")
 		at := ""
 		for i := range 60 {
-			at = add(t, s, ann, "", fmt.Sprintf("Number %d is as good as any", i)).WorkspaceID
+			at = string(add(t, s, ann, "", fmt.Sprintf("Number %d is as good as any", i)).WorkspaceID)
 		}
-		flush(t, s, at)
+		flush(t, s, loci.ID(at))
 		d.Exec(t, `UPDATE memories SET hash = hash + 1`)
 		before, damage := integrity.InconsistencyCount(), integrity.UnrepairableCount()
 		sum, err := integrity.New(s).Sample(ctx, 10)
@@ -378,7 +378,7 @@ func TestBandWindowsCoverEveryMemory(t *testing.T) {
 				t.Errorf("windows of %d: %+v, %v", window, sum, err)
 			}
 		}
-		d.Exec(t, `DELETE FROM memories WHERE id = '`+last.ID+`'`)
+		d.Exec(t, `DELETE FROM memories WHERE id = '`+string(last.ID)+`'`)
 		sum, err := integrity.New(s).Check(ctx, integrity.WithBandWindow(integrity.Options{Repair: true}, 4))
 		if sketches := slices.DeleteFunc(sum.Inconsistencies, func(f integrity.Inconsistency) bool {
 			return f.Kind != integrity.InconsistentSignatures

@@ -51,7 +51,7 @@ func TestInspectingAndPurgingBesideWritersIsSafe(t *testing.T) {
 					return h.Update(next, nil)
 				})
 				select {
-				case made <- m.ID:
+				case made <- string(m.ID):
 				default:
 				}
 				return err
@@ -65,7 +65,7 @@ func TestInspectingAndPurgingBesideWritersIsSafe(t *testing.T) {
 		})
 		for range 4 {
 			checkHealthy(t, operator)
-			if _, err := integrity.New(operator).PurgeMemory(ctx, <-made, true); err != nil {
+			if _, err := integrity.New(operator).PurgeMemory(ctx, loci.ID(<-made), true); err != nil {
 				t.Error(err)
 			}
 			if sum := checkIntegrity(t, operator, true); sum.Found > 0 {

@@ -25,12 +25,12 @@ import (
 
 // onSQLiteFile fills a database in a file with memories, and closes it. The pages of each
 // tree are then in the file, in which damage does as a disk does.
-func onSQLiteFile(t *testing.T, f func(t *testing.T, d storetest.Database, actor *identity.Actor, ids []string)) {
+func onSQLiteFile(t *testing.T, f func(t *testing.T, d storetest.Database, actor *identity.Actor, ids []loci.ID)) {
 	t.Helper()
 	d := storetest.Database{Engine: sqldb.Driver, Dir: t.TempDir()}
 	s := d.Open(t, store.Options{})
 	ann := user(t, s, "ann")
-	var ids []string
+	var ids []loci.ID
 	for i := range 150 {
 		m := add(t, s, ann, "", fmt.Sprintf("Memory %d %s", i, strings.Repeat("filler ", 60)))
 		set(t, s, ann, m.ID, func(_ *store.Memory, m *loci.Memory) { m.Content = "Another text, " + m.Content })
@@ -88,7 +88,7 @@ func TestADamagedIndexOfTheDatabaseIsNamedAndMadeAnew(t *testing.T) {
 			}
 			t.Run(name+" "+how, func(t *testing.T) {
 				t.Parallel()
-				onSQLiteFile(t, func(t *testing.T, d storetest.Database, actor *identity.Actor, ids []string) {
+				onSQLiteFile(t, func(t *testing.T, d storetest.Database, actor *identity.Actor, ids []loci.ID) {
 					damageAnIndex(t, d, actor, ids, name, how)
 				})
 			})
@@ -96,7 +96,7 @@ func TestADamagedIndexOfTheDatabaseIsNamedAndMadeAnew(t *testing.T) {
 	}
 }
 
-func damageAnIndex(t *testing.T, d storetest.Database, actor *identity.Actor, ids []string, name, how string) {
+func damageAnIndex(t *testing.T, d storetest.Database, actor *identity.Actor, ids []loci.ID, name, how string) {
 	t.Helper()
 	page := rootPage(t, d, name)
 	statement := d.Query(t, `SELECT COALESCE(sql, '') FROM sqlite_schema WHERE name = '`+name+`'`)
@@ -150,14 +150,14 @@ func damageAnIndex(t *testing.T, d storetest.Database, actor *identity.Actor, id
 	}
 }
 
-func memoriesOf(t *testing.T, s *store.Store, actor *identity.Actor) []string {
+func memoriesOf(t *testing.T, s *store.Store, actor *identity.Actor) []loci.ID {
 	t.Helper()
 	return ids(t, s, actor, store.Filter{}, 1000)
 }
 
 func TestMemoriesOnALostPageAreNamedAndTheOthersInspected(t *testing.T) {
 	t.Parallel()
-	onSQLiteFile(t, func(t *testing.T, d storetest.Database, actor *identity.Actor, all []string) {
+	onSQLiteFile(t, func(t *testing.T, d storetest.Database, actor *identity.Actor, all []loci.ID) {
 		hit := false
 		corruptFile(t, d, func(file []byte, size int) { // a leaf with the newest texts of some
 			for at := size; at < len(file) && !hit; at += size {
@@ -176,8 +176,8 @@ func TestMemoriesOnALostPageAreNamedAndTheOthersInspected(t *testing.T) {
 		for _, repair := range []bool{false, true} {
 			sum := checkIntegrity(t, s, repair)
 			kinds := kindsOf(sum)
-			if !slices.Contains(kinds, "structure memories") || !slices.Contains(kinds, "rows "+all[77]) ||
-				slices.Contains(kinds, "rows "+all[5]) {
+			if !slices.Contains(kinds, "structure memories") || !slices.Contains(kinds, "rows "+string(all[77])) ||
+				slices.Contains(kinds, "rows "+string(all[5])) {
 				t.Errorf("repair %v: %q", repair, kinds)
 			}
 			if sum.Memories != int64(len(all)) || sum.Found == sum.Repaired {
@@ -199,7 +199,7 @@ func TestMemoriesOnALostPageAreNamedAndTheOthersInspected(t *testing.T) {
 // A page that is written over by a well-formed one: nothing but checksums shows that.
 func TestFlippedBitsInTextsAndVersionsAreDamage(t *testing.T) {
 	t.Parallel()
-	onSQLiteFile(t, func(t *testing.T, d storetest.Database, _ *identity.Actor, all []string) {
+	onSQLiteFile(t, func(t *testing.T, d storetest.Database, _ *identity.Actor, all []loci.ID) {
 		flips := 0
 		corruptFile(t, d, func(file []byte, size int) {
 			for _, text := range []string{"Another text, Memory 31 filler", "Memory 32 filler"} {
@@ -221,7 +221,8 @@ func TestFlippedBitsInTextsAndVersionsAreDamage(t *testing.T) {
 		for range 2 { // a repair leaves the evidence
 			sum := checkIntegrity(t, s, true)
 			kinds := kindsOf(sum)
-			if !slices.Contains(kinds, "rows "+all[31]) || !slices.Contains(kinds, "versions "+all[32]) ||
+			if !slices.Contains(kinds, "rows "+string(all[31])) ||
+				!slices.Contains(kinds, "versions "+string(all[32])) ||
 				sum.Found == sum.Repaired {
 				t.Errorf("%+v", sum)
 			}
@@ -327,7 +328,7 @@ func TestCheckReadsTheTablesWithoutWhichNobodyIsServed(t *testing.T) {
 	for _, table := range []string{"users", "api_keys", "workspaces"} {
 		t.Run(table, func(t *testing.T) {
 			t.Parallel()
-			onSQLiteFile(t, func(t *testing.T, d storetest.Database, _ *identity.Actor, _ []string) {
+			onSQLiteFile(t, func(t *testing.T, d storetest.Database, _ *identity.Actor, _ []loci.ID) {
 				page := rootPage(t, d, table)
 				s := d.Open(t, store.Options{})
 				if err := s.Ping(ctx); err != nil {

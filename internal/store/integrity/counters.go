@@ -1,6 +1,7 @@
 package integrity
 
 import (
+	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store/indexdb"
 )
@@ -12,7 +13,7 @@ func (w *workspaceCheck) checkCounters() error {
 	}
 	type atlas struct {
 		rowID int64
-		id    string
+		id    loci.ID
 		have  indexdb.Counters
 	}
 	var list []atlas

@@ -3,6 +3,7 @@ package integrity
 import (
 	"slices"
 
+	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store/indexdb"
 )
@@ -109,7 +110,7 @@ func (c *Checker) eraseMemory(t *sqldb.Tx, g purgeTarget) error {
 }
 
 // removeLinks removes a memory from the links of others.
-func removeLinks(t *sqldb.Tx, workspace int64, id string) error {
+func removeLinks(t *sqldb.Tx, workspace int64, id loci.ID) error {
 	if _, err := t.Exec(`UPDATE memories SET superseded_by = '' WHERE workspace = ?1 AND superseded_by = ?2`,
 		workspace, id); err != nil {
 		return err
@@ -127,12 +128,12 @@ func removeLinks(t *sqldb.Tx, workspace int64, id string) error {
 		return err
 	}
 	for rowID, list := range lists {
-		var ids []string
-		if ids, err = sqldb.DecodeStrings(list); err != nil {
+		var ids []loci.ID
+		if ids, err = sqldb.DecodeStrings[loci.ID](list); err != nil {
 			return err
 		}
 		if _, err = t.Exec(`UPDATE memories SET supersedes = ?2 WHERE row_id = ?1`, rowID,
-			sqldb.EncodeStrings(slices.DeleteFunc(ids, func(x string) bool { return x == id }))); err != nil {
+			sqldb.EncodeStrings(slices.DeleteFunc(ids, func(x loci.ID) bool { return x == id }))); err != nil {
 			return err
 		}
 	}

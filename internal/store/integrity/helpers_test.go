@@ -32,11 +32,11 @@ func newService(s *store.Store) *service.Service {
 	return service.New(service.Options{Store: s, Plan: identity.Plans[loci.PlanSelfHosted], Clock: time.Now})
 }
 
-func changeContent(t testing.TB, s *store.Store, actor *identity.Actor, id, content string) {
+func changeContent(t testing.TB, s *store.Store, actor *identity.Actor, id loci.ID, content string) {
 	t.Helper()
 	text := loci.Content(content)
 	if _, err := newService(s).UpdateMemory(ctx, actor,
-		loci.UpdateMemory{MemoryID: loci.ID(id), Content: &text}); err != nil {
+		loci.UpdateMemory{MemoryID: id, Content: &text}); err != nil {
 		t.Fatal(err)
 	}
 }

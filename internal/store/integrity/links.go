@@ -25,7 +25,7 @@ func (w *workspaceCheck) checkLinks(m indexdb.MemoryRow) error {
 		if err != nil {
 			return err
 		}
-		switch list, _ := sqldb.DecodeStrings(by.Supersedes); {
+		switch list, _ := sqldb.DecodeStrings[loci.ID](by.Supersedes); {
 		case m.Status != supersededStatus:
 			report("it has a replacement and is not superseded")
 		case !found:
@@ -34,7 +34,7 @@ func (w *workspaceCheck) checkLinks(m indexdb.MemoryRow) error {
 			report("its replacement does not know of it")
 		}
 	}
-	ids, err := sqldb.DecodeStrings(m.Supersedes)
+	ids, err := sqldb.DecodeStrings[loci.ID](m.Supersedes)
 	if err != nil {
 		report("what it supersedes cannot be read")
 		return nil
@@ -47,7 +47,7 @@ func (w *workspaceCheck) checkLinks(m indexdb.MemoryRow) error {
 }
 
 // linkedMemory returns the row of a memory by its id.
-func linkedMemory(t *sqldb.Tx, workspace int64, id string) (m indexdb.MemoryRow, found bool, err error) {
+func linkedMemory(t *sqldb.Tx, workspace int64, id loci.ID) (m indexdb.MemoryRow, found bool, err error) {
 	err = m.Scan(t.Row(`SELECT`+indexdb.MemoryColumns+`FROM memories e WHERE e.id = ?1 AND e.workspace = ?2`, id,
 		workspace))
 	if errors.Is(err, sqldb.ErrNoRows) {
@@ -57,8 +57,8 @@ func linkedMemory(t *sqldb.Tx, workspace int64, id string) (m indexdb.MemoryRow,
 }
 
 // supersededBy returns the memories of ids that the memory by has superseded, each once.
-func supersededBy(t *sqldb.Tx, workspace int64, by string, ids []string) ([]string, error) {
-	right := []string{}
+func supersededBy(t *sqldb.Tx, workspace int64, by loci.ID, ids []loci.ID) ([]loci.ID, error) {
+	right := []loci.ID{}
 	for _, id := range ids {
 		m, found, err := linkedMemory(t, workspace, id)
 		if err != nil {
@@ -91,7 +91,7 @@ func repairLinks(t *sqldb.Tx, rowID int64) (string, error) {
 			done = "took the replacement away"
 			_, err = t.Exec(`UPDATE memories SET superseded_by = '' WHERE row_id = ?1`, rowID)
 		} else if by, err = indexdb.LockMemoryRow(t, by.RowID); err == nil {
-			list, _ := sqldb.DecodeStrings(by.Supersedes)
+			list, _ := sqldb.DecodeStrings[loci.ID](by.Supersedes)
 			if !slices.Contains(list, m.ID) {
 				done = "told its replacement"
 				err = store.SetSupersedes(t, by.ID, append(list, m.ID))
@@ -101,7 +101,7 @@ func repairLinks(t *sqldb.Tx, rowID int64) (string, error) {
 			return "", err
 		}
 	}
-	ids, _ := sqldb.DecodeStrings(m.Supersedes)
+	ids, _ := sqldb.DecodeStrings[loci.ID](m.Supersedes)
 	right, err := supersededBy(t, m.Workspace, m.ID, ids)
 	if err != nil {
 		return "", err

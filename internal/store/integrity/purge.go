@@ -67,14 +67,14 @@ type purgeTarget struct {
 	emailFolded string // address of the user
 	workspace   int64  // row id; 0 if the user has none
 	memory      int64  // row id; 0 purges the whole workspace
-	memoryID    string
+	memoryID    loci.ID
 	atlas       int64 // of the memory
 	bytes       int64
 }
 
 // PurgeMemory erases a memory, so that no byte of its text is left in the database. Without apply it only counts.
 // Unlike a deletion it rewrites segments with deleted documents, deletes stored answers, and vacuums.
-func (c *Checker) PurgeMemory(ctx context.Context, id string, apply bool) (PurgeResult, error) {
+func (c *Checker) PurgeMemory(ctx context.Context, id loci.ID, apply bool) (PurgeResult, error) {
 	return c.purge(ctx, apply, func(t *sqldb.Tx, lock string) (g purgeTarget, err error) {
 		err = t.QueryRow(
 			`SELECT e.id, e.row_id, e.workspace, e.atlas, octet_length(e.content) FROM memories e WHERE e.id = ?1`+lock,
@@ -86,7 +86,7 @@ func (c *Checker) PurgeMemory(ctx context.Context, id string, apply bool) (Purge
 }
 
 // PurgeWorkspace erases a team workspace with all its records.
-func (c *Checker) PurgeWorkspace(ctx context.Context, id string, apply bool) (PurgeResult, error) {
+func (c *Checker) PurgeWorkspace(ctx context.Context, id loci.ID, apply bool) (PurgeResult, error) {
 	return c.purge(ctx, apply, func(t *sqldb.Tx, lock string) (g purgeTarget, err error) {
 		var personal bool
 		err = t.QueryRow(`SELECT w.row_id, w.personal_of IS NOT NULL FROM workspaces w WHERE w.id = ?1`+lock,

@@ -115,7 +115,7 @@ func TestPurgedUserIsNotCharged(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
 		s := d.Open(t, store.Options{})
-		lease := func(id string) (got int64) {
+		lease := func(id loci.ID) (got int64) {
 			t.Helper()
 			got, err := store.System(ctx, s, "test", func(x *store.SystemTx) (int64, error) {
 				got, _, err := x.LeaseOperations(id, "2031-01", 5, 100)

@@ -70,7 +70,7 @@ func withEncryptionKey(actor *identity.Actor, key string) *identity.Actor {
 	return &again
 }
 
-func supersede(t *testing.T, s *store.Store, actor *identity.Actor, old, by string) {
+func supersede(t *testing.T, s *store.Store, actor *identity.Actor, old, by loci.ID) {
 	t.Helper()
 	_, err := store.Write(ctx, s, actor, func(tx *store.Tx) (loci.Memory, error) {
 		h, err := tx.Memory(old)
@@ -88,7 +88,7 @@ func supersede(t *testing.T, s *store.Store, actor *identity.Actor, old, by stri
 	}
 }
 
-func remove(t *testing.T, s *store.Store, actor *identity.Actor, id string) {
+func remove(t *testing.T, s *store.Store, actor *identity.Actor, id loci.ID) {
 	t.Helper()
 	_, err := store.Write(ctx, s, actor, func(tx *store.Tx) (loci.Empty, error) {
 		h, err := tx.Memory(id)
@@ -105,12 +105,12 @@ func remove(t *testing.T, s *store.Store, actor *identity.Actor, id string) {
 // makeHistory writes a memory with words of its own, and gives it a life: versions,
 // flushes between them and merges, links both ways, a stored answer, a review.
 func makeHistory(t *testing.T, d storetest.Database, s *store.Store, actor *identity.Actor,
-	workspace string) (id string,
-	others []string) {
+	workspace loci.ID) (id loci.ID,
+	others []loci.ID) {
 	t.Helper()
 	line := "lummoxites grow by the gozzlewumps, 東西南北 in all winds.\n\n"
 	long := strings.Repeat(line, 400)
-	note := func(i int) string {
+	note := func(i int) loci.ID {
 		m := add(t, s, actor, workspace, fmt.Sprintf("Common note number %d about deploys", i))
 		others = append(others, m.ID)
 		return m.ID
@@ -152,7 +152,7 @@ func makeHistory(t *testing.T, d storetest.Database, s *store.Store, actor *iden
 	return m.ID, others
 }
 
-func record(t *testing.T, s *store.Store, actor *identity.Actor, id string) loci.Memory {
+func record(t *testing.T, s *store.Store, actor *identity.Actor, id loci.ID) loci.Memory {
 	t.Helper()
 	m, err := store.Read(ctx, s, actor, func(tx *store.Tx) (loci.Memory, error) { return tx.MemoryRecord(id) })
 	if err != nil {
@@ -229,7 +229,7 @@ func TestPurgedMemoryLeavesNoByte(t *testing.T) {
 }
 
 // checkCounters compares the counters of the actor's places with the memories there.
-func checkCounters(t *testing.T, s *store.Store, actor *identity.Actor, workspace string, memories []string) {
+func checkCounters(t *testing.T, s *store.Store, actor *identity.Actor, workspace loci.ID, memories []loci.ID) {
 	t.Helper()
 	size := int64(0)
 	for _, id := range memories {
@@ -253,13 +253,13 @@ func TestPurgedWorkspaceLeavesNoByte(t *testing.T) {
 			did.Memberships != 2 || did.Invitations != 1 || did.Users != 0 {
 			t.Errorf("purged %+v, %v", did, err)
 		}
-		if list := ids(t, server, ann, store.Filter{}, 100); !slices.Equal(list, []string{kept.ID}) {
+		if list := ids(t, server, ann, store.Filter{}, 100); !slices.Equal(list, []loci.ID{kept.ID}) {
 			t.Errorf("%q are left", list)
 		}
 		if r := searchKeywords(t, server, ann, "deploys", store.Filter{}); len(r.Hits) != 1 {
 			t.Errorf("%d memories are found", len(r.Hits))
 		}
-		checkCounters(t, server, ann, other, []string{kept.ID})
+		checkCounters(t, server, ann, other, []loci.ID{kept.ID})
 		for _, table := range []string{"minhash_bands", "versions", "index_log"} {
 			if n := d.Query(t, `SELECT CAST(count(*) AS TEXT) FROM `+
 				table); n[0] != map[string]string{"minhash_bands": "4", "versions": "0", "index_log": "1"}[table] {
@@ -285,7 +285,7 @@ func TestPurgedUserLeavesNoByte(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		asked := loci.CreateInvitations{WorkspaceID: loci.ID(team(t, server, bob, nil)),
+		asked := loci.CreateInvitations{WorkspaceID: team(t, server, bob, nil),
 			Emails: loci.Emails{"BLANKERBLOSSOM@example.com"}}
 		if out, err := newService(server).CreateInvitations(ctx, withEncryptionKey(bob, "invite"), asked); err != nil ||
 			len(out.Invitations) != 1 {
@@ -293,7 +293,7 @@ func TestPurgedUserLeavesNoByte(t *testing.T) {
 		}
 		own := team(t, server, gone, nil)
 		if _, err := integrity.New(operator).PurgeUser(ctx, "Blankerblossom@example.com",
-			true); !loci.Is(err, loci.CodeStateConflict) || !strings.Contains(err.Error(), own) {
+			true); !loci.Is(err, loci.CodeStateConflict) || !strings.Contains(err.Error(), string(own)) {
 			t.Error("an owner of a team was purged: ", err)
 		}
 		if _, err := integrity.New(operator).PurgeWorkspace(ctx, own, true); err != nil {
@@ -304,7 +304,7 @@ func TestPurgedUserLeavesNoByte(t *testing.T) {
 			did.Keys != 1 {
 			t.Errorf("purged %+v, %v", did, err)
 		}
-		if kept := d.Query(t, `SELECT key FROM idempotency_keys WHERE credential = '`+bob.CredentialID+
+		if kept := d.Query(t, `SELECT key FROM idempotency_keys WHERE credential = '`+string(bob.CredentialID)+
 			`'`); len(kept) != 0 {
 			t.Errorf("a stored answer holds the link of an invitation to the address: %v", kept)
 		}

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/index"
 	"github.com/loci-memory/loci/internal/sqldb"
 )
@@ -66,9 +67,9 @@ func (w *workspaceCheck) reportUnreadable() error {
 	if len(w.unreadable) == 0 {
 		return nil
 	}
-	ids := map[int64]string{}
+	ids := map[int64]loci.ID{}
 	_, err := w.withSavepoint(func() error {
-		return w.walkMemoryIndex(func(rowID int64, id string) {
+		return w.walkMemoryIndex(func(rowID int64, id loci.ID) {
 			if _, ok := w.unreadable[rowID]; ok {
 				ids[rowID] = id
 			}
@@ -89,7 +90,7 @@ func (w *workspaceCheck) reportUnreadable() error {
 func (w *workspaceCheck) listMemories() error {
 	w.rowIDs = nil
 	reason, err := w.withSavepoint(func() error {
-		return w.walkMemoryIndex(func(rowID int64, _ string) { w.rowIDs = append(w.rowIDs, rowID) })
+		return w.walkMemoryIndex(func(rowID int64, _ loci.ID) { w.rowIDs = append(w.rowIDs, rowID) })
 	})
 	if err != nil {
 		return err
@@ -118,7 +119,7 @@ func (w *workspaceCheck) listMemories() error {
 }
 
 // walkMemoryIndex calls f with each memory of the workspace, in the order of a covering index.
-func (w *workspaceCheck) walkMemoryIndex(f func(rowID int64, id string)) error {
+func (w *workspaceCheck) walkMemoryIndex(f func(rowID int64, id loci.ID)) error {
 	status, at, id := -1<<31, int64(math.MinInt64), ""
 	for n := listBatchSize; n == listBatchSize; {
 		n = 0
@@ -129,7 +130,7 @@ func (w *workspaceCheck) walkMemoryIndex(f func(rowID int64, id string)) error {
 			func(r sqldb.Row) error {
 				var rowID int64
 				err := r.Scan(&rowID, &status, &at, &id)
-				f(rowID, id)
+				f(rowID, loci.ID(id))
 				n++
 				return err
 			})

@@ -15,7 +15,7 @@ import (
 // corruption returns a description of the damage of a row, or "". Data derived from such a row are not rebuilt: they
 // may be the only record of its former content.
 func corruption(m *indexdb.MemoryRow) string {
-	tags, err := sqldb.DecodeStrings(m.Tags)
+	tags, err := sqldb.DecodeStrings[string](m.Tags)
 	if err != nil || m.Kind < 0 || m.Kind >= len(loci.MemoryTypes) || m.Status < 0 ||
 		m.Status >= len(loci.MemoryStatuses) {
 		return "its type, status or tags are none that there are"

@@ -53,7 +53,7 @@ func (w *workspaceCheck) checkVersions(m indexdb.MemoryRow) (what string, err er
 						wrong("version %d ends within a character", v.Version)
 					}
 					v.Type, v.Status = loci.MemoryTypes[kind], loci.MemoryStatuses[status]
-					if v.Tags, err = sqldb.DecodeStrings(tags); err != nil ||
+					if v.Tags, err = sqldb.DecodeStrings[string](tags); err != nil ||
 						sum != store.VersionChecksum(v.MemoryVersion) {
 						wrong("the checksum of version %d is another one", v.Version)
 					}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/sqldb"
 )
 
@@ -11,7 +12,7 @@ import (
 type workspaceCheck struct {
 	checker    *Checker
 	workspace  int64
-	id         string
+	id         loci.ID
 	sampleSize int   // memories of a sample; 0 checks all
 	sampleFrom int64 // row id near the first of them
 	progress   func(rows int)
@@ -60,12 +61,14 @@ func (w *workspaceCheck) check(t *sqldb.Tx) error {
 }
 
 // report adds an inconsistency. A nil repair means that only a backup can restore the data.
-func (w *workspaceCheck) report(kind, id string, repair func(*sqldb.Tx) (string, error), detail string, args ...any) {
+func (w *workspaceCheck) report(kind string, id loci.ID, repair func(*sqldb.Tx) (string, error), detail string,
+	args ...any) {
 	if len(w.found) == maxReported {
 		w.omitted++
 		return
 	}
-	w.found = append(w.found, Inconsistency{Kind: kind, ID: id, Detail: fmt.Sprintf(detail, args...), repair: repair})
+	w.found = append(w.found, Inconsistency{Kind: kind, ID: string(id), Detail: fmt.Sprintf(detail, args...),
+		repair: repair})
 }
 
 // selected returns the memories that are checked one by one.

@@ -27,7 +27,7 @@ func User(t testing.TB, s *store.Store, name string) *identity.Actor {
 }
 
 // Add adds a memory to a workspace. An empty name is the personal workspace.
-func Add(t testing.TB, s *store.Store, actor *identity.Actor, workspace, content string,
+func Add(t testing.TB, s *store.Store, actor *identity.Actor, workspace loci.ID, content string,
 	change ...func(*loci.Memory)) loci.Memory {
 	t.Helper()
 	m, err := TryAdd(s, actor, workspace, content, change...)
@@ -38,7 +38,7 @@ func Add(t testing.TB, s *store.Store, actor *identity.Actor, workspace, content
 }
 
 // TryAdd is Add with an error.
-func TryAdd(s *store.Store, actor *identity.Actor, workspace, content string,
+func TryAdd(s *store.Store, actor *identity.Actor, workspace loci.ID, content string,
 	change ...func(*loci.Memory)) (loci.Memory,
 	error) {
 	m := loci.Memory{Title: loci.DeriveTitle(content), Content: content, Type: loci.TypeNote}
@@ -59,7 +59,7 @@ func TryAdd(s *store.Store, actor *identity.Actor, workspace, content string,
 }
 
 // Team adds a workspace with members.
-func Team(t testing.TB, s *store.Store, owner *identity.Actor, members map[*identity.Actor]loci.Role) string {
+func Team(t testing.TB, s *store.Store, owner *identity.Actor, members map[*identity.Actor]loci.Role) loci.ID {
 	t.Helper()
 	w, err := store.Write(context.Background(), s, owner, func(tx *store.Tx) (loci.Workspace, error) {
 		account, err := tx.Account()
@@ -78,7 +78,7 @@ func Team(t testing.TB, s *store.Store, owner *identity.Actor, members map[*iden
 }
 
 // Join makes an actor a member of a workspace.
-func Join(t testing.TB, s *store.Store, owner *identity.Actor, workspace string, actor *identity.Actor,
+func Join(t testing.TB, s *store.Store, owner *identity.Actor, workspace loci.ID, actor *identity.Actor,
 	role loci.Role) {
 	t.Helper()
 	i, err := store.Write(context.Background(), s, owner, func(tx *store.Tx) (loci.Invitation, error) {
@@ -106,7 +106,7 @@ func Join(t testing.TB, s *store.Store, owner *identity.Actor, workspace string,
 }
 
 // IDs lists the memories of a filter.
-func IDs(t testing.TB, s *store.Store, actor *identity.Actor, f store.Filter, limit int) (out []string) {
+func IDs(t testing.TB, s *store.Store, actor *identity.Actor, f store.Filter, limit int) (out []loci.ID) {
 	t.Helper()
 	list, err := store.Read(context.Background(), s, actor, func(tx *store.Tx) ([]loci.Memory, error) {
 		list, err := tx.Memories(f, store.Page{Limit: limit})
@@ -178,7 +178,7 @@ func CheckHealthy(t testing.TB, s *store.Store) integrity.Report {
 }
 
 // Update changes a memory.
-func Update(t testing.TB, s *store.Store, actor *identity.Actor, id string,
+func Update(t testing.TB, s *store.Store, actor *identity.Actor, id loci.ID,
 	change func(h *store.Memory, m *loci.Memory)) loci.Memory {
 	t.Helper()
 	m, err := store.Write(context.Background(), s, actor, func(tx *store.Tx) (loci.Memory, error) {
@@ -197,7 +197,7 @@ func Update(t testing.TB, s *store.Store, actor *identity.Actor, id string,
 }
 
 // Flush flushes the keyword index of a workspace.
-func Flush(t testing.TB, s *store.Store, workspace string) {
+func Flush(t testing.TB, s *store.Store, workspace loci.ID) {
 	t.Helper()
 	if err := s.Flush(context.Background(), workspace); err != nil {
 		t.Fatal(err)

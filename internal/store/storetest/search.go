@@ -23,7 +23,7 @@ func Search(tx *store.Tx, q retrieve.Query, f store.Filter, seen retrieve.SeenSe
 }
 
 // Similar returns the memories that resemble one.
-func Similar(tx *store.Tx, id string) ([]loci.Similarity, error) {
+func Similar(tx *store.Tx, id loci.ID) ([]loci.Similarity, error) {
 	list, src, err := tx.SimilarTo(id)
 	if err != nil {
 		return nil, err
