@@ -1,30 +1,17 @@
 package store_test
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/page"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
-
-// jsonOf returns a value as the transports write it.
-func jsonOf(t testing.TB, v any) []byte {
-	t.Helper()
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		t.Fatal(err)
-	}
-	return bytes.TrimSpace(b.Bytes())
-}
 
 // sizes of texts in bytes as JSON: small ones, and some of which few fit a page.
 var sizes = []int{1, 1, 1, 900, 60 << 10, 256 << 10, 256 << 10, 256 << 10}
@@ -63,7 +50,7 @@ func TestPagesHaveRoomForSomeBytesAlone(t *testing.T) {
 					got = append(got, string(m.ID))
 					p.After = store.PageKey{At: m.CreatedAt, ID: m.ID}
 				}
-				checkPage(t, limit, len(list.Items), list.HasMore, jsonOf(t, list.Items))
+				checkPage(t, limit, list)
 				if !list.HasMore {
 					break
 				}
@@ -75,10 +62,12 @@ func TestPagesHaveRoomForSomeBytesAlone(t *testing.T) {
 	})
 }
 
-func checkPage(t *testing.T, limit, items int, more bool, written []byte) {
+func checkPage[T any](t *testing.T, limit int, list store.List[T]) {
 	t.Helper()
-	if len(written) > page.MaxBytes || items > limit || more && items == 0 {
-		t.Errorf("limit %d: a page of %d records has %d bytes, more %v", limit, items, len(written), more)
+	items, more := len(list.Items), list.HasMore
+	written, err := op.Encode(map[string]any{"items": list.Items})
+	if err != nil || len(written) > page.MaxBytes || items > limit || more && items == 0 {
+		t.Errorf("limit %d: a page of %d records has %d bytes, more %v: %v", limit, items, len(written), more, err)
 	}
 	if more && items < limit && len(written) < page.MaxBytes/4 {
 		t.Errorf("limit %d: a page of %d records ends after %d bytes", limit, items, len(written))
@@ -111,7 +100,7 @@ func TestVersionsHaveRoomForSomeBytesAlone(t *testing.T) {
 					next--
 					p.After.At = loci.Time(v.Version)
 				}
-				checkPage(t, limit, len(list.Items), list.HasMore, jsonOf(t, list.Items))
+				checkPage(t, limit, list)
 				if !list.HasMore {
 					break
 				}
