@@ -45,23 +45,11 @@ func Dot(v []float32, stored []byte) (float32, error) {
 	scale := math.Float32frombits(binary.LittleEndian.Uint32(stored))
 	stored = stored[vectorHeaderBytes:]
 	var a, b, c, d float32 // four sums without data dependencies between them
-	for ; len(v) >= 8 && len(stored) >= 8; v, stored = v[8:], stored[8:] {
-		x, y := (*[8]float32)(v), (*[8]byte)(stored)
-		a += float32(x[0] * float32(int8(y[0])))
-		b += float32(x[1] * float32(int8(y[1])))
-		c += float32(x[2] * float32(int8(y[2])))
-		d += float32(x[3] * float32(int8(y[3])))
-		a += float32(x[4] * float32(int8(y[4])))
-		b += float32(x[5] * float32(int8(y[5])))
-		c += float32(x[6] * float32(int8(y[6])))
-		d += float32(x[7] * float32(int8(y[7])))
-	}
-	if len(v) >= 4 {
+	for ; len(v) >= 4 && len(stored) >= 4; v, stored = v[4:], stored[4:] {
 		a += float32(v[0] * float32(int8(stored[0])))
 		b += float32(v[1] * float32(int8(stored[1])))
 		c += float32(v[2] * float32(int8(stored[2])))
 		d += float32(v[3] * float32(int8(stored[3])))
-		v, stored = v[4:], stored[4:]
 	}
 	for i, x := range v {
 		a += float32(x * float32(int8(stored[i])))
