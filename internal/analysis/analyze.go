@@ -129,7 +129,9 @@ var byteClass = func() (t [256]uint8) {
 // ClassOf returns the class of a byte.
 func ClassOf(c byte) uint8 { return byteClass[c] }
 
-// scanToken analyzes the run of word characters and single joiners that begins at i, and returns its end.
+// scanToken analyzes the token that begins at i, and returns its end. A token is a run of word characters with single
+// joiners between them. The day of an ISO 8601 time ends a token. A token of one letter may have the suffix of a
+// programming language, and any token a clitic, which is skipped.
 func (a *Analyzer) scanToken(s string, i int) int {
 	j, seen := i, uint8(0)
 	for j < len(s) {
@@ -154,9 +156,10 @@ func (a *Analyzer) scanToken(s string, i int) int {
 	switch {
 	case seen == lower:
 		a.emitASCII(s[i:j])
-	case seen&NonASCII != 0 && seen&(Digit|joiner) == 0 && a.Prefilter != nil && a.Prefilter.rejects(s[i:j]):
 	case seen&NonASCII != 0:
-		a.scanNonASCII(s[i:j])
+		if seen&(Digit|joiner) != 0 || a.Prefilter == nil || !a.Prefilter.rejects(s[i:j]) {
+			a.scanNonASCII(s[i:j])
+		}
 	default:
 		a.splitToken(s[i:j], i > 1 && s[i-1] == '-' && s[i-2] == '-')
 	}
@@ -236,7 +239,7 @@ func cliticLen(s string) int {
 	return n
 }
 
-// scanNonASCII analyzes a chunk with characters beyond ASCII. It normalizes the chunk without ignorable characters,
+// scanNonASCII analyzes a token with characters beyond ASCII. It normalizes the token without ignorable characters,
 // then analyzes each run of one kind of script.
 func (a *Analyzer) scanNonASCII(s string) {
 	n, origin := NormalizeNFKC(s), a.from
@@ -288,8 +291,8 @@ func runLen(s string, unsegmented bool) int {
 	return len(s)
 }
 
-// emitBigrams emits each character (with its marks) and each pair of adjacent ones of the chunk s from i on. origin is
-// the place of the chunk in the text.
+// emitBigrams emits each character (with its marks) and each pair of adjacent ones of the token s from i on. origin is
+// the place of the token in the text.
 func (a *Analyzer) emitBigrams(s string, i, origin int) {
 	single, begin := Unigram, i
 	if a.OnRun != nil {

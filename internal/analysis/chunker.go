@@ -6,12 +6,12 @@ import (
 	"unicode/utf8"
 )
 
-// A chunk ends at the best boundary after minChunkWords words, because shorter ones lose their subject. The model reads
-// about MeanChunkWords words at once. Keyword rescoring cuts its chunks at that number.
+// A chunk ends at the best boundary after minChunkWords words, because shorter ones lose their subject. Embedded chunks
+// have at most MaxChunkWords words, of which the model reads about 90. Keyword rescoring cuts at RescoringChunkWords.
 const (
-	minChunkWords  = 50
-	MaxChunkWords  = 120
-	MeanChunkWords = 90
+	minChunkWords       = 50
+	MaxChunkWords       = 120
+	RescoringChunkWords = 90
 )
 
 // A Span is the byte range of a chunk in a text, and the number of its words.

@@ -9,6 +9,6 @@ import (
 func BenchmarkChunkerSplit(b *testing.B) {
 	b.SetBytes(int64(len(analysistest.Prose)))
 	for b.Loop() {
-		Chunker{MaxWords: MeanChunkWords}.Split(analysistest.Prose)
+		Chunker{MaxWords: RescoringChunkWords}.Split(analysistest.Prose)
 	}
 }

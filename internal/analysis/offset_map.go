@@ -7,17 +7,17 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// OffsetMap maps the normal form of a chunk to its source. They differ in ligatures, wide letters, combining accents,
+// OffsetMap maps the normal form of a token to its source. They differ in ligatures, wide letters, combining accents,
 // and letters of Hangul.
 type OffsetMap struct {
-	source   string // the chunk before normalization
-	from, to int    // the place of the term in its normal form
-	segments []segmentEnd
+	source       string // the token before normalization
+	from, to     int    // the place of the term in its normal form
+	normSegments []normSegment
 }
 
-// segmentEnd is the end of a segment in the normal form and in the chunk. Unicode normalizes each segment independently
-// (UAX #15, stable code points).
-type segmentEnd struct{ normal, text int }
+// normSegment is the end of a segment of normalization, in the normal form and in the token. Unicode normalizes each
+// segment independently (UAX #15, stable code points).
+type normSegment struct{ normal, text int }
 
 // NewOffsetMap returns the map of a text to its normal form.
 func NewOffsetMap(source string) *OffsetMap { return &OffsetMap{source: source} }
@@ -28,10 +28,10 @@ func (m *OffsetMap) SourceSpan(from, to int) (int, int) {
 	return m.sourceOffsets(0)
 }
 
-// reset clears the map for the next chunk.
-func (m *OffsetMap) reset() { m.source, m.segments = "", m.segments[:0] }
+// reset clears the map for the next token.
+func (m *OffsetMap) reset() { m.source, m.normSegments = "", m.normSegments[:0] }
 
-// setOffsets sets the place of a term in the normal form of a chunk. It is the place in the text too if both are equal.
+// setOffsets sets the place of a term in the normal form of a token. It is the place in the text too if both are equal.
 func (a *Analyzer) setOffsets(origin, from, to int) {
 	if a.offsetMap.source == "" {
 		a.from, a.to = origin+from, origin+to
@@ -40,7 +40,7 @@ func (a *Analyzer) setOffsets(origin, from, to int) {
 	}
 }
 
-// SourceOffsets returns the place of the current term in the text, in whole segments of its chunk. It costs as much as
+// SourceOffsets returns the place of the current term in the text, in whole segments of its token. It costs as much as
 // normalization, so it is computed only for highlights.
 func (a *Analyzer) SourceOffsets() (from, to int) {
 	if a.offsetMap.source == "" {
@@ -50,31 +50,31 @@ func (a *Analyzer) SourceOffsets() (from, to int) {
 }
 
 func (m *OffsetMap) sourceOffsets(origin int) (from, to int) {
-	if len(m.segments) == 0 {
-		m.buildSegments()
+	if len(m.normSegments) == 0 {
+		m.buildNormSegments()
 	}
-	first := m.segmentAt(m.from)
+	first := m.normSegmentAt(m.from)
 	if first > 0 {
-		from = m.segments[first-1].text
+		from = m.normSegments[first-1].text
 	}
-	return origin + from, origin + m.segments[m.segmentAt(m.to-1)].text
+	return origin + from, origin + m.normSegments[m.normSegmentAt(m.to-1)].text
 }
 
-// segmentAt returns the segment of a byte of the normal form.
-func (m *OffsetMap) segmentAt(at int) int {
-	i, _ := slices.BinarySearchFunc(m.segments, at, func(s segmentEnd, at int) int {
+// normSegmentAt returns the segment of a byte of the normal form.
+func (m *OffsetMap) normSegmentAt(at int) int {
+	i, _ := slices.BinarySearchFunc(m.normSegments, at, func(s normSegment, at int) int {
 		return cmp.Compare(s.normal, at+1)
 	})
 	return i
 }
 
-// buildSegments computes the segments of the chunk.
-func (m *OffsetMap) buildSegments() {
-	end := segmentEnd{}
+// buildNormSegments computes the segments of the token.
+func (m *OffsetMap) buildNormSegments() {
+	end := normSegment{}
 	for end.text < len(m.source) {
 		n := norm.NFKC.NextBoundaryInString(m.source[end.text:], true)
 		end.normal += len(NormalizeNFKC(m.source[end.text : end.text+n]))
 		end.text += n
-		m.segments = append(m.segments, end)
+		m.normSegments = append(m.normSegments, end)
 	}
 }

@@ -51,7 +51,7 @@ func checkOffsets(t interface{ Errorf(string, ...any) }, text string) {
 		}
 		if chunk != a.offsetMap.source {
 			chunk, boundaries = a.offsetMap.source, segmentBoundaries(a.offsetMap.source)
-			if end := a.offsetMap.segments[len(a.offsetMap.segments)-1]; end.text != len(chunk) ||
+			if end := a.offsetMap.normSegments[len(a.offsetMap.normSegments)-1]; end.text != len(chunk) ||
 				end.normal != len(NormalizeNFKC(chunk)) {
 				t.Errorf("the segments of %q end at %+v, not at %d", chunk, end, len(NormalizeNFKC(chunk)))
 			}

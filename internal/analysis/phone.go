@@ -18,7 +18,8 @@ type phone struct {
 }
 
 // phoneAt reads the phone number whose digits begin at a place in a text. Without one it returns the end of the scan
-// and no suffix.
+// and no suffix. It collects the groups of digits, then excludes dates, lists and plain numbers by their shape. A plus,
+// an opening parenthesis or a zero marks a phone number, so fewer shapes are excluded.
 func phoneAt(s string, at int) (p phone) {
 	before := s[max(0, at-2):at]
 	plus, open := strings.HasSuffix(before, "+") || before == "+(", strings.HasSuffix(before, "(")
@@ -47,13 +48,14 @@ func phoneAt(s string, at int) (p phone) {
 		return p // a time, a decimal number, an identifier
 	}
 	marked := plus || open || digits[0] == '0'
-	if len(digits) < phoneSuffix || !plus && writtenAsDate(groups) || !marked && !plain ||
-		!plus && 2*len(groups) > len(digits) ||
-		len(groups) == 1 && (open || !marked || len(digits) == phoneSuffix) ||
-		len(groups) == 2 && groups[0] == 1 && !plus {
-		return p
+	switch {
+	case len(digits) < phoneSuffix, !plus && writtenAsDate(groups):
+	case !marked && !plain, !plus && 2*len(groups) > len(digits): // a list of numbers
+	case len(groups) == 1 && (open || !marked || len(digits) == phoneSuffix): // a plain number
+	case len(groups) == 2 && groups[0] == 1 && !plus: // a numbered number: 1. 2345678
+	default:
+		p.suffix = string(digits[len(digits)-phoneSuffix:])
 	}
-	p.suffix = string(digits[len(digits)-phoneSuffix:])
 	return p
 }
 

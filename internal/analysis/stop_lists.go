@@ -1,12 +1,12 @@
 package analysis
 
-// StopLists returns the stop words of languages other than English, a set for each group of languages.
-func StopLists() []map[string]bool { return stopLists }
+// ForeignStopLists returns the stop words of languages other than English, a set for each group of languages.
+func ForeignStopLists() []map[string]bool { return foreignStopLists }
 
-// stopLists are the stop words of languages other than English, without accents. They are words of questions and
+// foreignStopLists are the stop words of languages other than English, without accents. They are words of questions and
 // sentences of any subject. Content words of another language (the French "son") are stop words in their own language
 // only.
-var stopLists = withUnaccented(
+var foreignStopLists = withUnaccented(
 	wordSet(`
 a al algun alguna algunas algunos ante antes aquel aquella asi aun aunque bajo bien cada casi como con contra cual
 cuales cualquier cuando cuanta cuantas cuanto cuantos de del desde donde dos durante e el ella ellas ellos en entre

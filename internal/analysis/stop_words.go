@@ -13,10 +13,10 @@ should shouldn so some such than that the their theirs them themselves then ther
 under until up upon us use used using ve very was wasn we were weren what when where which while who whom whose why
 will with won would wouldn you your yours yourself yourselves`)
 
-// foreignStopWords are frequent words of other languages in Latin letters that are hardly English words. A query with
+// foreignMarkers are frequent words of other languages in Latin letters that are hardly English words. A query with
 // one of them is hardly English. The languages are Spanish, Portuguese, French, Italian, German, Dutch, Swedish,
 // Danish, Norwegian, Polish, Czech, Romanian, Hungarian, Finnish, Turkish, Indonesian and Vietnamese.
-var foreignStopWords = wordSet(`
+var foreignMarkers = wordSet(`
 cual cuales cuando como desde donde durante el ella ellos entre esta este estos fue hasta las los para pero por porque quien segun sobre sus tiene una unas unos
 foi mais onde pela pelo quais qual quando quem seu sua uma
 avec cette dans dont elle etait leur leurs lorsque mais nous ou ont pas quel quelle quelles quels qui sont une vous
@@ -36,8 +36,8 @@ cua nhung trong`)
 // IsStopWord reports whether a word is an English stop word.
 func IsStopWord(word string) bool { return stopWords[word] }
 
-// IsForeignStopWord reports whether a word is a stop word of another language in Latin letters.
-func IsForeignStopWord(word string) bool { return foreignStopWords[word] }
+// IsForeignMarker reports whether a word marks a query as one of another language in Latin letters.
+func IsForeignMarker(word string) bool { return foreignMarkers[word] }
 
 func wordSet(words string) map[string]bool {
 	set := map[string]bool{}

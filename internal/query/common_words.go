@@ -19,7 +19,7 @@ var commonSuffixes = [...]string{"", "s", "es", "d", "ed", "ing", "ly"}
 
 // isCommonWord reports whether a word is one of everyday language, which is never corrected.
 func isCommonWord(word string) bool {
-	if analysis.IsStopWord(word) || analysis.IsForeignStopWord(word) {
+	if analysis.IsStopWord(word) || analysis.IsForeignMarker(word) {
 		return true
 	}
 	for _, ending := range commonSuffixes {

@@ -10,8 +10,8 @@ import (
 
 // languageStats counts features by which English queries are recognized.
 type languageStats struct {
-	words, stopWords, foreignStopWords int
-	nonASCII, nonASCIILatin            int // words beyond ASCII; those of them in Latin letters
+	words, stopWords, foreignMarkers int
+	nonASCII, nonASCIILatin          int // words beyond ASCII; those of them in Latin letters
 }
 
 // observe counts a word of the query.
@@ -20,8 +20,8 @@ func (t *languageStats) observe(word []byte) {
 	switch {
 	case analysis.IsStopWord(string(word)):
 		t.stopWords++
-	case analysis.IsForeignStopWord(string(word)):
-		t.foreignStopWords++
+	case analysis.IsForeignMarker(string(word)):
+		t.foreignMarkers++
 	}
 	if analysis.HasNonASCII(word) {
 		t.nonASCII++
@@ -31,21 +31,21 @@ func (t *languageStats) observe(word []byte) {
 	}
 }
 
-// nonEnglish reports whether some words are expanded by prefix. Words beyond ASCII always are.
-func (t *languageStats) nonEnglish() bool { return t.nonASCII > 0 || t.nonEnglishLatin() }
+// expandsWords reports whether some words are expanded by prefix. Words beyond ASCII always are.
+func (t *languageStats) expandsWords() bool { return t.nonASCII > 0 || t.expandsASCII() }
 
-// nonEnglishLatin reports whether the query is in another language with Latin letters. Then its words in ASCII are
+// expandsASCII reports whether the query is in another language with Latin letters. Then its words in ASCII are
 // expanded as well. Such a query has a stop word of that language or several accents, and few English stop words. Names
 // and lists of English words do not qualify.
-func (t *languageStats) nonEnglishLatin() bool {
-	return (t.foreignStopWords > 0 || t.nonASCIILatin > 1) && 5*t.stopWords < t.words
+func (t *languageStats) expandsASCII() bool {
+	return (t.foreignMarkers > 0 || t.nonASCIILatin > 1) && 5*t.stopWords < t.words
 }
 
 // ambiguous reports whether the words do not decide about the language. All have Latin letters, none is a foreign stop
 // word, and fewer than half are English stop words. Some of these, such as "in" and "an", are words of other languages
 // too. The workspace decides: see resolveLanguage.
 func (t *languageStats) ambiguous() bool {
-	return !t.nonEnglishLatin() && t.nonASCII == t.nonASCIILatin && 2*t.stopWords < t.words
+	return !t.expandsASCII() && t.nonASCII == t.nonASCIILatin && 2*t.stopWords < t.words
 }
 
 // englishMarkers are frequent English words that hardly occur in other languages, with or without accents. "the" is
@@ -68,7 +68,7 @@ func (d *vocabulary) resolveLanguage(q Query) (Query, error) {
 		return q, nil
 	}
 	other := q
-	other.nonEnglish, other.nonEnglishLatin = true, true
+	other.expandsWords, other.expandsASCII = true, true
 	if !slices.ContainsFunc(q.terms, func(t queryTerm) bool { return other.isExpandable(&t) }) {
 		return q, nil
 	}

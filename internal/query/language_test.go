@@ -129,8 +129,8 @@ func TestLanguageUsesOneWorkspace(t *testing.T) {
 	for _, language := range []string{"Spanish", "English", "Spanish", "code"} {
 		d := indextest.NewStore()
 		got, err := rewriteQuery(buildSnapshot(t, d, languageSamples[language]...), index.NewCache(0), d.Fetch, q)
-		if widened := len(got.expansionTerms) > 0; err != nil || widened != (language == "Spanish") || q.nonEnglish ||
-			q.nonEnglishLatin {
+		if widened := len(got.expansionTerms) > 0; err != nil || widened != (language == "Spanish") || q.expandsWords ||
+			q.expandsASCII {
 			t.Errorf("%s: %s, %v", language, formatTerms(got), err)
 		}
 	}

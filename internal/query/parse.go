@@ -56,7 +56,7 @@ func (p *parser) onToken(term []byte, r analysis.TokenType) {
 			return
 		}
 	case analysis.Unigram:
-		p.query.unigrams = append(p.query.unigrams, cjkUnigram{text: string(term)})
+		p.query.unigrams = append(p.query.unigrams, queryUnigram{text: string(term)})
 		return
 	case analysis.Bigram:
 		n := len(p.query.unigrams) // both characters of the pair were emitted before
@@ -180,7 +180,7 @@ func (p *parser) finish(text string) Query {
 	p.joinAdjacentWords()
 	q := p.query
 	q.text, q.wordCount = text, len(p.words)
-	q.nonEnglish, q.nonEnglishLatin, q.ambiguousLanguage = p.language.nonEnglish(), p.language.nonEnglishLatin(),
+	q.expandsWords, q.expandsASCII, q.ambiguousLanguage = p.language.expandsWords(), p.language.expandsASCII(),
 		p.language.ambiguous()
 	for i, terms := range p.words {
 		for _, t := range terms {

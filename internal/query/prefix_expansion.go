@@ -21,7 +21,8 @@ const (
 	maxExpansionTerms  = 32
 )
 
-// originalTermWeight is the weight of a word as it is spelled, and of its other forms, beside its expansion.
+// originalTermWeight is the weight of a word as it is spelled, and of its other forms, beside its expansion. The
+// expansion contains the word, so the exact word only breaks ties: see surfaceFormWeight.
 const originalTermWeight = .3
 
 // prefixExpansion is the set of terms of a workspace that share a prefix with a word. It replaces a stemmer for
@@ -85,8 +86,8 @@ func (k *prefixExpansion) selectTerms(dfs map[string]int) {
 // isExpandable reports whether a term of the query is expanded by prefix.
 func (q *Query) isExpandable(t *queryTerm) bool {
 	n := utf8.RuneCountInString(t.text)
-	return q.nonEnglish && t.tokenType == analysis.Word && !t.verbatim &&
-		n >= minExpandedRunes && (q.nonEnglishLatin || n < len(t.text)) &&
+	return q.expandsWords && t.tokenType == analysis.Word && !t.verbatim &&
+		n >= minExpandedRunes && (q.expandsASCII || n < len(t.text)) &&
 		analysis.OnlyLetters([]byte(t.text)) && !analysis.IsStopWord(t.text)
 }
 

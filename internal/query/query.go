@@ -7,8 +7,8 @@ type Query struct {
 	text              string // the text that was parsed
 	terms             []queryTerm
 	wordCount         int  // words, identifiers, bigrams and characters
-	nonEnglish        bool // words beyond ASCII are expanded by prefix
-	nonEnglishLatin   bool // words in ASCII are expanded as well
+	expandsWords      bool // words beyond ASCII are expanded by prefix
+	expandsASCII      bool // words in ASCII are expanded as well
 	ambiguousLanguage bool // the workspace decides about the language: see resolveLanguage
 
 	droppedWords map[string]bool // words that limitQuery dropped
@@ -21,7 +21,7 @@ type Query struct {
 	// Pairs of adjacent words of the text, apart from stop words, as word indexes.
 	wordBigrams [][2]int
 
-	unigrams []cjkUnigram // characters of scripts without spaces, in text order
+	unigrams []queryUnigram // characters of scripts without spaces, in text order
 
 	// Look-up tables for matching texts.
 	termIndex      map[string]int // index in terms
@@ -53,7 +53,8 @@ func queryTermFreqWeight(count int) float32 {
 	return float32((bm25K3 + 1) * float64(count) / (bm25K3 + float64(count)))
 }
 
-// bm25K3 is the parameter k3 of BM25, which saturates the frequency of a term in the query.
+// bm25K3 is the parameter k3 of BM25, which saturates the frequency of a term in the query. With 1, a repeated word counts
+// less than twice as much as a single one.
 const bm25K3 = 1
 
 // Parse parses the text of a query. It drops stop words, unless nothing else is left.
@@ -69,7 +70,7 @@ func parse(text string, corrections map[string]string) Query {
 		p.Analyze(text)
 	}
 	q := p.finish(text)
-	if q.nonEnglish {
+	if q.expandsWords {
 		q.weakenStopWords()
 	}
 	return q

@@ -65,7 +65,7 @@ func (r Result) Rescore(q Query, hits []Hit, texts []*DocMatches) {
 func (x *rescorer) splitChunks() {
 	chunks, words := 0, 0
 	for i, t := range x.texts {
-		list, before := analysis.Chunker{MaxWords: analysis.MeanChunkWords}.Split(t.Content.text), words
+		list, before := analysis.Chunker{MaxWords: analysis.RescoringChunkWords}.Split(t.Content.text), words
 		for _, s := range list {
 			chunks, words = chunks+1, words+s.Words
 		}

@@ -26,14 +26,14 @@ func Search(v *index.Snapshot, cache *index.Cache, fetch index.PageFetcher, q Qu
 	}
 	var r Result
 	known := func(i int) (bool, error) { return words.contains(q.terms[i].text) }
-	if !q.nonEnglish {
+	if !q.expandsWords {
 		if r, err = rank(v, fetch, q, f, now, k); err != nil || q.allWordsFound(r.idf) {
 			return q, r, err
 		}
 		known = func(i int) (bool, error) { return r.idf[i] > 0, nil }
 	}
 	rewritten, changed, err := words.rewrite(q, known)
-	if err != nil || !changed && !q.nonEnglish {
+	if err != nil || !changed && !q.expandsWords {
 		return q, r, err
 	}
 	r, err = rank(v, fetch, rewritten, f, now, k)
@@ -88,10 +88,10 @@ func (d *vocabulary) rewrite(q Query, known func(i int) (bool, error)) (_ Query,
 		before := q
 		q = parse(q.text, correctionMap(corrections))
 		q.corrections = corrections
-		if before.nonEnglish && !q.nonEnglish {
+		if before.expandsWords && !q.expandsWords {
 			q.weakenStopWords()
 		}
-		q.nonEnglish, q.nonEnglishLatin = before.nonEnglish, before.nonEnglishLatin
+		q.expandsWords, q.expandsASCII = before.expandsWords, before.expandsASCII
 		q = q.withoutWords(before.droppedWords, before.ignored)
 		if err := d.expandPrefixes(&q, expansions); err != nil {
 			return q, false, err

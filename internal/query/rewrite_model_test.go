@@ -55,12 +55,12 @@ func (w *modelIndex) naiveRewrite(q Query) Query {
 	}
 	unaccented := naiveUnigrams(df, q)
 	if len(corrections) > 0 {
-		nonEnglish, latin := q.nonEnglish, q.nonEnglishLatin
+		expandsWords, latin := q.expandsWords, q.expandsASCII
 		q = parse(q.text, correctionMap(corrections))
-		if nonEnglish && !q.nonEnglish {
+		if expandsWords && !q.expandsWords {
 			q.weakenStopWords()
 		}
-		q.nonEnglish, q.nonEnglishLatin, q.corrections = nonEnglish, latin, corrections
+		q.expandsWords, q.expandsASCII, q.corrections = expandsWords, latin, corrections
 	}
 	q = q.withUnigrams(unaccented)
 	expansions := begun
@@ -99,7 +99,7 @@ func (w *modelIndex) naiveLanguage(q Query, df map[string]int) Query {
 	for _, word := range englishMarkers {
 		n += df[word]
 	}
-	other.nonEnglish, other.nonEnglishLatin = true, true
+	other.expandsWords, other.expandsASCII = true, true
 	widens := slices.ContainsFunc(q.terms, func(t queryTerm) bool { return other.isExpandable(&t) })
 	if q.ambiguousLanguage && widens && len(w.live) >= minLanguageDocs && docsPerEnglishMarker*n < len(w.live) {
 		other.weakenStopWords()

@@ -370,8 +370,8 @@ func TestLanguageIsEnglishForListsOfWordsAndNames(t *testing.T) {
 		{"welche Datenbanken werden gesichert", true, true}, {"donde estan las copias", true, true},
 		{"où sont les clés chiffrées", true, true}, {"the MIT license of the van", false, false},
 	} {
-		if q := Parse(c.query); q.nonEnglish != c.foreign || q.nonEnglishLatin != c.latin {
-			t.Errorf("%s: %v %v", c.query, q.nonEnglish, q.nonEnglishLatin)
+		if q := Parse(c.query); q.expandsWords != c.foreign || q.expandsASCII != c.latin {
+			t.Errorf("%s: %v %v", c.query, q.expandsWords, q.expandsASCII)
 		}
 	}
 }

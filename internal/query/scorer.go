@@ -194,7 +194,8 @@ func (s *scorer) memoryOf(x scoredDoc) int64 {
 	return s.snapshot.Segments()[segment].Memories()[doc]
 }
 
-// Factors in the scores of expired and of verified memories.
+// Factors in the scores of expired and of verified memories. An expired memory stays behind an equal one that is valid.
+// A verified memory wins against nearly equal ones alone.
 const (
 	expiredFactor  = .8
 	verifiedFactor = 1.03

@@ -16,7 +16,7 @@ const stopWordWeight = .25
 func (q *Query) weakenStopWords() {
 	heads := q.unaccentedWords()
 	best, most := []map[string]bool(nil), 1
-	for _, list := range analysis.StopLists() {
+	for _, list := range analysis.ForeignStopLists() {
 		n := 0
 		for _, w := range heads {
 			if list[w] {

@@ -8,9 +8,9 @@ import (
 	"github.com/loci-memory/loci/internal/analysis"
 )
 
-// A cjkUnigram is a character of a query in a script without spaces. It has the bigrams with its neighbors, which are
+// A queryUnigram is a character of a query in a script without spaces. It has the bigrams with its neighbors, which are
 // empty where there is no neighbor.
-type cjkUnigram struct{ text, bigramBefore, bigramAfter string }
+type queryUnigram struct{ text, bigramBefore, bigramAfter string }
 
 // unigramWeight is the weight of a character that matches alone. It is below 1, because most characters are parts of
 // many words.

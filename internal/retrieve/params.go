@@ -60,7 +60,7 @@ const strongMargin = 2
 const noRunnerUp = 1e9
 
 // Bounds of similar memories: the least cosine after the factor of the state, and the number of those with a similar
-// meaning.
+// meaning. The least cosine bounds the list to related texts; it was not measured.
 const (
 	minSimilarity = .5
 	maxSimilar    = 100
@@ -72,7 +72,8 @@ const defaultEmbedTimeout = 300 * time.Millisecond
 // maxQueryEmbeddings is the number of cached query vectors: some 2 MB.
 const maxQueryEmbeddings = 1000
 
-// Bounds of cached rankings: their number, and the time for which each is used.
+// Bounds of cached rankings: their number, and the time for which each is used. The time covers the next page and
+// the hybrid search that follows. A ranking is never used for another state of an index.
 const (
 	maxRankings = 256
 	rankingTTL  = 10 * time.Second

@@ -64,8 +64,9 @@ func (c *BinaryCodes) Nearest(docs Documents, p *QueryVector, k int) []Ref {
 // filterSlack is the number of extra candidates of a scan that checks only the best.
 const filterSlack = 16
 
-// knn returns the k best matching vectors, in no order. It reports false if the scan skipped the filter and may have
-// missed others.
+// knn returns the k best matching vectors, in no order. It collects candidates by Hamming distance and ranks them by
+// estimateDot. If the scan skips the filter, only the k+filterSlack best are checked. It reports false if too few of
+// them match.
 func (s *hammingScan) knn(k int) (list []Ref, enough bool) {
 	all := len(s.query.signBits) * 64
 	if limit := s.estimateLimit(all); s.collect(limit) < s.wanted && limit < all {
