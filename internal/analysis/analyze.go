@@ -1,6 +1,8 @@
 package analysis
 
 import (
+	"fmt"
+	"hash/fnv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -424,18 +426,11 @@ func (a *Analyzer) emitTerm(term []byte, r TokenType) {
 // truncateTerm keeps the beginning of a long term and replaces the rest by its FNV-1a hash. So equal terms stay equal
 // and others differ.
 func truncateTerm(t []byte) []byte {
-	hash := uint64(FNVOffset)
-	for _, c := range t {
-		hash = (hash ^ uint64(c)) * FNVPrime
-	}
+	hash := fnv.New64a()
+	hash.Write(t)
 	n := MaxTermBytes - 16
 	for !utf8.RuneStart(t[n]) {
 		n--
 	}
-	t = t[:n]
-	for range 16 {
-		t = append(t, "0123456789abcdef"[hash>>60])
-		hash <<= 4
-	}
-	return t
+	return fmt.Appendf(t[:n], "%016x", hash.Sum64())
 }

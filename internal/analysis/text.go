@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"bytes"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -56,21 +57,7 @@ func RuneSuffixLen(s string, n int) int {
 
 // OnlyLetters reports whether a term has only letters and their marks.
 func OnlyLetters(term []byte) bool {
-	for i := 0; i < len(term); {
-		if c := term[i]; c < utf8.RuneSelf {
-			if byteClass[c]&(lower|Upper) == 0 {
-				return false
-			}
-			i++
-			continue
-		}
-		r, n := utf8.DecodeRune(term[i:])
-		if !unicode.In(r, unicode.L, unicode.M) {
-			return false
-		}
-		i += n
-	}
-	return true
+	return bytes.IndexFunc(term, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.Is(unicode.M, r) }) < 0
 }
 
 // 64-bit FNV-1a.

@@ -78,26 +78,18 @@ func (r *PostingsReader) readSegment(g *Segment, fetch PageFetcher, terms []stri
 	return nil
 }
 
+// readMemtable appends the live rows of the memtable with any of the terms.
 func (r *PostingsReader) readMemtable(s *Snapshot, terms []string, base int) {
-	from := len(r.decoded.docs)
+	h, from := &r.decoded, len(r.decoded.docs)
 	for _, t := range terms {
-		r.readRows(s, t, base)
+		for _, p := range s.memtable.postings(t) {
+			if int(p.doc) < len(s.rows) && !isSet(s.deleted, int(p.doc)) {
+				h.docs, h.freqs = append(h.docs, uint32(base)+p.doc), append(h.freqs, p.freq)
+			}
+		}
 	}
 	if len(terms) > 1 {
-		r.union.mergeDuplicates(&r.decoded, from, base, len(s.rows))
-	}
-}
-
-// readRows appends the live rows of the memtable with a term.
-func (r *PostingsReader) readRows(s *Snapshot, term string, base int) {
-	for _, p := range s.memtable.postings(term) {
-		if int(p.doc) >= len(s.rows) {
-			break
-		}
-		if !isSet(s.deleted, int(p.doc)) {
-			r.decoded.docs = append(r.decoded.docs, uint32(base)+p.doc)
-			r.decoded.freqs = append(r.decoded.freqs, p.freq)
-		}
+		r.union.mergeDuplicates(h, from, base, len(s.rows))
 	}
 }
 

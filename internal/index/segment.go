@@ -1,7 +1,6 @@
 package index
 
 import (
-	"encoding/binary"
 	"math/bits"
 	"slices"
 )
@@ -105,16 +104,13 @@ func (s *Segment) Tombstones() []byte {
 	if s.liveDocs == s.Docs() {
 		return nil
 	}
-	out := appendCount([]byte{FormatVersion}, s.Docs()-s.liveDocs)
-	last := 0
+	var docs []uint32
 	for i, w := range s.deleted {
 		for ; w != 0; w &= w - 1 {
-			doc := i*64 + bits.TrailingZeros64(w)
-			out = binary.AppendUvarint(out, uint64(doc-last))
-			last = doc
+			docs = append(docs, uint32(i*64+bits.TrailingZeros64(w)))
 		}
 	}
-	return out
+	return appendSparse([]byte{FormatVersion}, docs, func(out []byte, _ int) []byte { return out })
 }
 
 func decodeTombstones(data []byte, docs int) ([]uint64, error) {

@@ -133,10 +133,7 @@ func (d *TermsReader) DocFreq(term string) (int, error) {
 // memtableDocFreq returns the number of live rows of the memtable with a term.
 func (v *Snapshot) memtableDocFreq(term string) (n int) {
 	for _, p := range v.memtable.postings(term) {
-		if int(p.doc) >= len(v.rows) {
-			break
-		}
-		if !isSet(v.deleted, int(p.doc)) {
+		if int(p.doc) < len(v.rows) && !isSet(v.deleted, int(p.doc)) {
 			n++
 		}
 	}

@@ -68,13 +68,7 @@ func (t *topN) partition(from int, match func(scoredDoc) bool) int {
 
 // compareHits orders hits by descending score, ties by memory id.
 func compareHits(a, b Hit) int {
-	switch {
-	case a.Score > b.Score:
-		return -1
-	case a.Score < b.Score:
-		return 1
-	}
-	return cmp.Compare(a.Memory, b.Memory)
+	return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Memory, b.Memory))
 }
 
 // SortHits sorts hits by descending score, ties by memory id.
@@ -93,10 +87,7 @@ func TopHits(hits []Hit, n int) []Hit {
 // MaxPerMemory keeps the hit of the best chunk of each memory, applies the factors of states, and sorts the hits.
 func MaxPerMemory(chunks []Hit) []Hit {
 	slices.SortFunc(chunks, func(a, b Hit) int {
-		if a.Memory != b.Memory {
-			return cmp.Compare(a.Memory, b.Memory)
-		}
-		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Chunk, b.Chunk))
+		return cmp.Or(cmp.Compare(a.Memory, b.Memory), cmp.Compare(b.Score, a.Score), cmp.Compare(a.Chunk, b.Chunk))
 	})
 	chunks = slices.CompactFunc(chunks, func(a, b Hit) bool { return a.Memory == b.Memory })
 	for i := range chunks {

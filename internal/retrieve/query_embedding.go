@@ -3,9 +3,9 @@ package retrieve
 import (
 	"context"
 	"errors"
-	"sync"
 	"time"
 
+	"github.com/loci-memory/loci/internal/cache"
 	"github.com/loci-memory/loci/internal/vector"
 )
 
@@ -14,8 +14,14 @@ import (
 type queryEmbedder struct {
 	model   vector.Embedder
 	timeout time.Duration
-	mu      sync.Mutex
-	cache   map[queryKey][]float32
+	cache   *cache.Cache[queryKey, []float32]
+}
+
+func newQueryEmbedder(model vector.Embedder, timeout time.Duration) queryEmbedder {
+	return queryEmbedder{model, timeout, cache.New[queryKey](maxQueryEmbeddings, maxQueryEmbeddings,
+		func([]float32) int {
+			return 1
+		})}
 }
 
 // queryKey is a query of a user.
@@ -30,10 +36,7 @@ func (m *queryEmbedder) embedding(ctx context.Context, q queryKey, always bool) 
 	if !always && !vector.Readable(q.query, m.model) {
 		return nil, false, nil // a cached vector may stem from a call with always
 	}
-	m.mu.Lock()
-	v, known = m.cache[q]
-	m.mu.Unlock()
-	if known {
+	if v = m.cache.Get(q); v != nil {
 		return v, true, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, m.timeout)
@@ -62,17 +65,6 @@ func (m *queryEmbedder) embed(ctx context.Context, q queryKey) ([]float32, error
 		return nil, err
 	}
 	v := vector.Mean(vectors)
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.cache == nil {
-		m.cache = map[queryKey][]float32{}
-	}
-	for old := range m.cache { // the random order of a map chooses the evicted entry
-		if len(m.cache) < maxQueryEmbeddings {
-			break
-		}
-		delete(m.cache, old)
-	}
-	m.cache[q] = v
+	m.cache.Put(q, v)
 	return v, nil
 }

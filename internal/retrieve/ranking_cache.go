@@ -37,8 +37,7 @@ func (s *searchRun) needsFusionDepth() bool { return s.q.Hybrid || s.q.MayFuse }
 func (s *searchRun) lookupRanking(key rankingKey) bool {
 	known := s.searcher.rankings.Get(key)
 	if known == nil || s.q.Text == "" || s.needsFusionDepth() && !known.forFusion || s.want > known.depth ||
-		s.src.Now() >= known.expiresAt ||
-		!s.sameStates(known.workspaces) {
+		s.src.Now() >= known.expiresAt || !s.sameStates(known.workspaces) {
 		return false
 	}
 	for i, p := range known.workspaces {
@@ -66,14 +65,12 @@ func (s *searchRun) saveRanking(key rankingKey) {
 	if r.forFusion {
 		r.depth = max(r.depth, maxFused)
 	}
-	all := make([]workspaceSearch, len(s.workspaces))
 	r.workspaces = make([]*workspaceSearch, len(s.workspaces))
 	for i, p := range s.workspaces {
 		if t := loci.Time(p.snapshot.NextExpiry(int64(s.src.Now()))); t != 0 {
 			r.expiresAt = min(r.expiresAt, t)
 		}
-		all[i] = workspaceSearch{state: p.state, query: p.query, keywordHits: p.keywordHits}
-		r.workspaces[i] = &all[i]
+		r.workspaces[i] = &workspaceSearch{state: p.state, query: p.query, keywordHits: p.keywordHits}
 	}
 	s.searcher.rankings.Put(key, r)
 }

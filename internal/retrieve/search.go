@@ -46,8 +46,8 @@ type Models interface {
 func New(o Options) *Searcher {
 	timeout := cmp.Or(o.EmbedTimeout, defaultEmbedTimeout)
 	return &Searcher{seenCipher: newSeenCipher(o.Secret), models: o.Models,
-		current:  queryEmbedder{model: o.Embedder, timeout: timeout},
-		previous: queryEmbedder{model: o.Previous, timeout: timeout},
+		current:  newQueryEmbedder(o.Embedder, timeout),
+		previous: newQueryEmbedder(o.Previous, timeout),
 		rankings: cache.New[rankingKey](maxRankings, maxRankings, func(*cachedRanking) int { return 1 })}
 }
 
@@ -164,11 +164,9 @@ func (s *searchRun) fuseHits(nearest []query.Hit) {
 // openSnapshots reads the indexes of the workspaces.
 func (s *searchRun) openSnapshots() error {
 	snapshots, err := s.src.Snapshots()
-	all := make([]workspaceSearch, len(snapshots))
 	s.workspaces = make([]*workspaceSearch, len(snapshots))
 	for i, x := range snapshots {
-		all[i] = workspaceSearch{state: x.State, snapshot: x.Snapshot, query: s.q.Keywords}
-		s.workspaces[i] = &all[i]
+		s.workspaces[i] = &workspaceSearch{state: x.State, snapshot: x.Snapshot, query: s.q.Keywords}
 	}
 	return err
 }
