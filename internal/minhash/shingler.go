@@ -168,7 +168,7 @@ type runeClass struct {
 	kind   runeKind
 }
 
-// classOf returns the class of a character. From looksLimit on, the letter case depends on the neighbors.
+// classOf returns the class of a character. From runeTableLimit on, the letter case depends on the neighbors.
 func (g *shingler) classOf(r rune) runeClass {
 	switch {
 	case r < runeTableLimit:

@@ -109,7 +109,8 @@ func (t *DocMatches) MatchedWords() int {
 func (r Matches) Highlights() []string {
 	text, matches := r.text, slices.Clone(r.matches)
 	if len(matches) == 0 {
-		if s := snippet(text, r.fallback, r.fallback); s != "" {
+		from, to := snippetBounds(text, r.fallback, r.fallback)
+		if s := strings.TrimSpace(text[from:to]); s != "" {
 			return []string{s}
 		}
 		return nil
@@ -204,11 +205,6 @@ func lastBoundary(text string, least, at int) int {
 		}
 	}
 	return at
-}
-
-func snippet(text string, from, to int) string {
-	from, to = snippetBounds(text, from, to)
-	return strings.TrimSpace(text[from:to])
 }
 
 // skipPartialWord returns the length of the partial word at the start of a text, or 0 if no space follows.

@@ -233,12 +233,9 @@ type scoredDoc struct {
 }
 
 // NewVectorHit returns the hit of a chunk found by its vector. The score is the dot product with the vector of the
-// query. Segment -1 is the memtable. It returns false for doc -1.
-func NewVectorHit(v *index.Snapshot, segment, doc, chunk int, score float32, now int64) (Hit, bool) {
-	if doc < 0 {
-		return Hit{}, false
-	}
+// query. Segment -1 is the memtable.
+func NewVectorHit(v *index.Snapshot, segment, doc, chunk int, score float32, now int64) Hit {
 	h := newHit(v, segment, doc, now)
 	h.Score, h.Chunk = score, chunk
-	return h, true
+	return h
 }

@@ -119,8 +119,8 @@ func (s *searchRun) exactScores(p *workspaceSearch, picked []vector.Ref) (hits [
 		if !known {
 			segment, doc = p.snapshot.Locate(picked[i].Memory)
 		}
-		if h, ok := query.NewVectorHit(p.snapshot, segment, doc, chunk+1, score, int64(s.src.Now())); ok {
-			hits = append(hits, h)
+		if doc >= 0 {
+			hits = append(hits, query.NewVectorHit(p.snapshot, segment, doc, chunk+1, score, int64(s.src.Now())))
 		}
 	})
 	return hits, errors.Join(err, invalid)
