@@ -25,8 +25,8 @@ import (
 //	          further posting a uvarint, ordinal minus the one before minus 1
 //	freqs     one byte a posting; absent if all are 1
 //
-// A frequent term has several blocks, which may lie on several pages. A look-up decodes some restartInterval block headers
-// of one or two pages in vain. The sizes bound that, and were not measured.
+// A frequent term has several blocks, which may lie on several pages. A look-up decodes some restartInterval block
+// headers of one or two pages in vain. The sizes bound that, and were not measured.
 const (
 	maxBlockPostings = 512
 	pageBytes        = 8 << 10

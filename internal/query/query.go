@@ -53,8 +53,8 @@ func queryTermFreqWeight(count int) float32 {
 	return float32((bm25K3 + 1) * float64(count) / (bm25K3 + float64(count)))
 }
 
-// bm25K3 is the parameter k3 of BM25, which saturates the frequency of a term in the query. With 1, a repeated word counts
-// less than twice as much as a single one.
+// bm25K3 is the parameter k3 of BM25, which saturates the frequency of a term in the query. With 1, a repeated word
+// counts less than twice as much as a single one.
 const bm25K3 = 1
 
 // Parse parses the text of a query. It drops stop words, unless nothing else is left.

@@ -47,8 +47,8 @@ func (s *hammingScan) stride() int { return max(1, s.wanted/sampleHits) }
 // sampleRun is the number of adjacent codes in a run of a sample, because memory is read in cache lines.
 const sampleRun = 4
 
-// estimateLimit returns a distance within which twice as many codes as wanted are expected. It takes a systematic sample
-// of the codes and counts their distances (a histogram). It returns the distance of the sampled code with rank
+// estimateLimit returns a distance within which twice as many codes as wanted are expected. It takes a systematic
+// sample of the codes and counts their distances (a histogram). It returns the distance of the sampled code with rank
 // 2*sampleHits among those that match the filter. The filter is slow, so it is checked from the nearest distances on.
 // Without a limit, a scan collects five times as many candidates before maxDistance falls.
 func (s *hammingScan) estimateLimit(dimensions int) int {
