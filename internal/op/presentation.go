@@ -22,6 +22,7 @@ import (
 type Presentation struct {
 	Text, Whole, Snippets string            // names of members, or ""
 	Members               map[string]Member // by name; other members are shown as they are
+	Times                 map[string]bool   // the members that are times
 	TrimsLists            bool              // tools omit something in the records of a list
 	TrimsTexts            bool              // lists have snippets, which tell what is in a cut text
 }
@@ -40,6 +41,7 @@ type Column struct {
 	Name     string
 	MinWidth int // 0: it is not cut
 	Fixed    bool
+	Time     bool // the type of the field is loci.Time
 	Usual    string
 }
 
@@ -58,6 +60,12 @@ func NewPresentation(t reflect.Type, without ...string) (p Presentation) {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		if name == "" || !f.IsExported() {
 			continue
+		}
+		if f.Type == timeType {
+			if p.Times == nil {
+				p.Times = map[string]bool{}
+			}
+			p.Times[name] = true
 		}
 		m := p.newMember(name, f)
 		m.Omit = m.Omit || slices.Contains(without, name)
@@ -97,6 +105,9 @@ func (p *Presentation) newMember(name string, f reflect.StructField) (m Member) 
 		panic(fmt.Sprintf("op: the field %s has the unknown tag %s", f.Name, f.Tag))
 	}
 	m.Nested = NewPresentation(f.Type, without...)
+	for i := range m.Columns {
+		m.Columns[i].Time = m.Nested.Times[m.Columns[i].Name]
+	}
 	p.TrimsLists = p.TrimsLists || m.Nested.TrimsLists || m.Nested.Members != nil && f.Type.Kind() == reflect.Slice
 	p.TrimsTexts = p.TrimsTexts || m.Nested.TrimsTexts
 	return m

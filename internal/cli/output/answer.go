@@ -97,22 +97,21 @@ func (p *Printer) printTermNotes(answer []strictjson.Member) {
 func textOf(answer []strictjson.Member, name string) string {
 	for _, m := range answer {
 		if m.Name == name {
-			return displayValue(m.Name, m.Value)
+			return displayValue(m.Value, false)
 		}
 	}
 	return ""
 }
 
 // displayValue returns a JSON value for people; times are in the local time zone.
-func displayValue(name string, raw json.RawMessage) string {
+func displayValue(raw json.RawMessage, isTime bool) string {
 	var v any
 	if json.Unmarshal(raw, &v) != nil {
 		return string(raw)
 	}
 	switch v := v.(type) {
 	case string:
-		if at, err := time.Parse(time.RFC3339Nano, v); err == nil &&
-			(strings.HasSuffix(name, "At") || strings.HasSuffix(name, "Until")) {
+		if at, err := time.Parse(time.RFC3339Nano, v); err == nil && isTime {
 			return at.Local().Format("2006-01-02 15:04")
 		}
 		return v
@@ -160,9 +159,9 @@ func (p *Printer) printRecord(b *bytes.Buffer, answer []strictjson.Member, shown
 					return err
 				}
 			case prefix == "" && m.Name == shown.Text:
-				text = displayValue(m.Name, m.Value)
+				text = displayValue(m.Value, false)
 			default:
-				v := displayValue(m.Name, m.Value)
+				v := displayValue(m.Value, shown.Times[m.Name])
 				if m.Name == "similar" && m.IsArray() {
 					v = p.formatSimilar(m.Value)
 				}

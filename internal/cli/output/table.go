@@ -95,12 +95,15 @@ func snippet(r map[string]json.RawMessage, field string, room int) string {
 func buildColumns(records []map[string]json.RawMessage, columns []op.Column) (table []*column) {
 	for _, stated := range columns {
 		distinguishes := false
-		head := strings.ReplaceAll(console.Kebab(strings.TrimSuffix(stated.Name, "At")), "-", " ")
+		head := strings.ReplaceAll(console.Kebab(stated.Name), "-", " ")
+		if stated.Time {
+			head = strings.TrimSuffix(head, " at")
+		}
 		c := &column{Column: stated, cells: []string{strings.ToUpper(head)}}
 		for _, r := range records {
 			text := ""
 			if raw, ok := r[c.Name]; ok {
-				text = console.StripControl(displayValue(c.Name, raw), false)
+				text = console.StripControl(displayValue(raw, c.Time), false)
 			}
 			distinguishes = distinguishes || text != c.Usual && text != ""
 			c.cells = append(c.cells, text)
@@ -129,7 +132,7 @@ func fitWidth(table []*column, room int) []*column {
 	}
 	if tableWidth(table, comfortableTextWidth) > room {
 		for _, c := range table {
-			if !strings.HasSuffix(c.Name, "At") {
+			if !c.Time {
 				continue
 			}
 			for i, cell := range c.cells[1:] {

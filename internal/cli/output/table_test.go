@@ -108,7 +108,7 @@ func TestDisplayValueFormatsForPeople(t *testing.T) {
 	t.Parallel()
 	for raw, want := range map[string]string{`9007199254740991`: "unlimited", `7`: "7", `"a"`: "a", `["a","b"]`: "a, b",
 		`[]`: "", `true`: "true", `0.25`: "0.25"} {
-		if got := displayValue("limit", json.RawMessage(raw)); got != want {
+		if got := displayValue(json.RawMessage(raw), false); got != want {
 			t.Errorf("%s: %q, want %q", raw, got, want)
 		}
 	}
