@@ -34,51 +34,50 @@ func (d *sqliteDB) Vacuum(ctx context.Context) error {
 }
 
 // Vacuum rewrites all tables and the statistics of the planner, which contain samples of values. Other transactions
-// wait while a table is rewritten.
+// wait while a table is rewritten. Tables without a primary key are not those of Loci.
 func (d *postgres) Vacuum(ctx context.Context) error {
-	c, err := d.acquire(ctx, "")
-	if err != nil {
-		return err
-	}
-	defer d.release(c, "")
-	p := &postgresConn{ctx, c.Conn()}
-	if _, err := p.Exec(`SET statement_timeout = 0`, nil); err != nil {
-		return mapPostgresError(err)
-	}
-	defer c.Exec(context.WithoutCancel(ctx), `RESET statement_timeout`) // it fails only with a lost connection
-	if err := p.waitForOldSnapshots(); err != nil {
-		return err
-	}
-	var tables []string
-	err = p.Query(`SELECT CAST(table_name AS TEXT) FROM information_schema.tables
-		WHERE table_schema = current_schema() AND table_type = 'BASE TABLE'`, nil, func(r Row) error {
-		tables = append(tables, "")
-		return r.Scan(&tables[len(tables)-1])
-	})
-	if err != nil {
-		return mapPostgresError(err)
-	}
-	for _, table := range tables {
-		err := RetryWhileBusy(func() error {
-			_, err := p.Exec(`VACUUM (FULL, ANALYZE) `+table, nil)
-			return mapPostgresError(err)
-		})
-		if err == nil {
-			err = p.dropStatistics(table)
+	var tables [][2]string // quoted names of tables and of their primary keys
+	err := d.Read(ctx, "", func(c Conn) error {
+		if err := waitForOldSnapshots(c); err != nil {
+			return err
 		}
-		if err != nil {
+		return c.Query(`SELECT format('%I', t.relname), format('%I', i.relname) FROM pg_index x
+			JOIN pg_class t ON t.oid = x.indrelid JOIN pg_class i ON i.oid = x.indexrelid
+			WHERE t.relnamespace = CAST(current_schema() AS regnamespace) AND t.relkind = 'r' AND x.indisprimary`, nil,
+			func(r Row) error {
+				tables = append(tables, [2]string{})
+				last := &tables[len(tables)-1]
+				return r.Scan(&last[0], &last[1])
+			})
+	})
+	for _, t := range tables {
+		if err == nil {
+			err = RetryWhileBusy(func() error {
+				return d.Write(ctx, "", func(c Conn) error { return rewriteTable(c, t[0], t[1]) })
+			})
+		}
+	}
+	return err
+}
+
+// rewriteTable copies the rows of a table to a new file, and replaces its statistics. CLUSTER works as VACUUM FULL
+// does, but in a transaction: a pooler keeps a timeout and the statement in one session only there.
+func rewriteTable(c Conn, table, key string) error {
+	for _, q := range []string{`SET LOCAL statement_timeout = 0`, `CLUSTER ` + table + ` USING ` + key,
+		`ALTER TABLE ` + table + ` SET WITHOUT CLUSTER`, `ANALYZE ` + table} {
+		if _, err := c.Exec(q, nil); err != nil {
 			return err
 		}
 	}
-	return nil
+	return dropStatistics(c, table)
 }
 
 // waitForOldSnapshots waits for the end of older transactions. A rewritten table keeps deleted rows that their
 // snapshots still see.
-func (c *postgresConn) waitForOldSnapshots() error {
+func waitForOldSnapshots(c Conn) error {
 	var now string
 	if err := c.QueryRow(`SELECT CAST(CAST(pg_current_xact_id() AS xid) AS TEXT)`, nil, []any{&now}); err != nil {
-		return mapPostgresError(err)
+		return err
 	}
 	return RetryWhileBusy(func() error {
 		var older int
@@ -88,36 +87,31 @@ func (c *postgresConn) waitForOldSnapshots() error {
 		if err == nil && older > 0 {
 			err = BusyError(errors.New("a transaction is open that began before the purge"))
 		}
-		return mapPostgresError(err)
+		return err
 	})
 }
 
 // dropStatistics deletes the planner's samples of an empty table, which ANALYZE keeps. Altering a column to its own
 // type deletes them.
-func (c *postgresConn) dropStatistics(table string) error {
+func dropStatistics(c Conn, table string) error {
 	var hasRows bool
 	if err := c.QueryRow(`SELECT EXISTS (SELECT 1 FROM `+table+`)`, nil, []any{&hasRows}); err != nil || hasRows {
-		return mapPostgresError(err)
+		return err
 	}
 	var columns []string
 	err := c.Query(
 		`SELECT format('ALTER COLUMN %I TYPE %s', s.attname, i.data_type) FROM pg_stats s
 			JOIN information_schema.columns i
 			ON i.table_schema = s.schemaname AND i.table_name = s.tablename AND i.column_name = s.attname
-		WHERE s.schemaname = current_schema() AND s.tablename = ?1 AND i.data_type IN ('text', 'bytea')`, []any{table},
-		func(r Row) error {
-			var column string
-			err := r.Scan(&column)
-			columns = append(columns, column)
-			return err
+		WHERE s.schemaname = current_schema() AND format('%I', s.tablename) = ?1 AND i.data_type IN ('text', 'bytea')`,
+		[]any{table}, func(r Row) error {
+			columns = append(columns, "")
+			return r.Scan(&columns[len(columns)-1])
 		})
 	if err == nil && len(columns) > 0 {
-		err = RetryWhileBusy(func() error {
-			_, err := c.Exec(`ALTER TABLE `+table+` `+strings.Join(columns, ", "), nil)
-			return mapPostgresError(err)
-		})
+		_, err = c.Exec(`ALTER TABLE `+table+` `+strings.Join(columns, ", "), nil)
 	}
-	return mapPostgresError(err)
+	return err
 }
 
 // RetryWhileBusy calls f again while it returns CodeUnavailable, for at most vacuumTimeout.

@@ -79,6 +79,18 @@ func TestPurgeDeletedSurvivesLostPages(t *testing.T) {
 	})
 }
 
+func TestPurgeLeavesForeignTablesOfTheSchema(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		s := d.Open(t, store.Options{})
+		d.Exec(t, `CREATE TABLE "A table" (x TEXT)`)
+		d.Exec(t, `CREATE TABLE "Another table" (x TEXT NOT NULL PRIMARY KEY)`)
+		if _, err := integrity.New(s).PurgeDeleted(ctx, true); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // A vacuumDB runs a function after each vacuum.
 type vacuumDB struct {
 	sqldb.DB
