@@ -11,11 +11,11 @@ const atlasColumns = ` a.id, w.id, a.name, a.keywords, a.description, a.inbox, a
 	a.memories + (SELECT CAST(COALESCE(SUM(c.memories), 0) AS BIGINT) FROM index_log c WHERE c.workspace = a.workspace
 	AND c.atlas = a.row_id) `
 
-func scanAtlas(r sqldb.Row, more ...any) (a loci.Atlas, err error) {
+func scanAtlas(r sqldb.Row) (a loci.Atlas, err error) {
 	var archived bool
 	var keywords string
-	err = r.Scan(append([]any{&a.ID, &a.WorkspaceID, &a.Name, &keywords, &a.Description, &a.Default, &archived,
-		&a.CreatedAt, &a.UpdatedAt, &a.MemoryCount}, more...)...)
+	err = r.Scan(&a.ID, &a.WorkspaceID, &a.Name, &keywords, &a.Description, &a.Default, &archived, &a.CreatedAt,
+		&a.UpdatedAt, &a.MemoryCount)
 	if err != nil {
 		return a, err
 	}
@@ -49,9 +49,7 @@ func (t *Tx) Atlases(f AtlasFilter, p Page) (list List[loci.Atlas], err error) {
 	err = t.query(`SELECT`+atlasColumns+`FROM atlases a`+t.membershipJoin("a.workspace")+
 		`WHERE (?2 = '' OR w.id = ?2) AND a.archived IN (?3, ?4) AND (a.created_at, a.id) < (?5, ?6)
 			ORDER BY a.created_at DESC, a.id DESC LIMIT ?7`,
-		[]any{f.WorkspaceID, false, f.Archived, at, id, limit}, list.collect(func(r sqldb.Row) (loci.Atlas, error) {
-			return scanAtlas(r)
-		}))
+		[]any{f.WorkspaceID, false, f.Archived, at, id, limit}, list.collect(scanAtlas))
 	return list, err
 }
 
@@ -69,14 +67,15 @@ func (w *Workspace) AddAtlas(a loci.Atlas, maximum int64) (loci.Atlas, error) {
 	return a, err
 }
 
+// addAtlas inserts an atlas. If a concurrent call has made the Inbox of the workspace, it makes no other one.
 func (t *Tx) addAtlas(workspace int64, a loci.Atlas) (loci.Atlas, error) {
 	a.ID, a.CreatedAt, a.UpdatedAt, a.Status = loci.NewID(t.conn.Now.Std()), t.conn.Now, t.conn.Now,
 		loci.ContainerActive
 	_, err := t.exec(
 		`INSERT INTO atlases (id, workspace, name, keywords, description, inbox, archived, memories, bytes,
 			created_at, updated_at)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0, 0, ?8, ?8)`, a.ID, workspace, a.Name, sqldb.EncodeStrings(a.Keywords),
-		a.Description, a.Default, false, a.CreatedAt)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0, 0, ?8, ?8) ON CONFLICT (workspace) WHERE inbox DO NOTHING`, a.ID,
+		workspace, a.Name, sqldb.EncodeStrings(a.Keywords), a.Description, a.Default, false, a.CreatedAt)
 	return a, err
 }
 
@@ -96,8 +95,8 @@ func (a *Atlas) scanDest() []any {
 	return []any{&a.rowID, &a.id, &a.archived, &w.rowID, &w.id, &w.name, &w.archived, &w.secrets, &w.role}
 }
 
-// Atlas returns the handle of an atlas in whose workspace the actor has at least a role. It locks the row exclusively
-// for admins and owners. Members share the lock, so that they add memories concurrently.
+// Atlas returns the handle of an atlas in whose workspace the actor has at least a role, and locks its row. Calls that
+// ask for RoleMember share the lock, so that they add memories concurrently.
 func (t *Tx) Atlas(id loci.ID, minimum loci.Role) (*Atlas, error) {
 	a := &Atlas{t: t, workspace: Workspace{t: t}}
 	how := "UPDATE"
@@ -119,14 +118,7 @@ func (a *Atlas) ID() loci.ID { return a.id }
 func (a *Atlas) Secrets() loci.SecretsPolicy { return a.workspace.secrets }
 
 // Lock takes a lock on a name within the atlas until the commit.
-func (a *Atlas) Lock(name string) error {
-	return a.t.lockName(a.id, name)
-}
-
-// lockName takes a lock on a name within a record until the commit.
-func (t *Tx) lockName(id loci.ID, name string) error {
-	return t.conn.AdvisoryLock(string(id) + "/" + name)
-}
+func (a *Atlas) Lock(name string) error { return a.t.conn.AdvisoryLock(string(a.id) + "/" + name) }
 
 func (a *Atlas) requireActive() error {
 	if _, err := loci.AtlasStates.Apply(containerStatus(a.archived), "changed"); err != nil {
@@ -228,16 +220,11 @@ func (s *RoutingTargets) Atlas(i int, maximum int64) (*Atlas, error) {
 	if err := s.workspace.checkAtlasQuota(maximum); err != nil {
 		return nil, err
 	}
-	a := &Atlas{t: s.t, workspace: s.workspace}
-	_, err := s.t.exec(
-		`INSERT INTO atlases (id, workspace, name, keywords, description, inbox, archived, memories, bytes,
-			created_at, updated_at)
-		VALUES (?1, ?2, ?3, '[]', '', ?4, ?5, 0, 0, ?6, ?6) ON CONFLICT (workspace) WHERE inbox DO NOTHING`,
-		loci.NewID(s.t.conn.Now.Std()), s.workspace.rowID, loci.InboxName, true, false, s.t.conn.Now)
-	if err != nil {
+	if _, err := s.t.addAtlas(s.workspace.rowID, loci.Atlas{Name: loci.InboxName, Default: true}); err != nil {
 		return nil, err
 	}
-	err = s.t.conn.QueryRow(`SELECT a.row_id, a.id, a.archived FROM atlases a WHERE a.workspace = ?1 AND a.inbox`,
+	a := &Atlas{t: s.t, workspace: s.workspace}
+	err := s.t.conn.QueryRow(`SELECT a.row_id, a.id, a.archived FROM atlases a WHERE a.workspace = ?1 AND a.inbox`,
 		[]any{s.workspace.rowID}, []any{&a.rowID, &a.id, &a.archived})
 	if errors.Is(err, sqldb.ErrNoRows) {
 		return nil, sqldb.BusyError(err)

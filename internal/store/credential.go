@@ -72,7 +72,7 @@ func (t *SystemTx) TouchCredentials(kind identity.CredentialKind, at map[loci.ID
 
 // AddSignIn stores the hash of a browser's secret. A user with MaxSignins sign-ins loses the least recently used one.
 func (t *SystemTx) AddSignIn(userID loci.ID, hash []byte) error {
-	if err := t.t.lockName(userID, "sign_ins"); err != nil {
+	if err := t.t.conn.AdvisoryLock(string(userID) + "/sign_ins"); err != nil {
 		return err
 	}
 	err := t.t.conn.Query(`DELETE FROM sign_ins WHERE id IN (
@@ -139,7 +139,7 @@ type NewKey struct {
 
 // AddKey stores a key of the actor, who has at most MaxKeys.
 func (s *Account) AddKey(n NewKey) (k loci.APIKey, err error) {
-	if err := s.t.lockName(s.t.actor.UserID, "keys"); err != nil {
+	if err := s.t.conn.AdvisoryLock(string(s.t.actor.UserID) + "/keys"); err != nil {
 		return k, err
 	}
 	live := 0
@@ -169,7 +169,7 @@ func (t *Tx) addKey(userID loci.ID, n NewKey) (k loci.APIKey, err error) {
 	return k, err
 }
 
-// RevokeKey revokes a key of the actor. Revoking it again changes nothing.
+// RevokeKey revokes a key of the actor. A revoked key keeps the time of its first revocation.
 func (s *Account) RevokeKey(id loci.ID) error {
 	n, err := s.t.exec(
 		`UPDATE api_keys SET revoked_at = CASE revoked_at WHEN 0 THEN ?3 ELSE revoked_at END, updated_at = ?3

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"errors"
 	"time"
 
 	"github.com/loci-memory/loci"
@@ -52,28 +51,20 @@ func (w *Workspace) checkInvitable(role loci.Role) error {
 }
 
 // skipReason returns the reason why an address needs no invitation, or "".
-func (w *Workspace) skipReason(e loci.Email) (loci.SkipReason, error) {
-	var one int
-	err := w.t.conn.QueryRow(
-		`SELECT 1 FROM members m JOIN users u ON u.id = m.user_id WHERE m.workspace = ?1 AND u.email_folded = ?2`,
-		[]any{w.rowID, FoldEmail(e)}, []any{&one})
-	if err == nil {
-		return loci.SkipAlreadyMember, nil
+func (w *Workspace) skipReason(e loci.Email) (reason loci.SkipReason, err error) {
+	var member, invited bool
+	err = w.t.conn.QueryRow(`SELECT EXISTS (SELECT 1 FROM members m JOIN users u ON u.id = m.user_id
+			WHERE m.workspace = ?1 AND u.email_folded = ?2),
+		EXISTS (SELECT 1 FROM invitations i WHERE i.email_folded = ?2 AND i.status = ?3 AND i.workspace = ?1
+			AND i.expires_at > ?4)`,
+		[]any{w.rowID, FoldEmail(e), loci.InvitationPending, w.t.conn.Now}, []any{&member, &invited})
+	if member {
+		return loci.SkipAlreadyMember, err
 	}
-	if !errors.Is(err, sqldb.ErrNoRows) {
-		return "", err
+	if invited {
+		reason = loci.SkipAlreadyInvited
 	}
-	err = w.t.conn.QueryRow(
-		`SELECT 1 FROM invitations i WHERE i.email_folded = ?1 AND i.status = ?2 AND i.workspace = ?3
-			AND i.expires_at > ?4`,
-		[]any{FoldEmail(e), loci.InvitationPending, w.rowID, w.t.conn.Now}, []any{&one})
-	if err == nil {
-		return loci.SkipAlreadyInvited, nil
-	}
-	if !errors.Is(err, sqldb.ErrNoRows) {
-		return "", err
-	}
-	return "", nil
+	return reason, err
 }
 
 // Invitations returns the invitations to a workspace in which the actor is at least an admin.

@@ -154,8 +154,7 @@ func (m *Memory) applyUpdate(next loci.Memory, entry *IndexEntry) (loci.Memory, 
 		Kind: slices.Index(loci.MemoryTypes, next.Type), Status: slices.Index(loci.MemoryStatuses, next.Status),
 		Tags:      sqldb.EncodeStrings(next.Tags),
 		CreatedAt: was.CreatedAt, Verified: next.VerifiedAt != 0, ValidUntil: next.ValidUntil,
-		Bytes:    len(next.Content) - len(was.Content),
-		Document: index.document})
+		Bytes: len(next.Content) - len(was.Content), Document: index.document})
 }
 
 // An indexUpdate is the entry of the next text of a memory and the signature of its former text.
@@ -346,6 +345,5 @@ func (m *Memory) Delete() error {
 		return err
 	}
 	return m.atlas.appendLog(indexdb.LogUpdate{Memory: m.rowID, CreatedAt: was.CreatedAt, Tags: sqldb.EmptyList,
-		Deleted:  true,
-		Memories: -1, Bytes: -len(was.Content)})
+		Deleted: true, Memories: -1, Bytes: -len(was.Content)})
 }

@@ -66,7 +66,7 @@ func (s *SearchSource) Snapshots() ([]*indexdb.Snapshot, error) {
 
 // Pages returns the cache of segment pages and a function that reads others.
 func (s *SearchSource) Pages() (*index.Cache, index.PageFetcher) {
-	if !s.t.conn.ReadOnly { // segments that a write sees may be rolled back, and their numbers used again
+	if !s.t.conn.ReadOnly {
 		return index.NewCache(0), indexdb.FetchPages(s.t.conn)
 	}
 	return s.t.store.index.Pages, indexdb.FetchPages(s.t.conn)

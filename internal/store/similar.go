@@ -90,13 +90,15 @@ func sortSimilar(list []loci.Similarity) {
 	})
 }
 
-// similarTexts compares a text with those that share a band of its sketch.
-func (t *Tx) similarTexts(workspace int64, content string, sketch []int64, except loci.ID) ([]loci.Similarity, error) {
-	if len(sketch) == 0 {
+// similarTexts compares a text with those that share a band of its signature.
+func (t *Tx) similarTexts(
+	workspace int64, content string, signature []int64, except loci.ID,
+) ([]loci.Similarity, error) {
+	if len(signature) == 0 {
 		return []loci.Similarity{}, nil
 	}
 	d := t.conn.Dialect
-	candidates, err := t.bandCandidates(workspace, sketch)
+	candidates, err := t.bandCandidates(workspace, signature)
 	if err != nil || len(candidates) == 0 {
 		return []loci.Similarity{}, err
 	}
@@ -135,9 +137,9 @@ func rankSimilar(ids, texts []string) []loci.Similarity {
 
 // bandCandidates returns the row ids of the memories that share the most bands with a signature, newest first. Of a
 // band that many memories share it reads only the newest.
-func (t *Tx) bandCandidates(workspace int64, sketch []int64) ([]int64, error) {
+func (t *Tx) bandCandidates(workspace int64, signature []int64) ([]int64, error) {
 	var list []int64
-	if err := t.conn.QueryFew(selectBandsSQL, append([]any{workspace}, toAny(sketch)...),
+	if err := t.conn.QueryFew(selectBandsSQL, append([]any{workspace}, toAny(signature)...),
 		sqldb.ScanInts(&list)); err != nil || len(list) < 2 {
 		return list, err
 	}

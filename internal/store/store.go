@@ -6,6 +6,8 @@ package store
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -139,7 +141,7 @@ func start(ctx context.Context, db sqldb.DB, o Options) (*Store, error) {
 // Close waits for running calls and closes the database. Later calls return Unavailable.
 func (s *Store) Close() error { return s.close() }
 
-// Engine returns the name and version of the database, such as "sqlite 3.53.4".
+// Engine returns the name of the database engine: "sqlite" or "postgres".
 func (s *Store) Engine() string { return s.db.Dialect().Name }
 
 // Now returns the store's time.
@@ -172,12 +174,9 @@ func (s *Store) Ping(ctx context.Context) error {
 		return err
 	}
 	return s.db.Read(ctx, "", func(c sqldb.Conn) error {
-		for _, table := range []string{"metadata", "users", "api_keys", "workspaces"} {
+		columns := map[string]string{"metadata": "value", "users": "name", "api_keys": "name", "workspaces": "name"}
+		for table, column := range columns {
 			var text string // no index has the column, so the statement reads the table
-			column := "name"
-			if table == "metadata" {
-				column = "value"
-			}
 			err := c.QueryRow(`SELECT `+column+` FROM `+table+` LIMIT 1`, nil, []any{&text})
 			if err != nil && !errors.Is(err, sqldb.ErrNoRows) {
 				return fmt.Errorf("the table %s: %w", table, err)
@@ -201,5 +200,25 @@ func (t *SystemTx) EmbeddingQueue() (embeddb.QueueStats, error) {
 	return embeddb.ReadQueueStats(t.t.conn)
 }
 
-// Stats returns the metrics of the database. For PostgreSQL that is the size alone.
+// Stats returns the figures of the database.
 func (s *Store) Stats(ctx context.Context) sqldb.Stats { return s.db.Stats(ctx) }
+
+// loadOrCreateSecret returns a random secret of this database, and stores it at the first call.
+func (s *Store) loadOrCreateSecret(ctx context.Context, name string) ([]byte, error) {
+	text, err := SystemRead(ctx, s, "read a secret of the database", func(t *SystemTx) (text string, err error) {
+		return text, t.t.conn.QueryRow(`SELECT value FROM metadata WHERE name = ?1`, []any{name}, []any{&text})
+	})
+	if err != nil {
+		secret := make([]byte, 32)
+		rand.Read(secret)
+		text, err = System(ctx, s, "make a secret of the database", func(t *SystemTx) (text string, err error) {
+			return text, t.t.conn.QueryRow(`INSERT INTO metadata (name, value) VALUES (?1, ?2)
+				ON CONFLICT (name) DO UPDATE SET value = metadata.value RETURNING value`,
+				[]any{name, hex.EncodeToString(secret)}, []any{&text})
+		})
+	}
+	if err != nil {
+		return nil, err
+	}
+	return hex.DecodeString(text)
+}

@@ -11,8 +11,8 @@ import (
 	"github.com/loci-memory/loci/internal/sqldb"
 )
 
-// A Tx is a transaction of an actor. Its scope is the workspaces of the actor that the credential was granted. Every
-// query joins the scope in the statement itself.
+// A Tx is a transaction of an actor. Its scope is the workspaces of the actor that the credential was granted. A query
+// joins the scope in the statement itself, reads rows that such a query returned, or those of the actor's user.
 type Tx struct {
 	conn  *sqldb.Tx // for statements without the scope, on rows that a query with the scope has returned
 	store *Store
@@ -30,7 +30,7 @@ func (t *Tx) Now() loci.Time { return t.conn.Now }
 // Emit passes e to the subscribers of the store once the transaction has committed.
 func (t *Tx) Emit(e Event) { t.conn.OnCommit(func() { t.store.publish(e) }) }
 
-// Read runs f for an actor in a transaction that changes nothing.
+// Read runs f, which must not write, for an actor. With an Idempotency-Key it stores the answer as Write does.
 func Read[Out any](ctx context.Context, s *Store, actor *identity.Actor, f func(*Tx) (Out, error)) (out Out,
 	err error) {
 	if actor.Idempotency != nil {

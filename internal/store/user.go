@@ -1,7 +1,7 @@
 package store
 
 import (
-	"errors"
+	"golang.org/x/text/unicode/norm"
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/sqldb"
@@ -66,16 +66,11 @@ func (t *SystemTx) UserByEmail(e loci.Email) (l UserPassword, err error) {
 
 // HasUsers reports whether a user exists. In a write transaction it takes a lock until the commit, so that concurrent
 // setups make one first user.
-func (t *SystemTx) HasUsers() (bool, error) {
+func (t *SystemTx) HasUsers() (has bool, err error) {
 	if err := t.t.conn.AdvisoryLock("first user"); err != nil {
 		return false, err
 	}
-	var one int
-	err := t.t.conn.QueryRow(`SELECT 1 FROM users LIMIT 1`, nil, []any{&one})
-	if errors.Is(err, sqldb.ErrNoRows) {
-		return false, nil
-	}
-	return err == nil, err
+	return has, t.t.conn.QueryRow(`SELECT EXISTS (SELECT 1 FROM users)`, nil, []any{&has})
 }
 
 // VerifyUser marks the address of a user as verified.
@@ -84,4 +79,11 @@ func (t *SystemTx) VerifyUser(e loci.Email) (u loci.User, err error) {
 		userColumns,
 		[]any{FoldEmail(e), true, t.t.conn.Now}, scanUser(&u))
 	return u, sqldb.MapNoRows(err)
+}
+
+// FoldEmail returns the form in which addresses are stored and compared: normalization form C (UAX #15) without letter
+// case.
+func FoldEmail(e loci.Email) string {
+	composed := loci.Email(norm.NFC.String(string(e)))
+	return norm.NFC.String(composed.Fold())
 }

@@ -25,9 +25,7 @@ func (v *VersionRow) scan(r sqldb.Row) error {
 	var kind, status int
 	var tags string
 	err := r.Scan(&v.Version, &v.Title, &v.StoredContent, &v.Prefix, &kind, &tags, &status, &v.VerifiedAt,
-		&v.VerifiedBy,
-		&v.Evidence, &v.Confidence,
-		&v.ValidUntil, &v.CreatedBy, &v.CreatedAt)
+		&v.VerifiedBy, &v.Evidence, &v.Confidence, &v.ValidUntil, &v.CreatedBy, &v.CreatedAt)
 	if err != nil {
 		return err
 	}
@@ -85,7 +83,8 @@ func currentVersion(m loci.Memory, by loci.ID) loci.MemoryVersion {
 		CreatedBy: by, CreatedAt: m.UpdatedAt}
 }
 
-// walkVersions calls f with the versions below a version whose content is text, newest first.
+// walkVersions calls f with the versions below a number, newest first. text is the content of the version with that
+// number, or of the first one below it.
 func (t *Tx) walkVersions(rowID int64, below int, text string, limit int, f func(loci.MemoryVersion) error) error {
 	return t.conn.Query(`SELECT`+VersionColumns+
 		`FROM versions v WHERE v.memory = ?1 AND v.version < ?2 ORDER BY v.version DESC LIMIT ?3`,
@@ -121,7 +120,7 @@ func (t *Tx) contentAt(rowID int64, version int, present string) (string, error)
 	return text, err
 }
 
-// Version returns a version of the memory.
+// Version returns a version of the memory. The present one is without its author.
 func (m *Memory) Version(n int) (v loci.MemoryVersion, err error) {
 	switch {
 	case n == m.current.Version:
@@ -141,6 +140,5 @@ func (m *Memory) Version(n int) (v loci.MemoryVersion, err error) {
 	if err == nil && !found {
 		return v, loci.Errorf(loci.CodeNotFound, "The memory has no version %d.", n)
 	}
-	v.Content = text
 	return v, err
 }

@@ -11,10 +11,10 @@ const workspaceColumns = ` w.id, w.name, w.personal_of IS NOT NULL, m.role, w.ar
 	(SELECT count(*) FROM members x WHERE x.workspace = w.row_id), (SELECT count(*) FROM atlases x
 	WHERE x.workspace = w.row_id) `
 
-func scanWorkspace(r sqldb.Row, more ...any) (w loci.Workspace, err error) {
+func scanWorkspace(r sqldb.Row) (w loci.Workspace, err error) {
 	var personal, archived bool
-	err = r.Scan(append([]any{&w.ID, &w.Name, &personal, &w.Role, &archived, &w.Settings.Secrets, &w.CreatedAt,
-		&w.UpdatedAt, &w.MemberCount, &w.AtlasCount}, more...)...)
+	err = r.Scan(&w.ID, &w.Name, &personal, &w.Role, &archived, &w.Settings.Secrets, &w.CreatedAt, &w.UpdatedAt,
+		&w.MemberCount, &w.AtlasCount)
 	w.Kind, w.Status = loci.WorkspaceTeam, containerStatus(archived)
 	if personal {
 		w.Kind = loci.WorkspacePersonal
@@ -43,14 +43,12 @@ func (t *Tx) Workspaces(archived bool, p Page) (list List[loci.Workspace], err e
 	err = t.query(`SELECT`+workspaceColumns+`FROM workspaces e`+t.membershipJoin("e.row_id")+
 		`WHERE w.archived IN (?2, ?3) AND (w.created_at, w.id) < (?4, ?5) ORDER BY w.created_at DESC, w.id DESC
 			LIMIT ?6`,
-		[]any{false, archived, at, id, limit}, list.collect(func(r sqldb.Row) (loci.Workspace, error) {
-			return scanWorkspace(r)
-		}))
+		[]any{false, archived, at, id, limit}, list.collect(scanWorkspace))
 	return list, err
 }
 
-// A Workspace is the handle of a workspace in which the actor has at least the requested role. Its methods are the only
-// way to write to a workspace. Its row is locked until the commit.
+// A Workspace is the handle of a workspace in which the actor has at least the requested role. Its row is locked until
+// the commit.
 type Workspace struct {
 	t        *Tx
 	rowID    int64
@@ -64,23 +62,20 @@ type Workspace struct {
 
 // Workspace returns the handle of a workspace. Out of scope it is NotFound, with too low a role Forbidden.
 func (t *Tx) Workspace(id loci.ID, minimum loci.Role) (*Workspace, error) {
-	w := &Workspace{t: t}
-	err := t.queryRow(`SELECT w.row_id, w.id, w.name, w.personal_of IS NOT NULL, m.role, w.archived FROM workspaces e`+
-		t.membershipJoin("e.row_id")+
-		`WHERE e.id = ?2`+t.conn.LockClause("UPDATE", "m, w"), []any{id}, &w.rowID, &w.id, &w.name, &w.personal,
-		&w.role,
-		&w.archived)
-	return w, w.authorize(err, minimum)
+	return t.openWorkspace(minimum, "UPDATE", `WHERE e.id = ?2`, id)
 }
 
 // PersonalWorkspace returns the handle of the actor's personal workspace.
 func (t *Tx) PersonalWorkspace() (*Workspace, error) {
+	return t.openWorkspace(loci.RoleOwner, "KEY SHARE", `WHERE e.personal_of = ?1`)
+}
+
+func (t *Tx) openWorkspace(minimum loci.Role, lock, which string, args ...any) (*Workspace, error) {
 	w := &Workspace{t: t}
 	err := t.queryRow(`SELECT w.row_id, w.id, w.name, w.personal_of IS NOT NULL, m.role, w.archived FROM workspaces e`+
-		t.membershipJoin("e.row_id")+
-		`WHERE e.personal_of = ?1`+t.conn.LockClause("KEY SHARE", "m, w"), nil, &w.rowID, &w.id, &w.name, &w.personal,
+		t.membershipJoin("e.row_id")+which+t.conn.LockClause(lock, "m, w"), args, &w.rowID, &w.id, &w.name, &w.personal,
 		&w.role, &w.archived)
-	return w, w.authorize(err, loci.RoleOwner)
+	return w, w.authorize(err, minimum)
 }
 
 // authorize checks scope (by the error of the query), role and idempotency, in this order.
@@ -165,4 +160,27 @@ func (t *Tx) workspaceOwner(workspace int64) (user loci.ID, err error) {
 	err = t.conn.QueryRow(`SELECT user_id FROM members WHERE workspace = ?1 AND role = 'owner'`, []any{workspace},
 		[]any{&user})
 	return user, err
+}
+
+// Members returns the members of a workspace in scope.
+func (t *Tx) Members(workspaceID loci.ID, p Page) (list List[loci.Member], err error) {
+	if _, err := t.WorkspaceRecord(workspaceID); err != nil {
+		return list, err
+	}
+	at, id, limit := p.seek()
+	list = newList[loci.Member](p)
+	err = t.query(`SELECT u.id, u.email, u.name, x.role, x.joined_at FROM members x JOIN users u ON u.id = x.user_id`+
+		t.membershipJoin("x.workspace")+
+		`WHERE w.id = ?2 AND (x.joined_at, x.user_id) < (?3, ?4) ORDER BY x.joined_at DESC, x.user_id DESC LIMIT ?5`,
+		[]any{workspaceID, at, id, limit}, list.collect(func(r sqldb.Row) (m loci.Member, err error) {
+			err = r.Scan(&m.UserID, &m.Email, &m.Name, &m.Role, &m.JoinedAt)
+			return m, err
+		}))
+	return list, err
+}
+
+func (t *Tx) addMember(workspace int64, userID loci.ID, role loci.Role) error {
+	_, err := t.exec(`INSERT INTO members (user_id, workspace, role, joined_at) VALUES (?1, ?2, ?3, ?4)`, userID,
+		workspace, role, t.conn.Now)
+	return err
 }
