@@ -3,7 +3,7 @@ package cache
 
 import "sync"
 
-// A Cache maps keys, mostly workspaces, to values. It evicts arbitrary values beyond its limits.
+// A Cache maps keys to values. It evicts arbitrary values beyond its limits.
 type Cache[K comparable, V any] struct {
 	mu         sync.Mutex
 	entries    map[K]V

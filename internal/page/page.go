@@ -12,7 +12,7 @@ const recordBytes = MaxBytes - 64<<10
 // MemoriesPerQuery is how many memories one statement reads: with the largest texts, little more than a page holds.
 const MemoriesPerQuery = 20
 
-// A Budget is the bytes that are left on a page.
+// A Budget counts the bytes of the records on a page.
 type Budget struct{ spent int }
 
 // Spend takes bytes for a record and reports whether the page has room for it. There is always room for the first
@@ -28,7 +28,8 @@ func (b *Budget) Spend(bytes int) bool {
 // jsonScalarSize bounds the bytes of a value other than a text, or of a name with its punctuation.
 const jsonScalarSize = 32
 
-// JSONSize returns how many bytes a value has at most as JSON. It costs less than to write the value.
+// JSONSize returns how many bytes a value without maps has at most as JSON, if its texts are valid UTF-8 and HTML is not
+// escaped. It costs less than to write the value.
 func JSONSize(v any) int { return jsonSize(reflect.ValueOf(v)) }
 
 func jsonSize(v reflect.Value) (n int) {

@@ -13,11 +13,12 @@ import (
 
 // DB is an open database: SQLite or PostgreSQL.
 type DB interface {
-	// Read runs f on a connection that cannot write. Connections are shared fairly between users; the service
-	// itself has no user.
+	// Read runs f, which must not write, on a connection. Connections are shared fairly between users; the service
+	// itself has no user. SQLite reads one snapshot, PostgreSQL a snapshot for each statement.
 	Read(ctx context.Context, user string, f func(Conn) error) error
-	// Write runs f in a transaction, and returns once that is durable. It may run f again after a deadlock or a
-	// serialization failure.
+	// Write runs f in a transaction, and returns once that is durable. PostgreSQL may run f several times: after a
+	// deadlock, a serialization failure, a unique violation or a lost connection. f must not call Write, which would
+	// wait for f.
 	Write(ctx context.Context, user string, f func(Conn) error) error
 	Close() error
 	Dialect() *Dialect
@@ -26,7 +27,7 @@ type DB interface {
 	CheckFiles() error
 }
 
-// Conn is a connection for the length of one transaction.
+// Conn is a connection for the length of one Read or Write.
 type Conn interface {
 	// Exec returns the number of rows that the statement changed.
 	Exec(q string, args []any) (int64, error)
@@ -34,9 +35,10 @@ type Conn interface {
 	Insert(q string, args []any) (rowID int64, err error)
 	// QueryRow scans the only row of a query, or returns ErrNoRows.
 	QueryRow(q string, args []any, dest []any) error
-	// Query calls f with every row of a query, until f returns an error. ErrStop ends the query without an error.
+	// Query calls f with every row of a query, until f returns an error. ErrStop ends the query without an error. f
+	// must not use the connection. A time limit includes the calls of f.
 	Query(q string, args []any, f func(Row) error) error
-	// QueryFew is Query without timeout and cancellation, for queries that read few rows by their keys.
+	// QueryFew is Query, on SQLite without time limit and cancellation, for queries that read few rows by their keys.
 	QueryFew(q string, args []any, f func(Row) error) error
 }
 
@@ -50,11 +52,11 @@ func (f rowFunc) Scan(dest ...any) error { return f(dest...) }
 // A Dialect holds the parts of SQL that the databases write differently.
 type Dialect struct {
 	Name        string
-	RowLocks    bool   // rows are locked one by one; else there is one writer
+	RowLocks    bool   // PostgreSQL: rows are locked one by one; SQLite has one writer
 	InList      string // a condition: %[1]s is one of the integers of the JSON list ?%[2]d
 	ContainsAll string // a condition: the JSON list %[1]s holds all texts of the JSON list ?%[2]d
 	StringRows  string // a table: list.value is a text of the JSON list ?%[1]d
-	JoinIDs     string // the start of a query that joins a row for each integer
+	JoinIDs     string // a table: the rows of %[2]s with %[3]s among the integers of the JSON list ?%[1]d
 	LogVersion  string // an aggregate over rows c of a log that grows with each appended row
 }
 
@@ -70,7 +72,7 @@ type Options struct {
 
 func (o Options) busyTimeoutOrDefault() time.Duration { return cmp.Or(o.BusyTimeout, 10*time.Second) }
 
-// statements counts the statements that are sent to a database, for tests.
+// statements counts the statements that are sent to a database.
 var statements atomic.Int64
 
 // Statements returns how many statements this process has sent.

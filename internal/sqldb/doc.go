@@ -3,8 +3,8 @@
 // One body of SQL serves both. Placeholders are numbered (?1), and Dialect holds the differences.
 //   - SQLite has one writer, which commits the transactions of many callers together (group commit), and a pool of
 //     readers. Several processes may open one file.
-//   - PostgreSQL works at READ COMMITTED and retries deadlocks and serialization failures. It works behind a pooler
-//     in transaction mode.
+//   - PostgreSQL works at READ COMMITTED. It retries deadlocks, serialization failures, unique violations and lost
+//     connections. It works behind a pooler in transaction mode.
 //
 // Callers share connections fairly by user (package fairqueue). The package also migrates the schema, copies
 // databases for backups, checks and rebuilds their files, and creates scratch schemas.

@@ -6,11 +6,9 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/loci-memory/loci"
 )
@@ -84,12 +82,11 @@ func rejectsStartupParameters(err error) bool {
 
 // withPostgres runs f with one connection outside any pool.
 func withPostgres(ctx context.Context, address string, f func(*pgx.Conn) error) error {
-	pool, err := pgxpool.ParseConfig(address) // removes the parameters of a pool, which the server rejects
+	pool, err := parsePoolConfig(address) // removes the parameters of a pool, which the server rejects
 	if err != nil {
-		return errors.New("sqldb: the address of the database is malformed") // err shows the password
+		return err
 	}
 	config := pool.ConnConfig
-	config.ConnectTimeout = 10 * time.Second
 	if !strings.Contains(address, "default_query_exec_mode=") {
 		config.DefaultQueryExecMode = pgx.QueryExecModeExec // works behind a pooler
 	}

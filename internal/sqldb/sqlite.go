@@ -148,7 +148,7 @@ func (d *sqliteDB) open(ctx context.Context, o Options) error {
 func (d *sqliteDB) openWriter(ctx context.Context, o Options) (w *sqliteConn, commits int64, err error) {
 	l := flock.New(d.path + ".lock")
 	if ok, err := l.TryLockContext(ctx, 5*time.Millisecond); !ok {
-		return nil, 0, fmt.Errorf("sqldb: another process holds the lock for opening: %w", err)
+		return nil, 0, fmt.Errorf("sqldb: lock %s: %w", l.Path(), err)
 	}
 	defer l.Unlock()
 	marked := d.markedCommits() // read before the count in the database, which other processes increase

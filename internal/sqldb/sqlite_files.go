@@ -193,7 +193,7 @@ func (m *commitCounter) open(path string, count int64) error {
 	if err != nil {
 		return errors.Join(err, f.Close())
 	}
-	m.file, m.count = f, count
+	m.file = f
 	return nil
 }
 

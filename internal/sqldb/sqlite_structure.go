@@ -139,8 +139,7 @@ func (d *sqliteDB) RebuildIndexes(ctx context.Context, names []string, space boo
 	failed = map[string]error{}
 	for _, name := range names {
 		err := RetryWhileBusy(func() error {
-			return mapSQLiteError(c.execContext(ctx,
-				`REINDEX `+quoteIdentifier(name)))
+			return mapSQLiteError(c.execContext(ctx, `REINDEX `+quoteIdentifier(name)))
 		})
 		if UnreadableReason(err) != "" { // REINDEX reads the old index to free its pages
 			err = RetryWhileBusy(func() error { return mapSQLiteError(c.rebuildIndex(ctx, name)) })

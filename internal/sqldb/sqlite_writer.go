@@ -45,12 +45,11 @@ const (
 
 func newWriter(c *sqliteConn, busyTimeout time.Duration) *sqliteWriter {
 	return &sqliteWriter{jobs: fairqueue.NewQueue[*writeJob](), arrived: make(chan struct{}, 1),
-		done: make(chan struct{}),
-		conn: c, busyTimeout: busyTimeout}
+		done: make(chan struct{}), conn: c, busyTimeout: busyTimeout}
 }
 
-// submit queues f and waits for its commit. It removes the job of a caller that leaves before its turn; later the
-// caller interrupts nothing. A caller without a turn within the busy timeout gets CodeUnavailable.
+// submit queues f and waits for its commit. It removes the job of a caller that leaves before its turn. Once f runs, its
+// end is awaited. A caller without a turn within the busy timeout gets CodeUnavailable.
 func (w *sqliteWriter) submit(ctx context.Context, user string, f func(Conn) error) error {
 	if err := ctx.Err(); err != nil {
 		return err

@@ -13,7 +13,7 @@ type Handle struct {
 	DB
 	Clock    loci.Clock
 	Log      *slog.Logger
-	OnFailed func(error) // called with the error of each failed transaction; may be nil
+	OnFailed func(error) // called with each error of a transaction, such as ErrNoRows; may be nil
 }
 
 // Now returns the time of the clock.
@@ -23,10 +23,13 @@ func (h *Handle) Now() loci.Time { return loci.TimeOf(h.Clock()) }
 // work for the service itself.
 type Tx struct {
 	Conn
-	Ctx      context.Context
-	Dialect  *Dialect
-	Now      loci.Time // one for the whole transaction
-	ReadOnly bool      // on PostgreSQL each statement of a read then has its own snapshot
+	Ctx     context.Context
+	Dialect *Dialect
+	Now     loci.Time // one for the whole transaction
+
+	// ReadOnly is set in a ReadTx. Only such transactions fill caches: the rows that a write sees may be rolled back,
+	// and their numbers used again.
+	ReadOnly bool
 
 	onCommit []func()
 }
@@ -40,8 +43,8 @@ func (h *Handle) ReadTx(ctx context.Context, user string, f func(*Tx) error) err
 	return h.observe(h.Read(ctx, user, func(c Conn) error { return f(h.begin(ctx, c, true)) }))
 }
 
-// WriteTx runs f in one transaction and returns once that is durable. As f may run twice, only its statements and
-// the functions of OnCommit may have effects.
+// WriteTx runs f in one transaction and returns once that is durable. As f may run several times, only its statements
+// and the functions of OnCommit may have effects.
 func (h *Handle) WriteTx(ctx context.Context, user string, f func(*Tx) error) error {
 	var t *Tx
 	err := h.Write(ctx, user, func(c Conn) error {
@@ -107,7 +110,7 @@ func (t *Tx) Row(q string, args ...any) Row {
 
 // AdvisoryLock locks a name until the end of the transaction. SQLite has one writer and needs no such lock.
 func (t *Tx) AdvisoryLock(name string) error {
-	if t.Dialect != postgresDialect {
+	if !t.Dialect.RowLocks {
 		return nil
 	}
 	if _, err := t.Exec(`SELECT pg_advisory_xact_lock(hashtextextended(?1, 0))`, name); err != nil {
@@ -116,8 +119,9 @@ func (t *Tx) AdvisoryLock(name string) error {
 	return nil
 }
 
-// LockClause ends a query whose rows must not change until the commit. FOR KEY SHARE admits other such readers,
-// FOR UPDATE locks exclusively. A counter update, such as that of a flush, does not conflict with the former.
+// LockClause ends a query that locks rows of tables until the commit. KEY SHARE admits updates of other columns than
+// keys, such as those of counters by a flush, and NO KEY UPDATE admits KEY SHARE. UPDATE admits neither
+// (https://www.postgresql.org/docs/current/explicit-locking.html).
 func (t *Tx) LockClause(how, tables string) string {
 	if !t.Dialect.RowLocks {
 		return ""

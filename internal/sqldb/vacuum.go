@@ -9,8 +9,8 @@ import (
 	"github.com/loci-memory/loci"
 )
 
-// vacuumTimeout limits how long a purge waits for the locks of a vacuum.
-const vacuumTimeout = time.Minute
+// retryTimeout limits how long maintenance, such as a vacuum, waits for the locks that it needs.
+const retryTimeout = time.Minute
 
 // Vacuum rewrites the file without deleted content, and empties the write-ahead log. No pragma overwrites pages that
 // were freed earlier, so nothing less is certain. Readers continue meanwhile, writers wait.
@@ -114,9 +114,9 @@ func dropStatistics(c Conn, table string) error {
 	return err
 }
 
-// RetryWhileBusy calls f again while it returns CodeUnavailable, for at most vacuumTimeout.
+// RetryWhileBusy calls f again while it returns CodeUnavailable, for at most retryTimeout.
 func RetryWhileBusy(f func() error) error {
-	end := time.Now().Add(vacuumTimeout)
+	end := time.Now().Add(retryTimeout)
 	for {
 		err := f()
 		if !loci.Is(err, loci.CodeUnavailable) || time.Now().After(end) {

@@ -26,7 +26,7 @@ func (q *Queue[T]) Push(user string, value T) {
 	q.waiting[user] = append(q.waiting[user], entry[T]{q.arrived, value})
 }
 
-// Pop removes the next entry of the users whom may accepts. Its user then holds one more turn.
+// Pop removes the next entry of the users that may accepts. Its user then holds one more turn.
 func (q *Queue[T]) Pop(may func(user string) bool) (value T, ok bool) {
 	next := ""
 	for user, own := range q.waiting {

@@ -80,7 +80,7 @@ func (c *Vectors) BinaryCodes(t *sqldb.Tx, state State) (*vector.BinaryCodes, er
 	if next.codes, err = next.codes.Apply(list); err != nil {
 		return nil, err
 	}
-	if t.ReadOnly { // the rows that a write sees may be rolled back, and their numbers used again
+	if t.ReadOnly {
 		c.codes.Put(state.Workspace, next)
 	}
 	return next.codes, nil

@@ -9,8 +9,8 @@ import (
 	"github.com/loci-memory/loci/internal/index"
 )
 
-// updatesPerFlush is after how many changes of this process the log of a workspace is counted.
-const updatesPerFlush = 128
+// updatesPerRequest is the number of changes of this process in a workspace that request a flush of its log.
+const updatesPerRequest = 128
 
 // drainTimeout bounds the flushes of a process that ends: one that runs for one command flushes then or never.
 const drainTimeout = 5 * time.Second
@@ -26,17 +26,17 @@ type compactor struct {
 	due        []flushRequest
 }
 
-// activity is what this process has changed in a workspace.
+// activity counts the changes of this process in a workspace.
 type activity struct {
 	updates int       // since the last request
 	last    time.Time // of the last change; zero once its segments were merged after that
 }
 
-// A flushRequest is a workspace to compact: it is flushed if its log has so many rows, and so many segments
-// of a size are merged into one.
+// A flushRequest is a workspace to compact.
 type flushRequest struct {
-	workspace      int64
-	minRows, fanIn int
+	workspace int64
+	minRows   int // of the log, for a flush
+	fanIn     int // segments of about one size that are merged
 }
 
 // noteUpdate counts a change of a workspace and requests a flush after many. The first change of a process
@@ -49,11 +49,11 @@ func (c *compactor) noteUpdate(workspace int64) {
 		if len(c.workspaces) >= maxWorkspaces {
 			clear(c.workspaces)
 		}
-		a = &activity{updates: updatesPerFlush}
+		a = &activity{updates: updatesPerRequest}
 		c.workspaces[workspace] = a
 	}
 	a.last = time.Now()
-	if a.updates++; a.updates >= updatesPerFlush && c.request(flushRequest{workspace, flushThreshold, index.FanIn}) {
+	if a.updates++; a.updates >= updatesPerRequest && c.request(flushRequest{workspace, flushThreshold, index.FanIn}) {
 		a.updates = 0
 		c.wake()
 	}
@@ -70,8 +70,8 @@ func (c *compactor) request(w flushRequest) bool {
 	return true
 }
 
-// takeDue returns the requests that wait, with one for each workspace that has become idle. Merging that much while
-// more is written would be work that writing soon undoes.
+// takeDue removes and returns the requests that wait, with one for each workspace that has become idle. Merges of few
+// segments wait until then, because more writes would soon repeat them.
 func (c *compactor) takeDue() []flushRequest {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -13,8 +13,8 @@ import (
 	"github.com/loci-memory/loci/internal/sqldb"
 )
 
-// An Index is the keyword indexes of all workspaces of a database. Its cache is never trusted: a transaction
-// reads the state of an index first, and a snapshot of another state is brought up to date.
+// An Index is the keyword indexes of all workspaces of a database. Its cache may be older than a transaction, which
+// reads the state of an index first and brings a snapshot of another state up to date.
 type Index struct {
 	Pages *index.Cache // of segments
 
@@ -75,7 +75,7 @@ func (x *Index) Start(ctx context.Context) error {
 	return nil
 }
 
-// Stop flushes what is due, within reason, and ends the background work.
+// Stop ends the background work, after the due flushes that end within drainTimeout.
 func (x *Index) Stop() { x.jobs.Stop() }
 
 // Invalidate drops the snapshot of a workspace.
@@ -115,7 +115,7 @@ func States(t *sqldb.Tx, workspaces []int64) (states []State, err error) {
 	return states, err
 }
 
-// Snapshot returns the snapshot of an index in a state.
+// Snapshot returns the snapshot of an index in a state, or in a newer state of the same version.
 func (x *Index) Snapshot(t *sqldb.Tx, state State) (*Snapshot, error) {
 	have := x.snapshots.Get(state.Workspace)
 	if have != nil && have.State == state {
@@ -134,14 +134,14 @@ func (x *Index) Snapshot(t *sqldb.Tx, state State) (*Snapshot, error) {
 	if err := next.catchUp(t); err != nil {
 		return nil, err
 	}
-	if t.ReadOnly { // the rows that a write sees may be rolled back, and their numbers used again
+	if t.ReadOnly {
 		x.snapshots.Put(state.Workspace, next)
 	}
 	return next, nil
 }
 
-// catchUp applies the rows of the log that a snapshot does not have yet. Others write while it reads: what it
-// has read must still be of one version.
+// catchUp applies the rows of the log that a snapshot does not have yet. Other processes write while it reads, so it
+// checks at the end that the version is still the same.
 func (s *Snapshot) catchUp(t *sqldb.Tx) error {
 	w := s.State.Workspace
 	held := map[int64]bool{}

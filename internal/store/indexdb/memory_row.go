@@ -39,8 +39,7 @@ func (m *MemoryRow) DocUpdate() index.DocUpdate {
 	return index.DocUpdate{Document: index.Analyze(m.Title, m.Content),
 		DocAttributes: index.DocAttributes{Memory: m.RowID, Atlas: m.Atlas, Created: m.Created,
 			ValidUntil: m.ValidUntil, Kind: uint8(m.Kind), Status: uint8(m.Status), Verified: m.VerifiedAt != 0,
-			Tags:  tags,
-			Group: group, Position: position}}
+			Tags: tags, Group: group, Position: position}}
 }
 
 // LockMemoryRow returns the row of a memory, which stays as it is until the commit.

@@ -43,25 +43,26 @@ func (x *Index) nextOutdated(ctx context.Context) (workspace int64, err error) {
 }
 
 func (x *Index) reindexWorkspace(ctx context.Context, workspace int64) error {
-	// What is written from now on is analyzed by this program.
+	// This program analyzes the memories that are written from now on.
 	rowIDs, err := sqldb.SystemRead(ctx, x.db, "list memories to reindex",
 		func(t *sqldb.Tx) (list []int64, err error) {
 			err = t.Query(`SELECT row_id FROM memories WHERE workspace = ?1`, []any{workspace}, sqldb.ScanInts(&list))
 			return list, err
 		})
-	for some := range slices.Chunk(rowIDs, reindexBatchSize) {
-		var documents map[int64]analyzedText
-		if err == nil {
-			documents, err = x.analyzeTexts(ctx, some)
-		}
-		if err == nil {
-			_, err = sqldb.System(ctx, x.db, "reindex memories", func(t *sqldb.Tx) (loci.Empty, error) {
-				return loci.Empty{}, x.reindex(t, workspace, some, documents)
-			})
-		}
-	}
 	if err != nil {
 		return err
+	}
+	for some := range slices.Chunk(rowIDs, reindexBatchSize) {
+		documents, err := x.analyzeTexts(ctx, some)
+		if err != nil {
+			return err
+		}
+		_, err = sqldb.System(ctx, x.db, "reindex memories", func(t *sqldb.Tx) (loci.Empty, error) {
+			return loci.Empty{}, x.reindex(t, workspace, some, documents)
+		})
+		if err != nil {
+			return err
+		}
 	}
 	_, err = sqldb.System(ctx, x.db, "store the analyzer of an index", func(t *sqldb.Tx) (int64, error) {
 		return t.Exec(`UPDATE keyword_indexes SET analyzer = ?2 WHERE workspace = ?1`, workspace, analysis.Version)
@@ -134,7 +135,7 @@ func (x *Index) replaceLogRows(t *sqldb.Tx, workspace, rowID int64, analyzed ana
 	case err != nil && !errors.Is(err, sqldb.ErrNoRows):
 		return err
 	}
-	// What the rows add to the counters stays the same for each atlas.
+	// The rows of an atlas still add the same sums to its counters.
 	sums := map[int64]Counters{last: {}}
 	err := t.Query(
 		`SELECT atlas, CAST(SUM(memories) AS BIGINT), CAST(SUM(bytes) AS BIGINT) FROM index_log WHERE workspace = ?1

@@ -61,7 +61,7 @@ func (x *Index) Segments(t *sqldb.Tx, workspace int64) (list []*index.Segment, e
 		}
 		list = append(list, o.segment)
 	}
-	if t.ReadOnly { // see Snapshot
+	if t.ReadOnly {
 		x.segments.Put(workspace, now)
 	}
 	return list, nil
@@ -92,7 +92,8 @@ func FetchPages(t *sqldb.Tx) index.PageFetcher {
 	}
 }
 
-// Lock keeps flushes and merges away from a workspace until the commit.
+// Lock raises the version of an index, so that flushes and merges that others have prepared fail. PostgreSQL also locks
+// its row until the commit.
 func Lock(t *sqldb.Tx, workspace int64) error {
 	_, err := t.Exec(`UPDATE keyword_indexes SET version = version + 1 WHERE workspace = ?1`, workspace)
 	return err
