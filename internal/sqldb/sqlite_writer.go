@@ -48,8 +48,8 @@ func newWriter(c *sqliteConn, busyTimeout time.Duration) *sqliteWriter {
 		done: make(chan struct{}), conn: c, busyTimeout: busyTimeout}
 }
 
-// submit queues f and waits for its commit. It removes the job of a caller that leaves before its turn. Once f runs, its
-// end is awaited. A caller without a turn within the busy timeout gets CodeUnavailable.
+// submit queues f and waits for its commit. It removes the job of a caller that leaves before its turn. Once f runs,
+// its end is awaited. A caller without a turn within the busy timeout gets CodeUnavailable.
 func (w *sqliteWriter) submit(ctx context.Context, user string, f func(Conn) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
