@@ -2,8 +2,10 @@ package store_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -61,22 +63,28 @@ func TestIdleIndexIsMerged(t *testing.T) {
 	})
 }
 
-// A racingDB changes the version of every index before each of so many writes, as a flush of another process does.
+// A racingDB calls before ahead of each of so many writes.
 type racingDB struct {
 	sqldb.DB
-	races atomic.Int64
+	races  atomic.Int64
+	before func() error
 }
 
 func (d *racingDB) Write(ctx context.Context, user string, f func(sqldb.Conn) error) error {
 	if d.races.Add(-1) >= 0 {
-		if err := d.DB.Write(ctx, "", func(c sqldb.Conn) error {
-			_, err := c.Exec(`UPDATE keyword_indexes SET version = version + 1`, nil)
-			return err
-		}); err != nil {
+		if err := d.before(); err != nil {
 			return err
 		}
 	}
 	return d.DB.Write(ctx, user, f)
+}
+
+// raiseVersions changes the version of every index, as a flush of another process does.
+func (d *racingDB) raiseVersions() error {
+	return d.DB.Write(ctx, "", func(c sqldb.Conn) error {
+		_, err := c.Exec(`UPDATE keyword_indexes SET version = version + 1`, nil)
+		return err
+	})
 }
 
 func TestFlushLeavesNoRowWhenOthersChangeTheIndex(t *testing.T) {
@@ -85,6 +93,7 @@ func TestFlushLeavesNoRowWhenOthersChangeTheIndex(t *testing.T) {
 		s := d.Open(t, store.Options{OneShot: true})
 		ann := user(t, s, "ann")
 		racing := &racingDB{DB: s.DB().DB}
+		racing.before = racing.raiseVersions
 		rows := func() []string { return d.Query(t, `SELECT count(*) FROM index_log`) }
 		workspace := add(t, s, ann, "", "text").WorkspaceID
 		flush(t, s, workspace)
@@ -98,6 +107,89 @@ func TestFlushLeavesNoRowWhenOthersChangeTheIndex(t *testing.T) {
 		racing.races.Store(1000)
 		if err := s.Flush(ctx, workspace); !loci.Is(err, loci.CodeUnavailable) {
 			t.Errorf("the flush of an index that always changes got %v, with %v rows left", err, rows())
+		}
+	})
+}
+
+func TestFlushEndsWhileAnotherProcessWrites(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		s, writer := d.Open(t, store.Options{OneShot: true}), d.Open(t, store.Options{OneShot: true})
+		ann := user(t, s, "ann")
+		workspace := add(t, s, ann, "", "text").WorkspaceID
+		racing := &racingDB{DB: s.DB().DB, before: func() error {
+			_, err := storetest.TryAdd(writer, ann, "", "a later text")
+			return err
+		}}
+		s.DB().DB = racing
+		racing.races.Store(20)
+		if err := s.Flush(ctx, workspace); err != nil || racing.races.Load() < 19 {
+			t.Errorf("the flush of one row took %d writes: %v", 20-racing.races.Load(), err)
+		}
+	})
+}
+
+// Nothing requests the flush of an idle workspace again.
+func TestIdleIndexIsFlushedAfterTheDatabaseWasBusy(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		s := d.Open(t, store.WithIdleDelay(store.Options{OneShot: true}, 400*time.Millisecond))
+		busy := &racingDB{DB: s.DB().DB, before: func() error { return loci.Errorf(loci.CodeUnavailable, "busy") }}
+		s.DB().DB = busy
+		ann := user(t, s, "ann")
+		for i := range 70 {
+			add(t, s, ann, "", fmt.Sprint("text ", i))
+		}
+		busy.races.Store(2)
+		for end := time.Now().Add(10 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+			rows := d.Query(t, `SELECT count(*) FROM index_log`)
+			if slices.Equal(rows, []string{"0"}) && busy.races.Load() < 0 {
+				break
+			}
+			if time.Now().After(end) {
+				t.Fatalf("%v rows wait after %d busy writes", rows, 2-busy.races.Load())
+			}
+		}
+	})
+}
+
+// A damagedDB cannot read one memory.
+type damagedDB struct {
+	sqldb.DB
+	memory int64
+}
+
+func (d damagedDB) Read(ctx context.Context, user string, f func(sqldb.Conn) error) error {
+	return d.DB.Read(ctx, user, func(c sqldb.Conn) error { return f(damagedConn{c, d.memory}) })
+}
+
+type damagedConn struct {
+	sqldb.Conn
+	memory int64
+}
+
+func (c damagedConn) QueryRow(q string, args []any, dest []any) error {
+	if strings.Contains(q, "content FROM memories") && slices.Equal(args, []any{c.memory}) {
+		return errors.New("a damaged page")
+	}
+	return c.Conn.QueryRow(q, args, dest)
+}
+
+func TestReindexingContinuesAfterADamagedWorkspace(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		s := d.Open(t, store.Options{OneShot: true})
+		damaged := damagedDB{DB: s.DB().DB}
+		for _, name := range []string{"ann", "bob"} {
+			add(t, s, user(t, s, name), "", "text")
+		}
+		store.QueryRow(t, s, `SELECT min(row_id) FROM memories WHERE row_id > ?1`, 0, &damaged.memory)
+		d.Exec(t, `UPDATE keyword_indexes SET analyzer = 0`)
+		s.DB().DB = damaged
+		err := s.Index().ReindexOutdated(ctx)
+		if left := d.Query(t, `SELECT count(*) FROM keyword_indexes WHERE analyzer = 0`); err == nil ||
+			!slices.Equal(left, []string{"1"}) {
+			t.Errorf("%v workspaces are left: %v", left, err)
 		}
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/index"
 )
 
@@ -39,8 +40,8 @@ type flushRequest struct {
 	fanIn     int // segments of about one size that are merged
 }
 
-// noteUpdate counts a change of a workspace and requests a flush after many. The first change of a process
-// counts as many: those before it are unknown.
+// noteUpdate counts a change of a workspace and requests a flush after many. The first change of a workspace requests
+// one at once: earlier processes may have left rows.
 func (c *compactor) noteUpdate(workspace int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -59,7 +60,7 @@ func (c *compactor) noteUpdate(workspace int64) {
 	}
 }
 
-// maxRequests bounds the requests that wait. The next change of a workspace makes a refused one again.
+// maxRequests bounds the requests that wait. The next change of the workspace repeats a refused request.
 const maxRequests = 256
 
 func (c *compactor) request(w flushRequest) bool {
@@ -87,11 +88,17 @@ func (c *compactor) takeDue() []flushRequest {
 	return due
 }
 
-// compactDue serves the requests.
+// compactDue serves the requests. It repeats those that meet a busy database, as an idle workspace requests no more.
 func (x *Index) compactDue(ctx context.Context) error {
 	var failed []error
 	for _, w := range x.compactor.takeDue() {
-		failed = append(failed, x.compact(ctx, w))
+		err := x.compact(ctx, w)
+		failed = append(failed, err)
+		if loci.Is(err, loci.CodeUnavailable) {
+			x.compactor.mu.Lock()
+			x.compactor.request(w)
+			x.compactor.mu.Unlock()
+		}
 	}
 	return errors.Join(failed...)
 }

@@ -22,20 +22,29 @@ const (
 // maxFlushAttempts bounds the attempts of a Flush while other processes change the index.
 const maxFlushAttempts = 10
 
-// Flush flushes the rows that the log of a workspace has now. It returns CodeUnavailable if the index changes often.
+// Flush flushes the rows that the log of a workspace has now, and merges segments. It returns CodeUnavailable if the
+// index changes often.
 func (x *Index) Flush(ctx context.Context, workspace int64) error {
 	last := int64(math.MaxInt64)
-	for range maxFlushAttempts {
+	for stale := 0; stale < maxFlushAttempts; {
 		var err error
 		last, err = sqldb.SystemRead(ctx, x.db, "find rows to flush", func(t *sqldb.Tx) (seq int64, err error) {
 			return seq, t.QueryRow(`SELECT COALESCE(max(seq), 0) FROM index_log WHERE workspace = ?1 AND seq <= ?2`,
 				[]any{workspace, last}, []any{&seq})
 		})
-		if err != nil || last == 0 {
+		if err != nil {
 			return err
 		}
-		if err := x.compact(ctx, flushRequest{workspace, 1, index.FanIn}); err != nil {
+		if last == 0 {
+			return x.compact(ctx, flushRequest{workspace, math.MaxInt, index.FanIn})
+		}
+		// One step and no more: with a steady writer there is always another row to flush.
+		flushed, err := x.step(ctx, flushRequest{workspace, 1, index.FanIn})
+		if err != nil && !errors.Is(err, ErrStale) {
 			return err
+		}
+		if !flushed {
+			stale++
 		}
 	}
 	return sqldb.BusyError(ErrStale)

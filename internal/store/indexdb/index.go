@@ -65,11 +65,12 @@ func New(db *sqldb.Handle, pageBytes int, idle time.Duration) *Index {
 
 // Start begins to flush and merge, and to reindex where that is due.
 func (x *Index) Start(ctx context.Context) error {
-	_, err := x.nextOutdated(ctx)
-	if err == nil {
-		x.wakeIndex()
-	} else if !errors.Is(err, sqldb.ErrNoRows) {
+	outdated, err := x.listOutdated(ctx)
+	if err != nil {
 		return err
+	}
+	if len(outdated) > 0 {
+		x.wakeIndex()
 	}
 	x.jobs.Start(context.WithoutCancel(ctx))
 	return nil

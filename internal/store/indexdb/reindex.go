@@ -16,34 +16,33 @@ import (
 const reindexBatchSize = 200
 
 // ReindexOutdated reindexes the workspaces whose index is of an earlier analyzer. Its documents serve searches
-// meanwhile. The index of a newer analyzer stays.
+// meanwhile. The index of a newer analyzer stays. A workspace that cannot be read does not stop the others.
 func (x *Index) ReindexOutdated(ctx context.Context) error {
-	for {
-		workspace, err := x.nextOutdated(ctx)
-		if errors.Is(err, sqldb.ErrNoRows) {
-			return nil
-		}
-		if err == nil {
-			err = x.reindexWorkspace(ctx, workspace)
-		}
-		if err != nil {
-			return err
+	workspaces, err := x.listOutdated(ctx)
+	failed := []error{err}
+	for _, workspace := range workspaces {
+		err := x.reindexWorkspace(ctx, workspace)
+		failed = append(failed, err)
+		if ctx.Err() != nil || loci.Is(err, loci.CodeUnavailable) {
+			break
 		}
 	}
+	return errors.Join(failed...)
 }
 
-// nextOutdated finds a workspace with an index of an earlier analyzer.
-func (x *Index) nextOutdated(ctx context.Context) (workspace int64, err error) {
+// listOutdated lists the workspaces with an index of an earlier analyzer.
+func (x *Index) listOutdated(ctx context.Context) ([]int64, error) {
 	return sqldb.SystemRead(ctx, x.db, "look for indexes of an earlier analyzer",
-		func(t *sqldb.Tx) (rowID int64, err error) {
-			return rowID, t.QueryRow(
-				`SELECT workspace FROM keyword_indexes WHERE analyzer < ?1 ORDER BY analyzer, workspace LIMIT 1`,
-				[]any{analysis.Version}, []any{&rowID})
+		func(t *sqldb.Tx) (list []int64, err error) {
+			err = t.Query(`SELECT workspace FROM keyword_indexes WHERE analyzer < ?1 ORDER BY analyzer, workspace`,
+				[]any{analysis.Version}, sqldb.ScanInts(&list))
+			return list, err
 		})
 }
 
+// reindexWorkspace analyzes the memories of a workspace anew. This process analyzes later ones itself. Processes with
+// an earlier analyzer must end first: their later documents would keep the label of the newer one.
 func (x *Index) reindexWorkspace(ctx context.Context, workspace int64) error {
-	// This program analyzes the memories that are written from now on.
 	rowIDs, err := sqldb.SystemRead(ctx, x.db, "list memories to reindex",
 		func(t *sqldb.Tx) (list []int64, err error) {
 			err = t.Query(`SELECT row_id FROM memories WHERE workspace = ?1`, []any{workspace}, sqldb.ScanInts(&list))
