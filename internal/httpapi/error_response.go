@@ -63,9 +63,10 @@ func SetQuotaHeaders(h http.Header, q *op.Quota) {
 	if q == nil {
 		return
 	}
-	h.Set("RateLimit-Limit", strconv.FormatInt(q.Limit, 10))
-	h.Set("RateLimit-Remaining", strconv.FormatInt(max(0, q.Remaining), 10))
-	h.Set("RateLimit-Reset", ceilSeconds(q.Reset))
+	// The names are in the canonical form of net/http: Set allocates memory for another one.
+	h.Set("Ratelimit-Limit", strconv.FormatInt(q.Limit, 10))
+	h.Set("Ratelimit-Remaining", strconv.FormatInt(max(0, q.Remaining), 10))
+	h.Set("Ratelimit-Reset", ceilSeconds(q.Reset))
 }
 
 // ceilSeconds rounds up, to 1 at least.

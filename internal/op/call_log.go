@@ -60,8 +60,10 @@ func (h *Host) logCall(ctx context.Context, e callRecord) {
 
 func (h *Host) logLine(ctx context.Context, level slog.Level, message string, e callRecord, code loci.Code,
 	elapsed time.Duration) {
-	attrs := []slog.Attr{slog.String("op", e.op.Name), slog.String("transport", e.call.Transport),
-		slog.String("method", e.op.Method), slog.String("request", e.call.RequestID)}
+	const maxAttrs = 11
+	attrs := append(make([]slog.Attr, 0, maxAttrs), slog.String("op", e.op.Name),
+		slog.String("transport", e.call.Transport), slog.String("method", e.op.Method),
+		slog.String("request", e.call.RequestID))
 	if e.actor != nil && e.actor.UserID != "" {
 		attrs = append(attrs, slog.String("user", string(e.actor.UserID)),
 			slog.String("credential", string(e.actor.CredentialID)))

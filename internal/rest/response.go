@@ -19,11 +19,10 @@ type cookieSetter interface{ Cookie() loci.SignIn }
 // writeOutput writes the output of an operation. A read can be repeated.
 func (d *handler) writeOutput(w http.ResponseWriter, r *http.Request, c *op.Call, out any, reads bool) {
 	h := w.Header()
-	if t, ok := out.(op.Tagged); ok {
-		tag := t.ETag()
-		h.Set("ETag", tag)
+	if c.ETag != "" {
+		h.Set("ETag", c.ETag)
 		isGet := r.Method == http.MethodGet || r.Method == http.MethodHead
-		if isGet && etagMatches(r.Header.Values("If-None-Match"), tag) {
+		if isGet && etagMatches(r.Header.Values("If-None-Match"), c.ETag) {
 			httpapi.SetQuotaHeaders(h, c.Quota)
 			w.WriteHeader(http.StatusNotModified)
 			return
