@@ -201,7 +201,7 @@ func wordRuneLen(s string) int {
 		return 0
 	}
 	if s[0] < utf8.RuneSelf {
-		return int(byteClass[s[0]] & Alnum)
+		return int(min(byteClass[s[0]]&Alnum, 1))
 	}
 	for i, r := range s {
 		switch {

@@ -153,3 +153,12 @@ func TestNormalizedLettersAreUnchanged(t *testing.T) {
 		t.Error("what is plain is not known")
 	}
 }
+
+func TestWordRuneLenIsSizeOfCharacter(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]int{"": 0, "-a": 0, "a": 1, "A": 1, "5x": 1, "é": 2, "本": 3, "\u00adx": 3} {
+		if got := wordRuneLen(text); got != want {
+			t.Errorf("%q: %d, want %d", text, got, want)
+		}
+	}
+}

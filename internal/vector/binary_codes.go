@@ -26,6 +26,7 @@ type StoredVector struct {
 // A codeTable holds codes sorted by memory id.
 type codeTable struct {
 	memories, keys []int64
+	dimensions     int
 	wordsPerCode   int // each of 64 dimensions
 	bits           []uint64
 }
@@ -48,7 +49,7 @@ func (c *BinaryCodes) Apply(list []StoredVector) (*BinaryCodes, error) {
 	if err != nil {
 		return c, err
 	}
-	if w := max(c.base.wordsPerCode, c.delta.wordsPerCode); w > 0 && w != add.wordsPerCode {
+	if n := max(c.base.dimensions, c.delta.dimensions); n > 0 && n != add.dimensions {
 		return c, ErrCorrupt
 	}
 	next := &BinaryCodes{base: c.base, delta: mergeCodeTables(c.delta, nil, add), locations: c.locations}
@@ -73,7 +74,7 @@ func buildCodeTable(list []StoredVector) (*codeTable, error) {
 	list = slices.Clone(list)
 	slices.SortStableFunc(list, func(a, b StoredVector) int { return cmp.Compare(a.Memory, b.Memory) })
 	size := len(list[0].Vector)
-	c := &codeTable{wordsPerCode: (size - vectorHeaderBytes + 63) / 64}
+	c := &codeTable{dimensions: size - vectorHeaderBytes, wordsPerCode: (size - vectorHeaderBytes + 63) / 64}
 	c.bits = make([]uint64, len(list)*c.wordsPerCode)
 	for i, v := range list {
 		if len(v.Vector) != size || size <= vectorHeaderBytes {
@@ -98,8 +99,8 @@ func (c *codeTable) rangeOf(memory int64) (from, to int) {
 // mergeCodeTables merges two tables. Codes of add replace those of the same memories. Deleted codes of a are dropped.
 func mergeCodeTables(a *codeTable, deleted []uint64, add *codeTable) *codeTable {
 	n := len(a.keys) + len(add.keys)
-	out := &codeTable{memories: make([]int64, 0, n), keys: make([]int64, 0, n), wordsPerCode: add.wordsPerCode,
-		bits: make([]uint64, 0, n*add.wordsPerCode)}
+	out := &codeTable{memories: make([]int64, 0, n), keys: make([]int64, 0, n), dimensions: add.dimensions,
+		wordsPerCode: add.wordsPerCode, bits: make([]uint64, 0, n*add.wordsPerCode)}
 	i, j := 0, 0
 	for i < len(a.keys) || j < len(add.keys) {
 		switch {

@@ -3,6 +3,7 @@ package vector
 import (
 	"cmp"
 	"encoding/binary"
+	"errors"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -356,5 +357,25 @@ func BenchmarkNearestOf100k(b *testing.B) {
 	v, q := index.NewSnapshot([]*index.Segment{s}), randomUnitVector(r, 384)
 	for b.Loop() {
 		c.Nearest(v.Filtered(index.Filter{Statuses: 1}), NewQueryVector(q), 200)
+	}
+}
+
+func TestBinaryCodesRejectOtherDimensionsOfSameCodeLength(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(1, 2))
+	stored := func(memory int64, dimensions int) []StoredVector {
+		return []StoredVector{{memory, memory, Encode(randomUnitVector(r, dimensions))}}
+	}
+	c, err := NewBinaryCodes().Apply(stored(1, 384))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Apply(stored(2, 380)); !errors.Is(err, ErrCorrupt) {
+		t.Errorf("380 after 384 dimensions: %v", err)
+	}
+	for dimensions, want := range map[int]bool{384: true, 380: false} {
+		if got := NewQueryVector(randomUnitVector(r, dimensions)).matchesDimensions(c.delta); got != want {
+			t.Errorf("query of %d dimensions: %v", dimensions, got)
+		}
 	}
 }

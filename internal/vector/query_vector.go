@@ -42,5 +42,5 @@ func (p *QueryVector) estimateDot(code []uint64) (sum float32) {
 	return sum
 }
 
-// matchesDimensions reports whether the codes of a table are as long as that of the query.
-func (p *QueryVector) matchesDimensions(c *codeTable) bool { return len(p.signBits) == c.wordsPerCode }
+// matchesDimensions reports whether the vectors of a table have as many dimensions as the query.
+func (p *QueryVector) matchesDimensions(c *codeTable) bool { return len(p.vector) == c.dimensions }
