@@ -240,3 +240,22 @@ func TestOnlyTheStoreSpeaksSQL(t *testing.T) {
 		})
 	})
 }
+
+// TestScoresHaveNoFusedMultiplyAdd keeps scores equal on all machines. The compiler fuses x*y+z on some of them, unless
+// a conversion rounds the product: float32(x*y)+z.
+func TestScoresHaveNoFusedMultiplyAdd(t *testing.T) {
+	t.Parallel()
+	build := exec.CommandContext(t.Context(), "go", "build", "-gcflags=-S", "./internal/index", "./internal/query",
+		"./internal/retrieve", "./internal/vector")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOARCH=arm64")
+	out, err := build.CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "\tFMULS\t") {
+		t.Fatalf("no assembly of products: %v", err)
+	}
+	fused := regexp.MustCompile(`\tFN?M(ADD|SUB)[SD]\t`)
+	for line := range strings.Lines(string(out)) {
+		if fused.MatchString(line) {
+			t.Error(strings.TrimSpace(line))
+		}
+	}
+}

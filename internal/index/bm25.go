@@ -27,7 +27,7 @@ func DecodeLength(code uint8) float64 {
 		return float64(code)
 	}
 	e := int(code>>4) - 1
-	return float64(uint32(16|code&15)<<e) + float64(uint32(1)<<e-1)/2
+	return float64(uint32(16|code&15)<<(e+1)+uint32(1)<<e-1) / 2
 }
 
 // BM25Table holds the saturated frequency of a term for each frequency up to tabulatedFreqs and each length code. It
@@ -59,7 +59,9 @@ func (n *BM25Table) LengthNorm(code uint8) float64 { return n.lengthNorms[code] 
 
 // LengthNorm returns the length normalization of BM25, k1*(1-b+b*length/average). The greater it is, the later a
 // frequency saturates.
-func LengthNorm(length, average float64) float64 { return bm25K1 * (1 - bm25B + bm25B*length/average) }
+func LengthNorm(length, average float64) float64 {
+	return float64(bm25K1 * (1 - bm25B + float64(bm25B*length/average)))
+}
 
 // SaturateTF returns the part of the BM25 score of a term that depends on its frequency in a text.
 func SaturateTF(freq, norm float64) float32 { return float32(freq * (bm25K1 + 1) / (freq + norm)) }

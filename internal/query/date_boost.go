@@ -15,7 +15,7 @@ func (h Hit) BoostDate(asked []dates.Date, title, content string, boost float32)
 		if near < mentionProximity && dates.Mentions(content[:analysis.RunePrefixLen(content, mentionRunes)], asked) {
 			near = mentionProximity
 		}
-		h.Score += h.stateFactor * float32(boost*float32(near))
+		h.Score += float32(h.stateFactor * float32(boost*float32(near)))
 	}
 	return h
 }

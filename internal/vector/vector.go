@@ -95,7 +95,7 @@ func Mean(vectors [][]float32) []float32 {
 		}
 	}
 	for _, x := range sum {
-		square += float64(x) * float64(x)
+		square += float64(float64(x) * float64(x))
 	}
 	for i := range sum {
 		sum[i] /= float32(math.Sqrt(max(square, 1e-30)))
