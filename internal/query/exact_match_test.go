@@ -1,6 +1,7 @@
 package query
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/loci-memory/loci/internal/dates"
@@ -65,5 +66,17 @@ func TestAnalyzerKeepsSuffixOfLanguageNames(t *testing.T) {
 	}
 	if got := NewExactMatcher("C#").Match("", "We write c# in winter."); got != "identifier" {
 		t.Errorf("C# is held as %q", got)
+	}
+}
+
+func TestInchSignsQuoteNothing(t *testing.T) {
+	t.Parallel()
+	for query, want := range map[string][]string{
+		`3.5" disk or 5.25" drive`: nil, `"3.5" disk" drive"`: {"3.5", "drive"}, `the "white box" of 1984`: {"white box"},
+		`a 19" rack "of steel"`: {"of steel"}, `Apollo “13”`: {"13"}, `"Apollo 13" and "14"`: {"apollo 13", "14"},
+	} {
+		if got := NewExactMatcher(query).phrases; !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", query, got, want)
+		}
 	}
 }

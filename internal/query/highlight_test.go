@@ -1,6 +1,7 @@
 package query
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
@@ -78,5 +79,28 @@ func TestHighlightsPreferSnippetWithMostWords(t *testing.T) {
 		" apple").Highlights()
 	if len(got) != maxSnippets || !strings.Contains(got[0], "apple with cherry") {
 		t.Errorf("got %q", got)
+	}
+}
+
+func TestJoinedWordsAreLimitedForEachWord(t *testing.T) {
+	t.Parallel()
+	query := ""
+	for a := 'a'; a <= 'z'; a++ {
+		for b := 'a'; b <= 'z' && len(query) < 2000; b++ {
+			query += "q" + string(a) + string(b) + " tulips "
+		}
+	}
+	q := Parse(query)
+	forms := make([]int, q.wordCount)
+	for _, term := range q.terms {
+		forms[term.wordIndex]++
+	}
+	if most := slices.Max(forms); most != maxWordForms {
+		t.Errorf("a word has %d forms", most)
+	}
+	for _, s := range q.Match(query).matches {
+		if s.terms == 0 {
+			t.Fatalf("match without a term: %v", s)
+		}
 	}
 }

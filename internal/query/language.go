@@ -76,7 +76,9 @@ func (d *vocabulary) resolveLanguage(q Query) (Query, error) {
 	if english || err != nil {
 		return q, err
 	}
-	other.weakenStopWords()
+	if !q.expandsWords { // else Parse did
+		other.weakenStopWords()
+	}
 	return other, nil
 }
 

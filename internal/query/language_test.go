@@ -160,3 +160,14 @@ func TestLanguageReportsUnreadablePage(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+func TestStopWordsOfAmbiguousQueryAreWeakenedOnce(t *testing.T) {
+	t.Parallel()
+	d := indextest.NewStore()
+	v := buildSnapshot(t, d, languageSamples["French"]...)
+	q, err := rewriteQuery(v, index.NewCache(0), d.Fetch, Parse("la recette de la crème"))
+	weight := stopWordWeight * queryTermFreqWeight(2)
+	if at, ok := q.termIndex["la"]; err != nil || !ok || !q.expandsASCII || q.terms[at].weight != weight {
+		t.Errorf("%s, want la:%.2f, %v", formatTerms(q), weight, err)
+	}
+}

@@ -101,6 +101,9 @@ func (p *parser) addTerm(term []byte, r analysis.TokenType) {
 		t := &p.words[at.word][at.term]
 		t.count++
 		p.words[at.word][0].lastOccurrence = len(p.wordSequence)
+		if at.word != word {
+			p.words[word][0].sharedForm = text
+		}
 		t.dated = t.dated && p.inDate(r)
 		return
 	}
@@ -151,11 +154,14 @@ func (p *parser) inQuestionPhrase() bool {
 // and code lose .003.
 const joinedWordWeight = .1
 
+// maxWordForms bounds the look-ups of a word beside many others, and the bits of match.terms.
+const maxWordForms = 16
+
 // joinAdjacentWords adds adjacent words written as one: whitebox for "white box".
 func (p *parser) joinAdjacentWords() {
 	for i := 1; i < len(p.wordSequence); i++ {
 		a, b := p.wordSequence[i-1], p.wordSequence[i]
-		if a < 0 || b < 0 || a == b {
+		if a < 0 || b < 0 || a == b || len(p.words[b]) >= maxWordForms {
 			continue
 		}
 		first, second := p.words[a][0], p.words[b][0]
@@ -208,6 +214,7 @@ func quotedSpans(text string) (parts [][2]int) {
 	from, ends := 0, ""
 	for i, r := range text {
 		switch {
+		case r == '"' && ends == "" && i > 0 && text[i-1]-'0' <= 9: // an inch sign
 		case ends == "":
 			ends, from = closingQuotes[r], i+utf8.RuneLen(r)
 		case strings.ContainsRune(ends, r):

@@ -40,6 +40,7 @@ type queryTerm struct {
 	tokenType      analysis.TokenType
 	verbatim       bool             // part of an identifier, or in quotation marks
 	dated          bool             // occurs only in dates; weight includes dateWordWeight
+	sharedForm     string           // form that an earlier word has, if any; set in the first term
 	expansion      *prefixExpansion // set of terms that it stands for; nil for text alone
 }
 

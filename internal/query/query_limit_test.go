@@ -224,3 +224,23 @@ func TestParseWeighsRepeatedWordsMore(t *testing.T) {
 		}
 	}
 }
+
+func TestQueryLimitKeepsCorrectionToDroppedWord(t *testing.T) {
+	t.Parallel()
+	d := indextest.NewStore()
+	lines := strings.Split(longText(60, "end"), ", ")
+	for range 3 {
+		lines = append(lines, "heliotropes, heliotrop")
+	}
+	v := buildSnapshot(t, d, append(lines, "heliotrop", "end")...)
+	for misspelled, word := range map[string]string{"heliotrpoes": "heliotropes", "heliotrpo": "heliotrop"} {
+		q, err := rewriteQuery(v, index.NewCache(0), d.Fetch,
+			Parse(longText(30, "heliotropes, ")+longText(60, misspelled)))
+		_, searched := q.termIndex[word]
+		if err != nil || !slices.Equal(q.Corrections(), []Correction{{misspelled, word}}) || !searched ||
+			slices.Contains(q.Ignored(), "heliotropes") || q.size() > maxQuerySize || q.WordCount() != 62 {
+			t.Errorf("corrected %v, searched %v, size %d, %d words, ignored %v, %v", q.Corrections(), searched,
+				q.size(), q.WordCount(), q.Ignored(), err)
+		}
+	}
+}

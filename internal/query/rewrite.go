@@ -1,7 +1,9 @@
 package query
 
 import (
+	"maps"
 	"slices"
+	"strings"
 
 	"github.com/loci-memory/loci/internal/index"
 )
@@ -54,7 +56,8 @@ func (d *vocabulary) prepare(q Query) (Query, error) {
 func (q *Query) allWordsFound(idf []float32) bool {
 	for i := 0; i < len(idf); {
 		end := i + formCount(q.terms[i:])
-		if !slices.ContainsFunc(idf[i:end], func(w float32) bool { return w > 0 }) &&
+		shared, ok := q.termIndex[q.terms[i].sharedForm]
+		if !slices.ContainsFunc(idf[i:end], func(w float32) bool { return w > 0 }) && !(ok && idf[shared] > 0) &&
 			(len(q.unigrams) > 0 || !q.trusts(q.terms[i].text)) {
 			return false
 		}
@@ -92,7 +95,7 @@ func (d *vocabulary) rewrite(q Query, known func(i int) (bool, error)) (_ Query,
 			q.weakenStopWords()
 		}
 		q.expandsWords, q.expandsASCII = before.expandsWords, before.expandsASCII
-		q = q.withoutWords(before.droppedWords, before.ignored)
+		q = q.withoutWords(before.withoutCorrected(q))
 		if err := d.expandPrefixes(&q, expansions); err != nil {
 			return q, false, err
 		}
@@ -104,6 +107,19 @@ func (d *vocabulary) rewrite(q Query, known func(i int) (bool, error)) (_ Query,
 		}
 	}
 	return q, len(corrections) > 0 || len(unigrams) > 0, nil
+}
+
+// withoutCorrected returns the dropped and the ignored words of a query without those that are corrections in another.
+func (q *Query) withoutCorrected(other Query) (dropped map[string]bool, ignored []string) {
+	dropped = maps.Clone(q.droppedWords)
+	for _, c := range other.corrections {
+		for w := range strings.FieldsSeq(c.To) {
+			if i, ok := other.termIndex[w]; ok {
+				delete(dropped, other.terms[other.firstTerm[other.terms[i].wordIndex]].text)
+			}
+		}
+	}
+	return dropped, slices.DeleteFunc(slices.Clone(q.ignored), func(w string) bool { return !dropped[w] })
 }
 
 // correctionMap returns corrections by misspelled word.
@@ -120,7 +136,14 @@ func (q *Query) unknownWords(expansions map[string]*prefixExpansion, known func(
 	err error) {
 	for i := 0; i < len(q.terms) && len(words) < maxCorrections; {
 		head := &q.terms[i]
-		found := expansions[head.text] != nil || q.trusts(head.text) || !mayBeMisspelled(head)
+		shared, ok := q.termIndex[head.sharedForm]
+		found := expansions[head.text] != nil || q.trusts(head.text) || !mayBeMisspelled(head) ||
+			head.sharedForm != "" && !ok // limitQuery dropped the other word
+		if ok && !found {
+			if found, err = known(shared); err != nil {
+				return nil, err
+			}
+		}
 		for end := i + formCount(q.terms[i:]); i < end; i++ {
 			if !found {
 				if found, err = known(i); err != nil {

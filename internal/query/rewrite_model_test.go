@@ -31,7 +31,7 @@ func (w *modelIndex) naiveRewrite(q Query) Query {
 	doubted, unknown := 0, 0
 	for i := 0; i < len(q.terms); i += formCount(q.terms[i:]) {
 		head, all := &q.terms[i], q.terms[i:i+formCount(q.terms[i:])]
-		known := slices.ContainsFunc(all, func(t queryTerm) bool { return df[t.text] > 0 })
+		known := slices.ContainsFunc(all, func(t queryTerm) bool { return df[t.text] > 0 || df[t.sharedForm] > 0 })
 		if known || !mayBeMisspelled(head) || q.isExpandable(head) && naiveExpansion(df, head.text) != nil ||
 			unknown == maxCorrections {
 			continue
@@ -102,7 +102,9 @@ func (w *modelIndex) naiveLanguage(q Query, df map[string]int) Query {
 	other.expandsWords, other.expandsASCII = true, true
 	widens := slices.ContainsFunc(q.terms, func(t queryTerm) bool { return other.isExpandable(&t) })
 	if q.ambiguousLanguage && widens && len(w.live) >= minLanguageDocs && docsPerEnglishMarker*n < len(w.live) {
-		other.weakenStopWords()
+		if !q.expandsWords {
+			other.weakenStopWords()
+		}
 		return other
 	}
 	return q
@@ -116,7 +118,8 @@ func naiveUnigrams(df map[string]int, q Query) (list []string) {
 		})
 	}
 	for _, s := range q.unigrams {
-		if df[s.text] > 0 && !paired(s.text) && !slices.Contains(list, s.text) {
+		if _, asked := q.termIndex[s.text]; !asked && df[s.text] > 0 && !paired(s.text) &&
+			!slices.Contains(list, s.text) {
 			list = append(list, s.text)
 		}
 	}

@@ -417,3 +417,44 @@ func TestCommonWordsAreSorted(t *testing.T) {
 		}
 	}
 }
+
+func TestSpellingKeepsWordWhoseStemEarlierWordHas(t *testing.T) {
+	t.Parallel()
+	d := indextest.NewStore()
+	v := buildSnapshot(t, d, "shards of the index", "sharing", "end")
+	for _, query := range []string{"shard sharding", "sharding shard", "sharding", "shards sharding"} {
+		q := Parse(query)
+		rewritten, r, err := Search(v, index.NewCache(0), d.Fetch, q, index.Filter{}, 0, 5)
+		if err != nil || rewritten.Corrections() != nil || len(r.Hits) != 1 ||
+			len(r.UnknownWords(rewritten, []string{"shard", "sharding"})) > 1 ||
+			slices.Contains(r.UnknownWords(rewritten, q.MisspellingCandidates()), "sharding") {
+			t.Errorf("%s: %s, corrected %v, %v", query, formatTerms(rewritten), rewritten.Corrections(), err)
+		}
+	}
+}
+
+func TestUnigramFallbackAddsNoTermTwice(t *testing.T) {
+	t.Parallel()
+	d := indextest.NewStore()
+	v := buildSnapshot(t, d, "本", "end")
+	q, err := rewriteQuery(v, index.NewCache(0), d.Fetch, Parse("本 書本"))
+	if err != nil || formatTerms(q) != "本:1.00 | 書本:1.00" {
+		t.Errorf("%s, %v", formatTerms(q), err)
+	}
+}
+
+func TestUnigramFallbackAppliesToQueriesOfManyBigrams(t *testing.T) {
+	t.Parallel()
+	d := indextest.NewStore()
+	v := buildSnapshot(t, d, "猫", "end")
+	for n, want := range map[int]bool{20: true, 60: true, 123: true, 124: true, 125: false, 126: false} {
+		query := "猫"
+		for i := range rune(n) {
+			query += string('一' + i)
+		}
+		q, err := rewriteQuery(v, index.NewCache(0), d.Fetch, Parse(query))
+		if _, got := q.termIndex["猫"]; got != want || q.size() > maxQuerySize || err != nil {
+			t.Errorf("%d bigrams: %v, size %d, %v", n, got, q.size(), err)
+		}
+	}
+}

@@ -55,7 +55,8 @@ func (q *Query) trusts(word string) bool {
 func (r Result) UnknownWords(q Query, words []string) []string {
 	known := q.ignored
 	for i, weight := range r.idf {
-		if weight > 0 {
+		shared, ok := q.termIndex[q.terms[i].sharedForm]
+		if weight > 0 || ok && r.idf[shared] > 0 {
 			known = append(known[:len(known):len(known)], q.terms[q.firstTerm[q.terms[i].wordIndex]].text)
 		}
 	}

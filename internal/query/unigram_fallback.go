@@ -36,7 +36,8 @@ func (q *Query) unigramFallback(words *vocabulary, known func(i int) (bool, erro
 	}
 	for _, s := range q.unigrams {
 		c, _ := utf8.DecodeRuneInString(s.text)
-		if paired[s.text] || slices.Contains(list, s.text) || !unicode.In(c, unicode.Han, unicode.Hangul) {
+		if _, asked := q.termIndex[s.text]; asked || paired[s.text] || slices.Contains(list, s.text) ||
+			!unicode.In(c, unicode.Han, unicode.Hangul) {
 			continue
 		}
 		held, err := words.contains(s.text)
@@ -50,13 +51,13 @@ func (q *Query) unigramFallback(words *vocabulary, known func(i int) (bool, erro
 	return list, nil
 }
 
-// withUnigrams returns the query with characters as further words, up to maxQueryWords.
+// withUnigrams returns the query with characters as further words, as far as maxQuerySize has room.
 func (q Query) withUnigrams(list []string) Query {
 	if len(list) == 0 {
 		return q
 	}
 	q.terms = slices.Clone(q.terms)
-	for _, s := range list[:min(len(list), max(0, maxQueryWords-q.wordCount))] {
+	for _, s := range list[:min(len(list), max(0, maxQuerySize-q.size())/bigramsPerWord)] {
 		q.terms = append(q.terms, queryTerm{text: s, wordIndex: q.wordCount, weight: unigramWeight,
 			tokenType: analysis.Unigram})
 		q.wordCount++
