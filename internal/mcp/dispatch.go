@@ -70,10 +70,12 @@ func (d *Server) handle(ctx context.Context, x *exchange) (result, *rpcError) {
 
 // checkParams checks what all methods have in common.
 func (x *exchange) checkParams() *rpcError {
-	for name, value := range map[string]json.RawMessage{"params": x.members["params"],
-		"params._meta": x.params["_meta"]} {
-		if value != nil && string(value) != "null" && !isObject(value) {
-			return invalidParams(name + " must be an object.")
+	for _, p := range []struct {
+		name  string
+		value json.RawMessage
+	}{{"params", x.members["params"]}, {"params._meta", x.params["_meta"]}} {
+		if p.value != nil && string(p.value) != "null" && !isObject(p.value) {
+			return invalidParams(p.name + " must be an object.")
 		}
 	}
 	if !x.isStateless() {

@@ -111,7 +111,7 @@ func (x *exchange) httpStatus(e *rpcError) int {
 
 // checkHeaders compares the headers of the protocol with the message.
 func (x *exchange) checkHeaders(h http.Header) *rpcError {
-	revision := h.Get("MCP-Protocol-Version")
+	revision := h.Get("Mcp-Protocol-Version")
 	if revision != "" && revision < statelessRevision && !slices.Contains(handshakeRevisions, revision) {
 		return invalidRequest(nil, "MCP-Protocol-Version must be one of "+strings.Join(revisions, ", ")+".")
 	}
@@ -162,7 +162,7 @@ func decodeHeader(value string) string {
 func (d *Server) newCall(w http.ResponseWriter, r *http.Request) *op.Call {
 	c := httpapi.NewCall(w, r, "mcp", d.TrustedProxies)
 	if d.AllowQueryKey && len(r.Header["Authorization"]) == 0 &&
-		r.Header.Get("MCP-Protocol-Version") < statelessRevision {
+		r.Header.Get("Mcp-Protocol-Version") < statelessRevision {
 		c.Credential = r.URL.Query().Get("api_key")
 	}
 	return c
