@@ -53,7 +53,7 @@ func (d *sqliteDB) CheckStructure(ctx context.Context) ([]StructureError, error)
 	if err != nil {
 		return nil, err
 	}
-	ended, err := k.run(ctx, `PRAGMA integrity_check`)
+	ended, err := k.run(ctx, `PRAGMA integrity_check(100000)`) // without a number it ends after 100 lines
 	if ended == "" || err != nil {
 		return k.errors, err
 	}

@@ -2,6 +2,7 @@ package integrity_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -93,6 +94,53 @@ func TestADamagedIndexOfTheDatabaseIsNamedAndMadeAnew(t *testing.T) {
 				})
 			})
 		}
+	}
+}
+
+// Each index has as many entries as rows, so SQLite names it by its rows only. It ends its check after 100 of them.
+func TestRepairRebuildsEachIndexOfWhichManyRowsAreMissing(t *testing.T) {
+	t.Parallel()
+	onSQLiteFile(t, func(t *testing.T, d storetest.Database, _ *identity.Actor, _ []loci.ID) {
+		for _, table := range []string{"memories", "versions"} {
+			d.Exec(t, fmt.Sprintf(`CREATE INDEX test_%[1]s ON %[1]s (title);
+				PRAGMA writable_schema = ON;
+				UPDATE sqlite_schema SET sql = 'CREATE INDEX test_%[1]s ON %[1]s (content)' WHERE name = 'test_%[1]s';
+				PRAGMA writable_schema = RESET`, table))
+		}
+		s := d.Open(t, store.Options{})
+		want := []string{"structure test_memories", "structure test_versions"}
+		if sum := checkIntegrity(t, s, true); !slices.Equal(kindsOf(sum), want) || sum.Repaired != 2 {
+			t.Errorf("%+v", sum)
+		}
+		checkHealthy(t, s)
+	})
+}
+
+// A structureDB returns these results of its checks, one after the other.
+type structureDB struct {
+	sqldb.DB
+	checks [][]sqldb.StructureError
+}
+
+func (d *structureDB) CheckStructure(context.Context) (list []sqldb.StructureError, err error) {
+	list, d.checks = d.checks[0], d.checks[1:]
+	return list, nil
+}
+
+func (d *structureDB) RebuildIndexes(context.Context, []string, bool) (map[string]error, error) {
+	return nil, nil
+}
+
+func TestCheckReportsDamageThatItFindsAfterARepair(t *testing.T) {
+	t.Parallel()
+	s := storetest.Database{Engine: sqldb.Driver, Dir: t.TempDir()}.Open(t, store.Options{})
+	index := func(name string) []sqldb.StructureError {
+		return []sqldb.StructureError{{Name: name, IsIndex: true, Detail: "row 1 missing from index " + name}}
+	}
+	s.DB().DB = &structureDB{DB: s.DB().DB, checks: [][]sqldb.StructureError{index("a"), index("b")}}
+	sum := checkIntegrity(t, s, true)
+	if !slices.Equal(kindsOf(sum), []string{"structure a", "structure b"}) || sum.Repaired != 1 {
+		t.Errorf("%+v", sum)
 	}
 }
 

@@ -2,6 +2,7 @@ package integrity
 
 import (
 	"context"
+	"slices"
 
 	"github.com/loci-memory/loci/internal/sqldb"
 )
@@ -45,6 +46,9 @@ func (c *Checker) checkStructure(ctx context.Context, sum *Report, o Options) er
 		}
 		for _, f := range after {
 			left[f.Name] = true
+			if !slices.ContainsFunc(list, func(x sqldb.StructureError) bool { return x.Name == f.Name }) {
+				list = append(list, f) // the first check ended before it
+			}
 		}
 	}
 	for _, f := range list {
