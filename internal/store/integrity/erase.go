@@ -116,7 +116,8 @@ func removeLinks(t *sqldb.Tx, workspace int64, id loci.ID) error {
 		return err
 	}
 	lists := map[int64]string{}
-	err := t.Query(`SELECT row_id, supersedes FROM memories WHERE workspace = ?1 AND supersedes LIKE ?2`,
+	err := t.Query(`SELECT row_id, supersedes FROM memories WHERE workspace = ?1 AND supersedes LIKE ?2
+		ORDER BY row_id`+t.LockClause("NO KEY UPDATE", "memories"),
 		[]any{workspace, "%" + id + "%"}, func(r sqldb.Row) error {
 			var rowID int64
 			var list string

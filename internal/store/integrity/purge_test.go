@@ -5,16 +5,19 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/retrieve"
+	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/integrity"
 	"github.com/loci-memory/loci/internal/store/storetest"
@@ -224,6 +227,34 @@ func TestPurgedMemoryLeavesNoByte(t *testing.T) {
 		checkCounters(t, server, ann, crew, others)
 		if _, err := integrity.New(operator).PurgeMemory(ctx, id, true); !loci.Is(err, loci.CodeNotFound) {
 			t.Error("purged twice: ", err)
+		}
+	})
+}
+
+// While a purge waits for a memory, its list of superseded ones gets another.
+func TestPurgeKeepsALinkThatIsWrittenMeanwhile(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		s, operator := d.Open(t, store.Options{}), d.Open(t, store.Options{})
+		ann := user(t, s, "ann")
+		old, other, by := add(t, s, ann, "", "old").ID, add(t, s, ann, "", "other").ID, add(t, s, ann, "", "by").ID
+		supersede(t, s, ann, old, by)
+		purged := make(chan error)
+		err := writeRaw(s, func(exec func(q string, args ...any) error) error {
+			err := exec(`UPDATE memories SET supersedes = ?1 WHERE id = ?2`,
+				sqldb.EncodeStrings([]loci.ID{old, other}), by)
+			go func() {
+				_, err := integrity.New(operator).PurgeMemory(ctx, old, true)
+				purged <- err
+			}()
+			time.Sleep(500 * time.Millisecond)
+			return err
+		})
+		if err = errors.Join(err, <-purged); err != nil {
+			t.Fatal(err)
+		}
+		if m := record(t, s, ann, by); !slices.Equal(m.Supersedes, []loci.ID{other}) {
+			t.Errorf("it supersedes %v", m.Supersedes)
 		}
 	})
 }
