@@ -84,14 +84,15 @@ type Options struct {
 	bandWindow int // memories whose bands are in memory at once; 0 is bandWindowSize
 }
 
-// Inconsistencies that samples found in this process, and those of them that only a backup can restore.
+// Inconsistencies that samples and starts found in this process, and those of them that only a backup can restore.
 var inconsistencyCount, unrepairableCount atomic.Int64
 
-// InconsistencyCount returns how many inconsistencies samples have found in this process.
+// InconsistencyCount returns how many inconsistencies samples and starts have found in this process. An inconsistency
+// that is found twice counts twice.
 func InconsistencyCount() int64 { return inconsistencyCount.Load() }
 
-// UnrepairableCount returns how many of these only a backup can restore: texts with another checksum, versions, and
-// unreadable rows.
+// UnrepairableCount returns how many of these only a backup can restore: texts with another checksum, versions,
+// unreadable rows and lost commits.
 func UnrepairableCount() int64 { return unrepairableCount.Load() }
 
 // Check compares all derived data with the rows, each workspace in one snapshot. It needs RAM for the row ids of the
@@ -143,10 +144,11 @@ const restoreAdvice = "restore it from a backup: nothing else says what it shoul
 func (c *Checker) nextWorkspaces(ctx context.Context, after int64) (list []workspaceCheck, err error) {
 	return sqldb.SystemRead(ctx, c.db, "list workspaces to inspect",
 		func(t *sqldb.Tx) (list []workspaceCheck, err error) {
-			err = t.Query(`SELECT row_id, id FROM workspaces WHERE row_id > ?1 ORDER BY row_id LIMIT 1000`,
+			err = t.Query(`SELECT w.row_id, w.id, COALESCE(x.analyzer, 0) FROM workspaces w
+				LEFT JOIN keyword_indexes x ON x.workspace = w.row_id WHERE w.row_id > ?1 ORDER BY w.row_id LIMIT 1000`,
 				[]any{after}, func(r sqldb.Row) error {
 					w := workspaceCheck{checker: c}
-					err := r.Scan(&w.workspace, &w.id)
+					err := r.Scan(&w.workspace, &w.id, &w.analyzer)
 					list = append(list, w)
 					return err
 				})
@@ -184,6 +186,11 @@ func (c *Checker) checkWorkspace(ctx context.Context, w workspaceCheck, sum *Rep
 	}
 }
 
+// A notRepaired is the reason for which a repair changes nothing.
+type notRepaired string
+
+func (e notRepaired) Error() string { return string(e) }
+
 // repair repairs inconsistencies if o.Repair is set, and returns the number of repaired ones.
 func (c *Checker) repair(ctx context.Context, list []Inconsistency, o Options) (repaired int, err error) {
 	if !o.Repair {
@@ -196,7 +203,11 @@ func (c *Checker) repair(ctx context.Context, list []Inconsistency, o Options) (
 			continue
 		}
 		done, err := sqldb.System(ctx, c.db, "repair derived data", f.repair)
-		if reason := sqldb.UnreadableReason(err); reason != "" {
+		reason := sqldb.UnreadableReason(err)
+		if refused, ok := errors.AsType[notRepaired](err); ok {
+			reason = string(refused)
+		}
+		if reason != "" {
 			f.Repair = "could not be repaired: " + reason
 			continue
 		}

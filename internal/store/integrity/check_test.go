@@ -362,6 +362,26 @@ func TestAnIndexOfAnEarlierAnalyzerIsMadeAnew(t *testing.T) {
 	})
 }
 
+func TestRepairKeepsAnIndexOfANewerAnalyzer(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		s := d.Open(t, store.Options{})
+		add(t, s, user(t, s, "ann"), "", "the harbour")
+		d.Exec(t, fmt.Sprintf(`UPDATE keyword_indexes SET analyzer = %d`, analysis.Version+1))
+		// As if the newer analyzer had seen no word.
+		d.Exec(t, `DELETE FROM index_log`)
+		d.Exec(t, `UPDATE atlases SET memories = 1, bytes = 11`)
+		sum := checkIntegrity(t, s, true)
+		if sum.Found != 1 || sum.Repaired != 0 ||
+			!strings.HasSuffix(sum.Inconsistencies[0].Repair, "use the newer program") {
+			t.Errorf("%+v", sum)
+		}
+		if rows := d.Query(t, `SELECT count(*) FROM index_log`); !slices.Equal(rows, []string{"0"}) {
+			t.Errorf("the repair has written %v rows", rows)
+		}
+	})
+}
+
 // The bands of near duplicates are read for so many memories at a time.
 func TestBandWindowsCoverEveryMemory(t *testing.T) {
 	t.Parallel()

@@ -97,8 +97,11 @@ func (w *workspaceCheck) checkRows() error {
 func (w *workspaceCheck) repairHash(rowID int64) func(*sqldb.Tx) (string, error) {
 	return func(t *sqldb.Tx) (string, error) {
 		m, err := indexdb.LockMemoryRow(t, rowID)
-		if errors.Is(err, sqldb.ErrNoRows) || err == nil && corruption(&m) != "" {
+		if errors.Is(err, sqldb.ErrNoRows) {
 			return alreadyDeleted, nil
+		}
+		if err == nil && corruption(&m) != "" {
+			return "", notRepaired("its text is damaged now")
 		}
 		if err == nil {
 			_, err = t.Exec(`UPDATE memories SET hash = ?2 WHERE row_id = ?1`, rowID, store.ContentHash(m.Content))

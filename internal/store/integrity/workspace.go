@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/analysis"
 	"github.com/loci-memory/loci/internal/sqldb"
 )
 
@@ -15,6 +16,7 @@ type workspaceCheck struct {
 	id         loci.ID
 	sampleSize int   // memories of a sample; 0 checks all
 	sampleFrom int64 // row id near the first of them
+	analyzer   int   // of its index; 0 if that has none
 	progress   func(rows int)
 	bandWindow int // memories whose bands are in memory at once
 
@@ -93,15 +95,27 @@ type checkStep struct {
 }
 
 func (w *workspaceCheck) steps() []checkStep {
+	index := []func() error{w.loadLog, w.checkSegments, w.checkLog, w.checkIndexed}
+	if w.analyzer > analysis.Version {
+		index = []func() error{w.reportNewerAnalyzer}
+	}
 	return []checkStep{
 		{"list of memories", []func() error{w.listMemories}},
-		{"keyword index", []func() error{w.loadLog, w.checkSegments, w.checkLog, w.checkIndexed}},
+		{"keyword index", index},
 		{"counters", []func() error{w.checkCounters}},
 		{"near duplicates", []func() error{w.checkSignatures}},
 		{"vectors", []func() error{w.checkVectors}},
 		{"memories", []func() error{w.checkRows}},
 		{"memories that cannot be read", []func() error{w.reportUnreadable}},
 	}
+}
+
+// reportNewerAnalyzer reports that this program cannot build the documents of an index. A repair would damage it.
+func (w *workspaceCheck) reportNewerAnalyzer() error {
+	w.report(InconsistentIndex, w.id, func(*sqldb.Tx) (string, error) {
+		return "", notRepaired("use the newer program")
+	}, "the index is of analyzer %d and cannot be looked at: this program has %d", w.analyzer, analysis.Version)
+	return nil
 }
 
 // runStep runs a step. If the database cannot read the data, it reports that and continues.
