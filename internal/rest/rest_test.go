@@ -347,6 +347,8 @@ func TestCORSAllowsOnlyConfiguredOrigins(t *testing.T) {
 		if got.StatusCode != status || got.Header.Get("Access-Control-Allow-Origin") != "https://app.example.org" ||
 			!strings.HasPrefix(got.Header.Get("Vary"), "Origin") ||
 			preflight != strings.Contains(got.Header.Get("Access-Control-Allow-Headers"), "authorization") ||
+			preflight != strings.Contains(got.Header.Get("Access-Control-Allow-Headers"),
+				"mcp-method, mcp-name, mcp-protocol-version") ||
 			preflight != strings.Contains(got.Header.Get("Access-Control-Allow-Methods"), "PATCH") ||
 			preflight == strings.Contains(got.Header.Get("Access-Control-Expose-Headers"), "ETag") {
 			t.Errorf("%s: %d %v", send, got.StatusCode, got.Header)
