@@ -74,6 +74,9 @@ func New(o Options) http.Handler {
 		})
 	}
 	d.reserveLiterals()
+	for _, o := range o.OmittedOps { // after reserveLiterals, which needs their routes
+		d.methodNotAllowed[o.Method+" "+o.Path] = true
+	}
 	d.mux.HandleFunc(catchAll, d.serveNotFound)
 	return d
 }
