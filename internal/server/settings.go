@@ -150,7 +150,7 @@ func flagOf(env string) string {
 }
 
 // Load reads the settings. A given flag precedes a variable, which precedes loci.toml in the data folder, which
-// precedes the default. An error names the invalid value.
+// precedes the default. An empty value is an absent one. An error names the invalid value.
 func Load(flags map[string]string, environ []string) (s Settings, warnings []string, err error) {
 	env := map[string]string{}
 	for _, e := range environ {
@@ -166,16 +166,16 @@ func Load(flags map[string]string, environ []string) (s Settings, warnings []str
 	}
 	for _, c := range Catalogue {
 		v, from := c.Default, "--"+c.Flag
-		if fv, ok := file[c.Flag]; ok {
+		if fv := file[c.Flag]; fv != "" {
 			v, from = fv, c.Flag+" in loci.toml"
-			delete(file, c.Flag)
 		}
 		if ev := env[c.Env]; ev != "" {
 			v, from = ev, c.Env
 		}
-		if fv, ok := flags[c.Flag]; ok {
+		if fv := flags[c.Flag]; fv != "" {
 			v, from = fv, "--"+c.Flag
 		}
+		delete(file, c.Flag)
 		delete(env, c.Env)
 		if v == "" {
 			continue

@@ -52,3 +52,18 @@ func TestLoadWarnsOfKeyWithoutEmbedder(t *testing.T) {
 		t.Error(warnings, err)
 	}
 }
+
+func TestLoadIgnoresEmptyValues(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "loci.toml"), []byte("rate-limit = \"\"\nrate-burst = \"7\"\n"),
+		0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, _, err := Load(map[string]string{"data": "", "signin-limit": "", "listen": "", "plan": "", "rate-burst": ""},
+		[]string{"LOCI_DATA=" + dir, "LOCI_PLAN=free"})
+	if err != nil || s.Data != dir || s.SigninLimit != 20 || s.Listen != "127.0.0.1:7007" || s.Plan.Name != "free" ||
+		s.RateLimit != 1200 || s.RateBurst != 7 {
+		t.Errorf("%+v %v", s, err)
+	}
+}
