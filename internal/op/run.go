@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"log/slog"
+	"runtime"
 	"runtime/debug"
 	"time"
 
@@ -71,8 +72,12 @@ func (h *Host) Run(ctx context.Context, o *Op, c *Call, args func() (Args, error
 	var in any
 	defer func() {
 		if r := recover(); r != nil {
+			cause := fmt.Sprintf("%T", r) // the value may contain a text of a user
+			if e, ok := r.(runtime.Error); ok {
+				cause = e.Error()
+			}
 			err = &loci.Error{Code: loci.CodeInternalError, Message: loci.CodeInternalError.Hint(),
-				Err: fmt.Errorf("panic: %v\n%s", r, debug.Stack())}
+				Err: fmt.Errorf("panic: %s\n%s", cause, debug.Stack())}
 		}
 		h.logCall(ctx, callRecord{o, c, actor, in, out, err, start})
 	}()

@@ -3,6 +3,7 @@ package op_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"iter"
 	"log/slog"
 	"math"
@@ -177,6 +178,26 @@ func TestStreamPanicIsAnError(t *testing.T) {
 	_, err := newHost(&fakeService{}).Run(ctx, followOp.Op, c, args(""))
 	if !loci.Is(err, loci.CodeInternalError) {
 		t.Error(err)
+	}
+}
+
+// TestPanicValueIsNotLogged panics with a value that quotes a user's text, and with an error of the runtime.
+func TestPanicValueIsNotLogged(t *testing.T) {
+	t.Parallel()
+	var index []int
+	for want, cause := range map[string]func(){
+		"panic: *errors.errorString":              func() { panic(errors.New("a text of a user")) },
+		"panic: runtime error: index out of range": func() { index[0]++ },
+	} {
+		var log bytes.Buffer
+		h := newHost(&fakeService{})
+		h.Log = slog.New(slog.NewTextHandler(&log, nil))
+		c := &op.Call{ActorHeader: "agent", Send: func(any) (bool, error) { cause(); return true, nil }}
+		_, err := h.Run(ctx, followOp.Op, c, args(""))
+		if !strings.Contains(log.String(), want) || !strings.Contains(log.String(), "run_test.go") ||
+			strings.Contains(log.String(), "a text of a user") {
+			t.Errorf("%v: %s", err, &log)
+		}
 	}
 }
 
