@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/loci-memory/loci/internal/op"
+	"github.com/loci-memory/loci/internal/strictjson"
 )
 
 // An exchange is a request and what is known of it beside its message.
@@ -89,7 +90,7 @@ func (x *exchange) checkParams() *rpcError {
 	}
 	if x.revision() != statelessRevision {
 		return &rpcError{Code: codeUnsupportedRevision, Message: "unsupported protocol version",
-			Data: result{"supported": revisions, "requested": x.revision()}}
+			Data: result{"supported": revisions, "requested": strictjson.Shorten(x.revision())}}
 	}
 	return nil
 }
@@ -196,7 +197,7 @@ func (d *Server) callNamedTool(ctx context.Context, x *exchange) (result, *rpcEr
 	}
 	t := d.tools[x.set][name]
 	if t == nil {
-		return nil, invalidParams(fmt.Sprintf("unknown tool %q", name))
+		return nil, invalidParams(fmt.Sprintf("unknown tool %q", strictjson.Shorten(name)))
 	}
 	x.mayHaveWritten = !t.op.ReadOnly
 	object, failed := d.callTool(ctx, t, x.call, x.params["arguments"])

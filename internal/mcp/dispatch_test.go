@@ -19,6 +19,7 @@ var errorCases = []struct {
 	{"tools/call", `{"name":5}`, -32602, "params.name must be a string."},
 	{"tools/call", `null`, -32602, "params is required."},
 	{"tools/call", `{"name":"unknown "}`, -32602, `unknown tool "unknown "`},
+	{"tools/call", `{"name":"` + strings.Repeat("x", 1000) + `"}`, -32602, "x...\""},
 	{"tools/list", `[]`, -32602, "params must be an object."},
 	{"tools/list", `{"_meta":5}`, -32602, "params._meta must be an object."},
 	{"tools/list", `{"cursor":"x"}`, -32602, "params.cursor does not belong"},

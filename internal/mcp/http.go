@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/base64"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/httpapi"
 	"github.com/loci-memory/loci/internal/op"
+	"github.com/loci-memory/loci/internal/strictjson"
 )
 
 // HTTP returns the transport Streamable HTTP: stateless, a JSON response for each POST. A refused caller gets the
@@ -140,7 +142,8 @@ func (x *exchange) checkHeaders(h http.Header) *rpcError {
 }
 
 func headerMismatch(name, got, want string) *rpcError {
-	message := name + " is \"" + got + "\", and the message says \"" + want + "\"."
+	message := fmt.Sprintf("%s is \"%s\", and the message says \"%s\".", name, strictjson.Shorten(got),
+		strictjson.Shorten(want))
 	if got == "" {
 		message = "The header " + name + " is required, with what the message says."
 	}
