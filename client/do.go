@@ -98,6 +98,9 @@ func (c *Client) newHTTPRequest(ctx context.Context, x *request) (*http.Request,
 		return nil, err
 	}
 	for name, values := range x.header {
+		if strings.ContainsFunc(values[0], func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) {
+			return nil, fmt.Errorf("%s contains a control character", name)
+		}
 		req.Header[name] = values
 	}
 	req.Header.Set("User-Agent", c.userAgent)

@@ -68,6 +68,8 @@ func TestDoRetriesOnlySafeRequests(t *testing.T) {
 		"a proxy without a server": {"POST", nil, []scriptedResponse{{503, "", "<html>"}}, 1, 0, true},
 		"a keyed write that broke": {"POST", []CallOption{IdempotencyKey("k")}, []scriptedResponse{{}, fine}, 2,
 			100 * time.Millisecond, false},
+		"a header that cannot be sent": {"POST", []CallOption{IdempotencyKey("a\nb")}, []scriptedResponse{{}}, 0, 0,
+			true},
 		"a refusal": {"GET", nil, []scriptedResponse{{404, "", `{"code":"not_found"}`}}, 1, 0, true},
 		"a mistake of the server's": {"GET", nil, []scriptedResponse{{500, "", `{"code":"internal_error"}`}}, 1, 0,
 			true},
