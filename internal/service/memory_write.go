@@ -44,13 +44,17 @@ func (s *Service) UpdateMemory(ctx context.Context, actor *identity.Actor, in lo
 		return loci.OneMemory{}, loci.Errorf(loci.CodeInvalidQuery,
 			"send at least one field to change: content, title, type, tags")
 	}
+	// Scanned before the transaction, because other writers wait for it.
+	suspect := in.Content != nil && mayHoldSecrets(string(*in.Content))
 	return s.updateMemory(ctx, actor, in.MemoryID, func(h *store.Memory, next *loci.Memory) (err error) {
 		if _, err := loci.MemoryStates.Apply(next.Status, "changed"); err != nil {
 			return err
 		}
 		if in.Content != nil {
-			if next.Content, err = applySecretPolicy(h.Secrets(), in.Secrets, "content",
-				string(*in.Content)); err != nil {
+			next.Content = string(*in.Content)
+		}
+		if suspect {
+			if next.Content, err = applySecretPolicy(h.Secrets(), in.Secrets, "content", next.Content); err != nil {
 				return err
 			}
 		}
