@@ -186,7 +186,7 @@ func TestPanicValueIsNotLogged(t *testing.T) {
 	t.Parallel()
 	var index []int
 	for want, cause := range map[string]func(){
-		"panic: *errors.errorString":              func() { panic(errors.New("a text of a user")) },
+		"panic: *errors.errorString":               func() { panic(errors.New("a text of a user")) },
 		"panic: runtime error: index out of range": func() { index[0]++ },
 	} {
 		var log bytes.Buffer
