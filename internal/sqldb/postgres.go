@@ -172,9 +172,10 @@ func (d *postgres) tryWrite(ctx context.Context, user string, f func(Conn) error
 		return markConnectionLost(ctx, c, err)
 	}
 	if err = tx.Commit(ctx); err != nil && c.Conn().IsClosed() && sqlState(err) == "" {
-		return &loci.Error{Code: loci.CodeUnavailable,
+		// Not CodeUnavailable: clients repeat it, and the change may be there.
+		return &loci.Error{Code: loci.CodeInternalError,
 			Message: "The database went away during the commit: look whether the change is there before you repeat " +
-				"it.", RetryAfter: time.Second, Err: err}
+				"it.", Err: err}
 	}
 	return err
 }

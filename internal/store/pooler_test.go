@@ -23,6 +23,7 @@ type pooler struct {
 	open       atomic.Int64 // connections
 	refused    atomic.Int64
 	named      atomic.Int64 // prepared statements with a name
+	cutCommits atomic.Bool  // the connection to the client is lost during a commit
 }
 
 // startPooler starts one before the server of an address.
@@ -106,6 +107,9 @@ func (p *pooler) serve(client net.Conn) {
 	copyMessages(server, client, func(kind byte, body []byte) {
 		if kind == 'P' && body[0] != 0 { // Parse
 			p.named.Add(1)
+		}
+		if kind == 'Q' && string(body) == "commit\x00" && p.cutCommits.Load() {
+			client.Close()
 		}
 	})
 }

@@ -89,6 +89,36 @@ func TestCallersWaitForAConnectionInUseWhereTheServerRefusesMore(t *testing.T) {
 	})
 }
 
+// TestUnknownOutcomeOfCommitAsksForNoRetry loses the connection during a commit that succeeds: clients repeat a 503.
+func TestUnknownOutcomeOfCommitAsksForNoRetry(t *testing.T) {
+	t.Parallel()
+	onPostgres(t, func(t *testing.T, d storetest.Database, _ *store.Store) {
+		p := &pooler{}
+		startPooler(t, p, d.Address)
+		s, err := store.OpenPostgres(ctx, p.address, store.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		p.cutCommits.Store(true)
+		err = store.WriteRaw(s, func(exec store.Exec) error {
+			return exec(`INSERT INTO metadata (name, value) VALUES ('row', '')`)
+		})
+		e := loci.AsError(err)
+		if e.Code.Status() != 500 || e.RetryAfter != 0 || !strings.Contains(e.Message, "look whether the change") {
+			t.Errorf("%v, retry after %v", err, e.RetryAfter)
+		}
+		p.cutCommits.Store(false)
+		for range 100 { // the server may end the commit after the client's error
+			if len(d.Query(t, `SELECT name FROM metadata WHERE name = 'row'`)) == 1 {
+				return
+			}
+			time.Sleep(50 * time.Millisecond)
+		}
+		t.Error("the commit was lost")
+	})
+}
+
 func TestCallersAreToldAtOnceWhereTheServerIsAway(t *testing.T) {
 	t.Parallel()
 	onPostgres(t, func(t *testing.T, d storetest.Database, _ *store.Store) {
