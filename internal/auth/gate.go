@@ -102,6 +102,9 @@ func (g *Gate) Admit(ctx context.Context, o *op.Op, c *op.Call) (*identity.Actor
 	if wait > 0 {
 		return nil, &loci.Error{Code: loci.CodeRateLimited, Message: loci.CodeRateLimited.Hint(), RetryAfter: wait}
 	}
+	if loci.Is(err, loci.CodeQuotaExceeded) && o.Has(op.OverQuota) {
+		err = nil
+	}
 	return actor, err
 }
 

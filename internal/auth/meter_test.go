@@ -9,6 +9,8 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/auth"
 	"github.com/loci-memory/loci/internal/identity"
+	"github.com/loci-memory/loci/internal/op"
+	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
@@ -92,6 +94,20 @@ func TestCountsSurviveRestart(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestQuotaRefusesNeitherSignOutNorRevocation(t *testing.T) {
+	t.Parallel()
+	h := sqlite(t, auth.Options{Plan: planWithOperations(2)})
+	for i, o := range []*op.Op{service.AuthLogout.Op, metered, service.AuthLogout.Op, service.KeyRevoke.Op,
+		service.KeyList.Op, service.AccountMe.Op} {
+		c, err := admit(h.Gate, o, h.key.APIKey)
+		if err != nil || c.Quota == nil || c.Quota.Remaining != int64(max(0, 1-i)) {
+			t.Errorf("%s: %+v %v", o.Name, c.Quota, err)
+		}
+	}
+	_, err := admit(h.Gate, metered, h.key.APIKey)
+	expect(t, err, loci.CodeQuotaExceeded)
 }
 
 func TestQuotaResetsEachMonth(t *testing.T) {

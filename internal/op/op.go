@@ -63,6 +63,7 @@ const (
 	Destructive                   // cannot be undone
 	Creates                       // always creates a record
 	MayCreate                     // creates a record or returns one that exists: see Created
+	OverQuota                     // allowed over the monthly quota: signing out, and what revoking a key needs
 )
 
 // An Op is one operation of the service, its types erased.

@@ -73,14 +73,16 @@ var (
 
 	AccountStatus = op.Add(Ops, "account.status", "GET /v1/status", "Show plan, usage and quotas.", op.Account,
 		op.ToolStable, (*Service).Status)
-	AccountMe = op.Add(Ops, "account.me", "GET /v1/me", "Show your account.", op.Account, op.NoTool, (*Service).Me)
+	AccountMe = op.Add(Ops, "account.me", "GET /v1/me", "Show your account.", op.Account, op.NoTool, (*Service).Me,
+		op.OverQuota)
 
 	KeyList = op.Add(Ops, "key.list", "GET /v1/api-keys", "List your API keys, including revoked ones.", op.Person,
-		op.NoTool, (*Service).ListKeys)
+		op.NoTool, (*Service).ListKeys, op.OverQuota)
 	KeyCreate = op.Add(Ops, "key.create", "POST /v1/api-keys", "Create an API key. It is shown once.", op.Person,
 		op.NoTool, (*Service).CreateKey, op.Creates)
 	KeyRevoke = op.Add(Ops, "key.revoke", "DELETE /v1/api-keys/{keyId}",
-		"Revoke an API key. This cannot be undone.", op.Person, op.NoTool, (*Service).RevokeKey, op.Destructive)
+		"Revoke an API key. This cannot be undone.", op.Person, op.NoTool, (*Service).RevokeKey, op.Destructive,
+		op.OverQuota)
 
 	AuthRegister = op.Add(Ops, "auth.register", "POST /v1/auth/register", "Create an account and sign in.", op.Public,
 		op.BrowserOnly, (*Service).Register, op.MayCreate)
@@ -90,7 +92,7 @@ var (
 	AuthLogin = op.Add(Ops, "auth.login", "POST /v1/auth/login", "Sign in with a password.", op.Public, op.BrowserOnly,
 		(*Service).SignIn, op.MayCreate)
 	AuthLogout = op.Add(Ops, "auth.logout", "POST /v1/auth/logout", "Sign out.", op.Account, op.BrowserOnly,
-		(*Service).SignOut)
+		(*Service).SignOut, op.OverQuota)
 )
 
 // ExcludedByVariant are the operations that a variant of the contract does not have.
