@@ -75,7 +75,8 @@ func TestRunRecoversAndLogsPanic(t *testing.T) {
 	if !loci.Is(err, loci.CodeInternalError) || strings.Contains(loci.AsError(err).Message, "mistake") {
 		t.Errorf("%v", err)
 	}
-	if !strings.Contains(log.String(), "a mistake of ours") || !strings.Contains(log.String(), "request=r1") {
+	if !strings.Contains(log.String(), "panic: string") || !strings.Contains(log.String(), "fake_test.go") ||
+		strings.Contains(log.String(), "a mistake of ours") || !strings.Contains(log.String(), "request=r1") {
 		t.Errorf("the log says %s", log.String())
 	}
 }
