@@ -155,7 +155,8 @@ func TestHTTPRejectsHeadersThatDifferFromMeta(t *testing.T) {
 	for _, a := range []answer{c.post(call, "Mcp-Name", long),
 		c.post(c.message("tools/call", object{"name": long, "arguments": object{}}), "Mcp-Name", "memory_list"),
 		c.post(object{"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": object{"_meta": object{
-			"io.modelcontextprotocol/protocolVersion": "3" + long, "io.modelcontextprotocol/clientCapabilities": object{}}}},
+			"io.modelcontextprotocol/protocolVersion":    "3" + long,
+			"io.modelcontextprotocol/clientCapabilities": object{}}}},
 			"MCP-Protocol-Version", "3"+long)} {
 		if a.StatusCode != 400 || len(a.body) > 500 {
 			t.Errorf("long names: %d %.100s, %d bytes", a.StatusCode, a.body, len(a.body))

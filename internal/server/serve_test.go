@@ -270,7 +270,8 @@ func checkAllowedMethods(t *testing.T, contract string) {
 		}
 		a.Body.Close()
 		if a.StatusCode != 405 || a.Header.Get("Allow") != allow {
-			t.Errorf("contract %s, %s: %d, Allow: %q, want %q", contract, line, a.StatusCode, a.Header.Get("Allow"), allow)
+			t.Errorf("contract %s, %s: %d, Allow: %q, want %q", contract, line, a.StatusCode, a.Header.Get("Allow"),
+				allow)
 		}
 	}
 }
