@@ -49,7 +49,7 @@ func NewGate(s *store.Store, o Options) *Gate {
 // SaveInterval is how long counts stay in memory only.
 const SaveInterval = 20 * time.Second
 
-// Save writes the counts, and evicts idle users and credentials.
+// Save writes the counts, and evicts the usage and rates of idle users and credentials.
 func (g *Gate) Save(ctx context.Context) error {
 	return errors.Join(g.meter.save(ctx, time.Now().Add(-idleTTL)), g.saveUses(ctx),
 		g.rateLimiter.expire(ctx, g.o.Clock()))

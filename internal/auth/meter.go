@@ -39,10 +39,10 @@ type monthUsage struct {
 // maxReservation is the largest block that is reserved ahead.
 const maxReservation = 100
 
-// idleTTL is how long an account stays in memory after the last call of its user.
+// idleTTL is how long a usage stays in memory after the last call of its user.
 const idleTTL = 5 * time.Minute
 
-// lockUser returns the account of a user, locked.
+// lockUser returns the usage of a user, locked.
 func (m *meter) lockUser(userID loci.ID) *monthUsage {
 	for {
 		m.mu.Lock()
@@ -87,7 +87,7 @@ func (m *meter) take(ctx context.Context, userID loci.ID, now time.Time, counts 
 		Reset: ends.Sub(now)}, refused
 }
 
-// rollMonth moves an account to the month. It saves the count of the old month,
+// rollMonth moves a usage to the month. It saves the count of the old month,
 // and reads the count of all servers where that is unknown.
 func (m *meter) rollMonth(ctx context.Context, userID loci.ID, a *monthUsage, month string) error {
 	if a.month != month {
@@ -141,7 +141,7 @@ func (m *meter) flush(ctx context.Context, userID loci.ID, a *monthUsage) error 
 	return err
 }
 
-// snapshot returns the cached accounts.
+// snapshot returns the cached usages.
 func (m *meter) snapshot() map[loci.ID]*monthUsage {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -169,7 +169,7 @@ func (m *meter) save(ctx context.Context, idle time.Time) error {
 	return nil
 }
 
-// evict removes a flushed account. The caller holds its lock.
+// evict removes a flushed usage. The caller holds its lock.
 func (m *meter) evict(userID loci.ID, a *monthUsage) {
 	a.evicted = true
 	m.mu.Lock()

@@ -132,7 +132,7 @@ func (r *rateLimiter) chargeStore(ctx context.Context, id loci.ID, now time.Time
 	return due, more, err
 }
 
-// expire drops credentials without a pending delay. Calls that such a credential was admitted ahead are never charged.
+// expire drops the credentials whose calls need not wait. Their uncharged calls are forgotten.
 func (r *rateLimiter) expire(ctx context.Context, now time.Time) error {
 	r.evictIdle(now)
 	if r.store == nil {

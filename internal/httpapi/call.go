@@ -13,7 +13,7 @@ import (
 func InitHeaders(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	if h.Get("X-Request-Id") == "" {
-		h.Set("X-Request-Id", string(requestID(r.Header)))
+		h.Set("X-Request-Id", requestID(r.Header))
 	}
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cache-Control", "no-store")
@@ -61,11 +61,11 @@ func actorHeader(h http.Header) string {
 }
 
 // requestID returns the one X-Request-Id of the client if it is valid, else a new id.
-func requestID(h http.Header) loci.ID {
+func requestID(h http.Header) string {
 	if given := h.Values("X-Request-Id"); len(given) == 1 && validRequestID(given[0]) {
-		return loci.ID(given[0])
+		return given[0]
 	}
-	return loci.NewID(time.Now())
+	return string(loci.NewID(time.Now()))
 }
 
 // validRequestID reports whether s is 1 to 128 of [A-Za-z0-9._-].

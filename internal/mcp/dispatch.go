@@ -105,8 +105,8 @@ func (x *exchange) param(name string) (string, *rpcError) {
 	return s, nil
 }
 
-// hasParams reports whether the request has params.
-func (x *exchange) hasParams() *rpcError {
+// requireParams refuses a request without params.
+func (x *exchange) requireParams() *rpcError {
 	if !isObject(x.members["params"]) {
 		return invalidParams("params is required.")
 	}
@@ -115,7 +115,7 @@ func (x *exchange) hasParams() *rpcError {
 
 // initialize agrees on a revision: the client's, or the newest one with a handshake.
 func (d *Server) initialize(_ context.Context, x *exchange) (result, *rpcError) {
-	if err := x.hasParams(); err != nil {
+	if err := x.requireParams(); err != nil {
 		return nil, err
 	}
 	for _, name := range []string{"capabilities", "clientInfo"} {
@@ -160,14 +160,14 @@ func (d *Server) listen(_ context.Context, x *exchange) (result, *rpcError) {
 }
 
 func (d *Server) listTools(_ context.Context, x *exchange) (result, *rpcError) {
-	if err := x.firstPage(); err != nil {
+	if err := x.rejectCursor(); err != nil {
 		return nil, err
 	}
 	return private(result{"tools": d.lists[x.set]}), nil
 }
 
-// firstPage refuses a cursor: every list has one page.
-func (x *exchange) firstPage() *rpcError {
+// rejectCursor refuses a cursor: every list has one page.
+func (x *exchange) rejectCursor() *rpcError {
 	cursor, err := x.param("cursor")
 	if err == nil && cursor != "" {
 		err = invalidParams("params.cursor does not belong to this list: start again without it.")
@@ -175,20 +175,20 @@ func (x *exchange) firstPage() *rpcError {
 	return err
 }
 
-// emptyList answers with a list without items, or without a name with nothing.
+// emptyList returns a handler that answers with an empty list of that name, or with an empty object without a name.
 func emptyList(name string) func(*Server, context.Context, *exchange) (result, *rpcError) {
 	return func(_ *Server, _ context.Context, x *exchange) (result, *rpcError) {
 		if name == "" {
 			return result{}, nil
 		}
-		return private(result{name: []any{}}), x.firstPage()
+		return private(result{name: []any{}}), x.rejectCursor()
 	}
 }
 
-// callNamedTool runs a tool. Its object is shown once, as text: no revision asks a tool without an output schema for
-// structured content, and a client that gives the model both doubles its cost.
+// callNamedTool runs a tool. It returns the object once, as text. No revision requires structured content of a tool
+// without an output schema, and a client that shows both to the model doubles its cost.
 func (d *Server) callNamedTool(ctx context.Context, x *exchange) (result, *rpcError) {
-	if err := x.hasParams(); err != nil {
+	if err := x.requireParams(); err != nil {
 		return nil, err
 	}
 	name, err := x.param("name")

@@ -40,8 +40,8 @@ type annotations struct {
 	Title       string `json:"title"`
 }
 
-// offsetArgument is the one argument that no operation has: a result is bounded, so that a tool that reads one long
-// text reads it in parts.
+// offsetArgument is the one argument that no operation has. A result is bounded, so a tool returns a long text in
+// parts.
 const offsetArgument = "offset"
 
 // newTool returns the tool of an operation. A client pays for the size of the list in each conversation. So the

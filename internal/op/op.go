@@ -171,7 +171,7 @@ var pathParam = regexp.MustCompile(`\{(\w+)\}`)
 func define[In, Out any](t *Table, name, route, summary string, access Access, exposure Exposure, traits []Trait) *Op {
 	method, path, ok := strings.Cut(route, " ")
 	if !ok || access == 0 || exposure == 0 || summary == "" || !strings.Contains(name, ".") || t.Op(name) != nil {
-		panic(fmt.Sprintf("op %q: a new name, route, summary, access and reach are needed", name))
+		panic(fmt.Sprintf("op %q: a new name, route, summary, access and exposure are needed", name))
 	}
 	o := &Op{Name: name, Method: method, Path: path, Summary: summary, Access: access, Exposure: exposure,
 		ReadOnly: method == "GET", inType: reflect.TypeFor[In](), outType: reflect.TypeFor[Out](), schemas: &t.schemas}

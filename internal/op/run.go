@@ -16,7 +16,7 @@ import (
 // A Call is the context of an operation's call beside its fields. A transport
 // fills the first part; Run fills the second.
 type Call struct {
-	Transport  string // "rest", "mcp", "command": for the log
+	Transport  string // "rest", "page", "mcp", "command": for the log and the metrics
 	Credential string // the credential itself: a key, a token, a cookie's secret
 	// how the credential was sent: a cookie, or any other bearer
 	CredentialKind      identity.CredentialKind

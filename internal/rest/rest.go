@@ -54,7 +54,7 @@ type Route struct {
 type handler struct {
 	Options
 	mux              *http.ServeMux
-	methodNotAllowed map[string]bool // patterns of methods that a path does not have: see narrow
+	methodNotAllowed map[string]bool // patterns of methods that a path does not have: see reserveLiterals
 }
 
 // New returns a handler for every operation of the table, the extra routes and

@@ -60,8 +60,8 @@ func (q pageQuery) sign(raw []byte) []byte {
 	return h.Sum(nil)[:signatureSize]
 }
 
-// listPage returns one page of a list and the cursor of the next one. in points to the input and
-// paging to the Paging within, which is cleared: a cursor fits every limit. key returns the position of an item.
+// listPage returns one page of a list and the cursor of the next one. It clears paging, which is a part of in: a cursor
+// is valid for every limit. key returns the position of an item.
 func listPage[T any](ctx context.Context, s *Service, actor *identity.Actor, paging *loci.Paging, in any,
 	list func(*store.Tx, store.Page) (store.List[T], error), key func(T) store.PageKey) ([]T, loci.Page, error) {
 	asked := *paging

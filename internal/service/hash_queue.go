@@ -90,7 +90,7 @@ func (q *hashQueue) acquire(ctx context.Context, p hashPriority, network string)
 }
 
 // evictFor makes a place for a caller of a network: it refuses the last caller of the network with the most callers. It
-// returns false if that is the same network.
+// returns false if that network has at most one caller more than the caller's own.
 func (q *hashQueue) evictFor(p hashPriority, network string) bool {
 	callers := map[string]int{}
 	last, maximum := -1, 0

@@ -6,7 +6,7 @@ import "container/list"
 type lruMap[K comparable, V any] struct {
 	max     int
 	entries map[K]*list.Element
-	order   list.List // of *entry[K, V], least recently used first
+	order   list.List // of *lruEntry[K, V], the least recently used first
 }
 
 type lruEntry[K comparable, V any] struct {

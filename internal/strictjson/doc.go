@@ -1,3 +1,4 @@
-// Package strictjson reads JSON of untrusted authors. Duplicate names, invalid UTF-8, NUL and lone surrogates are
-// errors, because two readers may take them for different things.
+// Package strictjson reads JSON of untrusted authors. Walk refuses duplicate names, invalid UTF-8, NUL and lone
+// surrogates, because two readers may understand them differently. Scanner.String refuses the last three in one string.
+// Raw and Object check the syntax only.
 package strictjson

@@ -122,7 +122,7 @@ func (c *limitConn) Close() error {
 	return c.TCPConn.Close()
 }
 
-// A client has readTimeout to send a request, and bodyTimeout to send some of its body.
+// A client has bodyTimeout to send a request, and bodyIdleTimeout to send some of its body.
 const (
 	bodyTimeout     = 2 * time.Minute
 	bodyIdleTimeout = 30 * time.Second

@@ -43,7 +43,7 @@ type tcpConn interface {
 type deadlineConn struct {
 	tcpConn
 	timeout  time.Duration
-	deadline time.Time // the deadline
+	deadline time.Time
 }
 
 // Write extends the deadline with each part that the client reads. It keeps a deadline that is far enough away: moving
