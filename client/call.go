@@ -76,7 +76,7 @@ func (c *Client) Do(ctx context.Context, method, pattern string, in []byte, opti
 	path := pattern
 	for name, value := range fields {
 		if place := "{" + name + "}"; strings.Contains(pattern, place) {
-			path = strings.ReplaceAll(path, place, pathSegment(name, queryValue(value)))
+			path = strings.ReplaceAll(path, place, pathSegment(queryValue(value)))
 			delete(fields, name)
 		}
 	}
@@ -94,13 +94,13 @@ func (c *Client) Do(ctx context.Context, method, pattern string, in []byte, opti
 	return c.roundTrip(ctx, method, path, query, nil, options...)
 }
 
-// pathSegment escapes the path segment for a field of that name. An invalid id could be a literal of another route,
-// /v1/memories/context, or a step up. It becomes an id that no record has, so the server answers not found.
-func pathSegment(name, s string) string {
-	if strings.HasSuffix(name, "Id") && !loci.ID(s).Valid() || strings.Trim(s, ".") == "" {
+// pathSegment returns the path segment for an id: every field of a path is one. An invalid id could be a literal of
+// another route, /v1/memories/context, or a step up. It becomes an id that no record has: the server answers not found.
+func pathSegment(id string) string {
+	if !loci.ID(id).Valid() {
 		return "-"
 	}
-	return url.PathEscape(s)
+	return id
 }
 
 // queryValues writes a JSON value as the values of one name in a query. A list has one value for each item, in which a

@@ -183,8 +183,8 @@ func define[In, Out any](t *Table, name, route, summary string, access Access, e
 	o.inputWorkspaceField, o.outputWorkspaceField = workspaceField(o.inType), workspaceField(o.outType)
 	for _, m := range pathParam.FindAllStringSubmatch(path, -1) {
 		f := o.input.field(m[1])
-		if f == nil || f.spec.kind != stringKind {
-			panic(fmt.Sprintf("op %s: no text field for {%s}", name, m[1]))
+		if f == nil || !f.IsID {
+			panic(fmt.Sprintf("op %s: no id field for {%s}", name, m[1]))
 		}
 		f.Location, f.Required = InPath, true
 	}
