@@ -27,14 +27,14 @@ const (
 
 // Analyzer reads a text once and emits its terms. These are words in NFKC and lower case, with their stems and their
 // forms without accents or prefix. Identifiers are emitted whole and split, scripts without spaces as bigrams and
-// characters. A term is valid until emit returns. from and to are its place in the text.
+// characters. A term is valid until Emit returns. from and to are its byte offsets in the text.
 type Analyzer struct {
 	Emit          func(term []byte, r TokenType)
 	from, to      int
 	offsetMap     OffsetMap         // of the current token; its source is empty if normalization keeps the token
 	done          bool              // set by Stop
 	OnRun         func(text string) // is called with each run of characters in scripts without spaces
-	runSpan       [2]int            // the place of the term in the run
+	runSpan       [2]int            // byte range of the term in the run
 	Prefilter     *TermPrefilter    // skips words and characters that cannot be wanted; nil skips none
 	Stems         StemCache         // nil caches none
 	lowerBuf      []byte
@@ -294,7 +294,7 @@ func runLen(s string, unsegmented bool) int {
 }
 
 // emitBigrams emits each character (with its marks) and each pair of adjacent ones of the token s from i on. origin is
-// the place of the token in the text.
+// the offset of the token in the text.
 func (a *Analyzer) emitBigrams(s string, i, origin int) {
 	single, begin := Unigram, i
 	if a.OnRun != nil {

@@ -27,8 +27,8 @@ const (
 	minAfterParticle = 3
 )
 
-// stripPrefix returns a word without accents behind its prefix, or nil. Words that only seem to have a prefix lose
-// little, as many of Persian and Urdu do. They are indexed whole too, and their remainder is hardly ever another word.
+// stripPrefix returns a word without accents and without its prefix, or nil. Many Persian and Urdu words only seem to
+// have a prefix. That costs little: they are indexed whole too, and the rest is hardly ever another word.
 func stripPrefix(word []byte) []byte {
 	r, n := utf8.DecodeRune(word)
 	switch {
@@ -49,7 +49,7 @@ func stripPrefix(word []byte) []byte {
 	return rest
 }
 
-// StripArabicPrefix returns an Arabic word behind its conjunction and article, or nil.
+// StripArabicPrefix returns an Arabic word without conjunction and article, or nil.
 func StripArabicPrefix(word []byte) []byte {
 	rest, and := bytes.CutPrefix(word, arabicConjunction)
 	for _, a := range arabicArticles {

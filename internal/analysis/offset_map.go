@@ -11,7 +11,7 @@ import (
 // and letters of Hangul.
 type OffsetMap struct {
 	source       string // the token before normalization
-	from, to     int    // the place of the term in its normal form
+	from, to     int    // byte range of the term in the normal form
 	normSegments []normSegment
 }
 
@@ -31,7 +31,8 @@ func (m *OffsetMap) SourceSpan(from, to int) (int, int) {
 // reset clears the map for the next token.
 func (m *OffsetMap) reset() { m.source, m.normSegments = "", m.normSegments[:0] }
 
-// setOffsets sets the place of a term in the normal form of a token. It is the place in the text too if both are equal.
+// setOffsets sets the byte range of a term in the normal form of a token. It is the range in the text too if both are
+// equal.
 func (a *Analyzer) setOffsets(origin, from, to int) {
 	if a.offsetMap.source == "" {
 		a.from, a.to = origin+from, origin+to
@@ -40,7 +41,8 @@ func (a *Analyzer) setOffsets(origin, from, to int) {
 	}
 }
 
-// SourceOffsets returns the place of the current term in the text, in whole segments of its token. It costs as much as
+// SourceOffsets returns the byte range of the current term in the text, in whole segments of its token. It costs as
+// much as
 // normalization, so it is computed only for highlights.
 func (a *Analyzer) SourceOffsets() (from, to int) {
 	if a.offsetMap.source == "" {

@@ -17,7 +17,7 @@ type phone struct {
 	suffix   string // its last digits; empty if there is no number
 }
 
-// phoneAt reads the phone number whose digits begin at a place in a text. Without one it returns the end of the scan
+// phoneAt reads the phone number whose digits begin at an offset in a text. Without one it returns the end of the scan
 // and no suffix. It collects the groups of digits, then excludes dates, lists and plain numbers by their shape. A plus,
 // an opening parenthesis or a zero marks a phone number, so fewer shapes are excluded.
 func phoneAt(s string, at int) (p phone) {

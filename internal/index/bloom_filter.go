@@ -8,10 +8,11 @@ import "hash/maphash"
 // without them. Reading a page of postings costs some thirty times as much as this filter.
 type bloomFilter []uint64
 
-// maxBloomPages is the greatest number of pages of a segment with a filter.
+// maxBloomPages bounds the segments with a filter. Building one reads all pages, 64 KiB here, and larger segments have
+// most words of a query anyway.
 const maxBloomPages = 8
 
-// newBloomFilter returns a filter with a byte for each term. Some four in a hundred absent terms pass.
+// newBloomFilter returns a filter with a byte for each term. The false positive rate is about 4 %.
 func newBloomFilter(terms int) bloomFilter { return make(bloomFilter, (terms+7)/8) }
 
 // bits returns the index of the word of a term and its bits there.

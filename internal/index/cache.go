@@ -16,7 +16,7 @@ type Cache struct {
 	entries *cache.Cache[cacheKey, *cacheEntry]
 }
 
-// cacheKey identifies a page of a segment, or the dictionary of its words with a first letter.
+// cacheKey identifies a page of a segment, or the dictionary of its words with one first letter.
 type cacheKey struct {
 	segment int64
 	page    int
@@ -28,18 +28,18 @@ type cacheEntry struct {
 	dict *spellingDict
 }
 
-// entryOverhead is about the memory that an entry takes beside its data, in bytes: key, value and place in the map.
+// entryOverhead is about the size of an entry beside its data, in bytes: key, value and slot of the map.
 const entryOverhead = 200
 
 // NewCache returns a cache of limit bytes.
 func NewCache(limit int) *Cache {
-	return &Cache{cache.New[cacheKey](math.MaxInt, limit, (*cacheEntry).memoryBytes)}
+	return &Cache{cache.New[cacheKey](math.MaxInt, limit, (*cacheEntry).sizeBytes)}
 }
 
-// memoryBytes returns the memory that an entry takes.
-func (e *cacheEntry) memoryBytes() int {
+// sizeBytes returns the size of an entry in RAM.
+func (e *cacheEntry) sizeBytes() int {
 	if e.dict != nil {
-		return entryOverhead + e.dict.memoryBytes()
+		return entryOverhead + e.dict.sizeBytes()
 	}
 	return entryOverhead + len(e.page)
 }

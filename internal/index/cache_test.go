@@ -43,7 +43,7 @@ func TestCacheCountsSpellingDicts(t *testing.T) {
 	for _, s := range entry.dict.buckets {
 		size += 8*len(s.letterMasks) + len(s.texts)
 	}
-	if size == 0 || entry.memoryBytes() <= size+entryOverhead || entry.memoryBytes() > 2*size+4000 {
-		t.Errorf("an entry with words of %d bytes counts as %d bytes", size, entry.memoryBytes())
+	if size == 0 || entry.sizeBytes() <= size+entryOverhead || entry.sizeBytes() > 2*size+4000 {
+		t.Errorf("an entry with words of %d bytes counts as %d bytes", size, entry.sizeBytes())
 	}
 }

@@ -7,9 +7,10 @@ import (
 )
 
 // Filter selects the documents that may be hits. It changes no score, except that a filter of one atlas selects its
-// statistics: see [Snapshot.ScopedTo].
+// statistics: see [Snapshot.ScopedTo]. The zero Filter admits all documents. Only an empty, non-nil list of atlases
+// admits none: the actor may read none.
 type Filter struct {
-	Atlases  []int64  // nil admits all, empty none
+	Atlases  []int64
 	Kinds    uint64   // bit set; 0 admits all
 	Statuses uint64   // bit set; 0 admits all
 	Tags     []string // documents have all of them

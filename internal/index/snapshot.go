@@ -18,7 +18,7 @@ type Snapshot struct {
 	deleted     []uint64 // tombstones of the rows
 	docCount    int
 	grouped     bool                 // some memory belongs to a group
-	english     atomic.Pointer[bool] // cached result of English
+	english     atomic.Pointer[bool] // cached result of IsEnglish
 	bm25        func() *BM25Table
 	scopeCache  *scopeCache[*Snapshot]
 }
@@ -30,8 +30,9 @@ func NewSnapshot(segments []*Segment) *Snapshot {
 	return v
 }
 
-// Apply returns a snapshot with further updates. It ignores updates that it has. Of several updates of a memory the one
-// with the highest Seq wins. It replaces the document of the memory in every segment.
+// Apply returns a snapshot with further updates. It ignores those that the snapshot already has. Of several updates of
+// a
+// memory the one with the highest Seq wins. That update replaces the document of the memory in every segment.
 func (v *Snapshot) Apply(updates []DocUpdate) *Snapshot {
 	t := v.memtable
 	t.mu.Lock()
@@ -120,7 +121,7 @@ func (v *Snapshot) RowLengthCodes() []uint8 { return v.lengthCodes }
 // IsRowDeleted reports whether a row was replaced or deleted.
 func (v *Snapshot) IsRowDeleted(row int) bool { return isSet(v.deleted, row) }
 
-// BM25 returns the term frequency table of the snapshot.
+// BM25 returns the table of saturated term frequencies for the average length of the live documents.
 func (v *Snapshot) BM25() *BM25Table { return v.bm25() }
 
 // Segments returns the segments, with the tombstones of this snapshot.

@@ -52,8 +52,8 @@ func (l *spellingDict) add(term []byte) {
 	s.letterMasks, s.texts = append(s.letterMasks, letters), append(s.texts, term...)
 }
 
-// memoryBytes returns the memory that a dictionary takes.
-func (l *spellingDict) memoryBytes() int {
+// sizeBytes returns the size of a dictionary in RAM.
+func (l *spellingDict) sizeBytes() int {
 	n := int(unsafe.Sizeof(*l)) + 2*cap(l.lengthClasses) + cap(l.buckets)*int(unsafe.Sizeof(lengthBucket{}))
 	for _, s := range l.buckets {
 		n += 8*cap(s.letterMasks) + cap(s.texts)

@@ -84,7 +84,8 @@ func TopHits(hits []Hit, n int) []Hit {
 	return hits
 }
 
-// MaxPerMemory keeps the hit of the best chunk of each memory, applies the factors of states, and sorts the hits.
+// MaxPerMemory keeps the hit of the best chunk of each memory (MaxP: Dai and Callan, Deeper Text Understanding for IR,
+// 2019). It multiplies the scores by the state factors, and sorts the hits.
 func MaxPerMemory(chunks []Hit) []Hit {
 	slices.SortFunc(chunks, func(a, b Hit) int {
 		return cmp.Or(cmp.Compare(a.Memory, b.Memory), cmp.Compare(b.Score, a.Score), cmp.Compare(a.Chunk, b.Chunk))

@@ -69,9 +69,9 @@ func TestFuseKeepsSemanticHitsWhenKeywordScoresAreFlat(t *testing.T) {
 		last  float32 // of scores by words, which begin with 1
 		first int64
 	}{
-		{"flat", maxFused, .6, meant},
-		{"flatter", maxFused, .95, meant},
-		{"steep", maxFused, .1, 1},
+		{"flat", fusionWindow, .6, meant},
+		{"flatter", fusionWindow, .95, meant},
+		{"steep", fusionWindow, .1, 1},
 		{"few", 40, .6, 1}, // all that hold a word
 	} {
 		var words, semantic []query.Hit

@@ -33,7 +33,7 @@ func (s *searchRun) searchKeywords() error {
 	return nil
 }
 
-// rankKeywords ranks by the index alone. A word is corrected only where none of the workspaces knows it.
+// rankKeywords ranks by the index alone. It corrects only the words that occur in no workspace.
 func (s *searchRun) rankKeywords() error {
 	q := s.q.Keywords
 	if len(s.workspaces) == 1 {
@@ -60,7 +60,7 @@ func (s *searchRun) answer(q query.Query) error {
 	pages, fetch := s.src.Pages()
 	want := max(s.want, s.rescoreDepth())
 	if s.needsFusionDepth() {
-		want = max(want, maxFused)
+		want = max(want, fusionWindow)
 	}
 	for _, p := range s.workspaces {
 		depth := want
@@ -86,8 +86,8 @@ func (s *searchRun) rescoreDepth() int {
 	return rescoreDepth
 }
 
-// rescore corrects the scores of the best hits by their texts, of the same number for every limit. All others keep
-// their order: their scores are capped by the lowest rescored one.
+// rescore corrects the scores of the best hits by their texts. Their number does not depend on the page limit, so all
+// pages agree. Scores of other hits are capped at the lowest rescored score, so these keep their order behind.
 func (s *searchRun) rescore() error {
 	deep := s.rescoreDepth()
 	top := mergeHits(s.workspaces, keywordHits, deep+1)
@@ -97,30 +97,29 @@ func (s *searchRun) rescore() error {
 	if err := s.loadRows(top[:min(len(top), deep)]); err != nil {
 		return err
 	}
-	best, minimum := top[0].Score, float32(math.Inf(1))
-	read := make([]int, len(s.workspaces))
+	best, floor := top[0].Score, float32(math.Inf(1))
+	rescored := make([]int, len(s.workspaces))
 	here := map[*workspaceSearch]bool{}
 	for _, x := range s.loaded {
 		here[x.workspace] = true
 	}
 	for i, p := range s.workspaces {
 		if here[p] {
-			read[i] = s.rescoreWorkspace(p, best)
+			rescored[i] = s.rescoreWorkspace(p, best)
 		}
-		if read[i] > 0 {
-			minimum = min(minimum, p.keywordHits[read[i]-1].Score)
+		if rescored[i] > 0 {
+			floor = min(floor, p.keywordHits[rescored[i]-1].Score)
 		}
 	}
-	if len(top) > deep && top[deep].Score > minimum {
+	if len(top) > deep && top[deep].Score > floor {
 		for i, p := range s.workspaces {
-			query.CapScores(p.keywordHits[read[i]:], minimum, top[deep].Score)
+			query.CapScores(p.keywordHits[rescored[i]:], floor, top[deep].Score)
 		}
 	}
 	return nil
 }
 
-// rescoreWorkspace corrects the scores of the hits of a workspace that were read, moves them to the front, and returns
-// their number.
+// rescoreWorkspace rescores the loaded hits of a workspace and moves them to the front. It returns their number.
 func (s *searchRun) rescoreWorkspace(p *workspaceSearch, best float32) int {
 	n := len(s.loaded)
 	hits, texts, rows := make([]query.Hit, 0, len(p.keywordHits)), make([]*query.DocMatches, 0, n),
@@ -150,7 +149,7 @@ func (s *searchRun) rescoreWorkspace(p *workspaceSearch, best float32) int {
 
 // assessTopHit describes the best keyword hit.
 func (s *searchRun) assessTopHit(hits []query.Hit) error {
-	s.result.TopHit.QueryTerms = s.q.Keywords.WordCount()
+	s.result.TopHit.QueryWords = s.q.Keywords.WordCount()
 	if len(hits) == 0 {
 		return nil
 	}
@@ -161,12 +160,12 @@ func (s *searchRun) assessTopHit(hits []query.Hit) error {
 	if x == nil {
 		return nil // deleted meanwhile
 	}
-	s.result.TopHit.QueryTerms = x.workspace.query.WordCount()
+	s.result.TopHit.QueryWords = x.workspace.query.WordCount()
 	s.result.TopHit.ExactMatch = s.q.Exact.Match(x.memory.Title, x.memory.Content)
-	s.result.TopHit.MatchedTerms = s.matchText(x).MatchedWords()
-	s.result.TopHit.Margin = noRunnerUp
+	s.result.TopHit.MatchedWords = s.matchText(x).MatchedWords()
+	s.result.TopHit.ScoreRatio = noRunnerUp
 	if len(hits) > 1 && hits[1].Score > 0 {
-		s.result.TopHit.Margin = float64(hits[0].Score / hits[1].Score)
+		s.result.TopHit.ScoreRatio = float64(hits[0].Score / hits[1].Score)
 	}
 	return nil
 }
@@ -182,8 +181,7 @@ func (s *searchRun) matchText(x *loadedMemory) *query.DocMatches {
 	return x.matches
 }
 
-// queryRewrites lists the known words of the query that do not count in some workspace, and those for which a
-// workspace searched others.
+// queryRewrites returns the words that some workspace dropped, and the spelling corrections. Each is returned once.
 func (s *searchRun) queryRewrites() (ignored []string, corrected []query.Correction) {
 	for _, p := range s.workspaces {
 		for _, w := range p.query.Ignored() {

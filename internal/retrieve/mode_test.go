@@ -20,8 +20,8 @@ func (m models) ServesGeneration(string) bool { return bool(m) }
 
 func TestModeDecidesWhichRetrieversAnswer(t *testing.T) {
 	t.Parallel()
-	strong := retrieve.TopHit{QueryTerms: 2, MatchedTerms: 2, Margin: 3}
-	weak := retrieve.TopHit{QueryTerms: 2, MatchedTerms: 2, Margin: 1.5}
+	strong := retrieve.TopHit{QueryWords: 2, MatchedWords: 2, ScoreRatio: 3}
+	weak := retrieve.TopHit{QueryWords: 2, MatchedWords: 2, ScoreRatio: 1.5}
 	for _, c := range []struct {
 		name     string
 		mode     loci.Mode

@@ -49,7 +49,7 @@ func (s *searchRun) nextPage(before SeenSet, limit int) (hits []query.Hit, more 
 	return hits, false, SeenSet(next)
 }
 
-// fillPage reads the memories of hits, some at a time, and returns for how many of the hits a page has room.
+// fillPage reads the memories of hits in batches. It returns the number of hits that fit on a page.
 func (s *searchRun) fillPage(hits []query.Hit) (int, error) {
 	var budget page.Budget
 	for i := 0; i < len(hits); i += page.MemoriesPerQuery {

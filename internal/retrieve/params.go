@@ -30,33 +30,35 @@ var (
 const (
 	// minCandidates is the number of vectors of each workspace that are compared whole, the nearest by their codes.
 	minCandidates = 200
-	// maxCandidates is the number from which on they are not doubled again where a page needs more memories.
+	// maxCandidates stops the doubling for further pages: 1600 candidates are doubled a last time.
 	maxCandidates = 2 * maxKeywordHits
-	// fillHits is the number of best keyword hits that get semantic scores too. Measured: twice as many change nothing.
-	fillHits = 50
-	// fillKeysPerHit is the number of chunks of each of those that are compared.
-	fillKeysPerHit = 4
+	// crossScoredHits is the number of best keyword hits whose vectors are compared too, so that both retrievers score
+	// them. Measured: twice as many change nothing.
+	crossScoredHits = 50
+	// chunksPerCrossScoredHit is the number of chunks of each of those that are compared.
+	chunksPerCrossScoredHit = 4
 )
 
-// Parameters of the fusion: reciprocal rank fusion (Cormack, Clarke, Buettcher, 2009) of scores. Each reciprocal rank
-// is multiplied by the score relative to the best one of its retriever, and rankDamping is so large that the scores
-// outweigh the ranks. That of the semantic retriever is multiplied by semanticWeight too. With the usual constant of 60
-// and equal weights, the weaker retriever harms the stronger one. Measured with these values, it never does. Weights
-// from .5 to .8 are as good.
+// Parameters of the fusion: a convex combination of scores, each divided by the best score of its retriever (Bruch, Gai
+// and Ingber, An Analysis of Fusion Functions for Hybrid Retrieval, 2023). semanticWeight is the weight of the semantic
+// retriever beside 1. rankDamping damps the scores slightly by rank, as reciprocal rank fusion does (Cormack, Clarke
+// and
+// Buettcher, 2009). Reciprocal ranks alone, with the constant 60 and equal weights, let the weaker retriever harm the
+// stronger one. Measured with these values, it never does. Weights from .5 to .8 are as good.
 const (
 	rankDamping    = 1000
 	semanticWeight = .7
 )
 
-// maxFused is the greatest number of keyword hits that are fused.
-const maxFused = 200
+// fusionWindow is the number of best keyword hits that are fused.
+const fusionWindow = 200
 
-// strongMargin is the ratio of the best score to the next one above which keywords alone answer a query of several
+// strongRatio is the least ratio of the best two scores at which keywords alone answer. It holds for queries of several
 // words. Measured: .92 of the gain from vectors is kept on the worst dataset, and keywords alone answer up to a quarter
 // of the queries.
-const strongMargin = 2
+const strongRatio = 2
 
-// noRunnerUp is the margin of a hit without another one behind it.
+// noRunnerUp is the score ratio of a hit without another one behind it.
 const noRunnerUp = 1e9
 
 // Bounds of similar memories: the least cosine after the factor of the state, and the number of those with a similar

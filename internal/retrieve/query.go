@@ -40,13 +40,13 @@ type Embedding struct {
 	Vector     []float32
 }
 
-// A Result is a page of memories, best first and of equal scores the earlier created first, and how many each
-// retriever found.
+// A Result is one page of memories, best first, ties by lower row id. It also has the number of candidates of each
+// retriever.
 type Result struct {
 	Hits          []Hit
 	HasMore       bool
 	Seen          SeenSet // memories of this page and those before it
-	KeywordCount  int     // memories that hold a word of the query
+	KeywordCount  int     // memories that contain a word of the query
 	SemanticCount int     // memories whose vectors were compared
 	CacheHit      bool    // the keyword ranking was cached
 	TopHit        TopHit
@@ -69,10 +69,10 @@ type Hit struct {
 
 // A TopHit says how well the best memory matches the words of a query.
 type TopHit struct {
-	QueryTerms   int     // distinct words of the query
-	MatchedTerms int     // words of the query that the memory holds
-	Margin       float64 // ratio of its score to that of the next one
-	ExactMatch   string  // what of the query it matches exactly: see query.ExactMatcher.Match
+	QueryWords   int     // distinct words of the query
+	MatchedWords int     // words of the query that the memory contains
+	ScoreRatio   float64 // ratio of its score to that of the next one
+	ExactMatch   string  // kind of exact match: see query.ExactMatcher.Match
 }
 
 // IsStrong reports whether keywords alone answer the query, and why.
@@ -80,13 +80,13 @@ func (h TopHit) IsStrong() (bool, string) {
 	switch {
 	case h.ExactMatch != "":
 		return true, "the best memory has the " + h.ExactMatch
-	case h.MatchedTerms == 0:
+	case h.MatchedWords == 0:
 		return false, "no memory holds a word of the query"
-	case h.QueryTerms == 1:
+	case h.QueryWords == 1:
 		return false, "one word alone says little about what is meant"
-	case h.MatchedTerms < h.QueryTerms:
+	case h.MatchedWords < h.QueryWords:
 		return false, "the best memory lacks words of the query"
-	case h.Margin < strongMargin:
+	case h.ScoreRatio < strongRatio:
 		return false, "other memories come near the best one"
 	}
 	return true, "the best memory holds every word of the query, and no other comes near"

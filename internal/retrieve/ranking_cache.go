@@ -19,8 +19,8 @@ func (s *searchRun) rankingKey() rankingKey {
 	return rankingKey{string(s.src.User()), s.q.Text, fmt.Sprint(workspaces, s.filter)}
 }
 
-// A cachedRanking is a result of the keyword retriever, for the next page, the hybrid search that follows, or the same
-// query again. It is never trusted: a search reads the states of the indexes first, and ranks anew in other states.
+// A cachedRanking is a result of the keyword retriever. The next page, the following hybrid search or an equal query
+// uses it. A search first compares the states of the indexes, and ranks again if one changed.
 type cachedRanking struct {
 	expiresAt  loci.Time // when it is too old, or a memory expires
 	forFusion  bool
@@ -63,7 +63,7 @@ func (s *searchRun) saveRanking(key rankingKey) {
 	r := &cachedRanking{expiresAt: s.src.Now() + loci.Time(rankingTTL.Microseconds()), forFusion: s.needsFusionDepth(),
 		depth: max(s.want, rescoreDepth), total: s.result.KeywordCount, topHit: s.result.TopHit}
 	if r.forFusion {
-		r.depth = max(r.depth, maxFused)
+		r.depth = max(r.depth, fusionWindow)
 	}
 	r.workspaces = make([]*workspaceSearch, len(s.workspaces))
 	for i, p := range s.workspaces {

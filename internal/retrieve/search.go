@@ -154,7 +154,7 @@ func (s *searchRun) run() error {
 // fuseHits ranks the best of both retrievers together, the same for every page. Further keyword hits follow behind
 // them.
 func (s *searchRun) fuseHits(nearest []query.Hit) {
-	further := s.hits[min(len(s.hits), maxFused):]
+	further := s.hits[min(len(s.hits), fusionWindow):]
 	s.hits = fuse(s.hits[:len(s.hits)-len(further)], nearest, s.want)
 	if len(s.hits) < s.want {
 		s.hits = appendBelow(s.hits, further)

@@ -10,8 +10,8 @@ import (
 	"github.com/loci-memory/loci/internal/vector"
 )
 
-// searchSemantic is the semantic retriever: it reads the vectors nearest by their codes, and those of the best keyword
-// hits, and compares them with that of the query.
+// searchSemantic is the semantic retriever. It reads the vectors with the nearest codes and those of the best keyword
+// hits. It ranks them by their dot products with the query.
 func (s *searchRun) searchSemantic() error {
 	if len(s.workspaces) == 0 {
 		return nil
@@ -85,13 +85,13 @@ func appendBelow(list, more []query.Hit) []query.Hit {
 	return list
 }
 
-// scoreNearest compares the query with the nearest chunks of one workspace, many of them, and with chunks of the best
-// keyword hits. Memories that an earlier call did not score follow behind those that it did.
+// scoreNearest ranks the nearest chunks of a workspace and some chunks of the best keyword hits. many is the number of
+// the nearest. Memories that an earlier call did not score follow behind those that it did.
 func (s *searchRun) scoreNearest(p *workspaceSearch, many int) error {
 	picked := p.codes.Nearest(p.snapshot.Filtered(s.filter), p.queryVector, many)
 	p.exhausted = len(picked) < many
-	for _, h := range p.keywordHits[:min(len(p.keywordHits), fillHits)] {
-		picked = p.codes.NearestInMemory(picked, h.Memory, p.queryVector, fillKeysPerHit)
+	for _, h := range p.keywordHits[:min(len(p.keywordHits), crossScoredHits)] {
+		picked = p.codes.NearestInMemory(picked, h.Memory, p.queryVector, chunksPerCrossScoredHit)
 	}
 	// Reading in the order of the table reads less of it. A vector that was picked by its codes comes before the
 	// same one of a keyword hit: its location is known.

@@ -39,6 +39,14 @@ func NewBinaryCodes() *BinaryCodes {
 // Len returns the number of vectors.
 func (c *BinaryCodes) Len() int { return len(c.base.keys) + len(c.delta.keys) - popCount(c.replaced) }
 
+// A delta is merged into the base beyond minMergedDelta codes and a share of 1/deltaShare of the base. Then Apply
+// copies
+// each code about deltaShare times in all. Neither number was measured.
+const (
+	minMergedDelta = 1024
+	deltaShare     = 8
+)
+
 // Apply returns the codes with further vectors, which replace all vectors of their memories. All vectors have the same
 // length: others are an error.
 func (c *BinaryCodes) Apply(list []StoredVector) (*BinaryCodes, error) {
@@ -53,7 +61,7 @@ func (c *BinaryCodes) Apply(list []StoredVector) (*BinaryCodes, error) {
 		return c, ErrCorrupt
 	}
 	next := &BinaryCodes{base: c.base, delta: mergeCodeTables(c.delta, nil, add), locations: c.locations}
-	if len(next.delta.keys) > max(1024, len(c.base.keys)/8) {
+	if len(next.delta.keys) > max(minMergedDelta, len(c.base.keys)/deltaShare) {
 		return &BinaryCodes{base: mergeCodeTables(c.base, c.replaced, next.delta), delta: &codeTable{},
 			locations: new(atomic.Pointer[docLocations])}, nil
 	}

@@ -38,7 +38,8 @@ type candidate struct {
 	score            float32
 }
 
-// sampleHits is the expected number of wanted codes in a sample. By chance, one sample in a thousand has twice as many.
+// sampleHits is the expected number of wanted codes in a sample. Adjacent codes are often chunks of one memory, so the
+// error is larger than that of independent codes. A limit that is too low costs a second scan.
 const sampleHits = 12
 
 // stride returns the distance between the runs of a sample, in runs.
