@@ -250,7 +250,7 @@ func (b *retrievalBench) withServer(start func(io.Writer) (string, func() error,
 	if err != nil {
 		return err
 	}
-	bar := b.ProgressBar(what)
+	bar := b.Progress(what)
 	c, err := client.New(url, client.WithKey(key), client.WithUserAgent("loci-bench/"+version().Version))
 	if err == nil {
 		err = f(c, bar.Update)

@@ -134,8 +134,9 @@ func (p *program) callOp(ctx context.Context, printer *output.Printer, caller op
 		}
 	}
 	if all {
-		raw, err = r.AllPages(ctx, o, c, input, func(n int) { p.PrintProgress(fmt.Sprintf("%d read", n)) })
-		p.PrintProgress("")
+		progress := p.Progress("")
+		raw, err = r.AllPages(ctx, o, c, input, func(n int) { progress.Print(fmt.Sprintf("%d read", n)) })
+		progress.Clear()
 	} else {
 		raw, err = caller.Call(ctx, o, c, op.Args{JSON: input})
 	}

@@ -30,8 +30,7 @@ func (p *program) root() *cobra.Command {
 		&cobra.Group{ID: groupMachine, Title: "this machine and its server"})
 	p.addOperations(root)
 	for _, c := range []*cobra.Command{p.mcp(), admin.ServeCommand(&p.Console), admin.Command(&p.Console), p.login(),
-		p.logout(), p.doctor(), p.bench(),
-		p.versionCommand()} {
+		p.logout(), p.doctor(), p.bench(), p.versionCommand()} {
 		c.GroupID = groupMachine
 		root.AddCommand(c)
 		switch c.Name() {

@@ -30,8 +30,8 @@ type secretStore struct {
 
 const keyringService = "loci"
 
-// systemKeyring returns the keyring, or nil without one. On Linux it needs a
-// session bus, and the library would start one.
+// systemKeyring returns the keyring, or nil without one. On Linux it needs a session bus, and the library would start
+// one.
 func systemKeyring(env func(string) string) *secretStore {
 	if runtime.GOOS != "darwin" && runtime.GOOS != "windows" && env("DBUS_SESSION_BUS_ADDRESS") == "" {
 		return nil
@@ -78,11 +78,12 @@ func (p *program) loadKey(l *savedLogin) (string, error) {
 		"The keyring does not return the key of %s: unlock it, or use loci login again.", l.URL)
 }
 
-// saveLogin stores the login and returns the place of the key.
+// saveLogin stores the login and returns the place of the key. It deletes the key of the login that it replaces.
 func (p *program) saveLogin(l savedLogin) (where string, err error) {
 	if where = p.loginPath(); where == "" {
 		return "", loci.Errorf(loci.CodeInvalidQuery, "%s", noHomeMessage)
 	}
+	old, _ := p.loadLogin() // a damaged one is replaced all the same
 	if p.keyring != nil && p.keyring.set(keyringService, l.URL, l.Key) == nil {
 		l.Key, where = "", "the keyring"
 	}
@@ -90,7 +91,13 @@ func (p *program) saveLogin(l savedLogin) (where string, err error) {
 	if err != nil {
 		return "", err
 	}
-	return where, writeFileAtomic(p.loginPath(), b)
+	if err := writeFileAtomic(p.loginPath(), b); err != nil {
+		return "", err
+	}
+	if old != nil && old.Key == "" && p.keyring != nil && (old.URL != l.URL || l.Key != "") {
+		_ = p.keyring.delete(keyringService, old.URL) // the new login works all the same
+	}
+	return where, nil
 }
 
 // deleteLogin removes the login; false means that there was none.

@@ -218,6 +218,11 @@ func TestLoginStoresKeyInKeyring(t *testing.T) {
 		t.Errorf("a locked keyring: %d %s", code, d.err.String())
 	}
 	held["loci "+server.URL] = taken
+	second := newFakeServer(t, d.service)
+	if code := d.run("login", second.URL, "--key", fakeKey); code != 0 || len(held) != 1 ||
+		held["loci "+second.URL] != fakeKey {
+		t.Errorf("a second login: %d %v %s", code, held, d.err.String())
+	}
 	if code := d.run("logout"); code != 0 || len(held) != 0 {
 		t.Errorf("%d %v", code, held)
 	}

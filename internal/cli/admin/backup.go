@@ -34,7 +34,7 @@ func (c commands) backup() *cobra.Command {
 		if width, _ := c.Terminal(c.Out); file == "-" && width > 0 {
 			return o, console.UsageError("a backup is binary: name a file, or redirect - to a file or a pipe")
 		}
-		b := c.ProgressBar("MiB")
+		b := c.Progress("MiB")
 		m, err := s.Backup(ctx, file, force, c.Out, b.UpdateBytes)
 		if b.Clear(); err != nil {
 			return o, err
@@ -71,7 +71,7 @@ func (c commands) verifyBackup() *cobra.Command {
 				return err
 			}
 			defer from.Close()
-			b := c.ProgressBar("MiB")
+			b := c.Progress("MiB")
 			m, err := backup.Verify(cmd.Context(), from, b.UpdateBytes)
 			if b.Clear(); err != nil {
 				return err
@@ -103,7 +103,7 @@ func (c commands) restoreBackup() *cobra.Command {
 			return o, err
 		}
 		defer from.Close()
-		b := c.ProgressBar("MiB")
+		b := c.Progress("MiB")
 		r, err := s.Restore(ctx, from, args[0], b.UpdateBytes)
 		if b.Clear(); err != nil {
 			return o, err

@@ -30,13 +30,13 @@ func (c commands) check() *cobra.Command {
 	cmd.Flags().BoolVar(&repair, "repair", false,
 		"Rebuild derived data where it is wrong; a damaged text stays unchanged")
 	return c.adminCommand(cmd, func(ctx context.Context, a *server.Admin, _ []string) (adminResult, error) {
-		began := time.Now()
+		began, progress := time.Now(), c.Progress("")
 		sum, err := a.Inspect(ctx, repair, func(rows int64) {
 			if time.Since(began) > time.Second {
-				c.PrintProgress(fmt.Sprintf("checked %d rows", rows))
+				progress.Print(fmt.Sprintf("checked %d rows", rows))
 			}
 		})
-		c.PrintProgress("")
+		progress.Clear()
 		if err != nil {
 			return adminResult{}, err
 		}

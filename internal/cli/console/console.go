@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/charmbracelet/x/ansi"
 	"golang.org/x/term"
 
 	"github.com/loci-memory/loci"
@@ -71,13 +70,6 @@ func (c *Console) Confirm(ctx context.Context, what string) error {
 func (c *Console) PrintMessage(text string) {
 	_, colour := c.Terminal(c.Err)
 	_, _ = fmt.Fprintln(c.Err, Bold("loci:", colour), text)
-}
-
-// PrintProgress replaces the line of progress on a terminal. An empty text removes it.
-func (c *Console) PrintProgress(text string) {
-	if width, _ := c.Terminal(c.Err); width > 0 {
-		fmt.Fprint(c.Err, "\r\x1b[K"+ansi.Truncate(text, width-1, ""))
-	}
 }
 
 // PrintJSON writes v as one line of JSON.

@@ -32,8 +32,8 @@ func Bold(text string, colour bool) string {
 	return "\x1b[1m" + text + "\x1b[0m"
 }
 
-// StripControl removes terminal control characters from a text, which may be
-// foreign. With lines, line ends and tabs stay.
+// StripControl removes terminal control characters from a text, which may be foreign. With lines, line ends and tabs
+// stay.
 func StripControl(s string, lines bool) string {
 	return strings.Map(func(r rune) rune {
 		switch {

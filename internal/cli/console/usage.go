@@ -12,7 +12,7 @@ import (
 )
 
 // ErrReported ends a command that has printed its errors.
-var ErrReported = errors.New("something is broken")
+var ErrReported = errors.New("the errors were printed")
 
 // A UsageError is an invalid command line that was found after parsing.
 type UsageError string

@@ -59,7 +59,7 @@ func (s *spec) example() string {
 	switch {
 	case s.enum != nil:
 		return s.enum[0]
-	case strings.HasSuffix(s.flag, "id"):
+	case s.isID:
 		return "01890000-0000-7000-8000-000000000000"
 	case strings.HasPrefix(s.flag, "email"):
 		return "ada@example.org"

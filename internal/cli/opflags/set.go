@@ -25,7 +25,7 @@ func New(o *op.Op) *Set {
 	f := &Set{op: o}
 	for _, field := range o.Fields() {
 		s := &spec{path: []string{field.Name}, flag: console.Kebab(field.Name), jsonType: field.Type, list: field.List,
-			enum: field.Enum, description: field.Description, required: field.Required}
+			enum: field.Enum, isID: field.IsID, description: field.Description, required: field.Required}
 		switch {
 		case field.Location == op.InPath || field.Name == "query" && field.Type == "string" && field.Required:
 			f.args = append(f.args, s)
@@ -47,8 +47,8 @@ func argOrder(o *op.Op, s *spec) int {
 	return len(o.Path)
 }
 
-// addNested adds a flag for each value of an object; an object that has more
-// than plain values is one flag that takes JSON.
+// addNested adds a flag for each value of an object; an object that has more than plain values is one flag that takes
+// JSON.
 func (f *Set) addNested(s *spec, fields []op.Field) {
 	var inner []*spec
 	for _, field := range fields {

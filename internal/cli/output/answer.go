@@ -20,8 +20,7 @@ type Printer struct {
 	ETag  string             // of the record
 }
 
-// Print prints the answer of an operation: its JSON object unchanged, or
-// a table for a list and lines for one record.
+// Print prints the answer of an operation: its JSON object unchanged, or a table for a list and lines for one record.
 func (p *Printer) Print(o *op.Op, raw []byte) error {
 	if p.JSON {
 		_, err := p.Out.Write(append(raw, '\n'))
@@ -137,8 +136,8 @@ func listItem(v any) string {
 	return fmt.Sprint(v)
 }
 
-// printRecord prints one record: a line for each value, then its long text, if
-// that is wanted. The fields of the answer's main record have no prefix.
+// printRecord prints one record: a line for each value, then its long text, if that is wanted. The fields of the
+// answer's main record have no prefix.
 func (p *Printer) printRecord(b *bytes.Buffer, answer []strictjson.Member, shown op.Presentation, withText bool) error {
 	var lines [][2]string
 	var text string
