@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/relevance"
@@ -32,12 +33,15 @@ type runningServer struct {
 	names    map[loci.ID]string // the corpus's name of a document, by the memory's id
 }
 
-// startServer runs a server on a database: that at a PostgreSQL address, or SQLite. It embeds nothing, because nobody
-// answers at the embedder's address.
-func startServer(t *testing.T, postgres string) *runningServer {
+// noEmbedder is an address that refuses connections: its server searches by keywords alone.
+const noEmbedder = "http://127.0.0.1:9/v1"
+
+// startServer runs a server on a database: that at a PostgreSQL address, or SQLite. Without the address of an embedder
+// it embeds by the built-in model.
+func startServer(t *testing.T, postgres, embedder string) *runningServer {
 	t.Helper()
 	s, _, err := server.Load(map[string]string{"data": t.TempDir(), "db": postgres, "listen": "127.0.0.1:0",
-		"rate-limit": "0", "embed-url": "http://127.0.0.1:9/v1"}, nil)
+		"rate-limit": "0", "embed-url": embedder}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,11 +69,17 @@ func startServer(t *testing.T, postgres string) *runningServer {
 // post sends a body and decodes the answer into out.
 func (p *runningServer) post(t *testing.T, path string, body, out any) {
 	t.Helper()
-	b, err := json.Marshal(body)
-	if err != nil {
-		t.Fatal(err)
+	p.send(t, "POST", path, body, out)
+}
+
+func (p *runningServer) send(t *testing.T, method, path string, body, out any) {
+	t.Helper()
+	t.Helper()
+	var b []byte
+	if body != nil {
+		b = Must(json.Marshal(body))(t)
 	}
-	r, err := http.NewRequest("POST", p.url+path, bytes.NewReader(b))
+	r, err := http.NewRequest(method, p.url+path, bytes.NewReader(b))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,12 +100,13 @@ func (p *runningServer) post(t *testing.T, path string, body, out any) {
 	}
 }
 
-// ingest stores a corpus in an atlas of its own, in order.
-func (p *runningServer) ingest(t *testing.T, name string) {
+// ingest stores documents of a corpus in an atlas of its own, in order.
+func (p *runningServer) ingest(t *testing.T, name string, documents []relevance.Document) {
+	t.Helper()
 	var made loci.CreatedAtlas
 	p.post(t, "/v1/atlases", loci.CreateAtlas{Name: loci.Name(name)}, &made)
 	p.atlases[name] = string(made.Atlas.ID)
-	for _, d := range readDataset(t, name).Documents {
+	for _, d := range documents {
 		var out loci.CreatedMemory
 		p.post(t, "/v1/memories", loci.CreateMemory{AtlasID: made.Atlas.ID, Title: loci.Title(d.Title),
 			Content: loci.Content(d.Text)}, &out)
@@ -103,31 +114,35 @@ func (p *runningServer) ingest(t *testing.T, name string) {
 	}
 }
 
-func (p *runningServer) searchBody(name, query string) map[string]any {
-	return map[string]any{"query": query, "mode": "keyword", "atlas_id": p.atlases[name], "limit": 10}
+func (p *runningServer) searchBody(mode loci.Mode, name, query string) map[string]any {
+	return map[string]any{"query": query, "mode": mode, "atlas_id": p.atlases[name], "limit": 10}
 }
 
-func (p *runningServer) namesOf(found loci.FoundMemories) (list []string) {
+// namesOf returns the resolved mode and the names of the hits.
+func (p *runningServer) namesOf(found loci.FoundMemories) []string {
+	list := []string{string(found.Mode)}
 	for _, m := range found.Memories {
 		list = append(list, p.names[m.ID])
 	}
 	return list
 }
 
-func (p *runningServer) byREST(t *testing.T, name, query string) []string {
+func (p *runningServer) byREST(t *testing.T, mode loci.Mode, name, query string) []string {
+	t.Helper()
 	var found loci.FoundMemories
-	p.post(t, "/v1/memories/search", p.searchBody(name, query), &found)
+	p.post(t, "/v1/memories/search", p.searchBody(mode, name, query), &found)
 	return p.namesOf(found)
 }
 
-func (p *runningServer) byMCP(t *testing.T, name, query string) []string {
+func (p *runningServer) byMCP(t *testing.T, mode loci.Mode, name, query string) []string {
+	t.Helper()
 	var answer struct {
 		Result struct {
 			Content []struct{ Text string } `json:"content"`
 		} `json:"result"`
 	}
 	p.post(t, "/mcp", map[string]any{"jsonrpc": "2.0", "id": 1, "method": "tools/call",
-		"params": map[string]any{"name": "memory_search", "arguments": p.searchBody(name, query)}}, &answer)
+		"params": map[string]any{"name": "memory_search", "arguments": p.searchBody(mode, name, query)}}, &answer)
 	var found loci.FoundMemories
 	if len(answer.Result.Content) != 1 {
 		t.Fatalf("%d texts answer %q", len(answer.Result.Content), query)
@@ -138,9 +153,10 @@ func (p *runningServer) byMCP(t *testing.T, name, query string) []string {
 	return p.namesOf(found)
 }
 
-func (p *runningServer) byCommand(t *testing.T, binary, name, query string) []string {
-	cmd := exec.Command(binary, "memory", "search", "--json", "--mode", "keyword", "--limit", "10", "--atlas-id",
-		p.atlases[name], "--", query)
+func (p *runningServer) byCommand(t *testing.T, binary string, mode loci.Mode, name, query string) []string {
+	t.Helper()
+	cmd := exec.Command(binary, "memory", "search", "--json", "--mode", string(mode), "--limit", "10",
+		"--atlas-id", p.atlases[name], "--", query)
 	cmd.Env = append(os.Environ(), "LOCI_URL="+p.url, "LOCI_API_KEY="+p.key)
 	raw, err := cmd.Output()
 	if err != nil {
@@ -166,39 +182,88 @@ func program(t *testing.T) string {
 	return path
 }
 
+// requireHits compares the hits of a transport or database with those of SQLite by REST.
+func requireHits(t *testing.T, got, want []string, handler, name, query string) {
+	t.Helper()
+	if !slices.Equal(got, want) {
+		t.Errorf("%s, %q: %s finds\n%s\nSQLite by REST\n%s", name, query, handler, strings.Join(got, "\n"),
+			strings.Join(want, "\n"))
+	}
+}
+
 // TestEveryTransportAndDatabaseReturnsTheSameHits writes real texts through REST. Every transport finds them, and both
-// databases have the same top ten for every query.
+// databases have the same top ten for every query. Without a PostgreSQL server it compares the transports on SQLite.
 func TestEveryTransportAndDatabaseReturnsTheSameHits(t *testing.T) {
 	t.Parallel()
-	file, served := startServer(t, ""), startServer(t, storetest.NewPostgresDatabase(t).Address)
 	binary := program(t)
+	t.Run("keyword", func(t *testing.T) { t.Parallel(); compareKeywordHits(t, binary) })
+	t.Run("semantic", func(t *testing.T) { t.Parallel(); compareSemanticHits(t, binary) })
+}
+
+func compareKeywordHits(t *testing.T, binary string) {
+	file, served := startServer(t, "", noEmbedder), (*runningServer)(nil)
+	if storetest.HasPostgres(t) {
+		served = startServer(t, storetest.NewPostgresDatabase(t).Address, noEmbedder)
+	}
 	for _, name := range datasettest.Present(t, "docs", "code", "xquad-zh") {
-		file.ingest(t, name)
-		served.ingest(t, name)
-		questions := readDataset(t, name).Queries
+		s := readDataset(t, name)
+		file.ingest(t, name, s.Documents)
+		if served != nil {
+			served.ingest(t, name, s.Documents)
+		}
 		empty := 0
-		for i, q := range questions {
-			want := file.byREST(t, name, q.Text)
-			if len(want) == 0 {
+		for i, q := range s.Queries {
+			want := file.byREST(t, loci.ModeKeyword, name, q.Text)
+			if len(want) == 1 {
 				empty++
 			}
-			others := map[string][]string{"postgres": served.byREST(t, name, q.Text)}
+			if served != nil {
+				requireHits(t, served.byREST(t, loci.ModeKeyword, name, q.Text), want, "PostgreSQL", name, q.Text)
+			}
 			if i%10 == 0 {
-				others["mcp"] = file.byMCP(t, name, q.Text)
+				requireHits(t, file.byMCP(t, loci.ModeKeyword, name, q.Text), want, "MCP", name, q.Text)
 			}
 			if i%100 == 0 {
-				others["command"] = file.byCommand(t, binary, name, q.Text)
-			}
-			for handler, got := range others {
-				if !slices.Equal(got, want) {
-					t.Errorf("%s, %q: %s finds\n%s\nSQLite by REST\n%s", name, q.Text, handler, strings.Join(got, "\n"),
-						strings.Join(want, "\n"))
-				}
+				requireHits(t, file.byCommand(t, binary, loci.ModeKeyword, name, q.Text), want, "the command", name,
+					q.Text)
 			}
 		}
-		if empty > len(questions)/50 {
-			t.Errorf("%s: %d of %d questions find nothing", name, empty, len(questions))
+		if empty > len(s.Queries)/50 {
+			t.Errorf("%s: %d of %d queries find nothing", name, empty, len(s.Queries))
 		}
-		t.Logf("%s: %d questions", name, len(questions))
+	}
+}
+
+// compareSemanticHits embeds texts by the built-in model, and compares the transports on SQLite. Another test compares
+// the databases.
+func compareSemanticHits(t *testing.T, binary string) {
+	p, s := startServer(t, "", ""), readDataset(t, "docs")
+	p.ingest(t, s.Name, s.Documents[:80])
+	for end := time.Now().Add(4 * time.Minute); ; time.Sleep(50 * time.Millisecond) {
+		var status loci.AccountStatus
+		p.send(t, "GET", "/v1/status", nil, &status)
+		if status.Indexing.Failed > 0 || time.Now().After(end) {
+			t.Fatalf("waiting for vectors: %+v", status.Indexing)
+		}
+		if status.Indexing.Pending == 0 {
+			break
+		}
+	}
+	for i, q := range s.Queries[:20] {
+		for _, mode := range []loci.Mode{loci.ModeSemantic, loci.ModeHybrid} {
+			want := p.byREST(t, mode, s.Name, q.Text)
+			// On a busy machine the query's vector exceeds its time limit at first.
+			for try := 0; try < 20 && want[0] != string(mode); try++ {
+				time.Sleep(50 * time.Millisecond)
+				want = p.byREST(t, mode, s.Name, q.Text)
+			}
+			if want[0] != string(mode) || len(want) < 2 {
+				t.Fatalf("%s, %q: REST finds %v", mode, q.Text, want)
+			}
+			requireHits(t, p.byMCP(t, mode, s.Name, q.Text), want, "MCP", s.Name, q.Text)
+			if i%10 == 0 {
+				requireHits(t, p.byCommand(t, binary, mode, s.Name, q.Text), want, "the command", s.Name, q.Text)
+			}
+		}
 	}
 }

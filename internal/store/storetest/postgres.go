@@ -8,20 +8,32 @@ import (
 	"testing"
 )
 
+// HasPostgres reports whether a PostgreSQL server is named. Without one the test fails if LOCI_TEST_REQUIRE is all.
+func HasPostgres(t testing.TB) bool {
+	t.Helper()
+	for _, variable := range servers {
+		if os.Getenv(variable) != "" {
+			return true
+		}
+	}
+	if os.Getenv("LOCI_TEST_REQUIRE") == "all" {
+		t.Fatal("no PostgreSQL server is named")
+	}
+	return false
+}
+
 // NewPostgresDatabase makes a PostgreSQL database for the length of the test, where Each makes schemas. Without a
 // server the test is skipped; it fails if LOCI_TEST_REQUIRE is all.
 func NewPostgresDatabase(t testing.TB) Database {
 	t.Helper()
+	if !HasPostgres(t) {
+		t.Skip("no PostgreSQL server is named")
+	}
 	engine := "pg18"
 	if os.Getenv(servers[engine]) == "" {
 		engine = "pg15"
 	}
 	address := os.Getenv(servers[engine])
-	if address == "" && os.Getenv("LOCI_TEST_REQUIRE") == "all" {
-		t.Fatal("no PostgreSQL server is named")
-	} else if address == "" {
-		t.Skip("no PostgreSQL server is named")
-	}
 	u, err := url.Parse(address)
 	if err != nil {
 		t.Fatal(err)
