@@ -80,9 +80,14 @@ func (l *datasetWorld) ingest(t *testing.T, s relevance.Dataset) {
 	ctx := t.Context()
 	w := Must(l.Service.CreateWorkspace(ctx, l.who, loci.CreateWorkspace{Name: loci.Name(s.Name)}))(t).Workspace.ID
 	l.workspaces[s.Name] = w
-	for _, d := range s.Documents {
+	for i, d := range s.Documents {
 		in := loci.CreateMemory{WorkspaceID: w, Title: loci.Title(d.Title), Content: loci.Content(d.Text)}
 		l.names[Must(l.Service.CreateMemory(ctx, l.who, in))(t).Memory.Memory.ID] = d.ID
+		if i%100 == 99 { // fewer texts than a flush waits for: searches read several segments and a memtable
+			if err := l.Store.Flush(ctx, w); err != nil {
+				t.Fatal(err)
+			}
+		}
 	}
 }
 
