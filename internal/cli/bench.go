@@ -12,13 +12,13 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/client"
-	"github.com/loci-memory/loci/internal/cli/console"
+	"github.com/loci-memory/loci/internal/cli/command"
 	"github.com/loci-memory/loci/internal/relevance"
 	"github.com/loci-memory/loci/internal/server"
 )
 
 func (p *program) bench() *cobra.Command {
-	bench := console.Group("bench", "Measure the quality of search")
+	bench := command.Group("bench", "Measure the quality of search")
 	bench.AddCommand(p.benchRetrieval())
 	return bench
 }
@@ -88,18 +88,18 @@ texts, where those of other datasets are wrong answers, and then the atlas of it
 func (b *retrievalBench) validate() error {
 	for _, m := range b.modes {
 		if !slices.Contains(searchModes, m) {
-			return console.UsageError(fmt.Sprintf("--modes: %q must be one of %s", m, strings.Join(searchModes, ", ")))
+			return command.UsageError(fmt.Sprintf("--modes: %q must be one of %s", m, strings.Join(searchModes, ", ")))
 		}
 	}
 	switch {
 	case len(b.data) == 0:
-		return console.UsageError("--data is required: name the folder of a dataset")
+		return command.UsageError("--data is required: name the folder of a dataset")
 	case len(b.modes) == 0:
-		return console.UsageError("--modes must name at least one mode")
+		return command.UsageError("--modes must name at least one mode")
 	case b.clients < 1 || b.clients > 64:
-		return console.UsageError("--clients must be 1 to 64")
+		return command.UsageError("--clients must be 1 to 64")
 	case b.typos < 0 || b.typos > 10:
-		return console.UsageError("--typos must be 0 to 10")
+		return command.UsageError("--typos must be 0 to 10")
 	}
 	return nil
 }

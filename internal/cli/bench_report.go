@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/internal/cli/console"
+	"github.com/loci-memory/loci/internal/cli/format"
 	"github.com/loci-memory/loci/internal/relevance"
 )
 
@@ -66,20 +66,20 @@ func (b *retrievalBench) printSettings(s benchSettings) {
 	fmt.Fprintf(b.Out, "The first %d memories count. Below each measure is its 95 %% interval, of %d resamples.\n",
 		s.Limit, s.Resamples)
 	if s.Typos > 0 {
-		fmt.Fprintf(b.Out, "Each question has %s, of seed %d.\n", console.Plural(s.Typos, "typo", "typos"), s.Seed)
+		fmt.Fprintf(b.Out, "Each question has %s, of seed %d.\n", format.Plural(s.Typos, "typo", "typos"), s.Seed)
 	}
 }
 
 func (b *retrievalBench) printDataset(r datasetResult) {
 	fmt.Fprintf(b.Out, "\n%s: %s, %s; loaded by %s in %.2f s (%.0f a second); %.1f MB\n",
-		console.StripControl(r.Name, false),
-		console.Plural(r.Memories, "memory", "memories"), console.Plural(r.Questions, "question", "questions"),
-		console.Plural(b.clients, "client", "clients"), r.Seconds, r.Rate, float64(r.Bytes)/1e6)
+		format.StripControl(r.Name, false),
+		format.Plural(r.Memories, "memory", "memories"), format.Plural(r.Questions, "question", "questions"),
+		format.Plural(b.clients, "client", "clients"), r.Seconds, r.Rate, float64(r.Bytes)/1e6)
 	if r.Failed > 0 {
-		fmt.Fprintf(b.Out, "%s got no vector.\n", console.Plural(r.Failed, "chunk", "chunks"))
+		fmt.Fprintf(b.Out, "%s got no vector.\n", format.Plural(r.Failed, "chunk", "chunks"))
 	}
 	if r.WithoutTypo > 0 {
-		fmt.Fprintf(b.Out, "%s without a word for a typo.\n", console.Plural(r.WithoutTypo, "question", "questions"))
+		fmt.Fprintf(b.Out, "%s without a word for a typo.\n", format.Plural(r.WithoutTypo, "question", "questions"))
 	}
 	w := tabwriter.NewWriter(b.Out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "MODE\tR@5\tR@10\tMRR\tNDCG@10\tP50 MS\tP95 MS\tSERVER P50\tANSWERED BY")

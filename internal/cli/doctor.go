@@ -13,7 +13,8 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/client"
-	"github.com/loci-memory/loci/internal/cli/console"
+	"github.com/loci-memory/loci/internal/cli/command"
+	"github.com/loci-memory/loci/internal/cli/format"
 	"github.com/loci-memory/loci/internal/embed"
 )
 
@@ -36,7 +37,7 @@ type doctorReport struct {
 
 func (d *doctorReport) addCheck(name string, err error, detail string) bool {
 	if err != nil {
-		detail = console.StripControl(oneLineError(err).Message, false)
+		detail = format.StripControl(oneLineError(err).Message, false)
 	}
 	d.Checks = append(d.Checks, checkResult{name, err == nil, detail})
 	d.OK = d.OK && err == nil
@@ -49,14 +50,14 @@ func (p *program) doctor() *cobra.Command {
 		Short: "Show the target of commands, and check it",
 		Long: "Names the target of the commands and why it is that one, and checks it.\nThe exit code is 1 if " +
 			"something is broken.",
-		Args: console.ExactArgs(),
+		Args: command.ExactArgs(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			d := p.diagnose(cmd.Context())
 			if err := p.printDoctorReport(d); err != nil {
 				return err
 			}
 			if !d.OK {
-				return console.ErrReported
+				return command.ErrReported
 			}
 			return nil
 		},

@@ -8,7 +8,8 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/internal/cli/console"
+	"github.com/loci-memory/loci/internal/cli/command"
+	"github.com/loci-memory/loci/internal/cli/format"
 	"github.com/loci-memory/loci/internal/op"
 )
 
@@ -23,10 +24,10 @@ func (m inputError) Unwrap() error { return m.error }
 // reportError prints the error, with --json as an object, and returns the exit
 // code. A failure before the command starts is a usage error.
 func (p *program) reportError(err error) int {
-	if err == console.ErrReported {
+	if err == command.ErrReported {
 		return exitFailure
 	}
-	if late, ok := errors.AsType[console.UsageError](err); ok || !p.started {
+	if late, ok := errors.AsType[command.UsageError](err); ok || !p.started {
 		if ok {
 			err = late
 		}
@@ -59,7 +60,7 @@ func (p *program) reportError(err error) int {
 			text += fmt.Sprintf("\nTry again in %v.", e.RetryAfter.Round(time.Second))
 		}
 	}
-	p.PrintMessage(console.StripControl(text, true) + more)
+	p.PrintMessage(format.StripControl(text, true) + more)
 	return code
 }
 

@@ -7,20 +7,21 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/loci-memory/loci/internal/cli/console"
+	"github.com/loci-memory/loci/internal/cli/command"
+	"github.com/loci-memory/loci/internal/cli/format"
 )
 
 // printHelp prints the help of a command. It queries only the width of the
 // terminal: a terminal that does not answer would block the help.
 func (p *program) printHelp(c *cobra.Command, _ []string) {
 	if c.HasAvailableSubCommands() {
-		if p.helpError = console.RejectUnknown(c, c.Flags().Args()); p.helpError != nil {
+		if p.helpError = command.RejectUnknown(c, c.Flags().Args()); p.helpError != nil {
 			return
 		}
 	}
 	width, colour := p.Terminal(p.Out)
 	var b strings.Builder
-	head := func(title string) { fmt.Fprintf(&b, "\n%s\n", console.Bold(title, colour)) }
+	head := func(title string) { fmt.Fprintf(&b, "\n%s\n", format.Bold(title, colour)) }
 	fmt.Fprintln(&b, cmp.Or(c.Long, c.Short))
 	head("USAGE")
 	fmt.Fprintln(&b, indent(usageLine(c)))

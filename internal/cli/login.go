@@ -11,7 +11,8 @@ import (
 	"golang.org/x/term"
 
 	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/internal/cli/console"
+	"github.com/loci-memory/loci/internal/cli/command"
+	"github.com/loci-memory/loci/internal/cli/format"
 )
 
 func (p *program) login() *cobra.Command {
@@ -23,7 +24,7 @@ func (p *program) login() *cobra.Command {
 			"The key is stored in the keyring of the system, or without one in a file that only you can read.",
 		Example: "loci login https://loci.example.org --key -\n" +
 			"loci login http://127.0.0.1:7007 --key - < key.txt",
-		Args: console.ExactArgs("<url>"),
+		Args: command.ExactArgs("<url>"),
 		RunE: func(cmd *cobra.Command, args []string) error { return p.logIn(cmd, args[0], key) },
 	}
 	cmd.Flags().StringVar(&key, "key", "", "Read the API key from the terminal or the standard input: `-`")
@@ -56,7 +57,7 @@ func (p *program) logIn(cmd *cobra.Command, url, key string) error {
 		return p.PrintJSON(loginResult{true, c.URL(), where, me.User})
 	}
 	_, err = fmt.Fprintf(p.Out, "Signed in to %s as %s. The key is stored in %s.\n", c.URL(),
-		console.StripControl(me.User.Email, false), where)
+		format.StripControl(me.User.Email, false), where)
 	return err
 }
 
@@ -83,7 +84,7 @@ func (p *program) readKey(ctx context.Context, url, key string) (string, error) 
 		return "", err
 	}
 	if key = strings.TrimSpace(key); key == "" {
-		return "", console.UsageError("login takes an API key: sign in at " + strings.TrimRight(url, "/") +
+		return "", command.UsageError("login takes an API key: sign in at " + strings.TrimRight(url, "/") +
 			" and make one there," +
 			"\nor make one on the server with loci admin key create; then: loci login " + url +
 			" --key -   (and paste it)")
@@ -120,7 +121,7 @@ func (p *program) logout() *cobra.Command {
 	return &cobra.Command{
 		Use:   "logout",
 		Short: "Remove the stored server and key",
-		Args:  console.ExactArgs(),
+		Args:  command.ExactArgs(),
 		RunE: func(*cobra.Command, []string) error {
 			was, err := p.deleteLogin()
 			if err != nil {

@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/loci-memory/loci/internal/cli/console"
+	"github.com/loci-memory/loci/internal/cli/command"
 	"github.com/loci-memory/loci/internal/cli/records"
 	"github.com/loci-memory/loci/internal/mcp"
 	"github.com/loci-memory/loci/internal/op"
@@ -25,7 +25,7 @@ func (p *program) mcp() *cobra.Command {
 			"other places are not offered.\n" +
 			"Nothing but messages of the protocol is written to stdout.",
 		Example: "loci mcp\nloci mcp --atlas Website\nloci mcp --local --toolset full",
-		Args:    console.ExactArgs(),
+		Args:    command.ExactArgs(),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return p.serveMCP(cmd, name, workspace, atlas) },
 	}
 	cmd.Flags().StringVar(&name, "toolset", "",
@@ -74,7 +74,7 @@ func (p *program) toolset(name string) (op.Exposure, error) {
 			}
 		}
 		if text != "" {
-			return 0, console.UsageError("the toolset must be one of " + strings.Join(toolsets, ", "))
+			return 0, command.UsageError("the toolset must be one of " + strings.Join(toolsets, ", "))
 		}
 	}
 	return op.ToolCore, nil

@@ -10,7 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/internal/cli/console"
+	"github.com/loci-memory/loci/internal/cli/command"
+	"github.com/loci-memory/loci/internal/cli/format"
 	"github.com/loci-memory/loci/internal/cli/opflags"
 	"github.com/loci-memory/loci/internal/cli/output"
 	"github.com/loci-memory/loci/internal/cli/records"
@@ -24,14 +25,14 @@ func (p *program) opCommand(o *op.Op) *cobra.Command {
 	c := &op.Call{Transport: "command"}
 	var agent, all, yes bool
 	cmd := &cobra.Command{
-		Use:   console.Kebab(verb),
+		Use:   format.Kebab(verb),
 		Short: o.Summary,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if agent {
 				c.ActorHeader = "agent"
 			}
 			if once := cmd.Flags().Lookup("idempotency-key"); once != nil && once.Changed && c.IdempotencyKey == "" {
-				return console.UsageError("--idempotency-key must not be empty")
+				return command.UsageError("--idempotency-key must not be empty")
 			}
 			c.RequestID = string(loci.NewID(time.Now()))
 			p.requestID = c.RequestID
@@ -49,7 +50,7 @@ func (p *program) opCommand(o *op.Op) *cobra.Command {
 				p.confirmPrompt = strings.ToUpper(verb[:1]) + verb[1:] + " the " +
 					strings.ReplaceAll(resource, "_", " ")
 				if !p.IsInteractive() {
-					return console.UsageError(cmd.CommandPath() +
+					return command.UsageError(cmd.CommandPath() +
 						" cannot be undone: confirm it on a terminal, or add --yes")
 				}
 			}

@@ -8,13 +8,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/loci-memory/loci/internal/cli/admin"
-	"github.com/loci-memory/loci/internal/cli/console"
+	"github.com/loci-memory/loci/internal/cli/command"
+	"github.com/loci-memory/loci/internal/cli/format"
 	"github.com/loci-memory/loci/internal/op"
 )
 
 // root returns the tree of commands.
 func (p *program) root() *cobra.Command {
-	root := console.Group("loci", "A memory for people and their agents")
+	root := command.Group("loci", "A memory for people and their agents")
 	root.Long = "Loci stores knowledge and finds it again, for people and their agents.\n" +
 		"Without a server it stores it on this device."
 	root.PersistentPreRunE = func(c *cobra.Command, _ []string) error {
@@ -49,7 +50,7 @@ func (p *program) root() *cobra.Command {
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SilenceUsage, root.SilenceErrors = true, true // reportError prints errors
 	root.SetHelpFunc(p.printHelp)
-	root.SetFlagErrorFunc(console.FlagError)
+	root.SetFlagErrorFunc(command.FlagError)
 	root.SetIn(p.In)
 	root.SetOut(p.Out)
 	root.SetErr(p.Err)
@@ -58,7 +59,7 @@ func (p *program) root() *cobra.Command {
 	for _, c := range root.Commands() {
 		switch c.Name() {
 		case "completion":
-			c.Args, c.RunE = console.RejectUnknown, console.Help
+			c.Args, c.RunE = command.RejectUnknown, command.Help
 			excludeFlags(c, append(targetFlags, "json")...)
 		case "help":
 			c.Args, c.Run, c.RunE = validateHelpPath, nil, helpForPath
@@ -89,7 +90,7 @@ func checkTargetFlags(c *cobra.Command) error {
 	for at := c; at != nil; at = at.Parent() {
 		for _, name := range strings.Fields(at.Annotations[excludedFlagsKey]) {
 			if c.Flags().Changed(name) {
-				return console.UsageError(fmt.Sprintf("%q does not take --%s", c.CommandPath(), name))
+				return command.UsageError(fmt.Sprintf("%q does not take --%s", c.CommandPath(), name))
 			}
 		}
 	}
@@ -113,7 +114,7 @@ func validateHelpPath(c *cobra.Command, words []string) error {
 	if err != nil {
 		return err
 	}
-	return console.RejectUnknown(of, rest)
+	return command.RejectUnknown(of, rest)
 }
 
 // The groups of the help page.
@@ -132,7 +133,7 @@ func (p *program) addOperations(root *cobra.Command) {
 		resource, _, _ := strings.Cut(o.Name, ".")
 		g := groups[resource]
 		if g == nil {
-			g = console.Group(console.Kebab(resource), resourceSummary(resource))
+			g = command.Group(format.Kebab(resource), resourceSummary(resource))
 			g.GroupID = groupMemories
 			groups[resource] = g
 			root.AddCommand(g)
@@ -154,5 +155,5 @@ func resourceSummary(resource string) string {
 	}[resource]; ok {
 		return text
 	}
-	return "Work with " + strings.ReplaceAll(console.Kebab(resource), "-", " ") + " records"
+	return "Work with " + strings.ReplaceAll(format.Kebab(resource), "-", " ") + " records"
 }

@@ -11,7 +11,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/client"
-	"github.com/loci-memory/loci/internal/cli/console"
+	"github.com/loci-memory/loci/internal/cli/command"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/server"
 )
@@ -30,7 +30,7 @@ type target struct {
 func (p *program) resolveTarget() (target, error) {
 	localTarget := target{dir: p.localDir()}
 	if p.local && p.server != "" {
-		return target{}, console.UsageError("--local and --server exclude each other")
+		return target{}, command.UsageError("--local and --server exclude each other")
 	}
 	if p.local {
 		localTarget.reason = "--local"

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/loci-memory/loci/internal/cli/console"
+	"github.com/loci-memory/loci/internal/cli/command"
 	"github.com/loci-memory/loci/internal/server"
 )
 
@@ -46,7 +46,7 @@ func (p *program) versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Show the version of Loci",
-		Args:  console.ExactArgs(),
+		Args:  command.ExactArgs(),
 		RunE: func(*cobra.Command, []string) error {
 			b := version()
 			if p.JSON {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/loci-memory/loci/internal/cli/command"
 	"github.com/loci-memory/loci/internal/cli/console"
 	"github.com/loci-memory/loci/internal/server"
 )
@@ -19,15 +20,15 @@ type commands struct{ *console.Console }
 // Command returns loci admin. Its commands need no account: access to the database is the credential.
 func Command(on *console.Console) *cobra.Command {
 	c := commands{on}
-	admin := console.Group("admin",
+	admin := command.Group("admin",
 		"Make users and keys in the database of a server, erase for good, check it, and back it up")
-	user := console.Group("user", "Make users, and erase them")
+	user := command.Group("user", "Make users, and erase them")
 	user.AddCommand(c.createUser(), c.verifyUser(), c.purgeUser())
-	key := console.Group("key", "Make API keys")
+	key := command.Group("key", "Make API keys")
 	key.AddCommand(c.createKey())
-	workspace := console.Group("workspace", "Erase workspaces")
+	workspace := command.Group("workspace", "Erase workspaces")
 	workspace.AddCommand(c.purgeWorkspace())
-	memory := console.Group("memory", "Erase memories")
+	memory := command.Group("memory", "Erase memories")
 	memory.AddCommand(c.purgeMemory())
 	admin.AddCommand(user, key, workspace, memory, c.check(), c.migrate(), c.backup())
 	return admin
@@ -70,7 +71,7 @@ func (c commands) settingsCommand(cmd *cobra.Command,
 	settings := c.settings(cmd, "data", "db")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if f := cmd.Flags().Lookup("email"); f != nil && f.Value.String() == "" {
-			return console.UsageError("--email is required")
+			return command.UsageError("--email is required")
 		}
 		s, err := settings()
 		if err != nil {
@@ -92,7 +93,7 @@ func (c commands) printResult(o adminResult) (err error) {
 		_, err = io.WriteString(c.Err, o.hint)
 	}
 	if err == nil && o.failed {
-		err = console.ErrReported
+		err = command.ErrReported
 	}
 	return err
 }
@@ -107,7 +108,7 @@ func (c commands) createUser() *cobra.Command {
 			"in.\nThis command also makes the database if there is none; no other operator's command does.",
 		Example: "loci admin user create --email ada@example.org --name Ada\nloci admin user create --email " +
 			"ada@example.org --password-stdin < password.txt",
-		Args: console.ExactArgs(),
+		Args: command.ExactArgs(),
 	}
 	cmd.Flags().StringVar(&email, "email", "", "The address (required)")
 	cmd.Flags().StringVar(&name, "name", "", "The name; default: the local part of the address")
@@ -136,7 +137,7 @@ func (c commands) verifyUser() *cobra.Command {
 		Use:     "verify",
 		Short:   "Mark the address of a user as verified",
 		Example: "loci admin user verify --email ada@example.org",
-		Args:    console.ExactArgs(),
+		Args:    command.ExactArgs(),
 	}
 	cmd.Flags().StringVar(&email, "email", "", "The address (required)")
 	return c.adminCommand(cmd, func(ctx context.Context, a *server.Admin, _ []string) (adminResult, error) {
@@ -152,7 +153,7 @@ func (c commands) createKey() *cobra.Command {
 		Use:     "create",
 		Short:   "Make an API key of a user",
 		Example: "loci admin key create --email ada@example.org --name laptop",
-		Args:    console.ExactArgs(),
+		Args:    command.ExactArgs(),
 	}
 	cmd.Flags().StringVar(&email, "email", "", "The user's address (required)")
 	cmd.Flags().StringVar(&name, "name", "", "The purpose of the key")

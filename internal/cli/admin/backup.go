@@ -10,7 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/loci-memory/loci/internal/cli/console"
+	"github.com/loci-memory/loci/internal/cli/command"
+	"github.com/loci-memory/loci/internal/cli/format"
 	"github.com/loci-memory/loci/internal/server"
 	"github.com/loci-memory/loci/internal/server/backup"
 )
@@ -26,13 +27,13 @@ func (c commands) backup() *cobra.Command {
 			"output. FILE holds all\n" +
 			"that the database holds: keep it as safe. For PostgreSQL the command names the line of pg_dump.",
 		Example: "loci admin backup /backup/loci.tar\nloci admin backup - | ssh host 'cat > loci.tar'",
-		Args:    console.ExactArgs("FILE"),
+		Args:    command.ExactArgs("FILE"),
 	}
 	cmd.Flags().BoolVar(&force, "force", false, "Replace an existing file")
 	c.settingsCommand(cmd, func(ctx context.Context, s server.Settings, args []string) (o adminResult, err error) {
 		file := args[0]
 		if width, _ := c.Terminal(c.Out); file == "-" && width > 0 {
-			return o, console.UsageError("a backup is binary: name a file, or redirect - to a file or a pipe")
+			return o, command.UsageError("a backup is binary: name a file, or redirect - to a file or a pipe")
 		}
 		b := c.Progress("MiB")
 		m, err := s.Backup(ctx, file, force, c.Out, b.UpdateBytes)
@@ -64,7 +65,7 @@ func (c commands) verifyBackup() *cobra.Command {
 			"database with the counts. The\n" +
 			"database is in the temporary folder (TMPDIR) meanwhile. - is the standard input.",
 		Example: "loci admin backup verify /backup/loci.tar",
-		Args:    console.ExactArgs("FILE"),
+		Args:    command.ExactArgs("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			from, err := c.openBackup(args[0])
 			if err != nil {
@@ -94,7 +95,7 @@ func (c commands) restoreBackup() *cobra.Command {
 			"Memories that were deleted or purged since are restored too. - is the standard input.\n" +
 			"For PostgreSQL the command prints the pg_restore command to use.",
 		Example: "loci admin backup restore /backup/loci.tar --data /var/lib/loci",
-		Args:    console.ExactArgs("FILE"),
+		Args:    command.ExactArgs("FILE"),
 	}
 	return c.settingsCommand(cmd, func(ctx context.Context, s server.Settings, args []string) (o adminResult,
 		err error) {
@@ -110,13 +111,13 @@ func (c commands) restoreBackup() *cobra.Command {
 		}
 		var text strings.Builder
 		fmt.Fprintf(&text, "Restored %s: %s. %s ended.\n", s.Data, manifestSummary(r.Manifest),
-			console.Plural(r.Signins, "sign-in", "sign-ins"))
+			format.Plural(r.Signins, "sign-in", "sign-ins"))
 		if len(r.Keys) > 0 {
 			text.WriteString("These API keys work; revoke again those that were revoked after the backup was made:\n")
 		}
 		for _, k := range r.Keys {
-			fmt.Fprintf(&text, "  %s  %s  %s\n", k.ID, console.StripControl(k.Email, false),
-				console.StripControl(k.Name, false))
+			fmt.Fprintf(&text, "  %s  %s  %s\n", k.ID, format.StripControl(k.Email, false),
+				format.StripControl(k.Name, false))
 		}
 		return adminResult{object: r, text: text.String()}, nil
 	})
@@ -144,7 +145,7 @@ func manifestSummary(m backup.Manifest) string {
 		size += f.Bytes
 	}
 	return fmt.Sprintf("%s, %s, %s, schema %d, %.1f MiB",
-		console.Plural(m.Counts["memories"], "memory", "memories"),
-		console.Plural(m.Counts["workspaces"], "workspace", "workspaces"),
-		console.Plural(m.Counts["users"], "user", "users"), m.Schema, float64(size)/(1<<20))
+		format.Plural(m.Counts["memories"], "memory", "memories"),
+		format.Plural(m.Counts["workspaces"], "workspace", "workspaces"),
+		format.Plural(m.Counts["users"], "user", "users"), m.Schema, float64(size)/(1<<20))
 }

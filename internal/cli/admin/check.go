@@ -8,7 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/loci-memory/loci/internal/cli/console"
+	"github.com/loci-memory/loci/internal/cli/command"
+	"github.com/loci-memory/loci/internal/cli/format"
 	"github.com/loci-memory/loci/internal/server"
 )
 
@@ -25,7 +26,7 @@ func (c commands) check() *cobra.Command {
 			"run meanwhile. The exit\n" +
 			"code is 1 where something is wrong and was not repaired.",
 		Example: "loci admin check\nloci admin check --repair --json",
-		Args:    console.ExactArgs(),
+		Args:    command.ExactArgs(),
 	}
 	cmd.Flags().BoolVar(&repair, "repair", false,
 		"Rebuild derived data where it is wrong; a damaged text stays unchanged")
@@ -51,9 +52,9 @@ func (c commands) check() *cobra.Command {
 		if more := sum.Found - int64(len(sum.Inconsistencies)); more > 0 {
 			fmt.Fprintf(&text, "and %d more\n", more)
 		}
-		fmt.Fprintf(&text, "Checked %s in %s: %s, %d repaired.\n", console.Plural(sum.Memories, "memory", "memories"),
-			console.Plural(sum.Workspaces, "workspace", "workspaces"),
-			console.Plural(sum.Found, "inconsistency", "inconsistencies"), sum.Repaired)
+		fmt.Fprintf(&text, "Checked %s in %s: %s, %d repaired.\n", format.Plural(sum.Memories, "memory", "memories"),
+			format.Plural(sum.Workspaces, "workspace", "workspaces"),
+			format.Plural(sum.Found, "inconsistency", "inconsistencies"), sum.Repaired)
 		o := adminResult{object: sum, text: text.String(), failed: sum.Found > sum.Repaired}
 		if o.failed && !repair {
 			o.hint = "loci: --repair rebuilds derived data.\n"

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/loci-memory/loci/internal/cli/console"
+	"github.com/loci-memory/loci/internal/cli/command"
 	"github.com/loci-memory/loci/internal/server"
 )
 
@@ -20,7 +20,7 @@ func (c commands) migrate() *cobra.Command {
 			"takes as long as it\n" +
 			"needs. Stop the servers first, and make a backup.",
 		Example: "loci admin migrate --dry-run\nloci admin migrate",
-		Args:    console.ExactArgs(),
+		Args:    command.ExactArgs(),
 	}
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "List the migrations that are pending, and run none")
 	return c.settingsCommand(cmd, func(ctx context.Context, s server.Settings, _ []string) (o adminResult, err error) {

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/internal/cli/console"
+	"github.com/loci-memory/loci/internal/cli/command"
 	"github.com/loci-memory/loci/internal/server"
 )
 
@@ -56,7 +56,7 @@ func (c commands) purgeWorkspace() *cobra.Command {
 			"goes with its user." + purgeNotes,
 		Example: "loci admin workspace purge 01997b2e-5d1c-7c3a-9f5e-3f0c8a1b2c3d\nloci admin workspace purge " +
 			"01997b2e-5d1c-7c3a-9f5e-3f0c8a1b2c3d --yes",
-		Args: console.ExactArgs("ID"),
+		Args: command.ExactArgs("ID"),
 	}, func(ctx context.Context, a *server.Admin, args []string, yes bool) (fmt.Stringer, error) {
 		return a.Integrity.PurgeWorkspace(ctx, loci.ID(args[0]), yes)
 	})
@@ -74,7 +74,7 @@ func (c commands) purgeUser() *cobra.Command {
 			"author is then an id that nobody has." + purgeNotes,
 		Example: "loci admin user purge --email ada@example.org\nloci admin user purge --email ada@example.org --yes " +
 			"--json",
-		Args: console.ExactArgs(),
+		Args: command.ExactArgs(),
 	}
 	cmd.Flags().StringVar(&email, "email", "", "The user's address (required)")
 	return c.purge(cmd, func(ctx context.Context, a *server.Admin, _ []string, yes bool) (fmt.Stringer, error) {

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/cli/command"
 	"github.com/loci-memory/loci/internal/cli/console"
 	"github.com/loci-memory/loci/internal/server"
 )
@@ -24,7 +25,7 @@ func ServeCommand(on *console.Console) *cobra.Command {
 			"processes shows flags:\n" +
 			"set LOCI_EMBED_KEY, or embed-key in loci.toml.",
 		Example: "loci serve\nloci serve --data /var/lib/loci --listen 127.0.0.1:7007",
-		Args:    console.ExactArgs(),
+		Args:    command.ExactArgs(),
 	}
 	settings := c.settings(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {

@@ -15,6 +15,8 @@ import (
 	"golang.org/x/term"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/cli/command"
+	"github.com/loci-memory/loci/internal/cli/format"
 )
 
 // A Console has the streams and variables of a command.
@@ -69,7 +71,7 @@ func (c *Console) Confirm(ctx context.Context, what string) error {
 // PrintMessage writes to the standard error.
 func (c *Console) PrintMessage(text string) {
 	_, colour := c.Terminal(c.Err)
-	_, _ = fmt.Fprintln(c.Err, Bold("loci:", colour), text)
+	_, _ = fmt.Fprintln(c.Err, format.Bold("loci:", colour), text)
 }
 
 // PrintJSON writes v as one line of JSON.
@@ -103,7 +105,7 @@ const maxStdin = 1 << 20
 // ReadStdin reads the standard input, at most once.
 func (c *Console) ReadStdin() (string, error) {
 	if c.stdinRead {
-		return "", UsageError("only one value can be -: the standard input is read once")
+		return "", command.UsageError("only one value can be -: the standard input is read once")
 	}
 	c.stdinRead = true
 	b, err := io.ReadAll(io.LimitReader(c.In, maxStdin+1))

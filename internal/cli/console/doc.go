@@ -1,2 +1,2 @@
-// Package console has the streams of a command, its terminal, the errors of a command line, and the form of its texts.
+// Package console has the streams of a command and its terminal: confirmation, messages, progress.
 package console

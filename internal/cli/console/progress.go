@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/charmbracelet/x/ansi"
+
+	"github.com/loci-memory/loci/internal/cli/format"
 )
 
 // A Progress shows the progress of a task in one line of a terminal. Elsewhere it shows nothing.
@@ -61,5 +63,5 @@ func (p *Progress) UpdateBytes(done, total int64) { p.Update(int(done>>20), int(
 func (p *Progress) bar(done, total int) string {
 	full := barWidth * done / total
 	return fmt.Sprintf("[%s%s] %d/%d %s", strings.Repeat("#", full), strings.Repeat(".", barWidth-full), done, total,
-		StripControl(p.label, false))
+		format.StripControl(p.label, false))
 }

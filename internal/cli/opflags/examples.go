@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/loci-memory/loci/internal/cli/console"
+	"github.com/loci-memory/loci/internal/cli/format"
 )
 
 // handwrittenExamples are the examples that need more than one value for each required field.
@@ -37,7 +37,7 @@ func (f *Set) examples() string {
 	if lines := handwrittenExamples[f.op.Name]; lines != nil {
 		return strings.Join(lines, "\n")
 	}
-	line := "loci " + console.Kebab(strings.Replace(f.op.Name, ".", " ", 1))
+	line := "loci " + format.Kebab(strings.Replace(f.op.Name, ".", " ", 1))
 	for _, s := range f.args {
 		line += " " + s.example()
 	}

@@ -8,7 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/loci-memory/loci/internal/cli/console"
+	"github.com/loci-memory/loci/internal/cli/command"
+	"github.com/loci-memory/loci/internal/cli/format"
 	"github.com/loci-memory/loci/internal/op"
 )
 
@@ -24,7 +25,7 @@ type Set struct {
 func New(o *op.Op) *Set {
 	f := &Set{op: o}
 	for _, field := range o.Fields() {
-		s := &spec{path: []string{field.Name}, flag: console.Kebab(field.Name), jsonType: field.Type, list: field.List,
+		s := &spec{path: []string{field.Name}, flag: format.Kebab(field.Name), jsonType: field.Type, list: field.List,
 			enum: field.Enum, isID: field.IsID, description: field.Description, required: field.Required}
 		switch {
 		case field.Location == op.InPath || field.Name == "query" && field.Type == "string" && field.Required:
@@ -61,7 +62,7 @@ func (f *Set) addNested(s *spec, fields []op.Field) {
 			usage = s.description
 		}
 		inner = append(inner, &spec{path: []string{s.path[0], field.Name},
-			flag:     s.flag + "-" + console.Kebab(field.Name),
+			flag:     s.flag + "-" + format.Kebab(field.Name),
 			jsonType: field.Type, enum: field.Enum, description: usage})
 	}
 	f.flags = append(f.flags, inner...)
@@ -153,7 +154,7 @@ func (f *Set) checkArgs(cmd *cobra.Command, args []string) error {
 	for i, s := range f.args {
 		words[i] = "<" + s.flag + ">"
 	}
-	err := console.ExactArgs(words...)(cmd, args)
+	err := command.ExactArgs(words...)(cmd, args)
 	if missing := f.MissingText(); err != nil && missing != "" && len(args) == len(words)+1 {
 		return fmt.Errorf("%w: did you mean --%s %q?", err, missing, args[len(words)])
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/cli/console"
+	"github.com/loci-memory/loci/internal/cli/format"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/strictjson"
 )
@@ -39,7 +40,7 @@ func (p *Printer) Print(o *op.Op, raw []byte) error {
 	case len(answer) == 0:
 		b.WriteString("Done.\n")
 	case textOf(answer, shown.Whole) != "":
-		b.WriteString(console.StripControl(textOf(answer, shown.Whole), true))
+		b.WriteString(format.StripControl(textOf(answer, shown.Whole), true))
 	case answer[0].IsArray():
 		err = p.printLists(&b, answer, shown)
 	default:
@@ -83,11 +84,11 @@ func (p *Printer) printTermNotes(answer []strictjson.Member) {
 			corrected[i] = fmt.Sprintf("%s for %s", c.To, c.From)
 		}
 		if len(corrected) > 0 {
-			fmt.Fprintf(p.Err, "Corrected: %s\n", console.StripControl(console.Enumerate(corrected), false))
+			fmt.Fprintf(p.Err, "Corrected: %s\n", format.StripControl(format.Enumerate(corrected), false))
 		}
 		if len(meta.IgnoredTerms) > 0 {
 			fmt.Fprintf(p.Err, "Ignored, because the query has too many words: %s\n",
-				console.StripControl(console.Enumerate(meta.IgnoredTerms), false))
+				format.StripControl(format.Enumerate(meta.IgnoredTerms), false))
 		}
 	}
 }
@@ -165,7 +166,7 @@ func (p *Printer) printRecord(b *bytes.Buffer, answer []strictjson.Member, shown
 					v = p.formatSimilar(m.Value)
 				}
 				if v != "" {
-					lines = append(lines, [2]string{kebabPath(prefix + m.Name), console.StripControl(v, false)})
+					lines = append(lines, [2]string{kebabPath(prefix + m.Name), format.StripControl(v, false)})
 				}
 			}
 		}
@@ -178,11 +179,11 @@ func (p *Printer) printRecord(b *bytes.Buffer, answer []strictjson.Member, shown
 		fmt.Fprintln(p.Err, "Nothing found.")
 	}
 	if p.ETag != "" && len(lines) > 0 {
-		lines = append(lines, [2]string{"etag", console.StripControl(p.ETag, false)})
+		lines = append(lines, [2]string{"etag", format.StripControl(p.ETag, false)})
 	}
 	writeAligned(b, lines)
 	if withText && text != "" {
-		fmt.Fprintf(b, "\n%s\n", strings.TrimSuffix(console.StripControl(text, true), "\n"))
+		fmt.Fprintf(b, "\n%s\n", strings.TrimSuffix(format.StripControl(text, true), "\n"))
 	}
 	return nil
 }
@@ -191,7 +192,7 @@ func (p *Printer) printRecord(b *bytes.Buffer, answer []strictjson.Member, shown
 func kebabPath(path string) string {
 	parts := strings.Split(path, ".")
 	for i := range parts {
-		parts[i] = console.Kebab(parts[i])
+		parts[i] = format.Kebab(parts[i])
 	}
 	return strings.Join(parts, ".")
 }

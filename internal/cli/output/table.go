@@ -9,7 +9,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
-	"github.com/loci-memory/loci/internal/cli/console"
+	"github.com/loci-memory/loci/internal/cli/format"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/strictjson"
 )
@@ -28,7 +28,7 @@ func (p *Printer) printLists(b *bytes.Buffer, answer []strictjson.Member, shown 
 			continue
 		}
 		if b.Len() > 0 {
-			fmt.Fprintf(b, "\n%s\n", strings.ToUpper(console.Kebab(m.Name)))
+			fmt.Fprintf(b, "\n%s\n", strings.ToUpper(format.Kebab(m.Name)))
 		}
 		p.printTable(b, records, shown.Members[m.Name])
 	}
@@ -68,7 +68,7 @@ func (p *Printer) printTable(b *bytes.Buffer, records []map[string]json.RawMessa
 			}
 			line += cell + strings.Repeat(" ", c.width-ansi.StringWidth(cell)+2)
 		}
-		b.WriteString(console.Bold(strings.TrimRight(line, " "), n == 0 && colour) + "\n")
+		b.WriteString(format.Bold(strings.TrimRight(line, " "), n == 0 && colour) + "\n")
 		if n > 0 {
 			b.WriteString(snippet(records[n-1], shown.Nested.Snippets, room))
 		}
@@ -84,7 +84,7 @@ func snippet(r map[string]json.RawMessage, field string, room int) string {
 	if len(snippets) == 0 || snippets[0] == title {
 		return ""
 	}
-	line := "    " + strings.Join(strings.Fields(console.StripControl(snippets[0], false)), " ")
+	line := "    " + strings.Join(strings.Fields(format.StripControl(snippets[0], false)), " ")
 	if room > 0 {
 		line = ansi.Truncate(line, room, "…")
 	}
@@ -95,7 +95,7 @@ func snippet(r map[string]json.RawMessage, field string, room int) string {
 func buildColumns(records []map[string]json.RawMessage, columns []op.Column) (table []*column) {
 	for _, stated := range columns {
 		distinguishes := false
-		head := strings.ReplaceAll(console.Kebab(stated.Name), "-", " ")
+		head := strings.ReplaceAll(format.Kebab(stated.Name), "-", " ")
 		if stated.Time {
 			head = strings.TrimSuffix(head, " at")
 		}
@@ -103,7 +103,7 @@ func buildColumns(records []map[string]json.RawMessage, columns []op.Column) (ta
 		for _, r := range records {
 			text := ""
 			if raw, ok := r[c.Name]; ok {
-				text = console.StripControl(displayValue(raw, c.Time), false)
+				text = format.StripControl(displayValue(raw, c.Time), false)
 			}
 			distinguishes = distinguishes || text != c.Usual && text != ""
 			c.cells = append(c.cells, text)

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/internal/cli/console"
+	"github.com/loci-memory/loci/internal/cli/format"
 	"github.com/loci-memory/loci/internal/op"
 )
 
@@ -28,7 +28,7 @@ func (r Reader) Describe(ctx context.Context, o *op.Op, input []byte) (string, e
 		if err != nil {
 			return "", err
 		}
-		if name := console.StripControl(found.Title+found.Name, false); name != "" {
+		if name := format.StripControl(found.Title+found.Name, false); name != "" {
 			return fmt.Sprintf("%q (%s)", name, id), nil
 		}
 		return string(id), nil
@@ -37,7 +37,7 @@ func (r Reader) Describe(ctx context.Context, o *op.Op, input []byte) (string, e
 }
 
 // find reads the record of an id with its get operation, or else from the list.
-func (r Reader) find(ctx context.Context, resource, field string, id loci.ID) (found Record, err error) {
+func (r Reader) find(ctx context.Context, resource, field string, id loci.ID) (found record, err error) {
 	if get := r.Table.Op(resource + ".get"); get != nil {
 		raw, err := r.call(ctx, get, jsonObject(field, id))
 		var answer map[string]json.RawMessage
@@ -67,7 +67,7 @@ func (r Reader) find(ctx context.Context, resource, field string, id loci.ID) (f
 // resourceOf returns the resource that a field names by its id: memory for
 // memoryId and replacementMemoryId, atlas for atlas_id.
 func resourceOf(f op.Field) (resource string, ok bool) {
-	name := strings.TrimSuffix(console.Kebab(f.Name), "-id")
+	name := strings.TrimSuffix(format.Kebab(f.Name), "-id")
 	return name[strings.LastIndexByte(name, '-')+1:], f.IsID
 }
 

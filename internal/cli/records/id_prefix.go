@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/internal/cli/console"
+	"github.com/loci-memory/loci/internal/cli/format"
 	"github.com/loci-memory/loci/internal/op"
 )
 
@@ -71,7 +71,7 @@ const maxScanned = 10_000
 
 // expandID returns the one id of a list with a prefix. It reads all records: an imported record is older than its id.
 func (r Reader) expandID(ctx context.Context, list *op.Op, resource, start string) (loci.ID, error) {
-	var found []Record
+	var found []record
 	scanned := 0
 	for one, err := range r.list(ctx, list, unfiltered(list)) {
 		if err != nil {
@@ -98,7 +98,7 @@ func (r Reader) expandID(ctx context.Context, list *op.Op, resource, start strin
 	}
 	return "", loci.Errorf(loci.CodeInvalidQuery, "%d ids begin with %s: give more of the one that you mean: %s",
 		len(found),
-		start, console.Enumerate(lines))
+		start, format.Enumerate(lines))
 }
 
 // unfiltered is the filter with which a list contains every record.

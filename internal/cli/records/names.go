@@ -48,7 +48,7 @@ func spansWorkspaces(raw []byte) bool {
 	if err != nil {
 		return false
 	}
-	return slices.ContainsFunc(page.records, func(r Record) bool {
+	return slices.ContainsFunc(page.records, func(r record) bool {
 		return r.WorkspaceID != page.records[0].WorkspaceID
 	})
 }

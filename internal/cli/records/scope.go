@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/internal/cli/console"
+	"github.com/loci-memory/loci/internal/cli/format"
 	"github.com/loci-memory/loci/internal/op"
 )
 
@@ -68,13 +68,13 @@ func (s *Scope) AllowedOperations() *op.Table {
 }
 
 // resolve returns the one workspace or atlas with this name or id.
-func (s *Scope) resolve(ctx context.Context, resource, wanted string) (found Record, err error) {
-	var named, begun []Record
+func (s *Scope) resolve(ctx context.Context, resource, wanted string) (found record, err error) {
+	var named, begun []record
 	var known []string
 	start := strings.ToLower(wanted)
 	for r, err := range s.list(ctx, s.Table.Op(resource+".list"), nil) {
 		if err != nil {
-			return Record{}, err
+			return record{}, err
 		}
 		switch {
 		case resource == "atlas" && s.workspaceID != "" && r.WorkspaceID != s.workspaceID:
@@ -95,15 +95,15 @@ func (s *Scope) resolve(ctx context.Context, resource, wanted string) (found Rec
 	case 1:
 		return named[0], nil
 	case 0:
-		return Record{}, loci.Errorf(loci.CodeNotFound, "There is no %s %q: there are %s.", resource, wanted,
-			console.Enumerate(known))
+		return record{}, loci.Errorf(loci.CodeNotFound, "There is no %s %q: there are %s.", resource, wanted,
+			format.Enumerate(known))
 	}
-	return Record{}, s.ambiguousError(ctx, resource, wanted, named)
+	return record{}, s.ambiguousError(ctx, resource, wanted, named)
 }
 
 // ambiguousError returns the error for a name or an id prefix of several
 // records. It lists them, atlases with their workspaces.
-func (s *Scope) ambiguousError(ctx context.Context, resource, wanted string, found []Record) error {
+func (s *Scope) ambiguousError(ctx context.Context, resource, wanted string, found []record) error {
 	workspaceNames, advice := map[loci.ID]string{}, "use a whole id"
 	if resource == "atlas" {
 		for w, err := range s.list(ctx, s.Table.Op("workspace.list"), nil) {
@@ -121,7 +121,7 @@ func (s *Scope) ambiguousError(ctx context.Context, resource, wanted string, fou
 		lines[i] = fmt.Sprintf("%s %q%s", r.ID, r.Name, workspaceNames[r.WorkspaceID])
 	}
 	return loci.Errorf(loci.CodeInvalidQuery, "Several %s records answer to %q: %s: %s", resource, wanted, advice,
-		console.Enumerate(lines))
+		format.Enumerate(lines))
 }
 
 // Call runs the operation within the scope.
@@ -171,7 +171,7 @@ func (s *Scope) checkMemory(ctx context.Context, c *op.Call, id loci.ID) error {
 	if err != nil {
 		return err
 	}
-	var m Record
+	var m record
 	if err := json.Unmarshal(raw, &m); err != nil {
 		return err
 	}
@@ -193,7 +193,7 @@ func (s *Scope) checkAtlas(ctx context.Context, c *op.Call, id loci.ID) error {
 	if err != nil {
 		return err
 	}
-	var a struct{ Atlas Record }
+	var a struct{ Atlas record }
 	if err := json.Unmarshal(raw, &a); err != nil {
 		return err
 	}

@@ -21,8 +21,8 @@ type Reader struct {
 	RequestID string // of the calls; empty means a new one for each
 }
 
-// A Record has the common fields of listed records.
-type Record struct {
+// A record has the common fields of listed records.
+type record struct {
 	ID          loci.ID `json:"id"`
 	Name        string  `json:"name"`
 	Title       string  `json:"title"`
@@ -32,14 +32,14 @@ type Record struct {
 
 // list reads the pages of a list to its end, or until the loop ends. Each page is a separate call without the headers
 // of another call.
-func (r Reader) list(ctx context.Context, o *op.Op, filter map[string]any) iter.Seq2[Record, error] {
-	return func(yield func(Record, error) bool) {
+func (r Reader) list(ctx context.Context, o *op.Op, filter map[string]any) iter.Seq2[record, error] {
+	return func(yield func(record, error) bool) {
 		in := map[string]any{"limit": 100}
 		maps.Copy(in, filter)
 		for {
 			page, err := r.readPage(ctx, o, in)
 			if err != nil {
-				yield(Record{}, err)
+				yield(record{}, err)
 				return
 			}
 			for _, found := range page.records {
@@ -57,7 +57,7 @@ func (r Reader) list(ctx context.Context, o *op.Op, filter map[string]any) iter.
 
 // A recordPage is one page of a list.
 type recordPage struct {
-	records []Record
+	records []record
 	next    string
 }
 

@@ -1,4 +1,6 @@
-package console
+// Package command has the parts that commands share: their errors, groups, numbers of arguments, and suggestions for
+// unknown words.
+package command
 
 import (
 	"errors"

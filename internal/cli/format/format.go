@@ -1,4 +1,5 @@
-package console
+// Package format writes names, numbers, lists and foreign texts for people.
+package format
 
 import (
 	"fmt"
