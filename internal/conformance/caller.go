@@ -2,20 +2,20 @@ package conformance
 
 import "github.com/loci-memory/loci/internal/op"
 
-// A Caller is a role from which operations on the crew are called.
+// A Caller is a role from which operations on the team workspace are called.
 type Caller string
 
-// All callers, from one without a credential to the owner of the crew.
+// All callers, from one without a credential to the owner of the team workspace.
 const (
 	CallerNobody    Caller = "nobody"    // has no credential
 	CallerRevoked   Caller = "revoked"   // has a key that ann has revoked
-	CallerStranger  Caller = "stranger"  // has an account, but no access to the crew
+	CallerStranger  Caller = "stranger"  // has an account, but no access to the team workspace
 	CallerElsewhere Caller = "elsewhere" // ann's token, narrowed to another workspace
 	CallerMember    Caller = "member"
 	CallerAdmin     Caller = "admin"
 	CallerOwner     Caller = "owner"
 	CallerAgent     Caller = "agent"  // ann's key, with an agent named as the actor
-	CallerToken     Caller = "token"  // ann's, narrowed to the crew
+	CallerToken     Caller = "token"  // ann's, narrowed to the team workspace
 	CallerDevice    Caller = "device" // the owner of a database on the own device, without sign-in
 )
 
@@ -25,9 +25,9 @@ var Callers = []Caller{CallerNobody, CallerRevoked, CallerStranger, CallerElsewh
 
 // Credentials that the world itself maps to callers.
 const (
-	narrowedToken       = "proof-narrowed-token"
-	otherWorkspaceToken = "proof-token-elsewhere"
-	localDevice         = "proof-own-device"
+	narrowedToken       = "test-narrowed-token"
+	otherWorkspaceToken = "test-token-elsewhere"
+	localDevice         = "test-own-device"
 )
 
 // Credential returns the credential of a caller.

@@ -1,8 +1,6 @@
 package embed
 
 import (
-	"slices"
-
 	"github.com/loci-memory/loci/internal/embed/kernel"
 )
 
@@ -19,10 +17,10 @@ type scratch struct {
 func (s *scratch) resize(inner int) {
 	tokens := len(s.ids)
 	padded := kernel.Padded(tokens)
-	s.hidden = slices.Grow(s.hidden[:0], padded*width)[:padded*width]
-	s.residual = slices.Grow(s.residual[:0], padded*width)[:padded*width]
-	s.expanded = slices.Grow(s.expanded[:0], padded*max(3*width, inner))[:padded*max(3*width, inner)]
-	s.attention = slices.Grow(s.attention[:0], kernel.ScratchLen(tokens))[:kernel.ScratchLen(tokens)]
+	s.hidden = kernel.Resize(s.hidden, padded*width)
+	s.residual = kernel.Resize(s.residual, padded*width)
+	s.expanded = kernel.Resize(s.expanded, padded*max(3*width, inner))
+	s.attention = kernel.Resize(s.attention, kernel.ScratchLen(tokens))
 }
 
 // run returns the vector of s.ids: the mean of the last layer's outputs, including [CLS] and [SEP], with norm 1.

@@ -23,9 +23,9 @@ func (s Settings) Backup(ctx context.Context, file string, force bool, out io.Wr
 
 // Restore makes the SQLite database of a backup: see backup.Restore.
 func (s Settings) Restore(ctx context.Context, from io.Reader, file string,
-	progress backup.Progress) (backup.Restored, error) {
+	progress backup.Progress) (backup.Result, error) {
 	if s.DB != "" {
-		return backup.Restored{}, loci.Errorf(loci.CodeInvalidQuery,
+		return backup.Result{}, loci.Errorf(loci.CodeInvalidQuery,
 			"loci admin backup restore makes SQLite databases. "+
 				"For PostgreSQL use, with an empty database:\n  %s", backup.RestoreCommand(s.DB, file))
 	}

@@ -73,8 +73,8 @@ func TestMembersChangeOwnMemoriesAndManagersAll(t *testing.T) {
 	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
 		targets := w.Atlas(t, "Shelf")
 		for _, c := range []struct {
-			maker, who conformance.Caller
-			want       loci.Code
+			creator, caller conformance.Caller
+			want            loci.Code
 		}{
 			{conformance.CallerMember, conformance.CallerMember, ""},
 			{conformance.CallerMember, conformance.CallerAdmin, ""},
@@ -90,18 +90,18 @@ func TestMembersChangeOwnMemoriesAndManagersAll(t *testing.T) {
 		} {
 			replacement := mustCreate(t, w, conformance.CallerOwner, targets, "a replacement")
 			for _, d := range memoryWrites(replacement) {
-				id := mustCreate(t, w, c.maker, targets, "a memory")
+				id := mustCreate(t, w, c.creator, targets, "a memory")
 				before := mustGet(t, w, id)
-				expect(t, fmt.Sprintf("%s by %s of what %s made", d.name, c.who, c.maker), d.run(t, w, c.who, "", id),
-					c.want)
+				expect(t, fmt.Sprintf("%s by %s of a memory of %s", d.name, c.caller, c.creator),
+					d.run(t, w, c.caller, "", id), c.want)
 				if c.want != "" && mustGet(t, w, id).EntityTag() != before.EntityTag() {
-					t.Errorf("%s by %s changed it", d.name, c.who)
+					t.Errorf("%s by %s changed it", d.name, c.caller)
 				}
 			}
-			id := mustCreate(t, w, c.maker, targets, "put away")
-			mustCall(t, w, c.maker, service.MemoryArchive, loci.ArchiveMemory{MemoryID: id})
-			_, err := callIfMatch(t, w, c.who, "", service.MemoryRestore, loci.RestoreMemory{MemoryID: id})
-			expect(t, fmt.Sprintf("restore by %s of what %s made", c.who, c.maker), err, c.want)
+			id := mustCreate(t, w, c.creator, targets, "put away")
+			mustCall(t, w, c.creator, service.MemoryArchive, loci.ArchiveMemory{MemoryID: id})
+			_, err := callIfMatch(t, w, c.caller, "", service.MemoryRestore, loci.RestoreMemory{MemoryID: id})
+			expect(t, fmt.Sprintf("restore by %s of a memory of %s", c.caller, c.creator), err, c.want)
 		}
 		id := mustCreate(t, w, conformance.CallerOwner, targets, "no memory of the member's")
 		mustFail(t, w, conformance.CallerMember, service.MemorySupersede,

@@ -40,12 +40,15 @@ func (v *Variant) Quantize(a *Activations, x []float32, tokens, width int) {
 // thousandth of the rounding error of int8.
 func (v *Variant) QuantizeGELU(a *Activations, x []float32, tokens, width int) {
 	a.reset(v, tokens, width)
-	a.geluRow = slices.Grow(a.geluRow[:0], width)[:width]
+	a.geluRow = Resize(a.geluRow, width)
 	for t := range tokens {
 		v.gelu(a.geluRow, x[t*width:][:width])
 		v.quantize(a, t, a.geluRow)
 	}
 }
+
+// Resize returns a slice of n elements without meaning, s itself if it is large enough.
+func Resize[T any](s []T, n int) []T { return slices.Grow(s[:0], n)[:n] }
 
 // reset makes room for tokens rows; those of padding have scale 0.
 func (a *Activations) reset(v *Variant, tokens, width int) {
@@ -54,9 +57,9 @@ func (a *Activations) reset(v *Variant, tokens, width int) {
 	}
 	padded := Padded(tokens)
 	a.variant, a.tokens, a.width = v, tokens, width
-	a.bytes = slices.Grow(a.bytes[:0], padded*width)[:padded*width]
-	a.scale = slices.Grow(a.scale[:0], padded)[:padded]
-	a.row = slices.Grow(a.row[:0], width)[:width]
+	a.bytes = Resize(a.bytes, padded*width)
+	a.scale = Resize(a.scale, padded)
+	a.row = Resize(a.row, width)
 	clear(a.scale[tokens:])
 	clear(a.bytes[tokens*width:])
 }

@@ -1,7 +1,5 @@
 package kernel
 
-import "slices"
-
 const (
 	// One int64 holds three rows of weights, 21 bits each, so that one product computes three. Sums of 64 products of
 	// up to 127 x 127 fit into 21 bits.
@@ -12,7 +10,7 @@ const (
 
 // mulGo computes the product in plain Go: three rows of weights by four tokens at a time.
 func mulGo(dst []float32, m *Matrix, a *Activations) {
-	a.packedWeights = slices.Grow(a.packedWeights[:0], m.in)[:m.in]
+	a.packedWeights = Resize(a.packedWeights, m.in)
 	for o := 0; o < m.out; o += packedRows {
 		m.packRows(a.packedWeights, o)
 		for t := 0; t < len(a.scale); t += 4 {

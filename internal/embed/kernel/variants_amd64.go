@@ -1,8 +1,6 @@
 package kernel
 
 import (
-	"slices"
-
 	"golang.org/x/sys/cpu"
 )
 
@@ -57,11 +55,11 @@ func quantizeVNNI(a *Activations, token int, x []float32) {
 // square sums of four tokens, the counterpart of computeBounds.
 func quantizeAVX2(a *Activations, token int, x []float32) {
 	if token == 0 {
-		a.signs = slices.Grow(a.signs[:0], len(a.bytes))[:len(a.bytes)]
-		a.offsets = slices.Grow(a.offsets[:0], len(a.scale))[:len(a.scale)]
+		a.signs = Resize(a.signs, len(a.bytes))
+		a.offsets = Resize(a.offsets, len(a.scale))
 		clear(a.signs[a.tokens*a.width:])
 		clear(a.offsets[a.tokens:])
-		a.maxSquares = slices.Grow(a.maxSquares[:0], len(a.scale)/4*a.width/2)[:len(a.scale)/4*a.width/2]
+		a.maxSquares = Resize(a.maxSquares, len(a.scale)/4*a.width/2)
 		clear(a.maxSquares)
 	}
 	step, scale := quantizationStep(rotateAVX2(&a.row[0], &x[0], len(x)/Block))

@@ -36,7 +36,7 @@ type File struct {
 }
 
 const (
-	backupFormat = 1
+	format       = 1
 	manifestName = "manifest.json"
 	maxManifest  = 1 << 20
 )
@@ -116,7 +116,7 @@ func (s Source) checkOverwrite(file string, force bool) error {
 
 // newManifest makes the manifest of the copy in a folder.
 func newManifest(ctx context.Context, dir, version string) (m Manifest, err error) {
-	m = Manifest{Format: backupFormat, Version: version, CreatedAt: time.Now().UTC().Truncate(time.Second)}
+	m = Manifest{Format: format, Version: version, CreatedAt: time.Now().UTC().Truncate(time.Second)}
 	if m.DatabaseContents, err = sqldb.ReadSQLiteContents(ctx, dir); err != nil {
 		return m, err
 	}

@@ -20,8 +20,8 @@ import (
 	"github.com/loci-memory/loci/internal/sqldb"
 )
 
-// A Restored describes a restored database.
-type Restored struct {
+// A Result describes a restored database.
+type Result struct {
 	Manifest
 	Signins int64 `json:"signinsEnded"`
 	// all working keys, also those that were revoked after the backup
@@ -61,7 +61,7 @@ func extract(ctx context.Context, from io.Reader, dir string, progress Progress)
 // Restore writes the database of a backup into a data folder without one, under a lock. The database appears only once
 // it is complete and verified.
 func Restore(ctx context.Context, data string, lock func() (func(), error), from io.Reader,
-	progress Progress) (r Restored, err error) {
+	progress Progress) (r Result, err error) {
 	if err := os.MkdirAll(data, 0o700); err != nil {
 		return r, err
 	}
@@ -139,11 +139,11 @@ func readArchive(
 	switch {
 	case err != nil:
 		return m, damagedError(err)
-	case m.Format > backupFormat || m.Schema > sqldb.LatestSchema:
+	case m.Format > format || m.Schema > sqldb.LatestSchema:
 		return m, loci.Errorf(loci.CodeConflict, "the backup was made by loci %s with schema %d, this program knows "+
 			"schema %d: use a newer loci",
 			m.Version, m.Schema, sqldb.LatestSchema)
-	case m.Format != backupFormat || len(m.Files) != 1 || m.Files[0].Name != sqldb.SQLiteFileName || m.Schema < 1:
+	case m.Format != format || len(m.Files) != 1 || m.Files[0].Name != sqldb.SQLiteFileName || m.Schema < 1:
 		return m, loci.Errorf(loci.CodeInvalidQuery, "this is no backup of Loci: its manifest names no database")
 	}
 	longest, known := regularFileSize(from)
