@@ -3,6 +3,8 @@ package sqldb
 import (
 	"context"
 	"errors"
+	"io/fs"
+	"regexp"
 	"strings"
 	"time"
 
@@ -13,7 +15,9 @@ import (
 const retryTimeout = time.Minute
 
 // Vacuum rewrites the file without deleted content, and empties the write-ahead log. No pragma overwrites pages that
-// were freed earlier, so nothing less is certain. Readers continue meanwhile, writers wait.
+// were freed earlier, so nothing less is certain. Readers continue. Writers wait, and get CodeUnavailable after the
+// busy
+// timeout.
 func (d *sqliteDB) Vacuum(ctx context.Context) error {
 	// The copy may not fit into memory.
 	c, err := d.connect(`PRAGMA temp_store = FILE`, `PRAGMA secure_delete = ON`)
@@ -33,37 +37,38 @@ func (d *sqliteDB) Vacuum(ctx context.Context) error {
 	return errors.Join(err, c.close())
 }
 
-// Vacuum rewrites all tables and the statistics of the planner, which contain samples of values. Other transactions
-// wait while a table is rewritten. Tables without a primary key are not those of Loci.
+// Vacuum rewrites the tables of Loci and the statistics of the planner, which contain samples of values. Other
+// transactions wait while a table is rewritten. An interrupted call ends after the table that it rewrites.
 func (d *postgres) Vacuum(ctx context.Context) error {
-	var tables [][2]string // quoted names of tables and of their primary keys
-	err := d.Read(ctx, "", func(c Conn) error {
-		if err := waitForOldSnapshots(c); err != nil {
-			return err
-		}
-		return c.Query(`SELECT format('%I', t.relname), format('%I', i.relname) FROM pg_index x
-			JOIN pg_class t ON t.oid = x.indrelid JOIN pg_class i ON i.oid = x.indexrelid
-			WHERE t.relnamespace = CAST(current_schema() AS regnamespace) AND t.relkind = 'r' AND x.indisprimary`, nil,
-			func(r Row) error {
-				tables = append(tables, [2]string{})
-				last := &tables[len(tables)-1]
-				return r.Scan(&last[0], &last[1])
-			})
-	})
-	for _, t := range tables {
+	err := d.waitForOldSnapshots(ctx)
+	for _, table := range tableNames() {
 		if err == nil {
 			err = RetryWhileBusy(func() error {
-				return d.Write(ctx, "", func(c Conn) error { return rewriteTable(c, t[0], t[1]) })
+				return d.Write(ctx, "", func(c Conn) error { return rewriteTable(c, table) })
 			})
 		}
 	}
 	return err
 }
 
+var createTable = regexp.MustCompile(`(?m)^CREATE (?:UNLOGGED )?TABLE (\w+)`)
+
+// tableNames returns the tables that the migrations for PostgreSQL create. The schema may hold foreign tables.
+func tableNames() (names []string) {
+	files, _ := fs.Glob(MigrationFiles, "migrations/postgres/*.sql")
+	for _, name := range files {
+		text, _ := MigrationFiles.ReadFile(name) // it is embedded
+		for _, m := range createTable.FindAllSubmatch(text, -1) {
+			names = append(names, string(m[1]))
+		}
+	}
+	return names
+}
+
 // rewriteTable copies the rows of a table to a new file, and replaces its statistics. CLUSTER works as VACUUM FULL
 // does, but in a transaction: a pooler keeps a timeout and the statement in one session only there.
-func rewriteTable(c Conn, table, key string) error {
-	for _, q := range []string{`SET LOCAL statement_timeout = 0`, `CLUSTER ` + table + ` USING ` + key,
+func rewriteTable(c Conn, table string) error {
+	for _, q := range []string{`SET LOCAL statement_timeout = 0`, `CLUSTER ` + table + ` USING ` + table + `_pkey`,
 		`ALTER TABLE ` + table + ` SET WITHOUT CLUSTER`, `ANALYZE ` + table} {
 		if _, err := c.Exec(q, nil); err != nil {
 			return err
@@ -74,20 +79,25 @@ func rewriteTable(c Conn, table, key string) error {
 
 // waitForOldSnapshots waits for the end of older transactions. A rewritten table keeps deleted rows that their
 // snapshots still see.
-func waitForOldSnapshots(c Conn) error {
+func (d *postgres) waitForOldSnapshots(ctx context.Context) error {
 	var now string
-	if err := c.QueryRow(`SELECT CAST(CAST(pg_current_xact_id() AS xid) AS TEXT)`, nil, []any{&now}); err != nil {
+	err := d.Read(ctx, "", func(c Conn) error {
+		return c.QueryRow(`SELECT CAST(CAST(pg_current_xact_id() AS xid) AS TEXT)`, nil, []any{&now})
+	})
+	if err != nil {
 		return err
 	}
 	return RetryWhileBusy(func() error {
-		var older int
-		err := c.QueryRow(
-			`SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()
-			AND age(backend_xmin) > age(CAST(CAST(?1 AS TEXT) AS xid))`, []any{now}, []any{&older})
-		if err == nil && older > 0 {
-			err = BusyError(errors.New("a transaction is open that began before the purge"))
-		}
-		return err
+		return d.Read(ctx, "", func(c Conn) error {
+			var older int
+			err := c.QueryRow(
+				`SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()
+				AND age(backend_xmin) > age(CAST(CAST(?1 AS TEXT) AS xid))`, []any{now}, []any{&older})
+			if err == nil && older > 0 {
+				err = BusyError(errors.New("a transaction is open that began before the purge"))
+			}
+			return err
+		})
 	})
 }
 
@@ -103,7 +113,7 @@ func dropStatistics(c Conn, table string) error {
 		`SELECT format('ALTER COLUMN %I TYPE %s', s.attname, i.data_type) FROM pg_stats s
 			JOIN information_schema.columns i
 			ON i.table_schema = s.schemaname AND i.table_name = s.tablename AND i.column_name = s.attname
-		WHERE s.schemaname = current_schema() AND format('%I', s.tablename) = ?1 AND i.data_type IN ('text', 'bytea')`,
+		WHERE s.schemaname = current_schema() AND s.tablename = ?1 AND i.data_type IN ('text', 'bytea')`,
 		[]any{table}, func(r Row) error {
 			columns = append(columns, "")
 			return r.Scan(&columns[len(columns)-1])

@@ -85,8 +85,28 @@ func TestPurgeLeavesForeignTablesOfTheSchema(t *testing.T) {
 		s := d.Open(t, store.Options{})
 		d.Exec(t, `CREATE TABLE "A table" (x TEXT)`)
 		d.Exec(t, `CREATE TABLE "Another table" (x TEXT NOT NULL PRIMARY KEY)`)
+		d.Exec(t, `INSERT INTO "A table" VALUES ('kept')`)
+		d.Exec(t, `INSERT INTO "Another table" VALUES ('kept')`)
+		state := `SELECT a.x || b.x FROM "A table" a, "Another table" b`
+		if d.Address != "" {
+			d.Exec(t, `CLUSTER "Another table" USING "Another table_pkey"`)
+			state = `SELECT a.x || b.x || c.relfilenode || i.indisclustered FROM "A table" a, "Another table" b,
+				pg_class c JOIN pg_index i ON i.indrelid = c.oid WHERE c.oid = CAST('"Another table"' AS regclass)`
+		}
+		before := d.Query(t, state)
 		if _, err := integrity.New(s).PurgeDeleted(ctx, true); err != nil {
 			t.Error(err)
+		}
+		if after := d.Query(t, state); len(after) != 1 || after[0] != before[0] {
+			t.Errorf("the foreign tables are %q, were %q", after, before)
+		}
+		if d.Address != "" { // a table of Loci without a primary key would keep deleted rows
+			if left := d.Query(t,
+				`SELECT relname FROM pg_class WHERE relnamespace = CAST(current_schema() AS regnamespace)
+				AND relkind = 'r' AND relfilenode = oid AND relname NOT IN ('A table', 'goose_db_version')`); len(
+				left) > 0 {
+				t.Errorf("the tables %q are not rewritten", left)
+			}
 		}
 	})
 }
@@ -117,7 +137,8 @@ func TestPurgeKeepsMarkOfAnotherPurge(t *testing.T) {
 		if _, err := integrity.New(s).PurgeDeleted(ctx, true); err != nil {
 			t.Fatal(err)
 		}
-		if mark := d.Query(t, `SELECT name FROM metadata WHERE name = 'purge'`); !slices.Equal(mark, []string{"purge"}) {
+		if mark := d.Query(t, `SELECT name FROM metadata WHERE name = 'purge'`); !slices.Equal(mark,
+			[]string{"purge"}) {
 			t.Errorf("the mark of the interrupted purge is %v", mark)
 		}
 	})
