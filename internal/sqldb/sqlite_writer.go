@@ -252,11 +252,15 @@ func (w *sqliteWriter) runInSavepoint(j *writeJob) (err error) {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("panic: %v\n%s", r, debug.Stack())
 		}
+		var end error
 		if err != nil {
-			_, w.txErr = w.conn.Exec(`ROLLBACK TO closure`, nil)
+			_, end = w.conn.Exec(`ROLLBACK TO closure`, nil)
 		}
-		if _, end := w.conn.Exec(`RELEASE closure`, nil); end != nil {
-			w.txErr = end
+		if end == nil {
+			_, end = w.conn.Exec(`RELEASE closure`, nil)
+		}
+		if end != nil {
+			w.txErr = BusyError(end) // the other jobs did not fail: their callers may repeat them
 		}
 	}()
 	w.conn.ctx = context.WithoutCancel(j.ctx)

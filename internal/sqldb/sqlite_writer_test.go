@@ -217,10 +217,14 @@ func TestACommitThatFailsFailsAllOfItsBatch(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := openFile(t, Options{})
-			for i, err := range submitBatch(t, s, insertNote("a"), bad) {
+			errs := submitBatch(t, s, insertNote("a"), bad)
+			for i, err := range errs {
 				if err == nil {
 					t.Errorf("closure %d was answered as if it were stored", i)
 				}
+			}
+			if name != "constraint" && !loci.Is(errs[0], loci.CodeUnavailable) {
+				t.Errorf("a closure that did not fail was answered with %v", errs[0])
 			}
 			if n := countNotes(t, s); n != 0 {
 				t.Errorf("%d notes are there", n)
