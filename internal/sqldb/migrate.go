@@ -177,8 +177,9 @@ func migratePostgres(ctx context.Context, config *pgxpool.Config, o Options) err
 	if err != nil {
 		return err
 	}
-	due, latest, err := o.needsMigration(have)
-	if err != nil || !due {
+	unlogged := o
+	unlogged.Log = nil
+	if due, _, err := unlogged.needsMigration(have); err != nil || !due {
 		return err
 	}
 	lock, err := pool.Begin(ctx)
@@ -189,6 +190,13 @@ func migratePostgres(ctx context.Context, config *pgxpool.Config, o Options) err
 	_, err = lock.Exec(ctx,
 		`SELECT pg_advisory_xact_lock(hashtextextended('loci migration of ' || current_schema(), 0))`)
 	if err != nil {
+		return err
+	}
+	if have, err = readPostgresSchema(ctx, lock); err != nil { // another process may have migrated meanwhile
+		return err
+	}
+	due, latest, err := o.needsMigration(have)
+	if err != nil || !due {
 		return err
 	}
 	db := stdlib.OpenDBFromPool(pool)

@@ -204,6 +204,44 @@ func TestAMigrationHasNoTimeouts(t *testing.T) {
 	})
 }
 
+// Two programs start on an empty database, and the newer one migrates first.
+func TestOlderProgramRefusesSchemaOfNewerOneThatMigratedMeanwhile(t *testing.T) {
+	t.Parallel()
+	newer := store.WithNextMigrations(t, store.Options{}, nextMigration)
+	onPostgres(t, func(t *testing.T, d storetest.Database, _ *store.Store) {
+		d = storetest.NewPostgresSchema(t, d.Engine)
+		lock, err := d.DB(t).Begin()
+		if err == nil {
+			_, err = lock.Exec(
+				`SELECT pg_advisory_xact_lock(hashtextextended('loci migration of ' || current_schema(), 0))`)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		const waiting = `SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted
+			AND (classid, objid) = (SELECT ((h >> 32) & 4294967295)::TEXT::OID, (h & 4294967295)::TEXT::OID
+				FROM hashtextextended('loci migration of ' || current_schema(), 0) h)`
+		opened := make(chan error, 2)
+		for i, o := range []store.Options{newer, {}} { // they queue for the lock in this order
+			go func() {
+				s, err := d.TryOpen(o)
+				if err == nil {
+					s.Close()
+				}
+				opened <- err
+			}()
+			for d.Query(t, waiting)[0] != fmt.Sprint(i+1) && len(opened) == 0 {
+				time.Sleep(time.Millisecond)
+			}
+		}
+		lock.Rollback()
+		errs := fmt.Sprint(<-opened, <-opened)
+		if !strings.Contains(errs, "use a newer loci") || !strings.Contains(errs, "<nil>") {
+			t.Errorf("the programs got %s", errs)
+		}
+	})
+}
+
 // The operator reads the cause, and not that he should try again.
 func TestAMigrationThatFailsTellsTheCause(t *testing.T) {
 	t.Parallel()
