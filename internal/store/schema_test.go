@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
@@ -129,6 +130,29 @@ func TestAnOpenDatabaseIsOpenedAgainAsItIs(t *testing.T) {
 		if f := searchKeywords(t, again, ann, "restart", store.Filter{}); len(f.Hits) != 1 ||
 			f.Hits[0].Memory.Content != m.Content {
 			t.Errorf("found %v", f)
+		}
+	})
+}
+
+// Caches and running jobs refer to memories by row ids.
+func TestRowIDOfADeletedMemoryIsNotReused(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		s := d.Open(t, store.Options{})
+		ann := user(t, s, "ann")
+		gone := add(t, s, ann, "", "the blue boat").ID
+		if _, err := store.Write(ctx, s, ann, func(tx *store.Tx) (loci.Empty, error) {
+			m, err := tx.Memory(gone)
+			if err != nil {
+				return loci.Empty{}, err
+			}
+			return loci.Empty{}, m.Delete()
+		}); err != nil {
+			t.Fatal(err)
+		}
+		add(t, s, ann, "", "the red bicycle")
+		if got := d.Query(t, `SELECT row_id FROM memories`); !slices.Equal(got, []string{"2"}) {
+			t.Errorf("the memory has row id %v", got)
 		}
 	})
 }

@@ -43,8 +43,8 @@ CREATE TABLE sign_ins (
 );
 CREATE INDEX sign_ins_user ON sign_ins (user_id);
 
--- Row ids of workspaces, atlases, segments and vectors are never reused, because caches and counters
--- refer to them.
+-- Row ids of workspaces, atlases, memories, generations, segments and vectors are never reused, because
+-- caches, counters and running jobs refer to them.
 CREATE TABLE workspaces (
 	row_id      INTEGER PRIMARY KEY AUTOINCREMENT,
 	id          TEXT    NOT NULL UNIQUE,
@@ -106,7 +106,7 @@ CREATE UNIQUE INDEX atlases_inbox ON atlases (workspace) WHERE inbox;
 -- hash is a hash of the content. checksum covers every field but the links between memories.
 -- superseded_by is an id and supersedes is a list of ids: a write changes both ends of a link.
 CREATE TABLE memories (
-	row_id          INTEGER PRIMARY KEY,
+	row_id          INTEGER PRIMARY KEY AUTOINCREMENT,
 	id              TEXT    NOT NULL UNIQUE,
 	workspace       BIGINT  NOT NULL REFERENCES workspaces (row_id) ON DELETE CASCADE,
 	atlas           BIGINT  NOT NULL REFERENCES atlases (row_id) ON DELETE CASCADE,
