@@ -1,44 +1,56 @@
 // Package cache bounds a map in memory by the number and the total size of its values.
 package cache
 
-import "sync"
+import (
+	"container/list"
+	"sync"
+)
 
-// A Cache maps keys to values. It evicts arbitrary values beyond its limits.
+// A Cache maps keys to values. Beyond its limits it evicts the least recently used values.
 type Cache[K comparable, V any] struct {
 	mu         sync.Mutex
-	entries    map[K]V
+	elements   map[K]*list.Element
+	entries    list.List // of entry[K, V], the most recently used first
 	total      int
 	maxEntries int
 	maxTotal   int
 	sizeOf     func(V) int
 }
 
+type entry[K comparable, V any] struct {
+	key   K
+	value V
+}
+
 // New returns an empty cache with limits of the number of values and of the sum of their sizes.
 func New[K comparable, V any](maxEntries, maxTotal int, sizeOf func(V) int) *Cache[K, V] {
-	return &Cache[K, V]{entries: map[K]V{}, maxEntries: maxEntries, maxTotal: maxTotal, sizeOf: sizeOf}
+	return &Cache[K, V]{elements: map[K]*list.Element{}, maxEntries: maxEntries, maxTotal: maxTotal, sizeOf: sizeOf}
 }
 
 // Get returns the value of a key, or the zero value.
-func (c *Cache[K, V]) Get(key K) V {
+func (c *Cache[K, V]) Get(key K) (value V) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.entries[key]
+	if e := c.elements[key]; e != nil {
+		c.entries.MoveToFront(e)
+		return e.Value.(entry[K, V]).value
+	}
+	return value
 }
 
-// Put stores a value. It keeps one that alone exceeds the limits.
+// Put stores a value in place of that of the key. It does not store a value that alone exceeds the limits.
 func (c *Cache[K, V]) Put(key K, value V) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.remove(key)
-	c.entries[key] = value
-	c.total += c.sizeOf(value)
-	for other := range c.entries { // in random order
-		if len(c.entries) <= c.maxEntries && c.total <= c.maxTotal || len(c.entries) == 1 {
-			return
-		}
-		if other != key {
-			c.remove(other)
-		}
+	c.remove(c.elements[key])
+	size := c.sizeOf(value)
+	if size > c.maxTotal {
+		return
+	}
+	c.elements[key] = c.entries.PushFront(entry[K, V]{key, value})
+	c.total += size
+	for len(c.elements) > c.maxEntries || c.total > c.maxTotal {
+		c.remove(c.entries.Back())
 	}
 }
 
@@ -46,12 +58,13 @@ func (c *Cache[K, V]) Put(key K, value V) {
 func (c *Cache[K, V]) Remove(key K) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.remove(key)
+	c.remove(c.elements[key])
 }
 
-func (c *Cache[K, V]) remove(key K) {
-	if value, ok := c.entries[key]; ok {
-		c.total -= c.sizeOf(value)
-		delete(c.entries, key)
+func (c *Cache[K, V]) remove(e *list.Element) {
+	if e != nil {
+		x := c.entries.Remove(e).(entry[K, V])
+		c.total -= c.sizeOf(x.value)
+		delete(c.elements, x.key)
 	}
 }

@@ -26,7 +26,9 @@ func TestCacheCountsSpellingDicts(t *testing.T) {
 	t.Parallel()
 	var words strings.Builder
 	for i := range 200 {
-		words.WriteString(strings.Repeat("a", 3+i/16) + string(rune('a'+i%16)) + " ")
+		for _, first := range "abc" {
+			words.WriteString(string(first) + strings.Repeat("a", 2+i/16) + string(rune('a'+i%16)) + " ")
+		}
 	}
 	blob := Build([]DocUpdate{{Document: Analyze("", words.String())}})
 	segment, err := Open(1, blob.Header, nil)
@@ -34,10 +36,28 @@ func TestCacheCountsSpellingDicts(t *testing.T) {
 		t.Fatal(err)
 	}
 	cache := NewCache(1 << 20)
-	reader := NewTermsReader(NewSnapshot([]*Segment{segment}), cache,
-		func(_ int64, page int) ([]byte, error) { return blob.Pages[page], nil })
+	fetch := func(_ int64, page int) ([]byte, error) { return blob.Pages[page], nil }
+	reader := NewTermsReader(NewSnapshot([]*Segment{segment}), cache, fetch)
 	if _, err := reader.segmentSpellingDict(segment, "a"); err != nil {
 		t.Fatal(err)
+	}
+	for _, limit := range []int{0, 2} {
+		limited := NewCache(limit * cache.entries.Get(cacheKey{segment: 1, letter: 'a'}).sizeBytes())
+		reader, kept := NewTermsReader(NewSnapshot([]*Segment{segment}), limited, fetch), 0
+		for _, letter := range "abc" { // the words with each of them have the same size
+			_, err := reader.segmentSpellingDict(segment, string(letter))
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, letter := range "abc" {
+			if limited.entries.Get(cacheKey{segment: 1, letter: letter}) != nil {
+				kept++
+			}
+		}
+		if kept != limit {
+			t.Errorf("a cache for %d dictionaries has %d", limit, kept)
+		}
 	}
 	entry, size := cache.entries.Get(cacheKey{segment: 1, letter: 'a'}), 0
 	for _, s := range entry.dict.buckets {

@@ -47,7 +47,8 @@ type cachedCodes struct {
 	codes *vector.BinaryCodes
 }
 
-// Limits of the cached codes: workspaces, and vectors of about 130 MB.
+// Limits of the cached codes: workspaces, and vectors of about 130 MB. A larger workspace is cached alone: without the
+// cache each search reads all its vectors.
 const (
 	maxCachedWorkspaces = 10_000
 	maxCachedCodes      = 2_000_000
@@ -56,7 +57,8 @@ const (
 // NewVectors returns an empty cache.
 func NewVectors() *Vectors {
 	return &Vectors{codes: cache.New[int64](maxCachedWorkspaces, maxCachedCodes,
-		func(x *cachedCodes) int { return x.codes.Len() }), cache: vector.NewCache(vector.DefaultCacheBytes)}
+		func(x *cachedCodes) int { return min(x.codes.Len(), maxCachedCodes) }),
+		cache: vector.NewCache(vector.DefaultCacheBytes)}
 }
 
 // Invalidate drops the codes of a workspace.

@@ -39,7 +39,8 @@ type State struct {
 	version, logVersion int64
 }
 
-// Bounds of the cache: together about 200 MB of snapshots and 50 MB of the term sets of small segments.
+// Bounds of the cache: together about 200 MB of snapshots and 50 MB of the term sets of small segments. A larger
+// workspace is cached alone: without the cache each search opens all its segments.
 const (
 	maxWorkspaces = 10_000
 	maxDocs       = 4_000_000
@@ -55,7 +56,7 @@ func New(db *sqldb.Handle, pageBytes int, idle time.Duration) *Index {
 		idle = 10 * time.Second
 	}
 	x := &Index{db: db, Pages: index.NewCache(pageBytes), jobs: job.New(db.Log),
-		snapshots: cache.New[int64](maxWorkspaces, maxDocs, func(s *Snapshot) int { return s.Docs() }),
+		snapshots: cache.New[int64](maxWorkspaces, maxDocs, func(s *Snapshot) int { return min(s.Docs(), maxDocs) }),
 		segments:  cache.New[int64](maxWorkspaces, maxDocs, countDocs),
 		compactor: &compactor{idle: idle, workspaces: map[int64]*activity{}}}
 	x.compactor.wake = x.jobs.Add(job.Job{Name: "compact", Every: idle / 2, Drain: drainTimeout, Run: x.compactDue})

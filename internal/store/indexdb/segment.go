@@ -27,7 +27,7 @@ func countDocs(list map[int64]cachedSegment) (n int) {
 	for _, o := range list {
 		n += o.segment.Docs()
 	}
-	return n
+	return min(n, maxDocs)
 }
 
 // Segments opens the segments of a workspace. Those that were opened before come from the cache: a segment never
