@@ -105,9 +105,13 @@ func (b *batch) run(ctx context.Context) error {
 		}
 		if err == nil {
 			all = nil
-		} else if err := b.worker.releaseJob(ctx, x.textJob, b.leaseUntil, err); err != nil {
-			errs = append(errs, err)
+			continue
 		}
+		reason := err
+		if _, ok := errors.AsType[databaseError](err); ok {
+			reason = nil
+		}
+		errs = append(errs, b.worker.releaseJob(ctx, x.textJob, b.leaseUntil, reason))
 	}
 	return errors.Join(append(errs, all)...)
 }
@@ -131,6 +135,11 @@ func (w *Worker) releaseJob(ctx context.Context, x textJob, due loci.Time, reaso
 	return err
 }
 
+// A databaseError is an error of embed that concerns neither the texts nor the model.
+type databaseError struct{ error }
+
+func (e databaseError) Unwrap() error { return e.error }
+
 // embed computes and stores the vectors of some jobs.
 func (b *batch) embed(ctx context.Context, jobs []*chunkedJob) error {
 	var chunks []string
@@ -152,14 +161,17 @@ func (b *batch) embed(ctx context.Context, jobs []*chunkedJob) error {
 		}
 		chunks, of = chunks[n:], of[n:]
 		if err := b.renewLeases(ctx); err != nil {
-			return err
+			return databaseError{err}
 		}
 	}
 	results := make([]result, len(jobs))
 	for i, x := range jobs {
 		results[i] = x.result
 	}
-	return b.worker.storeVectors(ctx, b.leaseUntil, results)
+	if err := b.worker.storeVectors(ctx, b.leaseUntil, results); err != nil {
+		return databaseError{err}
+	}
+	return nil
 }
 
 // embedChunks returns the encoded vectors of at most chunksPerTurn chunks.

@@ -38,6 +38,26 @@ func TestBatchKeepsItsLeaseWhenARenewalFails(t *testing.T) {
 	})
 }
 
+func TestDatabaseErrorIsNoFailureOfAText(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		s := d.Open(t, store.Options{})
+		w := newWorker(s, &storetest.FakeEmbedder{Name: "one"})
+		w.round(t)
+		add(t, s, user(t, s, "ann"), "", "the blue boat")
+		w.db.failWrite = 2 // after the lease come the vectors
+		if err := embeddb.RunRound(ctx, w.Worker); !errors.Is(err, errFault) {
+			t.Errorf("the round returns %v", err)
+		}
+		if got := d.Query(t, `SELECT CAST(attempts AS TEXT) || error FROM embedding_queue`); len(got) != 1 ||
+			got[0] != "0" {
+			t.Errorf("the queue has %q", got)
+		}
+		w.round(t)
+		checkQueue(t, d, 1, 0)
+	})
+}
+
 func TestBatchEmbedsTheOtherTextsWhenOneCannotBePrepared(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {

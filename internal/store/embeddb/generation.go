@@ -21,21 +21,27 @@ func claimModel(t *sqldb.Tx, name string) error {
 	return err
 }
 
-// isActiveModel reports whether the generation is that of the active model. In a write transaction it locks the row
-// until the commit.
-func isActiveModel(t *sqldb.Tx, generation int64) (bool, error) {
+// readActiveModel returns the row id and the name of the generation of the active model. In a write transaction it
+// locks
+// the name until the commit.
+func readActiveModel(t *sqldb.Tx) (generation int64, name string, err error) {
 	lock := ""
 	if !t.ReadOnly {
 		lock = t.LockClause("SHARE", "n")
 	}
-	var rowID int64
-	err := t.QueryRow(
-		`SELECT g.row_id FROM metadata n JOIN generations g ON g.name = n.value WHERE n.name = 'model'`+lock, nil,
-		[]any{&rowID})
+	err = t.QueryRow(
+		`SELECT g.row_id, g.name FROM metadata n JOIN generations g ON g.name = n.value WHERE n.name = 'model'`+lock,
+		nil, []any{&generation, &name})
 	if errors.Is(err, sqldb.ErrNoRows) {
-		return false, nil
+		err = nil
 	}
-	return rowID == generation, err
+	return generation, name, err
+}
+
+// isActiveModel reports whether the generation is that of the active model.
+func isActiveModel(t *sqldb.Tx, generation int64) (bool, error) {
+	active, _, err := readActiveModel(t)
+	return active == generation, err
 }
 
 // yield puts the worker on standby, and reads the generations that workspaces answer from.

@@ -34,6 +34,35 @@ func TestWorkerStaysOnStandbyAfterItsGenerationIsDeleted(t *testing.T) {
 	})
 }
 
+func TestWorkerEndsItsStandbyWhenItsGenerationWasCreatedAgain(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		s := d.Open(t, store.Options{})
+		ann := user(t, s, "ann")
+		add(t, s, ann, "", "the blue boat")
+		one := newWorker(s, &storetest.FakeEmbedder{Name: "one"})
+		one.round(t)
+		two := newWorker(s, &storetest.FakeEmbedder{Name: "two"})
+		for range 3 {
+			two.round(t) // deletes the generation of one
+		}
+		one.round(t)
+		if n := d.Query(t, `SELECT count(*) FROM generations`)[0]; n != "1" ||
+			one.AcceptsVector(storetest.VectorOf("boat")) {
+			t.Fatalf("there are %s generations: the test shows nothing", n)
+		}
+		embeddb.RunRound(ctx, newWorker(s, &storetest.FakeEmbedder{Name: "one"}).Worker) // and stops
+		add(t, s, ann, "", "the red bicycle")
+		for range 3 {
+			one.round(t)
+		}
+		checkQueue(t, d, 2, 0)
+		if !one.AcceptsVector(storetest.VectorOf("boat")) || !one.ServesGeneration("one") {
+			t.Error("the worker is still on standby")
+		}
+	})
+}
+
 func TestWorkerKeepsItsGenerationWhenAnotherModelDeletesIt(t *testing.T) {
 	t.Parallel()
 	d := storetest.NewPostgresDatabase(t) // SQLite has one writer

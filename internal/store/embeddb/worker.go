@@ -152,10 +152,11 @@ func (w *Worker) openGeneration(ctx context.Context) (err error) {
 
 // runRound embeds a batch of short texts and one turn of a long text. It returns the pause before the next round.
 func (w *Worker) runRound(ctx context.Context) (time.Duration, error) {
-	pause, active := pollInterval, false
+	pause, active, model := pollInterval, int64(0), ""
 	memories, err := sqldb.SystemRead(ctx, w.db, "read the embedding queue",
 		func(t *sqldb.Tx) (list []int64, err error) {
-			if active, err = isActiveModel(t, w.generation); err != nil || !active || w.draining.Load() {
+			active, model, err = readActiveModel(t)
+			if err != nil || active != w.generation || w.draining.Load() {
 				return nil, err
 			}
 			list, next, err := w.nextJobs(t)
@@ -165,7 +166,9 @@ func (w *Worker) runRound(ctx context.Context) (time.Duration, error) {
 	if err != nil {
 		return 0, err
 	}
-	if !active {
+	if active != w.generation {
+		// A generation that was deleted and created again has another row id: the next round opens it.
+		w.opened = model != generationName(w.model.Generation())
 		return pause, w.yield(ctx)
 	}
 	if w.standby.Swap(false) { // a process with the same model has started
