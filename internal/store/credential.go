@@ -1,7 +1,9 @@
 package store
 
 import (
+	"maps"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/loci-memory/loci"
@@ -61,9 +63,9 @@ func (t *SystemTx) TouchCredentials(kind identity.CredentialKind, at map[loci.ID
 	if kind == identity.CredentialCookie {
 		table, column = "sign_ins", "used_at"
 	}
-	for id, when := range at {
+	for _, id := range slices.Sorted(maps.Keys(at)) { // all writers lock the rows in this order
 		if _, err := t.t.exec(`UPDATE `+table+` SET `+column+` = ?2 WHERE id = ?1 AND `+column+` < ?2`, id,
-			when); err != nil {
+			at[id]); err != nil {
 			return err
 		}
 	}

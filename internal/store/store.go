@@ -162,7 +162,7 @@ func (s *Store) Flush(ctx context.Context, workspaceID loci.ID) error {
 	return s.index.Flush(ctx, rowID)
 }
 
-// Invalidate drops the cached data of a workspace.
+// Invalidate drops the cached snapshot and binary codes of a workspace. Segments and pages never change, and stay.
 func (s *Store) Invalidate(workspace int64) {
 	s.index.Invalidate(workspace)
 	s.vectors.Invalidate(workspace)
@@ -174,12 +174,12 @@ func (s *Store) Ping(ctx context.Context) error {
 		return err
 	}
 	return s.db.Read(ctx, "", func(c sqldb.Conn) error {
-		columns := map[string]string{"metadata": "value", "users": "name", "api_keys": "name", "workspaces": "name"}
-		for table, column := range columns {
+		for _, x := range [][2]string{{"metadata", "value"}, {"users", "name"}, {"api_keys", "name"},
+			{"workspaces", "name"}} {
 			var text string // no index has the column, so the statement reads the table
-			err := c.QueryRow(`SELECT `+column+` FROM `+table+` LIMIT 1`, nil, []any{&text})
+			err := c.QueryRow(`SELECT `+x[1]+` FROM `+x[0]+` LIMIT 1`, nil, []any{&text})
 			if err != nil && !errors.Is(err, sqldb.ErrNoRows) {
-				return fmt.Errorf("the table %s: %w", table, err)
+				return fmt.Errorf("the table %s: %w", x[0], err)
 			}
 		}
 		return nil
