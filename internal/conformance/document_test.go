@@ -48,7 +48,8 @@ func TestToolsMatchGoldenFileWithinBudget(t *testing.T) {
 	for _, set := range []op.Exposure{op.ToolCore, op.ToolStable, op.ToolFull} {
 		list := mcp.List(service.Ops, set)
 		if len(list) > mcp.MaxListBytes(set) {
-			t.Errorf("the list of the %s set has %d bytes, and its budget is %d", set, len(list), mcp.MaxListBytes(set))
+			t.Errorf("the list of the %s set has %d bytes, and its budget is %d: shorten descriptions, or list the "+
+				"operation in a wider set", set, len(list), mcp.MaxListBytes(set))
 		}
 		sets[set.String()] = list
 	}

@@ -13,11 +13,7 @@ import (
 	"github.com/loci-memory/loci/internal/store/indexdb"
 )
 
-const memoryColumns = ` e.id, w.id, a.id, e.title, e.content, e.type, e.tags, e.status, e.version,
-	e.created_by, e.created_at, e.updated_at,
-	e.source_name, e.source_uri, e.source_group, e.source_position,
-	e.verified_at, e.verified_by, e.evidence, e.confidence, e.valid_until, e.superseded_by, e.supersedes,
-	e.archived_at `
+const memoryColumns = indexdb.MemoryColumns + `, w.id, a.id `
 
 func (t *Tx) scanMemory(r sqldb.Row, more ...any) (loci.Memory, error) {
 	return t.newMemoryScanner(more...)(r)
@@ -26,37 +22,15 @@ func (t *Tx) scanMemory(r sqldb.Row, more ...any) (loci.Memory, error) {
 // newMemoryScanner returns a function that scans rows of memories. The scan destinations are allocated once for all
 // rows.
 func (t *Tx) newMemoryScanner(more ...any) func(sqldb.Row) (loci.Memory, error) {
-	var x struct {
-		m                loci.Memory
-		kind, status     int
-		tags, supersedes string
-		source           loci.Source
-		dest             [32]any
-	}
-	dest := append(x.dest[:0], &x.m.ID, &x.m.WorkspaceID, &x.m.AtlasID, &x.m.Title, &x.m.Content, &x.kind, &x.tags,
-		&x.status, &x.m.Version,
-		&x.m.CreatedBy, &x.m.CreatedAt, &x.m.UpdatedAt, &x.source.Name, &x.source.URI, &x.source.Group,
-		&x.source.Position,
-		&x.m.VerifiedAt, &x.m.VerifiedBy, &x.m.Evidence, &x.m.Confidence, &x.m.ValidUntil, &x.m.SupersededBy,
-		&x.supersedes, &x.m.ArchivedAt)
-	dest = append(dest, more...)
+	var x indexdb.MemoryFields
+	dest := append(append(x.Dest(), &x.WorkspaceID, &x.AtlasID), more...)
 	return func(r sqldb.Row) (m loci.Memory, err error) {
-		x.m, x.source = loci.Memory{}, loci.Source{}
-		if err := r.Scan(dest...); err != nil {
+		x = indexdb.MemoryFields{}
+		if err = r.Scan(dest...); err != nil {
 			return m, err
 		}
-		m = x.m
-		m.Type, m.Status = loci.MemoryTypeAt(x.kind), loci.MemoryStatusAt(x.status)
+		m, err = x.Record()
 		m.Expired = m.ValidUntil != 0 && m.ValidUntil <= t.conn.Now
-		if source := x.source; source != (loci.Source{}) {
-			m.Source = &source
-		}
-		if x.supersedes != sqldb.EmptyList {
-			if m.Supersedes, err = sqldb.DecodeStrings[loci.ID](x.supersedes); err != nil {
-				return m, err
-			}
-		}
-		m.Tags, err = sqldb.DecodeStrings[string](x.tags)
 		return m, err
 	}
 }

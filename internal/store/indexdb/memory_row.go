@@ -6,30 +6,61 @@ import (
 	"github.com/loci-memory/loci/internal/sqldb"
 )
 
-// MemoryColumns are the columns that MemoryRow.Scan reads from memories e.
-const MemoryColumns = ` e.row_id, e.id, e.workspace, e.atlas, e.title, e.content, e.hash, e.type,
-	e.status, e.tags, e.version, e.created_at, e.verified_at, e.valid_until,
-	e.superseded_by, e.supersedes, e.source_name, e.source_uri, e.source_group, e.source_position,
-	e.created_by, e.updated_at, e.archived_at, e.verified_by, e.evidence, e.confidence, e.checksum `
+// MemoryColumns are the columns of memories e for MemoryFields.Dest: every field of a memory except the ids of its
+// workspace and atlas.
+const MemoryColumns = ` e.id, e.title, e.content, e.type, e.tags, e.status, e.version,
+	e.created_by, e.created_at, e.updated_at,
+	e.source_name, e.source_uri, e.source_group, e.source_position,
+	e.verified_at, e.verified_by, e.evidence, e.confidence, e.valid_until, e.superseded_by, e.supersedes,
+	e.archived_at `
+
+// MemoryFields are the fields of a memory as a row stores them, valid or not. Those that a row stores in another form
+// hide the fields of Memory.
+type MemoryFields struct {
+	loci.Memory
+	Type, Status     int // indexes in loci.MemoryTypes and loci.MemoryStatuses
+	Tags, Supersedes string
+	Source           loci.Source
+}
+
+// Dest returns the destinations of a scan of MemoryColumns.
+func (f *MemoryFields) Dest() []any {
+	return append(make([]any, 0, 32), &f.ID, &f.Title, &f.Content, &f.Type, &f.Tags, &f.Status, &f.Version,
+		&f.CreatedBy, &f.CreatedAt, &f.UpdatedAt,
+		&f.Source.Name, &f.Source.URI, &f.Source.Group, &f.Source.Position,
+		&f.VerifiedAt, &f.VerifiedBy, &f.Evidence, &f.Confidence, &f.ValidUntil, &f.SupersededBy, &f.Supersedes,
+		&f.ArchivedAt)
+}
+
+// Record returns the memory. With an error of its lists, the other fields are complete.
+func (f *MemoryFields) Record() (m loci.Memory, err error) {
+	m = f.Memory
+	m.Type, m.Status = loci.MemoryTypeAt(f.Type), loci.MemoryStatusAt(f.Status)
+	if f.Source != (loci.Source{}) {
+		source := f.Source
+		m.Source = &source
+	}
+	if m.Tags, err = sqldb.DecodeStrings[string](f.Tags); err != nil {
+		return m, err
+	}
+	if f.Supersedes != sqldb.EmptyList {
+		m.Supersedes, err = sqldb.DecodeStrings[loci.ID](f.Supersedes)
+	}
+	return m, err
+}
+
+// MemoryRowColumns are the columns that MemoryRow.Scan reads from memories e.
+const MemoryRowColumns = MemoryColumns + `, e.row_id, e.workspace, e.atlas, e.hash, e.checksum `
 
 // A MemoryRow is the row of a memory as it is stored, valid or not.
 type MemoryRow struct {
-	RowID, Workspace, Atlas, Hash, Created, VerifiedAt, ValidUntil int64
-	Updated, ArchivedAt                                            int64
-	Kind, Status, Version                                          int
-	ID, SupersededBy, CreatedBy, VerifiedBy                        loci.ID
-	Title, Content, Tags, Supersedes, Evidence                     string
-	Source                                                         loci.Source
-	Confidence                                                     *loci.Confidence
-	Checksum                                                       int64
+	MemoryFields
+	RowID, Workspace, Atlas, Hash, Checksum int64
 }
 
-// Scan reads MemoryColumns.
+// Scan reads MemoryRowColumns.
 func (m *MemoryRow) Scan(r sqldb.Row) error {
-	return r.Scan(&m.RowID, &m.ID, &m.Workspace, &m.Atlas, &m.Title, &m.Content, &m.Hash, &m.Kind, &m.Status, &m.Tags,
-		&m.Version, &m.Created, &m.VerifiedAt, &m.ValidUntil,
-		&m.SupersededBy, &m.Supersedes, &m.Source.Name, &m.Source.URI, &m.Source.Group, &m.Source.Position,
-		&m.CreatedBy, &m.Updated, &m.ArchivedAt, &m.VerifiedBy, &m.Evidence, &m.Confidence, &m.Checksum)
+	return r.Scan(append(m.Dest(), &m.RowID, &m.Workspace, &m.Atlas, &m.Hash, &m.Checksum)...)
 }
 
 // DocUpdate returns what the index should hold of the memory.
@@ -37,14 +68,14 @@ func (m *MemoryRow) DocUpdate() index.DocUpdate {
 	tags, _ := sqldb.DecodeStrings[string](m.Tags) // an invalid list counts as none; the row is reported by itself
 	group, position := SourceGroup(&m.Source)
 	return index.DocUpdate{Document: index.Analyze(m.Title, m.Content),
-		DocAttributes: index.DocAttributes{Memory: m.RowID, Atlas: m.Atlas, Created: m.Created,
-			ValidUntil: m.ValidUntil, Kind: uint8(m.Kind), Status: uint8(m.Status), Verified: m.VerifiedAt != 0,
+		DocAttributes: index.DocAttributes{Memory: m.RowID, Atlas: m.Atlas, Created: int64(m.CreatedAt),
+			ValidUntil: int64(m.ValidUntil), Kind: uint8(m.Type), Status: uint8(m.Status), Verified: m.VerifiedAt != 0,
 			Tags: tags, Group: group, Position: position}}
 }
 
 // LockMemoryRow returns the row of a memory, which stays as it is until the commit.
 func LockMemoryRow(t *sqldb.Tx, rowID int64) (m MemoryRow, err error) {
-	err = m.Scan(t.Row(`SELECT`+MemoryColumns+`FROM memories e WHERE e.row_id = ?1`+
+	err = m.Scan(t.Row(`SELECT`+MemoryRowColumns+`FROM memories e WHERE e.row_id = ?1`+
 		t.LockClause("NO KEY UPDATE", "e"), rowID))
 	return m, err
 }

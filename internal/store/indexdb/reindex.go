@@ -125,9 +125,9 @@ func (x *Index) replaceLogRows(t *sqldb.Tx, workspace, rowID int64, analyzed ana
 	case err == nil && m.Workspace == workspace:
 		last = m.Atlas
 		group, position := SourceGroup(&m.Source)
-		u = LogUpdate{Memory: rowID, Group: group, Position: position, Kind: m.Kind, Status: m.Status, Tags: m.Tags,
-			CreatedAt: loci.Time(m.Created), Verified: m.VerifiedAt != 0,
-			ValidUntil: loci.Time(m.ValidUntil), Document: analyzed.document}
+		u = LogUpdate{Memory: rowID, Group: group, Position: position, Kind: m.Type, Status: m.Status, Tags: m.Tags,
+			CreatedAt: m.CreatedAt, Verified: m.VerifiedAt != 0,
+			ValidUntil: m.ValidUntil, Document: analyzed.document}
 		if m.ID != analyzed.id || m.Version != analyzed.version {
 			u.Document = index.AnalyzeEncoded(m.Title, m.Content)
 		}

@@ -48,7 +48,7 @@ func (w *workspaceCheck) checkLinks(m indexdb.MemoryRow) error {
 
 // linkedMemory returns the row of a memory by its id.
 func linkedMemory(t *sqldb.Tx, workspace int64, id loci.ID) (m indexdb.MemoryRow, found bool, err error) {
-	err = m.Scan(t.Row(`SELECT`+indexdb.MemoryColumns+`FROM memories e WHERE e.id = ?1 AND e.workspace = ?2`, id,
+	err = m.Scan(t.Row(`SELECT`+indexdb.MemoryRowColumns+`FROM memories e WHERE e.id = ?1 AND e.workspace = ?2`, id,
 		workspace))
 	if errors.Is(err, sqldb.ErrNoRows) {
 		return m, false, nil

@@ -15,18 +15,12 @@ import (
 // corruption returns a description of the damage of a row, or "". Data derived from such a row are not rebuilt: they
 // may be the only record of its former content.
 func corruption(m *indexdb.MemoryRow) string {
-	tags, err := sqldb.DecodeStrings[string](m.Tags)
-	if err != nil || m.Kind < 0 || m.Kind >= len(loci.MemoryTypes) || m.Status < 0 ||
-		m.Status >= len(loci.MemoryStatuses) {
+	if _, err := sqldb.DecodeStrings[string](m.Tags); err != nil || m.Type < 0 || m.Type >= len(loci.MemoryTypes) ||
+		m.Status < 0 || m.Status >= len(loci.MemoryStatuses) {
 		return "its type, status or tags are none that there are"
 	}
-	if m.Checksum != store.MemoryChecksum(loci.Memory{ID: m.ID, Title: m.Title, Content: m.Content,
-		Type: loci.MemoryTypeAt(m.Kind), Tags: tags,
-		Status: loci.MemoryStatusAt(m.Status), Version: m.Version, CreatedBy: m.CreatedBy,
-		CreatedAt: loci.Time(m.Created), UpdatedAt: loci.Time(m.Updated),
-		ArchivedAt: loci.Time(m.ArchivedAt), VerifiedAt: loci.Time(m.VerifiedAt), VerifiedBy: m.VerifiedBy,
-		ValidUntil: loci.Time(m.ValidUntil),
-		Evidence:   m.Evidence, Confidence: m.Confidence, Source: &m.Source}) {
+	record, _ := m.Record() // links are not in the checksum: checkLinks reports an invalid list
+	if m.Checksum != store.MemoryChecksum(record) {
 		return "its checksum is another one: its text, title, tags, source, type, status or review is damaged"
 	}
 	return ""
@@ -48,7 +42,7 @@ func (w *workspaceCheck) readRows(rowIDs []int64, f func(indexdb.MemoryRow) erro
 	var list []indexdb.MemoryRow
 	err := w.readInBatches(rowIDs, func(part []int64) error {
 		before := len(list)
-		err := w.t.Query(`SELECT`+indexdb.MemoryColumns+`FROM memories e WHERE +e.workspace = ?2 AND `+
+		err := w.t.Query(`SELECT`+indexdb.MemoryRowColumns+`FROM memories e WHERE +e.workspace = ?2 AND `+
 			fmt.Sprintf(w.t.Dialect.InList, "e.row_id", 1)+` ORDER BY e.row_id`,
 			[]any{sqldb.EncodeInts(part), w.workspace}, func(r sqldb.Row) error {
 				list = append(list, indexdb.MemoryRow{})
