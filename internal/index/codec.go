@@ -90,13 +90,6 @@ func (c *decoder) version() {
 	}
 }
 
-func (c *decoder) err() error {
-	if c.failed {
-		return ErrCorrupt
-	}
-	return nil
-}
-
 // end returns an error if a read failed or bytes are left.
 func (c *decoder) end() error {
 	if c.failed || len(c.data) > 0 {

@@ -79,6 +79,12 @@ func (d *racingDB) Write(ctx context.Context, user string, f func(sqldb.Conn) er
 	return d.DB.Write(ctx, user, f)
 }
 
+// intercept is a value of store.Options.Intercept.
+func (d *racingDB) intercept(db sqldb.DB) sqldb.DB {
+	d.DB = db
+	return d
+}
+
 // raiseVersions changes the version of every index, as a flush of another process does.
 func (d *racingDB) raiseVersions() error {
 	return d.DB.Write(ctx, "", func(c sqldb.Conn) error {
@@ -90,15 +96,14 @@ func (d *racingDB) raiseVersions() error {
 func TestFlushLeavesNoRowWhenOthersChangeTheIndex(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
-		s := d.Open(t, store.Options{OneShot: true})
-		ann := user(t, s, "ann")
-		racing := &racingDB{DB: s.DB().DB}
+		racing := &racingDB{}
 		racing.before = racing.raiseVersions
+		s := d.Open(t, store.Options{OneShot: true, Intercept: racing.intercept})
+		ann := user(t, s, "ann")
 		rows := func() []string { return d.Query(t, `SELECT count(*) FROM index_log`) }
 		workspace := add(t, s, ann, "", "text").WorkspaceID
 		flush(t, s, workspace)
 		add(t, s, ann, "", "another text")
-		s.DB().DB = racing
 		racing.races.Store(3)
 		if err := s.Flush(ctx, workspace); err != nil || !slices.Equal(rows(), []string{"0"}) {
 			t.Errorf("after three races %v rows are left: %v", rows(), err)
@@ -114,14 +119,14 @@ func TestFlushLeavesNoRowWhenOthersChangeTheIndex(t *testing.T) {
 func TestFlushEndsWhileAnotherProcessWrites(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
-		s, writer := d.Open(t, store.Options{OneShot: true}), d.Open(t, store.Options{OneShot: true})
-		ann := user(t, s, "ann")
-		workspace := add(t, s, ann, "", "text").WorkspaceID
-		racing := &racingDB{DB: s.DB().DB, before: func() error {
+		writer := d.Open(t, store.Options{OneShot: true})
+		ann := user(t, writer, "ann")
+		racing := &racingDB{before: func() error {
 			_, err := storetest.TryAdd(writer, ann, "", "a later text")
 			return err
 		}}
-		s.DB().DB = racing
+		s := d.Open(t, store.Options{OneShot: true, Intercept: racing.intercept})
+		workspace := add(t, s, ann, "", "text").WorkspaceID
 		racing.races.Store(20)
 		if err := s.Flush(ctx, workspace); err != nil || racing.races.Load() < 19 {
 			t.Errorf("the flush of one row took %d writes: %v", 20-racing.races.Load(), err)
@@ -133,9 +138,9 @@ func TestFlushEndsWhileAnotherProcessWrites(t *testing.T) {
 func TestIdleIndexIsFlushedAfterTheDatabaseWasBusy(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
-		s := d.Open(t, store.WithIdleDelay(store.Options{OneShot: true}, 400*time.Millisecond))
-		busy := &racingDB{DB: s.DB().DB, before: func() error { return loci.Errorf(loci.CodeUnavailable, "busy") }}
-		s.DB().DB = busy
+		busy := &racingDB{before: func() error { return loci.Errorf(loci.CodeUnavailable, "busy") }}
+		s := d.Open(t, store.WithIdleDelay(store.Options{OneShot: true, Intercept: busy.intercept},
+			400*time.Millisecond))
 		ann := user(t, s, "ann")
 		for i := range 70 {
 			add(t, s, ann, "", fmt.Sprint("text ", i))
@@ -156,11 +161,11 @@ func TestIdleIndexIsFlushedAfterTheDatabaseWasBusy(t *testing.T) {
 // A damagedDB cannot read one memory.
 type damagedDB struct {
 	sqldb.DB
-	memory int64
+	memory atomic.Int64
 }
 
-func (d damagedDB) Read(ctx context.Context, user string, f func(sqldb.Conn) error) error {
-	return d.DB.Read(ctx, user, func(c sqldb.Conn) error { return f(damagedConn{c, d.memory}) })
+func (d *damagedDB) Read(ctx context.Context, user string, f func(sqldb.Conn) error) error {
+	return d.DB.Read(ctx, user, func(c sqldb.Conn) error { return f(damagedConn{c, d.memory.Load()}) })
 }
 
 type damagedConn struct {
@@ -178,14 +183,18 @@ func (c damagedConn) QueryRow(q string, args []any, dest []any) error {
 func TestReindexingContinuesAfterADamagedWorkspace(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
-		s := d.Open(t, store.Options{OneShot: true})
-		damaged := damagedDB{DB: s.DB().DB}
+		damaged := &damagedDB{}
+		s := d.Open(t, store.Options{OneShot: true, Intercept: func(db sqldb.DB) sqldb.DB {
+			damaged.DB = db
+			return damaged
+		}})
 		for _, name := range []string{"ann", "bob"} {
 			add(t, s, user(t, s, name), "", "text")
 		}
-		store.QueryRow(t, s, `SELECT min(row_id) FROM memories WHERE row_id > ?1`, 0, &damaged.memory)
+		var memory int64
+		store.QueryRow(t, s, `SELECT min(row_id) FROM memories WHERE row_id > ?1`, 0, &memory)
 		d.Exec(t, `UPDATE keyword_indexes SET analyzer = 0`)
-		s.DB().DB = damaged
+		damaged.memory.Store(memory)
 		err := s.Index().ReindexOutdated(ctx)
 		if left := d.Query(t, `SELECT count(*) FROM keyword_indexes WHERE analyzer = 0`); err == nil ||
 			!slices.Equal(left, []string{"1"}) {

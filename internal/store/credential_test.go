@@ -40,9 +40,11 @@ func (c recordingConn) Exec(q string, args []any) (int64, error) {
 func TestTouchCredentialsLocksRowsInOneOrder(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
-		s := d.Open(t, store.Options{})
-		recorder := &updateRecorder{DB: s.DB().DB}
-		s.DB().DB = recorder
+		recorder := &updateRecorder{}
+		s := d.Open(t, store.Options{Intercept: func(db sqldb.DB) sqldb.DB {
+			recorder.DB = db
+			return recorder
+		}})
 		used := map[loci.ID]loci.Time{}
 		for i := range 20 {
 			used[loci.ID(fmt.Sprint("key ", i))] = 1

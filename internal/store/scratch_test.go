@@ -20,7 +20,7 @@ func TestScratchSchemaLeavesTheDatabaseUnchanged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.HasPrefix(s.Engine, "postgres 18.") {
+	if !strings.HasPrefix(s.Engine, "postgres "+strings.TrimPrefix(d.Engine, "pg")+".") {
 		t.Error(s.Engine)
 	}
 	if n, err := s.Bytes(t.Context()); err != nil || n > 200<<10 {

@@ -52,6 +52,9 @@ type Options struct {
 	// schema.
 	KeepSchema bool
 
+	// Intercept returns what the store uses in place of its database; nil changes nothing. Tests inject faults with it.
+	Intercept func(sqldb.DB) sqldb.DB
+
 	// StorageQuota is the maximum of bytes of content in all workspaces of one owner; 0 means no limit.
 	StorageQuota int64
 
@@ -109,6 +112,9 @@ func (s *Store) publish(e Event) {
 
 // start starts the background work on an open database.
 func start(ctx context.Context, db sqldb.DB, o Options) (*Store, error) {
+	if o.Intercept != nil {
+		db = o.Intercept(db)
+	}
 	s := &Store{db: &sqldb.Handle{DB: db, Clock: o.Clock, Log: o.Log, OnFailed: indexdb.CountCorruption}}
 	if o.Clock == nil {
 		s.db.Clock = time.Now

@@ -133,11 +133,13 @@ func (d *structureDB) RebuildIndexes(context.Context, []string, bool) (map[strin
 
 func TestCheckReportsDamageThatItFindsAfterARepair(t *testing.T) {
 	t.Parallel()
-	s := storetest.Database{Engine: sqldb.Driver, Dir: t.TempDir()}.Open(t, store.Options{})
 	index := func(name string) []sqldb.StructureError {
 		return []sqldb.StructureError{{Name: name, IsIndex: true, Detail: "row 1 missing from index " + name}}
 	}
-	s.DB().DB = &structureDB{DB: s.DB().DB, checks: [][]sqldb.StructureError{index("a"), index("b")}}
+	s := storetest.Database{Engine: sqldb.Driver, Dir: t.TempDir()}.Open(t, store.Options{
+		Intercept: func(db sqldb.DB) sqldb.DB {
+			return &structureDB{DB: db, checks: [][]sqldb.StructureError{index("a"), index("b")}}
+		}})
 	sum := checkIntegrity(t, s, true)
 	if !slices.Equal(kindsOf(sum), []string{"structure a", "structure b"}) || sum.Repaired != 1 {
 		t.Errorf("%+v", sum)

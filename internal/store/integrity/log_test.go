@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -16,20 +17,28 @@ import (
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
 
-// A logFaultDB fails the reads of one row of the log with an error.
-type logFaultDB struct {
-	sqldb.DB
+// A logFault fails the reads of one row of the log with an error.
+type logFault struct {
 	seq string
 	err error
 }
 
-func (d logFaultDB) Read(ctx context.Context, user string, f func(sqldb.Conn) error) error {
-	return d.DB.Read(ctx, user, func(c sqldb.Conn) error { return f(logFaultConn{c, d}) })
+type logFaultDB struct {
+	sqldb.DB
+	fault atomic.Pointer[logFault] // nil means none
+}
+
+func (d *logFaultDB) Read(ctx context.Context, user string, f func(sqldb.Conn) error) error {
+	fault := d.fault.Load()
+	if fault == nil {
+		return d.DB.Read(ctx, user, f)
+	}
+	return d.DB.Read(ctx, user, func(c sqldb.Conn) error { return f(logFaultConn{c, fault}) })
 }
 
 type logFaultConn struct {
 	sqldb.Conn
-	fault logFaultDB
+	fault *logFault
 }
 
 func (c logFaultConn) Query(q string, args []any, f func(sqldb.Row) error) error {
@@ -43,20 +52,23 @@ func (c logFaultConn) Query(q string, args []any, f func(sqldb.Row) error) error
 func TestCheckReportsOnlyTheUnreadableRowOfTheLog(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
-		s := d.Open(t, store.Options{})
+		faulty := &logFaultDB{}
+		s := d.Open(t, store.Options{Intercept: func(db sqldb.DB) sqldb.DB {
+			faulty.DB = db
+			return faulty
+		}})
 		ann := user(t, s, "ann")
 		for i := range 20 {
 			add(t, s, ann, "", fmt.Sprintf("Number %d is as good as any", i))
 		}
-		fault := logFaultDB{DB: s.DB().DB, seq: d.Query(t, `SELECT max(seq) - 10 FROM index_log`)[0]}
-		fault.err = &loci.Error{Code: loci.CodeUnavailable}
-		s.DB().DB = fault
+		seq := d.Query(t, `SELECT max(seq) - 10 FROM index_log`)[0]
+		busy := &loci.Error{Code: loci.CodeUnavailable}
+		faulty.fault.Store(&logFault{seq, busy})
 		sum, err := integrity.New(s).Check(ctx, integrity.Options{Repair: true})
-		if !errors.Is(err, fault.err) || sum.Found != 0 {
+		if !errors.Is(err, busy) || sum.Found != 0 {
 			t.Errorf("a busy database is reported as %v, %+v", err, sum)
 		}
-		fault.err = &pgconn.PgError{Code: "XX001"}
-		s.DB().DB = fault
+		faulty.fault.Store(&logFault{seq, &pgconn.PgError{Code: "XX001"}})
 		if sum := checkIntegrity(t, s, false); sum.Found != 1 {
 			t.Errorf("found %v", sum.Inconsistencies)
 		}

@@ -117,7 +117,12 @@ type vacuumDB struct {
 	after func()
 }
 
-func (d vacuumDB) Vacuum(ctx context.Context) error {
+func (d *vacuumDB) intercept(db sqldb.DB) sqldb.DB {
+	d.DB = db
+	return d
+}
+
+func (d *vacuumDB) Vacuum(ctx context.Context) error {
 	defer d.after()
 	return d.DB.(interface{ Vacuum(context.Context) error }).Vacuum(ctx)
 }
@@ -125,15 +130,16 @@ func (d vacuumDB) Vacuum(ctx context.Context) error {
 func TestPurgeKeepsMarkOfAnotherPurge(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
-		s, other := d.Open(t, store.Options{}), d.Open(t, store.Options{})
-		second := add(t, s, user(t, s, "ann"), "", "text").ID
 		interrupted, cancel := context.WithCancel(ctx)
-		s.DB().DB = vacuumDB{s.DB().DB, func() {
-			other.DB().DB = vacuumDB{other.DB().DB, cancel}
+		vacuum := &vacuumDB{}
+		s := d.Open(t, store.Options{Intercept: vacuum.intercept})
+		other := d.Open(t, store.Options{Intercept: (&vacuumDB{after: cancel}).intercept})
+		second := add(t, s, user(t, s, "ann"), "", "text").ID
+		vacuum.after = func() {
 			if _, err := integrity.New(other).PurgeMemory(interrupted, second, true); err == nil {
 				t.Error("a purge ended without its vacuum")
 			}
-		}}
+		}
 		if _, err := integrity.New(s).PurgeDeleted(ctx, true); err != nil {
 			t.Fatal(err)
 		}
