@@ -42,8 +42,7 @@ func (a *Analyzer) setOffsets(origin, from, to int) {
 }
 
 // SourceOffsets returns the byte range of the current term in the text, in whole segments of its token. It costs as
-// much as
-// normalization, so it is computed only for highlights.
+// much as normalization, so it is computed only for highlights.
 func (a *Analyzer) SourceOffsets() (from, to int) {
 	if a.offsetMap.source == "" {
 		return a.from, a.to

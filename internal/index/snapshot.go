@@ -30,9 +30,8 @@ func NewSnapshot(segments []*Segment) *Snapshot {
 	return v
 }
 
-// Apply returns a snapshot with further updates. It ignores those that the snapshot already has. Of several updates of
-// a
-// memory the one with the highest Seq wins. That update replaces the document of the memory in every segment.
+// Apply returns a snapshot with further updates. It ignores those that the snapshot already has. Of several updates
+// of a memory the one with the highest Seq wins. That update replaces the document of the memory in every segment.
 func (v *Snapshot) Apply(updates []DocUpdate) *Snapshot {
 	t := v.memtable
 	t.mu.Lock()

@@ -8,10 +8,9 @@ import (
 
 // fuse merges the hits of the keyword and the semantic retriever, and returns the k best. Each list is sorted and has
 // the score of every known candidate. A candidate of one retriever gets no score from the other. From fusionWindow
-// keyword
-// hits on, only the score above that of the last one counts. Otherwise all memories with frequent words of the query
-// would outvote the best semantic hit. Exact matches come first, and change no other score. The highest possible score
-// is 1.
+// keyword hits on, only the score above that of the last one counts. Otherwise all memories with frequent words of
+// the query would outvote the best semantic hit. Exact matches come first, and change no other score. The highest
+// possible score is 1.
 func fuse(words, semantic []query.Hit, k int) []query.Hit {
 	words, boosted := withoutExactBoost(words)
 	weight, floor := float32(semanticWeight), float32(0)

@@ -42,9 +42,8 @@ const (
 // Parameters of the fusion: a convex combination of scores, each divided by the best score of its retriever (Bruch, Gai
 // and Ingber, An Analysis of Fusion Functions for Hybrid Retrieval, 2023). semanticWeight is the weight of the semantic
 // retriever beside 1. rankDamping damps the scores slightly by rank, as reciprocal rank fusion does (Cormack, Clarke
-// and
-// Buettcher, 2009). Reciprocal ranks alone, with the constant 60 and equal weights, let the weaker retriever harm the
-// stronger one. Measured with these values, it never does. Weights from .5 to .8 are as good.
+// and Buettcher, 2009). Reciprocal ranks alone, with the constant 60 and equal weights, let the weaker retriever
+// harm the stronger one. Measured with these values, it never does. Weights from .5 to .8 are as good.
 const (
 	rankDamping    = 1000
 	semanticWeight = .7

@@ -16,8 +16,7 @@ const retryTimeout = time.Minute
 
 // Vacuum rewrites the file without deleted content, and empties the write-ahead log. No pragma overwrites pages that
 // were freed earlier, so nothing less is certain. Readers continue. Writers wait, and get CodeUnavailable after the
-// busy
-// timeout.
+// busy timeout.
 func (d *sqliteDB) Vacuum(ctx context.Context) error {
 	// The copy may not fit into memory.
 	c, err := d.connect(`PRAGMA temp_store = FILE`, `PRAGMA secure_delete = ON`)

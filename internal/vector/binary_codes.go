@@ -40,8 +40,7 @@ func NewBinaryCodes() *BinaryCodes {
 func (c *BinaryCodes) Len() int { return len(c.base.keys) + len(c.delta.keys) - popCount(c.replaced) }
 
 // A delta is merged into the base beyond minMergedDelta codes and a share of 1/deltaShare of the base. Then Apply
-// copies
-// each code about deltaShare times in all. Neither number was measured.
+// copies each code about deltaShare times in all. Neither number was measured.
 const (
 	minMergedDelta = 1024
 	deltaShare     = 8

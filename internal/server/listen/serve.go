@@ -36,8 +36,7 @@ type limitListener struct {
 }
 
 // TCP listens at the address that a flag sets. It turns off Multipath TCP, Go's default, which has no socket filter:
-// see
-// dropSYN.
+// see dropSYN.
 func TCP(ctx context.Context, address, flag string) (net.Listener, error) {
 	var c net.ListenConfig
 	c.SetMultipathTCP(false)

@@ -22,8 +22,7 @@ func claimModel(t *sqldb.Tx, name string) error {
 }
 
 // readActiveModel returns the row id and the name of the generation of the active model. In a write transaction it
-// locks
-// the name until the commit.
+// locks the name until the commit.
 func readActiveModel(t *sqldb.Tx) (generation int64, name string, err error) {
 	lock := ""
 	if !t.ReadOnly {
