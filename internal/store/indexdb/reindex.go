@@ -71,7 +71,6 @@ func (x *Index) reindexWorkspace(ctx context.Context, workspace int64) error {
 
 // An analyzedText is the document of a version of a memory.
 type analyzedText struct {
-	id       loci.ID // SQLite may use the row id of a deleted memory again
 	version  int
 	document []byte
 }
@@ -85,8 +84,8 @@ func (x *Index) analyzeTexts(ctx context.Context, rowIDs []int64) (map[int64]ana
 			for _, rowID := range rowIDs {
 				var a analyzedText
 				var title, content string
-				err := t.Row(`SELECT e.id, e.version, e.title, e.content FROM memories e WHERE e.row_id = ?1`,
-					rowID).Scan(&a.id, &a.version, &title, &content)
+				err := t.Row(`SELECT e.version, e.title, e.content FROM memories e WHERE e.row_id = ?1`,
+					rowID).Scan(&a.version, &title, &content)
 				if errors.Is(err, sqldb.ErrNoRows) {
 					continue
 				}
@@ -128,7 +127,7 @@ func (x *Index) replaceLogRows(t *sqldb.Tx, workspace, rowID int64, analyzed ana
 		u = LogUpdate{Memory: rowID, Group: group, Position: position, Kind: m.Type, Status: m.Status, Tags: m.Tags,
 			CreatedAt: m.CreatedAt, Verified: m.VerifiedAt != 0,
 			ValidUntil: m.ValidUntil, Document: analyzed.document}
-		if m.ID != analyzed.id || m.Version != analyzed.version {
+		if m.Version != analyzed.version { // versions begin with 1
 			u.Document = index.AnalyzeEncoded(m.Title, m.Content)
 		}
 	case err != nil && !errors.Is(err, sqldb.ErrNoRows):
