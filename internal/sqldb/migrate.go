@@ -73,10 +73,14 @@ func (o Options) needsMigration(have int64) (needed bool, latest int64, err erro
 		return false, latest, loci.Errorf(loci.CodeConflict, "The database has schema %d and this program needs %d: "+
 			"start loci serve, or run loci admin migrate.", have, latest)
 	}
+	return true, latest, nil
+}
+
+// logMigration logs that a migration begins. The first one of an empty database is not logged.
+func (o Options) logMigration(have, latest int64) {
 	if o.Log != nil && have != 0 {
 		o.Log.Info("migrate the database", "from", have, "to", latest)
 	}
-	return true, latest, nil
 }
 
 // pendingMigrations returns the names of the migrations after schema have.
@@ -105,6 +109,7 @@ func (c *sqliteConn) migrate(ctx context.Context, db *sql.DB, o Options) error {
 	if err != nil || !due {
 		return err
 	}
+	o.logMigration(have, latest)
 	db.SetMaxOpenConns(1) // the pragma applies to one connection
 	if _, err := db.ExecContext(ctx, fmt.Sprintf(`PRAGMA busy_timeout = %d`, maxBusyTimeout)); err != nil {
 		return err
@@ -177,9 +182,7 @@ func migratePostgres(ctx context.Context, config *pgxpool.Config, o Options) err
 	if err != nil {
 		return err
 	}
-	unlogged := o
-	unlogged.Log = nil
-	if due, _, err := unlogged.needsMigration(have); err != nil || !due {
+	if due, _, err := o.needsMigration(have); err != nil || !due {
 		return err
 	}
 	lock, err := pool.Begin(ctx)
@@ -199,6 +202,7 @@ func migratePostgres(ctx context.Context, config *pgxpool.Config, o Options) err
 	if err != nil || !due {
 		return err
 	}
+	o.logMigration(have, latest)
 	db := stdlib.OpenDBFromPool(pool)
 	defer db.Close()
 	p, err := NewMigrator(goose.DialectPostgres, db, o.migrationsOrDefault(), "postgres")
