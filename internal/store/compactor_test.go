@@ -79,12 +79,6 @@ func (d *racingDB) Write(ctx context.Context, user string, f func(sqldb.Conn) er
 	return d.DB.Write(ctx, user, f)
 }
 
-// intercept is a value of store.Options.Intercept.
-func (d *racingDB) intercept(db sqldb.DB) sqldb.DB {
-	d.DB = db
-	return d
-}
-
 // raiseVersions changes the version of every index, as a flush of another process does.
 func (d *racingDB) raiseVersions() error {
 	return d.DB.Write(ctx, "", func(c sqldb.Conn) error {
@@ -98,7 +92,7 @@ func TestFlushLeavesNoRowWhenOthersChangeTheIndex(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
 		racing := &racingDB{}
 		racing.before = racing.raiseVersions
-		s := d.Open(t, store.Options{OneShot: true, Intercept: racing.intercept})
+		s := d.Open(t, store.Options{OneShot: true, Intercept: storetest.Intercept(racing, &racing.DB)})
 		ann := user(t, s, "ann")
 		rows := func() []string { return d.Query(t, `SELECT count(*) FROM index_log`) }
 		workspace := add(t, s, ann, "", "text").WorkspaceID
@@ -125,7 +119,7 @@ func TestFlushEndsWhileAnotherProcessWrites(t *testing.T) {
 			_, err := storetest.TryAdd(writer, ann, "", "a later text")
 			return err
 		}}
-		s := d.Open(t, store.Options{OneShot: true, Intercept: racing.intercept})
+		s := d.Open(t, store.Options{OneShot: true, Intercept: storetest.Intercept(racing, &racing.DB)})
 		workspace := add(t, s, ann, "", "text").WorkspaceID
 		racing.races.Store(20)
 		if err := s.Flush(ctx, workspace); err != nil || racing.races.Load() < 19 {
@@ -139,7 +133,7 @@ func TestIdleIndexIsFlushedAfterTheDatabaseWasBusy(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
 		busy := &racingDB{before: func() error { return loci.Errorf(loci.CodeUnavailable, "busy") }}
-		s := d.Open(t, store.WithIdleDelay(store.Options{OneShot: true, Intercept: busy.intercept},
+		s := d.Open(t, store.WithIdleDelay(store.Options{OneShot: true, Intercept: storetest.Intercept(busy, &busy.DB)},
 			400*time.Millisecond))
 		ann := user(t, s, "ann")
 		for i := range 70 {
@@ -184,10 +178,7 @@ func TestReindexingContinuesAfterADamagedWorkspace(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
 		damaged := &damagedDB{}
-		s := d.Open(t, store.Options{OneShot: true, Intercept: func(db sqldb.DB) sqldb.DB {
-			damaged.DB = db
-			return damaged
-		}})
+		s := d.Open(t, store.Options{OneShot: true, Intercept: storetest.Intercept(damaged, &damaged.DB)})
 		for _, name := range []string{"ann", "bob"} {
 			add(t, s, user(t, s, name), "", "text")
 		}

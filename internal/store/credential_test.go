@@ -41,10 +41,7 @@ func TestTouchCredentialsLocksRowsInOneOrder(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
 		recorder := &updateRecorder{}
-		s := d.Open(t, store.Options{Intercept: func(db sqldb.DB) sqldb.DB {
-			recorder.DB = db
-			return recorder
-		}})
+		s := d.Open(t, store.Options{Intercept: storetest.Intercept(recorder, &recorder.DB)})
 		used := map[loci.ID]loci.Time{}
 		for i := range 20 {
 			used[loci.ID(fmt.Sprint("key ", i))] = 1

@@ -136,10 +136,9 @@ func TestCheckReportsDamageThatItFindsAfterARepair(t *testing.T) {
 	index := func(name string) []sqldb.StructureError {
 		return []sqldb.StructureError{{Name: name, IsIndex: true, Detail: "row 1 missing from index " + name}}
 	}
-	s := storetest.Database{Engine: sqldb.Driver, Dir: t.TempDir()}.Open(t, store.Options{
-		Intercept: func(db sqldb.DB) sqldb.DB {
-			return &structureDB{DB: db, checks: [][]sqldb.StructureError{index("a"), index("b")}}
-		}})
+	db := &structureDB{checks: [][]sqldb.StructureError{index("a"), index("b")}}
+	s := storetest.Database{Engine: sqldb.Driver, Dir: t.TempDir()}.Open(t,
+		store.Options{Intercept: storetest.Intercept(db, &db.DB)})
 	sum := checkIntegrity(t, s, true)
 	if !slices.Equal(kindsOf(sum), []string{"structure a", "structure b"}) || sum.Repaired != 1 {
 		t.Errorf("%+v", sum)

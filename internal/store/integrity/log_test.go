@@ -53,10 +53,7 @@ func TestCheckReportsOnlyTheUnreadableRowOfTheLog(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
 		faulty := &logFaultDB{}
-		s := d.Open(t, store.Options{Intercept: func(db sqldb.DB) sqldb.DB {
-			faulty.DB = db
-			return faulty
-		}})
+		s := d.Open(t, store.Options{Intercept: storetest.Intercept(faulty, &faulty.DB)})
 		ann := user(t, s, "ann")
 		for i := range 20 {
 			add(t, s, ann, "", fmt.Sprintf("Number %d is as good as any", i))

@@ -117,11 +117,6 @@ type vacuumDB struct {
 	after func()
 }
 
-func (d *vacuumDB) intercept(db sqldb.DB) sqldb.DB {
-	d.DB = db
-	return d
-}
-
 func (d *vacuumDB) Vacuum(ctx context.Context) error {
 	defer d.after()
 	return d.DB.(interface{ Vacuum(context.Context) error }).Vacuum(ctx)
@@ -131,9 +126,9 @@ func TestPurgeKeepsMarkOfAnotherPurge(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
 		interrupted, cancel := context.WithCancel(ctx)
-		vacuum := &vacuumDB{}
-		s := d.Open(t, store.Options{Intercept: vacuum.intercept})
-		other := d.Open(t, store.Options{Intercept: (&vacuumDB{after: cancel}).intercept})
+		vacuum, interrupting := &vacuumDB{}, &vacuumDB{after: cancel}
+		s := d.Open(t, store.Options{Intercept: storetest.Intercept(vacuum, &vacuum.DB)})
+		other := d.Open(t, store.Options{Intercept: storetest.Intercept(interrupting, &interrupting.DB)})
 		second := add(t, s, user(t, s, "ann"), "", "text").ID
 		vacuum.after = func() {
 			if _, err := integrity.New(other).PurgeMemory(interrupted, second, true); err == nil {

@@ -49,6 +49,14 @@ func (d Database) TryOpen(o store.Options) (*store.Store, error) {
 	return store.OpenPostgres(context.Background(), d.Address, o)
 }
 
+// Intercept is a value of store.Options.Intercept. The store uses db, whose field inner gets the opened database.
+func Intercept(db sqldb.DB, inner *sqldb.DB) func(sqldb.DB) sqldb.DB {
+	return func(opened sqldb.DB) sqldb.DB {
+		*inner = opened
+		return db
+	}
+}
+
 // SchemaStatus returns how far the migrations of the database are.
 func (d Database) SchemaStatus(ctx context.Context) (sqldb.SchemaStatus, error) {
 	if d.Dir != "" {
