@@ -90,6 +90,7 @@ var allowedImports = map[string][]string{
 	"internal/store/storetest": {"", "internal/identity", "internal/query", "internal/retrieve", "internal/sqldb",
 		"internal/store", "internal/store/embeddb", "internal/store/integrity"},
 	"internal/relevance/datasettest": {"internal/relevance"},
+	"internal/logtest":               {},
 	"internal/conformance": {"", "internal/auth", "internal/identity", "internal/op", "internal/service",
 		"internal/store", "internal/vector"},
 	"bench": {"", "bench/corpus", "internal/analysis", "internal/embed", "internal/identity", "internal/index",
@@ -102,7 +103,7 @@ var allowedImports = map[string][]string{
 
 // testOnly are packages that only tests import.
 var testOnly = []string{"internal/analysis/analysistest", "internal/index/indextest", "internal/store/storetest",
-	"internal/relevance/datasettest",
+	"internal/relevance/datasettest", "internal/logtest",
 	"internal/conformance", "internal/secret/secrettest"}
 
 // A listedPackage is a package in the output of go list.

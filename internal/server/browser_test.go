@@ -11,6 +11,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/loci-memory/loci/internal/logtest"
 )
 
 // A browser opens pages and sends their forms. It reaches the test's server under the name of another address.
@@ -100,7 +102,7 @@ var shownKey = regexp.MustCompile(`loci_live_[0-9A-Za-z]{43}`)
 const password = "correct horse battery"
 
 // setupToken returns the token of the link that a server has printed.
-func setupToken(t *testing.T, out *syncBuffer) string {
+func setupToken(t *testing.T, out *logtest.Buffer) string {
 	t.Helper()
 	m := regexp.MustCompile(`/setup\?token=(\S+)`).FindStringSubmatch(out.String())
 	if m == nil {
@@ -110,7 +112,7 @@ func setupToken(t *testing.T, out *syncBuffer) string {
 }
 
 // startOnNetwork runs a server that listens on all addresses.
-func startOnNetwork(t *testing.T) (string, *syncBuffer) {
+func startOnNetwork(t *testing.T) (string, *logtest.Buffer) {
 	t.Helper()
 	address, out, _, _ := start(t, map[string]string{"listen": "0.0.0.0:0"})
 	return strings.Replace(address, "0.0.0.0", "127.0.0.1", 1), out

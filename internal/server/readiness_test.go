@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/loci-memory/loci/internal/logtest"
 	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
@@ -21,7 +22,7 @@ import (
 
 func TestReadinessReportsFailures(t *testing.T) {
 	t.Parallel()
-	out := &syncBuffer{}
+	out := &logtest.Buffer{}
 	var away error
 	r := &readiness{check: func(context.Context) error { return away }, log: slog.New(slog.NewTextHandler(out, nil))}
 	for _, c := range []struct {

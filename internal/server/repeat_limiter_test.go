@@ -8,11 +8,13 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/loci-memory/loci/internal/logtest"
 )
 
 func TestRepeatLimiterCountsErrors(t *testing.T) {
 	t.Parallel()
-	out := &syncBuffer{}
+	out := &logtest.Buffer{}
 	log, flush := NewLog(out, "info")
 	for i := range 1000 {
 		log.Error("database", "err", errors.New("away"), "n", i)

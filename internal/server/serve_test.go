@@ -12,28 +12,12 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/loci-memory/loci/internal/logtest"
 )
 
-// A syncBuffer is a writer that can be read concurrently.
-type syncBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (c *syncBuffer) Write(p []byte) (int, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.b.Write(p)
-}
-
-func (c *syncBuffer) String() string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.b.String()
-}
-
 // start runs a server on a free port and returns its address, its output, and its stop function.
-func start(t *testing.T, flags map[string]string) (url string, out, log *syncBuffer, stop func() error) {
+func start(t *testing.T, flags map[string]string) (url string, out, log *logtest.Buffer, stop func() error) {
 	t.Helper()
 	if flags == nil {
 		flags = map[string]string{}
@@ -49,7 +33,7 @@ func start(t *testing.T, flags map[string]string) (url string, out, log *syncBuf
 		t.Fatal(err, warnings)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	out, log = &syncBuffer{}, &syncBuffer{}
+	out, log = &logtest.Buffer{}, &logtest.Buffer{}
 	ended := make(chan error, 1)
 	go func() { ended <- Serve(ctx, s, out, log) }()
 	var once sync.Once
@@ -169,7 +153,7 @@ func TestServeFailsBeforeBannerWhenMetricsPortIsTaken(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, ended := &syncBuffer{}, make(chan error, 1)
+	out, ended := &logtest.Buffer{}, make(chan error, 1)
 	go func() { ended <- Serve(t.Context(), s, out, io.Discard) }()
 	select {
 	case err := <-ended:

@@ -11,11 +11,11 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/conformance"
+	"github.com/loci-memory/loci/internal/logtest"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/secret"
 	"github.com/loci-memory/loci/internal/secret/secrettest"
@@ -65,20 +65,8 @@ func isFound(s secrettest.Sample) bool {
 	return len(findings) > 0 && findings[0].Rule == s.Rule
 }
 
-// A logRecorder collects all answers and log lines of the service.
-type logRecorder struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (l *logRecorder) Write(b []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(b)
-}
-
 // callLogged calls an operation and records its answer.
-func callLogged[In, Out any](t *testing.T, l *logRecorder, w *conformance.World, key string, o op.TypedOp[In, Out],
+func callLogged[In, Out any](t *testing.T, l *logtest.Buffer, w *conformance.World, key string, o op.TypedOp[In, Out],
 	in In) (Out, error) {
 	t.Helper()
 	out, _, err := callWithKey(t, w, conformance.CallerOwner, key, o, in)
@@ -128,8 +116,8 @@ func traces(s secrettest.Sample) (list []string) {
 }
 
 // loggedWorld is a world whose answers and logs go to a recorder.
-func loggedWorld(t *testing.T, d storetest.Database) (*conformance.World, *logRecorder) {
-	l := &logRecorder{}
+func loggedWorld(t *testing.T, d storetest.Database) (*conformance.World, *logtest.Buffer) {
+	l := &logtest.Buffer{}
 	log := slog.New(slog.NewTextHandler(l, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	w := conformance.New(t, func(t testing.TB, o store.Options) *store.Store {
 		o.Log = log
@@ -149,16 +137,17 @@ var ways = []struct {
 	name     string
 	redacted bool
 	policy   loci.SecretsPolicy
-	send     func(t *testing.T, l *logRecorder, w *conformance.World, id loci.ID, text string) (loci.Memory, error)
+	send     func(t *testing.T, l *logtest.Buffer, w *conformance.World, id loci.ID, text string) (loci.Memory, error)
 }{
-	{"create", false, loci.SecretsReject, func(t *testing.T, l *logRecorder, w *conformance.World,
+	{"create", false, loci.SecretsReject, func(t *testing.T, l *logtest.Buffer, w *conformance.World,
 		id loci.ID, text string) (loci.Memory, error) {
 		out, err := callLogged(t, l, w, "", service.MemoryCreate,
 			loci.CreateMemory{Content: loci.Content(text), WorkspaceID: w.Team})
 		return out.Memory.Memory, err
 	}},
 	{"create without, by key", true, loci.SecretsReject,
-		func(t *testing.T, l *logRecorder, w *conformance.World, id loci.ID, text string) (out loci.Memory, err error) {
+		func(t *testing.T, l *logtest.Buffer, w *conformance.World, id loci.ID, text string) (out loci.Memory,
+			err error) {
 			key := loci.NewID(w.Clock.Now())
 			for range 2 {
 				made, err := callLogged(t, l, w, string(key), service.MemoryCreate,
@@ -172,56 +161,56 @@ var ways = []struct {
 			return out, err
 		}},
 	{"create for a place without", true, loci.SecretsRedact,
-		func(t *testing.T, l *logRecorder, w *conformance.World, id loci.ID, text string) (loci.Memory, error) {
+		func(t *testing.T, l *logtest.Buffer, w *conformance.World, id loci.ID, text string) (loci.Memory, error) {
 			in := loci.CreateMemory{Content: loci.Content(text), WorkspaceID: w.Team,
 				OnDuplicate: loci.OnDuplicateVersion, Source: &loci.Source{Name: "log", URI: "/1"}}
 			out, err := callLogged(t, l, w, "", service.MemoryCreate, in)
 			return out.Memory.Memory, err
 		}},
-	{"update", false, loci.SecretsReject, func(t *testing.T, l *logRecorder, w *conformance.World,
+	{"update", false, loci.SecretsReject, func(t *testing.T, l *logtest.Buffer, w *conformance.World,
 		id loci.ID, text string) (loci.Memory, error) {
 		out, err := callLogged(t, l, w, "", service.MemoryUpdate,
 			loci.UpdateMemory{MemoryID: id, Content: ptr(loci.Content(text))})
 		return out.Memory, err
 	}},
-	{"update without", true, loci.SecretsReject, func(t *testing.T, l *logRecorder, w *conformance.World,
+	{"update without", true, loci.SecretsReject, func(t *testing.T, l *logtest.Buffer, w *conformance.World,
 		id loci.ID, text string) (loci.Memory, error) {
 		out, err := callLogged(t, l, w, "", service.MemoryUpdate,
 			loci.UpdateMemory{MemoryID: id, Content: ptr(loci.Content(text)), Secrets: loci.OnSecretRedact})
 		return out.Memory, err
 	}},
-	{"append", false, loci.SecretsReject, func(t *testing.T, l *logRecorder, w *conformance.World,
+	{"append", false, loci.SecretsReject, func(t *testing.T, l *logtest.Buffer, w *conformance.World,
 		id loci.ID, text string) (loci.Memory, error) {
 		out, err := callLogged(t, l, w, "", service.MemoryAppend,
 			loci.AppendMemory{MemoryID: id, Content: loci.Content(text)})
 		return out.Memory, err
 	}},
-	{"append without", true, loci.SecretsAllow, func(t *testing.T, l *logRecorder, w *conformance.World,
+	{"append without", true, loci.SecretsAllow, func(t *testing.T, l *logtest.Buffer, w *conformance.World,
 		id loci.ID, text string) (loci.Memory, error) {
 		out, err := callLogged(t, l, w, string(loci.NewID(w.Clock.Now())), service.MemoryAppend,
 			loci.AppendMemory{MemoryID: id, Content: loci.Content(text), Secrets: loci.OnSecretRedact})
 		return out.Memory, err
 	}},
 	{"append to a place without", true, loci.SecretsRedact,
-		func(t *testing.T, l *logRecorder, w *conformance.World, id loci.ID, text string) (loci.Memory, error) {
+		func(t *testing.T, l *logtest.Buffer, w *conformance.World, id loci.ID, text string) (loci.Memory, error) {
 			out, err := callLogged(t, l, w, "", service.MemoryAppend,
 				loci.AppendMemory{MemoryID: id, Content: loci.Content(text)})
 			return out.Memory, err
 		}},
-	{"evidence", false, loci.SecretsReject, func(t *testing.T, l *logRecorder, w *conformance.World,
+	{"evidence", false, loci.SecretsReject, func(t *testing.T, l *logtest.Buffer, w *conformance.World,
 		id loci.ID, text string) (loci.Memory, error) {
 		out, err := callLogged(t, l, w, "", service.MemoryVerify,
 			loci.VerifyMemory{MemoryID: id, Evidence: ptr(loci.Evidence(text))})
 		return out.Memory, err
 	}},
 	{"evidence in a place without", true, loci.SecretsRedact,
-		func(t *testing.T, l *logRecorder, w *conformance.World, id loci.ID, text string) (loci.Memory, error) {
+		func(t *testing.T, l *logtest.Buffer, w *conformance.World, id loci.ID, text string) (loci.Memory, error) {
 			out, err := callLogged(t, l, w, "", service.MemoryVerify,
 				loci.VerifyMemory{MemoryID: id, Evidence: ptr(loci.Evidence(text))})
 			out.Memory.Content = out.Memory.Evidence // the field that is checked
 			return out.Memory, err
 		}},
-	{"title", false, loci.SecretsReject, func(t *testing.T, l *logRecorder, w *conformance.World,
+	{"title", false, loci.SecretsReject, func(t *testing.T, l *logtest.Buffer, w *conformance.World,
 		id loci.ID, text string) (loci.Memory, error) {
 		_, err := callLogged(t, l, w, "", service.MemoryCreate,
 			loci.CreateMemory{Content: "plain", Title: loci.Title(text), WorkspaceID: w.Team})
@@ -232,7 +221,7 @@ var ways = []struct {
 			loci.UpdateMemory{MemoryID: id, Title: ptr(loci.OptionalTitle(text))})
 		return out.Memory, err
 	}},
-	{"title without", true, loci.SecretsReject, func(t *testing.T, l *logRecorder, w *conformance.World,
+	{"title without", true, loci.SecretsReject, func(t *testing.T, l *logtest.Buffer, w *conformance.World,
 		id loci.ID, text string) (loci.Memory, error) {
 		_, err := callLogged(t, l, w, "", service.MemoryCreate,
 			loci.CreateMemory{Content: "plain", Title: loci.Title(text), WorkspaceID: w.Team,
@@ -294,7 +283,7 @@ func TestCredentialsAreNeitherStoredNorLogged(t *testing.T) {
 		if err := w.Store.Flush(t.Context(), w.Team); err != nil {
 			t.Fatal(err)
 		}
-		kept, said := bytes.ToLower(databaseBytes(t, d)), bytes.ToLower(l.text.Bytes())
+		kept, said := bytes.ToLower(databaseBytes(t, d)), bytes.ToLower([]byte(l.String()))
 		if !bytes.Contains(kept, []byte("[redacted:")) || !bytes.Contains(said, []byte("secret_detected")) ||
 			!bytes.Contains(said, []byte("level=info")) {
 			t.Fatalf("%d bytes are kept, %d said: one looks at the wrong place", len(kept), len(said))

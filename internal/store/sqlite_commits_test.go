@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/logtest"
 	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/integrity"
@@ -68,7 +69,7 @@ func TestAStartTellsOfCommitsThatTheLogLost(t *testing.T) {
 			}
 			damage := integrity.UnrepairableCount()
 			for range 2 { // it is told until a repair ends that
-				var log lockedBuffer
+				var log logtest.Buffer
 				s = after.Open(t, store.Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
 				if err := integrity.New(s).ReportLostCommits(ctx); err != nil {
 					t.Fatal(err)

@@ -1,38 +1,19 @@
 package store_test
 
 import (
-	"bytes"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/logtest"
 	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
-
-// A lockedBuffer is a log that is read while it is written.
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lockedBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
-}
 
 func TestNothingIsWrittenToADatabaseThatIsNotThereAnyMore(t *testing.T) {
 	t.Parallel()
@@ -55,7 +36,7 @@ func TestNothingIsWrittenToADatabaseThatIsNotThereAnyMore(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			var log lockedBuffer
+			var log logtest.Buffer
 			d := storetest.Database{Engine: sqldb.Driver, Dir: t.TempDir()}
 			s := d.Open(t, store.Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
 			ann := user(t, s, "ann")
@@ -95,7 +76,7 @@ func TestNothingIsWrittenToADatabaseThatIsNotThereAnyMore(t *testing.T) {
 // The log says it within seconds, also where nobody writes.
 func TestAnIdleServerLogsThatItsDatabaseIsGone(t *testing.T) {
 	t.Parallel()
-	var log lockedBuffer
+	var log logtest.Buffer
 	d := storetest.Database{Engine: sqldb.Driver, Dir: t.TempDir()}
 	d.Open(t, store.Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
 	if err := os.Remove(filepath.Join(d.Dir, sqldb.SQLiteFileName)); err != nil {

@@ -1,16 +1,16 @@
 package listen
 
 import (
-	"bytes"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
+
+	"github.com/loci-memory/loci/internal/logtest"
 )
 
 // A refusingListener fails as the system does without a free file descriptor.
@@ -33,7 +33,7 @@ func TestRetryListenerLogsOutageOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out := &syncBuffer{}
+	out := &logtest.Buffer{}
 	log := slog.New(slog.NewJSONHandler(out, nil))
 	server := httptest.NewUnstartedServer(http.NotFoundHandler())
 	server.Config.ErrorLog = ErrorLog(log, "api")
@@ -73,7 +73,7 @@ func TestRetryListenerEndsWhenClosed(t *testing.T) {
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	out := &syncBuffer{}
+	out := &logtest.Buffer{}
 	log := slog.New(slog.NewJSONHandler(out, nil))
 	if c, err := (&retryListener{l, "api", log}).Accept(); err == nil {
 		t.Errorf("a closed listener accepts %v", c)
@@ -85,7 +85,7 @@ func TestRetryListenerEndsWhenClosed(t *testing.T) {
 
 func TestHTTPErrorLogIsStructured(t *testing.T) {
 	t.Parallel()
-	out := &syncBuffer{}
+	out := &logtest.Buffer{}
 	log := slog.New(slog.NewJSONHandler(out, nil))
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/panic" {
@@ -117,22 +117,4 @@ func TestHTTPErrorLogIsStructured(t *testing.T) {
 	if strings.Count(text, "\n") != 2 || strings.Contains(text, "http: ") || strings.Contains(text, "text of a user") {
 		t.Errorf("the log has more: %s", text)
 	}
-}
-
-// A syncBuffer is a writer that can be read concurrently.
-type syncBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (c *syncBuffer) Write(p []byte) (int, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.b.Write(p)
-}
-
-func (c *syncBuffer) String() string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.b.String()
 }
