@@ -19,11 +19,7 @@ func TestPoolerInTransactionModeServes(t *testing.T) {
 		onPostgres(t, func(t *testing.T, d storetest.Database, _ *store.Store) {
 			p := &pooler{parameters: refuses}
 			startPooler(t, p, d.Address)
-			s, err := store.OpenPostgres(ctx, p.address, store.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer s.Close()
+			s := storetest.Database{Address: p.address}.Open(t, store.Options{})
 			ann := user(t, s, "ann")
 			m := add(t, s, ann, "", "a zebra crosses")
 			if f := searchKeywords(t, s, ann, "zebra", store.Filter{}); len(f.Hits) != 1 ||
@@ -58,11 +54,7 @@ func TestCallersWaitForAConnectionInUseWhereTheServerRefusesMore(t *testing.T) {
 	onPostgres(t, func(t *testing.T, d storetest.Database, _ *store.Store) {
 		p := &pooler{}
 		startPooler(t, p, d.Address)
-		s, err := store.OpenPostgres(ctx, p.address, store.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer s.Close()
+		s := storetest.Database{Address: p.address}.Open(t, store.Options{})
 		p.most.Store(3)
 		var all sync.WaitGroup
 		for i := range 24 {
@@ -95,13 +87,9 @@ func TestUnknownOutcomeOfCommitAsksForNoRetry(t *testing.T) {
 	onPostgres(t, func(t *testing.T, d storetest.Database, _ *store.Store) {
 		p := &pooler{}
 		startPooler(t, p, d.Address)
-		s, err := store.OpenPostgres(ctx, p.address, store.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer s.Close()
+		s := storetest.Database{Address: p.address}.Open(t, store.Options{})
 		p.cutCommits.Store(true)
-		err = store.WriteRaw(s, func(exec store.Exec) error {
+		err := store.WriteRaw(s, func(exec store.Exec) error {
 			return exec(`INSERT INTO metadata (name, value) VALUES ('row', '')`)
 		})
 		e := loci.AsError(err)
@@ -132,11 +120,7 @@ func TestCallersAreToldAtOnceWhereTheServerIsAway(t *testing.T) {
 		u.RawQuery = q.Encode()
 		p := &pooler{}
 		startPooler(t, p, u.String())
-		s, err := store.OpenPostgres(ctx, p.address, store.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer s.Close()
+		s := storetest.Database{Address: p.address}.Open(t, store.Options{})
 		p.most.Store(-1)
 		d.Exec(t, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = '`+name+`'`)
 		began := time.Now()
