@@ -84,15 +84,15 @@ CREATE TABLE next_table (name TEXT NOT NULL PRIMARY KEY);
 
 func TestInitialSchemaIsUpgraded(t *testing.T) {
 	t.Parallel()
+	options := store.Options{Embedder: &storetest.FakeEmbedder{Name: "new"}}
 	for name, o := range map[string]store.Options{
-		"to the newest schema": {},
-		"by a next migration":  store.WithNextMigrations(t, store.Options{}, nextMigration),
+		"to the newest schema": options,
+		"by a next migration":  store.WithNextMigrations(t, options, nextMigration),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			storetest.Each(t, func(t *testing.T, d storetest.Database) {
 				ann := createInitialSchema(t, d)
-				o.Embedder = &storetest.FakeEmbedder{Name: "new"}
 				s := d.Open(t, o)
 				fresh := storetest.Database{Engine: d.Engine, Dir: t.TempDir()}
 				if d.Address != "" {
