@@ -5,10 +5,10 @@ import (
 	"sync"
 )
 
-// Bands is the number of band hashes of a text: an index of near duplicates has a row for each. Texts whose sets of
-// shingles have the Jaccard similarity s share a band with the probability 1-(1-s^3)^Bands. That is .81 at .7, .94 at
-// .8, .995 at .9, and .0005 at .05, the similarity of unrelated texts.
-const Bands = 4
+// BandCount is the number of band hashes of a text: an index of near duplicates has a row for each. Texts whose sets of
+// shingles have the Jaccard similarity s share a band with the probability 1-(1-s^3)^BandCount. That is .81 at .7, .94
+// at .8, .995 at .9, and .0005 at .05, the similarity of unrelated texts.
+const BandCount = 4
 
 // rowsPerBand is the number of minima in a band.
 const rowsPerBand = 3
@@ -17,13 +17,13 @@ const rowsPerBand = 3
 // cases of a test.
 const SimilarityThreshold = .7
 
-// Signature returns the Bands band hashes of a text, or none for a text without a letter or digit. Texts that differ
-// only in case, marks of Markdown, punctuation and white space have equal signatures. Near duplicates share at least
-// one band (see [Bands]); then [Shingles.Jaccard] compares them.
+// Bands returns the hashes of the BandCount bands of a text. A text without a letter or digit has none. Texts that
+// differ only in case, marks of Markdown, punctuation and white space have equal bands. Near duplicates share at least
+// one band (see [BandCount]); then [Shingles.Jaccard] compares them.
 //
-// It is MinHash (Broder, On the resemblance and containment of documents, 1997) with bands of rows (Leskovec, Rajaraman
-// and Ullman, Mining of Massive Datasets, chapter 3). One permutation for all minima would leave rows of short notes
-// empty, and the minima are the smaller part of the cost.
+// The minima are a MinHash signature (Broder, On the resemblance and containment of documents, 1997), split into bands
+// of rows (Leskovec, Rajaraman and Ullman, Mining of Massive Datasets, chapter 3). One permutation for all minima would
+// leave rows of short notes empty. The minima are the smaller part of the cost.
 //
 // The hashes are stored, so they must be the same on every machine in every version:
 //
@@ -40,9 +40,9 @@ const SimilarityThreshold = .7
 //     after another: h = mix(h ^ m).
 //
 // Only characters that are newer than the Unicode tables of the program may hash differently in a later version.
-func Signature(content string) []int64 {
-	s := signaturePool.Get().(*signatureBuilder)
-	defer signaturePool.Put(s)
+func Bands(content string) []int64 {
+	s := bandHasherPool.Get().(*bandHasher)
+	defer bandHasherPool.Put(s)
 	for i := range s.minima {
 		s.minima[i] = [rowsPerBand]uint64{math.MaxUint64, math.MaxUint64, math.MaxUint64}
 	}
@@ -50,7 +50,7 @@ func Signature(content string) []int64 {
 	if s.words == 0 {
 		return nil
 	}
-	bands := make([]int64, Bands)
+	bands := make([]int64, BandCount)
 	for b, minima := range s.minima {
 		hash := uint64(b + 1)
 		for _, m := range minima {
@@ -61,20 +61,20 @@ func Signature(content string) []int64 {
 	return bands
 }
 
-type signatureBuilder struct {
+type bandHasher struct {
 	shingler
-	minima [Bands][rowsPerBand]uint64
+	minima [BandCount][rowsPerBand]uint64
 }
 
-var signaturePool = sync.Pool{New: func() any {
-	s := &signatureBuilder{shingler: shingler{table: runeClassTable()}}
+var bandHasherPool = sync.Pool{New: func() any {
+	s := &bandHasher{shingler: shingler{table: runeClassTable()}}
 	s.emit = s.updateMinima
 	return s
 }}
 
 // updateMinima lowers the minima to those of more shingles. A product with an odd number permutes all numbers. For well
 // mixed numbers that is near enough to a random permutation.
-func (s *signatureBuilder) updateMinima(shingles []uint64) {
+func (s *bandHasher) updateMinima(shingles []uint64) {
 	for b := range s.minima {
 		f, least := &hashFactors[b], &s.minima[b]
 		m0, m1, m2 := least[0], least[1], least[2]
@@ -85,8 +85,8 @@ func (s *signatureBuilder) updateMinima(shingles []uint64) {
 	}
 }
 
-var hashFactors = func() (f [Bands][rowsPerBand]uint64) {
-	for i := range uint64(Bands * rowsPerBand) {
+var hashFactors = func() (f [BandCount][rowsPerBand]uint64) {
+	for i := range uint64(BandCount * rowsPerBand) {
 		f[i/rowsPerBand][i%rowsPerBand] = mix64((i+1)*0x9e3779b97f4a7c15) | 1
 	}
 	return f

@@ -20,13 +20,13 @@ var benchTexts = map[string]string{
 	"hindi": strings.Repeat("शुक्रवार दोपहर से सोमवार सुबह तक कोई तैनाती नहीं होगी। ", 8)[:1023],
 }
 
-func BenchmarkSignature(b *testing.B) {
+func BenchmarkBands(b *testing.B) {
 	for name, text := range benchTexts {
 		b.Run(name, func(b *testing.B) {
 			b.SetBytes(int64(len(text)))
 			b.ReportAllocs()
 			for b.Loop() {
-				Signature(text)
+				Bands(text)
 			}
 		})
 	}
@@ -45,15 +45,15 @@ func BenchmarkJaccard(b *testing.B) {
 	}
 }
 
-// BenchmarkSignatureHostile hashes 256 KiB of the most expensive texts.
-func BenchmarkSignatureHostile(b *testing.B) {
+// BenchmarkBandsHostile hashes 256 KiB of the most expensive texts.
+func BenchmarkBandsHostile(b *testing.B) {
 	for name, piece := range analysistest.Hostile {
 		text := strings.Repeat(piece, 1<<18/len(piece))
 		b.Run(name, func(b *testing.B) {
 			b.SetBytes(int64(len(text)))
 			b.ReportAllocs()
 			for b.Loop() {
-				Signature(text)
+				Bands(text)
 				NewShingles(text)
 			}
 		})

@@ -25,7 +25,7 @@ func newArchive(texts []string) *archive {
 	a := &archive{texts: texts, bands: map[int64][]int{}}
 	for i, text := range texts {
 		a.sets = append(a.sets, NewShingles(text))
-		for _, b := range Signature(text) {
+		for _, b := range Bands(text) {
 			a.bands[b] = append(a.bands[b], i)
 		}
 	}
@@ -36,7 +36,7 @@ func newArchive(texts []string) *archive {
 // that share a band.
 func (a *archive) similarTexts(text string) (found []int, met int) {
 	shared := map[int]int{}
-	for _, b := range Signature(text) {
+	for _, b := range Bands(text) {
 		for _, i := range a.bands[b] {
 			shared[i]++
 		}
@@ -127,7 +127,7 @@ func (y *tally) join(z tally) {
 const longest = 16 << 10
 
 // Every text of a set is edited in every way, once and with a second edit, and searched among all others.
-func TestSignatureFindsEditedTexts(t *testing.T) {
+func TestBandsFindEditedTexts(t *testing.T) {
 	t.Parallel()
 	const minPrecision, minRecall = .95, .8
 	for _, name := range datasettest.Present(t, "docs", "code", "xquad-ru", "xquad-zh", "jaquad") {

@@ -16,7 +16,7 @@ import (
 func jaccard(s, t string) float64 { return NewShingles(s).Jaccard(NewShingles(t)) }
 
 // Stored hashes must be found again by every later program: if this fails, the code is wrong, not the figures.
-func TestSignatureIsStable(t *testing.T) {
+func TestBandsAreStable(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string][]int64{
 		"":                 nil,
@@ -28,14 +28,14 @@ func TestSignatureIsStable(t *testing.T) {
 		"从星期五到星期一不发布新版本。":  {8841855611275771568, -7375073129267288641, -2405140000105678475, 3255363218402537716},
 		"デプロイは pgx v5 で凍結": {-2032768944004070635, -5953191393509735864, 2819487424238790042, 4347580228083290218},
 	} {
-		if got := Signature(text); !slices.Equal(got, want) {
+		if got := Bands(text); !slices.Equal(got, want) {
 			t.Errorf("%q: got %#v", text, got)
 		}
 	}
 }
 
-// The rules of [Signature], written again without blocks and tables.
-func TestSignatureEqualsDefinition(t *testing.T) {
+// The rules of [Bands], written again without blocks and tables.
+func TestBandsEqualDefinition(t *testing.T) {
 	t.Parallel()
 	hash := func(word string) uint64 {
 		h := uint64(14695981039346656037)
@@ -48,7 +48,7 @@ func TestSignatureEqualsDefinition(t *testing.T) {
 	turn := func(x uint64, n int) uint64 { return x<<n | x>>(64-n) }
 	shingles := []uint64{mix64(two ^ turn(one, 32)), mix64(han ^ turn(two, 21) ^ turn(one, 42)),
 		mix64(zi ^ turn(han, 21) ^ turn(two, 42))}
-	for b, got := range Signature("One, **TWO** 漢字") {
+	for b, got := range Bands("One, **TWO** 漢字") {
 		want := uint64(b + 1)
 		for row := range 3 {
 			factor, least := mix64(uint64(3*b+row+1)*0x9e3779b97f4a7c15)|1, uint64(math.MaxUint64)
@@ -63,7 +63,7 @@ func TestSignatureEqualsDefinition(t *testing.T) {
 	}
 }
 
-func TestSignatureIgnoresMarkupCaseAndSpace(t *testing.T) {
+func TestBandsIgnoreMarkupCaseAndSpace(t *testing.T) {
 	t.Parallel()
 	for _, pair := range [][2]string{
 		{analysistest.Prose, strings.ToUpper(analysistest.Prose)},
@@ -80,7 +80,7 @@ func TestSignatureIgnoresMarkupCaseAndSpace(t *testing.T) {
 		{"Ёлка ЗИМОЙ", "Е\u0308лка зимой"},
 		{"ΟΔΟΣ ἀρχή", "οδος ἈΡΧΉ"},
 	} {
-		if a, b := Signature(pair[0]), Signature(pair[1]); len(a) != Bands || !slices.Equal(a, b) {
+		if a, b := Bands(pair[0]), Bands(pair[1]); len(a) != BandCount || !slices.Equal(a, b) {
 			t.Errorf("%.40q and %.40q differ: %v %v", pair[0], pair[1], a, b)
 		}
 		if got := jaccard(pair[0], pair[1]); got != 1 {
@@ -165,9 +165,9 @@ func TestBandsMatchWithExpectedProbability(t *testing.T) {
 			b := slices.Clone(a)
 			copy(b, words(r, changed))
 			s, u := strings.Join(a, " "), strings.Join(b, " ")
-			p := 1 - math.Pow(1-math.Pow(jaccard(s, u), rowsPerBand), Bands)
+			p := 1 - math.Pow(1-math.Pow(jaccard(s, u), rowsPerBand), BandCount)
 			want, spread = want+p, spread+p*(1-p)
-			x, y := Signature(s), Signature(u)
+			x, y := Bands(s), Bands(u)
 			for i := range x {
 				if x[i] == y[i] {
 					got++
@@ -216,9 +216,9 @@ func checkSimilarity(t interface{ Errorf(string, ...any) }, a, b string) {
 	if back := y.Jaccard(x); got != back || got < 0 || got > 1 {
 		t.Errorf("%q and %q: %v and %v", a, b, got, back)
 	}
-	bands := Signature(a)
-	if len(bands) != 0 && len(bands) != Bands || !slices.Equal(bands, Signature(a)) {
-		t.Errorf("%q: %v, then %v", a, bands, Signature(a))
+	bands := Bands(a)
+	if len(bands) != 0 && len(bands) != BandCount || !slices.Equal(bands, Bands(a)) {
+		t.Errorf("%q: %v, then %v", a, bands, Bands(a))
 	}
 	own := 0.
 	if len(bands) > 0 {
@@ -227,13 +227,13 @@ func checkSimilarity(t interface{ Errorf(string, ...any) }, a, b string) {
 	if got := x.Jaccard(NewShingles(a)); got != own {
 		t.Errorf("%q: %d bands, and resembles itself by %v", a, len(bands), got)
 	}
-	if got == 1 && len(x.hashes) < maxShingles && !slices.Equal(bands, Signature(b)) {
+	if got == 1 && len(x.hashes) < maxShingles && !slices.Equal(bands, Bands(b)) {
 		t.Errorf("%q and %q have the same shingles and other bands", a, b)
 	}
 }
 
 // Quadratic work on one of these takes minutes: the time limit of the run ends it.
-func TestSignatureIsLinearForHostileText(t *testing.T) {
+func TestBandsAreLinearForHostileText(t *testing.T) {
 	t.Parallel()
 	for name, piece := range analysistest.Hostile {
 		text := strings.Repeat(piece, 256<<10/len(piece))
@@ -248,7 +248,7 @@ func TestSignatureIsLinearForHostileText(t *testing.T) {
 	}
 }
 
-func FuzzSignature(f *testing.F) {
+func FuzzBands(f *testing.F) {
 	for _, piece := range analysistest.Hostile {
 		f.Add(strings.Repeat(piece, 3), piece)
 	}

@@ -15,7 +15,7 @@ type Shingles struct {
 
 const maxShingles = 1024
 
-// NewShingles returns the set of a text; [Signature] defines a shingle.
+// NewShingles returns the set of a text; [Bands] defines a shingle.
 func NewShingles(content string) Shingles {
 	g := shingleCollectorPool.Get().(*shingleCollector)
 	defer shingleCollectorPool.Put(g)

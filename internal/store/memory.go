@@ -71,20 +71,20 @@ func (a *Atlas) FindDuplicate(content string, e IndexEntry) (m loci.Memory, foun
 	return m, err == nil, err
 }
 
-// An IndexEntry holds the indexed forms of a text: the document of the keyword index, the MinHash signature and the
-// content hash.
+// An IndexEntry holds the indexed forms of a text: the document of the keyword index, the LSH bands and the content
+// hash.
 type IndexEntry struct {
-	document  []byte
-	signature []int64
-	hash      int64
+	document []byte
+	bands    []int64
+	hash     int64
 }
 
-// signatureShare is the ratio of the costs of analyzing a text and of computing its MinHash signature or shingles.
-const signatureShare = 8
+// bandCostDivisor is how many times the analysis of a text costs as much as its bands or shingles.
+const bandCostDivisor = 8
 
 // NewIndexEntry returns the entry of a memory with that title and content.
 func NewIndexEntry(title, content string) IndexEntry {
-	return IndexEntry{index.AnalyzeEncoded(title, content), minhash.Signature(content), ContentHash(content)}
+	return IndexEntry{index.AnalyzeEncoded(title, content), minhash.Bands(content), ContentHash(content)}
 }
 
 // AddMemory stores a memory in the atlas; e is the entry of its text.
@@ -113,7 +113,7 @@ func (a *Atlas) AddMemory(m loci.Memory, e IndexEntry) (loci.Memory, error) {
 		return m, err
 	}
 	t.LinkReplay(m.ID)
-	if err := InsertBands(a.t.conn, a.workspace.rowID, rowID, e.signature); err != nil {
+	if err := InsertBands(a.t.conn, a.workspace.rowID, rowID, e.bands); err != nil {
 		return m, err
 	}
 	if err := a.t.store.embedder.Enqueue(a.t.conn, rowID); err != nil {

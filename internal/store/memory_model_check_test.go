@@ -169,7 +169,7 @@ func (m *memoryModel) checkCounters() {
 	bytes, counts, bands := len("tide elsewhere"), map[loci.ID]int{}, 0
 	for _, l := range m.all {
 		if l.Status == loci.MemoryActive {
-			bands += len(minhash.Signature(l.Content))
+			bands += len(minhash.Bands(l.Content))
 		}
 		bytes += len(l.Content)
 		counts[l.AtlasID]++

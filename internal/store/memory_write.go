@@ -157,14 +157,14 @@ func (m *Memory) applyUpdate(next loci.Memory, entry *IndexEntry) (loci.Memory, 
 		Bytes: len(next.Content) - len(was.Content), Document: index.document})
 }
 
-// An indexUpdate is the entry of the next text of a memory and the signature of its former text.
+// An indexUpdate is the entry of the next text of a memory and the bands of its former text.
 type indexUpdate struct {
 	IndexEntry
-	formerSignature []int64
+	formerBands []int64
 }
 
 func (m *Memory) indexUpdate(next loci.Memory, entry *IndexEntry) (indexUpdate, error) {
-	was, weight := m.current.Content, len(m.current.Content)/signatureShare
+	was, weight := m.current.Content, len(m.current.Content)/bandCostDivisor
 	if entry == nil {
 		weight += len(next.Title) + len(next.Content)
 	}
@@ -174,8 +174,8 @@ func (m *Memory) indexUpdate(next loci.Memory, entry *IndexEntry) (indexUpdate, 
 		} else {
 			u.IndexEntry = NewIndexEntry(next.Title, next.Content)
 		}
-		if u.formerSignature = u.signature; was != next.Content {
-			u.formerSignature = minhash.Signature(was)
+		if u.formerBands = u.bands; was != next.Content {
+			u.formerBands = minhash.Bands(was)
 		}
 		return u
 	}, next.Title, next.Content, was)
@@ -319,8 +319,8 @@ func (m *Memory) removeFromReplacement() error {
 // restored.
 func (m *Memory) Delete() error {
 	t, was := m.t, m.current
-	signature, err := Compute(t, len(was.Content)/signatureShare, func() []int64 {
-		return minhash.Signature(was.Content)
+	bands, err := Compute(t, len(was.Content)/bandCostDivisor, func() []int64 {
+		return minhash.Bands(was.Content)
 	}, was.Content)
 	if err != nil {
 		return err
@@ -334,7 +334,7 @@ func (m *Memory) Delete() error {
 		return err
 	}
 	if was.Status == loci.MemoryActive { // others have no bands
-		if err := m.atlas.workspace.deleteBands(m.rowID, signature); err != nil {
+		if err := m.atlas.workspace.deleteBands(m.rowID, bands); err != nil {
 			return err
 		}
 	}

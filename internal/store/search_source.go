@@ -158,7 +158,7 @@ func (t *Tx) SimilarTo(id loci.ID) ([]loci.Similarity, *SimilarSource, error) {
 	if err != nil {
 		return nil, nil, sqldb.MapNoRows(err)
 	}
-	list, err := t.similarTexts(workspace, content, minhash.Signature(content), id)
+	list, err := t.similarTexts(workspace, content, minhash.Bands(content), id)
 	return list, &SimilarSource{memory: rowID,
 		text: title + "\n" + strings.ToValidUTF8(content[:min(len(content), languageSampleBytes)], ""),
 		SearchSource: &SearchSource{t, scopeFilter{workspaces: []int64{workspace}},

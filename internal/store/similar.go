@@ -20,10 +20,11 @@ const (
 	maxCompared = 5
 )
 
-// Every signature has minhash.Bands bands, so the statements are built once.
+// Every text with a word has minhash.BandCount bands, so the statements are built once.
 var insertBandsSQL, deleteBandsSQL, selectBandsSQL = func() (add, drop, find string) {
-	rows, list, bands := make([]string, minhash.Bands), make([]string, minhash.Bands), make([]string, minhash.Bands)
-	for i := range minhash.Bands {
+	const n = minhash.BandCount
+	rows, list, bands := make([]string, n), make([]string, n), make([]string, n)
+	for i := range n {
 		rows[i], list[i] = fmt.Sprintf("(?1, ?%d, ?2)", i+3), fmt.Sprintf("?%d", i+3)
 		bands[i] = fmt.Sprintf(
 			`SELECT * FROM (SELECT s.memory FROM minhash_bands s WHERE s.workspace = ?1 AND s.band = ?%d
@@ -44,12 +45,12 @@ func InsertBands(t *sqldb.Tx, workspace, memory int64, bands []int64) error {
 	return err
 }
 
-// deleteBands deletes at most minhash.Bands bands of a memory.
+// deleteBands deletes at most minhash.BandCount bands of a memory.
 func (w *Workspace) deleteBands(memory int64, bands []int64) error {
 	if len(bands) == 0 {
 		return nil
 	}
-	for len(bands) < minhash.Bands {
+	for len(bands) < minhash.BandCount {
 		bands = append(bands, bands[0])
 	}
 	_, err := w.t.exec(deleteBandsSQL, append([]any{w.rowID, memory}, toAny(bands)...)...)
@@ -61,10 +62,10 @@ func (w *Workspace) deleteBands(memory int64, bands []int64) error {
 func (m *Memory) updateBands(next loci.Memory, u indexUpdate) error {
 	var gone, now []int64
 	if m.current.Status == loci.MemoryActive {
-		gone = u.formerSignature
+		gone = u.formerBands
 	}
 	if next.Status == loci.MemoryActive {
-		now = u.signature
+		now = u.bands
 	}
 	w := &m.atlas.workspace
 	if err := w.deleteBands(m.rowID, slices.DeleteFunc(slices.Clone(gone), func(band int64) bool {
@@ -77,7 +78,7 @@ func (m *Memory) updateBands(next loci.Memory, u indexUpdate) error {
 
 // FindSimilar returns the active memories of the workspace with nearly the same text, best first, except one.
 func (a *Atlas) FindSimilar(content string, e IndexEntry, except loci.ID) ([]loci.Similarity, error) {
-	list, err := a.t.similarTexts(a.workspace.rowID, content, e.signature, except)
+	list, err := a.t.similarTexts(a.workspace.rowID, content, e.bands, except)
 	for _, m := range list {
 		a.t.LinkReplay(m.ID)
 	}
@@ -90,15 +91,13 @@ func sortSimilar(list []loci.Similarity) {
 	})
 }
 
-// similarTexts compares a text with those that share a band of its signature.
-func (t *Tx) similarTexts(
-	workspace int64, content string, signature []int64, except loci.ID,
-) ([]loci.Similarity, error) {
-	if len(signature) == 0 {
+// similarTexts compares a text with those that share a band with it.
+func (t *Tx) similarTexts(workspace int64, content string, bands []int64, except loci.ID) ([]loci.Similarity, error) {
+	if len(bands) == 0 {
 		return []loci.Similarity{}, nil
 	}
 	d := t.conn.Dialect
-	candidates, err := t.bandCandidates(workspace, signature)
+	candidates, err := t.bandCandidates(workspace, bands)
 	if err != nil || len(candidates) == 0 {
 		return []loci.Similarity{}, err
 	}
@@ -117,7 +116,7 @@ func (t *Tx) similarTexts(
 	if err != nil || len(ids) == 0 {
 		return []loci.Similarity{}, err
 	}
-	return Compute(t, bytes/signatureShare, func() []loci.Similarity { return rankSimilar(ids, texts) },
+	return Compute(t, bytes/bandCostDivisor, func() []loci.Similarity { return rankSimilar(ids, texts) },
 		append(texts, ids...)...)
 }
 
@@ -135,11 +134,11 @@ func rankSimilar(ids, texts []string) []loci.Similarity {
 	return list
 }
 
-// bandCandidates returns the row ids of the memories that share the most bands with a signature, newest first. Of a
-// band that many memories share it reads only the newest.
-func (t *Tx) bandCandidates(workspace int64, signature []int64) ([]int64, error) {
+// bandCandidates returns the row ids of the memories that share the most of the bands, newest first. It reads only the
+// newest memories of each band.
+func (t *Tx) bandCandidates(workspace int64, bands []int64) ([]int64, error) {
 	var list []int64
-	if err := t.conn.QueryFew(selectBandsSQL, append([]any{workspace}, toAny(signature)...),
+	if err := t.conn.QueryFew(selectBandsSQL, append([]any{workspace}, toAny(bands)...),
 		sqldb.ScanInts(&list)); err != nil || len(list) < 2 {
 		return list, err
 	}

@@ -44,14 +44,14 @@ type Inconsistency struct {
 
 // Kinds of inconsistencies.
 const (
-	InconsistentStructure  = "structure" // pages, tables and indexes in the file of the database
-	InconsistentIndex      = "index"     // documents, attributes and segments of the keyword index
-	InconsistentCounters   = "counters"  // memories and bytes of an atlas
-	InconsistentVersions   = "versions"  // earlier versions of memories; not derived
-	InconsistentSignatures = "sketches"  // LSH bands of near duplicates
-	InconsistentVectors    = "vectors"   // vectors of semantic search
-	InconsistentLinks      = "links"     // superseded_by and supersedes
-	InconsistentRows       = "rows"      // a single row
+	InconsistentStructure = "structure" // pages, tables and indexes in the file of the database
+	InconsistentIndex     = "index"     // documents, attributes and segments of the keyword index
+	InconsistentCounters  = "counters"  // memories and bytes of an atlas
+	InconsistentVersions  = "versions"  // earlier versions of memories; not derived
+	InconsistentBands     = "sketches"  // LSH bands of near duplicates
+	InconsistentVectors   = "vectors"   // vectors of semantic search
+	InconsistentLinks     = "links"     // superseded_by and supersedes
+	InconsistentRows      = "rows"      // a single row
 )
 
 // A Report summarizes a check.
@@ -247,7 +247,7 @@ func (c *Checker) checkUnowned(ctx context.Context, sum *Report, o Options) erro
 			if err := t.QueryRow(`SELECT count(*)`+orphaned, nil, []any{&n}); err != nil || n == 0 {
 				return nil, err
 			}
-			return []Inconsistency{{Kind: InconsistentSignatures,
+			return []Inconsistency{{Kind: InconsistentBands,
 				Detail: fmt.Sprintf("%d rows are of workspaces that are gone", n),
 				repair: func(t *sqldb.Tx) (string, error) {
 					_, err := t.Exec(`DELETE` + orphaned)

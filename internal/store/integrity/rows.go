@@ -26,12 +26,12 @@ func corruption(m *indexdb.MemoryRow) string {
 	return ""
 }
 
-// signature returns the LSH bands of the text, ascending. Only active memories have some.
-func signature(m *indexdb.MemoryRow) []int64 {
+// textBands returns the LSH bands of the text, ascending. Only active memories have some.
+func textBands(m *indexdb.MemoryRow) []int64 {
 	if m.Status != 0 {
 		return nil
 	}
-	bands := minhash.Signature(m.Content)
+	bands := minhash.Bands(m.Content)
 	slices.Sort(bands)
 	return slices.Compact(bands)
 }

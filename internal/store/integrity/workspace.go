@@ -103,7 +103,7 @@ func (w *workspaceCheck) steps() []checkStep {
 		{"list of memories", []func() error{w.listMemories}},
 		{"keyword index", index},
 		{"counters", []func() error{w.checkCounters}},
-		{"near duplicates", []func() error{w.checkSignatures}},
+		{"near duplicates", []func() error{w.checkBands}},
 		{"vectors", []func() error{w.checkVectors}},
 		{"memories", []func() error{w.checkRows}},
 		{"memories that cannot be read", []func() error{w.reportUnreadable}},

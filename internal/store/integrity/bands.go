@@ -17,8 +17,8 @@ import (
 // as those are sorted by band.
 const bandWindowSize = 1 << 17
 
-// checkSignatures compares the LSH bands with those of the texts.
-func (w *workspaceCheck) checkSignatures() error {
+// checkBands compares the LSH bands with those of the texts.
+func (w *workspaceCheck) checkBands() error {
 	if !w.canScanAll() {
 		return nil
 	}
@@ -35,9 +35,9 @@ func (w *workspaceCheck) checkSignatures() error {
 		}
 		for part := range slices.Chunk(w.rowIDs[start:end], rowBatchSize) {
 			err := w.readRows(part, func(m indexdb.MemoryRow) error {
-				got, want := have[m.RowID], signature(&m)
+				got, want := have[m.RowID], textBands(&m)
 				if slices.Sort(got); !slices.Equal(got, want) && corruption(&m) == "" {
-					w.report(InconsistentSignatures, m.ID, w.repairSignature(m.RowID, got),
+					w.report(InconsistentBands, m.ID, w.repairBands(m.RowID, got),
 						"it is found by %d bands, of which %d are its own; its text has %d", len(got),
 						countCommon(got, want), len(want))
 				}
@@ -51,7 +51,7 @@ func (w *workspaceCheck) checkSignatures() error {
 			}
 		}
 		for _, rowID := range slices.Sorted(maps.Keys(have)) {
-			w.report(InconsistentSignatures, w.id, w.repairSignature(rowID, have[rowID]),
+			w.report(InconsistentBands, w.id, w.repairBands(rowID, have[rowID]),
 				"%d bands are of row %d, which is gone", len(have[rowID]), rowID)
 		}
 		from = to + 1 // past the last window no memory is left
@@ -91,8 +91,8 @@ func (w *workspaceCheck) readBands(from, to int64) (map[int64][]int64, error) {
 	return have, nil
 }
 
-// repairSignature replaces the bands of a memory, had, with those of its text.
-func (w *workspaceCheck) repairSignature(rowID int64, had []int64) func(*sqldb.Tx) (string, error) {
+// repairBands replaces the bands of a memory, had, with those of its text.
+func (w *workspaceCheck) repairBands(rowID int64, had []int64) func(*sqldb.Tx) (string, error) {
 	return func(t *sqldb.Tx) (string, error) {
 		m, err := indexdb.LockMemoryRow(t, rowID)
 		if err != nil && !errors.Is(err, sqldb.ErrNoRows) {
@@ -103,6 +103,6 @@ func (w *workspaceCheck) repairSignature(rowID int64, had []int64) func(*sqldb.T
 		if err != nil || m.RowID == 0 || m.Workspace != w.workspace {
 			return "removed them", err
 		}
-		return "made anew", store.InsertBands(t, w.workspace, rowID, signature(&m))
+		return "made anew", store.InsertBands(t, w.workspace, rowID, textBands(&m))
 	}
 }
