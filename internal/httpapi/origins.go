@@ -20,7 +20,7 @@ type Origins struct {
 func NewOrigins(publicURL string, allowed ...string) *Origins {
 	o := &Origins{allowed: allowed, csrf: http.NewCrossOriginProtection()}
 	if u, err := url.Parse(publicURL); err == nil && u.Host != "" {
-		o.own = u.Scheme + "://" + u.Host
+		o.own = OriginOf(u)
 		allowed = append(slices.Clone(allowed), o.own)
 	}
 	for _, origin := range allowed {
@@ -29,6 +29,13 @@ func NewOrigins(publicURL string, allowed ...string) *Origins {
 		}
 	}
 	return o
+}
+
+// OriginOf returns the origin of an address as browsers send it: in lower case, without a default port (RFC 6454,
+// section 6.2).
+func OriginOf(u *url.URL) string {
+	defaultPort := map[string]string{"http": ":80", "https": ":443"}[u.Scheme]
+	return u.Scheme + "://" + strings.TrimSuffix(strings.ToLower(u.Host), defaultPort)
 }
 
 // Enabled reports whether pages of other origins may read responses.

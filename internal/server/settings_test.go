@@ -3,6 +3,7 @@ package server
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -25,6 +26,25 @@ func TestLoadReadsEmbedderFromFlagEnvOrFile(t *testing.T) {
 	s, _, err = Load(map[string]string{"data": t.TempDir()}, nil)
 	if err != nil || s.EmbedURL != "" || s.EmbedModel != "text-embedding-3-small" {
 		t.Errorf("without any: %q, %q, %v", s.EmbedURL, s.EmbedModel, err)
+	}
+}
+
+func TestLoadReadsOriginsAsBrowsersSendThem(t *testing.T) {
+	t.Parallel()
+	for given, want := range map[string]string{
+		"https://App.example.org": "https://app.example.org", "HTTPS://app.example.org:443": "https://app.example.org",
+		"http://[2001:DB8::80]:80": "http://[2001:db8::80]", "http://app.example.org:443": "http://app.example.org:443",
+	} {
+		s, _, err := Load(map[string]string{"data": t.TempDir()},
+			[]string{"LOCI_CORS_ORIGINS=" + given, "LOCI_PUBLIC_URL=" + given})
+		if err != nil || !slices.Equal(s.Origins, []string{want}) || s.PublicURL != want {
+			t.Errorf("%s: %q, %q, %v", given, s.Origins, s.PublicURL, err)
+		}
+	}
+	for _, bad := range []string{"https://app.example.org/", "app.example.org", "https://ann@app.example.org"} {
+		if _, _, err := Load(map[string]string{"data": t.TempDir()}, []string{"LOCI_CORS_ORIGINS=" + bad}); err == nil {
+			t.Errorf("%s is accepted", bad)
+		}
 	}
 }
 

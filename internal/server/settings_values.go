@@ -12,6 +12,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/embed"
+	"github.com/loci-memory/loci/internal/httpapi"
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/op"
 )
@@ -106,17 +107,18 @@ func setPublicURL(s *Settings, v string) error {
 		u.Fragment != "" || strings.Trim(u.Path, "/") != "" {
 		return fmt.Errorf("must be an address like https://loci.example.org")
 	}
-	s.PublicURL = u.Scheme + "://" + u.Host
+	s.PublicURL = httpapi.OriginOf(u)
 	return nil
 }
 
 func setOrigins(s *Settings, v string) error {
 	for _, o := range splitList(v) {
 		u, err := url.Parse(o)
-		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.Scheme+"://"+u.Host != o {
+		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" ||
+			!strings.EqualFold(u.Scheme+"://"+u.Host, o) {
 			return fmt.Errorf("must be origins like https://app.example.org")
 		}
-		s.Origins = append(s.Origins, o)
+		s.Origins = append(s.Origins, httpapi.OriginOf(u))
 	}
 	return nil
 }
