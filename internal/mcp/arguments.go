@@ -7,8 +7,8 @@ import (
 	"github.com/loci-memory/loci/internal/strictjson"
 )
 
-// removeMember returns the value of a member and the object without it. value is nil where there is no such member;
-// what is no object stays as it is.
+// removeMember returns the value of the first member of that name, and the object without it. Without such a member it
+// returns nil and the object.
 func removeMember(object []byte, name string) (value, rest []byte) {
 	in := strictjson.NewScanner(object)
 	if in.Next() != '{' || !bytes.Contains(object, []byte(name)) {
@@ -17,7 +17,7 @@ func removeMember(object []byte, name string) (value, rest []byte) {
 	rest = []byte{'{'}
 	err := in.RawMembers(func(given []byte) error {
 		v, err := in.Raw()
-		if string(given) == `"`+name+`"` {
+		if value == nil && string(given) == `"`+name+`"` {
 			value = v
 		} else {
 			rest = append(append(append(appendComma(rest), given...), ':'), v...)

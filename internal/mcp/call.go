@@ -96,6 +96,9 @@ func (t *tool) prepareArguments(args []byte) (rest []byte, offset int, err error
 	if given == nil {
 		return args, 0, nil
 	}
+	if again, _ := removeMember(rest, offsetArgument); again != nil {
+		return nil, 0, loci.Errorf(loci.CodeInvalidQuery, "offset is given twice")
+	}
 	offset, err = strconv.Atoi(string(given))
 	if err != nil || offset < 0 {
 		return nil, 0, loci.Errorf(loci.CodeInvalidQuery, "offset must be an integer of at least 0")

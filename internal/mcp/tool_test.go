@@ -147,12 +147,13 @@ func TestToolErrorsAreResultsWithCode(t *testing.T) {
 		}
 	}
 	c := client{t: t, url: url, version: "2025-11-25", key: "ann"}
-	a := c.post(
-		[]byte(
-			`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"memory_create",` +
-				`"arguments":{"content":"x","content":"y"}}}`))
-	if v, failed := unpack(t, a.rpc["result"].(object)); !failed || v["code"] != "invalid_query" {
-		t.Errorf("a duplicate key: %s", a.body)
+	for _, params := range []string{`{"name":"memory_create","arguments":{"content":"x","content":"y"}}`,
+		`{"name":"memory_get","arguments":{"memoryId":"x","offset":0,"offset":5}}`} {
+		a := c.post([]byte(`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":` + params + `}`))
+		if v, failed := unpack(t, a.rpc["result"].(object)); !failed || v["code"] != "invalid_query" ||
+			!strings.Contains(v["message"].(string), "twice") {
+			t.Errorf("a duplicate key: %s", a.body)
+		}
 	}
 }
 
