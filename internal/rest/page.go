@@ -7,6 +7,7 @@ import (
 	"embed"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"html/template"
 	"mime"
 	"net/http"
@@ -156,6 +157,9 @@ func parseForm(w http.ResponseWriter, r *http.Request) (url.Values, error) {
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 	if err := r.ParseForm(); err != nil {
+		if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
+			return nil, loci.NewError(loci.CodePayloadTooLarge)
+		}
 		return nil, loci.Errorf(loci.CodeInvalidQuery, "The form could not be read: send it again.")
 	}
 	for _, values := range r.PostForm {

@@ -81,7 +81,7 @@ func TestPagesRejectOtherContentTypesAndOrigins(t *testing.T) {
 	_, url := serve(t)
 	for send, status := range map[string]int{
 		"POST /signin" + jsonHeader + "\n\n{}":                                                   415,
-		"POST /key" + formHeader + "\n\nname=" + strings.Repeat("x", 70_000):                     400,
+		"POST /key" + formHeader + "\n\nname=" + strings.Repeat("x", 70_000):                     413,
 		"POST /signout" + formHeader + "\n\nnext=%ff":                                            400,
 		"POST /signin" + formHeader + "\nOrigin: https://evil.example\n\nemail=a@b.c&password=x": 403,
 		"POST /signin" + formHeader + "\nOrigin: null\n\nemail=a@b.c&password=x":                 403,
