@@ -76,7 +76,11 @@ func (h *Host) logLine(ctx context.Context, level slog.Level, message string, e 
 	if level == slog.LevelError {
 		attrs = append(attrs, slog.Any("err", loci.AsError(e.err).Err))
 	}
-	h.Log.LogAttrs(ctx, level, message, attrs...)
+	if lines := h.Log.Handler(); lines.Enabled(ctx, level) {
+		r := slog.NewRecord(e.start.Add(elapsed), level, message, 0) // without the caller, which LogAttrs would look up
+		r.AddAttrs(attrs...)
+		_ = lines.Handle(ctx, r) // a log that cannot be written has nowhere to say so
+	}
 }
 
 // status returns the HTTP status of the answer, on other transports the one that REST would give.
