@@ -17,7 +17,7 @@ type parser struct {
 	termPositions map[string]termPosition
 	keepStopWords bool  // stop words become terms too
 	currentWord   int   // index of the word of the last token; -1 if it was dropped
-	wordSequence  []int // words in text order without stop words; -1 for other tokens
+	wordSequence  []int // words that become terms, in text order; -1 for other tokens
 
 	language      languageStats
 	questionSpans [][2]int // question phrases in the current run of characters
@@ -139,7 +139,7 @@ func (p *parser) beginWord(text string, r analysis.TokenType) {
 	switch {
 	case r != analysis.Word:
 		p.wordSequence = append(p.wordSequence, -1)
-	case !stop:
+	case !stop || p.keepStopWords:
 		p.wordSequence = append(p.wordSequence, p.currentWord)
 	}
 }

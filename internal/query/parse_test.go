@@ -71,8 +71,8 @@ func TestParseDropsStopWords(t *testing.T) {
 	if q := Parse("what is the answer"); len(q.terms) != 1 || q.terms[0].text != "answer" {
 		t.Errorf("got %v, want answer alone", q.terms)
 	}
-	if q := Parse("to be or not to be"); q.wordCount != 4 {
-		t.Errorf("got %v, want all four words", q.terms)
+	if q := Parse("to be or not to be"); q.wordCount != 4 || len(q.wordBigrams) != 4 {
+		t.Errorf("got %v and pairs %v, want all four words and pairs", q.terms, q.wordBigrams)
 	}
 	if indextest.Freq(index.Analyze("", "the"), "the") != 1 {
 		t.Error("the text has lost its stop word")

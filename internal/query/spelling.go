@@ -186,7 +186,8 @@ func (d *vocabulary) mostFrequent(found []index.SegmentTerm) (best string, ok bo
 }
 
 // isSurfaceWord reports whether a term of the index occurs as a word. The index does not distinguish words from stems.
-// A term counts as a word unless at least as many documents have words of which it is the stem.
+// A term counts as a word unless at least as many documents have words of which it is the stem. Such words share at
+// least the first two letters of the stem.
 func (d *vocabulary) isSurfaceWord(term string) (bool, error) {
 	if analysis.HasNonASCII(term) || len(term) <= analysis.MaxStemChange {
 		return true, nil
@@ -196,7 +197,7 @@ func (d *vocabulary) isSurfaceWord(term string) (bool, error) {
 		return false, err
 	}
 	inflected := 0
-	err = d.EachTerm([]string{term[:len(term)-analysis.MaxStemChange]},
+	err = d.EachTerm([]string{term[:max(2, len(term)-analysis.MaxStemChange)]},
 		func(other []byte, live func() (int, error)) error {
 			if !isStemOf(other, term) {
 				return nil

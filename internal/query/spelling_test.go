@@ -139,6 +139,25 @@ func TestSpellingDictIsCachedPerLetter(t *testing.T) {
 	}
 }
 
+// A workspace may have very many words with one first letter.
+func TestSpellingReadsFewPagesForWordsOfThreeLetters(t *testing.T) {
+	t.Parallel()
+	disk, cache, pages := indextest.NewStore(), index.NewCache(1<<20), map[int]bool{}
+	var words strings.Builder
+	words.WriteString("cat")
+	for i := range 26 * 26 * 26 {
+		words.WriteString(" co" + string([]byte{'a' + byte(i/676), 'a' + byte(i/26%26), 'a' + byte(i%26)}))
+	}
+	v := buildSnapshot(t, disk, words.String(), "end")
+	d := newVocabulary(v, cache, func(segment int64, page int) ([]byte, error) {
+		pages[page] = true
+		return disk.Fetch(segment, page)
+	})
+	if ok, err := d.isSurfaceWord("cat"); !ok || err != nil || len(pages) > 1 {
+		t.Errorf("%v, %v, read %d pages", ok, err, len(pages))
+	}
+}
+
 func TestSpellingRunsDuringWrites(t *testing.T) {
 	t.Parallel()
 	d, cache := indextest.NewStore(), index.NewCache(1<<20)
