@@ -66,7 +66,7 @@ var allowedImports = map[string][]string{
 		"internal/store", "internal/store/embeddb", "internal/store/indexdb"},
 	"internal/service": {"", "internal/analysis", "internal/fence", "internal/identity", "internal/op", "internal/page",
 		"internal/retrieve", "internal/secret", "internal/store", "internal/vector"},
-	"internal/auth":    {"", "internal/identity", "internal/op", "internal/store"},
+	"internal/auth":    {"", "internal/cache", "internal/identity", "internal/op", "internal/store"},
 	"internal/httpapi": {"", "internal/op"},
 	"internal/rest":    {"", "internal/httpapi", "internal/identity", "internal/op"},
 	"internal/mcp":     {"", "internal/httpapi", "internal/op", "internal/strictjson"},

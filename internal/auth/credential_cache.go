@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/cache"
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/store"
 )
@@ -13,8 +14,8 @@ import (
 // process, and after cacheTTL in others.
 type credentialCache struct {
 	clock       loci.Clock
+	entries     *cache.Cache[credentialKey, cacheEntry]
 	mu          sync.Mutex
-	entries     map[credentialKey]cacheEntry
 	revocations uint64                                            // incremented by every revocation
 	uses        map[identity.CredentialKind]map[loci.ID]loci.Time // by id, since the last save
 }
@@ -34,15 +35,21 @@ const (
 	maxCachedCredentials = 100_000
 )
 
+func newCredentialCache(clock loci.Clock) credentialCache {
+	return credentialCache{clock: clock, uses: map[identity.CredentialKind]map[loci.ID]loci.Time{},
+		entries: cache.New[credentialKey](maxCachedCredentials, maxCachedCredentials,
+			func(cacheEntry) int { return 1 })}
+}
+
 // get returns the credential for a key and calls lookup where it is not cached.
 func (k *credentialCache) get(p credentialKey, lookup func(credentialKey) (store.Credential, error)) (store.Credential,
 	error) {
 	now := time.Now() // an expiry must not follow a shifted clock
 	k.mu.Lock()
-	e, ok := k.entries[p]
-	ended := k.revocations
+	e, ended := k.entries.Get(p), k.revocations
 	k.mu.Unlock()
-	if !ok || now.Sub(e.readAt) > cacheTTL {
+	isCached := now.Sub(e.readAt) <= cacheTTL
+	if !isCached {
 		c, err := lookup(p)
 		if err != nil {
 			return c, err
@@ -51,11 +58,8 @@ func (k *credentialCache) get(p credentialKey, lookup func(credentialKey) (store
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.revocations == ended { // otherwise the result may be older than a revocation
-		if len(k.entries) >= maxCachedCredentials {
-			clear(k.entries)
-		}
-		k.entries[p] = e
+	if !isCached && k.revocations == ended { // otherwise the result may be older than a revocation
+		k.entries.Put(p, e)
 	}
 	if !e.Revoked {
 		k.recordUse(e.Credential)
@@ -90,9 +94,5 @@ func (k *credentialCache) onEvent(e store.Event) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.revocations++
-	for p, c := range k.entries {
-		if c.ID == e.CredentialID {
-			delete(k.entries, p)
-		}
-	}
+	k.entries.RemoveFunc(func(c cacheEntry) bool { return c.ID == e.CredentialID })
 }

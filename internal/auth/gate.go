@@ -38,8 +38,7 @@ type Gate struct {
 // NewGate returns a gate over a store. It subscribes to the store's revocations.
 func NewGate(s *store.Store, o Options) *Gate {
 	g := &Gate{o: o, store: s}
-	g.credentials = credentialCache{clock: o.Clock, entries: map[credentialKey]cacheEntry{},
-		uses: map[identity.CredentialKind]map[loci.ID]loci.Time{}}
+	g.credentials = newCredentialCache(o.Clock)
 	g.rateLimiter = newRateLimiter(s, o)
 	g.meter = meter{store: s, plan: o.Plan, clock: o.Clock, multiServer: o.Shared, users: map[loci.ID]*monthUsage{}}
 	s.Subscribe(g.credentials.onEvent)

@@ -61,6 +61,17 @@ func (c *Cache[K, V]) Remove(key K) {
 	c.remove(c.elements[key])
 }
 
+// RemoveFunc deletes the values for which matches returns true.
+func (c *Cache[K, V]) RemoveFunc(matches func(V) bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, e := range c.elements {
+		if matches(e.Value.(entry[K, V]).value) {
+			c.remove(e)
+		}
+	}
+}
+
 func (c *Cache[K, V]) remove(e *list.Element) {
 	if e != nil {
 		x := c.entries.Remove(e).(entry[K, V])
