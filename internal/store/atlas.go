@@ -44,13 +44,9 @@ func (t *Tx) Atlases(f AtlasFilter, p Page) (list List[loci.Atlas], err error) {
 			return list, err
 		}
 	}
-	at, id, limit := p.seek()
-	list = newList[loci.Atlas](p)
-	err = t.query(`SELECT`+atlasColumns+`FROM atlases a`+t.membershipJoin("a.workspace")+
+	return queryPage(p, t.query, `SELECT`+atlasColumns+`FROM atlases a`+t.membershipJoin("a.workspace")+
 		`WHERE (?2 = '' OR w.id = ?2) AND a.archived IN (?3, ?4) AND (a.created_at, a.id) < (?5, ?6)
-			ORDER BY a.created_at DESC, a.id DESC LIMIT ?7`,
-		[]any{f.WorkspaceID, false, f.Archived, at, id, limit}, list.collect(scanAtlas))
-	return list, err
+			ORDER BY a.created_at DESC, a.id DESC LIMIT ?7`, scanAtlas, f.WorkspaceID, false, f.Archived)
 }
 
 // AddAtlas makes an atlas in the workspace, within the owner's maximum.

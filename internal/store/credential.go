@@ -113,17 +113,14 @@ func scanKey(k *loci.APIKey) []any {
 }
 
 // Keys returns the actor's API keys, including revoked ones.
-func (t *Tx) Keys(p Page) (keys List[loci.APIKey], err error) {
-	at, id, limit := p.seek()
-	keys = newList[loci.APIKey](p)
-	err = t.conn.Query(`SELECT`+keyColumns+
+func (t *Tx) Keys(p Page) (List[loci.APIKey], error) {
+	return queryPage(p, t.conn.Query, `SELECT`+keyColumns+
 		`FROM api_keys k WHERE k.user_id = ?1 AND (k.created_at, k.id) < (?2, ?3)
 			ORDER BY k.created_at DESC, k.id DESC LIMIT ?4`,
-		[]any{t.actor.UserID, at, id, limit}, keys.collect(func(r sqldb.Row) (k loci.APIKey, err error) {
+		func(r sqldb.Row) (k loci.APIKey, err error) {
 			err = r.Scan(scanKey(&k)...)
 			return k, err
-		}))
-	return keys, err
+		}, t.actor.UserID)
 }
 
 // An Account is the handle of the actor's account: of its API keys and new workspaces.

@@ -5,7 +5,6 @@ import (
 	"compress/gzip"
 	"crypto/aes"
 	"crypto/cipher"
-	"crypto/rand"
 	"crypto/subtle"
 	"encoding/json"
 	"errors"
@@ -157,18 +156,11 @@ func decompress(packed []byte) ([]byte, error) {
 
 // encrypt encrypts a stored answer with AES-256-GCM: it cannot be read from the database without the credential.
 func encrypt(key [32]byte, plain []byte) []byte {
-	g := newGCM(key)
-	nonce := make([]byte, g.NonceSize())
-	rand.Read(nonce)
-	return g.Seal(nonce, nonce, plain, nil)
+	return newGCM(key).Seal(nil, nil, plain, nil)
 }
 
 func decrypt(key [32]byte, sealed []byte) ([]byte, error) {
-	g := newGCM(key)
-	if len(sealed) < g.NonceSize() {
-		return nil, errors.New("too short")
-	}
-	return g.Open(nil, sealed[:g.NonceSize()], sealed[g.NonceSize():], nil)
+	return newGCM(key).Open(nil, nil, sealed, nil)
 }
 
 func newGCM(key [32]byte) cipher.AEAD {
@@ -176,7 +168,7 @@ func newGCM(key [32]byte) cipher.AEAD {
 	if err != nil {
 		panic(err) // the key has the right length
 	}
-	g, err := cipher.NewGCM(block)
+	g, err := cipher.NewGCMWithRandomNonce(block)
 	if err != nil {
 		panic(err)
 	}

@@ -76,26 +76,20 @@ func (t *Tx) Invitations(workspaceID loci.ID, p Page) (list List[loci.Invitation
 	if !w.Role.AtLeast(loci.RoleAdmin) {
 		return list, loci.NewError(loci.CodeForbidden)
 	}
-	at, id, limit := p.seek()
-	list = newList[loci.Invitation](p)
-	err = t.query(`SELECT`+invitationColumns+`FROM invitations i`+t.membershipJoin("i.workspace")+
+	return queryPage(p, t.query, `SELECT`+invitationColumns+`FROM invitations i`+t.membershipJoin("i.workspace")+
 		`WHERE w.id = ?2 AND (i.created_at, i.id) < (?3, ?4) ORDER BY i.created_at DESC, i.id DESC LIMIT ?5`,
-		[]any{workspaceID, at, id, limit}, list.collect(t.scanInvitationAt))
-	return list, err
+		t.scanInvitationAt, workspaceID)
 }
 
 // PendingInvitations returns the pending invitations to the actor's address. An unverified address has none: it may
 // belong to another person.
-func (t *Tx) PendingInvitations(p Page) (list List[loci.Invitation], err error) {
-	at, id, limit := p.seek()
-	list = newList[loci.Invitation](p)
-	err = t.conn.Query(`SELECT`+invitationColumns+
+func (t *Tx) PendingInvitations(p Page) (List[loci.Invitation], error) {
+	return queryPage(p, t.conn.Query, `SELECT`+invitationColumns+
 		`FROM users u JOIN invitations i ON i.email_folded = u.email_folded AND i.status = ?2
 			JOIN workspaces w ON w.row_id = i.workspace
 		WHERE u.id = ?1 AND u.verified AND i.expires_at > ?3 AND (i.created_at, i.id) < (?4, ?5)
 			ORDER BY i.created_at DESC, i.id DESC LIMIT ?6`,
-		[]any{t.actor.UserID, loci.InvitationPending, t.conn.Now, at, id, limit}, list.collect(t.scanInvitationAt))
-	return list, err
+		t.scanInvitationAt, t.actor.UserID, loci.InvitationPending, t.conn.Now)
 }
 
 func (t *Tx) scanInvitationAt(r sqldb.Row) (i loci.Invitation, err error) {

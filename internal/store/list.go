@@ -3,7 +3,6 @@ package store
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -122,17 +121,8 @@ func (t *Tx) loadPageEntries(list *List[loci.Memory], entries []pageEntry) error
 	for i, h := range entries {
 		rowIDs[i] = h.rowID
 	}
-	var rowID int64
-	scan := t.newMemoryScanner(&rowID)
 	memories := make([]loci.Memory, len(entries))
-	q := `SELECT` + memoryColumns + `, e.row_id FROM ` +
-		fmt.Sprintf(t.conn.Dialect.JoinIDs, 2, "memories e", "e.row_id") +
-		t.membershipJoin("e.workspace") + `JOIN atlases a ON a.row_id = e.atlas`
-	err := t.queryFew(q, []any{sqldb.EncodeInts(rowIDs)}, func(r sqldb.Row) error {
-		m, err := scan(r)
-		memories[slices.Index(rowIDs, rowID)] = m
-		return err
-	})
+	err := t.loadMemories(rowIDs, func(rowID, _ int64, m loci.Memory) { memories[slices.Index(rowIDs, rowID)] = m })
 	if err != nil {
 		return err
 	}
@@ -255,63 +245,4 @@ func (t *Tx) mergedPages(list *[]pageEntry, f Filter, p Page, ranges []memoryRan
 		*list = append(*list, h)
 		return err
 	})
-}
-
-// A PageKey is the sort key of a record in a list, which is ordered by (At, ID), newest first.
-type PageKey struct {
-	At loci.Time
-	ID loci.ID
-}
-
-// A Page asks for the records after a key; the zero key starts at the first record.
-type Page struct {
-	Limit int
-	After PageKey
-}
-
-// seek returns the upper bound of the sort key and the number of rows to read. One row more than the limit shows
-// whether another page follows.
-func (p Page) seek() (loci.Time, loci.ID, int) {
-	if p.After == (PageKey{}) {
-		return math.MaxInt64, "", p.Limit + 1
-	}
-	return p.After.At, p.After.ID, p.Limit + 1
-}
-
-// A List holds the records of a page.
-type List[T any] struct {
-	Items   []T
-	HasMore bool // other records follow
-
-	limit  int
-	budget page.Budget
-}
-
-func newList[T any](p Page) List[T] {
-	return List[T]{Items: []T{}, limit: p.Limit}
-}
-
-// add adds a record to the page. It returns ErrStop, which ends the query, when the page is full.
-func (l *List[T]) add(record T) error {
-	n := len(l.Items)
-	if n < l.limit {
-		l.Items = append(l.Items, record)
-		if l.budget.Spend(page.JSONSize(&l.Items[n])) {
-			return nil
-		}
-		l.Items = l.Items[:n]
-	}
-	l.HasMore = true
-	return sqldb.ErrStop
-}
-
-// collect returns a function for Query that scans rows and adds them to the page.
-func (l *List[T]) collect(scan func(sqldb.Row) (T, error)) func(sqldb.Row) error {
-	return func(r sqldb.Row) error {
-		record, err := scan(r)
-		if err != nil {
-			return err
-		}
-		return l.add(record)
-	}
 }

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/loci-memory/loci"
@@ -44,6 +45,22 @@ func (t *Tx) memoriesJoin() string {
 func (t *Tx) MemoryRecord(id loci.ID) (loci.Memory, error) {
 	m, err := t.scanMemory(t.row(`SELECT`+memoryColumns+`FROM`+t.memoriesJoin()+`WHERE e.id = ?2`, id))
 	return m, sqldb.MapNoRows(err)
+}
+
+// loadMemories calls f with the memories of rows in scope, in any order.
+func (t *Tx) loadMemories(rowIDs []int64, f func(rowID, workspace int64, m loci.Memory)) error {
+	q := `SELECT` + memoryColumns + `, e.row_id, e.workspace FROM ` +
+		fmt.Sprintf(t.conn.Dialect.JoinIDs, 2, "memories e", "e.row_id") +
+		t.membershipJoin("e.workspace") + `JOIN atlases a ON a.row_id = e.atlas`
+	var rowID, workspace int64
+	scan := t.newMemoryScanner(&rowID, &workspace)
+	return t.queryFew(q, []any{sqldb.EncodeInts(rowIDs)}, func(r sqldb.Row) error {
+		m, err := scan(r)
+		if err == nil {
+			f(rowID, workspace, m)
+		}
+		return err
+	})
 }
 
 // ContentHash returns the key of an index over contents. Callers also compare the contents, because hashes can collide.

@@ -49,9 +49,7 @@ func (t *Tx) LockMemories(ids ...loci.ID) error {
 	}
 	return t.queryFew(`SELECT e.row_id FROM memories e`+t.membershipJoin("e.workspace")+
 		`WHERE e.id IN (SELECT list.value FROM `+fmt.Sprintf(t.conn.Dialect.StringRows, 2)+`) ORDER BY e.row_id`+
-		t.conn.LockClause("NO KEY UPDATE", "e"), []any{sqldb.EncodeStrings(ids)}, func(r sqldb.Row) error {
-		return r.Scan(new(int64))
-	})
+		t.conn.LockClause("NO KEY UPDATE", "e"), []any{sqldb.EncodeStrings(ids)}, sqldb.ScanInts(new([]int64)))
 }
 
 // LockLinkedMemories locks a memory, its replacement and the memories that it replaced: a deletion changes all of them.

@@ -74,18 +74,7 @@ func (s *SearchSource) Pages() (*index.Cache, index.PageFetcher) {
 
 // LoadMemories calls f with the memories of rows that the actor can read.
 func (s *SearchSource) LoadMemories(rowIDs []int64, f func(rowID, workspace int64, m loci.Memory)) error {
-	q := `SELECT` + memoryColumns + `, e.row_id, e.workspace FROM ` +
-		fmt.Sprintf(s.t.conn.Dialect.JoinIDs, 2, "memories e", "e.row_id") +
-		s.t.membershipJoin("e.workspace") + `JOIN atlases a ON a.row_id = e.atlas`
-	var rowID, workspace int64
-	scan := s.t.newMemoryScanner(&rowID, &workspace)
-	return s.t.queryFew(q, []any{sqldb.EncodeInts(rowIDs)}, func(r sqldb.Row) error {
-		m, err := scan(r)
-		if err == nil {
-			f(rowID, workspace, m)
-		}
-		return err
-	})
+	return s.t.loadMemories(rowIDs, f)
 }
 
 // BinaryCodes calls f with the codes of each workspace that answers from one of the generations.

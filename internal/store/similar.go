@@ -21,19 +21,17 @@ const (
 )
 
 // Every text with a word has minhash.BandCount bands, so the statements are built once.
-var insertBandsSQL, deleteBandsSQL, selectBandsSQL = func() (add, drop, find string) {
+var insertBandsSQL, selectBandsSQL = func() (add, find string) {
 	const n = minhash.BandCount
-	rows, list, bands := make([]string, n), make([]string, n), make([]string, n)
+	rows, bands := make([]string, n), make([]string, n)
 	for i := range n {
-		rows[i], list[i] = fmt.Sprintf("(?1, ?%d, ?2)", i+3), fmt.Sprintf("?%d", i+3)
+		rows[i] = fmt.Sprintf("(?1, ?%d, ?2)", i+3)
 		bands[i] = fmt.Sprintf(
 			`SELECT * FROM (SELECT s.memory FROM minhash_bands s WHERE s.workspace = ?1 AND s.band = ?%d
 				ORDER BY s.memory DESC LIMIT %d) AS band`, i+2, maxPerBand)
 	}
 	return `INSERT INTO minhash_bands (workspace, band, memory) VALUES ` + strings.Join(rows, ", ") +
-			` ON CONFLICT DO NOTHING`,
-		`DELETE FROM minhash_bands WHERE workspace = ?1 AND memory = ?2 AND band IN (` + strings.Join(list, ", ") + `)`,
-		strings.Join(bands, " UNION ALL ")
+		` ON CONFLICT DO NOTHING`, strings.Join(bands, " UNION ALL ")
 }()
 
 // InsertBands adds the LSH bands of a memory.
@@ -45,15 +43,12 @@ func InsertBands(t *sqldb.Tx, workspace, memory int64, bands []int64) error {
 	return err
 }
 
-// deleteBands deletes at most minhash.BandCount bands of a memory.
 func (w *Workspace) deleteBands(memory int64, bands []int64) error {
 	if len(bands) == 0 {
 		return nil
 	}
-	for len(bands) < minhash.BandCount {
-		bands = append(bands, bands[0])
-	}
-	_, err := w.t.exec(deleteBandsSQL, append([]any{w.rowID, memory}, toAny(bands)...)...)
+	_, err := w.t.exec(`DELETE FROM minhash_bands WHERE workspace = ?1 AND memory = ?2 AND `+
+		fmt.Sprintf(w.t.conn.Dialect.InList, "band", 3), w.rowID, memory, sqldb.EncodeInts(bands))
 	return err
 }
 
@@ -83,12 +78,6 @@ func (a *Atlas) FindSimilar(content string, e IndexEntry, except loci.ID) ([]loc
 		a.t.LinkReplay(m.ID)
 	}
 	return list, err
-}
-
-func sortSimilar(list []loci.Similarity) {
-	slices.SortFunc(list, func(a, b loci.Similarity) int {
-		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.ID, b.ID))
-	})
 }
 
 // similarTexts compares a text with those that share a band with it.
@@ -130,7 +119,9 @@ func rankSimilar(ids, texts []string) []loci.Similarity {
 			list = append(list, loci.Similarity{ID: loci.ID(id), Score: math.Round(score*1e4) / 1e4})
 		}
 	}
-	sortSimilar(list)
+	slices.SortFunc(list, func(a, b loci.Similarity) int {
+		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.ID, b.ID))
+	})
 	return list
 }
 

@@ -38,11 +38,10 @@ func Read[Out any](ctx context.Context, s *Store, actor *identity.Actor, f func(
 			if err = t.conn.UseOneSnapshot(); err != nil {
 				return out, err
 			}
-			out, err = f(t)
-			if err != nil {
-				return out, err
+			if out, err = f(t); err == nil {
+				err = t.checkIdempotency()
 			}
-			return out, t.checkIdempotency()
+			return out, err
 		})
 	}
 	err = s.db.ReadTx(ctx, string(actor.UserID), func(conn *sqldb.Tx) error {

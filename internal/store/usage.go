@@ -2,7 +2,6 @@ package store
 
 import (
 	"cmp"
-	"time"
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/sqldb"
@@ -102,36 +101,4 @@ func (t *SystemTx) ReturnOperations(userID loci.ID, month string, n int64) error
 func (t *SystemTx) UsedOperations(userID loci.ID, month string) (used int64, err error) {
 	return used, t.t.conn.QueryRow(`SELECT COALESCE(max(used), 0) FROM operations WHERE user_id = ?1 AND month = ?2`,
 		[]any{userID, month}, []any{&used})
-}
-
-// A Rate is a limit in the terms of the generic cell rate algorithm (ITU-T I.371, annex A): Interval is the time
-// between evenly spaced calls, and Tolerance how far calls may be ahead of that.
-type Rate struct{ Interval, Tolerance time.Duration }
-
-// ChargeCalls charges calls that were admitted already, and one more call if the rate allows it. It returns the
-// theoretical arrival time of the next call, and whether that one more is allowed.
-func (t *SystemTx) ChargeCalls(credential loci.ID, r Rate, now time.Time, calls int) (due time.Time, more bool,
-	err error) {
-	first := now.Add(time.Duration(calls) * r.Interval)
-	latest := now.Add(r.Tolerance)
-	alone, next := !first.After(latest), first
-	if alone {
-		next = first.Add(r.Interval)
-	}
-	const base = `(CASE WHEN rate_limits.tat > ?4 THEN rate_limits.tat ELSE ?4 END + ?5)`
-	var nanoseconds int64
-	err = t.t.conn.QueryRow(`INSERT INTO rate_limits (credential, tat, allowed) VALUES (?1, ?2, ?3)
-		ON CONFLICT (credential) DO UPDATE SET tat = `+base+` + CASE WHEN `+base+
-		` <= ?6 THEN CAST(?7 AS BIGINT) ELSE 0 END, allowed = `+
-		base+` <= ?6
-		RETURNING tat, allowed`,
-		[]any{credential, next.UnixNano(), alone, now.UnixNano(), int64(first.Sub(now)), latest.UnixNano(),
-			int64(r.Interval)}, []any{&nanoseconds, &more})
-	return time.Unix(0, nanoseconds), more, err
-}
-
-// DeleteIdleRates deletes the states of credentials whose rate does not delay them.
-func (t *SystemTx) DeleteIdleRates(now time.Time) error {
-	_, err := t.t.exec(`DELETE FROM rate_limits WHERE tat < ?1`, now.UnixNano())
-	return err
 }

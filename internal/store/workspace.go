@@ -37,14 +37,10 @@ func (t *Tx) WorkspaceRecord(id loci.ID) (loci.Workspace, error) {
 }
 
 // Workspaces returns the workspaces in scope. With archived it includes archived ones.
-func (t *Tx) Workspaces(archived bool, p Page) (list List[loci.Workspace], err error) {
-	at, id, limit := p.seek()
-	list = newList[loci.Workspace](p)
-	err = t.query(`SELECT`+workspaceColumns+`FROM workspaces e`+t.membershipJoin("e.row_id")+
+func (t *Tx) Workspaces(archived bool, p Page) (List[loci.Workspace], error) {
+	return queryPage(p, t.query, `SELECT`+workspaceColumns+`FROM workspaces e`+t.membershipJoin("e.row_id")+
 		`WHERE w.archived IN (?2, ?3) AND (w.created_at, w.id) < (?4, ?5) ORDER BY w.created_at DESC, w.id DESC
-			LIMIT ?6`,
-		[]any{false, archived, at, id, limit}, list.collect(scanWorkspace))
-	return list, err
+			LIMIT ?6`, scanWorkspace, false, archived)
 }
 
 // A Workspace is the handle of a workspace in which the actor has at least the requested role. Its row is locked until
@@ -154,33 +150,4 @@ func (t *Tx) countLocked(owner loci.ID, count string) (n int64, err error) {
 		err = t.conn.QueryRow(count, []any{owner}, []any{&n})
 	}
 	return n, err
-}
-
-func (t *Tx) workspaceOwner(workspace int64) (user loci.ID, err error) {
-	err = t.conn.QueryRow(`SELECT user_id FROM members WHERE workspace = ?1 AND role = 'owner'`, []any{workspace},
-		[]any{&user})
-	return user, err
-}
-
-// Members returns the members of a workspace in scope.
-func (t *Tx) Members(workspaceID loci.ID, p Page) (list List[loci.Member], err error) {
-	if _, err := t.WorkspaceRecord(workspaceID); err != nil {
-		return list, err
-	}
-	at, id, limit := p.seek()
-	list = newList[loci.Member](p)
-	err = t.query(`SELECT u.id, u.email, u.name, x.role, x.joined_at FROM members x JOIN users u ON u.id = x.user_id`+
-		t.membershipJoin("x.workspace")+
-		`WHERE w.id = ?2 AND (x.joined_at, x.user_id) < (?3, ?4) ORDER BY x.joined_at DESC, x.user_id DESC LIMIT ?5`,
-		[]any{workspaceID, at, id, limit}, list.collect(func(r sqldb.Row) (m loci.Member, err error) {
-			err = r.Scan(&m.UserID, &m.Email, &m.Name, &m.Role, &m.JoinedAt)
-			return m, err
-		}))
-	return list, err
-}
-
-func (t *Tx) addMember(workspace int64, userID loci.ID, role loci.Role) error {
-	_, err := t.exec(`INSERT INTO members (user_id, workspace, role, joined_at) VALUES (?1, ?2, ?3, ?4)`, userID,
-		workspace, role, t.conn.Now)
-	return err
 }
