@@ -52,7 +52,7 @@ func (f rowFunc) Scan(dest ...any) error { return f(dest...) }
 // A Dialect holds the parts of SQL that the databases write differently.
 type Dialect struct {
 	Name        string
-	RowLocks    bool   // PostgreSQL: rows are locked one by one; SQLite has one writer
+	Postgres    bool   // row locks and savepoints, which SQLite does not need, as it has one writer
 	InList      string // a condition: %[1]s is one of the integers of the JSON list ?%[2]d
 	ContainsAll string // a condition: the JSON list %[1]s holds all texts of the JSON list ?%[2]d
 	StringRows  string // a table: list.value is a text of the JSON list ?%[1]d

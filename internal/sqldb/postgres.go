@@ -18,7 +18,7 @@ import (
 
 var postgresDialect = &Dialect{
 	Name:     "postgres",
-	RowLocks: true,
+	Postgres: true,
 	InList:   `%[1]s = ANY (` + bigintArray("%[2]d") + `)`,
 	// The planner estimates that a CASE matches half of the rows. So it reads in order until the page is full,
 	// instead of sorting all matches.

@@ -110,7 +110,7 @@ func (t *Tx) Row(q string, args ...any) Row {
 
 // AdvisoryLock locks a name until the end of the transaction. SQLite has one writer and needs no such lock.
 func (t *Tx) AdvisoryLock(name string) error {
-	if !t.Dialect.RowLocks {
+	if !t.Dialect.Postgres {
 		return nil
 	}
 	if _, err := t.Exec(`SELECT pg_advisory_xact_lock(hashtextextended(?1, 0))`, name); err != nil {
@@ -123,7 +123,7 @@ func (t *Tx) AdvisoryLock(name string) error {
 // keys, such as those of counters by a flush, and NO KEY UPDATE admits KEY SHARE. UPDATE admits neither
 // (https://www.postgresql.org/docs/current/explicit-locking.html).
 func (t *Tx) LockClause(how, tables string) string {
-	if !t.Dialect.RowLocks {
+	if !t.Dialect.Postgres {
 		return ""
 	}
 	return " FOR " + how + " OF " + tables
@@ -131,7 +131,7 @@ func (t *Tx) LockClause(how, tables string) string {
 
 // UseOneSnapshot makes all statements of a write transaction read one snapshot. It must be the first statement.
 func (t *Tx) UseOneSnapshot() error {
-	if !t.Dialect.RowLocks {
+	if !t.Dialect.Postgres {
 		return nil
 	}
 	_, err := t.Exec(`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ`)
@@ -141,7 +141,7 @@ func (t *Tx) UseOneSnapshot() error {
 // RepeatableRead runs f with one snapshot of the database for all its statements. A write transaction has one already
 // if UseOneSnapshot began it.
 func (t *Tx) RepeatableRead(f func() error) error {
-	if !t.ReadOnly || !t.Dialect.RowLocks {
+	if !t.ReadOnly || !t.Dialect.Postgres {
 		return f()
 	}
 	if _, err := t.Exec(`BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY`); err != nil {

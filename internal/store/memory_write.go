@@ -44,7 +44,7 @@ func (t *Tx) openMemory(which string, args ...any) (*Memory, error) {
 
 // LockMemories locks the rows of memories in scope in the order of row ids, so that concurrent calls cannot deadlock.
 func (t *Tx) LockMemories(ids ...loci.ID) error {
-	if !t.conn.Dialect.RowLocks {
+	if !t.conn.Dialect.Postgres {
 		return nil
 	}
 	return t.queryFew(`SELECT e.row_id FROM memories e`+t.membershipJoin("e.workspace")+
@@ -54,7 +54,7 @@ func (t *Tx) LockMemories(ids ...loci.ID) error {
 
 // LockLinkedMemories locks a memory, its replacement and the memories that it replaced: a deletion changes all of them.
 func (t *Tx) LockLinkedMemories(id loci.ID) error {
-	if !t.conn.Dialect.RowLocks {
+	if !t.conn.Dialect.Postgres {
 		return nil
 	}
 	var by loci.ID

@@ -110,7 +110,7 @@ func dueJobsOf(t *sqldb.Tx, owner int64, long bool, maximum int) (list []int64, 
 func leaseJobs(t *sqldb.Tx, memories []int64) (list []textJob, until loci.Time, err error) {
 	d := t.Dialect
 	skip := ""
-	if d.RowLocks {
+	if d.Postgres {
 		skip = " FOR UPDATE SKIP LOCKED"
 	}
 	until = leaseEnd(t)

@@ -96,7 +96,7 @@ func (s *State) scan() []any { return []any{&s.Workspace, &s.version, &s.logVers
 // logVersionOf returns what Dialect.LogVersion returns of a log with these rows.
 func logVersionOf(d *sqldb.Dialect, seqs []int64) int64 {
 	switch {
-	case d.RowLocks:
+	case d.Postgres:
 		return int64(len(seqs))
 	case len(seqs) == 0:
 		return 0

@@ -169,7 +169,7 @@ func (c *Checker) purge(ctx context.Context, apply bool,
 			}
 			defer endSecureDelete(t)
 			lock := ""
-			if t.Dialect.RowLocks {
+			if t.Dialect.Postgres {
 				lock = " FOR UPDATE"
 			}
 			g, err := find(t, lock)

@@ -52,7 +52,7 @@ func (c *Checker) finishPurge(ctx context.Context) error {
 // PostgreSQL.
 func beginSecureDelete(t *sqldb.Tx) error {
 	q := `PRAGMA secure_delete = ON`
-	if t.Dialect.RowLocks {
+	if t.Dialect.Postgres {
 		q = `SET LOCAL statement_timeout = 0`
 	}
 	_, err := t.Exec(q)
@@ -60,7 +60,7 @@ func beginSecureDelete(t *sqldb.Tx) error {
 }
 
 func endSecureDelete(t *sqldb.Tx) {
-	if !t.Dialect.RowLocks {
+	if !t.Dialect.Postgres {
 		_, _ = t.Exec(`PRAGMA secure_delete = FAST`) // a failure only costs writes
 	}
 }

@@ -15,7 +15,7 @@ import (
 // statements of the transaction still work.
 func (w *workspaceCheck) withSavepoint(f func() error) (reason string, err error) {
 	mark := func(q string) error {
-		if !w.t.Dialect.RowLocks {
+		if !w.t.Dialect.Postgres {
 			return nil // on SQLite the transaction survives a failed statement
 		}
 		_, err := w.t.Exec(q)

@@ -47,7 +47,7 @@ const (
 func (w *workspaceCheck) check(t *sqldb.Tx) error {
 	w.t = t
 	return t.RepeatableRead(func() error {
-		if t.Dialect.RowLocks {
+		if t.Dialect.Postgres {
 			if _, err := t.Exec(`SET LOCAL statement_timeout = 0`); err != nil {
 				return err
 			}
