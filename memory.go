@@ -237,8 +237,8 @@ type CreatedMemory struct {
 // ExistingMemory returns the output of a create that found its duplicate.
 func ExistingMemory(m NewMemory) CreatedMemory { return CreatedMemory{m, true} }
 
-// Replay restores from a stored response whether a memory was created.
-func (c *CreatedMemory) Replay(created bool) { c.existing = !created }
+// SetCreated restores from a stored response whether a memory was created.
+func (c *CreatedMemory) SetCreated(created bool) { c.existing = !created }
 
 // Created reports whether a memory was created.
 func (c CreatedMemory) Created() bool { return !c.existing }

@@ -37,7 +37,7 @@ type Call struct {
 
 	UserID   loci.ID // of the caller, once the credential is known
 	Quota    *Quota  // of the caller's plan, once the credential is known
-	Replayed bool    // the answer is a replay
+	Replayed bool    // the response was stored by an earlier call
 	ETag     string  // the entity tag of the returned record, if it has one
 }
 

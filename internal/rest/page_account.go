@@ -135,7 +135,7 @@ func (d *handler) keyForm(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// createKey makes an API key, or replays the one of the idempotency key, and shows it on the start page.
+// createKey makes an API key, or returns the stored one of the idempotency key, and shows it on the start page.
 func (d *handler) createKey(w http.ResponseWriter, r *http.Request, c *op.Call, user loci.User,
 	name, idempotencyKey string) {
 	v := d.newPageData(r, user)

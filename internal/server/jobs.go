@@ -48,7 +48,7 @@ func sampleIntegrity(ctx context.Context, st *store.Store, log *slog.Logger) err
 // deleteExpired deletes idempotency keys and sign-ins that have expired.
 func deleteExpired(ctx context.Context, st *store.Store) error {
 	_, err := store.System(ctx, st, "delete expired records", func(t *store.SystemTx) (loci.Empty, error) {
-		if _, err := t.DeleteExpiredReplays(); err != nil {
+		if _, err := t.DeleteExpiredResponses(); err != nil {
 			return loci.Empty{}, err
 		}
 		_, err := t.DeleteExpiredSignIns()

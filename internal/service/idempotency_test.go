@@ -12,7 +12,7 @@ import (
 	"github.com/loci-memory/loci/internal/service"
 )
 
-// callWithKey calls with an Idempotency-Key, and reports whether the answer is a replay.
+// callWithKey calls with an Idempotency-Key, and reports whether the response is a stored one.
 func callWithKey[In, Out any](t *testing.T, w *conformance.World, actor conformance.Caller, key string,
 	o op.TypedOp[In, Out], in In) (Out, bool, error) {
 	c := w.Call(actor)
@@ -21,7 +21,7 @@ func callWithKey[In, Out any](t *testing.T, w *conformance.World, actor conforma
 	return out, c.Replayed, err
 }
 
-func TestRepeatedCallReplaysAnswer(t *testing.T) {
+func TestRepeatedCallReturnsStoredResponse(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
 		in := loci.CreateMemory{Content: "the tide", AtlasID: w.Atlas(t, "Shelf")}
@@ -104,8 +104,8 @@ func TestParallelRepeatedCallsCreateOnce(t *testing.T) {
 	})
 }
 
-// A replay has the stored status, too.
-func TestReplayOfDuplicateReportsNoCreation(t *testing.T) {
+// A stored response has the stored status, too.
+func TestStoredResponseOfDuplicateReportsNoCreation(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, conformance.Options{})
 	in := loci.CreateMemory{Content: "the tide", AtlasID: w.Atlas(t, "Shelf"),
@@ -143,7 +143,7 @@ func TestReplayedSearchHidesDeletedMemories(t *testing.T) {
 	})
 }
 
-func TestReplayHidesRevokedKey(t *testing.T) {
+func TestStoredResponseHidesRevokedKey(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, conformance.Options{})
 	in := loci.CreateKey{Name: "laptop"}

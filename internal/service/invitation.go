@@ -23,7 +23,7 @@ func (s *Service) CreateInvitations(ctx context.Context, actor *identity.Actor,
 		if err != nil {
 			return out, err
 		}
-		tx.LinkReplay(in.WorkspaceID)
+		tx.LinkResponse(in.WorkspaceID)
 		for _, e := range in.Emails {
 			token := loci.InvitationToken(identity.NewSecret())
 			i, skipped, err := w.Invite(e, in.Role.RoleOrDefault(), in.ExpiresInDays.Duration(), tokenHash(token))
@@ -90,7 +90,7 @@ func (s *Service) RespondInvitation(ctx context.Context, actor *identity.Actor,
 			return out, err
 		}
 		out.Invitation, err = i.Respond(in.Accept)
-		tx.LinkReplay(out.Invitation.WorkspaceID)
+		tx.LinkResponse(out.Invitation.WorkspaceID)
 		return out, err
 	})
 }

@@ -171,7 +171,7 @@ func TestOperatorVerifiesAddresses(t *testing.T) {
 	}
 }
 
-// A stored answer holds the links: it is replayed for one credential only.
+// A stored response holds the links: it is returned for one credential only.
 func TestRepeatedInvitationShowsItsLinkToOneCredential(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, conformance.Options{})

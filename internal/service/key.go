@@ -17,7 +17,7 @@ func (s *Service) CreateKey(ctx context.Context, actor *identity.Actor, in loci.
 			return out, err
 		}
 		k, err := account.AddKey(n)
-		tx.LinkReplay(k.ID)
+		tx.LinkResponse(k.ID)
 		return loci.CreatedKey{Key: k, APIKey: secret}, err
 	})
 }

@@ -25,7 +25,7 @@ func TestKeyIsShownOnceAndStoredAsHash(t *testing.T) {
 		return s
 	}, conformance.Options{})
 	c := w.Call(conformance.CallerOwner)
-	c.IdempotencyKey = "once" // a replay must not show it either
+	c.IdempotencyKey = "once" // a stored response must not show it either
 	made, err := op.Do(t.Context(), w.Host, c, service.KeyCreate, loci.CreateKey{Name: "laptop"})
 	if err != nil || !identity.ValidKey(made.APIKey) || made.Key.Prefix != made.APIKey[len(loci.KeyPrefix):][:6] ||
 		made.Key.Name != "laptop" {

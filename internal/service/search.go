@@ -16,7 +16,7 @@ func (s *Service) SearchMemories(ctx context.Context, actor *identity.Actor,
 	in loci.SearchMemories) (loci.FoundMemories,
 	error) {
 	// The search runs in several transactions without the Idempotency-Key. The
-	// last one stores the answer under the key, or replays a stored one.
+	// last one stores the response under the key, or returns a stored one.
 	plain := *actor
 	plain.Idempotency = nil
 	out, err := s.search(ctx, &plain, in)
@@ -34,7 +34,7 @@ func (s *Service) SearchMemories(ctx context.Context, actor *identity.Actor,
 	return out, nil
 }
 
-// allReadable reports whether the actor can still read all memories of an answer. A replay must not show deleted
+// allReadable reports whether the actor can still read all memories of a stored response. It must not show deleted
 // memories, or those of a workspace that the actor has left.
 func (s *Service) allReadable(ctx context.Context, actor *identity.Actor, answer loci.FoundMemories) (bool, error) {
 	_, err := read(ctx, s, actor, func(tx *store.Tx) (nothing loci.Empty, err error) {

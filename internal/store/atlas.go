@@ -59,7 +59,7 @@ func (w *Workspace) AddAtlas(a loci.Atlas, maximum int64) (loci.Atlas, error) {
 	}
 	a, err := w.t.addAtlas(w.rowID, a)
 	a.WorkspaceID = w.id
-	w.t.LinkReplay(a.ID)
+	w.t.LinkResponse(a.ID)
 	return a, err
 }
 

@@ -181,5 +181,5 @@ func (s *Account) RevokeKey(id loci.ID) error {
 	if err != nil {
 		return err
 	}
-	return s.t.dropReplays(id) // they show the key
+	return s.t.deleteResponses(id) // they show the key
 }

@@ -17,30 +17,31 @@ import (
 	"github.com/loci-memory/loci/internal/sqldb"
 )
 
-// idempotencyTTL is the lifetime of a stored answer.
+// idempotencyTTL is the lifetime of a stored response.
 const idempotencyTTL = 24 * time.Hour
 
-// A replay is an error that ends the function of a repeated call, with the stored answer.
-type replay struct {
-	answer  []byte
+// A storedResponse is the response of an earlier call with the same Idempotency-Key. As an error it ends the function
+// of the repeated call.
+type storedResponse struct {
+	body    []byte
 	created bool
 }
 
-func (r *replay) Error() string { return "store: answered before" }
+func (r *storedResponse) Error() string { return "store: the call has a stored response" }
 
-// decode unmarshals the stored answer into out.
-func (r *replay) decode(out any) error {
-	if err := json.Unmarshal(r.answer, out); err != nil {
-		return fmt.Errorf("store: stored answer: %w", err)
+// decode unmarshals the body into out.
+func (r *storedResponse) decode(out any) error {
+	if err := json.Unmarshal(r.body, out); err != nil {
+		return fmt.Errorf("store: stored response: %w", err)
 	}
-	if o, ok := out.(interface{ Replay(created bool) }); ok {
-		o.Replay(r.created)
+	if o, ok := out.(interface{ SetCreated(created bool) }); ok {
+		o.SetCreated(r.created)
 	}
 	return nil
 }
 
-// checkIdempotency looks for a stored answer of the call. Every handle for writes calls it after the check of scope and
-// role, and before that of the state. It returns a *replay, an idempotency conflict, or nil.
+// checkIdempotency looks for a stored response of the call. Every handle for writes calls it after the check of scope
+// and role, and before that of the state. It returns a *storedResponse, an idempotency conflict, or nil.
 func (t *Tx) checkIdempotency() error {
 	o := t.actor.Idempotency
 	if t.idempotencyChecked || o == nil {
@@ -50,7 +51,7 @@ func (t *Tx) checkIdempotency() error {
 	if err := t.conn.AdvisoryLock(string(t.actor.CredentialID) + "/" + o.Key); err != nil {
 		return err
 	}
-	var r replay
+	var r storedResponse
 	var fingerprint, sealed []byte
 	err := t.conn.QueryRow(
 		`SELECT fingerprint, response, created FROM idempotency_keys WHERE credential = ?1 AND key = ?2
@@ -65,28 +66,29 @@ func (t *Tx) checkIdempotency() error {
 	case subtle.ConstantTimeCompare(fingerprint, o.Fingerprint[:]) != 1:
 		return loci.NewError(loci.CodeIdempotencyConflict)
 	}
-	if r.answer, err = decrypt(o.EncryptionKey, sealed); err == nil {
-		r.answer, err = decompress(r.answer)
+	if r.body, err = decrypt(o.EncryptionKey, sealed); err == nil {
+		r.body, err = decompress(r.body)
 	}
 	if err != nil {
-		return fmt.Errorf("store: stored answer: %w", err)
+		return fmt.Errorf("store: stored response: %w", err)
 	}
 	o.Replayed = true
 	return &r
 }
 
-// LinkReplay adds records to those that the answer of a write shows. With one of them the stored answer is deleted.
-func (t *Tx) LinkReplay(ids ...loci.ID) { t.answerRecords = append(t.answerRecords, ids...) }
+// LinkResponse adds records to those that the response of a write shows. The deletion of one of them deletes the stored
+// response.
+func (t *Tx) LinkResponse(ids ...loci.ID) { t.responseRecords = append(t.responseRecords, ids...) }
 
-// dropReplays deletes the stored answers that show a record.
-func (t *Tx) dropReplays(id loci.ID) error {
+// deleteResponses deletes the stored responses that show a record.
+func (t *Tx) deleteResponses(id loci.ID) error {
 	_, err := t.exec(`DELETE FROM idempotency_keys
 		WHERE (credential, key) IN (SELECT credential, key FROM idempotency_records WHERE record = ?1)`, id)
 	return err
 }
 
-// storeReplay stores the answer of a call that has an Idempotency-Key.
-func (t *Tx) storeReplay(out any) error {
+// storeResponse stores the response of a call that has an Idempotency-Key.
+func (t *Tx) storeResponse(out any) error {
 	o := t.actor.Idempotency
 	if o == nil {
 		return nil
@@ -95,7 +97,7 @@ func (t *Tx) storeReplay(out any) error {
 		return errors.New("store: a write without a handle cannot be repeated safely")
 	}
 	o.Replayed = false
-	answer, err := json.Marshal(out)
+	body, err := json.Marshal(out)
 	if err != nil {
 		return err
 	}
@@ -103,16 +105,16 @@ func (t *Tx) storeReplay(out any) error {
 	if c, ok := out.(interface{ Created() bool }); ok {
 		created = c.Created()
 	}
-	// An expired answer under the same key may still be stored.
+	// An expired response under the same key may still be stored.
 	if _, err := t.exec(`DELETE FROM idempotency_keys WHERE credential = ?1 AND key = ?2`, t.actor.CredentialID,
 		o.Key); err != nil {
 		return err
 	}
 	_, err = t.exec(`INSERT INTO idempotency_keys (credential, key, fingerprint, created, response, created_at)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6)`, t.actor.CredentialID, o.Key, o.Fingerprint[:], created,
-		encrypt(o.EncryptionKey, compress(answer)), t.conn.Now)
-	slices.Sort(t.answerRecords)
-	records := slices.DeleteFunc(slices.Compact(t.answerRecords), func(id loci.ID) bool { return id == "" })
+		encrypt(o.EncryptionKey, compress(body)), t.conn.Now)
+	slices.Sort(t.responseRecords)
+	records := slices.DeleteFunc(slices.Compact(t.responseRecords), func(id loci.ID) bool { return id == "" })
 	if err != nil || len(records) == 0 {
 		return err
 	}
@@ -121,23 +123,23 @@ func (t *Tx) storeReplay(out any) error {
 	return err
 }
 
-// Sizes of stored answers in bytes.
+// Sizes of stored responses in bytes.
 const (
 	compressThreshold = 4 << 10 // longer ones are compressed
-	maxReplayBytes    = 64 << 20
+	maxResponseBytes  = 64 << 20
 )
 
-// compress compresses a long answer with gzip. An answer is JSON, which never starts with the magic bytes of gzip.
-func compress(answer []byte) []byte {
-	if len(answer) < compressThreshold {
-		return answer
+// compress compresses a long response with gzip. A response is JSON, which never starts with the magic bytes of gzip.
+func compress(body []byte) []byte {
+	if len(body) < compressThreshold {
+		return body
 	}
 	var b bytes.Buffer
 	w, _ := gzip.NewWriterLevel(&b, gzip.BestSpeed) // fails only for an unknown level
-	w.Write(answer)                                 // a Buffer returns no errors
+	w.Write(body)                                   // a Buffer returns no errors
 	w.Close()
-	if b.Len() >= len(answer) {
-		return answer
+	if b.Len() >= len(body) {
+		return body
 	}
 	return b.Bytes()
 }
@@ -151,10 +153,10 @@ func decompress(packed []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return io.ReadAll(io.LimitReader(r, maxReplayBytes))
+	return io.ReadAll(io.LimitReader(r, maxResponseBytes))
 }
 
-// encrypt encrypts a stored answer with AES-256-GCM: it cannot be read from the database without the credential.
+// encrypt encrypts a stored response with AES-256-GCM: it cannot be read from the database without the credential.
 func encrypt(key [32]byte, plain []byte) []byte {
 	return newGCM(key).Seal(nil, nil, plain, nil)
 }
@@ -175,8 +177,8 @@ func newGCM(key [32]byte) cipher.AEAD {
 	return g
 }
 
-// DeleteExpiredReplays deletes the stored answers older than idempotencyTTL.
-func (t *SystemTx) DeleteExpiredReplays() (int64, error) {
+// DeleteExpiredResponses deletes the stored responses older than idempotencyTTL.
+func (t *SystemTx) DeleteExpiredResponses() (int64, error) {
 	return t.t.exec(`DELETE FROM idempotency_keys WHERE created_at <= ?1`,
 		t.t.conn.Now-loci.Time(idempotencyTTL.Microseconds()))
 }

@@ -26,7 +26,7 @@ func withIdempotencyKey(actor *identity.Actor, key, arguments string) *identity.
 	return &call
 }
 
-func TestIdempotencyKeyRunsAWriteOnce(t *testing.T) {
+func TestIdempotencyKeyRunsWriteOnce(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
 		var now fakeClock
@@ -64,7 +64,7 @@ func TestIdempotencyKeyRunsAWriteOnce(t *testing.T) {
 	})
 }
 
-func TestAFailedCallKeepsNoAnswer(t *testing.T) {
+func TestFailedCallStoresNoResponse(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
 		s := d.Open(t, store.Options{})
@@ -85,7 +85,7 @@ func TestAFailedCallKeepsNoAnswer(t *testing.T) {
 	})
 }
 
-func TestAccessIsCheckedBeforeAReplay(t *testing.T) {
+func TestAccessIsCheckedBeforeStoredResponse(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
 		s := d.Open(t, store.Options{})
@@ -119,7 +119,7 @@ func TestCallsWithOneKeyAtOnceAreOne(t *testing.T) {
 		for _, key := range []string{"k", "l", "m"} {
 			var all sync.WaitGroup
 			var mu sync.Mutex
-			made, replays := map[loci.ID]int{}, 0
+			made, repeated := map[loci.ID]int{}, 0
 			for i := range 16 {
 				all.Go(func() {
 					actor := withIdempotencyKey(ann, key, "a")
@@ -130,13 +130,13 @@ func TestCallsWithOneKeyAtOnceAreOne(t *testing.T) {
 						t.Error(err)
 					}
 					if actor.Idempotency.Replayed {
-						replays++
+						repeated++
 					}
 				})
 			}
 			all.Wait()
-			if len(made) != 1 || replays != 15 {
-				t.Errorf("%d memories, %d replays", len(made), replays)
+			if len(made) != 1 || repeated != 15 {
+				t.Errorf("%d memories, %d repeated", len(made), repeated)
 			}
 		}
 		if n := len(ids(t, stores[1], ann, store.Filter{WorkspaceID: crew}, 100)); n != 3 {
@@ -145,7 +145,7 @@ func TestCallsWithOneKeyAtOnceAreOne(t *testing.T) {
 	})
 }
 
-func TestStoredAnswersAreSealed(t *testing.T) {
+func TestStoredResponsesAreEncrypted(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
 		s := d.Open(t, store.Options{})
@@ -181,7 +181,7 @@ func TestStoredAnswersAreSealed(t *testing.T) {
 	})
 }
 
-func TestLongStoredAnswersAreCompressed(t *testing.T) {
+func TestLongStoredResponsesAreCompressed(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
 		s := d.Open(t, store.Options{})
@@ -220,7 +220,7 @@ func TestAKeyWithoutAHandleIsRefused(t *testing.T) {
 	})
 }
 
-func TestAReadWithAKeyIsReplayed(t *testing.T) {
+func TestReadWithIdempotencyKeyReturnsStoredResponse(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
 		s := d.Open(t, store.Options{})
@@ -247,7 +247,7 @@ func TestAReadWithAKeyIsReplayed(t *testing.T) {
 	})
 }
 
-func TestStoredAnswersAreForgottenAfterADay(t *testing.T) {
+func TestStoredResponsesExpireAfterADay(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
 		var now fakeClock
@@ -255,7 +255,7 @@ func TestStoredAnswersAreForgottenAfterADay(t *testing.T) {
 		add(t, s, withIdempotencyKey(user(t, s, "ann"), "k", "a"), "", "text")
 		for _, want := range []int64{0, 1, 0} {
 			n, err := store.System(ctx, s, "test", func(x *store.SystemTx) (int64, error) {
-				return x.DeleteExpiredReplays()
+				return x.DeleteExpiredResponses()
 			})
 			if err != nil || n != want {
 				t.Errorf("%d dropped, want %d (%v)", n, want, err)

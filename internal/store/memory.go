@@ -84,7 +84,7 @@ func (a *Atlas) FindDuplicate(content string, e IndexEntry) (m loci.Memory, foun
 	if errors.Is(err, sqldb.ErrNoRows) {
 		return m, false, nil
 	}
-	a.t.LinkReplay(shownBy(m)...)
+	a.t.LinkResponse(shownBy(m)...)
 	return m, err == nil, err
 }
 
@@ -129,7 +129,7 @@ func (a *Atlas) AddMemory(m loci.Memory, e IndexEntry) (loci.Memory, error) {
 	if err != nil {
 		return m, err
 	}
-	t.LinkReplay(m.ID)
+	t.LinkResponse(m.ID)
 	if err := InsertBands(a.t.conn, a.workspace.rowID, rowID, e.bands); err != nil {
 		return m, err
 	}

@@ -93,7 +93,7 @@ func (m *Memory) Update(next loci.Memory, entry *IndexEntry) (loci.Memory, error
 		}
 	}
 	if m.unchanged(next) {
-		m.t.LinkReplay(shownBy(next)...)
+		m.t.LinkResponse(shownBy(next)...)
 		return m.current, nil
 	}
 	return m.applyUpdate(next, entry)
@@ -145,7 +145,7 @@ func (m *Memory) applyUpdate(next loci.Memory, entry *IndexEntry) (loci.Memory, 
 	if _, err := t.exec(`UPDATE memories SET `+columns+` WHERE row_id = ?1`, args...); err != nil {
 		return next, err
 	}
-	t.LinkReplay(shownBy(next)...)
+	t.LinkResponse(shownBy(next)...)
 	m.current = next
 	group, position := indexdb.SourceGroup(was.Source)
 	return next, m.atlas.appendLog(indexdb.LogUpdate{Memory: m.rowID, Group: group, Position: position,
@@ -336,7 +336,7 @@ func (m *Memory) Delete() error {
 			return err
 		}
 	}
-	if err := t.dropReplays(was.ID); err != nil {
+	if err := t.deleteResponses(was.ID); err != nil {
 		return err
 	}
 	if _, err := t.exec(`DELETE FROM memories WHERE id = ?1`, was.ID); err != nil {

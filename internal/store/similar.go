@@ -75,7 +75,7 @@ func (m *Memory) updateBands(next loci.Memory, u indexUpdate) error {
 func (a *Atlas) FindSimilar(content string, e IndexEntry, except loci.ID) ([]loci.Similarity, error) {
 	list, err := a.t.similarTexts(a.workspace.rowID, content, e.bands, except)
 	for _, m := range list {
-		a.t.LinkReplay(m.ID)
+		a.t.LinkResponse(m.ID)
 	}
 	return list, err
 }

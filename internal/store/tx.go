@@ -18,8 +18,8 @@ type Tx struct {
 	store *Store
 	actor *identity.Actor
 
-	idempotencyChecked bool      // a stored answer was looked up
-	answerRecords      []loci.ID // ids, for LinkReplay
+	idempotencyChecked bool      // a stored response was looked up
+	responseRecords    []loci.ID // ids, for LinkResponse
 	computesOutside    bool      // the transaction can run again: see Compute
 	computations       []*computation
 }
@@ -30,7 +30,7 @@ func (t *Tx) Now() loci.Time { return t.conn.Now }
 // Emit passes e to the subscribers of the store once the transaction has committed.
 func (t *Tx) Emit(e Event) { t.conn.OnCommit(func() { t.store.publish(e) }) }
 
-// Read runs f, which must not write, for an actor. With an Idempotency-Key it stores the answer as Write does.
+// Read runs f, which must not write, for an actor. With an Idempotency-Key it stores the response as Write does.
 func Read[Out any](ctx context.Context, s *Store, actor *identity.Actor, f func(*Tx) (Out, error)) (out Out,
 	err error) {
 	if actor.Idempotency != nil {
@@ -52,22 +52,22 @@ func Read[Out any](ctx context.Context, s *Store, actor *identity.Actor, f func(
 }
 
 // Write runs f for an actor in one transaction, and returns when it is durable. f may run several times (see Compute),
-// so only its result and Emit may have effects outside. With an Idempotency-Key it stores the answer in the same
-// transaction, or returns the stored answer of an earlier call.
+// so only its result and Emit may have effects outside. With an Idempotency-Key it stores the response in the same
+// transaction, or returns the stored response of an earlier call.
 func Write[Out any](ctx context.Context, s *Store, actor *identity.Actor, f func(*Tx) (Out, error)) (out Out,
 	err error) {
 	for computations := []*computation(nil); ; {
 		err = s.db.WriteTx(ctx, string(actor.UserID), func(conn *sqldb.Tx) error {
 			t := &Tx{conn: conn, store: s, actor: actor, computesOutside: true, computations: computations}
 			made, err := f(t)
-			if r, ok := errors.AsType[*replay](err); ok {
+			if r, ok := errors.AsType[*storedResponse](err); ok {
 				return r.decode(&out)
 			}
 			if err != nil {
 				return err
 			}
 			out = made
-			return t.storeReplay(out)
+			return t.storeResponse(out)
 		})
 		c, ok := errors.AsType[*computation](err)
 		if !ok {

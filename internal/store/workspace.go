@@ -105,7 +105,7 @@ func (s *Account) AddWorkspace(name string, maximum int64) (loci.Workspace, erro
 	w, err := scanWorkspace(s.t.conn.Row(`SELECT`+workspaceColumns+
 		`FROM workspaces w JOIN members m ON m.workspace = w.row_id AND m.user_id = ?2 WHERE w.row_id = ?1`,
 		rowID, s.t.actor.UserID))
-	s.t.LinkReplay(w.ID)
+	s.t.LinkResponse(w.ID)
 	return w, err
 }
 

@@ -15,7 +15,7 @@ import (
 // purgeNotes describes every purge and its limits.
 const purgeNotes = `
 
-Words, titles and every earlier version are erased, also from the keyword index, the stored answers of calls with an
+Words, titles and every earlier version are erased, also from the keyword index, the stored responses of calls with an
 Idempotency-Key, and the free space of the database. The server may run meanwhile, but writes wait while the database
 is rewritten. Backups, and the archived log of a PostgreSQL server, are not changed.
 

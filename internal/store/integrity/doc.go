@@ -5,5 +5,5 @@
 // repair rebuilds derived data; the rows themselves come only from a backup.
 //
 // A purge deletes the rows of a memory, a workspace or a user, and then every byte of them: in segments of the keyword
-// index, in stored answers, in the write-ahead log and in free space.
+// index, in stored responses, in the write-ahead log and in free space.
 package integrity

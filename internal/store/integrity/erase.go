@@ -10,8 +10,8 @@ import (
 
 // countTarget counts the rows that are deleted with a target.
 func countTarget(t *sqldb.Tx, g purgeTarget) (n PurgeResult, err error) {
-	if err := t.QueryRow(`SELECT count(*) FROM idempotency_keys WHERE `+replayCondition,
-		[]any{g.workspace, g.memoryID, g.emailFolded}, []any{&n.Answers}); err != nil {
+	if err := t.QueryRow(`SELECT count(*) FROM idempotency_keys WHERE `+responseCondition,
+		[]any{g.workspace, g.memoryID, g.emailFolded}, []any{&n.Responses}); err != nil {
 		return n, err
 	}
 	if g.memory != 0 {
@@ -33,14 +33,16 @@ func countTarget(t *sqldb.Tx, g purgeTarget) (n PurgeResult, err error) {
 	return n, err
 }
 
-// readAnswers is the condition of the stored answers of reads: they show no record by name, and may hold words of any.
-const readAnswers = ` (credential, key) NOT IN (SELECT credential, key FROM idempotency_records) `
+// unlinkedCondition is the condition of the stored responses that no record links to. Those of reads may hold words of
+// any memory.
+const unlinkedCondition = ` (credential, key) NOT IN (SELECT credential, key FROM idempotency_records) `
 
-// replayCondition is the condition of the stored answers that may hold words of a purge target: those that show its
-// records, those of reads and, because they are encrypted, all of the members of the workspace ?1. ?2 is
-// the id of the memory, empty for a whole workspace. ?3 is the folded address of a user: answers of
-// workspaces that invited it hold address and link.
-const replayCondition = readAnswers + `OR (credential, key) IN (SELECT r.credential, r.key FROM idempotency_records r
+// responseCondition is the condition of the stored responses that may hold words of a purge target. It holds for those
+// that show its records, for those of reads and, as they are encrypted, for all of the members of the workspace ?1. ?2
+// is the id of the memory, empty for a whole workspace. ?3 is the folded address of a user: responses of workspaces
+// that invited it hold address and link.
+const responseCondition = unlinkedCondition + `OR (credential, key) IN (SELECT r.credential, r.key
+	FROM idempotency_records r
 	WHERE r.record = CAST(?2 AS TEXT) OR (CAST(?2 AS TEXT) = '' AND r.record IN (SELECT id FROM workspaces
 		WHERE row_id = ?1 UNION ALL SELECT id FROM atlases WHERE workspace = ?1
 		UNION ALL SELECT id FROM memories WHERE workspace = ?1))
@@ -58,7 +60,7 @@ func (c *Checker) eraseTarget(t *sqldb.Tx, g purgeTarget) error {
 	}
 	err := markPurgePending(t)
 	if err == nil {
-		err = run(`DELETE FROM idempotency_keys WHERE `+replayCondition, g.workspace, g.memoryID, g.emailFolded)
+		err = run(`DELETE FROM idempotency_keys WHERE `+responseCondition, g.workspace, g.memoryID, g.emailFolded)
 	}
 	switch {
 	case err != nil:

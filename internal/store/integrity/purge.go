@@ -22,7 +22,7 @@ type PurgeResult struct {
 	Atlases     int64 `json:"atlases"`
 	Memories    int64 `json:"memories"`
 	Versions    int64 `json:"versions"`           // earlier versions of the memories
-	Answers     int64 `json:"answers"`            // stored for calls with an Idempotency-Key
+	Responses   int64 `json:"answers"`            // stored for calls with an Idempotency-Key
 	Documents   int64 `json:"documents,omitzero"` // deleted documents in the keyword index
 	Changes     int64 `json:"changes,omitzero"`   // rows of the log, which may hold words of deleted memories
 
@@ -40,7 +40,7 @@ func (p PurgeResult) String() string {
 		{p.Invitations, "invitation", "invitations"}, {p.Workspaces, "workspace", "workspaces"},
 		{p.Atlases, "atlas", "atlases"},
 		{p.Memories, "memory", "memories"}, {p.Versions, "earlier version", "earlier versions"},
-		{p.Answers, "stored answer", "stored answers"},
+		{p.Responses, "stored response", "stored responses"},
 		{p.Documents, "document of the index", "documents of the index"},
 		{p.Changes, "row of the log of changes", "rows of the log of changes"}} {
 		switch x.n {
@@ -52,8 +52,8 @@ func (p PurgeResult) String() string {
 		}
 	}
 	if p.deleted {
-		parts = append(parts, "words of deleted memories wherever they may be left: in stored answers, in the log of "+
-			"changes, in free space")
+		parts = append(parts, "words of deleted memories wherever they may be left: in stored responses, in the log "+
+			"of changes, in free space")
 	}
 	if len(parts) == 0 {
 		return "what an earlier purge had left"
@@ -73,7 +73,7 @@ type purgeTarget struct {
 }
 
 // PurgeMemory erases a memory, so that no byte of its text is left in the database. Without apply it only counts.
-// Unlike a deletion it rewrites segments with deleted documents, deletes stored answers, and vacuums.
+// Unlike a deletion it rewrites segments with deleted documents, deletes stored responses, and vacuums.
 func (c *Checker) PurgeMemory(ctx context.Context, id loci.ID, apply bool) (PurgeResult, error) {
 	return c.purge(ctx, apply, func(t *sqldb.Tx, lock string) (g purgeTarget, err error) {
 		err = t.QueryRow(

@@ -9,8 +9,8 @@ import (
 	"github.com/loci-memory/loci/internal/store/indexdb"
 )
 
-// PurgeDeleted erases the remains of deletions and changes: deleted documents of the keyword index, stored answers that
-// name no record, and free space. Without apply it counts the deleted documents and the rows of the log.
+// PurgeDeleted erases the remains of deletions and changes: deleted documents of the keyword index, stored responses
+// that no record links to, and free space. Without apply it counts the deleted documents and the rows of the log.
 func (c *Checker) PurgeDeleted(ctx context.Context, apply bool) (out PurgeResult, err error) {
 	out.deleted = true
 	workspaces, err := sqldb.SystemRead(ctx, c.db, "list the workspaces with a keyword index",
@@ -22,10 +22,10 @@ func (c *Checker) PurgeDeleted(ctx context.Context, apply bool) (out PurgeResult
 			return list, err
 		})
 	if err == nil && apply {
-		_, err = sqldb.System(ctx, c.db, "delete stored answers of reads",
+		_, err = sqldb.System(ctx, c.db, "delete stored responses of reads",
 			func(t *sqldb.Tx) (_ loci.Empty, err error) {
 				if err = markPurgePending(t); err == nil {
-					_, err = t.Exec(`DELETE FROM idempotency_keys WHERE ` + readAnswers)
+					_, err = t.Exec(`DELETE FROM idempotency_keys WHERE ` + unlinkedCondition)
 				}
 				return loci.Empty{}, err
 			})

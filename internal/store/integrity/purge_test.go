@@ -106,7 +106,7 @@ func remove(t *testing.T, s *store.Store, actor *identity.Actor, id loci.ID) {
 }
 
 // makeHistory writes a memory with words of its own, and gives it a life: versions,
-// flushes between them and merges, links both ways, a stored answer, a review.
+// flushes between them and merges, links both ways, a stored response, a review.
 func makeHistory(t *testing.T, d storetest.Database, s *store.Store, actor *identity.Actor,
 	workspace loci.ID) (id loci.ID,
 	others []loci.ID) {
@@ -206,7 +206,7 @@ func TestPurgedMemoryLeavesNoByte(t *testing.T) {
 			t.Error("a look has purged")
 		}
 		did, err := integrity.New(operator).PurgeMemory(ctx, id, true)
-		if err != nil || did != would || did.Memories != 1 || did.Versions != 14 || did.Answers != 10 {
+		if err != nil || did != would || did.Memories != 1 || did.Versions != 14 || did.Responses != 10 {
 			t.Errorf("purged %+v, of %+v, %v", did, would, err)
 		}
 		if r := searchKeywords(t, server, ann, "lummoxites quinceberries", store.Filter{}); len(r.Hits) > 0 {
@@ -337,7 +337,7 @@ func TestPurgedUserLeavesNoByte(t *testing.T) {
 		}
 		if kept := d.Query(t, `SELECT key FROM idempotency_keys WHERE credential = '`+string(bob.CredentialID)+
 			`'`); len(kept) != 0 {
-			t.Errorf("a stored answer holds the link of an invitation to the address: %v", kept)
+			t.Errorf("a stored response holds the link of an invitation to the address: %v", kept)
 		}
 		if m := record(t, server, bob, shared.ID); m.CreatedBy != gone.UserID {
 			t.Errorf("what was written for others is by %q", m.CreatedBy)

@@ -261,7 +261,7 @@ CREATE INDEX embedding_queue_turn ON embedding_queue (is_long, owner, due);
 CREATE INDEX embedding_queue_workspace ON embedding_queue (workspace);
 CREATE INDEX embedding_queue_failed ON embedding_queue (workspace) WHERE error <> '';
 
--- Answers of writes, for requests that repeat an idempotency key.
+-- Stored responses, for requests that repeat an idempotency key.
 CREATE TABLE idempotency_keys (
 	credential  TEXT    NOT NULL,
 	key         TEXT    NOT NULL,
@@ -273,7 +273,8 @@ CREATE TABLE idempotency_keys (
 );
 CREATE INDEX idempotency_keys_made ON idempotency_keys (created_at);
 
--- The records that a stored answer shows. With one of them the answer is deleted. The answer of a read has no row.
+-- The records that a stored response shows. The deletion of one of them deletes the response. The response of a read
+-- has no row.
 CREATE TABLE idempotency_records (
 	record     TEXT NOT NULL,
 	credential TEXT NOT NULL,

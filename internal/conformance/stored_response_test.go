@@ -16,18 +16,18 @@ import (
 
 var idPattern = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}`)
 
-// storedRecords returns the ids of the records that a stored answer names.
-func storedRecords(t *testing.T, d storetest.Database, key string) []string {
+// responseRecords returns the ids of the records that a stored response is linked to.
+func responseRecords(t *testing.T, d storetest.Database, key string) []string {
 	t.Helper()
 	return d.Query(t, `SELECT record FROM idempotency_records WHERE key = '`+key+`'`)
 }
 
-// An answer whose records are not named outlives the deletion of one of them.
-func TestStoredAnswersNameTheRecordsThatTheyShow(t *testing.T) {
+// A response without a link to a record outlives its deletion.
+func TestStoredResponsesAreLinkedToShownRecords(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
 		w := conformance.New(t, d.Open, conformance.Options{})
-		answers := 0
+		responses := 0
 		for _, o := range service.Ops.Ops {
 			if !o.AcceptsIdempotencyKey() || o.ReadOnly {
 				continue
@@ -39,25 +39,25 @@ func TestStoredAnswersNameTheRecordsThatTheyShow(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s: %v", o.Name, err)
 			}
-			records := storedRecords(t, d, o.Name)
+			records := responseRecords(t, d, o.Name)
 			ids := idPattern.FindAllString(string(conformance.Must(json.Marshal(out))(t)), -1)
 			for _, id := range ids {
 				memory := d.Query(t, `SELECT id FROM memories WHERE id = '`+id+`'`)
 				if len(memory) == 1 && !slices.Contains(records, id) {
-					t.Errorf("%s shows the memory %s, and its stored answer does not name it", o.Name, id)
+					t.Errorf("%s shows the memory %s, and its stored response is not linked to it", o.Name, id)
 				}
 			}
-			if answers++; len(ids) > 0 && len(records) == 0 {
-				t.Errorf("%s: its stored answer names no record: see store.Tx.LinkReplay", o.Name)
+			if responses++; len(ids) > 0 && len(records) == 0 {
+				t.Errorf("%s: its stored response is linked to no record: see store.Tx.LinkResponse", o.Name)
 			}
 		}
-		if answers < 13 {
-			t.Errorf("%d answers were stored", answers)
+		if responses < 13 {
+			t.Errorf("%d responses were stored", responses)
 		}
 	})
 }
 
-func TestStoredAnswersGoWithEachRecordThatTheyShow(t *testing.T) {
+func TestStoredResponsesAreDeletedWithEachShownRecord(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
 		w := conformance.New(t, d.Open, conformance.Options{})
@@ -87,12 +87,12 @@ func TestStoredAnswersGoWithEachRecordThatTheyShow(t *testing.T) {
 		other, by := create("other", "a lantern").Memory.ID, create("by", "a better lantern").Memory.ID
 		supersede("supersede", string(other), by)
 		for _, c := range []struct{ id, key string }{{string(first), "similar"}, {string(by), "supersede"}} {
-			if len(storedRecords(t, d, c.key)) != 2 {
-				t.Errorf("%s: the stored answer names %v", c.key, storedRecords(t, d, c.key))
+			if len(responseRecords(t, d, c.key)) != 2 {
+				t.Errorf("%s: the stored response is linked to %v", c.key, responseRecords(t, d, c.key))
 			}
 			remove(c.id)
 			if n := d.Query(t, `SELECT key FROM idempotency_keys WHERE key = '`+c.key+`'`); len(n) != 0 {
-				t.Errorf("%s: the stored answer outlives a memory that it shows", c.key)
+				t.Errorf("%s: the stored response outlives a memory that it shows", c.key)
 			}
 		}
 		if kept := d.Query(t, `SELECT key FROM idempotency_keys ORDER BY key`); !slices.Equal(kept, []string{"other"}) {
@@ -102,7 +102,7 @@ func TestStoredAnswersGoWithEachRecordThatTheyShow(t *testing.T) {
 			t.Fatal(err)
 		}
 		if kept := d.Query(t, `SELECT record FROM idempotency_records`); len(kept) != 0 {
-			t.Errorf("%v are named after a purge", kept)
+			t.Errorf("%v are linked after a purge", kept)
 		}
 	})
 }
