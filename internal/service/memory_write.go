@@ -13,14 +13,14 @@ import (
 // updateMemory calls f to make the next state of a memory that the actor may
 // change, and stores it. An unchanged state makes no new version.
 func (s *Service) updateMemory(ctx context.Context, actor *identity.Actor, id loci.ID,
-	f func(h *store.Memory, next *loci.Memory) error) (loci.OneMemory, error) {
+	f func(tx *store.Tx, h *store.Memory, next *loci.Memory) error) (loci.OneMemory, error) {
 	return write(ctx, s, actor, func(tx *store.Tx) (loci.OneMemory, error) {
 		h, err := memoryIfMatch(tx, actor, id)
 		if err != nil {
 			return loci.OneMemory{}, err
 		}
 		next := h.Record()
-		if err := f(h, &next); err != nil {
+		if err := f(tx, h, &next); err != nil {
 			return loci.OneMemory{}, err
 		}
 		m, err := h.Update(next, nil)
@@ -44,17 +44,15 @@ func (s *Service) UpdateMemory(ctx context.Context, actor *identity.Actor, in lo
 		return loci.OneMemory{}, loci.Errorf(loci.CodeInvalidQuery,
 			"send at least one field to change: content, title, type, tags")
 	}
-	// Scanned before the transaction, because other writers wait for it.
-	suspect := in.Content != nil && mayHoldSecrets(string(*in.Content))
-	return s.updateMemory(ctx, actor, in.MemoryID, func(h *store.Memory, next *loci.Memory) (err error) {
+	return s.updateMemory(ctx, actor, in.MemoryID, func(tx *store.Tx, h *store.Memory, next *loci.Memory) (err error) {
 		if _, err := loci.MemoryStates.Apply(next.Status, "changed"); err != nil {
 			return err
 		}
 		if in.Content != nil {
-			next.Content = string(*in.Content)
-		}
-		if suspect {
-			if next.Content, err = applySecretPolicy(h.Secrets(), in.Secrets, "content", next.Content); err != nil {
+			content := string(*in.Content)
+			if next.Content, err = computeText(tx, len(content), func() (string, error) {
+				return applySecretPolicy(h.Secrets(), in.Secrets, "content", content)
+			}, string(h.Secrets())); err != nil {
 				return err
 			}
 		}
@@ -82,11 +80,14 @@ func (s *Service) UpdateMemory(ctx context.Context, actor *identity.Actor, in lo
 // AppendMemory appends a text to a memory, on a new line.
 func (s *Service) AppendMemory(ctx context.Context, actor *identity.Actor, in loci.AppendMemory) (loci.OneMemory,
 	error) {
-	return s.updateMemory(ctx, actor, in.MemoryID, func(h *store.Memory, next *loci.Memory) (err error) {
+	return s.updateMemory(ctx, actor, in.MemoryID, func(tx *store.Tx, h *store.Memory, next *loci.Memory) (err error) {
 		if _, err := loci.MemoryStates.Apply(next.Status, "changed"); err != nil {
 			return err
 		}
-		if next.Content, err = appendWithPolicy(h.Secrets(), in.Secrets, next.Content, string(in.Content)); err != nil {
+		text, more := next.Content, string(in.Content)
+		if next.Content, err = computeText(tx, overlap+2*len(more), func() (string, error) {
+			return appendWithPolicy(h.Secrets(), in.Secrets, text, more)
+		}, string(h.Secrets()), text); err != nil {
 			return err
 		}
 		if len(next.Content) > loci.MaxContent {
@@ -104,7 +105,7 @@ func (s *Service) VerifyMemory(ctx context.Context, actor *identity.Actor, in lo
 		return loci.OneMemory{}, loci.Errorf(loci.CodeInvalidQuery,
 			"send at least one of evidence, confidence, validUntil")
 	}
-	return s.updateMemory(ctx, actor, in.MemoryID, func(h *store.Memory, next *loci.Memory) (err error) {
+	return s.updateMemory(ctx, actor, in.MemoryID, func(tx *store.Tx, h *store.Memory, next *loci.Memory) (err error) {
 		if in.Evidence != nil {
 			if next.Evidence, err = applySecretPolicy(h.Secrets(), "", "evidence", string(*in.Evidence)); err != nil {
 				return err
@@ -160,7 +161,7 @@ func (s *Service) SupersedeMemory(ctx context.Context, actor *identity.Actor, in
 // ArchiveMemory removes a memory from lists and searches.
 func (s *Service) ArchiveMemory(ctx context.Context, actor *identity.Actor, in loci.ArchiveMemory) (loci.OneMemory,
 	error) {
-	return s.updateMemory(ctx, actor, in.MemoryID, func(_ *store.Memory, next *loci.Memory) (err error) {
+	return s.updateMemory(ctx, actor, in.MemoryID, func(_ *store.Tx, _ *store.Memory, next *loci.Memory) (err error) {
 		next.Status, err = loci.MemoryStates.Apply(next.Status, "archived")
 		return err
 	})
@@ -169,7 +170,7 @@ func (s *Service) ArchiveMemory(ctx context.Context, actor *identity.Actor, in l
 // RestoreMemory restores an archived memory, or a superseded one that has lost its replacement.
 func (s *Service) RestoreMemory(ctx context.Context, actor *identity.Actor, in loci.RestoreMemory) (loci.OneMemory,
 	error) {
-	return s.updateMemory(ctx, actor, in.MemoryID, func(_ *store.Memory, next *loci.Memory) (err error) {
+	return s.updateMemory(ctx, actor, in.MemoryID, func(_ *store.Tx, _ *store.Memory, next *loci.Memory) (err error) {
 		if next.SupersededBy != "" {
 			return loci.Errorf(loci.CodeStateConflict,
 				"The memory is superseded: it can be restored once its replacement is deleted.")

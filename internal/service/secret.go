@@ -1,11 +1,13 @@
 package service
 
 import (
+	"cmp"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/secret"
+	"github.com/loci-memory/loci/internal/store"
 )
 
 // applySecretPolicy returns a text as it may be stored. The text is unchanged
@@ -63,6 +65,25 @@ func mayHoldSecrets(texts ...string) bool {
 		}
 	}
 	return false
+}
+
+// A checkedText is the result of applySecretPolicy or appendWithPolicy.
+type checkedText struct {
+	text string
+	err  error
+}
+
+// scanShare is by how much the scan of a text costs less than its analysis.
+const scanShare = 12
+
+// computeText returns check(), which scans that many bytes for credentials. A long scan runs outside of the
+// transaction: see store.Compute, also for key.
+func computeText(tx *store.Tx, bytes int, check func() (string, error), key ...string) (string, error) {
+	c, err := store.Compute(tx, bytes/scanShare, func() checkedText {
+		text, err := check()
+		return checkedText{text, err}
+	}, key...)
+	return c.text, cmp.Or(err, c.err)
 }
 
 // overlap is how much of a text is scanned again when another is appended: a

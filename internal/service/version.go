@@ -22,7 +22,7 @@ func (s *Service) ListVersions(ctx context.Context, actor *identity.Actor,
 // RevertMemory writes the content, title, type and tags of a version as a new one. The status stays.
 func (s *Service) RevertMemory(ctx context.Context, actor *identity.Actor, in loci.RevertMemory) (loci.OneMemory,
 	error) {
-	return s.updateMemory(ctx, actor, in.MemoryID, func(h *store.Memory, next *loci.Memory) error {
+	return s.updateMemory(ctx, actor, in.MemoryID, func(tx *store.Tx, h *store.Memory, next *loci.Memory) error {
 		v, err := h.Version(int(in.Version))
 		if err != nil {
 			return err
@@ -31,7 +31,9 @@ func (s *Service) RevertMemory(ctx context.Context, actor *identity.Actor, in lo
 			return err
 		}
 		// The policy may have changed since.
-		if next.Content, err = applySecretPolicy(h.Secrets(), "", "content", v.Content); err != nil {
+		if next.Content, err = computeText(tx, len(v.Content), func() (string, error) {
+			return applySecretPolicy(h.Secrets(), "", "content", v.Content)
+		}, string(h.Secrets()), v.Content); err != nil {
 			return err
 		}
 		if next.Title, err = applySecretPolicy(h.Secrets(), "", "title", v.Title); err != nil {

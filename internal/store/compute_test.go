@@ -82,11 +82,11 @@ func TestWritesAnalyzeLongTextsOutsideTransactions(t *testing.T) {
 
 		content := loci.Content(distinctText(5))
 		one(api.UpdateMemory(ctx, ann, loci.UpdateMemory{MemoryID: id, Content: &content}))
-		expect("update", "store.indexUpdate")
+		expect("update", "service.checkedText", "store.indexUpdate")
 		one(api.AppendMemory(ctx, ann, loci.AppendMemory{MemoryID: id, Content: "a line"}))
 		expect("append", "store.indexUpdate")
 		one(api.RevertMemory(ctx, ann, loci.RevertMemory{MemoryID: id, Version: 1}))
-		expect("revert", "store.indexUpdate")
+		expect("revert", "service.checkedText", "store.indexUpdate")
 		one(api.VerifyMemory(ctx, ann, loci.VerifyMemory{MemoryID: id, Confidence: new(loci.Confidence)}))
 		expect("verify", "store.indexUpdate")
 		one(api.ArchiveMemory(ctx, ann, loci.ArchiveMemory{MemoryID: id}))
@@ -102,6 +102,14 @@ func TestWritesAnalyzeLongTextsOutsideTransactions(t *testing.T) {
 		short := create(api.CreateMemory(ctx, ann, loci.CreateMemory{Content: "a short text"})).Memory
 		one(api.AppendMemory(ctx, ann, loci.AppendMemory{MemoryID: short.ID, Content: "a line"}))
 		expect("append to a short text")
+		one(api.AppendMemory(ctx, ann, loci.AppendMemory{MemoryID: short.ID,
+			Content: loci.Content(distinctText(6) + secret), Secrets: loci.OnSecretRedact}))
+		expect("append of a long text", "service.checkedText", "store.indexUpdate")
+		if m := one(api.RevertMemory(ctx, ann, loci.RevertMemory{MemoryID: short.ID,
+			Version: 3})).Memory; m.Version != 3 ||
+			strings.Contains(m.Content, secret) {
+			t.Errorf("the credential is stored in version %d", m.Version)
+		}
 	})
 }
 
