@@ -113,7 +113,7 @@ func (m *meter) reserve(ctx context.Context, userID loci.ID, a *monthUsage) erro
 	n := max(1, min(maxReservation, (m.plan.Operations-a.used)/10))
 	var got int64
 	used, err := store.System(ctx, m.store, "reserve operations", func(t *store.SystemTx) (used int64, err error) {
-		got, used, err = t.LeaseOperations(userID, a.month, n, m.plan.Operations)
+		got, used, err = t.ReserveOperations(userID, a.month, n, m.plan.Operations)
 		return used, err
 	})
 	if err == nil {
@@ -130,9 +130,9 @@ func (m *meter) flush(ctx context.Context, userID loci.ID, a *monthUsage) error 
 	used, err := store.System(ctx, m.store, "save the used operations",
 		func(t *store.SystemTx) (used int64, err error) {
 			if a.reserved > 0 {
-				return a.used - a.reserved, t.ReturnOperations(userID, a.month, a.reserved)
+				return a.used - a.reserved, t.ReleaseOperations(userID, a.month, a.reserved)
 			}
-			_, used, err = t.LeaseOperations(userID, a.month, -a.reserved, loci.Unlimited)
+			_, used, err = t.ReserveOperations(userID, a.month, -a.reserved, loci.Unlimited)
 			return used, err
 		})
 	if err == nil {

@@ -66,7 +66,7 @@ func fillTables(t *testing.T, d storetest.Database) (w *conformance.World, memor
 		if _, _, err := x.ChargeCalls(w.Ann.KeyID, store.Rate{Interval: time.Hour}, time.Now(), 1); err != nil {
 			return loci.Empty{}, err
 		}
-		_, _, err := x.LeaseOperations(w.Ann.ID, "2026-11", 1, 10)
+		_, _, err := x.ReserveOperations(w.Ann.ID, "2026-11", 1, 10)
 		return loci.Empty{}, err
 	}))(t)
 	return w, memory

@@ -16,8 +16,8 @@ func (t *SystemTx) ChargeCalls(credential loci.ID, r Rate, now time.Time, calls 
 	err error) {
 	first := now.Add(time.Duration(calls) * r.Interval)
 	latest := now.Add(r.Tolerance)
-	alone, next := !first.After(latest), first
-	if alone {
+	allowedFirst, next := !first.After(latest), first
+	if allowedFirst {
 		next = first.Add(r.Interval)
 	}
 	const base = `(CASE WHEN rate_limits.tat > ?4 THEN rate_limits.tat ELSE ?4 END + ?5)`
@@ -27,7 +27,7 @@ func (t *SystemTx) ChargeCalls(credential loci.ID, r Rate, now time.Time, calls 
 		` <= ?6 THEN CAST(?7 AS BIGINT) ELSE 0 END, allowed = `+
 		base+` <= ?6
 		RETURNING tat, allowed`,
-		[]any{credential, next.UnixNano(), alone, now.UnixNano(), int64(first.Sub(now)), latest.UnixNano(),
+		[]any{credential, next.UnixNano(), allowedFirst, now.UnixNano(), int64(first.Sub(now)), latest.UnixNano(),
 			int64(r.Interval)}, []any{&nanoseconds, &more})
 	return time.Unix(0, nanoseconds), more, err
 }

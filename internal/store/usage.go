@@ -72,9 +72,9 @@ func (t *Tx) checkStorageQuota(workspace int64) error {
 	return err
 }
 
-// LeaseOperations adds up to n operations to the count of a user's month, which is at most limit. It returns how many
-// it added, and the new count.
-func (t *SystemTx) LeaseOperations(userID loci.ID, month string, n, limit int64) (got, used int64, err error) {
+// ReserveOperations adds up to n operations to the count of a user's month, which is at most limit. It returns how many
+// it added, and the new count. A negative n releases some.
+func (t *SystemTx) ReserveOperations(userID loci.ID, month string, n, limit int64) (got, used int64, err error) {
 	if err = t.t.conn.AdvisoryLock("operations/" + string(userID)); err != nil {
 		return 0, 0, err
 	}
@@ -91,8 +91,8 @@ func (t *SystemTx) LeaseOperations(userID loci.ID, month string, n, limit int64)
 	return got, before + got, err
 }
 
-// ReturnOperations subtracts unused operations of a lease from the count.
-func (t *SystemTx) ReturnOperations(userID loci.ID, month string, n int64) error {
+// ReleaseOperations subtracts unused operations of a reservation from the count.
+func (t *SystemTx) ReleaseOperations(userID loci.ID, month string, n int64) error {
 	_, err := t.t.exec(`UPDATE operations SET used = used - ?3 WHERE user_id = ?1 AND month = ?2`, userID, month, n)
 	return err
 }

@@ -152,7 +152,7 @@ func TestPurgedUserIsNotCharged(t *testing.T) {
 		lease := func(id loci.ID) (got int64) {
 			t.Helper()
 			got, err := store.System(ctx, s, "test", func(x *store.SystemTx) (int64, error) {
-				got, _, err := x.LeaseOperations(id, "2031-01", 5, 100)
+				got, _, err := x.ReserveOperations(id, "2031-01", 5, 100)
 				return got, err
 			})
 			if err != nil {
