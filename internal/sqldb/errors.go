@@ -43,25 +43,25 @@ func WrapQueryError(q string, err error) error {
 	return fmt.Errorf("sqldb: %.80s: %w", q, err)
 }
 
-// BusyError reports that the database cannot accept more work at the moment.
-func BusyError(err error) error {
+// NewBusyError returns CodeUnavailable: the database cannot accept more work at the moment.
+func NewBusyError(err error) error {
 	return &loci.Error{Code: loci.CodeUnavailable, Message: loci.CodeUnavailable.Hint(), RetryAfter: time.Second,
 		Err: err}
 }
 
-// conflictError reports a violated unique constraint that the service did not find before.
-func conflictError(err error) error {
+// newConflictError returns CodeConflict for a violated unique constraint that the service did not find before.
+func newConflictError(err error) error {
 	return &loci.Error{Code: loci.CodeConflict, Message: "Another request has made the same thing: read it again, or " +
 		"choose another name.", Err: err}
 }
 
-// notFoundError reports a violated foreign key: the parent row was deleted meanwhile. The credential of a purged
-// account stays valid for a moment.
-func notFoundError(err error) error {
+// newNotFoundError returns CodeNotFound for a violated foreign key: the parent row was deleted meanwhile. An example is
+// a write of a purged user, whose credential is still cached.
+func newNotFoundError(err error) error {
 	return &loci.Error{Code: loci.CodeNotFound, Message: loci.CodeNotFound.Hint(), Err: err}
 }
 
-func unreachableError(err error) error {
+func newUnreachableError(err error) error {
 	return &loci.Error{Code: loci.CodeUnavailable, Message: fmt.Sprintf("the database cannot be reached: %v", err),
 		Err: err}
 }
@@ -77,13 +77,13 @@ func mapSQLiteError(err error) error {
 	code := sqlitedriver.ExtendedCode(err)
 	switch code {
 	case sqlitedriver.ConstraintUnique, sqlitedriver.ConstraintPrimaryKey:
-		return conflictError(err)
+		return newConflictError(err)
 	case sqlitedriver.ConstraintForeignKey:
-		return notFoundError(err)
+		return newNotFoundError(err)
 	}
 	switch code & 0xff {
 	case sqlitedriver.Busy, sqlitedriver.Locked, sqlitedriver.CantOpen: // CantOpen: out of file descriptors
-		return BusyError(err)
+		return NewBusyError(err)
 	case sqlitedriver.Full:
 		return &loci.Error{Code: loci.CodeStorageFull, Message: loci.CodeStorageFull.Hint(), Err: err}
 	}

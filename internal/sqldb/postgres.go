@@ -96,7 +96,7 @@ func (d *postgres) acquire(ctx context.Context, user string) (*pgxpool.Conn, err
 			if ctx.Err() != nil {
 				return nil, ctx.Err()
 			}
-			return nil, BusyError(errPoolExhausted)
+			return nil, NewBusyError(errPoolExhausted)
 		}
 		c, err := d.pool.Acquire(waiting)
 		switch {
@@ -107,7 +107,7 @@ func (d *postgres) acquire(ctx context.Context, user string) (*pgxpool.Conn, err
 			return nil, err
 		case waiting.Err() != nil || d.pool.Stat().AcquiredConns() == 0:
 			d.slots.Release(user)
-			return nil, BusyError(err)
+			return nil, NewBusyError(err)
 		}
 		time.AfterFunc(refusedSlotDelay, func() { d.slots.Release(user) })
 	}
@@ -227,16 +227,16 @@ func mapPostgresError(err error) error {
 	}
 	switch code := sqlState(err); {
 	case code == "23505":
-		return conflictError(err)
+		return newConflictError(err)
 	case code == "53100":
 		return &loci.Error{Code: loci.CodeStorageFull, Message: loci.CodeStorageFull.Hint(), Err: err}
 	case code == "57014", code == "55P03", strings.HasPrefix(code, "08"), strings.HasPrefix(code, "53"),
 		strings.HasPrefix(code, "57P"), isRetryable(err):
-		return BusyError(err)
+		return NewBusyError(err)
 	case pgconn.SafeToRetry(err):
-		return BusyError(err)
+		return NewBusyError(err)
 	case code == "23503":
-		return notFoundError(err)
+		return newNotFoundError(err)
 	case isCorrupt(err):
 		corruptionErrors.Add(1)
 	}

@@ -44,7 +44,7 @@ func probeServer(ctx context.Context, config *pgx.ConnConfig, url string, log *s
 		}
 	}
 	if err != nil {
-		return unreachableError(err)
+		return newUnreachableError(err)
 	}
 	defer c.Close(context.WithoutCancel(ctx))
 	var pid uint32
@@ -54,7 +54,7 @@ func probeServer(ctx context.Context, config *pgx.ConnConfig, url string, log *s
 		pgx.QueryExecModeSimpleProtocol).Scan(&pid, &encoding, &timeout)
 	switch {
 	case err != nil:
-		return unreachableError(err)
+		return newUnreachableError(err)
 	case encoding != "UTF8":
 		return loci.Errorf(loci.CodeInvalidQuery, "the database has the encoding %s, Loci needs UTF8: make another "+
 			"one with CREATE DATABASE ... ENCODING 'UTF8' TEMPLATE template0", encoding)
@@ -92,7 +92,7 @@ func withPostgres(ctx context.Context, address string, f func(*pgx.Conn) error) 
 	}
 	c, err := pgx.ConnectConfig(ctx, config)
 	if err != nil {
-		return unreachableError(err)
+		return newUnreachableError(err)
 	}
 	defer c.Close(context.WithoutCancel(ctx))
 	return f(c)

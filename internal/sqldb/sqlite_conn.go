@@ -136,7 +136,7 @@ func (c *sqliteConn) Query(q string, args []any, f func(Row) error) error {
 	defer cancel()
 	err := c.queryContext(ctx, q, args, f)
 	if err != nil && context.Cause(ctx) == errQueryTimeout {
-		return BusyError(errors.Join(errQueryTimeout, err))
+		return NewBusyError(errors.Join(errQueryTimeout, err))
 	}
 	return err
 }

@@ -84,7 +84,7 @@ func (d *sqliteDB) acquireReader(ctx context.Context, user string) (*sqliteConn,
 		}
 		d.readers.put(nil, user)
 		if time.Now().After(until) {
-			return nil, BusyError(err)
+			return nil, NewBusyError(err)
 		}
 		select {
 		case <-time.After(reconnectInterval):
@@ -119,7 +119,7 @@ func (d *sqliteDB) waitForReader(ctx context.Context, user string) (*sqliteConn,
 	case <-ctx.Done():
 		err = ctx.Err()
 	case <-wait.C:
-		err = BusyError(errors.New("sqldb: every reader is taken"))
+		err = NewBusyError(errors.New("sqldb: every reader is taken"))
 	}
 	d.readers.Cancel(user, w)
 	return nil, err

@@ -9,15 +9,15 @@ import (
 	"strings"
 )
 
-// A StructureError describes the damage of one table or index.
-type StructureError struct {
+// A StructureDamage is the damage of one table or index.
+type StructureDamage struct {
 	Name    string // "" if the damage belongs to neither
 	IsIndex bool
 	Detail  string
 }
 
 // Repairable reports whether only indexes or unused pages are damaged, which can be rebuilt from the tables.
-func (f StructureError) Repairable() bool {
+func (f StructureDamage) Repairable() bool {
 	return f.IsIndex || f.Name == "" && unusedPagesPattern.MatchString(f.Detail)
 }
 
@@ -32,7 +32,7 @@ var (
 
 // CheckStructure runs SQLite's integrity check, which reads the whole file. If damage ends it early, each table is
 // checked on its own.
-func (d *sqliteDB) CheckStructure(ctx context.Context) ([]StructureError, error) {
+func (d *sqliteDB) CheckStructure(ctx context.Context) ([]StructureDamage, error) {
 	c, err := d.connect(`PRAGMA query_only = ON`)
 	if err != nil {
 		return nil, err
@@ -73,7 +73,7 @@ type structureScan struct {
 	c        *sqliteConn
 	roots    map[int64]string // names of tables and indexes by root page
 	indexes  map[string]bool
-	errors   []StructureError
+	errors   []StructureDamage
 	position map[string]int // of each name in errors
 }
 
@@ -101,7 +101,7 @@ func (k *structureScan) report(name, line string) {
 	n, known := k.position[name]
 	if !known {
 		k.position[name] = len(k.errors)
-		k.errors = append(k.errors, StructureError{Name: name, IsIndex: k.indexes[name], Detail: line})
+		k.errors = append(k.errors, StructureDamage{Name: name, IsIndex: k.indexes[name], Detail: line})
 	} else if f := &k.errors[n]; f.Detail != line && !strings.HasSuffix(f.Detail, ", and more") {
 		f.Detail += ", and more"
 	}

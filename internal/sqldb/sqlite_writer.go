@@ -69,7 +69,7 @@ func (w *sqliteWriter) submit(ctx context.Context, user string, f func(Conn) err
 	case <-ctx.Done():
 		left = ctx.Err()
 	case <-wait.C:
-		left = BusyError(errBusy)
+		left = NewBusyError(errBusy)
 	}
 	if j.claimed.CompareAndSwap(false, true) {
 		w.mu.Lock()
@@ -141,7 +141,7 @@ func (w *sqliteWriter) awaitResult(j *writeJob) error {
 }
 
 var (
-	errClosed = BusyError(errors.New("sqldb: closed"))
+	errClosed = NewBusyError(errors.New("sqldb: closed"))
 	errBusy   = errors.New("sqldb: the writer is busy")
 )
 
@@ -260,7 +260,7 @@ func (w *sqliteWriter) runInSavepoint(j *writeJob) (err error) {
 			_, end = w.conn.Exec(`RELEASE closure`, nil)
 		}
 		if end != nil {
-			w.txErr = BusyError(end) // the other jobs did not fail: their callers may repeat them
+			w.txErr = NewBusyError(end) // the other jobs did not fail: their callers may repeat them
 		}
 	}()
 	w.conn.ctx = context.WithoutCancel(j.ctx)

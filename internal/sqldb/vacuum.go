@@ -28,7 +28,7 @@ func (d *sqliteDB) Vacuum(ctx context.Context) error {
 		err = RetryWhileBusy(func() error {
 			busy, err := c.checkpoint()
 			if busy {
-				err = BusyError(errors.New("a transaction reads an old state of the database"))
+				err = NewBusyError(errors.New("a transaction reads an old state of the database"))
 			}
 			return mapSQLiteError(err)
 		})
@@ -93,7 +93,7 @@ func (d *postgres) waitForOldSnapshots(ctx context.Context) error {
 				`SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()
 				AND age(backend_xmin) > age(CAST(CAST(?1 AS TEXT) AS xid))`, []any{now}, []any{&older})
 			if err == nil && older > 0 {
-				err = BusyError(errors.New("a transaction is open that began before the purge"))
+				err = NewBusyError(errors.New("a transaction is open that began before the purge"))
 			}
 			return err
 		})

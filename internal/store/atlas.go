@@ -223,7 +223,7 @@ func (s *RoutingTargets) Atlas(i int, maximum int64) (*Atlas, error) {
 	err := s.t.conn.QueryRow(`SELECT a.row_id, a.id, a.archived FROM atlases a WHERE a.workspace = ?1 AND a.inbox`,
 		[]any{s.workspace.rowID}, []any{&a.rowID, &a.id, &a.archived})
 	if errors.Is(err, sqldb.ErrNoRows) {
-		return nil, sqldb.BusyError(err)
+		return nil, sqldb.NewBusyError(err)
 	}
 	return a, err
 }

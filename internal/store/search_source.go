@@ -121,7 +121,7 @@ func (s *SearchSource) RepeatableRead(f func() error) error {
 	err := s.t.conn.RepeatableRead(f)
 	if errors.Is(err, indexdb.ErrStale) {
 		indexdb.CountCorruptRead()
-		err = sqldb.BusyError(err)
+		err = sqldb.NewBusyError(err)
 	}
 	return err
 }

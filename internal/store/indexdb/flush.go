@@ -47,7 +47,7 @@ func (x *Index) Flush(ctx context.Context, workspace int64) error {
 			stale++
 		}
 	}
-	return sqldb.BusyError(ErrStale)
+	return sqldb.NewBusyError(ErrStale)
 }
 
 // compact flushes the log of a workspace where that is due, and then merges segments until none is due. It ends early

@@ -107,7 +107,7 @@ func (x *Index) Reindex(t *sqldb.Tx, workspace int64, rowIDs ...int64) error {
 
 // reindex is Reindex with the documents of the memories whose version is still the analyzed one.
 func (x *Index) reindex(t *sqldb.Tx, workspace int64, rowIDs []int64, documents map[int64]analyzedText) error {
-	if err := Lock(t, workspace); err != nil {
+	if err := RaiseVersion(t, workspace); err != nil {
 		return err
 	}
 	for _, rowID := range rowIDs {

@@ -92,9 +92,9 @@ func FetchPages(t *sqldb.Tx) index.PageFetcher {
 	}
 }
 
-// Lock raises the version of an index, so that flushes and merges that others have prepared fail. PostgreSQL also locks
-// its row until the commit.
-func Lock(t *sqldb.Tx, workspace int64) error {
+// RaiseVersion raises the version of an index, so that flushes and merges that others have prepared fail. On PostgreSQL
+// it locks the row of the index until the commit.
+func RaiseVersion(t *sqldb.Tx, workspace int64) error {
 	_, err := t.Exec(`UPDATE keyword_indexes SET version = version + 1 WHERE workspace = ?1`, workspace)
 	return err
 }
@@ -127,8 +127,8 @@ func insertSegment(t *sqldb.Tx, workspace int64, b index.EncodedSegment) error {
 	return nil
 }
 
-// RewriteSegments replaces every segment that holds a deleted document, with these memories deleted: the
-// new one has none of their words. The caller holds the Lock of the workspace.
+// RewriteSegments deletes memories from all segments, and rewrites each segment with a deleted document. The new
+// segments hold no word of a deleted document. The caller has raised the version of the index.
 func (x *Index) RewriteSegments(t *sqldb.Tx, workspace int64, gone []int64) error {
 	segments, err := x.Segments(t, workspace)
 	if err != nil {
@@ -140,7 +140,7 @@ func (x *Index) RewriteSegments(t *sqldb.Tx, workspace int64, gone []int64) erro
 			continue
 		}
 		encoded, err := index.Merge(t.Ctx, FetchPages(t), []*index.Segment{s})
-		if errors.Is(err, ErrStale) { // no flush runs under the Lock, so pages of the segment are lost
+		if errors.Is(err, ErrStale) { // no flush can be committed now, so pages of the segment are lost
 			err = x.Reindex(t, workspace, liveMemories(s)...)
 		}
 		if err != nil {

@@ -119,10 +119,10 @@ func TestRepairRebuildsEachIndexOfWhichManyRowsAreMissing(t *testing.T) {
 // A structureDB returns these results of its checks, one after the other.
 type structureDB struct {
 	sqldb.DB
-	checks [][]sqldb.StructureError
+	checks [][]sqldb.StructureDamage
 }
 
-func (d *structureDB) CheckStructure(context.Context) (list []sqldb.StructureError, err error) {
+func (d *structureDB) CheckStructure(context.Context) (list []sqldb.StructureDamage, err error) {
 	list, d.checks = d.checks[0], d.checks[1:]
 	return list, nil
 }
@@ -133,10 +133,10 @@ func (d *structureDB) RebuildIndexes(context.Context, []string, bool) (map[strin
 
 func TestCheckReportsDamageThatItFindsAfterARepair(t *testing.T) {
 	t.Parallel()
-	index := func(name string) []sqldb.StructureError {
-		return []sqldb.StructureError{{Name: name, IsIndex: true, Detail: "row 1 missing from index " + name}}
+	index := func(name string) []sqldb.StructureDamage {
+		return []sqldb.StructureDamage{{Name: name, IsIndex: true, Detail: "row 1 missing from index " + name}}
 	}
-	db := &structureDB{checks: [][]sqldb.StructureError{index("a"), index("b")}}
+	db := &structureDB{checks: [][]sqldb.StructureDamage{index("a"), index("b")}}
 	s := storetest.Database{Engine: sqldb.Driver, Dir: t.TempDir()}.Open(t,
 		store.Options{Intercept: storetest.Intercept(db, &db.DB)})
 	sum := checkIntegrity(t, s, true)

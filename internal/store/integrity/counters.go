@@ -49,7 +49,7 @@ func (w *workspaceCheck) checkCounters() error {
 
 // recount counts the memories and bytes of an atlas again.
 func recount(t *sqldb.Tx, workspace, atlas int64) (string, error) {
-	if err := indexdb.Lock(t, workspace); err != nil {
+	if err := indexdb.RaiseVersion(t, workspace); err != nil {
 		return "", err
 	}
 	const log = `FROM index_log c WHERE c.workspace = ?2 AND c.atlas = ?1`

@@ -83,7 +83,7 @@ func (c *Checker) eraseTarget(t *sqldb.Tx, g purgeTarget) error {
 // eraseMemory deletes the rows of one memory and the data derived from them.
 func (c *Checker) eraseMemory(t *sqldb.Tx, g purgeTarget) error {
 	// The lock of the index prevents a flush until the commit.
-	if err := indexdb.Lock(t, g.workspace); err != nil {
+	if err := indexdb.RaiseVersion(t, g.workspace); err != nil {
 		return err
 	}
 	if err := c.index.RewriteSegments(t, g.workspace, []int64{g.memory}); err != nil {

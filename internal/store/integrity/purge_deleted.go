@@ -72,7 +72,7 @@ func (c *Checker) purgeTombstones(ctx context.Context, workspace int64, apply bo
 		if err != nil || n == 0 {
 			return 0, err
 		}
-		if err := indexdb.Lock(t, workspace); err != nil {
+		if err := indexdb.RaiseVersion(t, workspace); err != nil {
 			return 0, err
 		}
 		return n, c.index.RewriteSegments(t, workspace, nil)

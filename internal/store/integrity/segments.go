@@ -79,7 +79,7 @@ func (w *workspaceCheck) reportBrokenSegment(id int64, held []int64) {
 // repairSegment indexes memories again, and deletes the segment that held them.
 func (w *workspaceCheck) repairSegment(segment int64, held []int64) func(*sqldb.Tx) (string, error) {
 	return func(t *sqldb.Tx) (string, error) {
-		if err := indexdb.Lock(t, w.workspace); err != nil {
+		if err := indexdb.RaiseVersion(t, w.workspace); err != nil {
 			return "", err
 		}
 		if err := w.checker.index.Reindex(t, w.workspace, held...); err != nil {

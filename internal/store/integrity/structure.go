@@ -10,7 +10,7 @@ import (
 // A structureChecker is a database that can check its own file.
 type structureChecker interface {
 	// CheckStructure returns the damage of tables and indexes.
-	CheckStructure(ctx context.Context) ([]sqldb.StructureError, error)
+	CheckStructure(ctx context.Context) ([]sqldb.StructureDamage, error)
 	// RebuildIndexes rebuilds indexes from their tables, and returns the errors by index. With space it also frees
 	// unused pages.
 	RebuildIndexes(ctx context.Context, names []string, space bool) (failed map[string]error, err error)
@@ -46,7 +46,7 @@ func (c *Checker) checkStructure(ctx context.Context, sum *Report, o Options) er
 		}
 		for _, f := range after {
 			left[f.Name] = true
-			if !slices.ContainsFunc(list, func(x sqldb.StructureError) bool { return x.Name == f.Name }) {
+			if !slices.ContainsFunc(list, func(x sqldb.StructureDamage) bool { return x.Name == f.Name }) {
 				list = append(list, f) // the first check ended before it
 			}
 		}
