@@ -120,7 +120,7 @@ func (b *batch) run(ctx context.Context) error {
 const maxErrorBytes = 300
 
 // releaseJob returns a job to the queue. A reason counts as a failure, except while the process stops.
-func (w *Worker) releaseJob(ctx context.Context, x textJob, due loci.Time, reason error) error {
+func (w *Worker) releaseJob(ctx context.Context, x textJob, leaseUntil loci.Time, reason error) error {
 	text := ""
 	if reason != nil && ctx.Err() == nil {
 		text = reason.Error()
@@ -130,7 +130,7 @@ func (w *Worker) releaseJob(ctx context.Context, x textJob, due loci.Time, reaso
 	defer cancel()
 	_, err := sqldb.System(ctx, w.db, "requeue memories",
 		func(t *sqldb.Tx) (loci.Empty, error) {
-			return loci.Empty{}, requeue(t, x, due, text)
+			return loci.Empty{}, requeue(t, x, leaseUntil, text)
 		})
 	return err
 }
@@ -160,7 +160,7 @@ func (b *batch) embed(ctx context.Context, jobs []*chunkedJob) error {
 			of[i].vectors = append(of[i].vectors, v)
 		}
 		chunks, of = chunks[n:], of[n:]
-		if err := b.renewLeases(ctx); err != nil {
+		if err := b.renew(ctx); err != nil {
 			return databaseError{err}
 		}
 	}
@@ -168,7 +168,7 @@ func (b *batch) embed(ctx context.Context, jobs []*chunkedJob) error {
 	for i, x := range jobs {
 		results[i] = x.result
 	}
-	if err := b.worker.storeVectors(ctx, b.leaseUntil, results); err != nil {
+	if err := b.worker.storeResults(ctx, b.leaseUntil, results); err != nil {
 		return databaseError{err}
 	}
 	return nil
@@ -191,15 +191,15 @@ func (w *Worker) embedChunks(ctx context.Context, chunks []string) ([][]byte, er
 	return list, nil
 }
 
-func (w *Worker) storeVectors(ctx context.Context, due loci.Time, results []result) error {
+func (w *Worker) storeResults(ctx context.Context, leaseUntil loci.Time, results []result) error {
 	_, err := sqldb.System(ctx, w.db, "store vectors", func(t *sqldb.Tx) (loci.Empty, error) {
-		return loci.Empty{}, w.storeResults(t, due, results)
+		return loci.Empty{}, w.writeResults(t, leaseUntil, results)
 	})
 	return err
 }
 
-// renewLeases renews the leases of the batch in time.
-func (b *batch) renewLeases(ctx context.Context) (err error) {
+// renew renews the leases of the batch in time.
+func (b *batch) renew(ctx context.Context) (err error) {
 	jobs := make([]textJob, len(b.jobs))
 	for i, x := range b.jobs {
 		jobs[i] = x.textJob
@@ -210,18 +210,18 @@ func (b *batch) renewLeases(ctx context.Context) (err error) {
 
 // renewLeases extends the leases of jobs after a quarter of their time. It returns their end, and how many are still
 // held.
-func (w *Worker) renewLeases(ctx context.Context, jobs []textJob, due loci.Time) (until loci.Time, held int64,
+func (w *Worker) renewLeases(ctx context.Context, jobs []textJob, leaseUntil loci.Time) (until loci.Time, held int64,
 	err error) {
-	if due.Std().Sub(w.db.Now().Std()) > leaseDuration*3/4 {
-		return due, int64(len(jobs)), nil
+	if leaseUntil.Std().Sub(w.db.Now().Std()) > leaseDuration*3/4 {
+		return leaseUntil, int64(len(jobs)), nil
 	}
 	until, err = sqldb.System(ctx, w.db, "renew leases of the embedding queue",
 		func(t *sqldb.Tx) (until loci.Time, err error) {
-			until, held, err = renewLeases(t, jobs, due)
+			until, held, err = extendLeases(t, jobs, leaseUntil)
 			return until, err
 		})
 	if err != nil {
-		return due, 0, err // the leases have not changed
+		return leaseUntil, 0, err // the leases have not changed
 	}
 	return until, held, nil
 }

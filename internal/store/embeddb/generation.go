@@ -162,9 +162,9 @@ func enqueueMissing(t *sqldb.Tx, generation, after int64) (last int64, err error
 // maxAttempts is how often a memory may fail before its workspace switches to a new generation without it.
 const maxAttempts = 5
 
-// switchGeneration switches workspaces to a generation if all their queued memories have failed maxAttempts times.
+// switchWorkspaces switches workspaces to a generation if all their queued memories have failed maxAttempts times.
 // After the last workspace it deletes some vectors of other generations. It reports whether more is to be done.
-func switchGeneration(t *sqldb.Tx, generation int64) (more bool, err error) {
+func switchWorkspaces(t *sqldb.Tx, generation int64) (more bool, err error) {
 	if active, err := isActiveModel(t, generation); err != nil || !active {
 		return false, err
 	}

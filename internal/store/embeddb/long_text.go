@@ -37,7 +37,7 @@ func (w *Worker) embedLongJob(ctx context.Context) error {
 		w.longJobs = append(w.longJobs, x)
 		return nil
 	}
-	if err := w.storeVectors(ctx, x.leaseUntil, []result{x.result}); err != nil {
+	if err := w.storeResults(ctx, x.leaseUntil, []result{x.result}); err != nil {
 		return errors.Join(err, w.releaseJob(ctx, x.textJob, x.leaseUntil, nil))
 	}
 	return nil

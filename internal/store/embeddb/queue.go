@@ -140,28 +140,28 @@ func leaseJobs(t *sqldb.Tx, memories []int64) (list []textJob, until loci.Time, 
 	return list, until, err
 }
 
-// renewLeases extends leases, and returns how many of them the process still held.
-func renewLeases(t *sqldb.Tx, list []textJob, due loci.Time) (until loci.Time, left int64, err error) {
+// extendLeases extends leases, and returns how many of them the process still held.
+func extendLeases(t *sqldb.Tx, list []textJob, leaseUntil loci.Time) (until loci.Time, left int64, err error) {
 	memories := make([]int64, len(list))
 	for i, x := range list {
 		memories[i] = x.memory
 	}
 	until = leaseEnd(t)
 	left, err = t.Exec(`UPDATE embedding_queue SET due = ?3 WHERE due = ?2 AND `+
-		fmt.Sprintf(t.Dialect.InList, "memory", 1), sqldb.EncodeInts(memories), due, until)
+		fmt.Sprintf(t.Dialect.InList, "memory", 1), sqldb.EncodeInts(memories), leaseUntil, until)
 	return until, left, err
 }
 
 // requeue ends the lease of a job without a result. A job with a reason has failed, and is due again after an
 // exponential backoff. A job without one was interrupted, and is due at once.
-func requeue(t *sqldb.Tx, x textJob, due loci.Time, reason string) error {
+func requeue(t *sqldb.Tx, x textJob, leaseUntil loci.Time, reason string) error {
 	next, tried := t.Now, x.attempts-1
 	if reason != "" {
 		pause := min(time.Hour, time.Second<<min(x.attempts, 12))
 		next, tried = loci.TimeOf(t.Now.Std().Add(pause/2+rand.N(pause))), x.attempts
 	}
 	_, err := t.Exec(`UPDATE embedding_queue SET due = ?3, attempts = ?4, error = ?5 WHERE memory = ?1 AND due = ?2`,
-		x.memory, due, next, tried, reason)
+		x.memory, leaseUntil, next, tried, reason)
 	return err
 }
 

@@ -30,12 +30,12 @@ func findEmbeddedText(t *sqldb.Tx, workspace, generation, text int64) (memory in
 	return memory, err
 }
 
-// storeResults stores the results whose memories still have the same text. If the model is not the active one any more,
+// writeResults stores the results whose memories still have the same text. If the model is not the active one any more,
 // it requeues them all.
-func (w *Worker) storeResults(t *sqldb.Tx, due loci.Time, results []result) error {
+func (w *Worker) writeResults(t *sqldb.Tx, leaseUntil loci.Time, results []result) error {
 	if active, err := isActiveModel(t, w.generation); err != nil || !active {
 		for _, r := range results {
-			err = errors.Join(err, requeue(t, r.textJob, due, ""))
+			err = errors.Join(err, requeue(t, r.textJob, leaseUntil, ""))
 		}
 		return err
 	}
@@ -59,9 +59,9 @@ func (w *Worker) storeResults(t *sqldb.Tx, due loci.Time, results []result) erro
 		if seq == 0 {
 			continue
 		}
-		n, err := t.Exec(`DELETE FROM embedding_queue WHERE memory = ?1 AND due = ?2`, r.memory, due)
+		n, err := t.Exec(`DELETE FROM embedding_queue WHERE memory = ?1 AND due = ?2`, r.memory, leaseUntil)
 		if err == nil && n == 1 {
-			err = w.storeResult(t, seq, r)
+			err = w.writeVectors(t, seq, r)
 		}
 		if err != nil {
 			return err
@@ -70,9 +70,9 @@ func (w *Worker) storeResults(t *sqldb.Tx, due loci.Time, results []result) erro
 	return nil
 }
 
-// storeResult stores the current vectors of a memory. It keeps those of the previous text for a revert, and deletes
+// writeVectors stores the current vectors of a memory. It keeps those of the previous text for a revert, and deletes
 // earlier ones. It enqueues the memory again if the vectors to copy were deleted meanwhile.
-func (w *Worker) storeResult(t *sqldb.Tx, seq int64, r result) (err error) {
+func (w *Worker) writeVectors(t *sqldb.Tx, seq int64, r result) (err error) {
 	n := int64(len(r.vectors))
 	switch r.copyFrom {
 	case 0:

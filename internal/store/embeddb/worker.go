@@ -205,7 +205,7 @@ func (w *Worker) switchGeneration(ctx context.Context) (err error) {
 		return nil
 	}
 	w.switching, err = sqldb.System(ctx, w.db, "switch to the new generation",
-		func(t *sqldb.Tx) (bool, error) { return switchGeneration(t, w.generation) })
+		func(t *sqldb.Tx) (bool, error) { return switchWorkspaces(t, w.generation) })
 	if err == nil {
 		err = w.publishGenerations(ctx)
 	}

@@ -57,7 +57,7 @@ func (x *Index) reindexWorkspace(ctx context.Context, workspace int64) error {
 			return err
 		}
 		_, err = sqldb.System(ctx, x.db, "reindex memories", func(t *sqldb.Tx) (loci.Empty, error) {
-			return loci.Empty{}, x.reindex(t, workspace, some, documents)
+			return loci.Empty{}, x.reindexAnalyzed(t, workspace, some, documents)
 		})
 		if err != nil {
 			return err
@@ -102,11 +102,11 @@ func (x *Index) analyzeTexts(ctx context.Context, rowIDs []int64) (map[int64]ana
 // Reindex replaces the rows of the log of each memory by one with its document. That of a memory that is gone
 // deletes the document.
 func (x *Index) Reindex(t *sqldb.Tx, workspace int64, rowIDs ...int64) error {
-	return x.reindex(t, workspace, rowIDs, nil)
+	return x.reindexAnalyzed(t, workspace, rowIDs, nil)
 }
 
-// reindex is Reindex with the documents of the memories whose version is still the analyzed one.
-func (x *Index) reindex(t *sqldb.Tx, workspace int64, rowIDs []int64, documents map[int64]analyzedText) error {
+// reindexAnalyzed is Reindex with the documents of the memories whose version is still the analyzed one.
+func (x *Index) reindexAnalyzed(t *sqldb.Tx, workspace int64, rowIDs []int64, documents map[int64]analyzedText) error {
 	if err := RaiseVersion(t, workspace); err != nil {
 		return err
 	}

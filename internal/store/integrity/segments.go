@@ -52,7 +52,7 @@ func (w *workspaceCheck) checkSegment(id int64) error {
 		return nil
 	}
 	s, _ = s.MarkDeleted(slices.Collect(maps.Keys(w.lastLogged))) // documents in the log replace those in segments
-	held := liveMemories(s, w.rowIDs, nil)
+	held := appendLive(s, w.rowIDs, nil)
 	var reason string
 	if left, _ := s.MarkDeleted(held); left.LiveDocs() > 0 {
 		w.report(InconsistentIndex, w.id, w.repairSegment(id, held),
@@ -89,8 +89,8 @@ func (w *workspaceCheck) repairSegment(segment int64, held []int64) func(*sqldb.
 	}
 }
 
-// liveMemories appends the memories with a live document in a segment to held.
-func liveMemories(s *index.Segment, rowIDs, held []int64) []int64 {
+// appendLive appends the memories with a live document in a segment to held.
+func appendLive(s *index.Segment, rowIDs, held []int64) []int64 {
 	rest, some := s.MarkDeleted(rowIDs)
 	switch {
 	case !some:
@@ -99,7 +99,7 @@ func liveMemories(s *index.Segment, rowIDs, held []int64) []int64 {
 		return append(held, rowIDs...)
 	}
 	half := len(rowIDs) / 2
-	return liveMemories(s, rowIDs[half:], liveMemories(s, rowIDs[:half], held))
+	return appendLive(s, rowIDs[half:], appendLive(s, rowIDs[:half], held))
 }
 
 // compareDocuments compares the documents of a segment with documents built from the rows.
