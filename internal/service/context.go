@@ -66,8 +66,7 @@ func verifiedAndNewest(tx *store.Tx, f store.Filter, limit int) ([]loci.Memory, 
 	if err != nil {
 		return nil, err
 	}
-	f.Verified = true
-	verified, err := tx.Memories(f, p)
+	verified, err := tx.VerifiedMemories(f, p)
 	if err != nil {
 		return nil, err
 	}

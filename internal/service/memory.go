@@ -189,11 +189,8 @@ func (s *Service) GetMemory(ctx context.Context, actor *identity.Actor, in loci.
 // ListMemories lists memories, newest first.
 func (s *Service) ListMemories(ctx context.Context, actor *identity.Actor, in loci.ListMemories) (out loci.Memories,
 	err error) {
-	f := store.Filter{WorkspaceID: in.WorkspaceID, AtlasID: in.AtlasID, Types: in.Type,
-		Tags:    in.Tags.Unique(),
-		Include: in.Include}
 	out.Memories, out.Page, err = listPage(ctx, s, actor, &in.Paging, &in,
-		func(tx *store.Tx, p store.Page) (store.List[loci.Memory], error) { return tx.Memories(f, p) },
+		func(tx *store.Tx, p store.Page) (store.List[loci.Memory], error) { return tx.Memories(in, p) },
 		func(m loci.Memory) store.PageKey { return store.PageKey{At: m.CreatedAt, ID: m.ID} })
 	return out, err
 }

@@ -75,8 +75,8 @@ func (s *Service) search(ctx context.Context, actor *identity.Actor, in loci.Sea
 	}
 	seen := retrieve.SeenSet(p.After.ID)
 	limit := min(p.Limit, retrieve.MaxPagedResults-seen.Len())
-	f := store.Filter{WorkspaceID: in.WorkspaceID, AtlasID: in.AtlasID, Types: in.Type,
-		Tags: in.Tags.Unique(), Include: in.Include}
+	f := store.Filter{WorkspaceID: in.WorkspaceID, AtlasID: in.AtlasID, Type: in.Type,
+		Tags: in.Tags, Include: in.Include}
 	r, meta, err := s.searcher.Run(ctx, retrieve.Request{User: actor.UserID, Text: string(in.Query), Mode: in.Mode,
 		Find: func(q retrieve.Query) (retrieve.Result, error) {
 			return read(ctx, s, actor, func(tx *store.Tx) (retrieve.Result, error) {

@@ -174,10 +174,10 @@ func (m *indexModel) filter() (f store.Filter, s index.Filter) {
 			7
 	}
 	if m.r.IntN(3) == 0 {
-		f.Types, s.Kinds = []loci.MemoryType{loci.MemoryTypes[0], loci.MemoryTypes[3]}, 1|1<<3
+		f.Type, s.Kinds = []loci.MemoryType{loci.MemoryTypes[0], loci.MemoryTypes[3]}, 1|1<<3
 	}
 	if m.r.IntN(3) == 0 {
-		f.Tags, s.Tags = []string{"red"}, []string{"red"}
+		f.Tags, s.Tags = loci.Tags{"red"}, []string{"red"}
 	}
 	if m.r.IntN(4) == 0 {
 		for id := range m.memories {

@@ -12,18 +12,11 @@ import (
 	"github.com/loci-memory/loci/internal/sqldb"
 )
 
-// A Filter limits a list or a search of memories. An empty field does not limit it.
-type Filter struct {
-	WorkspaceID loci.ID
-	AtlasID     loci.ID
-	Types       []loci.MemoryType
-	Tags        []string
-	Include     []loci.Include
-	Verified    bool // only reviewed memories; searches ignore it
-}
+// A Filter limits a list or a search of memories. An empty field does not limit it; Paging is not read.
+type Filter = loci.ListMemories
 
 // statuses returns the statuses in the filter, as indexes in loci.MemoryStatuses.
-func (f Filter) statuses() []int {
+func statuses(f Filter) []int {
 	out := []int{0}
 	for i, s := range loci.MemoryStatuses[1:] {
 		if slices.Contains(f.Include, loci.Include(s)) {
@@ -80,19 +73,28 @@ type pageEntry struct {
 // Memories returns a page of memories, newest first. It merges the beginnings of index ranges, one for each container
 // and status: the cost depends on the page size, not on the size of the store. Contents are read only for the memories
 // on the page.
-func (t *Tx) Memories(f Filter, p Page) (list List[loci.Memory], err error) {
-	ranges, err := t.memoryRanges(f, p)
+func (t *Tx) Memories(f Filter, p Page) (List[loci.Memory], error) { return t.memories(f, p, false) }
+
+// VerifiedMemories returns a page of reviewed memories, newest first.
+func (t *Tx) VerifiedMemories(f Filter, p Page) (List[loci.Memory], error) {
+	return t.memories(f, p, true)
+}
+
+func (t *Tx) memories(f Filter, p Page, verified bool) (list List[loci.Memory], err error) {
+	ranges, err := t.memoryRanges(f, p, verified)
 	if err != nil {
 		return list, err
 	}
 	var entries []pageEntry
 	for chunk := range slices.Chunk(ranges, maxMergedRanges) {
-		if err := t.mergedPages(&entries, f, p, chunk); err != nil {
+		if err := t.mergedPages(&entries, t.newPagePredicate(f, p, verified, 0), p, chunk); err != nil {
 			return list, err
 		}
 	}
 	if len(ranges) > maxMergedRanges {
-		slices.SortFunc(entries, newestFirst)
+		slices.SortFunc(entries, func(a, b pageEntry) int {
+			return cmp.Or(cmp.Compare(b.at, a.at), cmp.Compare(b.id, a.id))
+		})
 	}
 	list = newList[loci.Memory](p)
 	list.HasMore = len(entries) > p.Limit
@@ -106,13 +108,9 @@ func (t *Tx) Memories(f Filter, p Page) (list List[loci.Memory], err error) {
 	if len(list.Items) == 0 && list.HasMore { // concurrent calls deleted all of them
 		last := entries[p.Limit-1]
 		p.After = PageKey{At: last.at, ID: last.id}
-		return t.Memories(f, p)
+		return t.memories(f, p, verified)
 	}
 	return list, nil
-}
-
-func newestFirst(a, b pageEntry) int {
-	return cmp.Or(cmp.Compare(b.at, a.at), cmp.Compare(b.id, a.id))
 }
 
 // loadPageEntries reads the memories of entries and adds them to the page in that order.
@@ -145,10 +143,10 @@ type memoryRange struct {
 }
 
 // memoryRanges returns the ranges in scope that can have memories on the page.
-func (t *Tx) memoryRanges(f Filter, p Page) (list []memoryRange, err error) {
+func (t *Tx) memoryRanges(f Filter, p Page, verified bool) (list []memoryRange, err error) {
 	if f.WorkspaceID == "" && f.AtlasID == "" {
-		for _, s := range f.statuses() {
-			if err := t.newestRanges(&list, f, p, s); err != nil {
+		for _, s := range statuses(f) {
+			if err := t.newestRanges(&list, t.newPagePredicate(f, p, verified, 1), p, s); err != nil {
 				return nil, err
 			}
 		}
@@ -162,7 +160,7 @@ func (t *Tx) memoryRanges(f Filter, p Page) (list []memoryRange, err error) {
 	if r.atlas != 0 {
 		x.column, x.container = "atlas", r.atlas
 	}
-	for _, x.status = range f.statuses() {
+	for _, x.status = range statuses(f) {
 		list = append(list, x)
 	}
 	return list, nil
@@ -171,9 +169,8 @@ func (t *Tx) memoryRanges(f Filter, p Page) (list []memoryRange, err error) {
 // newestRanges adds the ranges of a status with the newest memories of all workspaces in scope. As a page has memories
 // of at most as many ranges as it has rows, one lookup for each workspace costs less than a merge of all. The inner
 // LIMIT keeps SQLite from three lookups for each.
-func (t *Tx) newestRanges(list *[]memoryRange, f Filter, p Page, status int) error {
+func (t *Tx) newestRanges(list *[]memoryRange, c *pagePredicate, p Page, status int) error {
 	_, _, rows := p.seek()
-	c := t.newPagePredicate(f, p, 1)
 	limit := c.bind(rows)
 	return t.queryFew(fmt.Sprintf(
 		`SELECT workspace FROM (SELECT workspace, newest, rank() OVER (ORDER BY newest DESC) AS standing
@@ -202,31 +199,30 @@ func (c *pagePredicate) bind(v any) int {
 	return c.argOffset + len(c.args)
 }
 
-func (t *Tx) newPagePredicate(f Filter, p Page, before int) *pagePredicate {
+func (t *Tx) newPagePredicate(f Filter, p Page, verified bool, before int) *pagePredicate {
 	at, id, _ := p.seek()
 	c := &pagePredicate{argOffset: before}
 	c.sql = fmt.Sprintf("(h.created_at, h.id) < (?%d, ?%d)", c.bind(at), c.bind(id))
 	d := t.conn.Dialect
-	if len(f.Types) > 0 {
-		kinds := make([]int64, len(f.Types))
-		for i, k := range f.Types {
+	if len(f.Type) > 0 {
+		kinds := make([]int64, len(f.Type))
+		for i, k := range f.Type {
 			kinds[i] = int64(slices.Index(loci.MemoryTypes, k))
 		}
 		c.sql += fmt.Sprintf(" AND "+d.InList, "h.type", c.bind(sqldb.EncodeInts(kinds)))
 	}
-	if f.Verified {
+	if verified {
 		c.sql += " AND h.verified_at > 0"
 	}
 	if len(f.Tags) > 0 {
-		c.sql += fmt.Sprintf(" AND "+d.ContainsAll, "h.tags", c.bind(sqldb.EncodeStrings(f.Tags)))
+		c.sql += fmt.Sprintf(" AND "+d.ContainsAll, "h.tags", c.bind(sqldb.EncodeStrings(f.Tags.Unique())))
 	}
 	return c
 }
 
 // mergedPages adds the first memories of the merged ranges.
-func (t *Tx) mergedPages(list *[]pageEntry, f Filter, p Page, ranges []memoryRange) error {
+func (t *Tx) mergedPages(list *[]pageEntry, c *pagePredicate, p Page, ranges []memoryRange) error {
 	_, _, rows := p.seek()
-	c := t.newPagePredicate(f, p, 0)
 	limit := c.bind(rows)
 	selects := make([]string, len(ranges))
 	for i, x := range ranges {

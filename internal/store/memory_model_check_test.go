@@ -89,10 +89,10 @@ func (m *memoryModel) filter() (f store.Filter, s index.Filter, keep func(*memor
 	f.Include = rapid.SampledFrom([][]loci.Include{nil, {loci.IncludeArchived}, {loci.IncludeSuperseded},
 		{loci.IncludeSuperseded, loci.IncludeArchived}}).Draw(m.t, "include")
 	if m.below(3, "narrow") == 0 {
-		f.Types, s.Kinds = []loci.MemoryType{loci.TypeFact, loci.TypeTask}, 1|1<<3
+		f.Type, s.Kinds = []loci.MemoryType{loci.TypeFact, loci.TypeTask}, 1|1<<3
 	}
 	if m.below(3, "tagged") == 0 {
-		f.Tags, s.Tags = []string{"red"}, []string{"red"}
+		f.Tags, s.Tags = loci.Tags{"red"}, []string{"red"}
 	}
 	s.Statuses = 1
 	for i, status := range loci.MemoryStatuses {
@@ -103,7 +103,7 @@ func (m *memoryModel) filter() (f store.Filter, s index.Filter, keep func(*memor
 	return f, s, func(l *memoryState) bool {
 		return (l.Status == loci.MemoryActive || slices.Contains(f.Include, loci.Include(l.Status))) &&
 			(f.Tags == nil || slices.Contains(l.Tags, "red")) &&
-			(f.Types == nil || slices.Contains(f.Types, l.Type))
+			(f.Type == nil || slices.Contains(f.Type, l.Type))
 	}
 }
 
@@ -126,9 +126,13 @@ func (m *memoryModel) checkLists() {
 			verified = append([]loci.ID{l.ID}, verified...)
 		}
 	}
-	if got := ids(m.test, m.s, m.people[2], store.Filter{WorkspaceID: m.crew, Verified: true}, 100); !slices.Equal(got,
-		verified) {
-		m.t.Fatalf("verified are %v, want %v", got, verified)
+	list, err := store.Read(m.test.Context(), m.s, m.people[2], func(tx *store.Tx) (store.List[loci.Memory], error) {
+		return tx.VerifiedMemories(store.Filter{WorkspaceID: m.crew}, store.Page{Limit: 100})
+	})
+	if err != nil || !slices.EqualFunc(list.Items, verified, func(got loci.Memory, id loci.ID) bool {
+		return got.ID == id
+	}) {
+		m.t.Fatalf("verified are %v, want %v: %v", list.Items, verified, err)
 	}
 }
 

@@ -25,9 +25,7 @@ type Memory struct {
 }
 
 // Memory returns the handle of a memory. Out of scope it is NotFound, and Forbidden where the actor may only read.
-func (t *Tx) Memory(id loci.ID) (*Memory, error) {
-	return t.openMemory(`WHERE e.id = ?2`, id)
-}
+func (t *Tx) Memory(id loci.ID) (*Memory, error) { return t.openMemory(`WHERE e.id = ?2`, id) }
 
 func (t *Tx) openMemory(which string, args ...any) (*Memory, error) {
 	m := &Memory{t: t, atlas: Atlas{t: t, workspace: Workspace{t: t}}}

@@ -86,7 +86,7 @@ func readQueries(crew, atlas loci.ID, after store.PageKey) map[string]func(*stor
 	}
 	for name, f := range map[string]store.Filter{
 		"all": {}, "place": {WorkspaceID: crew}, "atlas": {AtlasID: atlas}, "states": {Include: all},
-		"kinds and tags":     {Types: []loci.MemoryType{loci.TypeNote, loci.TypeFact}, Tags: []string{"a", "b"}},
+		"kinds and tags":     {Type: []loci.MemoryType{loci.TypeNote, loci.TypeFact}, Tags: loci.Tags{"a", "b"}},
 		"states of an atlas": {AtlasID: atlas, Include: all},
 	} {
 		out["list "+name], out["find "+name] = list(f), find(f)

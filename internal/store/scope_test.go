@@ -114,12 +114,12 @@ func TestListsMergeWorkspacesAndStopAtTheFilter(t *testing.T) {
 			"atlas": {store.Filter{AtlasID: made[0].AtlasID}, func(m loci.Memory) bool {
 				return m.AtlasID == made[0].AtlasID
 			}},
-			"kinds": {store.Filter{Types: []loci.MemoryType{loci.TypeTask, loci.TypeFact}}, func(m loci.Memory) bool {
+			"kinds": {store.Filter{Type: []loci.MemoryType{loci.TypeTask, loci.TypeFact}}, func(m loci.Memory) bool {
 				return m.Type == loci.TypeTask || m.Type == loci.TypeFact
 			}},
-			"tags":    {store.Filter{Tags: []string{"a", `b"c`}}, func(m loci.Memory) bool { return len(m.Tags) > 0 }},
-			"odd tag": {store.Filter{Tags: []string{`","`}}, func(m loci.Memory) bool { return len(m.Tags) > 0 }},
-			"no tag":  {store.Filter{Tags: []string{`a","`}}, func(m loci.Memory) bool { return false }},
+			"tags":    {store.Filter{Tags: loci.Tags{"a", `b"c`}}, func(m loci.Memory) bool { return len(m.Tags) > 0 }},
+			"odd tag": {store.Filter{Tags: loci.Tags{`","`}}, func(m loci.Memory) bool { return len(m.Tags) > 0 }},
+			"no tag":  {store.Filter{Tags: loci.Tags{`a","`}}, func(m loci.Memory) bool { return false }},
 		} {
 			var got []loci.ID
 			page := store.Page{Limit: 4}

@@ -25,21 +25,21 @@ type SearchSource struct {
 // SearchSource returns the source of a search within a filter. A workspace or atlas out of scope is NotFound.
 func (t *Tx) SearchSource(f Filter) (*SearchSource, error) {
 	scope, err := t.resolveScope(f)
-	return &SearchSource{t, scope, f.indexFilter(scope)}, err
+	return &SearchSource{t, scope, indexFilter(f, scope)}, err
 }
 
 // indexFilter translates the filter for the index.
-func (f Filter) indexFilter(r scopeFilter) (s index.Filter) {
+func indexFilter(f Filter, r scopeFilter) (s index.Filter) {
 	if r.atlas != 0 {
 		s.Atlases = []int64{r.atlas}
 	}
-	for _, k := range f.Types {
+	for _, k := range f.Type {
 		s.Kinds |= 1 << slices.Index(loci.MemoryTypes, k)
 	}
-	for _, n := range f.statuses() {
+	for _, n := range statuses(f) {
 		s.Statuses |= 1 << n
 	}
-	s.Tags = f.Tags
+	s.Tags = f.Tags.Unique()
 	return s
 }
 

@@ -85,14 +85,14 @@ func (t *Tx) similarTexts(workspace int64, content string, bands []int64, except
 	if len(bands) == 0 {
 		return []loci.Similarity{}, nil
 	}
-	d := t.conn.Dialect
 	candidates, err := t.bandCandidates(workspace, bands)
 	if err != nil || len(candidates) == 0 {
 		return []loci.Similarity{}, err
 	}
 	var ids []string
 	texts, bytes := []string{content}, len(content)
-	err = t.conn.QueryFew(`SELECT e.id, e.content FROM `+fmt.Sprintf(d.JoinIDs, 1, "memories e", "e.row_id")+
+	err = t.conn.QueryFew(`SELECT e.id, e.content FROM `+
+		fmt.Sprintf(t.conn.Dialect.JoinIDs, 1, "memories e", "e.row_id")+
 		` WHERE e.workspace = ?2 AND e.status = 0 AND e.id <> ?3`,
 		[]any{sqldb.EncodeInts(candidates), workspace, except}, func(r sqldb.Row) error {
 			var id, text string

@@ -92,7 +92,6 @@ func OpenPostgres(ctx context.Context, url string, o Options) (*Store, error) {
 type Event struct {
 	Name         EventName
 	CredentialID loci.ID
-	UserID       loci.ID
 }
 
 // An EventName names an Event.
