@@ -72,7 +72,7 @@ func (p *program) root() *cobra.Command {
 var targetFlags = slices.Clip([]string{"local", "server", "plain-http"})
 
 // excludedFlagsKey is the annotation of a command to which, with its subcommands, some target flags do not apply.
-const excludedFlagsKey = "loci_lacking"
+const excludedFlagsKey = "loci_excluded_flags"
 
 // excludeFlags makes a command reject and hide some target flags.
 func excludeFlags(c *cobra.Command, names ...string) {

@@ -111,17 +111,17 @@ func (t *Table) Op(name string) *Op {
 	return nil
 }
 
-// Without returns the table without the operations of these names, and the removed operations.
-func (t *Table) Without(names []string) (left *Table, out []*Op) {
-	left = &Table{}
+// Without returns the table without the operations of these names, and the omitted operations.
+func (t *Table) Without(names []string) (kept *Table, omitted []*Op) {
+	kept = &Table{}
 	for _, o := range t.Ops {
 		if slices.Contains(names, o.Name) {
-			out = append(out, o)
+			omitted = append(omitted, o)
 		} else {
-			left.Ops = append(left.Ops, o)
+			kept.Ops = append(kept.Ops, o)
 		}
 	}
-	return left, out
+	return kept, omitted
 }
 
 // A sender is Call.Send.

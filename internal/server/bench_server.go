@@ -45,7 +45,7 @@ type BenchServer struct {
 // NewBenchServer makes a database in a temporary folder, or in the empty PostgreSQL database at address. It uses only
 // the embedder variables of environ.
 func NewBenchServer(ctx context.Context, address string, environ []string) (t *BenchServer, err error) {
-	dir, err := os.MkdirTemp("", "loci-trial-")
+	dir, err := os.MkdirTemp("", "loci-bench-")
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +84,7 @@ func (t *BenchServer) open(ctx context.Context, address string, environ []string
 		return err
 	}
 	defer admin.Close()
-	const email = "trial@localhost"
+	const email = "bench@localhost"
 	if _, err := admin.CreateUser(ctx, email, "", ""); err != nil {
 		return err
 	}

@@ -127,13 +127,13 @@ func (s Settings) lock() (unlock func(), err error) {
 }
 
 func (s Settings) handler(host *op.Host, svc *service.Service, gate *auth.Gate, log *slog.Logger) http.Handler {
-	table, absent := service.Ops.Without(service.ExcludedByVariant[s.Contract])
+	table, omitted := service.Ops.Without(service.OmittedByVariant[s.Contract])
 	hosts := httpapi.NewAllowedHosts(s.PublicURL, s.TrustedProxies)
 	origins := httpapi.NewOrigins(s.PublicURL, s.Origins...)
-	flow := httpapi.NewResponseLimiter()
+	responses := httpapi.NewResponseLimiter()
 	mcpServer := mcp.New(mcp.Options{
 		Table: table, Caller: host, Version: Version, Toolset: s.Toolset, Origins: origins,
-		AllowQueryKey: s.QueryKey, Hosts: hosts, TrustedProxies: s.TrustedProxies, ResponseLimiter: flow,
+		AllowQueryKey: s.QueryKey, Hosts: hosts, TrustedProxies: s.TrustedProxies, ResponseLimiter: responses,
 		Authenticate: func(ctx context.Context, c *op.Call) error {
 			actor, err := gate.Admit(ctx, nil, c)
 			if err == nil {
@@ -148,7 +148,7 @@ func (s Settings) handler(host *op.Host, svc *service.Service, gate *auth.Gate, 
 		PublicURLInferred: s.inferredURL, Pages: svc, TrustedProxies: s.TrustedProxies,
 		ExtraRoutes: []rest.Route{{Pattern: "/mcp", Handler: mcpServer.HTTP(),
 			Reason: "it speaks another protocol, in which operations are tools"}},
-		OmittedOps: absent, ResponseLimiter: flow, Hosts: s.restHosts(hosts),
+		OmittedOps: omitted, ResponseLimiter: responses, Hosts: s.restHosts(hosts),
 	})
 }
 

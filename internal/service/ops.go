@@ -95,5 +95,5 @@ var (
 		(*Service).SignOut, op.OverQuota)
 )
 
-// ExcludedByVariant are the operations that a variant of the contract does not have.
-var ExcludedByVariant = map[string][]string{"b": {MemoryDelete.Name}}
+// OmittedByVariant are the operations that a variant of the contract does not have.
+var OmittedByVariant = map[string][]string{"b": {MemoryDelete.Name}}
