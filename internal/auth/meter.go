@@ -65,7 +65,7 @@ func (m *meter) lockUser(userID loci.ID) *monthUsage {
 func (m *meter) take(ctx context.Context, userID loci.ID, now time.Time, counts bool) (*op.Quota, error) {
 	a := m.lockUser(userID)
 	defer a.mu.Unlock()
-	month, ends := monthWindow(now)
+	month, ends := now.UTC().Format("2006-01"), identity.MonthEnd(now)
 	if err := m.rollMonth(ctx, userID, a, month); err != nil {
 		return nil, err
 	}
@@ -201,12 +201,5 @@ func (g *Gate) Used(ctx context.Context, userID loci.ID) (used int64, ends time.
 	if err != nil {
 		return 0, ends, err
 	}
-	_, ends = monthWindow(now)
-	return q.Limit - q.Remaining, ends, nil
-}
-
-// monthWindow returns the name of a month and when it ends.
-func monthWindow(now time.Time) (month string, ends time.Time) {
-	now = now.UTC()
-	return now.Format("2006-01"), time.Date(now.Year(), now.Month()+1, 1, 0, 0, 0, 0, time.UTC)
+	return q.Limit - q.Remaining, identity.MonthEnd(now), nil
 }

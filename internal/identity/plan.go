@@ -1,6 +1,10 @@
 package identity
 
-import "github.com/loci-memory/loci"
+import (
+	"time"
+
+	"github.com/loci-memory/loci"
+)
 
 // A Plan holds the limits of an account.
 type Plan struct {
@@ -16,4 +20,10 @@ var Plans = map[loci.PlanName]Plan{
 	loci.PlanFree:       {loci.PlanFree, 10_000, 1 << 30, 3, 20},
 	loci.PlanPro:        {loci.PlanPro, 1_000_000, 50 << 30, 50, 1_000},
 	loci.PlanSelfHosted: {loci.PlanSelfHosted, loci.Unlimited, loci.Unlimited, loci.Unlimited, loci.Unlimited},
+}
+
+// MonthEnd returns the end of the calendar month (UTC): the quota of operations begins anew.
+func MonthEnd(now time.Time) time.Time {
+	now = now.UTC()
+	return time.Date(now.Year(), now.Month()+1, 1, 0, 0, 0, 0, time.UTC)
 }

@@ -192,8 +192,7 @@ func OpenLocal(ctx context.Context, dir string, oneShot bool) (*Local, error) {
 		Clock:     time.Now,
 		PublicURL: "http://localhost",
 		UsedOperations: func(context.Context, loci.ID) (int64, time.Time, error) {
-			now := time.Now().UTC()
-			return 0, time.Date(now.Year(), now.Month()+1, 1, 0, 0, 0, 0, time.UTC), nil
+			return 0, identity.MonthEnd(time.Now()), nil
 		}})
 	owner, err := s.EnsureUser(ctx, localOwner)
 	if err != nil {

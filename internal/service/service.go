@@ -69,8 +69,8 @@ func read[Out any](ctx context.Context, s *Service, actor *identity.Actor, f fun
 // addQuotaReset adds the end of the month to a quota error.
 func (s *Service) addQuotaReset(err error) error {
 	if e := loci.AsError(err); err != nil && e.Code == loci.CodeQuotaExceeded && e.RetryAfter == 0 {
-		now := s.Clock().UTC()
-		e.RetryAfter = time.Date(now.Year(), now.Month()+1, 1, 0, 0, 0, 0, time.UTC).Sub(now)
+		now := s.Clock()
+		e.RetryAfter = identity.MonthEnd(now).Sub(now)
 	}
 	return err
 }
