@@ -68,3 +68,10 @@ func IsLoopback(hostport string) bool {
 	ip := net.ParseIP(host)
 	return host == "localhost" || strings.HasSuffix(host, ".localhost") || ip != nil && ip.IsLoopback()
 }
+
+// IsSecureURL reports whether traffic to a URL is encrypted or stays on this machine: browsers keep Secure cookies
+// there. An empty URL is secure.
+func IsSecureURL(address string) bool {
+	host, plain := strings.CutPrefix(address, "http://")
+	return !plain || IsLoopback(host)
+}

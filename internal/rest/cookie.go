@@ -28,7 +28,7 @@ func (d *handler) isSecure(r *http.Request) bool {
 		first, _, _ := strings.Cut(proto[0], ",")
 		return strings.EqualFold(strings.TrimSpace(first), "https")
 	}
-	return isSecureURL(public) && httpapi.IsLoopback(r.Host)
+	return httpapi.IsSecureURL(public) && httpapi.IsLoopback(r.Host)
 }
 
 // configuredURL returns the public URL if the operator set one.
@@ -37,13 +37,6 @@ func (d *handler) configuredURL() string {
 		return ""
 	}
 	return d.PublicURL
-}
-
-// isSecureURL reports whether a browser keeps Secure cookies at a public URL.
-// Without one the Host of a request decides.
-func isSecureURL(publicURL string) bool {
-	host, plain := strings.CutPrefix(publicURL, "http://")
-	return publicURL == "" || !plain || httpapi.IsLoopback(host)
 }
 
 // cookieName returns the name of the cookie that the browser of a request keeps.

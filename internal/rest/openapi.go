@@ -11,6 +11,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/httpapi"
 	"github.com/loci-memory/loci/internal/op"
 )
 
@@ -30,7 +31,7 @@ type openAPIBuilder struct {
 
 // openAPIDocument describes the operations and the routes.
 func (d *handler) openAPIDocument(routes []Route) []byte {
-	s := &openAPIBuilder{cookieName(isSecureURL(d.PublicURL)), jsonObject{}, map[string]string{}, jsonObject{},
+	s := &openAPIBuilder{cookieName(httpapi.IsSecureURL(d.PublicURL)), jsonObject{}, map[string]string{}, jsonObject{},
 		jsonObject{}, jsonObject{},
 		map[string]*jsonschema.Schema{"Error": errorSchema()}}
 	for _, o := range d.Table.Ops {

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/loci-memory/loci/internal/httpapi"
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/store"
 )
@@ -16,12 +15,6 @@ import (
 // plainHTTPWarning warns of a public URL that is reached over a network without TLS.
 const plainHTTPWarning = "passwords, cookies and keys travel over plain http, and can be read on the way: put a " +
 	"proxy with TLS in front, and set --public-url https://..."
-
-// isEncrypted reports whether traffic to a public URL is encrypted or stays on this machine.
-func isEncrypted(publicURL string) bool {
-	host, plain := strings.CutPrefix(publicURL, "http://")
-	return !plain || httpapi.IsLoopback(host)
-}
 
 // printBanner prints the address of the server, and the link to make the first account. The setup link is a secret: it
 // goes to the console and never to the log.

@@ -62,7 +62,7 @@ func Serve(ctx context.Context, s Settings, console, logs io.Writer) error {
 	}
 	s.inferredURL = s.PublicURL == ""
 	s.PublicURL = urls[0]
-	if !isEncrypted(s.PublicURL) {
+	if !httpapi.IsSecureURL(s.PublicURL) {
 		warnings = append(warnings, plainHTTPWarning)
 	}
 	if w := files.Warning(); w != "" {
