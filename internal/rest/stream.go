@@ -15,9 +15,6 @@ type (
 	eventIdentifier interface{ EventID() string }
 )
 
-// writeTimeout is how long a client may take to accept one event.
-const writeTimeout = 30 * time.Second
-
 // serveStream writes events as Server-Sent Events (HTML, section 9.2). An error before the first event is a usual error
 // response. A later one can only end the stream, and clients reconnect.
 func (d *handler) serveStream(w http.ResponseWriter, r *http.Request, o *op.Op, c *op.Call,
@@ -71,8 +68,6 @@ func (s *eventWriter) send(event any) (more bool, err error) {
 		b.WriteString("id: " + i.EventID() + "\n")
 	}
 	b.WriteString("data: " + string(data) + "\n\n")
-	out := http.NewResponseController(s.w)
-	out.SetWriteDeadline(time.Now().Add(writeTimeout))
 	_, err = s.w.Write(b.Bytes())
-	return err == nil && out.Flush() == nil, nil
+	return err == nil && http.NewResponseController(s.w).Flush() == nil, nil
 }
