@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"net/http"
 	"strconv"
@@ -24,9 +23,8 @@ func WriteError(w http.ResponseWriter, r *http.Request, q *op.Quota, err error) 
 	h.Del("Etag")
 	h.Set("Content-Type", "application/json")
 	w.WriteHeader(e.Code.Status())
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	_ = enc.Encode(op.NewErrorBody(e, h.Get("X-Request-Id"))) // a client that has left reads nothing
+	body, _ := op.Marshal(op.NewErrorBody(e, h.Get("X-Request-Id"))) // texts alone
+	_, _ = w.Write(append(body, '\n'))                               // a client that has left reads nothing
 }
 
 // SetErrorHeaders sets Retry-After and the challenge of an error.

@@ -1,8 +1,9 @@
 package mcp
 
 import (
-	"bytes"
 	"encoding/json"
+
+	"github.com/loci-memory/loci/internal/op"
 )
 
 // Revisions of the protocol, newest first. Those before statelessRevision begin with a handshake.
@@ -67,11 +68,9 @@ func encodeResponse(id json.RawMessage, r result, e *rpcError) []byte {
 
 // encode returns the JSON of texts, maps and JSON that was checked: none of them can fail.
 func encode(v any) []byte {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
+	b, err := op.Marshal(v)
+	if err != nil {
 		panic("mcp: " + err.Error())
 	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+	return b
 }

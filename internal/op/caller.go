@@ -24,7 +24,7 @@ func (h *Host) Call(ctx context.Context, o *Op, c *Call, a Args) ([]byte, error)
 
 // Do runs an operation with its types: the same Go call runs in this process or on a server, depending on the Caller.
 func Do[In, Out any](ctx context.Context, caller Caller, c *Call, o TypedOp[In, Out], in In) (out Out, err error) {
-	args, err := marshal(in)
+	args, err := Marshal(in)
 	if err != nil {
 		return out, err
 	}

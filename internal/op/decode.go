@@ -63,7 +63,7 @@ func (o *Op) Canonical(a Args) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return marshal(in)
+	return Marshal(in)
 }
 
 // changesSomething reports whether a field beside those of the path was given.

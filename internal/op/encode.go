@@ -11,8 +11,8 @@ type Created interface{ Created() bool }
 // A Tagged output has an entity tag.
 type Tagged interface{ ETag() string }
 
-// marshal writes v as JSON and does not escape <, > and &.
-func marshal(v any) ([]byte, error) {
+// Marshal writes v as JSON and does not escape <, > and &.
+func Marshal(v any) ([]byte, error) {
 	var b bytes.Buffer
 	err := encodeTo(&b, v)
 	return b.Bytes(), err

@@ -155,7 +155,7 @@ func (c *Call) bindIdempotencyKey(o *Op, actor *identity.Actor, in any) error {
 			return invalidf("Idempotency-Key must be printable ASCII")
 		}
 	}
-	canonical, err := marshal(in)
+	canonical, err := Marshal(in)
 	if err != nil {
 		return err
 	}

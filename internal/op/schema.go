@@ -149,7 +149,7 @@ func applyRule(s *jsonschema.Schema, r loci.Rule) {
 		s.Const = jsonschema.Ptr(any(true))
 	}
 	if r.Default != nil {
-		b, err := marshal(r.Default)
+		b, err := Marshal(r.Default)
 		if err != nil {
 			panic("op: " + err.Error())
 		}
