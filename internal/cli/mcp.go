@@ -68,10 +68,8 @@ func (p *program) serveMCP(cmd *cobra.Command, name, workspace, atlas string) er
 // toolset returns the tool set of that name, or of the settings, or the core set.
 func (p *program) toolset(name string) (op.Exposure, error) {
 	for _, text := range []string{name, p.Env("LOCI_MCP_TOOLSET"), p.Env("SERVICE_MCP_TOOLSET")} {
-		for _, set := range []op.Exposure{op.ToolCore, op.ToolStable, op.ToolFull} {
-			if text == set.String() {
-				return set, nil
-			}
+		if set, ok := op.ParseToolset(text); ok {
+			return set, nil
 		}
 		if text != "" {
 			return 0, command.UsageError("the toolset must be one of " + strings.Join(toolsets, ", "))

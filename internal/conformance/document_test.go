@@ -45,7 +45,7 @@ func TestErrorsMatchGoldenPage(t *testing.T) {
 func TestToolsMatchGoldenFileWithinBudget(t *testing.T) {
 	t.Parallel()
 	sets := map[string]json.RawMessage{}
-	for _, set := range []op.Exposure{op.ToolCore, op.ToolStable, op.ToolFull} {
+	for _, set := range op.Toolsets {
 		list := mcp.List(service.Ops, set)
 		if len(list) > mcp.MaxListBytes(set) {
 			t.Errorf("the list of the %s set has %d bytes, and its budget is %d: shorten descriptions, or list the "+

@@ -197,10 +197,9 @@ func (d *Server) toolset(r *http.Request) (op.Exposure, error) {
 	if name == "" {
 		return d.Toolset, nil
 	}
-	for set := range d.tools {
-		if set.String() == name {
-			return set, nil
-		}
+	set, ok := op.ParseToolset(name)
+	if !ok {
+		return 0, loci.Errorf(loci.CodeInvalidQuery, "toolset must be one of core, stable, full")
 	}
-	return 0, loci.Errorf(loci.CodeInvalidQuery, "toolset must be one of core, stable, full")
+	return set, nil
 }

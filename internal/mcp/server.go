@@ -54,10 +54,13 @@ func New(o Options) *Server {
 	o.Origins = cmp.Or(o.Origins, httpapi.NewOrigins(""))
 	d := &Server{Options: o, tools: map[op.Exposure]map[string]*tool{}, lists: map[op.Exposure]json.RawMessage{},
 		info: result{"name": "loci", "title": "Loci", "version": o.Version}}
-	for _, set := range []op.Exposure{op.ToolCore, op.ToolStable, op.ToolFull} {
-		d.tools[set] = toolsByName(o.Table, set)
-		list := listTools(o.Table, set)
-		slices.SortFunc(list, func(a, b toolInfo) int { return strings.Compare(a.Name, b.Name) })
+	for _, set := range op.Toolsets {
+		d.tools[set] = map[string]*tool{}
+		list := toolsOf(o.Table, set)
+		for _, t := range list {
+			d.tools[set][t.Name] = t
+		}
+		slices.SortFunc(list, func(a, b *tool) int { return strings.Compare(a.Name, b.Name) })
 		d.lists[set] = encode(list)
 	}
 	return d

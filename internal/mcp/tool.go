@@ -111,30 +111,18 @@ func MaxListBytes(set op.Exposure) int {
 }
 
 // List returns the tools of a set as tools/list answers them: {"tools": [...]}.
-func List(t *op.Table, set op.Exposure) []byte { return encode(result{"tools": listTools(t, set)}) }
+func List(t *op.Table, set op.Exposure) []byte { return encode(result{"tools": toolsOf(t, set)}) }
 
-func listTools(t *op.Table, set op.Exposure) []toolInfo {
-	list := []toolInfo{}
+// toolsOf returns the tools of a set. In JSON a tool is its toolInfo.
+func toolsOf(t *op.Table, set op.Exposure) []*tool {
+	list := []*tool{}
 	for _, o := range t.Ops {
-		if inToolset(o, set) {
-			list = append(list, newTool(o).toolInfo)
+		if o.Exposure >= set && !o.Streams {
+			list = append(list, newTool(o))
 		}
 	}
 	return list
 }
-
-// toolsByName returns the tools of a set by their names.
-func toolsByName(t *op.Table, set op.Exposure) map[string]*tool {
-	m := map[string]*tool{}
-	for _, o := range t.Ops {
-		if inToolset(o, set) {
-			m[o.ToolName()] = newTool(o)
-		}
-	}
-	return m
-}
-
-func inToolset(o *op.Op, set op.Exposure) bool { return o.Exposure >= set && !o.Streams }
 
 // stripSchema returns a copy of s with types, choices and required fields only, one type a field. The operation itself
 // refuses values beyond a bound, in words.

@@ -53,6 +53,18 @@ func (r Exposure) String() string {
 	return [...]string{"", "browser", "command", "full", "stable", "core"}[r]
 }
 
+// Toolsets are the sets of MCP tools, the smallest first.
+var Toolsets = []Exposure{ToolCore, ToolStable, ToolFull}
+
+// ParseToolset returns the set of tools of that name.
+func ParseToolset(name string) (set Exposure, ok bool) {
+	i := slices.IndexFunc(Toolsets, func(set Exposure) bool { return set.String() == name })
+	if i < 0 {
+		return 0, false
+	}
+	return Toolsets[i], true
+}
+
 // A Trait is a property of an Op that its method and types do not show.
 type Trait uint
 

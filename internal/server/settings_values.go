@@ -48,13 +48,12 @@ func intSetting(set func(*Settings, int)) func(*Settings, string) error {
 }
 
 func setToolset(s *Settings, v string) error {
-	for _, r := range []op.Exposure{op.ToolFull, op.ToolStable, op.ToolCore} {
-		if r.String() == v {
-			s.Toolset = r
-			return nil
-		}
+	set, ok := op.ParseToolset(v)
+	if !ok {
+		return fmt.Errorf("must be one of full, stable, core")
 	}
-	return fmt.Errorf("must be one of full, stable, core")
+	s.Toolset = set
+	return nil
 }
 
 func setQueryKey(s *Settings, v string) error {
