@@ -87,33 +87,37 @@ func (b *batch) add(ctx context.Context, c *chunkedJob) error {
 	return nil
 }
 
-// run embeds the jobs together, and one by one if that fails: a text that the model refuses must not block others. It
-// returns an error if no job succeeded, or if one could not be released.
+// run embeds the jobs together, and one by one if that fails: a text that the model refuses must not block others. A
+// refused text ends the turn of its owner, so an outage of the model costs one call for each owner. It returns an error
+// if no job succeeded, or if one could not be released.
 func (b *batch) run(ctx context.Context) error {
 	if len(b.jobs) == 0 {
 		return nil
 	}
-	all := b.embed(ctx, b.jobs)
-	if all == nil {
+	together := b.embed(ctx, b.jobs)
+	if together == nil {
 		return nil
 	}
-	var errs []error
+	failed, errs, ended := together, []error(nil), map[int64]bool{}
 	for i, x := range b.jobs {
-		err := all
-		if len(b.jobs) > 1 {
-			err = b.embed(ctx, b.jobs[i:i+1])
-		}
-		if err == nil {
-			all = nil
-			continue
-		}
-		reason := err
-		if _, ok := errors.AsType[databaseError](err); ok {
-			reason = nil
+		var reason error
+		if !ended[x.owner] {
+			err := together
+			if len(b.jobs) > 1 {
+				err = b.embed(ctx, b.jobs[i:i+1])
+			}
+			if err == nil {
+				failed = nil
+				continue
+			}
+			if _, ok := errors.AsType[databaseError](err); !ok {
+				reason = err
+			}
+			ended[x.owner] = true
 		}
 		errs = append(errs, b.worker.releaseJob(ctx, x.textJob, b.leaseUntil, reason))
 	}
-	return errors.Join(append(errs, all)...)
+	return errors.Join(append(errs, failed)...)
 }
 
 // maxErrorBytes is the limit of a stored reason.

@@ -58,6 +58,33 @@ func TestDatabaseErrorIsNoFailureOfAText(t *testing.T) {
 	})
 }
 
+func TestOutageOfTheModelCostsOneCallForEachOwner(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		s := d.Open(t, store.Options{})
+		calls := 0
+		m := &hookedEmbedder{FakeEmbedder: storetest.FakeEmbedder{Name: "one", Rejects: "*"},
+			before: func() { calls++ }}
+		w := newWorker(s, m)
+		ann, bob := user(t, s, "ann"), user(t, s, "bob")
+		for i := range 5 {
+			add(t, s, ann, "", fmt.Sprint("memory number ", i))
+			add(t, s, bob, "", fmt.Sprint("memory number ", i))
+		}
+		if err := embeddb.RunRound(ctx, w.Worker); err == nil {
+			t.Error("the round returns no error")
+		}
+		failed := d.Query(t, `SELECT count(*) FROM embedding_queue WHERE attempts = 1 AND error <> ''`)
+		others := d.Query(t, `SELECT count(*) FROM embedding_queue WHERE attempts = 0 AND error = ''`)
+		if calls != 3 || failed[0] != "2" || others[0] != "8" {
+			t.Errorf("%d calls, %v failures, %v other texts", calls, failed, others)
+		}
+		m.RejectTexts("")
+		w.round(t)
+		checkQueue(t, d, 8, 2)
+	})
+}
+
 func TestBatchEmbedsTheOtherTextsWhenOneCannotBePrepared(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
