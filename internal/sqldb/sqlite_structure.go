@@ -21,10 +21,19 @@ func (f StructureDamage) Repairable() bool {
 	return f.IsIndex || f.Name == "" && unusedPagesPattern.MatchString(f.Detail)
 }
 
+// A DamageKey identifies a StructureDamage. Unused pages are apart from other damage without a name.
+type DamageKey struct {
+	name       string
+	repairable bool
+}
+
+// Key returns the key of the error.
+func (f StructureDamage) Key() DamageKey { return DamageKey{f.Name, f.Repairable()} }
+
 // Patterns of the lines of SQLite's check, with the name of an index, the root page of a tree, or a column
 // (https://sqlite.org/pragma.html#pragma_integrity_check).
 var (
-	indexPattern       = regexp.MustCompile(`(?:missing from|in|entries in) index (\S+)$`)
+	indexPattern       = regexp.MustCompile(`(?:missing from|differ from|in|of) index (\S+)$`)
 	treePattern        = regexp.MustCompile(`^(?:On tree page|Tree) (\d+)`)
 	unusedPagesPattern = regexp.MustCompile(`^Page \d+(?: is|:) never used`)
 	columnPattern      = regexp.MustCompile(`(?:value in|value in column|missing in) (\w+)\.\w+$`)
@@ -38,7 +47,7 @@ func (d *sqliteDB) CheckStructure(ctx context.Context) ([]StructureDamage, error
 		return nil, err
 	}
 	defer c.close()
-	k := structureScan{c: c, roots: map[int64]string{}, indexes: map[string]bool{}, position: map[string]int{}}
+	k := structureScan{c: c, roots: map[int64]string{}, indexes: map[string]bool{}, position: map[DamageKey]int{}}
 	var tables []string
 	err = c.queryContext(ctx, `SELECT name, type, rootpage FROM sqlite_schema WHERE rootpage > 0`, nil,
 		func(r Row) error {
@@ -74,7 +83,7 @@ type structureScan struct {
 	roots    map[int64]string // names of tables and indexes by root page
 	indexes  map[string]bool
 	errors   []StructureDamage
-	position map[string]int // of each name in errors
+	position map[DamageKey]int // in errors
 }
 
 // run runs one check of SQLite, and returns the reason if that ended early.
@@ -98,10 +107,11 @@ func (k *structureScan) run(ctx context.Context, q string) (ended string, err er
 }
 
 func (k *structureScan) report(name, line string) {
-	n, known := k.position[name]
+	found := StructureDamage{Name: name, IsIndex: k.indexes[name], Detail: line}
+	n, known := k.position[found.Key()]
 	if !known {
-		k.position[name] = len(k.errors)
-		k.errors = append(k.errors, StructureDamage{Name: name, IsIndex: k.indexes[name], Detail: line})
+		k.position[found.Key()] = len(k.errors)
+		k.errors = append(k.errors, found)
 	} else if f := &k.errors[n]; f.Detail != line && !strings.HasSuffix(f.Detail, ", and more") {
 		f.Detail += ", and more"
 	}

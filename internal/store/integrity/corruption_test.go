@@ -145,6 +145,18 @@ func TestCheckReportsDamageThatItFindsAfterARepair(t *testing.T) {
 	}
 }
 
+func TestRepairKeepsDamageApartFromUnusedPages(t *testing.T) {
+	t.Parallel()
+	pages, list := sqldb.StructureDamage{Detail: "Page 7: never used"}, sqldb.StructureDamage{Detail: "Freelist: size"}
+	db := &structureDB{checks: [][]sqldb.StructureDamage{{pages, list}, {list}}}
+	s := storetest.Database{Engine: sqldb.Driver, Dir: t.TempDir()}.Open(t,
+		store.Options{Intercept: storetest.Intercept(db, &db.DB)})
+	sum := checkIntegrity(t, s, true)
+	if sum.Found != 2 || !sum.Inconsistencies[0].Repaired || sum.Inconsistencies[1].Repaired {
+		t.Errorf("%+v", sum)
+	}
+}
+
 func damageAnIndex(t *testing.T, d storetest.Database, actor *identity.Actor, ids []loci.ID, name, how string) {
 	t.Helper()
 	page := rootPage(t, d, name)

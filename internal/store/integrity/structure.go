@@ -27,7 +27,7 @@ func (c *Checker) checkStructure(ctx context.Context, sum *Report, o Options) er
 	if err != nil {
 		return c.reportUnreadable(err, sum, "the structure of the database cannot be looked at")
 	}
-	left, failed := map[string]bool{}, map[string]error{}
+	left, failed := map[sqldb.DamageKey]bool{}, map[string]error{}
 	if o.Repair && len(list) > 0 {
 		var names []string
 		space := false
@@ -45,8 +45,8 @@ func (c *Checker) checkStructure(ctx context.Context, sum *Report, o Options) er
 			return c.reportUnreadable(err, sum, "the structure of the database cannot be looked at")
 		}
 		for _, f := range after {
-			left[f.Name] = true
-			if !slices.ContainsFunc(list, func(x sqldb.StructureDamage) bool { return x.Name == f.Name }) {
+			left[f.Key()] = true
+			if !slices.ContainsFunc(list, func(x sqldb.StructureDamage) bool { return x.Key() == f.Key() }) {
 				list = append(list, f) // the first check ended before it
 			}
 		}
@@ -57,18 +57,18 @@ func (c *Checker) checkStructure(ctx context.Context, sum *Report, o Options) er
 		case !o.Repair && f.IsIndex:
 			found.Repair = "its table has all that is in it: --repair makes it anew"
 		case !o.Repair:
-		case left[f.Name] && failed[f.Name] != nil:
+		case left[f.Key()] && failed[f.Name] != nil:
 			found.Repair = "could not be made anew from its table: " + sqldb.RootCause(failed[f.Name]).Error()
-		case left[f.Name] && f.Repairable():
+		case left[f.Key()] && f.Repairable():
 			found.Repair = "could not be repaired"
-		case left[f.Name]:
+		case left[f.Key()]:
 			found.Repair = restoreAdvice
 		case f.IsIndex:
 			found.Repair = "made anew from its table"
 		default:
 			found.Repair = "gone with the indexes that were made anew"
 		}
-		found.Repaired = o.Repair && !left[f.Name]
+		found.Repaired = o.Repair && !left[f.Key()]
 		sum.add(found)
 	}
 	return nil
