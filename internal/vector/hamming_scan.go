@@ -42,50 +42,47 @@ type candidate struct {
 // error is larger than that of independent codes. A limit that is too low costs a second scan.
 const sampleHits = 12
 
-// stride returns the distance between the runs of a sample, in runs.
-func (s *hammingScan) stride() int { return max(1, s.wanted/sampleHits) }
-
 // sampleRun is the number of adjacent codes in a run of a sample, because memory is read in cache lines.
 const sampleRun = 4
 
-// estimateLimit returns a distance within which twice as many codes as wanted are expected. It takes a systematic
-// sample of the codes and counts their distances (a histogram). It returns the distance of the sampled code with rank
-// 2*sampleHits among those that match the filter. The filter is slow, so it is checked from the nearest distances on.
+// estimateLimit returns a Hamming distance within which about twice the wanted number of matching codes lie. It is that
+// of the sampled code with rank 2*sampleHits among those that match. The slow filter is checked only up to that code.
 // Without a limit, a scan collects five times as many candidates before maxDistance falls.
-func (s *hammingScan) estimateLimit(dimensions int) int {
+func (s *hammingScan) estimateLimit() int {
+	matching := 0
+	for _, c := range s.sample() {
+		if t, i := s.tableOf(c); s.mayMatch(t, i) {
+			if matching++; matching == 2*sampleHits {
+				return int(c.distance)
+			}
+		}
+	}
+	return len(s.query.vector)
+}
+
+// sample returns a systematic sample of the codes, sorted by distance. The counting sort needs no comparisons.
+func (s *hammingScan) sample() []candidate {
 	var sample []candidate
-	for _, p := range s.tables {
-		for from := 0; from < len(p.keys); from += sampleRun * s.stride() {
-			for i := from; i < min(from+sampleRun, len(p.keys)); i++ {
-				sample = append(sample, candidate{number: int32(p.firstNumber + i),
-					distance: int32(hammingDistance(s.query.signBits, p.code(i)))})
+	stride := sampleRun * max(1, s.wanted/sampleHits)
+	starts := make([]int, len(s.query.vector)+2) // of each distance in the sorted sample
+	for _, t := range s.tables {
+		for from := 0; from < len(t.keys); from += stride {
+			for i := from; i < min(from+sampleRun, len(t.keys)); i++ {
+				d := hammingDistance(s.query.signBits, t.code(i))
+				sample = append(sample, candidate{number: int32(t.firstNumber + i), distance: int32(d)})
+				starts[d+1]++
 			}
 		}
 	}
-	counts := make([]int, dimensions+1)
+	for d := range starts[1:] {
+		starts[d+1] += starts[d]
+	}
+	sorted := make([]candidate, len(sample))
 	for _, c := range sample {
-		counts[c.distance]++
+		sorted[starts[c.distance]] = c
+		starts[c.distance]++
 	}
-	admitted, seen := make([]int, dimensions+1), 0
-	for from, want := 0, 2*sampleHits; from <= dimensions; want *= 4 {
-		to := from
-		for n := counts[from]; n < want && to < dimensions; n += counts[to] {
-			to++
-		}
-		for _, c := range sample {
-			if d := int(c.distance); d >= from && d <= to {
-				if p, i := s.tableOf(c); s.mayMatch(p, i) {
-					admitted[d]++
-				}
-			}
-		}
-		for ; from <= to; from++ {
-			if seen += admitted[from]; seen >= 2*sampleHits {
-				return from
-			}
-		}
-	}
-	return dimensions
+	return sorted
 }
 
 // collect collects the codes within a distance. It lowers maxDistance when enough nearer codes are found. It returns

@@ -65,34 +65,38 @@ func (c *BinaryCodes) Nearest(docs Documents, p *QueryVector, k int) []Ref {
 const filterSlack = 16
 
 // knn returns the k best matching vectors, in no order. It collects candidates by Hamming distance and ranks them by
-// estimateDot. If the scan skips the filter, only the k+filterSlack best are checked. It reports false if too few of
-// them match.
+// estimateDot. It reports false if too few of the best match the filter.
 func (s *hammingScan) knn(k int) (list []Ref, enough bool) {
-	all := len(s.query.signBits) * 64
-	if limit := s.estimateLimit(all); s.collect(limit) < s.wanted && limit < all {
+	if all := len(s.query.vector); s.collect(s.estimateLimit()) < s.wanted && s.maxDistance < all {
 		s.collect(all)
 	}
 	s.prune()
-	whole := s.maxDistance == all // all codes are candidates
-	if len(s.candidates) > k {
-		s.scoreCandidates()
-		whole = whole && len(s.candidates) <= k+filterSlack
-		s.keepTop(k + filterSlack)
-	}
-	looked := len(s.candidates)
-	s.candidates = slices.DeleteFunc(s.candidates, func(c candidate) bool {
-		p, i := s.tableOf(c)
-		return !s.matchesFilter(p, i)
-	})
-	enough = len(s.candidates) == looked || len(s.candidates) >= k || whole
-	s.keepTop(k)
+	enough = s.rankCandidates(k)
 	list = make([]Ref, len(s.candidates))
 	for n, c := range s.candidates {
-		p, i := s.tableOf(c)
-		segment, doc := s.locate(p, i)
-		list[n] = Ref{p.memories[i], p.keys[i], int32(segment + 1), int32(doc)}
+		t, i := s.tableOf(c)
+		segment, doc := s.locate(t, i)
+		list[n] = Ref{t.memories[i], t.keys[i], int32(segment + 1), int32(doc)}
 	}
 	return list, enough
+}
+
+// rankCandidates keeps the k best matching candidates by estimateDot. It checks only the k+filterSlack best. It reports
+// false if fewer than k of these match, but other codes may.
+func (s *hammingScan) rankCandidates(k int) (enough bool) {
+	checkedAll := s.maxDistance == len(s.query.vector) && len(s.candidates) <= k+filterSlack
+	if len(s.candidates) > k {
+		s.scoreCandidates()
+		s.keepTop(k + filterSlack)
+	}
+	checked := len(s.candidates)
+	s.candidates = slices.DeleteFunc(s.candidates, func(c candidate) bool {
+		t, i := s.tableOf(c)
+		return !s.matchesFilter(t, i)
+	})
+	enough = checkedAll || len(s.candidates) == checked || len(s.candidates) >= k
+	s.keepTop(k)
+	return enough
 }
 
 // NearestInMemory appends the k best vectors of a memory to a list.

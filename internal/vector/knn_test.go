@@ -271,7 +271,7 @@ func TestNearestEqualsScanWithoutEstimate(t *testing.T) {
 		v, p, f := index.NewSnapshot(nil).Apply(changes), NewQueryVector(q), index.Filter{Kinds: 1}
 		s := &hammingScan{docs: v.Filtered(f), query: p, tables: []scanTable{{codeTable: c.base}},
 			wanted: k * oversampling}
-		if limit := s.estimateLimit(384); limit == 384 || (s.collect(limit) < s.wanted) != misled {
+		if limit := s.estimateLimit(); limit == 384 || (s.collect(limit) < s.wanted) != misled {
 			t.Fatalf("the guess is %d, within which there are %d", limit, s.withinCount)
 		}
 		want := naiveNearest(c.base, p, s.wanted, k, func(m int64) bool { return f.Matches(&changes[m].DocAttributes) })
