@@ -84,36 +84,51 @@ func (p *parser) inSpan(part [2]int) bool {
 	return part[0] <= from && to <= part[1]
 }
 
-// addTerm adds a term to the current word, unless the word was dropped. A known term is counted once more.
+// addTerm adds a term to its word, unless the word was dropped. A known term is counted once more.
 func (p *parser) addTerm(term []byte, r analysis.TokenType) {
 	text := string(term)
-	if r != analysis.Stem && r != analysis.Variant && r != analysis.Joined {
-		p.beginWord(text, r)
-	}
-	word := p.currentWord
-	if word < 0 && r == analysis.Joined { // sign-in ends with a stop word, but is one word
-		word = len(p.words) - 1
-	}
+	word := p.wordOf(text, r)
 	if word < 0 {
 		return
 	}
 	if at, known := p.termPositions[text]; known {
-		t := &p.words[at.word][at.term]
-		t.count++
-		p.words[at.word][0].lastOccurrence = len(p.wordSequence)
-		if at.word != word {
-			p.words[word][0].sharedForm = text
-		}
-		t.dated = t.dated && p.inDate(r)
-		return
+		p.countAgain(at, word, r)
+	} else {
+		p.addForm(word, text, r)
 	}
-	weight := p.weightFactor
+}
+
+// wordOf returns the word of which a term is a form, or -1 if it was dropped. It begins or resumes the word of a token.
+func (p *parser) wordOf(text string, r analysis.TokenType) int {
+	if r != analysis.Stem && r != analysis.Variant && r != analysis.Joined {
+		p.beginWord(text, r)
+	}
+	if p.currentWord < 0 && r == analysis.Joined { // sign-in ends with a stop word, but is one word
+		return len(p.words) - 1
+	}
+	return p.currentWord
+}
+
+// countAgain counts another occurrence of a known term, as a form of the given word.
+func (p *parser) countAgain(at termPosition, word int, r analysis.TokenType) {
+	t := &p.words[at.word][at.term]
+	t.count++
+	t.dated = t.dated && p.inDate(r)
+	p.words[at.word][0].lastOccurrence = len(p.wordSequence)
+	if at.word != word {
+		p.words[word][0].sharedForm = t.text
+	}
+}
+
+// addForm adds a term to the forms of a word. The postings of most forms contain the word as it is spelled, so that
+// its own weight falls: see surfaceFormWeight.
+func (p *parser) addForm(word int, text string, r analysis.TokenType) {
 	if r == analysis.Stem || r == analysis.Variant ||
 		r == analysis.Joined && p.words[word][0].tokenType == analysis.Identifier {
 		p.words[word][0].weight = surfaceFormWeight * p.weightFactor
 	}
-	p.appendTerm(word, queryTerm{text: text, weight: weight, tokenType: r, verbatim: p.verbatim, dated: p.inDate(r),
-		count: 1, lastOccurrence: len(p.wordSequence)})
+	p.appendTerm(word, queryTerm{text: text, weight: p.weightFactor, tokenType: r, verbatim: p.verbatim,
+		dated: p.inDate(r), count: 1, lastOccurrence: len(p.wordSequence)})
 }
 
 // appendTerm appends a term to the forms of a word.
