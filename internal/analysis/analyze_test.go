@@ -119,15 +119,15 @@ func TestPrefilterPrefixCoversStem(t *testing.T) {
 		if stem == "" {
 			return
 		}
-		var r TermPrefilter
-		r.AddTerm(stem)
-		r.AddTerm(word)
-		if len(r.prefixes[word[0]]) != 2 || !r.mayMatch(word) {
-			t.Fatalf("%s becomes %s: %v", word, stem, r.prefixes[word[0]])
+		var f TermPrefilter
+		f.AddTerm(stem)
+		f.AddTerm(word)
+		if len(f.prefixes[word[0]]) != 2 || !f.mayMatch(word) {
+			t.Fatalf("%s becomes %s: %v", word, stem, f.prefixes[word[0]])
 		}
-		r = TermPrefilter{}
-		r.AddTerm(stem)
-		if !r.mayMatch(word) {
+		f = TermPrefilter{}
+		f.AddTerm(stem)
+		if !f.mayMatch(word) {
 			t.Fatalf("%s becomes %s", word, stem)
 		}
 	})

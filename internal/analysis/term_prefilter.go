@@ -25,59 +25,59 @@ const (
 )
 
 // AddTerm adds a wanted term.
-func (r *TermPrefilter) AddTerm(term string) {
+func (f *TermPrefilter) AddTerm(term string) {
 	for _, c := range term {
 		if c >= utf8.RuneSelf {
-			r.nonASCIIRunes[c/64%64] |= 1 << (c % 64)
+			f.nonASCIIRunes[c/64%64] |= 1 << (c % 64)
 		}
 	}
-	r.addFirstTwoRunes(term)
-	r.addASCIIPrefix(term[:max(1, len(term)-MaxStemChange)])
+	f.addFirstTwoRunes(term)
+	f.addASCIIPrefix(term[:max(1, len(term)-MaxStemChange)])
 }
 
 // AddPrefix adds a wanted prefix of at least two characters.
-func (r *TermPrefilter) AddPrefix(prefix string) {
-	r.addFirstTwoRunes(prefix)
-	r.addASCIIPrefix(prefix)
+func (f *TermPrefilter) AddPrefix(prefix string) {
+	f.addFirstTwoRunes(prefix)
+	f.addASCIIPrefix(prefix)
 }
 
-func (r *TermPrefilter) addFirstTwoRunes(term string) {
+func (f *TermPrefilter) addFirstTwoRunes(term string) {
 	a, n := utf8.DecodeRuneInString(term)
 	b, _ := utf8.DecodeRuneInString(term[n:])
 	i := bloomSlot(a, b)
-	r.firstTwoRunes[i/64] |= 1 << (i % 64)
+	f.firstTwoRunes[i/64] |= 1 << (i % 64)
 }
 
 func bloomSlot(a, b rune) uint32 { return (uint32(a)*67 + uint32(b)) % 4096 }
 
-func (r *TermPrefilter) mayStartWith(a, b rune) bool {
+func (f *TermPrefilter) mayStartWith(a, b rune) bool {
 	i := bloomSlot(a, b)
-	return r.firstTwoRunes[i/64]>>(i%64)&1 == 1
+	return f.firstTwoRunes[i/64]>>(i%64)&1 == 1
 }
 
 // addASCIIPrefix adds a wanted prefix of ASCII letters.
-func (r *TermPrefilter) addASCIIPrefix(root string) {
+func (f *TermPrefilter) addASCIIPrefix(root string) {
 	root = root[:min(len(root), maxPrefixBytes)]
 	switch {
 	case HasNonASCII(root[:min(len(root), 2)]):
 		return
 	case len(root) == 1:
-		r.secondBytes[root[0]] = [2]uint64{^uint64(0), ^uint64(0)}
+		f.secondBytes[root[0]] = [2]uint64{^uint64(0), ^uint64(0)}
 	default:
-		r.secondBytes[root[0]][root[1]/64] |= 1 << (root[1] % 64)
+		f.secondBytes[root[0]][root[1]/64] |= 1 << (root[1] % 64)
 	}
-	r.prefixes[root[0]] = append(r.prefixes[root[0]], root)
+	f.prefixes[root[0]] = append(f.prefixes[root[0]], root)
 }
 
 // mayMatch reports whether a word of ASCII letters, or a number, can be a term.
-func (r *TermPrefilter) mayMatch(word string) bool {
+func (f *TermPrefilter) mayMatch(word string) bool {
 	first := lowerASCII(word[0])
 	if len(word) > 1 {
-		if second := lowerASCII(word[1]); r.secondBytes[first][second/64]>>(second%64)&1 == 0 {
+		if second := lowerASCII(word[1]); f.secondBytes[first][second/64]>>(second%64)&1 == 0 {
 			return false
 		}
 	}
-	for _, root := range r.prefixes[first] {
+	for _, root := range f.prefixes[first] {
 		if len(word) >= len(root) && strings.EqualFold(word[:len(root)], root) {
 			return true
 		}
@@ -89,14 +89,14 @@ func (r *TermPrefilter) mayMatch(word string) bool {
 func lowerASCII(c byte) byte { return c | byteClass[c]&Upper<<4 }
 
 // mayContain reports whether a term may contain a character beyond ASCII.
-func (r *TermPrefilter) mayContain(c rune) bool { return r.nonASCIIRunes[c/64%64]>>(c%64)&1 == 1 }
+func (f *TermPrefilter) mayContain(c rune) bool { return f.nonASCIIRunes[c/64%64]>>(c%64)&1 == 1 }
 
 // minRejectedLetters is the least length of a word whose stem begins with the same two letters.
 const minRejectedLetters = 5
 
 // rejects reports whether a word has only letters that normalization does not change, and begins as no wanted term
 // does. A mark may change the letter before it.
-func (r *TermPrefilter) rejects(word string) bool {
+func (f *TermPrefilter) rejects(word string) bool {
 	var low, unaccented [2]rune
 	letters, n, latin := letterForms(), 0, false
 	for i, c := range word {
@@ -116,7 +116,7 @@ func (r *TermPrefilter) rejects(word string) bool {
 	if n < 2 || latin && n < minRejectedLetters {
 		return false
 	}
-	return !r.mayStartWith(low[0], low[1]) && !r.mayStartWith(unaccented[0], unaccented[1])
+	return !f.mayStartWith(low[0], low[1]) && !f.mayStartWith(unaccented[0], unaccented[1])
 }
 
 // isNormalized reports whether s has only letters that normalization does not change.

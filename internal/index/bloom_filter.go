@@ -16,39 +16,39 @@ const maxBloomPages = 8
 func newBloomFilter(terms int) bloomFilter { return make(bloomFilter, (terms+7)/8) }
 
 // bits returns the index of the word of a term and its bits there.
-func (s bloomFilter) bits(hash uint64) (at int, mask uint64) {
+func (f bloomFilter) bits(hash uint64) (at int, mask uint64) {
 	mask = 1<<(hash&63) | 1<<(hash>>6&63) | 1<<(hash>>12&63)
-	return int((hash >> 32) * uint64(len(s)) >> 32), mask
+	return int((hash >> 32) * uint64(len(f)) >> 32), mask
 }
 
-func (s bloomFilter) add(term []byte) {
-	at, mask := s.bits(maphash.Bytes(hashSeed, term))
-	s[at] |= mask
+func (f bloomFilter) add(term []byte) {
+	at, mask := f.bits(maphash.Bytes(hashSeed, term))
+	f[at] |= mask
 }
 
-func (s bloomFilter) mayContain(term string) bool {
-	at, mask := s.bits(maphash.String(hashSeed, term))
-	return s[at]&mask == mask
+func (f bloomFilter) mayContain(term string) bool {
+	at, mask := f.bits(maphash.String(hashSeed, term))
+	return f[at]&mask == mask
 }
 
 // excludes reports that the segment does not have a term. The first call builds the filter from all pages. If a page
 // cannot be read, it returns false.
-func (s *Segment) excludes(fetch PageFetcher, term string) bool {
-	if len(s.pageFirstTerms) > maxBloomPages {
+func (g *Segment) excludes(fetch PageFetcher, term string) bool {
+	if len(g.pageFirstTerms) > maxBloomPages {
 		return false
 	}
-	set := s.bloom.Load()
+	set := g.bloom.Load()
 	if set == nil {
 		var r termIterator
-		made := newBloomFilter(max(1, min(s.termCount, maxBloomPages*pageBytes)))
-		for r.begin(s, fetch, "", lastTerm); r.next(); {
+		made := newBloomFilter(max(1, min(g.termCount, maxBloomPages*pageBytes)))
+		for r.begin(g, fetch, "", lastTerm); r.next(); {
 			made.add(r.block.term)
 		}
 		if r.err != nil {
 			return false
 		}
 		set = &made
-		s.bloom.Store(set)
+		g.bloom.Store(set)
 	}
 	return !set.mayContain(term)
 }

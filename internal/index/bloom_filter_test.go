@@ -8,16 +8,16 @@ import (
 func TestTermSetsHoldTheirTerms(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{1, 7, 8, 3000} {
-		s := newBloomFilter(n)
+		f := newBloomFilter(n)
 		for i := range n {
-			s.add(fmt.Appendf(nil, "term%d", i))
+			f.add(fmt.Appendf(nil, "term%d", i))
 		}
 		passed := 0
 		for i := range n {
-			if !s.mayContain(fmt.Sprint("term", i)) {
+			if !f.mayContain(fmt.Sprint("term", i)) {
 				t.Errorf("term%d of %d is lost", i, n)
 			}
-			if s.mayContain(fmt.Sprint("other", i)) {
+			if f.mayContain(fmt.Sprint("other", i)) {
 				passed++
 			}
 		}

@@ -41,21 +41,21 @@ type BM25Table struct {
 const tabulatedFreqs = 8
 
 func newBM25Table(docs int, length int64) *BM25Table {
-	var n BM25Table
+	var t BM25Table
 	average := max(1, float64(length)/float64(max(docs, 1)))
-	for code := range n.lengthNorms {
-		n.lengthNorms[code] = LengthNorm(DecodeLength(uint8(code)), average)
+	for code := range t.lengthNorms {
+		t.lengthNorms[code] = LengthNorm(DecodeLength(uint8(code)), average)
 	}
-	for freq := range n.scores {
-		for code, norm := range n.lengthNorms {
-			n.scores[freq][code] = SaturateTF(float64(freq), norm)
+	for freq := range t.scores {
+		for code, norm := range t.lengthNorms {
+			t.scores[freq][code] = SaturateTF(float64(freq), norm)
 		}
 	}
-	return &n
+	return &t
 }
 
 // LengthNorm returns the length normalization of a length code.
-func (n *BM25Table) LengthNorm(code uint8) float64 { return n.lengthNorms[code] }
+func (t *BM25Table) LengthNorm(code uint8) float64 { return t.lengthNorms[code] }
 
 // LengthNorm returns the length normalization of BM25, k1*(1-b+b*length/average). The greater it is, the later a
 // frequency saturates.
@@ -67,11 +67,11 @@ func LengthNorm(length, average float64) float64 {
 func SaturateTF(freq, norm float64) float32 { return float32(freq * (bm25K1 + 1) / (freq + norm)) }
 
 // TF returns the saturated frequency of a term in a document.
-func (n *BM25Table) TF(freq, code uint8) float32 {
+func (t *BM25Table) TF(freq, code uint8) float32 {
 	if freq <= tabulatedFreqs {
-		return n.scores[freq][code]
+		return t.scores[freq][code]
 	}
-	return SaturateTF(float64(freq), n.lengthNorms[code])
+	return SaturateTF(float64(freq), t.lengthNorms[code])
 }
 
 // IDF returns the inverse document frequency of a term in df of n documents, as Lucene computes it.

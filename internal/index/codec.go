@@ -17,82 +17,82 @@ type decoder struct {
 	failed bool
 }
 
-func (c *decoder) fail() {
-	c.failed, c.data = true, nil
+func (d *decoder) fail() {
+	d.failed, d.data = true, nil
 }
 
-func (c *decoder) byte() byte {
-	if len(c.data) == 0 {
-		c.fail()
+func (d *decoder) byte() byte {
+	if len(d.data) == 0 {
+		d.fail()
 		return 0
 	}
-	b := c.data[0]
-	c.data = c.data[1:]
+	b := d.data[0]
+	d.data = d.data[1:]
 	return b
 }
 
-func (c *decoder) uvarint() uint64 {
-	if len(c.data) > 0 && c.data[0] < 0x80 {
-		v := uint64(c.data[0])
-		c.data = c.data[1:]
+func (d *decoder) uvarint() uint64 {
+	if len(d.data) > 0 && d.data[0] < 0x80 {
+		v := uint64(d.data[0])
+		d.data = d.data[1:]
 		return v
 	}
-	v, n := binary.Uvarint(c.data)
+	v, n := binary.Uvarint(d.data)
 	if n <= 0 {
-		c.fail()
+		d.fail()
 		return 0
 	}
-	c.data = c.data[n:]
+	d.data = d.data[n:]
 	return v
 }
 
-func (c *decoder) varint() int64 {
-	u := c.uvarint()
+func (d *decoder) varint() int64 {
+	u := d.uvarint()
 	return int64(u>>1) ^ -int64(u&1)
 }
 
 // count reads the number of items that take at least size bytes each. So a corrupt count cannot allocate more memory
 // than the input justifies.
-func (c *decoder) count(size int) int {
-	n := c.uvarint()
-	if n > uint64(len(c.data)/size) {
-		c.fail()
+func (d *decoder) count(size int) int {
+	n := d.uvarint()
+	if n > uint64(len(d.data)/size) {
+		d.fail()
 		return 0
 	}
 	return int(n)
 }
 
-func (c *decoder) bytes(n int) []byte {
-	if n < 0 || n > len(c.data) {
-		c.fail()
+func (d *decoder) bytes(n int) []byte {
+	if n < 0 || n > len(d.data) {
+		d.fail()
 		return nil
 	}
-	b := c.data[:n]
-	c.data = c.data[n:]
+	b := d.data[:n]
+	d.data = d.data[n:]
 	return b
 }
 
 // frontCoded reads a front-coded string: the length of the prefix that it shares with the one before, and its suffix.
-func (c *decoder) frontCoded(last []byte) []byte {
-	shared, n := c.uvarint(), c.uvarint()
-	rest := c.data
+func (d *decoder) frontCoded(last []byte) []byte {
+	shared, n := d.uvarint(), d.uvarint()
+	rest := d.data
 	if shared > uint64(len(last)) || n > uint64(len(rest)) || shared+n > analysis.MaxTermBytes {
-		c.fail()
+		d.fail()
 		return last[:0]
 	}
-	c.data = rest[n:]
+	d.data = rest[n:]
 	return append(last[:shared], rest[:n]...)
 }
 
-func (c *decoder) version() {
-	if c.byte() != FormatVersion {
-		c.fail()
+func (d *decoder) version() {
+	if d.byte() != FormatVersion {
+		d.fail()
 	}
 }
 
 // end returns an error if a read failed or bytes are left.
-func (c *decoder) end() error {
-	if c.failed || len(c.data) > 0 {
+func (d *decoder) end() error {
+	if d.failed || len(d.data) > 0 {
 		return ErrCorrupt
 	}
 	return nil

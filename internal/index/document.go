@@ -52,16 +52,16 @@ func (d Document) Encode() []byte {
 
 // DecodeDocument decodes the result of Encode. It returns ErrCorrupt for other bytes.
 func DecodeDocument(data []byte) (Document, error) {
-	c := decoder{data: data}
-	c.version()
-	length := c.uvarint()
-	count := c.count(3)
-	if c.failed || length > maxDocLength {
+	d := decoder{data: data}
+	d.version()
+	length := d.uvarint()
+	count := d.count(3)
+	if d.failed || length > maxDocLength {
 		return Document{}, ErrCorrupt
 	}
-	terms, err := c.termFreqs(count)
+	terms, err := d.termFreqs(count)
 	if err == nil {
-		err = c.end()
+		err = d.end()
 	}
 	if err != nil {
 		return Document{}, err
@@ -73,16 +73,16 @@ func DecodeDocument(data []byte) (Document, error) {
 const maxDocLength = 1 << 30
 
 // termFreqs reads terms in ascending order. Their texts share an arena.
-func (c *decoder) termFreqs(count int) ([]TermFreq, error) {
+func (d *decoder) termFreqs(count int) ([]TermFreq, error) {
 	var arena strings.Builder
-	arena.Grow(min(2*len(c.data), count*analysis.MaxTermBytes))
+	arena.Grow(min(2*len(d.data), count*analysis.MaxTermBytes))
 	terms, last := make([]TermFreq, count), ""
 	for i := range terms {
-		shared, n := c.uvarint(), c.uvarint()
-		if shared > uint64(len(last)) || n > uint64(len(c.data)) || shared+n > analysis.MaxTermBytes {
+		shared, n := d.uvarint(), d.uvarint()
+		if shared > uint64(len(last)) || n > uint64(len(d.data)) || shared+n > analysis.MaxTermBytes {
 			return nil, ErrCorrupt
 		}
-		rest, freq := c.bytes(int(n)), c.byte()
+		rest, freq := d.bytes(int(n)), d.byte()
 		if freq == 0 || string(rest) <= last[shared:] {
 			return nil, ErrCorrupt
 		}

@@ -32,24 +32,24 @@ type EditDistanceMatcher struct {
 
 // NewEditDistanceMatcher returns a matcher for a word of at least two characters.
 func NewEditDistanceMatcher(word string) *EditDistanceMatcher {
-	s := &EditDistanceMatcher{word: []rune(word), MaxDistance: 1}
-	s.letterMask, _ = letterMaskOf([]byte(word))
-	if len(s.word) >= twoEditsMinRunes {
-		s.MaxDistance = maxEdits
+	m := &EditDistanceMatcher{word: []rune(word), MaxDistance: 1}
+	m.letterMask, _ = letterMaskOf([]byte(word))
+	if len(m.word) >= twoEditsMinRunes {
+		m.MaxDistance = maxEdits
 	}
-	all := make([]uint8, len(s.rows)*(len(s.word)+1))
-	for i := range s.rows {
-		s.rows[i], all = all[:len(s.word)+1], all[len(s.word)+1:]
+	all := make([]uint8, len(m.rows)*(len(m.word)+1))
+	for i := range m.rows {
+		m.rows[i], all = all[:len(m.word)+1], all[len(m.word)+1:]
 	}
-	for j := range s.rows[0] {
-		s.rows[0][j] = uint8(j)
+	for j := range m.rows[0] {
+		m.rows[0][j] = uint8(j)
 	}
-	return s
+	return m
 }
 
 // prefixes returns the prefixes of matching terms: the first letter of the word, or its first two letters swapped.
-func (s *EditDistanceMatcher) prefixes() []string {
-	a, b := s.word[0], s.word[1]
+func (m *EditDistanceMatcher) prefixes() []string {
+	a, b := m.word[0], m.word[1]
 	if a == b {
 		return []string{string(a)}
 	}
@@ -59,52 +59,52 @@ func (s *EditDistanceMatcher) prefixes() []string {
 // maxMaskDiff returns the number of bits in which the letter mask of a term of the given length may differ. A replaced
 // letter changes two bits, an inserted or deleted one changes one. The result is negative if the length alone differs
 // too much.
-func (s *EditDistanceMatcher) maxMaskDiff(runes int) int {
-	short := len(s.word) - runes
-	if short = max(short, -short); short > s.MaxDistance {
+func (m *EditDistanceMatcher) maxMaskDiff(runes int) int {
+	short := len(m.word) - runes
+	if short = max(short, -short); short > m.MaxDistance {
 		return -1
 	}
-	return 2*s.MaxDistance - short
+	return 2*m.MaxDistance - short
 }
 
 // distance returns the distance of a term to the word, or a number above MaxDistance.
-func (s *EditDistanceMatcher) distance(term []byte) int {
-	n := commonPrefixLen(s.prefix, term)
-	if n == len(s.prefix) && s.exceeded {
-		return s.MaxDistance + 1
+func (m *EditDistanceMatcher) distance(term []byte) int {
+	n := commonPrefixLen(m.prefix, term)
+	if n == len(m.prefix) && m.exceeded {
+		return m.MaxDistance + 1
 	}
-	for s.prefixEnds[s.depth] > n {
-		s.depth--
+	for m.prefixEnds[m.depth] > n {
+		m.depth--
 	}
-	n = s.prefixEnds[s.depth]
-	s.exceeded = false
-	for n < len(term) && !s.exceeded {
+	n = m.prefixEnds[m.depth]
+	m.exceeded = false
+	for n < len(term) && !m.exceeded {
 		r, size := utf8.DecodeRune(term[n:])
 		n += size
-		s.exceeded = s.extend(r) > s.MaxDistance
-		s.prefixEnds[s.depth] = n
+		m.exceeded = m.extend(r) > m.MaxDistance
+		m.prefixEnds[m.depth] = n
 	}
-	s.prefix = append(s.prefix[:0], term[:n]...)
-	if s.exceeded {
-		return s.MaxDistance + 1
+	m.prefix = append(m.prefix[:0], term[:n]...)
+	if m.exceeded {
+		return m.MaxDistance + 1
 	}
-	return int(s.rows[s.depth][len(s.word)])
+	return int(m.rows[m.depth][len(m.word)])
 }
 
 // extend adds the row of another character, and returns the least distance of any term with that prefix.
-func (s *EditDistanceMatcher) extend(r rune) int {
-	s.depth++
-	s.runes[s.depth] = r
-	row, before := s.rows[s.depth], s.rows[s.depth-1]
-	row[0] = uint8(s.depth)
-	for j, c := range s.word {
+func (m *EditDistanceMatcher) extend(r rune) int {
+	m.depth++
+	m.runes[m.depth] = r
+	row, before := m.rows[m.depth], m.rows[m.depth-1]
+	row[0] = uint8(m.depth)
+	for j, c := range m.word {
 		d := before[j]
 		if c != r {
 			d++
 		}
 		d = min(d, before[j+1]+1, row[j]+1)
-		if j > 0 && s.depth > 1 && r == s.word[j-1] && c == s.runes[s.depth-1] {
-			d = min(d, s.rows[s.depth-2][j-1]+1)
+		if j > 0 && m.depth > 1 && r == m.word[j-1] && c == m.runes[m.depth-1] {
+			d = min(d, m.rows[m.depth-2][j-1]+1)
 		}
 		row[j+1] = d
 	}

@@ -20,15 +20,15 @@ func TestLetterMaskKeepsCloseWords(t *testing.T) {
 		for utf8.RuneCountInString(word) < 4 {
 			word = analysistest.RandomWord(r)
 		}
-		s := NewEditDistanceMatcher(word)
-		var l spellingDict
+		m := NewEditDistanceMatcher(word)
+		var d spellingDict
 		for range 50 {
 			x := analysistest.Misspell(r, word)
-			l = spellingDict{}
-			l.add([]byte(x))
+			d = spellingDict{}
+			d.add([]byte(x))
 			near := false
-			err := l.eachFuzzyMatch(s, "", func([]byte, int) error { near = true; return nil })
-			want := len(l.buckets) > 0 && analysistest.EditDistance([]rune(word), []rune(x)) <= s.MaxDistance
+			err := d.eachFuzzyMatch(m, "", func([]byte, int) error { near = true; return nil })
+			want := len(d.buckets) > 0 && analysistest.EditDistance([]rune(word), []rune(x)) <= m.MaxDistance
 			if err != nil || near != want {
 				t.Fatalf("%q is near to %q: %v, want %v", x, word, near, want)
 			}
@@ -45,10 +45,10 @@ func TestEditDistanceEqualsDefinition(t *testing.T) {
 		if rapid.Bool().Draw(t, "in order") {
 			slices.Sort(terms)
 		}
-		s := NewEditDistanceMatcher(string(word))
+		m := NewEditDistanceMatcher(string(word))
 		for _, x := range terms {
-			got, want := s.distance([]byte(x)), analysistest.EditDistance(word, []rune(x))
-			if got != want && (got <= s.MaxDistance || want <= s.MaxDistance) {
+			got, want := m.distance([]byte(x)), analysistest.EditDistance(word, []rune(x))
+			if got != want && (got <= m.MaxDistance || want <= m.MaxDistance) {
 				t.Fatalf("%s to %s: %d, want %d", x, string(word), got, want)
 			}
 		}

@@ -45,23 +45,23 @@ type SegmentFilter struct {
 }
 
 // Filter resolves a filter against the segment.
-func (s *Segment) Filter(f *Filter) SegmentFilter {
-	c := s.segmentHeader
-	g := SegmentFilter{columns: c, kinds: effectiveMask(f.Kinds, c.kindMask),
-		statuses: effectiveMask(f.Statuses, c.statusMask)}
+func (g *Segment) Filter(f *Filter) SegmentFilter {
+	h := g.segmentHeader
+	r := SegmentFilter{columns: h, kinds: effectiveMask(f.Kinds, h.kindMask),
+		statuses: effectiveMask(f.Statuses, h.statusMask)}
 	if f.Atlases != nil {
-		g.atlases = make([]bool, len(c.atlases))
-		for i, a := range c.atlases {
-			g.atlases[i] = slices.Contains(f.Atlases, a)
+		r.atlases = make([]bool, len(h.atlases))
+		for i, a := range h.atlases {
+			r.atlases[i] = slices.Contains(f.Atlases, a)
 		}
-		if !slices.Contains(g.atlases, false) {
-			g.atlases = nil
+		if !slices.Contains(r.atlases, false) {
+			r.atlases = nil
 		}
 	}
 	if len(f.Tags) > 0 {
-		g.tagSets = f.tagSets(c)
+		r.tagSets = f.tagSets(h)
 	}
-	return g
+	return r
 }
 
 // effectiveMask returns mask, or 0 if it admits all values that occur.
@@ -73,32 +73,32 @@ func effectiveMask(mask, present uint64) uint64 {
 }
 
 // tagSets reports for each tag set of a segment whether it has all tags of the filter.
-func (f *Filter) tagSets(c *segmentHeader) []bool {
+func (f *Filter) tagSets(h *segmentHeader) []bool {
 	var wanted []uint32
 	for _, t := range f.Tags {
-		i := slices.Index(c.tags, unique.Make(t))
+		i := slices.Index(h.tags, unique.Make(t))
 		if i < 0 {
-			return make([]bool, len(c.tagSets))
+			return make([]bool, len(h.tagSets))
 		}
 		wanted = append(wanted, uint32(i))
 	}
-	sets := make([]bool, len(c.tagSets))
-	for i, set := range c.tagSets {
+	sets := make([]bool, len(h.tagSets))
+	for i, set := range h.tagSets {
 		sets[i] = !slices.ContainsFunc(wanted, func(t uint32) bool { return !slices.Contains(set, t) })
 	}
 	return sets
 }
 
 // MatchesAll reports whether the filter admits every document of its segment.
-func (g *SegmentFilter) MatchesAll() bool {
-	return g.kinds == 0 && g.statuses == 0 && g.atlases == nil && g.tagSets == nil
+func (f *SegmentFilter) MatchesAll() bool {
+	return f.kinds == 0 && f.statuses == 0 && f.atlases == nil && f.tagSets == nil
 }
 
 // Matches reports whether the filter admits a document of its segment.
-func (g *SegmentFilter) Matches(doc int) bool {
-	c := g.columns
-	return allows(g.statuses, c.status[doc]) && allows(g.kinds, c.kind[doc]) &&
-		(g.atlases == nil || g.atlases[c.atlas[doc]]) && (g.tagSets == nil || g.tagSets[c.tagSet[doc]])
+func (f *SegmentFilter) Matches(doc int) bool {
+	h := f.columns
+	return allows(f.statuses, h.status[doc]) && allows(f.kinds, h.kind[doc]) &&
+		(f.atlases == nil || f.atlases[h.atlas[doc]]) && (f.tagSets == nil || f.tagSets[h.tagSet[doc]])
 }
 
 // FilteredDocs are the documents of a snapshot that match a filter. They implement vector.Documents.
@@ -138,7 +138,7 @@ func (d *FilteredDocs) Matches(segment, doc int) bool {
 
 // MatchesAll reports whether the filter admits every document of every segment.
 func (d *FilteredDocs) MatchesAll() bool {
-	return !slices.ContainsFunc(d.filters, func(g SegmentFilter) bool { return !g.MatchesAll() })
+	return !slices.ContainsFunc(d.filters, func(f SegmentFilter) bool { return !f.MatchesAll() })
 }
 
 // minScopeDocs is the least number of live documents for which an atlas has statistics of its own. Below it, the
@@ -166,8 +166,8 @@ func (v *Snapshot) ScopedTo(f *Filter) *Snapshot {
 func (v *Snapshot) scopeToAtlas(atlas int64) *Snapshot {
 	w := &Snapshot{memtable: v.memtable, rows: v.rows, lengths: v.lengths, lengthCodes: v.lengthCodes,
 		appliedSeqs: v.appliedSeqs, deleted: make([]uint64, (len(v.rows)+63)/64)}
-	for _, s := range v.segments {
-		w.segments = append(w.segments, s.scopeCache.get(atlas, s.scopeToAtlas))
+	for _, g := range v.segments {
+		w.segments = append(w.segments, g.scopeCache.get(atlas, g.scopeToAtlas))
 	}
 	copy(w.deleted, v.deleted)
 	for i := range v.rows {
@@ -180,19 +180,19 @@ func (v *Snapshot) scopeToAtlas(atlas int64) *Snapshot {
 }
 
 // scopeToAtlas returns the segment with tombstones for the documents of all other atlases.
-func (s *Segment) scopeToAtlas(atlas int64) *Segment {
+func (g *Segment) scopeToAtlas(atlas int64) *Segment {
 	f := Filter{Atlases: []int64{atlas}}
-	filter := s.Filter(&f)
+	filter := g.Filter(&f)
 	if filter.MatchesAll() {
-		return s
+		return g
 	}
-	deleted := make([]uint64, (s.Docs()+63)/64)
-	for doc, at := range s.atlas {
-		if !filter.atlases[at] || isSet(s.deleted, doc) {
+	deleted := make([]uint64, (g.Docs()+63)/64)
+	for doc, at := range g.atlas {
+		if !filter.atlases[at] || isSet(g.deleted, doc) {
 			deleted[doc/64] |= 1 << (doc % 64)
 		}
 	}
-	return s.withDeleted(deleted)
+	return g.withDeleted(deleted)
 }
 
 // scopeCache caches one value for each atlas. Segments and snapshots never change, so no value expires.
@@ -202,15 +202,15 @@ type scopeCache[T any] struct {
 }
 
 // get returns the cached value of an atlas, or computes it.
-func (s *scopeCache[T]) get(atlas int64, compute func(atlas int64) T) T {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	x, known := s.entries[atlas]
+func (c *scopeCache[T]) get(atlas int64, compute func(atlas int64) T) T {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	x, known := c.entries[atlas]
 	if !known {
-		if x = compute(atlas); s.entries == nil || len(s.entries) == maxCachedScopes {
-			s.entries = map[int64]T{}
+		if x = compute(atlas); c.entries == nil || len(c.entries) == maxCachedScopes {
+			c.entries = map[int64]T{}
 		}
-		s.entries[atlas] = x
+		c.entries[atlas] = x
 	}
 	return x
 }

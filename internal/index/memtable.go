@@ -99,11 +99,11 @@ func firstLetter(term string) rune {
 
 // spellingDict returns a dictionary of the words with a prefix.
 func (t *memtable) spellingDict(prefix string) *spellingDict {
-	l := new(spellingDict)
+	d := new(spellingDict)
 	for _, term := range t.termsWithPrefix(prefix) {
-		l.add([]byte(term))
+		d.add([]byte(term))
 	}
-	return l
+	return d
 }
 
 // cloneRows copies the first n rows, for a second snapshot derived from the same parent.

@@ -125,31 +125,31 @@ type postingsBlock struct {
 }
 
 // readHeader reads the header of the next block. b.term must be the term of the block before.
-func (b *postingsBlock) readHeader(c *decoder) {
-	b.term = c.frontCoded(b.term)
-	n := c.uvarint()
+func (b *postingsBlock) readHeader(d *decoder) {
+	b.term = d.frontCoded(b.term)
+	n := d.uvarint()
 	b.count = int(n >> 1)
 	if b.count == 0 || n>>1 > maxBlockPostings {
-		c.fail()
+		d.fail()
 		b.count = 0
 		return
 	}
-	b.first = c.uvarint()
+	b.first = d.uvarint()
 	b.gaps, b.freqs = nil, nil
 	if b.count > 1 {
-		b.gaps = c.bytes(c.count(1))
+		b.gaps = d.bytes(d.count(1))
 	}
 	if n&1 == 0 {
-		b.freqs = c.bytes(b.count)
+		b.freqs = d.bytes(b.count)
 	}
 }
 
 // decode appends the ordinals of the block, each plus base, and the frequencies. docs is the number of documents in the
 // segment.
-func (b *postingsBlock) decode(h *decodedPostings, base uint32, docs int) error {
-	n := len(h.docs)
-	h.docs = slices.Grow(h.docs, b.count)[:n+b.count]
-	list, gaps, at := h.docs[n:], b.gaps, 0
+func (b *postingsBlock) decode(d *decodedPostings, base uint32, docs int) error {
+	n := len(d.docs)
+	d.docs = slices.Grow(d.docs, b.count)[:n+b.count]
+	list, gaps, at := d.docs[n:], b.gaps, 0
 	doc := b.first
 	for i := range list {
 		if i > 0 {
@@ -172,9 +172,9 @@ func (b *postingsBlock) decode(h *decodedPostings, base uint32, docs int) error 
 		return ErrCorrupt
 	}
 	if b.freqs != nil {
-		h.freqs = append(h.freqs, b.freqs...)
+		d.freqs = append(d.freqs, b.freqs...)
 	} else {
-		h.freqs = append(h.freqs, unitFreqs[:b.count]...)
+		d.freqs = append(d.freqs, unitFreqs[:b.count]...)
 	}
 	return nil
 }
@@ -187,7 +187,7 @@ type decodedPostings struct {
 	freqs []uint8
 }
 
-func (h *decodedPostings) reset() { h.docs, h.freqs = h.docs[:0], h.freqs[:0] }
+func (d *decodedPostings) reset() { d.docs, d.freqs = d.docs[:0], d.freqs[:0] }
 
 // openPage checks the frame of a page, and returns its blocks and its restarts.
 func openPage(page []byte) (blocks, restarts []byte, err error) {
@@ -212,11 +212,11 @@ func seekBlock(page []byte, term string) (decoder, error) {
 	lo, hi := 0, len(restarts)/2
 	for lo < hi {
 		mid := (lo + hi) / 2
-		c := decoderAtRestart(blocks, restarts, mid)
-		shared := c.byte()
-		t := c.bytes(c.count(1))
-		if c.failed || shared != 0 {
-			return c, ErrCorrupt
+		d := decoderAtRestart(blocks, restarts, mid)
+		shared := d.byte()
+		t := d.bytes(d.count(1))
+		if d.failed || shared != 0 {
+			return d, ErrCorrupt
 		}
 		if string(t) < term {
 			lo = mid + 1

@@ -47,14 +47,14 @@ func (r *PostingsReader) Read(s *Snapshot, fetch PageFetcher, terms ...string) e
 }
 
 func (r *PostingsReader) readSegment(g *Segment, fetch PageFetcher, terms []string, base int) error {
-	h := &r.decoded
-	from := len(h.docs)
+	d := &r.decoded
+	from := len(d.docs)
 	r.iterator.seekRange(g, fetch, terms[0], terms[len(terms)-1])
 	for r.iterator.next() {
 		if _, found := slices.BinarySearch(terms, string(r.iterator.block.term)); !found {
 			continue
 		}
-		if err := r.iterator.block.decode(h, uint32(base), g.Docs()); err != nil {
+		if err := r.iterator.block.decode(d, uint32(base), g.Docs()); err != nil {
 			return err
 		}
 	}
@@ -62,34 +62,34 @@ func (r *PostingsReader) readSegment(g *Segment, fetch PageFetcher, terms []stri
 		return r.iterator.err
 	}
 	if len(terms) > 1 {
-		r.union.mergeDuplicates(h, from, base, g.Docs())
+		r.union.mergeDuplicates(d, from, base, g.Docs())
 	}
 	if g.deleted == nil {
 		return nil
 	}
 	to := from
-	for i := from; i < len(h.docs); i++ {
-		if !isSet(g.deleted, int(h.docs[i])-base) {
-			h.docs[to], h.freqs[to] = h.docs[i], h.freqs[i]
+	for i := from; i < len(d.docs); i++ {
+		if !isSet(g.deleted, int(d.docs[i])-base) {
+			d.docs[to], d.freqs[to] = d.docs[i], d.freqs[i]
 			to++
 		}
 	}
-	h.docs, h.freqs = h.docs[:to], h.freqs[:to]
+	d.docs, d.freqs = d.docs[:to], d.freqs[:to]
 	return nil
 }
 
 // readMemtable appends the live rows of the memtable with any of the terms.
 func (r *PostingsReader) readMemtable(s *Snapshot, terms []string, base int) {
-	h, from := &r.decoded, len(r.decoded.docs)
+	d, from := &r.decoded, len(r.decoded.docs)
 	for _, t := range terms {
 		for _, p := range s.memtable.postings(t) {
 			if int(p.doc) < len(s.rows) && !isSet(s.deleted, int(p.doc)) {
-				h.docs, h.freqs = append(h.docs, uint32(base)+p.doc), append(h.freqs, p.freq)
+				d.docs, d.freqs = append(d.docs, uint32(base)+p.doc), append(d.freqs, p.freq)
 			}
 		}
 	}
 	if len(terms) > 1 {
-		r.union.mergeDuplicates(h, from, base, len(s.rows))
+		r.union.mergeDuplicates(d, from, base, len(s.rows))
 	}
 }
 
@@ -104,21 +104,21 @@ type postingsUnion struct {
 
 // mergeDuplicates merges the postings from position n on. The result is sorted by document. Each document has the sum
 // of its frequencies, at most 255. Ordinals lie in [base, base+docs).
-func (u *postingsUnion) mergeDuplicates(h *decodedPostings, n, base, docs int) {
+func (u *postingsUnion) mergeDuplicates(d *decodedPostings, n, base, docs int) {
 	if len(u.freqs) < docs {
 		u.freqs, u.seen = make([]uint8, PadTo64(docs)), make([]uint64, PadTo64(docs)/64)
 	}
-	for i := n; i < len(h.docs); i++ {
-		doc := int(h.docs[i]) - base
+	for i := n; i < len(d.docs); i++ {
+		doc := int(d.docs[i]) - base
 		u.seen[doc/64] |= 1 << (doc % 64)
-		u.freqs[doc] = uint8(min(int(u.freqs[doc])+int(h.freqs[i]), math.MaxUint8))
+		u.freqs[doc] = uint8(min(int(u.freqs[doc])+int(d.freqs[i]), math.MaxUint8))
 	}
-	h.docs, h.freqs = h.docs[:n], h.freqs[:n]
+	d.docs, d.freqs = d.docs[:n], d.freqs[:n]
 	for i, w := range u.seen[:PadTo64(docs)/64] {
 		u.seen[i] = 0
 		for ; w != 0; w &= w - 1 {
 			doc := i*64 + bits.TrailingZeros64(w)
-			h.docs, h.freqs = append(h.docs, uint32(base+doc)), append(h.freqs, u.freqs[doc])
+			d.docs, d.freqs = append(d.docs, uint32(base+doc)), append(d.freqs, u.freqs[doc])
 			u.freqs[doc] = 0
 		}
 	}
@@ -137,18 +137,18 @@ type termIterator struct {
 }
 
 // seekRange positions the iterator before a range of terms. For a single term it asks the Bloom filter first.
-func (r *termIterator) seekRange(s *Segment, fetch PageFetcher, from, to string) {
-	r.begin(s, fetch, from, to)
-	if from == to && s.excludes(fetch, from) {
-		r.nextPage = len(s.pageFirstTerms)
+func (r *termIterator) seekRange(g *Segment, fetch PageFetcher, from, to string) {
+	r.begin(g, fetch, from, to)
+	if from == to && g.excludes(fetch, from) {
+		r.nextPage = len(g.pageFirstTerms)
 	}
 }
 
-func (r *termIterator) begin(s *Segment, fetch PageFetcher, from, to string) {
-	r.segment, r.fetch, r.firstTerm, r.lastTerm = s, fetch, from, to
+func (r *termIterator) begin(g *Segment, fetch PageFetcher, from, to string) {
+	r.segment, r.fetch, r.firstTerm, r.lastTerm = g, fetch, from, to
 	r.decoder, r.err = decoder{}, nil
 	// The page before the first one that begins with the term may end with it.
-	r.nextPage = max(sort.SearchStrings(s.pageFirstTerms, from)-1, 0)
+	r.nextPage = max(sort.SearchStrings(g.pageFirstTerms, from)-1, 0)
 }
 
 // next reads the next block header. It returns false at the end or after an error.

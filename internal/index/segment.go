@@ -27,71 +27,71 @@ type Segment struct {
 
 // Open reads the header and the tombstones of a segment. Empty tombstones mean that all documents are live.
 func Open(id int64, header, tombstones []byte) (*Segment, error) {
-	c, err := decodeSegmentHeader(header)
+	h, err := decodeSegmentHeader(header)
 	if err != nil {
 		return nil, err
 	}
-	s := &Segment{id: id, segmentHeader: c}
-	return s.WithTombstones(tombstones)
+	g := &Segment{id: id, segmentHeader: h}
+	return g.WithTombstones(tombstones)
 }
 
 // WithTombstones returns the segment with other tombstones. Both share the columns.
-func (s *Segment) WithTombstones(tombstones []byte) (*Segment, error) {
-	set, err := decodeTombstones(tombstones, s.Docs())
+func (g *Segment) WithTombstones(tombstones []byte) (*Segment, error) {
+	set, err := decodeTombstones(tombstones, g.Docs())
 	if err != nil {
 		return nil, err
 	}
-	return s.withDeleted(set), nil
+	return g.withDeleted(set), nil
 }
 
-func (s *Segment) withDeleted(tombstones []uint64) *Segment {
-	t := &Segment{id: s.id, segmentHeader: s.segmentHeader, deleted: tombstones, liveDocs: s.Docs(),
+func (g *Segment) withDeleted(tombstones []uint64) *Segment {
+	t := &Segment{id: g.id, segmentHeader: g.segmentHeader, deleted: tombstones, liveDocs: g.Docs(),
 		scopeCache: new(scopeCache[*Segment])}
-	for _, n := range s.lengths {
+	for _, n := range g.lengths {
 		t.totalLength += int64(n)
 	}
 	for i, w := range tombstones {
 		for ; w != 0; w &= w - 1 {
 			t.liveDocs--
-			t.totalLength -= int64(s.lengths[i*64+bits.TrailingZeros64(w)])
+			t.totalLength -= int64(g.lengths[i*64+bits.TrailingZeros64(w)])
 		}
 	}
 	return t
 }
 
 // ID returns the number with which the segment was opened.
-func (s *Segment) ID() int64 { return s.id }
+func (g *Segment) ID() int64 { return g.id }
 
 // LiveDocs returns the number of documents without a tombstone.
-func (s *Segment) LiveDocs() int { return s.liveDocs }
+func (g *Segment) LiveDocs() int { return g.liveDocs }
 
 // MarkDeleted returns a segment with tombstones for the documents of some memories, and whether any is new. It ignores
 // unknown memories. The receiver does not change.
-func (s *Segment) MarkDeleted(memories []int64) (*Segment, bool) {
+func (g *Segment) MarkDeleted(memories []int64) (*Segment, bool) {
 	var tombstones []uint64
-	next := *s
+	next := *g
 	for _, m := range memories {
-		doc, ok := s.ordinalOf(m)
+		doc, ok := g.ordinalOf(m)
 		if !ok || isSet(next.deleted, doc) {
 			continue
 		}
 		if tombstones == nil {
-			tombstones = make([]uint64, (s.Docs()+63)/64)
-			copy(tombstones, s.deleted)
+			tombstones = make([]uint64, (g.Docs()+63)/64)
+			copy(tombstones, g.deleted)
 			next.deleted, next.scopeCache = tombstones, new(scopeCache[*Segment])
 		}
 		tombstones[doc/64] |= 1 << (doc % 64)
 		next.liveDocs--
-		next.totalLength -= int64(s.lengths[doc])
+		next.totalLength -= int64(g.lengths[doc])
 	}
 	if tombstones == nil {
-		return s, false
+		return g, false
 	}
 	return &next, true
 }
 
 // IsDeleted reports whether a document has a tombstone.
-func (s *Segment) IsDeleted(doc int) bool { return isSet(s.deleted, doc) }
+func (g *Segment) IsDeleted(doc int) bool { return isSet(g.deleted, doc) }
 
 func isSet(set []uint64, i int) bool {
 	return set != nil && set[i/64]>>(i%64)&1 == 1
@@ -100,12 +100,12 @@ func isSet(set []uint64, i int) bool {
 // Tombstones returns the bytes that [Open] reads: nothing if all documents are live. Otherwise the format is version
 // byte, uvarint count, and uvarint distances. Each distance is that of the ordinal of a deleted document to the one
 // before.
-func (s *Segment) Tombstones() []byte {
-	if s.liveDocs == s.Docs() {
+func (g *Segment) Tombstones() []byte {
+	if g.liveDocs == g.Docs() {
 		return nil
 	}
 	var docs []uint32
-	for i, w := range s.deleted {
+	for i, w := range g.deleted {
 		for ; w != 0; w &= w - 1 {
 			docs = append(docs, uint32(i*64+bits.TrailingZeros64(w)))
 		}
@@ -117,11 +117,11 @@ func decodeTombstones(data []byte, docs int) ([]uint64, error) {
 	if len(data) == 0 {
 		return nil, nil
 	}
-	c := decoder{data: data}
-	c.version()
+	d := decoder{data: data}
+	d.version()
 	set := make([]uint64, (docs+63)/64)
-	c.sparseColumn(1, docs, func(doc uint32) { set[doc/64] |= 1 << (doc % 64) })
-	return set, c.end()
+	d.sparseColumn(1, docs, func(doc uint32) { set[doc/64] |= 1 << (doc % 64) })
+	return set, d.end()
 }
 
 // SelectMerge chooses the segments to merge next from their numbers of live documents. A tier is a range of sizes that

@@ -63,54 +63,54 @@ type segmentHeader struct {
 const maxFilterBit = 63
 
 // Docs returns the number of documents, deleted ones included.
-func (c *segmentHeader) Docs() int { return len(c.memories) }
+func (h *segmentHeader) Docs() int { return len(h.memories) }
 
 // ordinalOf returns the ordinal of the document of a memory.
-func (c *segmentHeader) ordinalOf(memory int64) (int, bool) {
-	return slices.BinarySearch(c.memories, memory)
+func (h *segmentHeader) ordinalOf(memory int64) (int, bool) {
+	return slices.BinarySearch(h.memories, memory)
 }
 
 // Memories returns the memories in ascending order.
-func (c *segmentHeader) Memories() []int64 { return c.memories }
+func (h *segmentHeader) Memories() []int64 { return h.memories }
 
 // Created returns the time at which the memory of a document was created, in microseconds.
-func (c *segmentHeader) Created(doc int) int64 { return c.created[doc] }
+func (h *segmentHeader) Created(doc int) int64 { return h.created[doc] }
 
 // LengthCodes returns the encoded lengths of the documents.
-func (c *segmentHeader) LengthCodes() []uint8 { return c.lengthCodes }
+func (h *segmentHeader) LengthCodes() []uint8 { return h.lengthCodes }
 
 // HasGroups reports whether any document belongs to a group.
-func (c *segmentHeader) HasGroups() bool { return len(c.groupedDocs) > 0 }
+func (h *segmentHeader) HasGroups() bool { return len(h.groupedDocs) > 0 }
 
 // ValidUntil returns the time at which a document expires, in microseconds. It is zero for documents that never expire.
-func (c *segmentHeader) ValidUntil(doc int) int64 {
-	if i, ok := slices.BinarySearch(c.expiringDocs, uint32(doc)); ok {
-		return c.expiry[i]
+func (h *segmentHeader) ValidUntil(doc int) int64 {
+	if i, ok := slices.BinarySearch(h.expiringDocs, uint32(doc)); ok {
+		return h.expiry[i]
 	}
 	return 0
 }
 
 // IsVerified reports whether the memory of a document was verified.
-func (c *segmentHeader) IsVerified(doc int) bool { return isSet(c.verified, doc) }
+func (h *segmentHeader) IsVerified(doc int) bool { return isSet(h.verified, doc) }
 
 // Attributes returns the attributes of a document.
-func (c *segmentHeader) Attributes(doc int) DocAttributes {
+func (h *segmentHeader) Attributes(doc int) DocAttributes {
 	a := DocAttributes{
-		Memory: c.memories[doc], Atlas: c.atlases[c.atlas[doc]], Created: c.created[doc],
-		ValidUntil: c.ValidUntil(doc), Kind: c.kind[doc], Status: c.status[doc],
-		Verified: c.IsVerified(doc),
+		Memory: h.memories[doc], Atlas: h.atlases[h.atlas[doc]], Created: h.created[doc],
+		ValidUntil: h.ValidUntil(doc), Kind: h.kind[doc], Status: h.status[doc],
+		Verified: h.IsVerified(doc),
 	}
-	for _, t := range c.tagSets[c.tagSet[doc]] {
-		a.Tags = append(a.Tags, c.tags[t].Value())
+	for _, t := range h.tagSets[h.tagSet[doc]] {
+		a.Tags = append(a.Tags, h.tags[t].Value())
 	}
-	a.Group, a.Position = c.GroupOf(doc)
+	a.Group, a.Position = h.GroupOf(doc)
 	return a
 }
 
 // GroupOf returns the group of a document and its position there. Group zero means that it has none.
-func (c *segmentHeader) GroupOf(doc int) (group, position int64) {
-	if i, ok := slices.BinarySearch(c.groupedDocs, uint32(doc)); ok {
-		return c.groups[i], c.positions[i]
+func (h *segmentHeader) GroupOf(doc int) (group, position int64) {
+	if i, ok := slices.BinarySearch(h.groupedDocs, uint32(doc)); ok {
+		return h.groups[i], h.positions[i]
 	}
 	return 0, 0
 }
@@ -185,36 +185,36 @@ func (b *segmentHeaderBuilder) internTagSet(tags []string) uint32 {
 
 func appendCount(out []byte, n int) []byte { return binary.AppendUvarint(out, uint64(n)) }
 
-func (c *segmentHeader) encode() []byte {
-	out := make([]byte, 0, 16*len(c.memories)+64)
+func (h *segmentHeader) encode() []byte {
+	out := make([]byte, 0, 16*len(h.memories)+64)
 	out = append(out, FormatVersion)
-	out = appendCount(out, len(c.memories))
-	out = appendCount(out, c.termCount)
-	out = c.encodeIDsAndTimes(out)
-	out = appendCount(out, len(c.atlases))
-	for _, a := range c.atlases {
+	out = appendCount(out, len(h.memories))
+	out = appendCount(out, h.termCount)
+	out = h.encodeIDsAndTimes(out)
+	out = appendCount(out, len(h.atlases))
+	for _, a := range h.atlases {
 		out = binary.AppendVarint(out, a)
 	}
-	out = appendUvarints(out, c.atlas)
-	out = append(out, c.kind...)
-	out = append(out, c.status...)
-	out = append(out, packBits(c.verified, len(c.memories))...)
-	out = appendSparse(out, c.expiringDocs, func(out []byte, i int) []byte {
-		return binary.AppendVarint(out, c.expiry[i])
+	out = appendUvarints(out, h.atlas)
+	out = append(out, h.kind...)
+	out = append(out, h.status...)
+	out = append(out, packBits(h.verified, len(h.memories))...)
+	out = appendSparse(out, h.expiringDocs, func(out []byte, i int) []byte {
+		return binary.AppendVarint(out, h.expiry[i])
 	})
-	out = c.encodeTags(out)
-	out = appendUvarints(out, c.lengths)
-	out = appendCount(out, len(c.pageFirstTerms))
+	out = h.encodeTags(out)
+	out = appendUvarints(out, h.lengths)
+	out = appendCount(out, len(h.pageFirstTerms))
 	last := ""
-	for _, p := range c.pageFirstTerms {
+	for _, p := range h.pageFirstTerms {
 		out = appendFrontCoded(out, last, p)
 		last = p
 	}
-	if len(c.groupedDocs) == 0 {
+	if len(h.groupedDocs) == 0 {
 		return out
 	}
-	return appendSparse(out, c.groupedDocs, func(out []byte, i int) []byte {
-		return binary.AppendVarint(binary.AppendVarint(out, c.groups[i]), c.positions[i])
+	return appendSparse(out, h.groupedDocs, func(out []byte, i int) []byte {
+		return binary.AppendVarint(binary.AppendVarint(out, h.groups[i]), h.positions[i])
 	})
 }
 
@@ -229,33 +229,33 @@ func appendSparse(out []byte, docs []uint32, appendValue func(out []byte, i int)
 	return out
 }
 
-func (c *segmentHeader) encodeIDsAndTimes(out []byte) []byte {
-	for i, m := range c.memories {
+func (h *segmentHeader) encodeIDsAndTimes(out []byte) []byte {
+	for i, m := range h.memories {
 		if i == 0 {
 			out = binary.AppendVarint(out, m)
 		} else {
-			out = binary.AppendUvarint(out, uint64(m)-uint64(c.memories[i-1])-1)
+			out = binary.AppendUvarint(out, uint64(m)-uint64(h.memories[i-1])-1)
 		}
 	}
 	last := int64(0)
-	for _, t := range c.created {
+	for _, t := range h.created {
 		out = binary.AppendVarint(out, t-last)
 		last = t
 	}
 	return out
 }
 
-func (c *segmentHeader) encodeTags(out []byte) []byte {
-	out = appendCount(out, len(c.tags))
-	for _, t := range c.tags {
+func (h *segmentHeader) encodeTags(out []byte) []byte {
+	out = appendCount(out, len(h.tags))
+	for _, t := range h.tags {
 		out = appendCount(out, len(t.Value()))
 		out = append(out, t.Value()...)
 	}
-	out = appendCount(out, len(c.tagSets))
-	for _, set := range c.tagSets {
+	out = appendCount(out, len(h.tagSets))
+	for _, set := range h.tagSets {
 		out = appendUvarints(appendCount(out, len(set)), set)
 	}
-	return appendUvarints(out, c.tagSet)
+	return appendUvarints(out, h.tagSet)
 }
 
 func appendUvarints(out []byte, list []uint32) []byte {
@@ -274,25 +274,25 @@ func packBits(words []uint64, n int) []byte {
 }
 
 // DocsAt returns the documents at a position of a group.
-func (c *segmentHeader) DocsAt(group, position int64) (docs []uint32) {
-	order := c.groupOrder()
+func (h *segmentHeader) DocsAt(group, position int64) (docs []uint32) {
+	order := h.groupOrder()
 	i, _ := slices.BinarySearchFunc(order, group, func(x uint32, group int64) int {
-		return cmp.Or(cmp.Compare(c.groups[x], group), cmp.Compare(c.positions[x], position))
+		return cmp.Or(cmp.Compare(h.groups[x], group), cmp.Compare(h.positions[x], position))
 	})
-	for ; i < len(order) && c.groups[order[i]] == group && c.positions[order[i]] == position; i++ {
-		docs = append(docs, c.groupedDocs[order[i]])
+	for ; i < len(order) && h.groups[order[i]] == group && h.positions[order[i]] == position; i++ {
+		docs = append(docs, h.groupedDocs[order[i]])
 	}
 	return docs
 }
 
 // sortGroups returns the indexes into groupedDocs, sorted by group, position and ordinal.
-func (c *segmentHeader) sortGroups() []uint32 {
-	order := make([]uint32, len(c.groupedDocs))
+func (h *segmentHeader) sortGroups() []uint32 {
+	order := make([]uint32, len(h.groupedDocs))
 	for i := range order {
 		order[i] = uint32(i)
 	}
 	slices.SortFunc(order, func(a, b uint32) int {
-		return cmp.Or(cmp.Compare(c.groups[a], c.groups[b]), cmp.Compare(c.positions[a], c.positions[b]),
+		return cmp.Or(cmp.Compare(h.groups[a], h.groups[b]), cmp.Compare(h.positions[a], h.positions[b]),
 			cmp.Compare(a, b))
 	})
 	return order

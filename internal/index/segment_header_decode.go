@@ -9,50 +9,50 @@ import (
 
 // decodeSegmentHeader decodes a segment header. It returns ErrCorrupt for other bytes.
 func decodeSegmentHeader(header []byte) (*segmentHeader, error) {
-	c := decoder{data: header}
-	c.version()
-	docs := c.count(7) // a document takes at least seven bytes and a bit
-	col := &segmentHeader{termCount: int(c.uvarint() & math.MaxInt32)}
-	col.readIDsAndTimes(&c, docs)
-	for range c.count(1) {
-		col.atlases = append(col.atlases, c.varint())
+	d := decoder{data: header}
+	d.version()
+	docs := d.count(7) // a document takes at least seven bytes and a bit
+	col := &segmentHeader{termCount: int(d.uvarint() & math.MaxInt32)}
+	col.readIDsAndTimes(&d, docs)
+	for range d.count(1) {
+		col.atlases = append(col.atlases, d.varint())
 	}
-	col.atlas = c.uvarintsBelow(docs, len(col.atlases))
-	col.kind, col.kindMask = c.filterColumn(docs)
-	col.status, col.statusMask = c.filterColumn(docs)
-	col.verified = unpackBits(c.bytes((docs+7)/8), docs)
-	c.sparseColumn(2, docs, func(doc uint32) {
-		col.expiringDocs, col.expiry = append(col.expiringDocs, doc), append(col.expiry, c.varint())
+	col.atlas = d.uvarintsBelow(docs, len(col.atlases))
+	col.kind, col.kindMask = d.filterColumn(docs)
+	col.status, col.statusMask = d.filterColumn(docs)
+	col.verified = unpackBits(d.bytes((docs+7)/8), docs)
+	d.sparseColumn(2, docs, func(doc uint32) {
+		col.expiringDocs, col.expiry = append(col.expiringDocs, doc), append(col.expiry, d.varint())
 	})
-	col.readTags(&c, docs)
-	col.lengths = c.uvarintsBelow(docs, maxDocLength+1)
+	col.readTags(&d, docs)
+	col.lengths = d.uvarintsBelow(docs, maxDocLength+1)
 	col.lengthCodes = make([]uint8, len(col.lengths))
 	for i, n := range col.lengths {
 		col.lengthCodes[i] = EncodeLength(n)
 	}
-	col.readPages(&c)
-	if len(c.data) > 0 {
-		c.sparseColumn(3, docs, func(doc uint32) {
+	col.readPages(&d)
+	if len(d.data) > 0 {
+		d.sparseColumn(3, docs, func(doc uint32) {
 			col.groupedDocs = append(col.groupedDocs, doc)
-			col.groups, col.positions = append(col.groups, c.varint()), append(col.positions, c.varint())
+			col.groups, col.positions = append(col.groups, d.varint()), append(col.positions, d.varint())
 		})
 	}
 	col.groupOrder = sync.OnceValue(col.sortGroups)
-	if err := c.end(); err != nil {
+	if err := d.end(); err != nil {
 		return nil, err
 	}
 	return col, nil
 }
 
-func (c *segmentHeader) readIDsAndTimes(r *decoder, docs int) {
-	c.memories, c.created = make([]int64, docs), make([]int64, docs)
+func (h *segmentHeader) readIDsAndTimes(r *decoder, docs int) {
+	h.memories, h.created = make([]int64, docs), make([]int64, docs)
 	for i := range docs {
 		if i == 0 {
-			c.memories[i] = r.varint()
+			h.memories[i] = r.varint()
 			continue
 		}
-		c.memories[i] = c.memories[i-1] + int64(r.uvarint()) + 1
-		if c.memories[i] <= c.memories[i-1] {
+		h.memories[i] = h.memories[i-1] + int64(r.uvarint()) + 1
+		if h.memories[i] <= h.memories[i-1] {
 			r.fail()
 			return
 		}
@@ -60,16 +60,16 @@ func (c *segmentHeader) readIDsAndTimes(r *decoder, docs int) {
 	last := int64(0)
 	for i := range docs {
 		last += r.varint()
-		c.created[i] = last
+		h.created[i] = last
 	}
 }
 
 // filterColumn reads a column of n kinds or statuses, and returns the bit set of its values too.
-func (c *decoder) filterColumn(n int) (column []uint8, present uint64) {
-	column = slices.Clone(c.bytes(n))
+func (d *decoder) filterColumn(n int) (column []uint8, present uint64) {
+	column = slices.Clone(d.bytes(n))
 	for _, v := range column {
 		if v > maxFilterBit {
-			c.fail()
+			d.fail()
 		}
 		present |= 1 << v
 	}
@@ -77,12 +77,12 @@ func (c *decoder) filterColumn(n int) (column []uint8, present uint64) {
 }
 
 // uvarintsBelow reads n numbers, each below limit.
-func (c *decoder) uvarintsBelow(n, limit int) []uint32 {
+func (d *decoder) uvarintsBelow(n, limit int) []uint32 {
 	list := make([]uint32, n)
 	for i := range list {
-		v := c.uvarint()
+		v := d.uvarint()
 		if v >= uint64(limit) {
-			c.fail()
+			d.fail()
 			return list
 		}
 		list[i] = uint32(v)
@@ -99,35 +99,35 @@ func unpackBits(b []byte, n int) []uint64 {
 }
 
 // sparseColumn reads a column that only some documents have. Each value takes at least size bytes.
-func (c *decoder) sparseColumn(size, docs int, read func(doc uint32)) {
+func (d *decoder) sparseColumn(size, docs int, read func(doc uint32)) {
 	doc := uint64(0)
-	for i := range c.count(size) {
-		gap := c.uvarint()
+	for i := range d.count(size) {
+		gap := d.uvarint()
 		if doc += gap; gap >= uint64(docs) || doc >= uint64(docs) || i > 0 && gap == 0 {
-			c.fail()
+			d.fail()
 			return
 		}
 		read(uint32(doc))
 	}
 }
 
-func (c *segmentHeader) readTags(r *decoder, docs int) {
+func (h *segmentHeader) readTags(r *decoder, docs int) {
 	for range r.count(1) {
-		c.tags = append(c.tags, unique.Make(string(r.bytes(r.count(1)))))
+		h.tags = append(h.tags, unique.Make(string(r.bytes(r.count(1)))))
 	}
 	for range r.count(1) {
-		c.tagSets = append(c.tagSets, r.uvarintsBelow(r.count(1), len(c.tags)))
+		h.tagSets = append(h.tagSets, r.uvarintsBelow(r.count(1), len(h.tags)))
 	}
-	c.tagSet = r.uvarintsBelow(docs, len(c.tagSets))
+	h.tagSet = r.uvarintsBelow(docs, len(h.tagSets))
 }
 
-func (c *segmentHeader) readPages(r *decoder) {
+func (h *segmentHeader) readPages(r *decoder) {
 	var last []byte
 	for range r.count(2) {
 		before := string(last)
 		if last = r.frontCoded(last); string(last) < before {
 			r.fail()
 		}
-		c.pageFirstTerms = append(c.pageFirstTerms, string(last))
+		h.pageFirstTerms = append(h.pageFirstTerms, string(last))
 	}
 }

@@ -11,9 +11,9 @@ import (
 func Merge(ctx context.Context, fetch PageFetcher, segments []*Segment) (EncodedSegment, error) {
 	col, newOrdinals := mergeHeaders(segments)
 	var m merger
-	for i, s := range segments {
+	for i, g := range segments {
 		source := &mergeSource{newOrdinals: newOrdinals[i]}
-		source.begin(s, fetch, "", lastTerm)
+		source.begin(g, fetch, "", lastTerm)
 		m.sources = append(m.sources, source)
 	}
 	for ctx.Err() == nil {
@@ -41,10 +41,10 @@ func mergeHeaders(segments []*Segment) (*segmentHeaderBuilder, [][]uint32) {
 	}
 	var all []origin
 	newOrdinals := make([][]uint32, len(segments))
-	for i, s := range segments {
-		newOrdinals[i] = slices.Repeat([]uint32{droppedDoc}, s.Docs())
-		for doc, m := range s.memories {
-			if !isSet(s.deleted, doc) {
+	for i, g := range segments {
+		newOrdinals[i] = slices.Repeat([]uint32{droppedDoc}, g.Docs())
+		for doc, m := range g.memories {
+			if !isSet(g.deleted, doc) {
 				all = append(all, origin{m, i, doc})
 			}
 		}

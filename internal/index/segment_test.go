@@ -44,22 +44,22 @@ func TestAttributesSurviveFlushAndMerge(t *testing.T) {
 			want[a.Memory] = a
 			blob := index.Build([]index.DocUpdate{{Seq: 1, DocAttributes: a}})
 			d.Put(int64(i), blob)
-			s, err := d.Open(int64(i))
+			g, err := d.Open(int64(i))
 			if err != nil {
 				t.Fatal(err)
 			}
-			parts = append(parts, s)
+			parts = append(parts, g)
 		}
 		blob, err := index.Merge(t.Context(), d.Fetch, parts)
 		if err != nil || blob.Docs != len(want) {
 			t.Fatal(err, blob.Docs)
 		}
-		s, err := index.Open(1, blob.Header, nil)
+		g, err := index.Open(1, blob.Header, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for i := range s.Docs() {
-			got := s.Attributes(i)
+		for i := range g.Docs() {
+			got := g.Attributes(i)
 			if w := want[got.Memory]; len(w.Tags) == 0 {
 				w.Tags = nil
 				want[got.Memory] = w
@@ -74,16 +74,16 @@ func TestAttributesSurviveFlushAndMerge(t *testing.T) {
 func TestMarkDeletedIgnoresUnknownMemories(t *testing.T) {
 	t.Parallel()
 	blob := index.Build([]index.DocUpdate{indextest.Update(1, 5, "a"), indextest.Update(2, 6, "b")})
-	s, err := index.Open(1, blob.Header, nil)
+	g, err := index.Open(1, blob.Header, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, changed := s.MarkDeleted([]int64{1, 99}); changed {
+	if _, changed := g.MarkDeleted([]int64{1, 99}); changed {
 		t.Error("a stranger's death changed the segment")
 	}
-	k, changed := s.MarkDeleted([]int64{6, 7})
-	if !changed || k.LiveDocs() != 1 || s.LiveDocs() != 2 {
-		t.Errorf("changed %v, %d live of %d", changed, k.LiveDocs(), s.LiveDocs())
+	k, changed := g.MarkDeleted([]int64{6, 7})
+	if !changed || k.LiveDocs() != 1 || g.LiveDocs() != 2 {
+		t.Errorf("changed %v, %d live of %d", changed, k.LiveDocs(), g.LiveDocs())
 	}
 	again, err := index.Open(1, blob.Header, k.Tombstones())
 	if err != nil || again.LiveDocs() != 1 {

@@ -48,9 +48,9 @@ func (v *Snapshot) Apply(updates []DocUpdate) *Snapshot {
 	next := &Snapshot{memtable: t, deleted: make([]uint64, (len(t.rows)+len(fresh)+63)/64)}
 	copy(next.deleted, v.deleted)
 	deleted := next.appendRows(fresh)
-	for _, s := range v.segments {
-		s, _ = s.MarkDeleted(deleted)
-		next.segments = append(next.segments, s)
+	for _, g := range v.segments {
+		g, _ = g.MarkDeleted(deleted)
+		next.segments = append(next.segments, g)
 	}
 	next.rows, next.lengths, next.lengthCodes, next.appliedSeqs = t.rows, t.lengths, t.lengthCodes, t.seqs
 	next.computeStats()
@@ -87,10 +87,10 @@ func (v *Snapshot) markDeleted(row int) { v.deleted[row/64] |= 1 << (row % 64) }
 // computeStats computes the number of live documents and their total length, and looks for groups.
 func (v *Snapshot) computeStats() {
 	length := int64(0)
-	for _, s := range v.segments {
-		v.docCount += s.liveDocs
-		length += s.totalLength
-		v.grouped = v.grouped || s.HasGroups()
+	for _, g := range v.segments {
+		v.docCount += g.liveDocs
+		length += g.totalLength
+		v.grouped = v.grouped || g.HasGroups()
 	}
 	for i, n := range v.lengths {
 		if !isSet(v.deleted, i) {

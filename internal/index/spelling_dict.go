@@ -38,24 +38,24 @@ const (
 )
 
 // add adds a term that is a possible spelling correction.
-func (l *spellingDict) add(term []byte) {
+func (d *spellingDict) add(term []byte) {
 	letters, n := letterMaskOf(term)
 	if n < minCorrectionRunes || n > MaxMisspelledRunes+maxEdits || !analysis.OnlyLetters(term) {
 		return
 	}
 	z := lengthClass(n<<8 | len(term))
-	at, ok := slices.BinarySearch(l.lengthClasses, z)
+	at, ok := slices.BinarySearch(d.lengthClasses, z)
 	if !ok {
-		l.lengthClasses, l.buckets = slices.Insert(l.lengthClasses, at, z), slices.Insert(l.buckets, at, lengthBucket{})
+		d.lengthClasses, d.buckets = slices.Insert(d.lengthClasses, at, z), slices.Insert(d.buckets, at, lengthBucket{})
 	}
-	s := &l.buckets[at]
+	s := &d.buckets[at]
 	s.letterMasks, s.texts = append(s.letterMasks, letters), append(s.texts, term...)
 }
 
 // sizeBytes returns the size of a dictionary in RAM.
-func (l *spellingDict) sizeBytes() int {
-	n := int(unsafe.Sizeof(*l)) + 2*cap(l.lengthClasses) + cap(l.buckets)*int(unsafe.Sizeof(lengthBucket{}))
-	for _, s := range l.buckets {
+func (d *spellingDict) sizeBytes() int {
+	n := int(unsafe.Sizeof(*d)) + 2*cap(d.lengthClasses) + cap(d.buckets)*int(unsafe.Sizeof(lengthBucket{}))
+	for _, s := range d.buckets {
 		n += 8*cap(s.letterMasks) + cap(s.texts)
 	}
 	return n
@@ -63,28 +63,28 @@ func (l *spellingDict) sizeBytes() int {
 
 // eachFuzzyMatch calls visit for the words with a prefix within MaxDistance of the matcher. visit may lower
 // MaxDistance. All words of the dictionary begin with the first letter of the prefix.
-func (l *spellingDict) eachFuzzyMatch(s *EditDistanceMatcher, prefix string,
+func (d *spellingDict) eachFuzzyMatch(m *EditDistanceMatcher, prefix string,
 	visit func(term []byte, distance int) error) error {
-	for i, x := range l.buckets {
-		z := l.lengthClasses[i]
-		budget := s.maxMaskDiff(z.runes())
+	for i, b := range d.buckets {
+		z := d.lengthClasses[i]
+		budget := m.maxMaskDiff(z.runes())
 		if budget < 0 {
 			continue
 		}
-		from, to := 0, len(x.letterMasks)
-		if l.sorted && utf8.RuneCountInString(prefix) > 1 {
-			from, to = x.prefixRange(z.bytes(), prefix)
+		from, to := 0, len(b.letterMasks)
+		if d.sorted && utf8.RuneCountInString(prefix) > 1 {
+			from, to = b.prefixRange(z.bytes(), prefix)
 		}
-		for at, letters := range x.letterMasks[from:to] {
-			if bits.OnesCount64(letters^s.letterMask) > budget {
+		for at, letters := range b.letterMasks[from:to] {
+			if bits.OnesCount64(letters^m.letterMask) > budget {
 				continue
 			}
-			term := x.texts[(from+at)*z.bytes():][:z.bytes()]
-			if distance := s.distance(term); distance <= s.MaxDistance && bytes.HasPrefix(term, []byte(prefix)) {
+			term := b.texts[(from+at)*z.bytes():][:z.bytes()]
+			if distance := m.distance(term); distance <= m.MaxDistance && bytes.HasPrefix(term, []byte(prefix)) {
 				if err := visit(term, distance); err != nil {
 					return err
 				}
-				budget = s.maxMaskDiff(z.runes())
+				budget = m.maxMaskDiff(z.runes())
 			}
 		}
 	}
@@ -92,10 +92,10 @@ func (l *spellingDict) eachFuzzyMatch(s *EditDistanceMatcher, prefix string,
 }
 
 // prefixRange returns the range of the words with a prefix. Each word has the given number of bytes.
-func (x *lengthBucket) prefixRange(bytes int, prefix string) (from, to int) {
-	start := func(i int) string { return string(x.texts[i*bytes:][:min(bytes, len(prefix))]) }
-	from = sort.Search(len(x.letterMasks), func(i int) bool { return start(i) >= prefix })
-	return from, from + sort.Search(len(x.letterMasks)-from, func(i int) bool { return start(from+i) > prefix })
+func (b *lengthBucket) prefixRange(bytes int, prefix string) (from, to int) {
+	start := func(i int) string { return string(b.texts[i*bytes:][:min(bytes, len(prefix))]) }
+	from = sort.Search(len(b.letterMasks), func(i int) bool { return start(i) >= prefix })
+	return from, from + sort.Search(len(b.letterMasks)-from, func(i int) bool { return start(from+i) > prefix })
 }
 
 // letterMaskOf returns a bit set of the letters of a word, and its length in characters. Letters fall into 32 classes.

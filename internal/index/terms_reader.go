@@ -23,25 +23,25 @@ func NewTermsReader(v *Snapshot, cache *Cache, fetch PageFetcher) *TermsReader {
 // EachTerm calls visit for all terms with one of the prefixes, which are not empty. It visits the blocks of segments in
 // order, then the memtable in any order. A term of several blocks comes once for each. live counts the live documents
 // of the block.
-func (d *TermsReader) EachTerm(prefixes []string, visit func(term []byte, live func() (int, error)) error) error {
-	for _, g := range d.snapshot.segments {
-		live := func() (int, error) { return d.liveCount(g) }
+func (r *TermsReader) EachTerm(prefixes []string, visit func(term []byte, live func() (int, error)) error) error {
+	for _, g := range r.snapshot.segments {
+		live := func() (int, error) { return r.liveCount(g) }
 		for _, p := range prefixes {
-			d.iterator.seekRange(g, d.fetch, p, p+lastTerm)
-			for d.iterator.next() {
-				if err := visit(d.iterator.block.term, live); err != nil {
+			r.iterator.seekRange(g, r.fetch, p, p+lastTerm)
+			for r.iterator.next() {
+				if err := visit(r.iterator.block.term, live); err != nil {
 					return err
 				}
 			}
-			if d.iterator.err != nil {
-				return d.iterator.err
+			if r.iterator.err != nil {
+				return r.iterator.err
 			}
 		}
 	}
 	for _, p := range prefixes {
 		var term string
-		live := func() (int, error) { return d.snapshot.memtableDocFreq(term), nil }
-		for _, term = range d.snapshot.memtable.termsWithPrefix(p) {
+		live := func() (int, error) { return r.snapshot.memtableDocFreq(term), nil }
+		for _, term = range r.snapshot.memtable.termsWithPrefix(p) {
 			if err := visit([]byte(term), live); err != nil {
 				return err
 			}
@@ -51,16 +51,16 @@ func (d *TermsReader) EachTerm(prefixes []string, visit func(term []byte, live f
 }
 
 // liveCount counts the live documents in the iterator's block.
-func (d *TermsReader) liveCount(g *Segment) (n int, err error) {
+func (r *TermsReader) liveCount(g *Segment) (n int, err error) {
 	if g.deleted == nil {
-		return d.iterator.block.count, nil
+		return r.iterator.block.count, nil
 	}
-	d.postings.reset()
-	err = d.iterator.block.decode(&d.postings, 0, g.Docs())
+	r.postings.reset()
+	err = r.iterator.block.decode(&r.postings, 0, g.Docs())
 	if err != nil {
 		return 0, err
 	}
-	for _, doc := range d.postings.docs {
+	for _, doc := range r.postings.docs {
 		if !isSet(g.deleted, int(doc)) {
 			n++
 		}
@@ -71,28 +71,28 @@ func (d *TermsReader) liveCount(g *Segment) (n int, err error) {
 // segmentSpellingDict returns a dictionary of a segment with all words that have a prefix of one or two letters. The
 // cache keeps dictionaries of one letter. A prefix of two letters that misses the cache gets a short dictionary, which
 // is not cached.
-func (d *TermsReader) segmentSpellingDict(g *Segment, prefix string) (*spellingDict, error) {
+func (r *TermsReader) segmentSpellingDict(g *Segment, prefix string) (*spellingDict, error) {
 	letter, n := utf8.DecodeRuneInString(prefix)
 	key := cacheKey{segment: g.id, letter: letter}
-	if x := d.cache.entries.Get(key); x != nil {
+	if x := r.cache.entries.Get(key); x != nil {
 		return x.dict, nil
 	}
-	l := &spellingDict{sorted: true}
+	dict := &spellingDict{sorted: true}
 	var last []byte
-	d.iterator.seekRange(g, d.fetch, prefix, prefix+lastTerm)
-	for d.iterator.next() {
-		if term := d.iterator.block.term; !bytes.Equal(term, last) {
-			l.add(term)
+	r.iterator.seekRange(g, r.fetch, prefix, prefix+lastTerm)
+	for r.iterator.next() {
+		if term := r.iterator.block.term; !bytes.Equal(term, last) {
+			dict.add(term)
 			last = append(last[:0], term...)
 		}
 	}
-	if d.iterator.err != nil {
-		return nil, d.iterator.err
+	if r.iterator.err != nil {
+		return nil, r.iterator.err
 	}
 	if n == len(prefix) {
-		d.cache.entries.Put(key, &cacheEntry{dict: l})
+		r.cache.entries.Put(key, &cacheEntry{dict: dict})
 	}
-	return l, nil
+	return dict, nil
 }
 
 // SegmentTerm is a term of a segment, or of the memtable if the segment is nil.
@@ -102,26 +102,26 @@ type SegmentTerm struct {
 }
 
 // LiveDocFreq returns the number of live documents with a term in its segment or in the memtable.
-func (d *TermsReader) LiveDocFreq(x SegmentTerm) (n int, err error) {
+func (r *TermsReader) LiveDocFreq(x SegmentTerm) (n int, err error) {
 	if x.segment == nil {
-		return d.snapshot.memtableDocFreq(x.Term), nil
+		return r.snapshot.memtableDocFreq(x.Term), nil
 	}
-	d.iterator.seekRange(x.segment, d.fetch, x.Term, x.Term)
-	for d.iterator.next() {
-		live, err := d.liveCount(x.segment)
+	r.iterator.seekRange(x.segment, r.fetch, x.Term, x.Term)
+	for r.iterator.next() {
+		live, err := r.liveCount(x.segment)
 		if err != nil {
 			return 0, err
 		}
 		n += live
 	}
-	return n, d.iterator.err
+	return n, r.iterator.err
 }
 
 // DocFreq returns the number of live documents with a term.
-func (d *TermsReader) DocFreq(term string) (int, error) {
-	sum := d.snapshot.memtableDocFreq(term)
-	for _, g := range d.snapshot.segments {
-		n, err := d.LiveDocFreq(SegmentTerm{term, g})
+func (r *TermsReader) DocFreq(term string) (int, error) {
+	sum := r.snapshot.memtableDocFreq(term)
+	for _, g := range r.snapshot.segments {
+		n, err := r.LiveDocFreq(SegmentTerm{term, g})
 		if err != nil {
 			return 0, err
 		}
@@ -142,23 +142,23 @@ func (v *Snapshot) memtableDocFreq(term string) (n int) {
 
 // EachFuzzyMatch calls visit for the terms within MaxDistance of a matcher. visit may lower MaxDistance. For each
 // prefix of the matcher, terms of segments come first, then those of the memtable.
-func (d *TermsReader) EachFuzzyMatch(m *EditDistanceMatcher, visit func(t SegmentTerm, distance int) error) error {
+func (r *TermsReader) EachFuzzyMatch(m *EditDistanceMatcher, visit func(t SegmentTerm, distance int) error) error {
 	for _, prefix := range m.prefixes() {
-		match := func(g *Segment, l *spellingDict) error {
-			return l.eachFuzzyMatch(m, prefix, func(term []byte, distance int) error {
+		match := func(g *Segment, dict *spellingDict) error {
+			return dict.eachFuzzyMatch(m, prefix, func(term []byte, distance int) error {
 				return visit(SegmentTerm{string(term), g}, distance)
 			})
 		}
-		for _, g := range d.snapshot.segments {
-			l, err := d.segmentSpellingDict(g, prefix)
+		for _, g := range r.snapshot.segments {
+			dict, err := r.segmentSpellingDict(g, prefix)
 			if err == nil {
-				err = match(g, l)
+				err = match(g, dict)
 			}
 			if err != nil {
 				return err
 			}
 		}
-		if err := match(nil, d.snapshot.memtable.spellingDict(prefix)); err != nil {
+		if err := match(nil, r.snapshot.memtable.spellingDict(prefix)); err != nil {
 			return err
 		}
 	}
@@ -166,10 +166,10 @@ func (d *TermsReader) EachFuzzyMatch(m *EditDistanceMatcher, visit func(t Segmen
 }
 
 // SegmentTerms returns each word as a term of the memtable and of every segment.
-func (d *TermsReader) SegmentTerms(words []string) (list []SegmentTerm) {
+func (r *TermsReader) SegmentTerms(words []string) (list []SegmentTerm) {
 	for _, w := range words {
 		list = append(list, SegmentTerm{w, nil})
-		for _, g := range d.snapshot.segments {
+		for _, g := range r.snapshot.segments {
 			list = append(list, SegmentTerm{w, g})
 		}
 	}
@@ -177,14 +177,14 @@ func (d *TermsReader) SegmentTerms(words []string) (list []SegmentTerm) {
 }
 
 // CoDocFreq returns the number of live documents with both terms.
-func (d *TermsReader) CoDocFreq(a, b string) (int, error) {
+func (r *TermsReader) CoDocFreq(a, b string) (int, error) {
 	for i, term := range []string{a, b} {
-		r := &d.readers[i]
-		if err := r.Read(d.snapshot, d.fetch, term); err != nil || len(r.Docs()) == 0 {
+		reader := &r.readers[i]
+		if err := reader.Read(r.snapshot, r.fetch, term); err != nil || len(reader.Docs()) == 0 {
 			return 0, err
 		}
 	}
-	return intersectionSize(d.readers[0].Docs(), d.readers[1].Docs()), nil
+	return intersectionSize(r.readers[0].Docs(), r.readers[1].Docs()), nil
 }
 
 // intersectionSize returns the number of common elements of two sorted lists.

@@ -223,9 +223,9 @@ func BenchmarkDecodeDocument(b *testing.B) {
 
 func BenchmarkMatchDoc(b *testing.B) {
 	q := Parse("engineer on call, feature flag")
-	r := q.Matcher()
+	m := q.Matcher()
 	b.SetBytes(int64(len(analysistest.Prose)))
 	for b.Loop() {
-		r.MatchDoc(analysistest.Prose[:30], analysistest.Prose)
+		m.MatchDoc(analysistest.Prose[:30], analysistest.Prose)
 	}
 }

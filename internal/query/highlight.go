@@ -26,12 +26,12 @@ type Matches struct {
 }
 
 // Empty reports that the text has no word of the query.
-func (r Matches) Empty() bool { return len(r.matches) == 0 }
+func (m Matches) Empty() bool { return len(m.matches) == 0 }
 
 // WithFallback returns the matches with another start of the snippet of a text without matches.
-func (r Matches) WithFallback(start int) Matches {
-	r.fallback = start
-	return r
+func (m Matches) WithFallback(start int) Matches {
+	m.fallback = start
+	return m
 }
 
 // A match is a byte range of the text with a word of the query. terms has a bit for each form of the word that the
@@ -50,46 +50,46 @@ type Matcher struct {
 
 // Matcher returns a matcher of the query.
 func (q Query) Matcher() *Matcher {
-	r := &Matcher{query: q, analyzer: analysis.Analyzer{Prefilter: q.prefilter}}
-	r.analyzer.Emit = r.observe
-	return r
+	m := &Matcher{query: q, analyzer: analysis.Analyzer{Prefilter: q.prefilter}}
+	m.analyzer.Emit = m.observe
+	return m
 }
 
 // match returns the first maxMatches matches of the query in a text.
-func (r *Matcher) match(text string) Matches {
-	r.matches = nil
-	r.analyzer.Analyze(text)
-	return Matches{text: text, matches: r.matches}
+func (m *Matcher) match(text string) Matches {
+	m.matches = nil
+	m.analyzer.Analyze(text)
+	return Matches{text: text, matches: m.matches}
 }
 
 // observe records a term of the text if the query has it.
-func (r *Matcher) observe(term []byte, _ analysis.TokenType) {
-	if i, ok := r.query.termIndex[string(term)]; ok {
-		r.record(i)
+func (m *Matcher) observe(term []byte, _ analysis.TokenType) {
+	if i, ok := m.query.termIndex[string(term)]; ok {
+		m.record(i)
 	}
-	for _, i := range r.query.expansionTerms {
-		if r.query.terms[i].expansion.matches(term) {
-			r.record(i)
+	for _, i := range m.query.expansionTerms {
+		if m.query.terms[i].expansion.matches(term) {
+			m.record(i)
 		}
 	}
 }
 
 // record adds a match of term number i at the current token. Forms of one word at the same position share a match.
-func (r *Matcher) record(i int) {
-	from, to := r.analyzer.SourceOffsets()
-	word := r.query.terms[i].wordIndex
-	bit := uint64(1) << (i - r.query.firstTerm[word])
-	for n := len(r.matches); n > 0 && r.matches[n-1].from == from && r.matches[n-1].to == to; n-- {
-		if s := &r.matches[n-1]; s.wordIndex == word {
+func (m *Matcher) record(i int) {
+	from, to := m.analyzer.SourceOffsets()
+	word := m.query.terms[i].wordIndex
+	bit := uint64(1) << (i - m.query.firstTerm[word])
+	for n := len(m.matches); n > 0 && m.matches[n-1].from == from && m.matches[n-1].to == to; n-- {
+		if s := &m.matches[n-1]; s.wordIndex == word {
 			s.terms |= bit
 			return
 		}
 	}
-	if len(r.matches) < maxMatches {
-		r.matches = append(r.matches, match{from, to, word, bit})
+	if len(m.matches) < maxMatches {
+		m.matches = append(m.matches, match{from, to, word, bit})
 	}
-	if len(r.matches) == maxMatches {
-		r.analyzer.Stop()
+	if len(m.matches) == maxMatches {
+		m.analyzer.Stop()
 	}
 }
 
@@ -106,10 +106,10 @@ func (t *DocMatches) MatchedWords() int {
 
 // Highlights cuts up to three snippets of at most 240 characters from the text. The first has most words of the query.
 // A text without matches has one snippet at its beginning, or at the start given by WithFallback.
-func (r Matches) Highlights() []string {
-	text, matches := r.text, slices.Clone(r.matches)
+func (m Matches) Highlights() []string {
+	text, matches := m.text, slices.Clone(m.matches)
 	if len(matches) == 0 {
-		from, to := snippetBounds(text, r.fallback, r.fallback)
+		from, to := snippetBounds(text, m.fallback, m.fallback)
 		if s := strings.TrimSpace(text[from:to]); s != "" {
 			return []string{s}
 		}

@@ -15,37 +15,37 @@ type languageStats struct {
 }
 
 // observe counts a word of the query.
-func (t *languageStats) observe(word []byte) {
-	t.words++
+func (s *languageStats) observe(word []byte) {
+	s.words++
 	switch {
 	case analysis.IsStopWord(string(word)):
-		t.stopWords++
+		s.stopWords++
 	case analysis.IsForeignMarker(string(word)):
-		t.foreignMarkers++
+		s.foreignMarkers++
 	}
 	if analysis.HasNonASCII(word) {
-		t.nonASCII++
+		s.nonASCII++
 		if r, _ := utf8.DecodeRune(word); unicode.Is(unicode.Latin, r) {
-			t.nonASCIILatin++
+			s.nonASCIILatin++
 		}
 	}
 }
 
 // expandsWords reports whether some words are expanded by prefix. Words beyond ASCII always are.
-func (t *languageStats) expandsWords() bool { return t.nonASCII > 0 || t.expandsASCII() }
+func (s *languageStats) expandsWords() bool { return s.nonASCII > 0 || s.expandsASCII() }
 
 // expandsASCII reports whether the query is in another language with Latin letters. Then its words in ASCII are
 // expanded as well. Such a query has a stop word of that language or several accents, and few English stop words. Names
 // and lists of English words do not qualify.
-func (t *languageStats) expandsASCII() bool {
-	return (t.foreignMarkers > 0 || t.nonASCIILatin > 1) && 5*t.stopWords < t.words
+func (s *languageStats) expandsASCII() bool {
+	return (s.foreignMarkers > 0 || s.nonASCIILatin > 1) && 5*s.stopWords < s.words
 }
 
 // ambiguous reports whether the words do not decide about the language. All have Latin letters, none is a foreign stop
 // word, and fewer than half are English stop words. Some of these, such as "in" and "an", are words of other languages
 // too. The workspace decides: see resolveLanguage.
-func (t *languageStats) ambiguous() bool {
-	return !t.expandsASCII() && t.nonASCII == t.nonASCIILatin && 2*t.stopWords < t.words
+func (s *languageStats) ambiguous() bool {
+	return !s.expandsASCII() && s.nonASCII == s.nonASCIILatin && 2*s.stopWords < s.words
 }
 
 // englishMarkers are frequent English words that hardly occur in other languages, with or without accents. "the" is
@@ -63,8 +63,8 @@ const (
 )
 
 // resolveLanguage treats an ambiguous query as one in another language if the workspace is not English.
-func (d *vocabulary) resolveLanguage(q Query) (Query, error) {
-	if !q.ambiguousLanguage || d.snapshot.Docs() < minLanguageDocs {
+func (v *vocabulary) resolveLanguage(q Query) (Query, error) {
+	if !q.ambiguousLanguage || v.snapshot.Docs() < minLanguageDocs {
 		return q, nil
 	}
 	other := q
@@ -72,7 +72,7 @@ func (d *vocabulary) resolveLanguage(q Query) (Query, error) {
 	if !slices.ContainsFunc(q.terms, func(t queryTerm) bool { return other.isExpandable(&t) }) {
 		return q, nil
 	}
-	english, err := d.snapshot.IsEnglish(d.isEnglish)
+	english, err := v.snapshot.IsEnglish(v.isEnglish)
 	if english || err != nil {
 		return q, err
 	}
@@ -83,14 +83,14 @@ func (d *vocabulary) resolveLanguage(q Query) (Query, error) {
 }
 
 // isEnglish reports whether the workspace is English.
-func (d *vocabulary) isEnglish() (bool, error) {
+func (v *vocabulary) isEnglish() (bool, error) {
 	sum := 0
 	for _, w := range englishMarkers {
-		n, err := d.DocFreq(w)
+		n, err := v.DocFreq(w)
 		if err != nil {
 			return false, err
 		}
-		if sum += n; sum*docsPerEnglishMarker >= d.snapshot.Docs() {
+		if sum += n; sum*docsPerEnglishMarker >= v.snapshot.Docs() {
 			return true, nil
 		}
 	}

@@ -33,13 +33,13 @@ func TestPhoneNumbersFindEachOtherHoweverTheyAreWritten(t *testing.T) {
 func TestPhoneNumbersAreMarkedInTexts(t *testing.T) {
 	t.Parallel()
 	for _, query := range []string{"+49 30 1234567", "(030) 123 45 67"} {
-		r := Parse(query).Match("call 1234567 now")
-		if len(r.matches) != 1 || r.text[r.matches[0].from:r.matches[0].to] != "1234567" {
-			t.Errorf("%s: %+v, want the number", query, r.matches)
+		m := Parse(query).Match("call 1234567 now")
+		if len(m.matches) != 1 || m.text[m.matches[0].from:m.matches[0].to] != "1234567" {
+			t.Errorf("%s: %+v, want the number", query, m.matches)
 		}
 	}
-	r := Parse("1234567").Match("call (030) 123 45 67 now")
-	if len(r.matches) != 1 || r.text[r.matches[0].from:r.matches[0].to] != "67" {
-		t.Errorf("%+v, want the last digits", r.matches)
+	m := Parse("1234567").Match("call (030) 123 45 67 now")
+	if len(m.matches) != 1 || m.text[m.matches[0].from:m.matches[0].to] != "67" {
+		t.Errorf("%+v, want the last digits", m.matches)
 	}
 }

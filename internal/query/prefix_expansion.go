@@ -63,24 +63,24 @@ func (t *queryTerm) indexTerms() []string {
 }
 
 // matches reports whether a term can belong to the expansion.
-func (k *prefixExpansion) matches(term []byte) bool {
-	return len(term) >= len(k.prefix) && string(term[:len(k.prefix)]) == k.prefix &&
-		utf8.RuneCount(term) <= k.maxRunes && analysis.OnlyLetters(term)
+func (e *prefixExpansion) matches(term []byte) bool {
+	return len(term) >= len(e.prefix) && string(term[:len(e.prefix)]) == e.prefix &&
+		utf8.RuneCount(term) <= e.maxRunes && analysis.OnlyLetters(term)
 }
 
 // selectTerms selects the terms with the highest document frequencies. Ties are broken by text.
-func (k *prefixExpansion) selectTerms(dfs map[string]int) {
+func (e *prefixExpansion) selectTerms(dfs map[string]int) {
 	for w := range dfs {
-		k.terms = append(k.terms, w)
+		e.terms = append(e.terms, w)
 	}
-	slices.SortFunc(k.terms, func(a, b string) int {
+	slices.SortFunc(e.terms, func(a, b string) int {
 		return cmp.Or(cmp.Compare(dfs[b], dfs[a]), strings.Compare(a, b))
 	})
-	k.terms = k.terms[:min(len(k.terms), maxExpansionTerms)]
-	for _, w := range k.terms {
-		k.docFreq += dfs[w]
+	e.terms = e.terms[:min(len(e.terms), maxExpansionTerms)]
+	for _, w := range e.terms {
+		e.docFreq += dfs[w]
 	}
-	slices.Sort(k.terms)
+	slices.Sort(e.terms)
 }
 
 // isExpandable reports whether a term of the query is expanded by prefix.
@@ -98,8 +98,8 @@ func (q Query) withExpansions(expansions map[string]*prefixExpansion) Query {
 	for len(terms) > 0 {
 		n := formCount(terms)
 		q.terms = append(q.terms, terms[:n]...)
-		if k := expansions[terms[0].text]; k != nil && (k.ofUnknownWord || q.isExpandable(&terms[0])) {
-			q.addExpansion(n, k)
+		if e := expansions[terms[0].text]; e != nil && (e.ofUnknownWord || q.isExpandable(&terms[0])) {
+			q.addExpansion(n, e)
 		}
 		terms = terms[n:]
 	}
@@ -116,7 +116,7 @@ func formCount(terms []queryTerm) (n int) {
 }
 
 // addExpansion adds the expansion of the word whose forms are the last n terms, with the highest weight of these.
-func (q *Query) addExpansion(n int, k *prefixExpansion) {
+func (q *Query) addExpansion(n int, e *prefixExpansion) {
 	own, weight := q.terms[len(q.terms)-n:], float32(0)
 	for _, t := range own {
 		weight = max(weight, t.weight)
@@ -124,11 +124,11 @@ func (q *Query) addExpansion(n int, k *prefixExpansion) {
 	for i := range own {
 		own[i].weight = min(own[i].weight, originalTermWeight*weight)
 	}
-	q.terms = append(q.terms, queryTerm{text: k.prefix, wordIndex: own[0].wordIndex, weight: weight, expansion: k})
+	q.terms = append(q.terms, queryTerm{text: e.prefix, wordIndex: own[0].wordIndex, weight: weight, expansion: e})
 }
 
 // expandPrefixes adds the expansions of the words of a query to those found before. An expansion without terms is nil.
-func (d *vocabulary) expandPrefixes(q *Query, found map[string]*prefixExpansion) error {
+func (v *vocabulary) expandPrefixes(q *Query, found map[string]*prefixExpansion) error {
 	var fresh []*prefixExpansion
 	var words, prefixes []string
 	for i := range q.terms {
@@ -136,30 +136,30 @@ func (d *vocabulary) expandPrefixes(q *Query, found map[string]*prefixExpansion)
 		if _, done := found[t.text]; done || !q.isExpandable(t) {
 			continue
 		}
-		k := newPrefixExpansion(t.text)
+		e := newPrefixExpansion(t.text)
 		found[t.text] = nil
-		fresh, words, prefixes = append(fresh, k), append(words, t.text), append(prefixes, k.prefix)
+		fresh, words, prefixes = append(fresh, e), append(words, t.text), append(prefixes, e.prefix)
 	}
-	return d.addExpansions(found, fresh, words, prefixes)
+	return v.addExpansions(found, fresh, words, prefixes)
 }
 
 // addExpansions selects the terms of expansions, and adds those that have any to found.
-func (d *vocabulary) addExpansions(found map[string]*prefixExpansion, fresh []*prefixExpansion,
+func (v *vocabulary) addExpansions(found map[string]*prefixExpansion, fresh []*prefixExpansion,
 	words, prefixes []string) error {
-	dfs, err := d.expansionDocFreqs(fresh, prefixes)
+	dfs, err := v.expansionDocFreqs(fresh, prefixes)
 	if err != nil {
 		return err
 	}
-	for i, k := range fresh {
-		if k.selectTerms(dfs[i]); len(k.terms) > 0 {
-			found[words[i]] = k
+	for i, e := range fresh {
+		if e.selectTerms(dfs[i]); len(e.terms) > 0 {
+			found[words[i]] = e
 		}
 	}
 	return nil
 }
 
 // expandUnknownWords adds the expansions of unknown words without a correction.
-func (d *vocabulary) expandUnknownWords(unknown []string, corrections []Correction,
+func (v *vocabulary) expandUnknownWords(unknown []string, corrections []Correction,
 	found map[string]*prefixExpansion) error {
 	var fresh []*prefixExpansion
 	var words []string
@@ -169,18 +169,18 @@ func (d *vocabulary) expandUnknownWords(unknown []string, corrections []Correcti
 			fresh, words = append(fresh, newUnknownWordExpansion(w)), append(words, w)
 		}
 	}
-	return d.addExpansions(found, fresh, words, slices.Clone(words))
+	return v.addExpansions(found, fresh, words, slices.Clone(words))
 }
 
 // expansionDocFreqs returns for each expansion the document frequencies of its terms.
-func (d *vocabulary) expansionDocFreqs(expansions []*prefixExpansion, prefixes []string) ([]map[string]int, error) {
+func (v *vocabulary) expansionDocFreqs(expansions []*prefixExpansion, prefixes []string) ([]map[string]int, error) {
 	dfs := make([]map[string]int, len(expansions))
 	for i := range dfs {
 		dfs[i] = map[string]int{}
 	}
-	return dfs, d.EachTerm(minimalPrefixes(prefixes), func(term []byte, live func() (int, error)) error {
-		for i, k := range expansions {
-			if !k.matches(term) {
+	return dfs, v.EachTerm(minimalPrefixes(prefixes), func(term []byte, live func() (int, error)) error {
+		for i, e := range expansions {
+			if !e.matches(term) {
 				continue
 			}
 			n, err := live()

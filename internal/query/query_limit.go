@@ -47,11 +47,11 @@ func (q *Query) size() (n int) {
 // limitQuery drops words of a query that exceeds maxQuerySize. It keeps the words at both ends. Of the others it keeps
 // those with the lowest document frequency, which is the highest one of their forms. Ties keep the order of the query.
 // Words that do not occur come last.
-func (d *vocabulary) limitQuery(q Query) (Query, error) {
+func (v *vocabulary) limitQuery(q Query) (Query, error) {
 	if q.size() <= maxQuerySize {
 		return q, nil
 	}
-	docFreqs, err := d.wordDocFreqs(&q)
+	docFreqs, err := v.wordDocFreqs(&q)
 	if err != nil {
 		return q, err
 	}
@@ -95,19 +95,19 @@ func (q *Query) keepWords(kept []bool, order []int, n int) {
 }
 
 // wordDocFreqs returns for each word of a query the highest document frequency of its forms.
-func (d *vocabulary) wordDocFreqs(q *Query) ([]int, error) {
+func (v *vocabulary) wordDocFreqs(q *Query) ([]int, error) {
 	expansions := map[string]*prefixExpansion{}
-	if err := d.expandPrefixes(q, expansions); err != nil {
+	if err := v.expandPrefixes(q, expansions); err != nil {
 		return nil, err
 	}
 	held := make([]int, q.wordCount)
 	for _, t := range q.terms {
-		n, err := d.DocFreq(t.text)
+		n, err := v.DocFreq(t.text)
 		if err != nil {
 			return nil, err
 		}
-		if k := expansions[t.text]; k != nil {
-			n = max(n, k.docFreq)
+		if e := expansions[t.text]; e != nil {
+			n = max(n, e.docFreq)
 		}
 		held[t.wordIndex] = max(held[t.wordIndex], n)
 	}

@@ -148,8 +148,8 @@ func TestQueryLimitEqualsNaiveCount(t *testing.T) {
 		held := map[string]int{}
 		for _, t := range q.terms {
 			word, n := q.terms[q.firstTerm[t.wordIndex]].text, df[t.text]
-			if k := naiveExpansion(df, t.text); k != nil && q.isExpandable(&t) {
-				n = max(n, k.docFreq)
+			if e := naiveExpansion(df, t.text); e != nil && q.isExpandable(&t) {
+				n = max(n, e.docFreq)
 			}
 			held[word] = max(held[word], n)
 		}

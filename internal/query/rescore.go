@@ -20,8 +20,8 @@ const (
 type DocMatches struct{ Title, Content Matches }
 
 // MatchDoc matches a memory. A long title with which the content begins has no matches.
-func (r *Matcher) MatchDoc(title, content string) *DocMatches {
-	t := &DocMatches{r.match(title), r.match(content)}
+func (m *Matcher) MatchDoc(title, content string) *DocMatches {
+	t := &DocMatches{m.match(title), m.match(content)}
 	if analysis.TitleRepeatsContent(title, content) {
 		t.Title.matches = nil
 	}
@@ -101,8 +101,8 @@ func (x *rescorer) bestChunkScore(i int) (best float32) {
 }
 
 // countTerms adds the frequencies of terms in a byte range to freqs. first has the first term of each word.
-func (r Matches) countTerms(from, to int, first, freqs []int) {
-	for _, s := range r.matches {
+func (m Matches) countTerms(from, to int, first, freqs []int) {
+	for _, s := range m.matches {
 		if s.from < from || s.from >= to {
 			continue
 		}
@@ -140,10 +140,10 @@ func (x *rescorer) proximityBonus(i int, code uint8) (sum float32) {
 }
 
 // bigramCount counts the occurrences of a word right after another one, apart from stop words.
-func (r Matches) bigramCount(p [2]int) (n int) {
-	for i := 1; i < len(r.matches); i++ {
-		a, b := r.matches[i-1], r.matches[i]
-		if a.wordIndex == p[0] && b.wordIndex == p[1] && a.to <= b.from && onlyStopWords(r.text[a.to:b.from]) {
+func (m Matches) bigramCount(p [2]int) (n int) {
+	for i := 1; i < len(m.matches); i++ {
+		a, b := m.matches[i-1], m.matches[i]
+		if a.wordIndex == p[0] && b.wordIndex == p[1] && a.to <= b.from && onlyStopWords(m.text[a.to:b.from]) {
 			n++
 		}
 	}

@@ -43,12 +43,12 @@ func Search(v *index.Snapshot, cache *index.Cache, fetch index.PageFetcher, q Qu
 }
 
 // prepare decides the language of a query and drops words above the limit.
-func (d *vocabulary) prepare(q Query) (Query, error) {
-	q, err := d.resolveLanguage(q)
+func (v *vocabulary) prepare(q Query) (Query, error) {
+	q, err := v.resolveLanguage(q)
 	if err != nil {
 		return q, err
 	}
-	return d.limitQuery(q)
+	return v.limitQuery(q)
 }
 
 // allWordsFound reports whether every word has a form that occurs, or may not be corrected. An empty idf means that no
@@ -67,23 +67,23 @@ func (q *Query) allWordsFound(idf []float32) bool {
 }
 
 // rewrite rewrites a prepared query. known reports whether a term of the query occurs.
-func (d *vocabulary) rewrite(q Query, known func(i int) (bool, error)) (_ Query, changed bool, err error) {
+func (v *vocabulary) rewrite(q Query, known func(i int) (bool, error)) (_ Query, changed bool, err error) {
 	expansions := map[string]*prefixExpansion{}
-	if err := d.expandPrefixes(&q, expansions); err != nil {
+	if err := v.expandPrefixes(&q, expansions); err != nil {
 		return q, false, err
 	}
 	unknown, err := q.unknownWords(expansions, known)
 	if err != nil {
 		return q, false, err
 	}
-	corrections, err := d.corrections(unknown)
+	corrections, err := v.corrections(unknown)
 	if err != nil {
 		return q, false, err
 	}
-	if err := d.expandUnknownWords(unknown, corrections, expansions); err != nil {
+	if err := v.expandUnknownWords(unknown, corrections, expansions); err != nil {
 		return q, false, err
 	}
-	unigrams, err := q.unigramFallback(d, known)
+	unigrams, err := q.unigramFallback(v, known)
 	if err != nil {
 		return q, false, err
 	}
@@ -96,13 +96,13 @@ func (d *vocabulary) rewrite(q Query, known func(i int) (bool, error)) (_ Query,
 		}
 		q.expandsWords, q.expandsASCII = before.expandsWords, before.expandsASCII
 		q = q.withoutWords(before.withoutCorrected(q))
-		if err := d.expandPrefixes(&q, expansions); err != nil {
+		if err := v.expandPrefixes(&q, expansions); err != nil {
 			return q, false, err
 		}
 	}
 	q = q.withUnigrams(unigrams)
-	for _, k := range expansions {
-		if k != nil {
+	for _, e := range expansions {
+		if e != nil {
 			return q.withExpansions(expansions), true, nil
 		}
 	}

@@ -48,8 +48,8 @@ func (w *modelIndex) naiveRewrite(q Query) Query {
 		if x != "" {
 			corrections = append(corrections, Correction{head.text, x})
 		} else if utf8.RuneCountInString(head.text) >= minExpandedRunes && analysis.OnlyLetters([]byte(head.text)) {
-			if k := wordsOfFamily(df, newUnknownWordExpansion(head.text)); k != nil {
-				begun[head.text] = k
+			if e := wordsOfFamily(df, newUnknownWordExpansion(head.text)); e != nil {
+				begun[head.text] = e
 			}
 		}
 	}
@@ -65,8 +65,8 @@ func (w *modelIndex) naiveRewrite(q Query) Query {
 	q = q.withUnigrams(unaccented)
 	expansions := begun
 	for i := range q.terms {
-		if k := naiveExpansion(df, q.terms[i].text); k != nil && q.isExpandable(&q.terms[i]) {
-			expansions[q.terms[i].text] = k
+		if e := naiveExpansion(df, q.terms[i].text); e != nil && q.isExpandable(&q.terms[i]) {
+			expansions[q.terms[i].text] = e
 		}
 	}
 	if len(expansions) > 0 {
@@ -130,23 +130,23 @@ func naiveExpansion(df map[string]int, word string) *prefixExpansion {
 	return wordsOfFamily(df, newPrefixExpansion(word))
 }
 
-func wordsOfFamily(df map[string]int, k *prefixExpansion) *prefixExpansion {
+func wordsOfFamily(df map[string]int, e *prefixExpansion) *prefixExpansion {
 	for w := range df {
-		if strings.HasPrefix(w, k.prefix) && utf8.RuneCountInString(w) <= k.maxRunes &&
+		if strings.HasPrefix(w, e.prefix) && utf8.RuneCountInString(w) <= e.maxRunes &&
 			analysis.OnlyLetters([]byte(w)) {
-			k.terms = append(k.terms, w)
+			e.terms = append(e.terms, w)
 		}
 	}
-	slices.SortFunc(k.terms, func(a, b string) int { return cmp.Or(df[b]-df[a], strings.Compare(a, b)) })
-	k.terms = k.terms[:min(len(k.terms), maxExpansionTerms)]
-	for _, w := range k.terms {
-		k.docFreq += df[w]
+	slices.SortFunc(e.terms, func(a, b string) int { return cmp.Or(df[b]-df[a], strings.Compare(a, b)) })
+	e.terms = e.terms[:min(len(e.terms), maxExpansionTerms)]
+	for _, w := range e.terms {
+		e.docFreq += df[w]
 	}
-	slices.Sort(k.terms)
-	if len(k.terms) == 0 {
+	slices.Sort(e.terms)
+	if len(e.terms) == 0 {
 		return nil
 	}
-	return k
+	return e
 }
 
 func naiveCorrection(df map[string]int, word string) string {

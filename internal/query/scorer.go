@@ -101,21 +101,21 @@ func (s *scorer) scoreTerm(t queryTerm) (float32, error) {
 
 // accumulateTerm adds the scores of a term from the postings just read.
 func (s *scorer) accumulateTerm(weight float32) {
-	n, ends := s.snapshot.BM25(), s.postings.SegmentEnds()
+	t, ends := s.snapshot.BM25(), s.postings.SegmentEnds()
 	from, base := 0, 0
 	for i, g := range s.snapshot.Segments() {
-		s.accumulate(n, weight, g.LengthCodes(), from, ends[i], base)
+		s.accumulate(t, weight, g.LengthCodes(), from, ends[i], base)
 		from, base = ends[i], base+index.PadTo64(g.Docs())
 	}
-	s.accumulate(n, weight, s.snapshot.RowLengthCodes(), from, len(s.postings.Docs()), base)
+	s.accumulate(t, weight, s.snapshot.RowLengthCodes(), from, len(s.postings.Docs()), base)
 }
 
 // accumulate adds the scores of the postings of one segment. The conversion keeps product and sum apart, because a
 // fused multiply-add would round differently on other machines.
-func (s *scorer) accumulate(n *index.BM25Table, weight float32, codes []uint8, from, to, base int) {
+func (s *scorer) accumulate(t *index.BM25Table, weight float32, codes []uint8, from, to, base int) {
 	freqs := s.postings.Freqs()[from:to]
 	for i, doc := range s.postings.Docs()[from:to] {
-		s.scores[doc] += float32(weight * n.TF(freqs[i], codes[int(doc)-base]))
+		s.scores[doc] += float32(weight * t.TF(freqs[i], codes[int(doc)-base]))
 		s.hasScore[doc/64] |= 1 << (doc % 64)
 	}
 }

@@ -78,17 +78,17 @@ func newVocabulary(v *index.Snapshot, cache *index.Cache, fetch index.PageFetche
 }
 
 // contains reports whether a live document has a term.
-func (d *vocabulary) contains(term string) (bool, error) {
-	n, err := d.DocFreq(term)
+func (v *vocabulary) contains(term string) (bool, error) {
+	n, err := v.DocFreq(term)
 	return n > 0, err
 }
 
 // corrections returns the corrections of unknown words.
-func (d *vocabulary) corrections(words []string) (list []Correction, err error) {
+func (v *vocabulary) corrections(words []string) (list []Correction, err error) {
 	for _, w := range words {
-		x, ok, err := d.breakWord(w)
+		x, ok, err := v.breakWord(w)
 		if err == nil && !ok {
-			x, ok, err = d.nearestTerm(w)
+			x, ok, err = v.nearestTerm(w)
 		}
 		if err != nil {
 			return nil, err
@@ -103,15 +103,15 @@ func (d *vocabulary) corrections(words []string) (list []Correction, err error) 
 // nearestTerm returns the most likely correction of an unknown word. It is the term at the least edit distance, then
 // the most frequent, then the first in order. Most typists get the first letter right, or swap it with the second. Only
 // if no such term is near enough, other first letters are tried: see firstLetterVariants.
-func (d *vocabulary) nearestTerm(word string) (string, bool, error) {
+func (v *vocabulary) nearestTerm(word string) (string, bool, error) {
 	s := index.NewEditDistanceMatcher(word)
 	var found []index.SegmentTerm // at s.MaxDistance; if it was lowered, one has a live document
-	err := d.EachFuzzyMatch(s, func(x index.SegmentTerm, distance int) error {
+	err := v.EachFuzzyMatch(s, func(x index.SegmentTerm, distance int) error {
 		if distance < s.MaxDistance {
-			if n, err := d.LiveDocFreq(x); n == 0 || err != nil {
+			if n, err := v.LiveDocFreq(x); n == 0 || err != nil {
 				return err
 			}
-			if ok, err := d.isSurfaceWord(x.Term); !ok || err != nil {
+			if ok, err := v.isSurfaceWord(x.Term); !ok || err != nil {
 				return err
 			}
 			s.MaxDistance, found = distance, found[:0]
@@ -122,15 +122,15 @@ func (d *vocabulary) nearestTerm(word string) (string, bool, error) {
 	if err != nil {
 		return "", false, err
 	}
-	best, ok, err := d.mostFrequent(found)
-	if ok || err != nil || d.firstLetterLookups == maxFirstLetterLookups {
+	best, ok, err := v.mostFrequent(found)
+	if ok || err != nil || v.firstLetterLookups == maxFirstLetterLookups {
 		return best, ok, err
 	}
 	others := firstLetterVariants([]rune(word))
 	if len(others) > 0 {
-		d.firstLetterLookups++
+		v.firstLetterLookups++
 	}
-	return d.mostFrequent(d.SegmentTerms(others))
+	return v.mostFrequent(v.SegmentTerms(others))
 }
 
 // firstLetterVariants returns the words that differ from a word by a replaced, missing or additional first letter.
@@ -162,10 +162,10 @@ var alphabets = [...]alphabet{{'a', 'z', 6}, {'α', 'ω', 5}, {'а', 'џ', 5}, {
 
 // mostFrequent returns the word with the highest document frequency. Ties are broken by text. It returns false if no
 // word has a live document.
-func (d *vocabulary) mostFrequent(found []index.SegmentTerm) (best string, ok bool, err error) {
+func (v *vocabulary) mostFrequent(found []index.SegmentTerm) (best string, ok bool, err error) {
 	dfs := map[string]int{}
 	for _, x := range found {
-		n, err := d.LiveDocFreq(x)
+		n, err := v.LiveDocFreq(x)
 		if err != nil {
 			return "", false, err
 		}
@@ -178,7 +178,7 @@ func (d *vocabulary) mostFrequent(found []index.SegmentTerm) (best string, ok bo
 		if dfs[w] == 0 {
 			break
 		}
-		if ok, err := d.isSurfaceWord(w); ok || err != nil {
+		if ok, err := v.isSurfaceWord(w); ok || err != nil {
 			return w, ok, err
 		}
 	}
@@ -188,16 +188,16 @@ func (d *vocabulary) mostFrequent(found []index.SegmentTerm) (best string, ok bo
 // isSurfaceWord reports whether a term of the index occurs as a word. The index does not distinguish words from stems.
 // A term counts as a word unless at least as many documents have words of which it is the stem. Such words share at
 // least the first two letters of the stem.
-func (d *vocabulary) isSurfaceWord(term string) (bool, error) {
+func (v *vocabulary) isSurfaceWord(term string) (bool, error) {
 	if analysis.HasNonASCII(term) || len(term) <= analysis.MaxStemChange {
 		return true, nil
 	}
-	own, err := d.DocFreq(term)
+	own, err := v.DocFreq(term)
 	if err != nil {
 		return false, err
 	}
 	inflected := 0
-	err = d.EachTerm([]string{term[:max(2, len(term)-analysis.MaxStemChange)]},
+	err = v.EachTerm([]string{term[:max(2, len(term)-analysis.MaxStemChange)]},
 		func(other []byte, live func() (int, error)) error {
 			if !isStemOf(other, term) {
 				return nil

@@ -30,16 +30,16 @@ func BenchmarkSpelling(b *testing.B) {
 		{"near", near, 512, index.DefaultCacheBytes}, {"far", distance, 512, index.DefaultCacheBytes},
 		{"first", near, 0, 0}} {
 		lists, snapshot := index.NewCache(c.keep), index.NewSnapshot(h.segments).Apply(h.changes[:c.rows])
-		d := newVocabulary(snapshot, lists, index.NewCache(index.DefaultCacheBytes).ReadThrough(h.Fetch))
+		v := newVocabulary(snapshot, lists, index.NewCache(index.DefaultCacheBytes).ReadThrough(h.Fetch))
 		for _, w := range c.words {
-			if _, _, err := d.nearestTerm(w); err != nil {
+			if _, _, err := v.nearestTerm(w); err != nil {
 				b.Fatal(err)
 			}
 		}
 		b.Run(fmt.Sprintf("%s/rows=%d", c.name, c.rows), func(b *testing.B) {
 			b.ReportAllocs()
 			for i := 0; b.Loop(); i++ {
-				if _, _, err := d.nearestTerm(c.words[i%len(c.words)]); err != nil {
+				if _, _, err := v.nearestTerm(c.words[i%len(c.words)]); err != nil {
 					b.Fatal(err)
 				}
 			}

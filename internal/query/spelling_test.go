@@ -18,10 +18,10 @@ import (
 )
 
 // naiveNearest is nearestTerm by its definition. It compares every term of the segments and of the memtable.
-func (d *vocabulary) naiveNearest(word string) (string, error) {
+func (v *vocabulary) naiveNearest(word string) (string, error) {
 	letters, maxDistance := []rune(word), index.NewEditDistanceMatcher(word).MaxDistance
 	dfs, distances, modelWords := map[string]int{}, map[string]int{}, map[string]int{}
-	err := d.EachTerm(analysistest.Letters(), func(term []byte, live func() (int, error)) error {
+	err := v.EachTerm(analysistest.Letters(), func(term []byte, live func() (int, error)) error {
 		held, err := live()
 		if err != nil {
 			return err

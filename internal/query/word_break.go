@@ -14,14 +14,14 @@ const (
 
 // breakWord breaks an unknown compound into two words that some document has: "white box" for whitebox. The parts with
 // the highest common document frequency win, then the longer first part.
-func (d *vocabulary) breakWord(word string) (best string, ok bool, err error) {
+func (v *vocabulary) breakWord(word string) (best string, ok bool, err error) {
 	most := 0
 	for at := range word {
 		if utf8.RuneCountInString(word[:at]) < minFirstPart || utf8.RuneCountInString(word[at:]) < minSecondPart ||
 			analysis.IsStopWord(word[:at]) || analysis.IsStopWord(word[at:]) {
 			continue
 		}
-		n, err := d.CoDocFreq(word[:at], word[at:])
+		n, err := v.CoDocFreq(word[:at], word[at:])
 		if err != nil {
 			return "", false, err
 		}

@@ -21,8 +21,8 @@ func (s *searchRun) searchKeywords() error {
 	if err := s.rescore(); err != nil {
 		return err
 	}
-	for _, p := range s.workspaces {
-		p.keywordHits = query.BoostNeighbors(p.snapshot, p.keywordHits, keywordNeighborWeights, s.filter,
+	for _, w := range s.workspaces {
+		w.keywordHits = query.BoostNeighbors(w.snapshot, w.keywordHits, keywordNeighborWeights, s.filter,
 			int64(s.src.Now()))
 	}
 	s.hits = mergeHits(s.workspaces, keywordHits, max(s.want, maxKeywordHits))
@@ -43,9 +43,9 @@ func (s *searchRun) rankKeywords() error {
 		return err
 	}
 	unknown := q.MisspellingCandidates()
-	for _, p := range s.workspaces {
+	for _, w := range s.workspaces {
 		if len(unknown) > 0 {
-			unknown = p.result.UnknownWords(p.query, unknown)
+			unknown = w.result.UnknownWords(w.query, unknown)
 		}
 	}
 	if len(unknown) == 0 {
@@ -62,18 +62,18 @@ func (s *searchRun) answer(q query.Query) error {
 	if s.needsFusionDepth() {
 		want = max(want, fusionWindow)
 	}
-	for _, p := range s.workspaces {
+	for _, w := range s.workspaces {
 		depth := want
-		if p.snapshot.HasGroups() {
+		if w.snapshot.HasGroups() {
 			depth = maxKeywordHits
 		}
 		var err error
-		if p.query, p.result, err = query.Search(p.snapshot, pages, fetch, q, s.filter,
+		if w.query, w.result, err = query.Search(w.snapshot, pages, fetch, q, s.filter,
 			int64(s.src.Now()), depth); err != nil {
 			return err
 		}
-		p.keywordHits = p.result.Hits
-		s.result.KeywordCount += p.result.Total
+		w.keywordHits = w.result.Hits
+		s.result.KeywordCount += w.result.Total
 	}
 	return nil
 }
@@ -103,37 +103,37 @@ func (s *searchRun) rescore() error {
 	for _, x := range s.loaded {
 		here[x.workspace] = true
 	}
-	for i, p := range s.workspaces {
-		if here[p] {
-			rescored[i] = s.rescoreWorkspace(p, best)
+	for i, w := range s.workspaces {
+		if here[w] {
+			rescored[i] = s.rescoreWorkspace(w, best)
 		}
 		if rescored[i] > 0 {
-			floor = min(floor, p.keywordHits[rescored[i]-1].Score)
+			floor = min(floor, w.keywordHits[rescored[i]-1].Score)
 		}
 	}
 	if len(top) > deep && top[deep].Score > floor {
-		for i, p := range s.workspaces {
-			query.CapScores(p.keywordHits[rescored[i]:], floor, top[deep].Score)
+		for i, w := range s.workspaces {
+			query.CapScores(w.keywordHits[rescored[i]:], floor, top[deep].Score)
 		}
 	}
 	return nil
 }
 
 // rescoreWorkspace rescores the loaded hits of a workspace and moves them to the front. It returns their number.
-func (s *searchRun) rescoreWorkspace(p *workspaceSearch, best float32) int {
+func (s *searchRun) rescoreWorkspace(w *workspaceSearch, best float32) int {
 	n := len(s.loaded)
-	hits, texts, rows := make([]query.Hit, 0, len(p.keywordHits)), make([]*query.DocMatches, 0, n),
+	hits, texts, rows := make([]query.Hit, 0, len(w.keywordHits)), make([]*query.DocMatches, 0, n),
 		make([]*loadedMemory, 0, n)
 	var others []query.Hit
-	for _, h := range p.keywordHits {
+	for _, h := range w.keywordHits {
 		if x := s.loaded[h.Memory]; x != nil {
 			hits, texts, rows = append(hits, h), append(texts, s.matchText(x)), append(rows, x)
 		} else {
 			others = append(others, h)
 		}
 	}
-	p.result.Rescore(p.query, hits, texts)
-	lift := p.result.DateBoost(p.query, best)
+	w.result.Rescore(w.query, hits, texts)
+	lift := w.result.DateBoost(w.query, best)
 	for i, h := range hits {
 		m := &rows[i].memory
 		h = h.BoostDate(s.q.Dates, m.Title, m.Content, lift)
@@ -143,7 +143,7 @@ func (s *searchRun) rescoreWorkspace(p *workspaceSearch, best float32) int {
 		hits[i] = h
 	}
 	query.SortHits(hits)
-	p.keywordHits = append(hits, others...)
+	w.keywordHits = append(hits, others...)
 	return len(hits)
 }
 
@@ -183,13 +183,13 @@ func (s *searchRun) matchText(x *loadedMemory) *query.DocMatches {
 
 // queryRewrites returns the words that some workspace dropped, and the spelling corrections. Each is returned once.
 func (s *searchRun) queryRewrites() (ignored []string, corrected []query.Correction) {
-	for _, p := range s.workspaces {
-		for _, w := range p.query.Ignored() {
-			if !slices.Contains(ignored, w) {
-				ignored = append(ignored, w)
+	for _, w := range s.workspaces {
+		for _, word := range w.query.Ignored() {
+			if !slices.Contains(ignored, word) {
+				ignored = append(ignored, word)
 			}
 		}
-		for _, c := range p.query.Corrections() {
+		for _, c := range w.query.Corrections() {
 			if !slices.Contains(corrected, c) {
 				corrected = append(corrected, c)
 			}

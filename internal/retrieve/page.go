@@ -78,16 +78,16 @@ func (s *searchRun) loadRows(hits []query.Hit) error {
 		return nil
 	}
 	return s.src.LoadMemories(rowIDs, func(rowID, workspace int64, m loci.Memory) {
-		if p := s.workspaceByID(workspace); p != nil {
-			s.loaded[rowID] = &loadedMemory{memory: m, workspace: p}
+		if w := s.workspaceByID(workspace); w != nil {
+			s.loaded[rowID] = &loadedMemory{memory: m, workspace: w}
 		}
 	})
 }
 
 // workspaceByID returns the search in a workspace, or nil.
 func (s *searchRun) workspaceByID(id int64) *workspaceSearch {
-	i, found := slices.BinarySearchFunc(s.workspaces, id, func(p *workspaceSearch, id int64) int {
-		return cmp.Compare(p.state.Workspace, id)
+	i, found := slices.BinarySearchFunc(s.workspaces, id, func(w *workspaceSearch, id int64) int {
+		return cmp.Compare(w.state.Workspace, id)
 	})
 	if !found {
 		return nil

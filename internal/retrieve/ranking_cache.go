@@ -13,8 +13,8 @@ type rankingKey struct{ user, text, filter string }
 // rankingKey returns the key of this search.
 func (s *searchRun) rankingKey() rankingKey {
 	workspaces := make([]int64, len(s.workspaces))
-	for i, p := range s.workspaces {
-		workspaces[i] = p.state.Workspace
+	for i, w := range s.workspaces {
+		workspaces[i] = w.state.Workspace
 	}
 	return rankingKey{string(s.src.User()), s.q.Text, fmt.Sprint(workspaces, s.filter)}
 }
@@ -40,8 +40,8 @@ func (s *searchRun) lookupRanking(key rankingKey) bool {
 		s.src.Now() >= known.expiresAt || !s.sameStates(known.workspaces) {
 		return false
 	}
-	for i, p := range known.workspaces {
-		s.workspaces[i].query, s.workspaces[i].keywordHits = p.query, p.keywordHits
+	for i, w := range known.workspaces {
+		s.workspaces[i].query, s.workspaces[i].keywordHits = w.query, w.keywordHits
 	}
 	s.result.KeywordCount, s.result.TopHit, s.result.CacheHit = known.total, known.topHit, true
 	if b := s.q.previous; b != nil && s.sameStates(b.workspaces) {
@@ -66,11 +66,11 @@ func (s *searchRun) saveRanking(key rankingKey) {
 		r.depth = max(r.depth, fusionWindow)
 	}
 	r.workspaces = make([]*workspaceSearch, len(s.workspaces))
-	for i, p := range s.workspaces {
-		if t := loci.Time(p.snapshot.NextExpiry(int64(s.src.Now()))); t != 0 {
+	for i, w := range s.workspaces {
+		if t := loci.Time(w.snapshot.NextExpiry(int64(s.src.Now()))); t != 0 {
 			r.expiresAt = min(r.expiresAt, t)
 		}
-		r.workspaces[i] = &workspaceSearch{state: p.state, query: p.query, keywordHits: p.keywordHits}
+		r.workspaces[i] = &workspaceSearch{state: w.state, query: w.query, keywordHits: w.keywordHits}
 	}
 	s.searcher.rankings.Put(key, r)
 }

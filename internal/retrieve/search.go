@@ -179,8 +179,8 @@ func mergeHits(workspaces []*workspaceSearch, of func(*workspaceSearch) []query.
 		return hits[:min(len(hits), maximum)]
 	}
 	minimum := float32(math.Inf(-1))
-	for _, p := range workspaces {
-		for _, h := range of(p) {
+	for _, w := range workspaces {
+		for _, h := range of(w) {
 			if h.Score < minimum {
 				break
 			}
@@ -194,6 +194,6 @@ func mergeHits(workspaces []*workspaceSearch, of func(*workspaceSearch) []query.
 	return query.TopHits(hits, maximum)
 }
 
-func keywordHits(p *workspaceSearch) []query.Hit { return p.keywordHits }
+func keywordHits(w *workspaceSearch) []query.Hit { return w.keywordHits }
 
-func semanticHits(p *workspaceSearch) []query.Hit { return p.semanticHits }
+func semanticHits(w *workspaceSearch) []query.Hit { return w.semanticHits }

@@ -22,29 +22,29 @@ func (s *searchRun) searchSemantic() error {
 	}
 	vectors := map[string]*vector.QueryVector{}
 	return s.src.BinaryCodes(generations, func(workspace int64, generation string, codes *vector.BinaryCodes) error {
-		p := s.workspaceByID(workspace)
-		if p == nil {
+		w := s.workspaceByID(workspace)
+		if w == nil {
 			return nil
 		}
 		if vectors[generation] == nil {
 			vectors[generation] = vector.NewQueryVector(s.q.Embeddings[slices.Index(generations, generation)].Vector)
 		}
-		p.codes, p.queryVector = codes, vectors[generation]
-		if err := s.scoreNearest(p, minCandidates); err != nil || s.q.Hybrid { // keyword hits bring neighbors then
+		w.codes, w.queryVector = codes, vectors[generation]
+		if err := s.scoreNearest(w, minCandidates); err != nil || s.q.Hybrid { // keyword hits bring neighbors then
 			return err
 		}
-		p.semanticHits = query.BoostNeighbors(p.snapshot, p.semanticHits, semanticNeighborWeights, s.filter,
+		w.semanticHits = query.BoostNeighbors(w.snapshot, w.semanticHits, semanticNeighborWeights, s.filter,
 			int64(s.src.Now()))
-		return s.widenCandidates(p)
+		return s.widenCandidates(w)
 	})
 }
 
 // widenCandidates compares more chunks of one workspace when a page needs more memories. The new ones follow behind, so
 // that earlier pages do not change.
-func (s *searchRun) widenCandidates(p *workspaceSearch) error {
-	for many := minCandidates; !p.exhausted && len(p.semanticHits) < s.want && many < maxCandidates; {
+func (s *searchRun) widenCandidates(w *workspaceSearch) error {
+	for many := minCandidates; !w.exhausted && len(w.semanticHits) < s.want && many < maxCandidates; {
 		many *= 2
-		if err := s.scoreNearest(p, many); err != nil {
+		if err := s.scoreNearest(w, many); err != nil {
 			return err
 		}
 	}
@@ -54,11 +54,11 @@ func (s *searchRun) widenCandidates(p *workspaceSearch) error {
 // appendUnfused adds near memories that were not among the fused candidates: chunks of few memories may have taken all
 // their places.
 func (s *searchRun) appendUnfused() error {
-	for _, p := range s.workspaces {
-		if p.queryVector == nil {
+	for _, w := range s.workspaces {
+		if w.queryVector == nil {
 			continue
 		}
-		if err := s.widenCandidates(p); err != nil {
+		if err := s.widenCandidates(w); err != nil {
 			return err
 		}
 	}
@@ -87,40 +87,40 @@ func appendBelow(list, more []query.Hit) []query.Hit {
 
 // scoreNearest ranks the nearest chunks of a workspace and some chunks of the best keyword hits. many is the number of
 // the nearest. Memories that an earlier call did not score follow behind those that it did.
-func (s *searchRun) scoreNearest(p *workspaceSearch, many int) error {
-	picked := p.codes.Nearest(p.snapshot.Filtered(s.filter), p.queryVector, many)
-	p.exhausted = len(picked) < many
-	for _, h := range p.keywordHits[:min(len(p.keywordHits), crossScoredHits)] {
-		picked = p.codes.NearestInMemory(picked, h.Memory, p.queryVector, chunksPerCrossScoredHit)
+func (s *searchRun) scoreNearest(w *workspaceSearch, many int) error {
+	picked := w.codes.Nearest(w.snapshot.Filtered(s.filter), w.queryVector, many)
+	w.exhausted = len(picked) < many
+	for _, h := range w.keywordHits[:min(len(w.keywordHits), crossScoredHits)] {
+		picked = w.codes.NearestInMemory(picked, h.Memory, w.queryVector, chunksPerCrossScoredHit)
 	}
 	// Reading in the order of the table reads less of it. A vector that was picked by its codes comes before the
 	// same one of a keyword hit: its location is known.
 	slices.SortStableFunc(picked, func(a, b vector.Ref) int { return cmp.Compare(a.Key, b.Key) })
 	picked = slices.CompactFunc(picked, func(a, b vector.Ref) bool { return a.Key == b.Key })
-	chunks, err := s.exactScores(p, picked)
+	chunks, err := s.exactScores(w, picked)
 	if err == nil {
-		p.semanticHits = appendBelow(p.semanticHits, query.MaxPerMemory(chunks))
+		w.semanticHits = appendBelow(w.semanticHits, query.MaxPerMemory(chunks))
 	}
 	return err
 }
 
 // exactScores compares vectors whole, in the order of their keys.
-func (s *searchRun) exactScores(p *workspaceSearch, picked []vector.Ref) (hits []query.Hit, err error) {
+func (s *searchRun) exactScores(w *workspaceSearch, picked []vector.Ref) (hits []query.Hit, err error) {
 	keys := make([]int64, len(picked))
 	for i, v := range picked {
 		keys[i] = v.Key
 	}
 	hits = make([]query.Hit, 0, len(picked))
 	var invalid error
-	err = s.src.Vectors(p.state.Workspace, keys, func(i, chunk int, encoded []byte) {
-		score, err := p.queryVector.Dot(encoded)
+	err = s.src.Vectors(w.state.Workspace, keys, func(i, chunk int, encoded []byte) {
+		score, err := w.queryVector.Dot(encoded)
 		invalid = errors.Join(invalid, err)
 		segment, doc, known := picked[i].Location()
 		if !known {
-			segment, doc = p.snapshot.Locate(picked[i].Memory)
+			segment, doc = w.snapshot.Locate(picked[i].Memory)
 		}
 		if doc >= 0 {
-			hits = append(hits, query.NewVectorHit(p.snapshot, segment, doc, chunk+1, score, int64(s.src.Now())))
+			hits = append(hits, query.NewVectorHit(w.snapshot, segment, doc, chunk+1, score, int64(s.src.Now())))
 		}
 	})
 	return hits, errors.Join(err, invalid)

@@ -39,15 +39,15 @@ func (e *Searcher) similarMeaning(src SimilarSource) ([]loci.Similarity, error) 
 	if err := s.openSnapshots(); err != nil || len(s.workspaces) == 0 {
 		return nil, err
 	}
-	p := s.workspaces[0]
-	p.codes, p.queryVector = codes, vector.NewQueryVector(vector.Mean(vectors))
-	if err := s.scoreNearest(p, minCandidates); err != nil {
+	w := s.workspaces[0]
+	w.codes, w.queryVector = codes, vector.NewQueryVector(vector.Mean(vectors))
+	if err := s.scoreNearest(w, minCandidates); err != nil {
 		return nil, err
 	}
-	if err := s.widenCandidates(p); err != nil {
+	if err := s.widenCandidates(w); err != nil {
 		return nil, err
 	}
-	return similarFromHits(src, p.semanticHits, memory)
+	return similarFromHits(src, w.semanticHits, memory)
 }
 
 // similarFromHits returns the hits that are near enough and readable, without one memory.

@@ -90,11 +90,11 @@ func (s *hammingScan) sample() []candidate {
 func (s *hammingScan) collect(limit int) int {
 	s.maxDistance, s.withinCount = limit, 0
 	s.counts, s.candidates = make([]int, limit+1), make([]candidate, 0, 3*s.wanted)
-	for _, p := range s.tables {
-		for i, d := p.nextWithin(0, s.query.signBits, s.maxDistance); i < len(p.keys); i, d = p.nextWithin(i+1,
+	for _, t := range s.tables {
+		for i, d := t.nextWithin(0, s.query.signBits, s.maxDistance); i < len(t.keys); i, d = t.nextWithin(i+1,
 			s.query.signBits, s.maxDistance) {
-			if s.mayMatch(&p, i) {
-				s.add(candidate{number: int32(p.firstNumber + i), distance: int32(d)})
+			if s.mayMatch(&t, i) {
+				s.add(candidate{number: int32(t.firstNumber + i), distance: int32(d)})
 			}
 		}
 	}
@@ -163,8 +163,8 @@ func (s *hammingScan) prune() {
 // scoreCandidates estimates the dot products of the candidates.
 func (s *hammingScan) scoreCandidates() {
 	for n := range s.candidates {
-		p, i := s.tableOf(s.candidates[n])
-		s.candidates[n].score = s.query.estimateDot(p.code(i))
+		t, i := s.tableOf(s.candidates[n])
+		s.candidates[n].score = s.query.estimateDot(t.code(i))
 	}
 }
 
@@ -181,9 +181,9 @@ func (s *hammingScan) compareCandidates(a, b candidate) int {
 	if a.score != b.score {
 		return cmp.Compare(b.score, a.score)
 	}
-	p, i := s.tableOf(a)
+	t, i := s.tableOf(a)
 	q, j := s.tableOf(b)
-	return cmp.Or(cmp.Compare(p.memories[i], q.memories[j]), cmp.Compare(p.keys[i], q.keys[j]))
+	return cmp.Or(cmp.Compare(t.memories[i], q.memories[j]), cmp.Compare(t.keys[i], q.keys[j]))
 }
 
 // tableOf returns the table of a candidate and its index there.
@@ -196,26 +196,26 @@ func (s *hammingScan) tableOf(c candidate) (*scanTable, int) {
 }
 
 // mayMatch reports whether the memory of a code matches, or may match if the filter is skipped.
-func (s *hammingScan) mayMatch(p *scanTable, i int) bool {
-	return s.skipFilter && !isSet(p.replaced, i) || s.matchesFilter(p, i)
+func (s *hammingScan) mayMatch(t *scanTable, i int) bool {
+	return s.skipFilter && !isSet(t.replaced, i) || s.matchesFilter(t, i)
 }
 
 // matchesFilter reports whether the memory of a code exists and matches the filter.
-func (s *hammingScan) matchesFilter(p *scanTable, i int) bool {
-	if isSet(p.replaced, i) {
+func (s *hammingScan) matchesFilter(t *scanTable, i int) bool {
+	if isSet(t.replaced, i) {
 		return false
 	}
-	segment, doc := s.locate(p, i)
+	segment, doc := s.locate(t, i)
 	return doc >= 0 && s.docs.Matches(segment, doc)
 }
 
 // locate returns the live document of the memory of a code.
-func (s *hammingScan) locate(p *scanTable, i int) (segment, doc int) {
-	if p.locations != nil {
-		segment, doc = int(p.locations.segment[i]), int(p.locations.doc[i])
+func (s *hammingScan) locate(t *scanTable, i int) (segment, doc int) {
+	if t.locations != nil {
+		segment, doc = int(t.locations.segment[i]), int(t.locations.doc[i])
 		if segment >= 0 && !s.docs.IsDeleted(segment, doc) {
 			return segment, doc
 		}
 	}
-	return s.docs.Locate(p.memories[i])
+	return s.docs.Locate(t.memories[i])
 }

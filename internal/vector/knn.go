@@ -101,18 +101,18 @@ func (s *hammingScan) rankCandidates(k int) (enough bool) {
 
 // NearestInMemory appends the k best vectors of a memory to a list.
 func (c *BinaryCodes) NearestInMemory(list []Ref, memory int64, p *QueryVector, k int) []Ref {
-	x := scanTable{codeTable: c.delta}
-	from, to := x.rangeOf(memory)
+	t := scanTable{codeTable: c.delta}
+	from, to := t.rangeOf(memory)
 	if from == to {
-		x = scanTable{codeTable: c.base, replaced: c.replaced}
-		from, to = x.rangeOf(memory)
+		t = scanTable{codeTable: c.base, replaced: c.replaced}
+		from, to = t.rangeOf(memory)
 	}
-	if !p.matchesDimensions(x.codeTable) {
+	if !p.matchesDimensions(t.codeTable) {
 		return list
 	}
-	s := hammingScan{query: p, tables: []scanTable{x}}
+	s := hammingScan{query: p, tables: []scanTable{t}}
 	for i := from; i < to; i++ {
-		if !isSet(x.replaced, i) {
+		if !isSet(t.replaced, i) {
 			s.candidates = append(s.candidates, candidate{number: int32(i)})
 		}
 	}
@@ -121,7 +121,7 @@ func (c *BinaryCodes) NearestInMemory(list []Ref, memory int64, p *QueryVector, 
 		s.keepTop(k)
 	}
 	for _, c := range s.candidates {
-		list = append(list, Ref{Memory: memory, Key: x.keys[c.number]})
+		list = append(list, Ref{Memory: memory, Key: t.keys[c.number]})
 	}
 	return list
 }
@@ -144,20 +144,20 @@ func (c *BinaryCodes) locationsIn(docs Documents) *docLocations {
 		return known
 	}
 	n := len(c.base.keys)
-	p := &docLocations{of, make([]int16, n), make([]uint32, n)}
-	for i := range p.segment {
-		p.segment[i] = -1
+	l := &docLocations{of, make([]int16, n), make([]uint32, n)}
+	for i := range l.segment {
+		l.segment[i] = -1
 	}
 	for i := range of {
-		p.add(docs, i, c.base.memories)
+		l.add(docs, i, c.base.memories)
 	}
-	c.locations.Store(p)
-	return p
+	c.locations.Store(l)
+	return l
 }
 
 // add merges the memories of a segment with those of the codes; both are ascending.
-func (p *docLocations) add(docs Documents, number int, memories []int64) {
-	own, doc := p.memories[number], 0
+func (l *docLocations) add(docs Documents, number int, memories []int64) {
+	own, doc := l.memories[number], 0
 	for i, m := range memories {
 		for doc < len(own) && own[doc] < m {
 			doc++
@@ -165,8 +165,8 @@ func (p *docLocations) add(docs Documents, number int, memories []int64) {
 		if doc == len(own) {
 			return
 		}
-		if own[doc] == m && (p.segment[i] < 0 || !docs.IsDeleted(number, doc)) {
-			p.segment[i], p.doc[i] = int16(number), uint32(doc)
+		if own[doc] == m && (l.segment[i] < 0 || !docs.IsDeleted(number, doc)) {
+			l.segment[i], l.doc[i] = int16(number), uint32(doc)
 		}
 	}
 }

@@ -33,16 +33,16 @@ func NewCache(bytes int) *Cache { return &Cache{bytes: bytes} }
 
 // Each calls f for each key whose vector is cached, with its index in the list. It returns the other keys. The vector
 // is valid until f returns.
-func (r *Cache) Each(keys []int64, f func(i, chunk int, vector []byte)) (others []int64) {
-	r.mu.RLock()
-	defer r.mu.RUnlock()
+func (c *Cache) Each(keys []int64, f func(i, chunk int, vector []byte)) (others []int64) {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
 	for i, key := range keys {
-		in := slices.IndexFunc(r.tables, func(m *directMapped) bool { return m.keys[m.slot(key)] == key })
+		in := slices.IndexFunc(c.tables, func(m *directMapped) bool { return m.keys[m.slot(key)] == key })
 		if in < 0 {
 			others = append(others, key)
 			continue
 		}
-		m := r.tables[in]
+		m := c.tables[in]
 		at := m.slot(key)
 		f(i, int(m.chunks[at]), m.vectors[at*m.size:(at+1)*m.size])
 	}
@@ -52,20 +52,20 @@ func (r *Cache) Each(keys []int64, f func(i, chunk int, vector []byte)) (others 
 func (m *directMapped) slot(key int64) int { return int(uint64(key) % uint64(len(m.keys))) }
 
 // Put stores a vector. Key zero is invalid.
-func (r *Cache) Put(key int64, chunk int, vector []byte) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	in := slices.IndexFunc(r.tables, func(m *directMapped) bool { return m.size == len(vector) })
+func (c *Cache) Put(key int64, chunk int, vector []byte) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	in := slices.IndexFunc(c.tables, func(m *directMapped) bool { return m.size == len(vector) })
 	if in < 0 {
-		n := r.bytes / max(len(vector), 1)
+		n := c.bytes / max(len(vector), 1)
 		if n == 0 {
 			return
 		}
 		fresh := &directMapped{len(vector), make([]int64, n), make([]int32, n), make([]byte, n*len(vector))}
-		r.tables = append([]*directMapped{fresh}, r.tables[:min(len(r.tables), maxTables-1)]...)
+		c.tables = append([]*directMapped{fresh}, c.tables[:min(len(c.tables), maxTables-1)]...)
 		in = 0
 	}
-	m := r.tables[in]
+	m := c.tables[in]
 	at := m.slot(key)
 	m.keys[at], m.chunks[at] = key, int32(chunk)
 	copy(m.vectors[at*m.size:], vector)

@@ -15,18 +15,18 @@ func TestVectorCacheKeepsLatest(t *testing.T) {
 			passage int
 			stored  []byte
 		}
-		r, came := NewCache(200), map[int64]vector{}
+		c, came := NewCache(200), map[int64]vector{}
 		for range rapid.IntRange(0, 60).Draw(t, "steps") {
 			key := rapid.Int64Range(1, 30).Draw(t, "key")
 			// A key names the same vector for ever; those of other models are longer.
 			v := vector{int(key) % 3, bytes.Repeat([]byte{byte(key)}, 8+int(key/11)*4)}
-			if r.Put(key, v.passage, v.stored); len(r.tables) > maxTables {
-				t.Fatalf("there are %d rooms", len(r.tables))
+			if c.Put(key, v.passage, v.stored); len(c.tables) > maxTables {
+				t.Fatalf("there are %d rooms", len(c.tables))
 			}
 			came[key] = v
 			keys := rapid.SliceOfNDistinct(rapid.Int64Range(1, 30), 1, 10, rapid.ID).Draw(t, "asked")
 			var seen []int64
-			others := r.Each(append(keys, key), func(i, chunk int, stored []byte) {
+			others := c.Each(append(keys, key), func(i, chunk int, stored []byte) {
 				k := append(keys, key)[i]
 				if want, ok := came[k]; !ok || chunk != want.passage || !bytes.Equal(stored, want.stored) {
 					t.Fatalf("vector %d is %d, %v, not %v", k, chunk, stored, want)
