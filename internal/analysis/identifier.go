@@ -9,20 +9,16 @@ var joinerLevels = [...]string{"/\\@", "-", ".", "_"}
 // splitToken emits the words of a token of words and single joiners. An identifier is kept whole and split; prose
 // joined only by dashes is split into words.
 func (a *Analyzer) splitToken(t string, cliFlag bool) {
-	joints, others := uint8(0), uint8(0)
-	dashes := true
+	classes, dashes := uint8(0), true // dashes are the only joiners
 	for i := range len(t) {
 		k := byteClass[t[i]]
-		others |= k
-		if k == joiner {
-			joints = k
-			dashes = dashes && t[i] == '-'
-		}
+		classes |= k
+		dashes = dashes && (k != joiner || t[i] == '-')
 	}
 	switch {
-	case joints == 0:
+	case classes&joiner == 0:
 		a.splitCamelCase(t)
-	case dashes && others&Digit == 0 && !cliFlag:
+	case dashes && classes&Digit == 0 && !cliFlag:
 		for p := range strings.SplitSeq(t, "-") {
 			a.splitCamelCase(p)
 		}

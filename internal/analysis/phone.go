@@ -6,9 +6,9 @@ import "strings"
 // phoneSuffix digits identify a number, because codes before them are omitted or written otherwise. ITU-T E.164 allows
 // 15 digits.
 const (
-	phoneSuffix    = 7
-	maxPhoneDigits = 15
-	maxPhoneSigns  = 3 // between two groups of digits: ") ", " - "
+	phoneSuffix        = 7
+	maxPhoneDigits     = 15
+	maxPhoneSeparators = 3 // between two groups of digits: ") ", " - "
 )
 
 // A phone is a phone number in a text.
@@ -36,41 +36,40 @@ func phoneAt(s string, at int) (p phone) {
 		if len(digits) > maxPhoneDigits || wordRuneLen(s[p.to:]) > 0 {
 			return p
 		}
-		signs, width := phoneSigns(s[p.to:])
+		separators, width := phoneSeparators(s[p.to:])
 		next := p.to + width
-		if signs == 0 || next == len(s) || byteClass[s[next]] != Digit {
+		if separators == 0 || next == len(s) || byteClass[s[next]] != Digit {
 			break
 		}
-		plain = plain && signs == 1 && s[p.to] != '.' && s[p.to] != '/'
+		plain = plain && separators == 1 && s[p.to] != '.' && s[p.to] != '/'
 		p.to = next
 	}
 	if p.to < len(s) && strings.IndexByte("._/-@:,", s[p.to]) >= 0 && wordRuneLen(s[p.to+1:]) > 0 {
 		return p // a time, a decimal number, an identifier
 	}
 	marked := plus || open || digits[0] == '0'
-	switch {
-	case len(digits) < phoneSuffix, !plus && writtenAsDate(groups):
-	case !marked && !plain, !plus && 2*len(groups) > len(digits): // a list of numbers
-	case len(groups) == 1 && (open || !marked || len(digits) == phoneSuffix): // a plain number
-	case len(groups) == 2 && groups[0] == 1 && !plus: // a numbered number: 1. 2345678
-	default:
+	shortOrDate := len(digits) < phoneSuffix || !plus && isDate(groups)
+	list := !marked && !plain || !plus && 2*len(groups) > len(digits)
+	plainNumber := len(groups) == 1 && (open || !marked || len(digits) == phoneSuffix)
+	numbered := len(groups) == 2 && groups[0] == 1 && !plus // 1. 2345678
+	if !shortOrDate && !list && !plainNumber && !numbered {
 		p.suffix = string(digits[len(digits)-phoneSuffix:])
 	}
 	return p
 }
 
-// phoneSigns returns the number of signs between two groups of digits, and their size in bytes.
-func phoneSigns(s string) (signs, size int) {
+// phoneSeparators returns the number of separators between two groups of digits, and their size in bytes.
+func phoneSeparators(s string) (n, size int) {
 	for i, r := range s {
-		if signs == maxPhoneSigns || !strings.ContainsRune(" -./()\u00a0\u202f\u2010\u2011\u2013", r) {
-			return signs, i
+		if n == maxPhoneSeparators || !strings.ContainsRune(" -./()\u00a0\u202f\u2010\u2011\u2013", r) {
+			return n, i
 		}
-		signs++
+		n++
 	}
-	return signs, len(s)
+	return n, len(s)
 }
 
-// writtenAsDate reports whether groups of digits are those of a date such as 2025-03-14 or 14.3.2025.
-func writtenAsDate(groups []int) bool {
+// isDate reports whether groups of digits are those of a date such as 2025-03-14 or 14.3.2025.
+func isDate(groups []int) bool {
 	return len(groups) == 3 && groups[1] <= 2 && (groups[0] == 4 && groups[2] <= 2 || groups[0] <= 2 && groups[2] == 4)
 }
