@@ -56,7 +56,7 @@ func (s *searchRun) rankKeywords() error {
 
 // answer searches each workspace for a query.
 func (s *searchRun) answer(q query.Query) error {
-	s.result.KeywordCount = 0
+	s.result.KeywordCandidates = 0
 	pages, fetch := s.src.Pages()
 	want := max(s.want, s.rescoreDepth())
 	if s.needsFusionDepth() {
@@ -73,7 +73,7 @@ func (s *searchRun) answer(q query.Query) error {
 			return err
 		}
 		w.keywordHits = w.result.Hits
-		s.result.KeywordCount += w.result.Total
+		s.result.KeywordCandidates += w.result.Total
 	}
 	return nil
 }

@@ -43,13 +43,13 @@ type Embedding struct {
 // A Result is one page of memories, best first, ties by lower row id. It also has the number of candidates of each
 // retriever.
 type Result struct {
-	Hits          []Hit
-	HasMore       bool
-	Seen          SeenSet // memories of this page and those before it
-	KeywordCount  int     // memories that contain a word of the query
-	SemanticCount int     // memories whose vectors were compared
-	CacheHit      bool    // the keyword ranking was cached
-	TopHit        TopHit
+	Hits               []Hit
+	HasMore            bool
+	Seen               SeenSet // memories of this page and those before it
+	KeywordCandidates  int     // memories that contain a word of the query
+	SemanticCandidates int     // memories whose vectors were compared
+	CacheHit           bool    // the keyword ranking was cached
+	TopHit             TopHit
 
 	Ignored   []string           // words of the query that did not count: see query.Query.Ignored
 	Corrected []query.Correction // words for which others were searched

@@ -43,7 +43,7 @@ func (s *searchRun) lookupRanking(key rankingKey) bool {
 	for i, w := range known.workspaces {
 		s.workspaces[i].query, s.workspaces[i].keywordHits = w.query, w.keywordHits
 	}
-	s.result.KeywordCount, s.result.TopHit, s.result.CacheHit = known.total, known.topHit, true
+	s.result.KeywordCandidates, s.result.TopHit, s.result.CacheHit = known.total, known.topHit, true
 	if b := s.q.previous; b != nil && s.sameStates(b.workspaces) {
 		s.loaded = b.rows
 	}
@@ -61,7 +61,7 @@ func (s *searchRun) saveRanking(key rankingKey) {
 		return
 	}
 	r := &cachedRanking{expiresAt: s.src.Now() + loci.Time(rankingTTL.Microseconds()), forFusion: s.needsFusionDepth(),
-		depth: max(s.want, rescoreDepth), total: s.result.KeywordCount, topHit: s.result.TopHit}
+		depth: max(s.want, rescoreDepth), total: s.result.KeywordCandidates, topHit: s.result.TopHit}
 	if r.forFusion {
 		r.depth = max(r.depth, fusionWindow)
 	}

@@ -137,7 +137,7 @@ func (s *searchRun) run() error {
 		return err
 	}
 	nearest := mergeHits(s.workspaces, semanticHits, math.MaxInt)
-	s.result.SemanticCount, s.result.SemanticTime = len(nearest), time.Since(began)
+	s.result.SemanticCandidates, s.result.SemanticTime = len(nearest), time.Since(began)
 	if !s.q.Hybrid {
 		s.hits = nearest
 		return nil

@@ -57,8 +57,8 @@ func TestIdleIndexIsMerged(t *testing.T) {
 		found, err := store.Read(ctx, s, ann, func(tx *store.Tx) (retrieve.Result, error) {
 			return storetest.Search(tx, retrieve.NewQuery("rested number"), store.Filter{WorkspaceID: crew}, "", 50)
 		})
-		if err != nil || len(found.Hits) != 3*index.IdleFanIn || found.KeywordCount != len(found.Hits) {
-			t.Errorf("%d of %d memories are found: %v", len(found.Hits), found.KeywordCount, err)
+		if err != nil || len(found.Hits) != 3*index.IdleFanIn || found.KeywordCandidates != len(found.Hits) {
+			t.Errorf("%d of %d memories are found: %v", len(found.Hits), found.KeywordCandidates, err)
 		}
 	})
 }

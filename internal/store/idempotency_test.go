@@ -233,7 +233,7 @@ func TestReadWithIdempotencyKeyReturnsStoredResponse(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			return f.KeywordCount
+			return f.KeywordCandidates
 		}
 		search(withIdempotencyKey(ann, "k", "a"))
 		add(t, s, ann, "", "another first")

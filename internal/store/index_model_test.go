@@ -238,9 +238,9 @@ func (m *indexModel) check() {
 			}
 			return storetest.Search(tx, retrieve.Query{Keywords: q}, f, first.Seen, 3)
 		})
-		if err != nil || found.KeywordCount != len(want) || found.HasMore != (len(want) > 5) ||
+		if err != nil || found.KeywordCandidates != len(want) || found.HasMore != (len(want) > 5) ||
 			len(found.Hits) != max(0, min(3, len(want)-2)) {
-			m.t.Fatalf("a page of %d has %d, more %v: %v", found.KeywordCount, len(found.Hits), found.HasMore, err)
+			m.t.Fatalf("a page of %d has %d, more %v: %v", found.KeywordCandidates, len(found.Hits), found.HasMore, err)
 		}
 		m.count(st)
 	}

@@ -91,8 +91,8 @@ func TestOfManyWhoAppendAtOnceNobodyIsLost(t *testing.T) {
 			}
 		}
 		if f := searchKeywords(t, stores[1], ann, "line", store.Filter{}); len(versions) != n+1 ||
-			f.KeywordCount != 1 || f.Hits[0].Memory.Content != after.Content {
-			t.Errorf("%d versions, found %d", len(versions), f.KeywordCount)
+			f.KeywordCandidates != 1 || f.Hits[0].Memory.Content != after.Content {
+			t.Errorf("%d versions, found %d", len(versions), f.KeywordCandidates)
 		}
 	})
 }
@@ -220,8 +220,8 @@ func TestArchivingAndDeletingAtOnceEndsWithNothing(t *testing.T) {
 			}
 		}
 		if f := searchKeywords(t, s, ann, "short", store.Filter{
-			Include: []loci.Include{loci.IncludeArchived}}); f.KeywordCount != 0 {
-			t.Errorf("%d are found", f.KeywordCount)
+			Include: []loci.Include{loci.IncludeArchived}}); f.KeywordCandidates != 0 {
+			t.Errorf("%d are found", f.KeywordCandidates)
 		}
 		usage, err := store.Read(ctx, s, ann, func(tx *store.Tx) (loci.AccountStatus, error) { return tx.Usage() })
 		if err != nil || usage.Usage.Memories != 0 || usage.Usage.Storage.UsedBytes != 0 {

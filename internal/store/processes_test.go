@@ -85,8 +85,8 @@ func TestProcessesThatWriteAtOnceLoseNothing(t *testing.T) {
 					t.Errorf("%s holds %q", m.ID, m.Content)
 				}
 			}
-			if f := searchKeywords(t, s, ann, "shared", store.Filter{}); f.KeywordCount != len(list) {
-				t.Errorf("%d found of %d", f.KeywordCount, len(list))
+			if f := searchKeywords(t, s, ann, "shared", store.Filter{}); f.KeywordCandidates != len(list) {
+				t.Errorf("%d found of %d", f.KeywordCandidates, len(list))
 			}
 		}
 	})

@@ -74,8 +74,8 @@ func TestAWordThatOneWorkspaceKnowsIsCorrectedInNone(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if r.KeywordCount != len(r.Hits) {
-				t.Errorf("%q: a total of %d, %d on the page", query, r.KeywordCount, len(r.Hits))
+			if r.KeywordCandidates != len(r.Hits) {
+				t.Errorf("%q: a total of %d, %d on the page", query, r.KeywordCandidates, len(r.Hits))
 			}
 			for _, x := range r.Hits {
 				ids = append(ids, string(x.Memory.ID))

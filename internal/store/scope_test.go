@@ -28,8 +28,8 @@ func TestOutsidersReadNothing(t *testing.T) {
 				t.Errorf("%s lists %v, want %v", c.who.Email, got, c.want)
 			}
 			hits := searchKeywords(t, s, c.who, "blue", store.Filter{})
-			if len(hits.Hits) != len(c.want) || hits.KeywordCount != len(c.want) {
-				t.Errorf("%s finds %d of %d, want %d", c.who.Email, len(hits.Hits), hits.KeywordCount, len(c.want))
+			if len(hits.Hits) != len(c.want) || hits.KeywordCandidates != len(c.want) {
+				t.Errorf("%s finds %d of %d, want %d", c.who.Email, len(hits.Hits), hits.KeywordCandidates, len(c.want))
 			}
 			for _, m := range []loci.Memory{shared, private} {
 				_, err := store.Read(ctx, s, c.who, func(tx *store.Tx) (loci.Memory, error) {

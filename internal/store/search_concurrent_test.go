@@ -60,8 +60,8 @@ func TestSearchIsConsistentDuringFlushesAndWrites(t *testing.T) {
 							got = append(got, string(f.Memory.ID))
 						}
 						if slices.Sort(got); err != nil || !slices.Equal(got, anchors) ||
-							r.KeywordCount != len(anchors) {
-							t.Errorf("%d of %d: %v, %v", r.KeywordCount, len(anchors), got, err)
+							r.KeywordCandidates != len(anchors) {
+							t.Errorf("%d of %d: %v, %v", r.KeywordCandidates, len(anchors), got, err)
 							return
 						}
 					}

@@ -55,8 +55,8 @@ func TestNothingIsWrittenToADatabaseThatIsNotThereAnyMore(t *testing.T) {
 			if err := s.Ping(ctx); !loci.Is(err, loci.CodeUnavailable) {
 				t.Errorf("a check is told %v", err)
 			}
-			if r := searchKeywords(t, s, ann, "written", store.Filter{}); r.KeywordCount != 1 {
-				t.Errorf("a search finds %d", r.KeywordCount)
+			if r := searchKeywords(t, s, ann, "written", store.Filter{}); r.KeywordCandidates != 1 {
+				t.Errorf("a search finds %d", r.KeywordCandidates)
 			}
 			if n := strings.Count(log.String(), "the database is gone"); n != 1 {
 				t.Errorf("it is logged %d times: %s", n, log.String())

@@ -354,9 +354,9 @@ func TestAnIndexOfAnEarlierAnalyzerIsMadeAnew(t *testing.T) {
 		d.Exec(t, `DELETE FROM segments`)
 		s = d.Open(t, store.Options{})
 		for end := time.Now().Add(20 * time.Second); searchKeywords(t, s, ann, "harbour",
-			store.Filter{}).KeywordCount < 450; time.Sleep(5 * time.Millisecond) {
+			store.Filter{}).KeywordCandidates < 450; time.Sleep(5 * time.Millisecond) {
 			if time.Now().After(end) {
-				t.Fatalf("%d are found", searchKeywords(t, s, ann, "harbour", store.Filter{}).KeywordCount)
+				t.Fatalf("%d are found", searchKeywords(t, s, ann, "harbour", store.Filter{}).KeywordCandidates)
 			}
 		}
 	})

@@ -75,8 +75,8 @@ func TestInspectingAndPurgingBesideWritersIsSafe(t *testing.T) {
 		close(over)
 		all.Wait()
 		sum := checkHealthy(t, server)
-		if r := searchKeywords(t, server, ann, "others", store.Filter{}); r.KeywordCount != int(sum.Memories)-1 {
-			t.Errorf("%d of %d memories are found", r.KeywordCount, sum.Memories-1)
+		if r := searchKeywords(t, server, ann, "others", store.Filter{}); r.KeywordCandidates != int(sum.Memories)-1 {
+			t.Errorf("%d of %d memories are found", r.KeywordCandidates, sum.Memories-1)
 		}
 	})
 }

@@ -251,8 +251,8 @@ func TestMemoriesOnALostPageAreNamedAndTheOthersInspected(t *testing.T) {
 				}
 			}
 		}
-		if r := searchKeywords(t, s, actor, "another", store.Filter{}); r.KeywordCount < len(all)-20 {
-			t.Errorf("after the repair %d are found", r.KeywordCount)
+		if r := searchKeywords(t, s, actor, "another", store.Filter{}); r.KeywordCandidates < len(all)-20 {
+			t.Errorf("after the repair %d are found", r.KeywordCandidates)
 		}
 	})
 }
