@@ -21,7 +21,7 @@ func (h Hit) BoostDate(asked []dates.Date, title, content string, boost float32)
 }
 
 // dateBoostWeight is the share of the best score that a date adds to a memory of that day. The scores of the words of
-// the date come on top.
+// the date come on top. Measured on conversations: shares from .2 to .5 are as good.
 const dateBoostWeight = .3
 
 // dateWordWeight is the factor in the weight of the words of a date in a query. BoostDate raises memories of that day

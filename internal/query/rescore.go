@@ -10,7 +10,8 @@ import (
 
 // Weights of the text in the score. chunkWeight is the share of the best chunk in the score of a text longer than a
 // chunk. Scoring shorter texts by chunks is worse. proximityWeight is the weight of adjacent words of the query,
-// relative to that of a term.
+// relative to that of a term. Measured: with .4 of chunks documentation loses .003, with .6 sessions
+// lose .002. With .2 of adjacent words documentation loses .013, with .4 code loses .006.
 const (
 	chunkWeight     = .5
 	proximityWeight = .3

@@ -195,7 +195,7 @@ func (s *scorer) memoryOf(x scoredDoc) int64 {
 }
 
 // Factors in the scores of expired and of verified memories. An expired memory stays behind an equal one that is valid.
-// A verified memory wins against nearly equal ones alone.
+// A verified memory wins against nearly equal ones alone. No dataset has such memories, so neither factor was measured.
 const (
 	expiredFactor  = .8
 	verifiedFactor = 1.03

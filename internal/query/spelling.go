@@ -12,15 +12,16 @@ import (
 )
 
 // Limits of spelling correction. A word of at least minMisspelledRunes characters may be corrected. At most
-// maxCorrections words of a query are. For maxFirstLetterLookups of them another first letter is tried, which takes
-// some fifty look-ups, or .3 ms among 100,000 memories.
+// maxCorrections words of a query are, which bounds the time. For maxFirstLetterLookups of them another first letter is
+// tried, which takes some fifty look-ups, or .3 ms among 100,000 memories.
 const (
 	minMisspelledRunes    = 4
 	maxCorrections        = 6
 	maxFirstLetterLookups = 2
 )
 
-// correctionWeight is the weight of a corrected word. It is below 1, because the correction may be wrong.
+// correctionWeight is the weight of a corrected word. It is below 1, because the correction may be wrong. Measured with
+// one typo a query: at .6, conversations lose .006 and code .004. At 1, documentation gains .003.
 const correctionWeight = .8
 
 // mayBeMisspelled reports whether a term of a query may be a misspelled word.

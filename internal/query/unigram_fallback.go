@@ -13,7 +13,7 @@ import (
 type queryUnigram struct{ text, bigramBefore, bigramAfter string }
 
 // unigramWeight is the weight of a character that matches alone. It is below 1, because most characters are parts of
-// many words.
+// many words. Measured: weights from .25 to 1 are as good.
 const unigramWeight = .5
 
 // unigramFallback returns the Han and Hangul characters whose bigrams do not occur but which occur themselves. Such a
