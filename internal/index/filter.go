@@ -11,7 +11,7 @@ import (
 // admits none: the actor may read none.
 type Filter struct {
 	Atlases  []int64
-	Kinds    uint64   // bit set; 0 admits all
+	Types    uint64   // bit set; 0 admits all
 	Statuses uint64   // bit set; 0 admits all
 	Tags     []string // documents have all of them
 }
@@ -22,7 +22,7 @@ func allows(mask uint64, v uint8) bool {
 
 // Matches reports whether the filter admits a document.
 func (f *Filter) Matches(a *DocAttributes) bool {
-	if !allows(f.Kinds, a.Kind) || !allows(f.Statuses, a.Status) {
+	if !allows(f.Types, a.Type) || !allows(f.Statuses, a.Status) {
 		return false
 	}
 	if f.Atlases != nil && !slices.Contains(f.Atlases, a.Atlas) {
@@ -40,14 +40,14 @@ func (f *Filter) Matches(a *DocAttributes) bool {
 // field that is nil or 0 admits every document.
 type SegmentFilter struct {
 	columns          *segmentHeader
-	kinds, statuses  uint64
+	types, statuses  uint64
 	atlases, tagSets []bool
 }
 
 // Filter resolves a filter against the segment.
 func (g *Segment) Filter(f *Filter) SegmentFilter {
 	h := g.segmentHeader
-	r := SegmentFilter{columns: h, kinds: effectiveMask(f.Kinds, h.kindMask),
+	r := SegmentFilter{columns: h, types: effectiveMask(f.Types, h.typeMask),
 		statuses: effectiveMask(f.Statuses, h.statusMask)}
 	if f.Atlases != nil {
 		r.atlases = make([]bool, len(h.atlases))
@@ -91,13 +91,13 @@ func (f *Filter) tagSets(h *segmentHeader) []bool {
 
 // MatchesAll reports whether the filter admits every document of its segment.
 func (f *SegmentFilter) MatchesAll() bool {
-	return f.kinds == 0 && f.statuses == 0 && f.atlases == nil && f.tagSets == nil
+	return f.types == 0 && f.statuses == 0 && f.atlases == nil && f.tagSets == nil
 }
 
 // Matches reports whether the filter admits a document of its segment.
 func (f *SegmentFilter) Matches(doc int) bool {
 	h := f.columns
-	return allows(f.statuses, h.status[doc]) && allows(f.kinds, h.kind[doc]) &&
+	return allows(f.statuses, h.status[doc]) && allows(f.types, h.memoryType[doc]) &&
 		(f.atlases == nil || f.atlases[h.atlas[doc]]) && (f.tagSets == nil || f.tagSets[h.tagSet[doc]])
 }
 

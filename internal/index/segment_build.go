@@ -12,7 +12,7 @@ import (
 type DocAttributes struct {
 	Memory, Atlas, Created, ValidUntil int64
 	Group, Position                    int64
-	Kind, Status                       uint8
+	Type, Status                       uint8
 	Verified                           bool
 	Tags                               []string
 }

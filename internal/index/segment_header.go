@@ -17,7 +17,7 @@ import (
 //	memories  varint the first, then uvarint the distance to the one before - 1
 //	created   varint each, the distance to the one before
 //	atlases   table: uvarint count, varint each; then uvarint index a document
-//	kinds     1 byte a document
+//	types     1 byte a document
 //	statuses  1 byte a document
 //	verified  1 bit a document, least significant bit first
 //	expiry    uvarint count; for each document that expires: uvarint distance of
@@ -37,7 +37,7 @@ type segmentHeader struct {
 	created        []int64
 	atlases        []int64 // distinct values; atlas has indexes into it
 	atlas          []uint32
-	kind           []uint8
+	memoryType     []uint8
 	status         []uint8
 	verified       []uint64
 	expiringDocs   []uint32 // ordinals of the documents that expire, ascending
@@ -54,11 +54,11 @@ type segmentHeader struct {
 	groups         []int64
 	positions      []int64
 	groupOrder     func() []uint32 // indexes into groupedDocs, sorted by group and position
-	kindMask       uint64          // bit set of the kinds that occur
+	typeMask       uint64          // bit set of the types that occur
 	statusMask     uint64
 }
 
-// maxFilterBit is the highest kind or status, because filters have 64 bits for each. A segment with a higher one is
+// maxFilterBit is the highest type or status, because filters have 64 bits for each. A segment with a higher one is
 // corrupt.
 const maxFilterBit = 63
 
@@ -97,7 +97,7 @@ func (h *segmentHeader) IsVerified(doc int) bool { return isSet(h.verified, doc)
 func (h *segmentHeader) Attributes(doc int) DocAttributes {
 	a := DocAttributes{
 		Memory: h.memories[doc], Atlas: h.atlases[h.atlas[doc]], Created: h.created[doc],
-		ValidUntil: h.ValidUntil(doc), Kind: h.kind[doc], Status: h.status[doc],
+		ValidUntil: h.ValidUntil(doc), Type: h.memoryType[doc], Status: h.status[doc],
 		Verified: h.IsVerified(doc),
 	}
 	for _, t := range h.tagSets[h.tagSet[doc]] {
@@ -134,7 +134,7 @@ func (b *segmentHeaderBuilder) add(a DocAttributes, length uint32) {
 	b.memories = append(b.memories, a.Memory)
 	b.created = append(b.created, a.Created)
 	b.atlas = append(b.atlas, intern(b.atlasIndex, &b.atlases, a.Atlas))
-	b.kind = append(b.kind, a.Kind)
+	b.memoryType = append(b.memoryType, a.Type)
 	b.status = append(b.status, a.Status)
 	if doc%64 == 0 {
 		b.verified = append(b.verified, 0)
@@ -196,7 +196,7 @@ func (h *segmentHeader) encode() []byte {
 		out = binary.AppendVarint(out, a)
 	}
 	out = appendUvarints(out, h.atlas)
-	out = append(out, h.kind...)
+	out = append(out, h.memoryType...)
 	out = append(out, h.status...)
 	out = append(out, packBits(h.verified, len(h.memories))...)
 	out = appendSparse(out, h.expiringDocs, func(out []byte, i int) []byte {

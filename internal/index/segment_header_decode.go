@@ -18,7 +18,7 @@ func decodeSegmentHeader(header []byte) (*segmentHeader, error) {
 		col.atlases = append(col.atlases, d.varint())
 	}
 	col.atlas = d.uvarintsBelow(docs, len(col.atlases))
-	col.kind, col.kindMask = d.filterColumn(docs)
+	col.memoryType, col.typeMask = d.filterColumn(docs)
 	col.status, col.statusMask = d.filterColumn(docs)
 	col.verified = unpackBits(d.bytes((docs+7)/8), docs)
 	d.sparseColumn(2, docs, func(doc uint32) {
@@ -64,7 +64,7 @@ func (h *segmentHeader) readIDsAndTimes(r *decoder, docs int) {
 	}
 }
 
-// filterColumn reads a column of n kinds or statuses, and returns the bit set of its values too.
+// filterColumn reads a column of n types or statuses, and returns the bit set of its values too.
 func (d *decoder) filterColumn(n int) (column []uint8, present uint64) {
 	column = slices.Clone(d.bytes(n))
 	for _, v := range column {

@@ -31,7 +31,7 @@ func TestAttributesSurviveFlushAndMerge(t *testing.T) {
 			return index.DocAttributes{
 				n.Draw(t, "memory"), n.Draw(t, "atlas"), n.Draw(t, "created"), n.Draw(t, "until"),
 				max(1, n.Draw(t, "group")), n.Draw(t, "position"),
-				rapid.Uint8Max(63).Draw(t, "kind"), rapid.Uint8Max(63).Draw(t, "status"),
+				rapid.Uint8Max(63).Draw(t, "type"), rapid.Uint8Max(63).Draw(t, "status"),
 				rapid.Bool().Draw(t, "verified"),
 				rapid.SliceOfNDistinct(rapid.String(), 0, 3, rapid.ID).Draw(t, "tags"),
 			}

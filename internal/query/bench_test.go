@@ -63,7 +63,7 @@ var hundredThousand = sync.OnceValue(func() *benchCorpus {
 	var batch []index.DocUpdate
 	for i := range 100_000 {
 		batch = append(batch, index.DocUpdate{Seq: int64(i), DocAttributes: index.DocAttributes{
-			Memory: int64(i), Atlas: int64(i % 7), Created: int64(i) * 1e6, Kind: uint8(i % 6),
+			Memory: int64(i), Atlas: int64(i % 7), Created: int64(i) * 1e6, Type: uint8(i % 6),
 			Tags: []string{fmt.Sprint("t", i%50)},
 		}, Document: index.Analyze("", h.zipf.text(68))})
 		if len(batch) == 512 {

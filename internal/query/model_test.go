@@ -216,7 +216,7 @@ func randomText(r *rand.Rand, n int) string {
 func randomUpdate(r *rand.Rand) index.DocUpdate {
 	a := index.DocAttributes{
 		Memory: r.Int64N(120), Atlas: r.Int64N(4), Created: r.Int64N(1 << 50),
-		Kind: uint8(r.IntN(6)), Status: uint8(r.IntN(3)), Verified: r.IntN(2) == 0,
+		Type: uint8(r.IntN(6)), Status: uint8(r.IntN(3)), Verified: r.IntN(2) == 0,
 	}
 	if r.IntN(4) == 0 {
 		a.ValidUntil = r.Int64N(1000) + 1
@@ -238,7 +238,7 @@ func randomFilter(r *rand.Rand) (f index.Filter) {
 		f.Atlases = []int64{r.Int64N(4), r.Int64N(5)}
 	}
 	if r.IntN(3) == 0 {
-		f.Kinds = r.Uint64N(64)
+		f.Types = r.Uint64N(64)
 	}
 	if r.IntN(2) == 0 {
 		f.Statuses = 1

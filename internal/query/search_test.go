@@ -131,11 +131,11 @@ func TestSearchRanksExpiredDocumentsLower(t *testing.T) {
 func TestFilterKeepsScores(t *testing.T) {
 	t.Parallel()
 	c := indextest.Update(1, 1, "apple pie")
-	c.Status, c.Kind, c.Atlas, c.Tags = 1, 2, 3, []string{"x", "y"}
+	c.Status, c.Type, c.Atlas, c.Tags = 1, 2, 3, []string{"x", "y"}
 	d := indextest.NewStore()
 	v := d.Flush(t, 1, []index.DocUpdate{c, indextest.Update(2, 2, "apple apple")})
 	all, _ := rank(v, d.Fetch, Parse("apple"), index.Filter{}, 0, 5)
-	for _, f := range []index.Filter{{Statuses: 1 << 1}, {Kinds: 1 << 2}, {Atlases: []int64{3}},
+	for _, f := range []index.Filter{{Statuses: 1 << 1}, {Types: 1 << 2}, {Atlases: []int64{3}},
 		{Tags: []string{"y", "x"}}} {
 		r, err := rank(v, d.Fetch, Parse("apple"), f, 0, 5)
 		if err != nil || r.Total != 1 || !slices.Contains(all.Hits, r.Hits[0]) {

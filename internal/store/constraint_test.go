@@ -72,7 +72,7 @@ func TestUnknownKindsAndStatesAreRead(t *testing.T) {
 			if ids(t, s, ann, store.Filter{}, 100); len(searchKeywords(t, s, ann, "zebras", store.Filter{}).Hits) == 0 {
 				t.Errorf("%s: nothing is found", c.set)
 			}
-			// A change of something else, or a refusal, leaves the stored kind.
+			// A change of something else, or a refusal, leaves the stored type.
 			title = "changed again"
 			if _, err := w.UpdateMemory(ctx, ann, loci.UpdateMemory{MemoryID: m.ID,
 				Title: &title}); codeOf(err) != c.change {

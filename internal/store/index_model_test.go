@@ -67,7 +67,7 @@ func (m *indexModel) create() {
 	store.QueryRow(m.t, m.stores[0], `SELECT row_id, workspace, atlas FROM memories WHERE id = ?1`, made.ID, &rowID,
 		&x.workspace, &x.atlas)
 	x.change = index.DocUpdate{DocAttributes: index.DocAttributes{Memory: rowID, Atlas: x.atlas,
-		Kind: uint8(slices.Index(loci.MemoryTypes, made.Type)), Tags: made.Tags,
+		Type: uint8(slices.Index(loci.MemoryTypes, made.Type)), Tags: made.Tags,
 		Created: int64(made.CreatedAt)}, Document: index.Analyze(made.Title, made.Content)}
 	if m.memories[made.WorkspaceID] == nil {
 		m.memories[made.WorkspaceID] = map[int64]modelMemory{}
@@ -108,7 +108,7 @@ func (m *indexModel) change() {
 			string(tags)); err != nil {
 			return err
 		}
-		return exec(insertLogSQL, x.workspace, c.Memory, x.atlas, int(c.Kind), int(c.Status), string(tags), c.Created,
+		return exec(insertLogSQL, x.workspace, c.Memory, x.atlas, int(c.Type), int(c.Status), string(tags), c.Created,
 			false, 0, 0, c.Document.Encode())
 	})
 	m.memories[x.WorkspaceID][c.Memory] = x
@@ -174,7 +174,7 @@ func (m *indexModel) filter() (f store.Filter, s index.Filter) {
 			7
 	}
 	if m.r.IntN(3) == 0 {
-		f.Type, s.Kinds = []loci.MemoryType{loci.MemoryTypes[0], loci.MemoryTypes[3]}, 1|1<<3
+		f.Type, s.Types = []loci.MemoryType{loci.MemoryTypes[0], loci.MemoryTypes[3]}, 1|1<<3
 	}
 	if m.r.IntN(3) == 0 {
 		f.Tags, s.Tags = loci.Tags{"red"}, []string{"red"}

@@ -205,11 +205,11 @@ func (t *Tx) newPagePredicate(f Filter, p Page, verified bool, before int) *page
 	c.sql = fmt.Sprintf("(h.created_at, h.id) < (?%d, ?%d)", c.bind(at), c.bind(id))
 	d := t.conn.Dialect
 	if len(f.Type) > 0 {
-		kinds := make([]int64, len(f.Type))
+		types := make([]int64, len(f.Type))
 		for i, k := range f.Type {
-			kinds[i] = int64(slices.Index(loci.MemoryTypes, k))
+			types[i] = int64(slices.Index(loci.MemoryTypes, k))
 		}
-		c.sql += fmt.Sprintf(" AND "+d.InList, "h.type", c.bind(sqldb.EncodeInts(kinds)))
+		c.sql += fmt.Sprintf(" AND "+d.InList, "h.type", c.bind(sqldb.EncodeInts(types)))
 	}
 	if verified {
 		c.sql += " AND h.verified_at > 0"

@@ -89,7 +89,7 @@ func (m *memoryModel) filter() (f store.Filter, s index.Filter, keep func(*memor
 	f.Include = rapid.SampledFrom([][]loci.Include{nil, {loci.IncludeArchived}, {loci.IncludeSuperseded},
 		{loci.IncludeSuperseded, loci.IncludeArchived}}).Draw(m.t, "include")
 	if m.below(3, "narrow") == 0 {
-		f.Type, s.Kinds = []loci.MemoryType{loci.TypeFact, loci.TypeTask}, 1|1<<3
+		f.Type, s.Types = []loci.MemoryType{loci.TypeFact, loci.TypeTask}, 1|1<<3
 	}
 	if m.below(3, "tagged") == 0 {
 		f.Tags, s.Tags = loci.Tags{"red"}, []string{"red"}
@@ -147,7 +147,7 @@ func (m *memoryModel) checkSearch() {
 		byRow[l.rowID] = l.ID
 		changes = append(changes, index.DocUpdate{Seq: int64(i + 1), Document: index.Analyze(l.Title, l.Content),
 			DocAttributes: index.DocAttributes{Memory: l.rowID, Atlas: l.atlas,
-				Created: int64(l.CreatedAt), Kind: uint8(slices.Index(loci.MemoryTypes, l.Type)),
+				Created: int64(l.CreatedAt), Type: uint8(slices.Index(loci.MemoryTypes, l.Type)),
 				Status: uint8(slices.Index(loci.MemoryStatuses, l.Status)), Tags: l.Tags,
 				Verified: l.VerifiedAt != 0, ValidUntil: int64(l.ValidUntil)}})
 	}

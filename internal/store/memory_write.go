@@ -147,7 +147,7 @@ func (m *Memory) applyUpdate(next loci.Memory, entry *IndexEntry) (loci.Memory, 
 	m.current = next
 	group, position := indexdb.SourceGroup(was.Source)
 	return next, m.atlas.appendLog(indexdb.LogUpdate{Memory: m.rowID, Group: group, Position: position,
-		Kind: slices.Index(loci.MemoryTypes, next.Type), Status: slices.Index(loci.MemoryStatuses, next.Status),
+		Type: slices.Index(loci.MemoryTypes, next.Type), Status: slices.Index(loci.MemoryStatuses, next.Status),
 		Tags:      sqldb.EncodeStrings(next.Tags),
 		CreatedAt: was.CreatedAt, Verified: next.VerifiedAt != 0, ValidUntil: next.ValidUntil,
 		Bytes: len(next.Content) - len(was.Content), Document: index.document})

@@ -34,7 +34,7 @@ func indexFilter(f Filter, r scopeFilter) (s index.Filter) {
 		s.Atlases = []int64{r.atlas}
 	}
 	for _, k := range f.Type {
-		s.Kinds |= 1 << slices.Index(loci.MemoryTypes, k)
+		s.Types |= 1 << slices.Index(loci.MemoryTypes, k)
 	}
 	for _, n := range statuses(f) {
 		s.Statuses |= 1 << n

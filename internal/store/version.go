@@ -22,14 +22,14 @@ type VersionRow struct {
 }
 
 func (v *VersionRow) scan(r sqldb.Row) error {
-	var kind, status int
+	var typeIndex, status int
 	var tags string
-	err := r.Scan(&v.Version, &v.Title, &v.StoredContent, &v.Prefix, &kind, &tags, &status, &v.VerifiedAt,
+	err := r.Scan(&v.Version, &v.Title, &v.StoredContent, &v.Prefix, &typeIndex, &tags, &status, &v.VerifiedAt,
 		&v.VerifiedBy, &v.Evidence, &v.Confidence, &v.ValidUntil, &v.CreatedBy, &v.CreatedAt)
 	if err != nil {
 		return err
 	}
-	v.Type, v.Status = loci.MemoryTypeAt(kind), loci.MemoryStatusAt(status)
+	v.Type, v.Status = loci.MemoryTypeAt(typeIndex), loci.MemoryStatusAt(status)
 	v.Tags, err = sqldb.DecodeStrings[string](tags)
 	return err
 }

@@ -262,13 +262,13 @@ func TestNearestEqualsScanWithoutEstimate(t *testing.T) {
 			}
 			list[i] = StoredVector{int64(i), int64(i), Encode(v)}
 			changes[i] = index.DocUpdate{Seq: int64(i + 1), DocAttributes: index.DocAttributes{Memory: int64(i),
-				Kind: uint8(i / 7 % 2)}}
+				Type: uint8(i / 7 % 2)}}
 		}
 		c, err := NewBinaryCodes().Apply(list)
 		if err != nil {
 			t.Fatal(err)
 		}
-		v, p, f := index.NewSnapshot(nil).Apply(changes), NewQueryVector(q), index.Filter{Kinds: 1}
+		v, p, f := index.NewSnapshot(nil).Apply(changes), NewQueryVector(q), index.Filter{Types: 1}
 		s := &hammingScan{docs: v.Filtered(f), query: p, tables: []scanTable{{codeTable: c.base}},
 			wanted: k * oversampling}
 		if limit := s.estimateLimit(); limit == 384 || (s.collect(limit) < s.wanted) != misled {

@@ -13,7 +13,7 @@ import (
 // A LogUpdate is the change of one memory in the log.
 type LogUpdate struct {
 	Memory          int64
-	Kind, Status    int
+	Type, Status    int    // indexes in loci.MemoryTypes and loci.MemoryStatuses
 	Tags            string // as in the row of the memory
 	CreatedAt       loci.Time
 	Deleted         bool
@@ -43,7 +43,7 @@ func (x *Index) AppendLog(t *sqldb.Tx, workspace, atlas int64, u LogUpdate) erro
 		`INSERT INTO index_log (workspace, memory, atlas, type, status, tags, created_at, deleted, verified,
 			valid_until, memories, bytes, document, group_id, position)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)`, workspace, u.Memory,
-		atlas, u.Kind, u.Status, u.Tags, u.CreatedAt, u.Deleted,
+		atlas, u.Type, u.Status, u.Tags, u.CreatedAt, u.Deleted,
 		u.Verified, u.ValidUntil, u.Memories, u.Bytes, u.Document, u.Group, u.Position)
 	t.OnCommit(func() { x.compactor.noteUpdate(workspace) })
 	return err
@@ -68,7 +68,7 @@ func ReadLog(t *sqldb.Tx, workspace int64, seqs []int64) (list []index.DocUpdate
 func scanLogRow(r sqldb.Row, more ...any) (c index.DocUpdate, err error) {
 	var tags string
 	var document []byte
-	if err = r.Scan(append([]any{&c.Seq, &c.Memory, &c.Atlas, &c.Kind, &c.Status, &tags, &c.Created, &c.Deleted,
+	if err = r.Scan(append([]any{&c.Seq, &c.Memory, &c.Atlas, &c.Type, &c.Status, &tags, &c.Created, &c.Deleted,
 		&c.Verified, &c.ValidUntil, &document, &c.Group, &c.Position}, more...)...); err != nil {
 		return c, err
 	}

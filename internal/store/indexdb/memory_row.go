@@ -69,7 +69,7 @@ func (m *MemoryRow) DocUpdate() index.DocUpdate {
 	group, position := SourceGroup(&m.Source)
 	return index.DocUpdate{Document: index.Analyze(m.Title, m.Content),
 		DocAttributes: index.DocAttributes{Memory: m.RowID, Atlas: m.Atlas, Created: int64(m.CreatedAt),
-			ValidUntil: int64(m.ValidUntil), Kind: uint8(m.Type), Status: uint8(m.Status), Verified: m.VerifiedAt != 0,
+			ValidUntil: int64(m.ValidUntil), Type: uint8(m.Type), Status: uint8(m.Status), Verified: m.VerifiedAt != 0,
 			Tags: tags, Group: group, Position: position}}
 }
 

@@ -124,7 +124,7 @@ func (x *Index) replaceLogRows(t *sqldb.Tx, workspace, rowID int64, analyzed ana
 	case err == nil && m.Workspace == workspace:
 		last = m.Atlas
 		group, position := SourceGroup(&m.Source)
-		u = LogUpdate{Memory: rowID, Group: group, Position: position, Kind: m.Type, Status: m.Status, Tags: m.Tags,
+		u = LogUpdate{Memory: rowID, Group: group, Position: position, Type: m.Type, Status: m.Status, Tags: m.Tags,
 			CreatedAt: m.CreatedAt, Verified: m.VerifiedAt != 0,
 			ValidUntil: m.ValidUntil, Document: analyzed.document}
 		if m.Version != analyzed.version { // versions begin with 1

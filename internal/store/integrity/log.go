@@ -110,7 +110,7 @@ func (w *workspaceCheck) readableUpdates(part []loggedUpdate) (list []index.DocU
 }
 
 func equalUpdates(a, b index.DocUpdate) bool {
-	return a.Atlas == b.Atlas && a.Created == b.Created && a.ValidUntil == b.ValidUntil && a.Kind == b.Kind &&
+	return a.Atlas == b.Atlas && a.Created == b.Created && a.ValidUntil == b.ValidUntil && a.Type == b.Type &&
 		a.Status == b.Status &&
 		a.Verified == b.Verified && slices.Equal(a.Tags, b.Tags) &&
 		bytes.Equal(a.Document.Encode(), b.Document.Encode())

@@ -28,10 +28,11 @@ func (w *workspaceCheck) checkVersions(m indexdb.MemoryRow) (what string, err er
 			`, v.checksum FROM versions v WHERE v.memory = ?1 AND v.version < ?2 ORDER BY v.version DESC LIMIT ?3`,
 			[]any{m.RowID, above, maximum}, func(r sqldb.Row) error {
 				var v store.VersionRow
-				var kind, status int
+				var typeIndex, status int
 				var tags string
 				var sum int64
-				err := r.Scan(&v.Version, &v.Title, &v.StoredContent, &v.Prefix, &kind, &tags, &status, &v.VerifiedAt,
+				err := r.Scan(&v.Version, &v.Title, &v.StoredContent, &v.Prefix, &typeIndex, &tags, &status,
+					&v.VerifiedAt,
 					&v.VerifiedBy, &v.Evidence, &v.Confidence, &v.ValidUntil, &v.CreatedBy, &v.CreatedAt, &sum)
 				n++
 				switch above = v.Version; {
@@ -45,14 +46,15 @@ func (w *workspaceCheck) checkVersions(m indexdb.MemoryRow) (what string, err er
 					wrong("version %d has a text and a length", v.Version)
 				case v.Prefix != nil && (*v.Prefix < 0 || *v.Prefix > len(text)):
 					wrong("version %d is %d bytes of a text of %d", v.Version, *v.Prefix, len(text))
-				case kind < 0 || kind >= len(loci.MemoryTypes) || status < 0 || status >= len(loci.MemoryStatuses):
+				case typeIndex < 0 || typeIndex >= len(loci.MemoryTypes) || status < 0 ||
+					status >= len(loci.MemoryStatuses):
 					wrong("version %d has a type or status that is none", v.Version)
 				default:
 					v.ResolveContent(text)
 					if text = v.Content; !utf8.ValidString(text) {
 						wrong("version %d ends within a character", v.Version)
 					}
-					v.Type, v.Status = loci.MemoryTypes[kind], loci.MemoryStatuses[status]
+					v.Type, v.Status = loci.MemoryTypes[typeIndex], loci.MemoryStatuses[status]
 					if v.Tags, err = sqldb.DecodeStrings[string](tags); err != nil ||
 						sum != store.VersionChecksum(v.MemoryVersion) {
 						wrong("the checksum of version %d is another one", v.Version)
