@@ -69,7 +69,7 @@ func (g *Gate) saveUses(ctx context.Context) error {
 
 // Close saves the counts. The store must still be open, and Save must not run.
 func (g *Gate) Close() {
-	g.meter.returnReservations()
+	g.meter.releaseReservations()
 	if err := g.Save(context.Background()); err != nil {
 		g.o.Log.Error("save counts", "err", err)
 	}
@@ -94,7 +94,7 @@ func (g *Gate) Admit(ctx context.Context, o *op.Op, c *op.Call) (*identity.Actor
 			g.o.Log.Error("charge calls to a credential", "err", err)
 		}
 	}
-	c.RateCharged = o == nil && wait == 0
+	c.RateCharged = o == nil && wait == 0 // for the operation in the message, once
 	quota, err := g.meter.take(ctx, e.UserID, now,
 		wait == 0 && o != nil && o.Name != g.o.FreeOperation && !c.Continuation)
 	c.Quota = quota

@@ -46,97 +46,97 @@ const idleTTL = 5 * time.Minute
 func (m *meter) lockUser(userID loci.ID) *monthUsage {
 	for {
 		m.mu.Lock()
-		a := m.users[userID]
-		if a == nil {
-			a = &monthUsage{}
-			m.users[userID] = a
+		u := m.users[userID]
+		if u == nil {
+			u = &monthUsage{}
+			m.users[userID] = u
 		}
 		m.mu.Unlock()
-		a.mu.Lock()
-		if !a.evicted {
-			a.lastUsed = time.Now()
-			return a
+		u.mu.Lock()
+		if !u.evicted {
+			u.lastUsed = time.Now()
+			return u
 		}
-		a.mu.Unlock()
+		u.mu.Unlock()
 	}
 }
 
 // take counts one operation, if it counts, and returns the state of the quota.
 func (m *meter) take(ctx context.Context, userID loci.ID, now time.Time, counts bool) (*op.Quota, error) {
-	a := m.lockUser(userID)
-	defer a.mu.Unlock()
+	u := m.lockUser(userID)
+	defer u.mu.Unlock()
 	month, ends := now.UTC().Format("2006-01"), identity.MonthEnd(now)
-	if err := m.rollMonth(ctx, userID, a, month); err != nil {
+	if err := m.rollMonth(ctx, userID, u, month); err != nil {
 		return nil, err
 	}
 	var refused error
 	isLimited := m.plan.Operations < loci.Unlimited
-	if counts && isLimited && a.reserved == 0 {
-		if err := m.reserve(ctx, userID, a); err != nil {
+	if counts && isLimited && u.reserved == 0 {
+		if err := m.reserve(ctx, userID, u); err != nil {
 			return nil, err
 		}
 	}
 	switch {
-	case counts && isLimited && a.reserved <= 0:
+	case counts && isLimited && u.reserved <= 0:
 		refused = &loci.Error{Code: loci.CodeQuotaExceeded, RetryAfter: ends.Sub(now),
 			Message: "The operations of this month are used up: wait for Retry-After seconds, or change the plan."}
 	case counts:
-		a.reserved--
+		u.reserved--
 	}
-	return &op.Quota{Limit: m.plan.Operations, Remaining: max(0, m.plan.Operations-(a.used-a.reserved)),
+	return &op.Quota{Limit: m.plan.Operations, Remaining: max(0, m.plan.Operations-(u.used-u.reserved)),
 		Reset: ends.Sub(now)}, refused
 }
 
 // rollMonth moves a usage to the month. It saves the count of the old month,
 // and reads the count of all servers where that is unknown.
-func (m *meter) rollMonth(ctx context.Context, userID loci.ID, a *monthUsage, month string) error {
-	if a.month != month {
-		if err := m.flush(ctx, userID, a); err != nil {
+func (m *meter) rollMonth(ctx context.Context, userID loci.ID, u *monthUsage, month string) error {
+	if u.month != month {
+		if err := m.flush(ctx, userID, u); err != nil {
 			return err
 		}
-		a.month, a.loaded = month, false
+		u.month, u.loaded = month, false
 	}
-	if a.loaded {
+	if u.loaded {
 		return nil
 	}
 	used, err := store.SystemRead(ctx, m.store, "read the used operations", func(t *store.SystemTx) (int64, error) {
 		return t.UsedOperations(userID, month)
 	})
 	if err == nil {
-		a.used, a.loaded = used, true
+		u.used, u.loaded = used, true
 	}
 	return err
 }
 
 // reserve reserves a block: a part of what remains, so that several processes reach the limit together.
-func (m *meter) reserve(ctx context.Context, userID loci.ID, a *monthUsage) error {
-	n := max(1, min(maxReservation, (m.plan.Operations-a.used)/10))
+func (m *meter) reserve(ctx context.Context, userID loci.ID, u *monthUsage) error {
+	n := max(1, min(maxReservation, (m.plan.Operations-u.used)/10))
 	var got int64
 	used, err := store.System(ctx, m.store, "reserve operations", func(t *store.SystemTx) (used int64, err error) {
-		got, used, err = t.ReserveOperations(userID, a.month, n, m.plan.Operations)
+		got, used, err = t.ReserveOperations(userID, u.month, n, m.plan.Operations)
 		return used, err
 	})
 	if err == nil {
-		a.used, a.reserved = used, got
+		u.used, u.reserved = used, got
 	}
 	return err
 }
 
 // flush writes the exact count to the store.
-func (m *meter) flush(ctx context.Context, userID loci.ID, a *monthUsage) error {
-	if a.reserved == 0 {
+func (m *meter) flush(ctx context.Context, userID loci.ID, u *monthUsage) error {
+	if u.reserved == 0 {
 		return nil
 	}
 	used, err := store.System(ctx, m.store, "save the used operations",
 		func(t *store.SystemTx) (used int64, err error) {
-			if a.reserved > 0 {
-				return a.used - a.reserved, t.ReleaseOperations(userID, a.month, a.reserved)
+			if u.reserved > 0 {
+				return u.used - u.reserved, t.ReleaseOperations(userID, u.month, u.reserved)
 			}
-			_, used, err = t.ReserveOperations(userID, a.month, -a.reserved, loci.Unlimited)
+			_, used, err = t.ReserveOperations(userID, u.month, -u.reserved, loci.Unlimited)
 			return used, err
 		})
 	if err == nil {
-		a.used, a.reserved = used, 0
+		u.used, u.reserved = used, 0
 	}
 	return err
 }
@@ -151,17 +151,17 @@ func (m *meter) snapshot() map[loci.ID]*monthUsage {
 // save writes unreserved counts and evicts users whose last call was before
 // idle. Counts of other servers are read with the next call.
 func (m *meter) save(ctx context.Context, idle time.Time) error {
-	for id, a := range m.snapshot() {
-		a.mu.Lock()
+	for id, u := range m.snapshot() {
+		u.mu.Lock()
 		var err error
-		ends := a.lastUsed.Before(idle)
-		if a.reserved < 0 || ends {
-			err = m.flush(ctx, id, a)
+		ends := u.lastUsed.Before(idle)
+		if u.reserved < 0 || ends {
+			err = m.flush(ctx, id, u)
 		}
-		if a.loaded = a.loaded && !m.multiServer; ends && err == nil {
-			m.evict(id, a)
+		if u.loaded = u.loaded && !m.multiServer; ends && err == nil {
+			m.evict(id, u)
 		}
-		a.mu.Unlock()
+		u.mu.Unlock()
 		if err != nil {
 			return err
 		}
@@ -170,27 +170,27 @@ func (m *meter) save(ctx context.Context, idle time.Time) error {
 }
 
 // evict removes a flushed usage. The caller holds its lock.
-func (m *meter) evict(userID loci.ID, a *monthUsage) {
-	a.evicted = true
+func (m *meter) evict(userID loci.ID, u *monthUsage) {
+	u.evicted = true
 	m.mu.Lock()
 	delete(m.users, userID)
 	m.mu.Unlock()
 }
 
-// returnReservations returns the unused blocks when the meter closes.
-func (m *meter) returnReservations() {
-	for id, a := range m.snapshot() {
-		a.mu.Lock()
-		_ = m.flush(context.Background(), id, a) // a lost block makes the count higher, never lower
-		a.mu.Unlock()
+// releaseReservations releases the unused blocks when the meter closes.
+func (m *meter) releaseReservations() {
+	for id, u := range m.snapshot() {
+		u.mu.Lock()
+		_ = m.flush(context.Background(), id, u) // a lost block makes the count higher, never lower
+		u.mu.Unlock()
 	}
 }
 
 // invalidate makes the next call read the counts of other servers: a query for the count must be exact.
 func (m *meter) invalidate(userID loci.ID) {
-	a := m.lockUser(userID)
-	defer a.mu.Unlock()
-	a.loaded = a.loaded && !m.multiServer
+	u := m.lockUser(userID)
+	defer u.mu.Unlock()
+	u.loaded = u.loaded && !m.multiServer
 }
 
 // Used returns how many operations of the month a user has used, and when the month ends.
