@@ -29,14 +29,15 @@ func TestToolReducesTokensWhenResultIsTooLong(t *testing.T) {
 		`{"max_tokens":8000}`: `{"max_tokens":6000}`, `{"max_tokens":1e9,"limit":3}`: `{"max_tokens":6000,"limit":3}`,
 		`{"max_tokens":1}`: `{"max_tokens":1}`, `{"limit":3,"max_tokens":100}`: `{"max_tokens":75,"limit":3}`,
 	} {
-		args := []byte(given)
-		if !budgeted.reduceArguments(&args, 9) || string(args) != want {
-			t.Errorf("%s becomes %s, want %s", given, args, want)
+		if got, ok := budgeted.reduceArguments([]byte(given), 9); !ok || string(got) != want {
+			t.Errorf("%s becomes %s, want %s", given, got, want)
 		}
 	}
-	args := []byte(`{"limit":50}`)
-	if paged := (&tool{isPaged: true}); !paged.reduceArguments(&args, 33) || string(args) != `{"limit":30}` ||
-		paged.reduceArguments(&args, 0) {
-		t.Errorf("a page: %s", args)
+	paged, args := &tool{isPaged: true}, []byte(`{"limit":50}`)
+	if got, ok := paged.reduceArguments(args, 33); !ok || string(got) != `{"limit":30}` {
+		t.Errorf("a page: %s", got)
+	}
+	if got, ok := paged.reduceArguments(args, 0); ok {
+		t.Errorf("a page of which no item fits: %s", got)
 	}
 }

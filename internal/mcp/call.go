@@ -18,6 +18,9 @@ func (d *Server) callTool(ctx context.Context, t *tool, c *op.Call, args []byte)
 	return encode(op.NewErrorBody(err, c.RequestID)), true
 }
 
+// maxRetries is how often a tool requests less. Each retry requests three quarters, or the items that fit.
+const maxRetries = 6
+
 // runTool calls the operation and returns its answer, cut to maxResult bytes. A page with too many items is requested
 // again with as many as fit: its cursor then continues after the last that is shown.
 func (d *Server) runTool(ctx context.Context, t *tool, c *op.Call, args []byte) ([]byte, error) {
@@ -30,11 +33,12 @@ func (d *Server) runTool(ctx context.Context, t *tool, c *op.Call, args []byte) 
 		return nil, err
 	}
 	out, maxItems := t.truncate(raw, offset)
-	for range 6 {
-		if out != nil || !t.reduceArguments(&args, maxItems) {
+	for try := 0; out == nil && try < maxRetries; try++ {
+		smaller, ok := t.reduceArguments(args, maxItems)
+		if !ok {
 			break
 		}
-		c.Continuation = true
+		args, c.Continuation = smaller, true
 		if raw, err = d.Caller.Call(ctx, t.op, c, op.Args{JSON: args}); err != nil {
 			return nil, err
 		}
@@ -57,26 +61,24 @@ func (t *tool) truncate(raw []byte, offset int) (out []byte, maxItems int) {
 	return truncateResult(raw, offset, t.listTextLimit, t.shown)
 }
 
-// reduceArguments makes the arguments request less, if they can: fewer tokens of a text, or as many items of a page
-// as fit.
-func (t *tool) reduceArguments(args *[]byte, maxItems int) bool {
+// reduceArguments returns arguments that request less, if there are any: fewer tokens of a text, or as many items of a
+// page as fit.
+func (t *tool) reduceArguments(args []byte, maxItems int) (smaller []byte, ok bool) {
 	if len(t.defaults) > 0 {
 		f := t.defaults[0]
-		given, rest := removeMember(*args, f.Name)
+		given, rest := removeMember(args, f.Name)
 		n, err := strconv.Atoi(string(given))
 		if err != nil {
 			n = f.ToolDefault
 		}
-		*args = addNumber(rest, f.Name, max(1, min(n, f.ToolDefault)*3/4))
-		return true
+		return addNumber(rest, f.Name, max(1, min(n, f.ToolDefault)*3/4)), true
 	}
 	if !t.isPaged || maxItems == 0 {
-		return false
+		return nil, false
 	}
-	_, rest := removeMember(*args, "limit")
+	_, rest := removeMember(args, "limit")
 	// A little room is left for the cursor, which a last page does not have.
-	*args = addNumber(rest, "limit", max(1, maxItems-maxItems/16-1))
-	return true
+	return addNumber(rest, "limit", max(1, maxItems-maxItems/16-1)), true
 }
 
 // prepareArguments adds defaults and removes the offset, which is negative for a tool without one.

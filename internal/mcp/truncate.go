@@ -27,29 +27,35 @@ func truncateResult(raw []byte, offset, listed int, shown op.Presentation) (out 
 	if listed == maxResult && len(raw) <= maxResult && offset <= 0 {
 		return raw, 0
 	}
-	k := truncator{raw: raw, shown: shown, offset: offset, listTextLimit: listed, textLimit: maxResult}
-	if k.copyAll() || k.searchLimit(&k.listTextLimit) || k.searchLimit(&k.textLimit) {
+	k := truncator{raw: raw, shown: shown, offset: offset}
+	if k.copyAll(listed, maxResult) {
 		return k.out, 0
 	}
-	return nil, k.wholeItems
+	list, ok := largestLimit(listed, func(limit int) bool { return k.copyAll(limit, maxResult) })
+	if !ok {
+		_, ok = largestLimit(maxResult, func(limit int) bool { return k.copyAll(list, limit) })
+	}
+	if !ok {
+		return nil, k.wholeItems
+	}
+	return k.out, 0
 }
 
-// searchLimit finds a limit that makes the copy small enough, within a sixteenth of the largest. If minText is too
-// large, the limit stays there.
-func (k *truncator) searchLimit(limit *int) bool {
-	low, high := minText, *limit
-	if *limit = low; !k.copyAll() {
-		return false
+// largestLimit returns a limit below high with which a copy fits, within a sixteenth of the largest one. It makes that
+// copy last. If minText does not fit, it returns minText.
+func largestLimit(high int, fits func(limit int) bool) (limit int, ok bool) {
+	low := minText
+	if !fits(low) {
+		return low, false
 	}
 	for high-low > low/16 {
-		if *limit = (low + high) / 2; k.copyAll() {
-			low = *limit
+		if middle := (low + high) / 2; fits(middle) {
+			low = middle
 		} else {
-			high = *limit
+			high = middle
 		}
 	}
-	*limit = low
-	return k.copyAll()
+	return low, fits(low)
 }
 
 // A truncator copies JSON and cuts its long texts on the way.
@@ -70,8 +76,9 @@ type truncator struct {
 // errTooLong ends a copy that has become larger than a result.
 var errTooLong = errors.New("mcp: the result is too long")
 
-// copyAll copies, and reports whether the copy is small enough. It ends as soon as it is not.
-func (k *truncator) copyAll() bool {
+// copyAll copies under limits, and reports whether the copy is small enough. It ends as soon as it is not.
+func (k *truncator) copyAll(listTextLimit, textLimit int) bool {
+	k.listTextLimit, k.textLimit = listTextLimit, textLimit
 	k.in, k.out = strictjson.NewScanner(k.raw), make([]byte, 0, min(len(k.raw), maxResult)+64)
 	k.depth, k.listDepth, k.nextOffset, k.wholeItems = 0, 0, 0, 0
 	_, err := k.copyValue(k.textLimit, 0)
