@@ -92,8 +92,8 @@ func (r *rateLimiter) allow(ctx context.Context, id loci.ID, now time.Time) (wai
 }
 
 // charge counts calls that are admitted already, but at most a burst together with the call that they belong to. Later
-// calls wait for them. The shared state is charged at once. A late charge of many calls would count twice, by the time
-// that has passed and by their number.
+// calls wait for them. The shared state is charged at once: a later charge would add their number to its own time, and
+// calls would wait longer than the rate demands.
 func (r *rateLimiter) charge(ctx context.Context, id loci.ID, calls int, now time.Time) (failed error) {
 	if r.rate.Interval == 0 {
 		return nil

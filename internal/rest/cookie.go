@@ -16,9 +16,11 @@ const (
 )
 
 // isSecure reports whether a browser reached the server in a way in which it keeps Secure cookies: over https, or on a
-// loopback address. A public URL with https holds for every request, because the last of several proxies may say http.
-// Otherwise a trusted proxy says how it was reached, and then the public URL, because a proxy may have written a
-// loopback address into Host.
+// loopback address. The first of these decides:
+//   - TLS, or a public URL with https, because the last of several proxies may say http
+//   - the X-Forwarded-Proto of a trusted proxy
+//   - a public URL that is not secure, because a proxy may have written a loopback address into Host
+//   - the Host
 func (d *handler) isSecure(r *http.Request) bool {
 	public := d.configuredURL()
 	if r.TLS != nil || strings.HasPrefix(public, "https://") {

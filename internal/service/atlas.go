@@ -2,7 +2,6 @@ package service
 
 import (
 	"context"
-	"strings"
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/identity"
@@ -62,19 +61,6 @@ func (s *Service) UpdateAtlas(ctx context.Context, actor *identity.Actor, in loc
 		out.Atlas, err = a.Update(r)
 		return out, err
 	})
-}
-
-// checkIfMatch compares an entity tag with the If-Match of the call.
-func checkIfMatch(actor *identity.Actor, tag string) error {
-	if actor.IfMatch == "" {
-		return nil
-	}
-	for wanted := range strings.SplitSeq(actor.IfMatch, ",") {
-		if wanted = strings.TrimSpace(wanted); wanted == tag || wanted == "*" {
-			return nil
-		}
-	}
-	return loci.NewError(loci.CodeVersionConflict)
 }
 
 // ListAtlases lists atlases, newest first.

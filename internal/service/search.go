@@ -23,6 +23,7 @@ func (s *Service) SearchMemories(ctx context.Context, actor *identity.Actor,
 	if err != nil || actor.Idempotency == nil {
 		return out, err
 	}
+	// With an Idempotency-Key, read is a write.
 	kept, err := read(ctx, s, actor, func(*store.Tx) (loci.FoundMemories, error) { return out, nil })
 	if err != nil || !actor.Idempotency.Replayed {
 		return kept, err
