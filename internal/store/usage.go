@@ -1,7 +1,7 @@
 package store
 
 import (
-	"cmp"
+	"errors"
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/sqldb"
@@ -17,19 +17,16 @@ func (t *Tx) Usage() (s loci.AccountStatus, err error) {
 			(SELECT CAST(COALESCE(SUM(a.bytes), 0) AS BIGINT) FROM atlases a WHERE a.workspace = w.row_id)
 				+ (SELECT CAST(COALESCE(SUM(c.bytes), 0) AS BIGINT) FROM index_log c WHERE c.workspace = w.row_id),
 			(SELECT count(*) FROM embedding_queue x WHERE x.workspace = w.row_id),
-			(SELECT count(*) FROM embedding_queue x WHERE x.workspace = w.row_id AND x.error <> ''),
-			(SELECT COALESCE(max(x.error), '') FROM embedding_queue x WHERE x.workspace = w.row_id AND x.error <> '')
+			(SELECT count(*) FROM embedding_queue x WHERE x.workspace = w.row_id AND x.error <> '')
 		FROM workspaces e`+t.membershipJoin("e.row_id"), nil, func(r sqldb.Row) error {
 		var personal bool
 		var role loci.Role
 		var atlases, memories, bytes int64
 		var waits loci.Indexing
-		if err := r.Scan(&personal, &role, &atlases, &memories, &bytes, &waits.Pending, &waits.Failed,
-			&waits.LastError); err != nil {
+		if err := r.Scan(&personal, &role, &atlases, &memories, &bytes, &waits.Pending, &waits.Failed); err != nil {
 			return err
 		}
 		s.Indexing.Pending, s.Indexing.Failed = s.Indexing.Pending+waits.Pending, s.Indexing.Failed+waits.Failed
-		s.Indexing.LastError = cmp.Or(s.Indexing.LastError, waits.LastError)
 		s.Totals.Workspaces++
 		s.Totals.Atlases += atlases
 		s.Totals.Memories += memories
@@ -46,6 +43,13 @@ func (t *Tx) Usage() (s loci.AccountStatus, err error) {
 		u.Storage.UsedBytes += bytes
 		return nil
 	})
+	if err == nil && s.Indexing.Failed > 0 {
+		err = t.queryRow(`SELECT x.error FROM embedding_queue x`+t.membershipJoin("x.workspace")+
+			`WHERE x.error <> '' ORDER BY x.failed_at DESC LIMIT 1`, nil, &s.Indexing.LastError)
+	}
+	if errors.Is(err, sqldb.ErrNoRows) {
+		err = nil // retried meanwhile
+	}
 	return s, err
 }
 

@@ -1,12 +1,14 @@
 package embeddb_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"testing"
 	"time"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/embeddb"
 	"github.com/loci-memory/loci/internal/store/storetest"
@@ -82,6 +84,45 @@ func TestOutageOfTheModelCostsOneCallForEachOwner(t *testing.T) {
 		m.RejectTexts("")
 		w.round(t)
 		checkQueue(t, d, 8, 2)
+	})
+}
+
+// A failingEmbedder fails with a reason.
+type failingEmbedder struct {
+	storetest.FakeEmbedder
+	reason string
+}
+
+func (m *failingEmbedder) Embed(context.Context, []string) ([][]float32, error) {
+	return nil, errors.New(m.reason)
+}
+
+func TestUsageHasTheReasonOfTheLatestFailureInScope(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		s := d.Open(t, store.Options{})
+		m := &failingEmbedder{FakeEmbedder: storetest.FakeEmbedder{Name: "one"}}
+		w := newWorker(s, m)
+		ann, bob := user(t, s, "ann"), user(t, s, "bob")
+		for _, x := range []struct {
+			owner  *identity.Actor
+			reason string
+		}{{ann, "z"}, {ann, "b"}, {bob, "a"}} {
+			add(t, s, x.owner, "", "text "+x.reason)
+			m.reason = x.reason
+			if err := embeddb.RunRound(ctx, w.Worker); err == nil {
+				t.Error("the round returns no error")
+			}
+			// Neither the time of the next attempt nor the order of texts shows the latest failure.
+			d.Exec(t, `UPDATE embedding_queue SET due = `+fmt.Sprint(time.Now().Add(time.Hour).UnixMicro()))
+		}
+		status, err := store.Read(ctx, s, ann, (*store.Tx).Usage)
+		if err != nil || status.Indexing != (loci.Indexing{Pending: 2, Failed: 2, LastError: "b"}) {
+			t.Errorf("%+v, %v", status.Indexing, err)
+		}
+		if stats := storetest.Backlog(t, s); stats.LastError != "a" || stats.Failed != 3 {
+			t.Errorf("%+v", stats)
+		}
 	})
 }
 

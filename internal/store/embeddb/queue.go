@@ -15,8 +15,8 @@ import (
 
 // enqueueSQL adds memories to the queue; a condition follows. Turns depend on the owner of the workspace, and on the
 // length of the text: more than 12,288 characters rarely fit into one turn.
-const enqueueSQL = `INSERT INTO embedding_queue (memory, workspace, owner, is_long, due, attempts, error)
-	SELECT e.row_id, e.workspace, COALESCE(u.row_id, 0), length(e.content) > 12288, CAST(?1 AS BIGINT), 0, ''
+const enqueueSQL = `INSERT INTO embedding_queue (memory, workspace, owner, is_long, due, attempts, error, failed_at)
+	SELECT e.row_id, e.workspace, COALESCE(u.row_id, 0), length(e.content) > 12288, CAST(?1 AS BIGINT), 0, '', 0
 	FROM memories e LEFT JOIN members m ON m.workspace = e.workspace AND m.role = 'owner'
 	LEFT JOIN users u ON u.id = m.user_id `
 
@@ -160,8 +160,8 @@ func requeue(t *sqldb.Tx, x textJob, leaseUntil loci.Time, reason string) error 
 		pause := min(time.Hour, time.Second<<min(x.attempts, 12))
 		next, tried = loci.TimeOf(t.Now.Std().Add(pause/2+rand.N(pause))), x.attempts
 	}
-	_, err := t.Exec(`UPDATE embedding_queue SET due = ?3, attempts = ?4, error = ?5 WHERE memory = ?1 AND due = ?2`,
-		x.memory, leaseUntil, next, tried, reason)
+	_, err := t.Exec(`UPDATE embedding_queue SET due = ?3, attempts = ?4, error = ?5, failed_at = ?6
+		WHERE memory = ?1 AND due = ?2`, x.memory, leaseUntil, next, tried, reason, t.Now)
 	return err
 }
 
@@ -176,13 +176,14 @@ func releaseLeases(t *sqldb.Tx) error {
 type QueueStats struct {
 	Pending   int64
 	Failed    int64  // of these, memories whose last attempt failed
-	LastError string // of one failed memory
+	LastError string // of the latest failure
 }
 
 // ReadQueueStats counts the whole queue.
 func ReadQueueStats(t *sqldb.Tx) (b QueueStats, err error) {
 	err = t.QueryRow(
-		`SELECT count(*), count(CASE WHEN error <> '' THEN 1 END), COALESCE(max(error), '') FROM embedding_queue`, nil,
+		`SELECT count(*), count(CASE WHEN error <> '' THEN 1 END), COALESCE((SELECT error FROM embedding_queue
+			WHERE error <> '' ORDER BY failed_at DESC LIMIT 1), '') FROM embedding_queue`, nil,
 		[]any{&b.Pending, &b.Failed, &b.LastError})
 	return b, err
 }

@@ -247,7 +247,7 @@ CREATE INDEX vectors_text ON vectors (workspace, generation, text_hash);
 CREATE INDEX vectors_seq ON vectors (workspace, generation, seq);
 
 -- Memories that wait for vectors. A worker leases a row by moving due into the future. error is why the last
--- attempt failed. Owners take turns, and long texts queue apart from short ones.
+-- attempt failed, at failed_at. Owners take turns, and long texts queue apart from short ones.
 CREATE TABLE embedding_queue (
 	memory    BIGINT  NOT NULL PRIMARY KEY REFERENCES memories (row_id) ON DELETE CASCADE,
 	workspace BIGINT  NOT NULL REFERENCES workspaces (row_id) ON DELETE CASCADE,
@@ -255,7 +255,8 @@ CREATE TABLE embedding_queue (
 	is_long   BOOLEAN NOT NULL,
 	due       BIGINT  NOT NULL,
 	attempts  INTEGER NOT NULL,
-	error     TEXT    NOT NULL
+	error     TEXT    NOT NULL,
+	failed_at BIGINT  NOT NULL
 ) WITHOUT ROWID;
 CREATE INDEX embedding_queue_turn ON embedding_queue (is_long, owner, due);
 CREATE INDEX embedding_queue_workspace ON embedding_queue (workspace);
