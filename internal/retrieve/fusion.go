@@ -11,21 +11,21 @@ import (
 // keyword hits on, only the score above that of the last one counts. Otherwise all memories with frequent words of
 // the query would outvote the best semantic hit. Exact matches come first, and change no other score. The highest
 // possible score is 1.
-func fuse(words, semantic []query.Hit, k int) []query.Hit {
-	words, boosted := withoutExactBoost(words)
+func fuse(keyword, semantic []query.Hit, k int) []query.Hit {
+	keyword, boosted := withoutExactBoost(keyword)
 	weight, floor := float32(semanticWeight), float32(0)
-	if len(words) >= fusionWindow {
-		floor = words[len(words)-1].Score
+	if len(keyword) >= fusionWindow {
+		floor = keyword[len(keyword)-1].Score
 	}
-	at := make(map[int64]int, len(semantic))
+	semanticIndex := make(map[int64]int, len(semantic))
 	for i, h := range semantic {
-		at[h.Memory] = i
+		semanticIndex[h.Memory] = i
 	}
 	both := make([]bool, len(semantic))
-	out := make([]query.Hit, 0, len(words)+len(semantic))
-	for i, h := range words {
-		h.Score = fusedScore(words, i, floor, 1/(1+weight))
-		if j, known := at[h.Memory]; known {
+	out := make([]query.Hit, 0, len(keyword)+len(semantic))
+	for i, h := range keyword {
+		h.Score = fusedScore(keyword, i, floor, 1/(1+weight))
+		if j, known := semanticIndex[h.Memory]; known {
 			both[j], h.Chunk = true, semantic[j].Chunk
 			h.Score += fusedScore(semantic, j, 0, weight/(1+weight))
 		}
@@ -49,25 +49,26 @@ func fuse(words, semantic []query.Hit, k int) []query.Hit {
 
 // withoutExactBoost removes the boost of exact matches, and reports whether there was any. Relative to boosted scores,
 // all others would lose half of their weight. Neighbors keep their share of the boost: see query.BoostNeighbors.
-func withoutExactBoost(words []query.Hit) (_ []query.Hit, boosted bool) {
-	if !slices.ContainsFunc(words, func(h query.Hit) bool { return h.ExactBoost() > 0 }) {
-		return words, false
+func withoutExactBoost(keyword []query.Hit) (_ []query.Hit, boosted bool) {
+	if !slices.ContainsFunc(keyword, func(h query.Hit) bool { return h.ExactBoost() > 0 }) {
+		return keyword, false
 	}
-	words = slices.Clone(words)
-	for i := range words {
-		words[i].Score -= words[i].ExactBoost()
+	keyword = slices.Clone(keyword)
+	for i := range keyword {
+		keyword[i].Score -= keyword[i].ExactBoost()
 	}
-	query.SortHits(words)
-	return words, true
+	query.SortHits(keyword)
+	return keyword, true
 }
 
-// fusedScore returns the fused score of hit number i of a retriever, whose score counts above a floor. The conversions
-// keep products and sums apart, because a fused multiply-add would round differently on other machines.
+// fusedScore returns the addend of hit number i of a retriever in its fused score: the weight times the score above a
+// floor, relative to the best one and slightly damped by rank. The conversions keep products and sums apart, because a
+// fused multiply-add would round differently on other machines.
 func fusedScore(hits []query.Hit, i int, floor, weight float32) float32 {
 	best := hits[0].Score
 	if best <= 0 {
 		return 0
 	}
-	whole := float32(weight * (rankDamping + 1))
-	return float32(whole * max(0, hits[i].Score-floor) / best / float32(rankDamping+1+i))
+	scale := float32(weight * (rankDamping + 1))
+	return float32(scale * max(0, hits[i].Score-floor) / best / float32(rankDamping+1+i))
 }
