@@ -124,9 +124,7 @@ func (d *FilteredDocs) NumSegments() int { return len(d.segments) }
 func (d *FilteredDocs) Memories(segment int) []int64 { return d.segments[segment].memories }
 
 // IsDeleted reports whether a document of a segment has a tombstone.
-func (d *FilteredDocs) IsDeleted(segment, doc int) bool {
-	return isSet(d.segments[segment].deleted, doc)
-}
+func (d *FilteredDocs) IsDeleted(segment, doc int) bool { return d.segments[segment].IsDeleted(doc) }
 
 // Matches reports whether the filter admits a document of a segment. Segment -1 is the memtable.
 func (d *FilteredDocs) Matches(segment, doc int) bool {

@@ -179,14 +179,17 @@ func snippetBounds(text string, from, to int) (int, int) {
 	back := analysis.RuneSuffixLen(text[:from], budget/4)
 	start := from - back
 	if start > 0 {
-		start += skipPartialWord(text[start:from])
+		start += max(0, strings.IndexFunc(text[start:from], unicode.IsSpace))
 		for ; start < from && !startsGrapheme(text[start:]); start += analysis.RunePrefixLen(text[start:], 1) {
 		}
 	}
 	budget -= utf8.RuneCountInString(text[start:from])
 	end := to + analysis.RunePrefixLen(text[to:], budget)
 	if end < len(text) {
-		end = lastBoundary(text, to, to+trimPartialWord(text[to:end]))
+		if i := strings.LastIndexFunc(text[to:end], unicode.IsSpace); i > 0 {
+			end = to + i
+		}
+		end = lastBoundary(text, to, end)
 	}
 	return start, end
 }
@@ -205,20 +208,4 @@ func lastBoundary(text string, least, at int) int {
 		}
 	}
 	return at
-}
-
-// skipPartialWord returns the length of the partial word at the start of a text, or 0 if no space follows.
-func skipPartialWord(s string) int {
-	if i := strings.IndexFunc(s, unicode.IsSpace); i >= 0 {
-		return i
-	}
-	return 0
-}
-
-// trimPartialWord returns the length of a text without the partial word at its end.
-func trimPartialWord(s string) int {
-	if i := strings.LastIndexFunc(s, unicode.IsSpace); i > 0 {
-		return i
-	}
-	return len(s)
 }

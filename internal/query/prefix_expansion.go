@@ -2,6 +2,7 @@ package query
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -70,17 +71,19 @@ func (e *prefixExpansion) matches(term []byte) bool {
 
 // selectTerms selects the terms with the highest document frequencies. Ties are broken by text.
 func (e *prefixExpansion) selectTerms(dfs map[string]int) {
-	for w := range dfs {
-		e.terms = append(e.terms, w)
-	}
-	slices.SortFunc(e.terms, func(a, b string) int {
-		return cmp.Or(cmp.Compare(dfs[b], dfs[a]), strings.Compare(a, b))
-	})
+	e.terms = byFrequency(dfs)
 	e.terms = e.terms[:min(len(e.terms), maxExpansionTerms)]
 	for _, w := range e.terms {
 		e.docFreq += dfs[w]
 	}
 	slices.Sort(e.terms)
+}
+
+// byFrequency returns the terms of a map by descending document frequency. Ties are broken by text.
+func byFrequency(dfs map[string]int) []string {
+	return slices.SortedFunc(maps.Keys(dfs), func(a, b string) int {
+		return cmp.Or(cmp.Compare(dfs[b], dfs[a]), strings.Compare(a, b))
+	})
 }
 
 // isExpandable reports whether a term of the query is expanded by prefix.

@@ -1,8 +1,6 @@
 package query
 
 import (
-	"cmp"
-	"maps"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -172,10 +170,7 @@ func (v *vocabulary) mostFrequent(found []index.SegmentTerm) (best string, ok bo
 		}
 		dfs[x.Term] += n
 	}
-	words := slices.SortedFunc(maps.Keys(dfs), func(a, b string) int {
-		return cmp.Or(cmp.Compare(dfs[b], dfs[a]), strings.Compare(a, b))
-	})
-	for _, w := range words {
+	for _, w := range byFrequency(dfs) {
 		if dfs[w] == 0 {
 			break
 		}
