@@ -88,14 +88,7 @@ func (v *vocabulary) rewrite(q Query, known func(i int) (bool, error)) (_ Query,
 		return q, false, err
 	}
 	if len(corrections) > 0 {
-		before := q
-		q = parse(q.text, correctionMap(corrections))
-		q.corrections = corrections
-		if before.expandsWords && !q.expandsWords {
-			q.weakenStopWords()
-		}
-		q.expandsWords, q.expandsASCII = before.expandsWords, before.expandsASCII
-		q = q.withoutWords(before.withoutCorrected(q))
+		q = q.corrected(corrections)
 		if err := v.expandPrefixes(&q, expansions); err != nil {
 			return q, false, err
 		}
@@ -109,6 +102,21 @@ func (v *vocabulary) rewrite(q Query, known func(i int) (bool, error)) (_ Query,
 	return q, len(corrections) > 0 || len(unigrams) > 0, nil
 }
 
+// corrected returns a prepared query with corrections. It keeps the language and the dropped words.
+func (q *Query) corrected(corrections []Correction) Query {
+	words := make(map[string]string, len(corrections))
+	for _, c := range corrections {
+		words[c.From] = c.To
+	}
+	other := parse(q.text, words)
+	other.corrections = corrections
+	if q.expandsWords && !other.expandsWords {
+		other.weakenStopWords()
+	}
+	other.expandsWords, other.expandsASCII = q.expandsWords, q.expandsASCII
+	return other.withoutWords(q.withoutCorrected(other))
+}
+
 // withoutCorrected returns the dropped and the ignored words of a query without those that are corrections in another.
 func (q *Query) withoutCorrected(other Query) (dropped map[string]bool, ignored []string) {
 	dropped = maps.Clone(q.droppedWords)
@@ -120,15 +128,6 @@ func (q *Query) withoutCorrected(other Query) (dropped map[string]bool, ignored 
 		}
 	}
 	return dropped, slices.DeleteFunc(slices.Clone(q.ignored), func(w string) bool { return !dropped[w] })
-}
-
-// correctionMap returns corrections by misspelled word.
-func correctionMap(list []Correction) map[string]string {
-	words := make(map[string]string, len(list))
-	for _, c := range list {
-		words[c.From] = c.To
-	}
-	return words
 }
 
 // unknownWords returns the words that may be misspelled, have no expansion and occur in no form.

@@ -55,8 +55,11 @@ func (w *modelIndex) naiveRewrite(q Query) Query {
 	}
 	unaccented := naiveUnigrams(df, q)
 	if len(corrections) > 0 {
-		expandsWords, latin := q.expandsWords, q.expandsASCII
-		q = parse(q.text, correctionMap(corrections))
+		expandsWords, latin, words := q.expandsWords, q.expandsASCII, map[string]string{}
+		for _, c := range corrections {
+			words[c.From] = c.To
+		}
+		q = parse(q.text, words)
 		if expandsWords && !q.expandsWords {
 			q.weakenStopWords()
 		}
