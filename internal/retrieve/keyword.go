@@ -89,31 +89,27 @@ func (s *searchRun) rescoreDepth() int {
 // rescore corrects the scores of the best hits by their texts. Their number does not depend on the page limit, so all
 // pages agree. Scores of other hits are capped at the lowest rescored score, so these keep their order behind.
 func (s *searchRun) rescore() error {
-	deep := s.rescoreDepth()
-	top := mergeHits(s.workspaces, keywordHits, deep+1)
+	depth := s.rescoreDepth()
+	top := mergeHits(s.workspaces, keywordHits, depth+1)
 	if len(top) == 0 {
 		return nil
 	}
-	if err := s.loadRows(top[:min(len(top), deep)]); err != nil {
+	if err := s.loadRows(top[:min(len(top), depth)]); err != nil {
 		return err
 	}
 	best, floor := top[0].Score, float32(math.Inf(1))
-	rescored := make([]int, len(s.workspaces))
-	here := map[*workspaceSearch]bool{}
+	rescored := map[*workspaceSearch]int{} // numbers of hits in the workspaces of the best hits
 	for _, x := range s.loaded {
-		here[x.workspace] = true
+		rescored[x.workspace] = 0
 	}
-	for i, w := range s.workspaces {
-		if here[w] {
-			rescored[i] = s.rescoreWorkspace(w, best)
-		}
-		if rescored[i] > 0 {
-			floor = min(floor, w.keywordHits[rescored[i]-1].Score)
+	for w := range rescored {
+		if n := s.rescoreWorkspace(w, best); n > 0 {
+			rescored[w], floor = n, min(floor, w.keywordHits[n-1].Score)
 		}
 	}
-	if len(top) > deep && top[deep].Score > floor {
-		for i, w := range s.workspaces {
-			query.CapScores(w.keywordHits[rescored[i]:], floor, top[deep].Score)
+	if len(top) > depth && top[depth].Score > floor {
+		for _, w := range s.workspaces {
+			query.CapScores(w.keywordHits[rescored[w]:], floor, top[depth].Score)
 		}
 	}
 	return nil
