@@ -33,7 +33,7 @@ func TestCheckFailsUntilRepaired(t *testing.T) {
 		`"found":1,"repaired":0,"inconsistencies":[{"kind":"counters"`) {
 		t.Error(text)
 	}
-	if text := run(exitOK, "check", "--repair"); !strings.Contains(text, "(counted anew)") {
+	if text := run(exitOK, "check", "--repair"); !strings.Contains(text, "(counted again)") {
 		t.Error(text)
 	}
 	run(exitOK, "check")

@@ -48,7 +48,7 @@ var accessRules = map[string]accessRule{
 	"auth.register": publicAccess, "auth.setup": publicAccess, "auth.login": publicAccess, "auth.logout": accountAccess,
 }
 
-// roles are the roles of the callers in the crew.
+// roles are the roles of the callers in the team workspace.
 var roles = map[conformance.Caller]loci.Role{
 	conformance.CallerMember: loci.RoleMember, conformance.CallerAdmin: loci.RoleAdmin,
 	conformance.CallerOwner: loci.RoleOwner, conformance.CallerAgent: loci.RoleOwner,

@@ -39,7 +39,7 @@ func (w *World) Credential(c Caller) string {
 
 // Call returns a call by the caller.
 func (w *World) Call(c Caller) *op.Call {
-	call := &op.Call{Transport: "proof", Address: "192.0.2.1", RequestID: "proof"}
+	call := &op.Call{Transport: "test", Address: "192.0.2.1", RequestID: "test"}
 	if w.Ann != nil {
 		call.Credential = w.Credential(c)
 	}

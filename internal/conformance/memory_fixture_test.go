@@ -135,7 +135,7 @@ var memoryFixtures = map[string]fixture{
 	service.MemorySimilar.Name: {args: withMemory(testScene.newDuplicates, args{"limit": 2}), names: named},
 }
 
-// newMemory returns an atlas of the crew with two memories. A world has only one, because other memories change scores.
+// newMemory returns an atlas of the team workspace with two memories. A world has only one, because other memories change scores.
 func (s testScene) newMemory() (atlas, memory loci.ID) {
 	list := conformance.Must(s.Service.ListMemories(s.t.Context(), s.Ann.Actor(),
 		loci.ListMemories{WorkspaceID: s.Team, Tags: loci.Tags{"shelf"}}))(s.t)

@@ -47,7 +47,7 @@ type testServer struct {
 
 func newTestServer(t testing.TB, w *conformance.World) *testServer {
 	t.Helper()
-	handler := mcp.New(mcp.Options{Table: service.Ops, Caller: w.Host, Version: "proof",
+	handler := mcp.New(mcp.Options{Table: service.Ops, Caller: w.Host, Version: "test",
 		Authenticate: func(ctx context.Context, c *op.Call) error { _, err := w.Host.Admit(ctx, nil, c); return err }})
 	server := httptest.NewServer(rest.New(rest.Options{Table: service.Ops, Host: w.Host,
 		Log:         slog.New(slog.DiscardHandler),
@@ -246,9 +246,9 @@ func viaStdio(h *testServer, o *op.Op, c *op.Call, in args) answer {
 	h.t.Helper()
 	var out bytes.Buffer
 	lines := `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25",` +
-		`"capabilities":{},"clientInfo":{"name":"proof","version":"1"}}}` +
+		`"capabilities":{},"clientInfo":{"name":"test","version":"1"}}}` +
 		"\n" + `{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n" + string(toolCall(h, o, in)) + "\n"
-	handler := mcp.New(mcp.Options{Table: service.Ops, Caller: keyedCaller{h.Host, c}, Version: "proof"})
+	handler := mcp.New(mcp.Options{Table: service.Ops, Caller: keyedCaller{h.Host, c}, Version: "test"})
 	if err := handler.Stdio(h.t.Context(), strings.NewReader(lines), &out); err != nil {
 		h.t.Fatal(err)
 	}

@@ -42,7 +42,7 @@ func (p *Person) Actor() *identity.Actor {
 	return &identity.Actor{UserID: p.ID, Email: p.Email, CredentialKind: identity.CredentialKey, CredentialID: p.KeyID}
 }
 
-// A World has a team, the crew: ann owns it, bob is an admin, cid a member. Eve
+// A World has a team workspace: ann owns it, bob is an admin, cid a member. Eve
 // has no access to it. Fay has another team and invites others.
 type World struct {
 	Clock   *Clock
@@ -172,14 +172,14 @@ func (w *World) Join(t testing.TB, workspace loci.ID, owner, p *Person, role loc
 		loci.RespondInvitation{InvitationID: id, Accept: true, Confirm: true}))(t)
 }
 
-// Atlas makes an atlas of the crew.
+// Atlas makes an atlas of the team workspace.
 func (w *World) Atlas(t testing.TB, name string) loci.ID {
 	t.Helper()
 	return Must(w.Service.CreateAtlas(t.Context(), w.Ann.Actor(),
 		loci.CreateAtlas{Name: loci.Name(name), WorkspaceID: w.Team}))(t).Atlas.ID
 }
 
-// Memory stores a memory of ann in an atlas of the crew.
+// Memory stores a memory of ann in an atlas of the team workspace.
 func (w *World) Memory(t testing.TB, atlas loci.ID, content string, tags ...loci.Tag) loci.ID {
 	t.Helper()
 	return Must(w.Service.CreateMemory(t.Context(), w.Ann.Actor(),

@@ -97,7 +97,7 @@ func (p *inputSpec) addFields() {
 			item = spec.elem
 		}
 		p.fields = append(p.fields, field{Field{Name: name, Required: options != "omitzero", IsID: spec.typ == idType,
-			List: spec.kind == arrayKind, Type: item.kind.String(), Enum: item.rule.Enum,
+			List: spec.kind == arrayKind, Type: item.kind.String(), Enum: item.rule.Enum, Format: item.rule.Format,
 			Description: cmp.Or(f.Tag.Get("jsonschema"), spec.rule.Description), ToolDefault: item.rule.ToolDefault,
 			Fields: spec.describeFields()}, f.Index, spec})
 	}

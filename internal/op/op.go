@@ -271,6 +271,7 @@ type Field struct {
 	List        bool   // a list: in texts it is written as SplitList reads it
 	Type        string // of the value or of an item, in the words of JSON Schema
 	Enum        []string
+	Format      string // of a string, in the words of JSON Schema
 	Description string
 	ToolDefault int     // the value that a tool sends for an absent integer, if not 0
 	Fields      []Field // of an object that is no item of a list

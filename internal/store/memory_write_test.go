@@ -403,7 +403,7 @@ func TestArchivedMemoriesHideNoNearDuplicate(t *testing.T) {
 	})
 }
 
-// A row of a sketch may be left over, under a number that is used once more.
+// A row of minhash_bands may be left over, under a row id that is used again.
 func TestStaleMinHashBandIsIgnored(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {

@@ -70,9 +70,6 @@ func (c commands) settingsCommand(cmd *cobra.Command,
 	do func(ctx context.Context, s server.Settings, args []string) (adminResult, error)) *cobra.Command {
 	settings := c.settings(cmd, "data", "db")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if f := cmd.Flags().Lookup("email"); f != nil && f.Value.String() == "" {
-			return command.UsageError("--email is required")
-		}
 		s, err := settings()
 		if err != nil {
 			return err
@@ -84,6 +81,18 @@ func (c commands) settingsCommand(cmd *cobra.Command,
 		return c.printResult(o)
 	}
 	return cmd
+}
+
+// emailFlag adds the required flag --email.
+func emailFlag(cmd *cobra.Command, usage string) *string {
+	email := cmd.Flags().String("email", "", usage+" (required)")
+	cmd.PreRunE = func(*cobra.Command, []string) error {
+		if *email == "" {
+			return command.UsageError("--email is required")
+		}
+		return nil
+	}
+	return email
 }
 
 func (c commands) printResult(o adminResult) (err error) {
@@ -99,7 +108,7 @@ func (c commands) printResult(o adminResult) (err error) {
 }
 
 func (c commands) createUser() *cobra.Command {
-	var email, name string
+	var name string
 	var password bool
 	cmd := &cobra.Command{
 		Use:   "create",
@@ -110,7 +119,7 @@ func (c commands) createUser() *cobra.Command {
 			"ada@example.org --password-stdin < password.txt",
 		Args: command.ExactArgs(),
 	}
-	cmd.Flags().StringVar(&email, "email", "", "The address (required)")
+	email := emailFlag(cmd, "The address")
 	cmd.Flags().StringVar(&name, "name", "", "The name; default: the local part of the address")
 	cmd.Flags().BoolVar(&password, "password-stdin", false, "Read the password from the standard input")
 	create := func(ctx context.Context, a *server.Admin, _ []string) (o adminResult, err error) {
@@ -121,7 +130,7 @@ func (c commands) createUser() *cobra.Command {
 			}
 			secret = strings.TrimRight(secret, "\r\n")
 		}
-		u, err := a.CreateUser(ctx, email, name, secret)
+		u, err := a.CreateUser(ctx, *email, name, secret)
 		return adminResult{object: map[string]string{"userId": string(u.ID)},
 			text: fmt.Sprintf("Made the user %s with the id %s.\n", u.Email, u.ID)}, err
 	}
@@ -132,33 +141,32 @@ func (c commands) createUser() *cobra.Command {
 }
 
 func (c commands) verifyUser() *cobra.Command {
-	var email string
 	cmd := &cobra.Command{
 		Use:     "verify",
 		Short:   "Mark the address of a user as verified",
 		Example: "loci admin user verify --email ada@example.org",
 		Args:    command.ExactArgs(),
 	}
-	cmd.Flags().StringVar(&email, "email", "", "The address (required)")
+	email := emailFlag(cmd, "The address")
 	return c.adminCommand(cmd, func(ctx context.Context, a *server.Admin, _ []string) (adminResult, error) {
-		u, err := a.MarkVerified(ctx, email)
+		u, err := a.MarkVerified(ctx, *email)
 		return adminResult{object: map[string]any{"userId": u.ID, "emailVerified": u.EmailVerified},
 			text: fmt.Sprintf("The address %s is verified.\n", u.Email)}, err
 	})
 }
 
 func (c commands) createKey() *cobra.Command {
-	var email, name string
+	var name string
 	cmd := &cobra.Command{
 		Use:     "create",
 		Short:   "Make an API key of a user",
 		Example: "loci admin key create --email ada@example.org --name laptop",
 		Args:    command.ExactArgs(),
 	}
-	cmd.Flags().StringVar(&email, "email", "", "The user's address (required)")
+	email := emailFlag(cmd, "The user's address")
 	cmd.Flags().StringVar(&name, "name", "", "The purpose of the key")
 	return c.adminCommand(cmd, func(ctx context.Context, a *server.Admin, _ []string) (adminResult, error) {
-		k, err := a.CreateKey(ctx, email, name)
+		k, err := a.CreateKey(ctx, *email, name)
 		return adminResult{object: map[string]string{"id": string(k.Key.ID), "apiKey": k.APIKey}, text: k.APIKey + "\n",
 			hint: "This is the key. It is not shown again.\n"}, err
 	})

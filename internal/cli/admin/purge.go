@@ -63,7 +63,6 @@ func (c commands) purgeWorkspace() *cobra.Command {
 }
 
 func (c commands) purgeUser() *cobra.Command {
-	var email string
 	cmd := &cobra.Command{
 		Use:   "purge",
 		Short: "Erase a user with the personal workspace",
@@ -76,9 +75,9 @@ func (c commands) purgeUser() *cobra.Command {
 			"--json",
 		Args: command.ExactArgs(),
 	}
-	cmd.Flags().StringVar(&email, "email", "", "The user's address (required)")
+	email := emailFlag(cmd, "The user's address")
 	return c.purge(cmd, func(ctx context.Context, a *server.Admin, _ []string, yes bool) (fmt.Stringer, error) {
-		return a.Integrity.PurgeUser(ctx, loci.Email(email), yes)
+		return a.Integrity.PurgeUser(ctx, loci.Email(*email), yes)
 	})
 }
 

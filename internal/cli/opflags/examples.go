@@ -61,7 +61,7 @@ func (s *spec) example() string {
 		return s.enum[0]
 	case s.isID:
 		return "01890000-0000-7000-8000-000000000000"
-	case strings.HasPrefix(s.flag, "email"):
+	case s.format == "email":
 		return "ada@example.org"
 	case s.jsonType == "integer":
 		return "5"

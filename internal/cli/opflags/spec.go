@@ -17,6 +17,7 @@ type spec struct {
 	jsonType    string // of the value or of an item, as in JSON Schema
 	list        bool
 	enum        []string
+	format      string
 	isID        bool // of a record
 	description string
 	required    bool

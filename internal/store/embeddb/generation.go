@@ -46,8 +46,8 @@ func isActiveModel(t *sqldb.Tx, generation int64) (bool, error) {
 // yield puts the worker on standby, and reads the generations that workspaces answer from.
 func (w *Worker) yield(ctx context.Context) error {
 	if !w.standby.Swap(true) {
-		w.db.Log.Warn("another process makes vectors with another embedding model: this one leaves them to it, and "+
-			"answers by words alone where those of its own model are gone",
+		w.db.Log.Warn("another process makes vectors with another embedding model: this process is on standby and "+
+			"answers by keywords where vectors of its model are gone",
 			"model", w.model.Generation())
 	}
 	return w.publishGenerations(ctx)

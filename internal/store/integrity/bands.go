@@ -103,6 +103,6 @@ func (w *workspaceCheck) repairBands(rowID int64, had []int64) func(*sqldb.Tx) (
 		if err != nil || m.RowID == 0 || m.Workspace != w.workspace {
 			return "removed them", err
 		}
-		return "made anew", store.InsertBands(t, w.workspace, rowID, textBands(&m))
+		return "rebuilt", store.InsertBands(t, w.workspace, rowID, textBands(&m))
 	}
 }

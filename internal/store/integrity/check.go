@@ -109,7 +109,7 @@ func (c *Checker) Check(ctx context.Context, o Options) (sum Report, err error) 
 		err = c.reportUnreadable(c.index.ReindexOutdated(ctx), &sum, "the keyword index cannot be brought up to date")
 	}
 	if err == nil {
-		err = c.reportUnreadable(c.checkUnowned(ctx, &sum, o), &sum, "what belongs to no workspace cannot be looked at")
+		err = c.reportUnreadable(c.checkUnowned(ctx, &sum, o), &sum, "rows of no workspace cannot be read")
 	}
 	for after := int64(0); err == nil; {
 		var list []workspaceCheck

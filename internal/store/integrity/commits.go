@@ -48,7 +48,7 @@ func (c *Checker) inspectCommits(ctx context.Context, sum *Report, o Options) er
 			_, err := t.Exec(`DELETE FROM metadata WHERE name = ?1`, sqldb.LostCommitsName)
 			return loci.Empty{}, err
 		})
-		f.Repair = "nothing here has them, a backup may: this is not told again"
+		f.Repair = "they are lost unless a backup has them; this is reported once"
 	}
 	sum.add(f)
 	return err

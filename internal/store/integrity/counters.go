@@ -59,5 +59,5 @@ func recount(t *sqldb.Tx, workspace, atlas int64) (string, error) {
 			bytes = (SELECT CAST(COALESCE(SUM(octet_length(e.content)), 0) AS BIGINT) FROM memories e
 				WHERE e.atlas = ?1) - (SELECT CAST(COALESCE(SUM(c.bytes), 0) AS BIGINT) `+log+`)
 		WHERE row_id = ?1`, atlas, workspace)
-	return "counted anew", err
+	return "counted again", err
 }

@@ -81,7 +81,7 @@ func repairLinks(t *sqldb.Tx, rowID int64) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	done := "made what it supersedes anew"
+	done := "rebuilt the list of memories that it supersedes"
 	if m.SupersededBy != "" {
 		by, found, err := linkedMemory(t, m.Workspace, m.SupersededBy)
 		if err != nil {
@@ -93,7 +93,7 @@ func repairLinks(t *sqldb.Tx, rowID int64) (string, error) {
 		} else if by, err = indexdb.LockMemoryRow(t, by.RowID); err == nil {
 			list, _ := sqldb.DecodeStrings[loci.ID](by.Supersedes)
 			if !slices.Contains(list, m.ID) {
-				done = "told its replacement"
+				done = "added it to the list of its replacement"
 				err = store.SetSupersedes(t, by.ID, append(list, m.ID))
 			}
 		}

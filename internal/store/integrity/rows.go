@@ -17,7 +17,7 @@ import (
 func corruption(m *indexdb.MemoryRow) string {
 	if _, err := sqldb.DecodeStrings[string](m.Tags); err != nil || m.Type < 0 || m.Type >= len(loci.MemoryTypes) ||
 		m.Status < 0 || m.Status >= len(loci.MemoryStatuses) {
-		return "its type, status or tags are none that there are"
+		return "its type, status or tags are invalid"
 	}
 	record, _ := m.Record() // links are not in the checksum: checkLinks reports an invalid list
 	if m.Checksum != store.MemoryChecksum(record) {
@@ -100,7 +100,7 @@ func (w *workspaceCheck) repairHash(rowID int64) func(*sqldb.Tx) (string, error)
 		if err == nil {
 			_, err = t.Exec(`UPDATE memories SET hash = ?2 WHERE row_id = ?1`, rowID, store.ContentHash(m.Content))
 		}
-		return "made anew", err
+		return "rebuilt", err
 	}
 }
 

@@ -85,7 +85,7 @@ func (w *workspaceCheck) repairSegment(segment int64, held []int64) func(*sqldb.
 		if err := w.checker.index.Reindex(t, w.workspace, held...); err != nil {
 			return "", err
 		}
-		return fmt.Sprintf("removed, and %d memories indexed anew", len(held)), indexdb.DropSegment(t, segment)
+		return fmt.Sprintf("removed, and %d memories indexed again", len(held)), indexdb.DropSegment(t, segment)
 	}
 }
 

@@ -25,7 +25,7 @@ func (c *Checker) checkStructure(ctx context.Context, sum *Report, o Options) er
 	}
 	list, err := db.CheckStructure(ctx)
 	if err != nil {
-		return c.reportUnreadable(err, sum, "the structure of the database cannot be looked at")
+		return c.reportUnreadable(err, sum, "the structure of the database cannot be read")
 	}
 	left, failed := map[sqldb.DamageKey]bool{}, map[string]error{}
 	if o.Repair && len(list) > 0 {
@@ -42,7 +42,7 @@ func (c *Checker) checkStructure(ctx context.Context, sum *Report, o Options) er
 		}
 		after, err := db.CheckStructure(ctx)
 		if err != nil {
-			return c.reportUnreadable(err, sum, "the structure of the database cannot be looked at")
+			return c.reportUnreadable(err, sum, "the structure of the database cannot be read")
 		}
 		for _, f := range after {
 			left[f.Key()] = true
@@ -55,18 +55,18 @@ func (c *Checker) checkStructure(ctx context.Context, sum *Report, o Options) er
 		found := Inconsistency{Kind: InconsistentStructure, ID: f.Name, Detail: f.Detail}
 		switch {
 		case !o.Repair && f.IsIndex:
-			found.Repair = "its table has all that is in it: --repair makes it anew"
+			found.Repair = "its table has all its rows: --repair rebuilds it"
 		case !o.Repair:
 		case left[f.Key()] && failed[f.Name] != nil:
-			found.Repair = "could not be made anew from its table: " + sqldb.RootCause(failed[f.Name]).Error()
+			found.Repair = "could not be rebuilt from its table: " + sqldb.RootCause(failed[f.Name]).Error()
 		case left[f.Key()] && f.Repairable():
 			found.Repair = "could not be repaired"
 		case left[f.Key()]:
 			found.Repair = restoreAdvice
 		case f.IsIndex:
-			found.Repair = "made anew from its table"
+			found.Repair = "rebuilt from its table"
 		default:
-			found.Repair = "gone with the indexes that were made anew"
+			found.Repair = "gone since the indexes were rebuilt"
 		}
 		found.Repaired = o.Repair && !left[f.Key()]
 		sum.add(found)

@@ -114,7 +114,7 @@ func (w *workspaceCheck) steps() []checkStep {
 func (w *workspaceCheck) reportNewerAnalyzer() error {
 	w.report(InconsistentIndex, w.id, func(*sqldb.Tx) (string, error) {
 		return "", notRepaired("use the newer program")
-	}, "the index is of analyzer %d and cannot be looked at: this program has %d", w.analyzer, analysis.Version)
+	}, "the index is of analyzer %d and cannot be read: this program has %d", w.analyzer, analysis.Version)
 	return nil
 }
 
@@ -129,7 +129,7 @@ func (w *workspaceCheck) runStep(s checkStep) error {
 		return nil
 	})
 	if reason != "" {
-		w.report(InconsistentStructure, w.id, nil, "the %s of the workspace cannot be looked at: %s", s.name, reason)
+		w.report(InconsistentStructure, w.id, nil, "the %s of the workspace cannot be read: %s", s.name, reason)
 	}
 	return err
 }
@@ -137,5 +137,5 @@ func (w *workspaceCheck) runStep(s checkStep) error {
 // Results of repairs.
 const (
 	alreadyDeleted = "nothing: it is gone meanwhile"
-	reindexed      = "indexed anew"
+	reindexed      = "indexed again"
 )
