@@ -25,9 +25,7 @@ func checkQueue(t *testing.T, d storetest.Database, embedded, queued int) {
 
 func TestBatchKeepsItsLeaseWhenARenewalFails(t *testing.T) {
 	t.Parallel()
-	storetest.Each(t, func(t *testing.T, d storetest.Database) {
-		s := d.Open(t, store.Options{})
-		ann := user(t, s, "ann")
+	eachDatabase(t, func(t *testing.T, d storetest.Database, s *store.Store, ann *identity.Actor) {
 		m := &hookedEmbedder{FakeEmbedder: storetest.FakeEmbedder{Name: "one"}, before: func() {}}
 		w := newWorker(s, m)
 		w.round(t)
@@ -42,11 +40,10 @@ func TestBatchKeepsItsLeaseWhenARenewalFails(t *testing.T) {
 
 func TestDatabaseErrorIsNoFailureOfAText(t *testing.T) {
 	t.Parallel()
-	storetest.Each(t, func(t *testing.T, d storetest.Database) {
-		s := d.Open(t, store.Options{})
+	eachDatabase(t, func(t *testing.T, d storetest.Database, s *store.Store, ann *identity.Actor) {
 		w := newWorker(s, &storetest.FakeEmbedder{Name: "one"})
 		w.round(t)
-		add(t, s, user(t, s, "ann"), "", "the blue boat")
+		add(t, s, ann, "", "the blue boat")
 		w.db.failWrite = 2 // after the lease come the vectors
 		if err := embeddb.RunRound(ctx, w.Worker); !errors.Is(err, errFault) {
 			t.Errorf("the round returns %v", err)
@@ -62,13 +59,12 @@ func TestDatabaseErrorIsNoFailureOfAText(t *testing.T) {
 
 func TestOutageOfTheModelCostsOneCallForEachOwner(t *testing.T) {
 	t.Parallel()
-	storetest.Each(t, func(t *testing.T, d storetest.Database) {
-		s := d.Open(t, store.Options{})
+	eachDatabase(t, func(t *testing.T, d storetest.Database, s *store.Store, ann *identity.Actor) {
 		calls := 0
 		m := &hookedEmbedder{FakeEmbedder: storetest.FakeEmbedder{Name: "one", Rejects: "*"},
 			before: func() { calls++ }}
 		w := newWorker(s, m)
-		ann, bob := user(t, s, "ann"), user(t, s, "bob")
+		bob := user(t, s, "bob")
 		for i := range 5 {
 			add(t, s, ann, "", fmt.Sprint("memory number ", i))
 			add(t, s, bob, "", fmt.Sprint("memory number ", i))
@@ -128,9 +124,7 @@ func TestUsageHasTheReasonOfTheLatestFailureInScope(t *testing.T) {
 
 func TestBatchEmbedsTheOtherTextsWhenOneCannotBePrepared(t *testing.T) {
 	t.Parallel()
-	storetest.Each(t, func(t *testing.T, d storetest.Database) {
-		s := d.Open(t, store.Options{})
-		ann := user(t, s, "ann")
+	eachDatabase(t, func(t *testing.T, d storetest.Database, s *store.Store, ann *identity.Actor) {
 		w := newWorker(s, &storetest.FakeEmbedder{Name: "one"})
 		w.round(t)
 		for i := range 3 {
@@ -148,9 +142,7 @@ func TestBatchEmbedsTheOtherTextsWhenOneCannotBePrepared(t *testing.T) {
 
 func TestCopiedVectorsReplaceThoseBeforeThePreviousText(t *testing.T) {
 	t.Parallel()
-	storetest.Each(t, func(t *testing.T, d storetest.Database) {
-		s := d.Open(t, store.Options{})
-		ann := user(t, s, "ann")
+	eachDatabase(t, func(t *testing.T, d storetest.Database, s *store.Store, ann *identity.Actor) {
 		m := &storetest.FakeEmbedder{Name: "one"}
 		w := newWorker(s, m)
 		var changed loci.Memory

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/embeddb"
 	"github.com/loci-memory/loci/internal/store/storetest"
@@ -14,9 +15,7 @@ import (
 
 func TestWorkerStaysOnStandbyAfterItsGenerationIsDeleted(t *testing.T) {
 	t.Parallel()
-	storetest.Each(t, func(t *testing.T, d storetest.Database) {
-		s := d.Open(t, store.Options{})
-		ann := user(t, s, "ann")
+	eachDatabase(t, func(t *testing.T, d storetest.Database, s *store.Store, ann *identity.Actor) {
 		add(t, s, ann, "", "the blue boat")
 		newWorker(s, &storetest.FakeEmbedder{Name: "one"}).round(t)
 		two := &storetest.FakeEmbedder{Name: "two", Rejects: "*"}
@@ -36,9 +35,7 @@ func TestWorkerStaysOnStandbyAfterItsGenerationIsDeleted(t *testing.T) {
 
 func TestWorkerEndsItsStandbyWhenItsGenerationWasCreatedAgain(t *testing.T) {
 	t.Parallel()
-	storetest.Each(t, func(t *testing.T, d storetest.Database) {
-		s := d.Open(t, store.Options{})
-		ann := user(t, s, "ann")
+	eachDatabase(t, func(t *testing.T, d storetest.Database, s *store.Store, ann *identity.Actor) {
 		add(t, s, ann, "", "the blue boat")
 		one := newWorker(s, &storetest.FakeEmbedder{Name: "one"})
 		one.round(t)
@@ -96,9 +93,8 @@ func TestWorkerKeepsItsGenerationWhenAnotherModelDeletesIt(t *testing.T) {
 
 func TestWorkerIsNotReadyWhenItsGenerationsCannotBeRead(t *testing.T) {
 	t.Parallel()
-	storetest.Each(t, func(t *testing.T, d storetest.Database) {
-		s := d.Open(t, store.Options{})
-		add(t, s, user(t, s, "ann"), "", "the blue boat")
+	eachDatabase(t, func(t *testing.T, d storetest.Database, s *store.Store, ann *identity.Actor) {
+		add(t, s, ann, "", "the blue boat")
 		newWorker(s, &storetest.FakeEmbedder{Name: "one"}).round(t)
 		w := newWorker(s, &storetest.FakeEmbedder{Name: "one"})
 		w.db.failRead = 2 // after that of the dimensions
@@ -113,9 +109,7 @@ func TestWorkerIsNotReadyWhenItsGenerationsCannotBeRead(t *testing.T) {
 
 func TestNewModelTriesTheTextsThatTheOldOneRefused(t *testing.T) {
 	t.Parallel()
-	storetest.Each(t, func(t *testing.T, d storetest.Database) {
-		s := d.Open(t, store.Options{})
-		ann := user(t, s, "ann")
+	eachDatabase(t, func(t *testing.T, d storetest.Database, s *store.Store, ann *identity.Actor) {
 		add(t, s, ann, "", "the blue boat")
 		newWorker(s, &storetest.FakeEmbedder{Name: "one"}).round(t)
 		add(t, s, ann, "", "poison")
@@ -133,9 +127,8 @@ func TestNewModelTriesTheTextsThatTheOldOneRefused(t *testing.T) {
 
 func TestWorkspaceKeepsItsVectorsWhileTheNewModelIsUnreachable(t *testing.T) {
 	t.Parallel()
-	storetest.Each(t, func(t *testing.T, d storetest.Database) {
-		s := d.Open(t, store.Options{})
-		add(t, s, user(t, s, "ann"), "", "the blue boat")
+	eachDatabase(t, func(t *testing.T, d storetest.Database, s *store.Store, ann *identity.Actor) {
+		add(t, s, ann, "", "the blue boat")
 		newWorker(s, &storetest.FakeEmbedder{Name: "one"}).round(t)
 		m := &hookedEmbedder{FakeEmbedder: storetest.FakeEmbedder{Name: "two", Rejects: "*"}}
 		calls := 0
@@ -167,9 +160,8 @@ func TestWorkspaceKeepsItsVectorsWhileTheNewModelIsUnreachable(t *testing.T) {
 
 func TestWorkerEndsItsStandbyWhenItsModelIsActiveAgain(t *testing.T) {
 	t.Parallel()
-	storetest.Each(t, func(t *testing.T, d storetest.Database) {
-		s := d.Open(t, store.Options{})
-		add(t, s, user(t, s, "ann"), "", "the blue boat")
+	eachDatabase(t, func(t *testing.T, d storetest.Database, s *store.Store, ann *identity.Actor) {
+		add(t, s, ann, "", "the blue boat")
 		w := newWorker(s, &storetest.FakeEmbedder{Name: "one"})
 		w.round(t)
 		w.round(t) // switches

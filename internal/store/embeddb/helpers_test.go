@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/embeddb"
@@ -18,6 +19,15 @@ var (
 	errFault  = errors.New("the connection is lost")
 	user, add = storetest.User, storetest.Add
 )
+
+// eachDatabase runs a test on a store of every database, which has one user and no worker.
+func eachDatabase(t *testing.T, f func(t *testing.T, d storetest.Database, s *store.Store, ann *identity.Actor)) {
+	t.Helper()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		s := d.Open(t, store.Options{})
+		f(t, d, s, user(t, s, "ann"))
+	})
+}
 
 // A faultyDB fails one of its next calls, counted from 1.
 type faultyDB struct {
