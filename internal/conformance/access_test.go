@@ -14,7 +14,8 @@ import (
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
 
-// An accessRule is the requirement of an operation beside a credential.
+// An accessRule is the requirement of an operation beside a credential. Fixtures state it by hand: the expected answer
+// follows from it and from the access word of the operation.
 type accessRule string
 
 // The rules. The first two touch no record of another user.
@@ -29,24 +30,6 @@ const (
 	// the caller created the memory, or is an admin of its workspace: ann created all
 	creatorOrManager accessRule = "creator"
 )
-
-// accessRules is the second, handwritten table: the requirement of each
-// operation. The expected answer follows from it and from the access word.
-var accessRules = map[string]accessRule{
-	"memory.create": member, "memory.get": member, "memory.list": member, "memory.search": member,
-	"memory.context": member, "memory.versions": member, "memory.similar": member,
-	"memory.update": creatorOrManager, "memory.append": creatorOrManager, "memory.verify": creatorOrManager,
-	"memory.supersede": creatorOrManager,
-	"memory.archive":   creatorOrManager, "memory.restore": creatorOrManager, "memory.delete": creatorOrManager,
-	"memory.revert": creatorOrManager,
-	"atlas.list":    member, "atlas.get": member, "atlas.create": admin, "atlas.update": admin,
-	"workspace.list": accountAccess, "workspace.get": member, "workspace.create": accountAccess, "member.list": member,
-	"invitation.list": admin, "invitation.create": admin, "invitation.pending": accountAccess,
-	"invitation.respond": ownerOfRecord,
-	"account.status":     accountAccess, "account.me": accountAccess,
-	"key.list": accountAccess, "key.create": accountAccess, "key.revoke": ownerOfRecord,
-	"auth.register": publicAccess, "auth.setup": publicAccess, "auth.login": publicAccess, "auth.logout": accountAccess,
-}
 
 // roles are the roles of the callers in the team workspace.
 var roles = map[conformance.Caller]loci.Role{
@@ -70,7 +53,7 @@ func expected(o *op.Op, caller conformance.Caller) loci.Code {
 		return loci.CodeForbidden
 	}
 	role := roles[caller]
-	switch c := accessRules[o.Name]; c {
+	switch c := fixtures[o.Name].needs; c {
 	case publicAccess, accountAccess:
 		return ""
 	case ownerOfRecord:
@@ -121,14 +104,15 @@ func accessMatrix(t *testing.T, w *conformance.World) []byte {
 	page.Write(pageHead(t, "access.md"))
 	resource := ""
 	for _, o := range service.Ops.Ops {
-		if accessRules[o.Name] == "" {
-			t.Errorf("%s: accessRules has no rule for it", o.Name)
+		needs := fixtureOf(t, o.Name).needs
+		if needs == "" {
+			t.Errorf("%s: its fixture does not state what it needs", o.Name)
 		}
 		if r, _, _ := strings.Cut(o.Name, "."); r != resource {
 			resource = r
 			fmt.Fprintf(&page, "\n## %s\n\n%s", r, accessColumns)
 		}
-		fmt.Fprintf(&page, "| `%s` | `%s %s` | %s | %s |", o.Name, o.Method, o.Path, o.Access, accessRules[o.Name])
+		fmt.Fprintf(&page, "| `%s` | `%s %s` | %s | %s |", o.Name, o.Method, o.Path, o.Access, needs)
 		for _, caller := range conformance.Callers {
 			want := expected(o, caller)
 			if got := tryCall(t, w, o, caller); got != want {

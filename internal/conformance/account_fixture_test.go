@@ -6,6 +6,6 @@ import (
 
 // accountFixtures are the fixtures of the account.
 var accountFixtures = map[string]fixture{
-	service.AccountStatus.Name: {args: noArgs},
-	service.AccountMe.Name:     {args: noArgs},
+	service.AccountStatus.Name: {needs: accountAccess, args: noArgs},
+	service.AccountMe.Name:     {needs: accountAccess, args: noArgs},
 }

@@ -8,15 +8,18 @@ import (
 // atlasFixtures are the fixtures of atlases.
 var atlasFixtures = map[string]fixture{
 	service.AtlasList.Name: {
+		needs:    member,
 		args:     func(s testScene) args { return args{"workspace_id": s.Team} },
 		names:    []string{"workspace_id"},
 		refusals: []refusal{badCursor(nil)},
 	},
 	service.AtlasGet.Name: {
+		needs: member,
 		args:  func(s testScene) args { return args{"atlasId": s.Atlas(s.t, "Shelf")} },
 		names: []string{"atlasId"},
 	},
 	service.AtlasCreate.Name: {
+		needs: admin,
 		args: func(s testScene) args {
 			return args{"name": "Ships", "workspaceId": s.Team, "keywords": []any{"bark", "brig"},
 				"description": "What floats."}
@@ -30,6 +33,7 @@ var atlasFixtures = map[string]fixture{
 		},
 	},
 	service.AtlasUpdate.Name: {
+		needs: admin,
 		args: func(s testScene) args {
 			return args{"atlasId": s.Atlas(s.t, "Shelf"), "name": "Ships", "keywords": []any{}, "description": ""}
 		},

@@ -89,9 +89,12 @@ var exposures = map[op.Exposure]string{
 }
 
 func describeOperation(page *bytes.Buffer, o *op.Op) {
-	fmt.Fprintf(page, "\n### %s\n`%s %s` · %s · %s\n\n%s\n", o.Name, o.Method, o.Path, o.Access,
-		exposures[o.Exposure],
-		o.Summary)
+	conditional := ""
+	if o.Has(op.IfMatch) {
+		conditional = " · takes `If-Match`"
+	}
+	fmt.Fprintf(page, "\n### %s\n`%s %s` · %s · %s%s\n\n%s\n", o.Name, o.Method, o.Path, o.Access,
+		exposures[o.Exposure], conditional, o.Summary)
 	if fields := o.Fields(); len(fields) > 0 {
 		page.WriteString("\n| field | in | type | |\n|---|---|---|---|\n")
 		for _, f := range fields {

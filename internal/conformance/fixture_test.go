@@ -21,10 +21,11 @@ type testScene struct {
 	t testing.TB
 }
 
-// A fixture has the valid arguments of an operation's calls, which name records of ann in every id field. Each call
-// gets new arguments, so that it can change the named records.
+// A fixture states what an operation needs, and has valid arguments of its calls. They name records of ann in every id
+// field. Each call gets new arguments, so that it can change the named records.
 type fixture struct {
-	args func(s testScene) args
+	needs accessRule
+	args  func(s testScene) args
 	// names are the fields that name one record.
 	names []string
 	// empty is set where the operation runs in a world without people.

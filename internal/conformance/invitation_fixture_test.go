@@ -9,6 +9,7 @@ import (
 // invitationFixtures are the fixtures of invitations.
 var invitationFixtures = map[string]fixture{
 	service.InvitationList.Name: {
+		needs: admin,
 		args:  func(s testScene) args { return inTeam(s) },
 		names: []string{"workspaceId"},
 		refusals: []refusal{{name: "foreign cursor", code: loci.CodeInvalidQuery, args: func(s testScene) args {
@@ -16,6 +17,7 @@ var invitationFixtures = map[string]fixture{
 		}}},
 	},
 	service.InvitationCreate.Name: {
+		needs: admin,
 		args: func(s testScene) args {
 			return args{"workspaceId": s.Team, "emails": []any{uniqueText("guest") + "@example.com", s.Cid.Email},
 				"expiresInDays": 3}
@@ -33,9 +35,10 @@ var invitationFixtures = map[string]fixture{
 			}},
 		},
 	},
-	service.InvitationPending.Name: {args: func(testScene) args { return args{"limit": 1} },
+	service.InvitationPending.Name: {needs: accountAccess, args: func(testScene) args { return args{"limit": 1} },
 		refusals: []refusal{badCursor(nil)}},
 	service.InvitationRespond.Name: {
+		needs: ownerOfRecord,
 		args:  func(s testScene) args { return args{"invitationId": s.invitation(), "accept": true, "confirm": true} },
 		names: []string{"invitationId"},
 		refusals: []refusal{

@@ -8,10 +8,11 @@ import (
 
 // keyFixtures are the fixtures of API keys.
 var keyFixtures = map[string]fixture{
-	service.KeyList.Name: {args: func(testScene) args { return args{"limit": 1} },
+	service.KeyList.Name: {needs: accountAccess, args: func(testScene) args { return args{"limit": 1} },
 		refusals: []refusal{badCursor(nil)}},
-	service.KeyCreate.Name: {args: func(testScene) args { return args{"name": "laptop"} }},
+	service.KeyCreate.Name: {needs: accountAccess, args: func(testScene) args { return args{"name": "laptop"} }},
 	service.KeyRevoke.Name: {
+		needs: ownerOfRecord,
 		args: func(s testScene) args {
 			k := conformance.Must(s.Service.AddKey(s.t.Context(), loci.Email(s.Ann.Email), "old"))(s.t)
 			return args{"keyId": k.Key.ID}

@@ -11,6 +11,7 @@ import (
 // memoryFixtures are the fixtures of memories.
 var memoryFixtures = map[string]fixture{
 	service.MemoryCreate.Name: {
+		needs: member,
 		args: func(s testScene) args {
 			return args{"content": longText(), "atlasId": s.Atlas(s.t, "Shelf"), "tags": []any{"sea", "time"},
 				"type":   "fact",
@@ -33,10 +34,12 @@ var memoryFixtures = map[string]fixture{
 		},
 	},
 	service.MemoryGet.Name: {
+		needs: member,
 		args:  func(s testScene) args { _, m := s.newMemory(); return args{"memoryId": m} },
 		names: []string{"memoryId"},
 	},
 	service.MemoryList.Name: {
+		needs: member,
 		args:  func(s testScene) args { a, _ := s.newMemory(); return args{"atlas_id": a, "limit": 1} },
 		names: []string{"atlas_id"},
 		refusals: []refusal{
@@ -47,6 +50,7 @@ var memoryFixtures = map[string]fixture{
 		},
 	},
 	service.MemorySearch.Name: {
+		needs: member,
 		args: func(s testScene) args {
 			a, _ := s.newMemory()
 			return args{"query": "low tide", "atlas_id": a, "limit": 1}
@@ -61,6 +65,7 @@ var memoryFixtures = map[string]fixture{
 		},
 	},
 	service.MemoryContext.Name: {
+		needs: member,
 		args:  func(s testScene) args { a, _ := s.newMemory(); return args{"atlas_id": a, "max_tokens": 500} },
 		names: []string{"atlas_id"},
 		refusals: []refusal{{name: "no budget", code: loci.CodeInvalidQuery, args: func(testScene) args {
@@ -72,6 +77,7 @@ var memoryFixtures = map[string]fixture{
 				}}},
 	},
 	service.MemoryUpdate.Name: {
+		needs: creatorOrManager,
 		args: withMemory(testScene.newVersions, args{"content": "Twelve ships.", "title": "Ships", "type": "fact",
 			"tags": []any{"sea"}}),
 		names: named,
@@ -79,6 +85,7 @@ var memoryFixtures = map[string]fixture{
 			{name: "nothing to change", code: loci.CodeInvalidQuery, args: withMemory(testScene.newVersions, nil)}},
 	},
 	service.MemoryAppend.Name: {
+		needs: creatorOrManager,
 		args:  withMemory(testScene.newVersions, args{"content": "And two boats."}),
 		names: named,
 		refusals: []refusal{staleVersion(args{"content": "x"}), stateConflict(args{"content": "x"}), secretRefusal,
@@ -86,6 +93,7 @@ var memoryFixtures = map[string]fixture{
 				args: withMemory(testScene.newVersions, args{"content": strings.Repeat("x", loci.MaxContent)})}},
 	},
 	service.MemoryVerify.Name: {
+		needs: creatorOrManager,
 		args: withMemory(testScene.archived, args{"evidence": "counted twice", "confidence": .9,
 			"validUntil": "2050-01-02T03:04:05Z"}),
 		names: named,
@@ -97,6 +105,7 @@ var memoryFixtures = map[string]fixture{
 				args: withMemory(testScene.newVersions, args{"evidence": credential()})}},
 	},
 	service.MemorySupersede.Name: {
+		needs: creatorOrManager,
 		args: func(s testScene) args {
 			return args{"memoryId": s.newVersions(), "replacementMemoryId": s.newVersions()}
 		},
@@ -115,27 +124,30 @@ var memoryFixtures = map[string]fixture{
 			}},
 		},
 	},
-	service.MemoryArchive.Name: {args: withMemory(testScene.newVersions, nil), names: named,
+	service.MemoryArchive.Name: {needs: creatorOrManager, args: withMemory(testScene.newVersions, nil), names: named,
 		refusals: []refusal{staleVersion(nil), stateConflict(nil)}},
-	service.MemoryRestore.Name: {args: withMemory(testScene.archived, nil), names: named,
+	service.MemoryRestore.Name: {needs: creatorOrManager, args: withMemory(testScene.archived, nil), names: named,
 		refusals: []refusal{{name: "active", code: loci.CodeStateConflict,
 			args: withMemory(testScene.newVersions, nil)}}},
-	service.MemoryDelete.Name: {args: withMemory(testScene.newVersions, nil), names: named,
+	service.MemoryDelete.Name: {needs: creatorOrManager, args: withMemory(testScene.newVersions, nil), names: named,
 		refusals: []refusal{staleVersion(nil)}},
-	service.MemoryVersions.Name: {args: withMemory(testScene.archived, args{"limit": 1}), names: named,
+	service.MemoryVersions.Name: {needs: member, args: withMemory(testScene.archived, args{"limit": 1}), names: named,
 		refusals: []refusal{{name: "foreign cursor", code: loci.CodeInvalidQuery,
 			args: withMemory(testScene.newVersions, args{"cursor": foreignCursor})}}},
 	service.MemoryRevert.Name: {
+		needs: creatorOrManager,
 		args:  withMemory(testScene.changed, args{"version": 1}),
 		names: named,
 		refusals: []refusal{staleVersion(args{"version": 1}), stateConflict(args{"version": 1}),
 			{name: "unknown version", code: loci.CodeNotFound,
 				args: withMemory(testScene.newVersions, args{"version": 9})}},
 	},
-	service.MemorySimilar.Name: {args: withMemory(testScene.newDuplicates, args{"limit": 2}), names: named},
+	service.MemorySimilar.Name: {needs: member, args: withMemory(testScene.newDuplicates, args{"limit": 2}),
+		names: named},
 }
 
-// newMemory returns an atlas of the team workspace with two memories. A world has only one, because other memories change scores.
+// newMemory returns an atlas of the team workspace with two memories. A world has only one, because other memories
+// change scores.
 func (s testScene) newMemory() (atlas, memory loci.ID) {
 	list := conformance.Must(s.Service.ListMemories(s.t.Context(), s.Ann.Actor(),
 		loci.ListMemories{WorkspaceID: s.Team, Tags: loci.Tags{"shelf"}}))(s.t)

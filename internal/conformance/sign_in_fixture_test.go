@@ -11,6 +11,7 @@ const password = "correct horse battery"
 // signInFixtures are the fixtures of registration and sign-ins.
 var signInFixtures = map[string]fixture{
 	service.AuthRegister.Name: {
+		needs: publicAccess,
 		args: func(testScene) args {
 			return args{"email": uniqueText("new") + "@example.com", "password": password, "name": "New"}
 		},
@@ -27,6 +28,7 @@ var signInFixtures = map[string]fixture{
 		},
 	},
 	service.AuthSetup.Name: {
+		needs: publicAccess,
 		empty: true,
 		args: func(s testScene) args {
 			return args{"token": s.Service.NewSetupToken(), "email": "first@example.com", "password": password}
@@ -36,6 +38,7 @@ var signInFixtures = map[string]fixture{
 		}}},
 	},
 	service.AuthLogin.Name: {
+		needs: publicAccess,
 		args: func(s testScene) args {
 			email := uniqueText("walker") + "@example.com"
 			conformance.Must(s.Service.AddUser(s.t.Context(), loci.Email(email), "Walker", password))(s.t)
@@ -50,5 +53,5 @@ var signInFixtures = map[string]fixture{
 			}},
 		},
 	},
-	service.AuthLogout.Name: {args: noArgs},
+	service.AuthLogout.Name: {needs: accountAccess, args: noArgs},
 }

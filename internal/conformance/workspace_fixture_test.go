@@ -8,15 +8,17 @@ import (
 
 // workspaceFixtures are the fixtures of workspaces and members.
 var workspaceFixtures = map[string]fixture{
-	service.WorkspaceList.Name: {args: func(testScene) args { return args{"limit": 1} },
+	service.WorkspaceList.Name: {needs: accountAccess, args: func(testScene) args { return args{"limit": 1} },
 		refusals: []refusal{badCursor(nil)}},
-	service.WorkspaceGet.Name: {args: inTeam, names: []string{"workspaceId"}},
+	service.WorkspaceGet.Name: {needs: member, args: inTeam, names: []string{"workspaceId"}},
 	service.WorkspaceCreate.Name: {
-		args: func(testScene) args { return args{"name": "Harbour"} },
+		needs: accountAccess,
+		args:  func(testScene) args { return args{"name": "Harbour"} },
 		refusals: []refusal{{name: "no room in the plan", code: loci.CodeQuotaExceeded, exhausted: true,
 			args: func(testScene) args { return args{"name": "One more"} }}},
 	},
 	service.MemberList.Name: {
+		needs: member,
 		args:  func(s testScene) args { return args{"workspaceId": s.Team, "limit": 2} },
 		names: []string{"workspaceId"},
 		refusals: []refusal{{name: "foreign cursor", code: loci.CodeInvalidQuery, args: func(s testScene) args {
