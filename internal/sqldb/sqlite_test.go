@@ -98,7 +98,7 @@ func TestWhoMakesTheDatabaseIsNotDisturbed(t *testing.T) {
 	}
 }
 
-func TestAReaderCannotWrite(t *testing.T) {
+func TestReaderCannotWrite(t *testing.T) {
 	t.Parallel()
 	s := openFile(t, Options{})
 	if err := s.db.Read(ctx, "", insertNote("smuggled")); err == nil {
@@ -126,7 +126,7 @@ func TestFilesArePrivate(t *testing.T) {
 	}
 }
 
-func TestAReaderIsReusedAfterWhateverHappened(t *testing.T) {
+func TestReaderIsReusedAfterFailures(t *testing.T) {
 	t.Parallel()
 	s := openFile(t, Options{})
 	left, leave := context.WithCancel(ctx)
@@ -222,7 +222,7 @@ func TestWhoWaitsTooLongIsToldUnavailable(t *testing.T) {
 	}
 }
 
-func TestAQueryThatRunsAwayIsEnded(t *testing.T) {
+func TestLongQueryIsInterrupted(t *testing.T) {
 	t.Parallel()
 	s := openFile(t, Options{BusyTimeout: 200 * time.Millisecond})
 	calling, leave := context.WithCancel(ctx) // as every caller's from outside

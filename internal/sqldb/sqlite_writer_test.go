@@ -149,7 +149,7 @@ func TestManyWritersShareACommit(t *testing.T) {
 	}
 }
 
-func TestABatchHoldsAtMost64Closures(t *testing.T) {
+func TestCommitHasAtMost64Jobs(t *testing.T) {
 	t.Parallel()
 	s := openFile(t, Options{})
 	before := countCommits(t, s)
@@ -167,7 +167,7 @@ func TestABatchHoldsAtMost64Closures(t *testing.T) {
 	}
 }
 
-func TestAClosureThatFailsRollsBackAlone(t *testing.T) {
+func TestFailedJobRollsBackAlone(t *testing.T) {
 	t.Parallel()
 	boom := errors.New("boom")
 	for name, c := range map[string]struct {
@@ -202,7 +202,7 @@ func TestAClosureThatFailsRollsBackAlone(t *testing.T) {
 	}
 }
 
-func TestACommitThatFailsFailsAllOfItsBatch(t *testing.T) {
+func TestFailedCommitFailsAllItsJobs(t *testing.T) {
 	t.Parallel()
 	orphan := func(c Conn) error {
 		_, err := c.Exec(`INSERT INTO notes (text, workspace) VALUES ('orphan', 99)`, nil) // seen at the commit only
@@ -259,7 +259,7 @@ func TestNobodyIsAnsweredBeforeTheCommit(t *testing.T) {
 	all.Wait()
 }
 
-func TestACallerThatLeavesBeforeItsTurnIsForgotten(t *testing.T) {
+func TestWriterDropsJobWhenCallerLeavesBeforeItsTurn(t *testing.T) {
 	t.Parallel()
 	s := openFile(t, Options{})
 	entered, free := make(chan bool), make(chan bool)
@@ -287,7 +287,7 @@ func TestACallerThatLeavesBeforeItsTurnIsForgotten(t *testing.T) {
 	}
 }
 
-func TestACallerThatLeavesDuringItsTurnInterruptsNobody(t *testing.T) {
+func TestWriterFinishesJobWhenCallerLeavesDuringItsTurn(t *testing.T) {
 	t.Parallel()
 	s := openFile(t, Options{})
 	leaving, leave := context.WithCancel(ctx)

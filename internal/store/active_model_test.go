@@ -82,7 +82,7 @@ func TestLastStartedModelIsActive(t *testing.T) {
 
 // A model whose vectors have another length than before, under the same name, finds
 // nothing and adds nothing: words answer, and its name says what to do.
-func TestAModelWithVectorsOfAnotherLengthIsRefused(t *testing.T) {
+func TestWorkerRefusesVectorsOfOtherDimensions(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
 		s := d.Open(t, store.Options{Embedder: &storetest.FakeEmbedder{Name: "one"}})

@@ -14,7 +14,7 @@ import (
 )
 
 // A copy that begins anew with every commit of others would never end.
-func TestACopyEndsWhileOthersWrite(t *testing.T) {
+func TestCopyEndsWhileOthersWrite(t *testing.T) {
 	t.Parallel()
 	d := storetest.Database{Engine: sqldb.Driver, Dir: t.TempDir()}
 	s := d.Open(t, store.Options{})
@@ -65,7 +65,7 @@ func TestACopyEndsWhileOthersWrite(t *testing.T) {
 }
 
 // The operator looks where the error says: not at the database, which has room.
-func TestACopyThatCannotBeWrittenNamesItsOwnFile(t *testing.T) {
+func TestCopyErrorNamesUnwritableFile(t *testing.T) {
 	t.Parallel()
 	d := storetest.Database{Engine: sqldb.Driver, Dir: t.TempDir()}
 	d.Open(t, store.Options{})

@@ -19,7 +19,7 @@ func waitForEmbedder(t *testing.T, s *store.Store) {
 	}
 }
 
-func TestACommandThatReadsEmbedsNothing(t *testing.T) {
+func TestReadingCommandEmbedsNothing(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
 		s := d.Open(t, store.Options{})
@@ -45,7 +45,7 @@ func TestACommandThatReadsEmbedsNothing(t *testing.T) {
 	})
 }
 
-func TestACommandFinishesTheLongTextThatItWrote(t *testing.T) {
+func TestCommandFinishesItsLongText(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
 		s := d.Open(t, store.Options{})
@@ -88,7 +88,7 @@ func TestConcurrentOneShotProcessesEmbedATextOnce(t *testing.T) {
 	})
 }
 
-func TestACommandThatIsInterruptedGivesALongTextBack(t *testing.T) {
+func TestInterruptedCommandRequeuesItsLongText(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	m := &storetest.FakeEmbedder{Name: "one", Gate: make(chan struct{})}

@@ -53,7 +53,7 @@ func TestEveryTextGetsItsVectorsAndNoneTwice(t *testing.T) {
 	})
 }
 
-func TestATextThatIsRefusedKeepsNoOtherWaitingAndHeals(t *testing.T) {
+func TestRefusedTextDelaysNoOtherAndIsRetried(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
 		m := &storetest.FakeEmbedder{Name: "one", Rejects: "poison"}
@@ -76,7 +76,7 @@ func TestATextThatIsRefusedKeepsNoOtherWaitingAndHeals(t *testing.T) {
 	})
 }
 
-func TestAModelThatIsAwayLosesNothing(t *testing.T) {
+func TestUnreachableModelLosesNoMemory(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
 		m := &storetest.FakeEmbedder{Name: "one", Rejects: "*"}
@@ -100,7 +100,7 @@ func TestAModelThatIsAwayLosesNothing(t *testing.T) {
 	})
 }
 
-func TestAVectorIsOfTheTextThatStands(t *testing.T) {
+func TestVectorsAreOfCurrentText(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
 		m := &storetest.FakeEmbedder{Name: "one", Gate: make(chan struct{})}

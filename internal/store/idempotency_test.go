@@ -207,7 +207,7 @@ func TestLongStoredResponsesAreCompressed(t *testing.T) {
 	})
 }
 
-func TestAKeyWithoutAHandleIsRefused(t *testing.T) {
+func TestWriteWithoutHandleRefusesIdempotencyKey(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
 		s := d.Open(t, store.Options{})

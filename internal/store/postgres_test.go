@@ -113,7 +113,7 @@ func TestSerializationFailuresAreTriedThreeTimes(t *testing.T) {
 	})
 }
 
-func TestAConnectionThatIsKilledBeforeTheCommitIsReplaced(t *testing.T) {
+func TestWriteReplacesConnectionKilledBeforeCommit(t *testing.T) {
 	t.Parallel()
 	onPostgres(t, func(t *testing.T, d storetest.Database, s *store.Store) {
 		for _, kills := range []int{1, 4} {
@@ -205,7 +205,7 @@ func TestNoAnswerIsWrongWhileConnectionsAreKilled(t *testing.T) {
 	})
 }
 
-func TestAPanicGivesItsConnectionBack(t *testing.T) {
+func TestPanicReleasesItsConnection(t *testing.T) {
 	t.Parallel()
 	onPostgres(t, func(t *testing.T, d storetest.Database, s *store.Store) {
 		ann := user(t, s, "ann")
@@ -228,7 +228,7 @@ func TestAPanicGivesItsConnectionBack(t *testing.T) {
 	})
 }
 
-func TestADatabaseThatIsNotThereIsToldWithoutItsPassword(t *testing.T) {
+func TestOpenErrorOfMissingDatabaseHidesPassword(t *testing.T) {
 	t.Parallel()
 	for _, address := range []string{"postgres://loci:hunter2@127.0.0.1:1/loci",
 		"postgres://loci:hunter2@127.0.0.1:port/loci"} {

@@ -59,7 +59,7 @@ func TestSearchReportsIgnoredAndCorrectedTerms(t *testing.T) {
 	})
 }
 
-func TestAWordThatOneWorkspaceKnowsIsCorrectedInNone(t *testing.T) {
+func TestWordKnownToOneWorkspaceIsNotCorrected(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
 		s := d.Open(t, store.Options{})

@@ -99,7 +99,7 @@ func TestBothSchemasAreTheSame(t *testing.T) {
 	})
 }
 
-func TestADatabaseOfANewerVersionIsLeftAlone(t *testing.T) {
+func TestOpenRefusesNewerSchema(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
 		s := d.Open(t, store.Options{})
@@ -116,7 +116,7 @@ func TestADatabaseOfANewerVersionIsLeftAlone(t *testing.T) {
 	})
 }
 
-func TestAnOpenDatabaseIsOpenedAgainAsItIs(t *testing.T) {
+func TestReopenKeepsSecretAndMemories(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
 		s := d.Open(t, store.Options{})

@@ -53,7 +53,7 @@ func TestScratchSchemaNeedsAnEmptyDatabase(t *testing.T) {
 	}
 }
 
-func TestAnAddressThatNobodyAnswersIsNamedWithoutItsPassword(t *testing.T) {
+func TestScratchErrorHidesPassword(t *testing.T) {
 	t.Parallel()
 	word := "tuna" + "4you" // no source holds a credential
 	for _, place := range []string{"127.0.0.1:1/x", "127.0.0.1:port/x", "[::1/x"} {
@@ -65,7 +65,7 @@ func TestAnAddressThatNobodyAnswersIsNamedWithoutItsPassword(t *testing.T) {
 	}
 }
 
-func TestADatabaseHasTablesOnceItWasOpened(t *testing.T) {
+func TestDatabaseHasTablesOnceOpened(t *testing.T) {
 	t.Parallel()
 	d := storetest.NewPostgresDatabase(t)
 	has := func() bool {

@@ -13,7 +13,7 @@ import (
 
 // A memory of hundreds of passages, each nearer to the question than any other memory, keeps none of those away:
 // neither by being filtered out or archived, nor by taking the places of all others.
-func TestALongMemoryHidesNoOther(t *testing.T) {
+func TestLongMemoryHidesNoOther(t *testing.T) {
 	t.Parallel()
 	const question = "the pump is started by the red switch"
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {

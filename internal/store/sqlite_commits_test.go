@@ -32,7 +32,7 @@ func crashed(t *testing.T, d storetest.Database) storetest.Database {
 	return to
 }
 
-func TestAStartTellsOfCommitsThatTheLogLost(t *testing.T) {
+func TestStartReportsLostCommits(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name string
@@ -97,7 +97,7 @@ func TestAStartTellsOfCommitsThatTheLogLost(t *testing.T) {
 }
 
 // The first commits of all are in the log alone.
-func TestANewDatabaseThatLostItsLogIsNotMadeAnew(t *testing.T) {
+func TestOpenRefusesNewDatabaseWithoutItsLog(t *testing.T) {
 	t.Parallel()
 	d := storetest.Database{Engine: sqldb.Driver, Dir: t.TempDir()}
 	s := d.Open(t, store.Options{})

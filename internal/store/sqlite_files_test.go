@@ -74,7 +74,7 @@ func TestNothingIsWrittenToADatabaseThatIsNotThereAnyMore(t *testing.T) {
 }
 
 // The log says it within seconds, also where nobody writes.
-func TestAnIdleServerLogsThatItsDatabaseIsGone(t *testing.T) {
+func TestIdleServerLogsMissingDatabase(t *testing.T) {
 	t.Parallel()
 	var log logtest.Buffer
 	d := storetest.Database{Engine: sqldb.Driver, Dir: t.TempDir()}
@@ -90,7 +90,7 @@ func TestAnIdleServerLogsThatItsDatabaseIsGone(t *testing.T) {
 	}
 }
 
-func TestAnEmptyDatabaseIsNotMadeWhereThereWasOne(t *testing.T) {
+func TestOpenCreatesNoDatabaseInPlaceOfLostOne(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name string
@@ -130,7 +130,7 @@ func TestAnEmptyDatabaseIsNotMadeWhereThereWasOne(t *testing.T) {
 }
 
 // A start that was cut off before it made anything is made up for.
-func TestAFileThatNeverHeldAnythingIsFilled(t *testing.T) {
+func TestOpenFillsEmptyFile(t *testing.T) {
 	t.Parallel()
 	d := storetest.Database{Engine: sqldb.Driver, Dir: t.TempDir()}
 	for _, name := range []string{sqldb.SQLiteFileName, sqldb.SQLiteFileName + ".lock", "serve.lock"} {

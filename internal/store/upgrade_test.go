@@ -174,7 +174,7 @@ func TestFormerSchemaIsKeptWhenAsked(t *testing.T) {
 }
 
 // A migration of a large database takes longer than any statement of a caller may.
-func TestAMigrationHasNoTimeouts(t *testing.T) {
+func TestMigrationHasNoTimeouts(t *testing.T) {
 	t.Parallel()
 	next := store.WithNextMigrations(t, store.Options{}, nextMigration)
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
@@ -243,7 +243,7 @@ func TestOlderProgramRefusesSchemaOfNewerOneThatMigratedMeanwhile(t *testing.T) 
 }
 
 // The operator reads the cause, and not that he should try again.
-func TestAMigrationThatFailsTellsTheCause(t *testing.T) {
+func TestFailedMigrationReportsCause(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
 		d.Exec(t, `CREATE TABLE users (id TEXT)`)
@@ -274,7 +274,7 @@ func TestFailedMigrationKeepsSchemaOfThoseBefore(t *testing.T) {
 	})
 }
 
-func TestASearchPathWithoutASchemaIsTold(t *testing.T) {
+func TestOpenReportsSearchPathWithoutSchema(t *testing.T) {
 	t.Parallel()
 	onPostgres(t, func(t *testing.T, d storetest.Database, _ *store.Store) {
 		d.Address = regexp.MustCompile("search_path=[^&]*").ReplaceAllString(d.Address, "search_path=nowhere")

@@ -124,7 +124,7 @@ func TestVersionsKeepTheirTextsWhateverComesLater(t *testing.T) {
 	})
 }
 
-func TestAnAppendIsKeptAsALength(t *testing.T) {
+func TestAppendIsStoredAsPrefixLength(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
 		s := d.Open(t, store.Options{})

@@ -339,7 +339,7 @@ func TestSampleFindsDamage(t *testing.T) {
 	})
 }
 
-func TestAnIndexOfAnEarlierAnalyzerIsMadeAnew(t *testing.T) {
+func TestOpenReindexesEarlierAnalyzer(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
 		s := d.Open(t, store.Options{})

@@ -78,7 +78,7 @@ func kindsOf(sum integrity.Report) (list []string) {
 	return slices.Compact(list)
 }
 
-func TestADamagedIndexOfTheDatabaseIsNamedAndMadeAnew(t *testing.T) {
+func TestCheckRebuildsDamagedDatabaseIndex(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"memories_newest", "sqlite_autoindex_memories_1", "memories_source",
 		"index_log_workspace"} {
@@ -360,7 +360,7 @@ func TestRepairOfSeveralRoundsCountsOnceAndEnds(t *testing.T) {
 }
 
 // A search shows at run time what an inspection would find.
-func TestASearchThatMeetsADamagedIndexIsCounted(t *testing.T) {
+func TestSearchOfDamagedIndexIsCounted(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
 		for _, damage := range []string{`UPDATE segment_pages SET data = segments.header FROM segments`,
