@@ -176,7 +176,7 @@ func cancelledSoon() context.Context {
 	return c
 }
 
-func TestWhoWaitsTooLongIsToldUnavailable(t *testing.T) {
+func TestWriteReturnsUnavailableAfterBusyTimeout(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	var stores [2]*testDB

@@ -236,7 +236,7 @@ func TestFailedCommitFailsAllItsJobs(t *testing.T) {
 	}
 }
 
-func TestNobodyIsAnsweredBeforeTheCommit(t *testing.T) {
+func TestWriteReturnsAfterCommit(t *testing.T) {
 	t.Parallel()
 	s := openFile(t, Options{})
 	var all sync.WaitGroup

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-func TestTheLogStaysSmallWhileSomebodyAlwaysReads(t *testing.T) {
+func TestWALStaysSmallUnderConstantReads(t *testing.T) {
 	t.Parallel()
 	const limit = 1 << 20
 	s := openFile(t, Options{MaxWALSize: limit})

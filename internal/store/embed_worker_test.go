@@ -23,7 +23,7 @@ func changeContent(t testing.TB, s *store.Store, actor *identity.Actor, id loci.
 	}
 }
 
-func TestEveryTextGetsItsVectorsAndNoneTwice(t *testing.T) {
+func TestWorkersEmbedEachTextOnce(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
 		m := &storetest.FakeEmbedder{Name: "one"}
@@ -123,7 +123,7 @@ func TestVectorsAreOfCurrentText(t *testing.T) {
 	})
 }
 
-func TestTheOldGenerationAnswersUntilTheNewOneIsWhole(t *testing.T) {
+func TestSearchUsesOldGenerationUntilNewOneIsComplete(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
 		s := d.Open(t, store.Options{Embedder: &storetest.FakeEmbedder{Name: "one"}})

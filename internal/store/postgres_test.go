@@ -136,7 +136,7 @@ func TestWriteReplacesConnectionKilledBeforeCommit(t *testing.T) {
 	})
 }
 
-func TestNoAnswerIsWrongWhileConnectionsAreKilled(t *testing.T) {
+func TestResultsAreRightWhileConnectionsAreKilled(t *testing.T) {
 	t.Parallel()
 	onPostgres(t, func(t *testing.T, d storetest.Database, _ *store.Store) {
 		named := d

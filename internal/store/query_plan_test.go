@@ -94,7 +94,7 @@ func readQueries(crew, atlas loci.ID, after store.PageKey) map[string]func(*stor
 	return out
 }
 
-func TestNoReadWalksThroughATable(t *testing.T) {
+func TestReadsUseIndexes(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
 		s := d.Open(t, store.Options{})

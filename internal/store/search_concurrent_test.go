@@ -81,7 +81,7 @@ func TestSearchIsConsistentDuringFlushesAndWrites(t *testing.T) {
 	})
 }
 
-func TestWhatOthersWriteMovesNoScoreOfMine(t *testing.T) {
+func TestWritesOfOthersChangeNoScore(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
 		s := d.Open(t, store.Options{})

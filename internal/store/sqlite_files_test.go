@@ -15,7 +15,7 @@ import (
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
 
-func TestNothingIsWrittenToADatabaseThatIsNotThereAnyMore(t *testing.T) {
+func TestWriteFailsWhenDatabaseFileIsGone(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name string
