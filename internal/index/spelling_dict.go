@@ -31,7 +31,8 @@ type lengthBucket struct {
 	texts       []byte   // concatenated
 }
 
-// Bounds of the words that a spelling correction may choose or replace, in characters.
+// Bounds of the words that a spelling correction may choose or replace, in characters. Measured: with 2 or 4 as the
+// least, results are as good.
 const (
 	minCorrectionRunes = 3
 	MaxMisspelledRunes = 32
