@@ -132,5 +132,5 @@ type Keys struct {
 
 // RevokeKey is the input of key.revoke.
 type RevokeKey struct {
-	KeyID ID `json:"keyId"`
+	KeyID ID `json:"keyId" id:"key"`
 }

@@ -48,7 +48,7 @@ const InboxName = "Inbox"
 // An Atlas is a knowledge base: memories on one subject.
 type Atlas struct {
 	ID          ID              `json:"id" jsonschema:"UUIDv7"`
-	WorkspaceID ID              `json:"workspaceId" log:"workspace"`
+	WorkspaceID ID              `json:"workspaceId" id:"workspace"`
 	Name        string          `json:"name"`
 	Keywords    []string        `json:"keywords" jsonschema:"Keywords that route memories to this atlas"`
 	Description string          `json:"description"`
@@ -67,19 +67,19 @@ func (a Atlas) EntityTag() string {
 // CreateAtlas is the input of atlas.create.
 type CreateAtlas struct {
 	Name        Name        `json:"name" jsonschema:"At most 200 characters"`
-	WorkspaceID ID          `json:"workspaceId,omitzero" jsonschema:"Default: your personal one" log:"workspace"`
+	WorkspaceID ID          `json:"workspaceId,omitzero" id:"workspace" jsonschema:"Default: your personal one"`
 	Keywords    Keywords    `json:"keywords,omitzero" jsonschema:"Keywords that route memories to this atlas"`
 	Description Description `json:"description,omitzero" jsonschema:"What belongs in it"`
 }
 
 // GetAtlas is the input of atlas.get.
 type GetAtlas struct {
-	AtlasID ID `json:"atlasId"`
+	AtlasID ID `json:"atlasId" id:"atlas"`
 }
 
 // UpdateAtlas is the input of atlas.update; absent fields do not change.
 type UpdateAtlas struct {
-	AtlasID     ID           `json:"atlasId"`
+	AtlasID     ID           `json:"atlasId" id:"atlas"`
 	Name        *Name        `json:"name,omitzero" jsonschema:"The new name"`
 	Keywords    *Keywords    `json:"keywords,omitzero" jsonschema:"Replaces all of them"`
 	Description *Description `json:"description,omitzero" jsonschema:"The new description"`
@@ -87,7 +87,7 @@ type UpdateAtlas struct {
 
 // ListAtlases is the input of atlas.list.
 type ListAtlases struct {
-	WorkspaceID ID                    `json:"workspace_id,omitzero" jsonschema:"Only this one" log:"workspace"`
+	WorkspaceID ID                    `json:"workspace_id,omitzero" id:"workspace" jsonschema:"Only this one"`
 	Include     []IncludeArchivedOnly `json:"include,omitzero" jsonschema:"Include these too"`
 	Paging
 }

@@ -105,7 +105,7 @@ var InvitationStates = Machine[InvitationStatus]{"invitation", []Move[Invitation
 // An Invitation invites a person into a workspace.
 type Invitation struct {
 	ID            ID               `json:"id" jsonschema:"UUIDv7"`
-	WorkspaceID   ID               `json:"workspaceId" log:"workspace"`
+	WorkspaceID   ID               `json:"workspaceId" id:"workspace"`
 	WorkspaceName string           `json:"workspaceName"`
 	Email         string           `json:"email"`
 	Role          Role             `json:"role"`
@@ -126,7 +126,7 @@ func (i Invitation) At(now Time) Invitation {
 
 // CreateInvitations is the input of invitation.create.
 type CreateInvitations struct {
-	WorkspaceID   ID          `json:"workspaceId" log:"workspace"`
+	WorkspaceID   ID          `json:"workspaceId" id:"workspace"`
 	Emails        Emails      `json:"emails" jsonschema:"Addresses to invite"`
 	Role          InvitedRole `json:"role,omitzero" jsonschema:"Default: member"`
 	ExpiresInDays Days        `json:"expiresInDays,omitzero" jsonschema:"Days until it expires"`
@@ -173,7 +173,7 @@ func (CreatedInvitations) Created() bool { return true }
 
 // ListInvitations is the input of invitation.list.
 type ListInvitations struct {
-	WorkspaceID ID `json:"workspaceId" log:"workspace"`
+	WorkspaceID ID `json:"workspaceId" id:"workspace"`
 	Paging
 }
 
@@ -190,7 +190,7 @@ type Invitations struct {
 
 // RespondInvitation is the input of invitation.respond.
 type RespondInvitation struct {
-	InvitationID ID        `json:"invitationId"`
+	InvitationID ID        `json:"invitationId" id:"invitation"`
 	Accept       bool      `json:"accept" jsonschema:"true accepts, false declines"`
 	Confirm      Confirmed `json:"confirm"`
 

@@ -121,7 +121,7 @@ func (SourceText) Rule() Rule { return Rule{MinLength: 1, MaxLength: 1024} }
 // A Memory is one durable piece of knowledge. The tags show state how commands and tools show it.
 type Memory struct {
 	ID          ID           `json:"id" jsonschema:"UUIDv7"`
-	WorkspaceID ID           `json:"workspaceId" log:"workspace" show:"-"`
+	WorkspaceID ID           `json:"workspaceId" id:"workspace" show:"-"`
 	AtlasID     ID           `json:"atlasId"`
 	Title       string       `json:"title"`
 	Content     string       `json:"content" jsonschema:"Markdown" show:"text"`
@@ -217,8 +217,8 @@ func (OnSecret) Rule() Rule { return Rule{Enum: enumValues(OnSecretRedact)} }
 // CreateMemory is the input of memory.create.
 type CreateMemory struct {
 	Content     Content     `json:"content"`
-	WorkspaceID ID          `json:"workspaceId,omitzero" jsonschema:"Default: your personal one" log:"workspace"`
-	AtlasID     ID          `json:"atlasId,omitzero" jsonschema:"Default: by keywords, else the Inbox"`
+	WorkspaceID ID          `json:"workspaceId,omitzero" id:"workspace" jsonschema:"Default: your personal one"`
+	AtlasID     ID          `json:"atlasId,omitzero" id:"atlas" jsonschema:"Default: by keywords, else the Inbox"`
 	Title       Title       `json:"title,omitzero" jsonschema:"Default: the first line"`
 	Type        MemoryType  `json:"type,omitzero" jsonschema:"Default: note"`
 	Tags        Tags        `json:"tags,omitzero" jsonschema:"Labels to filter by"`
@@ -245,13 +245,13 @@ func (c CreatedMemory) Created() bool { return !c.existing }
 
 // GetMemory is the input of memory.get.
 type GetMemory struct {
-	MemoryID ID `json:"memoryId"`
+	MemoryID ID `json:"memoryId" id:"memory"`
 }
 
 // ListMemories is the input of memory.list.
 type ListMemories struct {
-	AtlasID     ID           `json:"atlas_id,omitzero" jsonschema:"Only these"`
-	WorkspaceID ID           `json:"workspace_id,omitzero" jsonschema:"Only these" log:"workspace"`
+	AtlasID     ID           `json:"atlas_id,omitzero" id:"atlas" jsonschema:"Only these"`
+	WorkspaceID ID           `json:"workspace_id,omitzero" id:"workspace" jsonschema:"Only these"`
 	Type        []MemoryType `json:"type,omitzero" jsonschema:"Only these"`
 	Tags        Tags         `json:"tags,omitzero" jsonschema:"All of these"`
 	Include     []Include    `json:"include,omitzero" jsonschema:"Include these too"`

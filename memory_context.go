@@ -10,8 +10,8 @@ func (TokenBudget) Rule() Rule {
 
 // ReadContext is the input of memory.context.
 type ReadContext struct {
-	AtlasID     ID          `json:"atlas_id,omitzero" jsonschema:"Only this one"`
-	WorkspaceID ID          `json:"workspace_id,omitzero" jsonschema:"Only this one" log:"workspace"`
+	AtlasID     ID          `json:"atlas_id,omitzero" id:"atlas" jsonschema:"Only this one"`
+	WorkspaceID ID          `json:"workspace_id,omitzero" id:"workspace" jsonschema:"Only this one"`
 	Limit       Limit       `json:"limit,omitzero" jsonschema:"Most memories"`
 	Query       Query       `json:"query,omitzero" jsonschema:"Your task or question"`
 	MaxTokens   TokenBudget `json:"max_tokens,omitzero"`

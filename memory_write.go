@@ -30,7 +30,7 @@ func (o OneMemory) ETag() string { return o.Memory.EntityTag() }
 
 // UpdateMemory is the input of memory.update; absent fields do not change.
 type UpdateMemory struct {
-	MemoryID ID             `json:"memoryId"`
+	MemoryID ID             `json:"memoryId" id:"memory"`
 	Content  *Content       `json:"content,omitzero" jsonschema:"New value"`
 	Title    *OptionalTitle `json:"title,omitzero"`
 	Type     MemoryType     `json:"type,omitzero" jsonschema:"New value"`
@@ -40,14 +40,14 @@ type UpdateMemory struct {
 
 // AppendMemory is the input of memory.append.
 type AppendMemory struct {
-	MemoryID ID       `json:"memoryId"`
+	MemoryID ID       `json:"memoryId" id:"memory"`
 	Content  Content  `json:"content" jsonschema:"Added on a new line"`
 	Secrets  OnSecret `json:"secrets,omitzero" jsonschema:"redact: replace credentials"`
 }
 
 // VerifyMemory is the input of memory.verify: at least one field beside the id.
 type VerifyMemory struct {
-	MemoryID   ID          `json:"memoryId"`
+	MemoryID   ID          `json:"memoryId" id:"memory"`
 	Evidence   *Evidence   `json:"evidence,omitzero" jsonschema:"Basis of the review"`
 	Confidence *Confidence `json:"confidence,omitzero"`
 	ValidUntil *Time       `json:"validUntil,omitzero" jsonschema:"When the review expires"`
@@ -55,28 +55,28 @@ type VerifyMemory struct {
 
 // SupersedeMemory is the input of memory.supersede.
 type SupersedeMemory struct {
-	MemoryID            ID `json:"memoryId"`
-	ReplacementMemoryID ID `json:"replacementMemoryId" jsonschema:"The memory that replaces it"`
+	MemoryID            ID `json:"memoryId" id:"memory"`
+	ReplacementMemoryID ID `json:"replacementMemoryId" id:"memory" jsonschema:"The memory that replaces it"`
 }
 
 // ArchiveMemory is the input of memory.archive.
 type ArchiveMemory struct {
-	MemoryID ID `json:"memoryId"`
+	MemoryID ID `json:"memoryId" id:"memory"`
 }
 
 // RestoreMemory is the input of memory.restore.
 type RestoreMemory struct {
-	MemoryID ID `json:"memoryId"`
+	MemoryID ID `json:"memoryId" id:"memory"`
 }
 
 // DeleteMemory is the input of memory.delete.
 type DeleteMemory struct {
-	MemoryID ID `json:"memoryId"`
+	MemoryID ID `json:"memoryId" id:"memory"`
 }
 
 // SimilarMemories is the input of memory.similar.
 type SimilarMemories struct {
-	MemoryID ID    `json:"memoryId"`
+	MemoryID ID    `json:"memoryId" id:"memory"`
 	Limit    Limit `json:"limit,omitzero" jsonschema:"Most memories"`
 }
 

@@ -19,7 +19,7 @@ type MemoryVersion struct {
 
 // ListVersions is the input of memory.versions.
 type ListVersions struct {
-	MemoryID ID `json:"memoryId"`
+	MemoryID ID `json:"memoryId" id:"memory"`
 	Paging
 }
 
@@ -37,6 +37,6 @@ func (VersionNumber) Rule() Rule { return Rule{Min: 1, Max: 1<<31 - 1} }
 
 // RevertMemory is the input of memory.revert.
 type RevertMemory struct {
-	MemoryID ID            `json:"memoryId"`
+	MemoryID ID            `json:"memoryId" id:"memory"`
 	Version  VersionNumber `json:"version" jsonschema:"The version whose content, title, type and tags are restored"`
 }

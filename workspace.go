@@ -58,7 +58,7 @@ type Settings struct {
 
 // A Workspace has atlases and members.
 type Workspace struct {
-	ID          ID              `json:"id" jsonschema:"UUIDv7" log:"workspace"`
+	ID          ID              `json:"id" jsonschema:"UUIDv7" id:"workspace"`
 	Name        string          `json:"name"`
 	Kind        WorkspaceKind   `json:"kind"`
 	Role        Role            `json:"role" jsonschema:"The caller's role"`
@@ -83,7 +83,7 @@ type CreateWorkspace struct {
 
 // GetWorkspace is the input of workspace.get.
 type GetWorkspace struct {
-	WorkspaceID ID `json:"workspaceId" log:"workspace"`
+	WorkspaceID ID `json:"workspaceId" id:"workspace"`
 }
 
 // ListWorkspaces is the input of workspace.list.
@@ -125,7 +125,7 @@ type Member struct {
 
 // ListMembers is the input of member.list.
 type ListMembers struct {
-	WorkspaceID ID `json:"workspaceId" log:"workspace"`
+	WorkspaceID ID `json:"workspaceId" id:"workspace"`
 	Paging
 }
 

@@ -42,14 +42,14 @@ func TestListsStateColumnsOfTheirRecords(t *testing.T) {
 	}
 }
 
-func TestWorkspaceIDsAreTaggedForLog(t *testing.T) {
+func TestWorkspaceIDsAreTagged(t *testing.T) {
 	t.Parallel()
 	for _, o := range service.Ops.Ops {
 		in, out := o.Types()
 		for _, f := range slices.Concat(reflect.VisibleFields(in), reflect.VisibleFields(out)) {
 			isWorkspace := strings.EqualFold(strings.ReplaceAll(jsonName(f), "_", ""), "workspaceId")
-			if tag := f.Tag.Get("log"); isWorkspace != (tag == "workspace") {
-				t.Errorf("%s: %s has the tag log:%q", o.Name, f.Name, tag)
+			if tag := f.Tag.Get("id"); isWorkspace != (tag == "workspace") {
+				t.Errorf("%s: %s has the tag id:%q", o.Name, f.Name, tag)
 			}
 		}
 	}

@@ -116,14 +116,14 @@ func idAt(v reflect.Value, path []int) string {
 	return field.String()
 }
 
-// workspaceField returns the index of the field with the tag log:"workspace" in
+// workspaceField returns the index of the field with the tag id:"workspace" in
 // values of a type, or in a record in them, or nil.
 func workspaceField(t reflect.Type) []int {
 	if t.Kind() != reflect.Struct {
 		return nil
 	}
 	for _, f := range reflect.VisibleFields(t) {
-		if f.Tag.Get("log") == "workspace" {
+		if f.Tag.Get("id") == "workspace" {
 			return f.Index
 		}
 		if path := workspaceField(f.Type); path != nil && !f.Anonymous {

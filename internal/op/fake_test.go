@@ -15,7 +15,7 @@ import (
 type fakeService struct{ lastInput *thing }
 
 type thing struct {
-	ID     loci.ID         `json:"thingId"`
+	ID     loci.ID         `json:"thingId" id:"thing"`
 	Name   loci.Name       `json:"name"`
 	Kind   loci.MemoryType `json:"kind,omitzero"`
 	Tags   loci.Tags       `json:"tags,omitzero"`

@@ -96,7 +96,11 @@ func (p *inputSpec) addFields() {
 		if spec.kind == arrayKind {
 			item = spec.elem
 		}
-		p.fields = append(p.fields, field{Field{Name: name, Required: options != "omitzero", IsID: spec.typ == idType,
+		resource := f.Tag.Get("id")
+		if resource == "" && spec.typ == idType {
+			panic(fmt.Sprintf(`op: %s.%s needs a tag id:"RESOURCE"`, p.typ, f.Name))
+		}
+		p.fields = append(p.fields, field{Field{Name: name, Required: options != "omitzero", Resource: resource,
 			List: spec.kind == arrayKind, Type: item.kind.String(), Enum: item.rule.Enum, Format: item.rule.Format,
 			Description: cmp.Or(f.Tag.Get("jsonschema"), spec.rule.Description), ToolDefault: item.rule.ToolDefault,
 			Fields: spec.describeFields()}, f.Index, spec})

@@ -195,7 +195,7 @@ func define[In, Out any](t *Table, name, route, summary string, access Access, e
 	o.inputWorkspaceField, o.outputWorkspaceField = workspaceField(o.inType), workspaceField(o.outType)
 	for _, m := range pathParam.FindAllStringSubmatch(path, -1) {
 		f := o.input.field(m[1])
-		if f == nil || !f.IsID {
+		if f == nil || f.Resource == "" {
 			panic(fmt.Sprintf("op %s: no id field for {%s}", name, m[1]))
 		}
 		f.Location, f.Required = InPath, true
@@ -267,7 +267,7 @@ type Field struct {
 	Name        string
 	Location    Location
 	Required    bool
-	IsID        bool   // the id of a record
+	Resource    string // of the record whose id it is; empty for other fields
 	List        bool   // a list: in texts it is written as SplitList reads it
 	Type        string // of the value or of an item, in the words of JSON Schema
 	Enum        []string

@@ -41,7 +41,7 @@ type fakeService struct {
 }
 
 type createInput struct {
-	ID      loci.ID         `json:"thingId"`
+	ID      loci.ID         `json:"thingId" id:"thing"`
 	Content string          `json:"content"`
 	Kind    loci.MemoryType `json:"kind,omitzero"`
 	Within  *nested         `json:"within,omitzero"`
@@ -76,7 +76,7 @@ type keyOutput struct {
 func (keyOutput) Created() bool { return true }
 
 type getInput struct {
-	ID loci.ID `json:"thingId"`
+	ID loci.ID `json:"thingId" id:"thing"`
 }
 
 type findInput struct {

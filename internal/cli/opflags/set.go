@@ -26,7 +26,7 @@ func New(o *op.Op) *Set {
 	f := &Set{op: o}
 	for _, field := range o.Fields() {
 		s := &spec{path: []string{field.Name}, flag: format.Kebab(field.Name), jsonType: field.Type, list: field.List,
-			enum: field.Enum, format: field.Format, isID: field.IsID, description: field.Description,
+			enum: field.Enum, format: field.Format, isID: field.Resource != "", description: field.Description,
 			required: field.Required}
 		switch {
 		case field.Location == op.InPath || field.Name == "query" && field.Type == "string" && field.Required:

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"strings"
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/cli/format"
@@ -19,12 +18,11 @@ func (r Reader) Describe(ctx context.Context, o *op.Op, input []byte) (string, e
 		return "", err
 	}
 	for _, f := range o.Fields() {
-		resource, isID := resourceOf(f)
 		var id loci.ID
-		if !isID || json.Unmarshal(given[f.Name], &id) != nil {
+		if f.Resource == "" || json.Unmarshal(given[f.Name], &id) != nil {
 			continue
 		}
-		found, err := r.find(ctx, resource, f.Name, id)
+		found, err := r.find(ctx, f.Resource, f.Name, id)
 		if err != nil {
 			return "", err
 		}
@@ -62,13 +60,6 @@ func (r Reader) find(ctx context.Context, resource, field string, id loci.ID) (f
 		}
 	}
 	return found, loci.Errorf(loci.CodeNotFound, "No %s has the id %s.", resource, id)
-}
-
-// resourceOf returns the resource that a field names by its id: memory for
-// memoryId and replacementMemoryId, atlas for atlas_id.
-func resourceOf(f op.Field) (resource string, ok bool) {
-	name := strings.TrimSuffix(format.Kebab(f.Name), "-id")
-	return name[strings.LastIndexByte(name, '-')+1:], f.IsID
 }
 
 func jsonID(id loci.ID) json.RawMessage {

@@ -28,9 +28,9 @@ func (r Reader) ExpandIDs(ctx context.Context, o *op.Op, input []byte) ([]byte, 
 	}
 	changed := false
 	for _, f := range o.Fields() {
-		resource, isID := resourceOf(f)
+		resource := f.Resource
 		var text string
-		if !isID || json.Unmarshal(given[f.Name], &text) != nil {
+		if resource == "" || json.Unmarshal(given[f.Name], &text) != nil {
 			continue
 		}
 		text = strings.ToLower(text)

@@ -136,8 +136,8 @@ func (s *Scope) Call(ctx context.Context, o *op.Op, c *op.Call, a op.Args) ([]by
 	}
 	scoped := maps.Clone(given)
 	for _, f := range o.Fields() {
-		resource, isID := resourceOf(f)
-		if !isID {
+		resource := f.Resource
+		if resource == "" {
 			continue
 		}
 		var id loci.ID
