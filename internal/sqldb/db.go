@@ -16,9 +16,9 @@ type DB interface {
 	// Read runs f, which must not write, on a connection. Connections are shared fairly between users; the service
 	// itself has no user. SQLite reads one snapshot, PostgreSQL a snapshot for each statement.
 	Read(ctx context.Context, user string, f func(Conn) error) error
-	// Write runs f in a transaction, and returns once that is durable. PostgreSQL may run f several times: after a
-	// deadlock, a serialization failure, a unique violation or a lost connection. f must not call Write, which would
-	// wait for f.
+	// Write runs f in a transaction, and returns once that is durable. PostgreSQL runs f again after a deadlock, a
+	// serialization failure, a unique violation or a lost connection. So f must have no effect outside of the
+	// transaction. It must not call Write, which would wait for f.
 	Write(ctx context.Context, user string, f func(Conn) error) error
 	Close() error
 	Dialect() *Dialect
@@ -65,7 +65,7 @@ type Options struct {
 	Log         *slog.Logger  // nil logs nothing
 	OneShot     bool          // the process runs one command
 	KeepSchema  bool          // an older schema is refused instead of upgraded
-	BusyTimeout time.Duration // limit for a connection, a lock or a turn of the writer; 0 is 10 s
+	BusyTimeout time.Duration // for a connection; on SQLite also for the writer, a lock or a Query; 0 is 10 s
 	MaxWALSize  int64         // of SQLite, in bytes; 0 is 64 MiB
 	Migrations  fs.FS         // folders migrations/sqlite and migrations/postgres; nil is MigrationFiles
 }

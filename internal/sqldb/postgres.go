@@ -85,9 +85,9 @@ const refusedSlotDelay = time.Second
 
 var errPoolExhausted = errors.New("sqldb: every connection is in use")
 
-// acquire returns a connection, or CodeUnavailable after the busy timeout. If the server refuses another connection,
-// as at the connection limit of a role, the caller waits for one in use. The slot of the refused connection stays in
-// use for a moment, so that callers do not all ask the server again.
+// acquire returns a connection, or CodeUnavailable after the busy timeout. The server may refuse another connection, as
+// at the connection limit of a role. Then the caller waits for one in use. The slot of the refused connection stays in
+// use for refusedSlotDelay, so that few callers ask the server again.
 func (d *postgres) acquire(ctx context.Context, user string) (*pgxpool.Conn, error) {
 	waiting, cancel := context.WithTimeout(ctx, d.busyTimeout)
 	defer cancel()
@@ -145,7 +145,7 @@ func (d *postgres) Read(ctx context.Context, user string, f func(Conn) error) er
 	return mapPostgresError(markConnectionLost(ctx, c, f(&postgresConn{ctx, c.Conn()})))
 }
 
-// Write retries after a serialization failure, a deadlock, or a connection lost before the commit.
+// Write runs f at most four times: see isRetryable.
 func (d *postgres) Write(ctx context.Context, user string, f func(Conn) error) (err error) {
 	for range 4 {
 		if err = d.tryWrite(ctx, user, f); !isRetryable(err) {

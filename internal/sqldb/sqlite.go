@@ -143,8 +143,8 @@ func (d *sqliteDB) open(ctx context.Context, o Options) error {
 	return nil
 }
 
-// openWriter opens the connection of the writer, and migrates the schema. A file lock admits one process at a time:
-// of two processes that switch a new file to WAL at once, SQLite refuses one without waiting.
+// openWriter opens the connection of the writer, and migrates the schema. A file lock admits one process at a time. If
+// two processes switch a new file to WAL at once, SQLite refuses one without waiting.
 func (d *sqliteDB) openWriter(ctx context.Context, o Options) (w *sqliteConn, commits int64, err error) {
 	l := flock.New(d.path + ".lock")
 	if ok, err := l.TryLockContext(ctx, 5*time.Millisecond); !ok {
@@ -203,8 +203,8 @@ func (d *sqliteDB) Read(ctx context.Context, user string, f func(Conn) error) (e
 	}
 	defer func() { d.readers.put(c, user) }()
 	c.ctx = ctx
-	// The transaction ends even if f panics. A connection that fails to end it, as after a damaged page, is
-	// replaced by another; the rows that it read are valid.
+	// The transaction ends even if f panics. A connection that fails to end it, as after a damaged page, is replaced.
+	// The rows that it read are valid.
 	defer func() {
 		if _, end := c.Exec(`COMMIT`, nil); end != nil {
 			err = errors.Join(err, c.close())

@@ -12,8 +12,8 @@ import (
 	"github.com/loci-memory/loci"
 )
 
-// sqliteConn is a connection of the driver with its prepared statements. One goroutine at a time uses it, so it
-// needs none of the locks and copies of database/sql, which cost a twentieth of a create.
+// sqliteConn is a connection of the driver with its prepared statements. One goroutine at a time uses it. So it needs
+// none of the locks and copies of database/sql, which take a twentieth of a create.
 type sqliteConn struct {
 	conn        driver.Conn
 	prepared    map[string]*statement

@@ -117,9 +117,9 @@ func (d *sqliteDB) watchFiles() {
 }
 
 // A commitCounter detects lost commits. It counts commits in the database, and writes the count to the marker once the
-// commit is durable. A database whose count is lower when it is opened has lost acknowledged writes: its write-ahead
-// log was truncated or removed after a crash, which SQLite does not report. At most one commit a second is counted.
-// Only the writer uses it.
+// commit is durable. A database that opens with a lower count has lost acknowledged writes. Its write-ahead log was
+// truncated or removed after a crash, which SQLite does not report. At most one commit a second is counted. Only the
+// writer uses it.
 type commitCounter struct {
 	file    *os.File // the marker, or nil if it cannot be opened
 	count   int64

@@ -131,7 +131,7 @@ const (
 	maxReaderPause = 50 * time.Millisecond
 )
 
-// checkpointIfLarge truncates a large write-ahead log. SQLite resets the log only while nobody reads, which does
+// checkpointIfLarge truncates a large write-ahead log. SQLite resets the log only while no connection reads. That does
 // not happen under a constant load (https://sqlite.org/wal.html, "Avoiding Excessively Large WAL Files"). So the
 // readers of this process pause. The writer calls it after a commit.
 func (d *sqliteDB) checkpointIfLarge() {

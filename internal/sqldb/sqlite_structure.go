@@ -21,16 +21,16 @@ func (f StructureDamage) Repairable() bool {
 	return f.IsIndex || f.Name == "" && unusedPagesPattern.MatchString(f.Detail)
 }
 
-// A DamageKey identifies a StructureDamage. Unused pages are apart from other damage without a name.
+// A DamageKey identifies a StructureDamage. Its second part separates unused pages from other damage without a name.
 type DamageKey struct {
 	name       string
 	repairable bool
 }
 
-// Key returns the key of the error.
+// Key returns the key of the damage.
 func (f StructureDamage) Key() DamageKey { return DamageKey{f.Name, f.Repairable()} }
 
-// Patterns of the lines of SQLite's check, with the name of an index, the root page of a tree, or a column
+// Patterns of the lines of SQLite's check. They capture the name of an index, the root page of a tree, or a table
 // (https://sqlite.org/pragma.html#pragma_integrity_check).
 var (
 	indexPattern       = regexp.MustCompile(`(?:missing from|differ from|in|of) index (\S+)$`)
@@ -64,7 +64,7 @@ func (d *sqliteDB) CheckStructure(ctx context.Context) ([]StructureDamage, error
 	}
 	ended, err := k.run(ctx, `PRAGMA integrity_check(100000)`) // without a number it ends after 100 lines
 	if ended == "" || err != nil {
-		return k.errors, err
+		return k.list, err
 	}
 	for _, table := range tables {
 		if ended, err = k.run(ctx, fmt.Sprintf(`PRAGMA integrity_check(%s)`, quoteIdentifier(table))); err != nil {
@@ -74,7 +74,7 @@ func (d *sqliteDB) CheckStructure(ctx context.Context) ([]StructureDamage, error
 			k.report(table, "SQLite's check of it ended early: "+ended)
 		}
 	}
-	return k.errors, nil
+	return k.list, nil
 }
 
 // A structureScan collects the lines of SQLite's check by table and index.
@@ -82,8 +82,8 @@ type structureScan struct {
 	c        *sqliteConn
 	roots    map[int64]string // names of tables and indexes by root page
 	indexes  map[string]bool
-	errors   []StructureDamage
-	position map[DamageKey]int // in errors
+	list     []StructureDamage
+	position map[DamageKey]int // in list
 }
 
 // run runs one check of SQLite, and returns the reason if that ended early.
@@ -110,9 +110,9 @@ func (k *structureScan) report(name, line string) {
 	found := StructureDamage{Name: name, IsIndex: k.indexes[name], Detail: line}
 	n, known := k.position[found.Key()]
 	if !known {
-		k.position[found.Key()] = len(k.errors)
-		k.errors = append(k.errors, found)
-	} else if f := &k.errors[n]; f.Detail != line && !strings.HasSuffix(f.Detail, ", and more") {
+		k.position[found.Key()] = len(k.list)
+		k.list = append(k.list, found)
+	} else if f := &k.list[n]; f.Detail != line && !strings.HasSuffix(f.Detail, ", and more") {
 		f.Detail += ", and more"
 	}
 }

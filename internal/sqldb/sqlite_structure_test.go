@@ -20,10 +20,10 @@ func TestDamageOfAnIndexAndUnusedPagesAreRepairable(t *testing.T) {
 		{Name: "b", IsIndex: true, Detail: "row 1 values differ from index b"},
 		{Name: "c", IsIndex: true, Detail: "wrong # of entries in index c"},
 		{Name: "d", IsIndex: true, Detail: "rowid not at end-of-record for row 1 of index d"}}
-	if !slices.Equal(k.errors, want) {
-		t.Errorf("%+v", k.errors)
+	if !slices.Equal(k.list, want) {
+		t.Errorf("%+v", k.list)
 	}
-	for _, f := range k.errors {
+	for _, f := range k.list {
 		if f.Repairable() != (f != want[1]) {
 			t.Errorf("repairable is %v of %+v", f.Repairable(), f)
 		}

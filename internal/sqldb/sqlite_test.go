@@ -50,9 +50,9 @@ func TestConnectionsAreDurableCheckedAndPatient(t *testing.T) {
 	}
 }
 
-// SQLite does not wait for another who writes while it turns a file to WAL: the
-// lock beside the file must keep them apart.
-func TestWhoMakesTheDatabaseIsNotDisturbed(t *testing.T) {
+// SQLite does not wait for another writer while it switches a file to WAL. The lock beside the file must keep them
+// apart.
+func TestOpenWaitsForFileLock(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	path := filepath.Join(dir, "loci.db")

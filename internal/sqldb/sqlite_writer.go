@@ -13,7 +13,7 @@ import (
 )
 
 // A sqliteWriter runs the closures of writes on the one writing connection, and commits many of them together (group
-// commit). While a commit waits for the disk, closures gather for the next one. A caller gets its answer after the
+// commit). While a commit waits for the disk, closures gather for the next one. A caller gets its result after the
 // commit of its closure is durable. Users take turns in each commit, so a user with many closures does not delay
 // others.
 type sqliteWriter struct {
@@ -34,7 +34,7 @@ type writeJob struct {
 	ctx     context.Context
 	f       func(Conn) error
 	err     chan error
-	claimed atomic.Bool // by the writer, or by its caller who left before
+	claimed atomic.Bool // by the writer, or by its caller, which left before
 }
 
 // Limits of one commit. It waits for as many jobs as the last commit had, whose callers probably write again.

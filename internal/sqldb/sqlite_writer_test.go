@@ -81,8 +81,8 @@ func countNotes(t testing.TB, s *testDB) (n int) {
 	return n
 }
 
-// submitBatch runs closures in one commit, in their order: they queue up behind one
-// that holds the writer meanwhile, whose own answer comes last.
+// submitBatch runs closures in one commit, in their order. They queue behind one that holds the writer meanwhile, whose
+// result comes last.
 func submitBatch(t testing.TB, s *testDB, closures ...func(Conn) error) []error {
 	t.Helper()
 	w := s.db.(*sqliteDB).writer
@@ -108,8 +108,8 @@ func submitBatch(t testing.TB, s *testDB, closures ...func(Conn) error) []error 
 	return errs
 }
 
-// countCommits counts the commit frames of the write-ahead log, which holds all since the database was opened where
-// nothing is checkpointed (https://sqlite.org/fileformat2.html#walformat).
+// countCommits counts the commit frames of the write-ahead log. Without a checkpoint it holds all since the database
+// was opened (https://sqlite.org/fileformat2.html#walformat).
 func countCommits(t testing.TB, s *testDB) (n int) {
 	t.Helper()
 	wal, err := os.ReadFile(s.db.(*sqliteDB).path + "-wal")
@@ -345,8 +345,8 @@ func TestAfterCloseEverybodyIsToldUnavailable(t *testing.T) {
 	}
 }
 
-// TestUsersTakeTurnsInACommit queues more closures of one user than a commit holds, and
-// then one of another user, while the writer is held.
+// TestUsersTakeTurnsInACommit holds the writer. Meanwhile it queues more closures of one user than a commit holds, and
+// then one of another user.
 func TestUsersTakeTurnsInACommit(t *testing.T) {
 	t.Parallel()
 	s := openFile(t, Options{})

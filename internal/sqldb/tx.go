@@ -120,7 +120,7 @@ func (t *Tx) AdvisoryLock(name string) error {
 }
 
 // LockClause ends a query that locks rows of tables until the commit. KEY SHARE admits updates of other columns than
-// keys, such as those of counters by a flush, and NO KEY UPDATE admits KEY SHARE. UPDATE admits neither
+// keys, such as those of counters by a flush. NO KEY UPDATE admits KEY SHARE. UPDATE admits neither
 // (https://www.postgresql.org/docs/current/explicit-locking.html).
 func (t *Tx) LockClause(how, tables string) string {
 	if !t.Dialect.Postgres {

@@ -65,7 +65,7 @@ func tableNames() (names []string) {
 }
 
 // rewriteTable copies the rows of a table to a new file, and replaces its statistics. CLUSTER works as VACUUM FULL
-// does, but in a transaction: a pooler keeps a timeout and the statement in one session only there.
+// does, but in a transaction. Only there does a pooler keep a timeout and the statement in one session.
 func rewriteTable(c Conn, table string) error {
 	for _, q := range []string{`SET LOCAL statement_timeout = 0`, `CLUSTER ` + table + ` USING ` + table + `_pkey`,
 		`ALTER TABLE ` + table + ` SET WITHOUT CLUSTER`, `ANALYZE ` + table} {

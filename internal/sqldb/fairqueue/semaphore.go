@@ -2,8 +2,8 @@ package fairqueue
 
 import "sync"
 
-// A Semaphore shares the slots of a pool. A free slot goes to the waiting user who holds fewest. No user holds all of
-// several slots. The service itself has no such limit.
+// A Semaphore shares the slots of a pool. A free slot goes to the waiting user who holds the fewest. No user holds all
+// slots, unless there is only one. The service itself has no such limit.
 type Semaphore struct {
 	mu       sync.Mutex
 	capacity int
@@ -17,7 +17,7 @@ type Waiter struct {
 	Granted chan struct{} // closed once the caller holds a slot
 }
 
-// NewSemaphore returns a semaphore with free slots. A quarter of several, and at least one, is denied to each user.
+// NewSemaphore returns a semaphore with free slots. A user may hold at most three quarters of them, and at least one.
 func NewSemaphore(slots int) *Semaphore {
 	return &Semaphore{capacity: slots, free: slots, perUser: max(1, slots-max(1, slots/4)), queue: NewQueue[*Waiter]()}
 }

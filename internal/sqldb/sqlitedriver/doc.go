@@ -1,5 +1,5 @@
-// Package sqlitedriver chooses the driver of SQLite by build tags: SQLite in C for release builds, and SQLite in Go
-// where there is no C compiler.
+// Package sqlitedriver chooses the driver of SQLite by build tags. Release builds use SQLite in C, and builds without a
+// C compiler SQLite in Go.
 package sqlitedriver
 
 // Result codes of SQLite (https://sqlite.org/rescode.html).

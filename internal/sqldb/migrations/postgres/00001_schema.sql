@@ -103,8 +103,8 @@ CREATE TABLE atlases (
 CREATE INDEX atlases_newest ON atlases (workspace, created_at, id);
 CREATE UNIQUE INDEX atlases_inbox ON atlases (workspace) WHERE inbox;
 
--- hash is a hash of the content. checksum covers every field but the links between memories.
--- superseded_by is an id and supersedes is a list of ids: a write changes both ends of a link.
+-- hash is a hash of the content. checksum covers every field but the links between memories. The column superseded_by
+-- is an id, and supersedes a list of ids. A write changes both ends of a link.
 CREATE TABLE memories (
 	row_id          BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
 	id              TEXT             NOT NULL UNIQUE,
@@ -173,9 +173,9 @@ CREATE TABLE minhash_bands (
 	PRIMARY KEY (workspace, band, memory)
 );
 
--- One row for each change of a memory since the last flush: the memtable of the keyword index and the
--- pending part of the counters of atlases. group_id is a hash of the source's group (0: none), position
--- the place in it.
+-- One row for each change of a memory since the last flush. The rows are the log of the keyword index, and the pending
+-- part of the counters of atlases. The column group_id is a hash of the source's group (0: none), position the place in
+-- it.
 CREATE TABLE index_log (
 	seq         BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
 	workspace   BIGINT  NOT NULL REFERENCES workspaces (row_id) ON DELETE CASCADE,
@@ -246,8 +246,8 @@ CREATE UNIQUE INDEX vectors_memory ON vectors (memory, generation, text_hash, ch
 CREATE INDEX vectors_text ON vectors (workspace, generation, text_hash);
 CREATE INDEX vectors_seq ON vectors (workspace, generation, seq);
 
--- Memories that wait for vectors. A worker leases a row by moving due into the future. error is why the last
--- attempt failed, at failed_at. Owners take turns, and long texts queue apart from short ones.
+-- Memories that wait for vectors. A worker leases a row by moving due to the end of the lease. The column error is why
+-- the last attempt failed, at failed_at. Owners take turns, and long texts queue apart from short ones.
 CREATE TABLE embedding_queue (
 	memory    BIGINT  NOT NULL PRIMARY KEY REFERENCES memories (row_id) ON DELETE CASCADE,
 	workspace BIGINT  NOT NULL REFERENCES workspaces (row_id) ON DELETE CASCADE,
@@ -292,9 +292,9 @@ CREATE TABLE operations (
 	PRIMARY KEY (user_id, month)
 );
 
--- The rate limit of each credential (GCRA), shared by servers. tat is the theoretical arrival time of the
--- next request in nanoseconds since 1970; allowed is the last decision.
--- The table is unlogged: a crash may lose it, and no commit waits for the disk.
+-- The rate limit of each credential (GCRA), shared by servers. The column tat is the theoretical arrival time of the
+-- next request, in nanoseconds since 1970. The column allowed is the last decision. The table is unlogged: a crash may
+-- lose it, and no commit waits for the disk.
 CREATE UNLOGGED TABLE rate_limits (
 	credential TEXT    NOT NULL PRIMARY KEY,
 	tat        BIGINT  NOT NULL,
