@@ -91,8 +91,8 @@ func (a *Atlas) scanDest() []any {
 	return []any{&a.rowID, &a.id, &a.archived, &w.rowID, &w.id, &w.name, &w.archived, &w.secrets, &w.role}
 }
 
-// Atlas returns the handle of an atlas in whose workspace the actor has at least a role, and locks its row. Calls that
-// ask for RoleMember share the lock, so that they add memories concurrently.
+// Atlas locks and returns an atlas. The actor must have at least a role in its workspace. Calls that ask for RoleMember
+// share the lock, so that they add memories concurrently.
 func (t *Tx) Atlas(id loci.ID, minimum loci.Role) (*Atlas, error) {
 	a := &Atlas{t: t, workspace: Workspace{t: t}}
 	how := "UPDATE"

@@ -122,11 +122,11 @@ func (t *Tx) IncomingInvitation(id loci.ID, tokenHash []byte) (*IncomingInvitati
 	return i, t.checkIdempotency()
 }
 
-// validTokenCondition is an SQL condition: ?1 is the hash of the token of invitation i, which is pending (?2) and not
-// expired at ?3.
+// validTokenCondition is an SQL condition. ?1 is the hash of the token of invitation i, ?2 the status pending. The
+// invitation expires after ?3.
 const validTokenCondition = ` (i.token_hash = ?1 AND i.status = ?2 AND i.expires_at > ?3) `
 
-// ViewInvitation returns an invitation and the name of its inviter to the holder of its token, and to the user with its
+// ViewInvitation returns an invitation and the name of its inviter. The caller holds its token, or is the user with its
 // verified address. For any other caller it is NotFound.
 func (t *SystemTx) ViewInvitation(userID, id loci.ID, tokenHash []byte) (i loci.Invitation, inviter string, err error) {
 	err = t.t.conn.QueryRow(`SELECT`+invitationColumns+`, COALESCE(n.name, '')

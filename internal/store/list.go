@@ -71,8 +71,8 @@ type pageEntry struct {
 }
 
 // Memories returns a page of memories, newest first. It merges the beginnings of index ranges, one for each container
-// and status: the cost depends on the page size, not on the size of the store. Contents are read only for the memories
-// on the page.
+// and status. So the cost depends on the page size, not on the size of the store. Contents are read only for the
+// memories on the page.
 func (t *Tx) Memories(f Filter, p Page) (List[loci.Memory], error) { return t.memories(f, p, false) }
 
 // VerifiedMemories returns a page of reviewed memories, newest first.
@@ -166,9 +166,9 @@ func (t *Tx) memoryRanges(f Filter, p Page, verified bool) (list []memoryRange, 
 	return list, nil
 }
 
-// newestRanges adds the ranges of a status with the newest memories of all workspaces in scope. As a page has memories
-// of at most as many ranges as it has rows, one lookup for each workspace costs less than a merge of all. The inner
-// LIMIT keeps SQLite from three lookups for each.
+// newestRanges adds the ranges of a status with the newest memories of all workspaces in scope. A page of n rows
+// touches at most n ranges. So one lookup for each workspace costs less than a merge of all ranges. The inner LIMIT
+// keeps SQLite from three lookups for each.
 func (t *Tx) newestRanges(list *[]memoryRange, c *pagePredicate, p Page, status int) error {
 	_, _, rows := p.seek()
 	limit := c.bind(rows)

@@ -88,8 +88,7 @@ func (a *Atlas) FindDuplicate(content string, e IndexEntry) (m loci.Memory, foun
 	return m, err == nil, err
 }
 
-// An IndexEntry holds the indexed forms of a text: the document of the keyword index, the LSH bands and the content
-// hash.
+// An IndexEntry holds the document of a text for the keyword index, its LSH bands and its content hash.
 type IndexEntry struct {
 	document []byte
 	bands    []int64

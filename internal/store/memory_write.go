@@ -13,8 +13,8 @@ import (
 	"github.com/loci-memory/loci/internal/store/indexdb"
 )
 
-// A Memory is the handle of a memory that the actor may change, as its creator or as an admin of its workspace. Its row
-// is locked until the commit.
+// A Memory is the handle of a memory that the actor may change. The actor is its creator or an admin of its workspace.
+// Its row is locked until the commit.
 type Memory struct {
 	t       *Tx
 	rowID   int64
@@ -83,7 +83,8 @@ func (m *Memory) Secrets() loci.SecretsPolicy { return m.atlas.Secrets() }
 func (m *Memory) MarkReviewed() { m.reviewed = true }
 
 // Update stores next as the present version and keeps the former version. Only content, title, type, tags, status and
-// the fields of a review may differ; without a difference no version is made. entry is that of next's text, or nil.
+// the fields of a review may differ. Without a difference it stores no version. The entry is that of next's text, or
+// nil.
 func (m *Memory) Update(next loci.Memory, entry *IndexEntry) (loci.Memory, error) {
 	if !m.reviewed {
 		if err := m.atlas.requireActive(); err != nil {
@@ -228,8 +229,8 @@ func (m *Memory) asStored(next loci.Memory) loci.Memory {
 	return next
 }
 
-// saveVersion inserts the present version into the former versions. It stores the text only if the next one differs,
-// and only its length if the next one begins with it.
+// saveVersion inserts the present version into the former versions. It stores the text only if the next one differs. If
+// the next one begins with it, its length is enough.
 func (m *Memory) saveVersion(next string) error {
 	was := m.current
 	var content *string

@@ -56,8 +56,8 @@ func (l *List[T]) add(record T) error {
 	return sqldb.ErrStop
 }
 
-// queryPage returns the page that a query selects, run by a method of a transaction. The last three placeholders of the
-// query, after args, are the upper bound of the sort key (time and id) and the LIMIT.
+// queryPage returns the page that a query selects, run by a method of a transaction. The query has three placeholders
+// after args: the time and the id of the upper bound, and the LIMIT.
 func queryPage[T any](p Page, run func(q string, args []any, f func(sqldb.Row) error) error, q string,
 	scan func(sqldb.Row) (T, error), args ...any) (List[T], error) {
 	at, id, limit := p.seek()

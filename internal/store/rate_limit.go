@@ -6,8 +6,8 @@ import (
 	"github.com/loci-memory/loci"
 )
 
-// A Rate is a limit in the terms of the generic cell rate algorithm (ITU-T I.371, annex A): Interval is the time
-// between evenly spaced calls, and Tolerance how far calls may be ahead of that.
+// A Rate is a limit in the terms of the generic cell rate algorithm (ITU-T I.371, annex A). Interval is the time
+// between evenly spaced calls. Tolerance is how far calls may be ahead of that.
 type Rate struct{ Interval, Tolerance time.Duration }
 
 // ChargeCalls charges calls that were admitted already, and one more call if the rate allows it. It returns the

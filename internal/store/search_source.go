@@ -137,7 +137,7 @@ type SimilarSource struct {
 // languageSampleBytes is the length of the sample of a text that shows whether the model knows its language.
 const languageSampleBytes = 1000
 
-// SimilarTo returns the active memories with nearly the text of a memory in scope, best first, and a source of those
+// SimilarTo returns the active memories with nearly the text of a memory in scope, best first. The source finds those
 // with nearly its meaning.
 func (t *Tx) SimilarTo(id loci.ID) ([]loci.Similarity, *SimilarSource, error) {
 	var title, content string

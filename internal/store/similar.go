@@ -13,8 +13,8 @@ import (
 	"github.com/loci-memory/loci/internal/sqldb"
 )
 
-// Limits of a search for similar memories: of each band the newest memories are candidates, and the texts of those with
-// the most common bands are compared.
+// Limits of a search for similar memories. The newest memories of each band are candidates. The texts of those with the
+// most common bands are compared.
 const (
 	maxPerBand  = 16
 	maxCompared = 5

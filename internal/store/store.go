@@ -1,7 +1,7 @@
 // Package store reads and writes every record, in a database of package sqldb.
 //
-// Read and Write run a function in a transaction that is scoped to an actor: it reaches the rows of the
-// actor's workspaces and no others. System runs one without a scope, for work that no actor asks for.
+// Read and Write run a function in a transaction in the scope of an actor. It reaches the rows of the actor's
+// workspaces and no others. System runs one without a scope, for work that no actor asks for.
 package store
 
 import (

@@ -11,8 +11,8 @@ import (
 	"github.com/loci-memory/loci/internal/sqldb"
 )
 
-// A Tx is a transaction of an actor. Its scope is the workspaces of the actor that the credential was granted. A query
-// joins the scope in the statement itself, reads rows that such a query returned, or those of the actor's user.
+// A Tx is a transaction of an actor. Its scope is the workspaces of the actor that the credential was granted. A
+// statement joins the scope itself, or is on rows that such a query returned. Or it is on rows of the actor's user.
 type Tx struct {
 	conn  *sqldb.Tx // for statements without the scope, on rows that a query with the scope has returned
 	store *Store
@@ -51,9 +51,9 @@ func Read[Out any](ctx context.Context, s *Store, actor *identity.Actor, f func(
 	return out, err
 }
 
-// Write runs f for an actor in one transaction, and returns when it is durable. f may run several times (see Compute),
-// so only its result and Emit may have effects outside. With an Idempotency-Key it stores the response in the same
-// transaction, or returns the stored response of an earlier call.
+// Write runs f for an actor in one transaction, and returns when it is durable. It may run f several times (see
+// Compute), so only the result of f and Emit may have effects outside. With an Idempotency-Key it stores the response
+// in the same transaction, or returns the stored response of an earlier call.
 func Write[Out any](ctx context.Context, s *Store, actor *identity.Actor, f func(*Tx) (Out, error)) (out Out,
 	err error) {
 	for computations := []*computation(nil); ; {
@@ -106,8 +106,8 @@ func (t *SystemTx) Now() loci.Time { return t.t.conn.Now }
 // Emit passes e to the subscribers of the store once the transaction has committed.
 func (t *SystemTx) Emit(e Event) { t.t.Emit(e) }
 
-// membershipJoin joins rows, which have a column workspace, to the memberships m of the actor ?1 and to the workspaces
-// w in scope.
+// membershipJoin joins rows with a column workspace to the workspaces w in scope and the actor's memberships m. ?1 is
+// the actor.
 func (t *Tx) membershipJoin(rows string) string {
 	return ` JOIN members m ON m.workspace = ` + rows + ` AND m.user_id = ?1 ` + t.grantedJoin()
 }

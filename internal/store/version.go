@@ -13,8 +13,8 @@ const VersionColumns = ` v.version, v.title, v.content, v.prefix_len, v.type, v.
 	v.verified_at, v.verified_by, v.evidence, v.confidence,
 	v.valid_until, v.created_by, v.created_at `
 
-// A VersionRow is a version as it is stored: with its own content, with the length of its prefix of the next version's
-// content, or with neither, where both contents are equal.
+// A VersionRow is a version as it is stored. It holds its own content, or the length of the prefix of the next
+// version's content. It holds neither if both contents are equal.
 type VersionRow struct {
 	loci.MemoryVersion
 	StoredContent *string
@@ -83,8 +83,8 @@ func currentVersion(m loci.Memory, by loci.ID) loci.MemoryVersion {
 		CreatedBy: by, CreatedAt: m.UpdatedAt}
 }
 
-// walkVersions calls f with the versions below a number, newest first. text is the content of the version with that
-// number, or of the first one below it.
+// walkVersions calls f with the versions below a number, newest first. The text is the content of the version with that
+// number. Without such a version it is that of the first one below.
 func (t *Tx) walkVersions(rowID int64, below int, text string, limit int, f func(loci.MemoryVersion) error) error {
 	return t.conn.Query(`SELECT`+VersionColumns+
 		`FROM versions v WHERE v.memory = ?1 AND v.version < ?2 ORDER BY v.version DESC LIMIT ?3`,

@@ -87,8 +87,8 @@ func (b *batch) add(ctx context.Context, c *chunkedJob) error {
 	return nil
 }
 
-// run embeds the jobs together, and one by one if that fails: a text that the model refuses must not block others. A
-// refused text ends the turn of its owner, so an outage of the model costs one call for each owner. It returns an error
+// run embeds the jobs together, and one by one if that fails. So a text that the model refuses blocks no other. A
+// refused text ends the turn of its owner. So an outage of the model costs one call for each owner. It returns an error
 // if no job succeeded, or if one could not be released.
 func (b *batch) run(ctx context.Context) error {
 	if len(b.jobs) == 0 {

@@ -75,7 +75,7 @@ func (w *Worker) acceptsDimensions(vector []float32) bool {
 }
 
 // AcceptsVector reports whether a search with the vector of the worker's model may find something. It cannot while
-// another model is active and no workspace answers from this one, or if the model changed its dimensions.
+// another model is active and no workspace uses this one. It cannot either if the model changed its dimensions.
 func (w *Worker) AcceptsVector(vector []float32) bool {
 	if w.model == nil {
 		return true

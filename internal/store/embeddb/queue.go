@@ -13,8 +13,8 @@ import (
 	"github.com/loci-memory/loci/internal/sqldb"
 )
 
-// enqueueSQL adds memories to the queue; a condition follows. Turns depend on the owner of the workspace, and on the
-// length of the text: more than 12,288 characters rarely fit into one turn.
+// enqueueSQL adds memories to the queue; a condition follows. Turns depend on the owner of the workspace and on the
+// length of the text. More than 12,288 characters rarely fit into one turn.
 const enqueueSQL = `INSERT INTO embedding_queue (memory, workspace, owner, is_long, due, attempts, error, failed_at)
 	SELECT e.row_id, e.workspace, COALESCE(u.row_id, 0), length(e.content) > 12288, CAST(?1 AS BIGINT), 0, '', 0
 	FROM memories e LEFT JOIN members m ON m.workspace = e.workspace AND m.role = 'owner'

@@ -11,7 +11,7 @@ import (
 	"github.com/loci-memory/loci/internal/sqldb"
 )
 
-// A result is the outcome of a job: vectors, or a memory of the same workspace with the vectors of the same text.
+// A result is the outcome of a job. It holds vectors, or a memory of the workspace with the vectors of the same text.
 type result struct {
 	textJob
 	textHash int64

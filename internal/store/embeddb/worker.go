@@ -87,7 +87,7 @@ func (w *Worker) Stop() {
 	w.releaseLongJobs(context.Background())
 }
 
-// Ready reports whether the worker has claimed its model, released the leases of crashed processes, and read the
+// Ready reports whether the worker has claimed its model, released leases of crashed processes, and read the
 // generations in use. It may not have enqueued all memories yet.
 func (w *Worker) Ready() bool { return w.served.Load() != nil }
 
@@ -183,8 +183,8 @@ func (w *Worker) runRound(ctx context.Context) (time.Duration, error) {
 	return 0, errors.Join(w.runBatch(ctx, memories), w.embedLongJob(ctx))
 }
 
-// nextJobs lists the memories whose turn it is: short texts, and one long text of an owner without a long job. It
-// returns when the next memory is due.
+// nextJobs lists memories to embed: short texts, and one long text of an owner without a long job. It returns when the
+// next memory is due.
 func (w *Worker) nextJobs(t *sqldb.Tx) (list []int64, next loci.Time, err error) {
 	list, w.shortTurns, next, err = dueJobs(t, w.shortTurns, maxBatchJobs)
 	if err != nil || len(w.longJobs) >= maxLongJobs {

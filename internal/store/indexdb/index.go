@@ -13,8 +13,8 @@ import (
 	"github.com/loci-memory/loci/internal/sqldb"
 )
 
-// An Index is the keyword indexes of all workspaces of a database. Its cache may be older than a transaction, which
-// reads the state of an index first and brings a snapshot of another state up to date.
+// An Index is the keyword indexes of all workspaces of a database. Its cache may be older than a transaction. So a
+// transaction reads the state of an index first, and brings a snapshot of another state up to date.
 type Index struct {
 	Pages *index.Cache // of segments
 
@@ -32,8 +32,8 @@ type Snapshot struct {
 	State State
 }
 
-// A State tells two states of an index apart: the version rises with every flush and merge, and between
-// those rows are only added to the log.
+// A State identifies the contents of an index. The version rises with every flush and merge. Between those, writes only
+// add rows to the log.
 type State struct {
 	Workspace           int64
 	version, logVersion int64

@@ -6,8 +6,7 @@ import (
 	"github.com/loci-memory/loci/internal/sqldb"
 )
 
-// MemoryColumns are the columns of memories e for MemoryFields.Dest: every field of a memory except the ids of its
-// workspace and atlas.
+// MemoryColumns are the columns of memories e for MemoryFields.Dest. They lack the ids of workspace and atlas.
 const MemoryColumns = ` e.id, e.title, e.content, e.type, e.tags, e.status, e.version,
 	e.created_by, e.created_at, e.updated_at,
 	e.source_name, e.source_uri, e.source_group, e.source_position,

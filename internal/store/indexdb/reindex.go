@@ -75,8 +75,8 @@ type analyzedText struct {
 	document []byte
 }
 
-// analyzeTexts analyzes memories before the transaction that indexes them, because other writers wait for that. It
-// reads each text by a statement of its own: the time limit of one for all would include the analysis.
+// analyzeTexts analyzes memories before the transaction that indexes them, because other writers wait for that. Each
+// text has a statement of its own: the time limit of one for all would include the analysis.
 func (x *Index) analyzeTexts(ctx context.Context, rowIDs []int64) (map[int64]analyzedText, error) {
 	return sqldb.SystemRead(ctx, x.db, "analyze memories to reindex",
 		func(t *sqldb.Tx) (map[int64]analyzedText, error) {

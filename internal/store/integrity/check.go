@@ -91,7 +91,7 @@ var inconsistencyCount, unrepairableCount atomic.Int64
 // that is found twice counts twice.
 func InconsistencyCount() int64 { return inconsistencyCount.Load() }
 
-// UnrepairableCount returns how many of these only a backup can restore: texts with another checksum, versions,
+// UnrepairableCount returns how many of these only a backup can restore. They are damaged texts and versions,
 // unreadable rows and lost commits.
 func UnrepairableCount() int64 { return unrepairableCount.Load() }
 

@@ -38,9 +38,9 @@ func countTarget(t *sqldb.Tx, g purgeTarget) (n PurgeResult, err error) {
 const unlinkedCondition = ` (credential, key) NOT IN (SELECT credential, key FROM idempotency_records) `
 
 // responseCondition is the condition of the stored responses that may hold words of a purge target. It holds for those
-// that show its records, for those of reads and, as they are encrypted, for all of the members of the workspace ?1. ?2
-// is the id of the memory, empty for a whole workspace. ?3 is the folded address of a user: responses of workspaces
-// that invited it hold address and link.
+// that show its records and for those of reads. As responses are encrypted, it holds for all of the members of the
+// workspace ?1. Parameter ?2 is the id of the memory, empty for a whole workspace. Parameter ?3 is the folded address
+// of a user. Responses of workspaces that invited it hold address and link.
 const responseCondition = unlinkedCondition + `OR (credential, key) IN (SELECT r.credential, r.key
 	FROM idempotency_records r
 	WHERE r.record = CAST(?2 AS TEXT) OR (CAST(?2 AS TEXT) = '' AND r.record IN (SELECT id FROM workspaces
@@ -82,7 +82,7 @@ func (c *Checker) eraseTarget(t *sqldb.Tx, g purgeTarget) error {
 
 // eraseMemory deletes the rows of one memory and the data derived from them.
 func (c *Checker) eraseMemory(t *sqldb.Tx, g purgeTarget) error {
-	// The lock of the index prevents a flush until the commit.
+	// The raised version prevents a flush until the commit.
 	if err := indexdb.RaiseVersion(t, g.workspace); err != nil {
 		return err
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/loci-memory/loci/internal/store/indexdb"
 )
 
-// PurgeDeleted erases the remains of deletions and changes: deleted documents of the keyword index, stored responses
-// that no record links to, and free space. Without apply it counts the deleted documents and the rows of the log.
+// PurgeDeleted erases the remains of deletions and changes. These are in deleted documents of the keyword index, stored
+// responses without records, and free space. Without apply it counts the deleted documents and the rows of the log.
 func (c *Checker) PurgeDeleted(ctx context.Context, apply bool) (out PurgeResult, err error) {
 	out.deleted = true
 	workspaces, err := sqldb.SystemRead(ctx, c.db, "list the workspaces with a keyword index",
