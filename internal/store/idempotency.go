@@ -138,9 +138,6 @@ func compress(body []byte) []byte {
 	w, _ := gzip.NewWriterLevel(&b, gzip.BestSpeed) // fails only for an unknown level
 	w.Write(body)                                   // a Buffer returns no errors
 	w.Close()
-	if b.Len() >= len(body) {
-		return body
-	}
 	return b.Bytes()
 }
 

@@ -134,14 +134,11 @@ func (t *Tx) checkQuota(maximum int64, owner loci.ID, count, what string) error 
 		return nil
 	}
 	have, err := t.countLocked(owner, count)
-	if err != nil {
-		return err
-	}
-	if have >= maximum {
-		return loci.Errorf(loci.CodeQuotaExceeded, "The plan's limit of %s is %d, and it is reached: use one that is "+
+	if err == nil && have >= maximum {
+		err = loci.Errorf(loci.CodeQuotaExceeded, "The plan's limit of %s is %d, and it is reached: use one that is "+
 			"there, or change the plan.", what, maximum)
 	}
-	return nil
+	return err
 }
 
 // countLocked counts records of an owner, under a lock until the commit.
