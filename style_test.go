@@ -79,6 +79,18 @@ func TestIdentifiersAreStandardTerms(t *testing.T) {
 	})
 }
 
+// articleFirst finds names of tests that begin with an article.
+var articleFirst = regexp.MustCompile(`^TestAn?[A-Z][a-z]`)
+
+func TestIdentifiersOfTestsBeginWithTheirSubject(t *testing.T) {
+	t.Parallel()
+	declarations(t, func(where string, name *ast.Ident, _ *ast.CommentGroup) {
+		if articleFirst.MatchString(name.Name) {
+			t.Errorf("%s: %s begins with an article: name it Test<Subject><Does>", where, name.Name)
+		}
+	})
+}
+
 // vagueSubject finds sentences whose subject is a pronoun.
 var vagueSubject = regexp.MustCompile(`(?:^|[.:;] )(Who|Whoever|Whom|What|Whatever|whoever|whatever)\b`)
 
