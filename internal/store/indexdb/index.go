@@ -64,8 +64,11 @@ func New(db *sqldb.Handle, pageBytes int, idle time.Duration) *Index {
 	return x
 }
 
-// Start begins to flush and merge, and to reindex where that is due.
+// Start begins to flush and merge, and to reindex where that is due. The index of a newer analyzer is an error.
 func (x *Index) Start(ctx context.Context) error {
+	if err := x.rejectNewer(ctx); err != nil {
+		return err
+	}
 	outdated, err := x.listOutdated(ctx)
 	if err != nil {
 		return err

@@ -3,6 +3,7 @@ package indexdb
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -28,6 +29,19 @@ func (x *Index) ReindexOutdated(ctx context.Context) error {
 		}
 	}
 	return errors.Join(failed...)
+}
+
+// rejectNewer returns an error if an index is of a newer analyzer. Documents of this program would stay under its label.
+func (x *Index) rejectNewer(ctx context.Context) error {
+	newest, err := sqldb.SystemRead(ctx, x.db, "look for indexes of a newer analyzer",
+		func(t *sqldb.Tx) (newest int, err error) {
+			return newest, t.QueryRow(`SELECT COALESCE(max(analyzer), 0) FROM keyword_indexes`, nil, []any{&newest})
+		})
+	if err == nil && newest > analysis.Version {
+		err = fmt.Errorf("indexdb: a keyword index is of analyzer %d, this program knows %d: use a newer loci", newest,
+			analysis.Version)
+	}
+	return err
 }
 
 // listOutdated lists the workspaces with an index of an earlier analyzer.
@@ -118,23 +132,57 @@ func (x *Index) reindexAnalyzed(t *sqldb.Tx, workspace int64, rowIDs []int64, do
 	return nil
 }
 
+// replaceLogRows writes the row with the document last, because the last row of a memory wins. The rows before it keep
+// the sums for the counters of other atlases, from which the memory was moved.
 func (x *Index) replaceLogRows(t *sqldb.Tx, workspace, rowID int64, analyzed analyzedText) error {
-	u, last := LogUpdate{Memory: rowID, Tags: sqldb.EmptyList, Deleted: true}, int64(0)
-	switch m, err := LockMemoryRow(t, rowID); {
-	case err == nil && m.Workspace == workspace:
-		last = m.Atlas
-		group, position := SourceGroup(&m.Source)
-		u = LogUpdate{Memory: rowID, Group: group, Position: position, Type: m.Type, Status: m.Status, Tags: m.Tags,
-			CreatedAt: m.CreatedAt, Verified: m.VerifiedAt != 0,
-			ValidUntil: m.ValidUntil, Document: analyzed.document}
-		if m.Version != analyzed.version { // versions begin with 1
-			u.Document = index.AnalyzeEncoded(m.Title, m.Content)
-		}
-	case err != nil && !errors.Is(err, sqldb.ErrNoRows):
+	atlas, last, err := currentUpdate(t, workspace, rowID, analyzed)
+	if err != nil {
 		return err
 	}
-	// The rows of an atlas still add the same sums to its counters.
-	sums := map[int64]Counters{last: {}}
+	sums, err := sumLogRows(t, workspace, rowID)
+	if err != nil {
+		return err
+	}
+	if _, err := t.Exec(`DELETE FROM index_log WHERE workspace = ?1 AND memory = ?2`, workspace, rowID); err != nil {
+		return err
+	}
+	last.Memories, last.Bytes = int(sums[atlas].Memories), int(sums[atlas].Bytes)
+	delete(sums, atlas)
+	for _, other := range slices.Sorted(maps.Keys(sums)) {
+		u := deletion(rowID)
+		u.Memories, u.Bytes = int(sums[other].Memories), int(sums[other].Bytes)
+		if err := x.AppendLog(t, workspace, other, u); err != nil {
+			return err
+		}
+	}
+	return x.AppendLog(t, workspace, atlas, last)
+}
+
+func deletion(rowID int64) LogUpdate {
+	return LogUpdate{Memory: rowID, Tags: sqldb.EmptyList, Deleted: true}
+}
+
+// currentUpdate returns the atlas and the update of a memory as its row is, or atlas 0 and a deletion if it is gone.
+func currentUpdate(t *sqldb.Tx, workspace, rowID int64, analyzed analyzedText) (atlas int64, u LogUpdate, err error) {
+	m, err := LockMemoryRow(t, rowID)
+	if errors.Is(err, sqldb.ErrNoRows) || err == nil && m.Workspace != workspace {
+		return 0, deletion(rowID), nil
+	}
+	if err != nil {
+		return 0, u, err
+	}
+	group, position := SourceGroup(&m.Source)
+	u = LogUpdate{Memory: rowID, Group: group, Position: position, Type: m.Type, Status: m.Status, Tags: m.Tags,
+		CreatedAt: m.CreatedAt, Verified: m.VerifiedAt != 0, ValidUntil: m.ValidUntil, Document: analyzed.document}
+	if m.Version != analyzed.version { // versions begin with 1
+		u.Document = index.AnalyzeEncoded(m.Title, m.Content)
+	}
+	return m.Atlas, u, nil
+}
+
+// sumLogRows sums what the rows of a memory add to the counters of atlases.
+func sumLogRows(t *sqldb.Tx, workspace, rowID int64) (map[int64]Counters, error) {
+	sums := map[int64]Counters{}
 	err := t.Query(
 		`SELECT atlas, CAST(SUM(memories) AS BIGINT), CAST(SUM(bytes) AS BIGINT) FROM index_log WHERE workspace = ?1
 			AND memory = ?2 GROUP BY atlas`,
@@ -145,19 +193,5 @@ func (x *Index) replaceLogRows(t *sqldb.Tx, workspace, rowID int64, analyzed ana
 			sums[atlas] = sum
 			return err
 		})
-	if err != nil {
-		return err
-	}
-	if _, err := t.Exec(`DELETE FROM index_log WHERE workspace = ?1 AND memory = ?2`, workspace, rowID); err != nil {
-		return err
-	}
-	for _, atlas := range append(slices.DeleteFunc(slices.Sorted(maps.Keys(sums)), func(atlas int64) bool {
-		return atlas == last
-	}), last) {
-		u.Memories, u.Bytes = int(sums[atlas].Memories), int(sums[atlas].Bytes)
-		if err := x.AppendLog(t, workspace, atlas, u); err != nil {
-			return err
-		}
-	}
-	return nil
+	return sums, err
 }

@@ -382,6 +382,42 @@ func TestRepairKeepsAnIndexOfANewerAnalyzer(t *testing.T) {
 	})
 }
 
+func TestEachDocumentOfASegmentIsReportedWhenAllDiffer(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		s := d.Open(t, store.Options{})
+		ann, bob := user(t, s, "ann"), user(t, s, "bob")
+		elsewhere := add(t, s, bob, "", "text")
+		var last loci.Memory
+		for i := range 11 {
+			last = add(t, s, ann, "", fmt.Sprintf("Number %d is as good as any", i))
+		}
+		flush(t, s, last.WorkspaceID)
+		d.Exec(t, fmt.Sprintf(`UPDATE memories SET atlas = (SELECT row_id FROM atlases WHERE id = '%s')
+			WHERE id <> '%s'`, elsewhere.AtlasID, elsewhere.ID)) // an attribute of each document
+		differing := slices.DeleteFunc(checkIntegrity(t, s, false).Inconsistencies, func(f integrity.Inconsistency) bool {
+			return f.Kind != integrity.InconsistentIndex
+		})
+		if ids := kindsOf(integrity.Report{Inconsistencies: differing}); len(ids) != 11 {
+			t.Errorf("%v", ids)
+		}
+	})
+}
+
+func TestAProgramRefusesAnIndexOfANewerAnalyzer(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		s := d.Open(t, store.Options{})
+		add(t, s, user(t, s, "ann"), "", "the harbour")
+		s.Close()
+		d.Exec(t, fmt.Sprintf(`UPDATE keyword_indexes SET analyzer = %d`, analysis.Version+1))
+		if s, err := d.TryOpen(store.Options{}); err == nil {
+			s.Close()
+			t.Error("it was opened")
+		}
+	})
+}
+
 // The bands of near duplicates are read for so many memories at a time.
 func TestBandWindowsCoverEveryMemory(t *testing.T) {
 	t.Parallel()

@@ -89,7 +89,8 @@ func (w *workspaceCheck) repairSegment(segment int64, held []int64) func(*sqldb.
 	}
 }
 
-// appendLive appends the memories with a live document in a segment to held.
+// appendLive appends the memories with a live document in a segment to held. It halves a list of which only some have
+// one. rowIDs ascend, and so does the result.
 func appendLive(s *index.Segment, rowIDs, held []int64) []int64 {
 	rest, some := s.MarkDeleted(rowIDs)
 	switch {
@@ -102,7 +103,8 @@ func appendLive(s *index.Segment, rowIDs, held []int64) []int64 {
 	return appendLive(s, rowIDs[half:], appendLive(s, rowIDs[:half], held))
 }
 
-// compareDocuments compares the documents of a segment with documents built from the rows.
+// compareDocuments compares the documents of a segment with documents built from the rows. held are the memories with a
+// live document in it, ascending. Each part of the segment holds the documents of want, and no others.
 func (w *workspaceCheck) compareDocuments(s *index.Segment, held []int64) error {
 	chosen := w.selected()
 	if len(chosen) == 0 {
@@ -139,7 +141,8 @@ func (w *workspaceCheck) compareDocuments(s *index.Segment, held []int64) error 
 }
 
 // compareSegment reports the documents of a segment that differ from the wanted ones. It merges the segment and builds
-// the wanted documents, which must give the same bytes. If not, it compares both halves.
+// the wanted documents, which must give the same bytes. If not, it compares both halves. The segment holds the documents
+// of want, which ascend, and no others. If all differ, each is merged once at each of log2(len(want)) levels.
 func (w *workspaceCheck) compareSegment(s *index.Segment, fetch index.PageFetcher, want []index.DocUpdate) error {
 	got, err := index.Merge(w.t.Ctx, fetch, []*index.Segment{s})
 	if err != nil {
