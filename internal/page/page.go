@@ -36,7 +36,7 @@ func jsonSize(v reflect.Value) (n int) {
 	switch v.Kind() {
 	case reflect.String:
 		return jsonStringSize(v.String())
-	case reflect.Pointer:
+	case reflect.Pointer, reflect.Interface:
 		if v.IsNil() {
 			return jsonScalarSize
 		}

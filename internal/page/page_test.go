@@ -3,6 +3,7 @@ package page
 import (
 	"bytes"
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -37,6 +38,14 @@ func TestJSONSizeIsAnUpperBound(t *testing.T) {
 			t.Errorf("the size of %q is %d, and it has %d bytes", text, size, written)
 		}
 	})
+}
+
+func TestJSONSizeCountsTheValueOfAnInterface(t *testing.T) {
+	t.Parallel()
+	v := struct{ Value, None any }{Value: strings.Repeat("x", 1000)}
+	if size, written := JSONSize(v), len(jsonOf(t, v)); size < written {
+		t.Errorf("the size is %d, and it has %d bytes", size, written)
+	}
 }
 
 func TestBudgetAlwaysHasRoomForTheFirstRecord(t *testing.T) {
