@@ -171,13 +171,18 @@ func (d *sqliteDB) pauseReaders() (held []*sqliteConn) {
 // fails.
 func (d *sqliteDB) truncateWAL() bool {
 	c := d.writer.conn
-	c.Exec(fmt.Sprintf(`PRAGMA busy_timeout = %d`, maxReaderPause.Milliseconds()), nil)
-	defer c.Exec(fmt.Sprintf(`PRAGMA busy_timeout = %d`, d.busyTimeout.Milliseconds()), nil)
-	busy, err := c.checkpoint()
+	err := c.setBusyTimeout(maxReaderPause)
+	busy, failed := c.checkpoint()
+	err = errors.Join(err, failed, c.setBusyTimeout(d.busyTimeout))
 	if err != nil && d.log != nil {
 		d.log.Error("the write-ahead log cannot be copied into the database", "err", err)
 	}
 	return err == nil && !busy
+}
+
+func (c *sqliteConn) setBusyTimeout(d time.Duration) error {
+	_, err := c.Exec(fmt.Sprintf(`PRAGMA busy_timeout = %d`, d.Milliseconds()), nil)
+	return err
 }
 
 // checkpoint copies the write-ahead log into the file and truncates it. It reports whether other connections

@@ -171,30 +171,28 @@ func (w *sqliteWriter) run(after func()) {
 	}
 }
 
-// commitBatch runs first and the jobs that follow, commits, and sends all results. It returns the number of jobs.
-func (w *sqliteWriter) commitBatch(first *writeJob, last int) int {
+// commitBatch runs first and the jobs that follow, commits, and sends all results. It waits for the expected number of
+// jobs, and returns their number.
+func (w *sqliteWriter) commitBatch(first *writeJob, expected int) int {
 	if _, err := w.conn.Exec(`BEGIN IMMEDIATE`, nil); err != nil {
 		w.conn.Exec(`ROLLBACK`, nil) // a transaction may still be open after an earlier failure
 		first.err <- err
 		return 1
 	}
 	w.txErr = nil
-	batch := make([]*writeJob, 0, last+1)
-	errs := make([]error, 0, last+1)
-	var wait *time.Timer
+	batch := make([]*writeJob, 0, expected+1)
+	errs := make([]error, 0, expected+1)
+	var wait <-chan time.Time // of the whole batch
 	for j := first; j != nil; {
 		batch, errs = append(batch, j), append(errs, w.runInSavepoint(j))
 		if len(batch) == maxBatch || w.txErr != nil {
 			break
 		}
-		for j = w.next(); j == nil && len(batch) < last; j = w.next() {
+		if j = w.next(); j == nil && len(batch) < expected {
 			if wait == nil {
-				wait = time.NewTimer(maxBatchDelay)
-				defer wait.Stop()
+				wait = time.After(maxBatchDelay)
 			}
-			if !w.waitForJob(wait) {
-				break
-			}
+			j = w.waitForNext(wait)
 		}
 	}
 	failed := w.endTx()
@@ -207,13 +205,17 @@ func (w *sqliteWriter) commitBatch(first *writeJob, last int) int {
 	return len(batch)
 }
 
-// waitForJob waits for another job, and reports false if none arrived in time.
-func (w *sqliteWriter) waitForJob(wait *time.Timer) bool {
-	select {
-	case <-w.arrived:
-		return true
-	case <-wait.C:
-		return false
+// waitForNext returns the next job of the current commit, or nil if none arrives in time.
+func (w *sqliteWriter) waitForNext(late <-chan time.Time) *writeJob {
+	for {
+		select {
+		case <-w.arrived:
+		case <-late:
+			return nil
+		}
+		if j := w.next(); j != nil {
+			return j
+		}
 	}
 }
 

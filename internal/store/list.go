@@ -166,19 +166,20 @@ func (t *Tx) memoryRanges(f Filter, p Page, verified bool) (list []memoryRange, 
 	return list, nil
 }
 
-// newestRanges adds the ranges of a status with the newest memories of all workspaces in scope. A page of n rows
-// touches at most n ranges. So one lookup for each workspace costs less than a merge of all ranges. The inner LIMIT
-// keeps SQLite from three lookups for each.
+// newestRanges adds the ranges of a status that can have memories on the page. A page of n rows holds memories of at
+// most n workspaces: the n whose newest matching memory is newest. One lookup for each workspace in scope finds them,
+// which costs less than a merge of all ranges.
 func (t *Tx) newestRanges(list *[]memoryRange, c *pagePredicate, p Page, status int) error {
 	_, _, rows := p.seek()
 	limit := c.bind(rows)
+	// The LIMIT keeps SQLite from inlining the subquery, which would look up each workspace three times.
 	return t.queryFew(fmt.Sprintf(
-		`SELECT workspace FROM (SELECT workspace, newest, rank() OVER (ORDER BY newest DESC) AS standing
+		`SELECT workspace FROM (SELECT workspace, newest, rank() OVER (ORDER BY newest DESC) AS newest_rank
 			FROM (SELECT w.row_id AS workspace,
 		(SELECT h.created_at FROM memories h WHERE h.workspace = w.row_id AND h.status = %d AND %s
 			ORDER BY h.created_at DESC, h.id DESC LIMIT 1) AS newest
 		FROM`, status, c.sql)+t.membershipSubquery()+fmt.Sprintf(
-		`LIMIT 1000000000) AS newest_of WHERE newest IS NOT NULL) AS ranked WHERE standing <= ?%d`, limit), c.args,
+		`LIMIT 1000000000) AS newest_of WHERE newest IS NOT NULL) AS ranked WHERE newest_rank <= ?%d`, limit), c.args,
 		func(r sqldb.Row) error {
 			x := memoryRange{column: "workspace", status: status}
 			err := r.Scan(&x.container)

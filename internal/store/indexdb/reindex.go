@@ -31,7 +31,8 @@ func (x *Index) ReindexOutdated(ctx context.Context) error {
 	return errors.Join(failed...)
 }
 
-// rejectNewer returns an error if an index is of a newer analyzer. Documents of this program would stay under its label.
+// rejectNewer returns an error if an index is of a newer analyzer. Documents of this program would stay under the label
+// of that one.
 func (x *Index) rejectNewer(ctx context.Context) error {
 	newest, err := sqldb.SystemRead(ctx, x.db, "look for indexes of a newer analyzer",
 		func(t *sqldb.Tx) (newest int, err error) {

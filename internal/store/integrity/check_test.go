@@ -395,16 +395,15 @@ func TestEachDocumentOfASegmentIsReportedWhenAllDiffer(t *testing.T) {
 		flush(t, s, last.WorkspaceID)
 		d.Exec(t, fmt.Sprintf(`UPDATE memories SET atlas = (SELECT row_id FROM atlases WHERE id = '%s')
 			WHERE id <> '%s'`, elsewhere.AtlasID, elsewhere.ID)) // an attribute of each document
-		differing := slices.DeleteFunc(checkIntegrity(t, s, false).Inconsistencies, func(f integrity.Inconsistency) bool {
-			return f.Kind != integrity.InconsistentIndex
-		})
-		if ids := kindsOf(integrity.Report{Inconsistencies: differing}); len(ids) != 11 {
+		sum := checkIntegrity(t, s, false)
+		ids := slices.DeleteFunc(kindsOf(sum), func(id string) bool { return !strings.HasPrefix(id, "index ") })
+		if len(ids) != 11 {
 			t.Errorf("%v", ids)
 		}
 	})
 }
 
-func TestAProgramRefusesAnIndexOfANewerAnalyzer(t *testing.T) {
+func TestProgramRefusesAnIndexOfANewerAnalyzer(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
 		s := d.Open(t, store.Options{})

@@ -141,8 +141,8 @@ func (w *workspaceCheck) compareDocuments(s *index.Segment, held []int64) error 
 }
 
 // compareSegment reports the documents of a segment that differ from the wanted ones. It merges the segment and builds
-// the wanted documents, which must give the same bytes. If not, it compares both halves. The segment holds the documents
-// of want, which ascend, and no others. If all differ, each is merged once at each of log2(len(want)) levels.
+// the wanted documents, which must give the same bytes. If not, it compares both halves. The segment holds the
+// documents of want, which ascend, and no others. If all differ, each is merged once at each of log2(len(want)) levels.
 func (w *workspaceCheck) compareSegment(s *index.Segment, fetch index.PageFetcher, want []index.DocUpdate) error {
 	got, err := index.Merge(w.t.Ctx, fetch, []*index.Segment{s})
 	if err != nil {
