@@ -13,8 +13,8 @@ import (
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
 
-// While people write through both, a process with another model takes the place of
-// the first: every memory gets its vector, and neither works against the other.
+// A second process has another model, and users write through both processes. Its model becomes the active one, and
+// every memory gets a vector of it.
 func TestLastStartedModelIsActive(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
@@ -80,8 +80,8 @@ func TestLastStartedModelIsActive(t *testing.T) {
 	})
 }
 
-// A model whose vectors have another length than before, under the same name, finds
-// nothing and adds nothing: words answer, and its name says what to do.
+// A model returns vectors of other dimensions than before, under the same name. Searches fall back to keywords, and the
+// error of the queue says what to do.
 func TestWorkerRefusesVectorsOfOtherDimensions(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {

@@ -9,7 +9,7 @@ import (
 	"github.com/loci-memory/loci/internal/store"
 )
 
-// fieldsOutsideChecksum are the fields of a memory that its checksum omits: they follow from other rows or from the
+// fieldsOutsideChecksum are the fields of a memory that its checksum omits. They follow from other rows or from the
 // time of the read.
 var fieldsOutsideChecksum = []string{"WorkspaceID", "AtlasID", "Expired", "SupersededBy", "Supersedes"}
 

@@ -27,7 +27,7 @@ func isQueued(t *testing.T, d storetest.Database, m loci.Memory) bool {
 		string(m.ID)+`'`)[0] != "0"
 }
 
-// callsUntil lets a gated model answer call by call until a memory has its vectors, and returns how many that took.
+// callsUntil admits calls of a gated model until a memory has its vectors, and returns their number.
 func callsUntil(t *testing.T, d storetest.Database, m *storetest.FakeEmbedder, of loci.Memory) (calls int) {
 	t.Helper()
 	for end := time.Now().Add(30 * time.Second); isQueued(t, d, of); {

@@ -64,8 +64,8 @@ func (w tracedDB) Write(ctx context.Context, user string, f func(sqldb.Conn) err
 	return w.DB.Write(ctx, user, func(c sqldb.Conn) error { return f(tracedConn{c, w.trace}) })
 }
 
-// TraceComputations calls f with a value of the type of each computation that ends a write of the store, and is about
-// to run. Nobody else may use the store.
+// TraceComputations calls f before each computation that runs outside of its transaction, with a value of its type.
+// Nobody else may use the store.
 func TraceComputations(s *Store, f func(value any)) { s.db.DB = computationsDB{s.db.DB, f} }
 
 type computationsDB struct {
@@ -143,7 +143,7 @@ func QueryPlan(s *Store, st Statement) (lines []string, err error) {
 	return lines, err
 }
 
-// KeywordHits returns the ids and the exact scores of all that the index finds, and how many it says there are.
+// KeywordHits returns ids and exact scores of all hits of the index, and the number of hits that it reports.
 func KeywordHits(t testing.TB, s *Store, actor *identity.Actor, q query.Query, f Filter) (lines []string, total int) {
 	t.Helper()
 	total, err := Read(context.Background(), s, actor, func(tx *Tx) (total int, err error) {

@@ -24,7 +24,7 @@ type memoryState struct {
 	versions     []loci.MemoryVersion // oldest first; the last is the present one
 }
 
-// memoryModel are the memories of a team by the rules of the contract, beside the service that is to keep them.
+// A memoryModel holds the memories of a team by the rules of the contract. The test compares the service with it.
 type memoryModel struct {
 	t       *rapid.T
 	test    *testing.T
@@ -124,8 +124,8 @@ func asJSON(v any) string {
 	return string(b)
 }
 
-// may is the refusal that a change of a memory by somebody gets before its state
-// is looked at: none, out of reach, or somebody else's.
+// may returns the error of a change of a memory by a user, before its state is checked. It is none, out of scope, or
+// without the role.
 func (m *memoryModel) may(actor int, l *memoryState) loci.Code {
 	switch {
 	case actor == stranger:

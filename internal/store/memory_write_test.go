@@ -157,8 +157,8 @@ func TestAllWhoAreReplacedByOneAtOnceAreKnownToIt(t *testing.T) {
 	})
 }
 
-// checkLinks checks that links are known at both ends, go nowhere else, and come to
-// an end, and that a replaced memory is one that has or had a replacement.
+// checkLinks checks that links are stored at both ends, lead to existing memories, and form no cycle. A superseded
+// memory must have or have had a replacement.
 func checkLinks(t testing.TB, s *store.Store, actor *identity.Actor, ids []loci.ID) {
 	t.Helper()
 	all := map[loci.ID]loci.Memory{}

@@ -13,8 +13,8 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 )
 
-// A pooler stands before a PostgreSQL server as PgBouncer does in transaction mode: it refuses session parameters,
-// makes up process ids, and knows no prepared statement by its name.
+// A pooler is a proxy before a PostgreSQL server, like PgBouncer in transaction mode. It refuses session parameters,
+// invents process ids, and knows no prepared statement by its name.
 type pooler struct {
 	address    string // of the database behind it
 	server     string

@@ -15,8 +15,7 @@ import (
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
 
-// onPostgres runs f on a fresh database of every PostgreSQL server; SQLite, which
-// has one writer and no connection to lose, passes.
+// onPostgres runs f on a fresh database of every PostgreSQL server.
 func onPostgres(t *testing.T, f func(t *testing.T, d storetest.Database, s *store.Store)) {
 	t.Helper()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {

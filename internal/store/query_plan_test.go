@@ -137,8 +137,7 @@ var tables = []string{"memories", "index_log", "members", "atlases", "workspaces
 	"segments", "segment_pages", "keyword_indexes", "idempotency_keys", "idempotency_records", "metadata", "vectors",
 	"embedding_queue"}
 
-// checkPlan fails where a statement walks through a table, or a list of
-// memories sorts more than the heads of its ranges.
+// checkPlan fails if a statement scans a table, or if a list of memories sorts more than the heads of its ranges.
 func checkPlan(t *testing.T, s *store.Store, name string, st store.Statement) {
 	t.Helper()
 	plan, err := store.QueryPlan(s, st)

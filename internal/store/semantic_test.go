@@ -11,8 +11,8 @@ import (
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
 
-// A memory of hundreds of passages, each nearer to the question than any other memory, keeps none of those away:
-// neither by being filtered out or archived, nor by taking the places of all others.
+// A memory has hundreds of chunks, each nearer to the query than any other memory. It displaces no other memory,
+// neither as a hit nor while the filter omits it.
 func TestLongMemoryHidesNoOther(t *testing.T) {
 	t.Parallel()
 	const question = "the pump is started by the red switch"

@@ -35,8 +35,8 @@ func TestMigrationsAreNumberedAlike(t *testing.T) {
 	}
 }
 
-// createInitialSchema migrates an empty database to schema 1 and fills it as a program of that
-// schema did: two users, of whom ann has a memory with a former version and a vector.
+// createInitialSchema migrates an empty database to schema 1 and fills it as a program of that schema did. Of two
+// users, ann has a memory with a former version and a vector.
 func createInitialSchema(t *testing.T, d storetest.Database) *identity.Actor {
 	t.Helper()
 	db := d.DB(t)

@@ -24,14 +24,14 @@ import (
 	"github.com/loci-memory/loci/internal/vector"
 )
 
-// traceWords are parts of words that only what is purged holds: of titles, texts,
-// tags, sources and evidence, and of what the keyword index makes of them. The
-// first letters are left out, because the index writes what two terms share once.
+// traceWords are parts of words that only purged records hold. They are from titles, texts, tags, sources and evidence,
+// and from terms of the keyword index. The first letters are left out, because the index writes what two terms share
+// once.
 var traceWords = []string{"mbrosial", "lummoxite", "ozzlewump", "uinceberr", "ibbernack", "ickerdoodle",
 	"Größenwahnsinn", "ssenwahnsin", "東西南北", "東西", "irlimagig", "ankerblossom"}
 
-// remainingTraces returns the traces that anything of a database still holds: the bytes of
-// its files, or the columns of its tables.
+// remainingTraces returns the traces that the files of an SQLite database, or the tables of a PostgreSQL database,
+// still hold.
 func remainingTraces(t *testing.T, d storetest.Database) (found []string) {
 	t.Helper()
 	look := func(where string, data []byte) {
@@ -105,8 +105,8 @@ func remove(t *testing.T, s *store.Store, actor *identity.Actor, id loci.ID) {
 	}
 }
 
-// makeHistory writes a memory with words of its own, and gives it a life: versions,
-// flushes between them and merges, links both ways, a stored response, a review.
+// makeHistory writes a memory with words of its own. It adds versions with flushes and merges between them, links both
+// ways, a stored response and a review.
 func makeHistory(t *testing.T, d storetest.Database, s *store.Store, actor *identity.Actor,
 	workspace loci.ID) (id loci.ID,
 	others []loci.ID) {
@@ -359,7 +359,7 @@ func TestPurgedUserLeavesNoByte(t *testing.T) {
 	})
 }
 
-// A purge that was cut off after its commit is finished by the next one, though it finds nothing any more.
+// The next purge finishes one that was interrupted after its commit, even if no row is left to delete.
 func TestPurgeThatWasCutOffIsFinished(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {

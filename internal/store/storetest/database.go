@@ -1,5 +1,5 @@
-// Package storetest runs tests on every database that Loci knows: SQLite by the driver of the build, and the PostgreSQL
-// servers that LOCI_TEST_PG15 and LOCI_TEST_PG18 name.
+// Package storetest runs tests on every database that Loci supports. These are SQLite by the driver of the build, and
+// the PostgreSQL servers in LOCI_TEST_PG15 and LOCI_TEST_PG18.
 package storetest
 
 import (
@@ -125,8 +125,7 @@ func Each(t *testing.T, f func(t *testing.T, d Database)) {
 	}
 }
 
-// NewSchema makes a fresh schema on a PostgreSQL server and returns the address
-// of a database that consists of it alone.
+// NewSchema creates a schema on a PostgreSQL server, and returns the address with it as the search_path.
 func NewSchema(t testing.TB, address string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
