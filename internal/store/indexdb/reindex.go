@@ -134,7 +134,7 @@ func (x *Index) reindexAnalyzed(t *sqldb.Tx, workspace int64, rowIDs []int64, do
 }
 
 // replaceLogRows writes the row with the document last, because the last row of a memory wins. The rows before it keep
-// the sums for the counters of other atlases, from which the memory was moved.
+// the sums for the counters of other atlases, such as that of a memory that is gone.
 func (x *Index) replaceLogRows(t *sqldb.Tx, workspace, rowID int64, analyzed analyzedText) error {
 	atlas, last, err := currentUpdate(t, workspace, rowID, analyzed)
 	if err != nil {
