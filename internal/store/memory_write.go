@@ -106,8 +106,7 @@ func shownBy(m loci.Memory) []loci.ID {
 func (m *Memory) unchanged(next loci.Memory) bool {
 	was := m.current
 	return !m.reviewed && next.Content == was.Content && next.Title == was.Title && next.Type == was.Type &&
-		next.Status == was.Status &&
-		next.SupersededBy == was.SupersededBy && slices.Equal(next.Tags, was.Tags)
+		next.Status == was.Status && next.SupersededBy == was.SupersededBy && slices.Equal(next.Tags, was.Tags)
 }
 
 func (m *Memory) applyUpdate(next loci.Memory, entry *IndexEntry) (loci.Memory, error) {

@@ -76,8 +76,7 @@ func (t *SystemTx) HasUsers() (has bool, err error) {
 // VerifyUser marks the address of a user as verified.
 func (t *SystemTx) VerifyUser(e loci.Email) (u loci.User, err error) {
 	err = t.t.conn.QueryRow(`UPDATE users SET verified = ?2, updated_at = ?3 WHERE email_folded = ?1 RETURNING`+
-		userColumns,
-		[]any{FoldEmail(e), true, t.t.conn.Now}, scanUser(&u))
+		userColumns, []any{FoldEmail(e), true, t.t.conn.Now}, scanUser(&u))
 	return u, sqldb.MapNoRows(err)
 }
 
