@@ -142,14 +142,15 @@ func PostgresHasTables(ctx context.Context, url string) (has bool, err error) {
 	return has, err
 }
 
-// readPostgresSchema returns the number of the last applied migration, or 0.
+// readPostgresSchema returns the number of the last applied migration, or 0. It reads pg_class: to_regclass may answer
+// from the cache of a session in a transaction, which has not seen tables of other sessions yet.
 func readPostgresSchema(ctx context.Context, c interface {
 	QueryRow(context.Context, string, ...any) pgx.Row
 }) (have int64, err error) {
 	var schema *string
 	var migrated bool
-	if err := c.QueryRow(ctx, `SELECT current_schema(), to_regclass('goose_db_version') IS NOT NULL`).Scan(&schema,
-		&migrated); err != nil {
+	if err := c.QueryRow(ctx, `SELECT current_schema(), EXISTS (SELECT FROM pg_class WHERE relname = 'goose_db_version'
+		AND pg_table_is_visible(oid))`).Scan(&schema, &migrated); err != nil {
 		return 0, err
 	}
 	if schema == nil {
