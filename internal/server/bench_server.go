@@ -13,6 +13,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/sqldb"
+	"github.com/loci-memory/loci/internal/sqldb/scratch"
 )
 
 // Start runs a server until stop is called, and returns once it listens at url. It writes its log to logs.
@@ -39,7 +40,7 @@ type BenchServer struct {
 	Model  string // the generation of the vectors
 
 	settings Settings
-	scratch  *sqldb.ScratchSchema // of PostgreSQL
+	scratch  *scratch.Schema // of PostgreSQL
 }
 
 // NewBenchServer makes a database in a temporary folder, or in the empty PostgreSQL database at address. It uses only
@@ -63,7 +64,7 @@ func (t *BenchServer) open(ctx context.Context, address string, environ []string
 		if err := setDB(&t.settings, address); err != nil {
 			return loci.Errorf(loci.CodeInvalidQuery, "--db: %v", err)
 		}
-		if t.scratch, err = sqldb.NewScratchSchema(ctx, address); err != nil {
+		if t.scratch, err = scratch.NewSchema(ctx, address); err != nil {
 			return err
 		}
 		t.Engine, flags["db"] = t.scratch.Engine, t.scratch.Address

@@ -136,7 +136,7 @@ func (c *sqliteConn) userVersion() (v int64, err error) {
 
 // PostgresHasTables reports whether the database at url has the tables of Loci, without creating them.
 func PostgresHasTables(ctx context.Context, url string) (has bool, err error) {
-	err = withPostgres(ctx, url, func(c *pgx.Conn) error {
+	err = WithPostgres(ctx, url, func(c *pgx.Conn) error {
 		return c.QueryRow(ctx, `SELECT to_regclass('memories') IS NOT NULL`).Scan(&has)
 	})
 	return has, err
@@ -229,7 +229,7 @@ func newSchemaStatus(have int64) SchemaStatus {
 
 // PostgresSchemaStatus returns the status of the database at url, a postgres:// address.
 func PostgresSchemaStatus(ctx context.Context, url string) (s SchemaStatus, err error) {
-	err = withPostgres(ctx, url, func(c *pgx.Conn) error {
+	err = WithPostgres(ctx, url, func(c *pgx.Conn) error {
 		have, err := readPostgresSchema(ctx, c)
 		s = newSchemaStatus(have)
 		return err

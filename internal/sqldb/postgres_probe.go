@@ -80,8 +80,8 @@ func rejectsStartupParameters(err error) bool {
 	return ok && e.Code == "08P01" && strings.Contains(e.Message, "startup parameter")
 }
 
-// withPostgres runs f with one connection outside any pool.
-func withPostgres(ctx context.Context, address string, f func(*pgx.Conn) error) error {
+// WithPostgres runs f with one connection outside any pool.
+func WithPostgres(ctx context.Context, address string, f func(*pgx.Conn) error) error {
 	pool, err := parsePoolConfig(address) // removes the parameters of a pool, which the server rejects
 	if err != nil {
 		return err

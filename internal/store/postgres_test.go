@@ -292,3 +292,34 @@ func TestAddressesWithSettingsOfThePoolWorkForCommands(t *testing.T) {
 		}
 	}
 }
+
+func TestDatabaseHasTablesOnceOpened(t *testing.T) {
+	t.Parallel()
+	d := storetest.NewPostgresDatabase(t)
+	has := func() bool {
+		t.Helper()
+		has, err := sqldb.PostgresHasTables(t.Context(), d.Address)
+		if err != nil {
+			t.Error(err)
+		}
+		return has
+	}
+	for range 2 { // to look changes nothing
+		if has() {
+			t.Error("a new database has tables")
+		}
+	}
+	opened, err := store.OpenPostgres(t.Context(), d.Address, store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	opened.Close()
+	if !has() {
+		t.Error("a database that was opened has no tables")
+	}
+	if _, err := sqldb.PostgresHasTables(t.Context(),
+		"postgres://loci:hunter2@127.0.0.1:1/loci"); !loci.Is(err, loci.CodeUnavailable) ||
+		strings.Contains(err.Error(), "hunter2") {
+		t.Errorf("told %v", err)
+	}
+}

@@ -1,4 +1,5 @@
-package sqldb
+// Package scratch makes temporary schemas in an empty PostgreSQL database, for measurements.
+package scratch
 
 import (
 	"context"
@@ -10,10 +11,11 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/sqldb"
 )
 
-// A ScratchSchema is a temporary schema in an empty PostgreSQL database, for measurements.
-type ScratchSchema struct {
+// A Schema is a temporary schema.
+type Schema struct {
 	Address string // of the database, with the schema as its search_path
 	Engine  string // "postgres 18.4"
 
@@ -22,13 +24,13 @@ type ScratchSchema struct {
 	baselineBytes int64 // bytes of the database without the schema
 }
 
-// NewScratchSchema creates a schema. It refuses a database that is not empty.
-func NewScratchSchema(ctx context.Context, address string) (*ScratchSchema, error) {
-	s := &ScratchSchema{database: address, schema: "loci_scratch_" +
+// NewSchema creates a schema. It refuses a database that is not empty.
+func NewSchema(ctx context.Context, address string) (*Schema, error) {
+	s := &Schema{database: address, schema: "loci_scratch_" +
 		strings.ReplaceAll(string(loci.NewID(time.Now())), "-", "")}
 	u, err := url.Parse(address)
 	if err != nil {
-		return nil, errors.New("sqldb: the address of the database is malformed") // err shows the password
+		return nil, errors.New("the address of the database is malformed") // err shows the password
 	}
 	q := u.Query()
 	q.Set("search_path", s.schema)
@@ -75,7 +77,7 @@ func requireEmpty(ctx context.Context, c *pgx.Conn) error {
 }
 
 // Bytes returns by how much the database has grown since it was empty.
-func (s *ScratchSchema) Bytes(ctx context.Context) (bytes int64, err error) {
+func (s *Schema) Bytes(ctx context.Context) (bytes int64, err error) {
 	err = s.connect(ctx, func(c *pgx.Conn) error {
 		return c.QueryRow(ctx, `SELECT pg_database_size(current_database())`).Scan(&bytes)
 	})
@@ -83,13 +85,13 @@ func (s *ScratchSchema) Bytes(ctx context.Context) (bytes int64, err error) {
 }
 
 // Drop deletes the schema and its tables.
-func (s *ScratchSchema) Drop(ctx context.Context) error {
+func (s *Schema) Drop(ctx context.Context) error {
 	return s.connect(ctx, func(c *pgx.Conn) error {
 		_, err := c.Exec(ctx, `DROP SCHEMA IF EXISTS `+s.schema+` CASCADE`)
 		return err
 	})
 }
 
-func (s *ScratchSchema) connect(ctx context.Context, f func(*pgx.Conn) error) error {
-	return withPostgres(ctx, s.database, f)
+func (s *Schema) connect(ctx context.Context, f func(*pgx.Conn) error) error {
+	return sqldb.WithPostgres(ctx, s.database, f)
 }
