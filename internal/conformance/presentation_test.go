@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/service"
 )
 
@@ -42,14 +43,43 @@ func TestListsStateColumnsOfTheirRecords(t *testing.T) {
 	}
 }
 
-func TestWorkspaceIDsAreTagged(t *testing.T) {
+// The tag of an id says what it names: commands resolve it, and the log has the workspace of each call.
+func TestIDsAreTagged(t *testing.T) {
 	t.Parallel()
+	tagged := 0
 	for _, o := range service.Ops.Ops {
 		in, out := o.Types()
-		for _, f := range slices.Concat(reflect.VisibleFields(in), reflect.VisibleFields(out)) {
-			isWorkspace := strings.EqualFold(strings.ReplaceAll(jsonName(f), "_", ""), "workspaceId")
+		eachField(in, func(_ reflect.Type, f reflect.StructField) {
+			name, tag := strings.ReplaceAll(jsonName(f), "_", ""), f.Tag.Get("id")
+			if isID := f.Type == reflect.TypeFor[loci.ID](); isID != (tag != "") ||
+				isID && !strings.HasSuffix(strings.ToLower(name), tag+"id") {
+				t.Errorf("%s: %s of the input has the tag id:%q", o.Name, f.Name, tag)
+			}
+		})
+		eachField(out, func(in reflect.Type, f reflect.StructField) {
+			isWorkspace := jsonName(f) == "workspaceId" || in == reflect.TypeFor[loci.Workspace]() && f.Name == "ID"
 			if tag := f.Tag.Get("id"); isWorkspace != (tag == "workspace") {
-				t.Errorf("%s: %s has the tag id:%q", o.Name, f.Name, tag)
+				t.Errorf("%s: %s of %s has the tag id:%q", o.Name, f.Name, in, tag)
+			} else if isWorkspace {
+				tagged++
+			}
+		})
+	}
+	if tagged < 10 {
+		t.Errorf("%d workspaces in the outputs", tagged)
+	}
+}
+
+// eachField calls f for each field of a type and of the types in it.
+func eachField(typ reflect.Type, f func(in reflect.Type, field reflect.StructField)) {
+	switch typ.Kind() {
+	case reflect.Pointer, reflect.Slice, reflect.Map:
+		eachField(typ.Elem(), f)
+	case reflect.Struct:
+		for _, field := range reflect.VisibleFields(typ) {
+			if field.IsExported() && len(field.Index) == 1 {
+				f(typ, field)
+				eachField(field.Type, f)
 			}
 		}
 	}
