@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"bytes"
+	"math"
 	"strconv"
 
 	"github.com/loci-memory/loci/internal/strictjson"
@@ -11,13 +12,13 @@ import (
 // returns nil and the object.
 func removeMember(object []byte, name string) (value, rest []byte) {
 	in := strictjson.NewScanner(object)
-	if in.Next() != '{' || !bytes.Contains(object, []byte(name)) {
+	if in.Next() != '{' {
 		return nil, object
 	}
 	rest = []byte{'{'}
 	err := in.RawMembers(func(given []byte) error {
 		v, err := in.Raw()
-		if value == nil && string(given) == `"`+name+`"` {
+		if decoded, _ := text(given); value == nil && decoded == name {
 			value = v
 		} else {
 			rest = append(append(append(appendComma(rest), given...), ':'), v...)
@@ -41,4 +42,13 @@ func addNumber(object []byte, name string, n int) []byte {
 		out += ","
 	}
 	return append([]byte(out), rest...)
+}
+
+// integer returns the value of a JSON number that is an integer of at least 0. As in JSON Schema, 5.0 is one.
+func integer(value []byte) (n int, ok bool) {
+	f, err := strconv.ParseFloat(string(value), 64)
+	if err != nil || f != math.Trunc(f) || f < 0 || f > maxSafeInteger {
+		return 0, false
+	}
+	return int(f), true
 }

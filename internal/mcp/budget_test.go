@@ -1,9 +1,13 @@
 package mcp
 
 import (
+	"context"
+	"log/slog"
 	"strings"
 	"testing"
 
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/op"
 )
 
@@ -28,6 +32,7 @@ func TestToolReducesTokensWhenResultIsTooLong(t *testing.T) {
 	for given, want := range map[string]string{
 		`{"max_tokens":8000}`: `{"max_tokens":6000}`, `{"max_tokens":1e9,"limit":3}`: `{"max_tokens":6000,"limit":3}`,
 		`{"max_tokens":1}`: `{"max_tokens":1}`, `{"limit":3,"max_tokens":100}`: `{"max_tokens":75,"limit":3}`,
+		`{"max_token\u0073":1e2}`: `{"max_tokens":75}`,
 	} {
 		if got, ok := budgeted.reduceArguments([]byte(given), 9); !ok || string(got) != want {
 			t.Errorf("%s becomes %s, want %s", given, got, want)
@@ -39,5 +44,38 @@ func TestToolReducesTokensWhenResultIsTooLong(t *testing.T) {
 	}
 	if got, ok := paged.reduceArguments(args, 0); ok {
 		t.Errorf("a page of which no item fits: %s", got)
+	}
+}
+
+type emptyService struct{}
+
+func (emptyService) readContext(context.Context, *identity.Actor, loci.ReadContext) (loci.MemoryContext, error) {
+	return loci.MemoryContext{Markdown: strings.Repeat("m", 2*maxResult)}, nil
+}
+
+// A callCounter counts the calls of a Caller.
+type callCounter struct {
+	op.Caller
+	calls int
+}
+
+func (c *callCounter) Call(ctx context.Context, o *op.Op, call *op.Call, a op.Args) ([]byte, error) {
+	c.calls++
+	return c.Caller.Call(ctx, o, call, a)
+}
+
+func TestToolRepeatsOnlyReadsWhenResultIsTooLong(t *testing.T) {
+	t.Parallel()
+	host := &op.Host{Service: emptyService{}, Log: slog.New(slog.DiscardHandler),
+		Admit: func(context.Context, *op.Op, *op.Call) (*identity.Actor, error) { return &identity.Actor{}, nil }}
+	for traits, want := range map[op.Trait]int{0: 1, op.Read: 1 + maxRetries} {
+		table, counter := &op.Table{}, &callCounter{Caller: host}
+		op.Add(table, "memory.context", "POST /context", "Read.", op.Account, op.ToolCore, emptyService.readContext,
+			traits)
+		d := New(Options{Table: table, Caller: counter})
+		out, failed := d.callTool(t.Context(), d.tools[op.ToolCore]["memory_context"], &op.Call{}, nil)
+		if failed || counter.calls != want {
+			t.Errorf("traits %d: %d calls, want %d: %.100s", traits, counter.calls, want, out)
+		}
 	}
 }

@@ -2,7 +2,6 @@ package mcp
 
 import (
 	"context"
-	"strconv"
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/op"
@@ -22,7 +21,7 @@ func (d *Server) callTool(ctx context.Context, t *tool, c *op.Call, args []byte)
 const maxRetries = 6
 
 // runTool calls the operation and returns its answer, cut to maxResult bytes. A page with too many items is requested
-// again with as many as fit: its cursor then continues after the last that is shown.
+// again with as many as fit: its cursor then continues after the last that is shown. Only reads are repeated.
 func (d *Server) runTool(ctx context.Context, t *tool, c *op.Call, args []byte) ([]byte, error) {
 	args, offset, err := t.prepareArguments(args)
 	if err != nil {
@@ -33,7 +32,7 @@ func (d *Server) runTool(ctx context.Context, t *tool, c *op.Call, args []byte) 
 		return nil, err
 	}
 	out, maxItems := t.truncate(raw, offset)
-	for try := 0; out == nil && try < maxRetries; try++ {
+	for try := 0; out == nil && t.op.ReadOnly && try < maxRetries; try++ {
 		smaller, ok := t.reduceArguments(args, maxItems)
 		if !ok {
 			break
@@ -67,8 +66,8 @@ func (t *tool) reduceArguments(args []byte, maxItems int) (smaller []byte, ok bo
 	if len(t.defaults) > 0 {
 		f := t.defaults[0]
 		given, rest := removeMember(args, f.Name)
-		n, err := strconv.Atoi(string(given))
-		if err != nil {
+		n, ok := integer(given)
+		if !ok {
 			n = f.ToolDefault
 		}
 		return addNumber(rest, f.Name, max(1, min(n, f.ToolDefault)*3/4)), true
@@ -101,8 +100,8 @@ func (t *tool) prepareArguments(args []byte) (rest []byte, offset int, err error
 	if again, _ := removeMember(rest, offsetArgument); again != nil {
 		return nil, 0, loci.Errorf(loci.CodeInvalidQuery, "offset is given twice")
 	}
-	offset, err = strconv.Atoi(string(given))
-	if err != nil || offset < 0 {
+	offset, ok := integer(given)
+	if !ok {
 		return nil, 0, loci.Errorf(loci.CodeInvalidQuery, "offset must be an integer of at least 0")
 	}
 	return rest, offset, nil

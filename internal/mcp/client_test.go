@@ -119,7 +119,7 @@ func (c client) result(method string, params object) object {
 }
 
 // tool calls a tool and returns its object.
-func (c client) tool(name string, args object) (value object, failed bool) {
+func (c client) tool(name string, args any) (value object, failed bool) {
 	c.t.Helper()
 	return unpack(c.t, c.result("tools/call", object{"name": name, "arguments": args}))
 }

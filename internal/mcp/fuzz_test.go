@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/loci-memory/loci/internal/op"
+	"github.com/loci-memory/loci/internal/strictjson"
 )
 
 // FuzzTruncateResult truncates lists of any JSON: the result is JSON within the limit, and removing an argument leaves
@@ -15,7 +16,7 @@ func FuzzTruncateResult(f *testing.F) {
 	for _, seed := range []string{
 		`{"id":"1","content":"\ud83c\udfdb\u00e9\"\\","tags":["a","b"],"source":{"name":null,"n":-1.5e3}}`,
 		`{}`, `[]`, `5`, `" [{,:}] \\"`, `[[[[{"a":[1,2,{}]}]]]]`, `{ "limit" : 5 , "x" : [ ] }`,
-		`{"a":1,"limit":[{"limit":2}]}`,
+		`{"a":1,"limit":[{"limit":2}]}`, `{"l\u0069mit":5,"x":"\\\""}`,
 	} {
 		f.Add([]byte(seed), 3)
 	}
@@ -41,8 +42,7 @@ func FuzzTruncateResult(f *testing.F) {
 // checkTruncated compares removeMember and addNumber with a map.
 func checkTruncated(t *testing.T, item []byte) {
 	var want map[string]any
-	if json.Unmarshal(item, &want) != nil || want == nil || bytes.Count(item, []byte("limit")) > 1 ||
-		bytes.ContainsAny(item, `\`) {
+	if strictjson.Walk(item, nil) != nil || json.Unmarshal(item, &want) != nil || want == nil {
 		return
 	}
 	value, rest := removeMember(item, "limit")

@@ -110,7 +110,7 @@ func MaxListBytes(set op.Exposure) int {
 	return map[op.Exposure]int{op.ToolCore: 6 << 10, op.ToolStable: 18 << 10, op.ToolFull: 27 << 10}[set]
 }
 
-// List returns the tools of a set as tools/list answers them: {"tools": [...]}.
+// List returns the tools of a set, in the order of the table: {"tools": [...]}.
 func List(t *op.Table, set op.Exposure) []byte { return encode(result{"tools": toolsOf(t, set)}) }
 
 // toolsOf returns the tools of a set. In JSON a tool is its toolInfo.

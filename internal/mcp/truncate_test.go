@@ -1,6 +1,7 @@
 package mcp_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -59,6 +60,21 @@ func TestGetReturnsNextOffsetWhenContentIsLong(t *testing.T) {
 		if v, _ := c.tool("memory_get", object{"offset": 1_000_000, "memoryId": id}); v["content"] != "" ||
 			v["truncated"] != nil {
 			t.Errorf("%s: beyond the end: %v", name, v["content"])
+		}
+	}
+}
+
+func TestGetAcceptsAnyFormOfOffset(t *testing.T) {
+	t.Parallel()
+	c, s := fakeWithMemories(t, 1, "content")
+	for args, want := range map[string]string{
+		`"\u006fffset":5`: "tent", `"offset":5.0`: "tent", `"offset":0.5e1`: "tent", `"offset":-0`: "0 content",
+		`"offset":5.5`: "", `"offset":-1`: "", `"offset":1e300`: "", `"offset":"5"`: "", `"offset":null`: "",
+		`"offset":5,"o\u0066fset":5`: "",
+	} {
+		v, failed := c.tool("memory_get", json.RawMessage(`{"memoryId":"`+string(s.memories[0].ID)+`",`+args+`}`))
+		if content, _ := v["content"].(string); content != want || failed != (want == "") {
+			t.Errorf("%s: %v", args, v)
 		}
 	}
 }
