@@ -7,7 +7,6 @@ import (
 	"embed"
 	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"html/template"
 	"mime"
 	"net/http"
@@ -155,21 +154,22 @@ func parseForm(w http.ResponseWriter, r *http.Request) (url.Values, error) {
 	if err != nil || kind != "application/x-www-form-urlencoded" {
 		return nil, loci.Errorf(loci.CodeUnsupportedMediaType, "This address accepts only the form of its page.")
 	}
-	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
-	if err := r.ParseForm(); err != nil {
-		if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
-			return nil, loci.NewError(loci.CodePayloadTooLarge)
-		}
+	body, err := httpapi.ReadBody(w, r, maxForm)
+	if loci.Is(err, loci.CodePayloadTooLarge) {
+		return nil, loci.Errorf(loci.CodePayloadTooLarge, "The form is larger than 64 KiB: shorten its fields.")
+	}
+	fields, parseErr := url.ParseQuery(string(body))
+	if err != nil || parseErr != nil {
 		return nil, loci.Errorf(loci.CodeInvalidQuery, "The form could not be read: send it again.")
 	}
-	for _, values := range r.PostForm {
+	for _, values := range fields {
 		for _, v := range values {
 			if !utf8.ValidString(v) {
 				return nil, loci.Errorf(loci.CodeInvalidQuery, "The form has a field that is not valid UTF-8.")
 			}
 		}
 	}
-	return r.PostForm, nil
+	return fields, nil
 }
 
 // submitted returns the form that a page sent, its call, and the signed-in person.

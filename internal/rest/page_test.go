@@ -93,6 +93,15 @@ func TestPagesRejectOtherContentTypesAndOrigins(t *testing.T) {
 	}
 }
 
+func TestPageNamesLimitOfItsForm(t *testing.T) {
+	t.Parallel()
+	_, url := serve(t)
+	got := roundTrip(t, url, "POST /key"+formHeader+"\n\nname="+strings.Repeat("x", 64<<10))
+	if got.StatusCode != 413 || !strings.Contains(got.text, "larger than 64 KiB") {
+		t.Errorf("%d %s", got.StatusCode, got.text)
+	}
+}
+
 func TestInvitationPageHidesInvitationWithoutToken(t *testing.T) {
 	t.Parallel()
 	_, url := serve(t)
