@@ -77,7 +77,7 @@ func (t *Tx) checkStorageQuota(workspace int64) error {
 }
 
 // ReserveOperations adds up to n operations to the count of a user's month, which is at most limit. It returns how many
-// it added, and the new count. A negative n releases some.
+// it added, and the new count.
 func (t *SystemTx) ReserveOperations(userID loci.ID, month string, n, limit int64) (got, used int64, err error) {
 	if err = t.t.conn.AdvisoryLock("operations/" + string(userID)); err != nil {
 		return 0, 0, err
