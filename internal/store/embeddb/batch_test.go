@@ -9,6 +9,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/identity"
+	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/embeddb"
 	"github.com/loci-memory/loci/internal/store/storetest"
@@ -159,6 +160,80 @@ func TestCopiedVectorsReplaceThoseBeforeThePreviousText(t *testing.T) {
 		}
 		if checkQueue(t, d, 5, 0); m.Embedded.Load() != 4 {
 			t.Errorf("%d texts were embedded", m.Embedded.Load())
+		}
+	})
+}
+
+func TestInterruptedJobKeepsTheErrorOfItsLastAttempt(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, func(t *testing.T, d storetest.Database, s *store.Store, ann *identity.Actor) {
+		w := newWorker(s, &storetest.FakeEmbedder{Name: "one", Rejects: "*"})
+		w.round(t)
+		add(t, s, ann, "", "the blue boat")
+		add(t, s, ann, "", "the red bicycle")
+		d.Exec(t, `UPDATE embedding_queue SET error = 'earlier', failed_at = 7, attempts = 3`)
+		if err := embeddb.RunRound(ctx, w.Worker); err == nil {
+			t.Error("the round returns no error")
+		}
+		got := d.Query(t, `SELECT CAST(attempts AS TEXT) || error || CAST(failed_at AS TEXT) FROM embedding_queue
+			WHERE error = 'earlier'`)
+		if n := storetest.Backlog(t, s).Failed; n != 2 || len(got) != 1 || got[0] != "3earlier7" {
+			t.Errorf("%d texts have failed, and the interrupted one is %q", n, got)
+		}
+	})
+}
+
+func TestStartingServerKeepsLeasesOfOthers(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, func(t *testing.T, d storetest.Database, s *store.Store, ann *identity.Actor) {
+		if d.Address == "" {
+			return // one server has the whole database
+		}
+		other := &storetest.FakeEmbedder{Name: "one"}
+		m := &hookedEmbedder{FakeEmbedder: storetest.FakeEmbedder{Name: "one"}}
+		m.before = func() { newWorker(s, other).round(t) }
+		add(t, s, ann, "", "the blue boat")
+		newWorker(s, m).round(t)
+		if checkQueue(t, d, 1, 0); other.Embedded.Load() != 0 {
+			t.Error("a server that starts embeds the leased text of another")
+		}
+	})
+}
+
+func TestCodesHaveCurrentVectorsAcrossBatches(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, func(t *testing.T, d storetest.Database, s *store.Store, ann *identity.Actor) {
+		for i := range 3 {
+			add(t, s, ann, "", fmt.Sprint("memory number ", i))
+		}
+		newWorker(s, &storetest.FakeEmbedder{Name: "one"}).round(t)
+		memories := d.Query(t, `SELECT row_id FROM memories ORDER BY row_id`)
+		// The vectors of the second memory begin in one batch and end in the next. The first has a later text.
+		for _, x := range []struct {
+			memory    string
+			seq, size int
+		}{{memories[0], 2, 8190}, {memories[1], 3, 5}, {memories[2], 4, 9000}, {memories[0], 5, 3}} {
+			d.Exec(t, fmt.Sprintf(`INSERT INTO vectors (workspace, memory, generation, text_hash, chunk, seq, vector,
+					checksum)
+				WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < %d)
+				SELECT workspace, memory, generation, %d, i, %[2]d, vector, 0 FROM vectors JOIN n ON TRUE
+				WHERE memory = %[3]s AND seq = 1`, x.size, x.seq, x.memory))
+		}
+		d.Exec(t, `UPDATE keyword_indexes SET vector_seq = 5`)
+		n, err := sqldb.SystemRead(ctx, s.DB(), "count codes", func(tx *sqldb.Tx) (int, error) {
+			var workspaces []int64
+			if err := tx.Query(`SELECT workspace FROM keyword_indexes`, nil, sqldb.ScanInts(&workspaces)); err != nil {
+				return 0, err
+			}
+			states, err := embeddb.ReadStates(tx, workspaces)
+			if err != nil || len(states) != 1 {
+				t.Fatal(states, err)
+			}
+			codes, err := embeddb.NewVectors().BinaryCodes(tx, states[0])
+			return codes.Len(), err
+		})
+		if want := 3 + 5 + 9000; err != nil || n != want {
+			t.Errorf("the workspace has %d codes of %d: %v", n, want, err)
 		}
 	})
 }

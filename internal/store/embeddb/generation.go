@@ -57,8 +57,8 @@ func (w *Worker) yield(ctx context.Context) error {
 func (w *Worker) detectDimensions(ctx context.Context) error {
 	n, err := sqldb.SystemRead(ctx, w.db, "read the dimensions of a vector", func(t *sqldb.Tx) (n int64, err error) {
 		var stored []byte
-		err = t.QueryRow(`SELECT vector FROM vectors WHERE generation = ?1 LIMIT 1`, []any{w.generation},
-			[]any{&stored})
+		err = t.QueryRow(`SELECT v.vector FROM keyword_indexes x JOIN vectors v ON v.workspace = x.workspace
+			AND v.generation = ?1 LIMIT 1`, []any{w.generation}, []any{&stored})
 		if errors.Is(err, sqldb.ErrNoRows) {
 			return 0, nil
 		}
@@ -180,9 +180,14 @@ func switchWorkspaces(t *sqldb.Tx, generation int64) (more bool, err error) {
 		[]any{generation}, []any{&left}); err != nil || left > 0 {
 		return true, err
 	}
-	n, err := t.Exec(
-		`DELETE FROM vectors WHERE row_id IN (SELECT row_id FROM vectors WHERE generation <> ?1 LIMIT ?2)`, generation,
-		prepareBatchSize)
+	var others bool
+	if err = t.QueryRow(`SELECT EXISTS (SELECT 1 FROM generations WHERE row_id <> ?1)`, []any{generation},
+		[]any{&others}); err != nil || !others {
+		return err != nil, err
+	}
+	n, err := t.Exec(`DELETE FROM vectors WHERE row_id IN (SELECT v.row_id FROM generations g
+			CROSS JOIN keyword_indexes x JOIN vectors v ON v.workspace = x.workspace AND v.generation = g.row_id
+		WHERE g.row_id <> ?1 LIMIT ?2)`, generation, prepareBatchSize)
 	if err != nil || n > 0 {
 		return true, err
 	}

@@ -1,12 +1,15 @@
 package embeddb_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/loci-memory/loci/internal/identity"
+	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/embeddb"
 	"github.com/loci-memory/loci/internal/store/storetest"
@@ -176,4 +179,38 @@ func TestWorkerEndsItsStandbyWhenItsModelIsActiveAgain(t *testing.T) {
 			t.Error("the worker is still on standby")
 		}
 	})
+}
+
+func TestStartDeletesNoVectorsWithoutAnotherGeneration(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, func(t *testing.T, d storetest.Database, s *store.Store, ann *identity.Actor) {
+		w := newWorker(s, &storetest.FakeEmbedder{Name: "one"})
+		w.db.DB = &deletionDB{DB: w.db.DB, t: t}
+		add(t, s, ann, "", "the blue boat")
+		w.round(t)
+		w.round(t)
+		checkQueue(t, d, 1, 0)
+	})
+}
+
+// A deletionDB fails a test that deletes vectors of other generations, a search through all vectors.
+type deletionDB struct {
+	sqldb.DB
+	t *testing.T
+}
+
+type deletionConn struct {
+	sqldb.Conn
+	t *testing.T
+}
+
+func (d *deletionDB) Write(ctx context.Context, user string, f func(sqldb.Conn) error) error {
+	return d.DB.Write(ctx, user, func(c sqldb.Conn) error { return f(deletionConn{c, d.t}) })
+}
+
+func (c deletionConn) Exec(q string, args []any) (int64, error) {
+	if strings.HasPrefix(q, "DELETE FROM vectors WHERE row_id IN") {
+		c.t.Error(q)
+	}
+	return c.Conn.Exec(q, args)
 }

@@ -153,21 +153,25 @@ func extendLeases(t *sqldb.Tx, list []textJob, leaseUntil loci.Time) (until loci
 }
 
 // requeue ends the lease of a job without a result. A job with a reason has failed, and is due again after an
-// exponential backoff. A job without one was interrupted, and is due at once.
-func requeue(t *sqldb.Tx, x textJob, leaseUntil loci.Time, reason string) error {
-	next, tried := t.Now, x.attempts-1
-	if reason != "" {
-		pause := min(time.Hour, time.Second<<min(x.attempts, 12))
-		next, tried = loci.TimeOf(t.Now.Std().Add(pause/2+rand.N(pause))), x.attempts
+// exponential backoff. A job without one was interrupted. It is due at once, and keeps the error of an earlier attempt.
+func requeue(t *sqldb.Tx, x textJob, leaseUntil loci.Time, reason string) (err error) {
+	if reason == "" {
+		_, err = t.Exec(`UPDATE embedding_queue SET due = ?3, attempts = ?4 WHERE memory = ?1 AND due = ?2`, x.memory,
+			leaseUntil, t.Now, x.attempts-1)
+		return err
 	}
-	_, err := t.Exec(`UPDATE embedding_queue SET due = ?3, attempts = ?4, error = ?5, failed_at = ?6
-		WHERE memory = ?1 AND due = ?2`, x.memory, leaseUntil, next, tried, reason, t.Now)
+	pause := min(time.Hour, time.Second<<min(x.attempts, 12))
+	_, err = t.Exec(`UPDATE embedding_queue SET due = ?3, error = ?4, failed_at = ?5 WHERE memory = ?1 AND due = ?2`,
+		x.memory, leaseUntil, loci.TimeOf(t.Now.Std().Add(pause/2+rand.N(pause))), reason, t.Now)
 	return err
 }
 
-// releaseLeases makes all leased jobs due, as their process may have crashed. The work of a living process on them is
-// lost.
+// releaseLeases makes all leased jobs due, as their process may have crashed. On PostgreSQL they may be those of
+// another server, whose work would be lost: there they are due when the leases end.
 func releaseLeases(t *sqldb.Tx) error {
+	if t.Dialect.Postgres {
+		return nil
+	}
 	_, err := t.Exec(`UPDATE embedding_queue SET due = ?1 WHERE error = '' AND due > ?1`, t.Now)
 	return err
 }

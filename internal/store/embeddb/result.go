@@ -39,7 +39,7 @@ func (w *Worker) writeResults(t *sqldb.Tx, leaseUntil loci.Time, results []resul
 		}
 		return err
 	}
-	// All writers lock the rows of indexes in this order.
+	// All writers of results lock the rows of indexes in this order.
 	results = slices.SortedStableFunc(slices.Values(results), func(a, b result) int {
 		return cmp.Compare(a.workspace, b.workspace)
 	})

@@ -75,11 +75,11 @@ func (c *Vectors) BinaryCodes(t *sqldb.Tx, state State) (*vector.BinaryCodes, er
 	if have != nil && have.state.generation == state.generation && have.state.seq < state.seq {
 		next.codes, since = have.codes, have.state.seq
 	}
-	list, err := vectorsSince(t, state, since)
+	err := vectorsSince(t, state, since, func(list []vector.StoredVector) (err error) {
+		next.codes, err = next.codes.Apply(list)
+		return err
+	})
 	if err != nil {
-		return nil, err
-	}
-	if next.codes, err = next.codes.Apply(list); err != nil {
 		return nil, err
 	}
 	if t.ReadOnly {
@@ -130,15 +130,16 @@ func MemoryVectors(t *sqldb.Tx, state State, memory int64) (list [][]float32, er
 }
 
 // vectorBatchSize is the limit of vectors in one statement.
-const vectorBatchSize = 1000
+const vectorBatchSize = 8192
 
-// vectorsSince returns the current vectors of memories that were embedded after a state.
-func vectorsSince(t *sqldb.Tx, state State, since int64) (list []vector.StoredVector, err error) {
+// vectorsSince calls apply with the current vectors of memories that were embedded after a state. It does so in
+// batches: all vectors of a large workspace may not fit into memory. Those of one seq are in one batch.
+func vectorsSince(t *sqldb.Tx, state State, since int64, apply func([]vector.StoredVector) error) error {
+	var list []vector.StoredVector
 	var seqs []int64
-	last := map[int64]int64{} // seq of a memory's current text
 	for seq, key, n := since, int64(math.MaxInt64), vectorBatchSize; n == vectorBatchSize; {
 		if err := t.Ctx.Err(); err != nil {
-			return nil, err
+			return err
 		}
 		n = 0
 		err := t.QueryFew(
@@ -147,19 +148,35 @@ func vectorsSince(t *sqldb.Tx, state State, since int64) (list []vector.StoredVe
 			[]any{state.Workspace, state.generation, seq, key, state.seq, vectorBatchSize}, func(r sqldb.Row) error {
 				var c vector.StoredVector
 				err := r.Scan(&c.Key, &c.Memory, &seq, &c.Vector)
-				n, key, last[c.Memory] = n+1, c.Key, seq
+				n, key = n+1, c.Key
 				list, seqs = append(list, c), append(seqs, seq)
 				return err
 			})
 		if err != nil {
-			return nil, err
+			return err
 		}
+		end := len(list)
+		if n == vectorBatchSize { // more vectors of the last seq may follow
+			end, _ = slices.BinarySearch(seqs, seq)
+		}
+		if err := apply(currentVectors(list[:end], seqs)); err != nil {
+			return err
+		}
+		list, seqs = slices.Delete(list, 0, end), slices.Delete(seqs, 0, end)
 	}
-	present := list[:0]
+	return nil
+}
+
+// currentVectors returns those vectors of each memory that have its last seq.
+func currentVectors(list []vector.StoredVector, seqs []int64) (current []vector.StoredVector) {
+	last := map[int64]int64{}
+	for i, c := range list {
+		last[c.Memory] = seqs[i]
+	}
 	for i, c := range list {
 		if seqs[i] == last[c.Memory] {
-			present = append(present, c)
+			current = append(current, c)
 		}
 	}
-	return present, nil
+	return current
 }

@@ -87,8 +87,8 @@ func (w *Worker) Stop() {
 	w.releaseLongJobs(context.Background())
 }
 
-// Ready reports whether the worker has claimed its model, released leases of crashed processes, and read the
-// generations in use. It may not have enqueued all memories yet.
+// Ready reports whether the worker has claimed its model and read the generations in use. It may not have enqueued all
+// memories yet.
 func (w *Worker) Ready() bool { return w.served.Load() != nil }
 
 func (w *Worker) notifyWritten() {
