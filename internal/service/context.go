@@ -9,7 +9,6 @@ import (
 	"github.com/loci-memory/loci/internal/fence"
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/page"
-	"github.com/loci-memory/loci/internal/retrieve"
 	"github.com/loci-memory/loci/internal/store"
 )
 
@@ -20,8 +19,8 @@ func (s *Service) ReadContext(ctx context.Context, actor *identity.Actor, in loc
 	if in.Query != "" && in.Query.Empty() {
 		return out, emptyQueryError()
 	}
-	list, err := read(ctx, s, actor, func(tx *store.Tx) (list []loci.Memory, err error) {
-		f := store.Filter{WorkspaceID: in.WorkspaceID, AtlasID: in.AtlasID}
+	f := store.Filter{WorkspaceID: in.WorkspaceID, AtlasID: in.AtlasID}
+	list, err := read(ctx, s, actor, func(tx *store.Tx) ([]loci.Memory, error) {
 		if in.AtlasID != "" {
 			a, err := tx.AtlasRecord(in.AtlasID)
 			if err != nil {
@@ -30,10 +29,13 @@ func (s *Service) ReadContext(ctx context.Context, actor *identity.Actor, in loc
 			out.Atlas = &a
 		}
 		if in.Query != "" {
-			return s.searchRelevant(tx, f, string(in.Query), in.Limit.OrDefault())
+			return nil, nil
 		}
 		return verifiedAndNewest(tx, f, in.Limit.OrDefault())
 	})
+	if err == nil && in.Query != "" {
+		list, err = s.bestResults(ctx, actor, in.Query, f, in.Limit.OrDefault())
+	}
 	if err != nil {
 		return loci.MemoryContext{}, err
 	}
@@ -48,9 +50,10 @@ func (s *Service) ReadContext(ctx context.Context, actor *identity.Actor, in loc
 	return out, nil
 }
 
-// searchRelevant returns the memories that answer a query best.
-func (s *Service) searchRelevant(tx *store.Tx, f store.Filter, query string, limit int) ([]loci.Memory, error) {
-	found, err := s.find(tx, retrieve.NewQuery(query), f, "", limit)
+// bestResults returns the memories that a search in the automatic mode ranks first.
+func (s *Service) bestResults(ctx context.Context, actor *identity.Actor, query loci.Query, f store.Filter,
+	limit int) ([]loci.Memory, error) {
+	found, _, err := s.retrieve(ctx, actor, query, loci.ModeAuto, f, "", limit)
 	list := make([]loci.Memory, len(found.Hits))
 	for i, m := range found.Hits {
 		list[i] = m.Memory

@@ -12,6 +12,7 @@ import (
 	"github.com/loci-memory/loci/internal/conformance"
 	"github.com/loci-memory/loci/internal/fence"
 	"github.com/loci-memory/loci/internal/service"
+	"github.com/loci-memory/loci/internal/store/storetest"
 )
 
 // readContext reads a context as the member.
@@ -237,6 +238,16 @@ func TestContextWithQueryShowsRelevantMemories(t *testing.T) {
 			}
 		}
 	})
+}
+
+func TestContextWithQueryFindsByMeaning(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, conformance.Options{Embedder: &storetest.FakeEmbedder{Name: "blind", Constant: true}})
+	w.Memory(t, w.Atlas(t, "Shelf"), "The cat is called Ada.")
+	w.WaitForEmbeddings(t)
+	if got := titles(readContext(t, w, loci.ReadContext{Query: "kitty"})); len(got) != 1 {
+		t.Errorf("%q", got)
+	}
 }
 
 func TestContextQuotesHostileMemory(t *testing.T) {

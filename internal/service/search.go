@@ -78,12 +78,7 @@ func (s *Service) search(ctx context.Context, actor *identity.Actor, in loci.Sea
 	limit := min(p.Limit, retrieve.MaxPagedResults-seen.Len())
 	f := store.Filter{WorkspaceID: in.WorkspaceID, AtlasID: in.AtlasID, Type: in.Type,
 		Tags: in.Tags, Include: in.Include}
-	r, meta, err := s.searcher.Run(ctx, retrieve.Request{User: actor.UserID, Text: string(in.Query), Mode: in.Mode,
-		Find: func(q retrieve.Query) (retrieve.Result, error) {
-			return read(ctx, s, actor, func(tx *store.Tx) (retrieve.Result, error) {
-				return s.find(tx, q, f, seen, limit)
-			})
-		}})
+	r, meta, err := s.retrieve(ctx, actor, in.Query, in.Mode, f, seen, limit)
 	if err != nil {
 		return out, err
 	}
@@ -107,12 +102,17 @@ func (s *Service) highlights(f retrieve.Hit) []string {
 	return r.Highlights()
 }
 
-// find searches within a filter.
-func (s *Service) find(tx *store.Tx, q retrieve.Query, f store.Filter, seen retrieve.SeenSet,
-	limit int) (retrieve.Result, error) {
-	src, err := tx.SearchSource(f)
-	if err != nil {
-		return retrieve.Result{}, err
-	}
-	return s.searcher.Search(src, q, seen, limit)
+// retrieve searches in a mode within a filter. Each of its searches is a transaction of its own.
+func (s *Service) retrieve(ctx context.Context, actor *identity.Actor, text loci.Query, mode loci.Mode, f store.Filter,
+	seen retrieve.SeenSet, limit int) (retrieve.Result, loci.SearchMeta, error) {
+	return s.searcher.Run(ctx, retrieve.Request{User: actor.UserID, Text: string(text), Mode: mode,
+		Find: func(q retrieve.Query) (retrieve.Result, error) {
+			return read(ctx, s, actor, func(tx *store.Tx) (retrieve.Result, error) {
+				src, err := tx.SearchSource(f)
+				if err != nil {
+					return retrieve.Result{}, err
+				}
+				return s.searcher.Search(src, q, seen, limit)
+			})
+		}})
 }
