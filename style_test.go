@@ -80,7 +80,7 @@ func TestIdentifiersAreStandardTerms(t *testing.T) {
 }
 
 // articleFirst finds names of tests that begin with an article.
-var articleFirst = regexp.MustCompile(`^TestAn?[A-Z][a-z]`)
+var articleFirst = regexp.MustCompile(`^Test(An?|The)[A-Z][a-z]`)
 
 func TestIdentifiersOfTestsBeginWithTheirSubject(t *testing.T) {
 	t.Parallel()

@@ -75,7 +75,7 @@ func TestSearchPrefersTheDateToItsWordsApart(t *testing.T) {
 	}
 }
 
-func TestTheFormOfADateIsRewarded(t *testing.T) {
+func TestDateFormIsRewarded(t *testing.T) {
 	t.Parallel()
 	got := dated(t, "release 2025-03-14", "2025-03-14 The release went out to all.",
 		"2025-03-14 The release of 2025-03-14 went out.", "2024-01-01 And this from here.")

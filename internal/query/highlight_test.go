@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/loci-memory/loci/internal/analysis"
 )
 
 // Match returns the matches of the query in a text.
@@ -84,23 +86,31 @@ func TestHighlightsPreferSnippetWithMostWords(t *testing.T) {
 
 func TestJoinedWordsAreLimitedForEachWord(t *testing.T) {
 	t.Parallel()
-	query := ""
+	adjacent, hyphenated := "", ""
 	for a := 'a'; a <= 'z'; a++ {
-		for b := 'a'; b <= 'z' && len(query) < 2000; b++ {
-			query += "q" + string(a) + string(b) + " tulips "
+		for b := 'a'; b <= 'z'; b++ {
+			word := string(a) + string(b)
+			if len(adjacent) < 2000 {
+				adjacent += "q" + word + " tulips "
+			}
+			if analysis.IsStopWord(word) {
+				hyphenated += "tulips-" + word + " "
+			}
 		}
 	}
-	q := Parse(query)
-	forms := make([]int, q.wordCount)
-	for _, term := range q.terms {
-		forms[term.wordIndex]++
-	}
-	if most := slices.Max(forms); most != maxWordForms {
-		t.Errorf("a word has %d forms", most)
-	}
-	for _, s := range q.Match(query).matches {
-		if s.terms == 0 {
-			t.Fatalf("match without a term: %v", s)
+	for _, query := range []string{adjacent, hyphenated} {
+		q := Parse(query)
+		forms := make([]int, q.wordCount)
+		for _, term := range q.terms {
+			forms[term.wordIndex]++
+		}
+		if most := slices.Max(forms); most != maxWordForms {
+			t.Errorf("a word has %d forms", most)
+		}
+		for _, s := range q.Match(query).matches {
+			if s.terms == 0 {
+				t.Fatalf("match without a term: %v", s)
+			}
 		}
 	}
 }

@@ -17,6 +17,7 @@ type parser struct {
 	termPositions map[string]termPosition
 	keepStopWords bool  // stop words become terms too
 	currentWord   int   // index of the word of the last token; -1 if it was dropped
+	previousWord  int   // index of the word of the token before, or -1
 	wordSequence  []int // words that become terms, in text order; -1 for other tokens
 
 	language      languageStats
@@ -35,7 +36,7 @@ type parser struct {
 type termPosition struct{ word, term int }
 
 func newParser(text string, corrections map[string]string) *parser {
-	p := &parser{termPositions: map[string]termPosition{}, currentWord: -1, corrections: corrections, weightFactor: 1,
+	p := &parser{termPositions: map[string]termPosition{}, currentWord: -1, previousWord: -1, corrections: corrections, weightFactor: 1,
 		quotedSpans: quotedSpans(text), dates: dates.Ranges(text)}
 	p.Emit = p.onToken
 	p.OnRun = func(text string) { p.questionSpans = analysis.QuestionSpans(text) }
@@ -104,7 +105,7 @@ func (p *parser) wordOf(text string, r analysis.TokenType) int {
 		p.beginWord(text, r)
 	}
 	if p.currentWord < 0 && r == analysis.Joined { // sign-in ends with a stop word, but is one word
-		return len(p.words) - 1
+		return p.previousWord
 	}
 	return p.currentWord
 }
@@ -123,6 +124,9 @@ func (p *parser) countAgain(at termPosition, word int, r analysis.TokenType) {
 // addForm adds a term to the forms of a word. The postings of most forms contain the word as it is spelled, so that
 // its own weight falls: see surfaceFormWeight.
 func (p *parser) addForm(word int, text string, r analysis.TokenType) {
+	if len(p.words[word]) >= maxWordForms {
+		return
+	}
 	if r == analysis.Stem || r == analysis.Variant ||
 		r == analysis.Joined && p.words[word][0].tokenType == analysis.Identifier {
 		p.words[word][0].weight = surfaceFormWeight * p.weightFactor
@@ -142,6 +146,7 @@ func (p *parser) beginWord(text string, r analysis.TokenType) {
 	stop := r == analysis.Word && analysis.IsStopWord(text) ||
 		(r == analysis.Bigram || r == analysis.LoneUnigram) && p.inQuestionPhrase()
 	at, known := p.termPositions[text]
+	p.previousWord = p.currentWord
 	switch {
 	case stop && !p.keepStopWords:
 		p.currentWord = -1
