@@ -189,16 +189,16 @@ type decodedPostings struct {
 
 func (d *decodedPostings) reset() { d.docs, d.freqs = d.docs[:0], d.freqs[:0] }
 
-// openPage checks the frame of a page, and returns its blocks and its restarts.
+// openPage checks the frame of a page, and returns its blocks and its restarts. The first block is a restart.
 func openPage(page []byte) (blocks, restarts []byte, err error) {
 	if len(page) < 3 || page[0] != FormatVersion {
 		return nil, nil, ErrCorrupt
 	}
 	n := 2 * int(binary.LittleEndian.Uint16(page[len(page)-2:]))
-	if n > len(page)-3 {
+	end := len(page) - 2 - n
+	if n == 0 || end < 1 || binary.LittleEndian.Uint16(page[end:]) != 1 {
 		return nil, nil, ErrCorrupt
 	}
-	end := len(page) - 2 - n
 	return page[:end], page[end : len(page)-2], nil
 }
 
@@ -228,9 +228,6 @@ func seekBlock(page []byte, term string) (decoder, error) {
 }
 
 func decoderAtRestart(blocks, restarts []byte, i int) decoder {
-	if len(restarts) == 0 {
-		return decoder{data: blocks[1:]}
-	}
 	at := min(int(binary.LittleEndian.Uint16(restarts[2*i:])), len(blocks))
 	return decoder{data: blocks[at:]}
 }

@@ -182,7 +182,7 @@ func (r *termIterator) advancePage() bool {
 	r.nextPage++
 	r.block.term = r.termBuf[:0]
 	r.err = err
-	return err == nil && len(r.decoder.data) > 0
+	return err == nil
 }
 
 // lastTerm is greater than all terms, because no UTF-8 has the byte ff.

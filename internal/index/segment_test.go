@@ -100,6 +100,24 @@ func TestMergeStopsWhenCanceled(t *testing.T) {
 	}
 }
 
+// A merge that takes a corrupt page for the end of a segment loses all later pages.
+func TestMergeRejectsPageWithoutBlocks(t *testing.T) {
+	t.Parallel()
+	d := indextest.NewStore()
+	g := d.Flush(t, 1, []index.DocUpdate{indextest.Update(1, 5, "tide harbour")}).Segments()
+	page := d.Pages[1][0]
+	late := slices.Clone(page)
+	late[len(late)-4] += 11 // behind the block of harbour
+	for name, corrupt := range map[string][]byte{
+		"no restart": {page[0], 0, 0}, "no block": {page[0], 1, 0, 1, 0}, "late restart": late,
+	} {
+		d.Pages[1] = [][]byte{corrupt}
+		if _, err := index.Merge(t.Context(), d.Fetch, g); !errors.Is(err, index.ErrCorrupt) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 func TestSelectMergePicksSegmentsOfOneTier(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
