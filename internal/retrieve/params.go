@@ -73,11 +73,13 @@ const defaultEmbedTimeout = 300 * time.Millisecond
 // maxQueryEmbeddings is the number of cached query vectors: some 2 MB.
 const maxQueryEmbeddings = 1000
 
-// Bounds of cached rankings: their number, and the time for which each is used. The time covers the next page and
-// the hybrid search that follows. A ranking is never used for another state of an index.
+// Bounds of cached rankings: their number, that of their hits, which are some 12 MB, and the time for which each is
+// used. The time covers the next page and the hybrid search that follows. A ranking is never used for another state of
+// an index.
 const (
-	maxRankings = 256
-	rankingTTL  = 10 * time.Second
+	maxRankings   = 256
+	maxCachedHits = 1 << 18
+	rankingTTL    = 10 * time.Second
 )
 
 // Bounds of an answer.

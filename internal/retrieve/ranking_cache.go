@@ -16,7 +16,7 @@ func (s *searchRun) rankingKey() rankingKey {
 	for i, w := range s.workspaces {
 		workspaces[i] = w.state.Workspace
 	}
-	return rankingKey{string(s.src.User()), s.q.Text, fmt.Sprint(workspaces, s.filter)}
+	return rankingKey{string(s.src.User()), s.q.Text, fmt.Sprintf("%v %#v", workspaces, s.filter)}
 }
 
 // A cachedRanking is a result of the keyword retriever. The next page, the following hybrid search or an equal query
@@ -28,6 +28,14 @@ type cachedRanking struct {
 	workspaces []*workspaceSearch
 	total      int
 	topHit     TopHit
+}
+
+// size returns the number of hits and workspaces.
+func (r *cachedRanking) size() (n int) {
+	for _, w := range r.workspaces {
+		n += 1 + len(w.keywordHits)
+	}
+	return n
 }
 
 // needsFusionDepth reports whether the ranking must be deep enough to be fused.

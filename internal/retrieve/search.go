@@ -48,7 +48,7 @@ func New(o Options) *Searcher {
 	return &Searcher{seenCipher: newSeenCipher(o.Secret), models: o.Models,
 		current:  newQueryEmbedder(o.Embedder, timeout),
 		previous: newQueryEmbedder(o.Previous, timeout),
-		rankings: cache.New[rankingKey](maxRankings, maxRankings, func(*cachedRanking) int { return 1 })}
+		rankings: cache.New[rankingKey](maxRankings, maxCachedHits, (*cachedRanking).size)}
 }
 
 // Search returns at most limit memories that earlier pages did not show. Each workspace is ranked by its own
