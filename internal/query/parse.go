@@ -36,7 +36,7 @@ type parser struct {
 type termPosition struct{ word, term int }
 
 func newParser(text string, corrections map[string]string) *parser {
-	p := &parser{termPositions: map[string]termPosition{}, currentWord: -1, previousWord: -1, corrections: corrections, weightFactor: 1,
+	p := &parser{termPositions: map[string]termPosition{}, currentWord: -1, corrections: corrections, weightFactor: 1,
 		quotedSpans: quotedSpans(text), dates: dates.Ranges(text)}
 	p.Emit = p.onToken
 	p.OnRun = func(text string) { p.questionSpans = analysis.QuestionSpans(text) }

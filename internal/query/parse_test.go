@@ -82,8 +82,9 @@ func TestParseDropsStopWords(t *testing.T) {
 func TestParseAddsJoinedPairToItsFirstHalf(t *testing.T) {
 	t.Parallel()
 	for query, want := range map[string]string{
-		"sign-in": "sign:1.00 signin:1.00", "sign alpha sign-in": "sign:1.33 signin:1.00 alphasign:0.10 | alpha:1.00 signalpha:0.10",
-		"tulip up-to date": "tulip:1.00 | date:1.00 tulipd:0.10",
+		"sign-in":            "sign:1.00 signin:1.00",
+		"sign alpha sign-in": "sign:1.33 signin:1.00 alphasign:0.10 | alpha:1.00 signalpha:0.10",
+		"tulip up-to date":   "tulip:1.00 | date:1.00 tulipd:0.10",
 	} {
 		if got := formatTerms(Parse(query)); got != want {
 			t.Errorf("%s: %s, want %s", query, got, want)
