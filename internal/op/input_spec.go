@@ -97,8 +97,8 @@ func (p *inputSpec) addFields() {
 			item = spec.elem
 		}
 		resource := f.Tag.Get("id")
-		if resource == "" && spec.typ == idType {
-			panic(fmt.Sprintf(`op: %s.%s needs a tag id:"RESOURCE"`, p.typ, f.Name))
+		if (resource != "") != (item.typ == idType) {
+			panic(fmt.Sprintf(`op: %s.%s: an id needs a tag id:"RESOURCE", and only an id has one`, p.typ, f.Name))
 		}
 		p.fields = append(p.fields, field{Field{Name: name, Required: options != "omitzero", Resource: resource,
 			List: spec.kind == arrayKind, Type: item.kind.String(), Enum: item.rule.Enum, Format: item.rule.Format,

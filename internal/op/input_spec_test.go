@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/op"
 )
 
@@ -24,6 +25,29 @@ func TestNewInputSpecPanicsWhenFieldsAreTooMany(t *testing.T) {
 			if panics(func() { op.NewInputSpec(typ) }) != wants {
 				t.Errorf("%d fields: panic is not %v", n, wants)
 			}
+		}
+	}
+}
+
+func TestNewInputSpecPanicsWhenResourceOfIDIsMissing(t *testing.T) {
+	t.Parallel()
+	for typ, wants := range map[reflect.Type]bool{
+		reflect.TypeFor[struct {
+			ID loci.ID `json:"id"`
+		}](): true,
+		reflect.TypeFor[struct {
+			IDs []loci.ID `json:"ids"`
+		}](): true,
+		reflect.TypeFor[struct {
+			Name string `json:"name" id:"thing"`
+		}](): true,
+		reflect.TypeFor[struct {
+			ID  loci.ID   `json:"id" id:"thing"`
+			IDs []loci.ID `json:"ids" id:"thing"`
+		}](): false,
+	} {
+		if panics(func() { op.NewInputSpec(typ) }) != wants {
+			t.Errorf("%s: panic is not %v", typ, wants)
 		}
 	}
 }

@@ -141,18 +141,23 @@ func (s *Scope) Call(ctx context.Context, o *op.Op, c *op.Call, a op.Args) ([]by
 			continue
 		}
 		var id loci.ID
-		_ = json.Unmarshal(given[f.Name], &id) // ids are texts
+		if text := given[f.Name]; text != nil {
+			if err := json.Unmarshal(text, &id); err != nil {
+				return nil, err
+			}
+		}
 		switch {
-		case resource == "memory" && id != "":
-			err = s.checkMemory(ctx, c, id)
 		case resource == "workspace" && id == "":
 			scoped[f.Name] = jsonID(s.workspaceID)
-		case resource == "workspace" && id != s.workspaceID:
-			err = s.outsideError("workspace", id)
 		case resource == "atlas" && id == "" && s.atlasID != "":
 			scoped[f.Name] = jsonID(s.atlasID)
-		case resource == "atlas" && id != "":
+		case id == "":
+		case resource == "memory":
+			err = s.checkMemory(ctx, c, id)
+		case resource == "atlas":
 			err = s.checkAtlas(ctx, c, id)
+		case resource != "workspace" || id != s.workspaceID: // a resource that is not known here is outside
+			err = s.outsideError(resource, id)
 		}
 		if err != nil {
 			return nil, err
