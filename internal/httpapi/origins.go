@@ -31,8 +31,8 @@ func NewOrigins(publicURL string, allowed ...string) *Origins {
 	return o
 }
 
-// OriginOf returns the origin of an address as browsers send it: in lower case, without a default port (RFC 6454,
-// section 6.2).
+// OriginOf returns the origin of an address in ASCII as browsers send it: in lower case, without a default port
+// (RFC 6454, section 6.2).
 func OriginOf(u *url.URL) string {
 	defaultPort := map[string]string{"http": ":80", "https": ":443"}[u.Scheme]
 	return u.Scheme + "://" + strings.TrimSuffix(strings.ToLower(u.Host), defaultPort)

@@ -41,10 +41,23 @@ func TestLoadReadsOriginsAsBrowsersSendThem(t *testing.T) {
 			t.Errorf("%s: %q, %q, %v", given, s.Origins, s.PublicURL, err)
 		}
 	}
-	for _, bad := range []string{"https://app.example.org/", "app.example.org", "https://ann@app.example.org"} {
-		if _, _, err := Load(map[string]string{"data": t.TempDir()}, []string{"LOCI_CORS_ORIGINS=" + bad}); err == nil {
-			t.Errorf("%s is accepted", bad)
+	for _, bad := range []string{"app.example.org", "https://ann@app.example.org", "https://ann:x@app.example.org",
+		"https://bücher.example", "https://b%C3%BCcher.example", "https://app.example.org:", "https://",
+		"ftp://a.example",
+		"https://app.example.org/a", "https://app.example.org?a", "https://app.example.org#a"} {
+		for _, name := range []string{"LOCI_CORS_ORIGINS=", "LOCI_PUBLIC_URL="} {
+			if _, _, err := Load(map[string]string{"data": t.TempDir()}, []string{name + bad}); err == nil {
+				t.Errorf("%s%s is accepted", name, bad)
+			}
 		}
+	}
+	const slash = "https://app.example.org/"
+	if _, _, err := Load(map[string]string{"data": t.TempDir()}, []string{"LOCI_CORS_ORIGINS=" + slash}); err == nil {
+		t.Errorf("the origin %s is accepted", slash)
+	}
+	s, _, err := Load(map[string]string{"data": t.TempDir()}, []string{"LOCI_PUBLIC_URL=" + slash})
+	if err != nil || s.PublicURL+"/" != slash {
+		t.Errorf("the public URL %s: %q, %v", slash, s.PublicURL, err)
 	}
 }
 

@@ -100,24 +100,31 @@ func setEmbedModel(s *Settings, v string) error {
 	return nil
 }
 
-func setPublicURL(s *Settings, v string) error {
+// parseOrigin returns an origin as browsers send it. They send a name of other letters in ASCII, which is for the
+// operator to write.
+func parseOrigin(v string) (string, error) {
 	u, err := url.Parse(v)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" ||
-		u.Fragment != "" || strings.Trim(u.Path, "/") != "" {
-		return fmt.Errorf("must be an address like https://loci.example.org")
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || strings.HasSuffix(u.Host, ":") ||
+		strings.ContainsFunc(u.Host, func(r rune) bool { return r > '~' }) ||
+		!strings.EqualFold(u.Scheme+"://"+u.Host, v) {
+		return "", fmt.Errorf("must be an origin in ASCII, like https://loci.example.org or " +
+			"https://xn--bcher-kva.example")
 	}
-	s.PublicURL = httpapi.OriginOf(u)
-	return nil
+	return httpapi.OriginOf(u), nil
+}
+
+func setPublicURL(s *Settings, v string) (err error) {
+	s.PublicURL, err = parseOrigin(strings.TrimRight(v, "/"))
+	return err
 }
 
 func setOrigins(s *Settings, v string) error {
 	for _, o := range splitList(v) {
-		u, err := url.Parse(o)
-		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" ||
-			!strings.EqualFold(u.Scheme+"://"+u.Host, o) {
-			return fmt.Errorf("must be origins like https://app.example.org")
+		origin, err := parseOrigin(o)
+		if err != nil {
+			return err
 		}
-		s.Origins = append(s.Origins, httpapi.OriginOf(u))
+		s.Origins = append(s.Origins, origin)
 	}
 	return nil
 }
