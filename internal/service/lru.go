@@ -2,7 +2,8 @@ package service
 
 import "container/list"
 
-// An lruMap maps keys to values, and evicts the least recently used key when it exceeds max.
+// An lruMap maps keys to values, and evicts the least recently used key when it exceeds max. Unlike cache.Cache it has
+// no lock, and get does not count as a use.
 type lruMap[K comparable, V any] struct {
 	max     int
 	entries map[K]*list.Element

@@ -8,6 +8,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/identity"
+	"github.com/loci-memory/loci/internal/secret"
 	"github.com/loci-memory/loci/internal/store"
 )
 
@@ -15,13 +16,15 @@ import (
 func (s *Service) CreateMemory(ctx context.Context, actor *identity.Actor, in loci.CreateMemory) (loci.CreatedMemory,
 	error) {
 	m := newMemory(in)
-	// Prepared before the transaction, because other writers wait for it.
-	entry, suspect := store.NewIndexEntry(m.Title, m.Content),
-		mayHoldSecrets(append(shortTexts(m), m.Title, m.Content)...)
+	// Prepared before the transaction, because other writers wait for it. Few texts hold a credential, so that the
+	// policy of the workspace, which only the transaction knows, is seldom needed.
+	entry := store.NewIndexEntry(m.Title, m.Content)
+	hasSecret := slices.ContainsFunc(append(shortTexts(m), m.Title, m.Content),
+		func(text string) bool { return len(secret.Scan(text)) > 0 })
 	return write(ctx, s, actor, func(tx *store.Tx) (loci.CreatedMemory, error) {
 		prepared := preparedMemory{m, entry, nil}
 		a, routing, err := s.resolveAtlas(tx, in, m)
-		if err == nil && suspect {
+		if err == nil && hasSecret {
 			prepared, err = store.Compute(tx, 2*len(m.Content), func() preparedMemory {
 				return prepareRedacted(a.Secrets(), in)
 			}, string(a.Secrets()))

@@ -50,9 +50,9 @@ func (s *Service) UpdateMemory(ctx context.Context, actor *identity.Actor, in lo
 		}
 		if in.Content != nil {
 			content := string(*in.Content)
-			if next.Content, err = computeText(tx, len(content), func() (string, error) {
+			if next.Content, err = computeText(tx, h.Secrets(), in.Secrets, len(content), func() (string, error) {
 				return applySecretPolicy(h.Secrets(), in.Secrets, "content", content)
-			}, string(h.Secrets())); err != nil {
+			}); err != nil {
 				return err
 			}
 		}
@@ -85,9 +85,9 @@ func (s *Service) AppendMemory(ctx context.Context, actor *identity.Actor, in lo
 			return err
 		}
 		text, more := next.Content, string(in.Content)
-		if next.Content, err = computeText(tx, overlap+2*len(more), func() (string, error) {
+		if next.Content, err = computeText(tx, h.Secrets(), in.Secrets, overlap+2*len(more), func() (string, error) {
 			return appendWithPolicy(h.Secrets(), in.Secrets, text, more)
-		}, string(h.Secrets()), text); err != nil {
+		}, text); err != nil {
 			return err
 		}
 		if len(next.Content) > loci.MaxContent {

@@ -13,22 +13,22 @@ type atlasMatch struct {
 	keywords []string
 }
 
-// routingWeight is by how much the search for one keyword costs less than the analysis of the text.
-const routingWeight = 32
+// routingCostDivisor is the cost of analyzing a text divided by that of finding one keyword in it.
+const routingCostDivisor = 32
 
 // matchText is matchAtlas outside of the transaction where it takes long.
 func matchText(tx *store.Tx, keywords [][]string, texts []string) (atlasMatch, error) {
 	if len(keywords) == 0 {
 		return atlasMatch{atlas: -1}, nil
 	}
-	bytes, weight, key := 0, routingWeight/4, make([]string, len(keywords)) // normalization costs a fourth
+	bytes, weight, key := 0, routingCostDivisor/4, make([]string, len(keywords)) // normalization costs a fourth
 	for _, t := range texts {
 		bytes += len(t)
 	}
 	for i, list := range keywords {
 		weight, key[i] = weight+len(list), strings.Join(list, "\x00")
 	}
-	return store.Compute(tx, bytes*weight/routingWeight, func() atlasMatch {
+	return store.Compute(tx, bytes*weight/routingCostDivisor, func() atlasMatch {
 		return matchAtlas(keywords, texts...)
 	}, key...)
 }

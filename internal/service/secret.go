@@ -57,32 +57,27 @@ func rejectSecrets(policy loci.SecretsPolicy, field string, texts ...string) err
 	return nil
 }
 
-// mayHoldSecrets reports whether applySecretPolicy may have to act on a text.
-func mayHoldSecrets(texts ...string) bool {
-	for _, t := range texts {
-		if len(secret.Scan(t)) > 0 {
-			return true
-		}
-	}
-	return false
-}
-
 // A checkedText is the result of applySecretPolicy or appendWithPolicy.
 type checkedText struct {
 	text string
 	err  error
 }
 
-// scanShare is by how much the scan of a text costs less than its analysis.
-const scanShare = 12
+// scanCostDivisor is the cost of analyzing a text divided by that of scanning it.
+const scanCostDivisor = 12
 
-// computeText returns check(), which scans that many bytes for credentials. A long scan runs outside of the
-// transaction: see store.Compute, also for key.
-func computeText(tx *store.Tx, bytes int, check func() (string, error), key ...string) (string, error) {
-	c, err := store.Compute(tx, bytes/scanShare, func() checkedText {
+// computeText returns check(), which scans that many bytes for credentials under a policy. A long scan runs outside of
+// the transaction: see store.Compute, also for key. So an update with a long text runs its transaction three times:
+// after the scan, and after the analysis for the index.
+func computeText(tx *store.Tx, policy loci.SecretsPolicy, onSecret loci.OnSecret, bytes int,
+	check func() (string, error), key ...string) (string, error) {
+	if policy == loci.SecretsAllow && onSecret == "" {
+		return check()
+	}
+	c, err := store.Compute(tx, bytes/scanCostDivisor, func() checkedText {
 		text, err := check()
 		return checkedText{text, err}
-	}, key...)
+	}, append(key, string(policy))...)
 	return c.text, cmp.Or(err, c.err)
 }
 

@@ -31,9 +31,9 @@ func (s *Service) RevertMemory(ctx context.Context, actor *identity.Actor, in lo
 			return err
 		}
 		// The policy may have changed since.
-		if next.Content, err = computeText(tx, len(v.Content), func() (string, error) {
+		if next.Content, err = computeText(tx, h.Secrets(), "", len(v.Content), func() (string, error) {
 			return applySecretPolicy(h.Secrets(), "", "content", v.Content)
-		}, string(h.Secrets()), v.Content); err != nil {
+		}, v.Content); err != nil {
 			return err
 		}
 		if next.Title, err = applySecretPolicy(h.Secrets(), "", "title", v.Title); err != nil {

@@ -110,6 +110,14 @@ func TestWritesAnalyzeLongTextsOutsideTransactions(t *testing.T) {
 			strings.Contains(m.Content, secret) {
 			t.Errorf("the credential is stored in version %d", m.Version)
 		}
+		computed = nil
+
+		d.Exec(t, `UPDATE workspaces SET secrets = 'allow'`)
+		one(api.UpdateMemory(ctx, ann, loci.UpdateMemory{MemoryID: short.ID, Content: &content}))
+		expect("update where credentials are allowed", "store.indexUpdate")
+		one(api.UpdateMemory(ctx, ann, loci.UpdateMemory{MemoryID: short.ID, Content: &source.Content,
+			Secrets: loci.OnSecretRedact}))
+		expect("redacting update where credentials are allowed", "service.checkedText", "store.indexUpdate")
 	})
 }
 

@@ -95,7 +95,7 @@ type IndexEntry struct {
 	hash     int64
 }
 
-// bandCostDivisor is how many times the analysis of a text costs as much as its bands or shingles.
+// bandCostDivisor is the cost of analyzing a text divided by that of computing its bands or shingles.
 const bandCostDivisor = 8
 
 // NewIndexEntry returns the entry of a memory with that title and content.
