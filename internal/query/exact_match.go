@@ -1,8 +1,8 @@
 package query
 
 import (
+	"slices"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
@@ -10,13 +10,17 @@ import (
 	"github.com/loci-memory/loci/internal/analysis"
 )
 
-// ExactMatcher reports which memories hold a query verbatim: all of its quoted phrases, the identifier that it is, or a
-// title equal to it. It excludes no memory.
+// ExactMatcher reports which memories hold a query verbatim: its first maxPhrases quoted phrases, the identifier that
+// it
+// is, or a title equal to it. It excludes no memory.
 type ExactMatcher struct {
 	phrases    []string
 	identifier string
 	title      string
 }
+
+// maxPhrases is the greatest number of quoted phrases of a query that are searched.
+const maxPhrases = 8
 
 // closingQuotes are the marks that may end a quotation, by its opening mark.
 var closingQuotes = map[rune]string{'"': `"`, '＂': "＂", '“': "”", '„': "“”\"", '«': "»", '»': "«", '「': "」", '『': "』"}
@@ -25,7 +29,8 @@ var closingQuotes = map[rune]string{'"': `"`, '＂': "＂", '“': "”", '„':
 func NewExactMatcher(query string) ExactMatcher {
 	e := ExactMatcher{title: normalizeExact(query)}
 	for _, part := range quotedSpans(query) {
-		if p := normalizeExact(query[part[0]:part[1]]); p != "" {
+		p := normalizeExact(query[part[0]:part[1]])
+		if p != "" && !slices.Contains(e.phrases, p) && len(e.phrases) < maxPhrases {
 			e.phrases = append(e.phrases, p)
 		}
 	}
@@ -94,6 +99,8 @@ func (h Hit) BoostExact(best float32) Hit {
 // containsPhrase reports whether a text has a phrase that neither begins nor ends inside a word. Characters of scripts
 // without spaces are words of their own.
 func containsPhrase(text, phrase string) bool {
+	first, size := utf8.DecodeRuneInString(phrase)
+	last, _ := utf8.DecodeLastRuneInString(phrase)
 	for from := 0; ; {
 		i := strings.Index(text[from:], phrase)
 		if i < 0 {
@@ -101,25 +108,26 @@ func containsPhrase(text, phrase string) bool {
 		}
 		i += from
 		before, _ := utf8.DecodeLastRuneInString(text[:i])
-		first, _ := utf8.DecodeRuneInString(phrase)
-		last, _ := utf8.DecodeLastRuneInString(phrase)
 		after, _ := utf8.DecodeRuneInString(text[i+len(phrase):])
-		if !sameWord(before, first) && (!sameWord(last, after) || analysis.EndsDateOfDateTime(text, i+len(phrase))) {
+		from = i + size
+		switch {
+		case sameWord(before, first): // no match begins in the rest of the word
+			n := strings.IndexFunc(text[from:], endsWord)
+			if n < 0 {
+				return false
+			}
+			from += n
+		case !sameWord(last, after) || analysis.EndsDateOfDateTime(text, i+len(phrase)):
 			return true
 		}
-		_, n := utf8.DecodeRuneInString(text[i:])
-		from = i + n
 	}
 }
 
 // sameWord reports whether two adjacent characters belong to one word.
-func sameWord(a, b rune) bool {
-	return isLetterOrDigit(a) && isLetterOrDigit(b) && !analysis.IsUnsegmented(a) && !analysis.IsUnsegmented(b)
-}
+func sameWord(a, b rune) bool { return !endsWord(a) && !endsWord(b) }
 
-func isLetterOrDigit(r rune) bool {
-	return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r))
-}
+// endsWord reports whether r is a word of its own or no part of any.
+func endsWord(r rune) bool { return !analysis.IsWordRune(r) || analysis.IsUnsegmented(r) }
 
 // ExactBoost returns the part of the score that BoostExact added.
 func (h Hit) ExactBoost() float32 { return h.exactBoost }

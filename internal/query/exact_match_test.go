@@ -2,6 +2,7 @@ package query
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/loci-memory/loci/internal/dates"
@@ -51,6 +52,36 @@ func TestExactMatcherFindsPhraseInAnySpelling(t *testing.T) {
 	}
 }
 
+func TestExactMatcherMatchesWholeWords(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ query, text, want string }{
+		{`"हिन्द"`, "हिन्दी", ""}, {`"हिन्दी"`, "वह हिन्दी में", "phrase"}, {`"של"`, "שֶׁל", ""},
+		{`"lake"`, "lakes, flake, snowflakes; lake", "phrase"}, {`"lake"`, "lakeflake", ""},
+		{`"a a"`, "aaa aa a a", "phrase"},
+		{`"京都"`, "東京都庁", "phrase"}, {`"b都"`, "ab都 b都", "phrase"},
+	} {
+		if got := NewExactMatcher(c.query).Match("", c.text); got != c.want {
+			t.Errorf("%s in %s is held as %q, want %q", c.query, c.text, got, c.want)
+		}
+	}
+}
+
+// With a new search at each letter, or one for each of equal phrases, this takes minutes.
+func TestExactMatcherIsLinearForHostileText(t *testing.T) {
+	t.Parallel()
+	text := strings.Repeat("a", 1<<22)
+	m, distinct := NewExactMatcher(strings.Repeat(`"a"`, 600)), ""
+	for c := range rune(600) {
+		distinct += "“" + string('一'+c) + "”"
+	}
+	if n := len(NewExactMatcher(distinct).phrases); n != maxPhrases {
+		t.Errorf("%d phrases are searched", n)
+	}
+	if m.Match("", text+" a") != "phrase" || m.Match("", text) != "" {
+		t.Error("the phrase at the end is not found, or one inside a word is")
+	}
+}
+
 func TestAnalyzerKeepsSuffixOfLanguageNames(t *testing.T) {
 	t.Parallel()
 	d := indextest.NewStore()
@@ -72,8 +103,9 @@ func TestAnalyzerKeepsSuffixOfLanguageNames(t *testing.T) {
 func TestInchSignsQuoteNothing(t *testing.T) {
 	t.Parallel()
 	for query, want := range map[string][]string{
-		`3.5" disk or 5.25" drive`: nil, `"3.5" disk" drive"`: {"3.5", "drive"}, `the "white box" of 1984`: {"white box"},
-		`a 19" rack "of steel"`: {"of steel"}, `Apollo “13”`: {"13"}, `"Apollo 13" and "14"`: {"apollo 13", "14"},
+		`3.5" disk or 5.25" drive`: nil, `"3.5" disk" drive"`: {"3.5", "drive"},
+		`the "white box" of 1984`: {"white box"},
+		`a 19" rack "of steel"`:   {"of steel"}, `Apollo “13”`: {"13"}, `"Apollo 13" and "14"`: {"apollo 13", "14"},
 	} {
 		if got := NewExactMatcher(query).phrases; !slices.Equal(got, want) {
 			t.Errorf("%s: %q, want %q", query, got, want)
