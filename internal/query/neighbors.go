@@ -1,9 +1,6 @@
 package query
 
 import (
-	"cmp"
-	"slices"
-
 	"github.com/loci-memory/loci/internal/index"
 )
 
@@ -11,8 +8,13 @@ import (
 // those two apart, and of the best one. The best one may be the memory itself.
 type NeighborWeights struct{ Adjacent, TwoApart, GroupBest float32 }
 
-// maxExpandedHits is the number of best hits whose neighbors are added.
-const maxExpandedHits = 200
+// maxExpandedHits is the number of best hits whose neighbors are added. maxNeighbors is the number of neighbors.
+// Memories
+// may share a position; without such memories all neighbors are added.
+const (
+	maxExpandedHits = 200
+	maxNeighbors    = 4 * maxExpandedHits
+)
 
 // BoostNeighbors raises the scores of hits by their neighbors in the same group, and adds neighbors that the filter
 // admits. Hits are sorted, before and after. Without groups in the workspace they do not change.
@@ -20,7 +22,8 @@ func BoostNeighbors(v *index.Snapshot, hits []Hit, weights NeighborWeights, f in
 	if !v.HasGroups() {
 		return hits
 	}
-	w := &neighborBooster{docs: v.Filtered(f), weights: weights, now: now, hitIndex: map[int64]int{}}
+	w := &neighborBooster{docs: v.Filtered(f), weights: weights, now: now, hitIndex: map[int64]int{},
+		visited: map[groupPosition]bool{}}
 	for i, h := range hits {
 		w.addWithNeighbors(h, i < maxExpandedHits)
 	}
@@ -31,25 +34,19 @@ func BoostNeighbors(v *index.Snapshot, hits []Hit, weights NeighborWeights, f in
 
 // neighborBooster holds the hits of a search, and their positions in groups.
 type neighborBooster struct {
-	docs              *index.FilteredDocs
-	weights           NeighborWeights
-	now               int64
-	hits              []Hit
-	hitIndex          map[int64]int // index in hits by memory
-	positions         []groupPosition
-	memtablePositions []groupPosition // live rows of the memtable with a group
-	memtableLoaded    bool
+	docs      *index.FilteredDocs
+	weights   NeighborWeights
+	now       int64
+	hits      []Hit
+	positions []groupPosition // of the hits
+	hitIndex  map[int64]int   // index in hits by memory
+	neighbors int             // hits that were added as neighbors
+	visited   map[groupPosition]bool
+	rows      map[groupPosition][]int // live rows of the memtable with a group; nil until they are needed
 }
 
-// groupPosition is the position of a hit or of a row of the memtable in its group.
-type groupPosition struct {
-	group, position int64
-	index           int
-}
-
-func (p groupPosition) compare(q groupPosition) int {
-	return cmp.Or(cmp.Compare(p.group, q.group), cmp.Compare(p.position, q.position), cmp.Compare(p.index, q.index))
-}
+// groupPosition is a position in a group. Group 0 is none.
+type groupPosition struct{ group, position int64 }
 
 // addWithNeighbors adds a hit, and its neighbors if near is set.
 func (w *neighborBooster) addWithNeighbors(h Hit, near bool) {
@@ -57,98 +54,108 @@ func (w *neighborBooster) addWithNeighbors(h Hit, near bool) {
 	if doc < 0 {
 		return
 	}
-	group, position := w.groupOf(segment, doc)
+	p := w.positionOf(segment, doc)
 	if at, exists := w.hitIndex[h.Memory]; exists {
 		w.hits[at] = h // it was added as a neighbor
 	} else {
-		w.appendHit(h, group, position)
+		w.appendHit(h, p)
 	}
-	if group == 0 || !near {
+	if p.group == 0 || !near {
 		return
 	}
 	for _, step := range []int64{-2, -1, 1, 2} {
-		w.addNeighborsAt(group, position+step)
+		w.addNeighborsAt(groupPosition{p.group, p.position + step})
 	}
 }
 
-func (w *neighborBooster) appendHit(h Hit, group, position int64) {
-	at := len(w.hits)
-	w.hits, w.hitIndex[h.Memory] = append(w.hits, h), at
-	if group != 0 {
-		w.positions = append(w.positions, groupPosition{group, position, at})
-	}
+func (w *neighborBooster) appendHit(h Hit, p groupPosition) {
+	w.hitIndex[h.Memory] = len(w.hits)
+	w.hits, w.positions = append(w.hits, h), append(w.positions, p)
 }
 
-func (w *neighborBooster) groupOf(segment, doc int) (group, position int64) {
+func (w *neighborBooster) positionOf(segment, doc int) groupPosition {
 	if segment < 0 {
 		a := &w.docs.Rows()[doc]
-		return a.Group, a.Position
+		return groupPosition{a.Group, a.Position}
 	}
-	return w.docs.Segments()[segment].GroupOf(doc)
+	group, position := w.docs.Segments()[segment].GroupOf(doc)
+	return groupPosition{group, position}
 }
 
 // addNeighborsAt adds the memories at a position of a group that are not among the hits.
-func (w *neighborBooster) addNeighborsAt(group, position int64) {
+func (w *neighborBooster) addNeighborsAt(p groupPosition) {
+	if w.visited[p] {
+		return
+	}
+	w.visited[p] = true
 	for i, g := range w.docs.Segments() {
 		if !g.HasGroups() {
 			continue
 		}
-		for _, doc := range g.DocsAt(group, position) {
+		for _, doc := range g.DocsAt(p.group, p.position) {
 			if !g.IsDeleted(int(doc)) {
-				w.addIfMatching(i, int(doc), group, position)
+				w.addIfMatching(i, int(doc), p)
 			}
 		}
 	}
-	for _, p := range w.loadMemtablePositions() {
-		if p.group == group && p.position == position {
-			w.addIfMatching(-1, p.index, group, position)
-		}
+	for _, row := range w.groupedRows()[p] {
+		w.addIfMatching(-1, row, p)
 	}
 }
 
 // addIfMatching adds a document without a score of its own, if the filter admits it and it is no hit.
-func (w *neighborBooster) addIfMatching(segment, doc int, group, position int64) {
-	if !w.docs.Matches(segment, doc) {
+func (w *neighborBooster) addIfMatching(segment, doc int, p groupPosition) {
+	if w.neighbors == maxNeighbors || !w.docs.Matches(segment, doc) {
 		return
 	}
 	h := newHit(w.docs.Snapshot, segment, doc, w.now)
 	if _, exists := w.hitIndex[h.Memory]; !exists {
-		w.appendHit(h, group, position)
+		w.neighbors++
+		w.appendHit(h, p)
 	}
 }
 
-// loadMemtablePositions returns the positions of the rows of the memtable with a group.
-func (w *neighborBooster) loadMemtablePositions() []groupPosition {
-	if !w.memtableLoaded {
-		w.memtableLoaded = true
+// groupedRows returns the live rows of the memtable with a group, by position.
+func (w *neighborBooster) groupedRows() map[groupPosition][]int {
+	if w.rows == nil {
+		w.rows = map[groupPosition][]int{}
 		for i, a := range w.docs.Rows() {
-			if a.Group != 0 && !w.docs.IsRowDeleted(i) {
-				w.memtablePositions = append(w.memtablePositions, groupPosition{a.Group, a.Position, i})
+			if p := (groupPosition{a.Group, a.Position}); a.Group != 0 && !w.docs.IsRowDeleted(i) {
+				w.rows[p] = append(w.rows[p], i)
 			}
 		}
 	}
-	return w.memtablePositions
+	return w.rows
+}
+
+// groupStats are the best score and the lengths of the hits of a group.
+type groupStats struct {
+	best    float32
+	lengths float64 // sum of the lengths in words
+	hits    int
 }
 
 // applyBoost adds the weighted scores of neighbors to each hit. Scores are compared without the factors of states.
 func (w *neighborBooster) applyBoost() {
-	slices.SortFunc(w.positions, groupPosition.compare)
-	raw := make([]float32, len(w.positions))
+	sums, groups := map[groupPosition]float32{}, map[int64]*groupStats{}
 	for i, p := range w.positions {
-		raw[i] = w.hits[p.index].Score / w.hits[p.index].stateFactor
+		if p.group == 0 {
+			continue
+		}
+		raw, g := w.hits[i].rawScore(), groups[p.group]
+		if g == nil {
+			g = &groupStats{best: raw}
+			groups[p.group] = g
+		}
+		g.best, g.lengths, g.hits = max(g.best, raw), g.lengths+index.DecodeLength(w.hits[i].lengthCode), g.hits+1
+		sums[p] += raw
 	}
-	for from := 0; from < len(w.positions); {
-		to := from
-		for to < len(w.positions) && w.positions[to].group == w.positions[from].group {
-			to++
+	for i, p := range w.positions {
+		if g := groups[p.group]; g != nil {
+			boost := float32(w.weights.GroupBest*g.best) + w.neighborScore(sums, p)
+			h := &w.hits[i]
+			h.setRawScore(h.rawScore() + float32(g.lengthFactor()*boost))
 		}
-		best, lengthFactor := slices.Max(raw[from:to]), w.lengthFactor(w.positions[from:to])
-		for i := from; i < to; i++ {
-			h := &w.hits[w.positions[i].index]
-			boost := float32(w.weights.GroupBest*best) + w.neighborScore(raw, i, from, to)
-			h.Score = h.stateFactor * (raw[i] + float32(lengthFactor*boost))
-		}
-		from = to
 	}
 }
 
@@ -162,31 +169,16 @@ const (
 )
 
 // lengthFactor returns the factor of the boost for the hits of a group.
-func (w *neighborBooster) lengthFactor(group []groupPosition) float32 {
-	sum := 0.
-	for _, p := range group {
-		sum += index.DecodeLength(w.hits[p.index].lengthCode)
-	}
-	return float32(min(1, max(0, (noBoostLength-sum/float64(len(group)))/(noBoostLength-fullBoostLength))))
+func (g *groupStats) lengthFactor() float32 {
+	return float32(min(1, max(0, (noBoostLength-g.lengths/float64(g.hits))/(noBoostLength-fullBoostLength))))
 }
 
-// neighborScore returns the weighted scores of the neighbors of position i.
-func (w *neighborBooster) neighborScore(raw []float32, i, from, to int) (sum float32) {
-	for j := i - 1; j >= from && w.positions[i].position-w.positions[j].position <= 2; j-- {
-		sum += float32(w.weightAt(w.positions[i].position-w.positions[j].position) * raw[j])
-	}
-	for j := i + 1; j < to && w.positions[j].position-w.positions[i].position <= 2; j++ {
-		sum += float32(w.weightAt(w.positions[j].position-w.positions[i].position) * raw[j])
+// neighborScore returns the weighted sums of the scores at the positions beside one.
+func (w *neighborBooster) neighborScore(sums map[groupPosition]float32, p groupPosition) (sum float32) {
+	at := func(step int64) float32 { return sums[groupPosition{p.group, p.position + step}] }
+	for _, direction := range []int64{-1, 1} {
+		sum += float32(w.weights.Adjacent * at(direction))
+		sum += float32(w.weights.TwoApart * at(2*direction))
 	}
 	return sum
-}
-
-func (w *neighborBooster) weightAt(distance int64) float32 {
-	switch distance {
-	case 1:
-		return w.weights.Adjacent
-	case 2:
-		return w.weights.TwoApart
-	}
-	return 0
 }

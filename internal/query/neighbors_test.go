@@ -74,3 +74,46 @@ func TestBoostNeighborsKeepsMatchBeforeNeighbors(t *testing.T) {
 		}
 	}
 }
+
+// Without a bound each hit visits every other one, which takes minutes.
+func TestBoostNeighborsBoundsMemoriesOfOnePosition(t *testing.T) {
+	t.Parallel()
+	const memories = 50_000
+	list := make([]index.DocUpdate, memories)
+	for i := range list {
+		list[i] = indextest.Update(int64(i+1), int64(i+1), "moon")
+		list[i].Group, list[i].Position = 7, int64(i%2)
+	}
+	list[0].Document = index.Analyze("", "tide")
+	for _, v := range []*index.Snapshot{
+		indextest.NewStore().Flush(t, 1, list), index.NewSnapshot(nil).Apply(list),
+	} {
+		hits := BoostNeighbors(v, []Hit{{Memory: 1, Score: 1, stateFactor: 1}}, NeighborWeights{.3, .1, .3},
+			index.Filter{}, 0)
+		if len(hits) != 1+maxNeighbors || hits[0].Memory != 1 {
+			t.Errorf("%d hits, the first is %v", len(hits), hits[0])
+		}
+	}
+}
+
+func TestNeighborsAtOnePositionAddUp(t *testing.T) {
+	t.Parallel()
+	var list []index.DocUpdate
+	for i, position := range []int64{4, 5, 5, 6, 8} {
+		c := indextest.Update(int64(i+1), int64(i+1), "tide")
+		c.Group, c.Position = 7, position
+		list = append(list, c)
+	}
+	var hits []Hit
+	for i := range list {
+		hits = append(hits, Hit{Memory: int64(i + 1), Score: 1, stateFactor: 1})
+	}
+	hits = BoostNeighbors(indextest.NewStore().Flush(t, 1, list), hits, NeighborWeights{Adjacent: .25, TwoApart: .125},
+		index.Filter{}, 0)
+	slices.SortFunc(hits, func(a, b Hit) int { return int(a.Memory - b.Memory) })
+	for i, want := range []float32{1.625, 1.5, 1.5, 1.75, 1.125} {
+		if hits[i].Score != want {
+			t.Errorf("memory %d has %f, want %f", i+1, hits[i].Score, want)
+		}
+	}
+}

@@ -54,11 +54,11 @@ func (r Result) Rescore(q Query, hits []Hit, texts []*DocMatches) {
 	x.countBigrams()
 	for i := range hits {
 		h := &hits[i]
-		score := h.Score / h.stateFactor
+		score := h.rawScore()
 		if len(x.chunks[i]) > 1 {
 			score += float32(chunkWeight * (x.bestChunkScore(i) - score))
 		}
-		h.Score = h.stateFactor * (score + x.proximityBonus(i, h.lengthCode))
+		h.setRawScore(score + x.proximityBonus(i, h.lengthCode))
 	}
 }
 

@@ -19,6 +19,23 @@ type Hit struct {
 	lengthCode  uint8   // length of the document: see index.EncodeLength
 }
 
+// rawScore returns the score without the factor of the state.
+func (h *Hit) rawScore() float32 {
+	if h.Score < 0 {
+		return h.Score * h.stateFactor
+	}
+	return h.Score / h.stateFactor
+}
+
+// setRawScore sets the score to one with the factor of the state. A negative score is divided by the factor, which
+// would
+// raise those of expired memories otherwise.
+func (h *Hit) setRawScore(raw float32) {
+	if h.Score = raw * h.stateFactor; raw < 0 {
+		h.Score = raw / h.stateFactor
+	}
+}
+
 // Result is the result of a search: the best hits first, ties by lower memory id, and the number of all matching
 // documents.
 type Result struct {

@@ -92,7 +92,7 @@ func MaxPerMemory(chunks []Hit) []Hit {
 	})
 	chunks = slices.CompactFunc(chunks, func(a, b Hit) bool { return a.Memory == b.Memory })
 	for i := range chunks {
-		chunks[i].Score *= chunks[i].stateFactor
+		chunks[i].setRawScore(chunks[i].Score)
 	}
 	SortHits(chunks)
 	return chunks

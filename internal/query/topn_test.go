@@ -33,3 +33,16 @@ func TestTopNKeepsBestInOrder(t *testing.T) {
 		}
 	})
 }
+
+func TestMaxPerMemoryLowersExpiredAndRaisesVerified(t *testing.T) {
+	t.Parallel()
+	for _, score := range []float32{.5, -.5} {
+		hits := MaxPerMemory([]Hit{{Memory: 1, Score: score, stateFactor: expiredFactor},
+			{Memory: 2, Score: score, stateFactor: 1}, {Memory: 3, Score: score, stateFactor: verifiedFactor}})
+		for i, want := range []int64{3, 2, 1} {
+			if hits[i].Memory != want || hits[i].rawScore() != score {
+				t.Errorf("hit %d of scores %f is %+v", i, score, hits[i])
+			}
+		}
+	}
+}
