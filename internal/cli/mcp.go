@@ -11,9 +11,6 @@ import (
 	"github.com/loci-memory/loci/internal/op"
 )
 
-// toolsets are the names of the tool sets.
-var toolsets = []string{op.ToolCore.String(), op.ToolStable.String(), op.ToolFull.String()}
-
 func (p *program) mcp() *cobra.Command {
 	var name, workspace, atlas string
 	cmd := &cobra.Command{
@@ -29,12 +26,13 @@ func (p *program) mcp() *cobra.Command {
 		RunE:    func(cmd *cobra.Command, _ []string) error { return p.serveMCP(cmd, name, workspace, atlas) },
 	}
 	cmd.Flags().StringVar(&name, "toolset", "",
-		"The set of tools: "+strings.Join(toolsets, ", ")+" (LOCI_MCP_TOOLSET; default: core)")
+		"The set of tools: "+strings.Join(op.ToolsetNames(), ", ")+" (LOCI_MCP_TOOLSET; default: core)")
 	cmd.Flags().StringVar(&workspace, "workspace", "",
 		"Keep to the workspace of this name or id, or beginning of an id")
 	cmd.Flags().StringVar(&atlas, "atlas", "", "Keep to the atlas of this name or id, or beginning of an id")
 	// the flag exists
-	_ = cmd.RegisterFlagCompletionFunc("toolset", cobra.FixedCompletions(toolsets, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("toolset",
+		cobra.FixedCompletions(op.ToolsetNames(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
@@ -68,12 +66,14 @@ func (p *program) serveMCP(cmd *cobra.Command, name, workspace, atlas string) er
 // toolset returns the tool set of that name, or of the settings, or the core set.
 func (p *program) toolset(name string) (op.Exposure, error) {
 	for _, text := range []string{name, p.Env("LOCI_MCP_TOOLSET"), p.Env("SERVICE_MCP_TOOLSET")} {
-		if set, ok := op.ParseToolset(text); ok {
-			return set, nil
+		if text == "" {
+			continue
 		}
-		if text != "" {
-			return 0, command.UsageError("the toolset must be one of " + strings.Join(toolsets, ", "))
+		set, err := op.ParseToolset(text)
+		if err != nil {
+			return 0, command.UsageError("--toolset (or LOCI_MCP_TOOLSET) " + err.Error())
 		}
+		return set, nil
 	}
 	return op.ToolCore, nil
 }

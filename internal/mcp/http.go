@@ -197,9 +197,9 @@ func (d *Server) toolset(r *http.Request) (op.Exposure, error) {
 	if name == "" {
 		return d.Toolset, nil
 	}
-	set, ok := op.ParseToolset(name)
-	if !ok {
-		return 0, loci.Errorf(loci.CodeInvalidQuery, "toolset must be one of core, stable, full")
+	set, err := op.ParseToolset(name)
+	if err != nil {
+		return 0, loci.Errorf(loci.CodeInvalidQuery, "toolset %v", err)
 	}
 	return set, nil
 }

@@ -48,7 +48,8 @@ func TestToolsetIsSelectedByQuery(t *testing.T) {
 		}
 	}
 	c.url = url + "?toolset=none"
-	if a := c.post(c.message("tools/list", nil)); a.StatusCode != 400 || a.rpc["code"] != "invalid_query" {
+	if a := c.post(c.message("tools/list", nil)); a.StatusCode != 400 || a.rpc["code"] != "invalid_query" ||
+		!strings.Contains(string(a.body), "toolset must be one of core, stable, full") {
 		t.Errorf("%d %s", a.StatusCode, a.body)
 	}
 }

@@ -56,13 +56,21 @@ func (r Exposure) String() string {
 // Toolsets are the sets of MCP tools, the smallest first.
 var Toolsets = []Exposure{ToolCore, ToolStable, ToolFull}
 
-// ParseToolset returns the set of tools of that name.
-func ParseToolset(name string) (set Exposure, ok bool) {
-	i := slices.IndexFunc(Toolsets, func(set Exposure) bool { return set.String() == name })
-	if i < 0 {
-		return 0, false
+// ToolsetNames returns the names of Toolsets.
+func ToolsetNames() (names []string) {
+	for _, set := range Toolsets {
+		names = append(names, set.String())
 	}
-	return Toolsets[i], true
+	return names
+}
+
+// ParseToolset returns the set of tools of that name.
+func ParseToolset(name string) (Exposure, error) {
+	i := slices.Index(ToolsetNames(), name)
+	if i < 0 {
+		return 0, fmt.Errorf("must be one of %s", strings.Join(ToolsetNames(), ", "))
+	}
+	return Toolsets[i], nil
 }
 
 // A Trait is a property of an Op that its method and types do not show.

@@ -47,13 +47,9 @@ func intSetting(set func(*Settings, int)) func(*Settings, string) error {
 	}
 }
 
-func setToolset(s *Settings, v string) error {
-	set, ok := op.ParseToolset(v)
-	if !ok {
-		return fmt.Errorf("must be one of full, stable, core")
-	}
-	s.Toolset = set
-	return nil
+func setToolset(s *Settings, v string) (err error) {
+	s.Toolset, err = op.ParseToolset(v)
+	return err
 }
 
 func setQueryKey(s *Settings, v string) error {
