@@ -79,7 +79,7 @@ var allowedImports = map[string][]string{
 	"internal/server/listen": {"internal/httpapi"},
 	"internal/cli": {"", "client", "internal/cli/admin", "internal/cli/command", "internal/cli/console",
 		"internal/cli/format", "internal/cli/opflags", "internal/cli/output", "internal/cli/records", "internal/embed",
-		"internal/mcp", "internal/op", "internal/relevance", "internal/server", "internal/service"},
+		"internal/httpapi", "internal/mcp", "internal/op", "internal/relevance", "internal/server", "internal/service"},
 	"internal/cli/admin": {"", "internal/cli/command", "internal/cli/console", "internal/cli/format",
 		"internal/server", "internal/server/backup"},
 	"internal/cli/command": {"internal/op"},

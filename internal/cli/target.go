@@ -12,6 +12,7 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/client"
 	"github.com/loci-memory/loci/internal/cli/command"
+	"github.com/loci-memory/loci/internal/httpapi"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/server"
 )
@@ -83,7 +84,7 @@ const noHomeMessage = "there is no home folder: set HOME, or XDG_DATA_HOME and X
 func isSameServer(a, b string) bool {
 	u, err := url.Parse(a)
 	v, err2 := url.Parse(b)
-	return err == nil && err2 == nil && strings.EqualFold(u.Scheme, v.Scheme) && strings.EqualFold(u.Host, v.Host) &&
+	return err == nil && err2 == nil && httpapi.OriginOf(u) == httpapi.OriginOf(v) &&
 		strings.TrimRight(u.Path, "/") == strings.TrimRight(v.Path, "/")
 }
 
