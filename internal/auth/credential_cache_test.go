@@ -36,7 +36,7 @@ func TestFullCredentialCacheEvictsLeastRecentlyUsed(t *testing.T) {
 			t.Errorf("a full cache needs %d lookups for 1 new credential", lookups)
 		}
 		if get(1); lookups != 2 {
-			t.Error("the least recently used credential is cached yet")
+			t.Error("the least recently used credential is still cached")
 		}
 	})
 }

@@ -94,7 +94,7 @@ func (g *Gate) Admit(ctx context.Context, o *op.Op, c *op.Call) (*identity.Actor
 			g.o.Log.Error("charge calls to a credential", "err", err)
 		}
 	}
-	c.RateCharged = o == nil && wait == 0 // for the operation in the message, once
+	c.RateCharged = o == nil && wait == 0 // so the operation in the message is not charged again
 	quota, err := g.meter.take(ctx, e.UserID, now,
 		wait == 0 && o != nil && o.Name != g.o.FreeOperation && !c.Continuation)
 	c.Quota = quota

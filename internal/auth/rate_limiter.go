@@ -92,8 +92,8 @@ func (r *rateLimiter) allow(ctx context.Context, id loci.ID, now time.Time) (wai
 }
 
 // charge counts calls that are admitted already, but at most a burst together with the call that they belong to. Later
-// calls wait for them. The shared state is charged at once: a later charge would add their number to its own time, and
-// calls would wait longer than the rate demands.
+// calls wait for them. The shared state is charged at once. A later charge would count from its own time, not from that
+// of the calls, and later calls would wait too long.
 func (r *rateLimiter) charge(ctx context.Context, id loci.ID, calls int, now time.Time) (failed error) {
 	if r.rate.Interval == 0 {
 		return nil

@@ -22,7 +22,7 @@ var Plans = map[loci.PlanName]Plan{
 	loci.PlanSelfHosted: {loci.PlanSelfHosted, loci.Unlimited, loci.Unlimited, loci.Unlimited, loci.Unlimited},
 }
 
-// MonthEnd returns the end of the calendar month (UTC): the quota of operations begins anew.
+// MonthEnd returns the end of the calendar month of now (UTC), when the quota of operations is reset.
 func MonthEnd(now time.Time) time.Time {
 	now = now.UTC()
 	return time.Date(now.Year(), now.Month()+1, 1, 0, 0, 0, 0, time.UTC)

@@ -23,7 +23,7 @@ func (s *Service) SearchMemories(ctx context.Context, actor *identity.Actor,
 	if err != nil || actor.Idempotency == nil {
 		return out, err
 	}
-	// With an Idempotency-Key, read is a write.
+	// With an Idempotency-Key, read stores the response or returns the stored one.
 	kept, err := read(ctx, s, actor, func(*store.Tx) (loci.FoundMemories, error) { return out, nil })
 	if err != nil || !actor.Idempotency.Replayed {
 		return kept, err
@@ -35,8 +35,8 @@ func (s *Service) SearchMemories(ctx context.Context, actor *identity.Actor,
 	return out, nil
 }
 
-// allReadable reports whether the actor can still read all memories of a stored response. It must not show deleted
-// memories, or those of a workspace that the actor has left.
+// allReadable reports whether the actor can still read all memories of a stored response. Memories that were deleted,
+// or whose workspace the actor has left, must not be shown.
 func (s *Service) allReadable(ctx context.Context, actor *identity.Actor, answer loci.FoundMemories) (bool, error) {
 	_, err := read(ctx, s, actor, func(tx *store.Tx) (nothing loci.Empty, err error) {
 		for _, m := range answer.Memories {
