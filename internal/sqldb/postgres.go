@@ -171,14 +171,19 @@ func (d *postgres) tryWrite(ctx context.Context, user string, f func(Conn) error
 	if err := f(&postgresConn{ctx, tx.Conn()}); err != nil {
 		return markConnectionLost(ctx, c, err)
 	}
-	if err = tx.Commit(ctx); err != nil && c.Conn().IsClosed() && sqlState(err) == "" {
-		// Not CodeUnavailable: clients repeat it, and the change may be there.
+	err = tx.Commit(ctx)
+	// The server says why it commits nothing. A pooler reports a lost server by a code of class 08.
+	if code := sqlState(err); err != nil && c.Conn().IsClosed() && (code == "" || strings.HasPrefix(code, "08")) {
+		// Not CodeUnavailable: clients repeat it, and the change may exist.
 		return &loci.Error{Code: loci.CodeInternalError,
-			Message: "The database went away during the commit: look whether the change is there before you repeat " +
-				"it.", Err: err}
+			Message: "The connection to the database was lost during the commit: check whether the change exists " +
+				"before you repeat it.", Err: errors.Join(errUnknownOutcome, err)}
 	}
 	return err
 }
+
+// errUnknownOutcome reports a connection that was lost during the commit.
+var errUnknownOutcome = errors.New("sqldb: the outcome of the commit is unknown")
 
 // errConnectionLost reports a connection that was lost before the commit.
 var errConnectionLost = errors.New("sqldb: the connection to the database was lost")

@@ -45,6 +45,7 @@ type sqliteDB struct {
 	closed      chan struct{} // closed with the database
 	writer      *sqliteWriter
 
+	mmapSize     int64
 	maxWALSize   int64
 	checkpointAt int64 // size of the write-ahead log at the next checkpoint
 
@@ -87,6 +88,11 @@ func newSQLiteDB(path string, o Options) (*sqliteDB, error) {
 		closed: make(chan struct{}), log: o.Log}
 	d.maxWALSize = cmp.Or(o.MaxWALSize, maxWALSize)
 	d.checkpointAt = d.maxWALSize
+	// A damaged sector that is read through a mapping kills the process. Commands, such as those that check or copy a
+	// database, report it instead.
+	if !o.OneShot {
+		d.mmapSize = 1 << 30
+	}
 	return d, nil
 }
 
@@ -96,7 +102,7 @@ func withSQLite(dir string, f func(*sqliteConn) error) error {
 	if _, err := os.Stat(path); err != nil {
 		return err
 	}
-	d, err := newSQLiteDB(path, Options{})
+	d, err := newSQLiteDB(path, Options{OneShot: true})
 	if err != nil {
 		return err
 	}
@@ -111,15 +117,6 @@ func withSQLite(dir string, f func(*sqliteConn) error) error {
 }
 
 func (d *sqliteDB) open(ctx context.Context, o Options) error {
-	if err := d.checkNotEmptied(); err != nil {
-		return err
-	}
-	// The mode of the file does not depend on that of the folder.
-	f, err := os.OpenFile(d.path, os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
-		return err
-	}
-	f.Close()
 	w, commits, err := d.openWriter(ctx, o)
 	if err != nil {
 		return err
@@ -151,11 +148,21 @@ func (d *sqliteDB) openWriter(ctx context.Context, o Options) (w *sqliteConn, co
 		return nil, 0, fmt.Errorf("sqldb: lock %s: %w", l.Path(), err)
 	}
 	defer l.Unlock()
+	if err := d.checkNotEmptied(); err != nil {
+		return nil, 0, err
+	}
+	// The mode of the file does not depend on that of the folder.
+	f, err := os.OpenFile(d.path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, 0, err
+	}
+	f.Close()
 	marked := d.markedCommits() // read before the count in the database, which other processes increase
 	// Checkpoints are four times as rare as SQLite's default. Pages that many commits change, such as the last leaf
 	// of an index, are copied to the file once.
-	w, err = d.connect(`PRAGMA journal_mode = WAL`, `PRAGMA synchronous = FULL`, `PRAGMA foreign_keys = ON`,
-		`PRAGMA secure_delete = FAST`, `PRAGMA cache_size = -16000`, `PRAGMA wal_autocheckpoint = 4000`)
+	w, err = d.connect(`PRAGMA journal_mode = WAL`, `PRAGMA synchronous = FULL`, `PRAGMA fullfsync = ON`,
+		`PRAGMA foreign_keys = ON`, `PRAGMA secure_delete = FAST`, `PRAGMA cache_size = -16000`,
+		`PRAGMA wal_autocheckpoint = 4000`)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -184,8 +191,8 @@ func (d *sqliteDB) connect(pragmas ...string) (*sqliteConn, error) {
 	c := &sqliteConn{conn: raw, prepared: map[string]*statement{}, busyTimeout: d.busyTimeout}
 	// The busy timeout is the first: other pragmas may wait for another process.
 	wait := fmt.Sprintf(`PRAGMA busy_timeout = %d`, d.busyTimeout.Milliseconds())
-	for _, q := range append([]string{wait, `PRAGMA temp_store = MEMORY`, `PRAGMA mmap_size = 1073741824`},
-		pragmas...) {
+	for _, q := range append([]string{wait, `PRAGMA temp_store = MEMORY`,
+		fmt.Sprintf(`PRAGMA mmap_size = %d`, d.mmapSize)}, pragmas...) {
 		if err := c.execContext(context.Background(), q); err != nil {
 			return nil, errors.Join(fmt.Errorf("%s: %w", q, err), c.close())
 		}

@@ -34,7 +34,7 @@ func TestConnectionsAreDurableCheckedAndPatient(t *testing.T) {
 	s := openFile(t, Options{})
 	for pragmas, on := range map[*map[string]string]func(context.Context, string, func(Conn) error) error{
 		{"synchronous": "2", "journal_mode": "wal", "foreign_keys": "1", "busy_timeout": "10000",
-			"query_only": "0"}: s.db.Write,
+			"query_only": "0", "fullfsync": "1", "mmap_size": "1073741824"}: s.db.Write,
 		{"journal_mode": "wal", "busy_timeout": "10000", "query_only": "1"}: s.db.Read,
 	} {
 		if err := on(ctx, "", func(c Conn) error {
@@ -47,6 +47,55 @@ func TestConnectionsAreDurableCheckedAndPatient(t *testing.T) {
 		}); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+func TestCommandsMapNoFile(t *testing.T) {
+	t.Parallel()
+	s := openFile(t, Options{OneShot: true})
+	for name, run := range map[string]func(func(Conn) error) error{
+		"writer": func(f func(Conn) error) error { return s.db.Write(ctx, "", f) },
+		"reader": func(f func(Conn) error) error { return s.db.Read(ctx, "", f) },
+		"maintenance": func(f func(Conn) error) error {
+			return withSQLite(filepath.Dir(s.db.(*sqliteDB).path), func(c *sqliteConn) error { return f(c) })
+		},
+	} {
+		if err := run(func(c Conn) error {
+			if got := pragma(t, c, "mmap_size"); got != "0" {
+				t.Errorf("the %s maps %s bytes", name, got)
+			}
+			return nil
+		}); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestOpenWaitsForTheProcessThatCreatesTheDatabase(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "loci.db")
+	l := flock.New(path + ".lock")
+	// The log of the other process is not copied into the file yet.
+	if err := errors.Join(l.Lock(), os.WriteFile(path, nil, 0o600),
+		os.WriteFile(path+"-wal", []byte("commits"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	opened := make(chan error, 1)
+	go func() {
+		s, err := openTestDB(t.Context(), dir, Options{})
+		if err == nil {
+			err = s.Close()
+		}
+		opened <- err
+	}()
+	select {
+	case err := <-opened:
+		t.Fatal(err)
+	case <-time.After(100 * time.Millisecond):
+	}
+	if err := errors.Join(os.Remove(path+"-wal"), l.Unlock(), <-opened); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -2,6 +2,7 @@ package sqldb
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 
@@ -51,13 +52,12 @@ func (h *Handle) WriteTx(ctx context.Context, user string, f func(*Tx) error) er
 		t = h.begin(ctx, c, false)
 		return f(t)
 	})
-	if err != nil {
-		return h.observe(err)
+	if err == nil || errors.Is(err, errUnknownOutcome) {
+		for _, done := range t.onCommit {
+			done()
+		}
 	}
-	for _, done := range t.onCommit {
-		done()
-	}
-	return nil
+	return h.observe(err)
 }
 
 func (h *Handle) observe(err error) error {
@@ -93,8 +93,8 @@ func withReason(reason string, err error) error {
 	return fmt.Errorf("%s: %w", reason, err)
 }
 
-// OnCommit registers a function that runs after the commit. If the transaction is retried, the functions of the
-// failed attempt are dropped.
+// OnCommit registers a function that runs after the commit, or after one of unknown outcome. If the transaction is
+// retried, the functions of the failed attempt are dropped.
 func (t *Tx) OnCommit(f func()) { t.onCommit = append(t.onCommit, f) }
 
 // Exec runs a statement and returns the number of rows that it changed.

@@ -24,6 +24,7 @@ type pooler struct {
 	refused    atomic.Int64
 	named      atomic.Int64 // prepared statements with a name
 	cutCommits atomic.Bool  // the connection to the client is lost during a commit
+	explains   atomic.Bool  // with an error, as when the server is lost
 }
 
 // startPooler starts one before the server of an address.
@@ -109,6 +110,9 @@ func (p *pooler) serve(client net.Conn) {
 			p.named.Add(1)
 		}
 		if kind == 'Q' && string(body) == "commit\x00" && p.cutCommits.Load() {
+			if p.explains.Load() {
+				refuse("08P01", "server conn crashed?")
+			}
 			client.Close()
 		}
 	})

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
@@ -88,22 +89,27 @@ func TestUnknownOutcomeOfCommitAsksForNoRetry(t *testing.T) {
 		p := &pooler{}
 		startPooler(t, p, d.Address)
 		s := storetest.Database{Address: p.address}.Open(t, store.Options{})
-		p.cutCommits.Store(true)
-		err := store.WriteRaw(s, func(exec store.Exec) error {
-			return exec(`INSERT INTO metadata (name, value) VALUES ('row', '')`)
-		})
-		e := loci.AsError(err)
-		if e.Code.Status() != 500 || e.RetryAfter != 0 || !strings.Contains(e.Message, "look whether the change") {
-			t.Errorf("%v, retry after %v", err, e.RetryAfter)
-		}
-		p.cutCommits.Store(false)
-		for range 100 { // the server may end the commit after the client's error
-			if len(d.Query(t, `SELECT name FROM metadata WHERE name = 'row'`)) == 1 {
-				return
+		for _, row := range []string{"lost", "explained"} {
+			p.explains.Store(row == "explained")
+			p.cutCommits.Store(true)
+			told := false
+			err := s.DB().WriteTx(ctx, "", func(tx *sqldb.Tx) error {
+				tx.OnCommit(func() { told = true })
+				_, err := tx.Exec(`INSERT INTO metadata (name, value) VALUES (?1, '')`, row)
+				return err
+			})
+			e := loci.AsError(err)
+			if e.Code.Status() != 500 || e.RetryAfter != 0 || !strings.Contains(e.Message, "check whether") || !told {
+				t.Errorf("%v, retry after %v; caches are told: %t", err, e.RetryAfter, told)
 			}
-			time.Sleep(50 * time.Millisecond)
+			p.cutCommits.Store(false)
+			for end := time.Now().Add(5 * time.Second); len(d.Query(t,
+				`SELECT name FROM metadata WHERE name = '`+row+`'`)) == 0; time.Sleep(50 * time.Millisecond) {
+				if time.Now().After(end) { // the server may end the commit after the client's error
+					t.Fatal("the commit was lost")
+				}
+			}
 		}
-		t.Error("the commit was lost")
 	})
 }
 
