@@ -52,12 +52,12 @@ func (f rowFunc) Scan(dest ...any) error { return f(dest...) }
 // A Dialect holds the parts of SQL that the databases write differently.
 type Dialect struct {
 	Name        string
-	Postgres    bool   // row locks and savepoints, which SQLite does not need, as it has one writer
+	Postgres    bool   // rows are locked one by one, and a failed statement ends its transaction
 	InList      string // a condition: %[1]s is one of the integers of the JSON list ?%[2]d
 	ContainsAll string // a condition: the JSON list %[1]s holds all texts of the JSON list ?%[2]d
 	StringRows  string // a table: list.value is a text of the JSON list ?%[1]d
 	JoinIDs     string // a table: the rows of %[2]s with %[3]s among the integers of the JSON list ?%[1]d
-	LogVersion  string // an aggregate over rows c of a log that grows with each appended row
+	LogVersion  string // an aggregate over the rows c of a log; it increases with each appended row
 }
 
 // Options configure an open database.

@@ -19,7 +19,7 @@ var ErrNoRows = errors.New("sqldb: no row")
 // ErrStop ends a query before its last row, without an error.
 var ErrStop = errors.New("sqldb: enough rows")
 
-// MapNoRows returns CodeNotFound in place of ErrNoRows.
+// MapNoRows returns an error of CodeNotFound in place of ErrNoRows.
 func MapNoRows(err error) error {
 	if errors.Is(err, ErrNoRows) {
 		return loci.NewError(loci.CodeNotFound)
@@ -27,7 +27,7 @@ func MapNoRows(err error) error {
 	return err
 }
 
-// NotFoundMessage returns CodeNotFound with a message in place of ErrNoRows.
+// NotFoundMessage returns an error of CodeNotFound with a message in place of ErrNoRows.
 func NotFoundMessage(err error, text string) error {
 	if errors.Is(err, ErrNoRows) {
 		return loci.Errorf(loci.CodeNotFound, "%s", text)
@@ -43,20 +43,20 @@ func WrapQueryError(q string, err error) error {
 	return fmt.Errorf("sqldb: %.80s: %w", q, err)
 }
 
-// NewBusyError returns CodeUnavailable: the database cannot accept more work at the moment.
+// NewBusyError returns an error of CodeUnavailable: the database cannot accept more work at the moment.
 func NewBusyError(err error) error {
 	return &loci.Error{Code: loci.CodeUnavailable, Message: loci.CodeUnavailable.Hint(), RetryAfter: time.Second,
 		Err: err}
 }
 
-// newConflictError returns CodeConflict for a violated unique constraint that the service did not find before.
+// newConflictError returns an error of CodeConflict for a violated unique constraint that the service did not find before.
 func newConflictError(err error) error {
 	return &loci.Error{Code: loci.CodeConflict, Message: "Another request has made the same thing: read it again, or " +
 		"choose another name.", Err: err}
 }
 
-// newNotFoundError returns CodeNotFound for a violated foreign key: the parent row was deleted meanwhile. An example is
-// a write of a purged user, whose credential is still cached.
+// newNotFoundError returns an error of CodeNotFound for a violated foreign key: the parent row was deleted meanwhile. An
+// example is a write of a purged user, whose credential is still cached.
 func newNotFoundError(err error) error {
 	return &loci.Error{Code: loci.CodeNotFound, Message: loci.CodeNotFound.Hint(), Err: err}
 }
@@ -124,7 +124,7 @@ func UnreadableReason(err error) string {
 	case isCorrupt(err), sqlitedriver.ExtendedCode(err)&0xff == sqlitedriver.IOError:
 		return RootCause(err).Error()
 	case errors.Is(err, errColumnType):
-		return "a column holds what does not belong there"
+		return "a column holds a value of the wrong type"
 	}
 	return ""
 }

@@ -142,8 +142,8 @@ func PostgresHasTables(ctx context.Context, url string) (has bool, err error) {
 	return has, err
 }
 
-// readPostgresSchema returns the number of the last applied migration, or 0. It reads pg_class: to_regclass may answer
-// from the cache of a session in a transaction, which has not seen tables of other sessions yet.
+// readPostgresSchema returns the number of the last applied migration, or 0. It reads pg_class: to_regclass reads the
+// cache of the session. In a transaction, that may lack new tables of other sessions.
 func readPostgresSchema(ctx context.Context, c interface {
 	QueryRow(context.Context, string, ...any) pgx.Row
 }) (have int64, err error) {

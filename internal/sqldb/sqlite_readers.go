@@ -125,7 +125,7 @@ func (d *sqliteDB) waitForReader(ctx context.Context, user string) (*sqliteConn,
 	return nil, err
 }
 
-// Limits of the write-ahead log's size, and of the pause of readers for a checkpoint.
+// Limits of the write-ahead log's size, and of the wait for readers before a checkpoint.
 const (
 	maxWALSize     = 64 << 20
 	maxReaderPause = 50 * time.Millisecond

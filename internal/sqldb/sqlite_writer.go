@@ -171,8 +171,8 @@ func (w *sqliteWriter) run(after func()) {
 	}
 }
 
-// commitBatch runs first and the jobs that follow, commits, and sends all results. It waits for the expected number of
-// jobs, and returns their number.
+// commitBatch runs first and the jobs that follow, commits, and sends all results. It waits at most maxBatchDelay for
+// the expected number of jobs. It returns the number of jobs that it ran.
 func (w *sqliteWriter) commitBatch(first *writeJob, expected int) int {
 	if _, err := w.conn.Exec(`BEGIN IMMEDIATE`, nil); err != nil {
 		w.conn.Exec(`ROLLBACK`, nil) // a transaction may still be open after an earlier failure

@@ -3,7 +3,7 @@ package fairqueue
 import "slices"
 
 // A Queue holds the entries that wait, by user. Pop takes an entry of the user who holds the fewest turns. Among
-// several such users it takes the entry that came first. The caller must lock it.
+// several such users it takes the entry that arrived first. The caller must lock it.
 type Queue[T comparable] struct {
 	held    map[string]int        // turns by user
 	waiting map[string][]entry[T] // by user, in order of arrival

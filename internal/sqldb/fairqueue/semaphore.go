@@ -2,7 +2,7 @@ package fairqueue
 
 import "sync"
 
-// A Semaphore shares the slots of a pool. A free slot goes to the waiting user who holds the fewest. No user holds all
+// A Semaphore shares the slots of a pool. The waiting user with the fewest slots gets a free slot. No user holds all
 // slots, unless there is only one. The service itself has no such limit.
 type Semaphore struct {
 	mu       sync.Mutex
@@ -17,7 +17,8 @@ type Waiter struct {
 	Granted chan struct{} // closed once the caller holds a slot
 }
 
-// NewSemaphore returns a semaphore with free slots. A user may hold at most three quarters of them, and at least one.
+// NewSemaphore returns a semaphore with free slots. A quarter of them, rounded down but at least one, is denied to each
+// user. A user may hold a single slot.
 func NewSemaphore(slots int) *Semaphore {
 	return &Semaphore{capacity: slots, free: slots, perUser: max(1, slots-max(1, slots/4)), queue: NewQueue[*Waiter]()}
 }
