@@ -42,7 +42,7 @@ func (w *Workspace) Invite(
 
 func (w *Workspace) checkInvitable(role loci.Role) error {
 	if w.personal {
-		return loci.Errorf(loci.CodeStateConflict, "A personal workspace takes nobody in: make a team workspace.")
+		return loci.Errorf(loci.CodeStateConflict, "A personal workspace cannot have members: create a team workspace.")
 	}
 	if role != loci.RoleMember && !w.role.AtLeast(loci.RoleOwner) {
 		return loci.Errorf(loci.CodeForbidden, "Only the owner invites as %s: invite as member.", role)

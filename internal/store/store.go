@@ -70,7 +70,7 @@ func (o Options) dbOptions() sqldb.Options {
 		MaxWALSize: o.maxWALSize, Migrations: o.migrations}
 }
 
-// OpenSQLite opens the database in dir, and makes it where it is missing. Several processes may open it.
+// OpenSQLite opens the database in dir, and creates it if missing. Several processes may open it.
 func OpenSQLite(ctx context.Context, dir string, o Options) (*Store, error) {
 	db, err := sqldb.OpenSQLite(ctx, dir, o.dbOptions())
 	if err != nil {

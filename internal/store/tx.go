@@ -11,8 +11,8 @@ import (
 	"github.com/loci-memory/loci/internal/sqldb"
 )
 
-// A Tx is a transaction of an actor. Its scope is the workspaces of the actor that the credential was granted. A
-// statement joins the scope itself, or is on rows that such a query returned. Or it is on rows of the actor's user.
+// A Tx is a transaction of an actor. Its scope is the workspaces of the actor that the credential was granted. Each
+// statement joins the scope, or uses only rows that such a statement returned or that belong to the actor's user.
 type Tx struct {
 	conn  *sqldb.Tx // for statements without the scope, on rows that a query with the scope has returned
 	store *Store

@@ -135,8 +135,8 @@ func (t *Tx) checkQuota(maximum int64, owner loci.ID, count, what string) error 
 	}
 	have, err := t.countLocked(owner, count)
 	if err == nil && have >= maximum {
-		err = loci.Errorf(loci.CodeQuotaExceeded, "The plan's limit of %s is %d, and it is reached: use one that is "+
-			"there, or change the plan.", what, maximum)
+		err = loci.Errorf(loci.CodeQuotaExceeded, "The plan allows at most %[2]d %[1]s: delete one, or change the "+
+			"plan.", what, maximum)
 	}
 	return err
 }

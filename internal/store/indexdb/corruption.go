@@ -21,5 +21,5 @@ func CountCorruption(err error) {
 	}
 }
 
-// CountCorruptRead counts a read that a damaged index may have caused.
+// CountCorruptRead counts a failed read that a damaged index may have caused.
 func CountCorruptRead() { corruptReads.Add(1) }

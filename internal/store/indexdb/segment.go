@@ -99,11 +99,8 @@ func RaiseVersion(t *sqldb.Tx, workspace int64) error {
 	return err
 }
 
-// DropSegment deletes a segment and its pages.
+// DropSegment deletes a segment and, by its foreign key, its pages.
 func DropSegment(t *sqldb.Tx, rowID int64) error {
-	if _, err := t.Exec(`DELETE FROM segment_pages WHERE segment = ?1`, rowID); err != nil {
-		return err
-	}
 	_, err := t.Exec(`DELETE FROM segments WHERE row_id = ?1`, rowID)
 	return err
 }

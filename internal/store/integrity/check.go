@@ -242,9 +242,13 @@ func (c *Checker) checkUnowned(ctx context.Context, sum *Report, o Options) erro
 	}
 	list, err := sqldb.SystemRead(ctx, c.db, "inspect rows without a workspace",
 		func(t *sqldb.Tx) ([]Inconsistency, error) {
-			const orphaned = ` FROM minhash_bands WHERE workspace NOT IN (SELECT row_id FROM workspaces)`
+			const orphaned = ` FROM minhash_bands WHERE NOT EXISTS (SELECT 1 FROM workspaces w
+				WHERE w.row_id = minhash_bands.workspace)`
 			var n int64
-			if err := t.QueryRow(`SELECT count(*)`+orphaned, nil, []any{&n}); err != nil || n == 0 {
+			err := readWithoutTimeout(t, func() error {
+				return t.QueryRow(`SELECT count(*)`+orphaned, nil, []any{&n})
+			})
+			if err != nil || n == 0 {
 				return nil, err
 			}
 			return []Inconsistency{{Kind: InconsistentBands,

@@ -144,6 +144,8 @@ var corruptions = []corruption{
 	{"change says gone", []string{`UPDATE index_log SET deleted = TRUE, document = ?3 WHERE memory = ?1`}, "logged",
 		[]string{"index"}},
 	{"change broken", []string{`UPDATE index_log SET document = ?3 WHERE memory = ?1`}, "logged", []string{"index"}},
+	{"group in the log", []string{`UPDATE index_log SET group_id = 5, position = 7 WHERE memory = ?1`}, "logged",
+		[]string{"index"}},
 	{"segments lost", []string{`DELETE FROM segments WHERE workspace = ?2`}, "flushed", []string{"index"}},
 	{"pages lost", []string{
 		`DELETE FROM segment_pages WHERE segment IN (SELECT row_id FROM segments WHERE workspace = ?2)`}, "flushed",
@@ -410,9 +412,11 @@ func TestProgramRefusesAnIndexOfANewerAnalyzer(t *testing.T) {
 		add(t, s, user(t, s, "ann"), "", "the harbour")
 		s.Close()
 		d.Exec(t, fmt.Sprintf(`UPDATE keyword_indexes SET analyzer = %d`, analysis.Version+1))
-		if s, err := d.TryOpen(store.Options{}); err == nil {
-			s.Close()
-			t.Error("it was opened")
+		if s, err := d.TryOpen(store.Options{}); err == nil || !strings.Contains(err.Error(), "use a newer loci") {
+			t.Errorf("opened with %v", err)
+			if err == nil {
+				s.Close()
+			}
 		}
 	})
 }

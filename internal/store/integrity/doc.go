@@ -5,5 +5,6 @@
 // rows themselves come only from a backup.
 //
 // A purge deletes the rows of a memory, a workspace or a user, and then every byte of them. Bytes are in segments of
-// the keyword index, stored responses, the write-ahead log and free space.
+// the keyword index, stored responses, the write-ahead log and free space. The WAL of PostgreSQL and its archive keep
+// them until they are recycled.
 package integrity

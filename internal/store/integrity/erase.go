@@ -35,7 +35,8 @@ func countTarget(t *sqldb.Tx, g purgeTarget) (n PurgeResult, err error) {
 
 // unlinkedCondition is the condition of the stored responses that no record links to. Those of reads may hold words of
 // any memory.
-const unlinkedCondition = ` (credential, key) NOT IN (SELECT credential, key FROM idempotency_records) `
+const unlinkedCondition = ` NOT EXISTS (SELECT 1 FROM idempotency_records r
+	WHERE r.credential = idempotency_keys.credential AND r.key = idempotency_keys.key) `
 
 // responseCondition is the condition of the stored responses that may hold words of a purge target. It holds for those
 // that show its records and for those of reads. As responses are encrypted, it holds for all of the members of the

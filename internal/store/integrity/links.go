@@ -21,7 +21,7 @@ func (w *workspaceCheck) checkLinks(m indexdb.MemoryRow) error {
 		}, "%s", detail)
 	}
 	if m.SupersededBy != "" {
-		by, found, err := linkedMemory(w.t, w.workspace, m.SupersededBy)
+		by, found, err := linkedMemory(w.t, w.workspace, m.SupersededBy, "")
 		if err != nil {
 			return err
 		}
@@ -29,9 +29,9 @@ func (w *workspaceCheck) checkLinks(m indexdb.MemoryRow) error {
 		case m.Status != supersededStatus:
 			report("it has a replacement and is not superseded")
 		case !found:
-			report("its replacement is not there")
+			report("its replacement does not exist")
 		case !slices.Contains(list, m.ID):
-			report("its replacement does not know of it")
+			report("its replacement does not list it")
 		}
 	}
 	ids, err := sqldb.DecodeStrings[loci.ID](m.Supersedes)
@@ -41,15 +41,15 @@ func (w *workspaceCheck) checkLinks(m indexdb.MemoryRow) error {
 	}
 	right, err := supersededBy(w.t, w.workspace, m.ID, ids)
 	if err == nil && !slices.Equal(right, ids) {
-		report("it supersedes what does not know of it, or the same twice")
+		report("it lists a memory that it has not superseded, or the same twice")
 	}
 	return err
 }
 
-// linkedMemory returns the row of a memory by its id.
-func linkedMemory(t *sqldb.Tx, workspace int64, id loci.ID) (m indexdb.MemoryRow, found bool, err error) {
-	err = m.Scan(t.Row(`SELECT`+indexdb.MemoryRowColumns+`FROM memories e WHERE e.id = ?1 AND e.workspace = ?2`, id,
-		workspace))
+// linkedMemory returns the row of a memory by its id, under a lock if that is not empty.
+func linkedMemory(t *sqldb.Tx, workspace int64, id loci.ID, lock string) (m indexdb.MemoryRow, found bool, err error) {
+	err = m.Scan(t.Row(`SELECT`+indexdb.MemoryRowColumns+`FROM memories e WHERE e.id = ?1 AND e.workspace = ?2`+
+		lock, id, workspace))
 	if errors.Is(err, sqldb.ErrNoRows) {
 		return m, false, nil
 	}
@@ -60,7 +60,7 @@ func linkedMemory(t *sqldb.Tx, workspace int64, id loci.ID) (m indexdb.MemoryRow
 func supersededBy(t *sqldb.Tx, workspace int64, by loci.ID, ids []loci.ID) ([]loci.ID, error) {
 	right := []loci.ID{}
 	for _, id := range ids {
-		m, found, err := linkedMemory(t, workspace, id)
+		m, found, err := linkedMemory(t, workspace, id, "")
 		if err != nil {
 			return nil, err
 		}
@@ -83,19 +83,16 @@ func repairLinks(t *sqldb.Tx, rowID int64) (string, error) {
 	}
 	done := "rebuilt the list of memories that it supersedes"
 	if m.SupersededBy != "" {
-		by, found, err := linkedMemory(t, m.Workspace, m.SupersededBy)
+		by, found, err := linkedMemory(t, m.Workspace, m.SupersededBy, t.LockClause("NO KEY UPDATE", "e"))
 		if err != nil {
 			return "", err
 		}
 		if m.Status != supersededStatus || !found {
-			done = "took the replacement away"
+			done = "cleared superseded_by"
 			_, err = t.Exec(`UPDATE memories SET superseded_by = '' WHERE row_id = ?1`, rowID)
-		} else if by, err = indexdb.LockMemoryRow(t, by.RowID); err == nil {
-			list, _ := sqldb.DecodeStrings[loci.ID](by.Supersedes)
-			if !slices.Contains(list, m.ID) {
-				done = "added it to the list of its replacement"
-				err = store.SetSupersedes(t, by.ID, append(list, m.ID))
-			}
+		} else if list, _ := sqldb.DecodeStrings[loci.ID](by.Supersedes); !slices.Contains(list, m.ID) {
+			done = "added it to the list of its replacement"
+			err = store.SetSupersedes(t, by.ID, append(list, m.ID))
 		}
 		if err != nil {
 			return "", err

@@ -111,8 +111,8 @@ func (w *workspaceCheck) readableUpdates(part []loggedUpdate) (list []index.DocU
 
 func equalUpdates(a, b index.DocUpdate) bool {
 	return a.Atlas == b.Atlas && a.Created == b.Created && a.ValidUntil == b.ValidUntil && a.Type == b.Type &&
-		a.Status == b.Status &&
-		a.Verified == b.Verified && slices.Equal(a.Tags, b.Tags) &&
+		a.Status == b.Status && a.Verified == b.Verified && a.Group == b.Group && a.Position == b.Position &&
+		slices.Equal(a.Tags, b.Tags) &&
 		bytes.Equal(a.Document.Encode(), b.Document.Encode())
 }
 

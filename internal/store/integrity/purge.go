@@ -80,8 +80,8 @@ func (c *Checker) PurgeMemory(ctx context.Context, id loci.ID, apply bool) (Purg
 			`SELECT e.id, e.row_id, e.workspace, e.atlas, octet_length(e.content) FROM memories e WHERE e.id = ?1`+lock,
 			[]any{id},
 			[]any{&g.memoryID, &g.memory, &g.workspace, &g.atlas, &g.bytes})
-		return g, sqldb.NotFoundMessage(err, "There is no memory with this id. What deleted ones have left goes with "+
-			"--deleted.")
+		return g, sqldb.NotFoundMessage(err, "There is no memory with this id. --deleted erases the remains of "+
+			"deleted memories.")
 	})
 }
 
@@ -93,8 +93,8 @@ func (c *Checker) PurgeWorkspace(ctx context.Context, id loci.ID, apply bool) (P
 			[]any{id}, []any{&g.workspace, &personal})
 		if personal {
 			return g, loci.Errorf(loci.CodeStateConflict,
-				"This is somebody's personal workspace: it goes with its user (loci admin user purge), or memory by "+
-					"memory.")
+				"This is somebody's personal workspace: purge its user (loci admin user purge), or its memories one "+
+					"by one.")
 		}
 		return g, sqldb.NotFoundMessage(err, "There is no workspace with this id.")
 	})
@@ -150,10 +150,13 @@ func (c *Checker) purge(ctx context.Context, apply bool,
 	var g purgeTarget
 	out, err := sqldb.SystemRead(ctx, c.db, "count what a purge would erase",
 		func(t *sqldb.Tx) (out PurgeResult, err error) {
-			if g, err = find(t, ""); err != nil {
-				return out, err
-			}
-			return countTarget(t, g)
+			err = readWithoutTimeout(t, func() error {
+				if g, err = find(t, ""); err == nil {
+					out, err = countTarget(t, g)
+				}
+				return err
+			})
+			return out, err
 		})
 	if !apply {
 		return out, err

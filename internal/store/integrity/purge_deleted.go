@@ -15,11 +15,13 @@ func (c *Checker) PurgeDeleted(ctx context.Context, apply bool) (out PurgeResult
 	out.deleted = true
 	workspaces, err := sqldb.SystemRead(ctx, c.db, "list the workspaces with a keyword index",
 		func(t *sqldb.Tx) (list []int64, err error) {
-			if err = t.QueryRow(`SELECT count(*) FROM index_log`, nil, []any{&out.Changes}); err == nil {
-				err = t.Query(`SELECT x.workspace FROM keyword_indexes x ORDER BY x.workspace`, nil,
+			return list, readWithoutTimeout(t, func() error {
+				if err := t.QueryRow(`SELECT count(*) FROM index_log`, nil, []any{&out.Changes}); err != nil {
+					return err
+				}
+				return t.Query(`SELECT x.workspace FROM keyword_indexes x ORDER BY x.workspace`, nil,
 					sqldb.ScanInts(&list))
-			}
-			return list, err
+			})
 		})
 	if err == nil && apply {
 		_, err = sqldb.System(ctx, c.db, "delete stored responses of reads",

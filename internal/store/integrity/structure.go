@@ -55,7 +55,7 @@ func (c *Checker) checkStructure(ctx context.Context, sum *Report, o Options) er
 		found := Inconsistency{Kind: InconsistentStructure, ID: f.Name, Detail: f.Detail}
 		switch {
 		case !o.Repair && f.IsIndex:
-			found.Repair = "its table has all its rows: --repair rebuilds it"
+			found.Repair = "the table is whole: --repair rebuilds the index from it"
 		case !o.Repair:
 		case left[f.Key()] && failed[f.Name] != nil:
 			found.Repair = "could not be rebuilt from its table: " + sqldb.RootCause(failed[f.Name]).Error()
@@ -66,7 +66,7 @@ func (c *Checker) checkStructure(ctx context.Context, sum *Report, o Options) er
 		case f.IsIndex:
 			found.Repair = "rebuilt from its table"
 		default:
-			found.Repair = "gone since the indexes were rebuilt"
+			found.Repair = "repaired by rebuilding the indexes"
 		}
 		found.Repaired = o.Repair && !left[f.Key()]
 		sum.add(found)

@@ -46,12 +46,7 @@ const (
 // check runs all steps in one snapshot.
 func (w *workspaceCheck) check(t *sqldb.Tx) error {
 	w.t = t
-	return t.RepeatableRead(func() error {
-		if t.Dialect.Postgres {
-			if _, err := t.Exec(`SET LOCAL statement_timeout = 0`); err != nil {
-				return err
-			}
-		}
+	return readWithoutTimeout(t, func() error {
 		w.unreadable = map[int64]string{}
 		for _, s := range w.steps() {
 			if err := w.runStep(s); err != nil {
@@ -59,6 +54,18 @@ func (w *workspaceCheck) check(t *sqldb.Tx) error {
 			}
 		}
 		return nil
+	})
+}
+
+// readWithoutTimeout runs f in one snapshot, without the statement timeout of PostgreSQL: a large table takes longer.
+func readWithoutTimeout(t *sqldb.Tx, f func() error) error {
+	return t.RepeatableRead(func() error {
+		if t.Dialect.Postgres {
+			if _, err := t.Exec(`SET LOCAL statement_timeout = 0`); err != nil {
+				return err
+			}
+		}
+		return f()
 	})
 }
 
@@ -110,7 +117,8 @@ func (w *workspaceCheck) steps() []checkStep {
 	}
 }
 
-// reportNewerAnalyzer reports that this program cannot build the documents of an index. A repair would damage it.
+// reportNewerAnalyzer reports that this program cannot build the documents of an index. A repair would damage it. A newer
+// server may have reindexed since the store was opened.
 func (w *workspaceCheck) reportNewerAnalyzer() error {
 	w.report(InconsistentIndex, w.id, func(*sqldb.Tx) (string, error) {
 		return "", notRepaired("use the newer program")
