@@ -49,14 +49,15 @@ func NewBusyError(err error) error {
 		Err: err}
 }
 
-// newConflictError returns an error of CodeConflict for a violated unique constraint that the service did not find before.
+// newConflictError returns an error of CodeConflict for a violated unique constraint that the service did not find
+// before.
 func newConflictError(err error) error {
 	return &loci.Error{Code: loci.CodeConflict, Message: "Another request has made the same thing: read it again, or " +
 		"choose another name.", Err: err}
 }
 
-// newNotFoundError returns an error of CodeNotFound for a violated foreign key: the parent row was deleted meanwhile. An
-// example is a write of a purged user, whose credential is still cached.
+// newNotFoundError returns an error of CodeNotFound for a violated foreign key: the parent row was deleted meanwhile.
+// An example is a write of a purged user, whose credential is still cached.
 func newNotFoundError(err error) error {
 	return &loci.Error{Code: loci.CodeNotFound, Message: loci.CodeNotFound.Hint(), Err: err}
 }

@@ -117,8 +117,8 @@ func (w *workspaceCheck) steps() []checkStep {
 	}
 }
 
-// reportNewerAnalyzer reports that this program cannot build the documents of an index. A repair would damage it. A newer
-// server may have reindexed since the store was opened.
+// reportNewerAnalyzer reports that this program cannot build the documents of an index. A repair would damage it. A
+// newer server may have reindexed since the store was opened.
 func (w *workspaceCheck) reportNewerAnalyzer() error {
 	w.report(InconsistentIndex, w.id, func(*sqldb.Tx) (string, error) {
 		return "", notRepaired("use the newer program")
