@@ -7,10 +7,10 @@ import (
 	"github.com/loci-memory/loci/internal/analysis"
 )
 
-// A dateParser finds the dates in the parts of a text.
+// A dateParser finds the dates in the tokens of a text.
 type dateParser struct {
 	tokens                 []dateToken
-	start                  int // part at which the date begins
+	start                  int // token at which the date begins
 	days, months, yearless []dateMention
 }
 
@@ -64,7 +64,7 @@ func isDecimalDigit(r rune) bool {
 	return '0' <= r && r <= '9'
 }
 
-// parseAt reads a date that begins at a part. It returns the part after the date, or 0.
+// parseAt reads a date that begins at a token. It returns the index of the token after the date, or 0.
 func (r *dateParser) parseAt(i int) (next int) {
 	switch r.token(i).kind {
 	case dateNumber:
@@ -80,7 +80,7 @@ func (r *dateParser) parseAt(i int) (next int) {
 	return next
 }
 
-// token returns the part at i, or an empty one.
+// token returns the token at i, or an empty one.
 func (r *dateParser) token(i int) dateToken {
 	if i < 0 || i >= len(r.tokens) {
 		return dateToken{}
@@ -88,7 +88,7 @@ func (r *dateParser) token(i int) dateToken {
 	return r.tokens[i]
 }
 
-// separator returns the sign at i if it follows directly and is one of signs, else 0.
+// separator returns the separator at i if it follows directly and is one of some characters, else 0.
 func (r *dateParser) separator(i int, signs string) rune {
 	if p := r.token(i); p.kind != dateEnd && !p.afterSpace && strings.ContainsRune(signs, p.kind) {
 		return p.kind
@@ -109,7 +109,7 @@ func (r *dateParser) continuesBefore(i int, signs string) bool {
 
 // isDayOrMonth reports whether a number may be a day or a month.
 func (p dateToken) isDayOrMonth() bool {
-	return p.kind == dateNumber && p.digits <= 2 && !p.afterLetter
+	return p.kind == dateNumber && p.digits <= 2 && p.value > 0 && !p.afterLetter
 }
 
 func (p dateToken) isDay() bool { return p.isDayOrMonth() && daySuffixes[p.suffix] }
@@ -137,7 +137,8 @@ func (r *dateParser) addDate(year, month, day, next int) int {
 	return next
 }
 
-// parseNumeric reads three numbers with equal signs between them, the year first or last, or a year and a month. Spaces
+// parseNumeric reads three numbers with equal separators between them, the year first or last, or a year and a month.
+// Spaces
 // may follow a dot.
 func (r *dateParser) parseNumeric(i int) int {
 	sign := r.separator(i+1, "-./")
@@ -233,7 +234,7 @@ func (r *dateParser) parseMonthFirst(i int) int {
 	return 0
 }
 
-// yearEnd returns the end of a year that belongs to the part before it, or 0.
+// yearEnd returns the end of a year that belongs to the token before it, or 0.
 func (r *dateParser) yearEnd(i int) int {
 	if r.separator(i, ".,-/") != 0 {
 		i++

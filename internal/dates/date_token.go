@@ -8,8 +8,8 @@ import (
 	"github.com/loci-memory/loci/internal/analysis"
 )
 
-// A dateToken is a number, a month, a linking word, or a sign. The kind of a sign is the sign itself. All text between
-// two of these is one token.
+// A dateToken is a number, a month, a linking word, or a separator. The kind of a separator is its character. All text
+// between two of these is one token.
 type dateToken struct {
 	kind        rune
 	value       int    // of a number
@@ -23,7 +23,7 @@ type dateToken struct {
 	to          int  // end in the text
 }
 
-// Kinds of tokens that are not signs.
+// Kinds of tokens other than separators.
 const (
 	dateNumber   = '0'
 	dateMonth    = 'M'
@@ -33,8 +33,8 @@ const (
 )
 
 const (
-	dateSeparators = "-./,:年月日号号년월일の"
-	maxDateDigits  = 4 // most digits of a date without a sign between them
+	dateSeparators = "-./,:年月日号년월일の"
+	maxDateDigits  = 4 // most digits of a date without a separator between them
 )
 
 var (
