@@ -296,23 +296,24 @@ func runLen(s string, unsegmented bool) int {
 // emitBigrams emits each character (with its marks) and each pair of adjacent ones of the token s from i on. origin is
 // the offset of the token in the text.
 func (a *Analyzer) emitBigrams(s string, i, origin int) {
-	single, begin := Unigram, i
+	begin := i
 	if a.OnRun != nil {
 		a.OnRun(s[i:])
 	}
 	for last := -1; i < len(s); {
 		j := i + clusterLen(s[i:])
 		if a.Prefilter != nil && j < len(s) && a.prefilterRejects(s[i:j]) {
-			last, i, single = i, j, Unigram
+			last, i = i, j
 			continue
 		}
 		a.setOffsets(origin, i, j)
+		kind := Unigram
 		if last < 0 && j == len(s) {
-			single = LoneUnigram
+			kind = LoneUnigram
 		}
 		a.runSpan = [2]int{i - begin, j - begin}
 		a.lowerBuf = append(a.lowerBuf[:0], s[i:j]...)
-		a.emitTerm(a.lowerBuf, single)
+		a.emitTerm(a.lowerBuf, kind)
 		if last >= 0 {
 			a.setOffsets(origin, last, j)
 			a.runSpan[0] = last - begin

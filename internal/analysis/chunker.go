@@ -46,13 +46,14 @@ func (c Chunker) Split(s string) (out []Span) {
 // measureUnits sets the sizes of units, and splits those that are too large.
 func (c Chunker) measureUnits(s string, list []textUnit) (out []textUnit) {
 	for _, a := range list {
-		a.size = c.Size(s[a.from:a.to])
-		middle := MiddleBoundary(s[a.from:a.to])
-		if a.size <= c.MaxSize || middle == 0 {
+		text, middle := s[a.from:a.to], 0
+		if a.size = c.Size(text); a.size > c.MaxSize {
+			middle = MiddleBoundary(text)
+		}
+		if middle == 0 {
 			out = append(out, a)
 			continue
 		}
-		text := s[a.from:a.to]
 		first := textUnit{from: a.from, to: a.from + middle, words: CountWords(text[:middle])}
 		second := textUnit{from: first.to, to: a.to, words: CountWords(text[middle:]), boundary: a.boundary}
 		out = append(out, c.measureUnits(s, []textUnit{first, second})...)

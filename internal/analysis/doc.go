@@ -1,7 +1,8 @@
 // Package analysis turns text into the terms of the index.
 //
-// An [Analyzer] reads a text once, in linear time. It applies NFKC and case folding (UAX #15), splits identifiers into
-// their parts, and segments scripts without spaces into bigrams. Beside a word it emits its English stem (Porter, An
+// An [Analyzer] reads a text once, in linear time. It applies NFKC (UAX #15) and maps letters to one case. It splits
+// identifiers into their parts, and segments scripts without spaces into bigrams. Beside a word it emits its English
+// stem (Porter, An
 // algorithm for suffix stripping, 1980) and its form without accents. A text and a query with other inflections or
 // spellings of a word then share a term.
 //

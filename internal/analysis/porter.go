@@ -1,7 +1,7 @@
 package analysis
 
-// Porter stems one English word of ASCII lower-case letters in place, after M. F. Porter, "An algorithm for suffix
-// stripping", Program 14(3), 1980, with the author's later corrections (bli to ble, logi to log). Words of one or two
+// Porter stems one English word of ASCII lower-case letters in place, by the algorithm of Porter with the author's
+// later corrections (bli to ble, logi to log). Words of one or two
 // letters stay as they are.
 func Porter(w []byte) []byte {
 	if len(w) < 3 {

@@ -3,7 +3,8 @@ package analysis
 // ForeignStopLists returns the stop words of languages other than English, a set for each group of languages.
 func ForeignStopLists() []map[string]bool { return foreignStopLists }
 
-// foreignStopLists are the stop words of languages other than English, without accents. They are words of questions and
+// foreignStopLists are the stop words of languages other than English, also without accents. They are words of
+// questions and
 // sentences of any subject. Content words of another language (the French "son") are stop words in their own language
 // only.
 var foreignStopLists = withUnaccented(
@@ -132,7 +133,7 @@ tren trong trinh truoc tu va van vao ve vi viec voi vua`),
 वाले वे सब सबसे सभी साथ से हम ही हुआ हुई हुए है हैं हो होता होती होते होना`),
 )
 
-// withUnaccented returns sets of words without accents.
+// withUnaccented adds to each set its words without accents.
 func withUnaccented(lists ...map[string]bool) []map[string]bool {
 	for _, list := range lists {
 		for w := range list {

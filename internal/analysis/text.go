@@ -59,9 +59,3 @@ func RuneSuffixLen(s string, n int) int {
 func OnlyLetters(term []byte) bool {
 	return bytes.IndexFunc(term, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.Is(unicode.M, r) }) < 0
 }
-
-// 64-bit FNV-1a.
-const (
-	FNVOffset = 14695981039346656037
-	FNVPrime  = 1099511628211
-)

@@ -21,8 +21,8 @@ const SimilarityThreshold = .7
 // differ only in case, marks of Markdown, punctuation and white space have equal bands. Near duplicates share at least
 // one band (see [BandCount]); then [Shingles.Jaccard] compares them.
 //
-// The minima are a MinHash signature (Broder, On the resemblance and containment of documents, 1997), split into bands
-// of rows (Leskovec, Rajaraman and Ullman, Mining of Massive Datasets, chapter 3). One permutation for all minima would
+// The minima are a MinHash signature, split into bands of rows (Leskovec, Rajaraman and Ullman, Mining of Massive
+// Datasets, chapter 3). One permutation for all minima would
 // leave rows of short notes empty. The minima are the smaller part of the cost.
 //
 // The hashes are stored, so they must be the same on every machine in every version:

@@ -11,8 +11,8 @@ import (
 	"github.com/loci-memory/loci/internal/analysis"
 )
 
-// shingler cuts a text into words and hashes each shingle. It emits the hashes in blocks, so its memory does not grow
-// with the text.
+// shingler cuts a text into words and hashes each shingle. It emits the hashes in blocks. Its memory grows with the
+// longest run of characters beyond ASCII only.
 type shingler struct {
 	emit                     func(shingles []uint64)
 	table                    *[runeTableLimit]runeClass
@@ -32,6 +32,12 @@ const (
 	runeShingleSize = 3 // of characters of scripts without spaces
 )
 
+// Constants of the hash of a word: 64-bit FNV-1a.
+const (
+	fnvOffset = 14695981039346656037
+	fnvPrime  = 1099511628211
+)
+
 // maxPooledRunes bounds the capacity of a pooled shingler, in characters.
 const maxPooledRunes = 1 << 13
 
@@ -39,10 +45,10 @@ const maxPooledRunes = 1 << 13
 func (g *shingler) addText(s string) {
 	g.words, g.previous, g.beforePrevious, g.total, g.blockLen = 0, 0, 0, 0, 0
 	for i := 0; i < len(s); {
-		hash, j := uint64(analysis.FNVOffset), i
+		hash, j := uint64(fnvOffset), i
 		for j < len(s) && analysis.ClassOf(s[j])&analysis.Alnum != 0 {
 			c := s[j]
-			hash = (hash ^ uint64(c|analysis.ClassOf(c)&analysis.Upper<<4)) * analysis.FNVPrime
+			hash = (hash ^ uint64(c|analysis.ClassOf(c)&analysis.Upper<<4)) * fnvPrime
 			j++
 		}
 		switch {
@@ -110,18 +116,18 @@ func (g *shingler) classify(s string, normalized bool) (size int) {
 
 // addRun adds the words of the collected characters.
 func (g *shingler) addRun() {
-	hash, open := uint64(analysis.FNVOffset), false
+	hash, open := uint64(fnvOffset), false
 	for _, l := range g.classes {
 		if l.kind == wordRune || l.kind == complexRune {
-			hash, open = (hash^uint64(l.folded))*analysis.FNVPrime, true
+			hash, open = (hash^uint64(l.folded))*fnvPrime, true
 			continue
 		}
 		if open {
 			g.addWord(hash, wordShingleSize)
-			hash, open = analysis.FNVOffset, false
+			hash, open = fnvOffset, false
 		}
 		if l.kind == singleRune {
-			g.addWord((analysis.FNVOffset^uint64(l.folded))*analysis.FNVPrime, runeShingleSize)
+			g.addWord((fnvOffset^uint64(l.folded))*fnvPrime, runeShingleSize)
 		}
 	}
 	if open {

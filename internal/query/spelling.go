@@ -53,11 +53,11 @@ func (q *Query) trusts(word string) bool {
 
 // UnknownWords removes from a list the words with a form that occurs in the workspace. The result r is that of q.
 func (r Result) UnknownWords(q Query, words []string) []string {
-	known := q.ignored
+	known := slices.Clone(q.ignored)
 	for i, weight := range r.idf {
 		shared, ok := q.termIndex[q.terms[i].sharedForm]
 		if weight > 0 || ok && r.idf[shared] > 0 {
-			known = append(known[:len(known):len(known)], q.terms[q.firstTerm[q.terms[i].wordIndex]].text)
+			known = append(known, q.terms[q.firstTerm[q.terms[i].wordIndex]].text)
 		}
 	}
 	return slices.DeleteFunc(words, func(w string) bool { return slices.Contains(known, w) })

@@ -37,13 +37,16 @@ func (c *Cache) Each(keys []int64, f func(i, chunk int, vector []byte)) (others 
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	for i, key := range keys {
-		in := slices.IndexFunc(c.tables, func(m *directMapped) bool { return m.keys[m.slot(key)] == key })
+		at := 0
+		in := slices.IndexFunc(c.tables, func(m *directMapped) bool {
+			at = m.slot(key)
+			return m.keys[at] == key
+		})
 		if in < 0 {
 			others = append(others, key)
 			continue
 		}
 		m := c.tables[in]
-		at := m.slot(key)
 		f(i, int(m.chunks[at]), m.vectors[at*m.size:(at+1)*m.size])
 	}
 	return others
