@@ -62,9 +62,9 @@ func (d Document) check(known map[documentKey]bool) error {
 	k := documentKey{d.Group, d.ID}
 	switch {
 	case d.ID == "":
-		return errors.New(`a text needs an "id"`)
+		return errors.New(`a document needs an "id"`)
 	case known[k]:
-		return fmt.Errorf("the id %q is used twice%s: give each text its own", d.ID, inGroup(d.Group))
+		return fmt.Errorf("the id %q is used twice%s: give each document its own", d.ID, inGroup(d.Group))
 	case strings.TrimSpace(d.Text) == "":
 		return fmt.Errorf(`the "text" of %q is empty`, d.ID)
 	case len(d.Text) > loci.MaxContent:
@@ -81,18 +81,19 @@ func (q Query) check(known, seenIDs map[documentKey]bool) error {
 	k := documentKey{q.Group, q.ID}
 	switch {
 	case q.ID != "" && seenIDs[k]:
-		return fmt.Errorf("the question %q is used twice%s: give each question its own id", q.ID, inGroup(q.Group))
+		return fmt.Errorf("the query %q is used twice%s: give each query its own id", q.ID, inGroup(q.Group))
 	case strings.TrimSpace(q.Text) == "":
-		return errors.New(`a question needs a "text"`)
+		return errors.New(`a query needs a "text"`)
 	case utf8.RuneCountInString(q.Text) > maximum:
-		return fmt.Errorf("the question has more than %d characters: shorten it", maximum)
+		return fmt.Errorf("the query has more than %d characters: shorten it", maximum)
 	case len(q.Relevant) == 0:
 		return errors.New(
-			`a question needs "relevant": the ids of the texts that answer it, each with a number above 0`)
+			`a query needs "relevant": the ids of the documents that answer it, each with a number above 0`)
 	}
 	for id, grade := range q.Relevant {
 		if !known[documentKey{q.Group, id}] {
-			return fmt.Errorf(`"relevant" names %q, and %s has no such text%s`, id, documentsFileName, inGroup(q.Group))
+			return fmt.Errorf(`"relevant" names %q, and %s has no such document%s`, id, documentsFileName,
+				inGroup(q.Group))
 		}
 		if grade <= 0 {
 			return fmt.Errorf(`"relevant" gives %q the number %v: it must be above 0`, id, grade)

@@ -53,7 +53,7 @@ func (l *LoadedDataset) run(ctx context.Context, c *client.Client, mode loci.Mod
 		}
 		found, err := c.MemorySearch(ctx, in)
 		if err != nil {
-			return r, withContext(fmt.Sprintf("the question %q", q.Text), err)
+			return r, withContext(fmt.Sprintf("the query %q", q.Text), err)
 		}
 		seen = append(seen, float64(time.Since(began).Microseconds())/1000)
 		served = append(served, found.Meta.Timings.TotalMs)

@@ -30,9 +30,10 @@ type LoadedDataset struct {
 // A target holds the documents of a group: a workspace for each group, or an atlas of a shared workspace.
 type target struct{ workspace, atlas string }
 
-// Load makes a workspace for each group of the dataset and a memory for each document, with several clients. It returns
-// when the embedding queue is empty. Credentials in the texts are redacted, not refused.
-func Load(ctx context.Context, c *client.Client, s Dataset, clients int, progress Progress) (*LoadedDataset, error) {
+// Load makes a workspace for each group of the dataset and a memory for each document, by concurrent requests of a
+// number of workers. It
+// returns when the embedding queue is empty. Credentials in the texts are redacted, not refused.
+func Load(ctx context.Context, c *client.Client, s Dataset, workers int, progress Progress) (*LoadedDataset, error) {
 	l := newLoadedDataset(s)
 	for i, g := range l.groups() {
 		made, err := c.WorkspaceCreate(ctx, loci.CreateWorkspace{Name: loci.Name(fmt.Sprintf("Group %d", i+1))})
@@ -41,11 +42,11 @@ func Load(ctx context.Context, c *client.Client, s Dataset, clients int, progres
 		}
 		l.targets[g] = target{workspace: string(made.Workspace.ID)}
 	}
-	return l, l.createMemories(ctx, c, clients, progress)
+	return l, l.createMemories(ctx, c, workers, progress)
 }
 
 // LoadTogether loads several datasets into one workspace, in which each group of a dataset has an atlas.
-func LoadTogether(ctx context.Context, c *client.Client, sets []Dataset, clients int,
+func LoadTogether(ctx context.Context, c *client.Client, sets []Dataset, workers int,
 	progress Progress) (list []*LoadedDataset, err error) {
 	shared, err := c.WorkspaceCreate(ctx, loci.CreateWorkspace{Name: "Together"})
 	if err != nil {
@@ -62,7 +63,7 @@ func LoadTogether(ctx context.Context, c *client.Client, sets []Dataset, clients
 			}
 			l.targets[g] = target{string(shared.Workspace.ID), string(made.Atlas.ID)}
 		}
-		if err := l.createMemories(ctx, c, clients, progress); err != nil {
+		if err := l.createMemories(ctx, c, workers, progress); err != nil {
 			return nil, err
 		}
 		list = append(list, l)
@@ -87,14 +88,14 @@ func (l *LoadedDataset) groups() (list []string) {
 }
 
 // createMemories creates the memories in the targets of their groups.
-func (l *LoadedDataset) createMemories(ctx context.Context, c *client.Client, clients int, progress Progress) error {
+func (l *LoadedDataset) createMemories(ctx context.Context, c *client.Client, workers int, progress Progress) error {
 	ids := make([]string, len(l.Documents))
 	began := time.Now()
-	err := forEach(ctx, len(ids), clients, progress, func(ctx context.Context, i int) error {
+	err := forEach(ctx, len(ids), workers, progress, func(ctx context.Context, i int) error {
 		d := l.Documents[i]
 		made, err := c.MemoryCreate(ctx, l.createInput(d))
 		if err != nil {
-			return withContext(fmt.Sprintf("the text %q", d.ID), err)
+			return withContext(fmt.Sprintf("the document %q", d.ID), err)
 		}
 		ids[i] = string(made.Memory.ID)
 		return nil

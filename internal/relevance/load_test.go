@@ -132,7 +132,7 @@ func TestLoadNamesRejectedDocument(t *testing.T) {
 	c := open(t)
 	bad := relevance.Dataset{Documents: []relevance.Document{{ID: "good", Text: "x"}, {ID: "nul", Text: "a\x00b"}}}
 	_, err := relevance.Load(t.Context(), c, bad, 2, func(int, int) {})
-	if !loci.Is(err, loci.CodeInvalidQuery) || !strings.HasPrefix(loci.AsError(err).Message, `the text "nul": `) {
+	if !loci.Is(err, loci.CodeInvalidQuery) || !strings.HasPrefix(loci.AsError(err).Message, `the document "nul": `) {
 		t.Error(err)
 	}
 	gone, cancel := context.WithCancel(t.Context())

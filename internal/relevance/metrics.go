@@ -17,14 +17,14 @@ type Metrics struct {
 }
 
 // Evaluate compares results, a list of ids, with the relevance judgements. The measures are those of trec_eval
-// (recall_5, recall_10, recip_rank, ndcg_cut_10; https://github.com/usnistgov/trec_eval):
+// (recall_5, recall_10, recip_rank with -M 10, ndcg_cut_10; https://github.com/usnistgov/trec_eval):
 //
 //   - Recall at k: the share of the relevant documents among the first k.
 //   - MRR: 1 over the rank of the first relevant document (Voorhees, TREC-8,
 //     1999), 0 if it is not among the first CutoffDepth.
 //   - nDCG at k: the sum of grade / log2(rank + 1) over the first k, divided by
 //     that of the best possible order (Järvelin and Kekäläinen, ACM TOIS 20(4),
-//     2002). Judgements without grades have grade 1.
+//     2002).
 func Evaluate(relevant map[string]float64, answer []string) Metrics {
 	return Metrics{recall(relevant, answer, 5), recall(relevant, answer, CutoffDepth), reciprocalRank(relevant, answer),
 		ndcg(relevant, answer)}
