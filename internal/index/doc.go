@@ -12,8 +12,9 @@
 // # Reading
 //
 // A [PostingsReader] reads the postings of one term, or of the terms of a prefix expansion. A [TermsReader] reads the
-// terms themselves, and finds those within an edit distance ([EditDistanceMatcher]). Pages of postings come from a
-// [PageFetcher]; a [Cache] holds pages and spelling dictionaries. [Filter] selects documents by their attributes.
+// terms themselves, and finds those within an edit distance ([EditDistanceMatcher]). A
+// [PageFetcher] returns pages of postings. A [Cache] holds pages and spelling dictionaries. [Filter] selects documents
+// by their attributes.
 //
 // # Statistics
 //

@@ -23,7 +23,7 @@ type TermFreq struct {
 	Freq uint8 // 1 to 255; BM25 is saturated long before
 }
 
-// Analyze returns the forward index of a memory, in linear time. The input is valid UTF-8. A long title with which the
+// Analyze returns the forward index of a memory. The input is valid UTF-8. A long title with which the
 // content begins adds no terms.
 func Analyze(title, content string) Document {
 	c := termCounterPool.Get().(*termCounter)
@@ -35,8 +35,9 @@ func Analyze(title, content string) Document {
 // AnalyzeEncoded returns the stored form of the forward index of a memory.
 func AnalyzeEncoded(title, content string) []byte { return Analyze(title, content).Encode() }
 
-// Encode returns the stored form: version byte, length and number of terms as uvarints, then each term front coded and
-// followed by a frequency byte.
+// Encode returns the stored form. It is a version byte, and the length and the number of terms as uvarints. Each term
+// is
+// front coded, and a frequency byte follows it.
 func (d Document) Encode() []byte {
 	out := make([]byte, 0, 16+8*len(d.Terms))
 	out = append(out, FormatVersion)

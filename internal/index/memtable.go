@@ -9,7 +9,8 @@ import (
 )
 
 // memtable is an inverted index of the updates that no segment holds. It only grows. Snapshots share it: each sees a
-// number of its first rows and has its own tombstones. So a new snapshot costs only the rows that it adds.
+// number of its first rows and has its own tombstones. A new snapshot copies tombstones and sums the lengths of all
+// rows, but copies no postings.
 type memtable struct {
 	mu            sync.RWMutex
 	rows          []DocAttributes

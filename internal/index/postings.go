@@ -39,7 +39,7 @@ type posting struct {
 	freq uint8
 }
 
-// postingsWriter encodes postings as pages. Terms come in ascending order.
+// postingsWriter encodes postings as pages. add requires ascending terms.
 type postingsWriter struct {
 	pages      [][]byte
 	firstTerms []string // first term of each page

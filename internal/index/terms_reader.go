@@ -21,7 +21,8 @@ func NewTermsReader(v *Snapshot, cache *Cache, fetch PageFetcher) *TermsReader {
 }
 
 // EachTerm calls visit for all terms with one of the prefixes, which are not empty. It visits the blocks of segments in
-// order, then the memtable in any order. A term of several blocks comes once for each. live counts the live documents
+// order, then the memtable in any order. A term of several blocks is visited once for each. live counts the live
+// documents
 // of the block.
 func (r *TermsReader) EachTerm(prefixes []string, visit func(term []byte, live func() (int, error)) error) error {
 	for _, g := range r.snapshot.segments {
@@ -140,8 +141,8 @@ func (v *Snapshot) memtableDocFreq(term string) (n int) {
 	return n
 }
 
-// EachFuzzyMatch calls visit for the terms within MaxDistance of a matcher. visit may lower MaxDistance. For each
-// prefix of the matcher, terms of segments come first, then those of the memtable.
+// EachFuzzyMatch calls visit for the words within MaxDistance that begin with a prefix of the matcher. visit may lower
+// MaxDistance. For each prefix, terms of segments precede those of the memtable.
 func (r *TermsReader) EachFuzzyMatch(m *EditDistanceMatcher, visit func(t SegmentTerm, distance int) error) error {
 	for _, prefix := range m.prefixes() {
 		match := func(g *Segment, dict *spellingDict) error {

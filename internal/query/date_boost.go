@@ -21,11 +21,11 @@ func (h Hit) BoostDate(asked []dates.Date, title, content string, boost float32)
 }
 
 // dateBoostWeight is the share of the best score that a date adds to a memory of that day. The scores of the words of
-// the date come on top. Measured on conversations: shares from .2 to .5 are as good.
+// the date are added. Measured on conversations: shares from .2 to .5 are as good.
 const dateBoostWeight = .3
 
 // dateWordWeight is the factor in the weight of the words of a date in a query. BoostDate raises memories of that day
-// anyway. It is a power of two, so that a division removes it without a rounding error.
+// anyway.
 const dateWordWeight = .5
 
 // inDate reports whether the current token is a word of a date. A date that is one identifier, such as 2023-05-07,

@@ -92,7 +92,7 @@ func TestAnalyzerKeepsSuffixOfLanguageNames(t *testing.T) {
 			t.Errorf("%s finds %+v, %v", query, r.Hits, err)
 		}
 		if n := len(q.Match("c++ and C#").matches); n < 3 {
-			t.Errorf("%s stands in %d places", query, n)
+			t.Errorf("%s has %d matches", query, n)
 		}
 	}
 	if got := NewExactMatcher("C#").Match("", "We write c# in winter."); got != "identifier" {

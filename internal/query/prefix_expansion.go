@@ -55,7 +55,7 @@ func newUnknownWordExpansion(word string) *prefixExpansion {
 	return &prefixExpansion{prefix: word, maxRunes: index.MaxMisspelledRunes, ofUnknownWord: true}
 }
 
-// indexTerms returns the terms of the index for which a term of a query stands, sorted.
+// indexTerms returns the index terms of a query term, sorted.
 func (t *queryTerm) indexTerms() []string {
 	if t.expansion != nil {
 		return t.expansion.terms

@@ -41,7 +41,7 @@ type queryTerm struct {
 	verbatim       bool             // part of an identifier, or in quotation marks
 	dated          bool             // occurs only in dates; weight includes dateWordWeight
 	sharedForm     string           // form that an earlier word has, if any; set in the first term
-	expansion      *prefixExpansion // set of terms that it stands for; nil for text alone
+	expansion      *prefixExpansion // set of terms in place of text; nil for text alone
 }
 
 // surfaceFormWeight is the weight of a word as it is spelled beside its stem or unaccented form. The postings of that

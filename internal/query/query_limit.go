@@ -46,7 +46,7 @@ func (q *Query) size() (n int) {
 
 // limitQuery drops words of a query that exceeds maxQuerySize. It keeps the words at both ends. Of the others it keeps
 // those with the lowest document frequency, which is the highest one of their forms. Ties keep the order of the query.
-// Words that do not occur come last.
+// Words that do not occur rank last.
 func (v *vocabulary) limitQuery(q Query) (Query, error) {
 	if q.size() <= maxQuerySize {
 		return q, nil

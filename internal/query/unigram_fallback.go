@@ -18,7 +18,7 @@ const unigramWeight = .5
 
 // unigramFallback returns the Han and Hangul characters whose bigrams do not occur but which occur themselves. Such a
 // character may be a noun of one syllable, followed by a particle that texts lack (책을, 猫は). Kana and letters of other
-// scripts say too little alone. known reports whether a term of the query occurs.
+// scripts are too frequent alone. known reports whether a term of the query occurs.
 func (q *Query) unigramFallback(words *vocabulary, known func(i int) (bool, error)) (list []string, err error) {
 	paired := map[string]bool{}
 	for _, s := range q.unigrams {

@@ -4,7 +4,7 @@ package quickselect
 import "slices"
 
 // Select moves the k first elements of a list, in the order of compare, to its front, the last of them to position k-1.
-// It takes linear time on average (Hoare, Algorithm 65: find, 1961).
+// compare is a total preorder. Select takes linear time on average (Hoare, Algorithm 65: find, 1961).
 func Select[T any](list []T, k int, compare func(a, b T) int) {
 	for from, to := 0, len(list)-1; from < to; {
 		middle := []T{list[from], list[(from+to)/2], list[to]}

@@ -9,7 +9,7 @@ import (
 // fuse merges the hits of the keyword and the semantic retriever, and returns the k best. Each list is sorted and has
 // the score of every known candidate. A candidate of one retriever gets no score from the other. From fusionWindow
 // keyword hits on, only the score above that of the last one counts. Otherwise all memories with frequent words of
-// the query would outvote the best semantic hit. Exact matches come first, and change no other score. The highest
+// the query would outvote the best semantic hit. Exact matches rank first, and change no other score. The highest
 // possible score is 1.
 func fuse(keyword, semantic []query.Hit, k int) []query.Hit {
 	keyword, boosted := withoutExactBoost(keyword)

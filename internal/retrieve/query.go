@@ -67,7 +67,7 @@ type Hit struct {
 	Chunk   int // number of the chunk with the best vector, from 1 on; 0 if no vector counted
 }
 
-// A TopHit says how well the best memory matches the words of a query.
+// A TopHit describes how well the best memory matches the words of a query.
 type TopHit struct {
 	QueryWords   int     // distinct words of the query
 	MatchedWords int     // words of the query that the memory contains

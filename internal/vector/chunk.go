@@ -13,8 +13,9 @@ const ChunkVersion = "p1"
 // maxTitleTokens is the longest title of a chunk.
 const maxTitleTokens = 40
 
-// Chunks cuts a memory into the texts to embed. Each has at most 120 words and MaxChunkTokens tokens. It ends at a
-// paragraph, else a line, else a sentence, and has at least 50 words where the text and these limits allow it. The
+// Chunks cuts a memory into the texts to embed. Each has at most 120 words of content and, with its title,
+// MaxChunkTokens tokens. It ends at a paragraph, else a line, else a sentence, and has at least 50 words where the text
+// and these limits allow it. The
 // title precedes each chunk, unless it is long and the content begins with it. A character of an unsegmented script
 // counts as a word. A memory has at least one chunk, and each word is in one. Text that the model cannot read is cut by
 // words alone.

@@ -11,7 +11,8 @@ type Embedder interface {
 	// model without a tokenizer.
 	CountTokens(text string) (tokens, unknown int)
 
-	// Embed returns one vector of norm 1 for each text, all of one length. A text has at most MaxChunkTokens tokens.
+	// Embed returns one vector of norm 1 for each text, all of one length. A readable text has at most MaxChunkTokens
+	// tokens.
 	Embed(ctx context.Context, texts []string) ([][]float32, error)
 }
 

@@ -41,7 +41,8 @@ func (r Ref) Location() (segment, doc int, known bool) {
 	return int(r.segment) - 1, int(r.doc), r.segment != 0 || r.doc != 0
 }
 
-// Nearest returns the k vectors of the documents with the largest estimated dot product, in no order.
+// Nearest returns k of the nearest vectors of the documents, in no order. It picks candidates by Hamming distance, and
+// ranks them by estimated dot products.
 func (c *BinaryCodes) Nearest(docs Documents, p *QueryVector, k int) []Ref {
 	s := hammingScan{docs: docs, query: p, wanted: k * oversampling}
 	if p.matchesDimensions(c.base) {
