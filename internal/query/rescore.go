@@ -18,12 +18,15 @@ const (
 )
 
 // DocMatches are the matches of a query in one memory.
-type DocMatches struct{ Title, Content Matches }
+type DocMatches struct {
+	Title, Content Matches
+	titleRepeats   bool // the content begins with the title, which is too long for a heading
+}
 
 // MatchDoc matches a memory. A long title with which the content begins has no matches.
 func (m *Matcher) MatchDoc(title, content string) *DocMatches {
-	t := &DocMatches{m.match(title), m.match(content)}
-	if analysis.TitleRepeatsContent(title, content) {
+	t := &DocMatches{m.match(title), m.match(content), analysis.TitleRepeatsContent(title, content)}
+	if t.titleRepeats {
 		t.Title.matches = nil
 	}
 	return t
@@ -84,7 +87,7 @@ func (x *rescorer) bestChunkScore(i int) (best float32) {
 	front, freqs := make([]int, len(x.query.terms)), make([]int, len(x.query.terms))
 	t.Title.countTerms(0, len(t.Title.text), x.query.firstTerm, front)
 	title := 0
-	if t.Title.matches != nil {
+	if !t.titleRepeats {
 		title = analysis.CountWords(t.Title.text)
 	}
 	for _, p := range x.chunks[i] {
