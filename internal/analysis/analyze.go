@@ -133,7 +133,7 @@ func ClassOf(c byte) uint8 { return byteClass[c] }
 
 // scanToken analyzes the token that begins at i, and returns its end. A token is a run of word characters with single
 // joiners between them. The day of an ISO 8601 time ends a token. A token of one letter may have the suffix of a
-// programming language, and any token a clitic, which is skipped.
+// programming language, and any token a clitic. The clitic is skipped.
 func (a *Analyzer) scanToken(s string, i int) int {
 	j, seen := i, uint8(0)
 	for j < len(s) {
@@ -179,8 +179,8 @@ func languageSuffixLen(s string) int {
 	return 0
 }
 
-// simpleWordLen returns the size of the number at the start of s, or of a word in lower case, capitalized or in
-// capitals. It returns 0 if that may be part of a longer token.
+// simpleWordLen returns the size of the number at the start of s, or of a word. The word is in lower case, capitalized
+// or in capitals. It returns 0 if that may be part of a longer token.
 func simpleWordLen(s string) int {
 	kind, j := byteClass[s[0]], 1
 	if kind == Upper && len(s) > 1 && byteClass[s[1]] == lower {
@@ -214,8 +214,8 @@ func wordRuneLen(s string) int {
 	return 0
 }
 
-// cliticLen returns the size of an apostrophe and the English clitic behind it ('s, 't, 're) at the start of s. Without
-// a clitic it returns that of the apostrophe, or 0. The d of O'Dálaigh is none.
+// cliticLen returns the size of an apostrophe and an English clitic ('s, 't, 're) at the start of s. Without a clitic
+// it returns that of the apostrophe, or 0. The d of O'Dálaigh is none.
 func cliticLen(s string) int {
 	n := 0
 	switch {
@@ -277,8 +277,8 @@ func NormalizeNFKC(s string) string {
 	return strings.Map(FoldRune, norm.NFKC.String(s))
 }
 
-// runLen returns the size of the run at the start of s: characters of scripts without spaces, or words with their
-// joiners.
+// runLen returns the size of the run at the start of s. A run has characters of scripts without spaces, or words with
+// their joiners.
 func runLen(s string, unsegmented bool) int {
 	for i, r := range s {
 		mark := r >= utf8.RuneSelf && unicode.Is(unicode.M, r)
@@ -330,7 +330,7 @@ func (a *Analyzer) prefilterRejects(unit string) bool {
 	return n == len(unit) && !a.Prefilter.mayContain(c)
 }
 
-// clusterLen returns the size of a character with its marks.
+// clusterLen returns the size of the combining character sequence at the start of s.
 func clusterLen(s string) int {
 	for i, r := range s {
 		if i > 0 && !unicode.Is(unicode.M, r) {

@@ -17,7 +17,7 @@ const (
 // A Span is the byte range of a chunk in a text, and the number of its words.
 type Span struct{ From, To, Words int }
 
-// A Chunker cuts texts into chunks of at most MaxWords words, and, if Size is not nil, of at most MaxSize.
+// A Chunker cuts texts into chunks of at most MaxWords words. If Size is not nil, the size of each is at most MaxSize.
 type Chunker struct {
 	MaxWords int
 	Size     func(string) int

@@ -6,8 +6,8 @@
 // algorithm for suffix stripping, 1980) and its form without accents. A text and a query with other inflections or
 // spellings of a word then share a term.
 //
-// The package also holds the other readers of plain text: stop words, question phrases, the [Chunker], and the
-// [OffsetMap] from normalized text back to its source. It does not depend on documents or queries.
+// The package also holds the other readers of plain text: stop words, question phrases and the [Chunker]. An
+// [OffsetMap] maps normalized text to its source. It does not depend on documents or queries.
 package analysis
 
 // Version changes when the same text may give other terms. Stored documents of another version must be analyzed again.

@@ -78,9 +78,8 @@ const (
 	minJoinedDigits     = 7
 )
 
-// emitJoined emits an identifier as one word without its joiners, as others write it: maxshards for max_shards, nodejs
-// for node.js, 5550123 for 555-0123. Joiners must be of one kind. Paths, versions and decimal numbers have no such
-// form.
+// emitJoined emits an identifier as one word without its joiners. Others write maxshards for max_shards, nodejs for
+// node.js and 5550123 for 555-0123. Joiners must be of one kind. Paths, versions and decimal numbers have no such form.
 func (a *Analyzer) emitJoined(t string) {
 	if len(t) > maxJoinedIdentifier {
 		return
@@ -136,8 +135,8 @@ func looksLikeHash(t string, boundaries int) bool {
 
 // splitCamelCase emits a word without joiners. camelCase and words with digits are identifiers, kept whole and split.
 func (a *Analyzer) splitCamelCase(t string) {
-	hump, digits := countBoundaries(t)
-	if hump+digits == 0 || looksLikeHash(t, digits) {
+	caseChanges, digits := countBoundaries(t)
+	if caseChanges+digits == 0 || looksLikeHash(t, digits) {
 		a.EmitWord(t)
 		a.emitHashPrefix(t)
 		return
@@ -175,8 +174,8 @@ func (a *Analyzer) emitHashPrefix(t string) {
 	a.emitTerm(a.lowerBuf, Variant)
 }
 
-// countBoundaries counts the humps of camelCase, and the places between letters and digits.
-func countBoundaries(t string) (hump, digits int) {
+// countBoundaries counts the case changes of camelCase, and the places between letters and digits.
+func countBoundaries(t string) (caseChanges, digits int) {
 	for len(t) > 0 {
 		n := firstBoundary(t)
 		if n == len(t) {
@@ -185,15 +184,15 @@ func countBoundaries(t string) (hump, digits int) {
 		if byteClass[t[n]] == Digit || byteClass[t[n-1]] == Digit {
 			digits++
 		} else {
-			hump++
+			caseChanges++
 		}
 		t = t[n:]
 	}
-	return hump, digits
+	return caseChanges, digits
 }
 
-// firstBoundary returns the size of the first part of a name: "get" of getUser, "http" of HTTPServer, "utf" of utf8,
-// all of PDFs.
+// firstBoundary returns the size of the first part of a name. It is "get" of getUser, "http" of HTTPServer, "utf" of
+// utf8, and all of PDFs.
 func firstBoundary(t string) int {
 	for i := 1; i < len(t); i++ {
 		was, is := byteClass[t[i-1]], byteClass[t[i]]

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// OffsetMap maps the normal form of a token to its source. They differ in ligatures, wide letters, combining accents,
-// and letters of Hangul.
+// OffsetMap maps the normal form of a token to its source. They differ in ligatures, fullwidth forms, combining
+// accents, and conjoining jamo.
 type OffsetMap struct {
 	source       string // the token before normalization
 	from, to     int    // byte range of the term in the normal form

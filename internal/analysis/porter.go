@@ -1,8 +1,7 @@
 package analysis
 
-// Porter stems one English word of ASCII lower-case letters in place, by the algorithm of Porter with the author's
-// later corrections (bli to ble, logi to log). Words of one or two
-// letters stay as they are.
+// Porter stems one English word of ASCII lower-case letters in place. The algorithm has the author's later corrections
+// (bli to ble, logi to log). Words of one or two letters stay as they are.
 func Porter(w []byte) []byte {
 	if len(w) < 3 {
 		return w

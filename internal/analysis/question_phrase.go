@@ -6,9 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// questionPhrases are the phrases of questions in scripts without spaces, and in Korean: "what is", "where is", "how
-// to", "who", "when", "why". Their bigrams are stop words of a query. The languages are Chinese in both scripts,
-// Japanese, Korean, Thai, Lao, Khmer and Burmese.
+// questionPhrases are the phrases of questions in scripts without spaces, and in Korean. They mean "what is", "where
+// is", "how to", "who", "when", "why". Their bigrams are stop words of a query. The languages are Chinese in both
+// scripts, Japanese, Korean, Thai, Lao, Khmer and Burmese.
 var questionPhrases = indexPhrases(`
 什么 什么是 是什么 是什么意思 什么时候 什么时间 什么地方 什么样 什么样的 为什么 为什么是 为何 哪里 在哪里 在哪 在哪儿 哪儿 哪个 哪一个 哪些 哪位
 哪一年 哪年 谁 谁是 是谁 如何 怎么 怎样 怎么样 怎么办 多少 有多少 多久 几个 有几个 何时 何处 何种 是否 能否 可以吗 有哪些 请问 吗 呢

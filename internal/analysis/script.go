@@ -8,8 +8,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// IsWordRune reports whether words contain r. It excludes ignorable characters, the frame of a keycap, and the letter
-// that is an apostrophe.
+// IsWordRune reports whether words contain r. It excludes ignorable characters, the combining enclosing keycap
+// (U+20E3), and the letter that is an apostrophe.
 func IsWordRune(r rune) bool {
 	return IsTextRune(r) && !isIgnorable(r) && r != keycap && r != Apostrophe
 }
@@ -19,8 +19,8 @@ const (
 	Apostrophe = '\u02BC'
 )
 
-// IsTextRune reports whether r is a letter, a mark, a number or a squared word of East Asia. Package minhash depends on
-// this alone, because its hashes are stored.
+// IsTextRune reports whether r is a letter, a mark, a number, or an enclosed or squared CJK character. Package minhash
+// depends on this alone, because its hashes are stored.
 func IsTextRune(r rune) bool {
 	switch {
 	case r < utf8.RuneSelf:
@@ -36,7 +36,7 @@ func IsTextRune(r rune) bool {
 	return unicode.In(r, unicode.L, unicode.M, unicode.N)
 }
 
-// IsUnsegmented reports whether r is of a script without spaces between words, or of Hangul, whose particles are
+// IsUnsegmented reports whether r is of a script without spaces between words. Hangul is one, because its particles are
 // attached to words.
 func IsUnsegmented(r rune) bool {
 	if r < 0x0E00 {
@@ -52,7 +52,7 @@ func IsUnsegmented(r rune) bool {
 
 var unsegmentedRanges = [...]struct{ first, last rune }{
 	{0x0E00, 0x109F},   // Thai, Lao, Tibetan, Myanmar
-	{0x1100, 0x11FF},   // Hangul letters
+	{0x1100, 0x11FF},   // Hangul jamo
 	{0x1780, 0x17FF},   // Khmer
 	{0x1950, 0x19DF},   // Tai Le, New Tai Lue
 	{0x1A20, 0x1AAF},   // Tai Tham
@@ -60,16 +60,16 @@ var unsegmentedRanges = [...]struct{ first, last rune }{
 	{0x2E80, 0x2FDF},   // Han radicals
 	{0x3005, 0x3007},   // iteration mark, zero
 	{0x3021, 0x303B},   // numerals, kana repeat marks
-	{0x3041, 0x31FF},   // kana, bopomofo, Hangul letters
+	{0x3041, 0x31FF},   // kana, bopomofo, Hangul jamo
 	{0x3400, 0x4DBF},   // Han
 	{0x4E00, 0x9FFF},   // Han
-	{0xA960, 0xA97F},   // Hangul letters
+	{0xA960, 0xA97F},   // Hangul jamo
 	{0xA980, 0xA9DF},   // Javanese
 	{0xA9E0, 0xA9FF},   // Myanmar
 	{0xAA60, 0xAADF},   // Myanmar, Tai Viet
 	{0xAC00, 0xD7FF},   // Hangul
 	{0xF900, 0xFAFF},   // Han
-	{0x1AFF0, 0x1B16F}, // kana
+	{0x1AFF0, 0x1B16F}, // Kana Extended
 	{0x20000, 0x3FFFF}, // Han
 }
 
@@ -163,8 +163,9 @@ var unaccentedForms = sync.OnceValue(func() *[unaccentTableLimit]string {
 	return &t
 })
 
-// isIgnorable reports whether r may be inside of a word without being part of it. These are the characters that Unicode
-// ignores by default (soft hyphen, joiners, marks of direction, variation selectors), and the Arabic tatweel.
+// isIgnorable reports whether r may be inside of a word without being part of it. These are the Arabic tatweel and the
+// characters that Unicode ignores by default. Soft hyphens, joiners, directional formatting characters and variation
+// selectors are such.
 func isIgnorable(r rune) bool {
 	switch {
 	case r < 0x0300:

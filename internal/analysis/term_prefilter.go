@@ -136,7 +136,7 @@ const (
 	letterTableLimit = 0x1100
 )
 
-// A letterForm holds a letter in lower case, and without its accents, or 0 if that is more than one letter.
+// A letterForm holds a letter in lower case, and the letter without its accents. The latter is 0 for several letters.
 type letterForm struct {
 	lower, unaccented rune
 	stable, mark      bool // a letter or a mark that normalization does not change; a mark

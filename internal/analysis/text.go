@@ -10,8 +10,8 @@ import (
 // isoDateLen is the length of a day in ISO 8601: 2023-05-07.
 const isoDateLen = 10
 
-// EndsDateOfDateTime reports whether a day ends at an offset in a text and the T of its time follows, as in
-// 2023-05-07T21:30 (ISO 8601, RFC 3339). The day is then a word of its own.
+// EndsDateOfDateTime reports whether a day ends at an offset in a text and its time follows. An example of ISO 8601 and
+// RFC 3339 is 2023-05-07T21:30. The day is then a word of its own.
 func EndsDateOfDateTime(s string, at int) bool {
 	if at < isoDateLen || at+1 >= len(s) || s[at]|0x20 != 't' || byteClass[s[at+1]] != Digit {
 		return false

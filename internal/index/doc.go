@@ -1,6 +1,6 @@
-// Package index is the inverted index of one workspace: immutable segments of postings, a memtable of newer updates,
-// and immutable snapshots of both. It keeps no state on disk. The store gives it bytes and stores the bytes that it
-// returns.
+// Package index is the inverted index of one workspace. It has immutable segments of postings, a memtable of newer
+// updates, and immutable snapshots of both. It keeps no state on disk. The store gives it bytes and stores the bytes
+// that it returns.
 //
 // # Life of a document
 //

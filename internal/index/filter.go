@@ -140,7 +140,7 @@ func (d *FilteredDocs) MatchesAll() bool {
 }
 
 // minScopeDocs is the least number of live documents for which an atlas has statistics of its own. Below it, the
-// statistics of the workspace rank. Measured on atlases of 4 to 16 documents: with their own statistics, questions on
+// statistics of the workspace rank. Atlases of 4 to 16 documents were measured. With their own statistics, questions on
 // code and documentation lose up to .01. With those of the workspace, conversations of 19 to 32 sessions lose as much.
 const minScopeDocs = 16
 

@@ -10,7 +10,7 @@ import (
 )
 
 // A PostingsReader reads the postings of the live documents of a snapshot. Documents have ordinals over the whole
-// snapshot: each segment begins at a multiple of 64, and the rows of the memtable follow.
+// snapshot. Each segment begins at a multiple of 64, and the rows of the memtable follow.
 type PostingsReader struct {
 	decoded  decodedPostings
 	ends     []int // indexes into decoded, by segment

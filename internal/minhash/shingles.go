@@ -6,9 +6,9 @@ import (
 	"sync"
 )
 
-// Shingles is the set of shingles of a text as hashes: all of up to maxShingles, some 6 KB of prose, or the least ones
-// of a longer text. These are a fair sample (Cohen and Kaplan, Summarizing Data using Bottom-k Sketches, 2007). The
-// zero value is a text without words. It is safe for concurrent use.
+// Shingles is the set of shingles of a text as hashes. It has all of up to maxShingles, some 6 KB of prose, or the
+// least ones of a longer text. These are a fair sample (Cohen and Kaplan, Summarizing Data using Bottom-k Sketches,
+// 2007). The zero value is a text without words. It is safe for concurrent use.
 type Shingles struct {
 	hashes []uint64 // ascending and unique
 }

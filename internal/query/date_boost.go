@@ -38,8 +38,8 @@ func (p *parser) inDate(r analysis.TokenType) bool {
 	return slices.ContainsFunc(p.dates, func(d [2]int) bool { return d[0] <= from && to <= d[1] })
 }
 
-// DateBoost returns the addend of a date of the query in the score of a memory of that day: the scores of its words,
-// and a share of the best score.
+// DateBoost returns the addend of a date of the query in the score of a memory of that day. It is the sum of the scores
+// of its words and a share of the best score.
 func (r Result) DateBoost(q Query, best float32) float32 {
 	boost := float32(dateBoostWeight * best)
 	for i, t := range q.terms {
@@ -50,7 +50,7 @@ func (r Result) DateBoost(q Query, best float32) float32 {
 	return boost
 }
 
-// Bounds of dates that a text mentions: the proximity that a mention counts as, and the characters of a text that are
+// Bounds of dates that a text mentions. They are the proximity of a mention, and the characters of a text that are
 // searched.
 const (
 	mentionProximity = .5

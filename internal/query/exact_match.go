@@ -10,9 +10,8 @@ import (
 	"github.com/loci-memory/loci/internal/analysis"
 )
 
-// ExactMatcher reports which memories hold a query verbatim: its first maxPhrases quoted phrases, the identifier that
-// it
-// is, or a title equal to it. It excludes no memory.
+// ExactMatcher reports which memories hold a query verbatim. They have its first maxPhrases quoted phrases, the
+// identifier that it is, or a title equal to it. It excludes no memory.
 type ExactMatcher struct {
 	phrases    []string
 	identifier string
@@ -47,8 +46,8 @@ func isIdentifier(token string) (yes bool) {
 	return yes
 }
 
-// normalizeExact folds differences that make no other word: letter case, white space, compatible forms, digits of other
-// scripts, apostrophes and invisible characters.
+// normalizeExact folds differences that make no other word. These are letter case, white space, compatible forms,
+// digits of other scripts, apostrophes and invisible characters.
 func normalizeExact(s string) string {
 	if analysis.HasNonASCII(s) {
 		s = string(analysis.FoldCase(nil, strings.Map(foldApostrophe, norm.NFKC.String(s))))

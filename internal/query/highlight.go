@@ -169,7 +169,7 @@ func runeOffsets(text string, matches []match) (starts, ends []int) {
 	return starts, ends
 }
 
-// snippetBounds extends a range to the length of a snippet: a quarter of the free characters before it, the rest
+// snippetBounds extends a range to the length of a snippet. A quarter of the free characters is before it, and the rest
 // behind. It cuts between words.
 func snippetBounds(text string, from, to int) (int, int) {
 	budget := snippetRunes - utf8.RuneCountInString(text[from:to])

@@ -4,8 +4,8 @@ import (
 	"github.com/loci-memory/loci/internal/index"
 )
 
-// NeighborWeights are the weights of the scores of a conversation in the score of a memory: of adjacent memories, of
-// those two apart, and of the best one. The best one may be the memory itself.
+// NeighborWeights are the weights of the scores of a conversation in the score of a memory. They belong to adjacent
+// memories, to those two apart, and to the best one. The best one may be the memory itself.
 type NeighborWeights struct{ Adjacent, TwoApart, GroupBest float32 }
 
 // maxExpandedHits is the number of best hits whose neighbors are added. maxNeighbors is the number of neighbors.

@@ -16,9 +16,9 @@ const maxReportedIgnored = 100
 // 100 characters are no longer searched whole.
 const bigramsPerWord = 4
 
-// The words of a long query that count: edgeWords at each end and rareWords of the others, the rarest in the workspace.
-// A question is often before or after a pasted text. Measured with such queries: more rare words lose, because they
-// find the pasted texts. Without the words at the ends the question is lost.
+// The words of a long query that count are edgeWords at each end and rareWords of the others. The latter are the rarest
+// in the workspace. A question is often before or after a pasted text. Measured with such queries: more rare words
+// lose, because they find the pasted texts. Without the words at the ends the question is lost.
 const (
 	edgeWords     = 8
 	rareWords     = 16

@@ -36,7 +36,7 @@ func (h *Hit) setRawScore(raw float32) {
 	}
 }
 
-// Result is the result of a search: the best hits first, ties by lower memory id, and the number of all matching
+// Result is the result of a search. It has the best hits first, ties by lower memory id, and the number of all matching
 // documents.
 type Result struct {
 	Hits  []Hit
@@ -71,8 +71,8 @@ func rank(v *index.Snapshot, fetch index.PageFetcher, q Query, f index.Filter, n
 	return r, nil
 }
 
-// scorer is the working memory of one search: a score for each document, and a bit set of the documents with one.
-// Ordinals are those of index.PostingsReader.
+// scorer is the working memory of one search. It has a score for each document, and a bit set of the documents with
+// one. Ordinals are those of index.PostingsReader.
 type scorer struct {
 	snapshot   *index.Snapshot
 	fetch      index.PageFetcher

@@ -11,8 +11,8 @@ import (
 
 // Limits of spelling correction. A word of at least minMisspelledRunes characters may be corrected. At most
 // maxCorrections words of a query are, which bounds the time. For maxFirstLetterLookups of them another first letter is
-// tried, which takes some fifty look-ups, or .3 ms among 100,000 memories. Measured with one typo a query: with 3
-// as the least, results are as good. With 5, code loses .013, and sessions lose .004.
+// tried, which takes some fifty look-ups, or .3 ms among 100,000 memories. Measured with one typo a query: with a
+// minimum of 3, results are as good. With 5, code loses .013, and sessions lose .004.
 const (
 	minMisspelledRunes    = 4
 	maxCorrections        = 6

@@ -3,8 +3,8 @@ package quickselect
 
 import "slices"
 
-// Select moves the k first elements of a list, in the order of compare, to its front, the last of them to position k-1.
-// compare is a total preorder. Select takes linear time on average (Hoare, Algorithm 65: find, 1961).
+// Select moves the k first elements of a list, in the order of compare, to its front. The last of them is then at
+// position k-1. compare is a total preorder. Select takes linear time on average (Hoare, Algorithm 65: find, 1961).
 func Select[T any](list []T, k int, compare func(a, b T) int) {
 	for from, to := 0, len(list)-1; from < to; {
 		middle := []T{list[from], list[(from+to)/2], list[to]}

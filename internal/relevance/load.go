@@ -30,9 +30,9 @@ type LoadedDataset struct {
 // A target holds the documents of a group: a workspace for each group, or an atlas of a shared workspace.
 type target struct{ workspace, atlas string }
 
-// Load makes a workspace for each group of the dataset and a memory for each document, by concurrent requests of a
-// number of workers. It
-// returns when the embedding queue is empty. Credentials in the texts are redacted, not refused.
+// Load makes a workspace for each group of the dataset and a memory for each document. A number of workers makes
+// concurrent requests. It returns when the embedding queue is empty. Credentials in the texts are redacted, not
+// refused.
 func Load(ctx context.Context, c *client.Client, s Dataset, workers int, progress Progress) (*LoadedDataset, error) {
 	l := newLoadedDataset(s)
 	for i, g := range l.groups() {

@@ -61,9 +61,9 @@ func withoutExactBoost(keyword []query.Hit) (_ []query.Hit, boosted bool) {
 	return keyword, true
 }
 
-// fusedScore returns the addend of hit number i of a retriever in its fused score: the weight times the score above a
-// floor, relative to the best one and slightly damped by rank. The conversions keep products and sums apart, because a
-// fused multiply-add would round differently on other machines.
+// fusedScore returns the addend of hit number i of a retriever in its fused score. It is the weight times the score
+// above a floor, relative to the best one and slightly damped by rank. The conversions keep products and sums apart,
+// because a fused multiply-add would round differently on other machines.
 func fusedScore(hits []query.Hit, i int, floor, weight float32) float32 {
 	best := hits[0].Score
 	if best <= 0 {

@@ -7,8 +7,8 @@ import (
 	"github.com/loci-memory/loci/internal/query"
 )
 
-// searchKeywords is the keyword retriever: it ranks by the statistics of the index, and corrects the best scores by the
-// texts and by their neighbors.
+// searchKeywords is the keyword retriever. It ranks by the statistics of the index. Then it corrects the best scores by
+// the texts and by their neighbors.
 func (s *searchRun) searchKeywords() error {
 	key := s.rankingKey()
 	if s.lookupRanking(key) {

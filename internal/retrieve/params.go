@@ -53,15 +53,15 @@ const (
 const fusionWindow = 200
 
 // strongRatio is the least ratio of the best two scores at which keywords alone answer. It holds for queries of several
-// words. Measured: .92 of the gain from vectors is kept on the worst dataset, and keywords alone answer up to a quarter
-// of the queries.
+// words. Measured: .92 of the gain from vectors is kept on the worst dataset. Keywords alone answer up to a quarter of
+// the queries.
 const strongRatio = 2
 
 // noRunnerUp is the score ratio of a hit without another one behind it.
 const noRunnerUp = 1e9
 
-// Bounds of similar memories: the least cosine after the factor of the state, and the number of those with a similar
-// meaning. The least cosine bounds the list to related texts; it was not measured.
+// Bounds of similar memories. They are the least cosine after the factor of the state, and the number of those with a
+// similar meaning. The least cosine bounds the list to related texts; it was not measured.
 const (
 	minSimilarity = .5
 	maxSimilar    = 100
@@ -73,9 +73,9 @@ const defaultEmbedTimeout = 300 * time.Millisecond
 // maxQueryEmbeddings is the number of cached query vectors: some 2 MB.
 const maxQueryEmbeddings = 1000
 
-// Bounds of cached rankings: their number, that of their hits, which are some 12 MB, and the time for which each is
-// used. The time covers the next page and the hybrid search that follows. A ranking is never used for another state of
-// an index.
+// Bounds of cached rankings. They are the number of these, that of their hits (some 12 MB), and the time for which each
+// is used. The time covers the next page and the hybrid search that follows. A ranking is never used for another state
+// of an index.
 const (
 	maxRankings   = 256
 	maxCachedHits = 1 << 18

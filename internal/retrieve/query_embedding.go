@@ -9,7 +9,7 @@ import (
 	"github.com/loci-memory/loci/internal/vector"
 )
 
-// queryEmbedder embeds queries and caches the vectors of recent ones, separately for each user: the time of an answer
+// queryEmbedder embeds queries and caches the vectors of recent ones, separately for each user. The time of an answer
 // must not reveal another user's query.
 type queryEmbedder struct {
 	model   vector.Embedder

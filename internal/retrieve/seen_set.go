@@ -7,8 +7,9 @@ import (
 	"encoding/binary"
 )
 
-// A SeenSet is the memories of earlier pages of a search, in the form of a cursor: a few encrypted bytes of each.
-// Writes between two pages move ranks, so skipping a number of ranks would show some memories twice and others never.
+// A SeenSet is the memories of earlier pages of a search. In the form of a cursor, it has a few encrypted bytes of
+// each. Writes between two pages move ranks, so skipping a number of ranks would show some memories twice and others
+// never.
 type SeenSet string
 
 // seenTagSize is the size of the tag of a memory. Two of MaxPagedResults memories have the same tag in one of a million

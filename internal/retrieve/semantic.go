@@ -51,7 +51,7 @@ func (s *searchRun) widenCandidates(w *workspaceSearch) error {
 	return nil
 }
 
-// appendUnfused adds near memories that were not among the fused candidates: chunks of few memories may have taken all
+// appendUnfused adds near memories that were not among the fused candidates. Chunks of few memories may have taken all
 // their places.
 func (s *searchRun) appendUnfused() error {
 	for _, w := range s.workspaces {
@@ -93,8 +93,8 @@ func (s *searchRun) scoreNearest(w *workspaceSearch, many int) error {
 	for _, h := range w.keywordHits[:min(len(w.keywordHits), crossScoredHits)] {
 		picked = w.codes.NearestInMemory(picked, h.Memory, w.queryVector, chunksPerCrossScoredHit)
 	}
-	// Reading in the order of the table reads less of it. A vector that was picked by its codes comes before the
-	// same one of a keyword hit: its location is known.
+	// Reading in the order of the table reads less of it. A vector that was picked by its codes precedes the same one
+	// of a keyword hit, because its location is known.
 	slices.SortStableFunc(picked, func(a, b vector.Ref) int { return cmp.Compare(a.Key, b.Key) })
 	picked = slices.CompactFunc(picked, func(a, b vector.Ref) bool { return a.Key == b.Key })
 	chunks, err := s.exactScores(w, picked)

@@ -37,6 +37,6 @@ type SimilarSource interface {
 	// Embeddings returns the row and the vectors of the memory, and the codes of its workspace. There are no vectors
 	// where the memory has none yet, or the model cannot read its text.
 	Embeddings() (rowID int64, vectors [][]float32, codes *vector.BinaryCodes, err error)
-	// ReadableIDs calls f with the ids of memories of which the model can read the text: all others are alike to it.
+	// ReadableIDs calls f with the ids of memories of which the model can read the text. All others are alike to it.
 	ReadableIDs(rowIDs []int64, f func(rowID int64, id loci.ID)) error
 }

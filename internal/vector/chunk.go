@@ -14,11 +14,10 @@ const ChunkVersion = "p1"
 const maxTitleTokens = 40
 
 // Chunks cuts a memory into the texts to embed. Each has at most 120 words of content and, with its title,
-// MaxChunkTokens tokens. It ends at a paragraph, else a line, else a sentence, and has at least 50 words where the text
-// and these limits allow it. The
-// title precedes each chunk, unless it is long and the content begins with it. A character of an unsegmented script
-// counts as a word. A memory has at least one chunk, and each word is in one. Text that the model cannot read is cut by
-// words alone.
+// MaxChunkTokens tokens. It ends at a paragraph, else a line, else a sentence. Where the text and these limits allow
+// it, it has at least 50 words. The title precedes each chunk, unless it is long and the content begins with it. A
+// character of an unsegmented script counts as a word. A memory has at least one chunk, and each word is in one. Text
+// that the model cannot read is cut by words alone.
 func Chunks(title, content string, e Embedder) (out []string) {
 	front, list := chunkMemory(title, content, e)
 	for _, x := range list {

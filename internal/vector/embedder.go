@@ -16,8 +16,8 @@ type Embedder interface {
 	Embed(ctx context.Context, texts []string) ([][]float32, error)
 }
 
-// MaxChunkTokens is the greatest length of an embedded text in tokens, apart from those that the model adds at the
-// ends.
+// MaxChunkTokens is the greatest length of an embedded text in tokens. Those that the model adds at the ends are not
+// counted.
 const MaxChunkTokens = 126
 
 // Readable reports whether a model can read a text: at most a fifth of its tokens are unknown.

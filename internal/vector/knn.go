@@ -127,8 +127,8 @@ func (c *BinaryCodes) NearestInMemory(list []Ref, memory int64, p *QueryVector, 
 	return list
 }
 
-// docLocations are the documents of the codes of a base table: the number of the segment, or -1, and the ordinal. The
-// merge policy keeps segments far below the limit of an int16.
+// docLocations are the documents of the codes of a base table. Each has the number of the segment, or -1, and the
+// ordinal. The merge policy keeps segments far below the limit of an int16.
 type docLocations struct {
 	memories [][]int64 // by segment
 	segment  []int16

@@ -9,8 +9,7 @@ import (
 const DefaultCacheBytes = 8 << 20
 
 // A Cache keeps stored vectors in tables of fixed size. It is direct mapped: a vector evicts the one before in the slot
-// of its key, and keys in a row have different slots. A key always names the same vector. It is safe for concurrent
-// use.
+// of its key. Keys in a row have different slots. A key always names the same vector. It is safe for concurrent use.
 type Cache struct {
 	bytes  int
 	mu     sync.RWMutex
