@@ -22,12 +22,12 @@ func (p *program) login() *cobra.Command {
 		Short: "Sign in to a server",
 		Long: "Stores the address of a server and an API key, so that every command and loci mcp work there.\n" +
 			"The key is stored in the keyring of the system, or without one in a file that only you can read.",
-		Example: "loci login https://loci.example.org --key -\n" +
+		Example: "loci login https://loci.example.org\n" +
 			"loci login http://127.0.0.1:7007 --key - < key.txt",
 		Args: command.ExactArgs("<url>"),
 		RunE: func(cmd *cobra.Command, args []string) error { return p.logIn(cmd, args[0], key) },
 	}
-	cmd.Flags().StringVar(&key, "key", "", "Read the API key from the terminal or the standard input: `-`")
+	cmd.Flags().StringVar(&key, "key", "", "Read the API key from the terminal or the standard input: `-` (default)")
 	return cmd
 }
 
@@ -73,11 +73,11 @@ type loginResult struct {
 // shows it: no help offers that.
 func (p *program) readKey(ctx context.Context, url, key string) (string, error) {
 	var err error
-	f, ok := p.In.(*os.File)
-	switch atTerminal := ok && term.IsTerminal(int(f.Fd())); {
-	case key == "-" && atTerminal:
-		key, err = p.promptKey(ctx, int(f.Fd()))
-	case key == "-" || key == "" && !atTerminal:
+	switch given := key != "" && key != "-"; {
+	case given:
+	case p.IsInteractive():
+		key, err = p.promptKey(ctx, int(p.In.(*os.File).Fd()))
+	default:
 		key, err = p.ReadStdin()
 	}
 	if err != nil {
@@ -86,8 +86,7 @@ func (p *program) readKey(ctx context.Context, url, key string) (string, error) 
 	if key = strings.TrimSpace(key); key == "" {
 		return "", command.UsageError("login takes an API key: sign in at " + strings.TrimRight(url, "/") +
 			" and make one there," +
-			"\nor make one on the server with loci admin key create; then: loci login " + url +
-			" --key -   (and paste it)")
+			"\nor make one on the server with loci admin key create; then: loci login " + url + "   (and paste it)")
 	}
 	return key, nil
 }
@@ -130,7 +129,7 @@ func (p *program) logout() *cobra.Command {
 			if p.JSON {
 				return p.PrintJSON(map[string]bool{"ok": true, "wasSignedIn": was})
 			}
-			text := "Signed out. The key itself still works: revoke it with loci key revoke."
+			text := "Signed out. The key still works. To revoke it, log in again and use loci key revoke first."
 			if !was {
 				text = "There was no login."
 			}

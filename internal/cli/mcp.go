@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -40,6 +41,9 @@ func (p *program) serveMCP(cmd *cobra.Command, name, workspace, atlas string) er
 	set, err := p.toolset(name)
 	if err != nil {
 		return err
+	}
+	if p.IsInteractive() {
+		fmt.Fprintln(p.Err, "This speaks MCP on stdin and stdout, for an agent that starts it. Ctrl-D ends it.")
 	}
 	t, err := p.resolveTarget()
 	if err != nil {

@@ -183,7 +183,8 @@ func TestLoginChecksKeyAndSavesItPrivately(t *testing.T) {
 func TestLoginWithoutKeyPrintsHint(t *testing.T) {
 	t.Parallel()
 	d := newTestTerminal(t)
-	if code := d.run("login", "https://loci.example.org"); code != 2 || !strings.Contains(d.err.String(), "--key -") {
+	if code := d.run("login", "https://loci.example.org"); code != 2 ||
+		!strings.Contains(d.err.String(), "then: loci login https://loci.example.org ") {
 		t.Errorf("%d %s", code, d.err.String())
 	}
 	if code := d.run("login", "http://loci.example.org", "--key", "k"); code != 1 ||
