@@ -74,7 +74,7 @@ func (p *program) opCommand(o *op.Op) *cobra.Command {
 			"Change it only while it has this entity tag (etag of the record's own command)")
 	}
 	if o.Access != op.Public {
-		cmd.Flags().BoolVar(&agent, "agent", false, "Call as a trusted agent, not as a person")
+		cmd.Flags().BoolVar(&agent, "agent", false, "Call as an agent: without operations for people alone")
 	}
 	return cmd
 }

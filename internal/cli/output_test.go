@@ -239,6 +239,7 @@ func TestHelpOffersNoKeyFlagValue(t *testing.T) {
 	d := newTestTerminal(t)
 	for _, c := range []struct{ args, has, lacks string }{
 		{"login --help", "--key -  ", loci.KeyPrefix},
+		{"memory list --help", "Page size (1 to 100, default 20)", "(0 to"},
 		{"serve --help", "LOCI_EMBED_KEY", "--embed-key"},
 	} {
 		if code := d.run(strings.Fields(c.args)...); code != 0 || !strings.Contains(d.out.String(), c.has) ||

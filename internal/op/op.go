@@ -280,6 +280,8 @@ type Field struct {
 	Type        string // of the value or of an item, in the words of JSON Schema
 	Enum        []string
 	Format      string // of a string, in the words of JSON Schema
+	Min, Max    int64  // bounds of an integer, where Max > 0
+	Default     any    // the value of an absent field, if the service has one
 	Description string
 	ToolDefault int     // the value that a tool sends for an absent integer, if not 0
 	Fields      []Field // of an object that is no item of a list

@@ -101,7 +101,7 @@ var Catalogue = append([]Setting{
 	{"embed-url", "LOCI_EMBED_URL", "", "Base address of an OpenAI-compatible embedder (https://api.openai.com/v1); " +
 		"default: the built-in one", setEmbedURL},
 	{"embed-key", "LOCI_EMBED_KEY", "", "Key of the embedder", setEmbedKey},
-	{"embed-model", "LOCI_EMBED_MODEL", "text-embedding-3-small", "Its model", setEmbedModel},
+	{"embed-model", "LOCI_EMBED_MODEL", "text-embedding-3-small", "Model of the embedder at embed-url", setEmbedModel},
 	{"clock-offset", "LOCI_CLOCK_OFFSET", "0s", "Duration added to the clock, for tests of expiry", setClockOffset},
 }, planSettings()...)
 
@@ -119,18 +119,18 @@ var clientEnv = []string{"LOCI_URL", "LOCI_API_KEY"}
 func planSettings() (list []Setting) {
 	for _, p := range []loci.PlanName{loci.PlanFree, loci.PlanPro} {
 		for _, n := range []struct {
-			name string
-			of   func(*identity.Plan) *int64
+			name, what string
+			of         func(*identity.Plan) *int64
 		}{
-			{"OPERATIONS", func(p *identity.Plan) *int64 { return &p.Operations }},
-			{"STORAGE_BYTES", func(p *identity.Plan) *int64 { return &p.Storage }},
-			{"TEAM_WORKSPACES", func(p *identity.Plan) *int64 { return &p.Teams }},
-			{"ATLASES", func(p *identity.Plan) *int64 { return &p.Atlases }},
+			{"OPERATIONS", "Operations a month", func(p *identity.Plan) *int64 { return &p.Operations }},
+			{"STORAGE_BYTES", "Stored bytes", func(p *identity.Plan) *int64 { return &p.Storage }},
+			{"TEAM_WORKSPACES", "Team workspaces", func(p *identity.Plan) *int64 { return &p.Teams }},
+			{"ATLASES", "Atlases", func(p *identity.Plan) *int64 { return &p.Atlases }},
 		} {
 			env := "LOCI_PLAN_" + strings.ToUpper(string(p)) + "_" + n.name
 			fallback := identity.Plans[p]
 			list = append(list, Setting{flagOf(env), env, strconv.FormatInt(*n.of(&fallback), 10),
-				"Number of the plan " + string(p), func(s *Settings, v string) error {
+				n.what + " of the plan " + string(p), func(s *Settings, v string) error {
 					number, err := strconv.ParseInt(v, 10, 64)
 					if err != nil || number < 0 || number > loci.Unlimited {
 						return fmt.Errorf("must be a whole number")

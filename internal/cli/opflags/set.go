@@ -27,7 +27,7 @@ func New(o *op.Op) *Set {
 	for _, field := range o.Fields() {
 		s := &spec{path: []string{field.Name}, flag: format.Kebab(field.Name), jsonType: field.Type, list: field.List,
 			enum: field.Enum, format: field.Format, isID: field.Resource != "", description: field.Description,
-			required: field.Required}
+			bounds: bounds(field), required: field.Required}
 		switch {
 		case field.Location == op.InPath || field.Name == "query" && field.Type == "string" && field.Required:
 			f.args = append(f.args, s)
@@ -39,6 +39,18 @@ func New(o *op.Op) *Set {
 	}
 	slices.SortStableFunc(f.args, func(a, b *spec) int { return argOrder(o, a) - argOrder(o, b) })
 	return f
+}
+
+// bounds describes the bounds and the default of an integer.
+func bounds(f op.Field) string {
+	if f.Max == 0 {
+		return ""
+	}
+	text := fmt.Sprintf(" (%d to %d", f.Min, f.Max)
+	if f.Default != nil {
+		text += fmt.Sprintf(", default %v", f.Default)
+	}
+	return text + ")"
 }
 
 // argOrder orders the arguments: those of the path first, in its order.
@@ -107,7 +119,7 @@ func (s *spec) usage() string {
 	case slices.Contains(s.enum, word):
 		return "With " + s.description + " (" + values + ")"
 	case s.enum == nil:
-		return s.description
+		return s.description + s.bounds
 	case s.description == "":
 		return "One of " + values
 	}

@@ -20,6 +20,7 @@ type spec struct {
 	format      string
 	isID        bool // of a record
 	description string
+	bounds      string // of an integer, in brackets
 	required    bool
 	values      []string
 }
