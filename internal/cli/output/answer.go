@@ -52,7 +52,7 @@ func (p *Printer) Print(o *op.Op, raw []byte) error {
 	if _, err = p.Out.Write(b.Bytes()); err != nil {
 		return err
 	}
-	p.printTermNotes(answer)
+	p.printSearchNotes(answer)
 	p.printNextPageHint(answer)
 	return nil
 }
@@ -72,8 +72,8 @@ func (p *Printer) printNextPageHint(answer []strictjson.Member) {
 	fmt.Fprintf(p.Err, "There is more: %s\n", how)
 }
 
-// printTermNotes reports below a table which words of a query were corrected or ignored.
-func (p *Printer) printTermNotes(answer []strictjson.Member) {
+// printSearchNotes reports below a table which words of a query were corrected or ignored, and that none was found.
+func (p *Printer) printSearchNotes(answer []strictjson.Member) {
 	for _, m := range answer {
 		var meta loci.SearchMeta
 		if m.Name != "meta" || json.Unmarshal(m.Value, &meta) != nil {
@@ -89,6 +89,9 @@ func (p *Printer) printTermNotes(answer []strictjson.Member) {
 		if len(meta.IgnoredTerms) > 0 {
 			fmt.Fprintf(p.Err, "Ignored, because the query has too many words: %s\n",
 				format.StripControl(format.Enumerate(meta.IgnoredTerms), false))
+		}
+		if n := meta.Candidates; n.Keyword == 0 && n.Semantic > 0 && meta.RequestedMode != loci.ModeSemantic {
+			fmt.Fprintln(p.Err, "No memory holds a word of the query: these are the nearest by meaning.")
 		}
 	}
 }

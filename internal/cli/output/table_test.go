@@ -150,7 +150,7 @@ func TestSearchShowsAtlasAndHighlight(t *testing.T) {
 	}
 }
 
-func TestSearchPrintsCorrectedAndIgnoredTerms(t *testing.T) {
+func TestSearchPrintsNotes(t *testing.T) {
 	t.Parallel()
 	for meta, want := range map[string]string{
 		`{"corrected":[{"from":"basallt","to":"basalt"},{"from":"berlim","to":"ber\u001b[31mlin"}]}`: "Corrected: " +
@@ -158,6 +158,10 @@ func TestSearchPrintsCorrectedAndIgnoredTerms(t *testing.T) {
 		`{"ignoredTerms":["a1","a2","a3","a4","a5","a6","a7","a8","a9","b1","b2","b3"]}`: "Ignored, because the " +
 			"query has too many words: a1, a2, a3, a4, a5, a6, a7, a8, a9, b1, and 2 more\n",
 		`{"requestedMode":"auto"}`: "",
+		`{"requestedMode":"auto","candidates":{"keyword":0,"semantic":2}}`: "No memory holds a word of the query: " +
+			"these are the nearest by meaning.\n",
+		`{"requestedMode":"auto","candidates":{"keyword":1,"semantic":2}}`:     "",
+		`{"requestedMode":"semantic","candidates":{"keyword":0,"semantic":2}}`: "",
 	} {
 		for list, nothing := range map[string]string{`[{"id":"` + fakeID + `","title":"Basalt"}]`: "",
 			`[]`: "Nothing found.\n"} {
