@@ -79,9 +79,9 @@ func (k *modeRun) find(mode loci.ResolvedMode) (err error) {
 	}
 	k.meta.ResolvedMode = mode
 	t := &k.meta.Timings
-	t.KeywordMs += Milliseconds(k.result.KeywordTime)
-	t.SemanticMs += Milliseconds(k.result.SemanticTime)
-	t.FuseMs += Milliseconds(k.result.FusionTime)
+	t.KeywordMs = addMilliseconds(t.KeywordMs, k.result.KeywordTime)
+	t.SemanticMs = addMilliseconds(t.SemanticMs, k.result.SemanticTime)
+	t.FuseMs = addMilliseconds(t.FuseMs, k.result.FusionTime)
 	if mode != loci.ResolvedSemantic {
 		k.meta.StrongKeyword, k.meta.StrongKeywordReason = k.result.TopHit.IsStrong()
 	} else {
@@ -124,6 +124,9 @@ func (k *modeRun) add(m *queryEmbedder, v []float32) {
 }
 
 // Milliseconds returns milliseconds with three decimals.
-func Milliseconds(d time.Duration) float64 {
-	return math.Round(float64(d.Nanoseconds())/1e3) / 1e3
+func Milliseconds(d time.Duration) float64 { return addMilliseconds(0, d) }
+
+// addMilliseconds adds a duration to milliseconds. The sum has three decimals too, in spite of binary fractions.
+func addMilliseconds(sum float64, d time.Duration) float64 {
+	return float64(int64(math.Round(sum*1e3))+d.Round(time.Microsecond).Microseconds()) / 1e3
 }
