@@ -11,10 +11,11 @@ import (
 	"github.com/loci-memory/loci/internal/op"
 )
 
-// homePage writes the start page: sign in, connect a device, make an API key. A program that does not accept HTML gets
-// the address of the API.
+// homePage writes the start page: sign in, connect a device, make an API key. A program that accepts other
+// types alone gets the address of the API.
 func (d *handler) homePage(w http.ResponseWriter, r *http.Request) {
-	if !strings.Contains(strings.Join(r.Header.Values("Accept"), ","), "text/html") {
+	accept := strings.Join(r.Header.Values("Accept"), ",")
+	if accept != "" && !strings.Contains(accept, "text/html") && !strings.Contains(accept, "*/*") {
 		httpapi.WriteError(w, r, nil, errNoRoute())
 		return
 	}

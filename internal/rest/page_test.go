@@ -56,16 +56,16 @@ func TestSetupPageRejectsInvalidToken(t *testing.T) {
 func TestHomePageIsNotFoundWhenHTMLIsNotAccepted(t *testing.T) {
 	t.Parallel()
 	_, url := serve(t)
-	for _, accept := range []string{"", "\nAccept: */*", "\nAccept: application/json"} {
-		got := roundTrip(t, url, "GET /"+accept)
-		if got.StatusCode != 404 || got.code(t) != "not_found" {
-			t.Errorf("%q: %d %s", accept, got.StatusCode, got.text)
-		}
+	if got := roundTrip(t, url, "GET /\nAccept: application/json"); got.StatusCode != 404 ||
+		got.code(t) != "not_found" {
+		t.Errorf("%d %s", got.StatusCode, got.text)
 	}
-	got := roundTrip(t, url, "GET /\nAccept: text/html")
-	for _, want := range []string{`href="/signin"`, "/openapi.json", "https://loci.example.org/mcp"} {
-		if got.StatusCode != 200 || !strings.Contains(got.text, want) {
-			t.Errorf("no %q: %d %s", want, got.StatusCode, got.text)
+	for _, accept := range []string{"", "\nAccept: */*", "\nAccept: text/html"} {
+		got := roundTrip(t, url, "GET /"+accept)
+		for _, want := range []string{`href="/signin"`, "/openapi.json", "https://loci.example.org/mcp"} {
+			if got.StatusCode != 200 || !strings.Contains(got.text, want) {
+				t.Errorf("%q: no %q: %d %s", accept, want, got.StatusCode, got.text)
+			}
 		}
 	}
 	if got := roundTrip(t, url, "POST /\nContent-Length: 0"); got.StatusCode != 405 ||

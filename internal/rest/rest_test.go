@@ -89,7 +89,7 @@ func TestHandlerWritesErrors(t *testing.T) {
 		{"GET /v1/things/7/" + authHeader, 404, "not_found", "route"},
 		{"GET /V1/things" + authHeader, 404, "not_found", "route"},
 		{"OPTIONS *", 404, "not_found", "route"},
-		{"GET /", 404, "not_found", "route"},
+		{"GET /\nAccept: application/json", 404, "not_found", "route"},
 		{"POST /v1/things", 405, "method_not_allowed", ""},
 		{"POST /v1/things" + authHeader, 405, "method_not_allowed", ""},
 		{"OPTIONS /v1/things", 405, "method_not_allowed", ""},
