@@ -98,7 +98,7 @@ var InvitationStates = Machine[InvitationStatus]{"invitation", []Move[Invitation
 	{"declined", []InvitationStatus{InvitationPending}, InvitationDeclined},
 	{"revoked", []InvitationStatus{InvitationPending}, InvitationRevoked},
 }, map[InvitationStatus]string{
-	InvitationAccepted: "Ask for a new one.", InvitationDeclined: "Ask for a new one.",
+	InvitationAccepted: "It needs no further answer.", InvitationDeclined: "Ask for a new one.",
 	InvitationRevoked: "Ask for a new one.", InvitationExpired: "Ask for a new one.",
 }}
 

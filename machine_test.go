@@ -1,6 +1,7 @@
 package loci_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/loci-memory/loci"
@@ -34,8 +35,11 @@ func TestMachineNamesPossibleMovesWhenItRefuses(t *testing.T) {
 			t.Errorf("%s, %s: %s, %q", c.from, c.move, to, message)
 		}
 	}
-	if _, err := loci.InvitationStates.Apply(loci.InvitationExpired, "accepted"); !loci.Is(err,
-		loci.CodeStateConflict) {
-		t.Error(err)
+	for state, hint := range map[loci.InvitationStatus]string{loci.InvitationExpired: "Ask for a new one.",
+		loci.InvitationAccepted: "It needs no further answer."} {
+		if _, err := loci.InvitationStates.Apply(state, "accepted"); !loci.Is(err, loci.CodeStateConflict) ||
+			!strings.HasSuffix(loci.AsError(err).Message, hint) {
+			t.Error(err)
+		}
 	}
 }

@@ -114,7 +114,10 @@ func (d *handler) renderInvitation(w http.ResponseWriter, r *http.Request, user 
 		return
 	case i.Status != loci.InvitationPending:
 		v.Invite.Closed = cmp.Or(closedTitles[i.Status], "This invitation is closed")
-		_, err = loci.InvitationStates.Apply(i.Status, "accepted")
+		if _, err = loci.InvitationStates.Apply(i.Status, "accepted"); i.Status == loci.InvitationAccepted {
+			// Its token is void: only the person who accepted it sees it.
+			err = loci.Errorf(loci.CodeStateConflict, "You are a member of its workspace already.")
+		}
 	default:
 		v.Email = i.Email
 		v.Invite.Open, v.Invite.Workspace, v.Invite.Email, v.Invite.Admin = true, i.WorkspaceName, i.Email,

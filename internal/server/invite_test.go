@@ -105,7 +105,8 @@ func TestInvitePageRegistersAndJoins(t *testing.T) {
 		!strings.Contains(m.members(), " Bob@example.com ") {
 		t.Fatalf("accepted: %d %s, members %s", status, text, m.members())
 	}
-	if status, _, text := b.get(path); status != 409 || !strings.Contains(text, "This invitation was accepted") {
+	if status, _, text := b.get(path); status != 409 || !strings.Contains(text, "This invitation was accepted") ||
+		!strings.Contains(text, "You are a member") {
 		t.Errorf("the link, later: %d %s", status, text)
 	}
 	if status, _, text := b.postForm("/invite", append(link, "answer", "decline")...); status != 409 ||

@@ -11,10 +11,10 @@ import (
 // CreateInvitations invites addresses into a workspace. One malformed address refuses them all.
 func (s *Service) CreateInvitations(ctx context.Context, actor *identity.Actor,
 	in loci.CreateInvitations) (loci.CreatedInvitations, error) {
-	for _, e := range in.Emails {
+	for i, e := range in.Emails {
 		if !e.Valid() {
 			return loci.CreatedInvitations{}, loci.Errorf(loci.CodeInvalidQuery,
-				"emails must be e-mail addresses: one of them is not")
+				"emails[%d] must be an e-mail address", i)
 		}
 	}
 	return write(ctx, s, actor, func(tx *store.Tx) (out loci.CreatedInvitations, err error) {

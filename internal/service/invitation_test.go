@@ -50,8 +50,11 @@ func TestInviteSkipsMembersAndDuplicates(t *testing.T) {
 		}
 		before := len(mustCall(t, w, conformance.CallerOwner, service.InvitationList,
 			loci.ListInvitations{WorkspaceID: w.Team}).Invitations)
-		mustFail(t, w, conformance.CallerOwner, service.InvitationCreate,
+		err := mustFail(t, w, conformance.CallerOwner, service.InvitationCreate,
 			invite(w, "good@example.com", "not an address"), loci.CodeInvalidQuery)
+		if !strings.Contains(err.Error(), "emails[1] must") {
+			t.Error(err)
+		}
 		if after := len(mustCall(t, w, conformance.CallerOwner, service.InvitationList,
 			loci.ListInvitations{WorkspaceID: w.Team}).Invitations); after != before {
 			t.Error("one malformed address does not refuse them all")
