@@ -128,6 +128,68 @@ func TestFlushEndsWhileAnotherProcessWrites(t *testing.T) {
 	})
 }
 
+// A readRacingDB calls before ahead of each of so many reads.
+type readRacingDB struct {
+	sqldb.DB
+	races  atomic.Int64
+	before func() error
+}
+
+func (d *readRacingDB) Read(ctx context.Context, user string, f func(sqldb.Conn) error) error {
+	if d.races.Add(-1) >= 0 {
+		if err := d.before(); err != nil {
+			return err
+		}
+	}
+	return d.DB.Read(ctx, user, f)
+}
+
+func TestFlushEndsWhileAnotherProcessWritesToTheEmptyLog(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		writer := d.Open(t, store.Options{OneShot: true})
+		ann := user(t, writer, "ann")
+		racing := &readRacingDB{before: func() error {
+			_, err := storetest.TryAdd(writer, ann, "", "a later text")
+			return err
+		}}
+		s := d.Open(t, store.Options{OneShot: true, Intercept: storetest.Intercept(racing, &racing.DB)})
+		workspace := add(t, s, ann, "", "text").WorkspaceID
+		racing.races.Store(60)
+		if err := s.Flush(ctx, workspace); err != nil || racing.races.Load() < 40 {
+			t.Errorf("the flush of one row took %d reads: %v", 60-racing.races.Load(), err)
+		}
+	})
+}
+
+// Each new version makes the flushes that others have prepared fail.
+func TestReindexingKeepsTheVersionWhenTheLogIsEmpty(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		s := d.Open(t, store.Options{})
+		ann := user(t, s, "ann")
+		workspace := add(t, s, ann, "", "text").WorkspaceID
+		add(t, s, ann, "", "another text")
+		flush(t, s, workspace)
+		version := func() string { return fmt.Sprint(d.Query(t, `SELECT version FROM keyword_indexes`)) }
+		reindex := func() {
+			t.Helper()
+			d.Exec(t, `UPDATE keyword_indexes SET analyzer = 0`)
+			if err := s.Index().ReindexOutdated(ctx); err != nil {
+				t.Error(err)
+			}
+			checkHealthy(t, s)
+		}
+		before := version()
+		if reindex(); version() != before {
+			t.Errorf("the version was %s and is %s", before, version())
+		}
+		if reindex(); version() == before { // the log has a row of each memory
+			t.Errorf("the version is still %s", before)
+		}
+	})
+}
+
 // Nothing requests the flush of an idle workspace again.
 func TestIdleIndexIsFlushedAfterTheDatabaseWasBusy(t *testing.T) {
 	t.Parallel()

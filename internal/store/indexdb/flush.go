@@ -25,25 +25,32 @@ const maxFlushAttempts = 10
 // Flush flushes the rows that the log of a workspace has now, and merges segments. It returns CodeUnavailable if the
 // index changes often.
 func (x *Index) Flush(ctx context.Context, workspace int64) error {
-	last := int64(math.MaxInt64)
+	last, steps := int64(math.MaxInt64), -1
 	for stale := 0; stale < maxFlushAttempts; {
-		var err error
-		last, err = sqldb.SystemRead(ctx, x.db, "find rows to flush", func(t *sqldb.Tx) (seq int64, err error) {
-			return seq, t.QueryRow(`SELECT COALESCE(max(seq), 0) FROM index_log WHERE workspace = ?1 AND seq <= ?2`,
-				[]any{workspace, last}, []any{&seq})
+		rows, err := sqldb.SystemRead(ctx, x.db, "find rows to flush", func(t *sqldb.Tx) (rows int, err error) {
+			err = t.QueryRow(
+				`SELECT count(*), COALESCE(max(seq), 0) FROM index_log WHERE workspace = ?1 AND seq <= ?2`,
+				[]any{workspace, last}, []any{&rows, &last})
+			return rows, err
 		})
 		if err != nil {
 			return err
 		}
-		if last == 0 {
+		// With a steady writer there is always another row. In an empty log SQLite uses the numbers of rows again, so
+		// the number of steps is limited too.
+		if steps < 0 {
+			steps = rows/maxFlushRows + 2
+		}
+		if rows == 0 || steps == 0 {
 			return x.compact(ctx, flushRequest{workspace, math.MaxInt, index.FanIn})
 		}
-		// One step and no more: with a steady writer there is always another row to flush.
 		flushed, err := x.step(ctx, flushRequest{workspace, 1, index.FanIn})
 		if err != nil && !errors.Is(err, ErrStale) {
 			return err
 		}
-		if !flushed {
+		if flushed {
+			steps--
+		} else {
 			stale++
 		}
 	}

@@ -115,42 +115,55 @@ func (x *Index) analyzeTexts(ctx context.Context, rowIDs []int64) (map[int64]ana
 }
 
 // Reindex replaces the rows of the log of each memory by one with its document. That of a memory that is gone
-// deletes the document.
+// deletes the document. It raises the version of the index.
 func (x *Index) Reindex(t *sqldb.Tx, workspace int64, rowIDs ...int64) error {
-	return x.reindexAnalyzed(t, workspace, rowIDs, nil)
-}
-
-// reindexAnalyzed is Reindex with the documents of the memories whose version is still the analyzed one.
-func (x *Index) reindexAnalyzed(t *sqldb.Tx, workspace int64, rowIDs []int64, documents map[int64]analyzedText) error {
 	if err := RaiseVersion(t, workspace); err != nil {
 		return err
 	}
-	for _, rowID := range rowIDs {
-		if err := x.replaceLogRows(t, workspace, rowID, documents[rowID]); err != nil {
+	for some := range slices.Chunk(rowIDs, reindexBatchSize) {
+		if err := x.reindexAnalyzed(t, workspace, some, nil); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// replaceLogRows writes the row with the document last, because the last row of a memory wins. The rows before it keep
+// reindexAnalyzed is Reindex with the documents of the memories whose version is still the analyzed one. It raises the
+// version only if the log has rows of the memories: a flush that was prepared before may hold those. The locks of the
+// memories keep writers from adding further ones.
+func (x *Index) reindexAnalyzed(t *sqldb.Tx, workspace int64, rowIDs []int64, documents map[int64]analyzedText) error {
+	atlases, updates := make([]int64, len(rowIDs)), make([]LogUpdate, len(rowIDs))
+	var err error
+	for i, rowID := range rowIDs {
+		if atlases[i], updates[i], err = currentUpdate(t, workspace, rowID, documents[rowID]); err != nil {
+			return err
+		}
+	}
+	sums, err := sumLogRows(t, workspace, rowIDs)
+	if err == nil && len(sums) > 0 {
+		if err = RaiseVersion(t, workspace); err == nil {
+			sums, err = sumLogRows(t, workspace, rowIDs) // a flush may have ended before
+		}
+		if err == nil {
+			_, err = t.Exec(`DELETE FROM index_log WHERE workspace = ?1 AND `+
+				fmt.Sprintf(t.Dialect.InList, "memory", 2), workspace, sqldb.EncodeInts(rowIDs))
+		}
+	}
+	for i, rowID := range rowIDs {
+		if err == nil {
+			err = x.appendCurrent(t, workspace, atlases[i], updates[i], sums[rowID])
+		}
+	}
+	return err
+}
+
+// appendCurrent appends the row with the document last, because the last row of a memory wins. The rows before it keep
 // the sums for the counters of other atlases, such as that of a memory that is gone.
-func (x *Index) replaceLogRows(t *sqldb.Tx, workspace, rowID int64, analyzed analyzedText) error {
-	atlas, last, err := currentUpdate(t, workspace, rowID, analyzed)
-	if err != nil {
-		return err
-	}
-	sums, err := sumLogRows(t, workspace, rowID)
-	if err != nil {
-		return err
-	}
-	if _, err := t.Exec(`DELETE FROM index_log WHERE workspace = ?1 AND memory = ?2`, workspace, rowID); err != nil {
-		return err
-	}
+func (x *Index) appendCurrent(t *sqldb.Tx, workspace, atlas int64, last LogUpdate, sums map[int64]Counters) error {
 	last.Memories, last.Bytes = int(sums[atlas].Memories), int(sums[atlas].Bytes)
 	delete(sums, atlas)
 	for _, other := range slices.Sorted(maps.Keys(sums)) {
-		u := deletion(rowID)
+		u := deletion(last.Memory)
 		u.Memories, u.Bytes = int(sums[other].Memories), int(sums[other].Bytes)
 		if err := x.AppendLog(t, workspace, other, u); err != nil {
 			return err
@@ -181,17 +194,19 @@ func currentUpdate(t *sqldb.Tx, workspace, rowID int64, analyzed analyzedText) (
 	return m.Atlas, u, nil
 }
 
-// sumLogRows sums what the rows of a memory add to the counters of atlases.
-func sumLogRows(t *sqldb.Tx, workspace, rowID int64) (map[int64]Counters, error) {
-	sums := map[int64]Counters{}
-	err := t.Query(
-		`SELECT atlas, CAST(SUM(memories) AS BIGINT), CAST(SUM(bytes) AS BIGINT) FROM index_log WHERE workspace = ?1
-			AND memory = ?2 GROUP BY atlas`,
-		[]any{workspace, rowID}, func(r sqldb.Row) error {
-			var atlas int64
+// sumLogRows sums what the rows of memories add to the counters, by memory and atlas.
+func sumLogRows(t *sqldb.Tx, workspace int64, rowIDs []int64) (map[int64]map[int64]Counters, error) {
+	sums := map[int64]map[int64]Counters{}
+	err := t.Query(`SELECT memory, atlas, CAST(SUM(memories) AS BIGINT), CAST(SUM(bytes) AS BIGINT) FROM index_log
+		WHERE workspace = ?1 AND `+fmt.Sprintf(t.Dialect.InList, "memory", 2)+` GROUP BY memory, atlas`,
+		[]any{workspace, sqldb.EncodeInts(rowIDs)}, func(r sqldb.Row) error {
+			var memory, atlas int64
 			var sum Counters
-			err := r.Scan(&atlas, &sum.Memories, &sum.Bytes)
-			sums[atlas] = sum
+			err := r.Scan(&memory, &atlas, &sum.Memories, &sum.Bytes)
+			if sums[memory] == nil {
+				sums[memory] = map[int64]Counters{}
+			}
+			sums[memory][atlas] = sum
 			return err
 		})
 	return sums, err
