@@ -48,6 +48,35 @@ func TestReadWithIdempotencyKeySeesOneSnapshot(t *testing.T) {
 	})
 }
 
+func TestStoredResponseReplacesThatOfAnEarlierAttempt(t *testing.T) {
+	t.Parallel()
+	onPostgres(t, func(t *testing.T, d storetest.Database, s *store.Store) {
+		ann := user(t, s, "ann")
+		read := func(name string, during func()) map[string]bool {
+			t.Helper()
+			out, err := store.Read(ctx, s, withIdempotencyKey(ann, "k", "a"),
+				func(tx *store.Tx) (map[string]bool, error) {
+					_, err := tx.Usage()
+					during()
+					return map[string]bool{name: true}, err
+				})
+			if err != nil {
+				t.Error(err)
+			}
+			return out
+		}
+		attempts := 0
+		got := read("second", func() {
+			if attempts++; attempts == 1 { // the snapshot has begun
+				read("first", func() {})
+			}
+		})
+		if len(got) != 1 || !got["first"] || attempts != 2 {
+			t.Errorf("got %v after %d attempts", got, attempts)
+		}
+	})
+}
+
 func TestDeadlocksAreTriedAgain(t *testing.T) {
 	t.Parallel()
 	onPostgres(t, func(t *testing.T, d storetest.Database, s *store.Store) {

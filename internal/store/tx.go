@@ -61,6 +61,7 @@ func Write[Out any](ctx context.Context, s *Store, actor *identity.Actor, f func
 			t := &Tx{conn: conn, store: s, actor: actor, computesOutside: true, computations: computations}
 			made, err := f(t)
 			if r, ok := errors.AsType[*storedResponse](err); ok {
+				out = *new(Out) // an earlier attempt may have set fields that the response omits
 				return r.decode(&out)
 			}
 			if err != nil {
@@ -77,8 +78,7 @@ func Write[Out any](ctx context.Context, s *Store, actor *identity.Actor, f func
 		computations = append(computations, c)
 	}
 	if err != nil {
-		var none Out
-		return none, err
+		return *new(Out), err
 	}
 	return out, nil
 }
