@@ -28,8 +28,8 @@ func (b *Budget) Spend(bytes int) bool {
 // jsonScalarSize bounds the bytes of a value other than a text, or of a name with its punctuation.
 const jsonScalarSize = 32
 
-// JSONSize returns how many bytes a value without maps has at most as JSON, if its texts are valid UTF-8 and HTML is
-// not escaped. It costs less than to write the value.
+// JSONSize returns a bound of the bytes of a value as JSON. The value has no maps and only valid UTF-8, and HTML is not
+// escaped. It costs less than to write the value.
 func JSONSize(v any) int { return jsonSize(reflect.ValueOf(v)) }
 
 func jsonSize(v reflect.Value) (n int) {

@@ -3,6 +3,7 @@ package indexdb
 import (
 	"bytes"
 	"errors"
+	"slices"
 
 	"github.com/loci-memory/loci/internal/index"
 	"github.com/loci-memory/loci/internal/sqldb"
@@ -124,16 +125,20 @@ func insertSegment(t *sqldb.Tx, workspace int64, b index.EncodedSegment) error {
 	return nil
 }
 
-// RewriteSegments deletes memories from all segments, and rewrites each segment with a deleted document. The new
-// segments hold no word of a deleted document. The caller has raised the version of the index.
+// RewriteSegments deletes memories from all segments, and rewrites each segment with a document of theirs. Without
+// memories it rewrites each segment with a deleted document. The new segments hold no word of a deleted document. The
+// caller has raised the version of the index.
 func (x *Index) RewriteSegments(t *sqldb.Tx, workspace int64, gone []int64) error {
 	segments, err := x.Segments(t, workspace)
 	if err != nil {
 		return err
 	}
 	for _, s := range segments {
-		s, _ = s.MarkDeleted(gone)
-		if s.LiveDocs() == s.Docs() {
+		isGone := func(memory int64) bool { return slices.Contains(gone, memory) }
+		if len(gone) > 0 && !slices.ContainsFunc(s.Memories(), isGone) {
+			continue
+		}
+		if s, _ = s.MarkDeleted(gone); s.LiveDocs() == s.Docs() {
 			continue
 		}
 		encoded, err := index.Merge(t.Ctx, FetchPages(t), []*index.Segment{s})

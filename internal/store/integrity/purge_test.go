@@ -427,3 +427,27 @@ func TestPurgeDeletesVectors(t *testing.T) {
 		}
 	})
 }
+
+// On SQLite nobody writes while a purge rewrites segments.
+func TestPurgeRewritesOnlySegmentsOfTheMemory(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		s := d.Open(t, store.Options{OneShot: true})
+		ann := user(t, s, "ann")
+		m := add(t, s, ann, "", "the blue boat")
+		remaining := add(t, s, ann, "", "the red bicycle")
+		flush(t, s, m.WorkspaceID)
+		set(t, s, ann, remaining.ID, func(_ *store.Memory, m *loci.Memory) { m.Content = "the green bicycle" })
+		purged := add(t, s, ann, "", "the yellow tram")
+		flush(t, s, m.WorkspaceID)
+		segments := func() []string { return d.Query(t, `SELECT row_id FROM segments ORDER BY row_id`) }
+		before := segments()
+		if _, err := integrity.New(s).PurgeMemory(ctx, purged.ID, true); err != nil {
+			t.Fatal(err)
+		}
+		if after := segments(); len(before) != 2 || len(after) != 2 || after[0] != before[0] || after[1] == before[1] {
+			t.Errorf("the segments were %v and are %v", before, after)
+		}
+		checkHealthy(t, s)
+	})
+}

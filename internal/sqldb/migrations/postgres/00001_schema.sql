@@ -43,8 +43,8 @@ CREATE TABLE sign_ins (
 );
 CREATE INDEX sign_ins_user ON sign_ins (user_id);
 
--- Row ids of workspaces, atlases, segments and vectors are never reused, because caches and counters
--- refer to them.
+-- Row ids of workspaces, atlases, memories, generations, segments and vectors are never reused. Caches, counters and
+-- running jobs refer to them.
 CREATE TABLE workspaces (
 	row_id      BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
 	id          TEXT    NOT NULL UNIQUE,
