@@ -114,6 +114,12 @@ func (g *Gate) Charge(ctx context.Context, actor *identity.Actor, more int) {
 	}
 }
 
+// Identify refuses a call whose credential has ended since Admit. It uses neither rate nor quota.
+func (g *Gate) Identify(ctx context.Context, c *op.Call) error {
+	_, err := g.identify(ctx, c)
+	return err
+}
+
 // identify finds the credential of a call.
 func (g *Gate) identify(ctx context.Context, c *op.Call) (store.Credential, error) {
 	if c.Credential == "" {

@@ -53,6 +53,8 @@ type Host struct {
 	// Admit authenticates the caller. It refuses an unknown or revoked credential, and calls over the rate limit or
 	// quota. It sets the call's Quota.
 	Admit func(ctx context.Context, o *Op, c *Call) (*identity.Actor, error)
+	// Identify refuses a credential that ended after Admit; it may be nil.
+	Identify func(ctx context.Context, c *Call) error
 	// Charge adds the cost of a call beyond one to the rate; it may be nil. It refuses nothing: later calls wait.
 	Charge func(ctx context.Context, actor *identity.Actor, more int)
 	// Closing ends all streams when it ends; it may be nil.
@@ -89,6 +91,9 @@ func (h *Host) Run(ctx context.Context, o *Op, c *Call, args func() (Args, error
 		return nil, err
 	}
 	a, err := args()
+	if err == nil && h.Identify != nil && o.Access != Public && time.Since(start) > maxAdmitAge {
+		err = h.Identify(ctx, c) // a client may send its body slowly, and lose its credential meanwhile
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -116,6 +121,9 @@ func (h *Host) Run(ctx context.Context, o *Op, c *Call, args func() (Args, error
 	}
 	return out, err
 }
+
+// maxAdmitAge is how long an admitted call may run before its credential is checked again.
+const maxAdmitAge = time.Second
 
 // A coster input returns how many calls of the rate it counts as.
 type coster interface{ Cost() int }

@@ -77,7 +77,8 @@ func Serve(ctx context.Context, s Settings, console, logs io.Writer) error {
 	ready := &readiness{check: st.Ping, damage: seenDamage, log: log}
 	context.AfterFunc(ctx, func() { ready.draining.Store(true) })
 	m := newMetrics(st, ready)
-	host := &op.Host{Service: svc, Admit: gate.Admit, Charge: gate.Charge, Closing: ctx, Log: log, Observe: m.observe}
+	host := &op.Host{Service: svc, Admit: gate.Admit, Identify: gate.Identify, Charge: gate.Charge, Closing: ctx,
+		Log: log, Observe: m.observe}
 	stopMetrics, err := m.listen(ctx, s.MetricsListen, log)
 	if err != nil {
 		return fmt.Errorf("metrics: %w", err)

@@ -62,6 +62,29 @@ func holds(files []string, s string) bool {
 	return false
 }
 
+// TestEndedCredentialMakesNoKey ends a credential after its call was admitted.
+func TestEndedCredentialMakesNoKey(t *testing.T) {
+	t.Parallel()
+	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+		made := mustCall(t, w, conformance.CallerOwner, service.KeyCreate, loci.CreateKey{})
+		signed := conformance.Must(w.Service.Register(t.Context(), &identity.Actor{},
+			loci.Register{Email: "ada@example.com", Password: password}))(t)
+		for _, c := range []*op.Call{{Credential: made.APIKey},
+			{Credential: signed.Cookie().Secret, CredentialKind: identity.CredentialCookie}} {
+			actor := conformance.Must(w.Gate.Admit(t.Context(), service.KeyCreate.Op, c))(t)
+			conformance.Must(w.Service.CreateKey(t.Context(), actor, loci.CreateKey{}))(t)
+			if c.CredentialKind == identity.CredentialCookie {
+				conformance.Must(w.Service.SignOut(t.Context(), actor, loci.Empty{}))(t)
+			} else {
+				conformance.Must(w.Service.RevokeKey(t.Context(), actor, loci.RevokeKey{KeyID: made.Key.ID}))(t)
+			}
+			if _, err := w.Service.CreateKey(t.Context(), actor, loci.CreateKey{}); !loci.Is(err, loci.CodeRevoked) {
+				t.Errorf("%s: %v", actor.CredentialKind, err)
+			}
+		}
+	})
+}
+
 func TestRevokedKeyIsListedAndRejected(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {

@@ -136,8 +136,12 @@ type NewKey struct {
 	Hash   []byte
 }
 
-// AddKey stores a key of the actor, who has at most MaxKeys.
+// AddKey stores a key of the actor, who has at most MaxKeys. A credential that has ended makes no other one, however
+// long ago its call was admitted.
 func (s *Account) AddKey(n NewKey) (k loci.APIKey, err error) {
+	if err := s.t.requireLiveCredential(); err != nil {
+		return k, err
+	}
 	if err := s.t.conn.AdvisoryLock(string(s.t.actor.UserID) + "/keys"); err != nil {
 		return k, err
 	}
@@ -152,6 +156,23 @@ func (s *Account) AddKey(n NewKey) (k loci.APIKey, err error) {
 			"You have %d API keys, the most that a user may have: revoke one that you do not need.", live)
 	}
 	return s.t.addKey(s.t.actor.UserID, n)
+}
+
+// requireLiveCredential refuses an actor whose key or sign-in has ended.
+func (t *Tx) requireLiveCredential() error {
+	query := map[identity.CredentialKind]string{
+		identity.CredentialKey:    `SELECT 1 FROM api_keys WHERE id = ?1 AND user_id = ?2 AND revoked_at = 0`,
+		identity.CredentialCookie: `SELECT 1 FROM sign_ins WHERE id = ?1 AND user_id = ?2`,
+	}[t.actor.CredentialKind]
+	if query == "" {
+		return nil // of this device: no other kind makes keys
+	}
+	var one int
+	err := sqldb.MapNoRows(t.conn.QueryRow(query, []any{t.actor.CredentialID, t.actor.UserID}, []any{&one}))
+	if loci.Is(err, loci.CodeNotFound) {
+		return loci.NewError(loci.CodeRevoked)
+	}
+	return err
 }
 
 // AddKey stores a key of a user for the operator. MaxKeys does not apply, so that the operator can help a user who lost

@@ -345,7 +345,7 @@ func TestPurgedUserLeavesNoByte(t *testing.T) {
 		if _, err := tryAdd(server, gone, "", "Back again"); !loci.Is(err, loci.CodeNotFound) {
 			t.Error("one who is gone writes: ", err)
 		}
-		if _, err := newService(server).CreateKey(ctx, gone, loci.CreateKey{}); !loci.Is(err, loci.CodeNotFound) {
+		if _, err := newService(server).CreateKey(ctx, gone, loci.CreateKey{}); !loci.Is(err, loci.CodeRevoked) {
 			t.Error("one who is gone gets a key: ", err)
 		}
 		if _, err := newService(server).CreateWorkspace(ctx, gone, loci.CreateWorkspace{Name: "Den"}); !loci.Is(err,

@@ -1,0 +1,68 @@
+package server
+
+import (
+	"bufio"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"testing"
+	"time"
+)
+
+// TestSlowBodyIsRejectedWhenCredentialEndsMeanwhile sends the head of a call, ends its credential, and sends the body.
+func TestSlowBodyIsRejectedWhenCredentialEndsMeanwhile(t *testing.T) {
+	t.Parallel()
+	m := newTestTeam(t)
+	b := newBrowser(t, m.address, "127.0.0.1")
+	if status, _, text := b.postForm("/signin", "email", "ann@example.com", "password", password); status != 200 {
+		t.Fatal(status, text)
+	}
+	u, err := url.Parse(m.address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cookies := b.client.Jar.Cookies(u)
+	if len(cookies) != 1 {
+		t.Fatal(cookies)
+	}
+	_, v := callAPI(t, "POST", m.address+"/v1/api-keys", m.key, `{}`)
+	stolen, id := v["apiKey"].(string), v["key"].(map[string]any)["id"].(string)
+	for _, c := range []struct {
+		name, header string
+		end          func() (int, map[string]any)
+		status       int
+	}{
+		{"key", "Authorization: Bearer " + stolen, func() (int, map[string]any) {
+			return callAPI(t, "DELETE", m.address+"/v1/api-keys/"+id, m.key, "")
+		}, http.StatusForbidden},
+		{"cookie", "Cookie: " + cookies[0].String(), func() (int, map[string]any) {
+			status, _, _ := b.postForm("/signout")
+			return status, nil
+		}, http.StatusUnauthorized},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			conn, err := net.Dial("tcp", u.Host)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+			fmt.Fprintf(conn, "POST /v1/memories HTTP/1.1\r\nHost: %s\r\n%s\r\nContent-Type: application/json\r\n"+
+				"Content-Length: 15\r\n\r\n{", u.Host, c.header)
+			time.Sleep(300 * time.Millisecond) // it is admitted
+			if status, v := c.end(); status >= 300 {
+				t.Fatal(status, v)
+			}
+			time.Sleep(1100 * time.Millisecond)
+			fmt.Fprint(conn, `"content":"x"}`)
+			resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp.Body.Close()
+			if resp.StatusCode != c.status {
+				t.Errorf("%d, want %d", resp.StatusCode, c.status)
+			}
+		})
+	}
+}
