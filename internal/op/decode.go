@@ -240,7 +240,7 @@ func (p *inputSpec) setNumber(v reflect.Value, name, text string) error {
 		}
 	}
 	if p.kind == numberKind {
-		v.SetFloat(f)
+		v.SetFloat(f + 0) // -0 becomes 0: not every database keeps its sign
 		return nil
 	}
 	if math.Abs(f) > loci.Unlimited {

@@ -6,7 +6,9 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/conformance"
+	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/service"
+	"github.com/loci-memory/loci/internal/store/integrity"
 )
 
 // A review concerns the text at its time: a later change must not inherit it.
@@ -36,6 +38,23 @@ func TestChangeAfterReviewIsNotVerified(t *testing.T) {
 		mustCall(t, w, conformance.CallerOwner, service.MemoryVerify,
 			loci.VerifyMemory{MemoryID: id, ValidUntil: &past})
 		shows("verified, expired")
+	})
+}
+
+// SQLite does not store the sign of -0.0.
+func TestVerifyWithNegativeZeroKeepsMemoryConsistent(t *testing.T) {
+	t.Parallel()
+	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+		id := mustCreate(t, w, conformance.CallerOwner, w.Atlas(t, "Shelf"), "Deploy on Mondays.")
+		for _, zero := range []string{"-0.0", "-0", "-1e-400"} {
+			if _, err := w.Host.Call(t.Context(), service.MemoryVerify.Op, w.Call(conformance.CallerOwner),
+				op.Args{JSON: []byte(`{"memoryId":"` + string(id) + `","confidence":` + zero + `}`)}); err != nil {
+				t.Fatal(err)
+			}
+			if sum, err := integrity.New(w.Store).Sample(t.Context(), 10); err != nil || sum.Found != 0 {
+				t.Errorf("%s: %+v %v", zero, sum, err)
+			}
+		}
 	})
 }
 
