@@ -16,15 +16,12 @@ type Origins struct {
 	csrf    *http.CrossOriginProtection
 }
 
-// NewOrigins returns the origins of a server. It panics on an origin that is none.
+// NewOrigins returns the origins of a server. It panics on a public URL without an origin.
 func NewOrigins(publicURL string, allowed ...string) *Origins {
 	o := &Origins{allowed: allowed, csrf: http.NewCrossOriginProtection()}
 	if u, err := url.Parse(publicURL); err == nil && u.Host != "" {
 		o.own = OriginOf(u)
-		allowed = append(slices.Clone(allowed), o.own)
-	}
-	for _, origin := range allowed {
-		if err := o.csrf.AddTrustedOrigin(origin); err != nil {
+		if err := o.csrf.AddTrustedOrigin(o.own); err != nil {
 			panic("httpapi: " + err.Error())
 		}
 	}
@@ -50,7 +47,8 @@ func (o *Origins) Allowed(r *http.Request) (origin string, ok bool) {
 	return given[0], true
 }
 
-// IsForgeable reports whether a page of an unknown origin may have sent the request with a cookie of the browser.
+// IsForgeable reports whether a page of another origin may have sent the request with a cookie of the browser. The
+// origins of the operator are others too: their pages send keys.
 func (o *Origins) IsForgeable(r *http.Request) bool { return o.csrf.Check(r) != nil }
 
 // Check refuses a request of a page of an unknown origin, with any credential and method.

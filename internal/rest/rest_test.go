@@ -273,7 +273,8 @@ func TestCallCarriesHeaders(t *testing.T) {
 		t.Errorf("empty headers: %+v", c)
 	}
 	for headers, foreign := range map[string]bool{
-		"": false, "\nOrigin: https://app.example.org": false,
+		"": false, "\nOrigin: https://app.example.org": true,
+		"\nOrigin: https://app.example.org\nSec-Fetch-Site: same-site":   true,
 		"\nOrigin: https://loci.example.org\nSec-Fetch-Site: cross-site": false,
 		"\nOrigin: http://loci.test":                                     false, "\nOrigin: null": true,
 		"\nSec-Fetch-Site: cross-site": true, "\nSec-Fetch-Site: same-origin": false,
