@@ -103,7 +103,12 @@ func (d *handler) setupForm(w http.ResponseWriter, r *http.Request) {
 		d.renderPage(w, r, "problem.html", v, err)
 		return
 	}
+	token := sha256.Sum256([]byte(f.Get("token")))
 	c, user, err := d.pageCall(w, r)
+	if used := d.setUpWith.Load(); err == nil && user.ID != "" && (used == nil || *used != token) {
+		redirect(w, r, "/")
+		return
+	}
 	if err == nil && user.ID == "" {
 		v.Token, v.Email, v.Name = f.Get("token"), f.Get("email"), f.Get("name")
 		var out any
@@ -112,6 +117,7 @@ func (d *handler) setupForm(w http.ResponseWriter, r *http.Request) {
 				Name: loci.Name(v.Name)})
 		if err == nil {
 			d.startSession(w, r, c, out)
+			d.setUpWith.Store(&token)
 			user = out.(loci.SignedIn).User
 		}
 	}
@@ -120,8 +126,7 @@ func (d *handler) setupForm(w http.ResponseWriter, r *http.Request) {
 		d.renderPage(w, r, "setup.html", v, err)
 		return
 	}
-	sum := sha256.Sum256([]byte(f.Get("token")))
-	d.createKey(w, r, c, user, "First key", "setup "+base64.RawURLEncoding.EncodeToString(sum[:]))
+	d.createKey(w, r, c, user, "First key", "setup "+base64.RawURLEncoding.EncodeToString(token[:]))
 }
 
 func (d *handler) keyForm(w http.ResponseWriter, r *http.Request) {

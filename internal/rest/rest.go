@@ -10,6 +10,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/httpapi"
@@ -54,7 +55,8 @@ type Route struct {
 type handler struct {
 	Options
 	mux              *http.ServeMux
-	methodNotAllowed map[string]bool // patterns of methods that a path does not have: see reserveLiterals
+	setUpWith        atomic.Pointer[[32]byte] // hash of the token that made the first account
+	methodNotAllowed map[string]bool          // patterns of methods that a path does not have: see reserveLiterals
 }
 
 // New returns a handler for every operation of the table, the extra routes and

@@ -164,6 +164,10 @@ func TestSetupOverNetworkCreatesWorkingKey(t *testing.T) {
 	if status, _, text := b.postForm("/setup", fields...); status != 200 || shownKey.FindString(text) != key {
 		t.Errorf("a reload shows another key than %s: %d %s", key, status, text)
 	}
+	if status, at, text := b.postForm("/setup", "token", token+"x"); status != 200 || at != "/" ||
+		shownKey.MatchString(text) {
+		t.Errorf("another token: %d %s %s", status, at, text)
+	}
 	if status, at, text := b.get("/setup?token=" + token); status != 200 || at != "/" ||
 		!strings.Contains(text, "Create an API key") {
 		t.Errorf("the link, when all is done: %d %s %s", status, at, text)
