@@ -33,6 +33,8 @@ type Analyzer struct {
 	from, to      int
 	offsetMap     OffsetMap         // of the current token; its source is empty if normalization keeps the token
 	done          bool              // set by Stop
+	MaxGrowth     int               // bytes that normalization may add before Analyze stops; 0 is no bound
+	growth        int               // that it has added
 	OnRun         func(text string) // is called with each run of characters in scripts without spaces
 	runSpan       [2]int            // byte range of the term in the run
 	Prefilter     *TermPrefilter    // skips words and characters that cannot be wanted; nil skips none
@@ -47,7 +49,7 @@ const MaxTermBytes = 64
 
 // Analyze emits the terms of a text.
 func (a *Analyzer) Analyze(s string) {
-	a.done = false
+	a.done, a.growth = false, 0
 	var number phone
 	for i := 0; i < len(s) && !a.done; {
 		c := s[i]
@@ -79,7 +81,7 @@ func (a *Analyzer) Analyze(s string) {
 	}
 }
 
-// Stop ends Analyze after the current token. The remaining terms of that token are still emitted.
+// Stop ends Analyze after the current token, or after some KiB of it. The remaining terms of these are still emitted.
 func (a *Analyzer) Stop() { a.done = true }
 
 // Span returns the byte range of the current term in the text. It is that of the whole token if normalization changed
@@ -159,8 +161,12 @@ func (a *Analyzer) scanToken(s string, i int) int {
 	case seen == lower:
 		a.emitASCII(s[i:j])
 	case seen&NonASCII != 0:
-		if seen&(Digit|joiner) != 0 || a.Prefilter == nil || !a.Prefilter.rejects(s[i:j]) {
-			a.scanNonASCII(s[i:j])
+		for to := i; to < j && !a.done; i = to {
+			to += normPieceLen(s[i:j])
+			a.from, a.to = i, to
+			if seen&(Digit|joiner) != 0 || a.Prefilter == nil || !a.Prefilter.rejects(s[i:to]) {
+				a.scanNonASCII(s[i:to])
+			}
 		}
 	default:
 		a.splitToken(s[i:j], i > 1 && s[i-1] == '-' && s[i-2] == '-')
@@ -248,6 +254,9 @@ func (a *Analyzer) scanNonASCII(s string) {
 	if n != s {
 		a.offsetMap.source = s
 	}
+	if a.growth += len(n) - len(s); a.MaxGrowth > 0 && a.growth > a.MaxGrowth {
+		a.Stop()
+	}
 	for i := 0; i < len(n); {
 		r, size := utf8.DecodeRuneInString(n[i:])
 		unsegmented := IsUnsegmented(r)
@@ -266,6 +275,37 @@ func (a *Analyzer) scanNonASCII(s string) {
 		i = j
 	}
 	a.offsetMap.reset()
+}
+
+// maxNormPiece is about the size in bytes of the pieces in which long texts without a space are normalized. The normal
+// form may be many times as long, and a search stops after the first matches. No term spans two pieces.
+const maxNormPiece = 4 << 10
+
+// normPieceLen returns the size of the first piece of s. Unicode normalizes the text behind it independently.
+func normPieceLen(s string) int {
+	if len(s) <= maxNormPiece {
+		return len(s)
+	}
+	n := maxNormPiece
+	for !utf8.RuneStart(s[n]) {
+		n--
+	}
+	if next := norm.NFKC.FirstBoundaryInString(s[n:]); next >= 0 {
+		return n + next
+	}
+	return len(s)
+}
+
+// NormalizePrefix returns the NFKC of the start of a text. It ends once the normal form has maxGrowth bytes more than
+// its text.
+func NormalizePrefix(s string, maxGrowth int) string {
+	var out []byte
+	for from := 0; from < len(s) && len(out) <= from+maxGrowth; {
+		to := from + normPieceLen(s[from:])
+		out = norm.NFKC.AppendString(out, s[from:to])
+		from = to
+	}
+	return string(out)
 }
 
 // NormalizeNFKC returns a text in NFKC, without ignorable characters. It writes the decimal digits of all scripts in

@@ -162,3 +162,29 @@ func TestWordRuneLenIsSizeOfCharacter(t *testing.T) {
 		}
 	}
 }
+
+func TestAnalyzeReadsLongTokenInPieces(t *testing.T) {
+	t.Parallel()
+	for _, piece := range []string{"数", "ﷺ", "e\u0301", "ｶﾞ", "\u1112\u1161\u11ab"} {
+		text := strings.Repeat(piece, 40_000/len(piece))
+		end, terms := 0, 0
+		a := Analyzer{}
+		a.Emit = func(_ []byte, r TokenType) {
+			from, to := a.SourceOffsets()
+			if terms++; from%len(piece) != 0 || to%len(piece) != 0 || to <= from || from > end {
+				t.Fatalf("%q: a term from %d to %d, after %d", piece, from, to, end)
+			}
+			end = max(end, to)
+		}
+		if a.Analyze(text); end != len(text) {
+			t.Errorf("%q: %d of %d bytes are read", piece, end, len(text))
+		}
+		terms, a.Emit = 0, func([]byte, TokenType) {
+			terms++
+			a.Stop()
+		}
+		if a.Analyze(text); terms > 4*maxNormPiece {
+			t.Errorf("%q: %d terms after Stop", piece, terms)
+		}
+	}
+}

@@ -5,8 +5,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"golang.org/x/text/unicode/norm"
-
 	"github.com/loci-memory/loci/internal/analysis"
 )
 
@@ -50,7 +48,7 @@ func isIdentifier(token string) (yes bool) {
 // digits of other scripts, apostrophes and invisible characters.
 func normalizeExact(s string) string {
 	if analysis.HasNonASCII(s) {
-		s = string(analysis.FoldCase(nil, strings.Map(foldApostrophe, norm.NFKC.String(s))))
+		s = string(analysis.FoldCase(nil, strings.Map(foldApostrophe, analysis.NormalizePrefix(s, maxNormalGrowth))))
 	} else {
 		s = strings.ToLower(s)
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/loci-memory/loci/internal/analysis"
 	"github.com/loci-memory/loci/internal/dates"
 	"github.com/loci-memory/loci/internal/index"
 	"github.com/loci-memory/loci/internal/index/indextest"
@@ -79,6 +80,28 @@ func TestExactMatcherIsLinearForHostileText(t *testing.T) {
 	}
 	if m.Match("", text+" a") != "phrase" || m.Match("", text) != "" {
 		t.Error("the phrase at the end is not found, or one inside a word is")
+	}
+}
+
+func TestMatchingReadsStartOfTextThatNormalizationExpands(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{strings.Repeat("ﷺ", 80_000), strings.Repeat("ﷺ ", 60_000)} {
+		if n := len(normalizeExact(text)); n > len(text)+2*maxNormalGrowth {
+			t.Errorf("the exact form has %d bytes", n)
+		}
+		m := Parse("tide").Matcher()
+		terms, observe := 0, m.analyzer.Emit
+		m.analyzer.Emit = func(term []byte, r analysis.TokenType) {
+			terms++
+			observe(term, r)
+		}
+		m.analyzer.Prefilter = nil // emits each term that is read
+		if m.match(text + " tide"); terms > maxNormalGrowth {
+			t.Errorf("%d terms are read", terms)
+		}
+		if m.match(text[:3000] + " tide"); len(m.matches) != 1 {
+			t.Errorf("%d matches in a short text", len(m.matches))
+		}
 	}
 }
 

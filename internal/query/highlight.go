@@ -18,6 +18,13 @@ const (
 	maxMatches   = 512
 )
 
+// maxNormalGrowth is the greatest number of bytes that normalization adds to a text that is matched. Of 256 KiB of
+// U+FDFA,
+// which is four words in normal form, a search would read megabytes otherwise. Texts with fewer such characters are
+// read
+// whole.
+const maxNormalGrowth = 64 << 10
+
 // Matches are the positions of the words of a query in a text.
 type Matches struct {
 	text     string
@@ -50,7 +57,7 @@ type Matcher struct {
 
 // Matcher returns a matcher of the query.
 func (q Query) Matcher() *Matcher {
-	m := &Matcher{query: q, analyzer: analysis.Analyzer{Prefilter: q.prefilter}}
+	m := &Matcher{query: q, analyzer: analysis.Analyzer{Prefilter: q.prefilter, MaxGrowth: maxNormalGrowth}}
 	m.analyzer.Emit = m.observe
 	return m
 }
