@@ -248,13 +248,18 @@ type GetMemory struct {
 	MemoryID ID `json:"memoryId" id:"memory"`
 }
 
-// ListMemories is the input of memory.list.
-type ListMemories struct {
+// A MemoryFilter limits a list or a search of memories. An empty field does not limit it.
+type MemoryFilter struct {
 	AtlasID     ID           `json:"atlas_id,omitzero" id:"atlas" jsonschema:"Only these"`
 	WorkspaceID ID           `json:"workspace_id,omitzero" id:"workspace" jsonschema:"Only these"`
 	Type        []MemoryType `json:"type,omitzero" jsonschema:"Only these"`
 	Tags        Tags         `json:"tags,omitzero" jsonschema:"All of these"`
 	Include     []Include    `json:"include,omitzero" jsonschema:"Include these too"`
+}
+
+// ListMemories is the input of memory.list.
+type ListMemories struct {
+	MemoryFilter
 	Paging
 }
 

@@ -74,13 +74,9 @@ func (CacheLevel) Rule() Rule { return Rule{Enum: enumValues(CacheNone, CacheQue
 
 // SearchMemories is the input of memory.search.
 type SearchMemories struct {
-	Query       Query        `json:"query"`
-	Mode        Mode         `json:"mode,omitzero"`
-	AtlasID     ID           `json:"atlas_id,omitzero" id:"atlas" jsonschema:"Only these"`
-	WorkspaceID ID           `json:"workspace_id,omitzero" id:"workspace" jsonschema:"Only these"`
-	Type        []MemoryType `json:"type,omitzero" jsonschema:"Only these"`
-	Tags        Tags         `json:"tags,omitzero" jsonschema:"All of these"`
-	Include     []Include    `json:"include,omitzero" jsonschema:"Include these too"`
+	Query Query `json:"query"`
+	Mode  Mode  `json:"mode,omitzero"`
+	MemoryFilter
 	Paging
 }
 

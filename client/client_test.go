@@ -63,8 +63,9 @@ func newTestServer(t *testing.T, answer string) (*Client, *recordedRequest) {
 func TestDoPlacesFieldsInPathQueryAndBody(t *testing.T) {
 	t.Parallel()
 	c, last := newTestServer(t, `{"ok":true}`)
-	limit := loci.ListMemories{AtlasID: "a b", Type: []loci.MemoryType{"fact", "note"}, Tags: loci.Tags{"x,y", `z\`},
-		Include: []loci.Include{}, Paging: loci.Paging{Limit: 5}}
+	limit := loci.ListMemories{Paging: loci.Paging{Limit: 5},
+		MemoryFilter: loci.MemoryFilter{AtlasID: "a b", Type: []loci.MemoryType{"fact", "note"},
+			Tags: loci.Tags{"x,y", `z\`}, Include: []loci.Include{}}}
 	keywords := loci.Keywords{"<x>"}
 	for want, do := range map[string]func() error{
 		"GET /v1/memories?atlas_id=a+b&limit=5&tags=x%5C%2Cy&tags=z%5C&type=fact&type=note ": func() error {

@@ -38,8 +38,8 @@ func TestQueryAndIDsArePositional(t *testing.T) {
 		"5"); code != 0 {
 		t.Fatal(code, d.err.String())
 	}
-	want := loci.SearchMemories{Query: "two words", AtlasID: "a", Type: []loci.MemoryType{"fact", "note"},
-		Paging: loci.Paging{Limit: 5}}
+	want := loci.SearchMemories{Query: "two words", Paging: loci.Paging{Limit: 5},
+		MemoryFilter: loci.MemoryFilter{AtlasID: "a", Type: []loci.MemoryType{"fact", "note"}}}
 	if !reflect.DeepEqual(d.service.search, want) {
 		t.Errorf("%+v", d.service.search)
 	}

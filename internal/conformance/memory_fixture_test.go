@@ -150,7 +150,7 @@ var memoryFixtures = map[string]fixture{
 // change scores.
 func (s testScene) newMemory() (atlas, memory loci.ID) {
 	list := conformance.Must(s.Service.ListMemories(s.t.Context(), s.Ann.Actor(),
-		loci.ListMemories{WorkspaceID: s.Team, Tags: loci.Tags{"shelf"}}))(s.t)
+		loci.ListMemories{MemoryFilter: loci.MemoryFilter{WorkspaceID: s.Team, Tags: loci.Tags{"shelf"}}}))(s.t)
 	if len(list.Memories) == 0 {
 		atlas = s.Atlas(s.t, "Shelf")
 		s.Memory(s.t, atlas, "# Tide\nThe tide turns at noon.", "shelf")

@@ -109,8 +109,8 @@ func (l *datasetWorld) waitForEmbeddings(t *testing.T) {
 
 func (l *datasetWorld) search(t *testing.T, s relevance.Dataset, mode loci.Mode) {
 	for _, q := range s.Queries {
-		in := loci.SearchMemories{Query: loci.Query(q.Text), Mode: mode, WorkspaceID: l.workspaces[s.Name],
-			Paging: loci.Paging{Limit: 10}}
+		in := loci.SearchMemories{Query: loci.Query(q.Text), Mode: mode, Paging: loci.Paging{Limit: 10},
+			MemoryFilter: loci.MemoryFilter{WorkspaceID: l.workspaces[s.Name]}}
 		found := Must(l.Service.SearchMemories(t.Context(), l.who, in))(t)
 		// the machine is busy
 		for i := 0; i < 20 && found.Mode == loci.ResolvedKeywordFallback; i++ {

@@ -46,8 +46,8 @@ func (l *LoadedDataset) run(ctx context.Context, c *client.Client, mode loci.Mod
 	var seen, served []float64
 	for i, q := range l.Queries {
 		began := time.Now()
-		in := loci.SearchMemories{Query: loci.Query(q.Text), Mode: mode,
-			WorkspaceID: loci.ID(l.targets[q.Group].workspace), Paging: loci.Paging{Limit: CutoffDepth}}
+		in := loci.SearchMemories{Query: loci.Query(q.Text), Mode: mode, Paging: loci.Paging{Limit: CutoffDepth},
+			MemoryFilter: loci.MemoryFilter{WorkspaceID: loci.ID(l.targets[q.Group].workspace)}}
 		if atlas {
 			in.AtlasID = loci.ID(l.targets[q.Group].atlas)
 		}

@@ -37,7 +37,7 @@ func TestCursorIsValidForItsQueryOnly(t *testing.T) {
 			Paging: loci.Paging{Cursor: c}},
 		loci.CodeInvalidQuery)
 	mustFail(t, w, conformance.CallerOwner, service.MemoryList,
-		loci.ListMemories{WorkspaceID: w.Team, Paging: loci.Paging{Cursor: c}},
+		loci.ListMemories{Paging: loci.Paging{Cursor: c}, MemoryFilter: loci.MemoryFilter{WorkspaceID: w.Team}},
 		loci.CodeInvalidQuery)
 	mustFail(t, w, conformance.CallerAdmin, service.AtlasList,
 		loci.ListAtlases{WorkspaceID: w.Team, Paging: loci.Paging{Cursor: c}},
@@ -56,7 +56,7 @@ func TestCursorIsValidForItsQueryOnly(t *testing.T) {
 	mustCall(t, w, conformance.CallerOwner, service.MemorySearch, next)
 	for _, other := range []loci.SearchMemories{{Query: "tides", Paging: next.Paging},
 		{Query: "tide", Mode: loci.ModeKeyword, Paging: next.Paging},
-		{Query: "tide", Type: []loci.MemoryType{loci.TypeNote}, Paging: next.Paging}} {
+		{Query: "tide", MemoryFilter: loci.MemoryFilter{Type: []loci.MemoryType{loci.TypeNote}}, Paging: next.Paging}} {
 		mustFail(t, w, conformance.CallerOwner, service.MemorySearch, other, loci.CodeInvalidQuery)
 	}
 }
@@ -106,7 +106,8 @@ func TestPagesShowEveryItemOnce(t *testing.T) {
 		slices.Reverse(made)
 		for limit := range loci.Limit(8) {
 			var got []string
-			in := loci.ListMemories{WorkspaceID: w.Team, Paging: loci.Paging{Limit: limit + 1}}
+			in := loci.ListMemories{Paging: loci.Paging{Limit: limit + 1},
+				MemoryFilter: loci.MemoryFilter{WorkspaceID: w.Team}}
 			for page := 0; page == 0 || in.Cursor != ""; page++ {
 				out := mustCall(t, w, conformance.CallerMember, service.MemoryList, in)
 				for _, m := range out.Memories {

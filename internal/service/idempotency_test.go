@@ -98,7 +98,7 @@ func TestParallelRepeatedCallsCreateOnce(t *testing.T) {
 			}
 		}
 		if n := len(mustCall(t, w, conformance.CallerOwner, service.MemoryList,
-			loci.ListMemories{AtlasID: in.AtlasID}).Memories); n != 1 {
+			loci.ListMemories{MemoryFilter: loci.MemoryFilter{AtlasID: in.AtlasID}}).Memories); n != 1 {
 			t.Errorf("%d memories", n)
 		}
 	})

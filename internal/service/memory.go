@@ -193,7 +193,9 @@ func (s *Service) GetMemory(ctx context.Context, actor *identity.Actor, in loci.
 func (s *Service) ListMemories(ctx context.Context, actor *identity.Actor, in loci.ListMemories) (out loci.Memories,
 	err error) {
 	out.Memories, out.Page, err = listPage(ctx, s, actor, &in.Paging, &in,
-		func(tx *store.Tx, p store.Page) (store.List[loci.Memory], error) { return tx.Memories(in, p) },
+		func(tx *store.Tx, p store.Page) (store.List[loci.Memory], error) {
+			return tx.Memories(in.MemoryFilter, p)
+		},
 		func(m loci.Memory) store.PageKey { return store.PageKey{At: m.CreatedAt, ID: m.ID} })
 	return out, err
 }

@@ -173,7 +173,7 @@ func TestAtlasAndWorkspaceMustAgree(t *testing.T) {
 	mustFail(t, w, conformance.CallerMember, service.MemoryCreate,
 		loci.CreateMemory{Content: "x", AtlasID: targets, WorkspaceID: other}, loci.CodeNotFound)
 	mustFail(t, w, conformance.CallerOwner, service.MemoryList,
-		loci.ListMemories{AtlasID: targets, WorkspaceID: other},
+		loci.ListMemories{MemoryFilter: loci.MemoryFilter{AtlasID: targets, WorkspaceID: other}},
 		loci.CodeAtlasWorkspaceMismatch)
 	for _, blank := range []loci.Query{"   ", "?!"} {
 		mustFail(t, w, conformance.CallerMember, service.MemorySearch, loci.SearchMemories{Query: blank},
@@ -182,7 +182,8 @@ func TestAtlasAndWorkspaceMustAgree(t *testing.T) {
 			loci.CodeInvalidQuery)
 	}
 	mustFail(t, w, conformance.CallerMember, service.MemorySearch,
-		loci.SearchMemories{Query: "x", AtlasID: targets, WorkspaceID: other}, loci.CodeNotFound)
+		loci.SearchMemories{Query: "x", MemoryFilter: loci.MemoryFilter{AtlasID: targets, WorkspaceID: other}},
+		loci.CodeNotFound)
 }
 
 func TestSearchFallsBackToKeywords(t *testing.T) {

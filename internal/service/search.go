@@ -76,9 +76,7 @@ func (s *Service) search(ctx context.Context, actor *identity.Actor, in loci.Sea
 	}
 	seen := retrieve.SeenSet(p.After.ID)
 	limit := min(p.Limit, retrieve.MaxPagedResults-seen.Len())
-	f := store.Filter{WorkspaceID: in.WorkspaceID, AtlasID: in.AtlasID, Type: in.Type,
-		Tags: in.Tags, Include: in.Include}
-	r, meta, err := s.retrieve(ctx, actor, in.Query, in.Mode, f, seen, limit)
+	r, meta, err := s.retrieve(ctx, actor, in.Query, in.Mode, in.MemoryFilter, seen, limit)
 	if err != nil {
 		return out, err
 	}

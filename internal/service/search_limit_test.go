@@ -39,7 +39,7 @@ func TestSearchRanksTheSameWhateverTheLimit(t *testing.T) {
 				for i, mode := range []loci.Mode{loci.ModeKeyword, loci.ModeSemantic, loci.ModeHybrid, loci.ModeAuto} {
 					for _, workspace := range []string{string(w.Team), ""}[i%2:] {
 						checkLimits(t, w, loci.SearchMemories{Query: loci.Query(query), Mode: mode,
-							WorkspaceID: loci.ID(workspace)})
+							MemoryFilter: loci.MemoryFilter{WorkspaceID: loci.ID(workspace)}})
 					}
 				}
 			}

@@ -278,8 +278,8 @@ func TestCredentialsAreNeitherStoredNorLogged(t *testing.T) {
 		callLogged(t, l, w, "", service.MemoryVersions,
 			loci.ListVersions{MemoryID: id, Paging: loci.Paging{Limit: 100}})
 		callLogged(t, l, w, "", service.MemoryContext, loci.ReadContext{WorkspaceID: w.Team, Limit: 100})
-		callLogged(t, l, w, "", service.MemoryList, loci.ListMemories{WorkspaceID: w.Team,
-			Paging: loci.Paging{Limit: 100}})
+		callLogged(t, l, w, "", service.MemoryList, loci.ListMemories{Paging: loci.Paging{Limit: 100},
+			MemoryFilter: loci.MemoryFilter{WorkspaceID: w.Team}})
 		if err := w.Store.Flush(t.Context(), w.Team); err != nil {
 			t.Fatal(err)
 		}

@@ -12,8 +12,8 @@ import (
 	"github.com/loci-memory/loci/internal/sqldb"
 )
 
-// A Filter limits a list or a search of memories. An empty field does not limit it; Paging is not read.
-type Filter = loci.ListMemories
+// A Filter limits a list or a search of memories.
+type Filter = loci.MemoryFilter
 
 // statuses returns the statuses in the filter, as indexes in loci.MemoryStatuses.
 func statuses(f Filter) []int {
