@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"net/http"
 	"sync"
 	"time"
 
@@ -21,8 +22,9 @@ const acquireTimeout = 2 * time.Second
 // A ResponseLimiter bounds the bytes of responses in memory that their readers have not read yet. It counts by user,
 // because a user may have any number of credentials. A nil ResponseLimiter has no bounds.
 type ResponseLimiter struct {
-	mu    sync.Mutex
-	users map[loci.ID]*userResponses
+	refusal string
+	mu      sync.Mutex
+	users   map[loci.ID]*userResponses
 }
 
 // userResponses are those of one user.
@@ -33,11 +35,38 @@ type userResponses struct {
 
 // NewResponseLimiter returns a limiter without responses.
 func NewResponseLimiter() *ResponseLimiter {
-	return &ResponseLimiter{users: map[loci.ID]*userResponses{}}
+	return &ResponseLimiter{users: map[loci.ID]*userResponses{},
+		refusal: "Your other answers are not read yet: read them, or ask for fewer at once, and try again."}
 }
 
-var errTooManyUnread = &loci.Error{Code: loci.CodeUnavailable, RetryAfter: acquireTimeout,
-	Message: "Your other answers are not read yet: read them, or ask for fewer at once, and try again."}
+// A BodyLimiter bounds in the same way the bytes of request bodies that have not arrived yet. The zero BodyLimiter has
+// no bounds.
+type BodyLimiter struct{ bodies *ResponseLimiter }
+
+// NewBodyLimiter returns a limiter without bodies.
+func NewBodyLimiter() BodyLimiter {
+	return BodyLimiter{&ResponseLimiter{users: map[loci.ID]*userResponses{},
+		refusal: "Your other requests have not arrived yet: finish them, or send fewer at once, and try again."}}
+}
+
+// ReadBody is the function ReadBody within the bounds of a user. It counts the announced length of the body.
+func (b BodyLimiter) ReadBody(w http.ResponseWriter, r *http.Request, user loci.ID, limit int64) ([]byte, error) {
+	size := limit
+	if 0 <= r.ContentLength && r.ContentLength < limit {
+		size = r.ContentLength
+	}
+	release, err := b.bodies.Acquire(r.Context(), user, int(size), true)
+	if err != nil {
+		drainBody(w, r)
+		return nil, err
+	}
+	defer release()
+	return ReadBody(w, r, limit)
+}
+
+func (f *ResponseLimiter) refuse() error {
+	return &loci.Error{Code: loci.CodeUnavailable, RetryAfter: acquireTimeout, Message: f.refusal}
+}
 
 // Acquire counts a response until release is called. It waits for a moment while earlier responses are unread, and is
 // then refused. A response that cannot be requested again, because it shows a write, is never refused.
@@ -70,7 +99,7 @@ func (a *userResponses) fits(bytes int) bool {
 // wait returns once there is room. It unlocks the limiter meanwhile.
 func (f *ResponseLimiter) wait(ctx context.Context, a *userResponses, bytes int) error {
 	if a.waiting+bytes > maxWaiting {
-		return errTooManyUnread
+		return f.refuse()
 	}
 	a.waiting += bytes
 	defer func() { a.waiting -= bytes }()
@@ -83,7 +112,7 @@ func (f *ResponseLimiter) wait(ctx context.Context, a *userResponses, bytes int)
 		select {
 		case <-freed:
 		case <-timeout.C:
-			err = errTooManyUnread
+			err = f.refuse()
 		case <-ctx.Done():
 			err = ctx.Err()
 		}

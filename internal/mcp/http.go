@@ -66,7 +66,7 @@ func errorResponse(status int, e *rpcError) response {
 
 // respond reads a message and makes the response to it.
 func (d *Server) respond(w http.ResponseWriter, r *http.Request, set op.Exposure, c *op.Call) (response, error) {
-	body, err := httpapi.ReadBody(w, r, httpapi.MaxBody)
+	body, err := d.BodyLimiter.ReadBody(w, r, c.UserID, httpapi.MaxBody)
 	if err != nil {
 		return response{}, err
 	}

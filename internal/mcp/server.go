@@ -35,6 +35,8 @@ type Options struct {
 	TrustedProxies httpapi.Proxies
 	// ResponseLimiter bounds the answers that clients do not read; nil is without bounds.
 	ResponseLimiter *httpapi.ResponseLimiter
+	// BodyLimiter bounds the messages of clients that have not arrived yet.
+	BodyLimiter httpapi.BodyLimiter
 	// AllowQueryKey lets clients without a handshake header send ?api_key=.
 	AllowQueryKey bool
 }

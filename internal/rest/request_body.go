@@ -15,9 +15,10 @@ import (
 const maxPublicBody = 64 << 10
 
 // readArgs reads body, path and query of an operation. names are the fields of the path.
-func readArgs(w http.ResponseWriter, r *http.Request, o *op.Op, names []string) (args op.Args, err error) {
+func (d *handler) readArgs(w http.ResponseWriter, r *http.Request, o *op.Op, c *op.Call,
+	names []string) (args op.Args, err error) {
 	args.FromHTTP = true
-	if args.JSON, err = readBody(w, r, o.Access == op.Public); err != nil {
+	if args.JSON, err = d.readBody(w, r, c.UserID); err != nil {
 		return args, err
 	}
 	for _, name := range names {
@@ -34,7 +35,7 @@ func readArgs(w http.ResponseWriter, r *http.Request, o *op.Op, names []string) 
 
 // readBody reads the body, if there is one. It checks the type first, then the size; the
 // decoder checks the content later.
-func readBody(w http.ResponseWriter, r *http.Request, public bool) ([]byte, error) {
+func (d *handler) readBody(w http.ResponseWriter, r *http.Request, user loci.ID) ([]byte, error) {
 	if r.ContentLength == 0 || r.Body == nil || r.Body == http.NoBody {
 		return nil, nil
 	}
@@ -42,11 +43,11 @@ func readBody(w http.ResponseWriter, r *http.Request, public bool) ([]byte, erro
 	if !isJSON && r.ContentLength > 0 {
 		return nil, loci.NewError(loci.CodeUnsupportedMediaType)
 	}
-	limit := int64(httpapi.MaxBody)
+	limit, limiter, public := int64(httpapi.MaxBody), d.BodyLimiter, user == ""
 	if public {
-		limit = maxPublicBody
+		limit, limiter = maxPublicBody, httpapi.BodyLimiter{} // which counts by user
 	}
-	body, err := httpapi.ReadBody(w, r, limit)
+	body, err := limiter.ReadBody(w, r, user, limit)
 	switch {
 	case len(body) > 0 && !isJSON:
 		return nil, loci.NewError(loci.CodeUnsupportedMediaType)

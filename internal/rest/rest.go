@@ -41,6 +41,8 @@ type Options struct {
 	OmittedOps []*op.Op
 	// ResponseLimiter bounds the unread responses of clients; nil means no bound.
 	ResponseLimiter *httpapi.ResponseLimiter
+	// BodyLimiter bounds the bodies of clients that have not arrived yet.
+	BodyLimiter httpapi.BodyLimiter
 }
 
 // A Route is written by hand, because what it does is no operation.
@@ -123,7 +125,7 @@ func (d *handler) opHandler(o *op.Op) http.HandlerFunc {
 	}
 	return func(w http.ResponseWriter, r *http.Request) {
 		c := d.newCall(w, r)
-		args := func() (op.Args, error) { return readArgs(w, r, o, names) }
+		args := func() (op.Args, error) { return d.readArgs(w, r, o, c, names) }
 		if o.Streams {
 			d.serveStream(w, r, o, c, args)
 			return

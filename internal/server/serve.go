@@ -131,10 +131,11 @@ func (s Settings) handler(host *op.Host, svc *service.Service, gate *auth.Gate, 
 	table, omitted := service.Ops.Without(service.OmittedByVariant[s.Contract])
 	hosts := httpapi.NewAllowedHosts(s.PublicURL, s.TrustedProxies)
 	origins := httpapi.NewOrigins(s.PublicURL, s.Origins...)
-	responses := httpapi.NewResponseLimiter()
+	responses, bodies := httpapi.NewResponseLimiter(), httpapi.NewBodyLimiter()
 	mcpServer := mcp.New(mcp.Options{
 		Table: table, Caller: host, Version: Version, Toolset: s.Toolset, Origins: origins,
 		AllowQueryKey: s.QueryKey, Hosts: hosts, TrustedProxies: s.TrustedProxies, ResponseLimiter: responses,
+		BodyLimiter: bodies,
 		Authenticate: func(ctx context.Context, c *op.Call) error {
 			actor, err := gate.Admit(ctx, nil, c)
 			if err == nil {
@@ -149,7 +150,7 @@ func (s Settings) handler(host *op.Host, svc *service.Service, gate *auth.Gate, 
 		PublicURLInferred: s.inferredURL, Pages: svc, TrustedProxies: s.TrustedProxies,
 		ExtraRoutes: []rest.Route{{Pattern: "/mcp", Handler: mcpServer.HTTP(),
 			Reason: "it speaks another protocol, in which operations are tools"}},
-		OmittedOps: omitted, ResponseLimiter: responses, Hosts: s.restHosts(hosts),
+		OmittedOps: omitted, ResponseLimiter: responses, BodyLimiter: bodies, Hosts: s.restHosts(hosts),
 	})
 }
 

@@ -6,8 +6,11 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/loci-memory/loci/internal/httpapi"
 )
 
 // TestSlowBodyIsRejectedWhenCredentialEndsMeanwhile sends the head of a call, ends its credential, and sends the body.
@@ -64,5 +67,53 @@ func TestSlowBodyIsRejectedWhenCredentialEndsMeanwhile(t *testing.T) {
 				t.Errorf("%d, want %d", resp.StatusCode, c.status)
 			}
 		})
+	}
+}
+
+// TestServerBoundsBodiesOfUserThatHaveNotArrived sends the heads of large requests, and no body.
+func TestServerBoundsBodiesOfUserThatHaveNotArrived(t *testing.T) {
+	t.Parallel()
+	m := newTestTeam(t)
+	u, err := url.Parse(m.address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	head := func(path, key string) net.Conn {
+		conn, err := net.Dial("tcp", u.Host)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { conn.Close() })
+		fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Type: application/json"+
+			"\r\nAccept: application/json, text/event-stream\r\nContent-Length: %d\r\n\r\n{", path, u.Host, key,
+			httpapi.MaxBody)
+		return conn
+	}
+	for range 16 {
+		head("/v1/memories", m.key)
+	}
+	time.Sleep(500 * time.Millisecond) // they are admitted
+	conns := []net.Conn{head("/v1/memories", m.key), head("/mcp", m.key)}
+	m.user("bob@example.com", "")
+	k, err := m.admin.CreateKey(t.Context(), "bob@example.com", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	large := `{"content":"` + strings.Repeat("x", 40<<10) + `"}`
+	if status, v := callAPI(t, "POST", m.address+"/v1/memories", k.APIKey, large); status != 201 {
+		t.Errorf("another user: %d %v", status, v)
+	}
+	if status, v := callAPI(t, "POST", m.address+"/v1/memories", m.key, `{"content":"x"}`); status != 201 {
+		t.Errorf("a small body: %d %v", status, v)
+	}
+	for _, conn := range conns {
+		resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if resp.StatusCode != http.StatusServiceUnavailable || resp.Header.Get("Retry-After") == "" {
+			t.Errorf("%d %v", resp.StatusCode, resp.Header)
+		}
 	}
 }
