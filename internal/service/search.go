@@ -24,7 +24,18 @@ func (s *Service) SearchMemories(ctx context.Context, actor *identity.Actor,
 		return out, err
 	}
 	// With an Idempotency-Key, read stores the response or returns the stored one.
-	kept, err := read(ctx, s, actor, func(*store.Tx) (loci.FoundMemories, error) { return out, nil })
+	kept, err := read(ctx, s, actor, func(tx *store.Tx) (loci.FoundMemories, error) {
+		for _, m := range out.Memories {
+			if _, err := tx.MemoryRecord(m.ID); err != nil {
+				return out, err
+			}
+			tx.LinkResponse(m.ID)
+		}
+		return out, nil
+	})
+	if loci.Is(err, loci.CodeNotFound) { // deleted since the search
+		return s.SearchMemories(ctx, actor, in)
+	}
 	if err != nil || !actor.Idempotency.Replayed {
 		return kept, err
 	}

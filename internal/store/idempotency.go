@@ -1,20 +1,16 @@
 package store
 
 import (
-	"bytes"
-	"compress/gzip"
-	"crypto/aes"
-	"crypto/cipher"
 	"crypto/subtle"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"time"
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/sqldb"
+	"github.com/loci-memory/loci/internal/store/seal"
 )
 
 // idempotencyTTL is the lifetime of a stored response.
@@ -66,10 +62,7 @@ func (t *Tx) checkIdempotency() error {
 	case subtle.ConstantTimeCompare(fingerprint, o.Fingerprint[:]) != 1:
 		return loci.NewError(loci.CodeIdempotencyConflict)
 	}
-	if r.body, err = decrypt(o.EncryptionKey, sealed); err == nil {
-		r.body, err = decompress(r.body)
-	}
-	if err != nil {
+	if r.body, err = seal.Open(o.EncryptionKey, sealed); err != nil {
 		return fmt.Errorf("store: stored response: %w", err)
 	}
 	o.Replayed = true
@@ -112,7 +105,7 @@ func (t *Tx) storeResponse(out any) error {
 	}
 	_, err = t.exec(`INSERT INTO idempotency_keys (credential, key, fingerprint, created, response, created_at)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6)`, t.actor.CredentialID, o.Key, o.Fingerprint[:], created,
-		encrypt(o.EncryptionKey, compress(body)), t.conn.Now)
+		seal.Seal(o.EncryptionKey, body), t.conn.Now)
 	slices.Sort(t.responseRecords)
 	records := slices.DeleteFunc(slices.Compact(t.responseRecords), func(id loci.ID) bool { return id == "" })
 	if err != nil || len(records) == 0 {
@@ -123,55 +116,26 @@ func (t *Tx) storeResponse(out any) error {
 	return err
 }
 
-// Sizes of stored responses in bytes.
+// Limits of the stored responses of a credential. A response counts responseOverhead more than its bytes, so that few
+// rows reach the limit.
 const (
-	compressThreshold = 4 << 10 // longer ones are compressed
-	maxResponseBytes  = 64 << 20
+	maxResponses     = 16 << 20
+	responseOverhead = 16 << 10
 )
 
-// compress compresses a long response with gzip. A response is JSON, which never starts with the magic bytes of gzip.
-func compress(body []byte) []byte {
-	if len(body) < compressThreshold {
-		return body
+// limitResponses drops the Idempotency-Key of a read whose credential has maxResponses: it is safe to run again. The
+// responses of writes are always stored.
+func (t *Tx) limitResponses() error {
+	var stored int64
+	err := t.conn.QueryRow(`SELECT CAST(COALESCE(SUM(r.size), 0) AS BIGINT) FROM (SELECT length(response) + ?2 AS size
+		FROM idempotency_keys WHERE credential = ?1 LIMIT ?3) AS r`,
+		[]any{t.actor.CredentialID, responseOverhead, maxResponses / responseOverhead}, []any{&stored})
+	if stored >= maxResponses {
+		plain := *t.actor
+		plain.Idempotency = nil
+		t.actor = &plain
 	}
-	var b bytes.Buffer
-	w, _ := gzip.NewWriterLevel(&b, gzip.BestSpeed) // fails only for an unknown level
-	w.Write(body)                                   // a Buffer returns no errors
-	w.Close()
-	return b.Bytes()
-}
-
-// decompress reverses compress.
-func decompress(packed []byte) ([]byte, error) {
-	if !bytes.HasPrefix(packed, []byte{0x1f, 0x8b}) {
-		return packed, nil
-	}
-	r, err := gzip.NewReader(bytes.NewReader(packed))
-	if err != nil {
-		return nil, err
-	}
-	return io.ReadAll(io.LimitReader(r, maxResponseBytes))
-}
-
-// encrypt encrypts a stored response with AES-256-GCM: it cannot be read from the database without the credential.
-func encrypt(key [32]byte, plain []byte) []byte {
-	return newGCM(key).Seal(nil, nil, plain, nil)
-}
-
-func decrypt(key [32]byte, sealed []byte) ([]byte, error) {
-	return newGCM(key).Open(nil, nil, sealed, nil)
-}
-
-func newGCM(key [32]byte) cipher.AEAD {
-	block, err := aes.NewCipher(key[:])
-	if err != nil {
-		panic(err) // the key has the right length
-	}
-	g, err := cipher.NewGCMWithRandomNonce(block)
-	if err != nil {
-		panic(err)
-	}
-	return g
+	return err
 }
 
 // DeleteExpiredResponses deletes the stored responses older than idempotencyTTL.

@@ -3,6 +3,7 @@ package store_test
 import (
 	"bytes"
 	"crypto/sha256"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -261,6 +262,40 @@ func TestStoredResponsesExpireAfterADay(t *testing.T) {
 				t.Errorf("%d dropped, want %d (%v)", n, want, err)
 			}
 			now.add(24*time.Hour + time.Millisecond)
+		}
+	})
+}
+
+func TestReadStoresNoResponseBeyondTheLimit(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		s := d.Open(t, store.Options{})
+		ann, bob := user(t, s, "ann"), user(t, s, "bob")
+		read := func(actor *identity.Actor) (replayed bool) {
+			t.Helper()
+			for range 2 {
+				keyed := withIdempotencyKey(actor, "k", "a")
+				if _, err := store.Read(ctx, s, keyed, (*store.Tx).Usage); err != nil {
+					t.Fatal(err)
+				}
+				replayed = keyed.Idempotency.Replayed
+			}
+			return replayed
+		}
+		add(t, s, bob, "", "bytes")
+		d.Exec(t, fmt.Sprintf(`INSERT INTO idempotency_keys (credential, key, fingerprint, created, response, created_at)
+			WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 1024)
+			SELECT '%s', 'key ' || i, key, TRUE, key, %d FROM n
+			JOIN (SELECT document AS key FROM index_log LIMIT 1) AS bytes ON TRUE`, ann.CredentialID, s.Now()))
+		if read(ann) || !read(bob) {
+			t.Error("the response of a read is stored beyond the limit, or not below it")
+		}
+		first, err := tryAdd(s, withIdempotencyKey(ann, "w", "a"), "", "text")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again, err := tryAdd(s, withIdempotencyKey(ann, "w", "a"), "", "text"); err != nil || again.ID != first.ID {
+			t.Errorf("a repeated write made %v: %v", again, err)
 		}
 	})
 }

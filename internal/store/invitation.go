@@ -110,9 +110,15 @@ type IncomingInvitation struct {
 // needs the token of the invitation.
 func (t *Tx) IncomingInvitation(id loci.ID, tokenHash []byte) (*IncomingInvitation, error) {
 	i := &IncomingInvitation{t: t}
-	err := t.conn.QueryRow(`SELECT`+invitationColumns+`, w.row_id, w.archived, u.verified
+	// A statement that waits for the lock would judge the user as before, and the invitation as after.
+	err := t.conn.QueryFew(`SELECT 1 FROM invitations i WHERE i.id = ?1`+t.conn.LockClause("UPDATE", "i"), []any{id},
+		func(sqldb.Row) error { return nil })
+	if err != nil {
+		return nil, err
+	}
+	err = t.conn.QueryRow(`SELECT`+invitationColumns+`, w.row_id, w.archived, u.verified
 		FROM users u JOIN invitations i ON i.email_folded = u.email_folded JOIN workspaces w ON w.row_id = i.workspace
-		WHERE u.id = ?4 AND i.id = ?5 AND (u.verified OR `+validTokenCondition+`)`+t.conn.LockClause("UPDATE", "i"),
+		WHERE u.id = ?4 AND i.id = ?5 AND (u.verified OR `+validTokenCondition+`)`,
 		[]any{tokenHash, loci.InvitationPending, t.conn.Now, t.actor.UserID, id},
 		append(scanInvitation(&i.record), &i.workspace, &i.archived, &i.verified))
 	if err != nil {

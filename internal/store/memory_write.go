@@ -268,9 +268,16 @@ func (m *Memory) Replacement(id loci.ID) (*Memory, error) {
 	return r, nil
 }
 
+// maxSuperseded bounds the list of memories that one memory has superseded. Each response shows the list.
+const maxSuperseded = 100
+
 // Supersede links the memory to its replacement r. Both are active, so the links have no cycle: a superseded memory
 // never replaces another one.
 func (m *Memory) Supersede(r *Memory) (loci.Memory, error) {
+	if len(r.current.Supersedes) >= maxSuperseded {
+		return m.current, loci.Errorf(loci.CodeStateConflict, "A memory can replace at most %d others: choose another "+
+			"replacement.", maxSuperseded)
+	}
 	next := m.current
 	next.Status, next.SupersededBy = loci.MemorySuperseded, r.current.ID
 	out, err := m.Update(next, nil)

@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/retrieve"
 	"github.com/loci-memory/loci/internal/service"
+	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
@@ -420,3 +422,39 @@ func TestStaleMinHashBandIsIgnored(t *testing.T) {
 		}
 	})
 }
+
+func TestReplacementOfManyIsRefused(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		s := d.Open(t, store.Options{})
+		ann := user(t, s, "ann")
+		old, by := add(t, s, ann, "", "the old text").ID, add(t, s, ann, "", "the new text").ID
+		for size, code := range map[int]loci.Code{100: loci.CodeStateConflict, 99: ""} {
+			err := s.DB().WriteTx(ctx, "", func(tx *sqldb.Tx) error {
+				return store.SetSupersedes(tx, by, make([]loci.ID, size))
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = store.Write(ctx, s, ann, func(tx *store.Tx) (out loci.Memory, err error) {
+				m, err := tx.Memory(old)
+				if err != nil {
+					return out, err
+				}
+				r, err := m.Replacement(by)
+				if err != nil {
+					return out, err
+				}
+				if out, err = m.Supersede(r); err == nil {
+					err = errUndone
+				}
+				return out, err
+			})
+			if code == "" && !errors.Is(err, errUndone) || code != "" && !loci.Is(err, code) {
+				t.Errorf("a replacement of %d: %v", size, err)
+			}
+		}
+	})
+}
+
+var errUndone = errors.New("undone")

@@ -352,3 +352,48 @@ func TestDatabaseHasTablesOnceOpened(t *testing.T) {
 		t.Errorf("told %v", err)
 	}
 }
+
+func TestRepeatedResponseToAnInvitationIsAConflict(t *testing.T) {
+	t.Parallel()
+	onPostgres(t, func(t *testing.T, d storetest.Database, s *store.Store) {
+		ann, bob := user(t, s, "ann"), user(t, s, "bob")
+		crew := team(t, s, ann, nil)
+		token := []byte("the hash of a token")
+		i, err := store.Write(ctx, s, ann, func(tx *store.Tx) (loci.Invitation, error) {
+			w, err := tx.Workspace(crew, loci.RoleAdmin)
+			if err != nil {
+				return loci.Invitation{}, err
+			}
+			i, _, err := w.Invite(loci.Email(bob.Email), loci.RoleMember, time.Hour, token)
+			return i, err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.Exec(t, `UPDATE users SET verified = FALSE WHERE id = '`+string(bob.UserID)+`'`)
+		respond := func(during func()) error {
+			_, err := store.Write(ctx, s, bob, func(tx *store.Tx) (loci.Invitation, error) {
+				in, err := tx.IncomingInvitation(i.ID, token)
+				if err != nil {
+					return loci.Invitation{}, err
+				}
+				during()
+				return in.Respond(true)
+			})
+			return err
+		}
+		second := make(chan error, 1)
+		err = respond(func() {
+			go func() { second <- respond(func() {}) }()
+			for waiting, db := 0, d.DB(t); waiting == 0; time.Sleep(5 * time.Millisecond) {
+				if err := db.QueryRow(`SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()
+					AND wait_event_type = 'Lock' AND query LIKE '%invitations i%'`).Scan(&waiting); err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
+		if again := <-second; err != nil || !loci.Is(again, loci.CodeStateConflict) {
+			t.Errorf("the responses are %v and %v", err, again)
+		}
+	})
+}

@@ -41,6 +41,9 @@ func Read[Out any](ctx context.Context, s *Store, actor *identity.Actor, f func(
 			if out, err = f(t); err == nil {
 				err = t.checkIdempotency()
 			}
+			if err == nil {
+				err = t.limitResponses()
+			}
 			return out, err
 		})
 	}
