@@ -116,15 +116,14 @@ func (a *Atlas) AddMemory(m loci.Memory, e IndexEntry) (loci.Memory, error) {
 	if m.Source != nil {
 		source = *m.Source
 	}
-	typeIndex, tags := slices.Index(loci.MemoryTypes, m.Type), sqldb.EncodeStrings(m.Tags)
 	rowID, err := t.conn.Insert(
 		`INSERT INTO memories (id, workspace, atlas, title, content, hash, type, status, tags, source_name,
 			source_uri, source_group, source_position,
 		version, created_by, created_at, updated_at, updated_by, checksum)
 			VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0, ?8, ?9, ?10, ?11, ?12, 1, ?13, ?14, ?14, ?13, ?15)`,
-		[]any{m.ID, a.workspace.rowID, a.rowID, m.Title, m.Content, e.hash, typeIndex, tags,
-			string(source.Name), string(source.URI), string(source.Group), source.Position, m.CreatedBy, t.conn.Now,
-			MemoryChecksum(m)})
+		[]any{m.ID, a.workspace.rowID, a.rowID, m.Title, m.Content, e.hash,
+			slices.Index(loci.MemoryTypes, m.Type), sqldb.EncodeStrings(m.Tags), string(source.Name),
+			string(source.URI), string(source.Group), source.Position, m.CreatedBy, t.conn.Now, MemoryChecksum(m)})
 	if err != nil {
 		return m, err
 	}
@@ -135,14 +134,13 @@ func (a *Atlas) AddMemory(m loci.Memory, e IndexEntry) (loci.Memory, error) {
 	if err := a.t.store.embedder.Enqueue(a.t.conn, rowID); err != nil {
 		return m, err
 	}
-	group, position := indexdb.SourceGroup(m.Source)
-	return m, a.appendLog(indexdb.LogUpdate{Memory: rowID, Group: group, Position: position, Type: typeIndex,
-		Tags: tags, CreatedAt: t.conn.Now, Memories: 1, Bytes: len(m.Content), Document: e.document})
+	return m, a.appendLog(indexdb.LogUpdate{DocAttributes: indexdb.DocAttributes(rowID, a.rowID, m),
+		Counters: indexdb.Counters{Memories: 1, Bytes: int64(len(m.Content))}, Document: e.document})
 }
 
 // appendLog appends a change to the log of the keyword index, and checks the storage quota of the owner.
 func (a *Atlas) appendLog(u indexdb.LogUpdate) error {
-	err := a.t.store.index.AppendLog(a.t.conn, a.workspace.rowID, a.rowID, u)
+	err := a.t.store.index.AppendLog(a.t.conn, a.workspace.rowID, u)
 	if err == nil && u.Bytes > 0 {
 		err = a.t.checkStorageQuota(a.workspace.rowID)
 	}

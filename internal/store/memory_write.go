@@ -145,12 +145,9 @@ func (m *Memory) applyUpdate(next loci.Memory, entry *IndexEntry) (loci.Memory, 
 	}
 	t.LinkResponse(shownBy(next)...)
 	m.current = next
-	group, position := indexdb.SourceGroup(was.Source)
-	return next, m.atlas.appendLog(indexdb.LogUpdate{Memory: m.rowID, Group: group, Position: position,
-		Type: slices.Index(loci.MemoryTypes, next.Type), Status: slices.Index(loci.MemoryStatuses, next.Status),
-		Tags:      sqldb.EncodeStrings(next.Tags),
-		CreatedAt: was.CreatedAt, Verified: next.VerifiedAt != 0, ValidUntil: next.ValidUntil,
-		Bytes: len(next.Content) - len(was.Content), Document: index.document})
+	return next, m.atlas.appendLog(indexdb.LogUpdate{
+		DocAttributes: indexdb.DocAttributes(m.rowID, m.atlas.rowID, next),
+		Counters:      indexdb.Counters{Bytes: int64(len(next.Content) - len(was.Content))}, Document: index.document})
 }
 
 // An indexUpdate is the entry of the next text of a memory and the bands of its former text.
@@ -347,6 +344,6 @@ func (m *Memory) Delete() error {
 	if _, err := t.exec(`DELETE FROM memories WHERE id = ?1`, was.ID); err != nil {
 		return err
 	}
-	return m.atlas.appendLog(indexdb.LogUpdate{Memory: m.rowID, CreatedAt: was.CreatedAt, Tags: sqldb.EmptyList,
-		Deleted: true, Memories: -1, Bytes: -len(was.Content)})
+	return m.atlas.appendLog(indexdb.Deletion(m.rowID, m.atlas.rowID,
+		indexdb.Counters{Memories: -1, Bytes: -int64(len(was.Content))}))
 }

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
+	"slices"
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/index"
@@ -12,21 +13,28 @@ import (
 
 // A LogUpdate is the change of one memory in the log.
 type LogUpdate struct {
-	Memory          int64
-	Type, Status    int    // indexes in loci.MemoryTypes and loci.MemoryStatuses
-	Tags            string // as in the row of the memory
-	CreatedAt       loci.Time
-	Deleted         bool
-	Verified        bool
-	ValidUntil      loci.Time
-	Memories, Bytes int    // added to the counters of the atlas
-	Document        []byte // of package index; empty if Deleted
-
-	Group, Position int64
+	index.DocAttributes
+	Counters        // added to those of the atlas
+	Deleted  bool   // with no attributes but Memory and Atlas
+	Document []byte // of package index; empty if Deleted
 }
 
-// SourceGroup returns the place of a memory in its source: a number for the group, or zero, and the position.
-func SourceGroup(s *loci.Source) (group, position int64) {
+// Deletion returns the update that deletes the document of a memory.
+func Deletion(rowID, atlas int64, added Counters) LogUpdate {
+	return LogUpdate{DocAttributes: index.DocAttributes{Memory: rowID, Atlas: atlas}, Counters: added, Deleted: true}
+}
+
+// DocAttributes returns the attributes of a memory in the index.
+func DocAttributes(rowID, atlas int64, m loci.Memory) index.DocAttributes {
+	group, position := sourceGroup(m.Source)
+	return index.DocAttributes{Memory: rowID, Atlas: atlas, Created: int64(m.CreatedAt),
+		ValidUntil: int64(m.ValidUntil), Type: uint8(slices.Index(loci.MemoryTypes, m.Type)),
+		Status: uint8(slices.Index(loci.MemoryStatuses, m.Status)), Verified: m.VerifiedAt != 0, Tags: m.Tags,
+		Group: group, Position: position}
+}
+
+// sourceGroup returns the place of a memory in its source: a number for the group, or zero, and the position.
+func sourceGroup(s *loci.Source) (group, position int64) {
 	if s == nil || s.Group == "" || s.Position == nil {
 		return 0, 0
 	}
@@ -35,7 +43,7 @@ func SourceGroup(s *loci.Source) (group, position int64) {
 }
 
 // AppendLog writes a change to the log. Once it is committed, the workspace is flushed where that is due.
-func (x *Index) AppendLog(t *sqldb.Tx, workspace, atlas int64, u LogUpdate) error {
+func (x *Index) AppendLog(t *sqldb.Tx, workspace int64, u LogUpdate) error {
 	if u.Document == nil {
 		u.Document = []byte{}
 	}
@@ -43,7 +51,7 @@ func (x *Index) AppendLog(t *sqldb.Tx, workspace, atlas int64, u LogUpdate) erro
 		`INSERT INTO index_log (workspace, memory, atlas, type, status, tags, created_at, deleted, verified,
 			valid_until, memories, bytes, document, group_id, position)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)`, workspace, u.Memory,
-		atlas, u.Type, u.Status, u.Tags, u.CreatedAt, u.Deleted,
+		u.Atlas, u.Type, u.Status, sqldb.EncodeStrings(u.Tags), u.Created, u.Deleted,
 		u.Verified, u.ValidUntil, u.Memories, u.Bytes, u.Document, u.Group, u.Position)
 	t.OnCommit(func() { x.compactor.noteUpdate(workspace) })
 	return err

@@ -62,14 +62,11 @@ func (m *MemoryRow) Scan(r sqldb.Row) error {
 	return r.Scan(append(m.Dest(), &m.RowID, &m.Workspace, &m.Atlas, &m.Hash, &m.Checksum)...)
 }
 
-// DocUpdate returns what the index should hold of the memory.
-func (m *MemoryRow) DocUpdate() index.DocUpdate {
-	tags, _ := sqldb.DecodeStrings[string](m.Tags) // an invalid list counts as none; the row is reported by itself
-	group, position := SourceGroup(&m.Source)
-	return index.DocUpdate{Document: index.Analyze(m.Title, m.Content),
-		DocAttributes: index.DocAttributes{Memory: m.RowID, Atlas: m.Atlas, Created: int64(m.CreatedAt),
-			ValidUntil: int64(m.ValidUntil), Type: uint8(m.Type), Status: uint8(m.Status), Verified: m.VerifiedAt != 0,
-			Tags: tags, Group: group, Position: position}}
+// DocAttributes returns the attributes that the index should hold of the memory. An invalid list of tags counts as
+// none: the row is reported by itself.
+func (m *MemoryRow) DocAttributes() index.DocAttributes {
+	record, _ := m.Record()
+	return DocAttributes(m.RowID, m.Atlas, record)
 }
 
 // LockMemoryRow returns the row of a memory, which stays as it is until the commit.

@@ -132,10 +132,10 @@ func (x *Index) Reindex(t *sqldb.Tx, workspace int64, rowIDs ...int64) error {
 // version only if the log has rows of the memories: a flush that was prepared before may hold those. The locks of the
 // memories keep writers from adding further ones.
 func (x *Index) reindexAnalyzed(t *sqldb.Tx, workspace int64, rowIDs []int64, documents map[int64]analyzedText) error {
-	atlases, updates := make([]int64, len(rowIDs)), make([]LogUpdate, len(rowIDs))
+	updates := make([]LogUpdate, len(rowIDs))
 	var err error
 	for i, rowID := range rowIDs {
-		if atlases[i], updates[i], err = currentUpdate(t, workspace, rowID, documents[rowID]); err != nil {
+		if updates[i], err = currentUpdate(t, workspace, rowID, documents[rowID]); err != nil {
 			return err
 		}
 	}
@@ -151,7 +151,7 @@ func (x *Index) reindexAnalyzed(t *sqldb.Tx, workspace int64, rowIDs []int64, do
 	}
 	for i, rowID := range rowIDs {
 		if err == nil {
-			err = x.appendCurrent(t, workspace, atlases[i], updates[i], sums[rowID])
+			err = x.appendCurrent(t, workspace, updates[i], sums[rowID])
 		}
 	}
 	return err
@@ -159,39 +159,31 @@ func (x *Index) reindexAnalyzed(t *sqldb.Tx, workspace int64, rowIDs []int64, do
 
 // appendCurrent appends the row with the document last, because the last row of a memory wins. The rows before it keep
 // the sums for the counters of other atlases, such as that of a memory that is gone.
-func (x *Index) appendCurrent(t *sqldb.Tx, workspace, atlas int64, last LogUpdate, sums map[int64]Counters) error {
-	last.Memories, last.Bytes = int(sums[atlas].Memories), int(sums[atlas].Bytes)
-	delete(sums, atlas)
+func (x *Index) appendCurrent(t *sqldb.Tx, workspace int64, last LogUpdate, sums map[int64]Counters) error {
+	last.Counters = sums[last.Atlas]
+	delete(sums, last.Atlas)
 	for _, other := range slices.Sorted(maps.Keys(sums)) {
-		u := deletion(last.Memory)
-		u.Memories, u.Bytes = int(sums[other].Memories), int(sums[other].Bytes)
-		if err := x.AppendLog(t, workspace, other, u); err != nil {
+		if err := x.AppendLog(t, workspace, Deletion(last.Memory, other, sums[other])); err != nil {
 			return err
 		}
 	}
-	return x.AppendLog(t, workspace, atlas, last)
+	return x.AppendLog(t, workspace, last)
 }
 
-func deletion(rowID int64) LogUpdate {
-	return LogUpdate{Memory: rowID, Tags: sqldb.EmptyList, Deleted: true}
-}
-
-// currentUpdate returns the atlas and the update of a memory as its row is, or atlas 0 and a deletion if it is gone.
-func currentUpdate(t *sqldb.Tx, workspace, rowID int64, analyzed analyzedText) (atlas int64, u LogUpdate, err error) {
+// currentUpdate returns the update of a memory as its row is, or a deletion in atlas 0 if it is gone.
+func currentUpdate(t *sqldb.Tx, workspace, rowID int64, analyzed analyzedText) (u LogUpdate, err error) {
 	m, err := LockMemoryRow(t, rowID)
 	if errors.Is(err, sqldb.ErrNoRows) || err == nil && m.Workspace != workspace {
-		return 0, deletion(rowID), nil
+		return Deletion(rowID, 0, Counters{}), nil
 	}
 	if err != nil {
-		return 0, u, err
+		return u, err
 	}
-	group, position := SourceGroup(&m.Source)
-	u = LogUpdate{Memory: rowID, Group: group, Position: position, Type: m.Type, Status: m.Status, Tags: m.Tags,
-		CreatedAt: m.CreatedAt, Verified: m.VerifiedAt != 0, ValidUntil: m.ValidUntil, Document: analyzed.document}
+	u = LogUpdate{DocAttributes: m.DocAttributes(), Document: analyzed.document}
 	if m.Version != analyzed.version { // versions begin with 1
 		u.Document = index.AnalyzeEncoded(m.Title, m.Content)
 	}
-	return m.Atlas, u, nil
+	return u, nil
 }
 
 // sumLogRows sums what the rows of memories add to the counters, by memory and atlas.

@@ -117,7 +117,8 @@ func (w *workspaceCheck) compareDocuments(s *index.Segment, held []int64) error 
 	for at := first; at < last; {
 		next := min(at+rowBatchSize, last)
 		err := w.readRows(held[at:next], func(m indexdb.MemoryRow) error {
-			want = append(want, m.DocUpdate())
+			want = append(want, index.DocUpdate{DocAttributes: m.DocAttributes(),
+				Document: index.Analyze(m.Title, m.Content)})
 			size += len(m.Content)
 			return nil
 		})
