@@ -27,11 +27,14 @@ func TestMemoryChecksumCoversEveryField(t *testing.T) {
 	}
 }
 
+// filledText is the text that fill sets.
+const filledText = "x"
+
 // fill sets a value that is not zero.
 func fill(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.String:
-		v.SetString("x")
+		v.SetString(filledText)
 	case reflect.Bool:
 		v.SetBool(true)
 	case reflect.Float64:
