@@ -82,16 +82,16 @@ func (m *Memory) Secrets() loci.SecretsPolicy { return m.atlas.Secrets() }
 // containers.
 func (m *Memory) MarkReviewed() { m.reviewed = true }
 
-// Update stores next as the present version and keeps the former version. Only content, title, type, tags, status and
-// the fields of a review may differ. Without a difference it stores no version. The entry is that of next's text, or
-// nil.
+// Update stores next as the present version and keeps the former version. The fields that withFixedFields keeps do not
+// change. Without a difference it stores no version. The entry is that of next's text, or nil.
 func (m *Memory) Update(next loci.Memory, entry *IndexEntry) (loci.Memory, error) {
 	if !m.reviewed {
 		if err := m.atlas.requireActive(); err != nil {
 			return next, err
 		}
 	}
-	if m.unchanged(next) {
+	next = m.withFixedFields(next)
+	if !m.reviewed && MemoryChecksum(next) == MemoryChecksum(m.current) {
 		m.t.LinkResponse(shownBy(next)...)
 		return m.current, nil
 	}
@@ -101,12 +101,6 @@ func (m *Memory) Update(next loci.Memory, entry *IndexEntry) (loci.Memory, error
 // shownBy returns the ids of the memories that a record shows.
 func shownBy(m loci.Memory) []loci.ID {
 	return append([]loci.ID{m.ID, m.SupersededBy}, m.Supersedes...)
-}
-
-func (m *Memory) unchanged(next loci.Memory) bool {
-	was := m.current
-	return !m.reviewed && next.Content == was.Content && next.Title == was.Title && next.Type == was.Type &&
-		next.Status == was.Status && next.SupersededBy == was.SupersededBy && slices.Equal(next.Tags, was.Tags)
 }
 
 func (m *Memory) applyUpdate(next loci.Memory, entry *IndexEntry) (loci.Memory, error) {
@@ -207,12 +201,13 @@ func (m *Memory) changedColumns(next loci.Memory, hash int64) (string, []any) {
 		to("content", next.Content)
 		to("hash", hash)
 	}
-	to("checksum", MemoryChecksum(m.asStored(next)))
+	to("checksum", MemoryChecksum(next))
 	return strings.Join(set, ", "), args
 }
 
-// asStored returns the record that the row has after a change to next.
-func (m *Memory) asStored(next loci.Memory) loci.Memory {
+// withFixedFields returns next with the present values of the fields that the change to next does not store. Those of
+// a status differ only with the status.
+func (m *Memory) withFixedFields(next loci.Memory) loci.Memory {
 	was := m.current
 	next.ID, next.CreatedBy, next.CreatedAt, next.Source = was.ID, was.CreatedBy, was.CreatedAt, was.Source
 	if !m.reviewed {
@@ -220,7 +215,7 @@ func (m *Memory) asStored(next loci.Memory) loci.Memory {
 		next.Confidence, next.ValidUntil = was.Confidence, was.ValidUntil
 	}
 	if next.Status == was.Status {
-		next.ArchivedAt = was.ArchivedAt
+		next.ArchivedAt, next.SupersededBy = was.ArchivedAt, was.SupersededBy
 	}
 	return next
 }
