@@ -24,8 +24,8 @@ func TestScopedToKeepsStatisticsOfWorkspaceForSmallAtlas(t *testing.T) {
 		}
 		d := indextest.NewStore()
 		v := d.Flush(t, 1, list)
-		if got := v.ScopedTo(&index.Filter{Atlases: []int64{1}}); (got.Docs() == docs) != own || (got == v) == own {
-			t.Errorf("an atlas of %d documents is ranked by %d", docs, got.Docs())
+		if got := v.ScopedTo(&index.Filter{Atlases: []int64{1}}); (got.LiveDocs() == docs) != own || (got == v) == own {
+			t.Errorf("an atlas of %d documents is ranked by %d", docs, got.LiveDocs())
 		}
 		if v.ScopedTo(&index.Filter{}) != v || v.ScopedTo(&index.Filter{Atlases: []int64{1, 2}}) != v {
 			t.Error("more than one atlas has statistics of its own")

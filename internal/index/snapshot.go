@@ -104,8 +104,8 @@ func (v *Snapshot) computeStats() {
 	v.bm25 = sync.OnceValue(func() *BM25Table { return newBM25Table(docs, length) })
 }
 
-// Docs returns the number of live documents.
-func (v *Snapshot) Docs() int { return v.docCount }
+// LiveDocs returns the number of live documents.
+func (v *Snapshot) LiveDocs() int { return v.docCount }
 
 // AppliedSeqs returns the sequence numbers of the updates in the order of their application. Callers must not change
 // the slice.

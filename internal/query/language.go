@@ -64,7 +64,7 @@ const (
 
 // resolveLanguage treats an ambiguous query as one in another language if the workspace is not English.
 func (v *vocabulary) resolveLanguage(q Query) (Query, error) {
-	if !q.ambiguousLanguage || v.snapshot.Docs() < minLanguageDocs {
+	if !q.ambiguousLanguage || v.snapshot.LiveDocs() < minLanguageDocs {
 		return q, nil
 	}
 	other := q
@@ -90,7 +90,7 @@ func (v *vocabulary) isEnglish() (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		if sum += n; sum*docsPerEnglishMarker >= v.snapshot.Docs() {
+		if sum += n; sum*docsPerEnglishMarker >= v.snapshot.LiveDocs() {
 			return true, nil
 		}
 	}

@@ -263,8 +263,8 @@ func TestSearchEqualsNaiveScorer(t *testing.T) {
 			if want := w.naiveSearch(q, f, 500, k); err != nil || !w.matchesNaive(q, got, want) {
 				t.Fatalf("%v\ngot  %+v\nwant %+v", err, got, want)
 			}
-			if w.snapshot.Docs() != len(w.live) {
-				t.Fatalf("%d documents, want %d", w.snapshot.Docs(), len(w.live))
+			if w.snapshot.LiveDocs() != len(w.live) {
+				t.Fatalf("%d documents, want %d", w.snapshot.LiveDocs(), len(w.live))
 			}
 		}
 	})

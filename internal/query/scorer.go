@@ -50,12 +50,12 @@ type Result struct {
 // rank ranks the documents that have any term of a query and that the filter admits. It returns the k best. Expired and
 // verified memories have a factor in their scores: see stateFactor.
 func rank(v *index.Snapshot, fetch index.PageFetcher, q Query, f index.Filter, now int64, k int) (r Result, err error) {
-	if v.Docs() == 0 || q.Empty() {
+	if v.LiveDocs() == 0 || q.Empty() {
 		return r, nil
 	}
 	s := scorerPool.Get().(*scorer)
 	s.reset(v, fetch)
-	r.idf, r.bm25, r.docCount = make([]float32, len(q.terms)), v.BM25(), v.Docs()
+	r.idf, r.bm25, r.docCount = make([]float32, len(q.terms)), v.BM25(), v.LiveDocs()
 	for i, t := range q.terms {
 		if r.idf[i], err = s.scoreTerm(t); err != nil {
 			return Result{}, err // s may hold scores, so it does not return to the pool
@@ -111,7 +111,7 @@ func (s *scorer) scoreTerm(t queryTerm) (float32, error) {
 	if df == 0 {
 		return 0, nil
 	}
-	weight := index.IDF(s.snapshot.Docs(), df)
+	weight := index.IDF(s.snapshot.LiveDocs(), df)
 	s.accumulateTerm(t.weight * weight)
 	return weight, nil
 }

@@ -34,8 +34,8 @@ func TestApplyKeepsHighestSeqInAnyOrder(t *testing.T) {
 		for _, i := range order {
 			v = v.Apply(rows[i : i+1])
 		}
-		if got := searchMemories(t, v, d, "apple banana cherry quince"); len(got) != 2 || v.Docs() != 2 {
-			t.Errorf("%v: %v of %d documents", order, got, v.Docs())
+		if got := searchMemories(t, v, d, "apple banana cherry quince"); len(got) != 2 || v.LiveDocs() != 2 {
+			t.Errorf("%v: %v of %d documents", order, got, v.LiveDocs())
 		}
 		if got := searchMemories(t, v, d, "banana"); !slices.Equal(got, []int64{7}) {
 			t.Errorf("%v: banana gives %v, want 7", order, got)

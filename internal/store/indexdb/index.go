@@ -56,7 +56,9 @@ func New(db *sqldb.Handle, pageBytes int, idle time.Duration) *Index {
 		idle = 10 * time.Second
 	}
 	x := &Index{db: db, Pages: index.NewCache(pageBytes), jobs: job.New(db.Log),
-		snapshots: cache.New[int64](maxWorkspaces, maxDocs, func(s *Snapshot) int { return min(s.Docs(), maxDocs) }),
+		snapshots: cache.New[int64](maxWorkspaces, maxDocs, func(s *Snapshot) int {
+			return min(s.LiveDocs(), maxDocs)
+		}),
 		segments:  cache.New[int64](maxWorkspaces, maxDocs, countDocs),
 		compactor: &compactor{idle: idle, workspaces: map[int64]*activity{}}}
 	x.compactor.wake = x.jobs.Add(job.Job{Name: "compact", Every: idle / 2, Drain: drainTimeout, Run: x.compactDue})
