@@ -69,6 +69,9 @@ func (t *Tx) checkIdempotency() error {
 	return &r
 }
 
+// ReadRecord is a record of each stored response of a read, beside those that it shows.
+const ReadRecord = "read"
+
 // LinkResponse adds records to those that the response of a write shows. The deletion of one of them deletes the stored
 // response.
 func (t *Tx) LinkResponse(ids ...loci.ID) { t.responseRecords = append(t.responseRecords, ids...) }

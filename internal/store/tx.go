@@ -42,6 +42,7 @@ func Read[Out any](ctx context.Context, s *Store, actor *identity.Actor, f func(
 				err = t.checkIdempotency()
 			}
 			if err == nil {
+				t.LinkResponse(ReadRecord)
 				err = t.limitResponses()
 			}
 			return out, err

@@ -5,6 +5,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/sqldb"
+	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/indexdb"
 )
 
@@ -33,16 +34,17 @@ func countTarget(t *sqldb.Tx, g purgeTarget) (n PurgeResult, err error) {
 	return n, err
 }
 
-// unlinkedCondition is the condition of the stored responses that no record links to. Those of reads may hold words of
-// any memory.
-const unlinkedCondition = ` NOT EXISTS (SELECT 1 FROM idempotency_records r
+// readCondition is the condition of the stored responses of reads, and of those that no record links to. They may hold
+// words of any memory, such as corrections of a query.
+const readCondition = ` (credential, key) IN (SELECT credential, key FROM idempotency_records WHERE record = '` +
+	store.ReadRecord + `') OR NOT EXISTS (SELECT 1 FROM idempotency_records r
 	WHERE r.credential = idempotency_keys.credential AND r.key = idempotency_keys.key) `
 
 // responseCondition is the condition of the stored responses that may hold words of a purge target. It holds for those
 // that show its records and for those of reads. As responses are encrypted, it holds for all of the members of the
 // workspace ?1. Parameter ?2 is the id of the memory, empty for a whole workspace. Parameter ?3 is the folded address
 // of a user. Responses of workspaces that invited it hold address and link.
-const responseCondition = unlinkedCondition + `OR (credential, key) IN (SELECT r.credential, r.key
+const responseCondition = readCondition + `OR (credential, key) IN (SELECT r.credential, r.key
 	FROM idempotency_records r
 	WHERE r.record = CAST(?2 AS TEXT) OR (CAST(?2 AS TEXT) = '' AND r.record IN (SELECT id FROM workspaces
 		WHERE row_id = ?1 UNION ALL SELECT id FROM atlases WHERE workspace = ?1

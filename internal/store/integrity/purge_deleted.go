@@ -10,7 +10,7 @@ import (
 )
 
 // PurgeDeleted erases the remains of deletions and changes. These are in deleted documents of the keyword index, stored
-// responses without records, and free space. Without apply it counts the deleted documents and the rows of the log.
+// responses of reads, and free space. Without apply it counts the deleted documents and the rows of the log.
 func (c *Checker) PurgeDeleted(ctx context.Context, apply bool) (out PurgeResult, err error) {
 	out.deleted = true
 	workspaces, err := sqldb.SystemRead(ctx, c.db, "list the workspaces with a keyword index",
@@ -27,7 +27,7 @@ func (c *Checker) PurgeDeleted(ctx context.Context, apply bool) (out PurgeResult
 		_, err = sqldb.System(ctx, c.db, "delete stored responses of reads",
 			func(t *sqldb.Tx) (_ loci.Empty, err error) {
 				if err = markPurgePending(t); err == nil {
-					_, err = t.Exec(`DELETE FROM idempotency_keys WHERE ` + unlinkedCondition)
+					_, err = t.Exec(`DELETE FROM idempotency_keys WHERE ` + readCondition)
 				}
 				return loci.Empty{}, err
 			})

@@ -174,3 +174,26 @@ func TestPurgedUserIsNotCharged(t *testing.T) {
 		}
 	})
 }
+
+// A search shows words of other memories too, as corrections of its query.
+func TestPurgeDeletedErasesStoredReads(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		s := d.Open(t, store.Options{})
+		ann := user(t, s, "ann")
+		m := add(t, s, ann, "", "text")
+		_, err := store.Read(ctx, s, withEncryptionKey(ann, "k"), func(tx *store.Tx) (loci.Memory, error) {
+			tx.LinkResponse(m.ID)
+			return m, nil
+		})
+		if n := d.Query(t, `SELECT count(*) FROM idempotency_keys`)[0]; err != nil || n != "1" {
+			t.Fatal(n, err)
+		}
+		if _, err := integrity.New(s).PurgeDeleted(ctx, true); err != nil {
+			t.Fatal(err)
+		}
+		if n := d.Query(t, `SELECT count(*) FROM idempotency_keys`)[0]; n != "0" {
+			t.Errorf("%s stored responses are left", n)
+		}
+	})
+}

@@ -275,7 +275,7 @@ CREATE TABLE idempotency_keys (
 CREATE INDEX idempotency_keys_made ON idempotency_keys (created_at);
 
 -- The records that a stored response shows. The deletion of one of them deletes the response. The response of a read
--- has no row.
+-- also has the record 'read'.
 CREATE TABLE idempotency_records (
 	record     TEXT NOT NULL,
 	credential TEXT NOT NULL,
