@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -48,4 +49,29 @@ func TestServerServesManyClientsWithFewDescriptors(t *testing.T) {
 		t.Errorf("%v: %v", end, err)
 	}
 	v.running = nil
+}
+
+// A limit of the size of files, like a quota, is a full disk to clients.
+func TestServerReportsFileSizeLimitAsFullStorage(t *testing.T) {
+	t.Parallel()
+	bin := buildBinary(t)
+	v := newTestServer(t, bin, "--data", t.TempDir())
+	v.bin = filepath.Join(t.TempDir(), "limited")
+	if err := os.WriteFile(v.bin, []byte("#!/bin/sh\nulimit -f 4000\nexec "+bin+` "$@"`+"\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	v.start(t)
+	for i := range 200 {
+		_, status, err := v.create(fmt.Sprint(i, strings.Repeat(" text", 10_000)), "")
+		switch status {
+		case http.StatusCreated:
+			continue
+		case http.StatusInsufficientStorage:
+		default:
+			t.Errorf("status %d: %v", status, err)
+		}
+		v.kill()
+		return
+	}
+	t.Error("no limit was reached")
 }

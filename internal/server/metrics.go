@@ -49,7 +49,7 @@ func newMetrics(st *store.Store, ready *readiness) *metrics {
 			Help: "Inconsistencies that only a backup can repair."},
 			func() float64 { return float64(integrity.UnrepairableCount()) }),
 		prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "loci_database_corrupt_total",
-			Help: "Statements that failed because the file of the database is damaged."},
+			Help: "Statements that failed because the file of the database is damaged or its disk fails."},
 			func() float64 { return float64(sqldb.CorruptionErrors()) }),
 		prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "loci_index_corrupt_total",
 			Help: "Searches and jobs that failed because a keyword index is damaged: run loci admin check --repair."},

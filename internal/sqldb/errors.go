@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -67,8 +68,8 @@ func newUnreachableError(err error) error {
 		Err: err}
 }
 
-// mapSQLiteError returns the error of the domain for an error of SQLite.
-func mapSQLiteError(err error) error {
+// mapError returns the error of the domain for an error of SQLite.
+func (d *sqliteDB) mapError(err error) error {
 	if err == nil {
 		return nil
 	}
@@ -82,22 +83,30 @@ func mapSQLiteError(err error) error {
 	case sqlitedriver.ConstraintForeignKey:
 		return newNotFoundError(err)
 	}
+	switch sqlitedriver.SystemError(err) {
+	case syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG:
+		code = sqlitedriver.Full
+	}
 	switch code & 0xff {
 	case sqlitedriver.Busy, sqlitedriver.Locked, sqlitedriver.CantOpen: // CantOpen: out of file descriptors
 		return NewBusyError(err)
 	case sqlitedriver.Full:
 		return &loci.Error{Code: loci.CodeStorageFull, Message: loci.CodeStorageFull.Hint(), Err: err}
 	}
-	if isCorrupt(err) {
+	if isCorrupt(err) || code&0xff == sqlitedriver.IOError && code != sqlitedriver.IOErrorNoMemory {
+		d.damaged.Store(true)
 		corruptionErrors.Add(1)
+		if lost := d.CheckFiles(); lost != nil {
+			return lost
+		}
 	}
 	return err
 }
 
-// corruptionErrors counts the statements that failed on a damaged file.
+// corruptionErrors counts the statements that failed on a damaged file or a failing disk.
 var corruptionErrors atomic.Int64
 
-// CorruptionErrors returns how many statements of this process failed on a damaged file of the database.
+// CorruptionErrors returns how many statements of this process failed on a damaged file or a failing disk.
 func CorruptionErrors() int64 { return corruptionErrors.Load() }
 
 // isCorrupt reports an error of a damaged file.

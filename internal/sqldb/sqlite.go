@@ -50,7 +50,9 @@ type sqliteDB struct {
 	checkpointAt int64 // size of the write-ahead log at the next checkpoint
 
 	trackedFiles []trackedFile
-	displaced    atomic.Bool // a file was removed or replaced
+	displaced    atomic.Bool  // a file was removed, replaced or cut
+	damaged      atomic.Bool  // a statement met a damaged file
+	walSize      atomic.Int64 // the last known size of the write-ahead log
 	log          *slog.Logger
 }
 
@@ -184,7 +186,11 @@ func (d *sqliteDB) openWriter(ctx context.Context, o Options) (w *sqliteConn, co
 
 // connect opens a connection outside the pool of database/sql, and executes the pragmas.
 func (d *sqliteDB) connect(pragmas ...string) (*sqliteConn, error) {
-	raw, err := d.migrationDB.Driver().Open(d.dsn)
+	return d.connectTo(d.dsn, pragmas)
+}
+
+func (d *sqliteDB) connectTo(dsn string, pragmas []string) (*sqliteConn, error) {
+	raw, err := d.migrationDB.Driver().Open(dsn)
 	if err != nil {
 		return nil, err
 	}
@@ -219,28 +225,39 @@ func (d *sqliteDB) Read(ctx context.Context, user string, f func(Conn) error) (e
 		}
 	}()
 	if _, err := c.Exec(`BEGIN`, nil); err != nil {
-		return mapSQLiteError(err)
+		return d.mapError(err)
 	}
-	return mapSQLiteError(f(c))
+	return d.mapError(f(c))
 }
 
 // Write waits for a turn of the writer, and for the commit.
 func (d *sqliteDB) Write(ctx context.Context, user string, f func(Conn) error) error {
-	return mapSQLiteError(d.writer.submit(ctx, user, f))
+	return d.mapError(d.writer.submit(ctx, user, f))
 }
 
-// Close waits for running transactions and closes their connections. The writer's is the last and checkpoints.
+// Close waits for running transactions and closes their connections. The last one checkpoints. After damage that is a
+// reader, which cannot: a checkpoint could copy a damaged log over an intact database.
 func (d *sqliteDB) Close() error {
 	close(d.closed)
 	d.writer.stop()
+	damaged := d.damaged.Load() || d.checkTrackedFiles() != nil
+	var last *sqliteConn
 	var errs []error
 	for range d.readers.Capacity() {
 		if w := d.readers.Acquire(""); w != nil {
 			<-w.Granted
 		}
-		if c := d.readers.get(); c != nil {
+		switch c := d.readers.get(); {
+		case c == nil:
+		case damaged && last == nil:
+			last = c
+		default:
 			errs = append(errs, c.close())
 		}
 	}
-	return errors.Join(append(errs, d.writer.conn.close(), d.writer.commits.close(), d.migrationDB.Close())...)
+	errs = append(errs, d.writer.conn.close(), d.writer.commits.close(), d.migrationDB.Close())
+	if last != nil {
+		errs = append(errs, last.close())
+	}
+	return errors.Join(errs...)
 }

@@ -55,9 +55,10 @@ type trackedFile struct {
 	info fs.FileInfo
 }
 
-// trackFiles saves the identity of the open files: the database and its write-ahead log.
+// trackFiles saves the identity of the open files: the database, its write-ahead log, and the index of the log, which
+// holds the locks. A second process would make another index.
 func (d *sqliteDB) trackFiles() {
-	for _, path := range []string{d.path, d.path + "-wal"} {
+	for _, path := range []string{d.path, d.path + "-wal", d.path + "-shm"} {
 		if info, err := os.Stat(path); err == nil {
 			d.trackedFiles = append(d.trackedFiles, trackedFile{path, info})
 		}
@@ -88,7 +89,10 @@ func (d *sqliteDB) checkTrackedFiles() *loci.Error {
 		case errors.Is(err, fs.ErrNotExist):
 			err = fmt.Errorf("%s was removed while it is open", f.path)
 		case err == nil && os.SameFile(info, f.info):
-			continue
+			if f.path != d.path+"-wal" || !d.walIsCut(info.Size()) {
+				continue
+			}
+			err = fmt.Errorf("%s was cut while it is open", f.path)
 		case err == nil:
 			err = fmt.Errorf("%s was replaced while it is open", f.path)
 		}
@@ -97,6 +101,31 @@ func (d *sqliteDB) checkTrackedFiles() *loci.Error {
 				"operator has to put it back and to restart the server."}
 	}
 	return nil
+}
+
+// walIsCut reports a write-ahead log that was cut behind SQLite's back. Checkpoints of this and other processes empty
+// the log too, so SQLite's count of its frames decides about one that shrank.
+func (d *sqliteDB) walIsCut(size int64) bool {
+	if size >= d.walSize.Load() {
+		d.walSize.Store(size)
+		return false
+	}
+	c, err := d.connectReader()
+	if err != nil {
+		return UnreadableReason(err) != ""
+	}
+	var busy, frames, copied, page int64
+	err = errors.Join(c.QueryRow(`PRAGMA wal_checkpoint(NOOP)`, nil, []any{&busy, &frames, &copied}),
+		c.QueryRow(`PRAGMA page_size`, nil, []any{&page}), c.close())
+	if err != nil || fileSize(d.path+"-wal") != size { // it grows again
+		return UnreadableReason(err) != ""
+	}
+	const header, frameHeader = 32, 24
+	if frames > 0 && size < header+frames*(frameHeader+page) {
+		return true
+	}
+	d.walSize.Store(size)
+	return false
 }
 
 // fileCheckInterval is the interval of CheckFiles in a database without writes.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"runtime"
 	"slices"
 	"sync"
@@ -65,7 +64,8 @@ func (d *sqliteDB) connectReaders() (err error) {
 
 func (d *sqliteDB) connectReader() (*sqliteConn, error) {
 	// The last pragma reads, which opens the write-ahead log too.
-	return d.connect(`PRAGMA query_only = ON`, `PRAGMA cache_size = -2000`, `PRAGMA schema_version`)
+	return d.connectTo(d.dsn+"&mode=ro", []string{`PRAGMA query_only = ON`, `PRAGMA cache_size = -2000`,
+		`PRAGMA schema_version`})
 }
 
 // reconnectInterval is the pause between two attempts to connect a reader.
@@ -135,11 +135,14 @@ const (
 // not happen under a constant load (https://sqlite.org/wal.html, "Avoiding Excessively Large WAL Files"). So the
 // readers of this process pause. The writer calls it after a commit.
 func (d *sqliteDB) checkpointIfLarge() {
-	i, err := os.Stat(d.path + "-wal")
-	if err != nil || i.Size() < d.checkpointAt {
+	size := fileSize(d.path + "-wal")
+	if size > d.walSize.Load() {
+		d.walSize.Store(size)
+	}
+	if size < d.checkpointAt || d.displaced.Load() {
 		return
 	}
-	d.checkpointAt = i.Size() + d.maxWALSize/4 // for the next attempt
+	d.checkpointAt = size + d.maxWALSize/4 // for the next attempt
 	held := d.pauseReaders()
 	if len(held) == d.readers.Capacity() && d.truncateWAL() {
 		d.checkpointAt = d.maxWALSize

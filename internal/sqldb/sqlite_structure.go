@@ -149,10 +149,10 @@ func (d *sqliteDB) RebuildIndexes(ctx context.Context, names []string, space boo
 	failed = map[string]error{}
 	for _, name := range names {
 		err := RetryWhileBusy(func() error {
-			return mapSQLiteError(c.execContext(ctx, `REINDEX `+quoteIdentifier(name)))
+			return d.mapError(c.execContext(ctx, `REINDEX `+quoteIdentifier(name)))
 		})
 		if UnreadableReason(err) != "" { // REINDEX reads the old index to free its pages
-			err = RetryWhileBusy(func() error { return mapSQLiteError(c.rebuildIndex(ctx, name)) })
+			err = RetryWhileBusy(func() error { return d.mapError(c.rebuildIndex(ctx, name)) })
 			space = true // the pages of the damaged index are orphaned
 		}
 		if ctx.Err() != nil {
@@ -163,7 +163,7 @@ func (d *sqliteDB) RebuildIndexes(ctx context.Context, names []string, space boo
 		}
 	}
 	if space { // without disk space for a copy they stay, and the next check reports them again
-		_ = RetryWhileBusy(func() error { return mapSQLiteError(c.execContext(ctx, `VACUUM`)) })
+		_ = RetryWhileBusy(func() error { return d.mapError(c.execContext(ctx, `VACUUM`)) })
 	}
 	return failed, ctx.Err()
 }

@@ -23,14 +23,14 @@ func (d *sqliteDB) Vacuum(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = RetryWhileBusy(func() error { return mapSQLiteError(c.execContext(ctx, `VACUUM`)) })
+	err = RetryWhileBusy(func() error { return d.mapError(c.execContext(ctx, `VACUUM`)) })
 	if err == nil {
 		err = RetryWhileBusy(func() error {
 			busy, err := c.checkpoint()
 			if busy {
 				err = NewBusyError(errors.New("a transaction reads an old state of the database"))
 			}
-			return mapSQLiteError(err)
+			return d.mapError(err)
 		})
 	}
 	return errors.Join(err, c.close())

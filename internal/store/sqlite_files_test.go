@@ -24,6 +24,14 @@ func TestWriteFailsWhenDatabaseFileIsGone(t *testing.T) {
 	}{
 		{"removed", os.Remove, nil},
 		{"log removed", func(path string) error { return os.Remove(path + "-wal") }, nil},
+		{"shared memory removed", func(path string) error { return os.Remove(path + "-shm") }, nil},
+		{"log cut", func(path string) error {
+			info, err := os.Stat(path + "-wal")
+			if err != nil {
+				return err
+			}
+			return os.Truncate(path+"-wal", info.Size()-1)
+		}, nil},
 		{"replaced", func(path string) error {
 			if err := os.WriteFile(path+".other", []byte("something else"), 0o600); err != nil {
 				return err

@@ -4,6 +4,7 @@ package sqlitedriver
 
 import (
 	"errors"
+	"syscall"
 
 	"github.com/mattn/go-sqlite3"
 )
@@ -18,6 +19,14 @@ const (
 func ExtendedCode(err error) int {
 	if e, ok := errors.AsType[sqlite3.Error](err); ok {
 		return int(e.ExtendedCode)
+	}
+	return 0
+}
+
+// SystemError returns the error of the operating system behind err, or 0.
+func SystemError(err error) syscall.Errno {
+	if e, ok := errors.AsType[sqlite3.Error](err); ok {
+		return e.SystemErrno
 	}
 	return 0
 }

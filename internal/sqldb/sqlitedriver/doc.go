@@ -19,4 +19,5 @@ const (
 	ConstraintForeignKey = 787
 	ConstraintPrimaryKey = 1555
 	ConstraintUnique     = 2067
+	IOErrorNoMemory      = 3082
 )

@@ -4,6 +4,7 @@ package sqlitedriver
 
 import (
 	"errors"
+	"syscall"
 
 	"modernc.org/sqlite"
 )
@@ -21,3 +22,6 @@ func ExtendedCode(err error) int {
 	}
 	return 0
 }
+
+// SystemError returns 0: the driver does not tell.
+func SystemError(error) syscall.Errno { return 0 }
