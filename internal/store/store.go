@@ -173,16 +173,21 @@ func (s *Store) Invalidate(workspace int64) {
 	s.vectors.Invalidate(workspace)
 }
 
-// Ping reads one row of each table that every call needs. A removed or replaced database file is an error.
+// Ping reads one row of each table that every call needs. A database that cannot be written is an error.
 func (s *Store) Ping(ctx context.Context) error {
 	if err := s.db.CheckFiles(); err != nil {
 		return err
 	}
-	return s.db.Read(ctx, "", func(c sqldb.Conn) error {
+	return s.db.ReadTx(ctx, "", func(t *sqldb.Tx) error {
+		// On a read-only server, as a standby is, a clause that locks is refused even without a row.
+		if _, err := t.Exec(`SELECT value FROM metadata LIMIT 0` + t.LockClause("KEY SHARE", "metadata")); err != nil {
+			return err
+		}
 		for _, x := range [][2]string{{"metadata", "value"}, {"users", "name"}, {"api_keys", "name"},
-			{"workspaces", "name"}} {
+			{"workspaces", "name"}, {"members", "role"}, {"memories", "title"}, {"index_log", "tags"},
+			{"keyword_indexes", "CAST(version AS TEXT)"}} {
 			var text string // no index has the column, so the statement reads the table
-			err := c.QueryRow(`SELECT `+x[1]+` FROM `+x[0]+` LIMIT 1`, nil, []any{&text})
+			err := t.QueryRow(`SELECT `+x[1]+` FROM `+x[0]+` LIMIT 1`, nil, []any{&text})
 			if err != nil && !errors.Is(err, sqldb.ErrNoRows) {
 				return fmt.Errorf("the table %s: %w", x[0], err)
 			}
