@@ -58,13 +58,18 @@ func (s Settings) openStore(ctx context.Context, o store.Options) (*store.Store,
 // openSQLite opens the SQLite database in a folder. Its errors name the file.
 func openSQLite(ctx context.Context, dir string, o store.Options) (*store.Store, error) {
 	st, err := store.OpenSQLite(ctx, dir, o)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", filepath.Join(dir, sqldb.SQLiteFileName), err)
+	if err == nil {
+		if err = integrity.New(st).ReportLostCommits(ctx); err == nil {
+			return st, nil
+		}
+		err = errors.Join(err, st.Close())
 	}
-	if err := integrity.New(st).ReportLostCommits(ctx); err != nil {
-		return nil, errors.Join(err, st.Close())
+	advice := ""
+	if sqldb.UnreadableReason(err) != "" {
+		advice = ": copy loci.db and loci.db-wal to another place before you try anything. Then put the whole file back, " +
+			"or restore a backup"
 	}
-	return st, nil
+	return nil, fmt.Errorf("%s: %w%s", filepath.Join(dir, sqldb.SQLiteFileName), err, advice)
 }
 
 // RequireDatabase returns an error without a database of Loci: a mistyped name must not make a new one.

@@ -108,7 +108,7 @@ func withSQLite(dir string, f func(*sqliteConn) error) error {
 	if err != nil {
 		return err
 	}
-	c, err := d.connect()
+	c, err := d.connect(d.dsn)
 	if err == nil {
 		err = errors.Join(f(c), c.close())
 	}
@@ -162,15 +162,15 @@ func (d *sqliteDB) openWriter(ctx context.Context, o Options) (w *sqliteConn, co
 	marked := d.markedCommits() // read before the count in the database, which other processes increase
 	// Checkpoints are four times as rare as SQLite's default. Pages that many commits change, such as the last leaf
 	// of an index, are copied to the file once.
-	w, err = d.connect(`PRAGMA journal_mode = WAL`, `PRAGMA synchronous = FULL`, `PRAGMA fullfsync = ON`,
+	w, err = d.connect(d.dsn, `PRAGMA journal_mode = WAL`, `PRAGMA synchronous = FULL`, `PRAGMA fullfsync = ON`,
 		`PRAGMA foreign_keys = ON`, `PRAGMA secure_delete = FAST`, `PRAGMA cache_size = -16000`,
 		`PRAGMA wal_autocheckpoint = 4000`)
 	if err != nil {
 		return nil, 0, err
 	}
 	have, err := w.userVersion()
-	if err == nil && have == 0 && marked > 0 {
-		err = d.lostFileError("empty", d.marker())
+	if err == nil && have == 0 {
+		err = d.checkNew(w, marked)
 	}
 	if err == nil {
 		err = w.migrate(ctx, d.migrationDB, o)
@@ -185,11 +185,7 @@ func (d *sqliteDB) openWriter(ctx context.Context, o Options) (w *sqliteConn, co
 }
 
 // connect opens a connection outside the pool of database/sql, and executes the pragmas.
-func (d *sqliteDB) connect(pragmas ...string) (*sqliteConn, error) {
-	return d.connectTo(d.dsn, pragmas)
-}
-
-func (d *sqliteDB) connectTo(dsn string, pragmas []string) (*sqliteConn, error) {
+func (d *sqliteDB) connect(dsn string, pragmas ...string) (*sqliteConn, error) {
 	raw, err := d.migrationDB.Driver().Open(dsn)
 	if err != nil {
 		return nil, err

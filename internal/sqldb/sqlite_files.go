@@ -42,6 +42,21 @@ func (d *sqliteDB) checkNotEmptied() error {
 	return nil
 }
 
+// checkNew returns an error for a used database without a schema number. Its first migration may have been cut off.
+func (d *sqliteDB) checkNew(c *sqliteConn, marked int64) error {
+	var all, own int64
+	err := c.QueryRow(`SELECT count(*), count(*) FILTER (WHERE name = 'goose_db_version') FROM sqlite_schema`, nil,
+		[]any{&all, &own})
+	switch {
+	case err == nil && all == 0 && marked > 0:
+		return d.lostFileError("empty", d.marker())
+	case err == nil && all > 0 && (own == 0 || marked > 0):
+		return loci.Errorf(loci.CodeConflict, "%s has tables, but not the schema number of Loci: it belongs to another "+
+			"program, or was changed. Choose another folder, or restore a backup.", d.path)
+	}
+	return err
+}
+
 func (d *sqliteDB) marker() string { return filepath.Join(filepath.Dir(d.path), SQLiteMarkerName) }
 
 func (d *sqliteDB) lostFileError(state, sign string) error {

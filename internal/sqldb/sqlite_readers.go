@@ -64,8 +64,7 @@ func (d *sqliteDB) connectReaders() (err error) {
 
 func (d *sqliteDB) connectReader() (*sqliteConn, error) {
 	// The last pragma reads, which opens the write-ahead log too.
-	return d.connectTo(d.dsn+"&mode=ro", []string{`PRAGMA query_only = ON`, `PRAGMA cache_size = -2000`,
-		`PRAGMA schema_version`})
+	return d.connect(d.dsn+"&mode=ro", `PRAGMA query_only = ON`, `PRAGMA cache_size = -2000`, `PRAGMA schema_version`)
 }
 
 // reconnectInterval is the pause between two attempts to connect a reader.

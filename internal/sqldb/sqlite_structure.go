@@ -42,7 +42,7 @@ var (
 // CheckStructure runs SQLite's integrity check, which reads the whole file. If damage ends it early, each table is
 // checked on its own.
 func (d *sqliteDB) CheckStructure(ctx context.Context) ([]StructureDamage, error) {
-	c, err := d.connect(`PRAGMA query_only = ON`)
+	c, err := d.connect(d.dsn, `PRAGMA query_only = ON`)
 	if err != nil {
 		return nil, err
 	}
@@ -141,7 +141,7 @@ const tempIndexName = "loci_new_index"
 // does not stop the others.
 func (d *sqliteDB) RebuildIndexes(ctx context.Context, names []string, space bool) (failed map[string]error,
 	err error) {
-	c, err := d.connect()
+	c, err := d.connect(d.dsn)
 	if err != nil {
 		return nil, err
 	}

@@ -19,7 +19,7 @@ const retryTimeout = time.Minute
 // busy timeout.
 func (d *sqliteDB) Vacuum(ctx context.Context) error {
 	// The copy may not fit into memory.
-	c, err := d.connect(`PRAGMA temp_store = FILE`, `PRAGMA secure_delete = ON`)
+	c, err := d.connect(d.dsn, `PRAGMA temp_store = FILE`, `PRAGMA secure_delete = ON`)
 	if err != nil {
 		return err
 	}

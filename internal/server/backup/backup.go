@@ -73,6 +73,10 @@ func (s Source) Write(
 	if m, err = newManifest(ctx, dir, s.Version); err != nil {
 		return m, err
 	}
+	if m.Schema > sqldb.LatestSchema {
+		return m, loci.Errorf(loci.CodeConflict, "the database has schema %d, this program knows schema %d and could "+
+			"not verify or restore the backup: use a newer loci", m.Schema, sqldb.LatestSchema)
+	}
 	if file == "-" {
 		return m, writeArchive(ctx, out, m, dir)
 	}

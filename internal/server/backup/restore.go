@@ -92,11 +92,15 @@ func Restore(ctx context.Context, data string, lock func() (func(), error), from
 	if err := errors.Join(f.Chmod(0o600), f.Sync(), f.Close(), ctx.Err()); err != nil {
 		return r, err
 	}
-	// The marker of a former database counts commits that this database does not have.
+	if err := os.Rename(whole, filepath.Join(data, sqldb.SQLiteFileName)); err != nil {
+		return r, err
+	}
+	// The marker of a former database counts commits that this database does not have. Until the end, it keeps a server
+	// from making an empty database here.
 	if err := os.Remove(filepath.Join(data, sqldb.SQLiteMarkerName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return r, err
 	}
-	return r, errors.Join(os.Rename(whole, filepath.Join(data, sqldb.SQLiteFileName)), syncDir(data))
+	return r, syncDir(data)
 }
 
 // allowedFiles are the files that a folder without a database may have.
