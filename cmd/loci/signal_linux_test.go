@@ -75,3 +75,23 @@ func TestServerReportsFileSizeLimitAsFullStorage(t *testing.T) {
 	}
 	t.Error("no limit was reached")
 }
+
+// A log shipper that ends must not end the server.
+func TestServerSurvivesTheReaderOfItsLog(t *testing.T) {
+	t.Parallel()
+	bin := buildBinary(t)
+	v := newTestServer(t, bin, "--data", t.TempDir())
+	pipe := filepath.Join(t.TempDir(), "log")
+	v.bin = filepath.Join(t.TempDir(), "piped")
+	if err := os.WriteFile(v.bin, []byte("#!/bin/sh\nmkfifo "+pipe+"\n(true <"+pipe+") &\nLOCI_LOG_LEVEL=info exec "+
+		bin+` "$@" 2>`+pipe+"\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	v.start(t)
+	for i := range 4 {
+		if _, status, err := v.create(fmt.Sprint("note ", i), ""); err != nil || status != http.StatusCreated {
+			t.Fatalf("status %d: %v", status, err)
+		}
+		time.Sleep(300 * time.Millisecond) // the log is written late
+	}
+}

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -26,13 +27,16 @@ func newJobs(st *store.Store, gate *auth.Gate, m *metrics, log *slog.Logger) *jo
 	r := job.New(log)
 	r.Add(job.Job{Name: "sweep", Every: sweepInterval,
 		Run: func(ctx context.Context) error { return deleteExpired(ctx, st) }})
-	r.Add(job.Job{Name: "integrity_sample", Every: sampleInterval,
+	sampleNow := r.Add(job.Job{Name: "integrity_sample", Every: sampleInterval,
 		Run: func(ctx context.Context) error { return sampleIntegrity(ctx, st, log) }})
+	sampleNow() // a damaged file may come with the start
 	r.Add(job.Job{Name: "save_counts", Every: auth.SaveInterval, Run: gate.Save})
 	checkNow := r.Add(job.Job{Name: "readiness", Every: readinessInterval,
 		Run: func(ctx context.Context) error { m.ready.checkOnce(ctx); return nil }})
 	checkNow()
-	m.registry.MustRegister(jobCollector{r.Status})
+	m.registry.MustRegister(jobCollector{func() []job.Status {
+		return slices.Concat(r.Status(), st.Index().Jobs(), st.Embedder().Jobs())
+	}})
 	return r
 }
 

@@ -119,7 +119,7 @@ func seenDamage() (list []readinessFailure) {
 		{"index", indexdb.CorruptReads(), "searches or jobs met a damaged keyword index: run loci admin check " +
 			"--repair"},
 		{"file", sqldb.CorruptionErrors(), "statements met a damaged file or a failing disk: run loci admin check"},
-		{"samples", integrity.InconsistencyCount(), "findings of samples and of the start: run loci admin check"},
+		{"samples", integrity.InconsistencyCount(), "found by samples and at the start: run loci admin check"},
 	} {
 		if c.n > 0 {
 			list = append(list, readinessFailure{c.check, fmt.Sprintf("%d %s", c.n, c.cause)})

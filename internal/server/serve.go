@@ -6,7 +6,9 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"os/signal"
 	"path/filepath"
+	"syscall"
 
 	"github.com/gofrs/flock"
 
@@ -23,6 +25,7 @@ import (
 
 // Serve runs a server until ctx ends. Messages for people go to console, the log to logs.
 func Serve(ctx context.Context, s Settings, console, logs io.Writer) error {
+	signal.Ignore(syscall.SIGPIPE) // the reader of the log may end before the server
 	log, flush := NewLog(logs, s.LogLevel)
 	defer flush()
 	database, err := sqldb.FileDescriptors(s.DB)
@@ -46,13 +49,18 @@ func Serve(ctx context.Context, s Settings, console, logs io.Writer) error {
 	if err != nil {
 		return err
 	}
+	// An address in use must not leave a new database behind. While a migration runs, nobody listens.
+	listener, err := listen.TCP(ctx, s.Listen, "listen")
+	if err != nil {
+		return err
+	}
+	listener.Close()
 	st, err := s.openStore(ctx, store.Options{Log: log, Embedder: model})
 	if err != nil {
 		return err
 	}
 	defer st.Close()
-	listener, err := listen.TCP(ctx, s.Listen, "listen")
-	if err != nil {
+	if listener, err = listen.TCP(ctx, s.Listen, "listen"); err != nil {
 		return err
 	}
 	defer listener.Close()

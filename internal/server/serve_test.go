@@ -4,9 +4,13 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"sync"
@@ -14,6 +18,7 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci/internal/logtest"
+	"github.com/loci-memory/loci/internal/sqldb"
 )
 
 // start runs a server on a free port and returns its address, its output, and its stop function.
@@ -179,7 +184,8 @@ func TestServeNamesProgramThatUsesAddress(t *testing.T) {
 		strings.TrimPrefix(url, "http://"): "Loci " + Version + " runs at ",
 		other.Addr().String():              "another program uses the address ",
 	} {
-		s, _, err := Load(map[string]string{"data": t.TempDir(), "listen": address}, nil)
+		dir := t.TempDir()
+		s, _, err := Load(map[string]string{"data": dir, "listen": address}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -187,6 +193,9 @@ func TestServeNamesProgramThatUsesAddress(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want+address) ||
 			!strings.HasSuffix(err.Error(), "choose another address with --listen") {
 			t.Errorf("%s: %v", address, err)
+		}
+		if _, err := os.Stat(filepath.Join(dir, sqldb.SQLiteFileName)); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("a database is left behind: %v", err)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package server
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"net/netip"
 	"net/url"
@@ -60,7 +61,9 @@ type Setting struct {
 // Catalogue lists every setting.
 var Catalogue = append([]Setting{
 	{"data", "LOCI_DATA", defaultDataDir(), "Folder of the database and the files", func(s *Settings, v string) error {
-		s.Data = v
+		if s.Data = v; strings.TrimSpace(v) == "" {
+			return errors.New("the name of the folder is blank")
+		}
 		return nil
 	}},
 	{"db", "LOCI_DB", "", "Address of a PostgreSQL database (postgres://...); default: SQLite in the data folder",

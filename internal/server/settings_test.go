@@ -100,3 +100,10 @@ func TestLoadIgnoresEmptyValues(t *testing.T) {
 		t.Errorf("%+v %v", s, err)
 	}
 }
+
+func TestLoadRefusesBlankFolder(t *testing.T) {
+	t.Parallel()
+	if _, _, err := Load(nil, []string{"LOCI_DATA= "}); err == nil || !strings.Contains(err.Error(), "LOCI_DATA") {
+		t.Errorf("told %v", err)
+	}
+}

@@ -87,6 +87,14 @@ func (w *Worker) Stop() {
 	w.releaseLongJobs(context.Background())
 }
 
+// Jobs returns the states of the background work, none without a model.
+func (w *Worker) Jobs() []job.Status {
+	if w.jobs == nil {
+		return nil
+	}
+	return w.jobs.Status()
+}
+
 // Ready reports whether the worker has claimed its model and read the generations in use. It may not have enqueued all
 // memories yet.
 func (w *Worker) Ready() bool { return w.served.Load() != nil }

@@ -85,6 +85,9 @@ func (x *Index) Start(ctx context.Context) error {
 // Stop ends the background work, after the due flushes that end within drainTimeout.
 func (x *Index) Stop() { x.jobs.Stop() }
 
+// Jobs returns the states of the background work.
+func (x *Index) Jobs() []job.Status { return x.jobs.Status() }
+
 // Invalidate drops the snapshot of a workspace.
 func (x *Index) Invalidate(workspace int64) { x.snapshots.Remove(workspace) }
 
