@@ -66,8 +66,8 @@ func openSQLite(ctx context.Context, dir string, o store.Options) (*store.Store,
 	}
 	advice := ""
 	if sqldb.UnreadableReason(err) != "" {
-		advice = ": copy loci.db and loci.db-wal to another place before you try anything. Then put the whole file back, " +
-			"or restore a backup"
+		advice = ": copy loci.db and loci.db-wal to another place before you try anything. Then put the whole file " +
+			"back, or restore a backup"
 	}
 	return nil, fmt.Errorf("%s: %w%s", filepath.Join(dir, sqldb.SQLiteFileName), err, advice)
 }

@@ -235,8 +235,8 @@ func mapPostgresError(err error) error {
 		return newConflictError(err)
 	case code == "53100":
 		return &loci.Error{Code: loci.CodeStorageFull, Message: loci.CodeStorageFull.Hint(), Err: err}
-	case code == "57014", code == "55P03", code == "25006", strings.HasPrefix(code, "08"), strings.HasPrefix(code, "53"),
-		strings.HasPrefix(code, "57P"), isRetryable(err):
+	case code == "57014", code == "55P03", code == "25006", strings.HasPrefix(code, "08"),
+		strings.HasPrefix(code, "53"), strings.HasPrefix(code, "57P"), isRetryable(err):
 		return NewBusyError(err)
 	case pgconn.SafeToRetry(err):
 		return NewBusyError(err)

@@ -51,8 +51,8 @@ func (d *sqliteDB) checkNew(c *sqliteConn, marked int64) error {
 	case err == nil && all == 0 && marked > 0:
 		return d.lostFileError("empty", d.marker())
 	case err == nil && all > 0 && (own == 0 || marked > 0):
-		return loci.Errorf(loci.CodeConflict, "%s has tables, but not the schema number of Loci: it belongs to another "+
-			"program, or was changed. Choose another folder, or restore a backup.", d.path)
+		return loci.Errorf(loci.CodeConflict, "%s has tables, but not the schema number of Loci: it belongs to "+
+			"another program, or was changed. Choose another folder, or restore a backup.", d.path)
 	}
 	return err
 }
