@@ -2,6 +2,7 @@ package server
 
 import (
 	"errors"
+	"io"
 	"os"
 	"os/user"
 	"path/filepath"
@@ -51,6 +52,23 @@ func TestDataDirIsMadePrivateWhenOnlyLociFiles(t *testing.T) {
 			!strings.Contains(warning, "chmod 700 "+dir) {
 			t.Errorf("%s: warning %q", name, warning)
 		}
+	}
+}
+
+// A restore that was cut off must not become a new, open server.
+func TestServeRefusesPartialRestore(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s, _, err := Load(map[string]string{"data": dir, "listen": "127.0.0.1:0"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(dir, ".restore.1.partial"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := Serve(t.Context(), s, io.Discard, io.Discard); err == nil ||
+		!strings.Contains(err.Error(), ".restore.1") {
+		t.Errorf("told %v", err)
 	}
 }
 

@@ -68,6 +68,8 @@ func openSQLite(ctx context.Context, dir string, o store.Options) (*store.Store,
 	if sqldb.UnreadableReason(err) != "" {
 		advice = ": copy loci.db and loci.db-wal to another place before you try anything. Then put the whole file " +
 			"back, or restore a backup"
+	} else if errors.Is(err, fs.ErrPermission) {
+		advice = ": all files of the folder must belong to the user of the server, also those that root made"
 	}
 	return nil, fmt.Errorf("%s: %w%s", filepath.Join(dir, sqldb.SQLiteFileName), err, advice)
 }

@@ -119,10 +119,10 @@ func seenDamage() (list []readinessFailure) {
 		{"index", indexdb.CorruptReads(), "searches or jobs met a damaged keyword index: run loci admin check " +
 			"--repair"},
 		{"file", sqldb.CorruptionErrors(), "statements met a damaged file or a failing disk: run loci admin check"},
-		{"samples", integrity.InconsistencyCount(), "found by samples and at the start: run loci admin check"},
+		{"samples", integrity.InconsistencyCount(), "samples or the start found inconsistencies: run loci admin check"},
 	} {
 		if c.n > 0 {
-			list = append(list, readinessFailure{c.check, fmt.Sprintf("%d %s", c.n, c.cause)})
+			list = append(list, readinessFailure{c.check, fmt.Sprintf("%s (count: %d)", c.cause, c.n)})
 		}
 	}
 	return list

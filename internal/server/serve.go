@@ -2,16 +2,20 @@ package server
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"net/http"
+	"os"
 	"os/signal"
 	"path/filepath"
 	"syscall"
 
 	"github.com/gofrs/flock"
 
+	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/auth"
 	"github.com/loci-memory/loci/internal/httpapi"
 	"github.com/loci-memory/loci/internal/mcp"
@@ -111,6 +115,12 @@ func Serve(ctx context.Context, s Settings, console, logs io.Writer) error {
 func (s Settings) ensureDataDir() (warnings []string, err error) {
 	if s.DB != "" {
 		return nil, nil
+	}
+	partial, _ := fs.Glob(os.DirFS(s.Data), ".restore.*.partial") // the pattern is valid
+	if _, err := os.Stat(filepath.Join(s.Data, sqldb.SQLiteFileName)); len(partial) > 0 &&
+		errors.Is(err, fs.ErrNotExist) {
+		return nil, loci.Errorf(loci.CodeConflict, "a restore into %s runs, or was cut off: run it again, or delete "+
+			"%s there to begin with an empty database", s.Data, partial[0])
 	}
 	w, err := ensurePrivateDir(s.Data)
 	if w != "" {
