@@ -250,6 +250,11 @@ func TestFailedMigrationReportsCause(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
 		d.Exec(t, `CREATE TABLE users (id TEXT)`)
+		if d.Dir != "" { // without this table, it would be the database of another program
+			d.Exec(t, `CREATE TABLE goose_db_version (id INTEGER PRIMARY KEY AUTOINCREMENT, version_id INTEGER NOT NULL,
+				is_applied INTEGER NOT NULL, tstamp TIMESTAMP DEFAULT (datetime('now')))`)
+			d.Exec(t, `INSERT INTO goose_db_version (version_id, is_applied) VALUES (0, 1)`)
+		}
 		s, err := d.TryOpen(store.Options{})
 		if err == nil {
 			s.Close()
