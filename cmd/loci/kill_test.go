@@ -141,7 +141,9 @@ func (v *testServer) kill() {
 	if v.running != nil {
 		v.running.Process.Kill()
 		v.running.Wait()
-		v.client.CloseIdleConnections()
+		if v.client != nil { // it has started
+			v.client.CloseIdleConnections()
+		}
 		v.running = nil
 	}
 }

@@ -9,9 +9,7 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
-	"os/signal"
 	"path/filepath"
-	"syscall"
 
 	"github.com/gofrs/flock"
 
@@ -29,7 +27,6 @@ import (
 
 // Serve runs a server until ctx ends. Messages for people go to console, the log to logs.
 func Serve(ctx context.Context, s Settings, console, logs io.Writer) error {
-	signal.Ignore(syscall.SIGPIPE) // the reader of the log may end before the server
 	log, flush := NewLog(logs, s.LogLevel)
 	defer flush()
 	database, err := sqldb.FileDescriptors(s.DB)

@@ -2,8 +2,10 @@ package admin
 
 import (
 	"fmt"
+	"os/signal"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -29,6 +31,7 @@ func ServeCommand(on *console.Console) *cobra.Command {
 	}
 	settings := c.settings(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		signal.Ignore(syscall.SIGPIPE) // the reader of the messages and the log may end before the server
 		s, err := settings()
 		if err != nil {
 			return err
