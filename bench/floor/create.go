@@ -42,8 +42,8 @@ const createStatements = `BEGIN IMMEDIATE; COMMIT;
 		memories, bytes, document, group_id, position)
 		VALUES (?1, ?2, ?3, ?4, 0, ?5, ?6, ?7, ?7, 0, 1, ?8, ?9, 0, 0);
 	INSERT INTO minhash_bands (workspace, band, memory) VALUES (?1, ?3, ?2), (?1, ?4, ?2), (?1, ?5, ?2), (?1, ?6, ?2);
-	INSERT INTO embedding_queue (memory, workspace, owner, is_long, due, attempts, error)
-		VALUES (?1, ?2, 1, FALSE, ?3, 0, '')`
+	INSERT INTO embedding_queue (memory, workspace, owner, is_long, due, attempts, error, failed_at)
+		VALUES (?1, ?2, 1, FALSE, ?3, 0, '', 0)`
 
 // newCreator handles POST /v1/memories.
 func newCreator(path string, blob int) (http.Handler, error) {
