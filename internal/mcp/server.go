@@ -34,9 +34,9 @@ type Options struct {
 	// TrustedProxies are the peers whose X-Forwarded-For is believed.
 	TrustedProxies httpapi.Proxies
 	// ResponseLimiter bounds the answers that clients do not read; nil is without bounds.
-	ResponseLimiter *httpapi.ResponseLimiter
-	// BodyLimiter bounds the messages of clients that have not arrived yet.
-	BodyLimiter httpapi.BodyLimiter
+	ResponseLimiter *httpapi.ByteLimiter
+	// BodyLimiter bounds the messages of clients that have not arrived yet; nil means no bound.
+	BodyLimiter *httpapi.ByteLimiter
 	// AllowQueryKey lets clients without a handshake header send ?api_key=.
 	AllowQueryKey bool
 }

@@ -18,7 +18,7 @@ const maxPublicBody = 64 << 10
 func (d *handler) readArgs(w http.ResponseWriter, r *http.Request, o *op.Op, c *op.Call,
 	names []string) (args op.Args, err error) {
 	args.FromHTTP = true
-	if args.JSON, err = d.readBody(w, r, c.UserID); err != nil {
+	if args.JSON, err = d.readBody(w, r, c.UserID, o.Access == op.Public); err != nil {
 		return args, err
 	}
 	for _, name := range names {
@@ -35,7 +35,7 @@ func (d *handler) readArgs(w http.ResponseWriter, r *http.Request, o *op.Op, c *
 
 // readBody reads the body, if there is one. It checks the type first, then the size; the
 // decoder checks the content later.
-func (d *handler) readBody(w http.ResponseWriter, r *http.Request, user loci.ID) ([]byte, error) {
+func (d *handler) readBody(w http.ResponseWriter, r *http.Request, user loci.ID, public bool) ([]byte, error) {
 	if r.ContentLength == 0 || r.Body == nil || r.Body == http.NoBody {
 		return nil, nil
 	}
@@ -43,9 +43,9 @@ func (d *handler) readBody(w http.ResponseWriter, r *http.Request, user loci.ID)
 	if !isJSON && r.ContentLength > 0 {
 		return nil, loci.NewError(loci.CodeUnsupportedMediaType)
 	}
-	limit, limiter, public := int64(httpapi.MaxBody), d.BodyLimiter, user == ""
+	limit, limiter := int64(httpapi.MaxBody), d.BodyLimiter
 	if public {
-		limit, limiter = maxPublicBody, httpapi.BodyLimiter{} // which counts by user
+		limit, limiter = maxPublicBody, nil // which counts by user
 	}
 	body, err := limiter.ReadBody(w, r, user, limit)
 	switch {

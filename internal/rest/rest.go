@@ -40,9 +40,9 @@ type Options struct {
 	// have other methods.
 	OmittedOps []*op.Op
 	// ResponseLimiter bounds the unread responses of clients; nil means no bound.
-	ResponseLimiter *httpapi.ResponseLimiter
-	// BodyLimiter bounds the bodies of clients that have not arrived yet.
-	BodyLimiter httpapi.BodyLimiter
+	ResponseLimiter *httpapi.ByteLimiter
+	// BodyLimiter bounds the bodies of clients that have not arrived yet; nil means no bound.
+	BodyLimiter *httpapi.ByteLimiter
 }
 
 // A Route is written by hand, because what it does is no operation.

@@ -12,7 +12,7 @@ import (
 
 const pageSize = 4 << 20
 
-func acquire(t *testing.T, f *ResponseLimiter, user loci.ID, bytes int) (release func()) {
+func acquire(t *testing.T, f *ByteLimiter, user loci.ID, bytes int) (release func()) {
 	t.Helper()
 	release, err := f.Acquire(t.Context(), user, bytes, true)
 	if err != nil {
