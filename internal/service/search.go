@@ -26,12 +26,9 @@ func (s *Service) SearchMemories(ctx context.Context, actor *identity.Actor,
 	// With an Idempotency-Key, read stores the response or returns the stored one.
 	kept, err := read(ctx, s, actor, func(tx *store.Tx) (loci.FoundMemories, error) {
 		for _, m := range out.Memories {
-			if _, err := tx.MemoryRecord(m.ID); err != nil {
-				return out, err
-			}
 			tx.LinkResponse(m.ID)
 		}
-		return out, nil
+		return out, requireReadable(tx, out)
 	})
 	if loci.Is(err, loci.CodeNotFound) { // deleted since the search
 		return s.SearchMemories(ctx, actor, in)
@@ -49,18 +46,23 @@ func (s *Service) SearchMemories(ctx context.Context, actor *identity.Actor,
 // allReadable reports whether the actor can still read all memories of a stored response. Memories that were deleted,
 // or whose workspace the actor has left, must not be shown.
 func (s *Service) allReadable(ctx context.Context, actor *identity.Actor, answer loci.FoundMemories) (bool, error) {
-	_, err := read(ctx, s, actor, func(tx *store.Tx) (nothing loci.Empty, err error) {
-		for _, m := range answer.Memories {
-			if _, err = tx.MemoryRecord(m.ID); err != nil {
-				break
-			}
-		}
-		return nothing, err
+	_, err := read(ctx, s, actor, func(tx *store.Tx) (loci.Empty, error) {
+		return loci.Empty{}, requireReadable(tx, answer)
 	})
 	if loci.Is(err, loci.CodeNotFound) {
 		return false, nil
 	}
 	return err == nil, err
+}
+
+// requireReadable returns NotFound if a memory of a response is out of scope or deleted.
+func requireReadable(tx *store.Tx, answer loci.FoundMemories) error {
+	for _, m := range answer.Memories {
+		if _, err := tx.MemoryRecord(m.ID); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // emptyQueryError returns the error for a query without searchable text.
