@@ -71,16 +71,9 @@ func TestCommandsMapNoFile(t *testing.T) {
 	}
 }
 
-func TestOpenWaitsForTheProcessThatCreatesTheDatabase(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	path := filepath.Join(dir, "loci.db")
-	l := flock.New(path + ".lock")
-	// The log of the other process is not copied into the file yet.
-	if err := errors.Join(l.Lock(), os.WriteFile(path, nil, 0o600),
-		os.WriteFile(path+"-wal", []byte("commits"), 0o600)); err != nil {
-		t.Fatal(err)
-	}
+// openWhileLocked opens a database that somebody else has locked, and returns the result once it is unlocked.
+func openWhileLocked(t *testing.T, dir string) <-chan error {
+	t.Helper()
 	opened := make(chan error, 1)
 	go func() {
 		s, err := openTestDB(t.Context(), dir, Options{})
@@ -91,9 +84,23 @@ func TestOpenWaitsForTheProcessThatCreatesTheDatabase(t *testing.T) {
 	}()
 	select {
 	case err := <-opened:
-		t.Fatal(err)
+		t.Fatalf("opened while somebody else makes it: %v", err)
 	case <-time.After(100 * time.Millisecond):
 	}
+	return opened
+}
+
+func TestOpenWaitsForTheProcessThatCreatesTheDatabase(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "loci.db")
+	l := flock.New(path + ".lock")
+	// The log of the other process is not copied into the file yet.
+	if err := errors.Join(l.Lock(), os.WriteFile(path, nil, 0o600),
+		os.WriteFile(path+"-wal", []byte("commits"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	opened := openWhileLocked(t, dir)
 	if err := errors.Join(os.Remove(path+"-wal"), l.Unlock(), <-opened); err != nil {
 		t.Error(err)
 	}
@@ -123,19 +130,7 @@ func TestOpenWaitsForFileLock(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	opened := make(chan error, 1)
-	go func() {
-		s, err := openTestDB(t.Context(), dir, Options{})
-		if err == nil {
-			err = s.Close()
-		}
-		opened <- err
-	}()
-	select {
-	case err := <-opened:
-		t.Fatalf("opened while somebody else makes it: %v", err)
-	case <-time.After(100 * time.Millisecond):
-	}
+	opened := openWhileLocked(t, dir)
 	if _, err := c.ExecContext(t.Context(), `COMMIT`); err != nil {
 		t.Fatal(err)
 	}
