@@ -16,7 +16,6 @@ import (
 
 // Options configure a gate.
 type Options struct {
-	Plan          identity.Plan
 	Rate          int    // calls a minute for each credential; 0 turns the limit off
 	Burst         int    // calls that may arrive at once
 	FreeOperation string // the operation that uses no quota
@@ -40,7 +39,7 @@ func NewGate(s *store.Store, o Options) *Gate {
 	g := &Gate{o: o, store: s}
 	g.credentials = newCredentialCache(o.Clock)
 	g.rateLimiter = newRateLimiter(s, o)
-	g.meter = meter{store: s, plan: o.Plan, clock: o.Clock, multiServer: o.Shared, users: map[loci.ID]*monthUsage{}}
+	g.meter = meter{store: s, multiServer: o.Shared, users: map[loci.ID]*monthUsage{}}
 	s.Subscribe(g.credentials.onEvent)
 	return g
 }
@@ -86,7 +85,8 @@ func (g *Gate) Admit(ctx context.Context, o *op.Op, c *op.Call) (*identity.Actor
 	if err != nil {
 		return nil, err
 	}
-	actor := &identity.Actor{UserID: e.UserID, Email: e.Email, CredentialKind: e.Kind, CredentialID: e.ID}
+	actor := &identity.Actor{UserID: e.UserID, Email: e.Email, CredentialKind: e.Kind, CredentialID: e.ID,
+		Plan: e.Plan}
 	now := g.o.Clock()
 	var wait time.Duration
 	if !c.RateCharged && !c.Continuation {
@@ -95,7 +95,7 @@ func (g *Gate) Admit(ctx context.Context, o *op.Op, c *op.Call) (*identity.Actor
 		}
 	}
 	c.RateCharged = o == nil && wait == 0 // so the operation in the message is not charged again
-	quota, err := g.meter.take(ctx, e.UserID, now,
+	quota, err := g.meter.take(ctx, actor, now,
 		wait == 0 && o != nil && o.Name != g.o.FreeOperation && !c.Continuation)
 	c.Quota = quota
 	if wait > 0 {

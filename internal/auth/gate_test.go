@@ -48,7 +48,21 @@ func planWithOperations(operations int64) identity.Plan {
 	return identity.Plan{Name: loci.PlanFree, Operations: operations}
 }
 
-func newFixture(t *testing.T, s *store.Store, c *clock, o auth.Options) *gateFixture {
+// gateOptions are the options of a gate, and the plan of every user.
+type gateOptions struct {
+	Plan        identity.Plan // the zero plan means no limits
+	Rate, Burst int
+	Shared      bool
+}
+
+func (o gateOptions) store(c *clock) store.Options {
+	if o.Plan.Name == "" {
+		return store.Options{Clock: c.now}
+	}
+	return store.Options{Clock: c.now, Plans: storetest.OnePlan(o.Plan)}
+}
+
+func newFixture(t *testing.T, s *store.Store, c *clock, o gateOptions) *gateFixture {
 	t.Helper()
 	h := &gateFixture{clock: c, store: s, Gate: gate(s, c, o),
 		work: service.New(service.Options{Store: s, Clock: c.now})}
@@ -63,26 +77,23 @@ func newFixture(t *testing.T, s *store.Store, c *clock, o auth.Options) *gateFix
 	return h
 }
 
-func gate(s *store.Store, c *clock, o auth.Options) *auth.Gate {
-	if o.Plan.Name == "" {
-		o.Plan = identity.Plans[loci.PlanSelfHosted]
-	}
-	o.FreeOperation, o.Clock, o.Log = service.AccountStatus.Name, c.now, slog.New(slog.DiscardHandler)
-	return auth.NewGate(s, o)
+func gate(s *store.Store, c *clock, o gateOptions) *auth.Gate {
+	return auth.NewGate(s, auth.Options{Rate: o.Rate, Burst: o.Burst, Shared: o.Shared,
+		FreeOperation: service.AccountStatus.Name, Clock: c.now, Log: slog.New(slog.DiscardHandler)})
 }
 
 // each runs f with a store of every engine.
-func each(t *testing.T, o auth.Options, f func(t *testing.T, d storetest.Database, h *gateFixture)) {
+func each(t *testing.T, o gateOptions, f func(t *testing.T, d storetest.Database, h *gateFixture)) {
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
 		c := newClock(testTime)
-		f(t, d, newFixture(t, d.Open(t, store.Options{Clock: c.now}), c, o))
+		f(t, d, newFixture(t, d.Open(t, o.store(c)), c, o))
 	})
 }
 
-func sqlite(t *testing.T, o auth.Options) *gateFixture {
+func sqlite(t *testing.T, o gateOptions) *gateFixture {
 	t.Helper()
 	c := newClock(testTime)
-	s, err := store.OpenSQLite(t.Context(), t.TempDir(), store.Options{Clock: c.now})
+	s, err := store.OpenSQLite(t.Context(), t.TempDir(), o.store(c))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +120,7 @@ var metered, unmetered = service.MemoryGet.Op, service.AccountStatus.Op
 func TestGateRefusesInFixedOrder(t *testing.T) {
 	t.Parallel()
 	// A rate of one call a minute and a quota of one call: the third call breaks both.
-	h := sqlite(t, auth.Options{Plan: planWithOperations(1), Rate: 1, Burst: 2})
+	h := sqlite(t, gateOptions{Plan: planWithOperations(1), Rate: 1, Burst: 2})
 	lost, err := h.work.AddKey(t.Context(), "ada@example.com", "lost")
 	if err != nil {
 		t.Fatal(err)
@@ -149,7 +160,7 @@ func TestGateRefusesInFixedOrder(t *testing.T) {
 
 func TestGateRejectsKeyAsCookie(t *testing.T) {
 	t.Parallel()
-	h := sqlite(t, auth.Options{})
+	h := sqlite(t, gateOptions{})
 	_, err := h.Admit(t.Context(), metered, &op.Call{Credential: h.key.APIKey,
 		CredentialKind: identity.CredentialCookie})
 	expect(t, err, loci.CodeInvalidKey)
@@ -173,9 +184,9 @@ func TestGateRejectsKeyAsCookie(t *testing.T) {
 
 func TestGateForgetsRevokedKey(t *testing.T) {
 	t.Parallel()
-	each(t, auth.Options{}, func(t *testing.T, d storetest.Database, h *gateFixture) {
+	each(t, gateOptions{}, func(t *testing.T, d storetest.Database, h *gateFixture) {
 		other := d.Open(t, store.Options{Clock: h.clock.now})
-		g := gate(other, h.clock, auth.Options{})
+		g := gate(other, h.clock, gateOptions{})
 		t.Cleanup(g.Close)
 		for _, g := range []*auth.Gate{h.Gate, g} {
 			_, err := admit(g, metered, h.key.APIKey)
@@ -196,7 +207,7 @@ func TestGateForgetsRevokedKey(t *testing.T) {
 // Calls and a revocation run at once: no call that begins after the revocation is admitted.
 func TestGateRejectsLookUpOlderThanRevocation(t *testing.T) {
 	t.Parallel()
-	h := sqlite(t, auth.Options{})
+	h := sqlite(t, gateOptions{})
 	for range 30 {
 		k, err := h.work.AddKey(t.Context(), "ada@example.com", "")
 		if err != nil {
@@ -224,7 +235,7 @@ func TestGateRejectsLookUpOlderThanRevocation(t *testing.T) {
 
 func TestGateEnforcesRate(t *testing.T) {
 	t.Parallel()
-	h := sqlite(t, auth.Options{Rate: 60, Burst: 5})
+	h := sqlite(t, gateOptions{Rate: 60, Burst: 5})
 	other, err := h.work.AddKey(t.Context(), "ada@example.com", "")
 	if err != nil {
 		t.Fatal(err)
@@ -254,7 +265,7 @@ func TestGateEnforcesRate(t *testing.T) {
 	burst(3)
 	h.clock.pass(time.Hour)
 	burst(5)
-	used, _, err := h.Used(t.Context(), h.user.ID)
+	used, _, err := h.Used(t.Context(), &identity.Actor{UserID: h.user.ID})
 	if err != nil || used != 5+1+1+3+5 {
 		t.Errorf("%d are used, %v: a call over the rate must use no quota", used, err)
 	}
@@ -263,7 +274,7 @@ func TestGateEnforcesRate(t *testing.T) {
 // TestMessagesUseRateButNoQuota sends messages of MCP without and with an operation in them.
 func TestMessagesUseRateButNoQuota(t *testing.T) {
 	t.Parallel()
-	h := sqlite(t, auth.Options{Plan: planWithOperations(100), Rate: 60, Burst: 6})
+	h := sqlite(t, gateOptions{Plan: planWithOperations(100), Rate: 60, Burst: 6})
 	for i := range 6 {
 		c := &op.Call{Credential: h.key.APIKey}
 		actor, err := h.Admit(t.Context(), nil, c)
@@ -288,7 +299,7 @@ func TestMessagesUseRateButNoQuota(t *testing.T) {
 			t.Errorf("wait %v, charged %v", wait, c.RateCharged)
 		}
 	}
-	if used, _, err := h.Used(t.Context(), h.user.ID); err != nil || used != 3 {
+	if used, _, err := h.Used(t.Context(), &identity.Actor{UserID: h.user.ID}); err != nil || used != 3 {
 		t.Errorf("%d operations are used, %v, want 3", used, err)
 	}
 }
@@ -297,7 +308,7 @@ func TestMessagesUseRateButNoQuota(t *testing.T) {
 func TestWeightedCallsDelayLaterCalls(t *testing.T) {
 	t.Parallel()
 	for _, shared := range []bool{false, true} {
-		h := sqlite(t, auth.Options{Rate: 60, Burst: 20, Shared: shared})
+		h := sqlite(t, gateOptions{Rate: 60, Burst: 20, Shared: shared})
 		actor := &identity.Actor{CredentialID: h.key.Key.ID}
 		through := func() (n int, wait time.Duration) {
 			for {
@@ -338,7 +349,7 @@ func TestServersShareTheRate(t *testing.T) {
 	t.Parallel()
 	for burst, maximum := range map[int]int{5: 5, 100: 110} {
 		t.Run(fmt.Sprint(burst), func(t *testing.T) {
-			o := auth.Options{Rate: 60, Burst: burst, Shared: true}
+			o := gateOptions{Rate: 60, Burst: burst, Shared: true}
 			each(t, o, func(t *testing.T, d storetest.Database, h *gateFixture) {
 				gates := []*auth.Gate{h.Gate, gate(d.Open(t, store.Options{Clock: h.clock.now}), h.clock, o)}
 				t.Cleanup(gates[1].Close)
@@ -428,7 +439,7 @@ func TestGateEnforcesRateWithoutDatabase(t *testing.T) {
 
 func TestGateRecordsCredentialUse(t *testing.T) {
 	t.Parallel()
-	each(t, auth.Options{}, func(t *testing.T, d storetest.Database, h *gateFixture) {
+	each(t, gateOptions{}, func(t *testing.T, d storetest.Database, h *gateFixture) {
 		h.clock.pass(2 * time.Minute)
 		used := h.clock.now()
 		if _, err := admit(h.Gate, metered, h.key.APIKey); err != nil {

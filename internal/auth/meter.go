@@ -17,8 +17,6 @@ import (
 // later.
 type meter struct {
 	store       *store.Store
-	plan        identity.Plan
-	clock       loci.Clock
 	multiServer bool // other servers count too
 	mu          sync.Mutex
 	users       map[loci.ID]*monthUsage
@@ -28,6 +26,7 @@ type meter struct {
 type monthUsage struct {
 	mu       sync.Mutex
 	month    string
+	limit    int64 // of the user's plan
 	loaded   bool  // used is known, and no other server has added to it since
 	used     int64 // in the store, including the rest of the reserved block
 	reserved int64 // the rest of the reserved block; below zero: not yet saved
@@ -62,17 +61,16 @@ func (m *meter) lockUser(userID loci.ID) *monthUsage {
 }
 
 // take counts one operation, if it counts, and returns the state of the quota.
-func (m *meter) take(ctx context.Context, userID loci.ID, now time.Time, counts bool) (*op.Quota, error) {
-	u := m.lockUser(userID)
+func (m *meter) take(ctx context.Context, actor *identity.Actor, now time.Time, counts bool) (*op.Quota, error) {
+	u, ends, err := m.lockMonth(ctx, actor, now)
 	defer u.mu.Unlock()
-	month, ends := now.UTC().Format("2006-01"), identity.MonthEnd(now)
-	if err := m.rollMonth(ctx, userID, u, month); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	var refused error
-	isLimited := m.plan.Operations < loci.Unlimited
+	isLimited := u.limit < loci.Unlimited
 	if counts && isLimited && u.reserved == 0 {
-		if err := m.reserve(ctx, userID, u); err != nil {
+		if err := m.reserve(ctx, actor.UserID, u); err != nil {
 			return nil, err
 		}
 	}
@@ -83,24 +81,30 @@ func (m *meter) take(ctx context.Context, userID loci.ID, now time.Time, counts 
 	case counts:
 		u.reserved--
 	}
-	return &op.Quota{Limit: m.plan.Operations, Remaining: max(0, m.plan.Operations-(u.used-u.reserved)),
+	return &op.Quota{Limit: u.limit, Remaining: max(0, u.limit-(u.used-u.reserved)),
 		Reset: ends.Sub(now)}, refused
 }
 
-// rollMonth moves a usage to the month. It saves the count of the old month,
-// and reads the count of all servers where that is unknown.
-func (m *meter) rollMonth(ctx context.Context, userID loci.ID, u *monthUsage, month string) error {
-	if u.month != month {
-		if err := m.flush(ctx, userID, u); err != nil {
-			return err
+// lockMonth returns the usage of a user in the present month, locked, and when the month ends. If the month or the limit
+// has changed, it saves the count of the old one. It reads the count of all servers where that is unknown.
+func (m *meter) lockMonth(ctx context.Context, actor *identity.Actor, now time.Time) (*monthUsage, time.Time, error) {
+	u := m.lockUser(actor.UserID)
+	month, ends := now.UTC().Format("2006-01"), identity.MonthEnd(now)
+	if limit := actor.Plan.Operations; u.month != month || u.limit != limit {
+		if err := m.flush(ctx, actor.UserID, u); err != nil {
+			return u, ends, err
 		}
-		u.month, u.loaded = month, false
+		u.month, u.limit, u.loaded = month, limit, false
 	}
+	return u, ends, m.load(ctx, actor.UserID, u)
+}
+
+func (m *meter) load(ctx context.Context, userID loci.ID, u *monthUsage) error {
 	if u.loaded {
 		return nil
 	}
 	used, err := store.SystemRead(ctx, m.store, "read the used operations", func(t *store.SystemTx) (int64, error) {
-		return t.UsedOperations(userID, month)
+		return t.UsedOperations(userID, u.month)
 	})
 	if err == nil {
 		u.used, u.loaded = used, true
@@ -110,10 +114,10 @@ func (m *meter) rollMonth(ctx context.Context, userID loci.ID, u *monthUsage, mo
 
 // reserve reserves a block: a part of what remains, so that several processes reach the limit together.
 func (m *meter) reserve(ctx context.Context, userID loci.ID, u *monthUsage) error {
-	n := max(1, min(maxReservation, (m.plan.Operations-u.used)/10))
+	n := max(1, min(maxReservation, (u.limit-u.used)/10))
 	var got int64
 	used, err := store.System(ctx, m.store, "reserve operations", func(t *store.SystemTx) (used int64, err error) {
-		got, used, err = t.ReserveOperations(userID, u.month, n, m.plan.Operations)
+		got, used, err = t.ReserveOperations(userID, u.month, n, u.limit)
 		return used, err
 	})
 	if err == nil {
@@ -193,13 +197,10 @@ func (m *meter) invalidate(userID loci.ID) {
 	u.loaded = u.loaded && !m.multiServer
 }
 
-// Used returns how many operations of the month a user has used, and when the month ends.
-func (g *Gate) Used(ctx context.Context, userID loci.ID) (used int64, ends time.Time, err error) {
-	now := g.o.Clock()
-	g.meter.invalidate(userID)
-	q, err := g.meter.take(ctx, userID, now, false)
-	if err != nil {
-		return 0, ends, err
-	}
-	return q.Limit - q.Remaining, identity.MonthEnd(now), nil
+// Used returns how many operations of the month the actor has used, and when the month ends.
+func (g *Gate) Used(ctx context.Context, actor *identity.Actor) (used int64, ends time.Time, err error) {
+	g.meter.invalidate(actor.UserID)
+	u, ends, err := g.meter.lockMonth(ctx, actor, g.o.Clock())
+	defer u.mu.Unlock()
+	return u.used - u.reserved, ends, err
 }

@@ -11,14 +11,13 @@ import (
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/service"
-	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
 
 func TestQuotaIsExactUnderParallelCalls(t *testing.T) {
 	t.Parallel()
 	const quota, workers, calls = 500, 32, 25
-	each(t, auth.Options{Plan: planWithOperations(quota)}, func(t *testing.T, d storetest.Database, h *gateFixture) {
+	each(t, gateOptions{Plan: planWithOperations(quota)}, func(t *testing.T, d storetest.Database, h *gateFixture) {
 		var all sync.WaitGroup
 		var mu sync.Mutex
 		done := 0
@@ -37,7 +36,7 @@ func TestQuotaIsExactUnderParallelCalls(t *testing.T) {
 			})
 		}
 		all.Wait()
-		used, ends, err := h.Used(t.Context(), h.user.ID)
+		used, ends, err := h.Used(t.Context(), &identity.Actor{UserID: h.user.ID})
 		if done != quota || used != quota || err != nil || !ends.Equal(time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)) {
 			t.Errorf("%d calls were let in, %d are used until %s, %v", done, used, ends, err)
 		}
@@ -46,7 +45,7 @@ func TestQuotaIsExactUnderParallelCalls(t *testing.T) {
 
 func TestCallsReportRemainingQuota(t *testing.T) {
 	t.Parallel()
-	h := sqlite(t, auth.Options{Plan: planWithOperations(3)})
+	h := sqlite(t, gateOptions{Plan: planWithOperations(3)})
 	for _, want := range []int64{2, 1, 0} {
 		c, err := admit(h.Gate, metered, h.key.APIKey)
 		if err != nil || c.Quota.Limit != 3 || c.Quota.Remaining != want ||
@@ -62,7 +61,7 @@ func TestCallsReportRemainingQuota(t *testing.T) {
 // The count belongs to the user, not to the key.
 func TestQuotaIsSharedByKeysOfUser(t *testing.T) {
 	t.Parallel()
-	h := sqlite(t, auth.Options{Plan: planWithOperations(1)})
+	h := sqlite(t, gateOptions{Plan: planWithOperations(1)})
 	other, err := h.work.AddKey(t.Context(), "ada@example.com", "")
 	if err != nil {
 		t.Fatal(err)
@@ -75,16 +74,16 @@ func TestQuotaIsSharedByKeysOfUser(t *testing.T) {
 
 func TestCountsSurviveRestart(t *testing.T) {
 	t.Parallel()
-	for _, plan := range []identity.Plan{planWithOperations(1000), identity.Plans[loci.PlanSelfHosted]} {
-		each(t, auth.Options{Plan: plan}, func(t *testing.T, d storetest.Database, h *gateFixture) {
+	for _, plan := range []identity.Plan{planWithOperations(1000), identity.DefaultPlans[loci.PlanSelfHosted]} {
+		each(t, gateOptions{Plan: plan}, func(t *testing.T, d storetest.Database, h *gateFixture) {
 			for range 7 {
 				_, err := admit(h.Gate, metered, h.key.APIKey)
 				expect(t, err, "")
 			}
 			h.Close()
-			next := gate(d.Open(t, store.Options{Clock: h.clock.now}), h.clock, auth.Options{Plan: plan})
+			next := gate(d.Open(t, gateOptions{Plan: plan}.store(h.clock)), h.clock, gateOptions{})
 			t.Cleanup(next.Close)
-			if used, _, err := next.Used(t.Context(), h.user.ID); used != 7 || err != nil {
+			if used, _, err := next.Used(t.Context(), &identity.Actor{UserID: h.user.ID}); used != 7 || err != nil {
 				t.Errorf("%d are used after the restart, %v", used, err)
 			}
 			c, err := admit(next, metered, h.key.APIKey)
@@ -98,7 +97,7 @@ func TestCountsSurviveRestart(t *testing.T) {
 
 func TestQuotaRefusesNeitherSignOutNorRevocation(t *testing.T) {
 	t.Parallel()
-	h := sqlite(t, auth.Options{Plan: planWithOperations(2)})
+	h := sqlite(t, gateOptions{Plan: planWithOperations(2)})
 	for i, o := range []*op.Op{service.AuthLogout.Op, metered, service.AuthLogout.Op, service.KeyRevoke.Op,
 		service.KeyList.Op, service.AccountMe.Op} {
 		c, err := admit(h.Gate, o, h.key.APIKey)
@@ -112,7 +111,7 @@ func TestQuotaRefusesNeitherSignOutNorRevocation(t *testing.T) {
 
 func TestQuotaResetsEachMonth(t *testing.T) {
 	t.Parallel()
-	each(t, auth.Options{Plan: planWithOperations(2)}, func(t *testing.T, d storetest.Database, h *gateFixture) {
+	each(t, gateOptions{Plan: planWithOperations(2)}, func(t *testing.T, d storetest.Database, h *gateFixture) {
 		h.clock.at.Store(time.Date(2026, 12, 31, 23, 59, 59, 0, time.UTC).UnixMicro())
 		for _, code := range []loci.Code{"", "", loci.CodeQuotaExceeded} {
 			c, err := admit(h.Gate, metered, h.key.APIKey)
@@ -127,7 +126,7 @@ func TestQuotaResetsEachMonth(t *testing.T) {
 		if c.Quota.Remaining != 1 || c.Quota.Reset != 31*24*time.Hour {
 			t.Errorf("%+v", c.Quota)
 		}
-		if used, ends, err := h.Used(t.Context(), h.user.ID); used != 1 || err != nil ||
+		if used, ends, err := h.Used(t.Context(), &identity.Actor{UserID: h.user.ID}); used != 1 || err != nil ||
 			!ends.Equal(time.Date(2027, 2, 1, 0, 0, 0, 0, time.UTC)) {
 			t.Errorf("%d until %s, %v", used, ends, err)
 		}
@@ -138,9 +137,8 @@ func TestQuotaResetsEachMonth(t *testing.T) {
 func TestQuotaIsSharedByServers(t *testing.T) {
 	t.Parallel()
 	const quota = 300
-	each(t, auth.Options{Plan: planWithOperations(quota)}, func(t *testing.T, d storetest.Database, h *gateFixture) {
-		second := gate(d.Open(t, store.Options{Clock: h.clock.now}), h.clock,
-			auth.Options{Plan: planWithOperations(quota)})
+	each(t, gateOptions{Plan: planWithOperations(quota)}, func(t *testing.T, d storetest.Database, h *gateFixture) {
+		second := gate(d.Open(t, gateOptions{Plan: planWithOperations(quota)}.store(h.clock)), h.clock, gateOptions{})
 		t.Cleanup(second.Close)
 		done := [2]int{}
 		var all sync.WaitGroup
@@ -163,9 +161,9 @@ func TestQuotaIsSharedByServers(t *testing.T) {
 // Each server reports the count of all servers: at once when asked for it, and with the calls after a save.
 func TestServersReportSharedCount(t *testing.T) {
 	t.Parallel()
-	for _, plan := range []identity.Plan{planWithOperations(5000), identity.Plans[loci.PlanSelfHosted]} {
+	for _, plan := range []identity.Plan{planWithOperations(5000), identity.DefaultPlans[loci.PlanSelfHosted]} {
 		t.Run(string(plan.Name), func(t *testing.T) {
-			o := auth.Options{Plan: plan, Shared: true}
+			o := gateOptions{Plan: plan, Shared: true}
 			each(t, o, func(t *testing.T, d storetest.Database, h *gateFixture) {
 				call := func(g *auth.Gate, n int) (used int64) {
 					for range n {
@@ -175,13 +173,13 @@ func TestServersReportSharedCount(t *testing.T) {
 					}
 					return used
 				}
-				second := gate(d.Open(t, store.Options{Clock: h.clock.now}), h.clock, o)
+				second := gate(d.Open(t, o.store(h.clock)), h.clock, o)
 				call(h.Gate, 100)
 				call(second, 20)
 				second.Close() // returns its block
-				second = gate(d.Open(t, store.Options{Clock: h.clock.now}), h.clock, o)
+				second = gate(d.Open(t, o.store(h.clock)), h.clock, o)
 				t.Cleanup(second.Close)
-				if used, _, err := h.Used(t.Context(), h.user.ID); err != nil || used != 120 {
+				if used, _, err := h.Used(t.Context(), &identity.Actor{UserID: h.user.ID}); err != nil || used != 120 {
 					t.Errorf("%d are used, %v", used, err)
 				}
 				call(second, 30)
@@ -200,8 +198,8 @@ func TestServersReportSharedCount(t *testing.T) {
 // TestMeterEvictsIdleUsers checks that counts outlive the accounts that hold them in memory.
 func TestMeterEvictsIdleUsers(t *testing.T) {
 	t.Parallel()
-	for _, plan := range []identity.Plan{planWithOperations(100), identity.Plans[loci.PlanSelfHosted]} {
-		each(t, auth.Options{Plan: plan}, func(t *testing.T, d storetest.Database, h *gateFixture) {
+	for _, plan := range []identity.Plan{planWithOperations(100), identity.DefaultPlans[loci.PlanSelfHosted]} {
+		each(t, gateOptions{Plan: plan}, func(t *testing.T, d storetest.Database, h *gateFixture) {
 			for range 7 {
 				_, err := admit(h.Gate, metered, h.key.APIKey)
 				expect(t, err, "")
@@ -212,7 +210,7 @@ func TestMeterEvictsIdleUsers(t *testing.T) {
 			if known, err := h.Forget(t.Context()); known != 0 || err != nil {
 				t.Fatalf("%d users are known, %v", known, err)
 			}
-			if used, _, err := h.Used(t.Context(), h.user.ID); used != 7 || err != nil {
+			if used, _, err := h.Used(t.Context(), &identity.Actor{UserID: h.user.ID}); used != 7 || err != nil {
 				t.Errorf("%d are used, %v, want 7", used, err)
 			}
 		})
@@ -223,7 +221,7 @@ func TestMeterEvictsIdleUsers(t *testing.T) {
 func TestMeterLosesNoCallDuringEviction(t *testing.T) {
 	t.Parallel()
 	const quota, workers, calls = 150, 8, 25
-	h := sqlite(t, auth.Options{Plan: planWithOperations(quota)})
+	h := sqlite(t, gateOptions{Plan: planWithOperations(quota)})
 	var all sync.WaitGroup
 	var done atomic.Int64
 	for range workers {
@@ -243,7 +241,7 @@ func TestMeterLosesNoCallDuringEviction(t *testing.T) {
 		}
 	}
 	all.Wait()
-	if used, _, err := h.Used(t.Context(), h.user.ID); done.Load() != quota || used != quota || err != nil {
+	if used, _, err := h.Used(t.Context(), &identity.Actor{UserID: h.user.ID}); done.Load() != quota || used != quota || err != nil {
 		t.Errorf("%d calls were let in, %d are used, %v, want %d", done.Load(), used, err, quota)
 	}
 }

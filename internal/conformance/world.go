@@ -18,6 +18,7 @@ import (
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/storetest"
 	"github.com/loci-memory/loci/internal/vector"
 )
 
@@ -71,15 +72,15 @@ type Options struct {
 func NewEmpty(t testing.TB, open func(t testing.TB, o store.Options) *store.Store, o Options) *World {
 	t.Helper()
 	if o.Plan.Name == "" {
-		o.Plan = identity.Plans[loci.PlanSelfHosted]
+		o.Plan = identity.DefaultPlans[loci.PlanSelfHosted]
 	}
 	w := &World{Clock: &Clock{}, actors: map[string]identity.Actor{}}
 	log := slog.New(slog.NewTextHandler(io.Discard, nil))
-	w.Store = open(t, store.Options{Clock: w.Clock.Now, Embedder: o.Embedder, StorageQuota: o.Plan.Storage})
-	w.Gate = auth.NewGate(w.Store, auth.Options{Plan: o.Plan, FreeOperation: service.AccountStatus.Name,
+	w.Store = open(t, store.Options{Clock: w.Clock.Now, Embedder: o.Embedder, Plans: storetest.OnePlan(o.Plan)})
+	w.Gate = auth.NewGate(w.Store, auth.Options{FreeOperation: service.AccountStatus.Name,
 		Clock: w.Clock.Now, Log: log})
 	t.Cleanup(w.Gate.Close)
-	w.Service = service.New(service.Options{Store: w.Store, Plan: o.Plan, Clock: w.Clock.Now,
+	w.Service = service.New(service.Options{Store: w.Store, Clock: w.Clock.Now,
 		Registration: cmp.Or(o.Registration, service.RegistrationOpen),
 		SignInLimit:  o.SignInLimit, PublicURL: "http://localhost", UsedOperations: w.Gate.Used, Embedder: o.Embedder,
 		EmbedTimeout: cmp.Or(o.EmbedTimeout, time.Minute)})

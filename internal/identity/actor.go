@@ -20,6 +20,7 @@ type Actor struct {
 	Email             string
 	CredentialKind    CredentialKind
 	CredentialID      loci.ID
+	Plan              Plan
 	GrantedWorkspaces []loci.ID // the only workspaces that a narrowed token reaches; nil means all of the user's
 	IsAgent           bool      // the call names a trusted agent as its actor
 

@@ -1,25 +1,41 @@
 package identity
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/loci-memory/loci"
 )
 
-// A Plan holds the limits of an account.
+// A Plan holds the limits of a user.
 type Plan struct {
 	Name       loci.PlanName
 	Operations int64 // a calendar month (UTC)
-	Storage    int64 // bytes
-	Teams      int64 // team workspaces that the account owns
-	Atlases    int64 // atlases of workspaces that the account owns
+	Storage    int64 // bytes of the workspaces that the user owns
+	Teams      int64 // team workspaces that the user owns
+	Atlases    int64 // atlases of workspaces that the user owns
 }
 
-// Plans holds the default limits of every plan.
-var Plans = map[loci.PlanName]Plan{
+// DefaultPlans holds the default limits of every plan.
+var DefaultPlans = map[loci.PlanName]Plan{
 	loci.PlanFree:       {loci.PlanFree, 10_000, 1 << 30, 3, 20},
 	loci.PlanPro:        {loci.PlanPro, 1_000_000, 50 << 30, 50, 1_000},
 	loci.PlanSelfHosted: {loci.PlanSelfHosted, loci.Unlimited, loci.Unlimited, loci.Unlimited, loci.Unlimited},
+}
+
+// Plans are the plans of a server. The zero value gives every user the plan selfhosted.
+type Plans struct {
+	Default loci.PlanName          // of users without a plan of their own
+	Limits  map[loci.PlanName]Plan // other limits than the default ones
+}
+
+// Of returns a plan by its name, and the default plan for an empty name.
+func (p Plans) Of(name loci.PlanName) Plan {
+	name = cmp.Or(name, p.Default, loci.PlanSelfHosted)
+	if limits, ok := p.Limits[name]; ok {
+		return limits
+	}
+	return DefaultPlans[name]
 }
 
 // MonthEnd returns the end of the calendar month of now (UTC), when the quota of operations is reset.

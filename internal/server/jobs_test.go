@@ -68,7 +68,7 @@ func createMemory(t *testing.T, l *Local, content string) loci.Memory {
 		if err != nil {
 			return loci.Memory{}, err
 		}
-		a, err := shelf.Atlas(-1, loci.Unlimited)
+		a, err := shelf.Atlas(-1)
 		if err != nil {
 			return loci.Memory{}, err
 		}

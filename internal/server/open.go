@@ -48,7 +48,7 @@ func (s Settings) embedder() (e, previous vector.Embedder, err error) {
 
 // openStore opens the database of a server. Without an embedder it makes no vectors.
 func (s Settings) openStore(ctx context.Context, o store.Options) (*store.Store, error) {
-	o.Clock, o.StorageQuota = s.clock(), max(1, s.Plan.Storage)
+	o.Clock, o.Plans = s.clock(), s.Plans
 	if s.DB != "" {
 		return store.OpenPostgres(ctx, s.DB, o)
 	}
@@ -111,7 +111,7 @@ func OpenAdmin(ctx context.Context, s Settings) (*Admin, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Admin{service.New(service.Options{Store: st, Plan: s.Plan, Clock: s.clock()}), integrity.New(st)}, nil
+	return &Admin{service.New(service.Options{Store: st, Clock: s.clock()}), integrity.New(st)}, nil
 }
 
 // CreateUser makes an account. An account without a password cannot sign in, but can have keys.
@@ -195,10 +195,8 @@ func OpenLocal(ctx context.Context, dir string, oneShot bool) (*Local, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := service.New(service.Options{Store: st, Embedder: model, Plan: identity.Plans[loci.PlanSelfHosted],
-		Clock:     time.Now,
-		PublicURL: "http://localhost",
-		UsedOperations: func(context.Context, loci.ID) (int64, time.Time, error) {
+	s := service.New(service.Options{Store: st, Embedder: model, Clock: time.Now, PublicURL: "http://localhost",
+		UsedOperations: func(context.Context, *identity.Actor) (int64, time.Time, error) {
 			return 0, identity.MonthEnd(time.Now()), nil
 		}})
 	owner, err := s.EnsureUser(ctx, localOwner)
@@ -209,7 +207,7 @@ func OpenLocal(ctx context.Context, dir string, oneShot bool) (*Local, error) {
 	return &Local{store: st, Host: &op.Host{Service: s, Log: slog.New(slog.DiscardHandler),
 		Admit: func(context.Context, *op.Op, *op.Call) (*identity.Actor, error) {
 			return &identity.Actor{UserID: owner.ID, Email: owner.Email, CredentialKind: identity.CredentialLocal,
-				CredentialID: owner.ID}, nil
+				CredentialID: owner.ID, Plan: identity.DefaultPlans[loci.PlanSelfHosted]}, nil
 		}}}, nil
 }
 

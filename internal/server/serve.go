@@ -77,10 +77,10 @@ func Serve(ctx context.Context, s Settings, console, logs io.Writer) error {
 	if w := files.Warning(); w != "" {
 		warnings = append(warnings, w)
 	}
-	gate := auth.NewGate(st, auth.Options{Plan: s.Plan, Rate: s.RateLimit, Burst: s.RateBurst,
+	gate := auth.NewGate(st, auth.Options{Rate: s.RateLimit, Burst: s.RateBurst,
 		FreeOperation: service.AccountStatus.Name, Clock: s.clock(), Log: log, Shared: s.DB != ""})
 	defer gate.Close()
-	svc := service.New(service.Options{Store: st, Embedder: model, PreviousEmbedder: previous, Plan: s.Plan,
+	svc := service.New(service.Options{Store: st, Embedder: model, PreviousEmbedder: previous,
 		Clock: s.clock(), Registration: s.Registration, SignInLimit: s.SigninLimit, PublicURL: s.PublicURL,
 		UsedOperations: gate.Used})
 	ready := &readiness{check: st.Ping, damage: seenDamage, log: log}

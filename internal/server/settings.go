@@ -36,7 +36,7 @@ type Settings struct {
 	Contract       string
 	Toolset        op.Exposure
 	QueryKey       bool
-	Plan           identity.Plan
+	Plans          identity.Plans
 	RateLimit      int
 	RateBurst      int
 	SigninLimit    int
@@ -131,16 +131,16 @@ func planSettings() (list []Setting) {
 			{"ATLASES", "Atlases", func(p *identity.Plan) *int64 { return &p.Atlases }},
 		} {
 			env := "LOCI_PLAN_" + strings.ToUpper(string(p)) + "_" + n.name
-			fallback := identity.Plans[p]
+			fallback := identity.DefaultPlans[p]
 			list = append(list, Setting{flagOf(env), env, strconv.FormatInt(*n.of(&fallback), 10),
 				n.what + " of the plan " + string(p), func(s *Settings, v string) error {
 					number, err := strconv.ParseInt(v, 10, 64)
 					if err != nil || number < 0 || number > loci.Unlimited {
 						return fmt.Errorf("must be a whole number")
 					}
-					if s.Plan.Name == p {
-						*n.of(&s.Plan) = number
-					}
+					plan := s.Plans.Of(p)
+					*n.of(&plan) = number
+					s.Plans.Limits[p] = plan
 					return nil
 				}})
 		}
@@ -163,6 +163,7 @@ func Load(flags map[string]string, environ []string) (s Settings, warnings []str
 			env["LOCI_MCP_TOOLSET"] = v
 		}
 	}
+	s.Plans.Limits = map[loci.PlanName]identity.Plan{}
 	file, err := readConfigFile(cmp.Or(flags["data"], env["LOCI_DATA"], defaultDataDir()))
 	if err != nil {
 		return s, nil, err

@@ -62,11 +62,11 @@ func setQueryKey(s *Settings, v string) error {
 }
 
 func setPlan(s *Settings, v string) error {
-	p, ok := identity.Plans[loci.PlanName(v)]
-	if !ok {
+	name := loci.PlanName(v)
+	if _, ok := identity.DefaultPlans[name]; !ok {
 		return fmt.Errorf("must be one of selfhosted, free, pro")
 	}
-	s.Plan = p
+	s.Plans.Default = name
 	return nil
 }
 

@@ -222,18 +222,18 @@ func (s *Service) Me(ctx context.Context, actor *identity.Actor, _ loci.Empty) (
 
 // Status returns the actor's usage and plan.
 func (s *Service) Status(ctx context.Context, actor *identity.Actor, _ loci.Empty) (loci.AccountStatus, error) {
-	used, ends, err := s.UsedOperations(ctx, actor.UserID)
+	used, ends, err := s.UsedOperations(ctx, actor)
 	if err != nil {
 		return loci.AccountStatus{}, err
 	}
 	return read(ctx, s, actor, func(tx *store.Tx) (loci.AccountStatus, error) {
 		out, err := tx.Usage()
-		out.Plan, out.BasePlan = s.Plan.Name, s.Plan.Name
-		out.Usage.Operations = loci.OperationQuota{Used: used, Limit: s.Plan.Operations,
+		out.Plan, out.BasePlan = actor.Plan.Name, actor.Plan.Name
+		out.Usage.Operations = loci.OperationQuota{Used: used, Limit: actor.Plan.Operations,
 			ResetsAt: loci.TimeOf(ends.Truncate(time.Millisecond))}
-		out.Usage.Storage.LimitBytes = s.Plan.Storage
-		out.Workspaces.Personal.Limit, out.Workspaces.Team.Limit, out.Workspaces.Atlases.Limit = 1, s.Plan.Teams,
-			s.Plan.Atlases
+		out.Usage.Storage.LimitBytes = actor.Plan.Storage
+		out.Workspaces.Personal.Limit, out.Workspaces.Team.Limit, out.Workspaces.Atlases.Limit = 1,
+			actor.Plan.Teams, actor.Plan.Atlases
 		return out, err
 	})
 }

@@ -22,7 +22,7 @@ func (s *Service) CreateAtlas(ctx context.Context, actor *identity.Actor, in loc
 			return out, err
 		}
 		out.Atlas, err = w.AddAtlas(loci.Atlas{Name: string(in.Name), Keywords: in.Keywords.Unique(),
-			Description: string(in.Description)}, s.Plan.Atlases)
+			Description: string(in.Description)})
 		return out, err
 	})
 }

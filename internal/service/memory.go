@@ -162,7 +162,7 @@ func (s *Service) resolveAtlas(tx *store.Tx, in loci.CreateMemory, m loci.Memory
 	if err != nil {
 		return nil, loci.Routing{}, err
 	}
-	a, err := targets.Atlas(match.atlas, s.Plan.Atlases)
+	a, err := targets.Atlas(match.atlas)
 	if err != nil {
 		return nil, loci.Routing{}, err
 	}

@@ -27,15 +27,14 @@ type Service struct {
 // Options are the dependencies and settings of a Service.
 type Options struct {
 	Store        *store.Store
-	Plan         identity.Plan
 	Clock        loci.Clock
 	Registration Registration
 	// failed sign-ins of an account or an address in 15 minutes; 0 turns the limit off
 	SignInLimit int
 	PublicURL   string // the public address of the server, without a trailing slash
 
-	// UsedOperations returns the operations of the month that a user has used, and when the month ends.
-	UsedOperations func(ctx context.Context, userID loci.ID) (used int64, ends time.Time, err error)
+	// UsedOperations returns the operations of the month that the actor has used, and when the month ends.
+	UsedOperations func(ctx context.Context, actor *identity.Actor) (used int64, ends time.Time, err error)
 
 	// Embedder embeds queries; it is the store's. Without it keywords alone
 	// answer. PreviousEmbedder serves workspaces that still have its vectors.

@@ -14,7 +14,7 @@ import (
 // nothing behind, and deleted content frees its storage.
 func TestStorageQuotaRefusesContent(t *testing.T) {
 	t.Parallel()
-	plan := identity.Plans[loci.PlanSelfHosted]
+	plan := identity.DefaultPlans[loci.PlanSelfHosted]
 	plan.Storage = 2000
 	w := newWorld(t, conformance.Options{Plan: plan})
 	targets := w.Atlas(t, "Shelf")

@@ -16,7 +16,7 @@ func (s *Service) CreateWorkspace(ctx context.Context, actor *identity.Actor,
 		if err != nil {
 			return out, err
 		}
-		out.Workspace, err = account.AddWorkspace(string(in.Name), s.Plan.Teams)
+		out.Workspace, err = account.AddWorkspace(string(in.Name))
 		return out, err
 	})
 }

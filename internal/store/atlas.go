@@ -49,12 +49,12 @@ func (t *Tx) Atlases(f AtlasFilter, p Page) (list List[loci.Atlas], err error) {
 			ORDER BY a.created_at DESC, a.id DESC LIMIT ?7`, scanAtlas, f.WorkspaceID, false, f.Archived)
 }
 
-// AddAtlas makes an atlas in the workspace, within the owner's maximum.
-func (w *Workspace) AddAtlas(a loci.Atlas, maximum int64) (loci.Atlas, error) {
+// AddAtlas makes an atlas in the workspace, within the plan of its owner.
+func (w *Workspace) AddAtlas(a loci.Atlas) (loci.Atlas, error) {
 	if err := w.requireActive(); err != nil {
 		return a, err
 	}
-	if err := w.checkAtlasQuota(maximum); err != nil {
+	if err := w.checkAtlasQuota(); err != nil {
 		return a, err
 	}
 	a, err := w.t.addAtlas(w.rowID, a)
@@ -84,11 +84,12 @@ type Atlas struct {
 	archived  bool
 }
 
-const atlasHandleColumns = ` a.row_id, a.id, a.archived, w.row_id, w.id, w.name, w.archived, w.secrets, m.role `
+const atlasHandleColumns = ` a.row_id, a.id, a.archived, w.row_id, w.id, w.name, w.archived, w.secrets, m.role` + ownerColumns
 
 func (a *Atlas) scanDest() []any {
 	w := &a.workspace
-	return []any{&a.rowID, &a.id, &a.archived, &w.rowID, &w.id, &w.name, &w.archived, &w.secrets, &w.role}
+	return append([]any{&a.rowID, &a.id, &a.archived, &w.rowID, &w.id, &w.name, &w.archived, &w.secrets, &w.role},
+		w.owner.scanDest()...)
 }
 
 // Atlas locks and returns an atlas. The actor must have at least a role in its workspace. Calls that ask for RoleMember
@@ -99,8 +100,8 @@ func (t *Tx) Atlas(id loci.ID, minimum loci.Role) (*Atlas, error) {
 	if minimum == loci.RoleMember {
 		how = "KEY SHARE"
 	}
-	err := t.queryRow(`SELECT`+atlasHandleColumns+`FROM atlases a`+t.membershipJoin("a.workspace")+`WHERE a.id = ?2`+
-		t.conn.LockClause(how, "a, m, w"), []any{id}, a.scanDest()...)
+	err := t.queryRow(`SELECT`+atlasHandleColumns+`FROM atlases a`+t.membershipJoin("a.workspace")+ownerJoin+
+		`WHERE a.id = ?2`+t.conn.LockClause(how, "a, m, w"), []any{id}, a.scanDest()...)
 	return a, a.workspace.authorize(err, minimum)
 }
 
@@ -159,14 +160,14 @@ func (t *Tx) RoutingTargets(workspaceID loci.ID) (*RoutingTargets, error) {
 	}
 	w := &s.workspace
 	err := t.queryFew(
-		`SELECT a.row_id, a.id, a.keywords, a.inbox, w.row_id, w.id, w.name, w.archived, w.secrets, m.role
-			FROM workspaces e`+t.membershipJoin("e.row_id")+
+		`SELECT a.row_id, a.id, a.keywords, a.inbox, w.row_id, w.id, w.name, w.archived, w.secrets, m.role`+
+			ownerColumns+`FROM workspaces e`+t.membershipJoin("e.row_id")+ownerJoin+
 			`JOIN atlases a ON a.workspace = e.row_id AND NOT a.archived AND (a.inbox OR a.keywords <> '[]') `+which+
 			` ORDER BY a.created_at, a.id`+t.conn.LockClause("KEY SHARE", "m, w, a"), args, s.scanRow)
 	if err == nil && w.rowID == 0 { // a team has no Inbox before its first use
-		err = t.queryRow(`SELECT w.row_id, w.id, w.name, w.archived, w.secrets, m.role FROM workspaces e`+
-			t.membershipJoin("e.row_id")+which+t.conn.LockClause("KEY SHARE", "m, w"),
-			args, &w.rowID, &w.id, &w.name, &w.archived, &w.secrets, &w.role)
+		err = t.queryRow(`SELECT w.row_id, w.id, w.name, w.archived, w.secrets, m.role`+ownerColumns+
+			`FROM workspaces e`+t.membershipJoin("e.row_id")+ownerJoin+which+t.conn.LockClause("KEY SHARE", "m, w"),
+			args, append([]any{&w.rowID, &w.id, &w.name, &w.archived, &w.secrets, &w.role}, w.owner.scanDest()...)...)
 	}
 	return s, w.authorize(err, loci.RoleMember)
 }
@@ -175,8 +176,8 @@ func (s *RoutingTargets) scanRow(r sqldb.Row) error {
 	var inbox bool
 	var keywords string
 	a, w := &Atlas{t: s.t}, &s.workspace
-	if err := r.Scan(&a.rowID, &a.id, &keywords, &inbox, &w.rowID, &w.id, &w.name, &w.archived, &w.secrets,
-		&w.role); err != nil {
+	if err := r.Scan(append([]any{&a.rowID, &a.id, &keywords, &inbox, &w.rowID, &w.id, &w.name, &w.archived, &w.secrets,
+		&w.role}, w.owner.scanDest()...)...); err != nil {
 		return err
 	}
 	a.workspace = *w
@@ -190,20 +191,16 @@ func (s *RoutingTargets) scanRow(r sqldb.Row) error {
 	return err
 }
 
-// checkAtlasQuota returns quota_exceeded where the owner of the workspace has the maximum of atlases.
-func (w *Workspace) checkAtlasQuota(maximum int64) error {
-	owner, err := w.t.workspaceOwner(w.rowID)
-	if err != nil {
-		return err
-	}
-	return w.t.checkQuota(maximum, owner,
+// checkAtlasQuota returns quota_exceeded where the owner of the workspace has as many atlases as the plan allows.
+func (w *Workspace) checkAtlasQuota() error {
+	return w.t.checkQuota(w.t.plan(w.owner).Atlases, w.owner.id,
 		`SELECT count(*) FROM members m JOIN atlases a ON a.workspace = m.workspace WHERE m.user_id = ?1
 			AND m.role = 'owner'`, "atlases")
 }
 
 // Atlas returns the atlas at an index in Keywords, or the Inbox for -1. The Inbox of a team is made at its first use,
-// within the owner's maximum.
-func (s *RoutingTargets) Atlas(i int, maximum int64) (*Atlas, error) {
+// within the owner's plan.
+func (s *RoutingTargets) Atlas(i int) (*Atlas, error) {
 	if i >= 0 {
 		return s.atlases[i], nil
 	}
@@ -213,7 +210,7 @@ func (s *RoutingTargets) Atlas(i int, maximum int64) (*Atlas, error) {
 	if err := s.workspace.requireActive(); err != nil {
 		return nil, err
 	}
-	if err := s.workspace.checkAtlasQuota(maximum); err != nil {
+	if err := s.workspace.checkAtlasQuota(); err != nil {
 		return nil, err
 	}
 	if _, err := s.t.addAtlas(s.workspace.rowID, loci.Atlas{Name: loci.InboxName, Default: true}); err != nil {

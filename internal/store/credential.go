@@ -29,6 +29,7 @@ type Credential struct {
 	Kind    identity.CredentialKind
 	UserID  loci.ID
 	Email   string
+	Plan    identity.Plan // of the user
 	Revoked bool
 	UsedAt  loci.Time
 }
@@ -36,19 +37,21 @@ type Credential struct {
 // Credential returns the credential whose secret has this hash.
 func (t *SystemTx) Credential(kind identity.CredentialKind, hash []byte) (c Credential, err error) {
 	c.Kind = kind
+	var plan loci.PlanName
+	defer func() { c.Plan = t.t.store.plans.Of(plan) }()
 	if kind == identity.CredentialCookie {
 		err = t.t.conn.QueryRow(
-			`SELECT s.id, s.user_id, u.email, s.used_at FROM sign_ins s JOIN users u ON u.id = s.user_id
+			`SELECT s.id, s.user_id, u.email, u.plan, s.used_at FROM sign_ins s JOIN users u ON u.id = s.user_id
 			WHERE s.hash = ?1 AND s.used_at > ?2 AND s.created_at > ?3`,
 			[]any{hash, t.cutoff(SignInIdleTimeout), t.cutoff(SignInMaxAge)},
-			[]any{&c.ID, &c.UserID, &c.Email, &c.UsedAt})
+			[]any{&c.ID, &c.UserID, &c.Email, &plan, &c.UsedAt})
 		return c, sqldb.MapNoRows(err)
 	}
 	var revoked loci.Time
 	err = t.t.conn.QueryRow(
-		`SELECT k.id, k.user_id, u.email, k.last_used_at, k.revoked_at FROM api_keys k
+		`SELECT k.id, k.user_id, u.email, u.plan, k.last_used_at, k.revoked_at FROM api_keys k
 			JOIN users u ON u.id = k.user_id WHERE k.hash = ?1`,
-		[]any{hash}, []any{&c.ID, &c.UserID, &c.Email, &c.UsedAt, &revoked})
+		[]any{hash}, []any{&c.ID, &c.UserID, &c.Email, &plan, &c.UsedAt, &revoked})
 	c.Revoked = revoked != 0
 	return c, sqldb.MapNoRows(err)
 }

@@ -5,8 +5,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
@@ -34,5 +32,5 @@ var (
 
 // newService returns a service on the store: the rules of what may be done stand there.
 func newService(s *store.Store) *service.Service {
-	return service.New(service.Options{Store: s, Plan: identity.Plans[loci.PlanSelfHosted], Clock: time.Now})
+	return service.New(service.Options{Store: s, Clock: time.Now})
 }

@@ -142,7 +142,7 @@ func (a *Atlas) AddMemory(m loci.Memory, e IndexEntry) (loci.Memory, error) {
 func (a *Atlas) appendLog(u indexdb.LogUpdate) error {
 	err := a.t.store.index.AppendLog(a.t.conn, a.workspace.rowID, u)
 	if err == nil && u.Bytes > 0 {
-		err = a.t.checkStorageQuota(a.workspace.rowID)
+		err = a.t.checkStorageQuota(a.workspace.owner)
 	}
 	return err
 }

@@ -63,7 +63,7 @@ func newMemoryModel(t *rapid.T, test *testing.T, d storetest.Database, s *store.
 }
 
 func (m *memoryModel) serve() {
-	m.service = service.New(service.Options{Store: m.s, Plan: identity.Plans[loci.PlanSelfHosted], Clock: m.now.time})
+	m.service = service.New(service.Options{Store: m.s, Clock: m.now.time})
 }
 
 func (m *memoryModel) must(err error) {

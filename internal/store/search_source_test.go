@@ -61,7 +61,7 @@ func TestSearchWithinRolledBackWriteLeavesNoTrace(t *testing.T) {
 			if err != nil {
 				return loci.Empty{}, err
 			}
-			a, err := targets.Atlas(-1, loci.Unlimited)
+			a, err := targets.Atlas(-1)
 			if err != nil {
 				return loci.Empty{}, err
 			}

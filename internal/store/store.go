@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store/embeddb"
 	"github.com/loci-memory/loci/internal/store/indexdb"
@@ -24,13 +25,13 @@ import (
 
 // A Store reads and writes the records of an open database.
 type Store struct {
-	db           *sqldb.Handle
-	index        *indexdb.Index
-	secret       []byte // signs cursors
-	embedder     *embeddb.Worker
-	vectors      *embeddb.Vectors
-	storageQuota int64 // bytes
-	close        func() error
+	db       *sqldb.Handle
+	index    *indexdb.Index
+	secret   []byte // signs cursors
+	embedder *embeddb.Worker
+	vectors  *embeddb.Vectors
+	plans    identity.Plans
+	close    func() error
 
 	subscribers []func(Event)
 }
@@ -55,8 +56,8 @@ type Options struct {
 	// Intercept returns what the store uses in place of its database; nil changes nothing. Tests inject faults with it.
 	Intercept func(sqldb.DB) sqldb.DB
 
-	// StorageQuota is the maximum of bytes of content in all workspaces of one owner; 0 means no limit.
-	StorageQuota int64
+	// Plans limit what the owner of workspaces may store. The zero value limits nothing.
+	Plans identity.Plans
 
 	busyTimeout time.Duration // for a lock; 0 means 10 s
 	maxWALSize  int64         // of SQLite; 0 means 64 MiB
@@ -114,15 +115,12 @@ func start(ctx context.Context, db sqldb.DB, o Options) (*Store, error) {
 	if o.Intercept != nil {
 		db = o.Intercept(db)
 	}
-	s := &Store{db: &sqldb.Handle{DB: db, Clock: o.Clock, Log: o.Log, OnFailed: indexdb.CountCorruption}}
+	s := &Store{plans: o.Plans, db: &sqldb.Handle{DB: db, Clock: o.Clock, Log: o.Log, OnFailed: indexdb.CountCorruption}}
 	if o.Clock == nil {
 		s.db.Clock = time.Now
 	}
 	if o.Log == nil {
 		s.db.Log = slog.New(slog.DiscardHandler)
-	}
-	if s.storageQuota = o.StorageQuota; s.storageQuota == 0 {
-		s.storageQuota = loci.Unlimited
 	}
 	s.index = indexdb.New(s.db, o.PageCacheBytes, o.idleDelay)
 	s.embedder, s.vectors = embeddb.New(s.db, o.Embedder, o.OneShot), embeddb.NewVectors()

@@ -53,22 +53,18 @@ func (t *Tx) Usage() (s loci.AccountStatus, err error) {
 	return s, err
 }
 
-// checkStorageQuota returns quota_exceeded if the contents in all workspaces of the workspace's owner exceed the plan's
-// storage.
-func (t *Tx) checkStorageQuota(workspace int64) error {
-	if t.store.storageQuota >= loci.Unlimited {
+// checkStorageQuota returns quota_exceeded if the contents in all workspaces of an owner exceed the plan's storage.
+func (t *Tx) checkStorageQuota(owner owner) error {
+	limit := t.plan(owner).Storage
+	if limit >= loci.Unlimited {
 		return nil
 	}
-	owner, err := t.workspaceOwner(workspace)
-	if err != nil {
-		return err
-	}
-	held, err := t.countLocked(owner,
+	held, err := t.countLocked(owner.id,
 		`SELECT (SELECT CAST(COALESCE(SUM(a.bytes), 0) AS BIGINT) FROM members m
 			JOIN atlases a ON a.workspace = m.workspace WHERE m.user_id = ?1 AND m.role = 'owner')
 		+ (SELECT CAST(COALESCE(SUM(c.bytes), 0) AS BIGINT) FROM members m
 			JOIN index_log c ON c.workspace = m.workspace WHERE m.user_id = ?1 AND m.role = 'owner')`)
-	if err == nil && held > t.store.storageQuota {
+	if err == nil && held > limit {
 		// Without figures: only the owner may know them.
 		err = loci.Errorf(loci.CodeQuotaExceeded, "The owner's plan has no room for so much: delete something, or "+
 			"change the plan.")

@@ -33,8 +33,9 @@ func (t *SystemTx) AddUser(n NewUser) (u loci.User, err error) {
 	u = loci.User{ID: loci.NewID(t.t.conn.Now.Std()), Email: string(n.Email), Name: n.Name, EmailVerified: n.Verified,
 		CreatedAt: t.t.conn.Now, UpdatedAt: t.t.conn.Now}
 	inserted, err := t.t.exec(
-		`INSERT INTO users (id, email, email_folded, name, password, verified, referral, created_at, updated_at)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?8) ON CONFLICT (email_folded) DO NOTHING`,
+		`INSERT INTO users (id, email, email_folded, name, password, verified, referral, plan,
+			created_at, updated_at)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, '', ?8, ?8) ON CONFLICT (email_folded) DO NOTHING`,
 		u.ID, u.Email, FoldEmail(n.Email), u.Name, n.Password, n.Verified, n.Referral, t.t.conn.Now)
 	if err != nil {
 		return u, err

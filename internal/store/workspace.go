@@ -3,6 +3,7 @@ package store
 import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/analysis"
+	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/sqldb"
 )
 
@@ -54,7 +55,24 @@ type Workspace struct {
 	personal bool
 	archived bool
 	secrets  loci.SecretsPolicy
+	owner    owner
 }
+
+// An owner is the owner of a workspace, whose plan limits what is in it.
+type owner struct {
+	id   loci.ID
+	plan loci.PlanName // empty: the default of the server
+}
+
+// The owner of the workspace w.
+const (
+	ownerJoin    = ` JOIN members o ON o.workspace = w.row_id AND o.role = 'owner' JOIN users ou ON ou.id = o.user_id `
+	ownerColumns = `, ou.id, ou.plan `
+)
+
+func (o *owner) scanDest() []any { return []any{&o.id, &o.plan} }
+
+func (t *Tx) plan(o owner) identity.Plan { return t.store.plans.Of(o.plan) }
 
 // Workspace returns the handle of a workspace. Out of scope it is NotFound, with too low a role Forbidden.
 func (t *Tx) Workspace(id loci.ID, minimum loci.Role) (*Workspace, error) {
@@ -68,9 +86,9 @@ func (t *Tx) PersonalWorkspace() (*Workspace, error) {
 
 func (t *Tx) openWorkspace(minimum loci.Role, lock, which string, args ...any) (*Workspace, error) {
 	w := &Workspace{t: t}
-	err := t.queryRow(`SELECT w.row_id, w.id, w.name, w.personal_of IS NOT NULL, m.role, w.archived FROM workspaces e`+
-		t.membershipJoin("e.row_id")+which+t.conn.LockClause(lock, "m, w"), args, &w.rowID, &w.id, &w.name, &w.personal,
-		&w.role, &w.archived)
+	err := t.queryRow(`SELECT w.row_id, w.id, w.name, w.personal_of IS NOT NULL, m.role, w.archived`+ownerColumns+
+		`FROM workspaces e`+t.membershipJoin("e.row_id")+ownerJoin+which+t.conn.LockClause(lock, "m, w"), args,
+		append([]any{&w.rowID, &w.id, &w.name, &w.personal, &w.role, &w.archived}, w.owner.scanDest()...)...)
 	return w, w.authorize(err, minimum)
 }
 
@@ -91,9 +109,15 @@ func (w *Workspace) requireActive() error {
 	return err
 }
 
-// AddWorkspace makes a team workspace of the actor, within the maximum.
-func (s *Account) AddWorkspace(name string, maximum int64) (loci.Workspace, error) {
-	if err := s.t.checkQuota(maximum, s.t.actor.UserID,
+// AddWorkspace makes a team workspace of the actor, within the plan.
+func (s *Account) AddWorkspace(name string) (loci.Workspace, error) {
+	var actor owner
+	err := s.t.conn.QueryRow(`SELECT ou.id, ou.plan FROM users ou WHERE ou.id = ?1`,
+		[]any{s.t.actor.UserID}, actor.scanDest())
+	if err != nil {
+		return loci.Workspace{}, err
+	}
+	if err := s.t.checkQuota(s.t.plan(actor).Teams, actor.id,
 		`SELECT count(*) FROM members m JOIN workspaces w ON w.row_id = m.workspace
 		WHERE m.user_id = ?1 AND m.role = 'owner' AND w.personal_of IS NULL`, "team workspaces"); err != nil {
 		return loci.Workspace{}, err

@@ -29,7 +29,7 @@ var (
 
 // newService returns a service on the store.
 func newService(s *store.Store) *service.Service {
-	return service.New(service.Options{Store: s, Plan: identity.Plans[loci.PlanSelfHosted], Clock: time.Now})
+	return service.New(service.Options{Store: s, Clock: time.Now})
 }
 
 func changeContent(t testing.TB, s *store.Store, actor *identity.Actor, id loci.ID, content string) {

@@ -37,6 +37,11 @@ func Add(t testing.TB, s *store.Store, actor *identity.Actor, workspace loci.ID,
 	return m
 }
 
+// OnePlan returns the plans of a server on which every user has the same one.
+func OnePlan(p identity.Plan) identity.Plans {
+	return identity.Plans{Default: p.Name, Limits: map[loci.PlanName]identity.Plan{p.Name: p}}
+}
+
 // TryAdd is Add with an error.
 func TryAdd(s *store.Store, actor *identity.Actor, workspace loci.ID, content string,
 	change ...func(*loci.Memory)) (loci.Memory,
@@ -50,7 +55,7 @@ func TryAdd(s *store.Store, actor *identity.Actor, workspace loci.ID, content st
 		if err != nil {
 			return m, err
 		}
-		a, err := targets.Atlas(-1, loci.Unlimited)
+		a, err := targets.Atlas(-1)
 		if err != nil {
 			return m, err
 		}
@@ -66,7 +71,7 @@ func Team(t testing.TB, s *store.Store, owner *identity.Actor, members map[*iden
 		if err != nil {
 			return loci.Workspace{}, err
 		}
-		return account.AddWorkspace("Crew", loci.Unlimited)
+		return account.AddWorkspace("Crew")
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -6,6 +6,7 @@ CREATE TABLE metadata (
 ) WITHOUT ROWID;
 
 -- email_folded is the address as it is compared: in NFC, without letter case.
+-- plan is the user's own plan; empty means the default of the server.
 CREATE TABLE users (
 	row_id       INTEGER PRIMARY KEY,
 	id           TEXT    NOT NULL UNIQUE,
@@ -15,6 +16,7 @@ CREATE TABLE users (
 	password     TEXT    NOT NULL,
 	verified     BOOLEAN NOT NULL,
 	referral     TEXT    NOT NULL,
+	plan         TEXT    NOT NULL,
 	created_at   BIGINT  NOT NULL,
 	updated_at   BIGINT  NOT NULL
 );
