@@ -72,6 +72,37 @@ func TestQuotaIsSharedByKeysOfUser(t *testing.T) {
 	expect(t, err, loci.CodeQuotaExceeded)
 }
 
+// A plan changes in the middle of a month, and the count goes on.
+func TestQuotaFollowsPlan(t *testing.T) {
+	t.Parallel()
+	each(t, gateOptions{Plan: planWithOperations(20)}, func(t *testing.T, d storetest.Database, h *gateFixture) {
+		call := func(plan loci.PlanName, times int, code loci.Code, limit, remaining int64) {
+			t.Helper()
+			if _, err := h.work.SetPlan(t.Context(), "ada@example.com", plan); err != nil {
+				t.Fatal(err)
+			}
+			h.ExpireCredentials()
+			var c *op.Call
+			for range times {
+				var err error
+				c, err = admit(h.Gate, metered, h.key.APIKey)
+				expect(t, err, code)
+			}
+			if c.Quota.Limit != limit || c.Quota.Remaining != remaining {
+				t.Errorf("with the plan %q: %+v, want %d of %d", plan, c.Quota, remaining, limit)
+			}
+		}
+		call("", 5, "", 20, 15)
+		call(loci.PlanSelfHosted, 30, "", loci.Unlimited, loci.Unlimited-35)
+		call("", 2, loci.CodeQuotaExceeded, 20, 0)
+		used, _, err := h.Used(t.Context(), &identity.Actor{UserID: h.user.ID, Plan: planWithOperations(20)})
+		if used != 35 || err != nil {
+			t.Errorf("%d are used, %v: a smaller limit must not cut the count", used, err)
+		}
+		call(loci.PlanPro, 1, "", 1_000_000, 1_000_000-36)
+	})
+}
+
 func TestCountsSurviveRestart(t *testing.T) {
 	t.Parallel()
 	for _, plan := range []identity.Plan{planWithOperations(1000), identity.DefaultPlans[loci.PlanSelfHosted]} {

@@ -39,6 +39,34 @@ func TestCheckFailsUntilRepaired(t *testing.T) {
 	run(exitOK, "check")
 }
 
+func TestOperatorSetsPlanOfUser(t *testing.T) {
+	t.Parallel()
+	run := adminRunner(t, t.TempDir())
+	run(exitOK, "user", "create", "--email", "ada@example.org")
+	const email = "--email=Ada@example.org"
+	if text := run(exitOK, "user", "plan", email, "--plan", "free"); text != "The plan of ada@example.org is free.\n" {
+		t.Error(text)
+	}
+	if text := run(exitOK, "user", "plan", email, "--plan", "default", "--json"); !strings.Contains(text,
+		`"plan":"default"`) || !strings.Contains(text, `"userId":"`) {
+		t.Error(text)
+	}
+	if text := run(exitFailure, "user", "plan", email, "--plan", "gold"); !strings.Contains(text,
+		"free, pro, selfhosted or default") {
+		t.Error(text)
+	}
+	if text := run(exitUsage, "user", "plan", email); !strings.Contains(text, "--plan is required") {
+		t.Error(text)
+	}
+	if text := run(exitUsage, "user", "plan", "--plan", "pro"); !strings.Contains(text, "--email is required") {
+		t.Error(text)
+	}
+	if text := run(exitFailure, "user", "plan", "--email=eve@example.org", "--plan", "pro"); !strings.Contains(text,
+		`no user with the address "eve@example.org"`) {
+		t.Error(text)
+	}
+}
+
 // A volume that was not mounted must not pass for an empty database.
 func TestCheckRejectsEmptyDatabaseFile(t *testing.T) {
 	t.Parallel()

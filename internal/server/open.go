@@ -131,6 +131,22 @@ func (a *Admin) MarkVerified(ctx context.Context, email string) (loci.User, erro
 	return u, withEmail(email, err)
 }
 
+// ChangePlan gives a user a plan of its own. The name "default" gives the default plan of the server back.
+func (a *Admin) ChangePlan(ctx context.Context, email, plan string) (loci.User, error) {
+	name := loci.PlanName(plan)
+	if _, known := identity.DefaultPlans[name]; plan == defaultPlan {
+		name = ""
+	} else if !known {
+		return loci.User{}, loci.Errorf(loci.CodeInvalidQuery, "There is no plan %q: name free, pro, selfhosted or %s.",
+			plan, defaultPlan)
+	}
+	u, err := a.SetPlan(ctx, loci.Email(email), name)
+	return u, withEmail(email, err)
+}
+
+// defaultPlan is the operator's name of the plan of users without one of their own.
+const defaultPlan = "default"
+
 // withEmail adds the address to a not-found error.
 func withEmail(email string, err error) error {
 	if loci.Is(err, loci.CodeNotFound) {

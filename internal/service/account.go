@@ -274,6 +274,13 @@ func (s *Service) VerifyUser(ctx context.Context, e loci.Email) (loci.User, erro
 	})
 }
 
+// SetPlan gives a user a plan of its own, as the operator. An empty name gives the default plan of the server back.
+func (s *Service) SetPlan(ctx context.Context, e loci.Email, plan loci.PlanName) (loci.User, error) {
+	return store.System(ctx, s.Store, "set a plan as the operator", func(t *store.SystemTx) (loci.User, error) {
+		return t.SetPlan(e, plan)
+	})
+}
+
 // EnsureUser returns the user with an address and makes it where it is missing. Several processes may call it at once.
 func (s *Service) EnsureUser(ctx context.Context, e loci.Email) (loci.User, error) {
 	find := func() (store.UserPassword, error) {

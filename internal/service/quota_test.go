@@ -1,6 +1,8 @@
 package service_test
 
 import (
+	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -45,6 +47,43 @@ func TestPlansLimitTeamsAndAtlases(t *testing.T) {
 		mustCall(t, w, conformance.CallerAdmin, service.AtlasCreate, loci.CreateAtlas{Name: "Bob's own"})
 		mustFail(t, w, conformance.CallerMember, service.AtlasCreate,
 			loci.CreateAtlas{Name: "More", WorkspaceID: w.Team}, loci.CodeForbidden)
+	})
+}
+
+// What is in a workspace counts against the plan of its owner, the calls against that of the caller.
+func TestPlanIsThatOfTheOwner(t *testing.T) {
+	t.Parallel()
+	eachEngine(t, conformance.Options{Plan: smallPlan}, func(t *testing.T, w *conformance.World) {
+		setPlan := func(p *conformance.Person, plan loci.PlanName) {
+			t.Helper()
+			conformance.Must(w.Service.SetPlan(t.Context(), loci.Email(p.Email), plan))(t)
+		}
+		add := func(n int) loci.CreateAtlas {
+			return loci.CreateAtlas{Name: loci.Name(fmt.Sprint(n)), WorkspaceID: w.Team}
+		}
+		atlas := mustCall(t, w, conformance.CallerAdmin, service.AtlasCreate, add(2))
+		mustCall(t, w, conformance.CallerAdmin, service.AtlasCreate, add(3))
+		setPlan(w.Bob, loci.PlanSelfHosted)
+		mustFail(t, w, conformance.CallerAdmin, service.AtlasCreate, add(4), loci.CodeQuotaExceeded)
+		text := loci.CreateMemory{AtlasID: atlas.Atlas.ID, Content: loci.Content(strings.Repeat("much ", 50<<10))}
+		for range 4 {
+			mustCall(t, w, conformance.CallerMember, service.MemoryCreate, text)
+		}
+		mustFail(t, w, conformance.CallerMember, service.MemoryCreate, text, loci.CodeQuotaExceeded)
+		setPlan(w.Ann, loci.PlanSelfHosted)
+		mustCall(t, w, conformance.CallerAdmin, service.AtlasCreate, add(4))
+		mustCall(t, w, conformance.CallerMember, service.MemoryCreate, text)
+		for n := range 3 {
+			mustCall(t, w, conformance.CallerOwner, service.WorkspaceCreate,
+				loci.CreateWorkspace{Name: loci.Name(fmt.Sprint("Team ", n))})
+		}
+		setPlan(w.Ann, "")
+		mustFail(t, w, conformance.CallerAdmin, service.AtlasCreate, add(5), loci.CodeQuotaExceeded)
+		mustFail(t, w, conformance.CallerOwner, service.WorkspaceCreate, loci.CreateWorkspace{Name: "One more"},
+			loci.CodeQuotaExceeded)
+		if list := mustCall(t, w, conformance.CallerOwner, service.AtlasList, loci.ListAtlases{}); len(list.Atlases) != 4 {
+			t.Errorf("a smaller plan left %d atlases", len(list.Atlases))
+		}
 	})
 }
 

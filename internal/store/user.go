@@ -81,6 +81,13 @@ func (t *SystemTx) VerifyUser(e loci.Email) (u loci.User, err error) {
 	return u, sqldb.MapNoRows(err)
 }
 
+// SetPlan gives a user a plan of its own; an empty name ends that.
+func (t *SystemTx) SetPlan(e loci.Email, plan loci.PlanName) (u loci.User, err error) {
+	err = t.t.conn.QueryRow(`UPDATE users SET plan = ?2, updated_at = ?3 WHERE email_folded = ?1 RETURNING`+
+		userColumns, []any{FoldEmail(e), plan, t.t.conn.Now}, scanUser(&u))
+	return u, sqldb.MapNoRows(err)
+}
+
 // FoldEmail returns the form in which addresses are stored and compared: normalization form C (UAX #15) without letter
 // case.
 func FoldEmail(e loci.Email) string {

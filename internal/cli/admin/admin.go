@@ -22,8 +22,8 @@ func Command(on *console.Console) *cobra.Command {
 	c := commands{on}
 	admin := command.Group("admin",
 		"Make users and keys in the database of a server, erase for good, check it, and back it up")
-	user := command.Group("user", "Make users, and erase them")
-	user.AddCommand(c.createUser(), c.verifyUser(), c.purgeUser())
+	user := command.Group("user", "Make users, verify them, set their plans, and erase them")
+	user.AddCommand(c.createUser(), c.verifyUser(), c.setPlan(), c.purgeUser())
 	key := command.Group("key", "Make API keys")
 	key.AddCommand(c.createKey())
 	workspace := command.Group("workspace", "Erase workspaces")
@@ -84,15 +84,20 @@ func (c commands) settingsCommand(cmd *cobra.Command,
 }
 
 // emailFlag adds the required flag --email.
-func emailFlag(cmd *cobra.Command, usage string) *string {
-	email := cmd.Flags().String("email", "", usage+" (required)")
-	cmd.PreRunE = func(*cobra.Command, []string) error {
-		if *email == "" {
-			return command.UsageError("--email is required")
+func emailFlag(cmd *cobra.Command, usage string) *string { return requiredFlag(cmd, "email", usage) }
+
+func requiredFlag(cmd *cobra.Command, name, usage string) *string {
+	value, others := cmd.Flags().String(name, "", usage+" (required)"), cmd.PreRunE
+	cmd.PreRunE = func(cmd *cobra.Command, args []string) error {
+		if *value == "" {
+			return command.UsageError("--" + name + " is required")
 		}
-		return nil
+		if others == nil {
+			return nil
+		}
+		return others(cmd, args)
 	}
-	return email
+	return value
 }
 
 func (c commands) printResult(o adminResult) (err error) {
@@ -152,6 +157,25 @@ func (c commands) verifyUser() *cobra.Command {
 		u, err := a.MarkVerified(ctx, *email)
 		return adminResult{object: map[string]any{"userId": u.ID, "emailVerified": u.EmailVerified},
 			text: fmt.Sprintf("The address %s is verified.\n", u.Email)}, err
+	})
+}
+
+func (c commands) setPlan() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "plan",
+		Short: "Give a user a plan of its own",
+		Long: "Gives a user a plan in place of the server's (LOCI_PLAN). A running server follows within a second. " +
+			"Usage above a\nsmaller limit is kept: only more is refused.",
+		Example: "loci admin user plan --email ada@example.org --plan pro\n" +
+			"loci admin user plan --email ada@example.org --plan default",
+		Args: command.ExactArgs(),
+	}
+	email := emailFlag(cmd, "The user's address")
+	plan := requiredFlag(cmd, "plan", "free, pro, selfhosted, or default for the server's plan")
+	return c.adminCommand(cmd, func(ctx context.Context, a *server.Admin, _ []string) (adminResult, error) {
+		u, err := a.ChangePlan(ctx, *email, *plan)
+		return adminResult{object: map[string]any{"userId": u.ID, "plan": *plan},
+			text: fmt.Sprintf("The plan of %s is %s.\n", u.Email, *plan)}, err
 	})
 }
 
