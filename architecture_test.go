@@ -95,7 +95,7 @@ var allowedImports = map[string][]string{
 	"internal/relevance/datasettest": {"internal/relevance"},
 	"internal/logtest":               {},
 	"internal/conformance": {"", "internal/auth", "internal/identity", "internal/op", "internal/service",
-		"internal/store", "internal/vector"},
+		"internal/store", "internal/store/storetest", "internal/vector"},
 	"bench": {"", "bench/corpus", "internal/analysis", "internal/embed", "internal/identity", "internal/index",
 		"internal/op", "internal/relevance", "internal/rest", "internal/server", "internal/server/listen",
 		"internal/sqldb", "internal/vector"},

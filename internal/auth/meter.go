@@ -85,8 +85,8 @@ func (m *meter) take(ctx context.Context, actor *identity.Actor, now time.Time, 
 		Reset: ends.Sub(now)}, refused
 }
 
-// lockMonth returns the usage of a user in the present month, locked, and when the month ends. If the month or the limit
-// has changed, it saves the count of the old one. It reads the count of all servers where that is unknown.
+// lockMonth returns the usage of a user in the present month, locked, and when the month ends. If the month or the
+// limit has changed, it saves the count of the old one. It reads the count of all servers where that is unknown.
 func (m *meter) lockMonth(ctx context.Context, actor *identity.Actor, now time.Time) (*monthUsage, time.Time, error) {
 	u := m.lockUser(actor.UserID)
 	month, ends := now.UTC().Format("2006-01"), identity.MonthEnd(now)

@@ -272,7 +272,8 @@ func TestMeterLosesNoCallDuringEviction(t *testing.T) {
 		}
 	}
 	all.Wait()
-	if used, _, err := h.Used(t.Context(), &identity.Actor{UserID: h.user.ID}); done.Load() != quota || used != quota || err != nil {
+	if used, _, err := h.Used(t.Context(), &identity.Actor{UserID: h.user.ID}); done.Load() != quota || used != quota ||
+		err != nil {
 		t.Errorf("%d calls were let in, %d are used, %v, want %d", done.Load(), used, err, quota)
 	}
 }

@@ -31,7 +31,8 @@ func (t *Tx) openMemory(which string, args ...any) (*Memory, error) {
 	m := &Memory{t: t, atlas: Atlas{t: t, workspace: Workspace{t: t}}}
 	var err error
 	m.current, err = t.scanMemory(t.row(`SELECT`+memoryColumns+`, e.row_id,`+atlasHandleColumns+`FROM`+
-		t.memoriesJoin()+ownerJoin+which+t.conn.LockClause("NO KEY UPDATE", "e")+t.conn.LockClause("KEY SHARE", "a, m, w"),
+		t.memoriesJoin()+ownerJoin+which+t.conn.LockClause("NO KEY UPDATE", "e")+
+		t.conn.LockClause("KEY SHARE", "a, m, w"),
 		args...), append([]any{&m.rowID}, m.atlas.scanDest()...)...)
 	minimum := loci.RoleAdmin
 	if m.current.CreatedBy == t.actor.UserID {

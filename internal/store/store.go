@@ -115,7 +115,8 @@ func start(ctx context.Context, db sqldb.DB, o Options) (*Store, error) {
 	if o.Intercept != nil {
 		db = o.Intercept(db)
 	}
-	s := &Store{plans: o.Plans, db: &sqldb.Handle{DB: db, Clock: o.Clock, Log: o.Log, OnFailed: indexdb.CountCorruption}}
+	s := &Store{plans: o.Plans, db: &sqldb.Handle{DB: db, Clock: o.Clock, Log: o.Log,
+		OnFailed: indexdb.CountCorruption}}
 	if o.Clock == nil {
 		s.db.Clock = time.Now
 	}
