@@ -303,3 +303,16 @@ CREATE UNLOGGED TABLE rate_limits (
 	allowed    BOOLEAN NOT NULL
 );
 CREATE INDEX rate_limits_tat ON rate_limits (tat);
+
+-- Background jobs, such as mails. subject is what a job is about, often an id. A server leases a row by moving due to
+-- the end of the lease. The column error is why the last attempt failed.
+CREATE TABLE jobs (
+	row_id     BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+	kind       TEXT    NOT NULL,
+	subject    TEXT    NOT NULL,
+	due        BIGINT  NOT NULL,
+	attempts   INTEGER NOT NULL,
+	error      TEXT    NOT NULL,
+	created_at BIGINT  NOT NULL
+);
+CREATE INDEX jobs_due ON jobs (kind, due, row_id);

@@ -302,3 +302,16 @@ CREATE TABLE rate_limits (
 	allowed    BOOLEAN NOT NULL
 ) WITHOUT ROWID;
 CREATE INDEX rate_limits_tat ON rate_limits (tat);
+
+-- Background jobs, such as mails. subject is what a job is about, often an id. A server leases a row by moving due to
+-- the end of the lease. The column error is why the last attempt failed.
+CREATE TABLE jobs (
+	row_id     INTEGER PRIMARY KEY AUTOINCREMENT,
+	kind       TEXT    NOT NULL,
+	subject    TEXT    NOT NULL,
+	due        BIGINT  NOT NULL,
+	attempts   INTEGER NOT NULL,
+	error      TEXT    NOT NULL,
+	created_at BIGINT  NOT NULL
+);
+CREATE INDEX jobs_due ON jobs (kind, due, row_id);

@@ -1,0 +1,221 @@
+package jobdb_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/logtest"
+	"github.com/loci-memory/loci/internal/sqldb"
+	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/jobdb"
+	"github.com/loci-memory/loci/internal/store/storetest"
+)
+
+// A fakeClock is the machine's clock, moved forward.
+type fakeClock struct{ ahead atomic.Int64 }
+
+func (c *fakeClock) now() time.Time          { return time.Now().Add(time.Duration(c.ahead.Load())) }
+func (c *fakeClock) advance(d time.Duration) { c.ahead.Add(int64(d)) }
+
+// A recorder is a handler that records the subjects of its jobs.
+type recorder struct {
+	mu   sync.Mutex
+	seen []string
+	fail func(j jobdb.Job) error
+}
+
+func (r *recorder) handle(_ context.Context, j jobdb.Job) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.seen = append(r.seen, j.Subject)
+	if r.fail != nil {
+		return r.fail(j)
+	}
+	return nil
+}
+
+func (r *recorder) subjects() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.seen)
+}
+
+// add adds jobs of the kind "mail" in one transaction.
+func add(q *jobdb.Queue, db *sqldb.Handle, fail error, subjects ...string) error {
+	_, err := sqldb.System(context.Background(), db, "add jobs", func(t *sqldb.Tx) (loci.Empty, error) {
+		for _, s := range subjects {
+			if err := q.Add(t, "mail", s); err != nil {
+				return loci.Empty{}, err
+			}
+		}
+		return loci.Empty{}, fail
+	})
+	return err
+}
+
+// start starts a queue of its own on a database, with a handler of the kind "mail".
+func start(t *testing.T, db *sqldb.Handle, h jobdb.Handler) *jobdb.Queue {
+	t.Helper()
+	q := jobdb.New(db)
+	q.Handle("mail", h)
+	q.Start(context.WithoutCancel(t.Context()))
+	t.Cleanup(q.Stop)
+	return q
+}
+
+func waitFor(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); !done(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal(what)
+		}
+	}
+}
+
+func TestQueueRunsJobsOfCommits(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		db, r := d.Open(t, store.Options{}).DB(), &recorder{}
+		q := start(t, db, r.handle)
+		failed := errors.New("rolled back")
+		if err := add(q, db, failed, "never"); !errors.Is(err, failed) {
+			t.Fatal(err)
+		}
+		for _, s := range []string{"one", "two"} {
+			if err := add(q, db, nil, s, s+" again"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		waitFor(t, "jobs are left", func() bool { return d.Query(t, `SELECT count(*) FROM jobs`)[0] == "0" })
+		if got := r.subjects(); !slices.Equal(got, []string{"one", "one again", "two", "two again"}) {
+			t.Errorf("%q", got)
+		}
+	})
+}
+
+// Each job runs on one of the servers.
+func TestQueuesShareJobs(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		db, r := d.Open(t, store.Options{}).DB(), &recorder{}
+		want := []string{}
+		for i := range 200 {
+			want = append(want, fmt.Sprintf("job %03d", i))
+		}
+		if err := add(jobdb.New(db), db, nil, want...); err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			start(t, db, r.handle)
+		}
+		waitFor(t, "jobs are left", func() bool { return d.Query(t, `SELECT count(*) FROM jobs`)[0] == "0" })
+		if got := r.subjects(); !slices.Equal(slices.Sorted(slices.Values(got)), want) {
+			t.Errorf("%d runs: %q", len(got), got)
+		}
+	})
+}
+
+func TestFailedJobsAreRetriedLater(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		var log logtest.Buffer
+		var clock fakeClock
+		db := d.Open(t, store.Options{Clock: clock.now, Log: slog.New(slog.NewTextHandler(&log, nil))}).DB()
+		r := &recorder{fail: func(j jobdb.Job) error {
+			switch {
+			case j.Subject == "refused":
+				return &jobdb.DroppedError{Err: errors.New("no such mailbox")}
+			case j.Subject == "panic":
+				panic("a secret")
+			case j.Attempts < 3:
+				return fmt.Errorf("attempt %d", j.Attempts)
+			}
+			return nil
+		}}
+		q := start(t, db, r.handle)
+		if err := add(q, db, nil, "late", "refused"); err != nil {
+			t.Fatal(err)
+		}
+		waitFor(t, "the jobs did not run", func() bool { return len(r.subjects()) == 2 })
+		waitFor(t, "the failure is not saved", func() bool {
+			return slices.Equal(d.Query(t, `SELECT subject || ': ' || error FROM jobs`), []string{"late: attempt 1"})
+		})
+		for n, pause := range []time.Duration{5 * time.Second, 10 * time.Second} {
+			clock.advance(pause - time.Second)
+			time.Sleep(50 * time.Millisecond)
+			if got := len(r.subjects()); got != 2+n {
+				t.Errorf("%d runs before the pause of %v", got, pause)
+			}
+			clock.advance(time.Second)
+			waitFor(t, "no retry", func() bool { return len(r.subjects()) == 3+n })
+		}
+		waitFor(t, "jobs are left", func() bool { return d.Query(t, `SELECT count(*) FROM jobs`)[0] == "0" })
+		if err := add(q, db, nil, "panic"); err != nil {
+			t.Fatal(err)
+		}
+		waitFor(t, "the panic is not saved", func() bool {
+			return slices.Equal(d.Query(t, `SELECT error FROM jobs`), []string{"jobdb: mail panicked: string"})
+		})
+		if strings.Contains(log.String(), "a secret") {
+			t.Error("the log shows the value of a panic")
+		}
+	})
+}
+
+// A killed server never saves a result. Its job runs again after the lease.
+func TestJobOfKilledServerRunsAgain(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		var clock fakeClock
+		db := d.Open(t, store.Options{Clock: clock.now}).DB()
+		if err := add(jobdb.New(db), db, nil, "once"); err != nil {
+			t.Fatal(err)
+		}
+		hung := make(chan struct{})
+		defer close(hung)
+		leased := make(chan struct{}, 1)
+		killed := jobdb.New(db)
+		killed.Handle("mail", func(context.Context, jobdb.Job) error { leased <- struct{}{}; <-hung; return nil })
+		killed.Start(context.WithoutCancel(t.Context())) // and never stopped
+		<-leased
+		r := &recorder{}
+		start(t, db, r.handle)
+		time.Sleep(50 * time.Millisecond)
+		if got := r.subjects(); len(got) > 0 {
+			t.Error("a leased job runs twice")
+		}
+		clock.advance(3 * time.Minute)
+		waitFor(t, "the job did not run again", func() bool { return len(r.subjects()) == 1 })
+	})
+}
+
+func TestJobContinuesAtOnceAfterAPart(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		db := d.Open(t, store.Options{}).DB()
+		r := &recorder{}
+		r.fail = func(jobdb.Job) error {
+			if len(r.seen) < 5 {
+				return jobdb.ErrMore
+			}
+			return nil
+		}
+		q := start(t, db, r.handle)
+		if err := add(q, db, nil, "atlas"); err != nil {
+			t.Fatal(err)
+		}
+		waitFor(t, "jobs are left", func() bool { return d.Query(t, `SELECT count(*) FROM jobs`)[0] == "0" })
+		if got := r.subjects(); len(got) != 5 {
+			t.Errorf("%d parts", len(got))
+		}
+	})
+}
