@@ -8,6 +8,7 @@ import (
 	"github.com/loci-memory/loci/internal/cache"
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/accountdb"
 )
 
 // credentialCache caches the store's results for credentials. A revoked credential is dropped at the commit in this
@@ -26,7 +27,7 @@ type credentialKey struct {
 }
 
 type cacheEntry struct {
-	store.Credential
+	accountdb.Credential
 	readAt time.Time
 }
 
@@ -42,7 +43,8 @@ func newCredentialCache(clock loci.Clock) credentialCache {
 }
 
 // get returns the credential for a key and calls lookup where it is not cached.
-func (k *credentialCache) get(p credentialKey, lookup func(credentialKey) (store.Credential, error)) (store.Credential,
+func (k *credentialCache) get(p credentialKey,
+	lookup func(credentialKey) (accountdb.Credential, error)) (accountdb.Credential,
 	error) {
 	now := time.Now() // an expiry must not follow a shifted clock
 	k.mu.Lock()
@@ -68,7 +70,7 @@ func (k *credentialCache) get(p credentialKey, lookup func(credentialKey) (store
 }
 
 // recordUse records a use, at most once a minute for each credential.
-func (k *credentialCache) recordUse(c store.Credential) {
+func (k *credentialCache) recordUse(c accountdb.Credential) {
 	at := loci.TimeOf(k.clock())
 	if at-c.UsedAt < loci.Time(time.Minute.Microseconds()) {
 		return

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/accountdb"
 )
 
 func TestFullCredentialCacheEvictsLeastRecentlyUsed(t *testing.T) {
@@ -17,9 +17,9 @@ func TestFullCredentialCacheEvictsLeastRecentlyUsed(t *testing.T) {
 		get := func(n uint64) {
 			p := credentialKey{}
 			binary.BigEndian.PutUint64(p.hash[:], n)
-			if _, err := k.get(p, func(credentialKey) (store.Credential, error) {
+			if _, err := k.get(p, func(credentialKey) (accountdb.Credential, error) {
 				lookups++
-				return store.Credential{UsedAt: loci.TimeOf(time.Now())}, nil
+				return accountdb.Credential{UsedAt: loci.TimeOf(time.Now())}, nil
 			}); err != nil {
 				t.Error(err)
 			}

@@ -12,6 +12,7 @@ import (
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/accountdb"
 )
 
 // Options configure a gate.
@@ -121,20 +122,20 @@ func (g *Gate) Identify(ctx context.Context, c *op.Call) error {
 }
 
 // identify finds the credential of a call.
-func (g *Gate) identify(ctx context.Context, c *op.Call) (store.Credential, error) {
+func (g *Gate) identify(ctx context.Context, c *op.Call) (accountdb.Credential, error) {
 	if c.Credential == "" {
-		return store.Credential{}, loci.NewError(loci.CodeMissingAPIKey)
+		return accountdb.Credential{}, loci.NewError(loci.CodeMissingAPIKey)
 	}
 	kind := c.CredentialKind
 	if kind != identity.CredentialCookie {
 		if kind = identity.CredentialKey; !identity.ValidKey(c.Credential) {
-			return store.Credential{}, loci.NewError(loci.CodeInvalidKey)
+			return accountdb.Credential{}, loci.NewError(loci.CodeInvalidKey)
 		}
 	}
 	e, err := g.credentials.get(credentialKey{kind, [32]byte(identity.SecretHash(c.Credential))},
-		func(p credentialKey) (store.Credential, error) {
+		func(p credentialKey) (accountdb.Credential, error) {
 			return store.SystemRead(ctx, g.store, "look up a credential",
-				func(t *store.SystemTx) (store.Credential, error) {
+				func(t *store.SystemTx) (accountdb.Credential, error) {
 					return t.Credential(p.kind, p.hash[:])
 				})
 		})

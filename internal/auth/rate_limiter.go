@@ -7,6 +7,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/accountdb"
 )
 
 // rateLimiter limits the call rate of a credential by the generic cell rate algorithm (ITU-T I.371, annex A). For each
@@ -15,7 +16,7 @@ import (
 // Where several servers share a store, each admits a few calls before it charges them to the shared state. The limit is
 // exact but for those few, and most calls need no query.
 type rateLimiter struct {
-	rate         store.Rate
+	rate         accountdb.Rate
 	maxUncharged int          // the most calls that are not charged yet
 	store        *store.Store // nil: this server is alone
 	mu           sync.Mutex

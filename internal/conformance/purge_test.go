@@ -12,6 +12,7 @@ import (
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/accountdb"
 	"github.com/loci-memory/loci/internal/store/integrity"
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
@@ -63,7 +64,7 @@ func fillTables(t *testing.T, d storetest.Database) (w *conformance.World, memor
 	conformance.Must(w.Service.AppendMemory(t.Context(), w.Ann.Actor(), loci.AppendMemory{MemoryID: memory,
 		Content: "It opens at six."}))(t)
 	conformance.Must(store.System(t.Context(), w.Store, "test", func(x *store.SystemTx) (loci.Empty, error) {
-		if _, _, err := x.ChargeCalls(w.Ann.KeyID, store.Rate{Interval: time.Hour}, time.Now(), 1); err != nil {
+		if _, _, err := x.ChargeCalls(w.Ann.KeyID, accountdb.Rate{Interval: time.Hour}, time.Now(), 1); err != nil {
 			return loci.Empty{}, err
 		}
 		_, _, err := x.ReserveOperations(w.Ann.ID, "2026-11", 1, 10)

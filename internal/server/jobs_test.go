@@ -15,6 +15,7 @@ import (
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/accountdb"
 )
 
 // The log and the metrics show a sample's finding by kind and id.
@@ -56,7 +57,7 @@ func TestSampleIntegrityLogsNoContent(t *testing.T) {
 
 func createMemory(t *testing.T, l *Local, content string) loci.Memory {
 	t.Helper()
-	me, err := store.SystemRead(t.Context(), l.store, "test", func(x *store.SystemTx) (store.UserPassword, error) {
+	me, err := store.SystemRead(t.Context(), l.store, "test", func(x *store.SystemTx) (accountdb.UserPassword, error) {
 		return x.UserByEmail(localOwner)
 	})
 	if err != nil {

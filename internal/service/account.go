@@ -9,6 +9,7 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/accountdb"
 )
 
 // Registration is the policy for accounts that people make without the operator.
@@ -131,11 +132,11 @@ func (s *Service) requireNoUsers(ctx context.Context) error {
 // newUser checks an address and hashes a password, which comes from a network.
 func (s *Service) newUser(
 	ctx context.Context, network string, e loci.Email, name loci.Name, p loci.Password,
-) (n store.NewUser, err error) {
+) (n accountdb.NewUser, err error) {
 	if !e.Valid() {
 		return n, loci.Errorf(loci.CodeInvalidQuery, "email must be an e-mail address")
 	}
-	n = store.NewUser{Email: e, Name: string(name)}
+	n = accountdb.NewUser{Email: e, Name: string(name)}
 	if n.Name == "" {
 		n.Name, _, _ = strings.Cut(string(e), "@")
 	}
@@ -147,7 +148,7 @@ func (s *Service) newUser(
 
 // signUp makes an account and a browser's sign-in in one transaction.
 func (s *Service) signUp(
-	ctx context.Context, actor *identity.Actor, n store.NewUser, reason string, first func(*store.SystemTx) error,
+	ctx context.Context, actor *identity.Actor, n accountdb.NewUser, reason string, first func(*store.SystemTx) error,
 ) (loci.SignedIn, error) {
 	secret := identity.NewSecret()
 	u, err := store.System(ctx, s.Store, reason, func(t *store.SystemTx) (loci.User, error) {
@@ -167,7 +168,7 @@ func (s *Service) signUp(
 }
 
 func newSignIn(secret string) loci.SignIn {
-	return loci.SignIn{Secret: secret, MaxAge: store.SignInMaxAge}
+	return loci.SignIn{Secret: secret, MaxAge: accountdb.SignInMaxAge}
 }
 
 // SignIn signs a browser in. An unknown address and a wrong password get the same answer in the same time.
@@ -178,9 +179,10 @@ func (s *Service) SignIn(ctx context.Context, actor *identity.Actor, in loci.Log
 	if err != nil {
 		return loci.SignedIn{}, err
 	}
-	l, err := store.SystemRead(ctx, s.Store, "look up a sign-in", func(t *store.SystemTx) (store.UserPassword, error) {
-		return t.UserByEmail(in.Email)
-	})
+	l, err := store.SystemRead(ctx, s.Store, "look up a sign-in",
+		func(t *store.SystemTx) (accountdb.UserPassword, error) {
+			return t.UserByEmail(in.Email)
+		})
 	if err != nil && !loci.Is(err, loci.CodeNotFound) {
 		release()
 		return loci.SignedIn{}, err
@@ -283,10 +285,11 @@ func (s *Service) SetPlan(ctx context.Context, e loci.Email, plan loci.PlanName)
 
 // EnsureUser returns the user with an address and makes it where it is missing. Several processes may call it at once.
 func (s *Service) EnsureUser(ctx context.Context, e loci.Email) (loci.User, error) {
-	find := func() (store.UserPassword, error) {
-		return store.SystemRead(ctx, s.Store, "look up the owner", func(t *store.SystemTx) (store.UserPassword, error) {
-			return t.UserByEmail(e)
-		})
+	find := func() (accountdb.UserPassword, error) {
+		return store.SystemRead(ctx, s.Store, "look up the owner",
+			func(t *store.SystemTx) (accountdb.UserPassword, error) {
+				return t.UserByEmail(e)
+			})
 	}
 	l, err := find()
 	if !loci.Is(err, loci.CodeNotFound) {

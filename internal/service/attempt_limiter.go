@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/accountdb"
 )
 
 const (
@@ -119,5 +119,5 @@ func accountOf(e loci.Email) string {
 	if !e.Valid() {
 		return ""
 	}
-	return store.FoldEmail(e)
+	return accountdb.FoldEmail(e)
 }

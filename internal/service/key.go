@@ -6,6 +6,7 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/accountdb"
 )
 
 // CreateKey makes an API key of the actor.
@@ -22,12 +23,12 @@ func (s *Service) CreateKey(ctx context.Context, actor *identity.Actor, in loci.
 	})
 }
 
-func newKey(name loci.Name) (secret string, n store.NewKey) {
+func newKey(name loci.Name) (secret string, n accountdb.NewKey) {
 	secret = identity.NewKey()
 	if name == "" {
 		name = "API key"
 	}
-	return secret, store.NewKey{Name: string(name), Prefix: identity.KeyPreview(secret),
+	return secret, accountdb.NewKey{Name: string(name), Prefix: identity.KeyPreview(secret),
 		Hash: identity.SecretHash(secret)}
 }
 

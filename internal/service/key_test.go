@@ -14,6 +14,7 @@ import (
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/accountdb"
 )
 
 func TestKeyIsShownOnceAndStoredAsHash(t *testing.T) {
@@ -146,7 +147,7 @@ func TestLiveKeysOfUserAreBounded(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
 		var made loci.CreatedKey
-		for range store.MaxKeys - 1 { // the owner calls with a key that the operator made
+		for range accountdb.MaxKeys - 1 { // the owner calls with a key that the operator made
 			made = mustCall(t, w, conformance.CallerOwner, service.KeyCreate, loci.CreateKey{})
 		}
 		c := w.Call(conformance.CallerOwner)

@@ -11,6 +11,7 @@ import (
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/accountdb"
 )
 
 const password = "correct horse battery"
@@ -323,7 +324,7 @@ func TestSignInsOfUserAreBounded(t *testing.T) {
 		for _, browser := range []string{"used", "first", "second"} {
 			add("ada@example.com", browser)
 		}
-		for i := range store.MaxSignins - 3 {
+		for i := range accountdb.MaxSignins - 3 {
 			add("ada@example.com", fmt.Sprint(i))
 		}
 		used, first := conformance.Must(credential("used"))(t), conformance.Must(credential("first"))(t)

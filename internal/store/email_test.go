@@ -5,6 +5,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/accountdb"
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
 
@@ -15,18 +16,18 @@ var nfcVariants = []loci.Email{"zo\u00e9@example.com", "zoe\u0301@example.com", 
 func TestFoldEmailComparesInNFC(t *testing.T) {
 	t.Parallel()
 	for _, e := range nfcVariants {
-		if got := store.FoldEmail(e); got != "zo\u00e9@example.com" {
+		if got := accountdb.FoldEmail(e); got != "zo\u00e9@example.com" {
 			t.Errorf("%+q is folded to %+q", e, got)
 		}
 	}
-	if store.FoldEmail("zoe@example.com") == store.FoldEmail(nfcVariants[0]) {
+	if accountdb.FoldEmail("zoe@example.com") == accountdb.FoldEmail(nfcVariants[0]) {
 		t.Error("an accent is lost")
 	}
 }
 
 // login looks up who signs in with an address.
 func login(s *store.Store, e loci.Email) (loci.User, error) {
-	l, err := store.SystemRead(ctx, s, "test", func(x *store.SystemTx) (store.UserPassword, error) {
+	l, err := store.SystemRead(ctx, s, "test", func(x *store.SystemTx) (accountdb.UserPassword, error) {
 		return x.UserByEmail(e)
 	})
 	return l.User, err
@@ -38,7 +39,7 @@ func TestAccountIsFoundInEveryForm(t *testing.T) {
 		s := d.Open(t, store.Options{})
 		add := func(e loci.Email) (loci.User, error) {
 			return store.System(ctx, s, "test", func(x *store.SystemTx) (loci.User, error) {
-				return x.AddUser(store.NewUser{Email: e, Verified: true})
+				return x.AddUser(accountdb.NewUser{Email: e, Verified: true})
 			})
 		}
 		made, err := add(nfcVariants[1])

@@ -5,6 +5,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/sqldb"
+	"github.com/loci-memory/loci/internal/store/accountdb"
 )
 
 const invitationColumns = ` i.id, w.id, w.name, i.email, i.role, i.status, i.invited_by, i.expires_at,
@@ -36,7 +37,8 @@ func (w *Workspace) Invite(
 	_, err = t.exec(`INSERT INTO invitations
 		(id, workspace, email, email_folded, role, status, invited_by, expires_at, created_at, updated_at, token_hash)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?9, ?10)`,
-		i.ID, w.rowID, i.Email, FoldEmail(e), i.Role, i.Status, i.InvitedBy, i.ExpiresAt, i.CreatedAt, tokenHash)
+		i.ID, w.rowID, i.Email, accountdb.FoldEmail(e), i.Role, i.Status, i.InvitedBy, i.ExpiresAt, i.CreatedAt,
+		tokenHash)
 	return i, "", err
 }
 
@@ -57,7 +59,7 @@ func (w *Workspace) skipReason(e loci.Email) (reason loci.SkipReason, err error)
 			WHERE m.workspace = ?1 AND u.email_folded = ?2),
 		EXISTS (SELECT 1 FROM invitations i WHERE i.email_folded = ?2 AND i.status = ?3 AND i.workspace = ?1
 			AND i.expires_at > ?4)`,
-		[]any{w.rowID, FoldEmail(e), loci.InvitationPending, w.t.conn.Now}, []any{&member, &invited})
+		[]any{w.rowID, accountdb.FoldEmail(e), loci.InvitationPending, w.t.conn.Now}, []any{&member, &invited})
 	if member {
 		return loci.SkipAlreadyMember, err
 	}
@@ -147,7 +149,7 @@ func (t *SystemTx) ViewInvitation(userID, id loci.ID, tokenHash []byte) (i loci.
 func (t *SystemTx) CheckInvitationToken(e loci.Email, tokenHash []byte) error {
 	var one int
 	err := t.t.conn.QueryRow(`SELECT 1 FROM invitations i WHERE `+validTokenCondition+`AND i.email_folded = ?4`,
-		[]any{tokenHash, loci.InvitationPending, t.t.conn.Now, FoldEmail(e)}, []any{&one})
+		[]any{tokenHash, loci.InvitationPending, t.t.conn.Now, accountdb.FoldEmail(e)}, []any{&one})
 	return sqldb.NotFoundMessage(err, "The link is unknown, answered, expired or of another address: ask for a new "+
 		"invitation.")
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/sqldb"
+	"github.com/loci-memory/loci/internal/store/accountdb"
 )
 
 // A Tx is a transaction of an actor. Its scope is the workspaces of the actor that the credential was granted. Each
@@ -98,14 +99,15 @@ func SystemRead[Out any](ctx context.Context, s *Store, reason string, f func(*S
 }
 
 func (s *Store) system(conn *sqldb.Tx) *SystemTx {
-	return &SystemTx{&Tx{conn: conn, store: s, actor: &identity.Actor{}}}
+	t := &Tx{conn: conn, store: s, actor: &identity.Actor{}}
+	return &SystemTx{t.accounts(), t}
 }
 
 // A SystemTx is a transaction of the service itself, without a scope.
-type SystemTx struct{ t *Tx }
-
-// Now returns the time of the transaction.
-func (t *SystemTx) Now() loci.Time { return t.t.conn.Now }
+type SystemTx struct {
+	accountdb.Tx
+	t *Tx
+}
 
 // Emit passes e to the subscribers of the store once the transaction has committed.
 func (t *SystemTx) Emit(e Event) { t.t.Emit(e) }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/sqldb"
-	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/accountdb"
 )
 
 // A PurgeResult counts the rows that a purge deletes, or would delete.
@@ -104,7 +104,7 @@ func (c *Checker) PurgeWorkspace(ctx context.Context, id loci.ID, apply bool) (P
 // owner of a team is a conflict. Memories in the teams of others stay.
 func (c *Checker) PurgeUser(ctx context.Context, email loci.Email, apply bool) (PurgeResult, error) {
 	return c.purge(ctx, apply, func(t *sqldb.Tx, lock string) (g purgeTarget, err error) {
-		g.emailFolded = store.FoldEmail(email)
+		g.emailFolded = accountdb.FoldEmail(email)
 		if err := t.QueryRow(`SELECT u.id FROM users u WHERE u.email_folded = ?1`+lock, []any{g.emailFolded},
 			[]any{&g.user}); err != nil {
 			return g, sqldb.NotFoundMessage(err, "There is no user with this address.")

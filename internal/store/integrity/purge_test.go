@@ -19,6 +19,7 @@ import (
 	"github.com/loci-memory/loci/internal/retrieve"
 	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/accountdb"
 	"github.com/loci-memory/loci/internal/store/integrity"
 	"github.com/loci-memory/loci/internal/store/storetest"
 	"github.com/loci-memory/loci/internal/vector"
@@ -311,7 +312,7 @@ func TestPurgedUserLeavesNoByte(t *testing.T) {
 		makeHistory(t, d, server, gone, "")
 		shared := add(t, server, gone, crew, "A note that stays in the crew")
 		_, err := store.System(ctx, server, "test", func(x *store.SystemTx) (loci.APIKey, error) {
-			return x.AddKey(gone.UserID, store.NewKey{Name: "laptop", Prefix: "prefix", Hash: []byte("hash")})
+			return x.AddKey(gone.UserID, accountdb.NewKey{Name: "laptop", Prefix: "prefix", Hash: []byte("hash")})
 		})
 		if err != nil {
 			t.Fatal(err)

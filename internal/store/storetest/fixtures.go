@@ -9,6 +9,7 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/accountdb"
 	"github.com/loci-memory/loci/internal/store/embeddb"
 	"github.com/loci-memory/loci/internal/store/integrity"
 )
@@ -17,7 +18,7 @@ import (
 func User(t testing.TB, s *store.Store, name string) *identity.Actor {
 	t.Helper()
 	u, err := store.System(context.Background(), s, "test", func(x *store.SystemTx) (loci.User, error) {
-		return x.AddUser(store.NewUser{Email: loci.Email(name + "@example.com"), Name: name, Verified: true})
+		return x.AddUser(accountdb.NewUser{Email: loci.Email(name + "@example.com"), Name: name, Verified: true})
 	})
 	if err != nil {
 		t.Fatal(err)

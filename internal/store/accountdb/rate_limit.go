@@ -1,4 +1,4 @@
-package store
+package accountdb
 
 import (
 	"time"
@@ -12,7 +12,7 @@ type Rate struct{ Interval, Tolerance time.Duration }
 
 // ChargeCalls charges calls that were admitted already, and one more call if the rate allows it. It returns the
 // theoretical arrival time of the next call, and whether that one more is allowed.
-func (t *SystemTx) ChargeCalls(credential loci.ID, r Rate, now time.Time, calls int) (due time.Time, more bool,
+func (t Tx) ChargeCalls(credential loci.ID, r Rate, now time.Time, calls int) (due time.Time, more bool,
 	err error) {
 	first := now.Add(time.Duration(calls) * r.Interval)
 	latest := now.Add(r.Tolerance)
@@ -22,7 +22,7 @@ func (t *SystemTx) ChargeCalls(credential loci.ID, r Rate, now time.Time, calls 
 	}
 	const base = `(CASE WHEN rate_limits.tat > ?4 THEN rate_limits.tat ELSE ?4 END + ?5)`
 	var nanoseconds int64
-	err = t.t.conn.QueryRow(`INSERT INTO rate_limits (credential, tat, allowed) VALUES (?1, ?2, ?3)
+	err = t.conn.QueryRow(`INSERT INTO rate_limits (credential, tat, allowed) VALUES (?1, ?2, ?3)
 		ON CONFLICT (credential) DO UPDATE SET tat = `+base+` + CASE WHEN `+base+
 		` <= ?6 THEN CAST(?7 AS BIGINT) ELSE 0 END, allowed = `+
 		base+` <= ?6
@@ -33,7 +33,7 @@ func (t *SystemTx) ChargeCalls(credential loci.ID, r Rate, now time.Time, calls 
 }
 
 // DeleteIdleRates deletes the states of credentials whose rate does not delay them.
-func (t *SystemTx) DeleteIdleRates(now time.Time) error {
-	_, err := t.t.exec(`DELETE FROM rate_limits WHERE tat < ?1`, now.UnixNano())
+func (t Tx) DeleteIdleRates(now time.Time) error {
+	_, err := t.conn.Exec(`DELETE FROM rate_limits WHERE tat < ?1`, now.UnixNano())
 	return err
 }

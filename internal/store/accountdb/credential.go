@@ -1,0 +1,186 @@
+package accountdb
+
+import (
+	"maps"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/identity"
+	"github.com/loci-memory/loci/internal/sqldb"
+)
+
+// A sign-in expires 30 days after its last use, and at the age of 90 days.
+const (
+	SignInIdleTimeout = 30 * 24 * time.Hour
+	SignInMaxAge      = 90 * 24 * time.Hour
+)
+
+// Limits for one user.
+const (
+	MaxSignins = 100
+	MaxKeys    = 100 // without revoked ones
+)
+
+// A Credential is an API key or a sign-in of a browser.
+type Credential struct {
+	ID      loci.ID
+	Kind    identity.CredentialKind
+	UserID  loci.ID
+	Email   string
+	Plan    identity.Plan // of the user
+	Revoked bool
+	UsedAt  loci.Time
+}
+
+// Credential returns the credential whose secret has this hash.
+func (t Tx) Credential(kind identity.CredentialKind, hash []byte) (c Credential, err error) {
+	c.Kind = kind
+	var plan loci.PlanName
+	defer func() { c.Plan = t.plans.Of(plan) }()
+	if kind == identity.CredentialCookie {
+		err = t.conn.QueryRow(
+			`SELECT s.id, s.user_id, u.email, u.plan, s.used_at FROM sign_ins s JOIN users u ON u.id = s.user_id
+			WHERE s.hash = ?1 AND s.used_at > ?2 AND s.created_at > ?3`,
+			[]any{hash, t.cutoff(SignInIdleTimeout), t.cutoff(SignInMaxAge)},
+			[]any{&c.ID, &c.UserID, &c.Email, &plan, &c.UsedAt})
+		return c, sqldb.MapNoRows(err)
+	}
+	var revoked loci.Time
+	err = t.conn.QueryRow(
+		`SELECT k.id, k.user_id, u.email, u.plan, k.last_used_at, k.revoked_at FROM api_keys k
+			JOIN users u ON u.id = k.user_id WHERE k.hash = ?1`,
+		[]any{hash}, []any{&c.ID, &c.UserID, &c.Email, &plan, &c.UsedAt, &revoked})
+	c.Revoked = revoked != 0
+	return c, sqldb.MapNoRows(err)
+}
+
+func (t Tx) cutoff(d time.Duration) loci.Time {
+	return t.conn.Now - loci.Time(d.Microseconds())
+}
+
+// TouchCredentials writes the times of last use of credentials, by id.
+func (t Tx) TouchCredentials(kind identity.CredentialKind, at map[loci.ID]loci.Time) error {
+	table, column := "api_keys", "last_used_at"
+	if kind == identity.CredentialCookie {
+		table, column = "sign_ins", "used_at"
+	}
+	for _, id := range slices.Sorted(maps.Keys(at)) { // all writers lock the rows in this order
+		if _, err := t.conn.Exec(`UPDATE `+table+` SET `+column+` = ?2 WHERE id = ?1 AND `+column+` < ?2`, id,
+			at[id]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// AddSignIn stores the hash of a browser's secret. A user with MaxSignins sign-ins loses the least recently used one.
+func (t Tx) AddSignIn(userID loci.ID, hash []byte) error {
+	if err := t.conn.AdvisoryLock(string(userID) + "/sign_ins"); err != nil {
+		return err
+	}
+	err := t.conn.Query(`DELETE FROM sign_ins WHERE id IN (
+			SELECT id FROM sign_ins WHERE user_id = ?1 ORDER BY used_at DESC, id DESC LIMIT ?2 OFFSET ?3) RETURNING id`,
+		[]any{userID, math.MaxInt32, MaxSignins - 1}, func(r sqldb.Row) error {
+			var id loci.ID
+			err := r.Scan(&id)
+			t.onEnded(id)
+			return err
+		})
+	if err != nil {
+		return err
+	}
+	_, err = t.conn.Exec(`INSERT INTO sign_ins (id, user_id, hash, created_at, used_at) VALUES (?1, ?2, ?3, ?4, ?4)`,
+		loci.NewID(t.conn.Now.Std()), userID, hash, t.conn.Now)
+	return err
+}
+
+// DeleteExpiredSignIns deletes the sign-ins that have expired.
+func (t Tx) DeleteExpiredSignIns() (int64, error) {
+	return t.conn.Exec(`DELETE FROM sign_ins WHERE used_at <= ?1 OR created_at <= ?2`, t.cutoff(SignInIdleTimeout),
+		t.cutoff(SignInMaxAge))
+}
+
+// KeyColumns are the columns that ScanKey reads.
+const KeyColumns = ` id, name, prefix, created_at, updated_at, last_used_at, revoked_at `
+
+// ScanKey returns the destinations of KeyColumns.
+func ScanKey(k *loci.APIKey) []any {
+	return []any{&k.ID, &k.Name, &k.Prefix, &k.CreatedAt, &k.UpdatedAt, &k.LastUsedAt, &k.RevokedAt}
+}
+
+// A NewKey is an API key to store. Of the key itself only Hash is stored.
+type NewKey struct {
+	Name   string
+	Prefix string
+	Hash   []byte
+}
+
+// AddKey stores a key of a user for the operator. MaxKeys does not apply, so that the operator can help a user who lost
+// all keys.
+func (t Tx) AddKey(userID loci.ID, n NewKey) (loci.APIKey, error) {
+	return t.addKey(userID, n)
+}
+
+func (t Tx) addKey(userID loci.ID, n NewKey) (k loci.APIKey, err error) {
+	err = t.conn.QueryRow(
+		`INSERT INTO api_keys (id, user_id, name, prefix, hash, created_at, updated_at, last_used_at, revoked_at)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, 0, 0) RETURNING`+KeyColumns,
+		[]any{loci.NewID(t.conn.Now.Std()), userID, n.Name, n.Prefix, n.Hash, t.conn.Now}, ScanKey(&k))
+	return k, err
+}
+
+// AddLimitedKey stores a key of a user, who has at most MaxKeys.
+func (t Tx) AddLimitedKey(userID loci.ID, n NewKey) (k loci.APIKey, err error) {
+	if err := t.conn.AdvisoryLock(string(userID) + "/keys"); err != nil {
+		return k, err
+	}
+	live := 0
+	err = t.conn.QueryRow(`SELECT count(*) FROM api_keys WHERE user_id = ?1 AND revoked_at = 0`, []any{userID},
+		[]any{&live})
+	if err != nil {
+		return k, err
+	}
+	if live >= MaxKeys {
+		return k, loci.Errorf(loci.CodeStateConflict,
+			"You have %d API keys, the most that a user may have: revoke one that you do not need.", live)
+	}
+	return t.addKey(userID, n)
+}
+
+// RevokeKey revokes a key of a user. A revoked key keeps the time of its first revocation.
+func (t Tx) RevokeKey(userID, id loci.ID) error {
+	n, err := t.conn.Exec(
+		`UPDATE api_keys SET revoked_at = CASE revoked_at WHEN 0 THEN ?3 ELSE revoked_at END, updated_at = ?3
+			WHERE id = ?1 AND user_id = ?2`, id, userID, t.conn.Now)
+	if err == nil && n == 0 {
+		return loci.NewError(loci.CodeNotFound)
+	}
+	t.onEnded(id)
+	return err
+}
+
+// EndSignIn deletes a sign-in of a user.
+func (t Tx) EndSignIn(userID, id loci.ID) error {
+	_, err := t.conn.Exec(`DELETE FROM sign_ins WHERE id = ?1 AND user_id = ?2`, id, userID)
+	t.onEnded(id)
+	return err
+}
+
+// RequireLiveCredential refuses a key or a sign-in of a user that has ended.
+func (t Tx) RequireLiveCredential(userID loci.ID, kind identity.CredentialKind, id loci.ID) error {
+	query := map[identity.CredentialKind]string{
+		identity.CredentialKey:    `SELECT 1 FROM api_keys WHERE id = ?1 AND user_id = ?2 AND revoked_at = 0`,
+		identity.CredentialCookie: `SELECT 1 FROM sign_ins WHERE id = ?1 AND user_id = ?2`,
+	}[kind]
+	if query == "" {
+		return nil // of this device: no other kind makes keys
+	}
+	var one int
+	err := sqldb.MapNoRows(t.conn.QueryRow(query, []any{id, userID}, []any{&one}))
+	if loci.Is(err, loci.CodeNotFound) {
+		return loci.NewError(loci.CodeRevoked)
+	}
+	return err
+}

@@ -1,0 +1,91 @@
+package accountdb
+
+import (
+	"golang.org/x/text/unicode/norm"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/sqldb"
+)
+
+const userColumns = ` id, email, name, verified, created_at, updated_at `
+
+func scanUser(u *loci.User) []any {
+	return []any{&u.ID, &u.Email, &u.Name, &u.EmailVerified, &u.CreatedAt, &u.UpdatedAt}
+}
+
+// A NewUser is an account to store.
+type NewUser struct {
+	Email    loci.Email
+	Name     string
+	Password string // a PHC string; empty rejects every password
+	Verified bool
+	Referral string
+}
+
+// User returns a user.
+func (t Tx) User(id loci.ID) (u loci.User, err error) {
+	err = t.conn.QueryRow(`SELECT`+userColumns+`FROM users WHERE id = ?1`, []any{id}, scanUser(&u))
+	return u, sqldb.MapNoRows(err)
+}
+
+// AddUser makes a user without a workspace. An existing address in any letter case is a conflict.
+func (t Tx) AddUser(n NewUser) (u loci.User, err error) {
+	u = loci.User{ID: loci.NewID(t.conn.Now.Std()), Email: string(n.Email), Name: n.Name, EmailVerified: n.Verified,
+		CreatedAt: t.conn.Now, UpdatedAt: t.conn.Now}
+	inserted, err := t.conn.Exec(
+		`INSERT INTO users (id, email, email_folded, name, password, verified, referral, plan,
+			created_at, updated_at)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, '', ?8, ?8) ON CONFLICT (email_folded) DO NOTHING`,
+		u.ID, u.Email, FoldEmail(n.Email), u.Name, n.Password, n.Verified, n.Referral, t.conn.Now)
+	if err != nil {
+		return u, err
+	}
+	if inserted == 0 {
+		return u, loci.Errorf(loci.CodeConflict, "There is an account with this address already: sign in, or use "+
+			"another address.")
+	}
+	return u, nil
+}
+
+// A UserPassword is a user with the hash of the password.
+type UserPassword struct {
+	User loci.User
+	Hash string
+}
+
+// UserByEmail returns the user with this address in any letter case, or NotFound.
+func (t Tx) UserByEmail(e loci.Email) (l UserPassword, err error) {
+	err = t.conn.QueryRow(`SELECT`+userColumns+`, password FROM users WHERE email_folded = ?1`, []any{FoldEmail(e)},
+		append(scanUser(&l.User), &l.Hash))
+	return l, sqldb.MapNoRows(err)
+}
+
+// HasUsers reports whether a user exists. In a write transaction it takes a lock until the commit, so that concurrent
+// setups make one first user.
+func (t Tx) HasUsers() (has bool, err error) {
+	if err := t.conn.AdvisoryLock("first user"); err != nil {
+		return false, err
+	}
+	return has, t.conn.QueryRow(`SELECT EXISTS (SELECT 1 FROM users)`, nil, []any{&has})
+}
+
+// VerifyUser marks the address of a user as verified.
+func (t Tx) VerifyUser(e loci.Email) (u loci.User, err error) {
+	err = t.conn.QueryRow(`UPDATE users SET verified = ?2, updated_at = ?3 WHERE email_folded = ?1 RETURNING`+
+		userColumns, []any{FoldEmail(e), true, t.conn.Now}, scanUser(&u))
+	return u, sqldb.MapNoRows(err)
+}
+
+// SetPlan gives a user a plan of its own; an empty name ends that.
+func (t Tx) SetPlan(e loci.Email, plan loci.PlanName) (u loci.User, err error) {
+	err = t.conn.QueryRow(`UPDATE users SET plan = ?2, updated_at = ?3 WHERE email_folded = ?1 RETURNING`+
+		userColumns, []any{FoldEmail(e), plan, t.conn.Now}, scanUser(&u))
+	return u, sqldb.MapNoRows(err)
+}
+
+// FoldEmail returns the form in which addresses are stored and compared: normalization form C (UAX #15) without letter
+// case.
+func FoldEmail(e loci.Email) string {
+	composed := loci.Email(norm.NFC.String(string(e)))
+	return norm.NFC.String(composed.Fold())
+}
