@@ -87,7 +87,7 @@ func (g *Gate) Admit(ctx context.Context, o *op.Op, c *op.Call) (*identity.Actor
 		return nil, err
 	}
 	actor := &identity.Actor{UserID: e.UserID, Email: e.Email, CredentialKind: e.Kind, CredentialID: e.ID,
-		Plan: e.Plan}
+		Plan: e.Plan, BasePlan: e.BasePlan}
 	now := g.o.Clock()
 	var wait time.Duration
 	if !c.RateCharged && !c.Continuation {

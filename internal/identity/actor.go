@@ -21,8 +21,9 @@ type Actor struct {
 	CredentialKind    CredentialKind
 	CredentialID      loci.ID
 	Plan              Plan
-	GrantedWorkspaces []loci.ID // the only workspaces that a narrowed token reaches; nil means all of the user's
-	IsAgent           bool      // the call names a trusted agent as its actor
+	BasePlan          loci.PlanName // without benefits
+	GrantedWorkspaces []loci.ID     // the only workspaces that a narrowed token reaches; nil means all of the user's
+	IsAgent           bool          // the call names a trusted agent as its actor
 
 	ClientAddress string // of the peer, where one is known
 	RequestID     string

@@ -38,6 +38,15 @@ func (p Plans) Of(name loci.PlanName) Plan {
 	return DefaultPlans[name]
 }
 
+// Effective returns the larger one of a user's base plan and pro, while a benefit gives that.
+func (p Plans) Effective(own loci.PlanName, proUntil, now loci.Time) Plan {
+	base := p.Of(own)
+	if base.Name == loci.PlanFree && proUntil > now {
+		return p.Of(loci.PlanPro)
+	}
+	return base
+}
+
 // MonthEnd returns the end of the calendar month of now (UTC), when the quota of operations is reset.
 func MonthEnd(now time.Time) time.Time {
 	now = now.UTC()

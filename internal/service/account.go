@@ -230,7 +230,7 @@ func (s *Service) Status(ctx context.Context, actor *identity.Actor, _ loci.Empt
 	}
 	return read(ctx, s, actor, func(tx *store.Tx) (loci.AccountStatus, error) {
 		out, err := tx.Usage()
-		out.Plan, out.BasePlan = actor.Plan.Name, actor.Plan.Name
+		out.Plan, out.BasePlan = actor.Plan.Name, actor.BasePlan
 		out.Usage.Operations = loci.OperationQuota{Used: used, Limit: actor.Plan.Operations,
 			ResetsAt: loci.TimeOf(ends.Truncate(time.Millisecond))}
 		out.Usage.Storage.LimitBytes = actor.Plan.Storage

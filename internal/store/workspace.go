@@ -60,19 +60,20 @@ type Workspace struct {
 
 // An owner is the owner of a workspace, whose plan limits what is in it.
 type owner struct {
-	id   loci.ID
-	plan loci.PlanName // empty: the default of the server
+	id       loci.ID
+	plan     loci.PlanName // empty: the default of the server
+	proUntil loci.Time
 }
 
 // The owner of the workspace w.
 const (
 	ownerJoin    = ` JOIN members o ON o.workspace = w.row_id AND o.role = 'owner' JOIN users ou ON ou.id = o.user_id `
-	ownerColumns = `, ou.id, ou.plan `
+	ownerColumns = `, ou.id, ou.plan, ou.pro_until `
 )
 
-func (o *owner) scanDest() []any { return []any{&o.id, &o.plan} }
+func (o *owner) scanDest() []any { return []any{&o.id, &o.plan, &o.proUntil} }
 
-func (t *Tx) plan(o owner) identity.Plan { return t.store.plans.Of(o.plan) }
+func (t *Tx) plan(o owner) identity.Plan { return t.store.plans.Effective(o.plan, o.proUntil, t.conn.Now) }
 
 // Workspace returns the handle of a workspace. Out of scope it is NotFound, with too low a role Forbidden.
 func (t *Tx) Workspace(id loci.ID, minimum loci.Role) (*Workspace, error) {
@@ -112,7 +113,7 @@ func (w *Workspace) requireActive() error {
 // AddWorkspace makes a team workspace of the actor, within the plan.
 func (s *Account) AddWorkspace(name string) (loci.Workspace, error) {
 	var actor owner
-	err := s.t.conn.QueryRow(`SELECT ou.id, ou.plan FROM users ou WHERE ou.id = ?1`,
+	err := s.t.conn.QueryRow(`SELECT ou.id, ou.plan, ou.pro_until FROM users ou WHERE ou.id = ?1`,
 		[]any{s.t.actor.UserID}, actor.scanDest())
 	if err != nil {
 		return loci.Workspace{}, err

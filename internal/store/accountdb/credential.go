@@ -25,33 +25,37 @@ const (
 
 // A Credential is an API key or a sign-in of a browser.
 type Credential struct {
-	ID      loci.ID
-	Kind    identity.CredentialKind
-	UserID  loci.ID
-	Email   string
-	Plan    identity.Plan // of the user
-	Revoked bool
-	UsedAt  loci.Time
+	ID       loci.ID
+	Kind     identity.CredentialKind
+	UserID   loci.ID
+	Email    string
+	Plan     identity.Plan // of the user
+	BasePlan loci.PlanName // without benefits
+	Revoked  bool
+	UsedAt   loci.Time
 }
 
 // Credential returns the credential whose secret has this hash.
 func (t Tx) Credential(kind identity.CredentialKind, hash []byte) (c Credential, err error) {
 	c.Kind = kind
-	var plan loci.PlanName
-	defer func() { c.Plan = t.plans.Of(plan) }()
+	var own loci.PlanName
+	var proUntil loci.Time
+	defer func() {
+		c.Plan, c.BasePlan = t.plans.Effective(own, proUntil, t.conn.Now), t.plans.Of(own).Name
+	}()
 	if kind == identity.CredentialCookie {
 		err = t.conn.QueryRow(
-			`SELECT s.id, s.user_id, u.email, u.plan, s.used_at FROM sign_ins s JOIN users u ON u.id = s.user_id
+			`SELECT s.id, s.user_id, u.email, u.plan, u.pro_until, s.used_at FROM sign_ins s JOIN users u ON u.id = s.user_id
 			WHERE s.hash = ?1 AND s.used_at > ?2 AND s.created_at > ?3`,
 			[]any{hash, t.cutoff(SignInIdleTimeout), t.cutoff(SignInMaxAge)},
-			[]any{&c.ID, &c.UserID, &c.Email, &plan, &c.UsedAt})
+			[]any{&c.ID, &c.UserID, &c.Email, &own, &proUntil, &c.UsedAt})
 		return c, sqldb.MapNoRows(err)
 	}
 	var revoked loci.Time
 	err = t.conn.QueryRow(
-		`SELECT k.id, k.user_id, u.email, u.plan, k.last_used_at, k.revoked_at FROM api_keys k
+		`SELECT k.id, k.user_id, u.email, u.plan, u.pro_until, k.last_used_at, k.revoked_at FROM api_keys k
 			JOIN users u ON u.id = k.user_id WHERE k.hash = ?1`,
-		[]any{hash}, []any{&c.ID, &c.UserID, &c.Email, &plan, &c.UsedAt, &revoked})
+		[]any{hash}, []any{&c.ID, &c.UserID, &c.Email, &own, &proUntil, &c.UsedAt, &revoked})
 	c.Revoked = revoked != 0
 	return c, sqldb.MapNoRows(err)
 }

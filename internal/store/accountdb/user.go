@@ -33,9 +33,9 @@ func (t Tx) AddUser(n NewUser) (u loci.User, err error) {
 	u = loci.User{ID: loci.NewID(t.conn.Now.Std()), Email: string(n.Email), Name: n.Name, EmailVerified: n.Verified,
 		CreatedAt: t.conn.Now, UpdatedAt: t.conn.Now}
 	inserted, err := t.conn.Exec(
-		`INSERT INTO users (id, email, email_folded, name, password, verified, referral, plan,
+		`INSERT INTO users (id, email, email_folded, name, password, verified, referral, plan, pro_until,
 			created_at, updated_at)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, '', ?8, ?8) ON CONFLICT (email_folded) DO NOTHING`,
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, '', 0, ?8, ?8) ON CONFLICT (email_folded) DO NOTHING`,
 		u.ID, u.Email, FoldEmail(n.Email), u.Name, n.Password, n.Verified, n.Referral, t.conn.Now)
 	if err != nil {
 		return u, err

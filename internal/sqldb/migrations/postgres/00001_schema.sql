@@ -7,6 +7,7 @@ CREATE TABLE metadata (
 
 -- email_folded is the address as it is compared: in NFC, without letter case.
 -- plan is the user's own plan; empty means the default of the server.
+-- pro_until is when the benefits that the user has activated end.
 CREATE TABLE users (
 	row_id       BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
 	id           TEXT    NOT NULL UNIQUE,
@@ -17,6 +18,7 @@ CREATE TABLE users (
 	verified     BOOLEAN NOT NULL,
 	referral     TEXT    NOT NULL,
 	plan         TEXT    NOT NULL,
+	pro_until    BIGINT  NOT NULL,
 	created_at   BIGINT  NOT NULL,
 	updated_at   BIGINT  NOT NULL
 );
