@@ -197,6 +197,12 @@ type RespondInvitation struct {
 	Token InvitationToken `json:"token,omitzero" jsonschema:"Token of the link; verifies an address that is not verified"`
 }
 
+// RevokeInvitation is the input of invitation.revoke.
+type RevokeInvitation struct {
+	InvitationID ID        `json:"invitationId" id:"invitation"`
+	Confirm      Confirmed `json:"confirm"`
+}
+
 // OneInvitation is an output that holds an invitation.
 type OneInvitation struct {
 	Invitation Invitation `json:"invitation"`

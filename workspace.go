@@ -86,6 +86,37 @@ type GetWorkspace struct {
 	WorkspaceID ID `json:"workspaceId" id:"workspace"`
 }
 
+// UpdateWorkspace is the input of workspace.update; absent fields do not change.
+type UpdateWorkspace struct {
+	WorkspaceID ID              `json:"workspaceId" id:"workspace"`
+	Name        *Name           `json:"name,omitzero" jsonschema:"The new name"`
+	Settings    *ChangeSettings `json:"settings,omitzero" jsonschema:"The new settings"`
+}
+
+// ChangeSettings are the settings of workspace.update; absent ones do not change.
+type ChangeSettings struct {
+	Secrets *SecretsPolicy `json:"secrets,omitzero" jsonschema:"What happens to credentials in texts"`
+}
+
+// ArchiveWorkspace is the input of workspace.archive.
+type ArchiveWorkspace struct {
+	WorkspaceID ID    `json:"workspaceId" id:"workspace"`
+	Archived    *bool `json:"archived,omitzero" jsonschema:"Default: true; false restores it"`
+}
+
+// LeaveWorkspace is the input of workspace.leave.
+type LeaveWorkspace struct {
+	WorkspaceID ID        `json:"workspaceId" id:"workspace"`
+	Confirm     Confirmed `json:"confirm"`
+}
+
+// TransferWorkspace is the input of workspace.transfer.
+type TransferWorkspace struct {
+	WorkspaceID ID        `json:"workspaceId" id:"workspace"`
+	UserID      ID        `json:"userId" id:"user" jsonschema:"The member who becomes the owner"`
+	Confirm     Confirmed `json:"confirm"`
+}
+
 // ListWorkspaces is the input of workspace.list.
 type ListWorkspaces struct {
 	Include []IncludeArchivedOnly `json:"include,omitzero" jsonschema:"Include these too"`
@@ -121,6 +152,32 @@ type Member struct {
 	Name     string `json:"name"`
 	Role     Role   `json:"role"`
 	JoinedAt Time   `json:"joinedAt"`
+}
+
+// A MemberRole is a role that the owner may give.
+type MemberRole string
+
+// Rule lists the roles.
+func (MemberRole) Rule() Rule { return Rule{Enum: enumValues(RoleAdmin, RoleMember)} }
+
+// UpdateMember is the input of member.update.
+type UpdateMember struct {
+	WorkspaceID ID         `json:"workspaceId" id:"workspace"`
+	UserID      ID         `json:"userId" id:"user"`
+	Role        MemberRole `json:"role" jsonschema:"The new role"`
+	Confirm     Confirmed  `json:"confirm"`
+}
+
+// RemoveMember is the input of member.remove.
+type RemoveMember struct {
+	WorkspaceID ID        `json:"workspaceId" id:"workspace"`
+	UserID      ID        `json:"userId" id:"user"`
+	Confirm     Confirmed `json:"confirm"`
+}
+
+// OneMember is an output that holds a member.
+type OneMember struct {
+	Member Member `json:"member"`
 }
 
 // ListMembers is the input of member.list.

@@ -27,7 +27,7 @@ func (p *program) mcp() *cobra.Command {
 		RunE:    func(cmd *cobra.Command, _ []string) error { return p.serveMCP(cmd, name, workspace, atlas) },
 	}
 	cmd.Flags().StringVar(&name, "toolset", "",
-		"The set of tools: "+strings.Join(op.ToolsetNames(), ", ")+" (LOCI_MCP_TOOLSET; default: core)")
+		"The set of tools: "+op.ToolsetNames()+" (LOCI_MCP_TOOLSET; default: core)")
 	cmd.Flags().StringVar(&workspace, "workspace", "",
 		"Keep to the workspace of this name or id, or beginning of an id")
 	cmd.Flags().StringVar(&atlas, "atlas", "", "Keep to the atlas of this name or id, or beginning of an id")
@@ -68,16 +68,16 @@ func (p *program) serveMCP(cmd *cobra.Command, name, workspace, atlas string) er
 }
 
 // toolset returns the tool set of that name, or of the settings, or the core set.
-func (p *program) toolset(name string) (op.Exposure, error) {
+func (p *program) toolset(name string) (op.Toolset, error) {
 	for _, text := range []string{name, p.Env("LOCI_MCP_TOOLSET"), p.Env("SERVICE_MCP_TOOLSET")} {
 		if text == "" {
 			continue
 		}
 		set, err := op.ParseToolset(text)
 		if err != nil {
-			return 0, command.UsageError("--toolset (or LOCI_MCP_TOOLSET) " + err.Error())
+			return "", command.UsageError("--toolset (or LOCI_MCP_TOOLSET) " + err.Error())
 		}
 		return set, nil
 	}
-	return op.ToolCore, nil
+	return op.CoreTools, nil
 }

@@ -13,7 +13,7 @@ import (
 // An exchange is a request and what is known of it beside its message.
 type exchange struct {
 	*message
-	set  op.Exposure
+	set  op.Toolset
 	call *op.Call
 
 	acknowledgement []byte // a notification that comes before the response

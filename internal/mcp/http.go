@@ -65,7 +65,7 @@ func errorResponse(status int, e *rpcError) response {
 }
 
 // respond reads a message and makes the response to it.
-func (d *Server) respond(w http.ResponseWriter, r *http.Request, set op.Exposure, c *op.Call) (response, error) {
+func (d *Server) respond(w http.ResponseWriter, r *http.Request, set op.Toolset, c *op.Call) (response, error) {
 	body, err := d.BodyLimiter.ReadBody(w, r, c.UserID, httpapi.MaxBody)
 	if err != nil {
 		return response{}, err
@@ -172,34 +172,34 @@ func (d *Server) newCall(w http.ResponseWriter, r *http.Request) *op.Call {
 }
 
 // admit checks all that is not in the body.
-func (d *Server) admit(w http.ResponseWriter, r *http.Request, c *op.Call) (op.Exposure, error) {
+func (d *Server) admit(w http.ResponseWriter, r *http.Request, c *op.Call) (op.Toolset, error) {
 	if err := cmp.Or(d.Hosts.Check(r), d.Origins.Check(r)); err != nil {
 		return 0, err
 	}
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
-		return 0, loci.NewError(loci.CodeMethodNotAllowed)
+		return "", loci.NewError(loci.CodeMethodNotAllowed)
 	}
 	if c.Credential == "" {
-		return 0, loci.NewError(loci.CodeMissingAPIKey)
+		return "", loci.NewError(loci.CodeMissingAPIKey)
 	}
 	if err := d.Authenticate(r.Context(), c); err != nil {
 		return 0, err
 	}
 	if !httpapi.IsJSON(r.Header) {
-		return 0, loci.NewError(loci.CodeUnsupportedMediaType)
+		return "", loci.NewError(loci.CodeUnsupportedMediaType)
 	}
 	return d.toolset(r)
 }
 
-func (d *Server) toolset(r *http.Request) (op.Exposure, error) {
+func (d *Server) toolset(r *http.Request) (op.Toolset, error) {
 	name := r.URL.Query().Get("toolset")
 	if name == "" {
 		return d.Toolset, nil
 	}
 	set, err := op.ParseToolset(name)
 	if err != nil {
-		return 0, loci.Errorf(loci.CodeInvalidQuery, "toolset %v", err)
+		return "", loci.Errorf(loci.CodeInvalidQuery, "toolset %v", err)
 	}
 	return set, nil
 }

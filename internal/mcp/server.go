@@ -18,7 +18,7 @@ type Options struct {
 	Table   *op.Table
 	Caller  op.Caller
 	Version string
-	Toolset op.Exposure // of a client that asks for none; the default is the full set
+	Toolset op.Toolset // of a client that asks for none; the default is the full set
 	// ScopeName names where Caller works alone, for the model: the workspace "Team". Empty is everywhere.
 	ScopeName string
 
@@ -44,17 +44,17 @@ type Options struct {
 // A Server serves the tools of a table.
 type Server struct {
 	Options
-	tools map[op.Exposure]map[string]*tool
-	lists map[op.Exposure]json.RawMessage // the tools of a set, as clients list them
+	tools map[op.Toolset]map[string]*tool
+	lists map[op.Toolset]json.RawMessage // the tools of a set, as clients list them
 	info  result
 }
 
 // New returns the server of a table. It panics on a table whose schemas are no tools.
 func New(o Options) *Server {
-	o.Toolset = cmp.Or(o.Toolset, op.ToolFull)
+	o.Toolset = cmp.Or(o.Toolset, op.FullTools)
 	o.Hosts = cmp.Or(o.Hosts, httpapi.NewAllowedHosts("", nil))
 	o.Origins = cmp.Or(o.Origins, httpapi.NewOrigins(""))
-	d := &Server{Options: o, tools: map[op.Exposure]map[string]*tool{}, lists: map[op.Exposure]json.RawMessage{},
+	d := &Server{Options: o, tools: map[op.Toolset]map[string]*tool{}, lists: map[op.Toolset]json.RawMessage{},
 		info: result{"name": "loci", "title": "Loci", "version": o.Version}}
 	for _, set := range op.Toolsets {
 		d.tools[set] = map[string]*tool{}

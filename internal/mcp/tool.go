@@ -106,18 +106,18 @@ func fieldDescription(f op.Field) string {
 }
 
 // MaxListBytes returns how many bytes the list of a set of tools may have.
-func MaxListBytes(set op.Exposure) int {
-	return map[op.Exposure]int{op.ToolCore: 6 << 10, op.ToolStable: 18 << 10, op.ToolFull: 27 << 10}[set]
+func MaxListBytes(set op.Toolset) int {
+	return map[op.Toolset]int{op.CoreTools: 6 << 10, op.StableTools: 18 << 10, op.FullTools: 27 << 10}[set]
 }
 
 // List returns the tools of a set, in the order of the table: {"tools": [...]}.
-func List(t *op.Table, set op.Exposure) []byte { return encode(result{"tools": toolsOf(t, set)}) }
+func List(t *op.Table, set op.Toolset) []byte { return encode(result{"tools": toolsOf(t, set)}) }
 
 // toolsOf returns the tools of a set. In JSON a tool is its toolInfo.
-func toolsOf(t *op.Table, set op.Exposure) []*tool {
+func toolsOf(t *op.Table, set op.Toolset) []*tool {
 	list := []*tool{}
 	for _, o := range t.Ops {
-		if o.Exposure >= set && !o.Streams {
+		if slices.Contains(o.Exposure.Toolsets(), set) && !o.Streams {
 			list = append(list, newTool(o))
 		}
 	}

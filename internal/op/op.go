@@ -36,41 +36,48 @@ func (a Access) String() string {
 	return [...]string{"", "public", "account", "person", "agent"}[a]
 }
 
-// Exposure lists the transports of an Op beside REST, and the smallest set of MCP tools that contains it.
-type Exposure int
+// A Toolset is a set of MCP tools that a client chooses by name.
+type Toolset string
 
-// The exposures, each including the one before it.
+// The sets of tools.
 const (
-	_           Exposure = iota
-	BrowserOnly          // REST only: it answers with a cookie
-	NoTool               // REST, the Go client and the commands
-	ToolFull             // an MCP tool of the full set
-	ToolStable           // of the stable set
-	ToolCore             // of the core set
+	CoreTools   Toolset = "core"
+	StableTools Toolset = "stable"
+	FullTools   Toolset = "full"
 )
 
-func (r Exposure) String() string {
-	return [...]string{"", "browser", "command", "full", "stable", "core"}[r]
-}
-
 // Toolsets are the sets of MCP tools, the smallest first.
-var Toolsets = []Exposure{ToolCore, ToolStable, ToolFull}
-
-// ToolsetNames returns the names of Toolsets.
-func ToolsetNames() (names []string) {
-	for _, set := range Toolsets {
-		names = append(names, set.String())
-	}
-	return names
-}
+var Toolsets = []Toolset{CoreTools, StableTools, FullTools}
 
 // ParseToolset returns the set of tools of that name.
-func ParseToolset(name string) (Exposure, error) {
-	i := slices.Index(ToolsetNames(), name)
-	if i < 0 {
-		return 0, fmt.Errorf("must be one of %s", strings.Join(ToolsetNames(), ", "))
+func ParseToolset(name string) (Toolset, error) {
+	if !slices.Contains(Toolsets, Toolset(name)) {
+		return "", fmt.Errorf("must be one of %s", ToolsetNames())
 	}
-	return Toolsets[i], nil
+	return Toolset(name), nil
+}
+
+// ToolsetNames returns the names of Toolsets, separated by commas.
+func ToolsetNames() string { return string(CoreTools + ", " + StableTools + ", " + FullTools) }
+
+// Exposure lists the transports of an Op beside REST, and the sets of MCP tools that contain it.
+type Exposure int
+
+// The exposures.
+const (
+	_             Exposure = iota
+	BrowserOnly            // REST only: it answers with a cookie
+	NoTool                 // REST, the Go client and the commands
+	ToolFull               // an MCP tool of the full set
+	ToolStableOnly         // of the stable set: the full set has another tool in its place
+	ToolStable             // of the stable and the full set
+	ToolCore               // of all sets
+)
+
+// Toolsets returns the sets that contain an operation of this exposure.
+func (e Exposure) Toolsets() []Toolset {
+	return [...][]Toolset{ToolFull: {FullTools}, ToolStableOnly: {StableTools}, ToolStable: {StableTools, FullTools},
+		ToolCore: Toolsets}[e]
 }
 
 // A Trait is a property of an Op that its method and types do not show.

@@ -34,7 +34,7 @@ type Settings struct {
 	Origins        []string
 	LogLevel       string
 	Contract       string
-	Toolset        op.Exposure
+	Toolset        op.Toolset
 	QueryKey       bool
 	Plans          identity.Plans
 	RateLimit      int

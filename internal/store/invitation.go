@@ -43,8 +43,8 @@ func (w *Workspace) Invite(
 }
 
 func (w *Workspace) checkInvitable(role loci.Role) error {
-	if w.personal {
-		return loci.Errorf(loci.CodeStateConflict, "A personal workspace cannot have members: create a team workspace.")
+	if err := w.requireTeam(); err != nil {
+		return err
 	}
 	if role != loci.RoleMember && !w.role.AtLeast(loci.RoleOwner) {
 		return loci.Errorf(loci.CodeForbidden, "Only the owner invites as %s: invite as member.", role)
@@ -152,6 +152,23 @@ func (t *SystemTx) CheckInvitationToken(e loci.Email, tokenHash []byte) error {
 		[]any{tokenHash, loci.InvitationPending, t.t.conn.Now, accountdb.FoldEmail(e)}, []any{&one})
 	return sqldb.NotFoundMessage(err, "The link is unknown, answered, expired or of another address: ask for a new "+
 		"invitation.")
+}
+
+// RevokeInvitation ends a pending invitation to a workspace in which the actor is at least an admin.
+func (t *Tx) RevokeInvitation(id loci.ID) error {
+	i, w := loci.Invitation{}, Workspace{t: t}
+	err := t.queryRow(`SELECT`+invitationColumns+`, w.row_id, m.role FROM invitations i`+
+		t.membershipJoin("i.workspace")+`WHERE i.id = ?2`+t.conn.LockClause("UPDATE", "i"), []any{id},
+		append(scanInvitation(&i), &w.rowID, &w.role)...)
+	if err := w.authorize(err, loci.RoleAdmin); err != nil {
+		return err
+	}
+	if i.Status, err = loci.InvitationStates.Apply(i.At(t.conn.Now).Status, "revoked"); err != nil {
+		return err
+	}
+	_, err = t.exec(`UPDATE invitations SET status = ?2, updated_at = ?3, token_hash = NULL WHERE id = ?1`, id, i.Status,
+		t.conn.Now)
+	return err
 }
 
 // Respond accepts or declines the invitation and verifies the actor's address. It invalidates the token.

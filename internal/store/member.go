@@ -19,6 +19,90 @@ func (t *Tx) Members(workspaceID loci.ID, p Page) (list List[loci.Member], err e
 		}, workspaceID)
 }
 
+// member returns the record of a member of the workspace, or NotFound.
+func (w *Workspace) member(userID loci.ID) (m loci.Member, err error) {
+	err = w.t.conn.QueryRow(`SELECT u.id, u.email, u.name, x.role, x.joined_at FROM members x
+		JOIN users u ON u.id = x.user_id WHERE x.workspace = ?1 AND x.user_id = ?2`, []any{w.rowID, userID},
+		[]any{&m.UserID, &m.Email, &m.Name, &m.Role, &m.JoinedAt})
+	return m, sqldb.NotFoundMessage(err, "The user is not a member of the workspace.")
+}
+
+func (w *Workspace) writeRole(userID loci.ID, role loci.Role) error {
+	_, err := w.t.exec(`UPDATE members SET role = ?3 WHERE workspace = ?1 AND user_id = ?2`, w.rowID, userID, role)
+	return err
+}
+
+// SetRole gives a member another role than owner.
+func (w *Workspace) SetRole(userID loci.ID, role loci.Role) (m loci.Member, err error) {
+	if err := w.requireActive(); err != nil {
+		return m, err
+	}
+	if m, err = w.member(userID); err != nil {
+		return m, err
+	}
+	if m.Role == loci.RoleOwner {
+		return m, loci.Errorf(loci.CodeStateConflict, "A workspace has one owner: transfer it to another member.")
+	}
+	m.Role = role
+	w.t.LinkResponse(w.id)
+	return m, w.writeRole(userID, role)
+}
+
+// RemoveMember ends a membership. An admin removes members alone.
+func (w *Workspace) RemoveMember(userID loci.ID) error {
+	m, err := w.member(userID)
+	switch {
+	case err != nil:
+		return err
+	case m.Role != loci.RoleMember && w.role != loci.RoleOwner:
+		return loci.Errorf(loci.CodeForbidden, "Only the owner removes an admin.")
+	case m.Role == loci.RoleOwner:
+		return loci.Errorf(loci.CodeStateConflict, "The owner cannot be removed: transfer the workspace first.")
+	}
+	return w.endMembership(userID)
+}
+
+// Leave ends the actor's membership.
+func (w *Workspace) Leave() error {
+	if w.role == loci.RoleOwner {
+		return loci.Errorf(loci.CodeStateConflict,
+			"The owner cannot leave: transfer the workspace to another member, or delete it.")
+	}
+	return w.endMembership(w.t.actor.UserID)
+}
+
+func (w *Workspace) endMembership(userID loci.ID) error {
+	w.t.LinkResponse(w.id)
+	_, err := w.t.exec(`DELETE FROM members WHERE workspace = ?1 AND user_id = ?2`, w.rowID, userID)
+	return err
+}
+
+// Transfer makes a member the owner, within the member's plan, and the owner an admin.
+func (w *Workspace) Transfer(userID loci.ID) error {
+	if err := w.requireTeam(); err != nil {
+		return err
+	}
+	if err := w.requireActive(); err != nil {
+		return err
+	}
+	if userID == w.owner.id {
+		return loci.Errorf(loci.CodeStateConflict, "You own the workspace already: name another member.")
+	}
+	if _, err := w.member(userID); err != nil {
+		return err
+	}
+	if err := w.t.checkTeamQuota(userID); loci.Is(err, loci.CodeQuotaExceeded) {
+		return loci.Errorf(loci.CodeStateConflict, "The plan of this member has no room for another team workspace.")
+	} else if err != nil {
+		return err
+	}
+	w.t.LinkResponse(w.id)
+	if err := w.writeRole(w.owner.id, loci.RoleAdmin); err != nil {
+		return err
+	}
+	return w.writeRole(userID, loci.RoleOwner)
+}
+
 func (t *Tx) addMember(workspace int64, userID loci.ID, role loci.Role) error {
 	_, err := t.exec(`INSERT INTO members (user_id, workspace, role, joined_at) VALUES (?1, ?2, ?3, ?4)`, userID,
 		workspace, role, t.conn.Now)

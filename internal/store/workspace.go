@@ -110,17 +110,90 @@ func (w *Workspace) requireActive() error {
 	return err
 }
 
+// requireTeam returns state_conflict for the personal workspace, which belongs to its user alone.
+func (w *Workspace) requireTeam() error {
+	if w.personal {
+		return loci.Errorf(loci.CodeStateConflict, "A personal workspace belongs to its user alone: create a team "+
+			"workspace.")
+	}
+	return nil
+}
+
+// Record returns the present record of the workspace.
+func (w *Workspace) Record() (loci.Workspace, error) { return w.t.WorkspaceRecord(w.id) }
+
+// Update writes name and settings of the record.
+func (w *Workspace) Update(r loci.Workspace) error {
+	if err := w.requireActive(); err != nil {
+		return err
+	}
+	w.t.LinkResponse(w.id)
+	_, err := w.t.exec(`UPDATE workspaces SET name = ?2, secrets = ?3, updated_at = ?4 WHERE row_id = ?1`, w.rowID,
+		r.Name, r.Settings.Secrets, max(w.t.conn.Now, r.UpdatedAt+1))
+	return err
+}
+
+// SetArchived archives or restores a team workspace.
+func (w *Workspace) SetArchived(archived bool) error {
+	if err := w.requireTeam(); err != nil {
+		return err
+	}
+	if _, err := loci.WorkspaceStates.Apply(containerStatus(w.archived), archivingMove(archived)); err != nil {
+		return err
+	}
+	w.t.LinkResponse(w.id)
+	_, err := w.t.exec(`UPDATE workspaces SET archived = ?2, updated_at = CASE WHEN updated_at < ?3 THEN ?3
+		ELSE updated_at + 1 END WHERE row_id = ?1`, w.rowID, archived, w.t.conn.Now)
+	return err
+}
+
+// archivingMove names the move of an atlas or a workspace that is archived or restored.
+func archivingMove(archived bool) string {
+	if archived {
+		return "archived"
+	}
+	return "restored"
+}
+
+// Delete deletes a team workspace without atlases.
+func (w *Workspace) Delete() error {
+	if err := w.checkDeletable(); err != nil {
+		return err
+	}
+	if err := w.t.deleteResponses(w.id); err != nil {
+		return err
+	}
+	_, err := w.t.exec(`DELETE FROM workspaces WHERE row_id = ?1`, w.rowID)
+	return err
+}
+
+// checkDeletable returns the reason why a workspace cannot be deleted.
+func (w *Workspace) checkDeletable() error {
+	if err := w.requireTeam(); err != nil {
+		return err
+	}
+	r, err := w.Record()
+	if err == nil && r.AtlasCount > 0 {
+		err = loci.Errorf(loci.CodeWorkspaceNotEmpty, "The workspace has %d atlases: delete them first.", r.AtlasCount)
+	}
+	return err
+}
+
+// checkTeamQuota returns quota_exceeded where a user owns as many team workspaces as the plan allows.
+func (t *Tx) checkTeamQuota(userID loci.ID) error {
+	var u owner
+	if err := t.conn.QueryRow(`SELECT ou.id, ou.plan, ou.pro_until FROM users ou WHERE ou.id = ?1`, []any{userID},
+		u.scanDest()); err != nil {
+		return err
+	}
+	return t.checkQuota(t.plan(u).Teams, u.id,
+		`SELECT count(*) FROM members m JOIN workspaces w ON w.row_id = m.workspace
+		WHERE m.user_id = ?1 AND m.role = 'owner' AND w.personal_of IS NULL`, "team workspaces")
+}
+
 // AddWorkspace makes a team workspace of the actor, within the plan.
 func (s *Account) AddWorkspace(name string) (loci.Workspace, error) {
-	var actor owner
-	err := s.t.conn.QueryRow(`SELECT ou.id, ou.plan, ou.pro_until FROM users ou WHERE ou.id = ?1`,
-		[]any{s.t.actor.UserID}, actor.scanDest())
-	if err != nil {
-		return loci.Workspace{}, err
-	}
-	if err := s.t.checkQuota(s.t.plan(actor).Teams, actor.id,
-		`SELECT count(*) FROM members m JOIN workspaces w ON w.row_id = m.workspace
-		WHERE m.user_id = ?1 AND m.role = 'owner' AND w.personal_of IS NULL`, "team workspaces"); err != nil {
+	if err := s.t.checkTeamQuota(s.t.actor.UserID); err != nil {
 		return loci.Workspace{}, err
 	}
 	rowID, err := s.t.addWorkspace(name, s.t.actor.UserID, false)
