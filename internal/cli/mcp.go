@@ -27,7 +27,7 @@ func (p *program) mcp() *cobra.Command {
 		RunE:    func(cmd *cobra.Command, _ []string) error { return p.serveMCP(cmd, name, workspace, atlas) },
 	}
 	cmd.Flags().StringVar(&name, "toolset", "",
-		"The set of tools: "+op.ToolsetNames()+" (LOCI_MCP_TOOLSET; default: core)")
+		"The set of tools: "+strings.Join(op.ToolsetNames(), ", ")+" (LOCI_MCP_TOOLSET; default: core)")
 	cmd.Flags().StringVar(&workspace, "workspace", "",
 		"Keep to the workspace of this name or id, or beginning of an id")
 	cmd.Flags().StringVar(&atlas, "atlas", "", "Keep to the atlas of this name or id, or beginning of an id")

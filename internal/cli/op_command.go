@@ -23,7 +23,7 @@ func (p *program) opCommand(o *op.Op) *cobra.Command {
 	resource, verb, _ := strings.Cut(o.Name, ".")
 	f := opflags.New(o)
 	c := &op.Call{Transport: "command"}
-	var agent, all, yes bool
+	var agent, all, yes, asks bool
 	cmd := &cobra.Command{
 		Use:   format.Kebab(verb),
 		Short: o.Summary,
@@ -33,6 +33,11 @@ func (p *program) opCommand(o *op.Op) *cobra.Command {
 			}
 			if once := cmd.Flags().Lookup("idempotency-key"); once != nil && once.Changed && c.IdempotencyKey == "" {
 				return command.UsageError("--idempotency-key must not be empty")
+			}
+			if confirm := cmd.Flags().Lookup("confirm"); confirm != nil && confirm.Changed {
+				yes = true // the operation judges the value
+			} else if confirm != nil && (yes || p.IsInteractive()) {
+				_ = cmd.Flags().Set("confirm", "true") // or the answer at the terminal is no
 			}
 			c.RequestID = string(loci.NewID(time.Now()))
 			p.requestID = c.RequestID
@@ -46,12 +51,11 @@ func (p *program) opCommand(o *op.Op) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if o.Has(op.Destructive) && !yes {
+			if asks && !yes {
 				p.confirmPrompt = strings.ToUpper(verb[:1]) + verb[1:] + " the " +
 					strings.ReplaceAll(resource, "_", " ")
 				if !p.IsInteractive() {
-					return command.UsageError(cmd.CommandPath() +
-						" cannot be undone: confirm it on a terminal, or add --yes")
+					return command.UsageError(cmd.CommandPath() + " asks first: answer on a terminal, or add --yes")
 				}
 			}
 			c.IfMatch = quoteETag(c.IfMatch)
@@ -62,7 +66,8 @@ func (p *program) opCommand(o *op.Op) *cobra.Command {
 	if o.Paged {
 		cmd.Flags().BoolVar(&all, "all", false, "Show all pages, from --cursor on")
 	}
-	if o.Has(op.Destructive) {
+	asks = o.Has(op.Destructive) || cmd.Flags().Lookup("confirm") != nil
+	if asks {
 		cmd.Flags().BoolVar(&yes, "yes", false, "Do not ask for confirmation")
 	}
 	if o.AcceptsIdempotencyKey() && !o.ReadOnly { // a repeated read is harmless without it

@@ -51,7 +51,7 @@ func TestToolsMatchGoldenFileWithinBudget(t *testing.T) {
 			t.Errorf("the list of the %s set has %d bytes, and its budget is %d: shorten descriptions, or list the "+
 				"operation in a wider set", set, len(list), mcp.MaxListBytes(set))
 		}
-		sets[set.String()] = list
+		sets[string(set)] = list
 	}
 	for _, o := range service.Ops.Ops {
 		for _, f := range o.Fields() {
@@ -81,11 +81,12 @@ func TestOperationsMatchGoldenPage(t *testing.T) {
 
 // exposures describe the exposures on the page.
 var exposures = map[op.Exposure]string{
-	op.BrowserOnly: "REST alone: its response sets a cookie",
-	op.NoTool:      "REST and command",
-	op.ToolFull:    "REST, command and tool (full)",
-	op.ToolStable:  "REST, command and tool (stable, full)",
-	op.ToolCore:    "REST, command and tool (core, stable, full)",
+	op.BrowserOnly:    "REST alone: its response sets a cookie",
+	op.NoTool:         "REST and command",
+	op.ToolFull:       "REST, command and tool (full)",
+	op.ToolStableOnly: "REST, command and tool (stable)",
+	op.ToolStable:     "REST, command and tool (stable, full)",
+	op.ToolCore:       "REST, command and tool (core, stable, full)",
 }
 
 func describeOperation(page *bytes.Buffer, o *op.Op) {

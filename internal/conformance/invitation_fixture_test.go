@@ -35,6 +35,21 @@ var invitationFixtures = map[string]fixture{
 			}},
 		},
 	},
+	service.InvitationRevoke.Name: {
+		needs: admin,
+		args:  func(s testScene) args { return args{"invitationId": s.guest(), "confirm": true} },
+		names: []string{"invitationId"},
+		refusals: []refusal{
+			{name: "revoked already", code: loci.CodeStateConflict, args: func(s testScene) args {
+				in := loci.RevokeInvitation{InvitationID: s.guest(), Confirm: true}
+				conformance.Must(s.Service.RevokeInvitation(s.t.Context(), s.Ann.Actor(), in))(s.t)
+				return args{"invitationId": in.InvitationID, "confirm": true}
+			}},
+			{name: "not confirmed", code: loci.CodeInvalidQuery, args: func(s testScene) args {
+				return args{"invitationId": s.Team, "confirm": false}
+			}},
+		},
+	},
 	service.InvitationPending.Name: {needs: accountAccess, args: func(testScene) args { return args{"limit": 1} },
 		refusals: []refusal{badCursor(nil)}},
 	service.InvitationRespond.Name: {
@@ -53,6 +68,13 @@ var invitationFixtures = map[string]fixture{
 			}},
 		},
 	},
+}
+
+// guest invites a new address into the team workspace.
+func (s testScene) guest() loci.ID {
+	in := loci.CreateInvitations{WorkspaceID: s.Team,
+		Emails: loci.Emails{loci.Email(uniqueText("guest") + "@example.com")}}
+	return conformance.Must(s.Service.CreateInvitations(s.t.Context(), s.Ann.Actor(), in))(s.t).Invitations[0].ID
 }
 
 func (s testScene) invitation() loci.ID {

@@ -102,12 +102,16 @@ var transports = []transport{
 	{"host", func(*op.Op, callShape) bool { return true }, viaHost},
 	{"rest", func(*op.Op, callShape) bool { return true }, viaREST},
 	{"client", func(o *op.Op, _ callShape) bool { return o.Exposure != op.BrowserOnly }, viaClient},
-	{"tool", func(o *op.Op, q callShape) bool { return o.Exposure > op.NoTool && !q.headers }, viaTool},
-	{"pipe", func(o *op.Op, q callShape) bool { return o.Exposure > op.NoTool && !q.headers }, viaStdio},
+	{"tool", func(o *op.Op, q callShape) bool { return isFullTool(o) && !q.headers }, viaTool},
+	{"pipe", func(o *op.Op, q callShape) bool { return isFullTool(o) && !q.headers }, viaStdio},
 	{"command", func(o *op.Op, q callShape) bool {
 		return o.Exposure != op.BrowserOnly && !q.invalid && !q.duplicate && (!q.headers || !o.ReadOnly)
 	}, viaCommand},
 }
+
+func isConfirm(f op.Field) bool { return f.Name == "confirm" }
+
+func isFullTool(o *op.Op) bool { return slices.Contains(o.Exposure.Toolsets(), op.FullTools) }
 
 func viaHost(h *testServer, o *op.Op, c *op.Call, in args) answer {
 	return h.parseAnswer(h.Host.Call(h.t.Context(), o, c, op.Args{JSON: conformance.Must(json.Marshal(in))(h.t)}))
@@ -273,7 +277,7 @@ func viaCommand(h *testServer, o *op.Op, c *op.Call, in args) answer {
 	if c.ActorHeader != "" {
 		line = append(line, "--agent")
 	}
-	if o.Method == "DELETE" {
+	if o.Has(op.Destructive) && !slices.ContainsFunc(o.Fields(), isConfirm) {
 		line = append(line, "--yes") // no terminal to confirm on
 	}
 	line = append(slices.Clone(words[:2]), append(line, words[2:]...)...)

@@ -17,6 +17,90 @@ var workspaceFixtures = map[string]fixture{
 		refusals: []refusal{{name: "no room in the plan", code: loci.CodeQuotaExceeded, exhausted: true,
 			args: func(testScene) args { return args{"name": "One more"} }}},
 	},
+	service.WorkspaceUpdate.Name: {
+		needs: admin,
+		args: func(s testScene) args {
+			return mergeArgs(inTeam(s), args{"name": "Boat", "settings": args{"secrets": "redact"}})
+		},
+		names: []string{"workspaceId"},
+		refusals: []refusal{
+			{name: "changed meanwhile", code: loci.CodeVersionConflict, ifMatch: `"stale"`,
+				args: func(s testScene) args { return mergeArgs(inTeam(s), args{"name": "Crew"}) }},
+			{name: "nothing to change", code: loci.CodeInvalidQuery, args: inTeam},
+			archivedRefusal(args{"name": "Crew"}),
+		},
+	},
+	service.WorkspaceArchive.Name: {
+		needs: owner,
+		args:  func(s testScene) args { return args{"workspaceId": s.SharedTeam(s.t, s.Ann), "archived": true} },
+		names: []string{"workspaceId"},
+		refusals: []refusal{
+			personalRefusal(nil),
+			{name: "active already", code: loci.CodeStateConflict,
+				args: func(s testScene) args { return mergeArgs(inTeam(s), args{"archived": false}) }},
+		},
+	},
+	service.WorkspaceLeave.Name: {
+		needs: member,
+		args:  func(s testScene) args { return args{"workspaceId": s.SharedTeam(s.t, s.Fay), "confirm": true} },
+		names: []string{"workspaceId"},
+		refusals: []refusal{
+			personalRefusal(args{"confirm": true}),
+			{name: "owner", code: loci.CodeStateConflict,
+				args: func(s testScene) args { return mergeArgs(inTeam(s), args{"confirm": true}) }},
+			{name: "not confirmed", code: loci.CodeInvalidQuery,
+				args: func(s testScene) args { return mergeArgs(inTeam(s), args{"confirm": false}) }},
+		},
+	},
+	service.WorkspaceTransfer.Name: {
+		needs: owner,
+		args: func(s testScene) args {
+			return args{"workspaceId": s.SharedTeam(s.t, s.Ann), "userId": s.Bob.ID, "confirm": true}
+		},
+		names: []string{"workspaceId"},
+		refusals: []refusal{
+			{name: "to nobody there", code: loci.CodeNotFound, args: func(s testScene) args {
+				return mergeArgs(inTeam(s), args{"userId": s.Eve.ID, "confirm": true})
+			}},
+			{name: "to oneself", code: loci.CodeStateConflict, args: func(s testScene) args {
+				return mergeArgs(inTeam(s), args{"userId": s.Ann.ID, "confirm": true})
+			}},
+			archivedRefusal(args{"userId": loci.ID("01890000-0000-7000-8000-000000000000"), "confirm": true}),
+		},
+	},
+	service.MemberUpdate.Name: {
+		needs: owner,
+		args: func(s testScene) args {
+			return args{"workspaceId": s.SharedTeam(s.t, s.Ann), "userId": s.Cid.ID, "role": "admin", "confirm": true}
+		},
+		names: []string{"workspaceId"},
+		refusals: []refusal{
+			{name: "own role", code: loci.CodeStateConflict, args: func(s testScene) args {
+				return mergeArgs(inTeam(s), args{"userId": s.Ann.ID, "role": "member", "confirm": true})
+			}},
+			{name: "owner as role", code: loci.CodeInvalidQuery, args: func(s testScene) args {
+				return mergeArgs(inTeam(s), args{"userId": s.Cid.ID, "role": "owner", "confirm": true})
+			}},
+			{name: "no member", code: loci.CodeNotFound, args: func(s testScene) args {
+				return mergeArgs(inTeam(s), args{"userId": s.Eve.ID, "role": "admin", "confirm": true})
+			}},
+		},
+	},
+	service.MemberRemove.Name: {
+		needs: admin,
+		args: func(s testScene) args {
+			return args{"workspaceId": s.SharedTeam(s.t, s.Ann), "userId": s.Cid.ID, "confirm": true}
+		},
+		names: []string{"workspaceId"},
+		refusals: []refusal{
+			{name: "owner", code: loci.CodeStateConflict, args: func(s testScene) args {
+				return mergeArgs(inTeam(s), args{"userId": s.Ann.ID, "confirm": true})
+			}},
+			{name: "no member", code: loci.CodeNotFound, args: func(s testScene) args {
+				return mergeArgs(inTeam(s), args{"userId": s.Eve.ID, "confirm": true})
+			}},
+		},
+	},
 	service.MemberList.Name: {
 		needs: member,
 		args:  func(s testScene) args { return args{"workspaceId": s.Team, "limit": 2} },
@@ -28,8 +112,25 @@ var workspaceFixtures = map[string]fixture{
 }
 
 func (s testScene) personal() loci.ID {
-	list := conformance.Must(s.Service.ListWorkspaces(s.t.Context(), s.Ann.Actor(), loci.ListWorkspaces{}))(s.t)
+	list := conformance.Must(s.Service.ListWorkspaces(s.t.Context(), s.Ann.Actor(), loci.ListWorkspaces{Paging: loci.Paging{Limit: 100}}))(s.t)
 	return list.Workspaces[len(list.Workspaces)-1].ID
+}
+
+// personalRefusal is the refusal to do with a personal workspace as with a team's.
+func personalRefusal(in args) refusal {
+	return refusal{name: "personal workspace", code: loci.CodeStateConflict, args: func(s testScene) args {
+		return mergeArgs(in, args{"workspaceId": s.personal()})
+	}}
+}
+
+// archivedRefusal is the refusal to change an archived workspace.
+func archivedRefusal(in args) refusal {
+	return refusal{name: "archived", code: loci.CodeStateConflict, args: func(s testScene) args {
+		id := s.NewTeam(s.t, s.Ann)
+		conformance.Must(s.Service.ArchiveWorkspace(s.t.Context(), s.Ann.Actor(),
+			loci.ArchiveWorkspace{WorkspaceID: id}))(s.t)
+		return mergeArgs(in, args{"workspaceId": id})
+	}}
 }
 
 func inTeam(s testScene) args { return args{"workspaceId": s.Team} }

@@ -8,6 +8,7 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -171,6 +172,27 @@ func (w *World) Join(t testing.TB, workspace loci.ID, owner, p *Person, role loc
 	id := w.Invite(t, workspace, owner, p, role)
 	Must(w.Service.RespondInvitation(t.Context(), p.Actor(),
 		loci.RespondInvitation{InvitationID: id, Accept: true, Confirm: true}))(t)
+}
+
+// SharedTeam makes another team workspace of an owner, in which the other callers have the roles of the team workspace.
+// A former owner is a member.
+func (w *World) SharedTeam(t testing.TB, owner *Person) loci.ID {
+	t.Helper()
+	id := w.NewTeam(t, owner)
+	for _, p := range []*Person{w.Ann, w.Bob, w.Cid} {
+		if p == owner {
+			continue
+		}
+		role := loci.RoleMember
+		if p == w.Bob {
+			role = loci.RoleAdmin
+		}
+		w.Join(t, id, owner, p, role)
+	}
+	token := w.actors[narrowedToken]
+	token.GrantedWorkspaces = append(slices.Clone(token.GrantedWorkspaces), id)
+	w.actors[narrowedToken] = token
+	return id
 }
 
 // Atlas makes an atlas of the team workspace.

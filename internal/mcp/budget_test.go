@@ -73,7 +73,7 @@ func TestToolRepeatsOnlyReadsWhenResultIsTooLong(t *testing.T) {
 		op.Add(table, "memory.context", "POST /context", "Read.", op.Account, op.ToolCore, emptyService.readContext,
 			traits)
 		d := New(Options{Table: table, Caller: counter})
-		out, failed := d.callTool(t.Context(), d.tools[op.ToolCore]["memory_context"], &op.Call{}, nil)
+		out, failed := d.callTool(t.Context(), d.tools[op.CoreTools]["memory_context"], &op.Call{}, nil)
 		if failed || counter.calls != want {
 			t.Errorf("traits %d: %d calls, want %d: %.100s", traits, counter.calls, want, out)
 		}

@@ -174,7 +174,7 @@ func (d *Server) newCall(w http.ResponseWriter, r *http.Request) *op.Call {
 // admit checks all that is not in the body.
 func (d *Server) admit(w http.ResponseWriter, r *http.Request, c *op.Call) (op.Toolset, error) {
 	if err := cmp.Or(d.Hosts.Check(r), d.Origins.Check(r)); err != nil {
-		return 0, err
+		return "", err
 	}
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
@@ -184,7 +184,7 @@ func (d *Server) admit(w http.ResponseWriter, r *http.Request, c *op.Call) (op.T
 		return "", loci.NewError(loci.CodeMissingAPIKey)
 	}
 	if err := d.Authenticate(r.Context(), c); err != nil {
-		return 0, err
+		return "", err
 	}
 	if !httpapi.IsJSON(r.Header) {
 		return "", loci.NewError(loci.CodeUnsupportedMediaType)

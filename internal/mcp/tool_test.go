@@ -26,7 +26,7 @@ func names(list object) []string {
 func TestToolsetIsSelectedByQuery(t *testing.T) {
 	t.Parallel()
 	d := newFakeService().newServer()
-	d.Toolset = op.ToolStable
+	d.Toolset = op.StableTools
 	url := serveHandler(t, d.HTTP())
 	core := []string{"memory_create", "memory_get", "memory_list", "memory_search"}
 	stable := append(slices.Clone(core), "shelf_fail", "shelf_rest")
@@ -56,7 +56,7 @@ func TestToolsetIsSelectedByQuery(t *testing.T) {
 
 func TestToolsDescribeOperations(t *testing.T) {
 	t.Parallel()
-	out := mcp.List(fakeTable, op.ToolFull)
+	out := mcp.List(fakeTable, op.FullTools)
 	for _, want := range []string{
 		`{"annotations":{"idempotentHint":true,"readOnlyHint":true,"title":"Memory get"},"description":"Read one ` +
 			`memory whole. offset (characters to skip)",` +
@@ -107,9 +107,9 @@ func TestCoreToolsetFitsMaxListBytes(t *testing.T) {
 		op.Add(table, "memory."+verb, "GET /"+verb+"/{memoryId}", line, op.Account, op.ToolCore,
 			noop[loci.GetMemory, loci.MemoryDetail])
 	}
-	out := mcp.List(table, op.ToolCore)
-	if t.Logf("%d bytes", len(out)); len(out) > mcp.MaxListBytes(op.ToolCore) {
-		t.Errorf("%d bytes, at most %d", len(out), mcp.MaxListBytes(op.ToolCore))
+	out := mcp.List(table, op.CoreTools)
+	if t.Logf("%d bytes", len(out)); len(out) > mcp.MaxListBytes(op.CoreTools) {
+		t.Errorf("%d bytes, at most %d", len(out), mcp.MaxListBytes(op.CoreTools))
 	}
 	for _, want := range []string{
 		`title (\"\": from the content)`, `"title":{"type":"string"}`, // null would be a second type

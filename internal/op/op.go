@@ -52,26 +52,31 @@ var Toolsets = []Toolset{CoreTools, StableTools, FullTools}
 // ParseToolset returns the set of tools of that name.
 func ParseToolset(name string) (Toolset, error) {
 	if !slices.Contains(Toolsets, Toolset(name)) {
-		return "", fmt.Errorf("must be one of %s", ToolsetNames())
+		return "", fmt.Errorf("must be one of %s", strings.Join(ToolsetNames(), ", "))
 	}
 	return Toolset(name), nil
 }
 
-// ToolsetNames returns the names of Toolsets, separated by commas.
-func ToolsetNames() string { return string(CoreTools + ", " + StableTools + ", " + FullTools) }
+// ToolsetNames returns the names of Toolsets.
+func ToolsetNames() (names []string) {
+	for _, set := range Toolsets {
+		names = append(names, string(set))
+	}
+	return names
+}
 
 // Exposure lists the transports of an Op beside REST, and the sets of MCP tools that contain it.
 type Exposure int
 
 // The exposures.
 const (
-	_             Exposure = iota
-	BrowserOnly            // REST only: it answers with a cookie
-	NoTool                 // REST, the Go client and the commands
-	ToolFull               // an MCP tool of the full set
-	ToolStableOnly         // of the stable set: the full set has another tool in its place
-	ToolStable             // of the stable and the full set
-	ToolCore               // of all sets
+	_              Exposure = iota
+	BrowserOnly             // REST only: it answers with a cookie
+	NoTool                  // REST, the Go client and the commands
+	ToolFull                // an MCP tool of the full set
+	ToolStableOnly          // of the stable set: the full set has another tool in its place
+	ToolStable              // of the stable and the full set
+	ToolCore                // of all sets
 )
 
 // Toolsets returns the sets that contain an operation of this exposure.

@@ -58,8 +58,22 @@ var (
 		op.Account, op.ToolStable, (*Service).GetWorkspace)
 	WorkspaceCreate = op.Add(Ops, "workspace.create", "POST /v1/workspaces", "Create a team workspace that you own.",
 		op.Person, op.ToolStable, (*Service).CreateWorkspace, op.Creates)
+	WorkspaceUpdate = op.Add(Ops, "workspace.update", "PATCH /v1/workspaces/{workspaceId}",
+		"Rename a workspace, or change its settings.", op.Account, op.NoTool, (*Service).UpdateWorkspace, op.IfMatch)
+	WorkspaceArchive = op.Add(Ops, "workspace.archive", "POST /v1/workspaces/{workspaceId}/archive",
+		"Archive a team workspace, or restore it.", op.Account, op.ToolStableOnly, (*Service).ArchiveWorkspace)
+	WorkspaceLeave = op.Add(Ops, "workspace.leave", "POST /v1/workspaces/{workspaceId}/leave",
+		"Leave a team workspace.", op.Account, op.ToolStable, (*Service).LeaveWorkspace, op.Destructive)
+	WorkspaceTransfer = op.Add(Ops, "workspace.transfer", "POST /v1/workspaces/{workspaceId}/owner-transfer",
+		"Make another member the owner; you become an admin.", op.Account, op.ToolStable,
+		(*Service).TransferWorkspace, op.Destructive)
 	MemberList = op.Add(Ops, "member.list", "GET /v1/workspaces/{workspaceId}/members",
 		"List the members of a workspace and their roles.", op.Account, op.ToolStable, (*Service).ListMembers)
+
+	MemberUpdate = op.Add(Ops, "member.update", "PATCH /v1/workspaces/{workspaceId}/members/{userId}",
+		"Give a member another role.", op.Account, op.ToolStable, (*Service).UpdateMember)
+	MemberRemove = op.Add(Ops, "member.remove", "DELETE /v1/workspaces/{workspaceId}/members/{userId}",
+		"Remove a member from a workspace.", op.Account, op.ToolStable, (*Service).RemoveMember, op.Destructive)
 
 	InvitationList = op.Add(Ops, "invitation.list", "GET /v1/workspaces/{workspaceId}/invitations",
 		"List the invitations sent from a workspace.", op.Account, op.ToolStable, (*Service).ListInvitations)
@@ -70,6 +84,9 @@ var (
 		"List invitations to you that are pending.", op.Account, op.ToolStable, (*Service).ListPendingInvitations)
 	InvitationRespond = op.Add(Ops, "invitation.respond", "POST /v1/workspace-invitations/{invitationId}/respond",
 		"Accept or decline an invitation.", op.Account, op.ToolStable, (*Service).RespondInvitation)
+
+	InvitationRevoke = op.Add(Ops, "invitation.revoke", "DELETE /v1/workspace-invitations/{invitationId}",
+		"Revoke a pending invitation.", op.Account, op.ToolStable, (*Service).RevokeInvitation)
 
 	AccountStatus = op.Add(Ops, "account.status", "GET /v1/status", "Show plan, usage and quotas.", op.Account,
 		op.ToolStable, (*Service).Status)
@@ -96,4 +113,4 @@ var (
 )
 
 // OmittedByVariant are the operations that a variant of the contract does not have.
-var OmittedByVariant = map[string][]string{"b": {MemoryDelete.Name}}
+var OmittedByVariant = map[string][]string{"a": {WorkspaceArchive.Name}, "b": {MemoryDelete.Name}}

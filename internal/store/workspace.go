@@ -73,7 +73,9 @@ const (
 
 func (o *owner) scanDest() []any { return []any{&o.id, &o.plan, &o.proUntil} }
 
-func (t *Tx) plan(o owner) identity.Plan { return t.store.plans.Effective(o.plan, o.proUntil, t.conn.Now) }
+func (t *Tx) plan(o owner) identity.Plan {
+	return t.store.plans.Effective(o.plan, o.proUntil, t.conn.Now)
+}
 
 // Workspace returns the handle of a workspace. Out of scope it is NotFound, with too low a role Forbidden.
 func (t *Tx) Workspace(id loci.ID, minimum loci.Role) (*Workspace, error) {
