@@ -40,6 +40,14 @@ func mustCall[In, Out any](t *testing.T, w *conformance.World, actor conformance
 	return out
 }
 
+// try calls an operation and returns its error.
+func try[In, Out any](t *testing.T, w *conformance.World, actor conformance.Caller, o op.TypedOp[In, Out],
+	in In) error {
+	t.Helper()
+	_, err := op.Do(t.Context(), w.Host, w.Call(actor), o, in)
+	return err
+}
+
 // mustFail calls an operation as a caller, and expects an error code.
 func mustFail[In, Out any](t *testing.T, w *conformance.World, actor conformance.Caller, o op.TypedOp[In, Out], in In,
 	code loci.Code) *loci.Error {
