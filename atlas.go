@@ -85,6 +85,12 @@ type UpdateAtlas struct {
 	Description *Description `json:"description,omitzero" jsonschema:"The new description"`
 }
 
+// ArchiveAtlas is the input of atlas.archive.
+type ArchiveAtlas struct {
+	AtlasID  ID    `json:"atlasId" id:"atlas"`
+	Archived *bool `json:"archived,omitzero" jsonschema:"Default: true; false restores it"`
+}
+
 // ListAtlases is the input of atlas.list.
 type ListAtlases struct {
 	WorkspaceID ID                    `json:"workspace_id,omitzero" id:"workspace" jsonschema:"Only this one"`

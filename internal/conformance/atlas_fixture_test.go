@@ -32,6 +32,14 @@ var atlasFixtures = map[string]fixture{
 			{name: "blank name", code: loci.CodeInvalidQuery, args: func(testScene) args { return args{"name": "  "} }},
 		},
 	},
+	service.AtlasArchive.Name: {
+		needs: admin,
+		args:  func(s testScene) args { return args{"atlasId": s.Atlas(s.t, "Shelf")} },
+		names: []string{"atlasId"},
+		refusals: []refusal{{name: "active already", code: loci.CodeStateConflict, args: func(s testScene) args {
+			return args{"atlasId": s.Atlas(s.t, "Shelf"), "archived": false}
+		}}},
+	},
 	service.AtlasUpdate.Name: {
 		needs: admin,
 		args: func(s testScene) args {

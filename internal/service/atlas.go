@@ -63,6 +63,17 @@ func (s *Service) UpdateAtlas(ctx context.Context, actor *identity.Actor, in loc
 	})
 }
 
+// ArchiveAtlas archives or restores an atlas.
+func (s *Service) ArchiveAtlas(ctx context.Context, actor *identity.Actor, in loci.ArchiveAtlas) (loci.OneAtlas, error) {
+	return write(ctx, s, actor, func(tx *store.Tx) (out loci.OneAtlas, err error) {
+		a, err := tx.Atlas(in.AtlasID, loci.RoleAdmin)
+		if err == nil {
+			out.Atlas, err = a.SetArchived(in.Archived == nil || *in.Archived)
+		}
+		return out, err
+	})
+}
+
 // ListAtlases lists atlases, newest first.
 func (s *Service) ListAtlases(ctx context.Context, actor *identity.Actor, in loci.ListAtlases) (out loci.Atlases,
 	err error) {

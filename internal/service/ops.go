@@ -52,6 +52,9 @@ var (
 		"Rename an atlas, or replace its keywords or description.", op.Account, op.ToolStable, (*Service).UpdateAtlas,
 		op.IfMatch)
 
+	AtlasArchive = op.Add(Ops, "atlas.archive", "POST /v1/atlases/{atlasId}/archive", "Archive an atlas, or restore it.",
+		op.Account, op.ToolStableOnly, (*Service).ArchiveAtlas)
+
 	WorkspaceList = op.Add(Ops, "workspace.list", "GET /v1/workspaces",
 		"List the workspaces you belong to, newest first.", op.Account, op.ToolStable, (*Service).ListWorkspaces)
 	WorkspaceGet = op.Add(Ops, "workspace.get", "GET /v1/workspaces/{workspaceId}", "Read one workspace.",
@@ -113,4 +116,4 @@ var (
 )
 
 // OmittedByVariant are the operations that a variant of the contract does not have.
-var OmittedByVariant = map[string][]string{"a": {WorkspaceArchive.Name}, "b": {MemoryDelete.Name}}
+var OmittedByVariant = map[string][]string{"a": {AtlasArchive.Name, WorkspaceArchive.Name}, "b": {MemoryDelete.Name}}

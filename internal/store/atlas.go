@@ -141,6 +141,23 @@ func (a *Atlas) Update(r loci.Atlas) (loci.Atlas, error) {
 	return a.Record()
 }
 
+// SetArchived archives or restores an atlas of an active workspace.
+func (a *Atlas) SetArchived(archived bool) (r loci.Atlas, err error) {
+	if err := a.workspace.requireActive(); err != nil {
+		return r, err
+	}
+	if _, err := loci.AtlasStates.Apply(containerStatus(a.archived), archivingMove(archived)); err != nil {
+		return r, err
+	}
+	a.t.LinkResponse(a.id)
+	_, err = a.t.exec(`UPDATE atlases SET archived = ?2, updated_at = CASE WHEN updated_at < ?3 THEN ?3
+		ELSE updated_at + 1 END WHERE row_id = ?1`, a.rowID, archived, a.t.conn.Now)
+	if err != nil {
+		return r, err
+	}
+	return a.Record()
+}
+
 // A RoutingTargets is the handle of a workspace for a new memory without a given atlas. It holds the atlases that
 // routing may choose.
 type RoutingTargets struct {
