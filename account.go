@@ -62,6 +62,43 @@ type OneUser struct {
 // ETag identifies this representation of the user.
 func (o OneUser) ETag() string { return entityTag(o.User.ID, o.User.UpdatedAt.String()) }
 
+// UpdateAccount is the input of account.update.
+type UpdateAccount struct {
+	Name Name `json:"name" jsonschema:"The new name"`
+}
+
+// ChangePassword is the input of account.password.
+type ChangePassword struct {
+	CurrentPassword PasswordAttempt `json:"currentPassword"`
+	NewPassword     Password        `json:"newPassword"`
+}
+
+// A BrowserSignIn is a browser that is signed in.
+type BrowserSignIn struct {
+	ID         ID     `json:"id" jsonschema:"UUIDv7"`
+	UserAgent  string `json:"userAgent" jsonschema:"As the browser named itself at the sign-in"`
+	Address    string `json:"address" jsonschema:"From which it signed in"`
+	Current    bool   `json:"current" jsonschema:"The browser of this call"`
+	CreatedAt  Time   `json:"createdAt"`
+	LastUsedAt Time   `json:"lastUsedAt"`
+}
+
+// ListSignIns is the input of signin.list.
+type ListSignIns struct {
+	Paging
+}
+
+// SignIns is a page of signed-in browsers, newest first.
+type SignIns struct {
+	SignIns []BrowserSignIn `json:"signIns" show:"columns=id userAgent:28 address current lastUsedAt"`
+	Page
+}
+
+// RevokeSignIn is the input of signin.revoke.
+type RevokeSignIn struct {
+	SignInID ID `json:"signinId" id:"signin"`
+}
+
 // A SignIn is the secret of a signed-in browser. It travels in a cookie alone.
 type SignIn struct {
 	Secret string

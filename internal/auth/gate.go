@@ -80,7 +80,7 @@ func (g *Gate) Close() {
 // message then uses no more of the rate limit.
 func (g *Gate) Admit(ctx context.Context, o *op.Op, c *op.Call) (*identity.Actor, error) {
 	if o != nil && o.Access == op.Public {
-		return &identity.Actor{ClientAddress: c.Address}, nil
+		return &identity.Actor{ClientAddress: c.Address, UserAgent: c.UserAgent}, nil
 	}
 	e, err := g.identify(ctx, c)
 	if err != nil {

@@ -52,6 +52,9 @@ func expected(o *op.Op, caller conformance.Caller) loci.Code {
 	case o.Access == op.Agent && caller != conformance.CallerAgent:
 		return loci.CodeForbidden
 	}
+	if fixtures[o.Name].server && caller == conformance.CallerDevice {
+		return loci.CodeStateConflict
+	}
 	role := roles[caller]
 	switch c := fixtures[o.Name].needs; c {
 	case publicAccess, accountAccess:

@@ -1,11 +1,74 @@
 package conformance_test
 
 import (
+	"encoding/base64"
+
+	"golang.org/x/crypto/argon2"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/conformance"
 	"github.com/loci-memory/loci/internal/service"
+	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/accountdb"
 )
 
 // accountFixtures are the fixtures of the account.
 var accountFixtures = map[string]fixture{
 	service.AccountStatus.Name: {needs: accountAccess, args: noArgs},
 	service.AccountMe.Name:     {needs: accountAccess, args: noArgs},
+	service.AccountUpdate.Name: {needs: accountAccess, args: func(testScene) args { return args{"name": "Another"} },
+		refusals: []refusal{{name: "nothing to change", code: loci.CodeInvalidQuery, args: noArgs}}},
+	service.AccountPassword.Name: {
+		needs:  accountAccess,
+		server: true,
+		args: func(s testScene) args {
+			s.setPasswords()
+			return args{"currentPassword": password, "newPassword": password}
+		},
+		refusals: []refusal{
+			{name: "wrong password", code: loci.CodeForbidden, args: func(s testScene) args {
+				s.setPasswords()
+				return args{"currentPassword": "wrong", "newPassword": password}
+			}},
+			{name: "short password", code: loci.CodeInvalidQuery, args: func(testScene) args {
+				return args{"currentPassword": password, "newPassword": "short"}
+			}},
+		},
+	},
+	service.SignInList.Name: {needs: accountAccess, server: true, args: func(testScene) args { return args{"limit": 1} },
+		refusals: []refusal{badCursor(nil)}},
+	service.SignInRevoke.Name: {
+		needs:  ownerOfRecord,
+		server: true,
+		args:   func(s testScene) args { return args{"signinId": s.signIn(s.Ann)} },
+		names:  []string{"signinId"},
+	},
+}
+
+// setPasswords gives the same password to all people.
+func (s testScene) setPasswords() {
+	salt := []byte("no secret salt")
+	e := base64.RawStdEncoding
+	hash := "$argon2id$v=19$m=8,t=1,p=1$" + e.EncodeToString(salt) + "$" +
+		e.EncodeToString(argon2.IDKey([]byte(password), salt, 1, 8, 1, 32))
+	conformance.Must(store.System(s.t.Context(), s.Store, "test", func(t *store.SystemTx) (none loci.Empty, err error) {
+		for _, p := range []*conformance.Person{s.Ann, s.Bob, s.Cid, s.Eve, s.Fay} {
+			was, err := t.PasswordOf(p.ID)
+			if err == nil {
+				err = t.SetPassword(p.ID, was, hash, "")
+			}
+			if err != nil {
+				return none, err
+			}
+		}
+		return none, nil
+	}))(s.t)
+}
+
+// signIn signs a browser of a person in, and returns the id of the sign-in.
+func (s testScene) signIn(p *conformance.Person) loci.ID {
+	conformance.Must(store.System(s.t.Context(), s.Store, "test", func(t *store.SystemTx) (loci.Empty, error) {
+		return loci.Empty{}, t.AddSignIn(p.ID, accountdb.NewSignIn{Hash: []byte(uniqueText("browser"))})
+	}))(s.t)
+	return conformance.Must(s.Service.ListSignIns(s.t.Context(), p.Actor(), loci.ListSignIns{}))(s.t).SignIns[0].ID
 }

@@ -29,7 +29,9 @@ type fixture struct {
 	// names are the fields that name one record.
 	names []string
 	// empty is set where the operation runs in a world without people.
-	empty    bool
+	empty bool
+	// server is set where a database on the own device refuses the operation with state_conflict.
+	server   bool
 	refusals []refusal
 }
 

@@ -27,6 +27,7 @@ func NewCall(w http.ResponseWriter, r *http.Request, transport string, proxies P
 		ActorHeader: actorHeader(r.Header),
 		AgentIDSent: len(r.Header.Values("X-Loci-Agent-Id")) > 0,
 		Address:     proxies.ClientIP(r),
+		UserAgent:   r.UserAgent(),
 		RequestID:   w.Header().Get("X-Request-Id"),
 	}
 }

@@ -26,6 +26,7 @@ type Actor struct {
 	IsAgent           bool          // the call names a trusted agent as its actor
 
 	ClientAddress string // of the peer, where one is known
+	UserAgent     string // of a browser, as it names itself
 	RequestID     string
 	Operation     string       // name of the operation, such as memory.list
 	IfMatch       string       // entity tags that a change requires, as sent; empty requires none

@@ -24,6 +24,7 @@ type Call struct {
 	AgentIDSent         bool   // the client sent an agent id, which only the server assigns
 	CrossOrigin         bool   // a browser sent it from another origin
 	Address             string // of the peer
+	UserAgent           string // of a browser, as it names itself
 	RequestID           string
 	IdempotencyKey      string
 	IdempotencyKeyCount int // the number of sent keys: one may be empty, and several are invalid
@@ -146,7 +147,7 @@ func (c *Call) authorize(o *Op, actor *identity.Actor) error {
 		return loci.Errorf(loci.CodeForbidden, "This is for agents: send X-Loci-Actor: agent with an API key.")
 	}
 	actor.IsAgent, actor.Operation, actor.RequestID = c.ActorHeader == "agent", o.Name, c.RequestID
-	actor.IfMatch, actor.ClientAddress = c.IfMatch, c.Address
+	actor.IfMatch, actor.ClientAddress, actor.UserAgent = c.IfMatch, c.Address, c.UserAgent
 	return nil
 }
 

@@ -159,7 +159,7 @@ func (s *Service) signUp(
 		if err != nil {
 			return u, err
 		}
-		return u, t.AddSignIn(u.ID, identity.SecretHash(secret))
+		return u, t.AddSignIn(u.ID, newBrowser(actor, secret))
 	})
 	if err == nil {
 		s.signInLimiter.recordSuccess(accountOf(n.Email), actor.ClientAddress)
@@ -199,7 +199,7 @@ func (s *Service) SignIn(ctx context.Context, actor *identity.Actor, in loci.Log
 	s.signInLimiter.recordSuccess(account, actor.ClientAddress)
 	secret := identity.NewSecret()
 	_, err = store.System(ctx, s.Store, "sign in", func(t *store.SystemTx) (loci.Empty, error) {
-		return loci.Empty{}, t.AddSignIn(l.User.ID, identity.SecretHash(secret))
+		return loci.Empty{}, t.AddSignIn(l.User.ID, newBrowser(actor, secret))
 	})
 	return loci.NewSignedIn(l.User, newSignIn(secret), false), err
 }
@@ -207,10 +207,14 @@ func (s *Service) SignIn(ctx context.Context, actor *identity.Actor, in loci.Log
 // SignOut ends the sign-in of the call.
 func (s *Service) SignOut(ctx context.Context, actor *identity.Actor, _ loci.Empty) (loci.SignedOut, error) {
 	return write(ctx, s, actor, func(tx *store.Tx) (out loci.SignedOut, err error) {
-		if _, err := tx.Account(); err != nil || actor.CredentialKind != identity.CredentialCookie {
+		account, err := tx.Account()
+		if err != nil || actor.CredentialKind != identity.CredentialCookie {
 			return out, err
 		}
-		return out, tx.EndSignIn()
+		if err = account.EndSignIn(actor.CredentialID); loci.Is(err, loci.CodeNotFound) {
+			err = nil // by another call
+		}
+		return out, err
 	})
 }
 

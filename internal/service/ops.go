@@ -96,6 +96,11 @@ var (
 	AccountMe = op.Add(Ops, "account.me", "GET /v1/me", "Show your account.", op.Account, op.NoTool, (*Service).Me,
 		op.OverQuota)
 
+	AccountUpdate = op.Add(Ops, "account.update", "PATCH /v1/me", "Change your name.", op.Person, op.NoTool,
+		(*Service).UpdateAccount)
+	AccountPassword = op.Add(Ops, "account.password", "POST /v1/me/password",
+		"Change your password. The other browsers are signed out.", op.Person, op.NoTool, (*Service).ChangePassword)
+
 	KeyList = op.Add(Ops, "key.list", "GET /v1/api-keys", "List your API keys, including revoked ones.", op.Person,
 		op.NoTool, (*Service).ListKeys, op.OverQuota)
 	KeyCreate = op.Add(Ops, "key.create", "POST /v1/api-keys", "Create an API key. It is shown once.", op.Person,
@@ -103,6 +108,11 @@ var (
 	KeyRevoke = op.Add(Ops, "key.revoke", "DELETE /v1/api-keys/{keyId}",
 		"Revoke an API key. This cannot be undone.", op.Person, op.NoTool, (*Service).RevokeKey, op.Destructive,
 		op.OverQuota)
+
+	SignInList = op.Add(Ops, "signin.list", "GET /v1/sign-ins", "List the browsers that are signed in.", op.Person,
+		op.NoTool, (*Service).ListSignIns)
+	SignInRevoke = op.Add(Ops, "signin.revoke", "DELETE /v1/sign-ins/{signinId}", "Sign a browser out.", op.Person,
+		op.NoTool, (*Service).RevokeSignIn)
 
 	AuthRegister = op.Add(Ops, "auth.register", "POST /v1/auth/register", "Create an account and sign in.", op.Public,
 		op.BrowserOnly, (*Service).Register, op.MayCreate)

@@ -317,7 +317,7 @@ func TestSignInsOfUserAreBounded(t *testing.T) {
 				if err != nil {
 					return "", err
 				}
-				return "", tx.AddSignIn(l.User.ID, identity.SecretHash(browser))
+				return "", tx.AddSignIn(l.User.ID, accountdb.NewSignIn{Hash: identity.SecretHash(browser)})
 			}))(t)
 		}
 		add("bea@example.com", "bea")

@@ -16,8 +16,16 @@ func (t *Tx) accounts() accountdb.Tx {
 // CurrentUser returns the actor's user.
 func (t *Tx) CurrentUser() (loci.User, error) { return t.accounts().User(t.actor.UserID) }
 
-// EndSignIn deletes the sign-in of the call.
-func (t *Tx) EndSignIn() error { return t.accounts().EndSignIn(t.actor.UserID, t.actor.CredentialID) }
+// SignIns returns the signed-in browsers of the actor.
+func (t *Tx) SignIns(p Page) (List[loci.BrowserSignIn], error) {
+	return queryPage(p, t.conn.Query, `SELECT id, user_agent, address, created_at, used_at FROM sign_ins
+		WHERE user_id = ?1 AND (created_at, id) < (?2, ?3) ORDER BY created_at DESC, id DESC LIMIT ?4`,
+		func(r sqldb.Row) (s loci.BrowserSignIn, err error) {
+			err = r.Scan(&s.ID, &s.UserAgent, &s.Address, &s.CreatedAt, &s.LastUsedAt)
+			s.Current = s.ID == t.actor.CredentialID
+			return s, err
+		}, t.actor.UserID)
+}
 
 // Keys returns the actor's API keys, including revoked ones.
 func (t *Tx) Keys(p Page) (List[loci.APIKey], error) {
@@ -44,6 +52,19 @@ func (s *Account) AddKey(n accountdb.NewKey) (loci.APIKey, error) {
 		return loci.APIKey{}, err
 	}
 	return a.AddLimitedKey(actor.UserID, n)
+}
+
+// EndSignIn signs a browser of the actor out.
+func (s *Account) EndSignIn(id loci.ID) error { return s.t.accounts().EndSignIn(s.t.actor.UserID, id) }
+
+// SetName renames the actor's user.
+func (s *Account) SetName(name string) (loci.User, error) {
+	return s.t.accounts().SetName(s.t.actor.UserID, name)
+}
+
+// SetPassword replaces the actor's password hash, unless it changed meanwhile. The other sign-ins end.
+func (s *Account) SetPassword(was, hash string) error {
+	return s.t.accounts().SetPassword(s.t.actor.UserID, was, hash, s.t.actor.CredentialID)
 }
 
 // RevokeKey revokes a key of the actor. The stored responses that show it are deleted.

@@ -79,25 +79,49 @@ func (t Tx) TouchCredentials(kind identity.CredentialKind, at map[loci.ID]loci.T
 	return nil
 }
 
-// AddSignIn stores the hash of a browser's secret. A user with MaxSignins sign-ins loses the least recently used one.
-func (t Tx) AddSignIn(userID loci.ID, hash []byte) error {
+// A NewSignIn is a signed-in browser to store. Of its secret only Hash is stored.
+type NewSignIn struct {
+	Hash      []byte
+	UserAgent string
+	Address   string
+}
+
+// AddSignIn stores the sign-in of a browser. A user with MaxSignins sign-ins loses the least recently used one.
+func (t Tx) AddSignIn(userID loci.ID, n NewSignIn) error {
 	if err := t.conn.AdvisoryLock(string(userID) + "/sign_ins"); err != nil {
 		return err
 	}
-	err := t.conn.Query(`DELETE FROM sign_ins WHERE id IN (
-			SELECT id FROM sign_ins WHERE user_id = ?1 ORDER BY used_at DESC, id DESC LIMIT ?2 OFFSET ?3) RETURNING id`,
-		[]any{userID, math.MaxInt32, MaxSignins - 1}, func(r sqldb.Row) error {
-			var id loci.ID
-			err := r.Scan(&id)
-			t.onEnded(id)
-			return err
-		})
+	if err := t.endSignIns(`id IN (SELECT id FROM sign_ins WHERE user_id = ?1 ORDER BY used_at DESC, id DESC
+		LIMIT ?2 OFFSET ?3)`, userID, math.MaxInt32, MaxSignins-1); err != nil {
+		return err
+	}
+	_, err := t.conn.Exec(`INSERT INTO sign_ins (id, user_id, hash, user_agent, address, created_at, used_at)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6)`, loci.NewID(t.conn.Now.Std()), userID, n.Hash, n.UserAgent, n.Address,
+		t.conn.Now)
+	return err
+}
+
+// endSignIns deletes the sign-ins that meet a condition.
+func (t Tx) endSignIns(condition string, args ...any) error {
+	return t.conn.Query(`DELETE FROM sign_ins WHERE `+condition+` RETURNING id`, args, func(r sqldb.Row) error {
+		var id loci.ID
+		err := r.Scan(&id)
+		t.onEnded(id)
+		return err
+	})
+}
+
+// SetPassword replaces the password hash of a user, unless it changed meanwhile, and ends the sign-ins but one.
+func (t Tx) SetPassword(userID loci.ID, was, hash string, except loci.ID) error {
+	n, err := t.conn.Exec(`UPDATE users SET password = ?3, updated_at = ?4 WHERE id = ?1 AND password = ?2`, userID,
+		was, hash, t.conn.Now)
+	if err == nil && n == 0 {
+		err = loci.Errorf(loci.CodeConflict, "The password has changed meanwhile: sign in with the new one.")
+	}
 	if err != nil {
 		return err
 	}
-	_, err = t.conn.Exec(`INSERT INTO sign_ins (id, user_id, hash, created_at, used_at) VALUES (?1, ?2, ?3, ?4, ?4)`,
-		loci.NewID(t.conn.Now.Std()), userID, hash, t.conn.Now)
-	return err
+	return t.endSignIns(`user_id = ?1 AND id <> ?2`, userID, except)
 }
 
 // DeleteExpiredSignIns deletes the sign-ins that have expired.
@@ -165,9 +189,12 @@ func (t Tx) RevokeKey(userID, id loci.ID) error {
 	return err
 }
 
-// EndSignIn deletes a sign-in of a user.
+// EndSignIn deletes a sign-in of a user, or returns NotFound.
 func (t Tx) EndSignIn(userID, id loci.ID) error {
-	_, err := t.conn.Exec(`DELETE FROM sign_ins WHERE id = ?1 AND user_id = ?2`, id, userID)
+	n, err := t.conn.Exec(`DELETE FROM sign_ins WHERE id = ?1 AND user_id = ?2`, id, userID)
+	if err == nil && n == 0 {
+		return loci.NewError(loci.CodeNotFound)
+	}
 	t.onEnded(id)
 	return err
 }

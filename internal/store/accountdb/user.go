@@ -60,6 +60,19 @@ func (t Tx) UserByEmail(e loci.Email) (l UserPassword, err error) {
 	return l, sqldb.MapNoRows(err)
 }
 
+// PasswordOf returns the password hash of a user.
+func (t Tx) PasswordOf(id loci.ID) (hash string, err error) {
+	err = t.conn.QueryRow(`SELECT password FROM users WHERE id = ?1`, []any{id}, []any{&hash})
+	return hash, sqldb.MapNoRows(err)
+}
+
+// SetName renames a user.
+func (t Tx) SetName(id loci.ID, name string) (u loci.User, err error) {
+	err = t.conn.QueryRow(`UPDATE users SET name = ?2, updated_at = CASE WHEN updated_at < ?3 THEN ?3
+		ELSE updated_at + 1 END WHERE id = ?1 RETURNING`+userColumns, []any{id, name, t.conn.Now}, scanUser(&u))
+	return u, sqldb.MapNoRows(err)
+}
+
 // HasUsers reports whether a user exists. In a write transaction it takes a lock until the commit, so that concurrent
 // setups make one first user.
 func (t Tx) HasUsers() (has bool, err error) {

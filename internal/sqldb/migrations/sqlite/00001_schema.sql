@@ -42,6 +42,8 @@ CREATE TABLE sign_ins (
 	id         TEXT   NOT NULL UNIQUE,
 	user_id    TEXT   NOT NULL REFERENCES users (id) ON DELETE CASCADE,
 	hash       BLOB   NOT NULL UNIQUE,
+	user_agent TEXT   NOT NULL,
+	address    TEXT   NOT NULL,
 	created_at BIGINT NOT NULL,
 	used_at    BIGINT NOT NULL
 );

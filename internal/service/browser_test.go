@@ -1,0 +1,94 @@
+package service_test
+
+import (
+	"testing"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/conformance"
+	"github.com/loci-memory/loci/internal/identity"
+	"github.com/loci-memory/loci/internal/op"
+	"github.com/loci-memory/loci/internal/service"
+)
+
+// signInAs registers a person and returns a call of each of n browsers.
+func signInAs(t *testing.T, w *conformance.World, email loci.Email, password loci.Password, n int) (calls []*op.Call) {
+	t.Helper()
+	conformance.Must(w.Service.AddUser(t.Context(), email, "Walker", password))(t)
+	for range n {
+		c := &op.Call{Address: "192.0.2.7", UserAgent: "Browser\x1b[2J/1"}
+		out := conformance.Must(w.Service.SignIn(t.Context(), &identity.Actor{ClientAddress: c.Address,
+			UserAgent: c.UserAgent}, loci.Login{Email: email, Password: loci.PasswordAttempt(password)}))(t)
+		c.Credential, c.CredentialKind = out.Cookie().Secret, identity.CredentialCookie
+		calls = append(calls, c)
+	}
+	return calls
+}
+
+func do[In, Out any](t *testing.T, w *conformance.World, c *op.Call, o op.TypedOp[In, Out], in In) (Out, error) {
+	t.Helper()
+	call := *c
+	return op.Do(t.Context(), w.Host, &call, o, in)
+}
+
+func TestPasswordChangeEndsOtherSignIns(t *testing.T) {
+	t.Parallel()
+	eachEngine(t, conformance.Options{SignInLimit: 3}, func(t *testing.T, w *conformance.World) {
+		b := signInAs(t, w, "walker@example.com", "correct horse", 3)
+		change := loci.ChangePassword{CurrentPassword: "correct horse", NewPassword: "battery staple"}
+		if _, err := do(t, w, b[0], service.AccountPassword, loci.ChangePassword{CurrentPassword: "wrong",
+			NewPassword: "battery staple"}); !loci.Is(err, loci.CodeForbidden) {
+			t.Error(err)
+		}
+		if _, err := do(t, w, b[0], service.AccountPassword, change); err != nil {
+			t.Fatal(err)
+		}
+		for i, want := range []loci.Code{"", loci.CodeInvalidKey, loci.CodeInvalidKey} {
+			_, err := do(t, w, b[i], service.AccountMe, loci.Empty{})
+			expect(t, "browser", err, want)
+		}
+		login := func(p loci.PasswordAttempt) error {
+			_, err := w.Service.SignIn(t.Context(), &identity.Actor{ClientAddress: "192.0.2.8"},
+				loci.Login{Email: "walker@example.com", Password: p})
+			return err
+		}
+		expect(t, "the former password", login("correct horse"), loci.CodeInvalidKey)
+		expect(t, "the new password", login("battery staple"), "")
+		var err error
+		for range 5 {
+			_, err = do(t, w, b[0], service.AccountPassword, change)
+		}
+		expect(t, "the limit of failures", err, loci.CodeRateLimited)
+	})
+}
+
+func TestPersonSignsOtherBrowsersOut(t *testing.T) {
+	t.Parallel()
+	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+		b := signInAs(t, w, "walker@example.com", "correct horse", 2)
+		list := conformance.Must(do(t, w, b[1], service.SignInList, loci.ListSignIns{}))(t).SignIns
+		if len(list) != 2 || !list[0].Current || list[1].Current || list[0].UserAgent != "Browser[2J/1" ||
+			list[0].Address != "192.0.2.7" || list[0].LastUsedAt == 0 {
+			t.Fatalf("%+v", list)
+		}
+		mustFail(t, w, conformance.CallerOwner, service.SignInRevoke, loci.RevokeSignIn{SignInID: list[1].ID},
+			loci.CodeNotFound)
+		if _, err := do(t, w, b[1], service.SignInRevoke, loci.RevokeSignIn{SignInID: list[1].ID}); err != nil {
+			t.Fatal(err)
+		}
+		_, err := do(t, w, b[0], service.AccountMe, loci.Empty{})
+		expect(t, "a browser that was signed out", err, loci.CodeInvalidKey)
+		_, err = do(t, w, b[1], service.AccountMe, loci.Empty{})
+		expect(t, "the other browser", err, "")
+	})
+}
+
+func TestPersonIsRenamed(t *testing.T) {
+	t.Parallel()
+	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+		out := mustCall(t, w, conformance.CallerOwner, service.AccountUpdate, loci.UpdateAccount{Name: "Ann Lee"})
+		if got := mustCall(t, w, conformance.CallerOwner, service.AccountMe, loci.Empty{}); got != out ||
+			got.User.Name != "Ann Lee" {
+			t.Errorf("%+v, %+v", out, got)
+		}
+	})
+}
