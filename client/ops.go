@@ -186,6 +186,13 @@ func (c *Client) AtlasUpdate(ctx context.Context, in loci.UpdateAtlas, options .
 	return do[loci.OneAtlas](ctx, c, "PATCH /v1/atlases/{atlasId}", in, options)
 }
 
+// AtlasArchive calls atlas.archive, POST /v1/atlases/{atlasId}/archive.
+//
+// Archive an atlas, or restore it.
+func (c *Client) AtlasArchive(ctx context.Context, in loci.ArchiveAtlas, options ...CallOption) (loci.OneAtlas, error) {
+	return do[loci.OneAtlas](ctx, c, "POST /v1/atlases/{atlasId}/archive", in, options)
+}
+
 // WorkspaceList calls workspace.list, GET /v1/workspaces.
 //
 // List the workspaces you belong to, newest first.
@@ -218,6 +225,34 @@ func (c *Client) WorkspaceCreate(ctx context.Context, in loci.CreateWorkspace, o
 	return do[loci.CreatedWorkspace](ctx, c, "POST /v1/workspaces", in, options)
 }
 
+// WorkspaceUpdate calls workspace.update, PATCH /v1/workspaces/{workspaceId}.
+//
+// Rename a workspace, or change its settings.
+func (c *Client) WorkspaceUpdate(ctx context.Context, in loci.UpdateWorkspace, options ...CallOption) (loci.OneWorkspace, error) {
+	return do[loci.OneWorkspace](ctx, c, "PATCH /v1/workspaces/{workspaceId}", in, options)
+}
+
+// WorkspaceArchive calls workspace.archive, POST /v1/workspaces/{workspaceId}/archive.
+//
+// Archive a team workspace, or restore it.
+func (c *Client) WorkspaceArchive(ctx context.Context, in loci.ArchiveWorkspace, options ...CallOption) (loci.OneWorkspace, error) {
+	return do[loci.OneWorkspace](ctx, c, "POST /v1/workspaces/{workspaceId}/archive", in, options)
+}
+
+// WorkspaceLeave calls workspace.leave, POST /v1/workspaces/{workspaceId}/leave.
+//
+// Leave a team workspace.
+func (c *Client) WorkspaceLeave(ctx context.Context, in loci.LeaveWorkspace, options ...CallOption) (loci.Empty, error) {
+	return do[loci.Empty](ctx, c, "POST /v1/workspaces/{workspaceId}/leave", in, options)
+}
+
+// WorkspaceTransfer calls workspace.transfer, POST /v1/workspaces/{workspaceId}/owner-transfer.
+//
+// Make another member the owner; you become an admin.
+func (c *Client) WorkspaceTransfer(ctx context.Context, in loci.TransferWorkspace, options ...CallOption) (loci.OneWorkspace, error) {
+	return do[loci.OneWorkspace](ctx, c, "POST /v1/workspaces/{workspaceId}/owner-transfer", in, options)
+}
+
 // MemberList calls member.list, GET /v1/workspaces/{workspaceId}/members.
 //
 // List the members of a workspace and their roles.
@@ -234,6 +269,20 @@ func (c *Client) MemberListAll(ctx context.Context, in loci.ListMembers, options
 		out, err := c.MemberList(ctx, in, options...)
 		return out.Members, out.Page, err
 	})
+}
+
+// MemberUpdate calls member.update, PATCH /v1/workspaces/{workspaceId}/members/{userId}.
+//
+// Give a member another role.
+func (c *Client) MemberUpdate(ctx context.Context, in loci.UpdateMember, options ...CallOption) (loci.OneMember, error) {
+	return do[loci.OneMember](ctx, c, "PATCH /v1/workspaces/{workspaceId}/members/{userId}", in, options)
+}
+
+// MemberRemove calls member.remove, DELETE /v1/workspaces/{workspaceId}/members/{userId}.
+//
+// Remove a member from a workspace.
+func (c *Client) MemberRemove(ctx context.Context, in loci.RemoveMember, options ...CallOption) (loci.Empty, error) {
+	return do[loci.Empty](ctx, c, "DELETE /v1/workspaces/{workspaceId}/members/{userId}", in, options)
 }
 
 // InvitationList calls invitation.list, GET /v1/workspaces/{workspaceId}/invitations.
@@ -286,6 +335,13 @@ func (c *Client) InvitationRespond(ctx context.Context, in loci.RespondInvitatio
 	return do[loci.OneInvitation](ctx, c, "POST /v1/workspace-invitations/{invitationId}/respond", in, options)
 }
 
+// InvitationRevoke calls invitation.revoke, DELETE /v1/workspace-invitations/{invitationId}.
+//
+// Revoke a pending invitation.
+func (c *Client) InvitationRevoke(ctx context.Context, in loci.RevokeInvitation, options ...CallOption) (loci.Empty, error) {
+	return do[loci.Empty](ctx, c, "DELETE /v1/workspace-invitations/{invitationId}", in, options)
+}
+
 // AccountStatus calls account.status, GET /v1/status.
 //
 // Show plan, usage and quotas.
@@ -298,6 +354,20 @@ func (c *Client) AccountStatus(ctx context.Context, options ...CallOption) (loci
 // Show your account.
 func (c *Client) AccountMe(ctx context.Context, options ...CallOption) (loci.OneUser, error) {
 	return do[loci.OneUser](ctx, c, "GET /v1/me", loci.Empty{}, options)
+}
+
+// AccountUpdate calls account.update, PATCH /v1/me.
+//
+// Change your name.
+func (c *Client) AccountUpdate(ctx context.Context, in loci.UpdateAccount, options ...CallOption) (loci.OneUser, error) {
+	return do[loci.OneUser](ctx, c, "PATCH /v1/me", in, options)
+}
+
+// AccountPassword calls account.password, POST /v1/me/password.
+//
+// Change your password. The other browsers are signed out.
+func (c *Client) AccountPassword(ctx context.Context, in loci.ChangePassword, options ...CallOption) (loci.Empty, error) {
+	return do[loci.Empty](ctx, c, "POST /v1/me/password", in, options)
 }
 
 // KeyList calls key.list, GET /v1/api-keys.
@@ -330,4 +400,29 @@ func (c *Client) KeyCreate(ctx context.Context, in loci.CreateKey, options ...Ca
 // Revoke an API key. This cannot be undone.
 func (c *Client) KeyRevoke(ctx context.Context, in loci.RevokeKey, options ...CallOption) (loci.Empty, error) {
 	return do[loci.Empty](ctx, c, "DELETE /v1/api-keys/{keyId}", in, options)
+}
+
+// SigninList calls signin.list, GET /v1/sign-ins.
+//
+// List the browsers that are signed in.
+func (c *Client) SigninList(ctx context.Context, in loci.ListSignIns, options ...CallOption) (loci.SignIns, error) {
+	return do[loci.SignIns](ctx, c, "GET /v1/sign-ins", in, options)
+}
+
+// SigninListAll returns the items of every page of signin.list. It reads a page when the one before is used up.
+// An error ends the sequence.
+func (c *Client) SigninListAll(ctx context.Context, in loci.ListSignIns, options ...CallOption) iter.Seq2[loci.BrowserSignIn, error] {
+	return allItems(in.Paging, func(p loci.Paging) ([]loci.BrowserSignIn, loci.Page, error) {
+		in := in
+		in.Paging = p
+		out, err := c.SigninList(ctx, in, options...)
+		return out.SignIns, out.Page, err
+	})
+}
+
+// SigninRevoke calls signin.revoke, DELETE /v1/sign-ins/{signinId}.
+//
+// Sign a browser out.
+func (c *Client) SigninRevoke(ctx context.Context, in loci.RevokeSignIn, options ...CallOption) (loci.Empty, error) {
+	return do[loci.Empty](ctx, c, "DELETE /v1/sign-ins/{signinId}", in, options)
 }

@@ -28,7 +28,8 @@ func newBackup(t *testing.T) (dir, file string) {
 	run(exitOK, "key", "create", "--email", "ada@example.org", "--name", "revoked")
 	execSQL(t, dir, `UPDATE api_keys SET revoked_at = 5 WHERE name = 'revoked'`)
 	execSQL(t, dir,
-		`INSERT INTO sign_ins (id, user_id, hash, created_at, used_at) SELECT 'one', id, x'01', 5, 5 FROM users`)
+		`INSERT INTO sign_ins (id, user_id, hash, user_agent, address, created_at, used_at)
+		SELECT 'one', id, x'01', '', '', 5, 5 FROM users`)
 	if text := run(exitOK, "backup", file); !strings.Contains(text,
 		"Wrote "+file+": 0 memories, 1 workspace, 1 user, schema ") {
 		t.Error(text)

@@ -35,7 +35,9 @@ var accountFixtures = map[string]fixture{
 			}},
 		},
 	},
-	service.SignInList.Name: {needs: accountAccess, server: true, args: func(testScene) args { return args{"limit": 1} },
+	service.SignInList.Name: {needs: accountAccess, server: true, args: func(testScene) args {
+		return args{"limit": 1}
+	},
 		refusals: []refusal{badCursor(nil)}},
 	service.SignInRevoke.Name: {
 		needs:  ownerOfRecord,

@@ -112,7 +112,8 @@ var workspaceFixtures = map[string]fixture{
 }
 
 func (s testScene) personal() loci.ID {
-	list := conformance.Must(s.Service.ListWorkspaces(s.t.Context(), s.Ann.Actor(), loci.ListWorkspaces{Paging: loci.Paging{Limit: 100}}))(s.t)
+	list := conformance.Must(s.Service.ListWorkspaces(s.t.Context(), s.Ann.Actor(),
+		loci.ListWorkspaces{Paging: loci.Paging{Limit: 100}}))(s.t)
 	return list.Workspaces[len(list.Workspaces)-1].ID
 }
 

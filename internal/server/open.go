@@ -223,7 +223,8 @@ func OpenLocal(ctx context.Context, dir string, oneShot bool) (*Local, error) {
 	return &Local{store: st, Host: &op.Host{Service: s, Log: slog.New(slog.DiscardHandler),
 		Admit: func(context.Context, *op.Op, *op.Call) (*identity.Actor, error) {
 			return &identity.Actor{UserID: owner.ID, Email: owner.Email, CredentialKind: identity.CredentialLocal,
-				CredentialID: owner.ID, Plan: identity.DefaultPlans[loci.PlanSelfHosted], BasePlan: loci.PlanSelfHosted}, nil
+				CredentialID: owner.ID, Plan: identity.DefaultPlans[loci.PlanSelfHosted],
+				BasePlan: loci.PlanSelfHosted}, nil
 		}}}, nil
 }
 

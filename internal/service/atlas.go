@@ -64,7 +64,8 @@ func (s *Service) UpdateAtlas(ctx context.Context, actor *identity.Actor, in loc
 }
 
 // ArchiveAtlas archives or restores an atlas.
-func (s *Service) ArchiveAtlas(ctx context.Context, actor *identity.Actor, in loci.ArchiveAtlas) (loci.OneAtlas, error) {
+func (s *Service) ArchiveAtlas(ctx context.Context, actor *identity.Actor, in loci.ArchiveAtlas) (loci.OneAtlas,
+	error) {
 	return write(ctx, s, actor, func(tx *store.Tx) (out loci.OneAtlas, err error) {
 		a, err := tx.Atlas(in.AtlasID, loci.RoleAdmin)
 		if err == nil {

@@ -52,7 +52,8 @@ var (
 		"Rename an atlas, or replace its keywords or description.", op.Account, op.ToolStable, (*Service).UpdateAtlas,
 		op.IfMatch)
 
-	AtlasArchive = op.Add(Ops, "atlas.archive", "POST /v1/atlases/{atlasId}/archive", "Archive an atlas, or restore it.",
+	AtlasArchive = op.Add(Ops, "atlas.archive", "POST /v1/atlases/{atlasId}/archive",
+		"Archive an atlas, or restore it.",
 		op.Account, op.ToolStableOnly, (*Service).ArchiveAtlas)
 
 	WorkspaceList = op.Add(Ops, "workspace.list", "GET /v1/workspaces",
