@@ -11,9 +11,11 @@ import (
 	"github.com/loci-memory/loci/internal/conformance"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/service"
+	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/accountdb"
 	"github.com/loci-memory/loci/internal/store/integrity"
+	"github.com/loci-memory/loci/internal/store/jobdb"
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
 
@@ -21,6 +23,7 @@ import (
 var keptTables = map[string]string{
 	"metadata":    "the settings of the database",
 	"generations": "the names of models",
+	"jobs":        "ids of records, deleted when the job is done",
 	"rate_limits": "times by the id of a credential, deleted within minutes",
 }
 
@@ -69,6 +72,9 @@ func fillTables(t *testing.T, d storetest.Database) (w *conformance.World, memor
 		}
 		_, _, err := x.ReserveOperations(w.Ann.ID, "2026-11", 1, 10)
 		return loci.Empty{}, err
+	}))(t)
+	conformance.Must(sqldb.System(t.Context(), w.Store.DB(), "test", func(x *sqldb.Tx) (loci.Empty, error) {
+		return loci.Empty{}, jobdb.New(w.Store.DB()).Add(x, "test", string(w.Ann.ID))
 	}))(t)
 	return w, memory
 }

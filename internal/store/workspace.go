@@ -186,7 +186,7 @@ func (t *Tx) checkTeamQuota(userID loci.ID) error {
 	var u owner
 	if err := t.conn.QueryRow(`SELECT ou.id, ou.plan, ou.pro_until FROM users ou WHERE ou.id = ?1`, []any{userID},
 		u.scanDest()); err != nil {
-		return err
+		return sqldb.NotFoundMessage(err, "The user does not exist.")
 	}
 	return t.checkQuota(t.plan(u).Teams, u.id,
 		`SELECT count(*) FROM members m JOIN workspaces w ON w.row_id = m.workspace
