@@ -64,7 +64,7 @@ var allowedImports = map[string][]string{
 	"internal/page":            {},
 	"internal/store": {"", "internal/analysis", "internal/identity", "internal/index", "internal/minhash",
 		"internal/page", "internal/sqldb", "internal/store/accountdb", "internal/store/embeddb",
-		"internal/store/indexdb", "internal/store/seal", "internal/vector"},
+		"internal/store/indexdb", "internal/store/jobdb", "internal/store/seal", "internal/vector"},
 	"internal/store/seal": {},
 	"internal/retrieve": {"", "internal/cache", "internal/dates", "internal/index", "internal/page", "internal/query",
 		"internal/store/indexdb", "internal/vector"},

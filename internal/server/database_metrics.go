@@ -10,7 +10,7 @@ import (
 	"github.com/loci-memory/loci/internal/store"
 )
 
-// A databaseCollector reads the metrics of the database and of the embedding queue at each scrape.
+// A databaseCollector reads the metrics of the database, the embedding queue and the jobs at each scrape.
 type databaseCollector struct {
 	store *store.Store
 	ready *readiness
@@ -26,6 +26,13 @@ var (
 	embeddingsPending = newDesc("loci_embeddings_pending", "Memories that wait for their vectors.")
 	embeddingsFailed  = newDesc("loci_embeddings_failed",
 		"Pending memories whose last attempt failed; they are retried. The account status and the log show why.")
+	jobsPending = prometheus.NewDesc("loci_jobs_pending", "Background jobs in the database that have not succeeded.",
+		[]string{"kind"}, nil)
+	jobsFailed = prometheus.NewDesc("loci_jobs_failed",
+		"Pending background jobs whose last attempt failed; they are retried. The log shows why.",
+		[]string{"kind"}, nil)
+	jobsOldest = prometheus.NewDesc("loci_jobs_oldest_seconds",
+		"Unix time at which the oldest pending background job was added.", []string{"kind"}, nil)
 )
 
 // databaseMetrics are the metrics of the database. A metric that the engine lacks is left out.
@@ -52,7 +59,8 @@ var databaseMetrics = []struct {
 
 // Describe lists the metrics.
 func (c databaseCollector) Describe(to chan<- *prometheus.Desc) {
-	for _, desc := range []*prometheus.Desc{databaseUp, embeddingsPending, embeddingsFailed} {
+	for _, desc := range []*prometheus.Desc{databaseUp, embeddingsPending, embeddingsFailed, jobsPending, jobsFailed,
+		jobsOldest} {
 		to <- desc
 	}
 	for _, x := range databaseMetrics {
@@ -62,8 +70,8 @@ func (c databaseCollector) Describe(to chan<- *prometheus.Desc) {
 
 // Collect reads the metrics. While the database is down, it reads only those that need no statement.
 func (c databaseCollector) Collect(to chan<- prometheus.Metric) {
-	send := func(desc *prometheus.Desc, kind prometheus.ValueType, n int64) {
-		to <- prometheus.MustNewConstMetric(desc, kind, float64(n))
+	send := func(desc *prometheus.Desc, kind prometheus.ValueType, n int64, labels ...string) {
+		to <- prometheus.MustNewConstMetric(desc, kind, float64(n), labels...)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), collectTimeout)
 	defer cancel()
@@ -73,6 +81,12 @@ func (c databaseCollector) Collect(to chan<- prometheus.Metric) {
 		if err == nil {
 			send(embeddingsPending, prometheus.GaugeValue, n.Pending)
 			send(embeddingsFailed, prometheus.GaugeValue, n.Failed)
+		}
+		kinds, _ := store.SystemRead(ctx, c.store, "count the jobs", (*store.SystemTx).JobStats) // or left out
+		for _, k := range kinds {
+			send(jobsPending, prometheus.GaugeValue, k.Waiting, k.Kind)
+			send(jobsFailed, prometheus.GaugeValue, k.Failed, k.Kind)
+			send(jobsOldest, prometheus.GaugeValue, k.OldestAt.Std().Unix(), k.Kind)
 		}
 	} else {
 		send(databaseUp, prometheus.GaugeValue, 0)

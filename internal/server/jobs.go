@@ -35,7 +35,7 @@ func newJobs(st *store.Store, gate *auth.Gate, m *metrics, log *slog.Logger) *jo
 		Run: func(ctx context.Context) error { m.ready.checkOnce(ctx); return nil }})
 	checkNow()
 	m.registry.MustRegister(jobCollector{func() []job.Status {
-		return slices.Concat(r.Status(), st.Index().Jobs(), st.Embedder().Jobs())
+		return slices.Concat(r.Status(), st.Index().Jobs(), st.Embedder().Jobs(), st.Jobs().Status())
 	}})
 	return r
 }

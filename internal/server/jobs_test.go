@@ -95,6 +95,11 @@ func TestMetricsShowJobs(t *testing.T) {
 	jobs := newJobs(l.store, gate, m, log)
 	jobs.Start(t.Context())
 	defer jobs.Stop()
+	if _, err := store.System(t.Context(), l.store, "test", func(x *store.SystemTx) (loci.Empty, error) {
+		return loci.Empty{}, x.AddJob("of_another_server", "id")
+	}); err != nil {
+		t.Fatal(err)
+	}
 	const lastRun = `loci_job_last_run_seconds{job="readiness"} `
 	const firstSample = `loci_job_last_run_seconds{job="integrity_sample"} ` // a damaged file may come with the start
 	var text string
@@ -109,6 +114,12 @@ func TestMetricsShowJobs(t *testing.T) {
 		"embed"} {
 		if !strings.Contains(text, `loci_job_failures_total{job="`+name+`"} 0`) {
 			t.Errorf("the metrics show no job %s", name)
+		}
+	}
+	for _, line := range []string{`loci_jobs_pending{kind="of_another_server"} 1`,
+		`loci_jobs_failed{kind="of_another_server"} 0`, `loci_jobs_oldest_seconds{kind="of_another_server"} 1`} {
+		if !strings.Contains(text, line) {
+			t.Errorf("the metrics show no %s", line)
 		}
 	}
 	if strings.Contains(text, `loci_job_last_run_seconds{job="sweep"}`) {

@@ -220,6 +220,10 @@ func OpenLocal(ctx context.Context, dir string, oneShot bool) (*Local, error) {
 		st.Close()
 		return nil, err
 	}
+	if !oneShot {
+		ctx = context.WithoutCancel(ctx)
+	}
+	st.Jobs().Start(ctx)
 	return &Local{store: st, Host: &op.Host{Service: s, Log: slog.New(slog.DiscardHandler),
 		Admit: func(context.Context, *op.Op, *op.Call) (*identity.Actor, error) {
 			return &identity.Actor{UserID: owner.ID, Email: owner.Email, CredentialKind: identity.CredentialLocal,

@@ -96,6 +96,7 @@ func Serve(ctx context.Context, s Settings, console, logs io.Writer) error {
 	jobs := newJobs(st, gate, m, log)
 	jobs.Start(context.WithoutCancel(ctx)) // while the last calls are answered, too
 	defer jobs.Stop()
+	st.Jobs().Start(context.WithoutCancel(ctx))
 	for _, w := range warnings {
 		log.Warn(w)
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store/embeddb"
 	"github.com/loci-memory/loci/internal/store/indexdb"
+	"github.com/loci-memory/loci/internal/store/jobdb"
 	"github.com/loci-memory/loci/internal/vector"
 )
 
@@ -30,6 +31,7 @@ type Store struct {
 	secret   []byte // signs cursors
 	embedder *embeddb.Worker
 	vectors  *embeddb.Vectors
+	jobs     *jobdb.Queue
 	plans    identity.Plans
 	close    func() error
 
@@ -123,7 +125,7 @@ func start(ctx context.Context, db sqldb.DB, o Options) (*Store, error) {
 	if o.Log == nil {
 		s.db.Log = slog.New(slog.DiscardHandler)
 	}
-	s.index = indexdb.New(s.db, o.PageCacheBytes, o.idleDelay)
+	s.index, s.jobs = indexdb.New(s.db, o.PageCacheBytes, o.idleDelay), jobdb.New(s.db)
 	s.embedder, s.vectors = embeddb.New(s.db, o.Embedder, o.OneShot), embeddb.NewVectors()
 	s.close = sync.OnceValue(s.db.Close)
 	var err error
@@ -135,6 +137,7 @@ func start(ctx context.Context, db sqldb.DB, o Options) (*Store, error) {
 	}
 	s.embedder.Start(ctx)
 	s.close = sync.OnceValue(func() error {
+		s.jobs.Stop()
 		s.embedder.Stop()
 		s.index.Stop()
 		return s.db.Close()
@@ -203,6 +206,20 @@ func (s *Store) Index() *indexdb.Index { return s.index }
 
 // Embedder returns the worker that embeds memories.
 func (s *Store) Embedder() *embeddb.Worker { return s.embedder }
+
+// Jobs returns the queue of the background jobs that are kept in the database.
+func (s *Store) Jobs() *jobdb.Queue { return s.jobs }
+
+// JobStats counts the jobs in the database.
+func (t *SystemTx) JobStats() ([]jobdb.Stats, error) { return jobdb.ReadStats(t.t.conn) }
+
+// AddJob adds a background job to the transaction. Its subject is often an id, and must hold no secret.
+func (t *Tx) AddJob(kind string, subject loci.ID) error {
+	return t.store.jobs.Add(t.conn, kind, string(subject))
+}
+
+// AddJob adds a background job to the transaction.
+func (t *SystemTx) AddJob(kind string, subject loci.ID) error { return t.t.AddJob(kind, subject) }
 
 // EmbeddingQueue counts the memories that wait to be embedded.
 func (t *SystemTx) EmbeddingQueue() (embeddb.QueueStats, error) {

@@ -1,5 +1,16 @@
 // Package jobdb keeps background jobs in a table. A job is added in the transaction of the operation that asks for it.
 // It survives the process, is retried until it succeeds, and runs on one of the servers of the database.
+//
+// A store has one queue. A new kind of job takes two lines. The transaction of an operation adds a job:
+//
+//	err := tx.AddJob("erase_atlas", atlasID)
+//
+// Function service.New registers the handler of the kind:
+//
+//	o.Store.Jobs().Handle("erase_atlas", s.eraseAtlas)
+//
+// Servers and local processes start the queue after that, and the close of the store stops it. The commands of an
+// operator do not start it: their jobs run on the servers. Metrics and log show each kind by its name.
 package jobdb
 
 import (
@@ -54,9 +65,10 @@ const (
 
 // A Queue runs the jobs of a database.
 type Queue struct {
-	db     *sqldb.Handle
-	kinds  map[string]func() // wakes the runner of a kind
-	runner *job.Runner
+	db      *sqldb.Handle
+	kinds   map[string]func() // wakes the runner of a kind
+	runner  *job.Runner
+	started bool
 }
 
 // New returns a queue without handlers. It can add jobs, which other processes run.
@@ -70,11 +82,18 @@ func (q *Queue) Handle(kind string, h Handler) {
 		Run: func(ctx context.Context) error { return q.runDue(ctx, kind, h) }})
 }
 
-// Start runs jobs until Stop.
-func (q *Queue) Start(ctx context.Context) { q.runner.Start(ctx) }
+// Start runs jobs until Stop or the end of ctx.
+func (q *Queue) Start(ctx context.Context) {
+	q.started = true
+	q.runner.Start(ctx)
+}
 
-// Stop finishes the jobs that are due, within a limit. Others stay in the table.
-func (q *Queue) Stop() { q.runner.Stop() }
+// Stop finishes the jobs that are due, within a limit. Others stay in the table. It does nothing before Start.
+func (q *Queue) Stop() {
+	if q.started {
+		q.runner.Stop()
+	}
+}
 
 // Status returns the states of the kinds.
 func (q *Queue) Status() []job.Status { return q.runner.Status() }
@@ -106,8 +125,14 @@ func (q *Queue) runDue(ctx context.Context, kind string, h Handler) error {
 	return ctx.Err()
 }
 
-// lease takes the oldest due job of a kind, or returns ErrNoRows.
+// lease takes the oldest due job of a kind, or returns ErrNoRows. A kind without due jobs costs no write.
 func (q *Queue) lease(ctx context.Context, kind string) (Job, error) {
+	if _, err := sqldb.SystemRead(ctx, q.db, "look for a due job", func(t *sqldb.Tx) (one int, err error) {
+		return one, t.QueryRow(`SELECT 1 FROM jobs WHERE kind = ?1 AND due <= ?2 LIMIT 1`, []any{kind, t.Now},
+			[]any{&one})
+	}); err != nil {
+		return Job{}, err
+	}
 	return sqldb.System(ctx, q.db, "lease a job", func(t *sqldb.Tx) (Job, error) {
 		skip := ""
 		if t.Dialect.Postgres {

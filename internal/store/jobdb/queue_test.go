@@ -171,6 +171,27 @@ func TestFailedJobsAreRetriedLater(t *testing.T) {
 	})
 }
 
+// A store that closes finishes the jobs that its operations have added.
+func TestCloseOfStoreFinishesDueJobs(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		st, r := d.Open(t, store.Options{}), &recorder{}
+		st.Jobs().Handle("mail", r.handle)
+		st.Jobs().Start(t.Context())
+		if _, err := store.System(t.Context(), st, "test", func(x *store.SystemTx) (loci.Empty, error) {
+			return loci.Empty{}, x.AddJob("mail", "one")
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if err := st.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if got := r.subjects(); !slices.Equal(got, []string{"one"}) {
+			t.Errorf("%q", got)
+		}
+	})
+}
+
 // A killed server never saves a result. Its job runs again after the lease.
 func TestJobOfKilledServerRunsAgain(t *testing.T) {
 	t.Parallel()
