@@ -193,9 +193,7 @@ func (i *IncomingInvitation) Respond(accept bool) (loci.Invitation, error) {
 		}
 	}
 	if !i.verified {
-		_, err := i.t.exec(`UPDATE users SET verified = ?2, updated_at = ?3 WHERE id = ?1`, i.t.actor.UserID, true,
-			i.t.conn.Now)
-		if err != nil {
+		if err := i.t.accounts().MarkVerified(i.t.actor.UserID); err != nil {
 			return i.record, err
 		}
 	}

@@ -82,11 +82,23 @@ func (t Tx) HasUsers() (has bool, err error) {
 	return has, t.conn.QueryRow(`SELECT EXISTS (SELECT 1 FROM users)`, nil, []any{&has})
 }
 
+// MarkVerified marks the address of a user as verified. Every way to verify an address ends here.
+func (t Tx) MarkVerified(id loci.ID) error {
+	_, err := t.conn.Exec(`UPDATE users SET verified = ?2, updated_at = CASE WHEN updated_at < ?3 THEN ?3
+		ELSE updated_at + 1 END WHERE id = ?1 AND verified <> ?2`, id, true, t.conn.Now)
+	return err
+}
+
 // VerifyUser marks the address of a user as verified.
-func (t Tx) VerifyUser(e loci.Email) (u loci.User, err error) {
-	err = t.conn.QueryRow(`UPDATE users SET verified = ?2, updated_at = ?3 WHERE email_folded = ?1 RETURNING`+
-		userColumns, []any{FoldEmail(e), true, t.conn.Now}, scanUser(&u))
-	return u, sqldb.MapNoRows(err)
+func (t Tx) VerifyUser(e loci.Email) (loci.User, error) {
+	l, err := t.UserByEmail(e)
+	if err == nil {
+		err = t.MarkVerified(l.User.ID)
+	}
+	if err != nil {
+		return l.User, err
+	}
+	return t.User(l.User.ID)
 }
 
 // SetPlan gives a user a plan of its own; an empty name ends that.
