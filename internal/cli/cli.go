@@ -53,6 +53,7 @@ func Main(args []string) int {
 }
 
 func (p *program) run(ctx context.Context, args []string) int {
+	p.table, _ = p.table.Variant(service.Variants[p.Env(contractEnv)])
 	root := p.root()
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)

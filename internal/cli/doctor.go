@@ -71,15 +71,17 @@ func (p *program) diagnose(ctx context.Context) *doctorReport {
 		d.Target = "local"
 	}
 	if err != nil {
-		if t.reason != "" && t.reason != reasonKeyWithoutURL && t.url == "" {
+		name := "login"
+		switch {
+		case t.reason == reasonKeyWithoutURL:
+			name = "key"
+		case t.reason == reasonUnknownContract:
+			name = "contract"
+		case t.reason != "" && t.url == "":
 			d.addCheck("folder", err, "")
 			return d
 		}
 		d.Target = "unknown"
-		name := "login"
-		if t.reason == reasonKeyWithoutURL {
-			name = "key"
-		}
 		d.addCheck(name, err, "")
 		return d
 	}

@@ -74,6 +74,9 @@ func (p *program) errorText(e *loci.Error) string {
 	case e.Code == loci.CodeInvalidKey || e.Code == loci.CodeRevoked:
 		return fmt.Sprintf("%s does not take this key: use loci login %s with another one, or set LOCI_API_KEY",
 			p.currentTarget.url, p.currentTarget.url)
+	case e.Code == loci.CodeNotFound && strings.HasPrefix(e.Message, "There is no such route"):
+		return fmt.Sprintf("%s has no such command: it runs another variant of the contract (LOCI_CONTRACT), or "+
+			"another version of Loci", p.currentTarget.url)
 	case e.Code == loci.CodeUnavailable && strings.Contains(e.Message, "cannot be reached"):
 		return fmt.Sprintf("%s (the server of %s): start it, name another with --server or LOCI_URL, or work on this "+
 			"device with --local",

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/loci-memory/loci"
@@ -15,6 +16,7 @@ import (
 	"github.com/loci-memory/loci/internal/httpapi"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/server"
+	"github.com/loci-memory/loci/internal/service"
 )
 
 // A target is a server, or the database on this device.
@@ -29,6 +31,10 @@ type target struct {
 // resolveTarget chooses the target: the flags, else LOCI_URL with LOCI_API_KEY, else the login, else this device. A key
 // is sent only to its own server, and LOCI_API_KEY without a server is an error.
 func (p *program) resolveTarget() (target, error) {
+	if name := p.Env(contractEnv); name != "" && !slices.Contains(service.VariantNames, name) {
+		return target{reason: reasonUnknownContract}, loci.Errorf(loci.CodeInvalidQuery, "%s must be one of %s, not %q",
+			contractEnv, strings.Join(service.VariantNames, ", "), name)
+	}
 	localTarget := target{dir: p.localDir()}
 	if p.local && p.server != "" {
 		return target{}, command.UsageError("--local and --server exclude each other")
@@ -66,6 +72,12 @@ func (p *program) resolveTarget() (target, error) {
 	}
 	return there, err
 }
+
+// contractEnv names the variant of the contract. Commands lack what the variant lacks.
+const contractEnv = "LOCI_CONTRACT"
+
+// reasonUnknownContract is the reason of a target that no command may use.
+const reasonUnknownContract = contractEnv + " is not known"
 
 // reasonKeyWithoutURL is the reason of a target that has a key and no server.
 const reasonKeyWithoutURL = "LOCI_API_KEY without LOCI_URL"

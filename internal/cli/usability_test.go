@@ -4,6 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -198,5 +201,38 @@ func TestConfirmationNamesTheRecord(t *testing.T) {
 		if err != nil || got != fmt.Sprintf("%q (%s)", want, fakeID) {
 			t.Errorf("%s: %s, %v", o, got, err)
 		}
+	}
+}
+
+func TestContractVariantOmitsCommands(t *testing.T) {
+	t.Parallel()
+	d := newTestTerminal(t, "LOCI_CONTRACT=b")
+	if code := d.run("memory", "delete", fakeID, "--yes"); code != 2 || d.service.deleted != "" {
+		t.Errorf("%d %q %s", code, d.service.deleted, d.err.String())
+	}
+	if code := d.run("memory", "get", fakeID); code != 0 {
+		t.Errorf("%d %s", code, d.err.String())
+	}
+	d = newTestTerminal(t, "LOCI_CONTRACT=c")
+	for _, line := range []string{"memory list", "mcp", "doctor"} {
+		if code := d.run(strings.Fields(line)...); code != 1 || d.openCount != 0 ||
+			!strings.Contains(d.err.String()+d.out.String(), "LOCI_CONTRACT must be one of full, a, b") {
+			t.Errorf("%s: %d %s%s", line, code, d.out.String(), d.err.String())
+		}
+	}
+}
+
+func TestErrorNamesVariantOfServer(t *testing.T) {
+	t.Parallel()
+	d := newTestTerminal(t)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusNotFound)
+		_, _ = io.WriteString(w, `{"error":"not_found","code":"not_found","message":"There is no such route: x."}`)
+	}))
+	defer server.Close()
+	d.Environ = append(d.Environ, "LOCI_URL="+server.URL, "LOCI_API_KEY="+fakeKey)
+	if code := d.run("memory", "delete", fakeID, "--yes"); code != 1 ||
+		!strings.Contains(d.err.String(), "LOCI_CONTRACT") {
+		t.Errorf("%d %s", code, d.err.String())
 	}
 }

@@ -116,10 +116,8 @@ func List(t *op.Table, set op.Toolset) []byte { return encode(result{"tools": to
 // toolsOf returns the tools of a set. In JSON a tool is its toolInfo.
 func toolsOf(t *op.Table, set op.Toolset) []*tool {
 	list := []*tool{}
-	for _, o := range t.Ops {
-		if slices.Contains(o.Exposure.Toolsets(), set) && !o.Streams {
-			list = append(list, newTool(o))
-		}
+	for _, o := range t.Tools(set) {
+		list = append(list, newTool(o))
 	}
 	return list
 }

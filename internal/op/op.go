@@ -130,6 +130,7 @@ type TypedOp[In, Out any] struct{ *Op }
 // A Table lists operations in the order in which they are documented.
 type Table struct {
 	Ops     []*Op
+	variant Variant
 	schemas schemaCache
 }
 
@@ -141,19 +142,6 @@ func (t *Table) Op(name string) *Op {
 		}
 	}
 	return nil
-}
-
-// Without returns the table without the operations of these names, and the omitted operations.
-func (t *Table) Without(names []string) (kept *Table, omitted []*Op) {
-	kept = &Table{}
-	for _, o := range t.Ops {
-		if slices.Contains(names, o.Name) {
-			omitted = append(omitted, o)
-		} else {
-			kept.Ops = append(kept.Ops, o)
-		}
-	}
-	return kept, omitted
 }
 
 // A sender is Call.Send.

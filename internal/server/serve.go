@@ -144,7 +144,7 @@ func (s Settings) lock() (unlock func(), err error) {
 }
 
 func (s Settings) handler(host *op.Host, svc *service.Service, gate *auth.Gate, log *slog.Logger) http.Handler {
-	table, omitted := service.Ops.Without(service.OmittedByVariant[s.Contract])
+	table, omitted := service.Ops.Variant(service.Variants[s.Contract])
 	hosts := httpapi.NewAllowedHosts(s.PublicURL, s.TrustedProxies)
 	origins := httpapi.NewOrigins(s.PublicURL, s.Origins...)
 	responses, bodies := httpapi.NewResponseLimiter(), httpapi.NewBodyLimiter()

@@ -202,30 +202,32 @@ func TestServeNamesProgramThatUsesAddress(t *testing.T) {
 
 func TestContractVariantOmitsOperations(t *testing.T) {
 	t.Parallel()
-	for contract, want := range map[string]int{"full": http.StatusUnauthorized, "a": http.StatusUnauthorized,
-		"b": http.StatusNotFound} {
+	const id = "/01890000-0000-7000-8000-000000000000"
+	routes := map[string]string{"memory.delete": "DELETE /v1/memories" + id,
+		"atlas.archive":     "POST /v1/atlases" + id + "/archive",
+		"workspace.archive": "POST /v1/workspaces" + id + "/archive"}
+	for contract, omitted := range map[string]string{"full": "", "a": "atlas.archive workspace.archive",
+		"b": "memory.delete"} {
 		url, _, _, _ := start(t, map[string]string{"contract": contract})
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodDelete,
-			url+"/v1/memories/01890000-0000-7000-8000-000000000000", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		res, err := http.DefaultClient.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		res.Body.Close()
-		if res.StatusCode != want {
-			t.Errorf("contract %s: DELETE answers %d, want %d", contract, res.StatusCode, want)
-		}
 		document, err := http.Get(url + "/openapi.json")
 		if err != nil {
 			t.Fatal(err)
 		}
 		text, err := io.ReadAll(document.Body)
 		document.Body.Close()
-		if listed := bytes.Contains(text, []byte(`"memory.delete"`)); err != nil || listed == (contract == "b") {
-			t.Errorf("contract %s: the document tells of memory.delete: %v, %v", contract, listed, err)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, route := range routes {
+			absent := strings.Contains(omitted, name)
+			want := map[bool]int{true: http.StatusNotFound, false: http.StatusUnauthorized}[absent]
+			method, path, _ := strings.Cut(route, " ")
+			if status, v := callAPI(t, method, url+path, "", ""); status != want {
+				t.Errorf("contract %s: %s answers %d %v, want %d", contract, route, status, v, want)
+			}
+			if bytes.Contains(text, []byte(`"`+name+`"`)) == absent {
+				t.Errorf("contract %s: the document lists %s: %v", contract, name, !absent)
+			}
 		}
 	}
 }

@@ -85,7 +85,7 @@ var Catalogue = append([]Setting{
 	{"log-level", "LOCI_LOG_LEVEL", "info", "Least of what is logged: debug, info, warn or error",
 		enumSetting(func(s *Settings, v string) { s.LogLevel = v }, "debug", "info", "warn", "error")},
 	{"contract", "LOCI_CONTRACT", "full", "Variant of the routes: full, a or b",
-		enumSetting(func(s *Settings, v string) { s.Contract = v }, "full", "a", "b")},
+		enumSetting(func(s *Settings, v string) { s.Contract = v }, service.VariantNames...)},
 	{"mcp-toolset", "LOCI_MCP_TOOLSET", "full", "Tools of an MCP client that asks for no set: full, stable or core",
 		setToolset},
 	{"mcp-query-key", "LOCI_MCP_QUERY_KEY", "0", "1 lets old MCP clients send ?api_key=", setQueryKey},

@@ -125,6 +125,3 @@ var (
 	AuthLogout = op.Add(Ops, "auth.logout", "POST /v1/auth/logout", "Sign out.", op.Account, op.BrowserOnly,
 		(*Service).SignOut, op.OverQuota)
 )
-
-// OmittedByVariant are the operations that a variant of the contract does not have.
-var OmittedByVariant = map[string][]string{"a": {AtlasArchive.Name, WorkspaceArchive.Name}, "b": {MemoryDelete.Name}}

@@ -1,0 +1,15 @@
+package service
+
+import "github.com/loci-memory/loci/internal/op"
+
+// VariantNames are the values of LOCI_CONTRACT, the default first.
+var VariantNames = []string{"full", "a", "b"}
+
+// Variants are the variants of the contract by name. Variant a deletes atlases and workspaces without archiving them;
+// variant b archives them, and deletes neither them nor memories.
+var Variants = map[string]op.Variant{
+	"full": {},
+	"a": {Omitted: []string{"atlas.archive", "workspace.archive"},
+		Stable: []string{"atlas.delete", "workspace.delete"}},
+	"b": {Omitted: []string{"memory.delete", "atlas.delete", "workspace.delete"}, Full: op.StableTools},
+}
