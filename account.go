@@ -80,6 +80,7 @@ type BrowserSignIn struct {
 	Address    string `json:"address" jsonschema:"From which it signed in"`
 	Current    bool   `json:"current" jsonschema:"The browser of this call"`
 	CreatedAt  Time   `json:"createdAt"`
+	UpdatedAt  Time   `json:"updatedAt" jsonschema:"Equals createdAt: use does not change a sign-in"`
 	LastUsedAt Time   `json:"lastUsedAt"`
 }
 

@@ -22,6 +22,7 @@ func (t *Tx) SignIns(p Page) (List[loci.BrowserSignIn], error) {
 		WHERE user_id = ?1 AND (created_at, id) < (?2, ?3) ORDER BY created_at DESC, id DESC LIMIT ?4`,
 		func(r sqldb.Row) (s loci.BrowserSignIn, err error) {
 			err = r.Scan(&s.ID, &s.UserAgent, &s.Address, &s.CreatedAt, &s.LastUsedAt)
+			s.UpdatedAt = s.CreatedAt
 			s.Current = s.ID == t.actor.CredentialID
 			return s, err
 		}, t.actor.UserID)
