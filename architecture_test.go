@@ -75,7 +75,7 @@ var allowedImports = map[string][]string{
 	"internal/auth": {"", "internal/cache", "internal/identity", "internal/op", "internal/store",
 		"internal/store/accountdb"},
 	"internal/httpapi": {"", "internal/op"},
-	"internal/rest":    {"", "internal/httpapi", "internal/identity", "internal/op"},
+	"internal/rest":    {"", "internal/httpapi", "internal/identity", "internal/op", "internal/strictjson"},
 	"internal/mcp":     {"", "internal/httpapi", "internal/op", "internal/strictjson"},
 	"internal/server": {"", "internal/auth", "internal/embed", "internal/httpapi", "internal/identity",
 		"internal/job", "internal/mcp", "internal/op", "internal/rest", "internal/server/backup",

@@ -179,6 +179,6 @@ func WithRefs(s *jsonschema.Schema, prefix string, named map[string]*jsonschema.
 	if s.Title == "" {
 		return c
 	}
-	named[s.Title] = c
-	return &jsonschema.Schema{Ref: prefix + s.Title, Description: s.Description}
+	named[s.Title], c.Deprecated = c, false
+	return &jsonschema.Schema{Ref: prefix + s.Title, Description: s.Description, Deprecated: s.Deprecated}
 }

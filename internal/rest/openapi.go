@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -27,13 +28,15 @@ type openAPIBuilder struct {
 	headers    jsonObject
 	responses  jsonObject
 	schemas    map[string]*jsonschema.Schema
+
+	deprecations func(*op.Op) []Deprecation
 }
 
 // openAPIDocument describes the operations and the routes.
 func (d *handler) openAPIDocument(routes []Route) []byte {
 	s := &openAPIBuilder{cookieName(httpapi.IsSecureURL(d.PublicURL)), jsonObject{}, map[string]string{}, jsonObject{},
 		jsonObject{}, jsonObject{},
-		map[string]*jsonschema.Schema{"Error": errorSchema()}}
+		map[string]*jsonschema.Schema{"Error": errorSchema()}, d.deprecations}
 	for _, o := range d.Table.Ops {
 		s.addOperation(o.Method, o.Path, s.operationObject(o))
 	}
@@ -120,29 +123,34 @@ var accessDescriptions = map[op.Access]string{
 }
 
 func (s *openAPIBuilder) operationObject(o *op.Op) jsonObject {
+	deprecations := s.deprecations(o)
+	in := markDeprecated(o.InputSchema(), deprecations)
 	out := jsonObject{
 		"operationId": o.Name,
 		"summary":     strings.TrimSuffix(o.Summary, "."),
 		"description": o.Summary + " " + accessDescriptions[o.Access],
 		"security":    securityRequirements(o.Access),
-		"parameters":  s.operationParameters(o),
+		"parameters":  s.operationParameters(o, in),
 		"responses":   s.operationResponses(o),
 	}
-	if body := requestBody(o); body != nil {
+	if body := requestBody(o, in); body != nil {
 		out["requestBody"] = body
+	}
+	if slices.ContainsFunc(deprecations, func(d Deprecation) bool { return d.Field == "" }) {
+		out["deprecated"] = true
 	}
 	return out
 }
 
 // requestBody describes the fields of the body in one closed object, or nothing where there are none.
-func requestBody(o *op.Op) jsonObject {
-	in := *o.InputSchema()
+func requestBody(o *op.Op, schema *jsonschema.Schema) jsonObject {
+	in := *schema
 	in.Properties, in.Required, in.PropertyOrder = map[string]*jsonschema.Schema{}, nil, nil
 	for _, f := range o.Fields() {
 		if f.Location != op.InBody {
 			continue
 		}
-		in.Properties[f.Name] = withoutTitles(o.InputSchema().Properties[f.Name])
+		in.Properties[f.Name] = withoutTitles(schema.Properties[f.Name])
 		in.PropertyOrder = append(in.PropertyOrder, f.Name)
 		if f.Required {
 			in.Required = append(in.Required, f.Name)
@@ -184,18 +192,19 @@ func (s *openAPIBuilder) operationResponses(o *op.Op) jsonObject {
 		out[strconv.Itoa(status)] = s.errorResponse(status)
 	}
 	headers := s.responseHeaders(o, t)
+	schema := op.WithRefs(markDeprecated(o.OutputSchema(), s.deprecations(o)), schemaPrefix, s.schemas)
 	if o.Streams {
 		out["200"] = jsonObject{"description": "Events, as long as the client stays", "headers": headers,
 			"content": jsonObject{
 				"text/event-stream": jsonObject{"schema": jsonObject{"type": "string",
 					"description":   "Server-Sent Events; the data of each is one JSON object",
-					"contentSchema": op.WithRefs(o.OutputSchema(), schemaPrefix, s.schemas)}},
+					"contentSchema": schema}},
 			}}
 		return out
 	}
 	for _, status := range successStatuses(o) {
 		out[strconv.Itoa(status)] = jsonObject{"description": statusDescriptions[status], "headers": headers,
-			"content": jsonContent(op.WithRefs(o.OutputSchema(), schemaPrefix, s.schemas))}
+			"content": jsonContent(schema)}
 	}
 	if o.Has(op.IfMatch) {
 		out["412"] = s.errorResponse(http.StatusPreconditionFailed)

@@ -82,6 +82,8 @@ var headerDescriptions = map[string]struct{ kind, words string }{
 	"Retry-After":          {"integer", "Seconds to wait, at least 1"},
 	"WWW-Authenticate":     {"string", `Bearer, with error="invalid_token" when a token was sent that is not known`},
 	"Set-Cookie":           {"string", "The cookie of the signed-in browser"},
+	"Deprecation":          {"string", "true: the route, or a field of it, will be removed"},
+	"Sunset":               {"string", "Day of the removal, as an HTTP date"},
 }
 
 func (s *openAPIBuilder) headerRef(name string) jsonObject {
@@ -105,6 +107,9 @@ func (s *openAPIBuilder) responseHeaders(o *op.Op, t reflect.Type) jsonObject {
 	}
 	if _, ok := zero.(cookieSetter); ok {
 		names = append(names, "Set-Cookie")
+	}
+	if len(s.deprecations(o)) > 0 {
+		names = append(names, "Deprecation", "Sunset")
 	}
 	out := jsonObject{}
 	for _, n := range names {
@@ -136,11 +141,11 @@ func (s *openAPIBuilder) parameterRef(name string) jsonObject {
 }
 
 // operationParameters describes the fields in path and query, and the headers.
-func (s *openAPIBuilder) operationParameters(o *op.Op) []jsonObject {
+func (s *openAPIBuilder) operationParameters(o *op.Op, in *jsonschema.Schema) []jsonObject {
 	var out []jsonObject
 	for _, f := range o.Fields() {
 		if f.Location != op.InBody {
-			out = append(out, fieldParameter(f, withoutTitles(o.InputSchema().Properties[f.Name])))
+			out = append(out, fieldParameter(f, withoutTitles(in.Properties[f.Name])))
 		}
 	}
 	out = append(out, s.parameterRef("RequestID"))
@@ -167,6 +172,10 @@ func fieldParameter(f op.Field, schema *jsonschema.Schema) jsonObject {
 	p := jsonObject{"in": string(f.Location), "name": f.Name, "schema": schema}
 	if f.Required {
 		p["required"] = true
+	}
+	if schema.Deprecated {
+		p["deprecated"] = true
+		schema.Deprecated = false
 	}
 	if f.Description != "" {
 		p["description"] = f.Description

@@ -38,7 +38,8 @@ type Options struct {
 	ExtraRoutes []Route
 	// OmittedOps are operations that this variant of the contract lacks. Their routes are missing, even if their paths
 	// have other methods.
-	OmittedOps []*op.Op
+	OmittedOps   []*op.Op
+	Deprecations []Deprecation // of operations of the table
 	// ResponseLimiter bounds the unread responses of clients; nil means no bound.
 	ResponseLimiter *httpapi.ByteLimiter
 	// BodyLimiter bounds the bodies of clients that have not arrived yet; nil means no bound.
@@ -67,7 +68,7 @@ func New(o Options) http.Handler {
 	d := &handler{Options: o, mux: http.NewServeMux(), methodNotAllowed: map[string]bool{}}
 	d.Origins = cmp.Or(d.Origins, httpapi.NewOrigins(o.PublicURL))
 	for _, o := range o.Table.Ops {
-		d.mux.Handle(o.Method+" "+o.Path, d.opHandler(o))
+		d.mux.Handle(o.Method+" "+o.Path, withSunset(d.deprecations(o), d.opHandler(o)))
 	}
 	for _, r := range d.routes() {
 		d.mux.Handle(r.Pattern, r.Handler)

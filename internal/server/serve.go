@@ -26,9 +26,12 @@ import (
 )
 
 // Serve runs a server until ctx ends. Messages for people go to console, the log to logs.
-func Serve(ctx context.Context, s Settings, console, logs io.Writer) error {
+func Serve(ctx context.Context, s Settings, console, logs io.Writer) (err error) {
 	log, flush := NewLog(logs, s.LogLevel)
 	defer flush()
+	if s.deprecations, err = s.readDeprecations(); err != nil {
+		return err
+	}
 	database, err := sqldb.FileDescriptors(s.DB)
 	if err != nil {
 		return err
@@ -166,7 +169,8 @@ func (s Settings) handler(host *op.Host, svc *service.Service, gate *auth.Gate, 
 		PublicURLInferred: s.inferredURL, Pages: svc, TrustedProxies: s.TrustedProxies,
 		ExtraRoutes: []rest.Route{{Pattern: "/mcp", Handler: mcpServer.HTTP(),
 			Reason: "it speaks another protocol, in which operations are tools"}},
-		OmittedOps: omitted, ResponseLimiter: responses, BodyLimiter: bodies, Hosts: s.restHosts(hosts),
+		OmittedOps: omitted, Deprecations: s.deprecations,
+		ResponseLimiter: responses, BodyLimiter: bodies, Hosts: s.restHosts(hosts),
 	})
 }
 

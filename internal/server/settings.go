@@ -20,6 +20,7 @@ import (
 	"github.com/loci-memory/loci/internal/httpapi"
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/op"
+	"github.com/loci-memory/loci/internal/rest"
 	"github.com/loci-memory/loci/internal/service"
 )
 
@@ -34,6 +35,7 @@ type Settings struct {
 	Origins        []string
 	LogLevel       string
 	Contract       string
+	Deprecate      string // file of rest.ParseDeprecations
 	Toolset        op.Toolset
 	QueryKey       bool
 	Plans          identity.Plans
@@ -45,6 +47,8 @@ type Settings struct {
 	EmbedURL       string // of an OpenAI-compatible embedder; empty means the built-in one
 	EmbedKey       string // a secret
 	EmbedModel     string
+
+	deprecations []rest.Deprecation
 
 	inferredURL bool             // PublicURL is not set: it follows from the listener
 	onReady     func(url string) // called once the server listens
@@ -86,6 +90,11 @@ var Catalogue = append([]Setting{
 		enumSetting(func(s *Settings, v string) { s.LogLevel = v }, "debug", "info", "warn", "error")},
 	{"contract", "LOCI_CONTRACT", "full", "Variant of the routes: full, a or b",
 		enumSetting(func(s *Settings, v string) { s.Contract = v }, service.VariantNames...)},
+	{"deprecate", "LOCI_DEPRECATE", "", "File (JSON) of the routes and fields that will be removed",
+		func(s *Settings, v string) error {
+			s.Deprecate = v
+			return nil
+		}},
 	{"mcp-toolset", "LOCI_MCP_TOOLSET", "full", "Tools of an MCP client that asks for no set: full, stable or core",
 		setToolset},
 	{"mcp-query-key", "LOCI_MCP_QUERY_KEY", "0", "1 lets old MCP clients send ?api_key=", setQueryKey},
@@ -113,7 +122,7 @@ var Catalogue = append([]Setting{
 func (s Setting) Secret() bool { return s.Flag == "embed-key" }
 
 // unsupportedEnv are settings of later versions: setting them causes a warning.
-var unsupportedEnv = []string{"LOCI_DEPRECATE", "LOCI_LLM_URL", "LOCI_SMTP_URL", "LOCI_BLOBS", "LOCI_SSE_HEARTBEAT"}
+var unsupportedEnv = []string{"LOCI_LLM_URL", "LOCI_SMTP_URL", "LOCI_BLOBS", "LOCI_SSE_HEARTBEAT"}
 
 // clientEnv are variables of the programs that call a server, not of the server.
 var clientEnv = []string{"LOCI_URL", "LOCI_API_KEY"}

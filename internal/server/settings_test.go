@@ -1,6 +1,7 @@
 package server
 
 import (
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -106,5 +107,39 @@ func TestLoadRefusesBlankFolder(t *testing.T) {
 	t.Parallel()
 	if _, _, err := Load(nil, []string{"LOCI_DATA= "}); err == nil || !strings.Contains(err.Error(), "LOCI_DATA") {
 		t.Errorf("told %v", err)
+	}
+}
+
+func TestServeRefusesInvalidDeprecations(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	file := filepath.Join(dir, "removals.json")
+	const days = `", "announced": "2026-01-01", "sunset": "2026-06-30"}]`
+	for text, want := range map[string]string{
+		`[{"route": "GET /v1/tuna` + days: `no route "GET /v1/tuna"`,
+		// the variant lacks it
+		`[{"route": "DELETE /v1/memories/{memoryId}` + days: `no route "DELETE /v1/memories/{memoryId}"`,
+		strings.Repeat(" ", maxDeprecations+1):              "more than 1 MiB",
+		"":                                                  "no such file",
+	} {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if text == "" {
+			os.Remove(file)
+		}
+		data := filepath.Join(dir, "data")
+		s, warnings, err := Load(map[string]string{"data": data, "contract": "b"}, []string{"LOCI_DEPRECATE=" + file})
+		if err != nil || len(warnings) > 0 {
+			t.Fatal(err, warnings)
+		}
+		err = Serve(t.Context(), s, io.Discard, io.Discard)
+		if err == nil || !strings.HasPrefix(err.Error(), "LOCI_DEPRECATE") || !strings.Contains(err.Error(), file) ||
+			!strings.Contains(err.Error(), want) {
+			t.Errorf("%.80s: %v", text, err)
+		}
+		if _, err := os.Stat(data); !os.IsNotExist(err) {
+			t.Errorf("the data folder exists: %v", err)
+		}
 	}
 }
