@@ -87,7 +87,7 @@ var allowedImports = map[string][]string{
 		"internal/cli/format", "internal/cli/opflags", "internal/cli/output", "internal/cli/records", "internal/embed",
 		"internal/httpapi", "internal/mcp", "internal/op", "internal/relevance", "internal/server", "internal/service"},
 	"internal/cli/admin": {"", "internal/cli/command", "internal/cli/console", "internal/cli/format",
-		"internal/server", "internal/server/backup"},
+		"internal/cli/output", "internal/server", "internal/server/backup"},
 	"internal/cli/command": {"internal/op"},
 	"internal/cli/console": {"", "internal/cli/command", "internal/cli/format"},
 	"internal/cli/format":  {},

@@ -11,8 +11,8 @@ import (
 	"github.com/loci-memory/loci/internal/store/accountdb"
 )
 
-// credentialCache caches the store's results for credentials. A revoked credential is dropped at the commit in this
-// process, and after cacheTTL in others.
+// credentialCache caches the store's results for credentials. A revoked credential, or one of a disabled user, is
+// dropped at the commit in this process, and after cacheTTL in others.
 type credentialCache struct {
 	clock       loci.Clock
 	entries     *cache.Cache[credentialKey, cacheEntry]
@@ -96,5 +96,5 @@ func (k *credentialCache) onEvent(e store.Event) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.revocations++
-	k.entries.RemoveFunc(func(c cacheEntry) bool { return c.ID == e.CredentialID })
+	k.entries.RemoveFunc(func(c cacheEntry) bool { return c.ID == e.CredentialID || c.UserID == e.UserID })
 }

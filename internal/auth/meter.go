@@ -89,7 +89,7 @@ func (m *meter) take(ctx context.Context, actor *identity.Actor, now time.Time, 
 // limit has changed, it saves the count of the old one. It reads the count of all servers where that is unknown.
 func (m *meter) lockMonth(ctx context.Context, actor *identity.Actor, now time.Time) (*monthUsage, time.Time, error) {
 	u := m.lockUser(actor.UserID)
-	month, ends := now.UTC().Format("2006-01"), identity.MonthEnd(now)
+	month, ends := identity.Month(now), identity.MonthEnd(now)
 	if limit := actor.Plan.Operations; u.month != month || u.limit != limit {
 		if err := m.flush(ctx, actor.UserID, u); err != nil {
 			return u, ends, err

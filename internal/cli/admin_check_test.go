@@ -67,6 +67,45 @@ func TestOperatorSetsPlanOfUser(t *testing.T) {
 	}
 }
 
+func TestOperatorDisablesAndShowsUsers(t *testing.T) {
+	t.Parallel()
+	run := adminRunner(t, t.TempDir())
+	run(exitOK, "user", "create", "--email", "ada@example.org")
+	run(exitOK, "user", "create", "--email", "bea@example.org", "--name", "Bea\x1b[2J")
+	const email = "--email=Ada@example.org"
+	if text := run(exitOK, "user", "disable", email); !strings.HasPrefix(text,
+		"The user ada@example.org is disabled: ") {
+		t.Error(text)
+	}
+	if text := run(exitOK, "user", "list"); !strings.Contains(text, "DISABLED") || strings.Contains(text, "\x1b") ||
+		strings.Index(text, "ada@example.org") > strings.Index(text, "bea@example.org") {
+		t.Error(text)
+	}
+	if text := run(exitOK, "user", "show", email); !strings.Contains(text, "\nWORKSPACES\n") ||
+		!strings.Contains(text, "usage.storage.limit-bytes   unlimited\n") || !strings.Contains(text, "personal") {
+		t.Error(text)
+	}
+	if text := run(exitOK, "user", "show", email, "--json"); !strings.HasPrefix(text, `{"user":{"id":"`) ||
+		!strings.Contains(text, `"disabled":true,"plan":"selfhosted"`) || !strings.Contains(text, `"role":"owner"`) {
+		t.Error(text)
+	}
+	if text := run(exitOK, "user", "enable", email, "--json"); !strings.Contains(text, `"disabled":false`) {
+		t.Error(text)
+	}
+	if text := run(exitOK, "user", "list", "--json"); strings.Count(text, `"disabled":false`) != 2 {
+		t.Error(text)
+	}
+	for _, command := range []string{"show", "enable", "disable"} {
+		if text := run(exitFailure, "user", command, "--email=eve@example.org"); !strings.Contains(text,
+			`no user with the address "eve@example.org"`) {
+			t.Error(text)
+		}
+		if text := run(exitUsage, "user", command); !strings.Contains(text, "--email is required") {
+			t.Error(text)
+		}
+	}
+}
+
 // A volume that was not mounted must not pass for an empty database.
 func TestCheckRejectsEmptyDatabaseFile(t *testing.T) {
 	t.Parallel()

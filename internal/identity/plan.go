@@ -47,6 +47,9 @@ func (p Plans) Effective(own loci.PlanName, proUntil, now loci.Time) Plan {
 	return base
 }
 
+// Month returns the name of the calendar month of now (UTC), such as 2026-11.
+func Month(now time.Time) string { return now.UTC().Format("2006-01") }
+
 // MonthEnd returns the end of the calendar month of now (UTC), when the quota of operations is reset.
 func MonthEnd(now time.Time) time.Time {
 	now = now.UTC()

@@ -144,6 +144,18 @@ func (a *Admin) ChangePlan(ctx context.Context, email, plan string) (loci.User, 
 	return u, withEmail(email, err)
 }
 
+// DisableUser disables a user, or enables it again.
+func (a *Admin) DisableUser(ctx context.Context, email string, disabled bool) (loci.User, error) {
+	u, err := a.SetDisabled(ctx, loci.Email(email), disabled)
+	return u, withEmail(email, err)
+}
+
+// ShowUser returns the user with an address, with usage and workspaces.
+func (a *Admin) ShowUser(ctx context.Context, email string) (service.UserDetail, error) {
+	u, err := a.Service.ShowUser(ctx, loci.Email(email))
+	return u, withEmail(email, err)
+}
+
 // defaultPlan is the operator's name of the plan of users without one of their own.
 const defaultPlan = "default"
 

@@ -171,7 +171,8 @@ func newSignIn(secret string) loci.SignIn {
 	return loci.SignIn{Secret: secret, MaxAge: accountdb.SignInMaxAge}
 }
 
-// SignIn signs a browser in. An unknown address and a wrong password get the same answer in the same time.
+// SignIn signs a browser in. An unknown address, a wrong password and a disabled user get the same answer in the same
+// time.
 func (s *Service) SignIn(ctx context.Context, actor *identity.Actor, in loci.Login) (loci.SignedIn, error) {
 	failed := loci.Errorf(loci.CodeInvalidKey, "The address or the password is wrong.")
 	account := accountOf(in.Email)
@@ -192,15 +193,21 @@ func (s *Service) SignIn(ctx context.Context, actor *identity.Actor, in loci.Log
 		release() // the password was not compared
 		return loci.SignedIn{}, err
 	}
-	if !ok {
+	if !ok || l.Disabled {
 		return loci.SignedIn{}, failed
 	}
 	release()
 	s.signInLimiter.recordSuccess(account, actor.ClientAddress)
 	secret := identity.NewSecret()
 	_, err = store.System(ctx, s.Store, "sign in", func(t *store.SystemTx) (loci.Empty, error) {
+		if err := t.LockEnabledUser(l.User.ID); err != nil {
+			return loci.Empty{}, err
+		}
 		return loci.Empty{}, t.AddSignIn(l.User.ID, newBrowser(actor, secret))
 	})
+	if loci.Is(err, loci.CodeNotFound) {
+		err = failed // the user was deleted or disabled meanwhile
+	}
 	return loci.NewSignedIn(l.User, newSignIn(secret), false), err
 }
 
@@ -235,13 +242,17 @@ func (s *Service) Status(ctx context.Context, actor *identity.Actor, _ loci.Empt
 	return read(ctx, s, actor, func(tx *store.Tx) (loci.AccountStatus, error) {
 		out, err := tx.Usage()
 		out.Plan, out.BasePlan = actor.Plan.Name, actor.BasePlan
-		out.Usage.Operations = loci.OperationQuota{Used: used, Limit: actor.Plan.Operations,
-			ResetsAt: loci.TimeOf(ends.Truncate(time.Millisecond))}
-		out.Usage.Storage.LimitBytes = actor.Plan.Storage
-		out.Workspaces.Personal.Limit, out.Workspaces.Team.Limit, out.Workspaces.Atlases.Limit = 1,
-			actor.Plan.Teams, actor.Plan.Atlases
+		setLimits(&out, actor.Plan, used, ends)
 		return out, err
 	})
+}
+
+// setLimits writes the used operations of the month and the limits of a plan.
+func setLimits(out *loci.AccountStatus, p identity.Plan, used int64, monthEnds time.Time) {
+	out.Usage.Operations = loci.OperationQuota{Used: used, Limit: p.Operations,
+		ResetsAt: loci.TimeOf(monthEnds.Truncate(time.Millisecond))}
+	out.Usage.Storage.LimitBytes = p.Storage
+	out.Workspaces.Personal.Limit, out.Workspaces.Team.Limit, out.Workspaces.Atlases.Limit = 1, p.Teams, p.Atlases
 }
 
 // AddUser makes an account as the operator. Its input has not been checked by a transport.

@@ -242,6 +242,58 @@ func TestUnknownAccountsAndWrongPasswordsAreAlike(t *testing.T) {
 	}
 }
 
+func TestDisabledUserSignsInLikeUnknownOne(t *testing.T) {
+	t.Parallel()
+	eachEngine(t, conformance.Options{SignInLimit: 3}, func(t *testing.T, w *conformance.World) {
+		addUsers(t, w, "ada@example.com")
+		disable := func(disabled bool) {
+			conformance.Must(w.Service.SetDisabled(t.Context(), "ada@example.com", disabled))(t)
+		}
+		disable(true)
+		for range 3 {
+			err, unknown := signIn(t, w, "192.0.2.1", "ada@example.com", password), signIn(t, w, "192.0.2.2",
+				"nobody@example.com", password)
+			if !loci.Is(err, loci.CodeInvalidKey) || err.Error() != unknown.Error() {
+				t.Errorf("%v, %v", err, unknown)
+			}
+		}
+		if err := signIn(t, w, "192.0.2.3", "ada@example.com", password); !loci.Is(err, loci.CodeRateLimited) {
+			t.Errorf("attempts on a disabled account count: %v", err)
+		}
+		disable(false)
+		w.Clock.Advance(time.Hour)
+		if err := signIn(t, w, "192.0.2.3", "ada@example.com", password); err != nil {
+			t.Error(err)
+		}
+		_, err := w.Service.SetDisabled(t.Context(), "nobody@example.com", true)
+		expect(t, "an unknown address", err, loci.CodeNotFound)
+	})
+}
+
+func TestOperatorSeesUserWithoutSecrets(t *testing.T) {
+	t.Parallel()
+	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+		list := conformance.Must(w.Service.ListUsers(t.Context()))(t).Users
+		var ann accountdb.Summary
+		for _, u := range list {
+			if u.ID == w.Ann.ID {
+				ann = u
+			}
+		}
+		if len(list) < 5 || ann.Email != w.Ann.Email || ann.Keys != 1 || ann.Teams != 2 || !ann.EmailVerified ||
+			ann.Disabled || ann.Plan != loci.PlanSelfHosted || ann.CreatedAt == 0 {
+			t.Errorf("%d users, %+v", len(list), ann)
+		}
+		mustCreate(t, w, conformance.CallerOwner, w.Atlas(t, "Shelf"), "twelve bytes")
+		got := conformance.Must(w.Service.ShowUser(t.Context(), "Ann@example.com"))(t)
+		if got.User.ID != w.Ann.ID || got.Usage.Memories < 1 || got.Usage.Storage.UsedBytes < 12 ||
+			got.Quotas.Team.Used != 2 || len(got.Workspaces) != 3 || got.Workspaces[0].Kind != loci.WorkspacePersonal ||
+			got.Workspaces[1].Role != loci.RoleOwner || got.Workspaces[1].MemberCount < 2 {
+			t.Errorf("%+v", got)
+		}
+	})
+}
+
 func TestCookieSignsInUntilSignOut(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {

@@ -8,8 +8,8 @@ import (
 
 // accounts returns the accounts in the transaction.
 func (t *Tx) accounts() accountdb.Tx {
-	return accountdb.In(t.conn, t.store.plans, func(id loci.ID) {
-		t.Emit(Event{Name: EventCredentialEnded, CredentialID: id})
+	return accountdb.In(t.conn, t.store.plans, func(e accountdb.Ended) {
+		t.Emit(Event{Name: EventCredentialEnded, Ended: e})
 	})
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/sqldb"
+	"github.com/loci-memory/loci/internal/store/accountdb"
 	"github.com/loci-memory/loci/internal/store/embeddb"
 	"github.com/loci-memory/loci/internal/store/indexdb"
 	"github.com/loci-memory/loci/internal/store/jobdb"
@@ -93,14 +94,14 @@ func OpenPostgres(ctx context.Context, url string, o Options) (*Store, error) {
 
 // An Event is a change that this process must know at once. It is published after the commit.
 type Event struct {
-	Name         EventName
-	CredentialID loci.ID
+	Name EventName
+	accountdb.Ended
 }
 
 // An EventName names an Event.
 type EventName string
 
-// EventCredentialEnded is the event of a revoked key or an ended sign-in.
+// EventCredentialEnded is the event of a revoked key, an ended sign-in, or a user that is disabled, enabled or deleted.
 const EventCredentialEnded EventName = "credential.ended"
 
 // Subscribe calls f with each Event. It must be called before the store is used.

@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/sqldb"
 )
 
@@ -51,6 +52,22 @@ func (t *Tx) Usage() (s loci.AccountStatus, err error) {
 		err = nil // retried meanwhile
 	}
 	return s, err
+}
+
+// UsageOf returns the counts of the workspaces of a user, without the limits of the plan, and the workspaces.
+func (t *SystemTx) UsageOf(userID loci.ID) (s loci.AccountStatus, list []loci.Workspace, err error) {
+	u := &Tx{conn: t.t.conn, store: t.t.store, actor: &identity.Actor{UserID: userID}}
+	if s, err = u.Usage(); err != nil {
+		return s, nil, err
+	}
+	list = []loci.Workspace{}
+	err = u.query(`SELECT`+workspaceColumns+`FROM workspaces e`+u.membershipJoin("e.row_id")+
+		`ORDER BY w.created_at, w.id`, nil, func(r sqldb.Row) error {
+		w, err := scanWorkspace(r)
+		list = append(list, w)
+		return err
+	})
+	return s, list, err
 }
 
 // checkStorageQuota returns quota_exceeded if the contents in all workspaces of an owner exceed the plan's storage.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/loci-memory/loci/internal/cli/command"
 	"github.com/loci-memory/loci/internal/cli/console"
+	"github.com/loci-memory/loci/internal/cli/output"
 	"github.com/loci-memory/loci/internal/server"
 )
 
@@ -22,8 +23,9 @@ func Command(on *console.Console) *cobra.Command {
 	c := commands{on}
 	admin := command.Group("admin",
 		"Make users and keys in the database of a server, erase for good, check it, and back it up")
-	user := command.Group("user", "Make users, verify them, set their plans, and erase them")
-	user.AddCommand(c.createUser(), c.verifyUser(), c.setPlan(), c.purgeUser())
+	user := command.Group("user", "Make, show, verify, disable and erase users, and set their plans")
+	user.AddCommand(c.createUser(), c.listUsers(), c.showUser(), c.verifyUser(), c.setPlan(), c.disableUser(true),
+		c.disableUser(false), c.purgeUser())
 	key := command.Group("key", "Make API keys")
 	key.AddCommand(c.createKey())
 	workspace := command.Group("workspace", "Erase workspaces")
@@ -37,6 +39,7 @@ func Command(on *console.Console) *cobra.Command {
 // An adminResult is the output of an operator's command.
 type adminResult struct {
 	object any    // with --json; nil where the command has printed its output
+	shown  any    // in place of object and text: an object with tags that state its columns
 	text   string // without it
 	hint   string // for people only, after the text
 	failed bool   // the exit code reports a failure
@@ -101,7 +104,9 @@ func requiredFlag(cmd *cobra.Command, name, usage string) *string {
 }
 
 func (c commands) printResult(o adminResult) (err error) {
-	if c.JSON && o.object != nil {
+	if o.shown != nil {
+		err = (&output.Printer{Console: c.Console}).PrintObject(o.shown)
+	} else if c.JSON && o.object != nil {
 		err = c.PrintJSON(o.object)
 	} else if _, err = io.WriteString(c.Out, o.text); err == nil {
 		_, err = io.WriteString(c.Err, o.hint)

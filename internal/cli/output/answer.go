@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -55,6 +57,36 @@ func (p *Printer) Print(o *op.Op, raw []byte) error {
 	p.printSearchNotes(answer)
 	p.printNextPageHint(answer)
 	return nil
+}
+
+// PrintObject prints an object that is no answer of an operation: its JSON, or lines for its records and then a table
+// for each list. Tags of its type state the columns (see op.Presentation).
+func (p *Printer) PrintObject(v any) error {
+	if p.JSON {
+		return p.PrintJSON(v)
+	}
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	answer, err := strictjson.Object(raw)
+	if err != nil {
+		return err
+	}
+	var b bytes.Buffer
+	shown := op.NewPresentation(reflect.TypeOf(v))
+	lists := slices.DeleteFunc(slices.Clone(answer), func(m strictjson.Member) bool { return !m.IsArray() })
+	if len(lists) < len(answer) {
+		records := slices.DeleteFunc(answer, strictjson.Member.IsArray)
+		if err := p.printRecord(&b, records, shown, true); err != nil {
+			return err
+		}
+	}
+	if err := p.printLists(&b, lists, shown); err != nil {
+		return err
+	}
+	_, err = p.Out.Write(b.Bytes())
+	return err
 }
 
 // maxShownCursor is the longest cursor that a terminal shows.

@@ -31,7 +31,7 @@ type Credential struct {
 	Email    string
 	Plan     identity.Plan // of the user
 	BasePlan loci.PlanName // without benefits
-	Revoked  bool
+	Revoked  bool          // or the user is disabled
 	UsedAt   loci.Time
 }
 
@@ -45,18 +45,18 @@ func (t Tx) Credential(kind identity.CredentialKind, hash []byte) (c Credential,
 	}()
 	if kind == identity.CredentialCookie {
 		err = t.conn.QueryRow(
-			`SELECT s.id, s.user_id, u.email, u.plan, u.pro_until, s.used_at FROM sign_ins s JOIN users u ON u.id = s.user_id
-			WHERE s.hash = ?1 AND s.used_at > ?2 AND s.created_at > ?3`,
+			`SELECT s.id, s.user_id, u.email, u.plan, u.pro_until, u.disabled, s.used_at FROM sign_ins s
+			JOIN users u ON u.id = s.user_id WHERE s.hash = ?1 AND s.used_at > ?2 AND s.created_at > ?3`,
 			[]any{hash, t.cutoff(SignInIdleTimeout), t.cutoff(SignInMaxAge)},
-			[]any{&c.ID, &c.UserID, &c.Email, &own, &proUntil, &c.UsedAt})
+			[]any{&c.ID, &c.UserID, &c.Email, &own, &proUntil, &c.Revoked, &c.UsedAt})
 		return c, sqldb.MapNoRows(err)
 	}
 	var revoked loci.Time
 	err = t.conn.QueryRow(
-		`SELECT k.id, k.user_id, u.email, u.plan, u.pro_until, k.last_used_at, k.revoked_at FROM api_keys k
-			JOIN users u ON u.id = k.user_id WHERE k.hash = ?1`,
-		[]any{hash}, []any{&c.ID, &c.UserID, &c.Email, &own, &proUntil, &c.UsedAt, &revoked})
-	c.Revoked = revoked != 0
+		`SELECT k.id, k.user_id, u.email, u.plan, u.pro_until, u.disabled, k.last_used_at, k.revoked_at
+			FROM api_keys k JOIN users u ON u.id = k.user_id WHERE k.hash = ?1`,
+		[]any{hash}, []any{&c.ID, &c.UserID, &c.Email, &own, &proUntil, &c.Revoked, &c.UsedAt, &revoked})
+	c.Revoked = c.Revoked || revoked != 0
 	return c, sqldb.MapNoRows(err)
 }
 
@@ -106,7 +106,7 @@ func (t Tx) endSignIns(condition string, args ...any) error {
 	return t.conn.Query(`DELETE FROM sign_ins WHERE `+condition+` RETURNING id`, args, func(r sqldb.Row) error {
 		var id loci.ID
 		err := r.Scan(&id)
-		t.onEnded(id)
+		t.onEnded(Ended{CredentialID: id})
 		return err
 	})
 }
@@ -185,7 +185,7 @@ func (t Tx) RevokeKey(userID, id loci.ID) error {
 	if err == nil && n == 0 {
 		return loci.NewError(loci.CodeNotFound)
 	}
-	t.onEnded(id)
+	t.onEnded(Ended{CredentialID: id})
 	return err
 }
 
@@ -195,7 +195,7 @@ func (t Tx) EndSignIn(userID, id loci.ID) error {
 	if err == nil && n == 0 {
 		return loci.NewError(loci.CodeNotFound)
 	}
-	t.onEnded(id)
+	t.onEnded(Ended{CredentialID: id})
 	return err
 }
 

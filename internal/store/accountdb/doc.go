@@ -11,11 +11,17 @@ import (
 type Tx struct {
 	conn    *sqldb.Tx
 	plans   identity.Plans
-	onEnded func(credentialID loci.ID) // is called where a credential ends
+	onEnded func(Ended) // is called where credentials end
+}
+
+// Ended names credentials that end.
+type Ended struct {
+	CredentialID loci.ID
+	UserID       loci.ID // if set, all of this user's
 }
 
 // In returns the accounts in a transaction.
-func In(t *sqldb.Tx, plans identity.Plans, onEnded func(credentialID loci.ID)) Tx {
+func In(t *sqldb.Tx, plans identity.Plans, onEnded func(Ended)) Tx {
 	return Tx{t, plans, onEnded}
 }
 

@@ -49,15 +49,23 @@ func (t Tx) AddUser(n NewUser) (u loci.User, err error) {
 
 // A UserPassword is a user with the hash of the password.
 type UserPassword struct {
-	User loci.User
-	Hash string
+	User     loci.User
+	Hash     string
+	Disabled bool
 }
 
 // UserByEmail returns the user with this address in any letter case, or NotFound.
 func (t Tx) UserByEmail(e loci.Email) (l UserPassword, err error) {
-	err = t.conn.QueryRow(`SELECT`+userColumns+`, password FROM users WHERE email_folded = ?1`, []any{FoldEmail(e)},
-		append(scanUser(&l.User), &l.Hash))
+	err = t.conn.QueryRow(`SELECT`+userColumns+`, password, disabled FROM users WHERE email_folded = ?1`,
+		[]any{FoldEmail(e)}, append(scanUser(&l.User), &l.Hash, &l.Disabled))
 	return l, sqldb.MapNoRows(err)
+}
+
+// LockEnabledUser keeps a user until the commit. One that was deleted or disabled meanwhile is NotFound.
+func (t Tx) LockEnabledUser(id loci.ID) error {
+	var one int
+	return sqldb.MapNoRows(t.conn.QueryRow(`SELECT 1 FROM users u WHERE u.id = ?1 AND NOT u.disabled`+
+		t.conn.LockClause("KEY SHARE", "u"), []any{id}, []any{&one}))
 }
 
 // PasswordOf returns the password hash of a user.
@@ -99,6 +107,14 @@ func (t Tx) VerifyUser(e loci.Email) (loci.User, error) {
 		return l.User, err
 	}
 	return t.User(l.User.ID)
+}
+
+// SetDisabled disables a user, whose credentials are then refused, or enables it again.
+func (t Tx) SetDisabled(e loci.Email, disabled bool) (u loci.User, err error) {
+	err = t.conn.QueryRow(`UPDATE users SET disabled = ?2 WHERE email_folded = ?1 RETURNING`+userColumns,
+		[]any{FoldEmail(e), disabled}, scanUser(&u))
+	t.onEnded(Ended{UserID: u.ID})
+	return u, sqldb.MapNoRows(err)
 }
 
 // SetPlan gives a user a plan of its own; an empty name ends that.

@@ -7,7 +7,7 @@ CREATE TABLE metadata (
 
 -- email_folded is the address as it is compared: in NFC, without letter case.
 -- plan is the user's own plan; empty means the default of the server.
--- pro_until is when the benefits that the user has activated end.
+-- pro_until is when the benefits that the user has activated end. A disabled user is refused with every credential.
 CREATE TABLE users (
 	row_id       INTEGER PRIMARY KEY,
 	id           TEXT    NOT NULL UNIQUE,
@@ -16,6 +16,7 @@ CREATE TABLE users (
 	name         TEXT    NOT NULL,
 	password     TEXT    NOT NULL,
 	verified     BOOLEAN NOT NULL,
+	disabled     BOOLEAN NOT NULL DEFAULT FALSE,
 	referral     TEXT    NOT NULL,
 	plan         TEXT    NOT NULL,
 	pro_until    BIGINT  NOT NULL,

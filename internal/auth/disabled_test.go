@@ -1,0 +1,58 @@
+package auth_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/auth"
+	"github.com/loci-memory/loci/internal/identity"
+	"github.com/loci-memory/loci/internal/op"
+	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/storetest"
+)
+
+// A server follows at once, and another one on the same database within the time of its cache.
+func TestGateRefusesDisabledUser(t *testing.T) {
+	t.Parallel()
+	each(t, gateOptions{}, func(t *testing.T, d storetest.Database, h *gateFixture) {
+		other := gate(d.Open(t, store.Options{Clock: h.clock.now}), h.clock, gateOptions{})
+		t.Cleanup(other.Close)
+		if _, err := h.work.AddUser(t.Context(), "bea@example.com", "", "correct horse"); err != nil {
+			t.Fatal(err)
+		}
+		key, err := h.work.AddKey(t.Context(), "bea@example.com", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		browser, err := h.work.SignIn(t.Context(), &identity.Actor{}, loci.Login{Email: "bea@example.com",
+			Password: "correct horse"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		check := func(g *auth.Gate, want loci.Code) {
+			t.Helper()
+			_, err := admit(g, metered, key.APIKey)
+			expect(t, err, want)
+			_, err = g.Admit(t.Context(), metered, &op.Call{Credential: browser.Cookie().Secret,
+				CredentialKind: identity.CredentialCookie})
+			expect(t, err, want)
+			_, err = admit(g, metered, h.key.APIKey) // of another user
+			expect(t, err, "")
+		}
+		check(h.Gate, "")
+		check(other, "")
+		for _, disabled := range []bool{true, false} {
+			if _, err := h.work.SetDisabled(t.Context(), "Bea@example.com", disabled); err != nil {
+				t.Fatal(err)
+			}
+			want := loci.Code("")
+			if disabled {
+				want = loci.CodeRevoked
+			}
+			check(h.Gate, want)
+			time.Sleep(1050 * time.Millisecond)
+			check(other, want)
+		}
+	})
+}

@@ -1,0 +1,69 @@
+package service
+
+import (
+	"context"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/identity"
+	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/accountdb"
+)
+
+// SetDisabled disables a user as the operator, or enables it again. Nothing of the user is deleted.
+func (s *Service) SetDisabled(ctx context.Context, e loci.Email, disabled bool) (loci.User, error) {
+	return store.System(ctx, s.Store, "disable or enable a user as the operator",
+		func(t *store.SystemTx) (loci.User, error) { return t.SetDisabled(e, disabled) })
+}
+
+// Users is a list of all users for the operator.
+type Users struct {
+	Users []accountdb.Summary `json:"users" show:"columns=id email:20 name:12 emailVerified=true disabled=false plan teams=0 keys signIns lastUsedAt createdAt"`
+}
+
+// ListUsers lists all users for the operator, oldest first.
+func (s *Service) ListUsers(ctx context.Context) (out Users, err error) {
+	out.Users = []accountdb.Summary{}
+	var last accountdb.Summary
+	for {
+		list, err := store.SystemRead(ctx, s.Store, "list users for the operator",
+			func(t *store.SystemTx) ([]accountdb.Summary, error) { return t.Summaries(last) })
+		out.Users = append(out.Users, list...)
+		if err != nil || len(list) < accountdb.SummaryBatch {
+			return out, err
+		}
+		last = list[len(list)-1]
+	}
+}
+
+// A UserDetail is a user with usage and workspaces, for the operator.
+type UserDetail struct {
+	User struct {
+		accountdb.Summary
+		Invitations int64 `json:"invitations"` // pending
+	} `json:"user"`
+	Usage      loci.Usage           `json:"usage"`
+	Quotas     loci.WorkspaceQuotas `json:"quotas"`
+	Workspaces []loci.Workspace     `json:"workspaces" show:"columns=id name:20 kind role status=active memberCount atlasCount createdAt"`
+}
+
+// ShowUser returns the user with an address for the operator.
+func (s *Service) ShowUser(ctx context.Context, e loci.Email) (UserDetail, error) {
+	return store.SystemRead(ctx, s.Store, "show a user to the operator",
+		func(t *store.SystemTx) (out UserDetail, err error) {
+			if out.User.Summary, err = t.Summary(e); err != nil {
+				return out, err
+			}
+			if out.User.Invitations, err = t.PendingInvitations(e); err != nil {
+				return out, err
+			}
+			now := s.Clock()
+			used, err := t.UsedOperations(out.User.ID, identity.Month(now))
+			if err != nil {
+				return out, err
+			}
+			status, list, err := t.UsageOf(out.User.ID)
+			setLimits(&status, t.Plan(out.User.Plan), used, identity.MonthEnd(now))
+			out.Usage, out.Quotas, out.Workspaces = status.Usage, status.Workspaces, list
+			return out, err
+		})
+}
