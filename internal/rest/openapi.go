@@ -142,7 +142,8 @@ func (s *openAPIBuilder) operationObject(o *op.Op) jsonObject {
 	return out
 }
 
-// requestBody describes the fields of the body in one closed object, or nothing where there are none.
+// requestBody describes the fields of the body in one closed object, or nothing where there are none. A PATCH needs a
+// field.
 func requestBody(o *op.Op, schema *jsonschema.Schema) jsonObject {
 	in := *schema
 	in.Properties, in.Required, in.PropertyOrder = map[string]*jsonschema.Schema{}, nil, nil
@@ -159,7 +160,10 @@ func requestBody(o *op.Op, schema *jsonschema.Schema) jsonObject {
 	if len(in.Properties) == 0 {
 		return nil
 	}
-	return jsonObject{"required": in.Required != nil, "content": jsonContent(&in)}
+	if o.Method == http.MethodPatch && in.Required == nil {
+		in.MinProperties = jsonschema.Ptr(1)
+	}
+	return jsonObject{"required": in.Required != nil || in.MinProperties != nil, "content": jsonContent(&in)}
 }
 
 // withoutTitles returns a schema without the names of Go types.

@@ -126,7 +126,7 @@ var headerParameters = map[string]jsonObject{
 	"Actor": {"name": "X-Loci-Actor", "description": "Names a trusted agent as the actor; X-Service-Actor means the " +
 		"same", "schema": jsonObject{"type": "string", "const": "agent"}},
 	"IdempotencyKey": {"name": "Idempotency-Key", "description": "Makes a repetition within 24 hours harmless",
-		"schema": jsonObject{"type": "string", "minLength": 1, "maxLength": 200}},
+		"schema": jsonObject{"type": "string", "minLength": 1, "maxLength": 200, "pattern": "^[!-~]([ -~]*[!-~])?$"}},
 	"IfMatch": {"name": "If-Match", "description": "The entity tag that the change is based on",
 		"schema": jsonObject{"type": "string"}},
 	"IfNoneMatch": {"name": "If-None-Match", "description": "The entity tag of what the client has",
