@@ -1,6 +1,7 @@
 package service_test
 
 import (
+	"sync"
 	"testing"
 
 	"github.com/loci-memory/loci"
@@ -95,6 +96,37 @@ func TestTransferKeepsOneOwner(t *testing.T) {
 		mustFail(t, w, conformance.CallerOwner, service.WorkspaceTransfer, transfer(w.Ann.ID), loci.CodeForbidden)
 		mustCall(t, w, conformance.CallerOwner, service.WorkspaceLeave,
 			loci.LeaveWorkspace{WorkspaceID: w.Team, Confirm: true})
+	})
+}
+
+// A caller who becomes the owner while waiting for the lock hands over the own role, not that of the former owner.
+func TestTransfersAtOnceKeepOneOwner(t *testing.T) {
+	t.Parallel()
+	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+		people := []*conformance.Person{w.Ann, w.Bob, w.Cid}
+		var done sync.WaitGroup
+		for i, caller := range []conformance.Caller{
+			conformance.CallerOwner, conformance.CallerAdmin, conformance.CallerMember} {
+			done.Go(func() {
+				for n := range 40 {
+					err := try(t, w, caller, service.WorkspaceTransfer, loci.TransferWorkspace{WorkspaceID: w.Team,
+						UserID: people[(i+1+n%2)%3].ID, Confirm: true})
+					if err != nil && !loci.Is(err, loci.CodeForbidden) {
+						t.Errorf("a transfer beside others: %v", err)
+					}
+				}
+			})
+		}
+		done.Wait()
+		owners := 0
+		for _, role := range membersOf(t, w, conformance.CallerOwner, w.Team) {
+			if role == loci.RoleOwner {
+				owners++
+			}
+		}
+		if owners != 1 {
+			t.Errorf("%d owners", owners)
+		}
 	})
 }
 

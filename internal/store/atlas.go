@@ -101,7 +101,7 @@ func (t *Tx) Atlas(id loci.ID, minimum loci.Role) (*Atlas, error) {
 		how = "KEY SHARE"
 	}
 	err := t.queryRow(`SELECT`+atlasHandleColumns+`FROM atlases a`+t.membershipJoin("a.workspace")+ownerJoin+
-		`WHERE a.id = ?2`+t.conn.LockClause(how, "a, m, w"), []any{id}, a.scanDest()...)
+		`WHERE a.id = ?2`+t.conn.LockClause(how, "a, w, m"), []any{id}, a.scanDest()...)
 	return a, a.workspace.authorize(err, minimum)
 }
 
@@ -180,10 +180,10 @@ func (t *Tx) RoutingTargets(workspaceID loci.ID) (*RoutingTargets, error) {
 		`SELECT a.row_id, a.id, a.keywords, a.inbox, w.row_id, w.id, w.name, w.archived, w.secrets, m.role`+
 			ownerColumns+`FROM workspaces e`+t.membershipJoin("e.row_id")+ownerJoin+
 			`JOIN atlases a ON a.workspace = e.row_id AND NOT a.archived AND (a.inbox OR a.keywords <> '[]') `+which+
-			` ORDER BY a.created_at, a.id`+t.conn.LockClause("KEY SHARE", "m, w, a"), args, s.scanRow)
+			` ORDER BY a.created_at, a.id`+t.conn.LockClause("KEY SHARE", "w, m, a"), args, s.scanRow)
 	if err == nil && w.rowID == 0 { // a team has no Inbox before its first use
 		err = t.queryRow(`SELECT w.row_id, w.id, w.name, w.archived, w.secrets, m.role`+ownerColumns+
-			`FROM workspaces e`+t.membershipJoin("e.row_id")+ownerJoin+which+t.conn.LockClause("KEY SHARE", "m, w"),
+			`FROM workspaces e`+t.membershipJoin("e.row_id")+ownerJoin+which+t.conn.LockClause("KEY SHARE", "w, m"),
 			args, append([]any{&w.rowID, &w.id, &w.name, &w.archived, &w.secrets, &w.role}, w.owner.scanDest()...)...)
 	}
 	return s, w.authorize(err, loci.RoleMember)

@@ -85,7 +85,7 @@ func (w *Workspace) Transfer(userID loci.ID) error {
 	if err := w.requireActive(); err != nil {
 		return err
 	}
-	if userID == w.owner.id {
+	if userID == w.t.actor.UserID {
 		return loci.Errorf(loci.CodeStateConflict, "You own the workspace already: name another member.")
 	}
 	if _, err := w.member(userID); err != nil {
@@ -97,7 +97,7 @@ func (w *Workspace) Transfer(userID loci.ID) error {
 		return err
 	}
 	w.t.LinkResponse(w.id)
-	if err := w.writeRole(w.owner.id, loci.RoleAdmin); err != nil {
+	if err := w.writeRole(w.t.actor.UserID, loci.RoleAdmin); err != nil {
 		return err
 	}
 	return w.writeRole(userID, loci.RoleOwner)

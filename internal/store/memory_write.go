@@ -32,7 +32,7 @@ func (t *Tx) openMemory(which string, args ...any) (*Memory, error) {
 	var err error
 	m.current, err = t.scanMemory(t.row(`SELECT`+memoryColumns+`, e.row_id,`+atlasHandleColumns+`FROM`+
 		t.memoriesJoin()+ownerJoin+which+t.conn.LockClause("NO KEY UPDATE", "e")+
-		t.conn.LockClause("KEY SHARE", "a, m, w"),
+		t.conn.LockClause("KEY SHARE", "a, w, m"),
 		args...), append([]any{&m.rowID}, m.atlas.scanDest()...)...)
 	minimum := loci.RoleAdmin
 	if m.current.CreatedBy == t.actor.UserID {

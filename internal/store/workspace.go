@@ -90,7 +90,7 @@ func (t *Tx) PersonalWorkspace() (*Workspace, error) {
 func (t *Tx) openWorkspace(minimum loci.Role, lock, which string, args ...any) (*Workspace, error) {
 	w := &Workspace{t: t}
 	err := t.queryRow(`SELECT w.row_id, w.id, w.name, w.personal_of IS NOT NULL, m.role, w.archived`+ownerColumns+
-		`FROM workspaces e`+t.membershipJoin("e.row_id")+ownerJoin+which+t.conn.LockClause(lock, "m, w"), args,
+		`FROM workspaces e`+t.membershipJoin("e.row_id")+ownerJoin+which+t.conn.LockClause(lock, "w, m"), args,
 		append([]any{&w.rowID, &w.id, &w.name, &w.personal, &w.role, &w.archived}, w.owner.scanDest()...)...)
 	return w, w.authorize(err, minimum)
 }
