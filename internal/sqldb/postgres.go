@@ -3,6 +3,7 @@ package sqldb
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -145,9 +146,10 @@ func (d *postgres) Read(ctx context.Context, user string, f func(Conn) error) er
 	return mapPostgresError(markConnectionLost(ctx, c, f(&postgresConn{ctx, c.Conn()})))
 }
 
-// Write runs f at most four times: see isRetryable.
+// Write runs f at most four times: see isRetryable. Random pauses keep two transactions from another deadlock.
 func (d *postgres) Write(ctx context.Context, user string, f func(Conn) error) (err error) {
-	for range 4 {
+	for attempt := range time.Duration(4) {
+		time.Sleep(attempt * rand.N(20*time.Millisecond))
 		if err = d.tryWrite(ctx, user, f); !isRetryable(err) {
 			break
 		}
