@@ -74,13 +74,14 @@ var allowedImports = map[string][]string{
 		"internal/retrieve", "internal/secret", "internal/store", "internal/store/accountdb", "internal/vector"},
 	"internal/auth": {"", "internal/cache", "internal/identity", "internal/op", "internal/store",
 		"internal/store/accountdb"},
-	"internal/httpapi": {"", "internal/op"},
-	"internal/rest":    {"", "internal/httpapi", "internal/identity", "internal/op", "internal/strictjson"},
+	"internal/httpapi": {"", "internal/identity", "internal/op"},
+	"internal/web":     {"", "internal/httpapi", "internal/op"},
+	"internal/rest":    {"", "internal/httpapi", "internal/op", "internal/strictjson"},
 	"internal/mcp":     {"", "internal/httpapi", "internal/op", "internal/strictjson"},
 	"internal/server": {"", "internal/auth", "internal/embed", "internal/httpapi", "internal/identity",
 		"internal/job", "internal/mcp", "internal/op", "internal/rest", "internal/server/backup",
 		"internal/server/listen", "internal/service", "internal/sqldb", "internal/sqldb/scratch", "internal/store",
-		"internal/store/indexdb", "internal/store/integrity", "internal/vector"},
+		"internal/store/indexdb", "internal/store/integrity", "internal/vector", "internal/web"},
 	"internal/server/backup": {"", "internal/sqldb"},
 	"internal/server/listen": {"internal/httpapi"},
 	"internal/cli": {"", "client", "internal/cli/admin", "internal/cli/command", "internal/cli/console",
@@ -170,7 +171,7 @@ func TestThirdPartyImportsStayInTheirPackages(t *testing.T) {
 	drivers := regexp.MustCompile(
 		`^(database/sql|modernc\.org/sqlite|github\.com/(mattn/go-sqlite3|jackc/pgx|pressly/goose))`)
 	http := []string{"client", "internal/cli", "internal/embed", "internal/httpapi", "internal/mcp", "internal/rest",
-		"internal/server", "internal/server/listen"}
+		"internal/server", "internal/server/listen", "internal/web"}
 	for _, p := range listPackages(t) {
 		pkg := p.path()
 		for _, i := range p.Imports {

@@ -22,6 +22,7 @@ import (
 	"github.com/loci-memory/loci/client"
 	"github.com/loci-memory/loci/internal/cli"
 	"github.com/loci-memory/loci/internal/conformance"
+	"github.com/loci-memory/loci/internal/httpapi"
 	"github.com/loci-memory/loci/internal/mcp"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/rest"
@@ -50,8 +51,9 @@ func newTestServer(t testing.TB, w *conformance.World) *testServer {
 	handler := mcp.New(mcp.Options{Table: service.Ops, Caller: w.Host, Version: "test",
 		Authenticate: func(ctx context.Context, c *op.Call) error { _, err := w.Host.Admit(ctx, nil, c); return err }})
 	server := httptest.NewServer(rest.New(rest.Options{Table: service.Ops, Host: w.Host,
-		Log:         slog.New(slog.DiscardHandler),
-		ExtraRoutes: []rest.Route{{Pattern: "/mcp", Handler: handler.HTTP(), Reason: "it speaks another protocol"}}}))
+		Log: slog.New(slog.DiscardHandler),
+		ExtraRoutes: []httpapi.Route{{Pattern: "/mcp", Handler: handler.HTTP(),
+			Reason: "it speaks another protocol"}}}))
 	t.Cleanup(server.Close)
 	return &testServer{w, t, server.URL}
 }

@@ -181,27 +181,6 @@ func (t *fakeService) Follow(ctx context.Context, _ *identity.Actor, in findInpu
 	}, nil
 }
 
-// CheckSetup accepts the token good.
-func (t *fakeService) CheckSetup(_ context.Context, token string) error {
-	if token != "abc-1_2" {
-		return loci.Errorf(loci.CodeNotFound, "The link is used.")
-	}
-	return nil
-}
-
-// ViewInvitation shows a few invitations to the holder of their token.
-func (t *fakeService) ViewInvitation(_ context.Context, _, id loci.ID,
-	token loci.InvitationToken) (i loci.Invitation, inviter string, err error) {
-	status, known := map[string]loci.InvitationStatus{"1": loci.InvitationPending, "3": loci.InvitationExpired,
-		"4": loci.InvitationRevoked,
-		"5": loci.InvitationAccepted}[string(id)]
-	if !known || token != "abc" {
-		return i, "", loci.NewError(loci.CodeNotFound)
-	}
-	return loci.Invitation{ID: id, WorkspaceName: "<Team>", Email: "cid@example.com", Role: loci.RoleMember,
-		Status: status}, "Ann", nil
-}
-
 func table() *op.Table {
 	t := &op.Table{}
 	op.Add(t, "thing.get", "GET /v1/things/{thingId}", "Read a thing.", op.Account, op.ToolCore, (*fakeService).Get)
@@ -250,11 +229,14 @@ func options(t *fakeService) rest.Options {
 	table := table()
 	return rest.Options{
 		ServiceVersion: "1.2.3",
-		Table:          table, Log: quiet, Pages: t, PublicURL: "https://loci.example.org",
-		Host:           &op.Host{Service: t, Admit: t.admit, Log: quiet},
-		Origins:        httpapi.NewOrigins("https://loci.example.org", "https://app.example.org"),
-		TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")},
-		ExtraRoutes: []rest.Route{{Pattern: "/extra", Handler: http.NotFoundHandler(), Reason: "a test"}, {
+		Table:          table, Log: quiet,
+		Host: &op.Host{Service: t, Admit: t.admit, Log: quiet},
+		Site: httpapi.Site{
+			PublicURL:      "https://loci.example.org",
+			Origins:        httpapi.NewOrigins("https://loci.example.org", "https://app.example.org"),
+			TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")},
+		},
+		ExtraRoutes: []httpapi.Route{{Pattern: "/extra", Handler: http.NotFoundHandler(), Reason: "a test"}, {
 			Pattern: "GET /page/", Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				io.WriteString(w, "page")
 			}), Reason: "a test",

@@ -33,9 +33,9 @@ type openAPIBuilder struct {
 }
 
 // openAPIDocument describes the operations and the routes.
-func (d *handler) openAPIDocument(routes []Route) []byte {
-	s := &openAPIBuilder{cookieName(httpapi.IsSecureURL(d.PublicURL)), jsonObject{}, map[string]string{}, jsonObject{},
-		jsonObject{}, jsonObject{},
+func (d *handler) openAPIDocument(routes []httpapi.Route) []byte {
+	s := &openAPIBuilder{httpapi.CookieName(httpapi.IsSecureURL(d.PublicURL)), jsonObject{}, map[string]string{},
+		jsonObject{}, jsonObject{}, jsonObject{},
 		map[string]*jsonschema.Schema{"Error": errorSchema()}, d.deprecations}
 	for _, o := range d.Table.Ops {
 		s.addOperation(o.Method, o.Path, s.operationObject(o))

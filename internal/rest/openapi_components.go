@@ -11,6 +11,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/httpapi"
 	"github.com/loci-memory/loci/internal/op"
 )
 
@@ -105,7 +106,7 @@ func (s *openAPIBuilder) responseHeaders(o *op.Op, t reflect.Type) jsonObject {
 	if _, ok := zero.(op.Tagged); ok {
 		names = append(names, "ETag")
 	}
-	if _, ok := zero.(cookieSetter); ok {
+	if _, ok := zero.(httpapi.CookieSetter); ok {
 		names = append(names, "Set-Cookie")
 	}
 	if len(s.deprecations(o)) > 0 {

@@ -23,27 +23,6 @@ var (
 	}
 )
 
-func describePage(name, summary string) jsonObject {
-	out := jsonObject{
-		"operationId": "page." + name,
-		"summary":     summary,
-		"responses": jsonObject{"200": jsonObject{"description": "A page for people",
-			"content": jsonObject{"text/html": jsonObject{"schema": jsonObject{"type": "string"}}}}},
-	}
-	if link := "the one-time setup link"; name == "setup" {
-		out["parameters"] = []jsonObject{linkParameter("token", link)}
-	} else {
-		link = "the link of an invitation"
-		out["parameters"] = []jsonObject{linkParameter("id", link), linkParameter("token", link)}
-	}
-	return out
-}
-
-func linkParameter(name, link string) jsonObject {
-	return jsonObject{"in": "query", "name": name, "description": "From " + link,
-		"schema": jsonObject{"type": "string"}}
-}
-
 // routeObject adds the common parts to the description of a hand-written route. It needs no credential unless it names
 // one, and has the form of errors.
 func (s *openAPIBuilder) routeObject(operation jsonObject) jsonObject {

@@ -12,6 +12,7 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/rest"
 	"github.com/loci-memory/loci/internal/service"
+	"github.com/loci-memory/loci/internal/web"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -29,7 +30,8 @@ func document(t *testing.T, o rest.Options) []byte {
 // fullOptions returns the options of a server without settings.
 func fullOptions() rest.Options {
 	o := options(&fakeService{})
-	o.Table, o.ExtraRoutes, o.PublicURL = service.Ops, nil, "http://127.0.0.1:7007"
+	o.Table, o.PublicURL = service.Ops, "http://127.0.0.1:7007"
+	o.ExtraRoutes = web.Routes(web.Options{Table: service.Ops})
 	return o
 }
 
@@ -108,7 +110,7 @@ func TestOpenAPIListsSuccessStatuses(t *testing.T) {
 			}
 		}
 	}
-	for _, public := range []string{"/health", "/openapi.json", "/setup"} {
+	for _, public := range []string{"/health", "/openapi.json"} {
 		if got := d.Paths[public]["get"].Security; got == nil || len(got) > 0 {
 			t.Errorf("%s needs %v", public, got)
 		}

@@ -6,22 +6,16 @@ import (
 	"strings"
 
 	"github.com/loci-memory/loci/internal/httpapi"
-	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/op"
 )
 
 // newCall returns the call of a request. Without an Authorization header the cookie is the credential.
 func (d *handler) newCall(w http.ResponseWriter, r *http.Request) *op.Call {
 	c := httpapi.NewCall(w, r, "rest", d.TrustedProxies)
-	c.CrossOrigin = d.Origins.IsForgeable(r)
+	d.AddCookie(r, c)
 	if tags := r.Header.Values("If-Match"); tags != nil {
 		// Lines are one list (RFC 9110, section 5.3). An empty one matches nothing.
 		c.IfMatch = cmp.Or(strings.Join(tags, ", "), `""`)
-	}
-	if r.Header.Values("Authorization") == nil {
-		if cookie, err := r.Cookie(d.cookieName(r)); err == nil {
-			c.Credential, c.CredentialKind = cookie.Value, identity.CredentialCookie
-		}
 	}
 	if keys := r.Header.Values("Idempotency-Key"); keys != nil {
 		c.IdempotencyKey, c.IdempotencyKeyCount = keys[0], len(keys)

@@ -4,17 +4,12 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"time"
 
-	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/httpapi"
 	"github.com/loci-memory/loci/internal/op"
 )
 
 const contentTypeJSON = "application/json"
-
-// A cookieSetter output changes what the browser keeps.
-type cookieSetter interface{ Cookie() loci.SignIn }
 
 // writeOutput writes the output of an operation. A read can be repeated.
 func (d *handler) writeOutput(w http.ResponseWriter, r *http.Request, c *op.Call, out any, reads bool) {
@@ -44,27 +39,13 @@ func (d *handler) writeOutput(w http.ResponseWriter, r *http.Request, c *op.Call
 	if c.Replayed {
 		h.Set("Idempotency-Replayed", "true")
 	}
-	if s, ok := out.(cookieSetter); ok {
-		http.SetCookie(w, d.newCookie(r, s.Cookie()))
-	}
+	d.SetCookie(w, r, c, out)
 	h.Set("Content-Type", contentTypeJSON)
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	if made, ok := out.(op.Created); ok && made.Created() {
 		w.WriteHeader(http.StatusCreated)
 	}
 	w.Write(body)
-}
-
-func (d *handler) newCookie(r *http.Request, s loci.SignIn) *http.Cookie {
-	age := int(s.MaxAge / time.Second)
-	if s.Secret == "" || age <= 0 {
-		age = -1
-	}
-	name := d.cookieName(r)
-	return &http.Cookie{
-		Name: name, Value: s.Secret, Path: "/", MaxAge: age,
-		Secure: name == secureCookieName, HttpOnly: true, SameSite: http.SameSiteLaxMode,
-	}
 }
 
 // etagMatches reports whether If-None-Match names the tag, by the weak comparison of RFC 9110, section 13.1.2. A comma

@@ -10,7 +10,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"sync/atomic"
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/httpapi"
@@ -25,17 +24,10 @@ type Options struct {
 
 	// ServiceVersion is the version of the program; that of the contract is Version.
 	ServiceVersion string
-	PublicURL      string // address of the service for clients; empty means the Host of the request
-	// PublicURLInferred reports that PublicURL follows from the listener alone, so that the Host of a request is more
-	// exact.
-	PublicURLInferred bool
-	Origins           *httpapi.Origins // whose pages may ask from a browser; nil is the server's own alone
-	// TrustedProxies are the peers whose X-Forwarded-For and X-Forwarded-Proto count.
-	TrustedProxies httpapi.Proxies
+	httpapi.Site
 	// Hosts refuses requests to names of other servers; nil accepts every name.
 	Hosts       *httpapi.AllowedHosts
-	Pages       Pages // nil serves no pages
-	ExtraRoutes []Route
+	ExtraRoutes []httpapi.Route
 	// OmittedOps are operations that this variant of the contract lacks. Their routes are missing, even if their paths
 	// have other methods.
 	OmittedOps   []*op.Op
@@ -46,20 +38,10 @@ type Options struct {
 	BodyLimiter *httpapi.ByteLimiter
 }
 
-// A Route is written by hand, because what it does is no operation.
-type Route struct {
-	Pattern string // of net/http: "GET /health"
-	Handler http.Handler
-	Reason  string // why it is no operation
-	// Describe is the OpenAPI operation object of the route; without it the document does not list the route.
-	Describe map[string]any
-}
-
 type handler struct {
 	Options
 	mux              *http.ServeMux
-	setUpWith        atomic.Pointer[[32]byte] // hash of the token that made the first account
-	methodNotAllowed map[string]bool          // patterns of methods that a path does not have: see reserveLiterals
+	methodNotAllowed map[string]bool // patterns of methods that a path does not have: see reserveLiterals
 }
 
 // New returns a handler for every operation of the table, the extra routes and
@@ -75,7 +57,7 @@ func New(o Options) http.Handler {
 	}
 	for _, o := range o.OmittedOps {
 		d.mux.HandleFunc(o.Method+" "+o.Path, func(w http.ResponseWriter, r *http.Request) {
-			httpapi.WriteError(w, r, nil, errNoRoute())
+			httpapi.WriteError(w, r, nil, httpapi.ErrNoRoute())
 		})
 	}
 	d.reserveLiterals()
@@ -152,7 +134,7 @@ func (d *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if !isCleanPath(r.URL) {
-		httpapi.WriteError(w, r, nil, errNoRoute())
+		httpapi.WriteError(w, r, nil, httpapi.ErrNoRoute())
 		return
 	}
 	d.mux.ServeHTTP(w, r)
@@ -173,15 +155,11 @@ func (d *handler) serveNotFound(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	if allowed == nil {
-		httpapi.WriteError(w, r, nil, errNoRoute())
+		httpapi.WriteError(w, r, nil, httpapi.ErrNoRoute())
 		return
 	}
 	w.Header().Set("Allow", strings.Join(allowed, ", "))
 	httpapi.WriteError(w, r, nil, loci.NewError(loci.CodeMethodNotAllowed))
-}
-
-func errNoRoute() error {
-	return loci.Errorf(loci.CodeNotFound, "There is no such route: /openapi.json lists them all.")
 }
 
 // isCleanPath reports whether the mux routes a path unchanged. It would redirect empty or dotted segments, and a slash

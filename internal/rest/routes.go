@@ -6,43 +6,25 @@ import (
 	"encoding/json"
 	"net/http"
 	"strconv"
+
+	"github.com/loci-memory/loci/internal/httpapi"
 )
 
 // ContractVersion is the version of the contract that the API keeps.
 const ContractVersion = "0.8.3"
 
 // routes lists the hand-written routes, each with its reason.
-func (d *handler) routes() []Route {
-	all := []Route{
-		{"GET /health", d.health(), "It is asked all the time, by those who hold no credential.", describeHealth},
-	}
-	if d.Pages != nil {
-		all = append(all, d.pageRoutes()...)
+func (d *handler) routes() []httpapi.Route {
+	all := []httpapi.Route{
+		{Pattern: "GET /health", Handler: d.health(), Describe: describeHealth,
+			Reason: "It is asked all the time, by those who hold no credential."},
 	}
 	all = append(all, d.ExtraRoutes...)
-	self := Route{"GET /openapi.json", nil, "It describes the operations.", describeOpenAPI}
+	self := httpapi.Route{Pattern: "GET /openapi.json", Reason: "It describes the operations.",
+		Describe: describeOpenAPI}
 	body := d.openAPIDocument(append(all, self))
 	self.Handler = staticJSON(body)
 	return append(all, self)
-}
-
-// pageRoutes lists the pages for people. Their forms run operations, and so the
-// document lists only the pages that links lead to.
-func (d *handler) pageRoutes() []Route {
-	const page, form = "It is a page for people.", "It is the form of a page, and runs operations."
-	return []Route{
-		{"GET /{$}", http.HandlerFunc(d.homePage), page, nil},
-		{"GET /signin", http.HandlerFunc(d.signInPage), page, nil},
-		{"POST /signin", http.HandlerFunc(d.signInForm), form, nil},
-		{"POST /signout", http.HandlerFunc(d.signOutForm), form, nil},
-		{"POST /key", http.HandlerFunc(d.keyForm), form, nil},
-		{"GET /setup", http.HandlerFunc(d.setupPage), page,
-			describePage("setup", "Show the form that creates the first user.")},
-		{"POST /setup", http.HandlerFunc(d.setupForm), form, nil},
-		{"GET /invite", http.HandlerFunc(d.invitePage), page,
-			describePage("invite", "Show an invitation and the forms that answer it.")},
-		{"POST /invite", http.HandlerFunc(d.inviteForm), form, nil},
-	}
 }
 
 // health reports that the server runs. It calls nothing, so that it costs nothing.

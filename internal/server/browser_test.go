@@ -142,7 +142,7 @@ func TestSetupOverNetworkCreatesWorkingKey(t *testing.T) {
 	}
 	fields := []string{"token", token, "email", "ann@example.com", "name", "", "password", "short"}
 	if status, _, text := b.postForm("/setup", fields...); status != 400 ||
-		!strings.Contains(text, `value="ann@example.com"`) || !strings.Contains(text, "password") {
+		!strings.Contains(text, `value="ann@example.com"`) || !strings.Contains(text, "Password must have at least 10 characters.") {
 		t.Fatalf("a short password: %d %s", status, text)
 	}
 	fields[7] = password
@@ -193,7 +193,8 @@ func TestHomePageCreatesKey(t *testing.T) {
 		t.Fatalf("%d %s", status, text)
 	}
 	b := newBrowser(t, address, "localhost")
-	if _, at, text := b.postForm("/key", "name", "laptop", "once", "1"); at != "/signin" || shownKey.MatchString(text) {
+	if _, at, text := b.postForm("/key", "name", "laptop", "idempotencyKey", "1"); at != "/signin?next=%2F" ||
+		shownKey.MatchString(text) {
 		t.Errorf("a stranger gets to %s: %s", at, text)
 	}
 	if status, _, text := b.postForm("/signin", "email", "ann@example.com", "password", "wrong"); status != 401 ||
@@ -205,17 +206,18 @@ func TestHomePageCreatesKey(t *testing.T) {
 	if status != 200 || at != "/" || !strings.Contains(text, "ann@example.com") {
 		t.Fatalf("sign-in: %d %s %s", status, at, text)
 	}
-	_, _, text = b.postForm("/key", "name", "laptop", "once", "1")
-	_, _, again := b.postForm("/key", "name", "laptop", "once", "1")
-	_, _, another := b.postForm("/key", "name", "laptop", "once", "2")
+	_, _, text = b.postForm("/key", "name", "laptop", "idempotencyKey", "1")
+	_, _, again := b.postForm("/key", "name", "laptop", "idempotencyKey", "1")
+	_, _, another := b.postForm("/key", "name", "laptop", "idempotencyKey", "2")
 	key := shownKey.FindString(text)
 	if key == "" || shownKey.FindString(again) != key || shownKey.FindString(another) == key {
 		t.Errorf("keys %q, %q, %q", key, shownKey.FindString(again), shownKey.FindString(another))
 	}
-	if status, _, _ := b.postForm("/key", "name", "", "once", ""); status != 400 {
+	if status, _, _ := b.postForm("/key", "name", "", "idempotencyKey", ""); status != 400 {
 		t.Errorf("no idempotency key: %d", status)
 	}
-	if _, at, text := b.postForm("/signout"); at != "/" || strings.Contains(text, "ann@example.com") {
+	if _, at, text := b.postForm("/signout", "idempotencyKey", "3"); at != "/" ||
+		strings.Contains(text, "ann@example.com") {
 		t.Errorf("sign-out: %s %s", at, text)
 	}
 	if _, _, text := b.get("/"); !strings.Contains(text, `href="/signin"`) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -74,6 +75,11 @@ func (m *testTeam) members() string {
 	return all
 }
 
+// answerForm returns the fields of the form that answers an invitation.
+func answerForm(link []string, accept, key string) []string {
+	return append(slices.Clone(link), "accept", accept, "confirm", "true", "idempotencyKey", key)
+}
+
 const workspaceName = "Bridge <builders>"
 
 func TestInvitePageRegistersAndJoins(t *testing.T) {
@@ -86,21 +92,22 @@ func TestInvitePageRegistersAndJoins(t *testing.T) {
 		!strings.Contains(text, "Bob@example.com") {
 		t.Fatalf("the page: %d %s", status, text)
 	}
-	if _, at, _ := b.postForm("/invite", append(link, "answer", "accept")...); at != path ||
+	accept := answerForm(link, "true", "1")
+	if _, at, _ := b.postForm("/invite", accept...); !strings.HasPrefix(at, "/signin?next=%2Finvite%3Fid%3D") ||
 		strings.Contains(m.members(), " Bob@") {
 		t.Errorf("somebody without an account answers: at %s, members %s", at, m.members())
 	}
-	register := append(link, "answer", "register", "password")
-	if status, _, text := b.postForm("/invite", append(register, "short")...); status != 400 ||
-		!strings.Contains(text, "password must") {
+	register := []string{"id", link[1], "invitation", link[3], "email", "Bob@example.com", "password"}
+	if status, _, text := b.postForm("/register", append(register, "short")...); status != 400 ||
+		!strings.Contains(text, "Password must") || !strings.Contains(text, "invites <strong><bdi>Bob@example.com") {
 		t.Errorf("a short password: %d %s", status, text)
 	}
-	status, at, text := b.postForm("/invite", append(register, password)...)
+	status, at, text := b.postForm("/register", append(register, password)...)
 	if status != 200 || at != path || !strings.Contains(text, "signed in as Bob@example.com") &&
 		!strings.Contains(text, "<strong>Bob@example.com</strong>") || strings.Contains(m.members(), " Bob@") {
 		t.Fatalf("registered: %d %s %s", status, at, text)
 	}
-	if status, _, text := b.postForm("/invite", append(link, "answer", "accept")...); status != 200 ||
+	if status, _, text := b.postForm("/invite", accept...); status != 200 ||
 		!strings.Contains(text, "You are now a member of <bdi>"+workspaceName+"</bdi>.") ||
 		!strings.Contains(m.members(), " Bob@example.com ") {
 		t.Fatalf("accepted: %d %s, members %s", status, text, m.members())
@@ -109,7 +116,7 @@ func TestInvitePageRegistersAndJoins(t *testing.T) {
 		!strings.Contains(text, "You are a member") {
 		t.Errorf("the link, later: %d %s", status, text)
 	}
-	if status, _, text := b.postForm("/invite", append(link, "answer", "decline")...); status != 409 ||
+	if status, _, text := b.postForm("/invite", answerForm(link, "false", "2")...); status != 409 ||
 		!strings.Contains(m.members(), " Bob@") {
 		t.Errorf("a second answer: %d %s", status, text)
 	}
@@ -126,8 +133,9 @@ func TestInvitePageSignsInAndResponds(t *testing.T) {
 	m.user("bob@example.com", "")
 	path, link := m.invite("bob@example.com")
 	b := newBrowser(t, m.address, "127.0.0.1")
-	if status, _, text := b.postForm("/invite", append(link, "answer", "register", "password",
-		password)...); status != 409 || !strings.Contains(text, "Sign in to answer") {
+	if status, _, text := b.postForm("/register", "id", link[1], "invitation", link[3], "email",
+		"bob@example.com", "password", password); status != 409 ||
+		!strings.Contains(text, `href="/signin?email=bob%40example.com&next=%2Finvite%3Fid%3D`) {
 		t.Errorf("an address with an account registers: %d %s", status, text)
 	}
 	if _, at, text := b.postForm("/signin", "email", "bob@example.com", "password", password, "next",
@@ -141,11 +149,11 @@ func TestInvitePageSignsInAndResponds(t *testing.T) {
 	}
 	foreign := *b
 	foreign.origin = "http://evil.example"
-	if status, _, _ := foreign.postForm("/invite", append(link, "answer", "accept")...); status != 403 ||
+	if status, _, _ := foreign.postForm("/invite", answerForm(link, "true", "3")...); status != 403 ||
 		strings.Contains(m.members(), " bob@") {
 		t.Errorf("a page of another origin answers: %d", status)
 	}
-	if status, _, text := b.postForm("/invite", append(link, "answer", "decline")...); status != 200 ||
+	if status, _, text := b.postForm("/invite", answerForm(link, "false", "2")...); status != 200 ||
 		!strings.Contains(text, "You declined the invitation to <bdi>"+workspaceName+"</bdi>.") ||
 		strings.Contains(m.members(), " bob@") {
 		t.Errorf("declined: %d %s", status, text)
@@ -171,12 +179,12 @@ func TestInvitePageRejectsOtherUser(t *testing.T) {
 		strings.Contains(text, "Decline") {
 		t.Errorf("with the token: %d %s", status, text)
 	}
-	if status, _, _ := b.postForm("/invite", append(link, "answer", "accept")...); status != 404 ||
+	if status, _, _ := b.postForm("/invite", answerForm(link, "true", "3")...); status != 404 ||
 		strings.Contains(m.members(), " eve@") {
 		t.Errorf("another person joins: %d, members %s", status, m.members())
 	}
-	if _, at, text := b.postForm("/signout", "next", path); at != path ||
-		!strings.Contains(text, "Or create an account") {
+	if _, at, text := b.postForm("/signout", "next", path, "idempotencyKey", "4"); at != path ||
+		!strings.Contains(text, "create an account for this address") {
 		t.Errorf("after signing out: %s %s", at, text)
 	}
 }

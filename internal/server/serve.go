@@ -23,6 +23,7 @@ import (
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/web"
 )
 
 // Serve runs a server until ctx ends. Messages for people go to console, the log to logs.
@@ -149,10 +150,11 @@ func (s Settings) lock() (unlock func(), err error) {
 func (s Settings) handler(host *op.Host, svc *service.Service, gate *auth.Gate, log *slog.Logger) http.Handler {
 	table, omitted := service.Ops.Variant(service.Variants[s.Contract])
 	hosts := httpapi.NewAllowedHosts(s.PublicURL, s.TrustedProxies)
-	origins := httpapi.NewOrigins(s.PublicURL, s.Origins...)
+	site := httpapi.Site{PublicURL: s.PublicURL, PublicURLInferred: s.inferredURL, TrustedProxies: s.TrustedProxies,
+		Origins: httpapi.NewOrigins(s.PublicURL, s.Origins...)}
 	responses, bodies := httpapi.NewResponseLimiter(), httpapi.NewBodyLimiter()
 	mcpServer := mcp.New(mcp.Options{
-		Table: table, Caller: host, Version: Version, Toolset: s.Toolset, Origins: origins,
+		Table: table, Caller: host, Version: Version, Toolset: s.Toolset, Origins: site.Origins,
 		AllowQueryKey: s.QueryKey, Hosts: hosts, TrustedProxies: s.TrustedProxies, ResponseLimiter: responses,
 		BodyLimiter: bodies,
 		Authenticate: func(ctx context.Context, c *op.Call) error {
@@ -165,10 +167,10 @@ func (s Settings) handler(host *op.Host, svc *service.Service, gate *auth.Gate, 
 	})
 	return rest.New(rest.Options{
 		ServiceVersion: Version,
-		Table:          table, Host: host, Log: log, PublicURL: s.PublicURL, Origins: origins,
-		PublicURLInferred: s.inferredURL, Pages: svc, TrustedProxies: s.TrustedProxies,
-		ExtraRoutes: []rest.Route{{Pattern: "/mcp", Handler: mcpServer.HTTP(),
-			Reason: "it speaks another protocol, in which operations are tools"}},
+		Table:          table, Host: host, Log: log, Site: site,
+		ExtraRoutes: append(web.Routes(web.Options{Table: table, Host: host, Service: svc, Site: site}),
+			httpapi.Route{Pattern: "/mcp", Handler: mcpServer.HTTP(),
+				Reason: "it speaks another protocol, in which operations are tools"}),
 		OmittedOps: omitted, Deprecations: s.deprecations,
 		ResponseLimiter: responses, BodyLimiter: bodies, Hosts: s.restHosts(hosts),
 	})

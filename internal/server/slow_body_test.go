@@ -40,7 +40,7 @@ func TestSlowBodyIsRejectedWhenCredentialEndsMeanwhile(t *testing.T) {
 			return callAPI(t, "DELETE", m.address+"/v1/api-keys/"+id, m.key, "")
 		}, http.StatusForbidden},
 		{"cookie", "Cookie: " + cookies[0].String(), func() (int, map[string]any) {
-			status, _, _ := b.postForm("/signout")
+			status, _, _ := b.postForm("/signout", "idempotencyKey", "1")
 			return status, nil
 		}, http.StatusUnauthorized},
 	} {

@@ -35,6 +35,12 @@ func (r Registration) checkAllowed(invitation loci.InvitationToken) error {
 	return nil
 }
 
+// CheckRegistration returns nil if the policy of the server allows a registration with the code of a referral or the
+// token of an invitation. It does not look either up.
+func (s *Service) CheckRegistration(_ context.Context, _ loci.ReferralCode, invitation loci.InvitationToken) error {
+	return s.Registration.checkAllowed(invitation)
+}
+
 // Register makes an account and signs in. The token of an invitation verifies
 // the address; the invitation stays pending.
 func (s *Service) Register(ctx context.Context, actor *identity.Actor, in loci.Register) (_ loci.SignedIn, err error) {

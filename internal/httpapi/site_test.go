@@ -1,4 +1,4 @@
-package rest
+package httpapi
 
 import (
 	"crypto/tls"
@@ -56,8 +56,8 @@ func TestCookieNameFollowsScheme(t *testing.T) {
 		if c.tls {
 			r.TLS = &tls.ConnectionState{}
 		}
-		d := &handler{Options: Options{PublicURL: c.public, TrustedProxies: proxies}}
-		if got, base := d.cookieName(r), d.baseURL(r); got != c.cookie || base != c.base {
+		s := &Site{PublicURL: c.public, TrustedProxies: proxies}
+		if got, base := s.cookieName(r), s.BaseURL(r); got != c.cookie || base != c.base {
 			t.Errorf("%s: %s %s, want %s %s", name, got, base, c.cookie, c.base)
 		}
 	}

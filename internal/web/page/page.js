@@ -1,4 +1,3 @@
-
 "use strict";
 for (const button of document.querySelectorAll("button[data-copy]")) {
   const text = document.getElementById(button.dataset.copy);
@@ -15,3 +14,12 @@ for (const button of document.querySelectorAll("button[data-copy]")) {
     button.textContent = done ? "Copied" : "Press Ctrl+C";
   });
 }
+for (const form of document.forms) { // a second click sends nothing
+  form.addEventListener("submit", (event) => {
+    if (form.dataset.sent) event.preventDefault();
+    form.dataset.sent = "yes";
+  });
+}
+addEventListener("pageshow", () => {
+  for (const form of document.forms) delete form.dataset.sent;
+});

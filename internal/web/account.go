@@ -1,0 +1,139 @@
+package web
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"net/url"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/op"
+)
+
+// goOn sends the browser to the next page.
+func goOn(v *visit, _ any) error {
+	v.goTo = v.Next
+	return nil
+}
+
+// readHome reads whether anybody may register.
+func readHome(v *visit) error {
+	v.Open = v.h.Service.CheckRegistration(v.r.Context(), "", "") == nil
+	return nil
+}
+
+// readSignIn sends a signed-in browser on.
+func readSignIn(v *visit) error {
+	if v.User.ID != "" {
+		v.goTo = v.Next
+	}
+	return readHome(v)
+}
+
+// readSetup shows whether the setup link works. It does not use the link up.
+func readSetup(v *visit) (err error) {
+	if v.User.ID != "" {
+		v.goTo = "/"
+		return nil
+	}
+	if v.Values["token"] == "" {
+		err = loci.Errorf(loci.CodeNotFound, "This page needs the whole setup link, which the server prints when it "+
+			"starts.")
+	} else {
+		err = v.h.Service.CheckSetup(v.r.Context(), v.Values["token"])
+	}
+	v.Closed = err != nil
+	return err
+}
+
+// setUpAgain handles a setup form that a browser sends again, as by a reload. It is signed in by then, and gets the
+// same key: the response is stored under the idempotency key, encrypted with the browser's cookie.
+func setUpAgain(v *visit) (bool, error) {
+	if v.User.ID == "" {
+		return false, nil
+	}
+	token := sha256.Sum256([]byte(v.form.Get("token")))
+	if used := v.h.setUpWith.Load(); used == nil || *used != token {
+		v.goTo = "/"
+		return true, nil
+	}
+	return true, createFirstKey(v, token)
+}
+
+// showFirstKey makes the first API key after the first account.
+func showFirstKey(v *visit, out any) error {
+	token := sha256.Sum256([]byte(v.form.Get("token")))
+	v.h.setUpWith.Store(&token)
+	v.User = out.(loci.SignedIn).User
+	return createFirstKey(v, token)
+}
+
+func createFirstKey(v *visit, token [32]byte) error {
+	v.template, v.Title = "home", "Loci"
+	v.call.IdempotencyKey, v.call.IdempotencyKeyCount = "setup "+base64.RawURLEncoding.EncodeToString(token[:]), 1
+	out, err := v.run("key.create", v.call, op.Args{Params: []op.Param{{Name: "name", Value: "First key"}}})
+	if err != nil {
+		return err
+	}
+	return showKey(v, out)
+}
+
+// showKey shows a new API key on the start page.
+func showKey(v *visit, out any) error {
+	v.Key = out.(loci.CreatedKey).APIKey
+	delete(v.Values, "name") // the form makes another one
+	return nil
+}
+
+// readRegister shows the invitation of the link, and whether the server allows the registration.
+func readRegister(v *visit) error {
+	v.Next = registered(v)
+	if v.User.ID != "" {
+		v.goTo = v.Next
+		return nil
+	}
+	token := loci.InvitationToken(v.Values["invitation"])
+	err := v.h.Service.CheckRegistration(v.r.Context(), loci.ReferralCode(v.Values["ref"]), token)
+	if err == nil && v.Values["id"] != "" {
+		err = v.viewInvitation(token)
+	}
+	v.Closed = v.Closed || err != nil
+	return err
+}
+
+// welcome sends a new user to the invitation, or to the start page.
+func welcome(v *visit, _ any) error {
+	v.goTo = registered(v)
+	return nil
+}
+
+// registered returns the path of the page after a registration.
+func registered(v *visit) string {
+	if v.Values["id"] == "" {
+		return v.Next
+	}
+	return withQuery("/invite", url.Values{"id": {v.Values["id"]}, "token": {v.Values["invitation"]}})
+}
+
+// requireToken refuses an incomplete link. It does not use a complete one up.
+func requireToken(v *visit) error {
+	if v.Values["token"] != "" {
+		return nil
+	}
+	v.Closed = true
+	return loci.Errorf(loci.CodeNotFound, "The link is not complete: open it from the mail again.")
+}
+
+// requireMail refuses what needs a mail on a server that sends none.
+func requireMail(v *visit) error {
+	if v.h.Mail {
+		return nil
+	}
+	v.Closed = true
+	return loci.Errorf(loci.CodeStateConflict, "This server sends no mail: ask its operator for a new password.")
+}
+
+// signedOut forgets the user, whose sign-ins have ended.
+func signedOut(v *visit, _ any) error {
+	v.User = loci.User{}
+	return nil
+}

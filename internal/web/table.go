@@ -1,0 +1,57 @@
+package web
+
+import "github.com/loci-memory/loci"
+
+// A page is one line of the table of pages: a route, a template, and the operation that its form runs.
+type page struct {
+	path     string
+	template string
+	title    string
+	op       string // name of the operation that its form posts, or ""
+	formOnly bool   // the path accepts the form alone: another page shows it
+
+	summary string // for the document of the API, which lists the pages of links
+
+	params []string             // of its link: each is a field of the operation, or of the page alone
+	fields map[string]string    // names of the operation's fields for those of the link that differ
+	blame  map[loci.Code]string // the fields at which refusals are shown; others name their field themselves
+
+	// read reads what the page shows.
+	read func(*visit) error
+	// again handles a form that was sent before, and reports whether it was.
+	again func(*visit) (bool, error)
+	// done follows the operation. Without it the page says what comes next.
+	done func(v *visit, out any) error
+}
+
+// pages is the table. A page is served where the server has its operation.
+var pages = []page{
+	{path: "/", template: "home", title: "Loci", read: readHome},
+	{path: "/key", template: "home", title: "Loci", op: "key.create", formOnly: true, read: readHome,
+		done: showKey},
+	{path: "/resend", template: "home", title: "Loci", op: "account.verify", formOnly: true, read: readHome},
+	{path: "/signout", template: "problem", title: "Sign out", op: "auth.logout", formOnly: true, done: goOn},
+
+	{path: "/signin", template: "signin", title: "Sign in to Loci", op: "auth.login", params: []string{"email"},
+		read: readSignIn, done: goOn},
+	{path: "/register", template: "register", title: "Create an account", op: "auth.register",
+		summary: "Show the form that creates an account.",
+		params:  []string{"ref", "invitation", "id"}, blame: map[loci.Code]string{loci.CodeConflict: "email"},
+		read: readRegister, done: welcome},
+	{path: "/setup", template: "setup", title: "Set up Loci", op: "auth.setup",
+		summary: "Show the form that creates the first user.",
+		params:  []string{"token"}, read: readSetup, again: setUpAgain, done: showFirstKey},
+
+	{path: "/verify", template: "verify", title: "Confirm your address", op: "auth.verify",
+		summary: "Show the form that confirms an address. It changes nothing.",
+		params:  []string{"token"}, read: requireToken},
+	{path: "/forgot", template: "forgot", title: "Forgot your password?", op: "auth.forgot",
+		params: []string{"email"}, read: requireMail},
+	{path: "/reset", template: "reset", title: "Choose a new password", op: "auth.reset",
+		summary: "Show the form that chooses a new password. It changes nothing.",
+		params:  []string{"token"}, read: requireToken, done: signedOut},
+	{path: "/invite", template: "invite", title: "You are invited to Loci", op: "invitation.respond",
+		summary: "Show an invitation and the form that answers it.",
+		params:  []string{"id", "token"}, fields: map[string]string{"id": "invitationId"},
+		read: readInvitation, done: showAnswer},
+}

@@ -1,0 +1,101 @@
+package web
+
+import (
+	"fmt"
+	"html/template"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/op"
+)
+
+// A view has the contents of a page.
+type view struct {
+	Title    string
+	Base     string // address of the server
+	Insecure bool   // the connection is not encrypted
+	Mail     bool   // the server sends mail
+	User     loci.User
+
+	Alert          string            // the message of a refusal
+	Faults         map[string]string // messages at fields
+	Values         map[string]string // fields of the link or the form, without passwords
+	IdempotencyKey string
+	Next           string // path of the next page
+	Closed         bool   // the form is not shown
+	Done           bool   // the form was accepted
+	Open           bool   // anybody may register
+	Key            string // a new API key
+	Invite         *invitation
+	Answered       *loci.Invitation // the invitation that was just answered
+
+	Links []string // fields of the page's link
+	table *op.Table
+	focus bool // a field has the focus
+}
+
+// Style returns the path of the style sheet of all pages.
+func (*view) Style() string { return stylePath }
+
+// Script returns the script of all pages. They work without it.
+func (*view) Script() template.JS { return template.JS(script) }
+
+// An input is a field of a form.
+type input struct {
+	Name, Type, Label, Autocomplete, Value, Fault string
+	Required, Focus, ReadOnly                     bool
+	MinLength, MaxLength                          int
+}
+
+// Input returns a field of an operation for its form. Its bounds are those of the operation.
+func (v *view) Input(operation, name, label, autocomplete string) (in input) {
+	o := v.table.Op(operation)
+	in = input{Name: name, Type: "text", Label: label, Autocomplete: autocomplete, Value: v.Values[name],
+		Fault: v.Faults[name]}
+	for _, f := range o.Fields() {
+		if f.Name != name {
+			continue
+		}
+		if in.Required = f.Required; f.Format != "" {
+			in.Type = f.Format // email and password are types of both
+		}
+	}
+	if s := o.InputSchema().Properties[name]; s != nil {
+		if s.MinLength != nil && *s.MinLength > 1 {
+			in.MinLength = *s.MinLength
+		}
+		if s.MaxLength != nil {
+			in.MaxLength = *s.MaxLength
+		}
+	}
+	if in.Focus = !v.focus && (in.Fault != "" || len(v.Faults) == 0 && in.Value == "" && in.Required); in.Focus {
+		v.focus = true
+	}
+	return in
+}
+
+// Fixed returns the field with a value that the visitor cannot change.
+func (in input) Fixed(value string) input {
+	in.Value, in.ReadOnly, in.Focus = value, true, false
+	return in
+}
+
+// Describedby returns the ids of the texts that describe a field.
+func (in input) Describedby() string {
+	switch {
+	case in.Fault != "" && in.Hint() != "":
+		return in.Name + "-fault " + in.Name + "-hint"
+	case in.Fault != "":
+		return in.Name + "-fault"
+	case in.Hint() != "":
+		return in.Name + "-hint"
+	}
+	return ""
+}
+
+// Hint returns the rule of a new password.
+func (in input) Hint() string {
+	if in.Type != "password" || in.MinLength == 0 {
+		return ""
+	}
+	return fmt.Sprintf("At least %d characters.", in.MinLength)
+}

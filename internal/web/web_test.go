@@ -1,0 +1,252 @@
+package web_test
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/loci-memory/loci/internal/web"
+)
+
+// every is a path of each page.
+var every = map[string]int{"/": 200, "/signin": 200, "/register": 200, "/register?id=1&invitation=abc": 200,
+	"/register?id=9&invitation=abc": 404, "/setup?token=abc-1_2": 200, "/setup": 404, "/setup?token=used": 404,
+	"/verify?token=t": 200, "/verify": 404, "/forgot": 200, "/reset?token=t": 200, "/reset": 404, "/invite": 404,
+	"/invite?id=1&token=abc": 200, "/invite?id=3&token=abc": 409}
+
+func TestPagesCannotBeFramedAndRunOwnScriptOnly(t *testing.T) {
+	t.Parallel()
+	b := newBrowser(t, true)
+	script := regexp.MustCompile(`(?s)<script>(.*?)</script>`)
+	for path, status := range every {
+		got := b.get(path)
+		policy := got.Header.Get("Content-Security-Policy")
+		if got.StatusCode != status || got.Header.Get("Content-Type") != "text/html; charset=utf-8" ||
+			got.Header.Get("Referrer-Policy") != "same-origin" || got.Header.Get("X-Frame-Options") != "DENY" ||
+			got.Header.Get("Cache-Control") != "no-store" || !strings.HasPrefix(policy, "default-src 'none'; ") ||
+			!strings.Contains(policy, "frame-ancestors 'none'; ") || strings.Contains(policy, "unsafe") {
+			t.Errorf("%s: %d %v", path, got.StatusCode, got.Header)
+		}
+		found := script.FindAllStringSubmatch(got.raw, -1)
+		if len(found) != 1 {
+			t.Fatalf("%s has %d scripts", path, len(found))
+		}
+		sum := sha256.Sum256([]byte(found[0][1]))
+		if !strings.Contains(policy, "script-src 'sha256-"+base64.StdEncoding.EncodeToString(sum[:])+"'") {
+			t.Errorf("%s: the policy %q forbids the script", path, policy)
+		}
+		for _, inline := range []string{"<style", " style=", " onclick=", " onload="} {
+			if strings.Contains(got.raw, inline) {
+				t.Errorf("%s has %s", path, inline)
+			}
+		}
+	}
+}
+
+func TestPageLoadsStyleSheet(t *testing.T) {
+	t.Parallel()
+	b := newBrowser(t, true)
+	link := regexp.MustCompile(`<link rel="stylesheet" href="([^"]+)">`).FindStringSubmatch(b.get("/").text)
+	if link == nil {
+		t.Fatal("no style sheet")
+	}
+	got := b.get(link[1])
+	if got.StatusCode != 200 || got.Header.Get("Content-Type") != "text/css; charset=utf-8" ||
+		!strings.Contains(got.Header.Get("Cache-Control"), "immutable") ||
+		!strings.Contains(got.raw, "prefers-color-scheme: dark") {
+		t.Errorf("%s: %d %v", link[1], got.StatusCode, got.Header)
+	}
+}
+
+func TestRoutesDescribePagesOfLinks(t *testing.T) {
+	t.Parallel()
+	var described []string
+	for _, r := range web.Routes(web.Options{Table: table()}) {
+		if r.Reason == "" {
+			t.Errorf("%s has no reason", r.Pattern)
+		}
+		if r.Describe != nil {
+			described = append(described, r.Pattern)
+		}
+	}
+	if got := strings.Join(described, " "); got != "GET /register GET /setup GET /verify GET /reset GET /invite" {
+		t.Error(got)
+	}
+}
+
+func TestHomePageIsNotFoundWhenHTMLIsNotAccepted(t *testing.T) {
+	t.Parallel()
+	b := newBrowser(t, false)
+	b.header.Set("Accept", "application/json")
+	if got := b.get("/"); got.StatusCode != 404 || got.Header.Get("Content-Type") != "application/json" ||
+		!strings.Contains(got.raw, `"code":"not_found"`) {
+		t.Errorf("%d %s", got.StatusCode, got.raw)
+	}
+	for _, accept := range []string{"", "*/*", "text/html"} {
+		b.header["Accept"] = []string{accept}
+		b.get("/").expect(t, 200, "/", `href="/signin"`, "/openapi.json", b.url+"/mcp")
+	}
+	if got := b.post("/"); got.StatusCode != 405 || got.Header.Get("Allow") != "GET, HEAD" {
+		t.Errorf("POST /: %d %v", got.StatusCode, got.Header)
+	}
+}
+
+// forms are the forms, each as a browser that is signed in would send it.
+var forms = map[string][]string{
+	"/signin": {"email", "ann@example.com", "password", password}, "/signout": {}, "/key": {"name", "laptop"},
+	"/resend": {}, "/register": {"email", "new@example.com", "password", password},
+	"/setup":  {"token", "abc-1_2", "email", "ann@example.com", "password", password},
+	"/verify": {"token", "t"}, "/forgot": {"email", "ann@example.com"}, "/reset": {"token", "t", "password", password},
+	"/invite": {"id", "2", "token", "abc", "accept", "true", "confirm", "true"},
+}
+
+func TestFormsOfOtherOriginsAreRefused(t *testing.T) {
+	t.Parallel()
+	for path, pairs := range forms {
+		for name, change := range map[string]func(http.Header){
+			"another origin":   func(h http.Header) { h.Set("Origin", "https://evil.example") },
+			"no origin":        func(h http.Header) { h.Set("Origin", "null") },
+			"another site":     func(h http.Header) { h.Set("Sec-Fetch-Site", "cross-site") },
+			"a sibling domain": func(h http.Header) { h.Set("Sec-Fetch-Site", "same-site") },
+		} {
+			b := newBrowser(t, true)
+			if path != "/signin" && path != "/register" && path != "/setup" {
+				b.signIn("ann")
+			}
+			change(b.header)
+			got := b.post(path, pairs...)
+			if got.StatusCode != 403 || got.Header.Get("Set-Cookie") != "" || b.calls() != "" || len(b.used) > 0 ||
+				!strings.Contains(got.text, "another site sent this form") {
+				t.Errorf("%s: %s from %s: %s", path, got.Status, name, got.text)
+			}
+		}
+	}
+}
+
+func TestFormsHaveBoundsAndOneType(t *testing.T) {
+	t.Parallel()
+	for path := range forms {
+		b := newBrowser(t, true)
+		b.do("POST", path, "name="+strings.Repeat("x", 64<<10)).expect(t, 413, path, "larger than 64 KiB")
+		b.do("POST", path, "name=%ff").expect(t, 400, path, "not valid UTF-8")
+		b.do("POST", path, "%ff=name").expect(t, 400, path, "not valid UTF-8")
+		b.do("POST", path, "name=%zz").expect(t, 400, path, "could not be read")
+		for _, kind := range []string{"application/json", "multipart/form-data; boundary=x", "text/plain", "x;;"} {
+			b.header.Set("Content-Type", kind)
+			b.do("POST", path, "{}").expect(t, 415, path, "only the form of its page")
+		}
+		if got := b.calls(); got != "" {
+			t.Errorf("%s runs %s", path, got)
+		}
+	}
+}
+
+func TestFormRefusesUnknownAndRepeatedFields(t *testing.T) {
+	t.Parallel()
+	b := newBrowser(t, true)
+	b.do("POST", "/signin", "email=a%40b.c&password=x&admin=true").expect(t, 400, "/signin", `unknown field "admin"`)
+	b.do("POST", "/signin", "email=a%40b.c&email=d%40e.f&password=x").expect(t, 400, "/signin", "Email is given twice.")
+	b.do("POST", "/signin", "email=a%40b.c%00&password=x").expect(t, 400, "/signin", "without NUL")
+	b.do("POST", "/signin", "").expect(t, 400, "/signin", "Email is required.", `href="#email"`)
+	if got := b.calls(); got != "" {
+		t.Error(got)
+	}
+}
+
+func TestRefusalIsShownAtItsField(t *testing.T) {
+	t.Parallel()
+	b := newBrowser(t, true)
+	got := b.post("/register", "email", "new@example.com", "name", `"><script>`, "password", "secretly!")
+	got.expect(t, 400, "/register", "<title>Error: Create an account</title>",
+		`<li><a href="#password">Password must have at least 10 characters.</a></li>`,
+		`<p class="fault" id="password-fault">Password must have at least 10 characters.</p>`,
+		`aria-invalid="true" aria-describedby="password-fault password-hint" autofocus>`, `value="new@example.com"`)
+	if strings.Contains(got.text, "secretly!") || strings.Contains(got.raw, `"><script>"`) {
+		t.Errorf("the page shows the password, or a script: %s", got.raw)
+	}
+	b.post("/register", "email", "taken@example.com", "password", password).expect(t, 409, "/register",
+		`<p class="fault" id="email-fault">There is an account with this address already.</p>`, `href="/signin`)
+	got = b.post("/signin", "email", "ann@example.com", "password", "wrong")
+	got.expect(t, 401, "/signin", "The address or the password is wrong.", `value="ann@example.com"`)
+	if strings.Contains(got.text, "wrong\"") || got.Header.Get("Set-Cookie") != "" {
+		t.Errorf("%v %s", got.Header, got.text)
+	}
+}
+
+func TestNextPageIsOwnPage(t *testing.T) {
+	t.Parallel()
+	b := newBrowser(t, true)
+	for next, want := range map[string]string{
+		"": "/", "/": "/", "/invite?id=1&token=abc": "/invite?id=1&token=abc", "invite": "/", "/signout": "/",
+		"https://evil.example/": "/", "//evil.example/invite": "/", `/\evil.example`: "/", `\\evil.example`: "/",
+		"/%2f/evil.example": "/", "javascript:alert(1)": "/", "/invite\r\nSet-Cookie: a=b": "/", "/unknown": "/",
+		"https:/invite": "/", "https:invite": "/", "//ann@/invite": "/", "/v1/me": "/", "/invite#x": "/invite",
+		"/invite?next=//evil.example": "/invite?next=%2F%2Fevil.example",
+	} {
+		b.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+		got := b.post("/signin", "email", "ann@example.com", "password", password, "next", next)
+		if got.StatusCode != 303 || got.Header.Get("Location") != want {
+			t.Errorf("next %q: %d %q, want %q", next, got.StatusCode, got.Header.Get("Location"), want)
+		}
+		if got = b.get("/signin?next=" + url.QueryEscape(next)); got.Header.Get("Location") != want {
+			t.Errorf("GET next %q: %q, want %q", next, got.Header.Get("Location"), want)
+		}
+	}
+}
+
+func TestSignedOutBrowserSignsInFirst(t *testing.T) {
+	t.Parallel()
+	b := newBrowser(t, true)
+	b.post("/key", "name", "laptop").expect(t, 200, "/signin?next=%2F", "Password")
+	b.post("/invite", forms["/invite"]...).expect(t, 200, "/signin?next=%2Finvite%3Fid%3D2%26token%3Dabc",
+		`name="next" value="/invite?id=2&token=abc"`)
+	b.signIn("stale")
+	b.post("/signout").expect(t, 200, "/signin?next=%2F")
+	b.get("/").expect(t, 200, "/", `href="/signin"`)
+	if got := b.calls(); got != "" {
+		t.Error(got)
+	}
+	b.header.Set("Authorization", "Bearer ann")
+	b.post("/key", "name", "laptop").expect(t, 200, "/signin?next=%2F")
+}
+
+func TestPageReportsRateLimit(t *testing.T) {
+	t.Parallel()
+	b := newBrowser(t, true)
+	b.signIn("busy")
+	got := b.get("/")
+	got.expect(t, 429, "/", "There were too many attempts. Try again in 3s.")
+	if got.Header.Get("Retry-After") != "3" {
+		t.Error(got.Header)
+	}
+	b.post("/key", "name", "x").expect(t, 429, "/key", "too many attempts")
+}
+
+func TestFormsHaveFreshIdempotencyKeys(t *testing.T) {
+	t.Parallel()
+	b := newBrowser(t, true)
+	key := regexp.MustCompile(`name="idempotencyKey" value="([A-Z2-7]{26})"`)
+	b.signIn("ann")
+	first, second := b.get("/").raw, b.get("/").raw
+	if posts := strings.Count(first, `method="post"`); posts != 3 || len(key.FindAllString(first, -1)) != posts ||
+		key.FindString(first) == key.FindString(second) {
+		t.Errorf("%d forms, keys %q and %q", posts, key.FindAllString(first, -1), key.FindAllString(second, -1))
+	}
+	one := b.post("/key", "name", "laptop", "idempotencyKey", "1")
+	again := b.post("/key", "name", "laptop", "idempotencyKey", "1")
+	other := b.post("/key", "name", "laptop", "idempotencyKey", "2")
+	one.expect(t, 200, "/key", loci0+"0", "Create another API key")
+	again.expect(t, 200, "/key", loci0+"0")
+	other.expect(t, 200, "/key", loci0+"1")
+	if got := b.calls(); got != "key laptop; key laptop" {
+		t.Error(got)
+	}
+	b.do("POST", "/key", "name=x").expect(t, 400, "/key", "Idempotency-Key must have 1 to 200 characters")
+	b.do("POST", "/key", "name=x&idempotencyKey=1&idempotencyKey=2").expect(t, 400, "/key", "given twice")
+}
+
+const loci0 = "loci_live_number"
