@@ -32,7 +32,7 @@ type program struct {
 	started       bool // the command line was parsed, and its command runs
 	requestID     string
 	currentTarget target // the target of the command
-	confirmPrompt string // the question to a person before the call, without its subject
+	asks          bool   // a person confirms the call first
 	helpError     error  // an unknown word in a request for help
 }
 

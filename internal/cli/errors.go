@@ -27,6 +27,9 @@ func (p *program) reportError(err error) int {
 	if err == command.ErrReported {
 		return exitFailure
 	}
+	if err == command.ErrUnanswered {
+		return exitUsage
+	}
 	if late, ok := errors.AsType[command.UsageError](err); ok || !p.started {
 		if ok {
 			err = late

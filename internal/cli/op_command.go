@@ -20,7 +20,7 @@ import (
 
 // opCommand returns the command of an operation.
 func (p *program) opCommand(o *op.Op) *cobra.Command {
-	resource, verb, _ := strings.Cut(o.Name, ".")
+	_, verb, _ := strings.Cut(o.Name, ".")
 	f := opflags.New(o)
 	c := &op.Call{Transport: "command"}
 	var agent, all, yes, asks bool
@@ -36,8 +36,8 @@ func (p *program) opCommand(o *op.Op) *cobra.Command {
 			}
 			if confirm := cmd.Flags().Lookup("confirm"); confirm != nil && confirm.Changed {
 				yes = true // the operation judges the value
-			} else if confirm != nil && (yes || p.IsInteractive()) {
-				_ = cmd.Flags().Set("confirm", "true") // or the answer at the terminal is no
+			} else if confirm != nil {
+				_ = cmd.Flags().Set("confirm", "true") // --yes, or the answer at the terminal
 			}
 			c.RequestID = string(loci.NewID(time.Now()))
 			p.requestID = c.RequestID
@@ -51,11 +51,9 @@ func (p *program) opCommand(o *op.Op) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if asks && !yes {
-				p.confirmPrompt = strings.ToUpper(verb[:1]) + verb[1:] + " the " +
-					strings.ReplaceAll(resource, "_", " ")
-				if !p.IsInteractive() {
-					return command.UsageError(cmd.CommandPath() + " asks first: answer on a terminal, or add --yes")
+			if p.asks = asks && !yes && !isDryRun(input); p.asks {
+				if err := p.RequireTerminal(cmd.CommandPath()); err != nil {
+					return err
 				}
 			}
 			c.IfMatch = quoteETag(c.IfMatch)
@@ -130,12 +128,8 @@ func (p *program) callOp(ctx context.Context, printer *output.Printer, caller op
 	if err != nil {
 		return nil, err
 	}
-	if p.confirmPrompt != "" {
-		what, err := r.Describe(ctx, o, input)
-		if err == nil {
-			err = p.Confirm(ctx, p.confirmPrompt+" "+what)
-		}
-		if err != nil {
+	if p.asks {
+		if err := p.askFirst(ctx, r, o, input); err != nil {
 			return nil, err
 		}
 	}

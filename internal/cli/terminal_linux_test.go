@@ -1,12 +1,17 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/identity"
+	"github.com/loci-memory/loci/internal/op"
 )
 
 // typed returns a terminal at which a person has typed a text.
@@ -55,4 +60,143 @@ func TestMCPCommandExplainsItselfAtTerminal(t *testing.T) {
 	if code := d.run("mcp"); code != 0 || d.out.Len() != 0 || !strings.Contains(d.err.String(), "Ctrl-D") {
 		t.Errorf("%d %q %q", code, d.out.String(), d.err.String())
 	}
+}
+
+type deleteInput struct {
+	AtlasID loci.ID `json:"atlasId" id:"atlas"`
+	DryRun  bool    `json:"dry_run,omitzero"`
+}
+
+type deleteOutput struct {
+	Memories    int `json:"memories,omitzero"`
+	Attachments int `json:"attachments,omitzero"`
+}
+
+// addTeamOperations adds operations whose questions name several records, or count them. deeds has those that ran.
+func addTeamOperations(t *op.Table, deeds *[]string) {
+	op.Add(t, "workspace.get", "GET /v1/workspaces/{workspaceId}", "Read.", op.Account, op.NoTool,
+		func(*fakeService, context.Context, *identity.Actor, loci.GetWorkspace) (loci.OneWorkspace, error) {
+			return loci.OneWorkspace{Workspace: loci.Workspace{ID: fakeID, Name: "Lab"}}, nil
+		})
+	op.Add(t, "workspace.list", "GET /v1/workspaces", "List.", op.Account, op.NoTool,
+		func(*fakeService, context.Context, *identity.Actor, loci.ListWorkspaces) (loci.Workspaces, error) {
+			return loci.Workspaces{Workspaces: []loci.Workspace{{ID: fakeTwinID}, {ID: fakeID}}}, nil
+		})
+	op.Add(t, "member.list", "GET /v1/workspaces/{workspaceId}/members", "List.", op.Account, op.NoTool,
+		func(*fakeService, context.Context, *identity.Actor, loci.ListMembers) (loci.Members, error) {
+			cid := loci.Member{UserID: fakeTwinID, Name: "Cid\x1b", Email: "cid@example.org"}
+			return loci.Members{Members: []loci.Member{cid}}, nil
+		})
+	op.Add(t, "invitation.list", "GET /v1/workspaces/{workspaceId}/invitations", "List.", op.Account, op.NoTool,
+		func(_ *fakeService, _ context.Context, _ *identity.Actor, in loci.ListInvitations) (out loci.Invitations,
+			err error) {
+			if in.WorkspaceID != fakeID {
+				return out, loci.NewError(loci.CodeForbidden)
+			}
+			out.Invitations = []loci.Invitation{{ID: fakeID, Email: "dan@example.org"}}
+			return out, nil
+		})
+	done := func(_ *fakeService, what string) (loci.Empty, error) {
+		*deeds = append(*deeds, what)
+		return loci.Empty{}, nil
+	}
+	op.Add(t, "member.remove", "DELETE /v1/workspaces/{workspaceId}/members/{userId}", "Remove.", op.Account,
+		op.NoTool, func(s *fakeService, _ context.Context, _ *identity.Actor, _ loci.RemoveMember) (loci.Empty, error) {
+			return done(s, "remove")
+		}, op.Destructive)
+	op.Add(t, "member.update", "PATCH /v1/workspaces/{workspaceId}/members/{userId}", "Update.", op.Account,
+		op.NoTool, func(s *fakeService, _ context.Context, _ *identity.Actor, _ loci.UpdateMember) (loci.Empty, error) {
+			return done(s, "update")
+		})
+	op.Add(t, "workspace.transfer", "POST /v1/workspaces/{workspaceId}/owner-transfer", "Transfer.", op.Account,
+		op.NoTool, func(s *fakeService, _ context.Context, _ *identity.Actor, _ loci.TransferWorkspace) (loci.Empty,
+			error) {
+			return done(s, "transfer")
+		}, op.Destructive)
+	op.Add(t, "invitation.revoke", "DELETE /v1/workspace-invitations/{invitationId}", "Revoke.", op.Account,
+		op.NoTool, func(s *fakeService, _ context.Context, _ *identity.Actor, _ loci.RevokeInvitation) (loci.Empty,
+			error) {
+			return done(s, "revoke")
+		})
+	op.Add(t, "account.delete", "POST /v1/me/delete", "Delete.", op.Person, op.NoTool,
+		func(s *fakeService, _ context.Context, _ *identity.Actor, _ loci.Empty) (loci.Empty, error) {
+			return done(s, "delete account")
+		}, op.Destructive)
+	op.Add(t, "atlas.delete", "DELETE /v1/atlases/{atlasId}", "Delete.", op.Account, op.NoTool,
+		func(s *fakeService, _ context.Context, _ *identity.Actor, in deleteInput) (out deleteOutput, err error) {
+			if in.DryRun {
+				return deleteOutput{Memories: 1, Attachments: 2}, nil
+			}
+			_, err = done(s, "delete atlas")
+			return out, err
+		}, op.Destructive)
+}
+
+func TestQuestionNamesTheDeed(t *testing.T) {
+	t.Parallel()
+	d := newTestTerminal(t)
+	var deeds []string
+	addTeamOperations(d.table, &deeds)
+	const lab, cid = `the workspace "Lab" (` + fakeID + `)`, `the member "Cid" (cid@example.org, ` + fakeTwinID + `)`
+	const final = "? This cannot be undone. [y/N] "
+	for _, c := range []struct{ line, question, deed string }{
+		{"member remove " + fakeID + " " + fakeTwinID, "Remove " + cid + " of " + lab + final, "remove"},
+		{"member remove " + fakeID + " " + fakeTwinID[:20], "Remove " + cid + " of " + lab + final, "remove"},
+		{"member update " + fakeID + " " + fakeTwinID + " --role admin",
+			"Give the role admin to " + cid + " of " + lab + "? [y/N] ", "update"},
+		{"workspace transfer " + fakeID + " --user-id " + fakeTwinID, "Transfer " + lab + " to " + cid + final,
+			"transfer"},
+		{"invitation revoke " + fakeID, `Revoke the invitation "dan@example.org" (` + fakeID + ")? [y/N] ", "revoke"},
+		{"account delete", `Delete the account "ada@example.org" (` + fakeID + ")" + final, "delete account"},
+		{"atlas delete " + fakeID, "Delete the atlas " + fakeID + " with 1 memory and 2 attachments" + final,
+			"delete atlas"},
+	} {
+		for answer, want := range map[string]string{"y": c.deed, "yes": c.deed, "n": "", "": "", "x": ""} {
+			deeds = nil
+			d.in = typed(t, answer+"\n")
+			code := d.run(strings.Fields(c.line)...)
+			if strings.Join(deeds, " ") != want || (code == exitOK) != (want != "") ||
+				!strings.Contains(d.err.String(), c.question) {
+				t.Errorf("%s, %q: %d %v %s\nwant %s", c.line, answer, code, deeds, d.err.String(), c.question)
+			}
+		}
+		deeds, d.in = nil, strings.NewReader("y\n")
+		if code := d.run(strings.Fields(c.line)...); code != exitUsage || deeds != nil {
+			t.Errorf("%s, off a terminal: %d %v %s", c.line, code, deeds, d.err.String())
+		}
+		if code := d.run(strings.Fields(c.line + " --yes")...); code != exitOK || strings.Join(deeds, " ") != c.deed {
+			t.Errorf("%s --yes: %d %v %s", c.line, code, deeds, d.err.String())
+		}
+	}
+	deeds = nil
+	if code := d.run("atlas", "delete", fakeID, "--dry-run"); code != exitOK || deeds != nil ||
+		!strings.Contains(d.out.String(), "1") {
+		t.Errorf("a dry run: %d %v %s", code, deeds, d.err.String())
+	}
+}
+
+func TestPurgeCountsAndAsksAtTerminal(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	run := adminRunner(t, dir)
+	run(exitOK, "user", "create", "--email", "ada@example.org")
+	const line = "admin user purge --email ada@example.org --data "
+	d := newTestTerminal(t)
+	for answer, want := range map[string]int{"n": exitFailure, "": exitFailure} {
+		d.in = typed(t, answer+"\n")
+		if code := d.run(strings.Fields(line + dir)...); code != want || !strings.Contains(d.err.String(),
+			"Purge user ada@example.org: erase 1 user, ") {
+			t.Errorf("%q: %d %s", answer, code, d.err.String())
+		}
+	}
+	if text := run(exitUsage, "user", "purge", "--email", "ada@example.org"); !strings.Contains(text, "add --yes") {
+		t.Error(text)
+	}
+	run(exitOK, "user", "show", "--email", "ada@example.org")
+	d.in = typed(t, "y\n")
+	if code := d.run(strings.Fields(line + dir)...); code != exitOK ||
+		!strings.HasPrefix(d.out.String(), "Erased 1 user, ") {
+		t.Errorf("%d %s%s", code, d.out.String(), d.err.String())
+	}
+	run(exitFailure, "user", "show", "--email", "ada@example.org")
 }

@@ -21,9 +21,11 @@ import (
 func TestDeleteAsksForConfirmation(t *testing.T) {
 	t.Parallel()
 	d := newTestTerminal(t)
-	if code := d.run("memory", "delete", fakeID); code != 2 || d.service.deleted != "" ||
-		!strings.Contains(d.err.String(), "add --yes") {
-		t.Errorf("nobody was asked: %d %q %s", code, d.service.deleted, d.err.String())
+	for _, line := range [][]string{{"memory", "delete", fakeID}, {"invitation", "respond", fakeID, "--accept"}} {
+		if code := d.run(line...); code != 2 || d.service.deleted != "" || d.service.respond.InvitationID != "" ||
+			!strings.Contains(d.err.String(), "add --yes") {
+			t.Errorf("%v: nobody was asked: %d %q %s", line, code, d.service.deleted, d.err.String())
+		}
 	}
 	if code := d.run("memory", "delete", fakeID, "--yes"); code != 0 || d.service.deleted != fakeID {
 		t.Errorf("%d %q %s", code, d.service.deleted, d.err.String())
@@ -195,10 +197,10 @@ func TestConfirmationNamesTheRecord(t *testing.T) {
 			return loci.OneAtlas{Atlas: loci.Atlas{ID: fakeID, Name: "Lab"}}, nil
 		})
 	r := records.Reader{Caller: d.service.host(), Table: table}
-	for o, want := range map[string]string{"memory.delete": "Rock", "atlas.update": "Lab"} {
+	for o, want := range map[string]string{"memory.delete": `memory "Rock"`, "atlas.update": `atlas "Lab"`} {
 		input := fmt.Appendf(nil, `{%q:%q}`, table.Op(o).Fields()[0].Name, fakeID)
 		got, err := r.Describe(t.Context(), table.Op(o), input)
-		if err != nil || got != fmt.Sprintf("%q (%s)", want, fakeID) {
+		if err != nil || got != fmt.Sprintf("the %s (%s)", want, fakeID) {
 			t.Errorf("%s: %s, %v", o, got, err)
 		}
 	}

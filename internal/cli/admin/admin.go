@@ -43,6 +43,8 @@ type adminResult struct {
 	text   string // without it
 	hint   string // for people only, after the text
 	failed bool   // the exit code reports a failure
+
+	unanswered bool // nobody could answer the question before a deed
 }
 
 // An adminFunc is the action of an operator's command.
@@ -111,8 +113,12 @@ func (c commands) printResult(o adminResult) (err error) {
 	} else if _, err = io.WriteString(c.Out, o.text); err == nil {
 		_, err = io.WriteString(c.Err, o.hint)
 	}
-	if err == nil && o.failed {
+	switch {
+	case err != nil:
+	case o.failed:
 		err = command.ErrReported
+	case o.unanswered:
+		err = command.ErrUnanswered
 	}
 	return err
 }

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/cli/command"
+	"github.com/loci-memory/loci/internal/cli/format"
 	"github.com/loci-memory/loci/internal/server"
 )
 
@@ -19,7 +21,8 @@ Words, titles and every earlier version are erased, also from the keyword index,
 Idempotency-Key, and the free space of the database. The server may run meanwhile, but writes wait while the database
 is rewritten. Backups, and the archived log of a PostgreSQL server, are not changed.
 
-Without --yes nothing is erased: the command counts the rows and exits with 1.`
+The command counts the rows and asks first. With --yes it does not ask. Without it, and without a terminal, it counts
+the rows, erases nothing and exits with 2.`
 
 func (c commands) purgeMemory() *cobra.Command {
 	var deleted bool
@@ -81,21 +84,28 @@ func (c commands) purgeUser() *cobra.Command {
 	})
 }
 
-// purge makes a command that erases records, or counts them.
+// purge makes a command that counts records, asks, and erases them.
 func (c commands) purge(cmd *cobra.Command, do func(ctx context.Context, a *server.Admin, args []string,
 	yes bool) (fmt.Stringer, error)) *cobra.Command {
 	var yes bool
-	cmd.Flags().BoolVar(&yes, "yes", false, "Erase it, for good")
+	cmd.Flags().BoolVar(&yes, "yes", false, "Do not ask for confirmation")
 	return c.adminCommand(cmd, func(ctx context.Context, a *server.Admin, args []string) (adminResult, error) {
 		counts, err := do(ctx, a, args, yes)
-		if err != nil {
-			return adminResult{}, err
+		if !yes && err == nil {
+			if !c.IsInteractive() {
+				hint := "Nothing was erased: add --yes to erase it for good."
+				return adminResult{object: map[string]any{"wouldPurge": counts, "hint": hint},
+					text: fmt.Sprintf("This would erase %v.\n", counts), hint: "loci: " + hint + "\n",
+					unanswered: true}, nil
+			}
+			what := strings.Join(append([]string{cmd.Parent().Name()}, args...), " ")
+			if email := cmd.Flags().Lookup("email"); email != nil {
+				what += " " + format.StripControl(email.Value.String(), false)
+			}
+			if err = c.Confirm(ctx, fmt.Sprintf("Purge %s: erase %v", what, counts)); err == nil {
+				counts, err = do(ctx, a, args, true)
+			}
 		}
-		if yes {
-			return adminResult{object: map[string]any{"purged": counts}, text: fmt.Sprintf("Erased %v.\n", counts)}, nil
-		}
-		hint := "Nothing was erased: add --yes to erase it for good."
-		return adminResult{object: map[string]any{"wouldPurge": counts, "hint": hint},
-			text: fmt.Sprintf("This would erase %v.\n", counts), hint: "loci: " + hint + "\n", failed: true}, nil
+		return adminResult{object: map[string]any{"purged": counts}, text: fmt.Sprintf("Erased %v.\n", counts)}, err
 	})
 }

@@ -16,6 +16,9 @@ import (
 // ErrReported ends a command that has printed its errors.
 var ErrReported = errors.New("the errors were printed")
 
+// ErrUnanswered ends a command that has printed what it would do: nobody could answer its question.
+var ErrUnanswered = errors.New("the question was not answered")
+
 // A UsageError is an invalid command line that was found after parsing.
 type UsageError string
 

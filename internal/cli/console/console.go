@@ -48,9 +48,22 @@ func (c *Console) IsInteractive() bool {
 	return ok && term.IsTerminal(int(in.Fd()))
 }
 
+// RequireTerminal returns a usage error where a command must ask a question and nobody can answer.
+func (c *Console) RequireTerminal(path string) error {
+	if c.IsInteractive() {
+		return nil
+	}
+	return command.UsageError(path + " asks first: answer on a terminal, or add --yes")
+}
+
 // Confirm asks at the terminal for confirmation of an irreversible operation.
 func (c *Console) Confirm(ctx context.Context, what string) error {
-	fmt.Fprintf(c.Err, "%s? This cannot be undone. [y/N] ", what)
+	return c.Ask(ctx, what+"? This cannot be undone.")
+}
+
+// Ask asks a question at the terminal. Every answer but yes is an error.
+func (c *Console) Ask(ctx context.Context, question string) error {
+	fmt.Fprint(c.Err, question+" [y/N] ")
 	answer := make(chan string, 1)
 	go func() { // the read cannot be interrupted, and ends with the process
 		line, _ := bufio.NewReader(c.In).ReadString('\n') // the end of input counts as no

@@ -4,38 +4,100 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/cli/format"
 	"github.com/loci-memory/loci/internal/op"
 )
 
-// Describe returns the title or name and the whole id of the record that the input of an operation names, for a
-// confirmation. A missing record is an error.
-func (r Reader) Describe(ctx context.Context, o *op.Op, input []byte) (string, error) {
+// Describe returns a phrase that names the records in the input of an operation, for a confirmation: the member "Ada"
+// (id) of the workspace "Team" (id). An operation on the account names the caller. A missing record is an error.
+func (r Reader) Describe(ctx context.Context, o *op.Op, input []byte) (phrase string, err error) {
 	var given map[string]json.RawMessage
 	if err := json.Unmarshal(input, &given); err != nil {
 		return "", err
 	}
+	var workspaceID loci.ID
 	for _, f := range o.Fields() {
 		var id loci.ID
 		if f.Resource == "" || json.Unmarshal(given[f.Name], &id) != nil {
 			continue
 		}
-		found, err := r.find(ctx, f.Resource, f.Name, id)
+		found, err := r.find(ctx, f.Resource, f.Name, id, workspaceID)
 		if err != nil {
 			return "", err
 		}
-		if name := format.StripControl(found.Title+found.Name, false); name != "" {
-			return fmt.Sprintf("%q (%s)", name, id), nil
+		found.ID = id
+		switch text := found.describe(listedAs(f.Resource)); {
+		case phrase == "":
+			phrase = text
+		case f.Location == op.InPath:
+			phrase = text + " of " + phrase
+		default:
+			phrase += " to " + text
 		}
-		return string(id), nil
+		if f.Resource == "workspace" {
+			workspaceID = id
+		}
 	}
-	return "", nil
+	resource, _, _ := strings.Cut(o.Name, ".")
+	if me := r.Table.Op("account.me"); phrase == "" && resource == "account" && me != nil {
+		var answer struct{ User record }
+		raw, err := r.call(ctx, me, []byte("{}"))
+		if err == nil {
+			err = json.Unmarshal(raw, &answer)
+		}
+		return answer.User.describe("account"), err
+	}
+	return phrase, nil
 }
 
-// find reads the record of an id with its get operation, or else from the list.
-func (r Reader) find(ctx context.Context, resource, field string, id loci.ID) (found record, err error) {
+// describe names a record for people.
+func (r record) describe(resource string) string {
+	text, id := "the "+strings.ReplaceAll(resource, "_", " "), string(r.ID)
+	name := format.StripControl(r.name(), false)
+	if name == "" {
+		return text + " " + id
+	}
+	if r.Email != "" && r.Email != r.name() {
+		id = format.StripControl(r.Email, false) + ", " + id
+	}
+	return fmt.Sprintf("%s %q (%s)", text, name, id)
+}
+
+// DryRun describes the records that an operation with the field dry_run would delete, or returns "".
+func (r Reader) DryRun(ctx context.Context, o *op.Op, input []byte) (string, error) {
+	var given map[string]json.RawMessage
+	if err := json.Unmarshal(input, &given); err != nil {
+		return "", err
+	}
+	if !slices.ContainsFunc(o.Fields(), func(f op.Field) bool { return f.Name == "dry_run" }) {
+		return "", nil
+	}
+	given["dry_run"] = json.RawMessage("true")
+	in, err := json.Marshal(given)
+	if err != nil {
+		return "", err
+	}
+	raw, err := r.call(ctx, o, in)
+	if err != nil {
+		return "", err
+	}
+	var counts struct{ Memories, Attachments int64 }
+	if err := json.Unmarshal(raw, &counts); err != nil {
+		return "", err
+	}
+	text := format.Plural(counts.Memories, "memory", "memories")
+	if counts.Attachments > 0 {
+		text += " and " + format.Plural(counts.Attachments, "attachment", "attachments")
+	}
+	return text, nil
+}
+
+// find reads the record of an id with its get operation, or else from the lists.
+func (r Reader) find(ctx context.Context, resource, field string, id, workspaceID loci.ID) (found record, err error) {
 	if get := r.Table.Op(resource + ".get"); get != nil {
 		raw, err := r.call(ctx, get, jsonObject(field, id))
 		var answer map[string]json.RawMessage
@@ -50,16 +112,15 @@ func (r Reader) find(ctx context.Context, resource, field string, id loci.ID) (f
 		}
 		return found, json.Unmarshal(raw, &found)
 	}
-	list := r.listOp(resource)
-	if list == nil {
+	if len(r.lists(resource)) == 0 {
 		return found, nil
 	}
-	for one, err := range r.list(ctx, list, unfiltered(list)) {
+	for one, err := range r.all(ctx, resource, workspaceID) {
 		if err != nil || one.ID == id {
 			return one, err
 		}
 	}
-	return found, loci.Errorf(loci.CodeNotFound, "No %s has the id %s.", resource, id)
+	return found, loci.Errorf(loci.CodeNotFound, "No %s has the id %s.", listedAs(resource), id)
 }
 
 func jsonID(id loci.ID) json.RawMessage {

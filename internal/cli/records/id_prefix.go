@@ -27,6 +27,7 @@ func (r Reader) ExpandIDs(ctx context.Context, o *op.Op, input []byte) ([]byte, 
 		return nil, err
 	}
 	changed := false
+	var workspaceID loci.ID
 	for _, f := range o.Fields() {
 		resource := f.Resource
 		var text string
@@ -34,20 +35,23 @@ func (r Reader) ExpandIDs(ctx context.Context, o *op.Op, input []byte) ([]byte, 
 			continue
 		}
 		text = strings.ToLower(text)
-		list := r.listOp(resource)
-		if list != nil && tooShortIDPrefix.MatchString(text) {
+		listed := len(r.lists(resource)) > 0
+		if listed && tooShortIDPrefix.MatchString(text) {
 			return nil, loci.Errorf(loci.CodeInvalidQuery,
 				"A %s is named by its id, or by at least the first 8 characters of it: %s has %d",
 				resource, text, len(text))
 		}
-		if loci.ID(text).Valid() || !idPrefix.MatchString(text) || list == nil {
-			continue
+		id := loci.ID(text)
+		if !id.Valid() && idPrefix.MatchString(text) && listed {
+			var err error
+			if id, err = r.expandID(ctx, resource, workspaceID, text); err != nil {
+				return nil, err
+			}
+			given[f.Name], changed = jsonID(id), true
 		}
-		id, err := r.expandID(ctx, list, resource, text)
-		if err != nil {
-			return nil, err
+		if resource == "workspace" {
+			workspaceID = id
 		}
-		given[f.Name], changed = jsonID(id), true
 	}
 	if !changed {
 		return input, nil
@@ -55,25 +59,14 @@ func (r Reader) ExpandIDs(ctx context.Context, o *op.Op, input []byte) ([]byte, 
 	return json.Marshal(given)
 }
 
-// listOp returns the operation that lists the records of a resource, or nil.
-func (r Reader) listOp(resource string) *op.Op {
-	for _, verb := range []string{".list", ".pending"} {
-		o := r.Table.Op(resource + verb)
-		if o != nil && !slices.ContainsFunc(o.Fields(), func(f op.Field) bool { return f.Required }) {
-			return o
-		}
-	}
-	return nil
-}
-
 // maxScanned is the number of records that are searched for an id prefix.
 const maxScanned = 10_000
 
 // expandID returns the one id of a list with a prefix. It reads all records: an imported record is older than its id.
-func (r Reader) expandID(ctx context.Context, list *op.Op, resource, start string) (loci.ID, error) {
+func (r Reader) expandID(ctx context.Context, resource string, workspaceID loci.ID, start string) (loci.ID, error) {
 	var found []record
 	scanned := 0
-	for one, err := range r.list(ctx, list, unfiltered(list)) {
+	for one, err := range r.all(ctx, resource, workspaceID) {
 		if err != nil {
 			return "", err
 		}
@@ -82,7 +75,7 @@ func (r Reader) expandID(ctx context.Context, list *op.Op, resource, start strin
 				"There are more than %d %s records: give the whole id instead of %s",
 				maxScanned, resource, start)
 		}
-		if strings.HasPrefix(string(one.ID), start) {
+		if strings.HasPrefix(string(one.ID), start) && !slices.ContainsFunc(found, one.isSame) {
 			found = append(found, one)
 		}
 	}
@@ -94,19 +87,9 @@ func (r Reader) expandID(ctx context.Context, list *op.Op, resource, start strin
 	}
 	lines := make([]string, len(found))
 	for i, one := range found {
-		lines[i] = strings.TrimSpace(fmt.Sprintf("%s %s%s", one.ID, one.Title, one.Name))
+		lines[i] = strings.TrimSpace(fmt.Sprintf("%s %s", one.ID, one.name()))
 	}
 	return "", loci.Errorf(loci.CodeInvalidQuery, "%d ids begin with %s: give more of the one that you mean: %s",
 		len(found),
 		start, format.Enumerate(lines))
-}
-
-// unfiltered is the filter with which a list contains every record.
-func unfiltered(list *op.Op) map[string]any {
-	for _, f := range list.Fields() {
-		if f.Name == "include" {
-			return map[string]any{f.Name: f.Enum}
-		}
-	}
-	return nil
 }

@@ -68,7 +68,7 @@ func (r Reader) SimilarTitles(ctx context.Context, raw []byte) map[loci.ID]strin
 	}
 	list := append(answer.Similar.Similar, answer.Memory.Similar...)
 	for _, s := range list[:min(maxTitles, len(list))] {
-		if m, err := r.find(ctx, "memory", "memoryId", s.ID); err == nil {
+		if m, err := r.find(ctx, "memory", "memoryId", s.ID, ""); err == nil {
 			titles[s.ID] = m.Title
 		}
 	}

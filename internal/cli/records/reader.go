@@ -24,11 +24,18 @@ type Reader struct {
 // A record has the common fields of listed records.
 type record struct {
 	ID          loci.ID `json:"id"`
+	UserID      loci.ID `json:"userId"` // of a member, which has no other id
 	Name        string  `json:"name"`
 	Title       string  `json:"title"`
+	Email       string  `json:"email"`
 	WorkspaceID loci.ID `json:"workspaceId"`
 	AtlasID     loci.ID `json:"atlasId"`
 }
+
+// name returns the name of a record for people, or "".
+func (r record) name() string { return cmp.Or(r.Title, r.Name, r.Email) }
+
+func (r record) isSame(other record) bool { return r.ID == other.ID }
 
 // list reads the pages of a list to its end, or until the loop ends. Each page is a separate call without the headers
 // of another call.
@@ -88,6 +95,9 @@ func parsePage(raw []byte) (page recordPage, err error) {
 	page.next = nextCursor(answer)
 	if i := slices.IndexFunc(answer, strictjson.Member.IsArray); i >= 0 {
 		err = json.Unmarshal(answer[i].Value, &page.records)
+	}
+	for i := range page.records {
+		page.records[i].ID = cmp.Or(page.records[i].ID, page.records[i].UserID)
 	}
 	return page, err
 }

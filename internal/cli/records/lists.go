@@ -1,0 +1,105 @@
+package records
+
+import (
+	"context"
+	"iter"
+	"slices"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/op"
+)
+
+// listedAs returns the resource in whose lists the records of a resource are: users are listed as members.
+func listedAs(resource string) string {
+	if resource == "user" {
+		return "member"
+	}
+	return resource
+}
+
+// lists returns the operations that list the records of a resource: of all workspaces, or of one.
+func (r Reader) lists(resource string) (ops []*op.Op) {
+	for _, verb := range []string{".pending", ".list"} {
+		o := r.Table.Op(listedAs(resource) + verb)
+		if o != nil && !slices.ContainsFunc(o.Fields(), func(f op.Field) bool {
+			return f.Required && f.Resource != "workspace"
+		}) {
+			ops = append(ops, o)
+		}
+	}
+	return ops
+}
+
+// ofWorkspace returns the field that names the one workspace of a list, or "".
+func ofWorkspace(list *op.Op) string {
+	for _, f := range list.Fields() {
+		if f.Required {
+			return f.Name
+		}
+	}
+	return ""
+}
+
+// unfiltered is the filter with which a list contains every record.
+func unfiltered(list *op.Op) map[string]any {
+	for _, f := range list.Fields() {
+		if f.Name == "include" {
+			return map[string]any{f.Name: f.Enum}
+		}
+	}
+	return nil
+}
+
+// all reads the records of a resource: of one workspace or, without an id, of all. A workspace that does not show its
+// records to the caller is skipped. A record may occur twice.
+func (r Reader) all(ctx context.Context, resource string, workspaceID loci.ID) iter.Seq2[record, error] {
+	return func(yield func(record, error) bool) {
+		for _, list := range r.lists(resource) {
+			field := ofWorkspace(list)
+			if field == "" {
+				if !r.yieldAll(ctx, list, unfiltered(list), yield) {
+					return
+				}
+				continue
+			}
+			for id, err := range r.workspaces(ctx, workspaceID) {
+				if err != nil {
+					yield(record{}, err)
+					return
+				}
+				if !r.yieldAll(ctx, list, map[string]any{field: id}, yield) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// workspaces yields the id, or those of all workspaces of the caller.
+func (r Reader) workspaces(ctx context.Context, id loci.ID) iter.Seq2[loci.ID, error] {
+	return func(yield func(loci.ID, error) bool) {
+		list := r.Table.Op("workspace.list")
+		if id != "" || list == nil {
+			yield(id, nil)
+			return
+		}
+		for w, err := range r.list(ctx, list, unfiltered(list)) {
+			if !yield(w.ID, err) {
+				return
+			}
+		}
+	}
+}
+
+// yieldAll yields the records of one list, and reports whether the caller wants more.
+func (r Reader) yieldAll(ctx context.Context, list *op.Op, filter map[string]any, yield func(record, error) bool) bool {
+	for one, err := range r.list(ctx, list, filter) {
+		if loci.Is(err, loci.CodeForbidden) && ofWorkspace(list) != "" {
+			return true
+		}
+		if !yield(one, err) || err != nil {
+			return false
+		}
+	}
+	return true
+}
