@@ -120,16 +120,15 @@ func (b *bench) createAccounts(p *fixture) error {
 	return nil
 }
 
-// serve starts Loci on a database.
-func (b *bench) serve(driver string, p *fixture, measured bool) (*process, error) {
+// serve starts Loci on a database, with further settings.
+func (b *bench) serve(driver string, p *fixture, measured bool, env ...string) (*process, error) {
 	argv := []string{b.binary("loci", driver), "serve"}
-	var env []string
 	if measured && b.profile != "" {
 		self, err := os.Executable()
 		if err != nil {
 			return nil, err
 		}
-		argv[0], env = self, []string{profileVariable + "=" + b.nextProfile()}
+		argv[0], env = self, append(env, profileVariable+"="+b.nextProfile())
 	}
 	if p.embedder == nil {
 		env = append(env, b.silentStub.env()...)
@@ -146,12 +145,12 @@ func (b *bench) copyFixture(p *fixture, name string) (*fixture, error) {
 }
 
 // serveCopy starts Loci on a copy of a fixture.
-func (b *bench) serveCopy(from *fixture, driver, name string) (*fixture, *process, error) {
+func (b *bench) serveCopy(from *fixture, driver, name string, env ...string) (*fixture, *process, error) {
 	at, err := b.copyFixture(from, name)
 	if err != nil {
 		return nil, nil, err
 	}
-	p, err := b.serve(driver, at, true)
+	p, err := b.serve(driver, at, true, env...)
 	return at, p, err
 }
 
@@ -209,8 +208,11 @@ func (b *bench) loader(n int, text func(i int) string) func(p *fixture, s *proce
 }
 
 // firstID returns the first id in a response.
-func firstID(body []byte) string {
-	_, rest, _ := bytes.Cut(body, []byte(`"id":"`))
-	id, _, _ := bytes.Cut(rest, []byte(`"`))
-	return string(id)
+func firstID(body []byte) string { return textField(body, "id") }
+
+// textField returns the first text in a response that has a name.
+func textField(body []byte, name string) string {
+	_, rest, _ := bytes.Cut(body, []byte(`"`+name+`":"`))
+	text, _, _ := bytes.Cut(rest, []byte(`"`))
+	return string(text)
 }
