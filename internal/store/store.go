@@ -32,6 +32,7 @@ type Store struct {
 	secret   []byte // signs cursors
 	embedder *embeddb.Worker
 	vectors  *embeddb.Vectors
+	queues   *embeddb.QueueCounter
 	jobs     *jobdb.Queue
 	plans    identity.Plans
 	close    func() error
@@ -128,6 +129,7 @@ func start(ctx context.Context, db sqldb.DB, o Options) (*Store, error) {
 	}
 	s.index, s.jobs = indexdb.New(s.db, o.PageCacheBytes, o.idleDelay), jobdb.New(s.db)
 	s.embedder, s.vectors = embeddb.New(s.db, o.Embedder, o.OneShot), embeddb.NewVectors()
+	s.queues = embeddb.NewQueueCounter()
 	s.close = sync.OnceValue(s.db.Close)
 	var err error
 	if s.secret, err = s.loadOrCreateSecret(ctx, "cursor"); err != nil {

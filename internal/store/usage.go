@@ -6,28 +6,30 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/sqldb"
+	"github.com/loci-memory/loci/internal/store/embeddb"
 )
 
 // Usage returns the counts of the workspaces in scope, without the limits of the plan.
 func (t *Tx) Usage() (s loci.AccountStatus, err error) {
 	u, p := &s.Usage, &s.Workspaces
-	err = t.query(`SELECT w.personal_of IS NOT NULL, m.role,
+	var queues []embeddb.QueueCount
+	err = t.query(`SELECT w.row_id, w.personal_of IS NOT NULL, m.role,
 			(SELECT count(*) FROM atlases a WHERE a.workspace = w.row_id),
 			(SELECT CAST(COALESCE(SUM(a.memories), 0) AS BIGINT) FROM atlases a WHERE a.workspace = w.row_id)
 				+ (SELECT CAST(COALESCE(SUM(c.memories), 0) AS BIGINT) FROM index_log c WHERE c.workspace = w.row_id),
 			(SELECT CAST(COALESCE(SUM(a.bytes), 0) AS BIGINT) FROM atlases a WHERE a.workspace = w.row_id)
 				+ (SELECT CAST(COALESCE(SUM(c.bytes), 0) AS BIGINT) FROM index_log c WHERE c.workspace = w.row_id),
-			(SELECT count(*) FROM embedding_queue x WHERE x.workspace = w.row_id),
-			(SELECT count(*) FROM embedding_queue x WHERE x.workspace = w.row_id AND x.error <> '')
+			`+embeddb.QueueCountSQL+`, `+embeddb.FailedCountSQL+`
 		FROM workspaces e`+t.membershipJoin("e.row_id"), nil, func(r sqldb.Row) error {
 		var personal bool
 		var role loci.Role
 		var atlases, memories, bytes int64
-		var waits loci.Indexing
-		if err := r.Scan(&personal, &role, &atlases, &memories, &bytes, &waits.Pending, &waits.Failed); err != nil {
+		var n embeddb.QueueCount
+		err := r.Scan(&n.Workspace, &personal, &role, &atlases, &memories, &bytes, &n.Pending, &n.Failed)
+		if err != nil {
 			return err
 		}
-		s.Indexing.Pending, s.Indexing.Failed = s.Indexing.Pending+waits.Pending, s.Indexing.Failed+waits.Failed
+		queues = append(queues, n)
 		s.Totals.Workspaces++
 		s.Totals.Atlases += atlases
 		s.Totals.Memories += memories
@@ -44,14 +46,32 @@ func (t *Tx) Usage() (s loci.AccountStatus, err error) {
 		u.Storage.UsedBytes += bytes
 		return nil
 	})
-	if err == nil && s.Indexing.Failed > 0 {
-		err = t.queryRow(`SELECT x.error FROM embedding_queue x`+t.membershipJoin("x.workspace")+
-			`WHERE x.error <> '' ORDER BY x.failed_at DESC LIMIT 1`, nil, &s.Indexing.LastError)
-	}
-	if errors.Is(err, sqldb.ErrNoRows) {
-		err = nil // retried meanwhile
+	if err == nil {
+		err = t.countQueues(queues, &s.Indexing)
 	}
 	return s, err
+}
+
+// countQueues adds the memories that wait for vectors, and the latest failure.
+func (t *Tx) countQueues(queues []embeddb.QueueCount, out *loci.Indexing) error {
+	for _, n := range queues {
+		n, err := t.store.queues.Complete(t.conn, n)
+		if err != nil {
+			return err
+		}
+		out.Pending, out.Failed = out.Pending+n.Pending, out.Failed+n.Failed
+	}
+	if out.Failed == 0 {
+		return nil
+	}
+	const latest = ` FROM embedding_queue x WHERE x.workspace = w.row_id AND x.error <> ''
+		ORDER BY x.failed_at DESC LIMIT 1`
+	err := t.queryRow(`SELECT COALESCE((SELECT x.error`+latest+`), '') FROM workspaces e`+t.membershipJoin("e.row_id")+
+		`ORDER BY COALESCE((SELECT x.failed_at`+latest+`), 0) DESC LIMIT 1`, nil, &out.LastError)
+	if errors.Is(err, sqldb.ErrNoRows) {
+		err = nil // the actor left the workspace meanwhile
+	}
+	return err
 }
 
 // UsageOf returns the counts of the workspaces of a user, without the limits of the plan, and the workspaces.

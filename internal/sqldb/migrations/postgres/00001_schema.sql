@@ -267,7 +267,7 @@ CREATE TABLE embedding_queue (
 );
 CREATE INDEX embedding_queue_turn ON embedding_queue (is_long, owner, due);
 CREATE INDEX embedding_queue_workspace ON embedding_queue (workspace);
-CREATE INDEX embedding_queue_failed ON embedding_queue (workspace) WHERE error <> '';
+CREATE INDEX embedding_queue_failed ON embedding_queue (workspace, failed_at) WHERE error <> '';
 
 -- Stored responses, for requests that repeat an idempotency key.
 CREATE TABLE idempotency_keys (

@@ -1,0 +1,52 @@
+package store_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/storetest"
+)
+
+// TestUsageCountsLongQueues checks the counts of a queue that is too long to be counted by every call.
+func TestUsageCountsLongQueues(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		clock := &fakeClock{}
+		s := d.Open(t, store.Options{Clock: clock.time})
+		ann, eve := user(t, s, "ann"), user(t, s, "eve")
+		add(t, s, ann, "", "text")
+		add(t, s, eve, "", "text of another user")
+		check := func(what string, pending, failed int64, lastError string) {
+			t.Helper()
+			u, err := store.Read(ctx, s, ann, func(tx *store.Tx) (loci.AccountStatus, error) { return tx.Usage() })
+			if err != nil || u.Indexing.Pending != pending || u.Indexing.Failed != failed ||
+				u.Indexing.LastError != lastError {
+				t.Errorf("%s: %+v, %v", what, u.Indexing, err)
+			}
+		}
+		check("one memory", 1, 0, "")
+		d.Exec(t, `INSERT INTO memories (id, workspace, atlas, title, content, hash, checksum, type, status, tags,
+				source_name, source_uri, source_group, version, created_by, updated_by, created_at, updated_at)
+			WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 300)
+			SELECT m.id || '-' || n, workspace, atlas, title, content, hash, checksum, type, status, tags, '', '', '',
+				version, created_by, updated_by, created_at, updated_at
+			FROM memories m, numbers WHERE content = 'text'`)
+		d.Exec(t, `INSERT INTO embedding_queue (memory, workspace, owner, is_long, due, attempts, error, failed_at)
+			SELECT row_id, workspace, 1, FALSE, 0, 0, '', 0 FROM memories
+			WHERE row_id NOT IN (SELECT memory FROM embedding_queue)`)
+		check("many memories", 301, 0, "")
+		d.Exec(t, `UPDATE embedding_queue SET error = 'first', failed_at = 1 WHERE memory IN
+			(SELECT row_id FROM memories WHERE content = 'text' ORDER BY row_id LIMIT 250)`)
+		d.Exec(t, `UPDATE embedding_queue SET error = 'last', failed_at = 2 WHERE memory IN
+			(SELECT row_id FROM memories WHERE content = 'text' ORDER BY row_id LIMIT 1)`)
+		clock.add(6 * time.Second)
+		check("failures", 301, 250, "last")
+		d.Exec(t, `DELETE FROM embedding_queue WHERE memory IN
+			(SELECT row_id FROM memories WHERE content = 'text' ORDER BY row_id LIMIT 200)`)
+		check("a short queue", 101, 50, "first")
+		d.Exec(t, `DELETE FROM embedding_queue`)
+		check("an empty queue", 0, 0, "")
+	})
+}
