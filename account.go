@@ -54,6 +54,28 @@ type Login struct {
 	Password PasswordAttempt `json:"password"`
 }
 
+// A LinkToken is the secret in the link of a mail. It can be used once.
+type LinkToken string
+
+// Rule bounds a LinkToken.
+func (LinkToken) Rule() Rule { return Rule{MaxLength: 64} }
+
+// VerifyAddress is the input of auth.verify.
+type VerifyAddress struct {
+	Token LinkToken `json:"token" jsonschema:"From the link of the mail"`
+}
+
+// ForgotPassword is the input of auth.forgot.
+type ForgotPassword struct {
+	Email Email `json:"email"`
+}
+
+// ResetPassword is the input of auth.reset.
+type ResetPassword struct {
+	Token    LinkToken `json:"token" jsonschema:"From the link of the mail"`
+	Password Password  `json:"password" jsonschema:"The new password"`
+}
+
 // OneUser is an output that holds a user.
 type OneUser struct {
 	User User `json:"user"`

@@ -370,6 +370,13 @@ func (c *Client) AccountPassword(ctx context.Context, in loci.ChangePassword, op
 	return do[loci.Empty](ctx, c, "POST /v1/me/password", in, options)
 }
 
+// AccountVerify calls account.verify, POST /v1/me/verify.
+//
+// Send the mail that verifies your address again.
+func (c *Client) AccountVerify(ctx context.Context, options ...CallOption) (loci.Empty, error) {
+	return do[loci.Empty](ctx, c, "POST /v1/me/verify", loci.Empty{}, options)
+}
+
 // KeyList calls key.list, GET /v1/api-keys.
 //
 // List your API keys, including revoked ones.

@@ -83,7 +83,7 @@ func tryCall(t *testing.T, w *conformance.World, o *op.Op, caller conformance.Ca
 	f := fixtureOf(t, o.Name)
 	if f.empty {
 		// the result must not depend on the engine
-		w = conformance.NewEmpty(t, conformance.OpenSQLite, conformance.Options{})
+		w = conformance.NewEmpty(t, conformance.OpenSQLite, withMail)
 	}
 	in := conformance.Must(json.Marshal(f.args(testScene{w, t})))(t)
 	_, err := w.Host.Call(t.Context(), o, w.Call(caller), op.Args{JSON: in})
@@ -96,7 +96,7 @@ func tryCall(t *testing.T, w *conformance.World, o *op.Op, caller conformance.Ca
 func TestAccessMatchesGoldenPage(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
-		golden(t, "../../docs/access.md", accessMatrix(t, conformance.New(t, d.Open, conformance.Options{})))
+		golden(t, "../../docs/access.md", accessMatrix(t, conformance.New(t, d.Open, withMail)))
 	})
 }
 

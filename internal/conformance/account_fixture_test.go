@@ -8,6 +8,7 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/conformance"
 	"github.com/loci-memory/loci/internal/service"
+	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/accountdb"
 )
@@ -34,6 +35,19 @@ var accountFixtures = map[string]fixture{
 				return args{"currentPassword": presentPassword, "newPassword": "short"}
 			}},
 		},
+	},
+	service.AccountVerify.Name: {
+		needs:  accountAccess,
+		server: true,
+		mail:   true,
+		args: func(s testScene) args {
+			s.setVerified(false)
+			return args{}
+		},
+		refusals: []refusal{{name: "verified already", code: loci.CodeStateConflict, args: func(s testScene) args {
+			s.setVerified(true)
+			return args{}
+		}}},
 	},
 	service.SignInList.Name: {
 		needs:  accountAccess,
@@ -75,6 +89,13 @@ func (s testScene) setPasswords() {
 			}
 		}
 		return none, nil
+	}))(s.t)
+}
+
+// setVerified changes whether the addresses of all people are verified.
+func (s testScene) setVerified(verified bool) {
+	conformance.Must(sqldb.System(s.t.Context(), s.Store.DB(), "test", func(t *sqldb.Tx) (int64, error) {
+		return t.Exec(`UPDATE users SET verified = ?1`, verified)
 	}))(s.t)
 }
 

@@ -1,6 +1,7 @@
 package conformance_test
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"strings"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/conformance"
+	"github.com/loci-memory/loci/internal/mail"
 	"github.com/loci-memory/loci/internal/service"
 )
 
@@ -31,7 +33,9 @@ type fixture struct {
 	// empty is set where the operation runs in a world without people.
 	empty bool
 	// server is set where a database on the own device refuses the operation with state_conflict.
-	server   bool
+	server bool
+	// mail is set where a server without mail refuses the operation.
+	mail     bool
 	refusals []refusal
 }
 
@@ -44,6 +48,9 @@ type refusal struct {
 	// exhausted is set where the plan must be used up.
 	exhausted bool
 }
+
+// withMail are the options of a world in which every operation can be called. Its mails go nowhere.
+var withMail = conformance.Options{SendMail: func(context.Context, mail.Message) error { return nil }}
 
 func noArgs(testScene) args { return args{} }
 

@@ -78,5 +78,6 @@ func (s testScene) guest() loci.ID {
 }
 
 func (s testScene) invitation() loci.ID {
+	s.setVerified(true)
 	return s.Invite(s.t, s.NewTeam(s.t, s.Fay), s.Fay, s.Ann, loci.RoleMember)
 }

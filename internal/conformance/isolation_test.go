@@ -30,7 +30,8 @@ var allowedDisclosures = map[string]string{
 func TestTenantsAreIsolated(t *testing.T) {
 	t.Parallel()
 	h := newTestServer(t, conformance.New(t, conformance.OpenSQLite,
-		conformance.Options{Embedder: &storetest.FakeEmbedder{Name: "blind", Constant: true}}))
+		conformance.Options{Embedder: &storetest.FakeEmbedder{Name: "blind", Constant: true},
+			SendMail: withMail.SendMail}))
 	addRecords(h)
 	h.WaitForEmbeddings(t)
 	eve := *h.World

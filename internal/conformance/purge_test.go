@@ -47,7 +47,7 @@ const (
 // fillTables returns a world in which every table has rows, and a memory with rows in all tables that name memories.
 func fillTables(t *testing.T, d storetest.Database) (w *conformance.World, memory loci.ID) {
 	embedder := &storetest.FakeEmbedder{Name: "fake/1"}
-	w = conformance.New(t, d.Open, conformance.Options{Embedder: embedder})
+	w = conformance.New(t, d.Open, conformance.Options{Embedder: embedder, SendMail: withMail.SendMail})
 	for _, o := range service.Ops.Ops {
 		if f := fixtureOf(t, o.Name); !f.empty {
 			c := w.Call(conformance.CallerOwner)
@@ -68,6 +68,9 @@ func fillTables(t *testing.T, d storetest.Database) (w *conformance.World, memor
 		Content: "It opens at six."}))(t)
 	conformance.Must(store.System(t.Context(), w.Store, "test", func(x *store.SystemTx) (loci.Empty, error) {
 		if _, _, err := x.ChargeCalls(w.Ann.KeyID, accountdb.Rate{Interval: time.Hour}, time.Now(), 1); err != nil {
+			return loci.Empty{}, err
+		}
+		if _, err := x.AddToken(w.Ann.ID, accountdb.ResetToken, []byte("a link")); err != nil {
 			return loci.Empty{}, err
 		}
 		_, _, err := x.ReserveOperations(w.Ann.ID, "2026-11", 1, 10)

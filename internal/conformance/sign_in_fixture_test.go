@@ -3,7 +3,10 @@ package conformance_test
 import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/conformance"
+	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/service"
+	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/accountdb"
 )
 
 const password = "correct horse battery"
@@ -54,4 +57,42 @@ var signInFixtures = map[string]fixture{
 		},
 	},
 	service.AuthLogout.Name: {needs: accountAccess, args: noArgs},
+	service.AuthVerify.Name: {
+		needs: publicAccess,
+		args:  func(s testScene) args { return args{"token": s.token(accountdb.VerifyToken)} },
+		refusals: []refusal{{name: "used link", code: loci.CodeNotFound, args: func(testScene) args {
+			return args{"token": "used"}
+		}}},
+	},
+	service.AuthForgot.Name: {
+		needs: publicAccess,
+		mail:  true,
+		args:  func(s testScene) args { return args{"email": s.Ann.Email} },
+		refusals: []refusal{{name: "malformed address", code: loci.CodeInvalidQuery, args: func(testScene) args {
+			return args{"email": "a new one"}
+		}}},
+	},
+	service.AuthReset.Name: {
+		needs: publicAccess,
+		args: func(s testScene) args {
+			return args{"token": s.token(accountdb.ResetToken), "password": presentPassword}
+		},
+		refusals: []refusal{
+			{name: "used link", code: loci.CodeNotFound, args: func(testScene) args {
+				return args{"token": "used", "password": presentPassword}
+			}},
+			{name: "short password", code: loci.CodeInvalidQuery, args: func(testScene) args {
+				return args{"token": "used", "password": "short"}
+			}},
+		},
+	},
+}
+
+// token makes a link to fay, and returns its token.
+func (s testScene) token(kind accountdb.TokenKind) string {
+	token := identity.NewSecret()
+	conformance.Must(store.System(s.t.Context(), s.Store, "test", func(t *store.SystemTx) (loci.Time, error) {
+		return t.AddToken(s.Fay.ID, kind, identity.SecretHash(token))
+	}))(s.t)
+	return token
 }

@@ -41,13 +41,13 @@ func TestStatementsMatchGoldenFile(t *testing.T) {
 // countStatements calls every operation a few times as ann and returns the fewest statements of each, because
 // background work can only add to them.
 func countStatements(t *testing.T, open func(testing.TB, store.Options) *store.Store) map[string]int64 {
-	w := conformance.New(t, open, conformance.Options{})
+	w := conformance.New(t, open, withMail)
 	fewest := map[string]int64{}
 	for _, o := range service.Ops.Ops {
 		for range 4 {
 			at, f := w, fixtureOf(t, o.Name)
 			if f.empty {
-				at = conformance.NewEmpty(t, open, conformance.Options{})
+				at = conformance.NewEmpty(t, open, withMail)
 			}
 			in := conformance.Must(json.Marshal(f.args(testScene{at, t})))(t)
 			before := sqldb.Statements()

@@ -26,7 +26,7 @@ func responseRecords(t *testing.T, d storetest.Database, key string) []string {
 func TestStoredResponsesAreLinkedToShownRecords(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
-		w := conformance.New(t, d.Open, conformance.Options{})
+		w := conformance.New(t, d.Open, withMail)
 		responses, shown := 0, 0
 		for _, o := range service.Ops.Ops {
 			if !o.AcceptsIdempotencyKey() || o.ReadOnly {
@@ -61,7 +61,7 @@ func TestStoredResponsesAreLinkedToShownRecords(t *testing.T) {
 func TestStoredResponsesAreDeletedWithEachShownRecord(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
-		w := conformance.New(t, d.Open, conformance.Options{})
+		w := conformance.New(t, d.Open, withMail)
 		text := "the harbour master closes the eastern gate at nine in the evening, and opens it before the first tide"
 		atlas := w.Atlas(t, "Shelf")
 		create := func(key, content string) loci.CreatedMemory {

@@ -115,7 +115,11 @@ func TestTransportsAgree(t *testing.T) {
 	for _, o := range service.Ops.Ops {
 		t.Run(o.Name, func(t *testing.T) {
 			t.Parallel()
-			h := newTestServer(t, conformance.New(t, conformance.OpenSQLite, conformance.Options{}))
+			options := conformance.Options{} // without mail, to show the links of invitations
+			if fixtureOf(t, o.Name).mail {
+				options = withMail
+			}
+			h := newTestServer(t, conformance.New(t, conformance.OpenSQLite, options))
 			for _, e := range testCases(t, o) {
 				at := h
 				if e.exhausted {
@@ -256,7 +260,7 @@ func normalizeValue(name string, v any, lenient bool) any {
 
 func TestGeneratedMethodsAnswerLikeHost(t *testing.T) {
 	t.Parallel()
-	h := newTestServer(t, conformance.New(t, conformance.OpenSQLite, conformance.Options{}))
+	h := newTestServer(t, conformance.New(t, conformance.OpenSQLite, withMail))
 	for _, o := range service.Ops.Ops {
 		if o.Exposure == op.BrowserOnly {
 			continue

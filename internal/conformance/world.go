@@ -16,6 +16,7 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/auth"
 	"github.com/loci-memory/loci/internal/identity"
+	"github.com/loci-memory/loci/internal/mail"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/store"
@@ -67,6 +68,7 @@ type Options struct {
 	Embedder     vector.Embedder
 	// how long a search waits for the embedder; 0 means a minute, for busy machines
 	EmbedTimeout time.Duration
+	SendMail     func(context.Context, mail.Message) error // nil: the server sends no mail
 }
 
 // NewEmpty returns a world without people.
@@ -84,7 +86,7 @@ func NewEmpty(t testing.TB, open func(t testing.TB, o store.Options) *store.Stor
 	w.Service = service.New(service.Options{Store: w.Store, Clock: w.Clock.Now,
 		Registration: cmp.Or(o.Registration, service.RegistrationOpen),
 		SignInLimit:  o.SignInLimit, PublicURL: "http://localhost", UsedOperations: w.Gate.Used, Embedder: o.Embedder,
-		EmbedTimeout: cmp.Or(o.EmbedTimeout, time.Minute)})
+		EmbedTimeout: cmp.Or(o.EmbedTimeout, time.Minute), SendMail: o.SendMail})
 	w.Host = &op.Host{Service: w.Service, Log: log, Admit: w.admit}
 	return w
 }
@@ -170,6 +172,9 @@ func (w *World) Invite(t testing.TB, workspace loci.ID, owner, p *Person, role l
 func (w *World) Join(t testing.TB, workspace loci.ID, owner, p *Person, role loci.Role) {
 	t.Helper()
 	id := w.Invite(t, workspace, owner, p, role)
+	Must(store.System(t.Context(), w.Store, "test", func(x *store.SystemTx) (loci.Empty, error) {
+		return loci.Empty{}, x.MarkVerified(p.ID)
+	}))(t)
 	Must(w.Service.RespondInvitation(t.Context(), p.Actor(),
 		loci.RespondInvitation{InvitationID: id, Accept: true, Confirm: true}))(t)
 }

@@ -49,14 +49,16 @@ func sampleIntegrity(ctx context.Context, st *store.Store, log *slog.Logger) err
 	return err
 }
 
-// deleteExpired deletes idempotency keys and sign-ins that have expired.
+// deleteExpired deletes idempotency keys, sign-ins and links that have expired.
 func deleteExpired(ctx context.Context, st *store.Store) error {
 	_, err := store.System(ctx, st, "delete expired records", func(t *store.SystemTx) (loci.Empty, error) {
 		if _, err := t.DeleteExpiredResponses(); err != nil {
 			return loci.Empty{}, err
 		}
-		_, err := t.DeleteExpiredSignIns()
-		return loci.Empty{}, err
+		if _, err := t.DeleteExpiredSignIns(); err != nil {
+			return loci.Empty{}, err
+		}
+		return loci.Empty{}, t.DeleteExpiredTokens()
 	})
 	return err
 }

@@ -111,7 +111,8 @@ func OpenAdmin(ctx context.Context, s Settings) (*Admin, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Admin{service.New(service.Options{Store: st, Clock: s.clock()}), integrity.New(st)}, nil
+	return &Admin{service.New(service.Options{Store: st, Clock: s.clock(), PublicURL: s.linkURL()}),
+		integrity.New(st)}, nil
 }
 
 // CreateUser makes an account. An account without a password cannot sign in, but can have keys.
@@ -129,6 +130,12 @@ func (a *Admin) CreateKey(ctx context.Context, email, name string) (loci.Created
 func (a *Admin) MarkVerified(ctx context.Context, email string) (loci.User, error) {
 	u, err := a.VerifyUser(ctx, loci.Email(email))
 	return u, withEmail(email, err)
+}
+
+// ResetPassword makes a link with which the user with an address chooses another password. All sign-ins end.
+func (a *Admin) ResetPassword(ctx context.Context, email string) (service.ResetLink, error) {
+	r, err := a.MakeResetLink(ctx, loci.Email(email))
+	return r, withEmail(email, err)
 }
 
 // ChangePlan gives a user a plan of its own. The name "default" gives the default plan of the server back.

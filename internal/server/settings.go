@@ -19,6 +19,7 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/httpapi"
 	"github.com/loci-memory/loci/internal/identity"
+	"github.com/loci-memory/loci/internal/mail"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/rest"
 	"github.com/loci-memory/loci/internal/service"
@@ -47,6 +48,7 @@ type Settings struct {
 	EmbedURL       string // of an OpenAI-compatible embedder; empty means the built-in one
 	EmbedKey       string // a secret
 	EmbedModel     string
+	Mail           *mail.Server // nil: no mail is sent
 
 	deprecations []rest.Deprecation
 
@@ -110,6 +112,12 @@ var Catalogue = append([]Setting{
 		"Who may make an account: invited (with the link of an invitation), open (anybody) or closed (nobody)",
 		enumSetting(func(s *Settings, v string) { s.Registration = service.Registration(v) }, "invited", "open",
 			"closed")},
+	{"smtp-url", "LOCI_SMTP_URL", "", "Server that accepts the mails of Loci " +
+		"(smtp://user:password@mail.example.org:587?from=loci@example.org, or smtps://...); default: no mail is sent",
+		func(s *Settings, v string) (err error) {
+			s.Mail, err = mail.Parse(v)
+			return err
+		}},
 	{"embed-url", "LOCI_EMBED_URL", "", "Base address of an OpenAI-compatible embedder (https://api.openai.com/v1); " +
 		"default: the built-in one", setEmbedURL},
 	{"embed-key", "LOCI_EMBED_KEY", "", "Key of the embedder", setEmbedKey},
@@ -119,10 +127,10 @@ var Catalogue = append([]Setting{
 
 // Secret reports whether the value of a setting is a secret. No help shows such a flag: a list of processes shows
 // values.
-func (s Setting) Secret() bool { return s.Flag == "embed-key" }
+func (s Setting) Secret() bool { return s.Flag == "embed-key" || s.Flag == "smtp-url" }
 
 // unsupportedEnv are settings of later versions: setting them causes a warning.
-var unsupportedEnv = []string{"LOCI_LLM_URL", "LOCI_SMTP_URL", "LOCI_BLOBS", "LOCI_SSE_HEARTBEAT"}
+var unsupportedEnv = []string{"LOCI_LLM_URL", "LOCI_BLOBS", "LOCI_SSE_HEARTBEAT"}
 
 // clientEnv are variables of the programs that call a server, not of the server.
 var clientEnv = []string{"LOCI_URL", "LOCI_API_KEY"}
@@ -185,6 +193,18 @@ func Load(flags map[string]string, environ []string) (s Settings, warnings []str
 		if ev := env[c.Env]; ev != "" {
 			v, from = ev, c.Env
 		}
+		if path := env[c.Env+"_FILE"]; path != "" && c.Secret() {
+			if from == c.Env {
+				return s, nil, fmt.Errorf("%s and %s_FILE are both set: unset one", c.Env, c.Env)
+			}
+			from = c.Env + "_FILE"
+			secret, err := os.ReadFile(path)
+			if err != nil {
+				return s, nil, fmt.Errorf("%s: %w", from, err)
+			}
+			v = strings.TrimRight(string(secret), "\r\n")
+			delete(env, from)
+		}
 		if fv := flags[c.Flag]; fv != "" {
 			v, from = fv, "--"+c.Flag
 		}
@@ -203,6 +223,10 @@ func Load(flags map[string]string, environ []string) (s Settings, warnings []str
 	warnings = envWarnings(env)
 	if s.EmbedKey != "" && s.EmbedURL == "" {
 		warnings = append(warnings, "LOCI_EMBED_KEY has no effect without LOCI_EMBED_URL")
+	}
+	if s.Mail != nil && s.PublicURL == "" {
+		warnings = append(warnings, "LOCI_SMTP_URL without LOCI_PUBLIC_URL: links in mails have the address of the "+
+			"listener")
 	}
 	return s, warnings, s.validate()
 }

@@ -73,7 +73,7 @@ func (s *Service) Register(ctx context.Context, actor *identity.Actor, in loci.R
 		return loci.SignedIn{}, err
 	}
 	n.Referral, n.Verified = string(in.Ref), in.Invitation != ""
-	return s.signUp(ctx, actor, n, "register an account", check)
+	return s.signUp(ctx, actor, n, "register an account", check, !n.Verified)
 }
 
 // releaseUndecided releases an attempt that ended before it could succeed or
@@ -107,7 +107,7 @@ func (s *Service) SetUp(ctx context.Context, actor *identity.Actor, in loci.SetU
 			err = loci.Errorf(loci.CodeNotFound, "There is an account already: sign in.")
 		}
 		return err
-	})
+	}, true)
 }
 
 // CheckSetup returns nil if the token of a setup link makes the first account. It does not use the token up.
@@ -152,9 +152,11 @@ func (s *Service) newUser(
 	return n, err
 }
 
-// signUp makes an account and a browser's sign-in in one transaction.
+// signUp makes an account and a browser's sign-in in one transaction. With sendLink the user gets a mail that verifies
+// the address, if the server sends mail.
 func (s *Service) signUp(
 	ctx context.Context, actor *identity.Actor, n accountdb.NewUser, reason string, first func(*store.SystemTx) error,
+	sendLink bool,
 ) (loci.SignedIn, error) {
 	secret := identity.NewSecret()
 	u, err := store.System(ctx, s.Store, reason, func(t *store.SystemTx) (loci.User, error) {
@@ -162,6 +164,9 @@ func (s *Service) signUp(
 			return loci.User{}, err
 		}
 		u, err := t.AddUser(n)
+		if err == nil && sendLink && s.SendMail != nil {
+			err = t.AddJob(mailVerification, u.ID)
+		}
 		if err != nil {
 			return u, err
 		}
@@ -205,14 +210,16 @@ func (s *Service) SignIn(ctx context.Context, actor *identity.Actor, in loci.Log
 	release()
 	s.signInLimiter.recordSuccess(account, actor.ClientAddress)
 	secret := identity.NewSecret()
+	browser := newBrowser(actor, secret)
+	browser.Password = l.Hash
 	_, err = store.System(ctx, s.Store, "sign in", func(t *store.SystemTx) (loci.Empty, error) {
 		if err := t.LockEnabledUser(l.User.ID); err != nil {
 			return loci.Empty{}, err
 		}
-		return loci.Empty{}, t.AddSignIn(l.User.ID, newBrowser(actor, secret))
+		return loci.Empty{}, t.AddSignIn(l.User.ID, browser)
 	})
 	if loci.Is(err, loci.CodeNotFound) {
-		err = failed // the user was deleted or disabled meanwhile
+		err = failed // the user was deleted or disabled, or the password was changed meanwhile
 	}
 	return loci.NewSignedIn(l.User, newSignIn(secret), false), err
 }

@@ -8,7 +8,8 @@ import (
 	"github.com/loci-memory/loci/internal/store"
 )
 
-// CreateInvitations invites addresses into a workspace. One malformed address refuses them all.
+// CreateInvitations invites addresses into a workspace. One malformed address refuses them all. The links travel in
+// mails alone, or in the response if the server sends no mail.
 func (s *Service) CreateInvitations(ctx context.Context, actor *identity.Actor,
 	in loci.CreateInvitations) (loci.CreatedInvitations, error) {
 	for i, e := range in.Emails {
@@ -25,13 +26,21 @@ func (s *Service) CreateInvitations(ctx context.Context, actor *identity.Actor,
 		}
 		tx.LinkResponse(in.WorkspaceID)
 		for _, e := range in.Emails {
-			token := loci.InvitationToken(identity.NewSecret())
+			var token loci.InvitationToken
+			if s.SendMail == nil {
+				token = loci.InvitationToken(identity.NewSecret())
+			}
 			i, skipped, err := w.Invite(e, in.Role.RoleOrDefault(), in.ExpiresInDays.Duration(), tokenHash(token))
 			switch {
 			case err != nil:
 				return out, err
 			case skipped != "":
 				out.Skipped = append(out.Skipped, loci.SkippedInvitation{Email: string(e), Reason: skipped})
+			case s.SendMail != nil:
+				out.Invitations = append(out.Invitations, loci.NewInvitation{Invitation: i})
+				if err := tx.AddJob(mailInvitation, i.ID); err != nil {
+					return out, err
+				}
 			default:
 				made := loci.NewInvitation{Invitation: i, InviteURL: s.inviteURL(i.ID, token)}
 				out.Invitations = append(out.Invitations, made)

@@ -31,7 +31,7 @@ func registered(t *testing.T, w *conformance.World, e loci.Email) loci.SignedIn 
 
 func tokenHashes(t *testing.T, d storetest.Database) []string {
 	t.Helper()
-	return d.Query(t, `SELECT id FROM invitations WHERE token_hash IS NOT NULL`)
+	return d.Query(t, `SELECT invitation FROM tokens WHERE invitation IS NOT NULL`)
 }
 
 func TestInvitationIsHiddenFromUnverifiedAddress(t *testing.T) {

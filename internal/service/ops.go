@@ -102,6 +102,9 @@ var (
 	AccountPassword = op.Add(Ops, "account.password", "POST /v1/me/password",
 		"Change your password. The other browsers are signed out.", op.Person, op.NoTool, (*Service).ChangePassword)
 
+	AccountVerify = op.Add(Ops, "account.verify", "POST /v1/me/verify",
+		"Send the mail that verifies your address again.", op.Person, op.NoTool, (*Service).SendVerification)
+
 	KeyList = op.Add(Ops, "key.list", "GET /v1/api-keys", "List your API keys, including revoked ones.", op.Person,
 		op.NoTool, (*Service).ListKeys, op.OverQuota)
 	KeyCreate = op.Add(Ops, "key.create", "POST /v1/api-keys", "Create an API key. It is shown once.", op.Person,
@@ -124,4 +127,11 @@ var (
 		(*Service).SignIn, op.MayCreate)
 	AuthLogout = op.Add(Ops, "auth.logout", "POST /v1/auth/logout", "Sign out.", op.Account, op.BrowserOnly,
 		(*Service).SignOut, op.OverQuota)
+	AuthVerify = op.Add(Ops, "auth.verify", "POST /v1/auth/verify", "Verify an address with the link of a mail.",
+		op.Public, op.BrowserOnly, (*Service).VerifyAddress)
+	AuthForgot = op.Add(Ops, "auth.forgot", "POST /v1/auth/forgot", "Send a link to choose a new password.", op.Public,
+		op.BrowserOnly, (*Service).ForgotPassword)
+	AuthReset = op.Add(Ops, "auth.reset", "POST /v1/auth/reset",
+		"Choose a new password with the link of a mail. All browsers are signed out.", op.Public, op.BrowserOnly,
+		(*Service).ResetPassword)
 )

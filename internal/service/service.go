@@ -9,6 +9,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/identity"
+	"github.com/loci-memory/loci/internal/mail"
 	"github.com/loci-memory/loci/internal/retrieve"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/vector"
@@ -21,6 +22,8 @@ type Service struct {
 	passwordHasher passwordHasher
 	signInLimiter  *signInLimiter
 	registrations  *attemptLimiter
+	linkLimiter    *attemptLimiter
+	mailLimiter    *attemptLimiter
 	setup          setupLink
 }
 
@@ -32,6 +35,9 @@ type Options struct {
 	// failed sign-ins of an account or an address in 15 minutes; 0 turns the limit off
 	SignInLimit int
 	PublicURL   string // the public address of the server, without a trailing slash
+
+	// SendMail sends a mail. Without it the server sends none, and shows links of invitations instead.
+	SendMail func(context.Context, mail.Message) error
 
 	// UsedOperations returns the operations of the month that the actor has used, and when the month ends.
 	UsedOperations func(ctx context.Context, actor *identity.Actor) (used int64, ends time.Time, err error)
@@ -45,13 +51,21 @@ type Options struct {
 
 // New returns a Service.
 func New(o Options) *Service {
-	return &Service{Options: o, searcher: retrieve.New(retrieve.Options{Secret: o.Store.Secret(),
+	s := &Service{Options: o, searcher: retrieve.New(retrieve.Options{Secret: o.Store.Secret(),
 		Embedder: o.Embedder, Previous: o.PreviousEmbedder, EmbedTimeout: o.EmbedTimeout,
 		Models: o.Store.Embedder()}),
 		passwordHasher: newPasswordHasher(),
 		signInLimiter:  newSignInLimiter(o.Clock, o.SignInLimit),
 		registrations: newAttemptLimiter(o.Clock, o.SignInLimit,
-			"Too many registrations: wait for Retry-After seconds.")}
+			"Too many registrations: wait for Retry-After seconds."),
+		linkLimiter: newAttemptLimiter(o.Clock, o.SignInLimit,
+			"Too many links that do not work: wait for Retry-After seconds."),
+		mailLimiter: newAttemptLimiter(o.Clock, o.SignInLimit,
+			"Too many mails were asked for: wait for Retry-After seconds.")}
+	if s.SendMail != nil {
+		s.handleMails()
+	}
+	return s
 }
 
 // write and read run f for an actor.

@@ -17,7 +17,7 @@ func scanInvitation(i *loci.Invitation) []any {
 }
 
 // Invite invites an address into the workspace. A member and an address with a pending invitation are skipped, with the
-// reason. Of the invitation's token only the hash is stored.
+// reason. Without the hash of a token the invitation has no link yet: see AddInvitationToken.
 func (w *Workspace) Invite(
 	e loci.Email, role loci.Role, life time.Duration, tokenHash []byte,
 ) (i loci.Invitation, skipped loci.SkipReason, err error) {
@@ -35,11 +35,51 @@ func (w *Workspace) Invite(
 		InvitedBy: t.actor.UserID, ExpiresAt: t.conn.Now + loci.Time(life.Microseconds()), CreatedAt: t.conn.Now,
 		UpdatedAt: t.conn.Now}
 	_, err = t.exec(`INSERT INTO invitations
-		(id, workspace, email, email_folded, role, status, invited_by, expires_at, created_at, updated_at, token_hash)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?9, ?10)`,
-		i.ID, w.rowID, i.Email, accountdb.FoldEmail(e), i.Role, i.Status, i.InvitedBy, i.ExpiresAt, i.CreatedAt,
-		tokenHash)
+		(id, workspace, email, email_folded, role, status, invited_by, expires_at, created_at, updated_at)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?9)`,
+		i.ID, w.rowID, i.Email, accountdb.FoldEmail(e), i.Role, i.Status, i.InvitedBy, i.ExpiresAt, i.CreatedAt)
+	if err == nil && tokenHash != nil {
+		err = t.addInvitationToken(i, tokenHash)
+	}
 	return i, "", err
+}
+
+func (t *Tx) addInvitationToken(i loci.Invitation, hash []byte) error {
+	_, err := t.exec(`INSERT INTO tokens (hash, kind, invitation, expires_at) VALUES (?1, ?2, ?3, ?4)`, hash,
+		accountdb.InvitationToken, i.ID, i.ExpiresAt)
+	return err
+}
+
+// AddInvitationToken stores the hash of the token of a mail, and returns the invitation and the name of the inviter.
+// The tokens of earlier mails stay valid. An invitation that is not pending is NotFound.
+func (t *SystemTx) AddInvitationToken(id loci.ID, hash []byte) (i loci.Invitation, inviter string, err error) {
+	if err := t.t.lockInvitation(id); err != nil {
+		return i, "", err
+	}
+	err = t.t.conn.QueryRow(`SELECT`+invitationColumns+`, COALESCE(n.name, '')
+		FROM invitations i JOIN workspaces w ON w.row_id = i.workspace LEFT JOIN users n ON n.id = i.invited_by
+		WHERE i.id = ?1 AND i.status = ?2 AND i.expires_at > ?3`, []any{id, loci.InvitationPending, t.Now()},
+		append(scanInvitation(&i), &inviter))
+	if err != nil {
+		return i, "", sqldb.MapNoRows(err)
+	}
+	return i, inviter, t.t.addInvitationToken(i, hash)
+}
+
+// lockInvitation locks the row of an invitation until the commit. A statement that waits for the lock would judge the
+// user as before, and the invitation as after.
+func (t *Tx) lockInvitation(id loci.ID) error {
+	return t.conn.QueryFew(`SELECT 1 FROM invitations i WHERE i.id = ?1`+t.conn.LockClause("UPDATE", "i"), []any{id},
+		func(sqldb.Row) error { return nil })
+}
+
+// endInvitation stores the last status of an invitation. Its links are dead then.
+func (t *Tx) endInvitation(id loci.ID, status loci.InvitationStatus) error {
+	if _, err := t.exec(`DELETE FROM tokens WHERE invitation = ?1`, id); err != nil {
+		return err
+	}
+	_, err := t.exec(`UPDATE invitations SET status = ?2, updated_at = ?3 WHERE id = ?1`, id, status, t.conn.Now)
+	return err
 }
 
 func (w *Workspace) checkInvitable(role loci.Role) error {
@@ -112,13 +152,10 @@ type IncomingInvitation struct {
 // needs the token of the invitation.
 func (t *Tx) IncomingInvitation(id loci.ID, tokenHash []byte) (*IncomingInvitation, error) {
 	i := &IncomingInvitation{t: t}
-	// A statement that waits for the lock would judge the user as before, and the invitation as after.
-	err := t.conn.QueryFew(`SELECT 1 FROM invitations i WHERE i.id = ?1`+t.conn.LockClause("UPDATE", "i"), []any{id},
-		func(sqldb.Row) error { return nil })
-	if err != nil {
+	if err := t.lockInvitation(id); err != nil {
 		return nil, err
 	}
-	err = t.conn.QueryRow(`SELECT`+invitationColumns+`, w.row_id, w.archived, u.verified
+	err := t.conn.QueryRow(`SELECT`+invitationColumns+`, w.row_id, w.archived, u.verified
 		FROM users u JOIN invitations i ON i.email_folded = u.email_folded JOIN workspaces w ON w.row_id = i.workspace
 		WHERE u.id = ?4 AND i.id = ?5 AND (u.verified OR `+validTokenCondition+`)`,
 		[]any{tokenHash, loci.InvitationPending, t.conn.Now, t.actor.UserID, id},
@@ -130,16 +167,17 @@ func (t *Tx) IncomingInvitation(id loci.ID, tokenHash []byte) (*IncomingInvitati
 	return i, t.checkIdempotency()
 }
 
-// validTokenCondition is an SQL condition. ?1 is the hash of the token of invitation i, ?2 the status pending. The
+// validTokenCondition is an SQL condition. ?1 is the hash of a token of invitation i, ?2 the status pending. The
 // invitation expires after ?3.
-const validTokenCondition = ` (i.token_hash = ?1 AND i.status = ?2 AND i.expires_at > ?3) `
+const validTokenCondition = ` (i.id = (SELECT invitation FROM tokens WHERE hash = ?1) AND i.status = ?2
+	AND i.expires_at > ?3) `
 
 // ViewInvitation returns an invitation and the name of its inviter. The caller holds its token, or is the user with its
 // verified address. For any other caller it is NotFound.
 func (t *SystemTx) ViewInvitation(userID, id loci.ID, tokenHash []byte) (i loci.Invitation, inviter string, err error) {
 	err = t.t.conn.QueryRow(`SELECT`+invitationColumns+`, COALESCE(n.name, '')
 		FROM invitations i JOIN workspaces w ON w.row_id = i.workspace LEFT JOIN users n ON n.id = i.invited_by
-		WHERE i.id = ?2 AND (i.token_hash = ?3 OR EXISTS (SELECT 1 FROM users u WHERE u.id = ?1 AND u.verified
+		WHERE i.id = ?2 AND (i.id = (SELECT invitation FROM tokens WHERE hash = ?3) OR EXISTS (SELECT 1 FROM users u WHERE u.id = ?1 AND u.verified
 		AND u.email_folded = i.email_folded))`,
 		[]any{userID, id, tokenHash}, append(scanInvitation(&i), &inviter))
 	return i.At(t.t.conn.Now), inviter, sqldb.MapNoRows(err)
@@ -166,9 +204,7 @@ func (t *Tx) RevokeInvitation(id loci.ID) error {
 	if i.Status, err = loci.InvitationStates.Apply(i.At(t.conn.Now).Status, "revoked"); err != nil {
 		return err
 	}
-	_, err = t.exec(`UPDATE invitations SET status = ?2, updated_at = ?3, token_hash = NULL WHERE id = ?1`, id, i.Status,
-		t.conn.Now)
-	return err
+	return t.endInvitation(id, i.Status)
 }
 
 // Respond accepts or declines the invitation and verifies the actor's address. It invalidates the token.
@@ -197,7 +233,5 @@ func (i *IncomingInvitation) Respond(accept bool) (loci.Invitation, error) {
 			return i.record, err
 		}
 	}
-	_, err = i.t.exec(`UPDATE invitations SET status = ?2, updated_at = ?3, token_hash = NULL WHERE id = ?1`,
-		i.record.ID, i.record.Status, i.t.conn.Now)
-	return i.record, err
+	return i.record, i.t.endInvitation(i.record.ID, i.record.Status)
 }

@@ -24,15 +24,17 @@ func Command(on *console.Console) *cobra.Command {
 	admin := command.Group("admin",
 		"Make users and keys in the database of a server, erase for good, check it, and back it up")
 	user := command.Group("user", "Make, show, verify, disable and erase users, and set their plans")
-	user.AddCommand(c.createUser(), c.listUsers(), c.showUser(), c.verifyUser(), c.setPlan(), c.disableUser(true),
-		c.disableUser(false), c.purgeUser())
+	user.AddCommand(c.createUser(), c.listUsers(), c.showUser(), c.verifyUser(), c.resetUser(), c.setPlan(),
+		c.disableUser(true), c.disableUser(false), c.purgeUser())
 	key := command.Group("key", "Make API keys")
 	key.AddCommand(c.createKey())
 	workspace := command.Group("workspace", "Erase workspaces")
 	workspace.AddCommand(c.purgeWorkspace())
 	memory := command.Group("memory", "Erase memories")
 	memory.AddCommand(c.purgeMemory())
-	admin.AddCommand(user, key, workspace, memory, c.check(), c.migrate(), c.backup())
+	mail := command.Group("mail", "Try the settings of mail")
+	mail.AddCommand(c.testMail())
+	admin.AddCommand(user, key, workspace, memory, mail, c.check(), c.migrate(), c.backup())
 	return admin
 }
 
@@ -73,7 +75,7 @@ func runAdmin(ctx context.Context, s server.Settings, args []string, do adminFun
 // settingsCommand makes a command that works with the settings of a server, and prints its result.
 func (c commands) settingsCommand(cmd *cobra.Command,
 	do func(ctx context.Context, s server.Settings, args []string) (adminResult, error)) *cobra.Command {
-	settings := c.settings(cmd, "data", "db")
+	settings := c.settings(cmd, "data", "db", "public-url")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		s, err := settings()
 		if err != nil {

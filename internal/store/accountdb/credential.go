@@ -1,6 +1,7 @@
 package accountdb
 
 import (
+	"cmp"
 	"maps"
 	"math"
 	"slices"
@@ -84,12 +85,19 @@ type NewSignIn struct {
 	Hash      []byte
 	UserAgent string
 	Address   string
+	Password  string // hash with which the password was compared; empty if the sign-in needs none
 }
 
-// AddSignIn stores the sign-in of a browser. A user with MaxSignins sign-ins loses the least recently used one.
+// AddSignIn stores the sign-in of a browser. A user with MaxSignins sign-ins loses the least recently used one. A
+// password that has changed since it was compared is NotFound.
 func (t Tx) AddSignIn(userID loci.ID, n NewSignIn) error {
-	if err := t.conn.AdvisoryLock(string(userID) + "/sign_ins"); err != nil {
+	if err := t.lockSignIns(userID); err != nil {
 		return err
+	}
+	if n.Password != "" {
+		if hash, err := t.PasswordOf(userID); err != nil || hash != n.Password {
+			return cmp.Or(err, error(loci.NewError(loci.CodeNotFound)))
+		}
 	}
 	if err := t.endSignIns(`id IN (SELECT id FROM sign_ins WHERE user_id = ?1 ORDER BY used_at DESC, id DESC
 		LIMIT ?2 OFFSET ?3)`, userID, math.MaxInt32, MaxSignins-1); err != nil {
@@ -99,6 +107,19 @@ func (t Tx) AddSignIn(userID loci.ID, n NewSignIn) error {
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6)`, loci.NewID(t.conn.Now.Std()), userID, n.Hash, n.UserAgent, n.Address,
 		t.conn.Now)
 	return err
+}
+
+// lockSignIns makes new sign-ins of a user wait for the commit, so that none escapes their end.
+func (t Tx) lockSignIns(userID loci.ID) error {
+	return t.conn.AdvisoryLock(string(userID) + "/sign_ins")
+}
+
+// EndSignIns deletes all sign-ins of a user.
+func (t Tx) EndSignIns(userID loci.ID) error {
+	if err := t.lockSignIns(userID); err != nil {
+		return err
+	}
+	return t.endSignIns(`user_id = ?1`, userID)
 }
 
 // endSignIns deletes the sign-ins that meet a condition.
@@ -111,14 +132,21 @@ func (t Tx) endSignIns(condition string, args ...any) error {
 	})
 }
 
-// SetPassword replaces the password hash of a user, unless it changed meanwhile, and ends the sign-ins but one.
+// SetPassword replaces the password hash of a user, unless it changed meanwhile. It ends the sign-ins but one, and the
+// links that choose a password.
 func (t Tx) SetPassword(userID loci.ID, was, hash string, except loci.ID) error {
+	if err := t.lockSignIns(userID); err != nil {
+		return err
+	}
 	n, err := t.conn.Exec(`UPDATE users SET password = ?3, updated_at = ?4 WHERE id = ?1 AND password = ?2`, userID,
 		was, hash, t.conn.Now)
 	if err == nil && n == 0 {
 		err = loci.Errorf(loci.CodeConflict, "The password has changed meanwhile: sign in with the new one.")
 	}
 	if err != nil {
+		return err
+	}
+	if _, err := t.conn.Exec(`DELETE FROM tokens WHERE user_id = ?1 AND kind = ?2`, userID, ResetToken); err != nil {
 		return err
 	}
 	return t.endSignIns(`user_id = ?1 AND id <> ?2`, userID, except)

@@ -73,7 +73,6 @@ CREATE TABLE members (
 CREATE INDEX members_newest ON members (workspace, joined_at, user_id);
 CREATE UNIQUE INDEX members_owner ON members (workspace) WHERE role = 'owner';
 
--- token_hash is the hash of the secret in the invitation's link. It is NULL once the invitation is answered.
 CREATE TABLE invitations (
 	row_id       INTEGER PRIMARY KEY,
 	id           TEXT   NOT NULL UNIQUE,
@@ -83,14 +82,24 @@ CREATE TABLE invitations (
 	role         TEXT   NOT NULL,
 	status       TEXT   NOT NULL,
 	invited_by   TEXT   NOT NULL,
-	token_hash   BLOB,
 	expires_at   BIGINT NOT NULL,
 	created_at   BIGINT NOT NULL,
 	updated_at   BIGINT NOT NULL
 );
 CREATE INDEX invitations_newest ON invitations (workspace, created_at, id);
 CREATE INDEX invitations_invited ON invitations (email_folded, status, created_at, id);
-CREATE UNIQUE INDEX invitations_token ON invitations (token_hash) WHERE token_hash IS NOT NULL;
+
+-- The hashes of the secrets in links, which belong to a user (kinds verify and reset) or to an invitation.
+CREATE TABLE tokens (
+	hash       BLOB   NOT NULL PRIMARY KEY,
+	kind       TEXT   NOT NULL,
+	user_id    TEXT   REFERENCES users (id) ON DELETE CASCADE,
+	invitation TEXT   REFERENCES invitations (id) ON DELETE CASCADE,
+	expires_at BIGINT NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX tokens_user ON tokens (user_id, kind);
+CREATE INDEX tokens_invitation ON tokens (invitation);
+CREATE INDEX tokens_expiry ON tokens (expires_at);
 
 -- memories and bytes lack the changes that are still in index_log.
 CREATE TABLE atlases (

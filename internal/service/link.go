@@ -1,0 +1,159 @@
+package service
+
+import (
+	"context"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/identity"
+	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/accountdb"
+)
+
+// attemptLink counts the use of a link as failed until release undoes it.
+func (s *Service) attemptLink(actor *identity.Actor) (release func(), err error) {
+	return s.linkLimiter.attempt([]attemptKey{{network: networkOf(actor.ClientAddress)}})
+}
+
+// VerifyAddress verifies the address of the user whose mail holds the link.
+func (s *Service) VerifyAddress(ctx context.Context, actor *identity.Actor, in loci.VerifyAddress) (loci.Empty, error) {
+	release, err := s.attemptLink(actor)
+	if err != nil {
+		return loci.Empty{}, err
+	}
+	_, err = store.System(ctx, s.Store, "verify an address by a link", func(t *store.SystemTx) (none loci.Empty,
+		err error) {
+		id, err := t.UseToken(accountdb.VerifyToken, identity.SecretHash(string(in.Token)))
+		if err == nil {
+			err = t.MarkVerified(id)
+		}
+		return none, err
+	})
+	if !loci.Is(err, loci.CodeNotFound) {
+		release()
+	}
+	return loci.Empty{}, err
+}
+
+// ResetPassword replaces the password of the user whose mail holds the link. All sign-ins end; API keys stay.
+func (s *Service) ResetPassword(ctx context.Context, actor *identity.Actor, in loci.ResetPassword) (loci.Empty, error) {
+	release, err := s.attemptLink(actor)
+	if err != nil {
+		return loci.Empty{}, err
+	}
+	token := identity.SecretHash(string(in.Token))
+	// First, so that a wrong token costs no password hash.
+	_, err = store.SystemRead(ctx, s.Store, "look up a link", func(t *store.SystemTx) (loci.Empty, error) {
+		return loci.Empty{}, t.CheckToken(accountdb.ResetToken, token)
+	})
+	var hash string
+	if err == nil {
+		hash, err = s.passwordHasher.hash(ctx, networkOf(actor.ClientAddress), string(in.Password))
+	}
+	var u loci.User
+	if err == nil {
+		u, err = store.System(ctx, s.Store, "reset a password by a link", func(t *store.SystemTx) (loci.User, error) {
+			id, err := t.UseToken(accountdb.ResetToken, token)
+			if err != nil {
+				return loci.User{}, err
+			}
+			return t.ResetPassword(id, hash)
+		})
+	}
+	if !loci.Is(err, loci.CodeNotFound) {
+		release()
+	}
+	if err == nil { // so that strangers with wrong passwords do not lock the user out
+		s.signInLimiter.recordSuccess(accountOf(loci.Email(u.Email)), actor.ClientAddress)
+	}
+	return loci.Empty{}, err
+}
+
+// attemptMail counts a mail that an address is sent on request.
+func (s *Service) attemptMail(actor *identity.Actor, to loci.Email) (release func(), err error) {
+	return s.mailLimiter.attempt([]attemptKey{{account: accountOf(to)}, {network: networkOf(actor.ClientAddress)}})
+}
+
+// ForgotPassword sends a link that chooses another password. The answer and the work are the same for an address
+// without an account: its job finds no user.
+func (s *Service) ForgotPassword(ctx context.Context, actor *identity.Actor, in loci.ForgotPassword) (loci.Empty,
+	error) {
+	if !in.Email.Valid() {
+		return loci.Empty{}, loci.Errorf(loci.CodeInvalidQuery, "email must be an e-mail address")
+	}
+	if err := s.requireMail(); err != nil {
+		return loci.Empty{}, err
+	}
+	release, err := s.attemptMail(actor, in.Email)
+	if err != nil {
+		return loci.Empty{}, err
+	}
+	_, err = store.System(ctx, s.Store, "send a link to reset a password",
+		func(t *store.SystemTx) (none loci.Empty, err error) {
+			l, err := t.UserByEmail(in.Email)
+			if loci.Is(err, loci.CodeNotFound) {
+				l.User.ID, err = loci.NewID(s.Clock()), nil
+			}
+			if err == nil {
+				err = t.AddJob(mailReset, l.User.ID)
+			}
+			return none, err
+		})
+	if err != nil {
+		release()
+	}
+	return loci.Empty{}, err
+}
+
+// SendVerification sends the link that verifies the actor's address again.
+func (s *Service) SendVerification(ctx context.Context, actor *identity.Actor, _ loci.Empty) (loci.Empty, error) {
+	if err := requireServer(actor); err != nil {
+		return loci.Empty{}, err
+	}
+	if err := s.requireMail(); err != nil {
+		return loci.Empty{}, err
+	}
+	release, err := s.attemptMail(actor, loci.Email(actor.Email))
+	if err != nil {
+		return loci.Empty{}, err
+	}
+	_, err = write(ctx, s, actor, func(tx *store.Tx) (none loci.Empty, err error) {
+		if _, err := tx.Account(); err != nil {
+			return none, err
+		}
+		u, err := tx.CurrentUser()
+		if err == nil && u.EmailVerified {
+			err = loci.Errorf(loci.CodeStateConflict, "The address is verified already.")
+		}
+		if err == nil {
+			err = tx.AddJob(mailVerification, u.ID)
+		}
+		return none, err
+	})
+	if err != nil {
+		release()
+	}
+	return loci.Empty{}, err
+}
+
+// A ResetLink is a link with which a user chooses another password.
+type ResetLink struct {
+	UserID    loci.ID
+	URL       string
+	ExpiresAt loci.Time
+}
+
+// MakeResetLink makes a link that resets a password, as the operator. All sign-ins end.
+func (s *Service) MakeResetLink(ctx context.Context, e loci.Email) (ResetLink, error) {
+	return store.System(ctx, s.Store, "make a link to reset a password as the operator",
+		func(t *store.SystemTx) (r ResetLink, err error) {
+			l, err := t.UserByEmail(e)
+			if err != nil {
+				return r, err
+			}
+			r.UserID = l.User.ID
+			if r.URL, r.ExpiresAt, err = s.addLink(t, r.UserID, accountdb.ResetToken); err != nil {
+				return r, err
+			}
+			return r, t.EndSignIns(r.UserID)
+		})
+}

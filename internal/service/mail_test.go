@@ -1,0 +1,372 @@
+package service_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/conformance"
+	"github.com/loci-memory/loci/internal/identity"
+	"github.com/loci-memory/loci/internal/mail"
+	"github.com/loci-memory/loci/internal/op"
+	"github.com/loci-memory/loci/internal/service"
+	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/accountdb"
+	"github.com/loci-memory/loci/internal/store/storetest"
+)
+
+// A mailbox records the mails of a world. It may refuse them.
+type mailbox struct {
+	mu     sync.Mutex
+	mails  []mail.Message
+	refuse error
+}
+
+func (b *mailbox) send(_ context.Context, m mail.Message) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.refuse == nil {
+		b.mails = append(b.mails, m)
+	}
+	return b.refuse
+}
+
+// eachMailWorld runs f in a world with mail on every engine. Its jobs run as on a server.
+func eachMailWorld(t *testing.T, o conformance.Options,
+	f func(t *testing.T, w *conformance.World, b *mailbox, d storetest.Database)) {
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		b := &mailbox{}
+		o := o
+		o.SendMail = b.send
+		w := conformance.New(t, d.Open, o)
+		w.Store.Jobs().Start(context.WithoutCancel(t.Context()))
+		f(t, w, b, d)
+	})
+}
+
+// wait returns the n-th link of the mails to an address, and its token. Path is that of the page.
+func (b *mailbox) wait(t *testing.T, to, path string, n int) (link, token string) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
+		var links []string
+		b.mu.Lock()
+		for _, m := range b.mails {
+			if string(m.To) == to && strings.HasPrefix(m.Link, "http://localhost"+path+"?") {
+				links = append(links, m.Link)
+			}
+		}
+		b.mu.Unlock()
+		if len(links) > n {
+			return links[n], conformance.Must(url.Parse(links[n]))(t).Query().Get("token")
+		}
+	}
+	t.Fatalf("no mail %d to %s with a link to %s", n, to, path)
+	return "", ""
+}
+
+// waitForJobs waits until no job is left.
+func waitForJobs(t *testing.T, d storetest.Database) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); d.Query(t, `SELECT CAST(count(*) AS TEXT) FROM jobs`)[0] != "0"; {
+		if time.Now().After(end) {
+			t.Fatalf("jobs are left: %v", d.Query(t, `SELECT kind || ' ' || error FROM jobs`))
+		}
+		time.Sleep(2 * time.Millisecond)
+	}
+}
+
+func verifyBy(t *testing.T, w *conformance.World, token string) error {
+	t.Helper()
+	return try(t, w, conformance.CallerNobody, service.AuthVerify, loci.VerifyAddress{Token: loci.LinkToken(token)})
+}
+
+func resetBy(t *testing.T, w *conformance.World, token string, p loci.Password) error {
+	t.Helper()
+	return try(t, w, conformance.CallerNobody, service.AuthReset, loci.ResetPassword{Token: loci.LinkToken(token),
+		Password: p})
+}
+
+func TestLinkOfMailVerifiesAddressOnce(t *testing.T) {
+	t.Parallel()
+	eachMailWorld(t, conformance.Options{}, func(t *testing.T, w *conformance.World, b *mailbox, d storetest.Database) {
+		pat := registered(t, w, "pat@example.com")
+		verified := func() bool {
+			me, err := callAs(t, w, pat, service.AccountMe, loci.Empty{})
+			return err == nil && me.User.EmailVerified
+		}
+		_, first := b.wait(t, "pat@example.com", "/verify", 0)
+		if _, err := callAs(t, w, pat, service.AccountVerify, loci.Empty{}); err != nil || verified() {
+			t.Fatal(err)
+		}
+		_, second := b.wait(t, "pat@example.com", "/verify", 1)
+		for _, hash := range d.Query(t, `SELECT kind FROM tokens WHERE hash IS NOT NULL`) {
+			if hash != string(accountdb.VerifyToken) {
+				t.Error(hash)
+			}
+		}
+		expect(t, "a verification link as a reset link", resetBy(t, w, first, password), loci.CodeNotFound)
+		expect(t, "the first link", verifyBy(t, w, first), "")
+		if !verified() {
+			t.Error("the address is not verified")
+		}
+		unknown := loci.AsError(verifyBy(t, w, "unknown"))
+		for _, dead := range []string{first, second, ""} {
+			if e := loci.AsError(verifyBy(t, w, dead)); e.Code != loci.CodeNotFound || e.Message != unknown.Message {
+				t.Errorf("%q: %v", dead, e)
+			}
+		}
+		_, err := callAs(t, w, pat, service.AccountVerify, loci.Empty{})
+		expect(t, "a mail to a verified address", err, loci.CodeStateConflict)
+		registered(t, w, "late@example.com")
+		_, late := b.wait(t, "late@example.com", "/verify", 0)
+		w.Clock.Advance(24 * time.Hour)
+		expect(t, "a link after a day", verifyBy(t, w, late), loci.CodeNotFound)
+		waitForJobs(t, d)
+	})
+}
+
+func TestResetEndsSignInsAndVerifies(t *testing.T) {
+	t.Parallel()
+	eachMailWorld(t, conformance.Options{}, func(t *testing.T, w *conformance.World, b *mailbox, d storetest.Database) {
+		pat := registered(t, w, "pat@example.com")
+		key, err := callAs(t, w, pat, service.KeyCreate, loci.CreateKey{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		forgot := func(e loci.Email) {
+			mustCall(t, w, conformance.CallerNobody, service.AuthForgot, loci.ForgotPassword{Email: e})
+		}
+		forgot("PAT@example.com")
+		_, first := b.wait(t, "pat@example.com", "/reset", 0)
+		forgot("pat@example.com")
+		_, second := b.wait(t, "pat@example.com", "/reset", 1)
+		expect(t, "a reset link as a verification link", verifyBy(t, w, first), loci.CodeNotFound)
+		expect(t, "the first link", resetBy(t, w, first, "battery staple"), "")
+		for _, dead := range []string{first, second, "unknown"} {
+			expect(t, "a used link", resetBy(t, w, dead, "tr0ub4dor and 3"), loci.CodeNotFound)
+		}
+		_, err = callAs(t, w, pat, service.AccountMe, loci.Empty{})
+		expect(t, "the browser", err, loci.CodeInvalidKey)
+		me, err := op.Do(t.Context(), w.Host, &op.Call{Credential: key.APIKey, CredentialKind: identity.CredentialKey},
+			service.AccountMe, loci.Empty{})
+		if err != nil || !me.User.EmailVerified {
+			t.Errorf("by the key: %+v, %v", me, err)
+		}
+		login := func(p loci.PasswordAttempt) error {
+			return try(t, w, conformance.CallerNobody, service.AuthLogin, loci.Login{Email: "pat@example.com",
+				Password: p})
+		}
+		expect(t, "the former password", login(password), loci.CodeInvalidKey)
+		expect(t, "the new password", login("battery staple"), "")
+		forgot("pat@example.com")
+		_, late := b.wait(t, "pat@example.com", "/reset", 2)
+		w.Clock.Advance(time.Hour)
+		expect(t, "a link after an hour", resetBy(t, w, late, password), loci.CodeNotFound)
+		waitForJobs(t, d)
+	})
+}
+
+// A link that was asked for before the password was changed would undo the change.
+func TestPasswordChangeEndsResetLinks(t *testing.T) {
+	t.Parallel()
+	eachMailWorld(t, conformance.Options{}, func(t *testing.T, w *conformance.World, b *mailbox, _ storetest.Database) {
+		pat := registered(t, w, "pat@example.com")
+		mustCall(t, w, conformance.CallerNobody, service.AuthForgot, loci.ForgotPassword{Email: "pat@example.com"})
+		_, token := b.wait(t, "pat@example.com", "/reset", 0)
+		if _, err := callAs(t, w, pat, service.AccountPassword, loci.ChangePassword{CurrentPassword: password,
+			NewPassword: "battery staple"}); err != nil {
+			t.Fatal(err)
+		}
+		expect(t, "the link", resetBy(t, w, token, "tr0ub4dor and 3"), loci.CodeNotFound)
+	})
+}
+
+// Of many uses of the links of one user, one succeeds.
+func TestConcurrentResetsUseOneLink(t *testing.T) {
+	t.Parallel()
+	eachMailWorld(t, conformance.Options{}, func(t *testing.T, w *conformance.World, _ *mailbox, _ storetest.Database) {
+		links := make([]service.ResetLink, 3)
+		for i := range links {
+			links[i] = conformance.Must(w.Service.MakeResetLink(t.Context(), "ann@example.com"))(t)
+		}
+		results := make(chan error)
+		for i := range 12 {
+			_, token, _ := strings.Cut(links[i%3].URL, "token=")
+			go func() { results <- resetBy(t, w, token, loci.Password(fmt.Sprintf("battery staple %d", i))) }()
+		}
+		won := 0
+		for range 12 {
+			if err := <-results; err == nil {
+				won++
+			} else if !loci.Is(err, loci.CodeNotFound) {
+				t.Error(err)
+			}
+		}
+		if won != 1 {
+			t.Errorf("%d resets", won)
+		}
+	})
+}
+
+// The answer, the limit and the job do not tell whether an address has an account.
+func TestForgotIsAlikeForEveryAddress(t *testing.T) {
+	t.Parallel()
+	eachMailWorld(t, conformance.Options{SignInLimit: 3}, func(t *testing.T, w *conformance.World, b *mailbox,
+		d storetest.Database) {
+		for i, e := range []loci.Email{"ann@example.com", "nobody@example.com"} {
+			for n := range 4 {
+				_, err := op.Do(t.Context(), w.Host, &op.Call{Address: fmt.Sprintf("192.0.2.%d", 10*i+n)},
+					service.AuthForgot, loci.ForgotPassword{Email: e})
+				want := loci.Code("")
+				if n == 3 {
+					want = loci.CodeRateLimited
+				}
+				expect(t, string(e), err, want)
+			}
+		}
+		waitForJobs(t, d)
+		b.wait(t, "ann@example.com", "/reset", 2)
+		if len(b.mails) != 3 {
+			t.Errorf("%d mails", len(b.mails))
+		}
+		for n := range 4 { // of one network
+			_, err := op.Do(t.Context(), w.Host, &op.Call{Address: "192.0.2.99"}, service.AuthForgot,
+				loci.ForgotPassword{Email: loci.Email(fmt.Sprintf("somebody%d@example.com", n))})
+			if limited := loci.Is(err, loci.CodeRateLimited); limited != (n == 3) {
+				t.Error(n, err)
+			}
+			err = func() error {
+				_, err := op.Do(t.Context(), w.Host, &op.Call{Address: "192.0.2.99"}, service.AuthVerify,
+					loci.VerifyAddress{Token: "guess"})
+				return err
+			}()
+			if limited := loci.Is(err, loci.CodeRateLimited); limited != (n == 3) {
+				t.Error(n, err)
+			}
+		}
+	})
+}
+
+func TestServerWithoutMailMakesNoLinks(t *testing.T) {
+	t.Parallel()
+	eachEngineWithDB(t, func(t *testing.T, w *conformance.World, d storetest.Database) {
+		pat := registered(t, w, "pat@example.com")
+		known := mustFail(t, w, conformance.CallerNobody, service.AuthForgot,
+			loci.ForgotPassword{Email: "pat@example.com"}, loci.CodeStateConflict)
+		unknown := mustFail(t, w, conformance.CallerNobody, service.AuthForgot,
+			loci.ForgotPassword{Email: "nobody@example.com"}, loci.CodeStateConflict)
+		if known.Message != unknown.Message {
+			t.Errorf("%q, %q", known.Message, unknown.Message)
+		}
+		_, err := callAs(t, w, pat, service.AccountVerify, loci.Empty{})
+		expect(t, "a verification mail", err, loci.CodeStateConflict)
+		if n := d.Query(t, `SELECT CAST((SELECT count(*) FROM jobs) + (SELECT count(*) FROM tokens
+			WHERE user_id IS NOT NULL) AS TEXT)`)[0]; n != "0" {
+			t.Errorf("%s jobs and tokens", n)
+		}
+	})
+}
+
+func TestInvitationTravelsByMailAlone(t *testing.T) {
+	t.Parallel()
+	o := conformance.Options{Registration: service.RegistrationInvited}
+	eachMailWorld(t, o, func(t *testing.T, w *conformance.World, b *mailbox, d storetest.Database) {
+		made := mustCall(t, w, conformance.CallerOwner, service.InvitationCreate,
+			invite(w, "guest@example.com", "other@example.com")).Invitations
+		if len(made) != 2 || made[0].InviteURL+made[1].InviteURL != "" {
+			t.Fatalf("%+v", made)
+		}
+		link, token := b.wait(t, "guest@example.com", "/invite", 0)
+		if !strings.Contains(link, "id="+string(made[0].ID)) {
+			t.Error(link)
+		}
+		// A job that ran on a killed server runs again.
+		conformance.Must(store.System(t.Context(), w.Store, "test", func(x *store.SystemTx) (loci.Empty, error) {
+			return loci.Empty{}, x.AddJob("mail_invitation", made[0].ID)
+		}))(t)
+		_, second := b.wait(t, "guest@example.com", "/invite", 1)
+		for _, live := range []string{token, second} {
+			if i, inviter, err := w.Service.ViewInvitation(t.Context(), "", made[0].ID,
+				loci.InvitationToken(live)); err != nil || inviter != "ann" || i.WorkspaceName != "Crew" {
+				t.Errorf("%+v %q %v", i, inviter, err)
+			}
+		}
+		guest := conformance.Must(w.Service.Register(t.Context(), &identity.Actor{}, loci.Register{
+			Email: "guest@example.com", Password: password, Invitation: loci.InvitationToken(token)}))(t)
+		if _, err := callAs(t, w, guest, service.InvitationRespond, answerTo(made[0].ID, true)); err != nil {
+			t.Error(err)
+		}
+		b.wait(t, "other@example.com", "/invite", 0)
+		revoke := loci.RevokeInvitation{InvitationID: made[1].ID, Confirm: true}
+		mustCall(t, w, conformance.CallerOwner, service.InvitationRevoke, revoke)
+		conformance.Must(store.System(t.Context(), w.Store, "test", func(x *store.SystemTx) (loci.Empty, error) {
+			return loci.Empty{}, x.AddJob("mail_invitation", made[1].ID)
+		}))(t)
+		waitForJobs(t, d)
+		if len(b.mails) != 3 {
+			t.Errorf("%d mails: an account that is verified, or a revoked invitation got one", len(b.mails))
+		}
+		if left := tokenHashes(t, d); len(left) != 0 {
+			t.Errorf("tokens of ended invitations: %v", left)
+		}
+	})
+}
+
+// A refused mail is dropped. Another failure is retried until it succeeds, for some days.
+func TestMailIsRetriedUnlessRefused(t *testing.T) {
+	t.Parallel()
+	eachMailWorld(t, conformance.Options{}, func(t *testing.T, w *conformance.World, b *mailbox, d storetest.Database) {
+		fail := func(err error) {
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			b.refuse = err
+		}
+		waitForError := func(want string) {
+			t.Helper()
+			for end := time.Now().Add(20 * time.Second); !slices.Contains(d.Query(t, `SELECT error FROM jobs`), want); {
+				if time.Now().After(end) {
+					t.Fatalf("%q", d.Query(t, `SELECT error FROM jobs`))
+				}
+				time.Sleep(2 * time.Millisecond)
+			}
+		}
+		fail(&mail.RefusedError{Err: errors.New("no such mailbox")})
+		registered(t, w, "typo@example.com")
+		waitForJobs(t, d)
+		fail(errors.New("the server is away"))
+		registered(t, w, "pat@example.com")
+		waitForError("the server is away")
+		fail(nil)
+		w.Clock.Advance(10 * time.Second)
+		_, token := b.wait(t, "pat@example.com", "/verify", 0)
+		expect(t, "the link", verifyBy(t, w, token), "")
+		waitForJobs(t, d)
+		fail(errors.New("the server is away"))
+		registered(t, w, "never@example.com")
+		waitForError("the server is away")
+		w.Clock.Advance(6 * 24 * time.Hour)
+		waitForJobs(t, d)
+		if len(b.mails) != 1 {
+			t.Errorf("%d mails", len(b.mails))
+		}
+	})
+}
+
+// A sign-in whose password was compared before a reset does not survive it.
+func TestSignInWithFormerPasswordIsRefused(t *testing.T) {
+	t.Parallel()
+	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+		_, err := store.System(t.Context(), w.Store, "test", func(x *store.SystemTx) (loci.Empty, error) {
+			return loci.Empty{}, x.AddSignIn(w.Ann.ID, accountdb.NewSignIn{Hash: []byte("browser"),
+				Password: "the former hash"})
+		})
+		expect(t, "the sign-in", err, loci.CodeNotFound)
+	})
+}
