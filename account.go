@@ -34,12 +34,6 @@ type Register struct {
 	Invitation InvitationToken `json:"invitation,omitzero" jsonschema:"Token of the link that invited this address; it verifies the address"`
 }
 
-// A ReferralCode identifies the referrer of a new user.
-type ReferralCode string
-
-// Rule bounds a ReferralCode.
-func (ReferralCode) Rule() Rule { return Rule{MaxLength: 64} }
-
 // SetUp is the input of auth.setup.
 type SetUp struct {
 	Token    string   `json:"token" jsonschema:"From the one-time setup link that the server prints"`

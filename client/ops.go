@@ -433,3 +433,35 @@ func (c *Client) SigninListAll(ctx context.Context, in loci.ListSignIns, options
 func (c *Client) SigninRevoke(ctx context.Context, in loci.RevokeSignIn, options ...CallOption) (loci.Empty, error) {
 	return do[loci.Empty](ctx, c, "DELETE /v1/sign-ins/{signinId}", in, options)
 }
+
+// ReferralGet calls referral.get, GET /v1/referrals/me.
+//
+// Show your referral link and the people who registered with it.
+func (c *Client) ReferralGet(ctx context.Context, options ...CallOption) (loci.Referrals, error) {
+	return do[loci.Referrals](ctx, c, "GET /v1/referrals/me", loci.Empty{}, options)
+}
+
+// BenefitList calls benefit.list, GET /v1/benefits/me.
+//
+// List your benefits, newest first.
+func (c *Client) BenefitList(ctx context.Context, in loci.ListBenefits, options ...CallOption) (loci.Benefits, error) {
+	return do[loci.Benefits](ctx, c, "GET /v1/benefits/me", in, options)
+}
+
+// BenefitListAll returns the items of every page of benefit.list. It reads a page when the one before is used up.
+// An error ends the sequence.
+func (c *Client) BenefitListAll(ctx context.Context, in loci.ListBenefits, options ...CallOption) iter.Seq2[loci.Benefit, error] {
+	return allItems(in.Paging, func(p loci.Paging) ([]loci.Benefit, loci.Page, error) {
+		in := in
+		in.Paging = p
+		out, err := c.BenefitList(ctx, in, options...)
+		return out.Benefits, out.Page, err
+	})
+}
+
+// BenefitActivate calls benefit.activate, POST /v1/benefits/{benefitId}/activate.
+//
+// Use a benefit: your plan is pro for its days.
+func (c *Client) BenefitActivate(ctx context.Context, in loci.ActivateBenefit, options ...CallOption) (loci.OneBenefit, error) {
+	return do[loci.OneBenefit](ctx, c, "POST /v1/benefits/{benefitId}/activate", in, options)
+}

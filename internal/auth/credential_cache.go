@@ -11,14 +11,14 @@ import (
 	"github.com/loci-memory/loci/internal/store/accountdb"
 )
 
-// credentialCache caches the store's results for credentials. A revoked credential, or one of a disabled user, is
-// dropped at the commit in this process, and after cacheTTL in others.
+// credentialCache caches the store's results for credentials. Those that end, and those of a user who is disabled or
+// has another plan, are dropped at the commit in this process, and after cacheTTL in others.
 type credentialCache struct {
-	clock       loci.Clock
-	entries     *cache.Cache[credentialKey, cacheEntry]
-	mu          sync.Mutex
-	revocations uint64                                            // incremented by every revocation
-	uses        map[identity.CredentialKind]map[loci.ID]loci.Time // by id, since the last save
+	clock   loci.Clock
+	entries *cache.Cache[credentialKey, cacheEntry]
+	mu      sync.Mutex
+	changes uint64                                            // incremented by every event that drops entries
+	uses    map[identity.CredentialKind]map[loci.ID]loci.Time // by id, since the last save
 }
 
 type credentialKey struct {
@@ -48,7 +48,7 @@ func (k *credentialCache) get(p credentialKey,
 	error) {
 	now := time.Now() // an expiry must not follow a shifted clock
 	k.mu.Lock()
-	e, ended := k.entries.Get(p), k.revocations
+	e, changes := k.entries.Get(p), k.changes
 	k.mu.Unlock()
 	isCached := now.Sub(e.readAt) <= cacheTTL
 	if !isCached {
@@ -60,7 +60,7 @@ func (k *credentialCache) get(p credentialKey,
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if !isCached && k.revocations == ended { // otherwise the result may be older than a revocation
+	if !isCached && k.changes == changes { // otherwise the result may be older than an event
 		k.entries.Put(p, e)
 	}
 	if !e.Revoked {
@@ -90,11 +90,11 @@ func (k *credentialCache) takeUses() map[identity.CredentialKind]map[loci.ID]loc
 }
 
 func (k *credentialCache) onEvent(e store.Event) {
-	if e.Name != store.EventCredentialEnded {
+	if e.Name != store.EventCredentialEnded && e.Name != store.EventUserChanged {
 		return
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.revocations++
+	k.changes++
 	k.entries.RemoveFunc(func(c cacheEntry) bool { return c.ID == e.CredentialID || c.UserID == e.UserID })
 }

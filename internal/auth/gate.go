@@ -87,7 +87,7 @@ func (g *Gate) Admit(ctx context.Context, o *op.Op, c *op.Call) (*identity.Actor
 		return nil, err
 	}
 	actor := &identity.Actor{UserID: e.UserID, Email: e.Email, CredentialKind: e.Kind, CredentialID: e.ID,
-		Plan: e.Plan, BasePlan: e.BasePlan}
+		Plan: e.Plan, BasePlan: e.BasePlan, OpenReferral: e.OpenReferral}
 	now := g.o.Clock()
 	var wait time.Duration
 	if !c.RateCharged && !c.Continuation {

@@ -79,7 +79,7 @@ func mergeArgs(a, b args) args {
 var fixtures = func() map[string]fixture {
 	all := map[string]fixture{}
 	for _, resource := range []map[string]fixture{memoryFixtures, atlasFixtures, workspaceFixtures, invitationFixtures,
-		accountFixtures, keyFixtures, signInFixtures} {
+		accountFixtures, keyFixtures, signInFixtures, referralFixtures} {
 		maps.Copy(all, resource)
 	}
 	return all

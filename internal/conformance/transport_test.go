@@ -66,7 +66,7 @@ type answer struct {
 
 // code returns the error code of an answer.
 func (a answer) code() loci.Code {
-	code, _ := a.object["code"].(string)
+	code, _ := a.object["error"].(string) // the field code is also that of a referral
 	return loci.Code(code)
 }
 

@@ -74,12 +74,18 @@ type Options struct {
 // NewEmpty returns a world without people.
 func NewEmpty(t testing.TB, open func(t testing.TB, o store.Options) *store.Store, o Options) *World {
 	t.Helper()
-	if o.Plan.Name == "" {
-		o.Plan = identity.DefaultPlans[loci.PlanSelfHosted]
+	plans := storetest.OnePlan(o.Plan)
+	if o.Plan.Name == "" { // no plan has limits, so that people can have several
+		plans = identity.Plans{Limits: map[loci.PlanName]identity.Plan{}}
+		for _, name := range []loci.PlanName{loci.PlanFree, loci.PlanPro} {
+			plan := identity.DefaultPlans[loci.PlanSelfHosted]
+			plan.Name = name
+			plans.Limits[name] = plan
+		}
 	}
 	w := &World{Clock: &Clock{}, actors: map[string]identity.Actor{}}
 	log := slog.New(slog.NewTextHandler(io.Discard, nil))
-	w.Store = open(t, store.Options{Clock: w.Clock.Now, Embedder: o.Embedder, Plans: storetest.OnePlan(o.Plan)})
+	w.Store = open(t, store.Options{Clock: w.Clock.Now, Embedder: o.Embedder, Plans: plans})
 	w.Gate = auth.NewGate(w.Store, auth.Options{FreeOperation: service.AccountStatus.Name,
 		Clock: w.Clock.Now, Log: log})
 	t.Cleanup(w.Gate.Close)

@@ -17,49 +17,63 @@ type Registration string
 
 // The policies. Any other value is RegistrationInvited.
 const (
-	RegistrationInvited Registration = "invited" // with the token of an invitation to the address
+	RegistrationInvited Registration = "invited" // with the token of an invitation to the address, or a referral code
 	RegistrationOpen    Registration = "open"
 	RegistrationClosed  Registration = "closed"
 )
 
-// checkAllowed returns nil if the policy allows a registration with this invitation. A referral code opens nothing yet.
-func (r Registration) checkAllowed(invitation loci.InvitationToken) error {
+// checkAllowed returns nil if the policy may allow a registration: it is open, or the caller has been asked to come.
+func (r Registration) checkAllowed(in loci.Register) error {
 	switch {
 	case r == RegistrationClosed:
 		return loci.Errorf(loci.CodeForbidden, "Registration is closed here: ask the operator for an account.")
-	case r != RegistrationOpen && invitation == "":
-		return loci.Errorf(loci.CodeForbidden,
-			"Registration needs an invitation here: send the token of its link as invitation, or ask the operator for "+
-				"an account.")
+	case r != RegistrationOpen && in.Invitation == "" && in.Ref == "":
+		return errUninvited()
 	}
 	return nil
 }
 
 // CheckRegistration returns nil if the policy of the server allows a registration with the code of a referral or the
 // token of an invitation. It does not look either up.
-func (s *Service) CheckRegistration(_ context.Context, _ loci.ReferralCode, invitation loci.InvitationToken) error {
-	return s.Registration.checkAllowed(invitation)
+func (s *Service) CheckRegistration(_ context.Context, ref loci.ReferralCode,
+	invitation loci.InvitationToken) error {
+	return s.Registration.checkAllowed(loci.Register{Ref: ref, Invitation: invitation})
+}
+
+func errUninvited() error {
+	return loci.Errorf(loci.CodeForbidden, "Registration needs an invitation here: send the token of its link as "+
+		"invitation, or the code of a referral link as ref, or ask the operator for an account.")
+}
+
+// checkAsked returns an error unless the token or the code that the policy asks for is valid.
+func (r Registration) checkAsked(t *store.SystemTx, in loci.Register) error {
+	switch {
+	case in.Invitation != "":
+		return t.CheckInvitationToken(in.Email, tokenHash(in.Invitation))
+	case r == RegistrationOpen:
+		return nil
+	}
+	known, err := t.HasReferralCode(in.Ref)
+	if err == nil && !known {
+		err = errUninvited()
+	}
+	return err
 }
 
 // Register makes an account and signs in. The token of an invitation verifies
 // the address; the invitation stays pending.
 func (s *Service) Register(ctx context.Context, actor *identity.Actor, in loci.Register) (_ loci.SignedIn, err error) {
-	if err := s.Registration.checkAllowed(in.Invitation); err != nil {
+	if err := s.Registration.checkAllowed(in); err != nil {
 		return loci.SignedIn{}, err
 	}
-	keys := []attemptKey{{network: networkOf(actor.ClientAddress)}}
-	if in.Invitation == "" { // strangers cannot use up the limit of an invited address
-		keys = append(keys, attemptKey{account: accountOf(in.Email)})
-	}
-	release, err := s.registrations.attempt(keys)
+	release, err := s.registrations.attempt([]attemptKey{{network: networkOf(actor.ClientAddress)}})
 	if err != nil {
 		return loci.SignedIn{}, err
 	}
 	defer func() { releaseUndecided(release, err) }()
-	check := func(*store.SystemTx) error { return nil }
-	if in.Invitation != "" {
-		check = func(t *store.SystemTx) error { return t.CheckInvitationToken(in.Email, tokenHash(in.Invitation)) }
-		// First, so that a wrong token costs no password hash.
+	check := func(t *store.SystemTx) error { return s.Registration.checkAsked(t, in) }
+	if in.Invitation != "" || s.Registration != RegistrationOpen {
+		// First, so that a wrong token or code costs no password hash.
 		_, err := store.SystemRead(ctx, s.Store, "look up an invitation",
 			func(t *store.SystemTx) (loci.Empty, error) {
 				return loci.Empty{}, check(t)
@@ -68,18 +82,26 @@ func (s *Service) Register(ctx context.Context, actor *identity.Actor, in loci.R
 			return loci.SignedIn{}, err
 		}
 	}
+	if in.Invitation == "" { // strangers cannot use up the limit of an invited address
+		releaseAccount, refused := s.registrations.attempt([]attemptKey{{account: accountOf(in.Email)}})
+		if refused != nil {
+			return loci.SignedIn{}, refused
+		}
+		defer func() { releaseUndecided(releaseAccount, err) }()
+	}
 	n, err := s.newUser(ctx, networkOf(actor.ClientAddress), in.Email, in.Name, in.Password)
 	if err != nil {
 		return loci.SignedIn{}, err
 	}
-	n.Referral, n.Verified = string(in.Ref), in.Invitation != ""
+	n.Ref, n.Verified = in.Ref, in.Invitation != ""
 	return s.signUp(ctx, actor, n, "register an account", check, !n.Verified)
 }
 
 // releaseUndecided releases an attempt that ended before it could succeed or
 // fail: a malformed one, or one that met a busy server.
 func releaseUndecided(release func(), err error) {
-	if err != nil && !loci.Is(err, loci.CodeNotFound) && !loci.Is(err, loci.CodeConflict) {
+	if err != nil && !loci.Is(err, loci.CodeNotFound) && !loci.Is(err, loci.CodeConflict) &&
+		!loci.Is(err, loci.CodeForbidden) {
 		release()
 	}
 }

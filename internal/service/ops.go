@@ -118,6 +118,14 @@ var (
 	SignInRevoke = op.Add(Ops, "signin.revoke", "DELETE /v1/sign-ins/{signinId}", "Sign a browser out.", op.Person,
 		op.NoTool, (*Service).RevokeSignIn)
 
+	ReferralGet = op.Add(Ops, "referral.get", "GET /v1/referrals/me",
+		"Show your referral link and the people who registered with it.", op.Account, op.NoTool,
+		(*Service).GetReferrals)
+	BenefitList = op.Add(Ops, "benefit.list", "GET /v1/benefits/me", "List your benefits, newest first.", op.Account,
+		op.NoTool, (*Service).ListBenefits)
+	BenefitActivate = op.Add(Ops, "benefit.activate", "POST /v1/benefits/{benefitId}/activate",
+		"Use a benefit: your plan is pro for its days.", op.Account, op.NoTool, (*Service).ActivateBenefit)
+
 	AuthRegister = op.Add(Ops, "auth.register", "POST /v1/auth/register", "Create an account and sign in.", op.Public,
 		op.BrowserOnly, (*Service).Register, op.MayCreate)
 	AuthSetup = op.Add(Ops, "auth.setup", "POST /v1/auth/setup",

@@ -39,6 +39,40 @@ func (t *Tx) Keys(p Page) (List[loci.APIKey], error) {
 		}, t.actor.UserID)
 }
 
+// Referrals returns the actor's referrals.
+func (t *Tx) Referrals() (loci.Referrals, error) { return t.accounts().Referrals(t.actor.UserID) }
+
+// Benefits returns the actor's benefits.
+func (t *Tx) Benefits(p Page) (List[loci.Benefit], error) {
+	return queryPage(p, t.conn.Query, accountdb.BenefitQuery+`AND (b.created_at, b.id) < (?2, ?3)
+		ORDER BY b.created_at DESC, b.id DESC LIMIT ?4`, t.accounts().ScanBenefit, t.actor.UserID)
+}
+
+// A Benefit is the handle of a benefit of the actor.
+type Benefit struct {
+	t      *Tx
+	record loci.Benefit
+}
+
+// Benefit returns the handle of a benefit of the actor, or NotFound.
+func (t *Tx) Benefit(id loci.ID) (*Benefit, error) {
+	record, err := t.accounts().Benefit(t.actor.UserID, id)
+	if err != nil {
+		return nil, err
+	}
+	return &Benefit{t, record}, t.checkIdempotency()
+}
+
+// Activate lifts the actor's plan for the days of the benefit.
+func (b *Benefit) Activate() (loci.Benefit, error) {
+	out, err := b.t.accounts().ActivateBenefit(b.t.actor.UserID, b.record)
+	if err == nil {
+		b.t.Emit(Event{EventUserChanged, accountdb.Ended{UserID: b.t.actor.UserID}})
+	}
+	b.t.LinkResponse(b.record.ID)
+	return out, err
+}
+
 // An Account is the handle of the actor's account: of its API keys and new workspaces.
 type Account struct{ t *Tx }
 
@@ -61,6 +95,11 @@ func (s *Account) EndSignIn(id loci.ID) error { return s.t.accounts().EndSignIn(
 // SetName renames the actor's user.
 func (s *Account) SetName(name string) (loci.User, error) {
 	return s.t.accounts().SetName(s.t.actor.UserID, name)
+}
+
+// MakeReferralCode returns the actor's referral code, and makes it at the first call.
+func (s *Account) MakeReferralCode() (loci.ReferralCode, error) {
+	return s.t.accounts().MakeReferralCode(s.t.actor.UserID)
 }
 
 // SetPassword replaces the actor's password hash, unless it changed meanwhile. The other sign-ins end.

@@ -6,11 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"unicode/utf8"
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/index"
 	"github.com/loci-memory/loci/internal/minhash"
 	"github.com/loci-memory/loci/internal/sqldb"
+	"github.com/loci-memory/loci/internal/store/accountdb"
 	"github.com/loci-memory/loci/internal/store/indexdb"
 )
 
@@ -134,8 +136,24 @@ func (a *Atlas) AddMemory(m loci.Memory, e IndexEntry) (loci.Memory, error) {
 	if err := a.t.store.embedder.Enqueue(a.t.conn, rowID); err != nil {
 		return m, err
 	}
+	if err := t.activateReferral(m); err != nil {
+		return m, err
+	}
 	return m, a.appendLog(indexdb.LogUpdate{DocAttributes: indexdb.DocAttributes(rowID, a.rowID, m),
 		Counters: indexdb.Counters{Memories: 1, Bytes: int64(len(m.Content))}, Document: e.document})
+}
+
+// activateReferral activates the referral of the actor if the new memory qualifies. Few actors have an open referral;
+// for the others it sends no statement.
+func (t *Tx) activateReferral(m loci.Memory) error {
+	if !t.actor.OpenReferral || utf8.RuneCountInString(m.Content) < loci.MinQualifyingLength {
+		return nil
+	}
+	activated, err := t.accounts().ActivateReferral(t.actor.UserID)
+	if activated {
+		t.Emit(Event{EventUserChanged, accountdb.Ended{UserID: t.actor.UserID}})
+	}
+	return err
 }
 
 // appendLog appends a change to the log of the keyword index, and checks the storage quota of the owner.

@@ -102,8 +102,12 @@ type Event struct {
 // An EventName names an Event.
 type EventName string
 
-// EventCredentialEnded is the event of a revoked key, an ended sign-in, or a user that is disabled, enabled or deleted.
-const EventCredentialEnded EventName = "credential.ended"
+// The events: a revoked key, an ended sign-in, or a user that is disabled, enabled or deleted; and a user whose plan or
+// referral changed.
+const (
+	EventCredentialEnded EventName = "credential.ended"
+	EventUserChanged     EventName = "user.changed"
+)
 
 // Subscribe calls f with each Event. It must be called before the store is used.
 func (s *Store) Subscribe(f func(Event)) { s.subscribers = append(s.subscribers, f) }

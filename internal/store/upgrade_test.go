@@ -52,9 +52,9 @@ func createInitialSchema(t *testing.T, d storetest.Database) *identity.Actor {
 	was := loci.MemoryVersion{Version: 1, Title: "Kept", Content: "Kept", Type: m.Type, Tags: m.Tags,
 		Status: m.Status, CreatedBy: "ann", CreatedAt: 6}
 	for n, name := range []string{"ann", "bob"} {
-		exec(`INSERT INTO users (id, email, email_folded, name, password, verified, referral, plan, pro_until,
+		exec(`INSERT INTO users (id, email, email_folded, name, password, verified, plan, pro_until,
 				created_at, updated_at)
-			VALUES ($1, $2, $2, $1, '', TRUE, $1, '', 0, 5, 5)`, name, name+"@example.com")
+			VALUES ($1, $2, $2, $1, '', TRUE, '', 0, 5, 5)`, name, name+"@example.com")
 		exec(`INSERT INTO workspaces (id, name, personal_of, archived, secrets, created_at, updated_at)
 			VALUES ($1, 'Personal', $2, FALSE, 'refuse', 5, 5)`, "home of "+name, name)
 		exec(`INSERT INTO members (user_id, workspace, role, joined_at) VALUES ($1, $2, 'owner', 5)`, name, n+1)

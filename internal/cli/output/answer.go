@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
-	"slices"
 	"strings"
 	"time"
 
@@ -60,7 +59,7 @@ func (p *Printer) Print(o *op.Op, raw []byte) error {
 }
 
 // PrintObject prints an object that is no answer of an operation: its JSON, or lines for its records and then a table
-// for each list. Tags of its type state the columns (see op.Presentation).
+// for each list with columns. Tags of its type state the columns (see op.Presentation).
 func (p *Printer) PrintObject(v any) error {
 	if p.JSON {
 		return p.PrintJSON(v)
@@ -75,14 +74,12 @@ func (p *Printer) PrintObject(v any) error {
 	}
 	var b bytes.Buffer
 	shown := op.NewPresentation(reflect.TypeOf(v))
-	lists := slices.DeleteFunc(slices.Clone(answer), func(m strictjson.Member) bool { return !m.IsArray() })
-	if len(lists) < len(answer) {
-		records := slices.DeleteFunc(answer, strictjson.Member.IsArray)
-		if err := p.printRecord(&b, records, shown, true); err != nil {
-			return err
-		}
+	if len(answer) > 0 && answer[0].IsArray() {
+		err = p.printLists(&b, answer, shown)
+	} else {
+		err = p.printRecord(&b, answer, shown, true)
 	}
-	if err := p.printLists(&b, lists, shown); err != nil {
+	if err != nil {
 		return err
 	}
 	_, err = p.Out.Write(b.Bytes())
@@ -172,11 +169,12 @@ func listItem(v any) string {
 	return fmt.Sprint(v)
 }
 
-// printRecord prints one record: a line for each value, then its long text, if that is wanted. The fields of the
-// answer's main record have no prefix.
+// printRecord prints one record: a line for each value, then its long text, if that is wanted, or its tables. The
+// fields of the answer's main record have no prefix.
 func (p *Printer) printRecord(b *bytes.Buffer, answer []strictjson.Member, shown op.Presentation, withText bool) error {
 	var lines [][2]string
 	var text string
+	var tables []strictjson.Member
 	var walk func(prefix string, list []strictjson.Member, shown op.Presentation) error
 	walk = func(prefix string, list []strictjson.Member, shown op.Presentation) error {
 		for i, m := range list {
@@ -193,6 +191,8 @@ func (p *Printer) printRecord(b *bytes.Buffer, answer []strictjson.Member, shown
 				if err := walk(under, inner, shown.Members[m.Name].Nested); err != nil {
 					return err
 				}
+			case prefix == "" && shown.Members[m.Name].Columns != nil:
+				tables = append(tables, m)
 			case prefix == "" && m.Name == shown.Text:
 				text = displayValue(m.Value, false)
 			default:
@@ -217,6 +217,9 @@ func (p *Printer) printRecord(b *bytes.Buffer, answer []strictjson.Member, shown
 		lines = append(lines, [2]string{"etag", format.StripControl(p.ETag, false)})
 	}
 	writeAligned(b, lines)
+	if len(tables) > 0 {
+		return p.printLists(b, tables, shown)
+	}
 	if withText && text != "" {
 		fmt.Fprintf(b, "\n%s\n", strings.TrimSuffix(format.StripControl(text, true), "\n"))
 	}

@@ -34,7 +34,14 @@ type Credential struct {
 	BasePlan loci.PlanName // without benefits
 	Revoked  bool          // or the user is disabled
 	UsedAt   loci.Time
+
+	// OpenReferral is true from the registration on until the referral is activated. A cached value is therefore never
+	// false too long.
+	OpenReferral bool
 }
+
+// openReferral is an SQL expression: the referral of user u is not activated.
+const openReferral = ` EXISTS (SELECT 1 FROM referrals r WHERE r.invitee = u.id AND r.activated_at = 0) `
 
 // Credential returns the credential whose secret has this hash.
 func (t Tx) Credential(kind identity.CredentialKind, hash []byte) (c Credential, err error) {
@@ -46,17 +53,18 @@ func (t Tx) Credential(kind identity.CredentialKind, hash []byte) (c Credential,
 	}()
 	if kind == identity.CredentialCookie {
 		err = t.conn.QueryRow(
-			`SELECT s.id, s.user_id, u.email, u.plan, u.pro_until, u.disabled, s.used_at FROM sign_ins s
+			`SELECT s.id, s.user_id, u.email, u.plan, u.pro_until, u.disabled, s.used_at,`+openReferral+`FROM sign_ins s
 			JOIN users u ON u.id = s.user_id WHERE s.hash = ?1 AND s.used_at > ?2 AND s.created_at > ?3`,
 			[]any{hash, t.cutoff(SignInIdleTimeout), t.cutoff(SignInMaxAge)},
-			[]any{&c.ID, &c.UserID, &c.Email, &own, &proUntil, &c.Revoked, &c.UsedAt})
+			[]any{&c.ID, &c.UserID, &c.Email, &own, &proUntil, &c.Revoked, &c.UsedAt, &c.OpenReferral})
 		return c, sqldb.MapNoRows(err)
 	}
 	var revoked loci.Time
 	err = t.conn.QueryRow(
-		`SELECT k.id, k.user_id, u.email, u.plan, u.pro_until, u.disabled, k.last_used_at, k.revoked_at
+		`SELECT k.id, k.user_id, u.email, u.plan, u.pro_until, u.disabled, k.last_used_at, k.revoked_at,`+openReferral+`
 			FROM api_keys k JOIN users u ON u.id = k.user_id WHERE k.hash = ?1`,
-		[]any{hash}, []any{&c.ID, &c.UserID, &c.Email, &own, &proUntil, &c.Revoked, &c.UsedAt, &revoked})
+		[]any{hash}, []any{&c.ID, &c.UserID, &c.Email, &own, &proUntil, &c.Revoked, &c.UsedAt, &revoked,
+			&c.OpenReferral})
 	c.Revoked = c.Revoked || revoked != 0
 	return c, sqldb.MapNoRows(err)
 }

@@ -1,4 +1,5 @@
-// Package accountdb reads and writes accounts: users, passwords, API keys, sign-ins, used operations and rates.
+// Package accountdb reads and writes accounts: users, passwords, API keys, sign-ins, referrals, benefits, used
+// operations and rates.
 package accountdb
 
 import (

@@ -19,7 +19,7 @@ type NewUser struct {
 	Name     string
 	Password string // a PHC string; empty rejects every password
 	Verified bool
-	Referral string
+	Ref      loci.ReferralCode // of the user who referred this one; an unknown code refers nobody
 }
 
 // User returns a user.
@@ -33,10 +33,10 @@ func (t Tx) AddUser(n NewUser) (u loci.User, err error) {
 	u = loci.User{ID: loci.NewID(t.conn.Now.Std()), Email: string(n.Email), Name: n.Name, EmailVerified: n.Verified,
 		CreatedAt: t.conn.Now, UpdatedAt: t.conn.Now}
 	inserted, err := t.conn.Exec(
-		`INSERT INTO users (id, email, email_folded, name, password, verified, referral, plan, pro_until,
-			created_at, updated_at)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, '', 0, ?8, ?8) ON CONFLICT (email_folded) DO NOTHING`,
-		u.ID, u.Email, FoldEmail(n.Email), u.Name, n.Password, n.Verified, n.Referral, t.conn.Now)
+		`INSERT INTO users (id, email, email_folded, name, password, verified, plan, pro_until, created_at,
+			updated_at)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, '', 0, ?7, ?7) ON CONFLICT (email_folded) DO NOTHING`,
+		u.ID, u.Email, FoldEmail(n.Email), u.Name, n.Password, n.Verified, t.conn.Now)
 	if err != nil {
 		return u, err
 	}
@@ -44,7 +44,7 @@ func (t Tx) AddUser(n NewUser) (u loci.User, err error) {
 		return u, loci.Errorf(loci.CodeConflict, "There is an account with this address already: sign in, or use "+
 			"another address.")
 	}
-	return u, nil
+	return u, t.addReferral(u, n.Ref)
 }
 
 // A UserPassword is a user with the hash of the password.
@@ -90,10 +90,15 @@ func (t Tx) HasUsers() (has bool, err error) {
 	return has, t.conn.QueryRow(`SELECT EXISTS (SELECT 1 FROM users)`, nil, []any{&has})
 }
 
-// MarkVerified marks the address of a user as verified. Every way to verify an address ends here.
+// MarkVerified marks the address of a user as verified, and so the user's referral. Every way to verify an address ends
+// here.
 func (t Tx) MarkVerified(id loci.ID) error {
-	_, err := t.conn.Exec(`UPDATE users SET verified = ?2, updated_at = CASE WHEN updated_at < ?3 THEN ?3
+	n, err := t.conn.Exec(`UPDATE users SET verified = ?2, updated_at = CASE WHEN updated_at < ?3 THEN ?3
 		ELSE updated_at + 1 END WHERE id = ?1 AND verified <> ?2`, id, true, t.conn.Now)
+	if err != nil || n == 0 {
+		return err
+	}
+	_, err = t.conn.Exec(`UPDATE referrals SET verified_at = ?2 WHERE invitee = ?1`, id, t.conn.Now)
 	return err
 }
 

@@ -8,6 +8,7 @@ CREATE TABLE metadata (
 -- email_folded is the address as it is compared: in NFC, without letter case.
 -- plan is the user's own plan; empty means the default of the server.
 -- pro_until is when the benefits that the user has activated end. A disabled user is refused with every credential.
+-- referral_code is the code of the user's referral link. It is empty until the user first asks for it.
 CREATE TABLE users (
 	row_id       INTEGER PRIMARY KEY,
 	id           TEXT    NOT NULL UNIQUE,
@@ -17,12 +18,39 @@ CREATE TABLE users (
 	password     TEXT    NOT NULL,
 	verified     BOOLEAN NOT NULL,
 	disabled     BOOLEAN NOT NULL DEFAULT FALSE,
-	referral     TEXT    NOT NULL,
 	plan         TEXT    NOT NULL,
 	pro_until    BIGINT  NOT NULL,
 	created_at   BIGINT  NOT NULL,
-	updated_at   BIGINT  NOT NULL
+	updated_at   BIGINT  NOT NULL,
+
+	referral_code TEXT NOT NULL DEFAULT ''
 );
+CREATE UNIQUE INDEX users_referral_code ON users (referral_code) WHERE referral_code <> '';
+
+-- A referral is a user who registered with the code of another user. It stays without its invitee, because the counts of
+-- the referrer are cumulative. A time is 0 until it is reached.
+CREATE TABLE referrals (
+	row_id       INTEGER PRIMARY KEY,
+	id           TEXT   NOT NULL UNIQUE,
+	referrer     TEXT   NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+	invitee      TEXT   UNIQUE REFERENCES users (id) ON DELETE SET NULL,
+	verified_at  BIGINT NOT NULL,
+	activated_at BIGINT NOT NULL,
+	created_at   BIGINT NOT NULL
+);
+CREATE INDEX referrals_newest ON referrals (referrer, created_at, id);
+
+-- A benefit is a number of days of the plan pro. expires_at is 0 until its user activates it.
+CREATE TABLE benefits (
+	row_id     INTEGER PRIMARY KEY,
+	id         TEXT    NOT NULL UNIQUE,
+	user_id    TEXT    NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+	days       INTEGER NOT NULL,
+	expires_at BIGINT  NOT NULL,
+	created_at BIGINT  NOT NULL,
+	updated_at BIGINT  NOT NULL
+);
+CREATE INDEX benefits_newest ON benefits (user_id, created_at, id);
 
 CREATE TABLE api_keys (
 	row_id       INTEGER PRIMARY KEY,

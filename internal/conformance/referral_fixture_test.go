@@ -1,0 +1,56 @@
+package conformance_test
+
+import (
+	"strings"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/conformance"
+	"github.com/loci-memory/loci/internal/identity"
+	"github.com/loci-memory/loci/internal/service"
+	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/accountdb"
+)
+
+// referralFixtures are the fixtures of referrals and benefits.
+var referralFixtures = map[string]fixture{
+	service.ReferralGet.Name: {needs: accountAccess, server: true, args: noArgs},
+	service.BenefitList.Name: {
+		needs:  accountAccess,
+		server: true,
+		args: func(s testScene) args {
+			ctx, ann := s.t.Context(), s.Ann.Actor()
+			if len(conformance.Must(s.Service.ListBenefits(ctx, ann, loci.ListBenefits{}))(s.t).Benefits) == 0 {
+				s.benefit()
+			}
+			return args{"limit": 1}
+		},
+		refusals: []refusal{badCursor(nil)},
+	},
+	service.BenefitActivate.Name: {
+		needs:  ownerOfRecord,
+		server: true,
+		args:   func(s testScene) args { return args{"benefitId": s.benefit()} },
+		names:  []string{"benefitId"},
+		refusals: []refusal{{name: "active benefit", code: loci.CodeStateConflict, args: func(s testScene) args {
+			id := s.benefit()
+			conformance.Must(s.Service.ActivateBenefit(s.t.Context(), s.Ann.Actor(),
+				loci.ActivateBenefit{BenefitID: id}))(s.t)
+			return args{"benefitId": id}
+		}}},
+	},
+}
+
+// benefit gives ann the plan free, and refers a person for her. It returns the id of her new benefit.
+func (s testScene) benefit() loci.ID {
+	ctx, ann := s.t.Context(), s.Ann.Actor()
+	conformance.Must(s.Service.SetPlan(ctx, loci.Email(s.Ann.Email), loci.PlanFree))(s.t)
+	code := conformance.Must(s.Service.GetReferrals(ctx, ann, loci.Empty{}))(s.t).Code
+	u := conformance.Must(store.System(ctx, s.Store, "test", func(t *store.SystemTx) (loci.User, error) {
+		return t.AddUser(accountdb.NewUser{Email: loci.Email(uniqueText("friend") + "@example.com"), Verified: true,
+			Ref: code})
+	}))(s.t)
+	friend := &identity.Actor{UserID: u.ID, Email: u.Email, CredentialKind: identity.CredentialKey, OpenReferral: true}
+	conformance.Must(s.Service.CreateMemory(ctx, friend,
+		loci.CreateMemory{Content: loci.Content(strings.Repeat("x", loci.MinQualifyingLength))}))(s.t)
+	return conformance.Must(s.Service.ListBenefits(ctx, ann, loci.ListBenefits{}))(s.t).Benefits[0].ID
+}

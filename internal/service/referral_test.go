@@ -1,0 +1,290 @@
+package service_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/conformance"
+	"github.com/loci-memory/loci/internal/identity"
+	"github.com/loci-memory/loci/internal/op"
+	"github.com/loci-memory/loci/internal/service"
+	"github.com/loci-memory/loci/internal/store/integrity"
+)
+
+// freePlan gives everybody the plan free, which a benefit lifts.
+var freePlan = conformance.Options{Plan: identity.DefaultPlans[loci.PlanFree]}
+
+// qualifying is a text of as many characters as a memory must have to activate a referral, and of more bytes.
+var qualifying = loci.CreateMemory{Content: loci.Content(strings.Repeat("é", loci.MinQualifyingLength))}
+
+func referralsOf(t *testing.T, w *conformance.World, caller conformance.Caller) loci.Referrals {
+	t.Helper()
+	return mustCall(t, w, caller, service.ReferralGet, loci.Empty{})
+}
+
+func benefitsOf(t *testing.T, w *conformance.World, caller conformance.Caller) []loci.Benefit {
+	t.Helper()
+	return mustCall(t, w, caller, service.BenefitList, loci.ListBenefits{}).Benefits
+}
+
+// referred registers an account with the referral code of ann.
+func referred(t *testing.T, w *conformance.World, e loci.Email) loci.SignedIn {
+	t.Helper()
+	return conformance.Must(w.Service.Register(t.Context(), &identity.Actor{},
+		loci.Register{Email: e, Password: password, Ref: referralsOf(t, w, conformance.CallerOwner).Code}))(t)
+}
+
+func createAs(t *testing.T, w *conformance.World, s loci.SignedIn, m loci.CreateMemory) {
+	t.Helper()
+	if _, err := callAs(t, w, s, service.MemoryCreate, m); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// addBenefit gives ann a benefit.
+func addBenefit(t *testing.T, w *conformance.World) loci.ID {
+	t.Helper()
+	email := loci.Email(fmt.Sprintf("friend%d@example.com", len(referralsOf(t, w, conformance.CallerOwner).Invitees)))
+	friend := referred(t, w, email)
+	conformance.Must(w.Service.VerifyUser(t.Context(), email))(t)
+	createAs(t, w, friend, qualifying)
+	return benefitsOf(t, w, conformance.CallerOwner)[0].ID
+}
+
+func TestReferralActivatesWithMemoryAfterVerification(t *testing.T) {
+	t.Parallel()
+	eachEngine(t, freePlan, func(t *testing.T, w *conformance.World) {
+		empty := referralsOf(t, w, conformance.CallerOwner)
+		if empty.Code == "" || empty.URL != "http://localhost/register?ref="+string(empty.Code) || empty.Invitees == nil {
+			t.Fatalf("%+v", empty)
+		}
+		expect := func(status loci.ReferralStatus, counts loci.ReferralCounts, benefits int) {
+			t.Helper()
+			r := referralsOf(t, w, conformance.CallerOwner)
+			if r.Code != empty.Code || r.Counts != counts || len(r.Invitees) != 1 || r.Invitees[0].Status != status ||
+				r.Invitees[0].Email != "m***@e***.uk" || r.Invitees[0].JoinedAt == 0 {
+				t.Errorf("%+v, want %s", r, status)
+			}
+			if n := len(benefitsOf(t, w, conformance.CallerOwner)); n != benefits {
+				t.Errorf("%d benefits of the referrer when %s", n, status)
+			}
+		}
+		max := referred(t, w, "max.power@example.co.uk")
+		expect(loci.ReferralRegistered, loci.ReferralCounts{Registered: 1}, 0)
+		createAs(t, w, max, qualifying)
+		conformance.Must(w.Service.VerifyUser(t.Context(), "max.power@example.co.uk"))(t)
+		expect(loci.ReferralVerified, loci.ReferralCounts{Registered: 1, Verified: 1}, 0)
+		short := qualifying
+		short.Content = short.Content[2:]
+		createAs(t, w, max, short)
+		returned := qualifying
+		returned.OnDuplicate = loci.OnDuplicateReturn
+		createAs(t, w, max, returned) // creates nothing
+		expect(loci.ReferralVerified, loci.ReferralCounts{Registered: 1, Verified: 1}, 0)
+		for range 2 {
+			createAs(t, w, max, qualifying)
+			expect(loci.ReferralActivated, loci.ReferralCounts{Registered: 1, Verified: 1, Activated: 1}, 1)
+		}
+		own, err := callAs(t, w, max, service.BenefitList, loci.ListBenefits{})
+		if err != nil || len(own.Benefits) != 1 {
+			t.Fatalf("%+v, %v", own, err)
+		}
+		if b := own.Benefits[0]; b.Kind != loci.BenefitPro || b.Days != 30 || b.Status != loci.BenefitAvailable ||
+			b.BasePlan != loci.PlanFree || b.EffectivePlan != loci.PlanFree || b.ExpiresAt != 0 || b.CreatedAt == 0 {
+			t.Errorf("%+v", b)
+		}
+	})
+}
+
+// A referral is verified by each way in which an address is.
+func TestReferralIsVerifiedWithAddress(t *testing.T) {
+	t.Parallel()
+	for name, verify := range map[string]func(*testing.T, *conformance.World, loci.ReferralCode){
+		"token at the registration": func(t *testing.T, w *conformance.World, code loci.ReferralCode) {
+			made := mustCall(t, w, conformance.CallerOwner, service.InvitationCreate, invite(w, "max@example.com"))
+			conformance.Must(w.Service.Register(t.Context(), &identity.Actor{},
+				loci.Register{Email: "max@example.com", Password: password, Ref: code,
+					Invitation: tokenOf(t, made.Invitations[0])}))(t)
+		},
+		"token in the answer": func(t *testing.T, w *conformance.World, _ loci.ReferralCode) {
+			max := referred(t, w, "max@example.com")
+			made := mustCall(t, w, conformance.CallerOwner, service.InvitationCreate, invite(w, "max@example.com"))
+			answer := answerTo(made.Invitations[0].ID, false)
+			answer.Token = tokenOf(t, made.Invitations[0])
+			if _, err := callAs(t, w, max, service.InvitationRespond, answer); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"operator": func(t *testing.T, w *conformance.World, _ loci.ReferralCode) {
+			referred(t, w, "max@example.com")
+			conformance.Must(w.Service.VerifyUser(t.Context(), "max@example.com"))(t)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, conformance.Options{})
+			verify(t, w, referralsOf(t, w, conformance.CallerOwner).Code)
+			if r := referralsOf(t, w, conformance.CallerOwner); r.Counts != (loci.ReferralCounts{Registered: 1, Verified: 1}) {
+				t.Errorf("%+v", r)
+			}
+		})
+	}
+}
+
+func TestAliasIsNoReferral(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, conformance.Options{})
+	for _, e := range []loci.Email{"ann+x@example.com", "ANN+b+c@Example.com"} {
+		referred(t, w, e)
+	}
+	conformance.Must(w.Service.Register(t.Context(), &identity.Actor{},
+		loci.Register{Email: "stranger@example.com", Password: password, Ref: "UNKNOWN"}))(t)
+	taken := loci.Register{Email: "eve@example.com", Password: password,
+		Ref: referralsOf(t, w, conformance.CallerOwner).Code}
+	mustFail(t, w, conformance.CallerNobody, service.AuthRegister, taken, loci.CodeConflict)
+	if r := referralsOf(t, w, conformance.CallerOwner); r.Counts != (loci.ReferralCounts{}) {
+		t.Errorf("%+v", r)
+	}
+	referred(t, w, "anna+ann@example.com")
+	referred(t, w, "ann+x@elsewhere.example.com")
+	if r := referralsOf(t, w, conformance.CallerOwner); r.Counts.Registered != 2 {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestRegistrationAcceptsReferralCode(t *testing.T) {
+	t.Parallel()
+	const limit = 3
+	w := newWorld(t, conformance.Options{Registration: service.RegistrationInvited, SignInLimit: limit})
+	in := loci.Register{Email: "max@example.com", Password: password,
+		Ref: referralsOf(t, w, conformance.CallerOwner).Code}
+	register := func(from string, in loci.Register) error {
+		_, err := op.Do(t.Context(), w.Host, &op.Call{Address: from}, service.AuthRegister, in)
+		return err
+	}
+	unknown := in
+	for range limit {
+		unknown.Ref = "UNKNOWN"
+		if err := register("192.0.2.1", unknown); !loci.Is(err, loci.CodeForbidden) {
+			t.Fatal(err)
+		}
+	}
+	if err := register("192.0.2.1", in); !loci.Is(err, loci.CodeRateLimited) {
+		t.Errorf("codes can be guessed without a limit: %v", err)
+	}
+	if err := register("192.0.2.2", in); err != nil {
+		t.Errorf("strangers use up the limit of an address: %v", err)
+	}
+	if r := referralsOf(t, w, conformance.CallerOwner); r.Counts != (loci.ReferralCounts{Registered: 1}) {
+		t.Errorf("%+v", r)
+	}
+	conformance.Must(w.Service.SetDisabled(t.Context(), loci.Email(w.Ann.Email), true))(t)
+	in.Email = "next@example.com"
+	mustFail(t, w, conformance.CallerNobody, service.AuthRegister, in, loci.CodeForbidden)
+	w = newWorld(t, conformance.Options{Registration: service.RegistrationClosed})
+	in.Ref = referralsOf(t, w, conformance.CallerOwner).Code
+	mustFail(t, w, conformance.CallerNobody, service.AuthRegister, in, loci.CodeForbidden)
+}
+
+func TestBenefitLiftsPlanUntilItExpires(t *testing.T) {
+	t.Parallel()
+	eachEngine(t, freePlan, func(t *testing.T, w *conformance.World) {
+		first, second, spare := addBenefit(t, w), addBenefit(t, w), addBenefit(t, w)
+		activate := func(id loci.ID) loci.Benefit {
+			t.Helper()
+			return mustCall(t, w, conformance.CallerOwner, service.BenefitActivate,
+				loci.ActivateBenefit{BenefitID: id}).Benefit
+		}
+		refuse := func(caller conformance.Caller, id loci.ID, code loci.Code) {
+			t.Helper()
+			mustFail(t, w, caller, service.BenefitActivate, loci.ActivateBenefit{BenefitID: id}, code)
+		}
+		expectPlan := func(plan loci.PlanName) {
+			t.Helper()
+			s := mustCall(t, w, conformance.CallerOwner, service.AccountStatus, loci.Empty{})
+			limits := identity.DefaultPlans[plan]
+			if s.Plan != plan || s.BasePlan != loci.PlanFree || s.Usage.Operations.Limit != limits.Operations ||
+				s.Workspaces.Atlases.Limit != limits.Atlases || s.Usage.Storage.LimitBytes != limits.Storage {
+				t.Errorf("%+v, want %s", s, plan)
+			}
+		}
+		expectPlan(loci.PlanFree)
+		refuse(conformance.CallerAdmin, first, loci.CodeNotFound)
+		b := activate(first)
+		expectPlan(loci.PlanPro) // at once
+		month := loci.Time((30 * 24 * time.Hour).Microseconds())
+		if b.Status != loci.BenefitActive || b.BasePlan != loci.PlanFree || b.EffectivePlan != loci.PlanPro ||
+			b.ExpiresAt < b.UpdatedAt+month || b.UpdatedAt <= b.CreatedAt {
+			t.Errorf("%+v", b)
+		}
+		refuse(conformance.CallerOwner, first, loci.CodeStateConflict)
+		if more := activate(second); more.ExpiresAt != b.ExpiresAt+month {
+			t.Errorf("%s after %s", more.ExpiresAt, b.ExpiresAt)
+		}
+		conformance.Must(w.Service.SetPlan(t.Context(), loci.Email(w.Ann.Email), loci.PlanPro))(t)
+		refuse(conformance.CallerOwner, spare, loci.CodeStateConflict)
+		conformance.Must(w.Service.SetPlan(t.Context(), loci.Email(w.Ann.Email), ""))(t)
+
+		statuses := func() (list []string) {
+			for _, b := range benefitsOf(t, w, conformance.CallerOwner) {
+				list = append(list, string(b.Status)+" "+string(b.EffectivePlan))
+			}
+			return list
+		}
+		for after, want := range map[time.Duration]string{
+			30*24*time.Hour - time.Hour: "[available pro active pro active pro]",
+			60*24*time.Hour - time.Hour: "[available pro active pro expired pro]",
+			60 * 24 * time.Hour:         "[available free expired free expired free]",
+		} {
+			w.Clock.Advance(after)
+			if got := fmt.Sprint(statuses()); got != want {
+				t.Errorf("after %v: %s, want %s", after, got, want)
+			}
+			w.Clock.Advance(-after)
+		}
+		w.Clock.Advance(60 * 24 * time.Hour)
+		time.Sleep(1050 * time.Millisecond) // a credential is cached for a second
+		expectPlan(loci.PlanFree)
+		refuse(conformance.CallerOwner, second, loci.CodeStateConflict)
+		activate(spare)
+		expectPlan(loci.PlanPro)
+	})
+}
+
+// The counts of a referrer keep a deleted invitee. A deleted referrer takes the referral along.
+func TestReferralsOutliveInvitees(t *testing.T) {
+	t.Parallel()
+	eachEngine(t, freePlan, func(t *testing.T, w *conformance.World) {
+		purge := func(e loci.Email) {
+			t.Helper()
+			conformance.Must(integrity.New(w.Store).PurgeUser(t.Context(), e, true))(t)
+		}
+		addBenefit(t, w)
+		late := referred(t, w, "late@example.com")
+		conformance.Must(w.Service.VerifyUser(t.Context(), "late@example.com"))(t)
+		purge("friend0@example.com")
+		r := referralsOf(t, w, conformance.CallerOwner)
+		if r.Counts != (loci.ReferralCounts{Registered: 2, Verified: 2, Activated: 1}) || len(r.Invitees) != 1 ||
+			len(benefitsOf(t, w, conformance.CallerOwner)) != 1 {
+			t.Errorf("%+v", r)
+		}
+		if _, err := callAs(t, w, late, service.AccountMe, loci.Empty{}); err != nil { // cached with an open referral
+			t.Fatal(err)
+		}
+		for _, x := range mustCall(t, w, conformance.CallerOwner, service.WorkspaceList,
+			loci.ListWorkspaces{}).Workspaces {
+			if x.Kind == loci.WorkspaceTeam {
+				conformance.Must(integrity.New(w.Store).PurgeWorkspace(t.Context(), x.ID, true))(t)
+			}
+		}
+		purge(loci.Email(w.Ann.Email))
+		createAs(t, w, late, qualifying)
+		own, err := callAs(t, w, late, service.BenefitList, loci.ListBenefits{})
+		if err != nil || len(own.Benefits) != 0 {
+			t.Errorf("%+v, %v", own, err)
+		}
+	})
+}
