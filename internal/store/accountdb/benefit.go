@@ -43,8 +43,8 @@ func (t Tx) ActivateBenefit(userID loci.ID, b loci.Benefit) (loci.Benefit, error
 		return b, err
 	}
 	if b.BasePlan != loci.PlanFree {
-		return b, loci.Errorf(loci.CodeStateConflict, "Your plan %s has at least the limits of pro, so that the benefit "+
-			"would lift nothing: keep it.", b.BasePlan)
+		return b, loci.Errorf(loci.CodeStateConflict, "Your plan %s is not smaller than pro, so the benefit would "+
+			"lift nothing: keep it.", b.BasePlan)
 	}
 	length := loci.Time((time.Duration(b.Days) * 24 * time.Hour).Microseconds())
 	var until loci.Time
