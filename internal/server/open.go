@@ -163,6 +163,18 @@ func (a *Admin) ShowUser(ctx context.Context, email string) (service.UserDetail,
 	return u, withEmail(email, err)
 }
 
+// ListKeys lists the API keys of the user with an address, or of all users.
+func (a *Admin) ListKeys(ctx context.Context, email string) (service.UserKeys, error) {
+	list, err := a.ListUserKeys(ctx, loci.Email(email))
+	return list, withEmail(email, err)
+}
+
+// ListWorkspaces lists the workspaces of the user with an address, or of all users.
+func (a *Admin) ListWorkspaces(ctx context.Context, email string) (service.AllWorkspaces, error) {
+	list, err := a.ListAllWorkspaces(ctx, loci.Email(email))
+	return list, withEmail(email, err)
+}
+
 // defaultPlan is the operator's name of the plan of users without one of their own.
 const defaultPlan = "default"
 

@@ -144,6 +144,18 @@ func TestAdminKeyWorksWhileServerRuns(t *testing.T) {
 	if status != 200 || v["title"] != "Basalt" {
 		t.Fatal(status, v)
 	}
+	if _, err := admin.RevokeUserKey(ctx, key.Key.ID); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(2 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		status, v := callAPI(t, "GET", url+"/v1/memories", key.APIKey, "")
+		if status == http.StatusForbidden && v["code"] == "revoked" {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("after 2 s the key is not revoked: %d %v", status, v)
+		}
+	}
 }
 
 func TestServeFailsBeforeBannerWhenMetricsPortIsTaken(t *testing.T) {

@@ -22,14 +22,22 @@ type Users struct {
 
 // ListUsers lists all users for the operator, oldest first.
 func (s *Service) ListUsers(ctx context.Context) (out Users, err error) {
-	out.Users = []accountdb.Summary{}
-	var last accountdb.Summary
-	for {
-		list, err := store.SystemRead(ctx, s.Store, "list users for the operator",
+	out.Users, err = readBatches(func(last accountdb.Summary) ([]accountdb.Summary, error) {
+		return store.SystemRead(ctx, s.Store, "list users for the operator",
 			func(t *store.SystemTx) ([]accountdb.Summary, error) { return t.Summaries(last) })
-		out.Users = append(out.Users, list...)
+	})
+	return out, err
+}
+
+// readBatches reads all records of a list for the operator, in batches of accountdb.SummaryBatch.
+func readBatches[T any](read func(last T) ([]T, error)) ([]T, error) {
+	all := []T{}
+	var last T
+	for {
+		list, err := read(last)
+		all = append(all, list...)
 		if err != nil || len(list) < accountdb.SummaryBatch {
-			return out, err
+			return all, err
 		}
 		last = list[len(list)-1]
 	}

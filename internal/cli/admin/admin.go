@@ -22,14 +22,14 @@ type commands struct{ *console.Console }
 func Command(on *console.Console) *cobra.Command {
 	c := commands{on}
 	admin := command.Group("admin",
-		"Make users and keys in the database of a server, erase for good, check it, and back it up")
+		"Manage users, keys and workspaces in the database of a server, check it, and back it up")
 	user := command.Group("user", "Make, show, verify, disable and erase users, and set their plans")
 	user.AddCommand(c.createUser(), c.listUsers(), c.showUser(), c.verifyUser(), c.resetUser(), c.setPlan(),
 		c.disableUser(true), c.disableUser(false), c.purgeUser())
-	key := command.Group("key", "Make API keys")
-	key.AddCommand(c.createKey())
-	workspace := command.Group("workspace", "Erase workspaces")
-	workspace.AddCommand(c.purgeWorkspace())
+	key := command.Group("key", "Make, list and revoke API keys")
+	key.AddCommand(c.createKey(), c.listKeys(), c.revokeKey())
+	workspace := command.Group("workspace", "List, show and erase workspaces")
+	workspace.AddCommand(c.listWorkspaces(), c.showWorkspace(), c.purgeWorkspace())
 	memory := command.Group("memory", "Erase memories")
 	memory.AddCommand(c.purgeMemory())
 	mail := command.Group("mail", "Try the settings of mail")

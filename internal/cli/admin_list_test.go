@@ -1,0 +1,125 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/identity"
+	"github.com/loci-memory/loci/internal/server"
+)
+
+// createdKey makes a key by command, and returns its id.
+func createdKey(t *testing.T, run func(want int, args ...string) string, email string) string {
+	t.Helper()
+	var k struct{ ID string }
+	text := run(exitOK, "key", "create", "--email", email, "--name", "Lap\x1btop", "--json")
+	if err := json.Unmarshal([]byte(text), &k); err != nil {
+		t.Fatal(err, text)
+	}
+	return k.ID
+}
+
+func TestOperatorListsAndRevokesKeys(t *testing.T) {
+	t.Parallel()
+	run := adminRunner(t, t.TempDir())
+	run(exitOK, "user", "create", "--email", "ada@example.org")
+	run(exitOK, "user", "create", "--email", "bea@example.org")
+	first, second := createdKey(t, run, "ada@example.org"), createdKey(t, run, "bea@example.org")
+	if text := run(exitOK, "key", "list"); !strings.Contains(text, first) || !strings.Contains(text, second) ||
+		strings.Contains(text, "\x1b") || strings.Contains(text, "REVOKED") || strings.Contains(text, "loci_live_") {
+		t.Error(text)
+	}
+	if text := run(exitOK, "key", "list", "--email", "ADA@example.org", "--json"); !strings.HasPrefix(text,
+		`{"keys":[{"id":"`+first) || strings.Contains(text, second) {
+		t.Error(text)
+	}
+	if text := run(exitFailure, "key", "list", "--email", "eve@example.org"); !strings.Contains(text,
+		`no user with the address "eve@example.org"`) {
+		t.Error(text)
+	}
+	if text := run(exitUsage, "key", "revoke", first); !strings.Contains(text, "add --yes") {
+		t.Error(text)
+	}
+	if text := run(exitOK, "key", "revoke", strings.ToUpper(first), "--yes"); text !=
+		`Revoked the key "Laptop" (`+first+") of ada@example.org.\n" {
+		t.Error(text)
+	}
+	if text := run(exitOK, "key", "revoke", first, "--json"); !strings.Contains(text, `"revokedAt":"`) {
+		t.Error(text)
+	}
+	if text := run(exitOK, "key", "list"); !strings.Contains(text, "REVOKED") {
+		t.Error(text)
+	}
+	for id, want := range map[string]string{"0189": "at least the first 8 characters",
+		"01890000-0000-7000-8000-000000000001": "No API key has the id", second[:8] + "%": "No API key has the id"} {
+		if text := run(exitFailure, "key", "revoke", id, "--yes"); !strings.Contains(text, want) {
+			t.Error(text)
+		}
+	}
+}
+
+func TestOperatorListsAndShowsWorkspaces(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	run := adminRunner(t, dir)
+	run(exitOK, "user", "create", "--email", "ada@example.org")
+	run(exitOK, "user", "create", "--email", "bea@example.org")
+	team := addTeam(t, dir)
+	if text := run(exitOK, "workspace", "list"); strings.Count(text, "personal") != 2 ||
+		!strings.Contains(text, "Lab") {
+		t.Error(text)
+	}
+	if text := run(exitOK, "workspace", "list", "--email", "bea@example.org", "--json"); strings.Contains(text,
+		string(team)) || !strings.Contains(text, `"ownerEmail":"bea@example.org"`) {
+		t.Error(text)
+	}
+	text := run(exitOK, "workspace", "show", string(team[:30]))
+	for _, want := range []string{"owner-email   ada@example.org\n", "memory-count  1\n", "invitations   1\n",
+		"MEMBERS", "ATLASES", "Inbox", "owner"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in %s", want, text)
+		}
+	}
+	if text := run(exitOK, "workspace", "show", string(team), "--json"); !strings.HasPrefix(text,
+		`{"workspace":{"id":"`+string(team)+`"`) || !strings.Contains(text, `"usedBytes":5`) ||
+		strings.Contains(text, "rock") {
+		t.Error(text)
+	}
+	if text := run(exitFailure, "workspace", "show", "01890000-0000-7000-8000-000000000001"); !strings.Contains(text,
+		"No workspace has the id") {
+		t.Error(text)
+	}
+}
+
+// addTeam adds a team of ada with a memory and an invitation to a database.
+func addTeam(t *testing.T, dir string) loci.ID {
+	t.Helper()
+	ctx := context.Background()
+	a, err := server.OpenAdmin(ctx, server.Settings{Data: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	u, err := a.EnsureUser(ctx, "ada@example.org")
+	if err != nil {
+		t.Fatal(err)
+	}
+	actor := &identity.Actor{UserID: u.ID, Email: u.Email, CredentialKind: identity.CredentialLocal,
+		CredentialID: u.ID, Plan: identity.DefaultPlans[loci.PlanSelfHosted]}
+	w, err := a.CreateWorkspace(ctx, actor, loci.CreateWorkspace{Name: "Lab"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = a.CreateMemory(ctx, actor, loci.CreateMemory{Content: "rock!", WorkspaceID: w.Workspace.ID})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.CreateInvitations(ctx, actor, loci.CreateInvitations{WorkspaceID: w.Workspace.ID,
+		Emails: []loci.Email{"cid@example.org"}}); err != nil {
+		t.Fatal(err)
+	}
+	return w.Workspace.ID
+}
