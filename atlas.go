@@ -91,6 +91,24 @@ type ArchiveAtlas struct {
 	Archived *bool `json:"archived,omitzero" jsonschema:"Default: true; false restores it"`
 }
 
+// DeleteAtlas is the input of atlas.delete.
+type DeleteAtlas struct {
+	AtlasID ID   `json:"atlasId" id:"atlas"`
+	DryRun  bool `json:"dry_run,omitzero" jsonschema:"Delete nothing; count what the deletion would remove"`
+}
+
+// Deleted is the output of atlas.delete and workspace.delete. Only a dry run counts.
+type Deleted struct {
+	DryRun      bool `json:"dryRun,omitzero" jsonschema:"Nothing was deleted"`
+	Memories    *int `json:"memories,omitzero" jsonschema:"Memories of any status that the deletion would remove"`
+	Attachments *int `json:"attachments,omitzero" jsonschema:"Files that the deletion would remove"`
+}
+
+// NewDryRun returns the output of a dry run.
+func NewDryRun(memories int) Deleted {
+	return Deleted{DryRun: true, Memories: &memories, Attachments: new(int)}
+}
+
 // ListAtlases is the input of atlas.list.
 type ListAtlases struct {
 	WorkspaceID ID                    `json:"workspace_id,omitzero" id:"workspace" jsonschema:"Only this one"`

@@ -104,6 +104,12 @@ type ArchiveWorkspace struct {
 	Archived    *bool `json:"archived,omitzero" jsonschema:"Default: true; false restores it"`
 }
 
+// DeleteWorkspace is the input of workspace.delete.
+type DeleteWorkspace struct {
+	WorkspaceID ID   `json:"workspaceId" id:"workspace"`
+	DryRun      bool `json:"dry_run,omitzero" jsonschema:"Delete nothing; show whether the deletion is possible"`
+}
+
 // LeaveWorkspace is the input of workspace.leave.
 type LeaveWorkspace struct {
 	WorkspaceID ID        `json:"workspaceId" id:"workspace"`

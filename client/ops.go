@@ -193,6 +193,13 @@ func (c *Client) AtlasArchive(ctx context.Context, in loci.ArchiveAtlas, options
 	return do[loci.OneAtlas](ctx, c, "POST /v1/atlases/{atlasId}/archive", in, options)
 }
 
+// AtlasDelete calls atlas.delete, DELETE /v1/atlases/{atlasId}.
+//
+// Delete an atlas with all its memories. This cannot be undone.
+func (c *Client) AtlasDelete(ctx context.Context, in loci.DeleteAtlas, options ...CallOption) (loci.Deleted, error) {
+	return do[loci.Deleted](ctx, c, "DELETE /v1/atlases/{atlasId}", in, options)
+}
+
 // WorkspaceList calls workspace.list, GET /v1/workspaces.
 //
 // List the workspaces you belong to, newest first.
@@ -237,6 +244,13 @@ func (c *Client) WorkspaceUpdate(ctx context.Context, in loci.UpdateWorkspace, o
 // Archive a team workspace, or restore it.
 func (c *Client) WorkspaceArchive(ctx context.Context, in loci.ArchiveWorkspace, options ...CallOption) (loci.OneWorkspace, error) {
 	return do[loci.OneWorkspace](ctx, c, "POST /v1/workspaces/{workspaceId}/archive", in, options)
+}
+
+// WorkspaceDelete calls workspace.delete, DELETE /v1/workspaces/{workspaceId}.
+//
+// Delete a team workspace without atlases.
+func (c *Client) WorkspaceDelete(ctx context.Context, in loci.DeleteWorkspace, options ...CallOption) (loci.Deleted, error) {
+	return do[loci.Deleted](ctx, c, "DELETE /v1/workspaces/{workspaceId}", in, options)
 }
 
 // WorkspaceLeave calls workspace.leave, POST /v1/workspaces/{workspaceId}/leave.

@@ -40,6 +40,20 @@ var atlasFixtures = map[string]fixture{
 			return args{"atlasId": s.Atlas(s.t, "Shelf"), "archived": false}
 		}}},
 	},
+	service.AtlasDelete.Name: {
+		needs: admin,
+		args: func(s testScene) args {
+			atlas := s.Atlas(s.t, "Wreck")
+			s.Memory(s.t, atlas, "the keel lies on the ground")
+			return args{"atlasId": atlas, "dry_run": false}
+		},
+		names: []string{"atlasId"},
+		refusals: []refusal{
+			{name: "personal Inbox", code: loci.CodeStateConflict, args: func(s testScene) args {
+				return args{"atlasId": s.inbox(), "dry_run": true}
+			}},
+		},
+	},
 	service.AtlasUpdate.Name: {
 		needs: admin,
 		args: func(s testScene) args {

@@ -40,6 +40,16 @@ var workspaceFixtures = map[string]fixture{
 				args: func(s testScene) args { return mergeArgs(inTeam(s), args{"archived": false}) }},
 		},
 	},
+	service.WorkspaceDelete.Name: {
+		needs: owner,
+		args:  func(s testScene) args { return args{"workspaceId": s.SharedTeam(s.t, s.Ann), "dry_run": false} },
+		names: []string{"workspaceId"},
+		refusals: []refusal{
+			personalRefusal(args{"dry_run": true}),
+			{name: "not empty", code: loci.CodeWorkspaceNotEmpty,
+				args: func(s testScene) args { s.Atlas(s.t, "Shelf"); return inTeam(s) }},
+		},
+	},
 	service.WorkspaceLeave.Name: {
 		needs: member,
 		args:  func(s testScene) args { return args{"workspaceId": s.SharedTeam(s.t, s.Fay), "confirm": true} },
@@ -115,6 +125,12 @@ func (s testScene) personal() loci.ID {
 	list := conformance.Must(s.Service.ListWorkspaces(s.t.Context(), s.Ann.Actor(),
 		loci.ListWorkspaces{Paging: loci.Paging{Limit: 100}}))(s.t)
 	return list.Workspaces[len(list.Workspaces)-1].ID
+}
+
+func (s testScene) inbox() loci.ID {
+	list := conformance.Must(s.Service.ListAtlases(s.t.Context(), s.Ann.Actor(),
+		loci.ListAtlases{WorkspaceID: s.personal(), Paging: loci.Paging{Limit: 100}}))(s.t)
+	return list.Atlases[len(list.Atlases)-1].ID
 }
 
 // personalRefusal is the refusal to do with a personal workspace as with a team's.

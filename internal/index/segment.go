@@ -90,6 +90,24 @@ func (g *Segment) MarkDeleted(memories []int64) (*Segment, bool) {
 	return &next, true
 }
 
+// MarkAtlasDeleted returns a segment with tombstones for the documents of an atlas, and whether any is new. The
+// receiver does not change.
+func (g *Segment) MarkAtlasDeleted(atlas int64) (*Segment, bool) {
+	number := slices.Index(g.atlases, atlas)
+	if number < 0 {
+		return g, false
+	}
+	tombstones := make([]uint64, (g.Docs()+63)/64)
+	copy(tombstones, g.deleted)
+	for doc, at := range g.atlas {
+		if int(at) == number {
+			tombstones[doc/64] |= 1 << (doc % 64)
+		}
+	}
+	next := g.withDeleted(tombstones)
+	return next, next.liveDocs < g.liveDocs
+}
+
 // IsDeleted reports whether a document has a tombstone.
 func (g *Segment) IsDeleted(doc int) bool { return isSet(g.deleted, doc) }
 

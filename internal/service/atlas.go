@@ -75,6 +75,13 @@ func (s *Service) ArchiveAtlas(ctx context.Context, actor *identity.Actor, in lo
 	})
 }
 
+// DeleteAtlas deletes an atlas with its memories.
+func (s *Service) DeleteAtlas(ctx context.Context, actor *identity.Actor, in loci.DeleteAtlas) (loci.Deleted, error) {
+	return write(ctx, s, actor, func(tx *store.Tx) (loci.Deleted, error) {
+		return tx.DeleteAtlas(in.AtlasID, in.DryRun)
+	})
+}
+
 // ListAtlases lists atlases, newest first.
 func (s *Service) ListAtlases(ctx context.Context, actor *identity.Actor, in loci.ListAtlases) (out loci.Atlases,
 	err error) {

@@ -170,10 +170,18 @@ func (s *Service) ArchiveMemory(ctx context.Context, actor *identity.Actor, in l
 // RestoreMemory restores an archived memory, or a superseded one that has lost its replacement.
 func (s *Service) RestoreMemory(ctx context.Context, actor *identity.Actor, in loci.RestoreMemory) (loci.OneMemory,
 	error) {
-	return s.updateMemory(ctx, actor, in.MemoryID, func(_ *store.Tx, _ *store.Memory, next *loci.Memory) (err error) {
+	return s.updateMemory(ctx, actor, in.MemoryID, func(tx *store.Tx, _ *store.Memory, next *loci.Memory) (err error) {
 		if next.SupersededBy != "" {
-			return loci.Errorf(loci.CodeStateConflict,
-				"The memory is superseded: it can be restored once its replacement is deleted.")
+			// The replacement may be in a deleted atlas, whose links are removed later.
+			_, err := tx.MemoryRecord(next.SupersededBy)
+			if err == nil {
+				err = loci.Errorf(loci.CodeStateConflict,
+					"The memory is superseded: it can be restored once its replacement is deleted.")
+			}
+			if !loci.Is(err, loci.CodeNotFound) {
+				return err
+			}
+			next.SupersededBy = ""
 		}
 		next.Status, err = loci.MemoryStates.Apply(next.Status, "restored")
 		return err

@@ -55,6 +55,9 @@ var (
 	AtlasArchive = op.Add(Ops, "atlas.archive", "POST /v1/atlases/{atlasId}/archive",
 		"Archive an atlas, or restore it.",
 		op.Account, op.ToolStableOnly, (*Service).ArchiveAtlas)
+	AtlasDelete = op.Add(Ops, "atlas.delete", "DELETE /v1/atlases/{atlasId}",
+		"Delete an atlas with all its memories. This cannot be undone.", op.Account, op.ToolFull,
+		(*Service).DeleteAtlas, op.Destructive)
 
 	WorkspaceList = op.Add(Ops, "workspace.list", "GET /v1/workspaces",
 		"List the workspaces you belong to, newest first.", op.Account, op.ToolStable, (*Service).ListWorkspaces)
@@ -66,6 +69,8 @@ var (
 		"Rename a workspace, or change its settings.", op.Account, op.NoTool, (*Service).UpdateWorkspace, op.IfMatch)
 	WorkspaceArchive = op.Add(Ops, "workspace.archive", "POST /v1/workspaces/{workspaceId}/archive",
 		"Archive a team workspace, or restore it.", op.Account, op.ToolStableOnly, (*Service).ArchiveWorkspace)
+	WorkspaceDelete = op.Add(Ops, "workspace.delete", "DELETE /v1/workspaces/{workspaceId}",
+		"Delete a team workspace without atlases.", op.Account, op.ToolFull, (*Service).DeleteWorkspace, op.Destructive)
 	WorkspaceLeave = op.Add(Ops, "workspace.leave", "POST /v1/workspaces/{workspaceId}/leave",
 		"Leave a team workspace.", op.Account, op.ToolStable, (*Service).LeaveWorkspace, op.Destructive)
 	WorkspaceTransfer = op.Add(Ops, "workspace.transfer", "POST /v1/workspaces/{workspaceId}/owner-transfer",

@@ -30,6 +30,14 @@ func (s *Service) GetWorkspace(ctx context.Context, actor *identity.Actor, in lo
 	})
 }
 
+// DeleteWorkspace deletes a team workspace without atlases.
+func (s *Service) DeleteWorkspace(ctx context.Context, actor *identity.Actor, in loci.DeleteWorkspace) (loci.Deleted,
+	error) {
+	return inWorkspace(ctx, s, actor, in.WorkspaceID, loci.RoleOwner, func(w *store.Workspace) (loci.Deleted, error) {
+		return w.Delete(in.DryRun)
+	})
+}
+
 // ListWorkspaces lists workspaces, newest first.
 func (s *Service) ListWorkspaces(ctx context.Context, actor *identity.Actor,
 	in loci.ListWorkspaces) (out loci.Workspaces, err error) {

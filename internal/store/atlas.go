@@ -5,6 +5,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/sqldb"
+	"github.com/loci-memory/loci/internal/store/indexdb"
 )
 
 const atlasColumns = ` a.id, w.id, a.name, a.keywords, a.description, a.inbox, a.archived, a.created_at, a.updated_at,
@@ -84,12 +85,13 @@ type Atlas struct {
 	archived  bool
 }
 
-const atlasHandleColumns = ` a.row_id, a.id, a.archived, w.row_id, w.id, w.name, w.archived, w.secrets, m.role` + ownerColumns
+const atlasHandleColumns = ` a.row_id, a.id, a.archived, w.row_id, w.id, w.name, w.personal_of IS NOT NULL, w.archived,
+	w.secrets, m.role` + ownerColumns
 
 func (a *Atlas) scanDest() []any {
 	w := &a.workspace
-	return append([]any{&a.rowID, &a.id, &a.archived, &w.rowID, &w.id, &w.name, &w.archived, &w.secrets, &w.role},
-		w.owner.scanDest()...)
+	return append([]any{&a.rowID, &a.id, &a.archived, &w.rowID, &w.id, &w.name, &w.personal, &w.archived, &w.secrets,
+		&w.role}, w.owner.scanDest()...)
 }
 
 // Atlas locks and returns an atlas. The actor must have at least a role in its workspace. Calls that ask for RoleMember
@@ -103,6 +105,41 @@ func (t *Tx) Atlas(id loci.ID, minimum loci.Role) (*Atlas, error) {
 	err := t.queryRow(`SELECT`+atlasHandleColumns+`FROM atlases a`+t.membershipJoin("a.workspace")+ownerJoin+
 		`WHERE a.id = ?2`+t.conn.LockClause(how, "a, w, m"), []any{id}, a.scanDest()...)
 	return a, a.workspace.authorize(err, minimum)
+}
+
+// DeleteAtlas deletes an atlas with its memories, as an admin. A dry run only counts them. The deletion locks the keyword
+// index before the atlas, as a flush does.
+func (t *Tx) DeleteAtlas(id loci.ID, dryRun bool) (loci.Deleted, error) {
+	if !dryRun {
+		var workspace int64
+		err := t.queryRow(`SELECT w.row_id FROM atlases a`+t.membershipJoin("a.workspace")+
+			`WHERE a.id = ?2 AND m.role <> ?3`, []any{id, loci.RoleMember}, &workspace)
+		if err == nil {
+			err = indexdb.RaiseVersion(t.conn, workspace)
+		}
+		if err != nil && !errors.Is(err, sqldb.ErrNoRows) {
+			return loci.Deleted{}, err
+		}
+	}
+	a, err := t.Atlas(id, loci.RoleAdmin)
+	if err != nil {
+		return loci.Deleted{}, err
+	}
+	r, err := a.Record()
+	if err != nil {
+		return loci.Deleted{}, err
+	}
+	if r.Default && a.workspace.personal {
+		return loci.Deleted{}, loci.Errorf(loci.CodeStateConflict,
+			"The Inbox of a personal workspace cannot be deleted: it takes memories without an atlas.")
+	}
+	if dryRun {
+		return loci.NewDryRun(r.MemoryCount), nil
+	}
+	if err := t.deleteResponses(a.id); err != nil {
+		return loci.Deleted{}, err
+	}
+	return loci.Deleted{}, t.store.eraser.DeleteAtlas(t.conn, a.rowID, a.workspace.rowID, a.id)
 }
 
 // WorkspaceID returns the id of the atlas's workspace.

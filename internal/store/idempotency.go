@@ -50,8 +50,9 @@ func (t *Tx) checkIdempotency() error {
 	var r storedResponse
 	var fingerprint, sealed []byte
 	err := t.conn.QueryRow(
-		`SELECT fingerprint, response, created FROM idempotency_keys WHERE credential = ?1 AND key = ?2
-			AND created_at > ?3`,
+		`SELECT k.fingerprint, k.response, k.created FROM idempotency_keys k WHERE k.credential = ?1 AND k.key = ?2
+			AND k.created_at > ?3 AND NOT EXISTS (SELECT 1 FROM idempotency_records r JOIN memories e ON e.id = r.record
+			JOIN atlases d ON d.row_id = e.atlas AND d.workspace IS NULL WHERE r.credential = ?1 AND r.key = ?2)`,
 		[]any{t.actor.CredentialID, o.Key, t.conn.Now - loci.Time(idempotencyTTL.Microseconds())},
 		[]any{&fingerprint, &sealed, &r.created})
 	switch {

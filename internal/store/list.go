@@ -176,7 +176,7 @@ func (t *Tx) newestRanges(list *[]memoryRange, c *pagePredicate, p Page, status 
 	return t.queryFew(fmt.Sprintf(
 		`SELECT workspace FROM (SELECT workspace, newest, rank() OVER (ORDER BY newest DESC) AS newest_rank
 			FROM (SELECT w.row_id AS workspace,
-		(SELECT h.created_at FROM memories h WHERE h.workspace = w.row_id AND h.status = %d AND %s
+		(SELECT h.created_at FROM memories h WHERE h.workspace = w.row_id AND h.status = %d AND %s`+liveAtlas+`
 			ORDER BY h.created_at DESC, h.id DESC LIMIT 1) AS newest
 		FROM`, status, c.sql)+t.membershipSubquery()+fmt.Sprintf(
 		`LIMIT 1000000000) AS newest_of WHERE newest IS NOT NULL) AS ranked WHERE newest_rank <= ?%d`, limit), c.args,
@@ -187,6 +187,9 @@ func (t *Tx) newestRanges(list *[]memoryRange, c *pagePredicate, p Page, status 
 			return err
 		})
 }
+
+// liveAtlas is a condition: the atlas of a memory h is not deleted. It reads the few deleted atlases once.
+const liveAtlas = ` AND h.atlas NOT IN (SELECT d.row_id FROM atlases d WHERE d.workspace IS NULL)`
 
 // A pagePredicate is the SQL condition for a memory h on a page, with its arguments.
 type pagePredicate struct {
@@ -227,10 +230,14 @@ func (t *Tx) mergedPages(list *[]pageEntry, c *pagePredicate, p Page, ranges []m
 	limit := c.bind(rows)
 	selects := make([]string, len(ranges))
 	for i, x := range ranges {
+		condition := c.sql
+		if x.column == "workspace" {
+			condition += liveAtlas
+		}
 		selects[i] = fmt.Sprintf(
 			`SELECT * FROM (SELECT h.row_id, h.created_at, h.id FROM memories h WHERE h.%s = ?%d AND h.status = %d
 			AND %s ORDER BY h.created_at DESC, h.id DESC LIMIT ?%d) AS head`, x.column, c.bind(x.container), x.status,
-			c.sql, limit)
+			condition, limit)
 	}
 	// The sum makes SQLite sort all rows together. It would merge the ranges pairwise if the columns of the sort key
 	// were selected as they are.

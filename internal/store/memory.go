@@ -38,9 +38,12 @@ func (t *Tx) newMemoryScanner(more ...any) func(sqldb.Row) (loci.Memory, error) 
 	}
 }
 
+// atlasJoin joins memories e to their atlases a. A deleted atlas has no workspace, and thus no memories.
+const atlasJoin = ` JOIN atlases a ON a.row_id = e.atlas AND a.workspace = e.workspace `
+
 // memoriesJoin joins memories e in scope to their atlases a.
 func (t *Tx) memoriesJoin() string {
-	return ` memories e` + t.membershipJoin("e.workspace") + ` JOIN atlases a ON a.row_id = e.atlas `
+	return ` memories e` + t.membershipJoin("e.workspace") + atlasJoin
 }
 
 // MemoryRecord returns a memory in scope.
@@ -53,7 +56,7 @@ func (t *Tx) MemoryRecord(id loci.ID) (loci.Memory, error) {
 func (t *Tx) loadMemories(rowIDs []int64, f func(rowID, workspace int64, m loci.Memory)) error {
 	q := `SELECT` + memoryColumns + `, e.row_id, e.workspace FROM ` +
 		fmt.Sprintf(t.conn.Dialect.JoinIDs, 2, "memories e", "e.row_id") +
-		t.membershipJoin("e.workspace") + `JOIN atlases a ON a.row_id = e.atlas`
+		t.membershipJoin("e.workspace") + atlasJoin
 	var rowID, workspace int64
 	scan := t.newMemoryScanner(&rowID, &workspace)
 	return t.queryFew(q, []any{sqldb.EncodeInts(rowIDs)}, func(r sqldb.Row) error {

@@ -93,7 +93,7 @@ func (t *Tx) similarTexts(workspace int64, content string, bands []int64, except
 	texts, bytes := []string{content}, len(content)
 	err = t.conn.QueryFew(`SELECT e.id, e.content FROM `+
 		fmt.Sprintf(t.conn.Dialect.JoinIDs, 1, "memories e", "e.row_id")+
-		` WHERE e.workspace = ?2 AND e.status = 0 AND e.id <> ?3`,
+		atlasJoin+` WHERE e.workspace = ?2 AND e.status = 0 AND e.id <> ?3`,
 		[]any{sqldb.EncodeInts(candidates), workspace, except}, func(r sqldb.Row) error {
 			var id, text string
 			if err := r.Scan(&id, &text); err != nil {

@@ -20,6 +20,7 @@ import (
 	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store/accountdb"
 	"github.com/loci-memory/loci/internal/store/embeddb"
+	"github.com/loci-memory/loci/internal/store/erasedb"
 	"github.com/loci-memory/loci/internal/store/indexdb"
 	"github.com/loci-memory/loci/internal/store/jobdb"
 	"github.com/loci-memory/loci/internal/vector"
@@ -34,6 +35,7 @@ type Store struct {
 	vectors  *embeddb.Vectors
 	queues   *embeddb.QueueCounter
 	jobs     *jobdb.Queue
+	eraser   *erasedb.Eraser
 	plans    identity.Plans
 	close    func() error
 
@@ -132,6 +134,7 @@ func start(ctx context.Context, db sqldb.DB, o Options) (*Store, error) {
 		s.db.Log = slog.New(slog.DiscardHandler)
 	}
 	s.index, s.jobs = indexdb.New(s.db, o.PageCacheBytes, o.idleDelay), jobdb.New(s.db)
+	s.eraser = erasedb.New(s.db, s.index, s.jobs)
 	s.embedder, s.vectors = embeddb.New(s.db, o.Embedder, o.OneShot), embeddb.NewVectors()
 	s.queues = embeddb.NewQueueCounter()
 	s.close = sync.OnceValue(s.db.Close)
@@ -213,6 +216,9 @@ func (s *Store) Index() *indexdb.Index { return s.index }
 
 // Embedder returns the worker that embeds memories.
 func (s *Store) Embedder() *embeddb.Worker { return s.embedder }
+
+// Eraser returns the eraser of deleted atlases and workspaces.
+func (s *Store) Eraser() *erasedb.Eraser { return s.eraser }
 
 // Jobs returns the queue of the background jobs that are kept in the database.
 func (s *Store) Jobs() *jobdb.Queue { return s.jobs }

@@ -157,16 +157,18 @@ func archivingMove(archived bool) string {
 	return "restored"
 }
 
-// Delete deletes a team workspace without atlases.
-func (w *Workspace) Delete() error {
+// Delete deletes a team workspace without atlases. A dry run only reports whether that is possible.
+func (w *Workspace) Delete(dryRun bool) (loci.Deleted, error) {
 	if err := w.checkDeletable(); err != nil {
-		return err
+		return loci.Deleted{}, err
+	}
+	if dryRun {
+		return loci.NewDryRun(0), nil
 	}
 	if err := w.t.deleteResponses(w.id); err != nil {
-		return err
+		return loci.Deleted{}, err
 	}
-	_, err := w.t.exec(`DELETE FROM workspaces WHERE row_id = ?1`, w.rowID)
-	return err
+	return loci.Deleted{}, w.t.store.eraser.DeleteWorkspace(w.t.conn, w.rowID, w.id)
 }
 
 // checkDeletable returns the reason why a workspace cannot be deleted.

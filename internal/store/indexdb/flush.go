@@ -177,8 +177,7 @@ func (n *compactionStep) apply(t *sqldb.Tx) error {
 		}
 	}
 	for _, s := range n.tombstoned {
-		if _, err := t.Exec(`UPDATE segments SET tombstones = ?2 WHERE row_id = ?1`, s.ID(),
-			s.Tombstones()); err != nil {
+		if err := saveTombstones(t, s); err != nil {
 			return err
 		}
 	}

@@ -133,10 +133,16 @@ func (x *Index) Reindex(t *sqldb.Tx, workspace int64, rowIDs ...int64) error {
 // memories keep writers from adding further ones.
 func (x *Index) reindexAnalyzed(t *sqldb.Tx, workspace int64, rowIDs []int64, documents map[int64]analyzedText) error {
 	updates := make([]LogUpdate, len(rowIDs))
-	var err error
+	deleted, err := lockAtlases(t, rowIDs)
+	if err != nil {
+		return err
+	}
 	for i, rowID := range rowIDs {
 		if updates[i], err = currentUpdate(t, workspace, rowID, documents[rowID]); err != nil {
 			return err
+		}
+		if u := &updates[i]; deleted[u.Atlas] {
+			*u = Deletion(rowID, 0, Counters{})
 		}
 	}
 	sums, err := sumLogRows(t, workspace, rowIDs)
@@ -168,6 +174,21 @@ func (x *Index) appendCurrent(t *sqldb.Tx, workspace int64, last LogUpdate, sums
 		}
 	}
 	return x.AppendLog(t, workspace, last)
+}
+
+// lockAtlases locks the atlases of memories against deletion, and returns those that are deleted already.
+func lockAtlases(t *sqldb.Tx, rowIDs []int64) (deleted map[int64]bool, err error) {
+	deleted = map[int64]bool{}
+	err = t.Query(`SELECT a.row_id, a.workspace IS NULL FROM atlases a WHERE a.row_id IN (SELECT e.atlas FROM memories e
+		WHERE `+fmt.Sprintf(t.Dialect.InList, "e.row_id", 1)+`) ORDER BY a.row_id`+t.LockClause("KEY SHARE", "a"),
+		[]any{sqldb.EncodeInts(rowIDs)}, func(r sqldb.Row) error {
+			var rowID int64
+			var gone bool
+			err := r.Scan(&rowID, &gone)
+			deleted[rowID] = gone
+			return err
+		})
+	return deleted, err
 }
 
 // currentUpdate returns the update of a memory as its row is, or a deletion in atlas 0 if it is gone.

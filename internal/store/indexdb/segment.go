@@ -106,6 +106,30 @@ func DropSegment(t *sqldb.Tx, rowID int64) error {
 	return err
 }
 
+func saveTombstones(t *sqldb.Tx, s *index.Segment) error {
+	_, err := t.Exec(`UPDATE segments SET tombstones = ?2 WHERE row_id = ?1`, s.ID(), s.Tombstones())
+	return err
+}
+
+// DeleteAtlas deletes the documents of an atlas, to which no writer may add any. It drops what the log adds to the
+// counters of the atlas. The caller has raised the version of the index.
+func (x *Index) DeleteAtlas(t *sqldb.Tx, workspace, atlas int64) error {
+	segments, err := x.Segments(t, workspace)
+	if err != nil {
+		return err
+	}
+	for _, s := range segments {
+		if after, changed := s.MarkAtlasDeleted(atlas); changed {
+			if err := saveTombstones(t, after); err != nil {
+				return err
+			}
+		}
+	}
+	_, err = t.Exec(`DELETE FROM index_log WHERE workspace = ?1 AND atlas = ?2`, workspace, atlas)
+	t.OnCommit(func() { x.compactor.noteUpdate(workspace) }) // merges the segments once the workspace is idle
+	return err
+}
+
 func insertSegment(t *sqldb.Tx, workspace int64, b index.EncodedSegment) error {
 	if b.Docs == 0 {
 		return nil

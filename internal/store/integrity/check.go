@@ -13,6 +13,7 @@ import (
 	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/embeddb"
+	"github.com/loci-memory/loci/internal/store/erasedb"
 	"github.com/loci-memory/loci/internal/store/indexdb"
 )
 
@@ -21,12 +22,13 @@ type Checker struct {
 	db         *sqldb.Handle
 	index      *indexdb.Index
 	embedder   *embeddb.Worker
+	eraser     *erasedb.Eraser
 	invalidate func(workspace int64) // drops cached data of a workspace
 }
 
 // New returns a checker of a store.
 func New(s *store.Store) *Checker {
-	return &Checker{db: s.DB(), index: s.Index(), embedder: s.Embedder(), invalidate: s.Invalidate}
+	return &Checker{db: s.DB(), index: s.Index(), embedder: s.Embedder(), eraser: s.Eraser(), invalidate: s.Invalidate}
 }
 
 // An Inconsistency is derived data that do not match the rows, or rows that contradict each other. It never holds the
@@ -248,15 +250,19 @@ func (c *Checker) checkUnowned(ctx context.Context, sum *Report, o Options) erro
 			err := readWithoutTimeout(t, func() error {
 				return t.QueryRow(`SELECT count(*)`+orphaned, nil, []any{&n})
 			})
-			if err != nil || n == 0 {
+			if err != nil {
 				return nil, err
 			}
-			return []Inconsistency{{Kind: InconsistentBands,
+			list, err := c.checkDeleted(t)
+			if n == 0 {
+				return list, err
+			}
+			return append(list, Inconsistency{Kind: InconsistentBands,
 				Detail: fmt.Sprintf("%d rows are of workspaces that are gone", n),
 				repair: func(t *sqldb.Tx) (string, error) {
 					_, err := t.Exec(`DELETE` + orphaned)
 					return "removed them", err
-				}}}, nil
+				}}), err
 		})
 	if err == nil {
 		_, err = c.repair(ctx, list, o)

@@ -74,7 +74,12 @@ func (c *Checker) eraseTarget(t *sqldb.Tx, g purgeTarget) error {
 	if err := run(`DELETE FROM minhash_bands WHERE workspace = ?1`, g.workspace); err != nil {
 		return err
 	}
-	if err := run(`DELETE FROM workspaces WHERE row_id = ?1`, g.workspace); err != nil || g.user == "" {
+	if err := run(`DELETE FROM workspaces WHERE row_id = ?1`, g.workspace); err != nil {
+		return err
+	}
+	// Deleted atlases have no workspace.
+	if err := run(`DELETE FROM atlases WHERE workspace IS NULL AND NOT EXISTS (SELECT 1 FROM memories e
+		WHERE e.atlas = atlases.row_id)`); err != nil || g.user == "" {
 		return err
 	}
 	if err := run(`DELETE FROM invitations WHERE email_folded = ?1`, g.emailFolded); err != nil {

@@ -115,7 +115,7 @@ func (w *workspaceCheck) readableUpdates(part []loggedUpdate) (list []index.DocU
 func (w *workspaceCheck) checkIndexed() error {
 	for _, rowID := range w.selected() {
 		what := ""
-		if _, ok := w.lastLogged[rowID]; !ok && w.segmentCounts[rowID] == 0 {
+		if _, ok := w.lastLogged[rowID]; !ok && w.segmentCounts[rowID] == 0 && !w.deleted[rowID] {
 			what = "it is not in the index"
 		} else if w.segmentCounts[rowID] > 1 {
 			what = "it is in the index more than once"

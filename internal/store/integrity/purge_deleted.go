@@ -6,10 +6,11 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/index"
 	"github.com/loci-memory/loci/internal/sqldb"
+	"github.com/loci-memory/loci/internal/store/erasedb"
 	"github.com/loci-memory/loci/internal/store/indexdb"
 )
 
-// PurgeDeleted erases the remains of deletions and changes. These are in deleted documents of the keyword index, stored
+// PurgeDeleted erases the remains of deletions and changes. These are in deleted atlases, in deleted documents of the keyword index, stored
 // responses of reads, and free space. Without apply it counts the deleted documents and the rows of the log.
 func (c *Checker) PurgeDeleted(ctx context.Context, apply bool) (out PurgeResult, err error) {
 	out.deleted = true
@@ -17,6 +18,10 @@ func (c *Checker) PurgeDeleted(ctx context.Context, apply bool) (out PurgeResult
 		func(t *sqldb.Tx) (list []int64, err error) {
 			return list, readWithoutTimeout(t, func() error {
 				if err := t.QueryRow(`SELECT count(*) FROM index_log`, nil, []any{&out.Changes}); err != nil {
+					return err
+				}
+				var err error
+				if out.Atlases, out.Memories, err = erasedb.CountAtlases(t); err != nil {
 					return err
 				}
 				return t.Query(`SELECT x.workspace FROM keyword_indexes x ORDER BY x.workspace`, nil,
@@ -31,6 +36,9 @@ func (c *Checker) PurgeDeleted(ctx context.Context, apply bool) (out PurgeResult
 				}
 				return loci.Empty{}, err
 			})
+	}
+	if err == nil && apply {
+		err = c.eraser.EraseAll(ctx)
 	}
 	if err != nil {
 		return out, err

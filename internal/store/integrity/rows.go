@@ -116,7 +116,7 @@ func (w *workspaceCheck) checkRow(m indexdb.MemoryRow) error {
 		[]any{m.Atlas}, []any{&home}); err != nil {
 		return err
 	}
-	if home != w.workspace {
+	if home != w.workspace && !w.deleted[m.RowID] {
 		w.report(InconsistentRows, m.ID, nil, "its atlas is not one of its workspace")
 	}
 	if what, err := w.checkVersions(m); err != nil || what != "" {
@@ -124,6 +124,9 @@ func (w *workspaceCheck) checkRow(m indexdb.MemoryRow) error {
 			return err
 		}
 		w.report(InconsistentVersions, m.ID, nil, "%s", what)
+	}
+	if w.deleted[m.RowID] {
+		return nil
 	}
 	return w.checkLinks(m)
 }

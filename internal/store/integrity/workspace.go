@@ -26,6 +26,7 @@ type workspaceCheck struct {
 	logEntries    []loggedUpdate         // all rows of the log
 	segmentCounts map[int64]int          // segments with a live document, by memory
 	unreadable    map[int64]string       // reasons, by memory
+	deleted       map[int64]bool         // memories of deleted atlases
 	found         []Inconsistency
 	omitted       int64 // inconsistencies that are only counted
 }
@@ -107,7 +108,7 @@ func (w *workspaceCheck) steps() []checkStep {
 		index = []func() error{w.reportNewerAnalyzer}
 	}
 	return []checkStep{
-		{"list of memories", []func() error{w.listMemories}},
+		{"list of memories", []func() error{w.listMemories, w.listDeleted}},
 		{"keyword index", index},
 		{"counters", []func() error{w.checkCounters}},
 		{"near duplicates", []func() error{w.checkBands}},

@@ -129,11 +129,12 @@ CREATE INDEX tokens_user ON tokens (user_id, kind);
 CREATE INDEX tokens_invitation ON tokens (invitation);
 CREATE INDEX tokens_expiry ON tokens (expires_at);
 
--- memories and bytes lack the changes that are still in index_log.
+-- memories and bytes lack the changes that are still in index_log. The column workspace of a deleted atlas is NULL: no
+-- query with a scope finds it, and a job erases its memories. These keep their workspace.
 CREATE TABLE atlases (
 	row_id      BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
 	id          TEXT    NOT NULL UNIQUE,
-	workspace   BIGINT  NOT NULL REFERENCES workspaces (row_id) ON DELETE CASCADE,
+	workspace   BIGINT  REFERENCES workspaces (row_id) ON DELETE CASCADE,
 	name        TEXT    NOT NULL,
 	keywords    TEXT    NOT NULL,
 	description TEXT    NOT NULL,

@@ -1,0 +1,293 @@
+package service_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/conformance"
+	"github.com/loci-memory/loci/internal/service"
+	"github.com/loci-memory/loci/internal/store/storetest"
+)
+
+// erase erases what is deleted, as the jobs of a server do.
+func erase(t *testing.T, w *conformance.World) {
+	t.Helper()
+	if err := w.Store.Eraser().EraseAll(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func deleteAtlas(t *testing.T, w *conformance.World, id loci.ID) {
+	t.Helper()
+	if d := mustCall(t, w, conformance.CallerAdmin, service.AtlasDelete,
+		loci.DeleteAtlas{AtlasID: id}); d != (loci.Deleted{}) {
+		t.Errorf("a deletion shows %+v", d)
+	}
+}
+
+// dryRun returns the memories that a deletion would remove.
+func dryRun(t *testing.T, w *conformance.World, id loci.ID) int {
+	t.Helper()
+	d := mustCall(t, w, conformance.CallerAdmin, service.AtlasDelete, loci.DeleteAtlas{AtlasID: id, DryRun: true})
+	if !d.DryRun || d.Memories == nil || d.Attachments == nil || *d.Attachments != 0 {
+		t.Fatalf("a dry run shows %+v", d)
+	}
+	return *d.Memories
+}
+
+// fillAtlas adds memories of every status to an atlas, half of them to segments of the index.
+func fillAtlas(t *testing.T, w *conformance.World, atlas loci.ID, n int) (list []loci.ID) {
+	t.Helper()
+	for i := range n {
+		list = append(list, mustCreate(t, w, conformance.CallerOwner, atlas, fmt.Sprintf("the tide of day %d", i)))
+		if i == n/2 {
+			if err := w.Store.Flush(t.Context(), w.Team); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	mustCall(t, w, conformance.CallerOwner, service.MemoryArchive, loci.ArchiveMemory{MemoryID: list[0]})
+	mustCall(t, w, conformance.CallerOwner, service.MemorySupersede,
+		loci.SupersedeMemory{MemoryID: list[n-1], ReplacementMemoryID: list[1]})
+	return list
+}
+
+func countRows(t *testing.T, d storetest.Database, from string) string {
+	t.Helper()
+	return d.Query(t, `SELECT CAST(count(*) AS TEXT) FROM `+from)[0]
+}
+
+// Each look at the team answers alike before the rows of a deleted atlas are erased, and after.
+func TestDeletedAtlasIsHiddenAtOnce(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		embedder := &storetest.FakeEmbedder{Name: "fake/1"}
+		w := conformance.New(t, d.Open, conformance.Options{Embedder: embedder})
+		before := mustCall(t, w, conformance.CallerOwner, service.AccountStatus, loci.Empty{})
+		kept, atlas := w.Atlas(t, "Kept"), w.Atlas(t, "Wreck")
+		var stay []loci.ID
+		for i := range 6 { // older and newer ones
+			stay = append(stay, mustCreate(t, w, conformance.CallerOwner, kept, fmt.Sprintf("the tide of night %d", i)))
+			if i == 2 {
+				fillAtlas(t, w, atlas, 8)
+			}
+		}
+		slices.Reverse(stay)
+		w.WaitForEmbeddings(t)
+		search := func(mode loci.Mode, f loci.MemoryFilter, limit int) (ids []loci.ID) {
+			in := loci.SearchMemories{Query: "tide day", Mode: mode, MemoryFilter: f, Paging: loci.Paging{Limit: loci.Limit(limit)}}
+			for {
+				out := mustCall(t, w, conformance.CallerOwner, service.MemorySearch, in)
+				for _, m := range out.Memories {
+					ids = append(ids, m.ID)
+				}
+				if out.NextCursor == "" {
+					return ids
+				}
+				in.Cursor = loci.Cursor(out.NextCursor)
+			}
+		}
+		if n := len(search(loci.ModeKeyword, loci.MemoryFilter{}, 5)); n != 12 {
+			t.Fatalf("%d found before", n)
+		}
+		if n := dryRun(t, w, atlas); n != 8 {
+			t.Errorf("a dry run counts %d memories", n)
+		}
+		memory := fillAtlas(t, w, atlas, 3)[2]
+		deleteAtlas(t, w, atlas)
+		for _, stage := range []string{"marked", "erased"} {
+			for _, f := range []loci.MemoryFilter{{}, {WorkspaceID: w.Team}, {AtlasID: kept},
+				{Include: []loci.Include{loci.IncludeArchived, loci.IncludeSuperseded}}} {
+				list := mustCall(t, w, conformance.CallerOwner, service.MemoryList, loci.ListMemories{MemoryFilter: f,
+					Paging: loci.Paging{Limit: 5}})
+				if len(list.Memories) != 5 || list.NextCursor == "" || list.Memories[4].ID != stay[4] {
+					t.Errorf("%s: list %+v: %d memories", stage, f, len(list.Memories))
+				}
+				for _, mode := range []loci.Mode{loci.ModeKeyword, loci.ModeSemantic, loci.ModeHybrid, loci.ModeAuto} {
+					got := search(mode, f, 4)
+					slices.Sort(got)
+					if want := slices.Sorted(slices.Values(stay)); !slices.Equal(got, want) {
+						t.Errorf("%s: search %s %+v: %v, want %v", stage, mode, f, got, want)
+					}
+				}
+			}
+			for _, m := range mustCall(t, w, conformance.CallerOwner, service.MemorySimilar,
+				loci.SimilarMemories{MemoryID: stay[0]}).Similar {
+				if !slices.Contains(stay, m.ID) {
+					t.Errorf("%s: similar to %s", stage, m.ID)
+				}
+			}
+			mustFail(t, w, conformance.CallerOwner, service.MemoryGet, loci.GetMemory{MemoryID: memory},
+				loci.CodeNotFound)
+			mustFail(t, w, conformance.CallerOwner, service.MemoryVersions, loci.ListVersions{MemoryID: memory},
+				loci.CodeNotFound)
+			mustFail(t, w, conformance.CallerOwner, service.MemoryAppend,
+				loci.AppendMemory{MemoryID: memory, Content: "more"}, loci.CodeNotFound)
+			mustFail(t, w, conformance.CallerOwner, service.MemoryDelete, loci.DeleteMemory{MemoryID: memory},
+				loci.CodeNotFound)
+			mustFail(t, w, conformance.CallerOwner, service.AtlasGet, loci.GetAtlas{AtlasID: atlas}, loci.CodeNotFound)
+			mustFail(t, w, conformance.CallerOwner, service.AtlasDelete, loci.DeleteAtlas{AtlasID: atlas},
+				loci.CodeNotFound)
+			mustFail(t, w, conformance.CallerOwner, service.MemoryCreate,
+				loci.CreateMemory{Content: "more", AtlasID: atlas}, loci.CodeNotFound)
+			mustFail(t, w, conformance.CallerOwner, service.MemorySearch,
+				loci.SearchMemories{Query: "tide", MemoryFilter: loci.MemoryFilter{AtlasID: atlas}}, loci.CodeNotFound)
+			out := mustCall(t, w, conformance.CallerOwner, service.AccountStatus, loci.Empty{})
+			if out.Usage.Memories != before.Usage.Memories+6 || out.Workspaces.Atlases.Used !=
+				before.Workspaces.Atlases.Used+1 || out.Usage.Storage.UsedBytes != before.Usage.Storage.UsedBytes+6*19 {
+				t.Errorf("%s: %+v %+v", stage, out.Usage, out.Workspaces)
+			}
+			if n := mustCall(t, w, conformance.CallerOwner, service.WorkspaceGet,
+				loci.GetWorkspace{WorkspaceID: w.Team}).Workspace.AtlasCount; n != 1 {
+				t.Errorf("%s: the workspace has %d atlases", stage, n)
+			}
+			storetest.CheckHealthy(t, w.Store)
+			erase(t, w)
+		}
+		for _, table := range []string{"memories", "embedding_queue", "minhash_bands", "vectors"} {
+			if rows := countRows(t, d, table); rows != "6" && rows != "0" && table != "minhash_bands" {
+				t.Errorf("%s has %s rows", table, rows)
+			}
+		}
+		if rows := countRows(t, d, "atlases WHERE workspace IS NULL"); rows != "0" {
+			t.Errorf("%s deleted atlases are left", rows)
+		}
+	})
+}
+
+func TestNameAndInboxOfDeletedAtlasAreFreeAtOnce(t *testing.T) {
+	t.Parallel()
+	eachEngine(t, conformance.Options{Plan: smallPlan}, func(t *testing.T, w *conformance.World) {
+		in := loci.CreateMemory{Content: "the tide", WorkspaceID: w.Team}
+		first := mustCall(t, w, conformance.CallerOwner, service.MemoryCreate, in).Memory
+		second := loci.CreateAtlas{Name: "Ships", WorkspaceID: w.Team, Keywords: loci.Keywords{"bark"}}
+		ships := mustCall(t, w, conformance.CallerOwner, service.AtlasCreate, second).Atlas.ID
+		mustFail(t, w, conformance.CallerOwner, service.AtlasCreate, second, loci.CodeQuotaExceeded)
+		deleteAtlas(t, w, first.AtlasID)
+		deleteAtlas(t, w, ships)
+		mustCall(t, w, conformance.CallerOwner, service.AtlasCreate, second)
+		routed := mustCall(t, w, conformance.CallerOwner, service.MemoryCreate,
+			loci.CreateMemory{Content: "a bark", WorkspaceID: w.Team}).Memory
+		again := mustCall(t, w, conformance.CallerOwner, service.MemoryCreate, in)
+		if again.Memory.AtlasID == first.AtlasID || again.Memory.DuplicateOf != "" || routed.AtlasID == ships ||
+			routed.AtlasID == again.Memory.AtlasID {
+			t.Errorf("%+v", again)
+		}
+		erase(t, w)
+		if m := mustGet(t, w, again.Memory.ID); m.AtlasID != again.Memory.AtlasID {
+			t.Errorf("%+v", m)
+		}
+		storetest.CheckHealthy(t, w.Store)
+	})
+}
+
+func TestStoredResponsesEndWithTheAtlas(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		w := conformance.New(t, d.Open, conformance.Options{})
+		kept, atlas := w.Atlas(t, "Kept"), w.Atlas(t, "Wreck")
+		call := func(key string, atlas loci.ID) (bool, error) {
+			_, replayed, err := callWithKey(t, w, conformance.CallerOwner, key, service.MemoryCreate,
+				loci.CreateMemory{Content: loci.Content("tide of " + key), AtlasID: atlas})
+			return replayed, err
+		}
+		for key, id := range map[string]loci.ID{"kept": kept, "wreck": atlas} {
+			if _, err := call(key, id); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, _, err := callWithKey(t, w, conformance.CallerOwner, "find", service.MemorySearch,
+			loci.SearchMemories{Query: "tide"}); err != nil {
+			t.Fatal(err)
+		}
+		deleteAtlas(t, w, atlas)
+		for range 2 {
+			if replayed, err := call("kept", kept); err != nil || !replayed {
+				t.Errorf("a response of another atlas: %v %v", replayed, err)
+			}
+			if _, err := call("wreck", atlas); !loci.Is(err, loci.CodeNotFound) {
+				t.Errorf("a response of the deleted atlas: %v", err)
+			}
+			found, replayed, err := callWithKey(t, w, conformance.CallerOwner, "find", service.MemorySearch,
+				loci.SearchMemories{Query: "tide"})
+			if err != nil || replayed != (d.Query(t, `SELECT id FROM atlases WHERE workspace IS NULL`) == nil) ||
+				len(found.Memories) != 1 {
+				t.Errorf("a stored search: %v %v, %d memories", replayed, err, len(found.Memories))
+			}
+			erase(t, w)
+		}
+		if rows := countRows(t, d, "idempotency_keys"); rows != "2" {
+			t.Errorf("%s responses are left", rows)
+		}
+	})
+}
+
+func TestMemoriesOfOtherAtlasesLoseTheirLinks(t *testing.T) {
+	t.Parallel()
+	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+		kept, atlas := w.Atlas(t, "Kept"), w.Atlas(t, "Wreck")
+		supersede := func(id, by loci.ID) {
+			mustCall(t, w, conformance.CallerOwner, service.MemorySupersede,
+				loci.SupersedeMemory{MemoryID: id, ReplacementMemoryID: by})
+		}
+		create := func(atlas loci.ID, content string) loci.ID {
+			return mustCreate(t, w, conformance.CallerOwner, atlas, content)
+		}
+		first, second, third := create(kept, "ebb"), create(kept, "flood"), create(kept, "slack water")
+		inside, replaced := create(atlas, "spring tide"), create(atlas, "neap tide")
+		supersede(first, inside)
+		supersede(second, inside)
+		supersede(replaced, third)
+		restore := loci.RestoreMemory{MemoryID: first}
+		mustFail(t, w, conformance.CallerOwner, service.MemoryRestore, restore, loci.CodeStateConflict)
+		deleteAtlas(t, w, atlas)
+		mustCall(t, w, conformance.CallerOwner, service.MemoryRestore, restore)
+		supersede(first, third) // which the jobs must not undo
+		storetest.CheckHealthy(t, w.Store)
+		erase(t, w)
+		storetest.CheckHealthy(t, w.Store)
+		if m := mustGet(t, w, first); m.SupersededBy != third {
+			t.Errorf("superseded by %q", m.SupersededBy)
+		}
+		if m := mustGet(t, w, second); m.SupersededBy != "" {
+			t.Errorf("superseded by %q", m.SupersededBy)
+		}
+		if m := mustGet(t, w, third); !slices.Equal(m.Supersedes, []loci.ID{first}) {
+			t.Errorf("supersedes %v", m.Supersedes)
+		}
+		mustCall(t, w, conformance.CallerOwner, service.MemoryRestore, loci.RestoreMemory{MemoryID: second})
+	})
+}
+
+func TestDeletionsAreAllowedInArchivedContainers(t *testing.T) {
+	t.Parallel()
+	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+		atlas, other := w.Atlas(t, "Wreck"), w.Atlas(t, "Other")
+		fillAtlas(t, w, atlas, 4)
+		mustCall(t, w, conformance.CallerAdmin, service.AtlasArchive, loci.ArchiveAtlas{AtlasID: atlas})
+		mustCall(t, w, conformance.CallerOwner, service.WorkspaceArchive, loci.ArchiveWorkspace{WorkspaceID: w.Team})
+		if n := dryRun(t, w, atlas); n != 4 {
+			t.Errorf("%d memories", n)
+		}
+		deleteAtlas(t, w, atlas)
+		in := loci.DeleteWorkspace{WorkspaceID: w.Team}
+		mustFail(t, w, conformance.CallerOwner, service.WorkspaceDelete, in, loci.CodeWorkspaceNotEmpty)
+		deleteAtlas(t, w, other)
+		in.DryRun = true
+		d := mustCall(t, w, conformance.CallerOwner, service.WorkspaceDelete, in)
+		if !d.DryRun || *d.Memories != 0 || *d.Attachments != 0 {
+			t.Errorf("%+v", d)
+		}
+		in.DryRun = false
+		mustFail(t, w, conformance.CallerAdmin, service.WorkspaceDelete, in, loci.CodeForbidden)
+		mustCall(t, w, conformance.CallerOwner, service.WorkspaceDelete, in)
+		for _, caller := range []conformance.Caller{conformance.CallerOwner, conformance.CallerMember} {
+			mustFail(t, w, caller, service.WorkspaceGet, loci.GetWorkspace{WorkspaceID: w.Team}, loci.CodeNotFound)
+		}
+		storetest.CheckHealthy(t, w.Store)
+		erase(t, w)
+		storetest.CheckHealthy(t, w.Store)
+	})
+}
