@@ -46,8 +46,12 @@ var workspaceFixtures = map[string]fixture{
 		names: []string{"workspaceId"},
 		refusals: []refusal{
 			personalRefusal(args{"dry_run": true}),
-			{name: "not empty", code: loci.CodeWorkspaceNotEmpty,
-				args: func(s testScene) args { s.Atlas(s.t, "Shelf"); return inTeam(s) }},
+			{name: "not empty", code: loci.CodeWorkspaceNotEmpty, args: func(s testScene) args {
+				id := s.NewTeam(s.t, s.Ann)
+				conformance.Must(s.Service.CreateAtlas(s.t.Context(), s.Ann.Actor(),
+					loci.CreateAtlas{Name: "Shelf", WorkspaceID: id}))(s.t)
+				return args{"workspaceId": id}
+			}},
 		},
 	},
 	service.WorkspaceLeave.Name: {
