@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/conformance"
+	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
@@ -57,6 +59,82 @@ func fillAtlas(t *testing.T, w *conformance.World, atlas loci.ID, n int) (list [
 func countRows(t *testing.T, d storetest.Database, from string) string {
 	t.Helper()
 	return d.Query(t, `SELECT CAST(count(*) AS TEXT) FROM `+from)[0]
+}
+
+// Writers beside deletions succeed, or find no atlas. Whatever they did, no row and no document is left behind.
+func TestWritersBesideDeletionsLeaveNothingBehind(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		w := conformance.New(t, d.Open, conformance.Options{})
+		w.Store.Jobs().Start(t.Context())
+		kept := w.Atlas(t, "Kept")
+		keptMemory := mustCreate(t, w, conformance.CallerOwner, kept, "the pilot knows the channel")
+		for round := range 4 {
+			atlas := w.Atlas(t, "Wreck")
+			var inside []loci.ID
+			for i := range 12 {
+				inside = append(inside, mustCreate(t, w, conformance.CallerOwner, atlas,
+					fmt.Sprintf("buoy %d of round %d", i, round)))
+			}
+			began := time.Now()
+			counted := 0
+			errs := storetest.RunConcurrently(8, func(i int) (err error) {
+				for n := 0; n < 6 && err == nil; n++ {
+					switch text := loci.Content(fmt.Sprintf("light %d %d %d", round, i, n)); i {
+					case 0:
+						if n > 0 {
+							return nil
+						}
+						counted = dryRun(t, w, atlas)
+						err = try(t, w, conformance.CallerAdmin, service.AtlasDelete, loci.DeleteAtlas{AtlasID: atlas})
+					case 1:
+						err = try(t, w, conformance.CallerMember, service.MemoryCreate,
+							loci.CreateMemory{Content: text, AtlasID: atlas})
+					case 2:
+						err = try(t, w, conformance.CallerMember, service.MemoryCreate,
+							loci.CreateMemory{Content: text, WorkspaceID: w.Team})
+					case 3:
+						err = try(t, w, conformance.CallerOwner, service.MemoryAppend,
+							loci.AppendMemory{MemoryID: inside[n], Content: text})
+					case 4:
+						err = try(t, w, conformance.CallerOwner, service.MemoryDelete,
+							loci.DeleteMemory{MemoryID: inside[6+n/2]})
+					case 5:
+						var m loci.CreatedMemory
+						if m, err = op.Do(t.Context(), w.Host, w.Call(conformance.CallerOwner), service.MemoryCreate,
+							loci.CreateMemory{Content: text, AtlasID: kept}); err == nil {
+							err = try(t, w, conformance.CallerOwner, service.MemorySupersede,
+								loci.SupersedeMemory{MemoryID: m.Memory.ID, ReplacementMemoryID: inside[10]})
+						}
+					case 6:
+						err = try(t, w, conformance.CallerOwner, service.MemorySupersede,
+							loci.SupersedeMemory{MemoryID: inside[n], ReplacementMemoryID: keptMemory})
+					case 7:
+						err = w.Store.Flush(t.Context(), w.Team)
+					}
+				}
+				return err
+			})
+			for i, err := range errs {
+				if err != nil && !loci.Is(err, loci.CodeNotFound) && !loci.Is(err, loci.CodeStateConflict) {
+					t.Errorf("writer %d: %v", i, err)
+				}
+			}
+			if counted < 9 || counted > 18 {
+				t.Errorf("the dry run counts %d memories", counted)
+			}
+			if took := time.Since(began); took > 10*time.Second {
+				t.Errorf("they took %v", took)
+			}
+			storetest.CheckHealthy(t, w.Store)
+		}
+		erase(t, w)
+		storetest.CheckHealthy(t, w.Store)
+		if rows := countRows(t, d, `memories WHERE atlas NOT IN (SELECT row_id FROM atlases
+			WHERE workspace IS NOT NULL)`); rows != "0" {
+			t.Errorf("%s memories are left", rows)
+		}
+	})
 }
 
 // Each look at the team answers alike before the rows of a deleted atlas are erased, and after.

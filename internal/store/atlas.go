@@ -97,18 +97,22 @@ func (a *Atlas) scanDest() []any {
 // Atlas locks and returns an atlas. The actor must have at least a role in its workspace. Calls that ask for RoleMember
 // share the lock, so that they add memories concurrently.
 func (t *Tx) Atlas(id loci.ID, minimum loci.Role) (*Atlas, error) {
-	a := &Atlas{t: t, workspace: Workspace{t: t}}
 	how := "UPDATE"
 	if minimum == loci.RoleMember {
 		how = "KEY SHARE"
 	}
+	return t.openAtlas(id, minimum, t.conn.LockClause(how, "a, w, m"))
+}
+
+func (t *Tx) openAtlas(id loci.ID, minimum loci.Role, lock string) (*Atlas, error) {
+	a := &Atlas{t: t, workspace: Workspace{t: t}}
 	err := t.queryRow(`SELECT`+atlasHandleColumns+`FROM atlases a`+t.membershipJoin("a.workspace")+ownerJoin+
-		`WHERE a.id = ?2`+t.conn.LockClause(how, "a, w, m"), []any{id}, a.scanDest()...)
+		`WHERE a.id = ?2`+lock, []any{id}, a.scanDest()...)
 	return a, a.workspace.authorize(err, minimum)
 }
 
-// DeleteAtlas deletes an atlas with its memories, as an admin. A dry run only counts them. The deletion locks the keyword
-// index before the atlas, as a flush does.
+// DeleteAtlas deletes an atlas with its memories, as an admin. A dry run only counts them. A deletion locks the index
+// before the atlas, as a flush does. It shares the lock of the workspace, which writers take before the atlas or after.
 func (t *Tx) DeleteAtlas(id loci.ID, dryRun bool) (loci.Deleted, error) {
 	if !dryRun {
 		var workspace int64
@@ -121,7 +125,7 @@ func (t *Tx) DeleteAtlas(id loci.ID, dryRun bool) (loci.Deleted, error) {
 			return loci.Deleted{}, err
 		}
 	}
-	a, err := t.Atlas(id, loci.RoleAdmin)
+	a, err := t.openAtlas(id, loci.RoleAdmin, t.conn.LockClause("UPDATE", "a")+t.conn.LockClause("KEY SHARE", "w, m"))
 	if err != nil {
 		return loci.Deleted{}, err
 	}

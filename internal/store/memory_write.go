@@ -251,7 +251,7 @@ func (m *Memory) Replacement(id loci.ID) (*Memory, error) {
 	r := &Memory{t: t}
 	var err error
 	r.current, err = t.scanMemory(t.row(`SELECT`+memoryColumns+`, e.row_id FROM`+t.memoriesJoin()+`WHERE e.id = ?2`+
-		t.conn.LockClause("NO KEY UPDATE", "e"), id), &r.rowID)
+		t.conn.LockClause("NO KEY UPDATE", "e")+t.conn.LockClause("KEY SHARE", "a"), id), &r.rowID)
 	if err != nil {
 		return nil, sqldb.MapNoRows(err)
 	}
