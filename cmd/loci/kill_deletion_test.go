@@ -12,8 +12,8 @@ import (
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
 
-// TestKillKeepsDeletions kills the server around the deletion of an atlas and while its rows are erased. An acknowledged
-// deletion holds; another one happened as a whole or not at all. In the end no row is left.
+// TestKillKeepsDeletions kills the server around the deletion of an atlas and while its rows are erased. An
+// acknowledged deletion holds; another one happened as a whole or not at all. In the end no row is left.
 func TestKillKeepsDeletions(t *testing.T) {
 	t.Parallel()
 	bin := buildBinary(t)

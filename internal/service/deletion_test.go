@@ -61,7 +61,7 @@ func countRows(t *testing.T, d storetest.Database, from string) string {
 	return d.Query(t, `SELECT CAST(count(*) AS TEXT) FROM `+from)[0]
 }
 
-// Writers beside deletions succeed, or find no atlas. Whatever they did, no row and no document is left behind.
+// Writers beside deletions succeed, or find no atlas. In neither case a row or a document is left behind.
 func TestWritersBesideDeletionsLeaveNothingBehind(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
@@ -155,7 +155,8 @@ func TestDeletedAtlasIsHiddenAtOnce(t *testing.T) {
 		slices.Reverse(stay)
 		w.WaitForEmbeddings(t)
 		search := func(mode loci.Mode, f loci.MemoryFilter, limit int) (ids []loci.ID) {
-			in := loci.SearchMemories{Query: "tide day", Mode: mode, MemoryFilter: f, Paging: loci.Paging{Limit: loci.Limit(limit)}}
+			in := loci.SearchMemories{Query: "tide day", Mode: mode, MemoryFilter: f,
+				Paging: loci.Paging{Limit: loci.Limit(limit)}}
 			for {
 				out := mustCall(t, w, conformance.CallerOwner, service.MemorySearch, in)
 				for _, m := range out.Memories {

@@ -10,8 +10,9 @@ import (
 	"github.com/loci-memory/loci/internal/store/indexdb"
 )
 
-// PurgeDeleted erases the remains of deletions and changes. These are in deleted atlases, in deleted documents of the keyword index, stored
-// responses of reads, and free space. Without apply it counts the deleted documents and the rows of the log.
+// PurgeDeleted erases the remains of deletions and changes. These are deleted atlases, and words in deleted documents
+// of the keyword index, in stored responses of reads, and in free space. Without apply it counts the deleted atlases,
+// the deleted documents and the rows of the log.
 func (c *Checker) PurgeDeleted(ctx context.Context, apply bool) (out PurgeResult, err error) {
 	out.deleted = true
 	workspaces, err := sqldb.SystemRead(ctx, c.db, "list the workspaces with a keyword index",
