@@ -79,11 +79,9 @@ func (in input) Fixed(value string) input {
 	return in
 }
 
-// Describedby returns the ids of the texts that describe a field.
+// Describedby returns the id of the text that describes a field.
 func (in input) Describedby() string {
 	switch {
-	case in.Fault != "" && in.Hint() != "":
-		return in.Name + "-fault " + in.Name + "-hint"
 	case in.Fault != "":
 		return in.Name + "-fault"
 	case in.Hint() != "":
@@ -92,9 +90,9 @@ func (in input) Describedby() string {
 	return ""
 }
 
-// Hint returns the rule of a new password.
+// Hint returns the rule of a new password. A message at the field replaces it.
 func (in input) Hint() string {
-	if in.Type != "password" || in.MinLength == 0 {
+	if in.Type != "password" || in.MinLength == 0 || in.Fault != "" {
 		return ""
 	}
 	return fmt.Sprintf("At least %d characters.", in.MinLength)
