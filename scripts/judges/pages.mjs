@@ -1,0 +1,334 @@
+// Walks through the pages of Loci in Chromium, with scripts and without: setup, sign-in, registration, invitation,
+// verification, a forgotten password. axe-core judges each page in light and dark colors.
+//
+//   node scripts/judges/pages.mjs BINARY [FOLDER]   (FOLDER gets a picture of each page)
+//
+// Chromium is Debian's, or CHROMIUM names another one. A mailbox on loopback gets the mails.
+import { spawn } from 'node:child_process'
+import { mkdtempSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
+import { createServer as createHTTP } from 'node:http'
+import { createRequire } from 'node:module'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { chromium } from 'playwright-core'
+
+const [binary, pictures] = process.argv.slice(2)
+if (!binary) {
+  console.error('usage: pages.mjs BINARY [FOLDER]')
+  process.exit(2)
+}
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+const password = 'correct horse battery'
+const evilName = '<img src=x onerror="window.hacked=1"><script>window.hacked=1</script>'
+let checks = 0
+let failures = 0
+
+function check(good, what) {
+  checks++
+  if (good) return
+  failures++
+  console.error(`pages: ${what}`)
+}
+
+// listen starts a server on a free port of loopback.
+function listen(server) {
+  return new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve(server.address().port)))
+}
+
+// A Mailbox accepts all mails by SMTP (RFC 5321) without encryption.
+class Mailbox {
+  mails = []
+  server = createServer((socket) => {
+    let text = ''
+    let data = false
+    const say = (line) => socket.write(`${line}\r\n`)
+    socket.on('error', () => {})
+    socket.on('data', (part) => {
+      text += part
+      for (;;) {
+        if (data) {
+          const end = text.indexOf('\r\n.\r\n')
+          if (end < 0) return
+          this.mails.push(text.slice(0, end))
+          text = text.slice(end + 5)
+          data = false
+          say('250 accepted')
+          continue
+        }
+        const end = text.indexOf('\r\n')
+        if (end < 0) return
+        const verb = text.slice(0, end).slice(0, 4).toUpperCase()
+        text = text.slice(end + 2)
+        data = verb === 'DATA'
+        say(data ? '354 go on' : verb === 'QUIT' ? '221 bye' : '250 ok')
+      }
+    })
+    say('220 mailbox')
+  })
+
+  // link waits for the newest mail to an address with a link to a page, and returns the link.
+  async link(to, page) {
+    for (const deadline = Date.now() + 20_000; Date.now() < deadline; await new Promise((r) => setTimeout(r, 100))) {
+      for (const mail of this.mails.toReversed()) {
+        const plain = mail.replace(/=\r\n/g, '').replace(/=([0-9A-F]{2})/g, (_, hex) => String.fromCharCode(parseInt(hex, 16)))
+        const found = new RegExp(`https?://[^\\s"<>]*${page}\\?[^\\s"<>]+`).exec(plain)
+        if (plain.includes(to) && found) return found[0].replaceAll('&amp;', '&')
+      }
+    }
+    throw new Error(`no mail to ${to} with a link to ${page} among ${this.mails.length}`)
+  }
+}
+
+// serve starts Loci with an empty database, and returns its address, the setup link and a function that stops it.
+async function serve(mailPort) {
+  const folder = mkdtempSync(join(tmpdir(), 'loci-pages-'))
+  const env = { ...process.env, HOME: folder, LOCI_REGISTRATION: 'open', LOCI_SIGNIN_LIMIT: '0', LOCI_LOG_LEVEL: 'warn',
+    LOCI_SMTP_URL: `smtp://127.0.0.1:${mailPort}?from=loci@example.com` }
+  const child = spawn(binary, ['serve', '--data', join(folder, 'data'), '--listen', '127.0.0.1:0'], { env })
+  let out = ''
+  const ended = new Promise((resolve) => child.on('exit', resolve))
+  const setup = await new Promise((resolve, reject) => {
+    child.stderr.on('data', (text) => { out += text })
+    child.stdout.on('data', (text) => {
+      out += text
+      const link = /(http\S+)\/setup\?token=\S+/.exec(out)
+      if (link) resolve(link)
+    })
+    ended.then(() => reject(new Error(`loci serve has ended: ${out}`)))
+  })
+  return {
+    setup: setup[0], url: setup[1],
+    async stop() {
+      child.kill('SIGTERM')
+      await ended
+      rmSync(folder, { recursive: true })
+    },
+  }
+}
+
+// A Visitor is a browser with its own cookies.
+class Visitor {
+  static async open(browser, url, scripts) {
+    const v = new Visitor()
+    Object.assign(v, { url, scripts })
+    v.context = await browser.newContext({ javaScriptEnabled: scripts, viewport: { width: 1000, height: 900 } })
+    v.page = await v.context.newPage()
+    v.page.on('dialog', (d) => { check(false, `a dialog opens: ${d.message()}`); d.dismiss() })
+    v.page.on('pageerror', (e) => check(false, `a script fails: ${e}`))
+    v.page.on('console', (m) => {
+      // Chromium also reports the status of each refusal.
+      if (m.type() === 'error' && !m.text().startsWith('Failed to load resource')) check(false, `console: ${m.text()}`)
+    })
+    return v
+  }
+
+  text() { return this.page.locator('main').innerText() }
+
+  // see judges the page, which must have a heading and texts.
+  async see(name, heading, ...texts) {
+    const where = `${name}${this.scripts ? '' : ' without scripts'}`
+    const h1 = await this.page.locator('h1').innerText().catch(() => '')
+    check(h1.includes(heading), `${where}: the heading is "${h1}", not "${heading}": ${this.page.url()}`)
+    const text = await this.text().catch(() => '')
+    for (const one of texts) check(text.includes(one), `${where}: no "${one}" in ${text}`)
+    check(!(await this.page.evaluate(() => window.hacked)), `${where}: a script of a name has run`)
+    for (const colorScheme of ['light', 'dark']) {
+      await this.page.emulateMedia({ colorScheme })
+      if (colorScheme === 'light') await this.judge(where)
+      else if (this.scripts) await this.judge(`${where} in dark colors`, ['color-contrast'])
+      if (pictures && this.scripts) await this.page.screenshot({ path: join(pictures, `${name}-${colorScheme}.png`), fullPage: true })
+    }
+    await this.page.emulateMedia({ colorScheme: 'light' })
+    await this.page.setViewportSize({ width: 320, height: 700 })
+    const width = await this.page.evaluate(() => document.documentElement.scrollWidth)
+    check(width <= 320, `${where}: it is ${width} pixels wide on a screen of 320`)
+    if (pictures && this.scripts) await this.page.screenshot({ path: join(pictures, `${name}-narrow.png`), fullPage: true })
+    await this.page.setViewportSize({ width: 1000, height: 900 })
+  }
+
+  // judge runs rules of axe-core, or all. The browser evaluates it outside the policy of the page.
+  async judge(where, rules) {
+    const page = this.scripts ? this.page : await this.copy()
+    if (!(await page.evaluate(() => 'axe' in window))) await page.evaluate(axe)
+    const { violations, passes } = await page.evaluate((runOnly) =>
+      window.axe.run(document, { resultTypes: ['violations'], ...runOnly && { runOnly } }), rules)
+    check(passes.length > 0, `${where}: axe-core has judged nothing`)
+    for (const v of violations) {
+      check(false, `${where}: ${v.id}: ${v.help}: ${v.nodes.map((n) => n.html + ' ' + n.failureSummary).join('; ')}`)
+    }
+    checks += passes.length
+  }
+
+  // copy returns a copy of a page that was loaded without scripts, in which axe-core can run.
+  async copy() {
+    if (!this.copied) {
+      this.copied = await this.context.browser().newPage({ viewport: { width: 1000, height: 900 } })
+      await this.copied.goto(this.url + '/page.css') // for the address of the style sheet
+    }
+    await this.copied.setContent((await this.page.content()).replace(/<script>.*?<\/script>/s, ''))
+    return this.copied
+  }
+
+  open(path) { return this.page.goto(path.startsWith('http') ? path : this.url + path) }
+
+  // fill fills fields by their labels, and presses a button. Without the browser's own checks the server's are seen.
+  async send(button, fields = {}, { unchecked = false } = {}) {
+    for (const [label, value] of Object.entries(fields)) await this.page.getByLabel(label).fill(value)
+    if (unchecked) await this.page.evaluate(() => { for (const f of document.forms) f.noValidate = true })
+    await Promise.all([this.page.waitForEvent('load'), this.page.getByRole('button', { name: button, exact: true }).click()])
+  }
+
+  async follow(link) {
+    await Promise.all([this.page.waitForEvent('load'), this.page.getByRole('link', { name: link, exact: true }).click()])
+  }
+}
+
+async function call(url, key, path, body) {
+  const res = await fetch(url + path, { method: 'POST', body: JSON.stringify(body),
+    headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' } })
+  const answer = await res.json()
+  if (!res.ok) throw new Error(`${path}: ${JSON.stringify(answer)}`)
+  return answer
+}
+
+async function walk(browser, scripts) {
+  const mailbox = new Mailbox()
+  const server = await serve(await listen(mailbox.server))
+  const visitor = () => Visitor.open(browser, server.url, scripts)
+  try {
+    const stranger = await visitor()
+    await stranger.open('/')
+    await stranger.see('home', 'Loci', 'Create one', '/mcp')
+
+    // The first account, its key, sign-out and sign-in.
+    const ann = await visitor()
+    await ann.open('/setup?token=wrong')
+    await ann.see('setup-refused', 'This setup link does not work')
+    await ann.open(server.setup)
+    await ann.see('setup', 'Welcome to Loci')
+    await ann.send('Create account and key', { 'E-mail': 'ann@example.com', Password: 'short' }, { unchecked: true })
+    await ann.see('setup-field', 'Welcome to Loci', 'Password must have at least 10 characters.')
+    check(await ann.page.getByLabel('E-mail').inputValue() === 'ann@example.com', 'the address is lost')
+    check(await ann.page.getByLabel('Password').inputValue() === '', 'the password is shown')
+    await ann.send('Create account and key', { Name: evilName, Password: password })
+    await ann.see('setup-done', 'Your Loci', 'Copy it now', 'loci login ' + server.url)
+    const key = await ann.page.locator('#key').innerText()
+    check(await ann.page.getByRole('button', { name: 'Copy' }).count() === (scripts ? 3 : 0), 'the buttons that copy')
+    await ann.send('Sign out')
+    await ann.open('/signin')
+    await ann.see('signin', 'Sign in to Loci', 'Choose a new one')
+    await ann.send('Sign in', { 'E-mail': 'ann@example.com', Password: 'wrong' })
+    await ann.see('signin-refused', 'Sign in to Loci', 'The address or the password is wrong.')
+    await ann.send('Sign in', { Password: password })
+    await ann.see('home-signed-in', 'Your Loci', 'Signed in as ann@example.com')
+    await ann.send('Create an API key', { Name: 'laptop' })
+    await ann.see('key', 'Your Loci', 'Create another API key')
+
+    // An invited person without an account registers, and accepts.
+    const team = (await call(server.url, key, '/v1/workspaces', { name: evilName })).workspace.id
+    await call(server.url, key, `/v1/workspaces/${team}/invitations`, { emails: ['bob@example.com', 'ann2@example.com'] })
+    const link = await mailbox.link('bob@example.com', '/invite')
+    const bob = await visitor()
+    await bob.open('/invite?id=1&token=2')
+    await bob.see('invite-unknown', 'This link has no invitation')
+    await bob.open(link)
+    await bob.see('invite', 'invites you to', evilName)
+    await bob.follow('Create an account')
+    await bob.see('register-invited', 'Create an account', evilName)
+    await bob.send('Create the account', { Name: 'Bob', Password: password })
+    await bob.see('invite-signed-in', 'invites you to', 'Signed in as bob@example.com'.replace('S', 'You are s'))
+    await bob.send('Accept')
+    await bob.see('invite-accepted', 'Your Loci', 'You are now a member of', evilName)
+    await bob.open(link)
+    await bob.see('invite-closed', 'This invitation was accepted')
+
+    // Somebody registers, verifies the address, declines an invitation after signing in.
+    const other = await visitor()
+    await other.open('/register')
+    await other.see('register', 'Create an account')
+    await other.send('Create the account', { 'E-mail': 'ann2@example.com', Password: password })
+    await other.see('home-unverified', 'Your Loci', 'Confirm your address')
+    await other.send('Send it again')
+    await other.see('resend', 'Your Loci', 'We sent the link to ann2@example.com')
+    const verify = await mailbox.link('ann2@example.com', '/verify')
+    await other.open(verify)
+    await other.see('verify', 'Confirm your address')
+    await other.open(verify) // by the scanner of a mailbox: nothing is used up
+    await other.send('Confirm the address')
+    await other.see('verify-done', 'Your address is confirmed', 'What comes next')
+    await other.open(verify)
+    await other.send('Confirm the address')
+    await other.see('verify-used', 'This link does not work')
+    await other.open('/')
+    check(!(await other.text()).includes('Confirm your address'), 'the start page asks for the address again')
+    await other.send('Sign out')
+    await other.open(await mailbox.link('ann2@example.com', '/invite'))
+    await other.follow('Sign in')
+    await other.send('Sign in', { Password: password })
+    await other.send('Decline')
+    await other.see('invite-declined', 'Your Loci', 'You declined the invitation')
+
+    // A forgotten password.
+    const forgetful = await visitor()
+    await forgetful.open('/signin')
+    await forgetful.follow('Choose a new one')
+    await forgetful.see('forgot', 'Forgot your password?')
+    await forgetful.send('Send the link', { 'E-mail': 'bob@example.com' })
+    await forgetful.see('forgot-done', 'Look into your mailbox')
+    const reset = await mailbox.link('bob@example.com', '/reset')
+    await forgetful.open(reset)
+    await forgetful.see('reset', 'Choose a new password')
+    await forgetful.send('Save the password', { 'New password': 'short' }, { unchecked: true })
+    await forgetful.see('reset-field', 'Choose a new password', 'Password must have at least 10 characters.')
+    await forgetful.send('Save the password', { 'New password': password + ' staple' })
+    await forgetful.see('reset-done', 'You have a new password')
+    await forgetful.open(reset)
+    await forgetful.send('Save the password', { 'New password': password + ' again' })
+    await forgetful.see('reset-used', 'This link does not work')
+    await forgetful.follow('Send a new link')
+    await forgetful.open('/signin?next=https://evil.example/')
+    await forgetful.send('Sign in', { 'E-mail': 'bob@example.com', Password: password + ' staple' })
+    check(forgetful.page.url() === server.url + '/', `the sign-in leads to ${forgetful.page.url()}`)
+    await bob.open('/')
+    check((await bob.text()).includes('Sign in'), 'a reset leaves the other browser signed in')
+
+    await attack(ann, server.url)
+  } finally {
+    await server.stop()
+    mailbox.server.close()
+  }
+}
+
+// attack opens a page of another site, which frames a page of Loci and sends a form to it with the visitor's cookie.
+async function attack(victim, url) {
+  const evil = createHTTP((_, res) => {
+    res.setHeader('Content-Type', 'text/html')
+    res.end(`<title>evil</title><iframe src="${url}/"></iframe>
+      <form method="post" action="${url}/key"><input name="name" value="stolen"><input name="idempotencyKey" value="1">
+      <button>Win</button></form>`)
+  })
+  const port = await listen(evil)
+  const page = await victim.context.newPage() // its console reports the refused frame
+  for (const host of ['localhost', '127.0.0.1']) { // another site, and another origin of the same site
+    await page.goto(`http://${host}:${port}/`)
+    const frame = page.frames()[1]
+    check(!(await frame?.content())?.includes('Your Loci'), `${host}: a foreign page frames the start page`)
+    await Promise.all([page.waitForEvent('load'), page.getByRole('button', { name: 'Win' }).click()])
+    const text = await page.locator('body').innerText()
+    check(text.includes('another site sent this form') && !text.includes('loci_live_'), `${host}: a foreign form works: ${text}`)
+  }
+  await page.close()
+  evil.close()
+}
+
+if (pictures) mkdirSync(pictures, { recursive: true })
+const args = process.getuid() === 0 ? ['--no-sandbox'] : [] // Chromium has no sandbox for root
+const browser = await chromium.launch({ executablePath: process.env.CHROMIUM || '/usr/bin/chromium', args })
+try {
+  await Promise.all([walk(browser, true), walk(browser, false)])
+} finally {
+  await browser.close()
+}
+console.log(`pages: ${checks} checks, ${failures} failed`)
+process.exit(failures > 0 ? 1 : 0)
