@@ -50,6 +50,55 @@ func TestPlansLimitTeamsAndAtlases(t *testing.T) {
 	})
 }
 
+// A workspace is handed only to a member whose plan has room for it and what it holds.
+func TestTransferNeedsRoomInPlanOfHeir(t *testing.T) {
+	t.Parallel()
+	eachEngine(t, conformance.Options{Plan: smallPlan}, func(t *testing.T, w *conformance.World) {
+		give := func(p *conformance.Person, plan loci.PlanName) {
+			t.Helper()
+			conformance.Must(w.Service.SetPlan(t.Context(), loci.Email(p.Email), plan))(t)
+		}
+		give(w.Ann, loci.PlanSelfHosted)
+		transfer := func(team loci.ID, code loci.Code) {
+			t.Helper()
+			expect(t, "a transfer", try(t, w, conformance.CallerOwner, service.WorkspaceTransfer,
+				loci.TransferWorkspace{WorkspaceID: team, UserID: w.Bob.ID, Confirm: true}), code)
+		}
+		team := func() loci.ID {
+			id := w.NewTeam(t, w.Ann)
+			w.Join(t, id, w.Ann, w.Bob, loci.RoleMember)
+			return id
+		}
+		fill := func(team loci.ID, atlases, kilobytes int) {
+			t.Helper()
+			for n := range atlases {
+				a := mustCall(t, w, conformance.CallerOwner, service.AtlasCreate,
+					loci.CreateAtlas{Name: loci.Name(fmt.Sprint(n)), WorkspaceID: team})
+				mustCall(t, w, conformance.CallerOwner, service.MemoryCreate,
+					loci.CreateMemory{AtlasID: a.Atlas.ID, Content: loci.Content(strings.Repeat("x", kilobytes<<10))})
+			}
+		}
+		broad, large, small := team(), team(), team()
+		fill(broad, 3, 1) // and bob's Inbox
+		transfer(broad, loci.CodeStateConflict)
+		fill(large, 2, 200)
+		mustCall(t, w, conformance.CallerAdmin, service.MemoryCreate,
+			loci.CreateMemory{Content: loci.Content(strings.Repeat("x", 250<<10))})
+		for range 2 {
+			mustCall(t, w, conformance.CallerAdmin, service.MemoryCreate,
+				loci.CreateMemory{Content: loci.Content(strings.Repeat("y", 200<<10))})
+		}
+		transfer(large, loci.CodeStateConflict)
+		transfer(small, "")
+		give(w.Bob, loci.PlanSelfHosted)
+		transfer(broad, "")
+		transfer(large, "")
+		give(w.Bob, "")
+		full := team()
+		transfer(full, loci.CodeStateConflict) // the fourth team
+	})
+}
+
 // Memories and atlases count against the plan of the owner of their workspace, calls against that of the caller.
 func TestPlanIsThatOfTheOwner(t *testing.T) {
 	t.Parallel()

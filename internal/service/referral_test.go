@@ -12,6 +12,7 @@ import (
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/store/integrity"
+	"github.com/loci-memory/loci/internal/store/storetest"
 )
 
 // freePlan gives everybody the plan free, which a benefit lifts.
@@ -75,7 +76,11 @@ func TestReferralActivatesWithMemoryAfterVerification(t *testing.T) {
 		}
 		max := referred(t, w, "max.power@example.co.uk")
 		expect(loci.ReferralRegistered, loci.ReferralCounts{Registered: 1}, 0)
-		createAs(t, w, max, qualifying)
+		early := &op.Call{Credential: max.Cookie().Secret, CredentialKind: identity.CredentialCookie,
+			IdempotencyKey: "before", IdempotencyKeyCount: 1}
+		if _, err := op.Do(t.Context(), w.Host, early, service.MemoryCreate, qualifying); err != nil {
+			t.Fatal(err)
+		}
 		conformance.Must(w.Service.VerifyUser(t.Context(), "max.power@example.co.uk"))(t)
 		expect(loci.ReferralVerified, loci.ReferralCounts{Registered: 1, Verified: 1}, 0)
 		short := qualifying
@@ -84,6 +89,13 @@ func TestReferralActivatesWithMemoryAfterVerification(t *testing.T) {
 		returned := qualifying
 		returned.OnDuplicate = loci.OnDuplicateReturn
 		createAs(t, w, max, returned) // creates nothing
+		expect(loci.ReferralVerified, loci.ReferralCounts{Registered: 1, Verified: 1}, 0)
+		replayed := &op.Call{Credential: max.Cookie().Secret, CredentialKind: identity.CredentialCookie,
+			IdempotencyKey: "before", IdempotencyKeyCount: 1}
+		if _, err := op.Do(t.Context(), w.Host, replayed, service.MemoryCreate, qualifying); err != nil ||
+			!replayed.Replayed {
+			t.Fatalf("replayed %v, %v", replayed.Replayed, err)
+		}
 		expect(loci.ReferralVerified, loci.ReferralCounts{Registered: 1, Verified: 1}, 0)
 		for range 2 {
 			createAs(t, w, max, qualifying)
@@ -134,6 +146,24 @@ func TestReferralIsVerifiedWithAddress(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestLinksOfMailsVerifyReferrals(t *testing.T) {
+	t.Parallel()
+	eachMailWorld(t, conformance.Options{}, func(t *testing.T, w *conformance.World, b *mailbox, d storetest.Database) {
+		referred(t, w, "max@example.com")
+		_, verify := b.wait(t, "max@example.com", "/verify", 0)
+		expect(t, "a verification link", verifyBy(t, w, verify), "")
+		referred(t, w, "pat@example.com")
+		mustCall(t, w, conformance.CallerNobody, service.AuthForgot, loci.ForgotPassword{Email: "pat@example.com"})
+		_, reset := b.wait(t, "pat@example.com", "/reset", 0)
+		expect(t, "a reset link", resetBy(t, w, reset, password), "")
+		r := referralsOf(t, w, conformance.CallerOwner)
+		if r.Counts != (loci.ReferralCounts{Registered: 2, Verified: 2}) {
+			t.Errorf("%+v", r)
+		}
+		waitForJobs(t, d)
+	})
 }
 
 func TestAliasIsNoReferral(t *testing.T) {

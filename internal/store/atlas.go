@@ -55,7 +55,7 @@ func (w *Workspace) AddAtlas(a loci.Atlas) (loci.Atlas, error) {
 	if err := w.requireActive(); err != nil {
 		return a, err
 	}
-	if err := w.checkAtlasQuota(); err != nil {
+	if err := w.t.checkAtlasQuota(w.owner, 1); err != nil {
 		return a, err
 	}
 	a, err := w.t.addAtlas(w.rowID, a)
@@ -249,9 +249,9 @@ func (s *RoutingTargets) scanRow(r sqldb.Row) error {
 	return err
 }
 
-// checkAtlasQuota returns quota_exceeded where the owner of the workspace has as many atlases as the plan allows.
-func (w *Workspace) checkAtlasQuota() error {
-	return w.t.checkQuota(w.t.plan(w.owner).Atlases, w.owner.id,
+// checkAtlasQuota returns quota_exceeded where a user has no room for that many more atlases.
+func (t *Tx) checkAtlasQuota(u owner, more int64) error {
+	return t.checkQuota(t.plan(u).Atlases, u.id, more,
 		`SELECT count(*) FROM members m JOIN atlases a ON a.workspace = m.workspace WHERE m.user_id = ?1
 			AND m.role = 'owner'`, "atlases")
 }
@@ -268,7 +268,7 @@ func (s *RoutingTargets) Atlas(i int) (*Atlas, error) {
 	if err := s.workspace.requireActive(); err != nil {
 		return nil, err
 	}
-	if err := s.workspace.checkAtlasQuota(); err != nil {
+	if err := s.t.checkAtlasQuota(s.workspace.owner, 1); err != nil {
 		return nil, err
 	}
 	if _, err := s.t.addAtlas(s.workspace.rowID, loci.Atlas{Name: loci.InboxName, Default: true}); err != nil {

@@ -77,7 +77,8 @@ func (w *Workspace) endMembership(userID loci.ID) error {
 	return err
 }
 
-// Transfer makes a member the owner, within the member's plan, and the owner an admin.
+// Transfer makes a member the owner, and the owner an admin. The plan of the new owner must have room for the workspace
+// and what it holds.
 func (w *Workspace) Transfer(userID loci.ID) error {
 	if err := w.requireTeam(); err != nil {
 		return err
@@ -91,16 +92,33 @@ func (w *Workspace) Transfer(userID loci.ID) error {
 	if _, err := w.member(userID); err != nil {
 		return err
 	}
-	if err := w.t.checkTeamQuota(userID); loci.Is(err, loci.CodeQuotaExceeded) {
-		return loci.Errorf(loci.CodeStateConflict, "The plan of this member has no room for another team workspace.")
-	} else if err != nil {
-		return err
-	}
 	w.t.LinkResponse(w.id)
 	if err := w.writeRole(w.t.actor.UserID, loci.RoleAdmin); err != nil {
 		return err
 	}
-	return w.writeRole(userID, loci.RoleOwner)
+	if err := w.writeRole(userID, loci.RoleOwner); err != nil {
+		return err
+	}
+	return w.t.requireRoom(userID)
+}
+
+// requireRoom returns state_conflict where a user owns more than the plan of the user allows.
+func (t *Tx) requireRoom(userID loci.ID) error {
+	u, err := t.userAsOwner(userID)
+	if err == nil {
+		err = t.checkTeamQuota(u, 0)
+	}
+	if err == nil {
+		err = t.checkAtlasQuota(u, 0)
+	}
+	if err == nil {
+		err = t.checkStorageQuota(u)
+	}
+	if loci.Is(err, loci.CodeQuotaExceeded) {
+		err = loci.Errorf(loci.CodeStateConflict, "The plan of this member has no room for the workspace and what it "+
+			"holds: name another member.")
+	}
+	return err
 }
 
 func (t *Tx) addMember(workspace int64, userID loci.ID, role loci.Role) error {

@@ -183,21 +183,27 @@ func (w *Workspace) checkDeletable() error {
 	return err
 }
 
-// checkTeamQuota returns quota_exceeded where a user owns as many team workspaces as the plan allows.
-func (t *Tx) checkTeamQuota(userID loci.ID) error {
-	var u owner
-	if err := t.conn.QueryRow(`SELECT ou.id, ou.plan, ou.pro_until FROM users ou WHERE ou.id = ?1`, []any{userID},
-		u.scanDest()); err != nil {
-		return sqldb.NotFoundMessage(err, "The user does not exist.")
-	}
-	return t.checkQuota(t.plan(u).Teams, u.id,
+// userAsOwner returns a user with the plan that limits the workspaces of the user.
+func (t *Tx) userAsOwner(userID loci.ID) (u owner, err error) {
+	err = t.conn.QueryRow(`SELECT ou.id, ou.plan, ou.pro_until FROM users ou WHERE ou.id = ?1`, []any{userID},
+		u.scanDest())
+	return u, sqldb.NotFoundMessage(err, "The user does not exist.")
+}
+
+// checkTeamQuota returns quota_exceeded where a user has no room for that many team workspaces more.
+func (t *Tx) checkTeamQuota(u owner, more int64) error {
+	return t.checkQuota(t.plan(u).Teams, u.id, more,
 		`SELECT count(*) FROM members m JOIN workspaces w ON w.row_id = m.workspace
 		WHERE m.user_id = ?1 AND m.role = 'owner' AND w.personal_of IS NULL`, "team workspaces")
 }
 
 // AddWorkspace makes a team workspace of the actor, within the plan.
 func (s *Account) AddWorkspace(name string) (loci.Workspace, error) {
-	if err := s.t.checkTeamQuota(s.t.actor.UserID); err != nil {
+	u, err := s.t.userAsOwner(s.t.actor.UserID)
+	if err == nil {
+		err = s.t.checkTeamQuota(u, 1)
+	}
+	if err != nil {
 		return loci.Workspace{}, err
 	}
 	rowID, err := s.t.addWorkspace(name, s.t.actor.UserID, false)
@@ -230,13 +236,14 @@ func (t *Tx) addWorkspace(name string, owner loci.ID, personal bool) (rowID int6
 	return rowID, t.addMember(rowID, owner, loci.RoleOwner)
 }
 
-// checkQuota returns quota_exceeded where an owner has the maximum of something, which the query count counts.
-func (t *Tx) checkQuota(maximum int64, owner loci.ID, count, what string) error {
+// checkQuota returns quota_exceeded where an owner has no room for that many more of something, which the query count
+// counts.
+func (t *Tx) checkQuota(maximum int64, owner loci.ID, more int64, count, what string) error {
 	if maximum >= loci.Unlimited {
 		return nil
 	}
 	have, err := t.countLocked(owner, count)
-	if err == nil && have >= maximum {
+	if err == nil && have+more > maximum {
 		err = loci.Errorf(loci.CodeQuotaExceeded, "The plan allows at most %[2]d %[1]s: delete one, or change the "+
 			"plan.", what, maximum)
 	}
