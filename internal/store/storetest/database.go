@@ -68,6 +68,13 @@ func (d Database) SchemaStatus(ctx context.Context) (sqldb.SchemaStatus, error) 
 // DB opens the database behind the store's back, until the end of the test.
 func (d Database) DB(t testing.TB) *sql.DB {
 	t.Helper()
+	db := d.openDB(t)
+	t.Cleanup(func() { db.Close() })
+	return db
+}
+
+func (d Database) openDB(t testing.TB) *sql.DB {
+	t.Helper()
 	driver, name := "pgx", d.Address
 	if d.Dir != "" {
 		driver, name = sqldb.SQLDriver, "file:"+filepath.Join(d.Dir, "loci.db")
@@ -76,14 +83,16 @@ func (d Database) DB(t testing.TB) *sql.DB {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { db.Close() })
 	return db
 }
 
-// Exec runs a statement behind the store's back.
+// Exec runs a statement behind the store's back. It closes the connection: a test that runs hundreds would hold as
+// many.
 func (d Database) Exec(t testing.TB, q string) {
 	t.Helper()
-	if _, err := d.DB(t).Exec(q); err != nil {
+	db := d.openDB(t)
+	defer db.Close()
+	if _, err := db.Exec(q); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -91,7 +100,9 @@ func (d Database) Exec(t testing.TB, q string) {
 // Query returns the only column of a query.
 func (d Database) Query(t testing.TB, q string) (list []string) {
 	t.Helper()
-	rows, err := d.DB(t).Query(q)
+	db := d.openDB(t)
+	defer db.Close()
+	rows, err := db.Query(q)
 	if err != nil {
 		t.Fatal(err)
 	}
