@@ -60,6 +60,7 @@ var allowedImports = map[string][]string{
 	"internal/store/accountdb": {"", "internal/identity", "internal/sqldb"},
 	"internal/store/jobdb":     {"", "internal/job", "internal/sqldb"},
 	"internal/mail":            {""},
+	"internal/mail/mailtest":   {},
 	"internal/store/erasedb": {"", "internal/minhash", "internal/sqldb", "internal/store/indexdb",
 		"internal/store/jobdb"},
 	"internal/store/embeddb": {"", "internal/cache", "internal/job", "internal/sqldb", "internal/vector"},
@@ -116,7 +117,7 @@ var allowedImports = map[string][]string{
 
 // testOnly are packages that only tests import.
 var testOnly = []string{"internal/analysis/analysistest", "internal/index/indextest", "internal/store/storetest",
-	"internal/relevance/datasettest", "internal/logtest",
+	"internal/relevance/datasettest", "internal/logtest", "internal/mail/mailtest",
 	"internal/conformance", "internal/secret/secrettest"}
 
 // A listedPackage is a package in the output of go list.

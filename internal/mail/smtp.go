@@ -97,8 +97,20 @@ func (s *Server) Send(ctx context.Context, m Message) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
 	defer cancel()
-	err = client.DialAndSendWithContext(ctx, msg)
-	if err == nil || msg.IsDelivered() { // a server that hangs up after it took the mail
+	sent := make(chan error, 1)
+	go func() { // go-mail observes the end of the context while it connects only
+		err := client.DialAndSendWithContext(ctx, msg)
+		if msg.IsDelivered() { // a server that hangs up after it took the mail
+			err = nil
+		}
+		sent <- err
+	}()
+	select {
+	case err = <-sent:
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	if err == nil {
 		return nil
 	}
 	words := errors.New("mail: " + strings.ReplaceAll(err.Error(), string(m.To), "the recipient"))
