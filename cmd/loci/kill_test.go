@@ -59,6 +59,7 @@ func rounds(t *testing.T) int {
 type testServer struct {
 	bin, key string
 	store    []string // the flags that name the database
+	env      []string // further settings
 	running  *exec.Cmd
 	base     string
 	client   *http.Client
@@ -117,7 +118,7 @@ func (v *testServer) admin(t *testing.T, args ...string) []byte {
 func (v *testServer) start(t *testing.T) {
 	t.Helper()
 	v.running = exec.Command(v.bin, append([]string{"serve", "--listen", "127.0.0.1:0"}, v.store...)...)
-	v.running.Env = append(os.Environ(), "LOCI_RATE_LIMIT=0", "LOCI_LOG_LEVEL=error")
+	v.running.Env = slices.Concat(os.Environ(), []string{"LOCI_RATE_LIMIT=0", "LOCI_LOG_LEVEL=error"}, v.env)
 	var complaints bytes.Buffer
 	v.running.Stderr = &complaints
 	out, err := v.running.StdoutPipe()

@@ -98,7 +98,8 @@ func TestServerOffLoopbackMustEncrypt(t *testing.T) {
 	dial := gomail.WithDialContextFunc(func(ctx context.Context, network, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, network, "127.0.0.1:"+b.Port())
 	})
-	if err := send(t, "smtp://mail.example.org?from=loci@example.org", example, dial); err == nil || len(b.Mails()) > 0 {
+	err := send(t, "smtp://mail.example.org?from=loci@example.org", example, dial)
+	if err == nil || len(b.Mails()) > 0 {
 		t.Errorf("sent without encryption: %v", err)
 	}
 }
