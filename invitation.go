@@ -20,7 +20,8 @@ func (Email) Rule() Rule { return Rule{MinLength: 3, MaxLength: MaxEmail, Format
 // Valid reports whether a mail could be sent to e.
 func (e Email) Valid() bool {
 	local, host, ok := strings.Cut(string(e), "@")
-	if !ok || local == "" || host == "" || len(e) > MaxEmail || strings.ContainsAny(host, "@_()[],;:\\\"<>/") {
+	if !ok || local == "" || host == "" || len(e) > MaxEmail || strings.ContainsAny(host, "@_()[],;:\\\"<>/") ||
+		!utf8.ValidString(string(e)) {
 		return false
 	}
 	for _, r := range string(e) {

@@ -5,7 +5,10 @@ import (
 	"encoding/json"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/cli/command"
 	"github.com/loci-memory/loci/internal/cli/format"
 	"github.com/loci-memory/loci/internal/cli/records"
 	"github.com/loci-memory/loci/internal/op"
@@ -59,4 +62,28 @@ func isDryRun(input []byte) bool {
 		DryRun bool `json:"dry_run"`
 	}
 	return json.Unmarshal(input, &in) == nil && in.DryRun
+}
+
+// askPasswords asks at the terminal for the passwords of flags, for a new one twice.
+func (p *program) askPasswords(cmd *cobra.Command, flags []string) error {
+	if !p.IsInteractive() {
+		return nil
+	}
+	for _, name := range flags {
+		label := strings.ToUpper(name[:1]) + strings.ReplaceAll(name[1:], "-", " ")
+		text, err := p.PromptSecret(cmd.Context(), label+": ")
+		if err == nil && strings.HasPrefix(name, "new-") {
+			var again string
+			if again, err = p.PromptSecret(cmd.Context(), label+" again: "); err == nil && again != text {
+				err = command.UsageError("the two passwords differ")
+			}
+		}
+		if err == nil {
+			err = cmd.Flags().Set(name, text)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }

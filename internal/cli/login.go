@@ -2,13 +2,10 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/cli/command"
@@ -76,7 +73,7 @@ func (p *program) readKey(ctx context.Context, url, key string) (string, error) 
 	switch given := key != "" && key != "-"; {
 	case given:
 	case p.IsInteractive():
-		key, err = p.promptKey(ctx, int(p.In.(*os.File).Fd()))
+		key, err = p.PromptSecret(ctx, "API key: ")
 	default:
 		key, err = p.ReadStdin()
 	}
@@ -89,31 +86,6 @@ func (p *program) readKey(ctx context.Context, url, key string) (string, error) 
 			"\nor make one on the server with loci admin key create; then: loci login " + url + "   (and paste it)")
 	}
 	return key, nil
-}
-
-// promptKey reads a line from the terminal without showing it.
-func (p *program) promptKey(ctx context.Context, terminal int) (string, error) {
-	before, err := term.GetState(terminal)
-	if err != nil {
-		return "", err
-	}
-	fmt.Fprint(p.Err, "API key: ")
-	type line struct {
-		text []byte
-		err  error
-	}
-	read := make(chan line, 1)
-	go func() { // the read cannot be interrupted, and ends with the process
-		text, err := term.ReadPassword(terminal)
-		read <- line{text, err}
-	}()
-	defer fmt.Fprintln(p.Err)
-	select {
-	case l := <-read:
-		return string(l.text), l.err
-	case <-ctx.Done():
-		return "", errors.Join(ctx.Err(), term.Restore(terminal, before))
-	}
 }
 
 func (p *program) logout() *cobra.Command {

@@ -41,7 +41,10 @@ func (p *program) opCommand(o *op.Op) *cobra.Command {
 			}
 			c.RequestID = string(loci.NewID(time.Now()))
 			p.requestID = c.RequestID
-			input, err := f.InputJSON(args, p.ReadStdin)
+			if err := p.askPasswords(cmd, f.MissingPasswords()); err != nil {
+				return err
+			}
+			input, err := f.InputJSON(args, p)
 			if err == nil {
 				_, err = o.Canonical(op.Args{JSON: input})
 			}

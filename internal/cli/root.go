@@ -148,10 +148,13 @@ func resourceSummary(resource string) string {
 		"memory":     "Write memories and find them again",
 		"atlas":      "Group memories by subject",
 		"workspace":  "Share atlases with others",
-		"member":     "See who is in a workspace",
+		"member":     "See who is in a workspace, change roles, and remove members",
 		"invitation": "Invite people into a workspace, and answer invitations",
 		"key":        "Make and revoke API keys",
-		"account":    "Show your account and its usage",
+		"account":    "Show and change your account, and show its usage",
+		"signin":     "See the browsers that are signed in, and sign them out",
+		"referral":   "Invite people to the server by your link",
+		"benefit":    "See and use the benefits of referrals",
 	}[resource]; ok {
 		return text
 	}

@@ -200,3 +200,39 @@ func TestPurgeCountsAndAsksAtTerminal(t *testing.T) {
 	}
 	run(exitFailure, "user", "show", "--email", "ada@example.org")
 }
+
+func TestPasswordsAreAskedUnseenOrReadByLine(t *testing.T) {
+	t.Parallel()
+	d := newTestTerminal(t)
+	var changed loci.ChangePassword
+	op.Add(d.table, "account.password", "POST /v1/me/password", "Change.", op.Person, op.NoTool,
+		func(_ *fakeService, _ context.Context, _ *identity.Actor, in loci.ChangePassword) (loci.Empty, error) {
+			changed = in
+			return loci.Empty{}, nil
+		})
+	want := loci.ChangePassword{CurrentPassword: "correct horse", NewPassword: "battery staple"}
+	const prompts = "Current password: \nNew password: \nNew password again: \n"
+	d.in = typed(t, "correct horse\nbattery staple\nbattery staple\n")
+	if code := d.run("account", "password"); code != exitOK || changed != want || d.err.String() != prompts {
+		t.Errorf("%d %+v %q", code, changed, d.err.String())
+	}
+	changed, d.in = loci.ChangePassword{}, typed(t, "correct horse\nbattery staple\nbattery stable\n")
+	if code := d.run("account", "password"); code != exitUsage || changed != (loci.ChangePassword{}) ||
+		!strings.Contains(d.err.String(), "the two passwords differ") {
+		t.Errorf("%d %+v %q", code, changed, d.err.String())
+	}
+	both := []string{"account", "password", "--current-password", "-", "--new-password", "-"}
+	d.in = strings.NewReader("correct horse\r\nbattery staple")
+	if code := d.run(both...); code != exitOK || changed != want {
+		t.Errorf("%d %+v %q", code, changed, d.err.String())
+	}
+	d.in = strings.NewReader("correct horse\n")
+	if code := d.run(both...); code != exitUsage || !strings.Contains(d.err.String(), "no more lines") {
+		t.Errorf("%d %q", code, d.err.String())
+	}
+	d.in = strings.NewReader("")
+	if code := d.run("account", "password"); code != exitUsage ||
+		!strings.Contains(d.err.String(), "--current-password") {
+		t.Errorf("%d %q", code, d.err.String())
+	}
+}

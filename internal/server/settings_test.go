@@ -143,3 +143,50 @@ func TestServeRefusesInvalidDeprecations(t *testing.T) {
 		}
 	}
 }
+
+// FuzzLoad gives a setting any value. It is accepted, or refused by name; a secret value is in no error.
+func FuzzLoad(f *testing.F) {
+	dir := f.TempDir()
+	for i, c := range Catalogue {
+		f.Add(uint8(i), c.Default)
+	}
+	for _, v := range []string{"https://[::1", "postgres://a:b@/x?y=%zz", "10.0.0.0/99,::/0", "-1",
+		"9223372036854775808", "1h\n", "http://a.example,http://b.example:0", "\xff"} {
+		for i := range Catalogue {
+			f.Add(uint8(i), v)
+		}
+	}
+	f.Fuzz(func(t *testing.T, n uint8, value string) {
+		c := Catalogue[int(n)%len(Catalogue)]
+		if c.Flag == "data" {
+			return // the folder has loci.toml
+		}
+		_, _, err := Load(map[string]string{"data": dir}, []string{c.Env + "=" + value})
+		if err == nil {
+			return
+		}
+		if !strings.Contains(err.Error(), c.Env) {
+			t.Errorf("%s=%q: %v", c.Env, value, err)
+		}
+		if c.Secret() && len(value) > 8 && strings.Contains(err.Error(), value) {
+			t.Errorf("%s: %v", c.Env, err)
+		}
+	})
+}
+
+// FuzzConfigFile gives loci.toml any text.
+func FuzzConfigFile(f *testing.F) {
+	f.Add("listen = \"127.0.0.1:7\"\nrate-limit = 7\ncors-origins = [\"https://a.example\"]")
+	f.Add("[plan]\nfree = 1")
+	f.Add("embed-key = \"\x00\"")
+	f.Fuzz(func(t *testing.T, text string) {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, "loci.toml"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, _, err := Load(map[string]string{"data": dir}, nil)
+		if err != nil && !strings.Contains(err.Error(), "loci.toml") {
+			t.Errorf("%v", err)
+		}
+	})
+}

@@ -1,6 +1,11 @@
 package service
 
-import "context"
+import (
+	"context"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/identity"
+)
 
 // Bounds of the callers that wait for a hash.
 const (
@@ -29,4 +34,11 @@ func (s *Service) WaitingHashes() (signIns, signUps int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return len(q.waiters[hashSignIn]), len(q.waiters[hashSignUp])
+}
+
+// ReencodeCursor parses a cursor of a list of an actor, and encodes its position again.
+func (s *Service) ReencodeCursor(actor *identity.Actor, in any, cursor string) (string, error) {
+	q := pageQuery{s, actor, in}
+	p, err := q.parse(loci.Paging{Cursor: loci.Cursor(cursor)})
+	return q.cursor(p.After), err
 }

@@ -81,6 +81,32 @@ func (c *Console) Ask(ctx context.Context, question string) error {
 	}
 }
 
+// PromptSecret reads a line from the terminal without showing it.
+func (c *Console) PromptSecret(ctx context.Context, label string) (string, error) {
+	terminal := int(c.In.(*os.File).Fd())
+	before, err := term.GetState(terminal)
+	if err != nil {
+		return "", err
+	}
+	fmt.Fprint(c.Err, label)
+	type line struct {
+		text []byte
+		err  error
+	}
+	read := make(chan line, 1)
+	go func() { // the read cannot be interrupted, and ends with the process
+		text, err := term.ReadPassword(terminal)
+		read <- line{text, err}
+	}()
+	defer fmt.Fprintln(c.Err)
+	select {
+	case l := <-read:
+		return string(l.text), l.err
+	case <-ctx.Done():
+		return "", errors.Join(ctx.Err(), term.Restore(terminal, before))
+	}
+}
+
 // PrintMessage writes to the standard error.
 func (c *Console) PrintMessage(text string) {
 	_, colour := c.Terminal(c.Err)
@@ -126,4 +152,23 @@ func (c *Console) ReadStdin() (string, error) {
 		return "", loci.Errorf(loci.CodePayloadTooLarge, "the standard input has more than 1 MiB: send less")
 	}
 	return string(b), err
+}
+
+// ReadLine reads the next line of the standard input, so that several secrets can be read from it.
+func (c *Console) ReadLine() (string, error) {
+	var line []byte
+	for one := make([]byte, 1); len(line) <= maxStdin; {
+		n, err := c.In.Read(one)
+		if n == 1 && one[0] != '\n' {
+			line = append(line, one[0])
+		} else if n == 1 || err == io.EOF && len(line) > 0 {
+			return strings.TrimSuffix(string(line), "\r"), nil
+		} else if err == io.EOF {
+			return "", command.UsageError("the standard input has no more lines: each - takes one")
+		}
+		if err != nil && err != io.EOF {
+			return "", err
+		}
+	}
+	return "", loci.Errorf(loci.CodePayloadTooLarge, "a line of the standard input has more than 1 MiB: send less")
 }

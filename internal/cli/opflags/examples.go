@@ -29,6 +29,14 @@ var handwrittenExamples = map[string][]string{
 	"memory.verify": {
 		`loci memory verify 01890000-0000-7000-8000-000000000000 --evidence "asked the vet" ` +
 			"--confidence 0.9 --valid-until 2031-01-01T00:00:00Z"},
+	"account.password": {
+		"loci account password",
+		"loci account password --current-password - --new-password - < two-lines.txt",
+	},
+	"account.delete": {
+		"loci account delete",
+		"loci account delete --password - --yes < password.txt",
+	},
 	"invitation.respond": {"loci invitation respond 01890000-0000-7000-8000-000000000000 --accept --confirm"},
 }
 

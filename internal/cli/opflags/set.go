@@ -92,6 +92,9 @@ func (f *Set) Bind(cmd *cobra.Command) {
 		if usage == "" {
 			usage = "The " + strings.ReplaceAll(s.flag, "-", " ")
 		}
+		if s.format == passwordFormat {
+			usage += "; - reads a line of the standard input, and a terminal asks for it"
+		}
 		if s.required {
 			usage += " (required)"
 		}
@@ -135,8 +138,27 @@ func (f *Set) Incomplete() bool {
 	})
 }
 
+// passwordFormat is the format of the flags that a person types unseen.
+const passwordFormat = "password"
+
+// MissingPasswords returns the required flags of passwords that have no value.
+func (f *Set) MissingPasswords() (flags []string) {
+	for _, s := range f.flags {
+		if s.format == passwordFormat && s.required && s.values == nil {
+			flags = append(flags, s.flag)
+		}
+	}
+	return flags
+}
+
+// A Stdin reads the standard input for values that are given as -: whole, or the next line for a password.
+type Stdin interface {
+	ReadStdin() (string, error)
+	ReadLine() (string, error)
+}
+
 // InputJSON returns the input of a command line as a JSON object.
-func (f *Set) InputJSON(args []string, stdin func() (string, error)) ([]byte, error) {
+func (f *Set) InputJSON(args []string, stdin Stdin) ([]byte, error) {
 	for i, arg := range args {
 		f.args[i].values = []string{arg}
 	}

@@ -83,15 +83,19 @@ func (s *spec) accepts(text string) bool {
 }
 
 // jsonValue returns the given value as JSON has it. An empty list is given as "".
-func (s *spec) jsonValue(stdin func() (string, error)) (any, error) {
+func (s *spec) jsonValue(stdin Stdin) (any, error) {
 	if s.jsonType == "object" {
 		return jsonScalar("object", s.values[len(s.values)-1])
 	}
 	if !s.list {
 		text := s.values[0]
 		if text == "-" && s.jsonType == "string" && s.enum == nil {
+			read := stdin.ReadStdin
+			if s.format == passwordFormat {
+				read = stdin.ReadLine
+			}
 			var err error
-			if text, err = stdin(); err != nil {
+			if text, err = read(); err != nil {
 				return nil, err
 			}
 		}
