@@ -34,7 +34,8 @@ func (s *Service) VerifyAddress(ctx context.Context, actor *identity.Actor, in l
 	return loci.Empty{}, err
 }
 
-// ResetPassword replaces the password of the user whose mail holds the link. All sign-ins end; API keys stay.
+// ResetPassword replaces the password of the user whose mail holds the link. All sign-ins end; keys of a verified
+// user stay.
 func (s *Service) ResetPassword(ctx context.Context, actor *identity.Actor, in loci.ResetPassword) (loci.Empty, error) {
 	release, err := s.attemptLink(actor)
 	if err != nil {

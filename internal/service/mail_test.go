@@ -135,10 +135,14 @@ func TestLinkOfMailVerifiesAddressOnce(t *testing.T) {
 func TestResetEndsSignInsAndVerifies(t *testing.T) {
 	t.Parallel()
 	eachMailWorld(t, conformance.Options{}, func(t *testing.T, w *conformance.World, b *mailbox, d storetest.Database) {
-		pat := registered(t, w, "pat@example.com")
-		key, err := callAs(t, w, pat, service.KeyCreate, loci.CreateKey{})
+		pat := registered(t, w, "pat@example.com") // perhaps by another person
+		stranger, err := callAs(t, w, pat, service.KeyCreate, loci.CreateKey{})
 		if err != nil {
 			t.Fatal(err)
+		}
+		me := func(key string) (loci.OneUser, error) {
+			return op.Do(t.Context(), w.Host, &op.Call{Credential: key, CredentialKind: identity.CredentialKey},
+				service.AccountMe, loci.Empty{})
 		}
 		forgot := func(e loci.Email) {
 			mustCall(t, w, conformance.CallerNobody, service.AuthForgot, loci.ForgotPassword{Email: e})
@@ -154,19 +158,23 @@ func TestResetEndsSignInsAndVerifies(t *testing.T) {
 		}
 		_, err = callAs(t, w, pat, service.AccountMe, loci.Empty{})
 		expect(t, "the browser", err, loci.CodeInvalidKey)
-		me, err := op.Do(t.Context(), w.Host, &op.Call{Credential: key.APIKey, CredentialKind: identity.CredentialKey},
-			service.AccountMe, loci.Empty{})
-		if err != nil || !me.User.EmailVerified {
-			t.Errorf("by the key: %+v, %v", me, err)
-		}
+		_, err = me(stranger.APIKey)
+		expect(t, "a key from before the address was verified", err, loci.CodeRevoked)
 		login := func(p loci.PasswordAttempt) error {
 			return try(t, w, conformance.CallerNobody, service.AuthLogin, loci.Login{Email: "pat@example.com",
 				Password: p})
 		}
 		expect(t, "the former password", login(password), loci.CodeInvalidKey)
 		expect(t, "the new password", login("battery staple"), "")
+		key := conformance.Must(w.Service.AddKey(t.Context(), "pat@example.com", ""))(t)
 		forgot("pat@example.com")
-		_, late := b.wait(t, "pat@example.com", "/reset", 2)
+		_, third := b.wait(t, "pat@example.com", "/reset", 2)
+		expect(t, "another link", resetBy(t, w, third, "battery staple"), "")
+		if by, err := me(key.APIKey); err != nil || !by.User.EmailVerified {
+			t.Errorf("by the key of a verified user: %+v, %v", by, err)
+		}
+		forgot("pat@example.com")
+		_, late := b.wait(t, "pat@example.com", "/reset", 3)
 		w.Clock.Advance(time.Hour)
 		expect(t, "a link after an hour", resetBy(t, w, late, password), loci.CodeNotFound)
 		waitForJobs(t, d)

@@ -82,11 +82,8 @@ func (t *Tx) Account() (*Account, error) { return &Account{t}, t.checkIdempotenc
 // AddKey stores a key of the actor. A credential that has ended makes no other one, however long ago its call was
 // admitted.
 func (s *Account) AddKey(n accountdb.NewKey) (loci.APIKey, error) {
-	a, actor := s.t.accounts(), s.t.actor
-	if err := a.RequireLiveCredential(actor.UserID, actor.CredentialKind, actor.CredentialID); err != nil {
-		return loci.APIKey{}, err
-	}
-	return a.AddLimitedKey(actor.UserID, n)
+	actor := s.t.actor
+	return s.t.accounts().AddLimitedKey(actor.UserID, actor.CredentialKind, actor.CredentialID, n)
 }
 
 // EndSignIn signs a browser of the actor out.

@@ -195,9 +195,16 @@ func (t Tx) addKey(userID loci.ID, n NewKey) (k loci.APIKey, err error) {
 	return k, err
 }
 
-// AddLimitedKey stores a key of a user, who has at most MaxKeys.
-func (t Tx) AddLimitedKey(userID loci.ID, n NewKey) (k loci.APIKey, err error) {
-	if err := t.conn.AdvisoryLock(string(userID) + "/keys"); err != nil {
+// lockKeys makes new keys of a user wait for the commit.
+func (t Tx) lockKeys(userID loci.ID) error { return t.conn.AdvisoryLock(string(userID) + "/keys") }
+
+// AddLimitedKey stores a key that a user makes with a credential, which must be live. The user has at most MaxKeys.
+func (t Tx) AddLimitedKey(userID loci.ID, by identity.CredentialKind, credential loci.ID, n NewKey) (k loci.APIKey,
+	err error) {
+	if err := t.lockKeys(userID); err != nil {
+		return k, err
+	}
+	if err := t.requireLiveCredential(userID, by, credential); err != nil {
 		return k, err
 	}
 	live := 0
@@ -211,6 +218,17 @@ func (t Tx) AddLimitedKey(userID loci.ID, n NewKey) (k loci.APIKey, err error) {
 			"You have %d API keys, the most that a user may have: revoke one that you do not need.", live)
 	}
 	return t.addKey(userID, n)
+}
+
+// revokeUnprovenKeys revokes the keys of a user whose address is not verified: another person may have registered it.
+func (t Tx) revokeUnprovenKeys(userID loci.ID) error {
+	if err := t.lockKeys(userID); err != nil {
+		return err
+	}
+	_, err := t.conn.Exec(`UPDATE api_keys SET revoked_at = ?2, updated_at = ?2 WHERE user_id = ?1 AND revoked_at = 0
+		AND NOT (SELECT u.verified FROM users u WHERE u.id = ?1)`, userID, t.conn.Now)
+	t.onEnded(Ended{UserID: userID})
+	return err
 }
 
 // RevokeKey revokes a key of a user. A revoked key keeps the time of its first revocation.
@@ -235,8 +253,8 @@ func (t Tx) EndSignIn(userID, id loci.ID) error {
 	return err
 }
 
-// RequireLiveCredential refuses a key or a sign-in of a user that has ended.
-func (t Tx) RequireLiveCredential(userID loci.ID, kind identity.CredentialKind, id loci.ID) error {
+// requireLiveCredential refuses a key or a sign-in of a user that has ended.
+func (t Tx) requireLiveCredential(userID loci.ID, kind identity.CredentialKind, id loci.ID) error {
 	query := map[identity.CredentialKind]string{
 		identity.CredentialKey:    `SELECT 1 FROM api_keys WHERE id = ?1 AND user_id = ?2 AND revoked_at = 0`,
 		identity.CredentialCookie: `SELECT 1 FROM sign_ins WHERE id = ?1 AND user_id = ?2`,
