@@ -22,7 +22,8 @@ import (
 // A teamState is a team by the rules of the contract.
 type teamState struct {
 	archived    bool
-	roles       [4]loci.Role // by person; "" is no member
+	emptied     bool         // its atlas is deleted
+	roles       [4]loci.Role // by person; "" is no member; a deleted team has none
 	invitations map[int]teamInvitation
 }
 
@@ -61,11 +62,11 @@ func (s teamState) apply(c teamCall, now time.Time) (teamState, string) {
 	role := s.roles[c.actor]
 	minimum := map[string]loci.Role{"invite": loci.RoleAdmin, "revoke": loci.RoleAdmin, "role": loci.RoleOwner,
 		"remove": loci.RoleAdmin, "leave": loci.RoleMember, "transfer": loci.RoleOwner, "archive": loci.RoleOwner,
-		"restore": loci.RoleOwner}[c.name]
+		"restore": loci.RoleOwner, "delete atlas": loci.RoleAdmin, "delete": loci.RoleOwner}[c.name]
 	code := ""
 	switch {
 	case minimum == "": // accept and decline
-	case role == "":
+	case role == "", c.name == "delete atlas" && s.emptied:
 		return s, string(loci.CodeNotFound)
 	case !role.AtLeast(minimum):
 		return s, string(loci.CodeForbidden)
@@ -105,6 +106,13 @@ func (s teamState) apply(c teamCall, now time.Time) (teamState, string) {
 		if code == "" {
 			s.roles[c.actor], s.roles[c.target] = loci.RoleAdmin, loci.RoleOwner
 		}
+	case "delete atlas":
+		s.emptied = true
+	case "delete":
+		if !s.emptied {
+			return s, string(loci.CodeWorkspaceNotEmpty)
+		}
+		s = teamState{invitations: map[int]teamInvitation{}}
 	default:
 		archive := c.name == "archive"
 		if s.archived == archive {
@@ -154,7 +162,10 @@ func (s *teamState) invite(c teamCall, now time.Time) string {
 
 // answer accepts, declines or revokes an invitation.
 func (s *teamState) answer(c teamCall, now time.Time) string {
-	i := s.invitations[c.invitation]
+	i, ok := s.invitations[c.invitation]
+	if !ok {
+		return string(loci.CodeNotFound)
+	}
 	if i.at(now) != loci.InvitationPending || c.name == "accept" && s.archived {
 		return string(loci.CodeStateConflict)
 	}
@@ -176,7 +187,7 @@ func (s *teamState) answer(c teamCall, now time.Time) string {
 // describe returns the state as people see it.
 func (s *teamState) describe(now time.Time) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "archived=%v roles=%q", s.archived, s.roles)
+	fmt.Fprintf(&b, "archived=%v emptied=%v roles=%q", s.archived, s.emptied, s.roles)
 	for _, n := range slices.Sorted(maps.Keys(s.invitations)) {
 		i := s.invitations[n]
 		fmt.Fprintf(&b, " #%d=%d:%s:%s", n, i.to, i.role, i.at(now))
@@ -218,7 +229,7 @@ type teamModel struct {
 	now     *atomic.Int64
 	people  []*identity.Actor
 	team    loci.ID
-	memory  loci.ID
+	memory  loci.Memory
 	ids     map[int]loci.ID // of invitations
 	mu      sync.Mutex
 	state   teamState
@@ -229,7 +240,11 @@ func (m *teamModel) time() time.Time { return time.UnixMicro(m.now.Load()) }
 
 // draw returns a call that may be refused. Most calls of a round are about the same person.
 func (m *teamModel) draw(actor, target int) teamCall {
-	names := []string{"invite", "invite", "role", "remove", "leave", "transfer", "archive", "restore", "restore"}
+	names := []string{"invite", "invite", "role", "remove", "leave", "transfer", "archive", "restore", "restore",
+		"delete"}
+	if rapid.IntRange(0, 9).Draw(m.t, "delete") == 0 {
+		names = []string{"delete atlas"}
+	}
 	var received, sent []int // the newest invitations
 	for n, i := range m.state.invitations {
 		if sent = append(sent, n); i.to == actor {
@@ -291,6 +306,10 @@ func (m *teamModel) send(t *testing.T, c *teamCall) {
 	case "transfer":
 		_, err = s.TransferWorkspace(ctx, who, loci.TransferWorkspace{WorkspaceID: m.team, UserID: target.UserID,
 			Confirm: true})
+	case "delete atlas":
+		_, err = s.DeleteAtlas(ctx, who, loci.DeleteAtlas{AtlasID: m.memory.AtlasID})
+	case "delete":
+		_, err = s.DeleteWorkspace(ctx, who, loci.DeleteWorkspace{WorkspaceID: m.team})
 	default:
 		archived := c.name == "archive"
 		_, err = s.ArchiveWorkspace(ctx, who, loci.ArchiveWorkspace{WorkspaceID: m.team, Archived: &archived})
@@ -370,13 +389,17 @@ func (m *teamModel) observe(t *testing.T, server int) string {
 		if w.Workspace.Role == loci.RoleOwner {
 			owner, seen.archived = who, w.Workspace.Status == loci.ContainerArchived
 		}
-		_, err = s.GetMemory(t.Context(), who, loci.GetMemory{MemoryID: m.memory})
-		_, searched := s.SearchMemories(t.Context(), who, loci.SearchMemories{Query: "basalt",
+		_, err = s.GetMemory(t.Context(), who, loci.GetMemory{MemoryID: m.memory.ID})
+		found, searched := s.SearchMemories(t.Context(), who, loci.SearchMemories{Query: "basalt",
 			MemoryFilter: loci.MemoryFilter{WorkspaceID: m.team}})
-		if outside := w.Workspace.Role == ""; loci.Is(err, loci.CodeNotFound) != outside ||
-			loci.Is(searched, loci.CodeNotFound) != outside {
-			m.t.Fatalf("person %d with role %q: %v, %v", n, w.Workspace.Role, err, searched)
+		outside := w.Workspace.Role == ""
+		if seen.emptied = seen.emptied || !outside && len(found.Memories) == 0; outside != (searched != nil) ||
+			loci.Is(err, loci.CodeNotFound) != (outside || seen.emptied) {
+			m.t.Fatalf("person %d with role %q: %v, %v, %v", n, w.Workspace.Role, err, found.Memories, searched)
 		}
+	}
+	if seen.roles == [4]loci.Role{} {
+		return seen.describe(m.time())
 	}
 	if owner == nil {
 		m.t.Fatalf("no owner: %q", seen.roles)
@@ -419,8 +442,8 @@ func TestTeamCallsAtOnceHaveSerialOrder(t *testing.T) {
 		var watch sync.WaitGroup
 		watch.Go(func() {
 			for {
-				if list := d.Query(t, `SELECT w.id FROM workspaces w WHERE (SELECT count(*) FROM members m
-					WHERE m.workspace = w.row_id AND m.role = 'owner') <> 1`); len(list) > 0 {
+				if list := d.Query(t, `SELECT w.id FROM workspaces w JOIN members m ON m.workspace = w.row_id
+					GROUP BY w.id HAVING count(CASE WHEN m.role = 'owner' THEN 1 END) <> 1`); len(list) > 0 {
 					t.Errorf("%s has not one owner", list)
 					return
 				}
@@ -446,7 +469,7 @@ func TestTeamCallsAtOnceHaveSerialOrder(t *testing.T) {
 			if err != nil {
 				rt.Fatal(err)
 			}
-			m.memory = made.Memory.ID
+			m.memory = made.Memory.Memory
 			m.setUp(t)
 			for range rapid.IntRange(1, 8).Draw(rt, "rounds") {
 				m.round(t)
