@@ -120,7 +120,7 @@ func requireToken(v *visit) error {
 		return nil
 	}
 	v.Closed = true
-	return loci.Errorf(loci.CodeNotFound, "The link is not complete: open it from the mail again.")
+	return loci.Errorf(loci.CodeNotFound, "The link is not complete: open the whole link.")
 }
 
 // requireMail refuses what needs a mail on a server that sends none.

@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"context"
+	"errors"
 	"html"
 	"io"
 	"log/slog"
@@ -79,6 +80,9 @@ func (s *fakeService) Register(_ context.Context, _ *identity.Actor, in loci.Reg
 	s.note("register", string(in.Email), string(in.Name), string(in.Ref), string(in.Invitation))
 	if in.Email == "taken@example.com" {
 		return loci.SignedIn{}, loci.Errorf(loci.CodeConflict, "There is an account with this address already.")
+	}
+	if in.Ref == "unknown" {
+		return loci.SignedIn{}, loci.Errorf(loci.CodeForbidden, "Send the code of a referral link as ref.")
 	}
 	return signedIn(in.Email, "ann", true), nil
 }
@@ -176,6 +180,8 @@ func (s *fakeService) admit(_ context.Context, o *op.Op, c *op.Call) (*identity.
 		return &identity.Actor{}, nil
 	case c.Credential == "":
 		return nil, loci.NewError(loci.CodeMissingAPIKey)
+	case c.Credential == "broken":
+		return nil, errors.New("a secret of ours")
 	case c.Credential == "busy":
 		return nil, &loci.Error{Code: loci.CodeRateLimited, RetryAfter: 3 * time.Second}
 	case c.Credential != "ann" || c.CredentialKind != identity.CredentialCookie:

@@ -63,7 +63,10 @@ func TestRegisterPage(t *testing.T) {
 	b = newBrowser(t, false)
 	b.closed = true
 	b.get("/").expect(t, 200, "/", "Other accounts need an invitation")
-	b.get("/register").expect(t, 403, "/register", "You cannot register", "needs an invitation", `href="/signin"`)
+	b.get("/register").expect(t, 403, "/register", "You cannot register",
+		"does not create accounts for everybody", `href="/signin"`)
+	b.post("/register", "email", "bad@example.com", "ref", "unknown", "password", password).expect(t, 403, "/register",
+		"You cannot register", "does not create accounts for everybody")
 	b.get("/register?ref=code").expect(t, 200, "/register?ref=code", "Create the account")
 }
 
@@ -143,6 +146,7 @@ func TestLinksOfMailsWorkByButton(t *testing.T) {
 		`href="/signin"`)
 	b.post("/reset", "token", "t2", "password", password).expect(t, 404, "/reset", `href="/forgot"`)
 	b.get("/verify").expect(t, 404, "/verify", "The link is not complete")
+	b.get("/reset").expect(t, 404, "/reset", "The link is not complete")
 }
 
 func TestForgotPage(t *testing.T) {

@@ -16,6 +16,8 @@ type page struct {
 	fields map[string]string    // names of the operation's fields for those of the link that differ
 	blame  map[loci.Code]string // the fields at which refusals are shown; others name their field themselves
 
+	words map[loci.Code]string // messages of refusals for people, in place of those for programs
+
 	// read reads what the page shows.
 	read func(*visit) error
 	// again handles a form that was sent before, and reports whether it was.
@@ -37,6 +39,8 @@ var pages = []page{
 	{path: "/register", template: "register", title: "Create an account", op: "auth.register",
 		summary: "Show the form that creates an account.",
 		params:  []string{"ref", "invitation", "id"}, blame: map[loci.Code]string{loci.CodeConflict: "email"},
+		words: map[loci.Code]string{loci.CodeForbidden: "This server does not create accounts for everybody. Open " +
+			"the whole link of an invitation or a referral, or ask the operator of the server for an account."},
 		read: readRegister, done: welcome},
 	{path: "/setup", template: "setup", title: "Set up Loci", op: "auth.setup",
 		summary: "Show the form that creates the first user.",

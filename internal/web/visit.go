@@ -164,8 +164,14 @@ func (v *visit) respond(err error) {
 	if err != nil {
 		e := loci.AsError(err)
 		status, v.Alert = e.Code.Status(), e.Message
-		if e.Code == loci.CodeRateLimited && e.RetryAfter > 0 {
+		switch words := v.page.words[e.Code]; {
+		case words != "" && v.template == v.page.template:
+			v.Alert = words
+		case e.Code == loci.CodeRateLimited && e.RetryAfter > 0:
 			v.Alert = "There were too many attempts. Try again in " + e.RetryAfter.Round(time.Second).String() + "."
+		case e.Code == loci.CodeInternalError:
+			v.Alert = "Something failed on our side: try again. Name the request " + v.call.RequestID +
+				" when you report it."
 		}
 		httpapi.SetErrorHeaders(v.w.Header(), v.r, e, nil)
 	}

@@ -226,6 +226,18 @@ func TestPageReportsRateLimit(t *testing.T) {
 	b.post("/key", "name", "x").expect(t, 429, "/key", "too many attempts")
 }
 
+func TestPageNamesFailedRequest(t *testing.T) {
+	t.Parallel()
+	b := newBrowser(t, true)
+	b.signIn("broken")
+	b.header.Set("X-Request-Id", "r-17")
+	got := b.get("/signin")
+	got.expect(t, 500, "/signin", "The request failed", "Name the request r-17")
+	if strings.Contains(got.text, "a secret of ours") {
+		t.Error(got.text)
+	}
+}
+
 func TestFormsHaveFreshIdempotencyKeys(t *testing.T) {
 	t.Parallel()
 	b := newBrowser(t, true)

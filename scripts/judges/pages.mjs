@@ -184,8 +184,8 @@ class Visitor {
   }
 }
 
-async function call(url, key, path, body) {
-  const res = await fetch(url + path, { method: 'POST', body: JSON.stringify(body),
+async function call(method, url, key, path, body) {
+  const res = await fetch(url + path, { method, body: JSON.stringify(body),
     headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' } })
   const answer = await res.json()
   if (!res.ok) throw new Error(`${path}: ${JSON.stringify(answer)}`)
@@ -217,7 +217,7 @@ async function walk(browser, scripts) {
     check(await ann.page.getByRole('button', { name: 'Copy' }).count() === (scripts ? 3 : 0), 'the buttons that copy')
     await ann.send('Sign out')
     await ann.open('/signin')
-    await ann.see('signin', 'Sign in to Loci', 'Choose a new one')
+    await ann.see('signin', 'Sign in to Loci', 'Forgot your password?')
     await ann.send('Sign in', { 'E-mail': 'ann@example.com', Password: 'wrong' })
     await ann.see('signin-refused', 'Sign in to Loci', 'The address or the password is wrong.')
     await ann.send('Sign in', { Password: password })
@@ -226,8 +226,8 @@ async function walk(browser, scripts) {
     await ann.see('key', 'Your Loci', 'Create another API key')
 
     // An invited person without an account registers, and accepts.
-    const team = (await call(server.url, key, '/v1/workspaces', { name: evilName })).workspace.id
-    await call(server.url, key, `/v1/workspaces/${team}/invitations`, { emails: ['bob@example.com', 'ann2@example.com'] })
+    const team = (await call('POST', server.url, key, '/v1/workspaces', { name: evilName })).workspace.id
+    await call('POST', server.url, key, `/v1/workspaces/${team}/invitations`, { emails: ['bob@example.com', 'ann2@example.com'] })
     const link = await mailbox.link('bob@example.com', '/invite')
     const bob = await visitor()
     await bob.open('/invite?id=1&token=2')
@@ -245,8 +245,10 @@ async function walk(browser, scripts) {
 
     // Somebody registers, verifies the address, declines an invitation after signing in.
     const other = await visitor()
-    await other.open('/register')
+    await other.open((await call('GET', server.url, key, '/v1/referrals/me')).url)
     await other.see('register', 'Create an account')
+    await other.send('Create the account', { 'E-mail': 'ann@example.com', Password: password })
+    await other.see('register-taken', 'Create an account', 'There is an account with this address already')
     await other.send('Create the account', { 'E-mail': 'ann2@example.com', Password: password })
     await other.see('home-unverified', 'Your Loci', 'Confirm your address')
     await other.send('Send it again')
@@ -269,10 +271,12 @@ async function walk(browser, scripts) {
     await other.send('Decline')
     await other.see('invite-declined', 'Your Loci', 'You declined the invitation')
 
+    check((await call('GET', server.url, key, '/v1/referrals/me')).invitees.length === 1, 'the referral is lost')
+
     // A forgotten password.
     const forgetful = await visitor()
     await forgetful.open('/signin')
-    await forgetful.follow('Choose a new one')
+    await forgetful.follow('Forgot your password?')
     await forgetful.see('forgot', 'Forgot your password?')
     await forgetful.send('Send the link', { 'E-mail': 'bob@example.com' })
     await forgetful.see('forgot-done', 'Look into your mailbox')
