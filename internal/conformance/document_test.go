@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -67,6 +68,33 @@ func TestToolsMatchGoldenFileWithinBudget(t *testing.T) {
 	}
 	b := conformance.Must(json.MarshalIndent(sets, "", "  "))(t)
 	golden(t, "../../docs/tools.json", append(b, '\n'))
+}
+
+func TestVariantsReplaceTools(t *testing.T) {
+	t.Parallel()
+	tools := func(variant string, set op.Toolset) string {
+		table, _ := service.Ops.Variant(service.Variants[variant])
+		var names []string
+		for _, o := range table.Tools(set) {
+			names = append(names, o.ToolName())
+		}
+		slices.Sort(names)
+		return strings.Join(names, " ")
+	}
+	deleting := strings.NewReplacer("atlas_archive", "atlas_delete", "workspace_archive", "workspace_delete")
+	want := strings.Fields(deleting.Replace(tools("full", op.StableTools)))
+	slices.Sort(want)
+	if got := tools("a", op.StableTools); got != strings.Join(want, " ") || !strings.Contains(got, "atlas_delete") {
+		t.Errorf("variant a, stable: %s", got)
+	}
+	if got := tools("a", op.FullTools); got != tools("full", op.FullTools) || strings.Contains(got, "atlas_archive") {
+		t.Errorf("variant a, full: %s", got)
+	}
+	for _, set := range []op.Toolset{op.StableTools, op.FullTools} {
+		if got := tools("b", set); got != tools("full", op.StableTools) || strings.Contains(got, "_delete") {
+			t.Errorf("variant b, %s: %s", set, got)
+		}
+	}
 }
 
 func TestOperationsMatchGoldenPage(t *testing.T) {

@@ -216,10 +216,11 @@ func TestContractVariantOmitsOperations(t *testing.T) {
 	t.Parallel()
 	const id = "/01890000-0000-7000-8000-000000000000"
 	routes := map[string]string{"memory.delete": "DELETE /v1/memories" + id,
+		"atlas.delete": "DELETE /v1/atlases" + id, "workspace.delete": "DELETE /v1/workspaces" + id,
 		"atlas.archive":     "POST /v1/atlases" + id + "/archive",
 		"workspace.archive": "POST /v1/workspaces" + id + "/archive"}
 	for contract, omitted := range map[string]string{"full": "", "a": "atlas.archive workspace.archive",
-		"b": "memory.delete"} {
+		"b": "memory.delete atlas.delete workspace.delete"} {
 		url, _, _, _ := start(t, map[string]string{"contract": contract})
 		document, err := http.Get(url + "/openapi.json")
 		if err != nil {

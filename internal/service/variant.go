@@ -9,7 +9,7 @@ var VariantNames = []string{"full", "a", "b"}
 // variant b archives them, and deletes neither them nor memories.
 var Variants = map[string]op.Variant{
 	"full": {},
-	"a": {Omitted: []string{"atlas.archive", "workspace.archive"},
-		Stable: []string{"atlas.delete", "workspace.delete"}},
-	"b": {Omitted: []string{"memory.delete", "atlas.delete", "workspace.delete"}, Full: op.StableTools},
+	"a": {Omitted: []string{AtlasArchive.Name, WorkspaceArchive.Name},
+		Stable: []string{AtlasDelete.Name, WorkspaceDelete.Name}},
+	"b": {Omitted: []string{MemoryDelete.Name, AtlasDelete.Name, WorkspaceDelete.Name}, Full: op.StableTools},
 }
