@@ -96,7 +96,8 @@ func generatedCases(o *op.Op, f fixture) (list []testCase) {
 	typed := false
 	for _, field := range o.Fields() {
 		if field.Required && field.Location != op.InPath {
-			bad("no "+field.Name, change(field.Name, nil), field.Name == "query", false)
+			// A command asks on its terminal in place of confirm.
+			bad("no "+field.Name, change(field.Name, nil), field.Name == "query" || isConfirm(field), false)
 		}
 		if !typed && field.Location != op.InPath && field.Type != "string" && !field.List {
 			typed = true
