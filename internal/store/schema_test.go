@@ -44,7 +44,7 @@ const (
 	sqliteReferences = `SELECT t.name || '.' || f."from" || ' ' || f."table" || '.' || f."to" || ' ' || f.on_delete
 		FROM sqlite_schema t, pragma_foreign_key_list(t.name) f WHERE t.type = 'table'`
 	postgresReferences = `SELECT t.relname || '.' || a.attname || ' ' || o.relname || '.' || b.attname || ' ' || CASE
-		k.confdeltype WHEN 'c' THEN 'CASCADE' ELSE 'NO ACTION' END
+		k.confdeltype WHEN 'c' THEN 'CASCADE' WHEN 'n' THEN 'SET NULL' ELSE 'NO ACTION' END
 		FROM pg_constraint k JOIN pg_class t ON t.oid = k.conrelid JOIN pg_class o ON o.oid = k.confrelid
 		CROSS JOIN LATERAL unnest(k.conkey, k.confkey) AS pair (own, other)
 		JOIN pg_attribute a ON a.attrelid = t.oid AND a.attnum = pair.own
