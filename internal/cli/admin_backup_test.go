@@ -27,6 +27,7 @@ func newBackup(t *testing.T) (dir, file string) {
 	run(exitOK, "key", "create", "--email", "ada@example.org", "--name", "laptop")
 	run(exitOK, "key", "create", "--email", "ada@example.org", "--name", "revoked")
 	execSQL(t, dir, `UPDATE api_keys SET revoked_at = 5 WHERE name = 'revoked'`)
+	run(exitOK, "user", "reset", "--email", "ada@example.org") // a link that must not work again after a restore
 	execSQL(t, dir,
 		`INSERT INTO sign_ins (id, user_id, hash, user_agent, address, created_at, used_at)
 		SELECT 'one', id, x'01', '', '', 5, 5 FROM users`)
@@ -35,6 +36,41 @@ func newBackup(t *testing.T) (dir, file string) {
 		t.Error(text)
 	}
 	return dir, file
+}
+
+func countLinks(t *testing.T, dir string) (n int) {
+	t.Helper()
+	db, err := sql.Open(sqldb.SQLDriver, "file:"+filepath.Join(dir, "loci.db"))
+	if err == nil {
+		err = db.QueryRow(`SELECT count(*) FROM tokens`).Scan(&n)
+	}
+	if err := errors.Join(err, db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func TestAdminPrintsResetLinkAndTriesMail(t *testing.T) {
+	t.Parallel()
+	run := adminRunner(t, t.TempDir())
+	run(exitOK, "user", "create", "--email", "ada@example.org")
+	for _, c := range []struct {
+		code int
+		want string
+		args []string
+	}{
+		{exitOK, `"resetUrl":"https://loci.example.org/reset?token=`, []string{"user", "reset", "--email",
+			"ADA@example.org", "--public-url", "https://loci.example.org", "--json"}},
+		{exitOK, "http://127.0.0.1:7007/reset?token=", []string{"user", "reset", "--email", "ada@example.org"}},
+		{exitFailure, "nobody@example.org", []string{"user", "reset", "--email", "nobody@example.org"}},
+		{exitFailure, "LOCI_SMTP_URL is not set", []string{"mail", "test", "--to", "ada@example.org"}},
+		{exitFailure, "is no e-mail address", []string{"mail", "test", "--to", "ada"}},
+		{exitUsage, "--to is required", []string{"mail", "test"}},
+	} {
+		if text := run(c.code, c.args...); !strings.Contains(text, c.want) {
+			t.Errorf("%q: %s", c.args, text)
+		}
+	}
 }
 
 func execSQL(t *testing.T, dir, q string) {
@@ -98,6 +134,11 @@ func TestBackupIsRestored(t *testing.T) {
 		t.Errorf("%v, %v", info, err)
 	}
 	run(exitOK, "check")
+	for folder, want := range map[string]int{dir: 1, to: 0} {
+		if n := countLinks(t, folder); n != want {
+			t.Errorf("%d links of users are in %s, want %d", n, folder, want)
+		}
+	}
 	if text := run(exitFailure, "backup", "restore", file); !strings.Contains(text, "is not empty, it has loci.") {
 		t.Error(text)
 	}

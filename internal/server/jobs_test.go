@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/accountdb"
+	"github.com/loci-memory/loci/internal/store/storetest"
 )
 
 // The log and the metrics show a sample's finding by kind and id.
@@ -141,4 +143,33 @@ func findingsMetric(t *testing.T, st *store.Store) float64 {
 	}
 	t.Fatal("there is no such metric")
 	return 0
+}
+
+func TestSweepDeletesExpiredLinksOfUsers(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		var ahead atomic.Int64
+		st := d.Open(t, store.Options{Clock: func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }})
+		if _, err := store.System(t.Context(), st, "test", func(x *store.SystemTx) (loci.Time, error) {
+			u, err := x.AddUser(accountdb.NewUser{Email: "ann@example.com"})
+			if err != nil {
+				return 0, err
+			}
+			if _, err := x.AddToken(u.ID, accountdb.VerifyToken, []byte("a day")); err != nil {
+				return 0, err
+			}
+			return x.AddToken(u.ID, accountdb.ResetToken, []byte("an hour"))
+		}); err != nil {
+			t.Fatal(err)
+		}
+		for after, want := range []string{"reset verify", "verify", ""} {
+			ahead.Store(int64([]time.Duration{0, time.Hour, 24 * time.Hour}[after]))
+			if err := deleteExpired(t.Context(), st); err != nil {
+				t.Fatal(err)
+			}
+			if left := strings.Join(d.Query(t, `SELECT kind FROM tokens ORDER BY kind`), " "); left != want {
+				t.Errorf("%q are left, want %q", left, want)
+			}
+		}
+	})
 }

@@ -106,7 +106,8 @@ var Catalogue = append([]Setting{
 	{"rate-burst", "LOCI_RATE_BURST", "200", "Calls that may come at once",
 		intSetting(func(s *Settings, n int) { s.RateBurst = n })},
 	{"signin-limit", "LOCI_SIGNIN_LIMIT", "20",
-		"Failed sign-ins, and registrations, of an account or address in 15 minutes; 0 is off",
+		"Failed sign-ins, registrations, requests for mails and wrong links of an account or address in 15 minutes; " +
+			"0 is off",
 		intSetting(func(s *Settings, n int) { s.SigninLimit = n })},
 	{"registration", "LOCI_REGISTRATION", "invited",
 		"Who may make an account: invited (with the link of an invitation), open (anybody) or closed (nobody)",

@@ -25,7 +25,8 @@ func ServeCommand(on *console.Console) *cobra.Command {
 			"in one folder.\n" +
 			"A setting is a flag, a variable or a line of loci.toml. A key is no flag here, because a list of " +
 			"processes shows flags:\n" +
-			"set LOCI_EMBED_KEY, or embed-key in loci.toml.",
+			"set LOCI_EMBED_KEY and LOCI_SMTP_URL, name files with LOCI_EMBED_KEY_FILE and LOCI_SMTP_URL_FILE, or " +
+			"use embed-key and\nsmtp-url in loci.toml.",
 		Example: "loci serve\nloci serve --data /var/lib/loci --listen 127.0.0.1:7007",
 		Args:    command.ExactArgs(),
 	}
