@@ -89,6 +89,11 @@ type ChangePassword struct {
 	NewPassword     Password        `json:"newPassword"`
 }
 
+// DeleteAccount is the input of account.delete.
+type DeleteAccount struct {
+	Password PasswordAttempt `json:"password" jsonschema:"The present password"`
+}
+
 // A BrowserSignIn is a browser that is signed in.
 type BrowserSignIn struct {
 	ID         ID     `json:"id" jsonschema:"UUIDv7"`

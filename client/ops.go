@@ -391,6 +391,13 @@ func (c *Client) AccountVerify(ctx context.Context, options ...CallOption) (loci
 	return do[loci.Empty](ctx, c, "POST /v1/me/verify", loci.Empty{}, options)
 }
 
+// AccountDelete calls account.delete, POST /v1/me/delete.
+//
+// Delete your account with your personal workspace. This cannot be undone.
+func (c *Client) AccountDelete(ctx context.Context, in loci.DeleteAccount, options ...CallOption) (loci.SignedOut, error) {
+	return do[loci.SignedOut](ctx, c, "POST /v1/me/delete", in, options)
+}
+
 // KeyList calls key.list, GET /v1/api-keys.
 //
 // List your API keys, including revoked ones.

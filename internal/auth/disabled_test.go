@@ -13,7 +13,7 @@ import (
 )
 
 // A server follows at once, and another one on the same database within the time of its cache.
-func TestGateRefusesDisabledUser(t *testing.T) {
+func TestGateRefusesDisabledAndDeletedUsers(t *testing.T) {
 	t.Parallel()
 	each(t, gateOptions{}, func(t *testing.T, d storetest.Database, h *gateFixture) {
 		other := gate(d.Open(t, store.Options{Clock: h.clock.now}), h.clock, gateOptions{})
@@ -54,5 +54,11 @@ func TestGateRefusesDisabledUser(t *testing.T) {
 			time.Sleep(1050 * time.Millisecond)
 			check(other, want)
 		}
+		if _, err := h.work.DeleteUser(t.Context(), "bea@example.com", false); err != nil {
+			t.Fatal(err)
+		}
+		check(h.Gate, loci.CodeInvalidKey)
+		time.Sleep(1050 * time.Millisecond)
+		check(other, loci.CodeInvalidKey)
 	})
 }

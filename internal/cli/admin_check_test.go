@@ -106,6 +106,32 @@ func TestOperatorDisablesAndShowsUsers(t *testing.T) {
 	}
 }
 
+func TestOperatorDeletesUser(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	run := adminRunner(t, dir)
+	run(exitOK, "user", "create", "--email", "ada@example.org")
+	run(exitOK, "key", "create", "--email", "ada@example.org")
+	const email = "--email=Ada@example.org"
+	if text := run(exitUsage, "user", "delete", email); !strings.Contains(text, "add --yes") {
+		t.Error(text)
+	}
+	if text := run(exitOK, "user", "delete", email, "--yes"); text !=
+		"Deleted 1 user, 1 key, 1 membership, 1 workspace, 1 atlas.\n" {
+		t.Error(text)
+	}
+	if text := run(exitFailure, "user", "delete", email, "--yes"); !strings.Contains(text,
+		`no user with the address "Ada@example.org"`) {
+		t.Error(text)
+	}
+	run(exitOK, "check")
+	run(exitOK, "user", "create", "--email", "ada@example.org")
+	if text := run(exitOK, "user", "delete", email, "--yes", "--json"); !strings.HasPrefix(text,
+		`{"deleted":{"users":1,`) {
+		t.Error(text)
+	}
+}
+
 // A volume that was not mounted must not pass for an empty database.
 func TestCheckRejectsEmptyDatabaseFile(t *testing.T) {
 	t.Parallel()

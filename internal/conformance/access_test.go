@@ -81,10 +81,7 @@ func expected(o *op.Op, caller conformance.Caller) loci.Code {
 func tryCall(t *testing.T, w *conformance.World, o *op.Op, caller conformance.Caller) loci.Code {
 	t.Helper()
 	f := fixtureOf(t, o.Name)
-	if f.empty {
-		// the result must not depend on the engine
-		w = conformance.NewEmpty(t, conformance.OpenSQLite, withMail)
-	}
+	w = f.world(t, w, conformance.OpenSQLite) // the result must not depend on the engine
 	in := conformance.Must(json.Marshal(f.args(testScene{w, t})))(t)
 	_, err := w.Host.Call(t.Context(), o, w.Call(caller), op.Args{JSON: in})
 	if err == nil {

@@ -49,6 +49,28 @@ var accountFixtures = map[string]fixture{
 			return args{}
 		}}},
 	},
+	service.AccountDelete.Name: {
+		needs:  accountAccess,
+		server: true,
+		alone:  true,
+		args: func(s testScene) args {
+			s.setPasswords()
+			s.handOver()
+			return args{"password": presentPassword}
+		},
+		refusals: []refusal{
+			{name: "wrong password", code: loci.CodeForbidden, args: func(s testScene) args {
+				s.setPasswords()
+				return args{"password": "wrong"}
+			}},
+			{name: "owner of a team", code: loci.CodeStateConflict, args: func(s testScene) args {
+				s.setPasswords()
+				s.handOver()
+				s.NewTeam(s.t, s.Ann)
+				return args{"password": presentPassword}
+			}},
+		},
+	},
 	service.SignInList.Name: {
 		needs:  accountAccess,
 		server: true,
@@ -97,6 +119,18 @@ func (s testScene) setVerified(verified bool) {
 	conformance.Must(sqldb.System(s.t.Context(), s.Store.DB(), "test", func(t *sqldb.Tx) (int64, error) {
 		return t.Exec(`UPDATE users SET verified = ?1`, verified)
 	}))(s.t)
+}
+
+// handOver makes fay the owner of ann's teams.
+func (s testScene) handOver() {
+	list := conformance.Must(s.Service.ListWorkspaces(s.t.Context(), s.Ann.Actor(), loci.ListWorkspaces{}))(s.t)
+	for _, w := range list.Workspaces {
+		if w.Kind == loci.WorkspaceTeam && w.Role == loci.RoleOwner {
+			s.Join(s.t, w.ID, s.Ann, s.Fay, loci.RoleMember)
+			conformance.Must(s.Service.TransferWorkspace(s.t.Context(), s.Ann.Actor(),
+				loci.TransferWorkspace{WorkspaceID: w.ID, UserID: s.Fay.ID}))(s.t)
+		}
+	}
 }
 
 // signIn signs a browser of a person in, and returns the id of the sign-in.

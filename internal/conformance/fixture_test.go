@@ -12,6 +12,7 @@ import (
 	"github.com/loci-memory/loci/internal/conformance"
 	"github.com/loci-memory/loci/internal/mail"
 	"github.com/loci-memory/loci/internal/service"
+	"github.com/loci-memory/loci/internal/store"
 )
 
 // args are the arguments of one call: a flat JSON object.
@@ -32,6 +33,8 @@ type fixture struct {
 	names []string
 	// empty is set where the operation runs in a world without people.
 	empty bool
+	// alone is set where the operation ends the caller's account, and needs a world of its own.
+	alone bool
 	// server is set where a database on the own device refuses the operation with state_conflict.
 	server bool
 	// mail is set where a server without mail refuses the operation.
@@ -73,6 +76,18 @@ func mergeArgs(a, b args) args {
 	maps.Copy(out, a)
 	maps.Copy(out, b)
 	return out
+}
+
+// world returns the world in which the operation is called in place of w.
+func (f fixture) world(t testing.TB, w *conformance.World,
+	open func(t testing.TB, o store.Options) *store.Store) *conformance.World {
+	switch {
+	case f.empty:
+		return conformance.NewEmpty(t, open, withMail)
+	case f.alone:
+		return conformance.New(t, open, withMail)
+	}
+	return w
 }
 
 // fixtures has one for each operation of the table. Each resource has a file of them.

@@ -45,10 +45,8 @@ func countStatements(t *testing.T, open func(testing.TB, store.Options) *store.S
 	fewest := map[string]int64{}
 	for _, o := range service.Ops.Ops {
 		for range 4 {
-			at, f := w, fixtureOf(t, o.Name)
-			if f.empty {
-				at = conformance.NewEmpty(t, open, withMail)
-			}
+			f := fixtureOf(t, o.Name)
+			at := f.world(t, w, open)
 			in := conformance.Must(json.Marshal(f.args(testScene{at, t})))(t)
 			before := sqldb.Statements()
 			if _, err := at.Host.Call(t.Context(), o, at.Call(conformance.CallerOwner), op.Args{JSON: in}); err != nil {

@@ -26,13 +26,13 @@ type testCase struct {
 	call      func(s testScene, c *op.Call) // sent beside the fields
 	lenient   bool                          // the message names fields, which depends on their transport
 	exhausted bool
-	empty     bool
+	fixture   fixture // names the world of its own that the call needs
 }
 
 // testCases returns one success and every documented error of an operation.
 func testCases(t *testing.T, o *op.Op) []testCase {
 	f := fixtureOf(t, o.Name)
-	list := []testCase{{name: "success", caller: conformance.CallerOwner, args: f.args, empty: f.empty}}
+	list := []testCase{{name: "success", caller: conformance.CallerOwner, args: f.args, fixture: f}}
 	for _, caller := range conformance.Callers {
 		if code := expected(o, caller); code != "" {
 			plain := caller == conformance.CallerNobody || caller == conformance.CallerRevoked ||
@@ -52,7 +52,7 @@ func testCases(t *testing.T, o *op.Op) []testCase {
 	list = append(list, generatedCases(o, f)...)
 	for _, r := range f.refusals {
 		e := testCase{name: r.name, caller: conformance.CallerOwner, code: r.code, args: r.args, exhausted: r.exhausted,
-			empty: f.empty}
+			fixture: fixture{empty: f.empty}}
 		if e.headers = r.ifMatch != ""; e.headers {
 			e.call = func(_ testScene, c *op.Call) { c.IfMatch = r.ifMatch }
 		}
@@ -90,7 +90,8 @@ func generatedCases(o *op.Op, f fixture) (list []testCase) {
 	}
 	bad := func(name string, make func(testScene) args, words, lenient bool) {
 		list = append(list, testCase{name: name, caller: conformance.CallerOwner, code: loci.CodeInvalidQuery,
-			args: make, lenient: lenient, callShape: callShape{invalid: words}, empty: f.empty})
+			args: make, lenient: lenient, callShape: callShape{invalid: words},
+			fixture: fixture{empty: f.empty}})
 	}
 	bad("unknown field", change("zzzzzz", "x"), true, true)
 	typed := false
@@ -133,15 +134,20 @@ func TestTransportsAgree(t *testing.T) {
 	}
 }
 
+// alone returns the server of the world that a fixture needs in place of h.
+func (h *testServer) alone(f fixture) *testServer {
+	if w := f.world(h.t, h.World, conformance.OpenSQLite); w != h.World {
+		return newTestServer(h.t, w)
+	}
+	return h
+}
+
 // checkAgreement calls every transport and compares its answer with that of the host itself.
 func checkAgreement(t *testing.T, h *testServer, o *op.Op, e testCase) {
 	t.Helper()
 	var first answer
 	for _, w := range transports {
-		at := h
-		if e.empty {
-			at = newTestServer(t, conformance.NewEmpty(t, conformance.OpenSQLite, conformance.Options{}))
-		}
+		at := h.alone(e.fixture)
 		s := testScene{at.World, t}
 		e.in = e.args(s)
 		if !w.supports(o, e.callShape) {
@@ -267,8 +273,10 @@ func TestGeneratedMethodsAnswerLikeHost(t *testing.T) {
 			continue
 		}
 		f := fixtureOf(t, o.Name)
-		want := viaHost(h, o, h.Call(conformance.CallerOwner), f.args(testScene{h.World, t}))
-		got := callGenerated(h, o, f.args(testScene{h.World, t}))
+		at := h.alone(f)
+		want := viaHost(at, o, at.Call(conformance.CallerOwner), f.args(testScene{at.World, t}))
+		at = h.alone(f)
+		got := callGenerated(at, o, f.args(testScene{at.World, t}))
 		delete(want.object, "ok")
 		if a, b := normalize(t, got, false), normalize(t, want.object, false); a != b {
 			t.Errorf("%s: the method answers\n%s\nand the host\n%s", o.Name, a, b)

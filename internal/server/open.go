@@ -157,6 +157,20 @@ func (a *Admin) DisableUser(ctx context.Context, email string, disabled bool) (l
 	return u, withEmail(email, err)
 }
 
+// DeleteUser counts what goes with a user, and deletes it if apply is set. A running server erases the personal
+// workspace in the background.
+func (a *Admin) DeleteUser(ctx context.Context, email string, apply bool) (integrity.PurgeResult, error) {
+	_, err := a.Service.DeleteUser(ctx, loci.Email(email), true)
+	if err != nil {
+		return integrity.PurgeResult{}, withEmail(email, err)
+	}
+	n, err := a.Integrity.CountUser(ctx, loci.Email(email))
+	if err == nil && apply {
+		_, err = a.Service.DeleteUser(ctx, loci.Email(email), false)
+	}
+	return n, withEmail(email, err)
+}
+
 // ShowUser returns the user with an address, with usage and workspaces.
 func (a *Admin) ShowUser(ctx context.Context, email string) (service.UserDetail, error) {
 	u, err := a.Service.ShowUser(ctx, loci.Email(email))

@@ -110,6 +110,10 @@ var (
 	AccountVerify = op.Add(Ops, "account.verify", "POST /v1/me/verify",
 		"Send the mail that verifies your address again.", op.Person, op.NoTool, (*Service).SendVerification)
 
+	AccountDelete = op.Add(Ops, "account.delete", "POST /v1/me/delete",
+		"Delete your account with your personal workspace. This cannot be undone.", op.Person, op.NoTool,
+		(*Service).DeleteAccount, op.Destructive, op.OverQuota)
+
 	KeyList = op.Add(Ops, "key.list", "GET /v1/api-keys", "List your API keys, including revoked ones.", op.Person,
 		op.NoTool, (*Service).ListKeys, op.OverQuota)
 	KeyCreate = op.Add(Ops, "key.create", "POST /v1/api-keys", "Create an API key. It is shown once.", op.Person,

@@ -135,11 +135,16 @@ func (t *Tx) limitResponses() error {
 		FROM idempotency_keys WHERE credential = ?1 LIMIT ?3) AS r`,
 		[]any{t.actor.CredentialID, responseOverhead, maxResponses / responseOverhead}, []any{&stored})
 	if stored >= maxResponses {
-		plain := *t.actor
-		plain.Idempotency = nil
-		t.actor = &plain
+		t.discardResponse()
 	}
 	return err
+}
+
+// discardResponse drops the Idempotency-Key of the call, so that its response is not stored.
+func (t *Tx) discardResponse() {
+	plain := *t.actor
+	plain.Idempotency = nil
+	t.actor = &plain
 }
 
 // DeleteExpiredResponses deletes the stored responses older than idempotencyTTL.

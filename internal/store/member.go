@@ -1,6 +1,8 @@
 package store
 
 import (
+	"errors"
+
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/sqldb"
 )
@@ -24,12 +26,23 @@ func (w *Workspace) member(userID loci.ID) (m loci.Member, err error) {
 	err = w.t.conn.QueryRow(`SELECT u.id, u.email, u.name, x.role, x.joined_at FROM members x
 		JOIN users u ON u.id = x.user_id WHERE x.workspace = ?1 AND x.user_id = ?2`, []any{w.rowID, userID},
 		[]any{&m.UserID, &m.Email, &m.Name, &m.Role, &m.JoinedAt})
-	return m, sqldb.NotFoundMessage(err, "The user is not a member of the workspace.")
+	if errors.Is(err, sqldb.ErrNoRows) {
+		err = newNoMemberError()
+	}
+	return m, err
 }
 
+// writeRole gives a member a role. One whose membership ended meanwhile, with the account, is NotFound.
 func (w *Workspace) writeRole(userID loci.ID, role loci.Role) error {
-	_, err := w.t.exec(`UPDATE members SET role = ?3 WHERE workspace = ?1 AND user_id = ?2`, w.rowID, userID, role)
+	n, err := w.t.exec(`UPDATE members SET role = ?3 WHERE workspace = ?1 AND user_id = ?2`, w.rowID, userID, role)
+	if err == nil && n == 0 {
+		err = newNoMemberError()
+	}
 	return err
+}
+
+func newNoMemberError() error {
+	return loci.Errorf(loci.CodeNotFound, "The user is not a member of the workspace.")
 }
 
 // SetRole gives a member another role than owner.

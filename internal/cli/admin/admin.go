@@ -23,9 +23,9 @@ func Command(on *console.Console) *cobra.Command {
 	c := commands{on}
 	admin := command.Group("admin",
 		"Manage users, keys and workspaces in the database of a server, check it, and back it up")
-	user := command.Group("user", "Make, show, verify, disable and erase users, and set their plans")
+	user := command.Group("user", "Make, show, verify, disable, delete and erase users, and set their plans")
 	user.AddCommand(c.createUser(), c.listUsers(), c.showUser(), c.verifyUser(), c.resetUser(), c.setPlan(),
-		c.disableUser(true), c.disableUser(false), c.purgeUser())
+		c.disableUser(true), c.disableUser(false), c.deleteUser(), c.purgeUser())
 	key := command.Group("key", "Make, list and revoke API keys")
 	key.AddCommand(c.createKey(), c.listKeys(), c.revokeKey())
 	workspace := command.Group("workspace", "List, show and erase workspaces")

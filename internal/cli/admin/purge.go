@@ -84,28 +84,36 @@ func (c commands) purgeUser() *cobra.Command {
 	})
 }
 
-// purge makes a command that counts records, asks, and erases them.
-func (c commands) purge(cmd *cobra.Command, do func(ctx context.Context, a *server.Admin, args []string,
-	yes bool) (fmt.Stringer, error)) *cobra.Command {
+// purge makes a command that counts records, asks, and erases every byte of them.
+func (c commands) purge(cmd *cobra.Command, do countedFunc) *cobra.Command {
+	return c.destroy(cmd, "Purge", "erase", "purged", do)
+}
+
+// A countedFunc counts the records that a command destroys. With yes it destroys them.
+type countedFunc func(ctx context.Context, a *server.Admin, args []string, yes bool) (fmt.Stringer, error)
+
+// destroy makes a command that counts records, asks, and destroys them. Its verbs end in e.
+func (c commands) destroy(cmd *cobra.Command, title, verb, key string, do countedFunc) *cobra.Command {
 	var yes bool
 	cmd.Flags().BoolVar(&yes, "yes", false, "Do not ask for confirmation")
 	return c.adminCommand(cmd, func(ctx context.Context, a *server.Admin, args []string) (adminResult, error) {
 		counts, err := do(ctx, a, args, yes)
 		if !yes && err == nil {
 			if !c.IsInteractive() {
-				hint := "Nothing was erased: add --yes to erase it for good."
-				return adminResult{object: map[string]any{"wouldPurge": counts, "hint": hint},
-					text: fmt.Sprintf("This would erase %v.\n", counts), hint: "loci: " + hint + "\n",
+				hint := fmt.Sprintf("Nothing was %sd: add --yes to %[1]s it for good.", verb)
+				return adminResult{object: map[string]any{"would" + title: counts, "hint": hint},
+					text: fmt.Sprintf("This would %s %v.\n", verb, counts), hint: "loci: " + hint + "\n",
 					unanswered: true}, nil
 			}
 			what := strings.Join(append([]string{cmd.Parent().Name()}, args...), " ")
 			if email := cmd.Flags().Lookup("email"); email != nil {
 				what += " " + format.StripControl(email.Value.String(), false)
 			}
-			if err = c.Confirm(ctx, fmt.Sprintf("Purge %s: erase %v", what, counts)); err == nil {
+			if err = c.Confirm(ctx, fmt.Sprintf("%s %s: %s %v", title, what, verb, counts)); err == nil {
 				counts, err = do(ctx, a, args, true)
 			}
 		}
-		return adminResult{object: map[string]any{"purged": counts}, text: fmt.Sprintf("Erased %v.\n", counts)}, err
+		did := strings.ToUpper(verb[:1]) + verb[1:] + "d"
+		return adminResult{object: map[string]any{key: counts}, text: fmt.Sprintf("%s %v.\n", did, counts)}, err
 	})
 }

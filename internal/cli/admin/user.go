@@ -67,3 +67,23 @@ func (c commands) disableUser(disable bool) *cobra.Command {
 			text: fmt.Sprintf("The user %s is %s.\n", u.Email, done)}, err
 	})
 }
+
+func (c commands) deleteUser() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "delete",
+		Short: "Delete a user with the personal workspace",
+		Long: "Deletes a user as the person could: keys, browsers, memberships, the invitations to the address, " +
+			"and the personal\nworkspace with its memories. What the user wrote in the teams of others stays, and " +
+			"the address is free at once. The\nowner of a team is refused. A server erases the memories in the " +
+			"background; loci admin user purge erases every byte.\nThe command counts first and asks on a terminal; " +
+			"elsewhere it needs --yes.",
+		Example: "loci admin user delete --email ada@example.org\nloci admin user delete --email ada@example.org " +
+			"--yes --json",
+		Args: command.ExactArgs(),
+	}
+	email := emailFlag(cmd, "The user's address")
+	return c.destroy(cmd, "Delete", "delete", "deleted",
+		func(ctx context.Context, a *server.Admin, _ []string, yes bool) (fmt.Stringer, error) {
+			return a.DeleteUser(ctx, *email, yes)
+		})
+}

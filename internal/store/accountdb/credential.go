@@ -149,7 +149,7 @@ func (t Tx) SetPassword(userID loci.ID, was, hash string, except loci.ID) error 
 	n, err := t.conn.Exec(`UPDATE users SET password = ?3, updated_at = ?4 WHERE id = ?1 AND password = ?2`, userID,
 		was, hash, t.conn.Now)
 	if err == nil && n == 0 {
-		err = loci.Errorf(loci.CodeConflict, "The password has changed meanwhile: sign in with the new one.")
+		err = NewPasswordChangedError()
 	}
 	if err != nil {
 		return err
@@ -158,6 +158,11 @@ func (t Tx) SetPassword(userID loci.ID, was, hash string, except loci.ID) error 
 		return err
 	}
 	return t.endSignIns(`user_id = ?1 AND id <> ?2`, userID, except)
+}
+
+// NewPasswordChangedError returns the error of a call whose password was replaced while it was checked.
+func NewPasswordChangedError() error {
+	return loci.Errorf(loci.CodeConflict, "The password has changed meanwhile: sign in with the new one.")
 }
 
 // DeleteExpiredSignIns deletes the sign-ins that have expired.

@@ -63,10 +63,10 @@ func (p PurgeResult) String() string {
 
 // A purgeTarget is a user, a workspace, or one memory of a workspace.
 type purgeTarget struct {
-	user        string // id; empty if none is purged
-	emailFolded string // address of the user
-	workspace   int64  // row id; 0 if the user has none
-	memory      int64  // row id; 0 purges the whole workspace
+	user        loci.ID // empty if none is purged
+	emailFolded string  // address of the user
+	workspace   int64   // row id; 0 if the user has none
+	memory      int64   // row id; 0 purges the whole workspace
 	memoryID    loci.ID
 	atlas       int64 // of the memory
 	bytes       int64
@@ -103,44 +103,51 @@ func (c *Checker) PurgeWorkspace(ctx context.Context, id loci.ID, apply bool) (P
 // PurgeUser erases a user with keys, sign-ins, memberships, invitations to the address, and the personal workspace. The
 // owner of a team is a conflict. Memories in the teams of others stay.
 func (c *Checker) PurgeUser(ctx context.Context, email loci.Email, apply bool) (PurgeResult, error) {
-	return c.purge(ctx, apply, func(t *sqldb.Tx, lock string) (g purgeTarget, err error) {
-		g.emailFolded = accountdb.FoldEmail(email)
-		if err := t.QueryRow(`SELECT u.id FROM users u WHERE u.email_folded = ?1`+lock, []any{g.emailFolded},
-			[]any{&g.user}); err != nil {
-			return g, sqldb.NotFoundMessage(err, "There is no user with this address.")
-		}
-		if err := checkOwnsNoTeam(t, g.user); err != nil {
-			return g, err
-		}
-		err = t.QueryRow(`SELECT w.row_id FROM workspaces w WHERE w.personal_of = ?1`+lock, []any{g.user},
-			[]any{&g.workspace})
-		if errors.Is(err, sqldb.ErrNoRows) {
-			err = nil
+	return c.purge(ctx, apply, func(t *sqldb.Tx, lock string) (purgeTarget, error) {
+		g, err := findUser(t, email, lock)
+		if err == nil {
+			err = checkOwnsNoTeam(t, g.user)
 		}
 		return g, err
 	})
 }
 
+// CountUser counts the rows that go with the account of a user. A deletion keeps stored responses until they expire.
+func (c *Checker) CountUser(ctx context.Context, email loci.Email) (PurgeResult, error) {
+	n, err := c.purge(ctx, false, func(t *sqldb.Tx, lock string) (purgeTarget, error) {
+		return findUser(t, email, lock)
+	})
+	n.Responses = 0
+	return n, err
+}
+
+// findUser returns the user with an address and the personal workspace.
+func findUser(t *sqldb.Tx, email loci.Email, lock string) (g purgeTarget, err error) {
+	g.emailFolded = accountdb.FoldEmail(email)
+	if err := t.QueryRow(`SELECT u.id FROM users u WHERE u.email_folded = ?1`+lock, []any{g.emailFolded},
+		[]any{&g.user}); err != nil {
+		return g, sqldb.NotFoundMessage(err, "There is no user with this address.")
+	}
+	err = t.QueryRow(`SELECT w.row_id FROM workspaces w WHERE w.personal_of = ?1`+lock, []any{g.user},
+		[]any{&g.workspace})
+	if errors.Is(err, sqldb.ErrNoRows) {
+		err = nil
+	}
+	return g, err
+}
+
 // checkOwnsNoTeam returns a conflict that lists the teams of a user.
-func checkOwnsNoTeam(t *sqldb.Tx, user string) error {
-	var teams []string
-	err := t.QueryFew(`SELECT w.name, w.id FROM members m JOIN workspaces w ON w.row_id = m.workspace
-		WHERE m.user_id = ?1 AND m.role = 'owner' AND w.personal_of IS NULL ORDER BY w.created_at, w.id`, []any{user},
-		func(r sqldb.Row) error {
-			var name, id string
-			err := r.Scan(&name, &id)
-			teams = append(teams, fmt.Sprintf("%q (%s)", name, id))
-			return err
-		})
-	if err != nil || len(teams) == 0 {
+func checkOwnsNoTeam(t *sqldb.Tx, user loci.ID) error {
+	teams, n, err := accountdb.OwnedTeams(t, user)
+	if err != nil || n == 0 {
 		return err
 	}
 	them := "them"
-	if len(teams) == 1 {
+	if n == 1 {
 		them = "it"
 	}
 	return loci.Errorf(loci.CodeStateConflict, "The user owns %s: purge %s first (loci admin workspace purge ID).",
-		strings.Join(teams, ", "), them)
+		teams, them)
 }
 
 // purge erases a target in one transaction, and then vacuums the database. If that is interrupted, the next purge does

@@ -1,0 +1,183 @@
+package service_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/conformance"
+	"github.com/loci-memory/loci/internal/identity"
+	"github.com/loci-memory/loci/internal/op"
+	"github.com/loci-memory/loci/internal/service"
+	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/storetest"
+)
+
+func TestDeletedAccountIsUnknownAndItsAddressFree(t *testing.T) {
+	t.Parallel()
+	eachEngineWithDB(t, func(t *testing.T, w *conformance.World, d storetest.Database) {
+		const email = "walker@example.com"
+		b := signInAs(t, w, email, "correct horse", 2)
+		key := conformance.Must(do(t, w, b[0], service.KeyCreate, loci.CreateKey{}))(t)
+		me := conformance.Must(do(t, w, b[0], service.AccountMe, loci.Empty{}))(t).User
+		walker := &conformance.Person{User: me, Key: key.APIKey, KeyID: key.Key.ID}
+		w.Join(t, w.Team, w.Ann, walker, loci.RoleAdmin)
+		w.Invite(t, w.NewTeam(t, w.Fay), w.Fay, walker, loci.RoleMember)
+		byKey := &op.Call{Credential: key.APIKey}
+		create := func(c *op.Call, in loci.CreateMemory) loci.Memory {
+			return conformance.Must(do(t, w, c, service.MemoryCreate, in))(t).Memory.Memory
+		}
+		shared := create(byKey, loci.CreateMemory{Content: "for the team", WorkspaceID: w.Team})
+		for i := range 30 {
+			create(b[1], loci.CreateMemory{Content: loci.Content(fmt.Sprint("a private thought of number ", i))})
+		}
+		_, err := do(t, w, byKey, service.AccountDelete, loci.DeleteAccount{Password: "wrong"})
+		expect(t, "a wrong password", err, loci.CodeForbidden)
+		conformance.Must(do(t, w, byKey, service.AccountDelete, loci.DeleteAccount{Password: "correct horse"}))(t)
+		for i, c := range append(b, byKey) {
+			_, err := do(t, w, c, service.AccountMe, loci.Empty{})
+			expect(t, fmt.Sprint("credential ", i), err, loci.CodeInvalidKey)
+		}
+		err = signIn(t, w, "", email, "correct horse")
+		expect(t, "a sign-in", err, loci.CodeInvalidKey)
+		if got := mustGet(t, w, shared.ID); got.Content != shared.Content || got.CreatedBy != me.ID {
+			t.Errorf("%+v", got)
+		}
+		if roles := membersOf(t, w, conformance.CallerOwner, w.Team); len(roles) != 3 {
+			t.Errorf("%v", roles)
+		}
+		storetest.CheckHealthy(t, w.Store) // while the memories wait for the job
+		if n := d.Query(t, `SELECT id FROM memories WHERE created_by = '`+string(me.ID)+`'`); len(n) != 31 {
+			t.Errorf("%d memories: the deletion itself erased them", len(n))
+		}
+		again := conformance.Must(w.Service.AddUser(t.Context(), email, "Another", "battery staple"))(t)
+		k := conformance.Must(w.Service.AddKey(t.Context(), email, ""))(t)
+		c := &op.Call{Credential: k.APIKey}
+		if list := conformance.Must(do(t, w, c, service.MemoryList, loci.ListMemories{}))(t); len(list.Memories) != 0 ||
+			again.ID == me.ID {
+			t.Errorf("the new account sees %+v", list)
+		}
+		if list := conformance.Must(do(t, w, c, service.InvitationPending, loci.ListPendingInvitations{}))(t); len(
+			list.Invitations) != 0 {
+			t.Errorf("invitations to the former account: %+v", list)
+		}
+		erase(t, w)
+		for _, left := range []string{`SELECT id FROM workspaces WHERE name = ''`, `SELECT id FROM memories WHERE id <> '` +
+			string(shared.ID) + `' AND created_by = '` + string(me.ID) + `'`} {
+			if ids := d.Query(t, left); len(ids) != 0 {
+				t.Errorf("%v are left", ids)
+			}
+		}
+		storetest.CheckHealthy(t, w.Store)
+	})
+}
+
+func TestOwnerOfTeamIsNotDeleted(t *testing.T) {
+	t.Parallel()
+	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+		b := signInAs(t, w, "walker@example.com", "correct horse", 1)[0]
+		for _, name := range []loci.Name{"Orchard", "Harbour"} {
+			conformance.Must(do(t, w, b, service.WorkspaceCreate, loci.CreateWorkspace{Name: name}))(t)
+		}
+		_, err := do(t, w, b, service.AccountDelete, loci.DeleteAccount{Password: "correct horse"})
+		_, byOperator := w.Service.DeleteUser(t.Context(), "walker@example.com", false)
+		for _, err := range []error{err, byOperator} {
+			if expect(t, "an owner", err, loci.CodeStateConflict); !strings.Contains(err.Error(), `"Orchard"`) ||
+				!strings.Contains(err.Error(), `"Harbour"`) {
+				t.Error(err)
+			}
+		}
+		_, err = do(t, w, b, service.AccountMe, loci.Empty{})
+		expect(t, "the account", err, "")
+		_, err = w.Service.DeleteUser(t.Context(), "nobody@example.com", false)
+		expect(t, "an unknown address", err, loci.CodeNotFound)
+	})
+}
+
+// Deletions of accounts run beside calls on another server that give the same users sign-ins, keys and workspaces.
+func TestDeletionBesideOtherCallsLeavesNoOrphan(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		w := conformance.New(t, d.Open, conformance.Options{})
+		other := service.New(service.Options{Store: d.Open(t, store.Options{Clock: w.Clock.Now}), Clock: w.Clock.Now})
+		deleted := 0
+		for i := range 24 {
+			email := loci.Email(fmt.Sprintf("walker%d@example.com", i))
+			u := conformance.Must(w.Service.AddUser(t.Context(), email, "Walker", "correct horse"))(t)
+			k := conformance.Must(w.Service.AddKey(t.Context(), email, ""))(t)
+			p := &conformance.Person{User: u, KeyID: k.Key.ID}
+			team := w.NewTeam(t, w.Ann)
+			w.Join(t, team, w.Ann, p, loci.RoleMember)
+			invitation := w.Invite(t, w.NewTeam(t, w.Ann), w.Ann, p, loci.RoleMember)
+			actor := p.Actor
+			calls := []func() error{
+				func() error {
+					_, err := w.Service.DeleteUser(t.Context(), email, false)
+					return err
+				},
+				func() error {
+					_, err := other.SignIn(t.Context(), &identity.Actor{}, loci.Login{Email: email,
+						Password: "correct horse"})
+					return err
+				},
+				func() error {
+					_, err := other.RespondInvitation(t.Context(), actor(), loci.RespondInvitation{
+						InvitationID: invitation, Accept: true, Confirm: true})
+					return err
+				},
+				func() error {
+					_, err := other.CreateMemory(t.Context(), actor(), loci.CreateMemory{Content: "a last thought"})
+					return err
+				},
+				func() error {
+					_, err := other.CreateKey(t.Context(), actor(), loci.CreateKey{})
+					return err
+				},
+			}
+			switch i % 3 {
+			case 0:
+				calls = append(calls, func() error {
+					_, err := other.TransferWorkspace(t.Context(), w.Ann.Actor(),
+						loci.TransferWorkspace{WorkspaceID: team, UserID: u.ID})
+					return err
+				})
+			case 1:
+				calls = append(calls, func() error {
+					_, err := other.CreateWorkspace(t.Context(), actor(), loci.CreateWorkspace{Name: "Late"})
+					return err
+				})
+			}
+			errs := storetest.RunConcurrently(len(calls), func(n int) error { return calls[n]() })
+			if errs[0] == nil {
+				deleted++
+			} else {
+				expect(t, "a deletion beside a new team", errs[0], loci.CodeStateConflict)
+			}
+			for n, err := range errs[1:] {
+				if err != nil && !loci.Is(err, loci.CodeNotFound) && !loci.Is(err, loci.CodeInvalidKey) &&
+					!loci.Is(err, loci.CodeRevoked) {
+					t.Errorf("round %d, call %d: %v", i, n+1, err)
+				}
+			}
+			if errs[0] == nil && signIn(t, w, "", email, "correct horse") == nil {
+				t.Error("a deleted user signs in")
+			}
+		}
+		for _, q := range []string{
+			`SELECT w.id FROM workspaces w WHERE w.name <> '' AND (SELECT count(*) FROM members m
+				WHERE m.workspace = w.row_id AND m.role = 'owner') <> 1`,
+			`SELECT m.user_id FROM members m LEFT JOIN users u ON u.id = m.user_id WHERE u.id IS NULL`,
+			`SELECT w.id FROM workspaces w WHERE w.name = '' AND w.personal_of IS NOT NULL`,
+		} {
+			if ids := d.Query(t, q); len(ids) != 0 {
+				t.Errorf("%s: %v", q, ids)
+			}
+		}
+		if deleted < 8 {
+			t.Errorf("%d users were deleted", deleted)
+		}
+		erase(t, w)
+		storetest.CheckHealthy(t, w.Store)
+	})
+}

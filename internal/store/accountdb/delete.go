@@ -1,0 +1,37 @@
+package accountdb
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/sqldb"
+)
+
+// OwnedTeams lists the team workspaces of a user by name and id, and counts them.
+func OwnedTeams(t *sqldb.Tx, userID loci.ID) (list string, n int, err error) {
+	var teams []string
+	err = t.QueryFew(`SELECT w.name, w.id FROM members m JOIN workspaces w ON w.row_id = m.workspace
+		WHERE m.user_id = ?1 AND m.role = 'owner' AND w.personal_of IS NULL ORDER BY w.created_at, w.id`, []any{userID},
+		func(r sqldb.Row) error {
+			var name, id string
+			err := r.Scan(&name, &id)
+			teams = append(teams, fmt.Sprintf("%q (%s)", name, id))
+			return err
+		})
+	return strings.Join(teams, ", "), len(teams), err
+}
+
+// DeleteUser deletes a user with keys, sign-ins, memberships and the invitations to the address. The personal workspace
+// must be deleted before.
+func (t Tx) DeleteUser(id loci.ID, e loci.Email) error {
+	if _, err := t.conn.Exec(`DELETE FROM invitations WHERE email_folded = ?1`, FoldEmail(e)); err != nil {
+		return err
+	}
+	n, err := t.conn.Exec(`DELETE FROM users WHERE id = ?1`, id)
+	if err == nil && n == 0 {
+		err = loci.NewError(loci.CodeNotFound)
+	}
+	t.onEnded(Ended{UserID: id})
+	return err
+}
