@@ -19,6 +19,7 @@ func (s *Service) ReadContext(ctx context.Context, actor *identity.Actor, in loc
 	if in.Query != "" && in.Query.Empty() {
 		return out, emptyQueryError()
 	}
+	authors := map[loci.ID]string{}
 	f := store.Filter{WorkspaceID: in.WorkspaceID, AtlasID: in.AtlasID}
 	list, err := read(ctx, s, actor, func(tx *store.Tx) ([]loci.Memory, error) {
 		if in.AtlasID != "" {
@@ -31,16 +32,17 @@ func (s *Service) ReadContext(ctx context.Context, actor *identity.Actor, in loc
 		if in.Query != "" {
 			return nil, nil
 		}
+		tx.CollectAuthors(authors)
 		return verifiedAndNewest(tx, f, in.Limit.OrDefault())
 	})
 	if err == nil && in.Query != "" {
-		list, err = s.bestResults(ctx, actor, in.Query, f, in.Limit.OrDefault())
+		list, err = s.bestResults(ctx, actor, in.Query, f, authors, in.Limit.OrDefault())
 	}
 	if err != nil {
 		return loci.MemoryContext{}, err
 	}
 	for {
-		out.Groups, out.Markdown = renderContext(slices.Clone(list), int(in.MaxTokens))
+		out.Groups, out.Markdown = renderContext(slices.Clone(list), authors, int(in.MaxTokens))
 		if len(list) <= 1 || page.JSONSize(&out) <= page.MaxBytes {
 			break
 		}
@@ -52,8 +54,8 @@ func (s *Service) ReadContext(ctx context.Context, actor *identity.Actor, in loc
 
 // bestResults returns the memories that a search in the automatic mode ranks first.
 func (s *Service) bestResults(ctx context.Context, actor *identity.Actor, query loci.Query, f store.Filter,
-	limit int) ([]loci.Memory, error) {
-	found, _, err := s.retrieve(ctx, actor, query, loci.ModeAuto, f, "", limit)
+	authors map[loci.ID]string, limit int) ([]loci.Memory, error) {
+	found, _, err := s.retrieve(ctx, actor, query, loci.ModeAuto, f, authors, "", limit)
 	list := make([]loci.Memory, len(found.Hits))
 	for i, m := range found.Hits {
 		list[i] = m.Memory
@@ -88,7 +90,7 @@ func verifiedAndNewest(tx *store.Tx, f store.Filter, limit int) ([]loci.Memory, 
 }
 
 // renderContext groups memories and writes them as a text of at most that many tokens; 0 means no bound.
-func renderContext(list []loci.Memory, tokens int) ([]loci.ContextGroup, string) {
+func renderContext(list []loci.Memory, authors map[loci.ID]string, tokens int) ([]loci.ContextGroup, string) {
 	slices.SortFunc(list, func(a, b loci.Memory) int {
 		return cmp.Or(cmp.Compare(slices.Index(loci.ContextGroupOrder, a.Type),
 			slices.Index(loci.ContextGroupOrder, b.Type)),
@@ -97,8 +99,8 @@ func renderContext(list []loci.Memory, tokens int) ([]loci.ContextGroup, string)
 	})
 	groups, fenced, tooLarge := []loci.ContextGroup{}, []fence.Group{}, []fence.Group(nil)
 	for _, m := range list {
-		f := fence.Memory{ID: string(m.ID), Author: string(m.CreatedBy), Title: m.Title, Content: m.Content,
-			Type:     string(m.Type),
+		f := fence.Memory{ID: string(m.ID), Author: authorText(authors[m.CreatedBy], m.CreatedBy), Title: m.Title,
+			Content: m.Content, Type: string(m.Type),
 			Verified: m.Reviewed(), Expired: m.Expired, Tags: m.Tags}
 		if tokens > 0 && !fitsAlone(f, tokens) {
 			tooLarge = append(tooLarge, fence.Group{Name: string(m.Type), Memories: []fence.Memory{f}})
@@ -124,6 +126,15 @@ func renderContext(list []loci.Memory, tokens int) ([]loci.ContextGroup, string)
 		groups[i].Memories = groups[i].Memories[:len(kept[i].Memories)]
 	}
 	return groups, markdown
+}
+
+// authorText returns the name of an author with the id that distinguishes it: names are not unique. Without an account
+// the id is all.
+func authorText(name string, id loci.ID) string {
+	if name == "" {
+		return string(id)
+	}
+	return name + " (" + string(id) + ")"
 }
 
 // fitsAlone reports whether a text of that many tokens can show the memory alone.

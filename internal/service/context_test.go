@@ -313,3 +313,24 @@ func TestContextReportsMemoriesWhenNoneFits(t *testing.T) {
 		t.Errorf("of one too large: %s", out.Markdown)
 	}
 }
+
+// Names are not unique, and a deleted author has none: the id stays beside the name.
+func TestContextNamesAuthors(t *testing.T) {
+	t.Parallel()
+	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+		atlas := w.Atlas(t, "Shelf")
+		for _, caller := range []conformance.Caller{conformance.CallerOwner, conformance.CallerAdmin} {
+			mustCreate(t, w, caller, atlas, "the lighthouse is "+string(caller))
+		}
+		mustCall(t, w, conformance.CallerOwner, service.AccountUpdate, loci.UpdateAccount{Name: "Ann\n~~~ Lee"})
+		conformance.Must(w.Service.DeleteUser(t.Context(), loci.Email(w.Bob.Email), false))(t)
+		for _, in := range []loci.ReadContext{{AtlasID: atlas}, {AtlasID: atlas, Query: "lighthouse"}} {
+			out := readContext(t, w, in)
+			for _, author := range []string{"Ann ~~~ Lee (" + string(w.Ann.ID) + ")", string(w.Bob.ID)} {
+				if !strings.Contains(out.Markdown, "\nauthor │ "+author+"\n") {
+					t.Errorf("%q: no author %s in\n%s", in.Query, author, out.Markdown)
+				}
+			}
+		}
+	})
+}

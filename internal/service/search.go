@@ -89,7 +89,7 @@ func (s *Service) search(ctx context.Context, actor *identity.Actor, in loci.Sea
 	}
 	seen := retrieve.SeenSet(p.After.ID)
 	limit := min(p.Limit, retrieve.MaxPagedResults-seen.Len())
-	r, meta, err := s.retrieve(ctx, actor, in.Query, in.Mode, in.MemoryFilter, seen, limit)
+	r, meta, err := s.retrieve(ctx, actor, in.Query, in.Mode, in.MemoryFilter, nil, seen, limit)
 	if err != nil {
 		return out, err
 	}
@@ -113,12 +113,14 @@ func (s *Service) highlights(f retrieve.Hit) []string {
 	return r.Highlights()
 }
 
-// retrieve searches in a mode within a filter. Each of its searches is a transaction of its own.
+// retrieve searches in a mode within a filter. Each of its searches is a transaction of its own. The map authors
+// receives the names of the authors, if it is not nil.
 func (s *Service) retrieve(ctx context.Context, actor *identity.Actor, text loci.Query, mode loci.Mode, f store.Filter,
-	seen retrieve.SeenSet, limit int) (retrieve.Result, loci.SearchMeta, error) {
+	authors map[loci.ID]string, seen retrieve.SeenSet, limit int) (retrieve.Result, loci.SearchMeta, error) {
 	return s.searcher.Run(ctx, retrieve.Request{User: actor.UserID, Text: string(text), Mode: mode,
 		Find: func(q retrieve.Query) (retrieve.Result, error) {
 			return read(ctx, s, actor, func(tx *store.Tx) (retrieve.Result, error) {
+				tx.CollectAuthors(authors)
 				src, err := tx.SearchSource(f)
 				if err != nil {
 					return retrieve.Result{}, err

@@ -52,19 +52,33 @@ func (t *Tx) MemoryRecord(id loci.ID) (loci.Memory, error) {
 	return m, sqldb.MapNoRows(err)
 }
 
+// CollectAuthors makes lists and searches of the transaction write the names of the authors to a map. An author without
+// an account has none.
+func (t *Tx) CollectAuthors(names map[loci.ID]string) { t.authors = names }
+
 // loadMemories calls f with the memories of rows in scope, in any order.
 func (t *Tx) loadMemories(rowIDs []int64, f func(rowID, workspace int64, m loci.Memory)) error {
-	q := `SELECT` + memoryColumns + `, e.row_id, e.workspace FROM ` +
+	var rowID, workspace int64
+	columns, author := memoryColumns+`, e.row_id, e.workspace `, ""
+	dest := []any{&rowID, &workspace}
+	if t.authors != nil {
+		columns += `, COALESCE((SELECT u.name FROM users u WHERE u.id = e.created_by), '') `
+		dest = append(dest, &author)
+	}
+	q := `SELECT` + columns + `FROM ` +
 		fmt.Sprintf(t.conn.Dialect.JoinIDs, 2, "memories e", "e.row_id") +
 		t.membershipJoin("e.workspace") + atlasJoin
-	var rowID, workspace int64
-	scan := t.newMemoryScanner(&rowID, &workspace)
+	scan := t.newMemoryScanner(dest...)
 	return t.queryFew(q, []any{sqldb.EncodeInts(rowIDs)}, func(r sqldb.Row) error {
 		m, err := scan(r)
-		if err == nil {
-			f(rowID, workspace, m)
+		if err != nil {
+			return err
 		}
-		return err
+		if author != "" {
+			t.authors[m.CreatedBy] = author
+		}
+		f(rowID, workspace, m)
+		return nil
 	})
 }
 

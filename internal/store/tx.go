@@ -19,6 +19,8 @@ type Tx struct {
 	store *Store
 	actor *identity.Actor
 
+	authors map[loci.ID]string // receives the names of authors; nil where nobody asks
+
 	idempotencyChecked bool      // a stored response was looked up
 	responseRecords    []loci.ID // ids, for LinkResponse
 	computesOutside    bool      // the transaction can run again: see Compute
