@@ -185,7 +185,7 @@ type ListPendingInvitations struct {
 
 // Invitations is a page of invitations, newest first.
 type Invitations struct {
-	Invitations []Invitation `json:"invitations" show:"columns=id workspaceName:12 email:12 role status updatedAt"`
+	Invitations []Invitation `json:"invitations" show:"columns=id workspaceName:12 email:12 role status inviter:12 updatedAt"`
 	Page
 }
 

@@ -265,7 +265,7 @@ type ListMemories struct {
 
 // Memories is a page of memories, newest first.
 type Memories struct {
-	Memories []Memory `json:"memories" show:"columns=id title:28 atlas:12 type status=active verifiedAt updatedAt"`
+	Memories []Memory `json:"memories" show:"columns=id title:28 atlas:12 author:12 type status=active verifiedAt updatedAt"`
 	Page
 }
 

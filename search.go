@@ -92,7 +92,7 @@ type FoundMemory struct {
 
 // FoundMemories is the output of memory.search.
 type FoundMemories struct {
-	Memories []FoundMemory `json:"memories" show:"columns=id score title:28 atlas:12 type status=active verifiedAt updatedAt"`
+	Memories []FoundMemory `json:"memories" show:"columns=id score title:28 atlas:12 author:12 type status=active verifiedAt updatedAt"`
 	Mode     ResolvedMode  `json:"mode"`
 	Meta     SearchMeta    `json:"meta"`
 	Page

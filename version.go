@@ -25,7 +25,7 @@ type ListVersions struct {
 
 // MemoryVersions is a page of versions, newest first; the first is the current one.
 type MemoryVersions struct {
-	Versions []MemoryVersion `json:"versions" show:"columns=version title:28 type status=active verifiedAt createdAt"`
+	Versions []MemoryVersion `json:"versions" show:"columns=version title:28 author:12 type status=active verifiedAt createdAt"`
 	Page
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,8 +19,9 @@ import (
 // A Printer prints the answers of operations.
 type Printer struct {
 	*console.Console
-	Names map[loci.ID]string // of atlases, workspaces and memories by id
-	ETag  string             // of the record
+	Names  map[loci.ID]string // of atlases, workspaces and memories by id
+	People map[loci.ID]string // names of authors by id
+	ETag   string             // of the record
 }
 
 // Print prints the answer of an operation: its JSON object unchanged, or a table for a list and lines for one record.
@@ -197,6 +199,9 @@ func (p *Printer) printRecord(b *bytes.Buffer, answer []strictjson.Member, shown
 				text = displayValue(m.Value, false)
 			default:
 				v := displayValue(m.Value, shown.Times[m.Name])
+				if slices.Contains(personFields, m.Name) {
+					v = p.nameWithID(loci.ID(v))
+				}
 				if m.Name == "similar" && m.IsArray() {
 					v = p.formatSimilar(m.Value)
 				}

@@ -51,6 +51,43 @@ func addNames(records []map[string]json.RawMessage, names map[loci.ID]string) {
 	}
 }
 
+// personFields are the fields with the ids of people.
+var personFields = []string{"createdBy", "invitedBy", "verifiedBy"}
+
+// nameWithID returns the name of a person with the id, which distinguishes people of one name. One who left has an id
+// alone.
+func (p *Printer) nameWithID(id loci.ID) string {
+	if name := p.People[id]; name != "" {
+		return fmt.Sprintf("%s (%s)", name, id)
+	}
+	return string(id)
+}
+
+// addPeople adds the name of its author or inviter to each record, if any name is known. A person who shares the name
+// with another, or who left, has the beginning of the id too.
+func (p *Printer) addPeople(records []map[string]json.RawMessage) {
+	sameName := map[string]int{}
+	for _, name := range p.People {
+		sameName[name]++
+	}
+	for _, r := range records {
+		for field, column := range map[string]string{"createdBy": "author", "invitedBy": "inviter"} {
+			var id loci.ID
+			if len(p.People) == 0 || json.Unmarshal(r[field], &id) != nil || id == "" {
+				continue
+			}
+			name, short := p.People[id], string(id)[:min(minShownID, len(id))]
+			switch {
+			case name == "":
+				name = short
+			case sameName[name] > 1:
+				name += " (" + short + ")"
+			}
+			r[column] = quote(name)
+		}
+	}
+}
+
 // quote returns a text as JSON.
 func quote(text string) json.RawMessage {
 	b, _ := json.Marshal(text) // never fails

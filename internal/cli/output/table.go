@@ -54,6 +54,7 @@ const (
 // printTable prints records below each other.
 func (p *Printer) printTable(b *bytes.Buffer, records []map[string]json.RawMessage, shown op.Member) {
 	addNames(records, p.Names)
+	p.addPeople(records)
 	table := buildColumns(records, shown.Columns)
 	room, colour := p.Terminal(p.Out)
 	if room > 0 {

@@ -1,0 +1,112 @@
+package records
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/strictjson"
+)
+
+// Bounds of the members that are read for one answer.
+const (
+	maxTeams   = 3
+	maxMembers = 500 // of a team
+)
+
+// An authored record names the people who made it, reviewed it, or invite.
+type authored struct {
+	WorkspaceID loci.ID `json:"workspaceId"`
+	CreatedBy   loci.ID `json:"createdBy"`
+	VerifiedBy  loci.ID `json:"verifiedBy"`
+	InvitedBy   loci.ID `json:"invitedBy"`
+}
+
+// PersonNames returns the names of the people in an answer, by their ids, from the members of its workspaces. In a
+// list, the only member of a workspace has no name: there is nobody else. Versions are those of the memory in the
+// input. Unreadable members have no name, and the answer is shown all the same.
+func (r Reader) PersonNames(ctx context.Context, input, raw []byte) map[loci.ID]string {
+	names, members := map[loci.ID]string{}, r.Table.Op("member.list")
+	answer, err := strictjson.Object(raw)
+	if err != nil || members == nil {
+		return names
+	}
+	records, isList := authoredRecords(answer, raw)
+	wanted := map[loci.ID]map[loci.ID]bool{} // by workspace
+	home := sync.OnceValue(func() loci.ID { return r.workspaceOfInput(ctx, input) })
+	for _, a := range records {
+		if a.WorkspaceID == "" {
+			a.WorkspaceID = home()
+		}
+		if wanted[a.WorkspaceID] == nil {
+			wanted[a.WorkspaceID] = map[loci.ID]bool{}
+		}
+		for _, id := range []loci.ID{a.CreatedBy, a.VerifiedBy, a.InvitedBy} {
+			if id != "" {
+				wanted[a.WorkspaceID][id] = true
+			}
+		}
+	}
+	delete(wanted, "")
+	for _, workspace := range slices.Sorted(maps.Keys(wanted))[:min(maxTeams, len(wanted))] {
+		scanned, found := 0, map[loci.ID]string{}
+		for m, err := range r.list(ctx, members, map[string]any{"workspaceId": workspace}) {
+			if scanned++; err != nil || scanned > maxMembers {
+				break
+			}
+			if wanted[workspace][m.UserID] {
+				found[m.UserID] = m.Name
+			}
+			if scanned > 1 && len(found) == len(wanted[workspace]) {
+				break
+			}
+		}
+		if scanned > 1 || !isList {
+			maps.Copy(names, found)
+		}
+	}
+	return names
+}
+
+// workspaceOfInput returns the workspace of the memory in an input, or "".
+func (r Reader) workspaceOfInput(ctx context.Context, input []byte) loci.ID {
+	var given struct {
+		MemoryID loci.ID `json:"memoryId"`
+	}
+	if json.Unmarshal(input, &given) != nil || given.MemoryID == "" || r.Table.Op("memory.get") == nil {
+		return ""
+	}
+	m, err := r.find(ctx, "memory", "memoryId", given.MemoryID, "")
+	if err != nil {
+		return ""
+	}
+	return m.WorkspaceID
+}
+
+// authoredRecords returns the records of an answer that name people: the answer itself, its member, or its lists.
+func authoredRecords(answer []strictjson.Member, raw []byte) (records []authored, isList bool) {
+	add := func(raw []byte) {
+		var a authored
+		if json.Unmarshal(raw, &a) == nil && (a.CreatedBy != "" || a.InvitedBy != "") {
+			records = append(records, a)
+		}
+	}
+	add(raw)
+	for _, m := range answer {
+		if m.IsObject() {
+			add(m.Value)
+		}
+		var list []json.RawMessage
+		if m.IsArray() && json.Unmarshal(m.Value, &list) == nil {
+			before := len(records)
+			for _, one := range list {
+				add(one)
+			}
+			isList = isList || len(records) > before
+		}
+	}
+	return records, isList
+}
