@@ -63,6 +63,9 @@ func (w *workspaceCheck) checkLog() error {
 		}
 		err = w.readRows(slices.Sorted(maps.Keys(last)), func(m indexdb.MemoryRow) error {
 			c := last[m.RowID]
+			if c.Deleted && w.deleted[m.RowID] {
+				return nil
+			}
 			if c.Deleted {
 				w.report(InconsistentIndex, m.ID, w.repairByReindex(m.RowID), "the log of changes says that it is gone")
 			} else if corruption(&m) == "" && (!reflect.DeepEqual(c.DocAttributes, m.DocAttributes()) ||
