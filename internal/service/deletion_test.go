@@ -10,6 +10,7 @@ import (
 	"github.com/loci-memory/loci/internal/conformance"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/service"
+	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
 
@@ -367,6 +368,47 @@ func TestDeletionsAreAllowedInArchivedContainers(t *testing.T) {
 		}
 		storetest.CheckHealthy(t, w.Store)
 		erase(t, w)
+		storetest.CheckHealthy(t, w.Store)
+	})
+}
+
+// Another server, which has searched the atlas, hides it at once, and may be the one that erases it.
+func TestDeletionHoldsOnEveryServer(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		w := conformance.New(t, d.Open, conformance.Options{})
+		atlas := w.Atlas(t, "Wreck")
+		list := fillAtlas(t, w, atlas, 6)
+		other := d.Open(t, store.Options{})
+		second := service.New(service.Options{Store: other, Clock: time.Now})
+		find := func() int {
+			out, err := second.SearchMemories(t.Context(), w.Ann.Actor(), loci.SearchMemories{Query: "tide",
+				Mode: loci.ModeKeyword})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return len(out.Memories)
+		}
+		if n := find(); n != 4 {
+			t.Fatalf("%d found before", n)
+		}
+		deleteAtlas(t, w, atlas)
+		if n := find(); n != 0 {
+			t.Errorf("%d found on the other server", n)
+		}
+		if _, err := second.GetMemory(t.Context(), w.Ann.Actor(), loci.GetMemory{MemoryID: list[2]}); !loci.Is(err,
+			loci.CodeNotFound) {
+			t.Errorf("read on the other server: %v", err)
+		}
+		other.Jobs().Start(t.Context())
+		for end := time.Now().Add(20 * time.Second); countRows(t, d, "jobs") != "0"; time.Sleep(5 * time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatal("not erased")
+			}
+		}
+		if n := countRows(t, d, "memories"); n != "0" {
+			t.Errorf("%s memories are left", n)
+		}
 		storetest.CheckHealthy(t, w.Store)
 	})
 }

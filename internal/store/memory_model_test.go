@@ -238,6 +238,10 @@ func (m *memoryModel) act() {
 		m.created()
 		return
 	}
+	if m.below(40, "delete an atlas") == 0 {
+		m.deletedAtlas()
+		return
+	}
 	actor, l := m.below(5, "who"), m.all[m.below(len(m.all), "memory")]
 	if m.below(3, "his own") > 0 { // else members are refused most of the time
 		actor = slices.IndexFunc(m.people, func(p *identity.Actor) bool { return p.UserID == l.CreatedBy })
@@ -410,6 +414,39 @@ func (m *memoryModel) forget(l *memoryState) {
 			o.Supersedes = nil
 		}
 	}
+}
+
+// deletedAtlas deletes an atlas, and makes another one in its place.
+func (m *memoryModel) deletedAtlas() {
+	actor, a := m.below(5, "who"), m.below(2, "atlas")
+	var want []*memoryState
+	for _, l := range m.all {
+		if l.AtlasID == m.atlases[a] {
+			want = append(want, l)
+		}
+	}
+	for _, dryRun := range []bool{true, false} {
+		out, err := m.service.DeleteAtlas(ctx, m.people[actor],
+			loci.DeleteAtlas{AtlasID: m.atlases[a], DryRun: dryRun})
+		switch {
+		case actor == stranger && loci.Is(err, loci.CodeNotFound), actor > admin && loci.Is(err, loci.CodeForbidden):
+			continue
+		case err != nil || actor > admin:
+			m.t.Fatalf("%d deletes an atlas: %v", actor, err)
+		case dryRun && *out.Memories != len(want):
+			m.t.Fatalf("a dry run counts %d memories of %d", *out.Memories, len(want))
+		}
+	}
+	if actor > admin {
+		return
+	}
+	for _, l := range want {
+		m.forget(l)
+	}
+	m.must(m.s.Eraser().EraseAll(ctx)) // until then links remain
+	made, err := m.service.CreateAtlas(ctx, m.people[owner], loci.CreateAtlas{Name: "Another", WorkspaceID: m.crew})
+	m.must(err)
+	m.atlases[a] = made.Atlas.ID
 }
 
 func (m *memoryModel) reopen() {
