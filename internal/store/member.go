@@ -139,9 +139,3 @@ func (t *Tx) addMember(workspace int64, userID loci.ID, role loci.Role) error {
 		workspace, role, t.conn.Now)
 	return err
 }
-
-func (t *Tx) workspaceOwner(workspace int64) (user loci.ID, err error) {
-	err = t.conn.QueryRow(`SELECT user_id FROM members WHERE workspace = ?1 AND role = 'owner'`, []any{workspace},
-		[]any{&user})
-	return user, err
-}
