@@ -3,6 +3,7 @@ package console
 import (
 	"fmt"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -33,16 +34,20 @@ func newTestTerminal(t *testing.T, columns uint16) (terminal *os.File, written f
 		t.Fatal(err)
 	}
 	return terminal, func() string {
-		ready := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
-		if n, err := unix.Poll(ready, 0); err != nil || n == 0 {
-			return ""
-		}
-		b := make([]byte, 4096)
-		n, err := screen.Read(b)
-		if err != nil {
+		// The kernel passes text on later: all of it is there when the mark is.
+		const mark = "\x1f"
+		if _, err := terminal.WriteString(mark); err != nil {
 			t.Fatal(err)
 		}
-		return string(b[:n])
+		text, b := "", make([]byte, 4096)
+		for !strings.HasSuffix(text, mark) {
+			n, err := screen.Read(b)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text += string(b[:n])
+		}
+		return strings.TrimSuffix(text, mark)
 	}
 }
 
