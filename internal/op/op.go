@@ -96,6 +96,7 @@ const (
 	Creates                       // always creates a record
 	MayCreate                     // creates a record or returns one that exists: see Created
 	OverQuota                     // allowed over the monthly quota: signing out, and what revoking a key needs
+	ServerOnly                    // a database on the own device, without passwords and referrals, refuses it
 )
 
 // An Op is one operation of the service, its types erased.

@@ -109,6 +109,10 @@ func (h *Host) Run(ctx context.Context, o *Op, c *Call, args func() (Args, error
 	if err := c.bindIdempotencyKey(o, actor, in); err != nil {
 		return nil, err
 	}
+	if o.Has(ServerOnly) && actor.CredentialKind == identity.CredentialLocal {
+		return nil, loci.Errorf(loci.CodeStateConflict,
+			"A local database has no passwords, sign-ins and referrals: use a server.")
+	}
 	if o.Streams && h.Closing != nil {
 		var end context.CancelFunc
 		ctx, end = context.WithCancel(ctx)

@@ -11,9 +11,6 @@ import (
 // DeleteAccount deletes the actor's account and signs out. Memories in the teams of others stay.
 func (s *Service) DeleteAccount(ctx context.Context, actor *identity.Actor, in loci.DeleteAccount) (loci.SignedOut,
 	error) {
-	if err := requireServer(actor); err != nil {
-		return loci.SignedOut{}, err
-	}
 	was, err := s.checkPassword(ctx, actor, in.Password)
 	if err != nil {
 		return loci.SignedOut{}, err

@@ -25,14 +25,6 @@ func newBrowser(actor *identity.Actor, secret string) accountdb.NewSignIn {
 	return accountdb.NewSignIn{Hash: identity.SecretHash(secret), UserAgent: agent, Address: actor.ClientAddress}
 }
 
-// requireServer refuses what a database on the own device does not have.
-func requireServer(actor *identity.Actor) error {
-	if actor.CredentialKind == identity.CredentialLocal {
-		return loci.Errorf(loci.CodeStateConflict, "A local database has no password and no sign-ins: use a server.")
-	}
-	return nil
-}
-
 // UpdateAccount renames the actor.
 func (s *Service) UpdateAccount(ctx context.Context, actor *identity.Actor, in loci.UpdateAccount) (loci.OneUser,
 	error) {
@@ -48,9 +40,6 @@ func (s *Service) UpdateAccount(ctx context.Context, actor *identity.Actor, in l
 // ChangePassword replaces the actor's password, and ends the sign-ins of other browsers.
 func (s *Service) ChangePassword(ctx context.Context, actor *identity.Actor, in loci.ChangePassword) (loci.Empty,
 	error) {
-	if err := requireServer(actor); err != nil {
-		return loci.Empty{}, err
-	}
 	was, err := s.checkPassword(ctx, actor, in.CurrentPassword)
 	if err != nil {
 		return loci.Empty{}, err
@@ -94,9 +83,6 @@ func (s *Service) checkPassword(ctx context.Context, actor *identity.Actor, p lo
 // ListSignIns lists the browsers that are signed in.
 func (s *Service) ListSignIns(ctx context.Context, actor *identity.Actor, in loci.ListSignIns) (out loci.SignIns,
 	err error) {
-	if err := requireServer(actor); err != nil {
-		return out, err
-	}
 	out.SignIns, out.Page, err = listPage(ctx, s, actor, &in.Paging, &in,
 		func(tx *store.Tx, p store.Page) (store.List[loci.BrowserSignIn], error) { return tx.SignIns(p) },
 		func(x loci.BrowserSignIn) store.PageKey { return store.PageKey{At: x.CreatedAt, ID: x.ID} })
@@ -105,9 +91,6 @@ func (s *Service) ListSignIns(ctx context.Context, actor *identity.Actor, in loc
 
 // RevokeSignIn signs a browser out.
 func (s *Service) RevokeSignIn(ctx context.Context, actor *identity.Actor, in loci.RevokeSignIn) (loci.Empty, error) {
-	if err := requireServer(actor); err != nil {
-		return loci.Empty{}, err
-	}
 	return write(ctx, s, actor, func(tx *store.Tx) (loci.Empty, error) {
 		account, err := tx.Account()
 		if err == nil {

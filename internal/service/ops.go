@@ -105,14 +105,16 @@ var (
 	AccountUpdate = op.Add(Ops, "account.update", "PATCH /v1/me", "Change your name.", op.Person, op.NoTool,
 		(*Service).UpdateAccount)
 	AccountPassword = op.Add(Ops, "account.password", "POST /v1/me/password",
-		"Change your password. The other browsers are signed out.", op.Person, op.NoTool, (*Service).ChangePassword)
+		"Change your password. The other browsers are signed out.", op.Person, op.NoTool, (*Service).ChangePassword,
+		op.ServerOnly)
 
 	AccountVerify = op.Add(Ops, "account.verify", "POST /v1/me/verify",
-		"Send the mail that verifies your address again.", op.Person, op.NoTool, (*Service).SendVerification)
+		"Send the mail that verifies your address again.", op.Person, op.NoTool, (*Service).SendVerification,
+		op.ServerOnly)
 
 	AccountDelete = op.Add(Ops, "account.delete", "POST /v1/me/delete",
 		"Delete your account with your personal workspace. This cannot be undone.", op.Person, op.NoTool,
-		(*Service).DeleteAccount, op.Destructive, op.OverQuota)
+		(*Service).DeleteAccount, op.Destructive, op.OverQuota, op.ServerOnly)
 
 	KeyList = op.Add(Ops, "key.list", "GET /v1/api-keys", "List your API keys, including revoked ones.", op.Person,
 		op.NoTool, (*Service).ListKeys, op.OverQuota)
@@ -123,17 +125,18 @@ var (
 		op.OverQuota)
 
 	SignInList = op.Add(Ops, "signin.list", "GET /v1/sign-ins", "List the browsers that are signed in.", op.Person,
-		op.NoTool, (*Service).ListSignIns)
+		op.NoTool, (*Service).ListSignIns, op.ServerOnly)
 	SignInRevoke = op.Add(Ops, "signin.revoke", "DELETE /v1/sign-ins/{signinId}", "Sign a browser out.", op.Person,
-		op.NoTool, (*Service).RevokeSignIn)
+		op.NoTool, (*Service).RevokeSignIn, op.ServerOnly)
 
 	ReferralGet = op.Add(Ops, "referral.get", "GET /v1/referrals/me",
 		"Show your referral link and the people who registered with it.", op.Account, op.NoTool,
-		(*Service).GetReferrals)
+		(*Service).GetReferrals, op.ServerOnly)
 	BenefitList = op.Add(Ops, "benefit.list", "GET /v1/benefits/me", "List your benefits, newest first.", op.Account,
-		op.NoTool, (*Service).ListBenefits)
+		op.NoTool, (*Service).ListBenefits, op.ServerOnly)
 	BenefitActivate = op.Add(Ops, "benefit.activate", "POST /v1/benefits/{benefitId}/activate",
-		"Use a benefit: your plan is pro for its days.", op.Account, op.NoTool, (*Service).ActivateBenefit)
+		"Use a benefit: your plan is pro for its days.", op.Account, op.NoTool, (*Service).ActivateBenefit,
+		op.ServerOnly)
 
 	AuthRegister = op.Add(Ops, "auth.register", "POST /v1/auth/register", "Create an account and sign in.", op.Public,
 		op.BrowserOnly, (*Service).Register, op.MayCreate)

@@ -8,20 +8,9 @@ import (
 	"github.com/loci-memory/loci/internal/store"
 )
 
-// requirePeople refuses what a database on the own device does not have.
-func requirePeople(actor *identity.Actor) error {
-	if actor.CredentialKind == identity.CredentialLocal {
-		return loci.Errorf(loci.CodeStateConflict, "A local database has no referrals and benefits: use a server.")
-	}
-	return nil
-}
-
 // GetReferrals returns the actor's referral link and who registered with it. The first call makes the code.
 func (s *Service) GetReferrals(ctx context.Context, actor *identity.Actor, _ loci.Empty) (out loci.Referrals,
 	err error) {
-	if err := requirePeople(actor); err != nil {
-		return out, err
-	}
 	out, err = read(ctx, s, actor, (*store.Tx).Referrals)
 	if err == nil && out.Code == "" {
 		out.Code, err = write(ctx, s, actor, func(tx *store.Tx) (loci.ReferralCode, error) {
@@ -39,9 +28,6 @@ func (s *Service) GetReferrals(ctx context.Context, actor *identity.Actor, _ loc
 // ListBenefits lists the actor's benefits, newest first.
 func (s *Service) ListBenefits(ctx context.Context, actor *identity.Actor, in loci.ListBenefits) (out loci.Benefits,
 	err error) {
-	if err := requirePeople(actor); err != nil {
-		return out, err
-	}
 	out.Benefits, out.Page, err = listPage(ctx, s, actor, &in.Paging, &in,
 		func(tx *store.Tx, p store.Page) (store.List[loci.Benefit], error) { return tx.Benefits(p) },
 		func(b loci.Benefit) store.PageKey { return store.PageKey{At: b.CreatedAt, ID: b.ID} })
@@ -51,9 +37,6 @@ func (s *Service) ListBenefits(ctx context.Context, actor *identity.Actor, in lo
 // ActivateBenefit lifts the actor's plan for the days of a benefit.
 func (s *Service) ActivateBenefit(ctx context.Context, actor *identity.Actor,
 	in loci.ActivateBenefit) (loci.OneBenefit, error) {
-	if err := requirePeople(actor); err != nil {
-		return loci.OneBenefit{}, err
-	}
 	return write(ctx, s, actor, func(tx *store.Tx) (out loci.OneBenefit, err error) {
 		b, err := tx.Benefit(in.BenefitID)
 		if err == nil {
