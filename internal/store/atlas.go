@@ -5,6 +5,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/sqldb"
+	"github.com/loci-memory/loci/internal/store/accountdb"
 	"github.com/loci-memory/loci/internal/store/indexdb"
 )
 
@@ -20,7 +21,7 @@ func scanAtlas(r sqldb.Row) (a loci.Atlas, err error) {
 	if err != nil {
 		return a, err
 	}
-	a.Status = containerStatus(archived)
+	a.Status = accountdb.ContainerStatus(archived)
 	a.Keywords, err = sqldb.DecodeStrings[string](keywords)
 	return a, err
 }
@@ -159,7 +160,7 @@ func (a *Atlas) Secrets() loci.SecretsPolicy { return a.workspace.secrets }
 func (a *Atlas) Lock(name string) error { return a.t.conn.AdvisoryLock(string(a.id) + "/" + name) }
 
 func (a *Atlas) requireActive() error {
-	if _, err := loci.AtlasStates.Apply(containerStatus(a.archived), "changed"); err != nil {
+	if _, err := loci.AtlasStates.Apply(accountdb.ContainerStatus(a.archived), "changed"); err != nil {
 		return err
 	}
 	return a.workspace.requireActive()
@@ -187,7 +188,7 @@ func (a *Atlas) SetArchived(archived bool) (r loci.Atlas, err error) {
 	if err := a.workspace.requireActive(); err != nil {
 		return r, err
 	}
-	if _, err := loci.AtlasStates.Apply(containerStatus(a.archived), archivingMove(archived)); err != nil {
+	if _, err := loci.AtlasStates.Apply(accountdb.ContainerStatus(a.archived), archivingMove(archived)); err != nil {
 		return r, err
 	}
 	a.t.LinkResponse(a.id)

@@ -11,6 +11,10 @@ import (
 const invitationColumns = ` i.id, w.id, w.name, i.email, i.role, i.status, i.invited_by, i.expires_at,
 	i.created_at, i.updated_at `
 
+// inviterQuery selects invitations i with the name of the inviter, which is empty once the account is deleted.
+const inviterQuery = `SELECT` + invitationColumns + `, COALESCE(n.name, '') FROM invitations i
+	JOIN workspaces w ON w.row_id = i.workspace LEFT JOIN users n ON n.id = i.invited_by `
+
 func scanInvitation(i *loci.Invitation) []any {
 	return []any{&i.ID, &i.WorkspaceID, &i.WorkspaceName, &i.Email, &i.Role, &i.Status, &i.InvitedBy, &i.ExpiresAt,
 		&i.CreatedAt, &i.UpdatedAt}
@@ -56,9 +60,7 @@ func (t *SystemTx) AddInvitationToken(id loci.ID, hash []byte) (i loci.Invitatio
 	if err := t.t.lockInvitation(id); err != nil {
 		return i, "", err
 	}
-	err = t.t.conn.QueryRow(`SELECT`+invitationColumns+`, COALESCE(n.name, '')
-		FROM invitations i JOIN workspaces w ON w.row_id = i.workspace LEFT JOIN users n ON n.id = i.invited_by
-		WHERE i.id = ?1 AND i.status = ?2 AND i.expires_at > ?3`, []any{id, loci.InvitationPending, t.Now()},
+	err = t.t.conn.QueryRow(inviterQuery+`WHERE i.id = ?1 AND i.status = ?2 AND i.expires_at > ?3`, []any{id, loci.InvitationPending, t.Now()},
 		append(scanInvitation(&i), &inviter))
 	if err != nil {
 		return i, "", sqldb.MapNoRows(err)
@@ -175,10 +177,8 @@ const validTokenCondition = ` (i.id = (SELECT invitation FROM tokens WHERE hash 
 // ViewInvitation returns an invitation and the name of its inviter. The caller holds its token, or is the user with its
 // verified address. For any other caller it is NotFound.
 func (t *SystemTx) ViewInvitation(userID, id loci.ID, tokenHash []byte) (i loci.Invitation, inviter string, err error) {
-	err = t.t.conn.QueryRow(`SELECT`+invitationColumns+`, COALESCE(n.name, '')
-		FROM invitations i JOIN workspaces w ON w.row_id = i.workspace LEFT JOIN users n ON n.id = i.invited_by
-		WHERE i.id = ?2 AND (i.id = (SELECT invitation FROM tokens WHERE hash = ?3) OR EXISTS (SELECT 1 FROM users u WHERE u.id = ?1 AND u.verified
-		AND u.email_folded = i.email_folded))`,
+	err = t.t.conn.QueryRow(inviterQuery+`WHERE i.id = ?2 AND (i.id = (SELECT invitation FROM tokens WHERE hash = ?3)
+		OR EXISTS (SELECT 1 FROM users u WHERE u.id = ?1 AND u.verified AND u.email_folded = i.email_folded))`,
 		[]any{userID, id, tokenHash}, append(scanInvitation(&i), &inviter))
 	return i.At(t.t.conn.Now), inviter, sqldb.MapNoRows(err)
 }
@@ -219,7 +219,7 @@ func (i *IncomingInvitation) Respond(accept bool) (loci.Invitation, error) {
 	}
 	i.record.Status, i.record.UpdatedAt = status, i.t.conn.Now
 	if accept {
-		if _, err := loci.WorkspaceStates.Apply(containerStatus(i.archived), "joined"); err != nil {
+		if _, err := loci.WorkspaceStates.Apply(accountdb.ContainerStatus(i.archived), "joined"); err != nil {
 			return i.record, err
 		}
 		if _, err := i.t.exec(

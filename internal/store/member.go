@@ -5,6 +5,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/sqldb"
+	"github.com/loci-memory/loci/internal/store/accountdb"
 )
 
 // Members returns the members of a workspace in scope.
@@ -12,20 +13,16 @@ func (t *Tx) Members(workspaceID loci.ID, p Page) (list List[loci.Member], err e
 	if _, err := t.WorkspaceRecord(workspaceID); err != nil {
 		return list, err
 	}
-	return queryPage(p, t.query, `SELECT u.id, u.email, u.name, x.role, x.joined_at
-		FROM members x JOIN users u ON u.id = x.user_id`+t.membershipJoin("x.workspace")+
+	return queryPage(p, t.query, `SELECT`+accountdb.MemberColumns+`FROM members x JOIN users u ON u.id = x.user_id`+
+		t.membershipJoin("x.workspace")+
 		`WHERE w.id = ?2 AND (x.joined_at, x.user_id) < (?3, ?4) ORDER BY x.joined_at DESC, x.user_id DESC LIMIT ?5`,
-		func(r sqldb.Row) (m loci.Member, err error) {
-			err = r.Scan(&m.UserID, &m.Email, &m.Name, &m.Role, &m.JoinedAt)
-			return m, err
-		}, workspaceID)
+		accountdb.ScanMember, workspaceID)
 }
 
 // member returns the record of a member of the workspace, or NotFound.
 func (w *Workspace) member(userID loci.ID) (m loci.Member, err error) {
-	err = w.t.conn.QueryRow(`SELECT u.id, u.email, u.name, x.role, x.joined_at FROM members x
-		JOIN users u ON u.id = x.user_id WHERE x.workspace = ?1 AND x.user_id = ?2`, []any{w.rowID, userID},
-		[]any{&m.UserID, &m.Email, &m.Name, &m.Role, &m.JoinedAt})
+	m, err = accountdb.ScanMember(w.t.conn.Row(`SELECT`+accountdb.MemberColumns+`FROM members x
+		JOIN users u ON u.id = x.user_id WHERE x.workspace = ?1 AND x.user_id = ?2`, w.rowID, userID))
 	if errors.Is(err, sqldb.ErrNoRows) {
 		err = newNoMemberError()
 	}

@@ -5,6 +5,7 @@ import (
 	"github.com/loci-memory/loci/internal/analysis"
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/sqldb"
+	"github.com/loci-memory/loci/internal/store/accountdb"
 )
 
 const workspaceColumns = ` w.id, w.name, w.personal_of IS NOT NULL, m.role, w.archived, w.secrets, w.created_at,
@@ -16,18 +17,8 @@ func scanWorkspace(r sqldb.Row) (w loci.Workspace, err error) {
 	var personal, archived bool
 	err = r.Scan(&w.ID, &w.Name, &personal, &w.Role, &archived, &w.Settings.Secrets, &w.CreatedAt, &w.UpdatedAt,
 		&w.MemberCount, &w.AtlasCount)
-	w.Kind, w.Status = loci.WorkspaceTeam, containerStatus(archived)
-	if personal {
-		w.Kind = loci.WorkspacePersonal
-	}
+	w.Kind, w.Status = accountdb.WorkspaceKind(personal), accountdb.ContainerStatus(archived)
 	return w, err
-}
-
-func containerStatus(archived bool) loci.ContainerStatus {
-	if archived {
-		return loci.ContainerArchived
-	}
-	return loci.ContainerActive
 }
 
 // WorkspaceRecord returns a workspace in scope.
@@ -108,7 +99,7 @@ func (w *Workspace) authorize(err error, minimum loci.Role) error {
 
 // requireActive returns state_conflict for a change of an archived workspace.
 func (w *Workspace) requireActive() error {
-	_, err := loci.WorkspaceStates.Apply(containerStatus(w.archived), "changed")
+	_, err := loci.WorkspaceStates.Apply(accountdb.ContainerStatus(w.archived), "changed")
 	return err
 }
 
@@ -140,7 +131,8 @@ func (w *Workspace) SetArchived(archived bool) error {
 	if err := w.requireTeam(); err != nil {
 		return err
 	}
-	if _, err := loci.WorkspaceStates.Apply(containerStatus(w.archived), archivingMove(archived)); err != nil {
+	was := accountdb.ContainerStatus(w.archived)
+	if _, err := loci.WorkspaceStates.Apply(was, archivingMove(archived)); err != nil {
 		return err
 	}
 	w.t.LinkResponse(w.id)

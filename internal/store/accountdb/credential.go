@@ -188,11 +188,7 @@ type NewKey struct {
 
 // AddKey stores a key of a user for the operator. MaxKeys does not apply, so that the operator can help a user who lost
 // all keys.
-func (t Tx) AddKey(userID loci.ID, n NewKey) (loci.APIKey, error) {
-	return t.addKey(userID, n)
-}
-
-func (t Tx) addKey(userID loci.ID, n NewKey) (k loci.APIKey, err error) {
+func (t Tx) AddKey(userID loci.ID, n NewKey) (k loci.APIKey, err error) {
 	err = t.conn.QueryRow(
 		`INSERT INTO api_keys (id, user_id, name, prefix, hash, created_at, updated_at, last_used_at, revoked_at)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, 0, 0) RETURNING`+KeyColumns,
@@ -222,7 +218,7 @@ func (t Tx) AddLimitedKey(userID loci.ID, by identity.CredentialKind, credential
 		return k, loci.Errorf(loci.CodeStateConflict,
 			"You have %d API keys, the most that a user may have: revoke one that you do not need.", live)
 	}
-	return t.addKey(userID, n)
+	return t.AddKey(userID, n)
 }
 
 // revokeUnprovenKeys revokes the keys of a user whose address is not verified: another person may have registered it.

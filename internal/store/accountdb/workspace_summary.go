@@ -37,14 +37,20 @@ func scanWorkspaceSummary(r sqldb.Row) (w WorkspaceSummary, err error) {
 	var personal, archived bool
 	err = r.Scan(&w.rowID, &w.ID, &w.Name, &personal, &archived, &w.CreatedAt, &w.OwnerID, &w.OwnerEmail,
 		&w.MemberCount, &w.AtlasCount, &w.MemoryCount, &w.UsedBytes)
-	w.Kind, w.Status = loci.WorkspaceTeam, containerStatus(archived)
-	if personal {
-		w.Kind = loci.WorkspacePersonal
-	}
+	w.Kind, w.Status = WorkspaceKind(personal), ContainerStatus(archived)
 	return w, err
 }
 
-func containerStatus(archived bool) loci.ContainerStatus {
+// WorkspaceKind returns the kind of a workspace.
+func WorkspaceKind(personal bool) loci.WorkspaceKind {
+	if personal {
+		return loci.WorkspacePersonal
+	}
+	return loci.WorkspaceTeam
+}
+
+// ContainerStatus returns the status of an atlas or a workspace.
+func ContainerStatus(archived bool) loci.ContainerStatus {
 	if archived {
 		return loci.ContainerArchived
 	}
@@ -62,6 +68,15 @@ func (t Tx) WorkspaceSummaries(e loci.Email, after WorkspaceSummary) (list []Wor
 		return err
 	})
 	return list, err
+}
+
+// MemberColumns are the columns of a member x and its user u that ScanMember reads.
+const MemberColumns = ` u.id, u.email, u.name, x.role, x.joined_at `
+
+// ScanMember reads a row of MemberColumns.
+func ScanMember(r sqldb.Row) (m loci.Member, err error) {
+	err = r.Scan(&m.UserID, &m.Email, &m.Name, &m.Role, &m.JoinedAt)
+	return m, err
 }
 
 // An AtlasSummary is an atlas as the operator sees it.
@@ -102,11 +117,10 @@ func (t Tx) WorkspaceDetail(id string) (d WorkspaceDetail, err error) {
 	if err != nil {
 		return d, err
 	}
-	err = t.conn.Query(`SELECT u.id, u.email, u.name, m.role, m.joined_at FROM members m
-		JOIN users u ON u.id = m.user_id WHERE m.workspace = ?1 ORDER BY m.joined_at, u.id`, []any{w.rowID},
+	err = t.conn.Query(`SELECT`+MemberColumns+`FROM members x
+		JOIN users u ON u.id = x.user_id WHERE x.workspace = ?1 ORDER BY x.joined_at, u.id`, []any{w.rowID},
 		func(r sqldb.Row) error {
-			var m loci.Member
-			err := r.Scan(&m.UserID, &m.Email, &m.Name, &m.Role, &m.JoinedAt)
+			m, err := ScanMember(r)
 			d.Members = append(d.Members, m)
 			return err
 		})
@@ -123,7 +137,7 @@ func (t Tx) WorkspaceDetail(id string) (d WorkspaceDetail, err error) {
 			var a AtlasSummary
 			var archived bool
 			err := r.Scan(&a.ID, &a.Name, &a.Default, &archived, &a.CreatedAt, &a.MemoryCount, &a.UsedBytes)
-			a.Status = containerStatus(archived)
+			a.Status = ContainerStatus(archived)
 			d.Atlases = append(d.Atlases, a)
 			return err
 		})
