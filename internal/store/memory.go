@@ -13,7 +13,9 @@ import (
 	"github.com/loci-memory/loci/internal/minhash"
 	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store/accountdb"
+	"github.com/loci-memory/loci/internal/store/checksum"
 	"github.com/loci-memory/loci/internal/store/indexdb"
+	"github.com/loci-memory/loci/internal/store/minhashdb"
 )
 
 const memoryColumns = indexdb.MemoryColumns + `, w.id, a.id `
@@ -142,12 +144,12 @@ func (a *Atlas) AddMemory(m loci.Memory, e IndexEntry) (loci.Memory, error) {
 			VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0, ?8, ?9, ?10, ?11, ?12, 1, ?13, ?14, ?14, ?13, ?15)`,
 		[]any{m.ID, a.workspace.rowID, a.rowID, m.Title, m.Content, e.hash,
 			slices.Index(loci.MemoryTypes, m.Type), sqldb.EncodeStrings(m.Tags), string(source.Name),
-			string(source.URI), string(source.Group), source.Position, m.CreatedBy, t.conn.Now, MemoryChecksum(m)})
+			string(source.URI), string(source.Group), source.Position, m.CreatedBy, t.conn.Now, checksum.Memory(m)})
 	if err != nil {
 		return m, err
 	}
 	t.LinkResponse(m.ID)
-	if err := InsertBands(a.t.conn, a.workspace.rowID, rowID, e.bands); err != nil {
+	if err := minhashdb.Insert(a.t.conn, a.workspace.rowID, rowID, e.bands); err != nil {
 		return m, err
 	}
 	if err := a.t.store.embedder.Enqueue(a.t.conn, rowID); err != nil {

@@ -25,13 +25,13 @@ var (
 func fillMemory(m *loci.Memory, except ...string) {
 	forEachField(m, func(name string, v reflect.Value) {
 		if !slices.Contains(except, name) {
-			fill(v)
+			storetest.Fill(v)
 		}
 	})
-	if m.Type == filledText {
+	if m.Type == storetest.FilledText {
 		m.Type = loci.TypeDecision // neither the first nor the default one
 	}
-	if m.Status == filledText {
+	if m.Status == storetest.FilledText {
 		m.Status = loci.MemoryArchived
 	}
 }

@@ -10,7 +10,9 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/minhash"
 	"github.com/loci-memory/loci/internal/sqldb"
+	"github.com/loci-memory/loci/internal/store/checksum"
 	"github.com/loci-memory/loci/internal/store/indexdb"
+	"github.com/loci-memory/loci/internal/store/minhashdb"
 )
 
 // A Memory is the handle of a memory that the actor may change. The actor is its creator or an admin of its workspace.
@@ -92,7 +94,7 @@ func (m *Memory) Update(next loci.Memory, entry *IndexEntry) (loci.Memory, error
 		}
 	}
 	next = m.withFixedFields(next)
-	if !m.reviewed && MemoryChecksum(next) == MemoryChecksum(m.current) {
+	if !m.reviewed && checksum.Memory(next) == checksum.Memory(m.current) {
 		m.t.LinkResponse(shownBy(next)...)
 		return m.current, nil
 	}
@@ -169,6 +171,19 @@ func (m *Memory) indexUpdate(next loci.Memory, entry *IndexEntry) (indexUpdate, 
 	}, next.Title, next.Content, was)
 }
 
+// updateBands replaces the bands of a memory by those of its next text. Only active memories have bands: others would
+// displace them among the candidates.
+func (m *Memory) updateBands(next loci.Memory, u indexUpdate) error {
+	var was, now []int64
+	if m.current.Status == loci.MemoryActive {
+		was = u.formerBands
+	}
+	if next.Status == loci.MemoryActive {
+		now = u.bands
+	}
+	return minhashdb.Replace(m.t.conn, m.atlas.workspace.rowID, m.rowID, was, now)
+}
+
 // changedColumns returns the SET clause and arguments of an update. It omits unchanged columns that have an index:
 // naming a column updates its indexes, even with the same value.
 func (m *Memory) changedColumns(next loci.Memory, hash int64) (string, []any) {
@@ -202,7 +217,7 @@ func (m *Memory) changedColumns(next loci.Memory, hash int64) (string, []any) {
 		to("content", next.Content)
 		to("hash", hash)
 	}
-	to("checksum", MemoryChecksum(next))
+	to("checksum", checksum.Memory(next))
 	return strings.Join(set, ", "), args
 }
 
@@ -240,7 +255,7 @@ func (m *Memory) saveVersion(next string) error {
 		created_by, created_at, checksum) SELECT e.row_id, e.version, e.title, ?2, ?3, e.type, e.tags, e.status,
 			e.verified_at, e.verified_by, e.evidence, e.confidence,
 		e.valid_until, e.updated_by, e.updated_at, ?4 FROM memories e WHERE e.row_id = ?1`, m.rowID, content, prefix,
-		VersionChecksum(currentVersion(was, "")))
+		checksum.Version(currentVersion(was, "")))
 	return err
 }
 
@@ -330,7 +345,7 @@ func (m *Memory) Delete() error {
 		return err
 	}
 	if was.Status == loci.MemoryActive { // others have no bands
-		if err := m.atlas.workspace.deleteBands(m.rowID, bands); err != nil {
+		if err := minhashdb.Delete(t.conn, m.atlas.workspace.rowID, m.rowID, bands); err != nil {
 			return err
 		}
 	}

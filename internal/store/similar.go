@@ -3,73 +3,14 @@ package store
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/minhash"
 	"github.com/loci-memory/loci/internal/sqldb"
+	"github.com/loci-memory/loci/internal/store/minhashdb"
 )
-
-// Limits of a search for similar memories. The newest memories of each band are candidates. The texts of those with the
-// most common bands are compared.
-const (
-	maxPerBand  = 16
-	maxCompared = 5
-)
-
-// Every text with a word has minhash.BandCount bands, so the statements are built once.
-var insertBandsSQL, selectBandsSQL = func() (add, find string) {
-	const n = minhash.BandCount
-	rows, bands := make([]string, n), make([]string, n)
-	for i := range n {
-		rows[i] = fmt.Sprintf("(?1, ?%d, ?2)", i+3)
-		bands[i] = fmt.Sprintf(
-			`SELECT * FROM (SELECT s.memory FROM minhash_bands s WHERE s.workspace = ?1 AND s.band = ?%d
-				ORDER BY s.memory DESC LIMIT %d) AS band`, i+2, maxPerBand)
-	}
-	return `INSERT INTO minhash_bands (workspace, band, memory) VALUES ` + strings.Join(rows, ", ") +
-		` ON CONFLICT DO NOTHING`, strings.Join(bands, " UNION ALL ")
-}()
-
-// InsertBands adds the LSH bands of a memory.
-func InsertBands(t *sqldb.Tx, workspace, memory int64, bands []int64) error {
-	if len(bands) == 0 {
-		return nil
-	}
-	_, err := t.Exec(insertBandsSQL, append([]any{workspace, memory}, toAny(bands)...)...)
-	return err
-}
-
-func (w *Workspace) deleteBands(memory int64, bands []int64) error {
-	if len(bands) == 0 {
-		return nil
-	}
-	_, err := w.t.exec(`DELETE FROM minhash_bands WHERE workspace = ?1 AND memory = ?2 AND `+
-		fmt.Sprintf(w.t.conn.Dialect.InList, "band", 3), w.rowID, memory, sqldb.EncodeInts(bands))
-	return err
-}
-
-// updateBands replaces the bands of a memory by those of its next text. Only active memories have bands: others would
-// displace them among the candidates.
-func (m *Memory) updateBands(next loci.Memory, u indexUpdate) error {
-	var gone, now []int64
-	if m.current.Status == loci.MemoryActive {
-		gone = u.formerBands
-	}
-	if next.Status == loci.MemoryActive {
-		now = u.bands
-	}
-	w := &m.atlas.workspace
-	if err := w.deleteBands(m.rowID, slices.DeleteFunc(slices.Clone(gone), func(band int64) bool {
-		return slices.Contains(now, band)
-	})); err != nil {
-		return err
-	}
-	return InsertBands(w.t.conn, w.rowID, m.rowID, now)
-}
 
 // FindSimilar returns the active memories of the workspace with nearly the same text, best first, except one.
 func (a *Atlas) FindSimilar(content string, e IndexEntry, except loci.ID) ([]loci.Similarity, error) {
@@ -82,10 +23,7 @@ func (a *Atlas) FindSimilar(content string, e IndexEntry, except loci.ID) ([]loc
 
 // similarTexts compares a text with those that share a band with it.
 func (t *Tx) similarTexts(workspace int64, content string, bands []int64, except loci.ID) ([]loci.Similarity, error) {
-	if len(bands) == 0 {
-		return []loci.Similarity{}, nil
-	}
-	candidates, err := t.bandCandidates(workspace, bands)
+	candidates, err := minhashdb.Candidates(t.conn, workspace, bands)
 	if err != nil || len(candidates) == 0 {
 		return []loci.Similarity{}, err
 	}
@@ -123,32 +61,6 @@ func rankSimilar(ids, texts []string) []loci.Similarity {
 		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.ID, b.ID))
 	})
 	return list
-}
-
-// bandCandidates returns the row ids of the memories that share the most of the bands, newest first. It reads only the
-// newest memories of each band.
-func (t *Tx) bandCandidates(workspace int64, bands []int64) ([]int64, error) {
-	var list []int64
-	if err := t.conn.QueryFew(selectBandsSQL, append([]any{workspace}, toAny(bands)...),
-		sqldb.ScanInts(&list)); err != nil || len(list) < 2 {
-		return list, err
-	}
-	shared := map[int64]int{}
-	for _, memory := range list {
-		shared[memory]++
-	}
-	list = slices.SortedFunc(maps.Keys(shared), func(a, b int64) int {
-		return cmp.Or(shared[b]-shared[a], cmp.Compare(b, a))
-	})
-	return list[:min(len(list), maxCompared+1)], nil
-}
-
-func toAny(list []int64) []any {
-	args := make([]any, len(list))
-	for i, n := range list {
-		args[i] = n
-	}
-	return args
 }
 
 // FindBySource returns the handle of the active memory of the atlas from a source, if there is one.

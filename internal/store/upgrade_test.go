@@ -12,6 +12,7 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/checksum"
 	"github.com/loci-memory/loci/internal/store/embeddb"
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
@@ -67,10 +68,10 @@ func createInitialSchema(t *testing.T, d storetest.Database) *identity.Actor {
 	exec(`INSERT INTO memories (id, workspace, atlas, title, content, hash, checksum, type, status, tags, source_name,
 			source_uri, source_group, version, created_by, updated_by, created_at, updated_at)
 		VALUES ($1, 1, 1, $2, $3, $4, $5, 0, 0, '[]', '', '', '', 2, 'ann', 'ann', 6, 6)`, m.ID, m.Title, m.Content,
-		store.ContentHash(m.Content), store.MemoryChecksum(m))
+		store.ContentHash(m.Content), checksum.Memory(m))
 	exec(`INSERT INTO versions (memory, version, title, prefix_len, checksum, type, tags, status, verified_at,
 			verified_by, evidence, valid_until, created_by, created_at)
-		VALUES (1, 1, 'Kept', 4, $1, 0, '[]', 0, 0, '', '', 0, 'ann', 6)`, store.VersionChecksum(was))
+		VALUES (1, 1, 'Kept', 4, $1, 0, '[]', 0, 0, '', '', 0, 'ann', 6)`, checksum.Version(was))
 	exec(`INSERT INTO generations (name) VALUES ('old model')`)
 	exec(`INSERT INTO vectors (workspace, memory, generation, text_hash, chunk, seq, vector, checksum)
 		VALUES (1, 1, 1, 7, 0, 1, $1, $2)`, []byte("vector"), embeddb.VectorChecksum(7, 0, []byte("vector")))

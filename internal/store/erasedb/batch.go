@@ -6,6 +6,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/sqldb"
+	"github.com/loci-memory/loci/internal/store/minhashdb"
 )
 
 // erase deletes the memories with the stored responses that show them, their bands and their links.
@@ -16,11 +17,7 @@ func (b batch) erase(t *sqldb.Tx) error {
 		return err
 	}
 	for _, m := range b.memories {
-		if len(m.bands) == 0 {
-			continue
-		}
-		if _, err := t.Exec(`DELETE FROM minhash_bands WHERE workspace = ?1 AND memory = ?2 AND `+
-			fmt.Sprintf(t.Dialect.InList, "band", 3), m.workspace, m.rowID, sqldb.EncodeInts(m.bands)); err != nil {
+		if err := minhashdb.Delete(t, m.workspace, m.rowID, m.bands); err != nil {
 			return err
 		}
 	}

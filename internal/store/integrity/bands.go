@@ -3,14 +3,13 @@ package integrity
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"maps"
 	"math"
 	"slices"
 
 	"github.com/loci-memory/loci/internal/sqldb"
-	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/indexdb"
+	"github.com/loci-memory/loci/internal/store/minhashdb"
 )
 
 // bandWindowSize limits the memories whose bands are in memory at once. Each window reads all bands of the workspace,
@@ -98,11 +97,10 @@ func (w *workspaceCheck) repairBands(rowID int64, had []int64) func(*sqldb.Tx) (
 		if err != nil && !errors.Is(err, sqldb.ErrNoRows) {
 			return "", err
 		}
-		_, err = t.Exec(`DELETE FROM minhash_bands WHERE workspace = ?1 AND memory = ?2 AND `+
-			fmt.Sprintf(t.Dialect.InList, "band", 3), w.workspace, rowID, sqldb.EncodeInts(had))
+		err = minhashdb.Delete(t, w.workspace, rowID, had)
 		if err != nil || m.RowID == 0 || m.Workspace != w.workspace {
 			return "removed them", err
 		}
-		return "rebuilt", store.InsertBands(t, w.workspace, rowID, textBands(&m))
+		return "rebuilt", minhashdb.Insert(t, w.workspace, rowID, textBands(&m))
 	}
 }

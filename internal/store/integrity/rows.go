@@ -9,6 +9,7 @@ import (
 	"github.com/loci-memory/loci/internal/minhash"
 	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/checksum"
 	"github.com/loci-memory/loci/internal/store/indexdb"
 )
 
@@ -20,7 +21,7 @@ func corruption(m *indexdb.MemoryRow) string {
 		return "its type, status or tags are invalid"
 	}
 	record, _ := m.Record() // links are not in the checksum: checkLinks reports an invalid list
-	if m.Checksum != store.MemoryChecksum(record) {
+	if m.Checksum != checksum.Memory(record) {
 		return "its checksum is another one: its text, title, tags, source, type, status or review is damaged"
 	}
 	return ""

@@ -8,6 +8,7 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/checksum"
 	"github.com/loci-memory/loci/internal/store/indexdb"
 )
 
@@ -56,7 +57,7 @@ func (w *workspaceCheck) checkVersions(m indexdb.MemoryRow) (what string, err er
 					}
 					v.Type, v.Status = loci.MemoryTypes[typeIndex], loci.MemoryStatuses[status]
 					if v.Tags, err = sqldb.DecodeStrings[string](tags); err != nil ||
-						sum != store.VersionChecksum(v.MemoryVersion) {
+						sum != checksum.Version(v.MemoryVersion) {
 						wrong("the checksum of version %d is another one", v.Version)
 					}
 				}

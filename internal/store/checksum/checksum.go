@@ -1,4 +1,5 @@
-package store
+// Package checksum computes the checksums of memories and versions that the database keeps beside them.
+package checksum
 
 import (
 	"crypto/sha256"
@@ -35,9 +36,9 @@ func (d digest) confidence(c *loci.Confidence) {
 // sum64 returns the first 64 bits of the digest.
 func (d digest) sum64() int64 { return int64(binary.BigEndian.Uint64(d.Sum(nil))) }
 
-// MemoryChecksum returns the checksum of the present version of a memory. It excludes links to other memories, which
+// Memory returns the checksum of the present version of a memory. It excludes links to other memories, which
 // are stored at both ends: a repair derives one end from the other.
-func MemoryChecksum(m loci.Memory) int64 {
+func Memory(m loci.Memory) int64 {
 	d := digest{sha256.New()}
 	d.writeStrings(string(m.ID), m.Title, m.Content, string(m.Type), sqldb.EncodeStrings(m.Tags), string(m.Status),
 		string(m.CreatedBy), string(m.VerifiedBy), m.Evidence)
@@ -57,8 +58,8 @@ func MemoryChecksum(m loci.Memory) int64 {
 	return d.sum64()
 }
 
-// VersionChecksum returns the checksum of a version with its content, wherever that is stored.
-func VersionChecksum(v loci.MemoryVersion) int64 {
+// Version returns the checksum of a version with its content, wherever that is stored.
+func Version(v loci.MemoryVersion) int64 {
 	d := digest{sha256.New()}
 	d.writeStrings(v.Title, v.Content, string(v.Type), sqldb.EncodeStrings(v.Tags), string(v.Status),
 		string(v.VerifiedBy), v.Evidence)
