@@ -352,3 +352,15 @@ func (s *Service) EnsureUser(ctx context.Context, e loci.Email) (loci.User, erro
 	}
 	return u, err
 }
+
+// UpdateAccount renames the actor.
+func (s *Service) UpdateAccount(ctx context.Context, actor *identity.Actor, in loci.UpdateAccount) (loci.OneUser,
+	error) {
+	return write(ctx, s, actor, func(tx *store.Tx) (out loci.OneUser, err error) {
+		account, err := tx.Account()
+		if err == nil {
+			out.User, err = account.SetName(string(in.Name))
+		}
+		return out, err
+	})
+}

@@ -111,3 +111,11 @@ func tokenHash(t loci.InvitationToken) []byte {
 	}
 	return identity.SecretHash(string(t))
 }
+
+// RevokeInvitation ends a pending invitation.
+func (s *Service) RevokeInvitation(ctx context.Context, actor *identity.Actor,
+	in loci.RevokeInvitation) (loci.Empty, error) {
+	return write(ctx, s, actor, func(tx *store.Tx) (loci.Empty, error) {
+		return loci.Empty{}, tx.RevokeInvitation(in.InvitationID)
+	})
+}

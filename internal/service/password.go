@@ -12,6 +12,10 @@ import (
 
 	"golang.org/x/crypto/argon2"
 	"golang.org/x/text/unicode/norm"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/identity"
+	"github.com/loci-memory/loci/internal/store"
 )
 
 // Parameters of argon2id (RFC 9106): 19 MiB, two passes, one lane. A stored
@@ -98,4 +102,47 @@ func parsePHC(s string) (k phcHash, err error) {
 		k.key, err = base64.RawStdEncoding.DecodeString(parts[5])
 	}
 	return k, err
+}
+
+// ChangePassword replaces the actor's password, and ends the sign-ins of other browsers.
+func (s *Service) ChangePassword(ctx context.Context, actor *identity.Actor, in loci.ChangePassword) (loci.Empty,
+	error) {
+	was, err := s.checkPassword(ctx, actor, in.CurrentPassword)
+	if err != nil {
+		return loci.Empty{}, err
+	}
+	hash, err := s.passwordHasher.hash(ctx, networkOf(actor.ClientAddress), string(in.NewPassword))
+	if err != nil {
+		return loci.Empty{}, err
+	}
+	return write(ctx, s, actor, func(tx *store.Tx) (loci.Empty, error) {
+		account, err := tx.Account()
+		if err == nil {
+			err = account.SetPassword(was, hash)
+		}
+		return loci.Empty{}, err
+	})
+}
+
+// checkPassword returns the hash of the actor's password, or forbidden for a wrong one. Failures count as failed
+// sign-ins.
+func (s *Service) checkPassword(ctx context.Context, actor *identity.Actor, p loci.PasswordAttempt) (string, error) {
+	release, err := s.signInLimiter.attempt(accountOf(loci.Email(actor.Email)), actor.ClientAddress)
+	if err != nil {
+		return "", err
+	}
+	hash, err := store.SystemRead(ctx, s.Store, "read a password", func(t *store.SystemTx) (string, error) {
+		return t.PasswordOf(actor.UserID)
+	})
+	ok := false
+	if err == nil {
+		ok, err = s.passwordHasher.check(ctx, networkOf(actor.ClientAddress), hash, string(p))
+	}
+	if err != nil || ok {
+		release()
+	}
+	if err == nil && !ok {
+		err = loci.Errorf(loci.CodeForbidden, "The current password is wrong.")
+	}
+	return hash, err
 }

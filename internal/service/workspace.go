@@ -49,13 +49,70 @@ func (s *Service) ListWorkspaces(ctx context.Context, actor *identity.Actor,
 	return out, err
 }
 
-// ListMembers lists members, newest first.
-func (s *Service) ListMembers(ctx context.Context, actor *identity.Actor, in loci.ListMembers) (out loci.Members,
-	err error) {
-	out.Members, out.Page, err = listPage(ctx, s, actor, &in.Paging, &in,
-		func(tx *store.Tx, p store.Page) (store.List[loci.Member], error) {
-			return tx.Members(in.WorkspaceID, p)
-		},
-		func(m loci.Member) store.PageKey { return store.PageKey{At: m.JoinedAt, ID: m.UserID} })
-	return out, err
+// inWorkspace runs f on a workspace in which the actor has at least a role.
+func inWorkspace[Out any](ctx context.Context, s *Service, actor *identity.Actor, id loci.ID, minimum loci.Role,
+	f func(w *store.Workspace) (Out, error)) (Out, error) {
+	return write(ctx, s, actor, func(tx *store.Tx) (out Out, err error) {
+		w, err := tx.Workspace(id, minimum)
+		if err != nil {
+			return out, err
+		}
+		return f(w)
+	})
+}
+
+// UpdateWorkspace changes the given fields of a workspace.
+func (s *Service) UpdateWorkspace(ctx context.Context, actor *identity.Actor,
+	in loci.UpdateWorkspace) (loci.OneWorkspace, error) {
+	return inWorkspace(ctx, s, actor, in.WorkspaceID, loci.RoleAdmin,
+		func(w *store.Workspace) (out loci.OneWorkspace, err error) {
+			if out.Workspace, err = w.Record(); err != nil {
+				return out, err
+			}
+			if err = checkIfMatch(actor, out.Workspace.EntityTag()); err != nil {
+				return out, err
+			}
+			if in.Name != nil {
+				out.Workspace.Name = string(*in.Name)
+			}
+			if in.Settings != nil && in.Settings.Secrets != nil {
+				out.Workspace.Settings.Secrets = *in.Settings.Secrets
+			}
+			if err = w.Update(out.Workspace); err == nil {
+				out.Workspace, err = w.Record()
+			}
+			return out, err
+		})
+}
+
+// ArchiveWorkspace archives or restores a workspace.
+func (s *Service) ArchiveWorkspace(ctx context.Context, actor *identity.Actor,
+	in loci.ArchiveWorkspace) (loci.OneWorkspace, error) {
+	return inWorkspace(ctx, s, actor, in.WorkspaceID, loci.RoleOwner,
+		func(w *store.Workspace) (out loci.OneWorkspace, err error) {
+			if err = w.SetArchived(in.Archived == nil || *in.Archived); err == nil {
+				out.Workspace, err = w.Record()
+			}
+			return out, err
+		})
+}
+
+// TransferWorkspace makes another member the owner.
+func (s *Service) TransferWorkspace(ctx context.Context, actor *identity.Actor,
+	in loci.TransferWorkspace) (loci.OneWorkspace, error) {
+	return inWorkspace(ctx, s, actor, in.WorkspaceID, loci.RoleOwner,
+		func(w *store.Workspace) (out loci.OneWorkspace, err error) {
+			if err = w.Transfer(in.UserID); err == nil {
+				out.Workspace, err = w.Record()
+			}
+			return out, err
+		})
+}
+
+// LeaveWorkspace ends the actor's membership.
+func (s *Service) LeaveWorkspace(ctx context.Context, actor *identity.Actor, in loci.LeaveWorkspace) (loci.Empty,
+	error) {
+	return inWorkspace(ctx, s, actor, in.WorkspaceID, loci.RoleMember, func(w *store.Workspace) (loci.Empty, error) {
+		return loci.Empty{}, w.Leave()
+	})
 }

@@ -3,11 +3,11 @@
 //
 // A store has one queue. A new kind of job takes two lines. The transaction of an operation adds a job:
 //
-//	err := tx.AddJob("erase_atlas", atlasID)
+//	err := tx.AddJob("mail_invitation", invitationID)
 //
 // Function service.New registers the handler of the kind:
 //
-//	o.Store.Jobs().Handle("erase_atlas", s.eraseAtlas)
+//	o.Store.Jobs().Handle("mail_invitation", s.mailInvitation)
 //
 // Servers and local processes start the queue after that, and the close of the store stops it. The commands of an
 // operator do not start it: their jobs run on the servers. Metrics and log show each kind by its name.
