@@ -84,6 +84,12 @@ func showKey(v *visit, out any) error {
 	return nil
 }
 
+// showSent shows that the mail was sent.
+func showSent(v *visit, _ any) error {
+	v.Sent = true
+	return nil
+}
+
 // readRegister shows the invitation of the link, and whether the server allows the registration.
 func readRegister(v *visit) error {
 	v.Next = registered(v)

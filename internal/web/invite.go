@@ -70,5 +70,6 @@ func (v *visit) viewInvitation(token loci.InvitationToken) error {
 func showAnswer(v *visit, out any) error {
 	i := out.(loci.OneInvitation).Invitation
 	v.template, v.Title, v.Answered = "home", "Loci", &i
+	v.User.EmailVerified = true // by the response
 	return readHome(v)
 }

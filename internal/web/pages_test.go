@@ -175,6 +175,10 @@ func TestHomePageSendsVerificationAgain(t *testing.T) {
 	if got := b.calls(); got != "resend" {
 		t.Error(got)
 	}
+	b.post("/key", "name", "laptop").expect(t, 200, "/key", "Confirm your address: open the link")
+	if got := b.post("/invite", forms["/invite"]...); strings.Contains(got.text, "action=\"/resend\"") {
+		t.Errorf("a response to an invitation verifies the address: %s", got.text)
+	}
 	b.verified = true
 	if got := b.get("/"); strings.Contains(got.text, "Confirm your address") {
 		t.Error(got.text)

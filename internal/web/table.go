@@ -31,7 +31,8 @@ var pages = []page{
 	{path: "/", template: "home", title: "Loci", read: readHome},
 	{path: "/key", template: "home", title: "Loci", op: "key.create", formOnly: true, read: readHome,
 		done: showKey},
-	{path: "/resend", template: "home", title: "Loci", op: "account.verify", formOnly: true, read: readHome},
+	{path: "/resend", template: "home", title: "Loci", op: "account.verify", formOnly: true, read: readHome,
+		done: showSent},
 	{path: "/signout", template: "problem", title: "Sign out", op: "auth.logout", formOnly: true, done: goOn},
 
 	{path: "/signin", template: "signin", title: "Sign in to Loci", op: "auth.login", params: []string{"email"},

@@ -23,6 +23,7 @@ type view struct {
 	Next           string // path of the next page
 	Closed         bool   // the form is not shown
 	Done           bool   // the form was accepted
+	Sent           bool   // the mail that verifies the address was sent again
 	Open           bool   // anybody may register
 	Key            string // a new API key
 	Invite         *invitation
