@@ -7,7 +7,7 @@
 //
 // Function service.New registers the handler of the kind:
 //
-//	o.Store.Jobs().Handle("mail_invitation", s.mailInvitation)
+//	s.Store.Jobs().Handle("mail_invitation", s.mailHandler(s.invitationMail))
 //
 // Servers and local processes start the queue after that, and the close of the store stops it. The commands of an
 // operator do not start it: their jobs run on the servers. Metrics and log show each kind by its name.
@@ -125,7 +125,8 @@ func (q *Queue) runDue(ctx context.Context, kind string, h Handler) error {
 	return ctx.Err()
 }
 
-// lease takes the oldest due job of a kind, or returns ErrNoRows. A kind without due jobs costs no write.
+// lease takes the oldest due job of a kind, or returns ErrNoRows. A kind without due jobs costs no write. The
+// scalar subquery runs once: PostgreSQL may run one after IN for each row, and lease them all.
 func (q *Queue) lease(ctx context.Context, kind string) (Job, error) {
 	if _, err := sqldb.SystemRead(ctx, q.db, "look for a due job", func(t *sqldb.Tx) (one int, err error) {
 		return one, t.QueryRow(`SELECT 1 FROM jobs WHERE kind = ?1 AND due <= ?2 LIMIT 1`, []any{kind, t.Now},
@@ -139,7 +140,7 @@ func (q *Queue) lease(ctx context.Context, kind string) (Job, error) {
 			skip = " FOR UPDATE SKIP LOCKED"
 		}
 		j := Job{Kind: kind, leaseEnd: loci.TimeOf(t.Now.Std().Add(leaseDuration))}
-		err := t.QueryRow(`UPDATE jobs SET due = ?3, attempts = attempts + 1 WHERE row_id IN (SELECT row_id FROM jobs
+		err := t.QueryRow(`UPDATE jobs SET due = ?3, attempts = attempts + 1 WHERE row_id = (SELECT row_id FROM jobs
 			WHERE kind = ?1 AND due <= ?2 ORDER BY due, row_id LIMIT 1`+skip+`)
 			RETURNING row_id, subject, attempts, created_at`, []any{kind, t.Now, j.leaseEnd},
 			[]any{&j.rowID, &j.Subject, &j.Attempts, &j.AddedAt})
@@ -197,15 +198,14 @@ type Stats struct {
 	Waiting  int64     // including failed ones
 	Failed   int64     // that wait for a retry
 	OldestAt loci.Time // when the oldest was added
-	Error    string    // of one that failed
 }
 
 // ReadStats returns the figures of each kind that has jobs.
 func ReadStats(t *sqldb.Tx) (list []Stats, err error) {
-	err = t.Query(`SELECT kind, count(*), CAST(SUM(CASE WHEN error = '' THEN 0 ELSE 1 END) AS BIGINT), MIN(created_at),
-		MAX(error) FROM jobs GROUP BY kind ORDER BY kind`, nil, func(r sqldb.Row) error {
+	err = t.Query(`SELECT kind, count(*), CAST(SUM(CASE WHEN error = '' THEN 0 ELSE 1 END) AS BIGINT), MIN(created_at)
+		FROM jobs GROUP BY kind ORDER BY kind`, nil, func(r sqldb.Row) error {
 		var s Stats
-		err := r.Scan(&s.Kind, &s.Waiting, &s.Failed, &s.OldestAt, &s.Error)
+		err := r.Scan(&s.Kind, &s.Waiting, &s.Failed, &s.OldestAt)
 		list = append(list, s)
 		return err
 	})

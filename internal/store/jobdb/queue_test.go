@@ -124,6 +124,27 @@ func TestQueuesShareJobs(t *testing.T) {
 	})
 }
 
+// Other plans of PostgreSQL run the subquery of a lease for each row.
+func TestLeaseTakesOneJobInEveryPlan(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		if d.Address != "" {
+			for _, node := range []string{"hashagg", "hashjoin", "mergejoin", "sort", "material", "indexscan",
+				"bitmapscan"} {
+				d.Address += "&enable_" + node + "=off"
+			}
+		}
+		db, r := d.Open(t, store.Options{}).DB(), &recorder{}
+		if err := add(jobdb.New(db), db, nil, "1", "2", "3"); err != nil {
+			t.Fatal(err)
+		}
+		start(t, db, r.handle)
+		waitFor(t, "jobs were leased that nobody runs", func() bool {
+			return d.Query(t, `SELECT count(*) FROM jobs`)[0] == "0"
+		})
+	})
+}
+
 func TestFailedJobsAreRetriedLater(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
