@@ -51,7 +51,7 @@ soak: ## load a server for SOAK=30m; its memory must not grow in the last third
 torture: ## kill the server 1,000 times during writes; no acknowledged write may be missing
 	LOCI_TORTURE=1000 go test $(TAGS) -run TestKill ./cmd/loci -timeout 2h
 
-judge: build ## test a server of each variant by its OpenAPI document, with 1,000 examples an operation
+judge: setup build ## test a server of each variant by its OpenAPI document, with 1,000 examples an operation
 	for variant in full a b; do scripts/judges/schemathesis ./loci $$variant 1000 || exit 1; done
 
 golden: ## write the golden files and the Go client again (in packages whose tests have -update)
