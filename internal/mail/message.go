@@ -3,6 +3,7 @@ package mail
 
 import (
 	"bytes"
+	"cmp"
 	_ "embed"
 	html "html/template"
 	"strings"
@@ -42,9 +43,10 @@ func Reset(to loci.Email, link string, expires time.Time) Message {
 
 // Invitation returns the mail that invites an address into a workspace.
 func Invitation(to loci.Email, inviter, workspace string, role loci.Role, link string, expires time.Time) Message {
-	return Message{To: to, Subject: oneLine(inviter) + " invites you to " + oneLine(workspace),
-		Text: []string{oneLine(inviter) + " invites you to the workspace " + oneLine(workspace) +
-			" at Loci, as " + string(role) + "."},
+	inviter, workspace = cmp.Or(oneLine(inviter), "Somebody"), oneLine(workspace) // an inviter may have left
+	return Message{To: to, Subject: inviter + " invites you to " + workspace,
+		Text: []string{inviter + " invites you to the workspace " + workspace + " at Loci, as " + string(role) +
+			"."},
 		Action: "Read the invitation", Link: link,
 		Notes: []string{expiry(expires), "The link is for you alone: do not pass it on."}}
 }

@@ -7,6 +7,7 @@ import (
 	"net/mail"
 	"net/netip"
 	"net/url"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -113,15 +114,16 @@ func (s *Server) Send(ctx context.Context, m Message) error {
 	if err == nil {
 		return nil
 	}
-	words := errors.New("mail: " + strings.ReplaceAll(err.Error(), string(m.To), "the recipient"))
+	recipient := regexp.MustCompile("(?i)" + regexp.QuoteMeta(string(m.To))) // servers fold the case
+	text := errors.New("mail: " + recipient.ReplaceAllLiteralString(err.Error(), "the recipient"))
 	if e, ok := errors.AsType[*gomail.SendError](err); ok && e.Reason == gomail.ErrSMTPRcptTo &&
 		e.ErrorCode()/100 == 5 {
-		return &RefusedError{words}
+		return &RefusedError{text}
 	}
-	return words
+	return text
 }
 
-// compose returns the MIME message. Its address of the envelope is that of the sender.
+// compose returns the MIME message. The sender of its envelope is that of its header.
 func (s *Server) compose(m Message) (*gomail.Msg, error) {
 	msg := gomail.NewMsg(gomail.WithNoDefaultUserAgent())
 	msg.FromMailAddress(s.from)
