@@ -148,15 +148,22 @@ func TestReplayedSearchHidesDeletedMemories(t *testing.T) {
 func TestStoredResponseHidesRevokedKey(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, conformance.Options{})
-	in := loci.CreateKey{Name: "laptop"}
-	made, _, err := callWithKey(t, w, conformance.CallerOwner, "a", service.KeyCreate, in)
-	if err != nil {
-		t.Fatal(err)
-	}
-	mustCall(t, w, conformance.CallerOwner, service.KeyRevoke, loci.RevokeKey{KeyID: made.Key.ID})
-	if other, replayed, err := callWithKey(t, w, conformance.CallerOwner, "a", service.KeyCreate, in); err != nil ||
-		replayed || other.APIKey == made.APIKey {
-		t.Errorf("replayed %v: %v", replayed, err)
+	for by, revoke := range map[string]func(loci.ID){
+		"user": func(id loci.ID) {
+			mustCall(t, w, conformance.CallerOwner, service.KeyRevoke, loci.RevokeKey{KeyID: id})
+		},
+		"operator": func(id loci.ID) { conformance.Must(w.Service.RevokeUserKey(t.Context(), id))(t) },
+	} {
+		in := loci.CreateKey{Name: "laptop"}
+		made, _, err := callWithKey(t, w, conformance.CallerOwner, by, service.KeyCreate, in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		revoke(made.Key.ID)
+		if other, replayed, err := callWithKey(t, w, conformance.CallerOwner, by, service.KeyCreate, in); err != nil ||
+			replayed || other.APIKey == made.APIKey {
+			t.Errorf("revoked by the %s: replayed %v: %v", by, replayed, err)
+		}
 	}
 }
 

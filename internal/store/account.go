@@ -105,11 +105,16 @@ func (s *Account) SetPassword(was, hash string) error {
 }
 
 // RevokeKey revokes a key of the actor. The stored responses that show it are deleted.
-func (s *Account) RevokeKey(id loci.ID) error {
-	if err := s.t.accounts().RevokeKey(s.t.actor.UserID, id); err != nil {
+func (s *Account) RevokeKey(id loci.ID) error { return s.t.revokeKey(s.t.actor.UserID, id) }
+
+// RevokeKey revokes a key of a user. The stored responses that show it are deleted.
+func (t *SystemTx) RevokeKey(userID, id loci.ID) error { return t.t.revokeKey(userID, id) }
+
+func (t *Tx) revokeKey(userID, id loci.ID) error {
+	if err := t.accounts().RevokeKey(userID, id); err != nil {
 		return err
 	}
-	return s.t.deleteResponses(id)
+	return t.deleteResponses(id)
 }
 
 // AddUser makes a user with a personal workspace and its Inbox. An existing address in any letter case is a conflict.
