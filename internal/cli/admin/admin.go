@@ -177,8 +177,8 @@ func (c commands) setPlan() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plan",
 		Short: "Give a user a plan of its own",
-		Long: "Gives a user a plan in place of the server's (LOCI_PLAN). A running server follows within a second. " +
-			"Usage above a\nsmaller limit is kept: only more is refused.",
+		Long: "Gives a user a plan in place of the server's (LOCI_PLAN). A running server follows within two " +
+			"seconds. Usage\nabove a smaller limit is kept: only more is refused.",
 		Example: "loci admin user plan --email ada@example.org --plan pro\n" +
 			"loci admin user plan --email ada@example.org --plan default",
 		Args: command.ExactArgs(),

@@ -16,8 +16,9 @@ func (c commands) resetUser() *cobra.Command {
 		Use:   "reset",
 		Short: "Make a link with which a user chooses a new password",
 		Long: "Makes a link with which a user chooses a new password. It is shown once, and works once within an " +
-			"hour. All browsers of\nthe user are signed out; API keys stay. The link begins with the public URL of " +
-			"the server (LOCI_PUBLIC_URL).",
+			"hour. All browsers of\nthe user are signed out at once. Its use verifies the address; if that was not " +
+			"verified before, it revokes the API\nkeys. The link begins with the public URL of the server " +
+			"(LOCI_PUBLIC_URL).",
 		Example: "loci admin user reset --email ada@example.org\n" +
 			"loci admin user reset --email ada@example.org --public-url https://loci.example.org --json",
 		Args: command.ExactArgs(),

@@ -47,7 +47,7 @@ func (c commands) disableUser(disable bool) *cobra.Command {
 		Use:   "enable",
 		Short: "Admit a disabled user again",
 		Long: "Admits a disabled user again, with the same keys, signed-in browsers, password and memberships. A " +
-			"running server follows within\na second.",
+			"running server follows within\ntwo seconds.",
 		Example: "loci admin user enable --email ada@example.org",
 		Args:    command.ExactArgs(),
 	}
@@ -56,7 +56,7 @@ func (c commands) disableUser(disable bool) *cobra.Command {
 		cmd.Use, cmd.Short = "disable", "Refuse a user without deleting anything"
 		cmd.Long = "Refuses every credential of a user: keys and browsers get 403 revoked, and a sign-in fails as " +
 			"for an unknown\naddress. Nothing is deleted, and memberships stay; loci admin user enable takes it " +
-			"back. A running server follows within\na second."
+			"back. A running server follows within\ntwo seconds."
 		cmd.Example = "loci admin user disable --email ada@example.org"
 		done = "disabled: keys, browsers and password are refused"
 	}
