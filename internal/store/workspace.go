@@ -170,7 +170,8 @@ func (w *Workspace) checkDeletable() error {
 	}
 	r, err := w.Record()
 	if err == nil && r.AtlasCount > 0 {
-		err = loci.Errorf(loci.CodeWorkspaceNotEmpty, "The workspace has %d atlases: delete them first.", r.AtlasCount)
+		err = loci.Errorf(loci.CodeWorkspaceNotEmpty,
+			"Delete the atlases of the workspace first: it has %d.", r.AtlasCount)
 	}
 	return err
 }
