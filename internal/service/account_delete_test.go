@@ -73,6 +73,29 @@ func TestDeletedAccountIsUnknownAndItsAddressFree(t *testing.T) {
 	})
 }
 
+// Anybody may register the address of another person, and delete the account again.
+func TestDeletionOfUnverifiedAccountKeepsInvitations(t *testing.T) {
+	t.Parallel()
+	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+		made := mustCall(t, w, conformance.CallerOwner, service.InvitationCreate,
+			invite(w, "guest@example.com")).Invitations[0]
+		squat := func() { registered(t, w, "GUEST@example.com") }
+		squat()
+		conformance.Must(w.Service.DeleteUser(t.Context(), "guest@example.com", false))(t)
+		squat()
+		b := conformance.Must(w.Service.SignIn(t.Context(), &identity.Actor{},
+			loci.Login{Email: "guest@example.com", Password: password}))(t)
+		if _, err := callAs(t, w, b, service.AccountDelete, loci.DeleteAccount{Password: password}); err != nil {
+			t.Fatal(err)
+		}
+		in := loci.Register{Email: "guest@example.com", Password: password, Invitation: tokenOf(t, made)}
+		guest := conformance.Must(w.Service.Register(t.Context(), &identity.Actor{}, in))(t)
+		if _, err := callAs(t, w, guest, service.InvitationRespond, answerTo(made.ID, true)); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 func TestOwnerOfTeamIsNotDeleted(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {

@@ -22,10 +22,11 @@ func OwnedTeams(t *sqldb.Tx, userID loci.ID) (list string, n int, err error) {
 	return strings.Join(teams, ", "), len(teams), err
 }
 
-// DeleteUser deletes a user with keys, sign-ins, memberships and the invitations to the address. The personal workspace
-// must be deleted before.
+// DeleteUser deletes a user with keys, sign-ins, memberships and the invitations to the address. An address that is not
+// verified may belong to another person, whose invitations stay. The personal workspace must be deleted before.
 func (t Tx) DeleteUser(id loci.ID, e loci.Email) error {
-	if _, err := t.conn.Exec(`DELETE FROM invitations WHERE email_folded = ?1`, FoldEmail(e)); err != nil {
+	if _, err := t.conn.Exec(`DELETE FROM invitations WHERE email_folded = ?1
+		AND (SELECT u.verified FROM users u WHERE u.id = ?2)`, FoldEmail(e), id); err != nil {
 		return err
 	}
 	n, err := t.conn.Exec(`DELETE FROM users WHERE id = ?1`, id)
