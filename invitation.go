@@ -133,6 +133,9 @@ type CreateInvitations struct {
 	ExpiresInDays Days        `json:"expiresInDays,omitzero" jsonschema:"Days until it expires"`
 }
 
+// Cost returns how many calls of the rate the invitations count as.
+func (in CreateInvitations) Cost() int { return len(in.Emails) }
+
 // A NewInvitation is an invitation in the response to its creation.
 type NewInvitation struct {
 	Invitation

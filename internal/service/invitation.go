@@ -12,12 +12,30 @@ import (
 // mails alone, or in the response if the server sends no mail.
 func (s *Service) CreateInvitations(ctx context.Context, actor *identity.Actor,
 	in loci.CreateInvitations) (loci.CreatedInvitations, error) {
+	addresses := make([]attemptKey, len(in.Emails))
 	for i, e := range in.Emails {
 		if !e.Valid() {
 			return loci.CreatedInvitations{}, loci.Errorf(loci.CodeInvalidQuery,
 				"emails[%d] must be an e-mail address", i)
 		}
+		addresses[i] = attemptKey{account: accountOf(e)}
 	}
+	if s.SendMail == nil {
+		return s.createInvitations(ctx, actor, in)
+	}
+	release, err := s.mailLimiter.attempt(addresses)
+	if err != nil {
+		return loci.CreatedInvitations{}, err
+	}
+	out, err := s.createInvitations(ctx, actor, in)
+	if err != nil || len(out.Invitations) == 0 || actor.Idempotency != nil && actor.Idempotency.Replayed {
+		release() // no mail is sent
+	}
+	return out, err
+}
+
+func (s *Service) createInvitations(ctx context.Context, actor *identity.Actor,
+	in loci.CreateInvitations) (loci.CreatedInvitations, error) {
 	return write(ctx, s, actor, func(tx *store.Tx) (out loci.CreatedInvitations, err error) {
 		out.Invitations, out.Skipped = []loci.NewInvitation{}, []loci.SkippedInvitation{}
 		w, err := tx.Workspace(in.WorkspaceID, loci.RoleAdmin)

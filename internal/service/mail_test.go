@@ -327,6 +327,39 @@ func TestInvitationTravelsByMailAlone(t *testing.T) {
 	})
 }
 
+// Nobody floods the mailbox of another person with invitations that are revoked and made again.
+func TestInvitationMailsToAddressAreLimited(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, conformance.Options{SignInLimit: 3, SendMail: (&mailbox{}).send})
+	create := func(c conformance.Caller, code loci.Code, in loci.CreateInvitations) []loci.NewInvitation {
+		t.Helper()
+		out, err := op.Do(t.Context(), w.Host, w.Call(c), service.InvitationCreate, in)
+		expect(t, fmt.Sprint(c, " invites ", in.Emails), err, code)
+		if wait := loci.AsError(err); code != "" && wait.RetryAfter <= 0 {
+			t.Error("no Retry-After")
+		}
+		return out.Invitations
+	}
+	target := invite(w, "Target@example.com")
+	for sent := range 3 {
+		made := create(conformance.CallerOwner, "", target)[0]
+		for range 3 * (2 - sent) {
+			create(conformance.CallerOwner, "", target) // skipped: it sends no mail
+		}
+		mustCall(t, w, conformance.CallerOwner, service.InvitationRevoke,
+			loci.RevokeInvitation{InvitationID: made.ID, Confirm: true})
+	}
+	both := invite(w, "other@example.com", "target@EXAMPLE.com")
+	create(conformance.CallerAdmin, loci.CodeRateLimited, both)
+	both.WorkspaceID = w.NewTeam(t, w.Eve)
+	create(conformance.CallerStranger, loci.CodeRateLimited, both)
+	create(conformance.CallerStranger, "", loci.CreateInvitations{WorkspaceID: both.WorkspaceID,
+		Emails: loci.Emails{"other@example.com"}})
+	w.Clock.Advance(15 * time.Minute)
+	create(conformance.CallerStranger, "", loci.CreateInvitations{WorkspaceID: both.WorkspaceID,
+		Emails: loci.Emails{"target@example.com"}})
+}
+
 // A refused mail is dropped. Another failure is retried until it succeeds, for some days.
 func TestMailIsRetriedUnlessRefused(t *testing.T) {
 	t.Parallel()
