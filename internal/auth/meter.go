@@ -2,6 +2,7 @@ package auth
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"sync"
 	"time"
@@ -77,7 +78,8 @@ func (m *meter) take(ctx context.Context, actor *identity.Actor, now time.Time, 
 	switch {
 	case counts && isLimited && u.reserved <= 0:
 		refused = &loci.Error{Code: loci.CodeQuotaExceeded, RetryAfter: ends.Sub(now),
-			Message: "The operations of this month are used up: wait for Retry-After seconds, or change the plan."}
+			Message: fmt.Sprintf("The plan allows %d operations a month. They are used up until %s UTC: wait, or "+
+				"change the plan.", u.limit, ends.Format("2006-01-02 15:04"))}
 	case counts:
 		u.reserved--
 	}

@@ -56,6 +56,11 @@ func TestCallsReportRemainingQuota(t *testing.T) {
 			t.Errorf("what is free: %+v %v", c.Quota, err)
 		}
 	}
+	const refusal = "The plan allows 3 operations a month. They are used up until 2026-06-01 00:00 UTC: wait, or " +
+		"change the plan."
+	if _, err := admit(h.Gate, metered, h.key.APIKey); loci.AsError(err).Message != refusal {
+		t.Errorf("%v, want %s", err, refusal)
+	}
 }
 
 // The count belongs to the user, not to the key.

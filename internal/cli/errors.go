@@ -59,7 +59,8 @@ func (p *program) reportError(err error) int {
 				invalid.missing)
 		}
 		text = fmt.Sprintf("%s (%s)", message, e.Code)
-		if e.RetryAfter > 0 {
+		// the message about a quota has the time itself, if waiting helps
+		if e.RetryAfter > 0 && e.Code != loci.CodeQuotaExceeded {
 			text += fmt.Sprintf("\nTry again in %v.", e.RetryAfter.Round(time.Second))
 		}
 	}

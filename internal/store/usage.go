@@ -102,9 +102,12 @@ func (t *Tx) checkStorageQuota(owner owner) error {
 		+ (SELECT CAST(COALESCE(SUM(c.bytes), 0) AS BIGINT) FROM members m
 			JOIN index_log c ON c.workspace = m.workspace WHERE m.user_id = ?1 AND m.role = 'owner')`)
 	if err == nil && held > limit {
-		// Without figures: only the owner may know them.
 		err = loci.Errorf(loci.CodeQuotaExceeded, "The owner's plan has no room for so much: delete something, or "+
-			"change the plan.")
+			"ask the owner for another plan.")
+		if owner.id == t.actor.UserID { // only the owner may know the figure
+			err = loci.Errorf(loci.CodeQuotaExceeded, "The plan's limit of storage is %d bytes: delete something, or "+
+				"change the plan.", limit)
+		}
 	}
 	return err
 }

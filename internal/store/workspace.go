@@ -237,8 +237,8 @@ func (t *Tx) checkQuota(maximum int64, owner loci.ID, more int64, count, what st
 	}
 	have, err := t.countLocked(owner, count)
 	if err == nil && have+more > maximum {
-		err = loci.Errorf(loci.CodeQuotaExceeded, "The plan allows at most %[2]d %[1]s: delete one, or change the "+
-			"plan.", what, maximum)
+		err = loci.Errorf(loci.CodeQuotaExceeded, "The plan's limit of %s is %d: delete one, or change the plan.",
+			what, maximum)
 	}
 	return err
 }
