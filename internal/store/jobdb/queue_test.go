@@ -240,6 +240,27 @@ func TestJobOfKilledServerRunsAgain(t *testing.T) {
 	})
 }
 
+// A clock that was ahead leaves times behind that are far away: of a lease, of a retry, and of a new job.
+func TestClockThatIsSetBackDelaysNoJob(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		db, r := d.Open(t, store.Options{}).DB(), &recorder{}
+		if err := add(jobdb.New(db), db, nil, "ahead", "retried", "now"); err != nil {
+			t.Fatal(err)
+		}
+		ahead := time.Now().Add(48 * time.Hour).UnixMicro()
+		d.Exec(t, fmt.Sprintf(`UPDATE jobs SET due = %d, created_at = %[1]d, attempts = 1 WHERE subject = 'ahead'`, ahead))
+		d.Exec(t, fmt.Sprintf(`UPDATE jobs SET due = %d WHERE subject = 'retried'`,
+			time.Now().Add(59*time.Minute).UnixMicro()))
+		start(t, db, r.handle)
+		waitFor(t, "jobs are left", func() bool { return d.Query(t, `SELECT count(*) FROM jobs`)[0] == "1" })
+		time.Sleep(50 * time.Millisecond)
+		if got := r.subjects(); !slices.Equal(slices.Sorted(slices.Values(got)), []string{"ahead", "now"}) {
+			t.Errorf("%q", got)
+		}
+	})
+}
+
 func TestJobContinuesAtOnceAfterAPart(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
