@@ -33,6 +33,9 @@ var (
 		[]string{"kind"}, nil)
 	jobsOldest = prometheus.NewDesc("loci_jobs_oldest_seconds",
 		"Unix time at which the oldest pending background job was added.", []string{"kind"}, nil)
+	jobsDropped = prometheus.NewDesc("loci_jobs_dropped_total",
+		"Background jobs that were given up, such as mails to a refused recipient. The log shows why.",
+		[]string{"kind"}, nil)
 )
 
 // databaseMetrics are the metrics of the database. A metric that the engine lacks is left out.
@@ -60,11 +63,33 @@ var databaseMetrics = []struct {
 // Describe lists the metrics.
 func (c databaseCollector) Describe(to chan<- *prometheus.Desc) {
 	for _, desc := range []*prometheus.Desc{databaseUp, embeddingsPending, embeddingsFailed, jobsPending, jobsFailed,
-		jobsOldest} {
+		jobsOldest, jobsDropped} {
 		to <- desc
 	}
 	for _, x := range databaseMetrics {
 		to <- x.desc
+	}
+}
+
+// sender sends a figure with the values of its labels.
+type sender func(desc *prometheus.Desc, kind prometheus.ValueType, n int64, labels ...string)
+
+// collectJobs reads the figures of the jobs. A kind without jobs has zeros: an absent figure could not be read.
+func (c databaseCollector) collectJobs(ctx context.Context, send sender) {
+	kinds, err := store.SystemRead(ctx, c.store, "count the jobs", (*store.SystemTx).JobStats)
+	if err != nil {
+		return
+	}
+	idle := c.store.Jobs().Dropped()
+	for _, k := range kinds {
+		delete(idle, k.Kind)
+		send(jobsPending, prometheus.GaugeValue, k.Waiting, k.Kind)
+		send(jobsFailed, prometheus.GaugeValue, k.Failed, k.Kind)
+		send(jobsOldest, prometheus.GaugeValue, k.OldestAt.Std().Unix(), k.Kind)
+	}
+	for kind := range idle {
+		send(jobsPending, prometheus.GaugeValue, 0, kind)
+		send(jobsFailed, prometheus.GaugeValue, 0, kind)
 	}
 }
 
@@ -82,15 +107,13 @@ func (c databaseCollector) Collect(to chan<- prometheus.Metric) {
 			send(embeddingsPending, prometheus.GaugeValue, n.Pending)
 			send(embeddingsFailed, prometheus.GaugeValue, n.Failed)
 		}
-		kinds, _ := store.SystemRead(ctx, c.store, "count the jobs", (*store.SystemTx).JobStats) // or left out
-		for _, k := range kinds {
-			send(jobsPending, prometheus.GaugeValue, k.Waiting, k.Kind)
-			send(jobsFailed, prometheus.GaugeValue, k.Failed, k.Kind)
-			send(jobsOldest, prometheus.GaugeValue, k.OldestAt.Std().Unix(), k.Kind)
-		}
+		c.collectJobs(ctx, send)
 	} else {
 		send(databaseUp, prometheus.GaugeValue, 0)
 		cancel() // a scrape must not wait for an absent database
+	}
+	for kind, n := range c.store.Jobs().Dropped() {
+		send(jobsDropped, prometheus.CounterValue, n, kind)
 	}
 	s := c.store.Stats(ctx)
 	for _, x := range databaseMetrics {

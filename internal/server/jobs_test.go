@@ -118,7 +118,8 @@ func TestMetricsShowJobs(t *testing.T) {
 			t.Errorf("the metrics show no job %s", name)
 		}
 	}
-	for _, line := range []string{`loci_jobs_pending{kind="of_another_server"} 1`,
+	for _, line := range []string{`loci_jobs_pending{kind="erase_atlas"} 0`, `loci_jobs_failed{kind="erase_atlas"} 0`,
+		`loci_jobs_dropped_total{kind="erase_atlas"} 0`, `loci_jobs_pending{kind="of_another_server"} 1`,
 		`loci_jobs_failed{kind="of_another_server"} 0`, `loci_jobs_oldest_seconds{kind="of_another_server"} 1`} {
 		if !strings.Contains(text, line) {
 			t.Errorf("the metrics show no %s", line)

@@ -19,6 +19,7 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/loci-memory/loci"
@@ -66,20 +67,26 @@ const (
 // A Queue runs the jobs of a database.
 type Queue struct {
 	db      *sqldb.Handle
-	kinds   map[string]func() // wakes the runner of a kind
+	kinds   map[string]*kindState
 	runner  *job.Runner
 	started bool
 }
 
+// kindState is the state of a kind in this process.
+type kindState struct {
+	wake    func() // begins the next round of its runner
+	dropped atomic.Int64
+}
+
 // New returns a queue without handlers. It can add jobs, which other processes run.
 func New(db *sqldb.Handle) *Queue {
-	return &Queue{db: db, kinds: map[string]func(){}, runner: job.New(db.Log)}
+	return &Queue{db: db, kinds: map[string]*kindState{}, runner: job.New(db.Log)}
 }
 
 // Handle registers the handler of a kind, before Start. Kinds do not wait for each other.
 func (q *Queue) Handle(kind string, h Handler) {
-	q.kinds[kind] = q.runner.Add(job.Job{Name: kind, Every: pollInterval, Drain: drainTimeout,
-		Run: func(ctx context.Context) error { return q.runDue(ctx, kind, h) }})
+	q.kinds[kind] = &kindState{wake: q.runner.Add(job.Job{Name: kind, Every: pollInterval, Drain: drainTimeout,
+		Run: func(ctx context.Context) error { return q.runDue(ctx, kind, h) }})}
 }
 
 // Start runs jobs until Stop or the end of ctx.
@@ -98,12 +105,21 @@ func (q *Queue) Stop() {
 // Status returns the states of the kinds.
 func (q *Queue) Status() []job.Status { return q.runner.Status() }
 
+// Dropped counts the jobs that this process has given up, for each kind that it runs.
+func (q *Queue) Dropped() map[string]int64 {
+	counts := map[string]int64{}
+	for kind, k := range q.kinds {
+		counts[kind] = k.dropped.Load()
+	}
+	return counts
+}
+
 // Add adds a job to the transaction. It is due at once.
 func (q *Queue) Add(t *sqldb.Tx, kind, subject string) error {
 	_, err := t.Insert(`INSERT INTO jobs (kind, subject, due, attempts, error, created_at)
 		VALUES (?1, ?2, ?3, 0, '', ?3)`, []any{kind, subject, t.Now})
-	if wake := q.kinds[kind]; wake != nil {
-		t.OnCommit(wake)
+	if k := q.kinds[kind]; k != nil {
+		t.OnCommit(k.wake)
 	}
 	return err
 }
@@ -126,11 +142,14 @@ func (q *Queue) runDue(ctx context.Context, kind string, h Handler) error {
 }
 
 // lease takes the oldest due job of a kind, or returns ErrNoRows. A kind without due jobs costs no write. The
-// scalar subquery runs once: PostgreSQL may run one after IN for each row, and lease them all. A job beyond the
-// longest pause is due too: its time comes from a clock that was ahead. The repeated kind lets both parts use the index.
+// scalar subquery runs once: PostgreSQL may run one after IN for each row, and lease them all.
+//
+// A job beyond the longest pause is due too: its time comes from a clock that was ahead. The condition repeats the
+// kind, so that both parts use the index.
 func (q *Queue) lease(ctx context.Context, kind string) (Job, error) {
 	found, err := sqldb.SystemRead(ctx, q.db, "look for a due job", func(t *sqldb.Tx) (due loci.Time, err error) {
-		return due, t.QueryRow(`SELECT due FROM jobs WHERE kind = ?1 AND due <= ?2 OR kind = ?1 AND due > ?3 LIMIT 1`,
+		return due, t.QueryRow(`SELECT due FROM jobs
+			WHERE kind = ?1 AND due <= ?2 OR kind = ?1 AND due > ?3 LIMIT 1`,
 			[]any{kind, t.Now, maxDue(t)}, []any{&due})
 	})
 	if err != nil {
@@ -155,23 +174,28 @@ func (q *Queue) lease(ctx context.Context, kind string) (Job, error) {
 }
 
 // maxDue returns the latest time that a clock like this one gives to a job.
-func maxDue(t *sqldb.Tx) loci.Time { return loci.TimeOf(t.Now.Std().Add(maxRetryDelay + leaseDuration)) }
+func maxDue(t *sqldb.Tx) loci.Time {
+	return loci.TimeOf(t.Now.Std().Add(maxRetryDelay + leaseDuration))
+}
 
 // run runs a leased job and saves the result. A job whose server was killed in between runs again.
 func (q *Queue) run(ctx context.Context, j Job, h Handler) error {
 	limited, cancel := context.WithTimeout(ctx, runTimeout)
 	failed := runHandler(limited, j, h)
 	cancel()
-	dropped, isDropped := errors.AsType[*DroppedError](failed)
+	_, dropped := errors.AsType[*DroppedError](failed)
+	if dropped {
+		q.kinds[j.Kind].dropped.Add(1)
+	}
 	if failed != nil && !errors.Is(failed, ErrMore) && ctx.Err() == nil {
-		q.db.Log.Warn("job", "kind", j.Kind, "subject", j.Subject, "attempts", j.Attempts, "dropped", isDropped,
+		q.db.Log.Warn("job", "kind", j.Kind, "subject", j.Subject, "attempts", j.Attempts, "dropped", dropped,
 			"err", failed)
 	}
 	_, err := sqldb.System(context.WithoutCancel(ctx), q.db, "save the result of a job",
 		func(t *sqldb.Tx) (loci.Empty, error) {
 			due, text := t.Now, ""
 			switch {
-			case failed == nil || dropped != nil:
+			case failed == nil || dropped:
 				_, err := t.Exec(`DELETE FROM jobs WHERE row_id = ?1 AND due = ?2`, j.rowID, j.leaseEnd)
 				return loci.Empty{}, err
 			case !errors.Is(failed, ErrMore):

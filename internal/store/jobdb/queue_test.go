@@ -180,6 +180,9 @@ func TestFailedJobsAreRetriedLater(t *testing.T) {
 			waitFor(t, "no retry", func() bool { return len(r.subjects()) == 3+n })
 		}
 		waitFor(t, "jobs are left", func() bool { return d.Query(t, `SELECT count(*) FROM jobs`)[0] == "0" })
+		if n := q.Dropped()["mail"]; n != 1 {
+			t.Errorf("%d jobs count as dropped", n)
+		}
 		if err := add(q, db, nil, "panic"); err != nil {
 			t.Fatal(err)
 		}
