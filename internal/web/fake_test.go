@@ -106,13 +106,29 @@ func (s *fakeService) CreateKey(_ context.Context, actor *identity.Actor, in loc
 
 // useUp fails for a token that was used before, or that begins with x.
 func (s *fakeService) useUp(token string) error {
+	err := s.checkLink(token)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err == nil {
+		s.used[token] = true
+	}
+	return err
+}
+
+func (s *fakeService) checkLink(token string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.used[token] || strings.HasPrefix(token, "x") {
 		return loci.Errorf(loci.CodeNotFound, "The link was used, has expired or is not complete.")
 	}
-	s.used[token] = true
 	return nil
+}
+
+func (s *fakeService) CheckVerifyLink(_ context.Context, token string) error {
+	return s.checkLink(token)
+}
+func (s *fakeService) CheckResetLink(_ context.Context, token string) error {
+	return s.checkLink(token)
 }
 
 func (s *fakeService) Verify(_ context.Context, _ *identity.Actor, in tokenInput) (loci.Empty, error) {

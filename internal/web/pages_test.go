@@ -145,6 +145,8 @@ func TestLinksOfMailsWorkByButton(t *testing.T) {
 	b.post("/reset", "token", "t2", "password", password).expect(t, 200, "/reset", "You have a new password",
 		`href="/signin"`)
 	b.post("/reset", "token", "t2", "password", password).expect(t, 404, "/reset", `href="/forgot"`)
+	b.get("/verify?token=t1").expect(t, 404, "/verify?token=t1", "This link does not work")
+	b.get("/reset?token=t2").expect(t, 404, "/reset?token=t2", "This link does not work")
 	b.get("/verify").expect(t, 404, "/verify", "The link is not complete")
 	b.get("/reset").expect(t, 404, "/reset", "The link is not complete")
 }

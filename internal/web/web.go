@@ -32,6 +32,9 @@ type Options struct {
 type Service interface {
 	// CheckSetup returns nil if the token of a setup link makes the first account.
 	CheckSetup(ctx context.Context, token string) error
+	// CheckVerifyLink and CheckResetLink return nil if the token of the link of a mail can be used. They do not use it.
+	CheckVerifyLink(ctx context.Context, token string) error
+	CheckResetLink(ctx context.Context, token string) error
 	// CheckRegistration returns nil if the policy of the server allows a registration with these links.
 	CheckRegistration(ctx context.Context, ref loci.ReferralCode, invitation loci.InvitationToken) error
 	// ViewInvitation returns an invitation and the name of its inviter. It does so for the holder of its token, and for
