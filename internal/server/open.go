@@ -111,8 +111,46 @@ func OpenAdmin(ctx context.Context, s Settings) (*Admin, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := s.adopt(ctx, st); err != nil {
+		return nil, errors.Join(err, st.Close())
+	}
 	return &Admin{service.New(service.Options{Store: st, Clock: s.clock(), PublicURL: s.linkURL()}),
 		integrity.New(st)}, nil
+}
+
+// adopt takes the settings that the server saved, where this process has the default ones.
+func (s *Settings) adopt(ctx context.Context, st *store.Store) error {
+	saved, err := store.SystemRead(ctx, st, "read the settings of the server", (*store.SystemTx).ServerSettings)
+	if err != nil {
+		return err
+	}
+	if s.Plans.Limits == nil {
+		s.Plans.Limits = map[loci.PlanName]identity.Plan{}
+	}
+	for _, c := range Catalogue {
+		v, given := saved[c.Flag], s.given[c.Flag]
+		if c.saved() && v != "" && given == "" {
+			if err := c.set(s, v); err != nil {
+				return fmt.Errorf("%s of the server: %w", c.Flag, err)
+			}
+		}
+	}
+	st.SetPlans(s.Plans)
+	return nil
+}
+
+// save stores the settings for the commands of an operator.
+func (s Settings) save(ctx context.Context, st *store.Store) error {
+	saved := map[string]string{"public-url": s.PublicURL}
+	for _, c := range Catalogue {
+		if v := s.given[c.Flag]; c.saved() && v != "" {
+			saved[c.Flag] = v
+		}
+	}
+	_, err := store.System(ctx, st, "save the settings of the server", func(t *store.SystemTx) (loci.Empty, error) {
+		return loci.Empty{}, t.SaveServerSettings(saved)
+	})
+	return err
 }
 
 // CreateUser makes an account. An account without a password cannot sign in, but can have keys.

@@ -75,6 +75,9 @@ func Serve(ctx context.Context, s Settings, console, logs io.Writer) (err error)
 	}
 	s.inferredURL = s.PublicURL == ""
 	s.PublicURL = urls[0]
+	if err := s.save(ctx, st); err != nil {
+		return err
+	}
 	if !httpapi.IsSecureURL(s.PublicURL) {
 		warnings = append(warnings, plainHTTPWarning)
 	}

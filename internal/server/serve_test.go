@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"maps"
 	"net"
 	"net/http"
 	"os"
@@ -154,6 +155,54 @@ func TestAdminKeyWorksWhileServerRuns(t *testing.T) {
 		}
 		if time.Now().After(deadline) {
 			t.Fatalf("after 2 s the key is not revoked: %d %v", status, v)
+		}
+	}
+}
+
+func TestOperatorSeesPlansAndAddressOfServer(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	url, _, _, stop := start(t, map[string]string{"data": dir, "plan": "free", "plan-free-operations": "30",
+		"plan-free-atlases": "7"})
+	for _, running := range []bool{true, false} {
+		for _, c := range []struct {
+			flags               map[string]string
+			operations, atlases int64
+			url                 string
+		}{
+			{nil, 30, 7, url},
+			{map[string]string{"plan-free-operations": "40", "public-url": "https://loci.example.org"}, 40, 7,
+				"https://loci.example.org"},
+			{map[string]string{"plan": "pro"}, 1_000_000, 1_000, url},
+		} {
+			flags := map[string]string{"data": dir}
+			maps.Copy(flags, c.flags)
+			s, _, err := Load(flags, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			admin, err := OpenAdmin(t.Context(), s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			const email = "ann@example.com"
+			admin.CreateUser(t.Context(), email, "Ann", "") // by the first pass
+			u, err := admin.ShowUser(t.Context(), email)
+			if err != nil || u.Usage.Operations.Limit != c.operations || u.Quotas.Atlases.Limit != c.atlases {
+				t.Errorf("%v: %+v %+v %v", c.flags, u.Usage, u.Quotas, err)
+			}
+			link, err := admin.ResetPassword(t.Context(), email)
+			if err != nil || !strings.HasPrefix(link.URL, c.url+"/reset?") {
+				t.Errorf("%v: %s %v", c.flags, link.URL, err)
+			}
+			if err := admin.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if running {
+			if err := stop(); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
 }

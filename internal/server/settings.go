@@ -51,6 +51,7 @@ type Settings struct {
 	Mail           *mail.Server // nil: no mail is sent
 
 	deprecations []rest.Deprecation
+	given        map[string]string // the settings that are not the default, by their flags
 
 	inferredURL bool             // PublicURL is not set: it follows from the listener
 	onReady     func(url string) // called once the server listens
@@ -130,6 +131,10 @@ var Catalogue = append([]Setting{
 // values.
 func (s Setting) Secret() bool { return s.Flag == "embed-key" || s.Flag == "smtp-url" }
 
+// saved reports whether a server saves the setting for the commands of its operator, which may run without the
+// variables of the server.
+func (s Setting) saved() bool { return s.Flag == "public-url" || strings.HasPrefix(s.Flag, "plan") }
+
 // unsupportedEnv are settings of later versions: setting them causes a warning.
 var unsupportedEnv = []string{"LOCI_LLM_URL", "LOCI_BLOBS", "LOCI_SSE_HEARTBEAT"}
 
@@ -181,7 +186,7 @@ func Load(flags map[string]string, environ []string) (s Settings, warnings []str
 			env["LOCI_MCP_TOOLSET"] = v
 		}
 	}
-	s.Plans.Limits = map[loci.PlanName]identity.Plan{}
+	s.Plans.Limits, s.given = map[loci.PlanName]identity.Plan{}, map[string]string{}
 	file, err := readConfigFile(cmp.Or(flags["data"], env["LOCI_DATA"], defaultDataDir()))
 	if err != nil {
 		return s, nil, err
@@ -216,6 +221,9 @@ func Load(flags map[string]string, environ []string) (s Settings, warnings []str
 		}
 		if err := c.set(&s, v); err != nil {
 			return s, nil, fmt.Errorf("%s: %w", from, err)
+		}
+		if v != c.Default {
+			s.given[c.Flag] = v
 		}
 	}
 	for name := range file {

@@ -8,6 +8,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -39,7 +40,7 @@ type Store struct {
 	plans    identity.Plans
 	close    func() error
 
-	subscribers []func(accountdb.Change)
+	subscribers []func(Event)
 }
 
 // Options configure a Store.
@@ -95,12 +96,28 @@ func OpenPostgres(ctx context.Context, url string, o Options) (*Store, error) {
 	return start(ctx, db, o)
 }
 
-// Subscribe calls f with each change of credentials, after its commit. It must be called before the store is used.
-func (s *Store) Subscribe(f func(accountdb.Change)) { s.subscribers = append(s.subscribers, f) }
+// An Event is a change that this process must know at once. It is published after the commit.
+type Event struct {
+	Name EventName
+	accountdb.Ended
+}
 
-func (s *Store) publish(c accountdb.Change) {
+// An EventName names an Event.
+type EventName string
+
+// The events: a revoked key, an ended sign-in, or a user that is disabled, enabled or deleted; and a user whose plan or
+// referral changed.
+const (
+	EventCredentialEnded EventName = "credential.ended"
+	EventUserChanged     EventName = "user.changed"
+)
+
+// Subscribe calls f with each Event. It must be called before the store is used.
+func (s *Store) Subscribe(f func(Event)) { s.subscribers = append(s.subscribers, f) }
+
+func (s *Store) publish(e Event) {
 	for _, f := range s.subscribers {
-		f(c)
+		f(e)
 	}
 }
 
@@ -225,6 +242,35 @@ func (t *SystemTx) EmbeddingQueue() (embeddb.QueueStats, error) {
 
 // Stats returns the figures of the database.
 func (s *Store) Stats(ctx context.Context) sqldb.Stats { return s.db.Stats(ctx) }
+
+// serverSettings is the row of metadata with the settings of the server that started last.
+const serverSettings = "settings"
+
+// SaveServerSettings stores the settings that the commands of an operator need.
+func (t *SystemTx) SaveServerSettings(settings map[string]string) error {
+	text, err := json.Marshal(settings)
+	if err == nil {
+		_, err = t.t.exec(`INSERT INTO metadata (name, value) VALUES (?1, ?2)
+			ON CONFLICT (name) DO UPDATE SET value = excluded.value`, serverSettings, string(text))
+	}
+	return err
+}
+
+// ServerSettings returns the settings of the server that started last. It returns none where no server has started.
+func (t *SystemTx) ServerSettings() (settings map[string]string, err error) {
+	var text string
+	err = t.t.conn.QueryRow(`SELECT value FROM metadata WHERE name = ?1`, []any{serverSettings}, []any{&text})
+	if errors.Is(err, sqldb.ErrNoRows) {
+		return nil, nil
+	}
+	if err == nil {
+		err = json.Unmarshal([]byte(text), &settings)
+	}
+	return settings, err
+}
+
+// SetPlans replaces the plans of the options. No other call may run.
+func (s *Store) SetPlans(p identity.Plans) { s.plans = p }
 
 // loadOrCreateSecret returns a random secret of this database, and stores it at the first call.
 func (s *Store) loadOrCreateSecret(ctx context.Context, name string) ([]byte, error) {
