@@ -65,7 +65,7 @@ var Catalogue = []CodeEntry{
 	{CodeVersionConflict, 412, "The resource has changed since you read it: read it again and repeat."},
 	{CodePayloadTooLarge, 413, "The body is larger than 1 MiB: send less at a time."},
 	{CodeUnsupportedMediaType, 415, "Send the body as Content-Type: application/json."},
-	{CodeQuotaExceeded, 429, "The quota is used up: wait for Retry-After seconds, or change the plan."},
+	{CodeQuotaExceeded, 429, "The plan has no room for this: see usage and limits in the status of the account."},
 	{CodeRateLimited, 429, "Too many requests: wait for Retry-After seconds."},
 	{CodeInternalError, 500, "Something failed on our side: try again, and name the requestId when you report it."},
 	{CodeUnavailable, 503, "The service is busy: try again after Retry-After seconds."},

@@ -77,9 +77,9 @@ func (m *meter) take(ctx context.Context, actor *identity.Actor, now time.Time, 
 	}
 	switch {
 	case counts && isLimited && u.reserved <= 0:
-		refused = &loci.Error{Code: loci.CodeQuotaExceeded, RetryAfter: ends.Sub(now),
-			Message: fmt.Sprintf("The plan allows %d operations a month. They are used up until %s UTC: wait, or "+
-				"change the plan.", u.limit, ends.Format("2006-01-02 15:04"))}
+		refused = &loci.Error{Code: loci.CodeQuotaExceeded, RetryAfter: ends.Sub(now), Message: fmt.Sprintf(
+			"The %d operations a month of your plan %s are used up until %s UTC: wait until then, or change the plan.",
+			u.limit, actor.Plan.Name, ends.Format("2006-01-02 15:04"))}
 	case counts:
 		u.reserved--
 	}

@@ -59,8 +59,7 @@ func (p *program) reportError(err error) int {
 				invalid.missing)
 		}
 		text = fmt.Sprintf("%s (%s)", message, e.Code)
-		// the message about a quota has the time itself, if waiting helps
-		if e.RetryAfter > 0 && e.Code != loci.CodeQuotaExceeded {
+		if e.RetryAfter > 0 && e.Code != loci.CodeQuotaExceeded { // its message says until when
 			text += fmt.Sprintf("\nTry again in %v.", e.RetryAfter.Round(time.Second))
 		}
 	}

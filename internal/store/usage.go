@@ -101,13 +101,13 @@ func (t *Tx) checkStorageQuota(owner owner) error {
 			JOIN atlases a ON a.workspace = m.workspace WHERE m.user_id = ?1 AND m.role = 'owner')
 		+ (SELECT CAST(COALESCE(SUM(c.bytes), 0) AS BIGINT) FROM members m
 			JOIN index_log c ON c.workspace = m.workspace WHERE m.user_id = ?1 AND m.role = 'owner')`)
-	if err == nil && held > limit {
-		err = loci.Errorf(loci.CodeQuotaExceeded, "The owner's plan has no room for so much: delete something, or "+
-			"ask the owner for another plan.")
-		if owner.id == t.actor.UserID { // only the owner may know the figure
-			err = loci.Errorf(loci.CodeQuotaExceeded, "The plan's limit of storage is %d bytes: delete something, or "+
-				"change the plan.", limit)
-		}
+	switch {
+	case err != nil || held <= limit:
+		return err
+	case owner.id == t.actor.UserID:
+		return loci.Errorf(loci.CodeQuotaExceeded, "Your plan %s stores at most %d bytes, and this would make %d: "+
+			"delete something, or change the plan.", t.plan(owner).Name, limit, held)
 	}
-	return err
+	return loci.Errorf(loci.CodeQuotaExceeded, "The plan of the workspace's owner has no room for so much: delete "+
+		"something, or ask the owner.") // without figures: they are the owner's
 }

@@ -136,8 +136,8 @@ func (w *Workspace) SetArchived(archived bool) error {
 		return err
 	}
 	w.t.LinkResponse(w.id)
-	_, err := w.t.exec(`UPDATE workspaces SET archived = ?2,`+accountdb.Touch+`WHERE row_id = ?1`, w.rowID, archived,
-		w.t.conn.Now)
+	_, err := w.t.exec(`UPDATE workspaces SET archived = ?2, updated_at = CASE WHEN updated_at < ?3 THEN ?3
+		ELSE updated_at + 1 END WHERE row_id = ?1`, w.rowID, archived, w.t.conn.Now)
 	return err
 }
 
@@ -237,8 +237,8 @@ func (t *Tx) checkQuota(maximum int64, owner loci.ID, more int64, count, what st
 	}
 	have, err := t.countLocked(owner, count)
 	if err == nil && have+more > maximum {
-		err = loci.Errorf(loci.CodeQuotaExceeded, "The plan's limit of %s is %d: delete one, or change the plan.",
-			what, maximum)
+		err = loci.Errorf(loci.CodeQuotaExceeded, "The owner's plan limits the number of %s to %d: delete one, or "+
+			"change the plan.", what, maximum)
 	}
 	return err
 }

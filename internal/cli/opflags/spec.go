@@ -18,7 +18,6 @@ type spec struct {
 	list        bool
 	enum        []string
 	format      string
-	isLine      bool // - reads one line
 	isID        bool // of a record
 	description string
 	bounds      string // of an integer, in brackets
@@ -92,7 +91,7 @@ func (s *spec) jsonValue(stdin Stdin) (any, error) {
 		text := s.values[0]
 		if text == "-" && s.jsonType == "string" && s.enum == nil {
 			read := stdin.ReadStdin
-			if s.isLine {
+			if s.format == passwordFormat {
 				read = stdin.ReadLine
 			}
 			var err error

@@ -64,11 +64,7 @@ func (r record) describe(resource string) string {
 	if r.Email != "" && r.Email != r.name() {
 		id = format.StripControl(r.Email, false) + ", " + id
 	}
-	text = fmt.Sprintf("%s %q (%s)", text, name, id)
-	if r.Workspace != "" {
-		text += fmt.Sprintf(" to the workspace %q", format.StripControl(r.Workspace, false))
-	}
-	return text
+	return fmt.Sprintf("%s %q (%s)", text, name, id)
 }
 
 // DryRun describes the records that an operation with the field dry_run would delete, or returns "".
