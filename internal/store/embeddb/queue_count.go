@@ -12,7 +12,7 @@ import (
 // countedExactly is the length up to which the queue of a workspace is counted by every call. A longer one is counted
 // every countLifetime: a count of 100,000 rows takes milliseconds.
 const (
-	countedExactly = 200
+	countedExactly = 100
 	countLifetime  = 5 * time.Second
 )
 
