@@ -12,6 +12,8 @@ import (
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/service"
+	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/storetest"
 )
 
 // smallPlan is a plan that leaves ann one team (she has two) and two atlases (she has her Inbox).
@@ -96,6 +98,62 @@ func TestTransferNeedsRoomInPlanOfHeir(t *testing.T) {
 		give(w.Bob, "")
 		full := team()
 		transfer(full, loci.CodeStateConflict) // the fourth team
+	})
+}
+
+// Writes that wait for a transfer count against the plan of the new owner.
+func TestWritesBesideTransferKeepWithinPlanOfHeir(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		if d.Address == "" {
+			return // one writer: nothing waits with what it has read
+		}
+		w := conformance.New(t, d.Open, conformance.Options{Plan: smallPlan})
+		atlas := w.Atlas(t, "Shelf")
+		mustCall(t, w, conformance.CallerAdmin, service.AtlasCreate, loci.CreateAtlas{Name: "Bob's own"})
+		text := loci.Content(strings.Repeat("much ", 50<<10))
+		for range 4 {
+			mustCall(t, w, conformance.CallerAdmin, service.MemoryCreate, loci.CreateMemory{Content: text})
+		}
+		calls := []func() error{
+			func() error {
+				return try(t, w, conformance.CallerAdmin, service.AtlasCreate,
+					loci.CreateAtlas{Name: "Too many", WorkspaceID: w.Team})
+			},
+			func() error {
+				return try(t, w, conformance.CallerMember, service.MemoryCreate,
+					loci.CreateMemory{AtlasID: atlas, Content: text})
+			},
+			func() error {
+				return try(t, w, conformance.CallerMember, service.MemoryCreate,
+					loci.CreateMemory{WorkspaceID: w.Team, Content: "It needs an Inbox."})
+			},
+		}
+		errs := make([]error, len(calls))
+		var all sync.WaitGroup
+		_, err := store.Write(t.Context(), w.Store, w.Ann.Actor(), func(tx *store.Tx) (loci.Empty, error) {
+			team, err := tx.Workspace(w.Team, loci.RoleOwner)
+			if err == nil {
+				err = team.Transfer(w.Bob.ID)
+			}
+			for i, call := range calls {
+				all.Go(func() { errs[i] = call() })
+			}
+			for end := time.Now().Add(20 * time.Second); d.Query(t, `SELECT CAST(count(*) AS TEXT)
+				FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`)[0] != "3"; {
+				if time.Now().After(end) {
+					t.Error("the calls do not wait for the transfer")
+					break
+				}
+				time.Sleep(2 * time.Millisecond)
+			}
+			return loci.Empty{}, err
+		})
+		expect(t, "the transfer", err, "")
+		all.Wait()
+		for i, err := range errs {
+			expect(t, fmt.Sprint("call ", i), err, loci.CodeQuotaExceeded)
+		}
 	})
 }
 

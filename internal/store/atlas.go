@@ -56,7 +56,7 @@ func (w *Workspace) AddAtlas(a loci.Atlas) (loci.Atlas, error) {
 	if err := w.requireActive(); err != nil {
 		return a, err
 	}
-	if err := w.t.checkAtlasQuota(w.owner, 1); err != nil {
+	if err := w.checkAtlasQuota(); err != nil {
 		return a, err
 	}
 	a, err := w.t.addAtlas(w.rowID, a)
@@ -257,6 +257,15 @@ func (t *Tx) checkAtlasQuota(u owner, more int64) error {
 			AND m.role = 'owner'`, "atlases")
 }
 
+// checkAtlasQuota returns quota_exceeded where the owner has no room for one more atlas.
+func (w *Workspace) checkAtlasQuota() error {
+	o, err := w.presentOwner()
+	if err == nil {
+		err = w.t.checkAtlasQuota(o, 1)
+	}
+	return err
+}
+
 // Atlas returns the atlas at an index in Keywords, or the Inbox for -1. The Inbox of a team is made at its first use,
 // within the owner's plan.
 func (s *RoutingTargets) Atlas(i int) (*Atlas, error) {
@@ -269,7 +278,7 @@ func (s *RoutingTargets) Atlas(i int) (*Atlas, error) {
 	if err := s.workspace.requireActive(); err != nil {
 		return nil, err
 	}
-	if err := s.t.checkAtlasQuota(s.workspace.owner, 1); err != nil {
+	if err := s.workspace.checkAtlasQuota(); err != nil {
 		return nil, err
 	}
 	if _, err := s.t.addAtlas(s.workspace.rowID, loci.Atlas{Name: loci.InboxName, Default: true}); err != nil {

@@ -179,7 +179,7 @@ func (t *Tx) activateReferral(m loci.Memory) error {
 func (a *Atlas) appendLog(u indexdb.LogUpdate) error {
 	err := a.t.store.index.AppendLog(a.t.conn, a.workspace.rowID, u)
 	if err == nil && u.Bytes > 0 {
-		err = a.t.checkStorageQuota(a.workspace.owner)
+		err = a.workspace.checkStorageQuota()
 	}
 	return err
 }

@@ -90,6 +90,19 @@ func (t *SystemTx) UsageOf(userID loci.ID) (s loci.AccountStatus, list []loci.Wo
 	return s, list, err
 }
 
+// checkStorageQuota returns quota_exceeded if the contents of the owner exceed the plan. Without a limit it sends no
+// statement.
+func (w *Workspace) checkStorageQuota() error {
+	if w.t.plan(w.owner).Storage >= loci.Unlimited {
+		return nil
+	}
+	o, err := w.presentOwner()
+	if err == nil {
+		err = w.t.checkStorageQuota(o)
+	}
+	return err
+}
+
 // checkStorageQuota returns quota_exceeded if the contents in all workspaces of an owner exceed the plan's storage.
 func (t *Tx) checkStorageQuota(owner owner) error {
 	limit := t.plan(owner).Storage

@@ -64,6 +64,18 @@ const (
 
 func (o *owner) scanDest() []any { return []any{&o.id, &o.plan, &o.proUntil} }
 
+// presentOwner returns the owner of a workspace that a handle has locked. The owner of a handle that waited for a
+// transfer is the former one: PostgreSQL reads again only the rows that a statement locks.
+func (w *Workspace) presentOwner() (o owner, err error) {
+	if !w.t.conn.Dialect.Postgres {
+		return w.owner, nil
+	}
+	err = w.t.conn.QueryRow(`SELECT ou.id, ou.plan, ou.pro_until FROM members o
+		JOIN users ou ON ou.id = o.user_id WHERE o.workspace = ?1 AND o.role = 'owner'`, []any{w.rowID},
+		o.scanDest())
+	return o, err
+}
+
 func (t *Tx) plan(o owner) identity.Plan {
 	return t.store.plans.Effective(o.plan, o.proUntil, t.conn.Now)
 }
