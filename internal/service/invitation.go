@@ -97,6 +97,9 @@ func (s *Service) inviteURL(id loci.ID, t loci.InvitationToken) string {
 // page of its link. userID is the signed-in user, or empty.
 func (s *Service) ViewInvitation(ctx context.Context, userID, id loci.ID,
 	t loci.InvitationToken) (i loci.Invitation, inviter string, err error) {
+	if !id.Valid() { // no transport has checked it, and PostgreSQL refuses some texts
+		return i, "", loci.NewError(loci.CodeNotFound)
+	}
 	_, err = store.SystemRead(ctx, s.Store, "show an invitation to the holder of its link",
 		func(x *store.SystemTx) (loci.Empty, error) {
 			i, inviter, err = x.ViewInvitation(userID, id, tokenHash(t))

@@ -1,6 +1,7 @@
 package service_test
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -220,6 +221,10 @@ func TestInvitationPageNeedsTokenOrVerifiedAddress(t *testing.T) {
 					inviter != "ann") {
 				t.Errorf("%s: %+v %q %v", c.name, i, inviter, err)
 			}
+		}
+		for _, id := range []loci.ID{"", "x", "\x00"} {
+			_, _, err := w.Service.ViewInvitation(t.Context(), w.Eve.ID, id, tokenOf(t, made[0]))
+			expect(t, fmt.Sprintf("the id %q", id), err, loci.CodeNotFound)
 		}
 		w.Clock.Advance(8 * 24 * time.Hour)
 		if i, _, err := w.Service.ViewInvitation(t.Context(), "", made[0].ID, tokenOf(t, made[0])); err != nil ||
