@@ -62,6 +62,7 @@ func TestAdminPrintsResetLinkAndTriesMail(t *testing.T) {
 		{exitOK, `"resetUrl":"https://loci.example.org/reset?token=`, []string{"user", "reset", "--email",
 			"ADA@example.org", "--public-url", "https://loci.example.org", "--json"}},
 		{exitOK, "http://127.0.0.1:7007/reset?token=", []string{"user", "reset", "--email", "ada@example.org"}},
+		{exitOK, "set LOCI_PUBLIC_URL", []string{"user", "reset", "--email", "ada@example.org"}},
 		{exitFailure, "nobody@example.org", []string{"user", "reset", "--email", "nobody@example.org"}},
 		{exitFailure, "LOCI_SMTP_URL is not set", []string{"mail", "test", "--to", "ada@example.org"}},
 		{exitFailure, "is no e-mail address", []string{"mail", "test", "--to", "ada"}},

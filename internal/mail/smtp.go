@@ -33,11 +33,12 @@ func Parse(address string) (*Server, error) {
 		strings.Trim(u.Path, "/") != "" ||
 		u.Fragment != "" {
 		return nil, errors.New("must be an address like " +
-			"smtp://user:password@mail.example.org:587?from=loci@example.org")
+			"smtp://user:password@mail.example.org:587?from=loci@example.org, with special characters of the " +
+			"password in percent-encoding")
 	}
-	for name := range u.Query() {
-		if name != "from" {
-			return nil, fmt.Errorf("has the unknown parameter %q: only from is known", name)
+	for name, values := range u.Query() {
+		if name != "from" || len(values) > 1 {
+			return nil, fmt.Errorf("has the parameter %q: only one from is allowed", name)
 		}
 	}
 	from, err := mail.ParseAddress(u.Query().Get("from"))

@@ -159,6 +159,7 @@ func TestParseRefusesBadAddresses(t *testing.T) {
 	t.Parallel()
 	for _, address := range []string{"", "mail.example.org", "http://mail.example.org?from=a@b.c", "smtp://?from=a@b.c",
 		"smtp://mail.example.org", "smtp://mail.example.org?from=nobody", "smtp://mail.example.org?from=a@b.c&tls=0",
+		"smtp://mail.example.org?from=a@b.c&from=d@e.f", "smtp://u:" + "tuna4you#x@mail.example.org?from=a@b.c",
 		"smtp://mail.example.org:0?from=a@b.c", "smtp://mail.example.org:70000?from=a@b.c",
 		"smtp://mail.example.org/x?from=a@b.c", "smtp://u:" + "tuna4you@mail.example.org:x?from=a@b.c"} {
 		if _, err := Parse(address); err == nil || strings.Contains(err.Error(), "tuna4you") {

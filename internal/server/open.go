@@ -102,6 +102,8 @@ func (s Settings) RequireDatabase(ctx context.Context) error {
 type Admin struct {
 	*service.Service
 	Integrity *integrity.Checker
+
+	InferredURL bool // links begin with the address of the listener, because no public URL is set
 }
 
 // OpenAdmin opens the database of a server for its operator. It does not
@@ -115,7 +117,7 @@ func OpenAdmin(ctx context.Context, s Settings) (*Admin, error) {
 		return nil, errors.Join(err, st.Close())
 	}
 	return &Admin{service.New(service.Options{Store: st, Clock: s.clock(), PublicURL: s.linkURL()}),
-		integrity.New(st)}, nil
+		integrity.New(st), s.PublicURL == ""}, nil
 }
 
 // adopt takes the settings that the server saved, where this process has the default ones.

@@ -81,6 +81,10 @@ func Serve(ctx context.Context, s Settings, console, logs io.Writer) (err error)
 	if !httpapi.IsSecureURL(s.PublicURL) {
 		warnings = append(warnings, plainHTTPWarning)
 	}
+	if s.Mail != nil && s.inferredURL {
+		warnings = append(warnings, "links in mails begin with "+s.PublicURL+": set LOCI_PUBLIC_URL to the address "+
+			"that people use")
+	}
 	if w := files.Warning(); w != "" {
 		warnings = append(warnings, w)
 	}

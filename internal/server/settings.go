@@ -159,7 +159,7 @@ func planSettings() (list []Setting) {
 				n.what + " of the plan " + string(p), func(s *Settings, v string) error {
 					number, err := strconv.ParseInt(v, 10, 64)
 					if err != nil || number < 0 || number > loci.Unlimited {
-						return fmt.Errorf("must be a whole number")
+						return fmt.Errorf("must be a whole number from 0 to %d", int64(loci.Unlimited))
 					}
 					plan := s.Plans.Of(p)
 					*n.of(&plan) = number
@@ -232,10 +232,6 @@ func Load(flags map[string]string, environ []string) (s Settings, warnings []str
 	warnings = envWarnings(env)
 	if s.EmbedKey != "" && s.EmbedURL == "" {
 		warnings = append(warnings, "LOCI_EMBED_KEY has no effect without LOCI_EMBED_URL")
-	}
-	if s.Mail != nil && s.PublicURL == "" {
-		warnings = append(warnings, "LOCI_SMTP_URL without LOCI_PUBLIC_URL: links in mails have the address of the "+
-			"listener")
 	}
 	return s, warnings, s.validate()
 }

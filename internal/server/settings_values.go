@@ -40,7 +40,7 @@ func intSetting(set func(*Settings, int)) func(*Settings, string) error {
 	return func(s *Settings, v string) error {
 		n, err := strconv.Atoi(v)
 		if err != nil || n < 0 || n > 1_000_000_000 {
-			return fmt.Errorf("must be a whole number from 0")
+			return fmt.Errorf("must be a whole number from 0 to 1000000000")
 		}
 		set(s, n)
 		return nil

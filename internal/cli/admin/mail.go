@@ -26,11 +26,16 @@ func (c commands) resetUser() *cobra.Command {
 	email := emailFlag(cmd, "The user's address")
 	return c.adminCommand(cmd, func(ctx context.Context, a *server.Admin, _ []string) (adminResult, error) {
 		r, err := a.ResetPassword(ctx, *email)
+		inferred := ""
+		if a.InferredURL {
+			inferred = "It begins with the address of the listener: if people use another, set LOCI_PUBLIC_URL and " +
+				"make a new one.\n"
+		}
 		return adminResult{
 			object: map[string]any{"userId": r.UserID, "resetUrl": r.URL, "expiresAt": r.ExpiresAt},
 			text:   r.URL + "\n",
 			hint: fmt.Sprintf("The link works once, until %s UTC. It is not shown again: give it to the user only.\n",
-				r.ExpiresAt.Std().UTC().Format(time.DateTime)),
+				r.ExpiresAt.Std().UTC().Format(time.DateTime)) + inferred,
 		}, err
 	})
 }
