@@ -7,17 +7,16 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/cache"
 	"github.com/loci-memory/loci/internal/identity"
-	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/accountdb"
 )
 
-// credentialCache caches the store's results for credentials. Those that end, and those of a user who is disabled or
-// has another plan, are dropped at the commit in this process, and after cacheTTL in others.
+// credentialCache caches the store's results for credentials. Those that change are dropped at the commit in this
+// process, and after cacheTTL in others.
 type credentialCache struct {
 	clock   loci.Clock
 	entries *cache.Cache[credentialKey, cacheEntry]
 	mu      sync.Mutex
-	changes uint64                                            // incremented by every event that drops entries
+	changes uint64                                            // counted, so that no older result is stored
 	uses    map[identity.CredentialKind]map[loci.ID]loci.Time // by id, since the last save
 }
 
@@ -44,8 +43,7 @@ func newCredentialCache(clock loci.Clock) credentialCache {
 
 // get returns the credential for a key and calls lookup where it is not cached.
 func (k *credentialCache) get(p credentialKey,
-	lookup func(credentialKey) (accountdb.Credential, error)) (accountdb.Credential,
-	error) {
+	lookup func(credentialKey) (accountdb.Credential, error)) (accountdb.Credential, error) {
 	now := time.Now() // an expiry must not follow a shifted clock
 	k.mu.Lock()
 	e, changes := k.entries.Get(p), k.changes
@@ -60,7 +58,7 @@ func (k *credentialCache) get(p credentialKey,
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if !isCached && k.changes == changes { // otherwise the result may be older than an event
+	if !isCached && k.changes == changes { // otherwise the result may be older than a change
 		k.entries.Put(p, e)
 	}
 	if !e.Revoked {
@@ -89,12 +87,9 @@ func (k *credentialCache) takeUses() map[identity.CredentialKind]map[loci.ID]loc
 	return used
 }
 
-func (k *credentialCache) onEvent(e store.Event) {
-	if e.Name != store.EventCredentialEnded && e.Name != store.EventUserChanged {
-		return
-	}
+func (k *credentialCache) onChange(changed accountdb.Change) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.changes++
-	k.entries.RemoveFunc(func(c cacheEntry) bool { return c.ID == e.CredentialID || c.UserID == e.UserID })
+	k.entries.RemoveFunc(func(c cacheEntry) bool { return c.ID == changed.CredentialID || c.UserID == changed.UserID })
 }

@@ -14,11 +14,6 @@ func (g *Gate) Forget(ctx context.Context) (known int, err error) {
 	return len(g.meter.snapshot()), err
 }
 
-// ExpireCredentials drops the cached credentials, as a second does.
-func (g *Gate) ExpireCredentials() {
-	g.credentials.entries.RemoveFunc(func(cacheEntry) bool { return true })
-}
-
 // AllowFunc returns a function that admits one call of a credential.
 func AllowFunc(s *store.Store, o Options) func(context.Context, loci.ID, time.Time) (time.Duration, error) {
 	return newRateLimiter(s, o).allow

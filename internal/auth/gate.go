@@ -41,7 +41,7 @@ func NewGate(s *store.Store, o Options) *Gate {
 	g.credentials = newCredentialCache(o.Clock)
 	g.rateLimiter = newRateLimiter(s, o)
 	g.meter = meter{store: s, multiServer: o.Shared, users: map[loci.ID]*monthUsage{}}
-	s.Subscribe(g.credentials.onEvent)
+	s.Subscribe(g.credentials.onChange)
 	return g
 }
 

@@ -81,7 +81,6 @@ func TestQuotaFollowsPlan(t *testing.T) {
 			if _, err := h.work.SetPlan(t.Context(), "ada@example.com", plan); err != nil {
 				t.Fatal(err)
 			}
-			h.ExpireCredentials()
 			var c *op.Call
 			for range times {
 				var err error

@@ -43,13 +43,13 @@ func (s testScene) benefit() loci.ID {
 	ctx, ann := s.t.Context(), s.Ann.Actor()
 	conformance.Must(s.Service.SetPlan(ctx, loci.Email(s.Ann.Email), loci.PlanFree))(s.t)
 	code := conformance.Must(s.Service.GetReferrals(ctx, ann, loci.Empty{}))(s.t).Code
-	conformance.Must(store.System(ctx, s.Store, "test", func(t *store.SystemTx) (done bool, err error) {
+	conformance.Must(store.System(ctx, s.Store, "test", func(t *store.SystemTx) (none loci.Empty, err error) {
 		u, err := t.AddUser(accountdb.NewUser{Email: loci.Email(uniqueText("friend") + "@example.com"), Verified: true,
 			Ref: code})
 		if err != nil {
-			return false, err
+			return none, err
 		}
-		return t.ActivateReferral(u.ID)
+		return none, t.ActivateReferral(u.ID)
 	}))(s.t)
 	// By the host, so that the credential is cached when statements are counted.
 	return conformance.Must(op.Do(ctx, s.Host, s.Call(conformance.CallerOwner), service.BenefitList,

@@ -348,11 +348,7 @@ func TestSignInsOfUserAreBounded(t *testing.T) {
 	eachEmptyWorld(t, func(t *testing.T, w *conformance.World) {
 		addUsers(t, w, "ada@example.com", "bea@example.com")
 		var ended []loci.ID
-		w.Service.Store.Subscribe(func(e store.Event) {
-			if e.Name == store.EventCredentialEnded {
-				ended = append(ended, e.CredentialID)
-			}
-		})
+		w.Service.Store.Subscribe(func(c accountdb.Change) { ended = append(ended, c.CredentialID) })
 		system := func(f func(*store.SystemTx) (loci.ID, error)) (id loci.ID, err error) {
 			return store.System(t.Context(), w.Service.Store, "test", f)
 		}

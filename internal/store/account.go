@@ -8,8 +8,8 @@ import (
 
 // accounts returns the accounts in the transaction.
 func (t *Tx) accounts() accountdb.Tx {
-	return accountdb.In(t.conn, t.store.plans, func(e accountdb.Ended) {
-		t.Emit(Event{Name: EventCredentialEnded, Ended: e})
+	return accountdb.In(t.conn, t.store.plans, func(c accountdb.Change) {
+		t.conn.OnCommit(func() { t.store.publish(c) })
 	})
 }
 
@@ -66,9 +66,6 @@ func (t *Tx) Benefit(id loci.ID) (*Benefit, error) {
 // Activate lifts the actor's plan for the days of the benefit.
 func (b *Benefit) Activate() (loci.Benefit, error) {
 	out, err := b.t.accounts().ActivateBenefit(b.t.actor.UserID, b.record)
-	if err == nil {
-		b.t.Emit(Event{EventUserChanged, accountdb.Ended{UserID: b.t.actor.UserID}})
-	}
 	b.t.LinkResponse(b.record.ID)
 	return out, err
 }

@@ -192,8 +192,7 @@ func (a *Atlas) SetArchived(archived bool) (r loci.Atlas, err error) {
 		return r, err
 	}
 	a.t.LinkResponse(a.id)
-	_, err = a.t.exec(`UPDATE atlases SET archived = ?2, updated_at = CASE WHEN updated_at < ?3 THEN ?3
-		ELSE updated_at + 1 END WHERE row_id = ?1`, a.rowID, archived, a.t.conn.Now)
+	_, err = a.t.exec(`UPDATE atlases SET archived = ?2,`+accountdb.Touch+`WHERE row_id = ?1`, a.rowID, archived, a.t.conn.Now)
 	if err != nil {
 		return r, err
 	}

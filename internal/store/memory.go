@@ -12,7 +12,6 @@ import (
 	"github.com/loci-memory/loci/internal/index"
 	"github.com/loci-memory/loci/internal/minhash"
 	"github.com/loci-memory/loci/internal/sqldb"
-	"github.com/loci-memory/loci/internal/store/accountdb"
 	"github.com/loci-memory/loci/internal/store/checksum"
 	"github.com/loci-memory/loci/internal/store/indexdb"
 	"github.com/loci-memory/loci/internal/store/minhashdb"
@@ -168,11 +167,7 @@ func (t *Tx) activateReferral(m loci.Memory) error {
 	if !t.actor.OpenReferral || utf8.RuneCountInString(m.Content) < loci.MinQualifyingLength {
 		return nil
 	}
-	activated, err := t.accounts().ActivateReferral(t.actor.UserID)
-	if activated {
-		t.Emit(Event{EventUserChanged, accountdb.Ended{UserID: t.actor.UserID}})
-	}
-	return err
+	return t.accounts().ActivateReferral(t.actor.UserID)
 }
 
 // appendLog appends a change to the log of the keyword index, and checks the storage quota of the owner.

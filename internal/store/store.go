@@ -40,7 +40,7 @@ type Store struct {
 	plans    identity.Plans
 	close    func() error
 
-	subscribers []func(Event)
+	subscribers []func(accountdb.Change)
 }
 
 // Options configure a Store.
@@ -96,28 +96,12 @@ func OpenPostgres(ctx context.Context, url string, o Options) (*Store, error) {
 	return start(ctx, db, o)
 }
 
-// An Event is a change that this process must know at once. It is published after the commit.
-type Event struct {
-	Name EventName
-	accountdb.Ended
-}
+// Subscribe calls f with each change of credentials, after its commit. It must be called before the store is used.
+func (s *Store) Subscribe(f func(accountdb.Change)) { s.subscribers = append(s.subscribers, f) }
 
-// An EventName names an Event.
-type EventName string
-
-// The events: a revoked key, an ended sign-in, or a user that is disabled, enabled or deleted; and a user whose plan or
-// referral changed.
-const (
-	EventCredentialEnded EventName = "credential.ended"
-	EventUserChanged     EventName = "user.changed"
-)
-
-// Subscribe calls f with each Event. It must be called before the store is used.
-func (s *Store) Subscribe(f func(Event)) { s.subscribers = append(s.subscribers, f) }
-
-func (s *Store) publish(e Event) {
+func (s *Store) publish(c accountdb.Change) {
 	for _, f := range s.subscribers {
-		f(e)
+		f(c)
 	}
 }
 

@@ -30,9 +30,6 @@ type Tx struct {
 // Now returns the time of the transaction, which is the same for all of its statements.
 func (t *Tx) Now() loci.Time { return t.conn.Now }
 
-// Emit passes e to the subscribers of the store once the transaction has committed.
-func (t *Tx) Emit(e Event) { t.conn.OnCommit(func() { t.store.publish(e) }) }
-
 // Read runs f, which must not write, for an actor. With an Idempotency-Key it stores the response as Write does.
 func Read[Out any](ctx context.Context, s *Store, actor *identity.Actor, f func(*Tx) (Out, error)) (out Out,
 	err error) {
@@ -110,9 +107,6 @@ type SystemTx struct {
 	accountdb.Tx
 	t *Tx
 }
-
-// Emit passes e to the subscribers of the store once the transaction has committed.
-func (t *SystemTx) Emit(e Event) { t.t.Emit(e) }
 
 // membershipJoin joins rows with a column workspace to the workspaces w in scope and the actor's memberships m. ?1 is
 // the actor.

@@ -148,8 +148,8 @@ func (w *Workspace) SetArchived(archived bool) error {
 		return err
 	}
 	w.t.LinkResponse(w.id)
-	_, err := w.t.exec(`UPDATE workspaces SET archived = ?2, updated_at = CASE WHEN updated_at < ?3 THEN ?3
-		ELSE updated_at + 1 END WHERE row_id = ?1`, w.rowID, archived, w.t.conn.Now)
+	_, err := w.t.exec(`UPDATE workspaces SET archived = ?2,`+accountdb.Touch+`WHERE row_id = ?1`, w.rowID, archived,
+		w.t.conn.Now)
 	return err
 }
 

@@ -57,5 +57,6 @@ func (t Tx) ActivateBenefit(userID loci.ID, b loci.Benefit) (loci.Benefit, error
 	if err != nil {
 		return b, err
 	}
+	t.onChange(Change{UserID: userID})
 	return t.ScanBenefit(t.conn.Row(BenefitQuery+`AND b.id = ?2`, userID, b.ID))
 }

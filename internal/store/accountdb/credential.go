@@ -135,7 +135,7 @@ func (t Tx) endSignIns(condition string, args ...any) error {
 	return t.conn.Query(`DELETE FROM sign_ins WHERE `+condition+` RETURNING id`, args, func(r sqldb.Row) error {
 		var id loci.ID
 		err := r.Scan(&id)
-		t.onEnded(Ended{CredentialID: id})
+		t.onChange(Change{CredentialID: id})
 		return err
 	})
 }
@@ -228,7 +228,7 @@ func (t Tx) revokeUnprovenKeys(userID loci.ID) error {
 	}
 	_, err := t.conn.Exec(`UPDATE api_keys SET revoked_at = ?2, updated_at = ?2 WHERE user_id = ?1 AND revoked_at = 0
 		AND NOT (SELECT u.verified FROM users u WHERE u.id = ?1)`, userID, t.conn.Now)
-	t.onEnded(Ended{UserID: userID})
+	t.onChange(Change{UserID: userID})
 	return err
 }
 
@@ -240,7 +240,7 @@ func (t Tx) RevokeKey(userID, id loci.ID) error {
 	if err == nil && n == 0 {
 		return loci.NewError(loci.CodeNotFound)
 	}
-	t.onEnded(Ended{CredentialID: id})
+	t.onChange(Change{CredentialID: id})
 	return err
 }
 
@@ -250,7 +250,7 @@ func (t Tx) EndSignIn(userID, id loci.ID) error {
 	if err == nil && n == 0 {
 		return loci.NewError(loci.CodeNotFound)
 	}
-	t.onEnded(Ended{CredentialID: id})
+	t.onChange(Change{CredentialID: id})
 	return err
 }
 

@@ -33,6 +33,6 @@ func (t Tx) DeleteUser(id loci.ID, e loci.Email) error {
 	if err == nil && n == 0 {
 		err = loci.NewError(loci.CodeNotFound)
 	}
-	t.onEnded(Ended{UserID: id})
+	t.onChange(Change{UserID: id})
 	return err
 }

@@ -10,20 +10,20 @@ import (
 
 // A Tx is a transaction on accounts. It reaches those of all users.
 type Tx struct {
-	conn    *sqldb.Tx
-	plans   identity.Plans
-	onEnded func(Ended) // is called where credentials end
+	conn     *sqldb.Tx
+	plans    identity.Plans
+	onChange func(Change)
 }
 
-// Ended names credentials that end.
-type Ended struct {
+// A Change names credentials that end, or whose user has another state, plan or referral.
+type Change struct {
 	CredentialID loci.ID
 	UserID       loci.ID // if set, all of this user's
 }
 
-// In returns the accounts in a transaction.
-func In(t *sqldb.Tx, plans identity.Plans, onEnded func(Ended)) Tx {
-	return Tx{t, plans, onEnded}
+// In returns the accounts in a transaction, which calls onChange with each change.
+func In(t *sqldb.Tx, plans identity.Plans, onChange func(Change)) Tx {
+	return Tx{t, plans, onChange}
 }
 
 // Now returns the time of the transaction.

@@ -98,21 +98,22 @@ func withoutAlias(email string) string {
 	return local + "@" + host
 }
 
-// ActivateReferral activates the verified referral of an invitee and gives both sides a benefit. It reports false where
-// no such referral waits: a referral activates once.
-func (t Tx) ActivateReferral(invitee loci.ID) (activated bool, err error) {
+// ActivateReferral activates the verified referral of an invitee, if there is one that is not activated yet, and gives
+// both sides a benefit.
+func (t Tx) ActivateReferral(invitee loci.ID) error {
 	var referrer loci.ID
-	err = sqldb.MapNoRows(t.conn.QueryRow(`UPDATE referrals SET activated_at = ?2
+	err := sqldb.MapNoRows(t.conn.QueryRow(`UPDATE referrals SET activated_at = ?2
 		WHERE invitee = ?1 AND verified_at > 0 AND activated_at = 0 RETURNING referrer`, []any{invitee, t.conn.Now},
 		[]any{&referrer}))
 	if loci.Is(err, loci.CodeNotFound) {
-		return false, nil
+		return nil
 	}
+	t.onChange(Change{UserID: invitee})
 	for _, userID := range []loci.ID{referrer, invitee} {
 		if err == nil {
 			_, err = t.conn.Exec(`INSERT INTO benefits (id, user_id, days, expires_at, created_at, updated_at)
 				VALUES (?1, ?2, ?3, 0, ?4, ?4)`, loci.NewID(t.conn.Now.Std()), userID, loci.BenefitDays, t.conn.Now)
 		}
 	}
-	return err == nil, err
+	return err
 }

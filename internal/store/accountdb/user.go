@@ -7,6 +7,9 @@ import (
 	"github.com/loci-memory/loci/internal/sqldb"
 )
 
+// Touch is an SQL assignment of the time of an update, ?3. It grows even if the clock does not.
+const Touch = ` updated_at = CASE WHEN updated_at < ?3 THEN ?3 ELSE updated_at + 1 END `
+
 const userColumns = ` id, email, name, verified, created_at, updated_at `
 
 func scanUser(u *loci.User) []any {
@@ -76,8 +79,8 @@ func (t Tx) PasswordOf(id loci.ID) (hash string, err error) {
 
 // SetName renames a user.
 func (t Tx) SetName(id loci.ID, name string) (u loci.User, err error) {
-	err = t.conn.QueryRow(`UPDATE users SET name = ?2, updated_at = CASE WHEN updated_at < ?3 THEN ?3
-		ELSE updated_at + 1 END WHERE id = ?1 RETURNING`+userColumns, []any{id, name, t.conn.Now}, scanUser(&u))
+	err = t.conn.QueryRow(`UPDATE users SET name = ?2,`+Touch+`WHERE id = ?1 RETURNING`+userColumns,
+		[]any{id, name, t.conn.Now}, scanUser(&u))
 	return u, sqldb.MapNoRows(err)
 }
 
@@ -93,8 +96,8 @@ func (t Tx) HasUsers() (has bool, err error) {
 // MarkVerified marks the address of a user as verified, and so the user's referral. Every way to verify an address ends
 // here.
 func (t Tx) MarkVerified(id loci.ID) error {
-	n, err := t.conn.Exec(`UPDATE users SET verified = ?2, updated_at = CASE WHEN updated_at < ?3 THEN ?3
-		ELSE updated_at + 1 END WHERE id = ?1 AND verified <> ?2`, id, true, t.conn.Now)
+	n, err := t.conn.Exec(`UPDATE users SET verified = ?2,`+Touch+`WHERE id = ?1 AND verified <> ?2`, id, true,
+		t.conn.Now)
 	if err != nil || n == 0 {
 		return err
 	}
@@ -118,14 +121,15 @@ func (t Tx) VerifyUser(e loci.Email) (loci.User, error) {
 func (t Tx) SetDisabled(e loci.Email, disabled bool) (u loci.User, err error) {
 	err = t.conn.QueryRow(`UPDATE users SET disabled = ?2 WHERE email_folded = ?1 RETURNING`+userColumns,
 		[]any{FoldEmail(e), disabled}, scanUser(&u))
-	t.onEnded(Ended{UserID: u.ID})
+	t.onChange(Change{UserID: u.ID})
 	return u, sqldb.MapNoRows(err)
 }
 
 // SetPlan gives a user a plan of its own; an empty name ends that.
 func (t Tx) SetPlan(e loci.Email, plan loci.PlanName) (u loci.User, err error) {
-	err = t.conn.QueryRow(`UPDATE users SET plan = ?2, updated_at = ?3 WHERE email_folded = ?1 RETURNING`+
-		userColumns, []any{FoldEmail(e), plan, t.conn.Now}, scanUser(&u))
+	err = t.conn.QueryRow(`UPDATE users SET plan = ?2,`+Touch+`WHERE email_folded = ?1 RETURNING`+userColumns,
+		[]any{FoldEmail(e), plan, t.conn.Now}, scanUser(&u))
+	t.onChange(Change{UserID: u.ID})
 	return u, sqldb.MapNoRows(err)
 }
 
