@@ -28,6 +28,31 @@ type benchSide struct {
 	run  turnFunc
 }
 
+// A fixtureCopy is a side of a comparison: a server on a copy of a fixture, with further settings.
+type fixtureCopy struct {
+	name string
+	from *fixture
+	env  []string
+}
+
+// interleaveCopies starts the servers of a row, and interleaves the sides that measure returns for each of them.
+func (b *bench) interleaveCopies(row string, measure func(name string, at *fixture, p *process) ([]benchSide, error),
+	copies ...fixtureCopy) (series, error) {
+	var sides []benchSide
+	for _, c := range copies {
+		at, p, err := b.serveCopy(c.from, b.drivers[0], row+"-"+c.name, c.env...)
+		if err != nil {
+			return nil, err
+		}
+		list, err := measure(c.name, at, p)
+		if err != nil {
+			return nil, err
+		}
+		sides = append(sides, list...)
+	}
+	return b.interleave(row, 1, sides...)
+}
+
 // interleave runs several turns of every side in every round, one after another, and computes their mean. So other load
 // on the machine affects all sides alike. One round before them warms up and is not counted. The report keeps the
 // figures under the name of the row.

@@ -34,28 +34,17 @@ func (b *bench) member() error {
 			return searchRequest(p.Key, b.corpus.WordPair(i))
 		}},
 	}
-	var sides []benchSide
-	for _, side := range []struct {
-		name string
-		from *fixture
-	}{{"one", one}, {"many", many}} {
-		at, p, err := b.serveCopy(side.from, b.drivers[0], "member-"+side.name)
-		if err != nil {
-			return err
-		}
+	s, err := b.interleaveCopies("member", func(name string, at *fixture, p *process) (sides []benchSide, err error) {
 		workspace, err := workspaceOf(p, at.Key, at.IDs[0])
-		if err != nil {
-			return err
-		}
 		for _, k := range kinds {
-			sides = append(sides, benchSide{side.name + " " + k.name, func(turn int) (figures, error) {
+			sides = append(sides, benchSide{name + " " + k.name, func(turn int) (figures, error) {
 				return p.cpuPerRequest(connections, requestsPerTurn, func(i int) request {
 					return k.made(at, workspace, turn*requestsPerTurn+i)
 				})
 			}})
 		}
-	}
-	s, err := b.interleave("member", 1, sides...)
+		return sides, err
+	}, fixtureCopy{"one", one, nil}, fixtureCopy{"many", many, nil})
 	if err != nil {
 		return err
 	}
@@ -130,22 +119,13 @@ func (b *bench) status() error {
 	if err != nil {
 		return err
 	}
-	var sides []benchSide
-	for _, side := range []struct {
-		name string
-		from *fixture
-	}{{"few", few}, {"many", many}} {
-		at, p, err := b.serveCopy(side.from, b.drivers[0], "status-"+side.name)
-		if err != nil {
-			return err
-		}
-		sides = append(sides, benchSide{side.name, func(int) (figures, error) {
+	s, err := b.interleaveCopies("status", func(name string, at *fixture, p *process) ([]benchSide, error) {
+		return []benchSide{{name, func(int) (figures, error) {
 			return p.cpuPerRequest(connections, requestsPerTurn, func(int) request {
 				return newRequest("GET", "/v1/status", at.Key, nil)
 			})
-		}})
-	}
-	s, err := b.interleave("status", 1, sides...)
+		}}}, nil
+	}, fixtureCopy{"few", few, nil}, fixtureCopy{"many", many, nil})
 	if err != nil {
 		return err
 	}
@@ -177,24 +157,16 @@ func (b *bench) plan() error {
 		{"search", 1.25, func(p *fixture, i int) request { return searchRequest(p.Key, b.corpus.WordPair(i)) }},
 		{"create", 1.5, func(p *fixture, i int) request { return createRequest(p, b.corpus.Prose(3_000_000+i)) }},
 	}
-	var sides []benchSide
-	for _, side := range []struct {
-		name string
-		env  []string
-	}{{"selfhosted", nil}, {"free", widePlan}} {
-		at, p, err := b.serveCopy(from, b.drivers[0], "plan-"+side.name, side.env...)
-		if err != nil {
-			return err
-		}
+	s, err := b.interleaveCopies("plan", func(name string, at *fixture, p *process) (sides []benchSide, err error) {
 		for _, k := range kinds {
-			sides = append(sides, benchSide{side.name + " " + k.name, func(turn int) (figures, error) {
+			sides = append(sides, benchSide{name + " " + k.name, func(turn int) (figures, error) {
 				return p.cpuPerRequest(connections, requestsPerTurn, func(i int) request {
 					return k.made(at, turn*requestsPerTurn+i)
 				})
 			}})
 		}
-	}
-	s, err := b.interleave("plan", 1, sides...)
+		return sides, nil
+	}, fixtureCopy{"selfhosted", from, nil}, fixtureCopy{"free", from, widePlan})
 	if err != nil {
 		return err
 	}

@@ -61,26 +61,15 @@ func (b *bench) tenants() error {
 	if err != nil {
 		return err
 	}
-	var sides []benchSide
-	for _, side := range []struct {
-		name string
-		from *fixture
-	}{{"alone", alone}, {"beside", beside}} {
-		at, p, err := b.serveCopy(side.from, b.drivers[0], "tenants-"+side.name)
-		if err != nil {
-			return err
-		}
+	s, err := b.interleaveCopies("tenants", func(name string, at *fixture, p *process) ([]benchSide, error) {
 		// The other workspaces have been searched too.
-		if _, err := p.send(searchRequest(at.Keys["bob"], b.corpus.WordPair(0))); err != nil {
-			return err
-		}
-		sides = append(sides, benchSide{side.name, func(turn int) (figures, error) {
+		_, err := p.send(searchRequest(at.Keys["bob"], b.corpus.WordPair(0)))
+		return []benchSide{{name, func(turn int) (figures, error) {
 			return p.cpuPerRequest(connections, 2000, func(i int) request {
 				return searchRequest(at.Key, b.corpus.Question(turn*2000+i))
 			})
-		}})
-	}
-	s, err := b.interleave("tenants", 1, sides...)
+		}}}, err
+	}, fixtureCopy{"alone", alone, nil}, fixtureCopy{"beside", beside, nil})
 	if err != nil {
 		return err
 	}

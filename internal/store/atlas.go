@@ -192,7 +192,8 @@ func (a *Atlas) SetArchived(archived bool) (r loci.Atlas, err error) {
 		return r, err
 	}
 	a.t.LinkResponse(a.id)
-	_, err = a.t.exec(`UPDATE atlases SET archived = ?2,`+accountdb.Touch+`WHERE row_id = ?1`, a.rowID, archived, a.t.conn.Now)
+	_, err = a.t.exec(`UPDATE atlases SET archived = ?2,`+accountdb.Touch+`WHERE row_id = ?1`, a.rowID, archived,
+		a.t.conn.Now)
 	if err != nil {
 		return r, err
 	}

@@ -60,8 +60,8 @@ func (t *SystemTx) AddInvitationToken(id loci.ID, hash []byte) (i loci.Invitatio
 	if err := t.t.lockInvitation(id); err != nil {
 		return i, "", err
 	}
-	err = t.t.conn.QueryRow(inviterQuery+`WHERE i.id = ?1 AND i.status = ?2 AND i.expires_at > ?3`, []any{id, loci.InvitationPending, t.Now()},
-		append(scanInvitation(&i), &inviter))
+	err = t.t.conn.QueryRow(inviterQuery+`WHERE i.id = ?1 AND i.status = ?2 AND i.expires_at > ?3`,
+		[]any{id, loci.InvitationPending, t.Now()}, append(scanInvitation(&i), &inviter))
 	if err != nil {
 		return i, "", sqldb.MapNoRows(err)
 	}

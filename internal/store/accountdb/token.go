@@ -89,6 +89,7 @@ func (t Tx) ResetPassword(id loci.ID, hash string) (u loci.User, err error) {
 	if err := t.MarkVerified(id); err != nil {
 		return u, err
 	}
-	err = t.conn.QueryRow(`UPDATE users SET password = ?2,`+Touch+`WHERE id = ?1 RETURNING`+userColumns, []any{id, hash, t.conn.Now}, scanUser(&u))
+	err = t.conn.QueryRow(`UPDATE users SET password = ?2,`+Touch+`WHERE id = ?1 RETURNING`+userColumns,
+		[]any{id, hash, t.conn.Now}, scanUser(&u))
 	return u, sqldb.MapNoRows(err)
 }

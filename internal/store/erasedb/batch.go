@@ -42,10 +42,10 @@ func (b batch) removeLinks(t *sqldb.Tx) error {
 	atlas := b.memories[0].atlas
 	if len(replaced) > 0 {
 		// One that was restored meanwhile may have another replacement.
-		if _, err := t.Exec(`UPDATE memories SET superseded_by = '' WHERE atlas <> ?3 AND id IN (SELECT list.value FROM `+
-			fmt.Sprintf(t.Dialect.StringRows, 1)+`) AND superseded_by IN (SELECT list.value FROM `+
-			fmt.Sprintf(t.Dialect.StringRows, 2)+`)`, sqldb.EncodeStrings(replaced), sqldb.EncodeStrings(b.ids),
-			atlas); err != nil {
+		if _, err := t.Exec(`UPDATE memories SET superseded_by = '' WHERE atlas <> ?3
+			AND id IN (SELECT list.value FROM `+fmt.Sprintf(t.Dialect.StringRows, 1)+`)
+			AND superseded_by IN (SELECT list.value FROM `+fmt.Sprintf(t.Dialect.StringRows, 2)+`)`,
+			sqldb.EncodeStrings(replaced), sqldb.EncodeStrings(b.ids), atlas); err != nil {
 			return err
 		}
 	}

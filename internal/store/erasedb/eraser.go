@@ -51,7 +51,8 @@ func (e *Eraser) DeleteAtlas(t *sqldb.Tx, rowID, workspace int64, id loci.ID) er
 // DeleteWorkspace marks a locked workspace as deleted, and adds the job that erases it. Without members no query with a
 // scope finds it.
 func (e *Eraser) DeleteWorkspace(t *sqldb.Tx, rowID int64, id loci.ID) error {
-	for _, q := range []string{`DELETE FROM invitations WHERE workspace = ?1`, `DELETE FROM members WHERE workspace = ?1`,
+	for _, q := range []string{`DELETE FROM invitations WHERE workspace = ?1`,
+		`DELETE FROM members WHERE workspace = ?1`,
 		`UPDATE workspaces SET personal_of = NULL, name = '' WHERE row_id = ?1`} {
 		if _, err := t.Exec(q, rowID); err != nil {
 			return err

@@ -281,7 +281,8 @@ func (c *Checker) Sample(ctx context.Context, memories int) (sum Report, err err
 		func(t *sqldb.Tx) (w workspaceCheck, err error) {
 			var minimum, maximum int64
 			err = t.QueryRow(
-				`SELECT COALESCE((SELECT min(row_id) FROM memories), 0), COALESCE((SELECT max(row_id) FROM memories), 0)`,
+				`SELECT COALESCE((SELECT min(row_id) FROM memories), 0),
+					COALESCE((SELECT max(row_id) FROM memories), 0)`,
 				nil, []any{&minimum, &maximum})
 			if err != nil {
 				return w, err
