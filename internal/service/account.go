@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/attempt"
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/accountdb"
@@ -66,7 +67,7 @@ func (s *Service) Register(ctx context.Context, actor *identity.Actor, in loci.R
 	if err := s.Registration.checkAllowed(in); err != nil {
 		return loci.SignedIn{}, err
 	}
-	release, err := s.registrations.attempt([]attemptKey{{network: networkOf(actor.ClientAddress)}})
+	release, err := s.registrations.Attempt([]attempt.Key{{Network: attempt.NetworkOf(actor.ClientAddress)}})
 	if err != nil {
 		return loci.SignedIn{}, err
 	}
@@ -83,13 +84,13 @@ func (s *Service) Register(ctx context.Context, actor *identity.Actor, in loci.R
 		}
 	}
 	if in.Invitation == "" { // strangers cannot use up the limit of an invited address
-		releaseAccount, refused := s.registrations.attempt([]attemptKey{{account: accountOf(in.Email)}})
+		releaseAccount, refused := s.registrations.Attempt([]attempt.Key{{Account: accountOf(in.Email)}})
 		if refused != nil {
 			return loci.SignedIn{}, refused
 		}
 		defer func() { releaseUndecided(releaseAccount, err) }()
 	}
-	n, err := s.newUser(ctx, networkOf(actor.ClientAddress), in.Email, in.Name, in.Password)
+	n, err := s.newUser(ctx, attempt.NetworkOf(actor.ClientAddress), in.Email, in.Name, in.Password)
 	if err != nil {
 		return loci.SignedIn{}, err
 	}
@@ -112,12 +113,12 @@ func (s *Service) SetUp(ctx context.Context, actor *identity.Actor, in loci.SetU
 		return loci.SignedIn{}, s.setupTokenError(ctx)
 	}
 	// After the token check, so that strangers cannot lock the operator out.
-	release, err := s.registrations.attempt([]attemptKey{{network: networkOf(actor.ClientAddress)}})
+	release, err := s.registrations.Attempt([]attempt.Key{{Network: attempt.NetworkOf(actor.ClientAddress)}})
 	if err != nil {
 		return loci.SignedIn{}, err
 	}
 	defer func() { releaseUndecided(release, err) }()
-	n, err := s.newUser(ctx, networkOf(actor.ClientAddress), in.Email, in.Name, in.Password)
+	n, err := s.newUser(ctx, attempt.NetworkOf(actor.ClientAddress), in.Email, in.Name, in.Password)
 	if err != nil {
 		return loci.SignedIn{}, err
 	}
@@ -195,7 +196,7 @@ func (s *Service) signUp(
 		return u, t.AddSignIn(u.ID, newBrowser(actor, secret))
 	})
 	if err == nil {
-		s.signInLimiter.recordSuccess(accountOf(n.Email), actor.ClientAddress)
+		s.signInLimiter.RecordSuccess(accountOf(n.Email), actor.ClientAddress)
 	}
 	return loci.NewSignedIn(u, newSignIn(secret), true), err
 }
@@ -209,7 +210,7 @@ func newSignIn(secret string) loci.SignIn {
 func (s *Service) SignIn(ctx context.Context, actor *identity.Actor, in loci.Login) (loci.SignedIn, error) {
 	failed := loci.Errorf(loci.CodeInvalidKey, "The address or the password is wrong.")
 	account := accountOf(in.Email)
-	release, err := s.signInLimiter.attempt(account, actor.ClientAddress)
+	release, err := s.signInLimiter.Attempt(account, actor.ClientAddress)
 	if err != nil {
 		return loci.SignedIn{}, err
 	}
@@ -221,7 +222,7 @@ func (s *Service) SignIn(ctx context.Context, actor *identity.Actor, in loci.Log
 		release()
 		return loci.SignedIn{}, err
 	}
-	ok, err := s.passwordHasher.check(ctx, networkOf(actor.ClientAddress), l.Hash, string(in.Password))
+	ok, err := s.passwordHasher.check(ctx, attempt.NetworkOf(actor.ClientAddress), l.Hash, string(in.Password))
 	if err != nil {
 		release() // the password was not compared
 		return loci.SignedIn{}, err
@@ -230,7 +231,7 @@ func (s *Service) SignIn(ctx context.Context, actor *identity.Actor, in loci.Log
 		return loci.SignedIn{}, failed
 	}
 	release()
-	s.signInLimiter.recordSuccess(account, actor.ClientAddress)
+	s.signInLimiter.RecordSuccess(account, actor.ClientAddress)
 	secret := identity.NewSecret()
 	browser := newBrowser(actor, secret)
 	browser.Password = l.Hash
@@ -362,5 +363,36 @@ func (s *Service) UpdateAccount(ctx context.Context, actor *identity.Actor, in l
 			out.User, err = account.SetName(string(in.Name))
 		}
 		return out, err
+	})
+}
+
+// accountOf returns the key under which the attempts on an account count. Invalid addresses share one key.
+func accountOf(e loci.Email) string {
+	if !e.Valid() {
+		return ""
+	}
+	return accountdb.FoldEmail(e)
+}
+
+// DeleteAccount deletes the actor's account and signs out. Memories in the teams of others stay.
+func (s *Service) DeleteAccount(ctx context.Context, actor *identity.Actor, in loci.DeleteAccount) (loci.SignedOut,
+	error) {
+	was, err := s.checkPassword(ctx, actor, in.Password)
+	if err != nil {
+		return loci.SignedOut{}, err
+	}
+	return write(ctx, s, actor, func(tx *store.Tx) (loci.SignedOut, error) {
+		account, err := tx.Account()
+		if err == nil {
+			err = account.Delete(was)
+		}
+		return loci.SignedOut{}, err
+	})
+}
+
+// DeleteUser deletes an account as the operator, with the refusals of DeleteAccount. A dry run only refuses.
+func (s *Service) DeleteUser(ctx context.Context, e loci.Email, dryRun bool) (loci.User, error) {
+	return store.System(ctx, s.Store, "delete a user as the operator", func(t *store.SystemTx) (loci.User, error) {
+		return t.DeleteUser(e, dryRun)
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/attempt"
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/accountdb"
@@ -11,7 +12,7 @@ import (
 
 // attemptLink counts the use of a link as failed until release undoes it.
 func (s *Service) attemptLink(actor *identity.Actor) (release func(), err error) {
-	return s.linkLimiter.attempt([]attemptKey{{network: networkOf(actor.ClientAddress)}})
+	return s.linkLimiter.Attempt([]attempt.Key{{Network: attempt.NetworkOf(actor.ClientAddress)}})
 }
 
 // VerifyAddress verifies the address of the user whose mail holds the link.
@@ -62,7 +63,7 @@ func (s *Service) ResetPassword(ctx context.Context, actor *identity.Actor, in l
 	err = s.CheckResetLink(ctx, string(in.Token))
 	var hash string
 	if err == nil {
-		hash, err = s.passwordHasher.hash(ctx, networkOf(actor.ClientAddress), string(in.Password))
+		hash, err = s.passwordHasher.hash(ctx, attempt.NetworkOf(actor.ClientAddress), string(in.Password))
 	}
 	var u loci.User
 	if err == nil {
@@ -78,14 +79,15 @@ func (s *Service) ResetPassword(ctx context.Context, actor *identity.Actor, in l
 		release()
 	}
 	if err == nil { // so that strangers with wrong passwords do not lock the user out
-		s.signInLimiter.recordSuccess(accountOf(loci.Email(u.Email)), actor.ClientAddress)
+		s.signInLimiter.RecordSuccess(accountOf(loci.Email(u.Email)), actor.ClientAddress)
 	}
 	return loci.Empty{}, err
 }
 
 // attemptMail counts a mail that an address is sent on request.
 func (s *Service) attemptMail(actor *identity.Actor, to loci.Email) (release func(), err error) {
-	return s.mailLimiter.attempt([]attemptKey{{account: accountOf(to)}, {network: networkOf(actor.ClientAddress)}})
+	return s.mailLimiter.Attempt([]attempt.Key{{Account: accountOf(to)},
+		{Network: attempt.NetworkOf(actor.ClientAddress)}})
 }
 
 // ForgotPassword sends a link that chooses another password. The answer and the work are the same for an address

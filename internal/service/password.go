@@ -14,6 +14,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/attempt"
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/store"
 )
@@ -111,7 +112,7 @@ func (s *Service) ChangePassword(ctx context.Context, actor *identity.Actor, in 
 	if err != nil {
 		return loci.Empty{}, err
 	}
-	hash, err := s.passwordHasher.hash(ctx, networkOf(actor.ClientAddress), string(in.NewPassword))
+	hash, err := s.passwordHasher.hash(ctx, attempt.NetworkOf(actor.ClientAddress), string(in.NewPassword))
 	if err != nil {
 		return loci.Empty{}, err
 	}
@@ -127,7 +128,7 @@ func (s *Service) ChangePassword(ctx context.Context, actor *identity.Actor, in 
 // checkPassword returns the hash of the actor's password, or forbidden for a wrong one. Failures count as failed
 // sign-ins.
 func (s *Service) checkPassword(ctx context.Context, actor *identity.Actor, p loci.PasswordAttempt) (string, error) {
-	release, err := s.signInLimiter.attempt(accountOf(loci.Email(actor.Email)), actor.ClientAddress)
+	release, err := s.signInLimiter.Attempt(accountOf(loci.Email(actor.Email)), actor.ClientAddress)
 	if err != nil {
 		return "", err
 	}
@@ -136,7 +137,7 @@ func (s *Service) checkPassword(ctx context.Context, actor *identity.Actor, p lo
 	})
 	ok := false
 	if err == nil {
-		ok, err = s.passwordHasher.check(ctx, networkOf(actor.ClientAddress), hash, string(p))
+		ok, err = s.passwordHasher.check(ctx, attempt.NetworkOf(actor.ClientAddress), hash, string(p))
 	}
 	if err != nil || ok {
 		release()

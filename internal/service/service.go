@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/attempt"
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/mail"
 	"github.com/loci-memory/loci/internal/retrieve"
@@ -20,10 +21,10 @@ type Service struct {
 	Options
 	searcher       *retrieve.Searcher
 	passwordHasher passwordHasher
-	signInLimiter  *signInLimiter
-	registrations  *attemptLimiter
-	linkLimiter    *attemptLimiter
-	mailLimiter    *attemptLimiter
+	signInLimiter  *attempt.SignInLimiter
+	registrations  *attempt.Limiter
+	linkLimiter    *attempt.Limiter
+	mailLimiter    *attempt.Limiter
 	setup          setupLink
 }
 
@@ -55,12 +56,12 @@ func New(o Options) *Service {
 		Embedder: o.Embedder, Previous: o.PreviousEmbedder, EmbedTimeout: o.EmbedTimeout,
 		Models: o.Store.Embedder()}),
 		passwordHasher: newPasswordHasher(),
-		signInLimiter:  newSignInLimiter(o.Clock, o.SignInLimit),
-		registrations: newAttemptLimiter(o.Clock, o.SignInLimit,
+		signInLimiter:  attempt.NewSignInLimiter(o.Clock, o.SignInLimit),
+		registrations: attempt.NewLimiter(o.Clock, o.SignInLimit,
 			"Too many registrations: wait for Retry-After seconds."),
-		linkLimiter: newAttemptLimiter(o.Clock, o.SignInLimit,
+		linkLimiter: attempt.NewLimiter(o.Clock, o.SignInLimit,
 			"Too many links that do not work: wait for Retry-After seconds."),
-		mailLimiter: newAttemptLimiter(o.Clock, o.SignInLimit,
+		mailLimiter: attempt.NewLimiter(o.Clock, o.SignInLimit,
 			"Too many mails were asked for: wait for Retry-After seconds.")}
 	if s.SendMail != nil {
 		s.handleMails()

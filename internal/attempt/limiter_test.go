@@ -1,4 +1,4 @@
-package service
+package attempt
 
 import (
 	"testing"
@@ -20,26 +20,26 @@ func TestNetworkOfAddress(t *testing.T) {
 		"a socket of the machine":  "a socket of the machine",
 		"::ffff:192.0.2.1%ignored": "192.0.2.1",
 	} {
-		if got := networkOf(address); got != want {
+		if got := NetworkOf(address); got != want {
 			t.Errorf("%q is of %q, want %q", address, got, want)
 		}
 	}
 }
 
 // tester returns a limiter and the control of its clock.
-func tester(limit, names int) (l *attemptLimiter, pass func(time.Duration)) {
+func tester(limit, names int) (l *Limiter, pass func(time.Duration)) {
 	now := time.Unix(1_800_000_000, 0)
-	l = newAttemptLimiter(func() time.Time { return now }, limit, "refused")
+	l = NewLimiter(func() time.Time { return now }, limit, "refused")
 	l.attempts.max = names
 	return l, func(d time.Duration) { now = now.Add(d) }
 }
 
-func tryAttempt(l *attemptLimiter, names ...attemptKey) error {
-	_, err := l.attempt(names)
+func tryAttempt(l *Limiter, names ...Key) error {
+	_, err := l.Attempt(names)
 	return err
 }
 
-func account(name string) attemptKey { return attemptKey{account: name} }
+func account(name string) Key { return Key{Account: name} }
 
 func TestLimiterEvictsLeastRecentWhenFull(t *testing.T) {
 	t.Parallel()
@@ -68,7 +68,7 @@ func TestLimiterForgetsExpiredNames(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	pass(attemptWindow)
+	pass(window)
 	if err := tryAttempt(l, account("new")); err != nil || len(l.attempts.entries) != 1 || l.attempts.order.Len() != 1 {
 		t.Errorf("%d names, %v", len(l.attempts.entries), err)
 	}
@@ -98,7 +98,7 @@ func TestLimiterReleasesAttempt(t *testing.T) {
 	t.Parallel()
 	l, _ := tester(1, 10)
 	for range 3 {
-		release, err := l.attempt([]attemptKey{account("a"), {network: "n"}})
+		release, err := l.Attempt([]Key{account("a"), {Network: "n"}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -111,12 +111,12 @@ func TestLimiterReleasesAttempt(t *testing.T) {
 
 func TestSignInLimiterKeepsFewNetworksOfAccount(t *testing.T) {
 	t.Parallel()
-	l := newSignInLimiter(time.Now, 1)
+	l := NewSignInLimiter(time.Now, 1)
 	for i := range maxKnownNetworks + 1 {
-		l.recordSuccess("ada", "192.0.2."+string(rune('0'+i)))
+		l.RecordSuccess("ada", "192.0.2."+string(rune('0'+i)))
 	}
-	l.recordSuccess("ada", "192.0.2.1") // again: now the most recent one
-	l.recordSuccess("ada", "")
+	l.RecordSuccess("ada", "192.0.2.1") // again: now the most recent one
+	l.RecordSuccess("ada", "")
 	for network, want := range map[string]bool{"192.0.2.0": false, "192.0.2.1": true, "192.0.2.8": true, "": false} {
 		if l.isKnownNetwork("ada", network) != want || l.isKnownNetwork("bea", network) {
 			t.Errorf("%q: known are %q", network, *l.networks.get("ada"))

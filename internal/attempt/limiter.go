@@ -1,4 +1,5 @@
-package service
+// Package attempt bounds attempts that may be guesses: sign-ins, registrations, links and mails.
+package attempt
 
 import (
 	"net/netip"
@@ -7,36 +8,36 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/internal/store/accountdb"
 )
 
 const (
-	attemptWindow  = 15 * time.Minute
-	maxAttemptKeys = 100_000
+	window  = 15 * time.Minute
+	maxKeys = 100_000
 )
 
-// An attemptLimiter bounds the attempts of an account, a network, or both
-// together within attemptWindow. It counts in memory, for this process.
-type attemptLimiter struct {
+// An Limiter bounds the attempts of an account, a network, or both
+// together within window. It counts in memory, for this process.
+type Limiter struct {
 	clock   loci.Clock
 	limit   int // 0 turns the limit off
 	refusal string
 
 	mu       sync.Mutex
-	attempts *lruMap[attemptKey, []time.Time] // oldest first
+	attempts *lruMap[Key, []time.Time] // oldest first
 }
 
-// An attemptKey is a key under which attempts count; account or network may be empty.
-type attemptKey struct{ account, network string }
+// An Key is a key under which attempts count; Account or Network may be empty.
+type Key struct{ Account, Network string }
 
-func newAttemptLimiter(clock loci.Clock, limit int, refusal string) *attemptLimiter {
-	attempts := newLRU[attemptKey, []time.Time](maxAttemptKeys)
-	return &attemptLimiter{clock: clock, limit: limit, refusal: refusal, attempts: attempts}
+// NewLimiter returns a limiter that allows limit attempts of a key in the window; 0 turns it off.
+func NewLimiter(clock loci.Clock, limit int, refusal string) *Limiter {
+	attempts := newLRU[Key, []time.Time](maxKeys)
+	return &Limiter{clock: clock, limit: limit, refusal: refusal, attempts: attempts}
 }
 
-// attempt counts an attempt under every key until release undoes it, or refuses it because of the checked keys. A
+// Attempt counts an attempt under every key until release undoes it, or refuses it because of the checked keys. A
 // refused attempt counts nowhere, so that it cannot evict the attempts of others.
-func (l *attemptLimiter) attempt(checked []attemptKey, also ...attemptKey) (release func(), err error) {
+func (l *Limiter) Attempt(checked []Key, also ...Key) (release func(), err error) {
 	if l.limit == 0 {
 		return func() {}, nil
 	}
@@ -46,7 +47,7 @@ func (l *attemptLimiter) attempt(checked []attemptKey, also ...attemptKey) (rele
 	l.evictExpired(now)
 	for _, key := range checked {
 		if recent := l.recentAttempts(key, now); len(recent) >= l.limit {
-			wait := attemptWindow - now.Sub(recent[0])
+			wait := window - now.Sub(recent[0])
 			return nil, &loci.Error{Code: loci.CodeRateLimited, Message: l.refusal, RetryAfter: wait}
 		}
 	}
@@ -61,8 +62,8 @@ func (l *attemptLimiter) attempt(checked []attemptKey, also ...attemptKey) (rele
 	return func() { l.release(keys, now) }, nil
 }
 
-// recentAttempts returns the attempts of a key within attemptWindow.
-func (l *attemptLimiter) recentAttempts(key attemptKey, now time.Time) []time.Time {
+// recentAttempts returns the attempts of a key within window.
+func (l *Limiter) recentAttempts(key Key, now time.Time) []time.Time {
 	a := l.attempts.get(key)
 	if a == nil {
 		return nil
@@ -71,10 +72,10 @@ func (l *attemptLimiter) recentAttempts(key attemptKey, now time.Time) []time.Ti
 	return *a
 }
 
-func expired(t, now time.Time) bool { return now.Sub(t) >= attemptWindow }
+func expired(t, now time.Time) bool { return now.Sub(t) >= window }
 
 // evictExpired removes the keys without recent attempts.
-func (l *attemptLimiter) evictExpired(now time.Time) {
+func (l *Limiter) evictExpired(now time.Time) {
 	for {
 		key, a := l.attempts.oldest()
 		if a == nil || len(*a) > 0 && !expired((*a)[len(*a)-1], now) {
@@ -84,7 +85,7 @@ func (l *attemptLimiter) evictExpired(now time.Time) {
 	}
 }
 
-func (l *attemptLimiter) release(keys []attemptKey, at time.Time) {
+func (l *Limiter) release(keys []Key, at time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, key := range keys {
@@ -101,9 +102,9 @@ func (l *attemptLimiter) release(keys []attemptKey, at time.Time) {
 	}
 }
 
-// networkOf returns the network under which the attempts of an address count:
+// NetworkOf returns the network under which the attempts of an address count:
 // the address itself, or the /64 of an IPv6 subscriber (RFC 6177).
-func networkOf(address string) string {
+func NetworkOf(address string) string {
 	ip, err := netip.ParseAddr(address)
 	if err != nil {
 		return address
@@ -112,12 +113,4 @@ func networkOf(address string) string {
 		return ip.String()
 	}
 	return netip.PrefixFrom(ip, 64).Masked().String()
-}
-
-// accountOf returns the key under which the attempts on an account count. Invalid addresses share one key.
-func accountOf(e loci.Email) string {
-	if !e.Valid() {
-		return ""
-	}
-	return accountdb.FoldEmail(e)
 }

@@ -1,4 +1,4 @@
-package service
+package attempt
 
 import "container/list"
 
