@@ -64,11 +64,13 @@ func expiry(t time.Time) string {
 // maxName is the most characters of a name in a mail. A name may be a text that a spammer wants to send.
 const maxName = 80
 
-// oneLine returns a name without line breaks and control characters, shortened.
+// oneLine returns a name without line breaks and control characters, shortened. It breaks encoded words (RFC 2047),
+// which a mail program would decode to such characters.
 func oneLine(name string) string {
 	name = strings.Join(strings.FieldsFunc(name, func(r rune) bool {
 		return unicode.IsSpace(r) || unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r)
 	}), " ")
+	name = strings.ReplaceAll(name, "=?", "= ?")
 	if runes := []rune(name); len(runes) > maxName {
 		name = string(runes[:maxName-1]) + "…"
 	}

@@ -71,6 +71,16 @@ func TestServerSendsBothParts(t *testing.T) {
 	}
 }
 
+// A mail program decodes encoded words in a subject.
+func TestNameHoldsNoEncodedWord(t *testing.T) {
+	t.Parallel()
+	m := Invitation("bob@example.com", "Ann =?utf-8?q?=E2=80=AE=0A?=", "Crew", loci.RoleMember, "", time.Time{})
+	subject, err := new(mime.WordDecoder).DecodeHeader(m.Subject)
+	if err != nil || subject != "Ann = ?utf-8?q?=E2=80=AE=0A?= invites you to Crew" {
+		t.Errorf("%q, %v", subject, err)
+	}
+}
+
 func TestInvitationHasSubjectWhenInviterHasLeft(t *testing.T) {
 	t.Parallel()
 	m := Invitation("bob@example.com", "", "Research", loci.RoleMember, "https://loci.example.org/", time.Now())
