@@ -16,10 +16,16 @@ func goOn(v *visit, _ any) error {
 	return nil
 }
 
-// readHome reads whether anybody may register.
+// readHome reads the policy of registration.
 func readHome(v *visit) error {
-	v.Open = v.h.Service.CheckRegistration(v.r.Context(), "", "") == nil
+	v.Open, v.ByInvitation = v.mayRegister(""), v.mayRegister("any")
 	return nil
+}
+
+// mayRegister reports whether the policy of the server allows a registration with the token of an invitation, which it
+// does not look up.
+func (v *visit) mayRegister(invitation loci.InvitationToken) bool {
+	return v.h.Service.CheckRegistration(v.r.Context(), "", invitation) == nil
 }
 
 // readSignIn sends a signed-in browser on.
@@ -97,6 +103,9 @@ func readRegister(v *visit) error {
 	if v.User.ID != "" {
 		v.goTo = v.Next
 		return nil
+	}
+	if err := readHome(v); err != nil {
+		return err
 	}
 	token := loci.InvitationToken(v.Values["invitation"])
 	err := v.h.Service.CheckRegistration(v.r.Context(), loci.ReferralCode(v.Values["ref"]), token)

@@ -31,7 +31,8 @@ type fakeService struct {
 	ran      []string          // the operations that were run, with their inputs
 	keys     map[string]string // by idempotency key
 	used     map[string]bool   // tokens
-	closed   bool              // nobody may register
+	closed   bool              // nobody may register without an invitation or a referral
+	shut     bool              // nobody may register
 	verified bool
 }
 
@@ -168,7 +169,7 @@ func (s *fakeService) CheckSetup(_ context.Context, token string) error {
 }
 
 func (s *fakeService) CheckRegistration(_ context.Context, ref loci.ReferralCode, i loci.InvitationToken) error {
-	if s.closed && ref == "" && i == "" {
+	if s.shut || s.closed && ref == "" && i == "" {
 		return loci.Errorf(loci.CodeForbidden, "Registration needs an invitation here.")
 	}
 	return nil

@@ -11,7 +11,7 @@ import (
 type invitation struct {
 	Workspace, Inviter, Email, Until string
 	Admin                            bool
-	SignIn, Register                 string // paths of the pages that return to this one
+	SignIn, Register                 string // paths of the pages that return to this one; Register only if allowed
 	SignedInAsOther                  bool   // another user is signed in
 }
 
@@ -60,8 +60,10 @@ func (v *visit) viewInvitation(token loci.InvitationToken) error {
 		Workspace: i.WorkspaceName, Inviter: cmp.Or(inviter, "Somebody"), Email: i.Email,
 		Until: i.ExpiresAt.Std().UTC().Format("2 January 2006"), Admin: i.Role == loci.RoleAdmin,
 		SignIn:          withQuery("/signin", url.Values{nextField: {v.Next}, "email": {i.Email}}),
-		Register:        withQuery("/register", url.Values{"id": {id}, "invitation": {string(token)}}),
 		SignedInAsOther: v.User.ID != "" && loci.Email(v.User.Email).Fold() != loci.Email(i.Email).Fold(),
+	}
+	if v.mayRegister(token) {
+		v.Invite.Register = withQuery("/register", url.Values{"id": {id}, "invitation": {string(token)}})
 	}
 	return nil
 }

@@ -70,6 +70,23 @@ func TestRegisterPage(t *testing.T) {
 	b.get("/register?ref=code").expect(t, 200, "/register?ref=code", "Create the account")
 }
 
+func TestPagesOfferNoRegistrationWhereItIsClosed(t *testing.T) {
+	t.Parallel()
+	b := newBrowser(t, true)
+	b.shut = true
+	const ask = "sk the operator"
+	for link, status := range map[string]int{"/": 200, "/signin": 200, "/register": 403, "/register?ref=code": 403,
+		"/register?id=1&invitation=abc": 403, "/invite?id=1&token=abc": 200} {
+		got := b.get(link)
+		got.expect(t, status, link, ask)
+		for _, offer := range []string{`href="/register`, "Open the whole link", "need an invitation"} {
+			if strings.Contains(got.raw, offer) {
+				t.Errorf("%s: %s", link, offer)
+			}
+		}
+	}
+}
+
 func TestInvitedPersonRegisters(t *testing.T) {
 	t.Parallel()
 	b := newBrowser(t, true)

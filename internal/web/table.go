@@ -40,9 +40,8 @@ var pages = []page{
 	{path: "/register", template: "register", title: "Create an account", op: "auth.register",
 		summary: "Show the form that creates an account.",
 		params:  []string{"ref", "invitation", "id"}, blame: map[loci.Code]string{loci.CodeConflict: "email"},
-		words: map[loci.Code]string{loci.CodeForbidden: "This server does not create accounts for everybody. Open " +
-			"the whole link of an invitation or a referral, or ask the operator of the server for an account."},
-		read: readRegister, done: welcome},
+		words: map[loci.Code]string{loci.CodeForbidden: "This server does not create accounts for everybody."},
+		read:  readRegister, done: welcome},
 	{path: "/setup", template: "setup", title: "Set up Loci", op: "auth.setup",
 		summary: "Show the form that creates the first user.",
 		params:  []string{"token"}, read: readSetup, again: setUpAgain, done: showFirstKey},

@@ -25,6 +25,7 @@ type view struct {
 	Done           bool   // the form was accepted
 	Sent           bool   // the mail that verifies the address was sent again
 	Open           bool   // anybody may register
+	ByInvitation   bool   // the holder of an invitation or a referral may register
 	Key            string // a new API key
 	Invite         *invitation
 	Answered       *loci.Invitation // the invitation that was just answered
