@@ -99,8 +99,8 @@ var InvitationStates = Machine[InvitationStatus]{"invitation", []Move[Invitation
 	{"declined", []InvitationStatus{InvitationPending}, InvitationDeclined},
 	{"revoked", []InvitationStatus{InvitationPending}, InvitationRevoked},
 }, map[InvitationStatus]string{
-	InvitationAccepted: "It needs no further answer.", InvitationDeclined: "Ask for a new one.",
-	InvitationRevoked: "Ask for a new one.", InvitationExpired: "Ask for a new one.",
+	InvitationAccepted: "It needs no further answer.", InvitationDeclined: "A new one is needed.",
+	InvitationRevoked: "A new one is needed.", InvitationExpired: "A new one is needed.",
 }}
 
 // An Invitation invites a person into a workspace.

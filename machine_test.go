@@ -35,7 +35,7 @@ func TestMachineNamesPossibleMovesWhenItRefuses(t *testing.T) {
 			t.Errorf("%s, %s: %s, %q", c.from, c.move, to, message)
 		}
 	}
-	for state, hint := range map[loci.InvitationStatus]string{loci.InvitationExpired: "Ask for a new one.",
+	for state, hint := range map[loci.InvitationStatus]string{loci.InvitationExpired: "A new one is needed.",
 		loci.InvitationAccepted: "It needs no further answer."} {
 		if _, err := loci.InvitationStates.Apply(state, "accepted"); !loci.Is(err, loci.CodeStateConflict) ||
 			!strings.HasSuffix(loci.AsError(err).Message, hint) {

@@ -111,7 +111,8 @@ var Catalogue = append([]Setting{
 			"0 is off",
 		intSetting(func(s *Settings, n int) { s.SigninLimit = n })},
 	{"registration", "LOCI_REGISTRATION", "invited",
-		"Who may make an account: invited (with the link of an invitation), open (anybody) or closed (nobody)",
+		"Who may make an account: invited (with the link of an invitation or a referral), open (anybody) or closed " +
+			"(nobody)",
 		enumSetting(func(s *Settings, v string) { s.Registration = service.Registration(v) }, "invited", "open",
 			"closed")},
 	{"smtp-url", "LOCI_SMTP_URL", "", "Server that accepts the mails of Loci " +

@@ -1,6 +1,7 @@
 package service_test
 
 import (
+	"strings"
 	"sync"
 	"testing"
 
@@ -50,6 +51,32 @@ func TestRolesDecideWhoIsRemoved(t *testing.T) {
 			}
 		}
 	})
+}
+
+func TestRefusalsOfTeamsNameTheWayOut(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, conformance.Options{})
+	expect := func(e *loci.Error, want string) {
+		t.Helper()
+		if !strings.Contains(e.Message, want) {
+			t.Errorf("%q, want %q", e.Message, want)
+		}
+	}
+	const owner = "ask the owner."
+	expect(mustFail(t, w, conformance.CallerAdmin, service.MemberUpdate, loci.UpdateMember{WorkspaceID: w.Team,
+		UserID: w.Cid.ID, Role: loci.RoleAdmin, Confirm: true}, loci.CodeForbidden), owner)
+	expect(mustFail(t, w, conformance.CallerAdmin, service.WorkspaceTransfer, loci.TransferWorkspace{
+		WorkspaceID: w.Team, UserID: w.Bob.ID, Confirm: true}, loci.CodeForbidden), owner)
+	expect(mustFail(t, w, conformance.CallerMember, service.WorkspaceUpdate, loci.UpdateWorkspace{
+		WorkspaceID: w.Team}, loci.CodeForbidden), "ask an owner or admin")
+	expect(mustFail(t, w, conformance.CallerAdmin, service.MemberRemove, loci.RemoveMember{WorkspaceID: w.Team,
+		UserID: w.Bob.ID, Confirm: true}, loci.CodeForbidden), "An admin can leave.")
+	for _, p := range mustCall(t, w, conformance.CallerOwner, service.WorkspaceList, loci.ListWorkspaces{}).Workspaces {
+		if p.Kind == loci.WorkspacePersonal {
+			expect(mustFail(t, w, conformance.CallerOwner, service.WorkspaceLeave, loci.LeaveWorkspace{
+				WorkspaceID: p.ID, Confirm: true}, loci.CodeStateConflict), "belongs to its user alone")
+		}
+	}
 }
 
 func TestFormerMemberIsOutAtOnce(t *testing.T) {

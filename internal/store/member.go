@@ -65,7 +65,7 @@ func (w *Workspace) RemoveMember(userID loci.ID) error {
 	case err != nil:
 		return err
 	case m.Role != loci.RoleMember && w.role != loci.RoleOwner:
-		return loci.Errorf(loci.CodeForbidden, "Only the owner removes an admin.")
+		return loci.Errorf(loci.CodeForbidden, "Only the owner removes an admin. An admin can leave.")
 	case m.Role == loci.RoleOwner:
 		return loci.Errorf(loci.CodeStateConflict, "The owner cannot be removed: transfer the workspace first.")
 	}
@@ -74,6 +74,9 @@ func (w *Workspace) RemoveMember(userID loci.ID) error {
 
 // Leave ends the actor's membership.
 func (w *Workspace) Leave() error {
+	if err := w.requireTeam(); err != nil {
+		return err
+	}
 	if w.role == loci.RoleOwner {
 		return loci.Errorf(loci.CodeStateConflict,
 			"The owner cannot leave: transfer the workspace to another member, or delete it.")

@@ -103,10 +103,13 @@ func (w *Workspace) authorize(err error, minimum loci.Role) error {
 	if err != nil {
 		return sqldb.MapNoRows(err)
 	}
-	if !w.role.AtLeast(minimum) {
-		return loci.NewError(loci.CodeForbidden)
+	switch {
+	case w.role.AtLeast(minimum):
+		return w.t.checkIdempotency()
+	case minimum == loci.RoleOwner:
+		return loci.Errorf(loci.CodeForbidden, "Only the owner of the workspace may do this: ask the owner.")
 	}
-	return w.t.checkIdempotency()
+	return loci.NewError(loci.CodeForbidden)
 }
 
 // requireActive returns state_conflict for a change of an archived workspace.
@@ -118,8 +121,8 @@ func (w *Workspace) requireActive() error {
 // requireTeam returns state_conflict for the personal workspace, which belongs to its user alone.
 func (w *Workspace) requireTeam() error {
 	if w.personal {
-		return loci.Errorf(loci.CodeStateConflict, "A personal workspace belongs to its user alone: create a team "+
-			"workspace.")
+		return loci.Errorf(loci.CodeStateConflict, "A personal workspace belongs to its user alone: it cannot be shared, "+
+			"left, archived or deleted. A team workspace can.")
 	}
 	return nil
 }
