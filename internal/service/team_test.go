@@ -64,11 +64,11 @@ func TestRefusalsOfTeamsNameTheWayOut(t *testing.T) {
 	}
 	const owner = "ask the owner."
 	expect(mustFail(t, w, conformance.CallerAdmin, service.MemberUpdate, loci.UpdateMember{WorkspaceID: w.Team,
-		UserID: w.Cid.ID, Role: loci.RoleAdmin, Confirm: true}, loci.CodeForbidden), owner)
+		UserID: w.Cid.ID, Role: "admin", Confirm: true}, loci.CodeForbidden), owner)
 	expect(mustFail(t, w, conformance.CallerAdmin, service.WorkspaceTransfer, loci.TransferWorkspace{
 		WorkspaceID: w.Team, UserID: w.Bob.ID, Confirm: true}, loci.CodeForbidden), owner)
 	expect(mustFail(t, w, conformance.CallerMember, service.WorkspaceUpdate, loci.UpdateWorkspace{
-		WorkspaceID: w.Team}, loci.CodeForbidden), "ask an owner or admin")
+		WorkspaceID: w.Team, Name: ptr(loci.Name("x"))}, loci.CodeForbidden), "ask an owner or admin")
 	expect(mustFail(t, w, conformance.CallerAdmin, service.MemberRemove, loci.RemoveMember{WorkspaceID: w.Team,
 		UserID: w.Bob.ID, Confirm: true}, loci.CodeForbidden), "An admin can leave.")
 	for _, p := range mustCall(t, w, conformance.CallerOwner, service.WorkspaceList, loci.ListWorkspaces{}).Workspaces {

@@ -121,8 +121,8 @@ func (w *Workspace) requireActive() error {
 // requireTeam returns state_conflict for the personal workspace, which belongs to its user alone.
 func (w *Workspace) requireTeam() error {
 	if w.personal {
-		return loci.Errorf(loci.CodeStateConflict, "A personal workspace belongs to its user alone: it cannot be shared, "+
-			"left, archived or deleted. A team workspace can.")
+		return loci.Errorf(loci.CodeStateConflict, "A personal workspace belongs to its user alone: it cannot be "+
+			"shared, left, archived or deleted. A team workspace can.")
 	}
 	return nil
 }
