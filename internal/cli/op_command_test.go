@@ -114,6 +114,13 @@ func TestDashReadsStdinOnce(t *testing.T) {
 		d.service.create.Content != "# From a pipe\n\n" {
 		t.Errorf("%d %q", code, d.service.create.Content)
 	}
+	for _, text := range []string{"secret", "secret\n", "secret\r\n"} {
+		d.in = strings.NewReader(text)
+		if code := d.run("invitation", "respond", fakeID, "--accept", "--confirm", "--token", "-"); code != 0 ||
+			d.service.respond.Token != "secret" {
+			t.Errorf("%q: %d %q", text, code, d.service.respond.Token)
+		}
+	}
 	d.in = strings.NewReader("x")
 	if code := d.run("memory", "create", "--content", "-", "--title", "-"); code != 2 {
 		t.Errorf("two values from one input: %d", code)

@@ -102,7 +102,8 @@ func (p *inputSpec) addFields() {
 		}
 		p.fields = append(p.fields, field{Field{Name: name, Required: options != "omitzero", Resource: resource,
 			List: spec.kind == arrayKind, Type: item.kind.String(), Enum: item.rule.Enum, Format: item.rule.Format,
-			Min: item.rule.Min, Max: item.rule.Max, Default: item.rule.Default,
+			MaxLength: item.rule.MaxLength,
+			Min:       item.rule.Min, Max: item.rule.Max, Default: item.rule.Default,
 			Description: cmp.Or(f.Tag.Get("jsonschema"), spec.rule.Description), ToolDefault: item.rule.ToolDefault,
 			Fields: spec.describeFields()}, f.Index, spec})
 	}

@@ -26,8 +26,8 @@ func New(o *op.Op) *Set {
 	f := &Set{op: o}
 	for _, field := range o.Fields() {
 		s := &spec{path: []string{field.Name}, flag: format.Kebab(field.Name), jsonType: field.Type, list: field.List,
-			enum: field.Enum, format: field.Format, isID: field.Resource != "", description: field.Description,
-			bounds: bounds(field), required: field.Required}
+			enum: field.Enum, format: field.Format, isLine: isLine(field), isID: field.Resource != "",
+			description: field.Description, bounds: bounds(field), required: field.Required}
 		switch {
 		case field.Location == op.InPath || field.Name == "query" && field.Type == "string" && field.Required:
 			f.args = append(f.args, s)
@@ -39,6 +39,14 @@ func New(o *op.Op) *Set {
 	}
 	slices.SortStableFunc(f.args, func(a, b *spec) int { return argOrder(o, a) - argOrder(o, b) })
 	return f
+}
+
+// maxLine is the length of the longest value that is one line, such as a title. Longer ones are texts.
+const maxLine = 300
+
+// isLine reports whether a value is one line: a password, a name or a token.
+func isLine(f op.Field) bool {
+	return f.Format == passwordFormat || f.MaxLength > 0 && f.MaxLength <= maxLine
 }
 
 // bounds describes the bounds and the default of an integer.
@@ -151,7 +159,7 @@ func (f *Set) MissingPasswords() (flags []string) {
 	return flags
 }
 
-// A Stdin reads the standard input for values that are given as -: whole, or the next line for a password.
+// A Stdin reads the standard input for values that are given as -: whole, or the next line for a value of one line.
 type Stdin interface {
 	ReadStdin() (string, error)
 	ReadLine() (string, error)

@@ -18,6 +18,7 @@ type spec struct {
 	list        bool
 	enum        []string
 	format      string
+	isLine      bool // - reads one line
 	isID        bool // of a record
 	description string
 	bounds      string // of an integer, in brackets
@@ -91,7 +92,7 @@ func (s *spec) jsonValue(stdin Stdin) (any, error) {
 		text := s.values[0]
 		if text == "-" && s.jsonType == "string" && s.enum == nil {
 			read := stdin.ReadStdin
-			if s.format == passwordFormat {
+			if s.isLine {
 				read = stdin.ReadLine
 			}
 			var err error
