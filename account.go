@@ -185,7 +185,7 @@ type ListKeys struct {
 
 // Keys is a page of keys, newest first.
 type Keys struct {
-	Keys []APIKey `json:"keys" show:"columns=id name:12 prefix updatedAt revokedAt"`
+	Keys []APIKey `json:"keys" show:"columns=id name:12 prefix lastUsedAt createdAt revokedAt"`
 	Page
 }
 

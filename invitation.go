@@ -168,7 +168,7 @@ type SkippedInvitation struct {
 
 // CreatedInvitations is the output of invitation.create.
 type CreatedInvitations struct {
-	Invitations []NewInvitation     `json:"invitations" show:"columns=id workspaceName:12 email! role status inviteUrl! updatedAt"`
+	Invitations []NewInvitation     `json:"invitations" show:"columns=id workspaceName:12 email! role status inviteUrl! expiresAt"`
 	Skipped     []SkippedInvitation `json:"skipped" show:"columns=email:12 reason:12"`
 }
 
@@ -188,7 +188,7 @@ type ListPendingInvitations struct {
 
 // Invitations is a page of invitations, newest first.
 type Invitations struct {
-	Invitations []Invitation `json:"invitations" show:"columns=id workspaceName:12 email:12 role status inviter:12 updatedAt"`
+	Invitations []Invitation `json:"invitations" show:"columns=id workspaceName:12 email:12 role status inviter:12 expiresAt"`
 	Page
 }
 

@@ -93,7 +93,8 @@ func addTeamOperations(t *op.Table, deeds *[]string) {
 			if in.WorkspaceID != fakeID {
 				return out, loci.NewError(loci.CodeForbidden)
 			}
-			out.Invitations = []loci.Invitation{{ID: fakeID, Email: "dan@example.org"}}
+			out.Invitations = []loci.Invitation{{ID: fakeID, Email: "dan@example.org",
+				WorkspaceName: "Lab\x1b"}}
 			return out, nil
 		})
 	done := func(_ *fakeService, what string) (loci.Empty, error) {
@@ -146,7 +147,8 @@ func TestQuestionNamesTheDeed(t *testing.T) {
 			"Give the role admin to " + cid + " of " + lab + "? [y/N] ", "update"},
 		{"workspace transfer " + fakeID + " --user-id " + fakeTwinID, "Transfer " + lab + " to " + cid + final,
 			"transfer"},
-		{"invitation revoke " + fakeID, `Revoke the invitation "dan@example.org" (` + fakeID + ")? [y/N] ", "revoke"},
+		{"invitation revoke " + fakeID, `Revoke the invitation "dan@example.org" (` + fakeID +
+			`) to the workspace "Lab"? [y/N] `, "revoke"},
 		{"account delete", `Delete the account "ada@example.org" (` + fakeID + ")" + final, "delete account"},
 		{"atlas delete " + fakeID, "Delete the atlas " + fakeID + " with 1 memory and 2 attachments" + final,
 			"delete atlas"},

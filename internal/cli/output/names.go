@@ -103,7 +103,7 @@ const (
 // shortenIDs shortens the ids of a table to distinct prefixes.
 func shortenIDs(table []*column) {
 	for _, c := range table {
-		if c.Name != "id" {
+		if c.Name != "id" && c.Name != "userId" {
 			continue
 		}
 		n := minShownID

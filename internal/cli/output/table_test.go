@@ -121,10 +121,12 @@ func TestTableShortensIDsToDistinctPrefixes(t *testing.T) {
 		{[]string{fakeID, fakeTwinID}, []string{fakeID[:23], fakeTwinID[:23]}},
 		{[]string{fakeID, ""}, []string{fakeID[:13], ""}},
 	} {
-		table := []*column{{Column: op.Column{Name: "id"}, cells: append([]string{"ID"}, c.ids...)}}
-		shortenIDs(table)
-		if got := table[0].cells[1:]; !slices.Equal(got, c.want) {
-			t.Errorf("%v become %v, want %v", c.ids, got, c.want)
+		for _, name := range []string{"id", "userId"} {
+			table := []*column{{Column: op.Column{Name: name}, cells: append([]string{"ID"}, c.ids...)}}
+			shortenIDs(table)
+			if got := table[0].cells[1:]; !slices.Equal(got, c.want) {
+				t.Errorf("%s: %v become %v, want %v", name, c.ids, got, c.want)
+			}
 		}
 	}
 }

@@ -64,7 +64,11 @@ func (r record) describe(resource string) string {
 	if r.Email != "" && r.Email != r.name() {
 		id = format.StripControl(r.Email, false) + ", " + id
 	}
-	return fmt.Sprintf("%s %q (%s)", text, name, id)
+	text = fmt.Sprintf("%s %q (%s)", text, name, id)
+	if r.Workspace != "" {
+		text += fmt.Sprintf(" to the workspace %q", format.StripControl(r.Workspace, false))
+	}
+	return text
 }
 
 // DryRun describes the records that an operation with the field dry_run would delete, or returns "".

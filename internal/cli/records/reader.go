@@ -28,6 +28,7 @@ type record struct {
 	Name        string  `json:"name"`
 	Title       string  `json:"title"`
 	Email       string  `json:"email"`
+	Workspace   string  `json:"workspaceName"` // of an invitation
 	WorkspaceID loci.ID `json:"workspaceId"`
 	AtlasID     loci.ID `json:"atlasId"`
 }
