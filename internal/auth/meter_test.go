@@ -1,6 +1,7 @@
 package auth_test
 
 import (
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -54,6 +55,12 @@ func TestCallsReportRemainingQuota(t *testing.T) {
 		}
 		if c, err = admit(h.Gate, unmetered, h.key.APIKey); err != nil || c.Quota.Remaining != want {
 			t.Errorf("what is free: %+v %v", c.Quota, err)
+		}
+	}
+	_, err := admit(h.Gate, metered, h.key.APIKey)
+	for _, want := range []string{"The 3 operations a month", "until 2026-06-01 00:00 UTC"} {
+		if !strings.Contains(loci.AsError(err).Message, want) {
+			t.Errorf("%v, want %s", err, want)
 		}
 	}
 }

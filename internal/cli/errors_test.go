@@ -1,12 +1,16 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/identity"
+	"github.com/loci-memory/loci/internal/op"
 )
 
 func TestErrorsIncludeCause(t *testing.T) {
@@ -30,6 +34,24 @@ func TestErrorsIncludeCause(t *testing.T) {
 	} {
 		if e := oneLineError(c.err); e.Code != c.code || !strings.Contains(e.Message, c.says) {
 			t.Errorf("%v: %s %q, want %s %q", c.err, e.Code, e.Message, c.code, c.says)
+		}
+	}
+}
+
+// The message about a quota has the time itself, if waiting helps.
+func TestErrorNamesDelayUnlessQuotaIsExceeded(t *testing.T) {
+	t.Parallel()
+	for code, want := range map[loci.Code]string{
+		loci.CodeRateLimited:   "loci: Full (rate_limited)\nTry again in 3s.\n",
+		loci.CodeQuotaExceeded: "loci: Full (quota_exceeded)\n",
+	} {
+		d := newTestTerminal(t)
+		op.Add(d.table, "atlas.get", "GET /v1/atlases/{atlasId}", "Read.", op.Account, op.NoTool,
+			func(*fakeService, context.Context, *identity.Actor, loci.GetAtlas) (out loci.OneAtlas, err error) {
+				return out, &loci.Error{Code: code, Message: "Full.", RetryAfter: 3 * time.Second}
+			})
+		if d.run("atlas", "get", fakeID); d.err.String() != want {
+			t.Errorf("%q, want %q", d.err.String(), want)
 		}
 	}
 }

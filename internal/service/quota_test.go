@@ -26,6 +26,10 @@ func TestPlansLimitTeamsAndAtlases(t *testing.T) {
 		left := time.Date(now.Year(), now.Month()+1, 1, 0, 0, 0, 0, time.UTC).Sub(now)
 		full := func(e *loci.Error) {
 			t.Helper()
+			if !strings.Contains(e.Message, "the number of team workspaces to 3:") &&
+				!strings.Contains(e.Message, "the number of atlases to 3:") {
+				t.Error(e.Message)
+			}
 			if e.RetryAfter <= 0 || e.RetryAfter > left || left-e.RetryAfter > time.Minute {
 				t.Errorf("wait %v, and the month ends in %v", e.RetryAfter, left)
 			}
@@ -176,7 +180,10 @@ func TestPlanIsThatOfTheOwner(t *testing.T) {
 		for range 4 {
 			mustCall(t, w, conformance.CallerMember, service.MemoryCreate, text)
 		}
-		mustFail(t, w, conformance.CallerMember, service.MemoryCreate, text, loci.CodeQuotaExceeded)
+		if e := mustFail(t, w, conformance.CallerMember, service.MemoryCreate, text,
+			loci.CodeQuotaExceeded); strings.ContainsAny(e.Message, "0123456789") {
+			t.Errorf("a member reads figures of the owner: %s", e.Message)
+		}
 		setPlan(w.Ann, loci.PlanSelfHosted)
 		mustCall(t, w, conformance.CallerAdmin, service.AtlasCreate, add(4))
 		mustCall(t, w, conformance.CallerMember, service.MemoryCreate, text)

@@ -25,8 +25,8 @@ func TestStorageQuotaRefusesContent(t *testing.T) {
 		return loci.CreateMemory{AtlasID: targets, Content: loci.Content(content)}
 	}
 	if e := mustFail(t, w, conformance.CallerOwner, service.MemoryCreate, create(text+"three"),
-		loci.CodeQuotaExceeded); e.RetryAfter == 0 {
-		t.Error("nothing says when to come again")
+		loci.CodeQuotaExceeded); e.RetryAfter == 0 || !strings.Contains(e.Message, "at most 2000 bytes") {
+		t.Errorf("%+v", e)
 	}
 	mustCall(t, w, conformance.CallerOwner, service.MemoryCreate, create("short"))
 	mustFail(t, w, conformance.CallerOwner, service.MemoryAppend,
