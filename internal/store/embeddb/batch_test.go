@@ -200,6 +200,23 @@ func TestStartingServerKeepsLeasesOfOthers(t *testing.T) {
 	})
 }
 
+// A clock that was ahead leaves times behind that are far away: of a lease, of a retry, and of a new text.
+func TestStartingServerEmbedsTextsThatAClockDelayed(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, func(t *testing.T, d storetest.Database, s *store.Store, ann *identity.Actor) {
+		add(t, s, ann, "", "the blue boat")
+		add(t, s, ann, "", "the red boat")
+		add(t, s, ann, "", "the green boat")
+		d.Exec(t, fmt.Sprintf(`UPDATE embedding_queue SET due = %d, error = CASE WHEN memory =
+			(SELECT MAX(memory) FROM embedding_queue) THEN 'earlier' ELSE '' END`,
+			time.Now().Add(48*time.Hour).UnixMicro()))
+		newWorker(s, &storetest.FakeEmbedder{Name: "one"}).round(t)
+		if left := d.Query(t, `SELECT due FROM embedding_queue`); len(left) > 0 {
+			t.Errorf("%d texts wait", len(left))
+		}
+	})
+}
+
 func TestCodesHaveCurrentVectorsAcrossBatches(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, d storetest.Database, s *store.Store, ann *identity.Actor) {

@@ -51,6 +51,9 @@ const (
 // identifies the process.
 const leaseDuration = 2 * time.Minute
 
+// maxPause bounds the mean pause before a retry.
+const maxPause = time.Hour
+
 func leaseEnd(t *sqldb.Tx) loci.Time { return loci.TimeOf(t.Now.Std().Add(leaseDuration)) }
 
 // A roundRobin serves the owners of queued texts in turns, separately for short and long texts.
@@ -160,19 +163,19 @@ func requeue(t *sqldb.Tx, x textJob, leaseUntil loci.Time, reason string) (err e
 			leaseUntil, t.Now, x.attempts-1)
 		return err
 	}
-	pause := min(time.Hour, time.Second<<min(x.attempts, 12))
+	pause := min(maxPause, time.Second<<min(x.attempts, 12))
 	_, err = t.Exec(`UPDATE embedding_queue SET due = ?3, error = ?4, failed_at = ?5 WHERE memory = ?1 AND due = ?2`,
 		x.memory, leaseUntil, loci.TimeOf(t.Now.Std().Add(pause/2+rand.N(pause))), reason, t.Now)
 	return err
 }
 
 // releaseLeases makes all leased jobs due, as their process may have crashed. On PostgreSQL they may be those of
-// another server, whose work would be lost: there they are due when the leases end.
+// another server, whose work would be lost: there they are due when the leases end. A time beyond every lease and pause
+// comes from a clock that was ahead, on both databases.
 func releaseLeases(t *sqldb.Tx) error {
-	if t.Dialect.Postgres {
-		return nil
-	}
-	_, err := t.Exec(`UPDATE embedding_queue SET due = ?1 WHERE error = '' AND due > ?1`, t.Now)
+	ahead := loci.TimeOf(t.Now.Std().Add(2 * maxPause))
+	_, err := t.Exec(`UPDATE embedding_queue SET due = ?1 WHERE due > ?2 OR error = '' AND due > ?1 AND NOT ?3`,
+		t.Now, ahead, t.Dialect.Postgres)
 	return err
 }
 
