@@ -36,19 +36,6 @@ type fakeService struct {
 	verified bool
 }
 
-type tokenInput struct {
-	Token string `json:"token"`
-}
-
-type forgotInput struct {
-	Email loci.Email `json:"email"`
-}
-
-type resetInput struct {
-	Token    string        `json:"token"`
-	Password loci.Password `json:"password"`
-}
-
 func (s *fakeService) note(texts ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -132,17 +119,17 @@ func (s *fakeService) CheckResetLink(_ context.Context, token string) error {
 	return s.checkLink(token)
 }
 
-func (s *fakeService) Verify(_ context.Context, _ *identity.Actor, in tokenInput) (loci.Empty, error) {
-	return loci.Empty{}, s.useUp(in.Token)
+func (s *fakeService) Verify(_ context.Context, _ *identity.Actor, in loci.VerifyAddress) (loci.Empty, error) {
+	return loci.Empty{}, s.useUp(string(in.Token))
 }
 
-func (s *fakeService) Forgot(_ context.Context, _ *identity.Actor, in forgotInput) (loci.Empty, error) {
+func (s *fakeService) Forgot(_ context.Context, _ *identity.Actor, in loci.ForgotPassword) (loci.Empty, error) {
 	s.note("forgot", string(in.Email))
 	return loci.Empty{}, nil
 }
 
-func (s *fakeService) Reset(_ context.Context, _ *identity.Actor, in resetInput) (loci.Empty, error) {
-	return loci.Empty{}, s.useUp(in.Token)
+func (s *fakeService) Reset(_ context.Context, _ *identity.Actor, in loci.ResetPassword) (loci.Empty, error) {
+	return loci.Empty{}, s.useUp(string(in.Token))
 }
 
 func (s *fakeService) SendAgain(context.Context, *identity.Actor, loci.Empty) (loci.Empty, error) {
