@@ -159,7 +159,7 @@ func (t *Tx) IncomingInvitation(id loci.ID, tokenHash []byte) (*IncomingInvitati
 	}
 	err := t.conn.QueryRow(`SELECT`+invitationColumns+`, w.row_id, w.archived, u.verified
 		FROM users u JOIN invitations i ON i.email_folded = u.email_folded JOIN workspaces w ON w.row_id = i.workspace
-		WHERE u.id = ?4 AND i.id = ?5 AND (u.verified OR `+validTokenCondition+`)`,
+		WHERE u.id = ?4 AND i.id = ?5 AND (u.verified OR `+validInvitationTokenCondition+`)`,
 		[]any{tokenHash, loci.InvitationPending, t.conn.Now, t.actor.UserID, id},
 		append(scanInvitation(&i.record), &i.workspace, &i.archived, &i.verified))
 	if err != nil {
@@ -169,9 +169,9 @@ func (t *Tx) IncomingInvitation(id loci.ID, tokenHash []byte) (*IncomingInvitati
 	return i, t.checkIdempotency()
 }
 
-// validTokenCondition is an SQL condition. ?1 is the hash of a token of invitation i, ?2 the status pending. The
-// invitation expires after ?3.
-const validTokenCondition = ` (i.id = (SELECT invitation FROM tokens WHERE hash = ?1) AND i.status = ?2
+// validInvitationTokenCondition is an SQL condition. ?1 is the hash of a token of invitation i, ?2 the status pending.
+// The invitation expires after ?3.
+const validInvitationTokenCondition = ` (i.id = (SELECT invitation FROM tokens WHERE hash = ?1) AND i.status = ?2
 	AND i.expires_at > ?3) `
 
 // ViewInvitation returns an invitation and the name of its inviter. The caller holds its token, or is the user with its
@@ -186,7 +186,7 @@ func (t *SystemTx) ViewInvitation(userID, id loci.ID, tokenHash []byte) (i loci.
 // CheckInvitationToken returns NotFound unless the hash is that of the token of a pending invitation to the address.
 func (t *SystemTx) CheckInvitationToken(e loci.Email, tokenHash []byte) error {
 	var one int
-	err := t.t.conn.QueryRow(`SELECT 1 FROM invitations i WHERE `+validTokenCondition+`AND i.email_folded = ?4`,
+	err := t.t.conn.QueryRow(`SELECT 1 FROM invitations i WHERE `+validInvitationTokenCondition+`AND i.email_folded = ?4`,
 		[]any{tokenHash, loci.InvitationPending, t.t.conn.Now, accountdb.FoldEmail(e)}, []any{&one})
 	return sqldb.NotFoundMessage(err, "The link is unknown, answered, expired or of another address: ask for a new "+
 		"invitation.")

@@ -19,7 +19,7 @@ type Tx struct {
 	store *Store
 	actor *identity.Actor
 
-	authors map[loci.ID]string // receives the names of authors; nil where nobody asks
+	authors map[loci.ID]string // by id, for CollectAuthors; nil collects none
 
 	idempotencyChecked bool      // a stored response was looked up
 	responseRecords    []loci.ID // ids, for LinkResponse

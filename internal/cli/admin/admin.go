@@ -41,7 +41,7 @@ func Command(on *console.Console) *cobra.Command {
 // An adminResult is the output of an operator's command.
 type adminResult struct {
 	object any    // with --json; nil where the command has printed its output
-	shown  any    // in place of object and text: an object with tags that state its columns
+	shown  any    // replaces object and text; tags of its type state the columns
 	text   string // without it
 	hint   string // for people only, after the text
 	failed bool   // the exit code reports a failure

@@ -64,8 +64,8 @@ func (e *Eraser) EraseAll(ctx context.Context) error {
 		if d.Kind == WorkspaceJob {
 			of = deletedWorkspace
 		}
-		if err = e.erase(ctx, of, string(d.ID)); errors.Is(err, jobdb.ErrMore) && ctx.Err() == nil {
-			return e.EraseAll(ctx)
+		for err = jobdb.ErrMore; errors.Is(err, jobdb.ErrMore) && ctx.Err() == nil; {
+			err = e.erase(ctx, of, string(d.ID))
 		}
 		if err != nil {
 			return fmt.Errorf("erase %s %s: %w", d, d.ID, err)

@@ -77,10 +77,10 @@ var (
 			WHERE m.workspace = workspaces.row_id)`}
 )
 
-// A job erases for turn, and then lets others of its kind run. Its transactions have the size that takes batchTime, so
-// that other writers wait for no more than that. The pauses between them are as long as they.
+// A job runs for maxRun, and then lets others of its kind run. A transaction erases as many memories as batchTime
+// allows, because other writers wait for it. The pause after it is as long as it was.
 const (
-	turn      = 20 * time.Second
+	maxRun    = 20 * time.Second
 	batchTime = 10 * time.Millisecond
 	minBatch  = 8
 	maxBatch  = 512
@@ -89,7 +89,7 @@ const (
 
 // erase erases the memories of a target in batches, and then its own row.
 func (e *Eraser) erase(ctx context.Context, of target, id string) error {
-	end := time.Now().Add(turn)
+	end := time.Now().Add(maxRun)
 	for size := minBatch; ; {
 		b, err := e.readBatch(ctx, of, id, size)
 		var took time.Duration
