@@ -177,6 +177,23 @@ func TestQuestionNamesTheDeed(t *testing.T) {
 	}
 }
 
+func TestHolderOfLinkAnswersUnlistedInvitation(t *testing.T) {
+	t.Parallel()
+	d := newTestTerminal(t)
+	var deeds []string
+	addTeamOperations(d.table, &deeds)
+	line := []string{"invitation", "respond", fakeTwinID, "--accept"}
+	d.in = typed(t, "y\n")
+	if code := d.run(line...); code != exitFailure || bool(d.service.respond.Confirm) {
+		t.Errorf("without a token: %d %s", code, d.err.String())
+	}
+	d.in = typed(t, "y\n")
+	if code := d.run(append(line, "--token", "abc")...); code != exitOK || !bool(d.service.respond.Confirm) ||
+		!strings.Contains(d.err.String(), "Accept the invitation "+fakeTwinID+"? [y/N] ") {
+		t.Errorf("%d %+v %s", code, d.service.respond, d.err.String())
+	}
+}
+
 func TestPurgeCountsAndAsksAtTerminal(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
