@@ -14,9 +14,9 @@ import (
 	"github.com/loci-memory/loci/internal/op"
 )
 
-// askFirst asks at the terminal before an operation. The question names the records by name and id, and counts what a
-// deletion removes.
-func (p *program) askFirst(ctx context.Context, r records.Reader, o *op.Op, input []byte) error {
+// confirmFirst asks at the terminal before an operation. The question names the records by name and id, and counts
+// what a deletion removes.
+func (p *program) confirmFirst(ctx context.Context, r records.Reader, o *op.Op, input []byte) error {
 	what, err := r.Describe(ctx, o, input)
 	if err != nil {
 		return err
@@ -28,15 +28,15 @@ func (p *program) askFirst(ctx context.Context, r records.Reader, o *op.Op, inpu
 	if counts != "" {
 		what += " with " + counts
 	}
-	question := strings.TrimSpace(deed(o, input) + " " + what)
+	question := strings.TrimSpace(verbOf(o, input) + " " + what)
 	if o.Has(op.Destructive) {
 		return p.Confirm(ctx, question)
 	}
 	return p.Ask(ctx, question+"?")
 }
 
-// deed returns the verb of an operation for a question.
-func deed(o *op.Op, input []byte) string {
+// verbOf returns the verb of an operation for a question.
+func verbOf(o *op.Op, input []byte) string {
 	var in struct {
 		Accept bool
 		Role   loci.Role

@@ -132,7 +132,7 @@ func (p *program) callOp(ctx context.Context, printer *output.Printer, caller op
 		return nil, err
 	}
 	if p.asks {
-		if err := p.askFirst(ctx, r, o, input); err != nil {
+		if err := p.confirmFirst(ctx, r, o, input); err != nil {
 			return nil, err
 		}
 	}

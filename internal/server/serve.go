@@ -92,7 +92,7 @@ func Serve(ctx context.Context, s Settings, console, logs io.Writer) (err error)
 		FreeOperation: service.AccountStatus.Name, Clock: s.clock(), Log: log, Shared: s.DB != ""})
 	defer gate.Close()
 	svc := service.New(service.Options{Store: st, Embedder: model, PreviousEmbedder: previous,
-		Clock: s.clock(), Registration: s.Registration, SignInLimit: s.SigninLimit, PublicURL: s.PublicURL,
+		Clock: s.clock(), Registration: s.Registration, SignInLimit: s.SignInLimit, PublicURL: s.PublicURL,
 		UsedOperations: gate.Used, SendMail: s.sendMail()})
 	ready := &readiness{check: st.Ping, damage: seenDamage, log: log}
 	context.AfterFunc(ctx, func() { ready.draining.Store(true) })

@@ -42,7 +42,7 @@ type Settings struct {
 	Plans          identity.Plans
 	RateLimit      int
 	RateBurst      int
-	SigninLimit    int
+	SignInLimit    int
 	Registration   service.Registration
 	ClockOffset    time.Duration
 	EmbedURL       string // of an OpenAI-compatible embedder; empty means the built-in one
@@ -109,7 +109,7 @@ var Catalogue = append([]Setting{
 	{"signin-limit", "LOCI_SIGNIN_LIMIT", "20",
 		"Failed sign-ins, registrations, requests for mails and wrong links of an account or address in 15 minutes; " +
 			"0 is off",
-		intSetting(func(s *Settings, n int) { s.SigninLimit = n })},
+		intSetting(func(s *Settings, n int) { s.SignInLimit = n })},
 	{"registration", "LOCI_REGISTRATION", "invited",
 		"Who may make an account: invited (with the link of an invitation or a referral), open (anybody) or closed " +
 			"(nobody)",

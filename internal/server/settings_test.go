@@ -96,7 +96,7 @@ func TestLoadIgnoresEmptyValues(t *testing.T) {
 	}
 	s, _, err := Load(map[string]string{"data": "", "signin-limit": "", "listen": "", "plan": "", "rate-burst": ""},
 		[]string{"LOCI_DATA=" + dir, "LOCI_PLAN=free"})
-	if err != nil || s.Data != dir || s.SigninLimit != 20 || s.Listen != "127.0.0.1:7007" ||
+	if err != nil || s.Data != dir || s.SignInLimit != 20 || s.Listen != "127.0.0.1:7007" ||
 		s.Plans.Default != "free" ||
 		s.RateLimit != 1200 || s.RateBurst != 7 {
 		t.Errorf("%+v %v", s, err)

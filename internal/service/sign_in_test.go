@@ -372,7 +372,7 @@ func TestSignInsOfUserAreBounded(t *testing.T) {
 		for _, browser := range []string{"used", "first", "second"} {
 			add("ada@example.com", browser)
 		}
-		for i := range accountdb.MaxSignins - 3 {
+		for i := range accountdb.MaxSignIns - 3 {
 			add("ada@example.com", fmt.Sprint(i))
 		}
 		used, first := conformance.Must(credential("used"))(t), conformance.Must(credential("first"))(t)

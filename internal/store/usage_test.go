@@ -44,8 +44,8 @@ func TestUsageCountsLongQueues(t *testing.T) {
 		clock.add(6 * time.Second)
 		check("failures", 301, 250, "last")
 		d.Exec(t, `DELETE FROM embedding_queue WHERE memory IN
-			(SELECT row_id FROM memories WHERE content = 'text' ORDER BY row_id LIMIT 200)`)
-		check("a short queue", 101, 50, "first")
+			(SELECT row_id FROM memories WHERE content = 'text' ORDER BY row_id LIMIT 210)`)
+		check("a short queue", 91, 40, "first")
 		d.Exec(t, `DELETE FROM embedding_queue`)
 		check("an empty queue", 0, 0, "")
 	})

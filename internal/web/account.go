@@ -10,9 +10,9 @@ import (
 	"github.com/loci-memory/loci/internal/op"
 )
 
-// goOn sends the browser to the next page.
-func goOn(v *visit, _ any) error {
-	v.goTo = v.Next
+// redirectNext sends the browser to the next page.
+func redirectNext(v *visit, _ any) error {
+	v.redirect = v.Next
 	return nil
 }
 
@@ -31,7 +31,7 @@ func (v *visit) mayRegister(invitation loci.InvitationToken) bool {
 // readSignIn sends a signed-in browser on.
 func readSignIn(v *visit) error {
 	if v.User.ID != "" {
-		v.goTo = v.Next
+		v.redirect = v.Next
 	}
 	return readHome(v)
 }
@@ -39,7 +39,7 @@ func readSignIn(v *visit) error {
 // readSetup shows whether the setup link works. It does not use the link up.
 func readSetup(v *visit) (err error) {
 	if v.User.ID != "" {
-		v.goTo = "/"
+		v.redirect = "/"
 		return nil
 	}
 	if v.Values["token"] == "" {
@@ -60,7 +60,7 @@ func setUpAgain(v *visit) (bool, error) {
 	}
 	token := sha256.Sum256([]byte(v.form.Get("token")))
 	if used := v.h.setUpWith.Load(); used == nil || *used != token {
-		v.goTo = "/"
+		v.redirect = "/"
 		return true, nil
 	}
 	return true, createFirstKey(v, token)
@@ -101,7 +101,7 @@ func showSent(v *visit, _ any) error {
 func readRegister(v *visit) error {
 	v.Next = registered(v)
 	if v.User.ID != "" {
-		v.goTo = v.Next
+		v.redirect = v.Next
 		return nil
 	}
 	if err := readHome(v); err != nil {
@@ -116,9 +116,9 @@ func readRegister(v *visit) error {
 	return err
 }
 
-// welcome sends a new user to the invitation, or to the start page.
-func welcome(v *visit, _ any) error {
-	v.goTo = registered(v)
+// afterRegistration sends a new user to the invitation, or to the start page.
+func afterRegistration(v *visit, _ any) error {
+	v.redirect = registered(v)
 	return nil
 }
 

@@ -12,16 +12,16 @@ type page struct {
 
 	summary string // for the document of the API, which lists the pages of links
 
-	params []string             // of its link: each is a field of the operation, or of the page alone
-	fields map[string]string    // names of the operation's fields for those of the link that differ
-	blame  map[loci.Code]string // the fields at which refusals are shown; others name their field themselves
+	params      []string             // of its link: each is a field of the operation, or of the page alone
+	fields      map[string]string    // names of the operation's fields for those of the link that differ
+	errorFields map[loci.Code]string // the fields at which refusals are shown; others name their field themselves
 
-	words map[loci.Code]string // messages of refusals for people, in place of those for programs
+	messages map[loci.Code]string // messages of refusals for people, in place of those for programs
 
 	// read reads what the page shows.
 	read func(*visit) error
-	// again handles a form that was sent before, and reports whether it was.
-	again func(*visit) (bool, error)
+	// resubmit handles a form that was sent before, and reports whether it was.
+	resubmit func(*visit) (bool, error)
 	// done follows the operation. Without it the page says what comes next.
 	done func(v *visit, out any) error
 }
@@ -33,18 +33,18 @@ var pages = []page{
 		done: showKey},
 	{path: "/resend", template: "home", title: "Loci", op: "account.verify", formOnly: true, read: readHome,
 		done: showSent},
-	{path: "/signout", template: "problem", title: "Sign out", op: "auth.logout", formOnly: true, done: goOn},
+	{path: "/signout", template: "problem", title: "Sign out", op: "auth.logout", formOnly: true, done: redirectNext},
 
 	{path: "/signin", template: "signin", title: "Sign in to Loci", op: "auth.login", params: []string{"email"},
-		read: readSignIn, done: goOn},
+		read: readSignIn, done: redirectNext},
 	{path: "/register", template: "register", title: "Create an account", op: "auth.register",
 		summary: "Show the form that creates an account.",
-		params:  []string{"ref", "invitation", "id"}, blame: map[loci.Code]string{loci.CodeConflict: "email"},
-		words: map[loci.Code]string{loci.CodeForbidden: "This server does not create accounts for everybody."},
-		read:  readRegister, done: welcome},
+		params:  []string{"ref", "invitation", "id"}, errorFields: map[loci.Code]string{loci.CodeConflict: "email"},
+		messages: map[loci.Code]string{loci.CodeForbidden: "This server does not create accounts for everybody."},
+		read:     readRegister, done: afterRegistration},
 	{path: "/setup", template: "setup", title: "Set up Loci", op: "auth.setup",
 		summary: "Show the form that creates the first user.",
-		params:  []string{"token"}, read: readSetup, again: setUpAgain, done: showFirstKey},
+		params:  []string{"token"}, read: readSetup, resubmit: setUpAgain, done: showFirstKey},
 
 	{path: "/verify", template: "verify", title: "Confirm your address", op: "auth.verify",
 		summary: "Show the form that confirms an address. It changes nothing.",

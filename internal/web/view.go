@@ -17,7 +17,7 @@ type view struct {
 	User     loci.User
 
 	Alert          string            // the message of a refusal
-	Faults         map[string]string // messages at fields
+	FieldErrors    map[string]string // messages at fields
 	Values         map[string]string // fields of the link or the form, without passwords
 	IdempotencyKey string
 	Next           string // path of the next page
@@ -43,7 +43,7 @@ func (*view) Script() template.JS { return template.JS(script) }
 
 // An input is a field of a form.
 type input struct {
-	Name, Type, Label, Autocomplete, Value, Fault string
+	Name, Type, Label, Autocomplete, Value, Error string
 	Required, Focus, ReadOnly                     bool
 	MinLength, MaxLength                          int
 }
@@ -52,7 +52,7 @@ type input struct {
 func (v *view) Input(operation, name, label, autocomplete string) (in input) {
 	o := v.table.Op(operation)
 	in = input{Name: name, Type: "text", Label: label, Autocomplete: autocomplete, Value: v.Values[name],
-		Fault: v.Faults[name]}
+		Error: v.FieldErrors[name]}
 	for _, f := range o.Fields() {
 		if f.Name != name {
 			continue
@@ -69,7 +69,7 @@ func (v *view) Input(operation, name, label, autocomplete string) (in input) {
 			in.MaxLength = *s.MaxLength
 		}
 	}
-	if in.Focus = !v.focus && (in.Fault != "" || len(v.Faults) == 0 && in.Value == "" && in.Required); in.Focus {
+	if in.Focus = !v.focus && (in.Error != "" || len(v.FieldErrors) == 0 && in.Value == "" && in.Required); in.Focus {
 		v.focus = true
 	}
 	return in
@@ -84,7 +84,7 @@ func (in input) Fixed(value string) input {
 // Describedby returns the id of the text that describes a field.
 func (in input) Describedby() string {
 	switch {
-	case in.Fault != "":
+	case in.Error != "":
 		return in.Name + "-fault"
 	case in.Hint() != "":
 		return in.Name + "-hint"
@@ -94,7 +94,7 @@ func (in input) Describedby() string {
 
 // Hint returns the rule of a new password. A message at the field replaces it.
 func (in input) Hint() string {
-	if in.Type != "password" || in.MinLength == 0 || in.Fault != "" {
+	if in.Type != "password" || in.MinLength == 0 || in.Error != "" {
 		return ""
 	}
 	return fmt.Sprintf("At least %d characters.", in.MinLength)

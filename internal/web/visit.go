@@ -24,7 +24,7 @@ type visit struct {
 	call     *op.Call
 	form     url.Values
 	template string
-	goTo     string // path of another page, which answers instead
+	redirect string // path of another page, which answers instead
 }
 
 func (h *handler) newVisit(w http.ResponseWriter, r *http.Request, p *page) *visit {
@@ -35,7 +35,7 @@ func (h *handler) newVisit(w http.ResponseWriter, r *http.Request, p *page) *vis
 	}
 	v := &visit{h: h, w: w, r: r, page: p, call: c, template: p.template}
 	v.view = view{Title: p.title, Base: h.BaseURL(r), Insecure: !h.IsSecure(r), Mail: h.Mail,
-		IdempotencyKey: rand.Text(), Next: "/", Values: map[string]string{}, Faults: map[string]string{},
+		IdempotencyKey: rand.Text(), Next: "/", Values: map[string]string{}, FieldErrors: map[string]string{},
 		Links: p.params, table: h.Table}
 	return v
 }
@@ -82,13 +82,13 @@ func (v *visit) submit() (err error) {
 		return err
 	}
 	v.template = v.page.template
-	if v.page.again != nil {
-		if handled, err := v.page.again(v); handled || err != nil {
+	if v.page.resubmit != nil {
+		if handled, err := v.page.resubmit(v); handled || err != nil {
 			return err
 		}
 	}
 	if o.Access != op.Public && v.User.ID == "" {
-		v.goTo = withQuery("/signin", url.Values{nextField: {v.self()}})
+		v.redirect = withQuery("/signin", url.Values{nextField: {v.self()}})
 		return nil
 	}
 	if keys := v.form[idempotencyKeyField]; o.AcceptsIdempotencyKey() {
@@ -127,13 +127,13 @@ func (v *visit) self() string {
 // refuse notes at which field a form was refused, and reads what its page shows.
 func (v *visit) refuse(o *op.Op, err error) error {
 	e := loci.AsError(err)
-	switch field := v.page.blame[e.Code]; {
+	switch field := v.page.errorFields[e.Code]; {
 	case field != "":
-		v.Faults[field] = e.Message
+		v.FieldErrors[field] = e.Message
 	case e.Code == loci.CodeInvalidQuery:
 		for _, f := range o.Fields() {
 			if strings.HasPrefix(e.Message, f.Name+" ") {
-				v.Faults[f.Name] = sentence(e.Message)
+				v.FieldErrors[f.Name] = sentence(e.Message)
 				err = &loci.Error{Code: e.Code, Message: sentence(e.Message), Err: e}
 			}
 		}
@@ -156,17 +156,17 @@ func sentence(message string) string {
 
 // respond writes the page, or sends the browser to another one.
 func (v *visit) respond(err error) {
-	if err == nil && v.goTo != "" {
-		http.Redirect(v.w, v.r, v.goTo, http.StatusSeeOther)
+	if err == nil && v.redirect != "" {
+		http.Redirect(v.w, v.r, v.redirect, http.StatusSeeOther)
 		return
 	}
 	status := http.StatusOK
 	if err != nil {
 		e := loci.AsError(err)
 		status, v.Alert = e.Code.Status(), e.Message
-		switch words := v.page.words[e.Code]; {
-		case words != "" && v.template == v.page.template:
-			v.Alert = words
+		switch message := v.page.messages[e.Code]; {
+		case message != "" && v.template == v.page.template:
+			v.Alert = message
 		case e.Code == loci.CodeRateLimited && e.RetryAfter > 0:
 			v.Alert = "There were too many attempts. Try again in " + e.RetryAfter.Round(time.Second).String() + "."
 		case e.Code == loci.CodeInternalError:

@@ -46,7 +46,7 @@ type adminResult struct {
 	hint   string // for people only, after the text
 	failed bool   // the exit code reports a failure
 
-	unanswered bool // nobody could answer the question before a deed
+	needsYes bool // the command asks, and nobody can answer
 }
 
 // An adminFunc is the action of an operator's command.
@@ -119,7 +119,7 @@ func (c commands) printResult(o adminResult) (err error) {
 	case err != nil:
 	case o.failed:
 		err = command.ErrReported
-	case o.unanswered:
+	case o.needsYes:
 		err = command.ErrUnanswered
 	}
 	return err

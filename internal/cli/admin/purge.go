@@ -103,7 +103,7 @@ func (c commands) destroy(cmd *cobra.Command, title, verb, key string, do counte
 				hint := fmt.Sprintf("Nothing was %sd: add --yes to %[1]s it for good.", verb)
 				return adminResult{object: map[string]any{"would" + title: counts, "hint": hint},
 					text: fmt.Sprintf("This would %s %v.\n", verb, counts), hint: "loci: " + hint + "\n",
-					unanswered: true}, nil
+					needsYes: true}, nil
 			}
 			what := strings.Join(append([]string{cmd.Parent().Name()}, args...), " ")
 			if email := cmd.Flags().Lookup("email"); email != nil {

@@ -20,7 +20,7 @@ const (
 
 // Limits for one user.
 const (
-	MaxSignins = 100
+	MaxSignIns = 100
 	MaxKeys    = 100 // without revoked ones
 )
 
@@ -96,7 +96,7 @@ type NewSignIn struct {
 	Password  string // hash with which the password was compared; empty if the sign-in needs none
 }
 
-// AddSignIn stores the sign-in of a browser. A user with MaxSignins sign-ins loses the least recently used one. A
+// AddSignIn stores the sign-in of a browser. A user with MaxSignIns sign-ins loses the least recently used one. A
 // password that has changed since it was compared is NotFound.
 func (t Tx) AddSignIn(userID loci.ID, n NewSignIn) error {
 	if err := t.lockSignIns(userID); err != nil {
@@ -108,7 +108,7 @@ func (t Tx) AddSignIn(userID loci.ID, n NewSignIn) error {
 		}
 	}
 	if err := t.endSignIns(`id IN (SELECT id FROM sign_ins WHERE user_id = ?1 ORDER BY used_at DESC, id DESC
-		LIMIT ?2 OFFSET ?3)`, userID, math.MaxInt32, MaxSignins-1); err != nil {
+		LIMIT ?2 OFFSET ?3)`, userID, math.MaxInt32, MaxSignIns-1); err != nil {
 		return err
 	}
 	_, err := t.conn.Exec(`INSERT INTO sign_ins (id, user_id, hash, user_agent, address, created_at, used_at)
