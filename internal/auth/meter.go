@@ -36,8 +36,11 @@ type monthUsage struct {
 	evicted  bool      // removed from the meter: look it up again
 }
 
-// maxReservation is the largest block that is reserved ahead.
-const maxReservation = 100
+// Bounds of the block that is reserved ahead: a hundredth of the limit between them. A killed server leaves it counted.
+const (
+	minReservation = 100
+	maxReservation = 1000
+)
 
 // idleTTL is how long a usage stays in memory after the last call of its user.
 const idleTTL = 5 * time.Minute
@@ -116,7 +119,7 @@ func (m *meter) load(ctx context.Context, userID loci.ID, u *monthUsage) error {
 
 // reserve reserves a block: a part of what remains, so that several processes reach the limit together.
 func (m *meter) reserve(ctx context.Context, userID loci.ID, u *monthUsage) error {
-	n := max(1, min(maxReservation, (u.limit-u.used)/10))
+	n := max(1, min(maxReservation, max(minReservation, u.limit/100), (u.limit-u.used)/10))
 	var got int64
 	used, err := store.System(ctx, m.store, "reserve operations", func(t *store.SystemTx) (used int64, err error) {
 		got, used, err = t.ReserveOperations(userID, u.month, n, u.limit)
