@@ -15,8 +15,8 @@ const (
 	maxKeys = 100_000
 )
 
-// An Limiter bounds the attempts of an account, a network, or both
-// together within window. It counts in memory, for this process.
+// A Limiter bounds the attempts of an account, a network, or both together within the window. It counts in memory, for
+// this process.
 type Limiter struct {
 	clock   loci.Clock
 	limit   int // 0 turns the limit off
@@ -26,7 +26,7 @@ type Limiter struct {
 	attempts *lruMap[Key, []time.Time] // oldest first
 }
 
-// An Key is a key under which attempts count; Account or Network may be empty.
+// A Key is a key under which attempts count; Account or Network may be empty.
 type Key struct{ Account, Network string }
 
 // NewLimiter returns a limiter that allows limit attempts of a key in the window; 0 turns it off.
