@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"net/http"
+	"strings"
 
 	"github.com/loci-memory/loci"
 )
@@ -13,6 +14,22 @@ type Route struct {
 	Reason  string // why it is no operation
 	// Describe is the OpenAPI operation object of the route; without it the document does not list the route.
 	Describe map[string]any
+	CORS     CORS // which pages may read the responses of its path
+}
+
+// CORS says which pages of other origins may read the responses of a path.
+type CORS int
+
+// The zero value allows the origins of the operator.
+const (
+	CORSConfigured CORS = iota // those of the origins that the operator allows
+	CORSAny                    // all: the responses are public
+	CORSNone                   // none: it is for people, or for navigation
+)
+
+// Path returns the path of the route's pattern.
+func (r Route) Path() string {
+	return strings.TrimSuffix(r.Pattern[strings.IndexByte(r.Pattern, '/'):], "{$}")
 }
 
 // ErrNoRoute returns the error for a path that does not exist.

@@ -3,6 +3,8 @@ package rest
 import (
 	"net/http"
 	"strings"
+
+	"github.com/loci-memory/loci/internal/httpapi"
 )
 
 const (
@@ -17,17 +19,25 @@ const (
 // Another origin reads nothing.
 func (d *handler) handleCORS(w http.ResponseWriter, r *http.Request) (answered bool) {
 	h := w.Header()
-	h.Set("Vary", "Origin")
-	origin, ok := d.Origins.Allowed(r)
-	if !ok {
+	policy := d.cors[r.URL.Path]
+	if policy == httpapi.CORSNone || policy == httpapi.CORSConfigured && !d.Origins.Enabled() {
 		return false
+	}
+	origin, vary := "*", ""
+	if policy == httpapi.CORSConfigured {
+		vary = "Origin, "
+		h.Set("Vary", "Origin")
+		var ok bool
+		if origin, ok = d.Origins.Allowed(r); !ok {
+			return false
+		}
 	}
 	h.Set("Access-Control-Allow-Origin", origin)
 	if r.Method != http.MethodOptions || r.Header.Values("Access-Control-Request-Method") == nil {
 		h.Set("Access-Control-Expose-Headers", exposeHeaders)
 		return false
 	}
-	h.Set("Vary", "Origin, Access-Control-Request-Method, Access-Control-Request-Headers")
+	h.Set("Vary", vary+"Access-Control-Request-Method, Access-Control-Request-Headers")
 	h.Set("Access-Control-Allow-Methods", strings.Join(methods, ", "))
 	h.Set("Access-Control-Allow-Headers", allowHeaders)
 	h.Set("Access-Control-Max-Age", "600")

@@ -3,7 +3,6 @@ package rest
 import (
 	"net/http"
 	"strconv"
-	"strings"
 
 	"github.com/loci-memory/loci/internal/httpapi"
 	"github.com/loci-memory/loci/internal/op"
@@ -17,7 +16,7 @@ func (d *handler) writeOutput(w http.ResponseWriter, r *http.Request, c *op.Call
 	if c.ETag != "" {
 		h.Set("ETag", c.ETag)
 		isGet := r.Method == http.MethodGet || r.Method == http.MethodHead
-		if isGet && etagMatches(r.Header.Values("If-None-Match"), c.ETag) {
+		if isGet && httpapi.ETagMatches(r.Header.Values("If-None-Match"), c.ETag) {
 			httpapi.SetQuotaHeaders(h, c.Quota)
 			w.WriteHeader(http.StatusNotModified)
 			return
@@ -46,18 +45,4 @@ func (d *handler) writeOutput(w http.ResponseWriter, r *http.Request, c *op.Call
 		w.WriteHeader(http.StatusCreated)
 	}
 	w.Write(body)
-}
-
-// etagMatches reports whether If-None-Match names the tag, by the weak comparison of RFC 9110, section 13.1.2. A comma
-// within a tag only splits it into what is no tag of ours.
-func etagMatches(lines []string, tag string) bool {
-	for _, line := range lines {
-		for one := range strings.SplitSeq(line, ",") {
-			one = strings.TrimSpace(one)
-			if one == "*" || strings.TrimPrefix(one, "W/") == tag {
-				return true
-			}
-		}
-	}
-	return false
 }

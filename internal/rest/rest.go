@@ -42,18 +42,21 @@ type handler struct {
 	Options
 	mux              *http.ServeMux
 	methodNotAllowed map[string]bool // patterns of methods that a path does not have: see reserveLiterals
+	cors             map[string]httpapi.CORS
 }
 
 // New returns a handler for every operation of the table, the extra routes and
 // those of this package. It panics on routes that contradict one another.
 func New(o Options) http.Handler {
-	d := &handler{Options: o, mux: http.NewServeMux(), methodNotAllowed: map[string]bool{}}
+	d := &handler{Options: o, mux: http.NewServeMux(), methodNotAllowed: map[string]bool{},
+		cors: map[string]httpapi.CORS{}}
 	d.Origins = cmp.Or(d.Origins, httpapi.NewOrigins(o.PublicURL))
 	for _, o := range o.Table.Ops {
 		d.mux.Handle(o.Method+" "+o.Path, withSunset(d.deprecations(o), d.opHandler(o)))
 	}
 	for _, r := range d.routes() {
 		d.mux.Handle(r.Pattern, r.Handler)
+		d.cors[r.Path()] = r.CORS
 	}
 	for _, o := range o.OmittedOps {
 		d.mux.HandleFunc(o.Method+" "+o.Path, func(w http.ResponseWriter, r *http.Request) {
@@ -130,7 +133,7 @@ func (d *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	if d.Origins.Enabled() && d.handleCORS(w, r) {
+	if d.handleCORS(w, r) {
 		return
 	}
 	if !isCleanPath(r.URL) {

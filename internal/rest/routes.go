@@ -1,11 +1,8 @@
 package rest
 
 import (
-	"crypto/sha256"
-	"encoding/base64"
 	"encoding/json"
 	"net/http"
-	"strconv"
 
 	"github.com/loci-memory/loci/internal/httpapi"
 )
@@ -23,7 +20,7 @@ func (d *handler) routes() []httpapi.Route {
 	self := httpapi.Route{Pattern: "GET /openapi.json", Reason: "It describes the operations.",
 		Describe: describeOpenAPI}
 	body := d.openAPIDocument(append(all, self))
-	self.Handler = staticJSON(body)
+	self.Handler = httpapi.StaticJSON(body)
 	return append(all, self)
 }
 
@@ -42,22 +39,4 @@ func (d *handler) health() http.HandlerFunc {
 		w.Header().Set("Content-Type", contentTypeJSON)
 		w.Write(body)
 	}
-}
-
-// staticJSON serves bytes that are the same for the life of the process.
-func staticJSON(body []byte) http.Handler {
-	sum := sha256.Sum256(body)
-	tag := `"` + base64.RawURLEncoding.EncodeToString(sum[:12]) + `"`
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		h := w.Header()
-		h.Set("ETag", tag)
-		h.Set("Cache-Control", "no-cache")
-		if etagMatches(r.Header.Values("If-None-Match"), tag) {
-			w.WriteHeader(http.StatusNotModified)
-			return
-		}
-		h.Set("Content-Type", contentTypeJSON)
-		h.Set("Content-Length", strconv.Itoa(len(body)))
-		w.Write(body)
-	})
 }

@@ -98,6 +98,9 @@ func Routes(o Options) []httpapi.Route {
 				Reason: "It is the form of a page, and runs an operation."})
 		}
 	}
+	for i := range routes {
+		routes[i].CORS = httpapi.CORSNone
+	}
 	return routes
 }
 
