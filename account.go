@@ -150,8 +150,12 @@ type SignedOut struct{}
 // Cookie returns the cookie that ends the session.
 func (SignedOut) Cookie() SignIn { return SignIn{} }
 
-// KeyPrefix begins every API key.
-const KeyPrefix = "loci_live_"
+// Prefixes of an API key, and of the access and the refresh token of an OAuth client.
+const (
+	KeyPrefix          = "loci_live_"
+	AccessTokenPrefix  = "loci_oat_"
+	RefreshTokenPrefix = "loci_ort_"
+)
 
 // An APIKey is a record of a key; the key itself is shown once, when it is made.
 type APIKey struct {

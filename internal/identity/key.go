@@ -18,7 +18,16 @@ const (
 )
 
 // NewKey returns a new API key: the prefix, 37 random characters and their checksum, in base62.
-func NewKey() string {
+func NewKey() string { return loci.KeyPrefix + NewSecret() }
+
+// NewAccessToken returns a new access token, in the form of a key with a prefix of its own.
+func NewAccessToken() string { return loci.AccessTokenPrefix + NewSecret() }
+
+// NewRefreshToken returns a new refresh token, in the form of a key with a prefix of its own.
+func NewRefreshToken() string { return loci.RefreshTokenPrefix + NewSecret() }
+
+// NewSecret returns a random secret of 43 characters, with a checksum.
+func NewSecret() string {
 	b := make([]byte, 0, keyRandomLen)
 	for len(b) < keyRandomLen {
 		var random [64]byte
@@ -29,7 +38,7 @@ func NewKey() string {
 			}
 		}
 	}
-	return loci.KeyPrefix + string(b) + keyChecksum(string(b))
+	return string(b) + keyChecksum(string(b))
 }
 
 // keyChecksum writes the CRC-32 (IEEE) of s in base62.
@@ -49,8 +58,16 @@ func keyChecksum(s string) string {
 }
 
 // ValidKey reports whether s has the form of an API key, checksum included.
-func ValidKey(s string) bool {
-	s, ok := strings.CutPrefix(s, loci.KeyPrefix)
+func ValidKey(s string) bool { return hasForm(s, loci.KeyPrefix) }
+
+// ValidAccessToken reports whether s has the form of an access token, checksum included.
+func ValidAccessToken(s string) bool { return hasForm(s, loci.AccessTokenPrefix) }
+
+// ValidRefreshToken reports whether s has the form of a refresh token, checksum included.
+func ValidRefreshToken(s string) bool { return hasForm(s, loci.RefreshTokenPrefix) }
+
+func hasForm(s, prefix string) bool {
+	s, ok := strings.CutPrefix(s, prefix)
 	return ok && len(s) == keyRandomLen+keyChecksumLen && keyChecksum(s[:keyRandomLen]) == s[keyRandomLen:]
 }
 
@@ -65,6 +82,3 @@ func SecretHash(secret string) []byte {
 	h := sha256.Sum256([]byte(secret))
 	return h[:]
 }
-
-// NewSecret returns a random secret of 43 characters.
-func NewSecret() string { return strings.TrimPrefix(NewKey(), loci.KeyPrefix) }

@@ -7,19 +7,28 @@ import (
 	"github.com/loci-memory/loci/internal/identity"
 )
 
-func TestKeysHaveAFormAndAChecksum(t *testing.T) {
+func TestKeysAndTokensHaveAFormAndAChecksum(t *testing.T) {
 	t.Parallel()
-	seen := map[string]bool{}
-	for range 1000 {
-		k := identity.NewKey()
-		if len(k) != len("loci_live_")+43 || !identity.ValidKey(k) || seen[k] {
-			t.Fatal(k)
-		}
-		seen[k] = true
-		for _, near := range []string{k[:len(k)-1], k + "a", k[:20] + swap(k[20]) + k[21:],
-			strings.Replace(k, "live", "test", 1)} {
-			if identity.ValidKey(near) {
-				t.Fatalf("%s passes beside %s", near, k)
+	for prefix, form := range map[string]struct {
+		make  func() string
+		valid func(string) bool
+	}{
+		"loci_live_": {identity.NewKey, identity.ValidKey},
+		"loci_oat_":  {identity.NewAccessToken, identity.ValidAccessToken},
+		"loci_ort_":  {identity.NewRefreshToken, identity.ValidRefreshToken},
+	} {
+		seen := map[string]bool{}
+		for range 1000 {
+			k := form.make()
+			if len(k) != len(prefix)+43 || !strings.HasPrefix(k, prefix) || !form.valid(k) || seen[k] {
+				t.Fatal(k)
+			}
+			seen[k] = true
+			for _, near := range []string{k[:len(k)-1], k + "a", k[:20] + swap(k[20]) + k[21:], k[len(prefix):],
+				strings.Replace(k, prefix, "loci_own_", 1)} {
+				if form.valid(near) {
+					t.Fatalf("%s passes beside %s", near, k)
+				}
 			}
 		}
 	}

@@ -4,14 +4,18 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store/accountdb"
+	"github.com/loci-memory/loci/internal/store/grantdb"
 )
 
 // accounts returns the accounts in the transaction.
 func (t *Tx) accounts() accountdb.Tx {
-	return accountdb.In(t.conn, t.store.plans, func(c accountdb.Change) {
-		t.conn.OnCommit(func() { t.store.publish(c) })
-	})
+	return accountdb.In(t.conn, t.store.plans, t.publishAtCommit)
 }
+
+// grants returns the OAuth clients and grants in the transaction.
+func (t *Tx) grants() grantdb.Tx { return grantdb.In(t.conn, t.accounts(), t.publishAtCommit) }
+
+func (t *Tx) publishAtCommit(c accountdb.Change) { t.conn.OnCommit(func() { t.store.publish(c) }) }
 
 // CurrentUser returns the actor's user.
 func (t *Tx) CurrentUser() (loci.User, error) { return t.accounts().User(t.actor.UserID) }

@@ -24,7 +24,7 @@ const (
 	MaxKeys    = 100 // without revoked ones
 )
 
-// A Credential is an API key or a sign-in of a browser.
+// A Credential is an API key, a sign-in of a browser, or the grant of an access token.
 type Credential struct {
 	ID       loci.ID
 	Kind     identity.CredentialKind
@@ -38,35 +38,42 @@ type Credential struct {
 	// OpenReferral is true from the registration on until the referral is activated. A cached value is therefore never
 	// false too long.
 	OpenReferral bool
+
+	// Of an access token.
+	ExpiresAt    loci.Time
+	Workspaces   []loci.ID // that the grant reaches; nil means all of the user's
+	SealedSecret []byte    // of the grant
 }
 
-// openReferral is an SQL expression: the referral of user u is not activated.
-const openReferral = ` EXISTS (SELECT 1 FROM referrals r WHERE r.invitee = u.id AND r.activated_at = 0) `
+// CredentialColumns are the columns of a user u that ScanCredential reads: among them, whether the user's referral is
+// not activated.
+const CredentialColumns = ` u.id, u.email, u.plan, u.pro_until, u.disabled,
+	EXISTS (SELECT 1 FROM referrals r WHERE r.invitee = u.id AND r.activated_at = 0) `
 
-// Credential returns the credential whose secret has this hash.
-func (t Tx) Credential(kind identity.CredentialKind, hash []byte) (c Credential, err error) {
-	c.Kind = kind
+// ScanCredential reads CredentialColumns into c, and the columns that follow into more. A query without a row is
+// NotFound.
+func (t Tx) ScanCredential(r sqldb.Row, c *Credential, more ...any) error {
 	var own loci.PlanName
 	var proUntil loci.Time
-	defer func() {
-		c.Plan, c.BasePlan = t.plans.Effective(own, proUntil, t.conn.Now), t.plans.Of(own).Name
-	}()
+	err := r.Scan(append([]any{&c.UserID, &c.Email, &own, &proUntil, &c.Revoked, &c.OpenReferral}, more...)...)
+	c.Plan, c.BasePlan = t.plans.Effective(own, proUntil, t.conn.Now), t.plans.Of(own).Name
+	return sqldb.MapNoRows(err)
+}
+
+// Credential returns the key or sign-in whose secret has this hash.
+func (t Tx) Credential(kind identity.CredentialKind, hash []byte) (c Credential, err error) {
+	c.Kind = kind
 	if kind == identity.CredentialCookie {
-		err = t.conn.QueryRow(
-			`SELECT s.id, s.user_id, u.email, u.plan, u.pro_until, u.disabled, s.used_at,`+openReferral+`FROM sign_ins s
+		err = t.ScanCredential(t.conn.Row(`SELECT`+CredentialColumns+`, s.id, s.used_at FROM sign_ins s
 			JOIN users u ON u.id = s.user_id WHERE s.hash = ?1 AND s.used_at > ?2 AND s.created_at > ?3`,
-			[]any{hash, t.cutoff(SignInIdleTimeout), t.cutoff(SignInMaxAge)},
-			[]any{&c.ID, &c.UserID, &c.Email, &own, &proUntil, &c.Revoked, &c.UsedAt, &c.OpenReferral})
-		return c, sqldb.MapNoRows(err)
+			hash, t.cutoff(SignInIdleTimeout), t.cutoff(SignInMaxAge)), &c, &c.ID, &c.UsedAt)
+		return c, err
 	}
 	var revoked loci.Time
-	err = t.conn.QueryRow(
-		`SELECT k.id, k.user_id, u.email, u.plan, u.pro_until, u.disabled, k.last_used_at, k.revoked_at,`+openReferral+`
-			FROM api_keys k JOIN users u ON u.id = k.user_id WHERE k.hash = ?1`,
-		[]any{hash}, []any{&c.ID, &c.UserID, &c.Email, &own, &proUntil, &c.Revoked, &c.UsedAt, &revoked,
-			&c.OpenReferral})
+	err = t.ScanCredential(t.conn.Row(`SELECT`+CredentialColumns+`, k.id, k.last_used_at, k.revoked_at
+		FROM api_keys k JOIN users u ON u.id = k.user_id WHERE k.hash = ?1`, hash), &c, &c.ID, &c.UsedAt, &revoked)
 	c.Revoked = c.Revoked || revoked != 0
-	return c, sqldb.MapNoRows(err)
+	return c, err
 }
 
 func (t Tx) cutoff(d time.Duration) loci.Time {
@@ -76,8 +83,11 @@ func (t Tx) cutoff(d time.Duration) loci.Time {
 // TouchCredentials writes the times of last use of credentials, by id.
 func (t Tx) TouchCredentials(kind identity.CredentialKind, at map[loci.ID]loci.Time) error {
 	table, column := "api_keys", "last_used_at"
-	if kind == identity.CredentialCookie {
+	switch kind {
+	case identity.CredentialCookie:
 		table, column = "sign_ins", "used_at"
+	case identity.CredentialToken:
+		table = "grants"
 	}
 	for _, id := range slices.Sorted(maps.Keys(at)) { // all writers lock the rows in this order
 		if _, err := t.conn.Exec(`UPDATE `+table+` SET `+column+` = ?2 WHERE id = ?1 AND `+column+` < ?2`, id,
@@ -205,7 +215,7 @@ func (t Tx) AddLimitedKey(userID loci.ID, by identity.CredentialKind, credential
 	if err := t.lockKeys(userID); err != nil {
 		return k, err
 	}
-	if err := t.requireLiveCredential(userID, by, credential); err != nil {
+	if err := t.RequireLiveCredential(userID, by, credential); err != nil {
 		return k, err
 	}
 	live := 0
@@ -254,8 +264,8 @@ func (t Tx) EndSignIn(userID, id loci.ID) error {
 	return err
 }
 
-// requireLiveCredential refuses a key or a sign-in of a user that has ended.
-func (t Tx) requireLiveCredential(userID loci.ID, kind identity.CredentialKind, id loci.ID) error {
+// RequireLiveCredential refuses a key or a sign-in of a user that has ended.
+func (t Tx) RequireLiveCredential(userID loci.ID, kind identity.CredentialKind, id loci.ID) error {
 	query := map[identity.CredentialKind]string{
 		identity.CredentialKey:    `SELECT 1 FROM api_keys WHERE id = ?1 AND user_id = ?2 AND revoked_at = 0`,
 		identity.CredentialCookie: `SELECT 1 FROM sign_ins WHERE id = ?1 AND user_id = ?2`,

@@ -358,3 +358,85 @@ CREATE TABLE jobs (
 	created_at BIGINT  NOT NULL
 );
 CREATE INDEX jobs_due ON jobs (kind, due, row_id);
+
+-- OAuth clients that registered themselves. redirect_uris is a list. used_at is when a user last consented to the client
+-- or the client refreshed a token, to the day.
+CREATE TABLE oauth_clients (
+	row_id        INTEGER PRIMARY KEY,
+	id            TEXT   NOT NULL UNIQUE,
+	name          TEXT   NOT NULL,
+	uri           TEXT   NOT NULL,
+	redirect_uris TEXT   NOT NULL,
+	created_at    BIGINT NOT NULL,
+	used_at       BIGINT NOT NULL
+);
+CREATE INDEX oauth_clients_used ON oauth_clients (used_at);
+
+-- Authorization codes that no client has redeemed yet, with the consent that each stands for. workspaces is a list of
+-- ids. A code ends with the sign-in of its user.
+CREATE TABLE oauth_codes (
+	row_id       INTEGER PRIMARY KEY,
+	hash         BLOB   NOT NULL UNIQUE,
+	user_id      TEXT   NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+	sign_in      TEXT   NOT NULL REFERENCES sign_ins (id) ON DELETE CASCADE,
+	client_id    TEXT   NOT NULL,
+	client_name  TEXT   NOT NULL,
+	client_uri   TEXT   NOT NULL,
+	redirect_uri TEXT   NOT NULL,
+	challenge    TEXT   NOT NULL,
+	resource     TEXT   NOT NULL,
+	scope        TEXT   NOT NULL,
+	workspaces   TEXT   NOT NULL,
+	expires_at   BIGINT NOT NULL
+);
+CREATE INDEX oauth_codes_user ON oauth_codes (user_id);
+CREATE INDEX oauth_codes_sign_in ON oauth_codes (sign_in);
+CREATE INDEX oauth_codes_expiry ON oauth_codes (expires_at);
+
+-- What a user lets an OAuth client do. client_id may be the address of a metadata document, so it references no row.
+-- code_hash is the hash of the redeemed code: a second use revokes the grant. updated_at is the time of the last tokens.
+CREATE TABLE grants (
+	row_id       INTEGER PRIMARY KEY,
+	id           TEXT   NOT NULL UNIQUE,
+	user_id      TEXT   NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+	client_id    TEXT   NOT NULL,
+	client_name  TEXT   NOT NULL,
+	client_uri   TEXT   NOT NULL,
+	redirect_uri TEXT   NOT NULL,
+	resource     TEXT   NOT NULL,
+	scope        TEXT   NOT NULL,
+	code_hash    BLOB   NOT NULL UNIQUE,
+	created_at   BIGINT NOT NULL,
+	updated_at   BIGINT NOT NULL,
+	last_used_at BIGINT NOT NULL,
+	expires_at   BIGINT NOT NULL
+);
+CREATE INDEX grants_newest ON grants (user_id, created_at, id);
+CREATE INDEX grants_client ON grants (client_id);
+CREATE INDEX grants_expiry ON grants (expires_at);
+
+-- The workspaces that a grant reaches. The end of the membership removes one for ever.
+CREATE TABLE grant_workspaces (
+	grant_id  TEXT   NOT NULL REFERENCES grants (id) ON DELETE CASCADE,
+	user_id   TEXT   NOT NULL,
+	workspace BIGINT NOT NULL,
+	PRIMARY KEY (grant_id, workspace),
+	FOREIGN KEY (user_id, workspace) REFERENCES members (user_id, workspace) ON DELETE CASCADE
+) WITHOUT ROWID;
+CREATE INDEX grant_workspaces_member ON grant_workspaces (user_id, workspace);
+
+-- The pairs of access and refresh token of a grant. Each token seals the random secret of the grant. replaced_at is 0
+-- until the refresh token is used. next is then the following pair, sealed by the refresh token.
+CREATE TABLE grant_tokens (
+	row_id         INTEGER PRIMARY KEY,
+	grant_id       TEXT   NOT NULL REFERENCES grants (id) ON DELETE CASCADE,
+	access_hash    BLOB   NOT NULL UNIQUE,
+	access_secret  BLOB   NOT NULL,
+	refresh_hash   BLOB   NOT NULL UNIQUE,
+	refresh_secret BLOB   NOT NULL,
+	next           BLOB,
+	created_at     BIGINT NOT NULL,
+	replaced_at    BIGINT NOT NULL
+);
+CREATE INDEX grant_tokens_newest ON grant_tokens (grant_id, created_at);
+CREATE INDEX grant_tokens_created ON grant_tokens (created_at);

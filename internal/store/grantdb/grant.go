@@ -1,0 +1,88 @@
+package grantdb
+
+import (
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/identity"
+	"github.com/loci-memory/loci/internal/sqldb"
+	"github.com/loci-memory/loci/internal/store/accountdb"
+)
+
+// liveGrant is an SQL condition: the grant g has not expired at a time, and reaches a workspace. A user who leaves the
+// last workspace of a grant ends it.
+func liveGrant(now string) string {
+	return ` g.expires_at > ` + now + ` AND EXISTS (SELECT 1 FROM grant_workspaces x WHERE x.grant_id = g.id) `
+}
+
+// end deletes the grants that meet a condition, with their tokens.
+func (t Tx) end(condition string, args ...any) error {
+	return t.conn.Query(`DELETE FROM grants WHERE `+condition+` RETURNING id`, args, func(r sqldb.Row) error {
+		var id loci.ID
+		err := r.Scan(&id)
+		t.onChange(accountdb.Change{CredentialID: id})
+		return err
+	})
+}
+
+// RevokeToken ends the grant of an access or refresh token of a client (RFC 7009). An unknown token is no error.
+func (t Tx) RevokeToken(token, clientID string) error {
+	if !identity.ValidAccessToken(token) && !identity.ValidRefreshToken(token) {
+		return nil
+	}
+	return t.end(`client_id = ?2 AND id IN (SELECT grant_id FROM grant_tokens WHERE access_hash = ?1
+		UNION ALL SELECT grant_id FROM grant_tokens WHERE refresh_hash = ?1)`, identity.SecretHash(token), clientID)
+}
+
+// Revoke ends a grant of a user, or returns NotFound.
+func (t Tx) Revoke(userID, id loci.ID) error {
+	n, err := t.conn.Exec(`DELETE FROM grants WHERE id = ?1 AND user_id = ?2`, id, userID)
+	if err == nil && n == 0 {
+		return loci.NewError(loci.CodeNotFound)
+	}
+	t.onChange(accountdb.Change{CredentialID: id})
+	return err
+}
+
+// Credential returns the live grant whose access token has this hash, as a credential. A grant of a disabled user is
+// revoked.
+func (t Tx) Credential(hash []byte) (c accountdb.Credential, err error) {
+	c.Kind = identity.CredentialToken
+	var issued loci.Time
+	err = t.accounts.ScanCredential(t.conn.Row(`SELECT`+accountdb.CredentialColumns+`, g.id, g.last_used_at,
+		p.access_secret, p.created_at FROM grant_tokens p JOIN grants g ON g.id = p.grant_id
+		JOIN users u ON u.id = g.user_id WHERE p.access_hash = ?1 AND p.created_at > ?2 AND`+liveGrant("?3"),
+		hash, t.before(accessTTL), t.conn.Now), &c, &c.ID, &c.UsedAt, &c.SealedSecret, &issued)
+	if err != nil {
+		return c, err
+	}
+	c.ExpiresAt = issued + loci.Time(accessTTL.Microseconds())
+	c.Workspaces, err = t.workspacesOf(c.ID)
+	return c, err
+}
+
+func (t Tx) workspacesOf(grant loci.ID) (list []loci.ID, err error) {
+	list = []loci.ID{}
+	err = t.conn.QueryFew(`SELECT w.id FROM grant_workspaces x JOIN workspaces w ON w.row_id = x.workspace
+		WHERE x.grant_id = ?1 ORDER BY x.workspace`, []any{grant}, func(r sqldb.Row) error {
+		var id loci.ID
+		err := r.Scan(&id)
+		list = append(list, id)
+		return err
+	})
+	return list, err
+}
+
+// DeleteExpired deletes what has ended: codes, grants that expired or reach nothing, tokens older than a grant can be
+// idle, and unused clients.
+func (t Tx) DeleteExpired() error {
+	if _, err := t.conn.Exec(`DELETE FROM oauth_codes WHERE expires_at <= ?1`, t.conn.Now); err != nil {
+		return err
+	}
+	if err := t.end(`expires_at <= ?1 OR NOT EXISTS (SELECT 1 FROM grant_workspaces x WHERE x.grant_id = grants.id)`,
+		t.conn.Now); err != nil {
+		return err
+	}
+	if _, err := t.conn.Exec(`DELETE FROM grant_tokens WHERE created_at <= ?1`, t.before(idleTimeout)); err != nil {
+		return err
+	}
+	return t.deleteUnusedClients()
+}

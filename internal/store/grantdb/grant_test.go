@@ -1,0 +1,203 @@
+package grantdb_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/identity"
+	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/accountdb"
+	"github.com/loci-memory/loci/internal/store/grantdb"
+	"github.com/loci-memory/loci/internal/store/storetest"
+)
+
+// A fakeClock is the machine's clock, moved forward.
+type fakeClock struct{ ahead atomic.Int64 }
+
+func (c *fakeClock) now() time.Time          { return time.Now().Add(time.Duration(c.ahead.Load())) }
+func (c *fakeClock) advance(d time.Duration) { c.ahead.Add(int64(d)) }
+
+// opens reports whether an access token opens anything.
+func opens(t testing.TB, s *store.Store, access string) bool {
+	t.Helper()
+	_, err := credential(s, access)
+	if err != nil && !loci.Is(err, loci.CodeNotFound) {
+		t.Fatal(err)
+	}
+	return err == nil
+}
+
+func credential(s *store.Store, access string) (accountdb.Credential, error) {
+	return store.SystemRead(context.Background(), s, "test", func(x *store.SystemTx) (accountdb.Credential, error) {
+		return x.Credential(identity.CredentialToken, identity.SecretHash(access))
+	})
+}
+
+// grants runs f in a transaction on grants.
+func grants(t testing.TB, s *store.Store, f func(grantdb.Tx) error) {
+	t.Helper()
+	if err := try(s, f); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func try(s *store.Store, f func(grantdb.Tx) error) error {
+	_, err := store.System(context.Background(), s, "test", func(x *store.SystemTx) (loci.Empty, error) {
+		return loci.Empty{}, f(x.Grants())
+	})
+	return err
+}
+
+// world is a user with two teams.
+type world struct {
+	clock  *fakeClock
+	s      *store.Store
+	ann    *identity.Actor
+	signIn loci.ID
+	teams  []loci.ID
+}
+
+func newWorld(t testing.TB, d storetest.Database) world {
+	w := world{clock: &fakeClock{}}
+	w.s = d.Open(t, store.Options{Clock: w.clock.now})
+	w.ann = storetest.User(t, w.s, "ann")
+	w.signIn = storetest.SignIn(t, w.s, w.ann.UserID)
+	w.teams = []loci.ID{storetest.Team(t, w.s, w.ann, nil), storetest.Team(t, w.s, w.ann, nil)}
+	return w
+}
+
+// code returns a request with a new code for both teams.
+func (w world) code(t testing.TB) grantdb.Redemption {
+	t.Helper()
+	c, r := storetest.Consent(w.ann.UserID, w.signIn, "editor", w.teams...)
+	var err error
+	if r.Code, err = storetest.Authorize(w.s, c); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func (w world) token(t testing.TB) grantdb.Tokens {
+	t.Helper()
+	k, err := storetest.Redeem(w.s, w.code(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+func TestCodeBecomesTokensOfItsWorkspaces(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		w := newWorld(t, d)
+		k := w.token(t)
+		if !identity.ValidAccessToken(k.Access) || !identity.ValidRefreshToken(k.Refresh) || k.Scope != "mcp" ||
+			k.ExpiresIn != time.Hour {
+			t.Errorf("the tokens are %+v", k)
+		}
+		c, err := credential(w.s, k.Access)
+		if err != nil || c.UserID != w.ann.UserID || c.Kind != identity.CredentialToken || c.Revoked ||
+			!slices.Equal(c.Workspaces, w.teams) || c.Email != w.ann.Email {
+			t.Errorf("the credential is %+v, %v", c, err)
+		}
+		if opens(t, w.s, k.Refresh) {
+			t.Error("a refresh token opens something")
+		}
+	})
+}
+
+func TestCodeIsBoundToItsRequest(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		w := newWorld(t, d)
+		for name, change := range map[string]func(*grantdb.Redemption){
+			"client":         func(r *grantdb.Redemption) { r.ClientID = "other" },
+			"redirect":       func(r *grantdb.Redemption) { r.RedirectURI += "?" },
+			"no redirect":    func(r *grantdb.Redemption) { r.RedirectURI = "" },
+			"verifier":       func(r *grantdb.Redemption) { r.Verifier = identity.NewSecret() },
+			"no verifier":    func(r *grantdb.Redemption) { r.Verifier = "" },
+			"resource":       func(r *grantdb.Redemption) { r.Resource = "https://other.example/mcp" },
+			"code":           func(r *grantdb.Redemption) { r.Code = identity.NewSecret() },
+			"expired":        func(*grantdb.Redemption) { w.clock.advance(61 * time.Second) },
+			"ended sign-in":  func(*grantdb.Redemption) { w.endSignIns(t) },
+			"no code at all": func(r *grantdb.Redemption) { r.Code = "" },
+		} {
+			right := w.code(t)
+			wrong := right
+			change(&wrong)
+			if _, err := storetest.Redeem(w.s, wrong); !errors.Is(err, storetest.ErrInvalidGrant) {
+				t.Errorf("%s: %v", name, err)
+			}
+			if _, err := storetest.Redeem(w.s, right); wrong.Code == right.Code &&
+				!errors.Is(err, storetest.ErrInvalidGrant) {
+				t.Errorf("%s: a refused attempt left the code: %v", name, err)
+			}
+			w.signIn = storetest.SignIn(t, w.s, w.ann.UserID)
+		}
+		r := w.code(t)
+		r.Resource = "https://loci.example/mcp"
+		if _, err := storetest.Redeem(w.s, r); err != nil {
+			t.Errorf("the resource of the code: %v", err)
+		}
+	})
+}
+
+func (w world) endSignIns(t testing.TB) {
+	t.Helper()
+	if _, err := store.System(context.Background(), w.s, "test", func(x *store.SystemTx) (loci.Empty, error) {
+		return loci.Empty{}, x.EndSignIns(w.ann.UserID)
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestSecondUseOfACodeRevokesItsGrant(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		w := newWorld(t, d)
+		r := w.code(t)
+		k, err := storetest.Redeem(w.s, r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		other := w.token(t)
+		w.clock.advance(50 * time.Minute)
+		if _, err := storetest.Redeem(w.s, r); !errors.Is(err, storetest.ErrInvalidGrant) {
+			t.Errorf("the second use: %v", err)
+		}
+		if opens(t, w.s, k.Access) || !opens(t, w.s, other.Access) {
+			t.Error("the grant of the code lives, or another one ended")
+		}
+		if _, err := storetest.Refresh(w.s, k.Refresh, "editor"); !errors.Is(err, storetest.ErrInvalidGrant) {
+			t.Errorf("the refresh token works: %v", err)
+		}
+	})
+}
+
+func TestOneOfManyRedeemersWins(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		w := newWorld(t, d)
+		stores := []*store.Store{w.s, d.Open(t, store.Options{Clock: w.clock.now})}
+		r := w.code(t)
+		won := 0
+		for _, err := range storetest.RunConcurrently(50, func(i int) error {
+			_, err := storetest.Redeem(stores[i%2], r)
+			return err
+		}) {
+			if err == nil {
+				won++
+			} else if !errors.Is(err, storetest.ErrInvalidGrant) {
+				t.Error(err)
+			}
+		}
+		if won != 1 {
+			t.Errorf("%d redeemers got tokens", won)
+		}
+	})
+}

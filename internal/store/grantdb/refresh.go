@@ -1,0 +1,82 @@
+package grantdb
+
+import (
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/identity"
+	"github.com/loci-memory/loci/internal/sqldb"
+)
+
+// Refresh replaces a refresh token by new tokens. It reports false for one that is unknown, expired or of another
+// client. A token that was replaced returns the same tokens for replayTTL; later it was stolen, and the grant ends.
+func (t Tx) Refresh(token, clientID string) (tokens Tokens, ok bool, err error) {
+	if !identity.ValidRefreshToken(token) {
+		return tokens, false, nil
+	}
+	g, err := t.lockGrant(identity.SecretHash(token))
+	if loci.Is(err, loci.CodeNotFound) || err == nil && g.clientID != clientID {
+		return tokens, false, nil
+	}
+	if err != nil {
+		return tokens, false, err
+	}
+	switch {
+	case g.replacedAt == 0:
+		tokens, err = t.rotate(g, token)
+	case g.replacedAt > t.before(replayTTL):
+		tokens, err = openNext(token, g.scope, g.next)
+	default:
+		return tokens, false, t.end(`id = ?1`, g.id)
+	}
+	return tokens, err == nil, err
+}
+
+// A lockedGrant is a live grant with one of its pairs of tokens.
+type lockedGrant struct {
+	id         loci.ID
+	clientID   string
+	scope      string
+	secret     []byte // sealed by the refresh token
+	next       []byte
+	replacedAt loci.Time
+}
+
+// lockGrant locks the live grant of a refresh token until the commit, so that its token is replaced once. A grant that
+// has expired or reaches nothing is NotFound, as that of a disabled user.
+func (t Tx) lockGrant(hash []byte) (g lockedGrant, err error) {
+	if err = t.conn.QueryRow(`SELECT grant_id FROM grant_tokens WHERE refresh_hash = ?1`, []any{hash},
+		[]any{&g.id}); err != nil {
+		return g, sqldb.MapNoRows(err)
+	}
+	if err = t.conn.QueryRow(`SELECT g.client_id, g.scope FROM grants g JOIN users u ON u.id = g.user_id
+		WHERE g.id = ?1 AND NOT u.disabled AND`+liveGrant("?2")+t.conn.LockClause("NO KEY UPDATE", "g"),
+		[]any{g.id, t.conn.Now}, []any{&g.clientID, &g.scope}); err != nil {
+		return g, sqldb.MapNoRows(err)
+	}
+	// The lock may have waited for another refresh, so the pair is read after it.
+	err = t.conn.QueryRow(`SELECT refresh_secret, next, replaced_at FROM grant_tokens WHERE refresh_hash = ?1`,
+		[]any{hash}, []any{&g.secret, &g.next, &g.replacedAt})
+	return g, sqldb.MapNoRows(err)
+}
+
+// rotate makes the tokens that follow a refresh token.
+func (t Tx) rotate(g lockedGrant, token string) (tokens Tokens, err error) {
+	secret, err := openWith(token, secretLabel, g.secret)
+	if err != nil {
+		return tokens, err
+	}
+	if tokens, err = t.addTokens(g.id, g.scope, secret); err != nil {
+		return tokens, err
+	}
+	if _, err = t.conn.Exec(`UPDATE grant_tokens SET next = ?2, replaced_at = ?3 WHERE refresh_hash = ?1`,
+		identity.SecretHash(token), sealNext(token, tokens), t.conn.Now); err != nil {
+		return tokens, err
+	}
+	if err = t.deleteOldTokens(g.id); err != nil {
+		return tokens, err
+	}
+	if _, err = t.conn.Exec(`UPDATE grants SET expires_at = ?2, updated_at = CASE WHEN updated_at < ?3 THEN ?3
+		ELSE updated_at + 1 END WHERE id = ?1`, g.id, t.after(idleTimeout), t.conn.Now); err != nil {
+		return tokens, err
+	}
+	return tokens, t.touchClient(g.clientID)
+}
