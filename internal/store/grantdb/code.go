@@ -73,7 +73,7 @@ func (t Tx) requireMember(c *Consent) error {
 	return err
 }
 
-// memberships returns those of some workspaces that have a user as a member, and keeps the memberships until the commit.
+// memberships returns those of some workspaces that have a user as a member. It keeps the memberships until the commit.
 func (t Tx) memberships(userID loci.ID, workspaces []loci.ID) (rows []int64, err error) {
 	err = t.conn.Query(`SELECT m.workspace FROM members m JOIN workspaces w ON w.row_id = m.workspace
 		WHERE m.user_id = ?1 AND w.id IN (SELECT list.value FROM `+fmt.Sprintf(t.conn.Dialect.StringRows, 2)+`)

@@ -20,7 +20,7 @@ const (
 	replayTTL   = 120 * time.Second   // in which a refresh token that was used returns the same tokens
 )
 
-// maxPairs is the number of pairs that a grant keeps to recognize used refresh tokens. Refreshes at each hour need 1440.
+// maxPairs is the number of pairs of a grant. They recognize used refresh tokens: a refresh each hour needs 1440.
 const maxPairs = 2000
 
 // Labels of the keys that a token derives.

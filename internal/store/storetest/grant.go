@@ -35,7 +35,8 @@ func SignIn(t testing.TB, s *store.Store, userID loci.ID) loci.ID {
 
 // Consent returns the consent of a user to let a client use some workspaces, and the request that redeems its code.
 func Consent(userID, signIn loci.ID, client string, workspaces ...loci.ID) (grantdb.Consent, grantdb.Redemption) {
-	r := grantdb.Redemption{ClientID: client, RedirectURI: "http://127.0.0.1:7008/callback", Verifier: identity.NewSecret()}
+	r := grantdb.Redemption{ClientID: client, RedirectURI: "http://127.0.0.1:7008/callback",
+		Verifier: identity.NewSecret()}
 	sum := sha256.Sum256([]byte(r.Verifier))
 	return grantdb.Consent{ClientID: client, ClientName: "Editor", ClientURI: "https://editor.example",
 		RedirectURI: r.RedirectURI, Challenge: base64.RawURLEncoding.EncodeToString(sum[:]),
