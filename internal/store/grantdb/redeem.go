@@ -34,7 +34,8 @@ type Tokens struct {
 }
 
 // Redeem exchanges an authorization code for tokens. It reports false for a code that is unknown, used, expired or
-// bound to other values. A code works once: a refused attempt uses it up, and a second use revokes the grant of the first.
+// bound to other values. A code works once: a refused attempt uses it up, and a second use revokes the grant of the
+// first.
 func (t Tx) Redeem(r Redemption) (tokens Tokens, ok bool, err error) {
 	hash := identity.SecretHash(r.Code)
 	var userID loci.ID
