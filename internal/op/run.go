@@ -36,10 +36,11 @@ type Call struct {
 
 	RateCharged bool // the rate was charged for the message of the call
 
-	UserID   loci.ID // of the caller, once the credential is known
-	Quota    *Quota  // of the caller's plan, once the credential is known
-	Replayed bool    // the response was stored by an earlier call
-	ETag     string  // the entity tag of the returned record, if it has one
+	UserID       loci.ID // of the caller, once the credential is known
+	CredentialID loci.ID // of the credential, once it is known: of the key, the sign-in or the grant
+	Quota        *Quota  // of the caller's plan, once the credential is known
+	Replayed     bool    // the response was stored by an earlier call
+	ETag         string  // the entity tag of the returned record, if it has one
 }
 
 // A Quota is the state of the caller's operations in the current window.
@@ -87,7 +88,7 @@ func (h *Host) Run(ctx context.Context, o *Op, c *Call, args func() (Args, error
 	if actor, err = h.Admit(ctx, o, c); err != nil {
 		return nil, err
 	}
-	c.UserID = actor.UserID
+	c.UserID, c.CredentialID = actor.UserID, actor.CredentialID
 	if err := c.authorize(o, actor); err != nil {
 		return nil, err
 	}

@@ -33,6 +33,7 @@ func readSignIn(v *visit) error {
 	if v.User.ID != "" {
 		v.redirect = v.Next
 	}
+	v.readClient()
 	return readHome(v)
 }
 
@@ -104,6 +105,7 @@ func readRegister(v *visit) error {
 		v.redirect = v.Next
 		return nil
 	}
+	v.readClient()
 	if err := readHome(v); err != nil {
 		return err
 	}

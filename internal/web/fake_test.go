@@ -31,6 +31,7 @@ type fakeService struct {
 	ran      []string          // the operations that were run, with their inputs
 	keys     map[string]string // by idempotency key
 	used     map[string]bool   // tokens
+	spaces   []loci.Workspace  // of ann
 	closed   bool              // nobody may register without an invitation or a referral
 	shut     bool              // nobody may register
 	verified bool
@@ -191,7 +192,7 @@ func (s *fakeService) admit(_ context.Context, o *op.Op, c *op.Call) (*identity.
 	case c.Credential != "ann" || c.CredentialKind != identity.CredentialCookie:
 		return nil, loci.NewError(loci.CodeInvalidKey)
 	}
-	return &identity.Actor{UserID: "ann", CredentialKind: identity.CredentialCookie}, nil
+	return &identity.Actor{UserID: "ann", CredentialKind: identity.CredentialCookie, CredentialID: "sign-in"}, nil
 }
 
 func table() *op.Table {
@@ -199,6 +200,7 @@ func table() *op.Table {
 	op.Add(t, "account.me", "GET /v1/me", "Me.", op.Account, op.NoTool, (*fakeService).Me)
 	op.Add(t, "account.verify", "POST /v1/me/verify", "Send.", op.Person, op.NoTool, (*fakeService).SendAgain)
 	op.Add(t, "key.create", "POST /v1/keys", "Key.", op.Person, op.NoTool, (*fakeService).CreateKey, op.Creates)
+	op.Add(t, "workspace.list", "GET /v1/workspaces", "List.", op.Account, op.NoTool, (*fakeService).ListWorkspaces)
 	op.Add(t, "invitation.respond", "POST /v1/workspace-invitations/{invitationId}/respond", "Answer.", op.Account,
 		op.NoTool, (*fakeService).Respond)
 	op.Add(t, "auth.login", "POST /v1/auth/login", "In.", op.Public, op.BrowserOnly, (*fakeService).Login, op.MayCreate)
@@ -229,7 +231,8 @@ func newBrowser(t *testing.T, mail bool) *browser {
 	host := &op.Host{Service: s, Admit: s.admit, Log: quiet}
 	site := httpapi.Site{Origins: httpapi.NewOrigins("")}
 	server := httptest.NewServer(rest.New(rest.Options{Table: table(), Host: host, Log: quiet, Site: site,
-		ExtraRoutes: web.Routes(web.Options{Table: table(), Host: host, Service: s, Site: site, Mail: mail})}))
+		ExtraRoutes: web.Routes(web.Options{Table: table(), Host: host, Service: s, Site: site, Mail: mail,
+			Authorizer: &fakeAuthorizer{s}})}))
 	t.Cleanup(server.Close)
 	jar, err := cookiejar.New(nil)
 	if err != nil {

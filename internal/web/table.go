@@ -1,6 +1,9 @@
 package web
 
-import "github.com/loci-memory/loci"
+import (
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/httpapi"
+)
 
 // A page is one line of the table of pages: a route, a template, and the operation that its form runs.
 type page struct {
@@ -20,6 +23,8 @@ type page struct {
 
 	// read reads what the page shows.
 	read func(*visit) error
+	// submit handles a form that runs no operation.
+	submit func(*visit) error
 	// resubmit handles a form that was sent before, and reports whether it was.
 	resubmit func(*visit) (bool, error)
 	// done follows the operation. Without it the page says what comes next.
@@ -58,4 +63,7 @@ var pages = []page{
 		summary: "Show an invitation and the form that answers it.",
 		params:  []string{"id", "token"}, fields: map[string]string{"id": "invitationId"},
 		read: readInvitation, done: showAnswer},
+
+	{path: httpapi.AuthorizePath, template: "consent", title: "Connect a program to Loci", read: readConsent,
+		submit: decide},
 }

@@ -3,6 +3,7 @@ package web
 import (
 	"fmt"
 	"html/template"
+	"net/url"
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/op"
@@ -30,9 +31,24 @@ type view struct {
 	Invite         *invitation
 	Answered       *loci.Invitation // the invitation that was just answered
 
-	Links []string // fields of the page's link
-	table *op.Table
-	focus bool // a field has the focus
+	Client  string       // name of the program for which a person signs in, or that is connected
+	Consent *consent     // what the program asks for
+	Address template.URL // of the program that takes the answer over
+	Message string       // what became of the request
+	Advice  string       // what to do about a refusal
+
+	Links      []string // fields of the page's link
+	formSource string   // to which the server may redirect the forms, or ""
+	table      *op.Table
+	focus      bool // a field has the focus
+}
+
+// Path returns the path of a page that leads to the next page as this one does.
+func (v *view) Path(page string) string {
+	if v.Next == "/" {
+		return page
+	}
+	return withQuery(page, url.Values{nextField: {v.Next}})
 }
 
 // Style returns the path of the style sheet of all pages.

@@ -24,7 +24,7 @@ type visit struct {
 	call     *op.Call
 	form     url.Values
 	template string
-	redirect string // path of another page, which answers instead
+	redirect string // path of another page, or address of a client, which answers instead
 }
 
 func (h *handler) newVisit(w http.ResponseWriter, r *http.Request, p *page) *visit {
@@ -61,7 +61,7 @@ func (v *visit) run(name string, c *op.Call, args op.Args) (any, error) {
 	return v.h.Host.Run(v.r.Context(), v.h.Table.Op(name), c, func() (op.Args, error) { return args, nil })
 }
 
-// submit runs the operation of a form.
+// submit reads a form and handles it.
 func (v *visit) submit() (err error) {
 	v.template = "problem" // until the form is known
 	if v.h.Origins.IsForgeable(v.r) {
@@ -72,16 +72,23 @@ func (v *visit) submit() (err error) {
 		return err
 	}
 	v.Next = v.h.ownPath(v.form.Get(nextField))
-	o := v.h.Table.Op(v.page.op)
+	if err := v.identify(); err != nil {
+		return err
+	}
+	v.template = v.page.template
+	if v.page.submit != nil {
+		return v.page.submit(v)
+	}
+	return v.runForm(v.h.Table.Op(v.page.op))
+}
+
+// runForm runs the operation of a form.
+func (v *visit) runForm(o *op.Op) error {
 	for name := range v.form {
 		if !isSecret(o, name) {
 			v.Values[name] = v.form.Get(name)
 		}
 	}
-	if err := v.identify(); err != nil {
-		return err
-	}
-	v.template = v.page.template
 	if v.page.resubmit != nil {
 		if handled, err := v.page.resubmit(v); handled || err != nil {
 			return err
@@ -156,6 +163,7 @@ func sentence(message string) string {
 
 // respond writes the page, or sends the browser to another one.
 func (v *visit) respond(err error) {
+	v.w.Header().Set("Referrer-Policy", referrerPolicy(v.Insecure))
 	if err == nil && v.redirect != "" {
 		http.Redirect(v.w, v.r, v.redirect, http.StatusSeeOther)
 		return

@@ -1,5 +1,5 @@
-// Package web is the transport of pages for people. A page is one line of a table; its form runs one operation. Pages
-// work without scripts.
+// Package web is the transport of pages for people. A page is one line of a table; its form runs one operation, or
+// answers the request of an OAuth client. Pages work without scripts.
 package web
 
 import (
@@ -24,6 +24,8 @@ type Options struct {
 	Table   *op.Table
 	Host    *op.Host
 	Service Service
+	// Authorizer checks and answers requests of OAuth clients. Without it there is no page for them.
+	Authorizer httpapi.Authorizer
 	httpapi.Site
 	Mail bool // the server sends mail
 }
@@ -50,12 +52,18 @@ var (
 	templates = template.Must(template.ParseFS(files, "page/*.html"))
 	style     = readFile("page/page.css")
 	script    = readFile("page/page.js")
+
+	scriptHash = hash(script)
 	// stylePath changes with the style sheet, so that browsers keep each for good.
 	stylePath = "/page.css?v=" + url.QueryEscape(hash(style)[:12])
-	// policy allows a page the style sheet of the server, its own script by the hash, and forms that this server takes.
-	policy = "default-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; img-src data:; " +
-		"style-src 'self'; script-src 'sha256-" + hash(script) + "'"
 )
+
+// policy returns the Content-Security-Policy of a page. It allows the style sheet of the server, the page's own script
+// by the hash, and forms that this server takes, or that it redirects to another source.
+func policy(formSource string) string {
+	return "default-src 'none'; base-uri 'none'; form-action " + strings.TrimSpace("'self' "+formSource) +
+		"; frame-ancestors 'none'; img-src data:; style-src 'self'; script-src 'sha256-" + scriptHash + "'"
+}
 
 func readFile(name string) string {
 	b, err := files.ReadFile(name)
@@ -93,9 +101,9 @@ func Routes(o Options) []httpapi.Route {
 			routes = append(routes, httpapi.Route{Pattern: "GET " + pattern, Handler: h.showPage(p),
 				Reason: "It is a page for people.", Describe: p.describe()})
 		}
-		if p.op != "" {
+		if p.op != "" || p.submit != nil {
 			routes = append(routes, httpapi.Route{Pattern: "POST " + pattern, Handler: h.submitForm(p),
-				Reason: "It is the form of a page, and runs an operation."})
+				Reason: "It is the form of a page."})
 		}
 	}
 	for i := range routes {
@@ -104,8 +112,10 @@ func Routes(o Options) []httpapi.Route {
 	return routes
 }
 
-// serves reports whether the server has the operation of a page.
-func (h *handler) serves(p *page) bool { return p.op == "" || h.Table.Op(p.op) != nil }
+// serves reports whether the server has what a page needs: its operation, or the authorization of clients.
+func (h *handler) serves(p *page) bool {
+	return (p.op == "" || h.Table.Op(p.op) != nil) && (p.path != httpapi.AuthorizePath || h.Authorizer != nil)
+}
 
 // describe returns the OpenAPI operation object of a page to which a link leads.
 func (p *page) describe() map[string]any {
@@ -173,18 +183,30 @@ func (h *handler) submitForm(p *page) http.HandlerFunc {
 	}
 }
 
+// maxNext is the most bytes of the path of a next page.
+const maxNext = 16 << 10
+
 // ownPath returns the path and query of a page of this server. Any other address becomes the start page.
 func (h *handler) ownPath(next string) string {
 	u, err := url.Parse(next)
-	if err != nil || u.Scheme != "" || u.Host != "" || u.User != nil {
+	if err != nil || len(next) > maxNext || u.Scheme != "" || u.Host != "" || u.User != nil {
 		return "/"
 	}
 	for i := range pages {
 		if p := &pages[i]; p.path == u.Path && !p.formOnly && h.serves(p) {
-			return withQuery(p.path, u.Query())
+			return withQuery(p.path, p.ownQuery(u.Query()))
 		}
 	}
 	return "/"
+}
+
+// ownQuery returns the parameters of a next page. A client's request goes on only as the one that was checked: an
+// unchecked one could send the browser to another site after the sign-in.
+func (p *page) ownQuery(query url.Values) url.Values {
+	if p.path != httpapi.AuthorizePath {
+		return query
+	}
+	return url.Values{httpapi.RequestField: {query.Get(httpapi.RequestField)}}
 }
 
 func withQuery(path string, query url.Values) string {
@@ -192,6 +214,16 @@ func withQuery(path string, query url.Values) string {
 		return path
 	}
 	return path + "?" + query.Encode()
+}
+
+// referrerPolicy returns the Referrer-Policy of pages. None sends a referrer to other sites. Over plain http a page
+// sends one to its own: otherwise the browser gives its forms the Origin null, and sends no Sec-Fetch-Site either, and
+// nothing tells them from those of another site.
+func referrerPolicy(insecure bool) string {
+	if insecure {
+		return "same-origin"
+	}
+	return "no-referrer"
 }
 
 // render writes a page with its headers.
@@ -202,10 +234,7 @@ func render(w http.ResponseWriter, status int, name string, v *view) {
 	}
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
-	h.Set("Content-Security-Policy", policy)
-	// A page sends no referrer to other sites. To its own it does: a browser that sends none gives its forms the
-	// Origin null, and over plain http nothing else tells them from those of another site.
-	h.Set("Referrer-Policy", "same-origin")
+	h.Set("Content-Security-Policy", policy(v.formSource))
 	h.Set("X-Frame-Options", "DENY")
 	w.WriteHeader(status)
 	_, _ = w.Write(b.Bytes()) // a browser that has left reads nothing

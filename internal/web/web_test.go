@@ -16,7 +16,7 @@ import (
 var every = map[string]int{"/": 200, "/signin": 200, "/register": 200, "/register?id=1&invitation=abc": 200,
 	"/register?id=9&invitation=abc": 404, "/setup?token=abc-1_2": 200, "/setup": 404, "/setup?token=used": 404,
 	"/verify?token=t": 200, "/verify": 404, "/forgot": 200, "/reset?token=t": 200, "/reset": 404, "/invite": 404,
-	"/invite?id=1&token=abc": 200, "/invite?id=3&token=abc": 409}
+	"/invite?id=1&token=abc": 200, "/invite?id=3&token=abc": 409, "/oauth/authorize?client_id=unknown": 400}
 
 func TestPagesCannotBeFramedAndRunOwnScriptOnly(t *testing.T) {
 	t.Parallel()
@@ -26,7 +26,7 @@ func TestPagesCannotBeFramedAndRunOwnScriptOnly(t *testing.T) {
 		got := b.get(path)
 		policy := got.Header.Get("Content-Security-Policy")
 		if got.StatusCode != status || got.Header.Get("Content-Type") != "text/html; charset=utf-8" ||
-			got.Header.Get("Referrer-Policy") != "same-origin" || got.Header.Get("X-Frame-Options") != "DENY" ||
+			got.Header.Get("Referrer-Policy") != "no-referrer" || got.Header.Get("X-Frame-Options") != "DENY" ||
 			got.Header.Get("Cache-Control") != "no-store" || !strings.HasPrefix(policy, "default-src 'none'; ") ||
 			!strings.Contains(policy, "frame-ancestors 'none'; ") || strings.Contains(policy, "unsafe") {
 			t.Errorf("%s: %d %v", path, got.StatusCode, got.Header)
@@ -180,11 +180,14 @@ func TestRefusalIsShownAtItsField(t *testing.T) {
 func TestNextPageIsOwnPage(t *testing.T) {
 	t.Parallel()
 	b := newBrowser(t, true)
+	long := strings.Repeat("x", 16<<10)
 	for next, want := range map[string]string{
 		"": "/", "/": "/", "/invite?id=1&token=abc": "/invite?id=1&token=abc", "invite": "/", "/signout": "/",
 		"https://evil.example/": "/", "//evil.example/invite": "/", `/\evil.example`: "/", `\\evil.example`: "/",
 		"/%2f/evil.example": "/", "javascript:alert(1)": "/", "/invite\r\nSet-Cookie: a=b": "/", "/unknown": "/",
-		"https:/invite": "/", "https:invite": "/", "//ann@/invite": "/", "/v1/me": "/", "/invite#x": "/invite",
+		"/oauth/authorize?request=a&client_id=b": "/oauth/authorize?request=a", "//ann@/invite": "/",
+		"/oauth/authorize?client_id=b": "/oauth/authorize?request=", "https:/invite": "/", "https:invite": "/",
+		"/invite?id=" + long: "/", "/v1/me": "/", "/invite#x": "/invite",
 		"/invite?next=//evil.example": "/invite?next=%2F%2Fevil.example",
 	} {
 		b.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }

@@ -1,0 +1,124 @@
+package web
+
+import (
+	"errors"
+	"net/url"
+	"slices"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/httpapi"
+)
+
+// Fields of the form that answers the request of a client, beside httpapi.RequestField.
+const (
+	workspacesField = "workspaces" // one for each ticked workspace
+	decisionField   = "decision"   // allow or deny
+)
+
+// A consent has the contents of the page that asks a person about the request of a client.
+type consent struct {
+	Client     string // its name, as it says of itself
+	Host       string // that publishes the client's description, or ""
+	Target     string // host and port that get the answer
+	Scheme     string // of the links that the client opens on the device, or ""
+	Local      bool   // the client listens on the device
+	Bound      string // the request, for the form
+	Workspaces []choice
+	Cut        bool // there are more workspaces
+}
+
+// readConsent checks the request of a client, and asks the person who is signed in. Others sign in first.
+func readConsent(v *visit) error {
+	request, _, err := v.h.Authorizer.Authorize(v.r.Context(), v.r.URL.RawQuery)
+	if fault := new(httpapi.RedirectError); errors.As(err, &fault) {
+		v.redirect = fault.Location
+		return nil
+	}
+	if err != nil {
+		return v.startAgain(err)
+	}
+	v.Next = withQuery(httpapi.AuthorizePath, url.Values{httpapi.RequestField: {request}})
+	if v.User.ID == "" {
+		v.redirect = v.Path("/signin")
+		return nil
+	}
+	bound, a, err := v.h.Authorizer.Bind(request, v.call.CredentialID)
+	if err != nil {
+		return v.startAgain(err)
+	}
+	if err := v.ask(bound, a); err != nil {
+		return err
+	}
+	if only := v.Consent.Workspaces; len(only) == 1 {
+		only[0].Ticked = true
+	}
+	return nil
+}
+
+// startAgain shows why the request of a client has no page: only the client can make another one.
+func (v *visit) startAgain(err error) error {
+	v.template = "problem"
+	if e := loci.AsError(err); e.Code.Status() < 500 && e.Code != loci.CodeRateLimited {
+		v.Advice = "Go back to the program that opened this page, and connect it to Loci again."
+	}
+	return err
+}
+
+// ask fills the page that asks about a request.
+func (v *visit) ask(bound string, a httpapi.Authorization) (err error) {
+	v.Consent = &consent{Client: plainName(a.ClientName), Host: a.ClientHost, Target: a.RedirectHost, Bound: bound}
+	if u, err := url.Parse(a.RedirectURI); err == nil && u.Scheme != "http" && u.Scheme != "https" {
+		v.Consent.Scheme = u.Scheme + ":"
+	} else if err == nil {
+		v.Consent.Local = httpapi.IsLoopback(u.Host)
+	}
+	v.formSource = formSource(a.RedirectURI)
+	if v.Consent.Workspaces, v.Consent.Cut, err = v.listWorkspaces(); err != nil {
+		v.template = "problem"
+	}
+	return err
+}
+
+// decide answers the request of a client as the person decided.
+func decide(v *visit) error {
+	if v.User.ID == "" {
+		v.redirect = v.Path("/signin")
+		return nil
+	}
+	if err := checkAnswer(v.form); err != nil {
+		return v.startAgain(err)
+	}
+	bound, signIn := v.form.Get(httpapi.RequestField), v.call.CredentialID
+	a, err := v.h.Authorizer.Open(bound, signIn)
+	if err != nil {
+		return v.startAgain(err)
+	}
+	if v.form.Get(decisionField) == "deny" {
+		location, err := v.h.Authorizer.Deny(bound, signIn)
+		return v.leave(a, location, err, "The program gets no access.")
+	}
+	if err := v.ask(bound, a); err != nil {
+		return err
+	}
+	chosen, err := v.Consent.tick(v.form[workspacesField])
+	if err != nil {
+		v.FieldErrors[workspacesField] = loci.AsError(err).Message
+		return err
+	}
+	location, err := v.h.Authorizer.Approve(v.r.Context(), bound, signIn, v.User.ID, chosen)
+	return v.leave(a, location, err, "The program is connected.")
+}
+
+// checkAnswer refuses a form that its page did not send.
+func checkAnswer(form url.Values) error {
+	for name, values := range form {
+		known := slices.Contains([]string{httpapi.RequestField, decisionField, nextField, workspacesField}, name)
+		if !known || name != workspacesField && len(values) > 1 {
+			return loci.Errorf(loci.CodeInvalidQuery, "The form has a field that its page does not have.")
+		}
+	}
+	if decision := form.Get(decisionField); decision != "allow" && decision != "deny" {
+		return loci.Errorf(loci.CodeInvalidQuery, "The form says neither Allow nor Deny.")
+	}
+	return nil
+}
