@@ -87,10 +87,12 @@ var allowedImports = map[string][]string{
 		"internal/store/accountdb"},
 	"internal/httpapi": {"", "internal/identity", "internal/op"},
 	"internal/web":     {"", "internal/httpapi", "internal/op"},
-	"internal/rest":    {"", "internal/httpapi", "internal/op", "internal/strictjson"},
-	"internal/mcp":     {"", "internal/httpapi", "internal/op", "internal/strictjson"},
+	"internal/oauth": {"", "internal/attempt", "internal/cache", "internal/httpapi", "internal/store",
+		"internal/store/grantdb", "internal/strictjson"},
+	"internal/rest": {"", "internal/httpapi", "internal/op", "internal/strictjson"},
+	"internal/mcp":  {"", "internal/httpapi", "internal/op", "internal/strictjson"},
 	"internal/server": {"", "internal/auth", "internal/embed", "internal/httpapi", "internal/identity",
-		"internal/job", "internal/mail", "internal/mcp", "internal/op", "internal/rest", "internal/server/backup",
+		"internal/job", "internal/mail", "internal/mcp", "internal/oauth", "internal/op", "internal/rest", "internal/server/backup",
 		"internal/server/listen", "internal/service", "internal/sqldb", "internal/sqldb/scratch", "internal/store",
 		"internal/store/indexdb", "internal/store/integrity", "internal/vector", "internal/web"},
 	"internal/server/backup": {"", "internal/sqldb"},
@@ -182,8 +184,8 @@ func TestThirdPartyImportsStayInTheirPackages(t *testing.T) {
 	t.Parallel()
 	drivers := regexp.MustCompile(
 		`^(database/sql|modernc\.org/sqlite|github\.com/(mattn/go-sqlite3|jackc/pgx|pressly/goose))`)
-	http := []string{"client", "internal/cli", "internal/embed", "internal/httpapi", "internal/mcp", "internal/rest",
-		"internal/server", "internal/server/listen", "internal/web"}
+	http := []string{"client", "internal/cli", "internal/embed", "internal/httpapi", "internal/mcp", "internal/oauth",
+		"internal/rest", "internal/server", "internal/server/listen", "internal/web"}
 	for _, p := range listPackages(t) {
 		pkg := p.path()
 		for _, i := range p.Imports {

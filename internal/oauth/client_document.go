@@ -1,0 +1,194 @@
+package oauth
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sync/singleflight"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/cache"
+	"github.com/loci-memory/loci/internal/store/grantdb"
+)
+
+// Limits of metadata documents of clients (draft-ietf-oauth-client-id-metadata-document).
+const (
+	maxDocument      = 5 << 10
+	documentTimeout  = 5 * time.Second
+	maxFetches       = 8 // at once; strangers cause them
+	maxDocuments     = 1000
+	minDocumentAge   = time.Minute
+	maxDocumentAge   = 24 * time.Hour
+	documentAge      = 10 * time.Minute // without a header that says it
+	failedFetchAge   = 30 * time.Second
+	maxDocumentBytes = 4 << 20 // of all together
+)
+
+// isDocumentID reports whether an id is meant as the address of a metadata document.
+func isDocumentID(id string) bool { return strings.HasPrefix(id, "https://") }
+
+// checkDocumentID refuses an address that cannot be the id of a client: it needs a path, and must have one spelling.
+func checkDocumentID(id string) (host string, err error) {
+	u, ok := parseURI(id)
+	if !ok || u.Scheme != "https" || u.Host == "" || u.Path == "" || u.Path == "/" || strings.Contains(id, "?") {
+		return "", documentErrorf("its address must be https, with a path, without query, fragment and userinfo")
+	}
+	for segment := range strings.SplitSeq(u.Path, "/") { // decoded
+		if segment == "." || segment == ".." {
+			return "", documentErrorf("its address must not have a segment of dots")
+		}
+	}
+	return u.Host, nil
+}
+
+func documentErrorf(format string, args ...any) error {
+	return loci.Errorf(loci.CodeInvalidQuery, "The description of the program that sent you here cannot be used: "+format+".",
+		args...)
+}
+
+// A documentCache fetches metadata documents of clients, each at most once at a time, and keeps them for a while.
+type documentCache struct {
+	clock   loci.Clock
+	http    *http.Client
+	cached  *cache.Cache[string, *clientDocument]
+	flights singleflight.Group
+	slots   chan struct{}
+}
+
+// A clientDocument is the result of a fetch.
+type clientDocument struct {
+	client grantdb.Client
+	host   string
+	err    error
+	until  time.Time
+}
+
+func newDocumentCache(clock loci.Clock, client *http.Client) *documentCache {
+	return &documentCache{clock: clock, http: client, slots: make(chan struct{}, maxFetches),
+		cached: cache.New[string](maxDocuments, maxDocumentBytes, func(*clientDocument) int { return maxDocument })}
+}
+
+// errNotPublic is the error of an address that must not be dialled.
+var errNotPublic = errors.New("oauth: the address is not of the public internet")
+
+// newDocumentClient returns a client that dials only allowed addresses, follows no redirect and uses no proxy. It checks
+// the address that it dials, not the name, because a name may change between two look-ups (DNS rebinding).
+func newDocumentClient(allowed func(netip.Addr) bool) *http.Client {
+	dialer := &net.Dialer{Control: func(_, address string, _ syscall.RawConn) error {
+		if a, err := netip.ParseAddrPort(address); err != nil || !allowed(a.Addr()) {
+			return errNotPublic
+		}
+		return nil
+	}}
+	return &http.Client{
+		Timeout:       documentTimeout,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		Transport: &http.Transport{DialContext: dialer.DialContext, DisableKeepAlives: true, DisableCompression: true,
+			MaxResponseHeaderBytes: 16 << 10},
+	}
+}
+
+// find returns the client with an id, and the host that vouches for it.
+func (d *documentCache) find(ctx context.Context, id string) (grantdb.Client, string, error) {
+	host, err := checkDocumentID(id)
+	if err != nil {
+		return grantdb.Client{}, "", err
+	}
+	if kept := d.cached.Get(id); kept != nil && d.clock().Before(kept.until) {
+		return kept.client, host, kept.err
+	}
+	flight := d.flights.DoChan(id, func() (any, error) {
+		fetched := d.fetch(context.WithoutCancel(ctx), id) // for all that wait
+		d.cached.Put(id, fetched)
+		return fetched, nil
+	})
+	select {
+	case got := <-flight:
+		fetched := got.Val.(*clientDocument)
+		return fetched.client, host, fetched.err
+	case <-ctx.Done():
+		return grantdb.Client{}, "", ctx.Err()
+	}
+}
+
+// fetch fetches and checks a document. Its error does not say how far the fetch came: a stranger could explore networks.
+func (d *documentCache) fetch(ctx context.Context, id string) *clientDocument {
+	ctx, cancel := context.WithTimeout(ctx, documentTimeout)
+	defer cancel()
+	doc := &clientDocument{until: d.clock().Add(failedFetchAge)}
+	select {
+	case d.slots <- struct{}{}:
+		defer func() { <-d.slots }()
+	case <-ctx.Done():
+		doc.err = loci.NewError(loci.CodeUnavailable)
+		doc.until = d.clock()
+		return doc
+	}
+	body, header, err := d.get(ctx, id)
+	if err != nil {
+		u, _ := url.Parse(id) // checked
+		doc.err = documentErrorf("%s does not show it", u.Host)
+		return doc
+	}
+	m, err := parseMetadata(body)
+	switch {
+	case err != nil:
+		doc.err = documentErrorf("%s", asFault(err, codeInvalidMetadata).description)
+	case m.ID != id:
+		doc.err = documentErrorf("its client_id is not its address")
+	case strings.HasPrefix(m.TokenAuth, "client_secret"):
+		doc.err = documentErrorf("it asks for a secret, which a public document cannot have")
+	default:
+		doc.client = m.client(id, loci.Time(d.clock().UnixMicro()))
+		doc.until = d.clock().Add(freshness(header))
+	}
+	return doc
+}
+
+// get reads the body of a document.
+func (d *documentCache) get(ctx context.Context, id string) ([]byte, http.Header, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, id, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	r.Header.Set("Accept", "application/json")
+	r.Header.Set("User-Agent", "Loci")
+	w, err := d.http.Do(r)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer w.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(w.Body, maxDocument+1))
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case w.StatusCode != http.StatusOK || len(body) > maxDocument || !hasMediaType(w.Header, "application/json"):
+		return nil, nil, errors.New("oauth: no document of JSON within the limit")
+	}
+	return body, w.Header, nil
+}
+
+// freshness returns how long a document is kept, by its Cache-Control within limits.
+func freshness(h http.Header) time.Duration {
+	age := documentAge
+	for directive := range strings.SplitSeq(strings.ToLower(strings.Join(h.Values("Cache-Control"), ",")), ",") {
+		name, value, _ := strings.Cut(strings.TrimSpace(directive), "=")
+		seconds, err := strconv.Atoi(strings.Trim(value, `"`))
+		switch {
+		case name == "no-store" || name == "no-cache":
+			return minDocumentAge
+		case name == "max-age" && err == nil:
+			age = time.Duration(min(max(seconds, 0), int(maxDocumentAge/time.Second))) * time.Second
+		}
+	}
+	return min(max(age, minDocumentAge), maxDocumentAge)
+}

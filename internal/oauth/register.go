@@ -1,0 +1,59 @@
+package oauth
+
+import (
+	"net/http"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/attempt"
+	"github.com/loci-memory/loci/internal/httpapi"
+	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/grantdb"
+)
+
+// registration is the answer to a client that registered itself (RFC 7591, section 3.2.1). It replaces what the client
+// asked for by what it has.
+type registration struct {
+	ID            string   `json:"client_id"`
+	IssuedAt      int64    `json:"client_id_issued_at"` // seconds
+	Name          string   `json:"client_name,omitempty"`
+	URI           string   `json:"client_uri,omitempty"`
+	RedirectURIs  []string `json:"redirect_uris"`
+	GrantTypes    []string `json:"grant_types"`
+	ResponseTypes []string `json:"response_types"`
+	TokenAuth     string   `json:"token_endpoint_auth_method"`
+	Scope         string   `json:"scope"`
+}
+
+// register answers the registration endpoint.
+func (s *Server) register(w http.ResponseWriter, r *http.Request) (any, error) {
+	if !hasMediaType(r.Header, "application/json") {
+		return nil, faultf(codeInvalidMetadata, "The body must be application/json")
+	}
+	body, err := httpapi.ReadBody(w, r, maxBody)
+	if err != nil {
+		return nil, asFault(err, codeInvalidMetadata)
+	}
+	m, err := parseMetadata(body)
+	if err != nil {
+		return nil, err
+	}
+	network := attempt.NetworkOf(s.TrustedProxies.ClientIP(r))
+	release, err := s.registrations.Attempt([]attempt.Key{{Network: network}})
+	if err != nil {
+		return nil, err
+	}
+	c := m.client(string(loci.NewID(s.Store.Now().Std())), s.Store.Now())
+	if _, err = store.System(r.Context(), s.Store, "register a client", func(t *store.SystemTx) (loci.Empty, error) {
+		return loci.Empty{}, t.Grants().AddClient(c)
+	}); err != nil {
+		release() // the client will try again
+		return nil, err
+	}
+	return created{newRegistration(c)}, nil
+}
+
+func newRegistration(c grantdb.Client) registration {
+	return registration{ID: c.ID, IssuedAt: c.CreatedAt.Std().Unix(), Name: c.Name, URI: c.URI,
+		RedirectURIs: c.RedirectURIs, GrantTypes: grantTypes, ResponseTypes: []string{"code"}, TokenAuth: "none",
+		Scope: scope}
+}

@@ -1,0 +1,90 @@
+package oauth
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/loci-memory/loci"
+)
+
+// requestTTL is how long a person may take to sign in, and then again to decide.
+const requestTTL = 10 * time.Minute
+
+// A request is the checked request of a client. It travels through the browser as signed text: nothing is stored before
+// the person decides.
+type request struct {
+	ClientID    string    `json:"client"`
+	ClientName  string    `json:"name"`
+	ClientURI   string    `json:"uri,omitempty"`
+	ClientHost  string    `json:"host,omitempty"`
+	RedirectURI string    `json:"redirect"`
+	Challenge   string    `json:"challenge"`
+	State       []byte    `json:"state,omitempty"`  // any bytes
+	SignIn      loci.ID   `json:"signIn,omitempty"` // that it is bound to, or ""
+	Expires     loci.Time `json:"expires"`
+}
+
+// A signer signs requests with a key that it derives from the secret of the instance.
+type signer struct {
+	key []byte
+	now func() loci.Time
+}
+
+func newSigner(secret []byte, now func() loci.Time) signer {
+	m := hmac.New(sha256.New, secret)
+	m.Write([]byte("loci oauth request"))
+	return signer{m.Sum(nil), now}
+}
+
+// seal returns the signed text of a request, which is valid for requestTTL from now.
+func (s signer) seal(r request) (string, error) {
+	r.Expires = s.now() + loci.Time(requestTTL.Microseconds())
+	body, err := json.Marshal(r)
+	if err != nil {
+		return "", err
+	}
+	text := base64.RawURLEncoding.EncodeToString(body)
+	return text + "." + base64.RawURLEncoding.EncodeToString(s.sign(text)), nil
+}
+
+func (s signer) sign(text string) []byte {
+	m := hmac.New(sha256.New, s.key)
+	m.Write([]byte(text))
+	return m.Sum(nil)
+}
+
+// Faults of signed texts, for the person.
+var (
+	errNotSigned = loci.Errorf(loci.CodeInvalidQuery,
+		"This request is not complete or was changed: go back to the program and connect again.")
+	errExpired = loci.Errorf(loci.CodeInvalidQuery,
+		"This request is older than ten minutes: go back to the program and connect again.")
+	errOtherSignIn = loci.Errorf(loci.CodeInvalidQuery,
+		"This request belongs to another sign-in: go back to the program and connect again.")
+)
+
+// open returns the request of a signed text that is bound to a sign-in. An unbound one is bound to "".
+func (s signer) open(signed string, signIn loci.ID) (r request, err error) {
+	text, signature, ok := strings.Cut(signed, ".")
+	given, err := base64.RawURLEncoding.Strict().DecodeString(signature)
+	if !ok || err != nil || !hmac.Equal(given, s.sign(text)) {
+		return r, errNotSigned
+	}
+	body, err := base64.RawURLEncoding.DecodeString(text)
+	if err == nil {
+		err = json.Unmarshal(body, &r)
+	}
+	switch {
+	case err != nil:
+		return r, errNotSigned
+	case s.now() >= r.Expires:
+		return r, errExpired
+	case r.SignIn != signIn:
+		return r, errOtherSignIn
+	}
+	return r, nil
+}

@@ -1,0 +1,128 @@
+package oauth
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/grantdb"
+)
+
+// grantTypes are the grants of the token endpoint.
+var grantTypes = []string{"authorization_code", "refresh_token"}
+
+// tokenAnswer is a successful answer of the token endpoint (RFC 6749, section 5.1).
+type tokenAnswer struct {
+	AccessToken  string `json:"access_token"`
+	TokenType    string `json:"token_type"`
+	ExpiresIn    int64  `json:"expires_in"` // seconds
+	RefreshToken string `json:"refresh_token"`
+	Scope        string `json:"scope"`
+}
+
+// exchanged are the tokens of a grant; without ok they are refused, and what the refusal ended is stored.
+type exchanged struct {
+	tokens grantdb.Tokens
+	ok     bool
+}
+
+// token answers the token endpoint.
+func (s *Server) token(w http.ResponseWriter, r *http.Request) (any, error) {
+	params, err := s.readClientForm(w, r, "grant_type", "client_id")
+	if err != nil {
+		return nil, err
+	}
+	var exchange func(grantdb.Tx) (exchanged, error)
+	switch params.Get("grant_type") {
+	case grantTypes[0]:
+		exchange, err = s.redemption(params)
+	case grantTypes[1]:
+		exchange, err = refresh(params)
+	default:
+		err = faultf(codeUnsupportedGrant, "grant_type must be one of %s", strings.Join(grantTypes, ", "))
+	}
+	if err == nil {
+		err = checkScope(params.Get("scope"))
+	}
+	if err == nil {
+		err = s.checkResources(params)
+	}
+	result, err := withClient(r, s, params.Get("client_id"), "exchange a code or a token", err, exchange)
+	if err != nil {
+		return nil, err
+	}
+	if !result.ok {
+		return nil, faultf(codeInvalidGrant, "The code or token is unknown, used, expired, revoked, or of another request")
+	}
+	return tokenAnswer{result.tokens.Access, "Bearer", int64(result.tokens.ExpiresIn.Seconds()), result.tokens.Refresh,
+		result.tokens.Scope}, nil
+}
+
+// redemption returns the exchange of an authorization code.
+func (s *Server) redemption(params url.Values) (func(grantdb.Tx) (exchanged, error), error) {
+	err := requireParams(params, "code", "redirect_uri", "code_verifier")
+	return func(t grantdb.Tx) (x exchanged, err error) {
+		x.tokens, x.ok, err = t.Redeem(grantdb.Redemption{Code: params.Get("code"), ClientID: params.Get("client_id"),
+			RedirectURI: params.Get("redirect_uri"), Verifier: params.Get("code_verifier"), Resource: s.resource})
+		return x, err
+	}, err
+}
+
+// refresh returns the exchange of a refresh token.
+func refresh(params url.Values) (func(grantdb.Tx) (exchanged, error), error) {
+	err := requireParams(params, "refresh_token")
+	return func(t grantdb.Tx) (x exchanged, err error) {
+		x.tokens, x.ok, err = t.Refresh(params.Get("refresh_token"), params.Get("client_id"))
+		return x, err
+	}, err
+}
+
+// revoke answers the revocation endpoint (RFC 7009). A token that is unknown is revoked already.
+func (s *Server) revoke(w http.ResponseWriter, r *http.Request) (any, error) {
+	params, err := s.readClientForm(w, r, "client_id")
+	if err != nil {
+		return nil, err
+	}
+	id := params.Get("client_id")
+	return withClient(r, s, id, "revoke a token", requireParams(params, "token"),
+		func(t grantdb.Tx) (loci.Empty, error) { return loci.Empty{}, t.RevokeToken(params.Get("token"), id) })
+}
+
+// readClientForm reads a form of a client, and requires parameters of it. Clients have no secret: one that sends a
+// secret is not one of this server.
+func (s *Server) readClientForm(w http.ResponseWriter, r *http.Request, required ...string) (url.Values, error) {
+	params, err := readForm(w, r)
+	if err != nil {
+		return nil, err
+	}
+	scheme, _, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if strings.EqualFold(scheme, "Basic") {
+		w.Header().Set("WWW-Authenticate", "Basic") // RFC 6749, section 5.2
+		return nil, faultf(codeInvalidClient, "Clients of this server have no secret: send client_id in the form alone")
+	}
+	if params.Get("client_secret") != "" {
+		return nil, faultf(codeInvalidClient, "Clients of this server have no secret: leave client_secret out")
+	}
+	return params, requireParams(params, required...)
+}
+
+// withClient runs a transaction of a known client. An unknown client is told so before anything else, because it must
+// register again; fault, an error of its other parameters, comes second.
+func withClient[Out any](r *http.Request, s *Server, id, reason string, fault error,
+	f func(grantdb.Tx) (Out, error)) (Out, error) {
+	return store.System(r.Context(), s.Store, reason, func(t *store.SystemTx) (out Out, err error) {
+		if !isDocumentID(id) || s.documents == nil {
+			if _, err := t.Grants().Client(id); loci.Is(err, loci.CodeNotFound) {
+				return out, faultf(codeInvalidClient, "The client is not registered: register it again")
+			} else if err != nil {
+				return out, err
+			}
+		}
+		if fault != nil {
+			return out, fault
+		}
+		return f(t.Grants())
+	})
+}
