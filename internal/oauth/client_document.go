@@ -51,8 +51,8 @@ func checkDocumentID(id string) (host string, err error) {
 }
 
 func documentErrorf(format string, args ...any) error {
-	return loci.Errorf(loci.CodeInvalidQuery, "The description of the program that sent you here cannot be used: "+format+".",
-		args...)
+	return loci.Errorf(loci.CodeInvalidQuery,
+		"The description of the program that sent you here cannot be used: "+format+".", args...)
 }
 
 // A documentCache fetches metadata documents of clients, each at most once at a time, and keeps them for a while.
@@ -80,8 +80,8 @@ func newDocumentCache(clock loci.Clock, client *http.Client) *documentCache {
 // errNotPublic is the error of an address that must not be dialled.
 var errNotPublic = errors.New("oauth: the address is not of the public internet")
 
-// newDocumentClient returns a client that dials only allowed addresses, follows no redirect and uses no proxy. It checks
-// the address that it dials, not the name, because a name may change between two look-ups (DNS rebinding).
+// newDocumentClient returns a client that dials only allowed addresses, follows no redirect and uses no proxy. It
+// checks the address that it dials, not the name, because a name may change between two look-ups (DNS rebinding).
 func newDocumentClient(allowed func(netip.Addr) bool) *http.Client {
 	dialer := &net.Dialer{Control: func(_, address string, _ syscall.RawConn) error {
 		if a, err := netip.ParseAddrPort(address); err != nil || !allowed(a.Addr()) {
@@ -120,7 +120,8 @@ func (d *documentCache) find(ctx context.Context, id string) (grantdb.Client, st
 	}
 }
 
-// fetch fetches and checks a document. Its error does not say how far the fetch came: a stranger could explore networks.
+// fetch fetches and checks a document. Its error does not say how far the fetch came: a stranger could explore
+// networks.
 func (d *documentCache) fetch(ctx context.Context, id string) *clientDocument {
 	ctx, cancel := context.WithTimeout(ctx, documentTimeout)
 	defer cancel()

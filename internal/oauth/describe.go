@@ -29,10 +29,13 @@ func refused() object {
 			"error_description": stringSchema("What to do, for people")}})}
 }
 
-// responses returns the responses of an endpoint.
+// responses returns the responses of an endpoint. Refusals of the server itself have the form of all others.
 func responses(status, description string, schema object) object {
-	return object{status: object{"description": description, "content": jsonBody(schema)},
-		"4XX": refused(), "5XX": refused()}
+	all := object{status: object{"description": description, "content": jsonBody(schema)}}
+	for _, refusal := range []string{"400", "401", "413", "429", "500", "503"} {
+		all[refusal] = refused()
+	}
+	return all
 }
 
 // The endpoints of programs as OpenAPI operation objects.
@@ -46,7 +49,7 @@ var (
 			"code":          stringSchema("The authorization code. It lives for 60 seconds and works once"),
 			"redirect_uri":  stringSchema("The one of the authorization request"),
 			"code_verifier": stringSchema("Of PKCE (RFC 7636): 43 to 128 characters"),
-			"refresh_token": stringSchema("The last refresh token. Its repetition returns the same answer for two minutes"),
+			"refresh_token": stringSchema("The last one. Its repetition returns the same answer for two minutes"),
 			"scope":         stringSchema("mcp, or absent"),
 			"resource":      stringSchema("The address of /mcp, or absent"),
 		}),
@@ -87,8 +90,8 @@ func metadataSchema(properties object) object {
 	}
 	properties["client_name"] = stringSchema("At most 200 characters; pages show it as unverified")
 	properties["client_uri"] = stringSchema("Web address of the client")
-	properties["redirect_uris"] = list("1 to 10 addresses: https, http on a loopback address with any port, or a scheme " +
-		"of the program. They are compared exactly")
+	properties["redirect_uris"] = list("1 to 10 addresses: https, http on a loopback address with any " +
+		"port, or a scheme of the program. They are compared exactly")
 	properties["grant_types"] = list("authorization_code and refresh_token")
 	properties["response_types"] = list("code")
 	properties["token_endpoint_auth_method"] = stringSchema("Always answered as none")

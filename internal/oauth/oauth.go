@@ -40,7 +40,7 @@ func New(o Options) *Server {
 		panic("oauth: the public URL must be an origin")
 	}
 	s := &Server{Options: o, origin: httpapi.OriginOf(u), resource: o.PublicURL + "/mcp",
-		signer: newSigner(o.Store.Secret(), o.Store.Now),
+		signer: signer{o.Store.Secret, o.Store.Now},
 		registrations: attempt.NewLimiter(o.Clock, o.RegistrationLimit,
 			"Too many clients were registered from this address.")}
 	if o.ClientDocuments {

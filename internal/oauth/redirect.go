@@ -14,14 +14,14 @@ const maxURI = 1024
 
 // refusedSchemes are schemes that are no program of the person: browsers and systems act on their addresses themselves.
 var refusedSchemes = []string{"about", "android-app", "blob", "chrome", "content", "data", "file", "filesystem", "ftp",
-	"ftps", "intent", "jar", "javascript", "mailto", "ms-msdt", "resource", "search-ms", "sms", "tel", "urn", "vbscript",
-	"view-source", "ws", "wss"}
+	"ftps", "intent", "jar", "javascript", "mailto", "ms-msdt", "resource", "search-ms", "sms", "tel", "urn",
+	"vbscript", "view-source", "ws", "wss"}
 
 // answerParams are the parameters of answers. A redirect that has one could forge an answer.
 var answerParams = []string{"code", "state", "iss", "error", "error_description", "error_uri"}
 
-// uriText is the text of an address: printable ASCII that no reader of addresses repairs. A wildcard is refused, because
-// redirects are compared exactly.
+// uriText is the text of an address: printable ASCII that no reader of addresses repairs. A wildcard is refused,
+// because redirects are compared exactly.
 var uriText = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*:/[!$%&'()+,./0-9:;=?@A-Z\[\]_a-z~-]*$`)
 
 // hostText is a name or a numeric address, without a port.

@@ -30,14 +30,8 @@ type request struct {
 
 // A signer signs requests with a key that it derives from the secret of the instance.
 type signer struct {
-	key []byte
-	now func() loci.Time
-}
-
-func newSigner(secret []byte, now func() loci.Time) signer {
-	m := hmac.New(sha256.New, secret)
-	m.Write([]byte("loci oauth request"))
-	return signer{m.Sum(nil), now}
+	secret func() []byte
+	now    func() loci.Time
 }
 
 // seal returns the signed text of a request, which is valid for requestTTL from now.
@@ -52,7 +46,9 @@ func (s signer) seal(r request) (string, error) {
 }
 
 func (s signer) sign(text string) []byte {
-	m := hmac.New(sha256.New, s.key)
+	key := hmac.New(sha256.New, s.secret())
+	key.Write([]byte("loci oauth request"))
+	m := hmac.New(sha256.New, key.Sum(nil))
 	m.Write([]byte(text))
 	return m.Sum(nil)
 }

@@ -49,12 +49,12 @@ func (s *Server) token(w http.ResponseWriter, r *http.Request) (any, error) {
 	if err == nil {
 		err = s.checkResources(params)
 	}
-	result, err := withClient(r, s, params.Get("client_id"), "exchange a code or a token", err, exchange)
+	result, err := withClient(r, s, params.Get("client_id"), err, exchange)
 	if err != nil {
 		return nil, err
 	}
 	if !result.ok {
-		return nil, faultf(codeInvalidGrant, "The code or token is unknown, used, expired, revoked, or of another request")
+		return nil, faultf(codeInvalidGrant, "The code or token is unknown, used, expired or of another request")
 	}
 	return tokenAnswer{result.tokens.Access, "Bearer", int64(result.tokens.ExpiresIn.Seconds()), result.tokens.Refresh,
 		result.tokens.Scope}, nil
@@ -86,7 +86,7 @@ func (s *Server) revoke(w http.ResponseWriter, r *http.Request) (any, error) {
 		return nil, err
 	}
 	id := params.Get("client_id")
-	return withClient(r, s, id, "revoke a token", requireParams(params, "token"),
+	return withClient(r, s, id, requireParams(params, "token"),
 		func(t grantdb.Tx) (loci.Empty, error) { return loci.Empty{}, t.RevokeToken(params.Get("token"), id) })
 }
 
@@ -110,19 +110,29 @@ func (s *Server) readClientForm(w http.ResponseWriter, r *http.Request, required
 
 // withClient runs a transaction of a known client. An unknown client is told so before anything else, because it must
 // register again; fault, an error of its other parameters, comes second.
-func withClient[Out any](r *http.Request, s *Server, id, reason string, fault error,
+func withClient[Out any](r *http.Request, s *Server, id string, fault error,
 	f func(grantdb.Tx) (Out, error)) (Out, error) {
-	return store.System(r.Context(), s.Store, reason, func(t *store.SystemTx) (out Out, err error) {
-		if !isDocumentID(id) || s.documents == nil {
-			if _, err := t.Grants().Client(id); loci.Is(err, loci.CodeNotFound) {
-				return out, faultf(codeInvalidClient, "The client is not registered: register it again")
-			} else if err != nil {
+	return store.System(r.Context(), s.Store, "exchange or revoke tokens for a client",
+		func(t *store.SystemTx) (out Out, err error) {
+			if err = s.requireClient(t.Grants(), id); err == nil {
+				err = fault
+			}
+			if err != nil {
 				return out, err
 			}
-		}
-		if fault != nil {
-			return out, fault
-		}
-		return f(t.Grants())
-	})
+			return f(t.Grants())
+		})
+}
+
+// requireClient refuses a client that is not registered. A metadata document is not fetched for that: codes and tokens
+// are bound to its client.
+func (s *Server) requireClient(t grantdb.Tx, id string) error {
+	if isDocumentID(id) && s.documents != nil {
+		return nil
+	}
+	_, err := t.Client(id)
+	if loci.Is(err, loci.CodeNotFound) {
+		return faultf(codeInvalidClient, "The client is not registered: register it again")
+	}
+	return err
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/oauth"
 	"github.com/loci-memory/loci/internal/rest"
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/web"
@@ -31,7 +32,8 @@ func document(t *testing.T, o rest.Options) []byte {
 func fullOptions() rest.Options {
 	o := options(&fakeService{})
 	o.Table, o.PublicURL = service.Ops, "http://127.0.0.1:7007"
-	o.ExtraRoutes = web.Routes(web.Options{Table: service.Ops})
+	o.ExtraRoutes = append(web.Routes(web.Options{Table: service.Ops}),
+		oauth.New(oauth.Options{PublicURL: o.PublicURL}).Routes()...)
 	return o
 }
 

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/gofrs/flock"
 
@@ -17,6 +18,7 @@ import (
 	"github.com/loci-memory/loci/internal/auth"
 	"github.com/loci-memory/loci/internal/httpapi"
 	"github.com/loci-memory/loci/internal/mcp"
+	"github.com/loci-memory/loci/internal/oauth"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/rest"
 	"github.com/loci-memory/loci/internal/server/listen"
@@ -117,7 +119,7 @@ func Serve(ctx context.Context, s Settings, console, logs io.Writer) (err error)
 	if s.onReady != nil {
 		s.onReady(s.PublicURL)
 	}
-	return listen.Serve(ctx, listener, files.Connections(), s.handler(host, svc, gate, log), log)
+	return listen.Serve(ctx, listener, files.Connections(), s.handler(st, host, svc, gate, log), log)
 }
 
 // ensureDataDir makes the data folder, and returns warnings for the operator.
@@ -154,11 +156,14 @@ func (s Settings) lock() (unlock func(), err error) {
 	return func() { l.Unlock() }, err
 }
 
-func (s Settings) handler(host *op.Host, svc *service.Service, gate *auth.Gate, log *slog.Logger) http.Handler {
+func (s Settings) handler(st *store.Store, host *op.Host, svc *service.Service, gate *auth.Gate,
+	log *slog.Logger) http.Handler {
 	table, omitted := service.Ops.Variant(service.Variants[s.Contract])
 	hosts := httpapi.NewAllowedHosts(s.PublicURL, s.TrustedProxies)
 	site := httpapi.Site{PublicURL: s.PublicURL, PublicURLInferred: s.inferredURL, TrustedProxies: s.TrustedProxies,
 		Origins: httpapi.NewOrigins(s.PublicURL, s.Origins...)}
+	authorization := oauth.New(oauth.Options{Store: st, PublicURL: s.PublicURL, Clock: s.clock(), Log: log,
+		TrustedProxies: s.TrustedProxies, RegistrationLimit: s.SignInLimit, ClientDocuments: s.OAuthCIMD})
 	responses, bodies := httpapi.NewResponseLimiter(), httpapi.NewBodyLimiter()
 	mcpServer := mcp.New(mcp.Options{
 		Table: table, Caller: host, Version: Version, Toolset: s.Toolset, Origins: site.Origins,
@@ -175,10 +180,10 @@ func (s Settings) handler(host *op.Host, svc *service.Service, gate *auth.Gate, 
 	return rest.New(rest.Options{
 		ServiceVersion: Version,
 		Table:          table, Host: host, Log: log, Site: site,
-		ExtraRoutes: append(web.Routes(web.Options{Table: table, Host: host, Service: svc, Site: site,
-			Mail: s.Mail != nil}),
-			httpapi.Route{Pattern: "/mcp", Handler: mcpServer.HTTP(),
-				Reason: "it speaks another protocol, in which operations are tools"}),
+		ExtraRoutes: slices.Concat(web.Routes(web.Options{Table: table, Host: host, Service: svc, Site: site,
+			Mail: s.Mail != nil}), authorization.Routes(),
+			[]httpapi.Route{{Pattern: "/mcp", Handler: mcpServer.HTTP(),
+				Reason: "it speaks another protocol, in which operations are tools"}}),
 		OmittedOps: omitted, Deprecations: s.deprecations,
 		ResponseLimiter: responses, BodyLimiter: bodies, Hosts: s.restHosts(hosts),
 	})
