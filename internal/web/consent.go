@@ -59,6 +59,7 @@ func readConsent(v *visit) error {
 func (v *visit) startAgain(err error) error {
 	v.template = "problem"
 	if e := loci.AsError(err); e.Code.Status() < 500 && e.Code != loci.CodeRateLimited {
+		v.Title = "The program cannot be connected"
 		v.Advice = "Go back to the program that opened this page, and connect it to Loci again."
 	}
 	return err
@@ -95,7 +96,7 @@ func decide(v *visit) error {
 	}
 	if v.form.Get(decisionField) == "deny" {
 		location, err := v.h.Authorizer.Deny(bound, signIn)
-		return v.leave(a, location, err, "The program gets no access.")
+		return v.leave(a, location, err, "You denied the access.")
 	}
 	if err := v.ask(bound, a); err != nil {
 		return err
@@ -106,7 +107,7 @@ func decide(v *visit) error {
 		return err
 	}
 	location, err := v.h.Authorizer.Approve(v.r.Context(), bound, signIn, v.User.ID, chosen)
-	return v.leave(a, location, err, "The program is connected.")
+	return v.leave(a, location, err, "You allowed the access.")
 }
 
 // checkAnswer refuses a form that its page did not send.
