@@ -49,7 +49,8 @@ func TestConsentPageNamesClientAndWorkspaces(t *testing.T) {
 	t.Parallel()
 	b := newConsentBrowser(t, true, beta, alpha, personal)
 	got := b.get(authorize + "app")
-	got.expect(t, 200, authorize+"app", "<bdi>The App</bdi> wants to use your Loci", "Loci has not verified this program",
+	got.expect(t, 200, authorize+"app", "<bdi>The App</bdi> wants to use your Loci",
+		"Loci has not verified this program",
 		"<strong>ann@example.com</strong>", "Your answer goes to <strong><bdi>app.example</bdi></strong>",
 		`name="request" value="bound:sign-in:app"`, `name="next" value="/oauth/authorize?request=signed%3Aapp"`,
 		`<bdi>Beta</bdi> <span class="soft">Team, you are an admin</span>`,
@@ -156,8 +157,8 @@ func TestConsentIsSentToClient(t *testing.T) {
 func TestProgramTakesAnswerOverByItsScheme(t *testing.T) {
 	t.Parallel()
 	b := newConsentBrowser(t, true, personal)
-	for body, texts := range map[string][]string{answerOf("private", "allow", "own"): {"#code", "You allowed the access"},
-		answerOf("private", "deny"): {"#access_denied", "You denied the access"}} {
+	for body, texts := range map[string][]string{answerOf("private", "allow", "own"): {"#code", "You allowed"},
+		answerOf("private", "deny"): {"#access_denied", "You denied"}} {
 		got := b.do("POST", consent, body)
 		got.expect(t, 200, consent, "You may close this window", `href="`+privateUse+texts[0], texts[1], "The App")
 		if refresh := got.Header.Get("Refresh"); refresh != "0; url="+privateUse+texts[0] {
