@@ -21,6 +21,8 @@ type request struct {
 	body           []byte
 	header         http.Header
 	responseHeader *http.Header
+	credential     string // key or access token
+	reauthorized   bool   // the server refused one token of the call
 }
 
 // IdempotencyKey makes a POST safe to repeat. The server returns the stored response for a second call with the same

@@ -8,6 +8,7 @@
 package client
 
 import (
+	"context"
 	"net"
 	"net/http"
 	"net/url"
@@ -24,6 +25,7 @@ import (
 type Client struct {
 	baseURL        string // without a trailing slash
 	key            string
+	tokens         TokenSource // in place of key
 	http           *http.Client
 	allowPlainHTTP bool
 	userAgent      string        // User-Agent
@@ -37,6 +39,14 @@ type Option func(*Client)
 // WithKey sets the API key.
 func WithKey(key string) Option { return func(c *Client) { c.key = key } }
 
+// A TokenSource returns the access token for a request. rejected is "", or the token that the server has just refused
+// with 401: the source returns another one then, or the error that ends the call. Several goroutines call it.
+type TokenSource func(ctx context.Context, rejected string) (token string, err error)
+
+// WithTokenSource sets the source of access tokens, in place of a key. After 401 a call is repeated once, with another
+// token. The server has not run a call that it answers with 401, so a write is repeated too.
+func WithTokenSource(tokens TokenSource) Option { return func(c *Client) { c.tokens = tokens } }
+
 // WithHTTP sets the HTTP client, for a proxy, a certificate or a deadline.
 // Redirects are not followed, even if it allows them.
 func WithHTTP(h *http.Client) Option {
@@ -49,7 +59,7 @@ func WithHTTP(h *http.Client) Option {
 // WithUserAgent sets the User-Agent header.
 func WithUserAgent(name string) Option { return func(c *Client) { c.userAgent = name } }
 
-// WithPlainHTTP allows sending a key over http to another machine. Anyone on the network path can read it.
+// WithPlainHTTP allows sending a key or token over http to another machine. Anyone on the network path can read it.
 func WithPlainHTTP() Option { return func(c *Client) { c.allowPlainHTTP = true } }
 
 // WithRetry sets the most attempts of a call, and the longest pause before a retry. If the server requests a longer
@@ -74,16 +84,20 @@ func New(address string, options ...Option) (*Client, error) {
 	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
 		return nil, loci.Errorf(loci.CodeInvalidQuery,
 			"the server's address must not contain a user, query or fragment: remove it")
-	case c.key != "" && u.Scheme == "http" && !c.allowPlainHTTP && !isLoopback(u.Hostname()):
+	case c.key != "" && c.tokens != nil:
+		return nil, loci.Errorf(loci.CodeInvalidQuery, "a client has a key or a token source, not both")
+	case (c.key != "" || c.tokens != nil) && u.Scheme == "http" && !c.allowPlainHTTP && !isLoopback(u.Hostname()):
 		return nil, loci.Errorf(loci.CodeInvalidQuery, "%s would send the key unencrypted: use https", u.Host)
-	}
-	for i := range len(c.key) {
-		if c.key[i] <= ' ' || c.key[i] > '~' {
-			return nil, loci.Errorf(loci.CodeInvalidQuery, "the key contains an invalid character: copy it again")
-		}
+	case !isHeaderSafe(c.key):
+		return nil, loci.Errorf(loci.CodeInvalidQuery, "the key contains an invalid character: copy it again")
 	}
 	c.baseURL = strings.TrimRight(u.String(), "/")
 	return c, nil
+}
+
+// isHeaderSafe reports whether a credential has only characters that a header may have.
+func isHeaderSafe(credential string) bool {
+	return !strings.ContainsFunc(credential, func(r rune) bool { return r <= ' ' || r > '~' })
 }
 
 // URL returns the server's address.

@@ -32,8 +32,11 @@ func (c *Client) roundTrip(ctx context.Context, method, path string, query url.V
 	for _, o := range options {
 		o(x)
 	}
+	if err := c.authorize(ctx, x, ""); err != nil {
+		return nil, err
+	}
 	for try := 1; ; try++ {
-		answer, retryable, err := c.send(ctx, x)
+		answer, retryable, err := c.sendAuthorized(ctx, x)
 		if err == nil || !retryable || try >= c.maxTries || !c.backOff(ctx, try, err) {
 			return answer, err
 		}
@@ -59,6 +62,31 @@ func (c *Client) backOff(ctx context.Context, try int, err error) bool {
 	case <-timer.C:
 		return true
 	}
+}
+
+// authorize sets the credential of a request. rejected is the token that the server has refused, or "".
+func (c *Client) authorize(ctx context.Context, x *request, rejected string) (err error) {
+	x.credential = c.key
+	if c.tokens == nil {
+		return nil
+	}
+	if x.credential, err = c.tokens(ctx, rejected); err == nil && !isHeaderSafe(x.credential) {
+		err = loci.Errorf(loci.CodeInvalidQuery, "the token source returned an invalid character")
+	}
+	return err
+}
+
+// sendAuthorized makes one attempt, and another one with a new token if the server refuses the first token.
+func (c *Client) sendAuthorized(ctx context.Context, x *request) (answer []byte, retryable bool, err error) {
+	answer, retryable, err = c.send(ctx, x)
+	if c.tokens == nil || x.reauthorized || !loci.Is(err, loci.CodeInvalidKey) {
+		return answer, retryable, err
+	}
+	x.reauthorized = true
+	if err := c.authorize(ctx, x, x.credential); err != nil {
+		return nil, false, err
+	}
+	return c.send(ctx, x)
 }
 
 // send makes one attempt; retryable reports whether a retry may help and is safe.
@@ -108,8 +136,8 @@ func (c *Client) newHTTPRequest(ctx context.Context, x *request) (*http.Request,
 	if len(x.body) > 0 {
 		req.Header.Set("Content-Type", "application/json")
 	}
-	if c.key != "" {
-		req.Header.Set("Authorization", "Bearer "+c.key)
+	if x.credential != "" {
+		req.Header.Set("Authorization", "Bearer "+x.credential)
 	}
 	return req, nil
 }
