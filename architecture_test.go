@@ -99,8 +99,9 @@ var allowedImports = map[string][]string{
 	"internal/server/backup": {"", "internal/sqldb"},
 	"internal/server/listen": {"internal/httpapi"},
 	"internal/cli": {"", "client", "internal/cli/admin", "internal/cli/command", "internal/cli/console",
-		"internal/cli/format", "internal/cli/opflags", "internal/cli/output", "internal/cli/records", "internal/embed",
-		"internal/httpapi", "internal/mcp", "internal/op", "internal/relevance", "internal/server", "internal/service"},
+		"internal/cli/format", "internal/cli/opflags", "internal/cli/output", "internal/cli/profile",
+		"internal/cli/records", "internal/embed", "internal/httpapi", "internal/mcp", "internal/oauthclient",
+		"internal/op", "internal/relevance", "internal/server", "internal/service"},
 	"internal/cli/admin": {"", "internal/cli/command", "internal/cli/console", "internal/cli/format",
 		"internal/cli/output", "internal/server", "internal/server/backup"},
 	"internal/cli/command": {"internal/op"},
@@ -108,12 +109,15 @@ var allowedImports = map[string][]string{
 	"internal/cli/format":  {},
 	"internal/cli/opflags": {"", "internal/cli/command", "internal/cli/format", "internal/op"},
 	"internal/cli/output":  {"", "internal/cli/console", "internal/cli/format", "internal/op", "internal/strictjson"},
+	"internal/cli/profile": {"", "internal/oauthclient"},
 	"internal/cli/records": {"", "internal/cli/format", "internal/op", "internal/strictjson"},
 	"internal/store/storetest": {"", "internal/identity", "internal/query", "internal/retrieve", "internal/sqldb",
 		"internal/store", "internal/store/accountdb", "internal/store/embeddb", "internal/store/grantdb",
 		"internal/store/integrity"},
 	"internal/relevance/datasettest": {"internal/relevance"},
 	"internal/logtest":               {},
+	"internal/oauthclient":           {""},
+	"internal/oauthclient/oauthtest": {},
 	"internal/conformance": {"", "internal/auth", "internal/identity", "internal/mail", "internal/op",
 		"internal/service", "internal/store", "internal/store/storetest", "internal/vector"},
 	"bench": {"", "bench/corpus", "internal/analysis", "internal/embed", "internal/identity", "internal/index",
@@ -127,7 +131,7 @@ var allowedImports = map[string][]string{
 // testOnly are packages that only tests import.
 var testOnly = []string{"internal/analysis/analysistest", "internal/index/indextest", "internal/store/storetest",
 	"internal/relevance/datasettest", "internal/logtest", "internal/mail/mailtest",
-	"internal/conformance", "internal/secret/secrettest"}
+	"internal/conformance", "internal/secret/secrettest", "internal/oauthclient/oauthtest"}
 
 // A listedPackage is a package in the output of go list.
 type listedPackage struct {
@@ -186,7 +190,8 @@ func TestThirdPartyImportsStayInTheirPackages(t *testing.T) {
 	drivers := regexp.MustCompile(
 		`^(database/sql|modernc\.org/sqlite|github\.com/(mattn/go-sqlite3|jackc/pgx|pressly/goose))`)
 	http := []string{"client", "internal/cli", "internal/embed", "internal/httpapi", "internal/mcp", "internal/oauth",
-		"internal/rest", "internal/server", "internal/server/listen", "internal/web"}
+		"internal/oauthclient", "internal/oauthclient/oauthtest", "internal/rest", "internal/server",
+		"internal/server/listen", "internal/web"}
 	for _, p := range listPackages(t) {
 		pkg := p.path()
 		for _, i := range p.Imports {
@@ -199,7 +204,7 @@ func TestThirdPartyImportsStayInTheirPackages(t *testing.T) {
 				!strings.HasPrefix(pkg, "internal/store") && !strings.HasPrefix(pkg, "bench"):
 				t.Errorf("%s imports %s: only the store uses databases", pkg, i)
 			case i == "net/http" && !slices.Contains(http, pkg) && !strings.HasPrefix(pkg, "bench"):
-				t.Errorf("%s imports net/http: only transports do, and the remote embedder", pkg)
+				t.Errorf("%s imports net/http: only transports and clients do", pkg)
 			}
 		}
 	}

@@ -52,7 +52,8 @@ func TestCallIsRepeatedOnceWithAnotherToken(t *testing.T) {
 	}{
 		"the first is accepted": {tokens: []string{"good"}, sent: []string{"good"}},
 		"an expired one":        {tokens: []string{"old", "good"}, sent: []string{"old", "good"}},
-		"two expired ones":      {tokens: []string{"old", "older", "good"}, sent: []string{"old", "older"}, fails: "ended"},
+		"two expired ones": {tokens: []string{"old", "older", "good"}, sent: []string{"old", "older"},
+			fails: "ended"},
 		"no other":              {tokens: []string{"old"}, sent: []string{"old"}, fails: "no token is left"},
 		"none":                  {fails: "no token is left"},
 		"a broken one":          {tokens: []string{"a\nb"}, fails: "invalid character"},

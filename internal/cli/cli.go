@@ -5,8 +5,10 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"github.com/loci-memory/loci/internal/cli/console"
+	"github.com/loci-memory/loci/internal/cli/profile"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/server"
 	"github.com/loci-memory/loci/internal/service"
@@ -23,7 +25,7 @@ const (
 // A program is one run of loci.
 type program struct {
 	console.Console
-	keyring *secretStore // nil where the system has no keyring
+	keyring *profile.Keyring // nil where the system has no keyring
 	deps
 
 	local, plainHTTP bool   // the flags of every command
@@ -48,7 +50,7 @@ func Main(args []string) int {
 	context.AfterFunc(ctx, stop)
 	p := &program{Console: console.Console{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Environ: os.Environ()},
 		deps: defaultDeps}
-	p.keyring = systemKeyring(p.Env)
+	p.keyring = profile.SystemKeyring(p.Env)
 	return p.run(ctx, args)
 }
 
@@ -70,13 +72,18 @@ func (p *program) run(ctx context.Context, args []string) int {
 type deps struct {
 	table     *op.Table
 	openLocal func(ctx context.Context, dir string, oneShot bool) (op.Caller, func() error, error)
+	browse    func(c *console.Console, address string) error // opens the browser
+	// signInTimeout is the time that a person has in the browser.
+	signInTimeout time.Duration
 }
 
-var defaultDeps = deps{table: service.Ops, openLocal: func(ctx context.Context, dir string, oneShot bool) (op.Caller,
-	func() error, error) {
+var defaultDeps = deps{table: service.Ops, browse: (*console.Console).Browse, signInTimeout: 10 * time.Minute,
+	openLocal: openLocal}
+
+func openLocal(ctx context.Context, dir string, oneShot bool) (op.Caller, func() error, error) {
 	l, err := server.OpenLocal(ctx, dir, oneShot)
 	if err != nil {
 		return nil, nil, err
 	}
 	return l.Host, l.Close, nil
-}}
+}

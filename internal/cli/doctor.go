@@ -85,18 +85,30 @@ func (p *program) diagnose(ctx context.Context) *doctorReport {
 		d.addCheck(name, err, "")
 		return d
 	}
-	if info, err := os.Stat(p.loginPath()); err == nil {
-		if info.Mode().Perm()&0o077 != 0 {
-			err = fmt.Errorf("others can read %s: chmod 600 it", p.loginPath())
-		}
-		d.addCheck("login", err, p.loginPath())
-	}
+	p.checkLogin(d)
 	if t.url == "" {
 		p.checkLocal(ctx, d, t)
 	} else {
 		p.checkServer(ctx, d, t)
 	}
 	return d
+}
+
+// checkLogin names the stored login and checks its file.
+func (p *program) checkLogin(d *doctorReport) {
+	path := p.profile().Path
+	info, err := os.Stat(path)
+	if err != nil {
+		return
+	}
+	if info.Mode().Perm()&0o077 != 0 {
+		err = fmt.Errorf("others can read %s: chmod 600 it", path)
+	}
+	login, _ := p.profile().Load() // resolveTarget reports a damaged one
+	if login != nil {
+		path += " (" + kindOf(login) + " for " + login.URL + ")"
+	}
+	d.addCheck("login", err, path)
 }
 
 // checkLocal checks the database on this device.
@@ -152,13 +164,22 @@ func (p *program) checkServer(ctx context.Context, d *doctorReport, t target) {
 		}
 		d.addCheck("clock", err, "agrees with the server's")
 	}
-	if t.key == "" {
+	if !t.hasCredential() {
 		d.addCheck("key", loci.Errorf(loci.CodeMissingAPIKey,
 			"There is no key for this server: use loci login, or set LOCI_API_KEY."), "")
 		return
 	}
 	_, err = c.AccountMe(ctx)
-	d.addCheck("key", err, "is valid")
+	if t.tokens == nil {
+		d.addCheck("key", err, "is valid")
+		return
+	}
+	p.currentTarget = t
+	if err != nil {
+		err = loci.Errorf(loci.AsError(err).Code, "%s", p.errorText(oneLineError(err)))
+	}
+	d.addCheck("token", err, "is accepted until "+t.tokens.ExpiresAt().Local().Format("2006-01-02 15:04")+
+		", and refreshed by itself")
 }
 
 func (p *program) printDoctorReport(d *doctorReport) error {

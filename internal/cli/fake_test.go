@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/cli/console"
@@ -171,10 +172,11 @@ type testTerminal struct {
 func newTestTerminal(t *testing.T, environ ...string) *testTerminal {
 	d := &testTerminal{service: &fakeService{}, home: t.TempDir()}
 	d.program = &program{Console: console.Console{Environ: append([]string{"HOME=" + d.home}, environ...)}}
-	d.deps = deps{table: fakeTable(), openLocal: func(context.Context, string, bool) (op.Caller, func() error, error) {
-		d.openCount++
-		return d.service.host(), func() error { return nil }, nil
-	}}
+	d.deps = deps{table: fakeTable(), signInTimeout: 10 * time.Second,
+		openLocal: func(context.Context, string, bool) (op.Caller, func() error, error) {
+			d.openCount++
+			return d.service.host(), func() error { return nil }, nil
+		}}
 	return d
 }
 
@@ -192,8 +194,15 @@ func (d *testTerminal) run(args ...string) int {
 
 // newFakeServer serves the fake service as a Loci server does.
 func newFakeServer(t *testing.T, s *fakeService) *httptest.Server {
+	server := httptest.NewServer(s.routes())
+	t.Cleanup(server.Close)
+	return server
+}
+
+// routes returns the REST API of the fake service.
+func (t *fakeService) routes() http.Handler {
 	mux := http.NewServeMux()
-	host := s.host()
+	host := t.host()
 	for _, o := range fakeTable().Ops {
 		mux.HandleFunc(o.Method+" "+o.Path, func(w http.ResponseWriter, r *http.Request) {
 			c := &op.Call{Transport: "rest", Credential: strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "),
@@ -224,7 +233,5 @@ func newFakeServer(t *testing.T, s *fakeService) *httptest.Server {
 	mux.HandleFunc("GET /health", func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, `{"ok":true}`)
 	})
-	server := httptest.NewServer(mux)
-	t.Cleanup(server.Close)
-	return server
+	return mux
 }

@@ -4,65 +4,110 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/cli/command"
 	"github.com/loci-memory/loci/internal/cli/format"
+	"github.com/loci-memory/loci/internal/cli/profile"
 )
 
 func (p *program) login() *cobra.Command {
 	var key string
+	var noBrowser bool
 	cmd := &cobra.Command{
 		Use:   "login <url>",
 		Short: "Sign in to a server",
-		Long: "Stores the address of a server and an API key, so that every command and loci mcp work there.\n" +
-			"The key is stored in the keyring of the system, or without one in a file that only you can read.",
+		Long: "Signs in to a server, so that every command and loci mcp work there. The browser opens:\n" +
+			"sign in and choose the workspaces that this program may use. With --key it stores an API key instead,\n" +
+			"which reaches all of them. The login is stored in the keyring of the system, or without one in a file\n" +
+			"that only you can read.\n" +
+			"With --no-browser open the printed address yourself. It ends at a port of this machine: from another one\n" +
+			"forward the port (ssh -L 1234:127.0.0.1:1234), or paste the address at which the browser ends here.",
 		Example: "loci login https://loci.example.org\n" +
+			"loci login https://loci.example.org --no-browser\n" +
 			"loci login http://127.0.0.1:7007 --key - < key.txt",
 		Args: command.ExactArgs("<url>"),
-		RunE: func(cmd *cobra.Command, args []string) error { return p.logIn(cmd, args[0], key) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if !cmd.Flags().Changed("key") {
+				return p.logInByBrowser(cmd.Context(), args[0], !noBrowser)
+			}
+			if noBrowser {
+				return command.UsageError("--no-browser and --key exclude each other")
+			}
+			return p.logIn(cmd.Context(), args[0], key)
+		},
 	}
-	cmd.Flags().StringVar(&key, "key", "", "Read the API key from the terminal or the standard input: `-` (default)")
+	cmd.Flags().StringVar(&key, "key", "",
+		"Store an API key, read from the terminal or the standard input: `-`")
+	cmd.Flags().BoolVar(&noBrowser, "no-browser", false, "Only print the address of the sign-in")
 	return cmd
 }
 
 // logIn checks the key at the server before it stores it.
-func (p *program) logIn(cmd *cobra.Command, url, key string) error {
-	key, err := p.readKey(cmd.Context(), url, key)
+func (p *program) logIn(ctx context.Context, url, key string) error {
+	key, err := p.readKey(ctx, url, key)
 	if err != nil {
 		return err
 	}
-	c, err := target{url: url, key: key, plainHTTP: p.plainHTTP}.newClient()
+	return p.finishLogin(ctx, target{url: url, key: key, plainHTTP: p.plainHTTP}, profile.Login{Key: key})
+}
+
+// finishLogin checks the credential at the server, stores the login and prints it.
+func (p *program) finishLogin(ctx context.Context, t target, l profile.Login) error {
+	user, where, err := p.storeLogin(ctx, t, &l)
 	if err != nil {
-		return err
-	}
-	me, err := c.AccountMe(cmd.Context())
-	if err != nil {
-		return err
-	}
-	if me.User.ID == "" {
-		return loci.Errorf(loci.CodeUnavailable, "%s does not answer as a Loci server does: check the address",
-			c.URL())
-	}
-	where, err := p.saveLogin(savedLogin{URL: c.URL(), Key: key, PlainHTTP: p.plainHTTP})
-	if err != nil {
+		if l.ByBrowser() {
+			_ = revoke(context.WithoutCancel(ctx), &l) // the first error is the one to report
+		}
 		return err
 	}
 	if p.JSON {
-		return p.PrintJSON(loginResult{true, c.URL(), where, me.User})
+		return p.PrintJSON(loginResult{true, l.URL, kindOf(&l), where, user})
 	}
-	_, err = fmt.Fprintf(p.Out, "Signed in to %s as %s. The key is stored in %s.\n", c.URL(),
-		format.StripControl(me.User.Email, false), where)
+	_, err = fmt.Fprintf(p.Out, "Signed in to %s as %s. The %s is stored in %s.\n", l.URL,
+		format.StripControl(user.Email, false), kindOf(&l), where)
 	return err
+}
+
+// storeLogin stores the login if the server accepts its credential. It ends the grant that the login replaces.
+func (p *program) storeLogin(ctx context.Context, t target, l *profile.Login) (u loci.User, where string, err error) {
+	c, err := t.newClient()
+	if err != nil {
+		return u, "", err
+	}
+	me, err := c.AccountMe(ctx)
+	if err != nil {
+		return u, "", err
+	}
+	if me.User.ID == "" {
+		return u, "", loci.Errorf(loci.CodeUnavailable,
+			"%s does not answer as a Loci server does: check the address", c.URL())
+	}
+	l.URL, l.PlainHTTP = c.URL(), p.plainHTTP
+	where, old, err := p.profile().Save(ctx, *l)
+	if err == nil && old != nil && old.ByBrowser() {
+		_ = revoke(ctx, old) // nobody has its tokens any more
+	}
+	return me.User, where, err
 }
 
 type loginResult struct {
 	OK   bool      `json:"ok"`
 	URL  string    `json:"url"`
+	Kind string    `json:"kind"`
 	Kept string    `json:"kept"`
 	User loci.User `json:"user"`
+}
+
+// kindOf returns the kind of credential of a login: key or token.
+func kindOf(l *profile.Login) string {
+	if l.ByBrowser() {
+		return "token"
+	}
+	return "key"
 }
 
 // readKey returns the key from the terminal or from the standard input. A key
@@ -81,32 +126,23 @@ func (p *program) readKey(ctx context.Context, url, key string) (string, error) 
 		return "", err
 	}
 	if key = strings.TrimSpace(key); key == "" {
-		return "", command.UsageError("login takes an API key: sign in at " + strings.TrimRight(url, "/") +
+		return "", command.UsageError("login --key takes an API key: sign in at " + strings.TrimRight(url, "/") +
 			" and make one there," +
-			"\nor make one on the server with loci admin key create; then: loci login " + url + "   (and paste it)")
+			"\nor make one on the server with loci admin key create; then: loci login " + url +
+			" --key -   (and paste it)")
 	}
 	return key, nil
 }
 
-func (p *program) logout() *cobra.Command {
-	return &cobra.Command{
-		Use:   "logout",
-		Short: "Remove the stored server and key",
-		Args:  command.ExactArgs(),
-		RunE: func(*cobra.Command, []string) error {
-			was, err := p.deleteLogin()
-			if err != nil {
-				return err
-			}
-			if p.JSON {
-				return p.PrintJSON(map[string]bool{"ok": true, "wasSignedIn": was})
-			}
-			text := "Signed out. The key still works. To revoke it, log in again and use loci key revoke first."
-			if !was {
-				text = "There was no login."
-			}
-			_, err = fmt.Fprintln(p.Out, text)
-			return err
-		},
+// revokeTimeout is the longest wait for the server while a login is removed.
+const revokeTimeout = 5 * time.Second
+
+// revoke ends the grant of a login by browser at its server.
+func revoke(ctx context.Context, l *profile.Login) error {
+	if l.Tokens == nil {
+		return loci.Errorf(loci.CodeMissingAPIKey, "the keyring does not return its tokens")
 	}
+	ctx, cancel := context.WithTimeout(ctx, revokeTimeout)
+	defer cancel()
+	return l.Client.Revoke(ctx, l.Tokens.Refresh)
 }

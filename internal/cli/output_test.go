@@ -247,7 +247,7 @@ func TestHelpOffersNoKeyFlagValue(t *testing.T) {
 			t.Errorf("%s: %d\n%s", c.args, code, d.out.String())
 		}
 	}
-	if code := d.run("login", "https://loci.example.org"); code != 2 ||
+	if code := d.run("login", "https://loci.example.org", "--key", "-"); code != 2 ||
 		!strings.Contains(d.err.String(), "sign in at https://loci.example.org") {
 		t.Errorf("%d %s", code, d.err.String())
 	}

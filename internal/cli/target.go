@@ -13,6 +13,7 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/client"
 	"github.com/loci-memory/loci/internal/cli/command"
+	"github.com/loci-memory/loci/internal/cli/profile"
 	"github.com/loci-memory/loci/internal/httpapi"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/server"
@@ -23,6 +24,7 @@ import (
 type target struct {
 	url       string // of the server; empty means this device
 	key       string
+	tokens    *profile.Tokens // of a login by browser, in place of key
 	plainHTTP bool
 	dir       string // of the database on this device
 	reason    string
@@ -43,7 +45,7 @@ func (p *program) resolveTarget() (target, error) {
 		localTarget.reason = "--local"
 		return localTarget, localTarget.requireDir()
 	}
-	login, err := p.loadLogin()
+	login, err := p.profile().Load()
 	if err != nil {
 		return target{}, err
 	}
@@ -67,10 +69,33 @@ func (p *program) resolveTarget() (target, error) {
 		return localTarget, localTarget.requireDir()
 	}
 	if there.key == "" && login != nil && isSameServer(login.URL, there.url) {
-		there.plainHTTP = there.plainHTTP || login.PlainHTTP
-		there.key, err = p.loadKey(login)
+		err = there.useLogin(p.profile(), login)
 	}
 	return there, err
+}
+
+// useLogin gives the target the credential of the login.
+func (t *target) useLogin(s profile.Store, login *profile.Login) error {
+	t.plainHTTP = t.plainHTTP || login.PlainHTTP
+	if err := s.Unlock(login); err != nil {
+		return err
+	}
+	if t.key = login.Key; login.ByBrowser() {
+		t.tokens = s.Tokens(login)
+	}
+	return nil
+}
+
+// hasCredential reports whether the target has a key or tokens.
+func (t target) hasCredential() bool { return t.key != "" || t.tokens != nil }
+
+// profile returns the place of the login.
+func (p *program) profile() profile.Store {
+	s := profile.Store{Keyring: p.keyring}
+	if dir := server.XDGDir(p.Env, "XDG_CONFIG_HOME", ".config"); dir != "" {
+		s.Path = filepath.Join(dir, "loci", "login.json")
+	}
+	return s
 }
 
 // contractEnv names the variant of the contract. Commands lack what the variant lacks.
@@ -85,12 +110,10 @@ const reasonKeyWithoutURL = "LOCI_API_KEY without LOCI_URL"
 // requireDir returns an error where this device has no folder for memories: the working folder must not be used.
 func (t target) requireDir() error {
 	if t.dir == "" {
-		return loci.Errorf(loci.CodeInvalidQuery, "%s", noHomeMessage)
+		return profile.ErrNoHome
 	}
 	return nil
 }
-
-const noHomeMessage = "there is no home folder: set HOME, or XDG_DATA_HOME and XDG_CONFIG_HOME"
 
 // isSameServer reports whether two addresses name one server.
 func isSameServer(a, b string) bool {
@@ -119,6 +142,9 @@ func (p *program) openCaller(ctx context.Context, t target, oneShot bool) (op.Ca
 func (t target) newClient(more ...client.Option) (*client.Client, error) {
 	options := append([]client.Option{client.WithKey(t.key), client.WithUserAgent("loci/" + version().Version)},
 		more...)
+	if t.tokens != nil {
+		options = append(options, client.WithTokenSource(t.tokens.Token))
+	}
 	if t.plainHTTP {
 		options = append(options, client.WithPlainHTTP())
 	}

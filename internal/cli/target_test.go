@@ -9,16 +9,17 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/cli/console"
+	"github.com/loci-memory/loci/internal/cli/profile"
 )
 
 func TestResolveTargetFollowsPrecedence(t *testing.T) {
 	t.Parallel()
 	const a, b = "https://a.example.org", "https://b.example.org"
-	login := &savedLogin{URL: a, Key: "stored"}
+	login := &profile.Login{URL: a, Key: "stored"}
 	for name, c := range map[string]struct {
 		args     []string
 		environ  []string
-		login    *savedLogin
+		login    *profile.Login
 		url, key string
 		why      string
 	}{
@@ -49,7 +50,7 @@ func TestResolveTargetFollowsPrecedence(t *testing.T) {
 	} {
 		d := newTestTerminal(t, c.environ...)
 		if c.login != nil {
-			if _, err := d.saveLogin(*c.login); err != nil {
+			if _, _, err := d.profile().Save(t.Context(), *c.login); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -69,7 +70,8 @@ func TestResolveTargetRejectsKeyWithoutServer(t *testing.T) {
 	d := newTestTerminal(t, "LOCI_API_KEY=loci_live_alone")
 	for _, login := range []bool{false, true} {
 		if login {
-			if _, err := d.saveLogin(savedLogin{URL: "https://a.example.org", Key: "stored"}); err != nil {
+			stored := profile.Login{URL: "https://a.example.org", Key: "stored"}
+			if _, _, err := d.profile().Save(t.Context(), stored); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -124,8 +126,8 @@ func TestLocalDirIsNeverRelative(t *testing.T) {
 		{"HOME=here", "XDG_DATA_HOME=there", "XDG_CONFIG_HOME=there"}} {
 		d.Environ = environ
 		got, err := d.resolveTarget()
-		if (err == nil) != filepath.IsAbs(got.dir) || d.loginPath() != "" && !filepath.IsAbs(d.loginPath()) {
-			t.Errorf("%v: %+v, %v, %q", environ, got, err, d.loginPath())
+		if (err == nil) != filepath.IsAbs(got.dir) || d.profile().Path != "" && !filepath.IsAbs(d.profile().Path) {
+			t.Errorf("%v: %+v, %v, %q", environ, got, err, d.profile().Path)
 		}
 	}
 	if err := (target{}).requireDir(); !loci.Is(err, loci.CodeInvalidQuery) ||
@@ -154,14 +156,15 @@ func TestLoginChecksKeyAndSavesItPrivately(t *testing.T) {
 		!strings.Contains(d.err.String(), "invalid_key") {
 		t.Errorf("a wrong key: %d %s", code, d.err.String())
 	}
-	if _, err := os.Stat(d.loginPath()); err == nil {
+	if _, err := os.Stat(d.profile().Path); err == nil {
 		t.Error("a wrong key is kept")
 	}
 	d.in = strings.NewReader(fakeKey + "\n")
-	if code := d.run("login", server.URL); code != 0 || strings.Contains(d.out.String()+d.err.String(), fakeKey) {
+	if code := d.run("login", server.URL, "--key", "-"); code != 0 ||
+		strings.Contains(d.out.String()+d.err.String(), fakeKey) {
 		t.Fatalf("%d %s %s", code, d.out.String(), d.err.String())
 	}
-	info, err := os.Stat(d.loginPath())
+	info, err := os.Stat(d.profile().Path)
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v %v", info, err)
 	}
@@ -183,8 +186,8 @@ func TestLoginChecksKeyAndSavesItPrivately(t *testing.T) {
 func TestLoginWithoutKeyPrintsHint(t *testing.T) {
 	t.Parallel()
 	d := newTestTerminal(t)
-	if code := d.run("login", "https://loci.example.org"); code != 2 ||
-		!strings.Contains(d.err.String(), "then: loci login https://loci.example.org ") {
+	if code := d.run("login", "https://loci.example.org", "--key", "-"); code != 2 ||
+		!strings.Contains(d.err.String(), "then: loci login https://loci.example.org --key -") {
 		t.Errorf("%d %s", code, d.err.String())
 	}
 	if code := d.run("login", "http://loci.example.org", "--key", "k"); code != 1 ||
@@ -197,21 +200,21 @@ func TestLoginStoresKeyInKeyring(t *testing.T) {
 	t.Parallel()
 	d := newTestTerminal(t)
 	held := map[string]string{}
-	d.keyring = &secretStore{
-		set: func(service, user, secret string) error { held[service+" "+user] = secret; return nil },
-		get: func(service, user string) (string, error) {
+	d.keyring = &profile.Keyring{
+		Set: func(service, user, secret string) error { held[service+" "+user] = secret; return nil },
+		Get: func(service, user string) (string, error) {
 			if s, ok := held[service+" "+user]; ok {
 				return s, nil
 			}
 			return "", errors.New("locked")
 		},
-		delete: func(service, user string) error { delete(held, service+" "+user); return nil },
+		Delete: func(service, user string) error { delete(held, service+" "+user); return nil },
 	}
 	server := newFakeServer(t, d.service)
 	if code := d.run("login", server.URL, "--key", fakeKey); code != 0 || held["loci "+server.URL] != fakeKey {
 		t.Fatalf("%d %v %s", code, held, d.err.String())
 	}
-	if b, err := os.ReadFile(d.loginPath()); err != nil || strings.Contains(string(b), fakeKey) {
+	if b, err := os.ReadFile(d.profile().Path); err != nil || strings.Contains(string(b), fakeKey) {
 		t.Errorf("%s %v", b, err)
 	}
 	if code := d.run("account", "me"); code != 0 || !strings.Contains(d.out.String(), "ada@example.org") {
@@ -236,7 +239,8 @@ func TestLoginStoresKeyInKeyring(t *testing.T) {
 func TestDamagedLoginIsReportedAndRemoved(t *testing.T) {
 	t.Parallel()
 	d := newTestTerminal(t)
-	if err := writeFileAtomic(d.loginPath(), []byte("{")); err != nil {
+	path := d.profile().Path
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte("{"), 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := d.resolveTarget(); !loci.Is(err, loci.CodeInvalidQuery) {

@@ -1,0 +1,225 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/loci-memory/loci/internal/cli/console"
+	"github.com/loci-memory/loci/internal/oauthclient/oauthtest"
+)
+
+// newOAuthServer serves the fake service to tokens of an authorization server.
+func newOAuthServer(t *testing.T, s *fakeService) *oauthtest.Server {
+	server, routes := oauthtest.New(t), s.routes()
+	server.Fallback = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if server.Accepts(strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")) {
+			r.Header.Set("Authorization", "Bearer "+fakeKey)
+		}
+		routes.ServeHTTP(w, r)
+	})
+	return server
+}
+
+// visit opens an address as a browser does.
+func visit(_ *console.Console, address string) error {
+	go func() {
+		if res, err := http.Get(address); err == nil {
+			_ = res.Body.Close()
+		}
+	}()
+	return nil
+}
+
+// expectRun runs a command and checks its exit code and a part of its text.
+func (d *testTerminal) expectRun(t *testing.T, want int, text string, args ...string) {
+	t.Helper()
+	if code := d.run(args...); code != want || !strings.Contains(d.out.String()+d.err.String(), text) {
+		t.Errorf("%q: %d %s%s, want %d %s", args, code, d.out.String(), d.err.String(), want, text)
+	}
+}
+
+const refreshes = "/oauth/token refresh_token"
+
+func TestLoginByBrowserServesEveryCommand(t *testing.T) {
+	t.Parallel()
+	d := newTestTerminal(t)
+	d.browse = visit
+	server := newOAuthServer(t, d.service)
+	d.expectRun(t, 0, "Signed in to "+server.URL+" as ada@example.org. The token is stored in ", "login",
+		server.URL+"/")
+	if !strings.Contains(d.err.String(), server.URL+"/oauth/authorize?") ||
+		strings.Contains(d.err.String(), "access-") {
+		t.Error(d.err.String())
+	}
+	if info, err := os.Stat(d.profile().Path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v %v", info, err)
+	}
+	d.expectRun(t, 0, "ada@example.org", "account", "me")
+	d.expectRun(t, 0, fakeID, "memory", "create", "--content", "x", "--json")
+	d.expectRun(t, 0, "token     ok: is accepted until 20", "doctor")
+	d.expectRun(t, 0, "(token for "+server.URL+")", "doctor")
+	if n := server.Count(refreshes); n != 0 {
+		t.Errorf("%d refreshes of a live token", n)
+	}
+	server.Expire()
+	d.in = strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":` +
+		`"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}` + "\n" +
+		`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"memory_get","arguments":` +
+		`{"memoryId":"` + fakeID + `"}}}` + "\n")
+	d.expectRun(t, 0, "Rock", "mcp")
+	d.expectRun(t, 0, "One", "memory", "list")
+	if n := server.Count(refreshes); n != 1 || d.openCount != 0 {
+		t.Errorf("%d refreshes after the end of a token, opened %d", n, d.openCount)
+	}
+	d.expectRun(t, 0, `"wasSignedIn":true,"revoked":true}`, "logout", "--json")
+	if left := server.Live(); len(left) != 0 {
+		t.Errorf("%d grants are left", len(left))
+	}
+	d.expectRun(t, 0, "There was no login", "logout")
+}
+
+func TestSecondLoginByBrowserKeepsClientAndEndsFirstGrant(t *testing.T) {
+	t.Parallel()
+	d := newTestTerminal(t)
+	d.browse = visit
+	server := newOAuthServer(t, d.service)
+	for range 2 {
+		d.expectRun(t, 0, `"kind":"token"`, "login", server.URL, "--json")
+	}
+	if server.Count("/oauth/register") != 1 || len(server.Live()) != 1 {
+		t.Errorf("%d clients, grants %q", server.Count("/oauth/register"), server.Live())
+	}
+	server.Forget()
+	d.expectRun(t, 0, "Signed in", "login", server.URL)
+	if server.Count("/oauth/register") != 2 {
+		t.Errorf("a deleted client is used")
+	}
+	d.expectRun(t, 0, "The key is stored", "login", server.URL, "--key", fakeKey)
+	if left := server.Live(); len(left) != 0 {
+		t.Errorf("a key replaces a login whose grant is left: %q", left)
+	}
+	d.expectRun(t, 0, "ada@example.org", "account", "me")
+}
+
+func TestLoginByBrowserFailsWithoutTrace(t *testing.T) {
+	t.Parallel()
+	refuse := func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(403)
+		_, _ = io.WriteString(w, `{"code":"forbidden","message":"Not you."}`)
+	}
+	for name, c := range map[string]struct {
+		prepare func(*testTerminal, *oauthtest.Server)
+		want    string
+	}{
+		"denied": {func(_ *testTerminal, s *oauthtest.Server) {
+			s.Redirect = func(a url.Values) { a.Del("code"); a.Set("error", "access_denied") }
+		}, "denied in the browser"},
+		"a refused token": {func(_ *testTerminal, s *oauthtest.Server) { s.Faults["/v1/me"] = refuse }, "Not you"},
+		"an older server": {func(_ *testTerminal, s *oauthtest.Server) {
+			s.Faults["/.well-known/oauth-authorization-server"] = http.NotFound
+		}, "loci login http://127.0.0.1"},
+		"nobody": {func(d *testTerminal, _ *oauthtest.Server) {
+			d.signInTimeout = 50 * time.Millisecond
+			d.browse = func(*console.Console, string) error { return nil }
+		}, "nobody signed in within 50ms: try again"},
+		"no folder": {func(d *testTerminal, _ *oauthtest.Server) {
+			_ = os.WriteFile(filepath.Join(d.home, ".config"), nil, 0o600)
+		}, "not a directory"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := newTestTerminal(t)
+			d.browse = visit
+			server := newOAuthServer(t, d.service)
+			c.prepare(d, server)
+			d.expectRun(t, 1, c.want, "login", server.URL)
+			if _, err := os.Stat(d.profile().Path); err == nil || len(server.Live()) != 0 {
+				t.Errorf("a login or grant is left: %q", server.Live())
+			}
+		})
+	}
+	d := newTestTerminal(t)
+	d.expectRun(t, 1, "--plain-http", "login", "http://loci.example.org")
+	d.expectRun(t, 1, "must be like https://", "login", "loci.example.org")
+}
+
+func TestLoginByBrowserTakesPastedAddressAndMissingBrowser(t *testing.T) {
+	t.Parallel()
+	d := newTestTerminal(t)
+	server := newOAuthServer(t, d.service)
+	d.browse = func(c *console.Console, address string) error {
+		_ = visit(c, address)
+		return errors.New("none")
+	}
+	d.expectRun(t, 0, "open the address yourself", "login", server.URL)
+	d.browse = func(*console.Console, string) error { t.Error("--no-browser opens one"); return nil }
+	in, lines := io.Pipe()
+	address, printed := io.Pipe()
+	d.in = in
+	go func() {
+		text := make([]byte, 4096)
+		n, _ := address.Read(text)
+		go func() { _, _ = io.Copy(io.Discard, address) }()
+		elsewhere := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error {
+			return http.ErrUseLastResponse
+		}}
+		_, at, _ := strings.Cut(string(text[:n]), "\n\n")
+		res, err := elsewhere.Get(strings.TrimSpace(at))
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		_, _ = io.WriteString(lines, "\nhttps://evil.example\n"+res.Header.Get("Location")+"\n")
+	}()
+	p := &program{Console: console.Console{In: in, Out: &d.out, Err: printed, Environ: d.Environ}, deps: d.deps}
+	if code := p.run(t.Context(), []string{"login", server.URL, "--no-browser"}); code != 0 {
+		t.Errorf("a pasted address: %d", code)
+	}
+	d.expectRun(t, 0, "ada@example.org", "account", "me")
+}
+
+func TestInterruptedLoginByBrowserEnds(t *testing.T) {
+	t.Parallel()
+	d := newTestTerminal(t)
+	server := newOAuthServer(t, d.service)
+	ctx, interrupt := context.WithCancel(t.Context())
+	d.browse = func(*console.Console, string) error { interrupt(); return nil }
+	p := &program{Console: console.Console{In: strings.NewReader(""), Out: &d.out, Err: &d.err, Environ: d.Environ},
+		deps: d.deps}
+	if code := p.run(ctx, []string{"login", server.URL}); code != 1 ||
+		!strings.Contains(d.err.String(), "interrupted") {
+		t.Errorf("%d %s", code, d.err.String())
+	}
+}
+
+func TestEndedGrantAsksForSignIn(t *testing.T) {
+	t.Parallel()
+	d := newTestTerminal(t)
+	d.browse = visit
+	server := newOAuthServer(t, d.service)
+	d.expectRun(t, 0, "Signed in", "login", server.URL)
+	server.Faults["/v1/memories"] = func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(403)
+		_ = json.NewEncoder(w).Encode(map[string]string{"code": "insufficient_scope", "message": "Not by a token."})
+	}
+	d.expectRun(t, 1, "loci login "+server.URL+" --key -", "memory", "list")
+	delete(server.Faults, "/v1/memories")
+	server.EndGrants()
+	again := "sign in again: loci login " + server.URL
+	d.expectRun(t, 1, again, "memory", "list")
+	d.expectRun(t, 1, again, "doctor")
+	server.Close()
+	d.expectRun(t, 0, "may still be live", "logout")
+	if _, err := os.Stat(d.profile().Path); err == nil {
+		t.Error("the login is left")
+	}
+}

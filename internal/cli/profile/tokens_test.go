@@ -1,0 +1,282 @@
+package profile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/oauthclient/oauthtest"
+)
+
+// childPath is the variable that makes the test program a child, which prints a token of this login.
+const childPath = "LOCI_TEST_LOGIN"
+
+func TestMain(m *testing.M) {
+	path := os.Getenv(childPath)
+	if path == "" {
+		os.Exit(m.Run())
+	}
+	s := Store{Path: path}
+	l, err := s.Load()
+	if err != nil {
+		panic(err)
+	}
+	token, err := s.Tokens(l).Token(context.Background(), os.Getenv("LOCI_TEST_REJECTED"))
+	fmt.Print(token, err)
+	os.Exit(0)
+}
+
+// child returns a process that prints a token.
+func child(t *testing.T, s Store, rejected string) *exec.Cmd {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), os.Args[0])
+	cmd.Env = append(os.Environ(), childPath+"="+s.Path, "LOCI_TEST_REJECTED="+rejected)
+	return cmd
+}
+
+// signedIn returns a store whose login by browser has tokens of the server, which end after some time.
+func signedIn(t *testing.T, server *oauthtest.Server, life time.Duration) (Store, *Login) {
+	t.Helper()
+	l := granted(server, life)
+	s := newStore(t)
+	if _, _, err := s.Save(t.Context(), l); err != nil {
+		t.Fatal(err)
+	}
+	return s, &l
+}
+
+// granted returns a login by browser whose tokens the server made.
+func granted(server *oauthtest.Server, life time.Duration) Login {
+	l := byBrowser(server.URL, life)
+	l.Client.ID, l.Tokens.Access, l.Tokens.Refresh = server.Grant()
+	return l
+}
+
+const refreshes = "/oauth/token refresh_token"
+
+func TestTokenIsRefreshedBeforeItsEndAndWhenRejected(t *testing.T) {
+	t.Parallel()
+	server := oauthtest.New(t)
+	s, l := signedIn(t, server, margin+time.Minute)
+	source := s.Tokens(l)
+	first, err := source.Token(t.Context(), "")
+	if err != nil || first != l.Tokens.Access || server.Count(refreshes) != 0 {
+		t.Errorf("a live token: %q %v", first, err)
+	}
+	second, err := source.Token(t.Context(), first)
+	if err != nil || second == first || server.Count(refreshes) != 1 {
+		t.Errorf("a rejected token: %q %v", second, err)
+	}
+	if again, err := source.Token(t.Context(), first); err != nil || again != second || server.Count(refreshes) != 1 {
+		t.Errorf("a token that was rejected before: %q %v", again, err)
+	}
+	ending, l := signedIn(t, server, margin-time.Second)
+	if got, err := ending.Tokens(l).Token(t.Context(), ""); err != nil || got == l.Tokens.Access ||
+		server.Count(refreshes) != 2 {
+		t.Errorf("an ending token: %q %v", got, err)
+	}
+	stored, err := ending.Load()
+	if err != nil || !server.Accepts(stored.Tokens.Access) || stored.Client.ID != l.Client.ID {
+		t.Errorf("stored: %+v %v", stored, err)
+	}
+}
+
+func TestTokenSourceFollowsTheLoginOfOtherProcesses(t *testing.T) {
+	t.Parallel()
+	server := oauthtest.New(t)
+	s, l := signedIn(t, server, time.Hour)
+	source := s.Tokens(l)
+	next := granted(server, time.Hour)
+	for _, step := range []struct {
+		save    Login
+		deletes bool
+		want    string
+		fails   loci.Code
+	}{
+		{save: next, want: next.Tokens.Access},
+		{save: Login{URL: server.URL, Key: "k"}, want: "k"},
+		{save: Login{URL: address, Key: "k"}, fails: loci.CodeMissingAPIKey},
+		{deletes: true, fails: loci.CodeMissingAPIKey},
+	} {
+		var err error
+		if step.deletes {
+			_, err = s.Delete(t.Context(), nil)
+		} else {
+			_, _, err = s.Save(t.Context(), step.save)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		rejected := source.own.Access
+		if got, err := source.Token(t.Context(), rejected); got != step.want || (err != nil) != (step.fails != "") ||
+			step.fails != "" && !loci.Is(err, step.fails) {
+			t.Errorf("%+v: %q %v", step, got, err)
+		}
+	}
+	if n := server.Count(refreshes); n != 0 {
+		t.Errorf("%d refreshes", n)
+	}
+}
+
+func TestTenProcessesRefreshOnce(t *testing.T) {
+	t.Parallel()
+	server := oauthtest.New(t)
+	server.Faults["/oauth/token"] = func(w http.ResponseWriter, r *http.Request) {
+		time.Sleep(300 * time.Millisecond) // all of them wait by then
+		server.Serve(w, r)
+	}
+	s, l := signedIn(t, server, 0)
+	got := make([]string, 10)
+	var all sync.WaitGroup
+	for i := range got {
+		cmd := child(t, s, l.Tokens.Access)
+		all.Go(func() {
+			out, err := cmd.CombinedOutput()
+			if got[i] = string(out); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	for _, token := range got {
+		if token != got[0] || !server.Accepts(strings.TrimSuffix(token, "<nil>")) {
+			t.Errorf("the processes got %q", got)
+			break
+		}
+	}
+	if n := server.Count(refreshes); n != 1 {
+		t.Errorf("%d refreshes", n)
+	}
+}
+
+// TestKilledProcessLeavesTheLoginUsable kills a process after the server rotated its token.
+func TestKilledProcessLeavesTheLoginUsable(t *testing.T) {
+	t.Parallel()
+	server := oauthtest.New(t)
+	server.Repeats = true
+	s, _ := signedIn(t, server, 0)
+	var cmd *exec.Cmd
+	started := make(chan struct{})
+	server.Faults["/oauth/token"] = func(w http.ResponseWriter, r *http.Request) {
+		<-started
+		if server.Count(refreshes) == 1 {
+			server.Serve(&lost{}, r)
+			_ = cmd.Process.Kill()
+			<-r.Context().Done()
+			return
+		}
+		server.Serve(w, r)
+	}
+	cmd = child(t, s, "")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	close(started)
+	if err := cmd.Wait(); err == nil {
+		t.Fatal("the process was not killed")
+	}
+	out, err := child(t, s, "").CombinedOutput()
+	if err != nil || !server.Accepts(strings.TrimSuffix(string(out), "<nil>")) || server.Count(refreshes) != 2 {
+		t.Errorf("%s %v after %d requests", out, err, server.Count(refreshes))
+	}
+	if left, _ := filepath.Glob(filepath.Join(filepath.Dir(s.Path), ".login-*")); len(left) != 0 {
+		t.Errorf("files are left: %v", left)
+	}
+}
+
+// lost is a response that nobody reads.
+type lost struct{ header http.Header }
+
+func (l *lost) Header() http.Header {
+	if l.header == nil {
+		l.header = http.Header{}
+	}
+	return l.header
+}
+func (*lost) Write(b []byte) (int, error) { return len(b), nil }
+func (*lost) WriteHeader(int)             {}
+
+func TestFailedRefreshKeepsTheLogin(t *testing.T) {
+	t.Parallel()
+	server := oauthtest.New(t)
+	s, l := signedIn(t, server, 0)
+	server.Faults["/oauth/token"] = func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(503) }
+	if _, err := s.Tokens(l).Token(t.Context(), ""); !loci.Is(err, loci.CodeUnavailable) {
+		t.Error(err)
+	}
+	delete(server.Faults, "/oauth/token")
+	if got, err := s.Tokens(l).Token(t.Context(), ""); err != nil || !server.Accepts(got) {
+		t.Errorf("%q %v", got, err)
+	}
+	ended, l := signedIn(t, server, 0)
+	server.EndGrants()
+	if _, err := ended.Tokens(l).Token(t.Context(), ""); !loci.Is(err, loci.CodeInvalidKey) ||
+		!strings.Contains(err.Error(), "sign in again: loci login "+server.URL) {
+		t.Error(err)
+	}
+}
+
+// TestInterruptedRefreshIsStored interrupts a command whose refresh has reached the server.
+func TestInterruptedRefreshIsStored(t *testing.T) {
+	t.Parallel()
+	server := oauthtest.New(t)
+	s, l := signedIn(t, server, 0)
+	ctx, interrupt := context.WithCancel(t.Context())
+	server.Faults["/oauth/token"] = func(w http.ResponseWriter, r *http.Request) {
+		interrupt()
+		time.Sleep(200 * time.Millisecond)
+		server.Serve(w, r)
+	}
+	if _, err := s.Tokens(l).Token(ctx, ""); err != nil {
+		t.Error(err)
+	}
+	if stored, err := s.Load(); err != nil || !server.Accepts(stored.Tokens.Access) {
+		t.Errorf("%+v %v", stored, err)
+	}
+	if _, err := s.Tokens(l).Token(ctx, ""); !errors.Is(err, context.Canceled) {
+		t.Errorf("an interrupted command waits: %v", err)
+	}
+}
+
+func TestRefreshKeepsThePlaceOfTokens(t *testing.T) {
+	t.Parallel()
+	server := oauthtest.New(t)
+	for _, locked := range []bool{true, false} {
+		s, held := newStore(t), map[string]string{}
+		s.Keyring = memoryKeyring(held, &locked)
+		l := granted(server, 0)
+		if _, _, err := s.Save(t.Context(), l); err != nil {
+			t.Fatal(err)
+		}
+		inFile := locked
+		locked = false
+		got, err := s.Tokens(&l).Token(t.Context(), "")
+		stored, err2 := s.Load()
+		if err != nil || err2 != nil || !server.Accepts(got) || stored.inKeyring() == inFile ||
+			strings.Contains(held[server.URL], got) == inFile {
+			t.Errorf("in the file %v: %q %v, %+v %v", inFile, got, errors.Join(err, err2), stored, held)
+		}
+	}
+}
+
+func TestReadOnlyLoginIsNotRefreshed(t *testing.T) {
+	t.Parallel()
+	server := oauthtest.New(t)
+	s, l := signedIn(t, server, 0)
+	if err := errors.Join(os.Remove(s.Path+".lock"), os.Mkdir(s.Path+".lock", 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Tokens(l).Token(t.Context(), ""); err == nil || !strings.Contains(err.Error(), "locked") ||
+		server.Count(refreshes) != 0 {
+		t.Errorf("%v after %d refreshes", err, server.Count(refreshes))
+	}
+}

@@ -1,0 +1,144 @@
+package oauthclient
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/oauthclient/oauthtest"
+)
+
+func TestSignInSurvivesForeignAnswers(t *testing.T) {
+	t.Parallel()
+	s := oauthtest.New(t)
+	_, tokens, err := signIn(t, s, func(in *SignIn) {
+		for query, want := range map[string]int{"": 400, "code=c&state=wrong": 400, "code=c": 400, "a=%zz": 400,
+			"error=access_denied&state=": 400} {
+			if status, text, _ := browse(in.RedirectURI() + "?" + query); status != want ||
+				!strings.Contains(text, "does not belong") {
+				t.Errorf("%q: %d %s", query, status, text)
+			}
+		}
+		for path, want := range map[string]int{"/": 404, "/favicon.ico": 404} {
+			if status, _, _ := browse(strings.TrimSuffix(in.RedirectURI(), callbackPath) + path); status != want {
+				t.Errorf("%s: %d", path, status)
+			}
+		}
+		if res, err := http.PostForm(in.RedirectURI(), nil); err != nil || res.StatusCode != 405 {
+			t.Errorf("POST: %v %v", res, err)
+		}
+		foreign, _ := http.NewRequest(http.MethodGet, in.RedirectURI(), nil)
+		foreign.Host = "evil.example"
+		if res, err := http.DefaultClient.Do(foreign); err != nil || res.StatusCode != 421 {
+			t.Errorf("another host: %v %v", res, err)
+		}
+		visitPage(in)
+	})
+	if err != nil || !s.Accepts(tokens.Access) {
+		t.Errorf("%+v %v", tokens, err)
+	}
+}
+
+func TestSignInTakesOneAnswer(t *testing.T) {
+	t.Parallel()
+	s := oauthtest.New(t)
+	server, err := Discover(t.Context(), s.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := server.Register(t.Context(), "Loci on a test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	in, err := server.Start(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	ended := make(chan error, 1)
+	go func() { _, err := in.Wait(t.Context()); ended <- err }()
+	double := url.Values{"state": {in.state}, "iss": {s.URL}, "code": {"a", "b"}}.Encode()
+	if status, text, _ := browse(in.RedirectURI() + "?" + double); status != 400 ||
+		!strings.Contains(text, "The terminal shows the reason") {
+		t.Errorf("%d %s", status, text)
+	}
+	if err := <-ended; err == nil || !strings.Contains(err.Error(), "two values of code") {
+		t.Error(err)
+	}
+	if status, text, _ := browse(in.Address()); status != 400 || !strings.Contains(text, "answered before") {
+		t.Errorf("%d %s", status, text)
+	}
+	if n := s.Count("/oauth/token"); n != 0 {
+		t.Errorf("%d codes were redeemed", n)
+	}
+}
+
+func TestSignInTakesPastedAddress(t *testing.T) {
+	t.Parallel()
+	s := oauthtest.New(t)
+	_, tokens, err := signIn(t, s, func(in *SignIn) {
+		if err := in.Paste(t.Context(), "https://evil.example/callback?code=c"); !loci.Is(err, loci.CodeInvalidQuery) {
+			t.Error(err)
+		}
+		if err := in.Paste(t.Context(), in.RedirectURI()+"?code=c&state=wrong"); !errors.Is(err, errForeign) {
+			t.Error(err)
+		}
+		elsewhere := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error {
+			return http.ErrUseLastResponse
+		}}
+		res, err := elsewhere.Get(in.Address())
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		if err := in.Paste(t.Context(), " "+res.Header.Get("Location")+"\n"); err != nil {
+			t.Error(err)
+		}
+	})
+	if err != nil || !s.Accepts(tokens.Access) {
+		t.Errorf("%+v %v", tokens, err)
+	}
+}
+
+// TestSignInOutlivesBrowser answers from a browser that hangs up while the code is redeemed.
+func TestSignInOutlivesBrowser(t *testing.T) {
+	t.Parallel()
+	s := oauthtest.New(t)
+	hungUp := make(chan struct{})
+	s.Faults["/oauth/token"] = func(w http.ResponseWriter, r *http.Request) {
+		<-hungUp
+		s.Serve(w, r)
+	}
+	_, tokens, err := signIn(t, s, func(in *SignIn) {
+		impatient := http.Client{Timeout: 200 * time.Millisecond}
+		if _, err := impatient.Get(in.Address()); err == nil {
+			t.Error("the page came before the tokens")
+		}
+		close(hungUp)
+	})
+	if err != nil || !s.Accepts(tokens.Access) {
+		t.Errorf("%+v %v", tokens, err)
+	}
+}
+
+func TestWaitEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	in, err := Server{Issuer: "https://loci.example.org"}.Start(Client{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := in.Wait(ctx); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	in.Close()
+	if status, _, _ := browse(in.RedirectURI()); status != 0 {
+		t.Errorf("the port still answers: %d", status)
+	}
+}
