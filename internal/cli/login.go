@@ -21,11 +21,12 @@ func (p *program) login() *cobra.Command {
 		Use:   "login <url>",
 		Short: "Sign in to a server",
 		Long: "Signs in to a server, so that every command and loci mcp work there. The browser opens:\n" +
-			"sign in and choose the workspaces that this program may use. With --key it stores an API key instead,\n" +
-			"which reaches all of them. The login is stored in the keyring of the system, or without one in a file\n" +
-			"that only you can read.\n" +
-			"With --no-browser open the printed address yourself. It ends at a port of this machine: from another one\n" +
-			"forward the port (ssh -L 1234:127.0.0.1:1234), or paste the address at which the browser ends here.",
+			"sign in and choose the workspaces that this program may use. With --key it stores an API key\n" +
+			"instead, which reaches all of them. The login is stored in the keyring of the system, or\n" +
+			"without one in a file that only you can read.\n" +
+			"With --no-browser open the printed address yourself. The sign-in ends at a port of this\n" +
+			"machine. From another machine forward that port (ssh -L 1234:127.0.0.1:1234), or paste the\n" +
+			"address at which the browser ends.",
 		Example: "loci login https://loci.example.org\n" +
 			"loci login https://loci.example.org --no-browser\n" +
 			"loci login http://127.0.0.1:7007 --key - < key.txt",
