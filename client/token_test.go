@@ -54,10 +54,10 @@ func TestCallIsRepeatedOnceWithAnotherToken(t *testing.T) {
 		"an expired one":        {tokens: []string{"old", "good"}, sent: []string{"old", "good"}},
 		"two expired ones": {tokens: []string{"old", "older", "good"}, sent: []string{"old", "older"},
 			fails: "ended"},
-		"no other":              {tokens: []string{"old"}, sent: []string{"old"}, fails: "no token is left"},
-		"none":                  {fails: "no token is left"},
-		"a broken one":          {tokens: []string{"a\nb"}, fails: "invalid character"},
-		"a broken second one":   {tokens: []string{"old", "a\nb"}, sent: []string{"old"}, fails: "invalid character"},
+		"no other":            {tokens: []string{"old"}, sent: []string{"old"}, fails: "no token is left"},
+		"none":                {fails: "no token is left"},
+		"a broken one":        {tokens: []string{"a\nb"}, fails: "invalid character"},
+		"a broken second one": {tokens: []string{"old", "a\nb"}, sent: []string{"old"}, fails: "invalid character"},
 	} {
 		address, sent := newTokenServer(t, "good")
 		client, err := New(address, WithTokenSource(tokensInOrder(c.tokens...)))
