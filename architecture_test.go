@@ -84,7 +84,7 @@ var allowedImports = map[string][]string{
 		"internal/mail", "internal/op", "internal/page", "internal/retrieve", "internal/secret", "internal/store",
 		"internal/store/accountdb", "internal/store/jobdb", "internal/vector"},
 	"internal/auth": {"", "internal/cache", "internal/identity", "internal/op", "internal/store",
-		"internal/store/accountdb"},
+		"internal/store/accountdb", "internal/store/grantdb"},
 	"internal/httpapi": {"", "internal/identity", "internal/op"},
 	"internal/web":     {"", "internal/httpapi", "internal/op"},
 	"internal/oauth": {"", "internal/attempt", "internal/cache", "internal/httpapi", "internal/store",

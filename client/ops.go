@@ -455,6 +455,31 @@ func (c *Client) SigninRevoke(ctx context.Context, in loci.RevokeSignIn, options
 	return do[loci.Empty](ctx, c, "DELETE /v1/sign-ins/{signinId}", in, options)
 }
 
+// GrantList calls grant.list, GET /v1/grants.
+//
+// List the programs that you let use your workspaces.
+func (c *Client) GrantList(ctx context.Context, in loci.ListGrants, options ...CallOption) (loci.Grants, error) {
+	return do[loci.Grants](ctx, c, "GET /v1/grants", in, options)
+}
+
+// GrantListAll returns the items of every page of grant.list. It reads a page when the one before is used up.
+// An error ends the sequence.
+func (c *Client) GrantListAll(ctx context.Context, in loci.ListGrants, options ...CallOption) iter.Seq2[loci.Grant, error] {
+	return allItems(in.Paging, func(p loci.Paging) ([]loci.Grant, loci.Page, error) {
+		in := in
+		in.Paging = p
+		out, err := c.GrantList(ctx, in, options...)
+		return out.Grants, out.Page, err
+	})
+}
+
+// GrantRevoke calls grant.revoke, DELETE /v1/grants/{grantId}.
+//
+// End the access of a program. It asks you to sign in again.
+func (c *Client) GrantRevoke(ctx context.Context, in loci.RevokeGrant, options ...CallOption) (loci.Empty, error) {
+	return do[loci.Empty](ctx, c, "DELETE /v1/grants/{grantId}", in, options)
+}
+
 // ReferralGet calls referral.get, GET /v1/referrals/me.
 //
 // Show your referral link and the people who registered with it.

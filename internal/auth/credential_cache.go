@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -91,5 +92,8 @@ func (k *credentialCache) onChange(changed accountdb.Change) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.changes++
-	k.entries.RemoveFunc(func(c cacheEntry) bool { return c.ID == changed.CredentialID || c.UserID == changed.UserID })
+	k.entries.RemoveFunc(func(c cacheEntry) bool {
+		return c.ID == changed.CredentialID || c.UserID == changed.UserID ||
+			slices.Contains(c.Workspaces, changed.WorkspaceID)
+	})
 }

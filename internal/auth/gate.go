@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/loci-memory/loci"
@@ -13,6 +14,7 @@ import (
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/accountdb"
+	"github.com/loci-memory/loci/internal/store/grantdb"
 )
 
 // Options configure a gate.
@@ -87,7 +89,12 @@ func (g *Gate) Admit(ctx context.Context, o *op.Op, c *op.Call) (*identity.Actor
 		return nil, err
 	}
 	actor := &identity.Actor{UserID: e.UserID, Email: e.Email, CredentialKind: e.Kind, CredentialID: e.ID,
-		Plan: e.Plan, BasePlan: e.BasePlan, OpenReferral: e.OpenReferral}
+		Plan: e.Plan, BasePlan: e.BasePlan, OpenReferral: e.OpenReferral, GrantedWorkspaces: e.Workspaces}
+	if e.SealedSecret != nil && c.IdempotencyKey != "" {
+		if actor.GrantSecret, err = grantdb.Secret(c.Credential, e.SealedSecret); err != nil {
+			return nil, err
+		}
+	}
 	now := g.o.Clock()
 	var wait time.Duration
 	if !c.RateCharged && !c.Continuation {
@@ -126,11 +133,9 @@ func (g *Gate) identify(ctx context.Context, c *op.Call) (accountdb.Credential, 
 	if c.Credential == "" {
 		return accountdb.Credential{}, loci.NewError(loci.CodeMissingAPIKey)
 	}
-	kind := c.CredentialKind
-	if kind != identity.CredentialCookie {
-		if kind = identity.CredentialKey; !identity.ValidKey(c.Credential) {
-			return accountdb.Credential{}, loci.NewError(loci.CodeInvalidKey)
-		}
+	kind, valid := kindOf(c)
+	if !valid {
+		return accountdb.Credential{}, loci.NewError(loci.CodeInvalidKey)
 	}
 	e, err := g.credentials.get(credentialKey{kind, [32]byte(identity.SecretHash(c.Credential))},
 		func(p credentialKey) (accountdb.Credential, error) {
@@ -139,11 +144,23 @@ func (g *Gate) identify(ctx context.Context, c *op.Call) (accountdb.Credential, 
 					return t.Credential(p.kind, p.hash[:])
 				})
 		})
-	if loci.Is(err, loci.CodeNotFound) {
+	expired := e.ExpiresAt != 0 && loci.TimeOf(g.o.Clock()) >= e.ExpiresAt // while it was cached
+	if loci.Is(err, loci.CodeNotFound) || expired {
 		return e, loci.NewError(loci.CodeInvalidKey)
 	}
 	if err == nil && e.Revoked {
 		return e, loci.NewError(loci.CodeRevoked)
 	}
 	return e, err
+}
+
+// kindOf returns the kind of the credential of a call, and whether it has a valid form.
+func kindOf(c *op.Call) (kind identity.CredentialKind, valid bool) {
+	switch {
+	case c.CredentialKind == identity.CredentialCookie:
+		return identity.CredentialCookie, true
+	case strings.HasPrefix(c.Credential, loci.AccessTokenPrefix):
+		return identity.CredentialToken, identity.ValidAccessToken(c.Credential)
+	}
+	return identity.CredentialKey, identity.ValidKey(c.Credential)
 }

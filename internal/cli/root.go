@@ -152,6 +152,7 @@ func resourceSummary(resource string) string {
 		"invitation": "Invite people into a workspace, and answer invitations",
 		"key":        "Make and revoke API keys",
 		"account":    "Show and change your account, and show its usage",
+		"grant":      "See the programs that use your workspaces, and end their access",
 		"signin":     "See the browsers that are signed in, and sign them out",
 		"referral":   "Invite people to the server by your link",
 		"benefit":    "See and use the benefits of referrals",

@@ -22,11 +22,13 @@ type accessRule string
 const (
 	publicAccess  accessRule = "-"    // nothing
 	accountAccess accessRule = "self" // an account: the operation concerns only the caller
-	// the record is the caller's own: a key, an invitation to the caller's address
+	// the record is the caller's own: a key, a grant
 	ownerOfRecord accessRule = "own"
-	member        accessRule = "member" // a role in the workspace of the named record
-	admin         accessRule = "admin"
-	owner         accessRule = "owner"
+	// the caller is invited, and is no token: a workspace that its user has not joined is none of its own
+	invited accessRule = "invited"
+	member  accessRule = "member" // a role in the workspace of the named record
+	admin   accessRule = "admin"
+	owner   accessRule = "owner"
 	// the caller created the memory, or is an admin of its workspace: ann created all
 	creatorOrManager accessRule = "creator"
 )
@@ -59,7 +61,10 @@ func expected(o *op.Op, caller conformance.Caller) loci.Code {
 	switch c := fixtures[o.Name].needs; c {
 	case publicAccess, accountAccess:
 		return ""
-	case ownerOfRecord:
+	case ownerOfRecord, invited:
+		if c == invited && (caller == conformance.CallerToken || caller == conformance.CallerElsewhere) {
+			return loci.CodeNotFound
+		}
 		if role != loci.RoleOwner && caller != conformance.CallerElsewhere { // all of these are ann
 			return loci.CodeNotFound
 		}

@@ -23,18 +23,14 @@ const (
 var Callers = []Caller{CallerNobody, CallerRevoked, CallerStranger, CallerElsewhere, CallerMember, CallerAdmin,
 	CallerOwner, CallerAgent, CallerToken, CallerDevice}
 
-// Credentials that the world itself maps to callers.
-const (
-	narrowedToken       = "test-narrowed-token"
-	otherWorkspaceToken = "test-token-elsewhere"
-	localDevice         = "test-own-device"
-)
+// localDevice is a credential that the world itself maps to a caller.
+const localDevice = "test-own-device"
 
 // Credential returns the credential of a caller.
 func (w *World) Credential(c Caller) string {
 	return map[Caller]string{CallerRevoked: w.revoked, CallerStranger: w.Eve.Key, CallerMember: w.Cid.Key,
-		CallerAdmin: w.Bob.Key, CallerOwner: w.Ann.Key, CallerAgent: w.Ann.Key, CallerElsewhere: otherWorkspaceToken,
-		CallerToken: narrowedToken, CallerDevice: localDevice}[c]
+		CallerAdmin: w.Bob.Key, CallerOwner: w.Ann.Key, CallerAgent: w.Ann.Key, CallerElsewhere: w.elsewhere,
+		CallerToken: w.token, CallerDevice: localDevice}[c]
 }
 
 // Call returns a call by the caller.

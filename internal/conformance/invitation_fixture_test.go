@@ -53,7 +53,7 @@ var invitationFixtures = map[string]fixture{
 	service.InvitationPending.Name: {needs: accountAccess, args: func(testScene) args { return args{"limit": 1} },
 		refusals: []refusal{badCursor(nil)}},
 	service.InvitationRespond.Name: {
-		needs: ownerOfRecord,
+		needs: invited,
 		args:  func(s testScene) args { return args{"invitationId": s.invitation(), "accept": true, "confirm": true} },
 		names: []string{"invitationId"},
 		refusals: []refusal{

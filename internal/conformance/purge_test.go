@@ -14,6 +14,7 @@ import (
 	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/accountdb"
+	"github.com/loci-memory/loci/internal/store/grantdb"
 	"github.com/loci-memory/loci/internal/store/integrity"
 	"github.com/loci-memory/loci/internal/store/jobdb"
 	"github.com/loci-memory/loci/internal/store/storetest"
@@ -21,10 +22,11 @@ import (
 
 // keptTables keep rows when all users and workspaces are purged, for these reasons.
 var keptTables = map[string]string{
-	"metadata":    "the settings of the database",
-	"generations": "the names of models",
-	"jobs":        "ids of records, deleted when the job is done",
-	"rate_limits": "times by the id of a credential, deleted within minutes",
+	"metadata":      "the settings of the database",
+	"generations":   "the names of models",
+	"jobs":          "ids of records, deleted when the job is done",
+	"oauth_clients": "programs, which belong to no user",
+	"rate_limits":   "times by the id of a credential, deleted within minutes",
 }
 
 // Names of a database's tables, and of the columns "table.column" that hold the row id of a memory.
@@ -66,8 +68,16 @@ func fillTables(t *testing.T, d storetest.Database) (w *conformance.World, memor
 	embedder.RejectTexts("*")
 	conformance.Must(w.Service.AppendMemory(t.Context(), w.Ann.Actor(), loci.AppendMemory{MemoryID: memory,
 		Content: "It opens at six."}))(t)
+	signIn := storetest.SignIn(t, w.Store, w.Ann.ID)
 	conformance.Must(store.System(t.Context(), w.Store, "test", func(x *store.SystemTx) (loci.Empty, error) {
 		if _, _, err := x.ChargeCalls(w.Ann.KeyID, accountdb.Rate{Interval: time.Hour}, time.Now(), 1); err != nil {
+			return loci.Empty{}, err
+		}
+		consent, _ := storetest.Consent(w.Ann.ID, signIn, "editor", w.Team)
+		if _, err := x.Grants().AddCode(consent); err != nil {
+			return loci.Empty{}, err
+		}
+		if err := x.Grants().AddClient(grantdb.Client{ID: "editor"}); err != nil {
 			return loci.Empty{}, err
 		}
 		if _, err := x.AddToken(w.Ann.ID, accountdb.ResetToken, []byte("a link")); err != nil {

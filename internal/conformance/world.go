@@ -57,6 +57,9 @@ type World struct {
 	Ann, Bob, Cid, Eve, Fay *Person
 	Team                    loci.ID // id of the workspace
 	revoked                 string  // a key of ann
+	granted                 []loci.ID
+	token                   string // of ann, for the granted workspaces: the team workspace and those like it
+	elsewhere               string // of ann, for another workspace
 	actors                  map[string]identity.Actor
 }
 
@@ -129,10 +132,8 @@ func New(t testing.TB, open func(t testing.TB, o store.Options) *store.Store, o 
 	k := Must(w.Service.AddKey(t.Context(), loci.Email(w.Ann.Email), "lost"))(t)
 	Must(w.Service.RevokeKey(t.Context(), w.Ann.Actor(), loci.RevokeKey{KeyID: k.Key.ID}))(t)
 	w.revoked = k.APIKey
-	for token, granted := range map[string]loci.ID{narrowedToken: w.Team, otherWorkspaceToken: w.NewTeam(t, w.Ann)} {
-		w.actors[token] = identity.Actor{UserID: w.Ann.ID, Email: w.Ann.Email, CredentialKind: identity.CredentialToken,
-			CredentialID: loci.NewID(w.Clock.Now()), GrantedWorkspaces: []loci.ID{granted}}
-	}
+	w.grant(t, w.Team)
+	w.elsewhere = storetest.Token(t, w.Store, w.Ann.ID, w.NewTeam(t, w.Ann)).Access
 	w.actors[localDevice] = identity.Actor{UserID: w.Ann.ID, Email: w.Ann.Email,
 		CredentialKind: identity.CredentialLocal,
 		CredentialID:   w.Ann.ID}
@@ -200,10 +201,18 @@ func (w *World) SharedTeam(t testing.TB, owner *Person) loci.ID {
 		}
 		w.Join(t, id, owner, p, role)
 	}
-	token := w.actors[narrowedToken]
-	token.GrantedWorkspaces = append(slices.Clone(token.GrantedWorkspaces), id)
-	w.actors[narrowedToken] = token
+	w.grant(t, id)
 	return id
+}
+
+// grant makes a token that reaches one more workspace.
+func (w *World) grant(t testing.TB, id loci.ID) {
+	t.Helper()
+	w.granted = slices.DeleteFunc(append(w.granted, id), func(id loci.ID) bool { // ann has left some meanwhile
+		_, err := w.Service.GetWorkspace(t.Context(), w.Ann.Actor(), loci.GetWorkspace{WorkspaceID: id})
+		return err != nil
+	})
+	w.token = storetest.Token(t, w.Store, w.Ann.ID, w.granted...).Access
 }
 
 // Atlas makes an atlas of the team workspace.

@@ -23,6 +23,7 @@ type Actor struct {
 	Plan              Plan
 	BasePlan          loci.PlanName // without benefits
 	GrantedWorkspaces []loci.ID     // the only workspaces that a narrowed token reaches; nil means all of the user's
+	GrantSecret       []byte        // of the grant of a token, for calls with an Idempotency-Key
 	OpenReferral      bool          // the user was referred, and no memory has activated the referral yet
 	IsAgent           bool          // the call names a trusted agent as its actor
 

@@ -141,6 +141,9 @@ func (c *Call) authorize(o *Op, actor *identity.Actor) error {
 		return loci.Errorf(loci.CodeForbidden, "A page of another origin cannot do this with a cookie: use an API key.")
 	case c.AgentIDSent:
 		return invalidf("an agent id is given by the server: leave X-Loci-Agent-Id out")
+	case c.ActorHeader != "" && (actor.CredentialKind == identity.CredentialCookie ||
+		actor.CredentialKind == identity.CredentialToken):
+		return loci.Errorf(loci.CodeForbidden, "An agent is named with an API key alone: leave the actor header out.")
 	case c.ActorHeader != "" && c.ActorHeader != "agent":
 		return invalidf("the actor header must be agent")
 	case c.IdempotencyKeyCount > 1 && o.AcceptsIdempotencyKey():
@@ -173,10 +176,14 @@ func (c *Call) bindIdempotencyKey(o *Op, actor *identity.Actor, in any) error {
 	if err != nil {
 		return err
 	}
+	secret := []byte(c.Credential)
+	if actor.GrantSecret != nil {
+		secret = actor.GrantSecret // a response stays readable when the client refreshes its token
+	}
 	actor.Idempotency = &identity.Idempotency{
 		Key:           c.IdempotencyKey,
 		Fingerprint:   sha256.Sum256(append([]byte(o.Name+"\n"), canonical...)),
-		EncryptionKey: sha256.Sum256([]byte("loci idempotency seal\n" + c.Credential)),
+		EncryptionKey: sha256.Sum256(append([]byte("loci idempotency seal\n"), secret...)),
 	}
 	return nil
 }

@@ -49,7 +49,7 @@ func sampleIntegrity(ctx context.Context, st *store.Store, log *slog.Logger) err
 	return err
 }
 
-// deleteExpired deletes idempotency keys, sign-ins and links that have expired.
+// deleteExpired deletes idempotency keys, sign-ins, links and grants that have expired.
 func deleteExpired(ctx context.Context, st *store.Store) error {
 	_, err := store.System(ctx, st, "delete expired records", func(t *store.SystemTx) (loci.Empty, error) {
 		if _, err := t.DeleteExpiredResponses(); err != nil {
@@ -58,7 +58,10 @@ func deleteExpired(ctx context.Context, st *store.Store) error {
 		if _, err := t.DeleteExpiredSignIns(); err != nil {
 			return loci.Empty{}, err
 		}
-		return loci.Empty{}, t.DeleteExpiredTokens()
+		if err := t.DeleteExpiredTokens(); err != nil {
+			return loci.Empty{}, err
+		}
+		return loci.Empty{}, t.Grants().DeleteExpired()
 	})
 	return err
 }

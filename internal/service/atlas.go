@@ -14,7 +14,7 @@ func (s *Service) CreateAtlas(ctx context.Context, actor *identity.Actor, in loc
 	return write(ctx, s, actor, func(tx *store.Tx) (out loci.CreatedAtlas, err error) {
 		var w *store.Workspace
 		if in.WorkspaceID == "" {
-			w, err = tx.PersonalWorkspace()
+			w, err = tx.DefaultWorkspace(loci.RoleAdmin)
 		} else {
 			w, err = tx.Workspace(in.WorkspaceID, loci.RoleAdmin)
 		}

@@ -129,6 +129,12 @@ var (
 	SignInRevoke = op.Add(Ops, "signin.revoke", "DELETE /v1/sign-ins/{signinId}", "Sign a browser out.", op.Person,
 		op.NoTool, (*Service).RevokeSignIn, op.ServerOnly)
 
+	GrantList = op.Add(Ops, "grant.list", "GET /v1/grants", "List the programs that you let use your workspaces.",
+		op.Person, op.NoTool, (*Service).ListGrants, op.OverQuota, op.ServerOnly)
+	GrantRevoke = op.Add(Ops, "grant.revoke", "DELETE /v1/grants/{grantId}",
+		"End the access of a program. It asks you to sign in again.", op.Person, op.NoTool, (*Service).RevokeGrant,
+		op.Destructive, op.OverQuota, op.ServerOnly)
+
 	ReferralGet = op.Add(Ops, "referral.get", "GET /v1/referrals/me",
 		"Show your referral link and the people who registered with it.", op.Account, op.NoTool,
 		(*Service).GetReferrals, op.ServerOnly)

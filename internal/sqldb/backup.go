@@ -109,7 +109,8 @@ type ActiveKey struct {
 	CreatedAt loci.Time `json:"createdAt"`
 }
 
-// EndSignIns deletes all sign-ins and links of mails to users in the database in dir, which no process may have open.
+// EndSignIns deletes all sign-ins, grants and links of mails to users in the database in dir, which no process may have
+// open.
 // It returns the number of sign-ins and the API keys that stay valid. Afterwards the file has no write-ahead log beside
 // it.
 func EndSignIns(ctx context.Context, dir string) (ended int64, keys []ActiveKey, err error) {
@@ -124,8 +125,10 @@ func EndSignIns(ctx context.Context, dir string) (ended int64, keys []ActiveKey,
 		if ended, err = c.Exec(`DELETE FROM sign_ins`, nil); err != nil {
 			return err
 		}
-		if _, err = c.Exec(`DELETE FROM tokens WHERE user_id IS NOT NULL`, nil); err != nil {
-			return err
+		for _, q := range []string{`DELETE FROM grants`, `DELETE FROM tokens WHERE user_id IS NOT NULL`} {
+			if _, err = c.Exec(q, nil); err != nil {
+				return err
+			}
 		}
 		return c.queryContext(ctx, `SELECT k.id, k.prefix, k.name, u.email, k.created_at
 			FROM api_keys k JOIN users u ON u.id = k.user_id WHERE k.revoked_at = 0

@@ -4,16 +4,12 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store/accountdb"
-	"github.com/loci-memory/loci/internal/store/grantdb"
 )
 
 // accounts returns the accounts in the transaction.
 func (t *Tx) accounts() accountdb.Tx {
 	return accountdb.In(t.conn, t.store.plans, t.publishAtCommit)
 }
-
-// grants returns the OAuth clients and grants in the transaction.
-func (t *Tx) grants() grantdb.Tx { return grantdb.In(t.conn, t.accounts(), t.publishAtCommit) }
 
 func (t *Tx) publishAtCommit(c accountdb.Change) { t.conn.OnCommit(func() { t.store.publish(c) }) }
 

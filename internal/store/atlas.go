@@ -210,15 +210,17 @@ type RoutingTargets struct {
 	Keywords  [][]string // of the atlases with keywords, oldest first
 }
 
-// RoutingTargets returns the handle of a workspace; without an id it is the actor's personal one.
+// RoutingTargets returns the handle of a workspace; without an id it is the default one.
 func (t *Tx) RoutingTargets(workspaceID loci.ID) (*RoutingTargets, error) {
 	s := &RoutingTargets{t: t, workspace: Workspace{t: t}}
-	which, args := `WHERE e.personal_of = ?1`, []any(nil)
-	if workspaceID != "" {
-		which, args = `WHERE e.id = ?2`, []any{workspaceID}
+	which, args, err := `WHERE e.id = ?2`, []any{workspaceID}, error(nil)
+	if workspaceID == "" {
+		if which, args, err = t.defaultWorkspace(); err != nil {
+			return nil, err
+		}
 	}
 	w := &s.workspace
-	err := t.queryFew(
+	err = t.queryFew(
 		`SELECT a.row_id, a.id, a.keywords, a.inbox, w.row_id, w.id, w.name, w.archived, w.secrets, m.role`+
 			ownerColumns+`FROM workspaces e`+t.membershipJoin("e.row_id")+ownerJoin+
 			`JOIN atlases a ON a.workspace = e.row_id AND NOT a.archived AND (a.inbox OR a.keywords <> '[]') `+which+

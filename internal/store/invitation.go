@@ -126,8 +126,11 @@ func (t *Tx) Invitations(workspaceID loci.ID, p Page) (list List[loci.Invitation
 }
 
 // PendingInvitations returns the pending invitations to the actor's address. An unverified address has none: it may
-// belong to another person.
+// belong to another person. A narrowed token has none: it reaches no workspace that its user has not joined.
 func (t *Tx) PendingInvitations(p Page) (List[loci.Invitation], error) {
+	if t.actor.GrantedWorkspaces != nil {
+		return newList[loci.Invitation](p), nil
+	}
 	return queryPage(p, t.conn.Query, `SELECT`+invitationColumns+
 		`FROM users u JOIN invitations i ON i.email_folded = u.email_folded AND i.status = ?2
 			JOIN workspaces w ON w.row_id = i.workspace
@@ -150,9 +153,12 @@ type IncomingInvitation struct {
 	verified  bool // the actor's address
 }
 
-// IncomingInvitation returns the handle of an invitation to the actor, or NotFound. An actor with an unverified address
-// needs the token of the invitation.
+// IncomingInvitation returns the handle of an invitation to the actor, or NotFound, as for a narrowed token. An actor
+// with an unverified address needs the token of the invitation.
 func (t *Tx) IncomingInvitation(id loci.ID, tokenHash []byte) (*IncomingInvitation, error) {
+	if t.actor.GrantedWorkspaces != nil {
+		return nil, loci.NewError(loci.CodeNotFound)
+	}
 	i := &IncomingInvitation{t: t}
 	if err := t.lockInvitation(id); err != nil {
 		return nil, err

@@ -86,6 +86,7 @@ func (w *Workspace) Leave() error {
 
 func (w *Workspace) endMembership(userID loci.ID) error {
 	w.t.LinkResponse(w.id)
+	w.t.publishAtCommit(accountdb.Change{UserID: userID}) // a token may reach nothing now
 	_, err := w.t.exec(`DELETE FROM members WHERE workspace = ?1 AND user_id = ?2`, w.rowID, userID)
 	return err
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store/accountdb"
-	"github.com/loci-memory/loci/internal/store/grantdb"
 )
 
 // A Tx is a transaction of an actor. Its scope is the workspaces of the actor that the credential was granted. Each
@@ -107,17 +106,6 @@ func (s *Store) system(conn *sqldb.Tx) *SystemTx {
 type SystemTx struct {
 	accountdb.Tx
 	t *Tx
-}
-
-// Grants returns the OAuth clients and grants of all users.
-func (t *SystemTx) Grants() grantdb.Tx { return t.t.grants() }
-
-// Credential returns the credential whose secret has this hash.
-func (t *SystemTx) Credential(kind identity.CredentialKind, hash []byte) (accountdb.Credential, error) {
-	if kind == identity.CredentialToken {
-		return t.Grants().Credential(hash)
-	}
-	return t.Tx.Credential(kind, hash)
 }
 
 // membershipJoin joins rows with a column workspace to the workspaces w in scope and the actor's memberships m. ?1 is

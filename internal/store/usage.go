@@ -117,10 +117,11 @@ func (t *Tx) checkStorageQuota(owner owner) error {
 	switch {
 	case err != nil || held <= limit:
 		return err
-	case owner.id == t.actor.UserID:
+	case owner.id == t.actor.UserID && t.actor.GrantedWorkspaces == nil:
 		return loci.Errorf(loci.CodeQuotaExceeded, "Your plan %s stores at most %d bytes, and this would make %d: "+
 			"delete something, or change the plan.", t.plan(owner).Name, limit, held)
 	}
+	// Without figures: they are the owner's, and cover workspaces that a token does not reach.
 	return loci.Errorf(loci.CodeQuotaExceeded, "The plan of the workspace's owner has no room for so much: delete "+
-		"something, or ask the owner.") // without figures: they are the owner's
+		"something, or ask the owner.")
 }

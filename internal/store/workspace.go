@@ -85,9 +85,40 @@ func (t *Tx) Workspace(id loci.ID, minimum loci.Role) (*Workspace, error) {
 	return t.openWorkspace(minimum, "UPDATE", `WHERE e.id = ?2`, id)
 }
 
-// PersonalWorkspace returns the handle of the actor's personal workspace.
-func (t *Tx) PersonalWorkspace() (*Workspace, error) {
-	return t.openWorkspace(loci.RoleOwner, "KEY SHARE", `WHERE e.personal_of = ?1`)
+// DefaultWorkspace returns the handle of the workspace of a call that names none.
+func (t *Tx) DefaultWorkspace(minimum loci.Role) (*Workspace, error) {
+	which, args, err := t.defaultWorkspace()
+	if err != nil {
+		return nil, err
+	}
+	return t.openWorkspace(minimum, "KEY SHARE", which, args...)
+}
+
+// defaultWorkspace returns the condition of the actor's personal workspace. A token that does not reach it uses the
+// only workspace that it reaches.
+func (t *Tx) defaultWorkspace() (which string, args []any, err error) {
+	const personal = `WHERE e.personal_of = ?1`
+	if t.actor.GrantedWorkspaces == nil {
+		return personal, nil, nil
+	}
+	var reached []loci.ID
+	hasPersonal := false
+	err = t.query(`SELECT w.id, w.personal_of IS NOT NULL FROM workspaces e`+t.membershipJoin("e.row_id"), nil,
+		func(r sqldb.Row) error {
+			var id loci.ID
+			var isPersonal bool
+			err := r.Scan(&id, &isPersonal)
+			reached, hasPersonal = append(reached, id), hasPersonal || isPersonal
+			return err
+		})
+	switch {
+	case err != nil || hasPersonal || len(reached) == 0:
+		return personal, nil, err
+	case len(reached) > 1:
+		return "", nil, loci.Errorf(loci.CodeInvalidQuery, "workspaceId is missing: this token reaches several "+
+			"workspaces, and not the personal one.")
+	}
+	return `WHERE e.id = ?2`, []any{reached[0]}, nil
 }
 
 func (t *Tx) openWorkspace(minimum loci.Role, lock, which string, args ...any) (*Workspace, error) {
@@ -175,6 +206,7 @@ func (w *Workspace) Delete(dryRun bool) (loci.Deleted, error) {
 	if err := w.t.deleteResponses(w.id); err != nil {
 		return loci.Deleted{}, err
 	}
+	w.t.publishAtCommit(accountdb.Change{WorkspaceID: w.id})
 	return loci.Deleted{}, w.t.store.eraser.DeleteWorkspace(w.t.conn, w.rowID, w.id)
 }
 

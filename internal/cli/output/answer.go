@@ -153,6 +153,8 @@ func displayValue(raw json.RawMessage, isTime bool) string {
 		if v == loci.Unlimited {
 			return "unlimited"
 		}
+	case map[string]any:
+		return listItem(v)
 	case []any:
 		texts := make([]string, len(v))
 		for i := range v {
@@ -163,9 +165,12 @@ func displayValue(raw json.RawMessage, isTime bool) string {
 	return string(raw)
 }
 
-// listItem returns an item of a list; an object is shown by its id.
+// listItem returns an item of a list; an object is shown by its name, or by its id.
 func listItem(v any) string {
 	if object, ok := v.(map[string]any); ok {
+		if name, ok := object["name"].(string); ok && name != "" {
+			return name
+		}
 		return fmt.Sprint(object["id"])
 	}
 	return fmt.Sprint(v)

@@ -231,13 +231,18 @@ func (t Tx) AddLimitedKey(userID loci.ID, by identity.CredentialKind, credential
 	return t.AddKey(userID, n)
 }
 
-// revokeUnprovenKeys revokes the keys of a user whose address is not verified: another person may have registered it.
-func (t Tx) revokeUnprovenKeys(userID loci.ID) error {
+// revokeUnproven revokes the keys and ends the grants of a user whose address is not verified: another person may have
+// registered it. The sign-ins have ended, and with them the codes.
+func (t Tx) revokeUnproven(userID loci.ID) error {
 	if err := t.lockKeys(userID); err != nil {
 		return err
 	}
-	_, err := t.conn.Exec(`UPDATE api_keys SET revoked_at = ?2, updated_at = ?2 WHERE user_id = ?1 AND revoked_at = 0
-		AND NOT (SELECT u.verified FROM users u WHERE u.id = ?1)`, userID, t.conn.Now)
+	const unproven = ` user_id = ?1 AND NOT (SELECT u.verified FROM users u WHERE u.id = ?1) `
+	if _, err := t.conn.Exec(`DELETE FROM grants WHERE`+unproven, userID); err != nil {
+		return err
+	}
+	_, err := t.conn.Exec(`UPDATE api_keys SET revoked_at = ?2, updated_at = ?2 WHERE revoked_at = 0 AND`+unproven,
+		userID, t.conn.Now)
 	t.onChange(Change{UserID: userID})
 	return err
 }

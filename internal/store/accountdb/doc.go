@@ -19,6 +19,7 @@ type Tx struct {
 type Change struct {
 	CredentialID loci.ID
 	UserID       loci.ID // if set, all of this user's
+	WorkspaceID  loci.ID // if set, all tokens that reach this workspace
 }
 
 // In returns the accounts in a transaction, which calls onChange with each change.

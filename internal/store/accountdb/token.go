@@ -78,12 +78,12 @@ func (t Tx) DeleteExpiredTokens() error {
 }
 
 // ResetPassword replaces the password hash of a user by the link of a mail, which verifies the address. All sign-ins
-// end, and the keys too if the address was not verified.
+// end, and the keys and grants too if the address was not verified.
 func (t Tx) ResetPassword(id loci.ID, hash string) (u loci.User, err error) {
 	if err := t.EndSignIns(id); err != nil {
 		return u, err
 	}
-	if err := t.revokeUnprovenKeys(id); err != nil {
+	if err := t.revokeUnproven(id); err != nil {
 		return u, err
 	}
 	if err := t.MarkVerified(id); err != nil {

@@ -27,10 +27,11 @@ func countTarget(t *sqldb.Tx, g purgeTarget) (n PurgeResult, err error) {
 			(SELECT count(*) FROM members WHERE workspace = ?1 OR user_id = ?2), (SELECT count(*) FROM invitations
 			WHERE workspace = ?1 OR email_folded = ?3),
 			(SELECT count(*) FROM users WHERE id = ?2), (SELECT count(*) FROM api_keys
-			WHERE user_id = ?2), (SELECT count(*) FROM sign_ins WHERE user_id = ?2)`,
+			WHERE user_id = ?2), (SELECT count(*) FROM sign_ins WHERE user_id = ?2),
+			(SELECT count(*) FROM grants WHERE user_id = ?2)`,
 		[]any{g.workspace, g.user, g.emailFolded},
 		[]any{&n.Workspaces, &n.Atlases, &n.Memories, &n.Versions, &n.Memberships, &n.Invitations, &n.Users, &n.Keys,
-			&n.Signins})
+			&n.Signins, &n.Grants})
 	return n, err
 }
 
@@ -53,6 +54,7 @@ const responseCondition = readCondition + `OR (credential, key) IN (SELECT r.cre
 		WHERE i.email_folded = ?3))
 	OR credential IN (SELECT k.id FROM api_keys k JOIN members m ON m.user_id = k.user_id WHERE m.workspace = ?1
 		UNION ALL SELECT s.id FROM sign_ins s JOIN members m ON m.user_id = s.user_id WHERE m.workspace = ?1
+		UNION ALL SELECT g.grant_id FROM grant_workspaces g WHERE g.workspace = ?1
 		UNION ALL SELECT m.user_id FROM members m WHERE m.workspace = ?1) `
 
 // eraseTarget deletes the rows of a target and the data derived from them.

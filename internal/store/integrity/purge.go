@@ -16,6 +16,7 @@ type PurgeResult struct {
 	Users       int64 `json:"users"`
 	Keys        int64 `json:"keys"`
 	Signins     int64 `json:"signins"`
+	Grants      int64 `json:"grants"`
 	Memberships int64 `json:"memberships"`
 	Invitations int64 `json:"invitations"`
 	Workspaces  int64 `json:"workspaces"`
@@ -36,6 +37,7 @@ func (p PurgeResult) String() string {
 		n         int64
 		one, many string
 	}{{p.Users, "user", "users"}, {p.Keys, "key", "keys"}, {p.Signins, "sign-in", "sign-ins"},
+		{p.Grants, "grant", "grants"},
 		{p.Memberships, "membership", "memberships"},
 		{p.Invitations, "invitation", "invitations"}, {p.Workspaces, "workspace", "workspaces"},
 		{p.Atlases, "atlas", "atlases"},

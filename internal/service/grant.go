@@ -1,0 +1,29 @@
+package service
+
+import (
+	"context"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/identity"
+	"github.com/loci-memory/loci/internal/store"
+)
+
+// ListGrants lists the OAuth clients that use workspaces of the actor, newest first.
+func (s *Service) ListGrants(ctx context.Context, actor *identity.Actor, in loci.ListGrants) (out loci.Grants,
+	err error) {
+	out.Grants, out.Page, err = listPage(ctx, s, actor, &in.Paging, &in,
+		func(tx *store.Tx, p store.Page) (store.List[loci.Grant], error) { return tx.Grants(p) },
+		func(g loci.Grant) store.PageKey { return store.PageKey{At: g.CreatedAt, ID: g.ID} })
+	return out, err
+}
+
+// RevokeGrant ends a grant of the actor with its tokens.
+func (s *Service) RevokeGrant(ctx context.Context, actor *identity.Actor, in loci.RevokeGrant) (loci.Empty, error) {
+	return write(ctx, s, actor, func(tx *store.Tx) (loci.Empty, error) {
+		account, err := tx.Account()
+		if err == nil {
+			err = account.RevokeGrant(in.GrantID)
+		}
+		return loci.Empty{}, err
+	})
+}

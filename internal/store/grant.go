@@ -1,0 +1,38 @@
+package store
+
+import (
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/identity"
+	"github.com/loci-memory/loci/internal/store/accountdb"
+	"github.com/loci-memory/loci/internal/store/grantdb"
+)
+
+// grants returns the OAuth clients and grants in the transaction.
+func (t *Tx) grants() grantdb.Tx { return grantdb.In(t.conn, t.accounts(), t.publishAtCommit) }
+
+// Grants returns the live grants of the actor.
+func (t *Tx) Grants(p Page) (List[loci.Grant], error) {
+	at, id, limit := p.seek()
+	records, err := t.grants().List(t.actor.UserID, at, id, limit)
+	list := newList[loci.Grant](p)
+	for _, g := range records {
+		if list.add(g) != nil {
+			break
+		}
+	}
+	return list, err
+}
+
+// RevokeGrant ends a grant of the actor with its tokens.
+func (s *Account) RevokeGrant(id loci.ID) error { return s.t.grants().Revoke(s.t.actor.UserID, id) }
+
+// Grants returns the OAuth clients and grants of all users.
+func (t *SystemTx) Grants() grantdb.Tx { return t.t.grants() }
+
+// Credential returns the credential whose secret has this hash.
+func (t *SystemTx) Credential(kind identity.CredentialKind, hash []byte) (accountdb.Credential, error) {
+	if kind == identity.CredentialToken {
+		return t.Grants().Credential(hash)
+	}
+	return t.Tx.Credential(kind, hash)
+}
