@@ -90,7 +90,7 @@ var allowedImports = map[string][]string{
 	"internal/oauth": {"", "internal/attempt", "internal/cache", "internal/httpapi", "internal/store",
 		"internal/store/grantdb", "internal/strictjson"},
 	"internal/rest": {"", "internal/httpapi", "internal/op", "internal/strictjson"},
-	"internal/mcp":  {"", "internal/httpapi", "internal/op", "internal/strictjson"},
+	"internal/mcp":  {"", "internal/fence", "internal/httpapi", "internal/op", "internal/strictjson"},
 	"internal/server": {"", "internal/auth", "internal/embed", "internal/httpapi", "internal/identity",
 		"internal/job", "internal/mail", "internal/mcp", "internal/oauth", "internal/op", "internal/rest",
 		"internal/server/backup",

@@ -58,6 +58,7 @@ func (p *program) serveMCP(cmd *cobra.Command, name, workspace, atlas string) er
 		o := mcp.Options{Table: p.table, Caller: caller, Version: version().Version, Toolset: set}
 		if narrowed != nil {
 			o.Table, o.Caller, o.ScopeName = narrowed.AllowedOperations(), narrowed, narrowed.Name
+			o.AtlasID = narrowed.AtlasID
 		}
 		err = mcp.New(o).Stdio(cmd.Context(), p.In, p.Out)
 	}

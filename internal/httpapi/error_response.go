@@ -27,12 +27,12 @@ func WriteError(w http.ResponseWriter, r *http.Request, q *op.Quota, err error) 
 	_, _ = w.Write(append(body, '\n'))                               // a client that has left reads nothing
 }
 
-// SetErrorHeaders sets Retry-After and the challenge of an error.
+// SetErrorHeaders sets Retry-After and the challenge of an error, unless the transport has set its own.
 func SetErrorHeaders(h http.Header, r *http.Request, e *loci.Error, q *op.Quota) {
 	if wait := retryAfter(e, q); wait > 0 {
 		h.Set("Retry-After", ceilSeconds(wait))
 	}
-	if e.Code.Status() != http.StatusUnauthorized {
+	if e.Code.Status() != http.StatusUnauthorized || h.Get("Www-Authenticate") != "" {
 		return
 	}
 	challenge := "Bearer"

@@ -2,10 +2,51 @@ package mcp
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/op"
+	"github.com/loci-memory/loci/internal/strictjson"
 )
+
+// listTools answers with bytes that were made at the start.
+func (d *Server) listTools(_ context.Context, x *exchange) ([]byte, *rpcError) {
+	if err := x.rejectCursor(); err != nil {
+		return nil, err
+	}
+	return d.lists[x.set][x.isStateless()], nil
+}
+
+// callNamedTool runs a tool. It returns the object once, as text. No revision requires structured content of a tool
+// without an output schema, and a client that shows both to the model doubles its cost.
+func (d *Server) callNamedTool(ctx context.Context, x *exchange) ([]byte, *rpcError) {
+	if err := x.requireParams(); err != nil {
+		return nil, err
+	}
+	name, err := x.param("name")
+	if err != nil {
+		return nil, err
+	}
+	t := d.tools[x.set][name]
+	if t == nil {
+		return nil, invalidParams(fmt.Sprintf("unknown tool %q", strictjson.Shorten(name)))
+	}
+	x.mayHaveWritten = !t.op.ReadOnly
+	object, failed := d.callTool(ctx, t, x.call, x.params["arguments"])
+	r := result{"content": []textContent{newText(string(object))}}
+	if failed {
+		r["isError"] = true
+	}
+	return d.encodeResult(r, x.isStateless()), nil
+}
+
+// A textContent is a text in a result.
+type textContent struct {
+	Type string `json:"type"`
+	Text string `json:"text"`
+}
+
+func newText(s string) textContent { return textContent{"text", s} }
 
 // callTool runs the tool and returns the one JSON object of its result. An error of the operation is a result, which
 // the agent reads.
@@ -88,6 +129,11 @@ func (t *tool) prepareArguments(args []byte) (rest []byte, offset int, err error
 	for _, f := range t.defaults {
 		if given, _ := removeMember(args, f.Name); given == nil && (len(args) == 0 || isObject(args)) {
 			args = addNumber(args, f.Name, f.ToolDefault)
+		}
+	}
+	for _, name := range t.texts {
+		if given, _ := removeMember(args, name); string(given) == "null" {
+			return nil, 0, loci.Errorf(loci.CodeInvalidQuery, "%s must be a string", name)
 		}
 	}
 	if !t.readsText {

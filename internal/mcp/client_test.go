@@ -74,8 +74,11 @@ func (c client) post(message any, headers ...string) answer {
 	}
 	if m, ok := message.(object); ok && c.version == statelessVersion {
 		r.Header.Set("Mcp-Method", m["method"].(string))
-		if params, ok := m["params"].(object); ok && params["name"] != nil {
-			r.Header.Set("Mcp-Name", params["name"].(string))
+		params, _ := m["params"].(object)
+		for _, named := range []string{"name", "uri"} {
+			if name, ok := params[named].(string); ok {
+				r.Header.Set("Mcp-Name", name)
+			}
 		}
 	}
 	for i := 0; i < len(headers); i += 2 {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/strictjson"
@@ -16,8 +15,8 @@ type exchange struct {
 	set  op.Toolset
 	call *op.Call
 
-	acknowledgement []byte // a notification that comes before the response
-	mayHaveWritten  bool   // a tool ran that may have written: nothing shows its result again
+	stream         messageStream // carries messages before the response
+	mayHaveWritten bool          // a tool ran that may have written: nothing shows its result again
 }
 
 // isStateless reports whether the request is of a revision without a handshake.
@@ -32,24 +31,26 @@ func (x *exchange) revision() string {
 // A method answers requests of the eras in which it exists.
 type method struct {
 	handshake, stateless bool
-	handle               func(*Server, context.Context, *exchange) (result, *rpcError)
+	handle               func(*Server, context.Context, *exchange) ([]byte, *rpcError)
 }
 
 var methods = map[string]method{
-	"initialize":           {handshake: true, handle: (*Server).initialize},
-	"ping":                 {handshake: true, handle: emptyList("")},
-	"server/discover":      {stateless: true, handle: (*Server).discover},
-	"subscriptions/listen": {stateless: true, handle: (*Server).listen},
-	"tools/list":           {true, true, (*Server).listTools},
-	"tools/call":           {true, true, (*Server).callNamedTool},
-	// Some clients ask for these lists although the server has not announced them.
-	"prompts/list":             {true, true, emptyList("prompts")},
-	"resources/list":           {true, true, emptyList("resources")},
-	"resources/templates/list": {true, true, emptyList("resourceTemplates")},
+	"initialize":               {handshake: true, handle: (*Server).initialize},
+	"ping":                     {handshake: true, handle: (*Server).ping},
+	"server/discover":          {stateless: true, handle: (*Server).discover},
+	"subscriptions/listen":     {stateless: true, handle: (*Server).listen},
+	"tools/list":               {true, true, (*Server).listTools},
+	"tools/call":               {true, true, (*Server).callNamedTool},
+	"resources/list":           {true, true, (*Server).listResources},
+	"resources/templates/list": {true, true, (*Server).listResourceTemplates},
+	"resources/read":           {true, true, (*Server).readResource},
+	"prompts/list":             {true, true, (*Server).listPrompts},
+	"prompts/get":              {true, true, (*Server).getPrompt},
+	"completion/complete":      {true, true, (*Server).complete},
 }
 
-// handle answers a request.
-func (d *Server) handle(ctx context.Context, x *exchange) (result, *rpcError) {
+// handle answers a request. The result is encoded.
+func (d *Server) handle(ctx context.Context, x *exchange) ([]byte, *rpcError) {
 	if err := x.checkParams(); err != nil {
 		return nil, err
 	}
@@ -57,8 +58,12 @@ func (d *Server) handle(ctx context.Context, x *exchange) (result, *rpcError) {
 	if m.handle == nil || x.isStateless() && !m.stateless || !x.isStateless() && !m.handshake {
 		return nil, &rpcError{Code: codeMethodNotFound, Message: "There is no such method."}
 	}
-	r, err := m.handle(d, ctx, x)
-	if err == nil && x.isStateless() {
+	return m.handle(d, ctx, x)
+}
+
+// encodeResult encodes a result, with the members that every result of the stateless revision has.
+func (d *Server) encodeResult(r result, isStateless bool) []byte {
+	if isStateless {
 		meta, _ := r["_meta"].(result)
 		if meta == nil {
 			meta = result{}
@@ -66,7 +71,7 @@ func (d *Server) handle(ctx context.Context, x *exchange) (result, *rpcError) {
 		}
 		r["resultType"], meta[metaServerInfo] = "complete", d.info
 	}
-	return r, err
+	return encode(r)
 }
 
 // checkParams checks what all methods have in common.
@@ -113,97 +118,15 @@ func (x *exchange) requireParams() *rpcError {
 	return nil
 }
 
-// initialize agrees on a revision: the client's, or the newest one with a handshake.
-func (d *Server) initialize(_ context.Context, x *exchange) (result, *rpcError) {
-	if err := x.requireParams(); err != nil {
-		return nil, err
-	}
-	for _, name := range []string{"capabilities", "clientInfo"} {
-		if value := x.params[name]; value != nil && !isObject(value) {
-			return nil, invalidParams("params." + name + " must be an object.")
-		}
-	}
-	revision, err := x.param("protocolVersion")
-	if err != nil {
-		return nil, err
-	}
-	if !slices.Contains(handshakeRevisions, revision) {
-		revision = handshakeRevisions[0]
-	}
-	return result{"protocolVersion": revision, "capabilities": capabilities, "instructions": d.instructions(),
-		"serverInfo": d.info}, nil
-}
-
-// capabilities are tools alone, and their list never changes.
-var capabilities = result{"tools": result{}}
-
-func (d *Server) discover(context.Context, *exchange) (result, *rpcError) {
-	return private(result{"supportedVersions": revisions, "capabilities": capabilities,
-		"instructions": d.instructions()}), nil
-}
-
-// private keeps a result out of caches that clients share: it depends on the caller.
-func private(r result) result {
-	r["ttlMs"], r["cacheScope"] = 0, "private"
-	return r
-}
-
-// listen acknowledges a subscription to nothing, because nothing changes, and ends it.
-func (d *Server) listen(_ context.Context, x *exchange) (result, *rpcError) {
-	if !isObject(x.params["notifications"]) {
-		return nil, invalidParams("params.notifications must be an object.")
-	}
-	meta := result{metaSubscriptionID: x.id()}
-	x.acknowledgement = encode(result{"jsonrpc": "2.0", "method": "notifications/subscriptions/acknowledged",
-		"params": result{"_meta": meta, "notifications": result{}}})
-	return result{"_meta": meta}, nil
-}
-
-func (d *Server) listTools(_ context.Context, x *exchange) (result, *rpcError) {
-	if err := x.rejectCursor(); err != nil {
-		return nil, err
-	}
-	return private(result{"tools": d.lists[x.set]}), nil
-}
-
-// rejectCursor refuses a cursor: every list has one page.
+// rejectCursor refuses a cursor of a list that has one page.
 func (x *exchange) rejectCursor() *rpcError {
 	cursor, err := x.param("cursor")
 	if err == nil && cursor != "" {
-		err = invalidParams("params.cursor does not belong to this list: start again without it.")
+		err = invalidCursor()
 	}
 	return err
 }
 
-// emptyList returns a handler that answers with an empty list of that name, or with an empty object without a name.
-func emptyList(name string) func(*Server, context.Context, *exchange) (result, *rpcError) {
-	return func(_ *Server, _ context.Context, x *exchange) (result, *rpcError) {
-		if name == "" {
-			return result{}, nil
-		}
-		return private(result{name: []any{}}), x.rejectCursor()
-	}
-}
-
-// callNamedTool runs a tool. It returns the object once, as text. No revision requires structured content of a tool
-// without an output schema, and a client that shows both to the model doubles its cost.
-func (d *Server) callNamedTool(ctx context.Context, x *exchange) (result, *rpcError) {
-	if err := x.requireParams(); err != nil {
-		return nil, err
-	}
-	name, err := x.param("name")
-	if err != nil {
-		return nil, err
-	}
-	t := d.tools[x.set][name]
-	if t == nil {
-		return nil, invalidParams(fmt.Sprintf("unknown tool %q", strictjson.Shorten(name)))
-	}
-	x.mayHaveWritten = !t.op.ReadOnly
-	object, failed := d.callTool(ctx, t, x.call, x.params["arguments"])
-	r := result{"content": []any{result{"type": "text", "text": string(object)}}}
-	if failed {
-		r["isError"] = true
-	}
-	return r, nil
+func invalidCursor() *rpcError {
+	return invalidParams("params.cursor does not belong to this list: start again without it.")
 }

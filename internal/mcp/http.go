@@ -15,6 +15,13 @@ import (
 	"github.com/loci-memory/loci/internal/strictjson"
 )
 
+// Routes returns the routes of the transport: /mcp and /mcp/ are one.
+func (d *Server) Routes() []httpapi.Route {
+	h, reason := d.HTTP(), "it speaks another protocol, in which operations are tools"
+	return []httpapi.Route{{Pattern: "/mcp", Handler: h, Reason: reason},
+		{Pattern: "/mcp/{$}", Handler: h, Reason: reason}}
+}
+
 // HTTP returns the transport Streamable HTTP: stateless, a JSON response for each POST. A refused caller gets the
 // same error as on every other route. A faulty message gets an error of JSON-RPC. A response is complete
 // before its first byte is written, so that a slow reader keeps no request in memory.
@@ -23,9 +30,24 @@ func (d *Server) HTTP() http.Handler {
 		httpapi.InitHeaders(w, r)
 		c := d.newCall(w, r)
 		if err := d.serveHTTP(w, r, c); err != nil {
+			d.setChallenge(w.Header(), err)
 			httpapi.WriteError(w, r, c.Quota, err)
 		}
 	})
+}
+
+// setChallenge tells a refused client where tokens come from (RFC 9728, section 5.1). Only a client that sent a
+// credential learns that it is invalid (RFC 6750, section 3.1).
+func (d *Server) setChallenge(h http.Header, err error) {
+	e := loci.AsError(err)
+	if d.ResourceMetadataURL == "" || e.Code.Status() != http.StatusUnauthorized {
+		return
+	}
+	challenge := `Bearer resource_metadata="` + d.ResourceMetadataURL + `", scope="mcp"`
+	if e.Code == loci.CodeInvalidKey {
+		challenge += `, error="invalid_token"`
+	}
+	h.Set("Www-Authenticate", challenge)
 }
 
 func (d *Server) serveHTTP(w http.ResponseWriter, r *http.Request, c *op.Call) error {
@@ -34,7 +56,7 @@ func (d *Server) serveHTTP(w http.ResponseWriter, r *http.Request, c *op.Call) e
 		return err
 	}
 	out, err := d.respond(w, r, set, c)
-	if err != nil {
+	if err != nil || out.sent {
 		return err
 	}
 	release, err := d.ResponseLimiter.Acquire(r.Context(), c.UserID, len(out.body), out.repeatable)
@@ -58,10 +80,12 @@ type response struct {
 	contentType string
 	body        []byte
 	repeatable  bool // the client can ask again
+	sent        bool // at the end of a stream
 }
 
 func errorResponse(status int, e *rpcError) response {
-	return response{status, "application/json", encodeResponse(e.id, nil, e), true}
+	return response{status: status, contentType: "application/json", body: encodeResponse(e.id, nil, e),
+		repeatable: true}
 }
 
 // respond reads a message and makes the response to it.
@@ -74,7 +98,8 @@ func (d *Server) respond(w http.ResponseWriter, r *http.Request, set op.Toolset,
 	if failed != nil {
 		return errorResponse(http.StatusBadRequest, failed), nil
 	}
-	x := &exchange{message: m, set: set, call: c}
+	stream := &eventStream{w: w, call: c, server: d}
+	x := &exchange{message: m, set: set, call: c, stream: stream}
 	if failed := x.checkHeaders(r.Header); failed != nil {
 		failed.id = m.id()
 		return errorResponse(http.StatusBadRequest, failed), nil
@@ -87,29 +112,27 @@ func (d *Server) respond(w http.ResponseWriter, r *http.Request, set op.Toolset,
 		ctx = context.WithoutCancel(ctx) // in these revisions a client that leaves does not cancel
 	}
 	answer, failed := d.handle(ctx, x)
-	out := response{x.httpStatus(failed), "application/json", encodeResponse(m.id(), answer, failed), !x.mayHaveWritten}
-	if x.acknowledgement != nil {
-		out.contentType = "text/event-stream"
-		out.body = slices.Concat(event(x.acknowledgement), event(out.body))
+	out := response{status: x.httpStatus(failed), contentType: "application/json",
+		body: encodeResponse(m.id(), answer, failed), repeatable: !x.mayHaveWritten, sent: stream.opened}
+	if stream.opened {
+		_ = stream.send(out.body) // a client that has left reads nothing
 	}
 	return out, nil
-}
-
-// event returns a message as a Server-Sent Event (HTML, section 9.2).
-func event(message []byte) []byte {
-	return slices.Concat([]byte("event: message\ndata: "), message, []byte("\n\n"))
 }
 
 // httpStatus returns the status of a response: only the stateless revision shows errors in it.
 func (x *exchange) httpStatus(e *rpcError) int {
 	switch {
-	case e == nil || !x.isStateless():
+	case e == nil || !x.isStateless() || e.Code == codeOperationFailed || e.Code == codeInternalError:
 		return http.StatusOK
 	case e.Code == codeMethodNotFound:
 		return http.StatusNotFound
 	}
 	return http.StatusBadRequest
 }
+
+// namedBy has the param that the header Mcp-Name repeats, by method.
+var namedBy = map[string]string{"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 
 // checkHeaders compares the headers of the protocol with the message.
 func (x *exchange) checkHeaders(h http.Header) *rpcError {
@@ -132,8 +155,8 @@ func (x *exchange) checkHeaders(h http.Header) *rpcError {
 	if got := h.Get("Mcp-Method"); got != x.method {
 		return headerMismatch("Mcp-Method", got, x.method)
 	}
-	if x.method == "tools/call" {
-		name, _ := text(x.params["name"])
+	if param := namedBy[x.method]; param != "" {
+		name, _ := text(x.params[param])
 		if got := decodeHeader(h.Get("Mcp-Name")); got == "" || got != name {
 			return headerMismatch("Mcp-Name", got, name)
 		}

@@ -30,8 +30,11 @@ func TestHTTPHandshakeOfOlderRevisions(t *testing.T) {
 		if info["protocolVersion"] != version || info["serverInfo"].(object)["version"] != "1.2.3" {
 			t.Errorf("initialize of %s: %v", version, info)
 		}
-		if caps := info["capabilities"].(object); len(caps) != 1 || caps["tools"] == nil {
-			t.Errorf("capabilities: %v", caps)
+		for _, name := range []string{"tools", "resources", "prompts", "completions"} {
+			caps := info["capabilities"].(object)
+			if has, ok := caps[name].(object); len(caps) != 4 || !ok || len(has) > 0 {
+				t.Errorf("capabilities: %v", caps)
+			}
 		}
 		conforms(t, version, "InitializeResult", info)
 		c.version = version
@@ -77,29 +80,6 @@ func TestHTTPServesStatelessRevision(t *testing.T) {
 	if a := c.post(c.message("notifications/cancelled", object{"requestId": 99})); a.StatusCode != 202 ||
 		len(a.body) > 0 {
 		t.Errorf("a notification: %d %s", a.StatusCode, a.body)
-	}
-}
-
-func TestHTTPAcknowledgesSubscription(t *testing.T) {
-	t.Parallel()
-	c := client{t: t, url: serve(t, newFakeService()), version: statelessVersion, key: "ann"}
-	a := c.post(c.message("subscriptions/listen", object{"notifications": object{"toolsListChanged": true}}))
-	if a.StatusCode != 200 || !strings.HasPrefix(a.Header.Get("Content-Type"), "text/event-stream") {
-		t.Fatalf("%d %s", a.StatusCode, a.Header.Get("Content-Type"))
-	}
-	_, data, _ := strings.Cut(string(a.body), "data:")
-	var first struct {
-		Method string
-		Params struct {
-			Meta map[string]any `json:"_meta"`
-		}
-	}
-	if err := json.NewDecoder(strings.NewReader(data)).Decode(&first); err != nil {
-		t.Fatal(err)
-	}
-	if first.Method != "notifications/subscriptions/acknowledged" ||
-		first.Params.Meta["io.modelcontextprotocol/subscriptionId"] != 7.0 {
-		t.Errorf("first %+v", first)
 	}
 }
 
@@ -203,12 +183,13 @@ func TestHTTPRejectsMalformedBody(t *testing.T) {
 func TestHTTPChecksCredentialFirst(t *testing.T) {
 	t.Parallel()
 	url := serve(t, newFakeService())
+	challenge := `Bearer resource_metadata="` + metadataURL + `", scope="mcp"`
 	for _, test := range []struct {
 		key, code, challenge, retry string
 		status                      int
 	}{
-		{"", "missing_api_key", "Bearer", "", 401},
-		{"stranger", "invalid_key", `Bearer error="invalid_token"`, "", 401},
+		{"", "missing_api_key", challenge, "", 401},
+		{"stranger", "invalid_key", challenge + `, error="invalid_token"`, "", 401},
 		{"revoked", "revoked", "", "", 403},
 		{"quick", "rate_limited", "", "2", 429},
 		{"later", "unavailable", "", "1", 503},

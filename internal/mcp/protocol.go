@@ -29,6 +29,9 @@ const (
 	codeInvalidRequest      = -32600
 	codeMethodNotFound      = -32601
 	codeInvalidParams       = -32602
+	codeInternalError       = -32603
+	codeOperationFailed     = -32000 // Loci's own, for an operation behind a resource or prompt: data tells more
+	codeResourceNotFound    = -32002 // of revisions with a handshake
 	codeHeaderMismatch      = -32020
 	codeUnsupportedRevision = -32022
 )
@@ -53,17 +56,20 @@ func invalidParams(message string) *rpcError {
 // A result is the result of a request.
 type result map[string]any
 
-// encodeResponse encodes a result, or an error where there is one.
-func encodeResponse(id json.RawMessage, r result, e *rpcError) []byte {
-	if e != nil {
-		r = nil
+// encodeResponse returns the response with an encoded result, or with an error where there is one. The result is
+// copied as it is.
+func encodeResponse(id json.RawMessage, encoded []byte, e *rpcError) []byte {
+	if id == nil {
+		id = json.RawMessage("null")
 	}
-	return encode(struct {
-		Version string          `json:"jsonrpc"`
-		ID      json.RawMessage `json:"id"`
-		Result  result          `json:"result,omitzero"`
-		Error   *rpcError       `json:"error,omitzero"`
-	}{"2.0", id, r, e})
+	name := "result"
+	if e != nil {
+		name, encoded = "error", encode(e)
+	}
+	out := make([]byte, 0, len(id)+len(encoded)+48)
+	out = append(append(append(out, `{"jsonrpc":"2.0","id":`...), id...), `,"`...)
+	out = append(append(append(out, name...), `":`...), encoded...)
+	return append(out, '}')
 }
 
 // encode returns the JSON of texts, maps and JSON that was checked: none of them can fail.

@@ -2,6 +2,7 @@ package mcp_test
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"net/http"
 	"os"
@@ -28,7 +29,11 @@ func TestHTTPServesRecordedClients(t *testing.T) {
 	if len(files) != 6 {
 		t.Errorf("%d recordings, want 6", len(files))
 	}
-	url := serve(t, newFakeService())
+	d := newFakeService().newServer()
+	closed, end := context.WithCancel(t.Context())
+	end() // so that a subscription ends at once
+	d.Closing = closed
+	url := serveHandler(t, d.HTTP())
 	for _, file := range files {
 		f, err := os.Open(file)
 		if err != nil {

@@ -40,7 +40,7 @@ func TestServerServesSDKClient(t *testing.T) {
 			t.Fatalf("%s: %v", name, err)
 		}
 		tools, err := s.ListTools(t.Context(), nil)
-		if err != nil || len(tools.Tools) != 7 {
+		if err != nil || len(tools.Tools) != 10 {
 			t.Errorf("%s: %v, %v", name, tools, err)
 		}
 		made, err := s.CallTool(t.Context(), &sdk.CallToolParams{Name: "memory_create",

@@ -1,14 +1,14 @@
-// Package mcp serves the operations as tools of the Model Context Protocol, over Streamable HTTP and over stdin and
-// stdout, in the revisions with a handshake (up to 2025-11-25) and without (2026-07-28).
+// Package mcp serves the operations as tools, resources and prompts of the Model Context Protocol, over Streamable HTTP
+// and over stdin and stdout, in the revisions with a handshake (up to 2025-11-25) and without (2026-07-28).
 package mcp
 
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"slices"
 	"strings"
 
+	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/httpapi"
 	"github.com/loci-memory/loci/internal/op"
 )
@@ -21,6 +21,8 @@ type Options struct {
 	Toolset op.Toolset // of a client that asks for none; the default is the full set
 	// ScopeName names where Caller works alone, for the model: the workspace "Team". Empty is everywhere.
 	ScopeName string
+	// AtlasID is the one atlas where Caller works, if it is narrowed to one.
+	AtlasID loci.ID
 
 	// The rest is for HTTP alone.
 
@@ -37,6 +39,10 @@ type Options struct {
 	ResponseLimiter *httpapi.ByteLimiter
 	// BodyLimiter bounds the messages of clients that have not arrived yet; nil means no bound.
 	BodyLimiter *httpapi.ByteLimiter
+	// ResourceMetadataURL is the address of the metadata that clients without a valid credential sign in by (RFC 9728).
+	ResourceMetadataURL string
+	// Closing ends subscriptions when it ends; nil means never.
+	Closing context.Context
 	// AllowQueryKey lets clients without a handshake header send ?api_key=.
 	AllowQueryKey bool
 }
@@ -45,8 +51,11 @@ type Options struct {
 type Server struct {
 	Options
 	tools map[op.Toolset]map[string]*tool
-	lists map[op.Toolset]json.RawMessage // the tools of a set, as clients list them
+	lists map[op.Toolset]map[bool][]byte // the results of tools/list, stateless or not
 	info  result
+
+	content       contentOps
+	subscriptions subscriptionCounter
 }
 
 // New returns the server of a table. It panics on a table whose schemas are no tools.
@@ -54,8 +63,8 @@ func New(o Options) *Server {
 	o.Toolset = cmp.Or(o.Toolset, op.FullTools)
 	o.Hosts = cmp.Or(o.Hosts, httpapi.NewAllowedHosts("", nil))
 	o.Origins = cmp.Or(o.Origins, httpapi.NewOrigins(""))
-	d := &Server{Options: o, tools: map[op.Toolset]map[string]*tool{}, lists: map[op.Toolset]json.RawMessage{},
-		info: result{"name": "loci", "title": "Loci", "version": o.Version}}
+	d := &Server{Options: o, tools: map[op.Toolset]map[string]*tool{}, lists: map[op.Toolset]map[bool][]byte{},
+		content: newContentOps(o.Table), info: result{"name": "loci", "title": "Loci", "version": o.Version}}
 	for _, set := range op.Toolsets {
 		d.tools[set] = map[string]*tool{}
 		list := toolsOf(o.Table, set)
@@ -63,7 +72,10 @@ func New(o Options) *Server {
 			d.tools[set][t.Name] = t
 		}
 		slices.SortFunc(list, func(a, b *tool) int { return strings.Compare(a.Name, b.Name) })
-		d.lists[set] = encode(list)
+		d.lists[set] = map[bool][]byte{}
+		for _, isStateless := range []bool{false, true} {
+			d.lists[set][isStateless] = d.encodeResult(private(result{"tools": list}), isStateless)
+		}
 	}
 	return d
 }

@@ -1,12 +1,14 @@
 package mcp_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -28,6 +30,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type fakeService struct {
 	mu       sync.Mutex
 	memories []loci.Memory
+	atlases  []loci.Atlas
 	calls    []op.Call
 	entered  chan struct{} // told of each rest that has begun
 	woken    chan error    // told how each rest ended
@@ -89,6 +92,49 @@ func (s *fakeService) Search(_ context.Context, _ *identity.Actor, in loci.Searc
 	return found, nil
 }
 
+// Context quotes the query and the atlas.
+func (s *fakeService) Context(_ context.Context, _ *identity.Actor, in loci.ReadContext) (loci.MemoryContext, error) {
+	if in.Query == "fail" {
+		return loci.MemoryContext{}, loci.NewError(loci.CodeQuotaExceeded)
+	}
+	if in.AtlasID != "" && !slices.ContainsFunc(s.atlases, func(a loci.Atlas) bool { return a.ID == in.AtlasID }) {
+		return loci.MemoryContext{}, loci.NewError(loci.CodeNotFound)
+	}
+	return loci.MemoryContext{Groups: []loci.ContextGroup{}, Markdown: fmt.Sprintf("# Known of %q in %q, %d tokens\n",
+		in.Query, in.AtlasID, in.MaxTokens)}, nil
+}
+
+// ListAtlases pages by position.
+func (s *fakeService) ListAtlases(_ context.Context, _ *identity.Actor, in loci.ListAtlases) (loci.Atlases, error) {
+	seen, err := strconv.Atoi(cmp.Or(string(in.Cursor), "0"))
+	if err != nil {
+		return loci.Atlases{}, loci.Errorf(loci.CodeInvalidQuery, "cursor is broken")
+	}
+	end := min(seen+in.Limit.OrDefault(), len(s.atlases))
+	page := loci.Atlases{Atlases: s.atlases[seen:end]}
+	if end < len(s.atlases) {
+		page.NextCursor = strconv.Itoa(end)
+	}
+	return page, nil
+}
+
+func (s *fakeService) GetAtlas(_ context.Context, _ *identity.Actor, in loci.GetAtlas) (loci.OneAtlas, error) {
+	for _, a := range s.atlases {
+		if a.ID == in.AtlasID {
+			return loci.OneAtlas{Atlas: a}, nil
+		}
+	}
+	return loci.OneAtlas{}, loci.NewError(loci.CodeNotFound)
+}
+
+// addAtlases adds atlases of these names.
+func (s *fakeService) addAtlases(names ...string) {
+	for _, name := range names {
+		s.atlases = append(s.atlases, loci.Atlas{ID: loci.NewID(time.Now()), Name: name, Keywords: []string{},
+			Description: strings.Repeat("about "+name+" ", 30)})
+	}
+}
+
 // Rest sleeps until the caller leaves.
 func (s *fakeService) Rest(ctx context.Context, _ *identity.Actor, _ loci.Empty) (loci.Empty, error) {
 	s.entered <- struct{}{}
@@ -116,6 +162,12 @@ func init() {
 		(*fakeService).List)
 	op.Add(fakeTable, "memory.search", "POST /v1/memories/search", "Find memories by words, names or a question.",
 		op.Account, op.ToolCore, (*fakeService).Search, op.Read)
+	op.Add(fakeTable, "memory.context", "GET /v1/memories/context", "Read what is known.", op.Account, op.ToolCore,
+		(*fakeService).Context)
+	op.Add(fakeTable, "atlas.list", "GET /v1/atlases", "List atlases.", op.Account, op.ToolStable,
+		(*fakeService).ListAtlases)
+	op.Add(fakeTable, "atlas.get", "GET /v1/atlases/{atlasId}", "Read one atlas.", op.Account, op.ToolStable,
+		(*fakeService).GetAtlas)
 	op.Add(fakeTable, "memory.delete", "DELETE /v1/memories/{memoryId}", "Delete a memory for good.", op.Account,
 		op.ToolFull, (*fakeService).Delete, op.Destructive)
 	op.Add(fakeTable, "shelf.rest", "POST /v1/rest", "Rest.", op.Account, op.ToolStable, (*fakeService).Rest)
@@ -150,14 +202,17 @@ func authenticate(_ context.Context, c *op.Call) error {
 	return loci.NewError(loci.CodeInvalidKey)
 }
 
+const metadataURL = "https://loci.example/.well-known/oauth-protected-resource/mcp"
+
 func newFakeService() *fakeService {
 	return &fakeService{entered: make(chan struct{}, 1), woken: make(chan error, 1)}
 }
 
 func (s *fakeService) newServer() *mcp.Server {
 	return mcp.New(mcp.Options{Table: fakeTable, Caller: s.host(), Version: "1.2.3", Authenticate: authenticate,
-		Hosts:   httpapi.NewAllowedHosts("https://loci.example", nil, "loci.internal"),
-		Origins: httpapi.NewOrigins("https://loci.example", "https://app.example")})
+		ResourceMetadataURL: metadataURL,
+		Hosts:               httpapi.NewAllowedHosts("https://loci.example", nil, "loci.internal"),
+		Origins:             httpapi.NewOrigins("https://loci.example", "https://app.example")})
 }
 
 // serve returns the address of a server with the door, which ends with the test.

@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"io"
-	"slices"
 	"sync"
 	"time"
 
@@ -22,7 +21,7 @@ import (
 func (d *Server) Stdio(ctx context.Context, in io.Reader, out io.Writer) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	c := &stdioConn{server: d, out: out, pending: map[string]*pendingRequest{}}
+	c := &stdioConn{server: d, out: out, pending: map[string]*pendingRequest{}, ended: make(chan struct{})}
 	defer c.running.Wait()
 	lines := make(chan inputLine)
 	go readLines(ctx, in, lines)
@@ -32,6 +31,7 @@ func (d *Server) Stdio(ctx context.Context, in io.Reader, out io.Writer) error {
 			return nil
 		case line, ok := <-lines:
 			if !ok {
+				close(c.ended)
 				c.running.Wait() // before the requests are cancelled
 				return nil
 			}
@@ -44,7 +44,8 @@ func (d *Server) Stdio(ctx context.Context, in io.Reader, out io.Writer) error {
 type stdioConn struct {
 	server      *Server
 	running     sync.WaitGroup
-	initialized bool // of the one goroutine that reads
+	initialized bool          // of the one goroutine that reads
+	ended       chan struct{} // closed at the end of the input
 
 	mu      sync.Mutex // guards out and pending
 	out     io.Writer
@@ -116,7 +117,7 @@ func (c *stdioConn) handleLine(ctx context.Context, line inputLine) {
 	case m.method == "notifications/cancelled":
 		c.cancel(m.params["requestId"])
 	case m.method != "" && !m.isNotification():
-		c.start(ctx, &exchange{message: m, set: c.server.Toolset,
+		c.start(ctx, &exchange{message: m, set: c.server.Toolset, stream: c,
 			call: &op.Call{Transport: "mcp", RequestID: string(loci.NewID(time.Now()))}})
 	}
 }
@@ -172,12 +173,9 @@ func (c *stdioConn) cancel(id json.RawMessage) {
 }
 
 // finish writes the response to a request, unless it was cancelled, and reports whether the request succeeded.
-func (c *stdioConn) finish(x *exchange, r *pendingRequest, answer result, failed *rpcError) bool {
+func (c *stdioConn) finish(x *exchange, r *pendingRequest, answer []byte, failed *rpcError) bool {
 	r.cancel()
 	out := encodeResponse(x.id(), answer, failed)
-	if x.acknowledgement != nil {
-		out = slices.Concat(x.acknowledgement, []byte("\n"), out)
-	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if delete(c.pending, string(x.id())); !r.cancelled {
@@ -185,6 +183,15 @@ func (c *stdioConn) finish(x *exchange, r *pendingRequest, answer result, failed
 	}
 	return failed == nil
 }
+
+func (c *stdioConn) send(message []byte) error {
+	c.write(message)
+	return nil
+}
+
+func (c *stdioConn) keepAlive() error { return nil } // a pipe needs none
+
+func (c *stdioConn) closing() <-chan struct{} { return c.ended }
 
 func (c *stdioConn) write(text []byte) {
 	c.mu.Lock()

@@ -92,7 +92,7 @@ func TestStdioServesClient(t *testing.T) {
 			t.Errorf("version %v", info["protocolVersion"])
 		}
 		conforms(t, version, "InitializeResult", info)
-		if got := names(k.call(2, "tools/list", "{}")); len(got) != 7 {
+		if got := names(k.call(2, "tools/list", "{}")); len(got) != 10 {
 			t.Errorf("tools %v", got)
 		}
 		made, failed := unpack(t, k.call(3, "tools/call", `{"name":"memory_create","arguments":{"content":"Basalt."}}`))

@@ -22,6 +22,7 @@ type tool struct {
 	listTextLimit int // characters of each text of a list that it shows at most
 
 	defaults []op.Field // fields that it sends when they are absent
+	texts    []string   // fields that may be null over REST; an argument has one type
 }
 
 // A toolInfo is a tool as clients list it.
@@ -59,6 +60,9 @@ func newTool(o *op.Op) *tool {
 	for _, f := range o.Fields() {
 		if f.ToolDefault != 0 {
 			t.defaults = append(t.defaults, f)
+		}
+		if s := o.InputSchema().Properties[f.Name]; s != nil && slices.Contains(s.Types, "null") {
+			t.texts = append(t.texts, f.Name)
 		}
 	}
 	t.toolInfo = toolInfo{Name: o.ToolName(), Description: t.description(), InputSchema: in,

@@ -28,9 +28,9 @@ func TestToolsetIsSelectedByQuery(t *testing.T) {
 	d := newFakeService().newServer()
 	d.Toolset = op.StableTools
 	url := serveHandler(t, d.HTTP())
-	core := []string{"memory_create", "memory_get", "memory_list", "memory_search"}
-	stable := append(slices.Clone(core), "shelf_fail", "shelf_rest")
-	full := append([]string{"memory_create", "memory_delete"}, stable[1:]...)
+	core := []string{"memory_context", "memory_create", "memory_get", "memory_list", "memory_search"}
+	stable := append(append([]string{"atlas_get", "atlas_list"}, core...), "shelf_fail", "shelf_rest")
+	full := slices.Insert(slices.Clone(stable), 4, "memory_delete")
 	for query, want := range map[string][]string{"": stable, "?toolset=core": core, "?toolset=stable": stable,
 		"?toolset=full": full, "?other=1": stable} {
 		for _, version := range revisions {
@@ -167,5 +167,18 @@ func TestToolAcceptsMissingArguments(t *testing.T) {
 		if v, failed := unpack(t, a.rpc["result"].(object)); failed || v["ok"] != true {
 			t.Errorf("%s: %v", params, v)
 		}
+	}
+}
+
+func TestArgumentThatIsNullIsRefused(t *testing.T) {
+	t.Parallel()
+	table := &op.Table{}
+	op.Add(table, "memory.update", "PATCH /update/{memoryId}", "Change.", op.Account, op.ToolCore,
+		noop[loci.UpdateMemory, loci.OneMemory])
+	d := mcp.New(mcp.Options{Table: table, Caller: newFakeService().host(), Authenticate: authenticate})
+	c := client{t: t, url: serveHandler(t, d.HTTP()), version: "2025-11-25", key: "ann"}
+	value, failed := c.tool("memory_update", json.RawMessage(`{"memoryId":"x","title":null}`))
+	if !failed || value["code"] != "invalid_query" || value["message"] != "title must be a string" {
+		t.Errorf("%v", value)
 	}
 }

@@ -9,7 +9,7 @@ import (
 
 const (
 	allowHeaders = "authorization, content-type, idempotency-key, if-match, if-none-match, last-event-id, " +
-		"mcp-method, mcp-name, mcp-protocol-version, x-loci-actor, x-request-id, x-service-actor"
+		"mcp-method, mcp-name, mcp-protocol-version, mcp-session-id, x-loci-actor, x-request-id, x-service-actor"
 	exposeHeaders = "Allow, Deprecation, ETag, Idempotency-Replayed, RateLimit-Limit, RateLimit-Remaining, " +
 		"RateLimit-Reset, Retry-After, Sunset, WWW-Authenticate, X-Request-Id"
 )

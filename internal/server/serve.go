@@ -168,7 +168,8 @@ func (s Settings) handler(st *store.Store, host *op.Host, svc *service.Service, 
 	mcpServer := mcp.New(mcp.Options{
 		Table: table, Caller: host, Version: Version, Toolset: s.Toolset, Origins: site.Origins,
 		AllowQueryKey: s.QueryKey, Hosts: hosts, TrustedProxies: s.TrustedProxies, ResponseLimiter: responses,
-		BodyLimiter: bodies,
+		BodyLimiter: bodies, Closing: host.Closing,
+		ResourceMetadataURL: s.PublicURL + "/.well-known/oauth-protected-resource/mcp",
 		Authenticate: func(ctx context.Context, c *op.Call) error {
 			actor, err := gate.Admit(ctx, nil, c)
 			if err == nil {
@@ -181,9 +182,7 @@ func (s Settings) handler(st *store.Store, host *op.Host, svc *service.Service, 
 		ServiceVersion: Version,
 		Table:          table, Host: host, Log: log, Site: site,
 		ExtraRoutes: slices.Concat(web.Routes(web.Options{Table: table, Host: host, Service: svc, Site: site,
-			Mail: s.Mail != nil}), authorization.Routes(),
-			[]httpapi.Route{{Pattern: "/mcp", Handler: mcpServer.HTTP(),
-				Reason: "it speaks another protocol, in which operations are tools"}}),
+			Mail: s.Mail != nil}), authorization.Routes(), mcpServer.Routes()),
 		OmittedOps: omitted, Deprecations: s.deprecations,
 		ResponseLimiter: responses, BodyLimiter: bodies, Hosts: s.restHosts(hosts),
 	})

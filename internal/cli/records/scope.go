@@ -17,10 +17,10 @@ import (
 // boundary: the credential decides what may be read.
 type Scope struct {
 	Reader
-	Name string // for people: the workspace "Team"
+	Name    string  // for people: the workspace "Team"
+	AtlasID loci.ID // empty means the whole workspace
 
 	workspaceID loci.ID
-	atlasID     loci.ID // empty means the whole workspace
 }
 
 // Scope returns a scope for the workspace and atlas of these names or ids, or nil where both are empty.
@@ -42,7 +42,7 @@ func (r Reader) Scope(ctx context.Context, workspace, atlas string) (*Scope, err
 		if err != nil {
 			return nil, err
 		}
-		s.workspaceID, s.atlasID, s.Name = w.ID, a.ID, fmt.Sprintf("the atlas %q of the workspace %q", a.Name, w.Name)
+		s.workspaceID, s.AtlasID, s.Name = w.ID, a.ID, fmt.Sprintf("the atlas %q of the workspace %q", a.Name, w.Name)
 	}
 	if s.workspaceID == "" {
 		return nil, nil
@@ -57,7 +57,7 @@ func (s *Scope) AllowedOperations() *op.Table {
 	var excluded []string
 	for _, o := range s.Table.Ops {
 		switch resource, _, _ := strings.Cut(o.Name, "."); {
-		case resource == "memory", resource == "atlas" && s.atlasID == "", o.Name == "atlas.get",
+		case resource == "memory", resource == "atlas" && s.AtlasID == "", o.Name == "atlas.get",
 			o.Name == "workspace.get":
 		default:
 			excluded = append(excluded, o.Name)
@@ -149,8 +149,8 @@ func (s *Scope) Call(ctx context.Context, o *op.Op, c *op.Call, a op.Args) ([]by
 		switch {
 		case resource == "workspace" && id == "":
 			scoped[f.Name] = jsonID(s.workspaceID)
-		case resource == "atlas" && id == "" && s.atlasID != "":
-			scoped[f.Name] = jsonID(s.atlasID)
+		case resource == "atlas" && id == "" && s.AtlasID != "":
+			scoped[f.Name] = jsonID(s.AtlasID)
 		case id == "":
 		case resource == "memory":
 			err = s.checkMemory(ctx, c, id)
@@ -180,7 +180,7 @@ func (s *Scope) checkMemory(ctx context.Context, c *op.Call, id loci.ID) error {
 	if err := json.Unmarshal(raw, &m); err != nil {
 		return err
 	}
-	if m.WorkspaceID != s.workspaceID || s.atlasID != "" && m.AtlasID != s.atlasID {
+	if m.WorkspaceID != s.workspaceID || s.AtlasID != "" && m.AtlasID != s.AtlasID {
 		return s.outsideError("memory", id)
 	}
 	return nil
@@ -188,8 +188,8 @@ func (s *Scope) checkMemory(ctx context.Context, c *op.Call, id loci.ID) error {
 
 // checkAtlas rejects another atlas, or one in another workspace.
 func (s *Scope) checkAtlas(ctx context.Context, c *op.Call, id loci.ID) error {
-	if s.atlasID != "" {
-		if id != s.atlasID {
+	if s.AtlasID != "" {
+		if id != s.AtlasID {
 			return s.outsideError("atlas", id)
 		}
 		return nil

@@ -1,0 +1,133 @@
+package mcp
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/httpapi"
+	"github.com/loci-memory/loci/internal/op"
+)
+
+// A messageStream carries messages to a client before the response to its request.
+type messageStream interface {
+	send(message []byte) error
+	// keepAlive writes something that is no message, where a silent connection would be closed.
+	keepAlive() error
+	// closing is closed when no more requests come: the stream ends then.
+	closing() <-chan struct{}
+}
+
+// Bounds of a subscription. A client subscribes again when one ends, so a revoked credential holds none for long.
+const (
+	keepAliveInterval = 20 * time.Second
+	maxSubscription   = 15 * time.Minute
+)
+
+// listen acknowledges a subscription to nothing, because no list of Loci changes, and holds it. A client whose
+// subscription ended at once would ask again.
+func (d *Server) listen(ctx context.Context, x *exchange) ([]byte, *rpcError) {
+	if !isObject(x.params["notifications"]) {
+		return nil, invalidParams("params.notifications must be an object.")
+	}
+	release, err := d.subscriptions.acquire(x.call.UserID)
+	if err != nil {
+		return nil, operationError(err, x.call)
+	}
+	defer release()
+	if x.stream.send(encode(result{"jsonrpc": "2.0", "method": "notifications/subscriptions/acknowledged",
+		"params": result{"_meta": result{metaSubscriptionID: x.id()}, "notifications": result{}}})) == nil {
+		hold(ctx, x.stream)
+	}
+	return d.encodeResult(result{"_meta": result{metaSubscriptionID: x.id()}}, true), nil
+}
+
+// hold returns when the client has left, the server closes or the subscription has lasted long enough.
+func hold(ctx context.Context, s messageStream) {
+	tick, end := time.NewTicker(keepAliveInterval), time.NewTimer(maxSubscription)
+	defer tick.Stop()
+	defer end.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-s.closing():
+			return
+		case <-end.C:
+			return
+		case <-tick.C:
+			if s.keepAlive() != nil {
+				return
+			}
+		}
+	}
+}
+
+// maxSubscriptions is the most subscriptions of a user.
+const maxSubscriptions = 50
+
+// subscriptionCounter counts the subscriptions of each user.
+type subscriptionCounter struct {
+	mu   sync.Mutex
+	held map[loci.ID]int
+}
+
+// acquire counts one more subscription until release.
+func (s *subscriptionCounter) acquire(user loci.ID) (release func(), err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.held == nil {
+		s.held = map[loci.ID]int{}
+	}
+	if s.held[user] >= maxSubscriptions {
+		return nil, loci.Errorf(loci.CodeRateLimited, "There are %d subscriptions already: close one.",
+			maxSubscriptions)
+	}
+	s.held[user]++
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.held[user]--; s.held[user] == 0 {
+			delete(s.held, user)
+		}
+	}, nil
+}
+
+// An eventStream sends messages as Server-Sent Events (HTML, section 9.2). It begins with the first message.
+type eventStream struct {
+	w      http.ResponseWriter
+	call   *op.Call
+	server *Server
+	opened bool
+}
+
+func (s *eventStream) send(message []byte) error {
+	if !s.opened {
+		s.opened = true
+		h := s.w.Header()
+		httpapi.SetQuotaHeaders(h, s.call.Quota)
+		h.Set("Content-Type", "text/event-stream")
+		h.Set("X-Accel-Buffering", "no")
+		// A subscription outlasts the time that a request has; a recorder of tests has no deadline.
+		_ = http.NewResponseController(s.w).SetReadDeadline(time.Time{})
+	}
+	return s.write("event: message\ndata: " + string(message) + "\n\n")
+}
+
+func (s *eventStream) keepAlive() error { return s.write(": keep-alive\n\n") }
+
+func (s *eventStream) closing() <-chan struct{} {
+	if s.server.Closing == nil {
+		return nil
+	}
+	return s.server.Closing.Done()
+}
+
+func (s *eventStream) write(text string) error {
+	if _, err := s.w.Write([]byte(text)); err != nil {
+		return err
+	}
+	return http.NewResponseController(s.w).Flush()
+}

@@ -1,0 +1,104 @@
+package mcp_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+// openSubscription subscribes and returns the data of the events that follow.
+func (c client) openSubscription(ctx context.Context) (next func() object, status int) {
+	c.t.Helper()
+	body, _ := json.Marshal(c.message("subscriptions/listen",
+		object{"notifications": object{"toolsListChanged": true}}))
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url, bytes.NewReader(body))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	for name, value := range map[string]string{"Content-Type": "application/json", "Authorization": "Bearer " + c.key,
+		"Accept": "text/event-stream", "MCP-Protocol-Version": c.version, "Mcp-Method": "subscriptions/listen"} {
+		r.Header.Set(name, value)
+	}
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.t.Cleanup(func() { resp.Body.Close() })
+	lines := bufio.NewScanner(resp.Body)
+	return func() (m object) {
+		for lines.Scan() {
+			if data, ok := strings.CutPrefix(lines.Text(), "data: "); ok {
+				if err := json.Unmarshal([]byte(data), &m); err != nil {
+					c.t.Fatal(err)
+				}
+				return m
+			}
+		}
+		return nil
+	}, resp.StatusCode
+}
+
+func TestHTTPHoldsSubscriptionUntilServerCloses(t *testing.T) {
+	t.Parallel()
+	d := newFakeService().newServer()
+	closing, end := context.WithCancel(t.Context())
+	defer end()
+	d.Closing = closing
+	c := client{t: t, url: serveHandler(t, d.HTTP()), version: statelessVersion, key: "ann"}
+	next, _ := c.openSubscription(t.Context())
+	first := next()
+	conforms(t, statelessVersion, "SubscriptionsAcknowledgedNotification", first)
+	meta := first["params"].(object)["_meta"].(object)
+	if meta["io.modelcontextprotocol/subscriptionId"] != 7.0 {
+		t.Errorf("first %v", first)
+	}
+	ended := make(chan object)
+	go func() { ended <- next() }()
+	select {
+	case m := <-ended:
+		t.Fatalf("it ended with %v", m)
+	case <-time.After(50 * time.Millisecond):
+	}
+	end()
+	conforms(t, statelessVersion, "SubscriptionsListenResultResponse", <-ended)
+}
+
+func TestHTTPLimitsSubscriptionsOfUser(t *testing.T) {
+	t.Parallel()
+	d := newFakeService().newServer()
+	ctx, leave := context.WithCancel(t.Context())
+	defer leave()
+	c := client{t: t, url: serveHandler(t, d.HTTP()), version: statelessVersion, key: "ann"}
+	for range 50 {
+		next, _ := c.openSubscription(ctx)
+		if m := next(); m["method"] != "notifications/subscriptions/acknowledged" {
+			t.Fatalf("%v", m)
+		}
+	}
+	a := c.post(c.message("subscriptions/listen", object{"notifications": object{}}))
+	if a.StatusCode != 200 || a.code() != -32000 || !strings.Contains(string(a.body), "rate_limited") {
+		t.Errorf("one more: %d %s", a.StatusCode, a.body)
+	}
+}
+
+func TestStdioEndsSubscriptionWithInput(t *testing.T) {
+	t.Parallel()
+	k := startStdio(t.Context(), t, newFakeService())
+	k.send(`{"jsonrpc":"2.0","id":"s","method":"subscriptions/listen","params":{"notifications":{},"_meta":{` +
+		`"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`)
+	if m := k.receive(); m["method"] != "notifications/subscriptions/acknowledged" {
+		t.Errorf("%v", m)
+	}
+	k.in.Close()
+	if m := k.receive(); m["id"] != "s" || m["result"] == nil {
+		t.Errorf("the end: %v", m)
+	}
+	if err := <-k.ended; err != nil {
+		t.Error(err)
+	}
+}
