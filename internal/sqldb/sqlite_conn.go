@@ -252,7 +252,7 @@ func assign(dest any, v driver.Value) error {
 			return nil
 		}
 	case *[]byte:
-		if b, ok := v.([]byte); ok {
+		if b, ok := v.([]byte); ok || v == nil { // NULL is nil, as with database/sql
 			*d = b
 			return nil
 		}

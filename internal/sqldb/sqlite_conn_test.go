@@ -23,7 +23,7 @@ func TestColumnsFitTheirPlacesOrFail(t *testing.T) {
 		{`1 = 1`, new(bool), true}, {`.5`, new(float64), .5},
 		{`x'6100'`, new([]byte), []byte("a\x00")}, {`''`, new(string), ""},
 		{`7`, new(*int), &seven}, {`NULL`, new(*int), (*int)(nil)}, {`.5`, new(*loci.Confidence), &half},
-		{`NULL`, new(*string), (*string)(nil)},
+		{`NULL`, new(*string), (*string)(nil)}, {`NULL`, new([]byte), []byte(nil)},
 		{`NULL`, new(string), nil}, {`NULL`, new(int), nil}, {`7`, new(string), nil}, {`'7'`, new(int), nil},
 		{`256`, new(uint8), nil}, {`-1`, new(uint8), nil},
 		{`7.5`, new(int), nil}, {`'1'`, new(bool), nil}, {`'a'`, new([]byte), nil}, {`x'61'`, new(string), nil},
