@@ -10,6 +10,7 @@ import (
 	"github.com/loci-memory/loci/internal/cli/admin"
 	"github.com/loci-memory/loci/internal/cli/command"
 	"github.com/loci-memory/loci/internal/cli/format"
+	"github.com/loci-memory/loci/internal/cli/transfer"
 	"github.com/loci-memory/loci/internal/op"
 )
 
@@ -30,8 +31,8 @@ func (p *program) root() *cobra.Command {
 	root.AddGroup(&cobra.Group{ID: groupMemories, Title: "memory"},
 		&cobra.Group{ID: groupMachine, Title: "this machine and its server"})
 	p.addOperations(root)
-	for _, c := range []*cobra.Command{p.mcp(), admin.ServeCommand(&p.Console), admin.Command(&p.Console), p.login(),
-		p.logout(), p.doctor(), p.bench(), p.versionCommand()} {
+	for _, c := range append(transfer.Commands(&p.Console, p.openTransfer), p.mcp(), admin.ServeCommand(&p.Console),
+		admin.Command(&p.Console), p.login(), p.logout(), p.doctor(), p.bench(), p.versionCommand()) {
 		c.GroupID = groupMachine
 		root.AddCommand(c)
 		switch c.Name() {
@@ -42,6 +43,8 @@ func (p *program) root() *cobra.Command {
 			excludeFlags(c, append(targetFlags, "json")...)
 		case "login":
 			excludeFlags(c, "local", "server")
+		case "push", "pull":
+			excludeFlags(c, "local")
 		default:
 			excludeFlags(c, targetFlags...)
 		}

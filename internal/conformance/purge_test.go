@@ -17,6 +17,7 @@ import (
 	"github.com/loci-memory/loci/internal/store/grantdb"
 	"github.com/loci-memory/loci/internal/store/integrity"
 	"github.com/loci-memory/loci/internal/store/jobdb"
+	"github.com/loci-memory/loci/internal/store/pairdb"
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
 
@@ -89,6 +90,9 @@ func fillTables(t *testing.T, d storetest.Database) (w *conformance.World, memor
 	conformance.Must(sqldb.System(t.Context(), w.Store.DB(), "test", func(x *sqldb.Tx) (loci.Empty, error) {
 		return loci.Empty{}, jobdb.New(w.Store.DB()).Add(x, "test", string(w.Ann.ID))
 	}))(t)
+	if err := pairdb.New(w.Store.DB(), w.Ann.ID, "account").Save(t.Context(), &pairdb.Pair{}); err != nil {
+		t.Fatal(err)
+	}
 	return w, memory
 }
 

@@ -283,6 +283,7 @@ func (a *Admin) Close() error { return a.Store.Close() }
 type Local struct {
 	Host  *op.Host
 	store *store.Store
+	owner loci.ID
 }
 
 // localOwner is the address of the one user of a local database. No mail reaches it.
@@ -309,7 +310,7 @@ func OpenLocal(ctx context.Context, dir string, oneShot bool) (*Local, error) {
 		ctx = context.WithoutCancel(ctx)
 	}
 	st.Jobs().Start(ctx)
-	return &Local{store: st, Host: &op.Host{Service: s, Log: slog.New(slog.DiscardHandler),
+	return &Local{store: st, owner: owner.ID, Host: &op.Host{Service: s, Log: slog.New(slog.DiscardHandler),
 		Admit: func(context.Context, *op.Op, *op.Call) (*identity.Actor, error) {
 			return &identity.Actor{UserID: owner.ID, Email: owner.Email, CredentialKind: identity.CredentialLocal,
 				CredentialID: owner.ID, Plan: identity.DefaultPlans[loci.PlanSelfHosted],

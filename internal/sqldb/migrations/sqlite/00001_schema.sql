@@ -440,3 +440,23 @@ CREATE TABLE grant_tokens (
 );
 CREATE INDEX grant_tokens_newest ON grant_tokens (grant_id, created_at);
 CREATE INDEX grant_tokens_created ON grant_tokens (created_at);
+
+-- Pairs of a memory here and its copy on another server, for push and pull. Only local databases have rows. The server
+-- is known by the id of the account there. An id is empty until its memory exists. A state is a hash of the memory at
+-- the last copy. The columns writing, pending, sent and sent_after belong to a copy that was begun, and are empty after it.
+CREATE TABLE sync_pairs (
+	row_id           INTEGER PRIMARY KEY,
+	user_id          TEXT   NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+	account          TEXT   NOT NULL,
+	remote_workspace TEXT   NOT NULL,
+	local_id         TEXT   NOT NULL,
+	remote_id        TEXT   NOT NULL,
+	local_state      TEXT   NOT NULL,
+	remote_state     TEXT   NOT NULL,
+	writing          TEXT   NOT NULL,
+	pending          TEXT   NOT NULL,
+	sent             TEXT   NOT NULL,
+	sent_after       BIGINT NOT NULL
+);
+CREATE UNIQUE INDEX sync_pairs_local ON sync_pairs (user_id, account, local_id) WHERE local_id <> '';
+CREATE UNIQUE INDEX sync_pairs_remote ON sync_pairs (user_id, account, remote_id) WHERE remote_id <> '';

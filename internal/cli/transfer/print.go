@@ -1,0 +1,92 @@
+package transfer
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/loci-memory/loci/internal/cli/format"
+	"github.com/loci-memory/loci/internal/replica"
+)
+
+// maxPrinted is the number of memories of a list that people see. --json lists all of them.
+const maxPrinted = 20
+
+// print prints the report: for people a summary, and the memories that need a decision.
+func (t *transfer) print(r replica.Report) error {
+	if t.JSON {
+		return t.PrintJSON(r)
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s %s %s (workspace %s): %d created, %d updated, %d deleted, %d unchanged.\n", t.verb(r.DryRun),
+		map[string]string{"push": "to", "pull": "from"}[t.name], clean(r.Server), clean(r.Workspace), r.Created,
+		r.Updated, r.Deleted, r.Unchanged)
+	if r.DryRun {
+		printList(&b, "", r.Changes, func(c replica.Change) string {
+			return fmt.Sprintf("%s on the %s", c.Action, c.Side) + named(c.Memory)
+		})
+	}
+	printList(&b, "Changed on both sides and left (--mine or --theirs decides):", r.Conflicts,
+		func(c replica.Conflict) string {
+			return fmt.Sprintf("%s here, %s there", c.Here, c.There) + named(c.Memory)
+		})
+	printList(&b, "Deleted on one side and left on the other ("+t.advice()+"):", r.Deletions,
+		func(d replica.Deletion) string {
+			return map[string]string{"local": "deleted here", "server": "deleted there"}[d.Side] + named(d.Memory)
+		})
+	printList(&b, "Refused:", r.Refusals, func(f replica.Refusal) string {
+		return fmt.Sprintf("%s (%s)", strings.TrimSuffix(clean(f.Message), "."), f.Code) + named(f.Memory)
+	})
+	if r.Waiting > 0 {
+		fmt.Fprintf(&b, "%s new or changed on the other side: loci %s.\n",
+			format.Plural(int64(r.Waiting), "memory is", "memories are"), t.opposite())
+	}
+	_, err := fmt.Fprint(t.Out, b.String())
+	return err
+}
+
+func (t *transfer) verb(dryRun bool) string {
+	word := map[string]string{"push": "ushed", "pull": "ulled"}[t.name]
+	if dryRun {
+		return "Would be p" + word
+	}
+	return "P" + word
+}
+
+func (t *transfer) opposite() string {
+	if t.name == "push" {
+		return "pull"
+	}
+	return "push"
+}
+
+// advice says how deletions are copied: each command copies those of its source.
+func (t *transfer) advice() string {
+	return "loci push --delete copies those here, loci pull --delete those there"
+}
+
+// printList prints the first items of a list below a title.
+func printList[T any](b *strings.Builder, title string, list []T, line func(T) string) {
+	if len(list) == 0 {
+		return
+	}
+	if title != "" {
+		fmt.Fprintln(b, title)
+	}
+	for _, item := range list[:min(len(list), maxPrinted)] {
+		fmt.Fprintf(b, "    %s\n", line(item))
+	}
+	if more := len(list) - maxPrinted; more > 0 {
+		fmt.Fprintf(b, "    and %d more: --json lists all\n", more)
+	}
+}
+
+// named ends a line with the title and an id of a memory.
+func named(m replica.Memory) string {
+	id := m.LocalID
+	if id == "" {
+		id = m.RemoteID
+	}
+	return fmt.Sprintf(": %s  %s", id, clean(m.Title))
+}
+
+func clean[T ~string](text T) string { return format.StripControl(string(text), false) }

@@ -1,0 +1,88 @@
+package replica
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"strconv"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/secret"
+)
+
+// An entry is what a run keeps of a listed memory: hashes in place of its texts.
+type entry struct {
+	id, atlas    loci.ID
+	title        string
+	text, review string // hashes
+	sent         string // hash of the text for sentHash, or "" where the memory has earlier versions
+	status       loci.MemoryStatus
+	supersededBy loci.ID
+	verifiedAt   loci.Time
+	createdAt    loci.Time
+	createdBy    loci.ID
+}
+
+// maxListedTitle bounds the bytes of a title in memory and in the report.
+const maxListedTitle = 120
+
+func newEntry(m loci.Memory) *entry {
+	return &entry{id: m.ID, atlas: m.AtlasID, title: shorten(m.Title), text: textHash(m), review: reviewHash(m),
+		status: m.Status, supersededBy: m.SupersededBy, verifiedAt: m.VerifiedAt, createdAt: m.CreatedAt,
+		createdBy: m.CreatedBy}
+}
+
+// sum identifies the state of a memory without the time of its review, which the API does not set.
+func (e *entry) sum() string {
+	return hash(e.text, e.review, string(e.status), string(e.supersededBy))
+}
+
+// state identifies the state of a memory.
+func (e *entry) state() string { return e.sum() + "." + strconv.FormatInt(int64(e.verifiedAt), 36) }
+
+// sumOf is the sum of a memory.
+func sumOf(m loci.Memory) string { return newEntry(m).sum() }
+
+// textHash covers the fields that memory.update changes.
+func textHash(m loci.Memory) string {
+	return hash(m.Title, m.Content, string(m.Type), toJSON(m.Tags))
+}
+
+// reviewHash covers the fields of a review.
+func reviewHash(m loci.Memory) string {
+	return hash(m.Evidence, toJSON(m.Confidence), m.ValidUntil.String())
+}
+
+// sentHash identifies the text of a new memory. A server may redact credentials, so they do not count. Nor does the
+// title, which depends on them.
+func sentHash(content string, kind loci.MemoryType, tags []string, source *loci.Source) string {
+	redacted, _ := secret.Redact(content)
+	if len(tags) == 0 {
+		tags = nil
+	}
+	return hash(redacted, string(kind), toJSON(tags), toJSON(source))
+}
+
+// hash returns a hash of texts, of 24 hexadecimal digits.
+func hash(texts ...string) string {
+	h := sha256.New()
+	for _, t := range texts {
+		_, _ = h.Write([]byte(strconv.Itoa(len(t)) + ":" + t)) // it never fails
+	}
+	return hex.EncodeToString(h.Sum(nil)[:12])
+}
+
+func toJSON(v any) string {
+	b, _ := json.Marshal(v) // texts and numbers
+	return string(b)
+}
+
+// shorten returns the beginning of a title.
+func shorten(title string) string {
+	for i := range title {
+		if i > maxListedTitle {
+			return title[:i] + "…"
+		}
+	}
+	return title
+}

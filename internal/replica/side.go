@@ -1,0 +1,126 @@
+package replica
+
+import (
+	"context"
+	"time"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/op"
+	"github.com/loci-memory/loci/internal/service"
+	"github.com/loci-memory/loci/internal/store/pairdb"
+)
+
+// A side is the local database, or a workspace on the server.
+type side struct {
+	place     pairdb.Place
+	caller    op.Caller
+	user      loci.ID
+	workspace loci.Workspace
+
+	atlases    []loci.Atlas
+	atlasNames map[loci.ID]string
+
+	entries map[loci.ID]*entry
+	pages   []pageRef // newest first
+	newest  loci.Time // createdAt of the newest memory
+}
+
+// A pageRef is a page of the list of memories that can be read again.
+type pageRef struct {
+	cursor string
+	ids    []loci.ID
+}
+
+// maxRateTries is how often a call is repeated that exceeds the rate limit. The client has waited several times before.
+const maxRateTries = 10
+
+// call runs an operation on a side. It waits for the rate limit.
+func call[In, Out any](ctx context.Context, s *side, o op.TypedOp[In, Out], in In,
+	options ...func(*op.Call)) (out Out, err error) {
+	for try := 1; ; try++ {
+		c := &op.Call{Transport: "command", RequestID: string(loci.NewID(time.Now()))}
+		for _, set := range options {
+			set(c)
+		}
+		out, err = op.Do(ctx, s.caller, c, o, in)
+		if !loci.Is(err, loci.CodeRateLimited) || try == maxRateTries {
+			return out, err
+		}
+		select {
+		case <-ctx.Done():
+			return out, ctx.Err()
+		case <-time.After(max(time.Second, min(time.Minute, loci.AsError(err).RetryAfter))):
+		}
+	}
+}
+
+// ifMatch makes a call conditional on the state of a memory.
+func ifMatch(m loci.Memory) func(*op.Call) {
+	return func(c *op.Call) { c.IfMatch = m.EntityTag() }
+}
+
+// withKey makes a call safe to repeat.
+func withKey(key string) func(*op.Call) { return func(c *op.Call) { c.IdempotencyKey = key } }
+
+// get reads a memory. A missing one is nil.
+func (s *side) get(ctx context.Context, id loci.ID) (*loci.Memory, error) {
+	out, err := call(ctx, s, service.MemoryGet, loci.GetMemory{MemoryID: id})
+	if loci.Is(err, loci.CodeNotFound) {
+		return nil, nil
+	}
+	return &out.Memory, err
+}
+
+// list reads all memories of the workspace. It keeps hashes, and the places of the pages. With sent it also hashes the
+// texts for sentHash.
+func (s *side) list(ctx context.Context, sent bool) error {
+	s.entries = map[loci.ID]*entry{}
+	for cursor := loci.Cursor(""); ; {
+		found, err := s.page(ctx, cursor)
+		if err != nil {
+			return err
+		}
+		ref := pageRef{cursor: string(cursor)}
+		for _, m := range found.Memories {
+			e := newEntry(m)
+			if sent && m.Version == 1 {
+				e.sent = sentHash(m.Content, m.Type, m.Tags, m.Source)
+			}
+			s.entries[m.ID], s.newest = e, max(s.newest, m.CreatedAt)
+			ref.ids = append(ref.ids, m.ID)
+		}
+		s.pages = append(s.pages, ref)
+		if found.NextCursor == "" {
+			return nil
+		}
+		cursor = loci.Cursor(found.NextCursor)
+	}
+}
+
+// page reads one page of memories, newest first.
+func (s *side) page(ctx context.Context, cursor loci.Cursor) (loci.Memories, error) {
+	return call(ctx, s, service.MemoryList, loci.ListMemories{
+		MemoryFilter: loci.MemoryFilter{WorkspaceID: s.workspace.ID,
+			Include: []loci.Include{loci.IncludeArchived, loci.IncludeSuperseded}},
+		Paging: loci.Paging{Limit: 100, Cursor: cursor}})
+}
+
+// firstSent returns the sentHash of the first version of a memory.
+func (s *side) firstSent(ctx context.Context, id loci.ID) (string, error) {
+	m, err := s.get(ctx, id)
+	if m == nil || err != nil {
+		return "", err
+	}
+	for cursor := loci.Cursor(""); ; {
+		found, err := call(ctx, s, service.MemoryVersions, loci.ListVersions{MemoryID: id,
+			Paging: loci.Paging{Limit: 100, Cursor: cursor}})
+		if err != nil || len(found.Versions) == 0 {
+			return "", err
+		}
+		if found.NextCursor == "" {
+			v := found.Versions[len(found.Versions)-1]
+			return sentHash(v.Content, v.Type, v.Tags, m.Source), nil
+		}
+		cursor = loci.Cursor(found.NextCursor)
+	}
+}
