@@ -182,7 +182,7 @@ func (s Settings) handler(st *store.Store, host *op.Host, svc *service.Service, 
 		ServiceVersion: Version,
 		Table:          table, Host: host, Log: log, Site: site,
 		ExtraRoutes: slices.Concat(web.Routes(web.Options{Table: table, Host: host, Service: svc, Site: site,
-			Mail: s.Mail != nil}), authorization.Routes(), mcpServer.Routes()),
+			Authorizer: authorization, Mail: s.Mail != nil}), authorization.Routes(), mcpServer.Routes()),
 		OmittedOps: omitted, Deprecations: s.deprecations,
 		ResponseLimiter: responses, BodyLimiter: bodies, Hosts: s.restHosts(hosts),
 	})

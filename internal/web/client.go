@@ -31,7 +31,7 @@ func (v *visit) leave(a httpapi.Authorization, location string, err error, messa
 	}
 	v.template, v.Title, v.Done = "end", "You may close this window", true
 	v.Client, v.Message, v.Address = plainName(a.ClientName), message, template.URL(location)
-	v.w.Header().Set("Refresh", "0; url="+location)
+	v.w.Header().Set("Refresh", "1; url="+location) // after a second the page is loaded
 	return nil
 }
 

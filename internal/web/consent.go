@@ -60,7 +60,7 @@ func (v *visit) startAgain(err error) error {
 	v.template = "problem"
 	if e := loci.AsError(err); e.Code.Status() < 500 && e.Code != loci.CodeRateLimited {
 		v.Title = "The program cannot be connected"
-		v.Advice = "Go back to the program that opened this page, and connect it to Loci again."
+		v.Advice = "Nothing was connected, and you may close this window. To connect the program, start again there."
 	}
 	return err
 }

@@ -161,7 +161,7 @@ func TestProgramTakesAnswerOverByItsScheme(t *testing.T) {
 		answerOf("private", "deny"): {"#access_denied", "You denied"}} {
 		got := b.do("POST", consent, body)
 		got.expect(t, 200, consent, "You may close this window", `href="`+privateUse+texts[0], texts[1], "The App")
-		if refresh := got.Header.Get("Refresh"); refresh != "0; url="+privateUse+texts[0] {
+		if refresh := got.Header.Get("Refresh"); refresh != "1; url="+privateUse+texts[0] {
 			t.Errorf("Refresh: %s", refresh)
 		}
 	}
@@ -206,7 +206,7 @@ func TestFaultyRequestShowsPage(t *testing.T) {
 			consent + "?request=expired": 400, authorize + "busy": 429, authorize + "down": 503} {
 			got := b.get(path)
 			got.expect(t, status, path, "<title>Error: ")
-			again := strings.Contains(got.text, "Go back to the program")
+			again := strings.Contains(got.text, "start again there")
 			if got.Header.Get("Location") != "" || again != (status == 400) || strings.Contains(got.raw, "<unknown>") {
 				t.Errorf("%s: %v %s", path, got.Header, got.raw)
 			}
@@ -228,7 +228,7 @@ func TestForgedConsentIsRefused(t *testing.T) {
 		"decision=allow&workspaces=own&request=signed%3Aapp": "has expired",
 	} {
 		got := b.do("POST", consent, body)
-		got.expect(t, 400, consent, text, "Go back to the program")
+		got.expect(t, 400, consent, text, "start again there")
 		if got.Header.Get("Location") != "" {
 			t.Errorf("%s: %v", body, got.Header)
 		}

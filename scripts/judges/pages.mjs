@@ -1,10 +1,12 @@
 // Walks through the pages of Loci in Chromium, with scripts and without: setup, sign-in, registration, invitation,
-// verification, a forgotten password. axe-core judges each page in light and dark colors.
+// verification, a forgotten password, the connection of a program by OAuth. axe-core judges each page in light and dark
+// colors.
 //
 //   node scripts/judges/pages.mjs BINARY [FOLDER]   (FOLDER gets a picture of each page)
 //
 // Chromium is Debian's, or CHROMIUM names another one. A mailbox on loopback gets the mails.
 import { spawn } from 'node:child_process'
+import { createHash, randomBytes } from 'node:crypto'
 import { mkdtempSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { createServer as createHTTP } from 'node:http'
 import { createRequire } from 'node:module'
@@ -118,7 +120,9 @@ class Visitor {
     v.page.on('pageerror', (e) => check(false, `a script fails: ${e}`))
     v.page.on('console', (m) => {
       // Chromium also reports the status of each refusal.
-      if (m.type() === 'error' && !m.text().startsWith('Failed to load resource')) check(false, `console: ${m.text()}`)
+      // Nor does it have a program that opens cursor: links.
+      const known = m.text().startsWith('Failed to load resource') || m.text().startsWith("Failed to launch 'cursor:")
+      if (m.type() === 'error' && !known) check(false, `console: ${m.text()}`)
     })
     return v
   }
@@ -295,6 +299,7 @@ async function walk(browser, scripts) {
     await bob.open('/')
     check((await bob.text()).includes('Sign in'), 'a reset leaves the other browser signed in')
 
+    await connect(visitor, server.url, key)
     await attack(ann, server.url)
   } finally {
     await server.stop()
@@ -302,11 +307,145 @@ async function walk(browser, scripts) {
   }
 }
 
+// A Program is an OAuth client on this device, which listens on loopback.
+class Program {
+  static async register(url, name, scheme = '') {
+    const p = new Program()
+    p.calls = []
+    p.server = createHTTP((req, res) => {
+      if (req.url.startsWith('/back?')) { // not the icon of the page
+        p.calls.push(Object.fromEntries(new URL(req.url, 'http://localhost').searchParams))
+        check(!req.headers.referer, `the program gets the referrer ${req.headers.referer}`)
+      }
+      res.setHeader('Content-Type', 'text/html')
+      res.end('<title>program</title><h1>Back in the program</h1>')
+    })
+    p.redirect = scheme || `http://127.0.0.1:${await listen(p.server)}/back`
+    const res = await fetch(url + '/oauth/register', { method: 'POST', headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify({ client_name: name, redirect_uris: [p.redirect], token_endpoint_auth_method: 'none',
+        grant_types: ['authorization_code', 'refresh_token'], response_types: ['code'] }) })
+    p.id = (await res.json()).client_id
+    check(res.status === 201 && p.id, `the registration answers ${res.status}`)
+    return Object.assign(p, { url })
+  }
+
+  // address returns the address to which the program sends a browser.
+  address(change = {}) {
+    this.verifier = randomBytes(32).toString('base64url')
+    this.state = randomBytes(8).toString('base64') + ' &%ü'
+    return this.url + '/oauth/authorize?' + new URLSearchParams({ response_type: 'code', client_id: this.id, scope: 'mcp',
+      redirect_uri: this.redirect, code_challenge: createHash('sha256').update(this.verifier).digest('base64url'),
+      code_challenge_method: 'S256', state: this.state, resource: this.url + '/mcp', ...change })
+  }
+
+  // answer returns the answer that a browser brought back.
+  answer() {
+    check(this.calls.length === 1, `the program gets ${this.calls.length} answers`)
+    const answer = this.calls.pop() ?? {}
+    check(answer.state === this.state && answer.iss === this.url, `the answer is ${JSON.stringify(answer)}`)
+    return answer
+  }
+
+  // redeem exchanges a code for an access token.
+  async redeem(code) {
+    const res = await fetch(this.url + '/oauth/token', { method: 'POST', body: new URLSearchParams({
+      grant_type: 'authorization_code', code, client_id: this.id, redirect_uri: this.redirect, code_verifier: this.verifier }) })
+    const tokens = await res.json()
+    check(res.status === 200 && tokens.access_token, `the token endpoint answers ${res.status} ${tokens.error}`)
+    return tokens.access_token
+  }
+}
+
+// tool calls a tool over MCP with a token.
+async function tool(url, token, name, args) {
+  const res = await fetch(url + '/mcp', { method: 'POST', headers: { Authorization: `Bearer ${token}`,
+    'Content-Type': 'application/json', Accept: 'application/json, text/event-stream', 'MCP-Protocol-Version': '2025-11-25' },
+  body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: args } }) })
+  const answer = await res.json()
+  return { status: res.status, text: answer.result?.content?.[0]?.text ?? JSON.stringify(answer), failed: answer.result?.isError }
+}
+
+// connect connects programs by their requests: sign-in, consent, answers of all kinds, faults.
+async function connect(visitor, url, key) {
+  const team = (await call('POST', url, key, '/v1/workspaces', { name: 'Harbor' })).workspace
+  const program = await Program.register(url, evilName)
+  const ann = await visitor()
+  await ann.open(program.address())
+  await ann.see('connect-signin', 'Sign in to Loci', evilName)
+  await ann.follow('Create one')
+  await ann.see('connect-register', 'Create an account', evilName)
+  await ann.follow('Sign in')
+  await ann.follow('Forgot your password?')
+  await ann.follow('Back to the sign-in')
+  await ann.send('Sign in', { 'E-mail': 'ann@example.com', Password: 'wrong' })
+  await ann.see('connect-refused', 'Sign in to Loci', evilName, 'The address or the password is wrong.')
+  await ann.send('Sign in', { Password: password })
+  await ann.see('consent', evilName, 'Signed in as ann@example.com', 'Loci has not verified this program', 'Harbor',
+    'a program on this device', new URL(program.redirect).host)
+  check(await ann.page.getByRole('checkbox', { checked: true }).count() === 0, 'a workspace is ticked')
+  await ann.send('Allow')
+  await ann.see('consent-none', evilName, 'Choose at least one workspace, or deny the request.')
+  check(program.calls.length === 0, 'the program gets an answer without a workspace')
+  await ann.page.getByLabel('Harbor').check()
+  await ann.send('Allow')
+  check((await ann.page.locator('h1').innerText()) === 'Back in the program', `Allow leads to ${ann.page.url()}`)
+  const token = await program.redeem(program.answer().code)
+
+  // The program reaches the ticked workspace and no other.
+  const listed = await tool(url, token, 'workspace_list', {})
+  check(listed.status === 200 && listed.text.includes(team.id) && JSON.parse(listed.text).workspaces.length === 1,
+    `the program lists ${listed.text}`)
+  const stored = await tool(url, token, 'memory_create', { content: 'The harbor opens at six.' })
+  check(!stored.failed && stored.text.includes(team.id), `the program stores ${stored.text}`)
+  const found = await call('POST', url, key, '/v1/memories/search', { query: 'harbor' })
+  check(found.memories.length === 1, `ann finds ${JSON.stringify(found)}`)
+  check((await fetch(url + '/v1/api-keys', { headers: { Authorization: `Bearer ${token}` } })).status === 403, 'the program lists keys')
+
+  // Another account is asked anew, and so is the browser's button back. A denial is an answer too.
+  await ann.open(program.address())
+  await ann.send('Use another account')
+  await ann.see('connect-switch', 'Sign in to Loci', evilName)
+  await ann.send('Sign in', { 'E-mail': 'ann2@example.com', Password: password })
+  await ann.see('consent-only', evilName, 'Signed in as ann2@example.com', 'Personal')
+  check(await ann.page.getByRole('checkbox', { checked: true }).count() === 1, 'the only workspace is not ticked')
+  await ann.send('Deny')
+  check(program.answer().error === 'access_denied', 'a denial is no denial')
+  await ann.page.goBack()
+  await ann.see('consent-back', evilName, 'Signed in as ann2@example.com')
+  await ann.send('Allow')
+  check(program.answer().code, 'after the button back there is no code')
+
+  // A program with a scheme of its own: the browser stays on a page.
+  const editor = await Program.register(url, 'An editor', 'cursor://anysphere.cursor-mcp/oauth/callback')
+  for (const [button, param, text] of [['Allow', 'code=', 'You allowed the access.'], ['Deny', 'error=access_denied', 'You denied the access.']]) {
+    await ann.open(editor.address())
+    await ann.see('consent-scheme', 'An editor', 'a program on this device that opens cursor: links')
+    await ann.send(button)
+    await ann.see(`end-${button.toLowerCase()}`, 'You may close this window', text)
+    const link = await ann.page.getByRole('link', { name: 'Back to An editor' }).getAttribute('href')
+    check(link.startsWith(editor.redirect + '?' + param) && link.includes('&iss='), `the end leads to ${link}`)
+  }
+
+  // Faults: of a known program they go back, of others they get a page.
+  await ann.open(program.address({ scope: 'admin' }))
+  check(program.answer().error === 'invalid_scope', 'a wrong scope is no fault')
+  for (const [name, address] of [['connect-unknown', program.address({ client_id: 'nobody' })],
+    ['connect-redirect', program.address({ redirect_uri: 'https://evil.example/' })],
+    ['connect-incomplete', '/oauth/authorize'], ['connect-changed', '/oauth/authorize?request=e30.x']]) {
+    await ann.open(address)
+    await ann.see(name, 'The program cannot be connected', 'start again there')
+    check(ann.page.url().startsWith(url), `${name}: ${ann.page.url()}`)
+  }
+  check(program.calls.length === 0, 'a faulty request has an answer')
+  program.server.close()
+  editor.server.close()
+}
+
 // attack opens a page of another site, which frames a page of Loci and sends a form to it with the visitor's cookie.
 async function attack(victim, url) {
   const evil = createHTTP((_, res) => {
     res.setHeader('Content-Type', 'text/html')
-    res.end(`<title>evil</title><iframe src="${url}/"></iframe>
+    res.end(`<title>evil</title><iframe src="${url}/"></iframe><iframe src="${url}/oauth/authorize"></iframe>
       <form method="post" action="${url}/key"><input name="name" value="stolen"><input name="idempotencyKey" value="1">
       <button>Win</button></form>`)
   })
@@ -314,8 +453,10 @@ async function attack(victim, url) {
   const page = await victim.context.newPage() // its console reports the refused frame
   for (const host of ['localhost', '127.0.0.1']) { // another site, and another origin of the same site
     await page.goto(`http://${host}:${port}/`)
-    const frame = page.frames()[1]
-    check(!(await frame?.content())?.includes('Your Loci'), `${host}: a foreign page frames the start page`)
+    for (const frame of page.frames().slice(1)) {
+      const framed = await frame.content()
+      check(!framed.includes('Your Loci') && !framed.includes('cannot be connected'), `${host}: a foreign page frames ${frame.url()}`)
+    }
     await Promise.all([page.waitForEvent('load'), page.getByRole('button', { name: 'Win' }).click()])
     const text = await page.locator('body').innerText()
     check(text.includes('another site sent this form') && !text.includes('loci_live_'), `${host}: a foreign form works: ${text}`)
