@@ -63,7 +63,7 @@ func (s *Server) newRequest(ctx context.Context, params url.Values) (r request, 
 
 // errUnknownClient is the refusal of a client that is not known, for the person.
 var errUnknownClient = loci.Errorf(loci.CodeInvalidQuery, "The program that sent you here is not registered with this "+
-	"server, or was not used for a week after its registration: remove its login there, and connect again.")
+	"server, or was not used for a week after its registration. Let it forget its earlier login.")
 
 // findClient returns the client with an id, and the host of its metadata document if it has one.
 func (s *Server) findClient(ctx context.Context, id string) (c grantdb.Client, host string, err error) {

@@ -42,32 +42,31 @@ func (s signer) seal(r request) (string, error) {
 		return "", err
 	}
 	text := base64.RawURLEncoding.EncodeToString(body)
-	return text + "." + base64.RawURLEncoding.EncodeToString(s.sign(text)), nil
+	return text + "." + s.sign(text), nil
 }
 
-func (s signer) sign(text string) []byte {
+func (s signer) sign(text string) string {
 	key := hmac.New(sha256.New, s.secret())
 	key.Write([]byte("loci oauth request"))
 	m := hmac.New(sha256.New, key.Sum(nil))
 	m.Write([]byte(text))
-	return m.Sum(nil)
+	return base64.RawURLEncoding.EncodeToString(m.Sum(nil))
 }
 
 // Faults of signed texts, for the person.
 var (
 	errNotSigned = loci.Errorf(loci.CodeInvalidQuery,
-		"This request is not complete or was changed: go back to the program and connect again.")
+		"This request is not complete, or was changed.")
 	errExpired = loci.Errorf(loci.CodeInvalidQuery,
-		"This request is older than ten minutes: go back to the program and connect again.")
+		"This request is older than ten minutes.")
 	errOtherSignIn = loci.Errorf(loci.CodeInvalidQuery,
-		"This request belongs to another sign-in: go back to the program and connect again.")
+		"This request belongs to another sign-in.")
 )
 
 // open returns the request of a signed text that is bound to a sign-in. An unbound one is bound to "".
 func (s signer) open(signed string, signIn loci.ID) (r request, err error) {
 	text, signature, ok := strings.Cut(signed, ".")
-	given, err := base64.RawURLEncoding.Strict().DecodeString(signature)
-	if !ok || err != nil || !hmac.Equal(given, s.sign(text)) {
+	if !ok || !hmac.Equal([]byte(signature), []byte(s.sign(text))) {
 		return r, errNotSigned
 	}
 	body, err := base64.RawURLEncoding.DecodeString(text)
