@@ -11,7 +11,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-func TestMain(m *testing.M) { testscript.Main(m, map[string]func(){"loci": main}) }
+func TestMain(m *testing.M) { testscript.Main(m, map[string]func(){"loci": main, "browser": browser}) }
 
 // TestScripts runs the scripts of testdata, each with its own home directory.
 func TestScripts(t *testing.T) {
