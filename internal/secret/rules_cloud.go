@@ -3,6 +3,8 @@ package secret
 // Formats of clouds, hosts, and of infrastructure tools.
 var cloudTokens = []tokenPattern{
 	{"loci-api-key", "loci_live_<alnum:43>", 3},
+	{"loci-access-token", "loci_oat_<alnum:43>", 3},
+	{"loci-refresh-token", "loci_ort_<alnum:43>", 3},
 	{"1password-secret-key", "A3-<up:6>-{<up:11>,<up:6>-<up:5>}-<up:5>-<up:5>-<up:5>", 3.8},
 	{"1password-service-account-token", "ops_eyJ<b64:250-><pad>", 4},
 	{"age-secret-key", "AGE-SECRET-KEY-1<bech:58>", 0},

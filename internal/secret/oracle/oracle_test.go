@@ -20,7 +20,7 @@ var own = []string{
 	"authorization-header", "azure-sas-signature", "discord-bot-token", "discord-webhook-url", "docker-access-token",
 	"figma-pat", "generic-password",
 	"google-oauth-access-token", "google-oauth-client-secret", "google-oauth-refresh-token", "groq-api-key",
-	"heroku-platform-api-key", "loci-api-key",
+	"heroku-platform-api-key", "loci-access-token", "loci-api-key", "loci-refresh-token",
 	"mailgun-api-key", "netrc-password", "notion-integration-secret", "putty-private-key", "replicate-api-token",
 	"square-secret", "stripe-webhook-secret",
 	"supabase-access-token", "supabase-secret-key", "tailscale-key", "url-password", "vercel-api-token", "xai-api-key",

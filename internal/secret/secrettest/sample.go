@@ -5,6 +5,7 @@ package secrettest
 import (
 	_ "embed"
 	"fmt"
+	"hash/fnv"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -67,7 +68,15 @@ func RandomSamples(r *rand.Rand) (all []Sample) {
 	for _, f := range slices.Concat(tokenFormats, assignedFormats) {
 		all = append(all, f.sample(r))
 	}
-	return append(all, keySamples(r)...)
+	all = append(all, keySamples(r)...)
+	// A source of their own, seeded by a sample, lets these formats change no other sample.
+	seed := fnv.New64()
+	seed.Write([]byte(all[0].Text))
+	own := rand.New(rand.NewPCG(seed.Sum64(), 0))
+	for _, f := range []format{{"loci-access-token", "loci_oat_{a43}!"}, {"loci-refresh-token", "loci_ort_{a43}!"}} {
+		all = append(all, f.sample(own))
+	}
+	return all
 }
 
 // A format is a rule and a text. In the text, {a36} is replaced by 36 bytes of the alphabet a, and {uuid} by a UUID.
