@@ -128,7 +128,7 @@ var allowedImports = map[string][]string{
 		"internal/service", "internal/store", "internal/store/storetest", "internal/vector"},
 	"bench": {"", "bench/corpus", "internal/analysis", "internal/embed", "internal/identity", "internal/index",
 		"internal/op", "internal/relevance", "internal/rest", "internal/server", "internal/server/listen",
-		"internal/sqldb", "internal/vector"},
+		"internal/sqldb", "internal/store", "internal/store/accountdb", "internal/store/grantdb", "internal/vector"},
 	"bench/corpus": {},
 	"bench/floor":  {""},
 	"bench/embed":  {"internal/embed", "internal/embed/kernel"},

@@ -3,7 +3,7 @@ package store
 import (
 	"context"
 	"errors"
-	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/loci-memory/loci"
@@ -119,29 +119,29 @@ func (t *Tx) membershipSubquery() string {
 	return ` (SELECT workspace, role FROM members WHERE user_id = ?1) AS m ` + t.grantedJoin()
 }
 
+// grantedList stands for the ids of the granted workspaces until withScope numbers their placeholders.
+const grantedList = `/* granted */`
+
 func (t *Tx) grantedJoin() string {
 	join := ` JOIN workspaces w ON w.row_id = m.workspace `
 	if t.actor.GrantedWorkspaces == nil {
 		return join
 	}
-	return join + ` AND w.id IN (SELECT value FROM granted) `
+	return join + ` AND w.id IN (` + grantedList + `) `
 }
 
-// withScope adds the arguments and the WITH clause of membershipJoin to a query.
+// withScope adds the arguments of membershipJoin to a query.
 func (t *Tx) withScope(q string, args ...any) (string, []any) {
 	args = append([]any{t.actor.UserID}, args...)
 	if t.actor.GrantedWorkspaces == nil {
 		return q, args
 	}
-	values := make([]string, len(t.actor.GrantedWorkspaces))
-	for i, id := range t.actor.GrantedWorkspaces {
+	list := []byte(`''`) // no workspace has this id
+	for _, id := range t.actor.GrantedWorkspaces {
 		args = append(args, id)
-		values[i] = fmt.Sprintf("(?%d)", len(args))
+		list = strconv.AppendInt(append(list, `, ?`...), int64(len(args)), 10)
 	}
-	if len(values) == 0 {
-		values = []string{"('')"}
-	}
-	return `WITH granted (value) AS (VALUES ` + strings.Join(values, ", ") + `) ` + q, args
+	return strings.ReplaceAll(q, grantedList, string(list)), args
 }
 
 // row returns the only row of a query with the scope. Its Scan runs the query.

@@ -1,0 +1,154 @@
+package grantdb_test
+
+import (
+	"bytes"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/loci-memory/loci/internal/identity"
+	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/grantdb"
+	"github.com/loci-memory/loci/internal/store/storetest"
+)
+
+// refused fails the test unless an exchange was refused.
+func refused(t testing.TB, what string, err error) {
+	t.Helper()
+	if !errors.Is(err, storetest.ErrInvalidGrant) {
+		t.Errorf("%s: %v", what, err)
+	}
+}
+
+func (w world) refresh(t testing.TB, token string) grantdb.Tokens {
+	t.Helper()
+	k, err := storetest.Refresh(w.s, token, "editor")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+func TestUsedRefreshTokenReturnsTheSameTokensForTwoMinutes(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		w := newWorld(t, d)
+		first := w.token(t)
+		second := w.refresh(t, first.Refresh)
+		if second.Access == first.Access || second.Refresh == first.Refresh || !opens(t, w.s, first.Access) ||
+			!opens(t, w.s, second.Access) {
+			t.Error("a refresh makes no other tokens, or ends the earlier access token")
+		}
+		w.clock.advance(110 * time.Second)
+		if again := w.refresh(t, first.Refresh); again != second {
+			t.Errorf("the repeated refresh returns %+v, not %+v", again, second)
+		}
+		third := w.refresh(t, second.Refresh)
+		if again := w.refresh(t, first.Refresh); again != second {
+			t.Errorf("the repeated refresh returns %+v after a later one", again)
+		}
+		w.clock.advance(11 * time.Second)
+		_, err := storetest.Refresh(w.s, first.Refresh, "editor")
+		refused(t, "a stolen token", err)
+		_, err = storetest.Refresh(w.s, third.Refresh, "editor")
+		refused(t, "the newest token", err)
+		for _, k := range []grantdb.Tokens{first, second, third} {
+			if opens(t, w.s, k.Access) {
+				t.Error("an access token of a dead grant works")
+			}
+		}
+	})
+}
+
+func TestRefreshTokenIsBoundToItsClient(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		w := newWorld(t, d)
+		k := w.token(t)
+		_, err := storetest.Refresh(w.s, k.Refresh, "other")
+		refused(t, "another client", err)
+		for _, token := range []string{"", k.Access, identity.NewRefreshToken(), k.Refresh + "0"} {
+			_, err = storetest.Refresh(w.s, token, "editor")
+			refused(t, "another token", err)
+		}
+		w.refresh(t, k.Refresh)
+	})
+}
+
+func TestConcurrentRefreshesReturnTheSameTokens(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		w := newWorld(t, d)
+		stores := []*store.Store{w.s, d.Open(t, store.Options{Clock: w.clock.now})}
+		first := w.token(t)
+		got := make([]grantdb.Tokens, 20)
+		for _, err := range storetest.RunConcurrently(len(got), func(i int) (err error) {
+			got[i], err = storetest.Refresh(stores[i%2], first.Refresh, "editor")
+			return err
+		}) {
+			if err != nil {
+				t.Error(err)
+			}
+		}
+		for _, k := range got {
+			if k != got[0] || k.Access == "" {
+				t.Errorf("a refresh returns %+v, another one %+v", k, got[0])
+			}
+		}
+	})
+}
+
+func TestTokensExpire(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		w := newWorld(t, d)
+		k := w.token(t)
+		w.clock.advance(59 * time.Minute)
+		if !opens(t, w.s, k.Access) {
+			t.Error("an access token lives less than an hour")
+		}
+		w.clock.advance(61 * time.Second)
+		if opens(t, w.s, k.Access) {
+			t.Error("an access token lives longer than an hour")
+		}
+		for range 3 { // there is no other end than idleness
+			w.clock.advance(59 * 24 * time.Hour)
+			grants(t, w.s, grantdb.Tx.DeleteExpired)
+			k = w.refresh(t, k.Refresh)
+		}
+		if !opens(t, w.s, k.Access) {
+			t.Error("a refreshed token does not work")
+		}
+		w.clock.advance(60*24*time.Hour + time.Second)
+		_, err := storetest.Refresh(w.s, k.Refresh, "editor")
+		refused(t, "an idle grant", err)
+	})
+}
+
+// The key of stored responses derives from the secret.
+func TestSecretOfAGrantOpensWithEachOfItsAccessTokens(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		w := newWorld(t, d)
+		secret := func(access string) []byte {
+			c, err := credential(w.s, access)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text, err := grantdb.Secret(access, c.SealedSecret)
+			if err != nil || len(text) != 32 {
+				t.Fatalf("%d bytes, %v", len(text), err)
+			}
+			if _, err := grantdb.Secret(identity.NewAccessToken(), c.SealedSecret); err == nil {
+				t.Error("another token opens the secret")
+			}
+			return text
+		}
+		first, other := w.token(t), w.token(t)
+		second := w.refresh(t, first.Refresh)
+		if !bytes.Equal(secret(first.Access), secret(second.Access)) ||
+			bytes.Equal(secret(first.Access), secret(other.Access)) {
+			t.Error("the secret changes with a refresh, or two grants share it")
+		}
+	})
+}
