@@ -17,8 +17,9 @@ import (
 
 // Contents in the formats that the suite asks for: one pixel, and a silent recording.
 const (
-	fixtureImage = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg=="
-	fixtureAudio = "UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAEAfAAABAAgAZGF0YQAAAAA="
+	fixtureImage       = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg=="
+	fixtureDescription = "A prompt of the conformance suite."
+	fixtureAudio       = "UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAEAfAAABAAgAZGF0YQAAAAA="
 )
 
 var (
@@ -61,13 +62,15 @@ func init() {
 		}
 	}
 	prompts = append(prompts,
-		&prompt{Name: "test_simple_prompt", write: fixed("This is a simple prompt for testing."),
+		&prompt{Name: "test_simple_prompt", Description: fixtureDescription, write: fixed("This is a simple prompt for testing."),
 			Arguments: []promptArgument{}},
-		&prompt{Name: "test_prompt_with_arguments", write: fixed("Prompt with arguments: arg1='{arg1}', arg2='{arg2}'"),
+		&prompt{Name: "test_prompt_with_arguments", Description: fixtureDescription,
+			write:     fixed("Prompt with arguments: arg1='{arg1}', arg2='{arg2}'"),
 			Arguments: []promptArgument{{"arg1", "First test argument", true}, {"arg2", "Second test argument", true}}},
-		&prompt{Name: "test_prompt_with_embedded_resource", write: fixed("Please process the embedded resource above."),
+		&prompt{Name: "test_prompt_with_embedded_resource", Description: fixtureDescription,
+			write:     fixed("Please process the embedded resource above."),
 			Arguments: []promptArgument{{"resourceUri", "Address of the resource", true}}},
-		&prompt{Name: "test_prompt_with_image", write: fixed("Please analyze the image above."),
+		&prompt{Name: "test_prompt_with_image", Description: fixtureDescription, write: fixed("Please analyze the image above."),
 			Arguments: []promptArgument{}})
 	templates = append(templates, resource{Name: "template", Title: "Template", URITemplate: "test://template/{id}/data",
 		MIMEType: "application/json"})

@@ -2,8 +2,8 @@
 //
 //   node scripts/judges/mcp-schemas.mjs URL KEY FOLDER   (URL without /mcp; FOLDER holds mcp-<revision>.schema.json)
 //
-// For each revision: InitializeResult, ListToolsResult, CallToolResult of a success and of an error, and the JSON-RPC
-// envelopes around them. Each schema is compiled in the draft that it names.
+// For each revision: the result of every method, of a tool in success and error, the errors of resources and prompts, and
+// the JSON-RPC envelopes around them. Each schema is compiled in the draft that it names.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import draft7 from 'ajv'
@@ -16,7 +16,8 @@ if (!folder) {
   process.exit(2)
 }
 
-const revisions = ['2025-06-18', '2025-11-25']
+const stateless = '2026-07-28'
+const revisions = ['2025-06-18', '2025-11-25', stateless]
 let checks = 0
 let failures = 0
 
@@ -45,51 +46,111 @@ function schemaOf(revision) {
 
 // post sends one JSON-RPC message and returns the response, from a JSON body or from the first event of a stream.
 async function post(revision, message) {
-  const answer = await fetch(`${url}/mcp`, {
-    method: 'POST',
-    headers: {
-      Authorization: `Bearer ${key}`,
-      'Content-Type': 'application/json',
-      Accept: 'application/json, text/event-stream',
-      'MCP-Protocol-Version': revision,
-    },
-    body: JSON.stringify({ jsonrpc: '2.0', ...message }),
-  })
-  const text = await answer.text()
-  if (!answer.ok) throw new Error(`${message.method} was answered with ${answer.status}: ${text.slice(0, 500)}`)
+  const headers = {
+    Authorization: `Bearer ${key}`,
+    'Content-Type': 'application/json',
+    Accept: 'application/json, text/event-stream',
+    'MCP-Protocol-Version': revision,
+  }
+  let { params } = message
+  if (revision === stateless) {
+    headers['Mcp-Method'] = message.method
+    const name = params?.name ?? params?.uri
+    if (name) headers['Mcp-Name'] = name
+    params = {
+      ...params,
+      _meta: {
+        'io.modelcontextprotocol/protocolVersion': revision,
+        'io.modelcontextprotocol/clientInfo': { name: 'schema-judge', version: '1' },
+        'io.modelcontextprotocol/clientCapabilities': {},
+      },
+    }
+  }
+  const body = JSON.stringify({ jsonrpc: '2.0', ...message, params })
+  const answer = await fetch(`${url}/mcp`, { method: 'POST', headers, body })
   if (message.id === undefined) return undefined
-  if (!answer.headers.get('content-type')?.includes('text/event-stream')) return JSON.parse(text)
+  if (!answer.headers.get('content-type')?.includes('text/event-stream')) return JSON.parse(await answer.text())
+  return firstEvent(answer)
+}
+
+// firstEvent reads a stream up to its first message, and closes it.
+async function firstEvent(answer) {
+  let text = ''
+  for await (const part of answer.body) {
+    text += Buffer.from(part).toString('utf8')
+    if (text.includes('\n\n')) break
+  }
   return JSON.parse(text.split('\n').find((line) => line.startsWith('data:')).slice(5))
+}
+
+function expect(ok, what, value) {
+  checks++
+  if (ok) return
+  failures++
+  console.error(`mcp-schemas: ${what}: ${JSON.stringify(value).slice(0, 500)}`)
 }
 
 async function judge(revision) {
   const { check, envelope } = schemaOf(revision)
-  const ask = async (id, method, params, result, what) => {
-    const answer = await post(revision, { id, method, params })
+  let id = 0
+  const ask = async (method, params, result, what = method) => {
+    const answer = await post(revision, { id: ++id, method, params })
     check(envelope, answer, `the answer to ${what}`)
     check(result, answer.result, what)
     return answer.result ?? {}
   }
-  const begun = await ask(1, 'initialize', {
-    protocolVersion: revision, capabilities: {}, clientInfo: { name: 'schema-judge', version: '1' },
-  }, 'InitializeResult', 'initialize')
-  if (begun.protocolVersion !== revision) {
-    failures++
-    console.error(`mcp-schemas: asked for ${revision}, got ${begun.protocolVersion}`)
+  const refuse = async (method, params, code) => {
+    const answer = await post(revision, { id: ++id, method, params })
+    check(revision === '2025-06-18' ? 'JSONRPCError' : 'JSONRPCErrorResponse', answer, `a refused ${method}`)
+    expect(answer.error?.code === code, `${revision} ${method} is refused with ${code}`, answer)
   }
-  await post(revision, { method: 'notifications/initialized' })
-  await ask(2, 'tools/list', {}, 'ListToolsResult', 'tools/list')
-  const tool = (id, name, args, what) => ask(id, 'tools/call', { name, arguments: args }, 'CallToolResult', what)
-  const made = await tool(3, 'memory_create', { content: `Judged by the schema of ${revision}.` }, 'memory_create')
-  const found = await tool(4, 'memory_search', { query: 'judged schema' }, 'memory_search')
-  const refused = await tool(5, 'memory_create', { content: 7 }, 'a refused memory_create')
+  if (revision === stateless) {
+    const found = await ask('server/discover', {}, 'DiscoverResult')
+    expect(found.supportedVersions?.includes(revision), `${revision} is supported`, found)
+    const message = { id: ++id, method: 'subscriptions/listen', params: { notifications: { toolsListChanged: true } } }
+    check('SubscriptionsAcknowledgedNotification', await post(revision, message), 'subscriptions/listen')
+  } else {
+    const begun = await ask('initialize', {
+      protocolVersion: revision, capabilities: {}, clientInfo: { name: 'schema-judge', version: '1' },
+    }, 'InitializeResult')
+    expect(begun.protocolVersion === revision, `asked for ${revision}`, begun)
+    await post(revision, { method: 'notifications/initialized' })
+    await ask('ping', {}, 'Result')
+  }
+  await ask('tools/list', {}, 'ListToolsResult')
+  const tool = (name, args, what) => ask('tools/call', { name, arguments: args }, 'CallToolResult', what)
+  const made = await tool('memory_create', { content: `Judged by the schema of ${revision}.` }, 'memory_create')
+  const found = await tool('memory_search', { query: 'judged schema' }, 'memory_search')
+  const refused = await tool('memory_create', { content: 7 }, 'a refused memory_create')
   for (const [answer, want] of [[made, false], [found, false], [refused, true]]) {
-    if ((answer.isError ?? false) === want) continue
-    failures++
-    console.error(`mcp-schemas: ${revision} isError should be ${want}: ${JSON.stringify(answer).slice(0, 500)}`)
+    expect((answer.isError ?? false) === want, `${revision} isError should be ${want}`, answer)
+  }
+  const { memory } = JSON.parse(made.content[0].text)
+
+  const { resources } = await ask('resources/list', {}, 'ListResourcesResult')
+  expect(resources?.length > 0, `${revision} lists atlases`, resources)
+  await ask('resources/templates/list', {}, 'ListResourceTemplatesResult')
+  for (const uri of [`loci://memory/${memory.id}`, `loci://atlas/${memory.atlasId}/context`]) {
+    await ask('resources/read', { uri }, 'ReadResourceResult', uri)
+  }
+  await refuse('resources/read', { uri: 'loci://memory/nowhere' }, revision === stateless ? -32602 : -32002)
+
+  const { prompts } = await ask('prompts/list', {}, 'ListPromptsResult')
+  expect(prompts?.length === 3, `${revision} lists three prompts`, prompts)
+  const argumentsOf = { recall: { query: 'judged schema' }, remember: { text: 'Judged.' }, handover: {} }
+  for (const name of Object.keys(argumentsOf)) {
+    await ask('prompts/get', { name, arguments: argumentsOf[name] }, 'GetPromptResult', name)
+  }
+  await refuse('prompts/get', { name: 'nothing' }, -32602)
+
+  const begin = memory.atlasId.slice(0, 8)
+  for (const [ref, name] of [[{ type: 'ref/prompt', name: 'recall' }, 'atlas'],
+    [{ type: 'ref/resource', uri: 'loci://atlas/{atlasId}/context' }, 'atlasId']]) {
+    const { completion } = await ask('completion/complete', { ref, argument: { name, value: begin } }, 'CompleteResult')
+    expect(completion?.values.includes(memory.atlasId), `${revision} completes ${begin}`, completion)
   }
 }
 
 for (const revision of revisions) await judge(revision)
-console.log(`mcp-schemas: ${checks} answers of ${revisions.join(' and ')} checked, ${failures} failures`)
+console.log(`mcp-schemas: ${checks} checks of answers in ${revisions.join(', ')}, ${failures} failures`)
 process.exitCode = failures ? 1 : 0
