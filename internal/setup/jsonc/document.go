@@ -1,0 +1,120 @@
+package jsonc
+
+import (
+	"bytes"
+	"fmt"
+)
+
+// A SyntaxError says where a document is not JSON with comments.
+type SyntaxError struct {
+	Line    int // the first is 1
+	Message string
+}
+
+// Error returns line and message.
+func (e *SyntaxError) Error() string { return fmt.Sprintf("line %d: %s", e.Line, e.Message) }
+
+// A Document is a parsed text. Comments and trailing commas are allowed everywhere.
+type Document struct {
+	text []byte
+	root *node // nil in a blank document
+}
+
+// A node is a value and its place in the text.
+type node struct {
+	start, end int // the bytes of the value: text[start:end]
+	members    []member
+	elements   []*node
+	scalar     any // a string, number, boolean or nil
+}
+
+// isObject reports whether the node is an object.
+func (n *node) isObject(text []byte) bool { return text[n.start] == '{' }
+
+// A member is one name of an object with its value.
+type member struct {
+	name  string
+	start int // of the name
+	value *node
+	comma int // the place of the comma behind the value, or -1
+}
+
+// bom is the mark at the start of some texts of Windows.
+const bom = "\ufeff"
+
+// Parse reads a document. A nil text is that of a file which does not exist; blank texts are documents too.
+func Parse(text []byte) (*Document, error) {
+	p := &parser{text: text}
+	if bytes.HasPrefix(text, []byte(bom)) {
+		p.at = len(bom)
+	}
+	root, err := p.document()
+	if err != nil {
+		return nil, err
+	}
+	return &Document{text: text, root: root}, nil
+}
+
+// Value returns the decoded member of the container, an object in the root. An absent container has no members.
+func (d *Document) Value(container, name string) (value any, found bool, err error) {
+	m, err := d.find(container, name)
+	if err != nil || m == nil {
+		return nil, false, err
+	}
+	return m.value.decode(d.text), true, nil
+}
+
+// find returns a member of the container, or nil.
+func (d *Document) find(container, name string) (*member, error) {
+	if d.root == nil {
+		return nil, nil
+	}
+	outer, err := d.lookup(d.root, "the document", container)
+	if err != nil || outer == nil {
+		return nil, err
+	}
+	return d.lookup(outer.value, fmt.Sprintf("%q", container), name)
+}
+
+// lookup returns the member of an object, or nil. A name that stands twice is an error: programs differ in which
+// counts.
+func (d *Document) lookup(n *node, label, name string) (found *member, err error) {
+	if !n.isObject(d.text) {
+		return nil, d.errorAt(n.start, label+" is not an object")
+	}
+	for i := range n.members {
+		if n.members[i].name != name {
+			continue
+		}
+		if found != nil {
+			return nil, d.errorAt(n.members[i].start, fmt.Sprintf("%q stands twice", name))
+		}
+		found = &n.members[i]
+	}
+	return found, nil
+}
+
+func (d *Document) errorAt(at int, message string) error {
+	return &SyntaxError{Line: lineOf(d.text, at), Message: message}
+}
+
+func lineOf(text []byte, at int) int { return 1 + bytes.Count(text[:at], []byte("\n")) }
+
+// decode returns the value as encoding/json does.
+func (n *node) decode(text []byte) any {
+	switch text[n.start] {
+	case '{':
+		object := make(map[string]any, len(n.members))
+		for _, m := range n.members {
+			object[m.name] = m.value.decode(text)
+		}
+		return object
+	case '[':
+		list := make([]any, 0, len(n.elements))
+		for _, e := range n.elements {
+			list = append(list, e.decode(text))
+		}
+		return list
+	}
+	return n.scalar
+}
