@@ -1,0 +1,264 @@
+package setup
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/loci-memory/loci"
+)
+
+func TestLinksStay(t *testing.T) {
+	t.Parallel()
+	for _, before := range []string{"{\"a\": 1}\n", "(no file)"} {
+		w := newWorld(t)
+		path, target := w.path("cursor"), filepath.Join(w.home, "dotfiles", "mcp.json")
+		for _, dir := range []string{filepath.Dir(path), filepath.Dir(target)} {
+			if err := os.MkdirAll(dir, 0o755); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if before != "(no file)" {
+			if err := os.WriteFile(target, []byte(before), 0o604); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := os.Symlink("../dotfiles/mcp.json", path); err != nil {
+			t.Fatal(err)
+		}
+		w.run(w.change("cursor", &connections[0].to))
+		if info, err := os.Lstat(path); err != nil || info.Mode()&os.ModeSymlink == 0 {
+			t.Errorf("the link is gone: %v %v", info, err)
+		}
+		if text := readText(t, target); !strings.Contains(text, `"loci"`) {
+			t.Errorf("the target has %q", text)
+		}
+		w.run(w.change("cursor", nil))
+		if text := readText(t, target); text != before {
+			t.Errorf("the target has %q, and had %q", text, before)
+		}
+	}
+}
+
+func TestCircleOfLinksIsAnError(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	path := w.path("cursor")
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(path, path); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.change("cursor", &connections[0].to).Run(); err == nil || !strings.Contains(err.Error(), "links") {
+		t.Error(err)
+	}
+}
+
+func TestRefusedFilesStay(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ client, text, want string }{
+		{"claude", "{\n  \"a\": 1\n  \"b\": 2\n}\n", "line 3: a comma is missing"},
+		{"codex", "a = 1\nb = \n", "line 2: "},
+		{"zed", "{\"context_servers\": []}", "is not an object"},
+		{"codex", "mcp_servers = {a = {command = 'b'}}\n", "is not written as tables"},
+		{"cursor", `{"mcpServers": {"loci": {"command": "other", "env": {"KEY": "x"}}}}`, "leads to other"},
+		{"cursor", `{"mcpServers": {"loci": {"url": "https://a.example/mcp?key=x"}}}`, "leads to " +
+			"https://a.example/mcp ("},
+		{"cursor", `{"mcpServers": {"loci": {"command": "loci", "args": ["mcp", "--local"], "cwd": "/"}}}`, "args " +
+			"command cwd"},
+		{"cursor", `{"mcpServers": {"loci": 5}}`, "settings that Loci does not write"},
+		{"codex", "[mcp_servers.loci]\ncommand = 'other'\n", "leads to other"},
+	} {
+		w := newWorld(t)
+		path := w.write(c.client, c.text)
+		_, err := w.change(c.client, &connections[1].to).Run()
+		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), path) {
+			t.Errorf("%s: %v, want %s", c.text, err, c.want)
+		}
+		if strings.Contains(c.text, "KEY") && strings.Contains(err.Error(), "\"x\"") {
+			t.Errorf("the error shows a value: %v", err)
+		}
+		if text := readText(t, path); text != c.text {
+			t.Errorf("%q became %q", c.text, text)
+		}
+	}
+}
+
+func TestReadOnlyFileStays(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	path := w.write("gemini", "{}\n")
+	if err := os.Chmod(path, 0o444); err != nil {
+		t.Fatal(err)
+	}
+	_, err := w.change("gemini", &connections[0].to).Run()
+	if err == nil || !strings.Contains(err.Error(), "is read-only") || readText(t, path) != "{}\n" {
+		t.Errorf("%v, %q", err, readText(t, path))
+	}
+}
+
+func TestForeignEntryNeedsForce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	foreign := `{"mcpServers": {"loci": {"command": "other"}, "b": {}}}`
+	path := w.write("cursor", foreign)
+	_, err := w.change("cursor", nil).Run()
+	if loci.AsError(err).Code != loci.CodeConflict || readText(t, path) != foreign {
+		t.Errorf("removal: %v", err)
+	}
+	c := w.change("cursor", &connections[0].to)
+	c.Force = true
+	if out := w.run(c); out.Action != Updated {
+		t.Errorf("%+v", out)
+	}
+	if got := entryOf(t, c.Client, readText(t, path), "loci"); got != `{"args":["mcp"],"command":"loci"}` {
+		t.Errorf("%s", got)
+	}
+	if err := os.WriteFile(path, []byte(foreign), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c.To = nil
+	if w.run(c); readText(t, path) != `{"mcpServers": {"b": {}}}` {
+		t.Errorf("%s", readText(t, path))
+	}
+}
+
+func TestOwnEntryChangesWithItsTarget(t *testing.T) {
+	t.Parallel()
+	for i := range clients {
+		c := &clients[i]
+		w := newWorld(t)
+		for _, connection := range connections {
+			if c.template(connection.to) == "" {
+				continue
+			}
+			to := connection.to
+			if to.URL == "" {
+				to.Command = "/opt/bin/loci"
+			}
+			w.run(w.change(c.Name, &to))
+			s := w.change(c.Name, nil).status("user")
+			if !s.Connected || !s.Connection.Equal(to) || s.Problem != "" {
+				t.Errorf("%s, %s: %+v %+v", c.Name, connection.name, s, s.Connection)
+			}
+		}
+		w.run(w.change(c.Name, nil))
+	}
+}
+
+// TestAnotherServerNeedsForce keeps a client from changing servers by the way.
+func TestAnotherServerNeedsForce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.run(w.change("cursor", &connections[1].to))
+	other := Connection{URL: "https://other.example.org/mcp"}
+	if _, err := w.change("cursor", &other).Run(); loci.AsError(err).Code != loci.CodeConflict {
+		t.Error(err)
+	}
+	w.run(w.change("cursor", nil))
+}
+
+func TestDryRunWritesNothing(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	c := w.change("cursor", &connections[1].to)
+	c.DryRun, c.Lock = true, ""
+	out := w.run(c)
+	want := "--- /dev/null\n+++ " + out.File + "\n@@ -0,0 +1,7 @@\n+{\n+  \"mcpServers\": {\n+    \"loci\": {\n" +
+		"+      \"url\": \"https://loci.example.org/mcp\"\n+    }\n+  }\n+}\n"
+	if out.Diff != want {
+		t.Errorf("%s", out.Diff)
+	}
+	if _, err := os.Stat(filepath.Dir(out.File)); !os.IsNotExist(err) {
+		t.Errorf("a folder was made: %v", err)
+	}
+	path := w.write("cursor", "{\n  \"a\": 1,\n  \"b\": 2,\n  \"c\": 3,\n  \"d\": 4\n}")
+	want = "--- " + path + "\n+++ " + path + "\n@@ -2,5 +2,10 @@\n   \"a\": 1,\n   \"b\": 2,\n   \"c\": 3,\n-  " +
+		"\"d\": 4\n" +
+		"+  \"d\": 4,\n+  \"mcpServers\": {\n+    \"loci\": {\n+      \"url\": \"https://loci.example.org/mcp\"\n" +
+		"+    }\n+  }\n" +
+		" }\n\\ No newline at end of file\n"
+	if out := w.run(c); out.Diff != want {
+		t.Errorf("%s", out.Diff)
+	}
+}
+
+func TestParallelRunsKeepEachOther(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	path := w.write("cursor", "{\n  \"a\": 1\n}\n")
+	var all sync.WaitGroup
+	for _, name := range strings.Fields("a b c d e f g h") {
+		all.Go(func() {
+			c := w.change("cursor", &connections[0].to)
+			c.Entry = name
+			if _, err := c.Run(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	for _, name := range strings.Fields("a b c d e f g h") {
+		if got := entryOf(t, Lookup("cursor"), readText(t, path), name); got == "null" {
+			t.Errorf("%s is lost", name)
+		}
+	}
+}
+
+func TestProjectFileIsNamedByTheProject(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for client, file := range map[string]string{"claude": ".mcp.json", "codex": ".codex/config.toml",
+		"opencode": "opencode.json", "gemini": ".gemini/settings.json", "pi": ".pi/mcp.json",
+		"cursor": ".cursor/mcp.json", "vscode": ".vscode/mcp.json", "zed": ".zed/settings.json",
+		"copilot": ".github/mcp.json"} {
+		c := w.change(client, &connections[2].to)
+		if !c.Client.HasKey() {
+			c.To = &connections[1].to
+		}
+		c.Project = w.project
+		if out := w.run(c); out.File != filepath.Join(w.project, file) {
+			t.Errorf("%s writes %s", client, out.File)
+		}
+	}
+	all := List(w.system, "loci", w.project, func(program string) bool { return program == "zed" })
+	connected, installed := 0, 0
+	for _, s := range all {
+		if s.Connected && s.Scope == "project" {
+			connected++
+		}
+		if s.Installed {
+			installed++
+		}
+	}
+	if connected != 9 || installed != 2 || len(all) != len(clients)+9 {
+		t.Errorf("%d connected, %d installed, %d lines", connected, installed, len(all))
+	}
+}
+
+// TestOpencodeKeepsToTheFileInUse chooses among the names of its file as opencode does.
+func TestOpencodeKeepsToTheFileInUse(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	dir := filepath.Join(w.home, ".config", "opencode")
+	if got := w.path("opencode"); got != filepath.Join(dir, "opencode.jsonc") {
+		t.Errorf("a new file is %s", got)
+	}
+	w.write("opencode", "{}")
+	plain := filepath.Join(dir, "opencode.json")
+	if err := os.WriteFile(plain, []byte("{}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := w.path("opencode"); got != plain {
+		t.Errorf("of two files %s is chosen", got)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "opencode.jsonc"), []byte(`{"mcp": {"loci": {}}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := w.path("opencode"); got != filepath.Join(dir, "opencode.jsonc") {
+		t.Errorf("the file with the entry is not chosen, but %s", got)
+	}
+}

@@ -1,0 +1,72 @@
+package setup
+
+import (
+	"bytes"
+	"encoding/json"
+	"reflect"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/setup/jsonc"
+	"github.com/loci-memory/loci/internal/setup/tomltable"
+)
+
+// A document is the text of a client's file. Value reads an entry; Set and Remove return the changed text.
+type document interface {
+	Value(container, name string) (value any, found bool, err error)
+	Set(container, name string, entry []byte) ([]byte, error)
+	Remove(container, name string) ([]byte, error)
+}
+
+// parse reads the text of a client's file. nil is that of a file which does not exist.
+func (c *Client) parse(text []byte) (document, error) {
+	if c.toml {
+		d, err := tomltable.Parse(text)
+		return tomlDocument{d}, err
+	}
+	return jsonc.Parse(text)
+}
+
+// A tomlDocument takes entries as JSON.
+type tomlDocument struct{ *tomltable.Document }
+
+// Set writes each member of the entry in a line. Texts and lists of texts of JSON are those of TOML too.
+func (d tomlDocument) Set(container, name string, entry []byte) ([]byte, error) {
+	var lines []string
+	in := json.NewDecoder(bytes.NewReader(entry))
+	_, err := in.Token()
+	for err == nil && in.More() {
+		var key json.Token
+		var value json.RawMessage
+		if key, err = in.Token(); err == nil {
+			err = in.Decode(&value)
+			lines = append(lines, key.(string)+" = "+string(value))
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return d.Document.Set(container, name, lines)
+}
+
+// set returns the text with the entry, and makes sure that all else means what it meant.
+func (c *Client) set(d document, name string, entry []byte) ([]byte, error) {
+	after, err := d.Set(c.container, name, entry)
+	if err != nil {
+		return nil, err
+	}
+	changed, err := c.parse(after)
+	if err != nil {
+		return nil, notWritable(err)
+	}
+	var want any
+	got, _, err := changed.Value(c.container, name)
+	if json.Unmarshal(entry, &want) != nil || err != nil || !reflect.DeepEqual(got, want) {
+		return nil, notWritable(err)
+	}
+	return after, nil
+}
+
+// notWritable reports a text that the editors do not understand. Nothing was written.
+func notWritable(err error) error {
+	return &loci.Error{Code: loci.CodeInternalError, Message: "The entry cannot be written into this file.", Err: err}
+}

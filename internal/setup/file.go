@@ -1,0 +1,140 @@
+package setup
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// maxFile bounds the files of clients. Claude Code keeps a history in its own.
+const maxFile = 64 << 20
+
+// A file is the state of a client's file.
+type file struct {
+	path string // as the client knows it
+	real string // the target of links
+	text []byte // nil: the file does not exist
+	mode fs.FileMode
+}
+
+// readFile reads a file; one that does not exist has no text.
+func readFile(path string) (*file, error) {
+	f := &file{path: path}
+	var err error
+	if f.real, err = followLinks(path); err != nil {
+		return nil, err
+	}
+	info, err := os.Stat(f.real)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return f, nil
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is not a file", path)
+	}
+	f.mode = info.Mode()
+	f.text, err = readBounded(f.real)
+	return f, err
+}
+
+func readBounded(path string) ([]byte, error) {
+	r, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	text, err := io.ReadAll(io.LimitReader(r, maxFile+1))
+	if len(text) > maxFile {
+		return nil, fmt.Errorf("%s has more than %d MiB", path, maxFile>>20)
+	}
+	return text, err
+}
+
+// maxLinks bounds a chain of symbolic links.
+const maxLinks = 40
+
+// followLinks returns the target of symbolic links, which need not exist.
+func followLinks(path string) (string, error) {
+	for range maxLinks {
+		to, err := os.Readlink(path)
+		if err != nil {
+			return path, nil // no link, or nothing: reading says which
+		}
+		if !filepath.IsAbs(to) {
+			to = filepath.Join(filepath.Dir(path), to)
+		}
+		path = to
+	}
+	return "", fmt.Errorf("%s leads through more than %d links", path, maxLinks)
+}
+
+// errChanged says that somebody else wrote the file meanwhile.
+var errChanged = errors.New("the file was changed by another program at the same time: try again")
+
+// replace writes the text in one step, or removes the file if the text is nil. A reader sees the old text or the new
+// one, and a killed process leaves one of them.
+func (f *file) replace(text []byte, private bool) error {
+	if f.text != nil && f.mode.Perm()&0o200 == 0 {
+		return fmt.Errorf("%s is read-only: allow writing first (chmod u+w)", f.path)
+	}
+	dirMode, mode := fs.FileMode(0o755), fs.FileMode(0o644)
+	if private {
+		dirMode, mode = 0o700, 0o600
+	}
+	if f.text != nil {
+		mode = f.mode.Perm()
+	}
+	if text == nil {
+		if err := f.unchanged(); err != nil {
+			return err
+		}
+		return os.Remove(f.real)
+	}
+	dir := filepath.Dir(f.real)
+	if err := os.MkdirAll(dir, dirMode); err != nil {
+		return err
+	}
+	return f.swap(dir, text, mode)
+}
+
+// swap writes a file beside the old one and renames it.
+func (f *file) swap(dir string, text []byte, mode fs.FileMode) error {
+	next, err := os.CreateTemp(dir, ".loci-setup-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(next.Name()) // renamed unless writing failed
+	_, err = next.Write(text)
+	err = errors.Join(err, next.Chmod(mode), next.Sync(), next.Close())
+	if err == nil {
+		err = f.unchanged()
+	}
+	if err == nil {
+		err = os.Rename(next.Name(), f.real)
+	}
+	if err != nil {
+		return err
+	}
+	if d, err := os.Open(dir); err == nil {
+		_ = d.Sync() // some systems cannot; the rename is atomic without it
+		d.Close()
+	}
+	return nil
+}
+
+// unchanged returns errChanged unless the file still has its text.
+func (f *file) unchanged() error {
+	now, err := os.ReadFile(f.real)
+	if errors.Is(err, fs.ErrNotExist) {
+		err, now = nil, nil
+	}
+	if err == nil && ((now == nil) != (f.text == nil) || !bytes.Equal(now, f.text)) {
+		err = errChanged
+	}
+	return err
+}

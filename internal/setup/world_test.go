@@ -1,0 +1,104 @@
+package setup
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/loci-memory/loci/internal/setup/tomltable"
+)
+
+// A world is the home folder of a person, and a project.
+type world struct {
+	t             *testing.T
+	home, project string
+	system        System
+}
+
+func newWorld(t *testing.T) *world {
+	w := &world{t: t, home: t.TempDir(), project: t.TempDir()}
+	w.system = System{OS: "linux", Env: func(name string) string { return map[string]string{"HOME": w.home}[name] }}
+	return w
+}
+
+// connections are the three ways to reach Loci.
+var connections = []struct {
+	name string
+	to   Connection
+}{
+	{"stdio", Connection{Command: "loci", Args: []string{"mcp"}}},
+	{"oauth", Connection{URL: "https://loci.example.org/mcp"}},
+	{"key", Connection{URL: "https://loci.example.org/mcp", KeyVariable: "LOCI_API_KEY"}},
+}
+
+// change returns a change of the person's file; a nil connection removes.
+func (w *world) change(client string, to *Connection) Change {
+	return Change{Client: Lookup(client), System: w.system, Entry: "loci", To: to, Lock: filepath.Join(w.home, "lock")}
+}
+
+// run makes a change that must succeed.
+func (w *world) run(c Change) Outcome {
+	w.t.Helper()
+	out, err := c.Run()
+	if err != nil {
+		w.t.Fatalf("%s: %v", c.Client.Name, err)
+	}
+	return out
+}
+
+// path returns the file that a client would get.
+func (w *world) path(client string) string {
+	w.t.Helper()
+	f, err := w.change(client, nil).open()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return f.path
+}
+
+// write puts a text into a client's file.
+func (w *world) write(client, text string) string {
+	w.t.Helper()
+	path := w.path(client)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		w.t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o640); err != nil {
+		w.t.Fatal(err)
+	}
+	return path
+}
+
+// readText returns the text of a file, or "(no file)".
+func readText(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if os.IsNotExist(err) {
+		return "(no file)"
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// entryOf returns the entry of a text in a form that can be compared.
+func entryOf(t *testing.T, c *Client, text, name string) any {
+	t.Helper()
+	d, err := c.parse([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	value, _, err := d.Value(c.container, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := json.Marshal(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(raw)
+}
+
+var _ document = tomlDocument{(*tomltable.Document)(nil)}
