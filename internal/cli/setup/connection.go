@@ -1,0 +1,96 @@
+package setup
+
+import (
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/cli/command"
+	"github.com/loci-memory/loci/internal/setup"
+)
+
+// variablePattern is a name of an environment variable. The names of keys and tokens look alike: see checkVariable.
+var variablePattern = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,127}$`)
+
+// checkVariable rejects what is no name, above all a key itself. The message does not repeat it.
+func checkVariable(name string) error {
+	isCredential := slices.ContainsFunc([]string{loci.KeyPrefix, loci.AccessTokenPrefix, loci.RefreshTokenPrefix},
+		func(prefix string) bool { return strings.HasPrefix(strings.ToLower(name), prefix) })
+	if isCredential || !variablePattern.MatchString(name) {
+		return command.UsageError("--key-env takes the name of an environment variable, such as LOCI_API_KEY, not " +
+			"the key itself")
+	}
+	return nil
+}
+
+// connection returns how the client shall reach Loci.
+func (o Options) connection(c *setup.Client, f flags) (to setup.Connection, err error) {
+	if f.keyVariable != "" {
+		if err := checkVariable(f.keyVariable); err != nil {
+			return to, err
+		}
+	}
+	target, err := o.Target()
+	if err != nil {
+		return to, err
+	}
+	stdio := f.stdio || target.Server == "" || !c.HasHTTP() && !target.Named
+	switch {
+	case stdio && f.keyVariable != "":
+		return to, command.UsageError("--key-env is for a server: loci mcp takes LOCI_API_KEY from its " +
+			"environment, or the login")
+	case stdio:
+		return o.program(c, f, target)
+	case !c.HasHTTP():
+		return to, command.UsageError(c.HTTPHelp())
+	case f.keyVariable != "" && !c.HasKey():
+		return to, command.UsageError(c.Title + " cannot take a key from a variable: leave out --key-env to sign in " +
+			"there, or use --stdio with a login")
+	}
+	to.KeyVariable = f.keyVariable
+	to.URL, err = endpoint(target.Server, target.PlainHTTP)
+	return to, err
+}
+
+// program returns the connection that starts loci mcp.
+func (o Options) program(c *setup.Client, f flags, target Target) (to setup.Connection, err error) {
+	to.Args = []string{"mcp"}
+	switch {
+	case target.Local:
+		to.Args = append(to.Args, "--local")
+	case target.Named:
+		server, err := address(target.Server, target.PlainHTTP)
+		if err != nil {
+			return to, err
+		}
+		to.Args = append(to.Args, "--server", server)
+		if target.PlainHTTP {
+			to.Args = append(to.Args, "--plain-http")
+		}
+	}
+	to.Command, err = o.binary(c.NeedsAbsolutePath(), f.project)
+	return to, err
+}
+
+// endpoint returns the address of the MCP endpoint of a server.
+func endpoint(server string, plain bool) (string, error) {
+	at, err := address(server, plain)
+	return strings.TrimSuffix(at, "/mcp") + "/mcp", err
+}
+
+// address returns the address of a server without a slash at its end. It goes into a file, so it must hold no secret.
+func address(server string, plain bool) (string, error) {
+	u, err := url.Parse(server)
+	switch {
+	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
+		return "", command.UsageError("--server takes an address such as https://loci.example.org")
+	case u.User != nil || u.RawQuery != "" || u.Fragment != "" || u.ForceQuery:
+		return "", command.UsageError("the address of the server has more than host and path: leave out user, " +
+			"query and fragment")
+	case u.Scheme == "http" && !plain && !isLoopback(u.Hostname()):
+		return "", command.UsageError("use https for another machine, or allow http with --plain-http")
+	}
+	return strings.TrimRight(u.String(), "/"), nil
+}

@@ -1,0 +1,189 @@
+package setup
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/loci-memory/loci/internal/cli/command"
+	"github.com/loci-memory/loci/internal/cli/format"
+	"github.com/loci-memory/loci/internal/setup"
+)
+
+// isLoopback reports whether a host is this machine.
+func isLoopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// entryPattern is what all clients accept as the name of an entry.
+var entryPattern = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+
+func checkEntry(name string) error {
+	if !entryPattern.MatchString(name) {
+		return command.UsageError("--name takes 1 to 64 letters, digits, - and _")
+	}
+	return nil
+}
+
+// list prints which clients are installed and connected.
+func (o Options) list(cmd *cobra.Command, f flags) error {
+	for _, name := range []string{"remove", "dry-run", "project", "stdio", "key-env", "force"} {
+		if cmd.Flags().Changed(name) {
+			return command.UsageError("--" + name + " needs a client: loci setup <client>")
+		}
+	}
+	if err := checkEntry(f.entry); err != nil {
+		return err
+	}
+	here, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	all := setup.List(o.system(), f.entry, here, o.find)
+	if o.Console.JSON {
+		return o.Console.PrintJSON(map[string][]setup.Status{"clients": all})
+	}
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "CLIENT\tINSTALLED\tCONNECTED\tFILE")
+	for _, s := range all {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", s.Client, yesNo(s.Installed), format.StripControl(connected(s), false),
+			format.StripControl(o.short(s.File), false))
+	}
+	w.Flush()
+	_, err = fmt.Fprint(o.Console.Out, b.String())
+	return err
+}
+
+func yesNo(yes bool) string {
+	if yes {
+		return "yes"
+	}
+	return "no"
+}
+
+// connected describes a connection in a cell.
+func connected(s setup.Status) string {
+	switch {
+	case s.Problem != "":
+		return s.Problem
+	case !s.Connected:
+		return "no"
+	}
+	return s.Connection.String()
+}
+
+// short returns a path with ~ for the home folder.
+func (o Options) short(path string) string {
+	home := o.Console.Env("HOME")
+	if rest, ok := strings.CutPrefix(path, home+string(filepath.Separator)); ok && home != "" {
+		return filepath.Join("~", rest)
+	}
+	return path
+}
+
+// A result is the object that --json prints.
+type result struct {
+	OK         bool              `json:"ok"`
+	Client     string            `json:"client"`
+	Name       string            `json:"name"` // of the entry
+	File       string            `json:"file"`
+	Action     setup.Action      `json:"action"`
+	DryRun     bool              `json:"dryRun,omitzero"`
+	Diff       string            `json:"diff,omitzero"`
+	Connection *setup.Connection `json:"connection,omitzero"`
+	Next       string            `json:"next,omitzero"` // what the person does now
+}
+
+// change writes or removes the entry of a client.
+func (o Options) change(c *setup.Client, f flags) error {
+	change, err := o.newChange(c, f)
+	if err != nil {
+		return err
+	}
+	done, err := change.Run()
+	if err != nil {
+		return err
+	}
+	r := result{OK: true, Client: c.Name, Name: f.entry, File: done.File, Action: done.Action, DryRun: f.dryRun,
+		Diff: done.Diff, Connection: change.To, Next: next(c, f, change.To)}
+	if o.Console.JSON {
+		return o.Console.PrintJSON(r)
+	}
+	return o.print(c, r)
+}
+
+func (o Options) newChange(c *setup.Client, f flags) (change setup.Change, err error) {
+	change = setup.Change{Client: c, System: o.system(), Entry: f.entry, Force: f.force, DryRun: f.dryRun}
+	if err := checkEntry(f.entry); err != nil {
+		return change, err
+	}
+	if f.project {
+		if !c.HasProject() {
+			return change, command.UsageError(c.Title + " has no file in a project: leave out --project")
+		}
+		if change.Project, err = os.Getwd(); err != nil {
+			return change, err
+		}
+	}
+	if f.remove {
+		if f.stdio || f.keyVariable != "" {
+			return change, command.UsageError("--remove takes neither --stdio nor --key-env: it removes the entry " +
+				"of that --name")
+		}
+	} else {
+		to, err := o.connection(c, f)
+		if err != nil {
+			return change, err
+		}
+		change.To = &to
+	}
+	if f.dryRun {
+		return change, nil
+	}
+	dir, err := o.DataDir()
+	change.Lock = filepath.Join(dir, "setup.lock")
+	return change, err
+}
+
+// next tells the person what remains to do.
+func next(c *setup.Client, f flags, to *setup.Connection) string {
+	switch {
+	case f.remove || f.dryRun || to.URL == "":
+		return ""
+	case to.KeyVariable != "":
+		return "set " + to.KeyVariable + " in the environment in which " + c.Title + " starts"
+	}
+	return "sign in: " + c.SignInHint(f.entry)
+}
+
+// print tells a person what was done.
+func (o Options) print(c *setup.Client, r result) error {
+	if r.Diff != "" {
+		_, err := fmt.Fprint(o.Console.Out, r.Diff)
+		return err
+	}
+	text := map[setup.Action]string{
+		setup.Added:     "%s is connected, by the entry %q in %s.",
+		setup.Updated:   "%s is connected anew, by the entry %q in %s.",
+		setup.Unchanged: "%s was connected already, by the entry %q in %s. Nothing was changed.",
+		setup.Removed:   "%s is no longer connected: the entry %q was removed from %s.",
+		setup.Absent:    "%s was not connected: there is no entry %q in %s. Nothing was changed.",
+	}[r.Action]
+	text = fmt.Sprintf(text, c.Title, r.Name, o.short(r.File))
+	if r.Connection != nil {
+		text += "\nIt uses " + r.Connection.String() + "."
+	}
+	if r.Next != "" {
+		text += "\nNext: " + r.Next + "."
+	}
+	_, err := fmt.Fprintln(o.Console.Out, format.StripControl(text, true))
+	return err
+}

@@ -1,0 +1,160 @@
+package cli
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/loci-memory/loci"
+)
+
+func TestSetupConnectsClientToItsTarget(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		environ, args []string
+		want          string
+	}{
+		"this device": {nil, nil, `"args": ["mcp"]`},
+		"flag local":  {[]string{"LOCI_URL=https://loci.example.org"}, []string{"--local"}, `"args": ["mcp","--local"]`},
+		"variable":    {[]string{"LOCI_URL=https://loci.example.org/"}, nil, `"url": "https://loci.example.org/mcp"`},
+		"flag server": {nil, []string{"--server", "https://loci.example.org/x/"},
+			`"url": "https://loci.example.org/x/mcp"`},
+		"endpoint": {nil, []string{"--server", "http://127.0.0.1:7007/mcp"}, `"url": "http://127.0.0.1:7007/mcp"`},
+		"key": {nil, []string{"--server", "https://loci.example.org", "--key-env", "MY_KEY"},
+			`"Authorization": "Bearer ${env:MY_KEY}"`},
+		"stdio": {[]string{"LOCI_URL=https://loci.example.org"}, []string{"--stdio"}, `"args": ["mcp"]`},
+		"stdio to a server": {nil, []string{"--stdio", "--server", "https://loci.example.org"},
+			`"args": ["mcp","--server","https://loci.example.org"]`},
+		"http": {nil, []string{"--server", "http://loci.lan", "--plain-http"}, `"url": "http://loci.lan/mcp"`},
+	} {
+		d := newTestTerminal(t, c.environ...)
+		if code := d.run(append([]string{"setup", "cursor"}, c.args...)...); code != 0 {
+			t.Errorf("%s: %d %s", name, code, d.err.String())
+			continue
+		}
+		text := d.file(t, ".cursor/mcp.json")
+		flat := strings.NewReplacer("\n", "", "  ", "").Replace(text)
+		if !strings.Contains(flat, c.want) {
+			t.Errorf("%s: %s", name, flat)
+		}
+		if code := d.run("setup", "cursor", "--remove"); code != 0 || d.file(t, ".cursor/mcp.json") != "" {
+			t.Errorf("%s: removal: %d %s", name, code, d.err.String())
+		}
+	}
+}
+
+// file returns a file of the home folder, or "".
+func (d *testTerminal) file(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(d.home, name))
+	if err != nil && !os.IsNotExist(err) {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func TestSetupUsesTheLogin(t *testing.T) {
+	t.Parallel()
+	d := newTestTerminal(t)
+	server := newFakeServer(t, d.service)
+	d.in = strings.NewReader(fakeKey)
+	if code := d.run("login", server.URL, "--key", "-"); code != 0 {
+		t.Fatal(d.err.String())
+	}
+	for client, want := range map[string]string{"codex": "url = " +
+		"\"" + server.URL + "/mcp\"", "claude-desktop": `"mcp"`} {
+		if code := d.run("setup", client); code != 0 {
+			t.Fatal(d.err.String())
+		}
+		text := d.file(t, ".codex/config.toml") + d.file(t, ".config/Claude/claude_desktop_config.json")
+		if !strings.Contains(text, want) || strings.Contains(text, fakeKey) {
+			t.Errorf("%s: %s", client, text)
+		}
+	}
+	if code := d.run("setup", "claude-desktop", "--server", server.URL); code != 2 ||
+		!strings.Contains(d.err.String(), "Connectors") {
+		t.Errorf("%d %s", code, d.err.String())
+	}
+}
+
+func TestSetupRejectsWhatItCannotWrite(t *testing.T) {
+	t.Parallel()
+	key := loci.KeyPrefix + strings.Repeat("a", 43)
+	for line, want := range map[string]string{
+		"setup cluade":                                        `did you mean "claude"?`,
+		"setup emacs":                                         "it is one of claude, codex",
+		"setup claude codex":                                  "takes one client",
+		"setup --remove":                                      "--remove needs a client",
+		"setup claude --key-env X":                            "--key-env is for a server",
+		"setup claude --server x":                             "takes an address",
+		"setup claude --server http://a.lan":                  "use https",
+		"setup claude --server https://a:b@c.example":         "leave out user",
+		"setup claude --server https://c.example?key=1":       "leave out user",
+		"setup claude --server https://c --local":             "exclude each other",
+		"setup claude --server https://c --key-env " + key:    "not the key itself",
+		"setup claude --server https://c --key-env A-B":       "not the key itself",
+		"setup zed --server https://c --key-env LOCI_API_KEY": "cannot take a key",
+		"setup claude --name a.b":                             "--name takes",
+		"setup windsurf --project":                            "has no file in a project",
+		"setup claude --remove --stdio":                       "--remove takes neither",
+		"setup claude --frobnicate":                           "unknown flag",
+	} {
+		d := newTestTerminal(t)
+		code := d.run(strings.Fields(line)...)
+		if said := d.err.String(); code != 2 || !strings.Contains(said, want) || strings.Contains(said, key) {
+			t.Errorf("%s: %d %s", line, code, said)
+		}
+		if files, err := os.ReadDir(d.home); err != nil || len(files) > 0 {
+			t.Errorf("%s: %v %v", line, files, err)
+		}
+	}
+}
+
+func TestSetupNamesLineOfMalformedFile(t *testing.T) {
+	t.Parallel()
+	d := newTestTerminal(t)
+	if err := os.WriteFile(filepath.Join(d.home, ".claude.json"), []byte("{\n  \"a\": 1,,\n}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if code := d.run("setup", "claude"); code != 1 || !strings.Contains(d.err.String(), ".claude.json: line 2: ") {
+		t.Errorf("%d %s", code, d.err.String())
+	}
+	if code := d.run("setup"); code != 0 || !strings.Contains(d.out.String(), "line 2") {
+		t.Errorf("%d %s", code, d.out.String())
+	}
+}
+
+func TestSetupPrintsObjects(t *testing.T) {
+	t.Parallel()
+	d := newTestTerminal(t)
+	var done struct {
+		Action, File, Next, Diff string
+		Connection               struct{ URL string }
+	}
+	for _, args := range [][]string{{"--dry-run"}, {}, {}} {
+		args = append([]string{"setup", "codex", "--json", "--server", "https://loci.example.org"}, args...)
+		if code := d.run(args...); code != 0 || json.Unmarshal(d.out.Bytes(), &done) != nil {
+			t.Fatalf("%d %s %s", code, d.out.String(), d.err.String())
+		}
+		if len(args) > 5 && !strings.Contains(done.Diff, "+[mcp_servers.loci]\n") {
+			t.Errorf("%+v", done)
+		}
+	}
+	if done.Action != "unchanged" || done.Connection.URL != "https://loci.example.org/mcp" ||
+		done.File != filepath.Join(d.home, ".codex/config.toml") || done.Next != "sign in: codex mcp login loci" {
+		t.Errorf("%+v", done)
+	}
+	if code := d.run("setup"); code != 0 || !strings.Contains(d.out.String(), "codex           yes        "+
+		"https://loci.example.org/mcp  ~/.codex/config.toml") {
+		t.Errorf("%s", d.out.String())
+	}
+	var all struct {
+		Clients []struct{ Client, Scope string }
+	}
+	code := d.run("setup", "--json")
+	if code != 0 || json.Unmarshal(d.out.Bytes(), &all) != nil || len(all.Clients) != 13 {
+		t.Errorf("%d %s", code, d.out.String())
+	}
+}
