@@ -220,7 +220,8 @@ func (r *run) update(ctx context.Context, t *task, m loci.Memory) error {
 		return err
 	}
 	if current == nil || newEntry(*current).state() != listed.state() {
-		return loci.Errorf(loci.CodeVersionConflict, "The memory was changed on both sides meanwhile: run the command again.")
+		return loci.Errorf(loci.CodeVersionConflict,
+			"The memory was changed on both sides meanwhile: run the command again.")
 	}
 	r.begin(p, t.to, m, *current)
 	if err := r.ledger.Save(context.WithoutCancel(ctx), p); err != nil {

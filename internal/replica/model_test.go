@@ -191,8 +191,8 @@ func (m *model) checkUnique() {
 	}
 }
 
-// settle copies everything in both directions until nothing is left to copy. It returns the refused memories.
-func (m *model) settle() map[loci.ID]bool {
+// copyAll copies everything in both directions until nothing is left to copy. It returns the refused memories.
+func (m *model) copyAll() map[loci.ID]bool {
 	refused := map[loci.ID]bool{}
 	everything := func(o *replica.Options) { o.Winner, o.Delete = replica.Mine, true }
 	for range 6 {
@@ -269,7 +269,7 @@ func TestPushAndPullConvergeAfterEditsAndKills(t *testing.T) {
 			}
 			m.sync()
 		}
-		refused := m.settle()
+		refused := m.copyAll()
 		m.checkUnique()
 		m.checkEqual(refused)
 	})

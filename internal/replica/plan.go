@@ -64,7 +64,7 @@ func (r *run) planPair(ctx context.Context, p *pairdb.Pair) error {
 	switch {
 	case !changedFrom && !changedTo, changedFrom && changedTo && r.same(from, to):
 		r.report.Unchanged++
-		return r.settle(ctx, p)
+		return r.markSame(ctx, p)
 	case changedFrom && changedTo:
 		r.planConflict(p, Conflict{Here: "changed", There: "changed"}, func(winner *side) bool {
 			r.addTask(updated, r.other(winner), p)
@@ -81,8 +81,8 @@ func (r *run) planPair(ctx context.Context, p *pairdb.Pair) error {
 // entry returns the listed memory of a pair, or nil.
 func (r *run) entry(s *side, p *pairdb.Pair) *entry { return s.entries[p.ID[s.place]] }
 
-// settle stores that both memories of a pair are alike.
-func (r *run) settle(ctx context.Context, p *pairdb.Pair) error {
+// markSame stores that both memories of a pair are alike.
+func (r *run) markSame(ctx context.Context, p *pairdb.Pair) error {
 	here, there := r.entry(r.sides[pairdb.Here], p).state(), r.entry(r.sides[pairdb.There], p).state()
 	if p.State == [2]string{here, there} && p.Pending == nil {
 		return nil

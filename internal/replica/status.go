@@ -143,7 +143,8 @@ func (r *run) delete(ctx context.Context, t *task) error {
 		return err
 	}
 	if current != nil && newEntry(*current).state() != r.entry(t.to, t.pair).state() {
-		return loci.Errorf(loci.CodeVersionConflict, "The memory was changed meanwhile, and is kept: run the command again.")
+		return loci.Errorf(loci.CodeVersionConflict,
+			"The memory was changed meanwhile, and is kept: run the command again.")
 	}
 	if current != nil {
 		linked := r.unlink(t.to, current.ID)

@@ -56,7 +56,7 @@ func (r *run) findCreated(ctx context.Context, s *side) error {
 	return nil
 }
 
-// candidates returns the memories that the user has created on a side since a time, and that have no pair, oldest first.
+// candidates returns the memories without a pair that the user has created on a side since a time, oldest first.
 func (r *run) candidates(ctx context.Context, s *side, since loci.Time) (list []*entry, err error) {
 	for _, ref := range slices.Backward(s.pages) {
 		for _, id := range slices.Backward(ref.ids) {

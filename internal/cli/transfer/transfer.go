@@ -39,13 +39,13 @@ func Commands(c *console.Console, open func(ctx context.Context) (*Session, erro
 	push := &transfer{Console: c, open: open, name: "push", options: replica.Options{To: pairdb.There}}
 	pull := &transfer{Console: c, open: open, name: "pull", options: replica.Options{To: pairdb.Here}}
 	return []*cobra.Command{
-		push.command("Copy the memories of this device to a server", "Copies new and changed memories of this device "+
-			"to the server of the login, of LOCI_URL or of --server.\n"+
-			"A repeated or interrupted push never makes a second memory.\n"+shared,
+		push.command("Copy the memories of this device to a server",
+			"Copies new and changed memories of this device to the server of the login, of LOCI_URL or of --server.\n"+
+				"A repeated or interrupted push never makes a second memory.\n"+shared,
 			"loci push --dry-run\nloci push --workspace Team --atlas Website\nloci push --mine"),
-		pull.command("Copy memories of a server to this device", "Copies new and changed memories of the server of the "+
-			"login, of LOCI_URL or of --server to this device.\n"+
-			"A repeated or interrupted pull never makes a second memory.\n"+shared,
+		pull.command("Copy memories of a server to this device",
+			"Copies new and changed memories of the server of the login, of LOCI_URL or of --server to this device.\n"+
+				"A repeated or interrupted pull never makes a second memory.\n"+shared,
 			"loci pull --dry-run\nloci pull --workspace Team\nloci pull --theirs --delete"),
 	}
 }
