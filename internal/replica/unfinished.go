@@ -47,6 +47,8 @@ func (r *run) findCreated(ctx context.Context, s *side) error {
 		p.ID[s.place], p.State[s.place], p.Sent = e.id, "", "" // a foreign state is a change
 		if slices.Contains(p.Pending, e.sum()) {
 			p.State[s.place] = e.state()
+		} else if len(p.Pending) == 1 { // the creation was the whole copy
+			p.Pending = nil
 		}
 		r.indexPair(p)
 		if err := r.save(ctx, p); err != nil {

@@ -1,0 +1,263 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/op"
+	"github.com/loci-memory/loci/internal/server"
+	"github.com/loci-memory/loci/internal/service"
+)
+
+// A device is a home folder with a local database, and a key of a server.
+type device struct {
+	home   string
+	server *testServer
+}
+
+func newDevice(t *testing.T, v *testServer) *device { return &device{t.TempDir(), v} }
+
+// command returns a command of loci on the device.
+func (d *device) command(args ...string) *exec.Cmd {
+	c := exec.Command(d.server.bin, args...)
+	c.Env = []string{"HOME=" + d.home, "LOCI_URL=" + d.server.base, "LOCI_API_KEY=" + d.server.key,
+		"PATH=" + os.Getenv("PATH")}
+	return c
+}
+
+// A copyReport is the part of a report that the tests read.
+type copyReport struct {
+	OK                          bool
+	Created, Updated, Unchanged int
+	Code                        string
+}
+
+// transfer runs push or pull to its end.
+func (d *device) transfer(t *testing.T, args ...string) (r copyReport) {
+	t.Helper()
+	out, err := d.command(append(args, "--json")...).Output()
+	if e := json.Unmarshal(out, &r); e != nil {
+		t.Fatalf("%v: %v %v %s", args, err, e, out)
+	}
+	return r
+}
+
+// local calls f with the local database of the device.
+func (d *device) local(t *testing.T, f func(h *op.Host)) {
+	t.Helper()
+	dir := filepath.Join(d.home, ".local", "share", "loci", "local")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	l, err := server.OpenLocal(context.Background(), dir, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f(l.Host)
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// fill writes n local memories, of which two each have the same text.
+func (d *device) fill(t *testing.T, n int) {
+	t.Helper()
+	d.local(t, func(h *op.Host) {
+		for i := range n {
+			if _, err := op.Do(t.Context(), h, &op.Call{}, service.MemoryCreate,
+				loci.CreateMemory{Content: loci.Content(fmt.Sprint("Memory number ", i/2))}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}
+
+// checkFill fails unless a side has exactly the memories of fill.
+func checkFill(t *testing.T, n int, list func(cursor string) loci.Memories) {
+	t.Helper()
+	counts := map[string]int{}
+	for cursor := ""; ; {
+		page := list(cursor)
+		for _, m := range page.Memories {
+			counts[m.Content]++
+		}
+		if cursor = page.NextCursor; cursor == "" {
+			break
+		}
+	}
+	if len(counts) != n/2 {
+		t.Errorf("%d texts, want %d", len(counts), n/2)
+	}
+	for text, count := range counts {
+		if count != 2 {
+			t.Errorf("%q is there %d times", text, count)
+		}
+	}
+}
+
+func (d *device) checkServer(t *testing.T, n int) {
+	t.Helper()
+	checkFill(t, n, func(cursor string) (page loci.Memories) {
+		path := "/v1/memories?limit=100"
+		if cursor != "" {
+			path += "&cursor=" + cursor
+		}
+		if _, err := d.server.call("GET", path, "", nil, &page); err != nil {
+			t.Fatal(err)
+		}
+		return page
+	})
+}
+
+func (d *device) checkLocal(t *testing.T, n int) {
+	t.Helper()
+	d.local(t, func(h *op.Host) {
+		checkFill(t, n, func(cursor string) loci.Memories {
+			page, err := op.Do(t.Context(), h, &op.Call{}, service.MemoryList,
+				loci.ListMemories{Paging: loci.Paging{Limit: 100, Cursor: loci.Cursor(cursor)}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return page
+		})
+	})
+}
+
+// transferUntilKilled kills push or pull after a delay, again and again, until one ends by itself.
+func (d *device) transferUntilKilled(t *testing.T, name string, signal os.Signal) (kills int) {
+	t.Helper()
+	for delay := 20 * time.Millisecond; ; delay += 20 * time.Millisecond {
+		c := d.command(name)
+		if err := c.Start(); err != nil {
+			t.Fatal(err)
+		}
+		timer := time.AfterFunc(delay+time.Duration(rand.IntN(20))*time.Millisecond,
+			func() { _ = c.Process.Signal(signal) }) // it may have ended
+		err := c.Wait()
+		timer.Stop()
+		if err == nil {
+			return kills
+		}
+		kills++
+	}
+}
+
+func TestKilledPushAndPullMakeNoSecondMemory(t *testing.T) {
+	t.Parallel()
+	const n = 300
+	v := newTestServer(t, buildBinary(t), "--data", t.TempDir())
+	v.start(t)
+	d := newDevice(t, v)
+	d.fill(t, n)
+	kills := d.transferUntilKilled(t, "push", os.Kill)
+	d.checkServer(t, n)
+	if r := d.transfer(t, "push"); !r.OK || r.Created+r.Updated != 0 || r.Unchanged != n {
+		t.Errorf("%+v", r)
+	}
+	other := newDevice(t, v)
+	kills += other.transferUntilKilled(t, "pull", os.Kill)
+	interrupted := newDevice(t, v)
+	kills += interrupted.transferUntilKilled(t, "pull", os.Interrupt)
+	other.checkLocal(t, n)
+	interrupted.checkLocal(t, n)
+	if r := other.transfer(t, "push"); !r.OK || r.Created+r.Updated != 0 || r.Unchanged != n {
+		t.Errorf("%+v", r)
+	}
+	d.checkServer(t, n)
+	t.Logf("%d commands were killed", kills)
+}
+
+func TestPushContinuesAfterServerWasAway(t *testing.T) {
+	t.Parallel()
+	const n = 300
+	v := newTestServer(t, buildBinary(t), "--data", t.TempDir())
+	v.start(t)
+	d := newDevice(t, v)
+	d.fill(t, n)
+	c := d.command("push", "--json")
+	out := &strings.Builder{}
+	c.Stdout = out
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(300 * time.Millisecond)
+	v.kill()
+	if err := c.Wait(); err == nil || !strings.Contains(out.String(), `"unavailable"`) {
+		t.Errorf("%v %s", err, out)
+	}
+	v.start(t) // at another address
+	if r := d.transfer(t, "push"); !r.OK || r.Created+r.Updated+r.Unchanged != n {
+		t.Errorf("%+v", r)
+	}
+	d.checkServer(t, n)
+}
+
+func TestPushObeysRateLimit(t *testing.T) {
+	t.Parallel()
+	const n = 60
+	v := newTestServer(t, buildBinary(t), "--data", t.TempDir())
+	v.start(t)
+	v.kill()
+	v.env = []string{"LOCI_RATE_LIMIT=1200", "LOCI_RATE_BURST=5"}
+	v.start(t)
+	d := newDevice(t, v)
+	d.fill(t, n)
+	began := time.Now()
+	if r := d.transfer(t, "push"); !r.OK || r.Created != n {
+		t.Errorf("%+v", r)
+	}
+	if elapsed := time.Since(began); elapsed < 2*time.Second {
+		t.Errorf("%d memories took %v: the limit is 20 a second", n, elapsed)
+	}
+}
+
+func TestSecondPushIsRefusedMeanwhile(t *testing.T) {
+	t.Parallel()
+	v := newTestServer(t, buildBinary(t), "--data", t.TempDir())
+	v.start(t)
+	d := newDevice(t, v)
+	d.fill(t, 2)
+	unlock, err := server.LockSync(filepath.Join(d.home, ".local", "share", "loci", "local"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"push", "pull"} {
+		out, err := d.command(name).CombinedOutput()
+		if err == nil || !strings.Contains(string(out), "wait until it ends") {
+			t.Errorf("%s: %v %s", name, err, out)
+		}
+	}
+	if err := unlock(); err != nil {
+		t.Fatal(err)
+	}
+	if r := d.transfer(t, "push"); !r.OK || r.Created != 2 {
+		t.Errorf("%+v", r)
+	}
+	for _, args := range [][]string{{"push", "--mine", "--theirs"}, {"push", "--local"}, {"push", "there"}} {
+		if err := d.command(args...).Run(); exitCode(err) != 2 {
+			t.Errorf("%v: %v", args, err)
+		}
+	}
+	alone := d.command("push")
+	alone.Env = slices.DeleteFunc(alone.Env, func(s string) bool { return strings.HasPrefix(s, "LOCI_") })
+	if out, err := alone.CombinedOutput(); exitCode(err) != 1 || !strings.Contains(string(out), "There is no server") {
+		t.Errorf("%v %s", err, out)
+	}
+}
+
+func exitCode(err error) int {
+	if e, ok := err.(*exec.ExitError); ok {
+		return e.ExitCode()
+	}
+	return 0
+}

@@ -1,0 +1,360 @@
+package replica_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/op"
+	"github.com/loci-memory/loci/internal/replica"
+	"github.com/loci-memory/loci/internal/secret/secrettest"
+	"github.com/loci-memory/loci/internal/service"
+	"github.com/loci-memory/loci/internal/store/pairdb"
+)
+
+const (
+	here  = pairdb.Here
+	there = pairdb.There
+)
+
+// newCouple returns a local database and an account.
+func newCouple(t *testing.T) *couple {
+	t.Helper()
+	return newWorld(t).couple()
+}
+
+func contents(list []loci.Memory) (texts []string) {
+	for _, m := range list {
+		texts = append(texts, m.Content)
+	}
+	return texts
+}
+
+func update(c op.Caller, id loci.ID, content string) {
+	text := loci.Content(content)
+	must(do(c, service.MemoryUpdate, loci.UpdateMemory{MemoryID: id, Content: &text}))
+}
+
+func remove(c op.Caller, id loci.ID) {
+	must(do(c, service.MemoryDelete, loci.DeleteMemory{MemoryID: id}))
+}
+
+func withDelete(o *replica.Options) { o.Delete = true }
+
+func winner(w replica.Winner) func(*replica.Options) {
+	return func(o *replica.Options) { o.Winner = w }
+}
+
+func TestPushCopiesEveryFieldOldestFirst(t *testing.T) {
+	t.Parallel()
+	c := newCouple(t)
+	position, confidence := int64(3), loci.Confidence(.5)
+	first := add(c.callers[here], loci.CreateMemory{Content: "First text.", Title: "A title", Type: loci.TypeDecision,
+		Tags: loci.Tags{"b", "a"}, Source: &loci.Source{Name: "wiki", URI: "https://example.com/1", Group: "g",
+			Position: &position}})
+	evidence, until := loci.Evidence("The minutes."), loci.TimeOf(time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC))
+	must(do(c.callers[here], service.MemoryVerify, loci.VerifyMemory{MemoryID: first.ID, Evidence: &evidence,
+		Confidence: &confidence, ValidUntil: &until}))
+	add(c.callers[here], loci.CreateMemory{Content: "Second text."})
+	r := c.run(there)
+	if !r.OK || r.Created != 2 || len(r.Changes) != 2 || r.Changes[0].LocalID != first.ID || r.Workspace != "Personal" {
+		t.Errorf("%+v", r)
+	}
+	list := all(c.callers[there])
+	if got := contents(list); !slices.Equal(got, []string{"Second text.", "First text."}) {
+		t.Fatal(got)
+	}
+	m := list[1]
+	if m.Title != "A title" || m.Type != loci.TypeDecision || !slices.Equal(m.Tags, []string{"b", "a"}) ||
+		m.Source == nil || m.Source.URI != "https://example.com/1" || *m.Source.Position != 3 ||
+		m.Evidence != string(evidence) || *m.Confidence != .5 || m.ValidUntil != until || !m.Reviewed() {
+		t.Errorf("%+v", m)
+	}
+	for _, to := range []pairdb.Place{there, here, there} {
+		if r := c.run(to); !r.OK || len(r.Changes) != 0 || r.Unchanged != 2 || r.Waiting != 0 {
+			t.Errorf("a repeat: %+v", r)
+		}
+	}
+}
+
+func TestEqualMemoriesStayTwo(t *testing.T) {
+	t.Parallel()
+	c := newCouple(t)
+	for range 2 {
+		add(c.callers[here], loci.CreateMemory{Content: "The same."})
+	}
+	c.run(there)
+	c.run(here)
+	if h, s := all(c.callers[here]), all(c.callers[there]); len(h) != 2 || len(s) != 2 {
+		t.Errorf("%d here, %d there", len(h), len(s))
+	}
+}
+
+func TestAtlasesCorrespondByName(t *testing.T) {
+	t.Parallel()
+	c := newCouple(t)
+	atlas := must(do(c.callers[here], service.AtlasCreate, loci.CreateAtlas{Name: "Website",
+		Keywords: loci.Keywords{"css"}, Description: "The site."})).Atlas
+	add(c.callers[here], loci.CreateMemory{Content: "In the atlas.", AtlasID: atlas.ID})
+	add(c.callers[here], loci.CreateMemory{Content: "In the Inbox, about css.", AtlasID: c.inbox(here)})
+	onlyAtlas := func(o *replica.Options) { o.Atlas = "Website" }
+	if r := c.run(there, onlyAtlas); r.Created != 1 || r.Atlases != 1 {
+		t.Errorf("%+v", r)
+	}
+	if r := c.run(there); r.Created != 1 || r.Atlases != 0 {
+		t.Errorf("%+v", r)
+	}
+	list := must(do(c.callers[there], service.AtlasList, loci.ListAtlases{})).Atlases
+	if len(list) != 2 || list[0].Name != "Website" || !slices.Equal(list[0].Keywords, []string{"css"}) ||
+		list[0].Description != "The site." || list[0].MemoryCount != 1 || list[1].MemoryCount != 1 {
+		t.Errorf("%+v", list)
+	}
+	_, err := replica.Run(t.Context(), c.options(there, func(o *replica.Options) { o.Atlas = "Websit" }))
+	if !loci.Is(err, loci.CodeNotFound) {
+		t.Error(err)
+	}
+}
+
+// inbox returns the Inbox of a side.
+func (c *couple) inbox(place pairdb.Place) loci.ID {
+	for _, a := range must(do(c.callers[place], service.AtlasList, loci.ListAtlases{})).Atlases {
+		if a.Default {
+			return a.ID
+		}
+	}
+	return ""
+}
+
+func TestConflictStaysUntilDecided(t *testing.T) {
+	t.Parallel()
+	for _, w := range []replica.Winner{replica.Mine, replica.Theirs} {
+		for _, to := range []pairdb.Place{here, there} {
+			c := newCouple(t)
+			m := add(c.callers[here], loci.CreateMemory{Content: "Before."})
+			c.run(there)
+			copied := all(c.callers[there])[0]
+			update(c.callers[here], m.ID, "Mine.")
+			update(c.callers[there], copied.ID, "Theirs.")
+			for range 2 {
+				r := c.run(to)
+				if r.OK || len(r.Changes) != 0 || len(r.Conflicts) != 1 || r.Conflicts[0].LocalID != m.ID ||
+					r.Conflicts[0].RemoteID != copied.ID || r.Conflicts[0].Here != "changed" {
+					t.Fatalf("%+v", r)
+				}
+			}
+			r, want := c.run(to, winner(w)), "Mine."
+			if w == replica.Theirs {
+				want = "Theirs."
+			}
+			if got := contents(append(all(c.callers[here]), all(c.callers[there])...)); !r.OK || r.Updated != 1 ||
+				!slices.Equal(got, []string{want, want}) {
+				t.Errorf("%s to %d: %v %+v", w, to, got, r)
+			}
+		}
+	}
+}
+
+func TestEqualChangesAreNoConflict(t *testing.T) {
+	t.Parallel()
+	c := newCouple(t)
+	m := add(c.callers[here], loci.CreateMemory{Content: "Before."})
+	c.run(there)
+	update(c.callers[here], m.ID, "After.")
+	update(c.callers[there], all(c.callers[there])[0].ID, "After.")
+	if r := c.run(there); !r.OK || r.Unchanged != 1 {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestDeletionsTravelOnlyWithDelete(t *testing.T) {
+	t.Parallel()
+	for _, from := range []pairdb.Place{here, there} {
+		c := newCouple(t)
+		to := from.Other()
+		m := add(c.callers[from], loci.CreateMemory{Content: "Short-lived."})
+		c.run(to)
+		remove(c.callers[from], m.ID)
+		for _, direction := range []pairdb.Place{here, there} {
+			r := c.run(direction)
+			if !r.OK || len(r.Deletions) != 1 || len(r.Changes) != 0 || len(all(c.callers[to])) != 1 {
+				t.Errorf("%+v", r)
+			}
+		}
+		if r := c.run(from, withDelete); r.Deleted != 0 || len(all(c.callers[to])) != 1 {
+			t.Errorf("the wrong direction: %+v", r)
+		}
+		if r := c.run(to, withDelete); r.Deleted != 1 || len(r.Deletions) != 0 || len(all(c.callers[to])) != 0 {
+			t.Errorf("%+v", r)
+		}
+		if r := c.run(to, withDelete); len(r.Changes)+len(r.Deletions) != 0 {
+			t.Errorf("a repeat: %+v", r)
+		}
+	}
+}
+
+func TestDeletionOfChangedMemoryIsConflict(t *testing.T) {
+	t.Parallel()
+	c := newCouple(t)
+	m := add(c.callers[here], loci.CreateMemory{Content: "Before."})
+	c.run(there)
+	remove(c.callers[here], m.ID)
+	update(c.callers[there], all(c.callers[there])[0].ID, "After.")
+	for _, change := range []func(*replica.Options){withDelete, winner(replica.Mine)} {
+		r := c.run(there, change)
+		if len(r.Conflicts) != 1 || r.Conflicts[0].Here != "deleted" || len(all(c.callers[there])) != 1 {
+			t.Errorf("%+v", r)
+		}
+	}
+	r := c.run(here, winner(replica.Theirs))
+	if got := contents(all(c.callers[here])); r.Created != 1 || !slices.Equal(got, []string{"After."}) {
+		t.Errorf("%v %+v", got, r)
+	}
+}
+
+func TestStatesTravel(t *testing.T) {
+	t.Parallel()
+	c := newCouple(t)
+	ids := map[string]loci.ID{}
+	for _, name := range []string{"a", "b", "c", "archived"} { // a is superseded by b, b by c, and c is archived
+		ids[name] = add(c.callers[here], loci.CreateMemory{Content: loci.Content(name)}).ID
+	}
+	supersede := func(name, by string) {
+		must(do(c.callers[here], service.MemorySupersede, loci.SupersedeMemory{MemoryID: ids[name],
+			ReplacementMemoryID: ids[by]}))
+	}
+	archive := func(name string) {
+		must(do(c.callers[here], service.MemoryArchive, loci.ArchiveMemory{MemoryID: ids[name]}))
+	}
+	supersede("a", "b")
+	supersede("b", "c")
+	archive("c")
+	archive("archived")
+	if r := c.run(there); !r.OK || r.Created != 4 {
+		t.Fatalf("%+v", r)
+	}
+	check := func(want string) {
+		t.Helper()
+		var got []string
+		names := map[loci.ID]string{"": "-"}
+		list := all(c.callers[there])
+		for _, m := range list {
+			names[m.ID] = m.Content
+		}
+		for _, m := range slices.Backward(list) {
+			got = append(got, fmt.Sprint(m.Content, " ", m.Status, " ", names[m.SupersededBy]))
+		}
+		if strings.Join(got, ", ") != want {
+			t.Errorf("%s, want %s", strings.Join(got, ", "), want)
+		}
+	}
+	check("a superseded b, b superseded c, c archived -, archived archived -")
+	must(do(c.callers[here], service.MemoryRestore, loci.RestoreMemory{MemoryID: ids["archived"]}))
+	remove(c.callers[here], ids["c"])
+	must(do(c.callers[here], service.MemoryRestore, loci.RestoreMemory{MemoryID: ids["b"]}))
+	if r := c.run(there, withDelete); !r.OK || r.Deleted != 1 || r.Updated != 2 {
+		t.Errorf("%+v", r)
+	}
+	check("a superseded b, b active -, archived active -")
+	if r := c.run(here, withDelete); !r.OK || len(r.Changes) != 0 {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestRefusedMemoriesAreListedAndTheRestIsCopied(t *testing.T) {
+	t.Parallel()
+	c := newCouple(t)
+	workspace := must(do(c.callers[here], service.WorkspaceList, loci.ListWorkspaces{})).Workspaces[0]
+	allow, key := loci.SecretsAllow, secrettest.RandomPEM(rand.New(rand.NewPCG(1, 2)), "PRIVATE KEY", 8, "\n")
+	must(do(c.callers[here], service.WorkspaceUpdate, loci.UpdateWorkspace{WorkspaceID: workspace.ID,
+		Settings: &loci.ChangeSettings{Secrets: &allow}}))
+	held := add(c.callers[here], loci.CreateMemory{Content: loci.Content("Deploy with\n" + key)})
+	add(c.callers[here], loci.CreateMemory{Content: "Harmless."})
+	for range 2 {
+		r := c.run(there)
+		if r.OK || len(r.Refusals) != 1 || r.Refusals[0].LocalID != held.ID ||
+			r.Refusals[0].Code != loci.CodeSecretDetected || len(all(c.callers[there])) != 1 {
+			t.Errorf("%+v", r)
+		}
+	}
+	update(c.callers[here], held.ID, "deploy with the key of the vault")
+	if r := c.run(there); !r.OK || r.Created != 1 {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestDryRunChangesNothing(t *testing.T) {
+	t.Parallel()
+	c := newCouple(t)
+	add(c.callers[here], loci.CreateMemory{Content: "One."})
+	r := c.run(there, func(o *replica.Options) { o.DryRun = true })
+	if !r.OK || !r.DryRun || r.Created != 1 || len(r.Changes) != 1 || len(all(c.callers[there])) != 0 {
+		t.Errorf("%+v", r)
+	}
+	if pairs := must(c.ledger(c.remote.ID).All(t.Context())); len(pairs) != 0 {
+		t.Errorf("%d pairs", len(pairs))
+	}
+}
+
+func TestTeamMemoriesAreNotPushedToPersonalWorkspace(t *testing.T) {
+	t.Parallel()
+	c := newCouple(t)
+	team := must(do(c.callers[there], service.WorkspaceCreate, loci.CreateWorkspace{Name: "Team"})).Workspace
+	add(c.callers[there], loci.CreateMemory{Content: "Ours.", WorkspaceID: team.ID})
+	inTeam := func(o *replica.Options) { o.Workspace = "Team" }
+	if r := c.run(here, inTeam); r.Created != 1 || r.Workspace != "Team" {
+		t.Fatalf("%+v", r)
+	}
+	if r := c.run(there); r.Created != 0 || len(all(c.callers[there])) != 1 {
+		t.Errorf("%+v", r)
+	}
+	update(c.callers[here], all(c.callers[here])[0].ID, "Ours, changed.")
+	if r := c.run(there); len(r.Changes) != 0 {
+		t.Errorf("%+v", r)
+	}
+	if r := c.run(there, inTeam); r.Updated != 1 {
+		t.Errorf("%+v", r)
+	}
+	_, err := replica.Run(t.Context(), c.options(there, func(o *replica.Options) { o.Workspace = "Tea" }))
+	if !loci.Is(err, loci.CodeNotFound) || !strings.Contains(err.Error(), `"Team"`) {
+		t.Error(err)
+	}
+}
+
+// TestInterruptedCreationIsFoundWeeksLater kills a push after each of its calls, waits until no stored response of the
+// server is left, and lets the copy be changed meanwhile.
+func TestInterruptedCreationIsFoundWeeksLater(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for at := 1; ; at++ {
+		c := w.couple()
+		for i := range 3 {
+			add(c.callers[here], loci.CreateMemory{Content: loci.Content(fmt.Sprint("Text ", i%2))})
+		}
+		f := &fault{at: at, after: true}
+		o := c.options(there)
+		o.Local, o.Remote = faultyCaller{o.Local, f}, faultyCaller{o.Remote, f}
+		o.Ledger = func(account loci.ID) replica.Ledger { return faultyLedger{c.ledger(account), f} }
+		_, err := replica.Run(context.Background(), o)
+		if !f.dead {
+			if err != nil || at < 10 {
+				t.Fatal(at, err)
+			}
+			return
+		}
+		w.ticks.Add(int64(7 * 24 * time.Hour / time.Millisecond))
+		copies := all(c.callers[there])
+		if len(copies) > 0 {
+			update(c.callers[there], copies[0].ID, "Changed on the server.")
+		}
+		c.run(here)
+		if r := c.run(there); !r.OK || len(all(c.callers[there])) != 3 || len(all(c.callers[here])) != 3 {
+			t.Errorf("killed after call %d: %v here, %v there, %+v", at, contents(all(c.callers[here])),
+				contents(all(c.callers[there])), r)
+		}
+	}
+}
