@@ -1,0 +1,217 @@
+package oauth
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/loci-memory/loci"
+)
+
+// A documentSite is a web site with the metadata document of a client.
+type documentSite struct {
+	*httptest.Server
+	cache *documentCache
+	calls atomic.Int32
+	now   atomic.Int64 // microseconds of the clock of the cache
+}
+
+// newDocumentSite returns a site, and a cache that may dial this machine.
+func newDocumentSite(t *testing.T, serve func(id string, w http.ResponseWriter, r *http.Request)) *documentSite {
+	t.Helper()
+	s := &documentSite{}
+	s.Server = httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.calls.Add(1)
+		serve(s.id(r.URL.Path), w, r)
+	}))
+	t.Cleanup(s.Close)
+	client := newDocumentClient(func(a netip.Addr) bool { return a.IsLoopback() })
+	transport := client.Transport.(*http.Transport)
+	transport.TLSClientConfig = s.Client().Transport.(*http.Transport).TLSClientConfig
+	client.Timeout = time.Second
+	s.cache = newDocumentCache(func() time.Time { return time.UnixMicro(s.now.Load()) }, client)
+	return s
+}
+
+func (s *documentSite) id(path string) string { return s.URL + path }
+
+func (s *documentSite) pass(d time.Duration) { s.now.Add(d.Microseconds()) }
+
+// writeDocument writes the document of a client with more members.
+func writeDocument(w http.ResponseWriter, id, more string) {
+	w.Header().Set("Content-Type", "application/json")
+	fmt.Fprintf(w, `{"client_id":%q,"client_name":"Site","redirect_uris":["https://app.example/cb"]%s}`, id, more)
+}
+
+func TestClientDocumentIsKeptByItsHeaders(t *testing.T) {
+	t.Parallel()
+	s := newDocumentSite(t, func(id string, w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Cache-Control", "public, max-age=300")
+		writeDocument(w, id, `,"logo_uri":"https://app.example/logo"`)
+	})
+	for _, step := range []struct {
+		pass  time.Duration
+		calls int32
+	}{{0, 1}, {299 * time.Second, 1}, {time.Second, 2}, {0, 2}} {
+		s.pass(step.pass)
+		c, host, err := s.cache.find(t.Context(), s.id("/client.json"))
+		if err != nil || c.Name != "Site" || c.ID != s.id("/client.json") || "https://"+host != s.URL ||
+			len(c.RedirectURIs) != 1 {
+			t.Fatalf("%+v, %q, %v", c, host, err)
+		}
+		if n := s.calls.Load(); n != step.calls {
+			t.Errorf("after %s: %d fetches, want %d", step.pass, n, step.calls)
+		}
+	}
+}
+
+func TestClientDocumentIsFetchedOnceAtATime(t *testing.T) {
+	t.Parallel()
+	release := make(chan struct{})
+	s := newDocumentSite(t, func(id string, w http.ResponseWriter, _ *http.Request) {
+		<-release
+		writeDocument(w, id, "")
+	})
+	gone, leave := context.WithCancel(t.Context())
+	var group sync.WaitGroup
+	group.Go(func() { // the first one leaves, and the others still get the document
+		if _, _, err := s.cache.find(gone, s.id("/a")); err != context.Canceled {
+			t.Error(err)
+		}
+	})
+	for s.calls.Load() == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	for range 20 {
+		group.Go(func() {
+			if _, _, err := s.cache.find(t.Context(), s.id("/a")); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	leave()
+	time.Sleep(20 * time.Millisecond) // let all wait
+	close(release)
+	group.Wait()
+	if n := s.calls.Load(); n != 1 {
+		t.Errorf("%d fetches", n)
+	}
+}
+
+func TestClientDocumentIsRefused(t *testing.T) {
+	t.Parallel()
+	documents := map[string]func(id string, w http.ResponseWriter, r *http.Request){
+		"/other-id": func(id string, w http.ResponseWriter, _ *http.Request) { writeDocument(w, id+"x", "") },
+		"/redirect": func(id string, w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "/good", http.StatusFound)
+		},
+		"/missing": func(_ string, w http.ResponseWriter, r *http.Request) { http.NotFound(w, r) },
+		"/html": func(id string, w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/html")
+			fmt.Fprintf(w, `{"client_id":%q,"redirect_uris":["https://app.example/cb"]}`, id)
+		},
+		"/large": func(id string, w http.ResponseWriter, _ *http.Request) {
+			writeDocument(w, id, `,"x":"`+strings.Repeat("x", maxDocument)+`"`)
+		},
+		"/secret": func(id string, w http.ResponseWriter, _ *http.Request) {
+			writeDocument(w, id, `,"token_endpoint_auth_method":"client_secret_post"`)
+		},
+		"/redirects": func(id string, w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			fmt.Fprintf(w, `{"client_id":%q,"redirect_uris":["javascript:alert(1)"]}`, id)
+		},
+		"/twice": func(id string, w http.ResponseWriter, _ *http.Request) { writeDocument(w, id, `,"client_name":"x"`) },
+		"/slow": func(_ string, w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			_ = http.NewResponseController(w).Flush()
+			<-r.Context().Done()
+		},
+	}
+	s := newDocumentSite(t, func(id string, w http.ResponseWriter, r *http.Request) { documents[r.URL.Path](id, w, r) })
+	for path := range documents {
+		for range 2 { // the second time without a fetch
+			c, _, err := s.cache.find(t.Context(), s.id(path))
+			if !loci.Is(err, loci.CodeInvalidQuery) || c.ID != "" {
+				t.Errorf("%s: %+v, %v", path, c, err)
+			}
+		}
+	}
+	if n := s.calls.Load(); int(n) != len(documents) {
+		t.Errorf("%d fetches of %d documents", n, len(documents))
+	}
+	s.pass(failedFetchAge)
+	if _, _, err := s.cache.find(t.Context(), s.id("/missing")); err == nil || int(s.calls.Load()) != len(documents)+1 {
+		t.Errorf("a failure is kept for too long: %v", err)
+	}
+}
+
+func TestClientDocumentsOfPrivateAddressesAreNotFetched(t *testing.T) {
+	t.Parallel()
+	s := newDocumentSite(t, func(id string, w http.ResponseWriter, _ *http.Request) { writeDocument(w, id, "") })
+	client := newDocumentClient(isPublicAddress)
+	if transport := client.Transport.(*http.Transport); transport.Proxy != nil {
+		t.Error("a proxy would dial for it")
+	}
+	cache := newDocumentCache(time.Now, client)
+	for _, id := range []string{s.id("/a"), strings.Replace(s.id("/b"), "127.0.0.1", "localhost", 1)} {
+		if _, _, err := cache.find(t.Context(), id); !loci.Is(err, loci.CodeInvalidQuery) ||
+			strings.Contains(err.Error(), "public") {
+			t.Errorf("%s: %v", id, err)
+		}
+	}
+	if n := s.calls.Load(); n != 0 {
+		t.Errorf("%d fetches", n)
+	}
+}
+
+func TestClientDocumentAddressHasOneSpelling(t *testing.T) {
+	t.Parallel()
+	for id, want := range map[string]bool{"https://a.example/client.json": true, "https://a.example:8443/x/": true,
+		"https://a.example": false, "https://a.example/": false, "http://a.example/x": false, "https:///x": false,
+		"https://u@a.example/x": false, "https://a.example/x?y": false, "https://a.example/x#y": false,
+		"https://a.example/x/../y": false, "https://a.example/./y": false, "https://a.example/%2e%2E/y": false,
+		"https://a.example/x\n": false, "https://ä.example/x": false, "https://a.example\\x": false,
+		"https://a.example/" + strings.Repeat("x", maxURI): false} {
+		if host, err := checkDocumentID(id); (err == nil) != want || want && !strings.Contains(id, host) {
+			t.Errorf("%q: %q, %v", id, host, err)
+		}
+	}
+}
+
+func TestClientDocumentFreshnessIsBounded(t *testing.T) {
+	t.Parallel()
+	for header, want := range map[string]time.Duration{"": documentAge, "max-age=600": 600 * time.Second,
+		"max-age=0": minDocumentAge, "max-age=-5": minDocumentAge, "no-store, max-age=600": minDocumentAge,
+		"max-age=600, no-cache": minDocumentAge, "MAX-AGE=99999999999999999": maxDocumentAge,
+		"max-age=999999999": maxDocumentAge, "private,max-age=\"120\"": 2 * time.Minute, "max-age=x": documentAge} {
+		if got := freshness(http.Header{"Cache-Control": {header}}); got != want {
+			t.Errorf("%q: %s, want %s", header, got, want)
+		}
+	}
+}
+
+// FuzzDocumentID checks that an accepted address is dialled at the host that pages show.
+func FuzzDocumentID(f *testing.F) {
+	for _, id := range []string{"https://a.example/x", "https://a.example/%2e./x", "https://u:p@a.example/x",
+		"https://a.example\\@b.example/x", "https://[::1]/x"} {
+		f.Add(id)
+	}
+	f.Fuzz(func(t *testing.T, id string) {
+		host, err := checkDocumentID(id)
+		if err != nil {
+			return
+		}
+		r, err := http.NewRequest(http.MethodGet, id, nil)
+		if err != nil || r.URL.Host != host || r.URL.Scheme != "https" || r.URL.User != nil || r.URL.RawQuery != "" ||
+			!isDocumentID(id) || r.URL.String() != id {
+			t.Errorf("%q is of %q: %v, %v", id, host, r, err)
+		}
+	})
+}

@@ -1,0 +1,296 @@
+package oauth
+
+import (
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/httpapi"
+	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/grantdb"
+)
+
+const testIssuer = "https://loci.example.org"
+
+// newTestServer returns a server on SQLite with one client, and a handler of its routes.
+func newTestServer(t testing.TB) (s *Server, client string, handler http.Handler) {
+	t.Helper()
+	st, err := store.OpenSQLite(t.Context(), t.TempDir(), store.Options{Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { st.Close() })
+	s = New(Options{Store: st, PublicURL: testIssuer, Clock: time.Now, Log: slog.New(slog.DiscardHandler)})
+	c := grantdb.Client{ID: "client", Name: "Test", RedirectURIs: []string{"https://app.example/cb?x=1",
+		"http://127.0.0.1/cb"}}
+	if _, err := store.System(t.Context(), st, "add a client", func(t *store.SystemTx) (loci.Empty, error) {
+		return loci.Empty{}, t.Grants().AddClient(c)
+	}); err != nil {
+		t.Fatal(err)
+	}
+	mux := http.NewServeMux()
+	for _, r := range s.Routes() {
+		mux.Handle(r.Pattern, r.Handler)
+	}
+	return s, c.ID, mux
+}
+
+// authorizeQuery returns the query of a request without faults.
+func authorizeQuery(changes ...string) string {
+	q := url.Values{"response_type": {"code"}, "client_id": {"client"}, "redirect_uri": {"https://app.example/cb?x=1"},
+		"code_challenge": {strings.Repeat("a", 43)}, "code_challenge_method": {"S256"}, "state": {"s"}}
+	for i := 0; i < len(changes); i += 2 {
+		if q.Del(changes[i]); changes[i+1] != "" {
+			q.Set(changes[i], changes[i+1])
+		}
+	}
+	return q.Encode()
+}
+
+func TestAuthorizeAcceptsWhatClientsSend(t *testing.T) {
+	t.Parallel()
+	s, _, _ := newTestServer(t)
+	for _, query := range []string{authorizeQuery(), authorizeQuery("state", ""), authorizeQuery("scope", "mcp"),
+		authorizeQuery("scope", "openid mcp offline_access"), authorizeQuery("response_mode", "query"),
+		authorizeQuery("resource", testIssuer+"/mcp"), authorizeQuery("resource", testIssuer+"/mcp/"),
+		authorizeQuery("resource", testIssuer+"/mcp?toolset=core"), authorizeQuery("resource",
+			"https://LOCI.example.org:443/mcp"),
+		authorizeQuery("resource", testIssuer+"/mcp") + "&resource=" + url.QueryEscape(testIssuer+"/mcp/"),
+		authorizeQuery("prompt", "consent"), authorizeQuery("unknown", "x"), authorizeQuery("scope", "") + "&scope=",
+		authorizeQuery("redirect_uri", "http://127.0.0.1:50000/cb"), authorizeQuery("state", strings.Repeat("s",
+			maxState))} {
+		signed, a, err := s.Authorize(t.Context(), query)
+		if err != nil || a.ClientName != "Test" || a.RedirectURI == "" || a.Scope != "mcp" {
+			t.Errorf("%s: %+v, %v", query, a, err)
+		}
+		again, b, err := s.Authorize(t.Context(), "request="+url.QueryEscape(signed))
+		if err != nil || again != signed || a != b {
+			t.Errorf("%s again: %+v, %v", query, b, err)
+		}
+	}
+}
+
+func TestAuthorizeTellsTheClientOfItsFaults(t *testing.T) {
+	t.Parallel()
+	s, _, _ := newTestServer(t)
+	for query, want := range map[string]string{
+		authorizeQuery("response_type", ""):                        codeInvalidRequest,
+		authorizeQuery("response_type", "token"):                   codeUnsupportedAnswer,
+		authorizeQuery("response_type", "code token"):              codeUnsupportedAnswer,
+		authorizeQuery("response_mode", "fragment"):                codeInvalidRequest,
+		authorizeQuery("code_challenge", ""):                       codeInvalidRequest,
+		authorizeQuery("code_challenge", strings.Repeat("a", 42)):  codeInvalidRequest,
+		authorizeQuery("code_challenge", strings.Repeat("a", 44)):  codeInvalidRequest,
+		authorizeQuery("code_challenge", strings.Repeat("=", 43)):  codeInvalidRequest,
+		authorizeQuery("code_challenge_method", ""):                codeInvalidRequest,
+		authorizeQuery("code_challenge_method", "s256"):            codeInvalidRequest,
+		authorizeQuery("scope", "mcp:tools"):                       codeInvalidScope,
+		authorizeQuery("resource", testIssuer):                     codeInvalidTarget,
+		authorizeQuery("resource", testIssuer+"/mcp/x"):            codeInvalidTarget,
+		authorizeQuery("resource", testIssuer+"/%6dcp"):            codeInvalidTarget,
+		authorizeQuery("resource", testIssuer+":444/mcp"):          codeInvalidTarget,
+		authorizeQuery("resource", "http://loci.example.org/mcp"):  codeInvalidTarget,
+		authorizeQuery("resource", testIssuer+"/mcp?api_key=x"):    codeInvalidTarget,
+		authorizeQuery("resource", testIssuer+"/mcp#"):             codeInvalidTarget,
+		authorizeQuery("request", "x"):                             "request_not_supported",
+		authorizeQuery("request_uri", "x"):                         "request_uri_not_supported",
+		authorizeQuery("prompt", "none"):                           "consent_required",
+		authorizeQuery("state", strings.Repeat("s", maxState+1)):   codeInvalidRequest,
+		authorizeQuery() + "&resource=&resource=https%3A%2F%2Fx.y": codeInvalidTarget,
+	} {
+		_, _, err := s.Authorize(t.Context(), query)
+		var fault *httpapi.RedirectError
+		if !errors.As(err, &fault) {
+			t.Errorf("%s: %v", query, err)
+			continue
+		}
+		answer, err := url.Parse(fault.Location)
+		given, _ := url.ParseQuery(query)
+		if q := answer.Query(); err != nil || !strings.HasPrefix(fault.Location, "https://app.example/cb?x=1&") ||
+			q.Get("error") != want || q.Get("state") != given.Get("state") || q.Get("iss") != testIssuer ||
+			q.Has("code") ||
+			!isDescription(q.Get("error_description")) || fault.Reason != q.Get("error_description") {
+			t.Errorf("%s: %s, want %s", query, fault.Location, want)
+		}
+	}
+}
+
+func TestAuthorizeTellsThePersonOfOtherFaults(t *testing.T) {
+	t.Parallel()
+	s, _, _ := newTestServer(t)
+	for _, query := range []string{"", "%zz", "a=b;c=d", authorizeQuery("client_id", ""),
+		authorizeQuery("client_id", "other"),
+		authorizeQuery("client_id", "https://a.example/client.json"), authorizeQuery("redirect_uri", ""),
+		authorizeQuery("redirect_uri", "https://evil.example/cb"), authorizeQuery() + "&state=t",
+		authorizeQuery() + "&client_id=client", authorizeQuery("redirect_uri", "") + "&redirect_uri=", "request=x.y",
+		"request=", "request=a&request=b"} {
+		_, _, err := s.Authorize(t.Context(), query)
+		if !loci.Is(err, loci.CodeInvalidQuery) || strings.Contains(loci.AsError(err).Message, "..") {
+			t.Errorf("%s: %v", query, err)
+		}
+	}
+}
+
+func TestBoundRequestIsOfOneSignIn(t *testing.T) {
+	t.Parallel()
+	s, _, _ := newTestServer(t)
+	signed, _, err := s.Authorize(t.Context(), authorizeQuery())
+	if err != nil {
+		t.Fatal(err)
+	}
+	bound, _, err := s.Bind(signed, "ann")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a, err := s.Open(bound, "ann"); err != nil || a.RedirectHost != "app.example" {
+		t.Errorf("%+v, %v", a, err)
+	}
+	if location, err := s.Deny(bound, "ann"); err != nil || !strings.Contains(location, "error=access_denied") {
+		t.Errorf("%s, %v", location, err)
+	}
+	for request, signIn := range map[string]loci.ID{bound: "bob", signed: "", "x": "ann"} {
+		if _, err := s.Open(request, signIn); err == nil {
+			t.Errorf("%q opens it", signIn)
+		}
+		if location, err := s.Deny(request, signIn); err == nil || location != "" {
+			t.Errorf("%q denies it", signIn)
+		}
+		if location, err := s.Approve(t.Context(), request, signIn, "ann", nil); err == nil || location != "" {
+			t.Errorf("%q approves it", signIn)
+		}
+	}
+	if _, _, err := s.Bind(bound, "bob"); err == nil {
+		t.Error("a bound request is bound again")
+	}
+}
+
+// callEndpoint posts a body.
+func callEndpoint(h http.Handler, path, kind, body string) *httptest.ResponseRecorder {
+	r, w := httptest.NewRequest("POST", path, strings.NewReader(body)), httptest.NewRecorder()
+	r.Header.Set("Content-Type", kind)
+	h.ServeHTTP(w, r)
+	return w
+}
+
+func TestEndpointsRefuseInOneShape(t *testing.T) {
+	t.Parallel()
+	_, _, h := newTestServer(t)
+	const form = "application/x-www-form-urlencoded"
+	for _, c := range []struct {
+		path, kind, body string
+		status           int
+		code             string
+	}{
+		{"/oauth/token", "application/json", `{}`, 400, codeInvalidRequest},
+		{"/oauth/token", form, ``, 400, codeInvalidRequest},
+		{"/oauth/token", form, `grant_type=password`, 400, codeInvalidRequest},
+		{"/oauth/token", form, `grant_type=password&client_id=client`, 400, codeUnsupportedGrant},
+		{"/oauth/token", form, `grant_type=password&client_id=x`, 401, codeInvalidClient},
+		{"/oauth/token", form, `grant_type=refresh_token&client_id=x&refresh_token=y`, 401, codeInvalidClient},
+		{"/oauth/token", form, `grant_type=refresh_token&client_id=client`, 400, codeInvalidRequest},
+		{"/oauth/token", form, `grant_type=refresh_token&client_id=client&refresh_token=`, 400, codeInvalidRequest},
+		{"/oauth/token", form, `grant_type=refresh_token&client_id=client&refresh_token=x`, 400, codeInvalidGrant},
+		{"/oauth/token", form, `grant_type=refresh_token&client_id=client&refresh_token=x&scope=y`, 400, codeInvalidScope},
+		{"/oauth/token", form, `grant_type=authorization_code&client_id=client&code=x`, 400, codeInvalidRequest},
+		{"/oauth/token", form, `grant_type=authorization_code&client_id=https://a.example/x&code=x`, 401, codeInvalidClient},
+		{"/oauth/token", form, `a=1&a=2&grant_type=refresh_token&client_id=client`, 400, codeInvalidRequest},
+		{"/oauth/token", form, `%zz`, 400, codeInvalidRequest},
+		{"/oauth/token", form, strings.Repeat("x", maxBody+1), 413, codeInvalidRequest},
+		{"/oauth/revoke", form, `client_id=client`, 400, codeInvalidRequest},
+		{"/oauth/revoke", form, `token=x`, 400, codeInvalidRequest},
+		{"/oauth/revoke", form, `token=x&client_id=y`, 401, codeInvalidClient},
+		{"/oauth/register", form, `{}`, 400, codeInvalidMetadata},
+		{"/oauth/register", "application/json", `{}`, 400, codeInvalidRedirect},
+	} {
+		w := callEndpoint(h, c.path, c.kind, c.body)
+		var v map[string]string
+		if err := json.Unmarshal(w.Body.Bytes(), &v); err != nil || w.Code != c.status || v["error"] != c.code ||
+			!isDescription(v["error_description"]) || len(v) != 2 || w.Header().Get("Cache-Control") != "no-store" ||
+			w.Header().Get("Pragma") != "no-cache" || w.Header().Get("WWW-Authenticate") != "" ||
+			w.Header().Get("X-Request-Id") == "" {
+			t.Errorf("%s %.80s: %d %v %s", c.path, c.body, w.Code, w.Header(), w.Body)
+		}
+	}
+	for _, body := range []string{"token=made-up&client_id=client", "token=x&token_type_hint=y&client_id=client"} {
+		if w := callEndpoint(h, "/oauth/revoke", form+"; charset=utf-8", body); w.Code != 200 {
+			t.Errorf("%s: %d %s", body, w.Code, w.Body)
+		}
+	}
+}
+
+func FuzzAuthorizeQuery(f *testing.F) {
+	s, _, _ := newTestServer(f)
+	for _, query := range []string{authorizeQuery(), authorizeQuery("scope", "x"), authorizeQuery("redirect_uri", "x"),
+		authorizeQuery("state", "\x00\xff&="), authorizeQuery("resource", testIssuer+"/mcp/?toolset=core"),
+		"request=a.b"} {
+		f.Add(query)
+	}
+	f.Fuzz(func(t *testing.T, query string) {
+		signed, _, err := s.Authorize(t.Context(), query)
+		params, parseErr := url.ParseQuery(query)
+		var fault *httpapi.RedirectError
+		switch {
+		case err == nil:
+			r, err := s.signer.open(signed, "")
+			if err != nil || r.RedirectURI != params.Get("redirect_uri") || string(r.State) != params.Get("state") ||
+				r.Challenge != params.Get("code_challenge") || params.Get("code_challenge_method") != "S256" {
+				t.Errorf("%q: %+v, %v", query, r, err)
+			}
+		case errors.As(err, &fault):
+			answer, err := url.Parse(fault.Location)
+			if err != nil || parseErr != nil || !strings.HasPrefix(fault.Location, params.Get("redirect_uri")) ||
+				answer.Host != "app.example" && answer.Hostname() != "127.0.0.1" ||
+				answer.Query().Get("state") != params.Get("state") || answer.Query().Get("iss") != testIssuer {
+				t.Errorf("%q leads to %s", query, fault.Location)
+			}
+		case loci.AsError(err).Code.Status() >= 500:
+			t.Errorf("%q: %v", query, err)
+		}
+	})
+}
+
+func FuzzForm(f *testing.F) {
+	_, _, h := newTestServer(f)
+	for _, body := range []string{"grant_type=refresh_token&client_id=client&refresh_token=x&resource=",
+		"grant_type=authorization_code&client_id=client&code=x&redirect_uri=y&code_verifier=z",
+		"token=x&client_id=client",
+		"a=1&a=2", "%"} {
+		f.Add(body)
+	}
+	f.Fuzz(func(t *testing.T, body string) {
+		for _, path := range []string{"/oauth/token", "/oauth/revoke"} {
+			w := callEndpoint(h, path, "application/x-www-form-urlencoded", body)
+			var v map[string]any
+			if err := json.Unmarshal(w.Body.Bytes(), &v); err != nil || w.Header().Get("Cache-Control") != "no-store" {
+				t.Fatalf("%q: %d %s", body, w.Code, w.Body)
+			}
+			switch code, _ := v["error"].(string); {
+			case w.Code == 200 && path == "/oauth/revoke" && len(v) == 0:
+			case w.Code == 401 && code == codeInvalidClient, (w.Code == 400 || w.Code == 413) && code != "":
+			default:
+				t.Errorf("%s %q: %d %s", path, body, w.Code, w.Body)
+			}
+		}
+	})
+}
+
+func TestNewRefusesAnAddressWithAPath(t *testing.T) {
+	t.Parallel()
+	for _, address := range []string{"", "https://loci.example.org/", "https://loci.example.org/x", "/x"} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%q is an issuer", address)
+				}
+			}()
+			New(Options{PublicURL: address})
+		}()
+	}
+}
