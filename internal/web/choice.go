@@ -21,7 +21,7 @@ type choice struct {
 // About describes a workspace beside its name.
 func (c choice) About() string {
 	if c.Kind == loci.WorkspacePersonal {
-		return "Personal"
+		return "Yours alone"
 	}
 	role := map[loci.Role]string{loci.RoleOwner: "the owner", loci.RoleAdmin: "an admin"}[c.Role]
 	return "Team, you are " + cmp.Or(role, "a member")

@@ -55,7 +55,7 @@ func TestConsentPageNamesClientAndWorkspaces(t *testing.T) {
 		`name="request" value="bound:sign-in:app"`, `name="next" value="/oauth/authorize?request=signed%3Aapp"`,
 		`<bdi>Beta</bdi> <span class="soft">Team, you are an admin</span>`,
 		`<bdi>alpha</bdi> <span class="soft">Team, you are a member</span>`,
-		`<bdi>Ann</bdi> <span class="soft">Personal</span>`)
+		`<bdi>Ann</bdi> <span class="soft">Yours alone</span>`)
 	own, a, z := strings.Index(got.text, `"own"`), strings.Index(got.text, `"alpha"`), strings.Index(got.text, `"beta"`)
 	if own < 0 || a < own || z < a || strings.Contains(got.text, "checked") {
 		t.Errorf("the order is not personal, alpha, Beta, or one is ticked: %s", got.text)

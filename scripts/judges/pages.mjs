@@ -309,7 +309,7 @@ async function walk(browser, scripts) {
 
 // A Program is an OAuth client on this device, which listens on loopback.
 class Program {
-  static async register(url, name, scheme = '') {
+  static async register(url, name, { host = '127.0.0.1', redirect = '' } = {}) {
     const p = new Program()
     p.calls = []
     p.server = createHTTP((req, res) => {
@@ -320,7 +320,7 @@ class Program {
       res.setHeader('Content-Type', 'text/html')
       res.end('<title>program</title><h1>Back in the program</h1>')
     })
-    p.redirect = scheme || `http://127.0.0.1:${await listen(p.server)}/back`
+    p.redirect = redirect || `http://${host}:${await listen(p.server)}/back`
     const res = await fetch(url + '/oauth/register', { method: 'POST', headers: { 'Content-Type': 'application/json' },
       body: JSON.stringify({ client_name: name, redirect_uris: [p.redirect], token_endpoint_auth_method: 'none',
         grant_types: ['authorization_code', 'refresh_token'], response_types: ['code'] }) })
@@ -368,7 +368,7 @@ async function tool(url, token, name, args) {
 // connect connects programs by their requests: sign-in, consent, answers of all kinds, faults.
 async function connect(visitor, url, key) {
   const team = (await call('POST', url, key, '/v1/workspaces', { name: 'Harbor' })).workspace
-  const program = await Program.register(url, evilName)
+  const program = await Program.register(url, evilName, { host: 'localhost' })
   const ann = await visitor()
   await ann.open(program.address())
   await ann.see('connect-signin', 'Sign in to Loci', evilName)
@@ -406,7 +406,7 @@ async function connect(visitor, url, key) {
   await ann.send('Use another account')
   await ann.see('connect-switch', 'Sign in to Loci', evilName)
   await ann.send('Sign in', { 'E-mail': 'ann2@example.com', Password: password })
-  await ann.see('consent-only', evilName, 'Signed in as ann2@example.com', 'Personal')
+  await ann.see('consent-only', evilName, 'Signed in as ann2@example.com', 'Yours alone')
   check(await ann.page.getByRole('checkbox', { checked: true }).count() === 1, 'the only workspace is not ticked')
   await ann.send('Deny')
   check(program.answer().error === 'access_denied', 'a denial is no denial')
@@ -416,7 +416,7 @@ async function connect(visitor, url, key) {
   check(program.answer().code, 'after the button back there is no code')
 
   // A program with a scheme of its own: the browser stays on a page.
-  const editor = await Program.register(url, 'An editor', 'cursor://anysphere.cursor-mcp/oauth/callback')
+  const editor = await Program.register(url, 'An editor', { redirect: 'cursor://anysphere.cursor-mcp/oauth/callback' })
   for (const [button, param, text] of [['Allow', 'code=', 'You allowed the access.'], ['Deny', 'error=access_denied', 'You denied the access.']]) {
     await ann.open(editor.address())
     await ann.see('consent-scheme', 'An editor', 'a program on this device that opens cursor: links')
