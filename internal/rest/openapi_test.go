@@ -32,8 +32,9 @@ func document(t *testing.T, o rest.Options) []byte {
 func fullOptions() rest.Options {
 	o := options(&fakeService{})
 	o.Table, o.PublicURL = service.Ops, "http://127.0.0.1:7007"
-	o.ExtraRoutes = append(web.Routes(web.Options{Table: service.Ops}),
-		oauth.New(oauth.Options{PublicURL: o.PublicURL}).Routes()...)
+	authorization := oauth.New(oauth.Options{PublicURL: o.PublicURL})
+	o.ExtraRoutes = append(web.Routes(web.Options{Table: service.Ops, Authorizer: authorization}),
+		authorization.Routes()...)
 	return o
 }
 

@@ -64,6 +64,9 @@ var pages = []page{
 		params:  []string{"id", "token"}, fields: map[string]string{"id": "invitationId"},
 		read: readInvitation, done: showAnswer},
 
-	{path: httpapi.AuthorizePath, template: "consent", title: "Connect a program to Loci", read: readConsent,
-		submit: decide},
+	{path: httpapi.AuthorizePath, template: "consent", title: "Connect a program to Loci",
+		summary: "Ask a person about the request of an OAuth client (RFC 6749, section 4.1.1).",
+		params: []string{"response_type", "client_id", "redirect_uri", "code_challenge", "code_challenge_method",
+			"state", "scope", "resource"},
+		read: readConsent, submit: decide},
 }

@@ -135,7 +135,8 @@ func (p *page) describe() map[string]any {
 		"operationId": "page." + p.template,
 		"summary":     p.summary,
 		"parameters":  parameters,
-		"responses":   map[string]any{"200": response("A page for people"), "4XX": response("A page that says why")},
+		"responses": map[string]any{"200": response("A page for people"), "4XX": response("A page that says why"),
+			"303": map[string]any{"description": "Another page goes on, or the client gets an answer"}},
 	}
 }
 

@@ -65,7 +65,7 @@ func TestPageLoadsStyleSheet(t *testing.T) {
 func TestRoutesDescribePagesOfLinks(t *testing.T) {
 	t.Parallel()
 	var described []string
-	for _, r := range web.Routes(web.Options{Table: table()}) {
+	for _, r := range web.Routes(web.Options{Table: table(), Authorizer: &fakeAuthorizer{}}) {
 		if r.Reason == "" {
 			t.Errorf("%s has no reason", r.Pattern)
 		}
@@ -73,7 +73,8 @@ func TestRoutesDescribePagesOfLinks(t *testing.T) {
 			described = append(described, r.Pattern)
 		}
 	}
-	if got := strings.Join(described, " "); got != "GET /register GET /setup GET /verify GET /reset GET /invite" {
+	if got := strings.Join(described, " "); got != "GET /register GET /setup GET /verify GET /reset GET /invite "+
+		"GET /oauth/authorize" {
 		t.Error(got)
 	}
 }
