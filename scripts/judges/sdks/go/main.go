@@ -84,14 +84,16 @@ func (j *judge) ask(ctx context.Context, args *auth.AuthorizationArgs) (*auth.Au
 	return &auth.AuthorizationResult{Code: q.Get("code"), State: q.Get("state"), Iss: q.Get("iss")}, nil
 }
 
+var registration = &oauthex.ClientRegistrationMetadata{
+	ClientName: "mcp for Go", RedirectURIs: []string{callback}, TokenEndpointAuthMethod: "none",
+	GrantTypes: []string{"authorization_code", "refresh_token"}, ResponseTypes: []string{"code"},
+}
+
 func (j *judge) connect(ctx context.Context, endpoint string) (*mcp.ClientSession, error) {
 	handler, err := auth.NewAuthorizationCodeHandler(&auth.AuthorizationCodeHandlerConfig{
-		DynamicClientRegistrationConfig: &auth.DynamicClientRegistrationConfig{Metadata: &oauthex.ClientRegistrationMetadata{
-			ClientName: "mcp for Go", RedirectURIs: []string{callback}, TokenEndpointAuthMethod: "none",
-			GrantTypes: []string{"authorization_code", "refresh_token"}, ResponseTypes: []string{"code"},
-		}},
-		AuthorizationCodeFetcher: j.ask,
-		NewTokenSource:           j.newSource,
+		DynamicClientRegistrationConfig: &auth.DynamicClientRegistrationConfig{Metadata: registration},
+		AuthorizationCodeFetcher:        j.ask,
+		NewTokenSource:                  j.newSource,
 	})
 	if err != nil {
 		return nil, err
