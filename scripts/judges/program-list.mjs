@@ -1,0 +1,74 @@
+// The client programs that programs.mjs runs. Each has:
+//   needs    its file, which exists if it is installed;       ci      whether CI runs it
+//   env      its variables, for the address of the model;     files   what its home has at first
+//   add      its own command that adds Loci;                  config  the file that this command writes
+//   entry    the entry of Loci in that file's text;           keepsFile  the program leaves the file alone
+//   signIn   its command that signs in; without it, a key;    prompt  its command that answers a prompt
+import { arch } from 'node:os'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const here = dirname(fileURLToPath(import.meta.url))
+const judge = (path) => join(here, 'node_modules', path)
+const client = (path) => join(here, 'clients/node_modules', path)
+const key = 'x'.repeat(20)
+
+const json = (...path) => (text) => path.reduce((value, name) => value?.[name], text ? JSON.parse(text) : undefined)
+const claude = judge(`@anthropic-ai/claude-code-linux-${arch()}/claude`) // the wrapper of npm needs an install script
+const codex = client('.bin/codex')
+const opencode = client('.bin/opencode')
+const gemini = client('.bin/gemini')
+const copilot = client('.bin/copilot')
+const cline = client('.bin/cline')
+
+export const programs = {
+  claude: {
+    ci: true, needs: claude, config: '.claude.json', entry: json('mcpServers', 'loci'),
+    env: (model) => ({ ANTHROPIC_BASE_URL: model, ANTHROPIC_API_KEY: key, CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1', DISABLE_AUTOUPDATER: '1',
+      DISABLE_TELEMETRY: '1', ENABLE_TOOL_SEARCH: 'false' }),
+    add: (url) => [claude, 'mcp', 'add', '--transport', 'http', '--scope', 'user', 'loci', url],
+    signIn: () => [claude, 'mcp', 'login', 'loci'],
+    prompt: (text) => [claude, '-p', text, '--allowedTools', 'mcp__loci'],
+  },
+  'mcp-remote': {
+    ci: true, needs: judge('mcp-remote/dist/proxy.js'), config: 'none', env: () => ({}),
+    signIn: (url) => [process.execPath, judge('mcp-remote/dist/client.js'), url],
+    prompt: (text, url) => [process.execPath, join(here, 'stdio-client.mjs'), text, process.execPath, judge('mcp-remote/dist/proxy.js'), url],
+  },
+  codex: {
+    needs: codex, config: '.codex/config.toml', keepsFile: true,
+    entry: (text) => text.split('[mcp_servers.loci]')[1]?.trim().split('\n'),
+    env: () => ({ JUDGE_KEY: key }),
+    files: (model) => ({ '.codex/config.toml': ['model = "judge"', 'model_provider = "judge"', 'mcp_oauth_credentials_store = "file"', '',
+      '[model_providers.judge]', 'name = "judge"', `base_url = "${model}/v1"`, 'wire_api = "responses"', 'env_key = "JUDGE_KEY"', '',
+      '[analytics]', 'enabled = false', ''].join('\n') }),
+    add: (url) => [codex, 'mcp', 'add', 'loci', '--url', url],
+    signIn: () => [codex, 'mcp', 'login', 'loci'],
+    prompt: (text) => [codex, 'exec', '--skip-git-repo-check', '--dangerously-bypass-approvals-and-sandbox', text],
+  },
+  opencode: {
+    needs: opencode, config: '.config/opencode/opencode.json', keepsFile: true, entry: json('mcp', 'loci'),
+    env: () => ({ OPENCODE_DISABLE_AUTOUPDATE: '1', OPENCODE_DISABLE_MODELS_FETCH: '1', OPENCODE_DISABLE_LSP_DOWNLOAD: '1' }),
+    files: (model) => ({ '.config/opencode/opencode.json': JSON.stringify({ autoupdate: false, share: 'disabled', model: 'judge/judge', small_model: 'judge/judge',
+      provider: { judge: { npm: '@ai-sdk/openai-compatible', name: 'Judge', options: { baseURL: `${model}/v1`, apiKey: key },
+        models: { judge: { name: 'Judge', tool_call: true } } } } }, null, 2) + '\n' }),
+    add: (url) => [opencode, 'mcp', 'add', 'loci', '--url', url],
+    signIn: () => [opencode, 'mcp', 'auth', 'loci'],
+    prompt: (text) => [opencode, 'run', text],
+  },
+  gemini: {
+    needs: gemini, config: '.gemini/settings.json', keepsFile: true, entry: json('mcpServers', 'loci'),
+    env: (model) => ({ GEMINI_API_KEY: key, GOOGLE_GEMINI_BASE_URL: model, GEMINI_CLI_TRUST_WORKSPACE: 'true' }),
+    files: () => ({ '.gemini/settings.json': JSON.stringify({ security: { auth: { selectedType: 'gemini-api-key' } },
+      privacy: { usageStatisticsEnabled: false }, general: { enableAutoUpdate: false }, telemetry: { enabled: false } }, null, 2) }),
+    add: (url) => [gemini, 'mcp', 'add', '-s', 'user', '-t', 'http', '-H', 'Authorization: Bearer ${LOCI_API_KEY}', 'loci', url],
+    prompt: (text) => [gemini, '--yolo', '-m', 'gemini-2.5-flash', '-p', text],
+  },
+  copilot: {
+    needs: copilot, config: '.copilot/mcp-config.json', entry: json('mcpServers', 'loci'),
+    env: (model) => ({ COPILOT_OFFLINE: 'true', COPILOT_AUTO_UPDATE: 'false', COPILOT_PROVIDER_BASE_URL: `${model}/v1`, COPILOT_PROVIDER_API_KEY: key,
+      COPILOT_MODEL: 'judge' }),
+    add: (url) => [copilot, 'mcp', 'add', '--transport', 'http', '--header', 'Authorization: Bearer ${LOCI_API_KEY}', 'loci', url],
+    prompt: (text) => [copilot, '-p', text, '--allow-all-tools'],
+  },
+}

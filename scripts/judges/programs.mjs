@@ -1,0 +1,175 @@
+// Judges Loci by real client programs, each with an empty home, a model of the judges' own, and a person in place of
+// the browser: it is connected by loci setup, signs in, stores a memory, does so again after a restart of the server and
+// after the access token has expired, and is disconnected. The entry of loci setup must equal that of the program's own
+// command, and what it leaves must equal what was there.
+//
+//   node scripts/judges/programs.mjs BINARY [NAME...]     (all: every program; without a name those of CI)
+import { spawn } from 'node:child_process'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { delimiter, dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { Model } from './model.mjs'
+import { programs } from './program-list.mjs'
+import { Server, email, password } from './server.mjs'
+
+const here = dirname(fileURLToPath(import.meta.url))
+
+// A Home is the empty home of a program and its environment, which has nothing of the caller's.
+class Home {
+  constructor(program, server, model) {
+    this.folder = mkdtempSync(join(tmpdir(), 'loci-program-'))
+    this.program = program
+    this.log = join(this.folder, 'person.log')
+    this.work = join(this.folder, 'work')
+    mkdirSync(this.work)
+    this.env = {
+      PATH: [join(here, 'bin'), dirname(process.execPath), process.env.PATH].join(delimiter), HOME: this.folder, TERM: 'xterm-256color', LANG: 'C.UTF-8',
+      BROWSER: join(here, 'bin/xdg-open'), DISPLAY: ':0', DO_NOT_TRACK: '1', // a program without a display opens no browser
+      LOCI_PERSON_EMAIL: email, LOCI_PERSON_PASSWORD: password, LOCI_PERSON_WORKSPACES: server.team, LOCI_PERSON_LOG: this.log,
+      LOCI_PERSON_NODE: process.execPath, ...(program.signIn ? {} : { LOCI_API_KEY: server.key }), ...program.env(model.url),
+    }
+    for (const [name, text] of Object.entries(program.files?.(model.url) ?? {})) {
+      mkdirSync(dirname(join(this.folder, name)), { recursive: true })
+      writeFileSync(join(this.folder, name), text)
+    }
+  }
+
+  // config returns the text of the file that lists the servers.
+  get config() {
+    const path = join(this.folder, this.program.config)
+    return existsSync(path) ? readFileSync(path, 'utf8') : ''
+  }
+
+  // run runs a command; on a terminal if it asks for one.
+  run(command, { terminal = false, seconds = 90 } = {}) {
+    const args = terminal ? ['script', '-qec', command.map((part) => `'${part}'`).join(' '), '/dev/null'] : command
+    return new Promise((resolve) => {
+      const child = spawn(args[0], args.slice(1), { env: this.env, cwd: this.work, stdio: ['ignore', 'pipe', 'pipe'] })
+      let out = ''
+      for (const stream of [child.stdout, child.stderr]) stream.on('data', (part) => { out += part })
+      const timer = setTimeout(() => child.kill('SIGKILL'), seconds * 1000)
+      child.once('error', (error) => { out += error })
+      child.once('close', (code) => { clearTimeout(timer); resolve({ code, out: out.slice(-1500) }) })
+    })
+  }
+
+  remove() {
+    rmSync(this.folder, { recursive: true, force: true, maxRetries: 5 })
+  }
+}
+
+class Judge {
+  faults = []
+
+  constructor(name, binary) {
+    Object.assign(this, { name, binary, program: programs[name] })
+  }
+
+  check(good, what) {
+    if (!good) this.faults.push(what)
+    return good
+  }
+
+  async run() {
+    this.server = await Server.start(this.binary)
+    this.model = await Model.start()
+    this.home = new Home(this.program, this.server, this.model)
+    try {
+      await this.walk()
+    } catch (error) {
+      this.faults.push(error.stack)
+    } finally {
+      if (this.faults.length) this.explain()
+      this.model.stop()
+      await this.server.stop()
+      this.home.remove()
+    }
+    return this.faults
+  }
+
+  async walk() {
+    const before = this.home.config
+    if (this.program.add) await this.wire()
+    if (this.program.signIn) await this.signIn()
+    await this.remember('connects', 'wisteria')
+    await this.server.restart()
+    await this.remember('restart', 'gardenia')
+    if (this.program.signIn) {
+      await this.server.restart('61m')
+      await this.remember('refresh', 'camellia')
+      this.check(this.server.seen({ form: 'refresh_token', status: 200 }) >= 1, 'it did not refresh')
+      this.check(this.server.seen({ form: 'authorization_code', status: 200 }) === 1, 'it asked the person more than once')
+      this.check((await this.server.call('GET', '/v1/grants')).grants.length === 1, 'there is not one grant')
+    }
+    if (this.program.add) await this.unwire(before)
+  }
+
+  // setup runs loci setup for this program.
+  setup(...args) {
+    const command = [this.binary, 'setup', this.program.setup ?? this.name, ...args]
+    return this.home.run(command)
+  }
+
+  async wire() {
+    const own = new Home(this.program, this.server, this.model)
+    const added = await own.run(this.program.add(`${this.server.url}/mcp`))
+    const theirs = this.program.entry(own.config)
+    this.check(added.code === 0 && theirs, `its own command failed: ${added.out}`)
+    own.remove()
+    const done = await this.setup('--server', this.server.url, ...(this.program.signIn ? [] : ['--key-env', 'LOCI_API_KEY']))
+    this.check(done.code === 0, `loci setup failed: ${done.out}`)
+    const ours = this.program.entry(this.home.config)
+    this.check(JSON.stringify(ours) === JSON.stringify(theirs), `the entries differ: ${JSON.stringify(ours)}, its own is ${JSON.stringify(theirs)}`)
+  }
+
+  async unwire(before) {
+    const text = this.home.config
+    const done = await this.setup('--remove')
+    this.check(done.code === 0 && !this.program.entry(this.home.config), `loci setup --remove failed: ${done.out}`)
+    if (this.program.keepsFile) this.check(this.home.config === before, `something is left: ${this.home.config}\nof ${text}`)
+  }
+
+  async signIn() {
+    const done = await this.home.run(this.program.signIn(`${this.server.url}/mcp`), { terminal: true })
+    this.check(done.code === 0, `the sign-in ended with ${done.code}: ${done.out}`)
+    this.check(this.server.seen({ form: 'authorization_code', status: 200 }) === 1, `no sign-in: ${done.out}`)
+  }
+
+  // remember lets the program store a word, and looks for it in the place that the person ticked.
+  async remember(phase, flower) {
+    const word = flower + this.name.replace(/\W/g, '')
+    const done = await this.home.run(this.program.prompt(`remember: ${word}`, `${this.server.url}/mcp`))
+    const [memory] = await this.server.memories(word)
+    if (!this.check(memory, `${phase}: nothing was stored: ${done.out}`)) return
+    const want = this.program.signIn ? this.server.team : this.server.personal
+    this.check(memory.workspaceId === want, `${phase}: stored in ${memory.workspaceId}, not in ${want}`)
+  }
+
+  explain() {
+    const line = (e) => `${e.status} ${e.method} ${e.path} ${e.calls.join()} ${e.form ?? ''} ${e.challenge ?? ''}`
+    this.faults.push(`the wire: ${this.server.exchanges.map(line).join('\n    ')}`)
+    if (existsSync(this.home.log)) this.faults.push(`the person: ${readFileSync(this.home.log, 'utf8')}`)
+    const asked = this.model.requests.map((r) => `${r.path} ${r.asks?.tools.length ?? ''} ${JSON.stringify(r.turn ?? r.error ?? '')}`)
+    this.faults.push(`the model: ${asked.join('\n    ')}`, `the server: ${this.server.logs.slice(-1000)}`)
+  }
+}
+
+const [binary, ...asked] = process.argv.slice(2)
+const all = Object.keys(programs)
+const names = asked.length === 0 ? all.filter((name) => programs[name].ci) : asked[0] === 'all' ? all : asked
+if (!binary || names.some((name) => !programs[name])) {
+  console.error(`usage: programs.mjs BINARY [all | NAME...]; the names are ${all.join(', ')}`)
+  process.exit(2)
+}
+let failures = 0
+for (const name of names) {
+  const judge = new Judge(name, binary)
+  const began = Date.now()
+  const missing = !existsSync(programs[name].needs)
+  const faults = missing ? [`${programs[name].needs} is missing: run scripts/setup or make clients`] : await judge.run()
+  failures += faults.length
+  const done = programs[name].signIn ? 'signs in, stores, survives a restart, refreshes' : 'stores by a key, survives a restart'
+  console.log(`programs: ${name}: ${faults.length ? faults.join('\n  ') : done} (${Math.round((Date.now() - began) / 1000)} s)`)
+}
+process.exit(failures || !names.length ? 1 : 0)
