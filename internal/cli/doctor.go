@@ -149,11 +149,15 @@ const maxClockSkew = 2 * time.Minute
 // checkServer checks a server: its address, the key, and its clock.
 func (p *program) checkServer(ctx context.Context, d *doctorReport, t target) {
 	c, err := t.newClient(client.WithRetry(1, 0))
+	var health *client.Client // has no credential: one that has ended must not hide the server's state
+	if err == nil {
+		health, err = target{url: t.url}.newClient(client.WithRetry(1, 0))
+	}
 	if !d.addCheck("address", err, "can be used") {
 		return
 	}
 	var answer http.Header
-	_, err = c.Do(ctx, http.MethodGet, "/health", []byte("{}"), client.WithResponseHeader(&answer))
+	_, err = health.Do(ctx, http.MethodGet, "/health", []byte("{}"), client.WithResponseHeader(&answer))
 	if !d.addCheck("server", err, "answers") {
 		return
 	}

@@ -102,8 +102,8 @@ var Catalogue = append([]Setting{
 	{"mcp-toolset", "LOCI_MCP_TOOLSET", "full", "Tools of an MCP client that asks for no set: full, stable or core",
 		setToolset},
 	{"mcp-query-key", "LOCI_MCP_QUERY_KEY", "0", "1 lets old MCP clients send ?api_key=", setQueryKey},
-	{"oauth-cimd", "LOCI_OAUTH_CIMD", "off", "on lets programs that sign people in describe themselves by a document " +
-		"on the web (Client ID Metadata Document), which the server fetches",
+	{"oauth-cimd", "LOCI_OAUTH_CIMD", "off", "With on, programs that sign people in may describe themselves by a " +
+		"document on the web (Client ID Metadata Document), which the server fetches",
 		enumSetting(func(s *Settings, v string) { s.OAuthCIMD = v == "on" }, "on", "off")},
 	{"plan", "LOCI_PLAN", "selfhosted", "Plan of every user: selfhosted, free or pro", setPlan},
 	{"rate-limit", "LOCI_RATE_LIMIT", "1200", "Calls a minute and credential; 0 is off",

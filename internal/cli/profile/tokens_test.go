@@ -225,6 +225,47 @@ func TestFailedRefreshKeepsTheLogin(t *testing.T) {
 	}
 }
 
+func TestGoroutinesOfProcessRefreshOnce(t *testing.T) {
+	t.Parallel()
+	server := oauthtest.New(t)
+	s, l := signedIn(t, server, time.Hour)
+	source, rejected := s.Tokens(l), l.Tokens.Access
+	var all sync.WaitGroup
+	for range 20 {
+		all.Go(func() {
+			if got, err := source.Token(t.Context(), rejected); err != nil || !server.Accepts(got) || got == rejected {
+				t.Errorf("%q %v", got, err)
+			}
+		})
+	}
+	all.Wait()
+	if n := server.Count(refreshes); n != 1 || !source.ExpiresAt().After(time.Now()) {
+		t.Errorf("%d refreshes, the token ends %v", n, source.ExpiresAt())
+	}
+}
+
+// TestInterruptedRefreshOfSilentServerEnds leaves the login as it is.
+func TestInterruptedRefreshOfSilentServerEnds(t *testing.T) {
+	t.Parallel()
+	server := oauthtest.New(t)
+	s, l := signedIn(t, server, 0)
+	asked := make(chan struct{}, 1)
+	server.Faults["/oauth/token"] = func(_ http.ResponseWriter, r *http.Request) {
+		asked <- struct{}{}
+		<-r.Context().Done()
+	}
+	ctx, interrupt := context.WithCancel(t.Context())
+	go func() { <-asked; interrupt() }()
+	began := time.Now()
+	_, err := s.Tokens(l).Token(ctx, "")
+	if took := time.Since(began); !errors.Is(err, context.Canceled) || took > cancelGrace+5*time.Second {
+		t.Errorf("%v after %v", err, took)
+	}
+	if stored, err := s.Load(); err != nil || stored.Tokens.Refresh != l.Tokens.Refresh {
+		t.Errorf("%+v %v", stored, err)
+	}
+}
+
 // TestInterruptedRefreshIsStored interrupts a command whose refresh has reached the server.
 func TestInterruptedRefreshIsStored(t *testing.T) {
 	t.Parallel()

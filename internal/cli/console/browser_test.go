@@ -1,0 +1,62 @@
+package console
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"runtime"
+	"slices"
+	"testing"
+	"time"
+)
+
+func TestBrowseRunsBrowserOfEnvironmentWithoutShell(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("it has no touch")
+	}
+	path := filepath.Join(t.TempDir(), "$(a) b;c")
+	c := &Console{Environ: []string{"BROWSER=no-such-program-1:touch"}}
+	if err := c.Browse(path); err != nil {
+		t.Fatal(err)
+	}
+	for range 500 {
+		if _, err := os.Stat(path); err == nil {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Error("the browser got another address")
+}
+
+func TestBrowseFailsWithoutBrowser(t *testing.T) {
+	t.Parallel()
+	c := &Console{Environ: []string{"BROWSER=no-such-program-1:no-such-program-2 %s"}}
+	if err := c.Browse("http://127.0.0.1"); err != errNoBrowser {
+		t.Error(err)
+	}
+}
+
+func TestBrowsersFollowSystemAndDisplay(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		system  string
+		environ []string
+		want    [][]string
+	}{
+		{"darwin", nil, [][]string{{"open"}}},
+		{"windows", nil, [][]string{{"rundll32", "url.dll,FileProtocolHandler"}}},
+		{"linux", nil, nil},
+		{"linux", []string{"DISPLAY=:0"}, [][]string{{"xdg-open"}, {"wslview"}}},
+		{"linux", []string{"DISPLAY=:0", "BROWSER=firefox --new-window"}, [][]string{{"firefox", "--new-window"}}},
+	} {
+		if got := (&Console{Environ: c.environ}).browsers(c.system); !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%s %v: %q", c.system, c.environ, got)
+		}
+	}
+	for words, want := range map[string][]string{"": {"", "A"}, "--url=%s": {"--url=A"}} {
+		if got := insertAddress([]string{words}, "A"); !slices.Equal(got, want) {
+			t.Errorf("%q: %q", words, got)
+		}
+	}
+}
