@@ -1,10 +1,12 @@
 package setup
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/gofrs/flock"
 
@@ -45,12 +47,17 @@ type Outcome struct {
 // attempts bounds how often a change is made again because the client wrote its file at the same time.
 const attempts = 5
 
+// lockWait bounds how long a run waits for another one.
+const lockWait = 20 * time.Second
+
 // Run makes the change. A malformed file, and an entry of somebody else, stay as they are.
-func (c Change) Run() (out Outcome, err error) {
+func (c Change) Run(ctx context.Context) (out Outcome, err error) {
 	if !c.DryRun {
 		lock := flock.New(c.Lock)
-		if err := lock.Lock(); err != nil {
-			return out, err
+		limited, cancel := context.WithTimeout(ctx, lockWait)
+		defer cancel()
+		if _, err := lock.TryLockContext(limited, 10*time.Millisecond); err != nil {
+			return out, fmt.Errorf("%s is locked by another loci setup: %w", c.Lock, err)
 		}
 		defer lock.Close()
 	}
@@ -157,7 +164,7 @@ func (c Change) edit(d document) (after []byte, action Action, err error) {
 	default:
 		action = Updated
 		old, extra, ok := c.Client.read(entry)
-		if ok && old.Equal(*c.To) {
+		if ok && (old.Equal(*c.To) || old.isLoci(c.System.Self) && old.refines(*c.To)) {
 			return nil, Unchanged, nil
 		}
 		if !c.Force && (!ok || extra || !c.To.mayReplace(old, c.System.Self)) {
@@ -172,7 +179,7 @@ func (c Change) edit(d document) (after []byte, action Action, err error) {
 func (c Change) foreign(entry any, verb string) error {
 	what := "has settings that Loci does not write"
 	if old, _, ok := c.Client.read(entry); ok {
-		what = fmt.Sprintf("leads to %s", old)
+		what = "leads to " + old.host()
 	}
 	if object, ok := entry.(map[string]any); ok {
 		what += fmt.Sprintf(" (%v)", slices.Sorted(maps.Keys(object)))

@@ -42,6 +42,26 @@ func TestLinksStay(t *testing.T) {
 	}
 }
 
+// TestLinkBelowLinkedFolderIsFollowed resolves ".." as the system does.
+func TestLinkBelowLinkedFolderIsFollowed(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	folder := filepath.Join(w.home, "dotfiles", "deep", "cursor")
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for link, to := range map[string]string{filepath.Join(w.home, ".cursor"): folder,
+		filepath.Join(folder, "mcp.json"): "../mcp.json"} {
+		if err := os.Symlink(to, link); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.run(w.change("cursor", &connections[0].to))
+	if text := readText(t, filepath.Join(w.home, "dotfiles", "deep", "mcp.json")); !strings.Contains(text, "loci") {
+		t.Errorf("the target has %q", text)
+	}
+}
+
 func TestCircleOfLinksIsAnError(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -52,7 +72,8 @@ func TestCircleOfLinksIsAnError(t *testing.T) {
 	if err := os.Symlink(path, path); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.change("cursor", &connections[0].to).Run(); err == nil || !strings.Contains(err.Error(), "links") {
+	_, err := w.change("cursor", &connections[0].to).Run(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "links") {
 		t.Error(err)
 	}
 }
@@ -66,7 +87,7 @@ func TestRefusedFilesStay(t *testing.T) {
 		{"codex", "mcp_servers = {a = {command = 'b'}}\n", "is not written as tables"},
 		{"cursor", `{"mcpServers": {"loci": {"command": "other", "env": {"KEY": "x"}}}}`, "leads to other"},
 		{"cursor", `{"mcpServers": {"loci": {"url": "https://a.example/mcp?key=x"}}}`, "leads to " +
-			"https://a.example/mcp ("},
+			"https://a.example ("},
 		{"cursor", `{"mcpServers": {"loci": {"command": "loci", "args": ["mcp", "--local"], "cwd": "/"}}}`, "args " +
 			"command cwd"},
 		{"cursor", `{"mcpServers": {"loci": 5}}`, "settings that Loci does not write"},
@@ -74,7 +95,7 @@ func TestRefusedFilesStay(t *testing.T) {
 	} {
 		w := newWorld(t)
 		path := w.write(c.client, c.text)
-		_, err := w.change(c.client, &connections[1].to).Run()
+		_, err := w.change(c.client, &connections[1].to).Run(t.Context())
 		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), path) {
 			t.Errorf("%s: %v, want %s", c.text, err, c.want)
 		}
@@ -94,7 +115,7 @@ func TestReadOnlyFileStays(t *testing.T) {
 	if err := os.Chmod(path, 0o444); err != nil {
 		t.Fatal(err)
 	}
-	_, err := w.change("gemini", &connections[0].to).Run()
+	_, err := w.change("gemini", &connections[0].to).Run(t.Context())
 	if err == nil || !strings.Contains(err.Error(), "is read-only") || readText(t, path) != "{}\n" {
 		t.Errorf("%v, %q", err, readText(t, path))
 	}
@@ -105,7 +126,7 @@ func TestForeignEntryNeedsForce(t *testing.T) {
 	w := newWorld(t)
 	foreign := `{"mcpServers": {"loci": {"command": "other"}, "b": {}}}`
 	path := w.write("cursor", foreign)
-	_, err := w.change("cursor", nil).Run()
+	_, err := w.change("cursor", nil).Run(t.Context())
 	if loci.AsError(err).Code != loci.CodeConflict || readText(t, path) != foreign {
 		t.Errorf("removal: %v", err)
 	}
@@ -149,13 +170,40 @@ func TestOwnEntryChangesWithItsTarget(t *testing.T) {
 	}
 }
 
+// TestSettingsOfThePersonStay leaves flags and queries that a person added to an entry.
+func TestSettingsOfThePersonStay(t *testing.T) {
+	t.Parallel()
+	for text, conflict := range map[string]bool{
+		`{"mcpServers": {"loci": {"command": "/opt/loci", "args": ["mcp", "--atlas", "Website"]}}}`:      false,
+		`{"mcpServers": {"loci": {"command": "loci", "args": ["mcp"], "cwd": "/"}}}`:                     false,
+		`{"mcpServers": {"loci": {"command": "/opt/loci", "args": ["mcp"], "cwd": "/"}}}`:                true,
+		`{"mcpServers": {"loci": {"url": "https://loci.example.org/mcp?toolset=core"}}}`:                 true,
+		`{"mcpServers": {"loci": {"command": "loci", "args": ["mcp", "--local", "--toolset", "full"]}}}`: false,
+	} {
+		w := newWorld(t)
+		path := w.write("cursor", text)
+		out, err := w.change("cursor", &connections[0].to).Run(t.Context())
+		refused := err != nil && loci.AsError(err).Code == loci.CodeConflict
+		if refused != conflict || !conflict && out.Action != Unchanged || readText(t, path) != text {
+			t.Errorf("%s: %s %v, then %s", text, out.Action, err, readText(t, path))
+		}
+	}
+	w := newWorld(t)
+	text := `{"mcpServers": {"loci": {"url": "https://loci.example.org/mcp?toolset=core"}}}`
+	path := w.write("cursor", text)
+	if out := w.run(w.change("cursor", &connections[1].to)); out.Action != Unchanged || readText(t, path) != text {
+		t.Errorf("%s: %s", out.Action, readText(t, path))
+	}
+	w.run(w.change("cursor", nil))
+}
+
 // TestAnotherServerNeedsForce keeps a client from changing servers by the way.
 func TestAnotherServerNeedsForce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.run(w.change("cursor", &connections[1].to))
 	other := Connection{URL: "https://other.example.org/mcp"}
-	if _, err := w.change("cursor", &other).Run(); loci.AsError(err).Code != loci.CodeConflict {
+	if _, err := w.change("cursor", &other).Run(t.Context()); loci.AsError(err).Code != loci.CodeConflict {
 		t.Error(err)
 	}
 	w.run(w.change("cursor", nil))
@@ -195,7 +243,7 @@ func TestParallelRunsKeepEachOther(t *testing.T) {
 		all.Go(func() {
 			c := w.change("cursor", &connections[0].to)
 			c.Entry = name
-			if _, err := c.Run(); err != nil {
+			if _, err := c.Run(t.Context()); err != nil {
 				t.Error(err)
 			}
 		})

@@ -33,6 +33,14 @@ func (c Connection) String() string {
 	return withoutSecrets(c.URL)
 }
 
+// host describes the connection of an entry that may be foreign: its address may hold a secret.
+func (c Connection) host() string {
+	if u, err := url.Parse(c.URL); c.URL != "" && err == nil {
+		return u.Scheme + "://" + u.Host
+	}
+	return c.String()
+}
+
 // withoutSecrets returns an address without user, query and fragment.
 func withoutSecrets(address string) string {
 	u, err := url.Parse(address)
@@ -58,10 +66,36 @@ func (c Connection) startsLoci() bool {
 	return strings.HasPrefix(name, "loci") && len(c.Args) > 0 && c.Args[0] == "mcp"
 }
 
+// isPlain reports whether the connection has only what Loci writes: no arguments and no query of the person.
+func (c Connection) isPlain() bool {
+	switch {
+	case c.URL != "":
+		return !strings.ContainsAny(c.URL, "?#")
+	case len(c.Args) > 2:
+		return c.Args[1] == "--server" && (len(c.Args) == 3 || len(c.Args) == 4 && c.Args[3] == "--plain-http")
+	}
+	return len(c.Args) < 2 || c.Args[1] == "--local"
+}
+
+// refines reports whether the connection is the other one with arguments or a query that the person added.
+func (c Connection) refines(other Connection) bool {
+	if c.isPlain() || c.KeyVariable != other.KeyVariable || (c.URL == "") != (other.URL == "") {
+		return false
+	}
+	if c.URL != "" {
+		endpoint, _, _ := strings.Cut(c.URL, "?")
+		return endpoint == other.URL
+	}
+	return len(c.Args) > len(other.Args) && slices.Equal(c.Args[:len(other.Args)], other.Args)
+}
+
 // mayReplace reports whether an old connection is surely one that Loci wrote: a program, or the same server.
 func (c Connection) mayReplace(old Connection, self string) bool {
-	if !old.isLoci(self) || old.URL == "" {
-		return old.isLoci(self)
+	if !old.isLoci(self) || !old.isPlain() {
+		return false
+	}
+	if old.URL == "" {
+		return true
 	}
 	was, err := url.Parse(old.URL)
 	is, err2 := url.Parse(c.URL)

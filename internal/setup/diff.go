@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// context is the number of unchanged lines around a change.
-const context = 3
+// contextLines is the number of unchanged lines around a change.
+const contextLines = 3
 
 // diff returns the change of a file as a unified diff with one hunk. A nil text is that of a file which does not exist.
 func diff(path string, before, after []byte) string {
@@ -19,7 +19,7 @@ func diff(path string, before, after []byte) string {
 	for tail < min(len(a), len(b))-same && a[len(a)-1-tail] == b[len(b)-1-tail] {
 		tail++
 	}
-	from, rest := max(same-context, 0), min(tail, context)
+	from, rest := max(same-contextLines, 0), min(tail, contextLines)
 	var out strings.Builder
 	fmt.Fprintf(&out, "--- %s\n+++ %s\n", nameOf(path, before), nameOf(path, after))
 	fmt.Fprintf(&out, "@@ -%s +%s @@\n", span(from, len(a)-tail+rest), span(from, len(b)-tail+rest))

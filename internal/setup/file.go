@@ -66,7 +66,11 @@ func followLinks(path string) (string, error) {
 			return path, nil // no link, or nothing: reading says which
 		}
 		if !filepath.IsAbs(to) {
-			to = filepath.Join(filepath.Dir(path), to)
+			dir, err := filepath.EvalSymlinks(filepath.Dir(path)) // ".." leaves the folder that a link leads to
+			if err != nil {
+				return "", err
+			}
+			to = filepath.Join(dir, to)
 		}
 		path = to
 	}

@@ -1,6 +1,7 @@
 package setup
 
 import (
+	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -20,11 +21,11 @@ func TestMain(m *testing.M) {
 		System: System{OS: "linux", Env: func(string) string { return home }}}
 	for {
 		c.To = &connections[0].to
-		if _, err := c.Run(); err != nil {
+		if _, err := c.Run(context.Background()); err != nil {
 			os.Exit(3)
 		}
 		c.To = nil
-		if _, err := c.Run(); err != nil {
+		if _, err := c.Run(context.Background()); err != nil {
 			os.Exit(4)
 		}
 	}

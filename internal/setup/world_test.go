@@ -40,7 +40,7 @@ func (w *world) change(client string, to *Connection) Change {
 // run makes a change that must succeed.
 func (w *world) run(c Change) Outcome {
 	w.t.Helper()
-	out, err := c.Run()
+	out, err := c.Run(w.t.Context())
 	if err != nil {
 		w.t.Fatalf("%s: %v", c.Client.Name, err)
 	}

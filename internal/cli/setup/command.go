@@ -62,7 +62,7 @@ func Command(o Options) *cobra.Command {
 			if len(args) == 0 {
 				return o.list(cmd, f)
 			}
-			return o.change(setup.Lookup(args[0]), f)
+			return o.change(cmd.Context(), setup.Lookup(args[0]), f)
 		},
 	}
 	cmd.Flags().BoolVar(&f.remove, "remove", false, "Remove the entry")

@@ -1,6 +1,7 @@
 package setup
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"os"
@@ -103,12 +104,12 @@ type result struct {
 }
 
 // change writes or removes the entry of a client.
-func (o Options) change(c *setup.Client, f flags) error {
+func (o Options) change(ctx context.Context, c *setup.Client, f flags) error {
 	change, err := o.newChange(c, f)
 	if err != nil {
 		return err
 	}
-	done, err := change.Run()
+	done, err := change.Run(ctx)
 	if err != nil {
 		return err
 	}
