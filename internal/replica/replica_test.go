@@ -2,7 +2,9 @@ package replica_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -10,6 +12,7 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/replica"
 	"github.com/loci-memory/loci/internal/secret/secrettest"
@@ -356,5 +359,89 @@ func TestInterruptedCreationIsFoundWeeksLater(t *testing.T) {
 			t.Errorf("killed after call %d: %v here, %v there, %+v", at, contents(all(c.callers[here])),
 				contents(all(c.callers[there])), r)
 		}
+	}
+}
+
+func TestDeletionsAreConfirmed(t *testing.T) {
+	t.Parallel()
+	c, refusal := newCouple(t), errors.New("no")
+	for range 2 {
+		add(c.callers[here], loci.CreateMemory{Content: "Short-lived."})
+	}
+	c.run(there)
+	for _, m := range all(c.callers[here]) {
+		remove(c.callers[here], m.ID)
+	}
+	add(c.callers[here], loci.CreateMemory{Content: "New."})
+	asked := 0
+	_, err := replica.Run(t.Context(), c.options(there, withDelete, func(o *replica.Options) {
+		o.Confirm = func(_ context.Context, n int) error {
+			asked = n
+			return refusal
+		}
+	}))
+	if !errors.Is(err, refusal) || asked != 2 || len(all(c.callers[there])) != 2 {
+		t.Errorf("%v, asked for %d, %v", err, asked, contents(all(c.callers[there])))
+	}
+}
+
+// A token may lack the personal workspace.
+func TestTokenOfOneTeamPushesThere(t *testing.T) {
+	t.Parallel()
+	c := newCouple(t)
+	teams := []loci.ID{}
+	for _, name := range []loci.Name{"Red", "Blue"} {
+		teams = append(teams, must(do(c.callers[there], service.WorkspaceCreate,
+			loci.CreateWorkspace{Name: name})).Workspace.ID)
+	}
+	narrow := func(granted ...loci.ID) op.Caller {
+		return &op.Host{Service: c.w.svc, Log: slog.New(slog.DiscardHandler),
+			Admit: func(context.Context, *op.Op, *op.Call) (*identity.Actor, error) {
+				return &identity.Actor{UserID: c.remote.ID, CredentialKind: identity.CredentialToken,
+					CredentialID: loci.NewID(time.Now()), GrantedWorkspaces: granted,
+					Plan: identity.DefaultPlans[loci.PlanSelfHosted]}, nil
+			}}
+	}
+	add(c.callers[here], loci.CreateMemory{Content: "For the team."})
+	owner := c.callers[there]
+	c.callers[there] = narrow(teams...)
+	if _, err := replica.Run(t.Context(), c.options(there)); !loci.Is(err, loci.CodeInvalidQuery) ||
+		!strings.Contains(err.Error(), "--workspace") {
+		t.Error(err)
+	}
+	c.callers[there] = narrow(teams[0])
+	if r := c.run(there); !r.OK || r.Created != 1 || r.Workspace != "Red" {
+		t.Errorf("%+v", r)
+	}
+	if list := all(owner); len(list) != 1 || list[0].WorkspaceID != teams[0] {
+		t.Errorf("%+v", list)
+	}
+}
+
+func TestMembersAreRefusedWhatTheirRoleLacks(t *testing.T) {
+	t.Parallel()
+	c := newCouple(t)
+	_, leader := c.w.user()
+	team := must(do(leader, service.WorkspaceCreate, loci.CreateWorkspace{Name: "Team"})).Workspace
+	invited := must(do(leader, service.InvitationCreate, loci.CreateInvitations{WorkspaceID: team.ID,
+		Emails: loci.Emails{loci.Email(c.remote.Email)}}))
+	must(do(c.callers[there], service.InvitationRespond, loci.RespondInvitation{InvitationID: invited.Invitations[0].ID,
+		Accept: true, Confirm: true}))
+	theirs := add(leader, loci.CreateMemory{Content: "The leader's.", WorkspaceID: team.ID})
+	inTeam := func(o *replica.Options) { o.Workspace = "Team" }
+	if r := c.run(here, inTeam); r.Created != 1 {
+		t.Fatalf("%+v", r)
+	}
+	update(c.callers[here], all(c.callers[here])[0].ID, "Changed by a member.")
+	atlas := must(do(c.callers[here], service.AtlasCreate, loci.CreateAtlas{Name: "Mine"})).Atlas
+	add(c.callers[here], loci.CreateMemory{Content: "In an atlas of my own.", AtlasID: atlas.ID})
+	add(c.callers[here], loci.CreateMemory{Content: "In the Inbox.", AtlasID: c.inbox(here)})
+	r := c.run(there, inTeam)
+	if r.OK || r.Created != 1 || len(r.Refusals) != 2 || r.Refusals[0].Code != loci.CodeForbidden ||
+		r.Refusals[1].Code != loci.CodeForbidden {
+		t.Errorf("%+v", r)
+	}
+	if m := must(do(leader, service.MemoryGet, loci.GetMemory{MemoryID: theirs.ID})); m.Content != "The leader's." {
+		t.Errorf("%+v", m)
 	}
 }

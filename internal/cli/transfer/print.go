@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/charmbracelet/x/ansi"
+
 	"github.com/loci-memory/loci/internal/cli/format"
 	"github.com/loci-memory/loci/internal/replica"
 )
@@ -11,25 +13,27 @@ import (
 // maxPrinted is the number of memories of a list that people see. --json lists all of them.
 const maxPrinted = 20
 
+// maxTitle is the width of a title in columns.
+const maxTitle = 40
+
 // print prints the report: for people a summary, and the memories that need a decision.
 func (t *transfer) print(r replica.Report) error {
 	if t.JSON {
 		return t.PrintJSON(r)
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s %s %s (workspace %s): %d created, %d updated, %d deleted, %d unchanged.\n", t.verb(r.DryRun),
-		map[string]string{"push": "to", "pull": "from"}[t.name], clean(r.Server), clean(r.Workspace), r.Created,
-		r.Updated, r.Deleted, r.Unchanged)
+	fmt.Fprintf(&b, "%s %s, workspace %s: %d created, %d updated, %d deleted, %d unchanged.\n", t.verb(r.DryRun),
+		clean(r.Server), clean(r.Workspace), r.Created, r.Updated, r.Deleted, r.Unchanged)
 	if r.DryRun {
 		printList(&b, "", r.Changes, func(c replica.Change) string {
-			return fmt.Sprintf("%s on the %s", c.Action, c.Side) + named(c.Memory)
+			return c.Action + map[string]string{"local": " here", "server": " there"}[c.Side] + named(c.Memory)
 		})
 	}
 	printList(&b, "Changed on both sides and left (--mine or --theirs decides):", r.Conflicts,
 		func(c replica.Conflict) string {
 			return fmt.Sprintf("%s here, %s there", c.Here, c.There) + named(c.Memory)
 		})
-	printList(&b, "Deleted on one side and left on the other ("+t.advice()+"):", r.Deletions,
+	printList(&b, "Deleted on one side and left on the other ("+advice+"):", r.Deletions,
 		func(d replica.Deletion) string {
 			return map[string]string{"local": "deleted here", "server": "deleted there"}[d.Side] + named(d.Memory)
 		})
@@ -44,12 +48,17 @@ func (t *transfer) print(r replica.Report) error {
 	return err
 }
 
+// verb begins the summary: it says what was done, and in which direction.
 func (t *transfer) verb(dryRun bool) string {
-	word := map[string]string{"push": "ushed", "pull": "ulled"}[t.name]
-	if dryRun {
-		return "Would be p" + word
+	switch {
+	case t.name == "push" && dryRun:
+		return "Dry run of a push to"
+	case t.name == "push":
+		return "Pushed to"
+	case dryRun:
+		return "Dry run of a pull from"
 	}
-	return "P" + word
+	return "Pulled from"
 }
 
 func (t *transfer) opposite() string {
@@ -60,9 +69,7 @@ func (t *transfer) opposite() string {
 }
 
 // advice says how deletions are copied: each command copies those of its source.
-func (t *transfer) advice() string {
-	return "loci push --delete copies those here, loci pull --delete those there"
-}
+const advice = "push --delete copies those here, pull --delete those there"
 
 // printList prints the first items of a list below a title.
 func printList[T any](b *strings.Builder, title string, list []T, line func(T) string) {
@@ -86,7 +93,7 @@ func named(m replica.Memory) string {
 	if id == "" {
 		id = m.RemoteID
 	}
-	return fmt.Sprintf(": %s  %s", id, clean(m.Title))
+	return fmt.Sprintf(": %s  %s", id, ansi.Truncate(clean(m.Title), maxTitle, "…"))
 }
 
 func clean[T ~string](text T) string { return format.StripControl(string(text), false) }
