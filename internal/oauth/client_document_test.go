@@ -215,3 +215,27 @@ func FuzzDocumentID(f *testing.F) {
 		}
 	})
 }
+
+func TestClientWithDocumentNeedsNoRegistration(t *testing.T) {
+	t.Parallel()
+	site := newDocumentSite(t, func(id string, w http.ResponseWriter, _ *http.Request) { writeDocument(w, id, "") })
+	s, _, h := newTestServer(t)
+	id := site.id("/client.json")
+	query := authorizeQuery("client_id", id, "redirect_uri", "https://app.example/cb")
+	if _, _, err := s.Authorize(t.Context(), query); !loci.Is(err, loci.CodeInvalidQuery) || site.calls.Load() != 0 {
+		t.Errorf("while documents are off: %v", err)
+	}
+	s.documents = site.cache
+	_, a, err := s.Authorize(t.Context(), query)
+	if err != nil || a.ClientName != "Site" || "https://"+a.ClientHost != site.URL {
+		t.Errorf("%+v, %v", a, err)
+	}
+	if _, _, err := s.Authorize(t.Context(), authorizeQuery("client_id", id)); !loci.Is(err, loci.CodeInvalidQuery) {
+		t.Errorf("a redirect that the document lacks: %v", err)
+	}
+	form := "grant_type=refresh_token&refresh_token=x&client_id=" + id
+	w := callEndpoint(h, "/oauth/token", "application/x-www-form-urlencoded", form)
+	if n := site.calls.Load(); w.Code != 400 || !strings.Contains(w.Body.String(), codeInvalidGrant) || n != 1 {
+		t.Errorf("%d %s after %d fetches", w.Code, w.Body, n)
+	}
+}

@@ -79,6 +79,7 @@ var (
 		"responses": responses("201", "The client", object{"type": "object",
 			"required": []string{"client_id", "client_id_issued_at", "redirect_uris", "token_endpoint_auth_method"},
 			"properties": metadataSchema(object{"client_id": stringSchema("Its id"),
+				"scope":               stringSchema("Always mcp"),
 				"client_id_issued_at": object{"type": "integer", "description": "Seconds since 1970"}})}),
 	}
 )
@@ -95,6 +96,5 @@ func metadataSchema(properties object) object {
 	properties["grant_types"] = list("authorization_code and refresh_token")
 	properties["response_types"] = list("code")
 	properties["token_endpoint_auth_method"] = stringSchema("Always answered as none")
-	properties["scope"] = stringSchema("Always answered as mcp")
 	return properties
 }
