@@ -40,8 +40,12 @@ func TestRunRejectsInvalidHeaders(t *testing.T) {
 		call op.Call
 		code loci.Code
 	}{
-		"an agent id of the client":     {findOp.Op, op.Call{AgentIDSent: true}, loci.CodeInvalidQuery},
-		"another actor":                 {findOp.Op, op.Call{ActorHeader: "user"}, loci.CodeInvalidQuery},
+		"an agent id of the client": {findOp.Op, op.Call{AgentIDSent: true}, loci.CodeInvalidQuery},
+		"another actor":             {findOp.Op, op.Call{ActorHeader: "user"}, loci.CodeInvalidQuery},
+		"an agent by a cookie": {findOp.Op,
+			op.Call{ActorHeader: "agent", CredentialKind: identity.CredentialCookie}, loci.CodeForbidden},
+		"another actor by a token": {findOp.Op,
+			op.Call{ActorHeader: "user", CredentialKind: identity.CredentialToken}, loci.CodeForbidden},
 		"an agent":                      {findOp.Op, op.Call{ActorHeader: "agent"}, ""},
 		"an operation of agents by one": {followOp.Op, op.Call{ActorHeader: "agent"}, ""},
 		"and by a person":               {followOp.Op, op.Call{}, loci.CodeForbidden},

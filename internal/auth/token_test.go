@@ -1,0 +1,200 @@
+package auth_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/auth"
+	"github.com/loci-memory/loci/internal/identity"
+	"github.com/loci-memory/loci/internal/op"
+	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/accountdb"
+	"github.com/loci-memory/loci/internal/store/grantdb"
+	"github.com/loci-memory/loci/internal/store/storetest"
+)
+
+// actor returns the actor of the user's key.
+func (h *gateFixture) actor() *identity.Actor {
+	return &identity.Actor{UserID: h.user.ID, Email: h.user.Email, CredentialKind: identity.CredentialKey,
+		CredentialID: h.key.Key.ID}
+}
+
+// token returns the tokens of a new grant of the user, and a team that it reaches.
+func (h *gateFixture) token(t *testing.T) (grantdb.Tokens, loci.ID) {
+	t.Helper()
+	team := storetest.Team(t, h.store, h.actor(), nil)
+	return storetest.Token(t, h.store, h.user.ID, team), team
+}
+
+func TestGateAdmitsAccessToken(t *testing.T) {
+	t.Parallel()
+	each(t, gateOptions{}, func(t *testing.T, _ storetest.Database, h *gateFixture) {
+		k, team := h.token(t)
+		actor, err := h.Admit(t.Context(), metered, &op.Call{Credential: k.Access})
+		if err != nil || actor.UserID != h.user.ID || actor.CredentialKind != identity.CredentialToken ||
+			!slices.Equal(actor.GrantedWorkspaces, []loci.ID{team}) || actor.GrantSecret != nil {
+			t.Errorf("the actor is %+v, %v", actor, err)
+		}
+		for _, credential := range []string{k.Refresh, identity.NewAccessToken(), k.Access + "0", "loci_oat_"} {
+			_, err := admit(h.Gate, metered, credential)
+			expect(t, err, loci.CodeInvalidKey)
+		}
+		_, err = h.Admit(t.Context(), metered, &op.Call{Credential: k.Access,
+			CredentialKind: identity.CredentialCookie})
+		expect(t, err, loci.CodeInvalidKey)
+		h.clock.pass(time.Hour - time.Millisecond)
+		_, err = admit(h.Gate, metered, k.Access)
+		expect(t, err, "")
+		h.clock.pass(time.Millisecond) // it is cached still
+		_, err = admit(h.Gate, metered, k.Access)
+		expect(t, err, loci.CodeInvalidKey)
+	})
+}
+
+// What is stored for a token opens after a refresh, so the secret belongs to the grant.
+func TestGateReturnsSecretOfGrantForIdempotencyKey(t *testing.T) {
+	t.Parallel()
+	h := sqlite(t, gateOptions{})
+	k, _ := h.token(t)
+	next, err := storetest.Refresh(h.store, k.Refresh, "editor")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var secrets []string
+	var ids []loci.ID
+	for _, access := range []string{k.Access, next.Access} {
+		actor, err := h.Admit(t.Context(), metered, &op.Call{Credential: access, IdempotencyKey: "one"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		secrets, ids = append(secrets, string(actor.GrantSecret)), append(ids, actor.CredentialID)
+	}
+	if len(secrets[0]) != 32 || secrets[0] != secrets[1] || ids[0] != ids[1] {
+		t.Errorf("two tokens of a grant have secrets of %d and %d bytes, of %v", len(secrets[0]), len(secrets[1]), ids)
+	}
+}
+
+// The server that ends a grant follows at once, and another one within the time of its cache.
+func TestGateRefusesTokenOfEndedGrant(t *testing.T) {
+	t.Parallel()
+	each(t, gateOptions{}, func(t *testing.T, d storetest.Database, h *gateFixture) {
+		other := gate(d.Open(t, store.Options{Clock: h.clock.now}), h.clock, gateOptions{})
+		t.Cleanup(other.Close)
+		ends := map[string]struct {
+			end  func(k grantdb.Tokens, team loci.ID) error
+			code loci.Code
+		}{
+			"revoked by the client": {func(k grantdb.Tokens, _ loci.ID) error {
+				return h.system(func(x *store.SystemTx) error { return x.Grants().RevokeToken(k.Refresh, "editor") })
+			}, loci.CodeInvalidKey},
+			"revoked by the user": {func(grantdb.Tokens, loci.ID) error {
+				list, err := h.work.ListGrants(t.Context(), h.actor(), loci.ListGrants{})
+				if err == nil {
+					_, err = h.work.RevokeGrant(t.Context(), h.actor(), loci.RevokeGrant{GrantID: list.Grants[0].ID})
+				}
+				return err
+			}, loci.CodeInvalidKey},
+			"without a workspace": {func(_ grantdb.Tokens, team loci.ID) error {
+				_, err := h.work.DeleteWorkspace(t.Context(), h.actor(), loci.DeleteWorkspace{WorkspaceID: team})
+				return err
+			}, loci.CodeInvalidKey},
+			"of a disabled user": {func(grantdb.Tokens, loci.ID) error {
+				_, err := h.work.SetDisabled(t.Context(), loci.Email(h.user.Email), true)
+				return err
+			}, loci.CodeRevoked},
+		}
+		for name, c := range ends {
+			k, team := h.token(t)
+			for _, g := range []*auth.Gate{h.Gate, other} {
+				_, err := admit(g, metered, k.Access)
+				expect(t, err, "")
+			}
+			if err := c.end(k, team); err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			_, err := admit(h.Gate, metered, k.Access)
+			expect(t, err, c.code)
+			time.Sleep(1050 * time.Millisecond)
+			_, err = admit(other, metered, k.Access)
+			expect(t, err, c.code)
+			if _, err := h.work.SetDisabled(t.Context(), loci.Email(h.user.Email), false); err != nil {
+				t.Fatal(err)
+			}
+		}
+		k, _ := h.token(t)
+		if err := h.system(func(x *store.SystemTx) error { return x.Tx.EndSignIns(h.user.ID) }); err != nil {
+			t.Fatal(err)
+		}
+		_, err := admit(h.Gate, metered, k.Access)
+		expect(t, err, "") // a grant outlives the browser
+	})
+}
+
+// system runs f in a transaction of the service.
+func (h *gateFixture) system(f func(*store.SystemTx) error) error {
+	_, err := store.System(context.Background(), h.store, "test", func(x *store.SystemTx) (loci.Empty, error) {
+		return loci.Empty{}, f(x)
+	})
+	return err
+}
+
+// Rate and last use count by grant, so a refresh resets neither.
+func TestGateCountsByGrant(t *testing.T) {
+	t.Parallel()
+	h := sqlite(t, gateOptions{Rate: 1, Burst: 2})
+	k, _ := h.token(t)
+	h.clock.pass(time.Minute)
+	for range 2 {
+		_, err := admit(h.Gate, metered, k.Access)
+		expect(t, err, "")
+	}
+	next, err := storetest.Refresh(h.store, k.Refresh, "editor")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = admit(h.Gate, metered, next.Access)
+	expect(t, err, loci.CodeRateLimited)
+	if err := h.Save(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	list, err := h.work.ListGrants(t.Context(), h.actor(), loci.ListGrants{})
+	if err != nil || len(list.Grants) != 1 || list.Grants[0].LastUsedAt != loci.TimeOf(h.clock.now()) {
+		t.Errorf("the grants are %+v, %v", list.Grants, err)
+	}
+}
+
+// A password reset proves the address. Before, the grants may be those of a stranger.
+func TestPasswordResetEndsGrantsOfUnverifiedAddress(t *testing.T) {
+	t.Parallel()
+	each(t, gateOptions{}, func(t *testing.T, _ storetest.Database, h *gateFixture) {
+		for _, verified := range []bool{true, false} {
+			var u loci.User
+			if err := h.system(func(x *store.SystemTx) (err error) {
+				u, err = x.AddUser(accountdb.NewUser{Email: loci.Email(identity.NewSecret() + "@example.com"),
+					Verified: verified})
+				return err
+			}); err != nil {
+				t.Fatal(err)
+			}
+			team := storetest.Team(t, h.store, &identity.Actor{UserID: u.ID}, nil)
+			k := storetest.Token(t, h.store, u.ID, team)
+			_, err := admit(h.Gate, metered, k.Access)
+			expect(t, err, "")
+			if err := h.system(func(x *store.SystemTx) error {
+				_, err := x.ResetPassword(u.ID, "another hash")
+				return err
+			}); err != nil {
+				t.Fatal(err)
+			}
+			want := loci.CodeInvalidKey
+			if verified {
+				want = ""
+			}
+			_, err = admit(h.Gate, metered, k.Access)
+			expect(t, err, want)
+		}
+	})
+}
