@@ -17,7 +17,8 @@ import (
 
 // Contents in the formats that the suite asks for: one pixel, and a silent recording.
 const (
-	fixtureImage       = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg=="
+	fixtureImage = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8" +
+		"z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg=="
 	fixtureDescription = "A prompt of the conformance suite."
 	fixtureAudio       = "UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAEAfAAABAAgAZGF0YQAAAAA="
 )
@@ -62,7 +63,8 @@ func init() {
 		}
 	}
 	prompts = append(prompts,
-		&prompt{Name: "test_simple_prompt", Description: fixtureDescription, write: fixed("This is a simple prompt for testing."),
+		&prompt{Name: "test_simple_prompt", Description: fixtureDescription,
+			write:     fixed("This is a simple prompt for testing."),
 			Arguments: []promptArgument{}},
 		&prompt{Name: "test_prompt_with_arguments", Description: fixtureDescription,
 			write:     fixed("Prompt with arguments: arg1='{arg1}', arg2='{arg2}'"),
@@ -70,10 +72,11 @@ func init() {
 		&prompt{Name: "test_prompt_with_embedded_resource", Description: fixtureDescription,
 			write:     fixed("Please process the embedded resource above."),
 			Arguments: []promptArgument{{"resourceUri", "Address of the resource", true}}},
-		&prompt{Name: "test_prompt_with_image", Description: fixtureDescription, write: fixed("Please analyze the image above."),
+		&prompt{Name: "test_prompt_with_image", Description: fixtureDescription,
+			write:     fixed("Please analyze the image above."),
 			Arguments: []promptArgument{}})
-	templates = append(templates, resource{Name: "template", Title: "Template", URITemplate: "test://template/{id}/data",
-		MIMEType: "application/json"})
+	templates = append(templates, resource{Name: "template", Title: "Template",
+		URITemplate: "test://template/{id}/data", MIMEType: "application/json"})
 }
 
 // A fixture answers a request, or returns nil where it is not for the suite.
@@ -137,5 +140,6 @@ func embedInFixturePrompt(d *Server, x *exchange) result {
 		return nil
 	}
 	text, _ := promptNamed(name).write(d, context.Background(), &promptCall{exchange: x, atlas: loci.ID("")})
-	return result{"messages": []result{{"role": "user", "content": content}, {"role": "user", "content": newText(text)}}}
+	return result{"messages": []result{{"role": "user", "content": content},
+		{"role": "user", "content": newText(text)}}}
 }
