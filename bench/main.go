@@ -44,7 +44,8 @@ var rows = []struct {
 	name string
 	run  func(*bench) error
 }{
-	{"transport", (*bench).transport}, {"get", (*bench).get}, {"create", (*bench).create},
+	{"transport", (*bench).transport}, {"get", (*bench).get}, {"tools", (*bench).tools},
+	{"create", (*bench).create},
 	{"lifecycle", (*bench).lifecycle}, {"list", (*bench).list}, {"memory", (*bench).memory},
 	{"search", (*bench).search}, {"tenants", (*bench).tenants}, {"workspaces", (*bench).manyWorkspaces},
 	{"member", (*bench).member}, {"token", (*bench).token}, {"status", (*bench).status}, {"plan", (*bench).plan},
@@ -77,7 +78,7 @@ func exit(err error) {
 
 func run(ctx context.Context) (err error) {
 	b := &bench{ctx: ctx, report: report{rounds: series{}}}
-	only := flag.String("run", "", "rows to run, with commas: transport, get, create, lifecycle, list, memory, "+
+	only := flag.String("run", "", "rows to run, with commas: transport, get, tools, create, lifecycle, list, memory, "+
 		"search, tenants, workspaces, member, token, status, plan, deletion, start, semantic, ingest; default: all")
 	drivers := flag.String("driver", "mattn,modernc",
 		"drivers of SQLite, with commas; the thresholds are for the first")
