@@ -349,7 +349,7 @@ func TestCORSAllowsOnlyConfiguredOrigins(t *testing.T) {
 			!strings.HasPrefix(got.Header.Get("Vary"), "Origin") ||
 			preflight != strings.Contains(got.Header.Get("Access-Control-Allow-Headers"), "authorization") ||
 			preflight != strings.Contains(got.Header.Get("Access-Control-Allow-Headers"),
-				"mcp-method, mcp-name, mcp-protocol-version") ||
+				"mcp-method, mcp-name, mcp-protocol-version, mcp-session-id") ||
 			preflight != strings.Contains(got.Header.Get("Access-Control-Allow-Methods"), "PATCH") ||
 			preflight == strings.Contains(got.Header.Get("Access-Control-Expose-Headers"), "ETag") {
 			t.Errorf("%s: %d %v", send, got.StatusCode, got.Header)
