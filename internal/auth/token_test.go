@@ -54,7 +54,7 @@ func TestGateAdmitsAccessToken(t *testing.T) {
 	})
 }
 
-// What is stored for a token opens after a refresh, so the secret belongs to the grant.
+// A response that is stored for a token opens after a refresh, so the secret belongs to the grant.
 func TestGateReturnsSecretOfGrantForIdempotencyKey(t *testing.T) {
 	t.Parallel()
 	h := sqlite(t, gateOptions{})

@@ -63,7 +63,8 @@ func TestTokenCreatesInItsOnlyWorkspace(t *testing.T) {
 		} {
 			token := tokens(t, w, c.by, c.granted...).Access
 			made, err := callAs(t, w, service.MemoryCreate.Op, token, args{"content": "The harbour closes at nine."})
-			if c.want == "" && (!loci.Is(err, loci.CodeInvalidQuery) || !strings.Contains(err.Error(), "workspaceId")) ||
+			if c.want == "" &&
+				(!loci.Is(err, loci.CodeInvalidQuery) || !strings.Contains(err.Error(), "workspaceId")) ||
 				c.want != "" && !strings.Contains(made, `"workspaceId":"`+string(c.want)+`"`) {
 				t.Errorf("%s: memory.create: %s, %v", name, made, err)
 			}
@@ -94,7 +95,8 @@ const (
 func hide(t *testing.T, w *conformance.World) (hidden []string) {
 	t.Helper()
 	ctx, ann := t.Context(), w.Ann.Actor()
-	team := conformance.Must(w.Service.CreateWorkspace(ctx, ann, loci.CreateWorkspace{Name: hiddenName}))(t).Workspace.ID
+	made := conformance.Must(w.Service.CreateWorkspace(ctx, ann, loci.CreateWorkspace{Name: hiddenName}))(t)
+	team := made.Workspace.ID
 	atlas := conformance.Must(w.Service.CreateAtlas(ctx, ann, loci.CreateAtlas{Name: hiddenName,
 		WorkspaceID: team}))(t).Atlas.ID
 	memory := w.Memory(t, atlas, hiddenText)

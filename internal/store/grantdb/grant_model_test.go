@@ -277,8 +277,9 @@ func TestGrantsFollowTheModel(t *testing.T) {
 				storetest.Join(t, stores[0], ann, id, m.bob, loci.RoleMember)
 			}
 			m.redeem(m.authorize())
-			actions := []func(){func() { m.authorize() }, func() { m.redeem(m.code()) }, func() { m.redeem(m.authorize()) },
-				m.refresh, m.refresh, m.refresh, m.refresh, m.revoke, m.leave, m.sweep, m.wait, m.wait, m.waitLong}
+			actions := []func(){func() { m.authorize() }, func() { m.redeem(m.code()) },
+				func() { m.redeem(m.authorize()) }, m.refresh, m.refresh, m.refresh, m.revoke,
+				m.leave, m.sweep, m.wait, m.wait, m.waitLong}
 			for range rapid.IntRange(10, 40).Draw(r, "calls") {
 				actions[rapid.IntRange(0, len(actions)-1).Draw(r, "call")]()
 				m.check()
