@@ -60,15 +60,10 @@ func (p *program) signIn(ctx context.Context, s oauthclient.Server, c oauthclien
 	defer in.Close()
 	waiting, cancel := context.WithTimeout(ctx, p.signInTimeout)
 	defer cancel()
-	what := "Open this address to sign in:"
-	if browse {
-		what = "The browser opens for the sign-in. If it does not, open this address:"
-	}
-	fmt.Fprintf(p.Err, "%s\n\n%s\n\n", what, in.Address())
-	if browse && p.browse(&p.Console, in.Address()) != nil {
-		p.PrintMessage("no browser can be opened here: open the address yourself")
-	}
-	if !browse || p.IsInteractive() {
+	opened := browse && p.browse(&p.Console, in.Address()) == nil
+	reads := !browse || p.IsInteractive()
+	fmt.Fprint(p.Err, signInPrompt(in.Address(), opened, reads))
+	if reads {
 		go p.readPastedAddress(waiting, in)
 	}
 	tokens, err := in.Wait(waiting)
@@ -77,6 +72,19 @@ func (p *program) signIn(ctx context.Context, s oauthclient.Server, c oauthclien
 			p.signInTimeout, s.Issuer)
 	}
 	return tokens, err
+}
+
+// signInPrompt returns the text that asks a person to sign in. reads means that a pasted address is read.
+func signInPrompt(address string, opened, reads bool) string {
+	text := "Open this address to sign in:"
+	if opened {
+		text = "The browser opens for the sign-in. If it does not, open this address:"
+	}
+	text += "\n\n" + address + "\n\n"
+	if reads {
+		text += "If that browser runs on another machine, paste the address at which it ends.\n"
+	}
+	return text
 }
 
 // readPastedAddress reads lines until one is the answer of the browser. The read cannot be interrupted, and ends with

@@ -123,9 +123,9 @@ func TestLoginByBrowserFailsWithoutTrace(t *testing.T) {
 		"denied": {func(_ *testTerminal, s *oauthtest.Server) {
 			s.Redirect = func(a url.Values) { a.Del("code"); a.Set("error", "access_denied") }
 		}, "denied in the browser"},
-		"a refused token": {func(_ *testTerminal, s *oauthtest.Server) { s.Faults["/v1/me"] = refuse }, "Not you"},
+		"a refused token": {func(_ *testTerminal, s *oauthtest.Server) { s.Fail("/v1/me", refuse) }, "Not you"},
 		"an older server": {func(_ *testTerminal, s *oauthtest.Server) {
-			s.Faults["/.well-known/oauth-authorization-server"] = http.NotFound
+			s.Fail("/.well-known/oauth-authorization-server", http.NotFound)
 		}, "loci login http://127.0.0.1"},
 		"nobody": {func(d *testTerminal, _ *oauthtest.Server) {
 			d.signInTimeout = 50 * time.Millisecond
@@ -160,7 +160,7 @@ func TestLoginByBrowserTakesPastedAddressAndMissingBrowser(t *testing.T) {
 		_ = visit(c, address)
 		return errors.New("none")
 	}
-	d.expectRun(t, 0, "open the address yourself", "login", server.URL)
+	d.expectRun(t, 0, "Open this address to sign in:", "login", server.URL)
 	d.browse = func(*console.Console, string) error { t.Error("--no-browser opens one"); return nil }
 	in, lines := io.Pipe()
 	address, printed := io.Pipe()
@@ -173,7 +173,8 @@ func TestLoginByBrowserTakesPastedAddressAndMissingBrowser(t *testing.T) {
 			return http.ErrUseLastResponse
 		}}
 		_, at, _ := strings.Cut(string(text[:n]), "\n\n")
-		res, err := elsewhere.Get(strings.TrimSpace(at))
+		at, _, _ = strings.Cut(at, "\n")
+		res, err := elsewhere.Get(at)
 		if err != nil {
 			t.Error(err)
 			return
@@ -207,12 +208,12 @@ func TestEndedGrantAsksForSignIn(t *testing.T) {
 	d.browse = visit
 	server := newOAuthServer(t, d.service)
 	d.expectRun(t, 0, "Signed in", "login", server.URL)
-	server.Faults["/v1/memories"] = func(w http.ResponseWriter, _ *http.Request) {
+	server.Fail("/v1/memories", func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(403)
 		_ = json.NewEncoder(w).Encode(map[string]string{"code": "insufficient_scope", "message": "Not by a token."})
-	}
+	})
 	d.expectRun(t, 1, "loci login "+server.URL+" --key -", "memory", "list")
-	delete(server.Faults, "/v1/memories")
+	server.Fail("/v1/memories", nil)
 	server.EndGrants()
 	again := "sign in again: loci login " + server.URL
 	d.expectRun(t, 1, again, "memory", "list")

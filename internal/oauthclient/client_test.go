@@ -96,7 +96,7 @@ func TestSignInReportsFaultsOfServer(t *testing.T) {
 		return func(s *oauthtest.Server) { s.Metadata = func(d map[string]any) { d[name] = value } }
 	}
 	fail := func(path string, h http.HandlerFunc) func(*oauthtest.Server) {
-		return func(s *oauthtest.Server) { s.Faults[path] = h }
+		return func(s *oauthtest.Server) { s.Fail(path, h) }
 	}
 	answer := func(changes ...string) func(*oauthtest.Server) {
 		return func(s *oauthtest.Server) {
@@ -233,7 +233,7 @@ func TestIsRegisteredAsksServer(t *testing.T) {
 	if got, err := server.IsRegistered(t.Context(), c); got || err != nil {
 		t.Errorf("forgotten: %v %v", got, err)
 	}
-	s.Faults["/oauth/token"] = func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(503) }
+	s.Fail("/oauth/token", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(503) })
 	if got, err := server.IsRegistered(t.Context(), c); got || err == nil {
 		t.Errorf("a broken server: %v %v", got, err)
 	}
@@ -260,7 +260,7 @@ func TestRefreshRepeatsOnlyTemporaryFailures(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := oauthtest.New(t)
-			s.Faults["/oauth/token"] = c.fault
+			s.Fail("/oauth/token", c.fault)
 			_, err := Client{ID: "c", Token: s.URL + "/oauth/token"}.Refresh(t.Context(), "r")
 			if got := s.Count("/oauth/token"); err == nil || errors.Is(err, ErrEnded) != c.ended || got != c.calls {
 				t.Errorf("%v after %d requests", err, got)

@@ -110,10 +110,10 @@ func TestSignInOutlivesBrowser(t *testing.T) {
 	t.Parallel()
 	s := oauthtest.New(t)
 	hungUp := make(chan struct{})
-	s.Faults["/oauth/token"] = func(w http.ResponseWriter, r *http.Request) {
+	s.Fail("/oauth/token", func(w http.ResponseWriter, r *http.Request) {
 		<-hungUp
 		s.Serve(w, r)
-	}
+	})
 	_, tokens, err := signIn(t, s, func(in *SignIn) {
 		impatient := http.Client{Timeout: 200 * time.Millisecond}
 		if _, err := impatient.Get(in.Address()); err == nil {
@@ -141,4 +141,33 @@ func TestWaitEndsWithItsContext(t *testing.T) {
 	if status, _, _ := browse(in.RedirectURI()); status != 0 {
 		t.Errorf("the port still answers: %d", status)
 	}
+}
+
+func FuzzAnswer(f *testing.F) {
+	for _, query := range []string{"", "code=c&state=STATE&iss=ISSUER", "error=access_denied&state=STATE&iss=ISSUER",
+		"state=STATE&state=STATE", "code=c&state=state", "%zz=1&state=STATE", "state=STATE;code=c",
+		"error=a%0Ab&state=STATE"} {
+		f.Add(query)
+	}
+	f.Fuzz(func(t *testing.T, query string) {
+		in := &SignIn{server: Server{Issuer: "ISSUER"}, state: "STATE", answers: make(chan answer, 1)}
+		ended, end := context.WithCancel(t.Context())
+		end() // nobody redeems the code
+		err := in.answer(ended, query)
+		values, _ := url.ParseQuery(query)
+		if in.answered != (!errors.Is(err, errForeign)) || in.answered && values.Get("state") != "STATE" {
+			t.Fatalf("%q: answered %v, %v", query, in.answered, err)
+		}
+		if !in.answered {
+			return
+		}
+		a := <-in.answers
+		accepted := a.err == nil
+		if accepted && (values.Get("iss") != "ISSUER" || a.code == "" || values.Get("error") != "") {
+			t.Errorf("%q: accepted as %q", query, a.code)
+		}
+		if !accepted && strings.ContainsAny(a.err.Error(), "\r\n") {
+			t.Errorf("%q: %q has several lines", query, a.err)
+		}
+	})
 }

@@ -130,10 +130,10 @@ func TestTokenSourceFollowsTheLoginOfOtherProcesses(t *testing.T) {
 func TestTenProcessesRefreshOnce(t *testing.T) {
 	t.Parallel()
 	server := oauthtest.New(t)
-	server.Faults["/oauth/token"] = func(w http.ResponseWriter, r *http.Request) {
+	server.Fail("/oauth/token", func(w http.ResponseWriter, r *http.Request) {
 		time.Sleep(300 * time.Millisecond) // all of them wait by then
 		server.Serve(w, r)
-	}
+	})
 	s, l := signedIn(t, server, 0)
 	got := make([]string, 10)
 	var all sync.WaitGroup
@@ -166,7 +166,7 @@ func TestKilledProcessLeavesTheLoginUsable(t *testing.T) {
 	s, _ := signedIn(t, server, 0)
 	var cmd *exec.Cmd
 	started := make(chan struct{})
-	server.Faults["/oauth/token"] = func(w http.ResponseWriter, r *http.Request) {
+	server.Fail("/oauth/token", func(w http.ResponseWriter, r *http.Request) {
 		<-started
 		if server.Count(refreshes) == 1 {
 			server.Serve(&lost{}, r)
@@ -175,7 +175,7 @@ func TestKilledProcessLeavesTheLoginUsable(t *testing.T) {
 			return
 		}
 		server.Serve(w, r)
-	}
+	})
 	cmd = child(t, s, "")
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -209,11 +209,11 @@ func TestFailedRefreshKeepsTheLogin(t *testing.T) {
 	t.Parallel()
 	server := oauthtest.New(t)
 	s, l := signedIn(t, server, 0)
-	server.Faults["/oauth/token"] = func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(503) }
+	server.Fail("/oauth/token", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(503) })
 	if _, err := s.Tokens(l).Token(t.Context(), ""); !loci.Is(err, loci.CodeUnavailable) {
 		t.Error(err)
 	}
-	delete(server.Faults, "/oauth/token")
+	server.Fail("/oauth/token", nil)
 	if got, err := s.Tokens(l).Token(t.Context(), ""); err != nil || !server.Accepts(got) {
 		t.Errorf("%q %v", got, err)
 	}
@@ -250,10 +250,10 @@ func TestInterruptedRefreshOfSilentServerEnds(t *testing.T) {
 	server := oauthtest.New(t)
 	s, l := signedIn(t, server, 0)
 	asked := make(chan struct{}, 1)
-	server.Faults["/oauth/token"] = func(_ http.ResponseWriter, r *http.Request) {
+	server.Fail("/oauth/token", func(_ http.ResponseWriter, r *http.Request) {
 		asked <- struct{}{}
 		<-r.Context().Done()
-	}
+	})
 	ctx, interrupt := context.WithCancel(t.Context())
 	go func() { <-asked; interrupt() }()
 	began := time.Now()
@@ -272,11 +272,11 @@ func TestInterruptedRefreshIsStored(t *testing.T) {
 	server := oauthtest.New(t)
 	s, l := signedIn(t, server, 0)
 	ctx, interrupt := context.WithCancel(t.Context())
-	server.Faults["/oauth/token"] = func(w http.ResponseWriter, r *http.Request) {
+	server.Fail("/oauth/token", func(w http.ResponseWriter, r *http.Request) {
 		interrupt()
 		time.Sleep(200 * time.Millisecond)
 		server.Serve(w, r)
-	}
+	})
 	if _, err := s.Tokens(l).Token(ctx, ""); err != nil {
 		t.Error(err)
 	}

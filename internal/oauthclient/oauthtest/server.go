@@ -16,12 +16,9 @@ import (
 	"testing"
 )
 
-// A Server is an authorization server whose person allows everything at once. Change a field before a request, under
-// no lock: tests of faults set it up once.
+// A Server is an authorization server whose person allows everything at once. Set its fields before the first request.
 type Server struct {
 	*httptest.Server
-	// Faults replace the handler of a path.
-	Faults map[string]http.HandlerFunc
 	// Resource and Metadata change the two documents.
 	Resource, Metadata func(document map[string]any)
 	// Redirect changes the answer to the client.
@@ -34,6 +31,7 @@ type Server struct {
 	Lifetime int
 
 	mu         sync.Mutex
+	faults     map[string]http.HandlerFunc
 	clients    map[string]bool
 	challenges map[string]string         // of a code
 	access     map[string]string         // the grants of live access tokens
@@ -45,12 +43,19 @@ type Server struct {
 
 // New starts a server.
 func New(t *testing.T) *Server {
-	s := &Server{Lifetime: 3600, Faults: map[string]http.HandlerFunc{}, clients: map[string]bool{},
+	s := &Server{Lifetime: 3600, faults: map[string]http.HandlerFunc{}, clients: map[string]bool{},
 		challenges: map[string]string{}, access: map[string]string{}, refresh: map[string]string{},
 		answers: map[string]map[string]any{}, counts: map[string]int{}}
 	s.Server = httptest.NewServer(s)
 	t.Cleanup(s.Close)
 	return s
+}
+
+// Fail replaces the handler of a path; nil ends that.
+func (s *Server) Fail(path string, fault http.HandlerFunc) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.faults[path] = fault
 }
 
 // Count returns the number of requests for a path; for the token endpoint "grant_type" follows a space.
@@ -96,8 +101,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if kind := r.PostForm.Get("grant_type"); kind != "" {
 		s.counts[r.URL.Path+" "+kind]++
 	}
+	fault := s.faults[r.URL.Path]
 	s.mu.Unlock()
-	if fault := s.Faults[r.URL.Path]; fault != nil {
+	if fault != nil {
 		fault(w, r)
 		return
 	}
