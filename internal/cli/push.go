@@ -35,7 +35,8 @@ func (p *program) openTransfer(ctx context.Context) (*transfer.Session, error) {
 	}
 	return &transfer.Session{Local: l.Host, Remote: remote, Server: t.url,
 		Ledger: func(account loci.ID) replica.Ledger { return l.Pairs(account) },
-		Close:  func() error { return errors.Join(l.Close(), unlock(), endRemote()) }}, nil
+		// the close of the database embeds texts, which hinders no other push or pull
+		Close: func() error { return errors.Join(unlock(), l.Close(), endRemote()) }}, nil
 }
 
 // openLocked opens the local database, which no other push or pull uses meanwhile.

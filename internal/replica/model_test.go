@@ -247,15 +247,13 @@ func facts(x loci.Memory) []any {
 	return []any{x.Title, x.Content, x.Type, x.Tags, x.Source}
 }
 
-// sameStatus compares the states of two memories. One whose replacement was deleted is archived on the other side, or
-// keeps another replacement.
+// sameStatus compares the states of two memories. One whose replacement was deleted or is not active is archived on the
+// other side, or keeps another replacement.
 func sameStatus(here, there loci.Memory, copies map[loci.ID]loci.ID) bool {
-	for _, x := range []loci.Memory{here, there} {
-		if x.Status == loci.MemorySuperseded && x.SupersededBy == "" {
-			return here.Status != loci.MemoryActive && there.Status != loci.MemoryActive
-		}
+	if here.Status != loci.MemoryActive && there.Status != loci.MemoryActive {
+		return here.SupersededBy == "" || there.SupersededBy == "" || copies[here.SupersededBy] == there.SupersededBy
 	}
-	return here.Status == there.Status && copies[here.SupersededBy] == there.SupersededBy
+	return here.Status == there.Status
 }
 
 func TestPushAndPullConvergeAfterEditsAndKills(t *testing.T) {

@@ -268,6 +268,32 @@ func TestStatesTravel(t *testing.T) {
 	}
 }
 
+func TestMemoryOfInactiveReplacementArrivesArchived(t *testing.T) {
+	t.Parallel()
+	c := newCouple(t)
+	a, b := add(c.callers[here], loci.CreateMemory{Content: "a"}), add(c.callers[here], loci.CreateMemory{Content: "b"})
+	c.run(there)
+	copyOfB := all(c.callers[there])[0]
+	must(do(c.callers[here], service.MemorySupersede, loci.SupersedeMemory{MemoryID: a.ID, ReplacementMemoryID: b.ID}))
+	must(do(c.callers[there], service.MemoryArchive, loci.ArchiveMemory{MemoryID: copyOfB.ID}))
+	if r := c.run(there); !r.OK || r.Updated != 1 || r.Waiting != 1 {
+		t.Errorf("%+v", r)
+	}
+	for _, m := range all(c.callers[there]) {
+		if m.Status != loci.MemoryArchived {
+			t.Errorf("%+v", m)
+		}
+	}
+	for _, to := range []pairdb.Place{here, there, here} {
+		if r := c.run(to); !r.OK || r.Updated > 1 {
+			t.Errorf("%+v", r)
+		}
+	}
+	if r := c.run(there); len(r.Changes) != 0 || r.Unchanged != 2 {
+		t.Errorf("%+v", r)
+	}
+}
+
 func TestRefusedMemoriesAreListedAndTheRestIsCopied(t *testing.T) {
 	t.Parallel()
 	c := newCouple(t)

@@ -30,7 +30,7 @@ func newStatusTask(t *task, m loci.Memory, copied *entry) *statusTask {
 func (r *run) copyStatuses(ctx context.Context) error {
 	for _, s := range r.statuses {
 		if s.original.status != loci.MemorySuperseded || r.replacement(s) != "" || s.original.supersededBy == "" {
-			s.pair.Pending = []string{s.copied.sum(), r.expected(s).sum()}
+			s.pair.Pending = []string{s.copied.sum(), s.archived().sum(), r.expected(s).sum()}
 			if s.review != nil {
 				s.pair.Pending = append(s.pair.Pending, unreached)
 			}
@@ -62,15 +62,21 @@ func (r *run) replacement(s *statusTask) loci.ID {
 	return id
 }
 
+// archived returns the state of the copy once it is archived.
+func (s *statusTask) archived() *entry {
+	next := *s.copied
+	next.status = loci.MemoryArchived
+	return &next
+}
+
 // expected returns the state of the copy after the call. A superseded memory without a replacement is archived: the API
 // does not supersede it.
 func (r *run) expected(s *statusTask) *entry {
-	next := *s.copied
-	next.status = loci.MemoryArchived
+	next := s.archived()
 	if id := r.replacement(s); id != "" && s.original.status == loci.MemorySuperseded {
 		next.status, next.supersededBy = loci.MemorySuperseded, id
 	}
-	return &next
+	return next
 }
 
 // inOrder returns the superseded memories, each after those that it replaces, and then the archived ones: a replacement
@@ -114,7 +120,11 @@ func (r *run) copyStatus(ctx context.Context, s *statusTask) (err error) {
 	if next.status == loci.MemorySuperseded {
 		_, err = call(ctx, s.to, service.MemorySupersede, loci.SupersedeMemory{MemoryID: next.id,
 			ReplacementMemoryID: next.supersededBy})
-	} else {
+		if loci.Is(err, loci.CodeStateConflict) { // its replacement is not active any more
+			next = s.archived()
+		}
+	}
+	if next.status == loci.MemoryArchived {
 		_, err = call(ctx, s.to, service.MemoryArchive, loci.ArchiveMemory{MemoryID: next.id})
 	}
 	if err == nil && s.review != nil {
