@@ -71,6 +71,18 @@ func (s *side) get(ctx context.Context, id loci.ID) (*loci.Memory, error) {
 	return &out.Memory, err
 }
 
+// delete deletes a memory. A server with variant b of the contract lacks the operation.
+func (s *side) delete(ctx context.Context, m loci.Memory) error {
+	_, err := call(ctx, s, service.MemoryDelete, loci.DeleteMemory{MemoryID: m.ID}, ifMatch(m))
+	if !loci.Is(err, loci.CodeNotFound) {
+		return err
+	}
+	if left, e := s.get(ctx, m.ID); left == nil { // another program deleted it
+		return e
+	}
+	return loci.Errorf(loci.CodeNotFound, "The server does not delete memories: archive this one instead.")
+}
+
 // list reads all memories of the workspace. It keeps hashes, and the places of the pages. With sent it also hashes the
 // texts for sentHash.
 func (s *side) list(ctx context.Context, sent bool) error {

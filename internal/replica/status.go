@@ -161,8 +161,7 @@ func (r *run) delete(ctx context.Context, t *task) error {
 		if err := r.saveAll(ctx, linked...); err != nil {
 			return err
 		}
-		if _, err := call(ctx, t.to, service.MemoryDelete, loci.DeleteMemory{MemoryID: current.ID},
-			ifMatch(*current)); err != nil {
+		if err := t.to.delete(ctx, *current); err != nil {
 			return err
 		}
 	}
