@@ -16,12 +16,13 @@ type message struct {
 	params  map[string]json.RawMessage
 	meta    map[string]json.RawMessage // of the params
 	method  string                     // empty in a response, and in what is no message
+	size    int                        // bytes of the message
 }
 
 // parseMessage reads a message in one pass. The arguments of a tool are judged by its operation.
 func parseMessage(text []byte) (*message, *rpcError) {
 	m := &message{members: map[string]json.RawMessage{}, params: map[string]json.RawMessage{},
-		meta: map[string]json.RawMessage{}}
+		meta: map[string]json.RawMessage{}, size: len(text)}
 	if err := strictjson.Walk(text, m.visit, "params", "arguments"); err != nil {
 		return nil, &rpcError{Code: codeParseError,
 			Message: "The message is not JSON that can be read in one way: " + err.Error() + "."}

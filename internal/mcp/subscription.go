@@ -24,6 +24,7 @@ type messageStream interface {
 const (
 	keepAliveInterval = 20 * time.Second
 	maxSubscription   = 15 * time.Minute
+	maxListenBytes    = 16 << 10 // of the message, which stays in memory
 )
 
 // listen acknowledges a subscription to nothing, because no list of Loci changes, and holds it. A client whose
@@ -31,6 +32,9 @@ const (
 func (d *Server) listen(ctx context.Context, x *exchange) ([]byte, *rpcError) {
 	if !isObject(x.params["notifications"]) {
 		return nil, invalidParams("params.notifications must be an object.")
+	}
+	if x.size > maxListenBytes {
+		return nil, invalidParams("A message that subscribes must have at most 16 KiB.")
 	}
 	release, err := d.subscriptions.acquire(x.call.UserID)
 	if err != nil {

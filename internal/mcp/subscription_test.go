@@ -80,7 +80,12 @@ func TestHTTPLimitsSubscriptionsOfUser(t *testing.T) {
 			t.Fatalf("%v", m)
 		}
 	}
-	a := c.post(c.message("subscriptions/listen", object{"notifications": object{}}))
+	a := c.post(c.message("subscriptions/listen", object{"notifications": object{},
+		"more": strings.Repeat("x", 16<<10)}))
+	if a.StatusCode != 400 || a.code() != -32602 || !strings.Contains(string(a.body), "at most 16 KiB") {
+		t.Errorf("a large one: %d %s", a.StatusCode, a.body)
+	}
+	a = c.post(c.message("subscriptions/listen", object{"notifications": object{}}))
 	if a.StatusCode != 200 || a.code() != -32000 || !strings.Contains(string(a.body), "rate_limited") {
 		t.Errorf("one more: %d %s", a.StatusCode, a.body)
 	}

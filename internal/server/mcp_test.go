@@ -2,6 +2,7 @@ package server
 
 import (
 	"bufio"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -27,19 +28,25 @@ func startWithKey(t *testing.T) (url, key string, stop func() error) {
 	t.Helper()
 	dir := t.TempDir()
 	url, _, _, stop = start(t, map[string]string{"data": dir})
+	return url, addKey(t, dir, "ann@example.com"), stop
+}
+
+// addKey adds a user to the data folder, and returns a key.
+func addKey(t *testing.T, dir, email string) string {
+	t.Helper()
 	admin, err := OpenAdmin(t.Context(), Settings{Data: dir})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer admin.Close()
-	if _, err := admin.CreateUser(t.Context(), "ann@example.com", "Ann", ""); err != nil {
+	if _, err := admin.CreateUser(t.Context(), email, "", ""); err != nil {
 		t.Fatal(err)
 	}
-	made, err := admin.CreateKey(t.Context(), "ann@example.com", "")
+	made, err := admin.CreateKey(t.Context(), email, "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return url, made.APIKey, stop
+	return made.APIKey
 }
 
 const listTools = `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
@@ -109,5 +116,47 @@ func TestMCPSubscriptionEndsWhenServerStops(t *testing.T) {
 	}
 	if err := <-stopped; err != nil || time.Since(begun) > 10*time.Second {
 		t.Errorf("stopped after %s: %v", time.Since(begun), err)
+	}
+}
+
+func TestMCPResourcesCountAsOperationsOfTheirReader(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	url, _, _, _ := start(t, map[string]string{"data": dir})
+	ann, eve := addKey(t, dir, "ann@example.com"), addKey(t, dir, "eve@example.com")
+	_, v := callAPI(t, "POST", url+"/v1/memories", ann, `{"content":"The bridge stands on basalt."}`)
+	memory := v["memory"].(map[string]any)
+	read := `"resources/read","params":{"uri":"loci://memory/` + memory["id"].(string) + `"}`
+	snapshot := `"resources/read","params":{"uri":"loci://atlas/` + memory["atlasId"].(string) + `/context"}`
+	recall := `"prompts/get","params":{"name":"recall","arguments":{"query":"bridge"`
+	used := func(key string) float64 {
+		_, v := callAPI(t, "GET", url+"/v1/status", key, "")
+		return v["usage"].(map[string]any)["operations"].(map[string]any)["used"].(float64)
+	}
+	for _, c := range []struct {
+		key, method, want string
+		operations        float64
+	}{
+		{ann, read, "│ The bridge stands on basalt.", 1},
+		{ann, snapshot, "│ The bridge stands on basalt.", 1},
+		{ann, recall + `}}`, "│ The bridge stands on basalt.", 1},
+		{ann, recall + `,"atlas":"inbox"}}`, "│ The bridge stands on basalt.", 2},
+		{ann, `"resources/list"`, "loci://atlas/" + memory["atlasId"].(string) + "/context", 1},
+		{ann, `"prompts/list"`, "handover", 0},
+		{ann, `"tools/list"`, "memory_create", 0},
+		{eve, read, "Resource not found.", 1},
+		{eve, snapshot, "Resource not found.", 1},
+		{eve, recall + `,"atlas":"` + memory["atlasId"].(string) + `"}}`, "not_found", 1},
+		{eve, recall + `}}`, "There are no memories to show.", 1},
+	} {
+		before := used(c.key)
+		_, v := callAPI(t, "POST", url+"/mcp", c.key, `{"jsonrpc":"2.0","id":1,"method":`+c.method+`}`)
+		text := fmt.Sprint(v)
+		if !strings.Contains(text, c.want) || c.key == eve && strings.Contains(text, "basalt") {
+			t.Errorf("%s: %v, want %q", c.method, v, c.want)
+		}
+		if n := used(c.key) - before; n != c.operations {
+			t.Errorf("%s: %v operations, want %v", c.method, n, c.operations)
+		}
 	}
 }

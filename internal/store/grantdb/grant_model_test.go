@@ -278,7 +278,7 @@ func TestGrantsFollowTheModel(t *testing.T) {
 			}
 			m.redeem(m.authorize())
 			actions := []func(){func() { m.authorize() }, func() { m.redeem(m.code()) },
-				func() { m.redeem(m.authorize()) }, m.refresh, m.refresh, m.refresh, m.revoke,
+				func() { m.redeem(m.authorize()) }, m.refresh, m.refresh, m.refresh, m.refresh, m.revoke,
 				m.leave, m.sweep, m.wait, m.wait, m.waitLong}
 			for range rapid.IntRange(10, 40).Draw(r, "calls") {
 				actions[rapid.IntRange(0, len(actions)-1).Draw(r, "call")]()
