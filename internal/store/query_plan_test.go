@@ -121,7 +121,7 @@ func TestReadsUseIndexes(t *testing.T) {
 				}); err != nil {
 					t.Errorf("%s: %v", name, err)
 				}
-				if len(sent) == 0 {
+				if len(sent) == 0 && !(name == "own invitations" && actor == &narrowed) { // a token has none
 					t.Errorf("%s sent nothing", name)
 				}
 				for _, st := range append([]store.Statement(nil), sent...) {
@@ -135,7 +135,7 @@ func TestReadsUseIndexes(t *testing.T) {
 // tables may not be walked through, whatever they hold.
 var tables = []string{"memories", "index_log", "members", "atlases", "workspaces", "users", "invitations", "api_keys",
 	"segments", "segment_pages", "keyword_indexes", "idempotency_keys", "idempotency_records", "metadata", "vectors",
-	"embedding_queue"}
+	"embedding_queue", "sign_ins", "oauth_clients", "oauth_codes", "grants", "grant_workspaces", "grant_tokens"}
 
 // checkPlan fails if a statement scans a table, or if a list of memories sorts more than the heads of its ranges.
 func checkPlan(t *testing.T, s *store.Store, name string, st store.Statement) {
@@ -191,7 +191,8 @@ func scannedRows(plan []string) int {
 
 // aliases are the names that queries give to tables.
 var aliases = map[string]string{"memories": "h e", "index_log": "c", "members": "m x", "atlases": "a",
-	"workspaces": "w e", "users": "u", "invitations": "i", "api_keys": "k", "keyword_indexes": "x"}
+	"workspaces": "w e", "users": "u", "invitations": "i", "api_keys": "k", "keyword_indexes": "x",
+	"grants": "g", "grant_tokens": "p"}
 
 // isFullScan reports whether a line of a plan reads all of a table or of an index.
 func isFullScan(line, table string) bool {
