@@ -18,8 +18,9 @@ type Summary struct {
 	Teams         int64         `json:"teams"` // as any role
 	Keys          int64         `json:"keys"`  // without revoked ones
 	SignIns       int64         `json:"signIns"`
+	Grants        int64         `json:"grants"` // of OAuth clients
 	CreatedAt     loci.Time     `json:"createdAt"`
-	LastUsedAt    loci.Time     `json:"lastUsedAt,omitzero"` // of a key or a sign-in
+	LastUsedAt    loci.Time     `json:"lastUsedAt,omitzero"` // of a key, a sign-in or a grant
 
 	rowID int64
 }
@@ -29,16 +30,18 @@ const summaryQuery = `SELECT u.row_id, u.id, u.email, u.name, u.verified, u.disa
 		AND w.personal_of IS NULL),
 	(SELECT count(*) FROM api_keys k WHERE k.user_id = u.id AND k.revoked_at = 0),
 	(SELECT count(*) FROM sign_ins s WHERE s.user_id = u.id AND s.used_at > ?1 AND s.created_at > ?2),
+	(SELECT count(*) FROM grants g WHERE g.user_id = u.id),
 	(SELECT COALESCE(max(k.last_used_at), 0) FROM api_keys k WHERE k.user_id = u.id),
+	(SELECT COALESCE(max(g.last_used_at), 0) FROM grants g WHERE g.user_id = u.id),
 	(SELECT COALESCE(max(s.used_at), 0) FROM sign_ins s WHERE s.user_id = u.id) FROM users u `
 
 func (t Tx) scanSummary(r sqldb.Row) (s Summary, err error) {
 	var own loci.PlanName
-	var proUntil, signedIn loci.Time
+	var proUntil, signedIn, granted loci.Time
 	err = r.Scan(&s.rowID, &s.ID, &s.Email, &s.Name, &s.EmailVerified, &s.Disabled, &own, &proUntil, &s.CreatedAt,
-		&s.Teams, &s.Keys, &s.SignIns, &s.LastUsedAt, &signedIn)
+		&s.Teams, &s.Keys, &s.SignIns, &s.Grants, &s.LastUsedAt, &granted, &signedIn)
 	s.Plan, s.BasePlan = t.plans.Effective(own, proUntil, t.conn.Now).Name, t.plans.Of(own).Name
-	s.LastUsedAt = max(s.LastUsedAt, signedIn)
+	s.LastUsedAt = max(s.LastUsedAt, signedIn, granted)
 	return s, err
 }
 
