@@ -12,33 +12,45 @@ import (
 
 func TestLinksStay(t *testing.T) {
 	t.Parallel()
-	for _, before := range []string{"{\"a\": 1}\n", "(no file)"} {
-		w := newWorld(t)
-		path, target := w.path("cursor"), filepath.Join(w.home, "dotfiles", "mcp.json")
-		for _, dir := range []string{filepath.Dir(path), filepath.Dir(target)} {
-			if err := os.MkdirAll(dir, 0o755); err != nil {
-				t.Fatal(err)
-			}
+	for _, client := range Names() {
+		for _, before := range []string{"\n", "(no file)"} {
+			checkLink(t, client, before)
 		}
-		if before != "(no file)" {
-			if err := os.WriteFile(target, []byte(before), 0o604); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if err := os.Symlink("../dotfiles/mcp.json", path); err != nil {
+	}
+}
+
+// checkLink changes a client's file that is a link to a file with that text.
+func checkLink(t *testing.T, client, before string) {
+	t.Helper()
+	w := newWorld(t)
+	path, target := w.path(client), filepath.Join(w.home, "dotfiles", "file")
+	for _, dir := range []string{filepath.Dir(path), filepath.Dir(target)} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
 			t.Fatal(err)
 		}
-		w.run(w.change("cursor", &connections[0].to))
-		if info, err := os.Lstat(path); err != nil || info.Mode()&os.ModeSymlink == 0 {
-			t.Errorf("the link is gone: %v %v", info, err)
+	}
+	if before != "(no file)" {
+		if err := os.WriteFile(target, []byte(before), 0o604); err != nil {
+			t.Fatal(err)
 		}
-		if text := readText(t, target); !strings.Contains(text, `"loci"`) {
-			t.Errorf("the target has %q", text)
-		}
-		w.run(w.change("cursor", nil))
-		if text := readText(t, target); text != before {
-			t.Errorf("the target has %q, and had %q", text, before)
-		}
+	}
+	link, err := filepath.Rel(filepath.Dir(path), target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(link, path); err != nil {
+		t.Fatal(err)
+	}
+	w.run(w.change(client, &connections[0].to))
+	if info, err := os.Lstat(path); err != nil || info.Mode()&os.ModeSymlink == 0 {
+		t.Errorf("%s: the link is gone: %v %v", client, info, err)
+	}
+	if text := readText(t, target); !strings.Contains(text, "loci") {
+		t.Errorf("%s: the target has %q", client, text)
+	}
+	w.run(w.change(client, nil))
+	if text := readText(t, target); text != before {
+		t.Errorf("%s: the target has %q, and had %q", client, text, before)
 	}
 }
 
@@ -108,16 +120,26 @@ func TestRefusedFilesStay(t *testing.T) {
 	}
 }
 
-func TestReadOnlyFileStays(t *testing.T) {
+func TestReadOnlyAndMalformedFilesStay(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	path := w.write("gemini", "{}\n")
-	if err := os.Chmod(path, 0o444); err != nil {
-		t.Fatal(err)
-	}
-	_, err := w.change("gemini", &connections[0].to).Run(t.Context())
-	if err == nil || !strings.Contains(err.Error(), "is read-only") || readText(t, path) != "{}\n" {
-		t.Errorf("%v, %q", err, readText(t, path))
+	for i := range clients {
+		c := &clients[i]
+		for _, connection := range connections {
+			if c.template(connection.to) == "" {
+				continue
+			}
+			for text, want := range map[string]string{"\n": "is read-only", "\n{]": "line 2: "} {
+				w := newWorld(t)
+				path := w.write(c.Name, text)
+				if err := os.Chmod(path, 0o444); err != nil {
+					t.Fatal(err)
+				}
+				_, err := w.change(c.Name, &connection.to).Run(t.Context())
+				if err == nil || !strings.Contains(err.Error(), want) || readText(t, path) != text {
+					t.Errorf("%s, %s: %v, %q", c.Name, connection.name, err, readText(t, path))
+				}
+			}
+		}
 	}
 }
 

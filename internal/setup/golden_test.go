@@ -14,6 +14,7 @@ var update = flag.Bool("update", false, "write the golden files")
 // Texts that a person had before, for a container of entries.
 var jsonTexts = []struct{ name, text string }{
 	{"no file", ""},
+	{"empty file", ""},
 	{"empty object", "{}\n"},
 	{"other servers, comments", "// mine\n{\n    \"theme\": \"dark\", // at night\n    \"%s\": {\n        /* " +
 		"files */\n" +
@@ -26,6 +27,7 @@ var jsonTexts = []struct{ name, text string }{
 
 var tomlTexts = []struct{ name, text string }{
 	{"no file", ""},
+	{"empty file", ""},
 	{"other servers, comments", "# mine\nmodel = \"gpt\" # good\n\n[%s.files] # keep\ncommand = 'files'\n" +
 		"args = [ # all\n  \"a\",\n]\n\n[tui]\nnotify = \"\"\"\n[%[1]s.loci]\"\"\"\n"},
 	{"CRLF, no line end", "model = \"gpt\"\r\n[%s.files]\r\ncommand = 'files'"},
