@@ -22,6 +22,7 @@ type consent struct {
 	Target     string // host and port that get the answer
 	Scheme     string // of the links that the client opens on the device, or ""
 	Local      bool   // the client listens on the device
+	Scope      string
 	Bound      string // the request, for the form
 	Workspaces []choice
 	Cut        bool // there are more workspaces
@@ -67,7 +68,8 @@ func (v *visit) startAgain(err error) error {
 
 // ask fills the page that asks about a request.
 func (v *visit) ask(bound string, a httpapi.Authorization) (err error) {
-	v.Consent = &consent{Client: plainName(a.ClientName), Host: a.ClientHost, Target: a.RedirectHost, Bound: bound}
+	v.Consent = &consent{Client: plainName(a.ClientName), Host: a.ClientHost, Target: a.RedirectHost, Scope: a.Scope,
+		Bound: bound}
 	if u, err := url.Parse(a.RedirectURI); err == nil && u.Scheme != "http" && u.Scheme != "https" {
 		v.Consent.Scheme = u.Scheme + ":"
 	} else if err == nil {
