@@ -190,7 +190,11 @@ func TestPushContinuesAfterServerWasAway(t *testing.T) {
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(300 * time.Millisecond)
+	for page := (loci.Memories{}); len(page.Memories) == 0; time.Sleep(5 * time.Millisecond) {
+		if _, err := v.call("GET", "/v1/memories?limit=1", "", nil, &page); err != nil {
+			t.Fatal(err)
+		}
+	}
 	v.kill()
 	if err := c.Wait(); err == nil || !strings.Contains(out.String(), `"unavailable"`) {
 		t.Errorf("%v %s", err, out)

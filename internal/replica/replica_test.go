@@ -200,6 +200,31 @@ func TestDeletionsTravelOnlyWithDelete(t *testing.T) {
 	}
 }
 
+// A withoutDelete is a server with variant b of the contract.
+type withoutDelete struct{ op.Caller }
+
+func (c withoutDelete) Call(ctx context.Context, o *op.Op, call *op.Call, a op.Args) ([]byte, error) {
+	if o.Name == service.MemoryDelete.Name {
+		return nil, loci.NewError(loci.CodeNotFound)
+	}
+	return c.Caller.Call(ctx, o, call, a)
+}
+
+func TestDeletionIsRefusedByServerWithoutIt(t *testing.T) {
+	t.Parallel()
+	c := newCouple(t)
+	m := add(c.callers[here], loci.CreateMemory{Content: "Kept there."})
+	c.run(there)
+	remove(c.callers[here], m.ID)
+	c.callers[there] = withoutDelete{c.callers[there]}
+	for range 2 {
+		r := c.run(there, withDelete)
+		if r.OK || len(r.Refusals) != 1 || !strings.Contains(r.Refusals[0].Message, "does not delete memories") {
+			t.Errorf("%+v", r)
+		}
+	}
+}
+
 func TestDeletionOfChangedMemoryIsConflict(t *testing.T) {
 	t.Parallel()
 	c := newCouple(t)
