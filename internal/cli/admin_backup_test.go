@@ -31,6 +31,14 @@ func newBackup(t *testing.T) (dir, file string) {
 	execSQL(t, dir,
 		`INSERT INTO sign_ins (id, user_id, hash, user_agent, address, created_at, used_at)
 		SELECT 'one', id, x'01', '', '', 5, 5 FROM users`)
+	execSQL(t, dir, `INSERT INTO grants (id, user_id, client_id, client_name, client_uri, redirect_uri, resource, scope,
+		code_hash, created_at, updated_at, last_used_at, expires_at)
+		SELECT 'grant', id, '', '', '', '', '', '', x'02', 5, 5, 5, 5 FROM users`)
+	execSQL(t, dir, `INSERT INTO grant_tokens (grant_id, access_hash, access_secret, refresh_hash, refresh_secret,
+		created_at, replaced_at) VALUES ('grant', x'03', x'', x'04', x'', 5, 0)`)
+	execSQL(t, dir, `INSERT INTO oauth_codes (hash, user_id, sign_in, client_id, client_name, client_uri, redirect_uri,
+		challenge, resource, scope, workspaces, expires_at)
+		SELECT x'05', id, 'one', '', '', '', '', '', '', '', '[]', 5 FROM users`)
 	if text := run(exitOK, "backup", file); !strings.Contains(text,
 		"Wrote "+file+": 0 memories, 1 workspace, 1 user, schema ") {
 		t.Error(text)
@@ -38,11 +46,13 @@ func newBackup(t *testing.T) (dir, file string) {
 	return dir, file
 }
 
+// countLinks counts the links of mails, the authorization codes, the grants and their tokens.
 func countLinks(t *testing.T, dir string) (n int) {
 	t.Helper()
 	db, err := sql.Open(sqldb.SQLDriver, "file:"+filepath.Join(dir, "loci.db"))
 	if err == nil {
-		err = db.QueryRow(`SELECT count(*) FROM tokens`).Scan(&n)
+		err = db.QueryRow(`SELECT (SELECT count(*) FROM tokens) + (SELECT count(*) FROM oauth_codes)
+			+ (SELECT count(*) FROM grants) + (SELECT count(*) FROM grant_tokens)`).Scan(&n)
 	}
 	if err := errors.Join(err, db.Close()); err != nil {
 		t.Fatal(err)
@@ -135,9 +145,9 @@ func TestBackupIsRestored(t *testing.T) {
 		t.Errorf("%v, %v", info, err)
 	}
 	run(exitOK, "check")
-	for folder, want := range map[string]int{dir: 1, to: 0} {
+	for folder, want := range map[string]int{dir: 4, to: 0} {
 		if n := countLinks(t, folder); n != want {
-			t.Errorf("%d links of users are in %s, want %d", n, folder, want)
+			t.Errorf("%d links, codes, grants and tokens are in %s, want %d", n, folder, want)
 		}
 	}
 	if text := run(exitFailure, "backup", "restore", file); !strings.Contains(text, "is not empty, it has loci.") {

@@ -117,7 +117,7 @@ func EndSignIns(ctx context.Context, dir string) (ended int64, keys []ActiveKey,
 	keys = []ActiveKey{}
 	err = withSQLite(dir, func(c *sqliteConn) error {
 		for _, q := range []string{`PRAGMA journal_mode = DELETE`, `PRAGMA synchronous = FULL`,
-			`PRAGMA secure_delete = ON`} {
+			`PRAGMA secure_delete = ON`, `PRAGMA foreign_keys = ON`} {
 			if err := c.execContext(ctx, q); err != nil {
 				return err
 			}

@@ -205,3 +205,27 @@ func TestTableNamesWorkspacesWhenSeveral(t *testing.T) {
 		}
 	}
 }
+
+func TestGrantsAreShownByNamesOfClientsAndWorkspaces(t *testing.T) {
+	t.Parallel()
+	raw, err := json.Marshal(loci.Grants{Grants: []loci.Grant{
+		{ID: fakeID, Client: loci.GrantClient{ID: "3f2a", Name: "Claude Code"},
+			Workspaces: []loci.GrantWorkspace{{ID: fakeID, Name: "Crew"}, {ID: fakeTwinID, Name: "Club"}}, CreatedAt: 1},
+		{ID: fakeTwinID, Client: loci.GrantClient{ID: "nameless"}, CreatedAt: 1}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	p := &Printer{Console: &console.Console{Out: &out, Err: &out}}
+	if err := p.Print(newFakeOp[loci.ListGrants, loci.Grants]("grant.list"), raw); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"Claude Code", "Crew, Club", "nameless"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q is not in\n%s", want, out.String())
+		}
+	}
+	if strings.Contains(out.String(), "{") {
+		t.Errorf("JSON is in\n%s", out.String())
+	}
+}
