@@ -210,7 +210,8 @@ func TestGrantsAreShownByNamesOfClientsAndWorkspaces(t *testing.T) {
 	t.Parallel()
 	raw, err := json.Marshal(loci.Grants{Grants: []loci.Grant{
 		{ID: fakeID, Client: loci.GrantClient{ID: "3f2a", Name: "Claude Code"},
-			Workspaces: []loci.GrantWorkspace{{ID: fakeID, Name: "Crew"}, {ID: fakeTwinID, Name: "Club"}}, CreatedAt: 1},
+			Workspaces: []loci.GrantWorkspace{{ID: fakeID, Name: "Crew"}, {ID: fakeTwinID, Name: "Club"}},
+			CreatedAt:  1},
 		{ID: fakeTwinID, Client: loci.GrantClient{ID: "nameless"}, CreatedAt: 1}}})
 	if err != nil {
 		t.Fatal(err)
