@@ -269,17 +269,17 @@ func (t Tx) EndSignIn(userID, id loci.ID) error {
 	return err
 }
 
-// RequireLiveCredential refuses a key or a sign-in of a user that has ended.
+// RequireLiveCredential refuses a key or a sign-in of a user that has ended. No other call deletes it until the commit.
 func (t Tx) RequireLiveCredential(userID loci.ID, kind identity.CredentialKind, id loci.ID) error {
 	query := map[identity.CredentialKind]string{
-		identity.CredentialKey:    `SELECT 1 FROM api_keys WHERE id = ?1 AND user_id = ?2 AND revoked_at = 0`,
-		identity.CredentialCookie: `SELECT 1 FROM sign_ins WHERE id = ?1 AND user_id = ?2`,
+		identity.CredentialKey:    `SELECT 1 FROM api_keys c WHERE c.id = ?1 AND c.user_id = ?2 AND c.revoked_at = 0`,
+		identity.CredentialCookie: `SELECT 1 FROM sign_ins c WHERE c.id = ?1 AND c.user_id = ?2`,
 	}[kind]
 	if query == "" {
 		return nil // of this device: no other kind makes keys
 	}
 	var one int
-	err := sqldb.MapNoRows(t.conn.QueryRow(query, []any{id, userID}, []any{&one}))
+	err := sqldb.MapNoRows(t.conn.QueryRow(query+t.conn.LockClause("KEY SHARE", "c"), []any{id, userID}, []any{&one}))
 	if loci.Is(err, loci.CodeNotFound) {
 		return loci.NewError(loci.CodeRevoked)
 	}
