@@ -15,6 +15,7 @@ const (
 	keyRandomLen   = 37 // characters: 220 bits
 	keyChecksumLen = 6  // characters: a CRC-32, so that a mistyped key costs no query
 	keyPreviewLen  = 6
+	familyLen      = 18 // characters of a refresh token: 107 bits
 )
 
 // NewKey returns a new API key: the prefix, 37 random characters and their checksum, in base62.
@@ -25,6 +26,16 @@ func NewAccessToken() string { return loci.AccessTokenPrefix + NewSecret() }
 
 // NewRefreshToken returns a new refresh token, in the form of a key with a prefix of its own.
 func NewRefreshToken() string { return loci.RefreshTokenPrefix + NewSecret() }
+
+// NextRefreshToken returns a new refresh token of the family of another one.
+func NextRefreshToken(last string) string {
+	random := RefreshFamily(last)[len(loci.RefreshTokenPrefix):] + NewSecret()[:keyRandomLen-familyLen]
+	return loci.RefreshTokenPrefix + random + keyChecksum(random)
+}
+
+// RefreshFamily returns the part of a refresh token that the tokens of its family share. It recognizes a token that
+// was used long ago, of which nothing else is kept.
+func RefreshFamily(token string) string { return token[:len(loci.RefreshTokenPrefix)+familyLen] }
 
 // NewSecret returns a random secret of 43 characters, with a checksum.
 func NewSecret() string {
@@ -77,7 +88,7 @@ func KeyPreview(key string) string {
 }
 
 // SecretHash returns the hash that is stored of a key or another random secret.
-// It needs no salt and no stretching: the secret has more than 200 random bits.
+// It needs no salt and no stretching: the secret has more than 100 random bits.
 func SecretHash(secret string) []byte {
 	h := sha256.Sum256([]byte(secret))
 	return h[:]

@@ -34,6 +34,20 @@ func TestKeysAndTokensHaveAFormAndAChecksum(t *testing.T) {
 	}
 }
 
+func TestRefreshTokensOfAFamily(t *testing.T) {
+	t.Parallel()
+	first := identity.NewRefreshToken()
+	next := identity.NextRefreshToken(first)
+	if next == first || next == identity.NextRefreshToken(first) || !identity.ValidRefreshToken(next) {
+		t.Errorf("%s follows %s", next, first)
+	}
+	family := identity.RefreshFamily(first)
+	if identity.RefreshFamily(identity.NextRefreshToken(next)) != family || len(family) != len("loci_ort_")+18 ||
+		identity.RefreshFamily(identity.NewRefreshToken()) == family {
+		t.Errorf("%s is no family", family)
+	}
+}
+
 func swap(c byte) string {
 	if c == 'a' {
 		return "b"

@@ -29,7 +29,7 @@ func (t Tx) RevokeToken(token, clientID string) error {
 		return nil
 	}
 	return t.end(`client_id = ?2 AND id IN (SELECT grant_id FROM grant_tokens WHERE access_hash = ?1
-		UNION ALL SELECT grant_id FROM grant_tokens WHERE refresh_hash = ?1)`, identity.SecretHash(token), clientID)
+		UNION ALL SELECT id FROM grants WHERE family_hash = ?3)`, identity.SecretHash(token), clientID, familyHash(token))
 }
 
 // Revoke ends a grant of a user, or returns NotFound.
@@ -71,8 +71,8 @@ func (t Tx) workspacesOf(grant loci.ID) (list []loci.ID, err error) {
 	return list, err
 }
 
-// DeleteExpired deletes what has ended: codes, grants that expired or reach nothing, tokens older than a grant can be
-// idle, and unused clients.
+// DeleteExpired deletes what has ended: codes, grants that expired or reach nothing, pairs of tokens that were replaced
+// before the lifetime of an access token, and unused clients.
 func (t Tx) DeleteExpired() error {
 	if _, err := t.conn.Exec(`DELETE FROM oauth_codes WHERE expires_at <= ?1`, t.conn.Now); err != nil {
 		return err
@@ -81,7 +81,8 @@ func (t Tx) DeleteExpired() error {
 		t.conn.Now); err != nil {
 		return err
 	}
-	if _, err := t.conn.Exec(`DELETE FROM grant_tokens WHERE created_at <= ?1`, t.before(idleTimeout)); err != nil {
+	if _, err := t.conn.Exec(`DELETE FROM grant_tokens WHERE replaced_at > 0 AND replaced_at <= ?1`,
+		t.before(accessTTL)); err != nil {
 		return err
 	}
 	return t.deleteUnusedClients()

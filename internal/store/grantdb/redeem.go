@@ -83,11 +83,12 @@ func (t Tx) addGrant(c Consent, codeHash []byte) (tokens Tokens, ok bool, err er
 		LIMIT ?2 OFFSET ?3)`, c.UserID, math.MaxInt32, maxGrants-1); err != nil {
 		return tokens, false, err
 	}
-	id := loci.NewID(t.conn.Now.Std())
+	id, refresh := loci.NewID(t.conn.Now.Std()), identity.NewRefreshToken()
 	if _, err := t.conn.Exec(`INSERT INTO grants (id, user_id, client_id, client_name, client_uri, redirect_uri,
-		resource, scope, code_hash, created_at, updated_at, last_used_at, expires_at)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?10, 0, ?11)`, id, c.UserID, c.ClientID, c.ClientName,
-		c.ClientURI, c.RedirectURI, c.Resource, c.Scope, codeHash, t.conn.Now, t.after(idleTimeout)); err != nil {
+		resource, scope, code_hash, family_hash, created_at, updated_at, last_used_at, expires_at)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?11, 0, ?12)`, id, c.UserID, c.ClientID, c.ClientName,
+		c.ClientURI, c.RedirectURI, c.Resource, c.Scope, codeHash, familyHash(refresh), t.conn.Now,
+		t.after(idleTimeout)); err != nil {
 		return tokens, false, err
 	}
 	for _, w := range workspaces {
@@ -101,6 +102,6 @@ func (t Tx) addGrant(c Consent, codeHash []byte) (tokens Tokens, ok bool, err er
 	}
 	secret := make([]byte, 32)
 	rand.Read(secret)
-	tokens, err = t.addTokens(id, c.Scope, secret)
+	tokens, err = t.addTokens(id, c.Scope, refresh, secret)
 	return tokens, err == nil, err
 }

@@ -60,6 +60,62 @@ func TestUsedRefreshTokenReturnsTheSameTokensForTwoMinutes(t *testing.T) {
 	})
 }
 
+// A thief refreshes until no row of the stolen token is left, or waits until it is deleted.
+func TestStolenRefreshTokenEndsItsGrantHoweverManyFollowedIt(t *testing.T) {
+	t.Parallel()
+	for name, hide := range map[string]func(testing.TB, world, grantdb.Tokens) grantdb.Tokens{
+		"refreshes": func(t testing.TB, w world, k grantdb.Tokens) grantdb.Tokens {
+			for range 250 {
+				k = w.refresh(t, k.Refresh)
+			}
+			return k
+		},
+		"time": func(t testing.TB, w world, k grantdb.Tokens) grantdb.Tokens {
+			for range 3 {
+				k = w.refresh(t, k.Refresh)
+				w.clock.advance(40 * 24 * time.Hour)
+				grants(t, w.s, grantdb.Tx.DeleteExpired)
+			}
+			return w.refresh(t, k.Refresh)
+		},
+	} {
+		storetest.Each(t, func(t *testing.T, d storetest.Database) {
+			w := newWorld(t, d)
+			stolen, other := w.token(t), w.token(t)
+			last := hide(t, w, stolen)
+			_, err := storetest.Refresh(w.s, stolen.Refresh, "other")
+			if refused(t, "another client", err); !opens(t, w.s, last.Access) {
+				t.Errorf("%s: another client ends the grant", name)
+			}
+			_, err = storetest.Refresh(w.s, stolen.Refresh, "editor")
+			refused(t, "the stolen token", err)
+			if opens(t, w.s, last.Access) {
+				t.Errorf("%s: the tokens of the thief work", name)
+			}
+			_, err = storetest.Refresh(w.s, other.Refresh, "editor")
+			if name == "refreshes" && err != nil {
+				t.Errorf("another grant ended: %v", err)
+			}
+		})
+	}
+}
+
+func TestRevocationTakesAnOldRefreshToken(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		w := newWorld(t, d)
+		first := w.token(t)
+		last := w.refresh(t, first.Refresh)
+		w.clock.advance(2 * time.Hour)
+		last = w.refresh(t, last.Refresh)
+		grants(t, w.s, grantdb.Tx.DeleteExpired)
+		grants(t, w.s, func(x grantdb.Tx) error { return x.RevokeToken(first.Refresh, "editor") })
+		if opens(t, w.s, last.Access) {
+			t.Error("the grant goes on")
+		}
+	})
+}
+
 func TestRefreshTokenIsBoundToItsClient(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {

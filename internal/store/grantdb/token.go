@@ -20,8 +20,9 @@ const (
 	replayTTL   = 120 * time.Second   // in which a refresh token that was used returns the same tokens
 )
 
-// maxPairs is the number of pairs of a grant. They recognize used refresh tokens: a refresh each hour needs 1440.
-const maxPairs = 2000
+// maxPairs is the number of pairs of a grant. A pair is needed while its access token or the repetition of its refresh
+// token can be.
+const maxPairs = 200
 
 // Labels of the keys that a token derives.
 const (
@@ -47,9 +48,12 @@ func openWith(token, label string, sealed []byte) ([]byte, error) {
 	return text, nil
 }
 
+// familyHash returns the hash of what the refresh tokens of a grant share.
+func familyHash(refresh string) []byte { return identity.SecretHash(identity.RefreshFamily(refresh)) }
+
 // addTokens stores a new pair of tokens of a grant. The user must be locked, or the grant.
-func (t Tx) addTokens(grant loci.ID, scope string, secret []byte) (Tokens, error) {
-	k := newTokens(identity.NewAccessToken(), identity.NewRefreshToken(), scope)
+func (t Tx) addTokens(grant loci.ID, scope, refresh string, secret []byte) (Tokens, error) {
+	k := newTokens(identity.NewAccessToken(), refresh, scope)
 	_, err := t.conn.Exec(`INSERT INTO grant_tokens (grant_id, access_hash, access_secret, refresh_hash, refresh_secret,
 		created_at, replaced_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, 0)`, grant, identity.SecretHash(k.Access),
 		seal.Seal(sealingKey(k.Access, secretLabel), secret), identity.SecretHash(k.Refresh),

@@ -394,7 +394,9 @@ CREATE INDEX oauth_codes_sign_in ON oauth_codes (sign_in);
 CREATE INDEX oauth_codes_expiry ON oauth_codes (expires_at);
 
 -- What a user lets an OAuth client do. client_id may be the address of a metadata document, so it references no row.
--- code_hash is the hash of the redeemed code: a second use revokes the grant. updated_at is the time of the last tokens.
+-- code_hash is the hash of the redeemed code: a second use revokes the grant. family_hash is that of the part
+-- which all its refresh tokens share: one that was used long ago revokes it, too. updated_at is the time of the last
+-- tokens.
 CREATE TABLE grants (
 	row_id       INTEGER PRIMARY KEY,
 	id           TEXT   NOT NULL UNIQUE,
@@ -406,6 +408,7 @@ CREATE TABLE grants (
 	resource     TEXT   NOT NULL,
 	scope        TEXT   NOT NULL,
 	code_hash    BLOB   NOT NULL UNIQUE,
+	family_hash  BLOB   NOT NULL UNIQUE,
 	created_at   BIGINT NOT NULL,
 	updated_at   BIGINT NOT NULL,
 	last_used_at BIGINT NOT NULL,
@@ -439,7 +442,7 @@ CREATE TABLE grant_tokens (
 	replaced_at    BIGINT NOT NULL
 );
 CREATE INDEX grant_tokens_newest ON grant_tokens (grant_id, created_at);
-CREATE INDEX grant_tokens_created ON grant_tokens (created_at);
+CREATE INDEX grant_tokens_replaced ON grant_tokens (replaced_at) WHERE replaced_at > 0;
 
 -- Pairs of a memory here and its copy on another server, for push and pull. Only local databases have rows. The server
 -- is known by the id of the account there. An id is empty until its memory exists. A state is a hash of the memory at
