@@ -128,7 +128,9 @@ func withClient[Out any](r *http.Request, s *Server, id string, fault error,
 // are bound to its client.
 func (s *Server) requireClient(t grantdb.Tx, id string) error {
 	if isDocumentID(id) && s.documents != nil {
-		return nil
+		if _, err := checkDocumentID(id); err == nil {
+			return nil
+		}
 	}
 	_, err := t.Client(id)
 	if loci.Is(err, loci.CodeNotFound) {
