@@ -38,6 +38,14 @@ const (
 	maxTags       = 32
 )
 
+// Line returns a text as one trimmed line of at most limit characters, with the changes of a title. It is for places
+// that cannot quote, such as a list of names.
+func Line(s string, limit int) string {
+	var p writer
+	p.writeLine(s, limit)
+	return string(p.buf)
+}
+
 // Markdown writes a snapshot: a frame that explains the format, then the groups that have memories, in their order. The
 // title names the source of the memories and may be empty. Without memories the text states that there are none. Equal
 // input gives equal bytes.

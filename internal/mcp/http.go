@@ -189,7 +189,9 @@ func (d *Server) newCall(w http.ResponseWriter, r *http.Request) *op.Call {
 	c := httpapi.NewCall(w, r, "mcp", d.TrustedProxies)
 	if d.AllowQueryKey && len(r.Header["Authorization"]) == 0 &&
 		r.Header.Get("Mcp-Protocol-Version") < statelessRevision {
-		c.Credential = r.URL.Query().Get("api_key")
+		if key := r.URL.Query().Get("api_key"); !strings.HasPrefix(key, loci.AccessTokenPrefix) {
+			c.Credential = key // a token travels in the header alone (RFC 9728, bearer_methods_supported)
+		}
 	}
 	return c
 }

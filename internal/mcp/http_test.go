@@ -18,6 +18,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/httpapi"
+	"github.com/loci-memory/loci/internal/identity"
 )
 
 func TestHTTPHandshakeOfOlderRevisions(t *testing.T) {
@@ -224,6 +225,10 @@ func TestHTTPAcceptsQueryKeyWhenAllowed(t *testing.T) {
 	c.version = statelessVersion
 	if a := c.post(c.message("tools/list", nil)); a.StatusCode != 401 {
 		t.Errorf("the stateless revision: %d %s", a.StatusCode, a.body)
+	}
+	c = client{t: t, url: serveHandler(t, d.HTTP()) + "?api_key=" + identity.NewAccessToken(), version: "2025-11-25"}
+	if a := c.post(c.message("tools/list", nil)); a.StatusCode != 401 || a.rpc["code"] != "missing_api_key" {
+		t.Errorf("an access token in the query: %d %s", a.StatusCode, a.body)
 	}
 }
 

@@ -71,16 +71,17 @@ func (d *Server) listResources(ctx context.Context, x *exchange) ([]byte, *rpcEr
 	return d.encodeResult(r, x.isStateless()), nil
 }
 
-// maxDescription is the most characters of an atlas's description in a list.
-const maxDescription = 200
+// The most characters of an atlas's name and description in a list.
+const (
+	maxName        = 200
+	maxDescription = 200
+)
 
+// newAtlasResource returns the entry of an atlas. Its texts, which stand outside of any quotation, become plain lines.
 func newAtlasResource(a loci.Atlas) resource {
-	r := resource{Name: a.Name, Title: "Context of " + a.Name, URI: atlasURI + string(a.ID) + contextSuffix,
-		Description: a.Description, MIMEType: mimeMarkdown}
-	if text := []rune(r.Description); len(text) > maxDescription {
-		r.Description = string(text[:maxDescription]) + "..."
-	}
-	return r
+	name := fence.Line(a.Name, maxName)
+	return resource{Name: name, Title: "Context of " + name, URI: atlasURI + string(a.ID) + contextSuffix,
+		Description: fence.Line(a.Description, maxDescription), MIMEType: mimeMarkdown}
 }
 
 // readResource reads a memory, or the context of an atlas.
