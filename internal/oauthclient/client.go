@@ -167,7 +167,9 @@ func requestTokens(ctx context.Context, endpoint string, form url.Values) (Token
 }
 
 // isToken reports whether a text can be sent as a token: printable ASCII of bounded length.
-func isToken(text string) bool {
-	return text != "" && len(text) <= 4096 &&
-		!strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' })
+func isToken(text string) bool { return text != "" && isPrintable(text, 4096) }
+
+// isPrintable reports whether a text is printable ASCII without spaces, of bounded length.
+func isPrintable(text string, limit int) bool {
+	return len(text) <= limit && !strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' })
 }

@@ -95,6 +95,11 @@ func TestSignInReportsFaultsOfServer(t *testing.T) {
 	set := func(name string, value any) func(*oauthtest.Server) {
 		return func(s *oauthtest.Server) { s.Metadata = func(d map[string]any) { d[name] = value } }
 	}
+	add := func(name, text string) func(*oauthtest.Server) {
+		return func(s *oauthtest.Server) {
+			s.Metadata = func(d map[string]any) { d[name] = d[name].(string) + text }
+		}
+	}
 	fail := func(path string, h http.HandlerFunc) func(*oauthtest.Server) {
 		return func(s *oauthtest.Server) { s.Fail(path, h) }
 	}
@@ -131,7 +136,8 @@ func TestSignInReportsFaultsOfServer(t *testing.T) {
 		"a foreign token":     {set("token_endpoint", "https://evil.example/oauth/token"), "on another host"},
 		"a foreign page":      {set("authorization_endpoint", "https://evil.example/a"), "on another host"},
 		"no registration":     {set("registration_endpoint", ""), "on another host"},
-		"an endpoint's query": {set("revocation_endpoint", "QUERY"), "on another host"},
+		"an endpoint's query": {add("revocation_endpoint", "?a=b"), "on another host"},
+		"a page of controls":  {add("authorization_endpoint", "\u009b31m"), "no address"},
 		"no PKCE":             {set("code_challenge_methods_supported", []string{"plain"}), "PKCE"},
 		"no iss":              {set("authorization_response_iss_parameter_supported", false), "RFC 9207"},
 		"metadata of a type":  {set("issuer", 7), "not the expected JSON"},

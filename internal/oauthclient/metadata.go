@@ -111,8 +111,9 @@ func (m *serverMetadata) fault(issuer string) string {
 	}
 	for _, endpoint := range []string{m.Authorize, m.Token, m.Registration, m.Revocation} {
 		u, err := url.Parse(endpoint)
-		if err != nil || u.RawQuery != "" || u.Fragment != "" || !strings.HasPrefix(endpoint, issuer+"/") {
-			return "an endpoint is missing or on another host"
+		if err != nil || u.RawQuery != "" || u.Fragment != "" || !strings.HasPrefix(endpoint, issuer+"/") ||
+			!isPrintable(endpoint, 2048) {
+			return "an endpoint is missing or on another host, or no address"
 		}
 	}
 	return ""
