@@ -36,6 +36,9 @@ type table struct {
 // Parse reads a document. A nil text is that of a file which does not exist.
 func Parse(text []byte) (*Document, error) {
 	d := &Document{text: text}
+	if isTooDeep(text) {
+		return nil, fmt.Errorf("values are nested more than %d deep", maxDepth)
+	}
 	if err := toml.Unmarshal(text, &d.values); err != nil {
 		if e, ok := errors.AsType[toml.ParseError](err); ok {
 			return nil, &SyntaxError{e.Position.Line, e.Message}

@@ -82,6 +82,25 @@ func TestSetRefusesOtherForms(t *testing.T) {
 	}
 }
 
+func TestParseBoundsNesting(t *testing.T) {
+	t.Parallel()
+	many := strings.Repeat
+	for _, text := range []string{"a = " + many("[", 101) + many("]", 101), many("a={", 101) + many("}", 101),
+		many("a.", 100) + "a = 1", "[" + many("a.", 100) + "a]", `"a" . ` + many("'b'.", 100) + "a = 1",
+		"a = 1 # x\n" + many("[", 1<<20), many("a={", 1<<20)} {
+		if _, err := Parse([]byte(text)); err == nil || !strings.Contains(err.Error(), "more than 100 deep") {
+			t.Errorf("%.20s: %v", text, err)
+		}
+	}
+	for _, text := range []string{"a = " + many("[", 90) + many("]", 90), many("a.", 90) + "a = 1",
+		"a = [" + many("1.5, [2.5], ", 500) + "]", "a = '" + many("[.", 200) + "' # " + many("[.", 200),
+		`a = """` + many("{\n", 200) + `"""`, many("# a.b\n", 200), many("[[a.b]]\nc = 1.5\n", 200)} {
+		if _, err := Parse([]byte(text)); err != nil {
+			t.Errorf("%.20s: %v", text, err)
+		}
+	}
+}
+
 func FuzzSetAndRemoveRestoreTheText(f *testing.F) {
 	for _, c := range texts {
 		f.Add([]byte(c.before))

@@ -32,6 +32,40 @@ func scan(text []byte) (tables []table) {
 	return tables
 }
 
+// maxDepth bounds the nesting of values and the names of a key. The time of the library grows with its square: a file
+// of a foreign project could stop the program.
+const maxDepth = 100
+
+// isTooDeep reports whether a text, which may be invalid, exceeds maxDepth.
+func isTooDeep(text []byte) bool {
+	s := &scanner{text: text}
+	for depth, names := 0, 1; s.at < len(text); {
+		switch text[s.at] {
+		case '"', '\'':
+			s.quoted()
+			continue
+		case '#':
+			s.endLine()
+			names = 1
+			continue
+		case '[', '{':
+			depth++
+			names = 1
+		case ']', '}':
+			depth = max(0, depth-1)
+		case '=', ',', '\n':
+			names = 1
+		case '.':
+			names++
+		}
+		s.at++
+		if max(depth, names) > maxDepth {
+			return true
+		}
+	}
+	return false
+}
+
 // skipBlank passes blanks, line ends and comments.
 func (s *scanner) skipBlank() {
 	s.at += len(bytes.TrimSuffix(s.text[s.at:], bytes.TrimPrefix(s.text[s.at:], []byte("\ufeff"))))
