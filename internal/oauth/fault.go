@@ -57,6 +57,9 @@ func asFault(err error, code string) *fault {
 	case status >= http.StatusInternalServerError:
 		return &fault{code: codeServerError, description: "Something failed on this server: try again.", status: status,
 			cause: err}
+	case status == http.StatusRequestEntityTooLarge:
+		return &fault{code: code, status: status,
+			description: fmt.Sprintf("The body is larger than %d KiB", maxBody>>10)}
 	default:
 		return &fault{code: code, description: e.Message, status: status}
 	}

@@ -218,6 +218,10 @@ func TestEndpointsRefuseInOneShape(t *testing.T) {
 			t.Errorf("%s %.80s: %d %v %s", c.path, c.body, w.Code, w.Header(), w.Body)
 		}
 	}
+	if w := callEndpoint(h, "/oauth/token", form, strings.Repeat("x", maxBody+1)); !strings.Contains(w.Body.String(),
+		"larger than 64 KiB") {
+		t.Errorf("a large form: %s", w.Body)
+	}
 	for _, body := range []string{"token=made-up&client_id=client", "token=x&token_type_hint=y&client_id=client"} {
 		if w := callEndpoint(h, "/oauth/revoke", form+"; charset=utf-8", body); w.Code != 200 {
 			t.Errorf("%s: %d %s", body, w.Code, w.Body)
