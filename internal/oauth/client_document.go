@@ -67,7 +67,6 @@ type documentCache struct {
 // A clientDocument is the result of a fetch.
 type clientDocument struct {
 	client grantdb.Client
-	host   string
 	err    error
 	until  time.Time
 }
