@@ -32,8 +32,8 @@ func newBackup(t *testing.T) (dir, file string) {
 		`INSERT INTO sign_ins (id, user_id, hash, user_agent, address, created_at, used_at)
 		SELECT 'one', id, x'01', '', '', 5, 5 FROM users`)
 	execSQL(t, dir, `INSERT INTO grants (id, user_id, client_id, client_name, client_uri, redirect_uri, resource, scope,
-		code_hash, created_at, updated_at, last_used_at, expires_at)
-		SELECT 'grant', id, '', '', '', '', '', '', x'02', 5, 5, 5, 5 FROM users`)
+		code_hash, family_hash, created_at, updated_at, last_used_at, expires_at)
+		SELECT 'grant', id, '', '', '', '', '', '', x'02', x'06', 5, 5, 5, 5 FROM users`)
 	execSQL(t, dir, `INSERT INTO grant_tokens (grant_id, access_hash, access_secret, refresh_hash, refresh_secret,
 		created_at, replaced_at) VALUES ('grant', x'03', x'', x'04', x'', 5, 0)`)
 	execSQL(t, dir, `INSERT INTO oauth_codes (hash, user_id, sign_in, client_id, client_name, client_uri, redirect_uri,
