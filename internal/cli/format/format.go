@@ -34,7 +34,7 @@ func Bold(text string, colour bool) string {
 }
 
 // StripControl removes terminal control characters from a text, which may be foreign. With lines, line ends and tabs
-// stay.
+// stay. Without, it is a name: one that turns the direction of text could change how a table or a question reads.
 func StripControl(s string, lines bool) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -42,7 +42,7 @@ func StripControl(s string, lines bool) string {
 			return r
 		case r == '\n' || r == '\t':
 			return ' '
-		case unicode.IsControl(r):
+		case unicode.IsControl(r), !lines && unicode.Is(unicode.Bidi_Control, r):
 			return -1
 		}
 		return r

@@ -11,3 +11,23 @@ func TestKebabConvertsWireNames(t *testing.T) {
 		}
 	}
 }
+
+func TestStripControl(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		text  string
+		lines bool
+		want  string
+	}{
+		{"a\x1b[31mb\u009b1mc\x00d\r", true, "a[31mb1mcd"},
+		{"a\tb\nc", true, "a\tb\nc"},
+		{"a\tb\nc", false, "a b c"},
+		{"gnp.\u202egod \u2066x\u2069\u200f", false, "gnp.god x"},
+		{"שלום \u202bעולם\u202c\n", true, "שלום \u202bעולם\u202c\n"},
+		{"naïve 日本 👩🏽‍💻", false, "naïve 日本 👩🏽‍💻"},
+	} {
+		if got := StripControl(c.text, c.lines); got != c.want {
+			t.Errorf("%q, %v: %q", c.text, c.lines, got)
+		}
+	}
+}
