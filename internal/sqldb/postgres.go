@@ -153,6 +153,9 @@ func (d *postgres) Write(ctx context.Context, user string, f func(Conn) error) (
 		if err = d.tryWrite(ctx, user, f); !isRetryable(err) {
 			break
 		}
+		if errors.Is(err, errConnectionLost) {
+			d.pool.Reset() // after a restart of the database all connections are lost: the next attempt gets a new one
+		}
 	}
 	return mapPostgresError(err)
 }

@@ -164,6 +164,39 @@ func TestWriteReplacesConnectionKilledBeforeCommit(t *testing.T) {
 	})
 }
 
+// TestWriteSucceedsAfterRestart kills every connection of the pool at once, as a restart of PostgreSQL does.
+func TestWriteSucceedsAfterRestart(t *testing.T) {
+	t.Parallel()
+	onPostgres(t, func(t *testing.T, d storetest.Database, _ *store.Store) {
+		named := d
+		named.Address += "&application_name=restarted"
+		s := named.Open(t, store.Options{})
+		ann := user(t, s, "ann")
+		db := d.DB(t)
+		for connections := 0; connections < 8; { // more than a write has attempts
+			var all sync.WaitGroup
+			for i := range 40 {
+				all.Go(func() {
+					if _, err := tryAdd(s, ann, "", fmt.Sprint("note ", i)); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			all.Wait()
+			const pool = ` FROM pg_stat_activity WHERE application_name = 'restarted' AND datname = current_database()`
+			if err := db.QueryRow(`SELECT count(*)` + pool).Scan(&connections); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := db.Exec(`SELECT pg_terminate_backend(pid)` + pool); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := tryAdd(s, ann, "", "afterwards"); err != nil {
+			t.Errorf("afterwards: %v", err)
+		}
+	})
+}
+
 func TestResultsAreRightWhileConnectionsAreKilled(t *testing.T) {
 	t.Parallel()
 	onPostgres(t, func(t *testing.T, d storetest.Database, _ *store.Store) {
