@@ -87,7 +87,7 @@ var allowedImports = map[string][]string{
 		"internal/store/accountdb", "internal/store/grantdb"},
 	"internal/httpapi": {"", "internal/identity", "internal/op"},
 	"internal/web":     {"", "internal/httpapi", "internal/op"},
-	"internal/oauth": {"", "internal/attempt", "internal/cache", "internal/httpapi", "internal/store",
+	"internal/oauth": {"", "internal/attempt", "internal/cache", "internal/httpapi", "internal/op", "internal/store",
 		"internal/store/grantdb", "internal/strictjson"},
 	"internal/rest": {"", "internal/httpapi", "internal/op", "internal/strictjson"},
 	"internal/mcp":  {"", "internal/fence", "internal/httpapi", "internal/op", "internal/strictjson"},

@@ -1,16 +1,17 @@
 package oauth
 
 import (
-	"log/slog"
 	"net/http"
 	"strconv"
 	"time"
 
+	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/httpapi"
+	"github.com/loci-memory/loci/internal/op"
 )
 
-// An endpoint answers a program with an object of JSON, or an error.
-type endpoint func(w http.ResponseWriter, r *http.Request) (answer any, err error)
+// An endpoint answers a program with an object of JSON, or an error. It notes user and grant in the call, for the log.
+type endpoint func(w http.ResponseWriter, r *http.Request, c *op.Call) (answer any, err error)
 
 // A created answer is that of a new record.
 type created struct{ any }
@@ -20,17 +21,21 @@ func (s *Server) endpoint(name string, run endpoint) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		httpapi.InitHeaders(w, r)
 		w.Header().Set("Pragma", "no-cache")
-		start := time.Now()
-		answer, err := run(w, r)
+		start, c := time.Now(), httpapi.NewCall(w, r, "oauth", s.TrustedProxies)
+		answer, err := run(w, r, c)
 		status, f := http.StatusOK, (*fault)(nil)
 		if err != nil {
 			f = asFault(err, codeInvalidRequest)
 			answer, status = f.body(), f.status
 			f.setHeaders(w.Header())
-		} else if c, ok := answer.(created); ok {
-			answer, status = c.any, http.StatusCreated
+		} else if made, ok := answer.(created); ok {
+			answer, status = made.any, http.StatusCreated
 		}
-		s.logCall(w, r, name, f, start)
+		outcome := op.Outcome{Name: "oauth." + name, Method: r.Method, Call: c, Status: status, Start: start}
+		if f != nil {
+			outcome.Code, outcome.Err = loci.Code(f.code), f.cause
+		}
+		s.Host.LogOutcome(r.Context(), outcome)
 		body := encode(answer)
 		w.Header().Set("Content-Type", "application/json")
 		w.Header().Set("Content-Length", strconv.Itoa(len(body)))
@@ -52,20 +57,4 @@ func (f *fault) setHeaders(h http.Header) {
 	if f.retryAfter > 0 {
 		h.Set("Retry-After", strconv.FormatInt(int64((f.retryAfter+time.Second-1)/time.Second), 10))
 	}
-}
-
-// logCall writes the line of a call, like those of operations: no code, token or text of a client.
-func (s *Server) logCall(w http.ResponseWriter, r *http.Request, name string, f *fault, start time.Time) {
-	level, code := slog.LevelInfo, ""
-	attrs := []slog.Attr{slog.String("op", "oauth."+name), slog.String("transport", "oauth"),
-		slog.String("request", w.Header().Get("X-Request-Id")), slog.Int64("us", time.Since(start).Microseconds())}
-	if f != nil {
-		if code = f.code; code == codeServerError {
-			level = slog.LevelError
-		}
-		if f.cause != nil {
-			attrs = append(attrs, slog.String("err", f.cause.Error()))
-		}
-	}
-	s.Log.LogAttrs(r.Context(), level, "call", append(attrs, slog.String("code", code))...)
 }

@@ -25,6 +25,9 @@ const (
 	codeUnavailable       = "temporarily_unavailable"
 )
 
+// storageRetry is the Retry-After of an answer on a full disk, which a person must empty.
+const storageRetry = time.Minute
+
 // A fault is an error in the words of OAuth. Its description is ASCII without quotes (RFC 6749, section 5.2).
 type fault struct {
 	code, description string
@@ -51,6 +54,9 @@ func asFault(err error, code string) *fault {
 	}
 	e := loci.AsError(err)
 	switch status := e.Code.Status(); {
+	case e.Code == loci.CodeStorageFull: // no server_error, after which clients forget their tokens
+		return &fault{code: codeUnavailable, description: e.Message, status: status,
+			retryAfter: storageRetry, cause: err}
 	case status == http.StatusTooManyRequests, status == http.StatusServiceUnavailable:
 		return &fault{code: codeUnavailable, description: "Wait for Retry-After seconds and try again.", status: status,
 			retryAfter: max(e.RetryAfter, time.Second), cause: err}

@@ -1,13 +1,13 @@
 package oauth
 
 import (
-	"log/slog"
 	"net/http"
 	"net/url"
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/attempt"
 	"github.com/loci-memory/loci/internal/httpapi"
+	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/store"
 )
 
@@ -17,7 +17,7 @@ type Options struct {
 	// PublicURL is the issuer: the address of the server without a slash at its end.
 	PublicURL         string
 	Clock             loci.Clock
-	Log               *slog.Logger
+	Host              *op.Host // logs and counts calls
 	TrustedProxies    httpapi.Proxies
 	RegistrationLimit int  // of an address in 15 minutes; 0 is off
 	ClientDocuments   bool // clients may be known by a metadata document that this server fetches

@@ -13,6 +13,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/httpapi"
+	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/grantdb"
 )
@@ -27,7 +28,8 @@ func newTestServer(t testing.TB) (s *Server, client string, handler http.Handler
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { st.Close() })
-	s = New(Options{Store: st, PublicURL: testIssuer, Clock: time.Now, Log: slog.New(slog.DiscardHandler)})
+	s = New(Options{Store: st, PublicURL: testIssuer, Clock: time.Now,
+		Host: &op.Host{Log: slog.New(slog.DiscardHandler)}})
 	c := grantdb.Client{ID: "client", Name: "Test", RedirectURIs: []string{"https://app.example/cb?x=1",
 		"http://127.0.0.1/cb"}}
 	if _, err := store.System(t.Context(), st, "add a client", func(t *store.SystemTx) (loci.Empty, error) {

@@ -6,6 +6,7 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/attempt"
 	"github.com/loci-memory/loci/internal/httpapi"
+	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/grantdb"
 )
@@ -25,7 +26,7 @@ type registration struct {
 }
 
 // register answers the registration endpoint.
-func (s *Server) register(w http.ResponseWriter, r *http.Request) (any, error) {
+func (s *Server) register(w http.ResponseWriter, r *http.Request, _ *op.Call) (any, error) {
 	if !hasMediaType(r.Header, "application/json") {
 		return nil, faultf(codeInvalidMetadata, "The body must be application/json")
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/grantdb"
 )
@@ -29,7 +30,7 @@ type exchanged struct {
 }
 
 // token answers the token endpoint.
-func (s *Server) token(w http.ResponseWriter, r *http.Request) (any, error) {
+func (s *Server) token(w http.ResponseWriter, r *http.Request, c *op.Call) (any, error) {
 	params, err := s.readClientForm(w, r, "grant_type", "client_id")
 	if err != nil {
 		return nil, err
@@ -56,6 +57,7 @@ func (s *Server) token(w http.ResponseWriter, r *http.Request) (any, error) {
 	if !result.ok {
 		return nil, faultf(codeInvalidGrant, "The code or token is unknown, used, expired or of another request")
 	}
+	c.UserID, c.CredentialID = result.tokens.UserID, result.tokens.GrantID
 	return tokenAnswer{result.tokens.Access, "Bearer", int64(result.tokens.ExpiresIn.Seconds()), result.tokens.Refresh,
 		result.tokens.Scope}, nil
 }
@@ -80,7 +82,7 @@ func refresh(params url.Values) (func(grantdb.Tx) (exchanged, error), error) {
 }
 
 // revoke answers the revocation endpoint (RFC 7009). A token that is unknown is revoked already.
-func (s *Server) revoke(w http.ResponseWriter, r *http.Request) (any, error) {
+func (s *Server) revoke(w http.ResponseWriter, r *http.Request, _ *op.Call) (any, error) {
 	params, err := s.readClientForm(w, r, "client_id")
 	if err != nil {
 		return nil, err

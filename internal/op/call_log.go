@@ -27,6 +27,27 @@ type callRecord struct {
 	out   any
 	err   error
 	start time.Time
+
+	status int       // of the answer, or 0 for that of the error
+	code   loci.Code // in the words of the transport, or "" for that of the error
+}
+
+// An Outcome is the end of a call that is no operation, such as one of OAuth.
+type Outcome struct {
+	Name   string // like that of an operation
+	Method string
+	Call   *Call
+	Status int
+	Code   loci.Code // in the words of the transport, or "" for that of Err
+	Err    error     // a failure or refusal of this server, or nil
+	Start  time.Time
+}
+
+// LogOutcome logs and counts the call like that of an operation.
+func (h *Host) LogOutcome(ctx context.Context, o Outcome) {
+	h.logCall(ctx, callRecord{op: &Op{Name: o.Name, Method: o.Method}, call: o.Call,
+		actor: &identity.Actor{UserID: o.Call.UserID, CredentialID: o.Call.CredentialID}, err: o.Err, start: o.Start,
+		status: o.Status, code: o.Code})
 }
 
 // logCall logs the one line of the call: operation, actor and result, by ids only, never contents. A client that
@@ -45,11 +66,15 @@ func (h *Host) logCall(ctx context.Context, e callRecord) {
 			level = slog.LevelError
 		}
 	}
+	unavailable := code == loci.CodeUnavailable
+	if e.code != "" && code != codeClientGone {
+		code = e.code
+	}
 	if h.Observe != nil {
 		h.Observe(e.op, e.call, code, elapsed)
 	}
 	h.logLine(ctx, level, "call", e, code, elapsed)
-	if code == loci.CodeUnavailable {
+	if unavailable {
 		h.Log.LogAttrs(ctx, slog.LevelWarn, "unavailable", slog.String("op", e.op.Name),
 			slog.String("request", e.call.RequestID), slog.Any("err", loci.AsError(e.err).Err))
 	}
@@ -71,7 +96,7 @@ func (h *Host) logLine(ctx context.Context, level slog.Level, message string, e 
 			attrs = append(attrs, slog.String("workspace", id))
 		}
 	}
-	attrs = append(attrs, slog.Int64("status", int64(e.status(code))), slog.Int64("us", elapsed.Microseconds()),
+	attrs = append(attrs, slog.Int64("status", int64(e.statusOf(code))), slog.Int64("us", elapsed.Microseconds()),
 		slog.String("code", string(code)))
 	if level == slog.LevelError {
 		attrs = append(attrs, slog.Any("err", loci.AsError(e.err).Err))
@@ -83,12 +108,14 @@ func (h *Host) logLine(ctx context.Context, level slog.Level, message string, e 
 	}
 }
 
-// status returns the HTTP status of the answer, on other transports the one that REST would give.
-func (e callRecord) status(code loci.Code) int {
+// statusOf returns the HTTP status of the answer, on other transports the one that REST would give.
+func (e callRecord) statusOf(code loci.Code) int {
 	made, ok := e.out.(Created)
 	switch {
 	case code == codeClientGone:
 		return 499 // what other servers log for a disconnected client (nginx)
+	case e.status != 0:
+		return e.status
 	case code != "":
 		return code.Status()
 	case ok && made.Created():

@@ -16,7 +16,7 @@ import (
 // A Call is the context of an operation's call beside its fields. A transport
 // fills the first part; Run fills the second.
 type Call struct {
-	Transport  string // "rest", "page", "mcp", "command": for the log and the metrics
+	Transport  string // "rest", "page", "mcp", "oauth", "command": for the log and the metrics
 	Credential string // the credential itself: a key, a token, a cookie's secret
 	// how the credential was sent: a cookie, or any other bearer
 	CredentialKind      identity.CredentialKind
@@ -83,7 +83,7 @@ func (h *Host) Run(ctx context.Context, o *Op, c *Call, args func() (Args, error
 			err = &loci.Error{Code: loci.CodeInternalError, Message: loci.CodeInternalError.Hint(),
 				Err: fmt.Errorf("panic: %s\n%s", cause, debug.Stack())}
 		}
-		h.logCall(ctx, callRecord{o, c, actor, in, out, err, start})
+		h.logCall(ctx, callRecord{op: o, call: c, actor: actor, in: in, out: out, err: err, start: start})
 	}()
 	if actor, err = h.Admit(ctx, o, c); err != nil {
 		return nil, err

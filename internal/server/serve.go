@@ -162,7 +162,7 @@ func (s Settings) handler(st *store.Store, host *op.Host, svc *service.Service, 
 	hosts := httpapi.NewAllowedHosts(s.PublicURL, s.TrustedProxies)
 	site := httpapi.Site{PublicURL: s.PublicURL, PublicURLInferred: s.inferredURL, TrustedProxies: s.TrustedProxies,
 		Origins: httpapi.NewOrigins(s.PublicURL, s.Origins...)}
-	authorization := oauth.New(oauth.Options{Store: st, PublicURL: s.PublicURL, Clock: s.clock(), Log: log,
+	authorization := oauth.New(oauth.Options{Store: st, PublicURL: s.PublicURL, Clock: s.clock(), Host: host,
 		TrustedProxies: s.TrustedProxies, RegistrationLimit: s.SignInLimit, ClientDocuments: s.OAuthCIMD})
 	responses, bodies := httpapi.NewResponseLimiter(), httpapi.NewBodyLimiter()
 	mcpServer := mcp.New(mcp.Options{

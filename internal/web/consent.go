@@ -32,7 +32,7 @@ type consent struct {
 func readConsent(v *visit) error {
 	request, _, err := v.h.Authorizer.Authorize(v.r.Context(), v.r.URL.RawQuery)
 	if fault := new(httpapi.RedirectError); errors.As(err, &fault) {
-		v.redirect = fault.Location
+		v.redirect, v.refused = fault.Location, loci.CodeInvalidQuery
 		return nil
 	}
 	if err != nil {
@@ -97,6 +97,7 @@ func decide(v *visit) error {
 		return v.startAgain(err)
 	}
 	if v.form.Get(decisionField) == "deny" {
+		v.refused = "access_denied"
 		location, err := v.h.Authorizer.Deny(bound, signIn)
 		return v.leave(a, location, err, "You denied the access.")
 	}

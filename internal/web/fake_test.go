@@ -18,6 +18,7 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/httpapi"
 	"github.com/loci-memory/loci/internal/identity"
+	"github.com/loci-memory/loci/internal/logtest"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/rest"
 	"github.com/loci-memory/loci/internal/web"
@@ -222,13 +223,14 @@ type browser struct {
 	url    string
 	client *http.Client
 	header http.Header // of each request
+	log    *logtest.Buffer
 }
 
 func newBrowser(t *testing.T, mail bool) *browser {
 	t.Helper()
 	s := &fakeService{keys: map[string]string{}, used: map[string]bool{}}
-	quiet := slog.New(slog.NewTextHandler(io.Discard, nil))
-	host := &op.Host{Service: s, Admit: s.admit, Log: quiet}
+	quiet, log := slog.New(slog.DiscardHandler), &logtest.Buffer{}
+	host := &op.Host{Service: s, Admit: s.admit, Log: slog.New(slog.NewTextHandler(log, nil))}
 	site := httpapi.Site{Origins: httpapi.NewOrigins("")}
 	server := httptest.NewServer(rest.New(rest.Options{Table: table(), Host: host, Log: quiet, Site: site,
 		ExtraRoutes: web.Routes(web.Options{Table: table(), Host: host, Service: s, Site: site, Mail: mail,
@@ -239,7 +241,7 @@ func newBrowser(t *testing.T, mail bool) *browser {
 		t.Fatal(err)
 	}
 	return &browser{s, t, server.URL, &http.Client{Jar: jar}, http.Header{"Accept": {"text/html"},
-		"Origin": {server.URL}}}
+		"Origin": {server.URL}}, log}
 }
 
 // signIn gives the browser a cookie.

@@ -25,6 +25,8 @@ type visit struct {
 	form     url.Values
 	template string
 	redirect string // path of another page, or address of a client, which answers instead
+	start    time.Time
+	refused  loci.Code // what a client was told instead of a code, for the log
 }
 
 func (h *handler) newVisit(w http.ResponseWriter, r *http.Request, p *page) *visit {
@@ -33,7 +35,7 @@ func (h *handler) newVisit(w http.ResponseWriter, r *http.Request, p *page) *vis
 	if r.Header.Values("Authorization") != nil { // the cookie is the only credential of a page
 		c.Credential = ""
 	}
-	v := &visit{h: h, w: w, r: r, page: p, call: c, template: p.template}
+	v := &visit{h: h, w: w, r: r, page: p, call: c, template: p.template, start: time.Now()}
 	v.view = view{Title: p.title, Base: h.BaseURL(r), Insecure: !h.IsSecure(r), Mail: h.Mail,
 		IdempotencyKey: rand.Text(), Next: "/", Values: map[string]string{}, FieldErrors: map[string]string{},
 		Links: p.params, table: h.Table}
@@ -165,6 +167,7 @@ func sentence(message string) string {
 func (v *visit) respond(err error) {
 	v.w.Header().Set("Referrer-Policy", referrerPolicy(v.Insecure))
 	if err == nil && v.redirect != "" {
+		v.logAuthorization(http.StatusSeeOther, nil)
 		http.Redirect(v.w, v.r, v.redirect, http.StatusSeeOther)
 		return
 	}
@@ -183,5 +186,14 @@ func (v *visit) respond(err error) {
 		}
 		httpapi.SetErrorHeaders(v.w.Header(), v.r, e, nil)
 	}
+	v.logAuthorization(status, err)
 	render(v.w, status, v.template, &v.view)
+}
+
+// logAuthorization logs and counts a visit of the page for the requests of clients, which runs no operation of its own.
+func (v *visit) logAuthorization(status int, err error) {
+	if v.page.path == httpapi.AuthorizePath {
+		v.h.Host.LogOutcome(v.r.Context(), op.Outcome{Name: "oauth.authorize", Method: v.r.Method, Call: v.call,
+			Status: status, Code: v.refused, Err: err, Start: v.start})
+	}
 }

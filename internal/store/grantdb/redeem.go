@@ -31,6 +31,8 @@ type Tokens struct {
 	Refresh   string
 	Scope     string
 	ExpiresIn time.Duration // of the access token
+	GrantID   loci.ID
+	UserID    loci.ID
 }
 
 // Redeem exchanges an authorization code for tokens. It reports false for a code that is unknown, used, expired or
@@ -103,5 +105,6 @@ func (t Tx) addGrant(c Consent, codeHash []byte) (tokens Tokens, ok bool, err er
 	secret := make([]byte, 32)
 	rand.Read(secret)
 	tokens, err = t.addTokens(id, c.Scope, refresh, secret)
+	tokens.GrantID, tokens.UserID = id, c.UserID
 	return tokens, err == nil, err
 }

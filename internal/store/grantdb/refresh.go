@@ -33,12 +33,14 @@ func (t Tx) Refresh(token, clientID string) (tokens Tokens, ok bool, err error) 
 	default:
 		return tokens, false, t.end(`id = ?1`, g.id)
 	}
+	tokens.GrantID, tokens.UserID = g.id, g.userID
 	return tokens, err == nil, err
 }
 
 // A lockedGrant is a live grant with one of its pairs of tokens.
 type lockedGrant struct {
 	id         loci.ID
+	userID     loci.ID
 	clientID   string
 	scope      string
 	secret     []byte // sealed by the refresh token
@@ -53,9 +55,9 @@ func (t Tx) lockGrant(hash []byte) (g lockedGrant, err error) {
 		[]any{&g.id}); err != nil {
 		return g, sqldb.MapNoRows(err)
 	}
-	if err = t.conn.QueryRow(`SELECT g.client_id, g.scope FROM grants g JOIN users u ON u.id = g.user_id
+	if err = t.conn.QueryRow(`SELECT g.user_id, g.client_id, g.scope FROM grants g JOIN users u ON u.id = g.user_id
 		WHERE g.id = ?1 AND NOT u.disabled AND`+liveGrant("?2")+t.conn.LockClause("NO KEY UPDATE", "g"),
-		[]any{g.id, t.conn.Now}, []any{&g.clientID, &g.scope}); err != nil {
+		[]any{g.id, t.conn.Now}, []any{&g.userID, &g.clientID, &g.scope}); err != nil {
 		return g, sqldb.MapNoRows(err)
 	}
 	// The lock may have waited for another refresh, so the pair is read after it.
