@@ -77,9 +77,8 @@ func (p *program) errorText(e *loci.Error) string {
 	case e.Code == loci.CodeInvalidKey && p.currentTarget.tokens != nil:
 		return fmt.Sprintf("The login for %s has ended: sign in again: loci login %[1]s", p.currentTarget.url)
 	case e.Code == loci.CodeInsufficientScope && p.currentTarget.tokens != nil:
-		return fmt.Sprintf("%s The login by browser reaches only the workspaces that you chose, and no keys and "+
-			"grants: use the pages of %s, or log in with an API key: loci login %[2]s --key -", e.Message,
-			p.currentTarget.url)
+		return fmt.Sprintf("This command needs an API key, because the login by browser reaches only the workspaces "+
+			"that you chose: create a key at %s, and run loci login %[1]s --key -", p.currentTarget.url)
 	case e.Code == loci.CodeInvalidKey || e.Code == loci.CodeRevoked:
 		return fmt.Sprintf("%s does not take this key: use loci login %s with another one, or set LOCI_API_KEY",
 			p.currentTarget.url, p.currentTarget.url)

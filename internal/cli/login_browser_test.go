@@ -213,6 +213,10 @@ func TestEndedGrantAsksForSignIn(t *testing.T) {
 		_ = json.NewEncoder(w).Encode(map[string]string{"code": "insufficient_scope", "message": "Not by a token."})
 	})
 	d.expectRun(t, 1, "loci login "+server.URL+" --key -", "memory", "list")
+	if got := d.err.String(); strings.Contains(got, "use the pages") ||
+		!strings.Contains(got, "create a key at "+server.URL) {
+		t.Errorf("no page runs every command: %s", got)
+	}
 	server.Fail("/v1/memories", nil)
 	server.EndGrants()
 	again := "sign in again: loci login " + server.URL

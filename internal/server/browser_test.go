@@ -149,7 +149,7 @@ func TestSetupOverNetworkCreatesWorkingKey(t *testing.T) {
 	status, _, text := b.postForm("/setup", fields...)
 	key := shownKey.FindString(text)
 	if status != 200 || key == "" || !strings.Contains(text, "loci login "+b.base+" --key - --plain-http") ||
-		!strings.Contains(text, "claude mcp add loci -- loci mcp") {
+		!strings.Contains(text, "loci setup claude") {
 		t.Fatalf("the account: %d %s", status, text)
 	}
 	if strings.Contains(text, "shown once") || !strings.Contains(text, "reload this page in this browser to see") {

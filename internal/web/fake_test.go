@@ -33,6 +33,7 @@ type fakeService struct {
 	keys     map[string]string // by idempotency key
 	used     map[string]bool   // tokens
 	spaces   []loci.Workspace  // of ann
+	grants   []loci.Grant      // of ann
 	closed   bool              // nobody may register without an invitation or a referral
 	shut     bool              // nobody may register
 	verified bool
@@ -201,6 +202,8 @@ func table() *op.Table {
 	op.Add(t, "account.me", "GET /v1/me", "Me.", op.Account, op.NoTool, (*fakeService).Me)
 	op.Add(t, "account.verify", "POST /v1/me/verify", "Send.", op.Person, op.NoTool, (*fakeService).SendAgain)
 	op.Add(t, "key.create", "POST /v1/keys", "Key.", op.Person, op.NoTool, (*fakeService).CreateKey, op.Creates)
+	op.Add(t, "grant.list", "GET /v1/grants", "List.", op.Person, op.NoTool, (*fakeService).ListGrants)
+	op.Add(t, "grant.revoke", "DELETE /v1/grants/{grantId}", "End.", op.Person, op.NoTool, (*fakeService).RevokeGrant)
 	op.Add(t, "workspace.list", "GET /v1/workspaces", "List.", op.Account, op.NoTool, (*fakeService).ListWorkspaces)
 	op.Add(t, "invitation.respond", "POST /v1/workspace-invitations/{invitationId}/respond", "Answer.", op.Account,
 		op.NoTool, (*fakeService).Respond)

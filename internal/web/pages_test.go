@@ -22,7 +22,7 @@ func TestSetupPageMakesAccountAndKey(t *testing.T) {
 		t.Error(got)
 	}
 	b.post("/setup", forms["/setup"]...).expect(t, 200, "/setup", loci0+"0", "loci login "+b.url+" --key -",
-		"claude mcp add loci -- loci mcp", "reload this page")
+		"loci login "+b.url+"<", "loci setup claude", "reload this page")
 	b.post("/setup", forms["/setup"]...).expect(t, 200, "/setup", loci0+"0")
 	if got := b.calls(); got != "setup ann@example.com abc-1_2; key First key" {
 		t.Error(got)

@@ -33,11 +33,13 @@ type page struct {
 
 // pages is the table. A page is served where the server has its operation.
 var pages = []page{
-	{path: "/", template: "home", title: "Loci", read: readHome},
-	{path: "/key", template: "home", title: "Loci", op: "key.create", formOnly: true, read: readHome,
+	{path: "/", template: "home", title: "Loci", read: readStart},
+	{path: "/key", template: "home", title: "Loci", op: "key.create", formOnly: true, read: readStart,
 		done: showKey},
-	{path: "/resend", template: "home", title: "Loci", op: "account.verify", formOnly: true, read: readHome,
+	{path: "/resend", template: "home", title: "Loci", op: "account.verify", formOnly: true, read: readStart,
 		done: showSent},
+	{path: "/revoke", template: "home", title: "Loci", op: "grant.revoke", formOnly: true, read: readStart,
+		messages: map[loci.Code]string{loci.CodeNotFound: "This program has no access any more."}, done: showEnded},
 	{path: "/signout", template: "problem", title: "Sign out", op: "auth.logout", formOnly: true, done: redirectNext},
 
 	{path: "/signin", template: "signin", title: "Sign in to Loci", op: "auth.login", params: []string{"email"},

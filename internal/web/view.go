@@ -31,6 +31,10 @@ type view struct {
 	Invite         *invitation
 	Answered       *loci.Invitation // the invitation that was just answered
 
+	Programs   []program // those that use the workspaces of the user
+	NoPrograms bool      // their list could not be read
+	Ended      bool      // the access of one has just ended
+
 	Client  string       // name of the program for which a person signs in, or that is connected
 	Consent *consent     // what the program asks for
 	Address template.URL // of the program that takes the answer over

@@ -99,7 +99,7 @@ func TestHomePageIsNotFoundWhenHTMLIsNotAccepted(t *testing.T) {
 // forms are the forms, each as a browser that is signed in would send it.
 var forms = map[string][]string{
 	"/signin": {"email", "ann@example.com", "password", password}, "/signout": {}, "/key": {"name", "laptop"},
-	"/resend": {}, "/register": {"email", "new@example.com", "password", password},
+	"/resend": {}, "/revoke": {"grantId", "g1"}, "/register": {"email", "new@example.com", "password", password},
 	"/setup":  {"token", "abc-1_2", "email", "ann@example.com", "password", password},
 	"/verify": {"token", "t"}, "/forgot": {"email", "ann@example.com"}, "/reset": {"token", "t", "password", password},
 	"/invite": {"id", "2", "token", "abc", "accept", "true", "confirm", "true"},

@@ -1,0 +1,67 @@
+package web
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/op"
+)
+
+// A program is a client with a grant, as the start page shows it.
+type program struct {
+	ID               loci.ID // of the grant
+	Name, Host       string
+	Workspaces, Used string
+}
+
+// maxPrograms is the most grants of a user, and the most items of a page of the list.
+const maxPrograms = "100"
+
+// readStart reads what the start page shows. The page of a new key is shown without the list of programs too.
+func readStart(v *visit) error {
+	if v.User.ID != "" && v.h.Table.Op("grant.list") != nil {
+		v.readPrograms()
+	}
+	return readHome(v)
+}
+
+func (v *visit) readPrograms() {
+	out, err := v.run("grant.list", v.call, op.Args{Params: []op.Param{{Name: "limit", Value: maxPrograms}}})
+	if v.NoPrograms = err != nil; v.NoPrograms {
+		return
+	}
+	for _, g := range out.(loci.Grants).Grants {
+		v.Programs = append(v.Programs, program{ID: g.ID, Name: plainName(g.Client.Name), Host: g.RedirectHost,
+			Workspaces: workspaceNames(g.Workspaces), Used: lastUse(g.LastUsedAt)})
+	}
+}
+
+// maxWorkspaceNames is how many workspaces of a program the page names.
+const maxWorkspaceNames = 5
+
+func workspaceNames(workspaces []loci.GrantWorkspace) string {
+	var names []string
+	for i, w := range workspaces {
+		if i == maxWorkspaceNames {
+			names = append(names, "and "+strconv.Itoa(len(workspaces)-i)+" more")
+			break
+		}
+		names = append(names, plainName(w.Name))
+	}
+	return strings.Join(names, ", ")
+}
+
+func lastUse(at loci.Time) string {
+	if at == 0 {
+		return "not used yet"
+	}
+	return "last used on " + at.Std().Format(time.DateOnly)
+}
+
+// showEnded says that the access of a program has ended.
+func showEnded(v *visit, _ any) error {
+	v.Ended = true
+	return nil
+}
