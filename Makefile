@@ -9,7 +9,7 @@ BUILD := GOAMD64=v2 CGO_ENABLED=0 go build -trimpath -ldflags=-w
 TAGS  :=
 endif
 
-.PHONY: help build run test lint ci bench bench-embed bench-retrieval soak torture judge golden setup
+.PHONY: help build run test lint ci bench bench-embed bench-retrieval soak torture judge clients golden setup
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -53,6 +53,10 @@ torture: ## kill the server 1,000 times during writes; no acknowledged write may
 
 judge: setup build ## test a server of each variant by its OpenAPI document, with 1,000 examples an operation
 	for variant in full a b; do scripts/judges/schemathesis ./loci $$variant 1000 || exit 1; done
+
+clients: setup build ## run real client programs with ./loci; it installs 1.5 GB of them
+	cd scripts/judges/clients && npm ci --no-audit --no-fund --loglevel=error
+	scripts/judges/node_modules/.bin/node scripts/judges/programs.mjs ./loci all
 
 golden: ## write the golden files and the Go client again (in packages whose tests have -update)
 	go generate ./client

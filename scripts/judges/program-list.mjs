@@ -49,7 +49,8 @@ export const programs = {
   opencode: {
     needs: opencode, config: '.config/opencode/opencode.json', keepsFile: true, entry: json('mcp', 'loci'),
     env: () => ({ OPENCODE_DISABLE_AUTOUPDATE: '1', OPENCODE_DISABLE_MODELS_FETCH: '1', OPENCODE_DISABLE_LSP_DOWNLOAD: '1' }),
-    files: (model) => ({ '.config/opencode/opencode.json': JSON.stringify({ autoupdate: false, share: 'disabled', model: 'judge/judge', small_model: 'judge/judge',
+    files: (model) => ({ '.config/opencode/opencode.json': JSON.stringify({ $schema: 'https://opencode.ai/config.json', autoupdate: false,
+      share: 'disabled', model: 'judge/judge', small_model: 'judge/judge',
       provider: { judge: { npm: '@ai-sdk/openai-compatible', name: 'Judge', options: { baseURL: `${model}/v1`, apiKey: key },
         models: { judge: { name: 'Judge', tool_call: true } } } } }, null, 2) + '\n' }),
     add: (url) => [opencode, 'mcp', 'add', 'loci', '--url', url],

@@ -25,7 +25,7 @@ class Home {
     mkdirSync(this.work)
     this.env = {
       PATH: [join(here, 'bin'), dirname(process.execPath), process.env.PATH].join(delimiter), HOME: this.folder, TERM: 'xterm-256color', LANG: 'C.UTF-8',
-      BROWSER: join(here, 'bin/xdg-open'), DISPLAY: ':0', DO_NOT_TRACK: '1', // a program without a display opens no browser
+      BROWSER: join(here, 'bin/xdg-open'), DO_NOT_TRACK: '1',
       LOCI_PERSON_EMAIL: email, LOCI_PERSON_PASSWORD: password, LOCI_PERSON_WORKSPACES: server.team, LOCI_PERSON_LOG: this.log,
       LOCI_PERSON_NODE: process.execPath, ...(program.signIn ? {} : { LOCI_API_KEY: server.key }), ...program.env(model.url),
     }
@@ -45,10 +45,11 @@ class Home {
   run(command, { terminal = false, seconds = 90 } = {}) {
     const args = terminal ? ['script', '-qec', command.map((part) => `'${part}'`).join(' '), '/dev/null'] : command
     return new Promise((resolve) => {
-      const child = spawn(args[0], args.slice(1), { env: this.env, cwd: this.work, stdio: ['ignore', 'pipe', 'pipe'] })
+      // A group of its own, so that what the program started ends with it.
+      const child = spawn(args[0], args.slice(1), { env: this.env, cwd: this.work, stdio: ['ignore', 'pipe', 'pipe'], detached: true })
       let out = ''
       for (const stream of [child.stdout, child.stderr]) stream.on('data', (part) => { out += part })
-      const timer = setTimeout(() => child.kill('SIGKILL'), seconds * 1000)
+      const timer = setTimeout(() => { out += ' [no end]'; process.kill(-child.pid, 'SIGKILL') }, seconds * 1000)
       child.once('error', (error) => { out += error })
       child.once('close', (code) => { clearTimeout(timer); resolve({ code, out: out.slice(-1500) }) })
     })
@@ -98,11 +99,21 @@ class Judge {
     if (this.program.signIn) {
       await this.server.restart('61m')
       await this.remember('refresh', 'camellia')
-      this.check(this.server.seen({ form: 'refresh_token', status: 200 }) >= 1, 'it did not refresh')
-      this.check(this.server.seen({ form: 'authorization_code', status: 200 }) === 1, 'it asked the person more than once')
+      this.check(this.seen({ form: 'refresh_token', status: 200 }) >= 1, 'it did not refresh')
+      this.check(this.seen({ form: 'authorization_code', status: 200 }) === 1, 'it asked the person more than once')
       this.check((await this.server.call('GET', '/v1/grants')).grants.length === 1, 'there is not one grant')
     }
     if (this.program.add) await this.unwire(before)
+  }
+
+  // forget ends the grants, and begins to count anew.
+  async forget() {
+    for (const grant of (await this.server.call('GET', '/v1/grants')).grants) await this.server.call('DELETE', `/v1/grants/${grant.id}`)
+    this.since = this.server.exchanges.length
+  }
+
+  seen(fields) {
+    return this.server.seen(fields, this.since)
   }
 
   // setup runs loci setup for this program.
@@ -117,6 +128,7 @@ class Judge {
     const theirs = this.program.entry(own.config)
     this.check(added.code === 0 && theirs, `its own command failed: ${added.out}`)
     own.remove()
+    await this.forget() // Codex signs in as soon as it is told of a server
     const done = await this.setup('--server', this.server.url, ...(this.program.signIn ? [] : ['--key-env', 'LOCI_API_KEY']))
     this.check(done.code === 0, `loci setup failed: ${done.out}`)
     const ours = this.program.entry(this.home.config)
@@ -133,7 +145,7 @@ class Judge {
   async signIn() {
     const done = await this.home.run(this.program.signIn(`${this.server.url}/mcp`), { terminal: true })
     this.check(done.code === 0, `the sign-in ended with ${done.code}: ${done.out}`)
-    this.check(this.server.seen({ form: 'authorization_code', status: 200 }) === 1, `no sign-in: ${done.out}`)
+    this.check(this.seen({ form: 'authorization_code', status: 200 }) === 1, `no sign-in: ${done.out}`)
   }
 
   // remember lets the program store a word, and looks for it in the place that the person ticked.
