@@ -118,6 +118,18 @@ export function text(html) {
   return words.map((n) => n.value).join(' ').replace(/\s+/g, ' ').trim().slice(0, 1000)
 }
 
+// deliver opens the client's address. A person needs seconds to sign in, in which a client begins to listen.
+async function deliver(address) {
+  for (let tries = 100; ; tries--) {
+    try {
+      return await fetch(address)
+    } catch (error) {
+      if (tries === 0) throw error
+      await new Promise((resolve) => setTimeout(resolve, 100))
+    }
+  }
+}
+
 async function main(args) {
   const address = args.at(-1)
   if (!address) throw new Error('usage: person.mjs [--print] ADDRESS')
@@ -128,8 +140,7 @@ async function main(args) {
   const away = await person.authorize(address).catch((error) => { note(`stuck ${error.message}`); throw error })
   note(`answered ${away}`)
   if (args.includes('--print')) return console.log(away)
-  const answer = await fetch(away)
-  note(`delivered ${answer.status}`)
+  note(`delivered ${(await deliver(away)).status}`)
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) await main(process.argv.slice(2))

@@ -3,6 +3,7 @@
 //   env      its variables, for the address of the model;     files   what its home has at first
 //   add      its own command that adds Loci;                  config  the file that this command writes
 //   entry    the entry of Loci in that file's text;           keepsFile  the program leaves the file alone
+//   prepare  a command that must run before;                  setupArgs  further arguments of loci setup
 //   signIn   its command that signs in; without it, a key;    prompt  its command that answers a prompt
 import { arch } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -21,6 +22,9 @@ const gemini = client('.bin/gemini')
 const copilot = client('.bin/copilot')
 const cline = client('.bin/cline')
 
+// A port below those that systems give away, because mcp-remote takes the port for free.
+const callback = (url) => String(10_000 + new URL(url).port % 20_000)
+
 export const programs = {
   claude: {
     ci: true, needs: claude, config: '.claude.json', entry: json('mcpServers', 'loci'),
@@ -32,8 +36,9 @@ export const programs = {
   },
   'mcp-remote': {
     ci: true, needs: judge('mcp-remote/dist/proxy.js'), config: 'none', env: () => ({}),
-    signIn: (url) => [process.execPath, judge('mcp-remote/dist/client.js'), url],
-    prompt: (text, url) => [process.execPath, join(here, 'stdio-client.mjs'), text, process.execPath, judge('mcp-remote/dist/proxy.js'), url],
+    signIn: (url) => [process.execPath, judge('mcp-remote/dist/client.js'), url, callback(url)],
+    prompt: (text, url) => [process.execPath, join(here, 'stdio-client.mjs'), text, process.execPath, judge('mcp-remote/dist/proxy.js'), url,
+      callback(url)],
   },
   codex: {
     needs: codex, config: '.codex/config.toml', keepsFile: true,
@@ -71,5 +76,14 @@ export const programs = {
       COPILOT_MODEL: 'judge' }),
     add: (url) => [copilot, 'mcp', 'add', '--transport', 'http', '--header', 'Authorization: Bearer ${LOCI_API_KEY}', 'loci', url],
     prompt: (text) => [copilot, '-p', text, '--allow-all-tools'],
+  },
+  // Cline signs in by a window alone: here it starts loci mcp, which uses the login of the command.
+  cline: {
+    needs: cline, config: '.cline/data/settings/cline_mcp_settings.json', entry: json('mcpServers', 'loci'), setupArgs: ['--stdio'],
+    env: () => ({ CLINE_TELEMETRY_DISABLED: '1' }),
+    prepare: (model) => [cline, 'auth', '-p', 'openai', '-k', key, '-m', 'judge', '-b', `${model}/v1`],
+    add: (url, loci) => [cline, 'mcp', 'add', 'loci', '--yes', '--', loci, 'mcp', '--server', new URL(url).origin],
+    signIn: (url, loci) => [loci, 'login', new URL(url).origin],
+    prompt: (text) => [cline, text, '--timeout', '60'],
   },
 }

@@ -7,7 +7,7 @@
 import { spawn } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { delimiter, dirname, join } from 'node:path'
+import { delimiter, dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Model } from './model.mjs'
 import { programs } from './program-list.mjs'
@@ -44,14 +44,14 @@ class Home {
   // run runs a command; on a terminal if it asks for one.
   run(command, { terminal = false, seconds = 90 } = {}) {
     const args = terminal ? ['script', '-qec', command.map((part) => `'${part}'`).join(' '), '/dev/null'] : command
-    return new Promise((resolve) => {
+    return new Promise((done) => {
       // A group of its own, so that what the program started ends with it.
       const child = spawn(args[0], args.slice(1), { env: this.env, cwd: this.work, stdio: ['ignore', 'pipe', 'pipe'], detached: true })
       let out = ''
       for (const stream of [child.stdout, child.stderr]) stream.on('data', (part) => { out += part })
       const timer = setTimeout(() => { out += ' [no end]'; process.kill(-child.pid, 'SIGKILL') }, seconds * 1000)
       child.once('error', (error) => { out += error })
-      child.once('close', (code) => { clearTimeout(timer); resolve({ code, out: out.slice(-1500) }) })
+      child.once('close', (code) => { clearTimeout(timer); done({ code, out: out.slice(-1500) }) })
     })
   }
 
@@ -90,6 +90,7 @@ class Judge {
   }
 
   async walk() {
+    if (this.program.prepare) await this.home.run(this.program.prepare(this.model.url))
     const before = this.home.config
     if (this.program.add) await this.wire()
     if (this.program.signIn) await this.signIn()
@@ -124,12 +125,13 @@ class Judge {
 
   async wire() {
     const own = new Home(this.program, this.server, this.model)
-    const added = await own.run(this.program.add(`${this.server.url}/mcp`))
+    const added = await own.run(this.program.add(`${this.server.url}/mcp`, this.binary))
     const theirs = this.program.entry(own.config)
     this.check(added.code === 0 && theirs, `its own command failed: ${added.out}`)
     own.remove()
     await this.forget() // Codex signs in as soon as it is told of a server
-    const done = await this.setup('--server', this.server.url, ...(this.program.signIn ? [] : ['--key-env', 'LOCI_API_KEY']))
+    const done = await this.setup('--server', this.server.url, ...(this.program.setupArgs ?? []),
+      ...(this.program.signIn ? [] : ['--key-env', 'LOCI_API_KEY']))
     this.check(done.code === 0, `loci setup failed: ${done.out}`)
     const ours = this.program.entry(this.home.config)
     this.check(JSON.stringify(ours) === JSON.stringify(theirs), `the entries differ: ${JSON.stringify(ours)}, its own is ${JSON.stringify(theirs)}`)
@@ -143,7 +145,7 @@ class Judge {
   }
 
   async signIn() {
-    const done = await this.home.run(this.program.signIn(`${this.server.url}/mcp`), { terminal: true })
+    const done = await this.home.run(this.program.signIn(`${this.server.url}/mcp`, this.binary), { terminal: true })
     this.check(done.code === 0, `the sign-in ended with ${done.code}: ${done.out}`)
     this.check(this.seen({ form: 'authorization_code', status: 200 }) === 1, `no sign-in: ${done.out}`)
   }
@@ -167,7 +169,8 @@ class Judge {
   }
 }
 
-const [binary, ...asked] = process.argv.slice(2)
+const [given, ...asked] = process.argv.slice(2)
+const binary = given && resolve(given) // programs run elsewhere
 const all = Object.keys(programs)
 const names = asked.length === 0 ? all.filter((name) => programs[name].ci) : asked[0] === 'all' ? all : asked
 if (!binary || names.some((name) => !programs[name])) {
