@@ -182,7 +182,8 @@ func (s *Store) Ping(ctx context.Context) error {
 		}
 		for _, x := range [][2]string{{"metadata", "value"}, {"users", "name"}, {"api_keys", "name"},
 			{"workspaces", "name"}, {"members", "role"}, {"memories", "title"}, {"index_log", "tags"},
-			{"keyword_indexes", "CAST(version AS TEXT)"}} {
+			{"keyword_indexes", "CAST(version AS TEXT)"}, {"oauth_clients", "name"}, {"oauth_codes", "scope"},
+			{"grants", "scope"}, {"grant_tokens", "CAST(replaced_at AS TEXT)"}} {
 			var text string // no index has the column, so the statement reads the table
 			err := t.QueryRow(`SELECT `+x[1]+` FROM `+x[0]+` LIMIT 1`, nil, []any{&text})
 			if err != nil && !errors.Is(err, sqldb.ErrNoRows) {
