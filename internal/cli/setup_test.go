@@ -158,3 +158,13 @@ func TestSetupPrintsObjects(t *testing.T) {
 		t.Errorf("%d %s", code, d.out.String())
 	}
 }
+
+func TestSetupNamesMemoriesOfTheEntry(t *testing.T) {
+	t.Parallel()
+	d := newTestTerminal(t)
+	d.expectRun(t, 0, "without a login those of this device", "setup", "cursor")
+	d.expectRun(t, 0, "It uses ", "setup", "cursor", "--local")
+	if got := d.out.String(); strings.Contains(got, "login") {
+		t.Error("the entry keeps to this device:", got)
+	}
+}

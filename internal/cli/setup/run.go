@@ -180,11 +180,19 @@ func (o Options) print(c *setup.Client, r result) error {
 	}[r.Action]
 	text = fmt.Sprintf(text, c.Title, r.Name, o.short(r.File))
 	if r.Connection != nil {
-		text += "\nIt uses " + r.Connection.String() + "."
+		text += "\nIt uses " + r.Connection.String() + whoseMemories(*r.Connection) + "."
 	}
 	if r.Next != "" {
 		text += "\nNext: " + r.Next + "."
 	}
 	_, err := fmt.Fprintln(o.Console.Out, format.StripControl(text, true))
 	return err
+}
+
+// whoseMemories names the memories that loci mcp serves, unless its flags do.
+func whoseMemories(c setup.Connection) string {
+	if len(c.Args) != 1 {
+		return ""
+	}
+	return ": the memories of the server of loci login, or without a login those of this device"
 }
