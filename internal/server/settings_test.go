@@ -44,6 +44,7 @@ func TestLoadReadsOriginsAsBrowsersSendThem(t *testing.T) {
 	}
 	for _, bad := range []string{"app.example.org", "https://ann@app.example.org", "https://ann:x@app.example.org",
 		"https://bücher.example", "https://b%C3%BCcher.example", "https://app.example.org:", "https://",
+		"https://app.example.org:0", "https://app.example.org:65536",
 		"ftp://a.example",
 		"https://app.example.org/a", "https://app.example.org?a", "https://app.example.org#a"} {
 		for _, name := range []string{"LOCI_CORS_ORIGINS=", "LOCI_PUBLIC_URL="} {

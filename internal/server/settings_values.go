@@ -96,13 +96,19 @@ func setEmbedModel(s *Settings, v string) error {
 	return nil
 }
 
+// isPort reports whether a port of an address is absent, or one that a browser can open.
+func isPort(port string) bool {
+	n, err := strconv.ParseUint(port, 10, 16)
+	return port == "" || err == nil && n > 0
+}
+
 // parseOrigin returns an origin as browsers send it. They send a name of other letters in ASCII, which is for the
 // operator to write.
 func parseOrigin(v string) (string, error) {
 	u, err := url.Parse(v)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || strings.HasSuffix(u.Host, ":") ||
 		strings.ContainsFunc(u.Host, func(r rune) bool { return r > '~' }) ||
-		!strings.EqualFold(u.Scheme+"://"+u.Host, v) {
+		!strings.EqualFold(u.Scheme+"://"+u.Host, v) || !isPort(u.Port()) {
 		return "", fmt.Errorf("must be an origin in ASCII, like https://loci.example.org or " +
 			"https://xn--bcher-kva.example")
 	}
