@@ -1,6 +1,7 @@
 package oauth
 
 import (
+	"context"
 	"net/http"
 	"net/url"
 	"strings"
@@ -111,30 +112,29 @@ func (s *Server) readClientForm(w http.ResponseWriter, r *http.Request, required
 }
 
 // withClient runs a transaction of a known client. An unknown client is told so before anything else, because it must
-// register again; fault, an error of its other parameters, comes second.
+// register again; fault, an error of its other parameters, comes second. Neither waits for a writer.
 func withClient[Out any](r *http.Request, s *Server, id string, fault error,
-	f func(grantdb.Tx) (Out, error)) (Out, error) {
+	f func(grantdb.Tx) (Out, error)) (out Out, err error) {
+	if err = s.requireClient(r.Context(), id); err == nil {
+		err = fault
+	}
+	if err != nil {
+		return out, err
+	}
 	return store.System(r.Context(), s.Store, "exchange or revoke tokens for a client",
-		func(t *store.SystemTx) (out Out, err error) {
-			if err = s.requireClient(t.Grants(), id); err == nil {
-				err = fault
-			}
-			if err != nil {
-				return out, err
-			}
-			return f(t.Grants())
-		})
+		func(t *store.SystemTx) (Out, error) { return f(t.Grants()) })
 }
 
 // requireClient refuses a client that is not registered. A metadata document is not fetched for that: codes and tokens
 // are bound to its client.
-func (s *Server) requireClient(t grantdb.Tx, id string) error {
+func (s *Server) requireClient(ctx context.Context, id string) error {
 	if isDocumentID(id) && s.documents != nil {
 		if _, err := checkDocumentID(id); err == nil {
 			return nil
 		}
 	}
-	_, err := t.Client(id)
+	_, err := store.SystemRead(ctx, s.Store, "find the client of a token request",
+		func(t *store.SystemTx) (grantdb.Client, error) { return t.Grants().Client(id) })
 	if loci.Is(err, loci.CodeNotFound) {
 		return faultf(codeInvalidClient, "The client is not registered: register it again")
 	}
