@@ -170,7 +170,7 @@ func (s *Service) newUser(
 		n.Name, _, _ = strings.Cut(string(e), "@")
 	}
 	if p != "" {
-		n.Password, err = s.passwordHasher.hash(ctx, network, string(p))
+		n.Password, err = s.passwords.Hash(ctx, network, string(p))
 	}
 	return n, err
 }
@@ -222,7 +222,7 @@ func (s *Service) SignIn(ctx context.Context, actor *identity.Actor, in loci.Log
 		release()
 		return loci.SignedIn{}, err
 	}
-	ok, err := s.passwordHasher.check(ctx, attempt.NetworkOf(actor.ClientAddress), l.Hash, string(in.Password))
+	ok, err := s.passwords.Check(ctx, attempt.NetworkOf(actor.ClientAddress), l.Hash, string(in.Password))
 	if err != nil {
 		release() // the password was not compared
 		return loci.SignedIn{}, err

@@ -63,7 +63,7 @@ func (s *Service) ResetPassword(ctx context.Context, actor *identity.Actor, in l
 	err = s.CheckResetLink(ctx, string(in.Token))
 	var hash string
 	if err == nil {
-		hash, err = s.passwordHasher.hash(ctx, attempt.NetworkOf(actor.ClientAddress), string(in.Password))
+		hash, err = s.passwords.Hash(ctx, attempt.NetworkOf(actor.ClientAddress), string(in.Password))
 	}
 	var u loci.User
 	if err == nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/loci-memory/loci/internal/attempt"
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/mail"
+	"github.com/loci-memory/loci/internal/password"
 	"github.com/loci-memory/loci/internal/retrieve"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/vector"
@@ -19,13 +20,13 @@ import (
 // A Service runs the operations.
 type Service struct {
 	Options
-	searcher       *retrieve.Searcher
-	passwordHasher passwordHasher
-	signInLimiter  *attempt.SignInLimiter
-	registrations  *attempt.Limiter
-	linkLimiter    *attempt.Limiter
-	mailLimiter    *attempt.Limiter
-	setup          setupLink
+	searcher      *retrieve.Searcher
+	passwords     password.Hasher
+	signInLimiter *attempt.SignInLimiter
+	registrations *attempt.Limiter
+	linkLimiter   *attempt.Limiter
+	mailLimiter   *attempt.Limiter
+	setup         setupLink
 }
 
 // Options are the dependencies and settings of a Service.
@@ -55,8 +56,8 @@ func New(o Options) *Service {
 	s := &Service{Options: o, searcher: retrieve.New(retrieve.Options{Secret: o.Store.Secret(),
 		Embedder: o.Embedder, Previous: o.PreviousEmbedder, EmbedTimeout: o.EmbedTimeout,
 		Models: o.Store.Embedder()}),
-		passwordHasher: newPasswordHasher(),
-		signInLimiter:  attempt.NewSignInLimiter(o.Clock, o.SignInLimit),
+		passwords:     password.NewHasher(),
+		signInLimiter: attempt.NewSignInLimiter(o.Clock, o.SignInLimit),
 		registrations: attempt.NewLimiter(o.Clock, o.SignInLimit,
 			"Too many registrations: wait for Retry-After seconds."),
 		linkLimiter: attempt.NewLimiter(o.Clock, o.SignInLimit,

@@ -9,6 +9,7 @@ import (
 	"github.com/loci-memory/loci/internal/conformance"
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/op"
+	hashing "github.com/loci-memory/loci/internal/password"
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/accountdb"
@@ -174,10 +175,16 @@ func TestBusyServerRefusesRegistrationsBeforeSignIns(t *testing.T) {
 	t.Parallel()
 	w := conformance.NewEmpty(t, conformance.OpenSQLite, conformance.Options{SignInLimit: 1000})
 	addUsers(t, w, "ada@example.com")
-	free := w.Service.HoldHashes()
+	queue := w.Service.Passwords()
+	slots := queue.Free()
+	for range slots {
+		if err := queue.Acquire(t.Context(), hashing.SignIn, ""); err != nil {
+			t.Fatal(err)
+		}
+	}
 	const more = 10
-	registered, refusals := make(chan error, service.MaxWaitingSignUps+more), 0
-	for i := range service.MaxWaitingSignUps + more {
+	registered, refusals := make(chan error, hashing.MaxWaitingSignUps+more), 0
+	for i := range hashing.MaxWaitingSignUps + more {
 		go func() {
 			in := loci.Register{Email: loci.Email(fmt.Sprintf("new%d@example.com", i)), Password: password}
 			_, err := op.Do(t.Context(), w.Host, &op.Call{Address: "192.0.2.1"}, service.AuthRegister, in)
@@ -192,19 +199,21 @@ func TestBusyServerRefusesRegistrationsBeforeSignIns(t *testing.T) {
 	signedIn := make(chan error, 1)
 	go func() { signedIn <- signIn(t, w, "192.0.2.2", "ada@example.com", password) }()
 	for end := time.Now().Add(30 * time.Second); ; time.Sleep(time.Millisecond) {
-		signIns, signUps := w.Service.WaitingHashes()
-		if signIns == 1 && signUps == service.MaxWaitingSignUps {
+		signIns, signUps := queue.Waiting(hashing.SignIn), queue.Waiting(hashing.SignUp)
+		if signIns == 1 && signUps == hashing.MaxWaitingSignUps {
 			break
 		}
 		if time.Now().After(end) {
 			t.Fatalf("%d sign-ins and %d registrations wait", signIns, signUps)
 		}
 	}
-	free()
+	for range slots {
+		queue.Release("")
+	}
 	if err := <-signedIn; err != nil {
 		t.Error(err)
 	}
-	for range service.MaxWaitingSignUps {
+	for range hashing.MaxWaitingSignUps {
 		if err := <-registered; err != nil {
 			t.Error(err)
 		}

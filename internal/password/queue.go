@@ -1,4 +1,4 @@
-package service
+package password
 
 import (
 	"context"
@@ -9,31 +9,31 @@ import (
 	"github.com/loci-memory/loci"
 )
 
-// hashPriority orders the waiting callers.
-type hashPriority int
+// A Priority orders the waiting callers.
+type Priority int
 
 // The priorities, the most urgent first.
 const (
-	hashSignIn hashPriority = iota
-	hashSignUp
-	hashPriorities
+	SignIn Priority = iota
+	SignUp
+	priorities
 )
 
-// A hashQueue bounds how many passwords are hashed at once and how many callers wait, because each hash takes 19 MiB
+// A Queue bounds how many passwords are hashed at once and how many callers wait, because each hash takes 19 MiB
 // and some 20 ms of a processor. It is fair between networks. A slot goes to the network with the fewest running
 // hashes, and a full queue refuses the network with the most waiting callers.
-type hashQueue struct {
-	bounds [hashPriorities]int // callers that may wait
+type Queue struct {
+	bounds [priorities]int // callers that may wait
 
 	mu       sync.Mutex
 	free     int            // hashes that may begin
 	running  map[string]int // by network
 	releases int            // slots that were passed on
-	waiters  [hashPriorities][]*hashWaiter
+	waiters  [priorities][]*waiter
 }
 
-// A hashWaiter waits for a slot.
-type hashWaiter struct {
+// A waiter waits for a slot.
+type waiter struct {
 	network string
 	done    chan struct{} // closed when the waiter gets a slot or is refused
 	refused bool
@@ -42,24 +42,25 @@ type hashWaiter struct {
 // signUpShare is the number of slots of which sign-ups get one while they wait.
 const signUpShare = 4
 
-func newHashQueue(slots int, bounds [hashPriorities]int) *hashQueue {
-	return &hashQueue{free: slots, bounds: bounds, running: map[string]int{}}
+func newQueue(slots int, bounds [priorities]int) *Queue {
+	return &Queue{free: slots, bounds: bounds, running: map[string]int{}}
 }
 
 // run calls f in a slot, or returns Unavailable where too many callers wait already.
-func (q *hashQueue) run(ctx context.Context, p hashPriority, network string, f func()) error {
-	if err := q.acquire(ctx, p, network); err != nil {
+func (q *Queue) run(ctx context.Context, p Priority, network string, f func()) error {
+	if err := q.Acquire(ctx, p, network); err != nil {
 		return err
 	}
-	defer q.release(network)
+	defer q.Release(network)
 	f()
 	return nil
 }
 
-var errHashQueue = &loci.Error{Code: loci.CodeUnavailable, RetryAfter: 2 * time.Second,
+var errFull = &loci.Error{Code: loci.CodeUnavailable, RetryAfter: 2 * time.Second,
 	Message: "Too many people sign in or register at this moment: wait for Retry-After seconds."}
 
-func (q *hashQueue) acquire(ctx context.Context, p hashPriority, network string) error {
+// Acquire waits for a slot, which Release ends.
+func (q *Queue) Acquire(ctx context.Context, p Priority, network string) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -72,15 +73,15 @@ func (q *hashQueue) acquire(ctx context.Context, p hashPriority, network string)
 	}
 	if len(q.waiters[p]) >= q.bounds[p] && !q.evictFor(p, network) {
 		q.mu.Unlock()
-		return errHashQueue
+		return errFull
 	}
-	c := &hashWaiter{network: network, done: make(chan struct{})}
+	c := &waiter{network: network, done: make(chan struct{})}
 	q.waiters[p] = append(q.waiters[p], c)
 	q.mu.Unlock()
 	select {
 	case <-c.done:
 		if c.refused {
-			return errHashQueue
+			return errFull
 		}
 		return nil
 	case <-ctx.Done():
@@ -91,7 +92,7 @@ func (q *hashQueue) acquire(ctx context.Context, p hashPriority, network string)
 
 // evictFor makes a place for a caller of a network: it refuses the last caller of the network with the most callers. It
 // returns false if that network has at most one caller more than the caller's own.
-func (q *hashQueue) evictFor(p hashPriority, network string) bool {
+func (q *Queue) evictFor(p Priority, network string) bool {
 	callers := map[string]int{}
 	last, maximum := -1, 0
 	for i, c := range q.waiters[p] {
@@ -110,7 +111,7 @@ func (q *hashQueue) evictFor(p hashPriority, network string) bool {
 }
 
 // cancel removes a caller from the queue, and passes on a slot that it was granted meanwhile.
-func (q *hashQueue) cancel(p hashPriority, c *hashWaiter) {
+func (q *Queue) cancel(p Priority, c *waiter) {
 	q.mu.Lock()
 	i := slices.Index(q.waiters[p], c)
 	if i >= 0 {
@@ -119,19 +120,33 @@ func (q *hashQueue) cancel(p hashPriority, c *hashWaiter) {
 	granted := i < 0 && !c.refused
 	q.mu.Unlock()
 	if granted {
-		q.release(c.network)
+		q.Release(c.network)
 	}
 }
 
-// release passes the slot of a caller on to the next caller.
-func (q *hashQueue) release(network string) {
+// Free returns the number of free slots.
+func (q *Queue) Free() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.free
+}
+
+// Waiting returns the number of callers of a priority that wait.
+func (q *Queue) Waiting(p Priority) int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.waiters[p])
+}
+
+// Release passes the slot of a caller on to the next caller.
+func (q *Queue) Release(network string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.running[network]--; q.running[network] <= 0 {
 		delete(q.running, network)
 	}
 	q.releases++
-	order := []hashPriority{hashSignIn, hashSignUp}
+	order := []Priority{SignIn, SignUp}
 	if q.releases%signUpShare == 0 {
 		slices.Reverse(order)
 	}
@@ -145,7 +160,7 @@ func (q *hashQueue) release(network string) {
 }
 
 // grantNext grants a slot to the first caller of the network with the fewest running hashes.
-func (q *hashQueue) grantNext(p hashPriority) {
+func (q *Queue) grantNext(p Priority) {
 	next := 0
 	for i, c := range q.waiters[p] {
 		if q.running[c.network] < q.running[q.waiters[p][next].network] {
