@@ -2,9 +2,9 @@ package server
 
 import (
 	"bytes"
+	"encoding/hex"
 	"io/fs"
 	"net"
-	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -12,6 +12,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"github.com/loci-memory/loci/internal/store/storetest"
 )
 
 // oauthAttacks are attacks of RFC 9700 on a server with a client of ann. Each returns with an error if it succeeds.
@@ -204,8 +206,17 @@ var oauthAttacks = map[string]func(t *testing.T, w *oauthWorld, client string){
 			t.Fatal(err)
 		}
 		defer listener.Close()
-		var calls atomic.Int32
-		go http.Serve(listener, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { calls.Add(1) }))
+		var connections atomic.Int32
+		go func() {
+			for {
+				c, err := listener.Accept()
+				if err != nil {
+					return
+				}
+				connections.Add(1)
+				c.Close()
+			}
+		}()
 		f := w.newFlow(client)
 		f.query.Set("request_uri", "http://"+listener.Addr().String()+"/")
 		if answer := f.authorize().location(t); answer.Get("error") != "request_uri_not_supported" {
@@ -216,8 +227,8 @@ var oauthAttacks = map[string]func(t *testing.T, w *oauthWorld, client string){
 			f := w.newFlow("https://" + host + ":" + port + "/client.json")
 			showsPage(t, f.authorize(), host)
 		}
-		if n := calls.Load(); n > 0 {
-			t.Errorf("%d requests to this machine", n)
+		if n := connections.Load(); n > 0 {
+			t.Errorf("%d connections to this machine", n)
 		}
 	},
 	"a parameter is given twice": func(t *testing.T, w *oauthWorld, client string) {
@@ -253,103 +264,142 @@ func showsPage(t *testing.T, got reply, what string) {
 
 func TestOAuthAttacksFail(t *testing.T) {
 	t.Parallel()
-	w := newOAuthWorld(t, map[string]string{"oauth-cimd": "on"})
-	client := w.register(oauthRedirect)
-	t.Run("attacks", func(t *testing.T) {
-		for name, attack := range oauthAttacks {
-			t.Run(name, func(t *testing.T) {
-				t.Parallel()
-				attack(t, w, client)
-			})
-		}
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		w := newOAuthWorld(t, d, map[string]string{"oauth-cimd": "on"})
+		client := w.register(oauthRedirect)
+		t.Run("attacks", func(t *testing.T) {
+			for name, attack := range oauthAttacks {
+				t.Run(name, func(t *testing.T) {
+					t.Parallel()
+					attack(t, w, client)
+				})
+			}
+		})
+		w.requireNoSecretStored(t)
 	})
-	w.requireNoSecretStored(t)
 }
 
-// requireNoSecretStored searches the log and every file of the data folder for the secrets of the run.
+// requireNoSecretStored searches the log and the database for the secrets of the run.
 func (w *oauthWorld) requireNoSecretStored(t *testing.T) {
 	t.Helper()
 	if err := w.stop(); err != nil {
 		t.Fatal(err)
 	}
-	texts, size := map[string][]byte{"the log": []byte(w.log.String())}, 0
-	if err := filepath.WalkDir(w.dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		texts[path], err = os.ReadFile(path)
-		size += len(texts[path])
-		return err
-	}); err != nil {
-		t.Fatal(err)
+	texts := storedTexts(t, w.database)
+	size := len(texts)
+	for _, text := range texts {
+		size += len(text)
 	}
+	texts["the log"] = []byte(w.log.String())
 	if len(w.secrets) < 30 || size < 10_000 || !bytes.Contains(texts["the log"], []byte(`"oauth.token"`)) {
 		t.Fatalf("%d secrets, %d bytes", len(w.secrets), size)
 	}
 	for name, text := range texts {
 		for _, secret := range w.secrets {
-			if bytes.Contains(text, []byte(secret)) {
+			encoded := hex.EncodeToString([]byte(secret))
+			if bytes.Contains(text, []byte(secret)) || bytes.Contains(text, []byte(encoded)) {
 				t.Errorf("%s holds %.12s...", name, secret)
 			}
 		}
 	}
 }
 
+// storedTexts returns the files of SQLite, or the rows of the tables of PostgreSQL, which shows bytes in hexadecimal.
+func storedTexts(t *testing.T, d storetest.Database) map[string][]byte {
+	t.Helper()
+	texts := map[string][]byte{}
+	if d.Dir == "" {
+		for _, table := range d.Query(t, `SELECT tablename FROM pg_tables WHERE schemaname = current_schema()`) {
+			texts[table] = []byte(strings.Join(d.Query(t, `SELECT x::text FROM "`+table+`" x`), "\n"))
+		}
+		return texts
+	}
+	if err := filepath.WalkDir(d.Dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		texts[path], err = os.ReadFile(path)
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return texts
+}
+
 // TestOAuthRefreshReplayEndsTheGrant sets the clock past the time in which a replay gets the same answer (RFC 9700,
 // section 4.14).
 func TestOAuthRefreshReplayEndsTheGrant(t *testing.T) {
 	t.Parallel()
-	w := newOAuthWorld(t, nil)
-	f := w.newFlow(w.register(oauthRedirect))
-	unused := w.newFlow(f.client)
-	code := unused.code()
-	_, refresh := tokensOf(t, f.redeem(f.code()))
-	first, replayed := f.refresh(refresh), f.refresh(refresh)
-	if first.text != replayed.text {
-		t.Errorf("a replay at once: %s", replayed.text)
-	}
-	access, next := tokensOf(t, first)
-	if err := w.stop(); err != nil {
-		t.Fatal(err)
-	}
-	w.start(map[string]string{"clock-offset": "3m"})
-	refuse(t, "invalid_grant", unused.redeem(code))
-	if !w.opens(access) {
-		t.Error("the grant ended before the replay")
-	}
-	refuse(t, "invalid_grant", f.refresh(refresh))
-	refuse(t, "invalid_grant", f.refresh(next))
-	if w.opens(access) {
-		t.Error("the grant outlives the replay")
-	}
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		w := newOAuthWorld(t, d, nil)
+		f := w.newFlow(w.register(oauthRedirect))
+		unused := w.newFlow(f.client)
+		code := unused.code()
+		_, refresh := tokensOf(t, f.redeem(f.code()))
+		first, replayed := f.refresh(refresh), f.refresh(refresh)
+		if first.text != replayed.text {
+			t.Errorf("a replay at once: %s", replayed.text)
+		}
+		access, next := tokensOf(t, first)
+		if err := w.stop(); err != nil {
+			t.Fatal(err)
+		}
+		w.start(map[string]string{"clock-offset": "3m"})
+		refuse(t, "invalid_grant", unused.redeem(code))
+		if !w.opens(access) {
+			t.Error("the grant ended before the replay")
+		}
+		refuse(t, "invalid_grant", f.refresh(refresh))
+		refuse(t, "invalid_grant", f.refresh(next))
+		if w.opens(access) {
+			t.Error("the grant outlives the replay")
+		}
+	})
 }
 
+// TestOAuthCodeIsRedeemedOnceByFiftyAtOnce uses two servers on PostgreSQL.
 func TestOAuthCodeIsRedeemedOnceByFiftyAtOnce(t *testing.T) {
 	t.Parallel()
-	w := newOAuthWorld(t, nil)
-	f := w.newFlow(w.register(oauthRedirect))
-	code := f.code()
-	replies := make([]reply, 50)
-	var group sync.WaitGroup
-	for i := range replies {
-		group.Go(func() { replies[i] = f.redeem(code) })
-	}
-	group.Wait()
-	won := 0
-	for _, r := range replies {
-		if r.status == 200 {
-			won++
-			access, _ := tokensOf(t, r)
-			if w.opens(access) {
-				t.Error("the tokens survive the second use")
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		w := newOAuthWorld(t, d, nil)
+		f := w.newFlow(w.register(oauthRedirect))
+		code := f.code()
+		flows := []*flow{f, f}
+		if d.Address != "" {
+			other := *f
+			other.oauthWorld = &oauthWorld{t: t, database: d}
+			listener, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
 			}
-		} else if err := isRefusal(r, "invalid_grant"); err != nil {
-			t.Error(err)
+			address := listener.Addr().String()
+			listener.Close()
+			start(t, w.flags(map[string]string{"public-url": w.url, "listen": address}))
+			other.url = "http://" + address
+			flows[1] = &other
 		}
-	}
-	if won != 1 {
-		t.Errorf("%d of 50 won", won)
-	}
+		replies := make([]reply, 50)
+		var group sync.WaitGroup
+		for i := range replies {
+			group.Go(func() { replies[i] = flows[i%2].redeem(code) })
+		}
+		group.Wait()
+		won := 0
+		for _, r := range replies {
+			if r.status == 200 {
+				won++
+				access, _ := tokensOf(t, r)
+				if w.opens(access) {
+					t.Error("the tokens survive the second use")
+				}
+			} else if err := isRefusal(r, "invalid_grant"); err != nil {
+				t.Error(err)
+			}
+		}
+		if won != 1 {
+			t.Errorf("%d of 50 won", won)
+		}
+	})
 }
 
 func TestOAuthRegistrationsAreLimited(t *testing.T) {

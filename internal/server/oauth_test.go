@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"html"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/logtest"
+	"github.com/loci-memory/loci/internal/store/storetest"
 )
 
 const oauthRedirect = "http://127.0.0.1:45678/callback"
@@ -24,7 +26,8 @@ const oauthRedirect = "http://127.0.0.1:45678/callback"
 // An oauthWorld is a running server with two users, of whom ann owns a team.
 type oauthWorld struct {
 	t              *testing.T
-	url, dir       string
+	database       storetest.Database
+	url            string
 	log            *logtest.Buffer
 	stop           func() error
 	ann, eve       string // cookies of their browsers
@@ -34,11 +37,11 @@ type oauthWorld struct {
 	secrets []string // every code, token and verifier of the run
 }
 
-func newOAuthWorld(t *testing.T, flags map[string]string) *oauthWorld {
+func newOAuthWorld(t *testing.T, d storetest.Database, flags map[string]string) *oauthWorld {
 	t.Helper()
-	w := &oauthWorld{t: t, dir: t.TempDir()}
+	w := &oauthWorld{t: t, database: d}
 	w.start(flags)
-	admin, err := OpenAdmin(context.Background(), Settings{Data: w.dir})
+	admin, err := OpenAdmin(context.Background(), Settings{Data: d.Dir, DB: d.Address})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,17 +63,21 @@ func newOAuthWorld(t *testing.T, flags map[string]string) *oauthWorld {
 	return w
 }
 
-// start starts the server on the data of the world, at its first address.
+// start starts the server on the database of the world, at its first address.
 func (w *oauthWorld) start(flags map[string]string) {
 	w.t.Helper()
-	all := map[string]string{"data": w.dir, "signin-limit": "0"}
-	for name, value := range flags {
-		all[name] = value
-	}
+	all := w.flags(flags)
 	if w.url != "" {
 		all["listen"] = strings.TrimPrefix(w.url, "http://")
 	}
 	w.url, _, w.log, w.stop = start(w.t, all)
+}
+
+// flags returns the flags of a server on the database of the world, with more.
+func (w *oauthWorld) flags(more map[string]string) map[string]string {
+	all := map[string]string{"data": w.database.Dir, "db": w.database.Address, "signin-limit": "0"}
+	maps.Copy(all, more)
+	return all
 }
 
 // keep notes a secret of the run.
@@ -284,7 +291,7 @@ func isRefusal(r reply, code string) error {
 
 func TestOAuthTokenReachesOnlyTheChosenWorkspaces(t *testing.T) {
 	t.Parallel()
-	w := newOAuthWorld(t, nil)
+	w := newOAuthWorld(t, storetest.Database{Dir: t.TempDir()}, nil)
 	f := w.newFlow(w.register(oauthRedirect))
 	access, refresh := tokensOf(t, f.redeem(f.code()))
 	listed := w.send("GET", "/v1/workspaces", "", "Authorization: Bearer "+access)
