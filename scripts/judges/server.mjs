@@ -45,6 +45,7 @@ export class Server {
   // start makes a person with an API key and a team, and serves with these variables.
   static async start(binary, env = {}) {
     const server = new Server()
+    process.once('exit', () => server.child?.kill()) // a judge that fails leaves no server
     server.binary = binary
     server.port = await freePort()
     server.url = `http://127.0.0.1:${await listen(server.#proxy)}`
