@@ -44,7 +44,7 @@ func countStatements(t *testing.T, open func(testing.TB, store.Options) *store.S
 	w := conformance.New(t, open, withMail)
 	fewest := map[string]int64{}
 	for _, o := range service.Ops.Ops {
-		for range 4 {
+		for range 8 {
 			f := fixtureOf(t, o.Name)
 			at := f.world(t, w, open)
 			in := conformance.Must(json.Marshal(f.args(testScene{at, t})))(t)

@@ -9,7 +9,7 @@ import (
 	"github.com/loci-memory/loci/internal/service"
 )
 
-// openSide reads who the caller is, and the workspace of that name or id. An empty name is the personal workspace or,
+// open reads who the caller is, and the workspace of that name or id. An empty name is the personal workspace or,
 // for a token without it, the only one.
 func (s *side) open(ctx context.Context, workspace string) error {
 	me, err := call(ctx, s, service.AccountMe, loci.Empty{})

@@ -133,7 +133,7 @@ func (f *file) swap(dir string, text []byte, mode fs.FileMode) error {
 
 // unchanged returns errChanged unless the file still has its text.
 func (f *file) unchanged() error {
-	now, err := os.ReadFile(f.real)
+	now, err := readBounded(f.real)
 	if errors.Is(err, fs.ErrNotExist) {
 		err, now = nil, nil
 	}

@@ -58,17 +58,9 @@ func (c Change) status(scope string) Status {
 		s.Problem = "the entry is not one of Loci"
 		return s
 	}
-	to.URL = withoutSecretsOf(to.URL)
+	to.URL = withoutSecrets(to.URL)
 	s.Connected, s.Connection = true, &to
 	return s
-}
-
-// withoutSecretsOf returns an address without what may be secret; none stays none.
-func withoutSecretsOf(address string) string {
-	if address == "" {
-		return ""
-	}
-	return withoutSecrets(address)
 }
 
 // isInstalled reports whether the program of a client, or the folder of its file, is there.

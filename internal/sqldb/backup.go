@@ -110,9 +110,8 @@ type ActiveKey struct {
 }
 
 // EndSignIns deletes all sign-ins, grants and links of mails to users in the database in dir, which no process may have
-// open.
-// It returns the number of sign-ins and the API keys that stay valid. Afterwards the file has no write-ahead log beside
-// it.
+// open. It returns the number of sign-ins and the API keys that stay valid. Afterwards the file has no write-ahead log
+// beside it.
 func EndSignIns(ctx context.Context, dir string) (ended int64, keys []ActiveKey, err error) {
 	keys = []ActiveKey{}
 	err = withSQLite(dir, func(c *sqliteConn) error {
