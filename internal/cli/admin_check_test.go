@@ -1,13 +1,12 @@
 package cli
 
 import (
-	"database/sql"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/loci-memory/loci/internal/sqldb"
+	"github.com/loci-memory/loci/internal/store/storetest"
 )
 
 // The exit code of a check is 1 until the inconsistencies are repaired.
@@ -17,14 +16,7 @@ func TestCheckFailsUntilRepaired(t *testing.T) {
 	run := adminRunner(t, dir)
 	run(exitOK, "user", "create", "--email", "ada@example.org")
 	run(exitOK, "check")
-	db, err := sql.Open(sqldb.SQLDriver, "file:"+filepath.Join(dir, "loci.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	if _, err := db.Exec(`UPDATE atlases SET memories = 7`); err != nil {
-		t.Fatal(err)
-	}
+	storetest.Database{Dir: dir}.Exec(t, `UPDATE atlases SET memories = 7`)
 	if text := run(exitFailure, "check"); !strings.Contains(text, "counters ") ||
 		!strings.Contains(text, "the atlas counts 7 memories") || !strings.Contains(text, "--repair") {
 		t.Error(text)

@@ -3,9 +3,7 @@ package server
 import (
 	"bytes"
 	"context"
-	"database/sql"
 	"log/slog"
-	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -14,7 +12,6 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/auth"
 	"github.com/loci-memory/loci/internal/identity"
-	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/accountdb"
 	"github.com/loci-memory/loci/internal/store/storetest"
@@ -35,14 +32,7 @@ func TestSampleIntegrityLogsNoContent(t *testing.T) {
 	if err := sampleIntegrity(t.Context(), l.store, log); err != nil || out.Len() > 0 {
 		t.Fatalf("a healthy store logs %s, %v", &out, err)
 	}
-	db, err := sql.Open(sqldb.SQLDriver, "file:"+filepath.Join(dir, "loci.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	if _, err := db.Exec(`UPDATE memories SET title = 'Granite'`); err != nil {
-		t.Fatal(err)
-	}
+	storetest.Database{Dir: dir}.Exec(t, `UPDATE memories SET title = 'Granite'`)
 	before := findingsMetric(t, l.store)
 	if err := sampleIntegrity(t.Context(), l.store, log); err != nil {
 		t.Fatal(err)

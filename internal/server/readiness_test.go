@@ -2,20 +2,17 @@ package server
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"io"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/loci-memory/loci/internal/logtest"
-	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
@@ -92,14 +89,7 @@ func TestDamagedIndexIsReportedByReadyAndMetrics(t *testing.T) {
 	if err := errors.Join(l.store.Flush(t.Context(), m.WorkspaceID), l.Close()); err != nil {
 		t.Fatal(err)
 	}
-	db, err := sql.Open(sqldb.SQLDriver, "file:"+filepath.Join(dir, "loci.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	if _, err := db.Exec(`UPDATE segments SET header = x'ff01'`); err != nil {
-		t.Fatal(err)
-	}
+	storetest.Database{Dir: dir}.Exec(t, `UPDATE segments SET header = x'ff01'`)
 	if l, err = OpenLocal(t.Context(), dir, false); err != nil {
 		t.Fatal(err)
 	}

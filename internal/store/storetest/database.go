@@ -77,7 +77,9 @@ func (d Database) openDB(t testing.TB) *sql.DB {
 	t.Helper()
 	driver, name := "pgx", d.Address
 	if d.Dir != "" {
-		driver, name = sqldb.SQLDriver, "file:"+filepath.Join(d.Dir, "loci.db")
+		// Each driver has its own name for the timeout, and ignores that of the other.
+		timeout := "?_busy_timeout=10000&_pragma=busy_timeout(10000)"
+		driver, name = sqldb.SQLDriver, "file:"+filepath.Join(d.Dir, "loci.db")+timeout
 	}
 	db, err := sql.Open(driver, name)
 	if err != nil {
