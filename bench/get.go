@@ -78,7 +78,7 @@ func (b *bench) get() error {
 	b.compare("get", "read of 700 bytes over HTTP", "us CPU", s, "cpu", 2.2)
 	driver := b.drivers[0]
 	b.report.add(s.ratioLine(line{Row: "get", What: "memory_get over MCP, over REST, " + driver, Unit: "us CPU",
-		Threshold: 1.3}, "mcp "+driver+" cpu", "loci "+driver+" cpu"))
+		Threshold: 1.5}, "mcp "+driver+" cpu", "loci "+driver+" cpu"))
 	return nil
 }
 

@@ -94,10 +94,10 @@ func (b *bench) transport() error {
 	create := newRequest("POST", "/v1/memories", key,
 		map[string]any{"content": b.corpus.Prose(1), "title": "Choose the driver", "type": "decision",
 			"tags": []string{"bench"}})
-	if err := b.compareTransport(logged, quiet, "get", get, 1.9); err != nil {
+	if err := b.compareTransport(logged, quiet, "get", get, 2.2); err != nil {
 		return err
 	}
-	return b.compareTransport(logged, quiet, "create", create, 2.3)
+	return b.compareTransport(logged, quiet, "create", create, 2.4)
 }
 
 func (b *bench) compareTransport(logged, quiet *process, name string, r request, threshold float64) error {
