@@ -29,7 +29,7 @@ func WriteError(w http.ResponseWriter, r *http.Request, q *op.Quota, err error) 
 
 // SetErrorHeaders sets Retry-After and the challenge of an error, unless the transport has set its own.
 func SetErrorHeaders(h http.Header, r *http.Request, e *loci.Error, q *op.Quota) {
-	if wait := retryAfter(e, q); wait > 0 {
+	if wait := RetryAfter(e, q); wait > 0 {
 		h.Set("Retry-After", ceilSeconds(wait))
 	}
 	if e.Code.Status() != http.StatusUnauthorized || h.Get("Www-Authenticate") != "" {
@@ -42,14 +42,19 @@ func SetErrorHeaders(h http.Header, r *http.Request, e *loci.Error, q *op.Quota)
 	h.Set("WWW-Authenticate", challenge)
 }
 
-// retryAfter returns the time to wait before the next try, or 0. A used-up quota lasts as long as its window.
-func retryAfter(e *loci.Error, q *op.Quota) time.Duration {
+// storageRetry is the time after which a full disk may have room again: a person must empty it.
+const storageRetry = time.Minute
+
+// RetryAfter returns the time to wait before the next try, or 0. A used-up quota lasts as long as its window.
+func RetryAfter(e *loci.Error, q *op.Quota) time.Duration {
 	status := e.Code.Status()
 	switch {
 	case e.RetryAfter > 0:
 		return e.RetryAfter
 	case e.Code == loci.CodeQuotaExceeded && q != nil && q.Reset > 0:
 		return q.Reset
+	case e.Code == loci.CodeStorageFull:
+		return storageRetry
 	case status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable:
 		return time.Second
 	}

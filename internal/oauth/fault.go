@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/httpapi"
 )
 
 // Codes of errors (RFC 6749, sections 4.1.2.1 and 5.2; RFC 7591, section 3.2.2; RFC 8707, section 2).
@@ -24,9 +25,6 @@ const (
 	codeServerError       = "server_error"
 	codeUnavailable       = "temporarily_unavailable"
 )
-
-// storageRetry is the Retry-After of an answer on a full disk, which a person must empty.
-const storageRetry = time.Minute
 
 // A fault is an error in the words of OAuth. Its description is ASCII without quotes (RFC 6749, section 5.2).
 type fault struct {
@@ -56,10 +54,10 @@ func asFault(err error, code string) *fault {
 	switch status := e.Code.Status(); {
 	case e.Code == loci.CodeStorageFull: // no server_error, after which clients forget their tokens
 		return &fault{code: codeUnavailable, description: e.Message, status: status,
-			retryAfter: storageRetry, cause: err}
+			retryAfter: httpapi.RetryAfter(e, nil), cause: err}
 	case status == http.StatusTooManyRequests, status == http.StatusServiceUnavailable:
 		return &fault{code: codeUnavailable, description: "Wait for Retry-After seconds and try again.", status: status,
-			retryAfter: max(e.RetryAfter, time.Second), cause: err}
+			retryAfter: httpapi.RetryAfter(e, nil), cause: err}
 	case status >= http.StatusInternalServerError:
 		return &fault{code: codeServerError, description: "Something failed on this server: try again.", status: status,
 			cause: err}

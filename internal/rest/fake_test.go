@@ -132,6 +132,8 @@ func (t *fakeService) Find(_ context.Context, _ *identity.Actor, in findInput) (
 		return findOutput{}, loci.NewError(loci.CodeQuotaExceeded)
 	case "down":
 		return findOutput{}, loci.NewError(loci.CodeUnavailable)
+	case "full":
+		return findOutput{}, loci.NewError(loci.CodeStorageFull)
 	case "large":
 		return findOutput{[]record{}, strings.Repeat("x", 100_000)}, nil
 	case "broken":

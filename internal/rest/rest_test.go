@@ -210,7 +210,8 @@ func TestQuotaHeadersRoundSecondsUp(t *testing.T) {
 	if got := roundTrip(t, url, "GET /health"+authHeader).Header; got.Get("RateLimit-Limit") != "" {
 		t.Errorf("a quota where nobody was admitted: %v", got)
 	}
-	for query, wait := range map[string]string{"busy": "3", "used%20up": "91", "down": "1", "broken": ""} {
+	for query, wait := range map[string]string{"busy": "3", "used%20up": "91", "down": "1", "full": "60",
+		"broken": ""} {
 		if got := roundTrip(t, url, "GET /v1/things?query="+query+authHeader); got.Header.Get("Retry-After") != wait {
 			t.Errorf("%s: Retry-After %q, want %q", query, got.Header.Get("Retry-After"), wait)
 		}

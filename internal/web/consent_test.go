@@ -203,9 +203,14 @@ func TestFaultyRequestShowsPage(t *testing.T) {
 	for _, signedIn := range []bool{true, false} {
 		b := newConsentBrowser(t, signedIn, personal)
 		for path, status := range map[string]int{authorize + "unknown": 400, consent: 400,
-			consent + "?request=expired": 400, authorize + "busy": 429, authorize + "down": 503} {
+			consent + "?request=expired": 400, authorize + "busy": 429, authorize + "down": 503,
+			authorize + "full": 507} {
 			got := b.get(path)
 			got.expect(t, status, path, "<title>Error: ")
+			wait := map[int]string{429: "2", 503: "1", 507: "60"}[status]
+			if is := got.Header.Get("Retry-After"); is != wait {
+				t.Errorf("%s: Retry-After %q, want %q", path, is, wait)
+			}
 			again := strings.Contains(got.text, "start again there")
 			if got.Header.Get("Location") != "" || again != (status == 400) || strings.Contains(got.raw, "<unknown>") {
 				t.Errorf("%s: %v %s", path, got.Header, got.raw)

@@ -50,6 +50,8 @@ func (f *fakeAuthorizer) Authorize(_ context.Context, rawQuery string) (string, 
 		return "", httpapi.Authorization{}, &httpapi.RedirectError{Location: secureSite + "&error=invalid_scope"}
 	case "down":
 		return "", httpapi.Authorization{}, loci.NewError(loci.CodeUnavailable)
+	case "full":
+		return "", httpapi.Authorization{}, loci.NewError(loci.CodeStorageFull)
 	case "busy":
 		return "", httpapi.Authorization{}, &loci.Error{Code: loci.CodeRateLimited, RetryAfter: 2 * time.Second}
 	}
