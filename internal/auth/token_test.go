@@ -88,7 +88,10 @@ func TestGateRefusesTokenOfEndedGrant(t *testing.T) {
 			code loci.Code
 		}{
 			"revoked by the client": {func(k grantdb.Tokens, _ loci.ID) error {
-				return h.system(func(x *store.SystemTx) error { return x.Grants().RevokeToken(k.Refresh, "editor") })
+				return h.system(func(x *store.SystemTx) error {
+					_, err := x.Grants().RevokeToken(k.Refresh, "editor")
+					return err
+				})
 			}, loci.CodeInvalidKey},
 			"revoked by the user": {func(grantdb.Tokens, loci.ID) error {
 				list, err := h.work.ListGrants(t.Context(), h.actor(), loci.ListGrants{})

@@ -23,12 +23,19 @@ const testIssuer = "https://loci.example.org"
 // newTestServer returns a server on SQLite with one client, and a handler of its routes.
 func newTestServer(t testing.TB) (s *Server, client string, handler http.Handler) {
 	t.Helper()
-	st, err := store.OpenSQLite(t.Context(), t.TempDir(), store.Options{Log: slog.New(slog.DiscardHandler)})
+	return newTestServerAt(t, time.Now)
+}
+
+// newTestServerAt returns such a server with a clock.
+func newTestServerAt(t testing.TB, clock loci.Clock) (s *Server, client string, handler http.Handler) {
+	t.Helper()
+	st, err := store.OpenSQLite(t.Context(), t.TempDir(), store.Options{Log: slog.New(slog.DiscardHandler),
+		Clock: clock})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { st.Close() })
-	s = New(Options{Store: st, PublicURL: testIssuer, Clock: time.Now,
+	s = New(Options{Store: st, PublicURL: testIssuer, Clock: clock,
 		Host: &op.Host{Log: slog.New(slog.DiscardHandler)}})
 	c := grantdb.Client{ID: "client", Name: "Test", RedirectURIs: []string{"https://app.example/cb?x=1",
 		"http://127.0.0.1/cb"}}

@@ -55,10 +55,10 @@ func (s *Server) token(w http.ResponseWriter, r *http.Request, c *op.Call) (any,
 	if err != nil {
 		return nil, err
 	}
+	c.UserID, c.CredentialID = result.tokens.UserID, result.tokens.GrantID
 	if !result.ok {
 		return nil, faultf(codeInvalidGrant, "The code or token is unknown, used, expired or of another request")
 	}
-	c.UserID, c.CredentialID = result.tokens.UserID, result.tokens.GrantID
 	return tokenAnswer{result.tokens.Access, "Bearer", int64(result.tokens.ExpiresIn.Seconds()), result.tokens.Refresh,
 		result.tokens.Scope}, nil
 }
@@ -83,14 +83,16 @@ func refresh(params url.Values) (func(grantdb.Tx) (exchanged, error), error) {
 }
 
 // revoke answers the revocation endpoint (RFC 7009). A token that is unknown is revoked already.
-func (s *Server) revoke(w http.ResponseWriter, r *http.Request, _ *op.Call) (any, error) {
+func (s *Server) revoke(w http.ResponseWriter, r *http.Request, c *op.Call) (any, error) {
 	params, err := s.readClientForm(w, r, "client_id")
 	if err != nil {
 		return nil, err
 	}
 	id := params.Get("client_id")
-	return withClient(r, s, id, requireParams(params, "token"),
-		func(t grantdb.Tx) (loci.Empty, error) { return loci.Empty{}, t.RevokeToken(params.Get("token"), id) })
+	ended, err := withClient(r, s, id, requireParams(params, "token"),
+		func(t grantdb.Tx) (grantdb.Subject, error) { return t.RevokeToken(params.Get("token"), id) })
+	c.UserID, c.CredentialID = ended.UserID, ended.GrantID
+	return loci.Empty{}, err
 }
 
 // readClientForm reads a form of a client, and requires parameters of it. Clients have no secret: one that sends a

@@ -37,7 +37,7 @@ func TestTokenRevokesItsGrant(t *testing.T) {
 			last := w.refresh(t, first.Refresh)
 			token := which(first, last)
 			for _, client := range []string{"other", "editor", "editor"} {
-				grants(t, w.s, func(x grantdb.Tx) error { return x.RevokeToken(token, client) })
+				grants(t, w.s, func(x grantdb.Tx) error { _, err := x.RevokeToken(token, client); return err })
 				if opens(t, w.s, last.Access) != (client == "other") || !opens(t, w.s, other.Access) {
 					t.Errorf("a token that %s revoked", client)
 				}
@@ -47,7 +47,7 @@ func TestTokenRevokesItsGrant(t *testing.T) {
 				}
 			}
 		}
-		grants(t, w.s, func(x grantdb.Tx) error { return x.RevokeToken("made up", "editor") })
+		grants(t, w.s, func(x grantdb.Tx) error { _, err := x.RevokeToken("made up", "editor"); return err })
 	})
 }
 
@@ -252,7 +252,7 @@ func TestUnusedClientsAreDeletedAfterAWeek(t *testing.T) {
 			w.clock.advance(24*time.Hour + time.Minute)
 		}
 		k = w.refresh(t, k.Refresh)
-		grants(t, w.s, func(x grantdb.Tx) error { return x.RevokeToken(k.Refresh, "editor") })
+		grants(t, w.s, func(x grantdb.Tx) error { _, err := x.RevokeToken(k.Refresh, "editor"); return err })
 		w.clock.advance(6 * 24 * time.Hour)
 		grants(t, w.s, grantdb.Tx.DeleteExpired)
 		if clients() != 1 {

@@ -13,20 +13,27 @@ func liveGrant(now string) string {
 	return ` g.expires_at > ` + now + ` AND EXISTS (SELECT 1 FROM grant_workspaces x WHERE x.grant_id = g.id) `
 }
 
-// end deletes the grants that meet a condition, with their tokens.
-func (t Tx) end(condition string, args ...any) error {
-	return t.conn.Query(`DELETE FROM grants WHERE `+condition+` RETURNING id`, args, func(r sqldb.Row) error {
-		var id loci.ID
-		err := r.Scan(&id)
-		t.onChange(accountdb.Change{CredentialID: id})
-		return err
-	})
+// A Subject is the grant of a code or token, and its user. Either is empty where it is not known.
+type Subject struct {
+	GrantID loci.ID
+	UserID  loci.ID
 }
 
-// RevokeToken ends the grant of an access or refresh token of a client (RFC 7009). An unknown token is no error.
-func (t Tx) RevokeToken(token, clientID string) error {
+// end deletes the grants that meet a condition, with their tokens, and returns the last of them.
+func (t Tx) end(condition string, args ...any) (last Subject, err error) {
+	err = t.conn.Query(`DELETE FROM grants WHERE `+condition+` RETURNING id, user_id`, args, func(r sqldb.Row) error {
+		err := r.Scan(&last.GrantID, &last.UserID)
+		t.onChange(accountdb.Change{CredentialID: last.GrantID})
+		return err
+	})
+	return last, err
+}
+
+// RevokeToken ends the grant of an access or refresh token of a client (RFC 7009), and returns it. An unknown token is
+// no error.
+func (t Tx) RevokeToken(token, clientID string) (Subject, error) {
 	if !identity.ValidAccessToken(token) && !identity.ValidRefreshToken(token) {
-		return nil
+		return Subject{}, nil
 	}
 	return t.end(`client_id = ?2 AND id IN (SELECT grant_id FROM grant_tokens WHERE access_hash = ?1
 		UNION ALL SELECT id FROM grants WHERE family_hash = ?3)`, identity.SecretHash(token), clientID, familyHash(token))
@@ -77,7 +84,7 @@ func (t Tx) DeleteExpired() error {
 	if _, err := t.conn.Exec(`DELETE FROM oauth_codes WHERE expires_at <= ?1`, t.conn.Now); err != nil {
 		return err
 	}
-	if err := t.end(`expires_at <= ?1 OR NOT EXISTS (SELECT 1 FROM grant_workspaces x WHERE x.grant_id = grants.id)`,
+	if _, err := t.end(`expires_at <= ?1 OR NOT EXISTS (SELECT 1 FROM grant_workspaces x WHERE x.grant_id = grants.id)`,
 		t.conn.Now); err != nil {
 		return err
 	}

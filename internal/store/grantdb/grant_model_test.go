@@ -185,7 +185,7 @@ func (m *grantModel) revoke() {
 	last := p.grant.pairs[len(p.grant.pairs)-1]
 	got := m.exchange(2, func(s *store.Store) (grantdb.Tokens, error) {
 		if s == m.stores[0] {
-			err := try(s, func(x grantdb.Tx) error { return x.RevokeToken(token, "editor") })
+			err := try(s, func(x grantdb.Tx) error { _, err := x.RevokeToken(token, "editor"); return err })
 			return grantdb.Tokens{}, errors.Join(err, storetest.ErrInvalidGrant)
 		}
 		return storetest.Refresh(s, last.tokens.Refresh, "editor")

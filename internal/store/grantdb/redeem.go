@@ -31,8 +31,7 @@ type Tokens struct {
 	Refresh   string
 	Scope     string
 	ExpiresIn time.Duration // of the access token
-	GrantID   loci.ID
-	UserID    loci.ID
+	Subject                 // of refused ones too, for the log
 }
 
 // Redeem exchanges an authorization code for tokens. It reports false for a code that is unknown, used, expired or
@@ -51,8 +50,10 @@ func (t Tx) Redeem(r Redemption) (tokens Tokens, ok bool, err error) {
 		c, err = t.takeCode(hash)
 	}
 	if loci.Is(err, loci.CodeNotFound) {
-		return tokens, false, t.end(`code_hash = ?1`, hash)
+		tokens.Subject, err = t.end(`code_hash = ?1`, hash)
+		return tokens, false, err
 	}
+	tokens.UserID = c.UserID
 	if err != nil || !c.admits(r, t.conn.Now) {
 		return tokens, false, err
 	}
@@ -80,7 +81,7 @@ func (t Tx) addGrant(c Consent, codeHash []byte) (tokens Tokens, ok bool, err er
 	if err != nil || len(workspaces) == 0 {
 		return tokens, false, err
 	}
-	if err := t.end(`id IN (SELECT id FROM grants WHERE user_id = ?1
+	if _, err := t.end(`id IN (SELECT id FROM grants WHERE user_id = ?1
 		ORDER BY CASE WHEN last_used_at > updated_at THEN last_used_at ELSE updated_at END DESC, id DESC
 		LIMIT ?2 OFFSET ?3)`, c.UserID, math.MaxInt32, maxGrants-1); err != nil {
 		return tokens, false, err
@@ -105,6 +106,6 @@ func (t Tx) addGrant(c Consent, codeHash []byte) (tokens Tokens, ok bool, err er
 	secret := make([]byte, 32)
 	rand.Read(secret)
 	tokens, err = t.addTokens(id, c.Scope, refresh, secret)
-	tokens.GrantID, tokens.UserID = id, c.UserID
+	tokens.Subject = Subject{id, c.UserID}
 	return tokens, err == nil, err
 }

@@ -17,10 +17,11 @@ func (t Tx) Refresh(token, clientID string) (tokens Tokens, ok bool, err error) 
 	g, err := t.lockGrant(hash)
 	switch {
 	case loci.Is(err, loci.CodeNotFound):
-		return tokens, false, t.end(`family_hash = ?1 AND client_id = ?2
+		tokens.Subject, err = t.end(`family_hash = ?1 AND client_id = ?2
 			AND NOT EXISTS (SELECT 1 FROM grant_tokens p WHERE p.refresh_hash = ?3)`, familyHash(token), clientID, hash)
+		return tokens, false, err
 	case err == nil && g.clientID != clientID:
-		return tokens, false, nil
+		return Tokens{Subject: g.Subject}, false, nil
 	}
 	if err != nil {
 		return tokens, false, err
@@ -31,16 +32,16 @@ func (t Tx) Refresh(token, clientID string) (tokens Tokens, ok bool, err error) 
 	case g.replacedAt > t.before(replayTTL):
 		tokens, err = openNext(token, g.scope, g.next)
 	default:
-		return tokens, false, t.end(`id = ?1`, g.id)
+		tokens.Subject, err = t.end(`id = ?1`, g.GrantID)
+		return tokens, false, err
 	}
-	tokens.GrantID, tokens.UserID = g.id, g.userID
+	tokens.Subject = g.Subject
 	return tokens, err == nil, err
 }
 
 // A lockedGrant is a live grant with one of its pairs of tokens.
 type lockedGrant struct {
-	id         loci.ID
-	userID     loci.ID
+	Subject
 	clientID   string
 	scope      string
 	secret     []byte // sealed by the refresh token
@@ -52,12 +53,12 @@ type lockedGrant struct {
 // has expired or reaches nothing is NotFound, as that of a disabled user.
 func (t Tx) lockGrant(hash []byte) (g lockedGrant, err error) {
 	if err = t.conn.QueryRow(`SELECT grant_id FROM grant_tokens WHERE refresh_hash = ?1`, []any{hash},
-		[]any{&g.id}); err != nil {
+		[]any{&g.GrantID}); err != nil {
 		return g, sqldb.MapNoRows(err)
 	}
 	if err = t.conn.QueryRow(`SELECT g.user_id, g.client_id, g.scope FROM grants g JOIN users u ON u.id = g.user_id
 		WHERE g.id = ?1 AND NOT u.disabled AND`+liveGrant("?2")+t.conn.LockClause("NO KEY UPDATE", "g"),
-		[]any{g.id, t.conn.Now}, []any{&g.userID, &g.clientID, &g.scope}); err != nil {
+		[]any{g.GrantID, t.conn.Now}, []any{&g.UserID, &g.clientID, &g.scope}); err != nil {
 		return g, sqldb.MapNoRows(err)
 	}
 	// The lock may have waited for another refresh, so the pair is read after it.
@@ -72,18 +73,18 @@ func (t Tx) rotate(g lockedGrant, token string) (tokens Tokens, err error) {
 	if err != nil {
 		return tokens, err
 	}
-	if tokens, err = t.addTokens(g.id, g.scope, identity.NextRefreshToken(token), secret); err != nil {
+	if tokens, err = t.addTokens(g.GrantID, g.scope, identity.NextRefreshToken(token), secret); err != nil {
 		return tokens, err
 	}
 	if _, err = t.conn.Exec(`UPDATE grant_tokens SET next = ?2, replaced_at = ?3 WHERE refresh_hash = ?1`,
 		identity.SecretHash(token), sealNext(token, tokens), t.conn.Now); err != nil {
 		return tokens, err
 	}
-	if err = t.deleteOldTokens(g.id); err != nil {
+	if err = t.deleteOldTokens(g.GrantID); err != nil {
 		return tokens, err
 	}
 	if _, err = t.conn.Exec(`UPDATE grants SET expires_at = ?2, updated_at = CASE WHEN updated_at < ?3 THEN ?3
-		ELSE updated_at + 1 END WHERE id = ?1`, g.id, t.after(idleTimeout), t.conn.Now); err != nil {
+		ELSE updated_at + 1 END WHERE id = ?1`, g.GrantID, t.after(idleTimeout), t.conn.Now); err != nil {
 		return tokens, err
 	}
 	return tokens, t.touchClient(g.clientID)
