@@ -27,8 +27,9 @@ type Authorization struct {
 // nothing is stored before the person consents.
 type Authorizer interface {
 	// Authorize checks the query of the authorization endpoint. It is the request of a client, or nothing but the
-	// signed request of an earlier answer in RequestField. A fault that the client learns is a *RedirectError.
-	Authorize(ctx context.Context, rawQuery string) (request string, a Authorization, err error)
+	// signed request of an earlier answer in RequestField. A fault that the client learns is a *RedirectError. What it
+	// fetches counts for the IP address of the browser.
+	Authorize(ctx context.Context, rawQuery, address string) (request string, a Authorization, err error)
 	// Bind binds a signed request to the sign-in of a browser.
 	Bind(request string, signIn loci.ID) (bound string, a Authorization, err error)
 	// Open returns the request that is bound to this sign-in.

@@ -7,6 +7,7 @@ import (
 	"regexp"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/attempt"
 	"github.com/loci-memory/loci/internal/httpapi"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/grantdb"
@@ -21,7 +22,7 @@ var challengeText = regexp.MustCompile(`^[A-Za-z0-9_-]{43}$`)
 var _ httpapi.Authorizer = (*Server)(nil)
 
 // Authorize checks the query of the authorization endpoint.
-func (s *Server) Authorize(ctx context.Context, rawQuery string) (string, httpapi.Authorization, error) {
+func (s *Server) Authorize(ctx context.Context, rawQuery, address string) (string, httpapi.Authorization, error) {
 	params, err := parseParams(rawQuery)
 	if err != nil {
 		return "", httpapi.Authorization{}, unbound(err)
@@ -30,7 +31,7 @@ func (s *Server) Authorize(ctx context.Context, rawQuery string) (string, httpap
 		r, err := s.signer.open(signed, "")
 		return signed, r.authorization(), err
 	}
-	r, err := s.newRequest(ctx, params)
+	r, err := s.newRequest(ctx, params, address)
 	if err != nil {
 		return "", httpapi.Authorization{}, err
 	}
@@ -44,11 +45,11 @@ func (s *Server) Authorize(ctx context.Context, rawQuery string) (string, httpap
 
 // newRequest finds the client of a request and checks its redirect. Its errors are for the person: no address is known
 // that may get them.
-func (s *Server) newRequest(ctx context.Context, params url.Values) (r request, err error) {
+func (s *Server) newRequest(ctx context.Context, params url.Values, address string) (r request, err error) {
 	if err := requireParams(params, "client_id", "redirect_uri"); err != nil {
 		return r, unbound(err)
 	}
-	c, host, err := s.findClient(ctx, params.Get("client_id"))
+	c, host, err := s.findClient(ctx, params.Get("client_id"), address)
 	if err != nil {
 		return r, err
 	}
@@ -65,10 +66,11 @@ func (s *Server) newRequest(ctx context.Context, params url.Values) (r request, 
 var errUnknownClient = loci.Errorf(loci.CodeInvalidQuery, "The program that sent you here is not registered with this "+
 	"server, or was not used for a week after its registration. Let it forget its earlier login.")
 
-// findClient returns the client with an id, and the host of its metadata document if it has one.
-func (s *Server) findClient(ctx context.Context, id string) (c grantdb.Client, host string, err error) {
+// findClient returns the client with an id, and the host of its metadata document if it has one. A fetch of the
+// document counts for the network of an address.
+func (s *Server) findClient(ctx context.Context, id, address string) (c grantdb.Client, host string, err error) {
 	if isDocumentID(id) && s.documents != nil {
-		return s.documents.find(ctx, id)
+		return s.documents.find(ctx, id, attempt.NetworkOf(address))
 	}
 	c, err = store.SystemRead(ctx, s.Store, "find the client of an authorization request",
 		func(t *store.SystemTx) (grantdb.Client, error) { return t.Grants().Client(id) })

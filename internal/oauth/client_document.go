@@ -2,6 +2,8 @@ package oauth
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"io"
 	"net"
@@ -24,7 +26,6 @@ import (
 const (
 	maxDocument      = 5 << 10
 	documentTimeout  = 5 * time.Second
-	maxFetches       = 8 // at once; strangers cause them
 	maxDocuments     = 1000
 	minDocumentAge   = time.Minute
 	maxDocumentAge   = 24 * time.Hour
@@ -50,6 +51,12 @@ func checkDocumentID(id string) (host string, err error) {
 	return u.Host, nil
 }
 
+// hostnameOf returns the name of the host of a checked address, without its port.
+func hostnameOf(id string) string {
+	u, _ := url.Parse(id)
+	return strings.ToLower(u.Hostname())
+}
+
 func documentErrorf(format string, args ...any) error {
 	return loci.Errorf(loci.CodeInvalidQuery,
 		"The description of the program that sent you here cannot be used: "+format+".", args...)
@@ -61,7 +68,7 @@ type documentCache struct {
 	http    *http.Client
 	cached  *cache.Cache[string, *clientDocument]
 	flights singleflight.Group
-	slots   chan struct{}
+	limits  *fetchLimits
 }
 
 // A clientDocument is the result of a fetch.
@@ -69,19 +76,31 @@ type clientDocument struct {
 	client grantdb.Client
 	err    error
 	until  time.Time
+	known  bool // a fetch has succeeded since it is in the cache
 }
 
-func newDocumentCache(clock loci.Clock, client *http.Client) *documentCache {
-	return &documentCache{clock: clock, http: client, slots: make(chan struct{}, maxFetches),
+// newDocumentCache returns a cache that fetches for a network limit times in 15 minutes; 0 is any number.
+func newDocumentCache(clock loci.Clock, client *http.Client, limit int) *documentCache {
+	return &documentCache{clock: clock, http: client, limits: newFetchLimits(clock, limit),
 		cached: cache.New[string](maxDocuments, maxDocumentBytes, func(*clientDocument) int { return maxDocument })}
 }
 
 // errNotPublic is the error of an address that must not be dialled.
 var errNotPublic = errors.New("oauth: the address is not of the public internet")
 
+// DocumentAccess says who may serve metadata documents. A server needs the zero value: the public internet.
+type DocumentAccess struct {
+	Allowed func(netip.Addr) bool // nil allows the addresses of the public internet
+	Roots   *x509.CertPool        // nil means those of the machine
+}
+
 // newDocumentClient returns a client that dials only allowed addresses, follows no redirect and uses no proxy. It
 // checks the address that it dials, not the name, because a name may change between two look-ups (DNS rebinding).
-func newDocumentClient(allowed func(netip.Addr) bool) *http.Client {
+func newDocumentClient(access DocumentAccess) *http.Client {
+	allowed := access.Allowed
+	if allowed == nil {
+		allowed = isPublicAddress
+	}
 	dialer := &net.Dialer{Control: func(_, address string, _ syscall.RawConn) error {
 		if a, err := netip.ParseAddrPort(address); err != nil || !allowed(a.Addr()) {
 			return errNotPublic
@@ -92,26 +111,27 @@ func newDocumentClient(allowed func(netip.Addr) bool) *http.Client {
 		Timeout:       documentTimeout,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		Transport: &http.Transport{DialContext: dialer.DialContext, DisableKeepAlives: true, DisableCompression: true,
-			MaxResponseHeaderBytes: 16 << 10},
+			MaxResponseHeaderBytes: 16 << 10, TLSClientConfig: &tls.Config{RootCAs: access.Roots}},
 	}
 }
 
-// find returns the client with an id, and the host that vouches for it.
-func (d *documentCache) find(ctx context.Context, id string) (grantdb.Client, string, error) {
+// find returns the client with an id, for a caller in a network, and the host that vouches for it.
+func (d *documentCache) find(ctx context.Context, id, network string) (grantdb.Client, string, error) {
 	host, err := checkDocumentID(id)
 	if err != nil {
 		return grantdb.Client{}, "", err
 	}
-	if kept := d.cached.Get(id); kept != nil && d.clock().Before(kept.until) {
+	if kept := d.cached.Get(id); d.isFresh(kept) {
 		return kept.client, host, kept.err
 	}
 	flight := d.flights.DoChan(id, func() (any, error) {
-		fetched := d.fetch(context.WithoutCancel(ctx), id) // for all that wait
-		d.cached.Put(id, fetched)
-		return fetched, nil
+		return d.refresh(context.WithoutCancel(ctx), id, network) // for all that wait
 	})
 	select {
 	case got := <-flight:
+		if got.Err != nil {
+			return grantdb.Client{}, "", got.Err
+		}
 		fetched := got.Val.(*clientDocument)
 		return fetched.client, host, fetched.err
 	case <-ctx.Done():
@@ -119,24 +139,37 @@ func (d *documentCache) find(ctx context.Context, id string) (grantdb.Client, st
 	}
 }
 
+func (d *documentCache) isFresh(kept *clientDocument) bool {
+	return kept != nil && d.clock().Before(kept.until)
+}
+
+// refresh fetches a document within the limits, and keeps the result.
+func (d *documentCache) refresh(ctx context.Context, id, network string) (*clientDocument, error) {
+	kept := d.cached.Get(id)
+	if d.isFresh(kept) { // since the caller looked
+		return kept, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, documentTimeout)
+	defer cancel()
+	known := kept != nil && kept.known
+	release, err := d.limits.acquire(ctx, network, hostnameOf(id), known)
+	if err != nil {
+		return nil, err
+	}
+	doc := d.fetch(ctx, id)
+	release(doc.err == nil)
+	doc.known = known || doc.err == nil
+	d.cached.Put(id, doc)
+	return doc, nil
+}
+
 // fetch fetches and checks a document. Its error does not say how far the fetch came: a stranger could explore
 // networks.
 func (d *documentCache) fetch(ctx context.Context, id string) *clientDocument {
-	ctx, cancel := context.WithTimeout(ctx, documentTimeout)
-	defer cancel()
 	doc := &clientDocument{until: d.clock().Add(failedFetchAge)}
-	select {
-	case d.slots <- struct{}{}:
-		defer func() { <-d.slots }()
-	case <-ctx.Done():
-		doc.err = loci.NewError(loci.CodeUnavailable)
-		doc.until = d.clock()
-		return doc
-	}
 	body, header, err := d.get(ctx, id)
 	if err != nil {
-		u, _ := url.Parse(id) // checked
-		doc.err = documentErrorf("%s does not show it", u.Host)
+		doc.err = documentErrorf("%s does not show it", hostnameOf(id))
 		return doc
 	}
 	m, err := parseMetadata(body)

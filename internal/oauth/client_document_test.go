@@ -2,6 +2,7 @@ package oauth
 
 import (
 	"context"
+	"crypto/x509"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -32,11 +33,11 @@ func newDocumentSite(t *testing.T, serve func(id string, w http.ResponseWriter, 
 		serve(s.id(r.URL.Path), w, r)
 	}))
 	t.Cleanup(s.Close)
-	client := newDocumentClient(func(a netip.Addr) bool { return a.IsLoopback() })
-	transport := client.Transport.(*http.Transport)
-	transport.TLSClientConfig = s.Client().Transport.(*http.Transport).TLSClientConfig
+	roots := x509.NewCertPool()
+	roots.AddCert(s.Certificate())
+	client := newDocumentClient(DocumentAccess{Allowed: netip.Addr.IsLoopback, Roots: roots})
 	client.Timeout = time.Second
-	s.cache = newDocumentCache(func() time.Time { return time.UnixMicro(s.now.Load()) }, client)
+	s.cache = newDocumentCache(func() time.Time { return time.UnixMicro(s.now.Load()) }, client, 20)
 	return s
 }
 
@@ -61,7 +62,7 @@ func TestClientDocumentIsKeptByItsHeaders(t *testing.T) {
 		calls int32
 	}{{0, 1}, {299 * time.Second, 1}, {time.Second, 2}, {0, 2}} {
 		s.pass(step.pass)
-		c, host, err := s.cache.find(t.Context(), s.id("/client.json"))
+		c, host, err := s.cache.find(t.Context(), s.id("/client.json"), testAddress)
 		if err != nil || c.Name != "Site" || c.ID != s.id("/client.json") || "https://"+host != s.URL ||
 			len(c.RedirectURIs) != 1 {
 			t.Fatalf("%+v, %q, %v", c, host, err)
@@ -82,7 +83,7 @@ func TestClientDocumentIsFetchedOnceAtATime(t *testing.T) {
 	gone, leave := context.WithCancel(t.Context())
 	var group sync.WaitGroup
 	group.Go(func() { // the first one leaves, and the others still get the document
-		if _, _, err := s.cache.find(gone, s.id("/a")); err != context.Canceled {
+		if _, _, err := s.cache.find(gone, s.id("/a"), testAddress); err != context.Canceled {
 			t.Error(err)
 		}
 	})
@@ -91,7 +92,7 @@ func TestClientDocumentIsFetchedOnceAtATime(t *testing.T) {
 	}
 	for range 20 {
 		group.Go(func() {
-			if _, _, err := s.cache.find(t.Context(), s.id("/a")); err != nil {
+			if _, _, err := s.cache.find(t.Context(), s.id("/a"), testAddress); err != nil {
 				t.Error(err)
 			}
 		})
@@ -137,7 +138,7 @@ func TestClientDocumentIsRefused(t *testing.T) {
 	s := newDocumentSite(t, func(id string, w http.ResponseWriter, r *http.Request) { documents[r.URL.Path](id, w, r) })
 	for path := range documents {
 		for range 2 { // the second time without a fetch
-			c, _, err := s.cache.find(t.Context(), s.id(path))
+			c, _, err := s.cache.find(t.Context(), s.id(path), testAddress)
 			if !loci.Is(err, loci.CodeInvalidQuery) || c.ID != "" {
 				t.Errorf("%s: %+v, %v", path, c, err)
 			}
@@ -147,7 +148,8 @@ func TestClientDocumentIsRefused(t *testing.T) {
 		t.Errorf("%d fetches of %d documents", n, len(documents))
 	}
 	s.pass(failedFetchAge)
-	if _, _, err := s.cache.find(t.Context(), s.id("/missing")); err == nil || int(s.calls.Load()) != len(documents)+1 {
+	if _, _, err := s.cache.find(t.Context(), s.id("/missing"), testAddress); err == nil ||
+		int(s.calls.Load()) != len(documents)+1 {
 		t.Errorf("a failure is kept for too long: %v", err)
 	}
 }
@@ -155,13 +157,13 @@ func TestClientDocumentIsRefused(t *testing.T) {
 func TestClientDocumentsOfPrivateAddressesAreNotFetched(t *testing.T) {
 	t.Parallel()
 	s := newDocumentSite(t, func(id string, w http.ResponseWriter, _ *http.Request) { writeDocument(w, id, "") })
-	client := newDocumentClient(isPublicAddress)
+	client := newDocumentClient(DocumentAccess{})
 	if transport := client.Transport.(*http.Transport); transport.Proxy != nil {
 		t.Error("a proxy would dial for it")
 	}
-	cache := newDocumentCache(time.Now, client)
+	cache := newDocumentCache(time.Now, client, 0)
 	for _, id := range []string{s.id("/a"), strings.Replace(s.id("/b"), "127.0.0.1", "localhost", 1)} {
-		if _, _, err := cache.find(t.Context(), id); !loci.Is(err, loci.CodeInvalidQuery) ||
+		if _, _, err := cache.find(t.Context(), id, testAddress); !loci.Is(err, loci.CodeInvalidQuery) ||
 			strings.Contains(err.Error(), "public") {
 			t.Errorf("%s: %v", id, err)
 		}
@@ -222,15 +224,17 @@ func TestClientWithDocumentNeedsNoRegistration(t *testing.T) {
 	s, _, h := newTestServer(t)
 	id := site.id("/client.json")
 	query := authorizeQuery("client_id", id, "redirect_uri", "https://app.example/cb")
-	if _, _, err := s.Authorize(t.Context(), query); !loci.Is(err, loci.CodeInvalidQuery) || site.calls.Load() != 0 {
+	if _, _, err := s.Authorize(t.Context(), query, testAddress); !loci.Is(err, loci.CodeInvalidQuery) ||
+		site.calls.Load() != 0 {
 		t.Errorf("while documents are off: %v", err)
 	}
 	s.documents = site.cache
-	_, a, err := s.Authorize(t.Context(), query)
+	_, a, err := s.Authorize(t.Context(), query, testAddress)
 	if err != nil || a.ClientName != "Site" || "https://"+a.ClientHost != site.URL {
 		t.Errorf("%+v, %v", a, err)
 	}
-	if _, _, err := s.Authorize(t.Context(), authorizeQuery("client_id", id)); !loci.Is(err, loci.CodeInvalidQuery) {
+	if _, _, err := s.Authorize(t.Context(), authorizeQuery("client_id", id), testAddress); !loci.Is(err,
+		loci.CodeInvalidQuery) {
 		t.Errorf("a redirect that the document lacks: %v", err)
 	}
 	form := "grant_type=refresh_token&refresh_token=x&client_id=" + id

@@ -15,12 +15,14 @@ import (
 type Options struct {
 	Store *store.Store
 	// PublicURL is the issuer: the address of the server without a slash at its end.
-	PublicURL         string
-	Clock             loci.Clock
-	Host              *op.Host // logs and counts calls
-	TrustedProxies    httpapi.Proxies
-	RegistrationLimit int  // of an address in 15 minutes; 0 is off
-	ClientDocuments   bool // clients may be known by a metadata document that this server fetches
+	PublicURL      string
+	Clock          loci.Clock
+	Host           *op.Host // logs and counts calls
+	TrustedProxies httpapi.Proxies
+	// NetworkLimit is the number of registrations, and of fetches of documents, of a network in 15 minutes; 0 is off.
+	NetworkLimit    int
+	ClientDocuments bool // clients may be known by a metadata document that this server fetches
+	DocumentAccess  DocumentAccess
 }
 
 // A Server is an authorization server. It is the httpapi.Authorizer of the pages.
@@ -41,10 +43,10 @@ func New(o Options) *Server {
 	}
 	s := &Server{Options: o, origin: httpapi.OriginOf(u), resource: o.PublicURL + "/mcp",
 		signer: signer{o.Store.Secret, o.Store.Now},
-		registrations: attempt.NewLimiter(o.Clock, o.RegistrationLimit,
+		registrations: attempt.NewLimiter(o.Clock, o.NetworkLimit,
 			"Too many clients were registered from this address.")}
 	if o.ClientDocuments {
-		s.documents = newDocumentCache(o.Clock, newDocumentClient(isPublicAddress))
+		s.documents = newDocumentCache(o.Clock, newDocumentClient(o.DocumentAccess), o.NetworkLimit)
 	}
 	return s
 }

@@ -18,7 +18,10 @@ import (
 	"github.com/loci-memory/loci/internal/store/grantdb"
 )
 
-const testIssuer = "https://loci.example.org"
+const (
+	testIssuer  = "https://loci.example.org"
+	testAddress = "192.0.2.1" // of the browser
+)
 
 // newTestServer returns a server on SQLite with one client, and a handler of its routes.
 func newTestServer(t testing.TB) (s *Server, client string, handler http.Handler) {
@@ -75,11 +78,11 @@ func TestAuthorizeAcceptsWhatClientsSend(t *testing.T) {
 		authorizeQuery("prompt", "consent"), authorizeQuery("unknown", "x"), authorizeQuery("scope", "") + "&scope=",
 		authorizeQuery("redirect_uri", "http://127.0.0.1:50000/cb"), authorizeQuery("state", strings.Repeat("s",
 			maxState))} {
-		signed, a, err := s.Authorize(t.Context(), query)
+		signed, a, err := s.Authorize(t.Context(), query, testAddress)
 		if err != nil || a.ClientName != "Test" || a.RedirectURI == "" || a.Scope != "mcp" {
 			t.Errorf("%s: %+v, %v", query, a, err)
 		}
-		again, b, err := s.Authorize(t.Context(), "request="+url.QueryEscape(signed))
+		again, b, err := s.Authorize(t.Context(), "request="+url.QueryEscape(signed), testAddress)
 		if err != nil || again != signed || a != b {
 			t.Errorf("%s again: %+v, %v", query, b, err)
 		}
@@ -114,7 +117,7 @@ func TestAuthorizeTellsTheClientOfItsFaults(t *testing.T) {
 		authorizeQuery("state", strings.Repeat("s", maxState+1)):   codeInvalidRequest,
 		authorizeQuery() + "&resource=&resource=https%3A%2F%2Fx.y": codeInvalidTarget,
 	} {
-		_, _, err := s.Authorize(t.Context(), query)
+		_, _, err := s.Authorize(t.Context(), query, testAddress)
 		var fault *httpapi.RedirectError
 		if !errors.As(err, &fault) {
 			t.Errorf("%s: %v", query, err)
@@ -140,7 +143,7 @@ func TestAuthorizeTellsThePersonOfOtherFaults(t *testing.T) {
 		authorizeQuery("redirect_uri", "https://evil.example/cb"), authorizeQuery() + "&state=t",
 		authorizeQuery() + "&client_id=client", authorizeQuery("redirect_uri", "") + "&redirect_uri=", "request=x.y",
 		"request=", "request=a&request=b"} {
-		_, _, err := s.Authorize(t.Context(), query)
+		_, _, err := s.Authorize(t.Context(), query, testAddress)
 		if !loci.Is(err, loci.CodeInvalidQuery) || strings.Contains(loci.AsError(err).Message, "..") {
 			t.Errorf("%s: %v", query, err)
 		}
@@ -150,7 +153,7 @@ func TestAuthorizeTellsThePersonOfOtherFaults(t *testing.T) {
 func TestBoundRequestIsOfOneSignIn(t *testing.T) {
 	t.Parallel()
 	s, _, _ := newTestServer(t)
-	signed, _, err := s.Authorize(t.Context(), authorizeQuery())
+	signed, _, err := s.Authorize(t.Context(), authorizeQuery(), testAddress)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -246,7 +249,7 @@ func FuzzAuthorizeQuery(f *testing.F) {
 		f.Add(query)
 	}
 	f.Fuzz(func(t *testing.T, query string) {
-		signed, _, err := s.Authorize(t.Context(), query)
+		signed, _, err := s.Authorize(t.Context(), query, testAddress)
 		params, parseErr := url.ParseQuery(query)
 		var fault *httpapi.RedirectError
 		switch {

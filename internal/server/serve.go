@@ -163,7 +163,8 @@ func (s Settings) handler(st *store.Store, host *op.Host, svc *service.Service, 
 	site := httpapi.Site{PublicURL: s.PublicURL, PublicURLInferred: s.inferredURL, TrustedProxies: s.TrustedProxies,
 		Origins: httpapi.NewOrigins(s.PublicURL, s.Origins...)}
 	authorization := oauth.New(oauth.Options{Store: st, PublicURL: s.PublicURL, Clock: s.clock(), Host: host,
-		TrustedProxies: s.TrustedProxies, RegistrationLimit: s.SignInLimit, ClientDocuments: s.OAuthCIMD})
+		TrustedProxies: s.TrustedProxies, NetworkLimit: s.SignInLimit, ClientDocuments: s.OAuthCIMD,
+		DocumentAccess: s.documentAccess})
 	responses, bodies := httpapi.NewResponseLimiter(), httpapi.NewBodyLimiter()
 	mcpServer := mcp.New(mcp.Options{
 		Table: table, Caller: host, Version: Version, Toolset: s.Toolset, Origins: site.Origins,

@@ -20,6 +20,7 @@ import (
 	"github.com/loci-memory/loci/internal/httpapi"
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/mail"
+	"github.com/loci-memory/loci/internal/oauth"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/rest"
 	"github.com/loci-memory/loci/internal/service"
@@ -54,8 +55,9 @@ type Settings struct {
 	deprecations []rest.Deprecation
 	given        map[string]string // the settings that are not the default, by their flags
 
-	inferredURL bool             // PublicURL is not set: it follows from the listener
-	onReady     func(url string) // called once the server listens
+	inferredURL    bool             // PublicURL is not set: it follows from the listener
+	onReady        func(url string) // called once the server listens
+	documentAccess oauth.DocumentAccess
 }
 
 // A Setting is one entry of the Catalogue: a flag, a variable and a key of

@@ -41,7 +41,7 @@ func (v *visit) readClient() {
 	if !ok {
 		return
 	}
-	if _, a, err := v.h.Authorizer.Authorize(v.r.Context(), query); err == nil {
+	if _, a, err := v.h.Authorizer.Authorize(v.r.Context(), query, v.call.Address); err == nil {
 		v.Client = plainName(a.ClientName)
 	}
 }

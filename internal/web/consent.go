@@ -30,7 +30,7 @@ type consent struct {
 
 // readConsent checks the request of a client, and asks the person who is signed in. Others sign in first.
 func readConsent(v *visit) error {
-	request, _, err := v.h.Authorizer.Authorize(v.r.Context(), v.r.URL.RawQuery)
+	request, _, err := v.h.Authorizer.Authorize(v.r.Context(), v.r.URL.RawQuery, v.call.Address)
 	if fault := new(httpapi.RedirectError); errors.As(err, &fault) {
 		v.redirect, v.refused = fault.Location, loci.CodeInvalidQuery
 		return nil
@@ -59,7 +59,10 @@ func readConsent(v *visit) error {
 // startAgain shows why the request of a client has no page: only the client can make another one.
 func (v *visit) startAgain(err error) error {
 	v.template = "problem"
-	if e := loci.AsError(err); e.Code.Status() < 500 && e.Code != loci.CodeRateLimited {
+	switch e := loci.AsError(err); {
+	case e.Code == loci.CodeRateLimited: // the alert says when to try again
+		v.Title, v.Advice = "The program cannot be connected yet", e.Message
+	case e.Code.Status() < 500:
 		v.Title = "The program cannot be connected"
 		v.Advice = "Nothing was connected, and you may close this window. To connect the program, start again there."
 	}

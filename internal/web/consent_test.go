@@ -207,6 +207,10 @@ func TestFaultyRequestShowsPage(t *testing.T) {
 			authorize + "full": 507} {
 			got := b.get(path)
 			got.expect(t, status, path, "<title>Error: ")
+			if limited := strings.Contains(got.text, "The limit of the network."); limited != (status == 429) ||
+				limited && !strings.Contains(got.text, "Try again in 2s.") {
+				t.Errorf("%s: %s", path, got.text)
+			}
 			wait := map[int]string{429: "2", 503: "1", 507: "60"}[status]
 			if is := got.Header.Get("Retry-After"); is != wait {
 				t.Errorf("%s: Retry-After %q, want %q", path, is, wait)

@@ -36,7 +36,7 @@ var clients = map[string]httpapi.Authorization{
 
 var errExpired = loci.Errorf(loci.CodeInvalidQuery, "The request has expired.")
 
-func (f *fakeAuthorizer) Authorize(_ context.Context, rawQuery string) (string, httpapi.Authorization, error) {
+func (f *fakeAuthorizer) Authorize(_ context.Context, rawQuery, _ string) (string, httpapi.Authorization, error) {
 	query, err := url.ParseQuery(rawQuery)
 	if err != nil {
 		return "", httpapi.Authorization{}, err
@@ -53,7 +53,8 @@ func (f *fakeAuthorizer) Authorize(_ context.Context, rawQuery string) (string, 
 	case "full":
 		return "", httpapi.Authorization{}, loci.NewError(loci.CodeStorageFull)
 	case "busy":
-		return "", httpapi.Authorization{}, &loci.Error{Code: loci.CodeRateLimited, RetryAfter: 2 * time.Second}
+		return "", httpapi.Authorization{}, &loci.Error{Code: loci.CodeRateLimited, RetryAfter: 2 * time.Second,
+			Message: "The limit of the network."}
 	}
 	a, known := clients[id]
 	if !known {
