@@ -18,6 +18,7 @@ import (
 
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/logtest"
+	"github.com/loci-memory/loci/internal/oauth"
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
 
@@ -27,6 +28,7 @@ const oauthRedirect = "http://127.0.0.1:45678/callback"
 type oauthWorld struct {
 	t              *testing.T
 	database       storetest.Database
+	documents      oauth.DocumentAccess
 	url            string
 	log            *logtest.Buffer
 	stop           func() error
@@ -39,7 +41,14 @@ type oauthWorld struct {
 
 func newOAuthWorld(t *testing.T, d storetest.Database, flags map[string]string) *oauthWorld {
 	t.Helper()
-	w := &oauthWorld{t: t, database: d}
+	return newDocumentWorld(t, d, flags, oauth.DocumentAccess{})
+}
+
+// newDocumentWorld returns a world whose server fetches metadata documents where access allows it.
+func newDocumentWorld(t *testing.T, d storetest.Database, flags map[string]string,
+	access oauth.DocumentAccess) *oauthWorld {
+	t.Helper()
+	w := &oauthWorld{t: t, database: d, documents: access}
 	w.start(flags)
 	admin, err := OpenAdmin(context.Background(), Settings{Data: d.Dir, DB: d.Address})
 	if err != nil {
@@ -70,7 +79,7 @@ func (w *oauthWorld) start(flags map[string]string) {
 	if w.url != "" {
 		all["listen"] = strings.TrimPrefix(w.url, "http://")
 	}
-	w.url, _, w.log, w.stop = start(w.t, all)
+	w.url, _, w.log, w.stop = startWith(w.t, all, w.documents)
 }
 
 // flags returns the flags of a server on the database of the world, with more.

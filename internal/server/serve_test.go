@@ -19,11 +19,19 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci/internal/logtest"
+	"github.com/loci-memory/loci/internal/oauth"
 	"github.com/loci-memory/loci/internal/sqldb"
 )
 
 // start runs a server on a free port and returns its address, its output, and its stop function.
 func start(t *testing.T, flags map[string]string) (url string, out, log *logtest.Buffer, stop func() error) {
+	t.Helper()
+	return startWith(t, flags, oauth.DocumentAccess{})
+}
+
+// startWith runs a server that fetches metadata documents where access allows it.
+func startWith(t *testing.T, flags map[string]string,
+	access oauth.DocumentAccess) (url string, out, log *logtest.Buffer, stop func() error) {
 	t.Helper()
 	if flags == nil {
 		flags = map[string]string{}
@@ -38,6 +46,7 @@ func start(t *testing.T, flags map[string]string) (url string, out, log *logtest
 	if err != nil || len(warnings) > 0 {
 		t.Fatal(err, warnings)
 	}
+	s.documentAccess = access
 	ctx, cancel := context.WithCancel(context.Background())
 	out, log = &logtest.Buffer{}, &logtest.Buffer{}
 	ended := make(chan error, 1)
