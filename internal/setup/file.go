@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/loci-memory/loci/internal/atomicfile"
 )
 
 // maxFile bounds the files of clients. Claude Code keeps a history in its own.
@@ -99,36 +101,10 @@ func (f *file) replace(text []byte, private bool) error {
 		}
 		return os.Remove(f.real)
 	}
-	dir := filepath.Dir(f.real)
-	if err := os.MkdirAll(dir, dirMode); err != nil {
+	if err := os.MkdirAll(filepath.Dir(f.real), dirMode); err != nil {
 		return err
 	}
-	return f.swap(dir, text, mode)
-}
-
-// swap writes a file beside the old one and renames it.
-func (f *file) swap(dir string, text []byte, mode fs.FileMode) error {
-	next, err := os.CreateTemp(dir, ".loci-setup-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(next.Name()) // renamed unless writing failed
-	_, err = next.Write(text)
-	err = errors.Join(err, next.Chmod(mode), next.Sync(), next.Close())
-	if err == nil {
-		err = f.unchanged()
-	}
-	if err == nil {
-		err = os.Rename(next.Name(), f.real)
-	}
-	if err != nil {
-		return err
-	}
-	if d, err := os.Open(dir); err == nil {
-		_ = d.Sync() // some systems cannot; the rename is atomic without it
-		d.Close()
-	}
-	return nil
+	return atomicfile.Write(f.real, text, mode, f.unchanged)
 }
 
 // unchanged returns errChanged unless the file still has its text.

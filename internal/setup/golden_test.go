@@ -96,7 +96,7 @@ func written(t *testing.T, c *Client, to Connection, name, before string) string
 	if again := w.run(w.change(c.Name, nil)); again.Action != Absent || readText(t, path) != before {
 		t.Errorf("%s: a second removal does %s", name, again.Action)
 	}
-	if left, _ := filepath.Glob(filepath.Join(filepath.Dir(path), ".loci-setup-*")); len(left) > 0 {
+	if left, _ := filepath.Glob(filepath.Join(filepath.Dir(path), ".loci-*")); len(left) > 0 {
 		t.Errorf("%s: %v remain", name, left)
 	}
 	return after

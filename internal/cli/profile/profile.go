@@ -6,9 +6,9 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"path/filepath"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/atomicfile"
 	"github.com/loci-memory/loci/internal/oauthclient"
 )
 
@@ -98,7 +98,7 @@ func (s Store) write(l Login) (where string, err error) {
 	if err != nil {
 		return "", err
 	}
-	return where, writeFile(s.Path, b)
+	return where, atomicfile.Write(s.Path, append(b, '\n'), 0o600, nil)
 }
 
 // Delete removes the login and reports whether there was one. It calls before, if not nil, with the login that it
@@ -130,24 +130,4 @@ func (s Store) Delete(ctx context.Context, before func(*Login)) (bool, error) {
 		return false, nil
 	}
 	return err == nil, err
-}
-
-// writeFile writes a file of mode 0600 in one step.
-func writeFile(path string, b []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), ".login-*") // mode 0600
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name()) // renamed unless writing failed
-	_, err = f.Write(append(b, '\n'))
-	if err == nil {
-		err = f.Sync() // a refresh token that is lost cannot be had again
-	}
-	if e := f.Close(); err == nil {
-		err = e
-	}
-	if err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
 }

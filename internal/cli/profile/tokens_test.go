@@ -188,7 +188,7 @@ func TestKilledProcessLeavesTheLoginUsable(t *testing.T) {
 	if err != nil || !server.Accepts(strings.TrimSuffix(string(out), "<nil>")) || server.Count(refreshes) != 2 {
 		t.Errorf("%s %v after %d requests", out, err, server.Count(refreshes))
 	}
-	if left, _ := filepath.Glob(filepath.Join(filepath.Dir(s.Path), ".login-*")); len(left) != 0 {
+	if left, _ := filepath.Glob(filepath.Join(filepath.Dir(s.Path), ".loci-*")); len(left) != 0 {
 		t.Errorf("files are left: %v", left)
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/atomicfile"
 	"github.com/loci-memory/loci/internal/sqldb"
 )
 
@@ -92,7 +93,7 @@ func (s Source) Write(
 	if err := s.checkOverwrite(file, force); err != nil { // it may have appeared meanwhile
 		return m, err
 	}
-	return m, errors.Join(os.Rename(whole, file), syncDir(parent))
+	return m, errors.Join(os.Rename(whole, file), atomicfile.SyncDir(parent))
 }
 
 // checkOverwrite rejects an existing file, an object other than a file, and files of the database.
@@ -178,14 +179,4 @@ func (r contextReader) Read(p []byte) (int, error) {
 		return 0, err
 	}
 	return r.r.Read(p)
-}
-
-// syncDir makes the names in a folder durable, where the system can.
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	_ = d.Sync() // some file systems do not support it
-	return d.Close()
 }

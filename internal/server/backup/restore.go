@@ -17,6 +17,7 @@ import (
 	"strings"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/atomicfile"
 	"github.com/loci-memory/loci/internal/sqldb"
 )
 
@@ -100,7 +101,7 @@ func Restore(ctx context.Context, data string, lock func() (func(), error), from
 	if err := os.Remove(filepath.Join(data, sqldb.SQLiteMarkerName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return r, err
 	}
-	return r, syncDir(data)
+	return r, atomicfile.SyncDir(data)
 }
 
 // allowedFiles are the files that a folder without a database may have.
