@@ -176,5 +176,5 @@ func (s *Server) answer(r request, params ...string) string {
 // authorization returns the part of a request that a page shows.
 func (r request) authorization() httpapi.Authorization {
 	return httpapi.Authorization{ClientName: r.ClientName, ClientURI: r.ClientURI, ClientHost: r.ClientHost,
-		RedirectURI: r.RedirectURI, RedirectHost: redirectHost(r.RedirectURI), Scope: scope}
+		RedirectURI: r.RedirectURI, RedirectHost: grantdb.RedirectHost(r.RedirectURI), Scope: scope}
 }

@@ -99,18 +99,6 @@ func withoutLoopbackPort(text string) string {
 	return scheme + "://" + strings.TrimSuffix(u.Host, ":"+u.Port()) + rest[len(u.Host):]
 }
 
-// redirectHost returns the host of a checked redirect, or the scheme of a program with a colon.
-func redirectHost(text string) string {
-	u, ok := parseURI(text)
-	switch {
-	case !ok:
-		return ""
-	case u.Scheme == "http" || u.Scheme == "https":
-		return u.Host
-	}
-	return u.Scheme + ":"
-}
-
 // withParams returns an address with more parameters in its query.
 func withParams(address string, params ...string) string {
 	var b strings.Builder

@@ -302,3 +302,15 @@ func TestDatabaseHoldsNoCodeAndNoToken(t *testing.T) {
 		}
 	})
 }
+
+func TestRedirectHostNamesTheReceiver(t *testing.T) {
+	t.Parallel()
+	for uri, want := range map[string]string{"https://app.example:8443/cb": "app.example:8443",
+		"http://127.0.0.1:1/cb": "127.0.0.1:1", "cursor://anysphere/cb": "cursor:",
+		"com.example.app:/cb": "com.example.app:",
+		"no uri":              ""} {
+		if got := grantdb.RedirectHost(uri); got != want {
+			t.Errorf("%s: %q", uri, got)
+		}
+	}
+}

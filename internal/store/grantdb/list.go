@@ -29,20 +29,20 @@ func scanGrant(r sqldb.Row) (g loci.Grant, err error) {
 	var redirect string
 	err = r.Scan(&g.ID, &g.Client.ID, &g.Client.Name, &g.Client.URI, &redirect, &g.Scope, &g.CreatedAt, &g.UpdatedAt,
 		&g.LastUsedAt, &g.ExpiresAt)
-	g.RedirectHost, g.Workspaces = redirectHost(redirect), []loci.GrantWorkspace{}
+	g.RedirectHost, g.Workspaces = RedirectHost(redirect), []loci.GrantWorkspace{}
 	return g, err
 }
 
-// redirectHost returns the host of a redirect, or the scheme with a colon where a program takes it over.
-func redirectHost(redirect string) string {
+// RedirectHost returns the host of a redirect, or the scheme with a colon where a program takes it over.
+func RedirectHost(redirect string) string {
 	u, err := url.Parse(redirect)
-	if err != nil {
+	switch {
+	case err != nil || u.Scheme == "":
 		return ""
+	case u.Scheme == "http" || u.Scheme == "https":
+		return u.Host
 	}
-	if u.Scheme != "http" && u.Scheme != "https" {
-		return u.Scheme + ":"
-	}
-	return u.Host
+	return u.Scheme + ":"
 }
 
 // addWorkspaces reads the workspaces of grants, which lie at some places of a list.
