@@ -33,7 +33,7 @@ func (c *Client) MemoryList(ctx context.Context, in loci.ListMemories, options .
 // MemoryListAll returns the items of every page of memory.list. It reads a page when the one before is used up.
 // An error ends the sequence.
 func (c *Client) MemoryListAll(ctx context.Context, in loci.ListMemories, options ...CallOption) iter.Seq2[loci.Memory, error] {
-	return allItems(in.Paging, func(p loci.Paging) ([]loci.Memory, loci.Page, error) {
+	return loci.AllItems(in.Paging, func(p loci.Paging) ([]loci.Memory, loci.Page, error) {
 		in := in
 		in.Paging = p
 		out, err := c.MemoryList(ctx, in, options...)
@@ -51,7 +51,7 @@ func (c *Client) MemorySearch(ctx context.Context, in loci.SearchMemories, optio
 // MemorySearchAll returns the items of every page of memory.search. It reads a page when the one before is used up.
 // An error ends the sequence.
 func (c *Client) MemorySearchAll(ctx context.Context, in loci.SearchMemories, options ...CallOption) iter.Seq2[loci.FoundMemory, error] {
-	return allItems(in.Paging, func(p loci.Paging) ([]loci.FoundMemory, loci.Page, error) {
+	return loci.AllItems(in.Paging, func(p loci.Paging) ([]loci.FoundMemory, loci.Page, error) {
 		in := in
 		in.Paging = p
 		out, err := c.MemorySearch(ctx, in, options...)
@@ -125,7 +125,7 @@ func (c *Client) MemoryVersions(ctx context.Context, in loci.ListVersions, optio
 // MemoryVersionsAll returns the items of every page of memory.versions. It reads a page when the one before is used up.
 // An error ends the sequence.
 func (c *Client) MemoryVersionsAll(ctx context.Context, in loci.ListVersions, options ...CallOption) iter.Seq2[loci.MemoryVersion, error] {
-	return allItems(in.Paging, func(p loci.Paging) ([]loci.MemoryVersion, loci.Page, error) {
+	return loci.AllItems(in.Paging, func(p loci.Paging) ([]loci.MemoryVersion, loci.Page, error) {
 		in := in
 		in.Paging = p
 		out, err := c.MemoryVersions(ctx, in, options...)
@@ -157,7 +157,7 @@ func (c *Client) AtlasList(ctx context.Context, in loci.ListAtlases, options ...
 // AtlasListAll returns the items of every page of atlas.list. It reads a page when the one before is used up.
 // An error ends the sequence.
 func (c *Client) AtlasListAll(ctx context.Context, in loci.ListAtlases, options ...CallOption) iter.Seq2[loci.Atlas, error] {
-	return allItems(in.Paging, func(p loci.Paging) ([]loci.Atlas, loci.Page, error) {
+	return loci.AllItems(in.Paging, func(p loci.Paging) ([]loci.Atlas, loci.Page, error) {
 		in := in
 		in.Paging = p
 		out, err := c.AtlasList(ctx, in, options...)
@@ -210,7 +210,7 @@ func (c *Client) WorkspaceList(ctx context.Context, in loci.ListWorkspaces, opti
 // WorkspaceListAll returns the items of every page of workspace.list. It reads a page when the one before is used up.
 // An error ends the sequence.
 func (c *Client) WorkspaceListAll(ctx context.Context, in loci.ListWorkspaces, options ...CallOption) iter.Seq2[loci.Workspace, error] {
-	return allItems(in.Paging, func(p loci.Paging) ([]loci.Workspace, loci.Page, error) {
+	return loci.AllItems(in.Paging, func(p loci.Paging) ([]loci.Workspace, loci.Page, error) {
 		in := in
 		in.Paging = p
 		out, err := c.WorkspaceList(ctx, in, options...)
@@ -277,7 +277,7 @@ func (c *Client) MemberList(ctx context.Context, in loci.ListMembers, options ..
 // MemberListAll returns the items of every page of member.list. It reads a page when the one before is used up.
 // An error ends the sequence.
 func (c *Client) MemberListAll(ctx context.Context, in loci.ListMembers, options ...CallOption) iter.Seq2[loci.Member, error] {
-	return allItems(in.Paging, func(p loci.Paging) ([]loci.Member, loci.Page, error) {
+	return loci.AllItems(in.Paging, func(p loci.Paging) ([]loci.Member, loci.Page, error) {
 		in := in
 		in.Paging = p
 		out, err := c.MemberList(ctx, in, options...)
@@ -309,7 +309,7 @@ func (c *Client) InvitationList(ctx context.Context, in loci.ListInvitations, op
 // InvitationListAll returns the items of every page of invitation.list. It reads a page when the one before is used up.
 // An error ends the sequence.
 func (c *Client) InvitationListAll(ctx context.Context, in loci.ListInvitations, options ...CallOption) iter.Seq2[loci.Invitation, error] {
-	return allItems(in.Paging, func(p loci.Paging) ([]loci.Invitation, loci.Page, error) {
+	return loci.AllItems(in.Paging, func(p loci.Paging) ([]loci.Invitation, loci.Page, error) {
 		in := in
 		in.Paging = p
 		out, err := c.InvitationList(ctx, in, options...)
@@ -334,7 +334,7 @@ func (c *Client) InvitationPending(ctx context.Context, in loci.ListPendingInvit
 // InvitationPendingAll returns the items of every page of invitation.pending. It reads a page when the one before is used up.
 // An error ends the sequence.
 func (c *Client) InvitationPendingAll(ctx context.Context, in loci.ListPendingInvitations, options ...CallOption) iter.Seq2[loci.Invitation, error] {
-	return allItems(in.Paging, func(p loci.Paging) ([]loci.Invitation, loci.Page, error) {
+	return loci.AllItems(in.Paging, func(p loci.Paging) ([]loci.Invitation, loci.Page, error) {
 		in := in
 		in.Paging = p
 		out, err := c.InvitationPending(ctx, in, options...)
@@ -408,7 +408,7 @@ func (c *Client) KeyList(ctx context.Context, in loci.ListKeys, options ...CallO
 // KeyListAll returns the items of every page of key.list. It reads a page when the one before is used up.
 // An error ends the sequence.
 func (c *Client) KeyListAll(ctx context.Context, in loci.ListKeys, options ...CallOption) iter.Seq2[loci.APIKey, error] {
-	return allItems(in.Paging, func(p loci.Paging) ([]loci.APIKey, loci.Page, error) {
+	return loci.AllItems(in.Paging, func(p loci.Paging) ([]loci.APIKey, loci.Page, error) {
 		in := in
 		in.Paging = p
 		out, err := c.KeyList(ctx, in, options...)
@@ -440,7 +440,7 @@ func (c *Client) SigninList(ctx context.Context, in loci.ListSignIns, options ..
 // SigninListAll returns the items of every page of signin.list. It reads a page when the one before is used up.
 // An error ends the sequence.
 func (c *Client) SigninListAll(ctx context.Context, in loci.ListSignIns, options ...CallOption) iter.Seq2[loci.BrowserSignIn, error] {
-	return allItems(in.Paging, func(p loci.Paging) ([]loci.BrowserSignIn, loci.Page, error) {
+	return loci.AllItems(in.Paging, func(p loci.Paging) ([]loci.BrowserSignIn, loci.Page, error) {
 		in := in
 		in.Paging = p
 		out, err := c.SigninList(ctx, in, options...)
@@ -465,7 +465,7 @@ func (c *Client) GrantList(ctx context.Context, in loci.ListGrants, options ...C
 // GrantListAll returns the items of every page of grant.list. It reads a page when the one before is used up.
 // An error ends the sequence.
 func (c *Client) GrantListAll(ctx context.Context, in loci.ListGrants, options ...CallOption) iter.Seq2[loci.Grant, error] {
-	return allItems(in.Paging, func(p loci.Paging) ([]loci.Grant, loci.Page, error) {
+	return loci.AllItems(in.Paging, func(p loci.Paging) ([]loci.Grant, loci.Page, error) {
 		in := in
 		in.Paging = p
 		out, err := c.GrantList(ctx, in, options...)
@@ -497,7 +497,7 @@ func (c *Client) BenefitList(ctx context.Context, in loci.ListBenefits, options 
 // BenefitListAll returns the items of every page of benefit.list. It reads a page when the one before is used up.
 // An error ends the sequence.
 func (c *Client) BenefitListAll(ctx context.Context, in loci.ListBenefits, options ...CallOption) iter.Seq2[loci.Benefit, error] {
-	return allItems(in.Paging, func(p loci.Paging) ([]loci.Benefit, loci.Page, error) {
+	return loci.AllItems(in.Paging, func(p loci.Paging) ([]loci.Benefit, loci.Page, error) {
 		in := in
 		in.Paging = p
 		out, err := c.BenefitList(ctx, in, options...)

@@ -39,7 +39,7 @@ const pagesMethod = `
 // %[1]sAll returns the items of every page of %[2]s. It reads a page when the one before is used up.
 // An error ends the sequence.
 func (c *Client) %[1]sAll(ctx context.Context, in loci.%[3]s, options ...CallOption) iter.Seq2[%[4]s, error] {
-	return allItems(in.Paging, func(p loci.Paging) ([]%[4]s, loci.Page, error) {
+	return loci.AllItems(in.Paging, func(p loci.Paging) ([]%[4]s, loci.Page, error) {
 		in := in
 		in.Paging = p
 		out, err := c.%[1]s(ctx, in, options...)

@@ -20,15 +20,14 @@ func (s *side) open(ctx context.Context, workspace string) error {
 		return loci.Errorf(loci.CodeUnavailable, "The server does not answer as a Loci server does: check the address")
 	}
 	var all []loci.Workspace
-	for paging := (loci.Paging{Limit: 100}); ; {
-		found, err := call(ctx, s, service.WorkspaceList, loci.ListWorkspaces{Paging: paging})
+	for w, err := range loci.AllItems(fullPages, func(p loci.Paging) ([]loci.Workspace, loci.Page, error) {
+		found, err := call(ctx, s, service.WorkspaceList, loci.ListWorkspaces{Paging: p})
+		return found.Workspaces, found.Page, err
+	}) {
 		if err != nil {
 			return err
 		}
-		all = append(all, found.Workspaces...)
-		if paging.Cursor = loci.Cursor(found.NextCursor); paging.Cursor == "" {
-			break
-		}
+		all = append(all, w)
 	}
 	if s.workspace, err = chooseWorkspace(all, workspace); err != nil {
 		return err
@@ -67,19 +66,17 @@ func chooseWorkspace(all []loci.Workspace, wanted string) (found loci.Workspace,
 // listAtlases reads the atlases of the workspace, newest first.
 func (s *side) listAtlases(ctx context.Context) error {
 	s.atlasNames = map[loci.ID]string{}
-	for paging := (loci.Paging{Limit: 100}); ; {
+	for a, err := range loci.AllItems(fullPages, func(p loci.Paging) ([]loci.Atlas, loci.Page, error) {
 		found, err := call(ctx, s, service.AtlasList, loci.ListAtlases{WorkspaceID: s.workspace.ID,
-			Include: []loci.IncludeArchivedOnly{loci.IncludeArchivedOnly(loci.IncludeArchived)}, Paging: paging})
+			Include: []loci.IncludeArchivedOnly{loci.IncludeArchivedOnly(loci.IncludeArchived)}, Paging: p})
+		return found.Atlases, found.Page, err
+	}) {
 		if err != nil {
 			return err
 		}
-		for _, a := range found.Atlases {
-			s.addAtlas(a)
-		}
-		if paging.Cursor = loci.Cursor(found.NextCursor); paging.Cursor == "" {
-			return nil
-		}
+		s.addAtlas(a)
 	}
+	return nil
 }
 
 func (s *side) addAtlas(a loci.Atlas) {

@@ -82,7 +82,7 @@ func (r *run) copyPages(ctx context.Context) error {
 		if !slices.ContainsFunc(ref.ids, func(id loci.ID) bool { return r.tasks[id] != nil && !r.tasks[id].done }) {
 			continue
 		}
-		found, err := r.from.page(ctx, loci.Cursor(ref.cursor))
+		found, err := r.from.page(ctx, ref.cursor)
 		if err != nil {
 			return err
 		}

@@ -27,9 +27,12 @@ type side struct {
 
 // A pageRef is a page of the list of memories that can be read again.
 type pageRef struct {
-	cursor string
+	cursor loci.Cursor
 	ids    []loci.ID
 }
+
+// fullPages begins a list that is read to its end.
+var fullPages = loci.Paging{Limit: 100}
 
 // maxRateTries is how often a call is repeated that exceeds the rate limit. The client has waited several times before.
 const maxRateTries = 10
@@ -87,26 +90,30 @@ func (s *side) delete(ctx context.Context, m loci.Memory) error {
 // texts for sentHash.
 func (s *side) list(ctx context.Context, sent bool) error {
 	s.entries = map[loci.ID]*entry{}
-	for cursor := loci.Cursor(""); ; {
-		found, err := s.page(ctx, cursor)
+	for m, err := range loci.AllItems(fullPages, func(p loci.Paging) ([]loci.Memory, loci.Page, error) {
+		found, err := s.page(ctx, p.Cursor)
+		s.addPage(p.Cursor, found.Memories)
+		return found.Memories, found.Page, err
+	}) {
 		if err != nil {
 			return err
 		}
-		ref := pageRef{cursor: string(cursor)}
-		for _, m := range found.Memories {
-			e := newEntry(m)
-			if sent && m.Version == 1 {
-				e.sent = sentHash(m.Content, m.Type, m.Tags, m.Source)
-			}
-			s.entries[m.ID], s.newest = e, max(s.newest, m.CreatedAt)
-			ref.ids = append(ref.ids, m.ID)
+		e := newEntry(m)
+		if sent && m.Version == 1 {
+			e.sent = sentHash(m.Content, m.Type, m.Tags, m.Source)
 		}
-		s.pages = append(s.pages, ref)
-		if found.NextCursor == "" {
-			return nil
-		}
-		cursor = loci.Cursor(found.NextCursor)
+		s.entries[m.ID], s.newest = e, max(s.newest, m.CreatedAt)
 	}
+	return nil
+}
+
+// addPage keeps the place of a page of memories.
+func (s *side) addPage(cursor loci.Cursor, memories []loci.Memory) {
+	ref := pageRef{cursor: cursor}
+	for _, m := range memories {
+		ref.ids = append(ref.ids, m.ID)
+	}
+	s.pages = append(s.pages, ref)
 }
 
 // page reads one page of memories, newest first.
@@ -114,7 +121,7 @@ func (s *side) page(ctx context.Context, cursor loci.Cursor) (loci.Memories, err
 	return call(ctx, s, service.MemoryList, loci.ListMemories{
 		MemoryFilter: loci.MemoryFilter{WorkspaceID: s.workspace.ID,
 			Include: []loci.Include{loci.IncludeArchived, loci.IncludeSuperseded}},
-		Paging: loci.Paging{Limit: 100, Cursor: cursor}})
+		Paging: loci.Paging{Limit: fullPages.Limit, Cursor: cursor}})
 }
 
 // firstSent returns the sentHash of the first version of a memory.
@@ -123,16 +130,18 @@ func (s *side) firstSent(ctx context.Context, id loci.ID) (string, error) {
 	if m == nil || err != nil {
 		return "", err
 	}
-	for cursor := loci.Cursor(""); ; {
-		found, err := call(ctx, s, service.MemoryVersions, loci.ListVersions{MemoryID: id,
-			Paging: loci.Paging{Limit: 100, Cursor: cursor}})
-		if err != nil || len(found.Versions) == 0 {
+	var first *loci.MemoryVersion
+	for v, err := range loci.AllItems(fullPages, func(p loci.Paging) ([]loci.MemoryVersion, loci.Page, error) {
+		found, err := call(ctx, s, service.MemoryVersions, loci.ListVersions{MemoryID: id, Paging: p})
+		return found.Versions, found.Page, err
+	}) {
+		if err != nil {
 			return "", err
 		}
-		if found.NextCursor == "" {
-			v := found.Versions[len(found.Versions)-1]
-			return sentHash(v.Content, v.Type, v.Tags, m.Source), nil
-		}
-		cursor = loci.Cursor(found.NextCursor)
+		first = &v // newest first
 	}
+	if first == nil {
+		return "", nil
+	}
+	return sentHash(first.Content, first.Type, first.Tags, m.Source), nil
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/strictjson"
 )
@@ -21,45 +22,45 @@ func (r Reader) AllPages(ctx context.Context, o *op.Op, c *op.Call, input []byte
 		in["limit"] = 100
 	}
 	var first []strictjson.Member
-	var items []byte // of all pages, each after a comma
-	count := 0
-	for {
-		args, err := json.Marshal(in)
-		if err != nil {
-			return nil, err
+	var all [][]byte
+	for item, err := range loci.AllItems(loci.Paging{}, func(p loci.Paging) ([]json.RawMessage, loci.Page, error) {
+		if p.Cursor != "" {
+			in["cursor"] = p.Cursor
+			report(len(all))
 		}
-		next := *c // each page is a call
-		raw, err := r.Caller.Call(ctx, o, &next, op.Args{JSON: args})
-		if err != nil {
-			return nil, err
-		}
-		page, err := strictjson.Object(raw)
-		if err != nil {
-			return nil, err
-		}
-		cursor := nextCursor(page)
-		for _, m := range page {
-			var part []json.RawMessage
-			if m.IsArray() {
-				err = json.Unmarshal(m.Value, &part)
-			}
-			if err != nil {
-				return nil, err
-			}
-			if count += len(part); len(part) > 0 {
-				items = append(append(items, ','), m.Value[1:len(m.Value)-1]...)
-			}
-		}
+		page, items, err := r.callPage(ctx, o, c, in)
 		if first == nil {
 			first = page
 		}
-		if cursor == "" {
-			break
+		return items, loci.Page{NextCursor: nextCursor(page)}, err
+	}) {
+		if err != nil {
+			return nil, err
 		}
-		in["cursor"] = cursor
-		report(count)
+		all = append(all, item)
 	}
-	return replaceItems(first, bytes.TrimPrefix(items, []byte(","))), nil
+	return replaceItems(first, bytes.Join(all, []byte(","))), nil
+}
+
+// callPage reads one page by a call of its own, with the headers of c.
+func (r Reader) callPage(ctx context.Context, o *op.Op, c *op.Call, in map[string]any) (page []strictjson.Member,
+	items []json.RawMessage, err error) {
+	args, err := json.Marshal(in)
+	if err != nil {
+		return nil, nil, err
+	}
+	next := *c
+	raw, err := r.Caller.Call(ctx, o, &next, op.Args{JSON: args})
+	if err != nil {
+		return nil, nil, err
+	}
+	if page, err = strictjson.Object(raw); err != nil {
+		return nil, nil, err
+	}
+	if i := slices.IndexFunc(page, strictjson.Member.IsArray); i >= 0 {
+		err = json.Unmarshal(page[i].Value, &items)
+	}
+	return page, items, err
 }
 
 // replaceItems returns an answer with other items in its list, and no next page.

@@ -44,13 +44,11 @@ func (r Reader) ContainerNames(ctx context.Context, o *op.Op, raw []byte) map[lo
 
 // spansWorkspaces reports whether the records of a list belong to several workspaces.
 func spansWorkspaces(raw []byte) bool {
-	page, err := parsePage(raw)
+	list, _, err := parsePage(raw)
 	if err != nil {
 		return false
 	}
-	return slices.ContainsFunc(page.records, func(r record) bool {
-		return r.WorkspaceID != page.records[0].WorkspaceID
-	})
+	return slices.ContainsFunc(list, func(r record) bool { return r.WorkspaceID != list[0].WorkspaceID })
 }
 
 // maxTitles is the number of similar memories whose titles are read.

@@ -41,44 +41,22 @@ func (r record) isSame(other record) bool { return r.ID == other.ID }
 // list reads the pages of a list to its end, or until the loop ends. Each page is a separate call without the headers
 // of another call.
 func (r Reader) list(ctx context.Context, o *op.Op, filter map[string]any) iter.Seq2[record, error] {
-	return func(yield func(record, error) bool) {
-		in := map[string]any{"limit": 100}
+	return loci.AllItems(loci.Paging{Limit: 100}, func(p loci.Paging) (list []record, page loci.Page, err error) {
+		in := map[string]any{"limit": p.Limit}
 		maps.Copy(in, filter)
-		for {
-			page, err := r.readPage(ctx, o, in)
-			if err != nil {
-				yield(record{}, err)
-				return
-			}
-			for _, found := range page.records {
-				if !yield(found, nil) {
-					return
-				}
-			}
-			if page.next == "" {
-				return
-			}
-			in["cursor"] = page.next
+		if p.Cursor != "" {
+			in["cursor"] = p.Cursor
 		}
-	}
-}
-
-// A recordPage is one page of a list.
-type recordPage struct {
-	records []record
-	next    string
-}
-
-func (r Reader) readPage(ctx context.Context, o *op.Op, in map[string]any) (page recordPage, err error) {
-	args, err := json.Marshal(in)
-	if err != nil {
-		return page, err
-	}
-	raw, err := r.call(ctx, o, args)
-	if err != nil {
-		return page, err
-	}
-	return parsePage(raw)
+		args, err := json.Marshal(in)
+		if err != nil {
+			return nil, page, err
+		}
+		raw, err := r.call(ctx, o, args)
+		if err != nil {
+			return nil, page, err
+		}
+		return parsePage(raw)
+	})
 }
 
 // call runs an operation as a separate call.
@@ -88,19 +66,18 @@ func (r Reader) call(ctx context.Context, o *op.Op, input []byte) ([]byte, error
 }
 
 // parsePage returns the records of an answer with a list.
-func parsePage(raw []byte) (page recordPage, err error) {
+func parsePage(raw []byte) (list []record, page loci.Page, err error) {
 	answer, err := strictjson.Object(raw)
 	if err != nil {
-		return page, err
+		return nil, page, err
 	}
-	page.next = nextCursor(answer)
 	if i := slices.IndexFunc(answer, strictjson.Member.IsArray); i >= 0 {
-		err = json.Unmarshal(answer[i].Value, &page.records)
+		err = json.Unmarshal(answer[i].Value, &list)
 	}
-	for i := range page.records {
-		page.records[i].ID = cmp.Or(page.records[i].ID, page.records[i].UserID)
+	for i := range list {
+		list[i].ID = cmp.Or(list[i].ID, list[i].UserID)
 	}
-	return page, err
+	return list, loci.Page{NextCursor: nextCursor(answer)}, err
 }
 
 // nextCursor returns the cursor of the next page, or "".
