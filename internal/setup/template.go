@@ -47,6 +47,9 @@ type matcher struct {
 // variablePattern is a name of an environment variable.
 var variablePattern = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,127}$`)
 
+// ValidVariable reports whether an environment variable can have the name.
+func ValidVariable(name string) bool { return variablePattern.MatchString(name) }
+
 func (m *matcher) match(pattern, value any) bool {
 	switch pattern := pattern.(type) {
 	case map[string]any:
@@ -126,5 +129,5 @@ func (m *matcher) matchText(pattern, text string) bool {
 	name, ok := strings.CutPrefix(text, before)
 	name, ok2 := strings.CutSuffix(name, behind)
 	m.to.KeyVariable = name
-	return ok && ok2 && variablePattern.MatchString(name)
+	return ok && ok2 && ValidVariable(name)
 }

@@ -2,7 +2,6 @@ package setup
 
 import (
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -11,14 +10,11 @@ import (
 	"github.com/loci-memory/loci/internal/setup"
 )
 
-// variablePattern is a name of an environment variable. The names of keys and tokens look alike: see checkVariable.
-var variablePattern = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,127}$`)
-
-// checkVariable rejects what is no name, above all a key itself. The message does not repeat it.
+// checkVariable rejects what is no name, above all a key itself, which looks like one. The message does not repeat it.
 func checkVariable(name string) error {
 	isCredential := slices.ContainsFunc([]string{loci.KeyPrefix, loci.AccessTokenPrefix, loci.RefreshTokenPrefix},
 		func(prefix string) bool { return strings.HasPrefix(strings.ToLower(name), prefix) })
-	if isCredential || !variablePattern.MatchString(name) {
+	if isCredential || !setup.ValidVariable(name) {
 		return command.UsageError("--key-env takes the name of an environment variable, such as LOCI_API_KEY, not " +
 			"the key itself")
 	}
