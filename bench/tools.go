@@ -1,7 +1,5 @@
 package main
 
-import "strconv"
-
 // tools compares the list of the full set of tools with a handler that writes as many bytes.
 func (b *bench) tools() error {
 	from, err := b.proseFixture()
@@ -14,18 +12,9 @@ func (b *bench) tools() error {
 	}
 	list := newRequest("POST", "/mcp?toolset=full", at.Key, map[string]any{"jsonrpc": "2.0", "id": 1,
 		"method": "tools/list", "params": map[string]any{}})
-	body, err := p.send(list)
+	floor, turn, err := b.emptyHandler(p, list)
 	if err != nil {
 		return err
-	}
-	floor, err := b.start(nil, b.binary("floor", b.drivers[0]), "empty", "-size", strconv.Itoa(len(body)))
-	if err != nil {
-		return err
-	}
-	turn := func(p *process) turnFunc {
-		return func(int) (figures, error) {
-			return p.cpuPerRequest(connections, requestsPerTurn, func(int) request { return list })
-		}
 	}
 	s, err := b.interleave("tools", turnsPerRound, benchSide{"floor", turn(floor)}, benchSide{"loci", turn(p)})
 	if err == nil {

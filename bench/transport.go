@@ -101,18 +101,9 @@ func (b *bench) transport() error {
 }
 
 func (b *bench) compareTransport(logged, quiet *process, name string, r request, threshold float64) error {
-	body, err := logged.send(r)
+	floor, turn, err := b.emptyHandler(logged, r)
 	if err != nil {
 		return err
-	}
-	floor, err := b.start(nil, b.binary("floor", b.drivers[0]), "empty", "-size", strconv.Itoa(len(body)))
-	if err != nil {
-		return err
-	}
-	turn := func(p *process) turnFunc {
-		return func(int) (figures, error) {
-			return p.cpuPerRequest(connections, requestsPerTurn, func(int) request { return r })
-		}
 	}
 	s, err := b.interleave("transport "+name, turnsPerRound, benchSide{"floor", turn(floor)},
 		benchSide{"loci", turn(logged)}, benchSide{"quiet", turn(quiet)})
@@ -125,4 +116,19 @@ func (b *bench) compareTransport(logged, quiet *process, name string, r request,
 	b.report.add(s.ratioLine(line{Row: "transport", What: name + ", the same without the log line", Unit: "us CPU"},
 		"quiet cpu", "floor cpu"))
 	return nil
+}
+
+// emptyHandler starts a handler that writes as many bytes as a process answers to a request. A turn sends the request
+// to one of the two.
+func (b *bench) emptyHandler(p *process, r request) (floor *process, turn func(*process) turnFunc, err error) {
+	body, err := p.send(r)
+	if err != nil {
+		return nil, nil, err
+	}
+	floor, err = b.start(nil, b.binary("floor", b.drivers[0]), "empty", "-size", strconv.Itoa(len(body)))
+	return floor, func(p *process) turnFunc {
+		return func(int) (figures, error) {
+			return p.cpuPerRequest(connections, requestsPerTurn, func(int) request { return r })
+		}
+	}, err
 }
