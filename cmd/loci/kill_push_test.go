@@ -27,6 +27,16 @@ type device struct {
 
 func newDevice(t *testing.T, v *testServer) *device { return &device{t.TempDir(), v} }
 
+// newFilledDevice returns a device with n local memories, and a key of a new server.
+func newFilledDevice(t *testing.T, n int) (*device, *testServer) {
+	t.Helper()
+	v := newTestServer(t, buildBinary(t), "--data", t.TempDir())
+	v.start(t)
+	d := newDevice(t, v)
+	d.fill(t, n)
+	return d, v
+}
+
 // command returns a command of loci on the device.
 func (d *device) command(args ...string) *exec.Cmd {
 	c := exec.Command(d.server.bin, args...)
@@ -155,10 +165,7 @@ func (d *device) transferUntilKilled(t *testing.T, name string, signal os.Signal
 func TestKilledPushAndPullMakeNoSecondMemory(t *testing.T) {
 	t.Parallel()
 	const n = 300
-	v := newTestServer(t, buildBinary(t), "--data", t.TempDir())
-	v.start(t)
-	d := newDevice(t, v)
-	d.fill(t, n)
+	d, v := newFilledDevice(t, n)
 	kills := d.transferUntilKilled(t, "push", os.Kill)
 	d.checkServer(t, n)
 	if r := d.transfer(t, "push"); !r.OK || r.Created+r.Updated != 0 || r.Unchanged != n {
@@ -180,10 +187,7 @@ func TestKilledPushAndPullMakeNoSecondMemory(t *testing.T) {
 func TestPushContinuesAfterServerWasAway(t *testing.T) {
 	t.Parallel()
 	const n = 300
-	v := newTestServer(t, buildBinary(t), "--data", t.TempDir())
-	v.start(t)
-	d := newDevice(t, v)
-	d.fill(t, n)
+	d, v := newFilledDevice(t, n)
 	c := d.command("push", "--json")
 	out := &strings.Builder{}
 	c.Stdout = out
@@ -209,13 +213,10 @@ func TestPushContinuesAfterServerWasAway(t *testing.T) {
 func TestPushObeysRateLimit(t *testing.T) {
 	t.Parallel()
 	const n = 60
-	v := newTestServer(t, buildBinary(t), "--data", t.TempDir())
-	v.start(t)
+	d, v := newFilledDevice(t, n)
 	v.kill()
 	v.env = []string{"LOCI_RATE_LIMIT=1200", "LOCI_RATE_BURST=5"}
 	v.start(t)
-	d := newDevice(t, v)
-	d.fill(t, n)
 	began := time.Now()
 	if r := d.transfer(t, "push"); !r.OK || r.Created != n {
 		t.Errorf("%+v", r)
@@ -227,10 +228,7 @@ func TestPushObeysRateLimit(t *testing.T) {
 
 func TestSecondPushIsRefusedMeanwhile(t *testing.T) {
 	t.Parallel()
-	v := newTestServer(t, buildBinary(t), "--data", t.TempDir())
-	v.start(t)
-	d := newDevice(t, v)
-	d.fill(t, 2)
+	d, _ := newFilledDevice(t, 2)
 	unlock, err := server.LockSync(filepath.Join(d.home, ".local", "share", "loci", "local"))
 	if err != nil {
 		t.Fatal(err)

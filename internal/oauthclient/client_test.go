@@ -39,6 +39,20 @@ func signIn(t *testing.T, s *oauthtest.Server, visit func(in *SignIn)) (Client, 
 	return c, tokens, err
 }
 
+// register registers a client at a server.
+func register(t *testing.T, s *oauthtest.Server) (Server, Client) {
+	t.Helper()
+	server, err := Discover(t.Context(), s.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := server.Register(t.Context(), "Loci on a test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return server, c
+}
+
 // browse opens an address and returns the status and text of the page at its end.
 func browse(address string) (int, string, http.Header) {
 	res, err := http.Get(address)
@@ -218,14 +232,7 @@ func TestDiscoverRejectsServerOfAnotherName(t *testing.T) {
 func TestIsRegisteredAsksServer(t *testing.T) {
 	t.Parallel()
 	s := oauthtest.New(t)
-	server, err := Discover(t.Context(), s.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := server.Register(t.Context(), "Loci on a test")
-	if err != nil {
-		t.Fatal(err)
-	}
+	server, c := register(t, s)
 	foreign := c
 	foreign.Issuer = "https://evil.example"
 	for _, one := range []struct {

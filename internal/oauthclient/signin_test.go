@@ -47,14 +47,7 @@ func TestSignInSurvivesForeignAnswers(t *testing.T) {
 func TestSignInTakesOneAnswer(t *testing.T) {
 	t.Parallel()
 	s := oauthtest.New(t)
-	server, err := Discover(t.Context(), s.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := server.Register(t.Context(), "Loci on a test")
-	if err != nil {
-		t.Fatal(err)
-	}
+	server, c := register(t, s)
 	in, err := server.Start(c)
 	if err != nil {
 		t.Fatal(err)

@@ -26,8 +26,7 @@ func (w world) list(t testing.TB, userID loci.ID) (all []loci.Grant) {
 
 func TestTokenRevokesItsGrant(t *testing.T) {
 	t.Parallel()
-	storetest.Each(t, func(t *testing.T, d storetest.Database) {
-		w := newWorld(t, d)
+	eachWorld(t, func(t *testing.T, w world) {
 		for _, which := range []func(first, last grantdb.Tokens) string{
 			func(first, _ grantdb.Tokens) string { return first.Access },
 			func(first, _ grantdb.Tokens) string { return first.Refresh },
@@ -42,8 +41,7 @@ func TestTokenRevokesItsGrant(t *testing.T) {
 					t.Errorf("a token that %s revoked", client)
 				}
 				if client == "editor" {
-					_, err := storetest.Refresh(w.s, last.Refresh, "editor")
-					refused(t, "a revoked grant", err)
+					w.refuses(t, "a revoked grant", last.Refresh, "editor")
 				}
 			}
 		}
@@ -53,8 +51,7 @@ func TestTokenRevokesItsGrant(t *testing.T) {
 
 func TestUserRevokesOwnGrantAlone(t *testing.T) {
 	t.Parallel()
-	storetest.Each(t, func(t *testing.T, d storetest.Database) {
-		w := newWorld(t, d)
+	eachWorld(t, func(t *testing.T, w world) {
 		k := w.token(t)
 		g := w.list(t, w.ann.UserID)[0]
 		eve := storetest.User(t, w.s, "eve")
@@ -74,8 +71,7 @@ func TestUserRevokesOwnGrantAlone(t *testing.T) {
 
 func TestListDescribesGrants(t *testing.T) {
 	t.Parallel()
-	storetest.Each(t, func(t *testing.T, d storetest.Database) {
-		w := newWorld(t, d)
+	eachWorld(t, func(t *testing.T, w world) {
 		w.token(t)
 		g := w.list(t, w.ann.UserID)[0]
 		if g.Client != (loci.GrantClient{ID: "editor", Name: "Editor", URI: "https://editor.example"}) ||
@@ -90,8 +86,7 @@ func TestListDescribesGrants(t *testing.T) {
 // A grant reaches a workspace no longer than the membership lasts, and ends with its last one.
 func TestEndedMembershipNarrowsGrant(t *testing.T) {
 	t.Parallel()
-	storetest.Each(t, func(t *testing.T, d storetest.Database) {
-		w := newWorld(t, d)
+	eachWorld(t, func(t *testing.T, w world) {
 		bob := storetest.User(t, w.s, "bob")
 		storetest.Join(t, w.s, w.ann, w.teams[0], bob, loci.RoleMember)
 		storetest.Join(t, w.s, w.ann, w.teams[1], bob, loci.RoleMember)
@@ -117,10 +112,9 @@ func TestEndedMembershipNarrowsGrant(t *testing.T) {
 		if opens(t, w.s, k.Access) || len(w.list(t, bob.UserID)) != 0 {
 			t.Error("a grant without workspaces lives")
 		}
-		_, err = storetest.Refresh(w.s, k.Refresh, "editor")
-		refused(t, "a grant without workspaces", err)
+		w.refuses(t, "a grant without workspaces", k.Refresh, "editor")
 		grants(t, w.s, grantdb.Tx.DeleteExpired)
-		if n := d.Query(t, `SELECT CAST(count(*) AS TEXT) FROM grants`)[0]; n != "0" {
+		if n := w.db.Query(t, `SELECT CAST(count(*) AS TEXT) FROM grants`)[0]; n != "0" {
 			t.Errorf("%s grants are left", n)
 		}
 	})
@@ -128,8 +122,7 @@ func TestEndedMembershipNarrowsGrant(t *testing.T) {
 
 func TestConsentCoversOwnWorkspacesAlone(t *testing.T) {
 	t.Parallel()
-	storetest.Each(t, func(t *testing.T, d storetest.Database) {
-		w := newWorld(t, d)
+	eachWorld(t, func(t *testing.T, w world) {
 		eve := storetest.User(t, w.s, "eve")
 		team := storetest.Team(t, w.s, eve, nil)
 		many := make([]loci.ID, grantdb.MaxWorkspaces+1)
@@ -165,8 +158,7 @@ func TestConsentCoversOwnWorkspacesAlone(t *testing.T) {
 
 func TestUserHasAtMostAHundredGrantsAndTwentyCodes(t *testing.T) {
 	t.Parallel()
-	storetest.Each(t, func(t *testing.T, d storetest.Database) {
-		w := newWorld(t, d)
+	eachWorld(t, func(t *testing.T, w world) {
 		var tokens []grantdb.Tokens
 		for i := range 101 {
 			w.clock.advance(time.Second)
@@ -194,8 +186,7 @@ func TestUserHasAtMostAHundredGrantsAndTwentyCodes(t *testing.T) {
 
 func TestDisabledUserGetsNoTokens(t *testing.T) {
 	t.Parallel()
-	storetest.Each(t, func(t *testing.T, d storetest.Database) {
-		w := newWorld(t, d)
+	eachWorld(t, func(t *testing.T, w world) {
 		k, r := w.token(t), w.code(t)
 		disable := func(disabled bool) {
 			if _, err := store.System(context.Background(), w.s, "test", func(x *store.SystemTx) (loci.User, error) {
@@ -208,9 +199,8 @@ func TestDisabledUserGetsNoTokens(t *testing.T) {
 		if c, err := credential(w.s, k.Access); err != nil || !c.Revoked {
 			t.Errorf("the credential is %+v, %v", c, err)
 		}
-		_, err := storetest.Refresh(w.s, k.Refresh, "editor")
-		refused(t, "the refresh token of a disabled user", err)
-		_, err = storetest.Redeem(w.s, r)
+		w.refuses(t, "the refresh token of a disabled user", k.Refresh, "editor")
+		_, err := storetest.Redeem(w.s, r)
 		refused(t, "the code of a disabled user", err)
 		disable(false)
 		w.refresh(t, k.Refresh)
@@ -219,8 +209,7 @@ func TestDisabledUserGetsNoTokens(t *testing.T) {
 
 func TestUnusedClientsAreDeletedAfterAWeek(t *testing.T) {
 	t.Parallel()
-	storetest.Each(t, func(t *testing.T, d storetest.Database) {
-		w := newWorld(t, d)
+	eachWorld(t, func(t *testing.T, w world) {
 		clients := func() (n int) {
 			grants(t, w.s, func(x grantdb.Tx) error {
 				for _, id := range []string{"editor", "unused"} {
@@ -269,26 +258,25 @@ func TestUnusedClientsAreDeletedAfterAWeek(t *testing.T) {
 // Nothing that opens anything is in the database.
 func TestDatabaseHoldsNoCodeAndNoToken(t *testing.T) {
 	t.Parallel()
-	storetest.Each(t, func(t *testing.T, d storetest.Database) {
-		w := newWorld(t, d)
+	eachWorld(t, func(t *testing.T, w world) {
 		r := w.code(t)
 		k := w.token(t)
 		last := w.refresh(t, k.Refresh)
 		secrets := []string{r.Code, r.Verifier, k.Access, k.Refresh, last.Access, last.Refresh}
 		columns, text := 0, `hex(CAST(%s AS BLOB))`
-		if d.Address != "" {
+		if w.db.Address != "" {
 			text = `CASE WHEN pg_typeof(%[1]s)::text = 'bytea' THEN upper(encode(%[1]s::text::bytea, 'hex'))
 				ELSE upper(encode(convert_to(%[1]s::text, 'UTF8'), 'hex')) END`
 		}
 		for _, table := range []string{"oauth_codes", "grants", "grant_workspaces", "grant_tokens"} {
 			list := `SELECT name FROM pragma_table_info('` + table + `')`
-			if d.Address != "" {
+			if w.db.Address != "" {
 				list = `SELECT column_name FROM information_schema.columns WHERE table_schema = current_schema()
 					AND table_name = '` + table + `'`
 			}
-			for _, column := range d.Query(t, list) {
+			for _, column := range w.db.Query(t, list) {
 				columns++
-				for _, value := range d.Query(t, fmt.Sprintf(`SELECT COALESCE(`+text+`, '') FROM `+table, column)) {
+				for _, value := range w.db.Query(t, fmt.Sprintf(`SELECT COALESCE(`+text+`, '') FROM `+table, column)) {
 					for _, secret := range secrets {
 						if strings.Contains(value, strings.ToUpper(hex.EncodeToString([]byte(secret)))) {
 							t.Errorf("%s.%s holds a secret", table, column)

@@ -20,6 +20,13 @@ func refused(t testing.TB, what string, err error) {
 	}
 }
 
+// refuses fails the test unless a refresh is refused.
+func (w world) refuses(t testing.TB, what, token, client string) {
+	t.Helper()
+	_, err := storetest.Refresh(w.s, token, client)
+	refused(t, what, err)
+}
+
 func (w world) refresh(t testing.TB, token string) grantdb.Tokens {
 	t.Helper()
 	k, err := storetest.Refresh(w.s, token, "editor")
@@ -31,8 +38,7 @@ func (w world) refresh(t testing.TB, token string) grantdb.Tokens {
 
 func TestUsedRefreshTokenReturnsTheSameTokensForTwoMinutes(t *testing.T) {
 	t.Parallel()
-	storetest.Each(t, func(t *testing.T, d storetest.Database) {
-		w := newWorld(t, d)
+	eachWorld(t, func(t *testing.T, w world) {
 		first := w.token(t)
 		second := w.refresh(t, first.Refresh)
 		if second.Access == first.Access || second.Refresh == first.Refresh || !opens(t, w.s, first.Access) ||
@@ -48,10 +54,8 @@ func TestUsedRefreshTokenReturnsTheSameTokensForTwoMinutes(t *testing.T) {
 			t.Errorf("the repeated refresh returns %+v after a later one", again)
 		}
 		w.clock.advance(11 * time.Second)
-		_, err := storetest.Refresh(w.s, first.Refresh, "editor")
-		refused(t, "a stolen token", err)
-		_, err = storetest.Refresh(w.s, third.Refresh, "editor")
-		refused(t, "the newest token", err)
+		w.refuses(t, "a stolen token", first.Refresh, "editor")
+		w.refuses(t, "the newest token", third.Refresh, "editor")
 		for _, k := range []grantdb.Tokens{first, second, third} {
 			if opens(t, w.s, k.Access) {
 				t.Error("an access token of a dead grant works")
@@ -79,20 +83,17 @@ func TestStolenRefreshTokenEndsItsGrantHoweverManyFollowedIt(t *testing.T) {
 			return w.refresh(t, k.Refresh)
 		},
 	} {
-		storetest.Each(t, func(t *testing.T, d storetest.Database) {
-			w := newWorld(t, d)
+		eachWorld(t, func(t *testing.T, w world) {
 			stolen, other := w.token(t), w.token(t)
 			last := hide(t, w, stolen)
-			_, err := storetest.Refresh(w.s, stolen.Refresh, "other")
-			if refused(t, "another client", err); !opens(t, w.s, last.Access) {
+			if w.refuses(t, "another client", stolen.Refresh, "other"); !opens(t, w.s, last.Access) {
 				t.Errorf("%s: another client ends the grant", name)
 			}
-			_, err = storetest.Refresh(w.s, stolen.Refresh, "editor")
-			refused(t, "the stolen token", err)
+			w.refuses(t, "the stolen token", stolen.Refresh, "editor")
 			if opens(t, w.s, last.Access) {
 				t.Errorf("%s: the tokens of the thief work", name)
 			}
-			_, err = storetest.Refresh(w.s, other.Refresh, "editor")
+			_, err := storetest.Refresh(w.s, other.Refresh, "editor")
 			if name == "refreshes" && err != nil {
 				t.Errorf("another grant ended: %v", err)
 			}
@@ -102,8 +103,7 @@ func TestStolenRefreshTokenEndsItsGrantHoweverManyFollowedIt(t *testing.T) {
 
 func TestRevocationTakesAnOldRefreshToken(t *testing.T) {
 	t.Parallel()
-	storetest.Each(t, func(t *testing.T, d storetest.Database) {
-		w := newWorld(t, d)
+	eachWorld(t, func(t *testing.T, w world) {
 		first := w.token(t)
 		last := w.refresh(t, first.Refresh)
 		w.clock.advance(2 * time.Hour)
@@ -118,14 +118,11 @@ func TestRevocationTakesAnOldRefreshToken(t *testing.T) {
 
 func TestRefreshTokenIsBoundToItsClient(t *testing.T) {
 	t.Parallel()
-	storetest.Each(t, func(t *testing.T, d storetest.Database) {
-		w := newWorld(t, d)
+	eachWorld(t, func(t *testing.T, w world) {
 		k := w.token(t)
-		_, err := storetest.Refresh(w.s, k.Refresh, "other")
-		refused(t, "another client", err)
+		w.refuses(t, "another client", k.Refresh, "other")
 		for _, token := range []string{"", k.Access, identity.NewRefreshToken(), k.Refresh + "0"} {
-			_, err = storetest.Refresh(w.s, token, "editor")
-			refused(t, "another token", err)
+			w.refuses(t, "another token", token, "editor")
 		}
 		w.refresh(t, k.Refresh)
 	})
@@ -133,9 +130,8 @@ func TestRefreshTokenIsBoundToItsClient(t *testing.T) {
 
 func TestConcurrentRefreshesReturnTheSameTokens(t *testing.T) {
 	t.Parallel()
-	storetest.Each(t, func(t *testing.T, d storetest.Database) {
-		w := newWorld(t, d)
-		stores := []*store.Store{w.s, d.Open(t, store.Options{Clock: w.clock.now})}
+	eachWorld(t, func(t *testing.T, w world) {
+		stores := []*store.Store{w.s, w.db.Open(t, store.Options{Clock: w.clock.now})}
 		first := w.token(t)
 		got := make([]grantdb.Tokens, 20)
 		for _, err := range storetest.RunConcurrently(len(got), func(i int) (err error) {
@@ -156,8 +152,7 @@ func TestConcurrentRefreshesReturnTheSameTokens(t *testing.T) {
 
 func TestTokensExpire(t *testing.T) {
 	t.Parallel()
-	storetest.Each(t, func(t *testing.T, d storetest.Database) {
-		w := newWorld(t, d)
+	eachWorld(t, func(t *testing.T, w world) {
 		k := w.token(t)
 		w.clock.advance(59 * time.Minute)
 		if !opens(t, w.s, k.Access) {
@@ -176,16 +171,14 @@ func TestTokensExpire(t *testing.T) {
 			t.Error("a refreshed token does not work")
 		}
 		w.clock.advance(60*24*time.Hour + time.Second)
-		_, err := storetest.Refresh(w.s, k.Refresh, "editor")
-		refused(t, "an idle grant", err)
+		w.refuses(t, "an idle grant", k.Refresh, "editor")
 	})
 }
 
 // The key of stored responses derives from the secret.
 func TestSecretOfAGrantOpensWithEachOfItsAccessTokens(t *testing.T) {
 	t.Parallel()
-	storetest.Each(t, func(t *testing.T, d storetest.Database) {
-		w := newWorld(t, d)
+	eachWorld(t, func(t *testing.T, w world) {
 		secret := func(access string) []byte {
 			c, err := credential(w.s, access)
 			if err != nil {
