@@ -5,15 +5,6 @@ import (
 	"fmt"
 )
 
-// A SyntaxError says where a document is not JSON with comments.
-type SyntaxError struct {
-	Line    int // the first is 1
-	Message string
-}
-
-// Error returns line and message.
-func (e *SyntaxError) Error() string { return fmt.Sprintf("line %d: %s", e.Line, e.Message) }
-
 // A Document is a parsed text. Comments and trailing commas are allowed everywhere.
 type Document struct {
 	text []byte
@@ -95,7 +86,7 @@ func (d *Document) lookup(n *node, label, name string) (found *member, err error
 }
 
 func (d *Document) errorAt(at int, message string) error {
-	return &SyntaxError{Line: lineOf(d.text, at), Message: message}
+	return fmt.Errorf("line %d: %s", lineOf(d.text, at), message)
 }
 
 func lineOf(text []byte, at int) int { return 1 + bytes.Count(text[:at], []byte("\n")) }

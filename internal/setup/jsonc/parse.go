@@ -49,7 +49,7 @@ func (p *parser) document() (*node, error) {
 }
 
 func (p *parser) fail(message string) error {
-	return &SyntaxError{Line: lineOf(p.text, min(p.at, len(p.text))), Message: message}
+	return fmt.Errorf("line %d: %s", lineOf(p.text, min(p.at, len(p.text))), message)
 }
 
 // here names the next character for an error.

@@ -10,15 +10,6 @@ import (
 	"github.com/BurntSushi/toml"
 )
 
-// A SyntaxError says where a document is not TOML.
-type SyntaxError struct {
-	Line    int // the first is 1
-	Message string
-}
-
-// Error returns line and message.
-func (e *SyntaxError) Error() string { return fmt.Sprintf("line %d: %s", e.Line, e.Message) }
-
 // A Document is a parsed text.
 type Document struct {
 	text   []byte
@@ -41,7 +32,7 @@ func Parse(text []byte) (*Document, error) {
 	}
 	if err := toml.Unmarshal(text, &d.values); err != nil {
 		if e, ok := errors.AsType[toml.ParseError](err); ok {
-			return nil, &SyntaxError{e.Position.Line, e.Message}
+			return nil, fmt.Errorf("line %d: %s", e.Position.Line, e.Message)
 		}
 		return nil, err
 	}
