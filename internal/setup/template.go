@@ -122,12 +122,12 @@ func (m *matcher) matchText(pattern, text string) bool {
 		m.to.URL = text
 		return true
 	}
-	before, behind, variable := strings.Cut(pattern, "<variable>")
+	before, after, variable := strings.Cut(pattern, "<variable>")
 	if !variable {
 		return pattern == text
 	}
 	name, ok := strings.CutPrefix(text, before)
-	name, ok2 := strings.CutSuffix(name, behind)
+	name, ok2 := strings.CutSuffix(name, after)
 	m.to.KeyVariable = name
 	return ok && ok2 && ValidVariable(name)
 }

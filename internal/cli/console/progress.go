@@ -20,7 +20,7 @@ type Progress struct {
 	lastDraw time.Time
 }
 
-// Progress returns the progress of a task. The label stands behind the bar.
+// Progress returns the progress of a task. The label follows the bar.
 func (c *Console) Progress(label string) *Progress {
 	return &Progress{console: c, label: label}
 }

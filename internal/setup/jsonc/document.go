@@ -8,7 +8,7 @@ import (
 // A Document is a parsed text. Comments and trailing commas are allowed everywhere.
 type Document struct {
 	text []byte
-	root *node // nil in a blank document
+	root *node // nil in a document of whitespace
 }
 
 // A node is a value and its place in the text.
@@ -27,13 +27,13 @@ type member struct {
 	name  string
 	start int // of the name
 	value *node
-	comma int // the place of the comma behind the value, or -1
+	comma int // the place of the comma after the value, or -1
 }
 
 // bom is the mark at the start of some texts of Windows.
 const bom = "\ufeff"
 
-// Parse reads a document. A nil text is that of a file which does not exist; blank texts are documents too.
+// Parse reads a document. A nil text is that of a file which does not exist; one of whitespace is a document too.
 func Parse(text []byte) (*Document, error) {
 	p := &parser{text: text}
 	if bytes.HasPrefix(text, []byte(bom)) {
@@ -67,8 +67,8 @@ func (d *Document) find(container, name string) (*member, error) {
 	return d.lookup(outer.value, fmt.Sprintf("%q", container), name)
 }
 
-// lookup returns the member of an object, or nil. A name that stands twice is an error: programs differ in which
-// counts.
+// lookup returns the member of an object, or nil. A duplicate name is an error: programs differ in which value they
+// take.
 func (d *Document) lookup(n *node, label, name string) (found *member, err error) {
 	if !n.isObject(d.text) {
 		return nil, d.errorAt(n.start, label+" is not an object")
@@ -78,7 +78,7 @@ func (d *Document) lookup(n *node, label, name string) (found *member, err error
 			continue
 		}
 		if found != nil {
-			return nil, d.errorAt(n.members[i].start, fmt.Sprintf("%q stands twice", name))
+			return nil, d.errorAt(n.members[i].start, fmt.Sprintf("%q is a duplicate name", name))
 		}
 		found = &n.members[i]
 	}

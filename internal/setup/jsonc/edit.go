@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// mark is a space behind a brace, or before the root, where Set adds to an object or document that was there and empty.
+// mark is a space after a brace, or before the root, where Set adds to an object or document that was there and empty.
 // Nobody sees it. Remove finds it, and leaves the empty object; without it, it takes back the object that Set made.
 const mark = " "
 
@@ -54,7 +54,7 @@ func quote(name string) []byte {
 	return text
 }
 
-// fill returns a blank document with an object.
+// fill returns a document of whitespace with an object.
 func (d *Document) fill(container, name string, value []byte) []byte {
 	text := d.text
 	if text != nil {
@@ -63,7 +63,7 @@ func (d *Document) fill(container, name string, value []byte) []byte {
 	return slices.Concat(text, d.format(wrap(container, wrap(name, value)), ""), []byte(d.newline()))
 }
 
-// insert adds a member behind the last one of an object whose line has that indentation.
+// insert adds a member after the last one of an object whose line has that indentation.
 func (d *Document) insert(object *node, outer, name string, value []byte) []splice {
 	if len(object.members) == 0 {
 		return []splice{d.insertFirst(object, outer, name, value)}
@@ -79,7 +79,7 @@ func (d *Document) insert(object *node, outer, name string, value []byte) []spli
 		indent := d.indentOf(last.start)
 		lead = d.newline() + indent
 		text += string(d.format(value, indent))
-		at = d.endOfRemark(at)
+		at = d.endOfLineComment(at)
 	} else {
 		text += string(value)
 	}
@@ -89,7 +89,7 @@ func (d *Document) insert(object *node, outer, name string, value []byte) []spli
 	return []splice{{last.value.end, last.value.end, ","}, {at, at, lead + text}}
 }
 
-// insertFirst adds a member to an empty object. Blanks in it stay before the mark, and comments before the member.
+// insertFirst adds a member to an empty object. Whitespace in it stays before the mark, and comments before the member.
 func (d *Document) insertFirst(object *node, outer, name string, value []byte) splice {
 	inside := string(d.text[object.start+1 : object.end-1])
 	indent := outer + d.unit()
@@ -118,9 +118,9 @@ func (d *Document) Remove(container, name string) ([]byte, error) {
 	if !d.madeBySet(d.root, false) {
 		return d.apply(d.cut(d.root, outer)...), nil
 	}
-	before, behind := string(d.text[:d.root.start]), string(d.text[d.root.end:])
+	before, after := string(d.text[:d.root.start]), string(d.text[d.root.end:])
 	switch {
-	case behind != d.newline():
+	case after != d.newline():
 	case before == "":
 		return nil, nil
 	case strings.HasSuffix(before, mark):
@@ -136,17 +136,17 @@ func (d *Document) madeBySet(object *node, inline bool) bool {
 		return false
 	}
 	m := object.members[0]
-	before, behind := string(d.text[object.start+1:m.start]), string(d.text[m.value.end:object.end-1])
-	if before == "" && behind == "" {
+	before, after := string(d.text[object.start+1:m.start]), string(d.text[m.value.end:object.end-1])
+	if before == "" && after == "" {
 		return inline
 	}
-	return strings.TrimLeft(before, "\r\n") == d.indentOf(m.start) && strings.TrimSpace(behind) == "" &&
+	return strings.TrimLeft(before, "\r\n") == d.indentOf(m.start) && strings.TrimSpace(after) == "" &&
 		d.ownLine(m.start)
 }
 
 // cut removes a member with its line, and the comma that it needed.
 func (d *Document) cut(object *node, m *member) []splice {
-	start := m.start - len(d.blanksBefore(m.start))
+	start := m.start - len(d.spacesBefore(m.start))
 	if d.ownLine(m.start) {
 		start = len(bytes.TrimSuffix(bytes.TrimSuffix(d.text[:start], []byte("\n")), []byte("\r")))
 	}
@@ -164,10 +164,10 @@ func (d *Document) cut(object *node, m *member) []splice {
 	return []splice{{previous, previous + 1, ""}, {start, m.value.end, ""}}
 }
 
-// cutOnly removes the one member of an object, with all that Set wrote behind a mark.
+// cutOnly removes the one member of an object, with all that Set wrote after a mark.
 func (d *Document) cutOnly(object *node, m *member, start int) splice {
-	before, behind := d.text[object.start+1:start], d.text[m.value.end:object.end-1]
-	if len(bytes.TrimSpace(before)) > 0 || len(bytes.TrimSpace(behind)) > 0 {
+	before, after := d.text[object.start+1:start], d.text[m.value.end:object.end-1]
+	if len(bytes.TrimSpace(before)) > 0 || len(bytes.TrimSpace(after)) > 0 {
 		return splice{start, m.value.end, ""} // comments stay
 	}
 	return splice{object.start + 1, object.end - 1, strings.TrimSuffix(string(before), mark)}

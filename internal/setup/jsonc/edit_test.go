@@ -11,7 +11,7 @@ const entry = `{"command": "loci", "args": ["mcp"], "env": {}}`
 // texts are documents that people keep, and what they become.
 var texts = map[string]struct{ before, after string }{
 	"empty file":      {"", " {\n  \"servers\": {\n    \"loci\": " + deep + "\n  }\n}\n"},
-	"blank file":      {"\n\n", "\n\n {\n  \"servers\": {\n    \"loci\": " + deep + "\n  }\n}\n"},
+	"whitespace":      {"\n\n", "\n\n {\n  \"servers\": {\n    \"loci\": " + deep + "\n  }\n}\n"},
 	"empty object":    {"{}\n", "{ \n  \"servers\": {\n    \"loci\": " + deep + "\n  }\n}\n"},
 	"empty container": {"{\n  \"servers\": {}\n}", "{\n  \"servers\": { \n    \"loci\": " + deep + "\n  }\n}"},
 	"comma": {"{\n  \"servers\": {\n    \"a\": 1, // one\n  }, // all\n}\n",
@@ -80,16 +80,16 @@ func TestRemoveLeavesWhatOthersWrote(t *testing.T) {
 	}
 }
 
-func TestParseNamesLineAndFault(t *testing.T) {
+func TestParseNamesLineAndError(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"{\n\"a\": }":            `line 2: a value is missing before '}'`,
 		"{\n\"a\": 1\n\"b\": 2}": `line 3: a comma is missing before '"'`,
-		"{\"a\" 1}":              `line 1: a colon is missing behind "a"`,
+		"{\"a\" 1}":              `line 1: a colon is missing after "a"`,
 		"{a: 1}":                 `line 1: a name in quotes is missing before 'a'`,
 		"{\n\"a\": \"x\n\"}":     `line 2: a text in quotes has no end in its line`,
 		"{\n\n":                  `line 3: '{' of line 1 has no end`,
-		"{} x":                   `line 1: 'x' stands behind the end of the object`,
+		"{} x":                   `line 1: 'x' follows the end of the object`,
 		"[]":                     `line 1: the document is not an object`,
 		"// only":                `line 1: there are comments and no object`,
 		"{} /* x":                `line 1: a comment has no end`,

@@ -17,7 +17,7 @@ type parser struct {
 	depth int
 }
 
-// document reads the one value of a document: an object, or none in a blank one.
+// document reads the one value of a document: an object, or none in whitespace.
 func (p *parser) document() (*node, error) {
 	if !utf8.Valid(p.text) {
 		return nil, p.fail("the file is not UTF-8")
@@ -43,7 +43,7 @@ func (p *parser) document() (*node, error) {
 		return nil, err
 	}
 	if p.at < len(p.text) {
-		return nil, p.fail(fmt.Sprintf("%s stands behind the end of the object", p.here()))
+		return nil, p.fail(fmt.Sprintf("%s follows the end of the object", p.here()))
 	}
 	return root, nil
 }
@@ -61,12 +61,12 @@ func (p *parser) here() string {
 	return fmt.Sprintf("%q", r)
 }
 
-// skip passes blanks and comments, and reports whether there were comments.
+// skip passes whitespace and comments, and reports whether there were comments.
 func (p *parser) skip() (commented bool, err error) {
 	for p.at < len(p.text) {
 		rest := p.text[p.at:]
 		switch {
-		case isBlank(rest[0]):
+		case isWhitespace(rest[0]):
 			p.at++
 			continue
 		case bytes.HasPrefix(rest, []byte("//")):
@@ -85,7 +85,7 @@ func (p *parser) skip() (commented bool, err error) {
 	return commented, nil
 }
 
-func isBlank(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' }
+func isWhitespace(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' }
 
 // lineLength returns the number of bytes up to the end of the line, without it.
 func lineLength(text []byte) int {
@@ -127,17 +127,11 @@ func (p *parser) list(end byte, item func() error, comma func(at int)) error {
 	defer func() { p.depth-- }()
 	begin := p.at
 	p.at++
-	for first, separated := true, false; ; first = false {
-		if _, err := p.skip(); err != nil {
+	for separated := true; ; {
+		if ended, err := p.endOfList(begin, end); ended || err != nil {
 			return err
 		}
-		switch {
-		case p.at >= len(p.text):
-			return p.fail(fmt.Sprintf("%q of line %d has no end", p.text[begin], lineOf(p.text, begin)))
-		case p.text[p.at] == end:
-			p.at++
-			return nil
-		case !first && !separated:
+		if !separated {
 			return p.fail(fmt.Sprintf("a comma is missing before %s", p.here()))
 		}
 		if err := item(); err != nil {
@@ -153,6 +147,21 @@ func (p *parser) list(end byte, item func() error, comma func(at int)) error {
 	}
 }
 
+// endOfList passes the end of a list, and reports whether it was there.
+func (p *parser) endOfList(begin int, end byte) (bool, error) {
+	if _, err := p.skip(); err != nil {
+		return false, err
+	}
+	if p.at >= len(p.text) {
+		return false, p.fail(fmt.Sprintf("%q of line %d has no end", p.text[begin], lineOf(p.text, begin)))
+	}
+	if p.text[p.at] != end {
+		return false, nil
+	}
+	p.at++
+	return true, nil
+}
+
 func (p *parser) member(object *node) error {
 	start := p.at
 	if p.text[p.at] != '"' {
@@ -166,7 +175,7 @@ func (p *parser) member(object *node) error {
 		return err
 	}
 	if p.at >= len(p.text) || p.text[p.at] != ':' {
-		return p.fail(fmt.Sprintf("a colon is missing behind %q", name))
+		return p.fail(fmt.Sprintf("a colon is missing after %q", name))
 	}
 	p.at++
 	if _, err := p.skip(); err != nil {
@@ -208,7 +217,7 @@ func (p *parser) string() (text string, err error) {
 // literal reads a number, true, false or null.
 func (p *parser) literal() (value any, err error) {
 	end := p.at
-	for end < len(p.text) && !isBlank(p.text[end]) && !bytes.ContainsRune([]byte(",:[]{}\"/"), rune(p.text[end])) {
+	for end < len(p.text) && !isWhitespace(p.text[end]) && !bytes.ContainsRune([]byte(",:[]{}\"/"), rune(p.text[end])) {
 		end++
 	}
 	if end == p.at {

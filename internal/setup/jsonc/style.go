@@ -24,8 +24,8 @@ func (d *Document) unit() string {
 	return "  "
 }
 
-// blanksBefore returns the spaces and tabs before a place.
-func (d *Document) blanksBefore(at int) string {
+// spacesBefore returns the spaces and tabs before a place.
+func (d *Document) spacesBefore(at int) string {
 	start := at
 	for start > 0 && (d.text[start-1] == ' ' || d.text[start-1] == '\t') {
 		start--
@@ -33,9 +33,9 @@ func (d *Document) blanksBefore(at int) string {
 	return string(d.text[start:at])
 }
 
-// ownLine reports whether only blanks precede a place in its line.
+// ownLine reports whether only spaces and tabs precede a place in its line.
 func (d *Document) ownLine(at int) bool {
-	start := at - len(d.blanksBefore(at))
+	start := at - len(d.spacesBefore(at))
 	return start > 0 && d.text[start-1] == '\n'
 }
 
@@ -45,8 +45,8 @@ func (d *Document) indentOf(at int) string {
 	return string(line[:len(line)-len(bytes.TrimLeft(line, " \t"))])
 }
 
-// endOfRemark returns the end of the comment that follows in the same line, or the same place.
-func (d *Document) endOfRemark(at int) int {
+// endOfLineComment returns the end of the // comment that follows in the same line, or the same place.
+func (d *Document) endOfLineComment(at int) int {
 	rest := d.text[at:]
 	text := bytes.TrimLeft(rest, " \t")
 	if !bytes.HasPrefix(text, []byte("//")) {

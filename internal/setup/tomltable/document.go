@@ -17,7 +17,7 @@ type Document struct {
 	tables []table // in the order of the text
 }
 
-// A table is a header with its keys: text[start:end], in whole lines. Comments behind the last key belong to what
+// A table is a header with its keys: text[start:end], in whole lines. Comments after the last key belong to what
 // follows.
 type table struct {
 	path       []string

@@ -16,7 +16,7 @@ type scanner struct {
 // scan returns the tables of a valid text.
 func scan(text []byte) (tables []table) {
 	s := &scanner{text: text}
-	for s.skipBlank(); s.at < len(text); s.skipBlank() {
+	for s.skipWhitespace(); s.at < len(text); s.skipWhitespace() {
 		if text[s.at] != '[' {
 			s.statement()
 			if n := len(tables); n > 0 {
@@ -66,8 +66,8 @@ func isTooDeep(text []byte) bool {
 	return false
 }
 
-// skipBlank passes blanks, line ends and comments.
-func (s *scanner) skipBlank() {
+// skipWhitespace passes whitespace, line ends and comments.
+func (s *scanner) skipWhitespace() {
 	s.at += len(bytes.TrimSuffix(s.text[s.at:], bytes.TrimPrefix(s.text[s.at:], []byte("\ufeff"))))
 	for s.at < len(s.text) {
 		switch s.text[s.at] {
