@@ -42,8 +42,8 @@ const (
 )
 
 // AllItems returns the items of every page, beginning with the page of first. It reads a page when the one before is
-// used up. An error ends the sequence. A list that does not end is an error too: its cursors repeat, more than 100 of its
-// pages in a row are empty, or it has more than 100,000 pages.
+// used up. An error ends the sequence. A list that does not end is an error too: its cursors repeat, more than 100 of
+// its pages in a row are empty, or it has more than 100,000 pages.
 func AllItems[T any](first Paging, read func(Paging) ([]T, Page, error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var none T
