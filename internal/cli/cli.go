@@ -58,12 +58,12 @@ func (p *program) run(ctx context.Context, args []string) int {
 	p.table, _ = p.table.Variant(service.Variants[p.Env(contractEnv)])
 	root := p.root()
 	root.SetArgs(args)
-	err := root.ExecuteContext(ctx)
+	cmd, err := root.ExecuteContextC(ctx)
 	if err == nil {
 		err = p.helpError
 	}
 	if err != nil {
-		return p.reportError(err)
+		return p.reportError(cmd, err)
 	}
 	return exitOK
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/cli/command"
 	"github.com/loci-memory/loci/internal/cli/format"
@@ -16,14 +18,15 @@ import (
 // An inputError is an operation's error about an incomplete command line, in the words of every transport.
 type inputError struct {
 	error
-	missing string // the missing flag, if it is a text
+	hint string // how to complete it
 }
 
 func (m inputError) Unwrap() error { return m.error }
 
-// reportError prints the error, with --json as an object, and returns the exit
+// reportError prints the error of a command, with --json as an object, and returns the exit
 // code. A failure before the command starts is a usage error.
-func (p *program) reportError(err error) int {
+func (p *program) reportError(cmd *cobra.Command, err error) int {
+	help := "\nTry " + cmd.CommandPath() + " --help."
 	if err == command.ErrReported {
 		return exitFailure
 	}
@@ -34,7 +37,7 @@ func (p *program) reportError(err error) int {
 		if ok {
 			err = late
 		}
-		p.PrintMessage(fmt.Sprintf("%v\nTry --help.", err))
+		p.PrintMessage(err.Error() + help)
 		return exitUsage
 	}
 	if errors.Is(err, context.Canceled) {
@@ -44,7 +47,7 @@ func (p *program) reportError(err error) int {
 	code, more := exitFailure, ""
 	invalid, ok := errors.AsType[inputError](err)
 	if ok {
-		code, more = exitUsage, "\nTry --help."
+		code, more = exitUsage, help
 	}
 	if p.JSON {
 		// nobody can read a failed write
@@ -54,9 +57,8 @@ func (p *program) reportError(err error) int {
 	text := joinLines(err.Error())
 	if e := oneLineError(err); e.Code != loci.CodeInternalError || loci.AsError(err).Err == nil {
 		message := strings.TrimSuffix(p.errorText(e), ".")
-		if invalid.missing != "" {
-			message += fmt.Sprintf(": --%[1]s \"...\", or --%[1]s - to read it from the standard input",
-				invalid.missing)
+		if invalid.hint != "" {
+			message += ": " + invalid.hint
 		}
 		text = fmt.Sprintf("%s (%s)", message, e.Code)
 		if e.RetryAfter > 0 && e.Code != loci.CodeQuotaExceeded { // its message says until when

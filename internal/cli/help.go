@@ -59,7 +59,7 @@ func usageLine(c *cobra.Command) string {
 		return c.UseLine()
 	}
 	commands := c.CommandPath() + " <command>"
-	if strings.Contains(c.Use, " ") { // it has arguments
+	if command.TakesArguments(c) {
 		return c.UseLine() + "\n" + commands
 	}
 	return commands

@@ -49,7 +49,7 @@ func (p *program) opCommand(o *op.Op) *cobra.Command {
 				_, err = o.Canonical(op.Args{JSON: input})
 			}
 			if err != nil && f.Incomplete() {
-				return inputError{err, f.MissingText()}
+				return inputError{err, f.Hint()}
 			}
 			if err != nil {
 				return err

@@ -150,7 +150,7 @@ func TestInvalidFlagValueReturnsOperationError(t *testing.T) {
 		code := d.run(args...)
 		said := d.err.String()
 		if fmt.Sprint(code) != hint[:1] || !strings.Contains(said, hint[2:]) ||
-			strings.HasSuffix(said, "(invalid_query)\nTry --help.\n") != (code == 2) {
+			strings.HasSuffix(said, fmt.Sprintf("\nTry loci %s %s --help.\n", args[0], args[1])) != (code == 2) {
 			t.Errorf("%v: %d %s", args, code, said)
 		}
 	}

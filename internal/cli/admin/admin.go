@@ -97,7 +97,7 @@ func requiredFlag(cmd *cobra.Command, name, usage string) *string {
 	value, others := cmd.Flags().String(name, "", usage+" (required)"), cmd.PreRunE
 	cmd.PreRunE = func(cmd *cobra.Command, args []string) error {
 		if *value == "" {
-			return command.UsageError("--" + name + " is required")
+			return command.Missing(cmd, "--"+name)
 		}
 		if others == nil {
 			return nil

@@ -28,15 +28,29 @@ func (m UsageError) Error() string { return string(m) }
 // ExactArgs requires one argument for each word.
 func ExactArgs(words ...string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
-		if len(args) == len(words) {
-			return nil
+		switch {
+		case len(args) < len(words):
+			return Missing(c, words[len(args):]...)
+		case len(args) > len(words) && len(words) == 0:
+			return fmt.Errorf("%q takes no arguments, but got %q", c.CommandPath(), args[0])
+		case len(args) > len(words):
+			return fmt.Errorf("%q takes only %s, but got %q too", c.CommandPath(), strings.Join(words, " "),
+				args[len(words)])
 		}
-		want := "no arguments"
-		if len(words) > 0 {
-			want = strings.Join(words, " ")
-		}
-		return fmt.Errorf("%q takes %s, but got %d", c.CommandPath(), want, len(args))
+		return nil
 	}
+}
+
+// Missing returns the error of arguments or flags that a command needs. It shows the first example of the command.
+func Missing(c *cobra.Command, words ...string) UsageError {
+	text := strings.Join(words, " and ") + " is required"
+	if len(words) > 1 {
+		text = strings.Join(words, " and ") + " are required"
+	}
+	if example, _, _ := strings.Cut(c.Example, "\n"); example != "" {
+		text += ": for example " + example
+	}
+	return UsageError(text)
 }
 
 // Help prints the help of a command.
@@ -75,6 +89,9 @@ func Suggestion(word string, names []string, before string) string {
 	return fmt.Sprintf(": did you mean %q?", before+near)
 }
 
+// TakesArguments reports whether the usage line of a command has arguments.
+func TakesArguments(c *cobra.Command) bool { return strings.Contains(c.Use, " ") }
+
 // FlagError adds the nearest flag to the error of an unknown flag.
 func FlagError(c *cobra.Command, err error) error {
 	var unknown interface {
@@ -83,6 +100,11 @@ func FlagError(c *cobra.Command, err error) error {
 	}
 	if !errors.As(err, &unknown) || unknown.GetSpecifiedName() == "" {
 		return err
+	}
+	if c.HasAvailableSubCommands() && !TakesArguments(c) {
+		if err := RejectUnknown(c, c.Flags().Args()); err != nil { // its flags are unknown too
+			return err
+		}
 	}
 	var names []string
 	for _, m := range flagPattern.FindAllStringSubmatch(c.Flags().FlagUsages(), -1) {

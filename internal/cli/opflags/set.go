@@ -198,18 +198,40 @@ func (f *Set) checkArgs(cmd *cobra.Command, args []string) error {
 		words[i] = "<" + s.flag + ">"
 	}
 	err := command.ExactArgs(words...)(cmd, args)
-	if missing := f.MissingText(); err != nil && missing != "" && len(args) == len(words)+1 {
-		return fmt.Errorf("%w: did you mean --%s %q?", err, missing, args[len(words)])
+	if err == nil || len(args) <= len(words) {
+		return err
+	}
+	if missing := f.missing(); missing != nil && missing.isText() && len(args) == len(words)+1 {
+		return fmt.Errorf("%w: did you mean --%s %q?", err, missing.flag, args[len(words)])
+	}
+	if n := len(f.args); n > 0 && !f.args[n-1].isID {
+		return fmt.Errorf("%w: put a text with spaces between quotation marks", err)
 	}
 	return err
 }
 
-// MissingText returns the first required text flag without a value, or "".
-func (f *Set) MissingText() string {
+// Hint tells how to give the first required flag that has no value, or "".
+func (f *Set) Hint() string {
+	missing := f.missing()
+	switch {
+	case missing == nil:
+		return ""
+	case missing.isText():
+		return fmt.Sprintf("--%[1]s \"...\", or --%[1]s - to read it from the standard input", missing.flag)
+	}
+	example, _, _ := strings.Cut(f.examples(), "\n")
+	return "for example " + example
+}
+
+// missing returns the first required flag without a value, or nil.
+func (f *Set) missing() *spec {
 	for _, s := range f.flags {
-		if s.required && s.values == nil && s.jsonType == "string" && !s.list {
-			return s.flag
+		if s.required && s.values == nil {
+			return s
 		}
 	}
-	return ""
+	return nil
 }
+
+// isText reports whether a flag takes any text.
+func (s *spec) isText() bool { return s.jsonType == "string" && !s.list && !s.isID && s.enum == nil }
