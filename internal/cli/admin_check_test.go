@@ -105,8 +105,13 @@ func TestOperatorDeletesUser(t *testing.T) {
 	run(exitOK, "user", "create", "--email", "ada@example.org")
 	run(exitOK, "key", "create", "--email", "ada@example.org")
 	const email = "--email=Ada@example.org"
-	if text := run(exitUsage, "user", "delete", email); !strings.Contains(text, "add --yes") {
-		t.Error(text)
+	for verb, want := range map[string]string{
+		"delete": "This would delete 1 user, 1 key, 1 membership, 1 workspace, 1 atlas.\n" +
+			"loci: Nothing was deleted: add --yes to delete it for good.\n",
+		"purge": "loci: Nothing was erased: add --yes to erase it for good.\n"} {
+		if text := run(exitUsage, "user", verb, email); !strings.Contains(text, want) {
+			t.Errorf("%s: %s", verb, text)
+		}
 	}
 	if text := run(exitOK, "user", "delete", email, "--yes"); text !=
 		"Deleted 1 user, 1 key, 1 membership, 1 workspace, 1 atlas.\n" {

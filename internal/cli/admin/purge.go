@@ -86,34 +86,51 @@ func (c commands) purgeUser() *cobra.Command {
 
 // purge makes a command that counts records, asks, and erases every byte of them.
 func (c commands) purge(cmd *cobra.Command, do countedFunc) *cobra.Command {
-	return c.destroy(cmd, "Purge", "erase", "purged", do)
+	return c.destroy(cmd, purging, do)
 }
+
+// destruction has the words for one way of destroying records; each format takes the counts last.
+type destruction struct {
+	question, would, hint, done string
+	plannedKey, doneKey         string // of the JSON objects
+}
+
+var (
+	purging = destruction{question: "Purge %s: erase %v", would: "This would erase %v.\n",
+		hint: "Nothing was erased: add --yes to erase it for good.", done: "Erased %v.\n",
+		plannedKey: "wouldPurge", doneKey: "purged"}
+	deleting = destruction{question: "Delete %s: delete %v", would: "This would delete %v.\n",
+		hint: "Nothing was deleted: add --yes to delete it for good.", done: "Deleted %v.\n",
+		plannedKey: "wouldDelete", doneKey: "deleted"}
+)
 
 // A countedFunc counts the records that a command destroys. With yes it destroys them.
 type countedFunc func(ctx context.Context, a *server.Admin, args []string, yes bool) (fmt.Stringer, error)
 
-// destroy makes a command that counts records, asks, and destroys them. Its verbs end in e.
-func (c commands) destroy(cmd *cobra.Command, title, verb, key string, do countedFunc) *cobra.Command {
+// destroy makes a command that counts records, asks, and destroys them.
+func (c commands) destroy(cmd *cobra.Command, words destruction, do countedFunc) *cobra.Command {
 	var yes bool
 	cmd.Flags().BoolVar(&yes, "yes", false, "Do not ask for confirmation")
 	return c.adminCommand(cmd, func(ctx context.Context, a *server.Admin, args []string) (adminResult, error) {
 		counts, err := do(ctx, a, args, yes)
 		if !yes && err == nil {
 			if !c.IsInteractive() {
-				hint := fmt.Sprintf("Nothing was %sd: add --yes to %[1]s it for good.", verb)
-				return adminResult{object: map[string]any{"would" + title: counts, "hint": hint},
-					text: fmt.Sprintf("This would %s %v.\n", verb, counts), hint: "loci: " + hint + "\n",
-					needsYes: true}, nil
+				return adminResult{object: map[string]any{words.plannedKey: counts, "hint": words.hint},
+					text: fmt.Sprintf(words.would, counts), hint: "loci: " + words.hint + "\n", needsYes: true}, nil
 			}
-			what := strings.Join(append([]string{cmd.Parent().Name()}, args...), " ")
-			if email := cmd.Flags().Lookup("email"); email != nil {
-				what += " " + format.StripControl(email.Value.String(), false)
-			}
-			if err = c.Confirm(ctx, fmt.Sprintf("%s %s: %s %v", title, what, verb, counts)); err == nil {
+			if err = c.Confirm(ctx, fmt.Sprintf(words.question, subject(cmd, args), counts)); err == nil {
 				counts, err = do(ctx, a, args, true)
 			}
 		}
-		did := strings.ToUpper(verb[:1]) + verb[1:] + "d"
-		return adminResult{object: map[string]any{key: counts}, text: fmt.Sprintf("%s %v.\n", did, counts)}, err
+		return adminResult{object: map[string]any{words.doneKey: counts}, text: fmt.Sprintf(words.done, counts)}, err
 	})
+}
+
+// subject names the record that a command destroys.
+func subject(cmd *cobra.Command, args []string) string {
+	what := strings.Join(append([]string{cmd.Parent().Name()}, args...), " ")
+	if email := cmd.Flags().Lookup("email"); email != nil {
+		what += " " + format.StripControl(email.Value.String(), false)
+	}
+	return what
 }

@@ -82,7 +82,7 @@ func (c commands) deleteUser() *cobra.Command {
 		Args: command.ExactArgs(),
 	}
 	email := emailFlag(cmd, "The user's address")
-	return c.destroy(cmd, "Delete", "delete", "deleted",
+	return c.destroy(cmd, deleting,
 		func(ctx context.Context, a *server.Admin, _ []string, yes bool) (fmt.Stringer, error) {
 			return a.DeleteUser(ctx, *email, yes)
 		})
