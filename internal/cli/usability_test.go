@@ -141,7 +141,7 @@ func TestWrongArgumentsErrorTellsTheRightOnes(t *testing.T) {
 		"memory search a b": "\"loci memory search\" takes only <query>, but got \"b\" too: put a text with spaces " +
 			"between quotation marks\n",
 		"version x":                   "\"loci version\" takes no arguments, but got \"x\"\n",
-		"admin user show":             "--email is required: for example loci admin user show --email ada@example.org\n",
+		"admin user show":             "--email is required: for example loci admin user show --email ada@example.org",
 		"admin backup restore":        "loci: FILE is required: for example loci admin backup restore ",
 		"invitation create":           "<workspace-id> is required: for example loci invitation create 01890000",
 		"invitation create " + fakeID: "emails is required: for example loci invitation create 01890000",
