@@ -34,6 +34,7 @@ type program struct {
 	started       bool // the command line was parsed, and its command runs
 	requestID     string
 	currentTarget target // the target of the command
+	worksHere     bool   // the command works on this device too
 	asks          bool   // a person confirms the call first
 	helpError     error  // an unknown word in a request for help
 }

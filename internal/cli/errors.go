@@ -88,9 +88,11 @@ func (p *program) errorText(e *loci.Error) string {
 		return fmt.Sprintf("%s has no such command: it runs another variant of the contract (LOCI_CONTRACT), or "+
 			"another version of Loci", p.currentTarget.url)
 	case e.Code == loci.CodeUnavailable && strings.Contains(e.Message, "cannot be reached"):
-		return fmt.Sprintf("%s (the server of %s): start it, name another with --server or LOCI_URL, or work on this "+
-			"device with --local",
-			e.Message, p.currentTarget.reason)
+		hint := "start it, or name another with --server or LOCI_URL"
+		if p.worksHere {
+			hint = "start it, name another with --server or LOCI_URL, or work on this device with --local"
+		}
+		return fmt.Sprintf("%s (the server of %s): %s", e.Message, p.currentTarget.reason, hint)
 	}
 	return e.Message
 }

@@ -95,6 +95,7 @@ func quoteETag(text string) string {
 
 // runOp runs the operation on the target and prints its answer.
 func (p *program) runOp(cmd *cobra.Command, o *op.Op, c *op.Call, input []byte, all bool) error {
+	p.worksHere = !o.Has(op.ServerOnly)
 	t, err := p.resolveTarget()
 	if err != nil {
 		return err

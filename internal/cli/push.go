@@ -18,7 +18,7 @@ func (p *program) openTransfer(ctx context.Context) (*transfer.Session, error) {
 	}
 	if t.url == "" {
 		return nil, loci.Errorf(loci.CodeInvalidQuery,
-			"There is no server: use loci login, name it with --server, or set LOCI_URL and LOCI_API_KEY.")
+			"There is no server: use loci login <url>, name it with --server, or set LOCI_URL and LOCI_API_KEY.")
 	}
 	p.currentTarget = t
 	dir := p.localDir()

@@ -20,7 +20,7 @@ func (p *program) root() *cobra.Command {
 	root.Long = "Loci stores knowledge and finds it again, for people and their agents.\n" +
 		"Without a server it stores it on this device."
 	root.PersistentPreRunE = func(c *cobra.Command, _ []string) error {
-		p.started = true
+		p.started, p.worksHere = true, !excludesFlag(c, "local")
 		return checkTargetFlags(c)
 	}
 	flags := root.PersistentFlags()
@@ -90,14 +90,22 @@ func excludeFlags(c *cobra.Command, names ...string) {
 
 // checkTargetFlags rejects a target flag that does not apply to the command.
 func checkTargetFlags(c *cobra.Command) error {
-	for at := c; at != nil; at = at.Parent() {
-		for _, name := range strings.Fields(at.Annotations[excludedFlagsKey]) {
-			if c.Flags().Changed(name) {
-				return command.UsageError(fmt.Sprintf("%q does not take --%s", c.CommandPath(), name))
-			}
+	for _, name := range append(targetFlags, "json") {
+		if c.Flags().Changed(name) && excludesFlag(c, name) {
+			return command.UsageError(fmt.Sprintf("%q does not take --%s", c.CommandPath(), name))
 		}
 	}
 	return nil
+}
+
+// excludesFlag reports whether a target flag does not apply to the command.
+func excludesFlag(c *cobra.Command, name string) bool {
+	for at := c; at != nil; at = at.Parent() {
+		if slices.Contains(strings.Fields(at.Annotations[excludedFlagsKey]), name) {
+			return true
+		}
+	}
+	return false
 }
 
 // helpForPath is loci help: it prints the page of the named command.

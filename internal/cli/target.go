@@ -59,9 +59,7 @@ func (p *program) resolveTarget() (target, error) {
 	case named != "":
 		there.url, there.key, there.reason = named, p.Env("LOCI_API_KEY"), "LOCI_URL"
 	case p.Env("LOCI_API_KEY") != "":
-		return target{reason: reasonKeyWithoutURL}, loci.Errorf(loci.CodeInvalidQuery,
-			"LOCI_API_KEY is set and LOCI_URL is not: set LOCI_URL to the address of the server that made the key, "+
-				"name it with --server, or unset LOCI_API_KEY; --local works on this device")
+		return target{reason: reasonKeyWithoutURL}, p.keyWithoutURL()
 	case login != nil:
 		there.url, there.reason = login.URL, "the login"
 	default:
@@ -72,6 +70,16 @@ func (p *program) resolveTarget() (target, error) {
 		err = there.useLogin(p.profile(), login)
 	}
 	return there, err
+}
+
+// keyWithoutURL returns the error of a key that has no server.
+func (p *program) keyWithoutURL() error {
+	text := "LOCI_API_KEY is set and LOCI_URL is not: set LOCI_URL to the address of the server that made the key, " +
+		"name it with --server, or unset LOCI_API_KEY"
+	if p.worksHere {
+		text += "; --local works on this device"
+	}
+	return loci.Errorf(loci.CodeInvalidQuery, "%s", text)
 }
 
 // useLogin gives the target the credential of the login.

@@ -170,6 +170,24 @@ func TestMissingKeyErrorNamesLoginCommand(t *testing.T) {
 	}
 }
 
+// TestHintsOfferLocalWhereItWorks checks the hints for a server that does not answer, and for a key without a server.
+func TestHintsOfferLocalWhereItWorks(t *testing.T) {
+	t.Parallel()
+	d := newTestTerminal(t)
+	op.Add(d.table, "grant.list", "GET /v1/grants", "List.", op.Person, op.NoTool, (*fakeService).Me, op.ServerOnly)
+	for line, works := range map[string]bool{"memory list": true, "grant list": false, "push": false, "pull": false} {
+		for environ, want := range map[string]string{"LOCI_URL=http://127.0.0.1:1": "start it",
+			"LOCI_UNUSED=": "set LOCI_URL"} {
+			d.Environ = []string{"HOME=" + d.home, "LOCI_API_KEY=" + fakeKey, environ}
+			code := d.run(strings.Fields(line)...)
+			if text := d.err.String(); code != 1 || !strings.Contains(text, want) ||
+				strings.Contains(text, "--local") != works {
+				t.Errorf("%s: %d %s", line, code, text)
+			}
+		}
+	}
+}
+
 func TestGetPrintsETagForIfMatch(t *testing.T) {
 	t.Parallel()
 	d := newTestTerminal(t)

@@ -112,7 +112,7 @@ func (h *Host) Run(ctx context.Context, o *Op, c *Call, args func() (Args, error
 	}
 	if o.Has(ServerOnly) && actor.CredentialKind == identity.CredentialLocal {
 		return nil, loci.Errorf(loci.CodeStateConflict,
-			"A local database has no passwords, sign-ins and referrals: use a server.")
+			"A local database has no passwords, sign-ins, grants and referrals: use a server.")
 	}
 	if o.Streams && h.Closing != nil {
 		var end context.CancelFunc
