@@ -134,7 +134,8 @@ func TestBackupIsRestored(t *testing.T) {
 	to := filepath.Join(t.TempDir(), "new")
 	run := adminRunner(t, to)
 	text := run(exitOK, "backup", "restore", file)
-	if !strings.Contains(text, "1 sign-in ended") || !strings.Contains(text, "ada@example.org  laptop") ||
+	if !strings.Contains(text, "1 sign-in and 1 grant of a program ended: ") ||
+		!strings.Contains(text, "ada@example.org  laptop") ||
 		strings.Contains(text, "revoked\n") {
 		t.Error(text)
 	}

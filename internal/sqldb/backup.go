@@ -110,9 +110,9 @@ type ActiveKey struct {
 }
 
 // EndSignIns deletes all sign-ins, grants and links of mails to users in the database in dir, which no process may have
-// open. It returns the number of sign-ins and the API keys that stay valid. Afterwards the file has no write-ahead log
-// beside it.
-func EndSignIns(ctx context.Context, dir string) (ended int64, keys []ActiveKey, err error) {
+// open. It returns the numbers of sign-ins and grants, and the API keys that stay valid. Afterwards the file has no
+// write-ahead log beside it.
+func EndSignIns(ctx context.Context, dir string) (signIns, grants int64, keys []ActiveKey, err error) {
 	keys = []ActiveKey{}
 	err = withSQLite(dir, func(c *sqliteConn) error {
 		for _, q := range []string{`PRAGMA journal_mode = DELETE`, `PRAGMA synchronous = FULL`,
@@ -121,13 +121,14 @@ func EndSignIns(ctx context.Context, dir string) (ended int64, keys []ActiveKey,
 				return err
 			}
 		}
-		if ended, err = c.Exec(`DELETE FROM sign_ins`, nil); err != nil {
+		if signIns, err = c.Exec(`DELETE FROM sign_ins`, nil); err != nil { // and the codes of their consents
 			return err
 		}
-		for _, q := range []string{`DELETE FROM grants`, `DELETE FROM tokens WHERE user_id IS NOT NULL`} {
-			if _, err = c.Exec(q, nil); err != nil {
-				return err
-			}
+		if grants, err = c.Exec(`DELETE FROM grants`, nil); err != nil {
+			return err
+		}
+		if _, err = c.Exec(`DELETE FROM tokens WHERE user_id IS NOT NULL`, nil); err != nil {
+			return err
 		}
 		return c.queryContext(ctx, `SELECT k.id, k.prefix, k.name, u.email, k.created_at
 			FROM api_keys k JOIN users u ON u.id = k.user_id WHERE k.revoked_at = 0
@@ -138,5 +139,5 @@ func EndSignIns(ctx context.Context, dir string) (ended int64, keys []ActiveKey,
 			return err
 		})
 	})
-	return ended, keys, err
+	return signIns, grants, keys, err
 }

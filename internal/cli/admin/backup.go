@@ -89,9 +89,11 @@ func (c commands) restoreBackup() *cobra.Command {
 		Use:   "restore FILE",
 		Short: "Make a database from a backup",
 		Long: "Makes the SQLite database of a backup in a data folder that has none, once its hashes are verified. " +
-			"All sign-ins end. API\n" +
-			"keys work as they did when the backup was made: the command lists them, because keys that were revoked " +
-			"since work again.\n" +
+			"All sign-ins of\n" +
+			"browsers, grants of programs and links of mails end: people sign in again, and connect their programs " +
+			"again. API keys work as\n" +
+			"they did when the backup was made: the command lists them, because keys that were revoked since work " +
+			"again.\n" +
 			"Memories that were deleted or purged since are restored too. - is the standard input.\n" +
 			"For PostgreSQL the command prints the pg_restore command to use.",
 		Example: "loci admin backup restore /backup/loci.tar --data /var/lib/loci",
@@ -110,8 +112,9 @@ func (c commands) restoreBackup() *cobra.Command {
 			return o, err
 		}
 		var text strings.Builder
-		fmt.Fprintf(&text, "Restored %s: %s. %s ended.\n", s.Data, manifestSummary(r.Manifest),
-			format.Plural(r.Signins, "sign-in", "sign-ins"))
+		fmt.Fprintf(&text, "Restored %s: %s. %s and %s ended: people sign in again, and connect their programs "+
+			"again.\n", s.Data, manifestSummary(r.Manifest), format.Plural(r.Signins, "sign-in", "sign-ins"),
+			format.Plural(r.Grants, "grant of a program", "grants of programs"))
 		if len(r.Keys) > 0 {
 			text.WriteString("These API keys work; revoke again those that were revoked after the backup was made:\n")
 		}

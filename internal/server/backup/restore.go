@@ -25,6 +25,7 @@ import (
 type Result struct {
 	Manifest
 	Signins int64 `json:"signinsEnded"`
+	Grants  int64 `json:"grantsEnded"`
 	// all working keys, also those that were revoked after the backup
 	Keys []sqldb.ActiveKey `json:"keys"`
 }
@@ -82,7 +83,7 @@ func Restore(ctx context.Context, data string, lock func() (func(), error), from
 	if r.Manifest, err = extract(ctx, from, dir, progress); err != nil {
 		return r, err
 	}
-	if r.Signins, r.Keys, err = sqldb.EndSignIns(ctx, dir); err != nil {
+	if r.Signins, r.Grants, r.Keys, err = sqldb.EndSignIns(ctx, dir); err != nil {
 		return r, err
 	}
 	whole := filepath.Join(dir, sqldb.SQLiteFileName)
