@@ -27,7 +27,7 @@ type Authorization struct {
 // nothing is stored before the person consents.
 type Authorizer interface {
 	// Authorize checks the query of the authorization endpoint. It is the request of a client, or nothing but the
-	// signed request of an earlier answer in RequestField. A fault that the client learns is a *RedirectError. What it
+	// signed request of an earlier answer in RequestField. An error that the client learns is a *RedirectError. What it
 	// fetches counts for the IP address of the browser.
 	Authorize(ctx context.Context, rawQuery, address string) (request string, a Authorization, err error)
 	// Bind binds a signed request to the sign-in of a browser.
@@ -40,7 +40,7 @@ type Authorizer interface {
 	Deny(bound string, signIn loci.ID) (location string, err error)
 }
 
-// A RedirectError is a fault in the request of a known client with a registered redirect: the client learns it there.
+// A RedirectError is an error in the request of a known client with a registered redirect: the client learns it there.
 type RedirectError struct {
 	Location string // with error, error_description, state and iss
 	Reason   string // the error_description

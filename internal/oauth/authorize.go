@@ -36,8 +36,8 @@ func (s *Server) Authorize(ctx context.Context, rawQuery, address string) (strin
 		return "", httpapi.Authorization{}, err
 	}
 	if err := s.checkParams(params); err != nil {
-		f := asFault(err, codeInvalidRequest)
-		return "", httpapi.Authorization{}, &httpapi.RedirectError{Location: s.refusal(r, f), Reason: f.description}
+		e := asProtocolError(err, codeInvalidRequest)
+		return "", httpapi.Authorization{}, &httpapi.RedirectError{Location: s.refusal(r, e), Reason: e.description}
 	}
 	signed, err := s.signer.seal(r)
 	return signed, r.authorization(), err
@@ -80,27 +80,27 @@ func (s *Server) findClient(ctx context.Context, id, address string) (c grantdb.
 	return c, "", err
 }
 
-// checkParams checks the parameters whose faults the client learns.
+// checkParams checks the parameters whose errors the client learns.
 func (s *Server) checkParams(params url.Values) error {
 	switch {
 	case len(params.Get("state")) > maxState:
-		return faultf(codeInvalidRequest, "state must have at most %d bytes", maxState)
+		return errorf(codeInvalidRequest, "state must have at most %d bytes", maxState)
 	case params.Has("request"):
-		return faultf("request_not_supported", "request objects are not supported: send the parameters")
+		return errorf("request_not_supported", "request objects are not supported: send the parameters")
 	case params.Has("request_uri"):
-		return faultf("request_uri_not_supported", "request_uri is not supported: send the parameters")
+		return errorf("request_uri_not_supported", "request_uri is not supported: send the parameters")
 	case params.Get("response_type") == "":
-		return faultf(codeInvalidRequest, "response_type is missing: it must be code")
+		return errorf(codeInvalidRequest, "response_type is missing: it must be code")
 	case params.Get("response_type") != "code":
-		return faultf(codeUnsupportedAnswer, "response_type must be code")
+		return errorf(codeUnsupportedAnswer, "response_type must be code")
 	case params.Get("response_mode") != "" && params.Get("response_mode") != "query":
-		return faultf(codeInvalidRequest, "response_mode must be query, or be left out")
+		return errorf(codeInvalidRequest, "response_mode must be query, or be left out")
 	case params.Get("code_challenge_method") != "S256":
-		return faultf(codeInvalidRequest, "code_challenge_method must be S256")
+		return errorf(codeInvalidRequest, "code_challenge_method must be S256")
 	case !challengeText.MatchString(params.Get("code_challenge")):
-		return faultf(codeInvalidRequest, "code_challenge must be a SHA-256 hash in base64url: 43 characters")
+		return errorf(codeInvalidRequest, "code_challenge must be a SHA-256 hash in base64url: 43 characters")
 	case params.Get("prompt") == "none":
-		return faultf("consent_required", "prompt must not be none: this server asks each time")
+		return errorf("consent_required", "prompt must not be none: this server asks each time")
 	}
 	if err := checkScope(params.Get("scope")); err != nil {
 		return err
@@ -157,11 +157,11 @@ func (s *Server) Deny(bound string, signIn loci.ID) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return s.refusal(r, faultf(codeAccessDenied, "The person did not allow it")), nil
+	return s.refusal(r, errorf(codeAccessDenied, "The person did not allow it")), nil
 }
 
-func (s *Server) refusal(r request, f *fault) string {
-	return s.answer(r, "error", f.code, "error_description", f.description)
+func (s *Server) refusal(r request, e *protocolError) string {
+	return s.answer(r, "error", e.code, "error_description", e.description)
 }
 
 // answer returns the address of a client with an answer, its state, and the issuer, which tells the client from whom it

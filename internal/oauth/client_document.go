@@ -175,7 +175,7 @@ func (d *documentCache) fetch(ctx context.Context, id string) *clientDocument {
 	m, err := parseMetadata(body)
 	switch {
 	case err != nil:
-		doc.err = documentErrorf("%s", asFault(err, codeInvalidMetadata).description)
+		doc.err = documentErrorf("%s", asProtocolError(err, codeInvalidMetadata).description)
 	case m.ID != id:
 		doc.err = documentErrorf("its client_id is not its address")
 	case strings.HasPrefix(m.TokenAuth, "client_secret"):

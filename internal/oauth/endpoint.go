@@ -23,17 +23,17 @@ func (s *Server) endpoint(name string, run endpoint) http.Handler {
 		w.Header().Set("Pragma", "no-cache")
 		start, c := time.Now(), httpapi.NewCall(w, r, "oauth", s.TrustedProxies)
 		answer, err := run(w, r, c)
-		status, f := http.StatusOK, (*fault)(nil)
+		status, e := http.StatusOK, (*protocolError)(nil)
 		if err != nil {
-			f = asFault(err, codeInvalidRequest)
-			answer, status = f.body(), f.status
-			f.setHeaders(w.Header())
+			e = asProtocolError(err, codeInvalidRequest)
+			answer, status = e.body(), e.status
+			e.setHeaders(w.Header())
 		} else if made, ok := answer.(created); ok {
 			answer, status = made.any, http.StatusCreated
 		}
 		outcome := op.Outcome{Name: "oauth." + name, Method: r.Method, Call: c, Status: status, Start: start}
-		if f != nil {
-			outcome.Code, outcome.Err = loci.Code(f.code), f.cause
+		if e != nil {
+			outcome.Code, outcome.Err = loci.Code(e.code), e.cause
 		}
 		s.Host.LogOutcome(r.Context(), outcome)
 		body := encode(answer)
@@ -50,11 +50,11 @@ type errorBody struct {
 	Description string `json:"error_description"`
 }
 
-func (f *fault) body() errorBody { return errorBody{f.code, f.description} }
+func (e *protocolError) body() errorBody { return errorBody{e.code, e.description} }
 
 // setHeaders sets Retry-After. A challenge is missing: clients have no secret, so there is no scheme to ask for.
-func (f *fault) setHeaders(h http.Header) {
-	if f.retryAfter > 0 {
-		h.Set("Retry-After", strconv.FormatInt(int64((f.retryAfter+time.Second-1)/time.Second), 10))
+func (e *protocolError) setHeaders(h http.Header) {
+	if e.retryAfter > 0 {
+		h.Set("Retry-After", strconv.FormatInt(int64((e.retryAfter+time.Second-1)/time.Second), 10))
 	}
 }

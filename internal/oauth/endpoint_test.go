@@ -25,7 +25,7 @@ func TestEndpointLogsAndCountsCalls(t *testing.T) {
 	}{
 		{nil, 200, "", []string{"level=INFO msg=call op=oauth.token transport=oauth method=POST request=",
 			"user=ann credential=grant-1", "status=200", "us=", `code=""`}, []string{"err="}},
-		{faultf(codeInvalidGrant, "A text"), 400, "", []string{"level=INFO", "status=400", "code=invalid_grant"},
+		{errorf(codeInvalidGrant, "A text"), 400, "", []string{"level=INFO", "status=400", "code=invalid_grant"},
 			[]string{"A text", "err="}},
 		{&loci.Error{Code: loci.CodeUnavailable, Err: errors.New("no route")}, 503, "1",
 			[]string{"level=INFO msg=call", "status=503", "code=temporarily_unavailable",

@@ -33,11 +33,11 @@ type metadata struct {
 // parseMetadata reads and checks the metadata of a client. Unknown members are ignored (RFC 7591, section 2).
 func parseMetadata(body []byte) (m metadata, err error) {
 	if err := strictjson.Walk(body, nil); err != nil {
-		return m, faultf(codeInvalidMetadata, "The body must be one object of valid JSON")
+		return m, errorf(codeInvalidMetadata, "The body must be one object of valid JSON")
 	}
 	members, err := strictjson.Object(body)
 	if err != nil {
-		return m, faultf(codeInvalidMetadata, "The body must be one object of valid JSON")
+		return m, errorf(codeInvalidMetadata, "The body must be one object of valid JSON")
 	}
 	fields := map[string]any{"client_id": &m.ID, "client_name": &m.Name, "client_uri": &m.URI,
 		"redirect_uris": &m.RedirectURIs, "grant_types": &m.GrantTypes, "response_types": &m.ResponseTypes,
@@ -52,7 +52,7 @@ func parseMetadata(body []byte) (m metadata, err error) {
 			if member.Name == "redirect_uris" {
 				code = codeInvalidRedirect
 			}
-			return m, faultf(code, "%s has the wrong type", member.Name)
+			return m, errorf(code, "%s has the wrong type", member.Name)
 		}
 	}
 	return m, m.check()
@@ -61,7 +61,7 @@ func parseMetadata(body []byte) (m metadata, err error) {
 // check checks the metadata, and cleans the name.
 func (m *metadata) check() error {
 	if n := len(m.RedirectURIs); n < 1 || n > maxRedirects {
-		return faultf(codeInvalidRedirect, "redirect_uris must have 1 to %d items", maxRedirects)
+		return errorf(codeInvalidRedirect, "redirect_uris must have 1 to %d items", maxRedirects)
 	}
 	for _, uri := range m.RedirectURIs {
 		if err := checkRedirect(uri); err != nil {
@@ -69,16 +69,16 @@ func (m *metadata) check() error {
 		}
 	}
 	if m.GrantTypes != nil && !slices.Contains(m.GrantTypes, grantTypes[0]) {
-		return faultf(codeInvalidMetadata, "grant_types must contain %s", grantTypes[0])
+		return errorf(codeInvalidMetadata, "grant_types must contain %s", grantTypes[0])
 	}
 	if m.ResponseTypes != nil && !slices.Contains(m.ResponseTypes, "code") {
-		return faultf(codeInvalidMetadata, "response_types must contain code")
+		return errorf(codeInvalidMetadata, "response_types must contain code")
 	}
 	if m.Name = cleanName(m.Name); utf8.RuneCountInString(m.Name) > maxClientName {
-		return faultf(codeInvalidMetadata, "client_name must have at most %d characters", maxClientName)
+		return errorf(codeInvalidMetadata, "client_name must have at most %d characters", maxClientName)
 	}
 	if u, ok := parseURI(m.URI); m.URI != "" && (!ok || u.Scheme != "https" && u.Scheme != "http") {
-		return faultf(codeInvalidMetadata, "client_uri must be a web address of at most %d ASCII characters", maxURI)
+		return errorf(codeInvalidMetadata, "client_uri must be a web address of at most %d ASCII characters", maxURI)
 	}
 	return nil
 }

@@ -55,7 +55,7 @@ func TestMetadataIsBounded(t *testing.T) {
 		`{` + redirects + `,"client_name":"` + "\xff" + `"}`:                               codeInvalidMetadata,
 		`{` + redirects + `,"client_name":"\ud800"}`:                                       codeInvalidMetadata,
 	} {
-		if _, err := parseMetadata([]byte(body)); err == nil || asFault(err, "").code != want {
+		if _, err := parseMetadata([]byte(body)); err == nil || asProtocolError(err, "").code != want {
 			t.Errorf("%.80s: %v, want %s", body, err, want)
 		}
 	}
@@ -93,7 +93,7 @@ func FuzzMetadata(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte) {
 		m, err := parseMetadata(body)
 		if err != nil {
-			if f := asFault(err, ""); f.status != 400 || !isDescription(f.description) {
+			if e := asProtocolError(err, ""); e.status != 400 || !isDescription(e.description) {
 				t.Errorf("%v", err)
 			}
 			return

@@ -54,7 +54,7 @@ func newTestServerAt(t testing.TB, clock loci.Clock) (s *Server, client string, 
 	return s, c.ID, mux
 }
 
-// authorizeQuery returns the query of a request without faults.
+// authorizeQuery returns the query of a valid request.
 func authorizeQuery(changes ...string) string {
 	q := url.Values{"response_type": {"code"}, "client_id": {"client"}, "redirect_uri": {"https://app.example/cb?x=1"},
 		"code_challenge": {strings.Repeat("a", 43)}, "code_challenge_method": {"S256"}, "state": {"s"}}
@@ -118,18 +118,18 @@ func TestAuthorizeTellsTheClientOfItsFaults(t *testing.T) {
 		authorizeQuery() + "&resource=&resource=https%3A%2F%2Fx.y": codeInvalidTarget,
 	} {
 		_, _, err := s.Authorize(t.Context(), query, testAddress)
-		var fault *httpapi.RedirectError
-		if !errors.As(err, &fault) {
+		var redirect *httpapi.RedirectError
+		if !errors.As(err, &redirect) {
 			t.Errorf("%s: %v", query, err)
 			continue
 		}
-		answer, err := url.Parse(fault.Location)
+		answer, err := url.Parse(redirect.Location)
 		given, _ := url.ParseQuery(query)
-		if q := answer.Query(); err != nil || !strings.HasPrefix(fault.Location, "https://app.example/cb?x=1&") ||
+		if q := answer.Query(); err != nil || !strings.HasPrefix(redirect.Location, "https://app.example/cb?x=1&") ||
 			q.Get("error") != want || q.Get("state") != given.Get("state") || q.Get("iss") != testIssuer ||
 			q.Has("code") ||
-			!isDescription(q.Get("error_description")) || fault.Reason != q.Get("error_description") {
-			t.Errorf("%s: %s, want %s", query, fault.Location, want)
+			!isDescription(q.Get("error_description")) || redirect.Reason != q.Get("error_description") {
+			t.Errorf("%s: %s, want %s", query, redirect.Location, want)
 		}
 	}
 }
@@ -251,7 +251,7 @@ func FuzzAuthorizeQuery(f *testing.F) {
 	f.Fuzz(func(t *testing.T, query string) {
 		signed, _, err := s.Authorize(t.Context(), query, testAddress)
 		params, parseErr := url.ParseQuery(query)
-		var fault *httpapi.RedirectError
+		var redirect *httpapi.RedirectError
 		switch {
 		case err == nil:
 			r, err := s.signer.open(signed, "")
@@ -259,12 +259,12 @@ func FuzzAuthorizeQuery(f *testing.F) {
 				r.Challenge != params.Get("code_challenge") || params.Get("code_challenge_method") != "S256" {
 				t.Errorf("%q: %+v, %v", query, r, err)
 			}
-		case errors.As(err, &fault):
-			answer, err := url.Parse(fault.Location)
-			if err != nil || parseErr != nil || !strings.HasPrefix(fault.Location, params.Get("redirect_uri")) ||
+		case errors.As(err, &redirect):
+			answer, err := url.Parse(redirect.Location)
+			if err != nil || parseErr != nil || !strings.HasPrefix(redirect.Location, params.Get("redirect_uri")) ||
 				answer.Host != "app.example" && answer.Hostname() != "127.0.0.1" ||
 				answer.Query().Get("state") != params.Get("state") || answer.Query().Get("iss") != testIssuer {
-				t.Errorf("%q leads to %s", query, fault.Location)
+				t.Errorf("%q leads to %s", query, redirect.Location)
 			}
 		case loci.AsError(err).Code.Status() >= 500:
 			t.Errorf("%q: %v", query, err)

@@ -21,11 +21,11 @@ const resourceParam = "resource"
 func parseParams(raw string) (url.Values, error) {
 	params, err := url.ParseQuery(raw)
 	if err != nil {
-		return nil, faultf(codeInvalidRequest, "The parameters are not percent-encoded as a form")
+		return nil, errorf(codeInvalidRequest, "The parameters are not percent-encoded as a form")
 	}
 	for name, values := range params {
 		if len(values) > 1 && name != resourceParam {
-			return nil, faultf(codeInvalidRequest, "A parameter is given twice")
+			return nil, errorf(codeInvalidRequest, "A parameter is given twice")
 		}
 	}
 	return params, nil
@@ -34,7 +34,7 @@ func parseParams(raw string) (url.Values, error) {
 // readForm reads the form of a request to an endpoint of programs.
 func readForm(w http.ResponseWriter, r *http.Request) (url.Values, error) {
 	if !hasMediaType(r.Header, "application/x-www-form-urlencoded") {
-		return nil, faultf(codeInvalidRequest, "The body must be a form: application/x-www-form-urlencoded")
+		return nil, errorf(codeInvalidRequest, "The body must be a form: application/x-www-form-urlencoded")
 	}
 	body, err := httpapi.ReadBody(w, r, maxBody)
 	if err != nil {
@@ -58,7 +58,7 @@ func hasMediaType(h http.Header, want string) bool {
 func requireParams(params url.Values, names ...string) error {
 	for _, name := range names {
 		if params.Get(name) == "" {
-			return faultf(codeInvalidRequest, "%s is missing", name)
+			return errorf(codeInvalidRequest, "%s is missing", name)
 		}
 	}
 	return nil
@@ -70,7 +70,7 @@ const scope = "mcp"
 // checkScope refuses a list of scopes without ours. Others beside it are dropped.
 func checkScope(list string) error {
 	if list != "" && !slices.Contains(strings.Fields(list), scope) {
-		return faultf(codeInvalidScope, "scope must contain %s, or be left out", scope)
+		return errorf(codeInvalidScope, "scope must contain %s, or be left out", scope)
 	}
 	return nil
 }
@@ -79,7 +79,7 @@ func checkScope(list string) error {
 func (s *Server) checkResources(params url.Values) error {
 	for _, given := range params[resourceParam] {
 		if given != "" && !s.isResource(given) {
-			return faultf(codeInvalidTarget, "resource must be %s, or be left out", s.resource)
+			return errorf(codeInvalidTarget, "resource must be %s, or be left out", s.resource)
 		}
 	}
 	return nil
@@ -97,12 +97,12 @@ func (s *Server) isResource(address string) bool {
 	return err == nil && (len(query) == 0 || len(query) == 1 && len(toolset) == 1)
 }
 
-// unbound returns the error of a fault for a person, on a page.
+// unbound returns an error of a request for a person, on a page.
 func unbound(err error) error {
-	f := asFault(err, codeInvalidRequest)
-	if f.cause != nil {
+	e := asProtocolError(err, codeInvalidRequest)
+	if e.cause != nil {
 		return err
 	}
-	return loci.Errorf(loci.CodeInvalidQuery, "The program that sent you here made a mistake (%s). %s.", f.code,
-		strings.TrimSuffix(f.description, "."))
+	return loci.Errorf(loci.CodeInvalidQuery, "The program that sent you here made a mistake (%s). %s.", e.code,
+		strings.TrimSuffix(e.description, "."))
 }

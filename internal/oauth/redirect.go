@@ -54,16 +54,16 @@ func parseURI(text string) (*url.URL, bool) {
 func checkRedirect(text string) error {
 	u, ok := parseURI(text)
 	if !ok || slices.Contains(refusedSchemes, u.Scheme) {
-		return faultf(codeInvalidRedirect, "redirect_uris must be absolute addresses of at most %d ASCII characters, "+
+		return errorf(codeInvalidRedirect, "redirect_uris must be absolute addresses of at most %d ASCII characters, "+
 			"without fragment, wildcard and userinfo: https, http on a loopback address, or a scheme of the program",
 			maxURI)
 	}
 	if u.Scheme == "http" && !isLoopbackHost(u.Hostname()) {
-		return faultf(codeInvalidRedirect, "redirect_uris may use http only with 127.0.0.1, [::1] or localhost")
+		return errorf(codeInvalidRedirect, "redirect_uris may use http only with 127.0.0.1, [::1] or localhost")
 	}
 	for name := range u.Query() {
 		if slices.Contains(answerParams, name) {
-			return faultf(codeInvalidRedirect, "redirect_uris must not have a parameter of an answer, such as %s", name)
+			return errorf(codeInvalidRedirect, "redirect_uris must not have a parameter of an answer, such as %s", name)
 		}
 	}
 	return nil

@@ -28,11 +28,11 @@ type registration struct {
 // register answers the registration endpoint.
 func (s *Server) register(w http.ResponseWriter, r *http.Request, _ *op.Call) (any, error) {
 	if !hasMediaType(r.Header, "application/json") {
-		return nil, faultf(codeInvalidMetadata, "The body must be application/json")
+		return nil, errorf(codeInvalidMetadata, "The body must be application/json")
 	}
 	body, err := httpapi.ReadBody(w, r, maxBody)
 	if err != nil {
-		return nil, asFault(err, codeInvalidMetadata)
+		return nil, asProtocolError(err, codeInvalidMetadata)
 	}
 	m, err := parseMetadata(body)
 	if err != nil {

@@ -53,7 +53,7 @@ func (s signer) sign(text string) string {
 	return base64.RawURLEncoding.EncodeToString(m.Sum(nil))
 }
 
-// Faults of signed texts, for the person.
+// Errors of signed texts, for the person.
 var (
 	errNotSigned = loci.Errorf(loci.CodeInvalidQuery,
 		"This request is not complete, or was changed.")

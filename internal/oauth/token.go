@@ -43,7 +43,7 @@ func (s *Server) token(w http.ResponseWriter, r *http.Request, c *op.Call) (any,
 	case grantTypes[1]:
 		exchange, err = refresh(params)
 	default:
-		err = faultf(codeUnsupportedGrant, "grant_type must be one of %s", strings.Join(grantTypes, ", "))
+		err = errorf(codeUnsupportedGrant, "grant_type must be one of %s", strings.Join(grantTypes, ", "))
 	}
 	if err == nil {
 		err = checkScope(params.Get("scope"))
@@ -57,7 +57,7 @@ func (s *Server) token(w http.ResponseWriter, r *http.Request, c *op.Call) (any,
 	}
 	c.UserID, c.CredentialID = result.tokens.UserID, result.tokens.GrantID
 	if !result.ok {
-		return nil, faultf(codeInvalidGrant, "The code or token is unknown, used, expired or of another request")
+		return nil, errorf(codeInvalidGrant, "The code or token is unknown, used, expired or of another request")
 	}
 	return tokenAnswer{result.tokens.Access, "Bearer", int64(result.tokens.ExpiresIn.Seconds()), result.tokens.Refresh,
 		result.tokens.Scope}, nil
@@ -105,20 +105,20 @@ func (s *Server) readClientForm(w http.ResponseWriter, r *http.Request, required
 	scheme, _, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	if strings.EqualFold(scheme, "Basic") {
 		w.Header().Set("WWW-Authenticate", "Basic") // RFC 6749, section 5.2
-		return nil, faultf(codeInvalidClient, "Clients of this server have no secret: send client_id in the form alone")
+		return nil, errorf(codeInvalidClient, "Clients of this server have no secret: send client_id in the form alone")
 	}
 	if params.Get("client_secret") != "" {
-		return nil, faultf(codeInvalidClient, "Clients of this server have no secret: leave client_secret out")
+		return nil, errorf(codeInvalidClient, "Clients of this server have no secret: leave client_secret out")
 	}
 	return params, requireParams(params, required...)
 }
 
 // withClient runs a transaction of a known client. An unknown client is told so before anything else, because it must
-// register again; fault, an error of its other parameters, comes second. Neither waits for a writer.
-func withClient[Out any](r *http.Request, s *Server, id string, fault error,
+// register again; invalid, an error of its other parameters, comes second. Neither waits for a writer.
+func withClient[Out any](r *http.Request, s *Server, id string, invalid error,
 	f func(grantdb.Tx) (Out, error)) (out Out, err error) {
 	if err = s.requireClient(r.Context(), id); err == nil {
-		err = fault
+		err = invalid
 	}
 	if err != nil {
 		return out, err
@@ -138,7 +138,7 @@ func (s *Server) requireClient(ctx context.Context, id string) error {
 	_, err := store.SystemRead(ctx, s.Store, "find the client of a token request",
 		func(t *store.SystemTx) (grantdb.Client, error) { return t.Grants().Client(id) })
 	if loci.Is(err, loci.CodeNotFound) {
-		return faultf(codeInvalidClient, "The client is not registered: register it again")
+		return errorf(codeInvalidClient, "The client is not registered: register it again")
 	}
 	return err
 }

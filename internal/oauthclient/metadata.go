@@ -66,7 +66,7 @@ func Discover(ctx context.Context, address string) (Server, error) {
 	if err := getJSON(ctx, base+serverPath, &m); err != nil {
 		return Server{}, explainMissing(base, err)
 	}
-	if why := m.fault(own); why != "" {
+	if why := m.problem(own); why != "" {
 		return Server{}, badServer(base, why)
 	}
 	return Server{own, r.Resource, m.Authorize, m.Token, m.Registration, m.Revocation}, nil
@@ -99,8 +99,8 @@ func checkName(base, own string) error {
 	return nil
 }
 
-// fault returns the reason why the metadata cannot be used, or "".
-func (m *serverMetadata) fault(issuer string) string {
+// problem returns the reason why the metadata cannot be used, or "".
+func (m *serverMetadata) problem(issuer string) string {
 	switch {
 	case m.Issuer != issuer:
 		return "its metadata names another issuer"

@@ -31,8 +31,8 @@ type consent struct {
 // readConsent checks the request of a client, and asks the person who is signed in. Others sign in first.
 func readConsent(v *visit) error {
 	request, _, err := v.h.Authorizer.Authorize(v.r.Context(), v.r.URL.RawQuery, v.call.Address)
-	if fault := new(httpapi.RedirectError); errors.As(err, &fault) {
-		v.redirect, v.refused = fault.Location, loci.CodeInvalidQuery
+	if e, ok := errors.AsType[*httpapi.RedirectError](err); ok {
+		v.redirect, v.refused = e.Location, loci.CodeInvalidQuery
 		return nil
 	}
 	if err != nil {
