@@ -64,7 +64,8 @@ func (t *transfer) command(short, long, example string) *cobra.Command {
 	f.StringVar(&t.options.Atlas, "atlas", "", "Copy only the memories of the atlas of this name")
 	f.BoolVar(&t.mine, "mine", false, "Where both sides changed, keep the memory of this device")
 	f.BoolVar(&t.theirs, "theirs", false, "Where both sides changed, keep the memory of the server")
-	f.BoolVar(&t.options.Delete, "delete", false, "Delete what was deleted on the other side; this cannot be undone")
+	f.BoolVar(&t.options.Delete, "delete", false, "Delete what was deleted on the other side; "+
+		"asks first, and cannot be undone")
 	f.BoolVar(&t.options.DryRun, "dry-run", false, "Show what would be done, and change nothing")
 	f.BoolVar(&t.withoutAsking, "yes", false, "Do not ask before deletions")
 	return cmd
@@ -78,6 +79,11 @@ func (t *transfer) run(ctx context.Context) error {
 		t.options.Winner = replica.Mine
 	case t.theirs:
 		t.options.Winner = replica.Theirs
+	}
+	if t.options.Delete && !t.options.DryRun && !t.withoutAsking {
+		if err := t.RequireTerminal("loci " + t.name + " --delete"); err != nil {
+			return err
+		}
 	}
 	s, err := t.open(ctx)
 	if err != nil {
@@ -117,7 +123,7 @@ func (t *transfer) transfer(ctx context.Context, s *Session) (replica.Report, er
 	o.Local, o.Remote, o.Ledger = s.Local, s.Remote, s.Ledger
 	progress := t.Progress("memories")
 	o.Progress = progress.Update
-	if !t.withoutAsking && t.IsInteractive() {
+	if !t.withoutAsking {
 		o.Confirm = func(ctx context.Context, n int) error {
 			return t.Console.Confirm(ctx, "Delete "+format.Plural(int64(n), "memory", "memories"))
 		}
