@@ -2,6 +2,7 @@ package transfer
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
@@ -22,8 +23,15 @@ func (t *transfer) print(r replica.Report) error {
 		return t.PrintJSON(r)
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s %s, workspace %s: %d created, %d updated, %d deleted, %d unchanged.\n", t.verb(r.DryRun),
-		clean(r.Server), clean(r.Workspace), r.Created, r.Updated, r.Deleted, r.Unchanged)
+	target, source := "server", "local"
+	if t.name == "pull" {
+		target, source = source, target
+	}
+	fmt.Fprintf(&b, "%s %s, workspace %s: %s, %d unchanged.\n", t.verb(r.DryRun), clean(r.Server), clean(r.Workspace),
+		counts(r.Changes, target), r.Unchanged)
+	if slices.ContainsFunc(r.Changes, func(c replica.Change) bool { return c.Side == source }) {
+		fmt.Fprintf(&b, "%s: %s.\n", t.reverse(r.DryRun), counts(r.Changes, source))
+	}
 	if r.DryRun {
 		printList(&b, "", r.Changes, func(c replica.Change) string {
 			return c.Action + map[string]string{"local": " here", "server": " there"}[c.Side] + named(c.Memory)
@@ -59,6 +67,29 @@ func (t *transfer) verb(dryRun bool) string {
 		return "Dry run of a pull from"
 	}
 	return "Pulled from"
+}
+
+// reverse begins the line about memories that --theirs or --mine copied against the direction of the command.
+func (t *transfer) reverse(dryRun bool) string {
+	took := "took"
+	if dryRun {
+		took = "would take"
+	}
+	if t.name == "push" {
+		return "This device " + took + " the version of the server (--theirs)"
+	}
+	return "The server " + took + " the version of this device (--mine)"
+}
+
+// counts counts the changes on a side.
+func counts(changes []replica.Change, side string) string {
+	n := map[string]int{}
+	for _, c := range changes {
+		if c.Side == side {
+			n[c.Action]++
+		}
+	}
+	return fmt.Sprintf("%d created, %d updated, %d deleted", n["created"], n["updated"], n["deleted"])
 }
 
 func (t *transfer) opposite() string {
