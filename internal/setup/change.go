@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -85,6 +86,9 @@ func (c Change) try() (out Outcome, err error) {
 		out.Diff = diff(f.path, f.text, after)
 	default:
 		err = f.replace(after, c.Project == "")
+		if err == nil && after == nil && f.real == f.path {
+			c.removeFolders(filepath.Dir(f.path))
+		}
 	}
 	return out, err
 }

@@ -88,9 +88,9 @@ func (f *file) replace(text []byte, private bool) error {
 	if f.text != nil && f.mode.Perm()&0o200 == 0 {
 		return fmt.Errorf("%s is read-only: allow writing first (chmod u+w)", f.path)
 	}
-	dirMode, mode := fs.FileMode(0o755), fs.FileMode(0o644)
+	mode := fs.FileMode(0o644)
 	if private {
-		dirMode, mode = 0o700, 0o600
+		mode = 0o600
 	}
 	if f.text != nil {
 		mode = f.mode.Perm()
@@ -101,7 +101,7 @@ func (f *file) replace(text []byte, private bool) error {
 		}
 		return os.Remove(f.real)
 	}
-	if err := os.MkdirAll(filepath.Dir(f.real), dirMode); err != nil {
+	if err := os.MkdirAll(filepath.Dir(f.real), folderMode(private)); err != nil {
 		return err
 	}
 	return atomicfile.Write(f.real, text, mode, f.unchanged)
