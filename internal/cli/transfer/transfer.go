@@ -72,13 +72,8 @@ func (t *transfer) command(short, long, example string) *cobra.Command {
 }
 
 func (t *transfer) run(ctx context.Context) error {
-	switch {
-	case t.mine && t.theirs:
-		return command.UsageError("--mine and --theirs exclude each other")
-	case t.mine:
-		t.options.Winner = replica.Mine
-	case t.theirs:
-		t.options.Winner = replica.Theirs
+	if err := t.setWinner(); err != nil {
+		return err
 	}
 	if t.options.Delete && !t.options.DryRun && !t.withoutAsking {
 		if err := t.RequireTerminal("loci " + t.name + " --delete"); err != nil {
@@ -90,22 +85,11 @@ func (t *transfer) run(ctx context.Context) error {
 		return err
 	}
 	report, err := t.transfer(ctx, s)
-	closed := make(chan struct{})
-	slow := time.AfterFunc(time.Second, func() {
-		defer close(closed)
-		t.PrintMessage("done; texts are still being embedded for semantic search")
-	})
-	if e := s.Close(); err == nil {
+	if e := t.close(s); err == nil {
 		err = e
 	}
-	if !slow.Stop() {
-		<-closed
-	}
 	if err != nil {
-		if n := len(report.Changes); n > 0 {
-			t.PrintMessage(fmt.Sprintf("%s before this error: run loci %s again to continue",
-				format.Plural(int64(n), "memory was written", "memories were written"), t.name))
-		}
+		t.printWritten(report)
 		return err
 	}
 	if err := t.print(report); err != nil {
@@ -115,6 +99,41 @@ func (t *transfer) run(ctx context.Context) error {
 		return command.ErrReported
 	}
 	return nil
+}
+
+// setWinner sets the winner of conflicts by the flags.
+func (t *transfer) setWinner() error {
+	switch {
+	case t.mine && t.theirs:
+		return command.UsageError("--mine and --theirs exclude each other")
+	case t.mine:
+		t.options.Winner = replica.Mine
+	case t.theirs:
+		t.options.Winner = replica.Theirs
+	}
+	return nil
+}
+
+// close closes the database of this device. If that takes long, it prints why.
+func (t *transfer) close(s *Session) error {
+	closed := make(chan struct{})
+	slow := time.AfterFunc(time.Second, func() {
+		defer close(closed)
+		t.PrintMessage("done; texts are still being embedded for semantic search")
+	})
+	err := s.Close()
+	if !slow.Stop() {
+		<-closed
+	}
+	return err
+}
+
+// printWritten prints what a run wrote before its error.
+func (t *transfer) printWritten(r replica.Report) {
+	if n := len(r.Changes); n > 0 {
+		t.PrintMessage(fmt.Sprintf("%s before this error: run loci %s again to continue",
+			format.Plural(int64(n), "memory was written", "memories were written"), t.name))
+	}
 }
 
 // transfer runs the transfer with a progress bar.
