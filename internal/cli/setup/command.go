@@ -36,20 +36,20 @@ type flags struct {
 	entry, keyVariable                    string
 }
 
+// help begins the help of the command. The names of the clients follow.
+const help = "Writes the entry of Loci into the file in which a client lists its MCP servers; --remove takes it back.\n" +
+	"All else in the file stays as it is. Without a client it lists which are installed and connected.\n" +
+	"A client starts loci mcp for the memories of this device, or calls a server: that of --server, or of the\n" +
+	"login. It signs in to the server in the browser. With --key-env it sends the key in that variable instead.\n" +
+	"Clients: "
+
 // Command is loci setup.
 func Command(o Options) *cobra.Command {
 	var f flags
 	cmd := &cobra.Command{
 		Use:   "setup [client]",
 		Short: "Connect an agent or editor of this machine with Loci",
-		Long: "Writes the entry of Loci into the file in which a client lists its MCP servers; --remove takes it " +
-			"back.\n" +
-			"All else in the file stays as it is. Without a client it lists which are installed and connected.\n" +
-			"A client starts loci mcp for the memories of this device, or calls a server: that of --server, or of " +
-			"the\n" +
-			"login. It signs in to the server in the browser. With --key-env it sends the key in that variable " +
-			"instead.\n" +
-			"Clients: " + strings.Join(setup.Names(), ", ") + ".",
+		Long:  help + strings.Join(setup.Names(), ", ") + ".",
 		Example: "loci setup\n" +
 			"loci setup claude\n" +
 			"loci setup codex --server https://loci.example.org\n" +
@@ -65,15 +65,20 @@ func Command(o Options) *cobra.Command {
 			return o.change(cmd.Context(), setup.Lookup(args[0]), f)
 		},
 	}
-	cmd.Flags().BoolVar(&f.remove, "remove", false, "Remove the entry")
-	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "Print the change as a diff, and write nothing")
-	cmd.Flags().BoolVar(&f.project, "project", false, "Use the file of the project in this folder, which others "+
-		"may read")
-	cmd.Flags().BoolVar(&f.stdio, "stdio", false, "Let the client start loci mcp, with a login or --server too")
-	cmd.Flags().StringVar(&f.keyVariable, "key-env", "", "Let the client send the key in this environment `variable`")
-	cmd.Flags().StringVar(&f.entry, "name", "loci", "The name of the entry")
-	cmd.Flags().BoolVar(&f.force, "force", false, "Replace or remove an entry that Loci did not write")
+	f.add(cmd)
 	return cmd
+}
+
+// add declares the flags.
+func (f *flags) add(cmd *cobra.Command) {
+	to := cmd.Flags()
+	to.BoolVar(&f.remove, "remove", false, "Remove the entry")
+	to.BoolVar(&f.dryRun, "dry-run", false, "Print the change as a diff, and write nothing")
+	to.BoolVar(&f.project, "project", false, "Use the file of the project in this folder, which others may read")
+	to.BoolVar(&f.stdio, "stdio", false, "Let the client start loci mcp, with a login or --server too")
+	to.StringVar(&f.keyVariable, "key-env", "", "Let the client send the key in this environment `variable`")
+	to.StringVar(&f.entry, "name", "loci", "The name of the entry")
+	to.BoolVar(&f.force, "force", false, "Replace or remove an entry that Loci did not write")
 }
 
 // oneClient accepts the name of a client, or none.
