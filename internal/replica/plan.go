@@ -149,25 +149,35 @@ func (r *run) current(ctx context.Context, s *side, p *pairdb.Pair) (*loci.Memor
 
 // planDeleted decides about a pair of which one memory is gone, or was never created.
 func (r *run) planDeleted(ctx context.Context, p *pairdb.Pair, gone, kept *side) error {
-	if p.ID[gone.place] == "" { // a creation that was begun
-		if gone == r.to {
-			r.addTask(created, r.to, p)
-		} else {
-			r.report.Waiting++
-		}
+	if p.ID[gone.place] == "" {
+		r.planCreation(p, gone)
 		return nil
 	}
 	if m, err := r.current(ctx, gone, p); m != nil || err != nil { // it was listed too early
 		return err
 	}
-	if !r.changed(p, kept.place) {
-		if gone == r.from && r.Delete {
-			r.addTask(deleted, kept, p)
-		} else {
-			r.report.Deletions = append(r.report.Deletions, Deletion{r.memory(p), sideName(gone.place)})
-		}
-		return nil
+	switch {
+	case r.changed(p, kept.place):
+		r.planDeletionConflict(p, gone, kept)
+	case gone == r.from && r.Delete:
+		r.addTask(deleted, kept, p)
+	default:
+		r.report.Deletions = append(r.report.Deletions, Deletion{r.memory(p), sideName(gone.place)})
 	}
+	return nil
+}
+
+// planCreation decides about a creation that was begun on a side.
+func (r *run) planCreation(p *pairdb.Pair, on *side) {
+	if on == r.to {
+		r.addTask(created, r.to, p)
+	} else {
+		r.report.Waiting++
+	}
+}
+
+// planDeletionConflict decides about a pair of which one memory was deleted and the other one changed.
+func (r *run) planDeletionConflict(p *pairdb.Pair, gone, kept *side) {
 	c := Conflict{Here: "deleted", There: "changed"}
 	if gone.place == pairdb.There {
 		c = Conflict{Here: "changed", There: "deleted"}
@@ -183,7 +193,6 @@ func (r *run) planDeleted(ctx context.Context, p *pairdb.Pair, gone, kept *side)
 		}
 		return true
 	})
-	return nil
 }
 
 // planConflict lists a conflict, unless the winner decides it.

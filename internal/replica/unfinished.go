@@ -1,6 +1,7 @@
 package replica
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -29,9 +30,8 @@ func (r *run) findCreated(ctx context.Context, s *side) error {
 	if len(pairs) == 0 {
 		return nil
 	}
-	candidates, err := r.candidates(ctx, s, slices.MinFunc(pairs, func(a, b *pairdb.Pair) int {
-		return int(min(1, max(-1, a.SentAfter-b.SentAfter)))
-	}).SentAfter)
+	first := slices.MinFunc(pairs, func(a, b *pairdb.Pair) int { return cmp.Compare(a.SentAfter, b.SentAfter) })
+	candidates, err := r.candidates(ctx, s, first.SentAfter)
 	if err != nil {
 		return err
 	}
@@ -42,20 +42,24 @@ func (r *run) findCreated(ctx context.Context, s *side) error {
 		if i < 0 {
 			continue
 		}
-		e := candidates[i]
-		candidates = slices.Delete(candidates, i, i+1)
-		p.ID[s.place], p.State[s.place], p.Sent = e.id, "", "" // a foreign state is a change
-		if slices.Contains(p.Pending, e.sum()) {
-			p.State[s.place] = e.state()
-		} else if len(p.Pending) == 1 { // the creation was the whole copy
-			p.Pending = nil
-		}
-		r.indexPair(p)
-		if err := r.save(ctx, p); err != nil {
+		if err := r.complete(ctx, p, s, candidates[i]); err != nil {
 			return err
 		}
+		candidates = slices.Delete(candidates, i, i+1)
 	}
 	return nil
+}
+
+// complete adds the created memory of a side to its pair.
+func (r *run) complete(ctx context.Context, p *pairdb.Pair, s *side, e *entry) error {
+	p.ID[s.place], p.State[s.place], p.Sent = e.id, "", "" // a foreign state is a change
+	if slices.Contains(p.Pending, e.sum()) {
+		p.State[s.place] = e.state()
+	} else if len(p.Pending) == 1 { // the creation was the whole copy
+		p.Pending = nil
+	}
+	r.indexPair(p)
+	return r.save(ctx, p)
 }
 
 // candidates returns the memories without a pair that the user has created on a side since a time, oldest first.
