@@ -81,24 +81,12 @@ func (t Tx) addGrant(c Consent, codeHash []byte) (tokens Tokens, ok bool, err er
 	if err != nil || len(workspaces) == 0 {
 		return tokens, false, err
 	}
-	if _, err := t.end(`id IN (SELECT id FROM grants WHERE user_id = ?1
-		ORDER BY CASE WHEN last_used_at > updated_at THEN last_used_at ELSE updated_at END DESC, id DESC
-		LIMIT ?2 OFFSET ?3)`, c.UserID, math.MaxInt32, maxGrants-1); err != nil {
+	if err := t.endOldest(c.UserID); err != nil {
 		return tokens, false, err
 	}
 	id, refresh := loci.NewID(t.conn.Now.Std()), identity.NewRefreshToken()
-	if _, err := t.conn.Exec(`INSERT INTO grants (id, user_id, client_id, client_name, client_uri, redirect_uri,
-		resource, scope, code_hash, family_hash, created_at, updated_at, last_used_at, expires_at)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?11, 0, ?12)`, id, c.UserID, c.ClientID, c.ClientName,
-		c.ClientURI, c.RedirectURI, c.Resource, c.Scope, codeHash, familyHash(refresh), t.conn.Now,
-		t.after(idleTimeout)); err != nil {
+	if err := t.insertGrant(id, c, codeHash, refresh, workspaces); err != nil {
 		return tokens, false, err
-	}
-	for _, w := range workspaces {
-		if _, err := t.conn.Exec(`INSERT INTO grant_workspaces (grant_id, user_id, workspace) VALUES (?1, ?2, ?3)`, id,
-			c.UserID, w); err != nil {
-			return tokens, false, err
-		}
 	}
 	if err := t.touchClient(c.ClientID); err != nil {
 		return tokens, false, err
@@ -108,4 +96,30 @@ func (t Tx) addGrant(c Consent, codeHash []byte) (tokens Tokens, ok bool, err er
 	tokens, err = t.addTokens(id, c.Scope, refresh, secret)
 	tokens.Subject = Subject{id, c.UserID}
 	return tokens, err == nil, err
+}
+
+// endOldest ends the least recently used grants of a user, so that another one fits.
+func (t Tx) endOldest(userID loci.ID) error {
+	_, err := t.end(`id IN (SELECT id FROM grants WHERE user_id = ?1
+		ORDER BY CASE WHEN last_used_at > updated_at THEN last_used_at ELSE updated_at END DESC, id DESC
+		LIMIT ?2 OFFSET ?3)`, userID, math.MaxInt32, maxGrants-1)
+	return err
+}
+
+// insertGrant stores a grant with its workspaces.
+func (t Tx) insertGrant(id loci.ID, c Consent, codeHash []byte, refresh string, workspaces []int64) error {
+	if _, err := t.conn.Exec(`INSERT INTO grants (id, user_id, client_id, client_name, client_uri, redirect_uri,
+		resource, scope, code_hash, family_hash, created_at, updated_at, last_used_at, expires_at)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?11, 0, ?12)`, id, c.UserID, c.ClientID, c.ClientName,
+		c.ClientURI, c.RedirectURI, c.Resource, c.Scope, codeHash, familyHash(refresh), t.conn.Now,
+		t.after(idleTimeout)); err != nil {
+		return err
+	}
+	for _, w := range workspaces {
+		if _, err := t.conn.Exec(`INSERT INTO grant_workspaces (grant_id, user_id, workspace) VALUES (?1, ?2, ?3)`, id,
+			c.UserID, w); err != nil {
+			return err
+		}
+	}
+	return nil
 }
