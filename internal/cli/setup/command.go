@@ -37,7 +37,8 @@ type flags struct {
 }
 
 // help begins the help of the command. The names of the clients follow.
-const help = "Writes the entry of Loci into the file in which a client lists its MCP servers; --remove takes it back.\n" +
+const help = "" +
+	"Writes the entry of Loci into the file in which a client lists its MCP servers; --remove takes it back.\n" +
 	"All else in the file stays as it is. Without a client it lists which are installed and connected.\n" +
 	"A client starts loci mcp for the memories of this device, or calls a server: that of --server, or of the\n" +
 	"login. It signs in to the server in the browser. With --key-env it sends the key in that variable instead.\n" +
