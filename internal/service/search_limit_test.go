@@ -30,12 +30,16 @@ func rankedOf(list []loci.FoundMemory) (out []scoredID) {
 // modes, with and without conversations, phrases and dates, in one workspace and over several.
 func TestSearchRanksTheSameWhateverTheLimit(t *testing.T) {
 	t.Parallel()
+	queries := []string{"tide w3 w7 w11", `"w1 w2" tide w5`, "w9 w4 2023-05-07"}
+	if testing.Short() {
+		queries = queries[:1]
+	}
 	for _, grouped := range []bool{false, true} {
 		t.Run(fmt.Sprintf("grouped %v", grouped), func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, conformance.Options{Embedder: &storetest.FakeEmbedder{Name: "words"}})
 			fillForLimits(t, w, grouped)
-			for _, query := range []string{"tide w3 w7 w11", `"w1 w2" tide w5`, "w9 w4 2023-05-07"} {
+			for _, query := range queries {
 				for i, mode := range []loci.Mode{loci.ModeKeyword, loci.ModeSemantic, loci.ModeHybrid, loci.ModeAuto} {
 					for _, workspace := range []string{string(w.Team), ""}[i%2:] {
 						checkLimits(t, w, loci.SearchMemories{Query: loci.Query(query), Mode: mode,
