@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -106,8 +107,11 @@ func (c *sqliteConn) migrate(ctx context.Context, db *sql.DB, o Options) error {
 		return err
 	}
 	due, latest, err := o.needsMigration(have)
-	if err != nil || !due {
+	if err != nil {
 		return err
+	}
+	if !due {
+		return c.requireTables(ctx)
 	}
 	o.logMigration(have, latest)
 	db.SetMaxOpenConns(1) // the pragma applies to one connection
@@ -127,6 +131,32 @@ func (c *sqliteConn) migrate(ctx context.Context, db *sql.DB, o Options) error {
 		}
 	}
 	return err
+}
+
+// requireTables refuses a database without a table of its schema.
+func (c *sqliteConn) requireTables(ctx context.Context) error {
+	var have []string
+	if err := c.queryContext(ctx, `SELECT name FROM sqlite_schema WHERE type = 'table'`, nil, func(r Row) error {
+		var name string
+		err := r.Scan(&name)
+		have = append(have, name)
+		return err
+	}); err != nil {
+		return err
+	}
+	return compareTables(have)
+}
+
+// compareTables refuses a database without a table of its schema. The number of its schema says that it is complete, so
+// a program before the first release made it, or the table was removed.
+func compareTables(have []string) error {
+	missing := slices.DeleteFunc(tableNames(), func(name string) bool { return slices.Contains(have, name) })
+	if len(missing) == 0 {
+		return nil
+	}
+	return loci.Errorf(loci.CodeConflict, "The database lacks tables of its schema: %s. An unreleased program made "+
+		"it, or they were removed. Restore a backup; or export the memories with the program that made it, and begin "+
+		"with an empty database.", strings.Join(missing, ", "))
 }
 
 func (c *sqliteConn) userVersion() (v int64, err error) {
@@ -163,6 +193,20 @@ func readPostgresSchema(ctx context.Context, c interface {
 	return have, err
 }
 
+// requirePostgresTables refuses a database without a table of its schema.
+func requirePostgresTables(ctx context.Context, pool *pgxpool.Pool) error {
+	rows, err := pool.Query(ctx, `SELECT relname::text FROM pg_class WHERE relname = ANY ($1)
+		AND pg_table_is_visible(oid)`, tableNames())
+	if err != nil {
+		return err
+	}
+	have, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return err
+	}
+	return compareTables(have)
+}
+
 // migratePostgres migrates the schema under an advisory lock, for one process at a time. It uses connections of its
 // own, without the timeouts of other sessions.
 func migratePostgres(ctx context.Context, config *pgxpool.Config, o Options) error {
@@ -183,8 +227,10 @@ func migratePostgres(ctx context.Context, config *pgxpool.Config, o Options) err
 	if err != nil {
 		return err
 	}
-	if due, _, err := o.needsMigration(have); err != nil || !due {
+	if due, _, err := o.needsMigration(have); err != nil {
 		return err
+	} else if !due {
+		return requirePostgresTables(ctx, pool)
 	}
 	lock, err := pool.Begin(ctx)
 	if err != nil {

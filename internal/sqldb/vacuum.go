@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"regexp"
 	"strings"
 	"time"
 
@@ -50,15 +49,17 @@ func (d *postgres) Vacuum(ctx context.Context) error {
 	return err
 }
 
-var createTable = regexp.MustCompile(`(?m)^CREATE (?:UNLOGGED )?TABLE (\w+)`)
-
-// tableNames returns the tables that the migrations for PostgreSQL create. The schema may hold foreign tables.
+// tableNames returns the tables that the migrations create, for SQLite the same as for PostgreSQL. The schema may hold
+// foreign tables.
 func tableNames() (names []string) {
 	files, _ := fs.Glob(MigrationFiles, "migrations/postgres/*.sql")
 	for _, name := range files {
-		text, _ := MigrationFiles.ReadFile(name) // it is embedded
-		for _, m := range createTable.FindAllSubmatch(text, -1) {
-			names = append(names, string(m[1]))
+		text, _ := MigrationFiles.ReadFile(name)        // it is embedded
+		for line := range strings.Lines(string(text)) { // a regular expression takes ten times as long, at every start
+			line = strings.Replace(line, "UNLOGGED ", "", 1)
+			if table, is := strings.CutPrefix(line, "CREATE TABLE "); is {
+				names = append(names, strings.Fields(table)[0])
+			}
 		}
 	}
 	return names

@@ -91,9 +91,9 @@ func (c commands) restoreBackup() *cobra.Command {
 		Long: "Makes the SQLite database of a backup in a data folder that has none, once its hashes are verified. " +
 			"All sign-ins of\n" +
 			"browsers, grants of programs and links of mails end: people sign in again, and connect their programs " +
-			"again. API keys work as\n" +
-			"they did when the backup was made: the command lists them, because keys that were revoked since work " +
 			"again.\n" +
+			"API keys work as they did when the backup was made: the command lists them, because keys that were " +
+			"revoked since work\nagain. " +
 			"Memories that were deleted or purged since are restored too. - is the standard input.\n" +
 			"For PostgreSQL the command prints the pg_restore command to use.",
 		Example: "loci admin backup restore /backup/loci.tar --data /var/lib/loci",
