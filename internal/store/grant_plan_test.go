@@ -46,11 +46,20 @@ func TestStatementsOfGrantsUseIndexes(t *testing.T) {
 				_, err = storetest.Refresh(s, k.Refresh, "editor")
 			}
 		}
-		if err != nil || reads < 4 || len(sent) < reads+15 {
+		swept := len(sent)
+		if err == nil {
+			_, err = store.System(ctx, s, "test", func(x *store.SystemTx) (loci.Empty, error) {
+				return loci.Empty{}, x.Grants().DeleteExpired()
+			})
+		}
+		if err != nil || reads < 4 || swept < reads+15 || len(sent) < swept+4 {
 			t.Fatalf("%d statements read, and %d write: %v", reads, len(sent)-reads, err)
 		}
 		for i, st := range append([]store.Statement(nil), sent...) {
 			isInsert, locks := strings.HasPrefix(st.Text, "INSERT"), strings.Contains(st.Text, "pg_advisory")
+			if i >= swept && strings.HasPrefix(st.Text, "DELETE FROM grants ") {
+				continue // the sweep reads all grants, to find those that reach nothing
+			}
 			if i < reads || d.Address == "" && !isInsert && !locks { // PostgreSQL would run them
 				checkPlan(t, s, "grants", st)
 			}

@@ -392,6 +392,7 @@ CREATE TABLE oauth_codes (
 );
 CREATE INDEX oauth_codes_user ON oauth_codes (user_id);
 CREATE INDEX oauth_codes_sign_in ON oauth_codes (sign_in);
+CREATE INDEX oauth_codes_client ON oauth_codes (client_id);
 CREATE INDEX oauth_codes_expiry ON oauth_codes (expires_at);
 
 -- What a user lets an OAuth client do. client_id may be the address of a metadata document, so it references no row.
