@@ -26,8 +26,8 @@ type authored struct {
 }
 
 // PersonNames returns the names of the people in an answer, by their ids, from the members of its workspaces. In a
-// list, the only member of a workspace has no name: there is nobody else. Versions are those of the memory in the
-// input. Unreadable members have no name, and the answer is shown all the same.
+// list of nothing but workspaces with one member, nobody has a name: there is nobody else. Versions are those of the
+// memory in the input. Unreadable members have no name, and the answer is shown all the same.
 func (r Reader) PersonNames(ctx context.Context, input, raw []byte) map[loci.ID]string {
 	names, members := map[loci.ID]string{}, r.Table.Op("member.list")
 	answer, err := strictjson.Object(raw)
@@ -51,6 +51,7 @@ func (r Reader) PersonNames(ctx context.Context, input, raw []byte) map[loci.ID]
 		}
 	}
 	delete(wanted, "")
+	alone := map[loci.ID]string{} // the only members of workspaces
 	for _, workspace := range slices.Sorted(maps.Keys(wanted))[:min(maxTeams, len(wanted))] {
 		scanned, found := 0, map[loci.ID]string{}
 		for m, err := range r.list(ctx, members, map[string]any{"workspaceId": workspace}) {
@@ -66,7 +67,12 @@ func (r Reader) PersonNames(ctx context.Context, input, raw []byte) map[loci.ID]
 		}
 		if scanned > 1 || !isList {
 			maps.Copy(names, found)
+		} else {
+			maps.Copy(alone, found)
 		}
+	}
+	if len(names) > 0 {
+		maps.Copy(names, alone)
 	}
 	return names
 }

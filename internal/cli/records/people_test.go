@@ -1,0 +1,48 @@
+package records
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"strings"
+	"testing"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/identity"
+	"github.com/loci-memory/loci/internal/op"
+)
+
+// A membersCaller lists the members of two workspaces: that of Ann alone, and one of Ann and Bob.
+type membersCaller struct{ home loci.ID }
+
+func (c membersCaller) Call(_ context.Context, _ *op.Op, _ *op.Call, a op.Args) ([]byte, error) {
+	members := `{"userId":"ann","name":"Ann"}`
+	if !strings.Contains(string(a.JSON), string(c.home)) {
+		members += `,{"userId":"bob","name":"Bob"}`
+	}
+	return []byte(`{"ok":true,"members":[` + members + `]}`), nil
+}
+
+// TestPeopleHaveNamesWhereThereAreSeveral checks lists of one's own workspace, of a team, and of both.
+func TestPeopleHaveNamesWhereThereAreSeveral(t *testing.T) {
+	t.Parallel()
+	table := &op.Table{}
+	op.Add(table, "member.list", "GET /v1/workspaces/{workspaceId}/members", "List.", op.Account, op.NoTool,
+		func(fakeService, context.Context, *identity.Actor, loci.ListMembers) (out loci.Members, err error) {
+			return out, nil
+		})
+	const home, team = "01a20154-2c96-728a-887c-000000000001", "01a20154-2c96-728a-887c-000000000002"
+	inHome := fmt.Sprintf(`{"workspaceId":%q,"createdBy":"ann"}`, home)
+	inTeam := fmt.Sprintf(`{"workspaceId":%q,"createdBy":"bob"}`, team)
+	for list, want := range map[string]map[loci.ID]string{
+		inHome:                {},
+		inTeam:                {"bob": "Bob"},
+		inHome + "," + inTeam: {"ann": "Ann", "bob": "Bob"},
+	} {
+		r := Reader{Caller: membersCaller{home}, Table: table}
+		got := r.PersonNames(t.Context(), nil, []byte(`{"ok":true,"memories":[`+list+`]}`))
+		if !maps.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", list, got, want)
+		}
+	}
+}
