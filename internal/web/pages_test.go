@@ -133,6 +133,7 @@ func TestInvitePageAnswers(t *testing.T) {
 	b.signIn("ann")
 	b.get("/invite?id=2&token=abc").expect(t, 200, "/invite?id=2&token=abc", `name="accept" value="true"`)
 	b.post("/invite", forms["/invite"]...).expect(t, 200, "/invite", "You are now a member of <bdi><script>Team</bdi>",
+		"A program that signed in by the browser reaches only the workspaces that you chose then",
 		"Connect a device")
 	b.post("/invite", "id", "2", "token", "abc", "accept", "false", "confirm", "true").expect(t, 200, "/invite",
 		"You declined the invitation")
