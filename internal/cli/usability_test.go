@@ -63,7 +63,7 @@ func TestIDPrefixErrorNamesMinimumLength(t *testing.T) {
 	t.Parallel()
 	d := newTestTerminal(t)
 	for start, want := range map[string]string{"0189": "at least the first 8 characters of it: 0189 has 4",
-		"ABC1234": "abc1234 has 7", "nowhere": "not_found"} {
+		"ABC1234": "abc1234 has 7", "nowhere": `No memory has the id "nowhere": loci memory list shows the ids (not_found)`} {
 		if code := d.run("memory", "get", start); code != 1 || !strings.Contains(d.err.String(), want) {
 			t.Errorf("%s: %d %s", start, code, d.err.String())
 		}
@@ -114,14 +114,17 @@ func TestUnknownNameSuggestsNearest(t *testing.T) {
 	t.Parallel()
 	d := newTestTerminal(t)
 	for want, line := range map[string]string{
-		`did you mean "list"?`:                    "memory lst",
-		`did you mean "memory"?`:                  "mem list",
-		`did you mean "--content"?`:               "memory create --contents x",
-		`unknown flag "--zzzzzz" for "loci memor`: "memory create --zzzzzz",
-		`did you mean --content "hello"?`:         "memory create hello",
-		`--content "...", or --content - to read`: "memory create",
-		`unknown command "auth"`:                  "auth --help",
-		`does not take --json`:                    "serve --json",
+		`did you mean "list"?`:                       "memory lst",
+		`did you mean "memory"?`:                     "mem list",
+		`did you mean "--content"?`:                  "memory create --contents x",
+		`unknown flag "--zzzzzz" for "loci memor`:    "memory create --zzzzzz",
+		`did you mean --content "hello"?`:            "memory create hello",
+		`--content "...", or --content - to read`:    "memory create",
+		`unknown command "auth"`:                     "auth --help",
+		`did you mean "loci memory search"?`:         "search x",
+		`did you mean "loci account me"?`:            "me",
+		`unknown command "create" for "loci"` + "\n": "create",
+		`does not take --json`:                       "serve --json",
 	} {
 		if code := d.run(strings.Fields(line)...); code != 2 || !strings.Contains(d.err.String(), want) ||
 			d.out.Len() > 0 {

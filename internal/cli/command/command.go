@@ -66,13 +66,22 @@ func RejectUnknown(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	var names []string
+	var names, below []string
 	for _, sub := range c.Commands() {
 		if sub.IsAvailableCommand() {
 			names = append(names, sub.Name())
 		}
+		for _, one := range sub.Commands() {
+			if one.Name() == args[0] {
+				below = append(below, one.CommandPath())
+			}
+		}
 	}
-	return fmt.Errorf("unknown command %q for %q%s", args[0], c.CommandPath(), Suggestion(args[0], names, ""))
+	near := Suggestion(args[0], names, "")
+	if len(below) == 1 { // the resource is missing
+		near = Suggestion(below[0], below, "")
+	}
+	return fmt.Errorf("unknown command %q for %q%s", args[0], c.CommandPath(), near)
 }
 
 // Suggestion proposes the nearest name, or the one with that prefix.

@@ -42,6 +42,9 @@ func (r Reader) ExpandIDs(ctx context.Context, o *op.Op, input []byte) ([]byte, 
 				resource, text, len(text))
 		}
 		id := loci.ID(text)
+		if listed && text != "" && !id.Valid() && !idPrefix.MatchString(text) {
+			return nil, r.unknownID(resource, given[f.Name])
+		}
 		if !id.Valid() && idPrefix.MatchString(text) && listed {
 			var err error
 			if id, err = r.expandID(ctx, resource, workspaceID, text); err != nil {
@@ -57,6 +60,13 @@ func (r Reader) ExpandIDs(ctx context.Context, o *op.Op, input []byte) ([]byte, 
 		return input, nil
 	}
 	return json.Marshal(given)
+}
+
+// unknownID returns the error of a text that cannot be an id, such as a name.
+func (r Reader) unknownID(resource string, text json.RawMessage) error {
+	lists := r.lists(resource)
+	command := format.Kebab(strings.Replace(lists[len(lists)-1].Name, ".", " ", 1))
+	return loci.Errorf(loci.CodeNotFound, "No %s has the id %s: loci %s shows the ids.", resource, text, command)
 }
 
 // maxScanned is the number of records that are searched for an id prefix.
