@@ -32,13 +32,14 @@ func (p *program) login() *cobra.Command {
 			"loci login http://127.0.0.1:7007 --key - < key.txt",
 		Args: command.ExactArgs("<url>"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			server := serverOf(args[0])
 			if !cmd.Flags().Changed("key") {
-				return p.logInByBrowser(cmd.Context(), args[0], !noBrowser)
+				return p.logInByBrowser(cmd.Context(), server, !noBrowser)
 			}
 			if noBrowser {
 				return command.UsageError("--no-browser and --key exclude each other")
 			}
-			return p.logIn(cmd.Context(), args[0], key)
+			return p.logIn(cmd.Context(), server, key)
 		},
 	}
 	cmd.Flags().StringVar(&key, "key", "",

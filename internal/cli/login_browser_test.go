@@ -47,6 +47,21 @@ func (d *testTerminal) expectRun(t *testing.T, want int, text string, args ...st
 	}
 }
 
+// TestAddressOfMCPNamesItsServer takes the address that clients have in their files.
+func TestAddressOfMCPNamesItsServer(t *testing.T) {
+	t.Parallel()
+	d := newTestTerminal(t)
+	d.browse = visit
+	server := newOAuthServer(t, d.service)
+	const want = "Signed in to "
+	d.expectRun(t, 0, want+server.URL+" as", "login", server.URL+"/mcp")
+	d.expectRun(t, 0, "Rock", "memory", "get", fakeID, "--server", server.URL+"/mcp/")
+	d.expectRun(t, 0, want+server.URL+" as", "login", server.URL+"/mcp", "--key", fakeKey)
+	d.expectRun(t, 0, "Rock", "memory", "get", fakeID)
+	d.Environ = append(d.Environ, "LOCI_URL="+server.URL+"/mcp", "LOCI_API_KEY="+fakeKey)
+	d.expectRun(t, 0, "Rock", "memory", "get", fakeID)
+}
+
 const refreshes = "/oauth/token refresh_token"
 
 func TestLoginByBrowserServesEveryCommand(t *testing.T) {

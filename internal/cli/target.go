@@ -50,10 +50,10 @@ func (p *program) resolveTarget() (target, error) {
 		return target{}, err
 	}
 	there := target{plainHTTP: p.plainHTTP}
-	switch named := p.Env("LOCI_URL"); {
+	switch named := serverOf(p.Env("LOCI_URL")); {
 	case p.server != "":
-		there.url, there.reason = p.server, "--server"
-		if named == "" || isSameServer(named, p.server) {
+		there.url, there.reason = serverOf(p.server), "--server"
+		if named == "" || isSameServer(named, there.url) {
 			there.key = p.Env("LOCI_API_KEY")
 		}
 	case named != "":
@@ -70,6 +70,15 @@ func (p *program) resolveTarget() (target, error) {
 		err = there.useLogin(p.profile(), login)
 	}
 	return there, err
+}
+
+// serverOf returns the address of the server of an address that may be the one of its MCP endpoint, as in the files of
+// clients.
+func serverOf(address string) string {
+	if server, ok := strings.CutSuffix(strings.TrimRight(address, "/"), "/mcp"); ok {
+		return server
+	}
+	return address
 }
 
 // keyWithoutURL returns the error of a key that has no server.
