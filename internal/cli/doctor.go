@@ -170,7 +170,7 @@ func (p *program) checkServer(ctx context.Context, d *doctorReport, t target) {
 	}
 	if !t.hasCredential() {
 		d.addCheck("key", loci.Errorf(loci.CodeMissingAPIKey,
-			"There is no key for this server: use loci login, or set LOCI_API_KEY."), "")
+			"There is no key for this server: use loci login %s, or set LOCI_API_KEY.", t.url), "")
 		return
 	}
 	_, err = c.AccountMe(ctx)
