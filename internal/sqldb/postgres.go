@@ -182,13 +182,13 @@ func (d *postgres) tryWrite(ctx context.Context, user string, f func(Conn) error
 		// Not CodeUnavailable: clients repeat it, and the change may exist.
 		return &loci.Error{Code: loci.CodeInternalError,
 			Message: "The connection to the database was lost during the commit: check whether the change exists " +
-				"before you repeat it.", Err: errors.Join(errUnknownOutcome, err)}
+				"before you repeat it.", Err: errors.Join(ErrUnknownOutcome, err)}
 	}
 	return err
 }
 
-// errUnknownOutcome reports a connection that was lost during the commit.
-var errUnknownOutcome = errors.New("sqldb: the outcome of the commit is unknown")
+// ErrUnknownOutcome reports a connection that was lost during the commit.
+var ErrUnknownOutcome = errors.New("sqldb: the outcome of the commit is unknown")
 
 // errConnectionLost reports a connection that was lost before the commit.
 var errConnectionLost = errors.New("sqldb: the connection to the database was lost")

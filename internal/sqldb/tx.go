@@ -52,7 +52,7 @@ func (h *Handle) WriteTx(ctx context.Context, user string, f func(*Tx) error) er
 		t = h.begin(ctx, c, false)
 		return f(t)
 	})
-	if err == nil || errors.Is(err, errUnknownOutcome) {
+	if err == nil || errors.Is(err, ErrUnknownOutcome) {
 		for _, done := range t.onCommit {
 			done()
 		}
