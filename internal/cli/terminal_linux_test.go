@@ -117,6 +117,14 @@ func addTeamOperations(t *op.Table, deeds *[]string) {
 			error) {
 			return done(s, "revoke")
 		})
+	op.Add(t, "grant.list", "GET /v1/grants", "List.", op.Person, op.NoTool,
+		func(*fakeService, context.Context, *identity.Actor, loci.ListGrants) (loci.Grants, error) {
+			return loci.Grants{Grants: []loci.Grant{{ID: fakeID, Client: loci.GrantClient{Name: "Editor\x1b"}}}}, nil
+		})
+	op.Add(t, "grant.revoke", "DELETE /v1/grants/{grantId}", "Revoke.", op.Person, op.NoTool,
+		func(s *fakeService, _ context.Context, _ *identity.Actor, _ loci.RevokeGrant) (loci.Empty, error) {
+			return done(s, "revoke grant")
+		}, op.Destructive)
 	op.Add(t, "account.delete", "POST /v1/me/delete", "Delete.", op.Person, op.NoTool,
 		func(s *fakeService, _ context.Context, _ *identity.Actor, _ loci.Empty) (loci.Empty, error) {
 			return done(s, "delete account")
@@ -147,6 +155,7 @@ func TestQuestionNamesTheDeed(t *testing.T) {
 			"transfer"},
 		{"invitation revoke " + fakeID, `Revoke the invitation "dan@example.org" (` + fakeID +
 			`) to the workspace "Lab"? [y/N] `, "revoke"},
+		{"grant revoke " + fakeID, `Revoke the grant "Editor" (` + fakeID + ")" + final, "revoke grant"},
 		{"account delete", `Delete the account "ada@example.org" (` + fakeID + ")" + final, "delete account"},
 		{"atlas delete " + fakeID, "Delete the atlas " + fakeID + " with 1 memory and 2 attachments" + final,
 			"delete atlas"},

@@ -31,10 +31,13 @@ type record struct {
 	Workspace   string  `json:"workspaceName"` // of an invitation
 	WorkspaceID loci.ID `json:"workspaceId"`
 	AtlasID     loci.ID `json:"atlasId"`
+	Client      struct {
+		Name string `json:"name"`
+	} `json:"client"` // of a grant
 }
 
 // name returns the name of a record for people, or "".
-func (r record) name() string { return cmp.Or(r.Title, r.Name, r.Email) }
+func (r record) name() string { return cmp.Or(r.Title, r.Name, r.Email, r.Client.Name) }
 
 func (r record) isSame(other record) bool { return r.ID == other.ID }
 
