@@ -314,6 +314,11 @@ func TestBackupNamesPgDumpForPostgreSQL(t *testing.T) {
 			"'") {
 		t.Error(text)
 	}
+	_, archive := newBackup(t)
+	text = run(exitFailure, "backup", "restore", archive, "--db", db)
+	if !strings.Contains(text, archive+" is a backup of SQLite") || strings.Contains(text, "pg_restore") {
+		t.Error(text)
+	}
 }
 
 // expectRejected fails unless verify and restore refuse an archive with a reason, and leave nothing of it.

@@ -24,6 +24,10 @@ func (s Settings) Backup(ctx context.Context, file string, force bool, out io.Wr
 // Restore makes the SQLite database of a backup: see backup.Restore.
 func (s Settings) Restore(ctx context.Context, from io.Reader, file string,
 	progress backup.Progress) (backup.Result, error) {
+	if s.DB != "" && file != "-" && backup.IsBackup(from) { // standard input may be a terminal
+		return backup.Result{}, loci.Errorf(loci.CodeInvalidQuery,
+			"%s is a backup of SQLite: restore it into a folder (--data). PostgreSQL takes what pg_dump wrote.", file)
+	}
 	if s.DB != "" {
 		return backup.Result{}, loci.Errorf(loci.CodeInvalidQuery,
 			"loci admin backup restore makes SQLite databases. "+

@@ -30,6 +30,12 @@ type Result struct {
 	Keys []sqldb.ActiveKey `json:"keys"`
 }
 
+// IsBackup reports whether a file begins as a backup of SQLite does.
+func IsBackup(from io.Reader) bool {
+	head, err := tar.NewReader(from).Next()
+	return err == nil && head.Name == manifestName
+}
+
 // Verify reads a backup to its end and compares it with its manifest. It
 // extracts the database to the temporary folder meanwhile.
 func Verify(ctx context.Context, from io.Reader, progress Progress) (m Manifest, err error) {
