@@ -9,8 +9,8 @@ import (
 	"io"
 )
 
-// Seal compresses a response and encrypts it with AES-256-GCM: it cannot be read from the database without the
-// credential.
+// Seal compresses a response, or another text, and encrypts it with AES-256-GCM: it cannot be read from the database
+// without the credential.
 func Seal(key [32]byte, response []byte) []byte {
 	return newGCM(key).Seal(nil, nil, compress(response), nil)
 }
@@ -30,9 +30,13 @@ const (
 	maxResponseBytes  = 64 << 20
 )
 
-// compress compresses a long response with gzip. A response is JSON, which never starts with the magic bytes of gzip.
+// magic are the first bytes of what gzip compressed.
+var magic = []byte{0x1f, 0x8b}
+
+// compress compresses a long response with gzip. It also compresses a short text that starts with the magic bytes, as
+// random bytes may, because only they tell decompress what to do.
 func compress(body []byte) []byte {
-	if len(body) < compressThreshold {
+	if len(body) < compressThreshold && !bytes.HasPrefix(body, magic) {
 		return body
 	}
 	var b bytes.Buffer
@@ -44,7 +48,7 @@ func compress(body []byte) []byte {
 
 // decompress reverses compress.
 func decompress(packed []byte) ([]byte, error) {
-	if !bytes.HasPrefix(packed, []byte{0x1f, 0x8b}) {
+	if !bytes.HasPrefix(packed, magic) {
 		return packed, nil
 	}
 	r, err := gzip.NewReader(bytes.NewReader(packed))
