@@ -63,12 +63,11 @@ func checkExitCode(ts *testscript.TestScript, _ bool, args []string) {
 
 // waitForServer waits until an address answers.
 func waitForServer(ts *testscript.TestScript, _ bool, args []string) {
-	for range 500 {
+	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		if res, err := http.Get(args[0]); err == nil {
 			ts.Check(res.Body.Close())
 			return
 		}
-		time.Sleep(20 * time.Millisecond)
 	}
 	ts.Fatalf("%s does not answer", args[0])
 }

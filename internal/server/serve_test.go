@@ -57,11 +57,11 @@ func startWith(t *testing.T, flags map[string]string,
 		return err
 	}
 	t.Cleanup(func() { stop() })
-	for range 200 {
-		if m := regexp.MustCompile(`listens on (\S+)`).FindStringSubmatch(out.String()); m != nil {
+	listens := regexp.MustCompile(`listens on (\S+)`)
+	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		if m := listens.FindStringSubmatch(out.String()); m != nil {
 			return m[1], out, log, stop
 		}
-		time.Sleep(10 * time.Millisecond)
 	}
 	t.Fatal("the server says nothing: ", out, log)
 	return "", nil, nil, nil

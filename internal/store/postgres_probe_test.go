@@ -103,7 +103,7 @@ func TestUnknownOutcomeOfCommitAsksForNoRetry(t *testing.T) {
 				t.Errorf("%v, retry after %v; caches are told: %t", err, e.RetryAfter, told)
 			}
 			p.cutCommits.Store(false)
-			for end := time.Now().Add(5 * time.Second); len(d.Query(t,
+			for end := time.Now().Add(20 * time.Second); len(d.Query(t,
 				`SELECT name FROM metadata WHERE name = '`+row+`'`)) == 0; time.Sleep(50 * time.Millisecond) {
 				if time.Now().After(end) { // the server may end the commit after the client's error
 					t.Fatal("the commit was lost")
