@@ -207,6 +207,31 @@ func TestDisabledUserGetsNoTokens(t *testing.T) {
 	})
 }
 
+// TestSweepEndsFewGrantsAtOnce fills the table beyond the limit of a user: other writers wait for the sweep.
+func TestSweepEndsFewGrantsAtOnce(t *testing.T) {
+	t.Parallel()
+	eachWorld(t, func(t *testing.T, w world) {
+		hash := `randomblob(16)`
+		if w.db.Address != "" {
+			hash = `decode(md5(random()::text), 'hex')`
+		}
+		k := w.token(t)
+		w.db.Exec(t, `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2500)
+			INSERT INTO grants (id, user_id, client_id, client_name, client_uri, redirect_uri, resource, scope, code_hash,
+				family_hash, created_at, updated_at, last_used_at, expires_at)
+			SELECT 'dead ' || i, '`+string(w.ann.UserID)+`', '', '', '', '', '', '', `+hash+`, `+hash+`, 5, 5, 5, 5 FROM n`)
+		for _, want := range []string{"501", "1", "1"} {
+			grants(t, w.s, grantdb.Tx.DeleteExpired)
+			if got := w.db.Query(t, `SELECT count(*) FROM grants`); got[0] != want {
+				t.Errorf("%s grants are left, want %s", got[0], want)
+			}
+		}
+		if !opens(t, w.s, k.Access) {
+			t.Error("a live grant ended")
+		}
+	})
+}
+
 func TestUnusedClientsAreDeletedAfterAWeek(t *testing.T) {
 	t.Parallel()
 	eachWorld(t, func(t *testing.T, w world) {

@@ -78,14 +78,19 @@ func (t Tx) workspacesOf(grant loci.ID) (list []loci.ID, err error) {
 	return list, err
 }
 
+// maxSwept is the number of grants that a sweep ends, with their tokens: other writers of SQLite wait for it. The
+// others open nothing, and go with the next sweeps.
+const maxSwept = 2000
+
 // DeleteExpired deletes what has ended: codes, grants that expired or reach nothing, pairs of tokens that were replaced
 // before the lifetime of an access token, and unused clients.
 func (t Tx) DeleteExpired() error {
 	if _, err := t.conn.Exec(`DELETE FROM oauth_codes WHERE expires_at <= ?1`, t.conn.Now); err != nil {
 		return err
 	}
-	if _, err := t.end(`expires_at <= ?1 OR NOT EXISTS (SELECT 1 FROM grant_workspaces x WHERE x.grant_id = grants.id)`,
-		t.conn.Now); err != nil {
+	if _, err := t.end(`id IN (SELECT g.id FROM grants g WHERE g.expires_at <= ?1
+		OR NOT EXISTS (SELECT 1 FROM grant_workspaces x WHERE x.grant_id = g.id) LIMIT ?2)`,
+		t.conn.Now, maxSwept); err != nil {
 		return err
 	}
 	if _, err := t.conn.Exec(`DELETE FROM grant_tokens WHERE replaced_at > 0 AND replaced_at <= ?1`,
