@@ -29,19 +29,25 @@ func TestSubscriptionIsKeptAliveForBoundedTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		begun := time.Now()
+		never := func() bool { return false }
 		s := &fakeStream{most: 1000}
-		if hold(t.Context(), s); time.Since(begun) != maxSubscription || s.kept < 44 || s.kept > 45 {
+		if hold(t.Context(), s, never); time.Since(begun) != maxSubscription || s.kept < 44 || s.kept > 45 {
 			t.Errorf("held for %s, kept alive %d times", time.Since(begun), s.kept)
 		}
 		begun = time.Now()
-		if hold(t.Context(), &fakeStream{most: 2}); time.Since(begun) != 3*keepAliveInterval {
+		if hold(t.Context(), &fakeStream{most: 2}, never); time.Since(begun) != 3*keepAliveInterval {
 			t.Errorf("a broken stream was held for %s", time.Since(begun))
 		}
 		ctx, leave := context.WithTimeout(t.Context(), time.Second)
 		defer leave()
 		begun = time.Now()
-		if hold(ctx, s); time.Since(begun) != time.Second {
+		if hold(ctx, s, never); time.Since(begun) != time.Second {
 			t.Errorf("a client that left was held for %s", time.Since(begun))
+		}
+		begun = time.Now()
+		revoked := func() bool { return time.Since(begun) > time.Minute }
+		if hold(t.Context(), s, revoked); time.Since(begun) > time.Minute+2*time.Second {
+			t.Errorf("a revoked credential was held for %s", time.Since(begun))
 		}
 	})
 }

@@ -29,6 +29,8 @@ type Options struct {
 	// Authenticate refuses a message whose credential is unknown, revoked or over its rate. It charges the rate, sets
 	// the user and may set the quota of the call. It counts no operation: listing tools is none.
 	Authenticate func(ctx context.Context, c *op.Call) error
+	// Identify refuses a call whose credential has ended since Authenticate; nil means that none ends.
+	Identify func(ctx context.Context, c *op.Call) error
 	// Hosts refuses requests to names of other servers; the default knows localhost.
 	Hosts *httpapi.AllowedHosts
 	// Origins refuses requests of pages of other sites; the default knows none.

@@ -20,9 +20,10 @@ type messageStream interface {
 	closing() <-chan struct{}
 }
 
-// Bounds of a subscription. A client subscribes again when one ends, so a revoked credential holds none for long.
+// Bounds of a subscription. A client subscribes again when one ends.
 const (
 	keepAliveInterval = 20 * time.Second
+	identifyInterval  = time.Second // between two checks of the credential
 	maxSubscription   = 15 * time.Minute
 	maxListenBytes    = 16 << 10 // of the message, which stays in memory
 )
@@ -43,15 +44,27 @@ func (d *Server) listen(ctx context.Context, x *exchange) ([]byte, *rpcError) {
 	defer release()
 	if x.stream.send(encode(result{"jsonrpc": "2.0", "method": "notifications/subscriptions/acknowledged",
 		"params": result{"_meta": result{metaSubscriptionID: x.id()}, "notifications": result{}}})) == nil {
-		hold(ctx, x.stream)
+		hold(ctx, x.stream, func() bool { return d.hasEnded(ctx, x.call) })
 	}
 	return d.encodeResult(result{"_meta": result{metaSubscriptionID: x.id()}}, true), nil
 }
 
-// hold returns when the client has left, the server closes or the subscription has lasted long enough.
-func hold(ctx context.Context, s messageStream) {
-	tick, end := time.NewTicker(keepAliveInterval), time.NewTimer(maxSubscription)
+// hasEnded reports whether the credential of a call has expired or was revoked since the call began.
+func (d *Server) hasEnded(ctx context.Context, c *op.Call) bool {
+	if d.Identify == nil {
+		return false
+	}
+	err := d.Identify(ctx, c)
+	return loci.Is(err, loci.CodeInvalidKey) || loci.Is(err, loci.CodeRevoked)
+}
+
+// hold returns when the client has left, its credential has ended, the server closes or the subscription has lasted
+// long enough.
+func hold(ctx context.Context, s messageStream, ended func() bool) {
+	tick, check := time.NewTicker(keepAliveInterval), time.NewTicker(identifyInterval)
 	defer tick.Stop()
+	defer check.Stop()
+	end := time.NewTimer(maxSubscription)
 	defer end.Stop()
 	for {
 		select {
@@ -61,6 +74,10 @@ func hold(ctx context.Context, s messageStream) {
 			return
 		case <-end.C:
 			return
+		case <-check.C:
+			if ended() {
+				return
+			}
 		case <-tick.C:
 			if s.keepAlive() != nil {
 				return

@@ -83,9 +83,9 @@ func TestMCPSlashIsSameEndpoint(t *testing.T) {
 	}
 }
 
-func TestMCPSubscriptionEndsWhenServerStops(t *testing.T) {
-	t.Parallel()
-	url, key, stop := startWithKey(t)
+// subscribe opens a subscription, and returns a function that waits for its next message.
+func subscribe(t *testing.T, url, key string) (next func() string) {
+	t.Helper()
 	r := mcpRequest(t, url+"/mcp", key, `{"jsonrpc":"2.0","id":7,"method":"subscriptions/listen","params":{`+
 		`"notifications":{},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",`+
 		`"io.modelcontextprotocol/clientCapabilities":{}}}}`)
@@ -95,9 +95,9 @@ func TestMCPSubscriptionEndsWhenServerStops(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer res.Body.Close()
+	t.Cleanup(func() { res.Body.Close() })
 	lines := bufio.NewScanner(res.Body)
-	next := func() string {
+	next = func() string {
 		for lines.Scan() {
 			if data, ok := strings.CutPrefix(lines.Text(), "data: "); ok {
 				return data
@@ -108,6 +108,13 @@ func TestMCPSubscriptionEndsWhenServerStops(t *testing.T) {
 	if first := next(); !strings.Contains(first, "notifications/subscriptions/acknowledged") {
 		t.Fatalf("first %d %q", res.StatusCode, first)
 	}
+	return next
+}
+
+func TestMCPSubscriptionEndsWhenServerStops(t *testing.T) {
+	t.Parallel()
+	url, key, stop := startWithKey(t)
+	next := subscribe(t, url, key)
 	begun := time.Now()
 	stopped := make(chan error, 1)
 	go func() { stopped <- stop() }()
@@ -116,6 +123,21 @@ func TestMCPSubscriptionEndsWhenServerStops(t *testing.T) {
 	}
 	if err := <-stopped; err != nil || time.Since(begun) > 10*time.Second {
 		t.Errorf("stopped after %s: %v", time.Since(begun), err)
+	}
+}
+
+func TestMCPSubscriptionEndsWithItsCredential(t *testing.T) {
+	t.Parallel()
+	url, key, _ := startWithKey(t)
+	_, v := callAPI(t, "POST", url+"/v1/api-keys", key, `{"name":"laptop"}`)
+	made := v["key"].(map[string]any)["id"].(string)
+	next := subscribe(t, url, v["apiKey"].(string))
+	begun := time.Now()
+	if status, v := callAPI(t, "DELETE", url+"/v1/api-keys/"+made, key, ""); status != http.StatusOK {
+		t.Fatal(status, v)
+	}
+	if last := next(); !strings.Contains(last, `"result"`) || time.Since(begun) > 10*time.Second {
+		t.Errorf("last %q after %s", last, time.Since(begun))
 	}
 }
 

@@ -178,6 +178,7 @@ func (s Settings) handler(st *store.Store, host *op.Host, svc *service.Service, 
 			}
 			return err
 		},
+		Identify: gate.Identify,
 	})
 	return rest.New(rest.Options{
 		ServiceVersion: Version,
