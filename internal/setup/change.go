@@ -161,7 +161,7 @@ func (c Change) edit(d document) (after []byte, action Action, err error) {
 		if old, _, ok := c.Client.read(entry); !c.Force && !(ok && old.isLoci(c.System.Self)) {
 			return nil, "", c.foreign(entry, "removes")
 		}
-		after, err = d.Remove(c.Client.container, c.Entry)
+		after, err = c.Client.remove(d, c.Entry)
 		return after, Removed, err
 	case !found:
 		action = Added

@@ -66,7 +66,23 @@ func (c *Client) set(d document, name string, entry []byte) ([]byte, error) {
 	return after, nil
 }
 
+// remove returns the text without the entry, and makes sure that the client can read it. It is nil if nothing remains.
+func (c *Client) remove(d document, name string) ([]byte, error) {
+	after, err := d.Remove(c.container, name)
+	if err != nil || after == nil {
+		return nil, err
+	}
+	changed, err := c.parse(after)
+	if err != nil {
+		return nil, notWritable(err)
+	}
+	if _, found, err := changed.Value(c.container, name); found || err != nil {
+		return nil, notWritable(err)
+	}
+	return after, nil
+}
+
 // notWritable reports a text that the editors do not understand. Nothing was written.
 func notWritable(err error) error {
-	return &loci.Error{Code: loci.CodeInternalError, Message: "The entry cannot be written into this file.", Err: err}
+	return &loci.Error{Code: loci.CodeInternalError, Message: "The file cannot be changed so that its client can read it.", Err: err}
 }

@@ -146,10 +146,7 @@ func (d *Document) madeBySet(object *node, inline bool) bool {
 
 // cut removes a member with its line, and the comma that it needed.
 func (d *Document) cut(object *node, m *member) []splice {
-	start := m.start - len(d.spacesBefore(m.start))
-	if d.ownLine(m.start) {
-		start = len(bytes.TrimSuffix(bytes.TrimSuffix(d.text[:start], []byte("\n")), []byte("\r")))
-	}
+	start := d.startOfCut(object, m)
 	if m.comma >= 0 {
 		end := m.comma + 1
 		if d.text[start-1] == '{' && !d.ownLine(m.start) { // the next member takes its place
@@ -162,6 +159,31 @@ func (d *Document) cut(object *node, m *member) []splice {
 	}
 	previous := object.members[len(object.members)-2].comma
 	return []splice{{previous, previous + 1, ""}, {start, m.value.end, ""}}
+}
+
+// startOfCut returns the place from which a member is removed: after the line before, or after the spaces in its own
+// line. A // comment keeps its line end, unless the member has no other neighbor in its line.
+func (d *Document) startOfCut(object *node, m *member) int {
+	start := m.start - len(d.spacesBefore(m.start))
+	if !d.ownLine(m.start) {
+		return start
+	}
+	end := max(m.value.end, m.comma+1)
+	if rest := d.text[end : end+lineLength(d.text[end:])]; len(bytes.TrimSpace(rest)) > 0 && d.followsComment(object, m) {
+		return start
+	}
+	return len(bytes.TrimSuffix(bytes.TrimSuffix(d.text[:start], []byte("\n")), []byte("\r")))
+}
+
+// followsComment reports whether a // comment stands between a member and the one before.
+func (d *Document) followsComment(object *node, m *member) bool {
+	from := object.start + 1
+	for _, other := range object.members {
+		if other.start < m.start {
+			from = other.comma + 1
+		}
+	}
+	return bytes.Contains(d.text[from:m.start], []byte("//"))
 }
 
 // cutOnly removes the one member of an object, with all that Set wrote after a mark.

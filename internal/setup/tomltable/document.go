@@ -97,7 +97,8 @@ func (d *Document) Remove(container, name string) ([]byte, error) {
 	if parts[0].start == 0 && parts[len(parts)-1].end == len(d.text) && len(parts) == 1 {
 		return nil, nil
 	}
-	parts[0].start -= d.separatorBefore(parts[0].start)
+	atEnd := len(d.replace(parts, "")) == parts[0].start
+	parts[0].start -= d.separatorBefore(parts[0].start, atEnd)
 	return d.replace(parts, ""), nil
 }
 
@@ -146,11 +147,15 @@ func (d *Document) separator() string {
 	return d.newline() + " " + d.newline()
 }
 
-// separatorBefore returns the length of the separator before a table.
-func (d *Document) separatorBefore(at int) int {
+// separatorBefore returns the length of the separator before a table. A text that ended within a line ends so again only
+// if nothing follows the table.
+func (d *Document) separatorBefore(at int, atEnd bool) int {
 	before := string(d.text[:at])
-	if line := d.newline() + " " + d.newline(); strings.HasSuffix(before, line) {
-		return len(line)
+	if mark := " " + d.newline(); strings.HasSuffix(before, d.newline()+mark) {
+		if atEnd {
+			return len(d.newline() + mark)
+		}
+		return len(mark)
 	}
 	rest, blank := strings.CutSuffix(before, d.newline())
 	if blank && (rest == "" || strings.HasSuffix(rest, "\n")) {

@@ -62,6 +62,23 @@ func TestSetReplacesTableInItsPlace(t *testing.T) {
 	}
 }
 
+// TestRemoveKeepsLineEndBeforeWhatFollows has texts without a line end to which other programs added tables.
+func TestRemoveKeepsLineEndBeforeWhatFollows(t *testing.T) {
+	t.Parallel()
+	for following, want := range map[string]string{
+		"[z]\n":                              "a = 1\n[z]\n",
+		"\n[z]\n":                            "a = 1\n\n[z]\n",
+		"# end\n":                            "a = 1\n# end\n",
+		"[z]\n[servers.loci.env]\nb = 'c'\n": "a = 1\n[z]\n",
+		"[servers.loci.env]\nb = 'c'\n":      "a = 1",
+	} {
+		before := "a = 1\n \n" + block + following
+		if after, err := parse(t, before).Remove("servers", "loci"); err != nil || string(after) != want {
+			t.Errorf("%q becomes %q %v, want %q", before, after, err, want)
+		}
+	}
+}
+
 func TestSetRefusesOtherForms(t *testing.T) {
 	t.Parallel()
 	for before, want := range map[string]string{
