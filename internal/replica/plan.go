@@ -84,7 +84,7 @@ func (r *run) entry(s *side, p *pairdb.Pair) *entry { return s.entries[p.ID[s.pl
 // markSame stores that both memories of a pair are alike.
 func (r *run) markSame(ctx context.Context, p *pairdb.Pair) error {
 	here, there := r.entry(r.sides[pairdb.Here], p).state(), r.entry(r.sides[pairdb.There], p).state()
-	if p.State == [2]string{here, there} && p.Pending == nil {
+	if p.State == [2]string{here, there} && len(p.Pending) == 0 {
 		return nil
 	}
 	p.State, p.Pending, p.Sent = [2]string{here, there}, nil, ""

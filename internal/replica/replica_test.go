@@ -496,3 +496,32 @@ func TestMembersAreRefusedWhatTheirRoleLacks(t *testing.T) {
 		t.Errorf("%+v", m)
 	}
 }
+
+// A countingLedger counts the pairs that are saved.
+type countingLedger struct {
+	replica.Ledger
+	saved *int
+}
+
+func (l countingLedger) Save(ctx context.Context, pairs ...*pairdb.Pair) error {
+	*l.saved += len(pairs)
+	return l.Ledger.Save(ctx, pairs...)
+}
+
+func TestRunWithoutChangesSavesNoPair(t *testing.T) {
+	t.Parallel()
+	c := newWorld(t).couple()
+	add(c.callers[0], loci.CreateMemory{Content: "one"})
+	add(c.callers[0], loci.CreateMemory{Content: "two"})
+	saved := 0
+	count := func(o *replica.Options) {
+		o.Ledger = func(account loci.ID) replica.Ledger { return countingLedger{c.ledger(account), &saved} }
+	}
+	if c.run(pairdb.There, count); saved == 0 {
+		t.Error("the pairs of new memories were not saved")
+	}
+	saved = 0
+	if r := c.run(pairdb.There, count); saved != 0 || r.Unchanged != 2 {
+		t.Errorf("%d pairs were saved without a change: %+v", saved, r)
+	}
+}
