@@ -137,13 +137,14 @@ func (s Store) lock(ctx context.Context) (unlock func(), err error) {
 	l := flock.New(s.Path+".lock", flock.SetFlag(os.O_CREATE|os.O_RDWR), flock.SetPermissions(0o600))
 	waiting, cancel := context.WithTimeout(ctx, lockTimeout)
 	defer cancel()
-	switch _, err := l.TryLockContext(waiting, lockPoll); {
+	switch locked, err := l.TryLockContext(waiting, lockPoll); {
+	case locked: // also where the context has ended since
+		return func() { _ = l.Unlock() }, nil // the system unlocks it with the process
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case waiting.Err() != nil:
 		return nil, loci.Errorf(loci.CodeUnavailable, "another loci holds %s: end it, or try again", l.Path())
-	case err != nil:
+	default:
 		return nil, fmt.Errorf("the login cannot be locked: %w", err)
 	}
-	return func() { _ = l.Unlock() }, nil // the system unlocks it with the process
 }

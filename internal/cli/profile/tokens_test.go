@@ -321,3 +321,23 @@ func TestReadOnlyLoginIsNotRefreshed(t *testing.T) {
 		t.Errorf("%v after %d refreshes", err, server.Count(refreshes))
 	}
 }
+
+// A lateContext ends when the lock has been taken: its end is seen by Err alone.
+type lateContext struct{ context.Context }
+
+func (lateContext) Err() error { return context.Canceled }
+
+func TestLockIsReleasedAfterEndOfContext(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	if unlock, err := s.lock(lateContext{context.Background()}); err == nil {
+		unlock()
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	unlock, err := s.lock(ctx)
+	if err != nil {
+		t.Fatal("the lock is still held: ", err)
+	}
+	unlock()
+}
