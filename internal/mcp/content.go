@@ -64,6 +64,7 @@ const maxAtlasPages = 10
 func (d *Server) allAtlases(ctx context.Context, c *op.Call) iter.Seq2[loci.Atlas, error] {
 	return func(yield func(loci.Atlas, error) bool) {
 		cursor := ""
+		defer func() { c.Continuation = false }() // the next operation is another call
 		for range maxAtlasPages {
 			page, err := d.listAtlases(ctx, c, cursor, 100)
 			if err != nil {

@@ -1,6 +1,7 @@
 package mcp_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -73,6 +74,22 @@ func TestPromptsQuoteWhatIsKnown(t *testing.T) {
 			object{"name": "recall", "arguments": object{"query": "a", "atlas": "GARDEN"}}))
 		if a.code() != -32602 || !strings.Contains(string(a.body), garden) {
 			t.Errorf("a name of two atlases: %s", a.body)
+		}
+	})
+}
+
+// TestPromptCountsAfterLookUpOfAtlas has an atlas on the second page: the pages are one call, and the context another.
+func TestPromptCountsAfterLookUpOfAtlas(t *testing.T) {
+	t.Parallel()
+	s := newFakeService()
+	for i := range 150 {
+		s.addAtlases(fmt.Sprintf("Many %d", i))
+	}
+	everyRevision(t, s, func(t *testing.T, c client) {
+		s.calls = nil
+		c.prompt("recall", object{"query": "deploys", "atlas": "Many 120"})
+		if len(s.calls) != 3 || s.calls[0].Continuation || !s.calls[1].Continuation || s.calls[2].Continuation {
+			t.Errorf("%+v", s.calls)
 		}
 	})
 }
