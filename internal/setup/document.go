@@ -84,5 +84,6 @@ func (c *Client) remove(d document, name string) ([]byte, error) {
 
 // notWritable reports a text that the editors do not understand. Nothing was written.
 func notWritable(err error) error {
-	return &loci.Error{Code: loci.CodeInternalError, Message: "The file cannot be changed so that its client can read it.", Err: err}
+	return &loci.Error{Code: loci.CodeInternalError, Err: err,
+		Message: "The file cannot be changed so that its client can read it."}
 }

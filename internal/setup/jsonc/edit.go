@@ -169,21 +169,33 @@ func (d *Document) startOfCut(object *node, m *member) int {
 		return start
 	}
 	end := max(m.value.end, m.comma+1)
-	if rest := d.text[end : end+lineLength(d.text[end:])]; len(bytes.TrimSpace(rest)) > 0 && d.followsComment(object, m) {
+	rest := d.text[end : end+lineLength(d.text[end:])]
+	if len(bytes.TrimSpace(rest)) > 0 && d.followsComment(object, m) {
 		return start
 	}
 	return len(bytes.TrimSuffix(bytes.TrimSuffix(d.text[:start], []byte("\n")), []byte("\r")))
 }
 
-// followsComment reports whether a // comment stands between a member and the one before.
-func (d *Document) followsComment(object *node, m *member) bool {
+// followsComment reports whether a // comment is the last thing before a member.
+func (d *Document) followsComment(object *node, m *member) (follows bool) {
 	from := object.start + 1
 	for _, other := range object.members {
 		if other.start < m.start {
 			from = other.comma + 1
 		}
 	}
-	return bytes.Contains(d.text[from:m.start], []byte("//"))
+	for gap := d.text[from:m.start]; ; {
+		gap = bytes.TrimLeft(gap, " \t\r\n")
+		switch {
+		case bytes.HasPrefix(gap, []byte("//")):
+			gap, follows = gap[lineLength(gap):], true
+		case bytes.HasPrefix(gap, []byte("/*")):
+			_, gap, _ = bytes.Cut(gap[2:], []byte("*/"))
+			follows = false
+		default:
+			return follows
+		}
+	}
 }
 
 // cutOnly removes the one member of an object, with all that Set wrote after a mark.

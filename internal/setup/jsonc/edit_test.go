@@ -71,13 +71,14 @@ func TestRemoveLeavesWhatOthersWrote(t *testing.T) {
 			"\"b\": 2\n  }\n}",
 		"{\n  \"servers\": {\n    /* why */\n    \"loci\": 1\n  }\n}": "{\n  \"servers\": {\n    /* why " +
 			"*/\n  }\n}",
-		"{\"servers\": {\n  // mine\n  \"loci\": 1, \"b\": 2 }}":        "{\"servers\": {\n  // mine\n \"b\": 2 }}",
-		"{\"servers\": {\n  // mine\n  \"loci\": 1 }}":                  "{\"servers\": {\n  // mine\n }}",
-		"{\"servers\": { \"b\": 2, // mine\n  \"loci\": 1 }}":           "{\"servers\": { \"b\": 2 // mine\n }}",
-		"{\"servers\": {\n  // mine\n  \"loci\": 1,\n  \"b\": 2 }}":     "{\"servers\": {\n  // mine\n  \"b\": 2 }}",
-		"{\"servers\": {\n  // a\n  \"loci\": 1, /* b\n */ \"b\": 2 }}": "{\"servers\": {\n  // a\n /* b\n */ \"b\": 2 }}",
-		`{ "servers": { "loci": 1 } }`:                                  `{ "servers": {} }`,
-		"{}":                                                            "{}",
+		"{\"servers\": {\n  // mine\n  \"loci\": 1, \"b\": 2 }}":    "{\"servers\": {\n  // mine\n \"b\": 2 }}",
+		"{\"servers\": {\n  // mine\n  \"loci\": 1 }}":              "{\"servers\": {\n  // mine\n }}",
+		"{\"servers\": { \"b\": 2, // mine\n  \"loci\": 1 }}":       "{\"servers\": { \"b\": 2 // mine\n }}",
+		"{\"servers\": {\n  // mine\n  \"loci\": 1,\n  \"b\": 2 }}": "{\"servers\": {\n  // mine\n  \"b\": 2 }}",
+		"{\"servers\": {\n  // a\n  \"loci\": 1, /* b\n */ \"b\": 2 }}": "{\"servers\": {\n  // a\n /* b\n */ " +
+			"\"b\": 2 }}",
+		`{ "servers": { "loci": 1 } }`: `{ "servers": {} }`,
+		"{}":                           "{}",
 	} {
 		if after := remove(t, []byte(before)); string(after) != want {
 			t.Errorf("%q becomes %q, want %q", before, after, want)

@@ -147,8 +147,8 @@ func (d *Document) separator() string {
 	return d.newline() + " " + d.newline()
 }
 
-// separatorBefore returns the length of the separator before a table. A text that ended within a line ends so again only
-// if nothing follows the table.
+// separatorBefore returns the length of the separator before a table. A text that ended within a line ends so again
+// only if nothing follows the table.
 func (d *Document) separatorBefore(at int, atEnd bool) int {
 	before := string(d.text[:at])
 	if mark := " " + d.newline(); strings.HasSuffix(before, d.newline()+mark) {
