@@ -125,3 +125,29 @@ func TestHTTPRejectsAmbiguousJSON(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A request that is a response too has no answer that its sender waits for.
+func TestRequestWithResultIsRejected(t *testing.T) {
+	t.Parallel()
+	s := newFakeService()
+	c := client{t: t, url: serve(t, s), version: "2025-11-25", key: "ann"}
+	k := startStdio(t.Context(), t, s)
+	k.initialize("2025-11-25")
+	for _, extra := range []string{`"result":{}`, `"result":null`, `"error":{}`, `"error":1`} {
+		text := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"memory_create",` +
+			`"arguments":{"content":"x"}},` + extra + `}`
+		if a := c.post([]byte(text)); a.StatusCode != 400 || a.code() != -32600 || a.rpc["id"] != 1.0 {
+			t.Errorf("%s: %d %s", extra, a.StatusCode, a.body)
+		}
+		k.send(text)
+		if e, _ := k.receive()["error"].(object); e["code"] != -32600.0 {
+			t.Errorf("%s on stdio: %v", extra, e)
+		}
+	}
+	if len(s.memories) > 0 {
+		t.Errorf("%d memories were stored", len(s.memories))
+	}
+	if err := k.close(); err != nil {
+		t.Error(err)
+	}
+}

@@ -50,7 +50,8 @@ func (c client) message(method string, params object) object {
 	return m
 }
 
-// post sends a message, or a body as it is; headers go in pairs, and an empty value takes one away.
+// post sends a message, or a body as it is; headers go in pairs. An empty value takes one away, and a
+// name with a plus at its end adds a value.
 func (c client) post(message any, headers ...string) answer {
 	c.t.Helper()
 	body, ok := message.([]byte)
@@ -85,6 +86,8 @@ func (c client) post(message any, headers ...string) answer {
 		switch {
 		case headers[i+1] == "":
 			r.Header.Del(headers[i])
+		case strings.HasSuffix(headers[i], "+"):
+			r.Header.Add(strings.TrimSuffix(headers[i], "+"), headers[i+1])
 		case headers[i] == "Host":
 			r.Host = headers[i+1]
 		default:

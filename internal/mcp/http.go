@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -136,7 +137,7 @@ var namedBy = map[string]string{"tools/call": "name", "prompts/get": "name", "re
 
 // checkHeaders compares the headers of the protocol with the message.
 func (x *exchange) checkHeaders(h http.Header) *rpcError {
-	revision := h.Get("Mcp-Protocol-Version")
+	revision := headerValue(h, "Mcp-Protocol-Version")
 	if revision != "" && revision < statelessRevision && !slices.Contains(handshakeRevisions, revision) {
 		return invalidRequest(nil, "MCP-Protocol-Version must be one of "+strings.Join(revisions, ", ")+".")
 	}
@@ -152,17 +153,20 @@ func (x *exchange) checkHeaders(h http.Header) *rpcError {
 	if !isStateless || x.method == "" {
 		return nil
 	}
-	if got := h.Get("Mcp-Method"); got != x.method {
+	if got := headerValue(h, "Mcp-Method"); got != x.method {
 		return headerMismatch("Mcp-Method", got, x.method)
 	}
 	if param := namedBy[x.method]; param != "" {
 		name, _ := text(x.params[param])
-		if got := decodeHeader(h.Get("Mcp-Name")); got == "" || got != name {
+		if got := decodeHeader(headerValue(h, "Mcp-Name")); got == "" || got != name {
 			return headerMismatch("Mcp-Name", got, name)
 		}
 	}
 	return nil
 }
+
+// headerValue returns all values of a header (RFC 9110, section 5.3): a proxy may act on another one than the first.
+func headerValue(h http.Header, name string) string { return strings.Join(h.Values(name), ", ") }
 
 func headerMismatch(name, got, want string) *rpcError {
 	message := fmt.Sprintf("%s is \"%s\", and the message says \"%s\".", name, strictjson.Shorten(got),
@@ -218,7 +222,14 @@ func (d *Server) admit(w http.ResponseWriter, r *http.Request, c *op.Call) (op.T
 }
 
 func (d *Server) toolset(r *http.Request) (op.Toolset, error) {
-	name := r.URL.Query().Get("toolset")
+	query, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return "", loci.Errorf(loci.CodeInvalidQuery, "the query is not percent-encoded")
+	}
+	if len(query["toolset"]) > 1 {
+		return "", loci.Errorf(loci.CodeInvalidQuery, "toolset is given twice")
+	}
+	name := query.Get("toolset")
 	if name == "" {
 		return d.Toolset, nil
 	}

@@ -132,6 +132,12 @@ func TestHTTPRejectsHeadersThatDifferFromMeta(t *testing.T) {
 			t.Errorf("%v: %d %s", headers, a.StatusCode, a.body)
 		}
 	}
+	for name, second := range map[string]string{"Mcp-Method": "tools/list", "Mcp-Name": "memory_create",
+		"Mcp-Protocol-Version": "2025-11-25"} {
+		if a := c.post(call, name+"+", second); a.StatusCode != 400 || a.code() != -32020 {
+			t.Errorf("two values of %s: %d %s", name, a.StatusCode, a.body)
+		}
+	}
 	long := strings.Repeat("x", 10_000)
 	for _, a := range []answer{c.post(call, "Mcp-Name", long),
 		c.post(c.message("tools/call", object{"name": long, "arguments": object{}}), "Mcp-Name", "memory_list"),

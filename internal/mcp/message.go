@@ -73,6 +73,9 @@ func (m *message) check() *rpcError {
 	if m.method = method; method != "" && m.isNotification() != (id == nil) {
 		return invalidRequest(id, "A request has an id, and a notification has none.")
 	}
+	if method != "" && (m.members["result"] != nil || m.members["error"] != nil) {
+		return invalidRequest(id, "A message has either a method, or a result or an error.")
+	}
 	return nil
 }
 

@@ -47,10 +47,14 @@ func TestToolsetIsSelectedByQuery(t *testing.T) {
 			t.Errorf("%s: %d %s", tool, a.StatusCode, a.body)
 		}
 	}
-	c.url = url + "?toolset=none"
-	if a := c.post(c.message("tools/list", nil)); a.StatusCode != 400 || a.rpc["code"] != "invalid_query" ||
-		!strings.Contains(string(a.body), "toolset must be one of core, stable, full") {
-		t.Errorf("%d %s", a.StatusCode, a.body)
+	for query, text := range map[string]string{"?toolset=none": "toolset must be one of core, stable, full",
+		"?toolset=core%": "percent-encoded", "?%zz": "percent-encoded", "?toolset=core;a=b": "percent-encoded",
+		"?toolset=core&toolset=full": "given twice"} {
+		c.url = url + query
+		if a := c.post(c.message("tools/list", nil)); a.StatusCode != 400 || a.rpc["code"] != "invalid_query" ||
+			!strings.Contains(string(a.body), text) {
+			t.Errorf("%s: %d %s", query, a.StatusCode, a.body)
+		}
 	}
 }
 

@@ -61,7 +61,11 @@ func checkRedirect(text string) error {
 	if u.Scheme == "http" && !isLoopbackHost(u.Hostname()) {
 		return errorf(codeInvalidRedirect, "redirect_uris may use http only with 127.0.0.1, [::1] or localhost")
 	}
-	for name := range u.Query() {
+	query, err := url.ParseQuery(u.RawQuery)
+	if err != nil { // readers that repair the query could find a parameter of an answer in it
+		return errorf(codeInvalidRedirect, "redirect_uris must have a percent-encoded query, or none")
+	}
+	for name := range query {
 		if slices.Contains(answerParams, name) {
 			return errorf(codeInvalidRedirect, "redirect_uris must not have a parameter of an answer, such as %s", name)
 		}

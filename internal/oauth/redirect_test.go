@@ -32,6 +32,8 @@ func TestRedirectsAreCheckedAtRegistration(t *testing.T) {
 		"vbscript:/x": false, "view-source:/x": false, "intent://x/y": false, "ftp://app.example/x": false,
 		"https://app.example/cb?code=1": false, "https://app.example/cb?a=1&state=2": false,
 		"https://app.example/cb?%63ode=1":                    false,
+		"https://app.example/cb?code=%zz":                    false,
+		"https://app.example/cb?a=1;code=2":                  false,
 		"https://app.example/" + strings.Repeat("a", maxURI): false,
 	} {
 		if err := checkRedirect(uri); (err == nil) != want {

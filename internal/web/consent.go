@@ -113,6 +113,10 @@ func decide(v *visit) error {
 		return err
 	}
 	location, err := v.h.Authorizer.Approve(v.r.Context(), bound, signIn, v.User.ID, chosen)
+	if loci.Is(err, loci.CodeInvalidQuery) { // the request was open above, so the choice is at fault
+		v.FieldErrors[workspacesField] = loci.AsError(err).Message
+		return err
+	}
 	return v.leave(a, location, err, "You allowed the access.")
 }
 

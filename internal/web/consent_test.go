@@ -291,6 +291,23 @@ func TestConsentPageListsManyWorkspaces(t *testing.T) {
 	}
 }
 
+// A person who ticks too many workspaces keeps the form.
+func TestConsentToTooManyWorkspacesKeepsForm(t *testing.T) {
+	t.Parallel()
+	spaces, ids := []loci.Workspace{}, []string{}
+	for i := range 201 {
+		ids = append(ids, fmt.Sprintf("w%04d", i))
+		spaces = append(spaces, loci.Workspace{ID: loci.ID(ids[i]), Name: ids[i], Kind: loci.WorkspaceTeam})
+	}
+	b := newConsentBrowser(t, true, spaces...)
+	got := b.do("POST", consent, answerOf("app", "allow", ids...))
+	got.expect(t, 400, consent, `<p class="fault" id="workspaces-fault">Choose 1 to 200`, `value="w0200"`,
+		`name="request" value="bound:sign-in:app"`)
+	if calls := b.calls(); calls != "" {
+		t.Error(calls)
+	}
+}
+
 func TestPagesSendReferrerToOwnSiteOverPlainHTTP(t *testing.T) {
 	t.Parallel()
 	b := newBrowser(t, true)

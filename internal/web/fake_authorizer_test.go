@@ -82,6 +82,9 @@ func (f *fakeAuthorizer) Approve(_ context.Context, bound string, signIn, user l
 	if err != nil {
 		return "", err
 	}
+	if len(workspaces) > 200 {
+		return "", loci.Errorf(loci.CodeInvalidQuery, "Choose 1 to 200 workspaces.")
+	}
 	texts := []string{"approve", string(user)}
 	for _, w := range workspaces {
 		texts = append(texts, string(w))
