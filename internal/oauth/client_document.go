@@ -40,7 +40,7 @@ func isDocumentID(id string) bool { return strings.HasPrefix(id, "https://") }
 // checkDocumentID refuses an address that cannot be the id of a client: it needs a path, and must have one spelling.
 func checkDocumentID(id string) (host string, err error) {
 	u, ok := parseURI(id)
-	if !ok || u.Scheme != "https" || u.Host == "" || u.Path == "" || u.Path == "/" || strings.Contains(id, "?") {
+	if !ok || !isDocumentID(id) || u.Host == "" || u.Path == "" || u.Path == "/" || strings.Contains(id, "?") {
 		return "", documentErrorf("its address must be https, with a path, without query, fragment and userinfo")
 	}
 	for segment := range strings.SplitSeq(u.Path, "/") { // decoded

@@ -202,7 +202,7 @@ func TestClientDocumentFreshnessIsBounded(t *testing.T) {
 // FuzzDocumentID checks that an accepted address is dialled at the host that pages show.
 func FuzzDocumentID(f *testing.F) {
 	for _, id := range []string{"https://a.example/x", "https://a.example/%2e./x", "https://u:p@a.example/x",
-		"https://a.example\\@b.example/x", "https://[::1]/x"} {
+		"https://a.example\\@b.example/x", "https://[::1]/x", "httpS://a.example/x"} {
 		f.Add(id)
 	}
 	f.Fuzz(func(t *testing.T, id string) {
