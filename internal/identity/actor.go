@@ -38,6 +38,15 @@ type Actor struct {
 // IsPerson reports whether the actor may widen its own access. A narrowed token may not.
 func (a *Actor) IsPerson() bool { return a.CredentialKind != CredentialToken }
 
+// CacheOwner returns the owner of what is cached for the actor: the user, or the grant of a token. No other owner may
+// learn from an answer, or from its time, that the actor asked for something.
+func (a *Actor) CacheOwner() loci.ID {
+	if a.CredentialKind == CredentialToken {
+		return a.CredentialID
+	}
+	return a.UserID
+}
+
 // Idempotency binds a call to its Idempotency-Key. The same key with the same fingerprint returns the stored response,
 // which is encrypted with EncryptionKey.
 type Idempotency struct {

@@ -10,9 +10,9 @@ import (
 
 // A Request is a search in a mode.
 type Request struct {
-	User loci.ID
-	Text string
-	Mode loci.Mode
+	CacheOwner loci.ID // shares no cached query with another one
+	Text       string
+	Mode       loci.Mode
 
 	// Find answers a query from the database; it may be called twice.
 	Find func(Query) (Result, error)
@@ -110,7 +110,7 @@ func (k *modeRun) embedQuery() bool {
 }
 
 func (k *modeRun) embedWith(m *queryEmbedder) (v []float32, ok bool) {
-	v, known, err := m.embedding(k.ctx, queryKey{string(k.User), k.Text}, k.Mode == loci.ModeSemantic)
+	v, known, err := m.embedding(k.ctx, queryKey{k.CacheOwner, k.Text}, k.Mode == loci.ModeSemantic)
 	if known && k.meta.Cache == loci.CacheNone {
 		k.meta.Cache = loci.CacheEmbedding
 	}

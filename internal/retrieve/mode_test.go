@@ -52,7 +52,7 @@ func TestModeDecidesWhichRetrieversAnswer(t *testing.T) {
 			e := retrieve.New(retrieve.Options{Embedder: c.embedder, Previous: &storetest.FakeEmbedder{Name: "former"},
 				EmbedTimeout: timeout, Models: c.accepts})
 			var searches []int
-			_, meta, err := e.Run(t.Context(), retrieve.Request{User: "ann", Text: "harbour wall", Mode: c.mode,
+			_, meta, err := e.Run(t.Context(), retrieve.Request{CacheOwner: "ann", Text: "harbour wall", Mode: c.mode,
 				Find: func(q retrieve.Query) (retrieve.Result, error) {
 					searches = append(searches, len(q.Embeddings))
 					return retrieve.Result{TopHit: c.top}, nil
@@ -65,19 +65,20 @@ func TestModeDecidesWhichRetrieversAnswer(t *testing.T) {
 	}
 }
 
-func TestQueryVectorsAreCachedByUser(t *testing.T) {
+func TestQueryVectorsAreCachedByOwner(t *testing.T) {
 	t.Parallel()
 	model := &storetest.FakeEmbedder{}
 	e := retrieve.New(retrieve.Options{Embedder: model, EmbedTimeout: time.Minute, Models: models(true)})
 	for _, c := range []struct {
-		user     loci.ID
+		owner    loci.ID
 		embedded int64
 		cache    loci.CacheLevel
 	}{{"ann", 1, loci.CacheNone}, {"ann", 1, loci.CacheEmbedding}, {"bob", 2, loci.CacheNone}} {
-		_, meta, err := e.Run(t.Context(), retrieve.Request{User: c.user, Text: "harbour wall", Mode: loci.ModeSemantic,
-			Find: func(retrieve.Query) (retrieve.Result, error) { return retrieve.Result{}, nil }})
+		request := retrieve.Request{CacheOwner: c.owner, Text: "harbour wall", Mode: loci.ModeSemantic,
+			Find: func(retrieve.Query) (retrieve.Result, error) { return retrieve.Result{}, nil }}
+		_, meta, err := e.Run(t.Context(), request)
 		if n := model.Embedded.Load(); err != nil || n != c.embedded || meta.Cache != c.cache {
-			t.Errorf("%s: %d texts were embedded, cache %s, %v", c.user, n, meta.Cache, err)
+			t.Errorf("%s: %d texts were embedded, cache %s, %v", c.owner, n, meta.Cache, err)
 		}
 	}
 }

@@ -5,12 +5,13 @@ import (
 	"errors"
 	"time"
 
+	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/cache"
 	"github.com/loci-memory/loci/internal/vector"
 )
 
-// queryEmbedder embeds queries and caches the vectors of recent ones, separately for each user. The time of an answer
-// must not reveal another user's query.
+// queryEmbedder embeds queries and caches the vectors of recent ones, separately for each owner. The time of an answer
+// must not reveal another owner's query.
 type queryEmbedder struct {
 	model   vector.Embedder
 	timeout time.Duration
@@ -24,8 +25,11 @@ func newQueryEmbedder(model vector.Embedder, timeout time.Duration) queryEmbedde
 		})}
 }
 
-// queryKey is a query of a user.
-type queryKey struct{ user, query string }
+// queryKey is a query for an owner.
+type queryKey struct {
+	owner loci.ID
+	query string
+}
 
 // embedding returns the vector of a query, and whether it was cached. A query that the model cannot read has none,
 // unless always is set.

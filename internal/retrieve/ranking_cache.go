@@ -7,8 +7,11 @@ import (
 	"github.com/loci-memory/loci"
 )
 
-// A rankingKey is a query of a user: no user gets a ranking of another one's query.
-type rankingKey struct{ user, text, filter string }
+// A rankingKey is a query for an owner: no owner gets a ranking of another one's query.
+type rankingKey struct {
+	owner        loci.ID
+	text, filter string
+}
 
 // rankingKey returns the key of this search.
 func (s *searchRun) rankingKey() rankingKey {
@@ -16,7 +19,7 @@ func (s *searchRun) rankingKey() rankingKey {
 	for i, w := range s.workspaces {
 		workspaces[i] = w.state.Workspace
 	}
-	return rankingKey{string(s.src.User()), s.q.Text, fmt.Sprintf("%v %#v", workspaces, s.filter)}
+	return rankingKey{s.src.CacheOwner(), s.q.Text, fmt.Sprintf("%v %#v", workspaces, s.filter)}
 }
 
 // A cachedRanking is a result of the keyword retriever. The next page, the following hybrid search or an equal query

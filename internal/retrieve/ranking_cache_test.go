@@ -8,10 +8,10 @@ import (
 	"github.com/loci-memory/loci/internal/query"
 )
 
-// userSource is a Source of which only the user is needed.
-type userSource struct{ Source }
+// ownerSource is a Source of which only the owner is needed.
+type ownerSource struct{ Source }
 
-func (userSource) User() loci.ID { return "ann" }
+func (ownerSource) CacheOwner() loci.ID { return "ann" }
 
 func TestRankingKeyTellsFiltersApart(t *testing.T) {
 	t.Parallel()
@@ -19,7 +19,7 @@ func TestRankingKeyTellsFiltersApart(t *testing.T) {
 	for _, f := range []index.Filter{
 		{}, {Atlases: []int64{}}, {Atlases: []int64{1}}, {Tags: []string{"a b"}}, {Tags: []string{"a", "b"}},
 	} {
-		key := (&searchRun{src: userSource{}, filter: f}).rankingKey()
+		key := (&searchRun{src: ownerSource{}, filter: f}).rankingKey()
 		if known[key] {
 			t.Errorf("filter %+v has the key of another one", f)
 		}
@@ -31,11 +31,11 @@ func TestRankingsAreBoundedByTheirHits(t *testing.T) {
 	t.Parallel()
 	e, hits := New(Options{}), 0
 	for i := range maxRankings {
-		e.rankings.Put(rankingKey{user: string(rune(i))}, &cachedRanking{
+		e.rankings.Put(rankingKey{owner: loci.ID(rune(i))}, &cachedRanking{
 			workspaces: []*workspaceSearch{{keywordHits: make([]query.Hit, maxCachedHits/10)}}})
 	}
 	for i := range maxRankings {
-		if r := e.rankings.Get(rankingKey{user: string(rune(i))}); r != nil {
+		if r := e.rankings.Get(rankingKey{owner: loci.ID(rune(i))}); r != nil {
 			hits += len(r.workspaces[0].keywordHits)
 		}
 	}

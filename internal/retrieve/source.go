@@ -9,8 +9,8 @@ import (
 
 // A Source reads what a search needs, within the scope of one actor and the filter of the search.
 type Source interface {
-	// User returns the actor, whose rankings no other actor gets.
-	User() loci.ID
+	// CacheOwner returns the owner of rankings, which no other one gets.
+	CacheOwner() loci.ID
 	// Now returns the time of the search.
 	Now() loci.Time
 	// Filter returns the filter of the search.

@@ -273,6 +273,10 @@ func TestSemanticSearchFindsSynonyms(t *testing.T) {
 				again); out.Meta.Cache != loci.CacheNone {
 				t.Errorf("another is told that it was asked before: %+v", out.Meta)
 			}
+			if out := mustCall(t, w, conformance.CallerToken, service.MemorySearch,
+				again); out.Meta.Cache != loci.CacheNone {
+				t.Errorf("a token is told what its user asked: %+v", out.Meta)
+			}
 			// its vector is cached
 			mustCall(t, w, conformance.CallerOwner, service.MemorySearch,
 				loci.SearchMemories{Query: "?tide? fog ?x?", Mode: loci.ModeSemantic})

@@ -117,7 +117,7 @@ func (s *Service) highlights(f retrieve.Hit) []string {
 // receives the names of the authors, if it is not nil.
 func (s *Service) retrieve(ctx context.Context, actor *identity.Actor, text loci.Query, mode loci.Mode, f store.Filter,
 	authors map[loci.ID]string, seen retrieve.SeenSet, limit int) (retrieve.Result, loci.SearchMeta, error) {
-	return s.searcher.Run(ctx, retrieve.Request{User: actor.UserID, Text: string(text), Mode: mode,
+	return s.searcher.Run(ctx, retrieve.Request{CacheOwner: actor.CacheOwner(), Text: string(text), Mode: mode,
 		Find: func(q retrieve.Query) (retrieve.Result, error) {
 			return read(ctx, s, actor, func(tx *store.Tx) (retrieve.Result, error) {
 				tx.CollectAuthors(authors)

@@ -43,8 +43,8 @@ func indexFilter(f Filter, r scopeFilter) (s index.Filter) {
 	return s
 }
 
-// User returns the id of the actor's user.
-func (s *SearchSource) User() loci.ID { return s.t.actor.UserID }
+// CacheOwner returns the owner of the actor's cached rankings.
+func (s *SearchSource) CacheOwner() loci.ID { return s.t.actor.CacheOwner() }
 
 // Now returns the time of the transaction.
 func (s *SearchSource) Now() loci.Time { return s.t.conn.Now }
