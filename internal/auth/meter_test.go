@@ -132,11 +132,12 @@ func TestCountsSurviveRestart(t *testing.T) {
 	}
 }
 
-func TestQuotaRefusesNeitherSignOutNorRevocation(t *testing.T) {
+func TestQuotaRefusesNeitherRevocationNorLargerPlan(t *testing.T) {
 	t.Parallel()
 	h := sqlite(t, gateOptions{Plan: planWithOperations(2)})
 	for i, o := range []*op.Op{service.AuthLogout.Op, metered, service.AuthLogout.Op, service.KeyRevoke.Op,
-		service.KeyList.Op, service.AccountMe.Op} {
+		service.KeyList.Op, service.GrantList.Op, service.GrantRevoke.Op, service.SignInList.Op,
+		service.SignInRevoke.Op, service.BenefitList.Op, service.BenefitActivate.Op, service.AccountMe.Op} {
 		c, err := admit(h.Gate, o, h.key.APIKey)
 		if err != nil || c.Quota == nil || c.Quota.Remaining != int64(max(0, 1-i)) {
 			t.Errorf("%s: %+v %v", o.Name, c.Quota, err)

@@ -95,7 +95,7 @@ const (
 	Destructive                   // cannot be undone
 	Creates                       // always creates a record
 	MayCreate                     // creates a record or returns one that exists: see Created
-	OverQuota                     // allowed over the monthly quota: signing out, and what revoking a key needs
+	OverQuota                     // allowed over the monthly quota: what ends a credential, or enlarges the plan
 	ServerOnly                    // a database on the own device, without passwords and referrals, refuses it
 )
 

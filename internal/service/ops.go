@@ -125,9 +125,9 @@ var (
 		op.OverQuota)
 
 	SignInList = op.Add(Ops, "signin.list", "GET /v1/sign-ins", "List the browsers that are signed in.", op.Person,
-		op.NoTool, (*Service).ListSignIns, op.ServerOnly)
+		op.NoTool, (*Service).ListSignIns, op.OverQuota, op.ServerOnly)
 	SignInRevoke = op.Add(Ops, "signin.revoke", "DELETE /v1/sign-ins/{signinId}", "Sign a browser out.", op.Person,
-		op.NoTool, (*Service).RevokeSignIn, op.ServerOnly)
+		op.NoTool, (*Service).RevokeSignIn, op.OverQuota, op.ServerOnly)
 
 	GrantList = op.Add(Ops, "grant.list", "GET /v1/grants", "List the programs that you let use your workspaces.",
 		op.Person, op.NoTool, (*Service).ListGrants, op.OverQuota, op.ServerOnly)
@@ -139,10 +139,10 @@ var (
 		"Show your referral link and the people who registered with it.", op.Account, op.NoTool,
 		(*Service).GetReferrals, op.ServerOnly)
 	BenefitList = op.Add(Ops, "benefit.list", "GET /v1/benefits/me", "List your benefits, newest first.", op.Account,
-		op.NoTool, (*Service).ListBenefits, op.ServerOnly)
+		op.NoTool, (*Service).ListBenefits, op.OverQuota, op.ServerOnly)
 	BenefitActivate = op.Add(Ops, "benefit.activate", "POST /v1/benefits/{benefitId}/activate",
 		"Use a benefit: your plan is pro for its days.", op.Account, op.NoTool, (*Service).ActivateBenefit,
-		op.ServerOnly)
+		op.OverQuota, op.ServerOnly)
 
 	AuthRegister = op.Add(Ops, "auth.register", "POST /v1/auth/register", "Create an account and sign in.", op.Public,
 		op.BrowserOnly, (*Service).Register, op.MayCreate)
