@@ -66,19 +66,21 @@ func (t Tx) requireMember(c *Consent) error {
 	if n := len(c.Workspaces); n < 1 || n > MaxWorkspaces {
 		return loci.Errorf(loci.CodeInvalidQuery, "Choose 1 to %d workspaces.", MaxWorkspaces)
 	}
-	members, err := t.memberships(c.UserID, c.Workspaces)
+	members, err := t.memberships(c.UserID, c.Workspaces, math.MaxInt64)
 	if err == nil && len(members) < len(c.Workspaces) {
 		err = loci.NewError(loci.CodeNotFound)
 	}
 	return err
 }
 
-// memberships returns those of some workspaces that have a user as a member. It keeps the memberships until the commit.
-func (t Tx) memberships(userID loci.ID, workspaces []loci.ID) (rows []int64, err error) {
+// memberships returns those of some workspaces that a user has joined by a time. It keeps the memberships until the
+// commit.
+func (t Tx) memberships(userID loci.ID, workspaces []loci.ID, by loci.Time) (rows []int64, err error) {
 	err = t.conn.Query(`SELECT m.workspace FROM members m JOIN workspaces w ON w.row_id = m.workspace
-		WHERE m.user_id = ?1 AND w.id IN (SELECT list.value FROM `+fmt.Sprintf(t.conn.Dialect.StringRows, 2)+`)
+		WHERE m.user_id = ?1 AND m.joined_at <= ?3 AND
+			w.id IN (SELECT list.value FROM `+fmt.Sprintf(t.conn.Dialect.StringRows, 2)+`)
 		ORDER BY m.workspace`+t.conn.LockClause("KEY SHARE", "m"),
-		[]any{userID, sqldb.EncodeStrings(workspaces)}, sqldb.ScanInts(&rows))
+		[]any{userID, sqldb.EncodeStrings(workspaces), by}, sqldb.ScanInts(&rows))
 	return rows, err
 }
 
@@ -87,6 +89,9 @@ type storedConsent struct {
 	Consent
 	expiresAt loci.Time
 }
+
+// decidedAt returns when the user gave the consent.
+func (c storedConsent) decidedAt() loci.Time { return c.expiresAt - loci.Time(codeTTL.Microseconds()) }
 
 // takeCode deletes a code and returns its consent. Of concurrent calls one succeeds, for the others the code is
 // NotFound.

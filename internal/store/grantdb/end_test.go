@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/grantdb"
 	"github.com/loci-memory/loci/internal/store/storetest"
@@ -83,6 +84,19 @@ func TestListDescribesGrants(t *testing.T) {
 	})
 }
 
+func (w world) leave(t testing.TB, actor *identity.Actor, team loci.ID) {
+	t.Helper()
+	if _, err := store.Write(context.Background(), w.s, actor, func(tx *store.Tx) (loci.Empty, error) {
+		h, err := tx.Workspace(team, loci.RoleMember)
+		if err != nil {
+			return loci.Empty{}, err
+		}
+		return loci.Empty{}, h.Leave()
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // A grant reaches a workspace no longer than the membership lasts, and ends with its last one.
 func TestEndedMembershipNarrowsGrant(t *testing.T) {
 	t.Parallel()
@@ -91,24 +105,13 @@ func TestEndedMembershipNarrowsGrant(t *testing.T) {
 		storetest.Join(t, w.s, w.ann, w.teams[0], bob, loci.RoleMember)
 		storetest.Join(t, w.s, w.ann, w.teams[1], bob, loci.RoleMember)
 		k := storetest.Token(t, w.s, bob.UserID, w.teams...)
-		leave := func(team loci.ID) {
-			if _, err := store.Write(context.Background(), w.s, bob, func(tx *store.Tx) (loci.Empty, error) {
-				h, err := tx.Workspace(team, loci.RoleMember)
-				if err != nil {
-					return loci.Empty{}, err
-				}
-				return loci.Empty{}, h.Leave()
-			}); err != nil {
-				t.Fatal(err)
-			}
-		}
-		leave(w.teams[0])
+		w.leave(t, bob, w.teams[0])
 		storetest.Join(t, w.s, w.ann, w.teams[0], bob, loci.RoleMember)
 		c, err := credential(w.s, k.Access)
 		if err != nil || len(c.Workspaces) != 1 || c.Workspaces[0] != w.teams[1] {
 			t.Errorf("after the return to one workspace the token reaches %v, %v", c.Workspaces, err)
 		}
-		leave(w.teams[1])
+		w.leave(t, bob, w.teams[1])
 		if opens(t, w.s, k.Access) || len(w.list(t, bob.UserID)) != 0 {
 			t.Error("a grant without workspaces lives")
 		}
@@ -116,6 +119,37 @@ func TestEndedMembershipNarrowsGrant(t *testing.T) {
 		grants(t, w.s, grantdb.Tx.DeleteExpired)
 		if n := w.db.Query(t, `SELECT CAST(count(*) AS TEXT) FROM grants`)[0]; n != "0" {
 			t.Errorf("%s grants are left", n)
+		}
+	})
+}
+
+// A code that waits for its redemption does not outlast the membership either.
+func TestReturnToWorkspaceDoesNotReviveCode(t *testing.T) {
+	t.Parallel()
+	eachWorld(t, func(t *testing.T, w world) {
+		bob := storetest.User(t, w.s, "bob")
+		for _, team := range w.teams {
+			storetest.Join(t, w.s, w.ann, team, bob, loci.RoleMember)
+		}
+		signIn := storetest.SignIn(t, w.s, bob.UserID)
+		for _, left := range [][]loci.ID{w.teams[1:], w.teams} {
+			consent, r := storetest.Consent(bob.UserID, signIn, "editor", w.teams...)
+			var err error
+			if r.Code, err = storetest.Authorize(w.s, consent); err != nil {
+				t.Fatal(err)
+			}
+			w.clock.advance(time.Second)
+			for _, team := range left {
+				w.leave(t, bob, team)
+				storetest.Join(t, w.s, w.ann, team, bob, loci.RoleMember)
+			}
+			_, err = storetest.Redeem(w.s, r)
+			if len(left) == len(w.teams) {
+				refused(t, "a code without workspaces", err)
+			} else if g := w.list(t, bob.UserID); err != nil || len(g) != 1 || len(g[0].Workspaces) != 1 ||
+				g[0].Workspaces[0].ID != w.teams[0] {
+				t.Errorf("after the return to one workspace the grants are %+v, %v", g, err)
+			}
 		}
 	})
 }

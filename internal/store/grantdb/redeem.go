@@ -57,7 +57,7 @@ func (t Tx) Redeem(r Redemption) (tokens Tokens, ok bool, err error) {
 	if err != nil || !c.admits(r, t.conn.Now) {
 		return tokens, false, err
 	}
-	return t.addGrant(c.Consent, hash)
+	return t.addGrant(c, hash)
 }
 
 // admits compares a request with the consent.
@@ -72,12 +72,13 @@ func (c storedConsent) admits(r Redemption, now loci.Time) bool {
 // validVerifier reports whether s has the length of a code verifier. Its characters matter no more: it is hashed.
 func validVerifier(s string) bool { return 43 <= len(s) && len(s) <= 128 }
 
-// addGrant stores a grant with its first tokens. It reports false where the user has left all workspaces meanwhile.
-func (t Tx) addGrant(c Consent, codeHash []byte) (tokens Tokens, ok bool, err error) {
+// addGrant stores a grant with its first tokens. It reports false where the user has left all workspaces since the
+// consent, also where they have joined again.
+func (t Tx) addGrant(c storedConsent, codeHash []byte) (tokens Tokens, ok bool, err error) {
 	if err := t.lock(c.UserID); err != nil {
 		return tokens, false, err
 	}
-	workspaces, err := t.memberships(c.UserID, c.Workspaces)
+	workspaces, err := t.memberships(c.UserID, c.Workspaces, c.decidedAt())
 	if err != nil || len(workspaces) == 0 {
 		return tokens, false, err
 	}
@@ -85,7 +86,7 @@ func (t Tx) addGrant(c Consent, codeHash []byte) (tokens Tokens, ok bool, err er
 		return tokens, false, err
 	}
 	id, refresh := loci.NewID(t.conn.Now.Std()), identity.NewRefreshToken()
-	if err := t.insertGrant(id, c, codeHash, refresh, workspaces); err != nil {
+	if err := t.insertGrant(id, c.Consent, codeHash, refresh, workspaces); err != nil {
 		return tokens, false, err
 	}
 	if err := t.touchClient(c.ClientID); err != nil {
