@@ -178,7 +178,7 @@ func (m *grantModel) refresh() {
 // revoke ends a grant by one of its tokens, while a client refreshes another one.
 func (m *grantModel) revoke() {
 	p, which := m.pair(), rapid.IntRange(0, 1).Draw(m.t, "token")
-	if p == nil || p.swept {
+	if p == nil || p.swept || which == 0 && m.now()-p.issued >= time.Hour { // a refresh deletes expired ones
 		return
 	}
 	token := []string{p.tokens.Access, p.tokens.Refresh}[which]
