@@ -37,7 +37,7 @@ type Consent struct {
 // AddCode stores a consent and returns the authorization code that stands for it, once and for codeTTL. A workspace
 // that the user is no member of is NotFound, a sign-in that has ended is Revoked.
 func (t Tx) AddCode(c Consent) (code string, err error) {
-	if err := t.lock(c.UserID); err != nil {
+	if err := t.lockSigner(c.UserID); err != nil {
 		return "", err
 	}
 	if err := t.accounts.RequireLiveCredential(c.UserID, identity.CredentialCookie, c.SignInID); err != nil {
@@ -57,6 +57,18 @@ func (t Tx) AddCode(c Consent) (code string, err error) {
 		c.ClientID, c.ClientName, c.ClientURI, c.RedirectURI, c.Challenge, c.Resource, c.Scope,
 		sqldb.EncodeStrings(c.Workspaces), t.after(codeTTL))
 	return code, err
+}
+
+// lockSigner locks a user, who is not disabled, before the rest: in the order of the deletion of a user.
+func (t Tx) lockSigner(userID loci.ID) error {
+	err := t.accounts.LockEnabledUser(userID)
+	if loci.Is(err, loci.CodeNotFound) {
+		return loci.NewError(loci.CodeRevoked) // all sign-ins end with the user
+	}
+	if err != nil {
+		return err
+	}
+	return t.lock(userID)
 }
 
 // requireMember checks the workspaces of a consent, and names each once.

@@ -218,6 +218,46 @@ func TestUserHasAtMostAHundredGrantsAndTwentyCodes(t *testing.T) {
 	})
 }
 
+// TestConsentLocksUserBeforeMemberships lets the deletion of an account wait between its two locks. In another order
+// they would wait for each other.
+func TestConsentLocksUserBeforeMemberships(t *testing.T) {
+	t.Parallel()
+	eachWorld(t, func(t *testing.T, w world) {
+		if w.db.Address == "" {
+			return // SQLite has one writer
+		}
+		deletion, err := w.db.DB(t).BeginTx(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer deletion.Rollback()
+		count := func(q string, args ...any) (n int) {
+			row := deletion.QueryRowContext(t.Context(), `SELECT count(*) FROM (`+q+`) AS x`, args...)
+			if err := row.Scan(&n); err != nil {
+				t.Fatal(err)
+			}
+			return n
+		}
+		count(`SELECT 1 FROM users WHERE id = $1 FOR UPDATE`, string(w.ann.UserID))
+		done := make(chan error, 1)
+		go func() {
+			consent, _ := storetest.Consent(w.ann.UserID, w.signIn, "client", w.teams...)
+			_, err := storetest.Authorize(w.s, consent)
+			done <- err
+		}()
+		for count(`SELECT 1 FROM pg_stat_activity WHERE pg_backend_pid() = ANY(pg_blocking_pids(pid))`) == 0 {
+			time.Sleep(5 * time.Millisecond)
+		}
+		count(`SELECT 1 FROM members WHERE user_id = $1 FOR UPDATE NOWAIT`, string(w.ann.UserID))
+		if err := deletion.Rollback(); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 func TestDisabledUserGetsNoTokens(t *testing.T) {
 	t.Parallel()
 	eachWorld(t, func(t *testing.T, w world) {
