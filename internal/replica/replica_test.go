@@ -225,6 +225,33 @@ func TestDeletionIsRefusedByServerWithoutIt(t *testing.T) {
 	}
 }
 
+// unreachableAfterDelete is a server without the deletion that is away afterwards.
+type unreachableAfterDelete struct {
+	withoutDelete
+	deleted *bool
+}
+
+func (c unreachableAfterDelete) Call(ctx context.Context, o *op.Op, call *op.Call, a op.Args) ([]byte, error) {
+	if *c.deleted {
+		return nil, loci.NewError(loci.CodeUnavailable)
+	}
+	*c.deleted = o.Name == service.MemoryDelete.Name
+	return c.withoutDelete.Call(ctx, o, call, a)
+}
+
+func TestUnknownDeletionEndsTheRun(t *testing.T) {
+	t.Parallel()
+	c := newCouple(t)
+	m := add(c.callers[here], loci.CreateMemory{Content: "Kept there."})
+	c.run(there)
+	remove(c.callers[here], m.ID)
+	c.callers[there] = unreachableAfterDelete{withoutDelete{c.callers[there]}, new(bool)}
+	r, err := replica.Run(t.Context(), c.options(there, withDelete))
+	if !loci.Is(err, loci.CodeUnavailable) || len(r.Refusals) > 0 {
+		t.Errorf("%v %+v", err, r)
+	}
+}
+
 func TestDeletionOfChangedMemoryIsConflict(t *testing.T) {
 	t.Parallel()
 	c := newCouple(t)

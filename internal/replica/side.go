@@ -80,7 +80,7 @@ func (s *side) delete(ctx context.Context, m loci.Memory) error {
 	if !loci.Is(err, loci.CodeNotFound) {
 		return err
 	}
-	if left, e := s.get(ctx, m.ID); left == nil { // another program deleted it
+	if left, e := s.get(ctx, m.ID); left == nil || e != nil { // another program deleted it, or nobody knows
 		return e
 	}
 	return loci.Errorf(loci.CodeNotFound, "The server does not delete memories: archive this one instead.")
