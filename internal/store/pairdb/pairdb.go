@@ -93,10 +93,13 @@ func (s *Pairs) Save(ctx context.Context, pairs ...*Pair) error {
 		}
 		return ids, nil
 	})
+	if err != nil {
+		return err
+	}
 	for i, id := range rowIDs { // the transaction may run several times, and is committed now
 		pairs[i].rowID = id
 	}
-	return err
+	return nil
 }
 
 func (s *Pairs) save(t *sqldb.Tx, p *Pair) (id int64, err error) {
