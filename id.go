@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"encoding/binary"
 	"encoding/hex"
+	"strings"
 	"sync"
 	"time"
 )
@@ -40,6 +41,14 @@ func NewID(now time.Time) ID {
 	binary.BigEndian.PutUint16(b[8:], 0x8000|uint16(idGenerator.counter&0x3fff))
 	copy(b[10:], random[4:10])
 	return formatUUID(b)
+}
+
+// AgentIDPrefix begins the id of an agent.
+const AgentIDPrefix = "agt_"
+
+// NewAgentID returns a new id of an agent: the prefix and a UUIDv7 without dashes.
+func NewAgentID(now time.Time) ID {
+	return ID(AgentIDPrefix + strings.ReplaceAll(string(NewID(now)), "-", ""))
 }
 
 func formatUUID(b [16]byte) ID {

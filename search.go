@@ -100,15 +100,15 @@ type FoundMemories struct {
 
 // SearchMeta describes how a search was done.
 type SearchMeta struct {
-	RequestedMode       Mode          `json:"requestedMode"`
-	ResolvedMode        ResolvedMode  `json:"resolvedMode" show:"-"`
-	Cache               CacheLevel    `json:"cache" show:"-"`
-	StrongKeyword       bool          `json:"strongKeyword" show:"-"`
-	StrongKeywordReason string        `json:"strongKeywordReason" show:"-"`
-	Candidates          Candidates    `json:"candidates" show:"-"`
-	IgnoredTerms        []string      `json:"ignoredTerms,omitzero" jsonschema:"Words of a long query that were ignored"`
-	Corrected           []Correction  `json:"corrected,omitzero" jsonschema:"Misspelled words"`
-	Timings             SearchTimings `json:"timings" show:"-"`
+	RequestedMode       Mode            `json:"requestedMode"`
+	ResolvedMode        ResolvedMode    `json:"resolvedMode" show:"-"`
+	Cache               CacheLevel      `json:"cache" show:"-"`
+	StrongKeyword       bool            `json:"strongKeyword" show:"-"`
+	StrongKeywordReason string          `json:"strongKeywordReason" show:"-"`
+	Candidates          CandidateCounts `json:"candidates" show:"-"`
+	IgnoredTerms        []string        `json:"ignoredTerms,omitzero" jsonschema:"Words of a long query that were ignored"`
+	Corrected           []Correction    `json:"corrected,omitzero" jsonschema:"Misspelled words"`
+	Timings             SearchTimings   `json:"timings" show:"-"`
 }
 
 // A Correction is an unknown word of a query, and the word that was searched in its place.
@@ -117,8 +117,8 @@ type Correction struct {
 	To   string `json:"to"`
 }
 
-// Candidates counts the results of each retriever.
-type Candidates struct {
+// CandidateCounts counts the results of each retriever.
+type CandidateCounts struct {
 	Keyword  int `json:"keyword"`
 	Semantic int `json:"semantic"`
 }

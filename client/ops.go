@@ -430,6 +430,24 @@ func (c *Client) KeyRevoke(ctx context.Context, in loci.RevokeKey, options ...Ca
 	return do[loci.Empty](ctx, c, "DELETE /v1/api-keys/{keyId}", in, options)
 }
 
+// AgentList calls agent.list, GET /v1/agents.
+//
+// List the agents of the members of a workspace.
+func (c *Client) AgentList(ctx context.Context, in loci.ListAgents, options ...CallOption) (loci.Agents, error) {
+	return do[loci.Agents](ctx, c, "GET /v1/agents", in, options)
+}
+
+// AgentListAll returns the items of every page of agent.list. It reads a page when the one before is used up.
+// An error ends the sequence.
+func (c *Client) AgentListAll(ctx context.Context, in loci.ListAgents, options ...CallOption) iter.Seq2[loci.Agent, error] {
+	return loci.AllItems(in.Paging, func(p loci.Paging) ([]loci.Agent, loci.Page, error) {
+		in := in
+		in.Paging = p
+		out, err := c.AgentList(ctx, in, options...)
+		return out.Agents, out.Page, err
+	})
+}
+
 // SigninList calls signin.list, GET /v1/sign-ins.
 //
 // List the browsers that are signed in.

@@ -17,8 +17,8 @@ type credentialCache struct {
 	clock   loci.Clock
 	entries *cache.Cache[credentialKey, cacheEntry]
 	mu      sync.Mutex
-	changes uint64                                            // counted, so that no older result is stored
-	uses    map[identity.CredentialKind]map[loci.ID]loci.Time // by id, since the last save
+	changes uint64                                        // counted, so that no older result is stored
+	uses    map[accountdb.UseColumn]map[loci.ID]loci.Time // by id, since the last save
 }
 
 type credentialKey struct {
@@ -37,7 +37,7 @@ const (
 )
 
 func newCredentialCache(clock loci.Clock) credentialCache {
-	return credentialCache{clock: clock, uses: map[identity.CredentialKind]map[loci.ID]loci.Time{},
+	return credentialCache{clock: clock, uses: map[accountdb.UseColumn]map[loci.ID]loci.Time{},
 		entries: cache.New[credentialKey](maxCachedCredentials, maxCachedCredentials,
 			func(cacheEntry) int { return 1 })}
 }
@@ -63,28 +63,35 @@ func (k *credentialCache) get(p credentialKey,
 		k.entries.Put(p, e)
 	}
 	if !e.Revoked {
-		k.recordUse(e.Credential)
+		k.recordUse(accountdb.UsesOf(e.Kind), e.ID, e.UsedAt)
 	}
 	return e.Credential, nil
 }
 
-// recordUse records a use, at most once a minute for each credential.
-func (k *credentialCache) recordUse(c accountdb.Credential) {
-	at := loci.TimeOf(k.clock())
-	if at-c.UsedAt < loci.Time(time.Minute.Microseconds()) {
-		return
-	}
-	if k.uses[c.Kind] == nil {
-		k.uses[c.Kind] = map[loci.ID]loci.Time{}
-	}
-	k.uses[c.Kind][c.ID] = at
+// recordAgentUse records a use of the agent of a credential.
+func (k *credentialCache) recordAgentUse(c accountdb.Credential) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.recordUse(accountdb.AgentUses, c.AgentID, c.SeenAt)
 }
 
-func (k *credentialCache) takeUses() map[identity.CredentialKind]map[loci.ID]loci.Time {
+// recordUse records a use, at most once a minute for each record.
+func (k *credentialCache) recordUse(c accountdb.UseColumn, id loci.ID, last loci.Time) {
+	at := loci.TimeOf(k.clock())
+	if at-last < loci.Time(time.Minute.Microseconds()) {
+		return
+	}
+	if k.uses[c] == nil {
+		k.uses[c] = map[loci.ID]loci.Time{}
+	}
+	k.uses[c][id] = at
+}
+
+func (k *credentialCache) takeUses() map[accountdb.UseColumn]map[loci.ID]loci.Time {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	used := k.uses
-	k.uses = map[identity.CredentialKind]map[loci.ID]loci.Time{}
+	k.uses = map[accountdb.UseColumn]map[loci.ID]loci.Time{}
 	return used
 }
 

@@ -57,10 +57,10 @@ func (g *Gate) Save(ctx context.Context) error {
 }
 
 func (g *Gate) saveUses(ctx context.Context) error {
-	for kind, at := range g.credentials.takeUses() {
+	for column, at := range g.credentials.takeUses() {
 		_, err := store.System(ctx, g.store, "record when credentials were used",
 			func(t *store.SystemTx) (loci.Empty, error) {
-				return loci.Empty{}, t.TouchCredentials(kind, at)
+				return loci.Empty{}, t.Touch(column, at)
 			})
 		if err != nil {
 			return err
@@ -112,7 +112,21 @@ func (g *Gate) Admit(ctx context.Context, o *op.Op, c *op.Call) (*identity.Actor
 	if loci.Is(err, loci.CodeQuotaExceeded) && o.Has(op.OverQuota) {
 		err = nil
 	}
+	if err == nil && c.ActorHeader == op.ActorAgent && !c.AgentIDSent && e.Kind == identity.CredentialKey {
+		actor.AgentID, err = g.agent(ctx, e)
+	}
 	return actor, err
+}
+
+// agent returns the agent that a key proves. The first call of an agent with the key creates it.
+func (g *Gate) agent(ctx context.Context, e accountdb.Credential) (id loci.ID, err error) {
+	if e.AgentID == "" {
+		e.AgentID, err = store.System(ctx, g.store, "create the agent of a key",
+			func(t *store.SystemTx) (loci.ID, error) { return t.AgentOfKey(e.ID) })
+		return e.AgentID, err
+	}
+	g.credentials.recordAgentUse(e)
+	return e.AgentID, nil
 }
 
 // Charge adds calls to the rate of a caller.

@@ -153,7 +153,11 @@ func (t *fakeService) host() *op.Host {
 			if c.Transport == "rest" && c.Credential != fakeKey {
 				return nil, loci.NewError(loci.CodeInvalidKey)
 			}
-			return &identity.Actor{UserID: "ann", CredentialKind: identity.CredentialKey}, nil
+			actor := &identity.Actor{UserID: "ann", CredentialKind: identity.CredentialKey}
+			if c.ActorHeader == op.ActorAgent {
+				actor.AgentID = "agt_1"
+			}
+			return actor, nil
 		}}
 }
 

@@ -25,7 +25,7 @@ func TestFlagsFillInput(t *testing.T) {
 	if !reflect.DeepEqual(d.service.create, want) {
 		t.Errorf("%+v", d.service.create)
 	}
-	if d.service.actor.Idempotency == nil || d.service.actor.Idempotency.Key != "k" || !d.service.actor.IsAgent ||
+	if d.service.actor.Idempotency == nil || d.service.actor.Idempotency.Key != "k" || d.service.actor.AgentID == "" ||
 		len(d.service.actor.RequestID) != 36 {
 		t.Errorf("the call: %+v", d.service.actor)
 	}

@@ -169,7 +169,7 @@ func TestCommandsWorkOnServer(t *testing.T) {
 		}
 	}
 	if code := d.run("atlas", "update", "a1", "--name", "N", "--if-match", `"t"`, "--agent"); code != 0 ||
-		d.service.actor.IfMatch != `"t"` || !d.service.actor.IsAgent {
+		d.service.actor.IfMatch != `"t"` || d.service.actor.AgentID == "" {
 		t.Errorf("%d %+v", code, d.service.actor)
 	}
 	if d.openCount != len(commands)-1 { // --limit x needs no call

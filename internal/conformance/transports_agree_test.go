@@ -186,9 +186,7 @@ func briefFields(name string, object args) args {
 		brief := make([]any, len(records))
 		for i := range records {
 			record := mergeArgs(records[i].(args), nil)
-			for _, name := range append(without, "workspaceId", "version", "createdBy", "createdAt", "source",
-				"verifiedBy", "evidence", "confidence",
-				"validUntil", "supersedes", "archivedAt", "highlights") {
+			for _, name := range without {
 				delete(record, name)
 			}
 			for name, usual := range (args{"type": "note", "status": "active", "tags": []any{}}) {
@@ -200,18 +198,24 @@ func briefFields(name string, object args) args {
 		}
 		return brief
 	}
+	memories := func(list any, without ...string) any {
+		return short(list, append(without, "workspaceId", "version", "createdBy", "createdAt", "source", "verifiedBy",
+			"evidence", "confidence", "validUntil", "supersedes", "archivedAt", "highlights")...)
+	}
 	switch {
 	case object["code"] != nil: // an error is complete
+	case name == "agent.list":
+		out["agents"] = short(object["agents"], "workspaceIds", "keyId", "createdAt", "updatedAt")
 	case name == "memory.list":
-		out["memories"] = short(object["memories"])
+		out["memories"] = memories(object["memories"])
 	case name == "memory.search":
-		out["memories"], out["meta"] = short(object["memories"]),
+		out["memories"], out["meta"] = memories(object["memories"]),
 			args{"requestedMode": object["meta"].(args)["requestedMode"]}
 	case name == "memory.context":
 		groups := []any{}
 		for _, g := range object["groups"].([]any) {
 			groups = append(groups, args{"type": g.(args)["type"],
-				"memories": short(g.(args)["memories"], "title", "content", "type")})
+				"memories": memories(g.(args)["memories"], "title", "content", "type")})
 		}
 		out["groups"] = groups
 	}

@@ -25,7 +25,7 @@ type Actor struct {
 	GrantedWorkspaces []loci.ID     // the only workspaces that a narrowed token reaches; nil means all of the user's
 	GrantSecret       []byte        // of the grant of a token, for calls with an Idempotency-Key
 	OpenReferral      bool          // the user was referred, and no memory has activated the referral yet
-	IsAgent           bool          // the call names a trusted agent as its actor
+	AgentID           loci.ID       // of the trusted agent that the call names as its actor; empty for people
 
 	ClientAddress string // of the peer, where one is known
 	UserAgent     string // of a browser, as it names itself

@@ -20,7 +20,7 @@ type Call struct {
 	Credential string // the credential itself: a key, a token, a cookie's secret
 	// how the credential was sent: a cookie, or any other bearer
 	CredentialKind      identity.CredentialKind
-	ActorHeader         string // of the actor header: "" or "agent"
+	ActorHeader         string // of the actor header: "" or ActorAgent
 	AgentIDSent         bool   // the client sent an agent id, which only the server assigns
 	CrossOrigin         bool   // a browser sent it from another origin
 	Address             string // of the peer
@@ -42,6 +42,9 @@ type Call struct {
 	Replayed     bool    // the response was stored by an earlier call
 	ETag         string  // the entity tag of the returned record, if it has one
 }
+
+// ActorAgent is the value of the actor header that names an agent.
+const ActorAgent = "agent"
 
 // A Quota is the state of the caller's operations in the current window.
 type Quota struct {
@@ -112,7 +115,7 @@ func (h *Host) Run(ctx context.Context, o *Op, c *Call, args func() (Args, error
 	}
 	if o.Has(ServerOnly) && actor.CredentialKind == identity.CredentialLocal {
 		return nil, loci.Errorf(loci.CodeStateConflict,
-			"A local database has no passwords, sign-ins, grants and referrals: use a server.")
+			"A local database has no passwords, sign-ins, grants, agents and referrals: use a server.")
 	}
 	if o.Streams && h.Closing != nil {
 		var end context.CancelFunc
@@ -144,17 +147,17 @@ func (c *Call) authorize(o *Op, actor *identity.Actor) error {
 	case c.ActorHeader != "" && (actor.CredentialKind == identity.CredentialCookie ||
 		actor.CredentialKind == identity.CredentialToken):
 		return loci.Errorf(loci.CodeForbidden, "An agent is named with an API key alone: leave the actor header out.")
-	case c.ActorHeader != "" && c.ActorHeader != "agent":
+	case c.ActorHeader != "" && c.ActorHeader != ActorAgent:
 		return invalidf("the actor header must be agent")
 	case c.IdempotencyKeyCount > 1 && o.AcceptsIdempotencyKey():
 		return invalidf("Idempotency-Key is given twice")
 	case o.Access == Person && !actor.IsPerson():
 		return loci.Errorf(loci.CodeInsufficientScope,
 			"This needs an API key or a sign-in: a token cannot widen its own reach.")
-	case o.Access == Agent && (c.ActorHeader != "agent" || actor.CredentialKind != identity.CredentialKey):
+	case o.Access == Agent && (c.ActorHeader != ActorAgent || actor.CredentialKind != identity.CredentialKey):
 		return loci.Errorf(loci.CodeForbidden, "This is for agents: send X-Loci-Actor: agent with an API key.")
 	}
-	actor.IsAgent, actor.Operation, actor.RequestID = c.ActorHeader == "agent", o.Name, c.RequestID
+	actor.Operation, actor.RequestID = o.Name, c.RequestID
 	actor.IfMatch, actor.ClientAddress, actor.UserAgent = c.IfMatch, c.Address, c.UserAgent
 	return nil
 }

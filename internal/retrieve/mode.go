@@ -24,7 +24,7 @@ func (e *Searcher) Run(ctx context.Context, r Request) (Result, loci.SearchMeta,
 	k := &modeRun{Searcher: e, Request: r, ctx: ctx, query: NewQuery(r.Text),
 		meta: loci.SearchMeta{RequestedMode: r.Mode, Cache: loci.CacheNone}}
 	err := k.run()
-	k.meta.Candidates = loci.Candidates{Keyword: k.result.KeywordCandidates, Semantic: k.result.SemanticCandidates}
+	k.meta.Candidates = loci.CandidateCounts{Keyword: k.result.KeywordCandidates, Semantic: k.result.SemanticCandidates}
 	k.meta.IgnoredTerms = k.result.Ignored
 	for _, c := range k.result.Corrected {
 		k.meta.Corrected = append(k.meta.Corrected, loci.Correction{From: c.From, To: c.To})

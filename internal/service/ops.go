@@ -124,6 +124,9 @@ var (
 		"Revoke an API key. This cannot be undone.", op.Person, op.NoTool, (*Service).RevokeKey, op.Destructive,
 		op.OverQuota)
 
+	AgentList = op.Add(Ops, "agent.list", "GET /v1/agents", "List the agents of the members of a workspace.",
+		op.Account, op.ToolFull, (*Service).ListAgents, op.ServerOnly)
+
 	SignInList = op.Add(Ops, "signin.list", "GET /v1/sign-ins", "List the browsers that are signed in.", op.Person,
 		op.NoTool, (*Service).ListSignIns, op.OverQuota, op.ServerOnly)
 	SignInRevoke = op.Add(Ops, "signin.revoke", "DELETE /v1/sign-ins/{signinId}", "Sign a browser out.", op.Person,

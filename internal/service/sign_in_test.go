@@ -386,7 +386,7 @@ func TestSignInsOfUserAreBounded(t *testing.T) {
 		}
 		used, first := conformance.Must(credential("used"))(t), conformance.Must(credential("first"))(t)
 		conformance.Must(system(func(tx *store.SystemTx) (loci.ID, error) {
-			return "", tx.TouchCredentials(identity.CredentialCookie, map[loci.ID]loci.Time{used: tx.Now()})
+			return "", tx.Touch(accountdb.SignInUses, map[loci.ID]loci.Time{used: tx.Now()})
 		}))(t)
 		if err := signIn(t, w, "192.0.2.1", "ada@example.com", password); err != nil {
 			t.Fatal(err)

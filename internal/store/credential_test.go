@@ -8,9 +8,9 @@ import (
 	"testing"
 
 	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/accountdb"
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
 
@@ -47,7 +47,7 @@ func TestTouchCredentialsLocksRowsInOneOrder(t *testing.T) {
 			used[loci.ID(fmt.Sprint("key ", i))] = 1
 		}
 		if _, err := store.System(ctx, s, "test", func(tx *store.SystemTx) (loci.Empty, error) {
-			return loci.Empty{}, tx.TouchCredentials(identity.CredentialKey, used)
+			return loci.Empty{}, tx.Touch(accountdb.KeyUses, used)
 		}); err != nil {
 			t.Fatal(err)
 		}

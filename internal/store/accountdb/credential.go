@@ -34,6 +34,8 @@ type Credential struct {
 	BasePlan loci.PlanName // without benefits
 	Revoked  bool          // or the user is disabled
 	UsedAt   loci.Time
+	AgentID  loci.ID   // of the agent that a key proves; empty until an agent uses it
+	SeenAt   loci.Time // when that agent was last seen
 
 	// OpenReferral is true from the registration on until the referral is activated. A cached value is therefore never
 	// false too long.
@@ -70,8 +72,10 @@ func (t Tx) Credential(kind identity.CredentialKind, hash []byte) (c Credential,
 		return c, err
 	}
 	var revoked loci.Time
-	err = t.ScanCredential(t.conn.Row(`SELECT`+CredentialColumns+`, k.id, k.last_used_at, k.revoked_at
-		FROM api_keys k JOIN users u ON u.id = k.user_id WHERE k.hash = ?1`, hash), &c, &c.ID, &c.UsedAt, &revoked)
+	err = t.ScanCredential(t.conn.Row(`SELECT`+CredentialColumns+`, k.id, k.last_used_at, k.revoked_at,
+		COALESCE(g.id, ''), COALESCE(g.last_seen_at, 0) FROM api_keys k JOIN users u ON u.id = k.user_id
+		LEFT JOIN agents g ON g.key_id = k.id WHERE k.hash = ?1`, hash), &c, &c.ID, &c.UsedAt, &revoked, &c.AgentID,
+		&c.SeenAt)
 	c.Revoked = c.Revoked || revoked != 0
 	return c, err
 }
@@ -80,17 +84,32 @@ func (t Tx) cutoff(d time.Duration) loci.Time {
 	return t.conn.Now - loci.Time(d.Microseconds())
 }
 
-// TouchCredentials writes the times of last use of credentials, by id.
-func (t Tx) TouchCredentials(kind identity.CredentialKind, at map[loci.ID]loci.Time) error {
-	table, column := "api_keys", "last_used_at"
+// A UseColumn is the column with the time of the last use of a kind of record.
+type UseColumn struct{ table, column string }
+
+// The columns with times of last use.
+var (
+	KeyUses    = UseColumn{"api_keys", "last_used_at"}
+	SignInUses = UseColumn{"sign_ins", "used_at"}
+	GrantUses  = UseColumn{"grants", "last_used_at"}
+	AgentUses  = UseColumn{"agents", "last_seen_at"}
+)
+
+// UsesOf returns the column for a kind of credential.
+func UsesOf(kind identity.CredentialKind) UseColumn {
 	switch kind {
 	case identity.CredentialCookie:
-		table, column = "sign_ins", "used_at"
+		return SignInUses
 	case identity.CredentialToken:
-		table = "grants"
+		return GrantUses
 	}
+	return KeyUses
+}
+
+// Touch writes the times of last use of records, by id.
+func (t Tx) Touch(c UseColumn, at map[loci.ID]loci.Time) error {
 	for _, id := range slices.Sorted(maps.Keys(at)) { // all writers lock the rows in this order
-		if _, err := t.conn.Exec(`UPDATE `+table+` SET `+column+` = ?2 WHERE id = ?1 AND `+column+` < ?2`, id,
+		if _, err := t.conn.Exec(`UPDATE `+c.table+` SET `+c.column+` = ?2 WHERE id = ?1 AND `+c.column+` < ?2`, id,
 			at[id]); err != nil {
 			return err
 		}

@@ -66,6 +66,19 @@ CREATE TABLE api_keys (
 );
 CREATE INDEX api_keys_newest ON api_keys (user_id, created_at, id);
 
+-- An agent is the identity that an API key proves. last_seen_at is written from time to time.
+CREATE TABLE agents (
+	row_id       BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+	id           TEXT   NOT NULL UNIQUE,
+	user_id      TEXT   NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+	key_id       TEXT   NOT NULL UNIQUE REFERENCES api_keys (id) ON DELETE CASCADE,
+	source_name  TEXT   NOT NULL,
+	created_at   BIGINT NOT NULL,
+	updated_at   BIGINT NOT NULL,
+	last_seen_at BIGINT NOT NULL
+);
+CREATE INDEX agents_newest ON agents (user_id, created_at, id);
+
 CREATE TABLE sign_ins (
 	row_id     BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
 	id         TEXT   NOT NULL UNIQUE,

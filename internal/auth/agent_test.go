@@ -1,0 +1,119 @@
+package auth_test
+
+import (
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/identity"
+	"github.com/loci-memory/loci/internal/op"
+	"github.com/loci-memory/loci/internal/service"
+	"github.com/loci-memory/loci/internal/store/storetest"
+)
+
+func (h *gateFixture) admitAgent(t *testing.T, key string) (*identity.Actor, error) {
+	t.Helper()
+	return h.Admit(t.Context(), service.MemoryList.Op, &op.Call{Credential: key, ActorHeader: op.ActorAgent})
+}
+
+// agents returns the agents in the personal workspace of the user.
+func (h *gateFixture) agents(t *testing.T) []loci.Agent {
+	t.Helper()
+	who := &identity.Actor{UserID: h.user.ID, CredentialKind: identity.CredentialKey, CredentialID: h.key.Key.ID}
+	spaces, err := h.work.ListWorkspaces(t.Context(), who, loci.ListWorkspaces{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := h.work.ListAgents(t.Context(), who, loci.ListAgents{WorkspaceID: spaces.Workspaces[0].ID})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list.Agents
+}
+
+func TestFirstCallsOfAgentCreateOne(t *testing.T) {
+	t.Parallel()
+	each(t, gateOptions{}, func(t *testing.T, _ storetest.Database, h *gateFixture) {
+		var mu sync.Mutex
+		ids := map[loci.ID]bool{}
+		for _, err := range storetest.RunConcurrently(12, func(int) error {
+			actor, err := h.admitAgent(t, h.key.APIKey)
+			mu.Lock()
+			defer mu.Unlock()
+			if err == nil {
+				ids[actor.AgentID] = true
+			}
+			return err
+		}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		list := h.agents(t)
+		if len(ids) != 1 || len(list) != 1 || !ids[list[0].ID] || list[0].KeyID != h.key.Key.ID ||
+			list[0].OwnerUserID != h.user.ID || list[0].Status != loci.AgentActive {
+			t.Fatalf("%v, listed: %+v", ids, list)
+		}
+		h.clock.pass(2 * time.Minute)
+		if _, err := h.admitAgent(t, h.key.APIKey); err != nil {
+			t.Fatal(err)
+		}
+		if err := h.Save(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if seen := h.agents(t)[0].LastSeenAt; seen != loci.TimeOf(h.clock.now()) {
+			t.Errorf("last seen at %s, now is %s", seen, h.clock.now())
+		}
+	})
+}
+
+func TestAgentIsCreatedByValidHeaderOnly(t *testing.T) {
+	t.Parallel()
+	h := sqlite(t, gateOptions{})
+	for _, c := range []op.Call{{ActorHeader: ""}, {ActorHeader: "other"}, {ActorHeader: op.ActorAgent,
+		AgentIDSent: true}} {
+		c.Credential = h.key.APIKey
+		actor, err := h.Admit(t.Context(), service.MemoryList.Op, &c)
+		if err != nil || actor.AgentID != "" {
+			t.Errorf("%+v: %+v, %v", c, actor, err)
+		}
+	}
+	if list := h.agents(t); len(list) != 0 {
+		t.Errorf("%+v", list)
+	}
+}
+
+func TestAgentIsBoundToItsKeyAndRevokedWithIt(t *testing.T) {
+	t.Parallel()
+	h := sqlite(t, gateOptions{})
+	other, err := h.work.AddKey(t.Context(), "ada@example.com", "second")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ids []loci.ID
+	for _, key := range []string{h.key.APIKey, other.APIKey, h.key.APIKey, other.APIKey} {
+		h.clock.pass(time.Hour)
+		actor, err := h.admitAgent(t, key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, actor.AgentID)
+	}
+	if ids[0] == ids[1] || !slices.Equal(ids[:2], ids[2:]) {
+		t.Errorf("agents of two keys in turns: %v", ids)
+	}
+	who := &identity.Actor{UserID: h.user.ID, CredentialKind: identity.CredentialKey, CredentialID: h.key.Key.ID}
+	if _, err := h.work.RevokeKey(t.Context(), who, loci.RevokeKey{KeyID: other.Key.ID}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := h.admitAgent(t, other.APIKey); !loci.Is(err, loci.CodeRevoked) {
+		t.Errorf("the agent of a revoked key: %v", err)
+	}
+	for _, a := range h.agents(t) {
+		if (a.Status == loci.AgentRevoked) != (a.KeyID == other.Key.ID) {
+			t.Errorf("%+v", a)
+		}
+	}
+}

@@ -1,0 +1,56 @@
+package store
+
+import (
+	"fmt"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/sqldb"
+)
+
+// Agents returns the agents of the members of a workspace in scope.
+func (t *Tx) Agents(workspaceID loci.ID, p Page) (list List[loci.Agent], err error) {
+	if _, err := t.WorkspaceRecord(workspaceID); err != nil {
+		return list, err
+	}
+	list, err = queryPage(p, t.query, `SELECT g.id, k.name, g.source_name, g.user_id, g.key_id, k.revoked_at <> 0,
+		g.last_seen_at, g.created_at, g.updated_at FROM members x`+t.membershipJoin("x.workspace")+
+		`JOIN agents g ON g.user_id = x.user_id JOIN api_keys k ON k.id = g.key_id
+		WHERE w.id = ?2 AND (g.created_at, g.id) < (?3, ?4) ORDER BY g.created_at DESC, g.id DESC LIMIT ?5`,
+		scanAgent, workspaceID)
+	if err != nil {
+		return list, err
+	}
+	shared, err := t.sharedWorkspaces(list.Items)
+	for i := range list.Items {
+		list.Items[i].WorkspaceIDs = shared[list.Items[i].OwnerUserID]
+	}
+	return list, err
+}
+
+func scanAgent(r sqldb.Row) (a loci.Agent, err error) {
+	revoked := false
+	err = r.Scan(&a.ID, &a.Name, &a.SourceName, &a.OwnerUserID, &a.KeyID, &revoked, &a.LastSeenAt, &a.CreatedAt,
+		&a.UpdatedAt)
+	if a.Status = loci.AgentActive; revoked {
+		a.Status = loci.AgentRevoked
+	}
+	return a, err
+}
+
+// sharedWorkspaces returns the workspaces in scope of each owner of some agents.
+func (t *Tx) sharedWorkspaces(agents []loci.Agent) (map[loci.ID][]loci.ID, error) {
+	owners := make([]loci.ID, len(agents))
+	for i, a := range agents {
+		owners[i] = a.OwnerUserID
+	}
+	shared := map[loci.ID][]loci.ID{}
+	err := t.query(`SELECT x.user_id, w.id FROM members x`+t.membershipJoin("x.workspace")+
+		`WHERE x.user_id IN (SELECT list.value FROM `+fmt.Sprintf(t.conn.Dialect.StringRows, 2)+`) ORDER BY w.row_id`,
+		[]any{sqldb.EncodeStrings(owners)}, func(r sqldb.Row) error {
+			var owner, id loci.ID
+			err := r.Scan(&owner, &id)
+			shared[owner] = append(shared[owner], id)
+			return err
+		})
+	return shared, err
+}
