@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/loci-memory/loci"
@@ -49,7 +50,7 @@ func withHeader(name, value string) CallOption {
 	}
 }
 
-// do runs an operation: route is "METHOD /path" with the fields of the path in braces.
+// do runs an operation: route is "METHOD /path" or "METHOD /path?fields", as Do reads it.
 func do[Out any](ctx context.Context, c *Client, route string, in any, options []CallOption) (out Out, err error) {
 	given, err := json.Marshal(in)
 	if err != nil {
@@ -68,32 +69,36 @@ func do[Out any](ctx context.Context, c *Client, route string, in any, options [
 }
 
 // Do sends a flat JSON object as the fields of a request. Fields in braces in pattern become parts of the path. For GET
-// and DELETE the others become the query, where a list repeats its name; for other methods they become the body. It
-// returns the JSON object of the response.
+// and DELETE the others become the query, where a list repeats its name. For other methods they become the body, except
+// for those that pattern names after a question mark, separated by commas. It returns the JSON object of the response.
 func (c *Client) Do(ctx context.Context, method, pattern string, in []byte, options ...CallOption) ([]byte, error) {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(in, &fields); err != nil {
 		return nil, loci.Errorf(loci.CodeInvalidQuery, "the input must be a JSON object")
 	}
-	path := pattern
+	pattern, names, _ := strings.Cut(pattern, "?")
+	hasBody := method != http.MethodGet && method != http.MethodDelete
+	path, inQuery, query := pattern, strings.Split(names, ","), url.Values{}
 	for name, value := range fields {
-		if place := "{" + name + "}"; strings.Contains(pattern, place) {
+		place := "{" + name + "}"
+		switch {
+		case strings.Contains(pattern, place):
 			path = strings.ReplaceAll(path, place, pathSegment(queryValue(value)))
-			delete(fields, name)
+		case !hasBody || slices.Contains(inQuery, name):
+			query[name] = queryValues(value)
+		default:
+			continue
 		}
+		delete(fields, name)
 	}
-	if method != http.MethodGet && method != http.MethodDelete {
-		body, err := json.Marshal(fields)
-		if err != nil {
+	var body []byte
+	if hasBody {
+		var err error
+		if body, err = json.Marshal(fields); err != nil {
 			return nil, err
 		}
-		return c.roundTrip(ctx, method, path, nil, body, options...)
 	}
-	query := make(url.Values, len(fields))
-	for name, value := range fields {
-		query[name] = queryValues(value)
-	}
-	return c.roundTrip(ctx, method, path, query, nil, options...)
+	return c.roundTrip(ctx, method, path, query, body, options...)
 }
 
 // pathSegment returns the path segment for an id: every field of a path is one. An invalid id could be a literal of

@@ -86,6 +86,11 @@ func TestDoPlacesFieldsInPathQueryAndBody(t *testing.T) {
 				loci.UpdateAtlas{AtlasID: anID, Keywords: &keywords}, nil)
 			return err
 		},
+		"PUT /v1/auto?type=fact&workspace_id=a+b" + ` {"paused":true}`: func() error {
+			_, err := c.Do(t.Context(), "PUT", "/v1/auto?workspace_id,type",
+				[]byte(`{"paused":true,"type":["fact"],"workspace_id":"a b"}`))
+			return err
+		},
 		"GET /v1/me ": func() error {
 			_, err := do[loci.OneUser](t.Context(), c, "GET /v1/me", loci.Empty{}, nil)
 			return err

@@ -22,7 +22,7 @@ const MaxResponse = 64 << 20
 
 // roundTrip sends one request and returns the body of a 2xx response; any other response is a *loci.Error. path begins
 // with a slash and is escaped. It retries temporary refusals (429, 503). After a broken connection it retries safe
-// requests: a GET, or a call with an Idempotency-Key.
+// requests: a GET, a PUT, or a call with an Idempotency-Key.
 func (c *Client) roundTrip(ctx context.Context, method, path string, query url.Values, body []byte,
 	options ...CallOption) ([]byte, error) {
 	x := &request{method: method, url: c.baseURL + path, body: body, header: http.Header{}}
@@ -91,7 +91,7 @@ func (c *Client) sendAuthorized(ctx context.Context, x *request) (answer []byte,
 
 // send makes one attempt; retryable reports whether a retry may help and is safe.
 func (c *Client) send(ctx context.Context, x *request) (answer []byte, retryable bool, err error) {
-	idempotent := x.method == http.MethodGet || x.header.Get("Idempotency-Key") != ""
+	idempotent := x.method == http.MethodGet || x.method == http.MethodPut || x.header.Get("Idempotency-Key") != ""
 	req, err := c.newHTTPRequest(ctx, x)
 	if err != nil {
 		return nil, false, loci.Errorf(loci.CodeInvalidQuery, "the request cannot be made: %v", err)

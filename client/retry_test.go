@@ -64,6 +64,7 @@ func TestDoRetriesOnlySafeRequests(t *testing.T) {
 			fine}, 2, 5 * time.Second, false},
 		"a read that broke": {"GET", nil, []scriptedResponse{{}, {502, "", "x"}, fine}, 3,
 			300 * time.Millisecond, false},
+		"a replacement that broke": {"PUT", nil, []scriptedResponse{{}, fine}, 2, 100 * time.Millisecond, false},
 		"a write that broke":       {"POST", nil, []scriptedResponse{{}}, 1, 0, true},
 		"a proxy without a server": {"POST", nil, []scriptedResponse{{503, "", "<html>"}}, 1, 0, true},
 		"a keyed write that broke": {"POST", []CallOption{IdempotencyKey("k")}, []scriptedResponse{{}, fine}, 2,

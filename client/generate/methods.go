@@ -75,7 +75,7 @@ func writeMethod(b *bytes.Buffer, o *op.Op) error {
 	if in == reflect.TypeFor[loci.Empty]() {
 		parameter, argument = "", "loci.Empty{}"
 	}
-	fmt.Fprintf(b, method, goName(o.Name), o.Name, o.Method+" "+o.Path, o.Summary, parameter, out.Name(), argument)
+	fmt.Fprintf(b, method, goName(o.Name), o.Name, o.Method+" "+o.Pattern, o.Summary, parameter, out.Name(), argument)
 	if o.Paged {
 		items := itemsField(out)
 		fmt.Fprintf(b, pagesMethod, goName(o.Name), o.Name, in.Name(), items.Type.Elem(), items.Name)

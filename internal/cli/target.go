@@ -208,7 +208,7 @@ func (r remote) Call(ctx context.Context, o *op.Op, c *op.Call, a op.Args) ([]by
 	if c.ActorHeader == "agent" {
 		options = append(options, client.AsAgent())
 	}
-	raw, err := r.client.Do(ctx, o.Method, o.Path, in, options...)
+	raw, err := r.client.Do(ctx, o.Method, o.Pattern, in, options...)
 	c.ETag = answer.Get("ETag")
 	c.Replayed = answer.Get("Idempotency-Replayed") == "true"
 	return raw, err

@@ -146,25 +146,30 @@ func viaREST(h *testServer, o *op.Op, c *op.Call, in args) answer {
 // exchange sends the request for the arguments.
 func exchange(h *testServer, o *op.Op, c *op.Call, in args) (*http.Response, []byte) {
 	h.t.Helper()
-	path, rest := o.Path, args{}
+	locations := map[string]op.Location{}
+	for _, f := range o.Fields() {
+		locations[f.Name] = f.Location
+	}
+	path, query, rest := o.Path, url.Values{}, args{}
 	for name, v := range in {
-		if place := "{" + name + "}"; strings.Contains(path, place) {
-			path = strings.ReplaceAll(path, place, url.PathEscape(text(v)))
-		} else {
+		switch locations[name] {
+		case op.InPath:
+			path = strings.ReplaceAll(path, "{"+name+"}", url.PathEscape(text(v)))
+		case op.InQuery:
+			query.Set(name, text(v))
+		default:
 			rest[name] = v
 		}
 	}
 	var body io.Reader
 	if o.Method == "GET" || o.Method == "DELETE" {
-		query := url.Values{}
-		for name, v := range rest {
+		for name, v := range rest { // an unknown field
 			query.Set(name, text(v))
 		}
-		path += "?" + query.Encode()
 	} else {
 		body = bytes.NewReader(conformance.Must(json.Marshal(rest))(h.t))
 	}
-	return h.send(o.Method, path, c, body)
+	return h.send(o.Method, path+"?"+query.Encode(), c, body)
 }
 
 func (h *testServer) send(method, path string, c *op.Call, body io.Reader) (*http.Response, []byte) {
@@ -193,8 +198,8 @@ func viaClient(h *testServer, o *op.Op, c *op.Call, in args) answer {
 	if c.ActorHeader != "" {
 		options = append(options, client.AsAgent())
 	}
-	return h.parseAnswer(h.client(c).Do(h.t.Context(), o.Method, o.Path, conformance.Must(json.Marshal(in))(h.t),
-		options...))
+	return h.parseAnswer(h.client(c).Do(h.t.Context(), o.Method, o.Pattern,
+		conformance.Must(json.Marshal(in))(h.t), options...))
 }
 
 func (h *testServer) client(c *op.Call) *client.Client {

@@ -174,6 +174,24 @@ func TestToolAcceptsMissingArguments(t *testing.T) {
 	}
 }
 
+// TestPutToolTakesQueryFields takes a field of the query as any argument. A repeated PUT has no further effect.
+func TestPutToolTakesQueryFields(t *testing.T) {
+	t.Parallel()
+	table := &op.Table{}
+	op.Add(table, "memory.update", "PUT /update/{memoryId}?content", "Replace.", op.Account, op.ToolCore,
+		noop[loci.UpdateMemory, loci.OneMemory])
+	if out := mcp.List(table, op.CoreTools); !bytes.Contains(out, []byte(`"idempotentHint":true`)) {
+		t.Errorf("%s", out)
+	}
+	host := newFakeService().host()
+	host.Service = emptyService{}
+	d := mcp.New(mcp.Options{Table: table, Caller: host, Authenticate: authenticate})
+	c := client{t: t, url: serveHandler(t, d.HTTP()), version: "2025-11-25", key: "ann"}
+	if v, failed := c.tool("memory_update", object{"memoryId": "x", "content": "y"}); failed {
+		t.Errorf("%v", v)
+	}
+}
+
 func TestArgumentThatIsNullIsRefused(t *testing.T) {
 	t.Parallel()
 	table := &op.Table{}

@@ -66,10 +66,10 @@ func (o *Op) Canonical(a Args) ([]byte, error) {
 	return Marshal(in)
 }
 
-// changesSomething reports whether a field beside those of the path was given.
+// changesSomething reports whether a field of the body was given.
 func (o *Op) changesSomething(given *fieldSet) bool {
 	for i := range o.input.fields {
-		if given.has(i) && o.input.fields[i].Location != InPath {
+		if given.has(i) && o.input.fields[i].Location == InBody {
 			return true
 		}
 	}

@@ -104,6 +104,7 @@ type Op struct {
 	Name     string // "memory.create": operationId, tool and command
 	Method   string
 	Path     string // a net/http pattern; {memoryId} is the field of that JSON name
+	Pattern  string // Path, with ?name,name for fields of the query where the others are in the body
 	Summary  string // one line: it is the tool's whole description
 	Access   Access
 	Exposure Exposure
@@ -148,8 +149,9 @@ func (t *Table) Op(name string) *Op {
 // A sender is Call.Send.
 type sender = func(event any) (more bool, err error)
 
-// Add puts an operation into the table. route is "METHOD /path"; do is a method expression, from which the types are
-// inferred. An invalid line is a programming error, and Add panics.
+// Add puts an operation into the table. route is "METHOD /path" or, for a method with a body, "METHOD /path?name,name"
+// with fields of the query. do is a method expression, from which the types are inferred. An invalid line is a
+// programming error, and Add panics.
 func Add[S, In, Out any](t *Table, name, route, summary string, access Access, exposure Exposure,
 	do func(S, context.Context, *identity.Actor, In) (Out, error), traits ...Trait) TypedOp[In, Out] {
 	o := define[In, Out](t, name, route, summary, access, exposure, traits)
@@ -190,12 +192,14 @@ func AddStream[S, In, Event any](t *Table, name, route, summary string, access A
 var pathParam = regexp.MustCompile(`\{(\w+)\}`)
 
 func define[In, Out any](t *Table, name, route, summary string, access Access, exposure Exposure, traits []Trait) *Op {
-	method, path, ok := strings.Cut(route, " ")
+	method, pattern, ok := strings.Cut(route, " ")
+	path, query, hasQuery := strings.Cut(pattern, "?")
 	if !ok || access == 0 || exposure == 0 || summary == "" || !strings.Contains(name, ".") || t.Op(name) != nil {
 		panic(fmt.Sprintf("op %q: a new name, route, summary, access and exposure are needed", name))
 	}
-	o := &Op{Name: name, Method: method, Path: path, Summary: summary, Access: access, Exposure: exposure,
-		ReadOnly: method == "GET", inType: reflect.TypeFor[In](), outType: reflect.TypeFor[Out](), schemas: &t.schemas}
+	o := &Op{Name: name, Method: method, Path: path, Pattern: pattern, Summary: summary, Access: access,
+		Exposure: exposure, ReadOnly: method == "GET", inType: reflect.TypeFor[In](), outType: reflect.TypeFor[Out](),
+		schemas: &t.schemas}
 	o.input = newInputSpec(o.inType)
 	o.Paged = embeds(o.inType, reflect.TypeFor[loci.Paging]())
 	if o.Paged != embeds(o.outType, reflect.TypeFor[loci.Page]()) {
@@ -209,6 +213,9 @@ func define[In, Out any](t *Table, name, route, summary string, access Access, e
 		}
 		f.Location, f.Required = InPath, true
 	}
+	if hasQuery {
+		o.setInQuery(strings.Split(query, ","))
+	}
 	for i := range o.input.fields {
 		if f := &o.input.fields[i]; f.Location == "" {
 			f.Location = o.defaultLocation()
@@ -221,6 +228,17 @@ func define[In, Out any](t *Table, name, route, summary string, access Access, e
 	o.checkTraits()
 	t.Ops = append(t.Ops, o)
 	return o
+}
+
+// setInQuery puts the fields of these names into the query. It panics on a method without a body, or an unknown field.
+func (o *Op) setInQuery(names []string) {
+	for _, name := range names {
+		f := o.input.field(name)
+		if f == nil || f.Location != "" || o.defaultLocation() != InBody {
+			panic(fmt.Sprintf("op %s: %q is no field that moves from the body to the query", o.Name, name))
+		}
+		f.Location = InQuery
+	}
 }
 
 // Has reports whether the line of the operation states a trait.
@@ -253,8 +271,8 @@ func embeds(outer, inner reflect.Type) bool {
 	return ok && f.Anonymous && f.Type == inner
 }
 
-// A Location is the part of an HTTP request with a field. There are no tags for
-// it: the route names the path fields, the method decides the rest.
+// A Location is the part of an HTTP request with a field. There are no tags for it: the route names the path fields and
+// the query fields of a method with a body, the method decides the rest.
 type Location string
 
 // The locations.

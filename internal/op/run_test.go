@@ -221,6 +221,12 @@ func TestAddPanicsWhenLineIsWrong(t *testing.T) {
 		"no such path field": func(x *op.Table) {
 			op.Add(x, "a.b", "GET /x/{id}", "S.", op.Account, op.ToolCore, (*fakeService).Find)
 		},
+		"a query field of a GET": func(x *op.Table) {
+			op.Add(x, "a.b", "GET /x?limit", "S.", op.Account, op.ToolCore, (*fakeService).Find)
+		},
+		"an unknown query field": func(x *op.Table) {
+			op.Add(x, "a.b", "PUT /x?limits", "S.", op.Account, op.ToolCore, (*fakeService).Find)
+		},
 		"a read that destroys": func(x *op.Table) {
 			op.Add(x, "a.b", "GET /x", "S.", op.Account, op.ToolCore, (*fakeService).Find, op.Destructive)
 		},

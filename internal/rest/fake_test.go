@@ -79,6 +79,11 @@ type getInput struct {
 	ID loci.ID `json:"thingId" id:"thing"`
 }
 
+type settings struct {
+	WorkspaceID loci.ID `json:"workspace_id,omitzero" id:"workspace" jsonschema:"Which one"`
+	Quiet       *bool   `json:"quiet,omitzero"`
+}
+
 type findInput struct {
 	Kinds []loci.MemoryType `json:"kinds,omitzero" jsonschema:"Only these"`
 	Query loci.Query        `json:"query,omitzero"`
@@ -148,6 +153,10 @@ func (t *fakeService) Remove(context.Context, *identity.Actor, getInput) (loci.E
 	return loci.Empty{}, nil
 }
 
+func (t *fakeService) Set(_ context.Context, _ *identity.Actor, in settings) (settings, error) {
+	return in, nil
+}
+
 func (t *fakeService) Key(context.Context, *identity.Actor, loci.Empty) (keyOutput, error) {
 	return keyOutput{"k"}, nil
 }
@@ -194,6 +203,8 @@ func table() *op.Table {
 		(*fakeService).Remove, op.IfMatch, op.Destructive)
 	op.Add(t, "thing.find", "GET /v1/things", "Find things.", op.Account, op.ToolCore, (*fakeService).Find)
 	op.Add(t, "key.create", "POST /v1/keys", "Make a key.", op.Person, op.NoTool, (*fakeService).Key, op.Creates)
+	op.Add(t, "settings.set", "PUT /v1/settings?workspace_id", "Replace the settings.", op.Account, op.ToolCore,
+		(*fakeService).Set)
 	op.Add(t, "auth.login", "POST /v1/auth/login", "Sign in.", op.Public, op.BrowserOnly, (*fakeService).SignIn)
 	op.Add(t, "auth.logout", "POST /v1/auth/logout", "Sign out.", op.Account, op.BrowserOnly, (*fakeService).SignOut)
 	op.AddStream(t, "thing.follow", "GET /v1/events", "Follow things.", op.Agent, op.NoTool, (*fakeService).Follow)

@@ -105,6 +105,7 @@ func TestOpenAPIListsSuccessStatuses(t *testing.T) {
 		{"/v1/things/{thingId}", "post", []string{"200", "201"}},
 		{"/v1/things/{thingId}", "patch", []string{"200", "412"}},
 		{"/v1/keys", "post", []string{"201"}},
+		{"/v1/settings", "put", []string{"200"}},
 		{"/health", "get", []string{"200"}},
 	} {
 		for _, s := range []string{"200", "201", "304", "412"} {
@@ -125,6 +126,12 @@ func TestOpenAPIListsSuccessStatuses(t *testing.T) {
 	if got := d.Paths["/v1/things/{thingId}"]["post"].RequestBody; !got.Required ||
 		got.Content["application/json"].Schema["additionalProperties"] != false {
 		t.Errorf("a body: %+v", got)
+	}
+	put := d.Paths["/v1/settings"]["put"]
+	fields, _ := put.RequestBody.Content["application/json"].Schema["properties"].(map[string]any)
+	if p := put.Parameters[0]; p.In != "query" || p.Name != "workspace_id" || len(fields) != 1 ||
+		fields["quiet"] == nil {
+		t.Errorf("a query field of a PUT: %+v", put)
 	}
 	if got := d.Components.Schemas["Error"]; len(got.Properties["code"].Enum) != len(loci.Catalogue) ||
 		!slices.Equal(got.Required, []string{"error", "code", "message"}) {
