@@ -110,7 +110,6 @@ func (h *Host) logLine(ctx context.Context, level slog.Level, message string, e 
 
 // statusOf returns the HTTP status of the answer, on other transports the one that REST would give.
 func (e callRecord) statusOf(code loci.Code) int {
-	made, ok := e.out.(Created)
 	switch {
 	case code == codeClientGone:
 		return 499 // what other servers log for a disconnected client (nginx)
@@ -118,10 +117,8 @@ func (e callRecord) statusOf(code loci.Code) int {
 		return e.status
 	case code != "":
 		return code.Status()
-	case ok && made.Created():
-		return 201
 	}
-	return 200
+	return e.op.Status(e.out)
 }
 
 // workspaceID returns the id of the workspace in the input or the output of the call, or "".

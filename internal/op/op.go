@@ -95,6 +95,7 @@ const (
 	Destructive                   // cannot be undone
 	Creates                       // always creates a record
 	MayCreate                     // creates a record or returns one that exists: see Created
+	Accepts                       // takes something for later: every answer is 202, that of a repetition too
 	OverQuota                     // allowed over the monthly quota: what ends a credential, or enlarges the plan
 	ServerOnly                    // a database on the own device, without passwords and referrals, refuses it
 )
@@ -244,6 +245,18 @@ func (o *Op) setInQuery(names []string) {
 // Has reports whether the line of the operation states a trait.
 func (o *Op) Has(t Trait) bool { return o.traits&t != 0 }
 
+// Status returns the HTTP status of a successful answer.
+func (o *Op) Status(out any) int {
+	made, ok := out.(Created)
+	switch {
+	case o.Has(Accepts):
+		return 202
+	case ok && made.Created():
+		return 201
+	}
+	return 200
+}
+
 // AcceptsIdempotencyKey reports whether an Idempotency-Key has an effect.
 func (o *Op) AcceptsIdempotencyKey() bool { return o.Method == "POST" && o.Access != Public }
 
@@ -253,10 +266,12 @@ func (o *Op) checkTraits() {
 	switch {
 	case o.Has(Read) && o.Method != "POST":
 		panic(fmt.Sprintf("op %s: Read is for a POST", o.Name))
-	case o.ReadOnly && o.Has(IfMatch|Destructive|Creates|MayCreate):
+	case o.ReadOnly && o.Has(IfMatch|Destructive|Creates|MayCreate|Accepts):
 		panic(fmt.Sprintf("op %s: it changes nothing", o.Name))
 	case o.Has(IfMatch) && !pathParam.MatchString(o.Path):
 		panic(fmt.Sprintf("op %s: IfMatch without a record in the path", o.Name))
+	case o.Has(Accepts) && (creates || o.Streams):
+		panic(fmt.Sprintf("op %s: an answer is 202, or it creates a record", o.Name))
 	case o.Has(Creates) && o.Has(MayCreate), creates != o.Has(Creates|MayCreate), o.Has(Creates) && !made.Created():
 		panic(fmt.Sprintf("op %s: state Creates or MayCreate where the output has Created()", o.Name))
 	}

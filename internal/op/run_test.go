@@ -221,6 +221,9 @@ func TestAddPanicsWhenLineIsWrong(t *testing.T) {
 		"no such path field": func(x *op.Table) {
 			op.Add(x, "a.b", "GET /x/{id}", "S.", op.Account, op.ToolCore, (*fakeService).Find)
 		},
+		"a GET that accepts": func(x *op.Table) {
+			op.Add(x, "a.b", "GET /x", "S.", op.Account, op.ToolCore, (*fakeService).Find, op.Accepts)
+		},
 		"a query field of a GET": func(x *op.Table) {
 			op.Add(x, "a.b", "GET /x?limit", "S.", op.Account, op.ToolCore, (*fakeService).Find)
 		},

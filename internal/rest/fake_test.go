@@ -205,6 +205,8 @@ func table() *op.Table {
 	op.Add(t, "key.create", "POST /v1/keys", "Make a key.", op.Person, op.NoTool, (*fakeService).Key, op.Creates)
 	op.Add(t, "settings.set", "PUT /v1/settings?workspace_id", "Replace the settings.", op.Account, op.ToolCore,
 		(*fakeService).Set)
+	op.Add(t, "settings.reset", "POST /v1/settings/reset", "Restore the settings later.", op.Account, op.NoTool,
+		(*fakeService).Set, op.Accepts)
 	op.Add(t, "auth.login", "POST /v1/auth/login", "Sign in.", op.Public, op.BrowserOnly, (*fakeService).SignIn)
 	op.Add(t, "auth.logout", "POST /v1/auth/logout", "Sign out.", op.Account, op.BrowserOnly, (*fakeService).SignOut)
 	op.AddStream(t, "thing.follow", "GET /v1/events", "Follow things.", op.Agent, op.NoTool, (*fakeService).Follow)

@@ -180,6 +180,8 @@ func jsonContent(schema any) jsonObject {
 // successStatuses returns the statuses of success.
 func successStatuses(o *op.Op) []int {
 	switch {
+	case o.Has(op.Accepts):
+		return []int{http.StatusAccepted}
 	case o.Has(op.Creates):
 		return []int{http.StatusCreated}
 	case o.Has(op.MayCreate):
@@ -222,7 +224,8 @@ func (s *openAPIBuilder) operationResponses(o *op.Op) jsonObject {
 
 const schemaPrefix = "#/components/schemas/"
 
-var statusDescriptions = map[int]string{http.StatusOK: "Done", http.StatusCreated: "Made"}
+var statusDescriptions = map[int]string{http.StatusOK: "Done", http.StatusCreated: "Made",
+	http.StatusAccepted: "Accepted"}
 
 // acceptsIfNoneMatch reports whether an operation supports If-None-Match.
 func acceptsIfNoneMatch(o *op.Op, t reflect.Type) bool {

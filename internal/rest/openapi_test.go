@@ -106,9 +106,10 @@ func TestOpenAPIListsSuccessStatuses(t *testing.T) {
 		{"/v1/things/{thingId}", "patch", []string{"200", "412"}},
 		{"/v1/keys", "post", []string{"201"}},
 		{"/v1/settings", "put", []string{"200"}},
+		{"/v1/settings/reset", "post", []string{"202"}},
 		{"/health", "get", []string{"200"}},
 	} {
-		for _, s := range []string{"200", "201", "304", "412"} {
+		for _, s := range []string{"200", "201", "202", "304", "412"} {
 			if _, got := d.Paths[c.path][c.method].Responses[s]; got != slices.Contains(c.statuses, s) {
 				t.Errorf("%s %s: %s is %v", c.method, c.path, s, got)
 			}

@@ -10,8 +10,8 @@ import (
 
 const contentTypeJSON = "application/json"
 
-// writeOutput writes the output of an operation. A read can be repeated.
-func (d *handler) writeOutput(w http.ResponseWriter, r *http.Request, c *op.Call, out any, reads bool) {
+// writeOutput writes the output of an operation.
+func (d *handler) writeOutput(w http.ResponseWriter, r *http.Request, o *op.Op, c *op.Call, out any) {
 	h := w.Header()
 	if c.ETag != "" {
 		h.Set("ETag", c.ETag)
@@ -28,7 +28,7 @@ func (d *handler) writeOutput(w http.ResponseWriter, r *http.Request, c *op.Call
 		httpapi.WriteError(w, r, c.Quota, err)
 		return
 	}
-	end, err := d.ResponseLimiter.Acquire(r.Context(), c.UserID, len(body), reads)
+	end, err := d.ResponseLimiter.Acquire(r.Context(), c.UserID, len(body), o.ReadOnly) // a read can be repeated
 	if err != nil {
 		httpapi.WriteError(w, r, c.Quota, err)
 		return
@@ -41,8 +41,6 @@ func (d *handler) writeOutput(w http.ResponseWriter, r *http.Request, c *op.Call
 	d.SetCookie(w, r, c, out)
 	h.Set("Content-Type", contentTypeJSON)
 	h.Set("Content-Length", strconv.Itoa(len(body)))
-	if made, ok := out.(op.Created); ok && made.Created() {
-		w.WriteHeader(http.StatusCreated)
-	}
+	w.WriteHeader(o.Status(out))
 	w.Write(body)
 }

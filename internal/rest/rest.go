@@ -121,7 +121,7 @@ func (d *handler) opHandler(o *op.Op) http.HandlerFunc {
 			httpapi.WriteError(w, r, c.Quota, err)
 			return
 		}
-		d.writeOutput(w, r, c, out, o.ReadOnly)
+		d.writeOutput(w, r, o, c, out)
 	}
 }
 
