@@ -35,9 +35,17 @@ type fakeService struct {
 
 // A sortInput has nested lists and booleans, which the first operations lack.
 type sortInput struct {
-	Rules []loci.Source `json:"rules,omitzero"`
-	Deep  bool          `json:"deep,omitzero"`
-	Speed float64       `json:"speed,omitzero"`
+	Rules   []loci.Source `json:"rules,omitzero"`
+	Deep    bool          `json:"deep,omitzero"`
+	Speed   float64       `json:"speed,omitzero"`
+	Extra   loci.Metadata `json:"extra,omitzero"`
+	Toggles *toggles      `json:"toggles,omitzero"`
+}
+
+// toggles are named booleans.
+type toggles struct {
+	Attic  *bool `json:"attic,omitzero"`
+	Cellar *bool `json:"cellar,omitzero"`
 }
 
 const (

@@ -106,6 +106,25 @@ func TestFlagsAcceptBooleansAndJSON(t *testing.T) {
 	}
 }
 
+func TestFlagsAcceptObjects(t *testing.T) {
+	t.Parallel()
+	d := newTestTerminal(t)
+	if code := d.run("toy-box", "sort", "--extra", `{"path":"<x>","sizes":[1]}`, "--toggles-attic",
+		"--toggles-cellar=false"); code != 0 {
+		t.Fatal(code, d.err.String())
+	}
+	in := d.service.sort
+	if in.Extra["path"] != "<x>" || len(in.Extra["sizes"].([]any)) != 1 || !*in.Toggles.Attic || *in.Toggles.Cellar {
+		t.Errorf("%+v", in)
+	}
+	for _, extra := range []string{"path", `["x"]`, `{"a":1,"a":2}`} {
+		if code := d.run("toy-box", "sort", "--extra", extra, "--json"); code != 1 ||
+			!strings.Contains(d.out.String(), "invalid_query") {
+			t.Errorf("%s: %d %s", extra, code, d.out.String())
+		}
+	}
+}
+
 func TestDashReadsStdinOnce(t *testing.T) {
 	t.Parallel()
 	d := newTestTerminal(t)

@@ -302,7 +302,7 @@ func (p *inputSpec) typeError(name string) error {
 		return invalidf("%s must be a list of %ss", name, p.elem.kind)
 	case integerKind:
 		return invalidf("%s must be an integer", name)
-	case objectKind:
+	case objectKind, metadataKind:
 		return invalidf("%s must be an object", name)
 	}
 	return invalidf("%s must be a %s", name, p.kind)

@@ -54,32 +54,50 @@ func TestDecoderRejectsWithHint(t *testing.T) {
 		`{"name":5}`:                           "name must be a string",
 		`{"name":"  "}`:                        "name must not be empty",
 		`{"name":"` + strings.Repeat("é", 201): "ends inside a string",
-		`{"name":"` + strings.Repeat("é", 201) + `"}`: "name must have at most 200 characters",
-		`{"name":"a` + "\x00" + `"}`:                  "control character",
-		`{"name":"a\u0000"}`:                          "no NUL",
-		`{"name":"\ud800"}`:                           "no lone surrogate",
-		`{"name":"\ud800\u0041"}`:                     "no lone surrogate",
-		`{"name":"\x"}`:                               "an escape that is not",
-		"{\"name\":\"\xff\"}":                         "valid UTF-8",
-		`{"kind":"Fact"}`:                             "kind must be one of fact, decision",
-		`{"tags":"x"}`:                                "tags must be a list of strings",
-		`{"tags":["x",null]}`:                         "tags must not be null",
-		`{"tags":["x",]}`:                             "malformed",
-		`{"size":0}`:                                  "size must be at least 1",
-		`{"size":101}`:                                "size must be at most 100",
-		`{"size":1.5}`:                                "size must be an integer",
-		`{"size":"5"}`:                                "size must be an integer",
-		`{"size":1e400}`:                              "out of range",
-		`{"weight":01}`:                               "malformed",
-		`{"weight":1e400}`:                            "weight is out of range",
-		`{"open":1}`:                                  "open must be a boolean",
-		`{"open":tru}`:                                "malformed",
-		`{"when":"2026-01-02T03:04:05"}`:              "with an offset",
-		`{"within":{}}`:                               "within.uri is required",
-		`{"within":{"url":"x"}}`:                      `did you mean "uri"?`,
-		`{"within":{"uri":"x","uri":"y"}}`:            "within.uri is given twice",
-		`{"places":[{"uri":"x"},{"uri":5}]}`:          "places.uri must be a string",
-		`{"tags":[` + strings.Repeat(`"x",`, 33):      "at most 32 items",
+		`{"name":"` + strings.Repeat("é", 201) + `"}`:  "name must have at most 200 characters",
+		`{"name":"a` + "\x00" + `"}`:                   "control character",
+		`{"name":"a\u0000"}`:                           "no NUL",
+		`{"name":"\ud800"}`:                            "no lone surrogate",
+		`{"name":"\ud800\u0041"}`:                      "no lone surrogate",
+		`{"name":"\x"}`:                                "an escape that is not",
+		"{\"name\":\"\xff\"}":                          "valid UTF-8",
+		`{"kind":"Fact"}`:                              "kind must be one of fact, decision",
+		`{"tags":"x"}`:                                 "tags must be a list of strings",
+		`{"tags":["x",null]}`:                          "tags must not be null",
+		`{"tags":["x",]}`:                              "malformed",
+		`{"size":0}`:                                   "size must be at least 1",
+		`{"size":101}`:                                 "size must be at most 100",
+		`{"size":1.5}`:                                 "size must be an integer",
+		`{"size":"5"}`:                                 "size must be an integer",
+		`{"size":1e400}`:                               "out of range",
+		`{"weight":01}`:                                "malformed",
+		`{"weight":1e400}`:                             "weight is out of range",
+		`{"open":1}`:                                   "open must be a boolean",
+		`{"open":tru}`:                                 "malformed",
+		`{"when":"2026-01-02T03:04:05"}`:               "with an offset",
+		`{"within":{}}`:                                "within.uri is required",
+		`{"within":{"url":"x"}}`:                       `did you mean "uri"?`,
+		`{"within":{"uri":"x","uri":"y"}}`:             "within.uri is given twice",
+		`{"places":[{"uri":"x"},{"uri":5}]}`:           "places.uri must be a string",
+		`{"extra":[]}`:                                 "extra must be an object",
+		`{"extra":"x"}`:                                "extra must be an object",
+		`{"extra":5}`:                                  "extra must be an object",
+		`{"extra":null}`:                               "extra must not be null",
+		`{"extra":{"a":1,"a":2}}`:                      "extra.a is given twice",
+		`{"extra":{"a":{"b":1,"b":2}}}`:                "extra.b is given twice",
+		`{"extra":{"a":"\u0000"}}`:                     "no NUL",
+		`{"extra":{"\udc00":1}}`:                       "no lone surrogate",
+		"{\"extra\":{\"a\":\"\xff\"}}":                 "valid UTF-8",
+		`{"extra":{"a":1e999}}`:                        "extra holds a number that is out of range",
+		`{"extra":{"a":[1,]}}`:                         "malformed",
+		`{"extra":{"a":nul}}`:                          "malformed",
+		`{"extra":{"a":tru}}`:                          "malformed",
+		`{"extra":` + strings.Repeat(`{"a":`, 17):      "at most 16 levels",
+		`{"extra":{"a":` + strings.Repeat(`[`, 17):     "at most 16 levels",
+		`{"extra":{"a":[` + strings.Repeat(`1,`, 1001): "at most 1000 values",
+		`{"extra":{"a":"` + strings.Repeat(`x`, 8192) + `"}}`: "at most 8192 bytes",
+		`{"extra":{"a":0.` + strings.Repeat(`1`, 8192) + `}}`: "at most 8192 bytes",
+		`{"tags":[` + strings.Repeat(`"x",`, 33):              "at most 32 items",
 	} {
 		_, err := decode(t, op.Args{JSON: []byte(body)})
 		if !loci.Is(err, loci.CodeInvalidQuery) || !strings.Contains(err.Error(), hint) {
@@ -181,7 +199,9 @@ func FuzzDecoderAgreesWithStdlib(f *testing.F) {
 		`{"thingId":"1","name":"x","places":[{"uri":"u","position":9}],"when":"2026-01-02T03:04:05Z"}`,
 		`{"thingId":"1","name":"x","weight":1e3,"open":false,"note":"n"}`,
 		`{"thingId":"1","name":"x","heading":null,"sure":0.5}`, `{"thingId":"1","name":"x","heading":"h","sure":-0.1}`,
-		`{"thingId":"1","name":"x","sure":1.01}`} {
+		`{"thingId":"1","name":"x","sure":1.01}`,
+		`{"thingId":"1","name":"x","extra":{"a":[1,-2e3,{"b":null}],"c":"d","e":{"f":true}}}`,
+		`{"thingId":"1","name":"x","extra":[]}`} {
 		f.Add([]byte(s))
 	}
 	resolved, err := makeOp.InputSchema().Resolve(nil)
@@ -205,6 +225,24 @@ func FuzzDecoderAgreesWithStdlib(f *testing.F) {
 	})
 }
 
+func TestMetadataKeepsAnyObject(t *testing.T) {
+	t.Parallel()
+	for given, want := range map[string]string{
+		`{}`: `{}`,
+		` { "b" : [ 1 , 9007199254740993, {} , [] ] , ` +
+			`"a" : { "d" : null, "c" : [true,false,"<\u00e9\/"] } } `: `{"a":{"c":[true,false,"<é/"],"d":null},` +
+			`"b":[1,9007199254740993,{},[]]}`,
+		`{"a":"` + strings.Repeat("é", 4095) + `"}`: `{"a":"` + strings.Repeat("é", 4095) + `"}`,
+		strings.Repeat(`{"a":`, 15) + `[]` + strings.Repeat(`}`, 15): strings.Repeat(`{"a":`, 15) + `[]` +
+			strings.Repeat(`}`, 15),
+	} {
+		got, err := makeOp.Canonical(op.Args{JSON: []byte(`{"thingId":"1","name":"x","extra":` + given + `}`)})
+		if want = `{"thingId":"1","name":"x","extra":` + want + `}`; err != nil || string(got) != want {
+			t.Errorf("%s: %s, %v", given, got, err)
+		}
+	}
+}
+
 // An empty id is none that exists: taken for an absent one it would widen what is asked for to all there is.
 func TestDecoderReturnsNotFoundForEmptyID(t *testing.T) {
 	t.Parallel()
@@ -220,7 +258,8 @@ func isStricterThanStdlib(err error, v map[string]any) bool {
 	}
 	message := loci.AsError(err).Message
 	for _, known := range []string{"twice", "UTF-8", "NUL", "surrogate", "with an offset", "out of range",
-		"at most 1000 items", "must not be empty", "at most 200 characters", "at most 64 characters"} {
+		"at most 1000 items", "levels deep", "bytes of names", "at most 1000 values",
+		"must not be empty", "at most 200 characters", "at most 64 characters"} {
 		if strings.Contains(message, known) {
 			return true
 		}

@@ -29,6 +29,7 @@ type thing struct {
 	Heading *loci.OptionalTitle `json:"heading,omitzero"`
 	Sure    *loci.Confidence    `json:"sure,omitzero"`
 	Places  []nested            `json:"places,omitzero"`
+	Extra   loci.Metadata       `json:"extra,omitzero"`
 }
 
 type nested struct {

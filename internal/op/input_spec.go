@@ -20,10 +20,11 @@ const (
 	timeKind
 	arrayKind
 	objectKind
+	metadataKind
 )
 
 func (k kind) String() string {
-	return [...]string{"string", "boolean", "integer", "number", "string", "array", "object"}[k]
+	return [...]string{"string", "boolean", "integer", "number", "string", "array", "object", "object"}[k]
 }
 
 // An inputSpec describes how to read and check values of a Go type. It is made
@@ -47,8 +48,9 @@ type field struct {
 type ruleProvider interface{ Rule() loci.Rule }
 
 var (
-	timeType = reflect.TypeFor[loci.Time]()
-	idType   = reflect.TypeFor[loci.ID]()
+	timeType     = reflect.TypeFor[loci.Time]()
+	idType       = reflect.TypeFor[loci.ID]()
+	metadataType = reflect.TypeFor[loci.Metadata]()
 )
 
 func newInputSpec(t reflect.Type) *inputSpec {
@@ -62,6 +64,8 @@ func newInputSpec(t reflect.Type) *inputSpec {
 	switch k := p.typ.Kind(); {
 	case p.typ == timeType:
 		p.kind = timeKind
+	case p.typ == metadataType:
+		p.kind = metadataKind
 	case k == reflect.String:
 		p.kind = stringKind
 	case k == reflect.Bool:

@@ -79,6 +79,11 @@ func (d *decoder) decodeValue(p *inputSpec, v reflect.Value, name string) error 
 			return err
 		}
 		return p.checkRequired(&given, name+".")
+	case c == '{' && p.kind == metadataKind:
+		r := metadataReader{Scanner: &d.Scanner, field: name}
+		object, err := r.readObject(1)
+		v.Set(reflect.ValueOf(object))
+		return err
 	case (c == 't' || c == 'f') && p.kind == boolKind:
 		if yes := d.Literal("true"); yes || d.Literal("false") {
 			return p.setBool(v, name, yes)

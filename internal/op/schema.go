@@ -19,7 +19,10 @@ type schemaCache struct {
 // schemaOf returns the schema of t, and makes those of the types within first.
 func (s *schemaCache) schemaOf(t reflect.Type) *jsonschema.Schema {
 	if s.byType == nil {
-		s.byType = map[reflect.Type]*jsonschema.Schema{timeType: {Type: "string", Format: "date-time"}}
+		free := &jsonschema.Schema{Type: "object", AdditionalProperties: &jsonschema.Schema{}}
+		applyRule(free, loci.Metadata{}.Rule())
+		s.byType = map[reflect.Type]*jsonschema.Schema{timeType: {Type: "string", Format: "date-time"},
+			metadataType: free}
 	}
 	if cached := s.byType[t]; cached != nil {
 		return cached.CloneSchemas()

@@ -82,6 +82,9 @@ type getInput struct {
 type settings struct {
 	WorkspaceID loci.ID `json:"workspace_id,omitzero" id:"workspace" jsonschema:"Which one"`
 	Quiet       *bool   `json:"quiet,omitzero"`
+	Within      *nested `json:"within,omitzero"`
+
+	Extra loci.Metadata `json:"extra,omitzero" jsonschema:"Anything"`
 }
 
 type findInput struct {

@@ -130,7 +130,7 @@ func TestOpenAPIListsSuccessStatuses(t *testing.T) {
 	}
 	put := d.Paths["/v1/settings"]["put"]
 	fields, _ := put.RequestBody.Content["application/json"].Schema["properties"].(map[string]any)
-	if p := put.Parameters[0]; p.In != "query" || p.Name != "workspace_id" || len(fields) != 1 ||
+	if p := put.Parameters[0]; p.In != "query" || p.Name != "workspace_id" || len(fields) != 3 ||
 		fields["quiet"] == nil {
 		t.Errorf("a query field of a PUT: %+v", put)
 	}

@@ -49,6 +49,8 @@ func TestHandlerWritesOutput(t *testing.T) {
 		{"PUT /v1/settings?workspace_id=w" + authHeader + jsonHeader + "\n\n" + `{"quiet":false}`, 200,
 			`{"ok":true,"workspace_id":"w","quiet":false}`},
 		{"POST /v1/settings/reset" + authHeader, 202, `{"ok":true}`},
+		{"PUT /v1/settings" + authHeader + jsonHeader + "\n\n" + `{"extra":{"b":[null,1.0],"a":{}}}`, 200,
+			`{"ok":true,"extra":{"a":{},"b":[null,1.0]}}`},
 		{"PUT /v1/settings" + authHeader, 200, `{"ok":true}`},
 		{"GET /v1/things?query=a+b%26c&kinds=fact,note&limit=5" + authHeader, 200,
 			`{"ok":true,"things":[],"query":"a b&c"}`},

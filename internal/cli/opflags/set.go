@@ -31,7 +31,7 @@ func New(o *op.Op) *Set {
 		switch {
 		case field.Location == op.InPath || field.Name == "query" && field.Type == "string" && field.Required:
 			f.args = append(f.args, s)
-		case field.Type == "object" && !field.List:
+		case len(field.Fields) > 0 && !field.List:
 			f.addNested(s, field.Fields)
 		default:
 			f.flags = append(f.flags, s)
