@@ -3,6 +3,7 @@ package fence
 import (
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // A Memory holds the shown fields of a memory. Every text in it may be hostile.
@@ -101,6 +102,35 @@ func MarkdownWithin(groups []Group, maxTokens int, title string) (kept []Group, 
 		}
 	}
 	return kept, string(p.buf)
+}
+
+// Prefix returns the beginning of a text of [Markdown], of at most limit bytes, that ends after a memory. If no memory
+// fits, the text states that, or it is empty where even that is too long.
+func Prefix(markdown string, limit int) string {
+	if len(markdown) <= limit {
+		return markdown
+	}
+	end, fences := 0, 0
+	for pos := 0; pos < limit; {
+		n := strings.IndexByte(markdown[pos:], '\n') + 1
+		if n == 0 || pos+n > limit {
+			break
+		}
+		line := markdown[pos : pos+n]
+		if pos += n; line == closeFence { // a line of a memory begins with a bar
+			if fences++; fences%2 == 0 {
+				end = pos
+			}
+		}
+	}
+	if end > 0 {
+		return markdown[:end]
+	}
+	heading, _, _ := strings.Cut(markdown, "\n")
+	if notice := heading + "\n" + truncatedNotice; len(notice) <= limit {
+		return notice
+	}
+	return ""
 }
 
 func (p *writer) writeHeading(title string) {

@@ -193,6 +193,30 @@ func TestMarkdownWithinKeepsWhatFits(t *testing.T) {
 	})
 }
 
+func TestPrefixKeepsWholeMemories(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		in, title := groupGenerator.Draw(t, "groups"), textGenerator(2).Draw(t, "title")
+		text := Markdown(title, in)
+		limit := rapid.IntRange(0, len(text)+1).Draw(t, "limit")
+		want, none := "", strings.TrimSuffix(Markdown(title, nil), emptyNotice)+truncatedNotice
+		if len(none) <= limit {
+			want = none
+		}
+		for budget := range Tokens(text) + 1 {
+			if kept, shorter := MarkdownWithin(in, budget+1, title); kept != nil && len(shorter) <= limit {
+				want = shorter
+			}
+		}
+		if len(text) <= limit {
+			want = text
+		}
+		if got := Prefix(text, limit); got != want {
+			t.Fatalf("within %d bytes:\n%s\nwant\n%s", limit, got, want)
+		}
+	})
+}
+
 // A memory that does not fit ends the cut, even if a smaller one follows in its
 // group or in the next one.
 func TestMarkdownWithinStopsAtFirstOverflow(t *testing.T) {

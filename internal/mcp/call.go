@@ -98,7 +98,11 @@ func (t *tool) truncate(raw []byte, offset int) (out []byte, maxItems int) {
 	if t.shown.TrimsLists {
 		raw = projection{t.shown}.apply(raw)
 	}
-	return truncateResult(raw, offset, t.listTextLimit, t.shown)
+	out, maxItems = truncateResult(raw, offset, t.listTextLimit, t.shown)
+	if out == nil && t.cutsLists {
+		out = truncateLists(raw, t.listTextLimit, t.shown, !t.op.ReadOnly)
+	}
+	return out, maxItems
 }
 
 // reduceArguments returns arguments that request less, if there are any: fewer tokens of a text, or as many items of a

@@ -18,6 +18,7 @@ type tool struct {
 	op            *op.Op
 	isPaged       bool // it answers with a page, whose length the field limit bounds
 	readsText     bool // it answers with one long text, and can begin anywhere in it
+	cutsLists     bool // its lists lose items where the result is too long
 	shown         op.Presentation
 	listTextLimit int // characters of each text of a list that it shows at most
 
@@ -50,6 +51,7 @@ const offsetArgument = "offset"
 func newTool(o *op.Op) *tool {
 	in := stripSchema(o.InputSchema())
 	t := &tool{op: o, isPaged: o.Paged, shown: o.Presentation(), listTextLimit: maxResult}
+	t.cutsLists = cutsLists(o, t.shown)
 	if t.shown.TrimsTexts {
 		t.listTextLimit = maxSearchText
 	}
@@ -68,6 +70,21 @@ func newTool(o *op.Op) *tool {
 	t.toolInfo = toolInfo{Name: o.ToolName(), Description: t.description(), InputSchema: in,
 		Annotations: newAnnotations(o)}
 	return t
+}
+
+// cutsLists reports whether the lists of an answer may lose items. A page is asked for again with fewer items, a
+// snapshot with fewer tokens. The lists of a creation stay, unless they belong to a snapshot: nothing might show them
+// again, such as the addresses of a hundred invitations.
+func cutsLists(o *op.Op, shown op.Presentation) bool {
+	if o.Paged || shown.Whole != "" {
+		return false
+	}
+	for _, m := range shown.Members {
+		if m.Nested.Whole != "" {
+			return true
+		}
+	}
+	return !o.Has(op.Creates | op.MayCreate)
 }
 
 // description returns the summary of the operation and the description of each field. Fields of the same meaning

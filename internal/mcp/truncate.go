@@ -3,9 +3,11 @@ package mcp
 import (
 	"bytes"
 	"errors"
+	"math"
 	"strconv"
 	"unicode/utf8"
 
+	"github.com/loci-memory/loci/internal/fence"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/strictjson"
 )
@@ -21,24 +23,50 @@ const (
 // truncateResult returns the answer raw with at most maxResult bytes. Texts in lists are cut first, down to minText
 // characters, then the others; lists of texts keep maxListTexts. An object that lost something says "truncated": true.
 // If offset is not negative, the object's long text begins at that character, and nextOffset is the beginning of the
-// next part. An answer that is one text as a whole is never cut there. Texts in lists have at most listed characters.
+// next part. A whole text is never cut here. Texts in lists have at most listed characters.
 // If cutting is not enough, out is nil, and maxItems is the number of items of the list that would have fitted.
 func truncateResult(raw []byte, offset, listed int, shown op.Presentation) (out []byte, maxItems int) {
 	if listed == maxResult && len(raw) <= maxResult && offset <= 0 {
 		return raw, 0
 	}
-	k := truncator{raw: raw, shown: shown, offset: offset}
-	if k.copyAll(listed, maxResult) {
+	k := newTruncator(raw, shown)
+	if k.offset = offset; k.fit(listed) {
 		return k.out, 0
+	}
+	return nil, k.wholeItems
+}
+
+func newTruncator(raw []byte, shown op.Presentation) *truncator {
+	return &truncator{raw: raw, shown: shown, offset: -1, wholeLimit: math.MaxInt, itemLimit: math.MaxInt}
+}
+
+// fit cuts texts until the copy fits, and reports whether it does.
+func (k *truncator) fit(listed int) bool {
+	if k.copyAll(listed, maxResult) {
+		return true
 	}
 	list, ok := largestLimit(listed, func(limit int) bool { return k.copyAll(limit, maxResult) })
 	if !ok {
 		_, ok = largestLimit(maxResult, func(limit int) bool { return k.copyAll(list, limit) })
 	}
-	if !ok {
-		return nil, k.wholeItems
+	return ok
+}
+
+// truncateLists returns the answer raw with at most maxResult bytes: each list keeps its first items, the newest ones.
+// If cutsWhole, whole texts lose their last memories too. It returns nil where that is not enough.
+func truncateLists(raw []byte, listed int, shown op.Presentation, cutsWhole bool) []byte {
+	k, wholeLimits := newTruncator(raw, shown), []int{math.MaxInt}
+	if cutsWhole {
+		wholeLimits = append(wholeLimits, maxResult*3/4, maxResult/2, maxResult/4, 0)
 	}
-	return k.out, 0
+	for _, k.wholeLimit = range wholeLimits {
+		for _, k.itemLimit = range []int{50, 20, 10, 5} {
+			if k.fit(listed) {
+				return k.out
+			}
+		}
+	}
+	return nil
 }
 
 // largestLimit returns a limit below high with which a copy fits, within a sixteenth of the largest one. It makes that
@@ -65,6 +93,8 @@ type truncator struct {
 	offset        int // the character at which the outermost long text begins, or -1
 	listTextLimit int // characters of a text within a list
 	textLimit     int // characters of any other text
+	wholeLimit    int // bytes of a whole text, which loses memories beyond
+	itemLimit     int // items of each list
 
 	in               strictjson.Scanner
 	out              []byte
@@ -127,14 +157,16 @@ func (k *truncator) copyObject() error {
 
 // copyMember copies the value of a name.
 func (k *truncator) copyMember(name string) (cut bool, err error) {
-	limit := k.textLimit
-	if k.depth == 1 && name == k.shown.Whole {
-		return k.copyValue(maxResult, 0) // a cut would leave a fence open
+	limit, shown := k.textLimit, k.shown
+	if name == shown.Whole {
+		return k.copyWhole()
 	}
+	k.shown = shown.Members[name].Nested
+	defer func() { k.shown = shown }()
 	if k.listDepth > 0 {
 		limit = k.listTextLimit
 	}
-	if k.offset < 0 || k.depth > 1 || name != k.shown.Text {
+	if k.offset < 0 || k.depth > 1 || name != shown.Text {
 		return k.copyValue(limit, 0)
 	}
 	if cut, err = k.copyValue(limit, k.offset); cut {
@@ -143,12 +175,24 @@ func (k *truncator) copyMember(name string) (cut bool, err error) {
 	return cut, err
 }
 
+// copyWhole copies a text of memories between fences: whole, or without its last memories. A cut elsewhere would leave
+// a fence open.
+func (k *truncator) copyWhole() (cut bool, err error) {
+	value, err := k.in.Raw()
+	if cut = len(value) > k.wholeLimit && value[0] == '"'; cut {
+		markdown, _ := text(value)
+		value = encode(fence.Prefix(markdown, k.wholeLimit))
+	}
+	k.out = append(k.out, value...)
+	return cut, err
+}
+
 func (k *truncator) copyList() (cut bool, err error) {
 	k.listDepth++
 	k.out = append(k.out, '[')
 	n, full := 0, false
 	err = k.in.Items(']', func() error {
-		if n++; full || n > maxListTexts && k.in.Next() == '"' {
+		if n++; full || n > k.itemLimit || n > maxListTexts && k.in.Next() == '"' {
 			cut, full = true, true
 			_, err := k.in.Raw()
 			return err
