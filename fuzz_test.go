@@ -10,12 +10,15 @@ import (
 	"github.com/loci-memory/loci"
 )
 
-// uuidv7 is the form of an id (RFC 9562, section 5.7), in lower case.
-var uuidv7 = regexp.MustCompile(`\A[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}\z`)
+// uuidv7 is the form of an id (RFC 9562, section 5.7), in lower case, or of an agent's.
+var uuidv7 = regexp.MustCompile(`\A([0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}|` +
+	`agt_[0-9a-f]{12}7[0-9a-f]{3}[89ab][0-9a-f]{15})\z`)
 
 func FuzzID(f *testing.F) {
 	for _, id := range []string{"01890000-0000-7000-8000-000000000001", "01890000-0000-4000-8000-000000000001",
-		"01890000-0000-7000-C000-000000000001", "", "01890000-0000-7000-8000-00000000000\n"} {
+		"01890000-0000-7000-C000-000000000001", "",
+		"agt_01890000000070008000000000000001", "agt_01890000-0000-7000-8000-000000000001",
+		"agt_0189000000007000800000000000000", "agt_", "01890000-0000-7000-8000-00000000000\n"} {
 		f.Add(id)
 	}
 	f.Fuzz(func(t *testing.T, id string) {

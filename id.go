@@ -65,8 +65,15 @@ func formatUUID(b [16]byte) ID {
 // An ID is the id of a record. An ill-formed one in an input, the empty one too, names no record: it is not found.
 type ID string
 
-// Valid reports whether the id has the form of a Loci id: a lower case UUIDv7.
+// Valid reports whether the id has the form of a Loci id: a lower case UUIDv7, or that of an agent.
 func (id ID) Valid() bool {
+	if hex, ok := strings.CutPrefix(string(id), AgentIDPrefix); ok && len(hex) == 32 {
+		return ID(hex[:8] + "-" + hex[8:12] + "-" + hex[12:16] + "-" + hex[16:20] + "-" + hex[20:]).isUUID()
+	}
+	return id.isUUID()
+}
+
+func (id ID) isUUID() bool {
 	if len(id) != 36 || id[14] != '7' || (id[19] != '8' && id[19] != '9' && id[19] != 'a' && id[19] != 'b') {
 		return false
 	}

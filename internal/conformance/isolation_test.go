@@ -284,7 +284,10 @@ func withText(o *op.Op, base args, field, s string) args {
 
 // lookalike returns an unknown text of the same form: letters and digits differ, an id is a new one.
 func lookalike(s string) string {
-	if loci.ID(s).Valid() {
+	switch id := loci.ID(s); {
+	case id.Valid() && strings.HasPrefix(s, loci.AgentIDPrefix):
+		return string(loci.NewAgentID(time.Now()))
+	case id.Valid():
 		return string(loci.NewID(time.Now()))
 	}
 	if identity.ValidKey(s) {

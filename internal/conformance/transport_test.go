@@ -312,7 +312,7 @@ func commandLine(o *op.Op, in args) (line []string, stdin string) {
 		case !given:
 		case f.Location == op.InPath || f.Name == "query" && f.Required:
 			words = append(words, text(v))
-		case nested:
+		case nested && len(f.Fields) > 0:
 			for name, inner := range object {
 				flags = append(flags, "--"+flagName(f.Name)+"-"+flagName(name)+"="+text(inner))
 			}

@@ -135,6 +135,11 @@ func jsonID(id loci.ID) json.RawMessage {
 	return b
 }
 
+func jsonIDs(ids []loci.ID) json.RawMessage {
+	b, _ := json.Marshal(ids) // texts
+	return b
+}
+
 func jsonObject(name string, id loci.ID) []byte {
 	b, _ := json.Marshal(map[string]loci.ID{name: id}) // texts
 	return b

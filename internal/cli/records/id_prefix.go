@@ -14,11 +14,11 @@ import (
 )
 
 // idPrefix matches a prefix of an id that may replace it: at least 8 digits. An id begins with the time of its creation
-// in milliseconds, and 8 digits cover a minute.
-var idPrefix = regexp.MustCompile(`^[0-9a-f]{8}[0-9a-f-]*$`)
+// in milliseconds, and 8 digits cover a minute. That of an agent has a prefix of its own.
+var idPrefix = regexp.MustCompile(`^(` + loci.AgentIDPrefix + `)?[0-9a-f]{8}[0-9a-f-]*$`)
 
 // tooShortIDPrefix matches a prefix of an id that is too short.
-var tooShortIDPrefix = regexp.MustCompile(`^[0-9a-f]{1,7}$`)
+var tooShortIDPrefix = regexp.MustCompile(`^(` + loci.AgentIDPrefix + `[0-9a-f]{0,7}|[0-9a-f]{1,7})$`)
 
 // ExpandIDs expands id prefixes in the input of an operation.
 func (r Reader) ExpandIDs(ctx context.Context, o *op.Op, input []byte) ([]byte, error) {
@@ -29,37 +29,60 @@ func (r Reader) ExpandIDs(ctx context.Context, o *op.Op, input []byte) ([]byte, 
 	changed := false
 	var workspaceID loci.ID
 	for _, f := range o.Fields() {
-		resource := f.Resource
-		var text string
-		if resource == "" || json.Unmarshal(given[f.Name], &text) != nil {
-			continue
-		}
-		text = strings.ToLower(text)
-		listed := len(r.lists(resource)) > 0
-		if listed && tooShortIDPrefix.MatchString(text) {
-			return nil, loci.Errorf(loci.CodeInvalidQuery,
-				"A %s is named by its id, or by at least the first 8 characters of it: %s has %d",
-				resource, text, len(text))
-		}
-		id := loci.ID(text)
-		if listed && text != "" && !id.Valid() && !idPrefix.MatchString(text) {
-			return nil, r.unknownID(resource, given[f.Name])
-		}
-		if !id.Valid() && idPrefix.MatchString(text) && listed {
-			var err error
-			if id, err = r.expandID(ctx, resource, workspaceID, text); err != nil {
+		ids := idsIn(f, given[f.Name])
+		for i, text := range ids {
+			id, err := r.expandText(ctx, f.Resource, workspaceID, string(text))
+			if err != nil {
 				return nil, err
 			}
-			given[f.Name], changed = jsonID(id), true
+			changed = changed || id != text
+			ids[i] = id
 		}
-		if resource == "workspace" {
-			workspaceID = id
+		switch {
+		case ids == nil:
+			continue
+		case f.List:
+			given[f.Name] = jsonIDs(ids)
+		default:
+			given[f.Name] = jsonID(ids[0])
+		}
+		if f.Resource == "workspace" && !f.List {
+			workspaceID = ids[0]
 		}
 	}
 	if !changed {
 		return input, nil
 	}
 	return json.Marshal(given)
+}
+
+// idsIn returns the ids or id prefixes in the value of a field, or nil. The operation refuses a value of another type.
+func idsIn(f op.Field, value json.RawMessage) (ids []loci.ID) {
+	var id loci.ID
+	switch {
+	case f.Resource == "":
+	case f.List && json.Unmarshal(value, &ids) != nil:
+		return nil
+	case !f.List && json.Unmarshal(value, &id) == nil:
+		ids = []loci.ID{id}
+	}
+	return ids
+}
+
+// expandText returns the id for the text of an id prefix, and any other text unchanged.
+func (r Reader) expandText(ctx context.Context, resource string, workspaceID loci.ID, given string) (loci.ID, error) {
+	text := strings.ToLower(given)
+	switch {
+	case text == "" || len(r.lists(resource)) == 0 || loci.ID(text).Valid():
+		return loci.ID(given), nil
+	case tooShortIDPrefix.MatchString(text):
+		return "", loci.Errorf(loci.CodeInvalidQuery,
+			"A %s is named by its id, or by at least the first 8 characters of it: %s has %d",
+			resource, text, len(text))
+	case !idPrefix.MatchString(text):
+		return "", r.unknownID(resource, jsonID(loci.ID(given)))
+	}
+	return r.expandID(ctx, resource, workspaceID, text)
 }
 
 // unknownID returns the error of a text that cannot be an id, such as a name.

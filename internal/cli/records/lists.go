@@ -19,8 +19,13 @@ func listedAs(resource string) string {
 
 // lists returns the operations that list the records of a resource: of all workspaces, or of one.
 func (r Reader) lists(resource string) (ops []*op.Op) {
-	for _, verb := range []string{".pending", ".list"} {
-		o := r.Table.Op(listedAs(resource) + verb)
+	resource = listedAs(resource)
+	names := []string{resource + ".pending", resource + ".list"}
+	if resource == "candidate" {
+		names = []string{"session.candidates"}
+	}
+	for _, name := range names {
+		o := r.Table.Op(name)
 		if o != nil && !slices.ContainsFunc(o.Fields(), func(f op.Field) bool {
 			return f.Required && f.Resource != "workspace"
 		}) {

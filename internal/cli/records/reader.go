@@ -27,6 +27,7 @@ type record struct {
 	UserID      loci.ID `json:"userId"` // of a member, which has no other id
 	Name        string  `json:"name"`
 	Title       string  `json:"title"`
+	Task        string  `json:"task"` // of a session
 	Email       string  `json:"email"`
 	Workspace   string  `json:"workspaceName"` // of an invitation
 	WorkspaceID loci.ID `json:"workspaceId"`
@@ -37,7 +38,7 @@ type record struct {
 }
 
 // name returns the name of a record for people, or "".
-func (r record) name() string { return cmp.Or(r.Title, r.Name, r.Email, r.Client.Name) }
+func (r record) name() string { return cmp.Or(r.Title, r.Name, r.Task, r.Email, r.Client.Name) }
 
 func (r record) isSame(other record) bool { return r.ID == other.ID }
 

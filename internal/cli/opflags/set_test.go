@@ -1,0 +1,44 @@
+package opflags
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/identity"
+	"github.com/loci-memory/loci/internal/op"
+)
+
+type finalize struct {
+	Content string        `json:"content"`
+	UnitID  loci.ID       `json:"unitId" id:"unit"`
+	Session loci.ID       `json:"sessionId" id:"session"`
+	Details loci.Metadata `json:"details,omitzero"`
+}
+
+func (finalize) run(context.Context, *identity.Actor, finalize) (loci.Empty, error) {
+	return loci.Empty{}, nil
+}
+
+// TestArgumentsFollowPath binds a route with two ids: the arguments are in the order of the path, not of the fields.
+func TestArgumentsFollowPath(t *testing.T) {
+	t.Parallel()
+	f := New(op.Add(&op.Table{}, "unit.finalize", "PUT /sessions/{sessionId}/units/{unitId}?content", "End.",
+		op.Account, op.NoTool, finalize.run).Op)
+	cmd := &cobra.Command{Use: "finalize"}
+	f.Bind(cmd)
+	if cmd.Use != "finalize <session-id> <unit-id>" || !strings.Contains(cmd.Example, " --content ") {
+		t.Errorf("%s: %s", cmd.Use, cmd.Example)
+	}
+	if err := cmd.Flags().Parse([]string{"--content", "c", "--details", `{"a":{"b":[1]}}`}); err != nil {
+		t.Fatal(err)
+	}
+	got, err := f.InputJSON([]string{"s", "u"}, nil)
+	if want := `{"content":"c","details":{"a":{"b":[1]}},"sessionId":"s","unitId":"u"}`; err != nil ||
+		string(got) != want {
+		t.Errorf("%s, %v", got, err)
+	}
+}
