@@ -11,7 +11,7 @@ import (
 // A Presentation states how commands and tools show an output. It follows from the tags of the output's type:
 //
 //	show:"text"                the long text of a record: commands print it last, and tools read it in parts
-//	show:"whole"               the answer as one text: commands print it alone, and tools never cut it
+//	show:"whole"               the object as one text: commands print it alone, and tools only cut it after a memory
 //	show:"snippets"            commands print the first below its row; tools omit them unless the text is cut
 //	show:"-"                   tools omit it in lists
 //	show:"unless=note"         tools omit it in lists where it has this value

@@ -176,11 +176,11 @@ func listItem(v any) string {
 	return fmt.Sprint(v)
 }
 
-// printRecord prints one record: a line for each value, then its long text, if that is wanted, or its tables. The
-// fields of the answer's main record have no prefix.
+// printRecord prints one record: a line for each value, then its long text, if that is wanted, or its tables, then the
+// text of an object that is one text as a whole. The fields of the answer's main record have no prefix.
 func (p *Printer) printRecord(b *bytes.Buffer, answer []strictjson.Member, shown op.Presentation, withText bool) error {
 	var lines [][2]string
-	var text string
+	var text, whole string
 	var tables []strictjson.Member
 	var walk func(prefix string, list []strictjson.Member, shown op.Presentation) error
 	walk = func(prefix string, list []strictjson.Member, shown op.Presentation) error {
@@ -191,11 +191,16 @@ func (p *Printer) printRecord(b *bytes.Buffer, answer []strictjson.Member, shown
 				if err != nil {
 					return err
 				}
+				nested := shown.Members[m.Name].Nested
+				if s := textOf(inner, nested.Whole); s != "" {
+					whole = s
+					continue
+				}
 				under := prefix + m.Name + "."
 				if prefix == "" && i == 0 {
 					under = ""
 				}
-				if err := walk(under, inner, shown.Members[m.Name].Nested); err != nil {
+				if err := walk(under, inner, nested); err != nil {
 					return err
 				}
 			case prefix == "" && shown.Members[m.Name].Columns != nil:
@@ -220,7 +225,7 @@ func (p *Printer) printRecord(b *bytes.Buffer, answer []strictjson.Member, shown
 	if err := walk("", answer, shown); err != nil {
 		return err
 	}
-	if len(lines) == 0 && text == "" {
+	if len(lines) == 0 && text == "" && whole == "" {
 		fmt.Fprintln(p.Err, "Nothing found.")
 	}
 	if p.ETag != "" && len(lines) > 0 {
@@ -228,10 +233,15 @@ func (p *Printer) printRecord(b *bytes.Buffer, answer []strictjson.Member, shown
 	}
 	writeAligned(b, lines)
 	if len(tables) > 0 {
-		return p.printLists(b, tables, shown)
+		text = ""
+		if err := p.printLists(b, tables, shown); err != nil {
+			return err
+		}
 	}
-	if withText && text != "" {
-		fmt.Fprintf(b, "\n%s\n", strings.TrimSuffix(format.StripControl(text, true), "\n"))
+	for _, s := range []string{text, whole} {
+		if s != "" && (withText || s == whole) {
+			fmt.Fprintf(b, "\n%s\n", strings.TrimSuffix(format.StripControl(s, true), "\n"))
+		}
 	}
 	return nil
 }

@@ -25,6 +25,24 @@ func newFakeOp[In, Out any](name string, traits ...op.Trait) *op.Op {
 		func(struct{}, context.Context, *identity.Actor, In) (out Out, err error) { return out, nil }, traits...).Op
 }
 
+type started struct {
+	Record  loci.Source        `json:"record"`
+	Context loci.MemoryContext `json:"context"`
+}
+
+func TestSnapshotBesideRecordIsPrintedLast(t *testing.T) {
+	t.Parallel()
+	var out, err bytes.Buffer
+	p := &Printer{Console: &console.Console{Out: &out, Err: &err}}
+	raw := `{"ok":true,"record":{"name":"x"},"context":{"groups":[{"type":"fact"}],"markdown":"# Memories\n\nNone.\n"}}`
+	if err := p.Print(newFakeOp[loci.Empty, started]("record.start"), []byte(raw)); err != nil {
+		t.Fatal(err)
+	}
+	if want := "name  x\n\n# Memories\n\nNone.\n"; out.String() != want {
+		t.Errorf("%q, want %q", out.String(), want)
+	}
+}
+
 func TestEmptyAnswerPrintsDone(t *testing.T) {
 	t.Parallel()
 	var out, err bytes.Buffer
