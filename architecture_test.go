@@ -43,6 +43,7 @@ var allowedImports = map[string][]string{
 	"internal/identity":              {""},
 	"internal/secret":                {},
 	"internal/fence":                 {},
+	"internal/extract/extracttest":   {},
 	"internal/embed":                 {"internal/embed/kernel", "internal/embed/model"},
 	"internal/embed/kernel":          {},
 	"internal/embed/model":           {},
