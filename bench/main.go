@@ -51,6 +51,7 @@ var rows = []struct {
 	{"member", (*bench).member}, {"token", (*bench).token}, {"status", (*bench).status}, {"plan", (*bench).plan},
 	{"deletion", (*bench).deletion},
 	{"start", (*bench).startup}, {"semantic", (*bench).semantic}, {"ingest", (*bench).ingest},
+	{"extraction", (*bench).extraction},
 }
 
 func main() {
@@ -79,7 +80,8 @@ func exit(err error) {
 func run(ctx context.Context) (err error) {
 	b := &bench{ctx: ctx, report: report{rounds: series{}}}
 	only := flag.String("run", "", "rows to run, with commas: transport, get, tools, create, lifecycle, list, memory, "+
-		"search, tenants, workspaces, member, token, status, plan, deletion, start, semantic, ingest; default: all")
+		"search, tenants, workspaces, member, token, status, plan, deletion, start, semantic, ingest, extraction; "+
+		"default: all")
 	drivers := flag.String("driver", "mattn,modernc",
 		"drivers of SQLite, with commas; the thresholds are for the first")
 	out := flag.String("json", "", "file for the raw figures of every round")
