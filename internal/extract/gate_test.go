@@ -6,8 +6,8 @@ import (
 	"github.com/loci-memory/loci/internal/extract/extracttest"
 )
 
-// TestQualityOfBothHalves prints misses of the development half alone. One author wrote the
-// turns and then the rules, so the held-out half is not independent: its figures are higher than those of new sessions.
+// TestQualityOfBothHalves prints misses of the development half alone. It guards against regressions only: the author
+// of the rules knew both halves, and 34 adverse turns written later gave a precision of .33 at a recall of .22.
 func TestQualityOfBothHalves(t *testing.T) {
 	turns, err := extracttest.Load("testdata/turns.jsonl")
 	if err != nil {
