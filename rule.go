@@ -16,6 +16,8 @@ type Rule struct {
 	Default     any  // the value of an absent field
 	ToolDefault int  // the value that an agent's tool sends for an absent integer, if not 0
 	Format      string
+	Pattern     string // a regular expression of a whole string
+	Characters  string // the characters that Pattern allows, for messages
 	Description string
 }
 

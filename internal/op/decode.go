@@ -281,6 +281,9 @@ func (p *inputSpec) setString(v reflect.Value, name, text string) error {
 		}
 		return invalidf("%s must have at least %d characters", name, r.MinLength)
 	}
+	if p.pattern != nil && !p.pattern.MatchString(text) {
+		return invalidf("%s must have only %s", name, r.Characters)
+	}
 	v.SetString(text)
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"reflect"
+	"regexp"
 	"strings"
 
 	"github.com/loci-memory/loci"
@@ -32,8 +33,9 @@ func (k kind) String() string {
 type inputSpec struct {
 	kind    kind
 	rule    loci.Rule
-	pointer bool       // the Go type is a pointer: nil is absent
-	elem    *inputSpec // of a list
+	pattern *regexp.Regexp // of the rule; nil without one
+	pointer bool           // the Go type is a pointer: nil is absent
+	elem    *inputSpec     // of a list
 	fields  []field
 	typ     reflect.Type // without the pointer
 }
@@ -60,6 +62,9 @@ func newInputSpec(t reflect.Type) *inputSpec {
 	}
 	if r, ok := reflect.Zero(p.typ).Interface().(ruleProvider); ok {
 		p.rule = r.Rule()
+	}
+	if p.rule.Pattern != "" {
+		p.pattern = regexp.MustCompile(p.rule.Pattern)
 	}
 	switch k := p.typ.Kind(); {
 	case p.typ == timeType:

@@ -145,6 +145,9 @@ func applyRule(s *jsonschema.Schema, r loci.Rule) {
 	if s.MaxLength = positiveOrNil(max(r.MaxLength, r.MaxBytes)); r.Trim {
 		s.MaxLength, s.Pattern = nil, `\S`
 	}
+	if r.Pattern != "" {
+		s.Pattern = r.Pattern
+	}
 	if r.Null {
 		s.Type, s.Types = "", []string{s.Type, "null"}
 	}

@@ -123,15 +123,18 @@ func NewIndexEntry(title, content string) IndexEntry {
 	return IndexEntry{index.AnalyzeEncoded(title, content), minhash.Bands(content), ContentHash(content)}
 }
 
-// AddMemory stores a memory in the atlas; e is the entry of its text.
+// AddMemory stores a memory in the atlas; e is the entry of its text. One of a session has the creator that is given,
+// others have the actor.
 func (a *Atlas) AddMemory(m loci.Memory, e IndexEntry) (loci.Memory, error) {
 	if err := a.requireActive(); err != nil {
 		return m, err
 	}
 	t := a.t
 	m.ID, m.WorkspaceID, m.AtlasID = loci.NewID(t.conn.Now.Std()), a.workspace.id, a.id
-	m.Status, m.Version, m.CreatedBy, m.CreatedAt, m.UpdatedAt = loci.MemoryActive, 1, t.actor.UserID, t.conn.Now,
-		t.conn.Now
+	m.Status, m.Version, m.CreatedAt, m.UpdatedAt = loci.MemoryActive, 1, t.conn.Now, t.conn.Now
+	if m.SessionID == "" {
+		m.CreatedBy, m.AgentID = t.actor.UserID, t.actor.AgentID
+	}
 	var source loci.Source
 	if m.Source != nil {
 		source = *m.Source
@@ -139,11 +142,12 @@ func (a *Atlas) AddMemory(m loci.Memory, e IndexEntry) (loci.Memory, error) {
 	rowID, err := t.conn.Insert(
 		`INSERT INTO memories (id, workspace, atlas, title, content, hash, type, status, tags, source_name,
 			source_uri, source_group, source_position,
-		version, created_by, created_at, updated_at, updated_by, checksum)
-			VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0, ?8, ?9, ?10, ?11, ?12, 1, ?13, ?14, ?14, ?13, ?15)`,
+		version, created_by, agent_id, session_id, created_at, updated_at, updated_by, checksum)
+			VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0, ?8, ?9, ?10, ?11, ?12, 1, ?13, ?16, ?17, ?14, ?14, ?13, ?15)`,
 		[]any{m.ID, a.workspace.rowID, a.rowID, m.Title, m.Content, e.hash,
 			slices.Index(loci.MemoryTypes, m.Type), sqldb.EncodeStrings(m.Tags), string(source.Name),
-			string(source.URI), string(source.Group), source.Position, m.CreatedBy, t.conn.Now, checksum.Memory(m)})
+			string(source.URI), string(source.Group), source.Position, m.CreatedBy, t.conn.Now, checksum.Memory(m),
+			m.AgentID, m.SessionID})
 	if err != nil {
 		return m, err
 	}
@@ -161,13 +165,14 @@ func (a *Atlas) AddMemory(m loci.Memory, e IndexEntry) (loci.Memory, error) {
 		Counters: indexdb.Counters{Memories: 1, Bytes: int64(len(m.Content))}, Document: e.document})
 }
 
-// activateReferral activates the referral of the actor if the new memory qualifies. Few actors have an open referral;
+// activateReferral activates the referral of the creator if the new memory qualifies. Few actors have an open referral;
 // for the others it sends no statement.
 func (t *Tx) activateReferral(m loci.Memory) error {
-	if !t.actor.OpenReferral || utf8.RuneCountInString(m.Content) < loci.MinQualifyingLength {
+	isOwn := m.CreatedBy == t.actor.UserID
+	if isOwn && !t.actor.OpenReferral || utf8.RuneCountInString(m.Content) < loci.MinQualifyingLength {
 		return nil
 	}
-	return t.accounts().ActivateReferral(t.actor.UserID)
+	return t.accounts().ActivateReferral(m.CreatedBy)
 }
 
 // appendLog appends a change to the log of the keyword index, and checks the storage quota of the owner.

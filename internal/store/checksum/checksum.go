@@ -55,6 +55,9 @@ func Memory(m loci.Memory) int64 {
 		d.writeInts(0)
 	}
 	d.confidence(m.Confidence)
+	if m.AgentID != "" || m.SessionID != "" { // those without have the checksum of a time before the fields
+		d.writeStrings(string(m.AgentID), string(m.SessionID))
+	}
 	return d.sum64()
 }
 

@@ -8,7 +8,7 @@ import (
 
 // MemoryColumns are the columns of memories e for MemoryFields.Dest. They lack the ids of workspace and atlas.
 const MemoryColumns = ` e.id, e.title, e.content, e.type, e.tags, e.status, e.version,
-	e.created_by, e.created_at, e.updated_at,
+	e.created_by, e.agent_id, e.session_id, e.created_at, e.updated_at,
 	e.source_name, e.source_uri, e.source_group, e.source_position,
 	e.verified_at, e.verified_by, e.evidence, e.confidence, e.valid_until, e.superseded_by, e.supersedes,
 	e.archived_at `
@@ -25,7 +25,7 @@ type MemoryFields struct {
 // Dest returns the destinations of a scan of MemoryColumns.
 func (f *MemoryFields) Dest() []any {
 	return append(make([]any, 0, 32), &f.ID, &f.Title, &f.Content, &f.Type, &f.Tags, &f.Status, &f.Version,
-		&f.CreatedBy, &f.CreatedAt, &f.UpdatedAt,
+		&f.CreatedBy, &f.AgentID, &f.SessionID, &f.CreatedAt, &f.UpdatedAt,
 		&f.Source.Name, &f.Source.URI, &f.Source.Group, &f.Source.Position,
 		&f.VerifiedAt, &f.VerifiedBy, &f.Evidence, &f.Confidence, &f.ValidUntil, &f.SupersededBy, &f.Supersedes,
 		&f.ArchivedAt)

@@ -188,6 +188,8 @@ CREATE TABLE memories (
 	superseded_by   TEXT    NOT NULL DEFAULT '',
 	supersedes      TEXT    NOT NULL DEFAULT '[]',
 	created_by      TEXT    NOT NULL,
+	agent_id        TEXT    NOT NULL DEFAULT '',
+	session_id      TEXT    NOT NULL DEFAULT '',
 	updated_by      TEXT    NOT NULL,
 	created_at      BIGINT  NOT NULL,
 	updated_at      BIGINT  NOT NULL,
@@ -477,3 +479,178 @@ CREATE TABLE sync_pairs (
 );
 CREATE UNIQUE INDEX sync_pairs_local ON sync_pairs (user_id, account, local_id) WHERE local_id <> '';
 CREATE UNIQUE INDEX sync_pairs_remote ON sync_pairs (user_id, account, remote_id) WHERE remote_id <> '';
+
+-- The records of agents' tasks. The columns workspace and user_id of a deleted session are NULL: no query with a scope
+-- finds it, and a job erases its rows. memory is that of the unit finalized last. The counters equal the rows of the
+-- other tables. has_texts is set while events of the session have texts, which go 30 days after its last use.
+CREATE TABLE sessions (
+	row_id      INTEGER PRIMARY KEY AUTOINCREMENT,
+	id          TEXT    NOT NULL UNIQUE,
+	workspace   BIGINT  REFERENCES workspaces (row_id) ON DELETE CASCADE,
+	atlas       BIGINT  NOT NULL REFERENCES atlases (row_id) ON DELETE CASCADE,
+	user_id     TEXT    REFERENCES users (id) ON DELETE CASCADE,
+	agent_id    TEXT    NOT NULL,
+	kind        TEXT    NOT NULL,
+	adapter     TEXT    NOT NULL,
+	external_id TEXT    NOT NULL,
+	source_name TEXT    NOT NULL,
+	task        TEXT    NOT NULL,
+	status      TEXT    NOT NULL,
+	archived    BOOLEAN NOT NULL,
+	summary     TEXT    NOT NULL,
+	snapshot    TEXT    NOT NULL,
+	memory      BIGINT  REFERENCES memories (row_id) ON DELETE SET NULL,
+	candidates  INTEGER NOT NULL,
+	pending     INTEGER NOT NULL,
+	checkpoints INTEGER NOT NULL,
+	units       INTEGER NOT NULL,
+	events      INTEGER NOT NULL,
+	steps       BIGINT  NOT NULL,
+	has_texts   BOOLEAN NOT NULL,
+	ended_at    BIGINT  NOT NULL,
+	created_at  BIGINT  NOT NULL,
+	updated_at  BIGINT  NOT NULL
+);
+CREATE INDEX sessions_own ON sessions (user_id, created_at, id);
+CREATE INDEX sessions_newest ON sessions (workspace, created_at, id);
+CREATE INDEX sessions_atlas ON sessions (atlas);
+CREATE INDEX sessions_memory ON sessions (memory) WHERE memory IS NOT NULL;
+CREATE INDEX sessions_texts ON sessions (row_id) WHERE has_texts;
+CREATE INDEX sessions_deleted ON sessions (row_id) WHERE workspace IS NULL;
+CREATE UNIQUE INDEX sessions_external ON sessions (workspace, user_id, adapter, external_id) WHERE external_id <> '';
+
+CREATE TABLE checkpoints (
+	session    BIGINT  NOT NULL REFERENCES sessions (row_id) ON DELETE CASCADE,
+	number     INTEGER NOT NULL,
+	summary    TEXT    NOT NULL,
+	created_at BIGINT  NOT NULL,
+	PRIMARY KEY (session, number)
+) WITHOUT ROWID;
+
+-- The tasks within an automatic session. Each has one memory.
+CREATE TABLE units (
+	row_id     INTEGER PRIMARY KEY,
+	id         TEXT   NOT NULL UNIQUE,
+	session    BIGINT NOT NULL REFERENCES sessions (row_id) ON DELETE CASCADE,
+	key        TEXT   NOT NULL,
+	title      TEXT   NOT NULL,
+	status     TEXT   NOT NULL,
+	memory     BIGINT REFERENCES memories (row_id) ON DELETE SET NULL,
+	created_at BIGINT NOT NULL,
+	updated_at BIGINT NOT NULL,
+	UNIQUE (session, key)
+);
+CREATE INDEX units_newest ON units (session, created_at, id);
+CREATE INDEX units_memory ON units (memory) WHERE memory IS NOT NULL;
+
+-- Pieces of knowledge that may become memories. workspace, atlas and user_id are those of the session. similar_to is a
+-- list of ids of memories and scores.
+CREATE TABLE candidates (
+	row_id          INTEGER PRIMARY KEY,
+	id              TEXT    NOT NULL UNIQUE,
+	session         BIGINT  NOT NULL REFERENCES sessions (row_id) ON DELETE CASCADE,
+	workspace       BIGINT  NOT NULL,
+	atlas           BIGINT  NOT NULL,
+	user_id         TEXT    NOT NULL,
+	unit            BIGINT  REFERENCES units (row_id) ON DELETE SET NULL,
+	content         TEXT    NOT NULL,
+	hash            BIGINT  NOT NULL,
+	title           TEXT    NOT NULL,
+	type            INTEGER NOT NULL,
+	tags            TEXT    NOT NULL,
+	confidence      REAL,
+	evidence        TEXT    NOT NULL,
+	source_event_id TEXT    NOT NULL,
+	status          TEXT    NOT NULL,
+	memory          BIGINT  REFERENCES memories (row_id) ON DELETE SET NULL,
+	similar_to      TEXT    NOT NULL,
+	created_at      BIGINT  NOT NULL,
+	updated_at      BIGINT  NOT NULL
+);
+CREATE INDEX candidates_of_session ON candidates (session, created_at, id);
+CREATE UNIQUE INDEX candidates_source ON candidates (session, source_event_id) WHERE source_event_id <> '';
+CREATE INDEX candidates_own ON candidates (user_id, created_at, id);
+CREATE INDEX candidates_newest ON candidates (workspace, created_at, id);
+CREATE INDEX candidates_own_pending ON candidates (user_id, created_at, id) WHERE status = 'pending';
+CREATE INDEX candidates_pending ON candidates (workspace, created_at, id) WHERE status = 'pending';
+CREATE INDEX candidates_unit ON candidates (unit) WHERE unit IS NOT NULL;
+CREATE INDEX candidates_memory ON candidates (memory) WHERE memory IS NOT NULL;
+
+-- The events of automatic sessions. content and metadata are empty for tools and files, and 30 days after the last use
+-- of the session.
+CREATE TABLE session_events (
+	row_id      INTEGER PRIMARY KEY,
+	id          TEXT   NOT NULL UNIQUE,
+	session     BIGINT NOT NULL REFERENCES sessions (row_id) ON DELETE CASCADE,
+	event_id    TEXT   NOT NULL,
+	type        TEXT   NOT NULL,
+	unit_key    TEXT   NOT NULL,
+	role        TEXT   NOT NULL,
+	content     TEXT   NOT NULL,
+	metadata    TEXT   NOT NULL,
+	occurred_at BIGINT NOT NULL,
+	created_at  BIGINT NOT NULL,
+	UNIQUE (session, event_id)
+);
+CREATE INDEX session_events_prompts ON session_events (session, type, row_id) WHERE type IN ('prompt', 'response');
+
+-- The steps of a session: who did what and when. Only the newest are kept. The ids are those of the time.
+CREATE TABLE session_history (
+	session      BIGINT NOT NULL REFERENCES sessions (row_id) ON DELETE CASCADE,
+	step         BIGINT NOT NULL,
+	action       TEXT   NOT NULL,
+	user_id      TEXT   NOT NULL,
+	agent_id     TEXT   NOT NULL,
+	candidate_id TEXT   NOT NULL,
+	unit_id      TEXT   NOT NULL,
+	memory_id    TEXT   NOT NULL,
+	event_id     TEXT   NOT NULL,
+	created_at   BIGINT NOT NULL,
+	PRIMARY KEY (session, step)
+) WITHOUT ROWID;
+
+-- What clients have redacted before they sent an event. rules is a list of names and counts.
+CREATE TABLE redaction_audits (
+	row_id      INTEGER PRIMARY KEY,
+	id          TEXT    NOT NULL UNIQUE,
+	session     BIGINT  NOT NULL REFERENCES sessions (row_id) ON DELETE CASCADE,
+	event_id    TEXT    NOT NULL,
+	rules       TEXT    NOT NULL,
+	total       INTEGER NOT NULL,
+	occurred_at BIGINT  NOT NULL,
+	created_at  BIGINT  NOT NULL,
+	UNIQUE (session, event_id)
+);
+
+-- What bridges made of events. input_event_ids is a list.
+CREATE TABLE compilations (
+	row_id          INTEGER PRIMARY KEY,
+	id              TEXT   NOT NULL UNIQUE,
+	session         BIGINT NOT NULL REFERENCES sessions (row_id) ON DELETE CASCADE,
+	unit_key        TEXT   NOT NULL,
+	compiler        TEXT   NOT NULL,
+	outcome         TEXT   NOT NULL,
+	memory          BIGINT REFERENCES memories (row_id) ON DELETE SET NULL,
+	input_event_ids TEXT   NOT NULL,
+	created_at      BIGINT NOT NULL
+);
+CREATE INDEX compilations_session ON compilations (session, row_id);
+CREATE INDEX compilations_memory ON compilations (memory) WHERE memory IS NOT NULL;
+
+-- The automatic memory of a user in a workspace. adapters_off and exclude_paths are lists.
+CREATE TABLE policies (
+	user_id       TEXT    NOT NULL,
+	workspace     BIGINT  NOT NULL,
+	enabled       BOOLEAN NOT NULL,
+	paused        BOOLEAN NOT NULL,
+	mode          TEXT    NOT NULL,
+	atlas         BIGINT  REFERENCES atlases (row_id) ON DELETE SET NULL,
+	adapters_off  TEXT    NOT NULL,
+	min_length    INTEGER NOT NULL,
+	exclude_paths TEXT    NOT NULL,
+	created_at    BIGINT  NOT NULL,
+	updated_at    BIGINT  NOT NULL,
+	PRIMARY KEY (user_id, workspace),
+	FOREIGN KEY (user_id, workspace) REFERENCES members (user_id, workspace) ON DELETE CASCADE
+) WITHOUT ROWID;
+CREATE INDEX policies_atlas ON policies (atlas) WHERE atlas IS NOT NULL;

@@ -1,0 +1,131 @@
+package loci
+
+// A CandidateStatus is the state of a candidate.
+type CandidateStatus string
+
+// The states of a candidate.
+const (
+	CandidatePending   CandidateStatus = "pending"
+	CandidateCompiled  CandidateStatus = "compiled"
+	CandidateDismissed CandidateStatus = "dismissed"
+	CandidateReverted  CandidateStatus = "reverted"
+)
+
+// Rule lists the states.
+func (CandidateStatus) Rule() Rule {
+	return Rule{Enum: enumValues(CandidatePending, CandidateCompiled, CandidateDismissed, CandidateReverted)}
+}
+
+// CandidateStates is the table of the states of a candidate. A dismissed candidate that is reverted waits again.
+var CandidateStates = Machine[CandidateStatus]{"candidate", []Move[CandidateStatus]{
+	{"compiled", []CandidateStatus{CandidatePending}, CandidateCompiled},
+	{"dismissed", []CandidateStatus{CandidatePending}, CandidateDismissed},
+	{"reverted", []CandidateStatus{CandidateCompiled}, CandidateReverted},
+	{"reverted", []CandidateStatus{CandidateDismissed}, CandidatePending},
+}, map[CandidateStatus]string{CandidateReverted: "Capture it again."}}
+
+// CandidateContent is the text of a candidate: Markdown.
+type CandidateContent string
+
+// Rule requires 1 byte to 32 KiB.
+func (CandidateContent) Rule() Rule {
+	return Rule{MinLength: 1, MaxBytes: 32 << 10, Description: "Markdown, at most 32 KiB"}
+}
+
+// A Candidate is a piece of knowledge of a session that may become a memory.
+type Candidate struct {
+	ID            ID                `json:"id" jsonschema:"UUIDv7"`
+	SessionID     ID                `json:"sessionId"`
+	UnitID        ID                `json:"unitId,omitzero" show:"-"`
+	Content       string            `json:"content" jsonschema:"Markdown" show:"text"`
+	Title         string            `json:"title"`
+	Type          MemoryType        `json:"type" show:"unless=note"`
+	Tags          []string          `json:"tags" show:"unless=[]"`
+	Confidence    *Confidence       `json:"confidence,omitzero"`
+	Evidence      string            `json:"evidence,omitzero" jsonschema:"Its basis"`
+	SourceEventID string            `json:"sourceEventId,omitzero" jsonschema:"The event that it was drawn from"`
+	Status        CandidateStatus   `json:"status"`
+	MemoryID      ID                `json:"memoryId,omitzero" jsonschema:"The memory that it became, or that has its content"`
+	Similar       []SimilarToMemory `json:"similar" jsonschema:"Active memories with nearly the same content, best first" show:"unless=[]"`
+	CreatedAt     Time              `json:"createdAt"`
+	UpdatedAt     Time              `json:"updatedAt" show:"-"`
+}
+
+// SimilarToMemory names a memory that is similar to a candidate.
+type SimilarToMemory struct {
+	MemoryID ID      `json:"memoryId"`
+	Score    float64 `json:"score" jsonschema:"0 to 1; 1 is the same text"`
+}
+
+// CaptureCandidate is the input of session.capture.
+type CaptureCandidate struct {
+	SessionID     ID               `json:"sessionId" id:"session"`
+	Content       CandidateContent `json:"content"`
+	Title         Title            `json:"title,omitzero" jsonschema:"Default: the first line"`
+	Type          MemoryType       `json:"type,omitzero" jsonschema:"Default: note"`
+	Tags          Tags             `json:"tags,omitzero"`
+	Confidence    *Confidence      `json:"confidence,omitzero"`
+	Evidence      *Evidence        `json:"evidence,omitzero" jsonschema:"Basis"`
+	SourceEventID ExternalID       `json:"sourceEventId,omitzero" jsonschema:"Your id of it: a known one returns it"`
+}
+
+// CapturedCandidate is the output of session.capture.
+type CapturedCandidate struct {
+	Candidate Candidate `json:"candidate"`
+
+	existing bool
+}
+
+// ExistingCandidate returns the output of a capture that found its candidate.
+func ExistingCandidate(c Candidate) CapturedCandidate { return CapturedCandidate{c, true} }
+
+// SetCreated restores from a stored response whether a candidate was created.
+func (c *CapturedCandidate) SetCreated(created bool) { c.existing = !created }
+
+// Created reports whether a candidate was created.
+func (c CapturedCandidate) Created() bool { return !c.existing }
+
+// ListCandidates is the input of session.candidates.
+type ListCandidates struct {
+	WorkspaceID ID                    `json:"workspace_id,omitzero" id:"workspace" jsonschema:"Only this one"`
+	AtlasID     ID                    `json:"atlas_id,omitzero" id:"atlas" jsonschema:"Only this one"`
+	SessionID   ID                    `json:"session_id,omitzero" id:"session" jsonschema:"Only this one"`
+	Status      CandidateStatus       `json:"status,omitzero" jsonschema:"Only these"`
+	Scope       SessionScope          `json:"scope,omitzero"`
+	Include     []IncludeArchivedOnly `json:"include,omitzero" jsonschema:"Of archived sessions too"`
+	Paging
+}
+
+// Candidates is a page of candidates, newest first.
+type Candidates struct {
+	Candidates []Candidate `json:"candidates" show:"columns=id title:28 type status=pending sourceEventId:16 sessionId createdAt"`
+	Page
+}
+
+// A ModerationAction is a decision on a candidate.
+type ModerationAction string
+
+// The actions.
+const (
+	ModerationCompile ModerationAction = "compile"
+	ModerationDismiss ModerationAction = "dismiss"
+	ModerationRevert  ModerationAction = "revert"
+)
+
+// Rule lists the actions.
+func (ModerationAction) Rule() Rule {
+	return Rule{Enum: enumValues(ModerationCompile, ModerationDismiss, ModerationRevert)}
+}
+
+// ModerateCandidate is the input of session.moderate.
+type ModerateCandidate struct {
+	SessionID   ID               `json:"sessionId" id:"session"`
+	CandidateID ID               `json:"candidateId" id:"candidate"`
+	Action      ModerationAction `json:"action" jsonschema:"compile makes a memory of it, revert undoes the last action"`
+}
+
+// ModeratedCandidate is the output of session.moderate.
+type ModeratedCandidate struct {
+	Candidate Candidate `json:"candidate"`
+	Memory    *Memory   `json:"memory,omitzero" jsonschema:"The memory that was made or archived"`
+}

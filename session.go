@@ -1,0 +1,362 @@
+package loci
+
+// A SessionKind is the way in which a session is kept.
+type SessionKind string
+
+// The kinds. An agent or a person keeps a manual session by its own calls; a bridge keeps an automatic one.
+const (
+	SessionManual    SessionKind = "manual"
+	SessionAutomatic SessionKind = "automatic"
+)
+
+// Rule lists the kinds.
+func (SessionKind) Rule() Rule { return Rule{Enum: enumValues(SessionManual, SessionAutomatic)} }
+
+// An Adapter is the bridge that delivers the events of an automatic session.
+type Adapter string
+
+// Adapters lists every adapter, in the order of the specification.
+var Adapters = []Adapter{"acp", "workbuddy", "opencode", "pi", "codex", "claude"}
+
+// Rule lists the adapters.
+func (Adapter) Rule() Rule { return Rule{Enum: enumValues(Adapters...)} }
+
+// A SessionStatus is the state of a session.
+type SessionStatus string
+
+// The states of a session.
+const (
+	SessionActive    SessionStatus = "active"
+	SessionCompleted SessionStatus = "completed"
+	SessionFinalized SessionStatus = "finalized"
+)
+
+// Rule lists the states.
+func (SessionStatus) Rule() Rule {
+	return Rule{Enum: enumValues(SessionActive, SessionCompleted, SessionFinalized)}
+}
+
+// SessionStates is the table of the states of an automatic session; ManualSessionStates is that of a manual one.
+var (
+	SessionStates = Machine[SessionStatus]{"session", []Move[SessionStatus]{
+		{"continued", []SessionStatus{SessionActive}, ""},
+		{"completed", []SessionStatus{SessionActive}, SessionCompleted},
+		{"finalized", []SessionStatus{SessionActive}, SessionFinalized},
+		{"reopened", []SessionStatus{SessionCompleted, SessionFinalized}, SessionActive},
+	}, nil}
+	ManualSessionStates = Machine[SessionStatus]{"session", []Move[SessionStatus]{
+		{"continued", []SessionStatus{SessionActive}, ""},
+		{"finalized", []SessionStatus{SessionActive}, SessionFinalized},
+	}, map[SessionStatus]string{SessionFinalized: "Start another one."}}
+)
+
+// ArchivedSessionStates is the table of the second state of a session: archived or not.
+var ArchivedSessionStates = Machine[ContainerStatus]{"session", []Move[ContainerStatus]{
+	{"changed", []ContainerStatus{ContainerActive}, ""},
+	{"archived", []ContainerStatus{ContainerActive}, ContainerArchived},
+	{"restored", []ContainerStatus{ContainerArchived}, ContainerActive},
+}, nil}
+
+// The limits of a session.
+const (
+	MaxCandidates  = 500
+	MaxCheckpoints = 500
+	MaxUnits       = 200
+	MaxEvents      = 20_000
+	MaxShownParts  = 100 // candidates, checkpoints, units or steps of the history that session.get shows
+)
+
+// An ExternalID is an id that a client chooses, such as that of a session, an event or a unit.
+type ExternalID string
+
+// Rule requires 1 to 200 printable ASCII characters.
+func (ExternalID) Rule() Rule {
+	return Rule{MinLength: 1, MaxLength: 200, Pattern: `^[ -~]*$`, Characters: "printable ASCII characters"}
+}
+
+// A TaskText is the task of a session.
+type TaskText string
+
+// Rule requires 1 to 2,000 characters.
+func (TaskText) Rule() Rule { return Rule{MinLength: 1, MaxLength: 2000, Trim: true} }
+
+// A Summary is a note on the progress or the result of a session: Markdown.
+type Summary string
+
+// Rule requires 1 byte to 16 KiB.
+func (Summary) Rule() Rule {
+	return Rule{MinLength: 1, MaxBytes: 16 << 10, Description: "Markdown, at most 16 KiB"}
+}
+
+// SessionCounts are the numbers of the parts of a session.
+type SessionCounts struct {
+	Candidates  int `json:"candidates"`
+	Pending     int `json:"pending" jsonschema:"Candidates that wait for a review"`
+	Checkpoints int `json:"checkpoints"`
+	Units       int `json:"units"`
+	Events      int `json:"events"`
+}
+
+// A Session is the durable record of an agent's task.
+type Session struct {
+	ID          ID            `json:"id" jsonschema:"UUIDv7"`
+	WorkspaceID ID            `json:"workspaceId" id:"workspace" show:"-"`
+	AtlasID     ID            `json:"atlasId"`
+	Task        string        `json:"task"`
+	Kind        SessionKind   `json:"kind" show:"unless=manual"`
+	Adapter     Adapter       `json:"adapter,omitzero"`
+	ExternalID  string        `json:"externalId,omitzero" jsonschema:"The id that its client gave it" show:"-"`
+	SourceName  string        `json:"sourceName,omitzero" show:"-"`
+	Status      SessionStatus `json:"status"`
+	Archived    bool          `json:"archived" show:"unless=false"`
+	UserID      ID            `json:"userId"`
+	AgentID     ID            `json:"agentId,omitzero"`
+	Summary     string        `json:"summary,omitzero" jsonschema:"Markdown"`
+	Snapshot    string        `json:"snapshot,omitzero" jsonschema:"What finalize wrote, as Markdown; lists omit it" show:"text"`
+	MemoryID    ID            `json:"memoryId,omitzero" jsonschema:"The memory of the unit finalized last"`
+	StartedAt   Time          `json:"startedAt"`
+	EndedAt     Time          `json:"endedAt,omitzero"`
+	CreatedAt   Time          `json:"createdAt" show:"-"`
+	UpdatedAt   Time          `json:"updatedAt"`
+	Counts      SessionCounts `json:"counts"`
+}
+
+// A Checkpoint is a note on the progress of a session.
+type Checkpoint struct {
+	Number    int    `json:"number" jsonschema:"Counts from 1 within the session"`
+	Summary   string `json:"summary" jsonschema:"Markdown"`
+	CreatedAt Time   `json:"createdAt"`
+	UpdatedAt Time   `json:"updatedAt" show:"-"`
+}
+
+// A SessionAction is what happened in a step of a session's history.
+type SessionAction string
+
+// The actions of a history.
+const (
+	ActionStarted    SessionAction = "started"
+	ActionResumed    SessionAction = "resumed"
+	ActionCaptured   SessionAction = "captured"
+	ActionDrawn      SessionAction = "drawn"
+	ActionCheckpoint SessionAction = "checkpoint"
+	ActionOpened     SessionAction = "opened"
+	ActionCompiled   SessionAction = "compiled"
+	ActionSkipped    SessionAction = "skipped"
+	ActionDismissed  SessionAction = "dismissed"
+	ActionReverted   SessionAction = "reverted"
+	ActionUpdated    SessionAction = "updated"
+	ActionCompleted  SessionAction = "completed"
+	ActionFinalized  SessionAction = "finalized"
+	ActionReopened   SessionAction = "reopened"
+	ActionArchived   SessionAction = "archived"
+	ActionRestored   SessionAction = "restored"
+)
+
+// Rule lists the actions.
+func (SessionAction) Rule() Rule {
+	return Rule{Enum: enumValues(ActionStarted, ActionResumed, ActionCaptured, ActionDrawn, ActionCheckpoint,
+		ActionOpened, ActionCompiled, ActionSkipped, ActionDismissed, ActionReverted, ActionUpdated, ActionCompleted,
+		ActionFinalized, ActionReopened, ActionArchived, ActionRestored)}
+}
+
+// A HistoryStep is one step of a session's history.
+type HistoryStep struct {
+	At          Time          `json:"at"`
+	Action      SessionAction `json:"action"`
+	UserID      ID            `json:"userId,omitzero"`
+	AgentID     ID            `json:"agentId,omitzero"`
+	CandidateID ID            `json:"candidateId,omitzero"`
+	UnitID      ID            `json:"unitId,omitzero"`
+	MemoryID    ID            `json:"memoryId,omitzero"`
+	EventID     string        `json:"eventId,omitzero" jsonschema:"The event that caused it, as its client named it"`
+}
+
+// StartSession is the input of session.start.
+type StartSession struct {
+	Task        TaskText    `json:"task" jsonschema:"What the agent is to do"`
+	Adapter     Adapter     `json:"adapter,omitzero" jsonschema:"Required if automatic"`
+	AtlasID     ID          `json:"atlasId,omitzero" id:"atlas" jsonschema:"Default: as for a memory"`
+	WorkspaceID ID          `json:"workspaceId,omitzero" id:"workspace" jsonschema:"Default: your personal one"`
+	Kind        SessionKind `json:"kind,omitzero" jsonschema:"Default: manual"`
+	ExternalID  ExternalID  `json:"externalId,omitzero" jsonschema:"Your id of it: a known one resumes"`
+	SourceName  SourceText  `json:"sourceName,omitzero" jsonschema:"Your name, as a label"`
+	MaxTokens   TokenBudget `json:"maxTokens,omitzero"`
+}
+
+// StartedSession is the output of session.start.
+type StartedSession struct {
+	Session Session       `json:"session"`
+	Context MemoryContext `json:"context" jsonschema:"What is known in its atlas"`
+
+	resumed bool
+}
+
+// ResumedSession returns the output of a start that resumed a session.
+func ResumedSession(s Session) StartedSession { return StartedSession{Session: s, resumed: true} }
+
+// SetCreated restores from a stored response whether a session was created.
+func (s *StartedSession) SetCreated(created bool) { s.resumed = !created }
+
+// Created reports whether a session was created.
+func (s StartedSession) Created() bool { return !s.resumed }
+
+// OneSession is an output that holds a session.
+type OneSession struct {
+	Session Session `json:"session"`
+}
+
+// GetSession is the input of session.get.
+type GetSession struct {
+	SessionID ID          `json:"sessionId" id:"session"`
+	MaxTokens TokenBudget `json:"max_tokens,omitzero"`
+}
+
+// SessionDetail is the output of session.get, with the newest of each part.
+type SessionDetail struct {
+	Session     Session          `json:"session"`
+	Candidates  []Candidate      `json:"candidates" jsonschema:"The newest, newest first" show:"columns=id title:28 type status sourceEventId:16"`
+	Checkpoints []Checkpoint     `json:"checkpoints" jsonschema:"The newest, newest first" show:"columns=number summary:40 createdAt"`
+	Units       []Unit           `json:"units" jsonschema:"The newest, newest first" show:"columns=id key:16 title:28 status memoryId"`
+	Context     MemoryContext    `json:"context" jsonschema:"What is known in its atlas now"`
+	History     []HistoryStep    `json:"history" jsonschema:"The newest, newest first" show:"columns=at action userId agentId candidateId memoryId"`
+	Redactions  []RedactionCount `json:"redactions" jsonschema:"Credentials that its audits report" show:"columns=rule count"`
+
+	tag string
+}
+
+// WithEntityTag returns the detail with its entity tag.
+func (d SessionDetail) WithEntityTag(values ...string) SessionDetail {
+	d.tag = entityTag(d.Session.ID, values...)
+	return d
+}
+
+// ETag identifies this representation of the session.
+func (d SessionDetail) ETag() string { return d.tag }
+
+// A SessionScope selects whose sessions a list shows.
+type SessionScope string
+
+// The scopes. Managers may list the sessions of all members.
+const (
+	ScopeOwn     SessionScope = "own"
+	ScopeManaged SessionScope = "managed"
+)
+
+// Rule lists the scopes.
+func (SessionScope) Rule() Rule {
+	return Rule{Enum: enumValues(ScopeOwn, ScopeManaged), Description: "managed: of all members, as admin or owner"}
+}
+
+// ListSessions is the input of session.list.
+type ListSessions struct {
+	WorkspaceID ID                    `json:"workspace_id,omitzero" id:"workspace" jsonschema:"Only this one"`
+	AtlasID     ID                    `json:"atlas_id,omitzero" id:"atlas" jsonschema:"Only this one"`
+	Status      SessionStatus         `json:"status,omitzero" jsonschema:"Only these"`
+	Scope       SessionScope          `json:"scope,omitzero"`
+	Include     []IncludeArchivedOnly `json:"include,omitzero" jsonschema:"Include these too"`
+	Paging
+}
+
+// Sessions is a page of sessions, newest first.
+type Sessions struct {
+	Sessions []Session `json:"sessions" show:"columns=id task:28 kind=manual adapter status archived=false startedAt"`
+	Page
+}
+
+// AddCheckpoint is the input of session.checkpoint.
+type AddCheckpoint struct {
+	SessionID ID      `json:"sessionId" id:"session"`
+	Summary   Summary `json:"summary" jsonschema:"What is done, what is next"`
+}
+
+// AddedCheckpoint is the output of session.checkpoint.
+type AddedCheckpoint struct {
+	Checkpoint Checkpoint `json:"checkpoint"`
+}
+
+// Created reports that a checkpoint was created.
+func (AddedCheckpoint) Created() bool { return true }
+
+// FinalizeSession is the input of session.finalize.
+type FinalizeSession struct {
+	SessionID ID      `json:"sessionId" id:"session"`
+	Summary   Summary `json:"summary,omitzero" jsonschema:"The result"`
+}
+
+// A CompiledCandidate names a candidate and the memory that it became.
+type CompiledCandidate struct {
+	CandidateID ID `json:"candidateId"`
+	MemoryID    ID `json:"memoryId"`
+}
+
+// A SkippedCandidate names a candidate that became no memory, and the reason.
+type SkippedCandidate struct {
+	CandidateID ID     `json:"candidateId"`
+	Reason      string `json:"reason"`
+	MemoryID    ID     `json:"memoryId,omitzero" jsonschema:"The memory with its content"`
+}
+
+// FinalizedSession is the output of session.finalize.
+type FinalizedSession struct {
+	Session  Session             `json:"session"`
+	Compiled []CompiledCandidate `json:"compiled" show:"columns=candidateId memoryId"`
+	Skipped  []SkippedCandidate  `json:"skipped" show:"columns=candidateId reason:28 memoryId"`
+}
+
+// CompleteSession is the input of session.complete.
+type CompleteSession struct {
+	SessionID ID `json:"sessionId" id:"session"`
+}
+
+// ReopenSession is the input of session.reopen.
+type ReopenSession struct {
+	SessionID ID `json:"sessionId" id:"session"`
+}
+
+// RevertSession is the input of session.revert.
+type RevertSession struct {
+	SessionID ID `json:"sessionId" id:"session"`
+}
+
+// ArchiveSession is the input of session.archive.
+type ArchiveSession struct {
+	SessionID ID    `json:"sessionId" id:"session"`
+	Archived  *bool `json:"archived,omitzero" jsonschema:"Default: true; false restores it"`
+}
+
+// A BulkAction is what session.bulk does to each session.
+type BulkAction string
+
+// The actions.
+const (
+	BulkArchive BulkAction = "archive"
+	BulkRestore BulkAction = "restore"
+	BulkDelete  BulkAction = "delete"
+)
+
+// Rule lists the actions.
+func (BulkAction) Rule() Rule { return Rule{Enum: enumValues(BulkArchive, BulkRestore, BulkDelete)} }
+
+// SessionIDs are the sessions of a bulk action.
+type SessionIDs []ID
+
+// Rule requires 1 to 100 ids.
+func (SessionIDs) Rule() Rule { return Rule{MinItems: 1, MaxItems: 100} }
+
+// BulkSessions is the input of session.bulk.
+type BulkSessions struct {
+	Action     BulkAction `json:"action" jsonschema:"What to do to each of them"`
+	SessionIDs SessionIDs `json:"sessionIds" id:"session" jsonschema:"At most 100"`
+}
+
+// A BulkResult is the result of a bulk action for one session.
+type BulkResult struct {
+	ID   ID   `json:"id"`
+	OK   bool `json:"ok"`
+	Code Code `json:"code,omitzero" jsonschema:"Why it was not done"`
+}
+
+// BulkResults is the output of session.bulk, in the order of the request.
+type BulkResults struct {
+	Results []BulkResult `json:"results" show:"columns=id ok code"`
+}
