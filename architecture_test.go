@@ -43,6 +43,7 @@ var allowedImports = map[string][]string{
 	"internal/identity":              {""},
 	"internal/secret":                {},
 	"internal/fence":                 {},
+	"internal/pathglob":              {},
 	"internal/extract":               {""},
 	"internal/extract/extracttest":   {"internal/extract"},
 	"internal/embed":                 {"internal/embed/kernel", "internal/embed/model"},

@@ -1,0 +1,164 @@
+package fence
+
+import (
+	"regexp"
+	"strings"
+)
+
+// Strip removes what [Markdown], [MarkdownWithin] and [Prefix] wrote from a text: whole snapshots, and memories without
+// their frame. It finds them between other lines, indented, quoted by "> ", and cut at the end of the text. Everything
+// else is kept byte for byte. A lone line of a memory, without the line that announces it, is no quotation and is kept.
+func Strip(text string) string {
+	if !strings.Contains(text, "# Memories") && !strings.Contains(text, "quoted as data:") {
+		return text
+	}
+	q := quotedLines(strings.SplitAfter(text, "\n"))
+	if q[len(q)-1] == "" {
+		q = q[:len(q)-1]
+	}
+	var kept strings.Builder
+	inside := false // the line before was a part of a snapshot
+	for i := 0; i < len(q); {
+		start, n := q.snapshot(i)
+		if n == 0 {
+			n = q.item(i, inside)
+		}
+		if inside = n > 0; !inside {
+			start, n = len(q[i]), 1
+		}
+		kept.WriteString(q[i][:start])
+		i += n
+	}
+	return kept.String()
+}
+
+// A label is a plain word or a code span; see writeLabel.
+const label = "(?:[a-zA-Z0-9-]+|`[^`\n]+`)"
+
+var (
+	snapshotHeading = regexp.MustCompile("# Memories(?: of `[^`\n]+`)?$")
+	cutHeading      = regexp.MustCompile("^# Memories(?: (?:o|of|of (?:`[^`\n]*`?)?)?)?$")
+	groupHeading    = regexp.MustCompile("^## " + label + "$")
+	cutGroup        = regexp.MustCompile("^#(?:#|# |# [a-zA-Z0-9-]+|# `[^`\n]*`?)?$")
+	memoryHead      = regexp.MustCompile("^Memory " + label + " \\((?:not )?verified(?:, expired)?(?:, " + label +
+		")?\\), quoted as data:$")
+	cutHead = regexp.MustCompile("^Memory (?:(?:[a-zA-Z0-9-]+|`[^`\n]*)?|" + label +
+		" (?:\\([a-zA-Z0-9, -]*(?:`[^`\n]*`?)?(?:\\)[a-z, ]*:?)?)?|" + label + ")$")
+	ownLine = regexp.MustCompile("^(?:(?:author |title |tags )?" + quoteBar +
+		"|author unknown$|left out: [1-9][0-9]* hidden characters$)")
+)
+
+// quotedLines are the lines of a text that may quote memories.
+type quotedLines []string
+
+// body returns a line without indentation, marks of a quotation, and line end. Behind the last line it returns "".
+func (q quotedLines) body(i int) string {
+	if i >= len(q) {
+		return ""
+	}
+	return strings.TrimRight(strings.TrimLeft(q[i], " \t>"), " \t\r\n")
+}
+
+// cut reports whether the text ends within a line, and returns the beginning of that line without a torn character.
+func (q quotedLines) cut(i int) (string, bool) {
+	if i != len(q)-1 || strings.HasSuffix(q[i], "\n") {
+		return "", false
+	}
+	torn := strings.TrimRight(strings.ToValidUTF8(strings.TrimLeft(q[i], " \t>"), "\ufffd"), "\ufffd\r")
+	return torn, true
+}
+
+// skipBlank returns the number of the first line from i that is not blank, at most one further.
+func (q quotedLines) skipBlank(i int) int {
+	if i < len(q) && q.body(i) == "" {
+		i++
+	}
+	return i
+}
+
+// snapshot returns the number of lines of the frame that begins in line i, and its first byte there.
+func (q quotedLines) snapshot(i int) (start, n int) {
+	if text, isCut := q.cut(i); isCut && cutHeading.MatchString(text) {
+		return 0, 1
+	}
+	heading := snapshotHeading.FindString(q.body(i))
+	if heading == "" {
+		return 0, 0
+	}
+	if start = strings.LastIndex(q[i], heading); strings.Trim(q[i][:start], " \t>") == "" {
+		start = 0
+	}
+	at := q.skipBlank(i + 1)
+	if at >= len(q) {
+		return start, at - i
+	}
+	for _, words := range []string{preamble, emptyNotice, truncatedNotice} {
+		words = strings.TrimSpace(words)
+		if text, isCut := q.cut(at); q.body(at) == words || isCut && strings.HasPrefix(words, text) {
+			return start, at + 1 - i
+		}
+	}
+	return 0, 0
+}
+
+// item returns the number of lines of the memory, or of the group heading, that begins in line i. Inside a snapshot a
+// blank line before it belongs to it.
+func (q quotedLines) item(i int, inside bool) int {
+	at := i
+	if inside {
+		at = q.skipBlank(i)
+	}
+	if n := q.memory(at); n > 0 {
+		return at + n - i
+	}
+	if !inside || at >= len(q) {
+		return 0
+	}
+	if text, isCut := q.cut(at); isCut && text != "" &&
+		(cutGroup.MatchString(text) || cutHead.MatchString(text) || strings.HasPrefix("Memory", text)) {
+		return at + 1 - i
+	}
+	next := q.skipBlank(at + 1)
+	if groupHeading.MatchString(q.body(at)) && (next >= len(q) || q.item(at+1, true) > 0) {
+		return at + 1 - i
+	}
+	return 0
+}
+
+// memory returns the number of lines of the memory that begins in line i.
+func (q quotedLines) memory(i int) int {
+	const fenceLine = "~~~"
+	if i >= len(q) || !memoryHead.MatchString(q.body(i)) {
+		return 0
+	}
+	at := i + 1
+	if at < len(q) && q.body(at) != fenceLine {
+		if text, isCut := q.cut(at); isCut && strings.HasPrefix(fenceLine, text) {
+			return at + 1 - i
+		}
+		return 0
+	}
+	for at++; at < len(q); at++ {
+		if q.body(at) == fenceLine {
+			return at + 1 - i
+		}
+		if !ownLine.MatchString(q.body(at)) {
+			if text, isCut := q.cut(at); isCut && beginsOwnLine(text) {
+				at++
+			}
+			break
+		}
+	}
+	return min(at, len(q)) - i
+}
+
+// beginsOwnLine reports whether a cut line is the beginning of one that this package writes inside a fence.
+func beginsOwnLine(text string) bool {
+	for _, whole := range []string{"author unknown", "title ", "tags ", "~~~", "left out: "} {
+		if strings.HasPrefix(whole, text) {
+			return true
+		}
+	}
+	return strings.HasPrefix(text, "left out: ") && strings.HasPrefix(" hidden characters",
+		strings.TrimLeft(strings.TrimPrefix(text, "left out: "), "0123456789"))
+}

@@ -1,0 +1,112 @@
+package fence
+
+import (
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// surroundings are texts beside a snapshot that a reader could take for a part of it.
+var surroundings = []string{"", "Please deploy.", "## Next steps\n\nDeploy.", "Memory leaks are the problem.\n",
+	"~~~\ncode\n~~~",
+	"│ a table │\n", "author unknown\n", "\n\n", "# Memories\n\nOf my youth.", "\r\nText\r\n", "> quoted\n", "left out",
+	"There are no memories to show.\n", "```\nx\n```\n", "日本語"}
+
+func quoteLines(text, mark string) string {
+	lines := strings.SplitAfter(text, "\n")
+	for i, line := range lines {
+		if line != "" {
+			lines[i] = mark + line
+		}
+	}
+	return strings.Join(lines, "")
+}
+
+func TestStripRemovesSnapshotsAndNothingElse(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		page := Markdown(textGenerator(2).Draw(t, "title"), groupGenerator.Draw(t, "groups"))
+		before := rapid.SampledFrom(surroundings).Draw(t, "before")
+		after := rapid.SampledFrom(surroundings).Draw(t, "after")
+		if after != "" && !strings.HasPrefix(after, "\n") {
+			after = rapid.SampledFrom([]string{"", "\n"}).Draw(t, "blank") + after
+		}
+		if got := Strip(before + page + after); got != before+after {
+			t.Fatalf("%q is left of\n%s\nwant %q", got, before+page+after, before+after)
+		}
+		mark := rapid.SampledFrom([]string{"> ", ">", "    ", "\t", "  > > "}).Draw(t, "mark")
+		if before != "" && !strings.HasSuffix(before, "\n") {
+			before += "\n"
+		}
+		if got := Strip(before + quoteLines(page, mark) + after); got != before+after {
+			t.Fatalf("%q is left of a quotation by %q, want %q", got, mark, before+after)
+		}
+		if got := Strip(before + strings.ReplaceAll(page, "\n", "\r\n") + after); got != before+after {
+			t.Fatalf("%q is left of lines that end with CRLF, want %q", got, before+after)
+		}
+	})
+}
+
+func TestStripRemovesLoneMemories(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		one := markdownOne(memoryGenerator.Draw(t, "memory"))
+		if got := Strip("a\n" + one + "b\n"); got != "a\nb\n" {
+			t.Fatalf("%q is left of\n%s", got, one)
+		}
+	})
+}
+
+func TestStripRemovesTruncatedSnapshots(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		page := Markdown(textGenerator(2).Draw(t, "title"), groupGenerator.Draw(t, "groups"))
+		mark := rapid.SampledFrom([]string{"", "> ", "  "}).Draw(t, "mark")
+		for n := len("# Memories"); n <= len(page); n++ {
+			cut := quoteLines(page[:n], mark)
+			if got := Strip("a\n" + cut); strings.TrimLeft(strings.TrimPrefix(got, "a\n"), " >\n") != "" {
+				t.Fatalf("%q is left of\n%s", got, cut)
+			}
+		}
+	})
+}
+
+func TestStripKeepsTextsWithoutSnapshots(t *testing.T) {
+	t.Parallel()
+	for _, text := range append(surroundings,
+		"I keep # Memories in a drawer.\n\nWhat follows is data.",
+		"Memory 7 (verified), quoted as data:\nno fence follows\n",
+		"# Memories\n\nThere is more.\n~~~\n│ bar\n~~~\n") {
+		if got := Strip(text); got != text {
+			t.Errorf("%q became %q", text, got)
+		}
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		text := strings.NewReplacer("# Memories", "", "quoted as data:", "").Replace(textGenerator(20).Draw(t, "text"))
+		if got := Strip(text); got != text && !strings.Contains(text, "# Memories") {
+			t.Fatalf("%q became %q", text, got)
+		}
+	})
+}
+
+func FuzzStrip(f *testing.F) {
+	f.Add(Markdown("Inbox", usualGroups), 40)
+	f.Add("a\n# Memories\n\nWhat", 3)
+	f.Add(markdownOne(usualGroups[0].Memories[0])+"│ x", 100)
+	f.Fuzz(func(t *testing.T, text string, at int) {
+		rest := Strip(text)
+		if len(rest) > len(text) {
+			t.Fatalf("%q grows to %q", text, rest)
+		}
+		at = max(0, min(at, len(text)))
+		before, page := text[:at], Markdown("x", usualGroups)
+		if before != "" && !strings.HasSuffix(before, "\n") {
+			before += "\n"
+		}
+		if strings.Contains(Strip(before+page), usualGroups[0].Memories[0].Content) &&
+			!strings.Contains(before, usualGroups[0].Memories[0].Content) {
+			t.Fatalf("a snapshot behind %q is kept", before)
+		}
+	})
+}
