@@ -52,7 +52,7 @@ func (EventContent) Rule() Rule {
 
 // A SessionEvent is one event of an automatic session, without its text.
 type SessionEvent struct {
-	ID         ID        `json:"id" jsonschema:"UUIDv7"`
+	ID         ID        `json:"id,omitzero" jsonschema:"UUIDv7; absent if it was ignored"`
 	SessionID  ID        `json:"sessionId"`
 	EventID    string    `json:"eventId" jsonschema:"The id that its client gave it"`
 	Adapter    Adapter   `json:"adapter"`

@@ -6,6 +6,7 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store/accountdb"
+	"github.com/loci-memory/loci/internal/store/sessiondb"
 )
 
 // Delete deletes the actor's account, unless its password changed meanwhile. The owner of a team is a conflict.
@@ -76,7 +77,8 @@ func (t *Tx) lockUser(id loci.ID, email string) error {
 	return nil
 }
 
-// deleteUser deletes a locked user. A background job erases the personal workspace, which nobody reaches any more.
+// deleteUser deletes a locked user. Background jobs erase the personal workspace and the sessions, which nobody reaches
+// any more.
 func (t *Tx) deleteUser(id loci.ID, email string) error {
 	var workspace int64
 	var workspaceID loci.ID
@@ -86,6 +88,13 @@ func (t *Tx) deleteUser(id loci.ID, email string) error {
 		err = t.store.eraser.DeleteWorkspace(t.conn, workspace, workspaceID)
 	}
 	if err != nil && !errors.Is(err, sqldb.ErrNoRows) {
+		return err
+	}
+	sessions, err := sessiondb.MarkDeletedOf(t.conn, id)
+	if err == nil && sessions > 0 {
+		err = t.AddJob(EraseSessionsJob, id)
+	}
+	if err != nil {
 		return err
 	}
 	return t.accounts().DeleteUser(id, loci.Email(email))

@@ -11,6 +11,7 @@ import (
 	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store/indexdb"
 	"github.com/loci-memory/loci/internal/store/jobdb"
+	"github.com/loci-memory/loci/internal/store/sessiondb"
 )
 
 // Kinds of jobs. Their subject is the id of the atlas or the workspace.
@@ -96,6 +97,9 @@ func (e *Eraser) erase(ctx context.Context, of target, id string) error {
 		switch {
 		case err != nil:
 		case len(b.memories) == 0:
+			if err = sessiondb.Erase(ctx, e.db, of.column+` = `+of.rowID, id); err != nil {
+				return err
+			}
 			_, err = sqldb.System(ctx, e.db, "erase a deleted atlas or workspace",
 				func(t *sqldb.Tx) (int64, error) { return t.Exec(of.erase, id) })
 			return err

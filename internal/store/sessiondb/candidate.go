@@ -1,0 +1,145 @@
+package sessiondb
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/sqldb"
+)
+
+// CandidateColumns are the columns of candidates c of sessions s, for ScanCandidate.
+const CandidateColumns = ` c.id, s.id, COALESCE((SELECT u.id FROM units u WHERE u.row_id = c.unit), ''), c.content,
+	c.title, c.type, c.tags, c.confidence, c.evidence, c.source_event_id, c.status,
+	COALESCE((SELECT e.id FROM memories e WHERE e.row_id = c.memory), ''), c.similar_to, c.created_at, c.updated_at `
+
+// ScanCandidate reads CandidateColumns.
+func ScanCandidate(r sqldb.Row) (c loci.Candidate, err error) {
+	var typeIndex int
+	var tags, similar string
+	if err = r.Scan(&c.ID, &c.SessionID, &c.UnitID, &c.Content, &c.Title, &typeIndex, &tags, &c.Confidence, &c.Evidence,
+		&c.SourceEventID, &c.Status, &c.MemoryID, &similar, &c.CreatedAt, &c.UpdatedAt); err != nil {
+		return c, err
+	}
+	c.Type, c.Similar = loci.MemoryTypeAt(typeIndex), []loci.SimilarToMemory{}
+	if c.Tags, err = sqldb.DecodeStrings[string](tags); err == nil && similar != sqldb.EmptyList {
+		err = json.Unmarshal([]byte(similar), &c.Similar)
+	}
+	return c, err
+}
+
+const fromCandidates = `FROM candidates c JOIN sessions s ON s.row_id = c.session WHERE c.session = ?1 `
+
+// Candidates returns the newest candidates of a session, newest first.
+func (r *Row) Candidates(t *sqldb.Tx, limit int) ([]loci.Candidate, error) {
+	return queryCandidates(t, `SELECT`+CandidateColumns+fromCandidates+
+		`ORDER BY c.created_at DESC, c.id DESC LIMIT ?2`, r.rowID, limit)
+}
+
+// PendingCandidates returns the pending candidates of a session, oldest first.
+func (r *Row) PendingCandidates(t *sqldb.Tx) ([]loci.Candidate, error) {
+	return queryCandidates(t, `SELECT`+CandidateColumns+fromCandidates+
+		`AND c.status = 'pending' ORDER BY c.created_at, c.id LIMIT ?2`, r.rowID, loci.MaxCandidates)
+}
+
+// CompiledCandidates returns the compiled candidates of the session, oldest first.
+func (s *Session) CompiledCandidates() ([]loci.Candidate, error) {
+	return queryCandidates(s.conn, `SELECT`+CandidateColumns+fromCandidates+
+		`AND c.status = 'compiled' ORDER BY c.created_at, c.id LIMIT ?2`, s.rowID, loci.MaxCandidates)
+}
+
+func queryCandidates(t *sqldb.Tx, q string, args ...any) ([]loci.Candidate, error) {
+	list := []loci.Candidate{}
+	err := t.Query(q, args, func(row sqldb.Row) error {
+		c, err := ScanCandidate(row)
+		list = append(list, c)
+		return err
+	})
+	return list, err
+}
+
+// Candidate returns a candidate of the session, or NotFound.
+func (s *Session) Candidate(id loci.ID) (loci.Candidate, error) {
+	c, err := ScanCandidate(s.conn.Row(`SELECT`+CandidateColumns+fromCandidates+`AND c.id = ?2`, s.rowID, id))
+	return c, sqldb.MapNoRows(err)
+}
+
+// CandidatesFrom returns the candidates of the session with one of these sources, oldest first.
+func (s *Session) CandidatesFrom(sources []string) (list []loci.Candidate, err error) {
+	for _, source := range sources {
+		c, err := ScanCandidate(s.conn.Row(`SELECT`+CandidateColumns+fromCandidates+`AND c.source_event_id = ?2
+			AND c.source_event_id <> ''`, s.rowID, source))
+		switch {
+		case err == nil:
+			list = append(list, c)
+		case !errors.Is(err, sqldb.ErrNoRows):
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+// AddCandidate stores a pending candidate; hash is that of its content.
+func (s *Session) AddCandidate(c loci.Candidate, hash int64, action loci.SessionAction) (loci.Candidate, error) {
+	t := s.conn
+	c.ID, c.SessionID, c.Status, c.CreatedAt, c.UpdatedAt = loci.NewID(t.Now.Std()), s.ID, loci.CandidatePending, t.Now,
+		t.Now
+	similar, err := json.Marshal(c.Similar)
+	if err != nil {
+		return c, err
+	}
+	if _, err := t.Exec(`INSERT INTO candidates (id, session, workspace, atlas, user_id, content, hash, title, type,
+			tags, confidence, evidence, source_event_id, status, similar_to, created_at, updated_at)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?16)`, c.ID, s.rowID,
+		s.workspace, s.atlas, s.UserID, c.Content, hash, c.Title, slices.Index(loci.MemoryTypes, c.Type),
+		sqldb.EncodeStrings(c.Tags), c.Confidence, c.Evidence, c.SourceEventID, c.Status, string(similar),
+		t.Now); err != nil {
+		return c, err
+	}
+	s.Counts.Candidates++
+	s.Counts.Pending++
+	if err := s.Step(loci.HistoryStep{Action: action, CandidateID: c.ID, EventID: c.SourceEventID}); err != nil {
+		return c, err
+	}
+	return c, s.Save()
+}
+
+// SetCandidate writes the next state of a candidate, and the memory that it became. The caller saves the counters.
+func (s *Session) SetCandidate(was loci.Candidate, status loci.CandidateStatus, memory loci.ID,
+	action loci.SessionAction) (loci.Candidate, error) {
+	c := was
+	c.Status, c.MemoryID, c.UpdatedAt = status, memory, max(s.conn.Now, was.UpdatedAt+1)
+	if _, err := s.conn.Exec(`UPDATE candidates SET status = ?2,
+		memory = (SELECT e.row_id FROM memories e WHERE e.id = ?3), updated_at = ?4 WHERE id = ?1`, c.ID, c.Status,
+		c.MemoryID, c.UpdatedAt); err != nil {
+		return c, err
+	}
+	if was.Status == loci.CandidatePending {
+		s.Counts.Pending--
+	}
+	if status == loci.CandidatePending {
+		s.Counts.Pending++
+	}
+	return c, s.Step(loci.HistoryStep{Action: action, CandidateID: c.ID, MemoryID: memory, EventID: c.SourceEventID})
+}
+
+// Bounds of the earlier candidates with which a new statement is compared.
+const (
+	maxKnownTexts = 300
+	maxKnownChars = 4000
+)
+
+// KnownTexts returns the contents of the newest short candidates of a user in an atlas, in any state but compiled: the
+// texts of those are memories.
+func KnownTexts(t *sqldb.Tx, userID, atlasID loci.ID) (list []string, err error) {
+	err = t.Query(`SELECT c.content FROM candidates c JOIN atlases a ON a.row_id = c.atlas WHERE c.user_id = ?1
+		AND a.id = ?2 AND c.status <> 'compiled' AND length(c.content) <= ?4
+		ORDER BY c.created_at DESC, c.id DESC LIMIT ?3`, []any{userID, atlasID, maxKnownTexts, maxKnownChars}, func(row sqldb.Row) error {
+		var text string
+		err := row.Scan(&text)
+		list = append(list, text)
+		return err
+	})
+	return list, err
+}

@@ -1,0 +1,110 @@
+package sessiondb
+
+import (
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/sqldb"
+)
+
+// An Event is an event with what is stored of its text.
+type Event struct {
+	loci.SessionEvent
+	Content  string
+	Metadata loci.Metadata
+}
+
+// Event returns the event of the session with an id of its client, if there is one.
+func (s *Session) Event(eventID string) (e loci.SessionEvent, found bool, err error) {
+	e.SessionID, e.Adapter = s.ID, s.Adapter
+	err = s.conn.QueryRow(`SELECT id, event_id, type, unit_key, role, occurred_at, created_at FROM session_events
+		WHERE session = ?1 AND event_id = ?2`, []any{s.rowID, eventID},
+		[]any{&e.ID, &e.EventID, &e.Type, &e.UnitKey, &e.Role, &e.OccurredAt, &e.CreatedAt})
+	if errors.Is(err, sqldb.ErrNoRows) {
+		return e, false, nil
+	}
+	e.UpdatedAt = e.CreatedAt
+	return e, err == nil, err
+}
+
+// AddEvent stores an event. The texts of tools and files are not stored.
+func (s *Session) AddEvent(e Event) (loci.SessionEvent, error) {
+	t := s.conn
+	e.ID, e.SessionID, e.CreatedAt, e.UpdatedAt = loci.NewID(t.Now.Std()), s.ID, t.Now, t.Now
+	metadata := ""
+	if !e.Type.KeepsText() {
+		e.Content = ""
+	} else if len(e.Metadata) > 0 {
+		b, err := json.Marshal(e.Metadata)
+		if err != nil {
+			return e.SessionEvent, err
+		}
+		metadata = string(b)
+	}
+	if _, err := t.Exec(`INSERT INTO session_events (id, session, event_id, type, unit_key, role, content, metadata,
+			occurred_at, created_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)`, e.ID, s.rowID, e.EventID, e.Type,
+		e.UnitKey, e.Role, e.Content, metadata, e.OccurredAt, t.Now); err != nil {
+		return e.SessionEvent, err
+	}
+	if !s.hasTexts && (e.Content != "" || metadata != "") {
+		s.hasTexts = true
+		if _, err := t.Exec(`UPDATE sessions SET has_texts = ?2 WHERE row_id = ?1`, s.rowID, true); err != nil {
+			return e.SessionEvent, err
+		}
+	}
+	s.Counts.Events++
+	return e.SessionEvent, s.Save()
+}
+
+// Texts returns the newest prompt of a unit and the newest answer before it. Without a unit key it is the newest prompt
+// of the session. A response that is about to be stored is not among them.
+func (r *Row) Texts(t *sqldb.Tx, unitKey string) (prompt, previous string, err error) {
+	var at int64
+	err = t.QueryRow(`SELECT v.row_id, v.content FROM session_events v WHERE v.session = ?1 AND v.type = 'prompt'
+		AND (?2 = '' OR v.unit_key = ?2) ORDER BY v.row_id DESC LIMIT 1`, []any{r.rowID, unitKey}, []any{&at, &prompt})
+	if errors.Is(err, sqldb.ErrNoRows) {
+		return "", "", nil
+	}
+	if err == nil {
+		previous, err = r.answerBefore(t, at)
+	}
+	return prompt, previous, err
+}
+
+// LastAnswer returns the newest answer of the session.
+func (r *Row) LastAnswer(t *sqldb.Tx) (string, error) { return r.answerBefore(t, 1<<62) }
+
+func (r *Row) answerBefore(t *sqldb.Tx, rowID int64) (text string, err error) {
+	err = t.QueryRow(`SELECT v.content FROM session_events v WHERE v.session = ?1 AND v.type = 'response'
+		AND v.row_id < ?2 ORDER BY v.row_id DESC LIMIT 1`, []any{r.rowID, rowID}, []any{&text})
+	if errors.Is(err, sqldb.ErrNoRows) {
+		err = nil
+	}
+	return text, err
+}
+
+// textLifetime is how long the texts of events are kept after the last use of their session.
+const textLifetime = 30 * 24 * time.Hour
+
+// DeleteExpiredTexts deletes the texts of the events of some sessions that ended, or were last used, 30 days ago. It
+// reports whether others are left.
+func DeleteExpiredTexts(t *sqldb.Tx, sessions int) (more bool, err error) {
+	var list []int64
+	if err := t.Query(`SELECT s.row_id FROM sessions s WHERE s.has_texts
+		AND (CASE WHEN s.ended_at > 0 THEN s.ended_at ELSE s.updated_at END) <= ?1 ORDER BY s.row_id LIMIT ?2`,
+		[]any{t.Now - loci.Time(textLifetime.Microseconds()), sessions}, sqldb.ScanInts(&list)); err != nil {
+		return false, err
+	}
+	for _, rowID := range list {
+		if _, err := t.Exec(`UPDATE session_events SET content = '', metadata = '' WHERE session = ?1
+			AND (content <> '' OR metadata <> '')`, rowID); err != nil {
+			return false, err
+		}
+		if _, err := t.Exec(`UPDATE sessions SET has_texts = ?2 WHERE row_id = ?1`, rowID, false); err != nil {
+			return false, err
+		}
+	}
+	return len(list) == sessions, nil
+}

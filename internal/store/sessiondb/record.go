@@ -1,0 +1,93 @@
+package sessiondb
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"slices"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/sqldb"
+)
+
+// Audit returns the audit of an event, if there is one.
+func (s *Session) Audit(eventID string) (a loci.Audit, found bool, err error) {
+	a.SessionID, a.Adapter = s.ID, s.Adapter
+	var rules string
+	err = s.conn.QueryRow(`SELECT id, event_id, rules, total, occurred_at, created_at FROM redaction_audits
+		WHERE session = ?1 AND event_id = ?2`, []any{s.rowID, eventID},
+		[]any{&a.ID, &a.EventID, &rules, &a.Total, &a.OccurredAt, &a.CreatedAt})
+	if errors.Is(err, sqldb.ErrNoRows) {
+		return a, false, nil
+	}
+	a.UpdatedAt = a.CreatedAt
+	if err == nil {
+		err = json.Unmarshal([]byte(rules), &a.Rules)
+	}
+	return a, err == nil, err
+}
+
+// AddAudit stores an audit.
+func (s *Session) AddAudit(a loci.Audit) (loci.Audit, error) {
+	a.ID, a.SessionID, a.CreatedAt, a.UpdatedAt = loci.NewID(s.conn.Now.Std()), s.ID, s.conn.Now, s.conn.Now
+	rules, err := json.Marshal(a.Rules)
+	if err != nil {
+		return a, err
+	}
+	if _, err = s.conn.Exec(`INSERT INTO redaction_audits (id, session, event_id, rules, total, occurred_at, created_at)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)`, a.ID, s.rowID, a.EventID, string(rules), a.Total, a.OccurredAt,
+		s.conn.Now); err != nil {
+		return a, err
+	}
+	s.audits++
+	if err := s.addRedactions(a.Rules); err != nil {
+		return a, err
+	}
+	return a, s.Save()
+}
+
+// Redactions returns the sum of the audits of a session by rule, sorted by rule.
+func (r *Row) Redactions() ([]loci.RedactionCount, error) {
+	list := []loci.RedactionCount{}
+	err := json.Unmarshal([]byte(r.redactions), &list)
+	return list, err
+}
+
+// addRedactions adds the rules of an audit to the sum of the session.
+func (s *Session) addRedactions(rules []loci.RedactionCount) error {
+	list, err := s.Redactions()
+	if err != nil {
+		return err
+	}
+	for _, x := range rules {
+		i, found := slices.BinarySearchFunc(list, x.Rule, func(c loci.RedactionCount, rule loci.RuleName) int {
+			return cmp.Compare(c.Rule, rule)
+		})
+		if !found {
+			list = slices.Insert(list, i, loci.RedactionCount{Rule: x.Rule})
+		}
+		list[i].Count += x.Count
+	}
+	b, err := json.Marshal(list)
+	s.redactions = string(b)
+	return err
+}
+
+// Audits returns the number of audits.
+func (r *Row) Audits() int { return r.audits }
+
+// Compilations returns the number of compilations.
+func (r *Row) Compilations() int { return r.compilations }
+
+// AddCompilation stores a compilation.
+func (s *Session) AddCompilation(c loci.Compilation) (loci.Compilation, error) {
+	c.ID, c.SessionID, c.CreatedAt, c.UpdatedAt = loci.NewID(s.conn.Now.Std()), s.ID, s.conn.Now, s.conn.Now
+	if _, err := s.conn.Exec(`INSERT INTO compilations (id, session, unit_key, compiler, outcome, memory,
+			input_event_ids, created_at) VALUES (?1, ?2, ?3, ?4, ?5,
+			(SELECT e.row_id FROM memories e WHERE e.id = ?6), ?7, ?8)`, c.ID, s.rowID, c.UnitKey, c.Compiler, c.Outcome,
+		c.MemoryID, sqldb.EncodeStrings(c.InputEventIDs), s.conn.Now); err != nil {
+		return c, err
+	}
+	s.compilations++
+	return c, s.Save()
+}
