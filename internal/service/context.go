@@ -41,15 +41,20 @@ func (s *Service) ReadContext(ctx context.Context, actor *identity.Actor, in loc
 	if err != nil {
 		return loci.MemoryContext{}, err
 	}
+	s.fillContext(&out, list, authors, int(in.MaxTokens))
+	return out, nil
+}
+
+// fillContext writes memories, the most important one first, into a snapshot that fits a page.
+func (s *Service) fillContext(out *loci.MemoryContext, list []loci.Memory, authors map[loci.ID]string, tokens int) {
 	for {
-		out.Groups, out.Markdown = renderContext(slices.Clone(list), authors, int(in.MaxTokens))
-		if len(list) <= 1 || page.JSONSize(&out) <= page.MaxBytes {
+		out.Groups, out.Markdown = renderContext(slices.Clone(list), authors, tokens)
+		if len(list) <= 1 || page.JSONSize(out) <= page.MaxBytes {
 			break
 		}
 		list = list[:len(list)*3/4] // the least important memory is last
 	}
 	out.Tokens, out.GeneratedAt = fence.Tokens(out.Markdown), s.Store.Now()
-	return out, nil
 }
 
 // bestResults returns the memories that a search in the automatic mode ranks first.

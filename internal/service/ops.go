@@ -127,6 +127,54 @@ var (
 	AgentList = op.Add(Ops, "agent.list", "GET /v1/agents", "List the agents of the members of a workspace.",
 		op.Account, op.ToolFull, (*Service).ListAgents, op.ServerOnly)
 
+	SessionStart = op.Add(Ops, "session.start", "POST /v1/sessions",
+		"Start a session for a task, and read what is known.", op.Account, op.ToolFull, (*Service).StartSession,
+		op.MayCreate)
+	SessionList = op.Add(Ops, "session.list", "GET /v1/sessions", "List sessions, newest first.", op.Account,
+		op.ToolFull, (*Service).ListSessions)
+	SessionBulk = op.Add(Ops, "session.bulk", "POST /v1/sessions/bulk", "Archive, restore or delete sessions.",
+		op.Account, op.NoTool, (*Service).BulkSessions, op.Destructive)
+	SessionCandidates = op.Add(Ops, "session.candidates", "GET /v1/sessions/candidates",
+		"List candidates for memories, newest first.", op.Account, op.ToolFull, (*Service).ListCandidates)
+	SessionGet = op.Add(Ops, "session.get", "GET /v1/sessions/{sessionId}",
+		"Read a session with its parts and what is known.", op.Account, op.ToolFull, (*Service).GetSession)
+	SessionCapture = op.Add(Ops, "session.capture", "POST /v1/sessions/{sessionId}/candidates",
+		"Propose a memory. A person decides.", op.Account, op.ToolFull, (*Service).CaptureCandidate, op.MayCreate)
+	SessionCheckpoint = op.Add(Ops, "session.checkpoint", "POST /v1/sessions/{sessionId}/checkpoints",
+		"Note the progress of a session.", op.Account, op.ToolFull, (*Service).AddCheckpoint, op.Creates)
+	SessionFinalize = op.Add(Ops, "session.finalize", "POST /v1/sessions/{sessionId}/finalize",
+		"End a session: its pending candidates become memories.", op.Account, op.ToolFull,
+		(*Service).FinalizeSession)
+	SessionModerate = op.Add(Ops, "session.moderate",
+		"POST /v1/sessions/{sessionId}/candidates/{candidateId}/moderate", "Compile, dismiss or revert a candidate.",
+		op.Account, op.ToolFull, (*Service).ModerateCandidate)
+	SessionComplete = op.Add(Ops, "session.complete", "POST /v1/sessions/{sessionId}/complete",
+		"End an automatic session whose units are stored.", op.Account, op.NoTool, (*Service).CompleteSession)
+	SessionReopen = op.Add(Ops, "session.reopen", "POST /v1/sessions/{sessionId}/reopen",
+		"Make an ended automatic session active again.", op.Account, op.NoTool, (*Service).ReopenSession)
+	SessionRevert = op.Add(Ops, "session.revert", "POST /v1/sessions/{sessionId}/automatic-memory/revert",
+		"Archive the memory of the unit that was finalized last.", op.Account, op.NoTool, (*Service).RevertSession)
+	SessionArchive = op.Add(Ops, "session.archive", "POST /v1/sessions/{sessionId}/archive",
+		"Archive a session, or restore it.", op.Account, op.NoTool, (*Service).ArchiveSession)
+	UnitOpen = op.Add(Ops, "unit.open", "POST /v1/sessions/{sessionId}/units",
+		"Open a unit, one task of an automatic session, or resume it.", op.Account, op.NoTool, (*Service).OpenUnit,
+		op.MayCreate)
+	UnitFinalize = op.Add(Ops, "unit.finalize", "POST /v1/sessions/{sessionId}/units/{unitId}/finalize",
+		"Store the result of a unit as its memory.", op.Account, op.NoTool, (*Service).FinalizeUnit)
+	SessionEvent = op.Add(Ops, "session.event", "POST /v1/sessions/{sessionId}/events",
+		"Deliver an event of an automatic session.", op.Account, op.NoTool, (*Service).SendEvent, op.Accepts)
+	SessionCompile = op.Add(Ops, "session.compile", "POST /v1/sessions/{sessionId}/compile",
+		"Record what a bridge made of events.", op.Account, op.NoTool, (*Service).RecordCompilation, op.Creates)
+
+	AutoGet = op.Add(Ops, "auto.get", "GET /v1/auto", "Show your automatic memory in a workspace.", op.Account,
+		op.NoTool, (*Service).GetPolicy)
+	AutoSet = op.Add(Ops, "auto.set", "PUT /v1/auto?workspace_id",
+		"Switch automatic memory on, pause it or route it. Absent fields get their defaults.", op.Account, op.NoTool,
+		(*Service).SetPolicy)
+	AutoAudit = op.Add(Ops, "auto.audit", "POST /v1/auto/redaction-audits",
+		"Record what was redacted from an event, without its content.", op.Account, op.NoTool, (*Service).RecordAudit,
+		op.MayCreate)
+
 	SignInList = op.Add(Ops, "signin.list", "GET /v1/sign-ins", "List the browsers that are signed in.", op.Person,
 		op.NoTool, (*Service).ListSignIns, op.OverQuota, op.ServerOnly)
 	SignInRevoke = op.Add(Ops, "signin.revoke", "DELETE /v1/sign-ins/{signinId}", "Sign a browser out.", op.Person,

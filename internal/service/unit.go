@@ -1,0 +1,143 @@
+package service
+
+import (
+	"context"
+	"strings"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/identity"
+	"github.com/loci-memory/loci/internal/store"
+)
+
+// OpenUnit opens a unit of an automatic session, or returns the one with the same key.
+func (s *Service) OpenUnit(ctx context.Context, actor *identity.Actor, in loci.OpenUnit) (loci.OpenedUnit, error) {
+	if err := rejectCredentials("key", in.Key); err != nil {
+		return loci.OpenedUnit{}, err
+	}
+	title := string(redacted(in.Title))
+	return inSession(ctx, s, actor, in.SessionID, store.OwnSession,
+		func(_ *store.Tx, x *store.Session) (loci.OpenedUnit, error) {
+			if err := requireAutomatic(x); err != nil {
+				return loci.OpenedUnit{}, err
+			}
+			if err := x.RequireOpen(); err != nil {
+				return loci.OpenedUnit{}, err
+			}
+			u, found, err := x.UnitByKey(string(in.Key))
+			if err == nil && !found {
+				u, err = addUnit(x, string(in.Key), title)
+				return loci.OpenedUnit{Unit: u}, err
+			}
+			if err == nil && in.FollowUp {
+				u, err = reopenUnit(x, u, title)
+			}
+			return loci.ResumedUnit(u), err
+		})
+}
+
+func addUnit(x *store.Session, key, title string) (loci.Unit, error) {
+	if err := limitOf(x.Counts.Units, loci.MaxUnits, "units"); err != nil {
+		return loci.Unit{}, err
+	}
+	if strings.TrimSpace(title) == "" {
+		title = key
+	}
+	return x.AddUnit(key, title)
+}
+
+// reopenUnit opens a finalized unit for a follow-up.
+func reopenUnit(x *store.Session, u loci.Unit, title string) (loci.Unit, error) {
+	if u.Status == loci.UnitOpen {
+		return u, nil
+	}
+	status, err := loci.UnitStates.Apply(u.Status, "reopened")
+	if err != nil {
+		return u, err
+	}
+	if u.Status = status; strings.TrimSpace(title) != "" {
+		u.Title = title
+	}
+	return x.SetUnit(u, loci.HistoryStep{Action: loci.ActionReopened})
+}
+
+// FinalizeUnit stores the result of a unit as its memory, or as the next version of it.
+func (s *Service) FinalizeUnit(ctx context.Context, actor *identity.Actor, in loci.FinalizeUnit) (loci.OneUnit, error) {
+	in.Content, in.Title = redacted(in.Content), redacted(in.Title)
+	if len(in.Content) > loci.MaxContent {
+		return loci.OneUnit{}, loci.Errorf(loci.CodeInvalidQuery,
+			"content must have at most %d bytes with [REDACTED:rule] in place of its credentials", loci.MaxContent)
+	}
+	m := newMemory(loci.CreateMemory{Content: in.Content, Title: in.Title, Type: in.Type, Tags: in.Tags})
+	for i, tag := range m.Tags {
+		m.Tags[i] = redacted(tag)
+	}
+	entry := store.NewIndexEntry(m.Title, m.Content)
+	return inSession(ctx, s, actor, in.SessionID, store.OwnSession,
+		func(tx *store.Tx, x *store.Session) (out loci.OneUnit, err error) {
+			u, err := x.Unit(in.UnitID)
+			if err == nil {
+				err = x.RequireOpen()
+			}
+			if err != nil {
+				return out, err
+			}
+			if u.Status, err = loci.UnitStates.Apply(u.Status, "finalized"); err != nil {
+				return out, err
+			}
+			next := m
+			if u.MemoryID != "" && in.Type == "" {
+				next.Type = ""
+			}
+			if in.Tags == nil {
+				next.Tags = nil
+			}
+			out.Unit, _, err = storeUnit(tx, x, u, next, entry, "")
+			return out, err
+		})
+}
+
+// storeUnit writes the memory of a unit, and links unit and session to it. An existing memory keeps its type and tags
+// where m has none. The event is the one that caused it, if any.
+func storeUnit(tx *store.Tx, x *store.Session, u loci.Unit, m loci.Memory, e store.IndexEntry, eventID string) (
+	loci.Unit, loci.CompilationOutcome, error) {
+	outcome, action := loci.CompilationUpdated, loci.ActionUpdated
+	if u.MemoryID == "" {
+		if m.Tags == nil {
+			m.Tags = []string{}
+		}
+		created, err := createOrReturn(x.Memories(), "", loci.NewMemory{Memory: ofSession(x, m)}, e)
+		if err != nil {
+			return u, "", err
+		}
+		outcome, action, u.MemoryID = loci.CompilationCreated, loci.ActionCompiled, created.Memory.ID
+	} else if err := updateUnitMemory(tx, u.MemoryID, m, e); err != nil {
+		return u, "", err
+	}
+	tx.LinkResponse(u.MemoryID)
+	if err := x.SetMemory(u.MemoryID); err != nil {
+		return u, "", err
+	}
+	u, err := x.SetUnit(u, loci.HistoryStep{Action: action, EventID: eventID})
+	return u, outcome, err
+}
+
+// updateUnitMemory writes the next version of the memory of a unit.
+func updateUnitMemory(tx *store.Tx, id loci.ID, m loci.Memory, e store.IndexEntry) error {
+	h, err := tx.Memory(id)
+	if err != nil {
+		return err
+	}
+	next := h.Record()
+	if _, err := loci.MemoryStates.Apply(next.Status, "changed"); err != nil {
+		return err
+	}
+	next.Content, next.Title = m.Content, m.Title
+	if m.Type != "" {
+		next.Type = m.Type
+	}
+	if m.Tags != nil {
+		next.Tags = m.Tags
+	}
+	_, err = h.Update(next, &e)
+	return err
+}
