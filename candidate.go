@@ -63,7 +63,7 @@ type CaptureCandidate struct {
 	Content       CandidateContent `json:"content"`
 	Title         Title            `json:"title,omitzero" jsonschema:"Default: the first line"`
 	Type          MemoryType       `json:"type,omitzero" jsonschema:"Default: note"`
-	Tags          Tags             `json:"tags,omitzero"`
+	Tags          Tags             `json:"tags,omitzero" jsonschema:"Labels"`
 	Confidence    *Confidence      `json:"confidence,omitzero"`
 	Evidence      *Evidence        `json:"evidence,omitzero" jsonschema:"Basis"`
 	SourceEventID ExternalID       `json:"sourceEventId,omitzero" jsonschema:"Your id of it: a known one returns it"`

@@ -61,7 +61,7 @@ type FinalizeUnit struct {
 	Content   Content    `json:"content" jsonschema:"The result: the content of its memory"`
 	Title     Title      `json:"title,omitzero" jsonschema:"Default: the first line"`
 	Type      MemoryType `json:"type,omitzero" jsonschema:"Default: note"`
-	Tags      Tags       `json:"tags,omitzero"`
+	Tags      Tags       `json:"tags,omitzero" jsonschema:"Labels"`
 }
 
 // OneUnit is an output that holds a unit.

@@ -448,6 +448,168 @@ func (c *Client) AgentListAll(ctx context.Context, in loci.ListAgents, options .
 	})
 }
 
+// SessionStart calls session.start, POST /v1/sessions.
+//
+// Start a session for a task, and read what is known.
+func (c *Client) SessionStart(ctx context.Context, in loci.StartSession, options ...CallOption) (loci.StartedSession, error) {
+	return do[loci.StartedSession](ctx, c, "POST /v1/sessions", in, options)
+}
+
+// SessionList calls session.list, GET /v1/sessions.
+//
+// List sessions, newest first.
+func (c *Client) SessionList(ctx context.Context, in loci.ListSessions, options ...CallOption) (loci.Sessions, error) {
+	return do[loci.Sessions](ctx, c, "GET /v1/sessions", in, options)
+}
+
+// SessionListAll returns the items of every page of session.list. It reads a page when the one before is used up.
+// An error ends the sequence.
+func (c *Client) SessionListAll(ctx context.Context, in loci.ListSessions, options ...CallOption) iter.Seq2[loci.Session, error] {
+	return loci.AllItems(in.Paging, func(p loci.Paging) ([]loci.Session, loci.Page, error) {
+		in := in
+		in.Paging = p
+		out, err := c.SessionList(ctx, in, options...)
+		return out.Sessions, out.Page, err
+	})
+}
+
+// SessionBulk calls session.bulk, POST /v1/sessions/bulk.
+//
+// Archive, restore or delete sessions.
+func (c *Client) SessionBulk(ctx context.Context, in loci.BulkSessions, options ...CallOption) (loci.BulkResults, error) {
+	return do[loci.BulkResults](ctx, c, "POST /v1/sessions/bulk", in, options)
+}
+
+// SessionCandidates calls session.candidates, GET /v1/sessions/candidates.
+//
+// List candidates for memories, newest first.
+func (c *Client) SessionCandidates(ctx context.Context, in loci.ListCandidates, options ...CallOption) (loci.Candidates, error) {
+	return do[loci.Candidates](ctx, c, "GET /v1/sessions/candidates", in, options)
+}
+
+// SessionCandidatesAll returns the items of every page of session.candidates. It reads a page when the one before is used up.
+// An error ends the sequence.
+func (c *Client) SessionCandidatesAll(ctx context.Context, in loci.ListCandidates, options ...CallOption) iter.Seq2[loci.Candidate, error] {
+	return loci.AllItems(in.Paging, func(p loci.Paging) ([]loci.Candidate, loci.Page, error) {
+		in := in
+		in.Paging = p
+		out, err := c.SessionCandidates(ctx, in, options...)
+		return out.Candidates, out.Page, err
+	})
+}
+
+// SessionGet calls session.get, GET /v1/sessions/{sessionId}.
+//
+// Read a session with its parts and what is known.
+func (c *Client) SessionGet(ctx context.Context, in loci.GetSession, options ...CallOption) (loci.SessionDetail, error) {
+	return do[loci.SessionDetail](ctx, c, "GET /v1/sessions/{sessionId}", in, options)
+}
+
+// SessionCapture calls session.capture, POST /v1/sessions/{sessionId}/candidates.
+//
+// Propose a memory. A person decides.
+func (c *Client) SessionCapture(ctx context.Context, in loci.CaptureCandidate, options ...CallOption) (loci.CapturedCandidate, error) {
+	return do[loci.CapturedCandidate](ctx, c, "POST /v1/sessions/{sessionId}/candidates", in, options)
+}
+
+// SessionCheckpoint calls session.checkpoint, POST /v1/sessions/{sessionId}/checkpoints.
+//
+// Note the progress of a session.
+func (c *Client) SessionCheckpoint(ctx context.Context, in loci.AddCheckpoint, options ...CallOption) (loci.AddedCheckpoint, error) {
+	return do[loci.AddedCheckpoint](ctx, c, "POST /v1/sessions/{sessionId}/checkpoints", in, options)
+}
+
+// SessionFinalize calls session.finalize, POST /v1/sessions/{sessionId}/finalize.
+//
+// End a session: its pending candidates become memories.
+func (c *Client) SessionFinalize(ctx context.Context, in loci.FinalizeSession, options ...CallOption) (loci.FinalizedSession, error) {
+	return do[loci.FinalizedSession](ctx, c, "POST /v1/sessions/{sessionId}/finalize", in, options)
+}
+
+// SessionModerate calls session.moderate, POST /v1/sessions/{sessionId}/candidates/{candidateId}/moderate.
+//
+// Compile, dismiss or revert a candidate.
+func (c *Client) SessionModerate(ctx context.Context, in loci.ModerateCandidate, options ...CallOption) (loci.ModeratedCandidate, error) {
+	return do[loci.ModeratedCandidate](ctx, c, "POST /v1/sessions/{sessionId}/candidates/{candidateId}/moderate", in, options)
+}
+
+// SessionComplete calls session.complete, POST /v1/sessions/{sessionId}/complete.
+//
+// End an automatic session whose units are stored.
+func (c *Client) SessionComplete(ctx context.Context, in loci.CompleteSession, options ...CallOption) (loci.OneSession, error) {
+	return do[loci.OneSession](ctx, c, "POST /v1/sessions/{sessionId}/complete", in, options)
+}
+
+// SessionReopen calls session.reopen, POST /v1/sessions/{sessionId}/reopen.
+//
+// Make an ended automatic session active again.
+func (c *Client) SessionReopen(ctx context.Context, in loci.ReopenSession, options ...CallOption) (loci.OneSession, error) {
+	return do[loci.OneSession](ctx, c, "POST /v1/sessions/{sessionId}/reopen", in, options)
+}
+
+// SessionRevert calls session.revert, POST /v1/sessions/{sessionId}/automatic-memory/revert.
+//
+// Archive the memory of the unit that was finalized last.
+func (c *Client) SessionRevert(ctx context.Context, in loci.RevertSession, options ...CallOption) (loci.OneSession, error) {
+	return do[loci.OneSession](ctx, c, "POST /v1/sessions/{sessionId}/automatic-memory/revert", in, options)
+}
+
+// SessionArchive calls session.archive, POST /v1/sessions/{sessionId}/archive.
+//
+// Archive a session, or restore it.
+func (c *Client) SessionArchive(ctx context.Context, in loci.ArchiveSession, options ...CallOption) (loci.OneSession, error) {
+	return do[loci.OneSession](ctx, c, "POST /v1/sessions/{sessionId}/archive", in, options)
+}
+
+// SessionEvent calls session.event, POST /v1/sessions/{sessionId}/events.
+//
+// Deliver an event of an automatic session.
+func (c *Client) SessionEvent(ctx context.Context, in loci.SendEvent, options ...CallOption) (loci.ReceivedEvent, error) {
+	return do[loci.ReceivedEvent](ctx, c, "POST /v1/sessions/{sessionId}/events", in, options)
+}
+
+// SessionCompile calls session.compile, POST /v1/sessions/{sessionId}/compile.
+//
+// Record what a bridge made of events.
+func (c *Client) SessionCompile(ctx context.Context, in loci.RecordCompilation, options ...CallOption) (loci.RecordedCompilation, error) {
+	return do[loci.RecordedCompilation](ctx, c, "POST /v1/sessions/{sessionId}/compile", in, options)
+}
+
+// UnitOpen calls unit.open, POST /v1/sessions/{sessionId}/units.
+//
+// Open a unit, one task of an automatic session, or resume it.
+func (c *Client) UnitOpen(ctx context.Context, in loci.OpenUnit, options ...CallOption) (loci.OpenedUnit, error) {
+	return do[loci.OpenedUnit](ctx, c, "POST /v1/sessions/{sessionId}/units", in, options)
+}
+
+// UnitFinalize calls unit.finalize, POST /v1/sessions/{sessionId}/units/{unitId}/finalize.
+//
+// Store the result of a unit as its memory.
+func (c *Client) UnitFinalize(ctx context.Context, in loci.FinalizeUnit, options ...CallOption) (loci.OneUnit, error) {
+	return do[loci.OneUnit](ctx, c, "POST /v1/sessions/{sessionId}/units/{unitId}/finalize", in, options)
+}
+
+// AutoGet calls auto.get, GET /v1/auto.
+//
+// Show your automatic memory in a workspace.
+func (c *Client) AutoGet(ctx context.Context, in loci.GetPolicy, options ...CallOption) (loci.OnePolicy, error) {
+	return do[loci.OnePolicy](ctx, c, "GET /v1/auto", in, options)
+}
+
+// AutoSet calls auto.set, PUT /v1/auto?workspace_id.
+//
+// Switch automatic memory on, pause it or route it. Absent fields get their defaults.
+func (c *Client) AutoSet(ctx context.Context, in loci.SetPolicy, options ...CallOption) (loci.OnePolicy, error) {
+	return do[loci.OnePolicy](ctx, c, "PUT /v1/auto?workspace_id", in, options)
+}
+
+// AutoAudit calls auto.audit, POST /v1/auto/redaction-audits.
+//
+// Record what was redacted from an event, without its content.
+func (c *Client) AutoAudit(ctx context.Context, in loci.RecordAudit, options ...CallOption) (loci.RecordedAudit, error) {
+	return do[loci.RecordedAudit](ctx, c, "POST /v1/auto/redaction-audits", in, options)
+}
+
 // SigninList calls signin.list, GET /v1/sign-ins.
 //
 // List the browsers that are signed in.

@@ -31,6 +31,10 @@ const (
 	owner   accessRule = "owner"
 	// the caller created the memory, or is an admin of its workspace: ann created all
 	creatorOrManager accessRule = "creator"
+	// the session is the caller's own, and managers may not change it: all are of ann
+	sessionOwner accessRule = "session"
+	// the session is the caller's own, or one of a workspace that the caller manages
+	sessionManager accessRule = "session, admin"
 )
 
 // roles are the roles of the callers in the team workspace.
@@ -72,8 +76,16 @@ func expected(o *op.Op, caller conformance.Caller) loci.Code {
 		if role == "" {
 			return loci.CodeNotFound
 		}
-		if c == creatorOrManager {
+		switch c {
+		case creatorOrManager:
 			c = admin
+		case sessionOwner, sessionManager:
+			if role == loci.RoleMember {
+				return loci.CodeNotFound
+			}
+			if c = admin; fixtures[o.Name].needs == sessionOwner {
+				c = owner
+			}
 		}
 		if !role.AtLeast(loci.Role(c)) {
 			return loci.CodeForbidden

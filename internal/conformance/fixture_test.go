@@ -94,7 +94,8 @@ func (f fixture) world(t testing.TB, w *conformance.World,
 var fixtures = func() map[string]fixture {
 	all := map[string]fixture{}
 	for _, resource := range []map[string]fixture{memoryFixtures, atlasFixtures, workspaceFixtures, invitationFixtures,
-		accountFixtures, keyFixtures, agentFixtures, signInFixtures, grantFixtures, referralFixtures} {
+		accountFixtures, keyFixtures, agentFixtures, signInFixtures, grantFixtures, referralFixtures,
+		sessionFixtures} {
 		maps.Copy(all, resource)
 	}
 	return all

@@ -141,7 +141,8 @@ func quotedBy(text string, disclosed disclosures) bool {
 // recordFields map field names of ids to the lists of their records.
 var recordFields = map[string]string{"workspace": "workspaces", "atlas": "atlases", "memory": "memories",
 	"invitation": "invitations", "key": "keys", "user": "members",
-	"signin": "signins", "grant": "grants", "benefit": "benefits"}
+	"signin": "signins", "grant": "grants", "benefit": "benefits",
+	"session": "sessions", "candidate": "candidates", "unit": "units"}
 
 // namedBy returns an id for a field: that of a memory for "replacementMemoryId".
 func namedBy(field string, annDisclosures disclosures, secrets []string) []string {

@@ -156,15 +156,15 @@ var (
 		"Archive the memory of the unit that was finalized last.", op.Account, op.NoTool, (*Service).RevertSession)
 	SessionArchive = op.Add(Ops, "session.archive", "POST /v1/sessions/{sessionId}/archive",
 		"Archive a session, or restore it.", op.Account, op.NoTool, (*Service).ArchiveSession)
+	SessionEvent = op.Add(Ops, "session.event", "POST /v1/sessions/{sessionId}/events",
+		"Deliver an event of an automatic session.", op.Account, op.NoTool, (*Service).SendEvent, op.Accepts)
+	SessionCompile = op.Add(Ops, "session.compile", "POST /v1/sessions/{sessionId}/compile",
+		"Record what a bridge made of events.", op.Account, op.NoTool, (*Service).RecordCompilation, op.Creates)
 	UnitOpen = op.Add(Ops, "unit.open", "POST /v1/sessions/{sessionId}/units",
 		"Open a unit, one task of an automatic session, or resume it.", op.Account, op.NoTool, (*Service).OpenUnit,
 		op.MayCreate)
 	UnitFinalize = op.Add(Ops, "unit.finalize", "POST /v1/sessions/{sessionId}/units/{unitId}/finalize",
 		"Store the result of a unit as its memory.", op.Account, op.NoTool, (*Service).FinalizeUnit)
-	SessionEvent = op.Add(Ops, "session.event", "POST /v1/sessions/{sessionId}/events",
-		"Deliver an event of an automatic session.", op.Account, op.NoTool, (*Service).SendEvent, op.Accepts)
-	SessionCompile = op.Add(Ops, "session.compile", "POST /v1/sessions/{sessionId}/compile",
-		"Record what a bridge made of events.", op.Account, op.NoTool, (*Service).RecordCompilation, op.Creates)
 
 	AutoGet = op.Add(Ops, "auto.get", "GET /v1/auto", "Show your automatic memory in a workspace.", op.Account,
 		op.NoTool, (*Service).GetPolicy)
