@@ -129,21 +129,21 @@ func snapshotOf(x *store.Session, summary string) (string, error) {
 	w := snapshotWriter{}
 	w.add("# " + oneLine(x.Task) + "\n")
 	if summary != "" {
-		w.add("\n" + strings.TrimSpace(summary) + "\n")
+		w.add("\n" + strings.Trim(summary, "\n") + "\n")
 	}
 	for i, c := range checkpoints {
 		heading := ""
 		if i == 0 {
 			heading = "\n## Checkpoints\n"
 		}
-		w.add(fmt.Sprintf("%s\n### Checkpoint %d\n\n%s\n", heading, c.Number, strings.TrimSpace(c.Summary)))
+		w.add(fmt.Sprintf("%s\n### Checkpoint %d\n\n%s\n", heading, c.Number, strings.Trim(c.Summary, "\n")))
 	}
 	for i, c := range compiled {
 		heading := ""
 		if i == 0 {
 			heading = "\n## Memories\n"
 		}
-		w.add(fmt.Sprintf("%s\n### %s (%s)\n\n%s\n", heading, oneLine(c.Title), c.Type, strings.TrimSpace(c.Content)))
+		w.add(fmt.Sprintf("%s\n### %s (%s)\n\n%s\n", heading, oneLine(c.Title), c.Type, strings.Trim(c.Content, "\n")))
 	}
 	return w.String(), nil
 }
