@@ -14,7 +14,7 @@ const eventsPerBatch = 1000
 // DeletedCondition is the condition of sessions that are marked as deleted.
 const DeletedCondition = `workspace IS NULL`
 
-// Erase erases the sessions of a condition, each in transactions of bounded length. ?1 is the argument of the condition.
+// Erase erases the sessions of a condition, each in transactions of bounded length. The condition has the arguments.
 func Erase(ctx context.Context, db *sqldb.Handle, condition string, args ...any) error {
 	for {
 		more, err := sqldb.System(ctx, db, "erase sessions", func(t *sqldb.Tx) (bool, error) {

@@ -1,0 +1,229 @@
+package service_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/conformance"
+	"github.com/loci-memory/loci/internal/identity"
+	"github.com/loci-memory/loci/internal/service"
+)
+
+const byAnn, byBob, byCid = conformance.CallerOwner, conformance.CallerAdmin, conformance.CallerMember
+
+// start starts a session of a caller.
+func start(t *testing.T, w *conformance.World, by conformance.Caller, in loci.StartSession) loci.Session {
+	t.Helper()
+	in.Task = "Count the ships"
+	return mustCall(t, w, by, service.SessionStart, in).Session
+}
+
+// automatic starts an automatic session of ann in an atlas, whose policy is on.
+func automatic(t *testing.T, w *conformance.World, atlas loci.ID, policy loci.SetPolicy) loci.Session {
+	t.Helper()
+	policy.WorkspaceID, policy.Enabled = w.Team, true
+	mustCall(t, w, byAnn, service.AutoSet, policy)
+	return start(t, w, byAnn, loci.StartSession{AtlasID: atlas, Kind: loci.SessionAutomatic, Adapter: "claude"})
+}
+
+func capture(t *testing.T, w *conformance.World, by conformance.Caller, session loci.ID,
+	content string) loci.Candidate {
+	t.Helper()
+	return mustCall(t, w, by, service.SessionCapture,
+		loci.CaptureCandidate{SessionID: session, Content: loci.CandidateContent(content)}).Candidate
+}
+
+func TestStartSessionUsesAtlasOfPolicyBeforeRouting(t *testing.T) {
+	t.Parallel()
+	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+		routed := conformance.Must(w.Service.CreateAtlas(t.Context(), w.Ann.Actor(), loci.CreateAtlas{Name: "Fleet",
+			WorkspaceID: w.Team, Keywords: loci.Keywords{"ships"}}))(t).Atlas.ID
+		shelf, other := w.Atlas(t, "Shelf"), w.Atlas(t, "Other")
+		in := loci.StartSession{WorkspaceID: w.Team}
+		if s := start(t, w, byAnn, in); s.AtlasID != routed {
+			t.Errorf("without a policy it is in %s", s.AtlasID)
+		}
+		mustCall(t, w, byAnn, service.AutoSet, loci.SetPolicy{WorkspaceID: w.Team, AtlasID: shelf})
+		if s := start(t, w, byAnn, in); s.AtlasID != shelf {
+			t.Errorf("with a policy it is in %s", s.AtlasID)
+		}
+		if s := start(t, w, byAnn, loci.StartSession{AtlasID: other}); s.AtlasID != other {
+			t.Errorf("with an atlas it is in %s", s.AtlasID)
+		}
+		if s := start(t, w, byCid, in); s.AtlasID != routed {
+			t.Errorf("the policy of another member routes to %s", s.AtlasID)
+		}
+		mustCall(t, w, byAnn, service.AtlasDelete, loci.DeleteAtlas{AtlasID: shelf})
+		if s := start(t, w, byAnn, in); s.AtlasID != routed {
+			t.Errorf("with a deleted atlas it is in %s", s.AtlasID)
+		}
+	})
+}
+
+func TestStartSessionResumesByExternalID(t *testing.T) {
+	t.Parallel()
+	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+		shelf, other := w.Atlas(t, "Shelf"), w.Atlas(t, "Other")
+		in := loci.StartSession{AtlasID: shelf, Kind: loci.SessionAutomatic, Adapter: "claude",
+			ExternalID: "one"}
+		first := start(t, w, byAnn, in)
+		mustCall(t, w, byAnn, service.SessionComplete, loci.CompleteSession{SessionID: first.ID})
+		mustCall(t, w, byAnn, service.SessionArchive, loci.ArchiveSession{SessionID: first.ID})
+		for name, again := range map[string]loci.StartSession{"the same": in,
+			"another atlas of the workspace": {AtlasID: other}, "no place": {}, "the workspace": {WorkspaceID: w.Team}} {
+			again.Kind, again.Adapter, again.ExternalID = in.Kind, in.Adapter, in.ExternalID
+			if s := start(t, w, byAnn, again); s.ID != first.ID || s.Status != loci.SessionActive || s.Archived ||
+				s.AtlasID != shelf || s.EndedAt != 0 {
+				t.Errorf("%s: %+v", name, s)
+			}
+		}
+		elsewhere := in
+		elsewhere.AtlasID, elsewhere.WorkspaceID = "", w.NewTeam(t, w.Ann)
+		if s := start(t, w, byAnn, elsewhere); s.ID == first.ID {
+			t.Error("another workspace resumed it")
+		}
+
+		manual := loci.StartSession{AtlasID: shelf, ExternalID: "one"}
+		second := start(t, w, byAnn, manual)
+		mustCall(t, w, byAnn, service.SessionFinalize, loci.FinalizeSession{SessionID: second.ID})
+		if s := start(t, w, byAnn, manual); s.ID != second.ID || s.Status != loci.SessionFinalized {
+			t.Errorf("an ended manual session: %+v", s)
+		}
+	})
+}
+
+func TestStoredStartGoesWithMemoriesOfItsContext(t *testing.T) {
+	t.Parallel()
+	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+		shelf := w.Atlas(t, "Shelf")
+		memory := w.Memory(t, shelf, "the buoy is green")
+		in := loci.StartSession{Task: "Paint it", AtlasID: shelf}
+		first, _, err := callWithKey(t, w, byAnn, "k", service.SessionStart, in)
+		if err != nil || !strings.Contains(first.Context.Markdown, "green") {
+			t.Fatal(first.Context.Markdown, err)
+		}
+		again, replayed, err := callWithKey(t, w, byAnn, "k", service.SessionStart, in)
+		if err != nil || !replayed || again.Session.ID != first.Session.ID || !again.Created() {
+			t.Fatal(replayed, err)
+		}
+		mustCall(t, w, byAnn, service.MemoryDelete, loci.DeleteMemory{MemoryID: memory})
+		again, replayed, err = callWithKey(t, w, byAnn, "k", service.SessionStart, in)
+		if err != nil || replayed || strings.Contains(again.Context.Markdown, "green") {
+			t.Errorf("the stored response outlives its memory: %v %v", replayed, err)
+		}
+	})
+}
+
+func TestSessionDetailChangesTag(t *testing.T) {
+	t.Parallel()
+	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+		shelf := w.Atlas(t, "Shelf")
+		s := start(t, w, byAnn, loci.StartSession{AtlasID: shelf})
+		tag := func() string {
+			return conformance.Must(w.Service.GetSession(t.Context(), w.Ann.Actor(),
+				loci.GetSession{SessionID: s.ID}))(t).ETag()
+		}
+		seen := map[string]bool{tag(): true}
+		if !seen[tag()] {
+			t.Error("the tag changes without a change")
+		}
+		for name, change := range map[string]func(){
+			"a memory":  func() { w.Memory(t, shelf, "a new fact") },
+			"a capture": func() { capture(t, w, byAnn, s.ID, "another fact") },
+			"an archive": func() {
+				mustCall(t, w, byAnn, service.SessionArchive, loci.ArchiveSession{SessionID: s.ID})
+			},
+		} {
+			if change(); seen[tag()] {
+				t.Errorf("%s does not change the tag", name)
+			}
+			seen[tag()] = true
+			mustCallIfArchived(t, w, s.ID)
+		}
+	})
+}
+
+// mustCallIfArchived restores a session that is archived.
+func mustCallIfArchived(t *testing.T, w *conformance.World, id loci.ID) {
+	t.Helper()
+	no := false
+	if d := mustCall(t, w, byAnn, service.SessionGet, loci.GetSession{SessionID: id}); d.Session.Archived {
+		mustCall(t, w, byAnn, service.SessionArchive, loci.ArchiveSession{SessionID: id, Archived: &no})
+	}
+}
+
+func TestManagersGovernSessionsOfMembers(t *testing.T) {
+	t.Parallel()
+	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+		s := start(t, w, byCid, loci.StartSession{AtlasID: w.Atlas(t, "Shelf")})
+		c := capture(t, w, byCid, s.ID, "cid has found a leak in the hull")
+		out := mustCall(t, w, byBob, service.SessionModerate, loci.ModerateCandidate{SessionID: s.ID,
+			CandidateID: c.ID, Action: loci.ModerationCompile})
+		if out.Memory.CreatedBy != w.Cid.ID || out.Memory.SessionID != s.ID {
+			t.Errorf("the memory is of %s", out.Memory.CreatedBy)
+		}
+		mustFail(t, w, byBob, service.SessionFinalize, loci.FinalizeSession{SessionID: s.ID}, loci.CodeForbidden)
+		results := mustCall(t, w, byBob, service.SessionBulk, loci.BulkSessions{Action: loci.BulkDelete,
+			SessionIDs: loci.SessionIDs{s.ID}}).Results
+		if results[0].Code != loci.CodeForbidden {
+			t.Errorf("a manager deletes it: %+v", results)
+		}
+		d := mustCall(t, w, byCid, service.SessionGet, loci.GetSession{SessionID: s.ID})
+		if h := d.History[0]; h.Action != loci.ActionCompiled || h.UserID != w.Bob.ID || h.MemoryID != out.Memory.ID {
+			t.Errorf("the history says %+v", h)
+		}
+		// The list of a session's candidates needs no scope: the session is in reach.
+		if list := mustCall(t, w, byBob, service.SessionCandidates,
+			loci.ListCandidates{SessionID: s.ID}).Candidates; len(list) != 1 {
+			t.Errorf("a manager sees %d candidates", len(list))
+		}
+		mustFail(t, w, byCid, service.SessionList, loci.ListSessions{WorkspaceID: w.Team, Scope: loci.ScopeManaged},
+			loci.CodeForbidden)
+	})
+}
+
+func TestFinalizeDoesAllOrNothing(t *testing.T) {
+	t.Parallel()
+	plan := identity.DefaultPlans[loci.PlanFree]
+	plan.Storage = 4000
+	eachEngine(t, conformance.Options{Plan: plan}, func(t *testing.T, w *conformance.World) {
+		shelf := w.Atlas(t, "Shelf")
+		s := start(t, w, byAnn, loci.StartSession{AtlasID: shelf})
+		for i := range 5 {
+			capture(t, w, byAnn, s.ID, strings.Repeat(string(rune('a'+i)), 900))
+		}
+		mustFail(t, w, byAnn, service.SessionFinalize, loci.FinalizeSession{SessionID: s.ID}, loci.CodeQuotaExceeded)
+		d := mustCall(t, w, byAnn, service.SessionGet, loci.GetSession{SessionID: s.ID})
+		list := mustCall(t, w, byAnn, service.MemoryList,
+			loci.ListMemories{MemoryFilter: loci.MemoryFilter{AtlasID: shelf}})
+		if d.Session.Counts.Pending != 5 || d.Session.Status != loci.SessionActive || len(list.Memories) != 0 {
+			t.Errorf("%+v, %d memories", d.Session, len(list.Memories))
+		}
+	})
+}
+
+func TestSnapshotHoldsTaskSummaryCheckpointsAndMemories(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, conformance.Options{})
+	s := start(t, w, byAnn, loci.StartSession{AtlasID: w.Atlas(t, "Shelf")})
+	long := loci.Summary(strings.Repeat("x", 16<<10))
+	for _, summary := range []loci.Summary{"One mast is up.", long, "All are up."} {
+		mustCall(t, w, byAnn, service.SessionCheckpoint, loci.AddCheckpoint{SessionID: s.ID, Summary: summary})
+	}
+	for i := range 12 {
+		capture(t, w, byAnn, s.ID, "Rope "+string(rune('a'+i))+" "+strings.Repeat("y", 30<<10))
+	}
+	out := mustCall(t, w, byAnn, service.SessionFinalize,
+		loci.FinalizeSession{SessionID: s.ID, Summary: "Three masts."})
+	text := out.Session.Snapshot
+	for _, part := range []string{"# Count the ships\n\nThree masts.\n\n## Checkpoints\n\n### Checkpoint 1\n\n",
+		"One mast is up.\n", "### Checkpoint 3\n\nAll are up.\n\n## Memories\n\n### Rope a", "more parts do not fit"} {
+		if !strings.Contains(text, part) {
+			t.Errorf("the snapshot lacks %q:\n%.300s", part, text)
+		}
+	}
+	if len(text) > 257<<10 || len(out.Compiled) != 12 {
+		t.Errorf("%d bytes, %d memories", len(text), len(out.Compiled))
+	}
+}
