@@ -261,8 +261,8 @@ func limitOf(count, limit int, noun string) error {
 	if count < limit {
 		return nil
 	}
-	return loci.Errorf(loci.CodeStateConflict, "The session has %d %s, which is the most: end it, and start another one.",
-		count, noun)
+	return loci.Errorf(loci.CodeStateConflict, "The session has %d %s, which is the most: end it, and start "+
+		"another one.", count, noun)
 }
 
 // redacted returns a text with its credentials replaced. The texts of agents are redacted under every policy.

@@ -47,8 +47,8 @@ func (s *Service) FinalizeSession(ctx context.Context, actor *identity.Actor, in
 
 // pendingEntries analyzes the texts of the pending candidates before the transaction, because other writers wait for
 // it. The entries are keyed by title and content.
-func (s *Service) pendingEntries(ctx context.Context, actor *identity.Actor, id loci.ID) (map[[2]string]store.IndexEntry,
-	error) {
+func (s *Service) pendingEntries(ctx context.Context, actor *identity.Actor, id loci.ID) (
+	map[[2]string]store.IndexEntry, error) {
 	plain := *actor
 	plain.Idempotency = nil
 	list, err := read(ctx, s, &plain, func(tx *store.Tx) ([]loci.Candidate, error) {

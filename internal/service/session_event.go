@@ -144,7 +144,8 @@ func redactedValue(value any) any {
 func excludes(p loci.Policy, m loci.Metadata) bool {
 	for _, name := range []string{"path", "cwd"} {
 		path, ok := m[name].(string)
-		if ok && slices.ContainsFunc(p.ExcludePaths, func(pattern string) bool { return pathglob.Match(pattern, path) }) {
+		isExcluded := func(pattern string) bool { return pathglob.Match(pattern, path) }
+		if ok && slices.ContainsFunc(p.ExcludePaths, isExcluded) {
 			return true
 		}
 	}

@@ -41,8 +41,8 @@ func TestEventDrawsCandidateOnce(t *testing.T) {
 		if answer := send(t, w, s.ID, "2", loci.EventResponse, "Noted. "+decision); answer.Candidate != nil {
 			t.Errorf("the answer repeats the prompt: %+v", answer.Candidate)
 		}
-		if tool := send(t, w, s.ID, "3", loci.EventTool, "We decided: everything runs on granite."); tool.Candidate != nil {
-			t.Errorf("a tool decides: %+v", tool.Candidate)
+		if c := send(t, w, s.ID, "3", loci.EventTool, "We decided: everything runs on granite.").Candidate; c != nil {
+			t.Errorf("a tool decides: %+v", c)
 		}
 	})
 }
@@ -83,7 +83,8 @@ func TestQuotedContextIsNotCapturedBack(t *testing.T) {
 	context := mustCall(t, w, byAnn, service.SessionStart, loci.StartSession{Task: "x", AtlasID: shelf}).Context
 	s := automatic(t, w, shelf, loci.SetPolicy{})
 	mustCall(t, w, byAnn, service.MemoryDelete, loci.DeleteMemory{MemoryID: m}) // so that nothing is known
-	if c := send(t, w, s.ID, "1", loci.EventPrompt, context.Markdown+"\n\nWhere does staging run?").Candidate; c != nil {
+	text := context.Markdown + "\n\nWhere does staging run?"
+	if c := send(t, w, s.ID, "1", loci.EventPrompt, text).Candidate; c != nil {
 		t.Errorf("injected context is drawn: %+v", c)
 	}
 }

@@ -70,8 +70,8 @@ func TestStartSessionResumesByExternalID(t *testing.T) {
 		first := start(t, w, byAnn, in)
 		mustCall(t, w, byAnn, service.SessionComplete, loci.CompleteSession{SessionID: first.ID})
 		mustCall(t, w, byAnn, service.SessionArchive, loci.ArchiveSession{SessionID: first.ID})
-		for name, again := range map[string]loci.StartSession{"the same": in,
-			"another atlas of the workspace": {AtlasID: other}, "no place": {}, "the workspace": {WorkspaceID: w.Team}} {
+		for name, again := range map[string]loci.StartSession{"the same": in, "no place": {},
+			"another atlas of the workspace": {AtlasID: other}, "the workspace": {WorkspaceID: w.Team}} {
 			again.Kind, again.Adapter, again.ExternalID = in.Kind, in.Adapter, in.ExternalID
 			if s := start(t, w, byAnn, again); s.ID != first.ID || s.Status != loci.SessionActive || s.Archived ||
 				s.AtlasID != shelf || s.EndedAt != 0 {
