@@ -24,11 +24,14 @@ import (
 
 // A bench is one run.
 type bench struct {
-	ctx        context.Context
-	rounds     int
-	memories   int
-	drivers    []string
-	postgres   string // address of a server; empty is none
+	ctx      context.Context
+	rounds   int
+	memories int
+	drivers  []string
+	postgres string // address of a server; empty is none
+
+	formerBinary string // another build, for the row former
+
 	profile    string
 	cache      string // folder of binaries and loaded databases, for later runs
 	scratch    string // folder of this run
@@ -51,7 +54,8 @@ var rows = []struct {
 	{"member", (*bench).member}, {"token", (*bench).token}, {"status", (*bench).status}, {"plan", (*bench).plan},
 	{"deletion", (*bench).deletion},
 	{"start", (*bench).startup}, {"semantic", (*bench).semantic}, {"ingest", (*bench).ingest},
-	{"extraction", (*bench).extraction},
+	{"events", (*bench).events}, {"finalize", (*bench).finalize}, {"hook", (*bench).hook}, {"acp", (*bench).acp},
+	{"extraction", (*bench).extraction}, {"former", (*bench).former},
 }
 
 func main() {
@@ -80,8 +84,8 @@ func exit(err error) {
 func run(ctx context.Context) (err error) {
 	b := &bench{ctx: ctx, report: report{rounds: series{}}}
 	only := flag.String("run", "", "rows to run, with commas: transport, get, tools, create, lifecycle, list, memory, "+
-		"search, tenants, workspaces, member, token, status, plan, deletion, start, semantic, ingest, extraction; "+
-		"default: all")
+		"search, tenants, workspaces, member, token, status, plan, deletion, start, semantic, ingest, events, finalize, "+
+		"hook, acp, extraction, former; default: all")
 	drivers := flag.String("driver", "mattn,modernc",
 		"drivers of SQLite, with commas; the thresholds are for the first")
 	out := flag.String("json", "", "file for the raw figures of every round")
@@ -89,6 +93,7 @@ func run(ctx context.Context) (err error) {
 	flag.IntVar(&b.memories, "memories", 100_000, "memories in the workspace that is searched")
 	flag.StringVar(&b.postgres, "postgres", os.Getenv("LOCI_TEST_PG18"),
 		"address of a PostgreSQL server; empty leaves its figures out")
+	flag.StringVar(&b.formerBinary, "former", "", "another build of Loci, for the row former; empty leaves it out")
 	flag.StringVar(&b.profile, "profile", "", "file for CPU profiles of Loci, one for each server that is started: "+
 		"FILE.1, FILE.2 ...")
 	flag.Parse()
