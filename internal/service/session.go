@@ -63,6 +63,9 @@ func resumeSession(tx *store.Tx, in loci.StartSession) (x *store.Session, found 
 		}
 	}
 	x, found, err = tx.SessionByExternalID(workspace, in.Adapter, string(in.ExternalID))
+	if err == nil && found {
+		err = x.RequirePlace()
+	}
 	if err != nil || !found {
 		return nil, false, err
 	}
@@ -75,9 +78,6 @@ func resumeSession(tx *store.Tx, in loci.StartSession) (x *store.Session, found 
 		return x, true, nil
 	}
 	change, err := x.Move(loci.ActionReopened)
-	if err == nil {
-		err = x.RequireChangeable()
-	}
 	if err != nil {
 		return nil, false, err
 	}
