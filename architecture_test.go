@@ -44,6 +44,8 @@ var allowedImports = map[string][]string{
 	"internal/secret":                {},
 	"internal/fence":                 {},
 	"internal/pathglob":              {},
+	"internal/capture":               {"", "internal/fence", "internal/secret"},
+	"internal/capture/spool":         {"", "internal/capture", "internal/pathglob"},
 	"internal/extract":               {""},
 	"internal/extract/extracttest":   {"internal/extract"},
 	"internal/embed":                 {"internal/embed/kernel", "internal/embed/model"},
