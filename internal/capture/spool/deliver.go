@@ -33,7 +33,7 @@ func IsPermanent(err error) bool {
 	return false
 }
 
-// codeOf returns the code of an error. One that is not the server's, such as the end of the time, counts as unavailable.
+// codeOf returns the code of an error. One that is not the server's, such as a deadline, counts as unavailable.
 func codeOf(err error) loci.Code {
 	e, ok := errors.AsType[*loci.Error](err)
 	if !ok || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
@@ -60,7 +60,7 @@ func (s *Spool) Deliver(ctx context.Context, send func(context.Context, capture.
 		}
 		sent := send(ctx, e)
 		// The result is recorded even if time is up: otherwise the event is sent again.
-		err = s.settle(context.WithoutCancel(ctx), line, sent)
+		err = s.record(context.WithoutCancel(ctx), line, sent)
 		if err != nil {
 			return err
 		}
@@ -100,8 +100,8 @@ func (s *Spool) first(ctx context.Context) (e capture.Event, line []byte, err er
 	return e, line, err
 }
 
-// settle records the result of sending the event of a line.
-func (s *Spool) settle(ctx context.Context, line []byte, sent error) error {
+// record stores the result of sending the event of a line.
+func (s *Spool) record(ctx context.Context, line []byte, sent error) error {
 	return s.locked(ctx, func() error {
 		st := s.loadState()
 		done := sent == nil || IsPermanent(sent)

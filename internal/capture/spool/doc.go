@@ -1,5 +1,5 @@
-// Package spool keeps captured events on disk, in order, until they are delivered. Processes share it: each appends, and
-// one at a time delivers.
+// Package spool keeps captured events on disk, in order, until they are delivered. Processes share it: each appends,
+// and one at a time delivers.
 //
 // # Files
 //

@@ -27,9 +27,10 @@ func newSpool(t testing.TB) *Spool {
 
 // event returns an event with an id.
 func event(id string) capture.Event {
-	return capture.Event{Adapter: "claude", ExternalID: "s", Task: "t", SourceName: "Claude Code", Input: loci.SendEvent{
-		Adapter: "claude", EventID: loci.ExternalID(id), Type: loci.EventPrompt, OccurredAt: 1e15, Role: loci.RoleOfUser,
-		Content: loci.EventContent("content of " + id), Metadata: loci.Metadata{"cwd": "/a"}},
+	return capture.Event{Adapter: "claude", ExternalID: "s", Task: "t", SourceName: "Claude Code",
+		Input: loci.SendEvent{Adapter: "claude", EventID: loci.ExternalID(id), Type: loci.EventPrompt, OccurredAt: 1e15,
+			Role: loci.RoleOfUser, Content: loci.EventContent("content of " + id),
+			Metadata: loci.Metadata{"cwd": "/a"}},
 		Audit: []loci.RedactionCount{{Rule: "r", Count: 1}}}
 }
 
@@ -131,7 +132,8 @@ func TestDeliverKeepsEventsAfterPassingErrors(t *testing.T) {
 	add(t, s, "a", "b", "c", "d")
 	clock := time.Now()
 	s.now = func() time.Time { return clock }
-	r := &receiver{err: map[string]error{"a": loci.NewError(loci.CodeInvalidQuery), "b": loci.NewError(loci.CodeRevoked)}}
+	r := &receiver{err: map[string]error{"a": loci.NewError(loci.CodeInvalidQuery),
+		"b": loci.NewError(loci.CodeRevoked)}}
 	for range freeFailures {
 		if err := r.deliver(t, s); !loci.Is(err, loci.CodeRevoked) {
 			t.Errorf("%v %v", r.ids, err)

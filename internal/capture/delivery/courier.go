@@ -1,0 +1,163 @@
+package delivery
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/capture"
+	"github.com/loci-memory/loci/internal/capture/spool"
+	"github.com/loci-memory/loci/internal/pathglob"
+)
+
+// A Service runs the operations of a delivery.
+type Service interface {
+	GetPolicy(context.Context, loci.GetPolicy) (loci.OnePolicy, error)
+	StartSession(context.Context, loci.StartSession) (loci.StartedSession, error)
+	SendEvent(context.Context, loci.SendEvent) (loci.ReceivedEvent, error)
+	RecordAudit(context.Context, loci.RecordAudit) (loci.RecordedAudit, error)
+}
+
+// A Courier delivers the events of one account. It is for one goroutine; several processes may have one for a folder.
+type Courier struct {
+	dir     string
+	spool   *spool.Spool
+	open    func(context.Context) (Service, error)
+	service Service
+	now     func() time.Time
+}
+
+// New returns a courier with its files in a folder, which it makes. It calls open before its first call only.
+func New(dir string, open func(context.Context) (Service, error)) (*Courier, error) {
+	s, err := spool.Open(dir)
+	return &Courier{dir: dir, spool: s, open: open, now: time.Now}, err
+}
+
+// Enqueue puts events that the policy accepts, as far as it is known, into the spool.
+func (c *Courier) Enqueue(ctx context.Context, events ...capture.Event) error {
+	known := c.loadPolicy()
+	if len(events) > 0 && !known.At.IsZero() && !known.Policy.Accepts(events[0].Adapter) {
+		p, err := c.policy(ctx) // perhaps it was turned on
+		if err != nil {
+			return err
+		}
+		known.Policy = p
+	}
+	if !known.At.IsZero() {
+		refused := func(e capture.Event) bool { return !accepts(known.Policy, e) }
+		events = slices.DeleteFunc(slices.Clone(events), refused)
+	}
+	return c.spool.Append(ctx, events...)
+}
+
+// Deliver sends what waits in the spool, until ctx ends.
+func (c *Courier) Deliver(ctx context.Context) error { return c.spool.Deliver(ctx, c.send) }
+
+// Begin starts the session of an event, and returns what is known for it as Markdown: "" if the policy does not accept
+// the event, or nothing is known.
+func (c *Courier) Begin(ctx context.Context, e capture.Event, maxTokens int) (markdown string, err error) {
+	p, err := c.policy(ctx)
+	if err != nil || !accepts(p, e) {
+		return "", err
+	}
+	started, err := c.start(ctx, e, loci.TokenBudget(maxTokens))
+	if err != nil || len(started.Context.Groups) == 0 {
+		return "", err
+	}
+	return started.Context.Markdown, nil
+}
+
+// accepts reports whether a policy lets an event in.
+func accepts(p loci.Policy, e capture.Event) bool {
+	cwd := e.CWD()
+	return p.Accepts(e.Adapter) && !slices.ContainsFunc(p.ExcludePaths, func(pattern string) bool {
+		return cwd != "" && pathglob.Match(pattern, cwd)
+	})
+}
+
+// connect opens the service before the first call.
+func (c *Courier) connect(ctx context.Context) (s Service, err error) {
+	if c.service == nil {
+		c.service, err = c.open(ctx)
+	}
+	return c.service, err
+}
+
+// send delivers one event.
+func (c *Courier) send(ctx context.Context, e capture.Event) error {
+	p, err := c.policy(ctx)
+	if err != nil || !accepts(p, e) {
+		return err
+	}
+	id, known := c.sessionID(e)
+	if !known && e.Input.Type == loci.EventSessionEnd {
+		return nil // a session without a word is not worth a record
+	}
+	if known {
+		if err = c.sendIn(ctx, id, e); !gone(err) {
+			return err
+		}
+		c.forgetSession(e)
+	}
+	started, err := c.start(ctx, e, 1)
+	if err != nil {
+		return err
+	}
+	return c.sendIn(ctx, started.Session.ID, e)
+}
+
+// gone reports whether a session was deleted or ended: starting it again makes or resumes it.
+func gone(err error) bool {
+	return loci.Is(err, loci.CodeNotFound) || loci.Is(err, loci.CodeStateConflict)
+}
+
+// start starts or resumes the session of an event.
+func (c *Courier) start(ctx context.Context, e capture.Event, maxTokens loci.TokenBudget) (out loci.StartedSession,
+	err error) {
+	s, err := c.connect(ctx)
+	if err != nil {
+		return out, err
+	}
+	out, err = s.StartSession(ctx, loci.StartSession{Task: loci.TaskText(e.Task), Adapter: e.Adapter,
+		Kind: loci.SessionAutomatic, ExternalID: loci.ExternalID(e.ExternalID),
+		SourceName: loci.SourceText(e.SourceName), MaxTokens: maxTokens})
+	if err == nil {
+		c.keepSession(e, out.Session.ID)
+	}
+	return out, err
+}
+
+// sendIn delivers an event of a session, and the audit of what was redacted from it.
+func (c *Courier) sendIn(ctx context.Context, id loci.ID, e capture.Event) error {
+	s, err := c.connect(ctx)
+	if err != nil {
+		return err
+	}
+	e.Input.SessionID = id
+	received, err := s.SendEvent(ctx, e.Input)
+	if err != nil {
+		return err
+	}
+	if received.Ignored {
+		c.forgetPolicy() // it has changed since it was read
+		return nil
+	}
+	if len(e.Audit) == 0 {
+		return nil
+	}
+	_, err = s.RecordAudit(ctx, audit(id, e))
+	if spool.IsPermanent(err) {
+		return nil // the event has arrived
+	}
+	return err
+}
+
+func audit(id loci.ID, e capture.Event) loci.RecordAudit {
+	total := loci.Count(0)
+	for _, r := range e.Audit {
+		total += r.Count
+	}
+	return loci.RecordAudit{SessionID: id, EventID: e.Input.EventID, Adapter: e.Adapter, Rules: e.Audit, Total: total,
+		OccurredAt: e.Input.OccurredAt}
+}

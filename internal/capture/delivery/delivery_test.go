@@ -1,0 +1,312 @@
+package delivery
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/capture"
+	"github.com/loci-memory/loci/internal/capture/spool"
+)
+
+// A fakeServer keeps sessions, events and audits as the contract describes it.
+type fakeServer struct {
+	mu       sync.Mutex
+	policy   loci.Policy
+	sessions map[string]loci.ID // by adapter and external id
+	events   map[string][]string
+	audits   map[string]loci.Count
+	tasks    []string
+	calls    int
+	reads    int // of the policy
+	failAt   int // the call that fails; 0 never
+	failure  error
+	late     bool // the call fails after it was done
+}
+
+func newFakeServer() *fakeServer {
+	p := loci.DefaultPolicy()
+	p.Enabled, p.ExcludePaths = true, []string{"private/**"}
+	return &fakeServer{policy: p, sessions: map[string]loci.ID{}, events: map[string][]string{},
+		audits: map[string]loci.Count{}}
+}
+
+// call runs one call, or fails it before or after.
+func (f *fakeServer) call(do func() error) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.calls++
+	if f.calls == f.failAt && !f.late {
+		return f.failure
+	}
+	err := do()
+	if f.calls == f.failAt {
+		return f.failure
+	}
+	return err
+}
+
+func (f *fakeServer) GetPolicy(context.Context, loci.GetPolicy) (out loci.OnePolicy, err error) {
+	return out, f.call(func() error { f.reads++; out.Policy = f.policy; return nil })
+}
+
+func (f *fakeServer) StartSession(_ context.Context, in loci.StartSession) (out loci.StartedSession, err error) {
+	return out, f.call(func() error {
+		if in.Kind != loci.SessionAutomatic || in.Task == "" || in.SourceName == "" {
+			return loci.NewError(loci.CodeInvalidQuery)
+		}
+		key := string(in.Adapter) + "/" + string(in.ExternalID)
+		if f.sessions[key] == "" {
+			f.tasks = append(f.tasks, string(in.Task))
+			f.sessions[key] = loci.ID(fmt.Sprint("session-", len(f.tasks)))
+		}
+		out.Session.ID = f.sessions[key]
+		if in.MaxTokens > 1 {
+			out.Context = loci.MemoryContext{Groups: []loci.ContextGroup{{}}, Markdown: "# Memories\n"}
+		}
+		return nil
+	})
+}
+
+func (f *fakeServer) find(id loci.ID) (key string) {
+	for k, v := range f.sessions {
+		if v == id {
+			key = k
+		}
+	}
+	return key
+}
+
+func (f *fakeServer) SendEvent(_ context.Context, in loci.SendEvent) (out loci.ReceivedEvent, err error) {
+	return out, f.call(func() error {
+		key := f.find(in.SessionID)
+		if key == "" {
+			return loci.NewError(loci.CodeNotFound)
+		}
+		event := string(in.EventID) + " " + string(in.Content)
+		if out.Duplicate = slices.Contains(f.events[key], event); out.Duplicate {
+			return nil
+		}
+		if out.Ignored = !f.policy.Accepts(in.Adapter); !out.Ignored {
+			f.events[key] = append(f.events[key], event)
+		}
+		return nil
+	})
+}
+
+func (f *fakeServer) RecordAudit(_ context.Context, in loci.RecordAudit) (out loci.RecordedAudit, err error) {
+	return out, f.call(func() error {
+		f.audits[f.find(in.SessionID)+" "+string(in.EventID)] = in.Total
+		return nil
+	})
+}
+
+func newCourier(t testing.TB, f *fakeServer) *Courier {
+	t.Helper()
+	return openCourier(t, f, filepath.Join(t.TempDir(), "spool"))
+}
+
+func openCourier(t testing.TB, f *fakeServer, dir string) *Courier {
+	t.Helper()
+	c, err := New(dir, func(context.Context) (Service, error) { return f, nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// session returns the events of a session: its start, two turns and its end.
+func session(t testing.TB, id, cwd string) (events []capture.Event) {
+	t.Helper()
+	for _, p := range []map[string]any{{"hook_event_name": "SessionStart"},
+		{"hook_event_name": "UserPromptSubmit", "prompt_id": "1", "prompt": "We use Quartz in " + id + "."},
+		{"hook_event_name": "Stop", "prompt_id": "1", "last_assistant_message": "Noted."},
+		{"hook_event_name": "UserPromptSubmit", "prompt_id": "2",
+			"prompt": "password: " + strings.Repeat("hX7!kq9Z", 3)},
+		{"hook_event_name": "Stop", "prompt_id": "2", "last_assistant_message": "Done."},
+		{"hook_event_name": "SessionEnd"}} {
+		p["session_id"], p["cwd"] = id, cwd
+		b, err := json.Marshal(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all, err := capture.Read("claude", b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		events = append(events, all...)
+	}
+	return events
+}
+
+// interleaved returns the events of two sessions, each sent twice.
+func interleaved(t testing.TB) (all []capture.Event) {
+	a, b := session(t, "a", "/home/ann/proj"), session(t, "b", "/home/ann/other")
+	for range 2 {
+		for i := range a {
+			all = append(all, a[i], b[i])
+		}
+	}
+	return all
+}
+
+func deliver(t testing.TB, c *Courier) error {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	return c.Deliver(ctx)
+}
+
+func TestDeliverSendsSessionsEventsAndAudits(t *testing.T) {
+	t.Parallel()
+	f := newFakeServer()
+	c := newCourier(t, f)
+	if err := c.Enqueue(t.Context(), interleaved(t)...); err != nil {
+		t.Fatal(err)
+	}
+	if err := deliver(t, c); err != nil {
+		t.Fatal(err)
+	}
+	if len(f.sessions) != 2 || len(f.events["claude/a"]) != 6 || len(f.events["claude/b"]) != 6 || len(f.audits) != 2 ||
+		f.reads != 1 {
+		t.Errorf("%+v", f)
+	}
+	if !strings.Contains(fmt.Sprint(f.events), "REDACTED") || strings.Contains(fmt.Sprint(f.events), "hX7!") {
+		t.Error(f.events)
+	}
+}
+
+// A delivery that is cut before or after any call ends in the same state as a whole one.
+func TestDeliverGivesTheSameWhereverItIsCut(t *testing.T) {
+	t.Parallel()
+	whole := newFakeServer()
+	c := newCourier(t, whole)
+	_ = c.Enqueue(t.Context(), interleaved(t)...)
+	if err := deliver(t, c); err != nil {
+		t.Fatal(err)
+	}
+	for at := 1; at <= whole.calls; at++ {
+		for _, late := range []bool{false, true} {
+			f, dir := newFakeServer(), filepath.Join(t.TempDir(), "spool")
+			f.failAt, f.late, f.failure = at, late, context.DeadlineExceeded
+			if err := openCourier(t, f, dir).Enqueue(t.Context(), interleaved(t)...); err != nil {
+				t.Fatal(err)
+			}
+			if err := deliver(t, openCourier(t, f, dir)); err == nil {
+				t.Errorf("call %d did not fail", at)
+			}
+			if err := deliver(t, openCourier(t, f, dir)); err != nil {
+				t.Error(err)
+			}
+			if !reflect.DeepEqual(f.events, whole.events) || !reflect.DeepEqual(f.audits, whole.audits) ||
+				!slices.Equal(f.tasks, whole.tasks) {
+				t.Fatalf("cut at call %d (%v):\n%v\n%v", at, late, f.events, whole.events)
+			}
+		}
+	}
+}
+
+func TestEnqueueFollowsThePolicy(t *testing.T) {
+	t.Parallel()
+	f := newFakeServer()
+	c := newCourier(t, f)
+	clock := time.Now()
+	c.now = func() time.Time { return clock }
+	send := func(cwd string) (waiting int) {
+		if err := c.Enqueue(t.Context(), session(t, "x"+cwd, cwd)...); err != nil {
+			t.Error(err)
+		}
+		st, err := spool.ReadStatus(c.dir)
+		if err != nil {
+			t.Error(err)
+		}
+		if err := deliver(t, c); err != nil {
+			t.Error(err)
+		}
+		return st.Waiting
+	}
+	if n := send("/home/ann/private/x"); n != 6 || len(f.sessions) != 0 {
+		t.Errorf("%d wait, %v: an unknown policy is read before anything is sent", n, f.sessions)
+	}
+	if n := send("/home/ann/private/y"); n != 0 {
+		t.Errorf("%d events of an excluded folder are written", n)
+	}
+	f.policy.Paused = true
+	if n := send("/a"); n != 6 || len(f.sessions) != 1 || len(f.events) != 0 {
+		t.Errorf("%d: the server must ignore events within a minute of the pause: %v", n, f.events)
+	}
+	if n := send("/c"); n != 0 || f.reads != 2 {
+		t.Errorf("%d wait, %d reads: a pause is read once a minute", n, f.reads)
+	}
+	f.policy.Paused = false
+	clock = clock.Add(policyAge)
+	if n := send("/d"); n != 6 || f.reads != 3 || len(f.events) != 1 {
+		t.Errorf("%d wait, %d reads after the end of the pause", n, f.reads)
+	}
+	f.policy.Adapters = loci.NewAdapterSwitches([]loci.Adapter{"claude"})
+	clock = clock.Add(policyAge)
+	if n := send("/e"); n != 6 || len(f.events) != 1 {
+		t.Errorf("%d wait: an adapter that is off is let in: %v", n, f.events)
+	}
+}
+
+func TestDeliverFindsDeletedAndEndedSessionsAgain(t *testing.T) {
+	t.Parallel()
+	f := newFakeServer()
+	c := newCourier(t, f)
+	events := session(t, "a", "/a")
+	_ = c.Enqueue(t.Context(), events[:2]...)
+	_ = deliver(t, c)
+	f.sessions = map[string]loci.ID{}
+	_ = c.Enqueue(t.Context(), events[2:]...)
+	if err := deliver(t, c); err != nil || len(f.events["claude/a"]) != 6 || len(f.tasks) != 2 {
+		t.Errorf("%v %+v", err, f)
+	}
+	_ = c.Enqueue(t.Context(), session(t, "quiet", "/a")[5])
+	if err := deliver(t, c); err != nil || len(f.sessions) != 1 {
+		t.Errorf("a session that only ends is started: %v %v", err, f.sessions)
+	}
+}
+
+func TestBeginReturnsWhatIsKnown(t *testing.T) {
+	t.Parallel()
+	f := newFakeServer()
+	c := newCourier(t, f)
+	start := session(t, "a", "/a")[0]
+	if text, err := c.Begin(t.Context(), start, 4000); err != nil || text != "# Memories\n" || len(f.sessions) != 1 {
+		t.Errorf("%q %v", text, err)
+	}
+	if text, err := c.Begin(t.Context(), session(t, "b", "/private")[0], 4000); text != "" || err != nil {
+		t.Errorf("an excluded folder: %q %v", text, err)
+	}
+	f.policy.Enabled = false
+	c.forgetPolicy()
+	if text, err := c.Begin(t.Context(), session(t, "c", "/c")[0], 4000); text != "" || err != nil ||
+		len(f.sessions) != 1 {
+		t.Errorf("the policy is off: %q %v", text, err)
+	}
+}
+
+func TestSessionIDsAreBounded(t *testing.T) {
+	t.Parallel()
+	c := newCourier(t, newFakeServer())
+	e := session(t, "a", "/a")[0]
+	for i := range maxSessions + 9 {
+		e.ExternalID = fmt.Sprint(i)
+		c.keepSession(e, loci.ID(fmt.Sprint("id", i)))
+	}
+	if id, ok := c.sessionID(e); !ok || id != loci.ID(fmt.Sprint("id", maxSessions+8)) {
+		t.Error(id, ok)
+	}
+	if n := len(c.sessions()); n != maxSessions {
+		t.Errorf("%d sessions are kept", n)
+	}
+}
