@@ -86,6 +86,7 @@ func (p *program) diagnose(ctx context.Context) *doctorReport {
 		return d
 	}
 	p.checkLogin(d)
+	p.checkSpool(d, t)
 	if t.url == "" {
 		p.checkLocal(ctx, d, t)
 	} else {

@@ -88,7 +88,7 @@ func (p *program) storeLogin(ctx context.Context, t target, l *profile.Login) (u
 		return u, "", loci.Errorf(loci.CodeUnavailable,
 			"%s does not answer as a Loci server does: check the address", c.URL())
 	}
-	l.URL, l.PlainHTTP = c.URL(), p.plainHTTP
+	l.URL, l.PlainHTTP, l.UserID = c.URL(), p.plainHTTP, me.User.ID
 	where, old, err := p.profile().Save(ctx, *l)
 	if err == nil && old != nil && old.ByBrowser() {
 		_ = revoke(ctx, old) // nobody has its tokens any more

@@ -32,11 +32,11 @@ func (p *program) root() *cobra.Command {
 		&cobra.Group{ID: groupMachine, Title: "this machine and its server"})
 	p.addOperations(root)
 	for _, c := range append(transfer.Commands(&p.Console, p.openTransfer), p.mcp(), admin.ServeCommand(&p.Console),
-		admin.Command(&p.Console), p.login(), p.logout(), p.setup(), p.doctor(), p.bench(), p.versionCommand()) {
+		admin.Command(&p.Console), p.login(), p.logout(), p.setup(), p.hook(), p.doctor(), p.bench(), p.versionCommand()) {
 		c.GroupID = groupMachine
 		root.AddCommand(c)
 		switch c.Name() {
-		case "doctor", "setup": // work on any target
+		case "doctor", "hook", "setup": // work on any target
 		case "mcp": // works on any target too, and prints no object
 			excludeFlags(c, "json")
 		case "serve":

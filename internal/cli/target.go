@@ -22,32 +22,44 @@ import (
 
 // A target is a server, or the database on this device.
 type target struct {
-	url       string // of the server; empty means this device
-	key       string
-	tokens    *profile.Tokens // of a login by browser, in place of key
-	plainHTTP bool
-	dir       string // of the database on this device
-	reason    string
+	url    string // of the server; empty means this device
+	key    string
+	tokens *profile.Tokens // of a login by browser, in place of key
+	// tokenSource replaces that of tokens, if not nil.
+	tokenSource client.TokenSource
+	account     string // names the account among those of the server; a key may do so
+	plainHTTP   bool
+	dir         string // of the database on this device
+	reason      string
 }
 
 // resolveTarget chooses the target: the flags, else LOCI_URL with LOCI_API_KEY, else the login, else this device. A key
 // is sent only to its own server, and LOCI_API_KEY without a server is an error.
 func (p *program) resolveTarget() (target, error) {
+	t, login, err := p.locateTarget()
+	if err == nil && login != nil {
+		err = t.useLogin(p.profile(), login)
+	}
+	return t, err
+}
+
+// locateTarget returns the target, and the login whose credential it lacks yet, or nil. It does not read the keyring.
+func (p *program) locateTarget() (target, *profile.Login, error) {
 	if name := p.Env(contractEnv); name != "" && !slices.Contains(service.VariantNames, name) {
-		return target{reason: reasonUnknownContract}, loci.Errorf(loci.CodeInvalidQuery, "%s must be one of %s, not %q",
-			contractEnv, strings.Join(service.VariantNames, ", "), name)
+		return target{reason: reasonUnknownContract}, nil, loci.Errorf(loci.CodeInvalidQuery,
+			"%s must be one of %s, not %q", contractEnv, strings.Join(service.VariantNames, ", "), name)
 	}
 	localTarget := target{dir: p.localDir()}
 	if p.local && p.server != "" {
-		return target{}, command.UsageError("--local and --server exclude each other")
+		return target{}, nil, command.UsageError("--local and --server exclude each other")
 	}
 	if p.local {
 		localTarget.reason = "--local"
-		return localTarget, localTarget.requireDir()
+		return localTarget, nil, localTarget.requireDir()
 	}
 	login, err := p.profile().Load()
 	if err != nil {
-		return target{}, err
+		return target{}, nil, err
 	}
 	there := target{plainHTTP: p.plainHTTP}
 	switch named := serverOf(p.Env("LOCI_URL")); {
@@ -59,17 +71,19 @@ func (p *program) resolveTarget() (target, error) {
 	case named != "":
 		there.url, there.key, there.reason = named, p.Env("LOCI_API_KEY"), "LOCI_URL"
 	case p.Env("LOCI_API_KEY") != "":
-		return target{reason: reasonKeyWithoutURL}, p.keyWithoutURL()
+		return target{reason: reasonKeyWithoutURL}, nil, p.keyWithoutURL()
 	case login != nil:
 		there.url, there.reason = login.URL, "the login"
 	default:
 		localTarget.reason = "there is no --server, LOCI_URL or login"
-		return localTarget, localTarget.requireDir()
+		return localTarget, nil, localTarget.requireDir()
 	}
-	if there.key == "" && login != nil && isSameServer(login.URL, there.url) {
-		err = there.useLogin(p.profile(), login)
+	there.account = there.key
+	if there.key != "" || login == nil || !isSameServer(login.URL, there.url) {
+		return there, nil, nil
 	}
-	return there, err
+	there.account = login.Account()
+	return there, login, nil
 }
 
 // serverOf returns the address of the server of an address that may be the one of its MCP endpoint, as in the files of
@@ -159,7 +173,10 @@ func (p *program) openCaller(ctx context.Context, t target, oneShot bool) (op.Ca
 func (t target) newClient(more ...client.Option) (*client.Client, error) {
 	options := append([]client.Option{client.WithKey(t.key), client.WithUserAgent("loci/" + version().Version)},
 		more...)
-	if t.tokens != nil {
+	switch {
+	case t.tokenSource != nil:
+		options = append(options, client.WithTokenSource(t.tokenSource))
+	case t.tokens != nil:
 		options = append(options, client.WithTokenSource(t.tokens.Token))
 	}
 	if t.plainHTTP {

@@ -20,6 +20,18 @@ type Login struct {
 	Key       string              `json:"key,omitzero"`
 	Client    *oauthclient.Client `json:"client,omitzero"` // a login by browser has one
 	Tokens    *oauthclient.Tokens `json:"tokens,omitzero"`
+	UserID    loci.ID             `json:"userId,omitzero"` // of its account
+}
+
+// Account names the account of the login. A login of an older version has no user: its key or client names it.
+func (l *Login) Account() string {
+	switch {
+	case l.UserID != "":
+		return string(l.UserID)
+	case l.Client != nil:
+		return l.Client.ID
+	}
+	return l.Key
 }
 
 // ByBrowser reports whether the login has tokens in place of a key.

@@ -1,0 +1,161 @@
+package cli
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/client"
+	"github.com/loci-memory/loci/internal/capture/spool"
+	"github.com/loci-memory/loci/internal/cli/format"
+	"github.com/loci-memory/loci/internal/cli/hook"
+	"github.com/loci-memory/loci/internal/op"
+	"github.com/loci-memory/loci/internal/server"
+)
+
+func (p *program) hook() *cobra.Command {
+	return hook.Command(hook.Options{Console: &p.Console, StateDir: p.stateDir(), Target: p.hookTarget})
+}
+
+// stateDir returns the folder for the spool and the log of hooks, or "" without a home folder.
+func (p *program) stateDir() string {
+	dir := server.XDGDir(p.Env, "XDG_STATE_HOME", ".local/state")
+	if dir == "" {
+		return ""
+	}
+	return filepath.Join(dir, "loci")
+}
+
+// hookTarget returns the target of a hook. A local database that was never used is not made: its policy is off.
+func (p *program) hookTarget() (*hook.Target, error) {
+	t, login, err := p.locateTarget()
+	if err != nil {
+		return nil, err
+	}
+	if t.url != "" && t.key == "" && login == nil {
+		return nil, loci.NewError(loci.CodeMissingAPIKey)
+	}
+	if t.url == "" {
+		if _, err := os.Stat(t.dir); err != nil {
+			return nil, nil
+		}
+		open := func(ctx context.Context) (op.Caller, error) {
+			caller, _, err := p.openCaller(ctx, t, true) // it is closed by the end of the process
+			return caller, err
+		}
+		return &hook.Target{Folder: t.spoolFolder(), Open: open}, nil
+	}
+	var renewing sync.Mutex
+	h := &hook.Target{Folder: t.spoolFolder(), AsAgent: login == nil || !login.ByBrowser(), Wait: func() {
+		renewing.Lock()
+		defer renewing.Unlock()
+	}}
+	h.Open = func(context.Context) (op.Caller, error) {
+		if login != nil {
+			if err := t.useLogin(p.profile(), login); err != nil {
+				return nil, err
+			}
+		}
+		if t.tokens != nil {
+			t.tokenSource = t.hookTokens(&renewing)
+		}
+		c, err := t.newClient(client.WithRetry(1, 0))
+		return remote{c}, err
+	}
+	return h, nil
+}
+
+// hookTokens returns a source of access tokens for a process that ends soon. A sign-in whose renewal is cut off may be
+// lost, so it is renewed only at a server that answers, and the process waits for the end of that.
+func (t target) hookTokens(renewing *sync.Mutex) client.TokenSource {
+	return func(ctx context.Context, rejected string) (string, error) {
+		if rejected == "" && time.Until(t.tokens.ExpiresAt()) > 2*time.Minute {
+			return t.tokens.Token(ctx, rejected)
+		}
+		health, err := target{url: t.url, plainHTTP: t.plainHTTP}.newClient(client.WithRetry(1, 0))
+		if err == nil {
+			_, err = health.Do(ctx, "GET", "/health", []byte("{}"))
+		}
+		if err != nil {
+			return "", err
+		}
+		renewing.Lock()
+		defer renewing.Unlock()
+		if ctx.Err() != nil { // the process no longer waits
+			return "", ctx.Err()
+		}
+		return t.tokens.Token(ctx, rejected)
+	}
+}
+
+// spoolFolder names the spool of a target: one for each server and account.
+func (t target) spoolFolder() string {
+	if t.url == "" {
+		return "local-" + shortHash(t.dir)
+	}
+	host := "server"
+	if u, err := url.Parse(t.url); err == nil && u.Hostname() != "" {
+		host = strings.Map(func(r rune) rune {
+			if r == '.' || r == '-' || '0' <= r && r <= '9' || 'a' <= r|0x20 && r|0x20 <= 'z' {
+				return r
+			}
+			return '_'
+		}, u.Hostname())
+	}
+	return host[:min(len(host), 60)] + "-" + shortHash(strings.TrimRight(t.url, "/")+"\n"+t.account)
+}
+
+func shortHash(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:6])
+}
+
+// checkSpool adds the events of agents that wait on this device, if hooks have ever run.
+func (p *program) checkSpool(d *doctorReport, t target) {
+	if p.stateDir() == "" {
+		return
+	}
+	root := filepath.Join(p.stateDir(), "spool")
+	dir := filepath.Join(root, t.spoolFolder())
+	if _, err := os.Stat(dir); err == nil {
+		st, err := spool.ReadStatus(dir)
+		d.addCheck("spool", err, describeSpool(st))
+	}
+	others, _ := filepath.Glob(filepath.Join(root, "*", "events.jsonl")) // the pattern is valid
+	for _, other := range others {
+		st, err := spool.ReadStatus(filepath.Dir(other))
+		if filepath.Dir(other) != dir && err == nil && st.Waiting > 0 {
+			d.addCheck("spool", nil, fmt.Sprintf("%s for another account or server: remove %s, or log in there again",
+				format.Plural(st.Waiting, "event waits", "events wait"), filepath.Dir(other)))
+		}
+	}
+}
+
+// describeSpool describes a spool in a line, without contents.
+func describeSpool(st spool.Status) string {
+	text := "no events wait"
+	if st.Waiting > 0 {
+		text = fmt.Sprintf("%s (%s), the oldest since %s", format.Plural(st.Waiting, "event waits", "events wait"),
+			fmt.Sprintf("%d KiB", (st.Bytes+1023)>>10), st.Oldest.Local().Format("2006-01-02 15:04"))
+	}
+	if st.Dropped > 0 {
+		text += fmt.Sprintf("; %d dropped, because more than 16 MiB waited", st.Dropped)
+	}
+	if st.Refused > 0 {
+		text += fmt.Sprintf("; %d refused", st.Refused)
+	}
+	if st.LastError != nil {
+		text += fmt.Sprintf("; last error %s at %s", st.LastError.Code, st.LastError.At.Local().Format("2006-01-02 15:04"))
+	}
+	return text
+}

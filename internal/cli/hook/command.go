@@ -1,0 +1,70 @@
+package hook
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/loci-memory/loci/internal/capture"
+	"github.com/loci-memory/loci/internal/cli/command"
+	"github.com/loci-memory/loci/internal/cli/console"
+	"github.com/loci-memory/loci/internal/op"
+)
+
+// A Target is the server, or the database on this device, that events are delivered to.
+type Target struct {
+	Folder  string // name of its spool
+	AsAgent bool   // calls name an agent
+	// Open returns the caller of its operations. It is called within the time of a delivery.
+	Open func(context.Context) (op.Caller, error)
+	// Wait returns once no sign-in is being renewed: the end of the process would lose it. It may be nil.
+	Wait func()
+}
+
+// Options are what the command needs from the program.
+type Options struct {
+	Console *console.Console
+	// StateDir is the folder for the spool and the log, or "" without a home folder.
+	StateDir string
+	// Target returns the target, or nil if nothing is to be done there.
+	Target func() (*Target, error)
+}
+
+// Command returns loci hook.
+func Command(o Options) *cobra.Command {
+	return &cobra.Command{
+		Use:   "hook <" + strings.Join(capture.Agents(), "|") + "> [payload]",
+		Short: "Take an event of a coding agent's session, for automatic memory",
+		Long: "Agents call this; loci setup <client> --hooks connects them. It reads the JSON object of a hook from\n" +
+			"the standard input, or from the argument that Codex passes to its notify program. It keeps the prompt and\n" +
+			"the last answer of a turn, removes credentials, and delivers them if automatic memory is on\n" +
+			"(loci auto get). What cannot be delivered at once waits on this device, at most 16 MiB; loci doctor\n" +
+			"tells how much. At the start of a session of Claude Code, Codex or WorkBuddy it prints what is known.\n" +
+			"The exit code is 0 always, so that no agent stops.",
+		Example: "loci hook claude < payload.json\n" +
+			`loci hook codex '{"type": "agent-turn-complete", ...}'` + "\n" +
+			"loci doctor",
+		Args:               cobra.ArbitraryArgs,
+		ValidArgs:          capture.Agents(),
+		FParseErrWhitelist: cobra.FParseErrWhitelist{UnknownFlags: true}, // an exit code of 2 would stop an agent
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if o.Console.IsInteractive() && len(args) < 2 {
+				return checkArgs(args)
+			}
+			newRun(o, args).start(cmd.Context())
+			return nil
+		},
+	}
+}
+
+// checkArgs returns the error for a person at a terminal.
+func checkArgs(args []string) error {
+	if len(args) == 0 || !slices.Contains(capture.Agents(), args[0]) {
+		return command.UsageError("loci hook needs the name of an agent: " + strings.Join(capture.Agents(), ", "))
+	}
+	return command.UsageError(fmt.Sprintf("loci hook reads an event of the agent from the standard input: connect the "+
+		"agent with loci setup %s --hooks", args[0]))
+}

@@ -1,0 +1,180 @@
+package hook
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/capture"
+	"github.com/loci-memory/loci/internal/capture/delivery"
+	"github.com/loci-memory/loci/internal/capture/spool"
+)
+
+const (
+	// deliveryTime bounds the calls of a run, and totalTime the run until its calls end.
+	deliveryTime = 150 * time.Millisecond
+	totalTime    = 250 * time.Millisecond
+	// grace is what a call may take to notice that its time is up.
+	grace = 10 * time.Millisecond
+	// readTime is how long an agent may take to write its payload.
+	readTime = 5 * time.Second
+	// contextTokens bounds what an agent is given at the start of a session.
+	contextTokens = 4000
+)
+
+// A run is one call of the command.
+type run struct {
+	Options
+	agent loci.Adapter
+	args  []string
+	began time.Time
+	log   logFile
+}
+
+func newRun(o Options, args []string) *run {
+	r := &run{Options: o, began: time.Now(), log: logFile{dir: o.StateDir, now: time.Now}}
+	if len(args) > 0 {
+		r.agent, r.args = loci.Adapter(args[0]), args[1:]
+	}
+	return r
+}
+
+// start takes the payload and returns in time. What then still runs ends with the process.
+func (r *run) start(ctx context.Context) {
+	payload, err := r.payload()
+	if err != nil {
+		r.log.add(r.agent, "", err)
+		return
+	}
+	events, err := capture.Read(r.agent, payload)
+	if err != nil || len(events) == 0 {
+		r.log.add(r.agent, "", err)
+		return
+	}
+	for i := range events {
+		if events[i].Input.OccurredAt == 0 {
+			events[i].Input.OccurredAt = loci.TimeOf(r.began)
+		}
+	}
+	r.log.add(r.agent, events[0].Input.Type, r.deliver(ctx, events))
+}
+
+var errNoPayload = errors.New("no payload came on the standard input in time")
+
+// payload returns the argument of notify, or the standard input.
+func (r *run) payload() ([]byte, error) {
+	if len(r.args) > 0 && strings.HasPrefix(strings.TrimSpace(r.args[len(r.args)-1]), "{") {
+		return []byte(r.args[len(r.args)-1]), nil
+	}
+	type result struct {
+		bytes []byte
+		err   error
+	}
+	read := make(chan result, 1)
+	go func() { // a read cannot be interrupted
+		b, err := io.ReadAll(io.LimitReader(r.Console.In, capture.MaxPayload+1))
+		read <- result{b, err}
+	}()
+	select {
+	case got := <-read:
+		return got.bytes, got.err
+	case <-time.After(readTime):
+		return nil, errNoPayload
+	}
+}
+
+// deliver spools the events, prints what the agent reads, and delivers what waits, while there is time.
+func (r *run) deliver(ctx context.Context, events []capture.Event) error {
+	if r.StateDir == "" {
+		return errNoHome
+	}
+	ctx, cancel := context.WithDeadline(ctx, r.deadline())
+	defer cancel()
+	t, err := r.Target()
+	if err != nil || t == nil {
+		return err
+	}
+	c, err := delivery.New(filepath.Join(r.StateDir, "spool", t.Folder), t.service)
+	if err != nil {
+		return err
+	}
+	text, done := make(chan string, 1), make(chan error, 1)
+	go func() { // a call that does not notice the end of its time must not make the agent wait
+		text <- r.begin(ctx, c, events[0])
+		err := c.Enqueue(ctx, events...)
+		if err == nil {
+			err = c.Deliver(ctx)
+		}
+		done <- err
+	}()
+	return r.finish(ctx, t, text, done)
+}
+
+// finish prints the text of a session that begins, and returns when all is done or time is up.
+func (r *run) finish(ctx context.Context, t *Target, text <-chan string, done <-chan error) (err error) {
+	select {
+	case err = <-done:
+	case <-ctx.Done():
+		select {
+		case err = <-done:
+		case <-time.After(grace):
+			err = ctx.Err()
+		}
+	}
+	if t.Wait != nil {
+		t.Wait()
+	}
+	select {
+	case markdown := <-text:
+		r.print(markdown)
+	default:
+	}
+	return err
+}
+
+// deadline returns the end of the calls.
+func (r *run) deadline() time.Time {
+	end := time.Now().Add(deliveryTime)
+	if last := r.began.Add(totalTime); last.Before(end) {
+		return last
+	}
+	return end
+}
+
+var errNoHome = errors.New("there is no home folder")
+
+// begin returns what is known for a session that begins, if its agent reads it. An agent that resumes one has read it.
+func (r *run) begin(ctx context.Context, c *delivery.Courier, e capture.Event) string {
+	readsContext := r.agent == "claude" || r.agent == "codex" || r.agent == "workbuddy"
+	if !readsContext || e.Input.Type != loci.EventSessionStart || e.Input.EventID == "session.start:resume" {
+		return ""
+	}
+	markdown, err := c.Begin(ctx, e, contextTokens)
+	if err != nil && !errors.Is(err, spool.ErrWait) {
+		r.log.add(r.agent, "context", err)
+	}
+	return markdown
+}
+
+// print writes the answer to a SessionStart hook, in the form of Claude Code, which Codex shares.
+func (r *run) print(markdown string) {
+	if markdown == "" {
+		return
+	}
+	type output struct {
+		Event   string `json:"hookEventName"`
+		Context string `json:"additionalContext"`
+	}
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if e.Encode(map[string]output{"hookSpecificOutput": {"SessionStart", markdown}}) == nil {
+		_, _ = r.Console.Out.Write(b.Bytes())
+	}
+}
