@@ -62,6 +62,9 @@ func (p *program) hookTarget() (*hook.Target, error) {
 	}}
 	h.Open = func(context.Context) (op.Caller, error) {
 		if login != nil {
+			if p.profile().WouldAsk(login) { // nobody sits before a hook
+				return nil, loci.NewError(loci.CodeMissingAPIKey)
+			}
 			if err := t.useLogin(p.profile(), login); err != nil {
 				return nil, err
 			}

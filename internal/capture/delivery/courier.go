@@ -34,11 +34,12 @@ func New(dir string, open func(context.Context) (Service, error)) (*Courier, err
 	return &Courier{dir: dir, spool: s, open: open, now: time.Now}, err
 }
 
-// Enqueue puts events that the policy accepts, as far as it is known, into the spool.
+// Enqueue puts events that the policy accepts, as far as it is known, into the spool. A policy that was off is read
+// again, until ctx ends; after an error of that the courier is not used again. The spool does not wait for ctx.
 func (c *Courier) Enqueue(ctx context.Context, events ...capture.Event) error {
 	known := c.loadPolicy()
 	if len(events) > 0 && !known.At.IsZero() && !known.Policy.Accepts(events[0].Adapter) {
-		p, err := c.policy(ctx) // perhaps it was turned on
+		p, err := within(ctx, c.policy) // perhaps it was turned on
 		if err != nil {
 			return err
 		}
@@ -48,7 +49,24 @@ func (c *Courier) Enqueue(ctx context.Context, events ...capture.Event) error {
 		refused := func(e capture.Event) bool { return !accepts(known.Policy, e) }
 		events = slices.DeleteFunc(slices.Clone(events), refused)
 	}
-	return c.spool.Append(ctx, events...)
+	return c.spool.Append(context.WithoutCancel(ctx), events...)
+}
+
+// within returns the result of a call, or the error of ctx at its end, even if the call does not notice it.
+func within[T any](ctx context.Context, call func(context.Context) (T, error)) (out T, err error) {
+	done := make(chan error, 1)
+	var got T
+	go func() {
+		var err error
+		got, err = call(ctx)
+		done <- err
+	}()
+	select {
+	case err = <-done:
+		return got, err
+	case <-ctx.Done():
+		return out, ctx.Err()
+	}
 }
 
 // Deliver sends what waits in the spool, until ctx ends.

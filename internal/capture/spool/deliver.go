@@ -45,6 +45,9 @@ func codeOf(err error) loci.Code {
 // Deliver sends events in their order and removes each that send accepts. A permanent error removes the event too, and
 // is counted. Any other error ends the delivery. Only one process delivers: others wait for it until ctx ends.
 func (s *Spool) Deliver(ctx context.Context, send func(context.Context, capture.Event) error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
 	unlock, err := s.lock(ctx, "delivery.lock")
 	if err != nil {
 		return err

@@ -104,14 +104,13 @@ func (r *run) deliver(ctx context.Context, events []capture.Event) error {
 	if err != nil {
 		return err
 	}
+	if err := c.Enqueue(ctx, events...); err != nil {
+		return err
+	}
 	text, done := make(chan string, 1), make(chan error, 1)
 	go func() { // a call that does not notice the end of its time must not make the agent wait
 		text <- r.begin(ctx, c, events[0])
-		err := c.Enqueue(ctx, events...)
-		if err == nil {
-			err = c.Deliver(ctx)
-		}
-		done <- err
+		done <- c.Deliver(ctx)
 	}()
 	return r.finish(ctx, t, text, done)
 }

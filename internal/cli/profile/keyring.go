@@ -15,6 +15,8 @@ type Keyring struct {
 	Set    func(service, user, secret string) error
 	Get    func(service, user string) (string, error)
 	Delete func(service, user string) error
+	// Locked reports whether Get would ask the person to unlock the keyring; nil means never.
+	Locked func() bool
 }
 
 const keyringService = "loci"
@@ -28,7 +30,7 @@ func SystemKeyring(env func(string) string) *Keyring {
 	if runtime.GOOS != "darwin" && runtime.GOOS != "windows" && env("DBUS_SESSION_BUS_ADDRESS") == "" {
 		return nil
 	}
-	return &Keyring{keyring.Set, keyring.Get, keyring.Delete}
+	return &Keyring{keyring.Set, keyring.Get, keyring.Delete, isLocked}
 }
 
 // secret returns the credential as the keyring stores it: a key itself, tokens as JSON. Tokens are one secret, so that

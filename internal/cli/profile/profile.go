@@ -80,6 +80,11 @@ func (s Store) Unlock(l *Login) error {
 		"The keyring does not return the login for %s: unlock it, or use loci login again.", l.URL)
 }
 
+// WouldAsk reports whether Unlock would ask the person to unlock the keyring.
+func (s Store) WouldAsk(l *Login) bool {
+	return l.inKeyring() && s.Keyring != nil && s.Keyring.Locked != nil && s.Keyring.Locked()
+}
+
 // Save stores a login and returns the place of its credential. It also returns the login that it replaces, with its
 // credential if the keyring returns it, or nil.
 func (s Store) Save(ctx context.Context, l Login) (where string, old *Login, err error) {

@@ -1,0 +1,362 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/cli/profile"
+	"github.com/loci-memory/loci/internal/oauthclient"
+	"github.com/loci-memory/loci/internal/secret/secrettest"
+)
+
+// A hookServer answers the calls of hooks as the contract describes them.
+type hookServer struct {
+	mu      sync.Mutex
+	policy  loci.Policy
+	events  []loci.SendEvent
+	audits  []loci.RecordAudit
+	starts  []loci.StartSession
+	actors  map[string]int // of the actor header
+	refusal loci.Code
+}
+
+func newHookServer(t *testing.T) (*hookServer, string) {
+	h := &hookServer{policy: loci.DefaultPolicy(), actors: map[string]int{}}
+	h.policy.Enabled = true
+	server := httptest.NewServer(h)
+	t.Cleanup(server.Close)
+	return h, server.URL
+}
+
+func (h *hookServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.actors[r.Header.Get("X-Loci-Actor")]++
+	if h.refusal != "" {
+		w.WriteHeader(h.refusal.Status())
+		_ = json.NewEncoder(w).Encode(map[string]any{"code": h.refusal, "error": h.refusal, "message": "No."})
+		return
+	}
+	in := json.NewDecoder(r.Body)
+	var out any
+	switch path := r.URL.Path; {
+	case path == "/v1/auto":
+		out = loci.OnePolicy{Policy: h.policy}
+	case path == "/v1/sessions":
+		var s loci.StartSession
+		_ = in.Decode(&s)
+		h.starts = append(h.starts, s)
+		out = loci.StartedSession{Session: loci.Session{ID: fakeID}, Context: loci.MemoryContext{
+			Groups: []loci.ContextGroup{{}}, Markdown: "# Memories\n\nuse <Quartz>"}}
+	case path == "/v1/auto/redaction-audits":
+		var a loci.RecordAudit
+		_ = in.Decode(&a)
+		h.audits = append(h.audits, a)
+		out = loci.RecordedAudit{}
+	case path == "/v1/sessions/"+fakeID+"/events":
+		var e loci.SendEvent
+		_ = in.Decode(&e)
+		h.events = append(h.events, e)
+		out = loci.ReceivedEvent{}
+	default:
+		w.WriteHeader(http.StatusNotFound)
+		return
+	}
+	_ = json.NewEncoder(w).Encode(out)
+}
+
+// contents returns what the server was sent.
+func (h *hookServer) contents() (all []string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, e := range h.events {
+		all = append(all, string(e.Type)+" "+string(e.Content))
+	}
+	return all
+}
+
+// runHook runs a hook with a payload, and checks that it ends well.
+func (d *testTerminal) runHook(t *testing.T, agent string, payload any) (out string) {
+	t.Helper()
+	text, ok := payload.(string)
+	if !ok {
+		b, err := json.Marshal(payload)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text = string(b)
+	}
+	d.in = strings.NewReader(text)
+	if code := d.run("hook", agent); code != 0 || d.err.Len() > 0 {
+		t.Errorf("loci hook %s ends with %d: %s", agent, code, d.err.String())
+	}
+	return d.out.String()
+}
+
+func claudeHook(event string, more ...string) map[string]string {
+	p := map[string]string{"session_id": "s1", "cwd": "/home/ann/proj", "hook_event_name": event, "prompt_id": "p1"}
+	for i := 0; i < len(more); i += 2 {
+		p[more[i]] = more[i+1]
+	}
+	return p
+}
+
+// forgetPolicies lets the next hook read the policy again.
+func (d *testTerminal) forgetPolicies() {
+	files, _ := filepath.Glob(d.home + "/.local/state/loci/spool/*/policy.json")
+	for _, f := range files {
+		_ = os.Remove(f)
+	}
+}
+
+func TestHookDeliversATurnAndPrintsContext(t *testing.T) {
+	t.Parallel()
+	h, url := newHookServer(t)
+	d := newTestTerminal(t, "LOCI_URL="+url, "LOCI_API_KEY="+fakeKey)
+	for _, agent := range []string{"claude", "codex"} {
+		out := d.runHook(t, agent, claudeHook("SessionStart", "source", "startup"))
+		want := `{"hookSpecificOutput":{"hookEventName":"SessionStart",` +
+			`"additionalContext":"# Memories\n\nuse <Quartz>"}}` + "\n"
+		if out != want {
+			t.Errorf("%s is told %s", agent, out)
+		}
+	}
+	for _, quiet := range []map[string]string{claudeHook("SessionStart", "source", "resume"),
+		claudeHook("UserPromptSubmit", "prompt", "The prompt, password: hX7!kq9ZhX7!kq9Z"),
+		claudeHook("PreToolUse", "tool_name", "Bash"), claudeHook("Stop", "last_assistant_message", "The answer."),
+		claudeHook("SessionEnd")} {
+		if out := d.runHook(t, "claude", quiet); out != "" {
+			t.Errorf("%v prints %s", quiet, out)
+		}
+	}
+	got := strings.Join(h.contents(), "\n")
+	for _, want := range []string{"session.start ", "prompt The prompt", "response The answer.", "session.end "} {
+		if strings.Count(got, want) == 0 {
+			t.Errorf("%q did not arrive: %s", want, got)
+		}
+	}
+	if strings.Contains(got, "hX7!") || len(h.audits) != 1 || h.audits[0].Total != 1 || h.starts[0].MaxTokens == 1 {
+		t.Errorf("%s %+v %+v", got, h.audits, h.starts)
+	}
+	if h.actors["agent"] == 0 || len(h.actors) != 1 {
+		t.Errorf("a key calls as %v", h.actors)
+	}
+	notice := `{"type":"agent-turn-complete","thread-id":"s2","turn-id":"t","input-messages":["Noticed."],"cwd":"/a"}`
+	if code := d.run("hook", "codex", notice); code != 0 || !strings.Contains(fmt.Sprint(h.contents()), "Noticed.") {
+		t.Errorf("notify ends with %d: %v", code, h.contents())
+	}
+	h.policy.Enabled = false
+	d.forgetPolicies()
+	before := len(h.contents())
+	if out := d.runHook(t, "claude", claudeHook("SessionStart", "session_id", "s9")); out != "" ||
+		len(h.contents()) != before {
+		t.Errorf("the policy is off: %s", out)
+	}
+}
+
+// A login by browser has no agents.
+func TestHookCallsAsPersonWithTokens(t *testing.T) {
+	t.Parallel()
+	h, url := newHookServer(t)
+	d := newTestTerminal(t)
+	store := profile.Store{Path: filepath.Join(d.home, ".config", "loci", "login.json")}
+	if _, _, err := store.Save(t.Context(), profile.Login{URL: url, UserID: fakeID,
+		Client: &oauthclient.Client{ID: "c", Issuer: url, Token: url + "/oauth/token"},
+		Tokens: &oauthclient.Tokens{Access: "a", Refresh: "r", ExpiresAt: time.Now().Add(time.Hour)}}); err != nil {
+		t.Fatal(err)
+	}
+	d.runHook(t, "claude", claudeHook("UserPromptSubmit", "prompt", "The prompt."))
+	if len(h.contents()) != 1 || h.actors[""] == 0 || len(h.actors) != 1 {
+		t.Errorf("%v %v", h.contents(), h.actors)
+	}
+}
+
+func TestHookKeepsEventsWhileTheServerIsAway(t *testing.T) {
+	t.Parallel()
+	h, url := newHookServer(t)
+	d := newTestTerminal(t, "LOCI_URL="+url, "LOCI_API_KEY="+fakeKey)
+	h.refusal = loci.CodeRevoked
+	for i := range 3 {
+		d.runHook(t, "claude", claudeHook("UserPromptSubmit", "prompt_id", fmt.Sprint(i), "prompt", fmt.Sprint("p", i)))
+	}
+	report := d.doctorText(t)
+	if !strings.Contains(report, "3 events wait") || !strings.Contains(report, "last error revoked") {
+		t.Error(report)
+	}
+	h.mu.Lock()
+	h.refusal = ""
+	h.mu.Unlock()
+	d.runHook(t, "claude", claudeHook("UserPromptSubmit", "prompt_id", "3", "prompt", "p3"))
+	if got := strings.Join(h.contents(), ","); got != "prompt p0,prompt p1,prompt p2,prompt p3" {
+		t.Error(got)
+	}
+	if report := d.doctorText(t); !strings.Contains(report, "no events wait") {
+		t.Error(report)
+	}
+	log, err := os.ReadFile(filepath.Join(d.home, ".local/state/loci/hook.log"))
+	if err != nil || strings.Count(string(log), "claude prompt: revoked\n") != 3 || strings.Contains(string(log), "p0") {
+		t.Errorf("%v %s", err, log)
+	}
+}
+
+func (d *testTerminal) doctorText(t *testing.T) string {
+	t.Helper()
+	d.run("doctor")
+	return d.out.String()
+}
+
+func TestHookNeverFailsTheAgent(t *testing.T) {
+	t.Parallel()
+	_, url := newHookServer(t)
+	dead, deadURL := newHookServer(t)
+	dead.refusal = loci.CodeRevoked
+	full := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(full, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	payloads := []any{"", "no json", "[]", "null", `{"hook_event_name":"Nonsense"}`, strings.Repeat("{", 5000),
+		strings.Repeat("x", 10<<20), `{"e":7,"k":[],"session_id":{}}`,
+		claudeHook("UserPromptSubmit", "prompt", strings.Repeat("many words ", 1<<20)), claudeHook("SessionStart")}
+	for name, environ := range map[string][]string{
+		"live": {"LOCI_URL=" + url, "LOCI_API_KEY=" + fakeKey}, "revoked": {"LOCI_URL=" + deadURL, "LOCI_API_KEY=x"},
+		"no login": nil, "key without a server": {"LOCI_API_KEY=x"}, "no such server": {"LOCI_URL=::", "LOCI_API_KEY=x"},
+		"unknown contract": {"LOCI_CONTRACT=z"}, "no home": {"HOME=", "XDG_STATE_HOME=", "XDG_CONFIG_HOME="},
+		"no folder": {"LOCI_URL=" + url, "LOCI_API_KEY=" + fakeKey, "XDG_STATE_HOME=" + full},
+		"no key":    {"LOCI_URL=" + url},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := newTestTerminal(t, environ...)
+			if name == "no home" {
+				d.Environ = append(d.Environ, "XDG_STATE_HOME="+t.TempDir()) // otherwise that of the user is used
+			}
+			for _, agent := range []string{"claude", "codex", "opencode", "pi", "workbuddy", "unknown"} {
+				for _, payload := range payloads {
+					out := d.runHook(t, agent, payload)
+					if out != "" && !json.Valid([]byte(out)) {
+						t.Errorf("%s prints %s", agent, out)
+					}
+				}
+			}
+			if code := d.run("hook") + d.run("hook", "claude", "--unknown", "x", "y"); code != 0 {
+				t.Errorf("wrong arguments end with %d", code)
+			}
+		})
+	}
+}
+
+func TestHookMakesNoDatabase(t *testing.T) {
+	t.Parallel()
+	d := newTestTerminal(t)
+	d.runHook(t, "claude", claudeHook("UserPromptSubmit", "prompt", "The prompt."))
+	if d.openCount != 0 {
+		t.Error("a database is opened that was never used")
+	}
+	if err := filepath.WalkDir(d.home, func(path string, e fs.DirEntry, err error) error {
+		if e.Name() == "events.jsonl" || e.Name() == "loci.db" {
+			t.Error(path)
+		}
+		return err
+	}); err != nil {
+		t.Error(err)
+	}
+}
+
+// The agent waits for a hook, and so does the person.
+func TestHookEndsWhenTheServerNeverAnswers(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	d := newTestTerminal(t, "LOCI_URL=http://"+l.Addr().String(), "LOCI_API_KEY="+fakeKey)
+	for i, p := range []map[string]string{claudeHook("SessionStart"), claudeHook("UserPromptSubmit", "prompt", "a"),
+		claudeHook("UserPromptSubmit", "prompt", "b", "prompt_id", "b"), claudeHook("SessionEnd")} {
+		began := time.Now()
+		d.runHook(t, "claude", p)
+		if took := time.Since(began); took > 2*time.Second { // 170 ms on a quiet machine
+			t.Errorf("hook %d took %v", i, took)
+		}
+	}
+	if report := d.doctorText(t); !strings.Contains(report, "4 events wait") {
+		t.Error(report)
+	}
+}
+
+func TestHookWritesNoCredential(t *testing.T) {
+	t.Parallel()
+	samples := secrettest.RandomSamples(rand.New(rand.NewPCG(5, 5)))[:60]
+	d := newTestTerminal(t, "LOCI_URL=http://127.0.0.1:1", "LOCI_API_KEY="+fakeKey)
+	out := ""
+	for i, s := range samples {
+		for _, p := range []map[string]string{claudeHook("SessionStart", "session_id", s.Text, "source", s.Text),
+			claudeHook("UserPromptSubmit", "prompt", s.Text, "prompt_id", fmt.Sprint(i), "cwd", "/a/"+s.Text),
+			claudeHook(s.Text, "transcript_path", s.Text), claudeHook("Stop", "last_assistant_message", s.Text)} {
+			out += d.runHook(t, "claude", p) + d.err.String()
+		}
+	}
+	files := map[string][]byte{"output": []byte(out)}
+	if err := filepath.WalkDir(d.home, func(path string, e fs.DirEntry, err error) error {
+		if err == nil && e.Type().IsRegular() {
+			files[path], err = os.ReadFile(path)
+		}
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	spooled := false
+	for path, b := range files {
+		spooled = spooled || strings.HasSuffix(path, "events.jsonl") && bytes.Contains(b, []byte("REDACTED"))
+		for _, s := range samples {
+			escaped, _ := json.Marshal(s.Secret())
+			if bytes.Contains(b, []byte(s.Secret())) || bytes.Contains(b, bytes.Trim(escaped, `"`)) {
+				t.Errorf("a credential of rule %s is in %s", s.Rule, path)
+			}
+		}
+	}
+	if !spooled {
+		t.Errorf("nothing is in the spool: %d files", len(files))
+	}
+}
+
+func TestHookLogIsBounded(t *testing.T) {
+	t.Parallel()
+	d := newTestTerminal(t, "LOCI_URL=http://127.0.0.1:1", "LOCI_API_KEY="+fakeKey)
+	log := filepath.Join(d.home, ".local/state/loci/hook.log")
+	if err := os.MkdirAll(filepath.Dir(log), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(log, make([]byte, 70<<10), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d.runHook(t, "claude", "[]")
+	info, err := os.Stat(log)
+	if err != nil || info.Size() > 200 || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v %v", info, err)
+	}
+}
+
+func TestHookExplainsItselfToPeople(t *testing.T) {
+	t.Parallel()
+	d := newTestTerminal(t)
+	if code := d.run("hook", "--help"); code != 0 || !strings.Contains(d.out.String(), "loci hook claude") {
+		t.Errorf("%d %s", code, d.out.String())
+	}
+	if code := d.run("--help"); code != 0 || !strings.Contains(d.out.String(), "hook ") {
+		t.Errorf("%d %s", code, d.out.String())
+	}
+}
