@@ -158,7 +158,8 @@ func describeSpool(st spool.Status) string {
 		text += fmt.Sprintf("; %d refused", st.Refused)
 	}
 	if st.LastError != nil {
-		text += fmt.Sprintf("; last error %s at %s", st.LastError.Code, st.LastError.At.Local().Format("2006-01-02 15:04"))
+		at := st.LastError.At.Local().Format("2006-01-02 15:04")
+		text += fmt.Sprintf("; last error %s at %s", st.LastError.Code, at)
 	}
 	return text
 }

@@ -31,8 +31,9 @@ func (p *program) root() *cobra.Command {
 	root.AddGroup(&cobra.Group{ID: groupMemories, Title: "memory"},
 		&cobra.Group{ID: groupMachine, Title: "this machine and its server"})
 	p.addOperations(root)
-	for _, c := range append(transfer.Commands(&p.Console, p.openTransfer), p.mcp(), admin.ServeCommand(&p.Console),
-		admin.Command(&p.Console), p.login(), p.logout(), p.setup(), p.hook(), p.doctor(), p.bench(), p.versionCommand()) {
+	for _, c := range append(transfer.Commands(&p.Console, p.openTransfer), p.mcp(), p.hook(),
+		admin.ServeCommand(&p.Console), admin.Command(&p.Console), p.login(), p.logout(), p.setup(), p.doctor(),
+		p.bench(), p.versionCommand()) {
 		c.GroupID = groupMachine
 		root.AddCommand(c)
 		switch c.Name() {

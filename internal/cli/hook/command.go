@@ -39,9 +39,9 @@ func Command(o Options) *cobra.Command {
 		Use:   "hook <" + strings.Join(capture.Agents(), "|") + "> [payload]",
 		Short: "Take an event of a coding agent's session, for automatic memory",
 		Long: "Agents call this; loci setup <client> --hooks connects them. It reads the JSON object of a hook from\n" +
-			"the standard input, or from the argument that Codex passes to its notify program. It keeps the prompt and\n" +
-			"the last answer of a turn, removes credentials, and delivers them if automatic memory is on\n" +
-			"(loci auto get). What cannot be delivered at once waits on this device, at most 16 MiB; loci doctor\n" +
+			"the standard input, or from the argument that Codex passes to its notify program. It keeps the\n" +
+			"prompt and the last answer of a turn, removes credentials, and delivers them if automatic memory is\n" +
+			"on (loci auto get). What cannot be delivered at once waits on this device, at most 16 MiB; loci doctor\n" +
 			"tells how much. At the start of a session of Claude Code, Codex or WorkBuddy it prints what is known.\n" +
 			"The exit code is 0 always, so that no agent stops.",
 		Example: "loci hook claude < payload.json\n" +
