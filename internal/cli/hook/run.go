@@ -6,8 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"os/signal"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/loci-memory/loci"
@@ -47,6 +49,8 @@ func newRun(o Options, args []string) *run {
 
 // start takes the payload and returns in time. What then still runs ends with the process.
 func (r *run) start(ctx context.Context) {
+	defer r.recover()
+	signal.Ignore(syscall.SIGPIPE) // an agent that does not read the answer
 	payload, err := r.payload()
 	if err != nil {
 		r.log.add(r.agent, "", err)
@@ -64,6 +68,15 @@ func (r *run) start(ctx context.Context) {
 	}
 	r.log.add(r.agent, events[0].Input.Type, r.deliver(ctx, events))
 }
+
+// recover logs a panic, whose exit code of 2 would stop an agent.
+func (r *run) recover() {
+	if recover() != nil {
+		r.log.add(r.agent, "", errPanic)
+	}
+}
+
+var errPanic = errors.New("internal error")
 
 var errNoPayload = errors.New("no payload came on the standard input in time")
 
@@ -109,6 +122,8 @@ func (r *run) deliver(ctx context.Context, events []capture.Event) error {
 	}
 	text, done := make(chan string, 1), make(chan error, 1)
 	go func() { // a call that does not notice the end of its time must not make the agent wait
+		defer close(done)
+		defer r.recover()
 		text <- r.begin(ctx, c, events[0])
 		done <- c.Deliver(ctx)
 	}()

@@ -1,0 +1,121 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/op"
+	"github.com/loci-memory/loci/internal/server"
+	"github.com/loci-memory/loci/internal/service"
+)
+
+// newLocalTerminal returns a machine with a database of its own, in which automatic memory is on.
+func newLocalTerminal(t *testing.T) (*testTerminal, op.Caller) {
+	d := newTestTerminal(t)
+	d.table = service.Ops
+	var open *server.Local
+	t.Cleanup(func() {
+		if err := open.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	dir := filepath.Join(d.home, ".local", "share", "loci", "local")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	open, err := server.OpenLocal(t.Context(), dir, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.openLocal = func(context.Context, string, bool) (op.Caller, func() error, error) {
+		return open.Host, func() error { return nil }, nil
+	}
+	if _, err := op.Do(t.Context(), open.Host, &op.Call{}, service.AutoSet, loci.SetPolicy{Enabled: true}); err != nil {
+		t.Fatal(err)
+	}
+	return d, open.Host
+}
+
+// recordedHooks returns the payloads of a recording with a decision in place of its prompt, and a session of its own.
+func recordedHooks(t *testing.T, name, session, decision string) (payloads []string) {
+	found, _ := filepath.Glob("../../../shared/data/hooks/" + name + "-*.jsonl")
+	if len(found) == 0 {
+		t.Skip("the recorded payloads are not beside this repository (../shared/data/hooks)")
+	}
+	file, err := os.Open(found[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	lines := bufio.NewScanner(file)
+	lines.Buffer(nil, 1<<20)
+	replace := strings.NewReplacer("say hello with the tool", decision, "All done: the tool said hello.",
+		"Noted, it is written down.", "hello-from-tool", "We decided to use Tool Output.", "-8af1-", "-"+session+"-",
+		"8306582e-", session+"-", "01a1fd4b-c1fc", "01a1fd4b-"+session, "01a1fd8a-50eb", "01a1fd8a-"+session,
+		"ses_", "ses_"+session)
+	for lines.Scan() {
+		text := replace.Replace(lines.Text())
+		var row struct {
+			Stdin json.RawMessage `json:"stdin"`
+			Argv  json.RawMessage `json:"argv_json"`
+		}
+		if err := json.Unmarshal([]byte(text), &row); err != nil {
+			t.Fatal(err)
+		}
+		switch {
+		case len(row.Stdin) > 4: // null without one
+			text = string(row.Stdin)
+		case row.Argv != nil:
+			text = string(row.Argv)
+		}
+		payloads = append(payloads, text)
+	}
+	return payloads
+}
+
+// Every agent's recording, sent twice in two sessions at once, gives one decision for each session.
+func TestHookDrawsTheSameFromEveryAgent(t *testing.T) {
+	t.Parallel()
+	for agent, name := range map[string]string{"claude": "claude-code", "workbuddy": "claude-code", "codex": "codex",
+		"opencode": "opencode", "pi": "pi"} {
+		t.Run(agent, func(t *testing.T) {
+			t.Parallel()
+			one := recordedHooks(t, name, "aaaa", "We decided to use Quartz as the scheduler for billing.")
+			two := recordedHooks(t, name, "bbbb", "We decided to host the wiki on Basalt from now on.")
+			d, caller := newLocalTerminal(t)
+			for range 2 {
+				for i := range one {
+					d.runHook(t, agent, one[i])
+					d.runHook(t, agent, two[i])
+				}
+			}
+			list, err := op.Do(t.Context(), caller, &op.Call{}, service.SessionCandidates, loci.ListCandidates{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			seen := map[string]int{}
+			for _, c := range list.Candidates {
+				if seen[c.Content]++; strings.Contains(c.Content, "Tool") || c.Type != loci.TypeDecision {
+					t.Errorf("%+v", c)
+				}
+			}
+			for _, word := range []string{"Quartz", "Basalt"} {
+				found := 0
+				for content, n := range seen {
+					if strings.Contains(content, word) {
+						found += n
+					}
+				}
+				if found != 1 {
+					t.Errorf("%s is drawn %d times: %v", word, found, seen)
+				}
+			}
+		})
+	}
+}
