@@ -47,6 +47,8 @@ var allowedImports = map[string][]string{
 	"internal/capture":               {"", "internal/fence", "internal/secret"},
 	"internal/capture/spool":         {"", "internal/capture"},
 	"internal/capture/delivery":      {"", "internal/capture", "internal/capture/spool", "internal/pathglob"},
+	"internal/capture/acp":           {"", "internal/capture"},
+	"internal/capture/relay":         {},
 	"internal/extract":               {""},
 	"internal/extract/extracttest":   {"internal/extract"},
 	"internal/embed":                 {"internal/embed/kernel", "internal/embed/model"},

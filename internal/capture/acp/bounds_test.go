@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/loci-memory/loci"
 )
 
 func TestReaderReadsLinesCutAnywhere(t *testing.T) {
@@ -74,14 +76,17 @@ func TestReaderDropsTextsThatAreTooLong(t *testing.T) {
 func TestReaderMemoryIsBounded(t *testing.T) { //nolint:paralleltest // it measures the heap
 	c := newConversation()
 	text := strings.Repeat("x", maxText)
-	for i := range 300 {
-		id := fmt.Sprintf("s%d", i%280)
+	for i := range 400 {
+		id := fmt.Sprintf("s%d", i)
 		c.play(fmt.Sprintf(`
 	>{"id":%d,"method":"session/load","params":{"sessionId":%q,"cwd":"/x"}}
 	<{"id":%[1]d,"result":{}}
-	>{"id":"p%[1]d","method":"session/prompt","params":{"sessionId":%[2]q,"prompt":[{"type":"text","text":%q}]}}
-	<{"method":"session/update","params":{"sessionId":%[2]q,"update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":%[3]q}}}}`,
+	>{"id":"p%[1]d","method":"session/prompt","params":{"sessionId":%[2]q,"prompt":[{"type":"text","text":"%[3]s"}]}}
+	<{"method":"session/update","params":{"sessionId":%[2]q,"update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"%[3]s"}}}}`,
 			i, id, text))
+		if i >= 2*maxRequests {
+			text = "x"
+		}
 	}
 	runtime.GC()
 	var m runtime.MemStats
@@ -116,8 +121,42 @@ func FuzzReader(f *testing.F) {
 			c.play(output)
 		}
 		for _, e := range c.events {
-			if strings.Contains(e.Content, mark) || len(e.Content) > maxText || e.SessionID == "" {
+			if strings.Contains(string(e.Input.Content), mark) || len(e.Input.Content) > loci.MaxEventContent || e.ExternalID == "" {
 				t.Errorf("%+v", e)
+			}
+		}
+	})
+}
+
+// FuzzConversation plays messages in any order. No text but those of the user and the agent is drawn, and nothing from
+// the turns that are canceled or come while the session is loaded.
+func FuzzConversation(f *testing.F) {
+	messages := []string{opened, asks(2, "asked"), asks(3, "asked"), says("said"), tool, shows("tool_call_update", "no"),
+		shows("agent_thought_chunk", "no"), shows("plan", "no"), shows("user_message_chunk", "no"), cancels,
+		stops(2, "end_turn"), stops(3, "end_turn"), stops(2, "cancelled"), stops(3, "max_tokens"), loads, loaded,
+		shows("tool_call", "no"), shows("usage_update", "no"), "lost"}
+	f.Add([]byte{0, 1, 3, 4, 5, 3, 10})
+	f.Add([]byte{0, 14, 3, 8, 15, 1, 6, 3, 12, 2, 7, 3, 11})
+	f.Add([]byte{0, 1, 2, 3, 9, 18, 1, 3, 10, 11})
+	f.Fuzz(func(t *testing.T, steps []byte) {
+		c, loading := newConversation(), false
+		for _, step := range steps {
+			m, drawn := messages[int(step)%len(messages)], len(c.events)
+			if m == "lost" {
+				c.Lost()
+				c.play("<\n>\n")
+				loading = false
+				continue
+			}
+			c.play(m)
+			loading = loading && m != loaded || m == loads
+			if n := len(c.events) - drawn; n > 2 || n > 0 && (loading || !strings.Contains(m, "stopReason")) {
+				t.Fatalf("%d events at %s", n, m)
+			}
+		}
+		for _, e := range c.events {
+			if text := strings.ReplaceAll(string(e.Input.Content), "said", ""); text != "" && text != "asked" {
+				t.Errorf("%q", e.Input.Content)
 			}
 		}
 	})

@@ -17,6 +17,7 @@ type message struct {
 
 // Methods and notifications whose parameters are read.
 const (
+	methodInitialize    = "initialize"
 	methodNew           = "session/new"
 	methodLoad          = "session/load"
 	methodResume        = "session/resume"
@@ -30,8 +31,8 @@ const (
 )
 
 // clientMethods are the methods of the client that are read.
-var clientMethods = []string{methodNew, methodLoad, methodResume, methodFork, methodPrompt, methodCancel, methodClose,
-	methodDelete, methodCancelRequest}
+var clientMethods = []string{methodInitialize, methodNew, methodLoad, methodResume, methodFork, methodPrompt, methodCancel,
+	methodClose, methodDelete, methodCancelRequest}
 
 // params are the parameters of requests and notifications.
 type params struct {
@@ -78,6 +79,10 @@ func (u update) text() string {
 type result struct {
 	SessionID  string `json:"sessionId"`
 	StopReason string `json:"stopReason"`
+	AgentInfo  struct {
+		Name  string `json:"name"`
+		Title string `json:"title"`
+	} `json:"agentInfo"`
 }
 
 // A block is a content block of a prompt or a message.

@@ -1,15 +1,20 @@
 package acp
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"slices"
 	"time"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/capture"
 )
 
 // A Reader draws events from a conversation. It is for one goroutine.
 type Reader struct {
-	emit       func([]Event)
+	emit       func([]capture.Event)
+	agent      string // its name
 	now        func() time.Time
 	fromClient lineBuffer
 	fromAgent  lineBuffer
@@ -18,7 +23,9 @@ type Reader struct {
 }
 
 // NewReader returns a reader that hands the events of each turn to emit, at the end of the turn.
-func NewReader(emit func([]Event)) *Reader { return &Reader{emit: emit, now: time.Now} }
+func NewReader(emit func([]capture.Event)) *Reader {
+	return &Reader{emit: emit, agent: "ACP agent", now: time.Now}
+}
 
 // FromClient reads bytes of the client.
 func (r *Reader) FromClient(data []byte) {
@@ -63,7 +70,7 @@ func (r *Reader) readClient(line []byte) {
 	}
 	q := &request{key: key(m.ID), method: m.Method, cwd: p.Cwd, session: r.find(p.SessionID)}
 	switch m.Method {
-	case methodNew, methodFork:
+	case methodInitialize, methodNew, methodFork:
 		q.session = nil
 		r.track(q)
 	case methodLoad, methodResume:
@@ -99,7 +106,7 @@ func (r *Reader) prompt(q *request, p params) {
 		s.answer = answer{}
 	}
 	s.turns++
-	q.turn = turn{number: s.turns, prompt: writtenText(p.Prompt), at: r.now(), dropped: s.loading > 0}
+	q.turn = turn{number: s.turns, prompt: writtenText(p.Prompt), at: loci.TimeOf(r.now()), dropped: s.loading > 0}
 	if len(q.turn.prompt) > maxText {
 		q.turn.prompt = ""
 	}
@@ -157,6 +164,10 @@ func (r *Reader) respond(m message) {
 	var out result
 	failed := len(m.Error) > 0 && string(m.Error) != "null" || !decode(m.Result, &out)
 	switch q.method {
+	case methodInitialize:
+		if name := cmp.Or(out.AgentInfo.Title, out.AgentInfo.Name); len(name) <= maxID {
+			r.agent = cmp.Or(name, r.agent)
+		}
 	case methodNew, methodFork:
 		if !failed {
 			r.open(out.SessionID, q.cwd)

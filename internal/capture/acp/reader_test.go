@@ -12,17 +12,18 @@ import (
 	"testing"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/capture"
 )
 
 // A conversation feeds a reader and keeps what it draws.
 type conversation struct {
 	*Reader
-	events []Event
+	events []capture.Event
 }
 
 func newConversation() *conversation {
 	c := &conversation{}
-	c.Reader = NewReader(func(e []Event) { c.events = append(c.events, e...) })
+	c.Reader = NewReader(func(e []capture.Event) { c.events = append(c.events, e...) })
 	return c
 }
 
@@ -43,7 +44,7 @@ func (c *conversation) play(lines string) *conversation {
 func (c *conversation) texts() []string {
 	texts := []string{}
 	for _, e := range c.events {
-		texts = append(texts, string(e.Type)+": "+e.Content)
+		texts = append(texts, string(e.Input.Type)+": "+string(e.Input.Content))
 	}
 	return texts
 }
@@ -163,15 +164,15 @@ func TestReaderNamesEventsByTheConversation(t *testing.T) {
 	a, b := newConversation().play(lines), newConversation().play(lines)
 	ids := map[loci.ExternalID]bool{}
 	for i := range a.events {
-		if a.events[i].EventID != b.events[i].EventID || a.events[i].UnitKey != b.events[i].UnitKey {
+		if a.events[i].Input.EventID != b.events[i].Input.EventID || a.events[i].Input.UnitKey != b.events[i].Input.UnitKey {
 			t.Errorf("event %d: %v and %v", i, a.events[i], b.events[i])
 		}
-		ids[a.events[i].EventID] = true
+		ids[a.events[i].Input.EventID] = true
 	}
-	if len(ids) != 4 || a.events[0].UnitKey != a.events[1].UnitKey || a.events[0].UnitKey == a.events[2].UnitKey {
+	if len(ids) != 4 || a.events[0].Input.UnitKey != a.events[1].Input.UnitKey || a.events[0].Input.UnitKey == a.events[2].Input.UnitKey {
 		t.Errorf("ids %v of %+v", ids, a.events)
 	}
-	if e := a.events[0]; e.SessionID != "s" || e.Cwd != "/home/ann/proj" || e.Role != loci.RoleOfUser || e.At.IsZero() {
+	if e := a.events[0]; e.ExternalID != "s" || e.CWD() != "/home/ann/proj" || e.Input.Role != loci.RoleOfUser || e.Input.OccurredAt == 0 {
 		t.Errorf("%+v", e)
 	}
 }

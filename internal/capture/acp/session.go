@@ -2,13 +2,15 @@ package acp
 
 import (
 	"slices"
-	"time"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/capture"
 )
 
-// The bounds of what a reader keeps. With them its texts take at most 16 MiB.
+// The bounds of what a reader keeps. With them its texts take at most 32 MiB.
 const (
-	maxText     = 256 << 10 // of a prompt or an answer
-	maxRequests = 32        // without a response
+	maxText     = capture.MaxText // of a prompt or an answer
+	maxRequests = 32              // without a response
 	maxSessions = 256
 	maxID       = 1 << 10 // of a session, a request or a message
 	maxPath     = 4 << 10
@@ -55,7 +57,7 @@ type request struct {
 type turn struct {
 	number int
 	prompt string
-	at     time.Time
+	at     loci.Time
 	// dropped marks a turn from which nothing is drawn.
 	dropped bool
 }
