@@ -30,6 +30,9 @@ func (p *program) reportError(cmd *cobra.Command, err error) int {
 	if err == command.ErrReported {
 		return exitFailure
 	}
+	if code, ok := errors.AsType[command.ExitCode](err); ok {
+		return int(code)
+	}
 	if err == command.ErrUnanswered {
 		return exitUsage
 	}

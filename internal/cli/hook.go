@@ -23,8 +23,10 @@ import (
 	"github.com/loci-memory/loci/internal/server"
 )
 
-func (p *program) hook() *cobra.Command {
-	return hook.Command(hook.Options{Console: &p.Console, StateDir: p.stateDir(), Target: p.hookTarget})
+func (p *program) hook() *cobra.Command { return hook.Command(p.hookOptions()) }
+
+func (p *program) hookOptions() hook.Options {
+	return hook.Options{Console: &p.Console, StateDir: p.stateDir(), Target: p.hookTarget}
 }
 
 // stateDir returns the folder for the spool and the log of hooks, or "" without a home folder.

@@ -31,14 +31,14 @@ func (p *program) root() *cobra.Command {
 	root.AddGroup(&cobra.Group{ID: groupMemories, Title: "memory"},
 		&cobra.Group{ID: groupMachine, Title: "this machine and its server"})
 	p.addOperations(root)
-	for _, c := range append(transfer.Commands(&p.Console, p.openTransfer), p.mcp(), p.hook(),
+	for _, c := range append(transfer.Commands(&p.Console, p.openTransfer), p.mcp(), p.acp(), p.hook(),
 		admin.ServeCommand(&p.Console), admin.Command(&p.Console), p.login(), p.logout(), p.setup(), p.doctor(),
 		p.bench(), p.versionCommand()) {
 		c.GroupID = groupMachine
 		root.AddCommand(c)
 		switch c.Name() {
 		case "doctor", "hook", "setup": // work on any target
-		case "mcp": // works on any target too, and prints no object
+		case "mcp", "acp": // work on any target too, and print no object
 			excludeFlags(c, "json")
 		case "serve":
 			excludeFlags(c, append(targetFlags, "json")...)

@@ -19,6 +19,12 @@ var ErrReported = errors.New("the errors were printed")
 // ErrUnanswered ends a command that has printed what it would do: nobody could answer its question.
 var ErrUnanswered = errors.New("the question was not answered")
 
+// An ExitCode ends a command with the exit code of the program that it has run. There is nothing to print.
+type ExitCode int
+
+// Error returns a message for a log.
+func (c ExitCode) Error() string { return fmt.Sprintf("exit code %d", int(c)) }
+
 // A UsageError is an invalid command line that was found after parsing.
 type UsageError string
 

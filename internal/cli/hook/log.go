@@ -32,7 +32,7 @@ func (l logFile) add(agent loci.Adapter, event loci.EventType, err error) {
 	if err == nil || errors.Is(err, spool.ErrWait) || l.dir == "" {
 		return
 	}
-	if !slices.Contains(capture.Agents(), string(agent)) {
+	if !slices.Contains(loci.Adapters, agent) {
 		agent = "-"
 	}
 	if event == "" {
@@ -57,7 +57,7 @@ func (l logFile) add(agent loci.Adapter, event loci.EventType, err error) {
 // kindOf names an error without its text.
 func kindOf(err error) string {
 	for _, known := range []error{capture.ErrTooLarge, capture.ErrPayload, capture.ErrNoAdapter, spool.ErrBusy,
-		errNoPayload, errNoHome, errPanic} {
+		errNoPayload, errNoHome, errPanic, errMissed} {
 		if errors.Is(err, known) {
 			return known.Error()
 		}

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"io"
 	"os/signal"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
@@ -113,7 +112,7 @@ func (r *run) deliver(ctx context.Context, events []capture.Event) error {
 	if err != nil || t == nil {
 		return err
 	}
-	c, err := delivery.New(filepath.Join(r.StateDir, "spool", t.Folder), t.service)
+	c, err := t.courier(r.StateDir)
 	if err != nil {
 		return err
 	}

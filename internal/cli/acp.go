@@ -1,0 +1,78 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os/exec"
+
+	"github.com/spf13/cobra"
+
+	"github.com/loci-memory/loci/internal/capture/acp"
+	"github.com/loci-memory/loci/internal/capture/relay"
+	"github.com/loci-memory/loci/internal/cli/command"
+	"github.com/loci-memory/loci/internal/cli/format"
+	"github.com/loci-memory/loci/internal/cli/hook"
+)
+
+// The exit codes of a program that cannot be started, as in a shell.
+const (
+	exitCannotRun = 126
+	exitNotFound  = 127
+)
+
+func (p *program) acp() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "acp [flags] -- <command> [argument]...",
+		Short: "Run an agent for an editor, and remember its sessions (Agent Client Protocol)",
+		Long: "Runs an agent in place of the editor, and copies what they say unchanged. The user's prompts and the\n" +
+			"agent's final answers become events of automatic memory, if its policy is on (loci auto set).\n" +
+			"Nothing else is kept: no reasoning, no tools, no files. Write it before the command of the agent in the\n" +
+			"editor's settings. The exit code is that of the agent.",
+		Example: "loci acp -- opencode acp\nloci acp -- npx -y @agentclientprotocol/claude-agent-acp",
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return command.Missing(c, "the command of the agent")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return p.relayAgent(cmd.Context(), args) },
+	}
+	cmd.Flags().SetInterspersed(false) // flags of the agent need no --
+	return cmd
+}
+
+// relayAgent runs the agent until it ends. Its exit code is the error. Automatic memory never changes the conversation:
+// its failures are kept for loci doctor.
+func (p *program) relayAgent(ctx context.Context, args []string) error {
+	c := hook.NewCollector(ctx, "acp", p.hookOptions())
+	tap := relay.NewTap(&observer{acp.NewReader(c.Add), c})
+	r := relay.Relay{Args: args, Environ: p.Environ, In: p.In, Out: p.Out, Err: p.Err, Tap: tap}
+	code, err := r.Run()
+	tap.Close()
+	c.End(tap.Done())
+	switch {
+	case errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist):
+		p.PrintMessage(fmt.Sprintf("The agent %s was not found: give its path, or install it", format.StripControl(args[0], false)))
+		return command.ExitCode(exitNotFound)
+	case err != nil:
+		p.PrintMessage("The agent cannot be started: " + format.StripControl(err.Error(), false))
+		return command.ExitCode(exitCannotRun)
+	case code != exitOK:
+		return command.ExitCode(code)
+	}
+	return nil
+}
+
+// An observer reads the conversation, and notes its gaps in the log of hooks.
+type observer struct {
+	*acp.Reader
+	collector *hook.Collector
+}
+
+// Lost notes a gap.
+func (o *observer) Lost() {
+	o.Reader.Lost()
+	o.collector.Missed()
+}

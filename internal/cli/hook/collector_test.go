@@ -1,0 +1,69 @@
+package hook
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/loci-memory/loci/internal/capture"
+)
+
+func TestCollectorDeliversEachTurnAndTheRestAtTheEnd(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var stored, delivered, deliveries atomic.Int64
+		c := (&Collector{enqueue: func(_ context.Context, e []capture.Event) error {
+			stored.Add(int64(len(e)))
+			return nil
+		}, deliver: func(context.Context) error {
+			delivered.Store(stored.Load())
+			deliveries.Add(1)
+			return nil
+		}}).start(t.Context())
+		c.Add(make([]capture.Event, 2))
+		synctest.Wait()
+		if delivered.Load() != 2 {
+			t.Errorf("%d events are delivered after the first turn", delivered.Load())
+		}
+		for range 10 {
+			c.Add(make([]capture.Event, 2))
+		}
+		synctest.Wait()
+		if deliveries.Load() != 1 {
+			t.Errorf("%d deliveries at once", deliveries.Load())
+		}
+		observed := make(chan struct{})
+		close(observed)
+		if c.End(observed); delivered.Load() != 22 || deliveries.Load() != 2 {
+			t.Errorf("%d events in %d deliveries", delivered.Load(), deliveries.Load())
+		}
+	})
+}
+
+func TestCollectorEndsInTime(t *testing.T) {
+	t.Parallel()
+	for name, observes := range map[string]bool{"slow server": true, "slow reader": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithCancel(t.Context())
+				c := (&Collector{enqueue: func(context.Context, []capture.Event) error { return nil },
+					deliver: func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }}).
+					start(ctx)
+				cancel() // as a signal does
+				c.Add(nil)
+				observed := make(chan struct{})
+				if observes {
+					close(observed)
+				}
+				start := time.Now()
+				if c.End(observed); time.Since(start) != lastDelivery {
+					t.Errorf("it took %v", time.Since(start))
+				}
+				<-c.done
+			})
+		})
+	}
+}
