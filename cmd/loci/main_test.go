@@ -11,7 +11,10 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-func TestMain(m *testing.M) { testscript.Main(m, map[string]func(){"loci": main, "browser": browser}) }
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"loci": main, "browser": browser, "acp-agent": acpAgent,
+		"acp-client": acpClient})
+}
 
 // TestScripts runs the scripts of testdata, each with its own home directory.
 func TestScripts(t *testing.T) {
