@@ -10,7 +10,8 @@ import (
 	"syscall"
 )
 
-// acpAgent is an agent of the Agent Client Protocol. It calls a tool, answers "Understood.", and ends with 7 at SIGTERM.
+// acpAgent is an agent of the Agent Client Protocol. It calls a tool, answers "Understood.", and ends with 7 at a
+// SIGTERM.
 func acpAgent() {
 	terminated := make(chan os.Signal, 1)
 	signal.Notify(terminated, syscall.SIGTERM)
@@ -40,7 +41,8 @@ func acpAgent() {
 			text := object{"type": "text", "text": "We decided: the tool runs on granite from now on."}
 			update(object{"sessionUpdate": "tool_call", "toolCallId": "t", "title": "ls", "content": []object{
 				{"type": "content", "content": text}}})
-			update(object{"sessionUpdate": "agent_message_chunk", "content": object{"type": "text", "text": "Understood."}})
+			answer := object{"type": "text", "text": "Understood."}
+			update(object{"sessionUpdate": "agent_message_chunk", "content": answer})
 			result["stopReason"] = "end_turn"
 		}
 		_ = out.Encode(object{"jsonrpc": "2.0", "id": m.ID, "result": result})

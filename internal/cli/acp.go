@@ -26,10 +26,10 @@ func (p *program) acp() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "acp [flags] -- <command> [argument]...",
 		Short: "Run an agent for an editor, and remember its sessions (Agent Client Protocol)",
-		Long: "Runs an agent in place of the editor, and copies what they say unchanged. The user's prompts and the\n" +
-			"agent's final answers become events of automatic memory, if its policy is on (loci auto set).\n" +
-			"Nothing else is kept: no reasoning, no tools, no files. Write it before the command of the agent in the\n" +
-			"editor's settings. The exit code is that of the agent.",
+		Long: "Runs an agent for an editor, and copies their messages unchanged. The user's prompts and the agent's\n" +
+			"final answers become events of automatic memory, if its policy is on (loci auto set). Nothing\n" +
+			"else is kept: no reasoning, no tools, no files. Write `loci acp --` before the command of the\n" +
+			"agent in the settings of the editor. The exit code is that of the agent.",
 		Example: "loci acp -- opencode acp\nloci acp -- npx -y @agentclientprotocol/claude-agent-acp",
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -43,8 +43,8 @@ func (p *program) acp() *cobra.Command {
 	return cmd
 }
 
-// relayAgent runs the agent until it ends. Its exit code is the error. Automatic memory never changes the conversation:
-// its failures are kept for loci doctor.
+// relayAgent runs the agent until it ends. Its exit code is the error. A failure of automatic memory changes nothing in
+// the conversation: it is a line in the log of hooks.
 func (p *program) relayAgent(ctx context.Context, args []string) error {
 	c := hook.NewCollector(ctx, "acp", p.hookOptions())
 	tap := relay.NewTap(&observer{acp.NewReader(c.Add), c})

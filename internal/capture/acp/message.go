@@ -31,8 +31,8 @@ const (
 )
 
 // clientMethods are the methods of the client that are read.
-var clientMethods = []string{methodInitialize, methodNew, methodLoad, methodResume, methodFork, methodPrompt, methodCancel,
-	methodClose, methodDelete, methodCancelRequest}
+var clientMethods = []string{methodInitialize, methodNew, methodLoad, methodResume, methodFork, methodPrompt,
+	methodCancel, methodClose, methodDelete, methodCancelRequest}
 
 // params are the parameters of requests and notifications.
 type params struct {

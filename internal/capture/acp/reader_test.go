@@ -163,16 +163,20 @@ func TestReaderNamesEventsByTheConversation(t *testing.T) {
 		says("done") + stops(3, "end_turn")
 	a, b := newConversation().play(lines), newConversation().play(lines)
 	ids := map[loci.ExternalID]bool{}
+	var units []loci.ExternalID
 	for i := range a.events {
-		if a.events[i].Input.EventID != b.events[i].Input.EventID || a.events[i].Input.UnitKey != b.events[i].Input.UnitKey {
-			t.Errorf("event %d: %v and %v", i, a.events[i], b.events[i])
+		first, again := a.events[i].Input, b.events[i].Input
+		if first.EventID != again.EventID || first.UnitKey != again.UnitKey {
+			t.Errorf("event %d: %v and %v", i, first, again)
 		}
-		ids[a.events[i].Input.EventID] = true
+		ids[first.EventID] = true
+		units = append(units, first.UnitKey)
 	}
-	if len(ids) != 4 || a.events[0].Input.UnitKey != a.events[1].Input.UnitKey || a.events[0].Input.UnitKey == a.events[2].Input.UnitKey {
+	if len(ids) != 4 || units[0] != units[1] || units[0] == units[2] {
 		t.Errorf("ids %v of %+v", ids, a.events)
 	}
-	if e := a.events[0]; e.ExternalID != "s" || e.CWD() != "/home/ann/proj" || e.Input.Role != loci.RoleOfUser || e.Input.OccurredAt == 0 {
+	if e := a.events[0]; e.ExternalID != "s" || e.SourceName != "ACP agent" || e.CWD() != "/home/ann/proj" ||
+		e.Input.Role != loci.RoleOfUser || e.Input.OccurredAt == 0 {
 		t.Errorf("%+v", e)
 	}
 }
@@ -205,7 +209,8 @@ func recorded(t *testing.T) string {
 func TestReaderDrawsOneTurnFromRecordedConversation(t *testing.T) {
 	t.Parallel()
 	want := []string{"prompt: say hello with the tool", "response: All done: the tool said hello."}
-	if got := newConversation().play(recorded(t)).texts(); !slices.Equal(got, want) {
-		t.Errorf("got %q, want %q", got, want)
+	c := newConversation().play(recorded(t))
+	if got := c.texts(); !slices.Equal(got, want) || c.events[0].SourceName != "Claude Agent" {
+		t.Errorf("got %q, want %q of %+v", got, want, c.events)
 	}
 }

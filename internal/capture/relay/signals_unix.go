@@ -13,7 +13,8 @@ import (
 
 // forwardedSignals returns the signals that go to the program. Ignored ones stay ignored, as under nohup.
 func forwardedSignals() []os.Signal {
-	all := []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2}
+	all := []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1,
+		syscall.SIGUSR2}
 	return slices.DeleteFunc(all, signal.Ignored)
 }
 
@@ -27,8 +28,8 @@ func catchBrokenPipes() (stop func()) {
 	return func() { signal.Stop(broken) }
 }
 
-// sentByTerminal reports whether a signal comes from the keyboard. The terminal sends it to the whole process group: the
-// program has it already, and a second one may mean something else to it.
+// sentByTerminal reports whether a signal comes from the keyboard. The terminal sends it to the whole process group:
+// the program has it already, and a second one may mean something else to it.
 func sentByTerminal(s os.Signal) bool {
 	if s != syscall.SIGINT && s != syscall.SIGQUIT {
 		return false

@@ -31,7 +31,7 @@ type Collector struct {
 	adapter loci.Adapter
 	log     logFile
 	find    func() (*Target, error)
-	finding sync.Mutex
+	search  sync.Mutex
 	found   atomic.Pointer[Target] // nil until there is one
 	enqueue func(context.Context, []capture.Event) error
 	deliver func(context.Context) error
@@ -65,8 +65,8 @@ func NewCollector(ctx context.Context, adapter loci.Adapter, o Options) *Collect
 
 // target returns the target, which it finds at the first turn, and looks for again until there is one.
 func (c *Collector) target() (*Target, error) {
-	c.finding.Lock()
-	defer c.finding.Unlock()
+	c.search.Lock()
+	defer c.search.Unlock()
 	if t := c.found.Load(); t != nil {
 		return t, nil
 	}
