@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os/exec"
 
@@ -54,7 +53,8 @@ func (p *program) relayAgent(ctx context.Context, args []string) error {
 	c.End(tap.Done())
 	switch {
 	case errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist):
-		p.PrintMessage(fmt.Sprintf("The agent %s was not found: give its path, or install it", format.StripControl(args[0], false)))
+		p.PrintMessage("The agent " + format.StripControl(args[0], false) +
+			" was not found: install it, or give its path")
 		return command.ExitCode(exitNotFound)
 	case err != nil:
 		p.PrintMessage("The agent cannot be started: " + format.StripControl(err.Error(), false))

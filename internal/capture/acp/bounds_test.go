@@ -133,7 +133,8 @@ func FuzzReader(f *testing.F) {
 // the turns that are canceled or come while the session is loaded.
 func FuzzConversation(f *testing.F) {
 	messages := []string{opened, asks(2, "asked"), asks(3, "asked"), says("said"), tool,
-		shows("tool_call_update", "no"), shows("agent_thought_chunk", "no"), shows("plan", "no"), shows("user_message_chunk", "no"), cancels,
+		shows("tool_call_update", "no"), shows("agent_thought_chunk", "no"), shows("plan", "no"),
+		shows("user_message_chunk", "no"), cancels,
 		stops(2, "end_turn"), stops(3, "end_turn"), stops(2, "cancelled"), stops(3, "max_tokens"), loads, loaded,
 		shows("tool_call", "no"), shows("usage_update", "no"), "lost"}
 	f.Add([]byte{0, 1, 3, 4, 5, 3, 10})
