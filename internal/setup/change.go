@@ -20,7 +20,8 @@ type Change struct {
 	System  System
 	Entry   string      // the name of the entry
 	Project string      // the folder of the project; empty: the person's own file
-	To      *Connection // nil removes the entry
+	Hooks   bool        // the hooks are changed, not the entry of the MCP server
+	To      *Connection // nil removes the entry, or the hooks
 	Force   bool        // an entry of somebody else is replaced or removed too
 	DryRun  bool        // nothing is written
 	Lock    string      // a file that parallel runs lock
@@ -53,6 +54,7 @@ const lockWait = 20 * time.Second
 
 // Run makes the change. A malformed file, and an entry of somebody else, stay as they are.
 func (c Change) Run(ctx context.Context) (out Outcome, err error) {
+	c = c.resolve()
 	if !c.DryRun {
 		lock := flock.New(c.Lock)
 		limited, cancel := context.WithTimeout(ctx, lockWait)
@@ -75,7 +77,7 @@ func (c Change) try() (out Outcome, err error) {
 	if err != nil {
 		return out, err
 	}
-	after, action, err := c.edit(f)
+	after, action, err := c.edit(f.document)
 	if err != nil {
 		return out, inFile(f.path, err)
 	}
@@ -109,10 +111,7 @@ type candidate struct {
 
 // open reads the file of the change: the one with the entry, else the first that exists, else the one to be made.
 func (c Change) open() (chosen candidate, err error) {
-	l, dir := c.Client.user, c.System.dir(c.Client.user)
-	if c.Project != "" {
-		l, dir = c.Client.project, c.Project
-	}
+	l, dir := c.location()
 	paths := c.System.paths(l, dir)
 	if len(paths) == 0 {
 		return chosen, loci.Errorf(loci.CodeInvalidQuery, "there is no home folder: set HOME")
@@ -123,7 +122,7 @@ func (c Change) open() (chosen candidate, err error) {
 		if err != nil {
 			return chosen, err
 		}
-		if _, found, err := at.Value(c.Client.container, c.Entry); err == nil && found {
+		if found, err := c.isIn(at.document); err == nil && found {
 			return at, nil
 		}
 		if chosen.file == nil && at.text != nil {
@@ -141,7 +140,7 @@ func (c Change) open() (chosen candidate, err error) {
 
 func (c Change) read(path string) (at candidate, err error) {
 	if at.file, err = readFile(path); err == nil {
-		at.document, err = c.Client.parse(at.text)
+		at.document, err = c.parse(at.text)
 	}
 	if err != nil {
 		err = inFile(path, err)
@@ -151,6 +150,9 @@ func (c Change) read(path string) (at candidate, err error) {
 
 // edit returns the changed text.
 func (c Change) edit(d document) (after []byte, action Action, err error) {
+	if c.Hooks {
+		return c.Client.hooks.form.edit(c, d)
+	}
 	entry, found, err := d.Value(c.Client.container, c.Entry)
 	switch {
 	case err != nil:

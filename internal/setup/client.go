@@ -21,6 +21,8 @@ type Client struct {
 	http      template // a server to which the client signs in; empty where the client has none
 	key       template // a server with a key from a variable; empty where the client has none
 
+	hooks *wiring // of automatic memory; nil where Loci knows none
+
 	absolute bool   // the client does not see the PATH of a shell
 	signIn   string // tells how to sign in: <name> is the name of the entry
 	httpHelp string // tells what to do where http is empty
@@ -44,6 +46,9 @@ func Names() (names []string) {
 	}
 	return names
 }
+
+// HasConnection reports whether the client has a file that lists MCP servers. Of others Loci knows the hooks alone.
+func (c *Client) HasConnection() bool { return c.container != "" }
 
 // HasProject reports whether the client reads a file in a project.
 func (c *Client) HasProject() bool { return len(c.project.files) > 0 }

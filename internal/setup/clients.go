@@ -12,6 +12,8 @@ var clients = []Client{{
 	http:      `{"type": "http", "url": "<url>"}`,
 	key:       `{"type": "http", "url": "<url>", "headers": {"Authorization": "Bearer ${<variable>}"}}`,
 	signIn:    "claude mcp login <name>",
+	hooks: &wiring{adapter: "claude", form: turnHooks, next: "start a new session of Claude Code",
+		file: location{dirs: []string{"$CLAUDE_CONFIG_DIR", "~/.claude"}, files: []string{"settings.json"}}},
 }, {
 	Name: "codex", Title: "Codex",
 	programs:  []string{"codex"},
@@ -23,6 +25,9 @@ var clients = []Client{{
 	http:      `{"url": "<url>"}`,
 	key:       `{"url": "<url>", "bearer_token_env_var": "<variable>"}`,
 	signIn:    "codex mcp login <name>",
+	hooks: &wiring{adapter: "codex", form: turnHooks,
+		next: "start codex, and trust the hooks of Loci when it asks, or by /hooks: until then it runs none of them",
+		file: location{dirs: []string{"$CODEX_HOME", "~/.codex"}, files: []string{"hooks.json"}}},
 }, {
 	Name: "opencode", Title: "opencode",
 	programs: []string{"opencode"},
@@ -34,6 +39,8 @@ var clients = []Client{{
 	http:      `{"type": "remote", "url": "<url>"}`,
 	key:       `{"type": "remote", "url": "<url>", "headers": {"Authorization": "Bearer {env:<variable>}"}}`,
 	signIn:    "opencode mcp auth <name>",
+	hooks: &wiring{adapter: "opencode", form: script{"opencode.js"}, next: "start opencode anew",
+		file: location{dirs: []string{"$OPENCODE_CONFIG_DIR", "{config}/opencode"}, files: []string{"plugins/loci.js"}}},
 }, {
 	Name: "gemini", Aliases: []string{"gemini-cli"}, Title: "Gemini CLI",
 	programs:  []string{"gemini"},
@@ -54,6 +61,8 @@ var clients = []Client{{
 	http:      `{"url": "<url>"}`,
 	key:       `{"url": "<url>", "headers": {"Authorization": "Bearer ${<variable>}"}}`,
 	signIn:    "pi mcp login <name>",
+	hooks: &wiring{adapter: "pi", form: script{"pi.js"}, next: "start pi anew, or run /reload",
+		file: location{dirs: []string{"$PI_CODING_AGENT_DIR", "~/.pi/agent"}, files: []string{"extensions/loci.js"}}},
 }, {
 	Name: "cursor", Title: "Cursor",
 	programs:  []string{"cursor", "cursor-agent"},
@@ -85,14 +94,17 @@ var clients = []Client{{
 	signIn:    "in Windsurf's MCP panel choose Authenticate beside <name>",
 }, {
 	Name: "zed", Title: "Zed",
-	programs: []string{"zed", "zeditor"},
-	user: location{dirs: []string{"windows:{apps}/Zed", "darwin:~/.config/zed", "{config}/zed"},
-		files: []string{"settings.json"}},
+	programs:  []string{"zed", "zeditor"},
+	user:      zedSettings,
 	project:   location{files: []string{".zed/settings.json"}},
 	container: "context_servers",
 	stdio:     `{"command": "<command>", "args": ["<args>"]}`,
 	http:      `{"url": "<url>"}`,
 	signIn:    "in Zed's settings, AI, MCP Servers, choose Authenticate beside <name>",
+	hooks: &wiring{adapter: "acp", editor: &Client{Name: "zed", Title: "Zed", user: zedSettings,
+		container: "agent_servers",
+		stdio:     `{"type": "custom", "command": "<command>", "args": ["<args>"], "env": {}}`},
+		next: "start a thread with the agent of that name in Zed's agent panel"},
 }, {
 	Name: "cline", Title: "Cline",
 	programs: []string{"cline"},
@@ -130,7 +142,19 @@ var clients = []Client{{
 	httpHelp: "the file of Claude Desktop starts programs alone: use --stdio, with which loci mcp reaches the " +
 		"server, or add " +
 		"the address under Settings, Connectors",
+}, {
+	Name: "workbuddy", Title: "WorkBuddy",
+	hooks: &wiring{adapter: "workbuddy", form: turnHooks, next: "check the hooks by /hooks in WorkBuddy",
+		file: location{dirs: []string{"$WORKBUDDY_CONFIG_DIR", "~/.workbuddy"}, files: []string{"settings.json"}}},
 }}
+
+// turnHooks are the hooks of Claude Code, and of programs that took them over: events of sessions and turns, none of
+// tools. Codex allows the last one 3 seconds.
+var turnHooks = hookList{events: []string{"SessionStart", "UserPromptSubmit", "Stop", "SessionEnd"}, timeout: 3}
+
+// zedSettings are the files of Zed's settings.
+var zedSettings = location{dirs: []string{"windows:{apps}/Zed", "darwin:~/.config/zed", "{config}/zed"},
+	files: []string{"settings.json"}}
 
 // opencodeFiles are the names of opencode's file, in the order in which it prefers them.
 var opencodeFiles = []string{"opencode.json", "opencode.jsonc"}

@@ -60,17 +60,22 @@ func (c Connection) isLoci(self string) bool {
 	return err == nil && strings.HasSuffix(u.Path, "/mcp")
 }
 
-// startsLoci reports whether the command is loci mcp. Builds have names such as loci-1.2.
+// bridges are the commands of Loci that clients start.
+var bridges = []string{"mcp", "hook", "acp"}
+
+// startsLoci reports whether the command is loci mcp, hook or acp. Builds have names such as loci-1.2.
 func (c Connection) startsLoci() bool {
 	name := strings.ToLower(c.Command[strings.LastIndexAny(c.Command, `/\`)+1:])
-	return strings.HasPrefix(name, "loci") && len(c.Args) > 0 && c.Args[0] == "mcp"
+	return strings.HasPrefix(name, "loci") && len(c.Args) > 0 && slices.Contains(bridges, c.Args[0])
 }
 
 // isPlain reports whether the connection has only what Loci writes: no arguments and no query of the person.
 func (c Connection) isPlain() bool {
-	switch {
+	switch agent := slices.Index(c.Args, "--"); {
 	case c.URL != "":
 		return !strings.ContainsAny(c.URL, "?#")
+	case agent > 0: // loci acp, with the command of an agent
+		return Connection{Command: c.Command, Args: c.Args[:agent]}.isPlain()
 	case len(c.Args) > 2:
 		return c.Args[1] == "--server" && (len(c.Args) == 3 || len(c.Args) == 4 && c.Args[3] == "--plain-http")
 	}

@@ -40,7 +40,8 @@ func (c Change) keptFolders() []string {
 	kept := []string{c.Project}
 	if c.Project == "" {
 		kept = []string{c.System.home(), c.System.Env("XDG_CONFIG_HOME"), c.System.Env("APPDATA")}
-		for _, dir := range c.Client.user.dirs {
+		l, _ := c.location()
+		for _, dir := range l.dirs {
 			if name, ok := strings.CutPrefix(dir, "$"); ok {
 				name, _, _ = strings.Cut(name, "/")
 				kept = append(kept, c.System.Env(name))

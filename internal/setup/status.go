@@ -16,6 +16,15 @@ type Status struct {
 	Connected  bool        `json:"connected"`
 	Connection *Connection `json:"connection,omitzero"`
 	Problem    string      `json:"problem,omitzero"` // a malformed file, or an entry of somebody else
+	Hooks      *HookStatus `json:"hooks,omitzero"`   // of a client that Loci can wire, in its user's file
+}
+
+// A HookStatus says whether automatic memory is wired into a client.
+type HookStatus struct {
+	Wired   bool        `json:"wired"`
+	File    string      `json:"file"`
+	Command *Connection `json:"command,omitzero"` // the hooks start it
+	Problem string      `json:"problem,omitzero"`
 }
 
 // List returns the state of all clients, and that of their files in a project which have the entry. find looks up a
@@ -23,8 +32,15 @@ type Status struct {
 func List(system System, entry, project string, find func(program string) bool) (all []Status) {
 	for i := range clients {
 		c := &clients[i]
-		s := Change{Client: c, System: system, Entry: entry}.status("user")
+		s := Status{Client: c.Name, Title: c.Title, Scope: "user"}
+		if c.HasConnection() {
+			s = Change{Client: c, System: system, Entry: entry}.status("user")
+		}
 		s.Installed = c.isInstalled(system, find)
+		if c.HasHooks() {
+			hooks := Change{Client: c, System: system, Entry: entry, Hooks: true}.hookStatus()
+			s.Hooks = &hooks
+		}
 		all = append(all, s)
 		if !c.HasProject() {
 			continue
@@ -63,6 +79,25 @@ func (c Change) status(scope string) Status {
 	return s
 }
 
+// hookStatus reads the hooks of a client.
+func (c Change) hookStatus() (s HookStatus) {
+	if c.Client.StartsAgent() {
+		entry := c.resolve().status("user")
+		return HookStatus{entry.Connected, entry.File, entry.Connection, entry.Problem}
+	}
+	f, err := c.open()
+	if err != nil {
+		s.Problem = loci.AsError(err).Message
+		return s
+	}
+	s.File = f.path
+	if s.Command, err = c.Client.hooks.form.command(c, f.document); err != nil {
+		s.Problem = inFile(f.path, err).Error()
+	}
+	s.Wired = s.Command != nil
+	return s
+}
+
 // isInstalled reports whether the program of a client, or the folder of its file, is there.
 func (c *Client) isInstalled(system System, find func(program string) bool) bool {
 	for _, p := range c.programs {
@@ -70,7 +105,8 @@ func (c *Client) isInstalled(system System, find func(program string) bool) bool
 			return true
 		}
 	}
-	dir := system.dir(c.user)
+	l, _ := Change{Client: c, System: system, Hooks: !c.HasConnection()}.location()
+	dir := system.dir(l)
 	if dir == "" || dir == system.home() || dir == system.config() {
 		return false
 	}

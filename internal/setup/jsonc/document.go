@@ -13,19 +13,18 @@ type Document struct {
 
 // A node is a value and its place in the text.
 type node struct {
-	start, end int // the bytes of the value: text[start:end]
-	members    []member
-	elements   []*node
-	scalar     any // a string, number, boolean or nil
+	start, end int      // the bytes of the value: text[start:end]
+	members    []member // of an object; those of a list have no name
+	scalar     any      // a string, number, boolean or nil
 }
 
 // isObject reports whether the node is an object.
 func (n *node) isObject(text []byte) bool { return text[n.start] == '{' }
 
-// A member is one name of an object with its value.
+// A member is one name of an object with its value, or one item of a list.
 type member struct {
 	name  string
-	start int // of the name
+	start int // of the name, or of the item
 	value *node
 	comma int // the place of the comma after the value, or -1
 }
@@ -101,9 +100,9 @@ func (n *node) decode(text []byte) any {
 		}
 		return object
 	case '[':
-		list := make([]any, 0, len(n.elements))
-		for _, e := range n.elements {
-			list = append(list, e.decode(text))
+		list := make([]any, 0, len(n.members))
+		for _, m := range n.members {
+			list = append(list, m.value.decode(text))
 		}
 		return list
 	}

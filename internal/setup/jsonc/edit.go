@@ -7,8 +7,9 @@ import (
 	"strings"
 )
 
-// mark is a space after a brace, or before the root, where Set adds to an object or document that was there and empty.
-// Nobody sees it. Remove finds it, and leaves the empty object; without it, it takes back the object that Set made.
+// mark is a space after a bracket, or before the root, where Set and Append add to an object, list or document that was
+// there and empty. Nobody sees it. Remove finds it, and leaves the empty object; without it, it takes back the object
+// that Set made.
 const mark = " "
 
 // A splice replaces text[start:end].
@@ -25,11 +26,7 @@ func (d *Document) Set(container, name string, value []byte) ([]byte, error) {
 		return nil, err
 	}
 	if found != nil {
-		text := value
-		if bytes.IndexByte(d.text[found.value.start:found.value.end], '\n') >= 0 || d.ownLine(found.start) {
-			text = d.format(value, d.indentOf(found.start))
-		}
-		return d.apply(splice{found.value.start, found.value.end, string(text)}), nil
+		return d.replace(found, value), nil
 	}
 	if d.root == nil {
 		return d.fill(container, name, value), nil
@@ -44,9 +41,25 @@ func (d *Document) Set(container, name string, value []byte) ([]byte, error) {
 	return d.apply(d.insert(d.root, "", container, wrap(name, value))...), nil
 }
 
+// replace returns the text with another value of a member, in the style of the document.
+func (d *Document) replace(m *member, value []byte) []byte {
+	if bytes.IndexByte(d.text[m.value.start:m.value.end], '\n') >= 0 || d.ownLine(m.start) {
+		value = d.format(value, d.indentOf(m.start))
+	}
+	return d.apply(splice{m.value.start, m.value.end, string(value)})
+}
+
 // wrap returns the object with one member.
 func wrap(name string, value []byte) []byte {
 	return slices.Concat([]byte("{"), quote(name), []byte(": "), value, []byte("}"))
+}
+
+// label returns the name of a member as it stands before its value. Items of a list have none.
+func label(name string) string {
+	if name == "" {
+		return ""
+	}
+	return string(quote(name)) + ": "
 }
 
 func quote(name string) []byte {
@@ -63,13 +76,13 @@ func (d *Document) fill(container, name string, value []byte) []byte {
 	return slices.Concat(text, d.format(wrap(container, wrap(name, value)), ""), []byte(d.newline()))
 }
 
-// insert adds a member after the last one of an object whose line has that indentation.
+// insert adds a member after the last one of an object or list whose line has that indentation.
 func (d *Document) insert(object *node, outer, name string, value []byte) []splice {
 	if len(object.members) == 0 {
 		return []splice{d.insertFirst(object, outer, name, value)}
 	}
 	last := object.members[len(object.members)-1]
-	text := string(quote(name)) + ": "
+	text := label(name)
 	lead := " "
 	at := last.value.end
 	if last.comma >= 0 {
@@ -93,7 +106,7 @@ func (d *Document) insert(object *node, outer, name string, value []byte) []spli
 func (d *Document) insertFirst(object *node, outer, name string, value []byte) splice {
 	inside := string(d.text[object.start+1 : object.end-1])
 	indent := outer + d.unit()
-	text := d.newline() + indent + string(quote(name)) + ": " + string(d.format(value, indent))
+	text := d.newline() + indent + label(name) + string(d.format(value, indent))
 	if content := strings.TrimRight(inside, " \t\r\n"); content != "" {
 		at := object.start + 1 + len(content)
 		return splice{at, at, text}
@@ -149,7 +162,7 @@ func (d *Document) cut(object *node, m *member) []splice {
 	start := d.startOfCut(object, m)
 	if m.comma >= 0 {
 		end := m.comma + 1
-		if d.text[start-1] == '{' && !d.ownLine(m.start) { // the next member takes its place
+		if bytes.IndexByte([]byte("{["), d.text[start-1]) >= 0 && !d.ownLine(m.start) { // the next member takes its place
 			start, end = m.start, len(d.text)-len(bytes.TrimLeft(d.text[end:], " \t"))
 		}
 		return []splice{{start, end, ""}}

@@ -105,11 +105,12 @@ func (p *parser) value() (*node, error) {
 	}
 	n := &node{start: p.at}
 	var err error
+	comma := func(at int) { n.members[len(n.members)-1].comma = at }
 	switch p.text[p.at] {
 	case '{':
-		err = p.list('}', func() error { return p.member(n) }, func(at int) { n.members[len(n.members)-1].comma = at })
+		err = p.list('}', func() error { return p.member(n) }, comma)
 	case '[':
-		err = p.list(']', func() error { return p.element(n) }, func(int) {})
+		err = p.list(']', func() error { return p.element(n) }, comma)
 	case '"':
 		n.scalar, err = p.string()
 	default:
@@ -191,8 +192,11 @@ func (p *parser) member(object *node) error {
 
 func (p *parser) element(array *node) error {
 	value, err := p.value()
-	array.elements = append(array.elements, value)
-	return err
+	if err != nil {
+		return err
+	}
+	array.members = append(array.members, member{"", value.start, value, -1})
+	return nil
 }
 
 // string reads a text in quotes.
