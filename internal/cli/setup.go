@@ -12,7 +12,8 @@ import (
 
 // setup connects the clients of other makers.
 func (p *program) setup() *cobra.Command {
-	return setup.Command(setup.Options{Console: &p.Console, DataDir: p.privateDir, Target: p.setupTarget})
+	return setup.Command(setup.Options{Console: &p.Console, DataDir: p.privateDir, Target: p.setupTarget,
+		Automatic: p.automatic})
 }
 
 // setupTarget returns the target as a client will find it. Flags count alone, so that no key is looked up for them.

@@ -76,3 +76,13 @@ func (c Change) isIn(d document) (found bool, err error) {
 	_, found, err = d.Value(c.Client.container, c.Entry)
 	return found, err
 }
+
+// HookNames returns the names of the clients that Loci can wire.
+func HookNames() (names []string) {
+	for i := range clients {
+		if clients[i].HasHooks() {
+			names = append(names, clients[i].Name)
+		}
+	}
+	return names
+}

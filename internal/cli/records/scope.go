@@ -17,10 +17,9 @@ import (
 // boundary: the credential decides what may be read.
 type Scope struct {
 	Reader
-	Name    string  // for people: the workspace "Team"
-	AtlasID loci.ID // empty means the whole workspace
-
-	workspaceID loci.ID
+	Name        string // for people: the workspace "Team"
+	WorkspaceID loci.ID
+	AtlasID     loci.ID // empty means the whole workspace
 }
 
 // Scope returns a scope for the workspace and atlas of these names or ids, or nil where both are empty.
@@ -31,7 +30,7 @@ func (r Reader) Scope(ctx context.Context, workspace, atlas string) (*Scope, err
 		if err != nil {
 			return nil, err
 		}
-		s.workspaceID, s.Name = w.ID, fmt.Sprintf("the workspace %q", w.Name)
+		s.WorkspaceID, s.Name = w.ID, fmt.Sprintf("the workspace %q", w.Name)
 	}
 	if atlas != "" {
 		a, err := s.resolve(ctx, "atlas", atlas)
@@ -42,9 +41,9 @@ func (r Reader) Scope(ctx context.Context, workspace, atlas string) (*Scope, err
 		if err != nil {
 			return nil, err
 		}
-		s.workspaceID, s.AtlasID, s.Name = w.ID, a.ID, fmt.Sprintf("the atlas %q of the workspace %q", a.Name, w.Name)
+		s.WorkspaceID, s.AtlasID, s.Name = w.ID, a.ID, fmt.Sprintf("the atlas %q of the workspace %q", a.Name, w.Name)
 	}
-	if s.workspaceID == "" {
+	if s.WorkspaceID == "" {
 		return nil, nil
 	}
 	return s, nil
@@ -77,7 +76,7 @@ func (s *Scope) resolve(ctx context.Context, resource, wanted string) (found rec
 			return record{}, err
 		}
 		switch {
-		case resource == "atlas" && s.workspaceID != "" && r.WorkspaceID != s.workspaceID:
+		case resource == "atlas" && s.WorkspaceID != "" && r.WorkspaceID != s.WorkspaceID:
 			continue
 		case string(r.ID) == wanted:
 			return r, nil
@@ -112,7 +111,7 @@ func (s *Scope) ambiguousError(ctx context.Context, resource, wanted string, fou
 			}
 			workspaceNames[w.ID] = fmt.Sprintf(" of the workspace %q", w.Name)
 		}
-		if s.workspaceID == "" {
+		if s.WorkspaceID == "" {
 			advice += ", or name the workspace with --workspace"
 		}
 	}
@@ -148,7 +147,7 @@ func (s *Scope) Call(ctx context.Context, o *op.Op, c *op.Call, a op.Args) ([]by
 		}
 		switch {
 		case resource == "workspace" && id == "":
-			scoped[f.Name] = jsonID(s.workspaceID)
+			scoped[f.Name] = jsonID(s.WorkspaceID)
 		case resource == "atlas" && id == "" && s.AtlasID != "":
 			scoped[f.Name] = jsonID(s.AtlasID)
 		case id == "":
@@ -156,7 +155,7 @@ func (s *Scope) Call(ctx context.Context, o *op.Op, c *op.Call, a op.Args) ([]by
 			err = s.checkMemory(ctx, c, id)
 		case resource == "atlas":
 			err = s.checkAtlas(ctx, c, id)
-		case resource != "workspace" || id != s.workspaceID: // a resource that is not known here is outside
+		case resource != "workspace" || id != s.WorkspaceID: // a resource that is not known here is outside
 			err = s.outsideError(resource, id)
 		}
 		if err != nil {
@@ -180,7 +179,7 @@ func (s *Scope) checkMemory(ctx context.Context, c *op.Call, id loci.ID) error {
 	if err := json.Unmarshal(raw, &m); err != nil {
 		return err
 	}
-	if m.WorkspaceID != s.workspaceID || s.AtlasID != "" && m.AtlasID != s.AtlasID {
+	if m.WorkspaceID != s.WorkspaceID || s.AtlasID != "" && m.AtlasID != s.AtlasID {
 		return s.outsideError("memory", id)
 	}
 	return nil
@@ -202,7 +201,7 @@ func (s *Scope) checkAtlas(ctx context.Context, c *op.Call, id loci.ID) error {
 	if err := json.Unmarshal(raw, &a); err != nil {
 		return err
 	}
-	if a.Atlas.WorkspaceID != s.workspaceID {
+	if a.Atlas.WorkspaceID != s.WorkspaceID {
 		return s.outsideError("atlas", id)
 	}
 	return nil

@@ -1,6 +1,7 @@
 package setup
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -28,12 +29,18 @@ type Options struct {
 	Console *console.Console
 	DataDir func() (string, error) // the folder of Loci for this person; it is made
 	Target  func() (Target, error) // of the commands, with the flags
+	// Automatic returns the automatic memory of a workspace on the target, or nil where the target has none. The
+	// workspace is a name, an id, or the beginning of one; empty means the personal one.
+	Automatic func(ctx context.Context, workspace string) (*Automatic, error)
 }
 
 // flags are the flags of the command.
 type flags struct {
-	remove, dryRun, project, stdio, force bool
-	entry, keyVariable                    string
+	remove, dryRun, project, stdio, force, hooks, yes bool
+	entry, keyVariable, workspace                     string
+
+	agent []string // the command of an editor's agent
+	named bool     // --name was given
 }
 
 // help begins the help of the command. The names of the clients follow.
@@ -42,28 +49,40 @@ const help = "" +
 	"All else in the file stays as it is. Without a client it lists which are installed and connected.\n" +
 	"A client starts loci mcp for the memories of this device, or calls a server: that of --server, or of the\n" +
 	"login. It signs in to the server in the browser. With --key-env it sends the key in that variable instead.\n" +
+	"--hooks wires automatic memory: the client reports prompts and answers to loci hook, an editor starts its agent\n" +
+	"behind loci acp. Nothing is kept until automatic memory is switched on, which the command asks on a terminal.\n" +
 	"Clients: "
 
 // Command is loci setup.
 func Command(o Options) *cobra.Command {
 	var f flags
 	cmd := &cobra.Command{
-		Use:   "setup [client]",
+		Use:   "setup [client] [-- agent]",
 		Short: "Connect an agent or editor of this machine with Loci",
-		Long:  help + strings.Join(setup.Names(), ", ") + ".",
+		Long: help + strings.Join(setup.Names(), ", ") + ".\nWith --hooks: " +
+			strings.Join(setup.HookNames(), ", ") + ".",
 		Example: "loci setup\n" +
 			"loci setup claude\n" +
 			"loci setup codex --server https://loci.example.org\n" +
 			"loci setup cursor --server https://loci.example.org --key-env LOCI_API_KEY\n" +
 			"loci setup vscode --project --dry-run\n" +
-			"loci setup claude --remove",
+			"loci setup claude --remove\n" +
+			"loci setup claude --hooks\n" +
+			"loci setup zed --hooks -- claude-agent-acp\n" +
+			"loci setup claude --remove --hooks",
 		Args:      oneClient,
 		ValidArgs: setup.Names(),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			args, f.agent = splitAgent(cmd, args)
+			f.named = cmd.Flags().Changed("name")
 			if len(args) == 0 {
 				return o.list(cmd, f)
 			}
-			return o.change(cmd.Context(), setup.Lookup(args[0]), f)
+			c := setup.Lookup(args[0])
+			if err := f.check(c); err != nil {
+				return err
+			}
+			return o.change(cmd.Context(), c, f)
 		},
 	}
 	f.add(cmd)
@@ -80,11 +99,55 @@ func (f *flags) add(cmd *cobra.Command) {
 	to.StringVar(&f.keyVariable, "key-env", "", "Let the client send the key in this environment `variable`")
 	to.StringVar(&f.entry, "name", "loci", "The name of the entry")
 	to.BoolVar(&f.force, "force", false, "Replace or remove an entry that Loci did not write")
+	to.BoolVar(&f.hooks, "hooks", false, "Wire automatic memory into the client, or with --remove take it back")
+	to.BoolVar(&f.yes, "yes", false, "With --hooks: switch automatic memory on without a question")
+	to.StringVar(&f.workspace, "workspace", "",
+		"With --hooks: switch it on for the workspace of this name or id, or beginning of an id")
 }
 
-// oneClient accepts the name of a client, or none.
-func oneClient(c *cobra.Command, args []string) error {
+// splitAgent separates the command of an agent, which follows --, from the other arguments.
+func splitAgent(cmd *cobra.Command, args []string) (before, agent []string) {
+	if dash := cmd.ArgsLenAtDash(); dash >= 0 {
+		return args[:dash], args[dash:]
+	}
+	return args, nil
+}
+
+// check rejects flags that do not fit together, or do not fit the client.
+func (f flags) check(c *setup.Client) error {
 	switch {
+	case !f.hooks && len(f.agent) > 0:
+		return command.UsageError("the command of an agent is for the hooks of an editor: loci setup zed --hooks -- " +
+			"claude-agent-acp")
+	case !f.hooks && (f.yes || f.workspace != ""):
+		return command.UsageError("--yes and --workspace are for --hooks: they switch automatic memory on")
+	case !f.hooks && !c.HasConnection():
+		return command.UsageError("Loci knows only the hooks of " + c.Title + ": add --hooks")
+	case !f.hooks:
+		return nil
+	case !c.HasHooks():
+		return command.UsageError(c.Title + " has no hooks for automatic memory: these have: " +
+			strings.Join(setup.HookNames(), ", "))
+	case f.project || f.stdio || f.keyVariable != "":
+		return command.UsageError("--hooks takes neither --project, --stdio nor --key-env: hooks are in your own file, " +
+			"and loci hook uses the login")
+	case f.named && !c.StartsAgent():
+		return command.UsageError("the hooks of " + c.Title + " have no name: leave out --name")
+	case len(f.agent) > 0 && (f.remove || !c.StartsAgent()):
+		return command.UsageError("the command of an agent is for adding the hooks of an editor: leave it out")
+	case len(f.agent) == 0 && !f.remove && c.StartsAgent():
+		return command.UsageError("the command of the agent is missing: loci setup " + c.Name + " --hooks -- " +
+			"claude-agent-acp")
+	}
+	return nil
+}
+
+// oneClient accepts the name of a client, or none, before the command of an agent.
+func oneClient(c *cobra.Command, args []string) error {
+	args, agent := splitAgent(c, args)
+	switch {
+	case len(args) == 0 && len(agent) > 0:
+		return fmt.Errorf("%q needs a client before --: %[1]s zed --hooks -- claude-agent-acp", c.CommandPath())
 	case len(args) > 1:
 		return fmt.Errorf("%q takes one client, but got %d", c.CommandPath(), len(args))
 	case len(args) == 1 && setup.Lookup(args[0]) == nil:
@@ -130,6 +193,15 @@ func (o Options) binary(absolute, shared bool) (string, error) {
 		return "loci", nil
 	}
 	return self, nil
+}
+
+// hookBinary returns the file that hooks start: the one on the PATH, which an update replaces, if it is this program.
+func (o Options) hookBinary() (string, error) {
+	self, err := os.Executable()
+	if found := o.path("loci"); err == nil && found != "" && sameFile(found, self) {
+		return found, nil
+	}
+	return self, err
 }
 
 func sameFile(a, b string) bool {

@@ -52,22 +52,44 @@ func (o Options) connection(c *setup.Client, f flags) (to setup.Connection, err 
 
 // program returns the connection that starts loci mcp.
 func (o Options) program(c *setup.Client, f flags, target Target) (to setup.Connection, err error) {
-	to.Args = []string{"mcp"}
-	switch {
-	case target.Local:
-		to.Args = append(to.Args, "--local")
-	case target.Named:
-		server, err := address(target.Server, target.PlainHTTP)
-		if err != nil {
-			return to, err
-		}
-		to.Args = append(to.Args, "--server", server)
-		if target.PlainHTTP {
-			to.Args = append(to.Args, "--plain-http")
-		}
+	args, err := target.args()
+	if err != nil {
+		return to, err
 	}
+	to.Args = append([]string{"mcp"}, args...)
 	to.Command, err = o.binary(c.NeedsAbsolutePath(), f.project)
 	return to, err
+}
+
+// hook returns the program that the hooks of a client start.
+func (o Options) hook(c *setup.Client, f flags) (to setup.Connection, err error) {
+	target, err := o.Target()
+	if err != nil {
+		return to, err
+	}
+	args, err := target.args()
+	if err != nil {
+		return to, err
+	}
+	to.Args = c.HookArgs(args, f.agent)
+	to.Command, err = o.hookBinary()
+	return to, err
+}
+
+// args returns the flags with which a command has the same target at any time.
+func (t Target) args() (args []string, err error) {
+	switch {
+	case t.Local:
+		return []string{"--local"}, nil
+	case !t.Named:
+		return nil, nil
+	}
+	server, err := address(t.Server, t.PlainHTTP)
+	args = []string{"--server", server}
+	if t.PlainHTTP {
+		args = append(args, "--plain-http")
+	}
+	return args, err
 }
 
 // endpoint returns the address of the MCP endpoint of a server.

@@ -35,7 +35,8 @@ func checkEntry(name string) error {
 
 // list prints which clients are installed and connected.
 func (o Options) list(cmd *cobra.Command, f flags) error {
-	for _, name := range []string{"remove", "dry-run", "project", "stdio", "key-env", "force"} {
+	for _, name := range []string{"remove", "dry-run", "project", "stdio", "key-env", "force", "hooks", "yes",
+		"workspace"} {
 		if cmd.Flags().Changed(name) {
 			return command.UsageError("--" + name + " needs a client: loci setup <client>")
 		}
@@ -53,14 +54,38 @@ func (o Options) list(cmd *cobra.Command, f flags) error {
 	}
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "CLIENT\tINSTALLED\tCONNECTED\tFILE")
+	fmt.Fprintln(w, "CLIENT\tINSTALLED\tHOOKS\tCONNECTED\tFILE")
 	for _, s := range all {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", s.Client, yesNo(s.Installed), format.StripControl(connected(s), false),
-			format.StripControl(o.short(s.File), false))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", s.Client, yesNo(s.Installed), hooked(s),
+			format.StripControl(connected(s), false), format.StripControl(o.short(fileOf(s)), false))
 	}
 	w.Flush()
+	for _, s := range all {
+		if s.Hooks != nil && s.Hooks.Problem != "" {
+			fmt.Fprintf(&b, "The hooks of %s: %s\n", s.Title, format.StripControl(s.Hooks.Problem, false))
+		}
+	}
 	_, err = fmt.Fprint(o.Console.Out, b.String())
 	return err
+}
+
+// fileOf returns the file of a client's MCP servers, or of its hooks where Loci knows these alone.
+func fileOf(s setup.Status) string {
+	if s.File == "" && s.Hooks != nil {
+		return s.Hooks.File
+	}
+	return s.File
+}
+
+// hooked describes hooks in a cell. It is empty where a client has none, or in a project.
+func hooked(s setup.Status) string {
+	switch {
+	case s.Hooks == nil:
+		return ""
+	case s.Hooks.Problem != "":
+		return "broken"
+	}
+	return yesNo(s.Hooks.Wired)
 }
 
 func yesNo(yes bool) string {
@@ -75,6 +100,8 @@ func connected(s setup.Status) string {
 	switch {
 	case s.Problem != "":
 		return s.Problem
+	case s.File == "": // Loci knows its hooks alone
+		return ""
 	case !s.Connected:
 		return "no"
 	}
@@ -94,13 +121,15 @@ func (o Options) short(path string) string {
 type result struct {
 	OK         bool              `json:"ok"`
 	Client     string            `json:"client"`
-	Name       string            `json:"name"` // of the entry
+	Name       string            `json:"name,omitzero"` // of the entry; hooks have none
+	Hooks      bool              `json:"hooks,omitzero"`
 	File       string            `json:"file"`
 	Action     setup.Action      `json:"action"`
 	DryRun     bool              `json:"dryRun,omitzero"`
 	Diff       string            `json:"diff,omitzero"`
 	Connection *setup.Connection `json:"connection,omitzero"`
-	Next       string            `json:"next,omitzero"` // what the person does now
+	Automatic  *switchResult     `json:"automatic,omitzero"` // automatic memory of the workspace, after the hooks were wired
+	Next       string            `json:"next,omitzero"`      // what the person does now
 }
 
 // change writes or removes the entry of a client.
@@ -113,8 +142,16 @@ func (o Options) change(ctx context.Context, c *setup.Client, f flags) error {
 	if err != nil {
 		return err
 	}
-	r := result{OK: true, Client: c.Name, Name: f.entry, File: done.File, Action: done.Action, DryRun: f.dryRun,
-		Diff: done.Diff, Connection: change.To, Next: next(c, f, change.To)}
+	r := result{OK: true, Client: c.Name, Name: f.entry, Hooks: f.hooks, File: done.File, Action: done.Action,
+		DryRun: f.dryRun, Diff: done.Diff, Connection: change.To, Next: next(c, f, change.To)}
+	if f.hooks && !c.StartsAgent() {
+		r.Name = ""
+	}
+	if f.hooks && !f.remove && !f.dryRun {
+		if r.Automatic, err = o.switchOn(ctx, c, f); err != nil {
+			return err
+		}
+	}
 	if o.Console.JSON {
 		return o.Console.PrintJSON(r)
 	}
@@ -122,7 +159,8 @@ func (o Options) change(ctx context.Context, c *setup.Client, f flags) error {
 }
 
 func (o Options) newChange(c *setup.Client, f flags) (change setup.Change, err error) {
-	change = setup.Change{Client: c, System: o.system(), Entry: f.entry, Force: f.force, DryRun: f.dryRun}
+	change = setup.Change{Client: c, System: o.system(), Entry: f.entry, Hooks: f.hooks, Force: f.force,
+		DryRun: f.dryRun}
 	if err := checkEntry(f.entry); err != nil {
 		return change, err
 	}
@@ -141,6 +179,9 @@ func (o Options) newChange(c *setup.Client, f flags) (change setup.Change, err e
 		}
 	} else {
 		to, err := o.connection(c, f)
+		if f.hooks {
+			to, err = o.hook(c, f)
+		}
 		if err != nil {
 			return change, err
 		}
@@ -157,7 +198,11 @@ func (o Options) newChange(c *setup.Client, f flags) (change setup.Change, err e
 // next tells the person what remains to do.
 func next(c *setup.Client, f flags, to *setup.Connection) string {
 	switch {
-	case f.remove || f.dryRun || to.URL == "":
+	case f.remove || f.dryRun:
+		return ""
+	case f.hooks:
+		return c.HooksHint()
+	case to.URL == "":
 		return ""
 	case to.KeyVariable != "":
 		return "set " + to.KeyVariable + " in the environment in which " + c.Title + " starts"
@@ -171,6 +216,22 @@ func (o Options) print(c *setup.Client, r result) error {
 		_, err := fmt.Fprint(o.Console.Out, r.Diff)
 		return err
 	}
+	text := o.describe(c, r)
+	if r.Automatic != nil {
+		text += "\n" + r.Automatic.text()
+	}
+	if r.Next != "" {
+		text += "\nNext: " + r.Next + "."
+	}
+	_, err := fmt.Fprintln(o.Console.Out, format.StripControl(text, true))
+	return err
+}
+
+// describe tells what was done to the file.
+func (o Options) describe(c *setup.Client, r result) string {
+	if r.Hooks {
+		return o.describeHooks(c, r)
+	}
 	text := map[setup.Action]string{
 		setup.Added:     "%s is connected, by the entry %q in %s.",
 		setup.Updated:   "%s is connected anew, by the entry %q in %s.",
@@ -182,11 +243,7 @@ func (o Options) print(c *setup.Client, r result) error {
 	if r.Connection != nil {
 		text += "\nIt uses " + r.Connection.String() + whoseMemories(*r.Connection) + "."
 	}
-	if r.Next != "" {
-		text += "\nNext: " + r.Next + "."
-	}
-	_, err := fmt.Fprintln(o.Console.Out, format.StripControl(text, true))
-	return err
+	return text
 }
 
 // whoseMemories names the memories that loci mcp serves, unless its flags do.

@@ -4,26 +4,45 @@ import { spawn, spawnSync } from 'node:child_process'
 
 const command = ["<command>", "<args>"]
 
-const run = Date.now().toString(36) // pi gives prompts no ids
-let prompts = 0
+const extensions = new Set() // texts that extensions sent in place of a person, until they are messages
+const skipped = new Set() // the times of these messages
+const maxKept = 200
 
-const of = (context) => ({ session: context.sessionManager.getSessionId(), cwd: context.cwd })
+function keep(set, value) {
+  if (set.size >= maxKept) set.delete(set.keys().next().value)
+  set.add(value)
+}
+
+function report(e, context, event) {
+  deliver({ e, event, extra: { sessionId: context.sessionManager.getSessionId(), cwd: context.cwd } })
+}
+
+// own returns a message of a person or the model with its texts alone.
+function own({ role, content, stopReason, timestamp }) {
+  const parts = typeof content === 'string' ? [{ type: 'text', text: content }] : content
+  return { role, content: textsOf(parts), stopReason, timestamp }
+}
+
+function isOwn({ role, timestamp }) {
+  return role === 'assistant' || role === 'user' && !skipped.has(timestamp)
+}
 
 export default function (pi) {
-  pi.on('session_start', quiet((event, context) => {
-    if (event.reason !== 'reload') deliver({ type: 'session.start', ...of(context) })
+  pi.on('session_start', quiet(({ reason }, context) => report('session_start', context, { reason })))
+  pi.on('input', quiet(({ source, text }) => {
+    if (source === 'extension') keep(extensions, text)
   }))
-  pi.on('input', quiet((event, context) => { // an extension's input is no prompt of a person
-    const text = event.source === 'extension' ? '' : textOf(event.text)
-    if (text) deliver({ type: 'prompt', ...of(context), id: `${run}-${++prompts}`, text })
+  pi.on('message_end', quiet(({ message }, context) => {
+    if (message.role !== 'user') return
+    const sent = own(message)
+    if (extensions.delete(sent.content.map((part) => part.text).join(''))) keep(skipped, message.timestamp)
+    else if (sent.content.length) report('message_end', context, { message: sent })
   }))
-  pi.on('agent_end', quiet((event, context) => {
-    const last = event.messages.findLast((message) => message.role === 'assistant')
-    const text = last?.stopReason === 'stop' || last?.stopReason === 'length' ? textOf(last.content) : ''
-    if (text) deliver({ type: 'response', ...of(context), id: `${run}-${prompts}-answer`, text })
+  pi.on('agent_end', quiet(({ messages }, context) => {
+    report('agent_end', context, { messages: messages.filter(isOwn).map(own) })
   }))
-  pi.on('session_shutdown', quiet(async (event, context) => {
-    if (event.reason !== 'reload') deliver({ type: 'session.end', ...of(context) })
+  pi.on('session_shutdown', quiet(async ({ reason }, context) => {
+    report('session_shutdown', context, { reason })
     await flush()
   }))
 }

@@ -1,0 +1,120 @@
+package setup
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/setup"
+)
+
+// Automatic is the automatic memory of a workspace.
+type Automatic struct {
+	Workspace string  // for people
+	ID        loci.ID // empty: the personal workspace
+	Policy    loci.Policy
+	Set       func(context.Context, loci.SetPolicy) error
+	Close     func() error
+}
+
+// A switchResult says whether automatic memory is on after hooks were wired.
+type switchResult struct {
+	Workspace string `json:"workspace"`
+	Enabled   bool   `json:"enabled"`
+	Paused    bool   `json:"paused,omitzero"`
+	Problem   string `json:"problem,omitzero"` // it could not be read
+	Command   string `json:"command,omitzero"` // switches it on
+}
+
+// switchOn asks whether automatic memory shall be on, unless it is or --yes says so.
+func (o Options) switchOn(ctx context.Context, c *setup.Client, f flags) (*switchResult, error) {
+	a, err := o.Automatic(ctx, f.workspace)
+	switch {
+	case err != nil && (f.yes || f.workspace != ""):
+		return nil, err
+	case err != nil:
+		return &switchResult{Problem: loci.AsError(err).Message, Command: o.switchCommand(c, nil)}, nil
+	case a == nil:
+		return nil, nil
+	}
+	defer a.Close()
+	r := &switchResult{Workspace: a.Workspace, Enabled: true, Paused: a.Policy.Paused}
+	if a.Policy.Enabled && a.Policy.Adapters.On(c.Adapter()) {
+		return r, nil
+	}
+	ask := o.Console.IsInteractive() && !o.Console.JSON
+	if f.yes || ask && o.Console.Ask(ctx, "Switch automatic memory on for "+a.Workspace+"?") == nil {
+		return r, a.Set(ctx, switchedOn(a, c.Adapter()))
+	}
+	r.Enabled, r.Command = false, o.switchCommand(c, a)
+	return r, ctx.Err()
+}
+
+// switchedOn returns the policy with automatic memory and an adapter on. All else stays.
+func switchedOn(a *Automatic, adapter loci.Adapter) loci.SetPolicy {
+	p := a.Policy
+	off := slices.DeleteFunc(p.Adapters.Off(), func(x loci.Adapter) bool { return x == adapter })
+	length := loci.MinimumLength(p.MinLength)
+	paths := make(loci.PathPatterns, len(p.ExcludePaths))
+	for i, path := range p.ExcludePaths {
+		paths[i] = loci.PathPattern(path)
+	}
+	return loci.SetPolicy{WorkspaceID: a.ID, Enabled: true, Paused: p.Paused, Mode: p.Mode, AtlasID: p.AtlasID,
+		Adapters: loci.NewAdapterSwitches(off), MinLength: &length, ExcludePaths: paths}
+}
+
+// switchCommand returns the command that switches automatic memory on. loci auto set replaces a policy; so a policy with
+// settings of the person is switched on by this command, which keeps them.
+func (o Options) switchCommand(c *setup.Client, a *Automatic) string {
+	words := []string{"loci", "auto", "set", "--enabled"}
+	switch {
+	case a != nil && a.Policy.CreatedAt != 0:
+		words = []string{"loci", "setup", c.Name, "--hooks", "--yes"}
+		if a.ID != "" {
+			words = append(words, "--workspace", string(a.ID))
+		}
+	case a != nil && a.ID != "":
+		words = append(words, "--workspace-id", string(a.ID))
+	}
+	if target, err := o.Target(); err == nil {
+		args, _ := target.args() // its address was written into the hooks
+		words = append(words, args...)
+	}
+	return strings.Join(words, " ")
+}
+
+// text describes the result to a person.
+func (r *switchResult) text() string {
+	const off = "Until then nothing is kept. It is switched on by: "
+	switch {
+	case r.Problem != "":
+		return "Whether automatic memory is on could not be read: " + r.Problem + "\n" + off + r.Command
+	case !r.Enabled:
+		return "Automatic memory is off for " + r.Workspace + ". " + off + r.Command
+	case r.Paused:
+		return "Automatic memory is on for " + r.Workspace + ", and paused."
+	}
+	return "Automatic memory is on for " + r.Workspace + "."
+}
+
+// describeHooks tells what was done to the hooks of a client.
+func (o Options) describeHooks(c *setup.Client, r result) string {
+	text := map[setup.Action]string{
+		setup.Added:     "%s reports prompts and answers to Loci, by %s in %s.",
+		setup.Updated:   "%s reports prompts and answers to Loci, by %s in %s, anew.",
+		setup.Unchanged: "%s reported prompts and answers to Loci already, by %s in %s. Nothing was changed.",
+		setup.Removed:   "%s no longer reports prompts and answers to Loci: removed were %s in %s.",
+		setup.Absent:    "%s reported nothing to Loci: %s in %s were not there. Nothing was changed.",
+	}[r.Action]
+	what := "the hooks"
+	if r.Name != "" {
+		what = fmt.Sprintf("the agent %q", r.Name)
+	}
+	text = fmt.Sprintf(text, c.Title, what, o.short(r.File))
+	if r.Connection != nil {
+		text += "\nThat starts " + r.Connection.String() + "."
+	}
+	return text
+}
