@@ -59,6 +59,7 @@ clients: setup build ## run real client programs with ./loci; it installs 1.5 GB
 	cd scripts/judges/clients && npm install --no-save --no-audit --no-fund --loglevel=error
 	scripts/judges/setup-clients ./loci
 	scripts/judges/node_modules/.bin/node scripts/judges/programs.mjs ./loci all
+	scripts/judges/node_modules/.bin/node scripts/judges/hooks.mjs ./loci all
 
 golden: ## write the golden files and the Go client again (in packages whose tests have -update)
 	go generate ./client

@@ -146,7 +146,7 @@ func TestSetupPrintsObjects(t *testing.T) {
 		done.File != filepath.Join(d.home, ".codex/config.toml") || done.Next != "sign in: codex mcp login loci" {
 		t.Errorf("%+v", done)
 	}
-	if code := d.run("setup"); code != 0 || !strings.Contains(d.out.String(), "codex           yes        "+
+	if code := d.run("setup"); code != 0 || !strings.Contains(d.out.String(), "codex           yes        no     "+
 		"https://loci.example.org/mcp  ~/.codex/config.toml") {
 		t.Errorf("%s", d.out.String())
 	}
@@ -154,7 +154,7 @@ func TestSetupPrintsObjects(t *testing.T) {
 		Clients []struct{ Client, Scope string }
 	}
 	code := d.run("setup", "--json")
-	if code != 0 || json.Unmarshal(d.out.Bytes(), &all) != nil || len(all.Clients) != 13 {
+	if code != 0 || json.Unmarshal(d.out.Bytes(), &all) != nil || len(all.Clients) != 14 {
 		t.Errorf("%d %s", code, d.out.String())
 	}
 }

@@ -11,7 +11,7 @@ import (
 // TestRemovalLeavesNoFolder connects each client in an empty home and an empty project, and disconnects it.
 func TestRemovalLeavesNoFolder(t *testing.T) {
 	t.Parallel()
-	for _, client := range Names() {
+	for _, client := range connectable() {
 		w := newWorld(t)
 		for _, project := range []string{"", w.project} {
 			c := w.change(client, &connections[0].to)

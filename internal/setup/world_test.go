@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/loci-memory/loci/internal/setup/tomltable"
@@ -30,6 +31,11 @@ var connections = []struct {
 	{"stdio", Connection{Command: "loci", Args: []string{"mcp"}}},
 	{"oauth", Connection{URL: "https://loci.example.org/mcp"}},
 	{"key", Connection{URL: "https://loci.example.org/mcp", KeyVariable: "LOCI_API_KEY"}},
+}
+
+// connectable returns the names of the clients whose file lists MCP servers.
+func connectable() []string {
+	return slices.DeleteFunc(Names(), func(name string) bool { return !Lookup(name).HasConnection() })
 }
 
 // change returns a change of the person's file; a nil connection removes.

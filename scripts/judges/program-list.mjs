@@ -1,10 +1,12 @@
-// The client programs that programs.mjs runs. Each has:
+// The client programs that programs.mjs and hooks.mjs run. Each has:
 //   needs    its file, which exists if it is installed;       ci      whether CI runs it
 //   env      its variables, for the address of the model;     files   what its home has at first
 //   add      its own command that adds Loci;                  config  the file that this command writes
 //   entry    the entry of Loci in that file's text;           keepsFile  the program leaves the file alone
 //   prepare  a command that must run before;                  setupArgs  further arguments of loci setup
 //   signIn   its command that signs in; without it, a key;    prompt  its command that answers a prompt
+//   hooks    what hooks.mjs needs: {prompt}, if the command of prompt would run no hooks. A program without config is judged
+//            by its hooks alone
 import { arch } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -18,6 +20,7 @@ const json = (...path) => (text) => path.reduce((value, name) => value?.[name], 
 const claude = judge(`@anthropic-ai/claude-code-linux-${arch()}/claude`) // the wrapper of npm needs an install script
 const codex = client('.bin/codex')
 const opencode = client('.bin/opencode')
+const pi = client('@earendil-works/pi-coding-agent/dist/bundle/cli.js')
 const gemini = client('.bin/gemini')
 const copilot = client('.bin/copilot')
 const cline = client('.bin/cline')
@@ -33,6 +36,7 @@ export const programs = {
     add: (url) => [claude, 'mcp', 'add', '--transport', 'http', '--scope', 'user', 'loci', url],
     signIn: () => [claude, 'mcp', 'login', 'loci'],
     prompt: (text) => [claude, '-p', text, '--allowedTools', 'mcp__loci'],
+    hooks: {},
   },
   'mcp-remote': {
     ci: true, needs: judge('mcp-remote/dist/proxy.js'), config: 'none', env: () => ({}),
@@ -50,6 +54,10 @@ export const programs = {
     add: (url) => [codex, 'mcp', 'add', 'loci', '--url', url],
     signIn: () => [codex, 'mcp', 'login', 'loci'],
     prompt: (text) => [codex, 'exec', '--skip-git-repo-check', '--dangerously-bypass-approvals-and-sandbox', text],
+    hooks: { // a person trusts hooks in the window of Codex
+      prompt: (text) => [codex, 'exec', '--skip-git-repo-check', '--dangerously-bypass-approvals-and-sandbox',
+        '--dangerously-bypass-hook-trust', text],
+    },
   },
   opencode: {
     needs: opencode, config: '.config/opencode/opencode.json', keepsFile: true, entry: json('mcp', 'loci'),
@@ -60,7 +68,8 @@ export const programs = {
         models: { judge: { name: 'Judge', tool_call: true } } } } }, null, 2) + '\n' }),
     add: (url) => [opencode, 'mcp', 'add', 'loci', '--url', url],
     signIn: () => [opencode, 'mcp', 'auth', 'loci'],
-    prompt: (text) => [opencode, 'run', text],
+    prompt: (text) => [opencode, 'run', ...text.split(' ')], // it puts an argument with spaces in quotes
+    hooks: {},
   },
   gemini: {
     needs: gemini, config: '.gemini/settings.json', keepsFile: true, entry: json('mcpServers', 'loci'),
@@ -85,5 +94,12 @@ export const programs = {
     add: (url, loci) => [cline, 'mcp', 'add', 'loci', '--yes', '--', loci, 'mcp', '--server', new URL(url).origin],
     signIn: (url, loci) => [loci, 'login', new URL(url).origin],
     prompt: (text) => [cline, text, '--timeout', '60'],
+  },
+  pi: {
+    needs: pi, env: () => ({ PI_OFFLINE: '1', PI_TELEMETRY: '0' }),
+    files: (model) => ({ '.pi/agent/models.json': JSON.stringify({ providers: { judge: { baseUrl: `${model}/v1`, apiKey: key,
+      api: 'openai-completions', models: [{ id: 'judge', name: 'Judge', contextWindow: 128000, maxTokens: 4096 }] } } }) }),
+    prompt: (text) => [process.execPath, pi, '--model', 'judge/judge', '-p', text],
+    hooks: {},
   },
 }

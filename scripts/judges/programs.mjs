@@ -4,61 +4,12 @@
 // command, and what it leaves must equal what was there.
 //
 //   node scripts/judges/programs.mjs BINARY [NAME...]     (all: every program; without a name those of CI)
-import { spawn } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { delimiter, dirname, join, resolve } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { existsSync, readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { Home } from './home.mjs'
 import { Model } from './model.mjs'
 import { programs } from './program-list.mjs'
-import { Server, email, password } from './server.mjs'
-
-const here = dirname(fileURLToPath(import.meta.url))
-
-// A Home is the empty home of a program and its environment, which has nothing of the caller's.
-class Home {
-  constructor(program, server, model) {
-    this.folder = mkdtempSync(join(tmpdir(), 'loci-program-'))
-    this.program = program
-    this.log = join(this.folder, 'person.log')
-    this.work = join(this.folder, 'work')
-    mkdirSync(this.work)
-    this.env = {
-      PATH: [join(here, 'bin'), dirname(process.execPath), process.env.PATH].join(delimiter), HOME: this.folder, TERM: 'xterm-256color', LANG: 'C.UTF-8',
-      BROWSER: join(here, 'bin/xdg-open'), DO_NOT_TRACK: '1',
-      LOCI_PERSON_EMAIL: email, LOCI_PERSON_PASSWORD: password, LOCI_PERSON_WORKSPACES: server.team, LOCI_PERSON_LOG: this.log,
-      LOCI_PERSON_NODE: process.execPath, ...(program.signIn ? {} : { LOCI_API_KEY: server.key }), ...program.env(model.url),
-    }
-    for (const [name, text] of Object.entries(program.files?.(model.url) ?? {})) {
-      mkdirSync(dirname(join(this.folder, name)), { recursive: true })
-      writeFileSync(join(this.folder, name), text)
-    }
-  }
-
-  // config returns the text of the file that lists the servers.
-  get config() {
-    const path = join(this.folder, this.program.config)
-    return existsSync(path) ? readFileSync(path, 'utf8') : ''
-  }
-
-  // run runs a command; on a terminal if it asks for one.
-  run(command, { terminal = false, seconds = 90 } = {}) {
-    const args = terminal ? ['script', '-qec', command.map((part) => `'${part}'`).join(' '), '/dev/null'] : command
-    return new Promise((done) => {
-      // A group of its own, so that what the program started ends with it.
-      const child = spawn(args[0], args.slice(1), { env: this.env, cwd: this.work, stdio: ['ignore', 'pipe', 'pipe'], detached: true })
-      let out = ''
-      for (const stream of [child.stdout, child.stderr]) stream.on('data', (part) => { out += part })
-      const timer = setTimeout(() => { out += ' [no end]'; process.kill(-child.pid, 'SIGKILL') }, seconds * 1000)
-      child.once('error', (error) => { out += error })
-      child.once('close', (code) => { clearTimeout(timer); done({ code, out: out.slice(-1500) }) })
-    })
-  }
-
-  remove() {
-    rmSync(this.folder, { recursive: true, force: true, maxRetries: 5 })
-  }
-}
+import { Server } from './server.mjs'
 
 class Judge {
   faults = []
@@ -171,7 +122,7 @@ class Judge {
 
 const [given, ...asked] = process.argv.slice(2)
 const binary = given && resolve(given) // programs run elsewhere
-const all = Object.keys(programs)
+const all = Object.keys(programs).filter((name) => programs[name].config) // of others hooks alone are judged
 const names = asked.length === 0 ? all.filter((name) => programs[name].ci) : asked[0] === 'all' ? all : asked
 if (!binary || names.some((name) => !programs[name])) {
   console.error(`usage: programs.mjs BINARY [all | NAME...]; the names are ${all.join(', ')}`)
