@@ -1,0 +1,154 @@
+package setup
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// node returns the file of Node, or skips the test.
+func node(t *testing.T) string {
+	t.Helper()
+	path, err := exec.LookPath("node")
+	if err != nil {
+		t.Skip("node is absent: scripts of clients are not run")
+	}
+	return path
+}
+
+// playedEvents are what the hosts of scripts play.
+var playedEvents = []struct {
+	form, script string
+	recorded     string   // of ../shared
+	want         []string // the kind and text of each report
+}{
+	{"opencode1", "opencode.js", "opencode-1.18.33.plugin.jsonl", []string{"event session.created",
+		"chat.message say hello with the tool", "message All done: the tool said hello.", "event session.deleted"}},
+	{"opencode2", "opencode.js", "", []string{"event session.created", "chat.message say hello with the tool",
+		"message All done: the tool said hello.", "event session.deleted"}},
+	{"pi", "pi.js", "pi-1.5.2.extension.jsonl", []string{"session_start", "message_end say hello with the tool",
+		"agent_end say hello with the tool, All done: the tool said hello.", "session_shutdown"}},
+}
+
+func TestScriptReportsPromptsAndAnswersAlone(t *testing.T) {
+	t.Parallel()
+	program := node(t)
+	for _, c := range playedEvents {
+		t.Run(c.form, func(t *testing.T) {
+			t.Parallel()
+			got := played(t, program, c.form, c.script, filepath.Join("testdata", "events", c.form+".jsonl"))
+			if !slices.Equal(got, c.want) {
+				t.Errorf("%q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+// TestScriptReportsRecordedEvents plays all that the programs once handed to a plugin.
+func TestScriptReportsRecordedEvents(t *testing.T) {
+	t.Parallel()
+	program := node(t)
+	for _, c := range playedEvents {
+		path := filepath.Join("../../../shared/data/hooks", c.recorded)
+		if _, err := os.Stat(path); err != nil || c.recorded == "" {
+			continue // the events of the repository are a part of them
+		}
+		got := strings.Join(played(t, program, c.form, c.script, path), "\n")
+		for _, want := range []string{"say hello with the tool", "All done: the tool said hello."} {
+			if !strings.Contains(got, want) {
+				t.Errorf("%s: %s", c.form, got)
+			}
+		}
+		if strings.Contains(got, "hello-from-tool") {
+			t.Errorf("%s reports tools: %s", c.form, got)
+		}
+	}
+}
+
+func TestScriptStaysSilentWithoutItsProgram(t *testing.T) {
+	t.Parallel()
+	program := node(t)
+	for _, c := range playedEvents {
+		path := writeScript(t, c.script, Connection{Command: filepath.Join(t.TempDir(), "absent"), Args: []string{"hook"}})
+		host := exec.CommandContext(t.Context(), program, "testdata/host.mjs", c.form, path,
+			filepath.Join("testdata", "events", c.form+".jsonl"))
+		if out, err := host.CombinedOutput(); err != nil || len(out) > 0 {
+			t.Errorf("%s: %v %s", c.form, err, out)
+		}
+	}
+}
+
+func TestScriptsAreJavaScript(t *testing.T) {
+	t.Parallel()
+	program := node(t)
+	for _, name := range []string{"opencode.js", "pi.js"} {
+		path := writeScript(t, name, Connection{Command: `C:\Program Files\"loci".exe`, Args: []string{"hook", name}})
+		if out, err := exec.CommandContext(t.Context(), program, "--check", path).CombinedOutput(); err != nil {
+			t.Errorf("%s: %v\n%s", name, err, out)
+		}
+	}
+}
+
+func writeScript(t *testing.T, name string, to Connection) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), strings.TrimSuffix(name, ".js")+".mjs")
+	if err := os.WriteFile(path, script{name}.render(to), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// played plays events to a script, and returns its reports in their order.
+func played(t *testing.T, program, form, name, events string) (reports []string) {
+	t.Helper()
+	record, err := filepath.Abs("testdata/record.mjs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	to := filepath.Join(t.TempDir(), "reports")
+	path := writeScript(t, name, Connection{Command: program, Args: []string{record, to}})
+	host := exec.CommandContext(t.Context(), program, "testdata/host.mjs", form, path, events)
+	if out, err := host.CombinedOutput(); err != nil || len(out) > 0 {
+		t.Fatalf("%s: %v %s", form, err, out)
+	}
+	for line := range strings.Lines(readText(t, to)) {
+		var r map[string]any
+		if err := json.Unmarshal([]byte(line), &r); err != nil {
+			t.Fatal(err)
+		}
+		reports = append(reports, describeReport(r))
+	}
+	return reports
+}
+
+// describeReport returns the kind of a report, and its texts or the type of its event.
+func describeReport(r map[string]any) string {
+	var texts []string
+	var collect func(value any)
+	collect = func(value any) {
+		switch value := value.(type) {
+		case []any:
+			for _, v := range value {
+				collect(v)
+			}
+		case map[string]any:
+			for name, v := range value {
+				text, ok := v.(string)
+				if ok && (name == "text" || name == "type" && strings.HasPrefix(text, "session.")) {
+					texts = append(texts, text)
+				}
+				collect(v)
+			}
+		}
+	}
+	kind, _ := r["k"].(string)
+	if name, ok := r["e"].(string); ok {
+		kind = name
+	}
+	collect(r)
+	return strings.TrimSpace(kind + " " + strings.Join(texts, ", "))
+}
