@@ -262,3 +262,15 @@ func TestPasswordsAreAskedUnseenOrReadByLine(t *testing.T) {
 		t.Errorf("%d %q", code, d.err.String())
 	}
 }
+
+func TestSetupAsksForAutomaticMemoryAtTerminal(t *testing.T) {
+	t.Parallel()
+	for answer, on := range map[string]bool{"y\n": true, "n\n": false} {
+		d, policies := newPolicyTerminal(t)
+		d.in = typed(t, answer)
+		d.expectRun(t, 0, "Switch automatic memory on for your personal workspace?", "setup", "claude", "--hooks")
+		if policies.policy.Enabled != on || strings.Contains(d.out.String(), "loci auto set") == on {
+			t.Errorf("%q: %+v %s", answer, policies.policy, d.out.String())
+		}
+	}
+}

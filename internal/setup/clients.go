@@ -40,7 +40,8 @@ var clients = []Client{{
 	key:       `{"type": "remote", "url": "<url>", "headers": {"Authorization": "Bearer {env:<variable>}"}}`,
 	signIn:    "opencode mcp auth <name>",
 	hooks: &wiring{adapter: "opencode", form: script{"opencode.js"}, next: "start opencode anew",
-		file: location{dirs: []string{"$OPENCODE_CONFIG_DIR", "{config}/opencode"}, files: []string{"plugins/loci.js"}}},
+		file: location{dirs: []string{"$OPENCODE_CONFIG_DIR", "{config}/opencode"},
+			files: []string{"plugins/loci.js"}}},
 }, {
 	Name: "gemini", Aliases: []string{"gemini-cli"}, Title: "Gemini CLI",
 	programs:  []string{"gemini"},

@@ -16,11 +16,12 @@ var hookTexts = []struct{ name, text string }{
 	{"empty file", ""},
 	{"empty object", "{}\n"},
 	{"other settings", "// mine\n{\n    \"model\": \"opus\", // at night\n    \"permissions\": {\"allow\": [],},\n}\n"},
-	{"other hooks, comments", "{\n  \"hooks\": {\n    // log\n    \"Stop\": [\n      {\"hooks\": [{\"type\": \"command\", " +
-		"\"command\": \"say done\"}]} // keep\n    ],\n    \"PreToolUse\": []\n  },\n  \"model\": \"opus\"\n}\n"},
+	{"other hooks, comments", "{\n  \"hooks\": {\n    // log\n    \"Stop\": [\n      {\"hooks\": " +
+		"[{\"type\": \"command\", \"command\": \"say done\"}]} // keep\n    ],\n    \"PreToolUse\": []\n  },\n" +
+		"  \"model\": \"opus\"\n}\n"},
 	{"empty lists", "{\"hooks\": {\"SessionStart\": [], \"Stop\": [], \"SessionEnd\": []}}\n"},
-	{"CRLF, tabs, BOM", "\ufeff{\r\n\t\"hooks\": {\r\n\t\t\"UserPromptSubmit\": [\r\n\t\t\t{\"hooks\": []}\r\n\t\t]\r\n" +
-		"\t}\r\n}"},
+	{"CRLF, tabs, BOM", "\ufeff{\r\n\t\"hooks\": {\r\n\t\t\"UserPromptSubmit\": [\r\n\t\t\t{\"hooks\": []}\r\n" +
+		"\t\t]\r\n\t}\r\n}"},
 	{"one line", `{"a":1,"hooks":{"Stop":[{"matcher":"","hooks":[{"type":"command","command":"loci-log"}]}]}}`},
 }
 
@@ -83,7 +84,8 @@ func wiredText(t *testing.T, client, name, before string) string {
 			want = before
 		}
 		if out.Action != step.want || out.File != path || text != want {
-			t.Errorf("%s: step %d does %s in %s:\n%s\nwant %s:\n%s", name, i, out.Action, out.File, text, step.want, want)
+			t.Errorf("%s: step %d does %s in %s:\n%s\nwant %s:\n%s", name, i, out.Action, out.File, text, step.want,
+				want)
 		}
 	}
 	if s := w.wired(client, nil).hookStatus(); !s.Wired || s.File != path || !s.Command.Equal(*to) || s.Problem != "" {
@@ -254,11 +256,13 @@ func TestAgentBehindLociChangesWithItsCommand(t *testing.T) {
 	before := "{\n  // agents\n  \"agent_servers\": {\n    \"mine\": {\"command\": \"agent\"}\n  }\n}\n"
 	writeFile(t, path, before)
 	w.run(w.wired("zed", hookOf("zed")))
-	other := &Connection{Command: "/opt/loci", Args: Lookup("zed").HookArgs([]string{"--local"}, []string{"opencode", "acp"})}
+	other := &Connection{Command: "/opt/loci",
+		Args: Lookup("zed").HookArgs([]string{"--local"}, []string{"opencode", "acp"})}
 	if out := w.run(w.wired("zed", other)); out.Action != Updated {
 		t.Errorf("%+v", out)
 	}
-	if s := w.wired("zed", nil).hookStatus(); !s.Wired || s.Command.String() != "/opt/loci acp --local -- opencode acp" {
+	const want = "/opt/loci acp --local -- opencode acp"
+	if s := w.wired("zed", nil).hookStatus(); !s.Wired || s.Command.String() != want {
 		t.Errorf("%+v", s)
 	}
 	if s := w.change("zed", nil).status("user"); s.Connected {
@@ -276,14 +280,16 @@ func TestCommandLinesAreReadAsWritten(t *testing.T) {
 		"windows": {`C:\Program Files\loci.exe`, `C:\loci.exe`},
 	} {
 		for _, program := range programs {
-			to := Connection{Command: program, Args: []string{"hook", "claude", "--server", "https://loci.example.org/x"}}
+			to := Connection{Command: program,
+				Args: []string{"hook", "claude", "--server", "https://loci.example.org/x"}}
 			line := joinCommand(to, os)
 			if got := splitCommand(line); !got.Equal(to) {
 				t.Errorf("%s: %q is read as %+v", os, line, got)
 			}
 		}
 	}
-	for _, line := range []string{"", "loci", "echo 'loci hook claude'", "loci hook codex", "other hook claude", "'loci"} {
+	for _, line := range []string{"", "loci", "echo 'loci hook claude'", "loci hook codex", "other hook claude",
+		"'loci"} {
 		if (Change{Client: Lookup("claude")}).isOwn(line) {
 			t.Errorf("%q counts as one of Loci", line)
 		}

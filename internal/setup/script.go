@@ -72,7 +72,8 @@ func (s script) edit(c Change, d document) (after []byte, action Action, err err
 	case c.To == nil && !exists:
 		return nil, Absent, nil
 	case foreign:
-		return nil, "", loci.Errorf(loci.CodeConflict, "the file is not one that Loci wrote: --force replaces or removes it")
+		return nil, "", loci.Errorf(loci.CodeConflict,
+			"the file is not one that Loci wrote: --force replaces or removes it")
 	case c.To == nil:
 		return nil, Removed, nil
 	}

@@ -73,7 +73,7 @@ func TestScriptStaysSilentWithoutItsProgram(t *testing.T) {
 	t.Parallel()
 	program := node(t)
 	for _, c := range playedEvents {
-		path := writeScript(t, c.script, Connection{Command: filepath.Join(t.TempDir(), "absent"), Args: []string{"hook"}})
+		path := writeScript(t, c.script, Connection{Command: filepath.Join(t.TempDir(), "absent")})
 		host := exec.CommandContext(t.Context(), program, "testdata/host.mjs", c.form, path,
 			filepath.Join("testdata", "events", c.form+".jsonl"))
 		if out, err := host.CombinedOutput(); err != nil || len(out) > 0 {

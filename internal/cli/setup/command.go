@@ -129,8 +129,8 @@ func (f flags) check(c *setup.Client) error {
 		return command.UsageError(c.Title + " has no hooks for automatic memory: these have: " +
 			strings.Join(setup.HookNames(), ", "))
 	case f.project || f.stdio || f.keyVariable != "":
-		return command.UsageError("--hooks takes neither --project, --stdio nor --key-env: hooks are in your own file, " +
-			"and loci hook uses the login")
+		return command.UsageError("--hooks takes neither --project, --stdio nor --key-env: hooks are in your own " +
+			"file, and loci hook uses the login")
 	case f.named && !c.StartsAgent():
 		return command.UsageError("the hooks of " + c.Title + " have no name: leave out --name")
 	case len(f.agent) > 0 && (f.remove || !c.StartsAgent()):

@@ -65,8 +65,8 @@ func switchedOn(a *Automatic, adapter loci.Adapter) loci.SetPolicy {
 		Adapters: loci.NewAdapterSwitches(off), MinLength: &length, ExcludePaths: paths}
 }
 
-// switchCommand returns the command that switches automatic memory on. loci auto set replaces a policy; so a policy with
-// settings of the person is switched on by this command, which keeps them.
+// switchCommand returns the command that switches automatic memory on. loci auto set replaces a policy. A policy that
+// the person wrote is switched on by loci setup, which keeps its settings.
 func (o Options) switchCommand(c *setup.Client, a *Automatic) string {
 	words := []string{"loci", "auto", "set", "--enabled"}
 	switch {

@@ -162,7 +162,7 @@ func (d *Document) cut(object *node, m *member) []splice {
 	start := d.startOfCut(object, m)
 	if m.comma >= 0 {
 		end := m.comma + 1
-		if bytes.IndexByte([]byte("{["), d.text[start-1]) >= 0 && !d.ownLine(m.start) { // the next member takes its place
+		if start == object.start+1 && !d.ownLine(m.start) { // the next member takes its place
 			start, end = m.start, len(d.text)-len(bytes.TrimLeft(d.text[end:], " \t"))
 		}
 		return []splice{{start, end, ""}}

@@ -1,0 +1,186 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/identity"
+	"github.com/loci-memory/loci/internal/op"
+)
+
+// A fakePolicies keeps the policy of one person.
+type fakePolicies struct {
+	*fakeService
+	policy loci.Policy
+	set    []loci.SetPolicy
+	fails  bool
+}
+
+func (f *fakePolicies) Get(context.Context, *identity.Actor, loci.GetPolicy) (out loci.OnePolicy, err error) {
+	if f.fails {
+		return out, loci.NewError(loci.CodeUnavailable)
+	}
+	return loci.OnePolicy{Policy: f.policy}, nil
+}
+
+func (f *fakePolicies) Set(_ context.Context, _ *identity.Actor, in loci.SetPolicy) (loci.OnePolicy, error) {
+	f.set = append(f.set, in)
+	f.policy.Enabled, f.policy.Adapters = in.Enabled, in.Adapters
+	return loci.OnePolicy{Policy: f.policy}, nil
+}
+
+// newPolicyTerminal returns a terminal whose device has automatic memory.
+func newPolicyTerminal(t *testing.T) (*testTerminal, *fakePolicies) {
+	d := newTestTerminal(t)
+	policies := &fakePolicies{fakeService: d.service, policy: loci.DefaultPolicy()}
+	table := &op.Table{}
+	op.Add(table, "auto.get", "GET /v1/auto", "Show.", op.Account, op.NoTool, (*fakePolicies).Get)
+	op.Add(table, "auto.set", "PUT /v1/auto?workspace_id", "Set.", op.Account, op.NoTool, (*fakePolicies).Set)
+	host := d.service.host()
+	host.Service = policies
+	d.deps.table = table
+	d.deps.openLocal = func(context.Context, string, bool) (op.Caller, func() error, error) {
+		return host, func() error { return nil }, nil
+	}
+	return d, policies
+}
+
+func TestSetupWiresHooks(t *testing.T) {
+	t.Parallel()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, policies := newPolicyTerminal(t)
+	for client, file := range map[string]string{"claude": ".claude/settings.json", "codex": ".codex/hooks.json",
+		"opencode": ".config/opencode/plugins/loci.js", "pi": ".pi/agent/extensions/loci.js",
+		"workbuddy": ".workbuddy/settings.json"} {
+		d.expectRun(t, 0, "That starts "+self, "setup", client, "--hooks", "--local")
+		if text := d.file(t, file); !strings.Contains(text, self) || !strings.Contains(text, "--local") {
+			t.Errorf("%s: %s", client, text)
+		}
+		d.expectRun(t, 0, "Nothing was changed", "setup", client, "--hooks", "--local")
+		d.expectRun(t, 0, "  yes    ", "setup")
+		d.expectRun(t, 0, "no longer", "setup", client, "--hooks", "--remove")
+		d.expectRun(t, 0, "Nothing was changed", "setup", client, "--hooks", "--remove")
+		if text := d.file(t, file); text != "" {
+			t.Errorf("%s: %s is left", client, text)
+		}
+	}
+	d.expectRun(t, 0, "/dev/null", "setup", "claude", "--hooks", "--dry-run")
+	d.expectRun(t, 0, "by the agent \"mine\"", "setup", "zed", "--hooks", "--name", "mine", "--", "agent", "--acp")
+	if text := d.file(t, ".config/zed/settings.json"); !strings.Contains(text, `"agent_servers": {`) ||
+		!strings.Contains(text, `"mine": {`) || !strings.Contains(text, `"--acp"`) {
+		t.Error(text)
+	}
+	if len(policies.set) > 0 {
+		t.Errorf("a policy was written unasked: %+v", policies.set)
+	}
+}
+
+func TestSetupRejectsHooksItCannotWire(t *testing.T) {
+	t.Parallel()
+	for line, want := range map[string]string{
+		"setup windsurf --hooks":                   "these have: claude, codex",
+		"setup workbuddy":                          "add --hooks",
+		"setup --hooks":                            "--hooks needs a client",
+		"setup claude --yes":                       "are for --hooks",
+		"setup claude --workspace Team":            "are for --hooks",
+		"setup claude --hooks --project":           "takes neither",
+		"setup claude --hooks --stdio":             "takes neither",
+		"setup claude --hooks --key-env X":         "takes neither",
+		"setup claude --hooks --name x":            "leave out --name",
+		"setup claude --hooks -- agent":            "leave it out",
+		"setup claude -- agent":                    "for the hooks of an editor",
+		"setup zed --hooks":                        "agent is missing",
+		"setup zed --hooks --remove -- agent":      "leave it out",
+		"setup -- agent":                           "needs a client before --",
+		"setup claude --hooks --local --server x":  "exclude each other",
+		"setup claude --hooks --server https://?k": "takes an address",
+	} {
+		d := newTestTerminal(t)
+		d.expectRun(t, 2, want, strings.Fields(line)...)
+		if files, err := os.ReadDir(d.home); err != nil || len(files) > 0 {
+			t.Errorf("%s: %v %v", line, files, err)
+		}
+	}
+}
+
+// TestSetupKeepsThePolicy switches automatic memory and the adapter on, and changes nothing else.
+func TestSetupKeepsThePolicy(t *testing.T) {
+	t.Parallel()
+	d, policies := newPolicyTerminal(t)
+	policies.policy = loci.Policy{Paused: true, Mode: loci.ModeUnits, AtlasID: fakeID, MinLength: 7, CreatedAt: 1,
+		Adapters:     loci.NewAdapterSwitches([]loci.Adapter{"codex", "pi"}),
+		ExcludePaths: []string{"/secret/**"}}
+	d.expectRun(t, 0, "loci setup codex --hooks --yes", "setup", "codex", "--hooks")
+	d.expectRun(t, 0, "on for your personal workspace, and paused", "setup", "codex", "--hooks", "--yes")
+	if len(policies.set) != 1 {
+		t.Fatalf("%+v", policies.set)
+	}
+	in := policies.set[0]
+	if !in.Enabled || !in.Paused || in.Mode != loci.ModeUnits || in.AtlasID != fakeID || *in.MinLength != 7 ||
+		!slices.Equal(in.ExcludePaths, loci.PathPatterns{"/secret/**"}) ||
+		!slices.Equal(in.Adapters.Off(), []loci.Adapter{"pi"}) {
+		t.Errorf("%+v", in)
+	}
+	d.expectRun(t, 0, "and paused", "setup", "codex", "--hooks", "--yes")
+	if len(policies.set) != 1 {
+		t.Errorf("a policy that is on was written again: %+v", policies.set)
+	}
+}
+
+func TestSetupNamesCommandThatSwitchesOn(t *testing.T) {
+	t.Parallel()
+	d, policies := newPolicyTerminal(t)
+	d.expectRun(t, 0, "It is switched on by: loci auto set --enabled\n", "setup", "claude", "--hooks")
+	var out struct {
+		Action, Name string
+		Hooks        bool
+		Automatic    struct {
+			Enabled bool
+			Command string
+		}
+	}
+	if code := d.run("setup", "claude", "--hooks", "--json", "--local"); code != 0 ||
+		json.Unmarshal(d.out.Bytes(), &out) != nil || out.Automatic.Enabled || !out.Hooks || out.Name != "" ||
+		out.Action != "updated" || out.Automatic.Command != "loci auto set --enabled --local" {
+		t.Errorf("%d %s %s", code, d.out.String(), d.err.String())
+	}
+	policies.fails = true
+	d.expectRun(t, 0, "could not be read", "setup", "claude", "--hooks")
+	d.expectRun(t, 1, "", "setup", "claude", "--hooks", "--yes")
+	if len(policies.set) > 0 {
+		t.Errorf("%+v", policies.set)
+	}
+}
+
+// TestSetupSaysNothingOfAutomaticMemoryWithoutIt leaves the policy out where the contract has none.
+func TestSetupSaysNothingOfAutomaticMemoryWithoutIt(t *testing.T) {
+	t.Parallel()
+	d := newTestTerminal(t)
+	d.expectRun(t, 0, "reports prompts", "setup", "claude", "--hooks", "--yes")
+	if text := d.out.String(); strings.Contains(text, "Automatic memory") {
+		t.Error(text)
+	}
+}
+
+func TestSetupShowsBrokenHooks(t *testing.T) {
+	t.Parallel()
+	d := newTestTerminal(t)
+	path := filepath.Join(d.home, ".claude", "settings.json")
+	if err := os.Mkdir(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte("{\n  \"hooks\": {,}\n}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d.expectRun(t, 0, "The hooks of Claude Code: "+path+": line 2: ", "setup")
+	d.expectRun(t, 1, "line 2: ", "setup", "claude", "--hooks")
+}
