@@ -49,8 +49,8 @@ const help = "" +
 	"All else in the file stays as it is. Without a client it lists which are installed and connected.\n" +
 	"A client starts loci mcp for the memories of this device, or calls a server: that of --server, or of the\n" +
 	"login. It signs in to the server in the browser. With --key-env it sends the key in that variable instead.\n" +
-	"--hooks wires automatic memory: the client reports prompts and answers to loci hook, an editor starts its agent\n" +
-	"behind loci acp. Nothing is kept until automatic memory is switched on, which the command asks on a terminal.\n" +
+	"--hooks wires automatic memory: the client reports prompts and answers to loci hook, an editor starts its\n" +
+	"agent behind loci acp. Nothing is kept until automatic memory is on: the command asks on a terminal.\n" +
 	"Clients: "
 
 // Command is loci setup.
