@@ -1,6 +1,7 @@
 package jsonc
 
 import (
+	"bytes"
 	"strings"
 	"testing"
 )
@@ -101,4 +102,39 @@ func parsed(t *testing.T, text []byte) *Document {
 		t.Fatal(err)
 	}
 	return d
+}
+
+func FuzzAppendAndRemoveItemRestoreTheText(f *testing.F) {
+	for _, c := range lists {
+		f.Add([]byte(c.before))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		d, err := Parse(text)
+		if err != nil {
+			return
+		}
+		before, _, err := d.Value("on", "stop")
+		items, isList := before.([]any)
+		if err != nil || before != nil && !isList {
+			return
+		}
+		after, err := d.Append("on", "stop", []byte(item))
+		if err != nil {
+			return // the list is null, or the container is no object
+		}
+		if !isSubsequence(text, after) {
+			t.Fatalf("%q becomes %q", text, after)
+		}
+		changed, err := Parse(after)
+		if err != nil {
+			t.Fatalf("%q becomes %q: %v", text, after, err)
+		}
+		got, _, err := changed.Value("on", "stop")
+		if all, _ := got.([]any); err != nil || len(all) != len(items)+1 {
+			t.Fatalf("%q becomes %q: %v %v", text, after, got, err)
+		}
+		if back, err := changed.RemoveItem("on", "stop", len(items)); err != nil || !bytes.Equal(back, text) {
+			t.Fatalf("%q becomes %q and then %q (%v)", text, after, back, err)
+		}
+	})
 }
