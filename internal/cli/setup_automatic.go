@@ -3,16 +3,16 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"errors"
 
 	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/internal/cli/records"
 	"github.com/loci-memory/loci/internal/cli/setup"
 	"github.com/loci-memory/loci/internal/op"
 )
 
-// automatic reads the automatic memory of a workspace on the target, or returns nil where the variant of the contract
-// has none.
-func (p *program) automatic(ctx context.Context, workspace string) (a *setup.Automatic, err error) {
+// automatic reads the automatic memory of the personal workspace on the target, to which loci hook delivers. It returns
+// nil where the variant of the contract has none.
+func (p *program) automatic(ctx context.Context) (a *setup.Automatic, err error) {
 	get, set := p.table.Op("auto.get"), p.table.Op("auto.set")
 	if get == nil || set == nil {
 		return nil, nil
@@ -25,25 +25,12 @@ func (p *program) automatic(ctx context.Context, workspace string) (a *setup.Aut
 	if err != nil {
 		return nil, err
 	}
-	a = &setup.Automatic{Workspace: "your personal workspace", Close: end}
-	defer func() {
-		if err != nil {
-			_ = end()
-		}
-	}()
-	scope, err := records.Reader{Caller: caller, Table: p.table}.Scope(ctx, workspace, "")
-	if err != nil {
-		return nil, err
-	}
-	if scope != nil {
-		a.Workspace, a.ID = scope.Name, scope.WorkspaceID
-	}
 	read := &op.Call{Transport: "command"}
 	var out loci.OnePolicy
-	if err := callTyped(ctx, caller, get, read, loci.GetPolicy{WorkspaceID: a.ID}, &out); err != nil {
-		return nil, err
+	if err := callTyped(ctx, caller, get, read, loci.GetPolicy{}, &out); err != nil {
+		return nil, errors.Join(err, end())
 	}
-	a.Policy = out.Policy
+	a = &setup.Automatic{Workspace: "your personal workspace", Policy: out.Policy, Close: end}
 	a.Set = func(ctx context.Context, in loci.SetPolicy) error {
 		write := &op.Call{Transport: "command"}
 		if set.Has(op.IfMatch) {

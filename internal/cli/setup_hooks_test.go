@@ -90,8 +90,7 @@ func TestSetupRejectsHooksItCannotWire(t *testing.T) {
 		"setup windsurf --hooks":                   "these have: claude, codex",
 		"setup workbuddy":                          "add --hooks",
 		"setup --hooks":                            "--hooks needs a client",
-		"setup claude --yes":                       "are for --hooks",
-		"setup claude --workspace Team":            "are for --hooks",
+		"setup claude --yes":                       "is for --hooks",
 		"setup claude --hooks --project":           "takes neither",
 		"setup claude --hooks --stdio":             "takes neither",
 		"setup claude --hooks --key-env X":         "takes neither",
@@ -155,8 +154,8 @@ func TestSetupNamesCommandThatSwitchesOn(t *testing.T) {
 	}
 	policies.fails = true
 	d.expectRun(t, 0, "could not be read", "setup", "claude", "--hooks")
-	d.expectRun(t, 1, "", "setup", "claude", "--hooks", "--yes")
-	if len(policies.set) > 0 {
+	d.expectRun(t, 1, "", "setup", "claude", "--hooks", "--yes", "--local")
+	if text := d.file(t, ".claude/settings.json"); strings.Contains(text, "--local") || len(policies.set) > 0 {
 		t.Errorf("%+v", policies.set)
 	}
 }

@@ -17,9 +17,10 @@ import (
 // boundary: the credential decides what may be read.
 type Scope struct {
 	Reader
-	Name        string // for people: the workspace "Team"
-	WorkspaceID loci.ID
-	AtlasID     loci.ID // empty means the whole workspace
+	Name    string  // for people: the workspace "Team"
+	AtlasID loci.ID // empty means the whole workspace
+
+	workspaceID loci.ID
 }
 
 // Scope returns a scope for the workspace and atlas of these names or ids, or nil where both are empty.
@@ -30,7 +31,7 @@ func (r Reader) Scope(ctx context.Context, workspace, atlas string) (*Scope, err
 		if err != nil {
 			return nil, err
 		}
-		s.WorkspaceID, s.Name = w.ID, fmt.Sprintf("the workspace %q", w.Name)
+		s.workspaceID, s.Name = w.ID, fmt.Sprintf("the workspace %q", w.Name)
 	}
 	if atlas != "" {
 		a, err := s.resolve(ctx, "atlas", atlas)
@@ -41,9 +42,9 @@ func (r Reader) Scope(ctx context.Context, workspace, atlas string) (*Scope, err
 		if err != nil {
 			return nil, err
 		}
-		s.WorkspaceID, s.AtlasID, s.Name = w.ID, a.ID, fmt.Sprintf("the atlas %q of the workspace %q", a.Name, w.Name)
+		s.workspaceID, s.AtlasID, s.Name = w.ID, a.ID, fmt.Sprintf("the atlas %q of the workspace %q", a.Name, w.Name)
 	}
-	if s.WorkspaceID == "" {
+	if s.workspaceID == "" {
 		return nil, nil
 	}
 	return s, nil
@@ -76,7 +77,7 @@ func (s *Scope) resolve(ctx context.Context, resource, wanted string) (found rec
 			return record{}, err
 		}
 		switch {
-		case resource == "atlas" && s.WorkspaceID != "" && r.WorkspaceID != s.WorkspaceID:
+		case resource == "atlas" && s.workspaceID != "" && r.WorkspaceID != s.workspaceID:
 			continue
 		case string(r.ID) == wanted:
 			return r, nil
@@ -111,7 +112,7 @@ func (s *Scope) ambiguousError(ctx context.Context, resource, wanted string, fou
 			}
 			workspaceNames[w.ID] = fmt.Sprintf(" of the workspace %q", w.Name)
 		}
-		if s.WorkspaceID == "" {
+		if s.workspaceID == "" {
 			advice += ", or name the workspace with --workspace"
 		}
 	}
@@ -147,7 +148,7 @@ func (s *Scope) Call(ctx context.Context, o *op.Op, c *op.Call, a op.Args) ([]by
 		}
 		switch {
 		case resource == "workspace" && id == "":
-			scoped[f.Name] = jsonID(s.WorkspaceID)
+			scoped[f.Name] = jsonID(s.workspaceID)
 		case resource == "atlas" && id == "" && s.AtlasID != "":
 			scoped[f.Name] = jsonID(s.AtlasID)
 		case id == "":
@@ -155,7 +156,7 @@ func (s *Scope) Call(ctx context.Context, o *op.Op, c *op.Call, a op.Args) ([]by
 			err = s.checkMemory(ctx, c, id)
 		case resource == "atlas":
 			err = s.checkAtlas(ctx, c, id)
-		case resource != "workspace" || id != s.WorkspaceID: // a resource that is not known here is outside
+		case resource != "workspace" || id != s.workspaceID: // a resource that is not known here is outside
 			err = s.outsideError(resource, id)
 		}
 		if err != nil {
@@ -179,7 +180,7 @@ func (s *Scope) checkMemory(ctx context.Context, c *op.Call, id loci.ID) error {
 	if err := json.Unmarshal(raw, &m); err != nil {
 		return err
 	}
-	if m.WorkspaceID != s.WorkspaceID || s.AtlasID != "" && m.AtlasID != s.AtlasID {
+	if m.WorkspaceID != s.workspaceID || s.AtlasID != "" && m.AtlasID != s.AtlasID {
 		return s.outsideError("memory", id)
 	}
 	return nil
@@ -201,7 +202,7 @@ func (s *Scope) checkAtlas(ctx context.Context, c *op.Call, id loci.ID) error {
 	if err := json.Unmarshal(raw, &a); err != nil {
 		return err
 	}
-	if a.Atlas.WorkspaceID != s.WorkspaceID {
+	if a.Atlas.WorkspaceID != s.workspaceID {
 		return s.outsideError("atlas", id)
 	}
 	return nil

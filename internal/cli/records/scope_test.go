@@ -34,7 +34,7 @@ func TestScopeRejectsIDsThatItCannotCheck(t *testing.T) {
 	const id = "01a20154-2c96-728a-887c-000000000001"
 	for input, want := range map[string]int{"{}": 1, `{"fileId":"` + id + `"}`: 0, `{"others":["` + id + `"]}`: 0} {
 		caller := &fakeCaller{}
-		s := &Scope{Reader: Reader{Caller: caller, Table: table}, WorkspaceID: id}
+		s := &Scope{Reader: Reader{Caller: caller, Table: table}, workspaceID: id}
 		if _, err := s.Call(t.Context(), o.Op, &op.Call{}, op.Args{JSON: []byte(input)}); (err == nil) != (want == 1) ||
 			caller.calls != want {
 			t.Errorf("%s: %d calls, %v", input, caller.calls, err)

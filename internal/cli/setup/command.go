@@ -29,15 +29,14 @@ type Options struct {
 	Console *console.Console
 	DataDir func() (string, error) // the folder of Loci for this person; it is made
 	Target  func() (Target, error) // of the commands, with the flags
-	// Automatic returns the automatic memory of a workspace on the target, or nil where the target has none. The
-	// workspace is a name, an id, or the beginning of one; empty means the personal one.
-	Automatic func(ctx context.Context, workspace string) (*Automatic, error)
+	// Automatic returns the automatic memory of the workspace to which hooks deliver, or nil where the target has none.
+	Automatic func(ctx context.Context) (*Automatic, error)
 }
 
 // flags are the flags of the command.
 type flags struct {
 	remove, dryRun, project, stdio, force, hooks, yes bool
-	entry, keyVariable, workspace                     string
+	entry, keyVariable                                string
 
 	agent []string // the command of an editor's agent
 	named bool     // --name was given
@@ -101,8 +100,6 @@ func (f *flags) add(cmd *cobra.Command) {
 	to.BoolVar(&f.force, "force", false, "Replace or remove an entry that Loci did not write")
 	to.BoolVar(&f.hooks, "hooks", false, "Wire automatic memory into the client, or with --remove take it back")
 	to.BoolVar(&f.yes, "yes", false, "With --hooks: switch automatic memory on without a question")
-	to.StringVar(&f.workspace, "workspace", "",
-		"With --hooks: switch it on for the workspace of this name or id, or beginning of an id")
 }
 
 // splitAgent separates the command of an agent, which follows --, from the other arguments.
@@ -119,8 +116,8 @@ func (f flags) check(c *setup.Client) error {
 	case !f.hooks && len(f.agent) > 0:
 		return command.UsageError("the command of an agent is for the hooks of an editor: loci setup zed --hooks -- " +
 			"claude-agent-acp")
-	case !f.hooks && (f.yes || f.workspace != ""):
-		return command.UsageError("--yes and --workspace are for --hooks: they switch automatic memory on")
+	case !f.hooks && f.yes:
+		return command.UsageError("--yes is for --hooks: it switches automatic memory on")
 	case !f.hooks && !c.HasConnection():
 		return command.UsageError("Loci knows only the hooks of " + c.Title + ": add --hooks")
 	case !f.hooks:

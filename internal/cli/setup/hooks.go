@@ -12,11 +12,17 @@ import (
 
 // Automatic is the automatic memory of a workspace.
 type Automatic struct {
-	Workspace string  // for people
-	ID        loci.ID // empty: the personal workspace
+	Workspace string // for people
 	Policy    loci.Policy
 	Set       func(context.Context, loci.SetPolicy) error
 	Close     func() error
+}
+
+// close closes the target. A policy that was set is stored already.
+func (a *Automatic) close() {
+	if a != nil {
+		_ = a.Close()
+	}
 }
 
 // A switchResult says whether automatic memory is on after hooks were wired.
@@ -28,40 +34,29 @@ type switchResult struct {
 	Command   string `json:"command,omitzero"` // switches it on
 }
 
-// switchOn asks whether automatic memory shall be on, unless it is or --yes says so.
-func (o Options) switchOn(ctx context.Context, c *setup.Client, f flags) (*switchResult, error) {
-	a, err := o.Automatic(ctx, f.workspace)
-	switch {
-	case err != nil && (f.yes || f.workspace != ""):
-		return nil, err
-	case err != nil:
-		return &switchResult{Problem: loci.AsError(err).Message, Command: o.switchCommand(c, nil)}, nil
-	case a == nil:
-		return nil, nil
-	}
-	defer a.Close()
+// switchOn asks whether automatic memory shall be on, unless it is or yes says so.
+func (o Options) switchOn(ctx context.Context, c *setup.Client, a *Automatic, yes bool) (*switchResult, error) {
 	r := &switchResult{Workspace: a.Workspace, Enabled: true, Paused: a.Policy.Paused}
 	if a.Policy.Enabled && a.Policy.Adapters.On(c.Adapter()) {
 		return r, nil
 	}
 	ask := o.Console.IsInteractive() && !o.Console.JSON
-	if f.yes || ask && o.Console.Ask(ctx, "Switch automatic memory on for "+a.Workspace+"?") == nil {
-		return r, a.Set(ctx, switchedOn(a, c.Adapter()))
+	if yes || ask && o.Console.Ask(ctx, "Switch automatic memory on for "+a.Workspace+"?") == nil {
+		return r, a.Set(ctx, switchedOn(a.Policy, c.Adapter()))
 	}
 	r.Enabled, r.Command = false, o.switchCommand(c, a)
 	return r, ctx.Err()
 }
 
 // switchedOn returns the policy with automatic memory and an adapter on. All else stays.
-func switchedOn(a *Automatic, adapter loci.Adapter) loci.SetPolicy {
-	p := a.Policy
+func switchedOn(p loci.Policy, adapter loci.Adapter) loci.SetPolicy {
 	off := slices.DeleteFunc(p.Adapters.Off(), func(x loci.Adapter) bool { return x == adapter })
 	length := loci.MinimumLength(p.MinLength)
 	paths := make(loci.PathPatterns, len(p.ExcludePaths))
 	for i, path := range p.ExcludePaths {
 		paths[i] = loci.PathPattern(path)
 	}
-	return loci.SetPolicy{WorkspaceID: a.ID, Enabled: true, Paused: p.Paused, Mode: p.Mode, AtlasID: p.AtlasID,
+	return loci.SetPolicy{Enabled: true, Paused: p.Paused, Mode: p.Mode, AtlasID: p.AtlasID,
 		Adapters: loci.NewAdapterSwitches(off), MinLength: &length, ExcludePaths: paths}
 }
 
@@ -69,14 +64,8 @@ func switchedOn(a *Automatic, adapter loci.Adapter) loci.SetPolicy {
 // the person wrote is switched on by loci setup, which keeps its settings.
 func (o Options) switchCommand(c *setup.Client, a *Automatic) string {
 	words := []string{"loci", "auto", "set", "--enabled"}
-	switch {
-	case a != nil && a.Policy.CreatedAt != 0:
+	if a != nil && a.Policy.CreatedAt != 0 {
 		words = []string{"loci", "setup", c.Name, "--hooks", "--yes"}
-		if a.ID != "" {
-			words = append(words, "--workspace", string(a.ID))
-		}
-	case a != nil && a.ID != "":
-		words = append(words, "--workspace-id", string(a.ID))
 	}
 	if target, err := o.Target(); err == nil {
 		args, _ := target.args() // its address was written into the hooks

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/cli/command"
 	"github.com/loci-memory/loci/internal/cli/format"
 	"github.com/loci-memory/loci/internal/setup"
@@ -35,8 +36,8 @@ func checkEntry(name string) error {
 
 // list prints which clients are installed and connected.
 func (o Options) list(cmd *cobra.Command, f flags) error {
-	for _, name := range []string{"remove", "dry-run", "project", "stdio", "key-env", "force", "hooks", "yes",
-		"workspace"} {
+	for _, name := range []string{"remove", "dry-run", "project", "stdio", "key-env", "force", "hooks",
+		"yes"} {
 		if cmd.Flags().Changed(name) {
 			return command.UsageError("--" + name + " needs a client: loci setup <client>")
 		}
@@ -138,6 +139,14 @@ func (o Options) change(ctx context.Context, c *setup.Client, f flags) error {
 	if err != nil {
 		return err
 	}
+	var a *Automatic
+	var unread error
+	if f.hooks && !f.remove && !f.dryRun {
+		if a, unread = o.Automatic(ctx); unread != nil && f.yes {
+			return unread
+		}
+		defer a.close()
+	}
 	done, err := change.Run(ctx)
 	if err != nil {
 		return err
@@ -147,8 +156,11 @@ func (o Options) change(ctx context.Context, c *setup.Client, f flags) error {
 	if f.hooks && !c.StartsAgent() {
 		r.Name = ""
 	}
-	if f.hooks && !f.remove && !f.dryRun {
-		if r.Automatic, err = o.switchOn(ctx, c, f); err != nil {
+	switch {
+	case unread != nil:
+		r.Automatic = &switchResult{Problem: loci.AsError(unread).Message, Command: o.switchCommand(c, nil)}
+	case a != nil:
+		if r.Automatic, err = o.switchOn(ctx, c, a, f.yes); err != nil {
 			return err
 		}
 	}
