@@ -16,11 +16,26 @@ type Automatic struct {
 	Policy    loci.Policy
 	Set       func(context.Context, loci.SetPolicy) error
 	Close     func() error
+
+	unread error // the policy could not be read: all else is empty
+}
+
+// readAutomatic reads the automatic memory before hooks are wired, or returns nil where the change does not need it. A
+// failure ends the command only if --yes demands the switch.
+func (o Options) readAutomatic(ctx context.Context, f flags) (*Automatic, error) {
+	if !f.hooks || f.remove || f.dryRun {
+		return nil, nil
+	}
+	a, err := o.Automatic(ctx)
+	if err != nil && !f.yes {
+		return &Automatic{unread: err}, nil
+	}
+	return a, err
 }
 
 // close closes the target. A policy that was set is stored already.
 func (a *Automatic) close() {
-	if a != nil {
+	if a != nil && a.Close != nil {
 		_ = a.Close()
 	}
 }
@@ -36,6 +51,12 @@ type switchResult struct {
 
 // switchOn asks whether automatic memory shall be on, unless it is or yes says so.
 func (o Options) switchOn(ctx context.Context, c *setup.Client, a *Automatic, yes bool) (*switchResult, error) {
+	switch {
+	case a == nil:
+		return nil, nil
+	case a.unread != nil:
+		return &switchResult{Problem: loci.AsError(a.unread).Message, Command: o.switchCommand(c, a)}, nil
+	}
 	r := &switchResult{Workspace: a.Workspace, Enabled: true, Paused: a.Policy.Paused}
 	if a.Policy.Enabled && a.Policy.Adapters.On(c.Adapter()) {
 		return r, nil
@@ -64,7 +85,7 @@ func switchedOn(p loci.Policy, adapter loci.Adapter) loci.SetPolicy {
 // the person wrote is switched on by loci setup, which keeps its settings.
 func (o Options) switchCommand(c *setup.Client, a *Automatic) string {
 	words := []string{"loci", "auto", "set", "--enabled"}
-	if a != nil && a.Policy.CreatedAt != 0 {
+	if a.Policy.CreatedAt != 0 {
 		words = []string{"loci", "setup", c.Name, "--hooks", "--yes"}
 	}
 	if target, err := o.Target(); err == nil {

@@ -12,7 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/cli/command"
 	"github.com/loci-memory/loci/internal/cli/format"
 	"github.com/loci-memory/loci/internal/setup"
@@ -139,14 +138,11 @@ func (o Options) change(ctx context.Context, c *setup.Client, f flags) error {
 	if err != nil {
 		return err
 	}
-	var a *Automatic
-	var unread error
-	if f.hooks && !f.remove && !f.dryRun {
-		if a, unread = o.Automatic(ctx); unread != nil && f.yes {
-			return unread
-		}
-		defer a.close()
+	a, err := o.readAutomatic(ctx, f)
+	if err != nil {
+		return err
 	}
+	defer a.close()
 	done, err := change.Run(ctx)
 	if err != nil {
 		return err
@@ -156,13 +152,8 @@ func (o Options) change(ctx context.Context, c *setup.Client, f flags) error {
 	if f.hooks && !c.StartsAgent() {
 		r.Name = ""
 	}
-	switch {
-	case unread != nil:
-		r.Automatic = &switchResult{Problem: loci.AsError(unread).Message, Command: o.switchCommand(c, nil)}
-	case a != nil:
-		if r.Automatic, err = o.switchOn(ctx, c, a, f.yes); err != nil {
-			return err
-		}
+	if r.Automatic, err = o.switchOn(ctx, c, a, f.yes); err != nil {
+		return err
 	}
 	if o.Console.JSON {
 		return o.Console.PrintJSON(r)
@@ -190,10 +181,7 @@ func (o Options) newChange(c *setup.Client, f flags) (change setup.Change, err e
 				"of that --name")
 		}
 	} else {
-		to, err := o.connection(c, f)
-		if f.hooks {
-			to, err = o.hook(c, f)
-		}
+		to, err := o.started(c, f)
 		if err != nil {
 			return change, err
 		}
@@ -205,6 +193,14 @@ func (o Options) newChange(c *setup.Client, f flags) (change setup.Change, err e
 	dir, err := o.DataDir()
 	change.Lock = filepath.Join(dir, "setup.lock")
 	return change, err
+}
+
+// started returns what the entry or the hooks of a client shall name.
+func (o Options) started(c *setup.Client, f flags) (setup.Connection, error) {
+	if f.hooks {
+		return o.hook(c, f)
+	}
+	return o.connection(c, f)
 }
 
 // next tells the person what remains to do.
