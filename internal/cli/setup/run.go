@@ -7,10 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"strings"
-	"text/tabwriter"
-
-	"github.com/spf13/cobra"
 
 	"github.com/loci-memory/loci/internal/cli/command"
 	"github.com/loci-memory/loci/internal/cli/format"
@@ -31,90 +27,6 @@ func checkEntry(name string) error {
 		return command.UsageError("--name takes 1 to 64 letters, digits, - and _")
 	}
 	return nil
-}
-
-// list prints which clients are installed and connected.
-func (o Options) list(cmd *cobra.Command, f flags) error {
-	for _, name := range []string{"remove", "dry-run", "project", "stdio", "key-env", "force", "hooks",
-		"yes"} {
-		if cmd.Flags().Changed(name) {
-			return command.UsageError("--" + name + " needs a client: loci setup <client>")
-		}
-	}
-	if err := checkEntry(f.entry); err != nil {
-		return err
-	}
-	here, err := os.Getwd()
-	if err != nil {
-		return err
-	}
-	all := setup.List(o.system(), f.entry, here, o.find)
-	if o.Console.JSON {
-		return o.Console.PrintJSON(map[string][]setup.Status{"clients": all})
-	}
-	var b strings.Builder
-	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "CLIENT\tINSTALLED\tHOOKS\tCONNECTED\tFILE")
-	for _, s := range all {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", s.Client, yesNo(s.Installed), hooked(s),
-			format.StripControl(connected(s), false), format.StripControl(o.short(fileOf(s)), false))
-	}
-	w.Flush()
-	for _, s := range all {
-		if s.Hooks != nil && s.Hooks.Problem != "" {
-			fmt.Fprintf(&b, "The hooks of %s: %s\n", s.Title, format.StripControl(s.Hooks.Problem, false))
-		}
-	}
-	_, err = fmt.Fprint(o.Console.Out, b.String())
-	return err
-}
-
-// fileOf returns the file of a client's MCP servers, or of its hooks where Loci knows these alone.
-func fileOf(s setup.Status) string {
-	if s.File == "" && s.Hooks != nil {
-		return s.Hooks.File
-	}
-	return s.File
-}
-
-// hooked describes hooks in a cell. It is empty where a client has none, or in a project.
-func hooked(s setup.Status) string {
-	switch {
-	case s.Hooks == nil:
-		return ""
-	case s.Hooks.Problem != "":
-		return "broken"
-	}
-	return yesNo(s.Hooks.Wired)
-}
-
-func yesNo(yes bool) string {
-	if yes {
-		return "yes"
-	}
-	return "no"
-}
-
-// connected describes a connection in a cell.
-func connected(s setup.Status) string {
-	switch {
-	case s.Problem != "":
-		return s.Problem
-	case s.File == "": // Loci knows its hooks alone
-		return ""
-	case !s.Connected:
-		return "no"
-	}
-	return s.Connection.String()
-}
-
-// short returns a path with ~ for the home folder.
-func (o Options) short(path string) string {
-	home := o.Console.Env("HOME")
-	if rest, ok := strings.CutPrefix(path, home+string(filepath.Separator)); ok && home != "" {
-		return filepath.Join("~", rest)
-	}
-	return path
 }
 
 // A result is the object that --json prints.
