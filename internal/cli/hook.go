@@ -131,17 +131,15 @@ func (p *program) checkSpool(d *doctorReport, t target) {
 		return
 	}
 	root := filepath.Join(p.stateDir(), "spool")
-	dir := filepath.Join(root, t.spoolFolder())
-	if _, err := os.Stat(dir); err == nil {
+	folders, _ := os.ReadDir(root) // absent until a hook has run
+	for _, f := range folders {
+		dir := filepath.Join(root, f.Name())
 		st, err := spool.ReadStatus(dir)
-		d.addCheck("spool", err, describeSpool(st))
-	}
-	others, _ := filepath.Glob(filepath.Join(root, "*", "events.jsonl")) // the pattern is valid
-	for _, other := range others {
-		st, err := spool.ReadStatus(filepath.Dir(other))
-		if filepath.Dir(other) != dir && err == nil && st.Waiting > 0 {
+		if own := t.spoolFolder(); f.Name() == own || strings.HasPrefix(f.Name(), own+"-") { // of a workspace
+			d.addCheck("spool", err, describeSpool(st))
+		} else if err == nil && st.Waiting > 0 {
 			d.addCheck("spool", nil, fmt.Sprintf("%s for another account or server: remove %s, or log in there again",
-				format.Plural(st.Waiting, "event waits", "events wait"), filepath.Dir(other)))
+				format.Plural(st.Waiting, "event waits", "events wait"), dir))
 		}
 	}
 }

@@ -32,10 +32,12 @@ type hookServer struct {
 	starts  []loci.StartSession
 	actors  map[string]int // of the actor header
 	refusal loci.Code
+
+	workspaces map[string]int // of which the policy was read
 }
 
 func newHookServer(t *testing.T) (*hookServer, string) {
-	h := &hookServer{policy: loci.DefaultPolicy(), actors: map[string]int{}}
+	h := &hookServer{policy: loci.DefaultPolicy(), actors: map[string]int{}, workspaces: map[string]int{}}
 	h.policy.Enabled = true
 	server := httptest.NewServer(h)
 	t.Cleanup(server.Close)
@@ -55,6 +57,7 @@ func (h *hookServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var out any
 	switch path := r.URL.Path; {
 	case path == "/v1/auto":
+		h.workspaces[r.URL.Query().Get("workspace_id")]++
 		out = loci.OnePolicy{Policy: h.policy}
 	case path == "/v1/sessions":
 		var s loci.StartSession
@@ -159,6 +162,11 @@ func TestHookDeliversATurnAndPrintsContext(t *testing.T) {
 	if code := d.run("hook", "codex", notice); code != 0 || !strings.Contains(fmt.Sprint(h.contents()), "Noticed.") {
 		t.Errorf("notify ends with %d: %v", code, h.contents())
 	}
+	d.in = strings.NewReader(`{"hook_event_name":"UserPromptSubmit","session_id":"s3","prompt":"In a team."}`)
+	if code := d.run("hook", "claude", "--workspace-id", fakeID); code != 0 || h.workspaces[fakeID] == 0 ||
+		h.starts[len(h.starts)-1].WorkspaceID != fakeID {
+		t.Errorf("%d %v %+v", code, h.workspaces, h.starts)
+	}
 	h.policy.Enabled = false
 	d.forgetPolicies()
 	before := len(h.contents())
@@ -209,7 +217,8 @@ func TestHookKeepsEventsWhileTheServerIsAway(t *testing.T) {
 		t.Error(report)
 	}
 	log, err := os.ReadFile(filepath.Join(d.home, ".local/state/loci/hook.log"))
-	if err != nil || strings.Count(string(log), "claude prompt: revoked\n") != 3 || strings.Contains(string(log), "p0") {
+	if err != nil || strings.Count(string(log), "claude prompt: revoked\n") != 3 ||
+		strings.Contains(string(log), "p0") {
 		t.Errorf("%v %s", err, log)
 	}
 }

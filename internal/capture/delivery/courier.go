@@ -21,6 +21,9 @@ type Service interface {
 
 // A Courier delivers the events of one account. It is for one goroutine; several processes may have one for a folder.
 type Courier struct {
+	// Workspace is that of policy and sessions; "" means the personal one. A folder belongs to one workspace.
+	Workspace loci.ID
+
 	dir     string
 	spool   *spool.Spool
 	open    func(context.Context) (Service, error)
@@ -138,7 +141,7 @@ func (c *Courier) start(ctx context.Context, e capture.Event, maxTokens loci.Tok
 		return out, err
 	}
 	out, err = s.StartSession(ctx, loci.StartSession{Task: loci.TaskText(e.Task), Adapter: e.Adapter,
-		Kind: loci.SessionAutomatic, ExternalID: loci.ExternalID(e.ExternalID),
+		WorkspaceID: c.Workspace, Kind: loci.SessionAutomatic, ExternalID: loci.ExternalID(e.ExternalID),
 		SourceName: loci.SourceText(e.SourceName), MaxTokens: maxTokens})
 	if err == nil {
 		c.keepSession(e, out.Session.ID)

@@ -45,7 +45,7 @@ func (c *Courier) policy(ctx context.Context) (loci.Policy, error) {
 	if err != nil {
 		return loci.Policy{}, err
 	}
-	got, err := s.GetPolicy(ctx, loci.GetPolicy{})
+	got, err := s.GetPolicy(ctx, loci.GetPolicy{WorkspaceID: c.Workspace})
 	if err != nil {
 		return loci.Policy{}, err
 	}

@@ -89,14 +89,18 @@ func (c *Collector) couriers(stateDir string) func() (*delivery.Courier, error) 
 		if t == nil || err != nil {
 			return nil, err
 		}
-		made, err = t.courier(stateDir)
+		made, err = t.courier(stateDir, "")
 		return made, err
 	}
 }
 
 // courier returns a courier with its files in the folder of the target.
-func (t *Target) courier(stateDir string) (*delivery.Courier, error) {
-	return delivery.New(filepath.Join(stateDir, "spool", t.Folder), t.service)
+func (t *Target) courier(stateDir string, workspace loci.ID) (*delivery.Courier, error) {
+	c, err := delivery.New(filepath.Join(stateDir, "spool", t.spoolName(workspace)), t.service)
+	if err == nil {
+		c.Workspace = workspace
+	}
+	return c, err
 }
 
 func (c *Collector) start(ctx context.Context) *Collector {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/capture"
 	"github.com/loci-memory/loci/internal/cli/command"
 	"github.com/loci-memory/loci/internal/cli/console"
@@ -35,7 +36,8 @@ type Options struct {
 
 // Command returns loci hook.
 func Command(o Options) *cobra.Command {
-	return &cobra.Command{
+	var workspace string
+	cmd := &cobra.Command{
 		Use:   "hook <" + strings.Join(capture.Agents(), "|") + "> [payload]",
 		Short: "Take an event of a coding agent's session, for automatic memory",
 		Long: "Agents call this; loci setup <client> --hooks connects them. It reads the JSON object of a hook from\n" +
@@ -46,6 +48,7 @@ func Command(o Options) *cobra.Command {
 			"The exit code is 0 always, so that no agent stops.",
 		Example: "loci hook claude < payload.json\n" +
 			`loci hook codex '{"type": "agent-turn-complete", ...}'` + "\n" +
+			"loci hook pi --workspace-id 0198c0de-0000-7000-8000-000000000001 < payload.json\n" +
 			"loci doctor",
 		Args:               cobra.ArbitraryArgs,
 		ValidArgs:          capture.Agents(),
@@ -54,10 +57,15 @@ func Command(o Options) *cobra.Command {
 			if o.Console.IsInteractive() && len(args) < 2 {
 				return checkArgs(args)
 			}
-			newRun(o, args).start(cmd.Context())
+			r := newRun(o, args)
+			r.workspace = loci.ID(workspace)
+			r.start(cmd.Context())
 			return nil
 		},
 	}
+	cmd.Flags().StringVar(&workspace, "workspace-id", "", "The workspace of policy and sessions (default: your "+
+		"personal one)")
+	return cmd
 }
 
 // checkArgs returns the error for a person at a terminal.

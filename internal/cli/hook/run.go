@@ -32,10 +32,11 @@ const (
 // A run is one call of the command.
 type run struct {
 	Options
-	agent loci.Adapter
-	args  []string
-	began time.Time
-	log   logFile
+	agent     loci.Adapter
+	args      []string
+	workspace loci.ID
+	began     time.Time
+	log       logFile
 }
 
 func newRun(o Options, args []string) *run {
@@ -112,7 +113,7 @@ func (r *run) deliver(ctx context.Context, events []capture.Event) error {
 	if err != nil || t == nil {
 		return err
 	}
-	c, err := t.courier(r.StateDir)
+	c, err := t.courier(r.StateDir, r.workspace)
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,8 @@ package hook
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"time"
 
 	"github.com/loci-memory/loci"
@@ -14,6 +16,15 @@ import (
 type remote struct {
 	caller op.Caller
 	agent  bool
+}
+
+// spoolName names the spool of a workspace.
+func (t *Target) spoolName(workspace loci.ID) string {
+	if workspace == "" {
+		return t.Folder
+	}
+	sum := sha256.Sum256([]byte(workspace))
+	return t.Folder + "-" + hex.EncodeToString(sum[:4])
 }
 
 // service opens the target.
