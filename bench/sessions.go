@@ -38,8 +38,8 @@ func (b *bench) events() error {
 			})
 		}})
 	if err == nil {
-		b.report.add(s.ratioLine(line{Row: "events", What: "an event of 700 bytes that draws nothing, 32 clients, over " +
-			"memory.create", Unit: "us CPU", Threshold: 1.5}, "event cpu", "create cpu"))
+		b.report.add(s.ratioLine(line{Row: "events", What: "an event of 700 bytes that draws nothing, 32 clients, " +
+			"over memory.create", Unit: "us CPU", Threshold: 1.5}, "event cpu", "create cpu"))
 	}
 	return err
 }
@@ -84,12 +84,14 @@ func (b *bench) finalize() error {
 			if err != nil {
 				return nil, err
 			}
-			f, err := p.cpuPerRequest(1, 1, func(int) request { return newRequest("POST", path+"/finalize", at.Key, nil) })
+			f, err := p.cpuPerRequest(1, 1, func(int) request {
+				return newRequest("POST", path+"/finalize", at.Key, nil)
+			})
 			return figures{"cpu": f["cpu"] / finalizedCandidates, "wall": f["wall"] / finalizedCandidates}, err
 		}})
 	if err == nil {
-		b.report.add(s.ratioLine(line{Row: "finalize", What: "a candidate of a session of 100, over a create by one client",
-			Unit: "us CPU", Threshold: 1.25}, "finalize cpu", "create cpu"))
+		b.report.add(s.ratioLine(line{Row: "finalize", What: "a candidate of a session of 100, over a create by one " +
+			"client", Unit: "us CPU", Threshold: 1.25}, "finalize cpu", "create cpu"))
 		b.report.add(s.ratioLine(line{Row: "finalize", What: "the same, wall time", Unit: "us"}, "finalize wall",
 			"create wall"))
 	}
@@ -135,8 +137,8 @@ func (b *bench) former() error {
 	s, err := b.interleave("former", turnsPerRound, sides...)
 	for _, what := range []string{"get", "create"} {
 		if err == nil {
-			b.report.add(s.ratioLine(line{Row: "former", What: "memory." + what + ", over another build", Unit: "us CPU",
-				Threshold: 1.25}, "present "+what+" cpu", "former "+what+" cpu"))
+			b.report.add(s.ratioLine(line{Row: "former", What: "memory." + what + ", over another build",
+				Unit: "us CPU", Threshold: 1.25}, "present "+what+" cpu", "former "+what+" cpu"))
 		}
 	}
 	return err
