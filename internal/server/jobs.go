@@ -49,7 +49,7 @@ func sampleIntegrity(ctx context.Context, st *store.Store, log *slog.Logger) err
 	return err
 }
 
-// deleteExpired deletes idempotency keys, sign-ins, links and grants that have expired.
+// deleteExpired deletes idempotency keys, sign-ins, links, grants and texts of events that have expired.
 func deleteExpired(ctx context.Context, st *store.Store) error {
 	_, err := store.System(ctx, st, "delete expired records", func(t *store.SystemTx) (loci.Empty, error) {
 		if _, err := t.DeleteExpiredResponses(); err != nil {
@@ -63,7 +63,10 @@ func deleteExpired(ctx context.Context, st *store.Store) error {
 		}
 		return loci.Empty{}, t.Grants().DeleteExpired()
 	})
-	return err
+	if err != nil {
+		return err
+	}
+	return st.DeleteExpiredTexts(ctx)
 }
 
 // jobCollector reports the states of the jobs.

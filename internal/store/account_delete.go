@@ -6,6 +6,7 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store/accountdb"
+	"github.com/loci-memory/loci/internal/store/erasedb"
 	"github.com/loci-memory/loci/internal/store/sessiondb"
 )
 
@@ -92,7 +93,7 @@ func (t *Tx) deleteUser(id loci.ID, email string) error {
 	}
 	sessions, err := sessiondb.MarkDeletedOf(t.conn, id)
 	if err == nil && sessions > 0 {
-		err = t.AddJob(EraseSessionsJob, id)
+		err = t.AddJob(erasedb.SessionsJob, id)
 	}
 	if err != nil {
 		return err

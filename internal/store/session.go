@@ -1,12 +1,14 @@
 package store
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store/accountdb"
+	"github.com/loci-memory/loci/internal/store/erasedb"
 	"github.com/loci-memory/loci/internal/store/sessiondb"
 )
 
@@ -125,7 +127,7 @@ func (s *Session) Delete() error {
 	if err := s.MarkDeleted(); err != nil {
 		return err
 	}
-	return s.t.AddJob(EraseSessionsJob, s.ID)
+	return s.t.AddJob(erasedb.SessionsJob, s.ID)
 }
 
 // Pending returns the pending candidates of the session, oldest first.
@@ -263,5 +265,7 @@ func (t *Tx) keepSimilarInReach(list []loci.Candidate) error {
 	return err
 }
 
-// EraseSessionsJob is the kind of the job that erases deleted sessions.
-const EraseSessionsJob = "erase_sessions"
+// DeleteExpiredTexts deletes the texts of events whose session ended, or was last used, 30 days ago.
+func (s *Store) DeleteExpiredTexts(ctx context.Context) error {
+	return sessiondb.DeleteExpiredTexts(ctx, s.db)
+}

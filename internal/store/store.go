@@ -24,7 +24,6 @@ import (
 	"github.com/loci-memory/loci/internal/store/erasedb"
 	"github.com/loci-memory/loci/internal/store/indexdb"
 	"github.com/loci-memory/loci/internal/store/jobdb"
-	"github.com/loci-memory/loci/internal/store/sessiondb"
 	"github.com/loci-memory/loci/internal/vector"
 )
 
@@ -124,9 +123,6 @@ func start(ctx context.Context, db sqldb.DB, o Options) (*Store, error) {
 	}
 	s.index, s.jobs = indexdb.New(s.db, o.PageCacheBytes, o.idleDelay), jobdb.New(s.db)
 	s.eraser = erasedb.New(s.db, s.index, s.jobs)
-	s.jobs.Handle(EraseSessionsJob, func(ctx context.Context, _ jobdb.Job) error {
-		return sessiondb.Erase(ctx, s.db, sessiondb.DeletedCondition)
-	})
 	s.embedder, s.vectors = embeddb.New(s.db, o.Embedder, o.OneShot), embeddb.NewVectors()
 	s.queues = embeddb.NewQueueCounter()
 	s.close = sync.OnceValue(s.db.Close)

@@ -4,13 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store/jobdb"
+	"github.com/loci-memory/loci/internal/store/sessiondb"
 )
 
-// A Deleted is a deleted atlas or workspace that is not erased yet.
+// A Deleted is a deleted atlas or workspace that is not erased yet, or the first of all such sessions.
 type Deleted struct {
 	Kind string // of the job that erases it
 	ID   loci.ID
@@ -18,8 +20,11 @@ type Deleted struct {
 
 // String names the record.
 func (d Deleted) String() string {
-	if d.Kind == AtlasJob {
+	switch d.Kind {
+	case AtlasJob:
 		return "the deleted atlas"
+	case SessionsJob:
+		return "the deleted sessions"
 	}
 	return "the deleted workspace"
 }
@@ -29,10 +34,20 @@ const deletedQuery = `SELECT d.kind, d.id FROM (
 	UNION ALL SELECT '` + WorkspaceJob + `', w.id FROM workspaces w WHERE NOT EXISTS (SELECT 1 FROM members m
 		WHERE m.workspace = w.row_id)) AS d `
 
-// WithoutJob returns the deleted atlases and workspaces that no job erases.
+// deletedSessionsQuery returns the first deleted session: one job erases all of them.
+const deletedSessionsQuery = `SELECT '` + SessionsJob + `', d.id FROM (SELECT s.id AS id FROM sessions s
+	WHERE s.workspace IS NULL ORDER BY s.row_id LIMIT 1) AS d `
+
+// WithoutJob returns the deleted records that no job erases.
 func WithoutJob(t *sqldb.Tx) ([]Deleted, error) {
-	return queryDeleted(t, deletedQuery+`WHERE NOT EXISTS (SELECT 1 FROM jobs j WHERE j.kind = d.kind
+	list, err := queryDeleted(t, deletedQuery+`WHERE NOT EXISTS (SELECT 1 FROM jobs j WHERE j.kind = d.kind
 		AND j.subject = d.id) ORDER BY d.id`)
+	if err != nil {
+		return nil, err
+	}
+	sessions, err := queryDeleted(t, deletedSessionsQuery+`WHERE NOT EXISTS (SELECT 1 FROM jobs j
+		WHERE j.kind = '`+SessionsJob+`')`)
+	return append(list, sessions...), err
 }
 
 func queryDeleted(t *sqldb.Tx, q string) (list []Deleted, err error) {
@@ -55,8 +70,29 @@ func CountAtlases(t *sqldb.Tx) (atlases, memories int64, err error) {
 	return atlases, memories, err
 }
 
-// EraseAll erases all deleted atlases and workspaces now. Their jobs find nothing left.
+// CountSessions counts the deleted sessions.
+func CountSessions(t *sqldb.Tx) (n int64, err error) {
+	return n, t.QueryRow(`SELECT count(*) FROM sessions WHERE workspace IS NULL`, nil, []any{&n})
+}
+
+// EraseSessions erases all deleted sessions now.
+func (e *Eraser) EraseSessions(ctx context.Context) error {
+	for {
+		err := e.eraseSessions(ctx, time.Now().Add(maxRun), sessiondb.DeletedCondition)
+		if !errors.Is(err, jobdb.ErrMore) {
+			return err
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+}
+
+// EraseAll erases all deleted sessions, atlases and workspaces now. Their jobs find nothing left.
 func (e *Eraser) EraseAll(ctx context.Context) error {
+	if err := e.EraseSessions(ctx); err != nil {
+		return err
+	}
 	list, err := sqldb.SystemRead(ctx, e.db, "list deleted atlases and workspaces",
 		func(t *sqldb.Tx) ([]Deleted, error) { return queryDeleted(t, deletedQuery) })
 	for _, d := range list {

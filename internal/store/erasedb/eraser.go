@@ -1,5 +1,5 @@
-// Package erasedb deletes atlases and workspaces. A deletion commits a mark that hides all memories at once. Background
-// jobs erase the rows in small transactions, so that other writers do not wait for a large atlas.
+// Package erasedb deletes atlases, workspaces and sessions. A deletion commits a mark that hides all memories at once.
+// Background jobs erase the rows in small transactions, so that other writers do not wait for a large atlas.
 package erasedb
 
 import (
@@ -14,10 +14,12 @@ import (
 	"github.com/loci-memory/loci/internal/store/sessiondb"
 )
 
-// Kinds of jobs. Their subject is the id of the atlas or the workspace.
+// Kinds of jobs. Their subject is the id of the atlas or the workspace. A SessionsJob erases all deleted sessions; its
+// subject is the session or its user.
 const (
 	AtlasJob     = "erase_atlas"
 	WorkspaceJob = "erase_workspace"
+	SessionsJob  = "erase_sessions"
 )
 
 // An Eraser deletes atlases and workspaces of a database.
@@ -33,6 +35,9 @@ func New(db *sqldb.Handle, index *indexdb.Index, jobs *jobdb.Queue) *Eraser {
 	for kind, of := range map[string]target{AtlasJob: deletedAtlas, WorkspaceJob: deletedWorkspace} {
 		jobs.Handle(kind, func(ctx context.Context, j jobdb.Job) error { return e.erase(ctx, of, j.Subject) })
 	}
+	jobs.Handle(SessionsJob, func(ctx context.Context, _ jobdb.Job) error {
+		return e.eraseSessions(ctx, time.Now().Add(maxRun), sessiondb.DeletedCondition)
+	})
 	return e
 }
 
@@ -97,7 +102,7 @@ func (e *Eraser) erase(ctx context.Context, of target, id string) error {
 		switch {
 		case err != nil:
 		case len(b.memories) == 0:
-			if err = sessiondb.Erase(ctx, e.db, of.column+` = `+of.rowID, id); err != nil {
+			if err = e.eraseSessions(ctx, end, of.column+` = `+of.rowID, id); err != nil {
 				return err
 			}
 			_, err = sqldb.System(ctx, e.db, "erase a deleted atlas or workspace",
@@ -123,6 +128,15 @@ func (e *Eraser) erase(ctx context.Context, of target, id string) error {
 			return jobdb.ErrMore
 		}
 	}
+}
+
+// eraseSessions erases the sessions of a condition, or returns ErrMore.
+func (e *Eraser) eraseSessions(ctx context.Context, end time.Time, condition string, args ...any) error {
+	more, err := sessiondb.Erase(ctx, e.db, end, condition, args...)
+	if err == nil && more {
+		err = jobdb.ErrMore
+	}
+	return err
 }
 
 // A memory is a row that is to be erased.

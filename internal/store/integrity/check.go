@@ -53,6 +53,7 @@ const (
 	InconsistentBands     = "sketches"  // LSH bands of near duplicates
 	InconsistentVectors   = "vectors"   // vectors of semantic search
 	InconsistentLinks     = "links"     // superseded_by and supersedes
+	InconsistentSessions  = "sessions"  // counters of sessions and places of candidates
 	InconsistentRows      = "rows"      // a single row
 )
 

@@ -5,7 +5,7 @@ import (
 	"github.com/loci-memory/loci/internal/store/erasedb"
 )
 
-// checkDeleted reports the deleted atlases and workspaces that no job erases.
+// checkDeleted reports the deleted atlases, workspaces and sessions that no job erases.
 func (c *Checker) checkDeleted(t *sqldb.Tx) (found []Inconsistency, err error) {
 	list, err := erasedb.WithoutJob(t)
 	for _, d := range list {

@@ -111,6 +111,7 @@ func (w *workspaceCheck) steps() []checkStep {
 		{"list of memories", []func() error{w.listMemories, w.listDeleted}},
 		{"keyword index", index},
 		{"counters", []func() error{w.checkCounters}},
+		{"sessions", []func() error{w.checkSessions}},
 		{"near duplicates", []func() error{w.checkBands}},
 		{"vectors", []func() error{w.checkVectors}},
 		{"memories", []func() error{w.checkRows}},

@@ -3,33 +3,79 @@ package sessiondb
 import (
 	"context"
 	"errors"
+	"fmt"
+	"time"
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/sqldb"
 )
 
-// eventsPerBatch is the number of events that one transaction erases: other writers wait for it.
-const eventsPerBatch = 1000
-
 // DeletedCondition is the condition of sessions that are marked as deleted.
 const DeletedCondition = `workspace IS NULL`
 
-// Erase erases the sessions of a condition, each in transactions of bounded length. The condition has the arguments.
-func Erase(ctx context.Context, db *sqldb.Handle, condition string, args ...any) error {
-	for {
-		more, err := sqldb.System(ctx, db, "erase sessions", func(t *sqldb.Tx) (bool, error) {
+// Erase erases the sessions of a condition in transactions of bounded length, until end or the end of ctx. It reports
+// whether others are left. The condition has the arguments.
+func Erase(ctx context.Context, db *sqldb.Handle, end time.Time, condition string, args ...any) (more bool, err error) {
+	return inBatches(ctx, end, func() (bool, error) {
+		return sqldb.System(ctx, db, "erase sessions", func(t *sqldb.Tx) (bool, error) {
 			return eraseBatch(t, condition, args)
 		})
-		if err != nil || !more {
-			return err
+	})
+}
+
+// inBatches calls f until it reports that nothing is left. The pause after a call is as long as it took, for others.
+func inBatches(ctx context.Context, end time.Time, f func() (more bool, err error)) (more bool, err error) {
+	for {
+		began := time.Now()
+		if more, err = f(); err != nil && ctx.Err() != nil {
+			return true, nil
 		}
-		if ctx.Err() != nil {
-			return ctx.Err()
+		if err != nil || !more || time.Now().After(end) {
+			return more, err
+		}
+		select {
+		case <-ctx.Done():
+			return true, nil
+		case <-time.After(time.Since(began)):
 		}
 	}
 }
 
-// eraseBatch erases some events of a session, or a session without events. It reports whether it found one.
+// A budget is what remains for the rows of one transaction, because other writers wait for it.
+type budget struct{ rows, bytes int }
+
+func newBudget() budget { return budget{rows: 500, bytes: 2 << 20} }
+
+// spent reports whether nothing remains.
+func (b budget) spent() bool { return b.rows <= 0 || b.bytes <= 0 }
+
+// take returns the keys of rows within the budget. The query returns keys and sizes; its last argument is a limit.
+func (b *budget) take(t *sqldb.Tx, q string, args ...any) (keys []int64, err error) {
+	err = t.Query(q, append(args, b.rows), func(r sqldb.Row) error {
+		var key int64
+		var size int
+		err := r.Scan(&key, &size)
+		keys = append(keys, key)
+		b.rows--
+		if b.bytes -= size; b.bytes <= 0 && err == nil {
+			return sqldb.ErrStop
+		}
+		return err
+	})
+	return keys, err
+}
+
+// erasedParts are the tables of which a session may have many or large rows, with their keys and the sizes of rows. The
+// others are deleted with the row of the session.
+var erasedParts = []struct{ table, key, size string }{
+	{"session_events", "row_id", "octet_length(p.content) + octet_length(p.metadata)"},
+	{"redaction_audits", "row_id", "octet_length(p.rules)"},
+	{"compilations", "row_id", "octet_length(p.input_event_ids)"},
+	{"candidates", "row_id", "octet_length(p.content) + octet_length(p.evidence)"},
+	{"checkpoints", "number", "octet_length(p.summary)"},
+}
+
+// eraseBatch erases rows of a session, and the session once it has none. It reports whether it found a session.
 func eraseBatch(t *sqldb.Tx, condition string, args []any) (found bool, err error) {
 	var rowID int64
 	err = t.QueryRow(`SELECT row_id FROM sessions WHERE `+condition+` ORDER BY row_id LIMIT 1`, args, []any{&rowID})
@@ -39,11 +85,18 @@ func eraseBatch(t *sqldb.Tx, condition string, args []any) (found bool, err erro
 	if err != nil {
 		return false, err
 	}
-	n, err := t.Exec(`DELETE FROM session_events WHERE row_id IN (SELECT v.row_id FROM session_events v
-		WHERE v.session = ?1 LIMIT ?2)`, rowID, eventsPerBatch)
-	if err == nil && n < eventsPerBatch {
-		_, err = t.Exec(`DELETE FROM sessions WHERE row_id = ?1`, rowID)
+	b := newBudget()
+	for _, p := range erasedParts {
+		keys, err := b.take(t, `SELECT p.`+p.key+`, `+p.size+` FROM `+p.table+` p WHERE p.session = ?1 LIMIT ?2`, rowID)
+		if err == nil && len(keys) > 0 {
+			_, err = t.Exec(`DELETE FROM `+p.table+` WHERE session = ?1 AND `+fmt.Sprintf(t.Dialect.InList, p.key, 2),
+				rowID, sqldb.EncodeInts(keys))
+		}
+		if err != nil || b.spent() {
+			return true, err
+		}
 	}
+	_, err = t.Exec(`DELETE FROM sessions WHERE row_id = ?1`, rowID)
 	return true, err
 }
 

@@ -3,7 +3,6 @@ package sessiondb
 import (
 	"encoding/json"
 	"errors"
-	"time"
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/sqldb"
@@ -83,28 +82,4 @@ func (r *Row) answerBefore(t *sqldb.Tx, rowID int64) (text string, err error) {
 		err = nil
 	}
 	return text, err
-}
-
-// textLifetime is how long the texts of events are kept after the last use of their session.
-const textLifetime = 30 * 24 * time.Hour
-
-// DeleteExpiredTexts deletes the texts of the events of some sessions that ended, or were last used, 30 days ago. It
-// reports whether others are left.
-func DeleteExpiredTexts(t *sqldb.Tx, sessions int) (more bool, err error) {
-	var list []int64
-	if err := t.Query(`SELECT s.row_id FROM sessions s WHERE s.has_texts
-		AND (CASE WHEN s.ended_at > 0 THEN s.ended_at ELSE s.updated_at END) <= ?1 ORDER BY s.row_id LIMIT ?2`,
-		[]any{t.Now - loci.Time(textLifetime.Microseconds()), sessions}, sqldb.ScanInts(&list)); err != nil {
-		return false, err
-	}
-	for _, rowID := range list {
-		if _, err := t.Exec(`UPDATE session_events SET content = '', metadata = '' WHERE session = ?1
-			AND (content <> '' OR metadata <> '')`, rowID); err != nil {
-			return false, err
-		}
-		if _, err := t.Exec(`UPDATE sessions SET has_texts = ?2 WHERE row_id = ?1`, rowID, false); err != nil {
-			return false, err
-		}
-	}
-	return len(list) == sessions, nil
 }

@@ -59,7 +59,15 @@ func (s *Session) addRedactions(rules []loci.RedactionCount) error {
 	if err != nil {
 		return err
 	}
-	for _, x := range rules {
+	list = addCounts(list, rules)
+	b, err := json.Marshal(list)
+	s.redactions = string(b)
+	return err
+}
+
+// addCounts adds counts by rule to a list that is sorted by rule.
+func addCounts(list, counts []loci.RedactionCount) []loci.RedactionCount {
+	for _, x := range counts {
 		i, found := slices.BinarySearchFunc(list, x.Rule, func(c loci.RedactionCount, rule loci.RuleName) int {
 			return cmp.Compare(c.Rule, rule)
 		})
@@ -68,9 +76,7 @@ func (s *Session) addRedactions(rules []loci.RedactionCount) error {
 		}
 		list[i].Count += x.Count
 	}
-	b, err := json.Marshal(list)
-	s.redactions = string(b)
-	return err
+	return list
 }
 
 // Audits returns the number of audits.
