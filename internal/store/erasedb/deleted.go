@@ -90,9 +90,6 @@ func (e *Eraser) EraseSessions(ctx context.Context) error {
 
 // EraseAll erases all deleted sessions, atlases and workspaces now. Their jobs find nothing left.
 func (e *Eraser) EraseAll(ctx context.Context) error {
-	if err := e.EraseSessions(ctx); err != nil {
-		return err
-	}
 	list, err := sqldb.SystemRead(ctx, e.db, "list deleted atlases and workspaces",
 		func(t *sqldb.Tx) ([]Deleted, error) { return queryDeleted(t, deletedQuery) })
 	for _, d := range list {
@@ -107,5 +104,8 @@ func (e *Eraser) EraseAll(ctx context.Context) error {
 			return fmt.Errorf("erase %s %s: %w", d, d.ID, err)
 		}
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	return e.EraseSessions(ctx)
 }

@@ -1,18 +1,20 @@
 package integrity
 
 import (
+	"context"
 	"slices"
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/indexdb"
+	"github.com/loci-memory/loci/internal/store/sessiondb"
 )
 
 // countTarget counts the rows that are deleted with a target.
 func countTarget(t *sqldb.Tx, g purgeTarget) (n PurgeResult, err error) {
 	if err := t.QueryRow(`SELECT count(*) FROM idempotency_keys WHERE `+responseCondition,
-		[]any{g.workspace, g.memoryID, g.emailFolded}, []any{&n.Responses}); err != nil {
+		[]any{g.workspace, g.memoryID, g.emailFolded, g.user}, []any{&n.Responses}); err != nil {
 		return n, err
 	}
 	if g.memory != 0 {
@@ -28,10 +30,11 @@ func countTarget(t *sqldb.Tx, g purgeTarget) (n PurgeResult, err error) {
 			WHERE workspace = ?1 OR email_folded = ?3),
 			(SELECT count(*) FROM users WHERE id = ?2), (SELECT count(*) FROM api_keys
 			WHERE user_id = ?2), (SELECT count(*) FROM sign_ins WHERE user_id = ?2),
-			(SELECT count(*) FROM grants WHERE user_id = ?2)`,
+			(SELECT count(*) FROM grants WHERE user_id = ?2),
+			(SELECT count(*) FROM sessions WHERE workspace = ?1 OR user_id = ?2)`,
 		[]any{g.workspace, g.user, g.emailFolded},
 		[]any{&n.Workspaces, &n.Atlases, &n.Memories, &n.Versions, &n.Memberships, &n.Invitations, &n.Users, &n.Keys,
-			&n.Signins, &n.Grants})
+			&n.Signins, &n.Grants, &n.Sessions})
 	return n, err
 }
 
@@ -44,14 +47,17 @@ const readCondition = ` (credential, key) IN (SELECT credential, key FROM idempo
 // responseCondition is the condition of the stored responses that may hold words of a purge target. It holds for those
 // that show its records and for those of reads. As responses are encrypted, it holds for all of the members of the
 // workspace ?1. Parameter ?2 is the id of the memory, empty for a whole workspace. Parameter ?3 is the folded address
-// of a user. Responses of workspaces that invited it hold address and link.
+// of a user. Responses of workspaces that invited it hold address and link. Parameter ?4 is the id of the user, whose
+// sessions managers of teams read. Former members may have responses with the texts of sessions of the workspace.
 const responseCondition = readCondition + `OR (credential, key) IN (SELECT r.credential, r.key
 	FROM idempotency_records r
 	WHERE r.record = CAST(?2 AS TEXT) OR (CAST(?2 AS TEXT) = '' AND r.record IN (SELECT id FROM workspaces
 		WHERE row_id = ?1 UNION ALL SELECT id FROM atlases WHERE workspace = ?1
 		UNION ALL SELECT id FROM memories WHERE workspace = ?1))
 	OR r.record IN (SELECT w.id FROM invitations i JOIN workspaces w ON w.row_id = i.workspace
-		WHERE i.email_folded = ?3))
+		WHERE i.email_folded = ?3)
+	OR r.record IN (SELECT id FROM sessions WHERE workspace = ?1 UNION ALL SELECT id FROM sessions
+		WHERE user_id = ?4))
 	OR credential IN (SELECT k.id FROM api_keys k JOIN members m ON m.user_id = k.user_id WHERE m.workspace = ?1
 		UNION ALL SELECT s.id FROM sign_ins s JOIN members m ON m.user_id = s.user_id WHERE m.workspace = ?1
 		UNION ALL SELECT g.grant_id FROM grant_workspaces g WHERE g.workspace = ?1
@@ -65,7 +71,8 @@ func (c *Checker) eraseTarget(t *sqldb.Tx, g purgeTarget) error {
 	}
 	err := markPurgePending(t)
 	if err == nil {
-		err = run(`DELETE FROM idempotency_keys WHERE `+responseCondition, g.workspace, g.memoryID, g.emailFolded)
+		err = run(`DELETE FROM idempotency_keys WHERE `+responseCondition, g.workspace, g.memoryID, g.emailFolded,
+			g.user)
 	}
 	switch {
 	case err != nil:
@@ -151,4 +158,36 @@ func removeLinks(t *sqldb.Tx, workspace int64, id loci.ID) error {
 		}
 	}
 	return nil
+}
+
+// findTraces finds what sessions keep of a memory.
+func (c *Checker) findTraces(ctx context.Context, g purgeTarget) (*sessiondb.MemoryTraces, error) {
+	texts, err := sqldb.SystemRead(ctx, c.db, "read the texts of a memory to purge",
+		func(t *sqldb.Tx) ([]string, error) { return memoryTexts(t, g.memory) })
+	if err != nil {
+		return nil, err
+	}
+	return sessiondb.FindTraces(ctx, c.db, sessiondb.PurgedMemory{RowID: g.memory, Workspace: g.workspace,
+		ID: g.memoryID, Texts: texts})
+}
+
+// memoryTexts returns the contents of a memory and of its versions.
+func memoryTexts(t *sqldb.Tx, memory int64) (texts []string, err error) {
+	var text string
+	if err = t.QueryRow(`SELECT e.content FROM memories e WHERE e.row_id = ?1`, []any{memory},
+		[]any{&text}); err != nil {
+		return nil, sqldb.MapNoRows(err)
+	}
+	texts = append(texts, text)
+	err = t.Query(`SELECT v.content, v.prefix_len FROM versions v WHERE v.memory = ?1 ORDER BY v.version DESC`,
+		[]any{memory}, func(r sqldb.Row) error {
+			var v store.VersionRow
+			err := r.Scan(&v.StoredContent, &v.Prefix)
+			v.ResolveContent(text)
+			if text = v.Content; text != texts[len(texts)-1] {
+				texts = append(texts, text)
+			}
+			return err
+		})
+	return texts, err
 }

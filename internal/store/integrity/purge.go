@@ -9,6 +9,7 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store/accountdb"
+	"github.com/loci-memory/loci/internal/store/sessiondb"
 )
 
 // A PurgeResult counts the rows that a purge deletes, or would delete.
@@ -22,10 +23,12 @@ type PurgeResult struct {
 	Workspaces  int64 `json:"workspaces"`
 	Atlases     int64 `json:"atlases"`
 	Memories    int64 `json:"memories"`
-	Versions    int64 `json:"versions"`           // earlier versions of the memories
-	Responses   int64 `json:"answers"`            // stored for calls with an Idempotency-Key
-	Documents   int64 `json:"documents,omitzero"` // deleted documents in the keyword index
-	Changes     int64 `json:"changes,omitzero"`   // rows of the log, which may hold words of deleted memories
+	Versions    int64 `json:"versions"` // earlier versions of the memories
+	Responses   int64 `json:"answers"`  // stored for calls with an Idempotency-Key
+	Sessions    int64 `json:"sessions,omitzero"`
+	Candidates  int64 `json:"candidates,omitzero"` // of sessions, with the text of a purged memory
+	Documents   int64 `json:"documents,omitzero"`  // deleted documents in the keyword index
+	Changes     int64 `json:"changes,omitzero"`    // rows of the log, which may hold words of deleted memories
 
 	deleted bool // of PurgeDeleted
 }
@@ -43,6 +46,7 @@ func (p PurgeResult) String() string {
 		{p.Atlases, "atlas", "atlases"},
 		{p.Memories, "memory", "memories"}, {p.Versions, "earlier version", "earlier versions"},
 		{p.Responses, "stored response", "stored responses"},
+		{p.Sessions, "session", "sessions"}, {p.Candidates, "candidate of sessions", "candidates of sessions"},
 		{p.Documents, "document of the index", "documents of the index"},
 		{p.Changes, "row of the log of changes", "rows of the log of changes"}} {
 		switch x.n {
@@ -75,7 +79,8 @@ type purgeTarget struct {
 }
 
 // PurgeMemory erases a memory, so that no byte of its text is left in the database. Without apply it only counts.
-// Unlike a deletion it rewrites segments with deleted documents, deletes stored responses, and vacuums.
+// Unlike a deletion it rewrites segments with deleted documents, deletes stored responses and what sessions keep of the
+// memory, and vacuums.
 func (c *Checker) PurgeMemory(ctx context.Context, id loci.ID, apply bool) (PurgeResult, error) {
 	return c.purge(ctx, apply, func(t *sqldb.Tx, lock string) (g purgeTarget, err error) {
 		err = t.QueryRow(
@@ -102,8 +107,8 @@ func (c *Checker) PurgeWorkspace(ctx context.Context, id loci.ID, apply bool) (P
 	})
 }
 
-// PurgeUser erases a user with keys, sign-ins, memberships, invitations to the address, and the personal workspace. The
-// owner of a team is a conflict. Memories in the teams of others stay.
+// PurgeUser erases a user with keys, sign-ins, memberships, sessions, policies, invitations to the address, and the
+// personal workspace. The owner of a team is a conflict. Memories in the teams of others stay.
 func (c *Checker) PurgeUser(ctx context.Context, email loci.Email, apply bool) (PurgeResult, error) {
 	return c.purge(ctx, apply, func(t *sqldb.Tx, lock string) (purgeTarget, error) {
 		g, err := findUser(t, email, lock)
@@ -167,6 +172,12 @@ func (c *Checker) purge(ctx context.Context, apply bool,
 			})
 			return out, err
 		})
+	var traces *sessiondb.MemoryTraces
+	if err == nil && g.memory != 0 {
+		if traces, err = c.findTraces(ctx, g); err == nil {
+			out.Candidates = traces.Candidates()
+		}
+	}
 	if !apply {
 		return out, err
 	}
@@ -190,6 +201,11 @@ func (c *Checker) purge(ctx context.Context, apply bool,
 			}
 			if out, err = countTarget(t, g); err != nil {
 				return out, err
+			}
+			if g.memory != 0 {
+				if out.Candidates, err = traces.Erase(t); err != nil {
+					return out, err
+				}
 			}
 			return out, c.eraseTarget(t, g)
 		})

@@ -10,9 +10,9 @@ import (
 	"github.com/loci-memory/loci/internal/store/indexdb"
 )
 
-// PurgeDeleted erases the remains of deletions and changes. These are deleted atlases, and words in deleted documents
-// of the keyword index, in stored responses of reads, and in free space. Without apply it counts the deleted atlases,
-// the deleted documents and the rows of the log.
+// PurgeDeleted erases the remains of deletions and changes. These are deleted atlases and sessions, and words in
+// deleted documents of the keyword index, in stored responses of reads, and in free space. Without apply it counts the
+// deleted atlases and sessions, the deleted documents and the rows of the log.
 func (c *Checker) PurgeDeleted(ctx context.Context, apply bool) (out PurgeResult, err error) {
 	out.deleted = true
 	workspaces, err := sqldb.SystemRead(ctx, c.db, "list the workspaces with a keyword index",
@@ -23,6 +23,9 @@ func (c *Checker) PurgeDeleted(ctx context.Context, apply bool) (out PurgeResult
 				}
 				var err error
 				if out.Atlases, out.Memories, err = erasedb.CountAtlases(t); err != nil {
+					return err
+				}
+				if out.Sessions, err = erasedb.CountSessions(t); err != nil {
 					return err
 				}
 				return t.Query(`SELECT x.workspace FROM keyword_indexes x ORDER BY x.workspace`, nil,

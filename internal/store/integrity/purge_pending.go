@@ -31,10 +31,14 @@ func markPurgePending(t *sqldb.Tx) error {
 	return err
 }
 
-// finishPurge erases the bytes of deleted rows. A mark that another purge sets during the vacuum stays.
+// finishPurge erases deleted sessions, which may hold purged texts, and then the bytes of all deleted rows. A mark that
+// another purge sets during the vacuum stays.
 func (c *Checker) finishPurge(ctx context.Context) error {
 	mark, err := c.pendingPurge(ctx)
 	if err != nil {
+		return err
+	}
+	if err := c.eraser.EraseSessions(ctx); err != nil {
 		return err
 	}
 	if err := c.db.DB.(vacuumer).Vacuum(ctx); err != nil {

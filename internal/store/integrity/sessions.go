@@ -15,14 +15,8 @@ const (
 	sessionSampleSize = 10
 )
 
-// checkSessions compares the counters of the sessions of the workspace with their rows. Sessions of deleted atlases and
-// workspaces are about to be erased.
+// checkSessions compares the counters of the sessions of the workspace with their rows.
 func (w *workspaceCheck) checkSessions() error {
-	var members bool
-	if err := w.t.QueryRow(`SELECT EXISTS (SELECT 1 FROM members m WHERE m.workspace = ?1)`, []any{w.workspace},
-		[]any{&members}); err != nil || !members {
-		return err
-	}
 	at, id, err := w.firstSession()
 	for n := sessionBatchSize; n == sessionBatchSize && err == nil; {
 		size := sessionBatchSize

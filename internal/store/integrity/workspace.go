@@ -44,11 +44,19 @@ const (
 	listBatchSize = 20_000  // rows without texts, from one query
 )
 
-// check runs all steps in one snapshot.
+// check runs all steps in one snapshot. A workspace without members is deleted: its rows are erased in parts.
 func (w *workspaceCheck) check(t *sqldb.Tx) error {
 	w.t = t
 	return readWithoutTimeout(t, func() error {
 		w.unreadable = map[int64]string{}
+		var hasMembers bool
+		unreadable, err := w.withSavepoint(func() error {
+			return t.QueryRow(`SELECT EXISTS (SELECT 1 FROM members m WHERE m.workspace = ?1)`, []any{w.workspace},
+				[]any{&hasMembers})
+		})
+		if err != nil || unreadable == "" && !hasMembers {
+			return err
+		}
 		for _, s := range w.steps() {
 			if err := w.runStep(s); err != nil {
 				return err

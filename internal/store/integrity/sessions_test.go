@@ -1,0 +1,271 @@
+package integrity_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/identity"
+	"github.com/loci-memory/loci/internal/service"
+	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/integrity"
+	"github.com/loci-memory/loci/internal/store/storetest"
+)
+
+// A bridge keeps an automatic session for a test.
+type bridge struct {
+	t     testing.TB
+	s     *service.Service
+	actor *identity.Actor
+	id    loci.ID // of the session
+}
+
+// startSession starts an automatic session of an actor in a workspace, empty for the personal one.
+func startSession(t testing.TB, s *store.Store, actor *identity.Actor, workspace loci.ID, task string) bridge {
+	t.Helper()
+	b := bridge{t: t, s: newService(s), actor: actor}
+	policy := must(b.s.GetPolicy(ctx, actor, loci.GetPolicy{WorkspaceID: workspace}))(t).Policy
+	must(b.s.SetPolicy(ctx, actor, loci.SetPolicy{WorkspaceID: workspace, Enabled: true, AtlasID: policy.AtlasID}))(t)
+	b.id = must(b.s.StartSession(ctx, actor, loci.StartSession{Task: loci.TaskText(task), Adapter: "claude",
+		Kind: loci.SessionAutomatic, WorkspaceID: workspace}))(t).Session.ID
+	return b
+}
+
+func must[T any](out T, err error) func(testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+}
+
+func (b bridge) event(id string, of loci.EventType, text string, metadata loci.Metadata) loci.ReceivedEvent {
+	b.t.Helper()
+	return must(b.s.SendEvent(ctx, b.actor, loci.SendEvent{SessionID: b.id, Adapter: "claude",
+		EventID: loci.ExternalID(id), Type: of, Content: loci.EventContent(text), Metadata: metadata}))(b.t)
+}
+
+func (b bridge) capture(text, source string) loci.Candidate {
+	b.t.Helper()
+	return must(b.s.CaptureCandidate(ctx, b.actor, loci.CaptureCandidate{SessionID: b.id,
+		Content: loci.CandidateContent(text), SourceEventID: loci.ExternalID(source)}))(b.t).Candidate
+}
+
+func (b bridge) moderate(c loci.Candidate, action loci.ModerationAction) loci.ModeratedCandidate {
+	b.t.Helper()
+	return must(b.s.ModerateCandidate(ctx, b.actor, loci.ModerateCandidate{SessionID: b.id, CandidateID: c.ID,
+		Action: action}))(b.t)
+}
+
+func (b bridge) checkpoint(text string) {
+	b.t.Helper()
+	must(b.s.AddCheckpoint(ctx, b.actor, loci.AddCheckpoint{SessionID: b.id, Summary: loci.Summary(text)}))(b.t)
+}
+
+func (b bridge) finalize(summary string) loci.FinalizedSession {
+	b.t.Helper()
+	return must(b.s.FinalizeSession(ctx, b.actor, loci.FinalizeSession{SessionID: b.id,
+		Summary: loci.Summary(summary)}))(b.t)
+}
+
+func (b bridge) detail() loci.SessionDetail {
+	b.t.Helper()
+	return must(b.s.GetSession(ctx, b.actor, loci.GetSession{SessionID: b.id}))(b.t)
+}
+
+// fill gives a session rows of every kind, and returns the memory of its unit.
+func (b bridge) fill(words string) loci.ID {
+	b.t.Helper()
+	b.event("prompt", loci.EventPrompt, "We keep the "+words+" in the shed from now on.", loci.Metadata{"cwd": words})
+	b.event("tool", loci.EventTool, "", nil)
+	b.checkpoint("Found the " + words)
+	b.moderate(b.capture("The "+words+" are blue, and there are nine of them", "first"), loci.ModerationCompile)
+	b.moderate(b.capture("Nobody counts the "+words+" twice", ""), loci.ModerationDismiss)
+	u := must(b.s.OpenUnit(ctx, b.actor, loci.OpenUnit{SessionID: b.id, Key: "turn"}))(b.t).Unit
+	u = must(b.s.FinalizeUnit(ctx, b.actor, loci.FinalizeUnit{SessionID: b.id, UnitID: u.ID,
+		Content: loci.Content("The shed holds the " + words)}))(b.t).Unit
+	for i, event := range []loci.ExternalID{"prompt", "tool"} {
+		must(b.s.RecordAudit(ctx, b.actor, loci.RecordAudit{SessionID: b.id, Adapter: "claude", EventID: event,
+			Rules: []loci.RedactionCount{{Rule: "email", Count: 2}, {Rule: loci.RuleName(fmt.Sprint("rule", i)), Count: 1}},
+			Total: 3}))(b.t)
+	}
+	must(b.s.RecordCompilation(ctx, b.actor, loci.RecordCompilation{SessionID: b.id, UnitKey: "turn", Compiler: "test",
+		Outcome: loci.CompilationCreated, MemoryID: u.MemoryID, InputEventIDs: loci.EventIDs{"prompt"}}))(b.t)
+	return u.MemoryID
+}
+
+// sessionDamage is damage to the session ?1, and what a check says of it.
+var sessionDamage = []struct{ statement, says string }{
+	{`UPDATE sessions SET candidates = candidates + 1 WHERE id = ?1`, "candidates 4, not 3"},
+	{`UPDATE sessions SET pending = 0 WHERE id = ?1`, "pending 0, not 1"},
+	{`UPDATE sessions SET checkpoints = 0 WHERE id = ?1`, "checkpoints 0, not 1"},
+	{`UPDATE sessions SET units = 7 WHERE id = ?1`, "units 7, not 1"},
+	{`DELETE FROM session_events WHERE event_id = 'tool'`, "events 2, not 1"},
+	{`UPDATE sessions SET audits = 1 WHERE id = ?1`, "audits 1, not 2"},
+	{`UPDATE sessions SET compilations = 0 WHERE id = ?1`, "compilations 0, not 1"},
+	{`UPDATE sessions SET steps = 1 WHERE id = ?1`, "steps 1, not "},
+	{`UPDATE sessions SET redactions = '[]' WHERE id = ?1`, "another sum of redactions"},
+	{`UPDATE sessions SET redactions = '{' WHERE id = ?1`, "another sum of redactions"},
+	{`UPDATE sessions SET has_texts = FALSE WHERE id = ?1`, "has_texts false, not true"},
+	{`UPDATE candidates SET workspace = workspace + 1 WHERE status = 'pending'`, "1 of its candidates have another"},
+	{`UPDATE candidates SET atlas = 0, user_id = ''`, "3 of its candidates have another"},
+}
+
+func TestDamageOfSessionsIsFoundAndRepaired(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		s := d.Open(t, store.Options{})
+		ann := user(t, s, "ann")
+		b := startSession(t, s, ann, team(t, s, ann, nil), "Tidy the shed")
+		b.fill("lanterns")
+		before := b.detail()
+		checkHealthy(t, s)
+		if before.Session.Counts != (loci.SessionCounts{Candidates: 3, Pending: 1, Checkpoints: 1, Units: 1, Events: 2}) {
+			t.Fatalf("the session has %+v", before.Session.Counts)
+		}
+		for _, x := range sessionDamage {
+			if err := writeRaw(s, func(exec func(string, ...any) error) error {
+				if strings.Contains(x.statement, "?1") {
+					return exec(x.statement, b.id)
+				}
+				return exec(x.statement)
+			}); err != nil {
+				t.Fatal(err)
+			}
+			sum := checkIntegrity(t, s, true)
+			if sum.Found != 1 || sum.Repaired != 1 || sum.Inconsistencies[0].Kind != integrity.InconsistentSessions ||
+				sum.Inconsistencies[0].ID != string(b.id) || !strings.Contains(sum.Inconsistencies[0].Detail, x.says) {
+				t.Errorf("%s: %+v", x.statement, sum)
+			}
+			checkHealthy(t, s)
+		}
+		after := b.detail()
+		before.Session.Counts.Events--
+		if after.Session.Counts != before.Session.Counts || fmt.Sprint(after.Redactions) != fmt.Sprint(before.Redactions) {
+			t.Errorf("repaired to %+v %v", after.Session.Counts, after.Redactions)
+		}
+		b.event("next", loci.EventPrompt, "The next one.", nil)
+		b.checkpoint("The work continues")
+		checkHealthy(t, s)
+	})
+}
+
+func TestSampleFindsDamageOfSessions(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		s := d.Open(t, store.Options{})
+		ann := user(t, s, "ann")
+		add(t, s, ann, "", "The lanterns are blue")
+		startSession(t, s, ann, "", "Tidy the shed")
+		if sum, err := integrity.New(s).Sample(ctx, 10); err != nil || sum.Found != 0 {
+			t.Fatal(sum, err)
+		}
+		d.Exec(t, `UPDATE sessions SET events = 5`)
+		sum, err := integrity.New(s).Sample(ctx, 10)
+		if err != nil || sum.Found != 1 || sum.Inconsistencies[0].Kind != integrity.InconsistentSessions {
+			t.Errorf("%+v %v", sum, err)
+		}
+	})
+}
+
+// Events are inserted behind the back: the calls that store 20,000 of them take minutes.
+func addEvents(t *testing.T, d storetest.Database, n int) {
+	t.Helper()
+	numbers := fmt.Sprintf(`WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < %d) `, n)
+	if d.Dir == "" {
+		numbers = strings.Replace(numbers, "SELECT 1", "SELECT CAST(1 AS BIGINT)", 1)
+	}
+	d.Exec(t, `INSERT INTO session_events (id, session, event_id, type, unit_key, role, content, metadata, occurred_at,
+		created_at) `+numbers+`SELECT 'many' || n, s.row_id, 'many' || n, 'prompt', '', 'user', 'an ordinary text of a prompt',
+		'', 0, 0 FROM numbers, sessions s`)
+	d.Exec(t, `UPDATE sessions SET events = (SELECT count(*) FROM session_events v WHERE v.session = sessions.row_id)`)
+}
+
+// sessionTables are the tables that have rows of sessions.
+var sessionTables = []string{"sessions", "checkpoints", "units", "candidates", "session_events", "session_history",
+	"redaction_audits", "compilations"}
+
+func countSessionRows(t *testing.T, d storetest.Database) (left []string) {
+	t.Helper()
+	for _, table := range sessionTables {
+		if n := d.Query(t, `SELECT CAST(count(*) AS TEXT) FROM `+table)[0]; n != "0" {
+			left = append(left, table+" "+n)
+		}
+	}
+	return left
+}
+
+func TestDeletedAccountLeavesNothingOfItsSessions(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		s := d.Open(t, store.Options{})
+		ann, bob := user(t, s, "ann"), user(t, s, "bob")
+		crew := team(t, s, bob, map[*identity.Actor]loci.Role{ann: loci.RoleMember})
+		startSession(t, s, ann, crew, "Tidy the shed").fill("lanterns")
+		addEvents(t, d, 20_000)
+		startSession(t, s, ann, "", "Tidy the attic").fill("trunks")
+		checkHealthy(t, s)
+		if _, err := store.System(ctx, s, "test", func(x *store.SystemTx) (loci.User, error) {
+			return x.DeleteUser("ann@example.com", false)
+		}); err != nil {
+			t.Fatal(err)
+		}
+		checkHealthy(t, s)
+		d.Exec(t, `DELETE FROM jobs WHERE kind = 'erase_sessions'`)
+		if sum := checkIntegrity(t, s, true); sum.Found != 1 || sum.Repaired != 1 ||
+			!strings.Contains(sum.Inconsistencies[0].Detail, "the deleted sessions") {
+			t.Fatalf("deleted sessions without a job: %+v", sum)
+		}
+		s.Jobs().Start(ctx)
+		longest := time.Duration(0)
+		for end := time.Now().Add(time.Minute); len(d.Query(t, `SELECT kind FROM jobs`)) > 0; {
+			began := time.Now()
+			add(t, s, bob, crew, "Written beside the erasure")
+			longest = max(longest, time.Since(began))
+			checkHealthy(t, s)
+			if time.Now().After(end) {
+				t.Fatalf("%v are left", countSessionRows(t, d))
+			}
+		}
+		if left := countSessionRows(t, d); len(left) > 0 {
+			t.Errorf("%v are left", left)
+		}
+		if n := len(d.Query(t, `SELECT user_id FROM policies`)); n != 0 {
+			t.Errorf("%d policies are left", n)
+		}
+		if longest > 2*time.Second {
+			t.Errorf("a writer waited for %v", longest)
+		}
+	})
+}
+
+// A check finds nothing wrong with the sessions of a deleted atlas while they are erased.
+func TestCheckKnowsErasuresOfSessions(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		s := d.Open(t, store.Options{})
+		ann := user(t, s, "ann")
+		crew := team(t, s, ann, nil)
+		shed := must(newService(s).CreateAtlas(ctx, ann, loci.CreateAtlas{WorkspaceID: crew, Name: "Shed"}))(t).Atlas.ID
+		must(newService(s).SetPolicy(ctx, ann, loci.SetPolicy{WorkspaceID: crew, Enabled: true, AtlasID: shed}))(t)
+		b := startSession(t, s, ann, crew, "Tidy the shed")
+		b.fill("lanterns")
+		if at := b.detail().Session.AtlasID; at != shed {
+			t.Fatalf("the session is in %s", at)
+		}
+		must(newService(s).DeleteAtlas(ctx, ann, loci.DeleteAtlas{AtlasID: shed}))(t)
+		d.Exec(t, `DELETE FROM session_events`) // as a part of an erasure
+		checkHealthy(t, s)
+		if err := s.Eraser().EraseAll(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if left := countSessionRows(t, d); len(left) > 0 {
+			t.Errorf("%v are left", left)
+		}
+		checkHealthy(t, s)
+	})
+}
