@@ -3,6 +3,7 @@ package server
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"log/slog"
 	"strings"
 	"sync/atomic"
@@ -12,6 +13,8 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/auth"
 	"github.com/loci-memory/loci/internal/identity"
+	"github.com/loci-memory/loci/internal/service"
+	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/accountdb"
 	"github.com/loci-memory/loci/internal/store/storetest"
@@ -161,6 +164,126 @@ func TestSweepDeletesExpiredLinksOfUsers(t *testing.T) {
 			if left := strings.Join(d.Query(t, `SELECT kind FROM tokens ORDER BY kind`), " "); left != want {
 				t.Errorf("%q are left, want %q", left, want)
 			}
+		}
+	})
+}
+
+// sessionSweep is a server whose clock a test moves, with the owner of sessions.
+type sessionSweep struct {
+	t     *testing.T
+	d     storetest.Database
+	st    *store.Store
+	s     *service.Service
+	actor *identity.Actor
+	ahead atomic.Int64
+
+	sqldb.DB
+	writes atomic.Int32
+}
+
+// Write counts the write transactions.
+func (x *sessionSweep) Write(ctx context.Context, user string, f func(sqldb.Conn) error) error {
+	x.writes.Add(1)
+	return x.DB.Write(ctx, user, f)
+}
+
+func (x *sessionSweep) now() time.Time { return time.Now().Add(time.Duration(x.ahead.Load())) }
+
+func newSessionSweep(t *testing.T, d storetest.Database) *sessionSweep {
+	x := &sessionSweep{t: t, d: d}
+	x.st = d.Open(t, store.Options{Clock: x.now, Intercept: storetest.Intercept(x, &x.DB)})
+	x.s = service.New(service.Options{Store: x.st, Clock: x.now})
+	x.actor = storetest.User(t, x.st, "ann")
+	if _, err := x.s.SetPolicy(t.Context(), x.actor, loci.SetPolicy{Enabled: true}); err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+// start starts a session with events that have a text, and returns its id.
+func (x *sessionSweep) start(name loci.ExternalID, events int) loci.ID {
+	x.t.Helper()
+	out, err := x.s.StartSession(x.t.Context(), x.actor, loci.StartSession{Task: "Tidy", Adapter: "claude",
+		Kind: loci.SessionAutomatic, ExternalID: name})
+	for i := range events {
+		if err == nil {
+			_, err = x.s.SendEvent(x.t.Context(), x.actor, loci.SendEvent{SessionID: out.Session.ID, Adapter: "claude",
+				Type: loci.EventNote, EventID: loci.ExternalID(fmt.Sprint(name, i)), Content: "A text of the day",
+				Metadata: loci.Metadata{"cwd": "/shed"}})
+		}
+	}
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	return out.Session.ID
+}
+
+// sweep runs a sweep after a time, and returns the sessions that have texts.
+func (x *sessionSweep) sweep(after time.Duration) string {
+	x.t.Helper()
+	x.ahead.Store(int64(after))
+	if err := deleteExpired(x.t.Context(), x.st); err != nil {
+		x.t.Fatal(err)
+	}
+	return strings.Join(x.d.Query(x.t, `SELECT DISTINCT s.external_id FROM sessions s
+		JOIN session_events v ON v.session = s.row_id AND (v.content <> '' OR v.metadata <> '') ORDER BY 1`), " ")
+}
+
+func TestSweepDeletesTextsOfEventsAfterThirtyDays(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		const day = 24 * time.Hour
+		x := newSessionSweep(t, d)
+		ended := x.start("ended", 3)
+		x.start("used", 3)
+		x.start("idle", 1)
+		if _, err := x.s.CompleteSession(t.Context(), x.actor, loci.CompleteSession{SessionID: ended}); err != nil {
+			t.Fatal(err)
+		}
+		if left := x.sweep(29 * day); left != "ended idle used" {
+			t.Errorf("after 29 days %q have texts", left)
+		}
+		if _, err := x.s.ArchiveSession(t.Context(), x.actor, loci.ArchiveSession{SessionID: ended}); err != nil {
+			t.Fatal(err) // this is no use of it
+		}
+		x.start("used", 4)
+		if left := x.sweep(30*day + time.Minute); left != "used" {
+			t.Errorf("after 30 days %q have texts", left)
+		}
+		if left := x.sweep(58 * day); left != "used" {
+			t.Errorf("after 58 days %q have texts", left)
+		}
+		if left := x.sweep(60 * day); left != "" {
+			t.Errorf("after 60 days %q have texts", left)
+		}
+		if n := d.Query(t, `SELECT CAST(count(*) AS TEXT) FROM session_events`)[0]; n != "8" {
+			t.Errorf("%s events are left", n)
+		}
+		storetest.CheckHealthy(t, x.st)
+	})
+}
+
+// One transaction of the sweep is bounded: other writers wait for it.
+func TestSweepDeletesManyTextsInSeveralTransactions(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		x := newSessionSweep(t, d)
+		x.start("many", 1)
+		d.Exec(t, `INSERT INTO session_events (id, session, event_id, type, unit_key, role, content, metadata,
+			occurred_at, created_at) WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers
+			WHERE n < 2500) SELECT 'many' || n, s.row_id, 'x' || n, 'note', '', '', 'A text', '', 0, 0
+			FROM numbers, sessions s`)
+		d.Exec(t, `UPDATE sessions SET events = 2501`)
+		before := x.writes.Load()
+		if left := x.sweep(31 * 24 * time.Hour); left != "" {
+			t.Errorf("%q has texts", left)
+		}
+		if n := x.writes.Load() - before; n < 1+2501/500 {
+			t.Errorf("%d transactions deleted them", n)
+		}
+		storetest.CheckHealthy(t, x.st)
+		if n := d.Query(t, `SELECT CAST(count(*) AS TEXT) FROM sessions WHERE has_texts`)[0]; n != "0" {
+			t.Errorf("%s sessions have texts", n)
 		}
 	})
 }

@@ -61,10 +61,11 @@ func TestPurgedMemoryLeavesNoByteInSessions(t *testing.T) {
 		similar := o.capture(strings.Replace(text, "decided", "nearly decided", 1)+" At noon.", "")
 		setContent(t, server, similar.ID, "Something else altogether, at noon")
 		o.checkpoint("Noted: " + text)
-		o.event("pasted", loci.EventNote, "> "+text, nil)
-		o.event("meta", loci.EventNote, "plain", loci.Metadata{"quote": text + "\n\"end\""})
-		o.event("plain", loci.EventNote, "A note that stays", nil)
 		o.finalize("Result: " + text)
+		quoting := startSession(t, server, bob, crew, "Paste")
+		quoting.event("pasted", loci.EventNote, "> "+text, nil)
+		quoting.event("meta", loci.EventNote, "plain", loci.Metadata{"quote": text + "\n\"end\""})
+		quoting.event("stays", loci.EventNote, "A note that stays", nil)
 		d.Exec(t, `UPDATE candidates SET similar_to = '[{"memoryId":"`+string(m.ID)+`","score":0.9}]'
 			WHERE id = '`+string(similar.ID)+`'`)
 		changeContent(t, server, ann, m.ID, "Clankerblossoms in nothing but a version") // equal texts are of a version
@@ -100,6 +101,10 @@ func TestPurgedMemoryLeavesNoByteInSessions(t *testing.T) {
 		}
 		if got := d.Query(t, `SELECT similar_to FROM candidates WHERE id = '`+string(similar.ID)+`'`); got[0] != "[]" {
 			t.Errorf("similar to %v", got)
+		}
+		if list := d.Query(t, `SELECT event_id FROM session_events WHERE content <> ''`); !slices.Equal(list,
+			[]string{"stays"}) {
+			t.Errorf("the events %v have a text", list)
 		}
 		if list := mustIDs(t, server, bob, crew, ""); !slices.Equal(list, others) {
 			t.Errorf("%v are left of %v", list, others)
