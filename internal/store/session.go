@@ -31,7 +31,15 @@ type Session struct {
 // sessionsJoin joins sessions s in reach of the actor to their workspaces w and atlases a. A deleted atlas has no
 // workspace, and thus no sessions.
 func (t *Tx) sessionsJoin() string {
-	return ` sessions s` + t.membershipJoin("s.workspace") +
+	return t.sessionsJoinOn("")
+}
+
+// sessionsJoinOn is sessionsJoin with a condition for a join of the sessions, which may be empty.
+func (t *Tx) sessionsJoinOn(on string) string {
+	if on != "" {
+		on = ` ON ` + on
+	}
+	return ` sessions s` + on + t.membershipJoin("s.workspace") +
 		`JOIN atlases a ON a.row_id = s.atlas AND a.workspace = s.workspace `
 }
 

@@ -1,6 +1,9 @@
 package store
 
 import (
+	"fmt"
+	"strings"
+
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store/sessiondb"
@@ -14,12 +17,28 @@ type SessionFilter struct {
 	Archived                        bool   // archived sessions too
 }
 
-// sessionScope returns the condition of a filter on sessions s, with arguments from ?2 on.
-func (t *Tx) sessionScope(f SessionFilter) (where string, args []any, err error) {
+// A sessionList is a list of sessions or of their candidates. Its page is the newest rows of index ranges, which a
+// subquery reads in their order; then come the columns of these rows. So the cost depends on the page size.
+type sessionList struct {
+	table, alias string
+	where        string   // condition of a row on the page, with the placeholders of args, of seek and of a limit
+	ranges       []string // conditions of index ranges
+	args         []any    // from ?2 on
+}
+
+// sessionInScope is the condition of sessions s in workspaces of the actor and atlases that are not deleted. As a scalar
+// subquery it leaves the order of rows to the index of the list. PostgreSQL takes IS NOT NULL for likely.
+func (t *Tx) sessionInScope(where string) string {
+	return ` (SELECT 1 FROM sessions s` + t.membershipJoin("s.workspace") + `JOIN atlases a ON a.row_id = s.atlas
+		AND a.workspace = s.workspace ` + where + ` AND s.archived IN (?4, ?5) AND (?6 = '' OR s.id = ?6)) IS NOT NULL `
+}
+
+// newSessionList returns the list of a filter of sessions s or candidates c.
+func (t *Tx) newSessionList(table, alias, scope, status string, f SessionFilter, p Page) (l *sessionList, err error) {
 	r := scopeFilter{}
 	if f.WorkspaceID != "" || f.AtlasID != "" {
 		if r, err = t.resolveScope(Filter{WorkspaceID: f.WorkspaceID, AtlasID: f.AtlasID}); err != nil {
-			return "", nil, err
+			return nil, err
 		}
 	}
 	workspace := int64(0)
@@ -28,24 +47,54 @@ func (t *Tx) sessionScope(f SessionFilter) (where string, args []any, err error)
 	}
 	if f.Managed {
 		if err := t.requireManager(workspace); err != nil {
-			return "", nil, err
+			return nil, err
 		}
 	}
+	l = &sessionList{table: table, alias: alias, args: []any{workspace, r.atlas, false, f.Archived || f.SessionID != "",
+		f.SessionID, f.Status}}
+	l.where = strings.ReplaceAll(`(?2 = 0 OR x.workspace = ?2) AND (?3 = 0 OR x.atlas = ?3) AND `+status+
+		` AND (x.created_at, x.id) < (?8, ?9) AND`, "x.", alias+".") + t.sessionInScope(scope)
 	switch {
 	case f.SessionID != "":
-		if _, err := t.SessionView(f.SessionID); err != nil {
-			return "", nil, err
-		}
-		where = `WHERE` + sessionReach
+		l.ranges = []string{alias + `.session = (SELECT o.row_id FROM sessions o WHERE o.id = ?6)`}
 	case !f.Managed:
-		where = `WHERE s.user_id = ?1`
+		l.ranges = []string{alias + `.user_id = ?1`}
 	case workspace != 0:
-		where = `WHERE s.workspace = ?2`
+		l.ranges = []string{alias + `.workspace = ?2`}
 	default:
-		where = `WHERE m.role <> 'member'`
+		err = t.managedRanges(l, p)
 	}
-	return where + ` AND (?2 = 0 OR s.workspace = ?2) AND (?3 = 0 OR s.atlas = ?3) AND s.archived IN (?4, ?5)
-		AND (?6 = '' OR s.id = ?6) `, []any{workspace, r.atlas, false, f.Archived || f.SessionID != "", f.SessionID}, nil
+	return l, err
+}
+
+// managedRanges sets the ranges of the workspaces that the actor manages: those that can have rows on the page, as in
+// newestRanges.
+func (t *Tx) managedRanges(l *sessionList, p Page) error {
+	at, id, rows := p.seek()
+	return t.queryFew(fmt.Sprintf(`SELECT workspace FROM (SELECT workspace,
+			rank() OVER (ORDER BY newest_at DESC) AS newest_rank FROM (SELECT o.row_id AS workspace,
+				(SELECT %[1]s.created_at FROM %[2]s %[1]s WHERE %[1]s.workspace = o.row_id AND %[3]s
+				ORDER BY %[1]s.created_at DESC, %[1]s.id DESC LIMIT 1) AS newest_at
+			FROM (SELECT w.row_id FROM`+t.membershipSubquery()+`WHERE m.role <> 'member') AS o
+			LIMIT 1000000000) AS newest_of WHERE newest_at IS NOT NULL) AS ranked WHERE newest_rank <= ?10`, l.alias,
+		l.table, l.where), append(l.args, at, id, rows), func(r sqldb.Row) error {
+		var workspace int64
+		err := r.Scan(&workspace)
+		l.ranges = append(l.ranges, fmt.Sprintf(`%s.workspace = %d`, l.alias, workspace))
+		return err
+	})
+}
+
+// page returns a table of the row ids of the page.
+func (l *sessionList) page() string {
+	selects := make([]string, len(l.ranges))
+	for i, x := range l.ranges {
+		selects[i] = fmt.Sprintf(`SELECT * FROM (SELECT %[1]s.row_id, %[1]s.created_at, %[1]s.id FROM %[2]s %[1]s WHERE
+			%[3]s AND %[4]s ORDER BY %[1]s.created_at DESC, %[1]s.id DESC LIMIT ?10) AS newest_rows`, l.alias, l.table, x,
+			l.where)
+	}
+	return ` (SELECT row_id FROM (` + strings.Join(selects, " UNION ALL ") + `) AS merged
+		ORDER BY created_at + 0 DESC, id DESC LIMIT ?10) AS page `
 }
 
 // requireManager returns Forbidden where the actor manages neither the workspace nor, without one, any.
@@ -61,41 +110,37 @@ func (t *Tx) requireManager(workspace int64) error {
 
 // Sessions returns a page of sessions, newest first, without their snapshots.
 func (t *Tx) Sessions(f SessionFilter, p Page) (list List[loci.Session], err error) {
-	where, args, err := t.sessionScope(f)
-	if err != nil {
-		return list, err
+	l, err := t.newSessionList("sessions", "x", `WHERE s.row_id = x.row_id`, `(?7 = '' OR x.status = ?7)`, f, p)
+	if err != nil || len(l.ranges) == 0 {
+		return newList[loci.Session](p), err
 	}
-	return queryPage(p, t.query, `SELECT`+sessiondb.ListColumns+`FROM`+t.sessionsJoin()+where+
-		`AND (?7 = '' OR s.status = ?7) AND (s.created_at, s.id) < (?8, ?9)
-			ORDER BY s.created_at DESC, s.id DESC LIMIT ?10`, func(r sqldb.Row) (loci.Session, error) {
+	return queryPage(p, t.query, `SELECT`+sessiondb.ListColumns+`FROM`+l.page()+`JOIN`+
+		t.sessionsJoinOn("s.row_id = page.row_id")+`WHERE`+sessionReach+
+		`ORDER BY s.created_at DESC, s.id DESC`, func(r sqldb.Row) (loci.Session, error) {
 		var row sessiondb.Row
 		err := r.Scan(row.Dest()...)
 		return row.Record(), err
-	}, append(args, f.Status)...)
+	}, l.args...)
 }
 
 // Candidates returns a page of candidates, newest first.
 func (t *Tx) Candidates(f SessionFilter, p Page) (list List[loci.Candidate], err error) {
-	where, args, err := t.sessionScope(f)
-	if err != nil {
-		return list, err
+	if f.SessionID != "" {
+		if _, err := t.SessionView(f.SessionID); err != nil {
+			return list, err
+		}
 	}
-	status := `AND (?7 = '' OR c.status = ?7)`
+	status := `(?7 = '' OR x.status = ?7)`
 	if f.Status == string(loci.CandidatePending) {
-		status = `AND ?7 <> '' AND c.status = 'pending'` // the condition of the partial indexes
+		status = `?7 <> '' AND x.status = 'pending'` // the condition of the partial indexes
 	}
-	owner := `c.workspace = s.workspace`
-	switch {
-	case f.SessionID != "":
-	case !f.Managed:
-		owner += ` AND c.user_id = ?1`
-	case f.WorkspaceID != "" || f.AtlasID != "":
-		owner += ` AND c.workspace = ?2`
+	l, err := t.newSessionList("candidates", "c", `WHERE s.row_id = c.session AND s.workspace = c.workspace`, status, f, p)
+	if err != nil || len(l.ranges) == 0 {
+		return newList[loci.Candidate](p), err
 	}
-	list, err = queryPage(p, t.query, `SELECT`+sessiondb.CandidateColumns+`FROM`+t.sessionsJoin()+
-		`JOIN candidates c ON c.session = s.row_id AND `+owner+` `+where+status+
-		` AND (c.created_at, c.id) < (?8, ?9) ORDER BY c.created_at DESC, c.id DESC LIMIT ?10`,
-		sessiondb.ScanCandidate, append(args, f.Status)...)
+	list, err = queryPage(p, t.query, `SELECT`+sessiondb.CandidateColumns+`FROM`+l.page()+
+		`JOIN candidates c ON c.row_id = page.row_id JOIN`+t.sessionsJoinOn("s.row_id = c.session")+`WHERE`+sessionReach+
+		`ORDER BY c.created_at DESC, c.id DESC`, sessiondb.ScanCandidate, l.args...)
 	if err == nil {
 		err = t.keepSimilarInReach(list.Items)
 	}

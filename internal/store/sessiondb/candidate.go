@@ -133,13 +133,14 @@ const (
 // KnownTexts returns the contents of the newest short candidates of a user in an atlas, in any state but compiled: the
 // texts of those are memories.
 func KnownTexts(t *sqldb.Tx, userID, atlasID loci.ID) (list []string, err error) {
-	err = t.Query(`SELECT c.content FROM candidates c JOIN atlases a ON a.row_id = c.atlas WHERE c.user_id = ?1
-		AND a.id = ?2 AND c.status <> 'compiled' AND length(c.content) <= ?4
-		ORDER BY c.created_at DESC, c.id DESC LIMIT ?3`, []any{userID, atlasID, maxKnownTexts, maxKnownChars}, func(row sqldb.Row) error {
-		var text string
-		err := row.Scan(&text)
-		list = append(list, text)
-		return err
-	})
+	err = t.Query(`SELECT c.content FROM candidates c WHERE c.user_id = ?1
+		AND c.atlas = (SELECT a.row_id FROM atlases a WHERE a.id = ?2) AND c.status <> 'compiled'
+		AND length(c.content) <= ?4 ORDER BY c.created_at DESC, c.id DESC LIMIT ?3`,
+		[]any{userID, atlasID, maxKnownTexts, maxKnownChars}, func(row sqldb.Row) error {
+			var text string
+			err := row.Scan(&text)
+			list = append(list, text)
+			return err
+		})
 	return list, err
 }

@@ -577,6 +577,7 @@ CREATE INDEX candidates_own ON candidates (user_id, created_at, id);
 CREATE INDEX candidates_newest ON candidates (workspace, created_at, id);
 CREATE INDEX candidates_own_pending ON candidates (user_id, created_at, id) WHERE status = 'pending';
 CREATE INDEX candidates_pending ON candidates (workspace, created_at, id) WHERE status = 'pending';
+CREATE INDEX candidates_known ON candidates (atlas, user_id, created_at, id) WHERE status <> 'compiled';
 CREATE INDEX candidates_unit ON candidates (unit) WHERE unit IS NOT NULL;
 CREATE INDEX candidates_memory ON candidates (memory) WHERE memory IS NOT NULL;
 
