@@ -78,7 +78,7 @@ var erasedParts = []struct{ table, key, size string }{
 // eraseBatch erases rows of a session, and the session once it has none. It reports whether it found a session.
 func eraseBatch(t *sqldb.Tx, condition string, args []any) (found bool, err error) {
 	var rowID int64
-	err = t.QueryRow(`SELECT row_id FROM sessions WHERE `+condition+` ORDER BY row_id LIMIT 1`, args, []any{&rowID})
+	err = t.QueryRow(`SELECT row_id FROM sessions WHERE `+condition+` LIMIT 1`, args, []any{&rowID})
 	if errors.Is(err, sqldb.ErrNoRows) {
 		return false, nil
 	}
