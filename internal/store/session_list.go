@@ -26,8 +26,8 @@ type sessionList struct {
 	args         []any    // from ?2 on
 }
 
-// sessionInScope is the condition of sessions s in workspaces of the actor and atlases that are not deleted. As a scalar
-// subquery it leaves the order of rows to the index of the list. PostgreSQL takes IS NOT NULL for likely.
+// sessionInScope is the condition of sessions s in workspaces of the actor and atlases that are not deleted. As a
+// scalar subquery it leaves the order of rows to the index of the list. PostgreSQL takes IS NOT NULL for likely.
 func (t *Tx) sessionInScope(where string) string {
 	return ` (SELECT 1 FROM sessions s` + t.membershipJoin("s.workspace") + `JOIN atlases a ON a.row_id = s.atlas
 		AND a.workspace = s.workspace ` + where + ` AND s.archived IN (?4, ?5) AND (?6 = '' OR s.id = ?6)) IS NOT NULL `

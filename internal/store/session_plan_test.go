@@ -66,8 +66,8 @@ func (x *sessionPlans) add(actor *identity.Actor, workspace loci.ID) loci.Sessio
 		}
 		for i, of := range []loci.EventType{loci.EventResponse, loci.EventPrompt} {
 			if err == nil {
-				_, err = s.AddEvent(sessiondb.Event{SessionEvent: loci.SessionEvent{EventID: fmt.Sprint("event", i), Type: of,
-					UnitKey: "turn"}, Content: "It is blue"})
+				e := loci.SessionEvent{EventID: fmt.Sprint("event", i), Type: of, UnitKey: "turn"}
+				_, err = s.AddEvent(sessiondb.Event{SessionEvent: e, Content: "It is blue"})
 			}
 		}
 		if err == nil {
@@ -84,18 +84,19 @@ func (x *sessionPlans) add(actor *identity.Actor, workspace loci.ID) loci.Sessio
 // multiply makes the statistics of PostgreSQL worth something.
 func (x *sessionPlans) multiply(d storetest.Database) {
 	d.Exec(x.t, fmt.Sprintf(`INSERT INTO sessions (id, workspace, atlas, user_id, agent_id, kind, adapter, external_id,
-			source_name, task, status, archived, summary, snapshot, candidates, pending, checkpoints, units, events, audits,
-			compilations, redactions, steps, has_texts, ended_at, created_at, updated_at)
-		SELECT s.id || '-' || n, workspace, atlas, user_id, '', kind, adapter, external_id || n, '', task, status, FALSE,
-			'', '', 0, 0, 0, 0, 0, 0, 0, '[]', 0, FALSE, 0, created_at - n * 1000000, updated_at
+			source_name, task, status, archived, summary, snapshot, candidates, pending, checkpoints, units, events,
+			audits, compilations, redactions, steps, has_texts, ended_at, created_at, updated_at)
+		SELECT s.id || '-' || n, workspace, atlas, user_id, '', kind, adapter, external_id || n, '', task, status,
+			FALSE, '', '', 0, 0, 0, 0, 0, 0, 0, '[]', 0, FALSE, 0, created_at - n * 1000000, updated_at
 		FROM sessions s, generate_series(1, %d) n`, x.sessionsEach))
 	d.Exec(x.t, fmt.Sprintf(`INSERT INTO candidates (id, session, workspace, atlas, user_id, content, hash, title, type,
 			tags, evidence, source_event_id, status, similar_to, created_at, updated_at)
 		SELECT s.id || 'c' || n, s.row_id, s.workspace, s.atlas, s.user_id, 'It is blue', 1, '', 1, '[]', '', 'x' || n,
-			CASE WHEN n = 1 AND s.row_id %% 5 = 0 THEN 'pending' ELSE 'compiled' END, '[]', s.created_at + n, s.updated_at
+			CASE WHEN n = 1 AND s.row_id %% 5 = 0 THEN 'pending' ELSE 'compiled' END, '[]', s.created_at + n,
+			s.updated_at
 		FROM sessions s, generate_series(1, %d) n`, x.candidateRows))
-	d.Exec(x.t, `INSERT INTO session_events (id, session, event_id, type, unit_key, role, content, metadata, occurred_at,
-			created_at)
+	d.Exec(x.t, `INSERT INTO session_events (id, session, event_id, type, unit_key, role, content, metadata,
+			occurred_at, created_at)
 		SELECT s.id || 'e' || n, s.row_id, 'many' || n, 'tool', 'turn', '', '', '', 0, s.created_at
 		FROM sessions s, generate_series(1, 5) n`)
 	d.Exec(x.t, `ANALYZE `+strings.Join(tables, ", "))
@@ -158,9 +159,10 @@ func (x *sessionPlans) lookups() map[string]func(*store.Tx) error {
 			return err
 		}
 	}
+	sources := []string{"event"}
 	return map[string]func(*store.Tx) error{
 		"external id": external(""), "external id of a workspace": external(x.crew),
-		"source":          handle(func(s *store.Session) error { _, err := s.CandidatesFrom([]string{"event"}); return err }),
+		"source":          handle(func(s *store.Session) error { _, err := s.CandidatesFrom(sources); return err }),
 		"event":           handle(func(s *store.Session) error { _, _, err := s.Event("event0"); return err }),
 		"unit key":        handle(func(s *store.Session) error { _, _, err := s.UnitByKey("turn"); return err }),
 		"unit":            handle(func(s *store.Session) error { _, err := s.Unit(x.unit.ID); return err }),

@@ -146,7 +146,8 @@ func TestPurgedMemoryOfAUnitLeavesNoByteInItsEvents(t *testing.T) {
 		if _, err := integrity.New(operator).PurgeMemory(ctx, id, true); err != nil {
 			t.Fatal(err)
 		}
-		if x := b.detail(); x.Session.MemoryID != "" || x.Units[0].Title != x.Units[0].Key || x.Session.Counts.Events != 2 {
+		if x := b.detail(); x.Session.MemoryID != "" || x.Units[0].Title != x.Units[0].Key ||
+			x.Session.Counts.Events != 2 {
 			t.Errorf("the session is %+v with %+v", x.Session, x.Units)
 		}
 		checkHealthy(t, server)
@@ -183,8 +184,9 @@ func TestPurgedUserLeavesNoByteOfSessions(t *testing.T) {
 			b.event("said", loci.EventPrompt, "Hide the Snickerdoodles", nil)
 			b.capture("Of umbrosial lummoxites", "said")
 			if i == 1 {
-				must(newService(server).ModerateCandidate(ctx, withEncryptionKey(bob, "moderate"), loci.ModerateCandidate{
-					SessionID: b.id, CandidateID: b.detail().Candidates[0].ID, Action: loci.ModerationDismiss}))(t)
+				manager := withEncryptionKey(bob, "moderate")
+				must(newService(server).ModerateCandidate(ctx, manager, loci.ModerateCandidate{SessionID: b.id,
+					CandidateID: b.detail().Candidates[0].ID, Action: loci.ModerationDismiss}))(t)
 			}
 		}
 		deleted := startSession(t, server, gone, crew, "Quinceberries")

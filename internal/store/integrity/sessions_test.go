@@ -90,8 +90,8 @@ func (b bridge) fill(words string) loci.ID {
 		Content: loci.Content("The shed holds the " + words)}))(b.t).Unit
 	for i, event := range []loci.ExternalID{"prompt", "tool"} {
 		must(b.s.RecordAudit(ctx, b.actor, loci.RecordAudit{SessionID: b.id, Adapter: "claude", EventID: event,
-			Rules: []loci.RedactionCount{{Rule: "email", Count: 2}, {Rule: loci.RuleName(fmt.Sprint("rule", i)), Count: 1}},
-			Total: 3}))(b.t)
+			Total: 3, Rules: []loci.RedactionCount{{Rule: "email", Count: 2},
+				{Rule: loci.RuleName(fmt.Sprint("rule", i)), Count: 1}}}))(b.t)
 	}
 	must(b.s.RecordCompilation(ctx, b.actor, loci.RecordCompilation{SessionID: b.id, UnitKey: "turn", Compiler: "test",
 		Outcome: loci.CompilationCreated, MemoryID: u.MemoryID, InputEventIDs: loci.EventIDs{"prompt"}}))(b.t)
@@ -124,7 +124,8 @@ func TestDamageOfSessionsIsFoundAndRepaired(t *testing.T) {
 		b.fill("lanterns")
 		before := b.detail()
 		checkHealthy(t, s)
-		if before.Session.Counts != (loci.SessionCounts{Candidates: 3, Pending: 1, Checkpoints: 1, Units: 1, Events: 2}) {
+		if before.Session.Counts != (loci.SessionCounts{Candidates: 3, Pending: 1, Checkpoints: 1, Units: 1,
+			Events: 2}) {
 			t.Fatalf("the session has %+v", before.Session.Counts)
 		}
 		for _, x := range sessionDamage {
@@ -145,7 +146,8 @@ func TestDamageOfSessionsIsFoundAndRepaired(t *testing.T) {
 		}
 		after := b.detail()
 		before.Session.Counts.Events--
-		if after.Session.Counts != before.Session.Counts || fmt.Sprint(after.Redactions) != fmt.Sprint(before.Redactions) {
+		if after.Session.Counts != before.Session.Counts ||
+			fmt.Sprint(after.Redactions) != fmt.Sprint(before.Redactions) {
 			t.Errorf("repaired to %+v %v", after.Session.Counts, after.Redactions)
 		}
 		b.event("next", loci.EventPrompt, "The next one.", nil)
@@ -175,13 +177,11 @@ func TestSampleFindsDamageOfSessions(t *testing.T) {
 // Events are inserted behind the back: the calls that store 20,000 of them take minutes.
 func addEvents(t *testing.T, d storetest.Database, n int) {
 	t.Helper()
-	numbers := fmt.Sprintf(`WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < %d) `, n)
-	if d.Dir == "" {
-		numbers = strings.Replace(numbers, "SELECT 1", "SELECT CAST(1 AS BIGINT)", 1)
-	}
+	numbers := fmt.Sprintf(`WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers
+		WHERE n < %d) `, n)
 	d.Exec(t, `INSERT INTO session_events (id, session, event_id, type, unit_key, role, content, metadata, occurred_at,
-		created_at) `+numbers+`SELECT 'many' || n, s.row_id, 'many' || n, 'prompt', '', 'user', 'an ordinary text of a prompt',
-		'', 0, 0 FROM numbers, sessions s`)
+		created_at) `+numbers+`SELECT 'many' || n, s.row_id, 'many' || n, 'prompt', '', 'user',
+		'an ordinary text of a prompt', '', 0, 0 FROM numbers, sessions s`)
 	d.Exec(t, `UPDATE sessions SET events = (SELECT count(*) FROM session_events v WHERE v.session = sessions.row_id)`)
 }
 
