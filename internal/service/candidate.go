@@ -88,7 +88,7 @@ func (s *Service) addCandidate(x *store.Session, c loci.Candidate, e store.Index
 	for _, m := range similar {
 		c.Similar = append(c.Similar, loci.SimilarToMemory{MemoryID: m.ID, Score: m.Score})
 	}
-	return x.AddCandidate(c, e.Hash(), action)
+	return x.AddCandidate(c, action)
 }
 
 // ListCandidates lists candidates, newest first.

@@ -115,9 +115,6 @@ type IndexEntry struct {
 	hash     int64
 }
 
-// Hash returns the hash of the content.
-func (e IndexEntry) Hash() int64 { return e.hash }
-
 // bandCostDivisor is the cost of analyzing a text divided by that of computing its bands or shingles.
 const bandCostDivisor = 8
 

@@ -18,7 +18,7 @@ var (
 	fieldsOfStore = []string{"ID", "WorkspaceID", "AtlasID", "Version", "CreatedBy", "CreatedAt", "UpdatedAt",
 		"VerifiedAt", "VerifiedBy", "Expired", "Supersedes", "ArchivedAt"}
 	fieldsOnlyUpdated = []string{"Status", "Evidence", "Confidence", "ValidUntil", "SupersededBy"}
-	fieldsOnlyCreated = []string{"Source"}
+	fieldsOnlyCreated = []string{"Source", "AgentID", "SessionID"}
 )
 
 // fillMemory sets the fields of a memory that are not among except.

@@ -59,7 +59,7 @@ func (x *sessionPlans) add(actor *identity.Actor, workspace loci.ID) loci.Sessio
 			ExternalID: fmt.Sprint("run ", loci.NewID(x.s.Now().Std()))})
 		if err == nil {
 			x.drawn, err = s.AddCandidate(loci.Candidate{Content: "It is blue", Type: loci.TypeFact, Tags: []string{},
-				SourceEventID: "event", Similar: []loci.SimilarToMemory{}}, 1, loci.ActionDrawn)
+				SourceEventID: "event", Similar: []loci.SimilarToMemory{}}, loci.ActionDrawn)
 		}
 		if err == nil {
 			x.unit, err = s.AddUnit("turn", "Turn")

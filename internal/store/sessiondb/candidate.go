@@ -80,8 +80,8 @@ func (s *Session) CandidatesFrom(sources []string) (list []loci.Candidate, err e
 	return list, nil
 }
 
-// AddCandidate stores a pending candidate; hash is that of its content.
-func (s *Session) AddCandidate(c loci.Candidate, hash int64, action loci.SessionAction) (loci.Candidate, error) {
+// AddCandidate stores a pending candidate.
+func (s *Session) AddCandidate(c loci.Candidate, action loci.SessionAction) (loci.Candidate, error) {
 	t := s.conn
 	c.ID, c.SessionID, c.Status, c.CreatedAt, c.UpdatedAt = loci.NewID(t.Now.Std()), s.ID, loci.CandidatePending, t.Now,
 		t.Now
@@ -89,10 +89,10 @@ func (s *Session) AddCandidate(c loci.Candidate, hash int64, action loci.Session
 	if err != nil {
 		return c, err
 	}
-	if _, err := t.Exec(`INSERT INTO candidates (id, session, workspace, atlas, user_id, content, hash, title, type,
-			tags, confidence, evidence, source_event_id, status, similar_to, created_at, updated_at)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?16)`, c.ID, s.rowID,
-		s.workspace, s.atlas, s.UserID, c.Content, hash, c.Title, slices.Index(loci.MemoryTypes, c.Type),
+	if _, err := t.Exec(`INSERT INTO candidates (id, session, workspace, atlas, user_id, content, title, type, tags,
+			 confidence, evidence, source_event_id, status, similar_to, created_at, updated_at)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?15)`, c.ID, s.rowID,
+		s.workspace, s.atlas, s.UserID, c.Content, c.Title, slices.Index(loci.MemoryTypes, c.Type),
 		sqldb.EncodeStrings(c.Tags), c.Confidence, c.Evidence, c.SourceEventID, c.Status, string(similar),
 		t.Now); err != nil {
 		return c, err

@@ -558,7 +558,6 @@ CREATE TABLE candidates (
 	user_id         TEXT    NOT NULL,
 	unit            BIGINT  REFERENCES units (row_id) ON DELETE SET NULL,
 	content         TEXT    NOT NULL,
-	hash            BIGINT  NOT NULL,
 	title           TEXT    NOT NULL,
 	type            INTEGER NOT NULL,
 	tags            TEXT    NOT NULL,
