@@ -1,61 +1,146 @@
 package extract
 
-// The cues are in lower case. A space at an end stands for the end of a word.
+import "strings"
 
-// abandonments void a whole prompt.
-var abandonments = []string{"forget that", "never mind", "nevermind", "scrap ", "no wait", "changed my mind",
-	"off the table", "gave up on", "overruled", "ignore what i said", "undo it", "just kidding", "forget about"}
+// A cue is a feature of a sentence: it has one of the phrases. Words are as normalize returns them; "^" stands for the
+// start of a clause, "$" for the end of the sentence, "#" for a number.
+type cue struct{ name, phrases string }
 
-// doubts mark hedges, sarcasm, and words of other people.
-var doubts = []string{"maybe", "perhaps", "might ", "not sure", "i guess", "i think", "could ", "would be", "someday",
-	"if we ", "\"", "“", " lol", "lol ", "/s", "yeah right", "oh great", "according to", " says:", " said ", " told ",
-	" thinks", " claims", "they say", " wrote:", "you noted", "you said", "thinking about", "i wish", "in this pr",
-	"in this change", "just for now", "this run", "we were going to", "had decided", "can you ", "right now"}
+var cues = []cue{
+	{"lasting", "from now on|from here on|from today|from this|going forward|in future|in the future|for the future|" +
+		"for good|permanently|any more|anymore|no longer|no more|at all times|every time|each time|any time|henceforth|" +
+		"starting in|starting with|starting # |as of|until the|until we|since #|from then on|for now on"},
+	{"always", "always|never|ever|whenever|everywhere|without exception|at all|in general|by default|anywhere|nowhere"},
+	{"all", "every|each|all|any|everything|nothing|everyone|nobody|none|both|across"},
+	{"only", "only|solely|exclusively|nothing else|nothing but|no other"},
+	{"contrast", "^ not|^ never|^ no|instead of|rather than|not the|^ instead|but not|^ without|^ don't|and not|not by"},
+	{"finality", "final|full stop|period ^|period $|last word|end of story|no discussion|had that discussion|settled|" +
+		"signed off|sign off|sold|verdict|decision|decisions|decided|agreed|we've argued|made up my mind|ruled|approved|" +
+		"the line we|case closed|it's a deal|done deal|confirmed|we agree|conclusion|outcome|made the call|slept over"},
+	{"elliptic", "it is $|it is ^|it is then|wins $|wins ^|stays $|stays ^|then $|then ^|lost $|won $|is out $|" +
+		"are out $|is out ^|are out ^|remains for|stays with|stays on|is frozen|goes away|is dead|wins|lost ^|^ over"},
+	{"choose", "picked|chose|choose|chosen|settled on|settling on|settle on|going with|go with|go for|going for|" +
+		"went with|stick with|sticking with|stay with|stay on|staying with|staying on|standardize|standardise|standardizing|" +
+		"standardising|standardized|adopt|adopting|adopted|switch to|switching to|switching from|switched to|moving to|" +
+		"move to|moves to|moved to|migrate to|migrating to|drop|drops|dropping|abandon|abandoning|abandoned|replaces|" +
+		"replaced by|leave|leaving|rejected|postpone|ended up with|retire|retiring|deprecate|sunset|ditch|ditching|" +
+		"keep|keeping|take|becomes|become|gets|get its|will be|will use|is going to be|are going to"},
+	{"we", "we|we're|we've|we'll|the team|us"},
+	{"our", "our|ours|this repo|this project|this codebase|this repository|here $|here ^|in here"},
+	{"let's", "let's|lets"},
+	{"i", "i|i'm|i've|i'll"},
+	{"taste", "prefer|i'd rather|rather have|preference|i like|i hate|i don't like|not a fan|drives me|annoys|annoying|" +
+		"i'd appreciate|i appreciate|i want all|i always|i never|hard to read|for me $|for me ^|i won't|my taste|" +
+		"i can't stand|how i like|makes my|i read|tired of|sick of|i hate|is not my|i expect|i care|i find|helps me|" +
+		"i'm used to|the way i|bothers me"},
+	{"please", "please|pls|plz"},
+	{"manner", "answer|answers|reply|replies|summary|summaries|recap|commit|commits|comments|comment|diff|diffs|naming|" +
+		"names|functions|style|emojis|emoji|explain|sentences|words|subject lines|lines|docs|files under|prs|branches|" +
+		"variable|variables|tests|bullet|bullets|messages|report|mocks|code|english|spelling|tabs|spaces|semicolons"},
+	{"agent", "ask me|tell me|show me|asking|confirmation|without asking|when you|whenever you|before you|after you|" +
+		"unless i|if i ask|unless you|every time you|if you're|when i|until you're|let me know|instead of|answer me"},
+	{"stop", "stop|^ don't|^ do not|^ dont|^ avoid|^ no|quit|^ not again|^ skip|^ leave"},
+	{"must", "must|mustn't|has to|have to|may only|may not|required|mandatory|forbidden|not allowed|is supposed|" +
+		"can only|needs to|need to|needs|need|is to be|are to be|refuses|only works"},
+	{"can't", "cannot|can't|can not|cant|impossible"},
+	{"should", "should|shall|shouldn't|ought"},
+	{"task", "todo|to do ^|action item|action items|remind|reminder|note to self|let me forget|don't forget|follow-up|" +
+		"follow up|open item|open point|open points|remember to|owe|owes|still open|still missing|next step|" +
+		"looked at again|someone needs|someone has|someone must|someone should|somebody needs|somebody has|" +
+		"still to do|left to do|wants an|pending|on my list|to-do|make a note|must happen|i promised|can wait"},
+	{"unfinished", "still need|still needs|still has to|still have to|to be written|to be done|to be run|to be tested|" +
+		"outstanding|remaining ^|has not been|have not been|hasn't been|haven't been|not yet|yet $|yet ^|is missing|" +
+		"are missing|still|isn't done|not done|can't yet|remains|left ^|left $"},
+	{"deadline", "before the|before we|before #|before it's|before it|once|after the|after we|later this|next week|" +
+		"next month|next quarter|next year|tomorrow|due|deadline|when we|as soon as|by the end|until then|by #|" +
+		"by monday|by tuesday|by wednesday|by thursday|by friday|by january|by february|by march|by april|by may|" +
+		"by june|by july|by august|by september|by october|by november|by december|by next|on monday|on friday|in january|" +
+		"later ^|later $|in writing|the release|release ^|before|goes live|go live|is over"},
+	{"aside", "btw|by the way|fyi|keep in mind|note that|just so you|for the record|careful|important|remember that|" +
+		"heads up|mind you|if anyone asks|turns out|worth knowing|for context|in case you|don't forget that|be aware|" +
+		"for reference|you should know|worth noting|as a reminder|please note|one thing"},
+	{"because", "because|since|cause|so that|that's why|thats why|due to|^ as|which is why|hence|reason"},
+	{"so", "^ so|^ hence|^ therefore"},
+	{"while", "^ while|^ but|^ which|^ where|^ whereas|^ and"},
+	{"stative", "runs|run on|run in|lives|live|listens|sits|sit|belongs|belong|owns|uses|use|holds|hold|contains|expires|" +
+		"expire|talks|reads|points to|called|named|stored|kept|served|hosted|deployed|deploy|deploys|owned|billed|" +
+		"versioned|issued|shipped|built|generated|located|managed|allows|limits|requires|depends|supports|connects|" +
+		"enforced|caches|resets|switches|rebuilds|pulls|sets|sends|takes|means|goes through|go through|comes from|" +
+		"come from|read-only|polls|writes|returns|closes|rotates|bypasses|blocks|keeps|drops|rejects|accepts|assumes|" +
+		"expects|happens|happen|goes|gets|starts|serves|maps|works|counts|applies|covers|starts at|mounted|signed|" +
+		"shared|restricted|limited|protected|locked|pinned|computed|rounded|merged|taxed|deleted|encrypted|restarts"},
+	{"is", "is|are|isn't|aren't|there's|there is|there are|it's"},
+	{"has", "has|have|has no|have no|comes with"},
+	{"past", "was|were|had|did|didn't|wasn't|weren't|got|happened|used to|yesterday|last week|last year|last time|ago|" +
+		"turned out|came|went|tried|found|saw|noticed|looked|changed|forgot|began|thought"},
+	{"hedge", "maybe|perhaps|might|probably|possibly|not sure|i guess|i think|could|would be|wonder|" +
+		"wondering|thinking about|considering|someday|some day|at some point|hmm|hm|seems|i suppose|my theory|no opinion|" +
+		"don't know|who knows|let's see|we'll see|can't decide|i wish|would it|if possible|wouldn't|not yet sure|i'm not"},
+	{"hypothetical", "if we|^ if|suppose|imagine|what if|let's say|let's suppose|hypothetically|in theory|were going to|" +
+		"was going to|wanted to|had decided|assume|assuming|say we|pretend"},
+	{"speech", "says|said|say|wrote|writes|told|claims|thinks|according|asks|article|they say|you said|you noted|" +
+		"the sentence|the text|the comment|saying|quote|reads ^|translate"},
+	{"now", "for now|right now|for the moment|at the moment|for today|today|this time|this run|in this pr|" +
+		"in this change|for this|this once|just this|currently|at present|temporarily|in this commit|this session|" +
+		"for the test|for a minute|now $|now ^|as a trial|in this file|this file|this function|this variable|for the demo"},
+	{"again", "again|first|next|the last|another|first ^|back|meanwhile|in the meantime"},
+	{"pronoun", "^ this|^ that|^ it|^ it's|^ they|^ he|^ she|^ these|^ those|^ that's|^ thats|^ its|^ here's|^ here"},
+	{"symptom", "fails|fail|failed|failing|failure|broken|breaks|broke|wrong|error|errors|bug|crash|crashes|crashed|slow|" +
+		"hangs|doesn't work|not working|won't|chokes|drifts|red|flaky|leak|leaks|grows|spike|confused|complains|warning|" +
+		"weird|stuck|unreadable|diverged|out of|looks like|too long|too|not found|chaos|mess|problem|issue|misses|died"},
+	{"sarcasm", "lol|haha|great another|seriously|yeah right|oh great|wow|joking|kidding|brilliant idea|of course ^"},
+	{"you", "you|you're|your|you'd|yours|you've"},
+	{"ask", "can you|could you|would you|will you|have a look|i'd like|i want to see|i need you|give me|help|" +
+		"tell me about|any ideas|ideas|suggestions|thoughts|what do you"},
+	{"naming", "call me|is called|are called|is named|i mean|nickname|refer to|refers to|calls|short for|stands for|" +
+		"named after|known as"},
+	{"role", "i'm the|we're a|i work|i keep|my name|my team|our team|i live|i use|my editor|my machine|my laptop"},
+	{"authority", "legal|security|finance|product|marketing|board|architecture|auditors|the customer|customers|compliance|" +
+		"the client|the vendor|vendor|provider|advisor|the team|contract|the board|management|policy|convention|rule|rules"},
+	{"advice", "you should|you can|i'd|i would|consider|recommend|suggest|you could|you may|you need|want me|tell me if|" +
+		"let me know|if you want|i can|i could|would"},
+	{"will", "i'll|will|i'm going|we'll|shall"},
+	{"cause", "root cause|the cause|because|the reason|deliberate|by design|on purpose|that's where|that's why"},
+}
 
-// openings mark sentences that are hypothetical, or whose subject is not in them.
-var openings = []string{"if ", "suppose", "imagine", "what if", "it ", "it's ", "this ", "that ", "they ", "he ",
-	"she ",
-	"you ", "can ", "could ", "would ", "should ", "is ", "are ", "do ", "does ", "did ", "now ", "oh "}
+var foreignWords = wordSet("der das und nicht ist wir haben ein eine für mit auf auch le la les des est que et nous " +
+	"avons pour dans une el los las una por con para vamos siempre il di che non sono het een niet och jest nie com não")
 
-var taskOpenings = []string{"todo", "remind me", "remember to", "don't forget to", "note to self", "follow-up:",
-	"follow up:", "next step is", "open item", "please remind", "action item", "remaining:", "one follow-up"}
+// imperatives are the verbs that open an order for this turn.
+var imperatives = wordSet("add fix run write show make remove delete rename move refactor update check look find read " +
+	"explain create build install revert undo try test implement change replace convert port translate summarize sum " +
+	"review compare list generate give tell help start continue go merge push commit open close set put center format " +
+	"split extract use keep drop migrate upgrade bump pin rewrite redo apply configure enable disable turn switch print " +
+	"sort group draw draft document describe debug profile measure investigate analyze inspect search grep wire hook " +
+	"adapt adjust clean strip shorten bootstrap scaffold hide point ssh wipe lazy load take get do let act ignore cancel " +
+	"compute count verify validate ensure skip stop leave report say ask answer call send deploy release ship tag rebase " +
+	"cherry-pick squash clone copy paste insert append prepend include exclude import export parse render wrap expose " +
+	"mock stub seed reset restart rerun retry resolve handle improve optimize simplify speed reduce increase raise lower " +
+	"limit cap avoid prefer pass return log store save cache compress encrypt sign toss choose pick decide propose plan " +
+	"recap prepare proceed finish remember note remind think consider")
 
-var taskCues = []string{"remind me to", "todo:", "still need", "still have to", "someone has to", "somebody has to",
-	"someone must", "still missing", "must happen"}
+// questionWords open a question that may lack its mark.
+var questionWords = wordSet("what what's whats who who's whose which where where's why how how's is are am does did was " +
+	"were can could would will shall should has have doesn't isn't aren't any do may")
 
-var obligations = []string{"we need to ", "i need to ", "we have to ", "i have to ", "need to be ", "needs to be ",
-	"has to be ", "must be "}
+// reportVerbs open a report of what the agent did.
+var reportVerbs = wordSet("done found ran wrote made set put took went got built cut left split reran rebuilt here let " +
+	"here's nothing understood noted will all fine good right ok yes")
 
-var deadlines = []string{" before ", " by ", "tomorrow", " until ", " later", "next week", "next month", "after the"}
+func hasPrefixOf(s string, list []string) bool {
+	for _, p := range list {
+		if strings.HasPrefix(s, p) {
+			return true
+		}
+	}
+	return false
+}
 
-var decisionCues = []string{"we decided", "decision:", "decision is", "we agreed", "agreed that", "was decided",
-	"we chose", "we picked", "settled on", "'ll go with", "we go with", "let's go with", "let's use", "let's not use",
-	"let's keep", "stick with", "standardize on", "standardizing on", "dropping support", "no longer support",
-	"from now on", "going forward", "made up my mind", "we rejected", "has been set to", "that's final",
-	"plan is fixed", "we're moving to", "we are moving to"}
-
-var preferenceOpenings = []string{"always ", "never ", "avoid ", "prefer ", "don't ever", "do not ever",
-	"please don't",
-	"please always", "please never", "please stop", "whenever you", "when you write", "by default,"}
-
-var preferenceCues = []string{"i prefer", "i'd rather", "my preference", "i like ", "i hate ", "i don't like ",
-	"not a fan of", "i want all", "i always want", "how i like", ", always", "we don't use", ", never ",
-	" in all ", "in general", "answer me"}
-
-// moods are preferences about this turn, or none.
-var moods = []string{"i don't like that", "i like that", "i love", "don't touch"}
-
-var factOpenings = []string{"remember that", "keep in mind", "fyi", "just so you know", "important:", "call me ",
-	"i work in", "i'm the ", "we deploy", "our main"}
-
-// factCues are predicates of a lasting state.
-var factCues = []string{" runs on ", " is called ", " is named ", " listens on ", " lives in ", " live in ",
-	" is stored ", " are stored ", " is served ", " owns ", " is owned by ", " are kept ", " only allows ",
-	" requires ",
-	" is versioned ", " talks to ", " resets ", " shuts down ", " are billed ", " belongs to ", " has about ",
-	" uses conventional", " expire after ", " is at ", " caches for ", " need the environment", " must stay ",
-	" can't use ", " key is ", "the license ", " enforced by "}
-
-// answerCues are predicates by which an answer to a question states a lasting fact.
-var answerCues = []string{" is called ", " is stored ", " are stored ", " expire after ", " requires ", " runs on ",
-	" listens on ", " uses the ", "the convention ", "root cause", " lives in "}
+func containsOf(s string, list []string) bool {
+	for _, p := range list {
+		if strings.Contains(s, p) {
+			return true
+		}
+	}
+	return false
+}

@@ -11,7 +11,6 @@ import (
 const (
 	maxStatements = 5
 	maxSentence   = 400 // bytes; a longer one is hardly a statement
-	minSentence   = 12
 )
 
 // A Statement is a sentence worth remembering.
@@ -34,35 +33,34 @@ func FromPrompt(t Turn) []Statement {
 	}
 	list := sentences(text)
 	var found []Statement
-	if len(list) > 0 && agrees(list[0]) {
-		found = t.add(found, proposal(t.Previous, list[0]), loci.TypeDecision)
+	if len(list) > 0 && agrees(list[0].text) {
+		found = t.add(found, proposal(t.Previous, list[0].text), loci.TypeDecision, maxStatements)
 	}
-	for _, s := range list {
-		if kind, ok := classifyPrompt(s); ok {
-			found = t.add(found, s, kind)
-		}
-	}
-	return found
+	return t.addAll(found, list, newSetting("", false, len(list)), maxStatements)
 }
 
 // FromResponse draws from the response what the prompt did not say.
 func FromResponse(t Turn) []Statement {
 	said := FromPrompt(t)
-	all := said
-	for _, s := range sentences(visibleLines(t.Response)) {
-		if kind, ok := classifyResponse(s, isQuestion(t.Prompt)); ok {
-			all = t.addWithin(all, s, kind, len(said)+maxStatements)
-		}
-	}
+	list := sentences(visibleLines(t.Response))
+	all := t.addAll(said, list, newSetting(t.Prompt, true, len(list)), len(said)+maxStatements)
 	return all[len(said):]
 }
 
-func (t Turn) add(list []Statement, text string, kind loci.MemoryType) []Statement {
-	return t.addWithin(list, text, kind, maxStatements)
+func (t Turn) addAll(found []Statement, list []sentence, in setting, limit int) []Statement {
+	for n, s := range list {
+		if len(found) >= limit {
+			break
+		}
+		if v := featuresOf(s, n, in); v != nil && v.score(in.isResponse) >= threshold(in.isResponse) {
+			found = t.add(found, s.text, v.kind(), limit)
+		}
+	}
+	return found
 }
 
-// addWithin appends a statement, unless the list has limit statements or one that is nearly equal.
-func (t Turn) addWithin(list []Statement, text string, kind loci.MemoryType, limit int) []Statement {
+// add appends a statement, unless the list has limit statements or one that is nearly equal.
+func (t Turn) add(list []Statement, text string, kind loci.MemoryType, limit int) []Statement {
 	if text == "" || len(list) >= limit {
 		return list
 	}

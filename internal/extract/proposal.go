@@ -26,7 +26,8 @@ func proposal(previous, agreement string) string {
 	if _, number, ok := strings.Cut(lowerASCII(agreement), "option "); ok && number != "" {
 		return optionOf(text, number[:1])
 	}
-	for _, s := range sentences(text) {
+	for _, one := range sentences(text) {
+		s := one.text
 		lower := lowerASCII(s)
 		if containsOf(lower, proposals) && !strings.HasSuffix(s, "?") {
 			return s

@@ -5,66 +5,100 @@ import (
 	"strings"
 	"time"
 
+	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/extract"
 )
 
-// A Score counts drawn statements against labels.
-type Score struct{ Right, Wrong, Missed int }
+// A Score counts drawn statements that meet a label, all drawn, labels that are met, and all labels.
+type Score struct{ Right, Drawn, Met, Labels int }
 
 // Precision returns the share of right ones among the drawn statements.
-func (s Score) Precision() float64 { return float64(s.Right) / float64(max(1, s.Right+s.Wrong)) }
+func (s Score) Precision() float64 { return float64(s.Right) / float64(max(1, s.Drawn)) }
 
-// Recall returns the share of the labels that were drawn.
-func (s Score) Recall() float64 { return float64(s.Right) / float64(max(1, s.Right+s.Missed)) }
+// Recall returns the share of the labels that are met.
+func (s Score) Recall() float64 { return float64(s.Met) / float64(max(1, s.Labels)) }
 
-// Measure draws from turns and returns the score of each type, of all as "", and a line for each miss. A statement is
-// right where it has a label's type and key, and comes from its part.
+func (s Score) plus(o Score) Score {
+	return Score{s.Right + o.Right, s.Drawn + o.Drawn, s.Met + o.Met, s.Labels + o.Labels}
+}
+
+// Measure draws from turns and returns the score of each type, and of all as "", with a line for each miss.
+// A statement meets a label of the same part whose key it contains. The score of all ignores the types.
 func Measure(turns []Turn) (scores map[string]Score, misses []string) {
 	scores = map[string]Score{}
 	for _, t := range turns {
-		at, _ := time.Parse(time.DateOnly, t.SaidOn)
-		turn := extract.Turn{Previous: t.Previous, Prompt: t.Prompt, Response: t.Response, SaidOn: at}
-		left := append([]Label(nil), t.Want...)
-		for part, list := range map[string][]extract.Statement{
-			"prompt": extract.FromPrompt(turn), "response": extract.FromResponse(turn)} {
-			for _, s := range list {
-				right := remove(&left, s, part)
-				count(scores, string(s.Type), Score{Right: bit(right), Wrong: bit(!right)})
-				if !right {
-					misses = append(misses, fmt.Sprintf("turn %d, wrong %s of the %s: %s", t.ID, s.Type, part, s.Text))
-				}
+		drawn := draw(t)
+		for _, kind := range append([]string{""}, types...) {
+			scores[kind] = scores[kind].plus(score(ofType(drawn, kind), ofType(t.Want, kind)))
+		}
+		for _, s := range drawn {
+			if !meetsAny(s, t.Want) {
+				misses = append(misses, fmt.Sprintf("turn %d, wrong %s of the %s: %s", t.ID, s.Type, s.From, s.Key))
 			}
 		}
-		for _, l := range left {
-			count(scores, l.Type, Score{Missed: 1})
-			misses = append(misses, fmt.Sprintf("turn %d, missed %s of the %s: %s", t.ID, l.Type, l.From, l.Key))
+		for _, l := range t.Want {
+			if !isMet(l, drawn) {
+				misses = append(misses, fmt.Sprintf("turn %d, missed %s of the %s: %s", t.ID, l.Type, l.From, l.Key))
+			}
 		}
 	}
 	return scores, misses
 }
 
-// remove takes the label that a statement meets from the list.
-func remove(list *[]Label, s extract.Statement, part string) bool {
-	for i, l := range *list {
-		if l.Type == string(s.Type) && l.From == part &&
-			strings.Contains(strings.ToLower(s.Text), strings.ToLower(l.Key)) {
-			*list = append((*list)[:i], (*list)[i+1:]...)
+var types = []string{string(loci.TypeDecision), string(loci.TypePreference), string(loci.TypeFact),
+	string(loci.TypeTask)}
+
+// draw returns the statements of a turn in the form of labels.
+func draw(t Turn) (list []Label) {
+	at, _ := time.Parse(time.DateOnly, t.SaidOn)
+	turn := extract.Turn{Previous: t.Previous, Prompt: t.Prompt, Response: t.Response, SaidOn: at}
+	for _, s := range extract.FromPrompt(turn) {
+		list = append(list, Label{Type: string(s.Type), From: "prompt", Key: s.Text})
+	}
+	for _, s := range extract.FromResponse(turn) {
+		list = append(list, Label{Type: string(s.Type), From: "response", Key: s.Text})
+	}
+	return list
+}
+
+func ofType(list []Label, kind string) (found []Label) {
+	for _, l := range list {
+		if kind == "" || l.Type == kind {
+			found = append(found, l)
+		}
+	}
+	return found
+}
+
+func score(drawn, labels []Label) (s Score) {
+	s.Drawn, s.Labels = len(drawn), len(labels)
+	for _, d := range drawn {
+		if meetsAny(d, labels) {
+			s.Right++
+		}
+	}
+	for _, l := range labels {
+		if isMet(l, drawn) {
+			s.Met++
+		}
+	}
+	return s
+}
+
+func meetsAny(drawn Label, labels []Label) bool {
+	for _, l := range labels {
+		if l.From == drawn.From && strings.Contains(strings.ToLower(drawn.Key), strings.ToLower(l.Key)) {
 			return true
 		}
 	}
 	return false
 }
 
-func count(scores map[string]Score, kind string, more Score) {
-	for _, name := range []string{kind, ""} {
-		s := scores[name]
-		scores[name] = Score{s.Right + more.Right, s.Wrong + more.Wrong, s.Missed + more.Missed}
+func isMet(l Label, drawn []Label) bool {
+	for _, d := range drawn {
+		if meetsAny(d, []Label{l}) {
+			return true
+		}
 	}
-}
-
-func bit(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
+	return false
 }
