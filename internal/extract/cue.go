@@ -7,101 +7,130 @@ import "strings"
 type cue struct{ name, phrases string }
 
 var cues = []cue{
-	{"lasting", "from now on|from here on|from today|from this|going forward|in future|in the future|for the future|" +
-		"for good|permanently|any more|anymore|no longer|no more|at all times|every time|each time|any time|henceforth|" +
-		"starting in|starting with|starting # |as of|until the|until we|since #|from then on|for now on"},
-	{"always", "always|never|ever|whenever|everywhere|without exception|at all|in general|by default|anywhere|nowhere"},
-	{"all", "every|each|all|any|everything|nothing|everyone|nobody|none|both|across"},
-	{"only", "only|solely|exclusively|nothing else|nothing but|no other"},
-	{"contrast", "^ not|^ never|^ no|instead of|rather than|not the|^ instead|but not|^ without|^ don't|and not|not by"},
-	{"finality", "final|full stop|period ^|period $|last word|end of story|no discussion|had that discussion|settled|" +
-		"signed off|sign off|sold|verdict|decision|decisions|decided|agreed|we've argued|made up my mind|ruled|approved|" +
-		"the line we|case closed|it's a deal|done deal|confirmed|we agree|conclusion|outcome|made the call|slept over"},
+	{"lasting", "from now on|from here on|from today|from this|from then on|from tomorrow|going forward|moving forward|" +
+		"in future|in the future|for the future|for good|permanently|any more|anymore|no longer|no more|at all times|" +
+		"every time|each time|any time|henceforth|starting in|starting with|starting # |as of|until the|until we|since #|" +
+		"for now on|from version|from # on|forever|until further"},
+	{"always", "always|never|ever|whenever|everywhere|without exception|no exceptions|at all|in general|generally|" +
+		"by default|anywhere|nowhere|as a rule|consistently|strictly"},
+	{"all", "every|each|all|any|everything|nothing|everyone|nobody|none|both|across|no one|anyone|anything"},
+	{"only", "only|solely|exclusively|nothing else|nothing but|no other|at most|at least|max|under #|below #|at minimum"},
+	{"contrast", "^ not|^ never|^ no|instead of|rather than|not the|^ instead|but not|^ without|^ don't|and not|not by|" +
+		"over the|not just|and no|never the"},
+	{"finality", "final|full stop|period ^|period $|last word|end of story|end of discussion|no discussion|" +
+		"had that discussion|settled|signed off|sign off|sold|verdict|decision|decisions|decided|agreed|made up my mind|" +
+		"ruled|approved|case closed|done deal|confirmed|we agree|conclusion|outcome|consensus|decide|voted|greenlit"},
 	{"elliptic", "it is $|it is ^|it is then|wins $|wins ^|stays $|stays ^|then $|then ^|lost $|won $|is out $|" +
-		"are out $|is out ^|are out ^|remains for|stays with|stays on|is frozen|goes away|is dead|wins|lost ^|^ over"},
+		"are out $|is out ^|are out ^|remains for|stays with|stays on|is frozen|goes away|is dead|wins|lost ^|^ over|" +
+		"is gone|are gone|it'll be|stay $|it shall be|is king"},
 	{"choose", "picked|chose|choose|chosen|settled on|settling on|settle on|going with|go with|go for|going for|" +
-		"went with|stick with|sticking with|stay with|stay on|staying with|staying on|standardize|standardise|standardizing|" +
-		"standardising|standardized|adopt|adopting|adopted|switch to|switching to|switching from|switched to|moving to|" +
-		"move to|moves to|moved to|migrate to|migrating to|drop|drops|dropping|abandon|abandoning|abandoned|replaces|" +
-		"replaced by|leave|leaving|rejected|postpone|ended up with|retire|retiring|deprecate|sunset|ditch|ditching|" +
-		"keep|keeping|take|becomes|become|gets|get its|will be|will use|is going to be|are going to"},
+		"went with|stick with|stick to|sticking with|sticking to|stay with|stay on|staying with|staying on|standardize|" +
+		"standardise|standardizing|standardising|standardized|adopt|adopting|adopted|switch to|switching to|" +
+		"switching from|switched to|moving to|move to|moves to|moved to|migrate to|migrating to|moving from|drop|drops|" +
+		"dropping|abandon|abandoning|abandoned|replaces|replaced by|leave|leaving|rejected|postpone|ended up with|retire|" +
+		"retiring|deprecate|sunset|ditch|ditching|killing|keep|keeping|take|becomes|become|gets|will use|will be|" +
+		"is going to be|are going to|phase out|phasing out|we use|we'll use|we support|opted for|opt for|we're using"},
 	{"we", "we|we're|we've|we'll|the team|us"},
-	{"our", "our|ours|this repo|this project|this codebase|this repository|here $|here ^|in here"},
+	{"our", "our|ours|this repo|this project|this codebase|this repository|here $|here ^|in here|this product|this team"},
 	{"let's", "let's|lets"},
-	{"i", "i|i'm|i've|i'll"},
 	{"taste", "prefer|i'd rather|rather have|preference|i like|i hate|i don't like|not a fan|drives me|annoys|annoying|" +
-		"i'd appreciate|i appreciate|i want all|i always|i never|hard to read|for me $|for me ^|i won't|my taste|" +
-		"i can't stand|how i like|makes my|i read|tired of|sick of|i hate|is not my|i expect|i care|i find|helps me|" +
-		"i'm used to|the way i|bothers me"},
+		"i'd appreciate|i appreciate|i want all|i always|i never|hard to read|for me $|for me ^|my taste|i dislike|" +
+		"i can't stand|how i like|makes my|i read|tired of|sick of|i expect|i care|i find|helps me|i'd prefer|" +
+		"i'm used to|the way i|bothers me|i want you|i don't want|pet peeve|can't read|i won't"},
 	{"please", "please|pls|plz"},
 	{"manner", "answer|answers|reply|replies|summary|summaries|recap|commit|commits|comments|comment|diff|diffs|naming|" +
 		"names|functions|style|emojis|emoji|explain|sentences|words|subject lines|lines|docs|files under|prs|branches|" +
-		"variable|variables|tests|bullet|bullets|messages|report|mocks|code|english|spelling|tabs|spaces|semicolons"},
+		"variable|variables|tests|bullet|bullets|messages|report|mocks|code|english|spelling|tabs|spaces|semicolons|" +
+		"paragraphs|explanations|tone|formatting|indentation|imports|markdown|headings|tables"},
 	{"agent", "ask me|tell me|show me|asking|confirmation|without asking|when you|whenever you|before you|after you|" +
-		"unless i|if i ask|unless you|every time you|if you're|when i|until you're|let me know|instead of|answer me"},
-	{"stop", "stop|^ don't|^ do not|^ dont|^ avoid|^ no|quit|^ not again|^ skip|^ leave"},
+		"unless i|if i ask|unless you|every time you|if you're|when i|let me know|instead of|answer me|if you're|" +
+		"talk to me|ping me|wait for me|don't ask|just do|my approval|my ok|you change|you write|you add|you make|" +
+		"you touch|you run|you need to"},
+	{"stop", "stop|^ don't|^ do not|^ dont|^ avoid|^ no|quit|^ not again|^ skip|^ leave|^ spare|^ cut"},
 	{"must", "must|mustn't|has to|have to|may only|may not|required|mandatory|forbidden|not allowed|is supposed|" +
-		"can only|needs to|need to|needs|need|is to be|are to be|refuses|only works"},
-	{"can't", "cannot|can't|can not|cant|impossible"},
+		"can only|needs to|need to|needs|need|is to be|are to be|refuses|only works|are allowed|is allowed|banned|" +
+		"prohibited|obliged|compulsory|non-negotiable|off limits"},
 	{"should", "should|shall|shouldn't|ought"},
 	{"task", "todo|to do ^|action item|action items|remind|reminder|note to self|let me forget|don't forget|follow-up|" +
 		"follow up|open item|open point|open points|remember to|owe|owes|still open|still missing|next step|" +
-		"looked at again|someone needs|someone has|someone must|someone should|somebody needs|somebody has|" +
-		"still to do|left to do|wants an|pending|on my list|to-do|make a note|must happen|i promised|can wait"},
+		"someone needs|someone has|someone must|someone should|somebody needs|somebody has|somebody should|" +
+		"still to do|left to do|pending|on my list|to-do|make a note|must happen|i promised|we promised|on the list|" +
+		"later on|come back to|revisit|put it on|park|backlog|don't let me|i need to|i have to|i must|i still|we still"},
 	{"unfinished", "still need|still needs|still has to|still have to|to be written|to be done|to be run|to be tested|" +
 		"outstanding|remaining ^|has not been|have not been|hasn't been|haven't been|not yet|yet $|yet ^|is missing|" +
-		"are missing|still|isn't done|not done|can't yet|remains|left ^|left $"},
+		"are missing|still|isn't done|not done|can't yet|remains|left ^|left $|unfinished|not been|untested|" +
+		"never been|nobody has|blocked by|blocked on|waiting for|waits for|awaiting"},
 	{"deadline", "before the|before we|before #|before it's|before it|once|after the|after we|later this|next week|" +
-		"next month|next quarter|next year|tomorrow|due|deadline|when we|as soon as|by the end|until then|by #|" +
+		"next month|next quarter|next year|next sprint|tomorrow|due|deadline|when we|as soon as|by the end|until then|by #|" +
 		"by monday|by tuesday|by wednesday|by thursday|by friday|by january|by february|by march|by april|by may|" +
-		"by june|by july|by august|by september|by october|by november|by december|by next|on monday|on friday|in january|" +
-		"later ^|later $|in writing|the release|release ^|before|goes live|go live|is over"},
+		"by june|by july|by august|by september|by october|by november|by december|by next|on monday|on tuesday|" +
+		"on wednesday|on thursday|on friday|later ^|later $|the release|release ^|before|goes live|go live|is over|" +
+		"end of the|this quarter|this sprint|at the latest|by tomorrow|eventually|by then"},
 	{"aside", "btw|by the way|fyi|keep in mind|note that|just so you|for the record|careful|important|remember that|" +
-		"heads up|mind you|if anyone asks|turns out|worth knowing|for context|in case you|don't forget that|be aware|" +
-		"for reference|you should know|worth noting|as a reminder|please note|one thing"},
-	{"because", "because|since|cause|so that|that's why|thats why|due to|^ as|which is why|hence|reason"},
-	{"so", "^ so|^ hence|^ therefore"},
-	{"while", "^ while|^ but|^ which|^ where|^ whereas|^ and"},
+		"heads up|mind you|turns out|worth knowing|for context|in case you|don't forget that|be aware|beware|" +
+		"for reference|you should know|worth noting|as a reminder|please note|one thing|if anyone asks|good to know|" +
+		"background|just to clarify|for your information|you need to know|bear in mind|watch out|attention|caution"},
 	{"stative", "runs|run on|run in|lives|live|listens|sits|sit|belongs|belong|owns|uses|use|holds|hold|contains|expires|" +
-		"expire|talks|reads|points to|called|named|stored|kept|served|hosted|deployed|deploy|deploys|owned|billed|" +
-		"versioned|issued|shipped|built|generated|located|managed|allows|limits|requires|depends|supports|connects|" +
-		"enforced|caches|resets|switches|rebuilds|pulls|sets|sends|takes|means|goes through|go through|comes from|" +
-		"come from|read-only|polls|writes|returns|closes|rotates|bypasses|blocks|keeps|drops|rejects|accepts|assumes|" +
-		"expects|happens|happen|goes|gets|starts|serves|maps|works|counts|applies|covers|starts at|mounted|signed|" +
-		"shared|restricted|limited|protected|locked|pinned|computed|rounded|merged|taxed|deleted|encrypted|restarts"},
-	{"is", "is|are|isn't|aren't|there's|there is|there are|it's"},
+		"expire|talks|talk to|reads|read from|points to|point to|called|named|stored|kept|served|hosted|deployed|deploy|" +
+		"deploys|owned|billed|versioned|issued|shipped|built|generated|located|managed|allows|limits|requires|depends|" +
+		"supports|connects|enforced|caches|resets|switches|rebuilds|pulls|sets|sends|takes|means|goes through|go through|" +
+		"comes from|come from|read-only|polls|writes|returns|closes|rotates|bypasses|blocks|keeps|drops|rejects|accepts|" +
+		"assumes|expects|happens|happen|goes|gets|starts|serves|maps|works|counts|applies|covers|mounted|signed|" +
+		"shared|restricted|limited|protected|locked|pinned|computed|rounded|merged|deleted|encrypted|restarts|" +
+		"stays|stores|exports|emits|publishes|consumes|delivers|replicates|mirrors|syncs|handles|triggers|ends|fires|" +
+		"overwrites|strips|throttles|routes|forwards|proxies|ignores|includes|excludes|provides|exposes|contain|" +
+		"depend on|support|store|charges|charged|paid|approves|signs|scans|flushes|lags|wakes|sleeps|measures|speaks|" +
+		"speak|ships|knows|loads|bills|counted|indexed|archived|backed|replicated|synced|mirrored|licensed|hardcoded"},
+	{"is", "is|are|isn't|aren't|there's|there is|there are"},
 	{"has", "has|have|has no|have no|comes with"},
+	{"can't", "cannot|can't|can not|cant|impossible|doesn't|don't|won't"},
 	{"past", "was|were|had|did|didn't|wasn't|weren't|got|happened|used to|yesterday|last week|last year|last time|ago|" +
-		"turned out|came|went|tried|found|saw|noticed|looked|changed|forgot|began|thought"},
+		"turned out|came|went|tried|found|saw|noticed|looked|changed|forgot|began|thought|this morning|last night"},
 	{"hedge", "maybe|perhaps|might|probably|possibly|not sure|i guess|i think|could|would be|wonder|" +
 		"wondering|thinking about|considering|someday|some day|at some point|hmm|hm|seems|i suppose|my theory|no opinion|" +
-		"don't know|who knows|let's see|we'll see|can't decide|i wish|would it|if possible|wouldn't|not yet sure|i'm not"},
+		"don't know|who knows|let's see|we'll see|can't decide|i wish|would it|if possible|wouldn't|i'm not|undecided|" +
+		"tempted|toying|leaning|could be|i believe|i assume|my guess|unsure|no idea|supposedly|i was thinking|likely|" +
+		"debating|in doubt|we should|on the fence|we'd|it'd|i'd be"},
 	{"hypothetical", "if we|^ if|suppose|imagine|what if|let's say|let's suppose|hypothetically|in theory|were going to|" +
-		"was going to|wanted to|had decided|assume|assuming|say we|pretend"},
+		"was going to|wanted to|had decided|assume|assuming|say we|pretend|theoretically|in an ideal|i were"},
 	{"speech", "says|said|say|wrote|writes|told|claims|thinks|according|asks|article|they say|you said|you noted|" +
-		"the sentence|the text|the comment|saying|quote|reads ^|translate"},
+		"the sentence|the text|the comment|saying|quote|reads ^|translate|suggests|mentions|states|stated|blog|rumor|" +
+		"rumour|i heard|claimed|argues|insists|keeps saying|tweet|stack overflow|stackoverflow|chatgpt"},
 	{"now", "for now|right now|for the moment|at the moment|for today|today|this time|this run|in this pr|" +
 		"in this change|for this|this once|just this|currently|at present|temporarily|in this commit|this session|" +
-		"for the test|for a minute|now $|now ^|as a trial|in this file|this file|this function|this variable|for the demo"},
+		"for the test|for a minute|now $|now ^|as a trial|in this file|this file|this function|this variable|for the demo|" +
+		"throwaway|quick|no need|here instead|this one|just once|this pr|this branch|this test|this case|in this case|" +
+		"for a moment|tonight|asap|the change|this change"},
 	{"again", "again|first|next|the last|another|first ^|back|meanwhile|in the meantime"},
-	{"pronoun", "^ this|^ that|^ it|^ it's|^ they|^ he|^ she|^ these|^ those|^ that's|^ thats|^ its|^ here's|^ here"},
+	{"pronoun", "^ this|^ that|^ it|^ it's|^ they|^ he|^ she|^ these|^ those|^ that's|^ thats|^ its|^ here's|^ here|" +
+		"^ they're|^ there"},
 	{"symptom", "fails|fail|failed|failing|failure|broken|breaks|broke|wrong|error|errors|bug|crash|crashes|crashed|slow|" +
-		"hangs|doesn't work|not working|won't|chokes|drifts|red|flaky|leak|leaks|grows|spike|confused|complains|warning|" +
-		"weird|stuck|unreadable|diverged|out of|looks like|too long|too|not found|chaos|mess|problem|issue|misses|died"},
-	{"sarcasm", "lol|haha|great another|seriously|yeah right|oh great|wow|joking|kidding|brilliant idea|of course ^"},
+		"hangs|not working|chokes|drifts|red|flaky|leak|leaks|grows|spike|confused|complains|warning|" +
+		"weird|stuck|diverged|looks like|too|not found|chaos|mess|problem|issue|misses|died|freezes|timeout|times out|" +
+		"throws|panics|strange|odd|ugly|unexpected|panic|exception|blank|regression|keeps failing|garbage|nothing happens"},
+	{"sarcasm", "lol|haha|great another|seriously|yeah right|oh great|wow|joking|kidding|brilliant idea|of course ^|" +
+		"surely|what could|obviously ^|genius|sure ^ because|lovely|bravo|rofl|lmao|hilarious|ha ^"},
 	{"you", "you|you're|your|you'd|yours|you've"},
 	{"ask", "can you|could you|would you|will you|have a look|i'd like|i want to see|i need you|give me|help|" +
-		"tell me about|any ideas|ideas|suggestions|thoughts|what do you"},
+		"tell me about|any ideas|ideas|suggestions|thoughts|what do you|take a look|let me see|i'm curious|curious"},
 	{"naming", "call me|is called|are called|is named|i mean|nickname|refer to|refers to|calls|short for|stands for|" +
-		"named after|known as"},
-	{"role", "i'm the|we're a|i work|i keep|my name|my team|our team|i live|i use|my editor|my machine|my laptop"},
-	{"authority", "legal|security|finance|product|marketing|board|architecture|auditors|the customer|customers|compliance|" +
-		"the client|the vendor|vendor|provider|advisor|the team|contract|the board|management|policy|convention|rule|rules"},
+		"named after|known as|code name|codename|alias|we call"},
+	{"role", "i'm the|we're a|i work|i keep|my name|my team|our team|i live|i use|my editor|my machine|my laptop|" +
+		"i'm a|i'm on|i maintain|i own|we're on|we run|we have|we host|we deploy|we ship|we build|we get|we store|we sell"},
+	{"authority", "legal|security|finance|product|marketing|board|architecture|auditors|customer|customers|compliance|" +
+		"client|clients|vendor|provider|advisor|contract|management|policy|convention|rule|rules|law|regulator|gdpr|ops|" +
+		"upstream|partner|supplier|hospital|school|warehouse|the bank|license|regulation|agreement|insurance"},
 	{"advice", "you should|you can|i'd|i would|consider|recommend|suggest|you could|you may|you need|want me|tell me if|" +
-		"let me know|if you want|i can|i could|would"},
-	{"will", "i'll|will|i'm going|we'll|shall"},
-	{"cause", "root cause|the cause|because|the reason|deliberate|by design|on purpose|that's where|that's why"},
+		"let me know|if you want|i can|i could|would|you'll|you'd|to get|make sure|i'd suggest"},
+	{"told", "i ran|i changed|i set|i upgraded|i tried|i found|i thought|i just|i got|i was|i had|i made|i added|i fixed|" +
+		"i moved|i removed|i put|i've|i see|i get|i'm getting|i'm trying|i did|i replaced|i checked|i extracted|i also|i went"},
+	{"cause", "root cause|the cause|because|the reason|deliberate|by design|on purpose|that's where|that's why|since"},
 }
+
+// abandonments void a whole prompt.
+var abandonments = []string{"forget that", "forget it", "never mind", "nevermind", "scrap ", "no wait",
+	"changed my mind", "off the table", "gave up on", "overruled", "ignore what i said", "undo it", "just kidding",
+	"forget about", "i was joking", "scratch that", "on second thought"}
 
 var foreignWords = wordSet("der das und nicht ist wir haben ein eine für mit auf auch le la les des est que et nous " +
 	"avons pour dans une el los las una por con para vamos siempre il di che non sono het een niet och jest nie com não")

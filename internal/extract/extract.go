@@ -28,7 +28,7 @@ type Turn struct {
 // FromPrompt draws from the prompt. Agreement to the answer before it draws the proposal of that answer.
 func FromPrompt(t Turn) []Statement {
 	text := visibleLines(t.Prompt)
-	if givesUp(text) {
+	if containsOf(lowerASCII(text), abandonments) {
 		return nil
 	}
 	list := sentences(text)
@@ -52,7 +52,7 @@ func (t Turn) addAll(found []Statement, list []sentence, in setting, limit int) 
 		if len(found) >= limit {
 			break
 		}
-		if v := featuresOf(s, n, in); v != nil && v.score(in.isResponse) >= threshold(in.isResponse) {
+		if v := featuresOf(s, n, in); v != nil && v.score(in.isResponse) >= threshold {
 			found = t.add(found, s.text, v.kind(), limit)
 		}
 	}

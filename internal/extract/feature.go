@@ -19,6 +19,8 @@ const (
 	isOrder
 	isReport
 	isDeclared
+	isStanding // order
+	isShortChoice
 	underOpen
 	underDone
 	underRules
@@ -28,12 +30,15 @@ const (
 	askedHow
 	askedGeneric
 	askedNothing
+	inPrompt
+	inResponse
 	shapes
 )
 
 var shapeNames = [shapes]string{"short", "long", "number", "code", "name", "colon", "quote", "exclaimed", "listed",
-	"only sentence", "first", "last", "order", "report", "declared", "under open", "under done", "under rules",
-	"under decisions", "asked status", "asked fact", "asked how", "asked generic", "asked nothing"}
+	"only sentence", "first", "last", "order", "report", "declared", "standing", "short choice", "under open", "under done", "under rules",
+	"under decisions", "asked status", "asked fact", "asked how", "asked generic", "asked nothing", "in prompt",
+	"in response"}
 
 var (
 	openHeadings = []string{"open", "not done", "todo", "to do", "remain", "missing", "left", "next", "follow", "outstanding",
@@ -163,9 +168,14 @@ func featuresOf(s sentence, n int, in setting) vector {
 	v.shape(isOrder, order)
 	v.shape(isReport, report)
 	v.shape(isDeclared, !order && !report && v.hasAny("is", "has", "stative", "must", "can't") &&
-		!v.hasAny("symptom", "hedge", "hypothetical", "past", "pronoun", "ask", "i"))
+		!v.hasAny("symptom", "hedge", "hypothetical", "past", "pronoun", "ask", "told"))
+	v.shape(isStanding, (order || v.hasAny("stop")) && !v.hasAny("now", "hedge") &&
+		v.hasAny("lasting", "always", "only", "all", "taste", "agent"))
+	v.shape(isShortChoice, len(fields) < 9 && v.hasAny("elliptic"))
 	v.markHeading(s.heading)
+	v.shape(inPrompt, !in.isResponse)
 	if in.isResponse {
+		v.shape(inResponse, true)
 		v.markQuestion(in.prompt)
 	}
 	return v

@@ -2,52 +2,148 @@ package extract
 
 import "strings"
 
-var agreements = []string{"yes", "yep", "yeah", "agreed", "sounds good", "do it", "do that", "sure", "perfect",
-	"go ahead", "let's do", "ok, do", "okay, do", "good idea", "option "}
+// agreements are the first words of a prompt that agrees, as normalize returns them.
+var agreements = strings.Split("yes|yep|yeah|yup|agreed|i agree|sounds good|sounds great|sounds fine|do it|do that|"+
+	"do so|sure|perfect|go ahead|go for it|go with it|go with that|let's do|lets do|good idea|great idea|option #|option|"+
+	"exactly|makes sense|that makes sense|that works|works for me|fine by me|fine with me|ok|okay|k|+#|lgtm|please do|"+
+	"absolutely|definitely|of course|deal|correct|approved|ship it|love it|i like it|i like that|right|fine|great|"+
+	"why not|alright|good|make it so|be it|let's go|lets go|the first|the second|the latter|the former|true|yes please|"+
+	"as you suggest|as you propose|your suggestion|your proposal|you're right|all right|cool|nice|excellent|jup|ja", "|")
 
-var reservations = []string{" but ", " not ", "don't", "?", "only", "right", "no,", "maybe", "later"}
+// reservations are words with which a prompt does not agree without condition.
+var reservations = strings.Split("but|not|don't|only|no|maybe|later|except|however|wait|instead|first let|why|what|how|"+
+	"without|unless|if|hold|yet|thanks|thank|looks|rather", "|")
 
-var proposals = []string{"i propose", "i suggest", "proposal:", "i recommend", "i would recommend", "we should ",
-	"i'd go with", "i would take", "i would use", "recommend we", "i'd use"}
+var proposals = strings.Split("i propose|i suggest|i'd suggest|i would suggest|i recommend|i'd recommend|i would|i'd|"+
+	"proposal|my suggestion|my recommendation|recommendation|suggestion|we should|we'd|recommend|suggest|propose|"+
+	"my pick|my vote|my advice|best option|best way|best fix|cleanest|simplest|safest|easiest|better to|plan is|"+
+	"my plan|the plan|would be to|i'd say|i'd vote|makes sense to|let's|my preference|my favourite|my favorite", "|")
 
-var offers = []string{"should i ", "shall i ", "shall we ", "should we "}
+var offers = []string{"should i ", "shall i ", "shall we ", "should we ", "do you want me to ", "want me to ",
+	"would you like me to ", "do we want to ", "ok if i ", "ok to ", "okay if i ", "may i ", "can i ", "how about ",
+	"what about "}
+
+// confirmations end an answer that proposes without a word of proposal.
+var confirmations = []string{"do it?", "do that?", "go ahead", "ok with you", "okay with you", "in mind?", "proceed",
+	"agree", "sound good", "sounds good", "make sense", "fine with you", "works for you", "work for you", "all right",
+	"ok?", "okay?", "alright?", "go for it", "go with that", "your approval", "good with you", "apply it", "objections"}
 
 // offeredActs are the first words of an offer that concerns this turn alone.
-var offeredActs = wordSet("push delete remove run start commit create open show continue fix merge rerun draft write")
+var offeredActs = wordSet("also push delete remove run start commit create open show continue fix merge rerun draft write " +
+	"go proceed look check try prepare explain do apply send deploy release tag revert undo rebase finish clean update " +
+	"investigate dig take rename list print implement test add")
 
+// agrees tells whether the first sentence of a prompt is a short agreement.
 func agrees(sentence string) bool {
-	s := lowerASCII(sentence)
-	return hasPrefixOf(s, agreements) && !containsOf(s, reservations)
+	words := strings.Fields(strings.NewReplacer("^ ", "", " $", "").Replace(normalize(sentence)))
+	if len(words) == 0 || len(words) > 8 || strings.HasSuffix(sentence, "?") && len(words) > 3 {
+		return false
+	}
+	for _, w := range words {
+		if hasWord(reservations, w) && strings.Join(words, " ") != "why not" && !strings.Contains(sentence, "why not") {
+			return false
+		}
+	}
+	return startsWith(words, agreements) || strings.TrimSpace(sentence) == "+1" || strings.Contains(sentence, "👍")
+}
+
+func startsWith(words []string, list []string) bool {
+	text := strings.Join(words, " ") + " "
+	for _, p := range list {
+		if strings.HasPrefix(text, p+" ") {
+			return true
+		}
+	}
+	return false
 }
 
 // proposal returns what the answer before the prompt proposed, or nothing.
 func proposal(previous, agreement string) string {
 	text := visibleLines(previous)
-	if _, number, ok := strings.Cut(lowerASCII(agreement), "option "); ok && number != "" {
-		return optionOf(text, number[:1])
+	if item := optionOf(text, lowerASCII(agreement)); item != "" {
+		return item
 	}
-	for _, one := range sentences(text) {
-		s := one.text
-		lower := lowerASCII(s)
-		if containsOf(lower, proposals) && !strings.HasSuffix(s, "?") {
-			return s
+	list := sentences(text)
+	for n, s := range list {
+		words := normalize(s.text)
+		if !strings.HasSuffix(s.text, "?") && hasPhrase(words, proposals) && !hasPhrase(words, []string{"maybe", "might"}) {
+			return withSequel(list[n:])
 		}
-		for _, cue := range offers {
-			rest, ok := strings.CutPrefix(lower, cue)
-			if first, _, _ := strings.Cut(rest, " "); ok && !offeredActs[first] {
-				own := strings.TrimSuffix(s[len(cue):], "?") + "."
-				return capitalize(own)
+	}
+	for _, s := range list {
+		if own := offered(s.text); own != "" {
+			return own
+		}
+	}
+	if last := len(list) - 1; last > 0 && last < 4 && containsOf(lowerASCII(list[last].text), confirmations) {
+		return list[0].text
+	}
+	return ""
+}
+
+// withSequel joins a proposal with the next sentence where that goes on with it.
+func withSequel(list []sentence) string {
+	text := list[0].text
+	if len(list) > 1 && len(text)+len(list[1].text) < maxSentence && !strings.HasSuffix(list[1].text, "?") &&
+		hasPhrase(normalize(list[1].text), []string{"^ we'd", "^ i'd", "^ we would", "^ we", "^ then", "^ i'll"}) {
+		return text + " " + list[1].text
+	}
+	return text
+}
+
+func hasPhrase(words string, list []string) bool {
+	for _, p := range list {
+		if strings.Contains(words, " "+p+" ") || strings.HasPrefix(words, p+" ") {
+			return true
+		}
+	}
+	return false
+}
+
+// offered returns the act that a question offers, unless it concerns this turn alone.
+func offered(s string) string {
+	lower := lowerASCII(s)
+	for _, cue := range offers {
+		n := strings.Index(lower, cue)
+		if n < 0 || n > 0 && lower[n-1] != ' ' || !strings.HasSuffix(s, "?") {
+			continue
+		}
+		rest := strings.TrimSuffix(s[n+len(cue):], "?")
+		if first, _, _ := strings.Cut(lowerASCII(rest), " "); offeredActs[first] || strings.TrimSpace(rest) == "" {
+			return ""
+		}
+		return capitalize(rest) + "."
+	}
+	return ""
+}
+
+var ordinals = []string{"1|a|first|one|former", "2|b|second|two|latter", "3|c|third|three", "4|d|fourth|four", "5|e|fifth|five"}
+
+// optionOf returns the item of a list that a choice names: "option 2", "the second".
+func optionOf(text, choice string) string {
+	if !strings.Contains(choice, "option") && !strings.Contains(choice, "the ") && !strings.Contains(choice, "number") {
+		return ""
+	}
+	for n, names := range ordinals {
+		for w := range strings.FieldsSeq(strings.Trim(choice, ".! ")) {
+			if w = strings.Trim(w, ".,!"); w != "" && w != "one" && w != "a" && hasWord(strings.Split(names, "|"), w) ||
+				strings.HasSuffix(choice, "option "+w) && hasWord(strings.Split(names, "|"), w) {
+				return itemOf(text, n)
 			}
 		}
 	}
 	return ""
 }
 
-// optionOf returns the item of a list with that number.
-func optionOf(text, number string) string {
+// itemOf returns the text of the n-th item of a list, counted from zero.
+func itemOf(text string, n int) string {
+	marks := []string{string(rune('1'+n)) + ". ", string(rune('1'+n)) + ") ", string(rune('A'+n)) + ") ",
+		string(rune('A'+n)) + ". ", string(rune('a'+n)) + ") ", "(" + string(rune('a'+n)) + ") "}
 	for line := range strings.Lines(text) {
-		if rest, ok := strings.CutPrefix(line, number+". "); ok && len(rest) <= maxSentence {
-			return strings.TrimSpace(rest)
+		for _, mark := range marks {
+			if rest, ok := strings.CutPrefix(strings.TrimLeft(line, "-* "), mark); ok && len(rest) <= maxSentence {
+				return strings.TrimSpace(rest)
+			}
 		}
 	}
 	return ""
@@ -55,7 +151,7 @@ func optionOf(text, number string) string {
 
 // capitalize raises a first letter of ASCII.
 func capitalize(s string) string {
-	if !isLetter(s[0]) {
+	if s == "" || !isLetter(s[0]) {
 		return s
 	}
 	return strings.ToUpper(s[:1]) + s[1:]

@@ -2,37 +2,46 @@ package extract
 
 import "github.com/loci-memory/loci"
 
-// abandonments void a whole prompt.
-var abandonments = []string{"forget that", "forget it", "never mind", "nevermind", "scrap ", "no wait",
-	"changed my mind", "off the table", "gave up on", "overruled", "ignore what i said", "undo it", "just kidding",
-	"forget about", "i was joking"}
+// A weight states how far a feature speaks for keeping a sentence of a prompt or an answer, and for each type.
+type weight struct {
+	feature                          string
+	prompt, response                 float64
+	decision, preference, fact, task float64
+}
 
-func givesUp(text string) bool { return containsOf(lowerASCII(text), abandonments) }
+// threshold is the least score of a sentence that is kept, chosen for precision.
+const threshold = 0.3
 
+// score returns the logarithm of the odds that a person would keep the sentence.
 func (v vector) score(isResponse bool) (sum float64) {
+	for n, is := range v {
+		switch {
+		case is && isResponse:
+			sum += weights[n].response
+		case is:
+			sum += weights[n].prompt
+		}
+	}
+	return sum
+}
+
+// kind returns the likeliest type.
+func (v vector) kind() loci.MemoryType {
+	var sum weight
 	for n, is := range v {
 		if is {
 			w := weights[n]
-			if isResponse {
-				sum += w.response
-			} else {
-				sum += w.prompt
-			}
+			sum.decision, sum.preference = sum.decision+w.decision, sum.preference+w.preference
+			sum.fact, sum.task = sum.fact+w.fact, sum.task+w.task
 		}
 	}
-	if isResponse {
-		return sum + bias.response
+	switch max(sum.decision, sum.preference, sum.fact, sum.task) {
+	case sum.decision:
+		return loci.TypeDecision
+	case sum.preference:
+		return loci.TypePreference
+	case sum.task:
+		return loci.TypeTask
 	}
-	return sum + bias.prompt
+	return loci.TypeFact
 }
-
-func threshold(isResponse bool) float64 { return 0 }
-
-type weight struct{ prompt, response float64 }
-
-var (
-	weights = make([]weight, len(cues)+int(shapes))
-	bias    weight
-)
-
-func (v vector) kind() loci.MemoryType { return loci.TypeFact }

@@ -1,236 +1,117 @@
-package extract
+package extract_test
 
 import (
-	"encoding/json"
-	"fmt"
+	"flag"
 	"math"
 	"os"
-	"sort"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/loci-memory/loci/internal/extract"
+	"github.com/loci-memory/loci/internal/extract/extracttest"
 )
 
-type label struct{ Type, From, Key string }
-type turn struct {
-	ID                         int
-	Previous, Prompt, Response string
-	Want                       []label
-}
+var isTraining = flag.Bool("train", false, "fit the weights to the development turns and write weights.go")
+
+// A sample is a sentence of a labelled turn. Its type is empty where nobody would keep it.
 type sample struct {
-	v    vector
-	y    float64
-	w    float64
-	id   int
-	resp bool
-	text string
-	kind string
-	dev  bool
-	ph   []string
+	extract.Sample
+	turn       int
+	kind       string
+	isResponse bool
+	weight     float64
 }
 
-func loadSamples(t *testing.T, path string, w float64, dev bool) (out []sample, labels map[bool]int) {
-	data, err := os.ReadFile(path)
+// samplesOf returns the sentences of turns. The turns by the author of the rules count half.
+func samplesOf(t *testing.T, path string, weight float64) (list []sample) {
+	t.Helper()
+	turns, err := extracttest.Load(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	labels = map[bool]int{}
-	for line := range strings.Lines(string(data)) {
-		var tn turn
-		if err := json.Unmarshal([]byte(line), &tn); err != nil {
-			t.Fatal(err)
-		}
-		for _, l := range tn.Want {
-			labels[l.From == "response"]++
-		}
-		for _, resp := range []bool{false, true} {
-			text, from := tn.Prompt, "prompt"
-			if resp {
-				text, from = tn.Response, "response"
-			}
-			vis := visibleLines(text)
-			if !resp && givesUp(vis) {
-				continue
-			}
-			list := sentences(vis)
-			in := newSetting(tn.Prompt, resp, len(list))
-			for n, s := range list {
-				v := featuresOf(s, n, in)
-				y, kind := 0., ""
-				for _, l := range tn.Want {
-					if l.From == from && strings.Contains(strings.ToLower(s.text), strings.ToLower(l.Key)) {
-						y, kind = 1, l.Type
+	for _, turn := range turns {
+		for _, part := range []string{"prompt", "response"} {
+			text := map[string]string{"prompt": turn.Prompt, "response": turn.Response}[part]
+			for _, s := range extract.Samples(text, turn.Prompt, part == "response") {
+				one := sample{Sample: s, turn: turn.ID, isResponse: part == "response", weight: weight}
+				for _, l := range turn.Want {
+					if l.From == part && strings.Contains(strings.ToLower(s.Text), strings.ToLower(l.Key)) {
+						one.kind = l.Type
 					}
 				}
-				if v == nil {
-					if y > 0 {
-						fmt.Println("VETO", tn.ID, s.text)
-					}
-					continue
-				}
-				var ph []string
-				eachPhrase(normalize(s.text), func(p string) { ph = append(ph, p) })
-				out = append(out, sample{ph: ph, v: v, y: y, w: w, id: tn.ID, resp: resp, text: s.text, kind: kind, dev: dev})
+				list = append(list, one)
 			}
 		}
 	}
-	return
+	return list
 }
 
-func train(ss []sample, l2 float64) (w []float64, b float64) {
-	n := len(cues) + int(shapes)
-	w = make([]float64, n)
-	g := make([]float64, n)
-	vel := make([]float64, n+1)
-	for it := 0; it < 400; it++ {
-		gb, tot := 0., 0.
-		for i := range g {
-			g[i] = 0
+// fit returns the weights of a logistic regression with an L2 penalty, by gradient descent with momentum.
+func fit(list []sample, isRight func(sample) bool) []float64 {
+	const rounds, rate, momentum, penalty = 400, .02, .9, 1.5
+	n := len(extract.FeatureNames)
+	weights, velocity, gradient := make([]float64, n), make([]float64, n), make([]float64, n)
+	for range rounds {
+		for i := range gradient {
+			gradient[i] = penalty * weights[i]
 		}
-		for _, s := range ss {
-			z := b
-			for i, is := range s.v {
-				if is {
-					z += w[i]
-				}
+		gradient[n-1], gradient[n-2] = 0, 0 // the intercepts
+		for _, s := range list {
+			diff := 1 / (1 + math.Exp(-sum(weights, s.Features)))
+			if isRight(s) {
+				diff--
 			}
-			d := (1/(1+math.Exp(-z)) - s.y) * s.w
-			tot += s.w
-			gb += d
-			for i, is := range s.v {
+			for i, is := range s.Features {
 				if is {
-					g[i] += d
+					gradient[i] += diff * s.weight
 				}
 			}
 		}
-		lr := 0.02
-		for i := range w {
-			vel[i] = .9*vel[i] - lr*(g[i]+l2*w[i])
-			w[i] += vel[i]
+		for i := range weights {
+			velocity[i] = momentum*velocity[i] - rate*gradient[i]
+			weights[i] += velocity[i]
 		}
-		vel[n] = .9*vel[n] - lr*gb
-		b += vel[n]
-		_ = tot
 	}
-	return
+	return weights
 }
 
-func dot(w []float64, b float64, v vector) float64 {
-	for i, is := range v {
+func sum(weights []float64, features []bool) (z float64) {
+	for i, is := range features {
 		if is {
-			b += w[i]
+			z += weights[i]
 		}
 	}
-	return b
+	return z
+}
+
+// fitAll returns the six columns of the table: prompt, response, and one against the rest for each type.
+func fitAll(list []sample) (columns [6][]float64) {
+	for n, isResponse := range []bool{false, true} {
+		part := slices.DeleteFunc(slices.Clone(list), func(s sample) bool { return s.isResponse != isResponse })
+		columns[n] = fit(part, func(s sample) bool { return s.kind != "" })
+	}
+	kept := slices.DeleteFunc(slices.Clone(list), func(s sample) bool { return s.kind == "" })
+	for n, kind := range []string{"decision", "preference", "fact", "task"} {
+		columns[n+2] = fit(kept, func(s sample) bool { return s.kind == kind })
+	}
+	for _, column := range columns {
+		for i, w := range column {
+			column[i] = math.Round(w*10) / 10
+		}
+	}
+	return columns
 }
 
 func TestTrain(t *testing.T) {
-	dev, _ := loadSamples(t, "testdata/blind_development.jsonl", 1, true)
-	old, _ := loadSamples(t, "testdata/turns.jsonl", .5, false)
-	for _, l2 := range []float64{1, 2, 4} {
-		all := []struct {
-			p float64
-			s sample
-		}{}
-		for _, resp := range []bool{false, true} {
-			for fold := 0; fold < 10; fold++ {
-				var tr []sample
-				for _, s := range dev {
-					if s.resp == resp && s.id%10 != fold {
-						tr = append(tr, s)
-					}
-				}
-				for _, s := range old {
-					if s.resp == resp {
-						tr = append(tr, s)
-					}
-				}
-				w, b := train(tr, l2)
-				seen := map[string]bool{}
-				for _, s := range append(dev, old...) {
-					if s.id%10 != fold || !s.dev {
-						for _, p := range s.ph {
-							seen[p] = true
-						}
-					}
-				}
-				for _, s := range dev {
-					if s.resp == resp && s.id%10 == fold {
-						if os.Getenv("STRICT") != "" {
-							v := append(vector(nil), s.v...)
-							for i := range cues {
-								v[i] = false
-							}
-							for _, p := range s.ph {
-								if seen[p] {
-									for _, c := range lexicon[p].cues {
-										v[c] = true
-									}
-								}
-							}
-							s.v = v
-						}
-						all = append(all, struct {
-							p float64
-							s sample
-						}{dot(w, b, s.v), s})
-					}
-				}
-			}
-		}
-		sort.Slice(all, func(i, j int) bool { return all[i].p > all[j].p })
-		for _, part := range []string{"all", "prompt", "response"} {
-			n, tp, pos := 0, 0, 0
-			line := ""
-			for _, a := range all {
-				if part == "all" || (part == "response") == a.s.resp {
-					pos += int(a.s.y)
-				}
-			}
-			next := .1
-			for _, a := range all {
-				if part != "all" && (part == "response") != a.s.resp {
-					continue
-				}
-				n++
-				tp += int(a.s.y)
-				if r := float64(tp) / float64(pos); r >= next {
-					line += fmt.Sprintf(" %.1f:%.2f@%.1f", next, float64(tp)/float64(n), a.p)
-					next += .1
-				}
-			}
-			fmt.Printf("l2 %g %-8s n=%d pos=%d %s\n", l2, part, n, pos, line)
-		}
-		if l2 == 2 && os.Getenv("MISS") != "" {
-			for i, a := range all {
-				if a.s.y == 0 && i < 130 || a.s.y == 1 && i > 80 {
-					fmt.Printf("%4d %5.1f %v %s%s %d %s\n", i, a.p, a.s.y, map[bool]string{true: "R", false: "P"}[a.s.resp], a.s.kind, a.s.id, a.s.text)
-				}
-			}
-		}
+	if !*isTraining {
+		t.Skip("run with -train to fit the weights")
 	}
-	if os.Getenv("W") != "" {
-		for _, resp := range []bool{false, true} {
-			var tr []sample
-			for _, s := range append(dev, old...) {
-				if s.resp == resp {
-					tr = append(tr, s)
-				}
-			}
-			w, b := train(tr, 2)
-			fmt.Println("bias", b)
-			for i, n := range featureNames() {
-				cp, cn := 0, 0
-				for _, s := range tr {
-					if s.v[i] {
-						if s.y > 0 {
-							cp++
-						} else {
-							cn++
-						}
-					}
-				}
-				fmt.Printf("%v %-16s %5.2f  +%d -%d\n", resp, n, w[i], cp, cn)
-			}
-		}
+	list := append(samplesOf(t, "testdata/blind_development.jsonl", 1), samplesOf(t, "testdata/turns.jsonl", .5)...)
+	extract.SetWeights(fitAll(list))
+	source := "package extract\n\n// weights is fitted to the development turns by go test -run TestTrain -train. Zeros say that a feature is not used.\n" +
+		"var weights = []weight{\n" + extract.FormatWeights() + "}\n"
+	if err := os.WriteFile("weights.go", []byte(source), 0o644); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -8,7 +8,7 @@ var foreignTags = wordSet("think thinking reasoning reflection system-reminder s
 	"command-message command-args bash-input bash-stdout bash-stderr environment_context user_instructions")
 
 // logStarts begin the first line of pasted output, which ends at an empty line.
-var logStarts = []string{"fail", "--- fail", "=== run", "pass ", "ok  \t", "traceback", "panic:", "npm err", "error",
+var logStarts = []string{"fail", "--- fail", "=== run", "pass ", "ok  \t", "traceback", "panic:", "npm err", "npm warn", "level=", "time=", "ts=", "error",
 	"warning:", "warn ", "info ", "debug ", "diff --git", "on branch", "goroutine ", "at ", "file \"", "exception",
 	"caused by", "fatal:", "[error", "[info", "[warn", "$ ", "linux ", "{", "["}
 
@@ -47,7 +47,7 @@ func fenceMark(line string) string {
 
 // isQuoted tells of a quotation, a table, indented code, or a line of a quoted memory.
 func isQuoted(line, bare string) bool {
-	return strings.ContainsRune("><|+/", rune(bare[0])) || strings.HasPrefix(line, "    ") ||
+	return strings.ContainsRune("><|+/", rune(bare[0])) && bare != "+1" || strings.HasPrefix(line, "    ") ||
 		strings.HasPrefix(line, "\t") || strings.Contains(line, "│") || strings.Contains(line, "quoted as data")
 }
 

@@ -3,7 +3,6 @@ package extracttest
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/extract"
@@ -50,8 +49,7 @@ var types = []string{string(loci.TypeDecision), string(loci.TypePreference), str
 
 // draw returns the statements of a turn in the form of labels.
 func draw(t Turn) (list []Label) {
-	at, _ := time.Parse(time.DateOnly, t.SaidOn)
-	turn := extract.Turn{Previous: t.Previous, Prompt: t.Prompt, Response: t.Response, SaidOn: at}
+	turn := extract.Turn{Previous: t.Previous, Prompt: t.Prompt, Response: t.Response} // without a day, which may split a key
 	for _, s := range extract.FromPrompt(turn) {
 		list = append(list, Label{Type: string(s.Type), From: "prompt", Key: s.Text})
 	}
