@@ -17,13 +17,15 @@ var cues = []cue{
 	{"only", "only|solely|exclusively|nothing else|nothing but|no other|at most|at least|max|under #|below #|at minimum"},
 	{"contrast", "^ not|^ never|^ no|instead of|rather than|not the|^ instead|but not|^ without|^ don't|and not|not by|" +
 		"over the|not just|and no|never the"},
-	{"finality", "final|full stop|period ^|period $|last word|end of story|end of discussion|no discussion|" +
+	{"finality", "that's settled|that's it|that's that|no more debate|no debate|deal|bought|won me|sold on|i'm sold|we've chosen|we have chosen|we have decided|we've decided|chose|meeting|retro|call|team agreed|everyone|vote|ok from|blessed|adr|policy|from the top|boss|cto|lead|go with that|thought about it|thinking it over|after all|my call|call it|" +
+		"final|full stop|period ^|period $|last word|end of story|end of discussion|no discussion|" +
 		"had that discussion|settled|signed off|sign off|sold|verdict|decision|decisions|decided|agreed|made up my mind|" +
 		"ruled|approved|case closed|done deal|confirmed|we agree|conclusion|outcome|consensus|decide|voted|greenlit"},
 	{"elliptic", "it is $|it is ^|it is then|wins $|wins ^|stays $|stays ^|then $|then ^|lost $|won $|is out $|" +
 		"are out $|is out ^|are out ^|remains for|stays with|stays on|is frozen|goes away|is dead|wins|lost ^|^ over|" +
 		"is gone|are gone|it'll be|stay $|it shall be|is king"},
-	{"choose", "picked|chose|choose|chosen|settled on|settling on|settle on|going with|go with|go for|going for|" +
+	{"choose", "we've moved|we're now|we now|now on|over to|stopped using|stop using|stop supporting|we support|won't support|not supporting|will not|won't use|won't do|done with|no to|yes to|go back to|going back|back to|in favor of|in favour of|replacing|swap|swapping|consolidate|consolidating|split into|merge into|moves|move into|ship without|ships without|ships with|ship with|make it|prefer|instead of|will ship|gets its|get their|lives under|scrapping|kill|standard is|going all|committed to|commit to|bet on|betting on|pinned to|freeze|freezing|cut|rename to|called|named|" +
+		"picked|chose|choose|chosen|settled on|settling on|settle on|going with|go with|go for|going for|" +
 		"went with|stick with|stick to|sticking with|sticking to|stay with|stay on|staying with|staying on|standardize|" +
 		"standardise|standardizing|standardising|standardized|adopt|adopting|adopted|switch to|switching to|" +
 		"switching from|switched to|moving to|move to|moves to|moved to|migrate to|migrating to|moving from|drop|drops|" +
@@ -32,17 +34,19 @@ var cues = []cue{
 		"is going to be|are going to|phase out|phasing out|we use|we'll use|we support|opted for|opt for|we're using"},
 	{"we", "we|we're|we've|we'll|the team|us"},
 	{"our", "our|ours|this repo|this project|this codebase|this repository|here $|here ^|in here|this product|this team"},
-	{"let's", "let's|lets"},
-	{"taste", "prefer|i'd rather|rather have|preference|i like|i hate|i don't like|not a fan|drives me|annoys|annoying|" +
+	{"taste", "i tend|i'm allergic|i'm a fan|my eyes|i value|i need to see|i'm not a|i'd like all|i'd like every|i usually|please always|please never|can't stand|hate it|love it when|like it when|hate when|annoyed|i keep telling|i told you|how many times|second time|like i said|as i said|you keep|you always|you tend|too often|not my style|i'd want|easier for me|i want to be|i want to see every|nitpick|rule of mine|my rule|for my taste|i insist|" +
+		"prefer|i'd rather|rather have|preference|i like|i hate|i don't like|not a fan|drives me|annoys|annoying|" +
 		"i'd appreciate|i appreciate|i want all|i always|i never|hard to read|for me $|for me ^|my taste|i dislike|" +
 		"i can't stand|how i like|makes my|i read|tired of|sick of|i expect|i care|i find|helps me|i'd prefer|" +
 		"i'm used to|the way i|bothers me|i want you|i don't want|pet peeve|can't read|i won't"},
 	{"please", "please|pls|plz"},
-	{"manner", "answer|answers|reply|replies|summary|summaries|recap|commit|commits|comments|comment|diff|diffs|naming|" +
+	{"manner", "concise|short|shorter|terse|verbose|brief|details|plain|german|french|output|steps|lists|list|tables|file|helpers|classes|types|abstractions|abstraction|indent|quotes|casing|case|docstrings|docstring|logs|snippets|log|wording|language|capital|caps|title|titles|apologies|apologize|apologise|filler|jargon|buzzwords|" +
+		"answer|answers|reply|replies|summary|summaries|recap|commit|commits|comments|comment|diff|diffs|naming|" +
 		"names|functions|style|emojis|emoji|explain|sentences|words|subject lines|lines|docs|files under|prs|branches|" +
 		"variable|variables|tests|bullet|bullets|messages|report|mocks|code|english|spelling|tabs|spaces|semicolons|" +
 		"paragraphs|explanations|tone|formatting|indentation|imports|markdown|headings|tables"},
-	{"agent", "ask me|tell me|show me|asking|confirmation|without asking|when you|whenever you|before you|after you|" +
+	{"agent", "one at a time|step by step|at a time|on your own|by yourself|your answers|your replies|your messages|your code|your commits|do not ask|check with me|come back to me|run by me|propose|spare me|keep it|your explanations|your summary|before touching|before editing|before changing|before writing|before running|before committing|when writing|when editing|when naming|when you're|before i|after each|after every|before every|before each|" +
+		"ask me|tell me|show me|asking|confirmation|without asking|when you|whenever you|before you|after you|" +
 		"unless i|if i ask|unless you|every time you|if you're|when i|let me know|instead of|answer me|if you're|" +
 		"talk to me|ping me|wait for me|don't ask|just do|my approval|my ok|you change|you write|you add|you make|" +
 		"you touch|you run|you need to"},
@@ -50,27 +54,31 @@ var cues = []cue{
 	{"must", "must|mustn't|has to|have to|may only|may not|required|mandatory|forbidden|not allowed|is supposed|" +
 		"can only|needs to|need to|needs|need|is to be|are to be|refuses|only works|are allowed|is allowed|banned|" +
 		"prohibited|obliged|compulsory|non-negotiable|off limits"},
-	{"should", "should|shall|shouldn't|ought"},
-	{"task", "todo|to do ^|action item|action items|remind|reminder|note to self|let me forget|don't forget|follow-up|" +
+	{"task", "have got to|gotta|need someone to|not forget|afterwards|sometime|another day|separate pr|separate ticket|separate issue|on hold|parked|postponed|deferred|for later|left for|out of scope|open question|is due|are due|due on|due by|needs doing|want to do|want to go|want to look|i'll have to|we'll have to|we'll need|i'll need|have yet to|has yet to|keep me|nag me|poke me|hold me|must not forget|mustn't forget|ticket for|make sure we|" +
+		"todo|to do ^|action item|action items|remind|reminder|note to self|let me forget|don't forget|follow-up|" +
 		"follow up|open item|open point|open points|remember to|owe|owes|still open|still missing|next step|" +
 		"someone needs|someone has|someone must|someone should|somebody needs|somebody has|somebody should|" +
 		"still to do|left to do|pending|on my list|to-do|make a note|must happen|i promised|we promised|on the list|" +
 		"later on|come back to|revisit|put it on|park|backlog|don't let me|i need to|i have to|i must|i still|we still"},
-	{"unfinished", "still need|still needs|still has to|still have to|to be written|to be done|to be run|to be tested|" +
+	{"unfinished", "not covered|untouched|left out|not wired|not started|to do|stub|only partly|half done|in progress|not implemented|not migrated|not tested|not verified|not updated|not documented|still to|isn't wired|is still|are still|needs a|need a|i haven't|i didn't|i did not|i have not|i left|i skipped|open is|open are|what's left|to follow|" +
+		"still need|still needs|still has to|still have to|to be written|to be done|to be run|to be tested|" +
 		"outstanding|remaining ^|has not been|have not been|hasn't been|haven't been|not yet|yet $|yet ^|is missing|" +
 		"are missing|still|isn't done|not done|can't yet|remains|left ^|left $|unfinished|not been|untested|" +
 		"never been|nobody has|blocked by|blocked on|waiting for|waits for|awaiting"},
-	{"deadline", "before the|before we|before #|before it's|before it|once|after the|after we|later this|next week|" +
+	{"deadline", "until #|no later than|in # weeks|in # days|in # months|in two weeks|in a week|in a month|the end|when it|when the|is done|is finished|is merged|is live|is ready|is through|are done|are through|has landed|lands|goes out|the launch|launch ^|launch $|the deadline|the audit|the demo|the migration|the upgrade|the rollout|the freeze|" +
+		"before the|before we|before #|before it's|before it|once|after the|after we|later this|next week|" +
 		"next month|next quarter|next year|next sprint|tomorrow|due|deadline|when we|as soon as|by the end|until then|by #|" +
 		"by monday|by tuesday|by wednesday|by thursday|by friday|by january|by february|by march|by april|by may|" +
 		"by june|by july|by august|by september|by october|by november|by december|by next|on monday|on tuesday|" +
 		"on wednesday|on thursday|on friday|later ^|later $|the release|release ^|before|goes live|go live|is over|" +
 		"end of the|this quarter|this sprint|at the latest|by tomorrow|eventually|by then"},
-	{"aside", "btw|by the way|fyi|keep in mind|note that|just so you|for the record|careful|important|remember that|" +
+	{"aside", "what you can't|what you don't|didn't know|don't know yet|you can't know|little known|new here|explains|which explains|remember ^|reminder ^|fun fact|ps ^|p.s|clarification|correction|correct ^|as you know|caveat|gotcha|pitfall|trap|hint|tip ^|to be clear|just so|be careful|mind that|mind the|don't be surprised|don't trust|unlike|" +
+		"btw|by the way|fyi|keep in mind|note that|just so you|for the record|careful|important|remember that|" +
 		"heads up|mind you|turns out|worth knowing|for context|in case you|don't forget that|be aware|beware|" +
 		"for reference|you should know|worth noting|as a reminder|please note|one thing|if anyone asks|good to know|" +
 		"background|just to clarify|for your information|you need to know|bear in mind|watch out|attention|caution"},
-	{"stative", "runs|run on|run in|lives|live|listens|sits|sit|belongs|belong|owns|uses|use|holds|hold|contains|expires|" +
+	{"stative", "lie|lies|resides|reside|rests|holds|counts|carries|carry|speaks|answers|responds|responds|identifies|lasts|takes place|refreshes|renews|rounds|truncates|caps|allow|limit|require|enforces|guarantees|equals|differs|differ|varies|spans|consists|comprises|derives|inherits|overrides|extends|wraps|imports|invokes|calls|registers|subscribes|listens|binds|binds to|bind|mounts|manages|controls|monitors|checks|verifies|validates|rejects|denies|grants|hashes|compresses|encrypts|decrypts|decides|assigns|allocates|generates|produces|creates|builds|compiles|deploys|updates|deletes|removes|clears|purges|retries|waits|locks|opens|closes|skips|adds|applies|converts|copies|runs every|retained|cached|configured|defined|set|sent|written|read by|used|based|measured|installed|documented|tracked|scheduled|triggered|disabled|enabled|blocked|capped|exposed|routed|forwarded|proxied|loaded|" +
+		"runs|run on|run in|lives|live|listens|sits|sit|belongs|belong|owns|uses|use|holds|hold|contains|expires|" +
 		"expire|talks|talk to|reads|read from|points to|point to|called|named|stored|kept|served|hosted|deployed|deploy|" +
 		"deploys|owned|billed|versioned|issued|shipped|built|generated|located|managed|allows|limits|requires|depends|" +
 		"supports|connects|enforced|caches|resets|switches|rebuilds|pulls|sets|sends|takes|means|goes through|go through|" +
@@ -101,7 +109,6 @@ var cues = []cue{
 		"for the test|for a minute|now $|now ^|as a trial|in this file|this file|this function|this variable|for the demo|" +
 		"throwaway|quick|no need|here instead|this one|just once|this pr|this branch|this test|this case|in this case|" +
 		"for a moment|tonight|asap|the change|this change"},
-	{"again", "again|first|next|the last|another|first ^|back|meanwhile|in the meantime"},
 	{"pronoun", "^ this|^ that|^ it|^ it's|^ they|^ he|^ she|^ these|^ those|^ that's|^ thats|^ its|^ here's|^ here|" +
 		"^ they're|^ there"},
 	{"symptom", "fails|fail|failed|failing|failure|broken|breaks|broke|wrong|error|errors|bug|crash|crashes|crashed|slow|" +
@@ -124,7 +131,14 @@ var cues = []cue{
 		"let me know|if you want|i can|i could|would|you'll|you'd|to get|make sure|i'd suggest"},
 	{"told", "i ran|i changed|i set|i upgraded|i tried|i found|i thought|i just|i got|i was|i had|i made|i added|i fixed|" +
 		"i moved|i removed|i put|i've|i see|i get|i'm getting|i'm trying|i did|i replaced|i checked|i extracted|i also|i went"},
-	{"cause", "root cause|the cause|because|the reason|deliberate|by design|on purpose|that's where|that's why|since"},
+	{"date", "monday|tuesday|wednesday|thursday|friday|saturday|sunday|mondays|tuesdays|wednesdays|thursdays|fridays|" +
+		"saturdays|sundays|january|february|march|april|in may|of may|by may|june|july|august|september|october|november|" +
+		"december|q1|q2|q3|q4|week|weeks|month|months|quarter|year|christmas|easter|summer|winter|spring|autumn|weekend|" +
+		"midnight|noon|nightly|daily|weekly|monthly|hours|hour|minutes|days|day"},
+	{"determined", "^ the|^ our|^ my|^ all|^ every|^ any|^ each|^ both|^ most|^ some|^ only"},
+	{"scope", "for the|for all|for every|for any|for each|in all|in every|in any|in production|in prod|in staging|" +
+		"on production|on prod|on staging|on all|on every|across all|to prod|prod|production|staging|main|master|team|" +
+		"everyone|customers|users|clients|tenants|services|environments|repos|machines|hosts|cluster|database|db"},
 }
 
 // abandonments void a whole prompt.

@@ -5,13 +5,11 @@ import "strings"
 // features of shape and place, beside those of the table of cues.
 const (
 	isShort = iota // fewer than 5 words
-	isLong         // more than 25 words
 	hasNumber
 	hasCode
 	hasName
 	hasColon
 	hasQuote
-	isExclaimed
 	isListed
 	isOnly // sentence of its text
 	isFirst
@@ -21,23 +19,24 @@ const (
 	isDeclared
 	isStanding // order
 	isShortChoice
+	isPassive
+	hasVerb // of the third person before a noun: "holds the"
+	isFragment
+	isOnTopic
 	underOpen
-	underDone
 	underRules
-	underDecisions
 	askedStatus
 	askedFact
 	askedHow
-	askedGeneric
 	askedNothing
 	inPrompt
 	inResponse
 	shapes
 )
 
-var shapeNames = [shapes]string{"short", "long", "number", "code", "name", "colon", "quote", "exclaimed", "listed",
-	"only sentence", "first", "last", "order", "report", "declared", "standing", "short choice", "under open", "under done", "under rules",
-	"under decisions", "asked status", "asked fact", "asked how", "asked generic", "asked nothing", "in prompt",
+var shapeNames = [shapes]string{"short", "number", "code", "name", "colon", "quote", "listed",
+	"only sentence", "first", "last", "order", "report", "declared", "standing", "short choice", "passive",
+	"verb", "fragment", "on topic", "under open", "under rules", "asked status", "asked fact", "asked how", "asked nothing", "in prompt",
 	"in response"}
 
 var (
@@ -131,12 +130,13 @@ func (v vector) shape(n int, is bool) { v[len(cues)+n] = is }
 // A setting is what surrounds the sentences of a text.
 type setting struct {
 	prompt     string // in lower case; empty where the text is the prompt itself
+	topic      map[string]bool
 	isResponse bool
 	count      int // of sentences
 }
 
 func newSetting(prompt string, isResponse bool, count int) setting {
-	return setting{prompt: lowerASCII(prompt), isResponse: isResponse, count: count}
+	return setting{prompt: lowerASCII(prompt), topic: contentWords(prompt), isResponse: isResponse, count: count}
 }
 
 // featuresOf returns the features of the n-th sentence of a text. It returns nothing for a question, or for another
@@ -152,13 +152,11 @@ func featuresOf(s sentence, n int, in setting) vector {
 	v := make(vector, len(cues)+int(shapes))
 	v.markCues(words)
 	v.shape(isShort, len(fields) < 7)
-	v.shape(isLong, len(fields) > 30)
 	v.shape(hasNumber, strings.Contains(words, " # "))
 	v.shape(hasCode, strings.Contains(words, " ` "))
 	v.shape(hasQuote, strings.Contains(words, " \" "))
 	v.shape(hasName, hasCapital(s.text))
 	v.shape(hasColon, strings.Contains(s.text, ": "))
-	v.shape(isExclaimed, strings.Contains(s.text, "!"))
 	v.shape(isListed, s.isItem)
 	v.shape(isOnly, in.count == 1)
 	v.shape(isFirst, n == 0 && in.count > 1)
@@ -172,10 +170,15 @@ func featuresOf(s sentence, n int, in setting) vector {
 	v.shape(isStanding, (order || v.hasAny("stop")) && !v.hasAny("now", "hedge") &&
 		v.hasAny("lasting", "always", "only", "all", "taste", "agent"))
 	v.shape(isShortChoice, len(fields) < 9 && v.hasAny("elliptic"))
+	v.shape(isPassive, anyPair(fields, passive))
+	v.shape(hasVerb, anyPair(fields, thirdPerson))
+	v.shape(isFragment, !order && !report && !v.hasAny("is", "has", "stative", "must", "can't", "choose", "past", "told") &&
+		!anyPair(fields, thirdPerson))
 	v.markHeading(s.heading)
 	v.shape(inPrompt, !in.isResponse)
 	if in.isResponse {
 		v.shape(inResponse, true)
+		v.shape(isOnTopic, sharesWord(s.text, in.topic))
 		v.markQuestion(in.prompt)
 	}
 	return v
@@ -196,16 +199,13 @@ func (v vector) markHeading(heading string) {
 	}
 	isOpen := containsOf(heading, openHeadings)
 	v.shape(underOpen, isOpen)
-	v.shape(underDone, !isOpen && containsOf(heading, doneHeadings))
 	v.shape(underRules, containsOf(heading, ruleHeadings))
-	v.shape(underDecisions, containsOf(heading, decisionHeadings))
 }
 
 func (v vector) markQuestion(prompt string) {
 	v.shape(askedStatus, containsOf(prompt, statusCues))
 	v.shape(askedFact, containsOf(prompt, factQuestions))
 	v.shape(askedHow, containsOf(prompt, howQuestions))
-	v.shape(askedGeneric, containsOf(prompt, genericQuestions))
 	v.shape(askedNothing, !strings.Contains(prompt, "?") && !containsOf(prompt, factQuestions) &&
 		!containsOf(prompt, howQuestions))
 }
@@ -242,6 +242,37 @@ func isForeign(words []string) bool {
 func hasCapital(s string) bool {
 	for i := 2; i < len(s); i++ {
 		if s[i] >= 'A' && s[i] <= 'Z' && s[i-1] == ' ' && s[i-2] != '.' && (i+1 == len(s) || s[i+1] != ' ' && s[i+1] != '\'') {
+			return true
+		}
+	}
+	return false
+}
+
+func anyPair(words []string, is func(first, second string) bool) bool {
+	for n := range len(words) - 1 {
+		if is(words[n], words[n+1]) {
+			return true
+		}
+	}
+	return false
+}
+
+var auxiliaries = wordSet("is are be been being gets get isn't aren't never always only not")
+
+func passive(first, second string) bool {
+	return auxiliaries[first] && len(second) > 4 && (strings.HasSuffix(second, "ed") || strings.HasSuffix(second, "en"))
+}
+
+var determiners = wordSet("the a an its our their no all every each any only two three both ` # \" nothing whatever")
+
+func thirdPerson(first, second string) bool {
+	return len(first) > 3 && strings.HasSuffix(first, "s") && !strings.HasSuffix(first, "ss") && !strings.HasSuffix(first, "'s") &&
+		first != "this" && first != "does" && first != "always" && first != "was" && first != "has" && determiners[second]
+}
+
+func sharesWord(text string, topic map[string]bool) bool {
+	for w := range contentWords(text) {
+		if len(w) > 3 && topic[w] {
 			return true
 		}
 	}
