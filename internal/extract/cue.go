@@ -7,6 +7,22 @@ import "strings"
 type cue struct{ name, phrases string }
 
 var cues = []cue{
+	{"plain decision", "^ decision ^|decision is ^|we decided|we agreed|we've decided|we have decided|we chose|we picked|" +
+		"we settled|it was decided|it's decided|team agreed|team decided|team chose|decided to use|decided on|we've agreed|" +
+		"we've settled|we have settled|we have agreed|we've picked|we've chosen|we're going with|we go with|we'll go with|" +
+		"let's go with|let's use|let's stick with|let's keep|let's not|i decided|i've decided|we'll stick with|we're dropping|" +
+		"we're moving to|we're switching to|we're settling on|we ended up|verdict|made up my mind|we standardize|" +
+		"we're standardizing|we rejected|we no longer|we will not|we won't"},
+	{"plain task", "^ todo|todo ^|remind me|note to self|action item|^ follow-up ^|^ open item|don't forget to|remember to|" +
+		"let me forget|still need to|still needs|still has to|still have to|still owe|someone needs to|someone has to|" +
+		"somebody needs to|somebody has to|next step is|still to be|still missing|^ remaining|must not forget|please remind"},
+	{"plain preference", "i prefer|i'd prefer|i'd rather|my preference|i hate|^ always|^ never|whenever you|i always want|" +
+		"ask me first|i don't like|not a fan|i like|don't ever|do not ever|by default ^|^ prefer|^ avoid|stop asking|" +
+		"stop adding|stop using|stop writing|stop making|stop saying|without asking|i can't stand|i want all|i'd appreciate|" +
+		"drives me|ever ^|ever $|always $|please don't|^ please ^ don't"},
+	{"plain fact", "fyi|keep in mind|just so you know|remember that|call me|for the record|be aware|note that|i'm the|" +
+		"i work|worth knowing|turns out|heads up|by the way|btw|mind you|bear in mind|root cause|convention in|don't forget that|" +
+		"is called|for reference|for context"},
 	{"lasting", "from now on|from here on|from today|from this|from then on|from tomorrow|going forward|moving forward|" +
 		"in future|in the future|for the future|for good|permanently|any more|anymore|no longer|no more|at all times|" +
 		"every time|each time|any time|henceforth|starting in|starting with|starting # |as of|until the|until we|since #|" +
@@ -111,6 +127,8 @@ var cues = []cue{
 		"for a moment|tonight|asap|the change|this change"},
 	{"pronoun", "^ this|^ that|^ it|^ it's|^ they|^ he|^ she|^ these|^ those|^ that's|^ thats|^ its|^ here's|^ here|" +
 		"^ they're|^ there"},
+	{"anaphora", "that $|this $|it $|them $|with that|do that|that one|like that|like this|same|those $|that ^|this ^|the above|" +
+		"it back|it again|that again"},
 	{"symptom", "fails|fail|failed|failing|failure|broken|breaks|broke|wrong|error|errors|bug|crash|crashes|crashed|slow|" +
 		"hangs|not working|chokes|drifts|red|flaky|leak|leaks|grows|spike|confused|complains|warning|" +
 		"weird|stuck|diverged|looks like|too|not found|chaos|mess|problem|issue|misses|died|freezes|timeout|times out|" +

@@ -35,6 +35,9 @@ func FromPrompt(t Turn) []Statement {
 	var found []Statement
 	if len(list) > 0 && agrees(list[0].text) {
 		found = t.add(found, proposal(t.Previous, list[0].text), loci.TypeDecision, maxStatements)
+		if len(found) > 0 {
+			list = list[1:]
+		}
 	}
 	return t.addAll(found, list, newSetting("", false, len(list)), maxStatements)
 }

@@ -48,13 +48,13 @@ func samplesOf(t *testing.T, path string, weight float64) (list []sample) {
 }
 
 // fit returns the weights of a logistic regression with an L2 penalty, by gradient descent with momentum.
-func fit(list []sample, isRight func(sample) bool) []float64 {
+func fit(list []sample, prior map[string]float64, isRight func(sample) bool) []float64 {
 	const rounds, rate, momentum, penalty = 400, .02, .9, 1.5
 	n := len(extract.FeatureNames)
 	weights, velocity, gradient := make([]float64, n), make([]float64, n), make([]float64, n)
 	for range rounds {
 		for i := range gradient {
-			gradient[i] = penalty * weights[i]
+			gradient[i] = penalty * (weights[i] - prior[extract.FeatureNames[i]])
 		}
 		gradient[n-1], gradient[n-2] = 0, 0 // the intercepts
 		for _, s := range list {
@@ -85,15 +85,23 @@ func sum(weights []float64, features []bool) (z float64) {
 	return z
 }
 
+// priors are the weights expected before any turn is seen: plain words are rare in the turns, yet certain.
+var priors = []map[string]float64{
+	{"plain decision": 2, "plain task": 2, "plain preference": 2, "plain fact": 2,
+		"hedge": -2, "hypothetical": -2, "speech": -2, "sarcasm": -2, "told": -1, "now": -1, "anaphora": -1},
+	{"plain decision": 2.5, "plain task": 2.5, "plain fact": 1, "hedge": -1, "hypothetical": -1},
+	{"plain decision": 2}, {"plain preference": 2}, {"plain fact": 2}, {"plain task": 2},
+}
+
 // fitAll returns the six columns of the table: prompt, response, and one against the rest for each type.
 func fitAll(list []sample) (columns [6][]float64) {
 	for n, isResponse := range []bool{false, true} {
 		part := slices.DeleteFunc(slices.Clone(list), func(s sample) bool { return s.isResponse != isResponse })
-		columns[n] = fit(part, func(s sample) bool { return s.kind != "" })
+		columns[n] = fit(part, priors[n], func(s sample) bool { return s.kind != "" })
 	}
 	kept := slices.DeleteFunc(slices.Clone(list), func(s sample) bool { return s.kind == "" })
 	for n, kind := range []string{"decision", "preference", "fact", "task"} {
-		columns[n+2] = fit(kept, func(s sample) bool { return s.kind == kind })
+		columns[n+2] = fit(kept, priors[n+2], func(s sample) bool { return s.kind == kind })
 	}
 	for _, column := range columns {
 		for i, w := range column {
