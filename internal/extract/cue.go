@@ -1,7 +1,5 @@
 package extract
 
-import "strings"
-
 // A cue is a feature of a sentence: it has one of the phrases. Words are as normalize returns them; "^" stands for the
 // start of a clause, "$" for the end of the sentence, "#" for a number.
 type cue struct{ name, phrases string }
@@ -129,7 +127,14 @@ var cues = []cue{
 		"^ they're|^ there"},
 	{"anaphora", "that $|this $|it $|them $|with that|do that|that one|like that|like this|same|those $|that ^|this ^|the above|" +
 		"it back|it again|that again"},
-	{"symptom", "fails|fail|failed|failing|failure|broken|breaks|broke|wrong|error|errors|bug|crash|crashes|crashed|slow|" +
+	{"display", "button|buttons|page|header|footer|tooltip|menu|modal|dialog|icon|layout|font|chart|graph|screen|animation|" +
+		"sidebar|banner|dropdown|scrollbar|cursor|spinner|popup|toast|row|div|navbar|label|logo|margin|padding|tab|field|" +
+		"preview|the test|the build|the tests|the pipeline|the ci|the job|the output|the log|the logs|the result|the script"},
+	{"symptom", "suddenly|sometimes|randomly|occasionally|overlaps|jumps|flickers|flicker|disappears|disappeared|vanishes|" +
+		"shows|displays|duplicates|duplicated|empty|is off|truncated|cut off|garbled|incorrect|incorrectly|inconsistent|" +
+		"laggy|stutters|slower|forever ^|forever $|twice|null|undefined|nan|denied|refused|unreachable|unavailable|stale|" +
+		"corrupt|corrupted|mismatch|off by|doesn't show|doesn't start|doesn't build|doesn't compile|won't start|won't build|" +
+		"no idea why|for some reason|somehow|out of disk|out of memory|oom|can't start|can't connect|can't find|can't open|fails|fail|failed|failing|failure|broken|breaks|broke|wrong|error|errors|bug|crash|crashes|crashed|slow|" +
 		"hangs|not working|chokes|drifts|red|flaky|leak|leaks|grows|spike|confused|complains|warning|" +
 		"weird|stuck|diverged|looks like|too|not found|chaos|mess|problem|issue|misses|died|freezes|timeout|times out|" +
 		"throws|panics|strange|odd|ugly|unexpected|panic|exception|blank|regression|keeps failing|garbage|nothing happens"},
@@ -188,20 +193,17 @@ var questionWords = wordSet("what what's whats who who's whose which where where
 var reportVerbs = wordSet("done found ran wrote made set put took went got built cut left split reran rebuilt here let " +
 	"here's nothing understood noted will all fine good right ok yes")
 
-func hasPrefixOf(s string, list []string) bool {
-	for _, p := range list {
-		if strings.HasPrefix(s, p) {
-			return true
-		}
-	}
-	return false
-}
+var auxiliaries = wordSet("is are be been being gets get isn't aren't never always only not this does was has")
 
-func containsOf(s string, list []string) bool {
-	for _, p := range list {
-		if strings.Contains(s, p) {
-			return true
-		}
-	}
-	return false
-}
+var determiners = wordSet("the a an its our their no all every each any only two three both ` # \" nothing")
+
+var (
+	openHeadings = []string{"open", "not done", "todo", "to do", "remain", "missing", "left", "next", "follow", "outstanding",
+		"later", "pending"}
+	ruleHeadings = []string{"rule", "prefer", "convention", "style", "always", "please", "remember", "how i"}
+	statusCues   = []string{" left", "remain", " open", "status", "recap", "stand", "missing", "todo", "progress",
+		"outstanding", "finished", "next step", "summar", "blocked"}
+	factQuestions = []string{"where", "which", "who", "does the", "do we", "is the", "are the", "what's the", "is our",
+		"do our", "does our", "whats the", "what is the", "is it documented", "are we", "is there", "are there", "have we"}
+	howQuestions = []string{"why", "how", "what happens", "what if", "can i", "can we", "can you see", "what's stopping"}
+)

@@ -14,12 +14,9 @@ func Samples(text, prompt string, isResponse bool) (list []Sample) {
 	if !isResponse && containsOf(lowerASCII(visible), abandonments) {
 		return nil
 	}
-	all := sentences(visible)
-	in := newSetting(prompt, isResponse, len(all))
+	all, vectors := drawable(visible, prompt, isResponse)
 	for n, s := range all {
-		if v := featuresOf(s, n, in); v != nil {
-			list = append(list, Sample{s.text, normalize(s.text), v})
-		}
+		list = append(list, Sample{s.text, normalize(s.text), vectors[n]})
 	}
 	return list
 }

@@ -31,32 +31,24 @@ func FromPrompt(t Turn) []Statement {
 	if containsOf(lowerASCII(text), abandonments) {
 		return nil
 	}
-	list := sentences(text)
 	var found []Statement
-	if len(list) > 0 && agrees(list[0].text) {
-		found = t.add(found, proposal(t.Previous, list[0].text), loci.TypeDecision, maxStatements)
-		if len(found) > 0 {
-			list = list[1:]
-		}
+	if list := sentences(text); len(list) > 0 && agrees(list[0].text) {
+		found = t.add(nil, proposal(t.Previous, list[0].text), loci.TypeDecision, maxStatements)
 	}
-	return t.addAll(found, list, newSetting("", false, len(list)), maxStatements)
+	return t.addAll(found, text, false, maxStatements)
 }
 
 // FromResponse draws from the response what the prompt did not say.
 func FromResponse(t Turn) []Statement {
 	said := FromPrompt(t)
-	list := sentences(visibleLines(t.Response))
-	all := t.addAll(said, list, newSetting(t.Prompt, true, len(list)), len(said)+maxStatements)
-	return all[len(said):]
+	return t.addAll(said, visibleLines(t.Response), true, len(said)+maxStatements)[len(said):]
 }
 
-func (t Turn) addAll(found []Statement, list []sentence, in setting, limit int) []Statement {
-	for n, s := range list {
-		if len(found) >= limit {
-			break
-		}
-		if v := featuresOf(s, n, in); v != nil && v.score(in.isResponse) >= threshold {
-			found = t.add(found, s.text, v.kind(), limit)
+func (t Turn) addAll(found []Statement, text string, isResponse bool, limit int) []Statement {
+	list, vectors := drawable(text, t.Prompt, isResponse)
+	for n, v := range vectors {
+		if len(found) < limit && v.score(isResponse) >= threshold {
+			found = t.add(found, list[n].text, v.kind(), limit)
 		}
 	}
 	return found

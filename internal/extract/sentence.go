@@ -7,9 +7,12 @@ import (
 
 // sentences splits visible lines into sentences, and leaves out those that are too long or not of English.
 func sentences(text string) (list []sentence) {
-	heading := ""
+	heading, lead, isLed := "", "", false
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
+		if line == "" && isLed {
+			lead, isLed = "", false
+		}
 		bare := strings.TrimLeft(line, "-*#•[] ")
 		isItem := len(bare) < len(line) && strings.IndexByte("-*•", line[0]) >= 0 && strings.HasPrefix(line[1:], " ")
 		if n := numberLen(bare); n > 0 {
@@ -22,9 +25,13 @@ func sentences(text string) (list []sentence) {
 		for rest := bare; rest != ""; {
 			end := sentenceEnd(rest)
 			if s := strings.TrimSpace(rest[:end]); isReadable(s) {
-				list = append(list, sentence{text: s, heading: heading, isItem: isItem})
+				list = append(list, sentence{text: s, heading: heading, lead: lead, isItem: isItem})
 			}
 			rest = rest[end:]
+		}
+		isLed = isLed || line != "" && lead != ""
+		if strings.HasSuffix(line, ":") {
+			lead, isLed = lowerASCII(line), false
 		}
 		if isHeading(line) {
 			heading = lowerASCII(bare)

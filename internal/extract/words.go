@@ -5,7 +5,8 @@ import "strings"
 // A sentence is one of a prompt or of an answer, with the line that heads its list.
 type sentence struct {
 	text, heading string
-	isItem        bool // of a list
+	lead          string // the line with a colon above the paragraph
+	isItem        bool   // of a list
 }
 
 // fillers open a clause and leave it unchanged.
@@ -79,4 +80,22 @@ func lowerByte(c byte) byte {
 		return c + 'a' - 'A'
 	}
 	return c
+}
+
+func hasPrefixOf(s string, list []string) bool {
+	for _, p := range list {
+		if strings.HasPrefix(s, p) {
+			return true
+		}
+	}
+	return false
+}
+
+func containsOf(s string, list []string) bool {
+	for _, p := range list {
+		if strings.Contains(s, p) {
+			return true
+		}
+	}
+	return false
 }

@@ -14,8 +14,8 @@ func TestCurve(t *testing.T) {
 	if err != nil {
 		t.Skip()
 	}
-	extract.Shift(-1.3 - 0.3)
-	for z := -1.3; z < 2.2; z += .3 {
+	extract.Shift(-1.2 - 0.3)
+	for z := -1.2; z < 2.2; z += .3 {
 		extract.Shift(.3)
 		sc, _ := extracttest.Measure(turns)
 		line := fmt.Sprintf("C thr %.1f ", z+.0)
