@@ -10,13 +10,12 @@ type Sample struct {
 
 // Samples returns the sentences of a text that may be drawn.
 func Samples(text, prompt string, isResponse bool) (list []Sample) {
-	visible := visibleLines(text)
-	if !isResponse && containsOf(lowerASCII(visible), abandonments) {
+	all := sentences(visibleLines(text))
+	if !isResponse && anyHas(all, abandoned) {
 		return nil
 	}
-	all, vectors := drawable(visible, prompt, isResponse)
-	for n, s := range all {
-		list = append(list, Sample{s.text, normalize(s.text), vectors[n]})
+	for _, s := range drawable(all, prompt, isResponse) {
+		list = append(list, Sample{s.text, normalize(s.text), s.features})
 	}
 	return list
 }

@@ -27,28 +27,28 @@ type Turn struct {
 
 // FromPrompt draws from the prompt. Agreement to the answer before it draws the proposal of that answer.
 func FromPrompt(t Turn) []Statement {
-	text := visibleLines(t.Prompt)
-	if containsOf(lowerASCII(text), abandonments) {
+	list := sentences(visibleLines(t.Prompt))
+	if len(list) == 0 || anyHas(list, abandoned) {
 		return nil
 	}
 	var found []Statement
-	if list := sentences(text); len(list) > 0 && agrees(list[0].text) {
+	if list[0].agrees() {
 		found = t.add(nil, proposal(t.Previous, list[0].text), loci.TypeDecision, maxStatements)
 	}
-	return t.addAll(found, text, false, maxStatements)
+	return t.addAll(found, list, false, maxStatements)
 }
 
 // FromResponse draws from the response what the prompt did not say.
 func FromResponse(t Turn) []Statement {
 	said := FromPrompt(t)
-	return t.addAll(said, visibleLines(t.Response), true, len(said)+maxStatements)[len(said):]
+	list := sentences(visibleLines(t.Response))
+	return t.addAll(said, list, true, len(said)+maxStatements)[len(said):]
 }
 
-func (t Turn) addAll(found []Statement, text string, isResponse bool, limit int) []Statement {
-	list, vectors := drawable(text, t.Prompt, isResponse)
-	for n, v := range vectors {
-		if len(found) < limit && v.score(isResponse) >= threshold {
-			found = t.add(found, list[n].text, v.kind(), limit)
+func (t Turn) addAll(found []Statement, list []sentence, isResponse bool, limit int) []Statement {
+	for _, s := range drawable(list, t.Prompt, isResponse) {
+		if len(found) < limit && s.features.score(isResponse) >= threshold {
+			found = t.add(found, s.text, s.features.kind(), limit)
 		}
 	}
 	return found

@@ -22,7 +22,6 @@ const (
 	isPassive
 	hasVerb // of the third person before a noun: "holds the"
 	isFragment
-	isOnTopic // of the question
 	underOpen
 	underRules
 	underOrder // after a line with a colon that says what to do with the text below
@@ -40,7 +39,7 @@ const (
 )
 
 var shapeNames = [shapes]string{"short", "number", "code", "name", "colon", "quote", "listed", "only sentence", "first",
-	"last", "report", "declared", "standing order", "plain order", "short choice", "passive", "verb", "fragment", "on topic",
+	"last", "report", "declared", "standing order", "plain order", "short choice", "passive", "verb", "fragment",
 	"under open", "under rules", "under order", "beside hedge", "beside report", "before question", "in fiction",
 	"asked status", "asked fact", "asked how", "asked nothing", "in prompt", "in response"}
 
@@ -56,26 +55,26 @@ var (
 
 func (v vector) set(shape int, is bool) { v[len(cues)+shape] = v[len(cues)+shape] || is }
 
-// vectorOf returns the features that a sentence has by itself.
-func vectorOf(s sentence) vector {
+// read finds the features that a sentence has by itself.
+func (s *sentence) read() {
 	words := normalize(s.text)
-	fields := strings.Fields(words)
+	s.words = strings.Fields(words)
 	v := make(vector, len(cues)+shapes)
 	v.markCues(words)
-	v.set(isShort, len(fields) < 7)
+	v.set(isShort, len(s.words) < 7)
 	v.set(hasNumber, strings.Contains(words, " # "))
 	v.set(hasCode, strings.Contains(words, " ` "))
 	v.set(hasQuote, strings.Contains(words, " \" "))
 	v.set(hasName, hasCapital(s.text))
 	v.set(hasColon, strings.Contains(s.text, ": "))
 	v.set(isListed, s.isItem)
-	v.set(isPassive, anyPair(fields, passive))
-	v.set(hasVerb, anyPair(fields, thirdPerson))
-	v.set(isShortChoice, len(fields) < 9 && v.has(elliptic))
-	v.markMood(headOf(fields))
+	v.set(isPassive, anyPair(s.words, passive))
+	v.set(hasVerb, anyPair(s.words, thirdPerson))
+	v.set(isShortChoice, len(s.words) < 9 && v.has(elliptic))
+	v.markMood(headOf(s.words))
 	v.set(underOpen, containsOf(s.heading, openHeadings))
 	v.set(underRules, containsOf(s.heading, ruleHeadings))
-	return v
+	s.features = v
 }
 
 // markMood tells orders, reports, statements and fragments apart. The head is the first word of a sentence.
@@ -99,9 +98,9 @@ func headOf(words []string) string {
 	return ""
 }
 
-// isQuestion tells of a question, with or without its mark.
-func isQuestion(s string, words []string) bool {
-	return strings.HasSuffix(s, "?") || questionWords[headOf(words)] && !strings.Contains(s, ": ")
+// isQuestion tells of a question, with or without its mark. In a prompt the first word suffices.
+func (s sentence) isQuestion(isResponse bool) bool {
+	return strings.HasSuffix(s.text, "?") || !isResponse && questionWords[headOf(s.words)] && !strings.Contains(s.text, ": ")
 }
 
 // isForeign tells of another language by its commonest words.

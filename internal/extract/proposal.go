@@ -3,21 +3,21 @@ package extract
 import "strings"
 
 // agreements are the first words of a prompt that agrees, as normalize returns them.
-var agreements = strings.Split("yes|yep|yeah|yup|agreed|i agree|sounds good|sounds great|sounds fine|do it|do that|"+
-	"do so|sure|perfect|go ahead|go for it|go with it|go with that|let's do|lets do|good idea|great idea|option #|option|"+
-	"exactly|makes sense|that makes sense|that works|works for me|fine by me|fine with me|ok|okay|k|+#|lgtm|please do|"+
-	"absolutely|definitely|of course|deal|correct|approved|ship it|love it|i like it|i like that|right|fine|great|"+
-	"why not|alright|good|make it so|be it|let's go|lets go|the first|the second|the latter|the former|true|yes please|"+
-	"as you suggest|as you propose|your suggestion|your proposal|you're right|all right|cool|nice|excellent|jup|ja", "|")
+var agreements = padded("yes|yep|yeah|yup|agreed|i agree|sounds good|sounds great|sounds fine|do it|do that|" +
+	"do so|sure|perfect|go ahead|go for it|go with it|go with that|let's do|lets do|good idea|great idea|option #|option|" +
+	"exactly|makes sense|that makes sense|that works|works for me|fine by me|fine with me|ok|okay|k|+#|lgtm|please do|" +
+	"absolutely|definitely|of course|deal|correct|approved|ship it|love it|i like it|i like that|right|fine|great|" +
+	"why not|alright|good|make it so|be it|let's go|lets go|the first|the second|the latter|the former|true|yes please|" +
+	"as you suggest|as you propose|your suggestion|your proposal|you're right|all right|cool|nice|excellent|jup|ja")
 
 // reservations are words with which a prompt does not agree without condition.
-var reservations = strings.Split("but|not|don't|only|no|maybe|later|except|however|wait|instead|first let|why|what|how|"+
-	"without|unless|if|hold|yet|thanks|thank|looks|rather", "|")
+var reservations = padded("but|not|don't|only|no|maybe|later|except|however|wait|instead|first let|why|what|how|" +
+	"without|unless|if|hold|yet|thanks|thank|looks|rather")
 
-var proposals = strings.Split("i propose|i suggest|i'd suggest|i would suggest|i recommend|i'd recommend|i would|i'd|"+
-	"proposal|my suggestion|my recommendation|recommendation|suggestion|we should|we'd|recommend|suggest|propose|"+
-	"my pick|my vote|my advice|best option|best way|best fix|cleanest|simplest|safest|easiest|better to|plan is|"+
-	"my plan|the plan|would be to|i'd say|i'd vote|makes sense to|let's|my preference|my favourite|my favorite", "|")
+var proposals = padded("i propose|i suggest|i'd suggest|i would suggest|i recommend|i'd recommend|i would|i'd|" +
+	"proposal|my suggestion|my recommendation|recommendation|suggestion|we should|we'd|recommend|suggest|propose|" +
+	"my pick|my vote|my advice|best option|best way|best fix|cleanest|simplest|safest|easiest|better to|plan is|" +
+	"my plan|the plan|would be to|i'd say|i'd vote|makes sense to|let's|my preference|my favourite|my favorite")
 
 var offers = []string{"should i ", "shall i ", "shall we ", "should we ", "do you want me to ", "want me to ",
 	"would you like me to ", "do we want to ", "ok if i ", "ok to ", "okay if i ", "may i ", "can i ", "how about ",
@@ -34,28 +34,35 @@ var offeredActs = wordSet("also push delete remove run start commit create open 
 	"investigate dig take rename list print implement test add")
 
 // agrees tells whether the first sentence of a prompt is a short agreement.
-func agrees(sentence string) bool {
-	words := strings.Fields(strings.NewReplacer("^ ", "", " $", "").Replace(normalize(sentence)))
-	if len(words) == 0 || len(words) > 8 || strings.HasSuffix(sentence, "?") && len(words) > 3 {
-		return false
+func (s sentence) agrees() bool {
+	if strings.Contains(s.text, "👍") || s.text == "+1" {
+		return true
 	}
-	for _, w := range words {
-		if hasWord(reservations, w) && strings.Join(words, " ") != "why not" && !strings.Contains(sentence, "why not") {
-			return false
+	text := " "
+	for _, w := range s.words {
+		if w != "^" && w != "$" {
+			text += w + " "
 		}
 	}
-	return startsWith(words, agreements) || strings.TrimSpace(sentence) == "+1" || strings.Contains(sentence, "👍")
+	if strings.Contains(text, " why not ") {
+		return true
+	}
+	return len(s.words) < 12 && !strings.HasSuffix(s.text, "?") && !containsOf(text, reservations) &&
+		hasPrefixOf(text, agreements)
 }
 
-func startsWith(words []string, list []string) bool {
-	text := strings.Join(words, " ") + " "
-	for _, p := range list {
-		if strings.HasPrefix(text, p+" ") {
-			return true
-		}
+// padded returns the words of a list, each between spaces.
+func padded(list string) (words []string) {
+	for w := range strings.SplitSeq(list, "|") {
+		words = append(words, " "+w+" ")
 	}
-	return false
+	return words
 }
+
+var doubts = padded("maybe|might|perhaps")
+
+// sequels open a sentence that goes on with the proposal before it.
+var sequels = []string{"^ we'd ", "^ i'd ", "^ we would ", "^ we ", "^ then ", "^ i'll "}
 
 // proposal returns what the answer before the prompt proposed, or nothing.
 func proposal(previous, agreement string) string {
@@ -66,7 +73,7 @@ func proposal(previous, agreement string) string {
 	list := sentences(text)
 	for n, s := range list {
 		words := normalize(s.text)
-		if !strings.HasSuffix(s.text, "?") && hasPhrase(words, proposals) && !hasPhrase(words, []string{"maybe", "might"}) {
+		if !strings.HasSuffix(s.text, "?") && containsOf(words, proposals) && !containsOf(words, doubts) {
 			return withSequel(list[n:])
 		}
 	}
@@ -85,19 +92,10 @@ func proposal(previous, agreement string) string {
 func withSequel(list []sentence) string {
 	text := list[0].text
 	if len(list) > 1 && len(text)+len(list[1].text) < maxSentence && !strings.HasSuffix(list[1].text, "?") &&
-		hasPhrase(normalize(list[1].text), []string{"^ we'd", "^ i'd", "^ we would", "^ we", "^ then", "^ i'll"}) {
+		hasPrefixOf(normalize(list[1].text), sequels) {
 		return text + " " + list[1].text
 	}
 	return text
-}
-
-func hasPhrase(words string, list []string) bool {
-	for _, p := range list {
-		if strings.Contains(words, " "+p+" ") || strings.HasPrefix(words, p+" ") {
-			return true
-		}
-	}
-	return false
 }
 
 // offered returns the act that a question offers, unless it concerns this turn alone.

@@ -10,7 +10,7 @@ type weight struct {
 }
 
 // threshold is the least score of a sentence that is kept, chosen for precision.
-const threshold = 0
+const threshold = 0.3
 
 // score returns the logarithm of the odds that a person would keep the sentence.
 func (v vector) score(isResponse bool) (sum float64) {

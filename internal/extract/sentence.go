@@ -5,39 +5,71 @@ import (
 	"unicode/utf8"
 )
 
+// A sentence is one of a prompt or of an answer, with the line that heads its list or leads its paragraph.
+type sentence struct {
+	text, heading, lead string
+	isItem              bool     // of a list
+	words               []string // as normalize returns them
+	features            vector
+}
+
 // sentences splits visible lines into sentences, and leaves out those that are too long or not of English.
 func sentences(text string) (list []sentence) {
-	heading, lead, isLed := "", "", false
+	var above headings
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
-		if line == "" && isLed {
-			lead, isLed = "", false
-		}
-		bare := strings.TrimLeft(line, "-*#•[] ")
-		isItem := len(bare) < len(line) && strings.IndexByte("-*•", line[0]) >= 0 && strings.HasPrefix(line[1:], " ")
-		if n := numberLen(bare); n > 0 {
-			bare, isItem = bare[n:], true
-		}
-		if !isItem && line != "" {
-			heading = ""
-		}
-		bare = strings.ReplaceAll(bare, "**", "")
+		bare, isItem := withoutMarks(line)
+		above.enter(line, isItem)
 		for rest := bare; rest != ""; {
 			end := sentenceEnd(rest)
 			if s := strings.TrimSpace(rest[:end]); isReadable(s) {
-				list = append(list, sentence{text: s, heading: heading, lead: lead, isItem: isItem})
+				list = append(list, sentence{text: s, heading: above.heading, lead: above.lead, isItem: isItem})
+				list[len(list)-1].read()
 			}
 			rest = rest[end:]
 		}
-		isLed = isLed || line != "" && lead != ""
-		if strings.HasSuffix(line, ":") {
-			lead, isLed = lowerASCII(line), false
-		}
-		if isHeading(line) {
-			heading = lowerASCII(bare)
-		}
+		above.leave(line)
 	}
 	return list
+}
+
+// headings follow the line that heads a list, and the one that leads a paragraph or list with a colon.
+type headings struct {
+	heading, lead string
+	isLed         bool // a line below the lead was read
+}
+
+func (h *headings) enter(line string, isItem bool) {
+	if !isItem && line != "" {
+		h.heading = ""
+	}
+	if line == "" && h.isLed {
+		h.lead, h.isLed = "", false
+	}
+	h.isLed = h.isLed || line != "" && h.lead != ""
+}
+
+func (h *headings) leave(line string) {
+	if len(line) > maxSentence {
+		return
+	}
+	if strings.HasSuffix(line, ":") {
+		h.lead, h.isLed = lowerASCII(line), false
+	}
+	if strings.HasSuffix(line, ":") || strings.HasPrefix(line, "#") || strings.HasPrefix(line, "**") {
+		h.heading = lowerASCII(line)
+	}
+}
+
+// withoutMarks removes the marks of lists, headings and emphasis from a line.
+func withoutMarks(line string) (bare string, isItem bool) {
+	bare = strings.TrimLeft(line, "-*#•[] ")
+	isItem = len(bare) < len(line) && strings.IndexByte("-*", line[0]) >= 0 && strings.HasPrefix(line[1:], " ") ||
+		strings.HasPrefix(line, "• ")
+	if n := numberLen(bare); n > 0 {
+		bare, isItem = bare[n:], true
+	}
+	return strings.ReplaceAll(bare, "**", ""), isItem
 }
 
 // numberLen returns the length of "1. " or "1) " at the start of a line.
@@ -50,10 +82,6 @@ func numberLen(line string) int {
 		return 0
 	}
 	return n + 2
-}
-
-func isHeading(line string) bool {
-	return strings.HasSuffix(line, ":") || strings.HasPrefix(line, "#") || strings.HasPrefix(line, "**")
 }
 
 var abbreviations = []string{"e.g", "i.e", "etc", "vs", "approx", "incl", "resp", "no", "cf"}

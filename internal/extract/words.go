@@ -2,13 +2,6 @@ package extract
 
 import "strings"
 
-// A sentence is one of a prompt or of an answer, with the line that heads its list.
-type sentence struct {
-	text, heading string
-	lead          string // the line with a colon above the paragraph
-	isItem        bool   // of a list
-}
-
 // fillers open a clause and leave it unchanged.
 var fillers = wordSet("ok okay so and but well alright right good great cool thanks thx btw fyi please pls no nope yes " +
 	"yep yeah sure then also oh hey hmm ah perfect brilliant careful important actually though whoa ugh now fine " +

@@ -14,7 +14,7 @@ func TestCurve(t *testing.T) {
 	if err != nil {
 		t.Skip()
 	}
-	extract.Shift(-1.2 - 0.3)
+	extract.Shift(-1.2 - 0.3 - extract.Threshold)
 	for z := -1.2; z < 2.2; z += .3 {
 		extract.Shift(.3)
 		sc, _ := extracttest.Measure(turns)
