@@ -1,8 +1,9 @@
 package extract
 
-import "fmt"
+// CueCount is the number of features that come from the table of cues.
+var CueCount, FeatureNames = len(cues), featureNames()
 
-// A Sample is a sentence with its features, and its normal form.
+// A Sample is a sentence that may be drawn, in normal form too, with its features.
 type Sample struct {
 	Text, Words string
 	Features    []bool
@@ -23,34 +24,4 @@ func Samples(text, prompt string, isResponse bool) (list []Sample) {
 // EachPhrase visits the phrases of the table of cues in a normal form.
 func EachPhrase(words string, visit func(phrase string, cues []int)) {
 	eachPhrase(words, func(phrase string) { visit(phrase, lexicon[phrase].cues) })
-}
-
-// CueCount is the number of features that come from the table of cues.
-var CueCount, FeatureNames = len(cues), featureNames()
-
-// SetWeights replaces the table until the process ends.
-func SetWeights(columns [6][]float64) {
-	weights = weights[:0]
-	for n, name := range FeatureNames {
-		weights = append(weights, weight{name, columns[0][n], columns[1][n], columns[2][n], columns[3][n], columns[4][n],
-			columns[5][n]})
-	}
-}
-
-// FormatWeights returns the table as source.
-func FormatWeights() (s string) {
-	for _, w := range weights {
-		s += fmt.Sprintf("\t{%q, %.1f, %.1f, %.1f, %.1f, %.1f, %.1f},\n", w.feature, w.prompt, w.response, w.decision,
-			w.preference, w.fact, w.task)
-	}
-	return s
-}
-
-// Threshold is the least score of a kept sentence.
-const Threshold = threshold
-
-// Shift lowers every score.
-func Shift(by float64) {
-	weights[len(weights)-1].response -= by
-	weights[len(weights)-2].prompt -= by
 }

@@ -2,6 +2,8 @@ package extract_test
 
 import (
 	"flag"
+	"fmt"
+	"go/format"
 	"math"
 	"os"
 	"slices"
@@ -12,115 +14,127 @@ import (
 	"github.com/loci-memory/loci/internal/extract/extracttest"
 )
 
-var isTraining = flag.Bool("train", false, "fit the weights to the development turns and write weights.go")
+var isTraining = flag.Bool("train", false, "fit the weights to the development turns, write weights.go, cross-validate")
+
+// TestWeightsAreFittedToDevelopmentTurns writes weights.go with -train.
+func TestWeightsAreFittedToDevelopmentTurns(t *testing.T) {
+	source := "package extract\n\n// weights is written by go test ./internal/extract -run Weights -args -train.\n" +
+		"var weights = []weight{\n"
+	columns := fitAll(samples(t))
+	for n, name := range extract.FeatureNames {
+		source += fmt.Sprintf("{%q", name)
+		for _, column := range columns {
+			source += fmt.Sprintf(", %.1f", column[n])
+		}
+		source += "},\n"
+	}
+	want, err := format.Source([]byte(source + "}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if *isTraining {
+		err = os.WriteFile("weights.go", want, 0o644)
+	}
+	if got, _ := os.ReadFile("weights.go"); err != nil || string(got) != string(want) {
+		t.Errorf("weights.go is not fitted to the development turns: %v", err)
+	}
+}
+
+// TestCrossValidation prints precision at each tenth of recall. A phrase that the other folds lack does not count,
+// as if nobody had thought of it.
+func TestCrossValidation(t *testing.T) {
+	if !*isTraining {
+		t.Skip("run with -args -train to cross-validate")
+	}
+	const folds = 10
+	var all []scored
+	for fold := range folds {
+		isTested := func(s sample) bool { return s.isBlind && s.turn%folds == fold }
+		rest := slices.DeleteFunc(samples(t), isTested)
+		columns, known := fitAll(rest), map[string]bool{}
+		for _, s := range rest {
+			extract.EachPhrase(s.Words, func(phrase string, _ []int) { known[phrase] = true })
+		}
+		for _, s := range slices.DeleteFunc(samples(t), func(s sample) bool { return !isTested(s) }) {
+			clear(s.Features[:extract.CueCount])
+			extract.EachPhrase(s.Words, func(phrase string, cues []int) {
+				for _, c := range cues {
+					s.Features[c] = s.Features[c] || known[phrase]
+				}
+			})
+			all = append(all, scored{sum(columns[bit(s.isResponse)], s.Features), s.kind != ""})
+		}
+	}
+	printCurve(t, all)
+}
+
+// A scored sentence is right where a person would keep it.
+type scored struct {
+	score   float64
+	isRight bool
+}
+
+func printCurve(t *testing.T, all []scored) {
+	slices.SortFunc(all, func(a, b scored) int { return int(math.Copysign(1, b.score-a.score)) })
+	total, right := 0, 0
+	for _, s := range all {
+		total += bit(s.isRight)
+	}
+	for n, s := range all {
+		if right += bit(s.isRight); s.isRight && right*10/total > (right-1)*10/total {
+			t.Logf("recall %.1f, precision %.2f, threshold %.1f", float64(right)/float64(total),
+				float64(right)/float64(n+1), s.score)
+		}
+	}
+}
+
+func bit(is bool) int {
+	if is {
+		return 1
+	}
+	return 0
+}
 
 // A sample is a sentence of a labelled turn. Its type is empty where nobody would keep it.
 type sample struct {
 	extract.Sample
-	turn       int
-	kind       string
-	isResponse bool
-	weight     float64
+	turn                int
+	kind                string
+	isResponse, isBlind bool
 }
 
-// samplesOf returns the sentences of turns. The turns by the author of the rules count half.
-func samplesOf(t *testing.T, path string, weight float64) (list []sample) {
+func samples(t *testing.T) (list []sample) {
 	t.Helper()
-	turns, err := extracttest.Load(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, turn := range turns {
-		for _, part := range []string{"prompt", "response"} {
-			text := map[string]string{"prompt": turn.Prompt, "response": turn.Response}[part]
-			for _, s := range extract.Samples(text, turn.Prompt, part == "response") {
-				one := sample{Sample: s, turn: turn.ID, isResponse: part == "response", weight: weight}
-				for _, l := range turn.Want {
-					if l.From == part && strings.Contains(strings.ToLower(s.Text), strings.ToLower(l.Key)) {
-						one.kind = l.Type
-					}
+	for n, name := range extracttest.Development {
+		turns, err := extracttest.Load("testdata/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, turn := range turns {
+			for _, isResponse := range []bool{false, true} {
+				for _, s := range samplesOf(turn, isResponse) {
+					s.isBlind = n == 0
+					list = append(list, s)
 				}
-				list = append(list, one)
 			}
 		}
 	}
 	return list
 }
 
-// fit returns the weights of a logistic regression with an L2 penalty, by gradient descent with momentum.
-func fit(list []sample, prior map[string]float64, isRight func(sample) bool) []float64 {
-	const rounds, rate, momentum, penalty = 400, .02, .9, 1.5
-	n := len(extract.FeatureNames)
-	weights, velocity, gradient := make([]float64, n), make([]float64, n), make([]float64, n)
-	for range rounds {
-		for i := range gradient {
-			gradient[i] = penalty * (weights[i] - prior[extract.FeatureNames[i]])
-		}
-		gradient[n-1], gradient[n-2] = 0, 0 // the intercepts
-		for _, s := range list {
-			diff := 1 / (1 + math.Exp(-sum(weights, s.Features)))
-			if isRight(s) {
-				diff--
-			}
-			for i, is := range s.Features {
-				if is {
-					gradient[i] += diff * s.weight
-				}
+func samplesOf(turn extracttest.Turn, isResponse bool) (list []sample) {
+	text, part := turn.Prompt, "prompt"
+	if isResponse {
+		text, part = turn.Response, "response"
+	}
+	for _, s := range extract.Samples(text, turn.Prompt, isResponse) {
+		one := sample{Sample: s, turn: turn.ID, isResponse: isResponse}
+		for _, l := range turn.Want {
+			if l.From == part && strings.Contains(strings.ToLower(s.Text), strings.ToLower(l.Key)) {
+				one.kind = l.Type
 			}
 		}
-		for i := range weights {
-			velocity[i] = momentum*velocity[i] - rate*gradient[i]
-			weights[i] += velocity[i]
-		}
+		list = append(list, one)
 	}
-	return weights
-}
-
-func sum(weights []float64, features []bool) (z float64) {
-	for i, is := range features {
-		if is {
-			z += weights[i]
-		}
-	}
-	return z
-}
-
-// priors are the weights expected before any turn is seen: plain words are rare in the turns, yet certain.
-var priors = []map[string]float64{
-	{"plain decision": 2, "plain task": 2, "plain preference": 2, "plain fact": 2,
-		"hedge": -2, "hypothetical": -2, "speech": -2, "sarcasm": -2, "told": -1, "now": -1, "anaphora": -1, "symptom": -1, "display": -.5,
-		"plain order": -2, "quote": -.5, "under order": -2, "in fiction": -1.5, "beside hedge": -.5, "beside report": -.5},
-	{"plain decision": 2.5, "plain task": 2.5, "plain fact": 1, "hedge": -1, "hypothetical": -1},
-	{"plain decision": 2}, {"plain preference": 2}, {"plain fact": 2}, {"plain task": 2},
-}
-
-// fitAll returns the six columns of the table: prompt, response, and one against the rest for each type.
-func fitAll(list []sample) (columns [6][]float64) {
-	for n, isResponse := range []bool{false, true} {
-		part := slices.DeleteFunc(slices.Clone(list), func(s sample) bool { return s.isResponse != isResponse })
-		columns[n] = fit(part, priors[n], func(s sample) bool { return s.kind != "" })
-	}
-	kept := slices.DeleteFunc(slices.Clone(list), func(s sample) bool { return s.kind == "" })
-	for n, kind := range []string{"decision", "preference", "fact", "task"} {
-		columns[n+2] = fit(kept, priors[n+2], func(s sample) bool { return s.kind == kind })
-	}
-	for _, column := range columns {
-		for i, w := range column {
-			column[i] = math.Round(w*10) / 10
-		}
-	}
-	return columns
-}
-
-func TestTrain(t *testing.T) {
-	if !*isTraining {
-		t.Skip("run with -train to fit the weights")
-	}
-	list := append(samplesOf(t, "testdata/blind_development.jsonl", 1), samplesOf(t, "testdata/turns.jsonl", .5)...)
-	extract.SetWeights(fitAll(list))
-	source := "package extract\n\n// weights is fitted to the development turns by go test -run TestTrain -train. Zeros say that a feature is not used.\n" +
-		"var weights = []weight{\n" + extract.FormatWeights() + "}\n"
-	if err := os.WriteFile("weights.go", []byte(source), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	return list
 }

@@ -5,9 +5,15 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
-	"hash/fnv"
 	"os"
 )
+
+// HeldOut names the turns that no rule is written by. Their author, and that of the first of Development, had not
+// seen the rules; the author of the rules wrote the second.
+const HeldOut = "blind_heldout.jsonl"
+
+// Development names the turns that rules are written by and weights are fitted to.
+var Development = []string{"blind_development.jsonl", "turns.jsonl"}
 
 // A Label is a statement that a person would keep of a turn.
 type Label struct {
@@ -19,18 +25,10 @@ type Label struct {
 // A Turn is a labelled turn. Previous is the answer before the prompt.
 type Turn struct {
 	ID       int     `json:"id"`
-	SaidOn   string  `json:"saidOn"`
 	Previous string  `json:"previous"`
 	Prompt   string  `json:"prompt"`
 	Response string  `json:"response"`
 	Want     []Label `json:"want"`
-}
-
-// HeldOut tells whether a turn belongs to the half that no rule was written by.
-func (t Turn) HeldOut() bool {
-	h := fnv.New32a()
-	fmt.Fprintf(h, "turn %d", t.ID)
-	return h.Sum32()>>7&1 == 1
 }
 
 // Load reads labelled turns, one JSON object a line.

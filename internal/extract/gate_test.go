@@ -1,0 +1,42 @@
+package extract_test
+
+import (
+	"testing"
+
+	"github.com/loci-memory/loci/internal/extract/extracttest"
+)
+
+// TestExtractionMeetsQualityGate measures turns of an author who had not seen the rules. It prints no miss, because
+// rules must not be written by this half.
+func TestExtractionMeetsQualityGate(t *testing.T) {
+	t.Parallel()
+	turns, err := extracttest.Load("testdata/" + extracttest.HeldOut)
+	if err != nil {
+		t.Fatal(err)
+	}
+	scores, _ := extracttest.Measure(turns)
+	if all := scores[""]; all.Precision() < .8 || all.Recall() < .5 {
+		t.Errorf("precision %.2f, recall %.2f", all.Precision(), all.Recall())
+	}
+}
+
+// TestExtractionKeepsQualityOnDevelopmentTurns prints its misses, to write rules by.
+func TestExtractionKeepsQualityOnDevelopmentTurns(t *testing.T) {
+	t.Parallel()
+	for _, name := range extracttest.Development {
+		turns, err := extracttest.Load("testdata/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		scores, misses := extracttest.Measure(turns)
+		for kind, s := range scores {
+			t.Logf("%s, %q: precision %.2f, recall %.2f, %+v", name, kind, s.Precision(), s.Recall(), s)
+		}
+		for _, miss := range misses {
+			t.Log(miss)
+		}
+		if all := scores[""]; all.Precision() < .9 || all.Recall() < .75 {
+			t.Errorf("%s: precision %.2f, recall %.2f", name, all.Precision(), all.Recall())
+		}
+	}
+}
