@@ -51,7 +51,7 @@ func (p place) mark(list []sentence, n int) {
 		return
 	}
 	v.set(inFiction, p.isFiction)
-	v.set(underOrder, containsOf(list[n].lead, handled))
+	v.set(underOrder, containsOf(list[n].lead, handled) && !containsOf(list[n].lead, ruleHeadings))
 	v.set(beforeQuestion, n+1 < len(list) && strings.HasSuffix(list[n+1].text, "?"))
 	for i := max(0, n-2); i < min(len(list), n+3); i++ {
 		v.set(besideHedge, i != n && list[i].features.has(hedged))

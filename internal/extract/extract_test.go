@@ -34,6 +34,18 @@ func TestFromPromptAndResponseDraw(t *testing.T) {
 			"<tool_result>We decided to use tea.", "<thinking>\nWe decided to use tea.</thinking>", nil, nil},
 		{"", "We decided to use tea. Never mind.", "", nil, nil},
 		{"", "Maybe we decided to use tea.", "", nil, nil},
+		{"I'd keep two formats. We'd drop the old one in May.", "ok makes sense", "", []extract.Statement{
+			{Text: "I'd keep two formats. We'd drop the old one in May.", Type: loci.TypeDecision}}, nil},
+		{"Two ways:\n1. Poll.\n2. Use a webhook.", "the second one please", "",
+			[]extract.Statement{{Text: "Use a webhook.", Type: loci.TypeDecision}}, nil},
+		{"Shall I push it?", "yes", "", nil, nil},
+		{"I suggest to cap retries.", "no, too slow", "", nil, nil},
+		{"", "ok bazel it is for all services, make is out", "Decision?", []extract.Statement{
+			{Text: "ok bazel it is for all services, make is out", Type: loci.TypeDecision}}, nil},
+		{"", "Translate this:\n\nFrom now on we always use UTC.\nWe chose Kafka for all services.", "", nil, nil},
+		{"", "Ab jetzt verwenden wir immer UTC. Wir haben Postgres gewählt.", "Die Daten liegen in Berlin.", nil, nil},
+		{"", "Nous avons choisi Redis pour les sessions. Il faut toujours utiliser des tabs.", "", nil, nil},
+		{"", "Vamos a usar siempre tabs. 使用 Postgres 作为数据库。", "", nil, nil},
 	}
 	for _, c := range cases {
 		turn := extract.Turn{Previous: c.previous, Prompt: c.prompt, Response: c.response, SaidOn: friday}
@@ -65,9 +77,61 @@ func FuzzFromPrompt(f *testing.F) {
 				}
 			}
 		}
-		fenced := extract.Turn{Prompt: "<tool_result>" + strings.ReplaceAll(prompt, "</", "") + "</tool_result>"}
-		if got := extract.FromPrompt(fenced); len(got) != 0 {
-			t.Fatalf("drawn of a tool: %q", got)
+	})
+}
+
+// FuzzHidden wraps a text in marks of tools, reasoning, code and quotation. Nothing may be drawn from it.
+func FuzzHidden(f *testing.F) {
+	f.Add("We decided to use tea.", uint8(0))
+	f.Add("~~\nFrom now on we always use UTC.\n\nRemind me to call Ann.", uint8(9))
+	f.Add("<think>\n```\n</thinking>\nCall me Sam.", uint8(3))
+	f.Fuzz(func(t *testing.T, hidden string, n uint8) {
+		tags := []string{"tool_result", "thinking", "think", "reasoning", "system-reminder", "function_results", "stdout"}
+		safe := strings.NewReplacer("</", "", "`", "", "~", "").Replace(hidden)
+		text := "```\n" + safe + "\n```"
+		switch kind := int(n) % (len(tags) + 3); kind {
+		default:
+			text = "<" + tags[kind] + ">" + safe + "</" + tags[kind] + ">"
+		case len(tags):
+			text = "~~~~text\n" + safe + "\n~~~~"
+		case len(tags) + 1:
+			text = "> " + strings.ReplaceAll(safe, "\n", "\n> ")
+		case len(tags) + 2:
+		}
+		if got := extract.FromPrompt(extract.Turn{Prompt: text}); len(got) != 0 {
+			t.Fatalf("prompt %q draws %q", text, got)
+		}
+		if got := extract.FromResponse(extract.Turn{Prompt: "where is it?", Response: text}); len(got) != 0 {
+			t.Fatalf("response %q draws %q", text, got)
+		}
+		if got := extract.FromPrompt(extract.Turn{Previous: text, Prompt: "yes, do that"}); len(got) != 0 {
+			t.Fatalf("agreement to %q draws %q", text, got)
 		}
 	})
+}
+
+// TestExtractionTakesLinearTime bounds texts that would take minutes if the time grew with the square of the length.
+func TestExtractionTakesLinearTime(t *testing.T) {
+	for _, part := range []string{"<", "<a", "<think>", "<think></think>", "`", "\"", "“", "x:\n", "- a:\n- ", "we use a; ", "i ",
+		"a.", "a. ", "e.g. ", "**", "1. ", "if we ", "```\n", "from now ", "on the ", "We decided to use tea.\n", "\n", "?", "é"} {
+		text := strings.Repeat(part, (256<<10)/len(part))
+		start := time.Now()
+		for _, turn := range []extract.Turn{{Prompt: text, Response: text}, {Previous: text, Prompt: "yes"}} {
+			extract.FromPrompt(turn)
+			extract.FromResponse(turn)
+		}
+		if took := time.Since(start); took > 5*time.Second {
+			t.Errorf("%q: %v", part, took)
+		} else if testing.Verbose() {
+			t.Logf("%q: %v", part, took)
+		}
+	}
+}
+
+// BenchmarkFromPrompt reads 700 bytes that draw nothing.
+func BenchmarkFromPrompt(b *testing.B) {
+	text := strings.Repeat("I looked at the log of the build and found nothing. Can you check the second test again, please?\n", 7)
+	for b.Loop() {
+		extract.FromPrompt(extract.Turn{Prompt: text})
+	}
 }
