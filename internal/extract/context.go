@@ -20,8 +20,8 @@ func placeOf(list []sentence, prompt string, isResponse bool) place {
 		return place{isFiction: anyHas(list, fiction)}
 	}
 	asked := lowerASCII(prompt)
-	p := place{isResponse: true, askedStatus: containsOf(asked, statusCues), askedFact: containsOf(asked, factQuestions),
-		askedHow: containsOf(asked, howQuestions)}
+	p := place{isResponse: true, askedStatus: containsOf(asked, statusCues),
+		askedFact: containsOf(asked, factQuestions), askedHow: containsOf(asked, howQuestions)}
 	p.askedAnything = p.askedFact || p.askedHow || strings.Contains(asked, "?")
 	return p
 }

@@ -13,6 +13,7 @@ import (
 var friday = time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
 
 func TestFromPromptAndResponseDraw(t *testing.T) {
+	t.Parallel()
 	cases := []struct {
 		previous, prompt, response string
 		fromPrompt, fromResponse   []extract.Statement
@@ -38,6 +39,9 @@ func TestFromPromptAndResponseDraw(t *testing.T) {
 			{Text: "I'd keep two formats. We'd drop the old one in May.", Type: loci.TypeDecision}}, nil},
 		{"Two ways:\n1. Poll.\n2. Use a webhook.", "the second one please", "",
 			[]extract.Statement{{Text: "Use a webhook.", Type: loci.TypeDecision}}, nil},
+		{"I suggest to cap retries.", "why not use a queue?", "", nil, nil},
+		{"I suggest to cap retries.", "sure, why not", "",
+			[]extract.Statement{{Text: "I suggest to cap retries.", Type: loci.TypeDecision}}, nil},
 		{"Shall I push it?", "yes", "", nil, nil},
 		{"I suggest to cap retries.", "no, too slow", "", nil, nil},
 		{"", "ok bazel it is for all services, make is out", "Decision?", []extract.Statement{
@@ -86,7 +90,8 @@ func FuzzHidden(f *testing.F) {
 	f.Add("~~\nFrom now on we always use UTC.\n\nRemind me to call Ann.", uint8(9))
 	f.Add("<think>\n```\n</thinking>\nCall me Sam.", uint8(3))
 	f.Fuzz(func(t *testing.T, hidden string, n uint8) {
-		tags := []string{"tool_result", "thinking", "think", "reasoning", "system-reminder", "function_results", "stdout"}
+		tags := []string{"tool_result", "thinking", "think", "reasoning", "system-reminder", "function_results",
+			"stdout"}
 		safe := strings.NewReplacer("</", "", "`", "", "~", "").Replace(hidden)
 		text := "```\n" + safe + "\n```"
 		switch kind := int(n) % (len(tags) + 3); kind {
@@ -112,25 +117,25 @@ func FuzzHidden(f *testing.F) {
 
 // TestExtractionTakesLinearTime bounds texts that would take minutes if the time grew with the square of the length.
 func TestExtractionTakesLinearTime(t *testing.T) {
-	for _, part := range []string{"<", "<a", "<think>", "<think></think>", "`", "\"", "“", "x:\n", "- a:\n- ", "we use a; ", "i ",
-		"a.", "a. ", "e.g. ", "**", "1. ", "if we ", "```\n", "from now ", "on the ", "We decided to use tea.\n", "\n", "?", "é"} {
+	t.Parallel()
+	for _, part := range []string{"<", "<a", "<think>", "<think></think>", "`", "\"", "“", "x:\n", "- a:\n- ",
+		"we use a; ", "i ", "a.", "a. ", "e.g. ", "**", "1. ", "if we ", "```\n", "from now ", "on the ",
+		"We decided to use tea.\n", "\n", "?", "é"} {
 		text := strings.Repeat(part, (256<<10)/len(part))
 		start := time.Now()
 		for _, turn := range []extract.Turn{{Prompt: text, Response: text}, {Previous: text, Prompt: "yes"}} {
 			extract.FromPrompt(turn)
 			extract.FromResponse(turn)
 		}
-		if took := time.Since(start); took > 5*time.Second {
+		if took := time.Since(start); took > 10*time.Second {
 			t.Errorf("%q: %v", part, took)
-		} else if testing.Verbose() {
-			t.Logf("%q: %v", part, took)
 		}
 	}
 }
 
 // BenchmarkFromPrompt reads 700 bytes that draw nothing.
 func BenchmarkFromPrompt(b *testing.B) {
-	text := strings.Repeat("I looked at the log of the build and found nothing. Can you check the second test again, please?\n", 7)
+	text := strings.Repeat("I looked at the log of the build and found nothing.\nCan you check the tests again?\n", 8)
 	for b.Loop() {
 		extract.FromPrompt(extract.Turn{Prompt: text})
 	}

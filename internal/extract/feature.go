@@ -100,7 +100,8 @@ func headOf(words []string) string {
 
 // isQuestion tells of a question, with or without its mark. In a prompt the first word suffices.
 func (s sentence) isQuestion(isResponse bool) bool {
-	return strings.HasSuffix(s.text, "?") || !isResponse && questionWords[headOf(s.words)] && !strings.Contains(s.text, ": ")
+	return strings.HasSuffix(s.text, "?") ||
+		!isResponse && questionWords[headOf(s.words)] && !strings.Contains(s.text, ": ")
 }
 
 // isForeign tells of another language by its commonest words.

@@ -45,7 +45,10 @@ func fit(list []sample, prior map[string]float64, isRight func(sample) bool) []f
 		}
 		gradient[n-2], gradient[n-1] = 0, 0
 		for _, s := range list {
-			diff := (1/(1+math.Exp(-sum(weights, s.Features))) - float64(bit(isRight(s)))) * (1 + float64(bit(s.isBlind))) / 2
+			diff := 1/(1+math.Exp(-sum(weights, s.Features))) - float64(bit(isRight(s)))
+			if !s.isBlind {
+				diff /= 2
+			}
 			for i, is := range s.Features {
 				if is {
 					gradient[i] += diff

@@ -3,12 +3,12 @@ package extract
 import "strings"
 
 // agreements are the first words of a prompt that agrees, as normalize returns them.
-var agreements = padded("yes|yep|yeah|yup|agreed|i agree|sounds good|sounds great|sounds fine|do it|do that|" +
-	"do so|sure|perfect|go ahead|go for it|go with it|go with that|let's do|lets do|good idea|great idea|option #|option|" +
-	"exactly|makes sense|that makes sense|that works|works for me|fine by me|fine with me|ok|okay|k|+#|lgtm|please do|" +
+var agreements = padded("yes|yep|yeah|yup|agreed|i agree|sounds good|sounds great|sounds fine|do it|do that|do so|" +
+	"sure|perfect|go ahead|go for it|go with it|go with that|let's do|lets do|good idea|great idea|option #|option|" +
+	"exactly|makes sense|that makes sense|that works|works for me|fine by me|fine with me|ok|okay|k|lgtm|please do|" +
 	"absolutely|definitely|of course|deal|correct|approved|ship it|love it|i like it|i like that|right|fine|great|" +
-	"why not|alright|good|make it so|be it|let's go|lets go|the first|the second|the latter|the former|true|yes please|" +
-	"as you suggest|as you propose|your suggestion|your proposal|you're right|all right|cool|nice|excellent|jup|ja")
+	"alright|good|make it so|be it|let's go|lets go|the first|the second|the latter|the former|true|yes please|" +
+	"as you suggest|as you propose|your suggestion|your proposal|you're right|all right|cool|nice|excellent")
 
 // reservations are words with which a prompt does not agree without condition.
 var reservations = padded("but|not|don't|only|no|maybe|later|except|however|wait|instead|first let|why|what|how|" +
@@ -17,7 +17,12 @@ var reservations = padded("but|not|don't|only|no|maybe|later|except|however|wait
 var proposals = padded("i propose|i suggest|i'd suggest|i would suggest|i recommend|i'd recommend|i would|i'd|" +
 	"proposal|my suggestion|my recommendation|recommendation|suggestion|we should|we'd|recommend|suggest|propose|" +
 	"my pick|my vote|my advice|best option|best way|best fix|cleanest|simplest|safest|easiest|better to|plan is|" +
-	"my plan|the plan|would be to|i'd say|i'd vote|makes sense to|let's|my preference|my favourite|my favorite")
+	"my plan|the plan|would be to|i'd say|i'd vote|makes sense to|my preference|my favourite|my favorite")
+
+var doubts = padded("maybe|might|perhaps")
+
+// sequels open a sentence that goes on with the proposal before it.
+var sequels = []string{"^ we'd ", "^ i'd ", "^ we would ", "^ we ", "^ then ", "^ i'll "}
 
 var offers = []string{"should i ", "shall i ", "shall we ", "should we ", "do you want me to ", "want me to ",
 	"would you like me to ", "do we want to ", "ok if i ", "ok to ", "okay if i ", "may i ", "can i ", "how about ",
@@ -29,26 +34,16 @@ var confirmations = []string{"do it?", "do that?", "go ahead", "ok with you", "o
 	"ok?", "okay?", "alright?", "go for it", "go with that", "your approval", "good with you", "apply it", "objections"}
 
 // offeredActs are the first words of an offer that concerns this turn alone.
-var offeredActs = wordSet("also push delete remove run start commit create open show continue fix merge rerun draft write " +
-	"go proceed look check try prepare explain do apply send deploy release tag revert undo rebase finish clean update " +
-	"investigate dig take rename list print implement test add")
+var offeredActs = wordSet("also push delete remove run start commit create open show continue fix merge rerun draft " +
+	"write go proceed look check try prepare explain do apply send deploy release tag revert undo rebase finish " +
+	"clean update investigate dig take rename list print implement test add")
 
 // agrees tells whether the first sentence of a prompt is a short agreement.
 func (s sentence) agrees() bool {
-	if strings.Contains(s.text, "👍") || s.text == "+1" {
-		return true
-	}
-	text := " "
-	for _, w := range s.words {
-		if w != "^" && w != "$" {
-			text += w + " "
-		}
-	}
-	if strings.Contains(text, " why not ") {
-		return true
-	}
+	words := strings.NewReplacer("^ ", "", " $", "", "why not", "sure").Replace(strings.Join(s.words, " "))
+	text := " " + words + " "
 	return len(s.words) < 12 && !strings.HasSuffix(s.text, "?") && !containsOf(text, reservations) &&
-		hasPrefixOf(text, agreements)
+		(hasPrefixOf(text, agreements) || s.text == "+1" || strings.HasPrefix(s.text, "👍"))
 }
 
 // padded returns the words of a list, each between spaces.
@@ -58,11 +53,6 @@ func padded(list string) (words []string) {
 	}
 	return words
 }
-
-var doubts = padded("maybe|might|perhaps")
-
-// sequels open a sentence that goes on with the proposal before it.
-var sequels = []string{"^ we'd ", "^ i'd ", "^ we would ", "^ we ", "^ then ", "^ i'll "}
 
 // proposal returns what the answer before the prompt proposed, or nothing.
 func proposal(previous, agreement string) string {
@@ -115,20 +105,18 @@ func offered(s string) string {
 	return ""
 }
 
-var ordinals = []string{"1|a|first|one|former", "2|b|second|two|latter", "3|c|third|three", "4|d|fourth|four", "5|e|fifth|five"}
+var ordinals = map[string]int{"1": 0, "a": 0, "first": 0, "former": 0, "2": 1, "b": 1, "second": 1, "latter": 1, "3": 2,
+	"c": 2, "third": 2, "4": 3, "d": 3, "fourth": 3, "5": 4, "e": 4, "fifth": 4}
 
 // optionOf returns the item of a list that a choice names: "option 2", "the second".
 func optionOf(text, choice string) string {
-	if !strings.Contains(choice, "option") && !strings.Contains(choice, "the ") && !strings.Contains(choice, "number") {
-		return ""
-	}
-	for n, names := range ordinals {
-		for w := range strings.FieldsSeq(strings.Trim(choice, ".! ")) {
-			if w = strings.Trim(w, ".,!"); w != "" && w != "one" && w != "a" && hasWord(strings.Split(names, "|"), w) ||
-				strings.HasSuffix(choice, "option "+w) && hasWord(strings.Split(names, "|"), w) {
-				return itemOf(text, n)
-			}
+	before := ""
+	for w := range strings.FieldsSeq(choice) {
+		n, ok := ordinals[strings.Trim(w, ".,!")]
+		if ok && (before == "option" || before == "number" || before == "the") {
+			return itemOf(text, n)
 		}
+		before = w
 	}
 	return ""
 }

@@ -1,6 +1,7 @@
 package extract
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -93,20 +94,11 @@ func sentenceEnd(line string) int {
 			continue
 		}
 		word := line[strings.LastIndexByte(line[:i], ' ')+1 : i]
-		if line[i] != '.' || !hasWord(abbreviations, strings.TrimLeft(lowerASCII(word), "(")) {
+		if line[i] != '.' || !slices.Contains(abbreviations, strings.TrimLeft(lowerASCII(word), "(")) {
 			return i + 1
 		}
 	}
 	return len(line)
-}
-
-func hasWord(list []string, word string) bool {
-	for _, w := range list {
-		if w == word {
-			return true
-		}
-	}
-	return false
 }
 
 // isReadable tells whether most bytes of a sentence are ASCII. Agreement may be short, so there is no least length.

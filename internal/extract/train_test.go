@@ -18,6 +18,7 @@ var isTraining = flag.Bool("train", false, "fit the weights to the development t
 
 // TestWeightsAreFittedToDevelopmentTurns writes weights.go with -train.
 func TestWeightsAreFittedToDevelopmentTurns(t *testing.T) {
+	t.Parallel()
 	source := "package extract\n\n// weights is written by go test ./internal/extract -run Weights -args -train.\n" +
 		"var weights = []weight{\n"
 	columns := fitAll(samples(t))
@@ -40,9 +41,10 @@ func TestWeightsAreFittedToDevelopmentTurns(t *testing.T) {
 	}
 }
 
-// TestCrossValidation prints precision at each tenth of recall. A phrase that the other folds lack does not count,
-// as if nobody had thought of it.
-func TestCrossValidation(t *testing.T) {
+// TestCrossValidationReportsCurve prints precision at each tenth of recall. A phrase that the other folds
+// lack does not count, as if nobody had thought of it.
+func TestCrossValidationReportsCurve(t *testing.T) {
+	t.Parallel()
 	if !*isTraining {
 		t.Skip("run with -args -train to cross-validate")
 	}

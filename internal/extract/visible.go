@@ -8,9 +8,9 @@ var foreignTags = wordSet("think thinking reasoning reflection system-reminder s
 	"command-message command-args bash-input bash-stdout bash-stderr environment_context user_instructions")
 
 // logStarts begin the first line of pasted output, which ends at an empty line.
-var logStarts = []string{"fail", "--- fail", "=== run", "pass ", "ok  \t", "traceback", "panic:", "npm err", "npm warn", "level=", "time=", "ts=", "error",
-	"warning:", "warn ", "info ", "debug ", "diff --git", "on branch", "goroutine ", "at ", "file \"", "exception",
-	"caused by", "fatal:", "[error", "[info", "[warn", "$ ", "linux ", "{", "["}
+var logStarts = []string{"fail", "--- fail", "=== run", "pass ", "ok  \t", "traceback", "panic:", "npm err", "npm warn",
+	"level=", "time=", "ts=", "error", "warning:", "warn ", "info ", "debug ", "diff --git", "on branch", "goroutine ",
+	"at ", "file \"", "exception", "caused by", "fatal:", "[error", "[info", "[warn", "$ ", "linux ", "{", "["}
 
 // visibleLines returns the text without elements of tools, fences, code, quotations and pasted output.
 func visibleLines(text string) string {

@@ -3,8 +3,8 @@ package extract
 import "strings"
 
 // fillers open a clause and leave it unchanged.
-var fillers = wordSet("ok okay so and but well alright right good great cool thanks thx btw fyi please pls no nope yes " +
-	"yep yeah sure then also oh hey hmm ah perfect brilliant careful important actually though whoa ugh now fine " +
+var fillers = wordSet("ok okay so and but well alright right good great cool thanks thx btw fyi please pls no nope " +
+	"yes yep yeah sure then also oh hey hmm ah perfect brilliant careful important actually though whoa ugh now fine " +
 	"convinced agreed because sorry anyway otherwise indeed")
 
 // normalize returns the words of a sentence in lower case, with one space between. A clause begins with "^", the

@@ -47,9 +47,9 @@ func Measure(turns []Turn) (scores map[string]Score, misses []string) {
 var types = []string{string(loci.TypeDecision), string(loci.TypePreference), string(loci.TypeFact),
 	string(loci.TypeTask)}
 
-// draw returns the statements of a turn in the form of labels.
+// draw returns the statements of a turn in the form of labels. A day said would split their keys.
 func draw(t Turn) (list []Label) {
-	turn := extract.Turn{Previous: t.Previous, Prompt: t.Prompt, Response: t.Response} // without a day, which may split a key
+	turn := extract.Turn{Previous: t.Previous, Prompt: t.Prompt, Response: t.Response}
 	for _, s := range extract.FromPrompt(turn) {
 		list = append(list, Label{Type: string(s.Type), From: "prompt", Key: s.Text})
 	}
