@@ -11,7 +11,7 @@ type Sample struct {
 
 // Samples returns the sentences of a text that may be drawn.
 func Samples(text, prompt string, isResponse bool) (list []Sample) {
-	all := sentences(visibleLines(text))
+	all := read(visibleLines(text))
 	if !isResponse && anyHas(all, abandoned) {
 		return nil
 	}

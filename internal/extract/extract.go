@@ -28,7 +28,7 @@ type Turn struct {
 
 // FromPrompt draws from the prompt. Agreement to the answer before it draws the proposal of that answer.
 func FromPrompt(t Turn) []Statement {
-	list := sentences(visibleLines(t.Prompt))
+	list := read(visibleLines(t.Prompt))
 	if len(list) == 0 || anyHas(list, abandoned) {
 		return nil
 	}
@@ -42,7 +42,7 @@ func FromPrompt(t Turn) []Statement {
 // FromResponse draws from the response what the prompt did not say.
 func FromResponse(t Turn) []Statement {
 	said := FromPrompt(t)
-	list := sentences(visibleLines(t.Response))
+	list := read(visibleLines(t.Response))
 	return t.addAll(said, list, true, len(said)+maxStatements)[len(said):]
 }
 

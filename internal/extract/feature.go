@@ -55,6 +55,15 @@ var (
 
 func (v vector) set(shape int, is bool) { v[len(cues)+shape] = v[len(cues)+shape] || is }
 
+// read splits a text into sentences with the features that each has by itself.
+func read(text string) []sentence {
+	list := sentences(text)
+	for n := range list {
+		list[n].read()
+	}
+	return list
+}
+
 // read finds the features that a sentence has by itself.
 func (s *sentence) read() {
 	words := normalize(s.text)

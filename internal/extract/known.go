@@ -41,12 +41,10 @@ func Repeats(statement, text string) bool {
 	if len(words) == 0 {
 		return false
 	}
-	for line := range strings.Lines(text) {
-		for _, sentence := range sentences(line) {
-			known, knownDay := cutDay(sentence)
-			if isSameWeek(day, knownDay) && containsAll(contentWords(known), words) {
-				return true
-			}
+	for _, s := range sentences(text) {
+		known, knownDay := cutDay(s.text)
+		if isSameWeek(day, knownDay) && containsAll(contentWords(known), words) {
+			return true
 		}
 	}
 	return false

@@ -10,7 +10,7 @@ import (
 type sentence struct {
 	text, heading, lead string
 	isItem              bool     // of a list
-	words               []string // as normalize returns them
+	words               []string // as normalize returns them; empty until read
 	features            vector
 }
 
@@ -25,7 +25,6 @@ func sentences(text string) (list []sentence) {
 			end := sentenceEnd(rest)
 			if s := strings.TrimSpace(rest[:end]); isReadable(s) {
 				list = append(list, sentence{text: s, heading: above.heading, lead: above.lead, isItem: isItem})
-				list[len(list)-1].read()
 			}
 			rest = rest[end:]
 		}

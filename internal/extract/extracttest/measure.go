@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/extract"
 )
 
@@ -44,8 +43,7 @@ func Measure(turns []Turn) (scores map[string]Score, misses []string) {
 	return scores, misses
 }
 
-var types = []string{string(loci.TypeDecision), string(loci.TypePreference), string(loci.TypeFact),
-	string(loci.TypeTask)}
+var types = []string{"decision", "preference", "fact", "task"}
 
 // draw returns the statements of a turn in the form of labels. A day said would split their keys.
 func draw(t Turn) (list []Label) {
