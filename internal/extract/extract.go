@@ -11,7 +11,8 @@ import (
 
 const (
 	maxStatements = 5
-	maxSentence   = 400 // bytes; a longer one is hardly a statement
+	maxSentence   = 400  // bytes; a longer one is hardly a statement
+	maxRead       = 4000 // sentences of a text, as many as 256 KiB of prose have
 )
 
 // A Statement is a sentence worth remembering.

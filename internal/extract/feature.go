@@ -58,6 +58,7 @@ func (v vector) set(shape int, is bool) { v[len(cues)+shape] = v[len(cues)+shape
 // read splits a text into sentences with the features that each has by itself.
 func read(text string) []sentence {
 	list := sentences(text)
+	list = list[:min(len(list), maxRead)]
 	for n := range list {
 		list[n].read()
 	}
