@@ -115,8 +115,8 @@ func FuzzHidden(f *testing.F) {
 	})
 }
 
-// TestExtractionTakesLinearTime reads 64 times the text. The time would grow 4,096 times if it were quadratic. The limit
-// of 512 and the second leave room for a busy machine.
+// TestExtractionTakesLinearTime reads 64 times the text. The time would grow 4,096 times if it were quadratic.
+// The limit of 512 and the second leave room for a busy machine.
 func TestExtractionTakesLinearTime(t *testing.T) {
 	for _, part := range []string{"<", "<a", "<think>", "<think></think>", "`", "\"", "“", "x:\n", "- a:\n- ",
 		"we use a; ", "i ", "a.", "a. ", "e.g. ", "**", "1. ", "if we ", "```\n", "from now ", "on the ",
