@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/capture/acp"
 	"github.com/loci-memory/loci/internal/capture/relay"
 	"github.com/loci-memory/loci/internal/cli/command"
@@ -22,6 +23,7 @@ const (
 )
 
 func (p *program) acp() *cobra.Command {
+	var workspace string
 	cmd := &cobra.Command{
 		Use:   "acp [flags] -- <command> [argument]...",
 		Short: "Run an agent for an editor, and remember its sessions (Agent Client Protocol)",
@@ -36,16 +38,20 @@ func (p *program) acp() *cobra.Command {
 			}
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, args []string) error { return p.relayAgent(cmd.Context(), args) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return p.relayAgent(cmd.Context(), loci.ID(workspace), args)
+		},
 	}
+	cmd.Flags().StringVar(&workspace, "workspace-id", "",
+		"The workspace of policy and sessions (default: your personal one)")
 	cmd.Flags().SetInterspersed(false) // flags of the agent need no --
 	return cmd
 }
 
 // relayAgent runs the agent until it ends. Its exit code is the error. A failure of automatic memory changes nothing in
 // the conversation: it is a line in the log of hooks.
-func (p *program) relayAgent(ctx context.Context, args []string) error {
-	c := hook.NewCollector(ctx, "acp", p.hookOptions())
+func (p *program) relayAgent(ctx context.Context, workspace loci.ID, args []string) error {
+	c := hook.NewCollector(ctx, "acp", workspace, p.hookOptions())
 	tap := relay.NewTap(&observer{acp.NewReader(c.Add), c})
 	r := relay.Relay{Args: args, Environ: p.Environ, In: p.In, Out: p.Out, Err: p.Err, Tap: tap}
 	code, err := r.Run()

@@ -42,10 +42,10 @@ type Collector struct {
 }
 
 // NewCollector starts a collector. It goes on when ctx is canceled: a signal is for the agent.
-func NewCollector(ctx context.Context, adapter loci.Adapter, o Options) *Collector {
+func NewCollector(ctx context.Context, adapter loci.Adapter, workspace loci.ID, o Options) *Collector {
 	c := &Collector{adapter: adapter, log: logFile{dir: o.StateDir, now: time.Now}, find: o.Target}
 	// one courier for each goroutine
-	storing, sending := c.couriers(o.StateDir), c.couriers(o.StateDir)
+	storing, sending := c.couriers(o.StateDir, workspace), c.couriers(o.StateDir, workspace)
 	c.enqueue = func(ctx context.Context, events []capture.Event) error {
 		courier, err := storing()
 		if courier == nil || err != nil {
@@ -76,7 +76,7 @@ func (c *Collector) target() (*Target, error) {
 }
 
 // couriers returns a function that makes a courier of the target once. It returns nil where nothing is to be done.
-func (c *Collector) couriers(stateDir string) func() (*delivery.Courier, error) {
+func (c *Collector) couriers(stateDir string, workspace loci.ID) func() (*delivery.Courier, error) {
 	var made *delivery.Courier
 	return func() (*delivery.Courier, error) {
 		if made != nil {
@@ -89,7 +89,7 @@ func (c *Collector) couriers(stateDir string) func() (*delivery.Courier, error) 
 		if t == nil || err != nil {
 			return nil, err
 		}
-		made, err = t.courier(stateDir, "")
+		made, err = t.courier(stateDir, workspace)
 		return made, err
 	}
 }
