@@ -84,8 +84,8 @@ func exit(err error) {
 func run(ctx context.Context) (err error) {
 	b := &bench{ctx: ctx, report: report{rounds: series{}}}
 	only := flag.String("run", "", "rows to run, with commas: transport, get, tools, create, lifecycle, list, memory, "+
-		"search, tenants, workspaces, member, token, status, plan, deletion, start, semantic, ingest, events, finalize, "+
-		"hook, acp, extraction, former; default: all")
+		"search, tenants, workspaces, member, token, status, plan, deletion, start, semantic, ingest, events, "+
+		"finalize, hook, acp, extraction, former; default: all")
 	drivers := flag.String("driver", "mattn,modernc",
 		"drivers of SQLite, with commas; the thresholds are for the first")
 	out := flag.String("json", "", "file for the raw figures of every round")

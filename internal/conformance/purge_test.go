@@ -62,6 +62,7 @@ func fillTables(t *testing.T, d storetest.Database) (w *conformance.World, memor
 		}
 	}
 	memory = w.Memory(t, w.Atlas(t, "Shelf"), "the harbour closes at nine")
+	linkSessions(t, w, memory)
 	w.WaitForEmbeddings(t)
 	if err := w.Store.Flush(t.Context(), w.Team); err != nil {
 		t.Fatal(err)
@@ -94,6 +95,25 @@ func fillTables(t *testing.T, d storetest.Database) (w *conformance.World, memor
 		t.Fatal(err)
 	}
 	return w, memory
+}
+
+// linkSessions links a memory from all parts of a session that name memories.
+func linkSessions(t *testing.T, w *conformance.World, memory loci.ID) {
+	t.Helper()
+	s := testScene{w, t}
+	session, unit := s.unit()
+	conformance.Must(w.Service.RecordCompilation(t.Context(), w.Ann.Actor(), loci.RecordCompilation{SessionID: session,
+		UnitKey: "rope", Compiler: "bridge", Outcome: loci.CompilationCreated, MemoryID: memory}))(t)
+	_, candidate := s.candidate()
+	conformance.Must(sqldb.System(t.Context(), w.Store.DB(), "test", func(x *sqldb.Tx) (loci.Empty, error) {
+		for table, id := range map[string]loci.ID{"sessions": session, "units": unit, "candidates": candidate} {
+			if _, err := x.Exec(`UPDATE `+table+` SET memory = (SELECT e.row_id FROM memories e WHERE e.id = ?2)
+				WHERE id = ?1`, id, memory); err != nil {
+				return loci.Empty{}, err
+			}
+		}
+		return loci.Empty{}, nil
+	}))(t)
 }
 
 // A table that a purge misses fails this test: a new one needs a row of its own, and is then to be empty at the end.

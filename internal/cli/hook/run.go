@@ -47,7 +47,7 @@ func newRun(o Options, args []string) *run {
 	return r
 }
 
-// start takes the payload and returns in time. What then still runs ends with the process.
+// start takes the payload and returns in time. Work that still runs then ends with the process.
 func (r *run) start(ctx context.Context) {
 	defer r.recover()
 	signal.Ignore(syscall.SIGPIPE) // an agent that does not read the answer
