@@ -521,7 +521,10 @@ CREATE INDEX sessions_atlas ON sessions (atlas);
 CREATE INDEX sessions_memory ON sessions (memory) WHERE memory IS NOT NULL;
 CREATE INDEX sessions_texts ON sessions (row_id) WHERE has_texts;
 CREATE INDEX sessions_deleted ON sessions (row_id) WHERE workspace IS NULL;
-CREATE UNIQUE INDEX sessions_external ON sessions (workspace, user_id, adapter, external_id) WHERE external_id <> '';
+-- With the atlas, because sessions of a deleted one keep their ids until they are erased. Across atlases a lock keeps an
+-- id unique.
+CREATE UNIQUE INDEX sessions_external ON sessions (workspace, user_id, adapter, external_id, atlas)
+	WHERE external_id <> '';
 
 CREATE TABLE checkpoints (
 	session    BIGINT  NOT NULL REFERENCES sessions (row_id) ON DELETE CASCADE,
