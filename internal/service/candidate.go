@@ -180,6 +180,9 @@ func archiveLinked(tx *store.Tx, id loci.ID) (*loci.Memory, error) {
 		return nil, nil
 	}
 	h, err := tx.Memory(id)
+	if loci.Is(err, loci.CodeNotFound) {
+		return nil, nil
+	}
 	if err != nil {
 		return nil, err
 	}

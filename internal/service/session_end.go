@@ -246,7 +246,7 @@ func (s *Service) RevertSession(ctx context.Context, actor *identity.Actor, in l
 func requireActiveMemory(tx *store.Tx, id loci.ID) error {
 	if id != "" {
 		m, err := tx.MemoryRecord(id)
-		if err != nil || m.Status == loci.MemoryActive {
+		if !loci.Is(err, loci.CodeNotFound) && (err != nil || m.Status == loci.MemoryActive) {
 			return err
 		}
 	}

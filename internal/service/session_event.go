@@ -306,10 +306,13 @@ func drawIntoUnit(tx *store.Tx, x *store.Session, in loci.SendEvent, drawn []ext
 	m := loci.Memory{Type: drawn[0].Type}
 	if u.MemoryID != "" {
 		former, err := tx.MemoryRecord(u.MemoryID)
-		if err != nil || former.Status != loci.MemoryActive {
+		switch {
+		case loci.Is(err, loci.CodeNotFound): // somebody has just deleted it
+		case err != nil || former.Status != loci.MemoryActive:
 			return err
+		default:
+			m.Content, m.Title, m.Type = former.Content, former.Title, former.Type
 		}
-		m.Content, m.Title, m.Type = former.Content, former.Title, former.Type
 	}
 	for _, s := range drawn {
 		if m.Content != "" {

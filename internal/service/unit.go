@@ -101,28 +101,36 @@ func (s *Service) FinalizeUnit(ctx context.Context, actor *identity.Actor, in lo
 func storeUnit(tx *store.Tx, x *store.Session, u loci.Unit, m loci.Memory, e store.IndexEntry, eventID string) (
 	loci.Unit, loci.CompilationOutcome, error) {
 	outcome, action := loci.CompilationUpdated, loci.ActionUpdated
-	if u.MemoryID == "" {
-		if m.Tags == nil {
-			m.Tags = []string{}
-		}
-		created, err := createOrReturn(x.Memories(), "", loci.NewMemory{Memory: ofSession(x, m)}, e)
-		if err != nil {
-			return u, "", err
-		}
-		outcome, action, u.MemoryID = loci.CompilationCreated, loci.ActionCompiled, created.Memory.ID
-	} else if err := updateUnitMemory(tx, u.MemoryID, m, e); err != nil {
+	err := updateUnitMemory(tx, u.MemoryID, m, e)
+	if loci.Is(err, loci.CodeNotFound) { // there was none, or somebody has just deleted it
+		outcome, action = loci.CompilationCreated, loci.ActionCompiled
+		u.MemoryID, err = addUnitMemory(x, m, e)
+	}
+	if err != nil {
 		return u, "", err
 	}
 	tx.LinkResponse(u.MemoryID)
 	if err := x.SetMemory(u.MemoryID); err != nil {
 		return u, "", err
 	}
-	u, err := x.SetUnit(u, loci.HistoryStep{Action: action, EventID: eventID})
+	u, err = x.SetUnit(u, loci.HistoryStep{Action: action, EventID: eventID})
 	return u, outcome, err
 }
 
-// updateUnitMemory writes the next version of the memory of a unit.
+// addUnitMemory makes the memory of a unit.
+func addUnitMemory(x *store.Session, m loci.Memory, e store.IndexEntry) (loci.ID, error) {
+	if m.Tags == nil {
+		m.Tags = []string{}
+	}
+	created, err := createOrReturn(x.Memories(), "", loci.NewMemory{Memory: ofSession(x, m)}, e)
+	return created.Memory.ID, err
+}
+
+// updateUnitMemory writes the next version of the memory of a unit, or returns NotFound where it has none.
 func updateUnitMemory(tx *store.Tx, id loci.ID, m loci.Memory, e store.IndexEntry) error {
+	if id == "" {
+		return loci.NewError(loci.CodeNotFound)
+	}
 	h, err := tx.Memory(id)
 	if err != nil {
 		return err

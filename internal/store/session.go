@@ -64,6 +64,9 @@ func (t *Tx) openSession(access SessionAccess, which string, args ...any) (*Sess
 		return nil, loci.Errorf(loci.CodeForbidden, "The session belongs to another member: you may read, archive, "+
 			"restore, moderate and revert it.")
 	}
+	if err := row.RefreshMemory(t.conn); err != nil {
+		return nil, err
+	}
 	row.Record()
 	s.Session = sessiondb.Open(t.conn, row, s.atlas.workspace.rowID, s.atlas.rowID, t.author())
 	t.LinkResponse(row.ID, row.AtlasID, row.MemoryID)

@@ -105,14 +105,15 @@ func (s *Session) AddCandidate(c loci.Candidate, action loci.SessionAction) (loc
 	return c, s.Save()
 }
 
-// SetCandidate writes the next state of a candidate, and the memory that it became. The caller saves the counters.
+// SetCandidate writes the next state of a candidate, and the memory that it became. The caller saves the counters. It
+// locks the memory, so that one that is being deleted becomes none instead of a violation of the foreign key.
 func (s *Session) SetCandidate(was loci.Candidate, status loci.CandidateStatus, memory loci.ID,
 	action loci.SessionAction) (loci.Candidate, error) {
 	c := was
 	c.Status, c.MemoryID, c.UpdatedAt = status, memory, max(s.conn.Now, was.UpdatedAt+1)
 	if _, err := s.conn.Exec(`UPDATE candidates SET status = ?2,
-		memory = (SELECT e.row_id FROM memories e WHERE e.id = ?3), updated_at = ?4 WHERE id = ?1`, c.ID, c.Status,
-		c.MemoryID, c.UpdatedAt); err != nil {
+		memory = (SELECT e.row_id FROM memories e WHERE e.id = ?3`+s.conn.LockClause("KEY SHARE", "e")+`),
+		updated_at = ?4 WHERE id = ?1`, c.ID, c.Status, c.MemoryID, c.UpdatedAt); err != nil {
 		return c, err
 	}
 	if was.Status == loci.CandidatePending {
@@ -131,10 +132,11 @@ const (
 )
 
 // KnownTexts returns the contents of the newest short candidates of a user in an atlas, in any state but compiled: the
-// texts of those are memories.
+// texts of those are memories. Candidates of deleted sessions do not count.
 func KnownTexts(t *sqldb.Tx, userID, atlasID loci.ID) (list []string, err error) {
 	err = t.Query(`SELECT c.content FROM candidates c WHERE c.user_id = ?1
 		AND c.atlas = (SELECT a.row_id FROM atlases a WHERE a.id = ?2) AND c.status <> 'compiled'
+		AND EXISTS (SELECT 1 FROM sessions s WHERE s.row_id = c.session AND s.workspace IS NOT NULL)
 		AND length(c.content) <= ?4 ORDER BY c.created_at DESC, c.id DESC LIMIT ?3`,
 		[]any{userID, atlasID, maxKnownTexts, maxKnownChars}, func(row sqldb.Row) error {
 			var text string

@@ -14,7 +14,7 @@ const ListColumns = columns + `, '' `
 const columns = ` s.row_id, s.steps, s.has_texts, s.id, w.id, a.id, s.task, s.kind, s.adapter, s.external_id,
 	s.source_name, s.status, s.archived, s.user_id, s.agent_id, s.summary,
 	COALESCE((SELECT e.id FROM memories e WHERE e.row_id = s.memory), ''), s.ended_at, s.created_at, s.updated_at,
-	s.candidates, s.pending, s.checkpoints, s.units, s.events, s.audits, s.compilations, s.redactions `
+	s.candidates, s.pending, s.checkpoints, s.units, s.events, s.audits, s.compilations, s.redactions, s.memory `
 
 // A Row is the row of a session.
 type Row struct {
@@ -24,6 +24,7 @@ type Row struct {
 	hasTexts             bool
 	audits, compilations int
 	redactions           string // the sum of the audits
+	memoryRow            *int64
 }
 
 // Dest returns the destinations of a scan of Columns.
@@ -32,13 +33,23 @@ func (r *Row) Dest() []any {
 	return append(make([]any, 0, 48), &r.rowID, &r.steps, &r.hasTexts, &r.ID, &r.WorkspaceID, &r.AtlasID, &r.Task,
 		&r.Kind, &r.Adapter, &r.ExternalID, &r.SourceName, &r.Status, &r.Archived, &r.UserID, &r.AgentID, &r.Summary,
 		&r.MemoryID, &r.EndedAt, &r.CreatedAt, &r.UpdatedAt, &n.Candidates, &n.Pending, &n.Checkpoints, &n.Units,
-		&n.Events, &r.audits, &r.compilations, &r.redactions, &r.Snapshot)
+		&n.Events, &r.audits, &r.compilations, &r.redactions, &r.memoryRow,
+		&r.Snapshot)
 }
 
 // Record returns the record of a scanned row.
 func (r *Row) Record() loci.Session {
 	r.StartedAt = r.CreatedAt
 	return r.Session
+}
+
+// RefreshMemory reads the id of the memory again where the query that locked the row has waited for the transaction that
+// made the memory: its snapshot shows the new link, but not the memory.
+func (r *Row) RefreshMemory(t *sqldb.Tx) error {
+	if r.memoryRow == nil || r.MemoryID != "" {
+		return nil
+	}
+	return t.QueryRow(`SELECT e.id FROM memories e WHERE e.row_id = ?1`, []any{*r.memoryRow}, []any{&r.MemoryID})
 }
 
 // An Author is the caller of a change, for the history.
