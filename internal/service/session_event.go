@@ -226,7 +226,7 @@ func (s *Service) withoutKnown(ctx context.Context, actor *identity.Actor, v *st
 	}
 	var kept []extract.Statement
 	for _, x := range list {
-		known := slices.ContainsFunc(texts, func(text string) bool { return extract.Repeats(x.Text, text) })
+		known := slices.ContainsFunc(texts, extract.Repeater(x.Text))
 		if !known {
 			known, err = s.repeatsMemory(ctx, actor, v.AtlasID, x.Text)
 		}
