@@ -20,7 +20,7 @@ var generalWords = wordSet("note notes noted before earlier remember remembered 
 	"mention mentioned told confirmed confirm understood stick sticking sticks decision decisions preference " +
 	"prefer prefers preferred preferring team recorded record established previous previously since because " +
 	"given due need needs needed must needing hosted host ll re ve ca wo any anymore longer only time last " +
-	"continue again sure saved listed says say me stand stands these those both each every not")
+	"continue again sure saved listed says say me stand stands these those both each every not todo someone somebody")
 
 // negations turn the words behind them around, up to the end of the clause. So do comparisons: what is on which side of
 // them matters.
@@ -107,9 +107,11 @@ func (m meaning) isPartOf(other meaning) bool {
 }
 
 var (
-	// What stands for a negation, and what says nothing. The order is that of the alternatives.
+	// phrases that say nothing, and contracted negations
 	phrases = strings.NewReplacer("don't forget", " ", "don’t forget", " ", "do not forget", " ", "never forget", " ",
-		"from now on", " ", "from here on", " ", "from then on", " ", "n't", " not", "n’t", " not")
+		"next step is", " ", "from now on", " ", "from here on", " ", "from then on", " ", "n't", " not", "n’t", " not")
+	// what an agent does because of the statement before it
+	ownDeed = regexp.MustCompile(`, (so|and) (i|i'll|i've|i'm) `)
 	// a word, a number such as 1.2 or 10:30, or the end of a clause
 	token = regexp.MustCompile(`[0-9]+(?:[.:/][0-9]+)*[a-z]*|[\pL\pN_]+|[,;:()—–]| - `)
 )
@@ -118,7 +120,11 @@ const negated = "!"
 
 // meaningOf returns the meaning of a sentence.
 func meaningOf(sentence string) meaning {
-	tokens := token.FindAllString(phrases.Replace(lowerASCII(sentence)), -1)
+	text := phrases.Replace(lowerASCII(sentence))
+	if at := ownDeed.FindStringIndex(text); at != nil {
+		text = text[:at[0]]
+	}
+	tokens := token.FindAllString(text, -1)
 	m, mark := meaning{words: map[string]bool{}}, ""
 	for i, t := range tokens {
 		w := strings.Trim(t, "_")

@@ -1,0 +1,195 @@
+package service_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/conformance"
+	"github.com/loci-memory/loci/internal/service"
+)
+
+// recalled are statements of a user, and answers of agents that repeat them.
+var recalled = []struct {
+	statement string
+	answers   []string
+}{
+	{"We decided: staging runs on basalt from now on.", []string{
+		"As noted before, staging runs on basalt.",
+		"We decided that staging runs on basalt, so I deployed there.\nDecision: staging runs on basalt.",
+		"From now on **staging** runs on `basalt`, as you decided earlier.",
+		"Here is what I know:\n\n- We decided to run staging on basalt.\n- Nothing else is open.",
+		"We agreed that basalt is where staging runs. The deployment is done.",
+		"We've settled on basalt: staging is hosted on basalt.\nFrom now on staging stays on _basalt_.",
+		"1. We decided to keep staging on basalt.\n2. The tests pass.",
+	}},
+	{"The staging database listens on port 5433 and keeps three backups.", []string{
+		"The staging database listens on port 5433.",
+		"As noted, the database of staging listens on **port 5433**, with 3 backups kept.",
+		"- The staging database listens on port `5433` and keeps 3 backups.\n- I changed nothing.",
+		"Port 5433 is where the staging database listens on, as noted.\nThe staging database listens on port 5433, as before.",
+		"We agreed that the staging database keeps three backups.",
+		"Per the notes the staging databases listen on port 5433. We decided that the staging database keeps three backups.",
+		"The database for staging runs on port 5433 and three backups are kept.",
+	}},
+	{"I prefer table-driven tests over one function per case.", []string{
+		"Always table-driven tests over one function per case, as you prefer.",
+		"We agreed that tests are table-driven.",
+		"Decision: *table-driven tests* over one function per case.",
+		"We agreed that table-driven tests are preferred over one function for each case. I followed it.",
+		"From now on table-driven tests rather than one function per case.",
+		"Rather than one function per case, we settled on table-driven tests.",
+		"I'll stick with table-driven tests.",
+	}},
+	{"Remind me to rotate the signing key by Friday.", []string{
+		"Reminder: you still need to rotate the signing key by Friday.",
+		"TODO: rotate the signing key by Friday.",
+		"One open item:\n- TODO: **rotate the signing keys** by Friday",
+		"The signing key still needs to be rotated by Friday. You still need to rotate the signing key.",
+		"Don't forget to rotate the signing key by Friday.",
+		"Next step is rotating the signing key by Friday.",
+		"By Friday, the signing key must be rotated; someone must rotate the signing key by Friday.",
+	}},
+}
+
+// newFacts are prompts that change what was said in recalled.
+var newFacts = []string{
+	"We decided: staging runs on granite now.",
+	"We decided: production runs on basalt from now on.",
+	"From now on staging doesn't run on basalt any more.",
+	"We decided that staging no longer runs on basalt, only previews do.",
+	"The staging database listens on port 5434 and keeps three backups.",
+	"The staging database listens on port 5433 and we decided that it keeps five backups.",
+	"I prefer one function per case over table-driven tests.",
+	"Never write table-driven tests for the parser, please.",
+	"Remind me to rotate the signing key by Monday.",
+	"Remind me to rotate the deploy key by Friday.",
+}
+
+// A recall is the work of an agent of cid, session by session.
+type recall struct {
+	t     *testing.T
+	w     *conformance.World
+	atlas loci.ID
+	n     int
+}
+
+// turn runs a session with one turn, whose prompt quotes what is known. It returns what is drawn.
+func (r *recall) turn(prompt, answer string) (drawn []loci.Candidate) {
+	r.t.Helper()
+	r.n++
+	s := mustCall(r.t, r.w, conformance.CallerMember, service.SessionStart, loci.StartSession{Task: "Go on",
+		Kind: loci.SessionAutomatic, Adapter: "claude", AtlasID: r.atlas})
+	send := func(kind loci.EventType, text string) {
+		got := mustCall(r.t, r.w, conformance.CallerMember, service.SessionEvent, loci.SendEvent{SessionID: s.Session.ID,
+			Adapter: "claude", EventID: loci.ExternalID(fmt.Sprint(kind, r.n)), Type: kind, UnitKey: "turn",
+			Content: loci.EventContent(text)})
+		drawn = append(drawn, got.Candidates...)
+	}
+	send(loci.EventPrompt, s.Context.Markdown+"\n\n"+prompt)
+	if answer != "" {
+		send(loci.EventResponse, answer+"\n\nFor reference:\n\n"+s.Context.Markdown)
+	}
+	return drawn
+}
+
+const recallQuestion = "Where do we stand with staging, its database, the tests and the key?"
+
+// TestRecalledStatementsAreDrawnOnce repeats what is known for 100 sessions: no candidate comes after the first. In an
+// atlas where nothing is known most of the same answers draw one.
+func TestRecalledStatementsAreDrawnOnce(t *testing.T) {
+	t.Parallel()
+	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+		enableAutomatic(t, w, loci.ModeCandidates)
+		for _, fate := range []string{"compile", "pending", "dismiss", "revert"} {
+			r := &recall{t: t, w: w, atlas: w.Atlas(t, fate)}
+			rounds := 7 * len(recalled)
+			if fate == "compile" {
+				rounds = 100
+			}
+			for _, x := range recalled {
+				drawn := r.turn(x.statement, "Noted.")
+				if len(drawn) != 1 {
+					t.Fatalf("%q draws %+v", x.statement, drawn)
+				}
+				decide(t, w, drawn[0], fate)
+			}
+			for n := range rounds {
+				answers := recalled[n%len(recalled)].answers
+				answer := answers[n/len(recalled)%len(answers)]
+				if drawn := r.turn(recallQuestion, answer); len(drawn) > 0 {
+					t.Errorf("%s: %q draws %q", fate, answer, drawn[0].Content)
+				}
+			}
+			for _, text := range newFacts {
+				if drawn := r.turn(text, ""); len(drawn) != 1 {
+					t.Errorf("%s: %q draws %+v", fate, text, drawn)
+				}
+			}
+		}
+		control := 0
+		for n, x := range recalled {
+			for i, answer := range x.answers {
+				r := &recall{t: t, w: w, atlas: w.Atlas(t, fmt.Sprint("Empty ", n, i))}
+				if len(r.turn(recallQuestion, answer)) > 0 {
+					control++
+				} else {
+					t.Logf("draws nothing where nothing is known: %q", answer)
+				}
+			}
+		}
+		if control < 24 {
+			t.Errorf("only %d answers draw something where nothing is known", control)
+		}
+	})
+}
+
+// decide does to a candidate what a person decides.
+func decide(t *testing.T, w *conformance.World, c loci.Candidate, fate string) {
+	t.Helper()
+	actions := map[string][]loci.ModerationAction{"compile": {loci.ModerationCompile}, "dismiss": {loci.ModerationDismiss},
+		"revert": {loci.ModerationCompile, loci.ModerationRevert}}[fate]
+	for _, action := range actions {
+		mustCall(t, w, conformance.CallerAdmin, service.SessionModerate, loci.ModerateCandidate{SessionID: c.SessionID,
+			CandidateID: c.ID, Action: action})
+	}
+}
+
+// TestRecalledStatementsDoNotGrowUnits repeats in mode units what is known. Units, memories and versions stay as they
+// are.
+func TestRecalledStatementsDoNotGrowUnits(t *testing.T) {
+	t.Parallel()
+	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+		enableAutomatic(t, w, loci.ModeUnits)
+		r := &recall{t: t, w: w, atlas: w.Atlas(t, "Units")}
+		memories := func() (n, versions int) {
+			list := mustCall(t, w, conformance.CallerOwner, service.MemoryList,
+				loci.ListMemories{MemoryFilter: loci.MemoryFilter{AtlasID: r.atlas}, Paging: loci.Paging{Limit: 100}}).Memories
+			for _, m := range list {
+				versions += m.Version
+			}
+			return len(list), versions
+		}
+		for _, x := range recalled {
+			r.turn(x.statement, "")
+		}
+		before, versions := memories()
+		if before != len(recalled) {
+			t.Fatalf("%d memories", before)
+		}
+		for _, x := range recalled {
+			for _, answer := range x.answers {
+				r.turn(recallQuestion, answer)
+				if n, v := memories(); n != before || v != versions {
+					t.Fatalf("%q makes %d of %d memories, %d of %d versions", answer, n, before, v, versions)
+				}
+			}
+		}
+		for i, text := range newFacts {
+			r.turn(text, "")
+			if n, _ := memories(); n != before+i+1 {
+				t.Fatalf("%q makes no memory: %d", text, n)
+			}
+		}
+	})
+}
