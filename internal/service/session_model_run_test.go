@@ -162,7 +162,9 @@ func (m *workModel) draw(actor, session int) workCall {
 	case "open unit":
 		c.key, c.action = unit, pick(m, []string{"", "follow up"})
 	case "finalize unit":
-		c.key, c.text = unit, "result "+word(c.number)
+		if c.key, c.text = unit, "result "+word(c.number); x.unit(unit) < 0 {
+			c.key = "none" // one that is opened in this round has no known id
+		}
 	case "event":
 		if c.key = fmt.Sprintf("e%d", c.number); m.below(4) == 0 {
 			c.key = cmp.Or(pick(m, x.events), c.key)
