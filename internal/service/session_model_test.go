@@ -136,11 +136,10 @@ func (s *workState) start(c workCall) string {
 
 func (s *workState) resume(n int) string {
 	x := s.sessions[n]
-	ended := x.automatic && x.status != loci.SessionActive
-	if (x.archived || ended) && s.atlases[x.atlas] == loci.ContainerArchived {
+	if s.atlases[x.atlas] == loci.ContainerArchived {
 		return conflict
 	}
-	if x.archived = false; ended {
+	if x.archived = false; x.automatic {
 		x.status = loci.SessionActive
 	}
 	s.sessions[n] = x

@@ -16,8 +16,8 @@ import (
 // raceRounds is how often a race is run: each round meets other moments.
 const raceRounds = 12
 
-// automatic starts an automatic session of cid, a member, in an atlas.
-func automatic(t *testing.T, w *conformance.World, atlas loci.ID) loci.ID {
+// automaticOfCid starts an automatic session of cid, a member, in an atlas.
+func automaticOfCid(t *testing.T, w *conformance.World, atlas loci.ID) loci.ID {
 	t.Helper()
 	return mustCall(t, w, conformance.CallerMember, service.SessionStart, loci.StartSession{Task: "Mend the rope",
 		Kind: loci.SessionAutomatic, Adapter: "claude", AtlasID: atlas}).Session.ID
@@ -30,7 +30,7 @@ func enableAutomatic(t *testing.T, w *conformance.World, mode loci.PolicyMode) {
 		loci.SetPolicy{WorkspaceID: w.Team, Enabled: true, Mode: mode})
 }
 
-func capture(t *testing.T, w *conformance.World, session loci.ID, content string) loci.ID {
+func captureOfCid(t *testing.T, w *conformance.World, session loci.ID, content string) loci.ID {
 	t.Helper()
 	return mustCall(t, w, conformance.CallerMember, service.SessionCapture,
 		loci.CaptureCandidate{SessionID: session, Content: loci.CandidateContent(content)}).Candidate.ID
@@ -155,8 +155,8 @@ func TestStartAfterDeletionMakesAnotherSession(t *testing.T) {
 func TestCompilesAtOnceMakeOneMemory(t *testing.T) {
 	t.Parallel()
 	eachRace(t, func(t *testing.T, w *conformance.World, d storetest.Database, round int) {
-		session := automatic(t, w, w.Atlas(t, "Bow"))
-		c := capture(t, w, session, fmt.Sprint("the anchor of round ", round))
+		session := automaticOfCid(t, w, w.Atlas(t, "Bow"))
+		c := captureOfCid(t, w, session, fmt.Sprint("the anchor of round ", round))
 		callers := []conformance.Caller{conformance.CallerMember, conformance.CallerAdmin, conformance.CallerOwner}
 		errs := storetest.RunConcurrently(8, func(i int) error {
 			return try(t, w, callers[i%3], service.SessionModerate, loci.ModerateCandidate{SessionID: session,
@@ -178,10 +178,10 @@ func TestCompilesAtOnceMakeOneMemory(t *testing.T) {
 func TestFinalizeBesideCapturesCompilesEachOnce(t *testing.T) {
 	t.Parallel()
 	eachRace(t, func(t *testing.T, w *conformance.World, d storetest.Database, round int) {
-		session := automatic(t, w, w.Atlas(t, "Bow"))
+		session := automaticOfCid(t, w, w.Atlas(t, "Bow"))
 		captured := 0
 		for n := range round % 4 {
-			capture(t, w, session, fmt.Sprintf("the sail %d of round %d", n, round))
+			captureOfCid(t, w, session, fmt.Sprintf("the sail %d of round %d", n, round))
 			captured++
 		}
 		var ends [2]loci.FinalizedSession
@@ -214,7 +214,7 @@ func TestFinalizeBesideCapturesCompilesEachOnce(t *testing.T) {
 func TestCompleteBesideReopenAlternates(t *testing.T) {
 	t.Parallel()
 	eachRace(t, func(t *testing.T, w *conformance.World, _ storetest.Database, _ int) {
-		session := automatic(t, w, w.Atlas(t, "Bow"))
+		session := automaticOfCid(t, w, w.Atlas(t, "Bow"))
 		errs := storetest.RunConcurrently(8, func(i int) error {
 			if i%2 == 0 {
 				return try(t, w, conformance.CallerMember, service.SessionComplete,
@@ -247,7 +247,7 @@ func TestUnitBesideDeletionOfItsMemoryIsStored(t *testing.T) {
 	t.Parallel()
 	eachRace(t, func(t *testing.T, w *conformance.World, _ storetest.Database, round int) {
 		enableAutomatic(t, w, loci.ModeUnits)
-		session := automatic(t, w, w.Atlas(t, "Bow"))
+		session := automaticOfCid(t, w, w.Atlas(t, "Bow"))
 		var units []loci.Unit
 		for n := range 6 {
 			units = append(units, newUnit(t, w, session, fmt.Sprint("unit ", n), fmt.Sprintf("mast %d, round %d", n, round)))
@@ -283,10 +283,10 @@ func TestUnitBesideDeletionOfItsMemoryIsStored(t *testing.T) {
 func TestReversalBesideDeletionOfMemory(t *testing.T) {
 	t.Parallel()
 	eachRace(t, func(t *testing.T, w *conformance.World, _ storetest.Database, round int) {
-		session := automatic(t, w, w.Atlas(t, "Bow"))
+		session := automaticOfCid(t, w, w.Atlas(t, "Bow"))
 		var memories, candidates []loci.ID
 		for n := range 4 {
-			c := capture(t, w, session, fmt.Sprintf("keel %d, round %d", n, round))
+			c := captureOfCid(t, w, session, fmt.Sprintf("keel %d, round %d", n, round))
 			m := mustCall(t, w, conformance.CallerAdmin, service.SessionModerate, loci.ModerateCandidate{
 				SessionID: session, CandidateID: c, Action: loci.ModerationCompile}).Memory
 			memories, candidates = append(memories, m.ID), append(candidates, c)
@@ -326,12 +326,12 @@ func TestFinalizeBesideDeletionOfKnownMemory(t *testing.T) {
 	t.Parallel()
 	eachRace(t, func(t *testing.T, w *conformance.World, _ storetest.Database, round int) {
 		atlas := w.Atlas(t, "Bow")
-		session := automatic(t, w, atlas)
+		session := automaticOfCid(t, w, atlas)
 		var known []loci.ID
 		for n := range 6 {
 			text := fmt.Sprintf("winch %d, round %d", n, round)
 			known = append(known, mustCreate(t, w, conformance.CallerOwner, atlas, text))
-			capture(t, w, session, text)
+			captureOfCid(t, w, session, text)
 		}
 		var end loci.FinalizedSession
 		errs := storetest.RunConcurrently(len(known)+1, func(i int) (err error) {
@@ -352,7 +352,7 @@ func TestFinalizeBesideDeletionOfKnownMemory(t *testing.T) {
 func TestCompilationBesideDeletionOfMemory(t *testing.T) {
 	t.Parallel()
 	eachRace(t, func(t *testing.T, w *conformance.World, _ storetest.Database, round int) {
-		session := automatic(t, w, w.Atlas(t, "Bow"))
+		session := automaticOfCid(t, w, w.Atlas(t, "Bow"))
 		var units []loci.Unit
 		for n := range 4 {
 			units = append(units, newUnit(t, w, session, fmt.Sprint(n), fmt.Sprintf("hull %d, round %d", n, round)))
@@ -380,7 +380,7 @@ func TestCompilationBesideDeletionOfMemory(t *testing.T) {
 func TestReversalBesideUnitsFindsMemory(t *testing.T) {
 	t.Parallel()
 	eachRace(t, func(t *testing.T, w *conformance.World, _ storetest.Database, round int) {
-		session := automatic(t, w, w.Atlas(t, "Bow"))
+		session := automaticOfCid(t, w, w.Atlas(t, "Bow"))
 		newUnit(t, w, session, "first", "the first of all")
 		var units []loci.Unit
 		for n := range 4 {
@@ -411,8 +411,8 @@ func TestSessionBesideDeletionOfAtlas(t *testing.T) {
 	eachRace(t, func(t *testing.T, w *conformance.World, _ storetest.Database, round int) {
 		enableAutomatic(t, w, loci.PolicyMode([]loci.PolicyMode{loci.ModeUnits, loci.ModeCandidates}[round%2]))
 		atlas := w.Atlas(t, "Bow")
-		session, other := automatic(t, w, atlas), automatic(t, w, atlas)
-		capture(t, w, session, "a pending one")
+		session, other := automaticOfCid(t, w, atlas), automaticOfCid(t, w, atlas)
+		captureOfCid(t, w, session, "a pending one")
 		u := newUnit(t, w, other, "unit", "what was done")
 		errs := storetest.RunConcurrently(6, func(i int) error {
 			for n := 0; ; n++ {
@@ -460,7 +460,7 @@ func TestEventsBesideRemovalOfMember(t *testing.T) {
 	t.Parallel()
 	eachRace(t, func(t *testing.T, w *conformance.World, d storetest.Database, round int) {
 		enableAutomatic(t, w, loci.ModeCandidates)
-		session := automatic(t, w, w.Atlas(t, "Bow"))
+		session := automaticOfCid(t, w, w.Atlas(t, "Bow"))
 		errs := storetest.RunConcurrently(5, func(i int) (err error) {
 			if i == 0 {
 				return try(t, w, conformance.CallerOwner, service.MemberRemove,
