@@ -51,7 +51,9 @@ var allowedImports = map[string][]string{
 	"internal/capture/relay":         {},
 	"internal/extract":               {""},
 	"internal/extract/extracttest":   {"internal/extract"},
-	"internal/embed":                 {"internal/embed/kernel", "internal/embed/model"},
+	"internal/extract/llm":           {"", "internal/extract", "internal/openai"},
+	"internal/openai":                {},
+	"internal/embed":                 {"internal/embed/kernel", "internal/embed/model", "internal/openai"},
 	"internal/embed/kernel":          {},
 	"internal/embed/model":           {},
 	"internal/embed/make":            {"internal/embed", "internal/embed/model"},
@@ -105,8 +107,10 @@ var allowedImports = map[string][]string{
 		"internal/sqldb/fairqueue", "internal/store", "internal/store/grantdb", "internal/strictjson"},
 	"internal/rest": {"", "internal/httpapi", "internal/op", "internal/strictjson"},
 	"internal/mcp":  {"", "internal/fence", "internal/httpapi", "internal/op", "internal/strictjson"},
-	"internal/server": {"", "internal/auth", "internal/embed", "internal/httpapi", "internal/identity",
-		"internal/job", "internal/mail", "internal/mcp", "internal/oauth", "internal/op", "internal/rest",
+	"internal/server": {"", "internal/auth", "internal/embed", "internal/extract/llm", "internal/httpapi",
+		"internal/identity",
+		"internal/job", "internal/mail", "internal/mcp", "internal/oauth", "internal/op", "internal/openai",
+		"internal/rest",
 		"internal/server/backup",
 		"internal/server/listen", "internal/service", "internal/sqldb", "internal/sqldb/scratch", "internal/store",
 		"internal/store/indexdb", "internal/store/integrity", "internal/store/pairdb", "internal/vector",
@@ -220,9 +224,9 @@ func TestThirdPartyImportsStayInTheirPackages(t *testing.T) {
 	t.Parallel()
 	drivers := regexp.MustCompile(
 		`^(database/sql|modernc\.org/sqlite|github\.com/(mattn/go-sqlite3|jackc/pgx|pressly/goose))`)
-	http := []string{"client", "internal/cli", "internal/embed", "internal/httpapi", "internal/mcp", "internal/oauth",
-		"internal/oauthclient", "internal/oauthclient/oauthtest", "internal/rest", "internal/server",
-		"internal/server/listen", "internal/web"}
+	http := []string{"client", "internal/cli", "internal/httpapi", "internal/mcp", "internal/oauth",
+		"internal/oauthclient", "internal/oauthclient/oauthtest", "internal/openai", "internal/rest",
+		"internal/server", "internal/server/listen", "internal/web"}
 	for _, p := range listPackages(t) {
 		pkg := p.path()
 		for _, i := range p.Imports {

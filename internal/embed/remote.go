@@ -2,13 +2,13 @@ package embed
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"net/http"
 	"net/url"
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"github.com/loci-memory/loci/internal/openai"
 )
 
 // Bounds of a request. Services refuse larger ones, some of them from 33 texts on.
@@ -32,11 +32,10 @@ const (
 // OpenAI (https://platform.openai.com/docs/api-reference/embeddings/create).
 // Its errors contain neither the key nor any part of a text.
 type Remote struct {
-	endpoint, host string
-	apiKey, model  string
-	http           *http.Client
-	retryDelay     time.Duration // before the second attempt, doubled before the third
-	dimensions     atomic.Int64  // of all vectors, once the first is known
+	client     *openai.Client
+	model      string
+	retryDelay time.Duration // before the second attempt, doubled before the third
+	dimensions atomic.Int64  // of all vectors, once the first is known
 }
 
 // NewRemote returns an embedder that requests vectors of a model from a service. address is the base of an API or its
@@ -46,52 +45,22 @@ func NewRemote(address, key, model string) (*Remote, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := CheckKey(key); err != nil {
+	if err := openai.CheckKey(key); err != nil {
 		return nil, err
 	}
-	r := &Remote{endpoint: endpoint.String(), host: endpoint.Host, apiKey: key, model: model,
-		retryDelay: 250 * time.Millisecond}
-	r.http = &http.Client{
-		Timeout: requestTimeout,
-		// A redirect could send key and texts to another host.
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
-	return r, nil
+	return &Remote{client: openai.New(endpoint, key, requestTimeout, maxResponseBytes), model: model,
+		retryDelay: 250 * time.Millisecond}, nil
 }
 
-// Endpoint returns the address of requests. A path that ends with /embeddings is used unchanged; to another path, such
-// as /v1, that is appended. Without a path it is /v1/embeddings.
-func Endpoint(address string) (*url.URL, error) {
-	u, err := url.Parse(address)
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || u.RawQuery != "" ||
-		u.Fragment != "" {
-		// err would show the address
-		return nil, errors.New("must be an address like https://api.openai.com/v1, without user and query")
-	}
-	u.Host = strings.ToLower(u.Host)
-	if u.Path = strings.TrimRight(u.Path, "/"); u.Path == "" {
-		u.Path = "/v1"
-	}
-	if !strings.HasSuffix(u.Path, "/embeddings") {
-		u.Path += "/embeddings"
-	}
-	u.RawPath = ""
-	return u, nil
-}
+// route is the path of the API.
+const route = "/embeddings"
 
-// CheckKey rejects a key that no header can contain, without showing it.
-func CheckKey(key string) error {
-	for i := range len(key) {
-		if key[i] <= ' ' || key[i] > '~' {
-			return errors.New("contains an invalid character: copy the key again")
-		}
-	}
-	return nil
-}
+// Endpoint returns the address of requests: a path without /embeddings at its end gets it.
+func Endpoint(address string) (*url.URL, error) { return openai.Endpoint(address, route) }
 
 // Generation identifies the model and the service.
 func (r *Remote) Generation() string {
-	_, place, _ := strings.Cut(strings.TrimSuffix(r.endpoint, "/embeddings"), "://")
+	_, place, _ := strings.Cut(strings.TrimSuffix(r.client.Address(), route), "://")
 	return "openai:" + r.model + "@" + place
 }
 
@@ -106,7 +75,7 @@ func (r *Remote) Embed(ctx context.Context, texts []string) ([][]float32, error)
 		list, rest := nextBatch(texts)
 		vectors, err := r.embedWithRetry(ctx, list)
 		if err != nil {
-			return nil, fmt.Errorf("embed: %s %w", r.host, err)
+			return nil, fmt.Errorf("embed: %s %w", r.client.Host(), err)
 		}
 		out, texts = append(out, vectors...), rest
 	}

@@ -271,17 +271,6 @@ func TestRemoteHonorsRetryAfter(t *testing.T) {
 	}
 }
 
-func TestRetryAfterParsesSecondsAndDates(t *testing.T) {
-	t.Parallel()
-	now := time.Date(2031, 2, 3, 4, 5, 6, 0, time.UTC)
-	for value, want := range map[string]time.Duration{"": 0, "soon": 0, " 7": 7 * time.Second, "-1": 0,
-		"Mon, 03 Feb 2031 04:05:16 GMT": 10 * time.Second, "Mon, 03 Feb 2031 04:05:00 GMT": 0} {
-		if got := retryAfter(value, now); got != want {
-			t.Errorf("%q is %v, want %v", value, got, want)
-		}
-	}
-}
-
 func TestRemoteHonorsDeadline(t *testing.T) {
 	t.Parallel()
 	end := make(chan struct{})
@@ -292,7 +281,7 @@ func TestRemoteHonorsDeadline(t *testing.T) {
 	if _, err := r.Embed(short, []string{testText}); !errors.Is(err, context.DeadlineExceeded) {
 		t.Error("of the caller: ", err)
 	}
-	r.http.Timeout = 50 * time.Millisecond
+	r.client.Timeout = 50 * time.Millisecond
 	if got := failure(t, r, testText); !strings.Contains(got, "did not answer in time") {
 		t.Error("of the request: ", got)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/loci-memory/loci/internal/httpapi"
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/op"
+	"github.com/loci-memory/loci/internal/openai"
 )
 
 // checkHostPort reports an invalid listen address.
@@ -85,7 +86,7 @@ func setEmbedURL(s *Settings, v string) error {
 
 func setEmbedKey(s *Settings, v string) error {
 	s.EmbedKey = v
-	return embed.CheckKey(v)
+	return openai.CheckKey(v)
 }
 
 func setEmbedModel(s *Settings, v string) error {
