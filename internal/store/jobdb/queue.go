@@ -16,9 +16,6 @@ package jobdb
 import (
 	"context"
 	"errors"
-	"fmt"
-	"math"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -52,6 +49,26 @@ func (e *DroppedError) Error() string { return e.Err.Error() }
 
 // Unwrap returns the reason.
 func (e *DroppedError) Unwrap() error { return e.Err }
+
+// A PauseError postpones the job and the other due jobs of its kind: a limit of the kind is reached. They are due again
+// after the pause, or after an hour where that is shorter. With a reason it is a failed attempt, and else none.
+type PauseError struct {
+	Pause  time.Duration
+	Reason error
+}
+
+func (e *PauseError) Error() string {
+	if e.Reason == nil {
+		return "paused"
+	}
+	return e.Reason.Error()
+}
+
+// Unwrap returns the reason.
+func (e *PauseError) Unwrap() error { return e.Reason }
+
+// ErrLeaseLost is the error of Finish for a job that another attempt runs or has finished.
+var ErrLeaseLost = errors.New("jobdb: the lease of the job has ended")
 
 // Times of the queue.
 const (
@@ -122,125 +139,4 @@ func (q *Queue) Add(t *sqldb.Tx, kind, subject string) error {
 		t.OnCommit(k.wake)
 	}
 	return err
-}
-
-// runDue runs the jobs of a kind that are due. The result is the pause until the next one, or an error of the database.
-func (q *Queue) runDue(ctx context.Context, kind string, h Handler) error {
-	for ctx.Err() == nil {
-		j, err := q.lease(ctx, kind)
-		if errors.Is(err, sqldb.ErrNoRows) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		if err := q.run(ctx, j, h); err != nil {
-			return err
-		}
-	}
-	return ctx.Err()
-}
-
-// lease takes the oldest due job of a kind, or returns ErrNoRows. A kind without due jobs costs no write. The
-// scalar subquery runs once: PostgreSQL may run one after IN for each row, and lease them all.
-//
-// A job beyond the longest pause is due too: its time comes from a clock that was ahead. The condition repeats the
-// kind, so that both parts use the index.
-func (q *Queue) lease(ctx context.Context, kind string) (Job, error) {
-	found, err := sqldb.SystemRead(ctx, q.db, "look for a due job", func(t *sqldb.Tx) (due loci.Time, err error) {
-		return due, t.QueryRow(`SELECT due FROM jobs
-			WHERE kind = ?1 AND due <= ?2 OR kind = ?1 AND due > ?3 LIMIT 1`,
-			[]any{kind, t.Now, maxDue(t)}, []any{&due})
-	})
-	if err != nil {
-		return Job{}, err
-	}
-	return sqldb.System(ctx, q.db, "lease a job", func(t *sqldb.Tx) (Job, error) {
-		skip := ""
-		if t.Dialect.Postgres {
-			skip = " FOR UPDATE SKIP LOCKED"
-		}
-		first, last := loci.Time(0), t.Now
-		if found > t.Now {
-			first, last = maxDue(t), found
-		}
-		j := Job{Kind: kind, leaseEnd: loci.TimeOf(t.Now.Std().Add(leaseDuration))}
-		err := t.QueryRow(`UPDATE jobs SET due = ?4, attempts = attempts + 1 WHERE row_id = (SELECT row_id FROM jobs
-			WHERE kind = ?1 AND due BETWEEN ?2 AND ?3 ORDER BY due, row_id LIMIT 1`+skip+`)
-			RETURNING row_id, subject, attempts, created_at`, []any{kind, first, last, j.leaseEnd},
-			[]any{&j.rowID, &j.Subject, &j.Attempts, &j.AddedAt})
-		return j, err
-	})
-}
-
-// maxDue returns the latest time that a clock like this one gives to a job.
-func maxDue(t *sqldb.Tx) loci.Time {
-	return loci.TimeOf(t.Now.Std().Add(maxRetryDelay + leaseDuration))
-}
-
-// run runs a leased job and saves the result. A job whose server was killed in between runs again.
-func (q *Queue) run(ctx context.Context, j Job, h Handler) error {
-	limited, cancel := context.WithTimeout(ctx, runTimeout)
-	failed := runHandler(limited, j, h)
-	cancel()
-	_, dropped := errors.AsType[*DroppedError](failed)
-	if dropped {
-		q.kinds[j.Kind].dropped.Add(1)
-	}
-	if failed != nil && !errors.Is(failed, ErrMore) && ctx.Err() == nil {
-		q.db.Log.Warn("job", "kind", j.Kind, "subject", j.Subject, "attempts", j.Attempts, "dropped", dropped,
-			"err", failed)
-	}
-	_, err := sqldb.System(context.WithoutCancel(ctx), q.db, "save the result of a job",
-		func(t *sqldb.Tx) (loci.Empty, error) {
-			due, text := t.Now, ""
-			switch {
-			case failed == nil || dropped:
-				_, err := t.Exec(`DELETE FROM jobs WHERE row_id = ?1 AND due = ?2`, j.rowID, j.leaseEnd)
-				return loci.Empty{}, err
-			case !errors.Is(failed, ErrMore):
-				text = strings.ToValidUTF8(failed.Error()[:min(len(failed.Error()), maxErrorBytes)], "")
-				due = loci.TimeOf(t.Now.Std().Add(retryDelay(j.Attempts)))
-			}
-			_, err := t.Exec(
-				`UPDATE jobs SET due = ?3, error = ?4, attempts = CASE WHEN ?4 = '' THEN 0 ELSE attempts END
-				WHERE row_id = ?1 AND due = ?2`, j.rowID, j.leaseEnd, due, text)
-			return loci.Empty{}, err
-		})
-	return err
-}
-
-// runHandler turns a panic of a handler into an error.
-func runHandler(ctx context.Context, j Job, h Handler) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("jobdb: %s panicked: %T", j.Kind, p)
-		}
-	}()
-	return h(ctx, j)
-}
-
-func retryDelay(attempts int) time.Duration {
-	d := float64(minRetryDelay) * math.Pow(2, float64(attempts-1))
-	return time.Duration(min(d, float64(maxRetryDelay)))
-}
-
-// Stats count the jobs of a kind.
-type Stats struct {
-	Kind     string
-	Waiting  int64     // including failed ones
-	Failed   int64     // that wait for a retry
-	OldestAt loci.Time // when the oldest was added
-}
-
-// ReadStats returns the figures of each kind that has jobs.
-func ReadStats(t *sqldb.Tx) (list []Stats, err error) {
-	err = t.Query(`SELECT kind, count(*), CAST(SUM(CASE WHEN error = '' THEN 0 ELSE 1 END) AS BIGINT), MIN(created_at)
-		FROM jobs GROUP BY kind ORDER BY kind`, nil, func(r sqldb.Row) error {
-		var s Stats
-		err := r.Scan(&s.Kind, &s.Waiting, &s.Failed, &s.OldestAt)
-		list = append(list, s)
-		return err
-	})
-	return list, err
 }

@@ -285,3 +285,65 @@ func TestJobContinuesAtOnceAfterAPart(t *testing.T) {
 		}
 	})
 }
+
+func TestPauseOfKindPostponesItsDueJobs(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		clock, r := &fakeClock{}, &recorder{}
+		db := d.Open(t, store.Options{Clock: clock.now}).DB()
+		r.fail = func(jobdb.Job) error {
+			if clock.ahead.Load() == 0 {
+				return &jobdb.PauseError{Pause: 24 * time.Hour}
+			}
+			return nil
+		}
+		if err := add(jobdb.New(db), db, nil, "one", "two", "three"); err != nil {
+			t.Fatal(err)
+		}
+		start(t, db, r.handle)
+		waitFor(t, "nothing is paused", func() bool {
+			return d.Query(t, fmt.Sprintf(`SELECT count(*) FROM jobs WHERE error = '' AND attempts = 0 AND due > %d`,
+				time.Now().Add(50*time.Minute).UnixMicro()))[0] == "3"
+		})
+		if got := r.subjects(); len(got) != 1 {
+			t.Errorf("%q ran before the pause", got)
+		}
+		clock.advance(61 * time.Minute)
+		waitFor(t, "jobs are left", func() bool { return d.Query(t, `SELECT count(*) FROM jobs`)[0] == "0" })
+		if got := r.subjects(); len(got) != 4 {
+			t.Errorf("%q", got)
+		}
+	})
+}
+
+// An attempt whose lease has ended cannot commit the effect that another attempt has had.
+func TestFinishHappensOnce(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		db, effects := d.Open(t, store.Options{}).DB(), atomic.Int64{}
+		q := jobdb.New(db)
+		result := make(chan error, 9)
+		q.Handle("mail", func(ctx context.Context, j jobdb.Job) error {
+			for range 2 {
+				_, err := sqldb.System(ctx, db, "test", func(t *sqldb.Tx) (loci.Empty, error) {
+					return loci.Empty{}, q.Finish(t, j)
+				})
+				if result <- err; err == nil {
+					effects.Add(1)
+				}
+			}
+			return jobdb.ErrLeaseLost
+		})
+		if err := add(q, db, nil, "one"); err != nil {
+			t.Fatal(err)
+		}
+		q.Start(context.WithoutCancel(t.Context()))
+		t.Cleanup(q.Stop)
+		if first, second := <-result, <-result; first != nil || !errors.Is(second, jobdb.ErrLeaseLost) {
+			t.Errorf("%v, %v", first, second)
+		}
+		if n := d.Query(t, `SELECT count(*) FROM jobs`)[0]; n != "0" || effects.Load() != 1 {
+			t.Errorf("%s jobs, %d effects", n, effects.Load())
+		}
+	})
+}

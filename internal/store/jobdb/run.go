@@ -1,0 +1,154 @@
+package jobdb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/sqldb"
+)
+
+// Finish ends a leased job in the transaction with its effect, so that the effect happens once, although a job may run
+// twice. It returns ErrLeaseLost where another attempt has the job: the transaction must not commit.
+func (q *Queue) Finish(t *sqldb.Tx, j Job) error {
+	n, err := t.Exec(`DELETE FROM jobs WHERE row_id = ?1 AND due = ?2`, j.rowID, j.leaseEnd)
+	if err == nil && n == 0 {
+		err = ErrLeaseLost
+	}
+	return err
+}
+
+// runDue runs the jobs of a kind that are due. The result is the pause until the next one, or an error of the database.
+func (q *Queue) runDue(ctx context.Context, kind string, h Handler) error {
+	for ctx.Err() == nil {
+		j, err := q.lease(ctx, kind)
+		if errors.Is(err, sqldb.ErrNoRows) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if err := q.run(ctx, j, h); err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
+}
+
+// lease takes the oldest due job of a kind, or returns ErrNoRows. A kind without due jobs costs no write. The
+// scalar subquery runs once: PostgreSQL may run one after IN for each row, and lease them all.
+//
+// A job beyond the longest pause is due too: its time comes from a clock that was ahead. The condition repeats the
+// kind, so that both parts use the index.
+func (q *Queue) lease(ctx context.Context, kind string) (Job, error) {
+	found, err := sqldb.SystemRead(ctx, q.db, "look for a due job", func(t *sqldb.Tx) (due loci.Time, err error) {
+		return due, t.QueryRow(`SELECT due FROM jobs
+			WHERE kind = ?1 AND due <= ?2 OR kind = ?1 AND due > ?3 LIMIT 1`,
+			[]any{kind, t.Now, maxDue(t)}, []any{&due})
+	})
+	if err != nil {
+		return Job{}, err
+	}
+	return sqldb.System(ctx, q.db, "lease a job", func(t *sqldb.Tx) (Job, error) {
+		skip := ""
+		if t.Dialect.Postgres {
+			skip = " FOR UPDATE SKIP LOCKED"
+		}
+		first, last := loci.Time(0), t.Now
+		if found > t.Now {
+			first, last = maxDue(t), found
+		}
+		j := Job{Kind: kind, leaseEnd: loci.TimeOf(t.Now.Std().Add(leaseDuration))}
+		err := t.QueryRow(`UPDATE jobs SET due = ?4, attempts = attempts + 1 WHERE row_id = (SELECT row_id FROM jobs
+			WHERE kind = ?1 AND due BETWEEN ?2 AND ?3 ORDER BY due, row_id LIMIT 1`+skip+`)
+			RETURNING row_id, subject, attempts, created_at`, []any{kind, first, last, j.leaseEnd},
+			[]any{&j.rowID, &j.Subject, &j.Attempts, &j.AddedAt})
+		return j, err
+	})
+}
+
+// maxDue returns the latest time that a clock like this one gives to a job.
+func maxDue(t *sqldb.Tx) loci.Time {
+	return loci.TimeOf(t.Now.Std().Add(maxRetryDelay + leaseDuration))
+}
+
+// run runs a leased job and saves the result. A job whose server was killed in between runs again.
+func (q *Queue) run(ctx context.Context, j Job, h Handler) error {
+	limited, cancel := context.WithTimeout(ctx, runTimeout)
+	failed := runHandler(limited, j, h)
+	cancel()
+	_, dropped := errors.AsType[*DroppedError](failed)
+	if dropped {
+		q.kinds[j.Kind].dropped.Add(1)
+	}
+	if isFailure(failed) && ctx.Err() == nil {
+		q.db.Log.Warn("job", "kind", j.Kind, "subject", j.Subject, "attempts", j.Attempts, "dropped", dropped,
+			"err", failed)
+	}
+	_, err := sqldb.System(context.WithoutCancel(ctx), q.db, "save the result of a job",
+		func(t *sqldb.Tx) (loci.Empty, error) {
+			if failed == nil || dropped {
+				if err := q.Finish(t, j); !errors.Is(err, ErrLeaseLost) {
+					return loci.Empty{}, err
+				}
+				return loci.Empty{}, nil
+			}
+			return loci.Empty{}, q.saveResult(t, j, failed)
+		})
+	return err
+}
+
+// isFailure reports whether an attempt failed, and was not only interrupted on purpose.
+func isFailure(result error) bool {
+	pause, paused := errors.AsType[*PauseError](result)
+	return result != nil && !errors.Is(result, ErrMore) && !errors.Is(result, ErrLeaseLost) &&
+		!(paused && pause.Reason == nil)
+}
+
+// saveResult writes when the job is due again, and why it failed.
+func (q *Queue) saveResult(t *sqldb.Tx, j Job, result error) error {
+	due, text := t.Now, ""
+	if isFailure(result) {
+		text = strings.ToValidUTF8(result.Error()[:min(len(result.Error()), maxErrorBytes)], "")
+		due = loci.TimeOf(t.Now.Std().Add(retryDelay(j.Attempts)))
+	}
+	if pause, paused := errors.AsType[*PauseError](result); paused {
+		due = max(due, loci.TimeOf(t.Now.Std().Add(min(pause.Pause, maxRetryDelay))))
+		if err := postpone(t, j.Kind, due); err != nil {
+			return err
+		}
+	}
+	_, err := t.Exec(`UPDATE jobs SET due = ?3, error = ?4, attempts = CASE WHEN ?4 = '' THEN 0 ELSE attempts END
+		WHERE row_id = ?1 AND due = ?2`, j.rowID, j.leaseEnd, due, text)
+	return err
+}
+
+// postpone moves the due jobs of a kind. Those that other servers have locked are left to them.
+func postpone(t *sqldb.Tx, kind string, due loci.Time) error {
+	skip := ""
+	if t.Dialect.Postgres {
+		skip = " FOR UPDATE SKIP LOCKED"
+	}
+	_, err := t.Exec(`UPDATE jobs SET due = ?3 WHERE row_id IN (SELECT row_id FROM jobs
+		WHERE kind = ?1 AND due <= ?2`+skip+`)`, kind, t.Now, due)
+	return err
+}
+
+// runHandler turns a panic of a handler into an error.
+func runHandler(ctx context.Context, j Job, h Handler) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("jobdb: %s panicked: %T", j.Kind, p)
+		}
+	}()
+	return h(ctx, j)
+}
+
+func retryDelay(attempts int) time.Duration {
+	d := float64(minRetryDelay) * math.Pow(2, float64(attempts-1))
+	return time.Duration(min(d, float64(maxRetryDelay)))
+}
