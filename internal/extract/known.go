@@ -45,14 +45,21 @@ func Words(sentence string) string {
 }
 
 // Repeats reports whether a sentence of a text says what a statement says, in other words too: each word of the
-// statement is in the sentence on the same side of a negation, unless it is general. Numbers are in the same order.
+// statement is in the sentence on the same side of a negation, unless it is general. Numbers are in the same order. A
+// line that equals the statement repeats it in any language.
 func Repeats(statement, text string) bool { return Repeater(statement)(text) }
 
 // Repeater returns Repeats of a statement, for many texts.
 func Repeater(statement string) func(text string) bool {
+	whole := statement
 	statement, day := cutDay(statement)
 	said := meaningOf(statement)
 	return func(text string) bool {
+		for line := range strings.Lines(text) {
+			if strings.TrimSpace(line) == whole {
+				return true
+			}
+		}
 		if len(said.words) == 0 || !said.mayBeIn(text) {
 			return false
 		}

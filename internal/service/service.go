@@ -9,6 +9,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/attempt"
+	"github.com/loci-memory/loci/internal/extract"
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/mail"
 	"github.com/loci-memory/loci/internal/password"
@@ -27,6 +28,7 @@ type Service struct {
 	linkLimiter   *attempt.Limiter
 	mailLimiter   *attempt.Limiter
 	setup         setupLink
+	extraction    extractionCounts
 }
 
 // Options are the dependencies and settings of a Service.
@@ -40,6 +42,10 @@ type Options struct {
 
 	// SendMail sends a mail. Without it the server sends none, and shows links of invitations instead.
 	SendMail func(context.Context, mail.Message) error
+
+	// Extractor draws statements with a language model, within DailyTokens of all servers. Without it rules alone draw.
+	Extractor   extract.Model
+	DailyTokens int64
 
 	// UsedOperations returns the operations of the month that the actor has used, and when the month ends.
 	UsedOperations func(ctx context.Context, actor *identity.Actor) (used int64, ends time.Time, err error)
@@ -66,6 +72,9 @@ func New(o Options) *Service {
 			"Too many mails were asked for: wait for Retry-After seconds.")}
 	if s.SendMail != nil {
 		s.handleMails()
+	}
+	if s.Extractor != nil {
+		s.Store.Jobs().Handle(extractEvent, s.extractJob)
 	}
 	return s
 }

@@ -29,7 +29,8 @@ func (s *Service) SendEvent(ctx context.Context, actor *identity.Actor, in loci.
 		return loci.ReceivedEvent{}, err
 	}
 	in.Content, in.Metadata = redacted(in.Content), redactedMetadata(in.Metadata)
-	drawn, err := s.draw(ctx, actor, in)
+	byModel := s.extracts(in)
+	drawn, length, err := s.draw(ctx, actor, in)
 	if err != nil {
 		return loci.ReceivedEvent{}, err
 	}
@@ -60,7 +61,12 @@ func (s *Service) SendEvent(ctx context.Context, actor *identity.Actor, in loci.
 			if out.Event, err = x.AddEvent(e); err != nil {
 				return out, err
 			}
-			err = s.keepDrawn(tx, x, policy.Mode, in, drawn, &out)
+			sources := drawnSources(out.Event.EventID)[:maxDrawn]
+			out.Candidates, err = s.keepDrawn(tx, x, policy.Mode, drawing{out.Event, compilerName, sources, drawn})
+			out.Candidate = firstCandidate(out.Candidates)
+			if err == nil && byModel && length >= policy.MinLength {
+				err = tx.AddJob(extractEvent, out.Event.ID)
+			}
 			return out, err
 		})
 }
@@ -89,10 +95,11 @@ func firstCandidate(list []loci.Candidate) *loci.Candidate {
 	return &list[0]
 }
 
-// drawnSources returns the sources of the candidates that are drawn from an event.
+// drawnSources returns the sources of the candidates that are drawn from an event: the first are drawn by rules, and
+// the others by the language model.
 func drawnSources(eventID string) []string {
 	sources := []string{eventID}
-	for n := 2; n <= maxDrawn; n++ {
+	for n := 2; n <= 2*maxDrawn; n++ {
 		sources = append(sources, fmt.Sprintf("%s#%d", eventID, n))
 	}
 	return sources
@@ -152,11 +159,12 @@ func excludes(p loci.Policy, m loci.Metadata) bool {
 	return false
 }
 
-// draw returns the statements of an event that are not known yet. It runs before the transaction that stores the event,
-// because other writers wait for that one.
-func (s *Service) draw(ctx context.Context, actor *identity.Actor, in loci.SendEvent) ([]extract.Statement, error) {
+// draw returns the statements of an event that are not known yet, and the length of its turn. It runs before the
+// transaction that stores the event, because other writers wait for that one.
+func (s *Service) draw(ctx context.Context, actor *identity.Actor, in loci.SendEvent) (list []extract.Statement,
+	length int, err error) {
 	if in.Type != loci.EventPrompt && in.Type != loci.EventResponse || in.Content == "" {
-		return nil, nil
+		return nil, 0, nil
 	}
 	plain := *actor
 	plain.Idempotency = nil
@@ -173,14 +181,20 @@ func (s *Service) draw(ctx context.Context, actor *identity.Actor, in loci.SendE
 		return p, err
 	})
 	if err != nil || !policy.Accepts(in.Adapter) {
-		return nil, err
+		return nil, 0, err
 	}
 	turn.SaidOn = cmp.Or(in.OccurredAt, s.Store.Now()).Std()
-	list := drawFrom(turn, in.Type, policy.MinLength)
-	if len(list) == 0 {
-		return nil, nil
+	length = lengthOf(turn)
+	list = drawFrom(turn, in.Type, policy.MinLength)
+	if len(list) > 0 {
+		list, err = s.withoutKnown(ctx, &plain, view, list)
 	}
-	return s.withoutKnown(ctx, &plain, view, list)
+	return list, length, err
+}
+
+// lengthOf returns the number of characters of prompt and answer.
+func lengthOf(t extract.Turn) int {
+	return utf8.RuneCountInString(t.Prompt) + utf8.RuneCountInString(t.Response)
 }
 
 // readTurn returns the texts of the turn that an event belongs to, without quoted memories.
@@ -204,7 +218,7 @@ func drawFrom(t extract.Turn, of loci.EventType, minLength int) []extract.Statem
 	switch {
 	case of == loci.EventPrompt && prompt >= minLength:
 		return extract.FromPrompt(t)
-	case of == loci.EventPrompt || prompt+utf8.RuneCountInString(t.Response) < minLength:
+	case of == loci.EventPrompt || lengthOf(t) < minLength:
 		return nil
 	case prompt >= minLength:
 		return extract.FromResponse(t)
@@ -254,88 +268,4 @@ func (s *Service) repeatsMemory(ctx context.Context, actor *identity.Actor, atla
 		}
 	}
 	return false, err
-}
-
-// keepDrawn stores the drawn statements as candidates, or in the mode units as the memory of their unit.
-func (s *Service) keepDrawn(tx *store.Tx, x *store.Session, mode loci.PolicyMode, in loci.SendEvent,
-	drawn []extract.Statement, out *loci.ReceivedEvent) (err error) {
-	if len(drawn) == 0 {
-		return nil
-	}
-	if mode == loci.ModeUnits {
-		return drawIntoUnit(tx, x, in, drawn)
-	}
-	for i, source := range drawnSources(string(in.EventID))[:len(drawn)] {
-		if x.Counts.Candidates >= loci.MaxCandidates {
-			break // the event is kept all the same
-		}
-		taken, err := x.CandidatesFrom([]string{source})
-		if err != nil {
-			return err
-		}
-		if len(taken) > 0 {
-			out.Candidates = append(out.Candidates, taken...)
-			continue // its client captured it itself
-		}
-		c := newCandidate(loci.CaptureCandidate{Content: loci.CandidateContent(drawn[i].Text), Type: drawn[i].Type,
-			SourceEventID: loci.ExternalID(source)})
-		c, err = s.addCandidate(x, c, store.NewIndexEntry(c.Title, c.Content), loci.ActionDrawn)
-		if err != nil {
-			return err
-		}
-		out.Candidates = append(out.Candidates, c)
-	}
-	out.Candidate = firstCandidate(out.Candidates)
-	return nil
-}
-
-// defaultUnit is the key of the unit of events without one.
-const defaultUnit = "session"
-
-// compilerName names this service in the records of compilations.
-const compilerName = "loci"
-
-// drawIntoUnit adds statements to the memory of their unit, with a record of the compilation. A memory that somebody
-// archived or replaced stays as it is.
-func drawIntoUnit(tx *store.Tx, x *store.Session, in loci.SendEvent, drawn []extract.Statement) error {
-	key := cmp.Or(string(in.UnitKey), defaultUnit)
-	u, found, err := x.UnitByKey(key)
-	if err != nil || !found && x.Counts.Units >= loci.MaxUnits {
-		return err
-	}
-	m := loci.Memory{Type: drawn[0].Type}
-	if u.MemoryID != "" {
-		former, err := tx.MemoryRecord(u.MemoryID)
-		switch {
-		case loci.Is(err, loci.CodeNotFound): // somebody has just deleted it
-		case err != nil || former.Status != loci.MemoryActive:
-			return err
-		default:
-			m.Content, m.Title, m.Type = former.Content, former.Title, former.Type
-		}
-	}
-	for _, s := range drawn {
-		if m.Content != "" {
-			m.Content += "\n"
-		}
-		m.Content += s.Text
-	}
-	if len(m.Content) > loci.MaxContent {
-		return nil
-	}
-	m.Title = cmp.Or(m.Title, loci.DeriveTitle(m.Content))
-	if !found {
-		if u, err = x.AddUnit(key, m.Title); err != nil {
-			return err
-		}
-		u.Status = loci.UnitFinalized
-	}
-	entry := store.NewIndexEntry(m.Title, m.Content)
-	u, outcome, err := storeUnit(tx, x, u, m, entry, string(in.EventID))
-	if err != nil {
-		return err
-	}
-	_, err = x.AddCompilation(loci.Compilation{UnitKey: key, Compiler: compilerName, Outcome: outcome,
-		MemoryID: u.MemoryID, InputEventIDs: []string{string(in.EventID)}})
-	return err
 }

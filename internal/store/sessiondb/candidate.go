@@ -2,7 +2,7 @@ package sessiondb
 
 import (
 	"encoding/json"
-	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/loci-memory/loci"
@@ -65,19 +65,15 @@ func (s *Session) Candidate(id loci.ID) (loci.Candidate, error) {
 	return c, sqldb.MapNoRows(err)
 }
 
-// CandidatesFrom returns the candidates of the session with one of these sources, oldest first.
-func (s *Session) CandidatesFrom(sources []string) (list []loci.Candidate, err error) {
-	for _, source := range sources {
-		c, err := ScanCandidate(s.conn.Row(`SELECT`+CandidateColumns+fromCandidates+`AND c.source_event_id = ?2
-			AND c.source_event_id <> ''`, s.rowID, source))
-		switch {
-		case err == nil:
-			list = append(list, c)
-		case !errors.Is(err, sqldb.ErrNoRows):
-			return nil, err
-		}
-	}
-	return list, nil
+// CandidatesFrom returns the candidates of the session with one of these sources, in the order of the sources.
+func (s *Session) CandidatesFrom(sources []string) ([]loci.Candidate, error) {
+	list, err := queryCandidates(s.conn, `SELECT`+CandidateColumns+fromCandidates+`AND c.source_event_id <> ''
+		AND c.source_event_id IN (SELECT list.value FROM `+fmt.Sprintf(s.conn.Dialect.StringRows, 2)+`)`, s.rowID,
+		sqldb.EncodeStrings(sources))
+	slices.SortFunc(list, func(a, b loci.Candidate) int {
+		return slices.Index(sources, a.SourceEventID) - slices.Index(sources, b.SourceEventID)
+	})
+	return list, err
 }
 
 // AddCandidate stores a pending candidate.

@@ -60,9 +60,17 @@ func (s *Session) AddEvent(e Event) (loci.SessionEvent, error) {
 // Texts returns the newest prompt of a unit and the newest answer before it. Without a unit key it is the newest prompt
 // of the session. A response that is about to be stored is not among them.
 func (r *Row) Texts(t *sqldb.Tx, unitKey string) (prompt, previous string, err error) {
+	return r.textsBefore(t, unitKey, newest)
+}
+
+// newest is beyond the rows of all events.
+const newest = 1 << 62
+
+func (r *Row) textsBefore(t *sqldb.Tx, unitKey string, before int64) (prompt, previous string, err error) {
 	var at int64
 	err = t.QueryRow(`SELECT v.row_id, v.content FROM session_events v WHERE v.session = ?1 AND v.type = 'prompt'
-		AND (?2 = '' OR v.unit_key = ?2) ORDER BY v.row_id DESC LIMIT 1`, []any{r.rowID, unitKey}, []any{&at, &prompt})
+		AND v.row_id < ?3 AND (?2 = '' OR v.unit_key = ?2) ORDER BY v.row_id DESC LIMIT 1`,
+		[]any{r.rowID, unitKey, before}, []any{&at, &prompt})
 	if errors.Is(err, sqldb.ErrNoRows) {
 		return "", "", nil
 	}
@@ -72,8 +80,34 @@ func (r *Row) Texts(t *sqldb.Tx, unitKey string) (prompt, previous string, err e
 	return prompt, previous, err
 }
 
+// A Turn is a stored event with the prompt of its turn and the answer before that.
+type Turn struct {
+	Event
+	Prompt, Previous string
+}
+
+// Turn returns the turn of an event of the session, or NotFound.
+func (s *Session) Turn(id loci.ID) (x Turn, err error) {
+	var at int64
+	var metadata string
+	x.ID, x.SessionID, x.Adapter = id, s.ID, s.Adapter
+	err = s.conn.QueryRow(`SELECT row_id, event_id, type, unit_key, content, metadata, occurred_at FROM session_events
+		WHERE session = ?1 AND id = ?2`, []any{s.rowID, id},
+		[]any{&at, &x.EventID, &x.Type, &x.UnitKey, &x.Content, &metadata, &x.OccurredAt})
+	if err != nil {
+		return x, sqldb.MapNoRows(err)
+	}
+	if metadata != "" {
+		if err := json.Unmarshal([]byte(metadata), &x.Metadata); err != nil {
+			return x, err
+		}
+	}
+	x.Prompt, x.Previous, err = s.textsBefore(s.conn, x.UnitKey, at)
+	return x, err
+}
+
 // LastAnswer returns the newest answer of the session.
-func (r *Row) LastAnswer(t *sqldb.Tx) (string, error) { return r.answerBefore(t, 1<<62) }
+func (r *Row) LastAnswer(t *sqldb.Tx) (string, error) { return r.answerBefore(t, newest) }
 
 func (r *Row) answerBefore(t *sqldb.Tx, rowID int64) (text string, err error) {
 	err = t.QueryRow(`SELECT v.content FROM session_events v WHERE v.session = ?1 AND v.type = 'response'

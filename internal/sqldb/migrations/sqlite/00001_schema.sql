@@ -374,6 +374,12 @@ CREATE TABLE jobs (
 );
 CREATE INDEX jobs_due ON jobs (kind, due, row_id);
 
+-- The tokens that the language model used on a day (UTC, days since 1970), with those that running calls have reserved.
+CREATE TABLE model_usage (
+	day    BIGINT NOT NULL PRIMARY KEY,
+	tokens BIGINT NOT NULL
+);
+
 -- OAuth clients that registered themselves. redirect_uris is a list. used_at is when a user last consented to the client
 -- or the client refreshed a token, to the day.
 CREATE TABLE oauth_clients (

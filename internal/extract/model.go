@@ -1,0 +1,72 @@
+package extract
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/loci-memory/loci"
+)
+
+// A Model draws statements with a language model.
+type Model interface {
+	// Cost returns the fewest and the most tokens that a turn needs.
+	Cost(t Turn) (least, most int64)
+	// Draw draws from a turn within a number of tokens, and returns how many it used, also with an error.
+	Draw(ctx context.Context, t Turn, tokens int64) (list []Statement, used int64, err error)
+}
+
+// ErrMalformed reports an answer of a model that is not of the form that was asked for.
+var ErrMalformed = errors.New("extract: malformed answer of the language model")
+
+// A BusyError reports a service that has requested a pause.
+type BusyError struct {
+	Pause time.Duration
+	Err   error
+}
+
+func (e *BusyError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *BusyError) Unwrap() error { return e.Err }
+
+// DrawnTypes are the types of drawn statements.
+var DrawnTypes = []loci.MemoryType{loci.TypeDecision, loci.TypePreference, loci.TypeFact, loci.TypeTask}
+
+// Bounds of a statement of a model, in bytes. Other scripts need up to four for a character.
+const (
+	minModelStatement = 12
+	maxModelStatement = 1200
+)
+
+// Visible returns the words of a text for a reader: without reasoning, output of tools, code and quotations.
+func Visible(text string) string { return strings.TrimSpace(visibleLines(text)) }
+
+// Accept returns what may be stored of the statements of a model: the first five in one line of a sensible length, with
+// the day of a relative date, and none that nearly equals one before it.
+func (t Turn) Accept(list []Statement) (kept []Statement) {
+	for _, s := range list {
+		text := oneLine(s.Text)
+		if slices.Contains(DrawnTypes, s.Type) && len(text) >= minModelStatement && len(text) <= maxModelStatement {
+			kept = t.add(kept, text, s.Type, maxStatements)
+		}
+	}
+	return kept
+}
+
+// oneLine returns a text in one line, without characters that cannot be seen.
+func oneLine(text string) string {
+	text = strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r):
+			return ' '
+		case unicode.IsControl(r), unicode.Is(unicode.Cf, r), r == unicode.ReplacementChar:
+			return -1
+		}
+		return r
+	}, text)
+	return strings.Join(strings.Fields(text), " ")
+}

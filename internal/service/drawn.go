@@ -1,0 +1,103 @@
+package service
+
+import (
+	"cmp"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/extract"
+	"github.com/loci-memory/loci/internal/store"
+)
+
+// A drawing is what was drawn from an event, with the sources of its candidates.
+type drawing struct {
+	event    loci.SessionEvent
+	compiler string
+	sources  []string
+	list     []extract.Statement
+}
+
+// keepDrawn stores the drawn statements as candidates, or in the mode units as the memory of their unit.
+func (s *Service) keepDrawn(tx *store.Tx, x *store.Session, mode loci.PolicyMode, d drawing) (out []loci.Candidate,
+	err error) {
+	if len(d.list) == 0 {
+		return nil, nil
+	}
+	if mode == loci.ModeUnits {
+		return nil, drawIntoUnit(tx, x, d)
+	}
+	for i, source := range d.sources[:len(d.list)] {
+		if x.Counts.Candidates >= loci.MaxCandidates {
+			break // the event is kept all the same
+		}
+		taken, err := x.CandidatesFrom([]string{source})
+		if err != nil {
+			return out, err
+		}
+		if len(taken) > 0 {
+			out = append(out, taken...)
+			continue // its client captured it itself
+		}
+		c := newCandidate(loci.CaptureCandidate{Content: loci.CandidateContent(d.list[i].Text), Type: d.list[i].Type,
+			SourceEventID: loci.ExternalID(source)})
+		c, err = s.addCandidate(x, c, store.NewIndexEntry(c.Title, c.Content), loci.ActionDrawn)
+		if err != nil {
+			return out, err
+		}
+		out = append(out, c)
+	}
+	return out, nil
+}
+
+// defaultUnit is the key of the unit of events without one.
+const defaultUnit = "session"
+
+// Names of this service in the records of compilations: of its rules, and of its language model.
+const (
+	compilerName      = "loci"
+	modelCompilerName = "loci-llm"
+)
+
+// drawIntoUnit adds statements to the memory of their unit, with a record of the compilation. A memory that somebody
+// archived or replaced stays as it is.
+func drawIntoUnit(tx *store.Tx, x *store.Session, d drawing) error {
+	key := cmp.Or(d.event.UnitKey, defaultUnit)
+	u, found, err := x.UnitByKey(key)
+	if err != nil || !found && x.Counts.Units >= loci.MaxUnits {
+		return err
+	}
+	m := loci.Memory{Type: d.list[0].Type}
+	if u.MemoryID != "" {
+		former, err := tx.MemoryRecord(u.MemoryID)
+		switch {
+		case loci.Is(err, loci.CodeNotFound): // somebody has just deleted it
+		case err != nil || former.Status != loci.MemoryActive:
+			return err
+		default:
+			m.Content, m.Title, m.Type = former.Content, former.Title, former.Type
+		}
+	}
+	for _, s := range d.list {
+		if m.Content != "" {
+			m.Content += "\n"
+		}
+		m.Content += s.Text
+	}
+	if len(m.Content) > loci.MaxContent {
+		return nil
+	}
+	m.Title = cmp.Or(m.Title, loci.DeriveTitle(m.Content))
+	if !found {
+		if u, err = x.AddUnit(key, m.Title); err != nil {
+			return err
+		}
+		u.Status = loci.UnitFinalized
+	}
+	entry := store.NewIndexEntry(m.Title, m.Content)
+	u, outcome, err := storeUnit(tx, x, u, m, entry, d.event.EventID)
+	if err != nil {
+		return err
+	}
+	_, err = x.AddCompilation(loci.Compilation{UnitKey: key, Compiler: d.compiler, Outcome: outcome,
+		MemoryID: u.MemoryID, InputEventIDs: []string{d.event.EventID}})
+	return err
+}

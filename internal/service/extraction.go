@@ -1,0 +1,199 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/extract"
+	"github.com/loci-memory/loci/internal/fence"
+	"github.com/loci-memory/loci/internal/identity"
+	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/jobdb"
+	"github.com/loci-memory/loci/internal/store/sessiondb"
+)
+
+// extractEvent is the kind of the job that draws from an answer with the language model. The subject is the id of the
+// event.
+const extractEvent = "extract_event"
+
+const (
+	maxExtractionAge     = 7 * 24 * time.Hour // how long an event waits for the model or its budget
+	maxMalformedAttempts = 3                  // each costs tokens
+)
+
+// extractionCounts count the calls of the language model by this process.
+type extractionCounts struct{ tokens, failures atomic.Int64 }
+
+// ExtractionTokens returns the tokens that this process has used at the language model.
+func (s *Service) ExtractionTokens() int64 { return s.extraction.tokens.Load() }
+
+// ExtractionFailures returns how many calls of the language model have failed in this process.
+func (s *Service) ExtractionFailures() int64 { return s.extraction.failures.Load() }
+
+// extracts reports whether the language model draws from an event.
+func (s *Service) extracts(in loci.SendEvent) bool {
+	return s.Extractor != nil && in.Type == loci.EventResponse && extract.Visible(fence.Strip(string(in.Content))) != ""
+}
+
+// extractJob runs a job of the language model. What changed meanwhile, such as a paused policy, ends it without effect.
+func (s *Service) extractJob(ctx context.Context, j jobdb.Job) error {
+	if s.Store.Now().Std().Sub(j.AddedAt.Std()) > maxExtractionAge {
+		return &jobdb.DroppedError{Err: errors.New("the language model drew nothing for seven days")}
+	}
+	err := s.extract(ctx, j)
+	switch loci.AsError(err).Code {
+	case loci.CodeNotFound, loci.CodeForbidden, loci.CodeStateConflict:
+		return nil
+	case loci.CodeQuotaExceeded:
+		return &jobdb.DroppedError{Err: err}
+	}
+	return err
+}
+
+func (s *Service) extract(ctx context.Context, j jobdb.Job) error {
+	e, err := s.openExtraction(ctx, loci.ID(j.Subject))
+	if err != nil {
+		return err
+	}
+	least, most := s.Extractor.Cost(e.turn)
+	e.reserved, err = store.System(ctx, s.Store, "reserve tokens", func(t *store.SystemTx) (store.TokenReservation, error) {
+		return t.ReserveTokens(s.DailyTokens, least, most)
+	})
+	if err != nil {
+		return err
+	}
+	if e.reserved.Tokens == 0 {
+		return &jobdb.PauseError{Pause: e.reserved.DayEnd.Std().Sub(s.Store.Now().Std())}
+	}
+	list, err := s.callModel(ctx, e)
+	if err != nil {
+		s.extraction.failures.Add(1)
+		return extractionError(j, err)
+	}
+	if list, err = s.acceptStatements(ctx, e, list); err != nil {
+		return err
+	}
+	return s.keepExtracted(ctx, e, j, list)
+}
+
+// extractionError returns the result of a job whose call failed.
+func extractionError(j jobdb.Job, err error) error {
+	if errors.Is(err, extract.ErrMalformed) && j.Attempts >= maxMalformedAttempts {
+		return &jobdb.DroppedError{Err: err}
+	}
+	if busy, ok := errors.AsType[*extract.BusyError](err); ok {
+		return &jobdb.PauseError{Pause: busy.Pause, Reason: err}
+	}
+	return err
+}
+
+// An extraction is what a job of the language model works on. It acts in the name of the session's user.
+type extraction struct {
+	actor    *identity.Actor
+	event    sessiondb.Event
+	turn     extract.Turn
+	reserved store.TokenReservation
+}
+
+// openExtraction reads the turn of an event. Where nothing is to be drawn from it any more, it returns state_conflict.
+func (s *Service) openExtraction(ctx context.Context, eventID loci.ID) (e extraction, err error) {
+	session, err := store.SystemRead(ctx, s.Store, "find the session of an event",
+		func(t *store.SystemTx) (id loci.ID, err error) {
+			id, e.actor, err = t.OwnerOfEvent(eventID)
+			return id, err
+		})
+	if err != nil {
+		return e, err
+	}
+	var policy loci.Policy
+	stored, err := inSession(ctx, s, e.actor, session, store.OwnSession,
+		func(_ *store.Tx, x *store.Session) (t sessiondb.Turn, err error) {
+			if t, err = x.Turn(eventID); err == nil {
+				policy, err = extractionPolicy(x, t.Metadata)
+			}
+			return t, err
+		})
+	if err != nil {
+		return e, err
+	}
+	e.event, e.turn = stored.Event, turnOf(stored)
+	if stored.Content == "" || lengthOf(e.turn) < policy.MinLength {
+		err = loci.NewError(loci.CodeStateConflict)
+	}
+	return e, err
+}
+
+// extractionPolicy returns the policy of a session, or state_conflict where nothing more is drawn in it.
+func extractionPolicy(x *store.Session, metadata loci.Metadata) (loci.Policy, error) {
+	if err := x.RequireOpen(); err != nil {
+		return loci.Policy{}, err
+	}
+	policy, err := x.PolicyOf()
+	if err == nil && (!policy.Accepts(x.Adapter) || excludes(policy, metadata)) {
+		err = loci.NewError(loci.CodeStateConflict)
+	}
+	if err == nil && policy.Mode == loci.ModeCandidates {
+		err = limitOf(x.Counts.Candidates, loci.MaxCandidates, "candidates")
+	}
+	return policy, err
+}
+
+// turnOf returns the texts of a stored turn, without quoted memories.
+func turnOf(t sessiondb.Turn) extract.Turn {
+	clean := func(text string) string { return redacted(fence.Strip(text)) }
+	return extract.Turn{Previous: clean(t.Previous), Prompt: clean(t.Prompt), Response: clean(t.Content),
+		SaidOn: t.OccurredAt.Std()}
+}
+
+// callModel calls the language model, and settles the reservation. A process that is killed in between leaves it: the
+// tokens may have been used.
+func (s *Service) callModel(ctx context.Context, e extraction) ([]extract.Statement, error) {
+	list, used, err := s.Extractor.Draw(ctx, e.turn, e.reserved.Tokens)
+	s.extraction.tokens.Add(used)
+	_, settled := store.System(context.WithoutCancel(ctx), s.Store, "settle the tokens of a call",
+		func(t *store.SystemTx) (loci.Empty, error) { return loci.Empty{}, t.SettleTokens(e.reserved, used) })
+	return list, errors.Join(err, settled)
+}
+
+// acceptStatements returns what may be stored of the model's statements: redacted, and not known yet.
+func (s *Service) acceptStatements(ctx context.Context, e extraction, list []extract.Statement) ([]extract.Statement,
+	error) {
+	for i := range list {
+		list[i].Text = fence.Strip(list[i].Text)
+	}
+	list = e.turn.Accept(list)
+	for i := range list {
+		list[i].Text = redacted(list[i].Text)
+	}
+	if len(list) == 0 {
+		return nil, nil
+	}
+	view, err := read(ctx, s, e.actor, func(tx *store.Tx) (*store.SessionView, error) {
+		return tx.SessionView(e.event.SessionID)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return s.withoutKnown(ctx, e.actor, view, list)
+}
+
+// keepExtracted stores statements and ends the job in one transaction.
+func (s *Service) keepExtracted(ctx context.Context, e extraction, j jobdb.Job, list []extract.Statement) error {
+	_, err := inSession(ctx, s, e.actor, e.event.SessionID, store.OwnSession,
+		func(tx *store.Tx, x *store.Session) (loci.Empty, error) {
+			policy, err := extractionPolicy(x, e.event.Metadata)
+			if err == nil {
+				err = tx.FinishJob(j)
+			}
+			if err != nil {
+				return loci.Empty{}, err
+			}
+			sources := drawnSources(e.event.EventID)[maxDrawn:]
+			_, err = s.keepDrawn(tx, x, policy.Mode, drawing{e.event.SessionEvent, modelCompilerName, sources, list})
+			return loci.Empty{}, err
+		})
+	return err
+}
