@@ -12,6 +12,8 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/embed"
+	"github.com/loci-memory/loci/internal/extract"
+	"github.com/loci-memory/loci/internal/extract/llm"
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/rest"
@@ -44,6 +46,14 @@ func (s Settings) embedder() (e, previous vector.Embedder, err error) {
 	}
 	e, err = embed.NewRemote(s.EmbedURL, s.EmbedKey, s.EmbedModel)
 	return e, embed.NewMiniLM(), err
+}
+
+// extractor returns the language model that draws statements, or nil without one.
+func (s Settings) extractor() (extract.Model, error) {
+	if s.LLMURL == "" {
+		return nil, nil
+	}
+	return llm.New(s.LLMURL, s.LLMKey, s.LLMModel)
 }
 
 // openStore opens the database of a server. Without an embedder it makes no vectors.

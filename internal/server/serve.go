@@ -56,6 +56,10 @@ func Serve(ctx context.Context, s Settings, console, logs io.Writer) (err error)
 	if err != nil {
 		return err
 	}
+	extractor, err := s.extractor()
+	if err != nil {
+		return err
+	}
 	// An address in use must not leave a new database behind. While a migration runs, nobody listens.
 	listener, err := listen.TCP(ctx, s.Listen, "listen")
 	if err != nil {
@@ -95,10 +99,13 @@ func Serve(ctx context.Context, s Settings, console, logs io.Writer) (err error)
 	defer gate.Close()
 	svc := service.New(service.Options{Store: st, Embedder: model, PreviousEmbedder: previous,
 		Clock: s.clock(), Registration: s.Registration, SignInLimit: s.SignInLimit, PublicURL: s.PublicURL,
-		UsedOperations: gate.Used, SendMail: s.sendMail()})
+		UsedOperations: gate.Used, SendMail: s.sendMail(), Extractor: extractor, DailyTokens: s.LLMDailyTokens})
 	ready := &readiness{check: st.Ping, damage: seenDamage, log: log}
 	context.AfterFunc(ctx, func() { ready.draining.Store(true) })
 	m := newMetrics(st, ready)
+	if extractor != nil {
+		m.registry.MustRegister(extractionCollector{st, svc, ready})
+	}
 	host := &op.Host{Service: svc, Admit: gate.Admit, Identify: gate.Identify, Charge: gate.Charge, Closing: ctx,
 		Log: log, Observe: m.observe}
 	stopMetrics, err := m.listen(ctx, s.MetricsListen, log)

@@ -50,6 +50,10 @@ type Settings struct {
 	EmbedURL       string // of an OpenAI-compatible embedder; empty means the built-in one
 	EmbedKey       string // a secret
 	EmbedModel     string
+	LLMURL         string // of an OpenAI-compatible language model that draws statements; empty means none
+	LLMKey         string // a secret
+	LLMModel       string
+	LLMDailyTokens int64
 	Mail           *mail.Server // nil: no mail is sent
 
 	deprecations []rest.Deprecation
@@ -130,20 +134,32 @@ var Catalogue = append([]Setting{
 	{"embed-url", "LOCI_EMBED_URL", "", "Base address of an OpenAI-compatible embedder (https://api.openai.com/v1); " +
 		"default: the built-in one", setEmbedURL},
 	{"embed-key", "LOCI_EMBED_KEY", "", "Key of the embedder", setEmbedKey},
-	{"embed-model", "LOCI_EMBED_MODEL", "text-embedding-3-small", "Model of the embedder at embed-url", setEmbedModel},
+	{"embed-model", "LOCI_EMBED_MODEL", "text-embedding-3-small", "Model of the embedder at embed-url",
+		modelSetting(func(s *Settings, v string) { s.EmbedModel = v })},
+	{"llm-url", "LOCI_LLM_URL", "", "Base address of an OpenAI-compatible language model " +
+		"(https://api.openai.com/v1), which gets the texts of automatic sessions to draw candidates; default: rules draw",
+		setLLMURL},
+	{"llm-key", "LOCI_LLM_KEY", "", "Key of the language model", setLLMKey},
+	{"llm-model", "LOCI_LLM_MODEL", "gpt-4o-mini", "Language model at llm-url",
+		modelSetting(func(s *Settings, v string) { s.LLMModel = v })},
+	{"llm-daily-tokens", "LOCI_LLM_DAILY_TOKENS", "200000",
+		"Tokens a day (UTC) that all servers of the database may use at llm-url; 0 is refused: leave llm-url out",
+		setLLMDailyTokens},
 	{"clock-offset", "LOCI_CLOCK_OFFSET", "0s", "Duration added to the clock, for tests of expiry", setClockOffset},
 }, planSettings()...)
 
 // Secret reports whether the value of a setting is a secret. No help shows such a flag: a list of processes shows
 // values.
-func (s Setting) Secret() bool { return s.Flag == "embed-key" || s.Flag == "smtp-url" }
+func (s Setting) Secret() bool {
+	return slices.Contains([]string{"embed-key", "llm-key", "smtp-url"}, s.Flag)
+}
 
 // saved reports whether a server saves the setting for the commands of its operator, which may run without the
 // variables of the server.
 func (s Setting) saved() bool { return s.Flag == "public-url" || strings.HasPrefix(s.Flag, "plan") }
 
 // unsupportedEnv are settings of later versions: setting them causes a warning.
-var unsupportedEnv = []string{"LOCI_LLM_URL", "LOCI_BLOBS", "LOCI_SSE_HEARTBEAT"}
+var unsupportedEnv = []string{"LOCI_BLOBS", "LOCI_SSE_HEARTBEAT"}
 
 // clientEnv are variables of the programs that call a server, not of the server.
 var clientEnv = []string{"LOCI_URL", "LOCI_API_KEY"}
@@ -239,6 +255,9 @@ func Load(flags map[string]string, environ []string) (s Settings, warnings []str
 	warnings = envWarnings(env)
 	if s.EmbedKey != "" && s.EmbedURL == "" {
 		warnings = append(warnings, "LOCI_EMBED_KEY has no effect without LOCI_EMBED_URL")
+	}
+	if s.LLMKey != "" && s.LLMURL == "" {
+		warnings = append(warnings, "LOCI_LLM_KEY has no effect without LOCI_LLM_URL")
 	}
 	return s, warnings, s.validate()
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/embed"
+	"github.com/loci-memory/loci/internal/extract/llm"
 	"github.com/loci-memory/loci/internal/httpapi"
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/op"
@@ -89,11 +90,35 @@ func setEmbedKey(s *Settings, v string) error {
 	return openai.CheckKey(v)
 }
 
-func setEmbedModel(s *Settings, v string) error {
-	if len(v) > 200 || strings.ContainsFunc(v, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return fmt.Errorf("must be the name of a model, such as text-embedding-3-small")
+// modelSetting sets the name of a model.
+func modelSetting(set func(*Settings, string)) func(*Settings, string) error {
+	return func(s *Settings, v string) error {
+		if len(v) > 200 || strings.ContainsFunc(v, func(r rune) bool { return r <= ' ' || r > '~' }) {
+			return fmt.Errorf("must be the name of a model, such as text-embedding-3-small")
+		}
+		set(s, v)
+		return nil
 	}
-	s.EmbedModel = v
+}
+
+func setLLMURL(s *Settings, v string) error {
+	_, err := llm.Endpoint(v)
+	s.LLMURL = v
+	return err
+}
+
+func setLLMKey(s *Settings, v string) error {
+	s.LLMKey = v
+	return openai.CheckKey(v)
+}
+
+func setLLMDailyTokens(s *Settings, v string) error {
+	n, err := strconv.ParseInt(v, 10, 64)
+	if err != nil || n < 1 || n > loci.Unlimited {
+		return fmt.Errorf("must be a whole number from 1 to %d: leave LOCI_LLM_URL out to use no tokens",
+			int64(loci.Unlimited))
+	}
+	s.LLMDailyTokens = n
 	return nil
 }
 

@@ -35,7 +35,7 @@ func (s *Service) ExtractionFailures() int64 { return s.extraction.failures.Load
 
 // extracts reports whether the language model draws from an event.
 func (s *Service) extracts(in loci.SendEvent) bool {
-	return s.Extractor != nil && in.Type == loci.EventResponse && extract.Visible(fence.Strip(string(in.Content))) != ""
+	return s.Extractor != nil && in.Type == loci.EventResponse && in.Content != ""
 }
 
 // extractJob runs a job of the language model. What changed meanwhile, such as a paused policy, ends it without effect.
@@ -59,9 +59,10 @@ func (s *Service) extract(ctx context.Context, j jobdb.Job) error {
 		return err
 	}
 	least, most := s.Extractor.Cost(e.turn)
-	e.reserved, err = store.System(ctx, s.Store, "reserve tokens", func(t *store.SystemTx) (store.TokenReservation, error) {
-		return t.ReserveTokens(s.DailyTokens, least, most)
-	})
+	e.reserved, err = store.System(ctx, s.Store, "reserve tokens",
+		func(t *store.SystemTx) (store.TokenReservation, error) {
+			return t.ReserveTokens(s.DailyTokens, least, most)
+		})
 	if err != nil {
 		return err
 	}
@@ -120,7 +121,8 @@ func (s *Service) openExtraction(ctx context.Context, eventID loci.ID) (e extrac
 		return e, err
 	}
 	e.event, e.turn = stored.Event, turnOf(stored)
-	if stored.Content == "" || lengthOf(e.turn) < policy.MinLength {
+	if stored.Content == "" || lengthOf(e.turn) < policy.MinLength ||
+		extract.Visible(e.turn.Prompt) == "" && extract.Visible(e.turn.Response) == "" {
 		err = loci.NewError(loci.CodeStateConflict)
 	}
 	return e, err
