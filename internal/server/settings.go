@@ -137,7 +137,7 @@ var Catalogue = append([]Setting{
 	{"embed-model", "LOCI_EMBED_MODEL", "text-embedding-3-small", "Model of the embedder at embed-url",
 		modelSetting(func(s *Settings, v string) { s.EmbedModel = v })},
 	{"llm-url", "LOCI_LLM_URL", "", "Base address of an OpenAI-compatible language model " +
-		"(https://api.openai.com/v1), which gets the texts of automatic sessions to draw candidates; default: rules draw",
+		"(https://api.openai.com/v1), which is sent the texts of automatic sessions to draw candidates; default: none",
 		setLLMURL},
 	{"llm-key", "LOCI_LLM_KEY", "", "Key of the language model", setLLMKey},
 	{"llm-model", "LOCI_LLM_MODEL", "gpt-4o-mini", "Language model at llm-url",
