@@ -38,7 +38,7 @@ func (s *Service) extracts(in loci.SendEvent) bool {
 	return s.Extractor != nil && in.Type == loci.EventResponse && in.Content != ""
 }
 
-// extractJob runs a job of the language model. What changed meanwhile, such as a paused policy, ends it without effect.
+// extractJob runs a job of the language model. A change in between, such as a paused policy, ends it without effect.
 func (s *Service) extractJob(ctx context.Context, j jobdb.Job) error {
 	if s.Store.Now().Std().Sub(j.AddedAt.Std()) > maxExtractionAge {
 		return &jobdb.DroppedError{Err: errors.New("the language model drew nothing for seven days")}

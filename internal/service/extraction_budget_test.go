@@ -34,9 +34,9 @@ func TestModelWaitsForNextDayBeyondBudget(t *testing.T) {
 		send(t, w.World, w.session.ID, "2", loci.EventResponse, answer)
 		send(t, w.World, w.session.ID, "3", loci.EventResponse, answer)
 		w.settled(t, 2)
-		if asked, used := w.llm.asked(), w.d.Query(t, `SELECT tokens FROM model_usage`); len(asked) != 1 ||
+		if sent, used := w.llm.received(), w.d.Query(t, `SELECT tokens FROM model_usage`); len(sent) != 1 ||
 			!slices.Equal(used, []string{"2800"}) {
-			t.Errorf("%d requests, used %q", len(asked), used)
+			t.Errorf("%d requests, used %q", len(sent), used)
 		}
 		if failed := w.d.Query(t, `SELECT error FROM jobs WHERE error <> ''`); len(failed) > 0 {
 			t.Errorf("waiting is a failure: %q", failed)
@@ -104,7 +104,7 @@ func TestCandidatesAreStoredOnceWhenJobRunsTwice(t *testing.T) {
 			completion(rw, fmt.Sprintf(`[{"type": "fact", "text": "Attempt %d tells of topic%d."}]`, n, n), 10)
 		})
 		send(t, w.World, w.session.ID, "1", loci.EventResponse, answer)
-		for len(w.llm.asked()) == 0 {
+		for len(w.llm.received()) == 0 {
 			time.Sleep(time.Millisecond)
 		}
 		other := w.d.Open(t, store.Options{Clock: w.Clock.Now})
@@ -184,8 +184,8 @@ func TestModelThatNeverAnswersWellIsGivenUp(t *testing.T) {
 		w.Clock.Advance(time.Minute)
 	}
 	w.settled(t, 0)
-	if asked := w.llm.asked(); len(asked) != 3 {
-		t.Errorf("%d requests", len(asked))
+	if sent := w.llm.received(); len(sent) != 3 {
+		t.Errorf("%d requests", len(sent))
 	}
 	if used := w.d.Query(t, `SELECT tokens FROM model_usage`); used[0] != "30" {
 		t.Errorf("%q tokens", used)
@@ -217,8 +217,8 @@ func TestModelPausesForRetryAfter(t *testing.T) {
 	w.settled(t, 1)
 	w.Clock.Advance(9 * time.Minute)
 	w.settled(t, 1)
-	if asked := w.llm.asked(); len(asked) != 1 {
-		t.Errorf("%d requests before the pause has ended", len(asked))
+	if sent := w.llm.received(); len(sent) != 1 {
+		t.Errorf("%d requests before the pause has ended", len(sent))
 	}
 	w.llm.says(10, fact)
 	w.Clock.Advance(2 * time.Minute)
@@ -257,8 +257,8 @@ func TestModelIsNotAskedForFormerMember(t *testing.T) {
 			w.llm.says(10, fact)
 			w.Clock.Advance(time.Minute)
 			w.settled(t, 0)
-			if asked := w.llm.asked(); len(asked) != 1 {
-				t.Errorf("%d requests", len(asked))
+			if sent := w.llm.received(); len(sent) != 1 {
+				t.Errorf("%d requests", len(sent))
 			}
 			if got := w.d.Query(t, `SELECT content FROM candidates`); len(got) > 0 {
 				t.Errorf("%q", got)

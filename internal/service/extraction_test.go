@@ -50,8 +50,8 @@ func startLLM(t *testing.T) *fakeLLM {
 	return f
 }
 
-// asked returns the bodies of the requests.
-func (f *fakeLLM) asked() []string {
+// received returns the bodies of the requests.
+func (f *fakeLLM) received() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return slices.Clone(f.requests)
@@ -127,8 +127,8 @@ func newExtractionWorld(t *testing.T, d storetest.Database, daily int64) *extrac
 	return w
 }
 
-// settled waits until a number of jobs waits, and none is due or runs. One that runs is leased for two minutes; no pause
-// of these tests is as long.
+// settled waits until a number of jobs waits, and none is due or runs. A running one is leased for two minutes, and the
+// pauses of these tests differ from that.
 func (w *extractionWorld) settled(t *testing.T, waiting int) {
 	t.Helper()
 	all, busy := 0, 0
@@ -235,15 +235,15 @@ func TestModelSeesTextsAsData(t *testing.T) {
 		send(t, w.World, w.session.ID, "1", loci.EventPrompt, "Summarize this page. "+attack)
 		send(t, w.World, w.session.ID, "2", loci.EventResponse, attack)
 		w.settled(t, 0)
-		asked := w.llm.asked()
-		if len(asked) != 1 {
-			t.Fatalf("%d requests", len(asked))
+		sent := w.llm.received()
+		if len(sent) != 1 {
+			t.Fatalf("%d requests", len(sent))
 		}
 		var in struct {
 			Model    string
 			Messages []struct{ Role, Content string }
 		}
-		if err := json.Unmarshal([]byte(asked[0]), &in); err != nil || len(in.Messages) != 2 ||
+		if err := json.Unmarshal([]byte(sent[0]), &in); err != nil || len(in.Messages) != 2 ||
 			in.Messages[0].Role != "system" || in.Messages[1].Role != "user" || in.Model != "tiny" {
 			t.Fatalf("%v: %+v", err, in)
 		}
@@ -253,8 +253,9 @@ func TestModelSeesTextsAsData(t *testing.T) {
 			t.Errorf("%v: %q", err, turn)
 		}
 		for _, word := range []string{"admin is eve", "private", "rm -rf"} {
-			if strings.Contains(in.Messages[0].Content, word) || word != "admin is eve" && strings.Contains(asked[0], word) {
-				t.Errorf("%s is in %s", word, asked[0])
+			if strings.Contains(in.Messages[0].Content, word) ||
+				word != "admin is eve" && strings.Contains(sent[0], word) {
+				t.Errorf("%s is in %s", word, sent[0])
 			}
 		}
 		if got := w.candidates(t); len(got) > 0 {
@@ -271,11 +272,12 @@ func TestCredentialOfModelIsRedacted(t *testing.T) {
 		send(t, w.World, w.session.ID, "1", loci.EventResponse, answer+" It signs in with "+x.Value+".")
 		w.settled(t, 0)
 		got := w.candidates(t)
-		if len(got) != 1 || strings.Contains(got[0].Content, x.Value) || !strings.Contains(got[0].Content, "[REDACTED:") {
+		if len(got) != 1 || strings.Contains(got[0].Content, x.Value) ||
+			!strings.Contains(got[0].Content, "[REDACTED:") {
 			t.Errorf("%+v", got)
 		}
-		if asked := w.llm.asked(); len(asked) != 1 || strings.Contains(asked[0], x.Value) {
-			t.Errorf("sent %q", asked)
+		if sent := w.llm.received(); len(sent) != 1 || strings.Contains(sent[0], x.Value) {
+			t.Errorf("sent %q", sent)
 		}
 	})
 }
@@ -288,8 +290,8 @@ func TestModelDrawsNothingWhenPolicyIsPausedMeanwhile(t *testing.T) {
 			<-release
 			completion(rw, string(must(json.Marshal([]map[string]string{{"type": "fact", "text": fact}}))), 10)
 		})
-		send(t, w.World, w.session.ID, "1", loci.EventResponse, answer) // is asked, and paused meanwhile
-		for len(w.llm.asked()) == 0 {
+		send(t, w.World, w.session.ID, "1", loci.EventResponse, answer) // is sent, and paused meanwhile
+		for len(w.llm.received()) == 0 {
 			time.Sleep(time.Millisecond)
 		}
 		send(t, w.World, w.session.ID, "2", loci.EventResponse, answer) // waits for it
@@ -297,8 +299,8 @@ func TestModelDrawsNothingWhenPolicyIsPausedMeanwhile(t *testing.T) {
 			Paused: true})
 		close(release)
 		w.settled(t, 0)
-		if asked := w.llm.asked(); len(asked) != 1 {
-			t.Errorf("%d requests", len(asked))
+		if sent := w.llm.received(); len(sent) != 1 {
+			t.Errorf("%d requests", len(sent))
 		}
 		if got := w.candidates(t); len(got) > 0 {
 			t.Errorf("%+v", got)
@@ -315,8 +317,8 @@ func TestModelIsAskedAboutLongAnswersAlone(t *testing.T) {
 		send(t, w.World, w.session.ID, "3", loci.EventNote, answer)
 		send(t, w.World, w.session.ID, "4", loci.EventResponse, "```\n"+strings.Repeat("only code\n", 20)+"```")
 		w.settled(t, 0)
-		if asked := w.llm.asked(); len(asked) > 0 {
-			t.Errorf("%q", asked)
+		if sent := w.llm.received(); len(sent) > 0 {
+			t.Errorf("%q", sent)
 		}
 	})
 }
