@@ -185,6 +185,7 @@ func WithRefs(s *jsonschema.Schema, prefix string, named map[string]*jsonschema.
 	if s.Title == "" {
 		return c
 	}
-	named[s.Title], c.Deprecated = c, false
+	// Description and deprecation are those of the field, and not of the type.
+	named[s.Title], c.Deprecated, c.Description = c, false, ""
 	return &jsonschema.Schema{Ref: prefix + s.Title, Description: s.Description, Deprecated: s.Deprecated}
 }
