@@ -62,6 +62,7 @@ func newCandidate(in loci.CaptureCandidate) loci.Candidate {
 
 // checkedCandidate returns a candidate as it may be stored under a policy.
 func checkedCandidate(policy loci.SecretsPolicy, c loci.Candidate) (loci.Candidate, error) {
+	derived := c.Title == loci.DeriveTitle(c.Content)
 	err := rejectSecrets(policy, "tags", c.Tags...)
 	for _, x := range []struct {
 		field string
@@ -70,6 +71,9 @@ func checkedCandidate(policy loci.SecretsPolicy, c loci.Candidate) (loci.Candida
 		if err == nil {
 			*x.text, err = applySecretPolicy(policy, "", x.field, *x.text)
 		}
+	}
+	if derived {
+		c.Title = loci.DeriveTitle(c.Content) // the former title may have ended within a credential
 	}
 	return c, err
 }
@@ -157,6 +161,9 @@ func memoryOf(x *store.Session, c loci.Candidate) loci.Memory {
 	m := loci.Memory{Title: c.Title, Content: c.Content, Type: c.Type, Tags: c.Tags}
 	if x.Memories().Secrets() != loci.SecretsAllow {
 		m.Title, m.Content = redacted(m.Title), redacted(m.Content)
+		if c.Title == loci.DeriveTitle(c.Content) {
+			m.Title = loci.DeriveTitle(m.Content) // the former title may have ended within a credential
+		}
 		m.Tags = slices.DeleteFunc(slices.Clone(m.Tags), func(tag string) bool { return redacted(tag) != tag })
 	}
 	return ofSession(x, m)

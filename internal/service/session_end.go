@@ -143,7 +143,8 @@ func snapshotOf(x *store.Session, summary string) (string, error) {
 		if i == 0 {
 			heading = "\n## Memories\n"
 		}
-		w.add(fmt.Sprintf("%s\n### %s (%s)\n\n%s\n", heading, oneLine(c.Title), c.Type, strings.Trim(c.Content, "\n")))
+		m := memoryOf(x, c)
+		w.add(fmt.Sprintf("%s\n### %s (%s)\n\n%s\n", heading, oneLine(m.Title), m.Type, strings.Trim(m.Content, "\n")))
 	}
 	return w.String(), nil
 }
