@@ -116,7 +116,8 @@ func (m meaning) isPartOf(other meaning) bool {
 var (
 	// phrases that say nothing, and contracted negations
 	phrases = strings.NewReplacer("don't forget", " ", "don’t forget", " ", "do not forget", " ", "never forget", " ",
-		"next step is", " ", "from now on", " ", "from here on", " ", "from then on", " ", "n't", " not", "n’t", " not")
+		"next step is", " ", "from now on", " ", "from here on", " ", "from then on", " ",
+		"n't", " not", "n’t", " not")
 	// what an agent does because of the statement before it
 	ownDeed = regexp.MustCompile(`, (so|and) (i|i'll|i've|i'm) `)
 	// a word, a number such as 1.2 or 10:30, or the end of a clause

@@ -118,7 +118,8 @@ func (m *workModel) names(actor, session int) []string {
 	case 4, 5, 6, 7:
 		return []string{"archive memory", "restore memory", "delete memory"}
 	case 8:
-		return []string{"capture", "checkpoint", "open unit", "finalize unit", "event", "finalize", "complete", "reopen"}
+		return []string{"capture", "checkpoint", "open unit", "finalize unit", "event", "finalize", "complete",
+			"reopen"}
 	}
 	x, ok := m.state.sessions[session]
 	switch {
@@ -261,8 +262,8 @@ func (m *workModel) send(t *testing.T, c *workCall) {
 			Content: loci.Content(c.text)})
 	case "event":
 		var out loci.ReceivedEvent
-		out, err = s.SendEvent(ctx, who, loci.SendEvent{SessionID: id, Adapter: "claude", EventID: loci.ExternalID(c.key),
-			Type: loci.EventPrompt, UnitKey: loci.ExternalID(c.action), Content: loci.EventContent(c.text)})
+		out, err = s.SendEvent(ctx, who, loci.SendEvent{SessionID: id, Adapter: "claude", Type: loci.EventPrompt,
+			EventID: loci.ExternalID(c.key), UnitKey: loci.ExternalID(c.action), Content: loci.EventContent(c.text)})
 		switch {
 		case out.Duplicate:
 			c.answer = "duplicate"
@@ -272,8 +273,8 @@ func (m *workModel) send(t *testing.T, c *workCall) {
 			c.answer = "drawn"
 		}
 	case "moderate":
-		_, err = s.ModerateCandidate(ctx, who, loci.ModerateCandidate{SessionID: id, CandidateID: m.part(c.session, c.key),
-			Action: loci.ModerationAction(c.action)})
+		_, err = s.ModerateCandidate(ctx, who, loci.ModerateCandidate{SessionID: id,
+			CandidateID: m.part(c.session, c.key), Action: loci.ModerationAction(c.action)})
 	case "finalize":
 		var out loci.FinalizedSession
 		out, err = s.FinalizeSession(ctx, who, loci.FinalizeSession{SessionID: id, Summary: "done"})
@@ -303,7 +304,8 @@ func (m *workModel) round(t *testing.T, calls [][]workCall) {
 	observed := seen.describe()
 	after, ok := explainWork(m.state, calls, observed)
 	if !ok {
-		m.t.Fatalf("no serial order explains these calls\nbefore: %s\nafter:  %s\n%v", m.state.describe(), observed, calls)
+		m.t.Fatalf("no serial order explains these calls\nbefore: %s\nafter:  %s\n%v", m.state.describe(), observed,
+			calls)
 	}
 	m.state = after
 	m.link(&seen)
@@ -329,7 +331,8 @@ func (m *workModel) nameSessions(calls [][]workCall) {
 
 // observe reads the state on a server, as the owner.
 func (m *workModel) observe(t *testing.T, server int) workState {
-	seen, numbers := workState{sessions: map[int]sessionState{}, memories: map[int]sessionMemory{}}, map[loci.ID]int{"": 0}
+	seen := workState{sessions: map[int]sessionState{}, memories: map[int]sessionMemory{}}
+	numbers := map[loci.ID]int{"": 0}
 	s := m.servers[server]
 	for n, id := range m.atlases {
 		a, err := s.GetAtlas(t.Context(), m.people[0], loci.GetAtlas{AtlasID: id})
@@ -402,7 +405,8 @@ func (m *workModel) observed(n int, d loci.SessionDetail, numbers map[loci.ID]in
 		m.parts[fmt.Sprint(n, " ", u.Key)] = u.ID
 	}
 	if got := (loci.SessionCounts{Candidates: len(d.Candidates), Pending: pending, Checkpoints: len(d.Checkpoints),
-		Units: len(d.Units), Events: r.Counts.Events}); got != r.Counts || (r.EndedAt == 0) != (r.Status == loci.SessionActive) {
+		Units: len(d.Units), Events: r.Counts.Events}); got != r.Counts ||
+		(r.EndedAt == 0) != (r.Status == loci.SessionActive) {
 		m.t.Fatalf("session %d counts %+v, has %+v, ended %v", n, r.Counts, got, r.EndedAt)
 	}
 	return x

@@ -432,7 +432,8 @@ func (s *workState) finalize(c workCall, x *sessionState) string {
 // active returns the first active memory of an atlas with a content.
 func (s *workState) active(atlas int, content string) (first int) {
 	for n, m := range s.memories {
-		if m.atlas == atlas && m.content == content && !m.archived && (first == 0 || m.place < s.memories[first].place) {
+		if m.atlas == atlas && m.content == content && !m.archived &&
+			(first == 0 || m.place < s.memories[first].place) {
 			first = n
 		}
 	}
@@ -459,8 +460,8 @@ func (s workState) describe() string {
 	fmt.Fprintf(&b, "atlases=%q\n", s.atlases)
 	for _, n := range slices.Sorted(maps.Keys(s.sessions)) {
 		x := s.sessions[n]
-		fmt.Fprintf(&b, "session %d of %d in %d: %s archived=%v checkpoints=%d events=%d memory: %s\n", n, x.owner, x.atlas,
-			x.status, x.archived, x.checkpoints, len(x.events), s.memories[x.memory])
+		fmt.Fprintf(&b, "session %d of %d in %d: %s archived=%v checkpoints=%d events=%d memory: %s\n", n, x.owner,
+			x.atlas, x.status, x.archived, x.checkpoints, len(x.events), s.memories[x.memory])
 		var parts []string
 		for _, k := range x.candidates {
 			parts = append(parts, fmt.Sprintf("  candidate %s %q %s: %s", k.source, k.content, k.status,

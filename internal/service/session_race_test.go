@@ -62,7 +62,8 @@ func expectOnly(t *testing.T, what string, err error, codes ...loci.Code) {
 func checkSessionRows(t testing.TB, d storetest.Database) {
 	t.Helper()
 	for _, q := range []string{
-		`SELECT s.id FROM sessions s WHERE s.candidates <> (SELECT count(*) FROM candidates c WHERE c.session = s.row_id)
+		`SELECT s.id FROM sessions s
+			WHERE s.candidates <> (SELECT count(*) FROM candidates c WHERE c.session = s.row_id)
 			OR s.pending <> (SELECT count(*) FROM candidates c WHERE c.session = s.row_id AND c.status = 'pending')
 			OR s.checkpoints <> (SELECT count(*) FROM checkpoints c WHERE c.session = s.row_id)
 			OR s.checkpoints <> (SELECT COALESCE(max(c.number), 0) FROM checkpoints c WHERE c.session = s.row_id)
@@ -73,7 +74,8 @@ func checkSessionRows(t testing.TB, d storetest.Database) {
 			OR s.steps <> (SELECT COALESCE(max(h.step), 0) FROM session_history h WHERE h.session = s.row_id)`,
 		`SELECT c.id FROM candidates c LEFT JOIN memories e ON e.row_id = c.memory
 			WHERE c.memory IS NOT NULL AND (e.row_id IS NULL OR e.atlas <> c.atlas)`,
-		`SELECT u.id FROM units u LEFT JOIN memories e ON e.row_id = u.memory WHERE u.memory IS NOT NULL AND e.row_id IS NULL`,
+		`SELECT u.id FROM units u LEFT JOIN memories e ON e.row_id = u.memory
+			WHERE u.memory IS NOT NULL AND e.row_id IS NULL`,
 		`SELECT min(e.id) FROM candidates c JOIN memories e ON e.row_id = c.memory WHERE c.status = 'compiled'
 			GROUP BY e.row_id HAVING count(*) > 1`,
 		`SELECT min(e.id) FROM units u JOIN memories e ON e.row_id = u.memory GROUP BY e.row_id HAVING count(*) > 1`,
@@ -250,7 +252,8 @@ func TestUnitBesideDeletionOfItsMemoryIsStored(t *testing.T) {
 		session := automaticOfCid(t, w, w.Atlas(t, "Bow"))
 		var units []loci.Unit
 		for n := range 6 {
-			units = append(units, newUnit(t, w, session, fmt.Sprint("unit ", n), fmt.Sprintf("mast %d, round %d", n, round)))
+			units = append(units, newUnit(t, w, session, fmt.Sprint("unit ", n),
+				fmt.Sprintf("mast %d, round %d", n, round)))
 		}
 		errs := storetest.RunConcurrently(12, func(i int) error {
 			u := units[i/2]
@@ -264,7 +267,8 @@ func TestUnitBesideDeletionOfItsMemoryIsStored(t *testing.T) {
 			return try(t, w, conformance.CallerMember, service.SessionEvent, loci.SendEvent{SessionID: session,
 				Adapter: "claude", EventID: loci.ExternalID(fmt.Sprint(i)), Type: loci.EventPrompt,
 				UnitKey: loci.ExternalID(u.Key),
-				Content: loci.EventContent(fmt.Sprintf("We decided: mast %d of round %d is made of larch.", i/2, round))})
+				Content: loci.EventContent(fmt.Sprintf("We decided: mast %d of round %d is made of larch.", i/2,
+					round))})
 		})
 		for i, err := range errs {
 			if err != nil {
@@ -361,8 +365,8 @@ func TestCompilationBesideDeletionOfMemory(t *testing.T) {
 			if i%2 == 0 {
 				return deleteMemory(t, w, units[i/2].MemoryID)
 			}
-			err := try(t, w, conformance.CallerMember, service.SessionCompile, loci.RecordCompilation{SessionID: session,
-				UnitKey: "u", Compiler: "bridge", Outcome: loci.CompilationUpdated, MemoryID: units[i/2].MemoryID})
+			err := try(t, w, conformance.CallerMember, service.SessionCompile, loci.RecordCompilation{
+				SessionID: session, UnitKey: "u", Compiler: "bridge", Outcome: loci.CompilationUpdated, MemoryID: units[i/2].MemoryID})
 			if loci.Is(err, loci.CodeNotFound) { // it was deleted before
 				return nil
 			}
@@ -375,8 +379,8 @@ func TestCompilationBesideDeletionOfMemory(t *testing.T) {
 	})
 }
 
-// TestReversalBesideUnitsFindsMemory reverts a session while its units are stored: whichever is the last then, it has an
-// active memory.
+// TestReversalBesideUnitsFindsMemory reverts a session while its units are stored: whichever is the last then, it has
+// an active memory.
 func TestReversalBesideUnitsFindsMemory(t *testing.T) {
 	t.Parallel()
 	eachRace(t, func(t *testing.T, w *conformance.World, _ storetest.Database, round int) {
@@ -444,7 +448,8 @@ func TestSessionBesideDeletionOfAtlas(t *testing.T) {
 		for i, err := range errs {
 			expectOnly(t, fmt.Sprint("call ", i), err, loci.CodeNotFound, loci.CodeStateConflict)
 		}
-		mustFail(t, w, conformance.CallerMember, service.SessionGet, loci.GetSession{SessionID: session}, loci.CodeNotFound)
+		mustFail(t, w, conformance.CallerMember, service.SessionGet, loci.GetSession{SessionID: session},
+			loci.CodeNotFound)
 	})
 }
 
@@ -475,7 +480,8 @@ func TestEventsBesideRemovalOfMember(t *testing.T) {
 		for i, err := range errs {
 			expectOnly(t, fmt.Sprint("call ", i), err, loci.CodeNotFound)
 		}
-		mustFail(t, w, conformance.CallerMember, service.SessionGet, loci.GetSession{SessionID: session}, loci.CodeNotFound)
+		mustFail(t, w, conformance.CallerMember, service.SessionGet, loci.GetSession{SessionID: session},
+			loci.CodeNotFound)
 		if n := countRows(t, d, fmt.Sprintf(`policies WHERE user_id = '%s'`, w.Cid.ID)); n != "0" {
 			t.Errorf("%s policies are left", n)
 		}

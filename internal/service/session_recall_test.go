@@ -27,9 +27,9 @@ var recalled = []struct {
 		"The staging database listens on port 5433.",
 		"As noted, the database of staging listens on **port 5433**, with 3 backups kept.",
 		"- The staging database listens on port `5433` and keeps 3 backups.\n- I changed nothing.",
-		"Port 5433 is where the staging database listens on, as noted.\nThe staging database listens on port 5433, as before.",
+		"Port 5433 is where it listens on.\nThe staging database listens on port 5433, as before.",
 		"We agreed that the staging database keeps three backups.",
-		"Per the notes the staging databases listen on port 5433. We decided that the staging database keeps three backups.",
+		"Per the notes the staging databases listen on port 5433. We decided that the staging database keeps 3 backups.",
 		"The database for staging runs on port 5433 and three backups are kept.",
 	}},
 	{"I prefer table-driven tests over one function per case.", []string{
@@ -81,8 +81,8 @@ func (r *recall) turn(prompt, answer string) (drawn []loci.Candidate) {
 	s := mustCall(r.t, r.w, conformance.CallerMember, service.SessionStart, loci.StartSession{Task: "Go on",
 		Kind: loci.SessionAutomatic, Adapter: "claude", AtlasID: r.atlas})
 	send := func(kind loci.EventType, text string) {
-		got := mustCall(r.t, r.w, conformance.CallerMember, service.SessionEvent, loci.SendEvent{SessionID: s.Session.ID,
-			Adapter: "claude", EventID: loci.ExternalID(fmt.Sprint(kind, r.n)), Type: kind, UnitKey: "turn",
+		got := mustCall(r.t, r.w, conformance.CallerMember, service.SessionEvent, loci.SendEvent{
+			SessionID: s.Session.ID, Adapter: "claude", EventID: loci.ExternalID(fmt.Sprint(kind, r.n)), Type: kind, UnitKey: "turn",
 			Content: loci.EventContent(text)})
 		drawn = append(drawn, got.Candidates...)
 	}
@@ -147,8 +147,8 @@ func TestRecalledStatementsAreDrawnOnce(t *testing.T) {
 // decide does to a candidate what a person decides.
 func decide(t *testing.T, w *conformance.World, c loci.Candidate, fate string) {
 	t.Helper()
-	actions := map[string][]loci.ModerationAction{"compile": {loci.ModerationCompile}, "dismiss": {loci.ModerationDismiss},
-		"revert": {loci.ModerationCompile, loci.ModerationRevert}}[fate]
+	actions := map[string][]loci.ModerationAction{"compile": {loci.ModerationCompile},
+		"dismiss": {loci.ModerationDismiss}, "revert": {loci.ModerationCompile, loci.ModerationRevert}}[fate]
 	for _, action := range actions {
 		mustCall(t, w, conformance.CallerAdmin, service.SessionModerate, loci.ModerateCandidate{SessionID: c.SessionID,
 			CandidateID: c.ID, Action: action})
@@ -164,7 +164,8 @@ func TestRecalledStatementsDoNotGrowUnits(t *testing.T) {
 		r := &recall{t: t, w: w, atlas: w.Atlas(t, "Units")}
 		memories := func() (n, versions int) {
 			list := mustCall(t, w, conformance.CallerOwner, service.MemoryList,
-				loci.ListMemories{MemoryFilter: loci.MemoryFilter{AtlasID: r.atlas}, Paging: loci.Paging{Limit: 100}}).Memories
+				loci.ListMemories{MemoryFilter: loci.MemoryFilter{AtlasID: r.atlas},
+					Paging: loci.Paging{Limit: 100}}).Memories
 			for _, m := range list {
 				versions += m.Version
 			}

@@ -135,13 +135,14 @@ func (p *planter) session(atlas loci.ID, text string, policy loci.SecretsPolicy)
 		Content: loci.Content(strings.Repeat("ab ", 94) + text)}, "") // at the end of the derived title
 	for _, kind := range []loci.EventType{loci.EventSessionStart, loci.EventPrompt, loci.EventResponse, loci.EventTool,
 		loci.EventFile, loci.EventNote, loci.EventSessionEnd} {
-		plant(p, service.SessionEvent, loci.SendEvent{SessionID: s.ID, Adapter: "claude", EventID: loci.ExternalID(kind),
-			Type: kind, UnitKey: "turn", Content: loci.EventContent("We decided: the key is " + text +
+		plant(p, service.SessionEvent, loci.SendEvent{SessionID: s.ID, Adapter: "claude",
+			EventID: loci.ExternalID(kind), Type: kind, UnitKey: "turn", Content: loci.EventContent("We decided: the key is " + text +
 				" from now on.\n\nRemember that staging uses\n" + text + "\n"),
 			Metadata: loci.Metadata{"cwd": "/home/" + text, "list": []any{text, map[string]any{"deep": text}}}}, "")
 	}
 	plant(p, service.SessionGet, loci.GetSession{SessionID: s.ID}, "")
-	plant(p, service.SessionFinalize, loci.FinalizeSession{SessionID: s.ID, Summary: loci.Summary("Done.\n" + text)}, "")
+	plant(p, service.SessionFinalize, loci.FinalizeSession{SessionID: s.ID,
+		Summary: loci.Summary("Done.\n" + text)}, "")
 	plant(p, service.SessionGet, loci.GetSession{SessionID: s.ID}, "")
 	plant(p, service.SessionCandidates, loci.ListCandidates{SessionID: s.ID}, "")
 	plant(p, service.SessionList, loci.ListSessions{AtlasID: atlas}, "")
@@ -205,8 +206,8 @@ func TestCapturedCandidateFollowsPolicy(t *testing.T) {
 		for _, s := range plantSamples() {
 			set(loci.SecretsAllow)
 			session := automaticOfCid(t, w, w.Atlas(t, "Shelf"))
-			c := mustCall(t, w, conformance.CallerMember, service.SessionCapture, loci.CaptureCandidate{SessionID: session,
-				Content: loci.CandidateContent(strings.Repeat("ab ", 94) + s.Text)}).Candidate
+			c := mustCall(t, w, conformance.CallerMember, service.SessionCapture, loci.CaptureCandidate{
+				SessionID: session, Content: loci.CandidateContent(strings.Repeat("ab ", 94) + s.Text)}).Candidate
 			if !strings.Contains(c.Content, s.Text) {
 				t.Errorf("with allow the candidate is %q", c.Content)
 			}

@@ -43,8 +43,8 @@ func (r *Row) Record() loci.Session {
 	return r.Session
 }
 
-// RefreshMemory reads the id of the memory again where the query that locked the row has waited for the transaction that
-// made the memory: its snapshot shows the new link, but not the memory.
+// RefreshMemory reads the id of the memory again where the query that locked the row has waited for the transaction
+// that made the memory: its snapshot shows the new link, but not the memory.
 func (r *Row) RefreshMemory(t *sqldb.Tx) error {
 	if r.memoryRow == nil || r.MemoryID != "" {
 		return nil
