@@ -14,8 +14,8 @@ import (
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
 
-// TestKillKeepsEvents kills the server repeatedly while 16 sessions deliver events, as often as rounds says. What was
-// acknowledged is there, and what is delivered again makes nothing twice.
+// TestKillKeepsEvents kills the server repeatedly while 16 sessions deliver events, as often as rounds says. An
+// acknowledged event is known afterwards, and an event that is delivered again makes nothing twice.
 func TestKillKeepsEvents(t *testing.T) {
 	t.Parallel()
 	bin := buildBinary(t)

@@ -460,7 +460,7 @@ func TestSessionCallsAtOnceHaveSerialOrder(t *testing.T) {
 			m.t = rt
 			m.random = rand.New(rand.NewPCG(1, rapid.Uint64().Draw(rt, "seed")))
 			m.begin(t)
-			for range rapid.IntRange(1, 15).Draw(rt, "rounds") {
+			for range rapid.IntRange(1, 8).Draw(rt, "rounds") {
 				m.step(t, &seen)
 			}
 		})

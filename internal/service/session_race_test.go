@@ -14,7 +14,7 @@ import (
 )
 
 // raceRounds is how often a race is run: each round meets other moments.
-const raceRounds = 12
+const raceRounds = 8
 
 // automaticOfCid starts an automatic session of cid, a member, in an atlas.
 func automaticOfCid(t *testing.T, w *conformance.World, atlas loci.ID) loci.ID {
@@ -366,7 +366,8 @@ func TestCompilationBesideDeletionOfMemory(t *testing.T) {
 				return deleteMemory(t, w, units[i/2].MemoryID)
 			}
 			err := try(t, w, conformance.CallerMember, service.SessionCompile, loci.RecordCompilation{
-				SessionID: session, UnitKey: "u", Compiler: "bridge", Outcome: loci.CompilationUpdated, MemoryID: units[i/2].MemoryID})
+				SessionID: session, UnitKey: "u", Compiler: "bridge", Outcome: loci.CompilationUpdated,
+				MemoryID: units[i/2].MemoryID})
 			if loci.Is(err, loci.CodeNotFound) { // it was deleted before
 				return nil
 			}

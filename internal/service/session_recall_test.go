@@ -29,7 +29,7 @@ var recalled = []struct {
 		"- The staging database listens on port `5433` and keeps 3 backups.\n- I changed nothing.",
 		"Port 5433 is where it listens on.\nThe staging database listens on port 5433, as before.",
 		"We agreed that the staging database keeps three backups.",
-		"Per the notes the staging databases listen on port 5433. We decided that the staging database keeps 3 backups.",
+		"Per the notes the staging databases listen on port 5433. We decided: the staging database keeps 3 backups.",
 		"The database for staging runs on port 5433 and three backups are kept.",
 	}},
 	{"I prefer table-driven tests over one function per case.", []string{
@@ -82,8 +82,8 @@ func (r *recall) turn(prompt, answer string) (drawn []loci.Candidate) {
 		Kind: loci.SessionAutomatic, Adapter: "claude", AtlasID: r.atlas})
 	send := func(kind loci.EventType, text string) {
 		got := mustCall(r.t, r.w, conformance.CallerMember, service.SessionEvent, loci.SendEvent{
-			SessionID: s.Session.ID, Adapter: "claude", EventID: loci.ExternalID(fmt.Sprint(kind, r.n)), Type: kind, UnitKey: "turn",
-			Content: loci.EventContent(text)})
+			SessionID: s.Session.ID, Adapter: "claude", EventID: loci.ExternalID(fmt.Sprint(kind, r.n)), Type: kind,
+			UnitKey: "turn", Content: loci.EventContent(text)})
 		drawn = append(drawn, got.Candidates...)
 	}
 	send(loci.EventPrompt, s.Context.Markdown+"\n\n"+prompt)

@@ -136,7 +136,8 @@ func (p *planter) session(atlas loci.ID, text string, policy loci.SecretsPolicy)
 	for _, kind := range []loci.EventType{loci.EventSessionStart, loci.EventPrompt, loci.EventResponse, loci.EventTool,
 		loci.EventFile, loci.EventNote, loci.EventSessionEnd} {
 		plant(p, service.SessionEvent, loci.SendEvent{SessionID: s.ID, Adapter: "claude",
-			EventID: loci.ExternalID(kind), Type: kind, UnitKey: "turn", Content: loci.EventContent("We decided: the key is " + text +
+			EventID: loci.ExternalID(kind), Type: kind, UnitKey: "turn",
+			Content: loci.EventContent("We decided: the key is " + text +
 				" from now on.\n\nRemember that staging uses\n" + text + "\n"),
 			Metadata: loci.Metadata{"cwd": "/home/" + text, "list": []any{text, map[string]any{"deep": text}}}}, "")
 	}
