@@ -258,8 +258,10 @@ func TestModelSeesTextsAsData(t *testing.T) {
 				t.Errorf("%s is in %s", word, sent[0])
 			}
 		}
-		if got := w.candidates(t); len(got) > 0 {
-			t.Errorf("%+v", got)
+		for _, c := range w.candidates(t) {
+			if strings.HasPrefix(c.SourceEventID, "2#") { // the rules draw from the prompt what they want
+				t.Errorf("the model draws %+v", c)
+			}
 		}
 	})
 }
