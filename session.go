@@ -135,7 +135,6 @@ type SessionAction string
 // The actions of a history.
 const (
 	ActionStarted    SessionAction = "started"
-	ActionResumed    SessionAction = "resumed"
 	ActionCaptured   SessionAction = "captured"
 	ActionDrawn      SessionAction = "drawn"
 	ActionCheckpoint SessionAction = "checkpoint"
@@ -154,7 +153,7 @@ const (
 
 // Rule lists the actions.
 func (SessionAction) Rule() Rule {
-	return Rule{Enum: enumValues(ActionStarted, ActionResumed, ActionCaptured, ActionDrawn, ActionCheckpoint,
+	return Rule{Enum: enumValues(ActionStarted, ActionCaptured, ActionDrawn, ActionCheckpoint,
 		ActionOpened, ActionCompiled, ActionSkipped, ActionDismissed, ActionReverted, ActionUpdated, ActionCompleted,
 		ActionFinalized, ActionReopened, ActionArchived, ActionRestored)}
 }

@@ -69,7 +69,7 @@ func checkedCandidate(policy loci.SecretsPolicy, c loci.Candidate) (loci.Candida
 		text  *string
 	}{{"content", &c.Content}, {"title", &c.Title}, {"evidence", &c.Evidence}} {
 		if err == nil {
-			*x.text, err = applySecretPolicy(policy, "", x.field, *x.text)
+			*x.text, err = applySecretPolicy(policy, "", candidateField+x.field, *x.text)
 		}
 	}
 	if derived {

@@ -25,6 +25,10 @@ func (s *Service) keepDrawn(tx *store.Tx, x *store.Session, mode loci.PolicyMode
 	if mode == loci.ModeUnits {
 		return nil, drawIntoUnit(tx, x, d)
 	}
+	u, _, err := x.UnitByKey(d.event.UnitKey)
+	if err != nil {
+		return nil, err
+	}
 	for i, source := range d.sources[:len(d.list)] {
 		if x.Counts.Candidates >= loci.MaxCandidates {
 			break // the event is kept all the same
@@ -39,6 +43,7 @@ func (s *Service) keepDrawn(tx *store.Tx, x *store.Session, mode loci.PolicyMode
 		}
 		c := newCandidate(loci.CaptureCandidate{Content: loci.CandidateContent(d.list[i].Text), Type: d.list[i].Type,
 			SourceEventID: loci.ExternalID(source)})
+		c.UnitID = u.ID
 		c, err = s.addCandidate(x, c, store.NewIndexEntry(c.Title, c.Content), loci.ActionDrawn)
 		if err != nil {
 			return out, err

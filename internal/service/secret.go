@@ -27,7 +27,7 @@ func applySecretPolicy(policy loci.SecretsPolicy, onSecret loci.OnSecret, field,
 				"%s must have at most %d bytes with [REDACTED:rule] in place of its credentials", field,
 				loci.MaxContent)
 		}
-		if field == "title" && utf8.RuneCountInString(text) > loci.MaxTitle {
+		if strings.HasSuffix(field, "title") && utf8.RuneCountInString(text) > loci.MaxTitle {
 			text = loci.DeriveTitle(text) // a mark may be longer than the credential
 		}
 		return text, nil
@@ -35,9 +35,12 @@ func applySecretPolicy(policy loci.SecretsPolicy, onSecret loci.OnSecret, field,
 	return "", secretError(field, found[0].Rule, found[0].Line)
 }
 
+// candidateField begins the name of a field of a candidate, which cannot be redacted on request.
+const candidateField = "candidate "
+
 func secretError(field, rule string, line int) error {
 	advice := "remove it"
-	if field != "evidence" {
+	if field != "evidence" && !strings.HasPrefix(field, candidateField) {
 		advice = "remove it, or send secrets: \"redact\""
 	}
 	return loci.Errorf(loci.CodeSecretDetected, "%s holds a credential in line %d (%s): %s.", field, line, rule, advice)

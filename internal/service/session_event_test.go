@@ -47,6 +47,19 @@ func TestEventDrawsCandidateOnce(t *testing.T) {
 	})
 }
 
+func TestDrawnCandidateNamesUnitOfItsKey(t *testing.T) {
+	t.Parallel()
+	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+		s := automatic(t, w, w.Atlas(t, "Shelf"), loci.SetPolicy{})
+		u := mustCall(t, w, byAnn, service.UnitOpen, loci.OpenUnit{SessionID: s.ID, Key: "turn"}).Unit
+		c := send(t, w, s.ID, "1", loci.EventPrompt, decision).Candidate
+		list := mustCall(t, w, byAnn, service.SessionCandidates, loci.ListCandidates{SessionID: s.ID}).Candidates
+		if c == nil || c.UnitID != u.ID || len(list) != 1 || list[0].UnitID != u.ID {
+			t.Errorf("%+v, %+v, want unit %s", c, list, u.ID)
+		}
+	})
+}
+
 func TestDismissedStatementIsNotDrawnAgain(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, conformance.Options{})

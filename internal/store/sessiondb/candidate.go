@@ -86,11 +86,12 @@ func (s *Session) AddCandidate(c loci.Candidate, action loci.SessionAction) (loc
 		return c, err
 	}
 	if _, err := t.Exec(`INSERT INTO candidates (id, session, workspace, atlas, user_id, content, title, type, tags,
-			 confidence, evidence, source_event_id, status, similar_to, created_at, updated_at)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?15)`, c.ID, s.rowID,
+			confidence, evidence, source_event_id, status, similar_to, unit, created_at, updated_at)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14,
+			(SELECT u.row_id FROM units u WHERE u.id = ?16), ?15, ?15)`, c.ID, s.rowID,
 		s.workspace, s.atlas, s.UserID, c.Content, c.Title, slices.Index(loci.MemoryTypes, c.Type),
 		sqldb.EncodeStrings(c.Tags), c.Confidence, c.Evidence, c.SourceEventID, c.Status, string(similar),
-		t.Now); err != nil {
+		t.Now, c.UnitID); err != nil {
 		return c, err
 	}
 	s.Counts.Candidates++
