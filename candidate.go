@@ -98,7 +98,7 @@ type ListCandidates struct {
 
 // Candidates is a page of candidates, newest first.
 type Candidates struct {
-	Candidates []Candidate `json:"candidates" show:"columns=id title:28 type status=pending sourceEventId:16 sessionId createdAt"`
+	Candidates []Candidate `json:"candidates" show:"columns=id sessionId title:28 type status createdAt"`
 	Page
 }
 

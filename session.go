@@ -213,11 +213,11 @@ type GetSession struct {
 // SessionDetail is the output of session.get, with the newest of each part.
 type SessionDetail struct {
 	Session     Session          `json:"session"`
-	Candidates  []Candidate      `json:"candidates" jsonschema:"The newest, newest first" show:"columns=id title:28 type status sourceEventId:16"`
+	Candidates  []Candidate      `json:"candidates" jsonschema:"The newest, newest first" show:"columns=id title:28 type status"`
 	Checkpoints []Checkpoint     `json:"checkpoints" jsonschema:"The newest, newest first" show:"columns=number summary:40 createdAt"`
 	Units       []Unit           `json:"units" jsonschema:"The newest, newest first" show:"columns=id key:16 title:28 status memoryId"`
 	Context     MemoryContext    `json:"context" jsonschema:"What is known in its atlas now"`
-	History     []HistoryStep    `json:"history" jsonschema:"The newest, newest first" show:"columns=at action userId agentId candidateId memoryId"`
+	History     []HistoryStep    `json:"history" jsonschema:"The newest, newest first" show:"columns=at action userId candidateId unitId eventId:16"`
 	Redactions  []RedactionCount `json:"redactions" jsonschema:"Credentials that its audits report" show:"columns=rule count"`
 
 	tag string

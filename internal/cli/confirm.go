@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -29,7 +30,7 @@ func (p *program) confirmFirst(ctx context.Context, r records.Reader, o *op.Op, 
 		what += " with " + counts
 	}
 	question := strings.TrimSpace(verbOf(o, input) + " " + what)
-	if o.Has(op.Destructive) {
+	if o.Has(op.Destructive) && !isBulkArchive(input) {
 		return p.Confirm(ctx, question)
 	}
 	return p.Ask(ctx, question+"?")
@@ -38,8 +39,10 @@ func (p *program) confirmFirst(ctx context.Context, r records.Reader, o *op.Op, 
 // verbOf returns the verb of an operation for a question.
 func verbOf(o *op.Op, input []byte) string {
 	var in struct {
-		Accept bool
-		Role   loci.Role
+		Accept     bool
+		Role       loci.Role
+		Action     loci.BulkAction
+		SessionIDs []loci.ID
 	}
 	_ = json.Unmarshal(input, &in) // an operation without these fields
 	switch o.Name {
@@ -48,12 +51,24 @@ func verbOf(o *op.Op, input []byte) string {
 			return "Accept"
 		}
 		return "Decline"
+	case "session.bulk":
+		n := len(in.SessionIDs)
+		return fmt.Sprintf("%s %s", capitalize(string(in.Action)), format.Plural(n, "session", "sessions"))
 	case "member.update":
 		return "Give the role " + string(in.Role) + " to"
 	}
 	_, verb, _ := strings.Cut(o.Name, ".")
 	verb = strings.ReplaceAll(format.Kebab(verb), "-", " ")
-	return strings.ToUpper(verb[:1]) + verb[1:]
+	return capitalize(verb)
+}
+
+func capitalize(word string) string { return strings.ToUpper(word[:1]) + word[1:] }
+
+// isBulkArchive reports whether an input archives or restores sessions, which can be undone.
+func isBulkArchive(input []byte) bool {
+	var in struct{ Action loci.BulkAction }
+	_ = json.Unmarshal(input, &in) // an operation without an action
+	return in.Action == loci.BulkArchive || in.Action == loci.BulkRestore
 }
 
 // isDryRun reports whether an input asks for the counts of a deletion only.

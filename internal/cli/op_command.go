@@ -132,6 +132,11 @@ func (p *program) callOp(ctx context.Context, printer *output.Printer, caller op
 	if err != nil {
 		return nil, err
 	}
+	if o.Method == "PUT" {
+		if input, err = p.mergeRecord(ctx, caller, o, c, input); err != nil {
+			return nil, err
+		}
+	}
 	if p.asks {
 		if err := p.confirmFirst(ctx, r, o, input); err != nil {
 			return nil, err

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/loci-memory/loci"
@@ -44,9 +45,9 @@ func newPolicy(in loci.SetPolicy) (loci.Policy, error) {
 	if in.MinLength != nil {
 		p.MinLength = int(*in.MinLength)
 	}
-	for _, pattern := range in.ExcludePaths {
+	for i, pattern := range in.ExcludePaths {
 		if err := pathglob.Validate(string(pattern)); err != nil {
-			return p, loci.Errorf(loci.CodeInvalidQuery, "excludePaths has an invalid pattern: %s", err)
+			return p, loci.Errorf(loci.CodeInvalidQuery, "excludePaths[%d] %s", i, err)
 		}
 		p.ExcludePaths = append(p.ExcludePaths, string(pattern))
 	}
@@ -115,11 +116,9 @@ func (s *Service) RecordCompilation(ctx context.Context, actor *identity.Actor, 
 		return loci.RecordedCompilation{}, loci.Errorf(loci.CodeInvalidQuery,
 			"memoryId must be given with the outcomes created and updated, and with no other one")
 	}
-	for field, ids := range map[string][]loci.ExternalID{"unitKey": {in.UnitKey}, "compiler": {in.Compiler},
-		"inputEventIds": in.InputEventIDs} {
-		if err := rejectCredentials(field, ids...); err != nil {
-			return loci.RecordedCompilation{}, err
-		}
+	if err := cmp.Or(rejectCredentials("unitKey", in.UnitKey), rejectCredentials("compiler", in.Compiler),
+		rejectCredentials("inputEventIds", in.InputEventIDs...)); err != nil {
+		return loci.RecordedCompilation{}, err
 	}
 	return inSession(ctx, s, actor, in.SessionID, store.OwnSession,
 		func(tx *store.Tx, x *store.Session) (out loci.RecordedCompilation, err error) {

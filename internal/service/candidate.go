@@ -160,13 +160,23 @@ func compile(x *store.Session, c loci.Candidate) (*loci.Memory, error) {
 func memoryOf(x *store.Session, c loci.Candidate) loci.Memory {
 	m := loci.Memory{Title: c.Title, Content: c.Content, Type: c.Type, Tags: c.Tags}
 	if x.Memories().Secrets() != loci.SecretsAllow {
-		m.Title, m.Content = redacted(m.Title), redacted(m.Content)
-		if c.Title == loci.DeriveTitle(c.Content) {
-			m.Title = loci.DeriveTitle(m.Content) // the former title may have ended within a credential
-		}
-		m.Tags = slices.DeleteFunc(slices.Clone(m.Tags), func(tag string) bool { return redacted(tag) != tag })
+		m = withoutCredentials(m)
 	}
 	return ofSession(x, m)
+}
+
+// withoutCredentials returns a memory without credentials. Tags that hold one are removed.
+func withoutCredentials(m loci.Memory) loci.Memory {
+	content, title := redacted(m.Content), redacted(m.Title)
+	if m.Title == loci.DeriveTitle(m.Content) { // it may have ended within a credential
+		title = content
+	}
+	if title != m.Title { // a mark may be longer than the credential
+		title = loci.DeriveTitle(title)
+	}
+	m.Content, m.Title = content, title
+	m.Tags = slices.DeleteFunc(slices.Clone(m.Tags), func(tag string) bool { return redacted(tag) != tag })
+	return m
 }
 
 // ofSession marks a memory as one of a session.
@@ -193,13 +203,18 @@ func archiveLinked(tx *store.Tx, id loci.ID) (*loci.Memory, error) {
 	if err != nil {
 		return nil, err
 	}
-	next := h.Record()
-	if next.Status == loci.MemoryArchived {
-		return &next, nil
+	m := h.Record()
+	if m.Status != loci.MemoryArchived {
+		m, err = archive(h)
 	}
-	if next.Status, err = loci.MemoryStates.Apply(next.Status, "archived"); err != nil {
-		return nil, err
-	}
-	m, err := h.Update(next, nil)
 	return &m, err
+}
+
+// archive archives a memory.
+func archive(h *store.Memory) (loci.Memory, error) {
+	next, err := h.Record(), error(nil)
+	if next.Status, err = loci.MemoryStates.Apply(next.Status, "archived"); err != nil {
+		return next, err
+	}
+	return h.Update(next, nil)
 }

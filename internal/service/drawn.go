@@ -29,26 +29,26 @@ func (s *Service) keepDrawn(tx *store.Tx, x *store.Session, mode loci.PolicyMode
 	if err != nil {
 		return nil, err
 	}
-	for i, source := range d.sources[:len(d.list)] {
-		if x.Counts.Candidates >= loci.MaxCandidates {
-			break // the event is kept all the same
+	list := d.list
+	for _, source := range d.sources {
+		if len(list) == 0 || x.Counts.Candidates >= loci.MaxCandidates {
+			break // without space, the event is kept all the same
 		}
 		taken, err := x.CandidatesFrom([]string{source})
 		if err != nil {
 			return out, err
 		}
 		if len(taken) > 0 {
-			out = append(out, taken...)
-			continue // its client captured it itself
+			continue // its client captured it, or it is of an event whose id resembles this one
 		}
-		c := newCandidate(loci.CaptureCandidate{Content: loci.CandidateContent(d.list[i].Text), Type: d.list[i].Type,
+		c := newCandidate(loci.CaptureCandidate{Content: loci.CandidateContent(list[0].Text), Type: list[0].Type,
 			SourceEventID: loci.ExternalID(source)})
 		c.UnitID = u.ID
 		c, err = s.addCandidate(x, c, store.NewIndexEntry(c.Title, c.Content), loci.ActionDrawn)
 		if err != nil {
 			return out, err
 		}
-		out = append(out, c)
+		out, list = append(out, c), list[1:]
 	}
 	return out, nil
 }

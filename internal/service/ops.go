@@ -169,7 +169,7 @@ var (
 	AutoGet = op.Add(Ops, "auto.get", "GET /v1/auto", "Show your automatic memory in a workspace.", op.Account,
 		op.NoTool, (*Service).GetPolicy)
 	AutoSet = op.Add(Ops, "auto.set", "PUT /v1/auto?workspace_id",
-		"Switch automatic memory on, pause it or route it. Absent fields get their defaults.", op.Account, op.NoTool,
+		"Switch automatic memory on, pause it or route it.", op.Account, op.NoTool,
 		(*Service).SetPolicy)
 	AutoAudit = op.Add(Ops, "auto.audit", "POST /v1/auto/redaction-audits",
 		"Record what was redacted from an event, without its content.", op.Account, op.NoTool, (*Service).RecordAudit,

@@ -45,7 +45,7 @@ func (s *Service) StartSession(ctx context.Context, actor *identity.Actor, in lo
 }
 
 // resumeSession returns the session of the actor with the external id of an input. A request that names a workspace or
-// an atlas looks there alone.
+// an atlas looks in that workspace alone.
 func resumeSession(tx *store.Tx, in loci.StartSession) (x *store.Session, found bool, err error) {
 	if in.ExternalID == "" {
 		return nil, false, nil
@@ -62,7 +62,7 @@ func resumeSession(tx *store.Tx, in loci.StartSession) (x *store.Session, found 
 			return nil, false, err
 		}
 	}
-	x, found, err = tx.SessionByExternalID(workspace, in.Adapter, string(in.ExternalID))
+	x, found, err = tx.SessionByExternalID(workspace, in.Kind, in.Adapter, string(in.ExternalID))
 	if err == nil && found {
 		err = x.RequirePlace()
 	}
@@ -261,8 +261,8 @@ func limitOf(count, limit int, noun string) error {
 	if count < limit {
 		return nil
 	}
-	return loci.Errorf(loci.CodeStateConflict, "The session has %d %s, which is the most: end it, and start "+
-		"another one.", count, noun)
+	return loci.Errorf(loci.CodeStateConflict, "A session has at most %d %s: end it, and start another one.", limit,
+		noun)
 }
 
 // redacted returns a text with its credentials replaced. The texts of agents are redacted under every policy.

@@ -99,7 +99,8 @@ func compilePending(tx *store.Tx, x *store.Session, entries map[[2]string]store.
 	return nil
 }
 
-// addUnlessKnown stores a memory, or returns the active memory of the atlas with equal content.
+// addUnlessKnown stores a memory, or returns the active memory of the atlas with equal content. It
+// does not look for similar memories, as createOrReturn does: no answer shows them.
 func addUnlessKnown(a *store.Atlas, m loci.Memory, e store.IndexEntry) (stored loci.Memory, known bool, err error) {
 	if err := a.Lock(m.Content); err != nil {
 		return m, false, err
@@ -131,36 +132,33 @@ func snapshotOf(x *store.Session, summary string) (string, error) {
 	if summary != "" {
 		w.add("\n" + strings.Trim(summary, "\n") + "\n")
 	}
-	for i, c := range checkpoints {
-		heading := ""
-		if i == 0 {
-			heading = "\n## Checkpoints\n"
-		}
-		w.add(fmt.Sprintf("%s\n### Checkpoint %d\n\n%s\n", heading, c.Number, strings.Trim(c.Summary, "\n")))
+	w.heading = "\n## Checkpoints\n"
+	for _, c := range checkpoints {
+		w.add(fmt.Sprintf("\n### Checkpoint %d\n\n%s\n", c.Number, strings.Trim(c.Summary, "\n")))
 	}
-	for i, c := range compiled {
-		heading := ""
-		if i == 0 {
-			heading = "\n## Memories\n"
-		}
+	w.heading = "\n## Memories\n"
+	for _, c := range compiled {
 		m := memoryOf(x, c)
-		w.add(fmt.Sprintf("%s\n### %s (%s)\n\n%s\n", heading, oneLine(m.Title), m.Type, strings.Trim(m.Content, "\n")))
+		w.add(fmt.Sprintf("\n### %s (%s)\n\n%s\n", oneLine(m.Title), m.Type, strings.Trim(m.Content, "\n")))
 	}
 	return w.String(), nil
 }
 
-// A snapshotWriter collects parts up to maxSnapshot, and counts the others.
+// A snapshotWriter collects parts up to maxSnapshot, and counts the others. The heading precedes the next part that
+// fits.
 type snapshotWriter struct {
 	text    strings.Builder
+	heading string
 	omitted int
 }
 
 func (w *snapshotWriter) add(part string) {
-	if w.text.Len()+len(part) > maxSnapshot {
+	if w.text.Len()+len(w.heading)+len(part) > maxSnapshot {
 		w.omitted++
 		return
 	}
-	w.text.WriteString(part)
+	w.text.WriteString(w.heading + part)
+	w.heading = ""
 }
 
 func (w *snapshotWriter) String() string {
@@ -208,9 +206,9 @@ func (s *Service) moveSession(ctx context.Context, actor *identity.Actor, id loc
 
 // requireStored returns state_conflict where a unit of the session is open.
 func requireStored(x *store.Session) error {
-	open, err := x.HasOpenUnit()
-	if err == nil && open {
-		err = loci.Errorf(loci.CodeStateConflict, "A unit of the session is open: finalize it first.")
+	key, err := x.OpenUnit()
+	if err == nil && key != "" {
+		err = loci.Errorf(loci.CodeStateConflict, "The unit %s is open: finalize it first, or finalize the session.", key)
 	}
 	return err
 }
@@ -220,8 +218,8 @@ func requireAutomatic(x *store.Session) error {
 	if x.Kind == loci.SessionAutomatic {
 		return nil
 	}
-	return loci.Errorf(loci.CodeStateConflict, "The session is manual: this is for automatic sessions. Finalize it "+
-		"instead, or start another one.")
+	return loci.Errorf(loci.CodeStateConflict, "The session is manual, and this needs an automatic one: start one "+
+		"with kind automatic.")
 }
 
 // RevertSession archives the memory of the unit that was finalized last.
@@ -232,10 +230,7 @@ func (s *Service) RevertSession(ctx context.Context, actor *identity.Actor, in l
 			if err = x.RequireChangeable(); err != nil {
 				return out, err
 			}
-			if err = requireActiveMemory(tx, x.MemoryID); err != nil {
-				return out, err
-			}
-			if _, err = archiveLinked(tx, x.MemoryID); err != nil {
+			if err = archiveAutomatic(tx, x.MemoryID); err != nil {
 				return out, err
 			}
 			err = x.SaveStep(loci.HistoryStep{Action: loci.ActionReverted, MemoryID: x.MemoryID})
@@ -243,13 +238,15 @@ func (s *Service) RevertSession(ctx context.Context, actor *identity.Actor, in l
 		})
 }
 
-// requireActiveMemory returns state_conflict unless the memory of a session exists and is active.
-func requireActiveMemory(tx *store.Tx, id loci.ID) error {
-	if id != "" {
-		m, err := tx.MemoryRecord(id)
-		if !loci.Is(err, loci.CodeNotFound) && (err != nil || m.Status == loci.MemoryActive) {
-			return err
-		}
+// archiveAutomatic archives the memory of a session. It returns state_conflict unless the memory exists and is active.
+func archiveAutomatic(tx *store.Tx, id loci.ID) error {
+	h, err := tx.Memory(id)
+	if err == nil && h.Record().Status == loci.MemoryActive {
+		_, err = archive(h)
+		return err
+	}
+	if err != nil && !loci.Is(err, loci.CodeNotFound) {
+		return err
 	}
 	return loci.Errorf(loci.CodeStateConflict, "The session has no active automatic memory: nothing can be reverted.")
 }

@@ -112,35 +112,35 @@ func redactedMetadata(m loci.Metadata) loci.Metadata {
 	}
 	out := loci.Metadata{}
 	for name, value := range m {
-		if text, ok := value.(string); ok {
-			out[redacted(name)] = redactedMember(name, text)
-			continue
-		}
-		out[redacted(name)] = redactedValue(value)
+		out[redacted(name)] = redactedValue(name, value)
 	}
 	return out
 }
 
-// redactedMember returns the text of a member. Its name may be what makes it a credential.
-func redactedMember(name, text string) string {
-	text = redacted(text)
-	assigned := name + "=\"" + text + "\""
-	if found := secret.Scan(assigned); len(found) > 0 {
-		return "[REDACTED:" + found[0].Rule + "]"
-	}
-	return text
-}
-
-func redactedValue(value any) any {
+// redactedValue returns the value of a member. The name of the member, or of the object around it, may be what makes a
+// text a credential.
+func redactedValue(name string, value any) any {
 	switch v := value.(type) {
 	case string:
-		return redacted(v)
+		text := redacted(v)
+		if found := secret.Scan(name + "=\"" + text + "\""); len(found) > 0 {
+			return "[REDACTED:" + found[0].Rule + "]"
+		}
+		return text
 	case map[string]any:
-		return map[string]any(redactedMetadata(v))
+		out := map[string]any{}
+		for inner, x := range v {
+			key := inner
+			if inner == "value" { // of an object that names it: {"password": {"value": ...}}
+				key = name
+			}
+			out[redacted(inner)] = redactedValue(key, x)
+		}
+		return out
 	case []any:
 		out := make([]any, len(v))
 		for i, item := range v {
-			out[i] = redactedValue(item)
+			out[i] = redactedValue(name, item)
 		}
 		return out
 	}

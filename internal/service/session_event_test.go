@@ -192,3 +192,30 @@ func TestAuditsAddUpToRedactions(t *testing.T) {
 		}
 	})
 }
+
+func TestMetadataIsRedactedByTheNamesAroundIt(t *testing.T) {
+	t.Parallel()
+	eachEngineWithDB(t, func(t *testing.T, w *conformance.World, d storetest.Database) {
+		s := automatic(t, w, w.Atlas(t, "Shelf"), loci.SetPolicy{})
+		const plain = "kR7vQz2mXw9TbL4p"
+		send(t, w, s.ID, "1", loci.EventPrompt, "hello", func(in *loci.SendEvent) {
+			in.Metadata = loci.Metadata{"password": plain, "api_key": []any{plain}, "cwd": "/home/ann",
+				"db_password": map[string]any{"value": plain}}
+		})
+		stored := d.Query(t, `SELECT metadata FROM session_events`)[0]
+		if strings.Contains(stored, plain) || !strings.Contains(stored, "/home/ann") {
+			t.Errorf("stored: %s", stored)
+		}
+	})
+}
+
+func TestEventWhoseIDResemblesASourceDrawsItsOwn(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, conformance.Options{})
+	s := automatic(t, w, w.Atlas(t, "Shelf"), loci.SetPolicy{})
+	mustCall(t, w, byAnn, service.SessionCapture, loci.CaptureCandidate{SessionID: s.ID, Content: "another text",
+		SourceEventID: "a#2"})
+	if c := send(t, w, s.ID, "a#2", loci.EventPrompt, decision).Candidate; c == nil || c.SourceEventID != "a#2#2" {
+		t.Errorf("%+v", c)
+	}
+}

@@ -227,3 +227,30 @@ func TestSnapshotHoldsTaskSummaryCheckpointsAndMemories(t *testing.T) {
 		t.Errorf("%d bytes, %d memories", len(text), len(out.Compiled))
 	}
 }
+
+func TestSnapshotNamesMemoriesWhereTheFirstDoesNotFit(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, conformance.Options{})
+	s := start(t, w, byAnn, loci.StartSession{AtlasID: w.Atlas(t, "Shelf")})
+	for range 15 {
+		mustCall(t, w, byAnn, service.SessionCheckpoint, loci.AddCheckpoint{SessionID: s.ID,
+			Summary: loci.Summary(strings.Repeat("x", 16<<10))})
+	}
+	capture(t, w, byAnn, s.ID, strings.Repeat("y", 30<<10))
+	capture(t, w, byAnn, s.ID, "The last mast is up.")
+	text := mustCall(t, w, byAnn, service.SessionFinalize, loci.FinalizeSession{SessionID: s.ID}).Session.Snapshot
+	if !strings.Contains(text, "\n## Memories\n\n### The last mast is up.") {
+		t.Errorf("%.200s ... %s", text, text[len(text)-300:])
+	}
+}
+
+func TestStartSessionKeepsKindsApart(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, conformance.Options{})
+	in := loci.StartSession{AtlasID: w.Atlas(t, "Shelf"), Adapter: "claude", ExternalID: "one"}
+	manual := start(t, w, byAnn, in)
+	in.Kind = loci.SessionAutomatic
+	if automatic := start(t, w, byAnn, in); automatic.ID == manual.ID || automatic.Kind != loci.SessionAutomatic {
+		t.Errorf("an automatic start resumes the manual session: %+v", automatic)
+	}
+}

@@ -62,14 +62,11 @@ func reopenUnit(x *store.Session, u loci.Unit, title string) (loci.Unit, error) 
 
 // FinalizeUnit stores the result of a unit as its memory, or as the next version of it.
 func (s *Service) FinalizeUnit(ctx context.Context, actor *identity.Actor, in loci.FinalizeUnit) (loci.OneUnit, error) {
-	in.Content, in.Title = redacted(in.Content), redacted(in.Title)
-	if len(in.Content) > loci.MaxContent {
+	m := withoutCredentials(newMemory(loci.CreateMemory{Content: in.Content, Title: in.Title, Type: in.Type,
+		Tags: in.Tags}))
+	if len(m.Content) > loci.MaxContent {
 		return loci.OneUnit{}, loci.Errorf(loci.CodeInvalidQuery,
 			"content must have at most %d bytes with [REDACTED:rule] in place of its credentials", loci.MaxContent)
-	}
-	m := newMemory(loci.CreateMemory{Content: in.Content, Title: in.Title, Type: in.Type, Tags: in.Tags})
-	for i, tag := range m.Tags {
-		m.Tags[i] = redacted(tag)
 	}
 	entry := store.NewIndexEntry(m.Title, m.Content)
 	return inSession(ctx, s, actor, in.SessionID, store.OwnSession,

@@ -123,8 +123,8 @@ func NewIndexEntry(title, content string) IndexEntry {
 	return IndexEntry{index.AnalyzeEncoded(title, content), minhash.Bands(content), ContentHash(content)}
 }
 
-// AddMemory stores a memory in the atlas; e is the entry of its text. One of a session has the creator that is given,
-// others have the actor.
+// AddMemory stores a memory in the atlas; e is the entry of its text. Its creator is the actor, unless another one
+// is given.
 func (a *Atlas) AddMemory(m loci.Memory, e IndexEntry) (loci.Memory, error) {
 	if err := a.requireActive(); err != nil {
 		return m, err
@@ -132,7 +132,7 @@ func (a *Atlas) AddMemory(m loci.Memory, e IndexEntry) (loci.Memory, error) {
 	t := a.t
 	m.ID, m.WorkspaceID, m.AtlasID = loci.NewID(t.conn.Now.Std()), a.workspace.id, a.id
 	m.Status, m.Version, m.CreatedAt, m.UpdatedAt = loci.MemoryActive, 1, t.conn.Now, t.conn.Now
-	if m.SessionID == "" {
+	if m.CreatedBy == "" {
 		m.CreatedBy, m.AgentID = t.actor.UserID, t.actor.AgentID
 	}
 	var source loci.Source

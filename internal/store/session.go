@@ -156,15 +156,16 @@ func (t *Tx) LockExternalSession(adapter loci.Adapter, externalID string) error 
 	return t.conn.AdvisoryLock(string(t.actor.UserID) + "/session/" + string(adapter) + "/" + externalID)
 }
 
-// SessionByExternalID returns the handle of the actor's session with an id of its client: in a workspace, or in any
-// where the id of the workspace is empty.
-func (t *Tx) SessionByExternalID(workspaceID loci.ID, adapter loci.Adapter, externalID string) (s *Session, found bool,
-	err error) {
+// SessionByExternalID returns the handle of the actor's session of a kind with an id of its client: in a workspace, or
+// in any where the id of the workspace is empty.
+func (t *Tx) SessionByExternalID(workspaceID loci.ID, kind loci.SessionKind, adapter loci.Adapter,
+	externalID string) (s *Session, found bool, err error) {
 	if err := t.LockExternalSession(adapter, externalID); err != nil {
 		return nil, false, err
 	}
 	s, err = t.openSession(OwnSession, `WHERE s.user_id = ?1 AND s.external_id = ?2 AND s.adapter = ?3
-		AND s.external_id <> '' AND (?4 = '' OR w.id = ?4) ORDER BY s.row_id LIMIT 1`, externalID, adapter, workspaceID)
+		AND s.kind = ?5 AND s.external_id <> '' AND (?4 = '' OR w.id = ?4) ORDER BY s.row_id LIMIT 1`, externalID,
+		adapter, workspaceID, kind)
 	if loci.Is(err, loci.CodeNotFound) {
 		return nil, false, nil
 	}

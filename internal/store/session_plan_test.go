@@ -155,7 +155,7 @@ func (x *sessionPlans) lookups() map[string]func(*store.Tx) error {
 	}
 	external := func(workspace loci.ID) func(*store.Tx) error {
 		return func(tx *store.Tx) error {
-			_, _, err := tx.SessionByExternalID(workspace, "claude", x.own.ExternalID)
+			_, _, err := tx.SessionByExternalID(workspace, loci.SessionAutomatic, "claude", x.own.ExternalID)
 			return err
 		}
 	}

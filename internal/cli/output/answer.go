@@ -233,9 +233,11 @@ func (p *Printer) printRecord(b *bytes.Buffer, answer []strictjson.Member, shown
 	}
 	writeAligned(b, lines)
 	if len(tables) > 0 {
-		text = ""
 		if err := p.printLists(b, tables, shown); err != nil {
 			return err
+		}
+		if withText {
+			printTexts(b, tables, shown)
 		}
 	}
 	for _, s := range []string{text, whole} {
@@ -244,6 +246,23 @@ func (p *Printer) printRecord(b *bytes.Buffer, answer []strictjson.Member, shown
 		}
 	}
 	return nil
+}
+
+// printTexts prints the long texts of the records of lists, unless their titles say as much.
+func printTexts(b *bytes.Buffer, lists []strictjson.Member, shown op.Presentation) {
+	for _, m := range lists {
+		field := shown.Members[m.Name].Nested.Text
+		var records []map[string]any
+		if field == "" || json.Unmarshal(m.Value, &records) != nil {
+			continue
+		}
+		for _, r := range records {
+			text, _ := r[field].(string)
+			if text != "" && text != r["title"] {
+				fmt.Fprintf(b, "\n%v\n%s\n", r["id"], strings.TrimSuffix(format.StripControl(text, true), "\n"))
+			}
+		}
+	}
 }
 
 // kebabPath returns usage.storage.usedBytes as usage.storage.used-bytes.

@@ -90,7 +90,7 @@ func TestErrorOfModelShowsNeitherKeyNorText(t *testing.T) {
 		answer func(w http.ResponseWriter)
 		used   int64
 	}{
-		"status":  {func(w http.ResponseWriter) { http.Error(w, testKey+"boiler", 401) }, 0},
+		"status":  {func(w http.ResponseWriter) { http.Error(w, testKey+"boiler", http.StatusUnauthorized) }, 0},
 		"no JSON": {func(w http.ResponseWriter) { io.WriteString(w, testKey+"boiler") }, 2000},
 		"huge":    {func(w http.ResponseWriter) { io.WriteString(w, strings.Repeat("boiler", 100_000)) }, 2000},
 		"late":    {func(http.ResponseWriter) { time.Sleep(300 * time.Millisecond) }, 2000},

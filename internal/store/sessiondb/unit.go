@@ -43,10 +43,10 @@ func (s *Session) UnitByKey(key string) (u loci.Unit, found bool, err error) {
 	return u, err == nil, err
 }
 
-// HasOpenUnit reports whether a unit of the session is open.
-func (s *Session) HasOpenUnit() (open bool, err error) {
-	return open, s.conn.QueryRow(`SELECT EXISTS (SELECT 1 FROM units u WHERE u.session = ?1 AND u.status = 'open')`,
-		[]any{s.rowID}, []any{&open})
+// OpenUnit returns the key of an open unit of the session, or "".
+func (s *Session) OpenUnit() (key string, err error) {
+	return key, s.conn.QueryRow(`SELECT COALESCE(min(u.key), '') FROM units u WHERE u.session = ?1
+		AND u.status = 'open'`, []any{s.rowID}, []any{&key})
 }
 
 // AddUnit stores an open unit.

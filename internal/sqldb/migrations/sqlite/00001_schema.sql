@@ -528,7 +528,7 @@ CREATE INDEX sessions_texts ON sessions (row_id) WHERE has_texts;
 CREATE INDEX sessions_deleted ON sessions (row_id) WHERE workspace IS NULL;
 -- With the atlas, because sessions of a deleted one keep their ids until they are erased. Across atlases a lock keeps an
 -- id unique.
-CREATE UNIQUE INDEX sessions_external ON sessions (workspace, user_id, adapter, external_id, atlas)
+CREATE UNIQUE INDEX sessions_external ON sessions (workspace, user_id, adapter, external_id, atlas, kind)
 	WHERE external_id <> '';
 
 CREATE TABLE checkpoints (
