@@ -71,6 +71,7 @@ func statusError(res *http.Response, body []byte) error {
 		text += ": redirects are not followed, name the address that it leads to"
 	case status == http.StatusTooManyRequests || status/100 == 5:
 		e.Transient, e.RetryAfter = true, retryAfter(res.Header.Get("Retry-After"), time.Now())
+		e.MayHaveRun = status/100 == 5 // a gateway has given up on a service that works
 	}
 	e.error = errors.New(text)
 	return e

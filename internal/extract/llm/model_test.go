@@ -91,6 +91,8 @@ func TestErrorOfModelShowsNeitherKeyNorText(t *testing.T) {
 		used   int64
 	}{
 		"status":  {func(w http.ResponseWriter) { http.Error(w, testKey+"boiler", http.StatusUnauthorized) }, 0},
+		"gateway": {func(w http.ResponseWriter) { http.Error(w, testKey+"boiler", http.StatusGatewayTimeout) }, 2000},
+		"busy":    {func(w http.ResponseWriter) { http.Error(w, testKey+"boiler", http.StatusTooManyRequests) }, 0},
 		"no JSON": {func(w http.ResponseWriter) { io.WriteString(w, testKey+"boiler") }, 2000},
 		"huge":    {func(w http.ResponseWriter) { io.WriteString(w, strings.Repeat("boiler", 100_000)) }, 2000},
 		"late":    {func(http.ResponseWriter) { time.Sleep(300 * time.Millisecond) }, 2000},
