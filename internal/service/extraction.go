@@ -20,8 +20,10 @@ import (
 const extractEvent = "extract_event"
 
 const (
-	maxExtractionAge     = 7 * 24 * time.Hour // how long an event waits for the model or its budget
-	maxMalformedAttempts = 3                  // each costs tokens
+	maxExtractionAge = 7 * 24 * time.Hour // how long an event waits for the model or its budget
+
+	// a malformed answer ends the job from this failed attempt in a row on: each costs tokens
+	attemptsBeforeDrop = 3
 )
 
 // extractionCounts count the calls of the language model by this process.
@@ -82,7 +84,7 @@ func (s *Service) extract(ctx context.Context, j jobdb.Job) error {
 
 // extractionError returns the result of a job whose call failed.
 func extractionError(j jobdb.Job, err error) error {
-	if errors.Is(err, extract.ErrMalformed) && j.Attempts >= maxMalformedAttempts {
+	if errors.Is(err, extract.ErrMalformed) && j.Attempts >= attemptsBeforeDrop {
 		return &jobdb.DroppedError{Err: err}
 	}
 	if busy, ok := errors.AsType[*extract.BusyError](err); ok {

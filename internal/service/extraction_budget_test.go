@@ -192,6 +192,28 @@ func TestModelThatNeverAnswersWellIsGivenUp(t *testing.T) {
 	}
 }
 
+// Failures of any kind count, so a call that failed twice for another reason has one malformed answer.
+func TestMalformedAnswerEndsJobFromThirdAttemptOn(t *testing.T) {
+	t.Parallel()
+	w := newSQLiteExtractionWorld(t)
+	w.llm.answers(func(n int, rw http.ResponseWriter) {
+		if n < 3 {
+			rw.WriteHeader(http.StatusBadGateway)
+			return
+		}
+		completion(rw, "I would rather not.", 10)
+	})
+	send(t, w.World, w.session.ID, "1", loci.EventResponse, answer)
+	for range 2 {
+		w.settled(t, 1)
+		w.Clock.Advance(time.Minute)
+	}
+	w.settled(t, 0)
+	if n := w.Service.ExtractionFailures(); n != 3 {
+		t.Errorf("%d failures", n)
+	}
+}
+
 func TestUnreachableModelUsesNoTokens(t *testing.T) {
 	t.Parallel()
 	w := newSQLiteExtractionWorld(t)
