@@ -71,15 +71,17 @@ func (s *Service) extract(ctx context.Context, j jobdb.Job) error {
 	if e.reserved.Tokens == 0 {
 		return &jobdb.PauseError{Pause: e.reserved.DayEnd.Std().Sub(s.Store.Now().Std())}
 	}
-	list, err := s.callModel(ctx, e)
+	list, used, err := s.Extractor.Draw(ctx, e.turn, e.reserved.Tokens)
+	s.extraction.tokens.Add(used)
+	settled := s.settle(ctx, e, used)
 	if err != nil {
 		s.extraction.failures.Add(1)
-		return extractionError(j, err)
+		return errors.Join(extractionError(j, err), settled)
 	}
-	if list, err = s.acceptStatements(ctx, e, list); err != nil {
-		return err
+	if list, err = s.acceptStatements(ctx, e, list); err == nil {
+		err = s.keepExtracted(ctx, e, j, list)
 	}
-	return s.keepExtracted(ctx, e, j, list)
+	return errors.Join(err, settled) // the statements are paid for: they are kept also where settled is an error
 }
 
 // extractionError returns the result of a job whose call failed.
@@ -152,14 +154,12 @@ func turnOf(t sessiondb.Turn) extract.Turn {
 		SaidOn: t.OccurredAt.Std()}
 }
 
-// callModel calls the language model, and settles the reservation. A process that is killed in between leaves it: the
-// tokens may have been used.
-func (s *Service) callModel(ctx context.Context, e extraction) ([]extract.Statement, error) {
-	list, used, err := s.Extractor.Draw(ctx, e.turn, e.reserved.Tokens)
-	s.extraction.tokens.Add(used)
-	_, settled := store.System(context.WithoutCancel(ctx), s.Store, "settle the tokens of a call",
+// settle replaces the reservation of a call with the tokens that it used. A process that is killed before leaves the
+// reservation: the tokens may have been used.
+func (s *Service) settle(ctx context.Context, e extraction, used int64) error {
+	_, err := store.System(context.WithoutCancel(ctx), s.Store, "settle the tokens of a call",
 		func(t *store.SystemTx) (loci.Empty, error) { return loci.Empty{}, t.SettleTokens(e.reserved, used) })
-	return list, errors.Join(err, settled)
+	return err
 }
 
 // acceptStatements returns what may be stored of the model's statements: redacted, and not known yet.

@@ -214,6 +214,25 @@ func TestMalformedAnswerEndsJobFromThirdAttemptOn(t *testing.T) {
 	}
 }
 
+func TestStatementsAreKeptWhereTokensCannotBeSettled(t *testing.T) {
+	t.Parallel()
+	w := newSQLiteExtractionWorld(t)
+	w.d.Exec(t, `CREATE TRIGGER unsettled BEFORE UPDATE ON model_usage WHEN NEW.tokens < OLD.tokens
+		BEGIN SELECT RAISE(ABORT, 'unsettled'); END`)
+	w.llm.says(10, fact)
+	send(t, w.World, w.session.ID, "1", loci.EventResponse, answer)
+	w.settled(t, 0)
+	if got := w.sources(t); !slices.Equal(got, []string{"1#6"}) {
+		t.Errorf("%q", got)
+	}
+	if n := w.Service.ExtractionFailures(); n != 0 {
+		t.Errorf("the model failed %d times", n)
+	}
+	if sent := w.llm.received(); len(sent) != 1 {
+		t.Errorf("%d requests", len(sent))
+	}
+}
+
 func TestUnreachableModelUsesNoTokens(t *testing.T) {
 	t.Parallel()
 	w := newSQLiteExtractionWorld(t)
