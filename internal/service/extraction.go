@@ -114,13 +114,19 @@ func (s *Service) openExtraction(ctx context.Context, eventID loci.ID) (e extrac
 		return e, err
 	}
 	var policy loci.Policy
-	stored, err := inSession(ctx, s, e.actor, session, store.OwnSession,
-		func(_ *store.Tx, x *store.Session) (t sessiondb.Turn, err error) {
-			if t, err = x.Turn(eventID); err == nil {
-				policy, err = extractionPolicy(x, t.Metadata)
-			}
+	stored, err := read(ctx, s, e.actor, func(tx *store.Tx) (t sessiondb.Turn, err error) {
+		view, err := tx.SessionView(session)
+		if err != nil {
 			return t, err
-		})
+		}
+		if t, err = view.OpenTurn(eventID); err != nil {
+			return t, err
+		}
+		if policy, err = view.PolicyOf(); err == nil {
+			err = checkDrawing(&view.Row, policy, t.Metadata)
+		}
+		return t, err
+	})
 	if err != nil {
 		return e, err
 	}
@@ -132,19 +138,15 @@ func (s *Service) openExtraction(ctx context.Context, eventID loci.ID) (e extrac
 	return e, err
 }
 
-// extractionPolicy returns the policy of a session, or state_conflict where nothing more is drawn in it.
-func extractionPolicy(x *store.Session, metadata loci.Metadata) (loci.Policy, error) {
-	if err := x.RequireOpen(); err != nil {
-		return loci.Policy{}, err
+// checkDrawing returns state_conflict where nothing more is drawn in a session under its policy.
+func checkDrawing(x *sessiondb.Row, policy loci.Policy, metadata loci.Metadata) error {
+	if !policy.Accepts(x.Adapter) || excludes(policy, metadata) {
+		return loci.NewError(loci.CodeStateConflict)
 	}
-	policy, err := x.PolicyOf()
-	if err == nil && (!policy.Accepts(x.Adapter) || excludes(policy, metadata)) {
-		err = loci.NewError(loci.CodeStateConflict)
+	if policy.Mode == loci.ModeCandidates {
+		return limitOf(x.Counts.Candidates, loci.MaxCandidates, "candidates")
 	}
-	if err == nil && policy.Mode == loci.ModeCandidates {
-		err = limitOf(x.Counts.Candidates, loci.MaxCandidates, "candidates")
-	}
-	return policy, err
+	return nil
 }
 
 // turnOf returns the texts of a stored turn, without quoted memories.
@@ -188,7 +190,13 @@ func (s *Service) acceptStatements(ctx context.Context, e extraction, list []ext
 func (s *Service) keepExtracted(ctx context.Context, e extraction, j jobdb.Job, list []extract.Statement) error {
 	_, err := inSession(ctx, s, e.actor, e.event.SessionID, store.OwnSession,
 		func(tx *store.Tx, x *store.Session) (loci.Empty, error) {
-			policy, err := extractionPolicy(x, e.event.Metadata)
+			if err := x.RequireOpen(); err != nil {
+				return loci.Empty{}, err
+			}
+			policy, err := x.PolicyOf()
+			if err == nil {
+				err = checkDrawing(&x.Row, policy, e.event.Metadata)
+			}
 			if err == nil {
 				err = tx.FinishJob(j)
 			}

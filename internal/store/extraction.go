@@ -5,8 +5,10 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/identity"
+	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store/accountdb"
 	"github.com/loci-memory/loci/internal/store/jobdb"
+	"github.com/loci-memory/loci/internal/store/sessiondb"
 )
 
 // FinishJob ends a job in the transaction with its effect: see jobdb.Queue.Finish.
@@ -25,6 +27,21 @@ func (t *SystemTx) OwnerOfEvent(id loci.ID) (session loci.ID, actor *identity.Ac
 	}
 	return session, &identity.Actor{UserID: c.UserID, Email: c.Email, Plan: c.Plan, BasePlan: c.BasePlan,
 		OpenReferral: c.OpenReferral, AgentID: agent, GrantedWorkspaces: []loci.ID{workspace}}, err
+}
+
+// OpenTurn returns the turn of an event of the session. Where the session has ended, or a place of it is archived, it is
+// state_conflict.
+func (v *SessionView) OpenTurn(eventID loci.ID) (turn sessiondb.Turn, err error) {
+	t := v.t
+	a := Atlas{t: t, workspace: Workspace{t: t}}
+	if err := t.queryRow(`SELECT`+atlasHandleColumns+`FROM atlases a`+t.membershipJoin("a.workspace")+ownerJoin+
+		`WHERE a.id = ?2`, []any{v.AtlasID}, a.scanDest()...); err != nil {
+		return turn, sqldb.MapNoRows(err)
+	}
+	if err := requireOpen(&v.Row, &a); err != nil {
+		return turn, err
+	}
+	return v.Turn(t.conn, eventID)
 }
 
 // A TokenReservation is a part of the daily tokens of the language model that a call may use.

@@ -88,25 +88,31 @@ func (s *Session) RequirePlace() error { return s.atlas.requireActive() }
 
 // RequireChangeable returns state_conflict where the session, its atlas or its workspace is archived.
 func (s *Session) RequireChangeable() error {
-	if err := s.RequirePlace(); err != nil {
+	return requireChangeable(&s.Row, &s.atlas)
+}
+
+func requireChangeable(r *sessiondb.Row, a *Atlas) error {
+	if err := a.requireActive(); err != nil {
 		return err
 	}
-	_, err := loci.ArchivedSessionStates.Apply(accountdb.ContainerStatus(s.Archived), "changed")
+	_, err := loci.ArchivedSessionStates.Apply(accountdb.ContainerStatus(r.Archived), "changed")
 	return err
 }
 
 // RequireOpen returns state_conflict where the session has ended, or is archived as a whole.
-func (s *Session) RequireOpen() error {
-	if err := s.RequireChangeable(); err != nil {
+func (s *Session) RequireOpen() error { return requireOpen(&s.Row, &s.atlas) }
+
+func requireOpen(r *sessiondb.Row, a *Atlas) error {
+	if err := requireChangeable(r, a); err != nil {
 		return err
 	}
-	_, err := s.states().Apply(s.Status, "continued")
+	_, err := statesOf(r).Apply(r.Status, "continued")
 	return err
 }
 
-// states returns the table of the states of the session.
-func (s *Session) states() loci.Machine[loci.SessionStatus] {
-	if s.Kind == loci.SessionAutomatic {
+// statesOf returns the table of the states of a session.
+func statesOf(r *sessiondb.Row) loci.Machine[loci.SessionStatus] {
+	if r.Kind == loci.SessionAutomatic {
 		return loci.SessionStates
 	}
 	return loci.ManualSessionStates
@@ -114,7 +120,7 @@ func (s *Session) states() loci.Machine[loci.SessionStatus] {
 
 // Move returns the change of the session by a move of its states.
 func (s *Session) Move(move loci.SessionAction) (sessiondb.Change, error) {
-	status, err := s.states().Apply(s.Status, string(move))
+	status, err := statesOf(&s.Row).Apply(s.Status, string(move))
 	return sessiondb.Change{Status: status, Archived: s.Archived, Action: move}, err
 }
 

@@ -87,12 +87,12 @@ type Turn struct {
 }
 
 // Turn returns the turn of an event of the session, or NotFound.
-func (s *Session) Turn(id loci.ID) (x Turn, err error) {
+func (r *Row) Turn(t *sqldb.Tx, id loci.ID) (x Turn, err error) {
 	var at int64
 	var metadata string
-	x.ID, x.SessionID, x.Adapter = id, s.ID, s.Adapter
-	err = s.conn.QueryRow(`SELECT row_id, event_id, type, unit_key, content, metadata, occurred_at FROM session_events
-		WHERE session = ?1 AND id = ?2`, []any{s.rowID, id},
+	x.ID, x.SessionID, x.Adapter = id, r.ID, r.Adapter
+	err = t.QueryRow(`SELECT row_id, event_id, type, unit_key, content, metadata, occurred_at FROM session_events
+		WHERE session = ?1 AND id = ?2`, []any{r.rowID, id},
 		[]any{&at, &x.EventID, &x.Type, &x.UnitKey, &x.Content, &metadata, &x.OccurredAt})
 	if err != nil {
 		return x, sqldb.MapNoRows(err)
@@ -102,7 +102,7 @@ func (s *Session) Turn(id loci.ID) (x Turn, err error) {
 			return x, err
 		}
 	}
-	x.Prompt, x.Previous, err = s.textsBefore(s.conn, x.UnitKey, at)
+	x.Prompt, x.Previous, err = r.textsBefore(t, x.UnitKey, at)
 	return x, err
 }
 
