@@ -9,10 +9,12 @@ import (
 	"github.com/loci-memory/loci"
 )
 
+// MaxStatements is the most statements that are drawn from an event.
+const MaxStatements = 5
+
 const (
-	maxStatements = 5
-	maxSentence   = 400  // bytes; a longer one is hardly a statement
-	maxRead       = 4000 // sentences of a text, as many as 256 KiB of prose have
+	maxSentence = 400  // bytes; a longer one is hardly a statement
+	maxRead     = 4000 // sentences of a text, as many as 256 KiB of prose have
 )
 
 // A Statement is a sentence worth remembering.
@@ -35,16 +37,16 @@ func FromPrompt(t Turn) []Statement {
 	}
 	var found []Statement
 	if list[0].agrees() {
-		found = t.add(nil, proposal(t.Previous, list[0].text), loci.TypeDecision, maxStatements)
+		found = t.add(nil, proposal(t.Previous, list[0].text), loci.TypeDecision, MaxStatements)
 	}
-	return t.addAll(found, list, false, maxStatements)
+	return t.addAll(found, list, false, MaxStatements)
 }
 
 // FromResponse draws from the response what the prompt did not say.
 func FromResponse(t Turn) []Statement {
 	said := FromPrompt(t)
 	list := read(visibleLines(t.Response))
-	return t.addAll(said, list, true, len(said)+maxStatements)[len(said):]
+	return t.addAll(said, list, true, len(said)+MaxStatements)[len(said):]
 }
 
 func (t Turn) addAll(found []Statement, list []sentence, isResponse bool, limit int) []Statement {

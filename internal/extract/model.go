@@ -51,7 +51,7 @@ func (t Turn) Accept(list []Statement) (kept []Statement) {
 	for _, s := range list {
 		text := oneLine(s.Text)
 		if slices.Contains(DrawnTypes, s.Type) && len(text) >= minModelStatement && len(text) <= maxModelStatement {
-			kept = t.add(kept, text, s.Type, maxStatements)
+			kept = t.add(kept, text, s.Type, MaxStatements)
 		}
 	}
 	return kept

@@ -203,7 +203,7 @@ func (s *Service) keepExtracted(ctx context.Context, e extraction, j jobdb.Job, 
 			if err != nil {
 				return loci.Empty{}, err
 			}
-			sources := drawnSources(e.event.EventID)[maxDrawn:]
+			sources := drawnSources(e.event.EventID)[extract.MaxStatements:]
 			_, err = s.keepDrawn(tx, x, policy.Mode, drawing{e.event.SessionEvent, modelCompilerName, sources, list})
 			return loci.Empty{}, err
 		})

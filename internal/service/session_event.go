@@ -17,9 +17,6 @@ import (
 	"github.com/loci-memory/loci/internal/store/sessiondb"
 )
 
-// maxDrawn is the most statements that are drawn from an event.
-const maxDrawn = 5
-
 // SendEvent stores an event of an automatic session, and what is drawn from it.
 func (s *Service) SendEvent(ctx context.Context, actor *identity.Actor, in loci.SendEvent) (loci.ReceivedEvent, error) {
 	if err := rejectCredentials("eventId", in.EventID); err != nil {
@@ -61,7 +58,7 @@ func (s *Service) SendEvent(ctx context.Context, actor *identity.Actor, in loci.
 			if out.Event, err = x.AddEvent(e); err != nil {
 				return out, err
 			}
-			sources := drawnSources(out.Event.EventID)[:maxDrawn]
+			sources := drawnSources(out.Event.EventID)[:extract.MaxStatements]
 			out.Candidates, err = s.keepDrawn(tx, x, policy.Mode, drawing{out.Event, compilerName, sources, drawn})
 			out.Candidate = firstCandidate(out.Candidates)
 			if err == nil && byModel && length >= policy.MinLength {
@@ -99,7 +96,7 @@ func firstCandidate(list []loci.Candidate) *loci.Candidate {
 // the others by the language model.
 func drawnSources(eventID string) []string {
 	sources := []string{eventID}
-	for n := 2; n <= 2*maxDrawn; n++ {
+	for n := 2; n <= 2*extract.MaxStatements; n++ {
 		sources = append(sources, fmt.Sprintf("%s#%d", eventID, n))
 	}
 	return sources
@@ -224,7 +221,7 @@ func drawFrom(t extract.Turn, of loci.EventType, minLength int) []extract.Statem
 		return extract.FromResponse(t)
 	}
 	list := append(extract.FromPrompt(t), extract.FromResponse(t)...)
-	return list[:min(len(list), maxDrawn)]
+	return list[:min(len(list), extract.MaxStatements)]
 }
 
 // knownMemories is the number of memories with which a statement is compared.
