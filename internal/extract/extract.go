@@ -42,8 +42,11 @@ func FromPrompt(t Turn) []Statement {
 	return t.addAll(found, list, false, MaxStatements)
 }
 
-// FromResponse draws from the response what the prompt did not say.
+// FromResponse draws from the response what the prompt did not say. It draws nothing where the prompt overrides rules.
 func FromResponse(t Turn) []Statement {
+	if overridesRules(visibleLines(t.Prompt)) {
+		return nil
+	}
 	said := FromPrompt(t)
 	list := read(visibleLines(t.Response))
 	return t.addAll(said, list, true, len(said)+MaxStatements)[len(said):]

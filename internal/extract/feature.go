@@ -55,8 +55,11 @@ var (
 
 func (v vector) set(shape int, is bool) { v[len(cues)+shape] = v[len(cues)+shape] || is }
 
-// read splits a text into sentences with the features that each has by itself.
+// read splits a text into sentences with the features that each has by itself. A text that overrides rules has none.
 func read(text string) []sentence {
+	if overridesRules(text) {
+		return nil
+	}
 	list := sentences(text)
 	list = list[:min(len(list), maxRead)]
 	for n := range list {

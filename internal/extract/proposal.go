@@ -57,6 +57,9 @@ func padded(list string) (words []string) {
 // proposal returns what the answer before the prompt proposed, or nothing.
 func proposal(previous, agreement string) string {
 	text := visibleLines(previous)
+	if overridesRules(text) {
+		return ""
+	}
 	if item := optionOf(text, lowerASCII(agreement)); item != "" {
 		return item
 	}
