@@ -13,6 +13,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/loci-memory/loci/internal/openai"
 )
 
 const (
@@ -281,7 +283,11 @@ func TestRemoteHonorsDeadline(t *testing.T) {
 	if _, err := r.Embed(short, []string{testText}); !errors.Is(err, context.DeadlineExceeded) {
 		t.Error("of the caller: ", err)
 	}
-	r.client.Timeout = 50 * time.Millisecond
+	endpoint, err := Endpoint(r.client.Address())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.client = openai.New(endpoint, "", 50*time.Millisecond, maxResponseBytes)
 	if got := failure(t, r, testText); !strings.Contains(got, "did not answer in time") {
 		t.Error("of the request: ", got)
 	}

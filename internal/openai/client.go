@@ -15,16 +15,15 @@ import (
 
 // A Client sends requests to one endpoint of a service.
 type Client struct {
-	Timeout time.Duration // of a request
-
 	endpoint, host, key string
-	maxResponse         int // bytes
+	timeout             time.Duration // of a request
+	maxResponse         int           // bytes
 	http                *http.Client
 }
 
 // New returns a client of an endpoint, whose key may be empty. Responses of more than maxResponse bytes are errors.
 func New(endpoint *url.URL, key string, timeout time.Duration, maxResponse int) *Client {
-	return &Client{Timeout: timeout, endpoint: endpoint.String(), host: endpoint.Host, key: key,
+	return &Client{timeout: timeout, endpoint: endpoint.String(), host: endpoint.Host, key: key,
 		maxResponse: maxResponse,
 		http: &http.Client{
 			// A redirect could send key and texts to another host.
@@ -75,7 +74,7 @@ func (c *Client) Post(ctx context.Context, in any) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	limited, cancel := context.WithTimeout(ctx, c.Timeout)
+	limited, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
 	req, err := c.newRequest(limited, body)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/loci-memory/loci/internal/extract"
+	"github.com/loci-memory/loci/internal/openai"
 )
 
 const testKey = "sk-tuna-and-salmon"
@@ -98,9 +99,12 @@ func TestErrorOfModelShowsNeitherKeyNorText(t *testing.T) {
 		"late":    {func(http.ResponseWriter) { time.Sleep(300 * time.Millisecond) }, 2000},
 	} {
 		m := start(t, func(w http.ResponseWriter, _ map[string]any) { c.answer(w) })
-		m.client.Timeout = 5 * time.Second
 		if name == "late" {
-			m.client.Timeout = 50 * time.Millisecond
+			endpoint, err := Endpoint(m.client.Address())
+			if err != nil {
+				t.Fatal(err)
+			}
+			m.client = openai.New(endpoint, testKey, 50*time.Millisecond, maxResponseBytes)
 		}
 		_, used, err := m.Draw(t.Context(), turn, 2000)
 		if err == nil || used != c.used || strings.Contains(err.Error(), "boiler") ||
