@@ -1,7 +1,7 @@
 package extract
 
-// A cue is a feature of a sentence: it has one of the phrases. Words are as normalize returns them; "^" stands for the
-// start of a clause, "$" for the end of the sentence, "#" for a number.
+// A cue is a feature of a sentence: it has one of the phrases. Words are as normalize returns them; "^" is the start
+// of a clause, "$" the end of the sentence, "#" a number.
 type cue struct{ name, phrases string }
 
 var cues = []cue{

@@ -90,7 +90,7 @@ func (s *sentence) read() {
 	s.features = v
 }
 
-// markMood tells orders, reports, statements and fragments apart. The head is the first word of a sentence.
+// markMood sets the features of orders, reports, statements and fragments. The head is the first word of a sentence.
 func (v vector) markMood(head string) {
 	isOrder := imperatives[head] || head == "let's" || head == "lets"
 	reports := reportVerbs[head] || len(head) > 3 && strings.HasSuffix(head, "ed")
@@ -111,13 +111,13 @@ func headOf(words []string) string {
 	return ""
 }
 
-// isQuestion tells of a question, with or without its mark. In a prompt the first word suffices.
+// isQuestion reports whether a sentence is a question, with or without its mark. In a prompt the first word suffices.
 func (s sentence) isQuestion(isResponse bool) bool {
 	return strings.HasSuffix(s.text, "?") ||
 		!isResponse && questionWords[headOf(s.words)] && !strings.Contains(s.text, ": ")
 }
 
-// isForeign tells of another language by its commonest words.
+// isForeign reports whether words are of another language, by its commonest ones.
 func isForeign(words []string) bool {
 	count := 0
 	for _, w := range words {
@@ -128,7 +128,7 @@ func isForeign(words []string) bool {
 	return count > 1 || count == 1 && len(words) < 8
 }
 
-// hasCapital tells whether a word after the first begins with a capital letter, as names do.
+// hasCapital reports whether a word after the first begins with a capital letter, as names do.
 func hasCapital(s string) bool {
 	for i := 2; i+1 < len(s); i++ {
 		if s[i] >= 'A' && s[i] <= 'Z' && s[i-1] == ' ' && s[i-2] != '.' && s[i+1] != ' ' && s[i+1] != '\'' {

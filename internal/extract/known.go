@@ -44,7 +44,7 @@ func Words(sentence string) string {
 	return strings.Join(kept, " ")
 }
 
-// Repeats reports whether a sentence of a text says what a statement says, in other words too: each word of the
+// Repeats reports whether a sentence of a text says what a statement says, in other words too. Each word of the
 // statement is in the sentence on the same side of a negation, unless it is general. Numbers are in the same order. A
 // line that equals the statement repeats it in any language.
 func Repeats(statement, text string) bool { return Repeater(statement)(text) }

@@ -21,7 +21,7 @@ var proposals = padded("i propose|i suggest|i'd suggest|i would suggest|i recomm
 
 var doubts = padded("maybe|might|perhaps")
 
-// sequels open a sentence that goes on with the proposal before it.
+// sequels open a sentence that continues the proposal before it.
 var sequels = []string{"^ we'd ", "^ i'd ", "^ we would ", "^ we ", "^ then ", "^ i'll "}
 
 var offers = []string{"should i ", "shall i ", "shall we ", "should we ", "do you want me to ", "want me to ",
@@ -38,7 +38,7 @@ var offeredActs = wordSet("also push delete remove run start commit create open 
 	"write go proceed look check try prepare explain do apply send deploy release tag revert undo rebase finish " +
 	"clean update investigate dig take rename list print implement test add")
 
-// agrees tells whether the first sentence of a prompt is a short agreement.
+// agrees reports whether the first sentence of a prompt is a short agreement.
 func (s sentence) agrees() bool {
 	words := strings.NewReplacer("^ ", "", " $", "", "why not", "sure").Replace(strings.Join(s.words, " "))
 	text := " " + words + " "
@@ -81,7 +81,7 @@ func proposal(previous, agreement string) string {
 	return ""
 }
 
-// withSequel joins a proposal with the next sentence where that goes on with it.
+// withSequel joins a proposal with the next sentence where that continues it.
 func withSequel(list []sentence) string {
 	text := list[0].text
 	if len(list) > 1 && len(text)+len(list[1].text) < maxSentence && !strings.HasSuffix(list[1].text, "?") &&

@@ -100,7 +100,7 @@ func sentenceEnd(line string) int {
 	return len(line)
 }
 
-// isReadable tells whether most bytes of a sentence are ASCII. Agreement may be short, so there is no least length.
+// isReadable reports whether most bytes of a sentence are ASCII. Agreement may be short, so there is no least length.
 func isReadable(s string) bool {
 	if s == "" || len(s) > maxSentence || !utf8.ValidString(s) {
 		return false
@@ -138,7 +138,7 @@ func contentWords(s string) map[string]bool {
 	return set
 }
 
-// resemble tells whether two thirds of the words of the shorter sentence are in the other.
+// resemble reports whether two thirds of the words of the shorter sentence are in the other.
 func resemble(a, b map[string]bool) bool {
 	if len(b) < len(a) {
 		a, b = b, a

@@ -45,7 +45,7 @@ func fenceMark(line string) string {
 	return line[:len(line)-len(strings.TrimLeft(line, line[:1]))]
 }
 
-// isQuoted tells of a quotation, a table, indented code, or a line of a quoted memory.
+// isQuoted reports whether a line is of a quotation, a table, indented code, or a quoted memory.
 func isQuoted(line, bare string) bool {
 	return strings.ContainsRune("><|+/", rune(bare[0])) && bare != "+1" || strings.HasPrefix(line, "    ") ||
 		strings.HasPrefix(line, "\t") || strings.Contains(line, "│") || strings.Contains(line, "quoted as data")
