@@ -45,8 +45,8 @@ const (
 // Visible returns the words of a text for a reader: without reasoning, output of tools, code and quotations.
 func Visible(text string) string { return strings.TrimSpace(visibleLines(text)) }
 
-// Accept returns the statements of a model that may be stored: the first five of a sensible length. Each is in one line,
-// and a relative date gets its day. A statement that nearly equals one before it is left out.
+// Accept returns the statements of a model that may be stored: the first five of a sensible length. Each is in one
+// line, and a relative date gets its day. A statement that nearly equals one before it is left out.
 func (t Turn) Accept(list []Statement) (kept []Statement) {
 	for _, s := range list {
 		text := oneLine(s.Text)

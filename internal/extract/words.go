@@ -8,7 +8,7 @@ var fillers = wordSet("ok okay so and but well alright right good great cool tha
 	"convinced agreed because sorry anyway otherwise indeed")
 
 // normalize returns the words of a sentence in lower case, with one space between. A clause begins with "^", the
-// sentence ends with "$". "#" stands for a number, "`" for code, and "\"" for a quotation, whose words are no cues.
+// sentence ends with "$". "#" is a number, "`" code, and "\"" a quotation, whose words are no cues.
 func normalize(s string) string {
 	b := append(make([]byte, 0, len(s)+len(s)/4+8), '^')
 	s = strings.ReplaceAll(s, "’", "'")

@@ -29,8 +29,8 @@ func (t *SystemTx) OwnerOfEvent(id loci.ID) (session loci.ID, actor *identity.Ac
 		OpenReferral: c.OpenReferral, AgentID: agent, GrantedWorkspaces: []loci.ID{workspace}}, err
 }
 
-// OpenTurn returns the turn of an event of the session. Where the session has ended, or a place of it is archived, it is
-// state_conflict.
+// OpenTurn returns the turn of an event of the session. Where the session has ended, or a place of it is archived, it
+// is state_conflict.
 func (v *SessionView) OpenTurn(eventID loci.ID) (turn sessiondb.Turn, err error) {
 	t := v.t
 	a := Atlas{t: t, workspace: Workspace{t: t}}
