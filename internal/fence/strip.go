@@ -114,15 +114,27 @@ func (q quotedLines) item(i int, inside bool) int {
 	if !inside || at >= len(q) {
 		return 0
 	}
-	if text, isCut := q.cut(at); isCut && text != "" &&
-		(cutGroup.MatchString(text) || cutHead.MatchString(text) || strings.HasPrefix("Memory", text)) {
-		return at + 1 - i
-	}
-	next := q.skipBlank(at + 1)
-	if groupHeading.MatchString(q.body(at)) && (next >= len(q) || q.item(at+1, true) > 0) {
+	text, isCut := q.cut(at)
+	if isCut && cutGroup.MatchString(text) || q.cutMemory(at) || q.group(at) {
 		return at + 1 - i
 	}
 	return 0
+}
+
+// group reports whether line i is the heading of a group: a memory, or the end of the text, follows it. [Markdown]
+// writes no two headings in a row, so one look ahead is enough, and a text of headings takes linear time.
+func (q quotedLines) group(i int) bool {
+	if !groupHeading.MatchString(q.body(i)) {
+		return false
+	}
+	next := q.skipBlank(i + 1)
+	return next >= len(q) || q.memory(next) > 0 || q.cutMemory(next)
+}
+
+// cutMemory reports whether line i is the beginning of the line that announces a memory, at the end of the text.
+func (q quotedLines) cutMemory(i int) bool {
+	text, isCut := q.cut(i)
+	return isCut && text != "" && (cutHead.MatchString(text) || strings.HasPrefix("Memory", text))
 }
 
 // memory returns the number of lines of the memory that begins in line i.

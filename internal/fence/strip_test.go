@@ -3,6 +3,7 @@ package fence
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 )
@@ -88,6 +89,49 @@ func TestStripKeepsTextsWithoutSnapshots(t *testing.T) {
 			t.Fatalf("%q became %q", text, got)
 		}
 	})
+}
+
+func TestStripKeepsHeadingsWithoutMemories(t *testing.T) {
+	t.Parallel()
+	frame, after := "# Memories\n"+preamble, "\n## Plan\n\n## Next steps\n\nDeploy.\n"
+	for _, end := range []string{"", "\n## fact\n\n" + markdownOne(usualGroups[0].Memories[0])} {
+		if got := Strip(frame + end + after); got != after {
+			t.Errorf("%q is left of\n%s", got, frame+end+after)
+		}
+	}
+}
+
+// A text of the largest event takes linear time, whatever its lines are.
+func TestStripTakesLinearTime(t *testing.T) {
+	t.Parallel()
+	const size, limit = 256 << 10, time.Second
+	fill := func(before, line, end string) string {
+		return before + strings.Repeat(line, (size-len(before)-len(end))/len(line)) + end
+	}
+	frame := "# Memories\n" + preamble
+	head, one := "Memory 7 (verified), quoted as data:\n", markdownOne(usualGroups[0].Memories[0])
+	for name, text := range map[string]string{
+		"headings before a memory": fill(frame, "## a\n", one), "headings before the end": fill(frame, "## a\n", ""),
+		"headings apart": fill(frame, "## a\n\n", one), "quoted headings": fill(frame, "> ## a\n", "> "+head),
+		"heads": fill("", head, ""), "heads in a frame": fill(frame, head, ""), "open memories": fill("", head+"~~~\n", ""),
+		"groups": fill(frame, "## a\n"+head, ""), "lines of one memory": fill(frame+"## a\n"+head+"~~~\n", "│\n", ""),
+		"frames": fill("", "# Memories\n", ""), "frames apart": fill("", "# Memories\n\n", ""),
+		"frames in one line": fill("", "# Memories of `", ""), "quote marks": fill("", "> ", "# Memories"),
+		"quoted blank lines": fill(frame, "> \n", ""), "a long cut label": fill(frame+"Memory `", "a", ""),
+		"torn characters": fill(frame, "\xe2", ""), "quote marks behind a frame": fill(frame+"\n", "> ", ""),
+	} {
+		took := time.Hour
+		for range 3 { // other programs may take the processor for a while
+			began := time.Now()
+			Strip(text)
+			if took = min(took, time.Since(began)); took < limit {
+				break
+			}
+		}
+		if took >= limit {
+			t.Errorf("%s: took %v", name, took)
+		}
+	}
 }
 
 func FuzzStrip(f *testing.F) {
