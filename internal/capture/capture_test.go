@@ -194,8 +194,36 @@ func TestReadBoundsTextsAndIDs(t *testing.T) {
 			}
 		}
 	}
-	if took := time.Since(began); took > 10*time.Second {
+	if took := time.Since(began); took > 30*time.Second { // one second on a quiet machine
 		t.Errorf("took %v", took)
+	}
+}
+
+// The scanner sees whole credentials where a quotation before them makes the text short.
+func TestContentKeepsNoCutCredential(t *testing.T) {
+	t.Parallel()
+	page := fence.Markdown("Inbox", []fence.Group{{Name: "fact", Memories: []fence.Memory{{ID: "1",
+		Content: strings.Repeat("quoted words\n", 28<<10)}}}})
+	for i, s := range secrettest.RandomSamples(rand.New(rand.NewPCG(8, 4)))[:40] {
+		for _, part := range []int{len(s.Secret()) / 2, len(s.Secret()) * 9 / 10} {
+			head := strings.Index(s.Text, s.Secret()) + part // the bytes of the sample before the end of what is read
+			filler := strings.Repeat("a b\n", (maxScanned-len(page)-head)/4)
+			text := page + strings.Repeat(" ", maxScanned-len(page)-len(filler)-head) + filler + s.Text
+			got := redactor{}.content(text)
+			if len(got) < 16<<10 || strings.Contains(got, s.Secret()[:part/2+1]) && part > 8 {
+				t.Errorf("sample %d of rule %s: %d bytes that end with %q", i, s.Rule, len(got),
+					got[max(0, len(got)-100):])
+			}
+		}
+	}
+}
+
+func TestContentReadsTheFirstBytesAlone(t *testing.T) {
+	t.Parallel()
+	quoted := strings.Repeat("Deploy.\n", maxToken) +
+		strings.Repeat("# Memories\n\nThere are no memories to show.\n", maxScanned/40) + "after"
+	if got := (redactor{}).content(quoted); strings.Contains(got, "after") || !strings.HasPrefix(got, "Deploy.") {
+		t.Errorf("%d bytes that end with %q", len(got), got[max(0, len(got)-20):])
 	}
 }
 

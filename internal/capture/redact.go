@@ -22,27 +22,24 @@ func (r redactor) redact(text string) string {
 	return text
 }
 
-// maxScanned bounds the text that is scanned: more than an event's content has room for, so that no credential is cut
-// where the content ends.
+// The bounds of the text of an event before it is redacted.
 const (
+	// maxScanned bounds the text that is read: more than an event's content has room for.
 	maxScanned = 2 * loci.MaxEventContent
-	maxToken   = 8 << 10
+	// maxToken is the end of a cut text that is dropped: a credential without its rest is not recognized there.
+	maxToken = 8 << 10
 )
 
-// content returns a text without quotations of memories and credentials, within the limit of an event.
+// content returns a text without quotations of memories and credentials, within the limit of an event. It reads the
+// first bytes alone, so that its time is bounded whatever the payload is.
 func (r redactor) content(text string) string {
-	text = strings.ReplaceAll(strings.ToValidUTF8(text, "\ufffd"), "\x00", "\u2400")
-	text = fence.Strip(text)
-	if len(text) > maxScanned { // ends between words: a half of a credential is not recognized
-		text = text[:maxScanned]
-		if at := strings.LastIndexAny(text, " \t\n"); at > maxScanned-maxToken {
-			text = text[:at]
-		} else {
-			text = text[:maxScanned-maxToken]
-		}
-		text = strings.ToValidUTF8(text, "")
+	isCut := len(text) >= maxScanned // the script of a client has cut it there
+	text = strings.ToValidUTF8(cut(text, maxScanned), "\ufffd")
+	text = r.redact(fence.Strip(strings.ReplaceAll(text, "\x00", "\u2400")))
+	if isCut {
+		text = cut(text, max(0, len(text)-maxToken))
 	}
-	return strings.TrimSpace(cut(strings.TrimSpace(r.redact(text)), loci.MaxEventContent))
+	return strings.TrimSpace(cut(strings.TrimSpace(text), loci.MaxEventContent))
 }
 
 // line returns a text as one redacted line of at most limit bytes.
