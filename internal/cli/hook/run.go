@@ -23,8 +23,9 @@ const (
 	totalTime    = 250 * time.Millisecond
 	// grace is what a call may take to notice that its time is up.
 	grace = 10 * time.Millisecond
-	// readTime is how long an agent may take to write its payload.
-	readTime = 5 * time.Second
+	// readTime is how long an agent may take to write its payload, and parseTime bounds the drawing of events from it.
+	readTime  = 5 * time.Second
+	parseTime = time.Second
 	// contextTokens bounds what an agent is given at the start of a session.
 	contextTokens = 4000
 )
@@ -56,7 +57,7 @@ func (r *run) start(ctx context.Context) {
 		r.log.add(r.agent, "", err)
 		return
 	}
-	events, err := capture.Read(r.agent, payload)
+	events, err := r.events(payload)
 	if err != nil || len(events) == 0 {
 		r.log.add(r.agent, "", err)
 		return
@@ -78,27 +79,46 @@ func (r *run) recover() {
 
 var errPanic = errors.New("internal error")
 
-var errNoPayload = errors.New("no payload came on the standard input in time")
+var (
+	errNoPayload = errors.New("no payload came on the standard input in time")
+	errSlow      = errors.New("the payload was not read in time")
+)
 
 // payload returns the argument of notify, or the standard input.
 func (r *run) payload() ([]byte, error) {
 	if len(r.args) > 0 && strings.HasPrefix(strings.TrimSpace(r.args[len(r.args)-1]), "{") {
 		return []byte(r.args[len(r.args)-1]), nil
 	}
+	return await(readTime, errNoPayload, func() ([]byte, error) {
+		return io.ReadAll(io.LimitReader(r.Console.In, capture.MaxPayload+1))
+	})
+}
+
+// events returns the events of a payload.
+func (r *run) events(payload []byte) ([]capture.Event, error) {
+	return await(parseTime, errSlow, func() ([]capture.Event, error) { return capture.Read(r.agent, payload) })
+}
+
+// await returns the result of a call that cannot be interrupted, or late once its time is up.
+func await[T any](limit time.Duration, late error, call func() (T, error)) (out T, err error) {
 	type result struct {
-		bytes []byte
+		value T
 		err   error
 	}
-	read := make(chan result, 1)
-	go func() { // a read cannot be interrupted
-		b, err := io.ReadAll(io.LimitReader(r.Console.In, capture.MaxPayload+1))
-		read <- result{b, err}
+	done := make(chan result, 1)
+	go func() {
+		got := result{err: errPanic} // of a call that panics
+		defer func() {
+			_ = recover()
+			done <- got
+		}()
+		got.value, got.err = call()
 	}()
 	select {
-	case got := <-read:
-		return got.bytes, got.err
-	case <-time.After(readTime):
-		return nil, errNoPayload
+	case got := <-done:
+		return got.value, got.err
+	case <-time.After(limit):
+		return out, late
 	}
 }
 
