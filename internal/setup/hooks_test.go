@@ -37,9 +37,9 @@ func hookOf(client string, target ...string) *Connection {
 	return &Connection{Command: "/opt/my tools/loci", Args: Lookup(client).HookArgs(target, []string{"agent", "--acp"})}
 }
 
-// TestGoldenHooks wires each client in each text, and compares the file with testdata/golden. The hooks are written
-// once, and their removal restores every byte.
-func TestGoldenHooks(t *testing.T) {
+// TestHooksMatchGoldenFiles wires each client in each text, and compares the file with testdata/golden. The hooks are
+// written once, and their removal restores every byte.
+func TestHooksMatchGoldenFiles(t *testing.T) {
 	t.Parallel()
 	for _, client := range HookNames() {
 		t.Run(client, func(t *testing.T) {

@@ -2,7 +2,8 @@
 // Each report is the input of one run of the command. The runs follow one another, so that the order stays.
 const waiting = []
 const maxWaiting = 256 // the oldest one goes first
-const maxText = 256 * 1024
+// Twice the limit of an event, as much as loci hook scans: a credential across that limit arrives whole.
+const maxText = 512 * 1024
 const seconds = 3 // after which a run is ended
 let running = false
 
