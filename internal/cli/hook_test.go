@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"io/fs"
 	"math/rand/v2"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -80,6 +80,13 @@ func (h *hookServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	_ = json.NewEncoder(w).Encode(out)
+}
+
+// refuse answers all further calls with a code, or none with "".
+func (h *hookServer) refuse(code loci.Code) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.refusal = code
 }
 
 // contents returns what the server was sent.
@@ -197,7 +204,8 @@ func TestHookKeepsEventsWhileTheServerIsAway(t *testing.T) {
 	t.Parallel()
 	h, url := newHookServer(t)
 	d := newTestTerminal(t, "LOCI_URL="+url, "LOCI_API_KEY="+fakeKey)
-	h.refusal = loci.CodeRevoked
+	d.runHook(t, "claude", claudeHook("SessionEnd")) // reads the policy
+	h.refuse(loci.CodeRevoked)
 	for i := range 3 {
 		n := fmt.Sprint(i)
 		d.runHook(t, "claude", claudeHook("UserPromptSubmit", "prompt_id", n, "prompt", "p"+n))
@@ -206,9 +214,7 @@ func TestHookKeepsEventsWhileTheServerIsAway(t *testing.T) {
 	if !strings.Contains(report, "3 events wait") || !strings.Contains(report, "last error revoked") {
 		t.Error(report)
 	}
-	h.mu.Lock()
-	h.refusal = ""
-	h.mu.Unlock()
+	h.refuse("")
 	d.runHook(t, "claude", claudeHook("UserPromptSubmit", "prompt_id", "3", "prompt", "p3"))
 	if got := strings.Join(h.contents(), ","); got != "prompt p0,prompt p1,prompt p2,prompt p3" {
 		t.Error(got)
@@ -291,33 +297,56 @@ func TestHookMakesNoDatabase(t *testing.T) {
 // The agent waits for a hook, and so does the person.
 func TestHookEndsWhenTheServerNeverAnswers(t *testing.T) {
 	t.Parallel()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = l.Close() })
-	d := newTestTerminal(t, "LOCI_URL=http://"+l.Addr().String(), "LOCI_API_KEY="+fakeKey)
-	for i, p := range []map[string]string{claudeHook("SessionStart"), claudeHook("UserPromptSubmit", "prompt", "a"),
-		claudeHook("UserPromptSubmit", "prompt", "b", "prompt_id", "b"), claudeHook("SessionEnd")} {
-		began := time.Now()
-		d.runHook(t, "claude", p)
-		if took := time.Since(began); took > 2*time.Second { // 170 ms on a quiet machine
-			t.Errorf("hook %d took %v", i, took)
+	h, _ := newHookServer(t)
+	var silent atomic.Bool
+	ended := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if silent.Load() {
+			<-ended
 		}
+		h.ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	t.Cleanup(func() { close(ended) })
+	d := newTestTerminal(t, "LOCI_URL="+server.URL, "LOCI_API_KEY="+fakeKey)
+	runAll := func() (waiting int, lastError bool) {
+		for i, p := range []map[string]string{claudeHook("SessionStart"), claudeHook("UserPromptSubmit", "prompt", "a"),
+			claudeHook("UserPromptSubmit", "prompt", "b", "prompt_id", "b"), claudeHook("SessionEnd")} {
+			began := time.Now()
+			d.runHook(t, "claude", p)
+			if took := time.Since(began); took > 2*time.Second { // 170 ms on a quiet machine
+				t.Errorf("hook %d took %v", i, took)
+			}
+		}
+		spools, _ := filepath.Glob(d.home + "/.local/state/loci/spool/127.0.0.1-*")
+		if len(spools) != 1 {
+			t.Fatal(spools)
+		}
+		st, err := spool.ReadStatus(spools[0])
+		if err != nil {
+			t.Error(err)
+		}
+		return st.Waiting, st.LastError != nil
 	}
-	spools, _ := filepath.Glob(d.home + "/.local/state/loci/spool/127.0.0.1-*")
-	if len(spools) != 1 {
-		t.Fatal(spools)
+	silent.Store(true)
+	if waiting, _ := runAll(); waiting != 0 {
+		t.Errorf("%d events wait, and nobody has switched automatic memory on", waiting)
 	}
-	if st, err := spool.ReadStatus(spools[0]); err != nil || st.Waiting != 4 || st.LastError == nil {
-		t.Errorf("%+v %v", st, err)
+	silent.Store(false)
+	d.runHook(t, "claude", claudeHook("SessionEnd")) // reads the policy
+	silent.Store(true)
+	if waiting, lastError := runAll(); waiting != 4 || !lastError {
+		t.Errorf("%d events wait, last error: %v", waiting, lastError)
 	}
 }
 
 func TestHookWritesNoCredential(t *testing.T) {
 	t.Parallel()
 	samples := secrettest.RandomSamples(rand.New(rand.NewPCG(5, 5)))[:60]
-	d := newTestTerminal(t, "LOCI_URL=http://127.0.0.1:1", "LOCI_API_KEY="+fakeKey)
+	h, url := newHookServer(t)
+	d := newTestTerminal(t, "LOCI_URL="+url, "LOCI_API_KEY="+fakeKey)
+	d.runHook(t, "claude", claudeHook("SessionEnd")) // reads the policy
+	h.refuse(loci.CodeRevoked)
 	out := ""
 	for i, s := range samples {
 		for _, p := range []map[string]string{claudeHook("SessionStart", "session_id", s.Text, "source", s.Text),

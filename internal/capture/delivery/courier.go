@@ -37,22 +37,22 @@ func New(dir string, open func(context.Context) (Service, error)) (*Courier, err
 	return &Courier{dir: dir, spool: s, open: open, now: time.Now}, err
 }
 
-// Enqueue puts events that the policy accepts, as far as it is known, into the spool. A policy that was off is read
-// again, until ctx ends; after an error of that the courier is not used again. The spool does not wait for ctx.
+// Enqueue puts events that the policy accepts into the spool. A policy that was never read, or was off, is read until
+// ctx ends; after an error of that nothing is kept, and the courier is not used again. The spool does not wait for ctx.
 func (c *Courier) Enqueue(ctx context.Context, events ...capture.Event) error {
+	if len(events) == 0 {
+		return nil
+	}
 	known := c.loadPolicy()
-	if len(events) > 0 && !known.At.IsZero() && !known.Policy.Accepts(events[0].Adapter) {
-		p, err := within(ctx, c.policy) // perhaps it was turned on
+	if known.At.IsZero() || !known.Policy.Accepts(events[0].Adapter) { // perhaps it was turned on
+		p, err := within(ctx, c.policy)
 		if err != nil {
 			return err
 		}
 		known.Policy = p
 	}
-	if !known.At.IsZero() {
-		refused := func(e capture.Event) bool { return !accepts(known.Policy, e) }
-		events = slices.DeleteFunc(slices.Clone(events), refused)
-	}
-	return c.spool.Append(context.WithoutCancel(ctx), events...)
+	refused := func(e capture.Event) bool { return !accepts(known.Policy, e) }
+	return c.spool.Append(context.WithoutCancel(ctx), slices.DeleteFunc(slices.Clone(events), refused)...)
 }
 
 // within returns the result of a call, or the error of ctx at its end, even if the call does not notice it.

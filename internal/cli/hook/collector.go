@@ -41,7 +41,7 @@ type Collector struct {
 	cancel  context.CancelFunc
 }
 
-// NewCollector starts a collector. It goes on when ctx is canceled: a signal is for the agent.
+// NewCollector starts a collector. It continues when ctx is canceled: a signal is for the agent.
 func NewCollector(ctx context.Context, adapter loci.Adapter, workspace loci.ID, o Options) *Collector {
 	c := &Collector{adapter: adapter, log: logFile{dir: o.StateDir, now: time.Now}, find: o.Target}
 	// one courier for each goroutine
@@ -51,7 +51,10 @@ func NewCollector(ctx context.Context, adapter loci.Adapter, workspace loci.ID, 
 		if courier == nil || err != nil {
 			return err
 		}
-		return courier.Enqueue(ctx, events...)
+		if err = courier.Enqueue(ctx, events...); err != nil {
+			storing = c.couriers(o.StateDir, workspace) // a call of the old one may still run
+		}
+		return err
 	}
 	c.deliver = func(ctx context.Context) error {
 		courier, err := sending()
