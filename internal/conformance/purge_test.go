@@ -24,6 +24,7 @@ import (
 // keptTables keep rows when all users and workspaces are purged, for these reasons.
 var keptTables = map[string]string{
 	"metadata":      "the settings of the database",
+	"model_usage":   "numbers of tokens by day",
 	"generations":   "the names of models",
 	"jobs":          "ids of records, deleted when the job is done",
 	"oauth_clients": "programs, which belong to no user",
@@ -89,6 +90,9 @@ func fillTables(t *testing.T, d storetest.Database) (w *conformance.World, memor
 		return loci.Empty{}, err
 	}))(t)
 	conformance.Must(sqldb.System(t.Context(), w.Store.DB(), "test", func(x *sqldb.Tx) (loci.Empty, error) {
+		if _, err := x.Exec(`INSERT INTO model_usage (day, tokens) VALUES (1, 1)`); err != nil {
+			return loci.Empty{}, err
+		}
 		return loci.Empty{}, jobdb.New(w.Store.DB()).Add(x, "test", string(w.Ann.ID))
 	}))(t)
 	if err := pairdb.New(w.Store.DB(), w.Ann.ID, "account").Save(t.Context(), &pairdb.Pair{}); err != nil {

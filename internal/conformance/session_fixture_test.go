@@ -32,13 +32,17 @@ var sessionFixtures = map[string]fixture{
 	},
 	service.SessionList.Name: {
 		needs:    member,
-		args:     func(s testScene) args { s.session(); return args{"workspace_id": s.Team, "limit": 1} },
+		args:     func(s testScene) args { s.session(); s.session(); return args{"workspace_id": s.Team, "limit": 1} },
 		names:    []string{"workspace_id"},
 		refusals: []refusal{badCursor(nil)},
 	},
 	service.SessionCandidates.Name: {
-		needs:    member,
-		args:     func(s testScene) args { s.candidate(); return args{"workspace_id": s.Team, "limit": 1} },
+		needs: member,
+		args: func(s testScene) args {
+			s.candidate()
+			s.candidate()
+			return args{"workspace_id": s.Team, "limit": 1}
+		},
 		names:    []string{"workspace_id"},
 		refusals: []refusal{badCursor(nil)},
 	},
@@ -179,7 +183,7 @@ var sessionFixtures = map[string]fixture{
 				return args{"workspace_id": s.Team, "atlasId": s.inbox()}
 			}},
 			{name: "invalid glob", code: loci.CodeInvalidQuery, args: func(s testScene) args {
-				return args{"workspace_id": s.Team, "excludePaths": []any{"[z-a]"}}
+				return args{"workspace_id": s.Team, "excludePaths": []any{"src/{a"}}
 			}},
 		},
 	},

@@ -318,6 +318,10 @@ func commandLine(o *op.Op, in args) (line []string, stdin string) {
 			}
 		default:
 			value := text(v)
+			if f.List && f.Type == "object" { // a flag of its JSON
+				raw, _ := json.Marshal(v) // arguments always marshal
+				value = string(raw)
+			}
 			if len(value) > 100_000 {
 				value, stdin = "-", value
 			}

@@ -226,7 +226,7 @@ var (
 	anID     = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}`)
 	aTime    = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z`)
 	aKey     = regexp.MustCompile(`(loci_live_|token=)[0-9A-Za-z]{43}`)
-	aCounter = regexp.MustCompile(`(guest|new|walker|rope)\d{6}`)
+	aCounter = regexp.MustCompile(`(guest|new|walker|rope|hemp|ext|ev)\d{6}`)
 )
 
 // normalize writes an object without the parts that differ from call to call:

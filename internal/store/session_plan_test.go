@@ -89,9 +89,9 @@ func (x *sessionPlans) multiply(d storetest.Database) {
 		SELECT s.id || '-' || n, workspace, atlas, user_id, '', kind, adapter, external_id || n, '', task, status,
 			FALSE, '', '', 0, 0, 0, 0, 0, 0, 0, '[]', 0, FALSE, 0, created_at - n * 1000000, updated_at
 		FROM sessions s, generate_series(1, %d) n`, x.sessionsEach))
-	d.Exec(x.t, fmt.Sprintf(`INSERT INTO candidates (id, session, workspace, atlas, user_id, content, hash, title, type,
+	d.Exec(x.t, fmt.Sprintf(`INSERT INTO candidates (id, session, workspace, atlas, user_id, content, title, type,
 			tags, evidence, source_event_id, status, similar_to, created_at, updated_at)
-		SELECT s.id || 'c' || n, s.row_id, s.workspace, s.atlas, s.user_id, 'It is blue', 1, '', 1, '[]', '', 'x' || n,
+		SELECT s.id || 'c' || n, s.row_id, s.workspace, s.atlas, s.user_id, 'It is blue', '', 1, '[]', '', 'x' || n,
 			CASE WHEN n = 1 AND s.row_id %% 5 = 0 THEN 'pending' ELSE 'compiled' END, '[]', s.created_at + n,
 			s.updated_at
 		FROM sessions s, generate_series(1, %d) n`, x.candidateRows))
@@ -166,7 +166,7 @@ func (x *sessionPlans) lookups() map[string]func(*store.Tx) error {
 		"event":           handle(func(s *store.Session) error { _, _, err := s.Event("event0"); return err }),
 		"unit key":        handle(func(s *store.Session) error { _, _, err := s.UnitByKey("turn"); return err }),
 		"unit":            handle(func(s *store.Session) error { _, err := s.Unit(x.unit.ID); return err }),
-		"open unit":       handle(func(s *store.Session) error { _, err := s.HasOpenUnit(); return err }),
+		"open unit":       handle(func(s *store.Session) error { _, err := s.OpenUnit(); return err }),
 		"candidate":       handle(func(s *store.Session) error { _, err := s.Candidate(x.drawn.ID); return err }),
 		"pending":         handle(func(s *store.Session) error { _, err := s.Pending(); return err }),
 		"compiled":        handle(func(s *store.Session) error { _, err := s.CompiledCandidates(); return err }),
