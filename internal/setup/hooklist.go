@@ -35,6 +35,11 @@ type hookItem struct {
 // find returns the first item of Loci in the list of an event, or nil. An item in which a command of Loci stands beside
 // others is an error: nobody knows which settings are meant for it.
 func (h hookList) find(c Change, d document, event string) (*hookItem, error) {
+	return h.findFrom(c, d, event, 0)
+}
+
+// findFrom returns the first item of Loci from an index.
+func (h hookList) findFrom(c Change, d document, event string, from int) (*hookItem, error) {
 	value, found, err := d.Value(hooksContainer, event)
 	if err != nil || !found {
 		return nil, err
@@ -47,7 +52,7 @@ func (h hookList) find(c Change, d document, event string) (*hookItem, error) {
 		commands := commandsOf(group)
 		own := slices.IndexFunc(commands, c.isOwn)
 		switch {
-		case own < 0:
+		case own < 0 || i < from:
 		case len(commands) > 1:
 			return nil, loci.Errorf(loci.CodeConflict, "in %q a command of Loci stands beside others in one group: "+
 				"move %q into a group of its own, or remove it", event, commands[own])
@@ -177,8 +182,12 @@ func (h hookList) step(c Change, d document, event string) (text []byte, same bo
 		text, err = list.Append(hooksContainer, event, h.group(want))
 	case item.command != want:
 		text, err = list.SetItem(hooksContainer, event, item.index, h.group(want))
-	default:
-		same = true
+	default: // an item of an older path would run the hook twice
+		var other *hookItem
+		if other, err = h.findFrom(c, d, event, item.index+1); err != nil || other == nil {
+			return nil, err == nil, err
+		}
+		text, err = list.RemoveItem(hooksContainer, event, other.index)
 	}
 	return text, same, err
 }

@@ -207,6 +207,21 @@ func TestHooksOfAnotherProgramAreRenewed(t *testing.T) {
 	}
 }
 
+func TestSecondHookOfLociIsRemoved(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	path := w.hookFile("codex")
+	w.run(w.wired("codex", hookOf("codex")))
+	want := readText(t, path)
+	const old = `{"hooks": [{"type": "command", "command": "/old/loci hook codex"}]}`
+	at := strings.LastIndex(want, "]")
+	writeFile(t, path, want[:at]+", "+old+want[at:])
+	if out := w.run(w.wired("codex", hookOf("codex"))); out.Action != Updated ||
+		strings.Contains(readText(t, path), "/old/loci") {
+		t.Errorf("%s: %s", out.Action, readText(t, path))
+	}
+}
+
 // TestOwnTimeoutStays leaves what a person changed in a group of Loci.
 func TestOwnTimeoutStays(t *testing.T) {
 	t.Parallel()
