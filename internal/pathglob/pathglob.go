@@ -8,6 +8,7 @@ package pathglob
 import (
 	"errors"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
@@ -45,6 +46,13 @@ func Match(pattern, name string) bool {
 		return doublestar.MatchUnvalidated(pattern, name) || doublestar.MatchUnvalidated("**/"+pattern, name)
 	}
 	return doublestar.MatchUnvalidated(pattern, name)
+}
+
+// MatchAny reports whether one of several paths matches one of several patterns. An empty path matches nothing.
+func MatchAny(patterns []string, paths ...string) bool {
+	return slices.ContainsFunc(patterns, func(pattern string) bool {
+		return slices.ContainsFunc(paths, func(name string) bool { return Match(pattern, name) })
+	})
 }
 
 func slashes(s string) string { return strings.ReplaceAll(s, `\`, "/") }

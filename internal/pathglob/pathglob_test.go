@@ -43,6 +43,15 @@ func TestMatchFollowsTheSyntax(t *testing.T) {
 	}
 }
 
+func TestMatchAnyTakesEachPathAndPattern(t *testing.T) {
+	t.Parallel()
+	patterns := []string{"a/**", "secret/**"}
+	if !MatchAny(patterns, "", "/x/secret/y") || !MatchAny(patterns, "/a", "/b") || MatchAny(patterns, "", "/b") ||
+		MatchAny(patterns) || MatchAny(nil, "/a") {
+		t.Error("a path of several is matched wrongly")
+	}
+}
+
 func TestValidateRefusesPatternsThatCannotWork(t *testing.T) {
 	t.Parallel()
 	for _, bad := range []string{"", "[", "a{b", "[]", "~/x", "~", strings.Repeat("{a,aa}", 3)} {

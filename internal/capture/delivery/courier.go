@@ -89,12 +89,10 @@ func (c *Courier) Begin(ctx context.Context, e capture.Event, maxTokens int) (ma
 	return started.Context.Markdown, nil
 }
 
-// accepts reports whether a policy lets an event in.
+// accepts reports whether a policy lets an event in. The server excludes by the same members of the metadata.
 func accepts(p loci.Policy, e capture.Event) bool {
-	cwd := e.CWD()
-	return p.Accepts(e.Adapter) && !slices.ContainsFunc(p.ExcludePaths, func(pattern string) bool {
-		return cwd != "" && pathglob.Match(pattern, cwd)
-	})
+	name, _ := e.Input.Metadata["path"].(string)
+	return p.Accepts(e.Adapter) && !pathglob.MatchAny(p.ExcludePaths, name, e.CWD())
 }
 
 // connect opens the service before the first call.

@@ -284,6 +284,17 @@ func TestEnqueueKeepsNothingBeforeAPolicyWasRead(t *testing.T) {
 	}
 }
 
+func TestAcceptsLooksAtPathAndFolder(t *testing.T) {
+	t.Parallel()
+	p := newFakeServer().policy
+	for _, name := range []string{"path", "cwd"} {
+		e := session(t, "a", "/a")[1]
+		if e.Input.Metadata[name] = "/home/ann/private/x"; accepts(p, e) {
+			t.Errorf("an event with an excluded %s is let in", name)
+		}
+	}
+}
+
 func TestDeliverFindsDeletedAndEndedSessionsAgain(t *testing.T) {
 	t.Parallel()
 	f := newFakeServer()
