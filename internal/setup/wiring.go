@@ -28,7 +28,7 @@ func (c *Client) Adapter() loci.Adapter { return c.hooks.adapter }
 // StartsAgent reports whether the hooks are an entry that starts an agent behind loci acp.
 func (c *Client) StartsAgent() bool { return c.hooks != nil && c.hooks.editor != nil }
 
-// HooksHint tells a person what remains to do after hooks were wired.
+// HooksHint returns what remains to be done after hooks were wired.
 func (c *Client) HooksHint() string { return c.hooks.next }
 
 // HookArgs returns the arguments with which hooks of the client start Loci. agent is the command of an editor's agent.

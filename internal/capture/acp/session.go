@@ -72,7 +72,7 @@ func (r *Reader) find(id string) *session {
 	return nil
 }
 
-// open adds a session, or sets the folder of a known one. The oldest session makes place. It returns nil for a session
+// open adds a session, or sets the folder of a known one. It evicts the oldest session beyond the bound. It returns nil for a session
 // that cannot be kept: without its folder nobody can decide whether its texts may be.
 func (r *Reader) open(id, cwd string) *session {
 	if id == "" || len(id) > maxID || len(cwd) > maxPath {
@@ -90,7 +90,7 @@ func (r *Reader) open(id, cwd string) *session {
 	return s
 }
 
-// track adds a request. It replaces one with its id; the oldest request makes place.
+// track adds a request. It replaces one with its id; beyond the bound it evicts the oldest request.
 func (r *Reader) track(q *request) {
 	if q.key == "" {
 		return

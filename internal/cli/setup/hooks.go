@@ -109,7 +109,7 @@ func (r *switchResult) text() string {
 	return "Automatic memory is on for " + r.Workspace + "."
 }
 
-// describeHooks tells what was done to the hooks of a client.
+// describeHooks reports the change to the hooks of a client.
 func (o Options) describeHooks(c *setup.Client, r result) string {
 	text := map[setup.Action]string{
 		setup.Added:     "%s reports prompts and answers to Loci, by %s in %s.",
