@@ -72,8 +72,8 @@ func (r *Reader) find(id string) *session {
 	return nil
 }
 
-// open adds a session, or sets the folder of a known one. It evicts the oldest session beyond the bound. It returns nil for a session
-// that cannot be kept: without its folder nobody can decide whether its texts may be.
+// open adds a session, or sets the folder of a known one. It evicts the oldest session beyond the bound. It returns
+// nil for a session that cannot be kept: without its folder nobody can decide whether its texts may be.
 func (r *Reader) open(id, cwd string) *session {
 	if id == "" || len(id) > maxID || len(cwd) > maxPath {
 		return nil
