@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci/internal/capture"
+	"github.com/loci-memory/loci/internal/op"
 )
 
 func TestCollectorDeliversEachTurnAndTheRestAtTheEnd(t *testing.T) {
@@ -66,4 +67,29 @@ func TestCollectorEndsInTime(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A call of the first courier still runs when the second turn is stored.
+func TestCollectorTakesANewCourierAfterAnError(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var opened atomic.Int64
+		target := &Target{Folder: "x", Open: func(context.Context) (op.Caller, error) {
+			opened.Add(1)
+			time.Sleep(enqueueLimit + time.Second)
+			return nil, errMissed
+		}}
+		c := NewCollector(t.Context(), "acp", "", Options{StateDir: t.TempDir(),
+			Target: func() (*Target, error) { return target, nil }})
+		turn := []capture.Event{{Adapter: "acp"}}
+		c.Add(turn)
+		c.Add(turn)
+		if opened.Load() != 2 {
+			t.Errorf("the target was opened %d times", opened.Load())
+		}
+		observed := make(chan struct{})
+		close(observed)
+		c.End(observed)
+		time.Sleep(time.Minute) // the calls end
+	})
 }
