@@ -96,6 +96,11 @@ type Error struct {
 	Err        error
 }
 
+// A ForeignResponseError is the cause of an Error for a response that is not Loci's: a proxy answered in its place.
+type ForeignResponseError struct{}
+
+func (ForeignResponseError) Error() string { return "check the address and any proxy before it." }
+
 func (e *Error) Error() string {
 	// otherwise the message has the cause
 	if e.Err != nil && !strings.HasSuffix(e.Message, e.Err.Error()) {

@@ -165,7 +165,7 @@ func (c *Client) decodeError(res *http.Response, body []byte) (e *loci.Error, fr
 		e.Code, e.Message = p.Code, p.Message
 		return e, true
 	}
-	e.Code = codeOfStatus(res.StatusCode)
+	e.Code, e.Err = codeOfStatus(res.StatusCode), loci.ForeignResponseError{}
 	e.Message = fmt.Sprintf("%s answered %s, and not as Loci does: check the address and any proxy before it.",
 		c.baseURL, res.Status)
 	if to := res.Header.Get("Location"); res.StatusCode/100 == 3 && to != "" {

@@ -598,7 +598,7 @@ func (c *Client) AutoGet(ctx context.Context, in loci.GetPolicy, options ...Call
 
 // AutoSet calls auto.set, PUT /v1/auto?workspace_id.
 //
-// Switch automatic memory on, pause it or route it. Absent fields get their defaults.
+// Switch automatic memory on, pause it or route it.
 func (c *Client) AutoSet(ctx context.Context, in loci.SetPolicy, options ...CallOption) (loci.OnePolicy, error) {
 	return do[loci.OnePolicy](ctx, c, "PUT /v1/auto?workspace_id", in, options)
 }

@@ -8,8 +8,8 @@ var (
 	overrides  = wordSet("ignore disregard forget override overrule bypass")
 	qualifiers = wordSet("all any every each of the your my our its these those this that previous prior preceding " +
 		"earlier former above other existing current given initial original system safety memory")
-	ruleNouns = wordSet("rule rules instruction instructions guideline guidelines directive directives prompt prompts " +
-		"policy policies")
+	ruleNouns = wordSet("rule rules instruction instructions guideline guidelines directive directives prompt " +
+		"prompts policy policies")
 	refusals = wordSet("not never cannot don't don’t can't can’t won't won’t")
 )
 

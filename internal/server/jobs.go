@@ -25,8 +25,9 @@ const (
 // change nothing twice.
 func newJobs(st *store.Store, gate *auth.Gate, m *metrics, log *slog.Logger) *job.Runner {
 	r := job.New(log)
-	r.Add(job.Job{Name: "sweep", Every: sweepInterval,
+	sweepNow := r.Add(job.Job{Name: "sweep", Every: sweepInterval,
 		Run: func(ctx context.Context) error { return deleteExpired(ctx, st) }})
+	sweepNow() // a server that is started often may never run for an interval
 	sampleNow := r.Add(job.Job{Name: "integrity_sample", Every: sampleInterval,
 		Run: func(ctx context.Context) error { return sampleIntegrity(ctx, st, log) }})
 	sampleNow() // a damaged file may come with the start

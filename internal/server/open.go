@@ -329,4 +329,13 @@ func OpenLocal(ctx context.Context, dir string, oneShot bool) (*Local, error) {
 }
 
 // Close closes the database.
-func (l *Local) Close() error { return l.store.Close() }
+func (l *Local) Close() error {
+	// No server sweeps this database. What a command has no time for, the next one deletes.
+	ctx, end := context.WithTimeout(context.Background(), localSweepTime)
+	defer end()
+	_ = l.store.DeleteExpiredTexts(ctx)
+	return l.store.Close()
+}
+
+// localSweepTime bounds the sweep at the end of a command.
+const localSweepTime = 100 * time.Millisecond

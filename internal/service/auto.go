@@ -126,7 +126,7 @@ func (s *Service) RecordCompilation(ctx context.Context, actor *identity.Actor, 
 				err = x.RequireOpen()
 			}
 			if err == nil && in.MemoryID != "" {
-				_, err = tx.MemoryRecord(in.MemoryID)
+				err = requireMemoryBeside(tx, x, in.MemoryID)
 				tx.LinkResponse(in.MemoryID)
 			}
 			if err == nil {
@@ -143,4 +143,13 @@ func (s *Service) RecordCompilation(ctx context.Context, actor *identity.Actor, 
 			out.Compilation, err = x.AddCompilation(c)
 			return out, err
 		})
+}
+
+// requireMemoryBeside returns an error unless a memory is in the workspace of a session.
+func requireMemoryBeside(tx *store.Tx, x *store.Session, id loci.ID) error {
+	m, err := tx.MemoryRecord(id)
+	if err == nil && m.WorkspaceID != x.WorkspaceID {
+		err = loci.Errorf(loci.CodeInvalidQuery, "memoryId must name a memory of the session's workspace")
+	}
+	return err
 }

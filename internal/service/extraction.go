@@ -73,7 +73,7 @@ func (s *Service) extract(ctx context.Context, j jobdb.Job) error {
 	}
 	list, used, err := s.Extractor.Draw(ctx, e.turn, e.reserved.Tokens)
 	s.extraction.tokens.Add(used)
-	settled := s.settle(ctx, e, used)
+	settled := s.recordTokens(ctx, e, used)
 	if err != nil {
 		s.extraction.failures.Add(1)
 		return errors.Join(extractionError(j, err), settled)
@@ -156,9 +156,9 @@ func turnOf(t sessiondb.Turn) extract.Turn {
 		SaidOn: t.OccurredAt.Std()}
 }
 
-// settle replaces the reservation of a call with the tokens that it used. A process that is killed before leaves the
-// reservation: the tokens may have been used.
-func (s *Service) settle(ctx context.Context, e extraction, used int64) error {
+// recordTokens replaces the reservation of a call with the tokens that it used. A process that is killed before leaves
+// the reservation, which then counts in full.
+func (s *Service) recordTokens(ctx context.Context, e extraction, used int64) error {
 	_, err := store.System(context.WithoutCancel(ctx), s.Store, "settle the tokens of a call",
 		func(t *store.SystemTx) (loci.Empty, error) { return loci.Empty{}, t.SettleTokens(e.reserved, used) })
 	return err

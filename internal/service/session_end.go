@@ -208,7 +208,8 @@ func (s *Service) moveSession(ctx context.Context, actor *identity.Actor, id loc
 func requireStored(x *store.Session) error {
 	key, err := x.OpenUnit()
 	if err == nil && key != "" {
-		err = loci.Errorf(loci.CodeStateConflict, "The unit %s is open: finalize it first, or finalize the session.", key)
+		err = loci.Errorf(loci.CodeStateConflict, "The unit %s is open: finalize it first, or finalize the session.",
+			key)
 	}
 	return err
 }

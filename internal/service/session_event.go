@@ -171,13 +171,16 @@ func (s *Service) draw(ctx context.Context, actor *identity.Actor, in loci.SendE
 		if view, err = tx.SessionView(in.SessionID); err != nil {
 			return p, err
 		}
-		if p, err = view.PolicyOf(); err != nil || !p.Accepts(in.Adapter) {
+		isNew, err := isNewEvent(view, in)
+		if err != nil || !isNew {
 			return p, err
 		}
-		turn, err = readTurn(view, in)
+		if p, err = view.PolicyOf(); err == nil && p.Accepts(in.Adapter) {
+			turn, err = readTurn(view, in)
+		}
 		return p, err
 	})
-	if err != nil || !policy.Accepts(in.Adapter) {
+	if err != nil || !policy.Accepts(in.Adapter) || excludes(policy, in.Metadata) {
 		return nil, 0, err
 	}
 	turn.SaidOn = cmp.Or(in.OccurredAt, s.Store.Now()).Std()
@@ -187,6 +190,15 @@ func (s *Service) draw(ctx context.Context, actor *identity.Actor, in loci.SendE
 		list, err = s.withoutKnown(ctx, &plain, view, list)
 	}
 	return list, length, err
+}
+
+// isNewEvent reports whether an event will be stored if its policy accepts it. Others cost no drawing.
+func isNewEvent(v *store.SessionView, in loci.SendEvent) (bool, error) {
+	if v.Adapter != in.Adapter || v.Status != loci.SessionActive || v.Archived {
+		return false, nil
+	}
+	known, err := v.HasEvent(string(in.EventID))
+	return !known, err
 }
 
 // lengthOf returns the number of characters of prompt and answer.
@@ -224,8 +236,13 @@ func drawFrom(t extract.Turn, of loci.EventType, minLength int) []extract.Statem
 	return list[:min(len(list), extract.MaxStatements)]
 }
 
-// knownMemories is the number of memories with which a statement is compared.
-const knownMemories = 10
+// Bounds of the memories with which a statement is compared: their number, the beginning of each text, and both for all
+// statements of an event. Other texts would make a short event expensive.
+const (
+	knownMemories   = 10
+	knownBeginning  = 32 << 10
+	maxKnownCompare = 256 << 10
+)
 
 // withoutKnown removes the statements that repeat a memory of the atlas or an earlier candidate of the user, lightly
 // reworded too.
@@ -236,10 +253,11 @@ func (s *Service) withoutKnown(ctx context.Context, actor *identity.Actor, v *st
 		return nil, err
 	}
 	var kept []extract.Statement
+	budget := maxKnownCompare
 	for _, x := range list {
 		known := slices.ContainsFunc(texts, extract.Repeater(x.Text))
 		if !known {
-			known, err = s.repeatsMemory(ctx, actor, v.AtlasID, x.Text)
+			known, err = s.repeatsMemory(ctx, actor, v.AtlasID, x.Text, &budget)
 		}
 		if err != nil {
 			return nil, err
@@ -251,16 +269,20 @@ func (s *Service) withoutKnown(ctx context.Context, actor *identity.Actor, v *st
 	return kept, nil
 }
 
-// repeatsMemory reports whether a statement repeats an active memory of an atlas.
-func (s *Service) repeatsMemory(ctx context.Context, actor *identity.Actor, atlas loci.ID, text string) (bool, error) {
+// repeatsMemory reports whether a statement repeats an active memory of an atlas. It compares the bytes of the budget.
+func (s *Service) repeatsMemory(ctx context.Context, actor *identity.Actor, atlas loci.ID, text string,
+	budget *int) (bool, error) {
 	query := loci.Query(extract.Words(text))
 	if query.Empty() {
 		return false, nil
 	}
 	found, _, err := s.retrieve(ctx, actor, query, loci.ModeKeyword, store.Filter{AtlasID: atlas}, nil, "",
 		knownMemories)
+	repeats := extract.Repeater(text)
 	for _, hit := range found.Hits {
-		if extract.Repeats(text, hit.Memory.Title+"\n"+hit.Memory.Content) {
+		known := hit.Memory.Title + "\n" + hit.Memory.Content
+		known = known[:min(len(known), knownBeginning, *budget)]
+		if *budget -= len(known); repeats(known) {
 			return true, nil
 		}
 	}

@@ -239,6 +239,11 @@ func (v *SessionView) ReadParts(out *loci.SessionDetail, limit int) (err error) 
 // Pending returns the pending candidates of the session, oldest first.
 func (v *SessionView) Pending() ([]loci.Candidate, error) { return v.PendingCandidates(v.t.conn) }
 
+// HasEvent reports whether the session has an event with an id of its client.
+func (v *SessionView) HasEvent(eventID string) (bool, error) {
+	return v.Row.HasEvent(v.t.conn, eventID)
+}
+
 // EventTexts returns the newest prompt of a unit and the answer before it.
 func (v *SessionView) EventTexts(unitKey string) (prompt, previous string, err error) {
 	return v.Texts(v.t.conn, unitKey)

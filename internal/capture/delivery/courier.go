@@ -28,6 +28,7 @@ type Courier struct {
 	spool   *spool.Spool
 	open    func(context.Context) (Service, error)
 	service Service
+	hasRead bool // this process has read the policy
 	now     func() time.Time
 }
 

@@ -35,10 +35,12 @@ func (c *Courier) loadPolicy() (p knownPolicy) {
 
 func (c *Courier) forgetPolicy() { _ = os.Remove(filepath.Join(c.dir, policyFile)) }
 
-// policy returns the policy, which it reads again after a minute.
+// policy returns the policy. It reads one again that is a minute old, or that another process found off: perhaps it was
+// turned on.
 func (c *Courier) policy(ctx context.Context) (loci.Policy, error) {
 	known := c.loadPolicy()
-	if age := c.now().Sub(known.At); age >= 0 && age < policyAge {
+	isOn := known.Policy.Enabled && !known.Policy.Paused
+	if age := c.now().Sub(known.At); (isOn || c.hasRead) && age >= 0 && age < policyAge {
 		return known.Policy, nil
 	}
 	s, err := c.connect(ctx)
@@ -49,6 +51,7 @@ func (c *Courier) policy(ctx context.Context) (loci.Policy, error) {
 	if err != nil {
 		return loci.Policy{}, err
 	}
+	c.hasRead = true
 	c.save(policyFile, knownPolicy{c.now().UTC(), got.Policy})
 	return got.Policy, nil
 }

@@ -33,10 +33,12 @@ func IsPermanent(err error) bool {
 	return false
 }
 
-// codeOf returns the code of an error. One that is not the server's, such as a deadline, counts as unavailable.
+// codeOf returns the code of an error. One that is not Loci's counts as unavailable, such as a deadline or the page of
+// a proxy whose server is away.
 func codeOf(err error) loci.Code {
 	e, ok := errors.AsType[*loci.Error](err)
-	if !ok || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+	if !ok || errors.Is(err, loci.ForeignResponseError{}) || errors.Is(err, context.DeadlineExceeded) ||
+		errors.Is(err, context.Canceled) {
 		return loci.CodeUnavailable
 	}
 	return e.Code

@@ -43,10 +43,10 @@ func Command(o Options) *cobra.Command {
 		Long: "Agents call this; loci setup <client> --hooks connects them. It reads the JSON object of a hook from\n" +
 			"the standard input, or from the argument that Codex passes to its notify program. It keeps the\n" +
 			"prompt and the last answer of a turn, removes credentials, and delivers them if automatic memory is\n" +
-			"on (loci auto get). What cannot be delivered at once waits on this device, at most 16 MiB, and only once\n" +
-			"that policy was read; loci doctor reports how much. At the start of a session of Claude Code, Codex or\n" +
-			"WorkBuddy it prints what is known. The exit code for an agent is always 0, so that it does not stop;\n" +
-			"at a terminal, without a payload, it is that of a usage error.",
+			"on (loci auto get). What cannot be delivered at once waits on this device, at most 16 MiB, and only\n" +
+			"once that policy was read; loci doctor reports how much. At the start of a session of Claude Code,\n" +
+			"Codex or WorkBuddy it prints what is known. The exit code for an agent is always 0, so that it does not\n" +
+			"stop; at a terminal, without a payload, it is that of a usage error.",
 		Example: "loci hook claude < payload.json\n" +
 			`loci hook codex '{"type": "agent-turn-complete", ...}'` + "\n" +
 			"loci hook pi --workspace-id 0198c0de-0000-7000-8000-000000000001 < payload.json\n" +

@@ -126,11 +126,13 @@ func (s *Session) SetCandidate(was loci.Candidate, status loci.CandidateStatus, 
 const (
 	maxKnownTexts = 300
 	maxKnownChars = 4000
+	maxKnownBytes = 64 << 10 // of all texts
 )
 
 // KnownTexts returns the contents of the newest short candidates of a user in an atlas, in any state but compiled: the
 // texts of those are memories. Candidates of deleted sessions do not count.
 func KnownTexts(t *sqldb.Tx, userID, atlasID loci.ID) (list []string, err error) {
+	bytes := 0
 	err = t.Query(`SELECT c.content FROM candidates c WHERE c.user_id = ?1
 		AND c.atlas = (SELECT a.row_id FROM atlases a WHERE a.id = ?2) AND c.status <> 'compiled'
 		AND EXISTS (SELECT 1 FROM sessions s WHERE s.row_id = c.session AND s.workspace IS NOT NULL)
@@ -138,6 +140,9 @@ func KnownTexts(t *sqldb.Tx, userID, atlasID loci.ID) (list []string, err error)
 		[]any{userID, atlasID, maxKnownTexts, maxKnownChars}, func(row sqldb.Row) error {
 			var text string
 			err := row.Scan(&text)
+			if bytes += len(text); bytes > maxKnownBytes {
+				return sqldb.ErrStop
+			}
 			list = append(list, text)
 			return err
 		})

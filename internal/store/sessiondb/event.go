@@ -15,6 +15,12 @@ type Event struct {
 	Metadata loci.Metadata
 }
 
+// HasEvent reports whether the session has an event with an id of its client.
+func (r *Row) HasEvent(t *sqldb.Tx, eventID string) (has bool, err error) {
+	return has, t.QueryRow(`SELECT EXISTS (SELECT 1 FROM session_events v WHERE v.session = ?1 AND v.event_id = ?2)`,
+		[]any{r.rowID, eventID}, []any{&has})
+}
+
 // Event returns the event of the session with an id of its client, if there is one.
 func (s *Session) Event(eventID string) (e loci.SessionEvent, found bool, err error) {
 	e.SessionID, e.Adapter = s.ID, s.Adapter
