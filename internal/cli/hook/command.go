@@ -45,8 +45,8 @@ func Command(o Options) *cobra.Command {
 			"prompt and the last answer of a turn, removes credentials, and delivers them if automatic memory is\n" +
 			"on (loci auto get). What cannot be delivered at once waits on this device, at most 16 MiB, and only\n" +
 			"once that policy was read; loci doctor reports how much. At the start of a session of Claude Code,\n" +
-			"Codex or WorkBuddy it prints what is known. The exit code for an agent is always 0, so that it does not\n" +
-			"stop; at a terminal, without a payload, it is that of a usage error.",
+			"Codex or WorkBuddy it prints what is known. The exit code for an agent is always 0, so that it does\n" +
+			"not stop; at a terminal, without a payload, it is that of a usage error.",
 		Example: "loci hook claude < payload.json\n" +
 			`loci hook codex '{"type": "agent-turn-complete", ...}'` + "\n" +
 			"loci hook pi --workspace-id 0198c0de-0000-7000-8000-000000000001 < payload.json\n" +
