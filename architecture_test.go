@@ -153,7 +153,7 @@ var allowedImports = map[string][]string{
 	"internal/conformance": {"", "internal/auth", "internal/identity", "internal/mail", "internal/op",
 		"internal/service", "internal/store", "internal/store/storetest", "internal/vector"},
 	"bench": {"", "bench/corpus", "internal/analysis", "internal/embed",
-		"internal/extract/extracttest", "internal/fence",
+		"internal/extract", "internal/extract/extracttest", "internal/fence",
 		"internal/identity", "internal/index",
 		"internal/op", "internal/relevance", "internal/rest", "internal/server", "internal/server/listen",
 		"internal/sqldb", "internal/store", "internal/store/accountdb", "internal/store/grantdb", "internal/vector"},

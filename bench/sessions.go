@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"strings"
+
+	"github.com/loci-memory/loci/internal/extract"
 )
 
 // Sizes of the rows about sessions.
@@ -44,9 +46,14 @@ func (b *bench) events() error {
 	return err
 }
 
-// plainPrompt returns a prompt of 700 bytes without a statement: a question.
+// plainPrompt returns a prompt of 700 bytes from which nothing is drawn: a question in most sentences.
 func (b *bench) plainPrompt(n int) string {
-	return strings.ReplaceAll(b.corpus.Prose(2_000_000+n), ".", "?") + "?"
+	for ; ; n += 1_000_000 {
+		text := strings.ReplaceAll(b.corpus.Prose(2_000_000+n), ".", "?") + "?"
+		if extract.FromPrompt(extract.Turn{Prompt: text}) == nil {
+			return text
+		}
+	}
 }
 
 // startSessions switches automatic memory on, and starts sessions.

@@ -604,7 +604,7 @@ CREATE TABLE session_events (
 	created_at  BIGINT NOT NULL,
 	UNIQUE (session, event_id)
 );
-CREATE INDEX session_events_prompts ON session_events (session, type, row_id) WHERE type IN ('prompt', 'response');
+CREATE INDEX session_events_prompts ON session_events (session, type, row_id);
 
 -- The steps of a session: who did what and when. Only the newest are kept. The ids are those of the time.
 CREATE TABLE session_history (
