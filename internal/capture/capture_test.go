@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/fence"
@@ -181,7 +180,6 @@ func TestReadBoundsTextsAndIDs(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("wörd ", 400<<10)
 	token := secrettest.RandomSamples(rand.New(rand.NewPCG(1, 2)))[0]
-	began := time.Now()
 	for agent, write := range forms {
 		answer := long[:maxScanned-20] + token.Text
 		for _, e := range readAll(t, agent, encode(t, write(long, "turn\x00ü", long, long, answer, ""))) {
@@ -193,9 +191,6 @@ func TestReadBoundsTextsAndIDs(t *testing.T) {
 				t.Errorf("%s: a cut credential is kept", agent)
 			}
 		}
-	}
-	if took := time.Since(began); took > 30*time.Second { // one second on a quiet machine
-		t.Errorf("took %v", took)
 	}
 }
 

@@ -135,7 +135,6 @@ func KnownTexts(t *sqldb.Tx, userID, atlasID loci.ID) (list []string, err error)
 	bytes := 0
 	err = t.Query(`SELECT c.content FROM candidates c WHERE c.user_id = ?1
 		AND c.atlas = (SELECT a.row_id FROM atlases a WHERE a.id = ?2) AND c.status <> 'compiled'
-		AND EXISTS (SELECT 1 FROM sessions s WHERE s.row_id = c.session AND s.workspace IS NOT NULL)
 		AND length(c.content) <= ?4 ORDER BY c.created_at DESC, c.id DESC LIMIT ?3`,
 		[]any{userID, atlasID, maxKnownTexts, maxKnownChars}, func(row sqldb.Row) error {
 			var text string

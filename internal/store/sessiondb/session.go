@@ -139,8 +139,11 @@ func (s *Session) SetMemory(id loci.ID) error {
 	return err
 }
 
-// MarkDeleted hides the session. EraseDeleted erases its rows.
+// MarkDeleted hides the session, and its candidates from later drawing. Erase erases the rows.
 func (s *Session) MarkDeleted() error {
+	if _, err := s.conn.Exec(`UPDATE candidates SET user_id = '' WHERE session = ?1`, s.rowID); err != nil {
+		return err
+	}
 	_, err := s.conn.Exec(`UPDATE sessions SET workspace = NULL, user_id = NULL, external_id = '' WHERE row_id = ?1`,
 		s.rowID)
 	return err
