@@ -192,9 +192,10 @@ func (s *Service) draw(ctx context.Context, actor *identity.Actor, in loci.SendE
 	return list, length, err
 }
 
-// isNewEvent reports whether an event will be stored if its policy accepts it. Others cost no drawing.
+// isNewEvent reports whether an event is not stored yet, and of the adapter of its session. Others cost no drawing. The
+// state of the session may change until the event is stored, so it does not count here.
 func isNewEvent(v *store.SessionView, in loci.SendEvent) (bool, error) {
-	if v.Adapter != in.Adapter || v.Status != loci.SessionActive || v.Archived {
+	if v.Adapter != in.Adapter {
 		return false, nil
 	}
 	known, err := v.HasEvent(string(in.EventID))

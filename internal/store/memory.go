@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
@@ -133,7 +134,7 @@ func (a *Atlas) AddMemory(m loci.Memory, e IndexEntry) (loci.Memory, error) {
 	m.ID, m.WorkspaceID, m.AtlasID = loci.NewID(t.conn.Now.Std()), a.workspace.id, a.id
 	m.Status, m.Version, m.CreatedAt, m.UpdatedAt = loci.MemoryActive, 1, t.conn.Now, t.conn.Now
 	if m.CreatedBy == "" {
-		m.CreatedBy, m.AgentID = t.actor.UserID, t.actor.AgentID
+		m.CreatedBy, m.AgentID = t.actor.UserID, cmp.Or(m.AgentID, t.actor.AgentID)
 	}
 	var source loci.Source
 	if m.Source != nil {
