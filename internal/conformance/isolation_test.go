@@ -378,8 +378,13 @@ func normalizedAnswer(h *testServer, w transport, o *op.Op, base args, field, s 
 	if x, ok := a.object["session"].(args); ok && o.Name == service.SessionFinalize.Name {
 		x["snapshot"] = strings.ReplaceAll(x["snapshot"].(string), strings.Trim(s, "\n"), "it") // of a short text, too
 	}
-	if c, ok := a.object["candidate"].(args); ok && c["title"] == loci.DeriveTitle(s) {
-		c["title"] = s
+	if c, ok := a.object["candidate"].(args); ok {
+		if c["title"] == loci.DeriveTitle(s) {
+			c["title"] = s
+		}
+		if alike, ok := c["similar"].([]any); ok { // as of a memory, below
+			c["similar"] = slices.DeleteFunc(alike, func(v any) bool { return ownsRecord(h, v.(args)["memoryId"]) })
+		}
 	}
 	if m, ok := a.object["memory"].(args); ok {
 		if m["title"] == loci.DeriveTitle(s) {

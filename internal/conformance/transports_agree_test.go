@@ -178,34 +178,52 @@ func checkAgreement(t *testing.T, h *testServer, o *op.Op, e testCase) {
 	}
 }
 
-// briefFields returns an answer as a tool shows it: lists of memories without fields that agents do not need.
+// briefFields returns an answer as a tool shows it: its records without fields that agents do not need.
 func briefFields(name string, object args) args {
 	out := mergeArgs(object, nil)
-	short := func(list any, without ...string) any {
+	short := func(record any, usual args, without ...string) any {
+		brief := mergeArgs(record.(args), nil)
+		for _, name := range without {
+			delete(brief, name)
+		}
+		for name, value := range usual {
+			if reflect.DeepEqual(brief[name], value) {
+				delete(brief, name)
+			}
+		}
+		return brief
+	}
+	each := func(list any, usual args, without ...string) any {
 		records, _ := list.([]any)
 		brief := make([]any, len(records))
 		for i := range records {
-			record := mergeArgs(records[i].(args), nil)
-			for _, name := range without {
-				delete(record, name)
-			}
-			for name, usual := range (args{"type": "note", "status": "active", "tags": []any{}}) {
-				if reflect.DeepEqual(record[name], usual) {
-					delete(record, name)
-				}
-			}
-			brief[i] = record
+			brief[i] = short(records[i], usual, without...)
 		}
 		return brief
 	}
 	memories := func(list any, without ...string) any {
-		return short(list, append(without, "workspaceId", "version", "createdBy", "createdAt", "source", "verifiedBy",
-			"evidence", "confidence", "validUntil", "supersedes", "archivedAt", "highlights")...)
+		return each(list, args{"type": "note", "status": "active", "tags": []any{}},
+			append(without, "workspaceId", "version", "createdBy", "createdAt", "source", "verifiedBy",
+				"evidence", "confidence", "validUntil", "supersedes", "archivedAt", "highlights")...)
 	}
+	candidates := func(list any) any {
+		return each(list, args{"type": "note", "tags": []any{}, "similar": []any{}}, "unitId", "updatedAt")
+	}
+	usualSession := args{"kind": "manual", "archived": false}
+	hiddenOfSession := []string{"workspaceId", "externalId", "sourceName", "createdAt"}
 	switch {
 	case object["code"] != nil: // an error is complete
 	case name == "agent.list":
-		out["agents"] = short(object["agents"], "workspaceIds", "keyId", "createdAt", "updatedAt")
+		out["agents"] = each(object["agents"], args{"status": "active"}, "workspaceIds", "keyId", "createdAt", "updatedAt")
+	case name == "session.start":
+		out["session"] = short(object["session"], usualSession, hiddenOfSession...)
+	case name == "session.list":
+		out["sessions"] = each(object["sessions"], usualSession, hiddenOfSession...)
+	case name == "session.get":
+		out["session"] = short(object["session"], usualSession, hiddenOfSession...)
+		out["candidates"] = candidates(object["candidates"])
+	case name == "session.candidates":
+		out["candidates"] = candidates(object["candidates"])
 	case name == "memory.list":
 		out["memories"] = memories(object["memories"])
 	case name == "memory.search":
