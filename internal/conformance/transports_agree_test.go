@@ -214,7 +214,8 @@ func briefFields(name string, object args) args {
 	switch {
 	case object["code"] != nil: // an error is complete
 	case name == "agent.list":
-		out["agents"] = each(object["agents"], args{"status": "active"}, "workspaceIds", "keyId", "createdAt", "updatedAt")
+		out["agents"] = each(object["agents"], args{"status": "active"},
+			"workspaceIds", "keyId", "createdAt", "updatedAt")
 	case name == "session.start":
 		out["session"] = short(object["session"], usualSession, hiddenOfSession...)
 	case name == "session.list":
