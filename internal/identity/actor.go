@@ -38,6 +38,13 @@ type Actor struct {
 // IsPerson reports whether the actor may widen its own access. A narrowed token may not.
 func (a *Actor) IsPerson() bool { return a.CredentialKind != CredentialToken }
 
+// WithoutIdempotency returns the actor for a transaction that neither stores nor returns a stored response.
+func (a *Actor) WithoutIdempotency() *Actor {
+	plain := *a
+	plain.Idempotency = nil
+	return &plain
+}
+
 // CacheOwner returns the owner of what is cached for the actor: the user, or the grant of a token. No other owner may
 // learn from an answer, or from its time, that the actor asked for something.
 func (a *Actor) CacheOwner() loci.ID {

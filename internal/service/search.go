@@ -17,9 +17,8 @@ func (s *Service) SearchMemories(ctx context.Context, actor *identity.Actor,
 	error) {
 	// The search runs in several transactions without the Idempotency-Key. The
 	// last one stores the response under the key, or returns a stored one.
-	plain := *actor
-	plain.Idempotency = nil
-	out, err := s.search(ctx, &plain, in)
+	plain := actor.WithoutIdempotency()
+	out, err := s.search(ctx, plain, in)
 	if err != nil || actor.Idempotency == nil {
 		return out, err
 	}
@@ -36,7 +35,7 @@ func (s *Service) SearchMemories(ctx context.Context, actor *identity.Actor,
 	if err != nil || !actor.Idempotency.Replayed {
 		return kept, err
 	}
-	if there, err := s.allReadable(ctx, &plain, kept); err != nil || there {
+	if there, err := s.allReadable(ctx, plain, kept); err != nil || there {
 		return kept, err
 	}
 	actor.Idempotency.Replayed = false

@@ -49,9 +49,7 @@ func (s *Service) FinalizeSession(ctx context.Context, actor *identity.Actor, in
 // it. The entries are keyed by title and content.
 func (s *Service) pendingEntries(ctx context.Context, actor *identity.Actor, id loci.ID) (
 	map[[2]string]store.IndexEntry, error) {
-	plain := *actor
-	plain.Idempotency = nil
-	list, err := read(ctx, s, &plain, func(tx *store.Tx) ([]loci.Candidate, error) {
+	list, err := read(ctx, s, actor.WithoutIdempotency(), func(tx *store.Tx) ([]loci.Candidate, error) {
 		v, err := tx.SessionView(id)
 		if err != nil {
 			return nil, err

@@ -163,11 +163,10 @@ func (s *Service) draw(ctx context.Context, actor *identity.Actor, in loci.SendE
 	if in.Type != loci.EventPrompt && in.Type != loci.EventResponse || in.Content == "" {
 		return nil, 0, nil
 	}
-	plain := *actor
-	plain.Idempotency = nil
+	plain := actor.WithoutIdempotency()
 	var turn extract.Turn
 	var view *store.SessionView
-	policy, err := read(ctx, s, &plain, func(tx *store.Tx) (p loci.Policy, err error) {
+	policy, err := read(ctx, s, plain, func(tx *store.Tx) (p loci.Policy, err error) {
 		if view, err = tx.SessionView(in.SessionID); err != nil {
 			return p, err
 		}
@@ -187,7 +186,7 @@ func (s *Service) draw(ctx context.Context, actor *identity.Actor, in loci.SendE
 	length = lengthOf(turn)
 	list = drawFrom(turn, in.Type, policy.MinLength)
 	if len(list) > 0 {
-		list, err = s.withoutKnown(ctx, &plain, view, list)
+		list, err = s.withoutKnown(ctx, plain, view, list)
 	}
 	return list, length, err
 }

@@ -142,9 +142,7 @@ func (t *Tx) limitResponses() error {
 
 // discardResponse drops the Idempotency-Key of the call, so that its response is not stored.
 func (t *Tx) discardResponse() {
-	plain := *t.actor
-	plain.Idempotency = nil
-	t.actor = &plain
+	t.actor = t.actor.WithoutIdempotency()
 }
 
 // DeleteExpiredResponses deletes the stored responses older than idempotencyTTL.

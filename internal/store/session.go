@@ -67,7 +67,6 @@ func (t *Tx) openSession(access SessionAccess, which string, args ...any) (*Sess
 	if err := row.RefreshMemory(t.conn); err != nil {
 		return nil, err
 	}
-	row.Record()
 	s.Session = sessiondb.Open(t.conn, row, s.atlas.workspace.rowID, s.atlas.rowID, t.author())
 	t.LinkResponse(row.ID, row.AtlasID, row.MemoryID)
 	return s, t.checkIdempotency()
@@ -209,7 +208,6 @@ func (t *Tx) SessionView(id loci.ID) (*SessionView, error) {
 	v := &SessionView{t: t}
 	err := t.queryRow(`SELECT`+sessiondb.Columns+`FROM`+t.sessionsJoin()+`WHERE s.id = ?2 AND`+sessionReach,
 		[]any{id}, v.Dest()...)
-	v.Row.Record()
 	return v, sqldb.MapNoRows(err)
 }
 
