@@ -18,11 +18,7 @@ func TestKillKeepsDeletions(t *testing.T) {
 	t.Parallel()
 	bin := buildBinary(t)
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
-		store := []string{"--data", d.Dir}
-		if d.Address != "" {
-			store = []string{"--data", t.TempDir(), "--db", d.Address}
-		}
-		k := &deletionKiller{testServer: newTestServer(t, bin, store...)}
+		k := &deletionKiller{testServer: newTestServer(t, bin, storeFlags(t, d)...)}
 		k.start(t)
 		k.fillAtlas(t) // which is kept
 		for round := range rounds(t) {

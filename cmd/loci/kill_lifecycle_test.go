@@ -22,11 +22,7 @@ func TestKillKeepsHistoriesConsistent(t *testing.T) {
 	t.Parallel()
 	bin := buildBinary(t)
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
-		store := []string{"--data", d.Dir}
-		if d.Address != "" {
-			store = []string{"--data", t.TempDir(), "--db", d.Address}
-		}
-		c := newWorkload(newTestServer(t, bin, store...), 16)
+		c := newWorkload(newTestServer(t, bin, storeFlags(t, d)...), 16)
 		for range rounds(t) {
 			c.restartAndCheck(t)
 			c.runUntilKilled(t, time.Duration(20+rand.IntN(280))*time.Millisecond)

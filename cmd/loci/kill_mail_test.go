@@ -24,10 +24,7 @@ func TestKillLosesNoMail(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
 		b := &mailtest.Mailbox{Delay: 5 * time.Millisecond}
 		b.Start(t)
-		store := []string{"--data", d.Dir}
-		if d.Address != "" {
-			store = []string{"--data", t.TempDir(), "--db", d.Address}
-		}
+		store := storeFlags(t, d)
 		first := newTestServer(t, bin, store...)
 		servers := []*testServer{first}
 		if d.Address != "" {

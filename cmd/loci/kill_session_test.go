@@ -20,11 +20,7 @@ func TestKillKeepsEvents(t *testing.T) {
 	t.Parallel()
 	bin := buildBinary(t)
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
-		store := []string{"--data", d.Dir}
-		if d.Address != "" {
-			store = []string{"--data", t.TempDir(), "--db", d.Address}
-		}
-		k := &eventKiller{testServer: newTestServer(t, bin, store...)}
+		k := &eventKiller{testServer: newTestServer(t, bin, storeFlags(t, d)...)}
 		k.start(t)
 		k.must(t, "PUT", "/v1/auto", map[string]any{"enabled": true}, &loci.OnePolicy{})
 		for round := range rounds(t) {

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/store/storetest"
 )
 
 // TestKillKeepsAcknowledgedWrites kills the server repeatedly while 16 clients
@@ -90,6 +91,14 @@ func buildBinary(t *testing.T) string {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	return bin
+}
+
+// storeFlags returns the flags of a server that uses a database.
+func storeFlags(t *testing.T, d storetest.Database) []string {
+	if d.Address == "" {
+		return []string{"--data", d.Dir}
+	}
+	return []string{"--data", t.TempDir(), "--db", d.Address}
 }
 
 func newTestServer(t *testing.T, bin string, store ...string) *testServer {
