@@ -246,7 +246,11 @@ await probe('an expired access token', () => invalid(kind.access_token))
 const late = await refresh(kind)
 await probe('a refresh after an hour', async () => is((await mcp(late.access_token)).status, 200))
 await server.restart('1600h')
-await probe('a refresh token that was idle for 60 days', async () => is(await renew(late.refresh_token), [400, 'invalid_grant']))
+// The sweep of that start deletes the registration too, which nobody has used for 7 days.
+await probe('a refresh token that was idle for 60 days', async () => {
+  const response = await renew(late.refresh_token)
+  return is(response, [400, 'invalid_grant']) && is(response, [401, 'invalid_client'])
+})
 
 await probe('the log', () => (server.logs.match(/loci_o[ar]t_\w+/) ? 'it has a token' : ''))
 await server.stop()

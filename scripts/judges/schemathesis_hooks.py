@@ -19,6 +19,9 @@ REFUSALS = (
     (400, "invalid_query", "is out of range"),  # integers have 64 bits
     (400, "invalid_query", "send at least one of evidence, confidence, validUntil"),
     (400, "invalid_query", "send at least one field to change: content, title, type, tags"),  # secrets is a policy
+    (400, "invalid_query", "total must be the sum of the counts"),
+    (400, "invalid_query", "memoryId must be given with the outcomes created and updated"),
+    (400, "invalid_query", "is no valid glob"),  # the pattern of excludePaths[3]
 )
 
 # What is too large is refused before it is read. The HTTP library refuses headers over 64 KiB in plain text.
