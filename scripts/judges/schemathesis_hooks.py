@@ -22,6 +22,9 @@ REFUSALS = (
     (400, "invalid_query", "total must be the sum of the counts"),
     (400, "invalid_query", "memoryId must be given with the outcomes created and updated"),
     (400, "invalid_query", "is no valid glob"),  # the pattern of excludePaths[3]
+    (400, "invalid_query", "as in the session"),  # the adapter of the session
+    (400, "invalid_query", "adapter is required for an automatic session"),
+    (400, "invalid_query", "memoryId must name a memory of the session's workspace"),
 )
 
 # What is too large is refused before it is read. The HTTP library refuses headers over 64 KiB in plain text.
