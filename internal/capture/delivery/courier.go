@@ -2,6 +2,7 @@ package delivery
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -104,8 +105,31 @@ func (c *Courier) connect(ctx context.Context) (s Service, err error) {
 	return c.service, err
 }
 
-// send delivers one event.
+// send delivers one event. One that a proxy refuses counts as one that breaks the server, so that it is given up after
+// some attempts.
 func (c *Courier) send(ctx context.Context, e capture.Event) error {
+	err := c.sendToServer(ctx, e)
+	if c.isRefusedByProxy(ctx, err) {
+		return loci.Errorf(loci.CodeInternalError, "a proxy before the server refuses the event")
+	}
+	return err
+}
+
+// isRefusedByProxy reports whether an error is of a proxy that refuses this request, such as for its size or its words,
+// while the server answers others.
+func (c *Courier) isRefusedByProxy(ctx context.Context, err error) bool {
+	if !errors.Is(err, loci.ForeignResponseError{}) {
+		return false
+	}
+	switch loci.AsError(err).Code.Status() {
+	case 400, 403, 413:
+		_, err = c.service.GetPolicy(ctx, loci.GetPolicy{WorkspaceID: c.Workspace})
+		return err == nil
+	}
+	return false
+}
+
+func (c *Courier) sendToServer(ctx context.Context, e capture.Event) error {
 	p, err := c.policy(ctx)
 	if err != nil || !accepts(p, e) {
 		return err

@@ -3,6 +3,7 @@ package delivery
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"reflect"
@@ -26,8 +27,9 @@ type fakeServer struct {
 	audits   map[string]loci.Count
 	tasks    []string
 	calls    int
-	reads    int // of the policy
-	failAt   int // the call that fails; 0 never
+	reads    int  // of the policy
+	failAt   int  // the call that fails; 0 never
+	stays    bool // all calls after it fail too
 	failure  error
 	late     bool // the call fails after it was done
 }
@@ -44,7 +46,7 @@ func (f *fakeServer) call(do func() error) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.calls++
-	if f.calls == f.failAt && !f.late {
+	if (f.calls == f.failAt || f.stays && f.calls > f.failAt) && !f.late {
 		return f.failure
 	}
 	err := do()
@@ -345,5 +347,23 @@ func TestSessionIDsAreBounded(t *testing.T) {
 	}
 	if n := len(c.sessions()); n != maxSessions {
 		t.Errorf("%d sessions are kept", n)
+	}
+}
+
+// A proxy that refuses one event must not hold up those behind it; one whose server is away refuses all of them.
+func TestDeliveryTellsARefusedEventFromAProxyWithoutAServer(t *testing.T) {
+	t.Parallel()
+	page := &loci.Error{Code: loci.CodeForbidden, Err: loci.ForeignResponseError{}}
+	f := newFakeServer()
+	c := newCourier(t, f)
+	event := session(t, "a", "/home/ann/proj")[1]
+	f.failure, f.failAt = page, 3 // after the policy and the session
+	if err := c.send(t.Context(), event); !loci.Is(err, loci.CodeInternalError) {
+		t.Errorf("the event is refused, and the server answers: %v", err)
+	}
+	f.failAt = f.calls + 1
+	f.stays = true
+	if err := c.send(t.Context(), event); !errors.Is(err, loci.ForeignResponseError{}) {
+		t.Errorf("the proxy answers every call: %v", err)
 	}
 }

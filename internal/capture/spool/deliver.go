@@ -121,6 +121,7 @@ func (s *Spool) record(ctx context.Context, line []byte, sent error) error {
 			}
 			if done {
 				st.Refused, st.Failures, st.NextAttempt = st.Refused+1, 0, time.Time{}
+				st.LastLoss = st.LastError.At
 			}
 		}
 		if done {

@@ -128,7 +128,9 @@ func (s *Spool) makeRoom(n int64) error {
 	if err := writeFile(next, rest); err != nil {
 		return err
 	}
-	st.Done, st.Dropped = 0, st.Dropped+dropped
+	if st.Done = 0; dropped > 0 {
+		st.Dropped, st.LastLoss = st.Dropped+dropped, s.now().UTC().Round(time.Second)
+	}
 	if err := s.saveState(st); err != nil {
 		return err
 	}

@@ -187,7 +187,7 @@ func TestDeliverDropsWhatCanNeverSucceed(t *testing.T) {
 	for range maxAttempts {
 		_ = r.deliver(t, s)
 	}
-	if st := status(t, s); st.Waiting != 0 || st.Refused != 1 {
+	if st := status(t, s); st.Waiting != 0 || st.Refused != 1 || st.LastLoss.IsZero() {
 		t.Errorf("an event that breaks the server: %+v", st)
 	}
 }

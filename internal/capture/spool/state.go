@@ -18,6 +18,7 @@ type state struct {
 	Failures    int       `json:"failures,omitzero"`
 	NextAttempt time.Time `json:"nextAttempt,omitzero"`
 	LastError   *Failure  `json:"lastError,omitzero"`
+	LastLoss    time.Time `json:"lastLoss,omitzero"` // when an event was dropped or refused last
 }
 
 // A Failure is an error of a delivery, without its text.
@@ -56,13 +57,15 @@ type Status struct {
 	Dropped, Refused int64
 	NextAttempt      time.Time
 	LastError        *Failure
+	LastLoss         time.Time // when an event was dropped or refused last; zero without any
 }
 
 // ReadStatus returns the status of the spool in a folder, which need not exist. It changes nothing.
 func ReadStatus(dir string) (Status, error) {
 	s := &Spool{dir: dir}
 	st := s.loadState()
-	out := Status{Dropped: st.Dropped, Refused: st.Refused, NextAttempt: st.NextAttempt, LastError: st.LastError}
+	out := Status{Dropped: st.Dropped, Refused: st.Refused, NextAttempt: st.NextAttempt, LastError: st.LastError,
+		LastLoss: st.LastLoss}
 	f, err := s.open()
 	if f == nil {
 		return out, err
