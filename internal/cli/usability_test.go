@@ -117,6 +117,7 @@ func TestUnknownNameSuggestsNearest(t *testing.T) {
 		`did you mean "list"?`:                       "memory lst",
 		`did you mean "memory"?`:                     "mem list",
 		`did you mean "--content"?`:                  "memory create --contents x",
+		`flag needs an argument: --limit`:            "memory list --limit",
 		`unknown flag "--zzzzzz" for "loci memor`:    "memory create --zzzzzz",
 		`did you mean --content "hello"?`:            "memory create hello",
 		`--content "...", or --content - to read`:    "memory create",

@@ -113,7 +113,8 @@ func FlagError(c *cobra.Command, err error) error {
 		error
 		GetSpecifiedName() string
 	}
-	if !errors.As(err, &unknown) || unknown.GetSpecifiedName() == "" {
+	if !errors.As(err, &unknown) || unknown.GetSpecifiedName() == "" ||
+		c.Flags().Lookup(unknown.GetSpecifiedName()) != nil { // a known flag without its value
 		return err
 	}
 	if c.HasAvailableSubCommands() && !TakesArguments(c) {
