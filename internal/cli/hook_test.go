@@ -270,8 +270,13 @@ func TestHookNeverFailsTheAgent(t *testing.T) {
 					}
 				}
 			}
-			if code := d.run("hook") + d.run("hook", "claude", "--unknown", "x", "y"); code != 0 {
-				t.Errorf("wrong arguments end with %d", code)
+			for _, line := range []string{"hook", "hook claude --unknown x y", "hook claude --workspace-id",
+				"hook claude --server", "hook claude --json=maybe", "hook --unknown", "hook --=x"} {
+				d.in = strings.NewReader(`{"hook_event_name":"SessionStart","session_id":"s1"}`)
+				words := strings.Fields(line)
+				if code := d.run(words...); code != 0 || d.out.Len() > 0 || len(words) > 1 && d.err.Len() == 0 {
+					t.Errorf("%s ends with %d: %s%s", line, code, d.out.String(), d.err.String())
+				}
 			}
 		})
 	}

@@ -60,6 +60,20 @@ func TestMCPCommandExplainsItselfAtTerminal(t *testing.T) {
 	}
 }
 
+func TestHookExplainsItselfAtTerminal(t *testing.T) {
+	t.Parallel()
+	d := newTestTerminal(t)
+	d.in = typed(t, "")
+	const unnamed = "needs the name of an agent"
+	for line, want := range map[string]string{"hook": unnamed, "hook ax": unnamed,
+		"hook claude": "loci setup claude --hooks"} {
+		code := d.run(strings.Fields(line)...)
+		if code != 0 || d.out.Len() > 0 || !strings.Contains(d.err.String(), want) {
+			t.Errorf("%s: %d %q %q", line, code, d.out.String(), d.err.String())
+		}
+	}
+}
+
 type deleteInput struct {
 	AtlasID loci.ID `json:"atlasId" id:"atlas"`
 	DryRun  bool    `json:"dry_run,omitzero"`

@@ -45,35 +45,39 @@ func Command(o Options) *cobra.Command {
 			"prompt and the last answer of a turn, removes credentials, and delivers them if automatic memory is\n" +
 			"on (loci auto get). What cannot be delivered at once waits on this device, at most 16 MiB, and only\n" +
 			"once that policy was read; loci doctor reports how much. At the start of a session of Claude Code,\n" +
-			"Codex or WorkBuddy it prints what is known. The exit code for an agent is always 0, so that it does\n" +
-			"not stop; at a terminal, without a payload, it is that of a usage error.",
+			"Codex or WorkBuddy it prints what is known. The exit code is always 0, so that the agent does not\n" +
+			"stop: a mistake in the arguments is reported on the standard error.",
 		Example: "loci hook claude < payload.json\n" +
 			`loci hook codex '{"type": "agent-turn-complete", ...}'` + "\n" +
 			"loci hook pi --workspace-id 0198c0de-0000-7000-8000-000000000001 < payload.json\n" +
 			"loci doctor",
-		Args:               cobra.ArbitraryArgs,
-		ValidArgs:          capture.Agents(),
-		FParseErrWhitelist: cobra.FParseErrWhitelist{UnknownFlags: true}, // an exit code of 2 would stop an agent
-		RunE: func(cmd *cobra.Command, args []string) error {
+		Args:      cobra.ArbitraryArgs,
+		ValidArgs: capture.Agents(),
+		Run: func(cmd *cobra.Command, args []string) {
 			if o.Console.IsInteractive() && len(args) < 2 {
-				return checkArgs(args)
+				o.Console.PrintMessage(argsProblem(args))
+				return
 			}
 			r := newRun(o, args)
 			r.workspace = loci.ID(workspace)
 			r.start(cmd.Context())
-			return nil
 		},
 	}
+	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		o.Console.PrintMessage(command.FlagError(cmd, err).Error())
+		newRun(o, nil).log.add("", "", errFlags)
+		return nil // an exit code of 2 would stop an agent
+	})
 	cmd.Flags().StringVar(&workspace, "workspace-id", "", "The workspace of policy and sessions (default: your "+
 		"personal one)")
 	return cmd
 }
 
-// checkArgs returns the error for a person at a terminal.
-func checkArgs(args []string) error {
+// argsProblem returns the message for a person at a terminal.
+func argsProblem(args []string) string {
 	if len(args) == 0 || !slices.Contains(capture.Agents(), args[0]) {
-		return command.UsageError("loci hook needs the name of an agent: " + strings.Join(capture.Agents(), ", "))
+		return "loci hook needs the name of an agent: " + strings.Join(capture.Agents(), ", ")
 	}
-	return command.UsageError(fmt.Sprintf("loci hook reads an event of the agent from the standard input: connect the "+
-		"agent with loci setup %s --hooks", args[0]))
+	return fmt.Sprintf("loci hook reads an event of the agent from the standard input: connect the "+
+		"agent with loci setup %s --hooks", args[0])
 }

@@ -57,7 +57,7 @@ func (l logFile) add(agent loci.Adapter, event loci.EventType, err error) {
 // kindOf names an error without its text.
 func kindOf(err error) string {
 	for _, known := range []error{capture.ErrTooLarge, capture.ErrPayload, capture.ErrNoAdapter, spool.ErrBusy,
-		errNoPayload, errSlow, errNoHome, errPanic, errMissed} {
+		errNoPayload, errSlow, errNoHome, errPanic, errMissed, errFlags} {
 		if errors.Is(err, known) {
 			return known.Error()
 		}

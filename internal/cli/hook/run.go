@@ -82,6 +82,7 @@ var errPanic = errors.New("internal error")
 var (
 	errNoPayload = errors.New("no payload came on the standard input in time")
 	errSlow      = errors.New("the payload was not read in time")
+	errFlags     = errors.New("invalid flags")
 )
 
 // payload returns the argument of notify, or the standard input.
