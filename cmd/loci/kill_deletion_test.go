@@ -21,7 +21,7 @@ func TestKillKeepsDeletions(t *testing.T) {
 		k := &deletionKiller{testServer: newTestServer(t, bin, storeFlags(t, d)...)}
 		k.start(t)
 		k.fillAtlas(t) // which is kept
-		for round := range rounds(t) {
+		for round := range rounds(t, 25) {
 			k.fillAtlas(t)
 			k.deleteUntilKilled(t, round%2 == 0, time.Duration(rand.IntN(100))*time.Millisecond)
 			d.Exec(t, `UPDATE jobs SET due = 0`) // the lease of the killed server ends

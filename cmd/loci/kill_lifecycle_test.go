@@ -23,7 +23,7 @@ func TestKillKeepsHistoriesConsistent(t *testing.T) {
 	bin := buildBinary(t)
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
 		c := newWorkload(newTestServer(t, bin, storeFlags(t, d)...), 16)
-		for range rounds(t) {
+		for range rounds(t, 25) {
 			c.restartAndCheck(t)
 			c.runUntilKilled(t, time.Duration(20+rand.IntN(280))*time.Millisecond)
 		}

@@ -23,7 +23,7 @@ func TestKillKeepsEvents(t *testing.T) {
 		k := &eventKiller{testServer: newTestServer(t, bin, storeFlags(t, d)...)}
 		k.start(t)
 		k.must(t, "PUT", "/v1/auto", map[string]any{"enabled": true}, &loci.OnePolicy{})
-		for round := range rounds(t) {
+		for round := range rounds(t, 50) {
 			deliveries := k.startSessions(t, round)
 			k.deliverUntilKilled(t, deliveries, time.Duration(50+rand.IntN(650))*time.Millisecond)
 			k.start(t)

@@ -23,12 +23,11 @@ import (
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
 
-// TestKillKeepsAcknowledgedWrites kills the server repeatedly while 16 clients
-// write: 5 times, 25 in CI, and LOCI_TORTURE times where that is set.
+// TestKillKeepsAcknowledgedWrites kills the server repeatedly while 16 clients write.
 func TestKillKeepsAcknowledgedWrites(t *testing.T) {
 	t.Parallel()
 	v := newTestServer(t, buildBinary(t), "--data", t.TempDir())
-	for round := range rounds(t) {
+	for round := range rounds(t, 25) {
 		v.start(t)
 		v.replayKeyed(t)
 		v.verifySample(t, 5)
@@ -42,7 +41,8 @@ func TestKillKeepsAcknowledgedWrites(t *testing.T) {
 	v.kill()
 }
 
-func rounds(t *testing.T) int {
+// rounds returns how often a test kills the server: 5 times, inCI times in CI, and LOCI_TORTURE times where it is set.
+func rounds(t *testing.T, inCI int) int {
 	if s := os.Getenv("LOCI_TORTURE"); s != "" {
 		n, err := strconv.Atoi(s)
 		if err != nil {
@@ -51,7 +51,7 @@ func rounds(t *testing.T) int {
 		return n
 	}
 	if os.Getenv("CI") == "true" {
-		return 25
+		return inCI
 	}
 	return 5
 }
