@@ -122,8 +122,9 @@ func (p *program) checkLocal(ctx context.Context, d *doctorReport, t target) {
 	if !d.addCheck("folder", err, "can be written") {
 		return
 	}
-	_, end, err := p.openLocal(ctx, t.dir, true)
+	caller, end, err := p.openLocal(ctx, t.dir, true)
 	if err == nil {
+		p.checkPolicy(ctx, d, t, caller)
 		err = end()
 	}
 	d.addCheck("database", err, "opens")
@@ -177,14 +178,16 @@ func (p *program) checkServer(ctx context.Context, d *doctorReport, t target) {
 	_, err = c.AccountMe(ctx)
 	if t.tokens == nil {
 		d.addCheck("key", err, "is valid")
-		return
+	} else {
+		p.currentTarget = t
+		if err != nil {
+			err = loci.Errorf(loci.AsError(err).Code, "%s", p.errorText(oneLineError(err)))
+		}
+		d.addCheck("token", err, "is accepted until "+localTime(t.tokens.ExpiresAt())+", and refreshed by itself")
 	}
-	p.currentTarget = t
-	if err != nil {
-		err = loci.Errorf(loci.AsError(err).Code, "%s", p.errorText(oneLineError(err)))
+	if err == nil {
+		p.checkPolicy(ctx, d, t, remote{c})
 	}
-	d.addCheck("token", err, "is accepted until "+t.tokens.ExpiresAt().Local().Format("2006-01-02 15:04")+
-		", and refreshed by itself")
 }
 
 func (p *program) printDoctorReport(d *doctorReport) error {

@@ -136,6 +136,9 @@ func (p *program) checkSpool(d *doctorReport, t target) {
 		dir := filepath.Join(root, f.Name())
 		st, err := spool.ReadStatus(dir)
 		if own := t.spoolFolder(); f.Name() == own || strings.HasPrefix(f.Name(), own+"-") { // of a workspace
+			if err == nil {
+				err = spoolFault(st, time.Now())
+			}
 			d.addCheck("spool", err, describeSpool(st))
 		} else if err == nil && st.Waiting > 0 {
 			d.addCheck("spool", nil, fmt.Sprintf("%s for another account or server: remove %s, or log in there again",
@@ -144,12 +147,53 @@ func (p *program) checkSpool(d *doctorReport, t target) {
 	}
 }
 
+// checkPolicy says whether automatic memory is on in the personal workspace, if hooks have run for it.
+func (p *program) checkPolicy(ctx context.Context, d *doctorReport, t target, caller op.Caller) {
+	get := p.table.Op("auto.get")
+	if get == nil || p.stateDir() == "" {
+		return
+	}
+	if _, err := os.Stat(filepath.Join(p.stateDir(), "spool", t.spoolFolder())); err != nil {
+		return
+	}
+	var got loci.OnePolicy
+	err := callTyped(ctx, caller, get, &op.Call{Transport: "command"}, loci.GetPolicy{}, &got)
+	detail := "automatic memory is on, its mode is " + string(got.Policy.Mode)
+	switch {
+	case !got.Policy.Enabled:
+		detail = "automatic memory is off: loci auto set --enabled switches it on"
+	case got.Policy.Paused:
+		detail = "automatic memory is paused: loci auto set --paused=false goes on"
+	}
+	d.addCheck("policy", err, detail)
+}
+
+const (
+	// maxSpoolAge is how long events may wait before the delivery counts as broken.
+	maxSpoolAge = time.Hour
+	// lossAge is how long the loss of an event is reported.
+	lossAge = 24 * time.Hour
+)
+
+// spoolFault returns an error for a spool that loses events or cannot deliver them.
+func spoolFault(st spool.Status, now time.Time) error {
+	switch {
+	case now.Sub(st.LastLoss) < lossAge:
+		return fmt.Errorf("events were lost at %s: %s", localTime(st.LastLoss), describeSpool(st))
+	case st.LastError != nil && st.Waiting > 0 && now.Sub(st.Oldest) > maxSpoolAge:
+		return fmt.Errorf("events are not delivered: %s", describeSpool(st))
+	}
+	return nil
+}
+
+func localTime(at time.Time) string { return at.Local().Format("2006-01-02 15:04") }
+
 // describeSpool describes a spool in a line, without contents.
 func describeSpool(st spool.Status) string {
 	text := "no events wait"
 	if st.Waiting > 0 {
 		text = fmt.Sprintf("%s (%s), the oldest since %s", format.Plural(st.Waiting, "event waits", "events wait"),
-			fmt.Sprintf("%d KiB", (st.Bytes+1023)>>10), st.Oldest.Local().Format("2006-01-02 15:04"))
+			fmt.Sprintf("%d KiB", (st.Bytes+1023)>>10), localTime(st.Oldest))
 	}
 	if st.Dropped > 0 {
 		text += fmt.Sprintf("; %d dropped, because more than 16 MiB waited", st.Dropped)
@@ -158,8 +202,7 @@ func describeSpool(st spool.Status) string {
 		text += fmt.Sprintf("; %d refused", st.Refused)
 	}
 	if st.LastError != nil {
-		at := st.LastError.At.Local().Format("2006-01-02 15:04")
-		text += fmt.Sprintf("; last error %s at %s", st.LastError.Code, at)
+		text += fmt.Sprintf("; last error %s at %s", st.LastError.Code, localTime(st.LastError.At))
 	}
 	return text
 }

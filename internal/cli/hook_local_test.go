@@ -119,3 +119,27 @@ func TestHookDrawsTheSameFromEveryAgent(t *testing.T) {
 		})
 	}
 }
+
+func TestDoctorNamesThePolicyOfTheHooks(t *testing.T) {
+	t.Parallel()
+	d, caller := newLocalTerminal(t)
+	if report := d.doctorText(t); strings.Contains(report, "policy") {
+		t.Errorf("before the first hook:\n%s", report)
+	}
+	d.runHook(t, "claude", claudeHook("SessionEnd"))
+	for _, c := range []struct {
+		policy loci.SetPolicy
+		want   string
+	}{
+		{loci.SetPolicy{Enabled: true}, "policy    ok: automatic memory is on, its mode is candidates"},
+		{loci.SetPolicy{Enabled: true, Paused: true}, "policy    ok: automatic memory is paused"},
+		{loci.SetPolicy{}, "policy    ok: automatic memory is off"},
+	} {
+		if _, err := op.Do(t.Context(), caller, &op.Call{}, service.AutoSet, c.policy); err != nil {
+			t.Fatal(err)
+		}
+		if report := d.doctorText(t); !strings.Contains(report, c.want) {
+			t.Errorf("want %s\n%s", c.want, report)
+		}
+	}
+}

@@ -411,3 +411,25 @@ func TestHookExplainsItselfToPeople(t *testing.T) {
 		t.Errorf("%d %s", code, d.out.String())
 	}
 }
+
+func TestDoctorReportsASpoolThatLosesOrKeepsEvents(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	failure := &spool.Failure{Code: loci.CodeUnavailable, At: now}
+	for _, c := range []struct {
+		name   string
+		st     spool.Status
+		broken bool
+	}{
+		{"empty", spool.Status{}, false},
+		{"just away", spool.Status{Waiting: 2, Oldest: now.Add(-time.Minute), LastError: failure}, false},
+		{"stuck", spool.Status{Waiting: 2, Oldest: now.Add(-2 * time.Hour), LastError: failure}, true},
+		{"old without an error", spool.Status{Waiting: 2, Oldest: now.Add(-2 * time.Hour)}, false},
+		{"lost today", spool.Status{Refused: 1, LastLoss: now.Add(-time.Hour)}, true},
+		{"lost long ago", spool.Status{Refused: 1, LastLoss: now.Add(-48 * time.Hour)}, false},
+	} {
+		if err := spoolFault(c.st, now); (err != nil) != c.broken {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+}
