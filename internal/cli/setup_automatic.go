@@ -4,15 +4,17 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/cli/format"
 	"github.com/loci-memory/loci/internal/cli/setup"
 	"github.com/loci-memory/loci/internal/op"
 )
 
-// automatic reads the automatic memory of the personal workspace on the target, to which loci hook delivers. It returns
-// nil where the variant of the contract has none.
-func (p *program) automatic(ctx context.Context) (a *setup.Automatic, err error) {
+// automatic reads the automatic memory of a workspace on the target, "" for the personal one, to which loci hook
+// delivers. It returns nil where the variant of the contract has none.
+func (p *program) automatic(ctx context.Context, workspace loci.ID) (a *setup.Automatic, err error) {
 	get, set := p.table.Op("auto.get"), p.table.Op("auto.set")
 	if get == nil || set == nil {
 		return nil, nil
@@ -27,11 +29,12 @@ func (p *program) automatic(ctx context.Context) (a *setup.Automatic, err error)
 	}
 	read := &op.Call{Transport: "command"}
 	var out loci.OnePolicy
-	if err := callTyped(ctx, caller, get, read, loci.GetPolicy{}, &out); err != nil {
+	if err := callTyped(ctx, caller, get, read, loci.GetPolicy{WorkspaceID: workspace}, &out); err != nil {
 		return nil, errors.Join(err, end())
 	}
-	a = &setup.Automatic{Workspace: "your personal workspace", Policy: out.Policy, Close: end}
+	a = &setup.Automatic{Workspace: p.describeWorkspace(ctx, caller, workspace), Policy: out.Policy, Close: end}
 	a.Set = func(ctx context.Context, in loci.SetPolicy) error {
+		in.WorkspaceID = workspace
 		write := &op.Call{Transport: "command"}
 		if set.Has(op.IfMatch) {
 			write.IfMatch = read.ETag // the policy that was shown
@@ -39,6 +42,19 @@ func (p *program) automatic(ctx context.Context) (a *setup.Automatic, err error)
 		return callTyped(ctx, caller, set, write, in, &loci.OnePolicy{})
 	}
 	return a, nil
+}
+
+// describeWorkspace names a workspace by its name, or by its id where the name cannot be read.
+func (p *program) describeWorkspace(ctx context.Context, caller op.Caller, id loci.ID) string {
+	if id == "" {
+		return "your personal workspace"
+	}
+	var out loci.OneWorkspace
+	get, call := p.table.Op("workspace.get"), &op.Call{Transport: "command"}
+	if get == nil || callTyped(ctx, caller, get, call, loci.GetWorkspace{WorkspaceID: id}, &out) != nil {
+		return "the workspace " + string(id)
+	}
+	return fmt.Sprintf("the workspace %q", format.StripControl(out.Workspace.Name, false))
 }
 
 // callTyped calls an operation with typed input and output.

@@ -22,9 +22,12 @@ type fakePolicies struct {
 	fails  bool
 }
 
-func (f *fakePolicies) Get(context.Context, *identity.Actor, loci.GetPolicy) (out loci.OnePolicy, err error) {
-	if f.fails {
+func (f *fakePolicies) Get(_ context.Context, _ *identity.Actor, in loci.GetPolicy) (out loci.OnePolicy, err error) {
+	switch {
+	case f.fails:
 		return out, loci.NewError(loci.CodeUnavailable)
+	case in.WorkspaceID != "" && in.WorkspaceID != fakeID:
+		return out, loci.NewError(loci.CodeNotFound)
 	}
 	return loci.OnePolicy{Policy: f.policy}, nil
 }
@@ -102,12 +105,45 @@ func TestSetupRejectsHooksItCannotWire(t *testing.T) {
 		"setup -- agent":                           "needs a client before --",
 		"setup claude --hooks --local --server x":  "exclude each other",
 		"setup claude --hooks --server https://?k": "takes an address",
+
+		"setup claude --workspace-id " + fakeID:                  "is for --hooks",
+		"setup --workspace-id " + fakeID:                         "needs a client",
+		"setup claude --hooks --workspace-id 01890":              "the whole id of a workspace",
+		"setup claude --hooks --workspace-id=":                   "the whole id of a workspace",
+		"setup claude --hooks --remove --workspace-id " + fakeID: "of any workspace",
 	} {
 		d := newTestTerminal(t)
 		d.expectRun(t, 2, want, strings.Fields(line)...)
 		if files, err := os.ReadDir(d.home); err != nil || len(files) > 0 {
 			t.Errorf("%s: %v %v", line, files, err)
 		}
+	}
+}
+
+func TestSetupNamesTheWorkspaceOfHooks(t *testing.T) {
+	t.Parallel()
+	d, policies := newPolicyTerminal(t)
+	op.Add(d.table, "workspace.get", "GET /v1/workspaces/{workspaceId}", "Read.", op.Account, op.NoTool,
+		func(*fakePolicies, context.Context, *identity.Actor, loci.GetWorkspace) (loci.OneWorkspace, error) {
+			return loci.OneWorkspace{Workspace: loci.Workspace{ID: fakeID, Name: "Lab"}}, nil
+		})
+	const flag = "--workspace-id " + fakeID
+	d.expectRun(t, 0, `is off for the workspace "Lab". Until then nothing is kept. It is switched on by: `+
+		"loci auto set --enabled "+flag+" --local\n", strings.Fields("setup claude --hooks --local "+flag)...)
+	if text := d.file(t, ".claude/settings.json"); strings.Count(text, "hook claude --local "+flag+`"`) != 4 {
+		t.Error(text)
+	}
+	d.expectRun(t, 0, `is on for the workspace "Lab".`, strings.Fields("setup claude --hooks --yes "+flag)...)
+	if len(policies.set) != 1 || policies.set[0].WorkspaceID != fakeID {
+		t.Errorf("%+v", policies.set)
+	}
+	d.expectRun(t, 0, "your personal workspace", "setup", "claude", "--hooks")
+	if text := d.file(t, ".claude/settings.json"); strings.Contains(text, fakeID) {
+		t.Error(text)
+	}
+	d.expectRun(t, 1, "not_found", "setup", "claude", "--hooks", "--workspace-id", fakeTwinID)
+	if text := d.file(t, ".claude/settings.json"); strings.Contains(text, fakeTwinID) {
+		t.Error(text)
 	}
 }
 

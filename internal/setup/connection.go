@@ -71,11 +71,13 @@ func (c Connection) startsLoci() bool {
 
 // isPlain reports whether the connection has only what Loci writes: no arguments and no query of the person.
 func (c Connection) isPlain() bool {
-	switch agent := slices.Index(c.Args, "--"); {
+	switch agent, last := slices.Index(c.Args, "--"), len(c.Args)-2; {
 	case c.URL != "":
 		return !strings.ContainsAny(c.URL, "?#")
 	case agent > 0: // loci acp, with the command of an agent
 		return Connection{Command: c.Command, Args: c.Args[:agent]}.isPlain()
+	case last > 0 && c.Args[last] == "--workspace-id":
+		return Connection{Command: c.Command, Args: c.Args[:last]}.isPlain()
 	case len(c.Args) > 2:
 		return c.Args[1] == "--server" && (len(c.Args) == 3 || len(c.Args) == 4 && c.Args[3] == "--plain-http")
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -285,6 +286,46 @@ func TestAgentBehindLociChangesWithItsCommand(t *testing.T) {
 	}
 	if w.run(w.wired("zed", nil)); readText(t, path) != before {
 		t.Errorf("%s", readText(t, path))
+	}
+}
+
+// TestHooksChangeWithTheirWorkspace replaces earlier hooks, and removes them whatever workspace they name.
+func TestHooksChangeWithTheirWorkspace(t *testing.T) {
+	t.Parallel()
+	const one, two = "01890000-0000-7000-8000-000000000001", "01890000-0000-7000-8000-000000000002"
+	for _, client := range HookNames() {
+		for _, target := range [][]string{nil, {"--local"}, {"--server", "http://a.lan", "--plain-http"}} {
+			w := newWorld(t)
+			path := w.hookFile(client)
+			before := 0
+			for _, workspace := range []string{one, two, "", two} {
+				args := slices.Clone(target)
+				if workspace != "" {
+					args = append(args, "--workspace-id", workspace)
+				}
+				to := hookOf(client, args...)
+				want := map[bool]Action{true: Added, false: Updated}[before == 0]
+				if out := w.run(w.wired(client, to)); out.Action != want {
+					t.Errorf("%s %v: %+v", client, args, out)
+				}
+				if out := w.run(w.wired(client, to)); out.Action != Unchanged {
+					t.Errorf("%s %v: %+v", client, args, out)
+				}
+				text := readText(t, path)
+				if n := strings.Count(text, "my tools/loci"); before > 0 && n != before ||
+					workspace != one && strings.Contains(text, one) || workspace == "" && strings.Contains(text, two) {
+					t.Errorf("%s %v: %d commands: %s", client, args, n, text)
+				} else {
+					before = n
+				}
+				if s := w.wired(client, nil).hookStatus(); !s.Wired || !s.Command.Equal(*to) {
+					t.Errorf("%s %v: the status is %+v", client, args, s)
+				}
+			}
+			if out := w.run(w.wired(client, nil)); out.Action != Removed || readText(t, path) != "(no file)" {
+				t.Errorf("%s: %+v %s", client, out, readText(t, path))
+			}
+		}
 	}
 }
 

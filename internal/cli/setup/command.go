@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/cli/command"
 	"github.com/loci-memory/loci/internal/cli/console"
 	"github.com/loci-memory/loci/internal/setup"
@@ -29,17 +30,19 @@ type Options struct {
 	Console *console.Console
 	DataDir func() (string, error) // the folder of Loci for this person; it is made
 	Target  func() (Target, error) // of the commands, with the flags
-	// Automatic returns the automatic memory of the workspace to which hooks deliver, or nil where the target has none.
-	Automatic func(ctx context.Context) (*Automatic, error)
+	// Automatic returns the automatic memory of the workspace to which hooks deliver, "" for the personal one, or nil
+	// where the target has none.
+	Automatic func(ctx context.Context, workspace loci.ID) (*Automatic, error)
 }
 
 // flags are the flags of the command.
 type flags struct {
 	remove, dryRun, project, stdio, force, hooks, yes bool
-	entry, keyVariable                                string
+	entry, keyVariable, workspace                     string
 
-	agent []string // the command of an editor's agent
-	named bool     // --name was given
+	agent  []string // the command of an editor's agent
+	named  bool     // --name was given
+	scoped bool     // --workspace-id was given
 }
 
 // help begins the help of the command. The names of the clients follow.
@@ -67,13 +70,14 @@ func Command(o Options) *cobra.Command {
 			"loci setup vscode --project --dry-run\n" +
 			"loci setup claude --remove\n" +
 			"loci setup claude --hooks\n" +
+			"loci setup codex --hooks --workspace-id 0198c0de-0000-7000-8000-000000000001\n" +
 			"loci setup zed --hooks -- claude-agent-acp\n" +
 			"loci setup claude --remove --hooks",
 		Args:      oneClient,
 		ValidArgs: setup.Names(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			args, f.agent = splitAgent(cmd, args)
-			f.named = cmd.Flags().Changed("name")
+			f.named, f.scoped = cmd.Flags().Changed("name"), cmd.Flags().Changed("workspace-id")
 			if len(args) == 0 {
 				return o.list(cmd, f)
 			}
@@ -99,6 +103,8 @@ func (f *flags) add(cmd *cobra.Command) {
 	to.StringVar(&f.entry, "name", "loci", "The name of the entry")
 	to.BoolVar(&f.force, "force", false, "Replace or remove an entry that Loci did not write")
 	to.BoolVar(&f.hooks, "hooks", false, "Wire automatic memory into the client, or with --remove take it back")
+	to.StringVar(&f.workspace, "workspace-id", "", "With --hooks: the workspace of policy and sessions (default: your "+
+		"personal one)")
 	to.BoolVar(&f.yes, "yes", false, "With --hooks: switch automatic memory on without a question")
 }
 
@@ -118,6 +124,8 @@ func (f flags) check(c *setup.Client) error {
 			"claude-agent-acp")
 	case !f.hooks && f.yes:
 		return command.UsageError("--yes is for --hooks: it switches automatic memory on")
+	case !f.hooks && f.scoped:
+		return command.UsageError("--workspace-id is for --hooks: it names the workspace of policy and sessions")
 	case !f.hooks && !c.HasConnection():
 		return command.UsageError("Loci knows only the hooks of " + c.Title + ": add --hooks")
 	case !f.hooks:
@@ -128,6 +136,10 @@ func (f flags) check(c *setup.Client) error {
 	case f.project || f.stdio || f.keyVariable != "":
 		return command.UsageError("--hooks takes neither --project, --stdio nor --key-env: hooks are in your own " +
 			"file, and loci hook uses the login")
+	case f.scoped && f.remove:
+		return command.UsageError("--remove removes the hooks of any workspace: leave out --workspace-id")
+	case f.scoped && !isWorkspaceID(f.workspace):
+		return command.UsageError("--workspace-id takes the whole id of a workspace: loci workspace list shows the ids")
 	case f.named && !c.StartsAgent():
 		return command.UsageError("the hooks of " + c.Title + " have no name: leave out --name")
 	case len(f.agent) > 0 && (f.remove || !c.StartsAgent()):
@@ -137,6 +149,11 @@ func (f flags) check(c *setup.Client) error {
 			"claude-agent-acp")
 	}
 	return nil
+}
+
+// isWorkspaceID reports whether a text has the form of a workspace's id.
+func isWorkspaceID(text string) bool {
+	return loci.ID(text).Valid() && !strings.HasPrefix(text, loci.AgentIDPrefix)
 }
 
 // oneClient accepts the name of a client, or none, before the command of an agent.

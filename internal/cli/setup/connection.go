@@ -71,6 +71,9 @@ func (o Options) hook(c *setup.Client, f flags) (to setup.Connection, err error)
 	if err != nil {
 		return to, err
 	}
+	if f.workspace != "" {
+		args = append(args, "--workspace-id", f.workspace)
+	}
 	to.Args = c.HookArgs(args, f.agent)
 	to.Command, err = o.hookBinary()
 	return to, err

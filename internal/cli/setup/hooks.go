@@ -21,13 +21,13 @@ type Automatic struct {
 }
 
 // readAutomatic reads the automatic memory before hooks are wired, or returns nil where the change does not need it. A
-// failure ends the command only if --yes demands the switch.
+// failure ends the command only if --yes demands the switch, or the workspace of --workspace-id does not exist.
 func (o Options) readAutomatic(ctx context.Context, f flags) (*Automatic, error) {
 	if !f.hooks || f.remove || f.dryRun {
 		return nil, nil
 	}
-	a, err := o.Automatic(ctx)
-	if err != nil && !f.yes {
+	a, err := o.Automatic(ctx, loci.ID(f.workspace))
+	if err != nil && !f.yes && !(f.scoped && loci.Is(err, loci.CodeNotFound)) {
 		return &Automatic{unread: err}, nil
 	}
 	return a, err
@@ -49,23 +49,23 @@ type switchResult struct {
 	Command   string `json:"command,omitzero"` // switches it on
 }
 
-// switchOn asks whether automatic memory shall be on, unless it is or yes says so.
-func (o Options) switchOn(ctx context.Context, c *setup.Client, a *Automatic, yes bool) (*switchResult, error) {
+// switchOn asks whether automatic memory shall be on, unless it is or --yes says so.
+func (o Options) switchOn(ctx context.Context, c *setup.Client, a *Automatic, f flags) (*switchResult, error) {
 	switch {
 	case a == nil:
 		return nil, nil
 	case a.unread != nil:
-		return &switchResult{Problem: loci.AsError(a.unread).Message, Command: o.switchCommand(c, a)}, nil
+		return &switchResult{Problem: loci.AsError(a.unread).Message, Command: o.switchCommand(c, a, f)}, nil
 	}
 	r := &switchResult{Workspace: a.Workspace, Enabled: true, Paused: a.Policy.Paused}
 	if a.Policy.Enabled && a.Policy.Adapters.On(c.Adapter()) {
 		return r, nil
 	}
 	ask := o.Console.IsInteractive() && !o.Console.JSON
-	if yes || ask && o.Console.Ask(ctx, "Switch automatic memory on for "+a.Workspace+"?") == nil {
+	if f.yes || ask && o.Console.Ask(ctx, "Switch automatic memory on for "+a.Workspace+"?") == nil {
 		return r, a.Set(ctx, switchedOn(a.Policy, c.Adapter()))
 	}
-	r.Enabled, r.Command = false, o.switchCommand(c, a)
+	r.Enabled, r.Command = false, o.switchCommand(c, a, f)
 	return r, ctx.Err()
 }
 
@@ -83,10 +83,13 @@ func switchedOn(p loci.Policy, adapter loci.Adapter) loci.SetPolicy {
 
 // switchCommand returns the command that switches automatic memory on. loci auto set replaces a policy. A policy that
 // the person wrote is switched on by loci setup, which keeps its settings.
-func (o Options) switchCommand(c *setup.Client, a *Automatic) string {
+func (o Options) switchCommand(c *setup.Client, a *Automatic, f flags) string {
 	words := []string{"loci", "auto", "set", "--enabled"}
 	if a.Policy.CreatedAt != 0 {
 		words = []string{"loci", "setup", c.Name, "--hooks", "--yes"}
+	}
+	if f.workspace != "" {
+		words = append(words, "--workspace-id", f.workspace)
 	}
 	if target, err := o.Target(); err == nil {
 		args, _ := target.args() // its address was written into the hooks

@@ -64,7 +64,7 @@ func (o Options) change(ctx context.Context, c *setup.Client, f flags) error {
 	if f.hooks && !c.StartsAgent() {
 		r.Name = ""
 	}
-	if r.Automatic, err = o.switchOn(ctx, c, a, f.yes); err != nil {
+	if r.Automatic, err = o.switchOn(ctx, c, a, f); err != nil {
 		return err
 	}
 	if o.Console.JSON {
