@@ -154,7 +154,8 @@ func TestSetupKeepsThePolicy(t *testing.T) {
 	policies.policy = loci.Policy{Paused: true, Mode: loci.ModeUnits, AtlasID: fakeID, MinLength: 7, CreatedAt: 1,
 		Adapters:     loci.NewAdapterSwitches([]loci.Adapter{"codex", "pi"}),
 		ExcludePaths: []string{"/secret/**"}}
-	d.expectRun(t, 0, "loci setup codex --hooks --yes", "setup", "codex", "--hooks")
+	d.expectRun(t, 0, "loci auto set --enabled --adapters-codex\n", "setup", "codex", "--hooks")
+	d.expectRun(t, 0, "loci auto set --enabled\n", "setup", "zed", "--hooks", "--", "agent")
 	d.expectRun(t, 0, "on for your personal workspace, and paused", "setup", "codex", "--hooks", "--yes")
 	if len(policies.set) != 1 {
 		t.Fatalf("%+v", policies.set)

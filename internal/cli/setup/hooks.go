@@ -81,12 +81,12 @@ func switchedOn(p loci.Policy, adapter loci.Adapter) loci.SetPolicy {
 		Adapters: loci.NewAdapterSwitches(off), MinLength: &length, ExcludePaths: paths}
 }
 
-// switchCommand returns the command that switches automatic memory on. loci auto set replaces a policy. A policy that
-// the person wrote is switched on by loci setup, which keeps its settings.
+// switchCommand returns the command that switches automatic memory on, with the adapter of the client. It keeps the
+// other settings of the policy.
 func (o Options) switchCommand(c *setup.Client, a *Automatic, f flags) string {
 	words := []string{"loci", "auto", "set", "--enabled"}
-	if a.Policy.CreatedAt != 0 {
-		words = []string{"loci", "setup", c.Name, "--hooks", "--yes"}
+	if !a.Policy.Adapters.On(c.Adapter()) {
+		words = append(words, "--adapters-"+string(c.Adapter()))
 	}
 	if f.workspace != "" {
 		words = append(words, "--workspace-id", f.workspace)
