@@ -121,7 +121,14 @@ func (p *program) runOp(cmd *cobra.Command, o *op.Op, c *op.Call, input []byte, 
 	if err != nil {
 		return err
 	}
-	return printer.Print(o, raw)
+	if err := printer.Print(o, raw); err != nil {
+		return err
+	}
+	if failed, all := output.Failures(o, raw); failed > 0 {
+		p.PrintMessage(fmt.Sprintf("%d of %d failed", failed, all))
+		return command.ErrReported
+	}
+	return nil
 }
 
 // callOp expands ids, runs the operation, and reads the names for the printer.

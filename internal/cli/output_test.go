@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/op"
 )
 
@@ -26,6 +27,30 @@ func TestJSONFlagPrintsOperationObject(t *testing.T) {
 	if code := d.run("invitation", "respond", "i", "--accept", "--confirm", "--json"); code != 0 ||
 		d.out.String() != "{\"ok\":true}\n" {
 		t.Errorf("%d %q", code, d.out.String())
+	}
+}
+
+func TestRowThatFailedFailsTheCommand(t *testing.T) {
+	t.Parallel()
+	d := newTestTerminal(t)
+	results := []loci.BulkResult{{ID: fakeID, OK: true}, {ID: fakeTwinID, OK: true}}
+	op.Add(d.table, "session.bulk", "POST /v1/sessions/bulk", "Archive.", op.Account, op.NoTool,
+		func(*fakeService, context.Context, *identity.Actor, loci.BulkSessions) (loci.BulkResults, error) {
+			return loci.BulkResults{Results: results}, nil
+		})
+	line := []string{"session", "bulk", "--action", "archive", "--session-ids", fakeID + "," + fakeTwinID}
+	if code := d.run(line...); code != 0 || d.err.Len() > 0 {
+		t.Errorf("%d %q", code, d.err.String())
+	}
+	results[1] = loci.BulkResult{ID: fakeTwinID, Code: loci.CodeNotFound}
+	for out, line := range map[string][]string{
+		fakeTwinID + "  false  not_found\n":                                  line,
+		`{"id":"` + fakeTwinID + `","ok":false,"code":"not_found"}]}` + "\n": append(line, "--json"),
+	} {
+		if code := d.run(line...); code != 1 || !strings.HasSuffix(d.out.String(), out) ||
+			d.err.String() != "loci: 1 of 2 failed\n" {
+			t.Errorf("%v: %d %q %q", line, code, d.out.String(), d.err.String())
+		}
 	}
 }
 

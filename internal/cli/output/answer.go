@@ -88,6 +88,26 @@ func (p *Printer) PrintObject(v any) error {
 	return err
 }
 
+// Failures counts the records of an answer, and those that failed, in lists that have the column ok.
+func Failures(o *op.Op, raw []byte) (failed, all int) {
+	for name, m := range o.Presentation().Members {
+		if !slices.ContainsFunc(m.Columns, func(c op.Column) bool { return c.Name == "ok" }) {
+			continue
+		}
+		var answer map[string]json.RawMessage
+		var records []struct{ OK bool }
+		if json.Unmarshal(raw, &answer) != nil || json.Unmarshal(answer[name], &records) != nil {
+			continue
+		}
+		for _, r := range records {
+			if all++; !r.OK {
+				failed++
+			}
+		}
+	}
+	return failed, all
+}
+
 // maxShownCursor is the longest cursor that a terminal shows.
 const maxShownCursor = 200
 
