@@ -258,7 +258,7 @@ type ListSessions struct {
 
 // Sessions is a page of sessions, newest first.
 type Sessions struct {
-	Sessions []Session `json:"sessions" show:"columns=id task:28 kind=manual adapter status archived=false startedAt"`
+	Sessions []Session `json:"sessions" show:"columns=id user:12 task:28 kind=manual adapter status archived=false startedAt"`
 	Page
 }
 

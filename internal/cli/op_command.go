@@ -163,7 +163,7 @@ func (p *program) callOp(ctx context.Context, printer *output.Printer, caller op
 	if !p.JSON {
 		printer.Names = r.ContainerNames(ctx, o, raw)
 		maps.Copy(printer.Names, r.SimilarTitles(ctx, raw))
-		printer.People = r.PersonNames(ctx, input, raw)
+		printer.People, printer.ShowUsers = r.PersonNames(ctx, input, raw), records.ShowsUsers(input)
 	}
 	return raw, nil
 }

@@ -30,6 +30,31 @@ func TestJSONFlagPrintsOperationObject(t *testing.T) {
 	}
 }
 
+func TestListOfAllMembersHasTheirNames(t *testing.T) {
+	t.Parallel()
+	d := newTestTerminal(t)
+	op.Add(d.table, "session.list", "GET /v1/sessions", "List.", op.Account, op.NoTool,
+		func(*fakeService, context.Context, *identity.Actor, loci.ListSessions) (loci.Sessions, error) {
+			return loci.Sessions{Sessions: []loci.Session{{ID: fakeID, WorkspaceID: fakeID, UserID: fakeID, Task: "One"},
+				{ID: fakeTwinID, WorkspaceID: fakeID, UserID: fakeTwinID, Task: "Two"}}}, nil
+		})
+	op.Add(d.table, "member.list", "GET /v1/workspaces/{workspaceId}/members", "List.", op.Account, op.NoTool,
+		func(*fakeService, context.Context, *identity.Actor, loci.ListMembers) (loci.Members, error) {
+			return loci.Members{Members: []loci.Member{{UserID: fakeID, Name: "Ann"}, {UserID: "other"}}}, nil
+		})
+	for line, want := range map[string]string{
+		"session list": "ID TASK " + fakeID + " One " + fakeTwinID + " Two",
+		"session list --scope managed": "ID USER TASK " + fakeID + " Ann One " + fakeTwinID + " " + fakeTwinID[:13] +
+			" Two", // the second user has left
+	} {
+		code := d.run(strings.Fields(line)...)
+		got := regexp.MustCompile(` +STARTED| +\d{4}-\d\d-\d\d \S+`).ReplaceAllString(d.out.String(), "")
+		if got = strings.Join(strings.Fields(got), " "); code != 0 || got != want {
+			t.Errorf("%s: %d %s%s", line, code, got, d.err.String())
+		}
+	}
+}
+
 func TestRowThatFailedFailsTheCommand(t *testing.T) {
 	t.Parallel()
 	d := newTestTerminal(t)

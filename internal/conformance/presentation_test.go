@@ -11,7 +11,7 @@ import (
 )
 
 // lookedUp are the columns that a command fills itself, from ids.
-var lookedUp = []string{"atlas", "workspace", "title", "author", "inviter"}
+var lookedUp = []string{"atlas", "workspace", "title", "author", "inviter", "user"}
 
 func TestListsStateColumnsOfTheirRecords(t *testing.T) {
 	t.Parallel()

@@ -19,9 +19,10 @@ import (
 // A Printer prints the answers of operations.
 type Printer struct {
 	*console.Console
-	Names  map[loci.ID]string // of atlases, workspaces and memories by id
-	People map[loci.ID]string // names of authors by id
-	ETag   string             // of the record
+	Names     map[loci.ID]string // of atlases, workspaces and memories by id
+	People    map[loci.ID]string // names of authors by id
+	ShowUsers bool               // the records of a list belong to several users
+	ETag      string             // of the record
 }
 
 // Print prints the answer of an operation: its JSON object unchanged, or a table for a list and lines for one record.

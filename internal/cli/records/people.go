@@ -17,12 +17,21 @@ const (
 	maxMembers = 500 // of a team
 )
 
-// An authored record names the people who made it, reviewed it, or invite.
+// An authored record names the people who made it, reviewed it, own it, or invite.
 type authored struct {
 	WorkspaceID loci.ID `json:"workspaceId"`
 	CreatedBy   loci.ID `json:"createdBy"`
 	VerifiedBy  loci.ID `json:"verifiedBy"`
 	InvitedBy   loci.ID `json:"invitedBy"`
+	UserID      loci.ID `json:"userId"` // in a list of all members' records alone
+}
+
+// ShowsUsers reports whether an input asks for the records of all members, instead of the caller's own.
+func ShowsUsers(input []byte) bool {
+	var given struct {
+		Scope loci.SessionScope `json:"scope"`
+	}
+	return json.Unmarshal(input, &given) == nil && given.Scope == loci.ScopeManaged
 }
 
 // PersonNames returns the names of the people in an answer, by their ids, from the members of its workspaces. In a
@@ -34,7 +43,8 @@ func (r Reader) PersonNames(ctx context.Context, input, raw []byte) map[loci.ID]
 	if err != nil || members == nil {
 		return names
 	}
-	records, isList := authoredRecords(answer, raw)
+	users := ShowsUsers(input)
+	records, isList := authoredRecords(answer, raw, users)
 	wanted := map[loci.ID]map[loci.ID]bool{} // by workspace
 	home := sync.OnceValue(func() loci.ID { return r.workspaceOfInput(ctx, input) })
 	for _, a := range records {
@@ -44,7 +54,7 @@ func (r Reader) PersonNames(ctx context.Context, input, raw []byte) map[loci.ID]
 		if wanted[a.WorkspaceID] == nil {
 			wanted[a.WorkspaceID] = map[loci.ID]bool{}
 		}
-		for _, id := range []loci.ID{a.CreatedBy, a.VerifiedBy, a.InvitedBy} {
+		for _, id := range []loci.ID{a.CreatedBy, a.VerifiedBy, a.InvitedBy, a.UserID} {
 			if id != "" {
 				wanted[a.WorkspaceID][id] = true
 			}
@@ -65,7 +75,7 @@ func (r Reader) PersonNames(ctx context.Context, input, raw []byte) map[loci.ID]
 				break
 			}
 		}
-		if scanned > 1 || !isList {
+		if scanned > 1 || !isList || users {
 			maps.Copy(names, found)
 		} else {
 			maps.Copy(alone, found)
@@ -93,10 +103,16 @@ func (r Reader) workspaceOfInput(ctx context.Context, input []byte) loci.ID {
 }
 
 // authoredRecords returns the records of an answer that name people: the answer itself, its member, or its lists.
-func authoredRecords(answer []strictjson.Member, raw []byte) (records []authored, isList bool) {
+func authoredRecords(answer []strictjson.Member, raw []byte, users bool) (records []authored, isList bool) {
 	add := func(raw []byte) {
 		var a authored
-		if json.Unmarshal(raw, &a) == nil && (a.CreatedBy != "" || a.InvitedBy != "") {
+		if json.Unmarshal(raw, &a) != nil {
+			return
+		}
+		if !users {
+			a.UserID = ""
+		}
+		if a.CreatedBy != "" || a.InvitedBy != "" || a.UserID != "" {
 			records = append(records, a)
 		}
 	}

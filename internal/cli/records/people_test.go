@@ -34,15 +34,23 @@ func TestPeopleHaveNamesWhereThereAreSeveral(t *testing.T) {
 	const home, team = "01a20154-2c96-728a-887c-000000000001", "01a20154-2c96-728a-887c-000000000002"
 	inHome := fmt.Sprintf(`{"workspaceId":%q,"createdBy":"ann"}`, home)
 	inTeam := fmt.Sprintf(`{"workspaceId":%q,"createdBy":"bob"}`, team)
-	for list, want := range map[string]map[loci.ID]string{
-		inHome:                {},
-		inTeam:                {"bob": "Bob"},
-		inHome + "," + inTeam: {"ann": "Ann", "bob": "Bob"},
+	sessions := strings.ReplaceAll(inHome+","+inTeam, "createdBy", "userId")
+	const managed = `{"scope":"managed"}`
+	for _, c := range []struct {
+		input, list string
+		want        map[loci.ID]string
+	}{
+		{"", inHome, nil},
+		{"", inTeam, map[loci.ID]string{"bob": "Bob"}},
+		{"", inHome + "," + inTeam, map[loci.ID]string{"ann": "Ann", "bob": "Bob"}},
+		{"{}", sessions, nil},
+		{managed, sessions, map[loci.ID]string{"ann": "Ann", "bob": "Bob"}},
+		{managed, strings.ReplaceAll(inHome, "createdBy", "userId"), map[loci.ID]string{"ann": "Ann"}},
 	} {
 		r := Reader{Caller: membersCaller{home}, Table: table}
-		got := r.PersonNames(t.Context(), nil, []byte(`{"ok":true,"memories":[`+list+`]}`))
-		if !maps.Equal(got, want) {
-			t.Errorf("%s: %v, want %v", list, got, want)
+		got := r.PersonNames(t.Context(), []byte(c.input), []byte(`{"ok":true,"records":[`+c.list+`]}`))
+		if !maps.Equal(got, c.want) {
+			t.Errorf("%s %s: %v, want %v", c.input, c.list, got, c.want)
 		}
 	}
 }
