@@ -19,8 +19,9 @@ func (p *program) mcp() *cobra.Command {
 		Short: "Serve an agent over stdin and stdout (Model Context Protocol)",
 		Long: "Serves one agent on this device: its memories are those of the login, or of this device.\n" +
 			"With --workspace or --atlas the agent works there only: new memories are stored there, lists and\n" +
-			"searches read there, and calls that name another place are refused. Tools for people, accounts and " +
-			"other places are not offered.\n" +
+			"searches read there, and calls that name another place are refused. Tools for people, accounts,\n" +
+			"sessions and other places are not offered then.\n" +
+			"Only the set full has the tools of sessions (session_start and the like): loci mcp --toolset full.\n" +
 			"Nothing but messages of the protocol is written to stdout.",
 		Example: "loci mcp\nloci mcp --atlas Website\nloci mcp --local --toolset full",
 		Args:    command.ExactArgs(),

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/op"
+	"github.com/loci-memory/loci/internal/service"
 )
 
 func TestJSONFlagPrintsOperationObject(t *testing.T) {
@@ -281,6 +283,21 @@ func TestMCPCommandServesStdio(t *testing.T) {
 	if code := d.run("mcp", "--toolset", "core"); code != 0 || strings.Count(d.out.String(), "\n") != 2 ||
 		!strings.Contains(d.out.String(), "Rock") {
 		t.Errorf("%d %s", code, d.out.String())
+	}
+}
+
+func TestMCPHelpNamesTheSetWithSessions(t *testing.T) {
+	t.Parallel()
+	d := newTestTerminal(t)
+	const want = "Only the set full has the tools of sessions (session_start"
+	if d.run("mcp", "--help"); !strings.Contains(d.out.String(), want) {
+		t.Error(d.out.String())
+	}
+	for _, o := range service.Ops.Ops {
+		sets := o.Exposure.Toolsets()
+		if strings.HasPrefix(o.Name, "session.") && len(sets) > 0 && !slices.Equal(sets, []op.Toolset{op.FullTools}) {
+			t.Errorf("%s is in %v", o.Name, sets)
+		}
 	}
 }
 
