@@ -37,7 +37,8 @@ func TestListOfAllMembersHasTheirNames(t *testing.T) {
 	d := newTestTerminal(t)
 	op.Add(d.table, "session.list", "GET /v1/sessions", "List.", op.Account, op.NoTool,
 		func(*fakeService, context.Context, *identity.Actor, loci.ListSessions) (loci.Sessions, error) {
-			return loci.Sessions{Sessions: []loci.Session{{ID: fakeID, WorkspaceID: fakeID, UserID: fakeID, Task: "One"},
+			return loci.Sessions{Sessions: []loci.Session{
+				{ID: fakeID, WorkspaceID: fakeID, UserID: fakeID, Task: "One"},
 				{ID: fakeTwinID, WorkspaceID: fakeID, UserID: fakeTwinID, Task: "Two"}}}, nil
 		})
 	op.Add(d.table, "member.list", "GET /v1/workspaces/{workspaceId}/members", "List.", op.Account, op.NoTool,
