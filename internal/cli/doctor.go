@@ -124,7 +124,7 @@ func (p *program) checkLocal(ctx context.Context, d *doctorReport, t target) {
 	}
 	caller, end, err := p.openLocal(ctx, t.dir, true)
 	if err == nil {
-		p.checkPolicy(ctx, d, t, caller)
+		p.checkPolicies(ctx, d, t, caller)
 		err = end()
 	}
 	d.addCheck("database", err, "opens")
@@ -186,7 +186,7 @@ func (p *program) checkServer(ctx context.Context, d *doctorReport, t target) {
 		d.addCheck("token", err, "is accepted until "+localTime(t.tokens.ExpiresAt())+", and refreshed by itself")
 	}
 	if err == nil {
-		p.checkPolicy(ctx, d, t, remote{c})
+		p.checkPolicies(ctx, d, t, remote{c})
 	}
 }
 

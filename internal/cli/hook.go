@@ -147,25 +147,43 @@ func (p *program) checkSpool(d *doctorReport, t target) {
 	}
 }
 
-// checkPolicy says whether automatic memory is on in the personal workspace, if hooks have run for it.
-func (p *program) checkPolicy(ctx context.Context, d *doctorReport, t target, caller op.Caller) {
-	get := p.table.Op("auto.get")
-	if get == nil || p.stateDir() == "" {
+// checkPolicies says of each workspace for which hooks have run whether automatic memory is on there.
+func (p *program) checkPolicies(ctx context.Context, d *doctorReport, t target, caller op.Caller) {
+	get, list := p.table.Op("auto.get"), p.table.Op("workspace.list")
+	if get == nil || list == nil || p.stateDir() == "" {
 		return
 	}
-	if _, err := os.Stat(filepath.Join(p.stateDir(), "spool", t.spoolFolder())); err != nil {
+	own := hook.Target{Folder: t.spoolFolder()}
+	var all loci.Workspaces
+	err := callTyped(ctx, caller, list, &op.Call{Transport: "command"}, loci.ListWorkspaces{}, &all)
+	if err != nil {
+		d.addCheck("policy", err, "")
 		return
 	}
-	var got loci.OnePolicy
-	err := callTyped(ctx, caller, get, &op.Call{Transport: "command"}, loci.GetPolicy{}, &got)
-	detail := "automatic memory is on, its mode is " + string(got.Policy.Mode)
+	for _, w := range append([]loci.Workspace{{}}, all.Workspaces...) {
+		if _, err := os.Stat(filepath.Join(p.stateDir(), "spool", own.SpoolName(w.ID))); err != nil {
+			continue
+		}
+		var got loci.OnePolicy
+		err := callTyped(ctx, caller, get, &op.Call{Transport: "command"}, loci.GetPolicy{WorkspaceID: w.ID}, &got)
+		d.addCheck("policy", err, describePolicy(w, got.Policy))
+	}
+}
+
+// describePolicy describes the policy of a workspace, of the personal one if it has no id.
+func describePolicy(w loci.Workspace, p loci.Policy) string {
+	text, flag := "automatic memory", ""
+	if w.ID != "" {
+		text += fmt.Sprintf(" in the workspace %q", format.StripControl(w.Name, false))
+		flag = " --workspace-id " + string(w.ID)
+	}
 	switch {
-	case !got.Policy.Enabled:
-		detail = "automatic memory is off: loci auto set --enabled switches it on"
-	case got.Policy.Paused:
-		detail = "automatic memory is paused: loci auto set --paused=false goes on"
+	case !p.Enabled:
+		return text + " is off: loci auto set --enabled" + flag + " switches it on"
+	case p.Paused:
+		return text + " is paused: loci auto set --paused=false" + flag + " goes on"
 	}
-	d.addCheck("policy", err, detail)
+	return text + " is on, its mode is " + string(p.Mode)
 }
 
 const (

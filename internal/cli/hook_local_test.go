@@ -127,6 +127,11 @@ func TestDoctorNamesThePolicyOfTheHooks(t *testing.T) {
 		t.Errorf("before the first hook:\n%s", report)
 	}
 	d.runHook(t, "claude", claudeHook("SessionEnd"))
+	made, err := op.Do(t.Context(), caller, &op.Call{}, service.WorkspaceCreate, loci.CreateWorkspace{Name: "Team"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.runHook(t, "claude", claudeHook("SessionEnd"), "--workspace-id", string(made.Workspace.ID))
 	for _, c := range []struct {
 		policy loci.SetPolicy
 		want   string
@@ -138,7 +143,8 @@ func TestDoctorNamesThePolicyOfTheHooks(t *testing.T) {
 		if _, err := op.Do(t.Context(), caller, &op.Call{}, service.AutoSet, c.policy); err != nil {
 			t.Fatal(err)
 		}
-		if report := d.doctorText(t); !strings.Contains(report, c.want) {
+		if report := d.doctorText(t); !strings.Contains(report, c.want) ||
+			!strings.Contains(report, `policy    ok: automatic memory in the workspace "Team" is off: loci auto set`) {
 			t.Errorf("want %s\n%s", c.want, report)
 		}
 	}

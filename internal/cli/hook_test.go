@@ -100,7 +100,7 @@ func (h *hookServer) contents() (all []string) {
 }
 
 // runHook runs a hook with a payload, and checks that it ends well.
-func (d *testTerminal) runHook(t *testing.T, agent string, payload any) (out string) {
+func (d *testTerminal) runHook(t *testing.T, agent string, payload any, flags ...string) (out string) {
 	t.Helper()
 	text, ok := payload.(string)
 	if !ok {
@@ -111,7 +111,7 @@ func (d *testTerminal) runHook(t *testing.T, agent string, payload any) (out str
 		text = string(b)
 	}
 	d.in = strings.NewReader(text)
-	if code := d.run("hook", agent); code != 0 || d.err.Len() > 0 {
+	if code := d.run(append([]string{"hook", agent}, flags...)...); code != 0 || d.err.Len() > 0 {
 		t.Errorf("loci hook %s ends with %d: %s", agent, code, d.err.String())
 	}
 	return d.out.String()

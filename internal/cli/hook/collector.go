@@ -99,7 +99,7 @@ func (c *Collector) couriers(stateDir string, workspace loci.ID) func() (*delive
 
 // courier returns a courier with its files in the folder of the target.
 func (t *Target) courier(stateDir string, workspace loci.ID) (*delivery.Courier, error) {
-	c, err := delivery.New(filepath.Join(stateDir, "spool", t.spoolName(workspace)), t.service)
+	c, err := delivery.New(filepath.Join(stateDir, "spool", t.SpoolName(workspace)), t.service)
 	if err == nil {
 		c.Workspace = workspace
 	}

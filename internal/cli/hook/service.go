@@ -18,8 +18,8 @@ type remote struct {
 	agent  bool
 }
 
-// spoolName names the spool of a workspace.
-func (t *Target) spoolName(workspace loci.ID) string {
+// SpoolName names the spool of a workspace.
+func (t *Target) SpoolName(workspace loci.ID) string {
 	if workspace == "" {
 		return t.Folder
 	}
