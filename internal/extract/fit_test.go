@@ -14,7 +14,7 @@ var priors = [6]map[string]float64{
 		"speech": -2, "sarcasm": -2, "told": -1, "now": -1, "anaphora": -1, "symptom": -1, "display": -.5,
 		"plain order": -2, "quote": -.5, "under order": -4, "in fiction": -1.5, "beside hedge": -.5,
 		"beside report": -.5},
-	{"plain decision": 2.5, "plain task": 2.5, "plain fact": 1, "hedge": -1, "hypothetical": -1},
+	{"plain decision": 4, "plain task": 2.5, "plain fact": 1, "hedge": -1, "hypothetical": -1},
 	{"plain decision": 2}, {"plain preference": 2}, {"plain fact": 2}, {"plain task": 2},
 }
 
