@@ -126,6 +126,16 @@ var (
 
 	AgentList = op.Add(Ops, "agent.list", "GET /v1/agents", "List the agents of the members of a workspace.",
 		op.Account, op.ToolFull, (*Service).ListAgents, op.ServerOnly)
+	AgentSend = op.Add(Ops, "agent.send", "POST /v1/agent-messages",
+		"Send a message to an agent, or to all agents of a workspace.", op.Agent, op.ToolFull, (*Service).SendMessage,
+		op.Creates, op.ServerOnly)
+	AgentInbox = op.Add(Ops, "agent.inbox", "GET /v1/agent-messages/inbox",
+		"List the messages that you have received, newest first.", op.Agent, op.ToolFull, (*Service).ListInbox,
+		op.ServerOnly)
+	AgentAcknowledge = op.Add(Ops, "agent.acknowledge", "POST /v1/agent-messages/{messageId}/acknowledge",
+		"Mark a message as read.", op.Agent, op.ToolFull, (*Service).AcknowledgeMessage, op.ServerOnly)
+	AgentClose = op.Add(Ops, "agent.close", "POST /v1/agent-messages/{messageId}/close", "Mark a message as done.",
+		op.Agent, op.ToolFull, (*Service).CloseMessage, op.ServerOnly)
 
 	SessionStart = op.Add(Ops, "session.start", "POST /v1/sessions",
 		"Start a session for a task, and read what is known.", op.Account, op.ToolFull, (*Service).StartSession,

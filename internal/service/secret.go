@@ -35,12 +35,15 @@ func applySecretPolicy(policy loci.SecretsPolicy, onSecret loci.OnSecret, field,
 	return "", secretError(field, found[0].Rule, found[0].Line)
 }
 
-// candidateField begins the name of a field of a candidate, which cannot be redacted on request.
-const candidateField = "candidate "
+// These begin the names of fields of candidates and messages, which cannot be redacted on request.
+const (
+	candidateField = "candidate "
+	messageField   = "message "
+)
 
 func secretError(field, rule string, line int) error {
 	advice := "remove it"
-	if field != "evidence" && !strings.HasPrefix(field, candidateField) {
+	if field != "evidence" && !strings.HasPrefix(field, candidateField) && !strings.HasPrefix(field, messageField) {
 		advice = "remove it, or send secrets: \"redact\""
 	}
 	return loci.Errorf(loci.CodeSecretDetected, "%s holds a credential in line %d (%s): %s.", field, line, rule, advice)

@@ -56,6 +56,7 @@ type Dialect struct {
 	InList      string // a condition: %[1]s is one of the integers of the JSON list ?%[2]d
 	ContainsAll string // a condition: the JSON list %[1]s holds all texts of the JSON list ?%[2]d
 	StringRows  string // a table: list.value is a text of the JSON list ?%[1]d
+	PairRows    string // a table: list.name and list.number are the pairs of the JSON list ?%[1]d
 	JoinIDs     string // a table: the rows of %[2]s with %[3]s among the integers of the JSON list ?%[1]d
 	LogVersion  string // an aggregate over the rows c of a log; it increases with each appended row
 }

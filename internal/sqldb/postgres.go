@@ -25,8 +25,10 @@ var postgresDialect = &Dialect{
 	// instead of sorting all matches.
 	ContainsAll: `CASE WHEN CAST(%[1]s AS jsonb) @> CAST(?%[2]d AS jsonb) THEN TRUE END`,
 	StringRows:  `jsonb_array_elements_text(CAST(?%[1]d AS jsonb)) AS list (value)`,
-	JoinIDs:     `unnest(` + bigintArray("%[1]d") + `) AS picked (value) JOIN %[2]s ON %[3]s = picked.value`,
-	LogVersion:  `count(*)`, // a lower seq may be committed after a higher one
+	PairRows: `(SELECT pair ->> 0 AS name, CAST(pair ->> 1 AS BIGINT) AS number
+		FROM jsonb_array_elements(CAST(?%[1]d AS jsonb)) AS pairs (pair)) AS list`,
+	JoinIDs:    `unnest(` + bigintArray("%[1]d") + `) AS picked (value) JOIN %[2]s ON %[3]s = picked.value`,
+	LogVersion: `count(*)`, // a lower seq may be committed after a higher one
 }
 
 // bigintArray converts a JSON list to an array, whose length the planner knows.

@@ -30,6 +30,8 @@ var sqliteDialect = &Dialect{
 	ContainsAll: `NOT EXISTS (SELECT 1 FROM json_each(?%[2]d) AS wanted
 		WHERE wanted.value NOT IN (SELECT value FROM json_each(%[1]s)))`,
 	StringRows: `json_each(?%[1]d) AS list`,
+	PairRows: `(SELECT json_extract(pair.value, '$[0]') AS name, json_extract(pair.value, '$[1]') AS number
+		FROM json_each(?%[1]d) AS pair) AS list`,
 	JoinIDs:    `json_each(?%[1]d) AS picked CROSS JOIN %[2]s ON %[3]s = picked.value`,
 	LogVersion: `COALESCE(max(c.seq), 0)`, // one lookup: with one writer, rows are committed in the order of seq
 }

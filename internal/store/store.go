@@ -40,7 +40,8 @@ type Store struct {
 	plans    identity.Plans
 	close    func() error
 
-	subscribers []func(accountdb.Change)
+	subscribers        []func(accountdb.Change)
+	messageSubscribers []func(agents []loci.ID)
 }
 
 // ErrUnknownOutcome reports a connection that was lost during the commit: the change may exist.

@@ -66,7 +66,8 @@ CREATE TABLE api_keys (
 );
 CREATE INDEX api_keys_newest ON api_keys (user_id, created_at, id);
 
--- An agent is the identity that an API key proves. last_seen_at is written from time to time.
+-- An agent is the identity that an API key proves. last_seen_at is written from time to time. last_number is the number
+-- of its newest receipt.
 CREATE TABLE agents (
 	row_id       INTEGER PRIMARY KEY,
 	id           TEXT   NOT NULL UNIQUE,
@@ -75,7 +76,8 @@ CREATE TABLE agents (
 	source_name  TEXT   NOT NULL,
 	created_at   BIGINT NOT NULL,
 	updated_at   BIGINT NOT NULL,
-	last_seen_at BIGINT NOT NULL
+	last_seen_at BIGINT NOT NULL,
+	last_number  BIGINT NOT NULL
 );
 CREATE INDEX agents_newest ON agents (user_id, created_at, id);
 
@@ -666,3 +668,33 @@ CREATE TABLE policies (
 	FOREIGN KEY (user_id, workspace) REFERENCES members (user_id, workspace) ON DELETE CASCADE
 ) WITHOUT ROWID;
 CREATE INDEX policies_atlas ON policies (atlas) WHERE atlas IS NOT NULL;
+
+-- Messages between agents. agent is the sender, to_agent the id of the recipient, or empty for a broadcast.
+CREATE TABLE messages (
+	row_id     INTEGER PRIMARY KEY,
+	id         TEXT   NOT NULL UNIQUE,
+	workspace  BIGINT NOT NULL REFERENCES workspaces (row_id) ON DELETE CASCADE,
+	agent      BIGINT NOT NULL REFERENCES agents (row_id) ON DELETE CASCADE,
+	to_agent   TEXT   NOT NULL,
+	subject    TEXT   NOT NULL,
+	content    TEXT   NOT NULL,
+	thread_id  TEXT   NOT NULL,
+	reply_to   TEXT   NOT NULL,
+	created_at BIGINT NOT NULL
+);
+CREATE INDEX messages_workspace ON messages (workspace);
+CREATE INDEX messages_agent ON messages (agent);
+CREATE INDEX messages_oldest ON messages (created_at);
+
+-- A message at each of its recipients. The numbers of an agent rise in the order in which its receipts are committed.
+CREATE TABLE receipts (
+	row_id     INTEGER PRIMARY KEY,
+	message    BIGINT NOT NULL REFERENCES messages (row_id) ON DELETE CASCADE,
+	agent      BIGINT NOT NULL REFERENCES agents (row_id) ON DELETE CASCADE,
+	number     BIGINT NOT NULL,
+	status     TEXT   NOT NULL,
+	updated_at BIGINT NOT NULL,
+	UNIQUE (agent, number),
+	UNIQUE (message, agent)
+);
+CREATE INDEX receipts_open ON receipts (agent, number) WHERE status <> 'closed';

@@ -1,0 +1,189 @@
+package store
+
+import (
+	"context"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/sqldb"
+	"github.com/loci-memory/loci/internal/store/messagedb"
+)
+
+// SubscribeMessages calls f with the ids of the agents that a message of this process has reached, after its commit. It
+// must be called before the store is used.
+func (s *Store) SubscribeMessages(f func(agents []loci.ID)) {
+	s.messageSubscribers = append(s.messageSubscribers, f)
+}
+
+// A Mailroom is the handle of a workspace in which the actor's agent sends a message. Its row is kept until the commit.
+type Mailroom struct{ Workspace }
+
+// Mailroom returns the handle of a workspace for messages, or of the default one without an id.
+func (t *Tx) Mailroom(id loci.ID) (*Mailroom, error) {
+	var w *Workspace
+	var err error
+	if id == "" {
+		w, err = t.DefaultWorkspace(loci.RoleMember)
+	} else {
+		w, err = t.openWorkspace(loci.RoleMember, "KEY SHARE", `WHERE e.id = ?2`, id)
+	}
+	if err == nil {
+		err = w.requireActive()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &Mailroom{*w}, nil
+}
+
+// Secrets returns the policy of the workspace for credentials.
+func (w *Mailroom) Secrets() (policy loci.SecretsPolicy, err error) {
+	return policy, w.t.conn.QueryRow(`SELECT secrets FROM workspaces WHERE row_id = ?1`, []any{w.rowID}, []any{&policy})
+}
+
+// Recipients locks the agents that a message of the actor's agent may go to: the one with an id, or without it all
+// active ones.
+func (w *Mailroom) Recipients(only loci.ID) ([]messagedb.Recipient, error) {
+	list, err := messagedb.Recipients(w.t.conn, w.rowID, w.t.actor.AgentID, only)
+	if err == nil && only != "" && len(list) == 0 {
+		err = loci.NewError(loci.CodeNotFound)
+	}
+	return list, err
+}
+
+// Full reports whether the inbox of a recipient is full.
+func (w *Mailroom) Full(x messagedb.Recipient) (bool, error) { return x.IsFull(w.t.conn) }
+
+// Parent returns the message that a message of the workspace replies to: one that the actor's agent sent or received.
+func (w *Mailroom) Parent(id loci.ID) (m loci.Message, err error) {
+	err = messagedb.Scan(w.t.row(`SELECT`+messagedb.Columns+`FROM messages x`+messagedb.SenderJoin+
+		w.t.membershipJoin("x.workspace")+`WHERE x.id = ?2 AND (g.id = ?3 OR EXISTS (SELECT 1 FROM receipts r
+		JOIN agents o ON o.row_id = r.agent WHERE r.message = x.row_id AND o.id = ?3))`, id, w.t.actor.AgentID), &m)
+	if err == nil && m.WorkspaceID != w.id {
+		err = loci.Errorf(loci.CodeInvalidQuery, "replyTo must name a message of the same workspace")
+	}
+	return m, sqldb.MapNoRows(err)
+}
+
+// Add stores a message of the actor's agent for recipients.
+func (w *Mailroom) Add(m loci.Message, recipients []messagedb.Recipient) (loci.Message, error) {
+	m.ID, m.CreatedAt = loci.NewID(w.t.conn.Now.Std()), w.t.conn.Now
+	m.WorkspaceID, m.From.AgentID = w.id, w.t.actor.AgentID
+	if m.ThreadID == "" {
+		m.ThreadID = m.ID
+	}
+	if err := messagedb.Add(w.t.conn, w.rowID, m, recipients); err != nil {
+		return m, err
+	}
+	w.t.LinkResponse(m.ID)
+	ids := make([]loci.ID, len(recipients))
+	for i, x := range recipients {
+		ids[i] = x.ID
+	}
+	w.t.conn.OnCommit(func() {
+		for _, f := range w.t.store.messageSubscribers {
+			f(ids)
+		}
+	})
+	return m, w.t.queryRow(`SELECT k.name FROM agents g JOIN api_keys k ON k.id = g.key_id WHERE g.id = ?2 AND ?1 = ?1`,
+		[]any{w.t.actor.AgentID}, &m.From.Name)
+}
+
+// receivedJoin joins the receipts r of the actor's agent ?2 to the messages x in scope.
+func (t *Tx) receivedJoin() string {
+	return ` receipts r JOIN agents o ON o.row_id = r.agent AND o.id = ?2 JOIN messages x ON x.row_id = r.message` +
+		messagedb.SenderJoin + t.membershipJoin("x.workspace")
+}
+
+const receiptColumns = `, r.number, r.status, r.updated_at `
+
+// A Received is a message that the actor's agent has received. Its number orders those of the agent.
+type Received struct {
+	loci.InboxMessage
+	Number int64
+}
+
+func scanReceived(r sqldb.Row) (x Received, err error) {
+	err = messagedb.Scan(r, &x.Message, &x.Number, &x.Receipt.Status, &x.Receipt.UpdatedAt)
+	x.Receipt.MessageID = x.ID
+	return x, err
+}
+
+// Inbox returns a page of the messages that the actor's agent has received, newest first: those of a workspace, or all
+// without an id; those in a state, or all that are not closed. The time of a page's key is a number.
+func (t *Tx) Inbox(workspaceID loci.ID, status loci.ReceiptStatus, p Page) (list List[Received], err error) {
+	if workspaceID != "" {
+		if _, err := t.WorkspaceRecord(workspaceID); err != nil {
+			return list, err
+		}
+	}
+	which := `r.status <> 'closed' AND (?4 = '' OR r.status = ?4)` // by the index of open receipts
+	if status == loci.ReceiptClosed {
+		which = `r.status = ?4`
+	}
+	return queryPage(p, t.query, `SELECT`+messagedb.Columns+receiptColumns+`FROM`+t.receivedJoin()+
+		`WHERE (?3 = '' OR w.id = ?3) AND `+which+` AND r.number < ?5 AND ?6 = '' ORDER BY r.number DESC LIMIT ?7`,
+		scanReceived, t.actor.AgentID, workspaceID, status)
+}
+
+// MoveReceipt applies a move to the receipt of the actor's agent for a message.
+func (t *Tx) MoveReceipt(id loci.ID, move string) (out loci.Receipt, err error) {
+	var row int64
+	err = t.queryRow(`SELECT r.row_id, r.status, r.updated_at FROM`+t.receivedJoin()+`WHERE x.id = ?3`+
+		t.conn.LockClause("NO KEY UPDATE", "r"), []any{t.actor.AgentID, id}, &row, &out.Status, &out.UpdatedAt)
+	if err != nil {
+		return out, sqldb.MapNoRows(err)
+	}
+	t.LinkResponse(id)
+	if err := t.checkIdempotency(); err != nil {
+		return out, err
+	}
+	status, err := loci.ReceiptStates.Apply(out.Status, move)
+	if out.MessageID = id; err != nil || status == out.Status {
+		return out, err
+	}
+	out.Status, out.UpdatedAt = status, t.conn.Now
+	_, err = t.exec(`UPDATE receipts SET status = ?2, updated_at = ?3 WHERE row_id = ?1`, row, status, out.UpdatedAt)
+	return out, err
+}
+
+// LastNumber returns the number of the newest message of the actor's agent. All smaller ones are committed.
+func (t *Tx) LastNumber() (number int64, err error) {
+	return number, t.queryRow(`SELECT last_number FROM agents WHERE id = ?2 AND user_id = ?1`, []any{t.actor.AgentID},
+		&number)
+}
+
+// NumberOf returns the number of a message that the actor's agent has received, or NotFound.
+func (t *Tx) NumberOf(id loci.ID) (number int64, err error) {
+	return number, sqldb.MapNoRows(t.queryRow(`SELECT r.number FROM`+t.receivedJoin()+`WHERE x.id = ?3`,
+		[]any{t.actor.AgentID, id}, &number))
+}
+
+// A ReceivedRange selects messages of the actor's agent by their numbers, oldest first.
+type ReceivedRange struct {
+	After, Through int64
+	Unread         bool    // those alone that are unread
+	WorkspaceID    loci.ID // those of a workspace alone
+	Limit          int
+}
+
+// Received returns the first messages of a range.
+func (t *Tx) Received(x ReceivedRange) (list List[Received], err error) {
+	which := ``
+	if x.Unread {
+		which = `r.status <> 'closed' AND r.status = 'unread' AND `
+	}
+	list = newList[Received](Page{Limit: x.Limit})
+	err = t.query(`SELECT`+messagedb.Columns+receiptColumns+`FROM`+t.receivedJoin()+`WHERE `+which+
+		`r.number > ?3 AND r.number <= ?4 AND (?5 = '' OR w.id = ?5) ORDER BY r.number LIMIT ?6`,
+		[]any{t.actor.AgentID, x.After, x.Through, x.WorkspaceID, x.Limit + 1}, func(r sqldb.Row) error {
+			m, err := scanReceived(r)
+			if err != nil {
+				return err
+			}
+			return list.add(m)
+		})
+	return list, err
+}
+
+// DeleteClosedMessages deletes messages that all recipients have closed 90 days ago.
+func (s *Store) DeleteClosedMessages(ctx context.Context) error { return messagedb.DeleteClosed(ctx, s.db) }

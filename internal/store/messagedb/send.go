@@ -1,0 +1,84 @@
+package messagedb
+
+import (
+	"fmt"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/sqldb"
+)
+
+// A Recipient is an agent that a message may be sent to. Its row is locked until the commit.
+type Recipient struct {
+	ID      loci.ID
+	Revoked bool
+
+	rowID int64
+	span  int64 // from the oldest message that is not closed to the newest one, at least their number
+}
+
+// recipientColumns are the columns of a Recipient: of an agent g and its key k. The index of open receipts returns the
+// oldest one at once.
+const recipientColumns = ` g.row_id, g.id, k.revoked_at <> 0, g.last_number + 1 - COALESCE((SELECT min(r.number)
+	FROM receipts r WHERE r.agent = g.row_id AND r.status <> 'closed'), g.last_number + 1) `
+
+// Recipients locks the active agents of the members of a workspace, other than the sender: all of them, or the one with
+// an id, which may be the sender or revoked.
+func Recipients(t *sqldb.Tx, workspace int64, sender, only loci.ID) (list []Recipient, err error) {
+	err = t.Query(`SELECT`+recipientColumns+`FROM members m JOIN agents g ON g.user_id = m.user_id
+		JOIN api_keys k ON k.id = g.key_id WHERE m.workspace = ?1
+		AND (g.id = ?3 OR ?3 = '' AND g.id <> ?2 AND k.revoked_at = 0) ORDER BY g.row_id`+t.LockClause("NO KEY UPDATE", "g"),
+		[]any{workspace, sender, only}, func(r sqldb.Row) error {
+			var x Recipient
+			err := r.Scan(&x.rowID, &x.ID, &x.Revoked, &x.span)
+			list = append(list, x)
+			return err
+		})
+	return list, err
+}
+
+// IsFull reports whether the inbox of a recipient is full.
+func (x Recipient) IsFull(t *sqldb.Tx) (full bool, err error) {
+	if x.span < loci.MaxOpenMessages {
+		return false, nil
+	}
+	err = t.QueryRow(`SELECT count(*) >= ?2 FROM (SELECT 1 FROM receipts r WHERE r.agent = ?1 AND r.status <> 'closed'
+		LIMIT ?2) AS open_receipts`, []any{x.rowID, loci.MaxOpenMessages}, []any{&full})
+	return full, err
+}
+
+// Add stores a message of an agent, with a receipt for each recipient.
+func Add(t *sqldb.Tx, workspace int64, m loci.Message, recipients []Recipient) error {
+	row, err := t.Insert(`INSERT INTO messages (id, workspace, agent, to_agent, subject, content, thread_id, reply_to,
+		created_at) VALUES (?1, ?2, (SELECT row_id FROM agents WHERE id = ?3), ?4, ?5, ?6, ?7, ?8, ?9)`, []any{m.ID,
+		workspace, m.From.AgentID, m.To, m.Subject, m.Content, m.ThreadID, m.ReplyTo, m.CreatedAt})
+	if err != nil || len(recipients) == 0 {
+		return err
+	}
+	rows := make([]int64, len(recipients))
+	for i, x := range recipients {
+		rows[i] = x.rowID
+	}
+	if _, err := t.Exec(`UPDATE agents SET last_number = last_number + 1 WHERE `+
+		fmt.Sprintf(t.Dialect.InList, "row_id", 1), sqldb.EncodeInts(rows)); err != nil {
+		return err
+	}
+	_, err = t.Exec(`INSERT INTO receipts (message, agent, number, status, updated_at)
+		SELECT ?2, row_id, last_number, ?3, ?4 FROM agents WHERE `+fmt.Sprintf(t.Dialect.InList, "row_id", 1),
+		sqldb.EncodeInts(rows), row, loci.ReceiptUnread, m.CreatedAt)
+	return err
+}
+
+// Columns are the columns of a message x in the workspace w from the agent g with the key k.
+const Columns = ` x.id, w.id, g.id, k.name, x.to_agent, x.subject, x.content, x.thread_id, x.reply_to, x.created_at `
+
+// SenderJoin joins messages x to their senders.
+const SenderJoin = ` JOIN agents g ON g.row_id = x.agent JOIN api_keys k ON k.id = g.key_id `
+
+
+// Scan scans a message and further columns.
+func Scan(r sqldb.Row, m *loci.Message, more ...any) error {
+	err := r.Scan(append([]any{&m.ID, &m.WorkspaceID, &m.From.AgentID, &m.From.Name, &m.To, &m.Subject, &m.Content,
+		&m.ThreadID, &m.ReplyTo, &m.CreatedAt}, more...)...)
+	m.Broadcast = m.To == ""
+	return err
+}

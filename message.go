@@ -1,0 +1,178 @@
+package loci
+
+// MaxMessage is the most bytes of a message.
+const MaxMessage = 32 << 10
+
+// MaxSubject is the most characters of the subject of a message.
+const MaxSubject = 200
+
+// MaxOpenMessages is the number of messages that are not closed at which an inbox is full.
+const MaxOpenMessages = 10_000
+
+// A MessageText is the content of a message between agents.
+type MessageText string
+
+// Rule requires 1 byte to 32 KiB.
+func (MessageText) Rule() Rule {
+	return Rule{MinLength: 1, MaxBytes: MaxMessage, Description: "At most 32 KiB"}
+}
+
+// A Subject is the subject of a message.
+type Subject string
+
+// Rule allows at most 200 characters.
+func (Subject) Rule() Rule { return Rule{MaxLength: MaxSubject} }
+
+// A ReceiptStatus is the state of a message at one recipient.
+type ReceiptStatus string
+
+// The states of a receipt.
+const (
+	ReceiptUnread       ReceiptStatus = "unread"
+	ReceiptAcknowledged ReceiptStatus = "acknowledged"
+	ReceiptClosed       ReceiptStatus = "closed"
+)
+
+// Rule lists the states.
+func (ReceiptStatus) Rule() Rule {
+	return Rule{Enum: enumValues(ReceiptUnread, ReceiptAcknowledged, ReceiptClosed)}
+}
+
+// ReceiptStates is the table of the states of a receipt. They go forward alone, and a repeated move changes nothing.
+var ReceiptStates = Machine[ReceiptStatus]{"message", []Move[ReceiptStatus]{
+	{"acknowledged", []ReceiptStatus{ReceiptUnread, ReceiptAcknowledged}, ReceiptAcknowledged},
+	{"closed", []ReceiptStatus{ReceiptUnread, ReceiptAcknowledged, ReceiptClosed}, ReceiptClosed},
+}, nil}
+
+// A MessageSender is the agent that sent a message.
+type MessageSender struct {
+	AgentID ID     `json:"agentId"`
+	Name    string `json:"name" jsonschema:"The name of its key"`
+}
+
+// A Message is a text from one agent to another, or to all agents of a workspace.
+type Message struct {
+	ID          ID            `json:"id" jsonschema:"UUIDv7"`
+	WorkspaceID ID            `json:"workspaceId" id:"workspace" show:"-"`
+	From        MessageSender `json:"from"`
+	To          ID            `json:"to,omitzero" jsonschema:"The agent, if it is not a broadcast"`
+	Broadcast   bool          `json:"broadcast,omitzero" show:"unless=false"`
+	Subject     string        `json:"subject"`
+	Content     string        `json:"content" show:"text"`
+	ThreadID    ID            `json:"threadId" jsonschema:"The first message of the thread"`
+	ReplyTo     ID            `json:"replyTo,omitzero"`
+	CreatedAt   Time          `json:"createdAt"`
+}
+
+// A Receipt is the state of a message at a recipient.
+type Receipt struct {
+	MessageID ID            `json:"messageId"`
+	Status    ReceiptStatus `json:"status"`
+	UpdatedAt Time          `json:"updatedAt"`
+}
+
+// An InboxMessage is a message with the receipt of the agent that reads it.
+type InboxMessage struct {
+	Message
+	Receipt Receipt `json:"receipt"`
+}
+
+// SendMessage is the input of agent.send.
+type SendMessage struct {
+	WorkspaceID ID          `json:"workspaceId,omitzero" id:"workspace" jsonschema:"Default: your personal one"`
+	ToAgentID   ID          `json:"toAgentId,omitzero" id:"agent" jsonschema:"The recipient, or broadcast"`
+	Broadcast   bool        `json:"broadcast,omitzero" jsonschema:"To all agents of the workspace's members"`
+	Subject     Subject     `json:"subject,omitzero"`
+	Content     MessageText `json:"content"`
+	ReplyTo     ID          `json:"replyTo,omitzero" id:"message" jsonschema:"A message of the same workspace"`
+}
+
+// A Recipient is an agent that a message was sent to.
+type Recipient struct {
+	AgentID ID `json:"agentId"`
+}
+
+// A MessageSkip is the reason why a broadcast left out an agent.
+type MessageSkip string
+
+// SkipInboxFull is the reason of an agent with 10,000 messages that are not closed.
+const SkipInboxFull MessageSkip = "inbox_full"
+
+// Rule lists the reasons.
+func (MessageSkip) Rule() Rule { return Rule{Enum: enumValues(SkipInboxFull)} }
+
+// A SkippedRecipient is an agent that a broadcast left out.
+type SkippedRecipient struct {
+	AgentID ID         `json:"agentId"`
+	Reason  MessageSkip `json:"reason"`
+}
+
+// SentMessage is the output of agent.send.
+type SentMessage struct {
+	Message    Message            `json:"message"`
+	Recipients []Recipient        `json:"recipients" show:"columns=agentId"`
+	Skipped    []SkippedRecipient `json:"skipped" jsonschema:"Agents that a broadcast left out" show:"columns=agentId reason"`
+}
+
+// Created reports that a message was created.
+func (SentMessage) Created() bool { return true }
+
+// ListInbox is the input of agent.inbox.
+type ListInbox struct {
+	WorkspaceID ID            `json:"workspace_id,omitzero" id:"workspace" jsonschema:"Default: all"`
+	Status      ReceiptStatus `json:"status,omitzero" jsonschema:"Default: unread and acknowledged"`
+	Paging
+}
+
+// Inbox is a page of the messages of an agent, newest first.
+type Inbox struct {
+	Messages []InboxMessage `json:"messages" show:"columns=id from subject:28 content:40 receipt createdAt"`
+	Page
+}
+
+// GetMessage names a message that the agent has received.
+type GetMessage struct {
+	MessageID ID `json:"messageId" id:"message"`
+}
+
+// OneReceipt is an output that holds a receipt.
+type OneReceipt struct {
+	Receipt Receipt `json:"receipt"`
+}
+
+// ListenAgent is the input of agent.events.
+type ListenAgent struct {
+	WorkspaceID ID `json:"workspace_id,omitzero" id:"workspace" jsonschema:"Narrows the unread messages of ready"`
+}
+
+// The names of the events of agent.events.
+const (
+	EventReady          = "ready"
+	EventMessageCreated = "message.created"
+	EventHeartbeat      = "heartbeat"
+	EventAuthRevoked    = "auth.revoked"
+)
+
+// An AgentEvent is one event of agent.events: ready with agentId and unread, message.created with message, heartbeat
+// and auth.revoked with nothing.
+type AgentEvent struct {
+	AgentID ID              `json:"agentId,omitzero" jsonschema:"Of ready: the agent that listens"`
+	Unread  *[]InboxMessage `json:"unread,omitzero" jsonschema:"Of ready: its oldest unread messages, oldest first"`
+	Message *Message        `json:"message,omitzero" jsonschema:"Of message.created"`
+
+	name string
+}
+
+// NewAgentEvent returns an event without fields.
+func NewAgentEvent(name string) AgentEvent { return AgentEvent{name: name} }
+
+// EventName returns the name of the event.
+func (e AgentEvent) EventName() string { return e.name }
+
+// EventID returns the id of the event: that of its message, which a client sends as Last-Event-ID.
+func (e AgentEvent) EventID() string {
+	if e.Message == nil {
+		return ""
+	}
+	return string(e.Message.ID)
+}
