@@ -103,7 +103,7 @@ func (MessageSkip) Rule() Rule { return Rule{Enum: enumValues(SkipInboxFull)} }
 
 // A SkippedRecipient is an agent that a broadcast left out.
 type SkippedRecipient struct {
-	AgentID ID         `json:"agentId"`
+	AgentID ID          `json:"agentId"`
 	Reason  MessageSkip `json:"reason"`
 }
 
@@ -160,11 +160,24 @@ type AgentEvent struct {
 	Unread  *[]InboxMessage `json:"unread,omitzero" jsonschema:"Of ready: its oldest unread messages, oldest first"`
 	Message *Message        `json:"message,omitzero" jsonschema:"Of message.created"`
 
-	name string
+	name    string
+	encoded []byte
 }
 
 // NewAgentEvent returns an event without fields.
 func NewAgentEvent(name string) AgentEvent { return AgentEvent{name: name} }
+
+// NewMessageEvent returns the event of a message.
+func NewMessageEvent(m Message) AgentEvent { return AgentEvent{Message: &m, name: EventMessageCreated} }
+
+// WithEncoding returns the event with its encoding, which several listeners share.
+func (e AgentEvent) WithEncoding(data []byte) AgentEvent {
+	e.encoded = data
+	return e
+}
+
+// Encoding returns the encoding of the event, or nil.
+func (e AgentEvent) Encoding() []byte { return e.encoded }
 
 // EventName returns the name of the event.
 func (e AgentEvent) EventName() string { return e.name }

@@ -31,6 +31,7 @@ type Actor struct {
 	UserAgent     string // of a browser, as it names itself
 	RequestID     string
 	Operation     string       // name of the operation, such as memory.list
+	LastEventID   loci.ID      // the last event of a stream that the client has got
 	IfMatch       string       // entity tags that a change requires, as sent; empty requires none
 	Idempotency   *Idempotency // nil without an Idempotency-Key
 }

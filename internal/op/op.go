@@ -165,8 +165,9 @@ func Add[S, In, Out any](t *Table, name, route, summary string, access Access, e
 // AddStream adds an operation that answers with events. Run sends them until
 // they end, the client leaves or the server closes.
 func AddStream[S, In, Event any](t *Table, name, route, summary string, access Access, exposure Exposure,
-	do func(S, context.Context, *identity.Actor, In) (iter.Seq2[Event, error], error)) TypedOp[In, Event] {
-	o := define[In, Event](t, name, route, summary, access, exposure, nil)
+	do func(S, context.Context, *identity.Actor, In) (iter.Seq2[Event, error], error),
+	traits ...Trait) TypedOp[In, Event] {
+	o := define[In, Event](t, name, route, summary, access, exposure, traits)
 	o.Streams = true
 	o.run = func(ctx context.Context, svc any, actor *identity.Actor, in any, send sender) (any, error) {
 		events, err := do(svc.(S), ctx, actor, *in.(*In))

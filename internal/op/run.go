@@ -29,7 +29,8 @@ type Call struct {
 	IdempotencyKey      string
 	IdempotencyKeyCount int // the number of sent keys: one may be empty, and several are invalid
 	IfMatch             string
-	Continuation        bool // a transport calls again for one call of its client: it counts once
+	LastEventID         string // of a stream: the last event that the client has got
+	Continuation        bool   // a transport calls again for one call of its client: it counts once
 
 	// Send writes one event of a stream, and reports whether the client wants more. Without it a stream has no events.
 	Send func(event any) (more bool, err error)
@@ -117,11 +118,13 @@ func (h *Host) Run(ctx context.Context, o *Op, c *Call, args func() (Args, error
 		return nil, loci.Errorf(loci.CodeStateConflict,
 			"A local database has no passwords, sign-ins, grants, agents and referrals: use a server.")
 	}
-	if o.Streams && h.Closing != nil {
+	if o.Streams {
 		var end context.CancelFunc
 		ctx, end = context.WithCancel(ctx)
 		defer end()
-		defer context.AfterFunc(h.Closing, end)()
+		if h.Closing != nil {
+			defer context.AfterFunc(h.Closing, end)()
+		}
 	}
 	out, err = o.run(ctx, h.Service, actor, in, c.Send)
 	c.Replayed = actor.Idempotency != nil && actor.Idempotency.Replayed
@@ -159,6 +162,7 @@ func (c *Call) authorize(o *Op, actor *identity.Actor) error {
 	}
 	actor.Operation, actor.RequestID = o.Name, c.RequestID
 	actor.IfMatch, actor.ClientAddress, actor.UserAgent = c.IfMatch, c.Address, c.UserAgent
+	actor.LastEventID = loci.ID(c.LastEventID)
 	return nil
 }
 

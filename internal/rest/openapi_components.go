@@ -130,6 +130,8 @@ var headerParameters = map[string]jsonObject{
 		"schema": jsonObject{"type": "string", "minLength": 1, "maxLength": 200, "pattern": "^[!-~]([ -~]*[!-~])?$"}},
 	"IfMatch": {"name": "If-Match", "description": "The entity tag that the change is based on",
 		"schema": jsonObject{"type": "string"}},
+	"LastEventID": {"name": "Last-Event-ID", "description": "The last event that the client has got",
+		"schema": jsonObject{"type": "string"}},
 	"IfNoneMatch": {"name": "If-None-Match", "description": "The entity tag of what the client has",
 		"schema": jsonObject{"type": "string"}},
 }
@@ -158,6 +160,9 @@ func (s *openAPIBuilder) operationParameters(o *op.Op, in *jsonschema.Schema) []
 	}
 	if o.Has(op.IfMatch) {
 		out = append(out, s.parameterRef("IfMatch"))
+	}
+	if o.Streams {
+		out = append(out, s.parameterRef("LastEventID"))
 	}
 	if _, t := o.Types(); acceptsIfNoneMatch(o, t) {
 		out = append(out, s.parameterRef("IfNoneMatch"))

@@ -17,6 +17,7 @@ func (d *handler) newCall(w http.ResponseWriter, r *http.Request) *op.Call {
 		// Lines are one list (RFC 9110, section 5.3). An empty one matches nothing.
 		c.IfMatch = cmp.Or(strings.Join(tags, ", "), `""`)
 	}
+	c.LastEventID = r.Header.Get("Last-Event-ID")
 	if keys := r.Header.Values("Idempotency-Key"); keys != nil {
 		c.IdempotencyKey, c.IdempotencyKeyCount = keys[0], len(keys)
 	}

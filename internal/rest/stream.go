@@ -13,6 +13,7 @@ import (
 type (
 	eventNamer      interface{ EventName() string }
 	eventIdentifier interface{ EventID() string }
+	encodedEvent    interface{ Encoding() []byte } // nil: not encoded yet
 )
 
 // serveStream writes events as Server-Sent Events (HTML, section 9.2). An error before the first event is a usual error
@@ -52,9 +53,14 @@ func (s *eventWriter) open() {
 
 // send writes one event. JSON holds no line break, so its data is one line.
 func (s *eventWriter) send(event any) (more bool, err error) {
-	data, err := op.Encode(event)
-	if err != nil {
-		return false, err
+	var data []byte
+	if e, ok := event.(encodedEvent); ok {
+		data = e.Encoding()
+	}
+	if data == nil {
+		if data, err = op.Encode(event); err != nil {
+			return false, err
+		}
 	}
 	var b bytes.Buffer
 	if !s.opened {
@@ -67,7 +73,9 @@ func (s *eventWriter) send(event any) (more bool, err error) {
 	if i, ok := event.(eventIdentifier); ok && i.EventID() != "" {
 		b.WriteString("id: " + i.EventID() + "\n")
 	}
-	b.WriteString("data: " + string(data) + "\n\n")
+	b.WriteString("data: ")
+	b.Write(data)
+	b.WriteString("\n\n")
 	_, err = s.w.Write(b.Bytes())
 	return err == nil && http.NewResponseController(s.w).Flush() == nil, nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/auth"
+	"github.com/loci-memory/loci/internal/dispatch"
 	"github.com/loci-memory/loci/internal/job"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/integrity"
@@ -23,7 +24,7 @@ const (
 
 // newJobs returns the jobs of a server. Each server runs all of them: they need no lease, because their transactions
 // change nothing twice.
-func newJobs(st *store.Store, gate *auth.Gate, m *metrics, log *slog.Logger) *job.Runner {
+func newJobs(st *store.Store, d *dispatch.Dispatcher, gate *auth.Gate, m *metrics, log *slog.Logger) *job.Runner {
 	r := job.New(log)
 	sweepNow := r.Add(job.Job{Name: "sweep", Every: sweepInterval,
 		Run: func(ctx context.Context) error { return deleteExpired(ctx, st) }})
@@ -32,6 +33,9 @@ func newJobs(st *store.Store, gate *auth.Gate, m *metrics, log *slog.Logger) *jo
 		Run: func(ctx context.Context) error { return sampleIntegrity(ctx, st, log) }})
 	sampleNow() // a damaged file may come with the start
 	r.Add(job.Job{Name: "save_counts", Every: auth.SaveInterval, Run: gate.Save})
+	d.Wake = r.Add(job.Job{Name: "messages", Every: dispatch.LookInterval, Run: d.Look})
+	d.WakeNotify = r.Add(job.Job{Name: "notify_servers", Run: d.Notify})
+	r.Add(job.Job{Name: "listen_servers", Every: dispatch.LookInterval, Run: d.Listen})
 	checkNow := r.Add(job.Job{Name: "readiness", Every: readinessInterval,
 		Run: func(ctx context.Context) error { m.ready.checkOnce(ctx); return nil }})
 	checkNow()

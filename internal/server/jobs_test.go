@@ -12,6 +12,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/auth"
+	"github.com/loci-memory/loci/internal/dispatch"
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/sqldb"
@@ -87,7 +88,7 @@ func TestMetricsShowJobs(t *testing.T) {
 	log := slog.New(slog.DiscardHandler)
 	gate := auth.NewGate(l.store, auth.Options{Clock: time.Now, Log: log})
 	m := newMetrics(l.store, &readiness{check: l.store.Ping, log: log})
-	jobs := newJobs(l.store, gate, m, log)
+	jobs := newJobs(l.store, dispatch.New(l.store), gate, m, log)
 	jobs.Start(t.Context())
 	defer jobs.Stop()
 	if _, err := store.System(t.Context(), l.store, "test", func(x *store.SystemTx) (loci.Empty, error) {

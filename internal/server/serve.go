@@ -99,7 +99,8 @@ func Serve(ctx context.Context, s Settings, console, logs io.Writer) (err error)
 	defer gate.Close()
 	svc := service.New(service.Options{Store: st, Embedder: model, PreviousEmbedder: previous,
 		Clock: s.clock(), Registration: s.Registration, SignInLimit: s.SignInLimit, PublicURL: s.PublicURL,
-		UsedOperations: gate.Used, SendMail: s.sendMail(), Extractor: extractor, DailyTokens: s.LLMDailyTokens})
+		UsedOperations: gate.Used, SendMail: s.sendMail(), Extractor: extractor, DailyTokens: s.LLMDailyTokens,
+		Heartbeat: s.Heartbeat})
 	ready := &readiness{check: st.Ping, damage: seenDamage, log: log}
 	context.AfterFunc(ctx, func() { ready.draining.Store(true) })
 	m := newMetrics(st, ready)
@@ -113,7 +114,7 @@ func Serve(ctx context.Context, s Settings, console, logs io.Writer) (err error)
 		return fmt.Errorf("metrics: %w", err)
 	}
 	defer stopMetrics()
-	jobs := newJobs(st, gate, m, log)
+	jobs := newJobs(st, svc.Dispatcher(), gate, m, log)
 	jobs.Start(context.WithoutCancel(ctx)) // while the last calls are answered, too
 	defer jobs.Stop()
 	st.Jobs().Start(context.WithoutCancel(ctx))

@@ -47,8 +47,9 @@ type Settings struct {
 	SignInLimit    int
 	Registration   service.Registration
 	ClockOffset    time.Duration
-	EmbedURL       string // of an OpenAI-compatible embedder; empty means the built-in one
-	EmbedKey       string // a secret
+	Heartbeat      time.Duration // of streams
+	EmbedURL       string        // of an OpenAI-compatible embedder; empty means the built-in one
+	EmbedKey       string        // a secret
 	EmbedModel     string
 	LLMURL         string // of an OpenAI-compatible language model that draws statements; empty means none
 	LLMKey         string // a secret
@@ -145,6 +146,8 @@ var Catalogue = append([]Setting{
 	{"llm-daily-tokens", "LOCI_LLM_DAILY_TOKENS", "200000",
 		"Tokens a day (UTC) that all servers of the database may use at llm-url; 0 is refused: leave llm-url out",
 		setLLMDailyTokens},
+	{"sse-heartbeat", "LOCI_SSE_HEARTBEAT", "20s", "Time between two heartbeats of a stream, from 1s to 10m",
+		setHeartbeat},
 	{"clock-offset", "LOCI_CLOCK_OFFSET", "0s", "Duration added to the clock, for tests of expiry", setClockOffset},
 }, planSettings()...)
 
@@ -159,7 +162,7 @@ func (s Setting) Secret() bool {
 func (s Setting) saved() bool { return s.Flag == "public-url" || strings.HasPrefix(s.Flag, "plan") }
 
 // unsupportedEnv are settings of later versions: setting them causes a warning.
-var unsupportedEnv = []string{"LOCI_BLOBS", "LOCI_SSE_HEARTBEAT"}
+var unsupportedEnv = []string{"LOCI_BLOBS"}
 
 // clientEnv are variables of the programs that call a server, not of the server.
 var clientEnv = []string{"LOCI_URL", "LOCI_API_KEY"}

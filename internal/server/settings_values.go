@@ -79,6 +79,14 @@ func setClockOffset(s *Settings, v string) (err error) {
 	return nil
 }
 
+func setHeartbeat(s *Settings, v string) (err error) {
+	s.Heartbeat, err = time.ParseDuration(v)
+	if err != nil || s.Heartbeat < time.Second || s.Heartbeat > 10*time.Minute {
+		return fmt.Errorf("must be a duration from 1s to 10m")
+	}
+	return nil
+}
+
 func setEmbedURL(s *Settings, v string) error {
 	_, err := embed.Endpoint(v)
 	s.EmbedURL = v

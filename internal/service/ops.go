@@ -136,6 +136,8 @@ var (
 		"Mark a message as read.", op.Agent, op.ToolFull, (*Service).AcknowledgeMessage, op.ServerOnly)
 	AgentClose = op.Add(Ops, "agent.close", "POST /v1/agent-messages/{messageId}/close", "Mark a message as done.",
 		op.Agent, op.ToolFull, (*Service).CloseMessage, op.ServerOnly)
+	AgentEvents = op.AddStream(Ops, "agent.events", "GET /v1/agent-messages/events",
+		"Stream the messages that you receive.", op.Agent, op.NoTool, (*Service).ListenAgent, op.ServerOnly)
 
 	SessionStart = op.Add(Ops, "session.start", "POST /v1/sessions",
 		"Start a session for a task, and read what is known.", op.Account, op.ToolFull, (*Service).StartSession,

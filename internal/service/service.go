@@ -3,18 +3,21 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"time"
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/attempt"
+	"github.com/loci-memory/loci/internal/dispatch"
 	"github.com/loci-memory/loci/internal/extract"
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/mail"
 	"github.com/loci-memory/loci/internal/password"
 	"github.com/loci-memory/loci/internal/retrieve"
 	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/accountdb"
 	"github.com/loci-memory/loci/internal/vector"
 )
 
@@ -29,6 +32,7 @@ type Service struct {
 	mailLimiter   *attempt.Limiter
 	setup         setupLink
 	extraction    extractionCounts
+	dispatcher    *dispatch.Dispatcher
 }
 
 // Options are the dependencies and settings of a Service.
@@ -55,6 +59,9 @@ type Options struct {
 	Embedder, PreviousEmbedder vector.Embedder
 	// how long a search waits for the embedder; 0 means 300 ms
 	EmbedTimeout time.Duration
+
+	// Heartbeat is the time between two heartbeats of a stream; 0 means 20 s.
+	Heartbeat time.Duration
 }
 
 // New returns a Service.
@@ -70,6 +77,10 @@ func New(o Options) *Service {
 			"Too many links that do not work: wait for Retry-After seconds."),
 		mailLimiter: attempt.NewLimiter(o.Clock, o.SignInLimit,
 			"Too many mails were asked for: wait for Retry-After seconds.")}
+	s.Heartbeat = cmp.Or(s.Heartbeat, 20*time.Second)
+	s.dispatcher = dispatch.New(s.Store)
+	s.Store.Subscribe(func(accountdb.Change) { s.dispatcher.Recheck() })
+	s.Store.SubscribeMessages(s.dispatcher.Announce)
 	if s.SendMail != nil {
 		s.handleMails()
 	}

@@ -23,6 +23,12 @@ type DB interface {
 	Close() error
 	Dialect() *Dialect
 	Stats(ctx context.Context) Stats
+	// Notify wakes the listeners of a channel in other processes with a payload of less than 8,000 bytes. It is a hint:
+	// it may be lost.
+	Notify(ctx context.Context, channel, payload string) error
+	// Listen calls f with an empty payload once it listens, then with each payload of a channel, until ctx ends or the
+	// connection is lost.
+	Listen(ctx context.Context, channel string, f func(payload string)) error
 	// CheckFiles returns an error while a file of the database is not where it was opened.
 	CheckFiles() error
 }

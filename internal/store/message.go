@@ -148,8 +148,8 @@ func (t *Tx) MoveReceipt(id loci.ID, move string) (out loci.Receipt, err error) 
 
 // LastNumber returns the number of the newest message of the actor's agent. All smaller ones are committed.
 func (t *Tx) LastNumber() (number int64, err error) {
-	return number, t.queryRow(`SELECT last_number FROM agents WHERE id = ?2 AND user_id = ?1`, []any{t.actor.AgentID},
-		&number)
+	err = t.queryRow(`SELECT last_number FROM agents WHERE id = ?2 AND user_id = ?1`, []any{t.actor.AgentID}, &number)
+	return number, sqldb.MapNoRows(err)
 }
 
 // NumberOf returns the number of a message that the actor's agent has received, or NotFound.
@@ -186,4 +186,6 @@ func (t *Tx) Received(x ReceivedRange) (list List[Received], err error) {
 }
 
 // DeleteClosedMessages deletes messages that all recipients have closed 90 days ago.
-func (s *Store) DeleteClosedMessages(ctx context.Context) error { return messagedb.DeleteClosed(ctx, s.db) }
+func (s *Store) DeleteClosedMessages(ctx context.Context) error {
+	return messagedb.DeleteClosed(ctx, s.db)
+}

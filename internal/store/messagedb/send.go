@@ -74,7 +74,6 @@ const Columns = ` x.id, w.id, g.id, k.name, x.to_agent, x.subject, x.content, x.
 // SenderJoin joins messages x to their senders.
 const SenderJoin = ` JOIN agents g ON g.row_id = x.agent JOIN api_keys k ON k.id = g.key_id `
 
-
 // Scan scans a message and further columns.
 func Scan(r sqldb.Row, m *loci.Message, more ...any) error {
 	err := r.Scan(append([]any{&m.ID, &m.WorkspaceID, &m.From.AgentID, &m.From.Name, &m.To, &m.Subject, &m.Content,

@@ -1,0 +1,84 @@
+package dispatch
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"sync"
+
+	"github.com/loci-memory/loci"
+)
+
+// maxPayload is less than the limit of PostgreSQL, 8,000 bytes.
+const maxPayload = 7000
+
+// An outbox holds the agents that other servers are to look for.
+type outbox struct {
+	mu     sync.Mutex
+	agents map[loci.ID]bool
+}
+
+// A notification is what one server tells the others: that agents have received messages.
+type notification struct {
+	Server string    `json:"server"`
+	Agents []loci.ID `json:"agents"` // null: any agent
+}
+
+// server names this process in notifications.
+var server = rand.Text()
+
+// Announce tells the listeners here, and those of the other servers, that agents have received a message. It waits for
+// nobody.
+func (d *Dispatcher) Announce(agents []loci.ID) {
+	d.markDue(agents)
+	d.outbox.mu.Lock()
+	defer d.outbox.mu.Unlock()
+	if d.outbox.agents == nil {
+		d.outbox.agents = map[loci.ID]bool{}
+	}
+	for _, id := range agents {
+		d.outbox.agents[id] = true
+	}
+	if len(agents) > 0 {
+		d.WakeNotify()
+	}
+}
+
+// Notify tells the other servers what was announced since the last round.
+func (d *Dispatcher) Notify(ctx context.Context) error {
+	d.outbox.mu.Lock()
+	n := notification{Server: server}
+	for id := range d.outbox.agents {
+		n.Agents = append(n.Agents, id)
+	}
+	d.outbox.agents = nil
+	d.outbox.mu.Unlock()
+	if len(n.Agents) == 0 {
+		return nil
+	}
+	payload, err := json.Marshal(n)
+	if err == nil && len(payload) > maxPayload {
+		n.Agents = nil
+		payload, err = json.Marshal(n)
+	}
+	if err != nil {
+		return err
+	}
+	return d.source.NotifyServers(ctx, string(payload))
+}
+
+// Listen hears the notifications of the other servers, until ctx ends or the connection is lost.
+func (d *Dispatcher) Listen(ctx context.Context) error { return d.source.ListenServers(ctx, d.hear) }
+
+// hear reads a payload. An empty one begins a connection: notifications may have been lost before it.
+func (d *Dispatcher) hear(payload string) {
+	var n notification
+	if err := json.Unmarshal([]byte(payload), &n); err == nil && n.Server == server {
+		return
+	}
+	if n.Agents != nil {
+		d.markDue(n.Agents)
+		return
+	}
+	d.Recheck()
+}

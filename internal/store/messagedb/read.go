@@ -1,0 +1,78 @@
+package messagedb
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/sqldb"
+)
+
+// An AgentState is the state of an agent for its listeners.
+type AgentState struct {
+	LastNumber int64 // all receipts up to it are committed
+	Ended      bool  // its key is revoked, or its user disabled
+}
+
+// Agents returns the states of agents. One that was deleted has none.
+func Agents(t *sqldb.Tx, ids []loci.ID) (map[loci.ID]AgentState, error) {
+	states := make(map[loci.ID]AgentState, len(ids))
+	err := t.Query(`SELECT g.id, g.last_number, k.revoked_at <> 0 OR u.disabled FROM `+
+		fmt.Sprintf(t.Dialect.StringRows, 1)+` JOIN agents g ON g.id = list.value JOIN api_keys k ON k.id = g.key_id
+		JOIN users u ON u.id = g.user_id`, []any{sqldb.EncodeStrings(ids)}, func(r sqldb.Row) error {
+		var id loci.ID
+		var s AgentState
+		err := r.Scan(&id, &s.LastNumber, &s.Ended)
+		states[id] = s
+		return err
+	})
+	return states, err
+}
+
+// A Position is a place in the sequence of an agent.
+type Position struct {
+	AgentID loci.ID
+	Number  int64
+}
+
+// MarshalJSON returns the pair for Dialect.PairRows.
+func (p Position) MarshalJSON() ([]byte, error) { return json.Marshal([]any{p.AgentID, p.Number}) }
+
+// A Delivery is a message at its place in the sequence of a recipient.
+type Delivery struct {
+	Position
+	MessageID loci.ID
+}
+
+// Deliveries returns the first messages after positions, oldest first for each agent: those in workspaces that the
+// owner of the agent belongs to now.
+func Deliveries(t *sqldb.Tx, after []Position, limit int) (list []Delivery, err error) {
+	pairs, err := json.Marshal(after)
+	if err != nil {
+		return nil, err
+	}
+	err = t.Query(`SELECT o.id, r.number, x.id FROM `+fmt.Sprintf(t.Dialect.PairRows, 1)+`
+		JOIN agents o ON o.id = list.name JOIN receipts r ON r.agent = o.row_id AND r.number > list.number
+		JOIN messages x ON x.row_id = r.message
+		JOIN members m ON m.workspace = x.workspace AND m.user_id = o.user_id
+		ORDER BY r.number, r.row_id LIMIT ?2`, []any{string(pairs), limit}, func(r sqldb.Row) error {
+		var d Delivery
+		err := r.Scan(&d.AgentID, &d.Number, &d.MessageID)
+		list = append(list, d)
+		return err
+	})
+	return list, err
+}
+
+// Messages returns messages by their ids.
+func Messages(t *sqldb.Tx, ids []loci.ID) (list []loci.Message, err error) {
+	err = t.Query(`SELECT`+Columns+`FROM `+fmt.Sprintf(t.Dialect.StringRows, 1)+` JOIN messages x ON x.id = list.value`+
+		SenderJoin+`JOIN workspaces w ON w.row_id = x.workspace`, []any{sqldb.EncodeStrings(ids)},
+		func(r sqldb.Row) error {
+			var m loci.Message
+			err := Scan(r, &m)
+			list = append(list, m)
+			return err
+		})
+	return list, err
+}
