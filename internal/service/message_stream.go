@@ -1,0 +1,191 @@
+package service
+
+import (
+	"context"
+	"iter"
+	"time"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/dispatch"
+	"github.com/loci-memory/loci/internal/identity"
+	"github.com/loci-memory/loci/internal/store"
+)
+
+const (
+	// maxReadyMessages and maxReadyBytes bound the unread messages of the first event.
+	maxReadyMessages, maxReadyBytes = 100, 1 << 20
+	// streamBatch is the number of messages that a stream reads at once.
+	streamBatch = 32
+)
+
+// Dispatcher returns the dispatcher of the streams.
+func (s *Service) Dispatcher() *dispatch.Dispatcher { return s.dispatcher }
+
+// ListenAgent streams what the actor's agent receives: its unread messages, or what came since the last event of its
+// client, then what comes.
+func (s *Service) ListenAgent(ctx context.Context, actor *identity.Actor, in loci.ListenAgent) (
+	iter.Seq2[loci.AgentEvent, error], error) {
+	sub, err := s.dispatcher.Subscribe(actor.CredentialID, actor.AgentID)
+	if err != nil {
+		return nil, err
+	}
+	context.AfterFunc(ctx, sub.Close)
+	l := &listener{s: s, actor: actor, sub: sub}
+	ready, err := l.begin(ctx, in.WorkspaceID)
+	if err != nil {
+		sub.Close()
+		return nil, err
+	}
+	return func(yield func(loci.AgentEvent, error) bool) {
+		defer sub.Close()
+		if yield(ready, nil) {
+			l.run(ctx, yield)
+		}
+	}, nil
+}
+
+// A listener is the position of one stream.
+type listener struct {
+	s     *Service
+	actor *identity.Actor
+	sub   *dispatch.Subscription
+
+	position int64 // the messages up to it were sent
+	// the unread messages between position and unread.Through that the first event had no room for; none if they are equal
+	unread store.ReceivedRange
+}
+
+// begin returns the first event, and sets the position behind it.
+func (l *listener) begin(ctx context.Context, workspaceID loci.ID) (loci.AgentEvent, error) {
+	e := loci.NewAgentEvent(loci.EventReady)
+	e.AgentID, e.Unread = l.actor.AgentID, &[]loci.InboxMessage{}
+	_, err := read(ctx, l.s, l.actor, func(tx *store.Tx) (_ loci.Empty, err error) {
+		if workspaceID != "" {
+			if _, err = tx.WorkspaceRecord(workspaceID); err != nil {
+				return loci.Empty{}, err
+			}
+		}
+		last, err := tx.LastNumber()
+		if err != nil {
+			return loci.Empty{}, err
+		}
+		l.sub.Start(last)
+		if l.actor.LastEventID.Valid() {
+			l.position, err = tx.NumberOf(l.actor.LastEventID)
+			if err == nil || !loci.Is(err, loci.CodeNotFound) {
+				return loci.Empty{}, err
+			}
+		}
+		l.position = last
+		l.unread = store.ReceivedRange{Through: last, Unread: true, WorkspaceID: workspaceID, Limit: maxReadyMessages}
+		list, err := tx.Received(l.unread)
+		size := 0
+		for _, x := range list.Items {
+			if size += len(x.Content) + len(x.Subject); size > maxReadyBytes {
+				list.HasMore = true
+				break
+			}
+			*e.Unread = append(*e.Unread, x.InboxMessage)
+			l.unread.After = x.Number
+		}
+		if !list.HasMore {
+			l.unread.After = last
+		}
+		return loci.Empty{}, err
+	})
+	return e, err
+}
+
+// run sends events until the stream ends.
+func (l *listener) run(ctx context.Context, yield func(loci.AgentEvent, error) bool) {
+	heartbeat := time.NewTicker(l.s.Heartbeat)
+	defer heartbeat.Stop()
+	for l.sendUnread(ctx, yield) && l.sendNew(ctx, yield) {
+		select {
+		case <-ctx.Done():
+			return
+		case <-l.sub.Ended():
+			yield(loci.NewAgentEvent(loci.EventAuthRevoked), nil)
+			return
+		case <-heartbeat.C:
+			if !yield(loci.NewAgentEvent(loci.EventHeartbeat), nil) {
+				return
+			}
+		case <-l.sub.Woken():
+		}
+	}
+}
+
+// sendUnread sends the unread messages that the first event had no room for.
+func (l *listener) sendUnread(ctx context.Context, yield func(loci.AgentEvent, error) bool) bool {
+	l.unread.Limit = streamBatch
+	for l.unread.After < l.unread.Through {
+		last, more := l.sendRange(ctx, l.unread, yield)
+		if l.unread.After = last; !more {
+			return false
+		}
+	}
+	return true
+}
+
+// sendNew sends the messages behind the position.
+func (l *listener) sendNew(ctx context.Context, yield func(loci.AgentEvent, error) bool) bool {
+	for {
+		next := l.sub.After(l.position)
+		switch {
+		case next.Behind > 0:
+			last, more := l.sendRange(ctx, store.ReceivedRange{After: l.position, Through: next.Behind,
+				Limit: streamBatch}, yield)
+			if l.position = last; !more {
+				return false
+			}
+		case next.Number == l.position:
+			return true
+		}
+		for _, e := range next.Events {
+			if l.hasEnded() {
+				return true
+			}
+			if !yield(*e, nil) {
+				return false
+			}
+		}
+		l.position = max(l.position, next.Number)
+	}
+}
+
+// hasEnded reports whether the credential has ended: then nothing more is sent.
+func (l *listener) hasEnded() bool {
+	select {
+	case <-l.sub.Ended():
+		return true
+	default:
+		return false
+	}
+}
+
+// sendRange sends the first messages of a range, and returns the position behind them.
+func (l *listener) sendRange(ctx context.Context, x store.ReceivedRange,
+	yield func(loci.AgentEvent, error) bool) (last int64, more bool) {
+	list, err := read(ctx, l.s, l.actor, func(tx *store.Tx) (store.List[store.Received], error) {
+		return tx.Received(x)
+	})
+	if err != nil {
+		yield(loci.AgentEvent{}, err)
+		return x.After, false
+	}
+	last = x.After
+	for _, m := range list.Items {
+		if l.hasEnded() {
+			return x.Through, true
+		}
+		if !yield(loci.NewMessageEvent(m.Message), nil) {
+			return last, false
+		}
+		last = m.Number
+	}
+	if !list.HasMore {
+		last = x.Through
+	}
+	return last, true
+}
