@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/loci-memory/loci"
 )
@@ -22,6 +23,7 @@ type request struct {
 	body           []byte
 	header         http.Header
 	responseHeader *http.Header
+	onReconnect    func(error, time.Duration)
 	credential     string // key or access token
 	reauthorized   bool   // the server refused one token of the call
 }
@@ -62,10 +64,15 @@ func do[Out any](ctx context.Context, c *Client, route string, in any, options [
 		return out, err
 	}
 	if err := json.Unmarshal(raw, &out); err != nil {
-		return out, &loci.Error{Code: loci.CodeInternalError,
-			Message: "The answer of the server cannot be read: update this program if the server is newer.", Err: err}
+		return out, unreadableError(err)
 	}
 	return out, nil
+}
+
+// unreadableError returns the error for an answer of another form.
+func unreadableError(err error) error {
+	return &loci.Error{Code: loci.CodeInternalError,
+		Message: "The answer of the server cannot be read: update this program if the server is newer.", Err: err}
 }
 
 // Do sends a flat JSON object as the fields of a request. Fields in braces in pattern become parts of the path. For GET

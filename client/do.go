@@ -54,7 +54,12 @@ func (c *Client) backOff(ctx context.Context, try int, err error) bool {
 	if end, ok := ctx.Deadline(); wait > c.maxBackoff || ok && time.Until(end) < wait {
 		return false
 	}
-	timer := time.NewTimer(wait)
+	return sleep(ctx, wait)
+}
+
+// sleep waits, and reports whether ctx has not ended.
+func sleep(ctx context.Context, pause time.Duration) bool {
+	timer := time.NewTimer(pause)
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():

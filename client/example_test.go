@@ -8,6 +8,7 @@ import (
 	"log"
 	"net/http"
 	"net/http/httptest"
+	"time"
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/client"
@@ -31,6 +32,11 @@ func exampleServer() *httptest.Server {
 		w.WriteHeader(http.StatusNotFound)
 		_, _ = io.WriteString(w, `{"ok":false,"error":"not_found","code":"not_found","message":"There is none."}`)
 	})
+	mux.HandleFunc("GET /v1/agent-messages/events", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = io.WriteString(w, "event: ready\ndata: {\"ok\":true,\"agentId\":\"agt_1\",\"unread\":"+
+			"[{\"id\":\"1\",\"content\":\"Deploy.\"}]}\n\nevent: auth.revoked\ndata: {\"ok\":true}\n\n")
+	})
 	return httptest.NewServer(mux)
 }
 
@@ -47,6 +53,27 @@ func ExampleClient_MemoryCreate() {
 	}
 	fmt.Println(made.Memory.Title, made.Memory.Version)
 	// Output: The cat is called Ada. 1
+}
+
+func ExampleClient_AgentEvents() {
+	server := exampleServer()
+	defer server.Close()
+	c, err := client.New(server.URL, client.WithKey("loci_live_..."))
+	if err != nil {
+		log.Fatal(err)
+	}
+	lost := client.OnReconnect(func(reason error, pause time.Duration) { log.Print(reason) })
+	for e, err := range c.AgentEvents(context.Background(), loci.ListenAgent{}, lost) {
+		if err != nil {
+			fmt.Println(err)
+		}
+		for _, m := range e.Messages() {
+			fmt.Println(m.Content)
+		}
+	}
+	// Output:
+	// Deploy.
+	// revoked: The credential was revoked: use another one.
 }
 
 func ExampleClient_MemoryListAll() {
