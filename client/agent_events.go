@@ -90,7 +90,7 @@ func (c *Client) newAgentStream(in loci.ListenAgent, options []CallOption) *agen
 	if in.WorkspaceID != "" {
 		s.request.url += "?" + url.Values{"workspace_id": {string(in.WorkspaceID)}}.Encode()
 	}
-	for _, o := range append(slices.Clip(options), AsAgent()) {
+	for _, o := range asAgent(options) {
 		o(s.request)
 	}
 	s.lastID = s.request.header.Get(lastEventIDHeader)

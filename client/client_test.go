@@ -208,3 +208,15 @@ func TestDoReturnsUnavailableWhenServerIsDown(t *testing.T) {
 		t.Errorf("canceled: %v", err)
 	}
 }
+
+func TestMethodsForAgentsNameTheAgent(t *testing.T) {
+	t.Parallel()
+	c, last := newTestServer(t, `{"ok":true}`)
+	if _, err := c.AgentInbox(t.Context(), loci.ListInbox{}); err != nil ||
+		last.header.Get("X-Loci-Actor") != "agent" {
+		t.Errorf("%v %v", err, last.header)
+	}
+	if _, err := c.AgentList(t.Context(), loci.ListAgents{}); err != nil || last.header.Get("X-Loci-Actor") != "" {
+		t.Errorf("%v %v", err, last.header)
+	}
+}

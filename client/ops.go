@@ -452,14 +452,14 @@ func (c *Client) AgentListAll(ctx context.Context, in loci.ListAgents, options .
 //
 // Send a message to an agent, or to all agents of a workspace.
 func (c *Client) AgentSend(ctx context.Context, in loci.SendMessage, options ...CallOption) (loci.SentMessage, error) {
-	return do[loci.SentMessage](ctx, c, "POST /v1/agent-messages", in, options)
+	return do[loci.SentMessage](ctx, c, "POST /v1/agent-messages", in, asAgent(options))
 }
 
 // AgentInbox calls agent.inbox, GET /v1/agent-messages/inbox.
 //
 // List the messages that you have received, newest first.
 func (c *Client) AgentInbox(ctx context.Context, in loci.ListInbox, options ...CallOption) (loci.Inbox, error) {
-	return do[loci.Inbox](ctx, c, "GET /v1/agent-messages/inbox", in, options)
+	return do[loci.Inbox](ctx, c, "GET /v1/agent-messages/inbox", in, asAgent(options))
 }
 
 // AgentInboxAll returns the items of every page of agent.inbox. It reads a page when the one before is used up.
@@ -477,14 +477,14 @@ func (c *Client) AgentInboxAll(ctx context.Context, in loci.ListInbox, options .
 //
 // Mark a message as read.
 func (c *Client) AgentAcknowledge(ctx context.Context, in loci.GetMessage, options ...CallOption) (loci.OneReceipt, error) {
-	return do[loci.OneReceipt](ctx, c, "POST /v1/agent-messages/{messageId}/acknowledge", in, options)
+	return do[loci.OneReceipt](ctx, c, "POST /v1/agent-messages/{messageId}/acknowledge", in, asAgent(options))
 }
 
 // AgentClose calls agent.close, POST /v1/agent-messages/{messageId}/close.
 //
 // Mark a message as done.
 func (c *Client) AgentClose(ctx context.Context, in loci.GetMessage, options ...CallOption) (loci.OneReceipt, error) {
-	return do[loci.OneReceipt](ctx, c, "POST /v1/agent-messages/{messageId}/close", in, options)
+	return do[loci.OneReceipt](ctx, c, "POST /v1/agent-messages/{messageId}/close", in, asAgent(options))
 }
 
 // SessionStart calls session.start, POST /v1/sessions.

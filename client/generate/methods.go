@@ -31,7 +31,7 @@ const method = `
 //
 // %[4]s
 func (c *Client) %[1]s(ctx context.Context, %[5]soptions ...CallOption) (loci.%[6]s, error) {
-	return do[loci.%[6]s](ctx, c, %[3]q, %[7]s, options)
+	return do[loci.%[6]s](ctx, c, %[3]q, %[7]s, %[8]s)
 }
 `
 
@@ -75,7 +75,12 @@ func writeMethod(b *bytes.Buffer, o *op.Op) error {
 	if in == reflect.TypeFor[loci.Empty]() {
 		parameter, argument = "", "loci.Empty{}"
 	}
-	fmt.Fprintf(b, method, goName(o.Name), o.Name, o.Method+" "+o.Pattern, o.Summary, parameter, out.Name(), argument)
+	options := "options"
+	if o.Access == op.Agent {
+		options = "asAgent(options)"
+	}
+	fmt.Fprintf(b, method, goName(o.Name), o.Name, o.Method+" "+o.Pattern, o.Summary, parameter, out.Name(), argument,
+		options)
 	if o.Paged {
 		items := itemsField(out)
 		fmt.Fprintf(b, pagesMethod, goName(o.Name), o.Name, in.Name(), items.Type.Elem(), items.Name)

@@ -48,6 +48,7 @@ func TestMethodsMatchGolden(t *testing.T) {
 	op.Add(table, "auth.setup", "POST /v1/auth/setup", "Sign in.", op.Public, op.BrowserOnly, fakeService.Create,
 		op.MayCreate)
 	op.Add(table, "key.list", "GET /v1/api-keys", "List keys.", op.Person, op.NoTool, fakeService.List)
+	op.Add(table, "agent.read", "GET /v1/agent", "Read as an agent.", op.Agent, op.NoTool, fakeService.Read)
 	op.AddStream(table, "agent.events", "GET /v1/events", "Follow.", op.Account, op.NoTool, fakeService.Follow)
 	got, err := methods(table)
 	if err != nil {
