@@ -2,6 +2,7 @@ package dispatch
 
 import (
 	"context"
+	"crypto/rand"
 	"sync"
 	"time"
 
@@ -36,6 +37,7 @@ const (
 // A Dispatcher knows the agents that listen on this server.
 type Dispatcher struct {
 	source Source
+	name   string                                  // in notifications
 	events *cache.Cache[loci.ID, *loci.AgentEvent] // by the id of the message
 
 	// Wake starts a round of Look, and WakeNotify one of Notify, soon. They are set before the first use.
@@ -69,7 +71,7 @@ type item struct {
 
 // New returns a dispatcher without listeners.
 func New(s Source) *Dispatcher {
-	return &Dispatcher{source: s, events: cache.New[loci.ID](maxEvents, maxEventBytes, sizeOf),
+	return &Dispatcher{source: s, name: rand.Text(), events: cache.New[loci.ID](maxEvents, maxEventBytes, sizeOf),
 		agents: map[loci.ID]*agent{}, streams: map[loci.ID]int{}, due: map[loci.ID]bool{},
 		Wake: func() {}, WakeNotify: func() {}}
 }

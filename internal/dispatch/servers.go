@@ -2,7 +2,6 @@ package dispatch
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"sync"
 
@@ -24,9 +23,6 @@ type notification struct {
 	Agents []loci.ID `json:"agents"` // null: any agent
 }
 
-// server names this process in notifications.
-var server = rand.Text()
-
 // Announce tells the listeners here, and those of the other servers, that agents have received a message. It waits for
 // nobody.
 func (d *Dispatcher) Announce(agents []loci.ID) {
@@ -47,7 +43,7 @@ func (d *Dispatcher) Announce(agents []loci.ID) {
 // Notify tells the other servers what was announced since the last round.
 func (d *Dispatcher) Notify(ctx context.Context) error {
 	d.outbox.mu.Lock()
-	n := notification{Server: server}
+	n := notification{Server: d.name}
 	for id := range d.outbox.agents {
 		n.Agents = append(n.Agents, id)
 	}
@@ -73,7 +69,7 @@ func (d *Dispatcher) Listen(ctx context.Context) error { return d.source.ListenS
 // hear reads a payload. An empty one begins a connection: notifications may have been lost before it.
 func (d *Dispatcher) hear(payload string) {
 	var n notification
-	if err := json.Unmarshal([]byte(payload), &n); err == nil && n.Server == server {
+	if err := json.Unmarshal([]byte(payload), &n); err == nil && n.Server == d.name {
 		return
 	}
 	if n.Agents != nil {

@@ -13,6 +13,7 @@ import (
 	"slices"
 
 	"github.com/gofrs/flock"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/auth"
@@ -104,6 +105,9 @@ func Serve(ctx context.Context, s Settings, console, logs io.Writer) (err error)
 	ready := &readiness{check: st.Ping, damage: seenDamage, log: log}
 	context.AfterFunc(ctx, func() { ready.draining.Store(true) })
 	m := newMetrics(st, ready)
+	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "loci_streams",
+		Help: "Agents that listen to their messages, by the number of their streams."},
+		func() float64 { return float64(svc.Dispatcher().Streams()) }))
 	if extractor != nil {
 		m.registry.MustRegister(extractionCollector{st, svc, ready})
 	}
