@@ -34,6 +34,6 @@ type ListAgents struct {
 
 // Agents is a page of agents, newest first.
 type Agents struct {
-	Agents []Agent `json:"agents" show:"columns=id name:16 sourceName:16 ownerUserId status=active lastSeenAt"`
+	Agents []Agent `json:"agents" show:"columns=id name:12 owner:12 sourceName:12 status=active lastSeenAt"`
 	Page
 }

@@ -126,7 +126,7 @@ type ListInbox struct {
 
 // Inbox is a page of the messages of an agent, newest first.
 type Inbox struct {
-	Messages []InboxMessage `json:"messages" show:"columns=id from subject:28 content:40 receipt createdAt"`
+	Messages []InboxMessage `json:"messages" show:"columns=id from:8 subject:12 content:14 receipt createdAt"`
 	Page
 }
 

@@ -84,9 +84,12 @@ func (p *program) errorText(e *loci.Error) string {
 	case e.Code == loci.CodeInsufficientScope && p.currentTarget.tokens != nil:
 		return fmt.Sprintf("This command needs an API key, because the login by browser reaches only the workspaces "+
 			"that you chose: create a key at %s, and run loci login %[1]s --key -", p.currentTarget.url)
-	case e.Code == loci.CodeInvalidKey || e.Code == loci.CodeRevoked:
-		return fmt.Sprintf("%s does not take this key: use loci login %s with another one, or set LOCI_API_KEY",
-			p.currentTarget.url, p.currentTarget.url)
+	case e.Code == loci.CodeRevoked:
+		return fmt.Sprintf("This key was revoked at %s: use loci login %[1]s with another one, or set LOCI_API_KEY",
+			p.currentTarget.url)
+	case e.Code == loci.CodeInvalidKey:
+		return fmt.Sprintf("%s does not take this key: use loci login %[1]s with another one, or set LOCI_API_KEY",
+			p.currentTarget.url)
 	case e.Code == loci.CodeNotFound && strings.HasPrefix(e.Message, "There is no such route"):
 		return fmt.Sprintf("%s has no such command: it runs another variant of the contract (LOCI_CONTRACT), or "+
 			"another version of Loci", p.currentTarget.url)

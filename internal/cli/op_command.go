@@ -28,8 +28,8 @@ func (p *program) opCommand(o *op.Op) *cobra.Command {
 		Use:   format.Kebab(verb),
 		Short: o.Summary,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if agent {
-				c.ActorHeader = "agent"
+			if agent || o.Access == op.Agent {
+				c.ActorHeader = op.ActorAgent
 			}
 			if once := cmd.Flags().Lookup("idempotency-key"); once != nil && once.Changed && c.IdempotencyKey == "" {
 				return command.UsageError("--idempotency-key must not be empty")
@@ -79,7 +79,7 @@ func (p *program) opCommand(o *op.Op) *cobra.Command {
 		cmd.Flags().StringVar(&c.IfMatch, "if-match", "",
 			"Change it only while it has this entity tag (etag of the record's own command)")
 	}
-	if o.Access != op.Public {
+	if o.Access != op.Public && o.Access != op.Agent {
 		cmd.Flags().BoolVar(&agent, "agent", false, "Call as an agent: without operations for people alone")
 	}
 	return cmd
@@ -101,6 +101,11 @@ func (p *program) runOp(cmd *cobra.Command, o *op.Op, c *op.Call, input []byte, 
 		return err
 	}
 	p.currentTarget = t
+	if o.Access == op.Agent || c.ActorHeader != "" && t.url != "" {
+		if err := t.checkAgent(); err != nil {
+			return err
+		}
+	}
 	caller, end, err := p.openCaller(cmd.Context(), t, true)
 	if err != nil {
 		return err

@@ -152,6 +152,9 @@ func (p *program) addOperations(root *cobra.Command) {
 		}
 		g.AddCommand(p.opCommand(o))
 	}
+	if g := groups["agent"]; g != nil {
+		g.AddCommand(p.agentShow(), p.agentListen())
+	}
 }
 
 // resourceSummary describes the commands of a resource in a line.
@@ -163,6 +166,7 @@ func resourceSummary(resource string) string {
 		"member":     "See who is in a workspace, change roles, and remove members",
 		"invitation": "Invite people into a workspace, and answer invitations",
 		"key":        "Make and revoke API keys",
+		"agent":      "See agents, send them messages, and read and follow those to your own",
 		"account":    "Show and change your account, and show its usage",
 		"grant":      "See the programs that use your workspaces, and end their access",
 		"signin":     "See the browsers that are signed in, and sign them out",

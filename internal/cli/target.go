@@ -120,6 +120,19 @@ func (t *target) useLogin(s profile.Store, login *profile.Login) error {
 // hasCredential reports whether the target has a key or tokens.
 func (t target) hasCredential() bool { return t.key != "" || t.tokens != nil }
 
+// checkAgent returns an error if the credential of the target cannot name an agent.
+func (t target) checkAgent() error {
+	switch {
+	case t.url == "":
+		return loci.Errorf(loci.CodeStateConflict, "A database on this device has no agents: name a server with "+
+			"--server or LOCI_URL, or use loci login")
+	case t.tokens != nil:
+		return loci.Errorf(loci.CodeForbidden, "An agent is named with an API key, and the login for %s is by "+
+			"browser: create a key at %[1]s, and run loci login %[1]s --key -, or set LOCI_URL and LOCI_API_KEY", t.url)
+	}
+	return nil
+}
+
 // profile returns the place of the login.
 func (p *program) profile() profile.Store {
 	s := profile.Store{Keyring: p.keyring}
@@ -222,7 +235,7 @@ func (r remote) Call(ctx context.Context, o *op.Op, c *op.Call, a op.Args) ([]by
 	var answer http.Header
 	options := []client.CallOption{client.IdempotencyKey(c.IdempotencyKey), client.IfMatch(c.IfMatch),
 		client.RequestID(c.RequestID), client.WithResponseHeader(&answer)}
-	if c.ActorHeader == "agent" {
+	if c.ActorHeader == op.ActorAgent {
 		options = append(options, client.AsAgent())
 	}
 	raw, err := r.client.Do(ctx, o.Method, o.Pattern, in, options...)

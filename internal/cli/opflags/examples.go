@@ -37,6 +37,15 @@ var handwrittenExamples = map[string][]string{
 		"loci account delete",
 		"loci account delete --password - --yes < password.txt",
 	},
+	"agent.send": {
+		`loci agent send --to-agent-id agt_01890000000070008000000000000000 --subject Deploy --content "Is basalt free?"`,
+		"loci agent send --broadcast --workspace-id 01890000-0000-7000-8000-000000000000 --content - < report.md",
+		`loci agent send --to-agent-id agt_01890000 --reply-to 01890000-0000-7000-8000-000000000000 --content "It is."`,
+	},
+	"agent.inbox": {
+		"loci agent inbox",
+		"loci agent inbox --status unread --all --json",
+	},
 	"invitation.respond": {"loci invitation respond 01890000-0000-7000-8000-000000000000 --accept --confirm"},
 }
 

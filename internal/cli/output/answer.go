@@ -186,15 +186,18 @@ func displayValue(raw json.RawMessage, isTime bool) string {
 	return string(raw)
 }
 
-// listItem returns an item of a list; an object is shown by its name, or by its id.
+// listItem returns an item of a list; an object is shown by its name, its status, or its id.
 func listItem(v any) string {
-	if object, ok := v.(map[string]any); ok {
-		if name, ok := object["name"].(string); ok && name != "" {
-			return name
-		}
-		return fmt.Sprint(object["id"])
+	object, ok := v.(map[string]any)
+	if !ok {
+		return fmt.Sprint(v)
 	}
-	return fmt.Sprint(v)
+	for _, field := range []string{"name", "status"} {
+		if text, ok := object[field].(string); ok && text != "" {
+			return text
+		}
+	}
+	return fmt.Sprint(object["id"])
 }
 
 // printRecord prints one record: a line for each value, then its long text, if that is wanted, or its tables, then the

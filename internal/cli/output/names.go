@@ -63,15 +63,16 @@ func (p *Printer) nameWithID(id loci.ID) string {
 	return string(id)
 }
 
-// addPeople adds the name of its author or inviter to each record, if any name is known, and that of its user in a list
-// of several users. A person who shares the name with another, or who left, has the beginning of the id too.
+// addPeople adds the name of its author, inviter or owner to each record, if any name is known, and that of its user in
+// a list of several users. A person who shares the name with another, or who left, has the beginning of the id too.
 func (p *Printer) addPeople(records []map[string]json.RawMessage) {
 	sameName := map[string]int{}
 	for _, name := range p.People {
 		sameName[name]++
 	}
 	for _, r := range records {
-		for field, column := range map[string]string{"createdBy": "author", "invitedBy": "inviter", "userId": "user"} {
+		for field, column := range map[string]string{"createdBy": "author", "invitedBy": "inviter",
+			"ownerUserId": "owner", "userId": "user"} {
 			shown := len(p.People) > 0
 			if column == "user" {
 				shown = p.ShowUsers

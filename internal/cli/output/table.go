@@ -51,6 +51,9 @@ const (
 	dateWidth            = len("2006-01-02")
 )
 
+// maxCell is the width of a text in a table without a terminal: a title fits, and a long content is cut.
+const maxCell = 300
+
 // printTable prints records below each other.
 func (p *Printer) printTable(b *bytes.Buffer, records []map[string]json.RawMessage, shown op.Member) {
 	addNames(records, p.Names)
@@ -105,6 +108,9 @@ func buildColumns(records []map[string]json.RawMessage, columns []op.Column) (ta
 			text := ""
 			if raw, ok := r[c.Name]; ok {
 				text = format.StripControl(displayValue(raw, c.Time), false)
+			}
+			if c.MinWidth > 0 {
+				text = ansi.Truncate(text, maxCell, "…")
 			}
 			distinguishes = distinguishes || text != c.Usual && text != ""
 			c.cells = append(c.cells, text)

@@ -21,8 +21,11 @@ func listedAs(resource string) string {
 func (r Reader) lists(resource string) (ops []*op.Op) {
 	resource = listedAs(resource)
 	names := []string{resource + ".pending", resource + ".list"}
-	if resource == "candidate" {
+	switch resource {
+	case "candidate":
 		names = []string{"session.candidates"}
+	case "message":
+		names = []string{"agent.inbox"}
 	}
 	for _, name := range names {
 		o := r.Table.Op(name)
@@ -45,7 +48,7 @@ func ofWorkspace(list *op.Op) string {
 	return ""
 }
 
-// unfiltered is the filter with which a list contains every record.
+// unfiltered is the filter with which a list contains every record, but closed messages.
 func unfiltered(list *op.Op) map[string]any {
 	for _, f := range list.Fields() {
 		if f.Name == "include" {
@@ -55,6 +58,14 @@ func unfiltered(list *op.Op) map[string]any {
 	return nil
 }
 
+// filters returns the filters of calls to a list that together contain every record.
+func filters(list *op.Op) []map[string]any {
+	if list.Name == "agent.inbox" {
+		return []map[string]any{nil, {"status": loci.ReceiptClosed}}
+	}
+	return []map[string]any{unfiltered(list)}
+}
+
 // all reads the records of a resource: of one workspace or, without an id, of all. A workspace that does not show its
 // records to the caller is skipped. A record may occur twice.
 func (r Reader) all(ctx context.Context, resource string, workspaceID loci.ID) iter.Seq2[record, error] {
@@ -62,8 +73,10 @@ func (r Reader) all(ctx context.Context, resource string, workspaceID loci.ID) i
 		for _, list := range r.lists(resource) {
 			field := ofWorkspace(list)
 			if field == "" {
-				if !r.yieldAll(ctx, list, unfiltered(list), yield) {
-					return
+				for _, filter := range filters(list) {
+					if !r.yieldAll(ctx, list, filter, yield) {
+						return
+					}
 				}
 				continue
 			}

@@ -23,7 +23,8 @@ type authored struct {
 	CreatedBy   loci.ID `json:"createdBy"`
 	VerifiedBy  loci.ID `json:"verifiedBy"`
 	InvitedBy   loci.ID `json:"invitedBy"`
-	UserID      loci.ID `json:"userId"` // in a list of all members' records alone
+	OwnerUserID loci.ID `json:"ownerUserId"` // of an agent
+	UserID      loci.ID `json:"userId"`      // in a list of all members' records alone
 }
 
 // ShowsUsers reports whether an input asks for the records of all members, instead of the caller's own.
@@ -54,7 +55,7 @@ func (r Reader) PersonNames(ctx context.Context, input, raw []byte) map[loci.ID]
 		if wanted[a.WorkspaceID] == nil {
 			wanted[a.WorkspaceID] = map[loci.ID]bool{}
 		}
-		for _, id := range []loci.ID{a.CreatedBy, a.VerifiedBy, a.InvitedBy, a.UserID} {
+		for _, id := range []loci.ID{a.CreatedBy, a.VerifiedBy, a.InvitedBy, a.OwnerUserID, a.UserID} {
 			if id != "" {
 				wanted[a.WorkspaceID][id] = true
 			}
@@ -87,13 +88,14 @@ func (r Reader) PersonNames(ctx context.Context, input, raw []byte) map[loci.ID]
 	return names
 }
 
-// workspaceOfInput returns the workspace of the memory in an input, or "".
+// workspaceOfInput returns the workspace of an input or of the memory in it, or "".
 func (r Reader) workspaceOfInput(ctx context.Context, input []byte) loci.ID {
 	var given struct {
-		MemoryID loci.ID `json:"memoryId"`
+		MemoryID    loci.ID `json:"memoryId"`
+		WorkspaceID loci.ID `json:"workspace_id"`
 	}
 	if json.Unmarshal(input, &given) != nil || given.MemoryID == "" || r.Table.Op("memory.get") == nil {
-		return ""
+		return given.WorkspaceID
 	}
 	m, err := r.find(ctx, "memory", "memoryId", given.MemoryID, "")
 	if err != nil {
@@ -112,7 +114,7 @@ func authoredRecords(answer []strictjson.Member, raw []byte, users bool) (record
 		if !users {
 			a.UserID = ""
 		}
-		if a.CreatedBy != "" || a.InvitedBy != "" || a.UserID != "" {
+		if a.CreatedBy != "" || a.InvitedBy != "" || a.OwnerUserID != "" || a.UserID != "" {
 			records = append(records, a)
 		}
 	}

@@ -27,7 +27,8 @@ type record struct {
 	UserID      loci.ID `json:"userId"` // of a member, which has no other id
 	Name        string  `json:"name"`
 	Title       string  `json:"title"`
-	Task        string  `json:"task"` // of a session
+	Task        string  `json:"task"`    // of a session
+	Subject     string  `json:"subject"` // of a message
 	Email       string  `json:"email"`
 	Workspace   string  `json:"workspaceName"` // of an invitation
 	WorkspaceID loci.ID `json:"workspaceId"`
@@ -38,7 +39,9 @@ type record struct {
 }
 
 // name returns the name of a record for people, or "".
-func (r record) name() string { return cmp.Or(r.Title, r.Name, r.Task, r.Email, r.Client.Name) }
+func (r record) name() string {
+	return cmp.Or(r.Title, r.Name, r.Task, r.Subject, r.Email, r.Client.Name)
+}
 
 func (r record) isSame(other record) bool { return r.ID == other.ID }
 
@@ -66,6 +69,9 @@ func (r Reader) list(ctx context.Context, o *op.Op, filter map[string]any) iter.
 // call runs an operation as a separate call.
 func (r Reader) call(ctx context.Context, o *op.Op, input []byte) ([]byte, error) {
 	c := &op.Call{Transport: "command", RequestID: cmp.Or(r.RequestID, string(loci.NewID(time.Now())))}
+	if o.Access == op.Agent {
+		c.ActorHeader = op.ActorAgent
+	}
 	return r.Caller.Call(ctx, o, c, op.Args{JSON: input})
 }
 
