@@ -53,7 +53,7 @@ type MessageSender struct {
 // A Message is a text from one agent to another, or to all agents of a workspace.
 type Message struct {
 	ID          ID            `json:"id" jsonschema:"UUIDv7"`
-	WorkspaceID ID            `json:"workspaceId" id:"workspace" show:"-"`
+	WorkspaceID ID            `json:"workspaceId" id:"workspace"`
 	From        MessageSender `json:"from"`
 	To          ID            `json:"to,omitzero" jsonschema:"The agent, if it is not a broadcast"`
 	Broadcast   bool          `json:"broadcast,omitzero" show:"unless=false"`
@@ -82,7 +82,7 @@ type SendMessage struct {
 	WorkspaceID ID          `json:"workspaceId,omitzero" id:"workspace" jsonschema:"Default: your personal one"`
 	ToAgentID   ID          `json:"toAgentId,omitzero" id:"agent" jsonschema:"The recipient, or broadcast"`
 	Broadcast   bool        `json:"broadcast,omitzero" jsonschema:"To all agents of the workspace's members"`
-	Subject     Subject     `json:"subject,omitzero"`
+	Subject     Subject     `json:"subject,omitzero" jsonschema:"What it is about"`
 	Content     MessageText `json:"content"`
 	ReplyTo     ID          `json:"replyTo,omitzero" id:"message" jsonschema:"A message of the same workspace"`
 }
