@@ -31,6 +31,9 @@ type fakeService struct {
 	invite  loci.CreateInvitations
 	respond loci.RespondInvitation
 	sort    sortInput
+	inbox   []loci.InboxMessage
+	sent    loci.SendMessage
+	moved   loci.ID // the message that was acknowledged
 }
 
 // A sortInput has nested lists and booleans, which the first operations lack.
@@ -122,6 +125,32 @@ func (t *fakeService) Sort(_ context.Context, _ *identity.Actor, in sortInput) (
 	return loci.Empty{}, nil
 }
 
+func (t *fakeService) Send(_ context.Context, actor *identity.Actor, in loci.SendMessage) (loci.SentMessage, error) {
+	t.actor, t.sent = *actor, in
+	return loci.SentMessage{Recipients: []loci.Recipient{{AgentID: in.ToAgentID}}}, nil
+}
+
+// Inbox returns a message a page.
+func (t *fakeService) Inbox(_ context.Context, _ *identity.Actor, in loci.ListInbox) (page loci.Inbox, err error) {
+	at, _ := strconv.Atoi(string(in.Cursor))
+	for i, m := range t.inbox[at:] {
+		if closed := m.Receipt.Status == loci.ReceiptClosed; closed == (in.Status == loci.ReceiptClosed) {
+			page.Messages = []loci.InboxMessage{m}
+			if at += i + 1; at < len(t.inbox) {
+				page.NextCursor = strconv.Itoa(at)
+			}
+			break
+		}
+	}
+	return page, nil
+}
+
+func (t *fakeService) Acknowledge(_ context.Context, actor *identity.Actor, in loci.GetMessage) (out loci.OneReceipt,
+	err error) {
+	t.actor, t.moved = *actor, in.MessageID
+	return out, nil
+}
+
 func (t *fakeService) Me(context.Context, *identity.Actor, loci.Empty) (loci.OneUser, error) {
 	return loci.OneUser{User: loci.User{ID: fakeID, Email: "ada@example.org"}}, nil
 }
@@ -145,6 +174,12 @@ func fakeTable() *op.Table {
 		(*fakeService).Respond)
 	op.Add(t, "toy_box.sort", "POST /v1/sort", "Sort toys.", op.Account, op.ToolFull, (*fakeService).Sort)
 	op.Add(t, "account.me", "GET /v1/me", "See yourself.", op.Account, op.NoTool, (*fakeService).Me)
+	op.Add(t, "agent.send", "POST /v1/agent-messages", "Send.", op.Agent, op.ToolFull, (*fakeService).Send, op.Creates,
+		op.ServerOnly)
+	op.Add(t, "agent.inbox", "GET /v1/agent-messages/inbox", "List.", op.Agent, op.ToolFull, (*fakeService).Inbox,
+		op.ServerOnly)
+	op.Add(t, "agent.acknowledge", "POST /v1/agent-messages/{messageId}/acknowledge", "Mark.", op.Agent, op.ToolFull,
+		(*fakeService).Acknowledge, op.ServerOnly)
 	op.Add(t, "auth.setup", "POST /v1/auth/setup", "Set up.", op.Public, op.BrowserOnly, (*fakeService).Sort)
 	return t
 }
@@ -242,6 +277,12 @@ func (t *fakeService) routes() http.Handler {
 			_, _ = w.Write(raw)
 		})
 	}
+	mux.HandleFunc("GET /v1/agent-messages/events", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = fmt.Fprintf(w, "event: ready\ndata: {\"ok\":true,\"agentId\":\"agt_1\",\"unread\":[{\"id\":%q,"+
+			"\"workspaceId\":%q}]}\n\nevent: auth.revoked\ndata: {\"ok\":true}\n\n", fakeID,
+			r.URL.Query().Get("workspace_id"))
+	})
 	mux.HandleFunc("GET /health", func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, `{"ok":true}`)
 	})

@@ -1,11 +1,13 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/cli/command"
 	"github.com/loci-memory/loci/internal/cli/records"
 	"github.com/loci-memory/loci/internal/mcp"
@@ -14,6 +16,7 @@ import (
 
 func (p *program) mcp() *cobra.Command {
 	var name, workspace, atlas string
+	var agent bool
 	cmd := &cobra.Command{
 		Use:   "mcp",
 		Short: "Serve an agent over stdin and stdout (Model Context Protocol)",
@@ -21,12 +24,15 @@ func (p *program) mcp() *cobra.Command {
 			"With --workspace or --atlas the agent works there only: new memories are stored there, lists and\n" +
 			"searches read there, and calls that name another place are refused. Tools for people, accounts,\n" +
 			"sessions and other places are not offered then.\n" +
-			"Only the set full has the tools of sessions (session_start and the like): loci mcp --toolset full.\n" +
+			"Only the set full has the tools of sessions (session_start and the like), and those of messages\n" +
+			"between agents (agent_send and the like): loci mcp --toolset full. With --agent every tool acts as\n" +
+			"the agent of your API key, which tools of messages need.\n" +
 			"Nothing but messages of the protocol is written to stdout.",
-		Example: "loci mcp\nloci mcp --atlas Website\nloci mcp --local --toolset full",
+		Example: "loci mcp\nloci mcp --atlas Website\nloci mcp --local --toolset full\nloci mcp --agent --toolset full",
 		Args:    command.ExactArgs(),
-		RunE:    func(cmd *cobra.Command, _ []string) error { return p.serveMCP(cmd, name, workspace, atlas) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return p.serveMCP(cmd, name, workspace, atlas, agent) },
 	}
+	cmd.Flags().BoolVar(&agent, "agent", false, "Let the tools act as the agent of the API key")
 	cmd.Flags().StringVar(&name, "toolset", "",
 		"The set of tools: "+strings.Join(op.ToolsetNames(), ", ")+" (LOCI_MCP_TOOLSET; default: core)")
 	cmd.Flags().StringVar(&workspace, "workspace", "",
@@ -38,7 +44,7 @@ func (p *program) mcp() *cobra.Command {
 	return cmd
 }
 
-func (p *program) serveMCP(cmd *cobra.Command, name, workspace, atlas string) error {
+func (p *program) serveMCP(cmd *cobra.Command, name, workspace, atlas string, agent bool) error {
 	set, err := p.toolset(name)
 	if err != nil {
 		return err
@@ -50,13 +56,24 @@ func (p *program) serveMCP(cmd *cobra.Command, name, workspace, atlas string) er
 	if err != nil {
 		return err
 	}
+	if agent {
+		p.currentTarget, p.worksHere = t, false
+		if err := t.checkAgent(); err != nil {
+			return err
+		}
+	}
 	caller, end, err := p.openCaller(cmd.Context(), t, false)
 	if err != nil {
 		return err
 	}
-	narrowed, err := records.Reader{Caller: caller, Table: p.table}.Scope(cmd.Context(), workspace, atlas)
+	caller = bridge{caller, agent}
+	table := p.table
+	if t.url == "" {
+		table = withoutServerOnly(table)
+	}
+	narrowed, err := records.Reader{Caller: caller, Table: table}.Scope(cmd.Context(), workspace, atlas)
 	if err == nil {
-		o := mcp.Options{Table: p.table, Caller: caller, Version: version().Version, Toolset: set}
+		o := mcp.Options{Table: table, Caller: caller, Version: version().Version, Toolset: set}
 		if narrowed != nil {
 			o.Table, o.Caller, o.ScopeName = narrowed.AllowedOperations(), narrowed, narrowed.Name
 			o.AtlasID = narrowed.AtlasID
@@ -67,6 +84,35 @@ func (p *program) serveMCP(cmd *cobra.Command, name, workspace, atlas string) er
 		err = e
 	}
 	return err
+}
+
+// withoutServerOnly returns the operations of a database on this device, which has no agents.
+func withoutServerOnly(table *op.Table) *op.Table {
+	var excluded []string
+	for _, o := range table.Ops {
+		if o.Has(op.ServerOnly) {
+			excluded = append(excluded, o.Name)
+		}
+	}
+	within, _ := table.Without(excluded)
+	return within
+}
+
+// A bridge runs the operations of tools.
+type bridge struct {
+	op.Caller
+	agent bool // as the agent of the key
+}
+
+// Call runs an operation. Without the agent it refuses those that are for agents alone.
+func (b bridge) Call(ctx context.Context, o *op.Op, c *op.Call, a op.Args) ([]byte, error) {
+	switch {
+	case b.agent:
+		c.ActorHeader = op.ActorAgent
+	case o.Access == op.Agent:
+		return nil, loci.Errorf(loci.CodeForbidden, "This tool acts as an agent: start loci mcp with --agent.")
+	}
+	return b.Caller.Call(ctx, o, c, a)
 }
 
 // toolset returns the tool set of that name, or of the settings, or the core set.
