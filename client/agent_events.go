@@ -207,8 +207,8 @@ func (s *agentStream) connect(ctx context.Context, cancel context.CancelCauseFun
 // maxRefusal bounds the bytes of an error response.
 const maxRefusal = 1 << 20
 
-// isTemporary reports whether a response that is no stream may be followed by one. A proxy may answer not found, or with
-// a page of its own, while the server restarts.
+// isTemporary reports whether a response that is no stream may be followed by one. A proxy may answer not found, or
+// with a page of its own, while the server restarts.
 func (s *agentStream) isTemporary(status int, code loci.Code, fromLoci bool) bool {
 	switch {
 	case code == loci.CodeQuotaExceeded: // for the rest of the month

@@ -71,7 +71,7 @@ func refuse(status int, body string, header ...string) http.HandlerFunc {
 	}
 }
 
-func loadedReady(ids ...string) string {
+func ready(ids ...string) string {
 	unread := []loci.InboxMessage{}
 	for _, id := range ids {
 		unread = append(unread, loci.InboxMessage{Message: loci.Message{ID: loci.ID(id)}})
@@ -128,8 +128,8 @@ func follow(t *testing.T, server *streamServer, options ...CallOption) (got foll
 
 func TestAgentEventsYieldsUnreadThenMessages(t *testing.T) {
 	t.Parallel()
-	server := &streamServer{steps: []http.HandlerFunc{stream(": hi\n" + loadedReady("1", "2") + created("3") + heartbeat +
-		"event: other\ndata: x\n\n" + created("4") + revoked)}}
+	server := &streamServer{steps: []http.HandlerFunc{stream(": hi\n" + ready("1", "2") + created("3") +
+		heartbeat + "event: other\ndata: x\n\n" + created("4") + revoked)}}
 	got := follow(t, server)
 	want := []string{"ready 1 2", "message.created 3", "heartbeat", "message.created 4"}
 	if !slices.Equal(got.events, want) || !loci.Is(got.err, loci.CodeRevoked) || got.reconnects != nil {
@@ -157,24 +157,24 @@ func TestAgentEventsContinuesAfterLastMessage(t *testing.T) {
 		lost    int
 		options []CallOption
 	}{
-		"after a message": {steps: []http.HandlerFunc{stream(loadedReady("1") + created("2", "3"))},
+		"after a message": {steps: []http.HandlerFunc{stream(ready("1") + created("2", "3"))},
 			events: []string{"ready 1", "message.created 2", "message.created 3"}, ids: []string{"", "3"}, lost: 1},
-		"after the unread ones": {steps: []http.HandlerFunc{stream(loadedReady("1", "2") + heartbeat)},
+		"after the unread ones": {steps: []http.HandlerFunc{stream(ready("1", "2") + heartbeat)},
 			events: []string{"ready 1 2", "heartbeat"}, ids: []string{"", "2"}, lost: 1},
-		"without messages": {steps: []http.HandlerFunc{stream(loadedReady()), stream(loadedReady("1"))},
+		"without messages": {steps: []http.HandlerFunc{stream(ready()), stream(ready("1"))},
 			events: []string{"ready", "ready 1"}, ids: []string{"", "", "1"}, lost: 2},
-		"cut in an event": {steps: []http.HandlerFunc{stream(loadedReady() + created("8") + cut),
-			stream(loadedReady() + created("9"))},
+		"cut in an event": {steps: []http.HandlerFunc{stream(ready() + created("8") + cut),
+			stream(ready() + created("9"))},
 			events: []string{"ready", "message.created 8", "ready", "message.created 9"}, ids: []string{"", "8", "9"},
 			lost: 2},
-		"an id that the server does not know": {steps: []http.HandlerFunc{stream(loadedReady("1") + created("5")),
-			stream(loadedReady("1", "3") + heartbeat), stream(loadedReady() + created("3", "4"))},
+		"an id that the server does not know": {steps: []http.HandlerFunc{stream(ready("1") + created("5")),
+			stream(ready("1", "3") + heartbeat), stream(ready() + created("3", "4"))},
 			events: []string{"ready 1", "message.created 5", "ready 3", "heartbeat", "ready", "message.created 4"},
 			ids:    []string{"", "5", "3", "4"}, lost: 3},
-		"a page of a proxy": {steps: []http.HandlerFunc{refuse(502, "<html>"), stream(loadedReady() + created("1")),
+		"a page of a proxy": {steps: []http.HandlerFunc{refuse(502, "<html>"), stream(ready() + created("1")),
 			refuse(502, ""), refuse(404, "404 page not found"), refuse(200, "<html>")},
 			events: []string{"ready", "message.created 1"}, ids: []string{"", "", "1", "1", "1", "1"}, lost: 5},
-		"an own beginning": {steps: []http.HandlerFunc{stream(loadedReady() + created("8"))},
+		"an own beginning": {steps: []http.HandlerFunc{stream(ready() + created("8"))},
 			events: []string{"ready", "message.created 8"}, ids: []string{"7", "8"}, lost: 1,
 			options: []CallOption{LastEventID("7")}},
 	} {
@@ -219,7 +219,7 @@ func TestAgentEventsEndsAtRefusal(t *testing.T) {
 			t.Errorf("%d %s: %+v", c.status, c.body, got)
 		}
 	}
-	got := follow(t, &streamServer{steps: []http.HandlerFunc{stream(loadedReady()),
+	got := follow(t, &streamServer{steps: []http.HandlerFunc{stream(ready()),
 		refuse(403, `{"code":"revoked","message":"x"}`)}})
 	if !loci.Is(got.err, loci.CodeRevoked) || len(got.reconnects) != 1 {
 		t.Errorf("revoked between two connections: %+v", got)
@@ -230,7 +230,7 @@ func TestAgentEventsObeysRetryAfter(t *testing.T) {
 	t.Parallel()
 	start := time.Now()
 	got := follow(t, &streamServer{steps: []http.HandlerFunc{
-		refuse(429, `{"code":"rate_limited","message":"x"}`, "Retry-After: 1"), stream(loadedReady() + revoked)}})
+		refuse(429, `{"code":"rate_limited","message":"x"}`, "Retry-After: 1"), stream(ready() + revoked)}})
 	if len(got.pauses) != 1 || got.pauses[0] != time.Second || time.Since(start) < time.Second ||
 		!loci.Is(got.reconnects[0], loci.CodeRateLimited) || !loci.Is(got.err, loci.CodeRevoked) {
 		t.Errorf("%+v", got)
@@ -255,7 +255,7 @@ func TestPausesOfStreamGrow(t *testing.T) {
 func TestAgentEventsTakesSilenceForLoss(t *testing.T) {
 	t.Parallel()
 	silent := func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
-	got := follow(t, &streamServer{steps: []http.HandlerFunc{hold(loadedReady() + created("1")), silent,
+	got := follow(t, &streamServer{steps: []http.HandlerFunc{hold(ready() + created("1")), silent,
 		stream(created("2") + revoked)}})
 	if !slices.Equal(got.events, []string{"ready", "message.created 1", "message.created 2"}) ||
 		len(got.reconnects) != 2 || !loci.Is(got.err, loci.CodeRevoked) {
@@ -271,7 +271,7 @@ func TestAgentEventsTakesSilenceForLoss(t *testing.T) {
 // TestSlowCallerLosesNoConnection handles an event for longer than a server may be silent.
 func TestSlowCallerLosesNoConnection(t *testing.T) {
 	t.Parallel()
-	server := &streamServer{steps: []http.HandlerFunc{stream(loadedReady() + created("1", "2") + revoked)}}
+	server := &streamServer{steps: []http.HandlerFunc{stream(ready() + created("1", "2") + revoked)}}
 	web := httptest.NewServer(server)
 	defer web.Close()
 	c, err := New(web.URL, WithKey("k"), WithHTTP(&http.Client{Timeout: 50 * time.Millisecond}))
@@ -295,7 +295,7 @@ func TestSlowCallerLosesNoConnection(t *testing.T) {
 func TestAgentEventsReadsLargeSnapshot(t *testing.T) {
 	t.Parallel()
 	large := strings.Repeat("x", 2<<20)
-	ready := strings.Replace(loadedReady("1"), `"content":""`, `"content":"`+large+`"`, 1)
+	ready := strings.Replace(ready("1"), `"content":""`, `"content":"`+large+`"`, 1)
 	got := follow(t, &streamServer{steps: []http.HandlerFunc{stream(ready + revoked)}})
 	if !slices.Equal(got.events, []string{"ready 1"}) || !loci.Is(got.err, loci.CodeRevoked) {
 		t.Errorf("%+v", got)
@@ -315,7 +315,7 @@ func TestAgentEventsRejectsMalformedEvents(t *testing.T) {
 
 func TestAgentEventsEndsWithItsContextAndLoop(t *testing.T) {
 	t.Parallel()
-	web := httptest.NewServer(hold(loadedReady() + created("1", "2")))
+	web := httptest.NewServer(hold(ready() + created("1", "2")))
 	defer web.Close()
 	c, err := New(web.URL, WithKey("k"))
 	if err != nil {

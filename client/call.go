@@ -38,8 +38,8 @@ func IfMatch(tag string) CallOption { return withHeader("If-Match", tag) }
 // RequestID sets the id of the call in the server's log and in its response.
 func RequestID(id string) CallOption { return withHeader("X-Request-Id", id) }
 
-// AsAgent marks the call as made by the trusted agent of the key, not by the person. Operations that are for agents alone
-// need no such option.
+// AsAgent marks the call as made by the trusted agent of the key, not by the person. Operations for agents alone need
+// no such option.
 func AsAgent() CallOption { return withHeader("X-Loci-Actor", "agent") }
 
 // asAgent returns the options of an operation for agents.
