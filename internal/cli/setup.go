@@ -34,6 +34,7 @@ func (p *program) setupTarget() (t setup.Target, err error) {
 	login, err := p.profile().Load()
 	if login != nil {
 		t.Server, t.PlainHTTP = login.URL, t.PlainHTTP || login.PlainHTTP
+		t.ByBrowser = login.ByBrowser()
 	}
 	return t, err
 }

@@ -28,6 +28,12 @@ func TestSetupConnectsClientToItsTarget(t *testing.T) {
 		"stdio to a server": {nil, []string{"--stdio", "--server", "https://loci.example.org"},
 			`"args": ["mcp","--server","https://loci.example.org"]`},
 		"http": {nil, []string{"--server", "http://loci.lan", "--plain-http"}, `"url": "http://loci.lan/mcp"`},
+		"agent": {nil, []string{"--server", "https://loci.example.org", "--key-env", "MY_KEY", "--agent"},
+			`"X-Loci-Actor": "agent"`},
+		"agent by stdio": {[]string{"LOCI_URL=https://loci.example.org"}, []string{"--stdio", "--agent"},
+			`"args": ["mcp","--agent"]`},
+		"agent by stdio to a server": {nil, []string{"--stdio", "--server", "http://loci.lan", "--plain-http", "--agent"},
+			`"args": ["mcp","--server","http://loci.lan","--plain-http","--agent"]`},
 	} {
 		d := newTestTerminal(t, c.environ...)
 		if code := d.run(append([]string{"setup", "cursor"}, c.args...)...); code != 0 {
@@ -96,6 +102,14 @@ func TestSetupRejectsWhatItCannotWrite(t *testing.T) {
 		"setup claude --server https://c --key-env " + key:    "not the key itself",
 		"setup claude --server https://c --key-env A-B":       "not the key itself",
 		"setup zed --server https://c --key-env LOCI_API_KEY": "cannot take a key",
+		"setup claude --agent":                                "a database on this device has no agents",
+		"setup claude --agent --local":                        "a database on this device has no agents",
+		"setup claude --agent --server https://c":             "needs an API key: add --key-env",
+		"setup zed --agent --server https://c --key-env K":    "the entry of Zed cannot have headers with a key",
+		"setup cline --agent --server https://c":              "the entry of Cline cannot have headers with a key",
+		"setup claude --agent --hooks":                        "--agent is for the entry of the MCP server",
+		"setup claude --agent --remove":                       "--remove takes neither",
+		"setup --agent":                                       "--agent needs a client",
 		"setup claude --name a.b":                             "--name takes",
 		"setup windsurf --project":                            "has no file in a project",
 		"setup claude --remove --stdio":                       "--remove takes neither",
@@ -157,6 +171,19 @@ func TestSetupPrintsObjects(t *testing.T) {
 	if code != 0 || json.Unmarshal(d.out.Bytes(), &all) != nil || len(all.Clients) != 14 {
 		t.Errorf("%d %s", code, d.out.String())
 	}
+}
+
+func TestSetupOfAgentNeedsLoginByKey(t *testing.T) {
+	t.Parallel()
+	d := newTestTerminal(t)
+	d.browse = visit
+	server := newOAuthServer(t, d.service)
+	d.expectRun(t, 0, "Signed in to ", "login", server.URL)
+	d.expectRun(t, 2, "run loci login "+server.URL+" --key -", "setup", "zed", "--stdio", "--agent")
+	d.expectRun(t, 0, "as the agent of the key in K.", "setup", "claude", "--key-env", "K", "--agent")
+	d.in = strings.NewReader(fakeKey)
+	d.expectRun(t, 0, "Signed in to ", "login", server.URL, "--key", "-")
+	d.expectRun(t, 0, "Next: for the tools of messages add --toolset full", "setup", "zed", "--stdio", "--agent")
 }
 
 func TestSetupNamesMemoriesOfTheEntry(t *testing.T) {

@@ -335,3 +335,38 @@ func TestOpencodeKeepsToTheFileInUse(t *testing.T) {
 		t.Errorf("the file with the entry is not chosen, but %s", got)
 	}
 }
+
+// TestAgentChangesEntry makes an entry one of an agent and back, and keeps what a person added.
+func TestAgentChangesEntry(t *testing.T) {
+	t.Parallel()
+	plain, agent := connections[0].to, Connection{Command: "loci", Args: []string{"mcp", AgentFlag}}
+	w := newWorld(t)
+	for i, want := range []struct {
+		to Connection
+		Action
+	}{{plain, Added}, {agent, Updated}, {agent, Unchanged}, {plain, Updated}} {
+		if out := w.run(w.change("claude", &want.to)); out.Action != want.Action {
+			t.Errorf("%d: %s", i, out.Action)
+		}
+	}
+	for _, args := range []string{`"mcp", "--agent", "--toolset", "full"`, `"mcp", "--agent"`} {
+		w.write("claude", `{"mcpServers": {"loci": {"command": "loci", "args": [`+args+`]}}}`)
+		if out := w.run(w.change("claude", &agent)); out.Action != Unchanged {
+			t.Errorf("%s: %s", args, out.Action)
+		}
+	}
+	key, named := connections[2].to, connections[3].to
+	for i, want := range []struct {
+		to Connection
+		Action
+	}{{key, Added}, {named, Updated}, {named, Unchanged}, {key, Updated}} {
+		if out := w.run(w.change("codex", &want.to)); out.Action != want.Action {
+			t.Errorf("%d: %s", i, out.Action)
+		}
+	}
+	w.write("cursor", `{"mcpServers": {"loci": {"url": "https://loci.example.org/mcp", "headers": {`+
+		`"Authorization": "Bearer ${env:LOCI_API_KEY}", "X-Loci-Actor": "somebody"}}}}`)
+	if _, err := w.change("cursor", &named).Run(t.Context()); !loci.Is(err, loci.CodeConflict) {
+		t.Errorf("another actor: %v", err)
+	}
+}

@@ -20,6 +20,7 @@ type Client struct {
 	stdio     template
 	http      template // a server to which the client signs in; empty where the client has none
 	key       template // a server with a key from a variable; empty where the client has none
+	agent     template // the same, with the header that names the agent of the key
 
 	hooks *wiring // of automatic memory; nil where Loci knows none
 
@@ -62,6 +63,9 @@ func (c *Client) HTTPHelp() string { return c.httpHelp }
 // HasKey reports whether an entry of the client can refer to a variable with a key.
 func (c *Client) HasKey() bool { return c.key != "" }
 
+// HasAgent reports whether an entry of the client can send the header that names an agent.
+func (c *Client) HasAgent() bool { return c.agent != "" }
+
 // NeedsAbsolutePath reports whether an entry needs the whole path of a program.
 func (c *Client) NeedsAbsolutePath() bool { return c.absolute }
 
@@ -75,13 +79,15 @@ func (c *Client) template(to Connection) template {
 		return c.stdio
 	case to.KeyVariable == "":
 		return c.http
+	case to.Agent:
+		return c.agent
 	}
 	return c.key
 }
 
 // read returns the connection of an entry. extra reports that the entry has settings which Loci does not write.
 func (c *Client) read(entry any) (to Connection, extra, ok bool) {
-	for _, t := range []template{c.key, c.http, c.stdio} {
+	for _, t := range []template{c.agent, c.key, c.http, c.stdio} {
 		if t == "" {
 			continue
 		}

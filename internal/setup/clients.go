@@ -11,6 +11,7 @@ var clients = []Client{{
 	stdio:     `{"type": "stdio", "command": "<command>", "args": ["<args>"], "env": {}}`,
 	http:      `{"type": "http", "url": "<url>"}`,
 	key:       `{"type": "http", "url": "<url>", "headers": {"Authorization": "Bearer ${<variable>}"}}`,
+	agent:     `{"type": "http", "url": "<url>", "headers": {"Authorization": "Bearer ${<variable>}", "X-Loci-Actor": "<actor>"}}`,
 	signIn:    "claude mcp login <name>",
 	hooks: &wiring{adapter: "claude", form: turnHooks, next: "start a new session of Claude Code",
 		file: location{dirs: []string{"$CLAUDE_CONFIG_DIR", "~/.claude"}, files: []string{"settings.json"}}},
@@ -24,6 +25,7 @@ var clients = []Client{{
 	stdio:     `{"command": "<command>", "args": ["<args>"]}`,
 	http:      `{"url": "<url>"}`,
 	key:       `{"url": "<url>", "bearer_token_env_var": "<variable>"}`,
+	agent:     `{"url": "<url>", "bearer_token_env_var": "<variable>", "http_headers": {"X-Loci-Actor": "<actor>"}}`,
 	signIn:    "codex mcp login <name>",
 	hooks: &wiring{adapter: "codex", form: turnHooks,
 		next: "start codex, and trust the hooks of Loci when it asks, or by /hooks: until then it runs none of them",
@@ -38,6 +40,7 @@ var clients = []Client{{
 	stdio:     `{"type": "local", "command": ["<command>", "<args>"]}`,
 	http:      `{"type": "remote", "url": "<url>"}`,
 	key:       `{"type": "remote", "url": "<url>", "headers": {"Authorization": "Bearer {env:<variable>}"}}`,
+	agent:     `{"type": "remote", "url": "<url>", "headers": {"Authorization": "Bearer {env:<variable>}", "X-Loci-Actor": "<actor>"}}`,
 	signIn:    "opencode mcp auth <name>",
 	hooks: &wiring{adapter: "opencode", form: script{"opencode.js"}, next: "start opencode anew",
 		file: location{dirs: []string{"$OPENCODE_CONFIG_DIR", "{config}/opencode"},
@@ -51,6 +54,7 @@ var clients = []Client{{
 	stdio:     `{"command": "<command>", "args": ["<args>"]}`,
 	http:      `{"url": "<url>", "type": "http"}`,
 	key:       `{"url": "<url>", "type": "http", "headers": {"Authorization": "Bearer ${<variable>}"}}`,
+	agent:     `{"url": "<url>", "type": "http", "headers": {"Authorization": "Bearer ${<variable>}", "X-Loci-Actor": "<actor>"}}`,
 	signIn:    "/mcp auth <name> in Gemini CLI",
 }, {
 	Name: "pi", Title: "pi",
@@ -61,6 +65,7 @@ var clients = []Client{{
 	stdio:     `{"command": "<command>", "args": ["<args>"]}`,
 	http:      `{"url": "<url>"}`,
 	key:       `{"url": "<url>", "headers": {"Authorization": "Bearer ${<variable>}"}}`,
+	agent:     `{"url": "<url>", "headers": {"Authorization": "Bearer ${<variable>}", "X-Loci-Actor": "<actor>"}}`,
 	signIn:    "pi mcp login <name>",
 	hooks: &wiring{adapter: "pi", form: script{"pi.js"}, next: "start pi anew, or run /reload",
 		file: location{dirs: []string{"$PI_CODING_AGENT_DIR", "~/.pi/agent"}, files: []string{"extensions/loci.js"}}},
@@ -73,6 +78,7 @@ var clients = []Client{{
 	stdio:     `{"command": "<command>", "args": ["<args>"]}`,
 	http:      `{"url": "<url>"}`,
 	key:       `{"url": "<url>", "headers": {"Authorization": "Bearer ${env:<variable>}"}}`,
+	agent:     `{"url": "<url>", "headers": {"Authorization": "Bearer ${env:<variable>}", "X-Loci-Actor": "<actor>"}}`,
 	signIn:    "in Cursor's settings, MCP, choose Connect beside <name>",
 }, {
 	Name: "vscode", Aliases: []string{"code", "vs-code"}, Title: "VS Code",
@@ -83,6 +89,7 @@ var clients = []Client{{
 	stdio:     `{"type": "stdio", "command": "<command>", "args": ["<args>"]}`,
 	http:      `{"type": "http", "url": "<url>"}`,
 	key:       `{"type": "http", "url": "<url>", "headers": {"Authorization": "Bearer ${env:<variable>}"}}`,
+	agent:     `{"type": "http", "url": "<url>", "headers": {"Authorization": "Bearer ${env:<variable>}", "X-Loci-Actor": "<actor>"}}`,
 	signIn:    "in VS Code run the command MCP: List Servers, choose <name> and start it",
 }, {
 	Name: "windsurf", Title: "Windsurf",
@@ -92,6 +99,7 @@ var clients = []Client{{
 	stdio:     `{"command": "<command>", "args": ["<args>"]}`,
 	http:      `{"serverUrl": "<url>"}`,
 	key:       `{"serverUrl": "<url>", "headers": {"Authorization": "Bearer ${env:<variable>}"}}`,
+	agent:     `{"serverUrl": "<url>", "headers": {"Authorization": "Bearer ${env:<variable>}", "X-Loci-Actor": "<actor>"}}`,
 	signIn:    "in Windsurf's MCP panel choose Authenticate beside <name>",
 }, {
 	Name: "zed", Title: "Zed",
@@ -133,6 +141,8 @@ var clients = []Client{{
 	http:      `{"tools": ["*"], "type": "http", "url": "<url>"}`,
 	key: `{"tools": ["*"], "type": "http", "url": "<url>", ` +
 		`"headers": {"Authorization": "Bearer ${<variable>}"}}`,
+	agent: `{"tools": ["*"], "type": "http", "url": "<url>", ` +
+		`"headers": {"Authorization": "Bearer ${<variable>}", "X-Loci-Actor": "<actor>"}}`,
 	signIn: "copilot asks for it when it starts; /mcp shows the state of <name>",
 }, {
 	Name: "claude-desktop", Title: "Claude Desktop",

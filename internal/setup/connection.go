@@ -12,12 +12,13 @@ type Connection struct {
 	Args        []string `json:"args,omitzero"`
 	URL         string   `json:"url,omitzero"`         // of the MCP endpoint
 	KeyVariable string   `json:"keyVariable,omitzero"` // names the variable with the key; empty: the client signs in
+	Agent       bool     `json:"agent,omitzero"`       // calls of the server name the agent of the key
 }
 
 // Equal reports whether two connections are the same.
 func (c Connection) Equal(other Connection) bool {
 	return c.Command == other.Command && slices.Equal(c.Args, other.Args) && c.URL == other.URL &&
-		c.KeyVariable == other.KeyVariable
+		c.KeyVariable == other.KeyVariable && c.Agent == other.Agent
 }
 
 // String describes the connection without what may be secret in a foreign entry: arguments and queries.
@@ -27,6 +28,8 @@ func (c Connection) String() string {
 		return strings.Join(append([]string{c.Command}, c.Args...), " ")
 	case c.URL == "":
 		return c.Command
+	case c.Agent:
+		return withoutSecrets(c.URL) + " as the agent of the key in " + c.KeyVariable
 	case c.KeyVariable != "":
 		return withoutSecrets(c.URL) + " with the key in " + c.KeyVariable
 	}
@@ -60,6 +63,9 @@ func (c Connection) isLoci(self string) bool {
 	return err == nil && strings.HasSuffix(u.Path, "/mcp")
 }
 
+// AgentFlag makes loci mcp act as the agent of the key.
+const AgentFlag = "--agent"
+
 // bridges are the commands of Loci that clients start.
 var bridges = []string{"mcp", "hook", "acp"}
 
@@ -74,6 +80,8 @@ func (c Connection) isPlain() bool {
 	switch agent, last := slices.Index(c.Args, "--"), len(c.Args)-2; {
 	case c.URL != "":
 		return !strings.ContainsAny(c.URL, "?#")
+	case last >= 0 && c.Args[0] == "mcp" && c.Args[last+1] == AgentFlag:
+		return Connection{Command: c.Command, Args: c.Args[:last+1]}.isPlain()
 	case agent > 0: // loci acp, with the command of an agent
 		return Connection{Command: c.Command, Args: c.Args[:agent]}.isPlain()
 	case last > 0 && c.Args[last] == "--workspace-id":
@@ -86,7 +94,7 @@ func (c Connection) isPlain() bool {
 
 // refines reports whether the connection is the other one with arguments or a query that the person added.
 func (c Connection) refines(other Connection) bool {
-	if c.isPlain() || c.KeyVariable != other.KeyVariable || (c.URL == "") != (other.URL == "") {
+	if c.isPlain() || c.KeyVariable != other.KeyVariable || c.Agent != other.Agent || (c.URL == "") != (other.URL == "") {
 		return false
 	}
 	if c.URL != "" {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"reflect"
+	"strings"
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/setup/jsonc"
@@ -29,23 +30,36 @@ func (c *Client) parse(text []byte) (document, error) {
 // A tomlDocument takes entries as JSON.
 type tomlDocument struct{ *tomltable.Document }
 
-// Set writes each member of the entry in a line. Texts and lists of texts of JSON are those of TOML too.
+// Set writes each member of the entry in a line.
 func (d tomlDocument) Set(container, name string, entry []byte) ([]byte, error) {
-	var lines []string
-	in := json.NewDecoder(bytes.NewReader(entry))
-	_, err := in.Token()
+	lines, err := tomlMembers(entry)
+	if err != nil {
+		return nil, err
+	}
+	return d.Document.Set(container, name, lines)
+}
+
+// tomlMembers returns the members of a JSON object as TOML. Texts and lists of texts are the same in both; an object
+// becomes an inline table.
+func tomlMembers(object []byte) (members []string, err error) {
+	in := json.NewDecoder(bytes.NewReader(object))
+	_, err = in.Token()
 	for err == nil && in.More() {
 		var key json.Token
 		var value json.RawMessage
 		if key, err = in.Token(); err == nil {
 			err = in.Decode(&value)
-			lines = append(lines, key.(string)+" = "+string(value))
+		}
+		if err == nil && value[0] == '{' {
+			var inner []string
+			inner, err = tomlMembers(value)
+			value = []byte("{ " + strings.Join(inner, ", ") + " }")
+		}
+		if err == nil {
+			members = append(members, key.(string)+" = "+string(value))
 		}
 	}
-	if err != nil {
-		return nil, err
-	}
-	return d.Document.Set(container, name, lines)
+	return members, err
 }
 
 // set returns the text with the entry, and makes sure that all else means what it meant.

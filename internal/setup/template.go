@@ -8,15 +8,18 @@ import (
 	"strings"
 )
 
-// A template is an entry as JSON. <command>, <args>, <url> and <variable> stand for the parts of a connection.
+// A template is an entry as JSON. <command>, <args>, <url>, <variable> and <actor> stand for the parts of a connection.
 type template string
 
 // render returns the entry of a connection, in one line.
 func (t template) render(to Connection) []byte {
 	args := strings.TrimSuffix(strings.TrimPrefix(quote(to.Args), "["), "]")
 	return []byte(strings.NewReplacer(`"<command>"`, quote(to.Command), `"<args>"`, args, `"<url>"`, quote(to.URL),
-		"<variable>", to.KeyVariable).Replace(string(t)))
+		"<variable>", to.KeyVariable, "<actor>", actor).Replace(string(t)))
 }
+
+// actor is the value of the header X-Loci-Actor that names an agent.
+const actor = "agent"
 
 // quote returns JSON that other languages read too: < and > are not escaped.
 func quote(v any) string {
@@ -121,6 +124,9 @@ func (m *matcher) matchText(pattern, text string) bool {
 	case "<url>":
 		m.to.URL = text
 		return true
+	case "<actor>":
+		m.to.Agent = text == actor
+		return m.to.Agent
 	}
 	before, after, variable := strings.Cut(pattern, "<variable>")
 	if !variable {

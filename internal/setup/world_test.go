@@ -23,7 +23,7 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// connections are the three ways to reach Loci.
+// connections are the ways to reach Loci.
 var connections = []struct {
 	name string
 	to   Connection
@@ -31,6 +31,7 @@ var connections = []struct {
 	{"stdio", Connection{Command: "loci", Args: []string{"mcp"}}},
 	{"oauth", Connection{URL: "https://loci.example.org/mcp"}},
 	{"key", Connection{URL: "https://loci.example.org/mcp", KeyVariable: "LOCI_API_KEY"}},
+	{"agent", Connection{URL: "https://loci.example.org/mcp", KeyVariable: "LOCI_API_KEY", Agent: true}},
 }
 
 // connectable returns the names of the clients whose file lists MCP servers.

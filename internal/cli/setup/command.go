@@ -22,6 +22,7 @@ type Target struct {
 	Server    string // empty: this device
 	Local     bool   // --local says so
 	Named     bool   // --server says so
+	ByBrowser bool   // the login has no API key
 	PlainHTTP bool   // http to another machine is allowed
 }
 
@@ -40,9 +41,10 @@ type flags struct {
 	remove, dryRun, project, stdio, force, hooks, yes bool
 	entry, keyVariable, workspace                     string
 
-	agent  []string // the command of an editor's agent
-	named  bool     // --name was given
-	scoped bool     // --workspace-id was given
+	asAgent bool     // the client acts as the agent of a key
+	agent   []string // the command of an editor's agent
+	named   bool     // --name was given
+	scoped  bool     // --workspace-id was given
 }
 
 // help begins the help of the command. The names of the clients follow.
@@ -51,6 +53,7 @@ const help = "" +
 	"All else in the file stays as it is. Without a client it lists which are installed and connected.\n" +
 	"A client starts loci mcp for the memories of this device, or calls a server: that of --server, or of the\n" +
 	"login. It signs in to the server in the browser. With --key-env it sends the key in that variable instead.\n" +
+	"With --agent it acts as the agent of the key, so that it can exchange messages with other agents.\n" +
 	"--hooks wires automatic memory: the client reports prompts and answers to loci hook, an editor starts its\n" +
 	"agent behind loci acp. Nothing is kept until automatic memory is on: the command asks on a terminal.\n" +
 	"Clients: "
@@ -67,6 +70,7 @@ func Command(o Options) *cobra.Command {
 			"loci setup claude\n" +
 			"loci setup codex --server https://loci.example.org\n" +
 			"loci setup cursor --server https://loci.example.org --key-env LOCI_API_KEY\n" +
+			"loci setup claude --server https://loci.example.org --key-env LOCI_API_KEY --agent\n" +
 			"loci setup vscode --project --dry-run\n" +
 			"loci setup claude --remove\n" +
 			"loci setup claude --hooks\n" +
@@ -100,6 +104,7 @@ func (f *flags) add(cmd *cobra.Command) {
 	to.BoolVar(&f.project, "project", false, "Use the file of the project in this folder, which others may read")
 	to.BoolVar(&f.stdio, "stdio", false, "Let the client start loci mcp, with a login or --server too")
 	to.StringVar(&f.keyVariable, "key-env", "", "Let the client send the key in this environment `variable`")
+	to.BoolVar(&f.asAgent, "agent", false, "Let the client act as the agent of an API key: with --key-env or --stdio")
 	to.StringVar(&f.entry, "name", "loci", "The name of the entry")
 	to.BoolVar(&f.force, "force", false, "Replace or remove an entry that Loci did not write")
 	to.BoolVar(&f.hooks, "hooks", false, "Wire automatic memory into the client, or with --remove take it back")
@@ -133,6 +138,9 @@ func (f flags) check(c *setup.Client) error {
 	case !c.HasHooks():
 		return command.UsageError(c.Title + " has no hooks for automatic memory: these have: " +
 			strings.Join(setup.HookNames(), ", "))
+	case f.asAgent:
+		return command.UsageError("--agent is for the entry of the MCP server: hooks with an API key act as its agent " +
+			"without it")
 	case f.project || f.stdio || f.keyVariable != "":
 		return command.UsageError("--hooks takes neither --project, --stdio nor --key-env: hooks are in your own " +
 			"file, and loci hook uses the login")

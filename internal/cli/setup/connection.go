@@ -33,6 +33,11 @@ func (o Options) connection(c *setup.Client, f flags) (to setup.Connection, err 
 		return to, err
 	}
 	stdio := f.stdio || target.Server == "" || !c.HasHTTP() && !target.Named
+	if f.asAgent {
+		if err := checkAgent(c, f, target, stdio); err != nil {
+			return to, err
+		}
+	}
 	switch {
 	case stdio && f.keyVariable != "":
 		return to, command.UsageError("--key-env is for a server: loci mcp takes LOCI_API_KEY from its " +
@@ -45,9 +50,29 @@ func (o Options) connection(c *setup.Client, f flags) (to setup.Connection, err 
 		return to, command.UsageError(c.Title + " cannot take a key from a variable: leave out --key-env to sign in " +
 			"there, or use --stdio with a login")
 	}
-	to.KeyVariable = f.keyVariable
+	to.KeyVariable, to.Agent = f.keyVariable, f.asAgent
 	to.URL, err = endpoint(target.Server, target.PlainHTTP)
 	return to, err
+}
+
+// checkAgent returns an error if a client cannot act as an agent.
+func checkAgent(c *setup.Client, f flags, target Target, stdio bool) error {
+	switch {
+	case target.Server == "":
+		return command.UsageError("--agent is for a server: a database on this device has no agents")
+	case stdio && target.ByBrowser:
+		return command.UsageError("--agent needs an API key, and the login is by browser: create a key at " +
+			target.Server + ", and run loci login " + target.Server + " --key -")
+	case stdio || !c.HasHTTP():
+		return nil
+	case !c.HasAgent():
+		return command.UsageError("the entry of " + c.Title + " cannot have headers with a key: use --stdio with a " +
+			"login by an API key")
+	case f.keyVariable == "":
+		return command.UsageError("--agent needs an API key: add --key-env LOCI_API_KEY, or --stdio with a login by " +
+			"an API key")
+	}
+	return nil
 }
 
 // program returns the connection that starts loci mcp.
@@ -57,6 +82,9 @@ func (o Options) program(c *setup.Client, f flags, target Target) (to setup.Conn
 		return to, err
 	}
 	to.Args = append([]string{"mcp"}, args...)
+	if f.asAgent {
+		to.Args = append(to.Args, setup.AgentFlag)
+	}
 	to.Command, err = o.binary(c.NeedsAbsolutePath(), f.project)
 	return to, err
 }

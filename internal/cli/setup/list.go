@@ -16,7 +16,7 @@ import (
 
 // list prints which clients are installed and connected.
 func (o Options) list(cmd *cobra.Command, f flags) error {
-	for _, name := range []string{"remove", "dry-run", "project", "stdio", "key-env", "force", "hooks",
+	for _, name := range []string{"remove", "dry-run", "project", "stdio", "key-env", "agent", "force", "hooks",
 		"workspace-id", "yes"} {
 		if cmd.Flags().Changed(name) {
 			return command.UsageError("--" + name + " needs a client: loci setup <client>")

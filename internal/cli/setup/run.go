@@ -88,9 +88,9 @@ func (o Options) newChange(c *setup.Client, f flags) (change setup.Change, err e
 		}
 	}
 	if f.remove {
-		if f.stdio || f.keyVariable != "" {
-			return change, command.UsageError("--remove takes neither --stdio nor --key-env: it removes the entry " +
-				"of that --name")
+		if f.stdio || f.keyVariable != "" || f.asAgent {
+			return change, command.UsageError("--remove takes neither --stdio, --key-env nor --agent: it removes " +
+				"the entry of that --name")
 		}
 	} else {
 		to, err := o.started(c, f)
@@ -122,6 +122,8 @@ func next(c *setup.Client, f flags, to *setup.Connection) string {
 		return ""
 	case f.hooks:
 		return c.HooksHint()
+	case to.URL == "" && f.asAgent:
+		return "for the tools of messages add --toolset full to the arguments of loci mcp in the entry"
 	case to.URL == "":
 		return ""
 	case to.KeyVariable != "":
