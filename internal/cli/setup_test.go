@@ -32,8 +32,8 @@ func TestSetupConnectsClientToItsTarget(t *testing.T) {
 			`"X-Loci-Actor": "agent"`},
 		"agent by stdio": {[]string{"LOCI_URL=https://loci.example.org"}, []string{"--stdio", "--agent"},
 			`"args": ["mcp","--agent"]`},
-		"agent by stdio to a server": {nil, []string{"--stdio", "--server", "http://loci.lan", "--plain-http", "--agent"},
-			`"args": ["mcp","--server","http://loci.lan","--plain-http","--agent"]`},
+		"agent by stdio to a server": {nil, []string{"--stdio", "--server", "http://127.0.0.1:7007", "--agent"},
+			`"args": ["mcp","--server","http://127.0.0.1:7007","--agent"]`},
 	} {
 		d := newTestTerminal(t, c.environ...)
 		if code := d.run(append([]string{"setup", "cursor"}, c.args...)...); code != 0 {

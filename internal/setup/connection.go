@@ -94,7 +94,8 @@ func (c Connection) isPlain() bool {
 
 // refines reports whether the connection is the other one with arguments or a query that the person added.
 func (c Connection) refines(other Connection) bool {
-	if c.isPlain() || c.KeyVariable != other.KeyVariable || c.Agent != other.Agent || (c.URL == "") != (other.URL == "") {
+	if c.isPlain() || c.KeyVariable != other.KeyVariable || c.Agent != other.Agent ||
+		(c.URL == "") != (other.URL == "") {
 		return false
 	}
 	if c.URL != "" {

@@ -139,8 +139,8 @@ func (f flags) check(c *setup.Client) error {
 		return command.UsageError(c.Title + " has no hooks for automatic memory: these have: " +
 			strings.Join(setup.HookNames(), ", "))
 	case f.asAgent:
-		return command.UsageError("--agent is for the entry of the MCP server: hooks with an API key act as its agent " +
-			"without it")
+		return command.UsageError("--agent is for the entry of the MCP server: hooks with an API key act as its " +
+			"agent without it")
 	case f.project || f.stdio || f.keyVariable != "":
 		return command.UsageError("--hooks takes neither --project, --stdio nor --key-env: hooks are in your own " +
 			"file, and loci hook uses the login")
