@@ -35,6 +35,7 @@ func TestPeopleHaveNamesWhereThereAreSeveral(t *testing.T) {
 	inHome := fmt.Sprintf(`{"workspaceId":%q,"createdBy":"ann"}`, home)
 	inTeam := fmt.Sprintf(`{"workspaceId":%q,"createdBy":"bob"}`, team)
 	sessions := strings.ReplaceAll(inHome+","+inTeam, "createdBy", "userId")
+	const agent = `{"id":"agt_1","ownerUserId":"bob"}`
 	const managed = `{"scope":"managed"}`
 	for _, c := range []struct {
 		input, list string
@@ -46,6 +47,8 @@ func TestPeopleHaveNamesWhereThereAreSeveral(t *testing.T) {
 		{"{}", sessions, nil},
 		{managed, sessions, map[loci.ID]string{"ann": "Ann", "bob": "Bob"}},
 		{managed, strings.ReplaceAll(inHome, "createdBy", "userId"), map[loci.ID]string{"ann": "Ann"}},
+		{`{"workspace_id":"` + team + `"}`, agent, map[loci.ID]string{"bob": "Bob"}},
+		{`{"workspace_id":"` + home + `"}`, agent, nil},
 	} {
 		r := Reader{Caller: membersCaller{home}, Table: table}
 		got := r.PersonNames(t.Context(), []byte(c.input), []byte(`{"ok":true,"records":[`+c.list+`]}`))
