@@ -5,6 +5,8 @@
 //	floor get    -db FILE             one prepared read of a memory by its id
 //	floor create -db FILE -blob BYTES the rows of a create, in commits that clients share
 //	floor find   -db FILE             stock FTS5: porter, OR, the same filters, 20 rows
+//	floor hold                        a stream without events
+//	floor fanout -db FILE             a message to all streams
 //	floor index  -db FILE             makes the FTS5 table that find needs, and ends
 //
 // FILE is a copy of a Loci database: same tables, same indexes, same rows.
@@ -29,7 +31,7 @@ func main() {
 
 func run(args []string) error {
 	if len(args) == 0 {
-		return fmt.Errorf("empty, get, create, find or index is needed")
+		return fmt.Errorf("empty, get, create, find, hold, fanout or index is needed")
 	}
 	flags := flag.NewFlagSet("floor", flag.ContinueOnError)
 	path := flags.String("db", "", "database")
@@ -49,6 +51,10 @@ func run(args []string) error {
 		h, err = newCreator(*path, *blob)
 	case "find":
 		h, err = newFinder(*path)
+	case "hold":
+		h = newHolder()
+	case "fanout":
+		h, err = newFanout(*path)
 	case "index":
 		return buildIndex(*path)
 	default:
