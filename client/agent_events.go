@@ -25,7 +25,9 @@ const (
 	defaultRetry = 3 * time.Second // before the first reconnect, unless the server sets another pause
 	minRetry     = 100 * time.Millisecond
 	maxRetry     = 30 * time.Second // unless the server sends a longer Retry-After
-	maxSilence   = time.Minute      // three heartbeats
+	// a stream that is silent for so long is lost: three heartbeats of a server with the usual ones
+	minSilence = time.Minute
+	maxSilence = 30 * time.Minute // three of the slowest server
 )
 
 // OnReconnect calls f before a stream pauses to connect again: with the reason, and the pause. Other calls ignore it.
@@ -54,8 +56,8 @@ const lastEventIDHeader = "Last-Event-Id" // in canonical form
 //	}
 //
 // A lost connection does not end the sequence: it connects again, and continues after the last message. Pauses grow
-// from that of the server to 30 seconds, and obey Retry-After. A stream that is silent for a minute counts as lost.
-// OnReconnect observes it. A message occurs once in a sequence, but again in another one as long as it is unread.
+// from that of the server to 30 seconds, and obey Retry-After. A stream that is silent for a minute, or for three
+// heartbeats if they are slower, counts as lost. OnReconnect observes it. A message occurs once in a sequence, but again in another one as long as it is unread.
 //
 // An error is the last element. It is a *loci.Error with the code revoked if the key was revoked, the refusal of the
 // server, or the error of ctx. The deadline of the HTTP client does not apply.
@@ -73,7 +75,8 @@ type agentStream struct {
 	client  *Client
 	http    *http.Client // without a deadline
 	request *request
-	silence time.Duration
+	silence time.Duration // the longest without a byte
+	least   time.Duration // the least value of silence
 	retry   time.Duration // the pause before the first reconnect
 
 	lastID   string // of the last message that the caller has got
@@ -85,7 +88,7 @@ type agentStream struct {
 func (c *Client) newAgentStream(in loci.ListenAgent, options []CallOption) *agentStream {
 	withoutDeadline := *c.http
 	withoutDeadline.Timeout = 0
-	s := &agentStream{client: c, http: &withoutDeadline, silence: maxSilence, retry: defaultRetry,
+	s := &agentStream{client: c, http: &withoutDeadline, silence: minSilence, least: minSilence, retry: defaultRetry,
 		request: &request{method: http.MethodGet, url: c.baseURL + "/v1/agent-messages/events", header: http.Header{}}}
 	if in.WorkspaceID != "" {
 		s.request.url += "?" + url.Values{"workspace_id": {string(in.WorkspaceID)}}.Encode()
@@ -147,6 +150,7 @@ func (s *agentStream) follow(ctx context.Context, yield func(loci.AgentEvent, er
 	defer body.Close()
 	r := newEventReader(body, MaxEvent, s.lastID)
 	for {
+		start := time.Now()
 		sent, err := r.next()
 		if r.retry > 0 {
 			s.retry = min(max(r.retry, minRetry), maxRetry)
@@ -155,6 +159,9 @@ func (s *agentStream) follow(ctx context.Context, yield func(loci.AgentEvent, er
 			return s.readError(ctx, err)
 		}
 		s.opened, s.failures = true, 0
+		if sent.name == loci.EventHeartbeat {
+			s.silence = min(max(s.least, 3*time.Since(start)), maxSilence)
+		}
 		e, err := decodeAgentEvent(sent)
 		if err != nil {
 			return err
@@ -190,7 +197,7 @@ func (s *agentStream) connect(ctx context.Context, cancel context.CancelCauseFun
 	if s.request.responseHeader != nil {
 		*s.request.responseHeader = res.Header
 	}
-	body := &watchedBody{res.Body, s.silence, cancel}
+	body := &watchedBody{res.Body, s, cancel}
 	kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type")) // a malformed one is none
 	if res.StatusCode == http.StatusOK && kind == "text/event-stream" {
 		return body, nil
@@ -225,12 +232,12 @@ var errSilent = errors.New("the server is silent")
 // A watchedBody ends its connection if a read takes too long.
 type watchedBody struct {
 	io.ReadCloser
-	silence time.Duration
-	cancel  context.CancelCauseFunc
+	stream *agentStream
+	cancel context.CancelCauseFunc
 }
 
 func (b *watchedBody) Read(p []byte) (int, error) {
-	silent := time.AfterFunc(b.silence, func() { b.cancel(errSilent) })
+	silent := time.AfterFunc(b.stream.silence, func() { b.cancel(errSilent) })
 	defer silent.Stop()
 	return b.ReadCloser.Read(p)
 }
@@ -242,7 +249,9 @@ func (s *agentStream) readError(ctx context.Context, err error) error {
 	case ok:
 		return loci.Errorf(loci.CodePayloadTooLarge, "%v", tooLarge)
 	case context.Cause(ctx) == errSilent:
-		return lostError{loci.Errorf(loci.CodeUnavailable, "%s has sent nothing for %v", s.client.baseURL, s.silence)}
+		silence := s.silence
+		s.silence = min(2*silence, maxSilence) // its heartbeats may be slower
+		return lostError{loci.Errorf(loci.CodeUnavailable, "%s has sent nothing for %v", s.client.baseURL, silence)}
 	case err == io.EOF:
 		return lostError{loci.Errorf(loci.CodeUnavailable, "%s has ended the stream", s.client.baseURL)}
 	}

@@ -112,7 +112,7 @@ func follow(t *testing.T, server *streamServer, options ...CallOption) (got foll
 	s := c.newAgentStream(loci.ListenAgent{}, append(options, OnReconnect(func(err error, pause time.Duration) {
 		got.reconnects, got.pauses = append(got.reconnects, err), append(got.pauses, pause)
 	})))
-	s.retry, s.silence = minRetry, time.Second
+	s.retry, s.silence, s.least = minRetry, time.Second, time.Second
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	got.err = s.run(ctx, func(e loci.AgentEvent, err error) bool {
@@ -261,10 +261,37 @@ func TestAgentEventsTakesSilenceForLoss(t *testing.T) {
 		len(got.reconnects) != 2 || !loci.Is(got.err, loci.CodeRevoked) {
 		t.Errorf("%+v", got)
 	}
-	for _, err := range got.reconnects {
-		if !strings.Contains(err.Error(), "has sent nothing for 1s") {
+	for i, err := range got.reconnects {
+		if !strings.Contains(err.Error(), fmt.Sprintf("has sent nothing for %ds", i+1)) {
 			t.Error(err)
 		}
+	}
+}
+
+// TestAgentEventsLearnsSlowHeartbeats has heartbeats that are slower than the least silence.
+func TestAgentEventsLearnsSlowHeartbeats(t *testing.T) {
+	t.Parallel()
+	beat := func(w http.ResponseWriter, _ *http.Request) {
+		stream(ready())(w, nil)
+		for range 3 {
+			_ = http.NewResponseController(w).Flush()
+			time.Sleep(300 * time.Millisecond)
+			_, _ = io.WriteString(w, heartbeat)
+		}
+		_, _ = io.WriteString(w, revoked)
+	}
+	web := httptest.NewServer(http.HandlerFunc(beat))
+	defer web.Close()
+	c, err := New(web.URL, WithKey("k"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lost := 0
+	s := c.newAgentStream(loci.ListenAgent{}, []CallOption{OnReconnect(func(error, time.Duration) { lost++ })})
+	s.retry, s.silence, s.least = minRetry, 120*time.Millisecond, 120*time.Millisecond
+	err = s.run(t.Context(), func(loci.AgentEvent, error) bool { return true })
+	if !loci.Is(err, loci.CodeRevoked) || lost == 0 || lost > 4 || s.silence < 800*time.Millisecond {
+		t.Errorf("%v, lost %d times, at last after %v", err, lost, s.silence)
 	}
 }
 
@@ -279,7 +306,7 @@ func TestSlowCallerLosesNoConnection(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := c.newAgentStream(loci.ListenAgent{WorkspaceID: "w"}, nil)
-	s.silence = 200 * time.Millisecond
+	s.silence, s.least = 200*time.Millisecond, 200*time.Millisecond
 	events := 0
 	err = s.run(t.Context(), func(loci.AgentEvent, error) bool {
 		events++
