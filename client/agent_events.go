@@ -25,9 +25,8 @@ const (
 	defaultRetry = 3 * time.Second // before the first reconnect, unless the server sets another pause
 	minRetry     = 100 * time.Millisecond
 	maxRetry     = 30 * time.Second // unless the server sends a longer Retry-After
-	// a stream that is silent for so long is lost: three heartbeats of a server with the usual ones
-	minSilence = time.Minute
-	maxSilence = 30 * time.Minute // three of the slowest server
+	minSilence   = time.Minute      // three usual heartbeats
+	maxSilence   = 30 * time.Minute // three of the slowest heartbeats
 )
 
 // OnReconnect calls f before a stream pauses to connect again: with the reason, and the pause. Other calls ignore it.
@@ -57,7 +56,8 @@ const lastEventIDHeader = "Last-Event-Id" // in canonical form
 //
 // A lost connection does not end the sequence: it connects again, and continues after the last message. Pauses grow
 // from that of the server to 30 seconds, and obey Retry-After. A stream that is silent for a minute, or for three
-// heartbeats if they are slower, counts as lost. OnReconnect observes it. A message occurs once in a sequence, but again in another one as long as it is unread.
+// heartbeats if they are slower, counts as lost. OnReconnect observes it. A message occurs once in a sequence, and again
+// in another one as long as it is unread.
 //
 // An error is the last element. It is a *loci.Error with the code revoked if the key was revoked, the refusal of the
 // server, or the error of ctx. The deadline of the HTTP client does not apply.
