@@ -56,8 +56,8 @@ const lastEventIDHeader = "Last-Event-Id" // in canonical form
 //
 // A lost connection does not end the sequence: it connects again, and continues after the last message. Pauses grow
 // from that of the server to 30 seconds, and obey Retry-After. A stream that is silent for a minute, or for three
-// heartbeats if they are slower, counts as lost. OnReconnect observes it. A message occurs once in a sequence, and again
-// in another one as long as it is unread.
+// heartbeats if they are slower, counts as lost. OnReconnect observes it. A message occurs once in a sequence, and
+// again in another one as long as it is unread.
 //
 // An error is the last element. It is a *loci.Error with the code revoked if the key was revoked, the refusal of the
 // server, or the error of ctx. The deadline of the HTTP client does not apply.
