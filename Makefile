@@ -48,8 +48,9 @@ SOAK := 30m
 soak: ## load a server for SOAK=30m; its memory must not grow in the last third
 	go run $(TAGS) ./bench soak -for $(SOAK)
 
-torture: ## kill the server 1,000 times during writes; no acknowledged write may be missing
+torture: build ## kill the server 1,000 times during writes, and 200 times beside streams; nothing acknowledged may be missing
 	LOCI_TORTURE=1000 go test $(TAGS) -run TestKill ./cmd/loci -timeout 2h
+	scripts/judges/node_modules/.bin/node scripts/judges/streams.mjs ./loci 200
 
 judge: setup build ## test a server of each variant by its OpenAPI document, with 1,000 examples an operation
 	for variant in full a b; do scripts/judges/schemathesis ./loci $$variant 1000 || exit 1; done
