@@ -54,7 +54,8 @@ func sampleIntegrity(ctx context.Context, st *store.Store, log *slog.Logger) err
 	return err
 }
 
-// deleteExpired deletes idempotency keys, sign-ins, links, grants and texts of events that have expired.
+// deleteExpired deletes idempotency keys, sign-ins, links, grants and texts of events that have expired, and messages
+// that were closed long ago.
 func deleteExpired(ctx context.Context, st *store.Store) error {
 	_, err := store.System(ctx, st, "delete expired records", func(t *store.SystemTx) (loci.Empty, error) {
 		if _, err := t.DeleteExpiredResponses(); err != nil {
@@ -71,7 +72,10 @@ func deleteExpired(ctx context.Context, st *store.Store) error {
 	if err != nil {
 		return err
 	}
-	return st.DeleteExpiredTexts(ctx)
+	if err := st.DeleteExpiredTexts(ctx); err != nil {
+		return err
+	}
+	return st.DeleteClosedMessages(ctx)
 }
 
 // jobCollector reports the states of the jobs.

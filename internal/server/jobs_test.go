@@ -166,6 +166,37 @@ func TestSweepDeletesExpiredLinksOfUsers(t *testing.T) {
 	})
 }
 
+func TestSweepDeletesClosedMessages(t *testing.T) {
+	t.Parallel()
+	var ahead atomic.Int64
+	now := func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
+	d := storetest.Database{Dir: t.TempDir()}
+	st := d.Open(t, store.Options{Clock: now})
+	ann := storetest.User(t, st, "ann")
+	agents := storetest.Agents(t, st, ann, 2)
+	s := service.New(service.Options{Store: st, Clock: now})
+	for _, text := range []loci.MessageText{"closed", "open"} {
+		sent, err := s.SendMessage(t.Context(), agents[0],
+			loci.SendMessage{ToAgentID: agents[1].AgentID, Content: text})
+		if err == nil && text == "closed" {
+			_, err = s.CloseMessage(t.Context(), agents[1], loci.GetMessage{MessageID: sent.Message.ID})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, want := range []string{"closed open", "open"} {
+		days := time.Duration(89 + 2*i)
+		ahead.Store(int64(days * 24 * time.Hour))
+		if err := deleteExpired(t.Context(), st); err != nil {
+			t.Fatal(err)
+		}
+		if left := strings.Join(d.Query(t, `SELECT content FROM messages ORDER BY content`), " "); left != want {
+			t.Errorf("after %d days %q are left, want %q", days, left, want)
+		}
+	}
+}
+
 // sessionSweep is a server whose clock a test moves, with the owner of sessions.
 type sessionSweep struct {
 	t     *testing.T

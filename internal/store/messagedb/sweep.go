@@ -2,7 +2,7 @@ package messagedb
 
 import (
 	"context"
-	"fmt"
+	"math"
 	"time"
 
 	"github.com/loci-memory/loci"
@@ -12,30 +12,59 @@ import (
 const (
 	// keepClosed is how long a message is kept after its last recipient has closed it.
 	keepClosed = 90 * 24 * time.Hour
-	// sweepBatch is the number of messages that one transaction deletes: other writers of SQLite wait for it.
-	sweepBatch = 500
+	// sweepWindow is the number of old messages that one query looks at.
+	sweepWindow = 500
 )
 
-// DeleteClosed deletes the messages that all recipients have closed 90 days ago, in bounded transactions.
+// DeleteClosed deletes the messages that all recipients have closed 90 days ago, in bounded transactions. Nothing opens
+// a closed message again, and nothing adds a recipient.
 func DeleteClosed(ctx context.Context, db *sqldb.Handle) error {
-	for {
-		before := db.Now() - loci.Time(keepClosed.Microseconds())
-		rows, err := sqldb.SystemRead(ctx, db, "find closed messages", func(t *sqldb.Tx) (rows []int64, err error) {
-			return rows, t.Query(`SELECT x.row_id FROM messages x WHERE x.created_at <= ?1 AND NOT EXISTS (SELECT 1
-				FROM receipts r WHERE r.message = x.row_id AND (r.status <> 'closed' OR r.updated_at > ?1))
-				ORDER BY x.created_at LIMIT ?2`, []any{before, sweepBatch}, sqldb.ScanInts(&rows))
-		})
-		if err != nil || len(rows) == 0 {
+	for w := (window{before: db.Now() - loci.Time(keepClosed.Microseconds()), at: math.MinInt64}); ; {
+		found, err := sqldb.SystemRead(ctx, db, "find closed messages", w.find)
+		if err != nil {
 			return err
 		}
-		_, err = sqldb.System(ctx, db, "delete closed messages", func(t *sqldb.Tx) (loci.Empty, error) {
-			_, err := t.Exec(`DELETE FROM messages WHERE `+fmt.Sprintf(t.Dialect.InList, "row_id", 1)+` AND NOT EXISTS
-				(SELECT 1 FROM receipts r WHERE r.message = messages.row_id AND (r.status <> 'closed'
-				OR r.updated_at > ?2))`, sqldb.EncodeInts(rows), before)
-			return loci.Empty{}, err
-		})
-		if err != nil || len(rows) < sweepBatch {
-			return err
+		for len(found.closed) > 0 {
+			found.closed, err = sqldb.System(ctx, db, "delete closed messages",
+				func(t *sqldb.Tx) ([]int64, error) { return deleteSome(t, found.closed) })
+			if err != nil {
+				return err
+			}
 		}
+		if found.read < sweepWindow {
+			return nil
+		}
+		w = found.next
 	}
+}
+
+// A window is a place among the messages that are older than a time.
+type window struct {
+	before loci.Time
+	at     int64 // the time of the message before the window
+	rowID  int64 // its row id
+}
+
+// A windowResult is what a query found in a window.
+type windowResult struct {
+	closed []int64 // messages that can be deleted
+	read   int
+	next   window
+}
+
+// find looks for closed messages in the window. A walk reads each old message once, however many are kept.
+func (w window) find(t *sqldb.Tx) (out windowResult, err error) {
+	out.next = w
+	err = t.Query(`SELECT x.row_id, x.created_at, NOT EXISTS (SELECT 1 FROM receipts r WHERE r.message = x.row_id
+			AND (r.status <> 'closed' OR r.updated_at > ?1)) FROM messages x
+		WHERE x.created_at <= ?1 AND (x.created_at, x.row_id) > (?2, ?3) ORDER BY x.created_at, x.row_id LIMIT ?4`,
+		[]any{w.before, w.at, w.rowID, sweepWindow}, func(r sqldb.Row) error {
+			var closed bool
+			err := r.Scan(&out.next.rowID, &out.next.at, &closed)
+			if out.read++; closed {
+				out.closed = append(out.closed, out.next.rowID)
+			}
+			return err
+		})
+	return out, err
 }
