@@ -54,7 +54,7 @@ func fillTables(t *testing.T, d storetest.Database) (w *conformance.World, memor
 	w = conformance.New(t, d.Open, conformance.Options{Embedder: embedder, SendMail: withMail.SendMail})
 	for _, o := range service.Ops.Ops {
 		if f := fixtureOf(t, o.Name); !f.empty && !f.alone {
-			c := w.Call(conformance.CallerOwner)
+			c := w.Call(ownerOf(o))
 			c.IdempotencyKey = o.Name
 			in := conformance.Must(json.Marshal(f.args(testScene{w, t})))(t)
 			if _, err := w.Host.Call(t.Context(), o, c, op.Args{JSON: in}); err != nil {

@@ -49,7 +49,7 @@ func countStatements(t *testing.T, open func(testing.TB, store.Options) *store.S
 			at := f.world(t, w, open)
 			in := conformance.Must(json.Marshal(f.args(testScene{at, t})))(t)
 			before := sqldb.Statements()
-			if _, err := at.Host.Call(t.Context(), o, at.Call(conformance.CallerOwner), op.Args{JSON: in}); err != nil {
+			if _, err := at.Host.Call(t.Context(), o, at.Call(ownerOf(o)), op.Args{JSON: in}); err != nil {
 				t.Fatalf("%s: %v", o.Name, err)
 			}
 			if n := sqldb.Statements() - before; fewest[o.Name] == 0 || n < fewest[o.Name] {

@@ -32,7 +32,7 @@ func TestStoredResponsesAreLinkedToShownRecords(t *testing.T) {
 			if !o.AcceptsIdempotencyKey() || o.ReadOnly || fixtures[o.Name].alone {
 				continue
 			}
-			c := w.Call(conformance.CallerOwner)
+			c := w.Call(ownerOf(o))
 			c.IdempotencyKey = o.Name
 			in := conformance.Must(json.Marshal(fixtureOf(t, o.Name).args(testScene{w, t})))(t)
 			out, err := w.Host.Call(t.Context(), o, c, op.Args{JSON: in})

@@ -104,11 +104,11 @@ type callShape struct {
 var transports = []transport{
 	{"host", func(*op.Op, callShape) bool { return true }, viaHost},
 	{"rest", func(*op.Op, callShape) bool { return true }, viaREST},
-	{"client", func(o *op.Op, _ callShape) bool { return o.Exposure != op.BrowserOnly }, viaClient},
+	{"client", func(o *op.Op, _ callShape) bool { return o.Exposure != op.BrowserOnly && !o.Streams }, viaClient},
 	{"tool", func(o *op.Op, q callShape) bool { return isFullTool(o) && !q.headers }, viaTool},
 	{"pipe", func(o *op.Op, q callShape) bool { return isFullTool(o) && !q.headers }, viaStdio},
 	{"command", func(o *op.Op, q callShape) bool {
-		return o.Exposure != op.BrowserOnly && !q.invalid && !q.duplicate && (!q.headers || !o.ReadOnly)
+		return o.Exposure != op.BrowserOnly && !o.Streams && !q.invalid && !q.duplicate && (!q.headers || !o.ReadOnly)
 	}, viaCommand},
 }
 
@@ -116,8 +116,22 @@ func isConfirm(f op.Field) bool { return f.Name == "confirm" }
 
 func isFullTool(o *op.Op) bool { return slices.Contains(o.Exposure.Toolsets(), op.FullTools) }
 
+// viaHost returns the answer of the host itself. That of a stream is its first event.
 func viaHost(h *testServer, o *op.Op, c *op.Call, in args) answer {
-	return h.parseAnswer(h.Host.Call(h.t.Context(), o, c, op.Args{JSON: conformance.Must(json.Marshal(in))(h.t)}))
+	ctx, leave := context.WithCancel(h.t.Context())
+	defer leave()
+	var first []byte
+	if o.Streams {
+		c.Send = func(event any) (more bool, err error) {
+			first, err = op.Encode(event)
+			return false, err
+		}
+	}
+	raw, err := h.Host.Call(ctx, o, c, op.Args{JSON: conformance.Must(json.Marshal(in))(h.t)})
+	if o.Streams {
+		raw = first
+	}
+	return h.parseAnswer(raw, err)
 }
 
 // text returns a value as a path, a query or a flag has it.
@@ -177,7 +191,7 @@ func (h *testServer) send(method, path string, c *op.Call, body io.Reader) (*htt
 	h.t.Helper()
 	r := conformance.Must(http.NewRequestWithContext(h.t.Context(), method, h.url+path, body))(h.t)
 	for name, value := range map[string]string{"X-Loci-Actor": c.ActorHeader, "If-Match": c.IfMatch,
-		"Idempotency-Key": c.IdempotencyKey} {
+		"Idempotency-Key": c.IdempotencyKey, "Last-Event-ID": c.LastEventID} {
 		if value != "" {
 			r.Header.Set(name, value)
 		}
@@ -190,7 +204,24 @@ func (h *testServer) send(method, path string, c *op.Call, body io.Reader) (*htt
 	}
 	res := conformance.Must(http.DefaultClient.Do(r))(h.t)
 	defer res.Body.Close()
+	if res.Header.Get("Content-Type") == "text/event-stream" {
+		return res, firstEvent(h.t, res.Body)
+	}
 	return res, conformance.Must(io.ReadAll(res.Body))(h.t)
+}
+
+// firstEvent returns the data of the first event of a stream.
+func firstEvent(t testing.TB, stream io.Reader) []byte {
+	t.Helper()
+	lines := bufio.NewScanner(stream)
+	lines.Buffer(nil, 2<<20)
+	for lines.Scan() {
+		if data, ok := bytes.CutPrefix(lines.Bytes(), []byte("data: ")); ok {
+			return bytes.Clone(data)
+		}
+	}
+	t.Fatalf("the stream ended without an event: %v", lines.Err())
+	return nil
 }
 
 func viaClient(h *testServer, o *op.Op, c *op.Call, in args) answer {
@@ -282,7 +313,7 @@ func viaCommand(h *testServer, o *op.Op, c *op.Call, in args) answer {
 			line = append(line, flag, value)
 		}
 	}
-	if c.ActorHeader != "" {
+	if c.ActorHeader != "" && o.Access != op.Agent { // these commands are for agents alone
 		line = append(line, "--agent")
 	}
 	if o.Has(op.Destructive) && !slices.ContainsFunc(o.Fields(), isConfirm) {
@@ -294,7 +325,12 @@ func viaCommand(h *testServer, o *op.Op, c *op.Call, in args) answer {
 	cmd.Env = []string{commandEnv + "=1", "LOCI_URL=" + h.url, "LOCI_API_KEY=" + c.Credential, "HOME=" + home,
 		"XDG_CONFIG_HOME=" + home, "XDG_DATA_HOME=" + home}
 	cmd.Stdin = strings.NewReader(stdin)
+	var printed bytes.Buffer
+	cmd.Stderr = &printed
 	out, err := cmd.Output()
+	if len(out) == 0 {
+		h.t.Fatalf("loci %s: %v %s", line, err, &printed)
+	}
 	a := h.parseAnswer(out, nil)
 	failed := 0
 	if a.code() == "" {

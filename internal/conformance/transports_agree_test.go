@@ -32,26 +32,26 @@ type testCase struct {
 // testCases returns one success and every documented error of an operation.
 func testCases(t *testing.T, o *op.Op) []testCase {
 	f := fixtureOf(t, o.Name)
-	list := []testCase{{name: "success", caller: conformance.CallerOwner, args: f.args, fixture: f}}
+	list := []testCase{{name: "success", caller: ownerOf(o), args: f.args, fixture: f}}
 	for _, caller := range conformance.Callers {
 		if code := expected(o, caller); code != "" {
 			plain := caller == conformance.CallerNobody || caller == conformance.CallerRevoked ||
-				caller == conformance.CallerMember
+				caller == conformance.CallerMember && o.Access != op.Agent // a command for agents has no other caller
 			list = append(list, testCase{name: "as " + string(caller), caller: caller, code: code, args: f.args,
 				callShape: callShape{duplicate: !plain}})
 		}
 	}
 	for _, name := range f.names {
 		change := func(s testScene) args { return mergeArgs(f.args(s), args{name: loci.NewID(time.Now())}) }
-		list = append(list, testCase{name: "unknown " + name, caller: conformance.CallerOwner, code: loci.CodeNotFound,
+		list = append(list, testCase{name: "unknown " + name, caller: ownerOf(o), code: loci.CodeNotFound,
 			args: change})
 		ill := func(s testScene) args { return mergeArgs(f.args(s), args{name: "no-id"}) }
-		list = append(list, testCase{name: "ill-formed " + name, caller: conformance.CallerOwner,
+		list = append(list, testCase{name: "ill-formed " + name, caller: ownerOf(o),
 			code: loci.CodeNotFound, args: ill, callShape: callShape{duplicate: true}})
 	}
 	list = append(list, generatedCases(o, f)...)
 	for _, r := range f.refusals {
-		e := testCase{name: r.name, caller: conformance.CallerOwner, code: r.code, args: r.args, exhausted: r.exhausted,
+		e := testCase{name: r.name, caller: ownerOf(o), code: r.code, args: r.args, exhausted: r.exhausted,
 			fixture: fixture{empty: f.empty}}
 		if e.headers = r.ifMatch != ""; e.headers {
 			e.call = func(_ testScene, c *op.Call) { c.IfMatch = r.ifMatch }
@@ -59,7 +59,7 @@ func testCases(t *testing.T, o *op.Op) []testCase {
 		list = append(list, e)
 	}
 	if o.Method == "POST" && o.Access != op.Public {
-		list = append(list, testCase{name: "key of another call", caller: conformance.CallerOwner,
+		list = append(list, testCase{name: "key of another call", caller: ownerOf(o),
 			code: loci.CodeIdempotencyConflict, args: f.args, callShape: callShape{headers: true},
 			call: useIdempotencyKey})
 	}
@@ -89,7 +89,7 @@ func generatedCases(o *op.Op, f fixture) (list []testCase) {
 		}
 	}
 	bad := func(name string, make func(testScene) args, words, lenient bool) {
-		list = append(list, testCase{name: name, caller: conformance.CallerOwner, code: loci.CodeInvalidQuery,
+		list = append(list, testCase{name: name, caller: ownerOf(o), code: loci.CodeInvalidQuery,
 			args: make, lenient: lenient, callShape: callShape{invalid: words},
 			fixture: fixture{empty: f.empty}})
 	}
@@ -292,12 +292,12 @@ func TestGeneratedMethodsAnswerLikeHost(t *testing.T) {
 	t.Parallel()
 	h := newTestServer(t, conformance.New(t, conformance.OpenSQLite, withMail))
 	for _, o := range service.Ops.Ops {
-		if o.Exposure == op.BrowserOnly {
+		if o.Exposure == op.BrowserOnly || o.Streams {
 			continue
 		}
 		f := fixtureOf(t, o.Name)
 		at := h.alone(f)
-		want := viaHost(at, o, at.Call(conformance.CallerOwner), f.args(testScene{at.World, t}))
+		want := viaHost(at, o, at.Call(ownerOf(o)), f.args(testScene{at.World, t}))
 		at = h.alone(f)
 		got := callGenerated(at, o, f.args(testScene{at.World, t}))
 		delete(want.object, "ok")
@@ -312,7 +312,7 @@ func callGenerated(h *testServer, o *op.Op, in args) args {
 	h.t.Helper()
 	resource, verb, _ := strings.Cut(o.Name, ".")
 	name := strings.ToUpper(resource[:1]) + resource[1:] + strings.ToUpper(verb[:1]) + verb[1:]
-	m := reflect.ValueOf(h.client(h.Call(conformance.CallerOwner))).MethodByName(name)
+	m := reflect.ValueOf(h.client(h.Call(ownerOf(o)))).MethodByName(name)
 	if !m.IsValid() {
 		h.t.Fatalf("the client has no %s: go generate ./client", name)
 	}
