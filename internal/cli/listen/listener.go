@@ -2,6 +2,7 @@ package listen
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -25,7 +26,6 @@ type listener struct {
 
 	notes     sync.Mutex
 	connected bool
-	unsent    []loci.ID // messages whose command succeeded, and that are not acknowledged yet
 }
 
 // run listens until ctx ends, which is no error, or until the server refuses the key.
@@ -47,7 +47,7 @@ func (l *listener) run(ctx context.Context) error {
 	for {
 		select {
 		case <-ctx.Done():
-			return l.acknowledge(refused)
+			return nil
 		case <-refused.Done():
 			return context.Cause(refused)
 		case e, ok := <-events:
@@ -88,8 +88,7 @@ func (l *listener) read(ctx context.Context, queue chan<- loci.AgentEvent) error
 	return ctx.Err()
 }
 
-// handle handles an event. Each one, a heartbeat too, is an occasion to acknowledge what could not be acknowledged
-// before.
+// handle handles the messages of an event.
 func (l *listener) handle(ctx, refused context.Context, e loci.AgentEvent) error {
 	for _, m := range e.Messages() {
 		switch {
@@ -107,7 +106,7 @@ func (l *listener) handle(ctx, refused context.Context, e loci.AgentEvent) error
 			return err
 		}
 	}
-	return l.acknowledge(refused)
+	return nil
 }
 
 // execute runs the command for a message, and acknowledges the message if it succeeds.
@@ -120,33 +119,48 @@ func (l *listener) execute(ctx, refused context.Context, m loci.Message) error {
 		l.note(fmt.Sprintf("The message %s of %s stays unread, because the command failed: %v", m.ID, m.From.Name, err))
 		return nil
 	}
-	l.unsent = append(l.unsent, m.ID)
-	return l.acknowledge(refused)
+	return l.acknowledge(ctx, refused, m.ID)
 }
 
-// ackTimeout bounds a call that acknowledges a message.
-const ackTimeout = 10 * time.Second
+const (
+	// ackTimeout bounds a call that acknowledges a message.
+	ackTimeout = 10 * time.Second
+	// Pauses before such a call is repeated grow from one to the other.
+	minAckPause, maxAckPause = 250 * time.Millisecond, 30 * time.Second
+)
 
-// acknowledge acknowledges messages whose command has succeeded. It keeps what a later call may acknowledge.
-func (l *listener) acknowledge(refused context.Context) error {
-	for len(l.unsent) > 0 {
+// acknowledge acknowledges a message. The next command waits for it, so that no more than one message runs twice if this
+// process ends meanwhile.
+func (l *listener) acknowledge(ctx, refused context.Context, id loci.ID) error {
+	for pause := minAckPause; ; pause = min(2*pause, maxAckPause) {
 		call, cancel := context.WithTimeout(refused, ackTimeout)
-		_, err := l.client.AgentAcknowledge(call, loci.GetMessage{MessageID: l.unsent[0]})
+		_, err := l.client.AgentAcknowledge(call, loci.GetMessage{MessageID: id})
 		cancel()
-		switch code := loci.AsError(err).Code; {
-		case err == nil, code == loci.CodeNotFound, code == loci.CodeStateConflict: // deleted, or closed already
+		e := loci.AsError(err)
+		switch {
+		case err == nil, e.Code == loci.CodeNotFound, e.Code == loci.CodeStateConflict: // deleted, or closed already
+			return nil
 		case refused.Err() != nil:
 			return context.Cause(refused)
-		case slices.Contains([]loci.Code{loci.CodeRevoked, loci.CodeInvalidKey, loci.CodeMissingAPIKey}, code):
+		case !slices.Contains(temporary, e.Code) && !errors.Is(err, context.DeadlineExceeded):
 			return err
-		default:
-			l.note(fmt.Sprintf("The message %s cannot be acknowledged yet: %s", l.unsent[0], loci.AsError(err).Message))
+		case pause == minAckPause:
+			l.note(fmt.Sprintf("The message %s cannot be acknowledged yet: %s", id, e.Message))
+		}
+		timer := time.NewTimer(max(pause, e.RetryAfter))
+		select {
+		case <-timer.C:
+		case <-refused.Done():
+		case <-ctx.Done():
+			l.note(fmt.Sprintf("The message %s stays unread, because it could not be acknowledged.", id))
 			return nil
 		}
-		l.unsent = l.unsent[1:]
+		timer.Stop()
 	}
-	return nil
 }
+
+// temporary are the codes of refusals after which a call is repeated.
+var temporary = []loci.Code{loci.CodeUnavailable, loci.CodeRateLimited, loci.CodeInternalError, loci.CodeStorageFull}
 
 // noteReady tells that a stream has begun.
 func (l *listener) noteReady(e loci.AgentEvent) {

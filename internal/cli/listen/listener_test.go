@@ -249,7 +249,8 @@ case "$m" in *'text <2>'*) exit 3;; esac`)
 	}
 }
 
-func TestExecAcknowledgesLaterWhatItCannotNow(t *testing.T) {
+// TestExecWaitsForAcknowledgement refuses the first message three times: at last because it is closed already.
+func TestExecWaitsForAcknowledgement(t *testing.T) {
 	t.Parallel()
 	line, log := script(t, `cat >> "$LOG"`)
 	server := newFakeServer(t, hold(ready(1, 2, 3)+heartbeat))
@@ -265,11 +266,31 @@ func TestExecAcknowledgesLaterWhatItCannotNow(t *testing.T) {
 	if err := r.do(t, ctx, server); err != nil {
 		t.Error(err)
 	}
-	// The first one is closed already.
 	if !slices.Equal(server.acked, []string{string(id(2)), string(id(3))}) ||
 		strings.Count(readLog(t, log), "\n") != 3 ||
-		strings.Count(r.err.String(), "cannot be acknowledged yet: Refused.") != 2 {
+		strings.Count(r.err.String(), "cannot be acknowledged yet: Refused.") != 1 {
 		t.Errorf("%v %s%s", server.acked, readLog(t, log), r.err.String())
+	}
+}
+
+func TestExecEndsWhileItWaitsForAcknowledgement(t *testing.T) {
+	t.Parallel()
+	line, log := script(t, `cat >> "$LOG"`)
+	server := newFakeServer(t, hold(ready(1, 2)))
+	server.failures = slices.Repeat([]loci.Code{loci.CodeUnavailable}, 1000)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	go func() {
+		for readLog(t, log) == "" {
+			time.Sleep(10 * time.Millisecond)
+		}
+		time.Sleep(100 * time.Millisecond)
+		cancel()
+	}()
+	r := run{args: []string{"--exec", line}}
+	if err := r.do(t, ctx, server); err != nil || strings.Count(readLog(t, log), "\n") != 1 ||
+		!strings.Contains(r.err.String(), "stays unread, because it could not be acknowledged") {
+		t.Errorf("%v %s%s", err, readLog(t, log), r.err.String())
 	}
 }
 
