@@ -191,8 +191,12 @@ func (s *agentStream) connect(ctx context.Context, cancel context.CancelCauseFun
 	}
 	silent := time.AfterFunc(s.silence, func() { cancel(errSilent) })
 	res, err := s.http.Do(req)
-	if silent.Stop(); err != nil {
+	silent.Stop()
+	switch {
+	case err != nil && context.Cause(ctx) == errSilent:
 		return nil, s.readError(ctx, err)
+	case err != nil:
+		return nil, lostError{s.client.unreachableError(ctx, err)}
 	}
 	if s.request.responseHeader != nil {
 		*s.request.responseHeader = res.Header
@@ -242,7 +246,7 @@ func (b *watchedBody) Read(p []byte) (int, error) {
 	return b.ReadCloser.Read(p)
 }
 
-// readError returns the error of a connection that cannot be made or read.
+// readError returns the error of a connection that is silent or cannot be read.
 func (s *agentStream) readError(ctx context.Context, err error) error {
 	tooLarge, ok := errors.AsType[eventTooLargeError](err)
 	switch {
@@ -255,7 +259,7 @@ func (s *agentStream) readError(ctx context.Context, err error) error {
 	case err == io.EOF:
 		return lostError{loci.Errorf(loci.CodeUnavailable, "%s has ended the stream", s.client.baseURL)}
 	}
-	return lostError{s.client.unreachableError(ctx, err)}
+	return lostError{loci.Errorf(loci.CodeUnavailable, "the connection to %s was lost: %v", s.client.baseURL, err)}
 }
 
 // decodeAgentEvent decodes an event. The event auth.revoked is an error. An unknown one has no content.
