@@ -61,6 +61,7 @@ clients: setup build ## run real client programs with ./loci; it installs 1.5 GB
 	scripts/judges/setup-clients ./loci
 	scripts/judges/node_modules/.bin/node scripts/judges/programs.mjs ./loci all
 	scripts/judges/node_modules/.bin/node scripts/judges/hooks.mjs ./loci all
+	scripts/judges/node_modules/.bin/node scripts/judges/agents.mjs ./loci all
 	scripts/judges/node_modules/.bin/node scripts/judges/acp.mjs ./loci
 
 golden: ## write the golden files and the Go client again (in packages whose tests have -update)

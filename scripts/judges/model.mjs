@@ -1,21 +1,30 @@
-// A model of the judges' own, for real client programs. It speaks the APIs of four vendors and has one habit: where the
+// A model of the judges' own, for real client programs. It speaks the APIs of four vendors and has few habits: where the
 // prompt says "remember: WORD" and a tool of Loci is on offer, it calls memory_create with that word, then says what
-// the tool answered.
+// the tool answered. So it does for "tell AGENT: WORD", "read the inbox" and "acknowledge MESSAGE".
 //
 //   node scripts/judges/model.mjs [PORT]
 import { createServer } from 'node:http'
 import { fileURLToPath } from 'node:url'
 import { listen } from './server.mjs'
 
-const tool = /memory_create$/
+const tool = /(memory_create|agent_send|agent_inbox|agent_acknowledge)$/
+
+const habits = [
+  [/remember: (\w+)/g, 'memory_create', ([, word]) => ({ content: `Judges remember ${word}.` })],
+  [/tell (agt_\w+): (\w+)/g, 'agent_send', ([, toAgentId, word]) => ({ toAgentId, subject: 'Staging', content: `Staging moved to ${word}.` })],
+  [/read the inbox/g, 'agent_inbox', () => ({ status: 'unread' })],
+  [/acknowledge ([0-9a-f-]{36})/g, 'agent_acknowledge', ([, messageId]) => ({ messageId })],
+]
 
 // A turn is what the model has to say: {call: {name, args}} or {say}.
 function turn({ tools, prompt, result }) {
-  if (result !== undefined) return { say: `The tool answered: ${result.slice(0, 200)}` }
-  const word = [...prompt.matchAll(/remember: (\w+)/g)].at(-1)?.[1]
-  const name = tools.find((t) => tool.test(t))
-  if (!word || !name) return { say: word ? 'There is no tool that remembers.' : 'Good.' }
-  return { call: { name, args: { content: `Judges remember ${word}.` } } }
+  if (result !== undefined) return { say: `The tool answered: ${result.slice(0, 800)}` }
+  for (const [pattern, suffix, args] of habits) {
+    const found = [...prompt.matchAll(pattern)].at(-1)
+    const name = tools.find((t) => t.endsWith(suffix))
+    if (found) return name ? { call: { name, args: args(found) } } : { say: `There is no tool ${suffix}.` }
+  }
+  return { say: 'Good.' }
 }
 
 const flat = (value) => (typeof value === 'string' ? value : JSON.stringify(value ?? ''))
