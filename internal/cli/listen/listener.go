@@ -129,8 +129,8 @@ const (
 	minAckPause, maxAckPause = 250 * time.Millisecond, 30 * time.Second
 )
 
-// acknowledge acknowledges a message. The next command waits for it, so that no more than one message runs twice if this
-// process ends meanwhile.
+// acknowledge acknowledges a message. The next command waits for it, so that no more than one message runs twice if
+// this process ends meanwhile.
 func (l *listener) acknowledge(ctx, refused context.Context, id loci.ID) error {
 	for pause := minAckPause; ; pause = min(2*pause, maxAckPause) {
 		call, cancel := context.WithTimeout(refused, ackTimeout)
