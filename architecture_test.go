@@ -92,7 +92,7 @@ var allowedImports = map[string][]string{
 		"internal/store/indexdb", "internal/vector"},
 	"internal/store/integrity": {"", "internal/analysis", "internal/index", "internal/minhash", "internal/sqldb",
 		"internal/store", "internal/store/accountdb", "internal/store/checksum", "internal/store/embeddb",
-		"internal/store/erasedb", "internal/store/indexdb", "internal/store/minhashdb",
+		"internal/store/erasedb", "internal/store/indexdb", "internal/store/messagedb", "internal/store/minhashdb",
 		"internal/store/sessiondb"},
 	"internal/dispatch": {"", "internal/cache", "internal/op", "internal/store/messagedb"},
 	"internal/attempt":  {""},

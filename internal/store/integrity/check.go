@@ -35,7 +35,7 @@ func New(s *store.Store) *Checker {
 // text of a memory.
 type Inconsistency struct {
 	Kind   string `json:"kind"`             // a constant below
-	ID     string `json:"id"`               // of the memory, atlas or workspace, or the name of a table or index
+	ID     string `json:"id"`               // of the record, or the name of a table or index
 	Detail string `json:"what"`             // description of the damage
 	Repair string `json:"repair,omitempty"` // result of the repair, or the reason for none
 
@@ -54,6 +54,7 @@ const (
 	InconsistentVectors   = "vectors"   // vectors of semantic search
 	InconsistentLinks     = "links"     // superseded_by and supersedes
 	InconsistentSessions  = "sessions"  // counters of sessions and places of candidates
+	InconsistentMessages  = "messages"  // messages between agents, their receipts, last numbers of agents
 	InconsistentRows      = "rows"      // a single row
 )
 

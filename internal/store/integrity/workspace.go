@@ -120,6 +120,7 @@ func (w *workspaceCheck) steps() []checkStep {
 		{"keyword index", index},
 		{"counters", []func() error{w.checkCounters}},
 		{"sessions", []func() error{w.checkSessions}},
+		{"messages", []func() error{w.checkMessages}},
 		{"near duplicates", []func() error{w.checkBands}},
 		{"vectors", []func() error{w.checkVectors}},
 		{"memories", []func() error{w.checkRows}},

@@ -1,0 +1,152 @@
+package messagedb
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/sqldb"
+)
+
+// A Damage is an inconsistency of a message, of its receipts or of an agent.
+type Damage struct {
+	ID     loci.ID // of the message or of the agent
+	Detail string
+	Repair func(t *sqldb.Tx) (string, error) // nil if only a backup can restore it
+}
+
+// maxTime is the last moment that RFC 3339 can express.
+const maxTime = loci.Time(253402300799999999)
+
+func isTime(t loci.Time) bool { return t > 0 && t <= maxTime }
+
+func isMessageID(id loci.ID) bool { return id.Valid() && !isAgentID(id) }
+
+func isAgentID(id loci.ID) bool {
+	return id.Valid() && strings.HasPrefix(string(id), loci.AgentIDPrefix)
+}
+
+// A checkedRow is a message with what it depends on.
+type checkedRow struct {
+	rowID                     int64
+	id, to, threadID, replyTo loci.ID
+	createdAt                 loci.Time
+	bytes, characters         int // of content and subject
+
+	parentThread loci.ID // of the message that it replies to, empty if that is gone
+	isFirst      bool    // that message begins a thread
+	isElsewhere  bool    // that message is one of another workspace
+	toExists     bool    // the recipient exists
+	received     bool    // the recipient has a receipt
+	others       int64   // receipts of other agents
+}
+
+const checkedColumns = ` x.row_id, x.id, x.to_agent, x.thread_id, x.reply_to, x.created_at, octet_length(x.content),
+	length(x.subject), COALESCE(p.thread_id, ''), COALESCE(p.reply_to = '', FALSE),
+	COALESCE(p.workspace <> x.workspace, FALSE), o.row_id IS NOT NULL,
+	EXISTS (SELECT 1 FROM receipts r WHERE r.message = x.row_id AND r.agent = o.row_id),
+	CASE WHEN x.to_agent = '' THEN 0 ELSE (SELECT count(*) FROM receipts r WHERE r.message = x.row_id
+		AND r.agent <> COALESCE(o.row_id, 0)) END `
+
+// CheckMessages returns the damage of some messages and of their receipts.
+func CheckMessages(t *sqldb.Tx, rowIDs []int64) (list []Damage, err error) {
+	err = t.Query(`SELECT`+checkedColumns+`FROM messages x LEFT JOIN messages p ON p.id = x.reply_to
+		LEFT JOIN agents o ON o.id = x.to_agent WHERE `+fmt.Sprintf(t.Dialect.InList, "x.row_id", 1)+
+		` ORDER BY x.row_id`, []any{sqldb.EncodeInts(rowIDs)}, func(r sqldb.Row) error {
+		var x checkedRow
+		err := r.Scan(&x.rowID, &x.id, &x.to, &x.threadID, &x.replyTo, &x.createdAt, &x.bytes, &x.characters,
+			&x.parentThread, &x.isFirst, &x.isElsewhere, &x.toExists, &x.received, &x.others)
+		list = append(append(append(list, x.checkFields()...), x.checkThread()...), x.checkRecipient(t.Now)...)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	receipts, err := checkReceipts(t, rowIDs)
+	return append(list, receipts...), err
+}
+
+// checkFields reports fields that no call can have stored.
+func (x checkedRow) checkFields() (list []Damage) {
+	if !isMessageID(x.id) {
+		list = append(list, Damage{x.id, "the id of the message is invalid", nil})
+	}
+	if x.bytes < 1 || x.bytes > loci.MaxMessage || x.characters > loci.MaxSubject {
+		list = append(list, Damage{x.id, "the message has no text, or too long ones", nil})
+	}
+	if !isTime(x.createdAt) {
+		list = append(list, Damage{x.id, "the time of the message is invalid", func(t *sqldb.Tx) (string, error) {
+			_, err := t.Exec(`UPDATE messages SET created_at = ?2 WHERE row_id = ?1`, x.rowID, timeOf(x.id, t.Now))
+			return "took the time of its id", err
+		}})
+	}
+	return list
+}
+
+// timeOf returns the time of a UUIDv7 (RFC 9562, section 5.7), or another one for an invalid id.
+func timeOf(id loci.ID, other loci.Time) loci.Time {
+	var ms int64
+	if !isMessageID(id) {
+		return other
+	}
+	if _, err := fmt.Sscanf(strings.ReplaceAll(string(id), "-", "")[:12], "%x", &ms); err != nil {
+		return other
+	}
+	return loci.TimeOf(time.UnixMilli(ms))
+}
+
+// checkThread reports a message that does not belong to the thread of the message that it replies to. It trusts that
+// thread only where the other message begins it: a damaged thread is reported once.
+func (x checkedRow) checkThread() []Damage {
+	switch {
+	case x.replyTo != "" && !isMessageID(x.replyTo):
+		return []Damage{{x.id, "the id of the message that it replies to is invalid", nil}}
+	case x.isElsewhere:
+		return []Damage{{x.id, "it replies to a message of another workspace", nil}}
+	}
+	right := x.parentThread
+	switch {
+	case x.replyTo == "":
+		right = x.id
+	case x.isFirst:
+		right = x.replyTo
+	case isMessageID(x.threadID):
+		return nil
+	}
+	if right == x.threadID && isMessageID(right) {
+		return nil
+	}
+	d := Damage{ID: x.id, Detail: "the thread of the message is another one"}
+	if isMessageID(right) {
+		d.Repair = func(t *sqldb.Tx) (string, error) {
+			_, err := t.Exec(`UPDATE messages SET thread_id = ?2 WHERE row_id = ?1`, x.rowID, right)
+			return "took the thread of the message that it replies to, or its own id", err
+		}
+	}
+	return []Damage{d}
+}
+
+// checkRecipient reports a direct message that another agent has received, or its recipient has not. A sweep or a
+// deletion of the recipient removes receipts before messages.
+func (x checkedRow) checkRecipient(now loci.Time) []Damage {
+	switch {
+	case x.to == "":
+		return nil
+	case !isAgentID(x.to):
+		return []Damage{{x.id, "the id of the recipient is invalid", nil}}
+	case x.others > 0:
+		return []Damage{{x.id, "another agent than the recipient has received the message", nil}}
+	case x.received || !x.toExists || x.createdAt <= now-loci.Time(keepClosed.Microseconds()):
+		return nil
+	}
+	return []Damage{{x.id, "the recipient has no receipt of the message", func(t *sqldb.Tx) (string, error) {
+		agent, number, err := nextNumber(t, `id = ?1`, x.to)
+		if err == nil {
+			_, err = t.Exec(`INSERT INTO receipts (message, agent, number, status, updated_at)
+				VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT (message, agent) DO NOTHING`, x.rowID, agent, number,
+				loci.ReceiptUnread, t.Now)
+		}
+		return "delivered again", err
+	}}}
+}

@@ -1,0 +1,97 @@
+package messagedb
+
+import (
+	"fmt"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/sqldb"
+)
+
+// isDuplicate is the condition of a receipt r whose number an earlier receipt of the agent has.
+const isDuplicate = ` EXISTS (SELECT 1 FROM receipts o WHERE o.agent = r.agent AND o.number = r.number
+	AND o.row_id < r.row_id) `
+
+// checkReceipts returns the damage of the receipts of some messages.
+func checkReceipts(t *sqldb.Tx, messages []int64) (list []Damage, err error) {
+	err = t.Query(`SELECT r.row_id, r.agent, x.id, r.number, r.status, r.updated_at, `+isDuplicate+`
+		FROM receipts r JOIN messages x ON x.row_id = r.message WHERE `+fmt.Sprintf(t.Dialect.InList, "r.message", 1)+`
+		AND (r.number < 1 OR r.status NOT IN ('unread', 'acknowledged', 'closed') OR r.updated_at < 1
+			OR r.updated_at > ?2 OR`+isDuplicate+`) ORDER BY r.row_id`, []any{sqldb.EncodeInts(messages), maxTime},
+		func(r sqldb.Row) error {
+			var rowID, agent, number int64
+			var id loci.ID
+			var status loci.ReceiptStatus
+			var at loci.Time
+			var duplicate bool
+			err := r.Scan(&rowID, &agent, &id, &number, &status, &at, &duplicate)
+			if number < 1 || duplicate {
+				list = append(list, Damage{id, "a receipt has no number of its own", renumber(rowID, agent)})
+			}
+			if status != loci.ReceiptUnread && status != loci.ReceiptAcknowledged && status != loci.ReceiptClosed {
+				list = append(list, Damage{id, "the status of a receipt is invalid",
+					update(`status = 'unread'`, rowID, "marked it as unread")})
+			}
+			if !isTime(at) {
+				list = append(list, Damage{id, "the time of a receipt is invalid",
+					update(`updated_at = (SELECT x.created_at FROM messages x WHERE x.row_id = receipts.message)`, rowID,
+						"took the time of the message")})
+			}
+			return err
+		})
+	return list, err
+}
+
+func update(set string, receipt int64, says string) func(*sqldb.Tx) (string, error) {
+	return func(t *sqldb.Tx) (string, error) {
+		_, err := t.Exec(`UPDATE receipts SET `+set+` WHERE row_id = ?1`, receipt)
+		return says, err
+	}
+}
+
+// renumber returns the repair of a receipt: it becomes the newest one of its agent.
+func renumber(receipt, agent int64) func(*sqldb.Tx) (string, error) {
+	return func(t *sqldb.Tx) (string, error) {
+		_, number, err := nextNumber(t, `row_id = ?1`, agent)
+		if err == nil {
+			_, err = t.Exec(`UPDATE receipts SET number = ?2 WHERE row_id = ?1`, receipt, number)
+		}
+		return "made it the newest message of its agent", err
+	}
+}
+
+// maxNumber is the number of the newest receipt of an agent.
+const maxNumber = ` COALESCE((SELECT max(r.number) FROM receipts r WHERE r.agent = agents.row_id), 0) `
+
+// raiseLastNumber raises the last number of agents of a condition to that of their newest receipt.
+func raiseLastNumber(t *sqldb.Tx, condition string, arg any) error {
+	_, err := t.Exec(`UPDATE agents SET last_number =`+maxNumber+`WHERE `+condition+` AND last_number <`+maxNumber, arg)
+	return err
+}
+
+// nextNumber takes the next number of the agent of a condition.
+func nextNumber(t *sqldb.Tx, condition string, arg any) (agent, number int64, err error) {
+	if err = raiseLastNumber(t, condition, arg); err != nil {
+		return 0, 0, err
+	}
+	err = t.QueryRow(`UPDATE agents SET last_number = last_number + 1 WHERE `+condition+
+		` RETURNING row_id, last_number`, []any{arg}, []any{&agent, &number})
+	return agent, number, err
+}
+
+// CheckAgents returns the damage of the agents of the user whose personal workspace this is.
+func CheckAgents(t *sqldb.Tx, workspace int64) (list []Damage, err error) {
+	err = t.Query(`SELECT agents.row_id, agents.id FROM workspaces w JOIN agents ON agents.user_id = w.personal_of
+		WHERE w.row_id = ?1 AND agents.last_number <`+maxNumber+`ORDER BY agents.row_id`, []any{workspace},
+		func(r sqldb.Row) error {
+			var rowID int64
+			var d Damage
+			err := r.Scan(&rowID, &d.ID)
+			d.Detail = "the last number of the agent is below those of its receipts"
+			d.Repair = func(t *sqldb.Tx) (string, error) {
+				return "raised it", raiseLastNumber(t, `row_id = ?1`, rowID)
+			}
+			list = append(list, d)
+			return err
+		})
+	return list, err
+}
