@@ -31,6 +31,8 @@ type soak struct {
 
 	server  *process
 	fixture *fixture
+	streams int // idle streams beside the load
+	idle    idleSoak
 	start   time.Time
 
 	mu        sync.Mutex
@@ -57,6 +59,7 @@ func runSoak(ctx context.Context, args []string) error {
 	flags.IntVar(&s.clients, "clients", 8, "connections")
 	flags.IntVar(&s.memoriesPerClient, "keep", 400,
 		"memories that a client keeps: with many, the caches fill over hours")
+	flags.IntVar(&s.streams, "streams", 2000, "idle streams of agents beside the load")
 	flags.StringVar(&s.drivers[0], "driver", s.drivers[0], "driver of SQLite: mattn or modernc")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -75,8 +78,13 @@ func runSoak(ctx context.Context, args []string) error {
 		return err
 	}
 	defer s.server.stop()
+	time.AfterFunc(s.duration/6, func() {
+		if err := s.idle.open(s.server, s.fixture, s.streams); err != nil {
+			s.record("stream", 0, err)
+		}
+	})
 	s.runLoad()
-	return s.verdict()
+	return errors.Join(s.idle.close(), s.verdict())
 }
 
 // prepare makes the folders and reads the texts.
@@ -221,7 +229,9 @@ func (s *soak) record(kind string, elapsed time.Duration, err error) {
 		s.failed, s.lastErr = s.failed+1, fmt.Errorf("%s: %w", kind, err)
 		return
 	}
-	s.latencies[kind] = append(s.latencies[kind], float64(elapsed.Microseconds())/1000)
+	milliseconds := float64(elapsed.Microseconds()) / 1000
+	s.latencies[kind] = append(s.latencies[kind], milliseconds)
+	s.idle.observe(milliseconds)
 }
 
 // sample records the resources of the server.
