@@ -87,8 +87,8 @@ func (i *idleSoak) close() error {
 	}
 	want := int(time.Since(i.opened)/heartbeatInterval) - 1
 	before, beside := quantile(i.latencies[0], .5), quantile(i.latencies[1], .5)
-	fmt.Printf("soak: %d streams with at least %d heartbeats, want %d; %d ended; calls %.2f ms without them, %.2f beside "+
-		"them\n", len(i.conns), slices.Min(i.heartbeats), want, len(i.errs), before, beside)
+	fmt.Printf("soak: %d streams with at least %d heartbeats, want %d; %d ended; calls %.2f ms without them, "+
+		"%.2f beside them\n", len(i.conns), slices.Min(i.heartbeats), want, len(i.errs), before, beside)
 	switch {
 	case len(i.errs) > 0:
 		return fmt.Errorf("soak: %d streams ended, the first with: %w", len(i.errs), i.errs[0])

@@ -311,8 +311,8 @@ func (b *bench) deliveryTo(from, to *process, key, where string, threshold float
 		return figures{"post": quantile(posts, .5), "event": quantile(events, .5)}, nil
 	}})
 	if err == nil {
-		b.report.add(s.ratioLine(line{Row: "delivery", What: "from a POST to the event at " + where + ", p50", Unit: "us",
-			Threshold: threshold}, "message event", "message post"))
+		b.report.add(s.ratioLine(line{Row: "delivery", What: "from a POST to the event at " + where + ", p50",
+			Unit: "us", Threshold: threshold}, "message event", "message post"))
 		b.report.add(line{Row: "delivery", What: "the same, p99", Unit: "us", Loci: quantile(p99, .5)})
 	}
 	return err

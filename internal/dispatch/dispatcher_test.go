@@ -24,7 +24,7 @@ type fakeSource struct {
 	fails    bool
 	queries  int
 	notified []string
-	hear     func(string)
+	receive  func(string)
 }
 
 func newFakeSource() *fakeSource {
@@ -43,8 +43,8 @@ func (f *fakeSource) query(run func()) error {
 	return nil
 }
 
-func (f *fakeSource) AgentStates(_ context.Context, ids []loci.ID) (states map[loci.ID]messagedb.AgentState, err error) {
-	states = map[loci.ID]messagedb.AgentState{}
+func (f *fakeSource) AgentStates(_ context.Context, ids []loci.ID) (map[loci.ID]messagedb.AgentState, error) {
+	states := map[loci.ID]messagedb.AgentState{}
 	return states, f.query(func() {
 		for _, id := range ids {
 			states[id] = messagedb.AgentState{LastNumber: int64(len(f.received[id])), Ended: f.ended[id]}
@@ -78,11 +78,11 @@ func (f *fakeSource) NotifyServers(_ context.Context, payload string) error {
 	return f.query(func() { f.notified = append(f.notified, payload) })
 }
 
-func (f *fakeSource) ListenServers(ctx context.Context, hear func(string)) error {
+func (f *fakeSource) ListenServers(ctx context.Context, receive func(string)) error {
 	f.mu.Lock()
-	f.hear = hear
+	f.receive = receive
 	f.mu.Unlock()
-	hear("")
+	receive("")
 	<-ctx.Done()
 	return nil
 }
@@ -332,7 +332,7 @@ func TestServersWakeEachOther(t *testing.T) {
 	} {
 		woken = 0
 		clear(d.due)
-		if f.hear(payload); woken != want {
+		if f.receive(payload); woken != want {
 			t.Errorf("%s wakes %d times, want %d", payload, woken, want)
 		}
 	}

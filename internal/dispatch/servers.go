@@ -63,11 +63,11 @@ func (d *Dispatcher) Notify(ctx context.Context) error {
 	return d.source.NotifyServers(ctx, string(payload))
 }
 
-// Listen hears the notifications of the other servers, until ctx ends or the connection is lost.
-func (d *Dispatcher) Listen(ctx context.Context) error { return d.source.ListenServers(ctx, d.hear) }
+// Listen receives the notifications of the other servers, until ctx ends or the connection is lost.
+func (d *Dispatcher) Listen(ctx context.Context) error { return d.source.ListenServers(ctx, d.receive) }
 
-// hear reads a payload. An empty one begins a connection: notifications may have been lost before it.
-func (d *Dispatcher) hear(payload string) {
+// receive reads a payload. An empty one begins a connection: notifications may have been lost before it.
+func (d *Dispatcher) receive(payload string) {
 	var n notification
 	if err := json.Unmarshal([]byte(payload), &n); err == nil && n.Server == d.name {
 		return

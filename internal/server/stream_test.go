@@ -55,7 +55,8 @@ func newTalk(t *testing.T, d storetest.Database, flags map[string]string) *talk 
 	if err != nil {
 		t.Fatal(err)
 	}
-	agents, err := w.client(w.url, w.key).AgentList(t.Context(), loci.ListAgents{WorkspaceID: workspaces.Workspaces[0].ID})
+	agents, err := w.client(w.url, w.key).AgentList(t.Context(),
+		loci.ListAgents{WorkspaceID: workspaces.Workspaces[0].ID})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,7 +163,8 @@ func TestStreamHearsMessagesAndRevocationOfAnotherServer(t *testing.T) {
 			w.say(fmt.Sprint("lost ", i))
 			expectText(t, texts, fmt.Sprint("lost ", i))
 		}
-		if status, v := callAPI(t, "DELETE", fmt.Sprint(w.url, "/v1/api-keys/", w.listenKeyID), w.key, ""); status != 200 {
+		address := fmt.Sprint(w.url, "/v1/api-keys/", w.listenKeyID)
+		if status, v := callAPI(t, "DELETE", address, w.key, ""); status != 200 {
 			t.Fatal(status, v)
 		}
 		select {

@@ -50,9 +50,8 @@ type listener struct {
 	actor *identity.Actor
 	sub   *dispatch.Subscription
 
-	position int64 // the messages up to it were sent
-	// the unread messages between position and unread.Through that the first event had no room for; none if they are equal
-	unread store.ReceivedRange
+	position int64               // the messages up to it were sent
+	unread   store.ReceivedRange // the unread messages that the first event had no room for
 }
 
 // begin returns the first event, and sets the position behind it.

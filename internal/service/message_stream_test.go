@@ -136,7 +136,8 @@ func TestStreamBoundsTheBytesOfItsFirstEvent(t *testing.T) {
 		long[i] = "loci is a memory for agents "[i%28]
 	}
 	for range 40 {
-		mustSend(t, w, bob, loci.SendMessage{WorkspaceID: w.Team, ToAgentID: cid.AgentID, Content: loci.MessageText(long)})
+		mustSend(t, w, bob, loci.SendMessage{WorkspaceID: w.Team, ToAgentID: cid.AgentID,
+			Content: loci.MessageText(long)})
 	}
 	s := openStream(t, w, cid, "", loci.ListenAgent{})
 	first, _, _ := s.next()
@@ -171,7 +172,7 @@ func TestListenersHearEachMessageOnceInOrder(t *testing.T) {
 		}
 		heard := make([][]loci.ID, 3)
 		for n := range heard {
-			all.Go(func() { heard[n] = hear(t, w, cid, len(senders)*each) })
+			all.Go(func() { heard[n] = receiveAll(t, w, cid, len(senders)*each) })
 		}
 		all.Wait()
 		var want []loci.ID
@@ -196,8 +197,8 @@ func TestListenersHearEachMessageOnceInOrder(t *testing.T) {
 	})
 }
 
-// hear hears n messages over streams that end after some, each continued by its last event.
-func hear(t *testing.T, w *conformance.World, actor *identity.Actor, n int) (got []loci.ID) {
+// receiveAll receives n messages over streams that end after some, each continued by its last event.
+func receiveAll(t *testing.T, w *conformance.World, actor *identity.Actor, n int) (got []loci.ID) {
 	last := loci.ID("")
 	for len(got) < n {
 		own := *actor
@@ -259,8 +260,8 @@ func TestMembersWhoLeaveHearNothingMore(t *testing.T) {
 		if got := again.Messages(); len(got) != 1 || got[0].Content != "to myself" {
 			t.Errorf("an event out of reach begins with the unread messages in reach, not %+v", got)
 		}
-		if _, err := w.Service.AcknowledgeMessage(t.Context(), cid, loci.GetMessage{MessageID: before.ID}); !loci.Is(err,
-			loci.CodeNotFound) {
+		_, err := w.Service.AcknowledgeMessage(t.Context(), cid, loci.GetMessage{MessageID: before.ID})
+		if !loci.Is(err, loci.CodeNotFound) {
 			t.Error(err)
 		}
 	})

@@ -34,8 +34,8 @@ func (s *Store) NotifyServers(ctx context.Context, payload string) error {
 	return s.db.Notify(ctx, messageChannel, payload)
 }
 
-// ListenServers calls f with each payload of NotifyServers, first with an empty one, until ctx ends or the connection is
-// lost.
+// ListenServers calls f with each payload of NotifyServers, first with an empty one, until ctx ends or the connection
+// is lost.
 func (s *Store) ListenServers(ctx context.Context, f func(payload string)) error {
 	return s.db.Listen(ctx, messageChannel, f)
 }
