@@ -181,8 +181,11 @@ func (c *Client) decodeError(res *http.Response, body []byte) (e *loci.Error, fr
 
 // codeOfStatus returns the nearest code for the status of a response without a code.
 func codeOfStatus(status int) loci.Code {
-	if status == http.StatusBadGateway || status == http.StatusGatewayTimeout {
+	switch status {
+	case http.StatusBadGateway, http.StatusGatewayTimeout:
 		return loci.CodeUnavailable
+	case http.StatusForbidden: // a proxy knows nothing of a key
+		return loci.CodeForbidden
 	}
 	for _, e := range loci.Catalogue {
 		if e.Status == status {
