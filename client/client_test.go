@@ -177,7 +177,7 @@ func TestDoReturnsServerError(t *testing.T) {
 		{429, "Retry-After: 7", `{"code":"rate_limited","message":"Slower."}`, loci.CodeRateLimited, "Slower.", 7},
 		{418, "X-A: b", `{"code":"new_code","message":"New."}`, "new_code", "New.", 0},
 		{502, "X-A: b", "<html>", loci.CodeUnavailable, "502 Bad Gateway, and not as Loci does", 0},
-		{403, "X-A: b", "", loci.CodeRevoked, "403 Forbidden", 0},
+		{403, "X-A: b", "", loci.CodeForbidden, "403 Forbidden", 0},
 		{301, "Location: https://other.example.org/", "", loci.CodeInternalError, "use that address", 0},
 	} {
 		status, header, body = a.status, a.header, a.body
