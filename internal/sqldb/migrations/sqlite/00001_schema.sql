@@ -490,7 +490,8 @@ CREATE UNIQUE INDEX sync_pairs_remote ON sync_pairs (user_id, account, remote_id
 
 -- The records of agents' tasks. The columns workspace and user_id of a deleted session are NULL: no query with a scope
 -- finds it, and a job erases its rows. memory is that of the unit finalized last. The counters equal the rows of the
--- other tables, and redactions is the sum of the audits. has_texts is set while events of the session have texts, which go 30 days after its last use.
+-- other tables, and redactions is the sum of the audits. has_texts is set while events of the session have texts, which
+-- go 30 days after its last use.
 CREATE TABLE sessions (
 	row_id       INTEGER PRIMARY KEY AUTOINCREMENT,
 	id           TEXT    NOT NULL UNIQUE,
@@ -682,7 +683,7 @@ CREATE TABLE messages (
 	reply_to   TEXT   NOT NULL,
 	created_at BIGINT NOT NULL
 );
-CREATE INDEX messages_workspace ON messages (workspace);
+CREATE INDEX messages_workspace ON messages (workspace, row_id);
 CREATE INDEX messages_agent ON messages (agent);
 CREATE INDEX messages_oldest ON messages (created_at);
 
