@@ -75,7 +75,7 @@ var allowedImports = map[string][]string{
 	"internal/mail":          {""},
 	"internal/mail/mailtest": {},
 	"internal/store/erasedb": {"", "internal/minhash", "internal/sqldb", "internal/store/indexdb",
-		"internal/store/jobdb", "internal/store/minhashdb", "internal/store/sessiondb"},
+		"internal/store/jobdb", "internal/store/messagedb", "internal/store/minhashdb", "internal/store/sessiondb"},
 	"internal/store/embeddb": {"", "internal/cache", "internal/job", "internal/sqldb", "internal/vector"},
 	"internal/page":          {},
 	"internal/store": {"", "internal/analysis", "internal/identity", "internal/index", "internal/minhash",

@@ -1,5 +1,6 @@
-// Package erasedb deletes atlases, workspaces and sessions. A deletion commits a mark that hides all memories at once.
-// Background jobs erase the rows in small transactions, so that other writers do not wait for a large atlas.
+// Package erasedb deletes atlases, workspaces and sessions. A deletion commits a mark that hides all memories, sessions
+// and messages at once. Background jobs erase the rows in small transactions, so that other writers do not wait for a
+// large atlas.
 package erasedb
 
 import (
@@ -11,6 +12,7 @@ import (
 	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store/indexdb"
 	"github.com/loci-memory/loci/internal/store/jobdb"
+	"github.com/loci-memory/loci/internal/store/messagedb"
 	"github.com/loci-memory/loci/internal/store/sessiondb"
 )
 
@@ -93,7 +95,7 @@ const (
 	maxBytes  = 4 << 20 // of the texts of a batch
 )
 
-// erase erases the memories of a target in batches, and then its own row.
+// erase erases the memories of a target in batches, its sessions and messages, and then its own row.
 func (e *Eraser) erase(ctx context.Context, of target, id string) error {
 	end := time.Now().Add(maxRun)
 	for size := minBatch; ; {
@@ -102,7 +104,10 @@ func (e *Eraser) erase(ctx context.Context, of target, id string) error {
 		switch {
 		case err != nil:
 		case len(b.memories) == 0:
-			if err = e.eraseSessions(ctx, end, of.column+` = `+of.rowID, id); err != nil {
+			if err = e.eraseSessions(ctx, end, of.column+` = `+of.rowID, id); err == nil {
+				err = e.eraseMessages(ctx, end, of, id)
+			}
+			if err != nil {
 				return err
 			}
 			_, err = sqldb.System(ctx, e.db, "erase a deleted atlas or workspace",
@@ -133,6 +138,18 @@ func (e *Eraser) erase(ctx context.Context, of target, id string) error {
 // eraseSessions erases the sessions of a condition, or returns ErrMore.
 func (e *Eraser) eraseSessions(ctx context.Context, end time.Time, condition string, args ...any) error {
 	more, err := sessiondb.Erase(ctx, e.db, end, condition, args...)
+	if err == nil && more {
+		err = jobdb.ErrMore
+	}
+	return err
+}
+
+// eraseMessages erases the messages of a deleted workspace, or returns ErrMore. An atlas has none.
+func (e *Eraser) eraseMessages(ctx context.Context, end time.Time, of target, id string) error {
+	if of != deletedWorkspace {
+		return nil
+	}
+	more, err := messagedb.Erase(ctx, e.db, end, `x.workspace = `+of.rowID, id)
 	if err == nil && more {
 		err = jobdb.ErrMore
 	}

@@ -31,10 +31,11 @@ func countTarget(t *sqldb.Tx, g purgeTarget) (n PurgeResult, err error) {
 			(SELECT count(*) FROM users WHERE id = ?2), (SELECT count(*) FROM api_keys
 			WHERE user_id = ?2), (SELECT count(*) FROM sign_ins WHERE user_id = ?2),
 			(SELECT count(*) FROM grants WHERE user_id = ?2),
-			(SELECT count(*) FROM sessions WHERE workspace = ?1 OR user_id = ?2)`,
+			(SELECT count(*) FROM sessions WHERE workspace = ?1 OR user_id = ?2), (SELECT count(*) FROM messages
+			WHERE workspace = ?1 OR agent IN (SELECT row_id FROM agents WHERE user_id = ?2))`,
 		[]any{g.workspace, g.user, g.emailFolded},
 		[]any{&n.Workspaces, &n.Atlases, &n.Memories, &n.Versions, &n.Memberships, &n.Invitations, &n.Users, &n.Keys,
-			&n.Signins, &n.Grants, &n.Sessions})
+			&n.Signins, &n.Grants, &n.Sessions, &n.Messages})
 	return n, err
 }
 
@@ -48,7 +49,8 @@ const readCondition = ` (credential, key) IN (SELECT credential, key FROM idempo
 // that show its records and for those of reads. As responses are encrypted, it holds for all of the members of the
 // workspace ?1. Parameter ?2 is the id of the memory, empty for a whole workspace. Parameter ?3 is the folded address
 // of a user. Responses of workspaces that invited it hold address and link. Parameter ?4 is the id of the user, whose
-// sessions managers of teams read. Former members may have responses with the texts of sessions of the workspace.
+// sessions managers of teams read. Former members may have responses with the texts of sessions and messages of the
+// workspace.
 const responseCondition = readCondition + `OR (credential, key) IN (SELECT r.credential, r.key
 	FROM idempotency_records r
 	WHERE r.record = CAST(?2 AS TEXT) OR (CAST(?2 AS TEXT) = '' AND r.record IN (SELECT id FROM workspaces
@@ -57,7 +59,8 @@ const responseCondition = readCondition + `OR (credential, key) IN (SELECT r.cre
 	OR r.record IN (SELECT w.id FROM invitations i JOIN workspaces w ON w.row_id = i.workspace
 		WHERE i.email_folded = ?3)
 	OR r.record IN (SELECT id FROM sessions WHERE workspace = ?1 UNION ALL SELECT id FROM sessions
-		WHERE user_id = ?4))
+		WHERE user_id = ?4 UNION ALL SELECT id FROM messages WHERE workspace = ?1 UNION ALL SELECT id FROM messages
+		WHERE agent IN (SELECT row_id FROM agents WHERE user_id = ?4)))
 	OR credential IN (SELECT k.id FROM api_keys k JOIN members m ON m.user_id = k.user_id WHERE m.workspace = ?1
 		UNION ALL SELECT s.id FROM sign_ins s JOIN members m ON m.user_id = s.user_id WHERE m.workspace = ?1
 		UNION ALL SELECT g.grant_id FROM grant_workspaces g WHERE g.workspace = ?1

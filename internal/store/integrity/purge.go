@@ -26,6 +26,7 @@ type PurgeResult struct {
 	Versions    int64 `json:"versions"` // earlier versions of the memories
 	Responses   int64 `json:"answers"`  // stored for calls with an Idempotency-Key
 	Sessions    int64 `json:"sessions,omitzero"`
+	Messages    int64 `json:"messages,omitzero"`   // between agents
 	Candidates  int64 `json:"candidates,omitzero"` // of sessions, with the text of a purged memory
 	Documents   int64 `json:"documents,omitzero"`  // deleted documents in the keyword index
 	Changes     int64 `json:"changes,omitzero"`    // rows of the log, which may hold words of deleted memories
@@ -46,7 +47,8 @@ func (p PurgeResult) String() string {
 		{p.Atlases, "atlas", "atlases"},
 		{p.Memories, "memory", "memories"}, {p.Versions, "earlier version", "earlier versions"},
 		{p.Responses, "stored response", "stored responses"},
-		{p.Sessions, "session", "sessions"}, {p.Candidates, "candidate of sessions", "candidates of sessions"},
+		{p.Sessions, "session", "sessions"}, {p.Messages, "message between agents", "messages between agents"},
+		{p.Candidates, "candidate of sessions", "candidates of sessions"},
 		{p.Documents, "document of the index", "documents of the index"},
 		{p.Changes, "row of the log of changes", "rows of the log of changes"}} {
 		switch x.n {
@@ -107,8 +109,9 @@ func (c *Checker) PurgeWorkspace(ctx context.Context, id loci.ID, apply bool) (P
 	})
 }
 
-// PurgeUser erases a user with keys, sign-ins, memberships, sessions, policies, invitations to the address, and the
-// personal workspace. The owner of a team is a conflict. Memories in the teams of others stay.
+// PurgeUser erases a user with keys, sign-ins, memberships, sessions, policies, agents with the messages that they
+// sent, invitations to the address, and the personal workspace. The owner of a team is a conflict. Memories in the
+// teams of others stay.
 func (c *Checker) PurgeUser(ctx context.Context, email loci.Email, apply bool) (PurgeResult, error) {
 	return c.purge(ctx, apply, func(t *sqldb.Tx, lock string) (purgeTarget, error) {
 		g, err := findUser(t, email, lock)

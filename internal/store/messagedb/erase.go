@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/sqldb"
 )
 
@@ -14,8 +15,8 @@ const (
 	receiptBatch = 500
 )
 
-// Erase erases the messages x of a condition with their receipts in transactions of bounded length, until end or the
-// end of ctx. It reports whether others are left. The condition has the arguments.
+// Erase erases the messages x of a condition, their receipts and stored responses in transactions of bounded length,
+// until end or the end of ctx. It reports whether others are left. The condition has the arguments.
 func Erase(ctx context.Context, db *sqldb.Handle, end time.Time, condition string, args ...any) (more bool, err error) {
 	for {
 		began := time.Now()
@@ -39,12 +40,25 @@ func Erase(ctx context.Context, db *sqldb.Handle, end time.Time, condition strin
 // eraseBatch deletes some messages of a condition, and reports whether it found one.
 func eraseBatch(t *sqldb.Tx, condition string, args []any) (found bool, err error) {
 	var list []int64
-	err = t.Query(`SELECT x.row_id FROM messages x WHERE `+condition+fmt.Sprintf(` LIMIT %d`, messageBatch), args,
-		sqldb.ScanInts(&list))
-	if err == nil && len(list) > 0 {
-		_, err = deleteSome(t, list)
+	var ids []loci.ID
+	err = t.Query(`SELECT x.row_id, x.id FROM messages x WHERE `+condition+fmt.Sprintf(` LIMIT %d`, messageBatch), args,
+		func(r sqldb.Row) error {
+			var rowID int64
+			var id loci.ID
+			err := r.Scan(&rowID, &id)
+			list, ids = append(list, rowID), append(ids, id)
+			return err
+		})
+	if err != nil || len(list) == 0 {
+		return false, err
 	}
-	return len(list) > 0, err
+	if _, err = t.Exec(`DELETE FROM idempotency_keys WHERE (credential, key) IN (SELECT r.credential, r.key
+		FROM idempotency_records r WHERE r.record IN (SELECT list.value FROM `+
+		fmt.Sprintf(t.Dialect.StringRows, 1)+`))`, sqldb.EncodeStrings(ids)); err != nil {
+		return false, err
+	}
+	_, err = deleteSome(t, list)
+	return true, err
 }
 
 // deleteSome deletes the first messages of a list with their receipts, and returns those that are left. A message of
