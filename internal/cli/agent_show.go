@@ -9,6 +9,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/cli/command"
+	"github.com/loci-memory/loci/internal/cli/format"
 	"github.com/loci-memory/loci/internal/cli/output"
 	"github.com/loci-memory/loci/internal/cli/records"
 	"github.com/loci-memory/loci/internal/op"
@@ -46,7 +47,7 @@ func (p *program) agentShow() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				_, err = p.Out.Write(append(raw, '\n'))
+				_, err = p.Out.Write(append(format.EscapeJSON(raw), '\n'))
 				return err
 			}
 			return (&output.Printer{Console: &p.Console}).PrintObject(oneInboxMessage{m})

@@ -32,6 +32,8 @@ const (
 	maxDeliveries = 1000
 	// maxEvents and maxEventBytes bound the texts that are kept.
 	maxEvents, maxEventBytes = 4096, 8 << 20
+	// maxReserved bounds the large events of all streams.
+	maxReserved = 32 << 20
 )
 
 // A Dispatcher knows the agents that listen on this server.
@@ -43,14 +45,15 @@ type Dispatcher struct {
 	// Wake starts a round of Look, and WakeNotify one of Notify, soon. They are set before the first use.
 	Wake, WakeNotify func()
 
-	mu      sync.Mutex
-	agents  map[loci.ID]*agent // those that listen
-	streams map[loci.ID]int    // of a key
-	count   int                // of all streams
-	due     map[loci.ID]bool   // agents that have perhaps received something
-	allDue  bool               // all agents, and their keys are to be checked
-	checked time.Time          // when all were due
-	outbox  outbox
+	mu       sync.Mutex
+	agents   map[loci.ID]*agent // those that listen
+	streams  map[loci.ID]int    // of a key
+	count    int                // of all streams
+	reserved int                // bytes of large events
+	due      map[loci.ID]bool   // agents that have perhaps received something
+	allDue   bool               // all agents, and their keys are to be checked
+	checked  time.Time          // when all were due
+	outbox   outbox
 }
 
 // An agent is the state of an agent that listens.
@@ -60,7 +63,7 @@ type agent struct {
 	isKnown   bool   // seen is set
 	base      int64  // the messages up to it are not in recent
 	seen      int64  // the messages up to it were looked at
-	recent    []item // those in reach between base and seen
+	recent    []item // those between base and seen that were in reach at the last look
 }
 
 // An item is a message at its place in the sequence of an agent.
@@ -139,6 +142,9 @@ func (d *Dispatcher) takeDue() (ids []loci.ID, all bool) {
 		if all || d.due[id] && a.isKnown {
 			ids = append(ids, id)
 		}
+		if all { // a membership may have ended since they were found: streams that are behind read the database
+			a.base, a.recent = a.seen, nil
+		}
 	}
 	d.allDue = false
 	clear(d.due)
@@ -153,8 +159,12 @@ func (d *Dispatcher) look(ctx context.Context, ids []loci.ID, all bool) error {
 			return err
 		}
 	}
+	looked := map[loci.ID]bool{} // the agents whose messages were looked for
 	after := d.positions(ids, states)
 	for len(after) > 0 {
+		for _, x := range after {
+			looked[x.AgentID] = true
+		}
 		list, err := d.source.Deliveries(ctx, after, maxDeliveries)
 		if err == nil {
 			err = d.loadEvents(ctx, list)
@@ -164,7 +174,7 @@ func (d *Dispatcher) look(ctx context.Context, ids []loci.ID, all bool) error {
 		}
 		d.deliver(list)
 		if len(list) < maxDeliveries {
-			d.catchUp(states)
+			d.catchUp(states, looked)
 			return nil
 		}
 		after = d.positions(ids, states)
@@ -235,13 +245,13 @@ func (d *Dispatcher) deliver(list []messagedb.Delivery) {
 	}
 }
 
-// catchUp skips the messages out of reach, which no look has found.
-func (d *Dispatcher) catchUp(states map[loci.ID]messagedb.AgentState) {
+// catchUp skips the messages out of reach of agents, which the look for them has not found.
+func (d *Dispatcher) catchUp(states map[loci.ID]messagedb.AgentState, looked map[loci.ID]bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for id, s := range states {
-		if a := d.agents[id]; a != nil && a.isKnown && s.LastNumber > a.seen {
-			a.seen = s.LastNumber
+	for id := range looked {
+		if a := d.agents[id]; a != nil && a.isKnown && states[id].LastNumber > a.seen {
+			a.seen = states[id].LastNumber
 		}
 	}
 }

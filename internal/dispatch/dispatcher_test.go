@@ -23,6 +23,7 @@ type fakeSource struct {
 	ended    map[loci.ID]bool
 	fails    bool
 	queries  int
+	during   func() // called once, during Deliveries
 	notified []string
 	receive  func(string)
 }
@@ -54,6 +55,10 @@ func (f *fakeSource) AgentStates(_ context.Context, ids []loci.ID) (map[loci.ID]
 
 func (f *fakeSource) Deliveries(_ context.Context, after []messagedb.Position, limit int) (list []messagedb.Delivery,
 	err error) {
+	if during := f.during; during != nil {
+		f.during = nil
+		during()
+	}
 	return list, f.query(func() {
 		for _, p := range after {
 			for n := p.Number; n < int64(len(f.received[p.AgentID])); n++ {
@@ -343,5 +348,61 @@ func TestServersWakeEachOther(t *testing.T) {
 	d.Announce(many)
 	if err := d.Notify(t.Context()); err != nil || len(f.notified[1]) > maxPayload {
 		t.Errorf("%v, %d bytes", err, len(f.notified[1]))
+	}
+}
+
+// A listener that begins during a look was not looked for, and must not be taken for up to date.
+func TestListenerThatBeginsDuringALookMissesNothing(t *testing.T) {
+	t.Parallel()
+	f := newFakeSource()
+	d := New(f)
+	f.listen(t, d, "agt_a")
+	look(t, d)
+	beginning, err := d.Subscribe("key", "agt_b")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.send("agt_a", "agt_b") // agt_b has read up to 0 before
+	f.during = func() { beginning.Start(0) }
+	d.Recheck()
+	look(t, d)
+	look(t, d)
+	if next := beginning.After(0); len(next.Events) != 1 {
+		t.Errorf("%+v", next)
+	}
+}
+
+// A stream that is behind reads the database, which knows the memberships of this moment.
+func TestMessagesAreNotKeptBeyondALook(t *testing.T) {
+	t.Parallel()
+	f := newFakeSource()
+	d := New(f)
+	r := f.listen(t, d, "agt_a")
+	look(t, d)
+	id := f.send("agt_a")
+	d.Announce([]loci.ID{"agt_a"})
+	look(t, d)
+	f.hidden[id] = true // the membership ends
+	d.Recheck()
+	look(t, d)
+	if r.next(10); len(r.got) != 0 {
+		t.Errorf("a message out of reach is sent: %v", r.got)
+	}
+}
+
+func TestEvictedMessagesComeOnce(t *testing.T) {
+	t.Parallel()
+	f := newFakeSource()
+	d := New(f)
+	r := f.listen(t, d, "agt_a")
+	look(t, d)
+	for range 10 {
+		f.send("agt_a")
+	}
+	d.Announce([]loci.ID{"agt_a"})
+	look(t, d)
+	d.events.Remove(f.received["agt_a"][2])
+	if r.next(100); !slices.Equal(r.got, f.received["agt_a"]) || r.read != 1 {
+		t.Errorf("got %v with %d from the database, want %v", r.got, r.read, f.received["agt_a"])
 	}
 }

@@ -79,6 +79,21 @@ func (s *Subscription) signal() {
 	}
 }
 
+// Reserve reserves memory for an event that many messages make large, of what all streams share. release gives it back.
+func (d *Dispatcher) Reserve(bytes int) (release func(), ok bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.reserved+bytes > maxReserved {
+		return nil, false
+	}
+	d.reserved += bytes
+	return sync.OnceFunc(func() {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.reserved -= bytes
+	}), true
+}
+
 // A Next is what follows a position of a stream.
 type Next struct {
 	Events []*loci.AgentEvent
@@ -87,7 +102,7 @@ type Next struct {
 }
 
 // maxNext is the number of events that After returns: they stay in memory while a client reads them.
-const maxNext = 16
+const maxNext = 4
 
 // After returns what follows a position.
 func (s *Subscription) After(number int64) (next Next) {
@@ -108,8 +123,12 @@ func (s *Subscription) After(number int64) (next Next) {
 			return next
 		}
 		e := s.d.events.Get(x.message)
-		if e == nil {
-			next.Behind = a.seen
+		if e == nil { // it was evicted
+			if len(next.Events) > 0 {
+				s.signal()
+			} else {
+				next.Behind = x.number
+			}
 			return next
 		}
 		next.Events, next.Number = append(next.Events, e), x.number

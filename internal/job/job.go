@@ -3,6 +3,7 @@
 package job
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -18,6 +19,8 @@ type Job struct {
 	Every time.Duration // pause between rounds; 0 waits for a wake-up
 	Drain time.Duration // how long Stop lets due rounds continue
 
+	MaxBackoff time.Duration // the longest pause after failures; 0 means 30 s
+
 	// Run does one round. It may return After to choose the pause before the next round. Any other error is logged, and
 	// the next round waits for the backoff.
 	Run func(context.Context) error
@@ -32,7 +35,7 @@ func (a After) Error() string { return "again after " + time.Duration(a).String(
 // Bounds of the pause after a failure. It doubles with each further one.
 const (
 	minBackoff = 100 * time.Millisecond
-	maxBackoff = 30 * time.Second
+	maxBackoff = 30 * time.Second // unless a job has another
 )
 
 // A Status is the state of a job.
@@ -163,7 +166,7 @@ func (l *loop) round(ctx context.Context) time.Duration {
 	}
 	if err != nil && ctx.Err() == nil {
 		l.log.Error(l.Name, "err", err)
-		backoff = min(max(2*l.backoff, minBackoff), maxBackoff)
+		backoff = min(max(2*l.backoff, minBackoff), cmp.Or(l.MaxBackoff, maxBackoff))
 		pause = backoff
 	}
 	l.backoff = backoff

@@ -74,8 +74,10 @@ func (s *eventWriter) send(event any) (more bool, err error) {
 		b.WriteString("id: " + i.EventID() + "\n")
 	}
 	b.WriteString("data: ")
-	b.Write(data)
-	b.WriteString("\n\n")
-	_, err = s.w.Write(b.Bytes())
-	return err == nil && http.NewResponseController(s.w).Flush() == nil, nil
+	for _, part := range [][]byte{b.Bytes(), data, []byte("\n\n")} { // without a copy of a long event
+		if _, err := s.w.Write(part); err != nil {
+			return false, nil
+		}
+	}
+	return http.NewResponseController(s.w).Flush() == nil, nil
 }

@@ -33,9 +33,11 @@ func newJobs(st *store.Store, d *dispatch.Dispatcher, gate *auth.Gate, m *metric
 		Run: func(ctx context.Context) error { return sampleIntegrity(ctx, st, log) }})
 	sampleNow() // a damaged file may come with the start
 	r.Add(job.Job{Name: "save_counts", Every: auth.SaveInterval, Run: gate.Save})
-	d.Wake = r.Add(job.Job{Name: "messages", Every: dispatch.LookInterval, Run: d.Look})
+	d.Wake = r.Add(job.Job{Name: "messages", Every: dispatch.LookInterval, MaxBackoff: dispatch.LookInterval,
+		Run: d.Look})
 	d.WakeNotify = r.Add(job.Job{Name: "notify_servers", Run: d.Notify})
-	r.Add(job.Job{Name: "listen_servers", Every: dispatch.LookInterval, Run: d.Listen})
+	r.Add(job.Job{Name: "listen_servers", Every: dispatch.LookInterval, MaxBackoff: 5 * dispatch.LookInterval,
+		Run: d.Listen})
 	checkNow := r.Add(job.Job{Name: "readiness", Every: readinessInterval,
 		Run: func(ctx context.Context) error { m.ready.checkOnce(ctx); return nil }})
 	checkNow()

@@ -8,14 +8,16 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/dispatch"
 	"github.com/loci-memory/loci/internal/identity"
+	"github.com/loci-memory/loci/internal/page"
 	"github.com/loci-memory/loci/internal/store"
 )
 
 const (
-	// maxReadyMessages and maxReadyBytes bound the unread messages of the first event.
-	maxReadyMessages, maxReadyBytes = 100, 1 << 20
+	// maxReadyMessages and maxReadyBytes bound the unread messages of the first event, in bytes of their JSON. Beyond
+	// smallReadyBytes the room of all streams is shared: without room the first event has fewer.
+	maxReadyMessages, maxReadyBytes, smallReadyBytes = 100, 1 << 20, 64 << 10
 	// streamBatch is the number of messages that a stream reads at once.
-	streamBatch = 32
+	streamBatch = 8
 )
 
 // Dispatcher returns the dispatcher of the streams.
@@ -30,7 +32,7 @@ func (s *Service) ListenAgent(ctx context.Context, actor *identity.Actor, in loc
 		return nil, err
 	}
 	context.AfterFunc(ctx, sub.Close)
-	l := &listener{s: s, actor: actor, sub: sub}
+	l := &listener{s: s, actor: actor, sub: sub, release: func() {}}
 	ready, err := l.begin(ctx, in.WorkspaceID)
 	if err != nil {
 		sub.Close()
@@ -38,7 +40,10 @@ func (s *Service) ListenAgent(ctx context.Context, actor *identity.Actor, in loc
 	}
 	return func(yield func(loci.AgentEvent, error) bool) {
 		defer sub.Close()
-		if yield(ready, nil) {
+		more := yield(ready, nil)
+		ready = loci.AgentEvent{} // its messages are long
+		l.release()
+		if more {
 			l.run(ctx, yield)
 		}
 	}, nil
@@ -49,6 +54,8 @@ type listener struct {
 	s     *Service
 	actor *identity.Actor
 	sub   *dispatch.Subscription
+
+	release func() // gives back the room of the first event
 
 	position int64               // the messages up to it were sent
 	unread   store.ReceivedRange // the unread messages that the first event had no room for
@@ -78,12 +85,10 @@ func (l *listener) begin(ctx context.Context, workspaceID loci.ID) (loci.AgentEv
 		l.position = last
 		l.unread = store.ReceivedRange{Through: last, Unread: true, WorkspaceID: workspaceID, Limit: maxReadyMessages}
 		list, err := tx.Received(l.unread)
-		size := 0
+		if n := l.countReady(ctx, list.Items); n < len(list.Items) {
+			list.Items, list.HasMore = list.Items[:n], true
+		}
 		for _, x := range list.Items {
-			if size += len(x.Content) + len(x.Subject); size > maxReadyBytes {
-				list.HasMore = true
-				break
-			}
 			*e.Unread = append(*e.Unread, x.InboxMessage)
 			l.unread.After = x.Number
 		}
@@ -93,6 +98,31 @@ func (l *listener) begin(ctx context.Context, workspaceID loci.ID) (loci.AgentEv
 		return loci.Empty{}, err
 	})
 	return e, err
+}
+
+// countReady returns how many of the unread messages the first event has room for. It reserves the room until ctx ends
+// or release is called.
+func (l *listener) countReady(ctx context.Context, list []store.Received) (n int) {
+	size, small := 0, 0
+	for i := range list {
+		if size += page.JSONSize(&list[i].InboxMessage); size > maxReadyBytes {
+			break
+		}
+		n++
+		if size <= smallReadyBytes {
+			small = n
+		}
+	}
+	if n == small {
+		return n
+	}
+	release, ok := l.s.dispatcher.Reserve(size)
+	if !ok {
+		return max(small, 1)
+	}
+	l.release = release
+	context.AfterFunc(ctx, release)
+	return n
 }
 
 // run sends events until the stream ends.
@@ -138,6 +168,7 @@ func (l *listener) sendNew(ctx context.Context, yield func(loci.AgentEvent, erro
 			if l.position = last; !more {
 				return false
 			}
+			continue
 		case next.Number == l.position:
 			return true
 		}

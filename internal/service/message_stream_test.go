@@ -141,10 +141,11 @@ func TestStreamBoundsTheBytesOfItsFirstEvent(t *testing.T) {
 	}
 	s := openStream(t, w, cid, "", loci.ListenAgent{})
 	first, _, _ := s.next()
-	if n := len(*first.Unread); n != 32 {
+	n := len(*first.Unread)
+	if n < 30 || n > 32 {
 		t.Errorf("%d messages of 32 KiB in 1 MiB", n)
 	}
-	s.messages(8)
+	s.messages(40 - n)
 }
 
 // TestListenersHearEachMessageOnceInOrder sends from several agents at once to listeners that come and go.

@@ -15,7 +15,10 @@ func (s *Store) SubscribeMessages(f func(agents []loci.ID)) {
 }
 
 // A Mailroom is the handle of a workspace in which the actor's agent sends a message. Its row is kept until the commit.
-type Mailroom struct{ Workspace }
+type Mailroom struct {
+	Workspace
+	counted int // recipients whose open messages were counted
+}
 
 // Mailroom returns the handle of a workspace for messages, or of the default one without an id.
 func (t *Tx) Mailroom(id loci.ID) (*Mailroom, error) {
@@ -32,7 +35,7 @@ func (t *Tx) Mailroom(id loci.ID) (*Mailroom, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Mailroom{*w}, nil
+	return &Mailroom{Workspace: *w}, nil
 }
 
 // Secrets returns the policy of the workspace for credentials.
@@ -50,8 +53,20 @@ func (w *Mailroom) Recipients(only loci.ID) ([]messagedb.Recipient, error) {
 	return list, err
 }
 
-// Full reports whether the inbox of a recipient is full.
-func (w *Mailroom) Full(x messagedb.Recipient) (bool, error) { return x.IsFull(w.t.conn) }
+// maxCounted is the number of recipients whose open messages one transaction counts: others wait for it.
+const maxCounted = 10
+
+// Full reports whether the inbox of a recipient is full. After some recipients that may be full, those that may be are
+// not counted any more.
+func (w *Mailroom) Full(x messagedb.Recipient) (bool, error) {
+	if !x.MayBeFull() {
+		return false, nil
+	}
+	if w.counted++; w.counted > maxCounted {
+		return true, nil
+	}
+	return x.IsFull(w.t.conn)
+}
 
 // Parent returns the message that a message of the workspace replies to: one that the actor's agent sent or received.
 func (w *Mailroom) Parent(id loci.ID) (m loci.Message, err error) {

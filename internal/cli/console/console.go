@@ -121,7 +121,7 @@ func (c *Console) PrintJSON(v any) error {
 	if err := e.Encode(v); err != nil {
 		return err
 	}
-	_, err := c.Out.Write(b.Bytes())
+	_, err := c.Out.Write(format.EscapeJSON(b.Bytes()))
 	return err
 }
 

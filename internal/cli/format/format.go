@@ -2,6 +2,7 @@
 package format
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -47,6 +48,24 @@ func StripControl(s string, lines bool) string {
 		}
 		return r
 	}, s)
+}
+
+// EscapeJSON escapes the control characters and marks of direction in a JSON text that its encoder leaves as they are: a
+// terminal would obey those of a foreign text. They occur in strings alone, so the value stays the same.
+func EscapeJSON(text []byte) []byte {
+	isUnsafe := func(r rune) bool { return r >= 0x7f && (unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r)) }
+	if bytes.IndexFunc(text, isUnsafe) < 0 {
+		return text
+	}
+	var b bytes.Buffer
+	for _, r := range string(text) {
+		if isUnsafe(r) {
+			fmt.Fprintf(&b, `\u%04x`, r)
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.Bytes()
 }
 
 // Plural returns a number with its noun.

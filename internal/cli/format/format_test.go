@@ -1,6 +1,10 @@
 package format
 
-import "testing"
+import (
+	"encoding/json"
+	"reflect"
+	"testing"
+)
 
 func TestKebabConvertsWireNames(t *testing.T) {
 	t.Parallel()
@@ -28,6 +32,22 @@ func TestStripControl(t *testing.T) {
 	} {
 		if got := StripControl(c.text, c.lines); got != c.want {
 			t.Errorf("%q, %v: %q", c.text, c.lines, got)
+		}
+	}
+}
+
+func TestEscapeJSONKeepsTheValue(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"{\"a\":\"\u009b2J\"}":            `{"a":"\u009b2J"}`,
+		"{\"a\":\"x\u202e\u007f\u2066\"}": `{"a":"x\u202e\u007f\u2066"}`,
+		"{\"ü\":\"日本 🚀 é\"}\n":            "{\"ü\":\"日本 🚀 é\"}\n",
+	} {
+		got := EscapeJSON([]byte(text))
+		var a, b any
+		if string(got) != want || json.Unmarshal(got, &a) != nil || json.Unmarshal([]byte(text), &b) != nil ||
+			!reflect.DeepEqual(a, b) {
+			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 	}
 }

@@ -28,7 +28,7 @@ type Printer struct {
 // Print prints the answer of an operation: its JSON object unchanged, or a table for a list and lines for one record.
 func (p *Printer) Print(o *op.Op, raw []byte) error {
 	if p.JSON {
-		_, err := p.Out.Write(append(raw, '\n'))
+		_, err := p.Out.Write(append(format.EscapeJSON(raw), '\n'))
 		return err
 	}
 	answer, err := strictjson.Object(raw)

@@ -10,7 +10,7 @@ import (
 // A Recipient is an agent that a message may be sent to. Its row is locked until the commit.
 type Recipient struct {
 	ID      loci.ID
-	Revoked bool
+	Revoked bool // or its user is disabled
 
 	rowID int64
 	span  int64 // from the oldest message that is not closed to the newest one, at least their number
@@ -18,15 +18,15 @@ type Recipient struct {
 
 // recipientColumns are the columns of a Recipient: of an agent g and its key k. The index of open receipts returns the
 // oldest one at once.
-const recipientColumns = ` g.row_id, g.id, k.revoked_at <> 0, g.last_number + 1 - COALESCE((SELECT min(r.number)
+const recipientColumns = ` g.row_id, g.id, k.revoked_at <> 0 OR u.disabled, g.last_number + 1 - COALESCE((SELECT min(r.number)
 	FROM receipts r WHERE r.agent = g.row_id AND r.status <> 'closed'), g.last_number + 1) `
 
 // Recipients locks the active agents of the members of a workspace, other than the sender: all of them, or the one with
 // an id, which may be the sender or revoked.
 func Recipients(t *sqldb.Tx, workspace int64, sender, only loci.ID) (list []Recipient, err error) {
 	err = t.Query(`SELECT`+recipientColumns+`FROM members m JOIN agents g ON g.user_id = m.user_id
-		JOIN api_keys k ON k.id = g.key_id WHERE m.workspace = ?1
-		AND (g.id = ?3 OR ?3 = '' AND g.id <> ?2 AND k.revoked_at = 0) ORDER BY g.row_id`+t.LockClause("NO KEY UPDATE", "g"),
+		JOIN api_keys k ON k.id = g.key_id JOIN users u ON u.id = g.user_id WHERE m.workspace = ?1
+		AND (g.id = ?3 OR ?3 = '' AND g.id <> ?2 AND k.revoked_at = 0 AND NOT u.disabled) ORDER BY g.row_id`+t.LockClause("NO KEY UPDATE", "g"),
 		[]any{workspace, sender, only}, func(r sqldb.Row) error {
 			var x Recipient
 			err := r.Scan(&x.rowID, &x.ID, &x.Revoked, &x.span)
@@ -36,11 +36,11 @@ func Recipients(t *sqldb.Tx, workspace int64, sender, only loci.ID) (list []Reci
 	return list, err
 }
 
-// IsFull reports whether the inbox of a recipient is full.
+// MayBeFull reports whether the inbox of a recipient can be full, without a count.
+func (x Recipient) MayBeFull() bool { return x.span >= loci.MaxOpenMessages }
+
+// IsFull counts whether the inbox of a recipient is full.
 func (x Recipient) IsFull(t *sqldb.Tx) (full bool, err error) {
-	if x.span < loci.MaxOpenMessages {
-		return false, nil
-	}
 	err = t.QueryRow(`SELECT count(*) >= ?2 FROM (SELECT 1 FROM receipts r WHERE r.agent = ?1 AND r.status <> 'closed'
 		LIMIT ?2) AS open_receipts`, []any{x.rowID, loci.MaxOpenMessages}, []any{&full})
 	return full, err

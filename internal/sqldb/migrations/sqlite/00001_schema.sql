@@ -93,8 +93,8 @@ CREATE TABLE sign_ins (
 );
 CREATE INDEX sign_ins_user ON sign_ins (user_id);
 
--- Row ids of workspaces, atlases, memories, generations, segments and vectors are never reused. Caches, counters and
--- running jobs refer to them.
+-- Row ids of workspaces, atlases, memories, generations, segments, vectors and messages are never reused. Caches,
+-- counters and running jobs refer to them.
 CREATE TABLE workspaces (
 	row_id      INTEGER PRIMARY KEY AUTOINCREMENT,
 	id          TEXT    NOT NULL UNIQUE,
@@ -672,7 +672,7 @@ CREATE INDEX policies_atlas ON policies (atlas) WHERE atlas IS NOT NULL;
 
 -- Messages between agents. agent is the sender, to_agent the id of the recipient, or empty for a broadcast.
 CREATE TABLE messages (
-	row_id     INTEGER PRIMARY KEY,
+	row_id     INTEGER PRIMARY KEY AUTOINCREMENT,
 	id         TEXT   NOT NULL UNIQUE,
 	workspace  BIGINT NOT NULL REFERENCES workspaces (row_id) ON DELETE CASCADE,
 	agent      BIGINT NOT NULL REFERENCES agents (row_id) ON DELETE CASCADE,
