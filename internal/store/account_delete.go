@@ -57,8 +57,9 @@ func (t *SystemTx) DeleteUser(e loci.Email, dryRun bool) (u loci.User, err error
 	return u, t.t.deleteUser(u.ID, u.Email)
 }
 
-// lockUser locks a user with its memberships until the commit, so that it neither joins nor is given a workspace
-// meanwhile. Other calls lock in this order too: an invitation that is accepted, a workspace before its members.
+// lockUser locks a user with its memberships and agents until the commit, so that it neither joins nor is given a
+// workspace meanwhile. Other calls lock in this order too: an invitation that is accepted, a workspace before its
+// members, a membership before the agents that a message is for.
 func (t *Tx) lockUser(id loci.ID, email string) error {
 	for _, lock := range []struct {
 		query, table string
@@ -69,6 +70,7 @@ func (t *Tx) lockUser(id loci.ID, email string) error {
 		{`SELECT 1 FROM users u WHERE u.id = ?1`, "u", id},
 		{`SELECT 1 FROM workspaces w WHERE w.personal_of = ?1`, "w", id},
 		{`SELECT 1 FROM members m WHERE m.user_id = ?1 ORDER BY m.workspace`, "m", id},
+		{`SELECT 1 FROM agents g WHERE g.user_id = ?1 ORDER BY g.id`, "g", id},
 	} {
 		if err := t.conn.Query(lock.query+t.conn.LockClause("UPDATE", lock.table), []any{lock.arg},
 			func(sqldb.Row) error { return nil }); err != nil {

@@ -50,8 +50,8 @@ func StripControl(s string, lines bool) string {
 	}, s)
 }
 
-// EscapeJSON escapes the control characters and marks of direction in a JSON text that its encoder leaves as they are: a
-// terminal would obey those of a foreign text. They occur in strings alone, so the value stays the same.
+// EscapeJSON escapes the control characters and marks of direction in a JSON text that its encoder leaves as they are:
+// a terminal would obey those of a foreign text. They occur in strings alone, so the value stays the same.
 func EscapeJSON(text []byte) []byte {
 	isUnsafe := func(r rune) bool { return r >= 0x7f && (unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r)) }
 	if bytes.IndexFunc(text, isUnsafe) < 0 {

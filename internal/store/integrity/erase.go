@@ -73,6 +73,9 @@ func (c *Checker) eraseTarget(t *sqldb.Tx, g purgeTarget) error {
 		return err
 	}
 	err := markPurgePending(t)
+	if err == nil && g.user != "" {
+		err = lockUser(t, g.user)
+	}
 	if err == nil {
 		err = run(`DELETE FROM idempotency_keys WHERE `+responseCondition, g.workspace, g.memoryID, g.emailFolded,
 			g.user)
@@ -98,6 +101,20 @@ func (c *Checker) eraseTarget(t *sqldb.Tx, g purgeTarget) error {
 		return err
 	}
 	return run(`DELETE FROM users WHERE id = ?1`, g.user)
+}
+
+// lockUser locks the memberships and agents of a user in the order in which other transactions lock them.
+func lockUser(t *sqldb.Tx, id loci.ID) error {
+	for _, lock := range [][2]string{
+		{`SELECT 1 FROM members m WHERE m.user_id = ?1 ORDER BY m.workspace`, "m"},
+		{`SELECT 1 FROM agents g WHERE g.user_id = ?1 ORDER BY g.id`, "g"},
+	} {
+		if err := t.Query(lock[0]+t.LockClause("UPDATE", lock[1]), []any{id},
+			func(sqldb.Row) error { return nil }); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // eraseMemory deletes the rows of one memory and the data derived from them.

@@ -34,7 +34,8 @@ func newDeparture(t *testing.T, d storetest.Database, s *store.Store) departure 
 	x.send(x.his, loci.SendMessage{Broadcast: true, Content: "Whirlimagigs to all"})
 	x.send(x.to, loci.SendMessage{ToAgentID: x.his.AgentID, Content: "To him", ReplyTo: first})
 	x.send(x.to, loci.SendMessage{Broadcast: true, Content: "To him and ann"})
-	_, err := newService(s).SendMessage(ctx, x.his, loci.SendMessage{Broadcast: true, Content: "dibbernacks to himself"})
+	_, err := newService(s).SendMessage(ctx, x.his, loci.SendMessage{Broadcast: true,
+		Content: "dibbernacks to himself"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,7 +26,8 @@ const recipientColumns = ` g.row_id, g.id, k.revoked_at <> 0 OR u.disabled, g.la
 func Recipients(t *sqldb.Tx, workspace int64, sender, only loci.ID) (list []Recipient, err error) {
 	err = t.Query(`SELECT`+recipientColumns+`FROM members m JOIN agents g ON g.user_id = m.user_id
 		JOIN api_keys k ON k.id = g.key_id JOIN users u ON u.id = g.user_id WHERE m.workspace = ?1
-		AND (g.id = ?3 OR ?3 = '' AND g.id <> ?2 AND k.revoked_at = 0 AND NOT u.disabled) ORDER BY g.row_id`+t.LockClause("NO KEY UPDATE", "g"),
+		AND (g.id = ?3 OR ?3 = '' AND g.id <> ?2 AND k.revoked_at = 0 AND NOT u.disabled)
+		ORDER BY g.id`+t.LockClause("NO KEY UPDATE", "g"),
 		[]any{workspace, sender, only}, func(r sqldb.Row) error {
 			var x Recipient
 			err := r.Scan(&x.rowID, &x.ID, &x.Revoked, &x.span)
