@@ -22,7 +22,7 @@ func contents(t *testing.T, s *service.Service, agent *identity.Actor) string {
 	return strings.Join(list, ", ")
 }
 
-// A member who left reaches nothing of the workspace, and hears nothing more. What was sent before stays where it was.
+// A member who left reaches nothing of the workspace, and hears nothing more. Earlier messages stay.
 func TestAgentOfDepartedMemberReachesNothing(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {

@@ -103,8 +103,8 @@ func (m *mailModel) drawChange() mailChange {
 	case "revoke":
 		x.agent = m.below(len(m.agents))
 		x.person = m.agents[x.agent].person
-		if left := slices.DeleteFunc(slices.Clone(m.agents), func(a mailAgent) bool { return a.revoked }); len(left) < 4 ||
-			m.agents[x.agent].revoked {
+		left := slices.DeleteFunc(slices.Clone(m.agents), func(a mailAgent) bool { return a.revoked })
+		if len(left) < 4 || m.agents[x.agent].revoked {
 			x.name, x.person = "add", x.person%3
 		}
 	}
@@ -118,7 +118,8 @@ func (m *mailModel) draw(agent int) mailCall {
 		name: choose(m, []string{"send", "send", "acknowledge", "close"})}
 	if c.name != "send" {
 		own := choose(m, m.inboxes[agent]).MessageID
-		c.message = cmp.Or(choose(m, []loci.ID{own, own, own, choose(m, m.sent)}), "018f0000-0000-7000-8000-000000000000")
+		c.message = cmp.Or(choose(m, []loci.ID{own, own, own, choose(m, m.sent)}),
+			"018f0000-0000-7000-8000-000000000000")
 		return c
 	}
 	if m.below(3) > 0 {
@@ -203,11 +204,11 @@ func (m *mailModel) step(t *testing.T) {
 	if err != nil {
 		m.t.Fatalf("%+v: %v", during, err)
 	}
-	m.settle(t, calls, during)
+	m.checkRound(t, calls, during)
 }
 
-// settle checks the answers of calls, and changes the state by them.
-func (m *mailModel) settle(t *testing.T, calls [][]mailCall, during mailChange) {
+// checkRound checks the answers of calls, and changes the state by them.
+func (m *mailModel) checkRound(t *testing.T, calls [][]mailCall, during mailChange) {
 	closed := map[string]bool{} // in this round
 	for _, c := range slices.Concat(calls...) {
 		if c.name == "close" && c.answer == "" {

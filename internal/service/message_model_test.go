@@ -40,8 +40,8 @@ type mailCall struct {
 }
 
 func (c mailCall) String() string {
-	return fmt.Sprintf("#%d: agent %d: %s place=%d to=%d replyTo=%s message=%s: %q %v", c.number, c.agent, c.name, c.place,
-		c.to, c.replyTo, c.message, c.answer, c.sent.Recipients)
+	return fmt.Sprintf("#%d: agent %d: %s place=%d to=%d replyTo=%s message=%s: %q %v", c.number, c.agent, c.name,
+		c.place, c.to, c.replyTo, c.message, c.answer, c.sent.Recipients)
 }
 
 // A mailChange is a change of one person during calls of others. Agents that it concerns may receive a message or not.
