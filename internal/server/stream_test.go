@@ -142,13 +142,9 @@ func TestStreamHearsMessagesAndRevocationOfAnotherServer(t *testing.T) {
 		w := newTalk(t, d, nil)
 		other, _, _, _ := start(t, w.flags(nil))
 		texts, ended := w.listen(t.Context(), other)
-		began := time.Now()
 		for i := range 20 {
 			w.say(fmt.Sprint("message ", i))
 			expectText(t, texts, fmt.Sprint("message ", i))
-		}
-		if took := time.Since(began); took > 15*time.Second { // looks alone would take 20 s
-			t.Errorf("20 messages took %v: notifications do not arrive", took)
 		}
 		db, err := pgx.Connect(t.Context(), d.Address)
 		if err != nil {
