@@ -160,6 +160,11 @@ func (v *testServer) kill() {
 
 // call sends in and decodes the answer into out.
 func (v *testServer) call(method, path, key string, in, out any) (status int, err error) {
+	return v.callAs(http.Header{"Authorization": {"Bearer " + v.key}}, method, path, key, in, out)
+}
+
+// callAs is call with the headers of another caller.
+func (v *testServer) callAs(caller http.Header, method, path, key string, in, out any) (status int, err error) {
 	body, err := json.Marshal(in)
 	if err != nil {
 		return 0, err
@@ -171,7 +176,7 @@ func (v *testServer) call(method, path, key string, in, out any) (status int, er
 	if err != nil {
 		return 0, err
 	}
-	r.Header.Set("Authorization", "Bearer "+v.key)
+	r.Header = caller.Clone()
 	r.Header.Set("Content-Type", "application/json")
 	if key != "" {
 		r.Header.Set("Idempotency-Key", key)
