@@ -24,6 +24,8 @@ REFUSALS = (
     (400, "invalid_query", "is no valid glob"),  # the pattern of excludePaths[3]
     (400, "invalid_query", "as in the session"),  # the adapter of the session
     (400, "invalid_query", "adapter is required for an automatic session"),
+    (400, "invalid_query", "send either toAgentId or broadcast: true"),
+    (400, "invalid_query", "replyTo must name a message of the same workspace"),
     (400, "invalid_query", "memoryId must name a memory of the session's workspace"),
 )
 
