@@ -373,7 +373,7 @@ func TestMessagesMatchModel(t *testing.T) {
 		storetest.CheckHealthy(t, m.stores[0])
 		for _, answer := range []string{"send ", "send not_found", "send state_conflict", "send invalid_query",
 			"acknowledge ", "acknowledge not_found", "acknowledge state_conflict", "close ", "close not_found"} {
-			if m.seen[answer] == 0 {
+			if m.seen[answer] == 0 && !testing.Short() { // -short draws too few cases for each answer
 				t.Errorf("no call was answered with %q: %v", answer, m.seen)
 			}
 		}

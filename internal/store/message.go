@@ -8,10 +8,20 @@ import (
 	"github.com/loci-memory/loci/internal/store/messagedb"
 )
 
-// SubscribeMessages calls f with the ids of the agents that a message of this process has reached, after its commit. It
-// must be called before the store is used.
+// SubscribeMessages calls f with the ids of the agents that a later message of this process has reached, after its
+// commit.
 func (s *Store) SubscribeMessages(f func(agents []loci.ID)) {
+	s.subscriptions.Lock()
+	defer s.subscriptions.Unlock()
 	s.messageSubscribers = append(s.messageSubscribers, f)
+}
+
+func (s *Store) publishMessage(agents []loci.ID) {
+	s.subscriptions.RLock()
+	defer s.subscriptions.RUnlock()
+	for _, f := range s.messageSubscribers {
+		f(agents)
+	}
 }
 
 // A Mailroom is the handle of a workspace in which the actor's agent sends a message. Its row is kept until the commit.
@@ -94,11 +104,7 @@ func (w *Mailroom) Add(m loci.Message, recipients []messagedb.Recipient) (loci.M
 	for i, x := range recipients {
 		ids[i] = x.ID
 	}
-	w.t.conn.OnCommit(func() {
-		for _, f := range w.t.store.messageSubscribers {
-			f(ids)
-		}
-	})
+	w.t.conn.OnCommit(func() { w.t.store.publishMessage(ids) })
 	return m, w.t.queryRow(`SELECT k.name FROM agents g JOIN api_keys k ON k.id = g.key_id WHERE g.id = ?2 AND ?1 = ?1`,
 		[]any{w.t.actor.AgentID}, &m.From.Name)
 }

@@ -40,6 +40,7 @@ type Store struct {
 	plans    identity.Plans
 	close    func() error
 
+	subscriptions      sync.RWMutex // protects the subscribers
 	subscribers        []func(accountdb.Change)
 	messageSubscribers []func(agents []loci.ID)
 }
@@ -100,10 +101,16 @@ func OpenPostgres(ctx context.Context, url string, o Options) (*Store, error) {
 	return start(ctx, db, o)
 }
 
-// Subscribe calls f with each change of credentials, after its commit. It must be called before the store is used.
-func (s *Store) Subscribe(f func(accountdb.Change)) { s.subscribers = append(s.subscribers, f) }
+// Subscribe calls f with each later change of credentials, after its commit.
+func (s *Store) Subscribe(f func(accountdb.Change)) {
+	s.subscriptions.Lock()
+	defer s.subscriptions.Unlock()
+	s.subscribers = append(s.subscribers, f)
+}
 
 func (s *Store) publish(c accountdb.Change) {
+	s.subscriptions.RLock()
+	defer s.subscriptions.RUnlock()
 	for _, f := range s.subscribers {
 		f(c)
 	}
