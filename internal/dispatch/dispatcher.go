@@ -45,15 +45,15 @@ type Dispatcher struct {
 	// Wake starts a round of Look, and WakeNotify one of Notify, soon. They are set before the first use.
 	Wake, WakeNotify func()
 
-	mu       sync.Mutex
-	agents   map[loci.ID]*agent // those that listen
-	streams  map[loci.ID]int    // of a key
-	count    int                // of all streams
-	reserved int                // bytes of large events
-	due      map[loci.ID]bool   // agents that have perhaps received something
-	allDue   bool               // all agents, and their keys are to be checked
-	checked  time.Time          // when all were due
-	outbox   outbox
+	mu        sync.Mutex
+	agents    map[loci.ID]*agent // those that listen
+	streams   map[loci.ID]int    // of a key
+	count     int                // of all streams
+	reserved  int                // bytes of large events
+	due       map[loci.ID]bool   // agents that have perhaps received something
+	allDue    bool               // all agents, and their keys are to be checked
+	checked   time.Time          // when all were due
+	announced map[loci.ID]bool   // agents that other servers are to look for
 }
 
 // An agent is the state of an agent that listens.
@@ -76,7 +76,8 @@ type item struct {
 func New(s Source) *Dispatcher {
 	return &Dispatcher{source: s, name: rand.Text(), events: cache.New[loci.ID](maxEvents, maxEventBytes, sizeOf),
 		agents: map[loci.ID]*agent{}, streams: map[loci.ID]int{}, due: map[loci.ID]bool{},
-		Wake: func() {}, WakeNotify: func() {}}
+		announced: map[loci.ID]bool{},
+		Wake:      func() {}, WakeNotify: func() {}}
 }
 
 // Streams returns the number of streams.

@@ -3,19 +3,14 @@ package dispatch
 import (
 	"context"
 	"encoding/json"
-	"sync"
+	"maps"
+	"slices"
 
 	"github.com/loci-memory/loci"
 )
 
 // maxPayload is less than the limit of PostgreSQL, 8,000 bytes.
 const maxPayload = 7000
-
-// An outbox holds the agents that other servers are to look for.
-type outbox struct {
-	mu     sync.Mutex
-	agents map[loci.ID]bool
-}
 
 // A notification is what one server tells the others: that agents have received messages.
 type notification struct {
@@ -27,13 +22,10 @@ type notification struct {
 // nobody.
 func (d *Dispatcher) Announce(agents []loci.ID) {
 	d.markDue(agents)
-	d.outbox.mu.Lock()
-	defer d.outbox.mu.Unlock()
-	if d.outbox.agents == nil {
-		d.outbox.agents = map[loci.ID]bool{}
-	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	for _, id := range agents {
-		d.outbox.agents[id] = true
+		d.announced[id] = true
 	}
 	if len(agents) > 0 {
 		d.WakeNotify()
@@ -42,13 +34,10 @@ func (d *Dispatcher) Announce(agents []loci.ID) {
 
 // Notify tells the other servers what was announced since the last round.
 func (d *Dispatcher) Notify(ctx context.Context) error {
-	d.outbox.mu.Lock()
-	n := notification{Server: d.name}
-	for id := range d.outbox.agents {
-		n.Agents = append(n.Agents, id)
-	}
-	d.outbox.agents = nil
-	d.outbox.mu.Unlock()
+	d.mu.Lock()
+	n := notification{Server: d.name, Agents: slices.Collect(maps.Keys(d.announced))}
+	clear(d.announced)
+	d.mu.Unlock()
 	if len(n.Agents) == 0 {
 		return nil
 	}

@@ -69,15 +69,13 @@ func (t *Tx) lockUser(id loci.ID, email string) error {
 			accountdb.FoldEmail(loci.Email(email))},
 		{`SELECT 1 FROM users u WHERE u.id = ?1`, "u", id},
 		{`SELECT 1 FROM workspaces w WHERE w.personal_of = ?1`, "w", id},
-		{`SELECT 1 FROM members m WHERE m.user_id = ?1 ORDER BY m.workspace`, "m", id},
-		{`SELECT 1 FROM agents g WHERE g.user_id = ?1 ORDER BY g.id`, "g", id},
 	} {
 		if err := t.conn.Query(lock.query+t.conn.LockClause("UPDATE", lock.table), []any{lock.arg},
 			func(sqldb.Row) error { return nil }); err != nil {
 			return err
 		}
 	}
-	return nil
+	return accountdb.LockMemberships(t.conn, id)
 }
 
 // deleteUser deletes a locked user. Background jobs erase the personal workspace and the sessions, which nobody reaches

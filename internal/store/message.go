@@ -105,8 +105,8 @@ func (w *Mailroom) Add(m loci.Message, recipients []messagedb.Recipient) (loci.M
 		ids[i] = x.ID
 	}
 	w.t.conn.OnCommit(func() { w.t.store.publishMessage(ids) })
-	return m, w.t.queryRow(`SELECT k.name FROM agents g JOIN api_keys k ON k.id = g.key_id WHERE g.id = ?2 AND ?1 = ?1`,
-		[]any{w.t.actor.AgentID}, &m.From.Name)
+	return m, w.t.conn.QueryRow(`SELECT k.name FROM agents g JOIN api_keys k ON k.id = g.key_id WHERE g.id = ?1`,
+		[]any{w.t.actor.AgentID}, []any{&m.From.Name})
 }
 
 // receivedJoin joins the receipts r of the actor's agent ?2 to the messages x in scope.

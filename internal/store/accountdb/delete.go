@@ -36,3 +36,17 @@ func (t Tx) DeleteUser(id loci.ID, e loci.Email) error {
 	t.onChange(Change{UserID: id})
 	return err
 }
+
+// LockMemberships locks the memberships and agents of a user until the commit, in the order of all transactions.
+func LockMemberships(t *sqldb.Tx, id loci.ID) error {
+	for _, lock := range [][2]string{
+		{`SELECT 1 FROM members m WHERE m.user_id = ?1 ORDER BY m.workspace`, "m"},
+		{`SELECT 1 FROM agents g WHERE g.user_id = ?1 ORDER BY g.id`, "g"},
+	} {
+		if err := t.Query(lock[0]+t.LockClause("UPDATE", lock[1]), []any{id},
+			func(sqldb.Row) error { return nil }); err != nil {
+			return err
+		}
+	}
+	return nil
+}

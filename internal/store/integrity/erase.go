@@ -7,6 +7,7 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/accountdb"
 	"github.com/loci-memory/loci/internal/store/indexdb"
 	"github.com/loci-memory/loci/internal/store/sessiondb"
 )
@@ -74,7 +75,7 @@ func (c *Checker) eraseTarget(t *sqldb.Tx, g purgeTarget) error {
 	}
 	err := markPurgePending(t)
 	if err == nil && g.user != "" {
-		err = lockUser(t, g.user)
+		err = accountdb.LockMemberships(t, g.user)
 	}
 	if err == nil {
 		err = run(`DELETE FROM idempotency_keys WHERE `+responseCondition, g.workspace, g.memoryID, g.emailFolded,
@@ -101,20 +102,6 @@ func (c *Checker) eraseTarget(t *sqldb.Tx, g purgeTarget) error {
 		return err
 	}
 	return run(`DELETE FROM users WHERE id = ?1`, g.user)
-}
-
-// lockUser locks the memberships and agents of a user in the order in which other transactions lock them.
-func lockUser(t *sqldb.Tx, id loci.ID) error {
-	for _, lock := range [][2]string{
-		{`SELECT 1 FROM members m WHERE m.user_id = ?1 ORDER BY m.workspace`, "m"},
-		{`SELECT 1 FROM agents g WHERE g.user_id = ?1 ORDER BY g.id`, "g"},
-	} {
-		if err := t.Query(lock[0]+t.LockClause("UPDATE", lock[1]), []any{id},
-			func(sqldb.Row) error { return nil }); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // eraseMemory deletes the rows of one memory and the data derived from them.

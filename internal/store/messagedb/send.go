@@ -18,8 +18,9 @@ type Recipient struct {
 
 // recipientColumns are the columns of a Recipient: of an agent g and its key k. The index of open receipts returns the
 // oldest one at once.
-const recipientColumns = ` g.row_id, g.id, k.revoked_at <> 0 OR u.disabled, g.last_number + 1 - COALESCE((SELECT min(r.number)
-	FROM receipts r WHERE r.agent = g.row_id AND r.status <> 'closed'), g.last_number + 1) `
+const recipientColumns = ` g.row_id, g.id, k.revoked_at <> 0 OR u.disabled,
+	g.last_number + 1 - COALESCE((SELECT min(r.number) FROM receipts r WHERE r.agent = g.row_id
+		AND r.status <> 'closed'), g.last_number + 1) `
 
 // Recipients locks the active agents of the members of a workspace, other than the sender: all of them, or the one with
 // an id, which may be the sender or revoked.
