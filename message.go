@@ -6,7 +6,7 @@ const MaxMessage = 32 << 10
 // MaxSubject is the most characters of the subject of a message.
 const MaxSubject = 200
 
-// MaxOpenMessages is the number of messages that are not closed at which an inbox is full.
+// MaxOpenMessages is the number of messages of a workspace that are not closed at which an inbox is full there.
 const MaxOpenMessages = 10_000
 
 // A MessageText is the content of a message between agents.
@@ -95,7 +95,7 @@ type Recipient struct {
 // A MessageSkip is the reason why a broadcast left out an agent.
 type MessageSkip string
 
-// SkipInboxFull is the reason of an agent with 10,000 messages that are not closed.
+// SkipInboxFull is the reason of an agent with 10,000 messages of the workspace that are not closed.
 const SkipInboxFull MessageSkip = "inbox_full"
 
 // Rule lists the reasons.

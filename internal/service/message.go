@@ -73,7 +73,8 @@ func refusedRecipient(x messagedb.Recipient) error {
 		return loci.Errorf(loci.CodeStateConflict, "The agent is revoked: it receives nothing more.")
 	}
 	return loci.Errorf(loci.CodeStateConflict,
-		"The inbox of the agent is full: it holds %d messages that are not closed.", loci.MaxOpenMessages)
+		"The inbox of the agent is full: it holds %d messages of this workspace that are not closed.",
+		loci.MaxOpenMessages)
 }
 
 // checkedMessage returns a message as it may be stored under a policy.

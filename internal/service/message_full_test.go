@@ -125,3 +125,20 @@ func TestSendersAtOnceDoNotOverfillInbox(t *testing.T) {
 		x.requireFull()
 	})
 }
+
+// What an agent has open in other workspaces, also in one that its user has left, takes no room from the others.
+func TestInboxIsFullInOneWorkspace(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		x := newFullInbox(t, d)
+		x.fill(loci.MaxOpenMessages, loci.ReceiptUnread)
+		x.requireFull()
+		left := x.crew
+		x.crew = storetest.Team(t, x.st, x.from, map[*identity.Actor]loci.Role{x.full: loci.RoleMember})
+		expect(t, "a message in another workspace", x.send(), "")
+		conformance.Must(x.s.LeaveWorkspace(t.Context(), x.full, loci.LeaveWorkspace{WorkspaceID: left}))(t)
+		expect(t, "a message after leaving the workspace", x.send(), "")
+		x.fill(loci.MaxOpenMessages-2, loci.ReceiptUnread)
+		x.requireFull()
+	})
+}

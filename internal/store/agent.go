@@ -12,7 +12,7 @@ func (t *Tx) Agents(workspaceID loci.ID, p Page) (list List[loci.Agent], err err
 	if _, err := t.WorkspaceRecord(workspaceID); err != nil {
 		return list, err
 	}
-	list, err = queryPage(p, t.query, `SELECT g.id, k.name, g.source_name, g.user_id, g.key_id, k.revoked_at <> 0,
+	list, err = queryPage(p, t.query, `SELECT g.id, g.name, g.source_name, g.user_id, g.key_id, k.revoked_at <> 0,
 		g.last_seen_at, g.created_at, g.updated_at FROM members x`+t.membershipJoin("x.workspace")+
 		`JOIN agents g ON g.user_id = x.user_id JOIN api_keys k ON k.id = g.key_id
 		WHERE w.id = ?2 AND (g.created_at, g.id) < (?3, ?4) ORDER BY g.created_at DESC, g.id DESC LIMIT ?5`,

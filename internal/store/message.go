@@ -75,7 +75,7 @@ func (w *Mailroom) Full(x messagedb.Recipient) (bool, error) {
 	if w.counted++; w.counted > maxCounted {
 		return true, nil
 	}
-	return x.IsFull(w.t.conn)
+	return x.IsFull(w.t.conn, w.rowID)
 }
 
 // Parent returns the message that a message of the workspace replies to: one that the actor's agent sent or received.
@@ -105,13 +105,14 @@ func (w *Mailroom) Add(m loci.Message, recipients []messagedb.Recipient) (loci.M
 		ids[i] = x.ID
 	}
 	w.t.conn.OnCommit(func() { w.t.store.publishMessage(ids) })
-	return m, w.t.conn.QueryRow(`SELECT k.name FROM agents g JOIN api_keys k ON k.id = g.key_id WHERE g.id = ?1`,
-		[]any{w.t.actor.AgentID}, []any{&m.From.Name})
+	return m, w.t.conn.QueryRow(`SELECT g.name FROM agents g WHERE g.id = ?1`, []any{w.t.actor.AgentID},
+		[]any{&m.From.Name})
 }
 
 // receivedJoin joins the receipts r of the actor's agent ?2 to the messages x in scope.
 func (t *Tx) receivedJoin() string {
-	return ` receipts r JOIN agents o ON o.row_id = r.agent AND o.id = ?2 JOIN messages x ON x.row_id = r.message` +
+	return ` receipts r JOIN messages x ON x.row_id = r.message
+		AND r.agent = (SELECT o.row_id FROM agents o WHERE o.id = ?2)` + // known to the planner before the first row
 		messagedb.SenderJoin + t.membershipJoin("x.workspace")
 }
 
@@ -206,7 +207,11 @@ func (t *Tx) Received(x ReceivedRange) (list List[Received], err error) {
 	return list, err
 }
 
-// DeleteClosedMessages deletes messages that all recipients have closed 90 days ago.
+// DeleteClosedMessages deletes messages that all recipients have closed 90 days ago, and what is left of the agents of
+// deleted users.
 func (s *Store) DeleteClosedMessages(ctx context.Context) error {
-	return messagedb.DeleteClosed(ctx, s.db)
+	if err := messagedb.DeleteClosed(ctx, s.db); err != nil {
+		return err
+	}
+	return messagedb.EraseAgents(ctx, s.db)
 }

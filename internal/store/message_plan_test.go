@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -82,8 +83,8 @@ func fillMessages(t *testing.T, d storetest.Database, s *store.Store) (crew loci
 	return crew, agent, message
 }
 
-// readsMore are the reads for which PostgreSQL looks at more rows than they return.
-var readsMore = map[string]bool{"inbox": true, "deliveries": true}
+// readsOthers finds the list of a workspace, which looks at the open messages of the agent's others too.
+var readsOthers = regexp.MustCompile(`^inbox ".+" "(unread)?" 0$`)
 
 func TestReadsOfMessagesUseIndexes(t *testing.T) {
 	t.Parallel()
@@ -94,7 +95,7 @@ func TestReadsOfMessagesUseIndexes(t *testing.T) {
 		store.TraceStatements(s, func(st store.Statement) { sent = append(sent, st) })
 		check := func(name string, f func() error) {
 			t.Helper()
-			if kind, _, _ := strings.Cut(name, " "); d.Address != "" && readsMore[kind] {
+			if d.Address != "" && readsOthers.MatchString(name) {
 				return
 			}
 			if sent = nil; f() != nil {

@@ -10,8 +10,9 @@ import (
 // AgentOfKey returns the agent of a live key, and creates it at the first call. A key that was revoked meanwhile is
 // Revoked.
 func (t Tx) AgentOfKey(key loci.ID) (id loci.ID, err error) {
-	if _, err = t.conn.Exec(`INSERT INTO agents (id, user_id, key_id, source_name, created_at, updated_at, last_seen_at,
-			last_number) SELECT ?2, k.user_id, k.id, '', ?3, ?3, ?3, 0 FROM api_keys k WHERE k.id = ?1 AND k.revoked_at = 0
+	if _, err = t.conn.Exec(`INSERT INTO agents (id, user_id, key_id, name, source_name, created_at, updated_at,
+			last_seen_at, last_number) SELECT ?2, k.user_id, k.id, k.name, '', ?3, ?3, ?3, 0 FROM api_keys k
+		WHERE k.id = ?1 AND k.revoked_at = 0
 		ON CONFLICT (key_id) DO NOTHING`, key, loci.NewAgentID(t.conn.Now.Std()), t.conn.Now); err != nil {
 		return "", err
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/accountdb"
 	"github.com/loci-memory/loci/internal/store/indexdb"
+	"github.com/loci-memory/loci/internal/store/messagedb"
 	"github.com/loci-memory/loci/internal/store/sessiondb"
 )
 
@@ -32,8 +33,8 @@ func countTarget(t *sqldb.Tx, g purgeTarget) (n PurgeResult, err error) {
 			(SELECT count(*) FROM users WHERE id = ?2), (SELECT count(*) FROM api_keys
 			WHERE user_id = ?2), (SELECT count(*) FROM sign_ins WHERE user_id = ?2),
 			(SELECT count(*) FROM grants WHERE user_id = ?2),
-			(SELECT count(*) FROM sessions WHERE workspace = ?1 OR user_id = ?2), (SELECT count(*) FROM messages
-			WHERE workspace = ?1 OR agent IN (SELECT row_id FROM agents WHERE user_id = ?2))`,
+			(SELECT count(*) FROM sessions WHERE workspace = ?1 OR user_id = ?2),
+			(SELECT count(*) FROM messages WHERE workspace = ?1)`,
 		[]any{g.workspace, g.user, g.emailFolded},
 		[]any{&n.Workspaces, &n.Atlases, &n.Memories, &n.Versions, &n.Memberships, &n.Invitations, &n.Users, &n.Keys,
 			&n.Signins, &n.Grants, &n.Sessions, &n.Messages})
@@ -60,8 +61,7 @@ const responseCondition = readCondition + `OR (credential, key) IN (SELECT r.cre
 	OR r.record IN (SELECT w.id FROM invitations i JOIN workspaces w ON w.row_id = i.workspace
 		WHERE i.email_folded = ?3)
 	OR r.record IN (SELECT id FROM sessions WHERE workspace = ?1 UNION ALL SELECT id FROM sessions
-		WHERE user_id = ?4 UNION ALL SELECT id FROM messages WHERE workspace = ?1 UNION ALL SELECT id FROM messages
-		WHERE agent IN (SELECT row_id FROM agents WHERE user_id = ?4)))
+		WHERE user_id = ?4 UNION ALL SELECT id FROM messages WHERE workspace = ?1))
 	OR credential IN (SELECT k.id FROM api_keys k JOIN members m ON m.user_id = k.user_id WHERE m.workspace = ?1
 		UNION ALL SELECT s.id FROM sign_ins s JOIN members m ON m.user_id = s.user_id WHERE m.workspace = ?1
 		UNION ALL SELECT g.grant_id FROM grant_workspaces g WHERE g.workspace = ?1
@@ -167,15 +167,35 @@ func removeLinks(t *sqldb.Tx, workspace int64, id loci.ID) error {
 	return nil
 }
 
-// findTraces finds what sessions keep of a memory.
-func (c *Checker) findTraces(ctx context.Context, g purgeTarget) (*sessiondb.MemoryTraces, error) {
+// memoryTraces are what sessions and messages keep of a memory.
+type memoryTraces struct {
+	sessions *sessiondb.MemoryTraces
+	messages []int64
+}
+
+// findTraces finds the traces of a memory in its workspace, and counts them.
+func (c *Checker) findTraces(ctx context.Context, g purgeTarget, n *PurgeResult) (f memoryTraces, err error) {
 	texts, err := sqldb.SystemRead(ctx, c.db, "read the texts of a memory to purge",
 		func(t *sqldb.Tx) ([]string, error) { return memoryTexts(t, g.memory) })
 	if err != nil {
-		return nil, err
+		return f, err
 	}
-	return sessiondb.FindTraces(ctx, c.db, sessiondb.PurgedMemory{RowID: g.memory, Workspace: g.workspace,
-		ID: g.memoryID, Texts: texts})
+	if f.sessions, err = sessiondb.FindTraces(ctx, c.db, sessiondb.PurgedMemory{RowID: g.memory,
+		Workspace: g.workspace, ID: g.memoryID, Texts: texts}); err != nil {
+		return f, err
+	}
+	f.messages, err = messagedb.Find(ctx, c.db, g.workspace, f.sessions.Matches)
+	n.Candidates, n.Messages = f.sessions.Candidates(), int64(len(f.messages))
+	return f, err
+}
+
+// erase erases the traces, and counts them.
+func (f memoryTraces) erase(t *sqldb.Tx, n *PurgeResult) (err error) {
+	if n.Candidates, err = f.sessions.Erase(t); err != nil {
+		return err
+	}
+	n.Messages = int64(len(f.messages))
+	return messagedb.Purge(t, f.messages, sessiondb.PurgedText)
 }
 
 // memoryTexts returns the contents of a memory and of its versions.

@@ -9,7 +9,6 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store/accountdb"
-	"github.com/loci-memory/loci/internal/store/sessiondb"
 )
 
 // A PurgeResult counts the rows that a purge deletes, or would delete.
@@ -175,11 +174,9 @@ func (c *Checker) purge(ctx context.Context, apply bool,
 			})
 			return out, err
 		})
-	var traces *sessiondb.MemoryTraces
+	var traces memoryTraces
 	if err == nil && g.memory != 0 {
-		if traces, err = c.findTraces(ctx, g); err == nil {
-			out.Candidates = traces.Candidates()
-		}
+		traces, err = c.findTraces(ctx, g, &out)
 	}
 	if !apply {
 		return out, err
@@ -206,7 +203,7 @@ func (c *Checker) purge(ctx context.Context, apply bool,
 				return out, err
 			}
 			if g.memory != 0 {
-				if out.Candidates, err = traces.Erase(t); err != nil {
+				if err = traces.erase(t, &out); err != nil {
 					return out, err
 				}
 			}

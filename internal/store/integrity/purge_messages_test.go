@@ -24,17 +24,18 @@ type departure struct {
 	his  *identity.Actor // an agent of gone
 }
 
-func newDeparture(t *testing.T, d storetest.Database, s *store.Store) departure {
+// newDeparture returns a departure with the texts of two messages of gone to the team.
+func newDeparture(t *testing.T, d storetest.Database, s *store.Store, direct, broadcast string) departure {
 	t.Helper()
 	x := departure{mailTest: newMailTest(t, d, s, ""), gone: user(t, s, "gone")}
 	storetest.Join(t, s, x.ann, x.crew, x.gone, loci.RoleMember)
 	x.his = storetest.Agent(t, s, x.gone)
 	first := x.send(withEncryptionKey(x.his, "first"), loci.SendMessage{ToAgentID: x.to.AgentID,
-		Subject: "Of umbrosial", Content: "lummoxites and Snickerdoodles"})
-	x.send(x.his, loci.SendMessage{Broadcast: true, Content: "Whirlimagigs to all"})
+		Content: loci.MessageText(direct)})
+	x.send(x.his, loci.SendMessage{Broadcast: true, Content: loci.MessageText(broadcast)})
 	x.send(x.to, loci.SendMessage{ToAgentID: x.his.AgentID, Content: "To him", ReplyTo: first})
 	x.send(x.to, loci.SendMessage{Broadcast: true, Content: "To him and ann"})
-	_, err := newService(s).SendMessage(ctx, x.his, loci.SendMessage{Broadcast: true,
+	_, err := newService(s).SendMessage(ctx, x.his, loci.SendMessage{Broadcast: true, Subject: "Of umbrosial",
 		Content: "dibbernacks to himself"})
 	if err != nil {
 		t.Fatal(err)
@@ -42,51 +43,94 @@ func newDeparture(t *testing.T, d storetest.Database, s *store.Store) departure 
 	return x
 }
 
-// requireLeft fails unless the messages of the others alone are left, and the agents of gone have no receipt.
+// requireLeft fails unless the messages of the team are left, and of the agents of gone the one that has sent some.
 func (x departure) requireLeft(t *testing.T) {
 	t.Helper()
-	want := []string{"How long?", "It is long", "To all", "To him", "To him and ann", "Very"}
-	if got := x.d.Query(t, `SELECT content FROM messages`); !slices.Equal(sorted(got), want) {
-		t.Errorf("the messages %q are left", got)
+	const his = "To bob unread, "
+	if got, want := x.inbox(x.to), "From gone unread, "+his+wholeInbox; got != want {
+		t.Errorf("the inbox of bob is %q, want %q", got, want)
 	}
-	if got := x.d.Query(t, `SELECT id FROM agents`); !slices.Equal(sorted(got),
-		sorted([]string{string(x.from.AgentID), string(x.to.AgentID)})) {
-		t.Errorf("the agents %v are left", got)
-	}
-	if got := x.d.Query(t, `SELECT CAST(count(*) AS TEXT) FROM receipts`)[0]; got != "5" {
-		t.Errorf("%s receipts are left", got)
-	}
-	if got := x.inbox(x.to); got != wholeInbox {
-		t.Errorf("the inbox of bob is %q", got)
-	}
-	if got := x.inbox(x.from); got != "To him and ann unread, How long? unread" {
+	if got := x.inbox(x.from); got != "To him and ann unread, From gone unread, How long? unread" {
 		t.Errorf("the inbox of ann is %q", got)
+	}
+	for _, m := range must(newService(x.s).ListInbox(ctx, x.to, loci.ListInbox{}))(t).Messages {
+		if isHis := strings.HasSuffix(m.Content, "gone") || m.Content == "To bob"; isHis != (m.From.AgentID ==
+			x.his.AgentID) || m.From.Name == "" {
+			t.Errorf("%q is from %+v", m.Content, m.From)
+		}
+	}
+	for q, want := range map[string]string{
+		`SELECT id FROM agents WHERE user_id IS NULL AND key_id IS NULL`: string(x.his.AgentID),
+		`SELECT CAST(count(*) AS TEXT) FROM agents`:                      "3",
+		`SELECT x.content FROM messages x JOIN receipts r ON r.message = x.row_id JOIN agents g ON g.row_id = r.agent
+			WHERE g.user_id IS NULL`: "",
+		`SELECT content FROM messages WHERE content LIKE 'dibbernacks%'`: "",
+	} {
+		if got := strings.Join(x.d.Query(t, q), ", "); got != want {
+			t.Errorf("%s: %q, want %q", q, got, want)
+		}
 	}
 	checkHealthy(t, x.s)
 }
 
-func sorted(list []string) []string { slices.Sort(list); return list }
-
 func TestPurgedUserLeavesNoByteOfMessages(t *testing.T) {
 	onPurge(t, func(t *testing.T, d storetest.Database, server, operator *store.Store) {
-		x := newDeparture(t, d, server)
-		requireTraces(t, d, "mbrosial", "lummoxite", "ickerdoodle", "irlimagig", "ibbernack")
+		x := newDeparture(t, d, server, "To bob", "From gone")
+		storetest.Agents(t, server, x.gone, 3)
+		requireTraces(t, d, "mbrosial", "ibbernack")
 		would, err := integrity.New(operator).PurgeUser(ctx, "gone@example.com", false)
 		if err != nil {
 			t.Fatal(err)
 		}
 		did, err := integrity.New(operator).PurgeUser(ctx, "gone@example.com", true)
-		if err != nil || did != would || did.Messages != 3 || did.Responses != 1 ||
-			!strings.Contains(did.String(), "3 messages between agents") {
+		if err != nil || did != would || did.Messages != 1 || did.Responses != 1 ||
+			!strings.Contains(did.String(), "1 message between agents") {
 			t.Errorf("purged %+v, of %+v, %v", did, would, err)
 		}
 		x.requireLeft(t)
 	})
 }
 
+func TestPurgedMemoryLeavesNoByteInMessages(t *testing.T) {
+	onPurge(t, func(t *testing.T, d storetest.Database, server, operator *store.Store) {
+		x := newMailTest(t, d, server, "")
+		m := must(newService(server).CreateMemory(ctx, x.ann, loci.CreateMemory{WorkspaceID: x.crew,
+			Content: "The lummoxites are umbrosial"}))(t).Memory
+		changed := loci.Content("The dibbernacks are behind the shed")
+		must(newService(server).UpdateMemory(ctx, x.ann, loci.UpdateMemory{MemoryID: m.ID, Content: &changed}))(t)
+		for _, in := range []loci.SendMessage{
+			{Subject: "Of the shed", Content: "Known since Monday: The lummoxites are umbrosial. Is it true?"},
+			{Subject: "FYI The dibbernacks are behind the shed", Content: "See above"},
+			{Subject: "Kept", Content: "Where are they?"},
+		} {
+			in.ToAgentID = x.to.AgentID
+			x.send(x.from, in)
+		}
+		for range 250 { // behind the first window
+			x.send(x.to, loci.SendMessage{Broadcast: true, Content: "Nothing new"})
+		}
+		last := x.send(x.from, loci.SendMessage{ToAgentID: x.to.AgentID, Content: "The dibbernacks are behind the shed"})
+		requireTraces(t, d, "mbrosial", "lummoxite", "ibbernack")
+		would, err := integrity.New(operator).PurgeMemory(ctx, m.ID, false)
+		if err != nil || would.Messages != 3 {
+			t.Errorf("would purge %+v, %v", would, err)
+		}
+		did, err := integrity.New(operator).PurgeMemory(ctx, m.ID, true)
+		if err != nil || did != would {
+			t.Errorf("purged %+v, of %+v, %v", did, would, err)
+		}
+		if got, want := x.inbox(x.to), "(purged) unread, Where are they? unread, (purged) unread, (purged) unread, "+
+			wholeInbox; got != want {
+			t.Errorf("the inbox is %q, want %q", got, want)
+		}
+		must(newService(server).CloseMessage(ctx, x.to, loci.GetMessage{MessageID: last}))(t)
+		checkHealthy(t, server)
+	})
+}
+
 func TestPurgedWorkspaceLeavesNoByteOfMessages(t *testing.T) {
 	onPurge(t, func(t *testing.T, d storetest.Database, server, operator *store.Store) {
-		x := newDeparture(t, d, server)
+		x := newDeparture(t, d, server, "lummoxites and Snickerdoodles", "Whirlimagigs to all")
 		elsewhere := must(newService(server).SendMessage(ctx, x.to, loci.SendMessage{WorkspaceID: team(t, server, x.bob,
 			nil), Broadcast: true, Content: "elsewhere"}))(t).Message.ID
 		must(newService(server).LeaveWorkspace(ctx, x.gone, loci.LeaveWorkspace{WorkspaceID: x.crew}))(t)
@@ -109,24 +153,52 @@ func TestPurgedWorkspaceLeavesNoByteOfMessages(t *testing.T) {
 	})
 }
 
-func TestDeletedAccountLeavesNothingOfItsMessages(t *testing.T) {
+// What a deleted account sent in teams of others stays, and what its agents received goes in parts.
+func TestDeletedAccountLeavesItsMessagesToTeams(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
-		s := d.Open(t, store.Options{})
-		x := newDeparture(t, d, s)
+		var counting countingDB
+		var later atomic.Int64
+		s := d.Open(t, store.Options{Intercept: storetest.Intercept(&counting, &counting.DB),
+			Clock: func() time.Time { return time.Now().Add(time.Duration(later.Load())) }})
+		x := newDeparture(t, d, s, "To bob", "From gone")
+		silent := storetest.Agents(t, s, x.gone, 1100)
+		x.addMessages(t, x.from, silent[0], 1100)
 		if _, err := store.System(ctx, s, "test", func(u *store.SystemTx) (loci.User, error) {
 			return u.DeleteUser("gone@example.com", false)
 		}); err != nil {
 			t.Fatal(err)
 		}
-		if got := x.inbox(x.to); got != wholeInbox {
-			t.Errorf("after the deletion the inbox of bob is %q", got)
-		}
 		checkHealthy(t, s)
+		if out := must(newService(s).SendMessage(ctx, x.from, loci.SendMessage{WorkspaceID: x.crew, Broadcast: true,
+			Content: "after it"}))(t); len(out.Recipients) != 1 || len(out.Skipped) != 0 {
+			t.Errorf("a broadcast reached %v and skipped %v", out.Recipients, out.Skipped)
+		}
+		_, err := newService(s).SendMessage(ctx, x.from, loci.SendMessage{WorkspaceID: x.crew, ToAgentID: x.his.AgentID,
+			Content: "after it"})
+		if !loci.Is(err, loci.CodeNotFound) {
+			t.Errorf("a message to a deleted user: %v", err)
+		}
+		must(newService(s).CloseMessage(ctx, x.to, loci.GetMessage{MessageID: must(newService(s).ListInbox(ctx, x.to,
+			loci.ListInbox{}))(t).Messages[0].ID}))(t)
 		if err := s.Eraser().EraseAll(ctx); err != nil {
 			t.Fatal(err)
 		}
+		counting.requireParts(t, 6, func() error { return s.DeleteClosedMessages(ctx) })
 		x.requireLeft(t)
+		for _, agent := range []*identity.Actor{x.from, x.to} {
+			for _, m := range must(newService(s).ListInbox(ctx, agent, loci.ListInbox{}))(t).Messages {
+				must(newService(s).CloseMessage(ctx, agent, loci.GetMessage{MessageID: m.ID}))(t)
+			}
+		}
+		later.Store(int64(91 * 24 * time.Hour))
+		if err := s.DeleteClosedMessages(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if got := d.Query(t, `SELECT id FROM agents WHERE user_id IS NULL`); len(got) > 0 {
+			t.Errorf("agents of deleted users without messages are left: %v", got)
+		}
+		checkHealthy(t, s)
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/sqldb"
+	"github.com/loci-memory/loci/internal/store/messagedb"
 )
 
 // purgePendingKey is a row of metadata from the deletion of purged rows until the vacuum that erases their bytes.
@@ -31,14 +32,17 @@ func markPurgePending(t *sqldb.Tx) error {
 	return err
 }
 
-// finishPurge erases deleted sessions, which may hold purged texts, and then the bytes of all deleted rows. A mark that
-// another purge sets during the vacuum stays.
+// finishPurge erases deleted sessions, which may hold purged texts, the agents of deleted users, and then the bytes of
+// all deleted rows. A mark that another purge sets during the vacuum stays.
 func (c *Checker) finishPurge(ctx context.Context) error {
 	mark, err := c.pendingPurge(ctx)
 	if err != nil {
 		return err
 	}
 	if err := c.eraser.EraseSessions(ctx); err != nil {
+		return err
+	}
+	if err := messagedb.EraseAgents(ctx, c.db); err != nil {
 		return err
 	}
 	if err := c.db.DB.(vacuumer).Vacuum(ctx); err != nil {

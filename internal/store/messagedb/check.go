@@ -36,15 +36,17 @@ type checkedRow struct {
 
 	parentThread loci.ID // of the message that it replies to, empty if that is gone
 	isFirst      bool    // that message begins a thread
+	isConsistent bool    // that message is in the thread of the one that it replies to itself
 	isElsewhere  bool    // that message is one of another workspace
-	toExists     bool    // the recipient exists
+	toExists     bool    // the recipient exists, and its user
 	received     bool    // the recipient has a receipt
 	others       int64   // receipts of other agents
 }
 
 const checkedColumns = ` x.row_id, x.id, x.to_agent, x.thread_id, x.reply_to, x.created_at, octet_length(x.content),
 	length(x.subject), COALESCE(p.thread_id, ''), COALESCE(p.reply_to = '', FALSE),
-	COALESCE(p.workspace <> x.workspace, FALSE), o.row_id IS NOT NULL,
+	COALESCE(p.thread_id = COALESCE(q.thread_id, p.thread_id), FALSE),
+	COALESCE(p.workspace <> x.workspace, FALSE), o.user_id IS NOT NULL,
 	EXISTS (SELECT 1 FROM receipts r WHERE r.message = x.row_id AND r.agent = o.row_id),
 	CASE WHEN x.to_agent = '' THEN 0 ELSE (SELECT count(*) FROM receipts r WHERE r.message = x.row_id
 		AND r.agent <> COALESCE(o.row_id, 0)) END `
@@ -52,11 +54,11 @@ const checkedColumns = ` x.row_id, x.id, x.to_agent, x.thread_id, x.reply_to, x.
 // CheckMessages returns the damage of some messages and of their receipts.
 func CheckMessages(t *sqldb.Tx, rowIDs []int64) (list []Damage, err error) {
 	err = t.Query(`SELECT`+checkedColumns+`FROM messages x LEFT JOIN messages p ON p.id = x.reply_to
-		LEFT JOIN agents o ON o.id = x.to_agent WHERE `+fmt.Sprintf(t.Dialect.InList, "x.row_id", 1)+
+		LEFT JOIN messages q ON q.id = p.reply_to LEFT JOIN agents o ON o.id = x.to_agent WHERE `+fmt.Sprintf(t.Dialect.InList, "x.row_id", 1)+
 		` ORDER BY x.row_id`, []any{sqldb.EncodeInts(rowIDs)}, func(r sqldb.Row) error {
 		var x checkedRow
 		err := r.Scan(&x.rowID, &x.id, &x.to, &x.threadID, &x.replyTo, &x.createdAt, &x.bytes, &x.characters,
-			&x.parentThread, &x.isFirst, &x.isElsewhere, &x.toExists, &x.received, &x.others)
+			&x.parentThread, &x.isFirst, &x.isConsistent, &x.isElsewhere, &x.toExists, &x.received, &x.others)
 		list = append(append(append(list, x.checkFields()...), x.checkThread()...), x.checkRecipient(t.Now)...)
 		return err
 	})
@@ -96,8 +98,8 @@ func timeOf(id loci.ID, other loci.Time) loci.Time {
 	return loci.TimeOf(time.UnixMilli(ms))
 }
 
-// checkThread reports a message that does not belong to the thread of the message that it replies to. It trusts that
-// thread only where the other message begins it: a damaged thread is reported once.
+// checkThread reports a message that does not belong to the thread of the message that it replies to, unless that one is
+// damaged: it is reported itself.
 func (x checkedRow) checkThread() []Damage {
 	switch {
 	case x.replyTo != "" && !isMessageID(x.replyTo):
@@ -111,7 +113,7 @@ func (x checkedRow) checkThread() []Damage {
 		right = x.id
 	case x.isFirst:
 		right = x.replyTo
-	case isMessageID(x.threadID):
+	case !x.isConsistent && isMessageID(x.threadID):
 		return nil
 	}
 	if right == x.threadID && isMessageID(right) {

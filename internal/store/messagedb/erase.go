@@ -18,23 +18,11 @@ const (
 // Erase erases the messages x of a condition, their receipts and stored responses in transactions of bounded length,
 // until end or the end of ctx. It reports whether others are left. The condition has the arguments.
 func Erase(ctx context.Context, db *sqldb.Handle, end time.Time, condition string, args ...any) (more bool, err error) {
-	for {
-		began := time.Now()
-		more, err = sqldb.System(ctx, db, "erase messages", func(t *sqldb.Tx) (bool, error) {
+	return sqldb.InBatches(ctx, end, func() (bool, error) {
+		return sqldb.System(ctx, db, "erase messages", func(t *sqldb.Tx) (bool, error) {
 			return eraseBatch(t, condition, args)
 		})
-		if err != nil && ctx.Err() != nil {
-			return true, nil
-		}
-		if err != nil || !more || time.Now().After(end) {
-			return more, err
-		}
-		select { // as long as it took, for others
-		case <-ctx.Done():
-			return true, nil
-		case <-time.After(time.Since(began)):
-		}
-	}
+	})
 }
 
 // eraseBatch deletes some messages of a condition, and reports whether it found one.
@@ -72,4 +60,26 @@ func deleteSome(t *sqldb.Tx, list []int64) (left []int64, err error) {
 	}
 	_, err = t.Exec(`DELETE FROM messages WHERE `+fmt.Sprintf(t.Dialect.InList, "row_id", 1), sqldb.EncodeInts(some))
 	return list[len(some):], err
+}
+
+// EraseAgents erases what is left of the agents of deleted users in transactions of bounded length: their receipts, and
+// those that sent none of the messages that are kept. Nobody reaches them any more.
+func EraseAgents(ctx context.Context, db *sqldb.Handle) error {
+	_, err := sqldb.InBatches(ctx, time.Now().Add(time.Hour), func() (bool, error) {
+		return sqldb.System(ctx, db, "erase agents of deleted users", eraseAgents)
+	})
+	return err
+}
+
+// eraseAgents deletes some receipts of agents of deleted users, or without such ones some agents. It reports whether it
+// found any.
+func eraseAgents(t *sqldb.Tx) (more bool, err error) {
+	n, err := t.Exec(`DELETE FROM receipts WHERE row_id IN (SELECT r.row_id FROM agents g
+		JOIN receipts r ON r.agent = g.row_id WHERE g.user_id IS NULL LIMIT ?1)`, receiptBatch)
+	if err != nil || n > 0 {
+		return true, err
+	}
+	n, err = t.Exec(`DELETE FROM agents WHERE row_id IN (SELECT g.row_id FROM agents g WHERE g.user_id IS NULL
+		AND NOT EXISTS (SELECT 1 FROM messages x WHERE x.agent = g.row_id) LIMIT ?1)`, receiptBatch)
+	return n > 0, err
 }

@@ -41,10 +41,12 @@ func Recipients(t *sqldb.Tx, workspace int64, sender, only loci.ID) (list []Reci
 // MayBeFull reports whether the inbox of a recipient can be full, without a count.
 func (x Recipient) MayBeFull() bool { return x.span >= loci.MaxOpenMessages }
 
-// IsFull counts whether the inbox of a recipient is full.
-func (x Recipient) IsFull(t *sqldb.Tx) (full bool, err error) {
-	err = t.QueryRow(`SELECT count(*) >= ?2 FROM (SELECT 1 FROM receipts r WHERE r.agent = ?1 AND r.status <> 'closed'
-		LIMIT ?2) AS open_receipts`, []any{x.rowID, loci.MaxOpenMessages}, []any{&full})
+// IsFull counts whether the inbox of a recipient is full in a workspace: those of other workspaces, and of those that its
+// user has left, take no room there.
+func (x Recipient) IsFull(t *sqldb.Tx, workspace int64) (full bool, err error) {
+	err = t.QueryRow(`SELECT count(*) >= ?3 FROM (SELECT 1 FROM receipts r JOIN messages x ON x.row_id = r.message
+		WHERE r.agent = ?1 AND r.status <> 'closed' AND x.workspace = ?2 LIMIT ?3) AS open_receipts`,
+		[]any{x.rowID, workspace, loci.MaxOpenMessages}, []any{&full})
 	return full, err
 }
 
@@ -70,11 +72,11 @@ func Add(t *sqldb.Tx, workspace int64, m loci.Message, recipients []Recipient) e
 	return err
 }
 
-// Columns are the columns of a message x in the workspace w from the agent g with the key k.
-const Columns = ` x.id, w.id, g.id, k.name, x.to_agent, x.subject, x.content, x.thread_id, x.reply_to, x.created_at `
+// Columns are the columns of a message x in the workspace w from the agent g.
+const Columns = ` x.id, w.id, g.id, g.name, x.to_agent, x.subject, x.content, x.thread_id, x.reply_to, x.created_at `
 
 // SenderJoin joins messages x to their senders.
-const SenderJoin = ` JOIN agents g ON g.row_id = x.agent JOIN api_keys k ON k.id = g.key_id `
+const SenderJoin = ` JOIN agents g ON g.row_id = x.agent `
 
 // Scan scans a message and further columns.
 func Scan(r sqldb.Row, m *loci.Message, more ...any) error {

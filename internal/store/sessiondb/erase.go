@@ -16,29 +16,11 @@ const DeletedCondition = `workspace IS NULL`
 // Erase erases the sessions of a condition in transactions of bounded length, until end or the end of ctx. It reports
 // whether others are left. The condition has the arguments.
 func Erase(ctx context.Context, db *sqldb.Handle, end time.Time, condition string, args ...any) (more bool, err error) {
-	return inBatches(ctx, end, func() (bool, error) {
+	return sqldb.InBatches(ctx, end, func() (bool, error) {
 		return sqldb.System(ctx, db, "erase sessions", func(t *sqldb.Tx) (bool, error) {
 			return eraseBatch(t, condition, args)
 		})
 	})
-}
-
-// inBatches calls f until it reports that nothing is left. The pause after a call is as long as it took, for others.
-func inBatches(ctx context.Context, end time.Time, f func() (more bool, err error)) (more bool, err error) {
-	for {
-		began := time.Now()
-		if more, err = f(); err != nil && ctx.Err() != nil {
-			return true, nil
-		}
-		if err != nil || !more || time.Now().After(end) {
-			return more, err
-		}
-		select {
-		case <-ctx.Done():
-			return true, nil
-		case <-time.After(time.Since(began)):
-		}
-	}
 }
 
 // A budget is what remains for the rows of one transaction, because other writers wait for it.

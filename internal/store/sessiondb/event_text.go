@@ -47,7 +47,7 @@ func DeleteExpiredTexts(ctx context.Context, db *sqldb.Handle) error {
 }
 
 func deleteExpiredTexts(ctx context.Context, db *sqldb.Handle, session int64) error {
-	_, err := inBatches(ctx, time.Now().Add(time.Hour), func() (bool, error) {
+	_, err := sqldb.InBatches(ctx, time.Now().Add(time.Hour), func() (bool, error) {
 		return sqldb.System(ctx, db, "delete expired texts of events", func(t *sqldb.Tx) (bool, error) {
 			var id int64 // a session that was resumed meanwhile keeps its texts
 			err := t.QueryRow(`SELECT s.row_id FROM sessions s WHERE`+expiredTexts+`AND s.row_id = ?2`+

@@ -92,8 +92,8 @@ func (f *MemoryTraces) eraseEvents(t *sqldb.Tx, linked []int64) error {
 	return err
 }
 
-// purgedText replaces a required text that quoted a purged memory.
-const purgedText = "(purged)"
+// PurgedText replaces a required text that quoted a purged memory.
+const PurgedText = "(purged)"
 
 // eraseTexts deletes snapshots of linked sessions, texts that quote the memory, titles of its units, and its id in
 // histories.
@@ -106,7 +106,7 @@ func (f *MemoryTraces) eraseTexts(t *sqldb.Tx, sessions, linked []int64) error {
 			return err
 		}
 		if f.match.matches(task) {
-			task = purgedText
+			task = PurgedText
 		}
 		if f.match.matches(summary) {
 			summary = ""
@@ -121,7 +121,7 @@ func (f *MemoryTraces) eraseTexts(t *sqldb.Tx, sessions, linked []int64) error {
 	}
 	for _, k := range f.checkpoints {
 		if _, err := t.Exec(`UPDATE checkpoints SET summary = ?3 WHERE session = ?1 AND number = ?2`, k[0], k[1],
-			purgedText); err != nil {
+			PurgedText); err != nil {
 			return err
 		}
 	}

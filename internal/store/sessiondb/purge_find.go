@@ -49,6 +49,9 @@ func FindTraces(ctx context.Context, db *sqldb.Handle, m PurgedMemory) (*MemoryT
 	return f, err
 }
 
+// Matches reports whether one of some texts is a text of the memory, or quotes one.
+func (f *MemoryTraces) Matches(texts ...string) bool { return f.match.matches(texts...) }
+
 // Candidates returns the number of candidates that became the memory or hold one of its texts.
 func (f *MemoryTraces) Candidates() int64 { return int64(len(f.candidates)) }
 

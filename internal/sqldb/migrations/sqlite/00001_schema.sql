@@ -66,13 +66,14 @@ CREATE TABLE api_keys (
 );
 CREATE INDEX api_keys_newest ON api_keys (user_id, created_at, id);
 
--- An agent is the identity that an API key proves. last_seen_at is written from time to time. last_number is the number
--- of its newest receipt.
+-- An agent is the identity that an API key proves, with the name of the key. last_seen_at is written from time to time.
+-- last_number is the number of its newest receipt. One of a deleted user is kept as long as a message that it sent.
 CREATE TABLE agents (
 	row_id       INTEGER PRIMARY KEY,
 	id           TEXT   NOT NULL UNIQUE,
-	user_id      TEXT   NOT NULL REFERENCES users (id) ON DELETE CASCADE,
-	key_id       TEXT   NOT NULL UNIQUE REFERENCES api_keys (id) ON DELETE CASCADE,
+	user_id      TEXT   REFERENCES users (id) ON DELETE SET NULL,
+	key_id       TEXT   UNIQUE REFERENCES api_keys (id) ON DELETE SET NULL,
+	name         TEXT   NOT NULL,
 	source_name  TEXT   NOT NULL,
 	created_at   BIGINT NOT NULL,
 	updated_at   BIGINT NOT NULL,

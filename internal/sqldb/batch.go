@@ -1,0 +1,25 @@
+package sqldb
+
+import (
+	"context"
+	"time"
+)
+
+// InBatches calls f, a transaction of bounded length, until it reports that nothing is left, until end or the end of ctx.
+// The pause after a call is as long as it took, for others. It reports whether something is left.
+func InBatches(ctx context.Context, end time.Time, f func() (more bool, err error)) (more bool, err error) {
+	for {
+		began := time.Now()
+		if more, err = f(); err != nil && ctx.Err() != nil {
+			return true, nil
+		}
+		if err != nil || !more || time.Now().After(end) {
+			return more, err
+		}
+		select {
+		case <-ctx.Done():
+			return true, nil
+		case <-time.After(time.Since(began)):
+		}
+	}
+}
