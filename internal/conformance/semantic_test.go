@@ -51,12 +51,16 @@ func (m *memoizedModel) Embed(_ context.Context, texts []string) ([][]float32, e
 	return list, nil
 }
 
-// readSets returns datasets with at most so many texts each.
+// readSets returns datasets with at most so many texts each, and every third query.
 func readSets(t *testing.T, most map[string]int) (sets []relevance.Dataset) {
 	t.Helper()
 	for _, name := range slices.Sorted(maps.Keys(most)) {
 		s := readDataset(t, name)
 		s.Documents = s.Documents[:min(len(s.Documents), most[name])]
+		for i := 0; i < len(s.Queries); i += 3 {
+			s.Queries[i/3] = s.Queries[i]
+		}
+		s.Queries = s.Queries[:(len(s.Queries)+2)/3]
 		sets = append(sets, s)
 	}
 	return sets
