@@ -79,12 +79,12 @@ type InboxMessage struct {
 
 // SendMessage is the input of agent.send.
 type SendMessage struct {
-	WorkspaceID ID          `json:"workspaceId,omitzero" id:"workspace" jsonschema:"Default: your personal one"`
-	ToAgentID   ID          `json:"toAgentId,omitzero" id:"agent" jsonschema:"The recipient, or broadcast"`
+	WorkspaceID ID          `json:"workspaceId,omitzero" id:"workspace" jsonschema:"Default: that of replyTo, or your personal one"`
+	ToAgentID   ID          `json:"toAgentId,omitzero" id:"agent" jsonschema:"The recipient; none for a broadcast"`
 	Broadcast   bool        `json:"broadcast,omitzero" jsonschema:"To all agents of the workspace's members"`
 	Subject     Subject     `json:"subject,omitzero" jsonschema:"What it is about"`
 	Content     MessageText `json:"content"`
-	ReplyTo     ID          `json:"replyTo,omitzero" id:"message" jsonschema:"A message of the same workspace"`
+	ReplyTo     ID          `json:"replyTo,omitzero" id:"message" jsonschema:"A message that you sent or received"`
 }
 
 // A Recipient is an agent that a message was sent to.

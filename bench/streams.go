@@ -372,8 +372,8 @@ func (b *bench) fillInbox(dir, agent string, n int) error {
 			thread_id, reply_to, created_at) WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?2)
 			SELECT 'fill-' || n.i, w.row_id, g.row_id, g.id, '', 'A message that was closed.', 'fill-' || n.i, '', ?3
 			FROM n, agents g JOIN workspaces w ON w.personal_of = g.user_id WHERE g.id = ?1`,
-			`INSERT INTO receipts (message, agent, number, status, updated_at) SELECT x.row_id, x.agent,
-				CAST(substr(x.id, 6) AS INTEGER), 'closed', ?3 FROM messages x WHERE x.to_agent = ?1 AND ?2 > 0`,
+			`INSERT INTO receipts (message, agent, workspace, number, status, updated_at) SELECT x.row_id, x.agent,
+				x.workspace, CAST(substr(x.id, 6) AS INTEGER), 'closed', ?3 FROM messages x WHERE x.to_agent = ?1 AND ?2 > 0`,
 			`UPDATE agents SET last_number = ?2 WHERE id = ?1 AND ?3 > 0`} {
 			if _, err = t.Exec(statement, agent, n, t.Now); err != nil {
 				break

@@ -101,14 +101,14 @@ func TestListenEndsWhenKeyIsRevoked(t *testing.T) {
 	d.expectRun(t, 2, "runs no shell", "agent", "listen", "--exec", "cat | sh")
 }
 
-// toolAnswers runs loci mcp with the full set, and returns its answers to two calls and a list.
+// toolAnswers runs loci mcp, and returns its answers to two calls and a list.
 func (d *testTerminal) toolAnswers(t *testing.T, args ...string) string {
 	t.Helper()
 	d.in = strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18",` +
 		`"capabilities":{},"clientInfo":{"name":"t","version":"1"}}}` + "\n" +
 		`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"agent_send","arguments":` +
 		`{"toAgentId":"agt_1","content":"Hi"}}}` + "\n" + `{"jsonrpc":"2.0","id":3,"method":"tools/list"}` + "\n")
-	if code := d.run(append([]string{"mcp", "--toolset", "full"}, args...)...); code != 0 {
+	if code := d.run(append([]string{"mcp"}, args...)...); code != 0 {
 		t.Errorf("%d %s", code, d.err.String())
 	}
 	return d.out.String()
@@ -117,15 +117,20 @@ func (d *testTerminal) toolAnswers(t *testing.T, args ...string) string {
 func TestToolsActAsAgentWhenAsked(t *testing.T) {
 	t.Parallel()
 	d := newAgentTerminal(t)
-	if got := d.toolAnswers(t); !strings.Contains(got, "start loci mcp with --agent") || d.service.sent.Content != "" ||
-		!strings.Contains(got, `"name":"agent_inbox"`) {
+	const instruction = "read agent_inbox"
+	if got := d.toolAnswers(t, "--toolset", "full"); !strings.Contains(got, "start loci mcp with --agent") ||
+		d.service.sent.Content != "" || !strings.Contains(got, `"name":"agent_inbox"`) || strings.Contains(got, instruction) {
 		t.Errorf("without --agent: %s", got)
 	}
 	if got := d.toolAnswers(t, "--agent"); strings.Contains(got, `"isError":true`) || d.service.sent.Content != "Hi" ||
-		d.service.actor.AgentID == "" {
+		d.service.actor.AgentID == "" || !strings.Contains(got, instruction) {
 		t.Errorf("%s", got)
 	}
-	if got := newTestTerminal(t).toolAnswers(t); strings.Contains(got, `"name":"agent_`) {
+	if got := d.toolAnswers(t, "--agent", "--toolset", "core"); strings.Contains(got, `"name":"agent_`) ||
+		strings.Contains(got, instruction) {
+		t.Errorf("the core set: %s", got)
+	}
+	if got := newTestTerminal(t).toolAnswers(t, "--toolset", "full"); strings.Contains(got, `"name":"agent_`) {
 		t.Errorf("on this device: %s", got)
 	}
 }

@@ -25,16 +25,17 @@ func (p *program) mcp() *cobra.Command {
 			"searches read there, and calls that name another place are refused. Tools for people, accounts,\n" +
 			"sessions and other places are not offered then.\n" +
 			"Only the set full has the tools of sessions (session_start and the like), and those of messages\n" +
-			"between agents (agent_send and the like): loci mcp --toolset full. With --agent every tool acts as\n" +
-			"the agent of your API key, which tools of messages need.\n" +
+			"between agents (agent_send and the like). With --agent every tool acts as the agent of your API key,\n" +
+			"which tools of messages need, and the default is the set full.\n" +
 			"Nothing but messages of the protocol is written to stdout.",
-		Example: "loci mcp\nloci mcp --atlas Website\nloci mcp --local --toolset full\nloci mcp --agent --toolset full",
+		Example: "loci mcp\nloci mcp --atlas Website\nloci mcp --local --toolset full\nloci mcp --agent",
 		Args:    command.ExactArgs(),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return p.serveMCP(cmd, name, workspace, atlas, agent) },
 	}
 	cmd.Flags().BoolVar(&agent, "agent", false, "Let the tools act as the agent of the API key")
 	cmd.Flags().StringVar(&name, "toolset", "",
-		"The set of tools: "+strings.Join(op.ToolsetNames(), ", ")+" (LOCI_MCP_TOOLSET; default: core)")
+		"The set of tools: "+strings.Join(op.ToolsetNames(), ", ")+
+			" (LOCI_MCP_TOOLSET; default: core, with --agent full)")
 	cmd.Flags().StringVar(&workspace, "workspace", "",
 		"Keep to the workspace of this name or id, or beginning of an id")
 	cmd.Flags().StringVar(&atlas, "atlas", "", "Keep to the atlas of this name or id, or beginning of an id")
@@ -45,7 +46,7 @@ func (p *program) mcp() *cobra.Command {
 }
 
 func (p *program) serveMCP(cmd *cobra.Command, name, workspace, atlas string, agent bool) error {
-	set, err := p.toolset(name)
+	set, err := p.toolset(name, agent)
 	if err != nil {
 		return err
 	}
@@ -66,7 +67,7 @@ func (p *program) serveMCP(cmd *cobra.Command, name, workspace, atlas string, ag
 	if err != nil {
 		return err
 	}
-	caller = bridge{caller, agent}
+	caller = bridge{caller}
 	table := p.table
 	if t.url == "" {
 		table = withoutServerOnly(table)
@@ -74,6 +75,9 @@ func (p *program) serveMCP(cmd *cobra.Command, name, workspace, atlas string, ag
 	narrowed, err := records.Reader{Caller: caller, Table: table}.Scope(cmd.Context(), workspace, atlas)
 	if err == nil {
 		o := mcp.Options{Table: table, Caller: caller, Version: version().Version, Toolset: set}
+		if agent {
+			o.ActorHeader = op.ActorAgent
+		}
 		if narrowed != nil {
 			o.Table, o.Caller, o.ScopeName = narrowed.AllowedOperations(), narrowed, narrowed.Name
 			o.AtlasID = narrowed.AtlasID
@@ -99,24 +103,18 @@ func withoutServerOnly(table *op.Table) *op.Table {
 }
 
 // A bridge runs the operations of tools.
-type bridge struct {
-	op.Caller
-	agent bool // as the agent of the key
-}
+type bridge struct{ op.Caller }
 
-// Call runs an operation. Without the agent it refuses those that are for agents alone.
+// Call runs an operation. Without --agent it refuses those that are for agents alone.
 func (b bridge) Call(ctx context.Context, o *op.Op, c *op.Call, a op.Args) ([]byte, error) {
-	switch {
-	case b.agent:
-		c.ActorHeader = op.ActorAgent
-	case o.Access == op.Agent:
+	if o.Access == op.Agent && c.ActorHeader == "" {
 		return nil, loci.Errorf(loci.CodeForbidden, "This tool acts as an agent: start loci mcp with --agent.")
 	}
 	return b.Caller.Call(ctx, o, c, a)
 }
 
-// toolset returns the tool set of that name, or of the settings, or the core set.
-func (p *program) toolset(name string) (op.Toolset, error) {
+// toolset returns the tool set of that name, or of the settings, or the default.
+func (p *program) toolset(name string, agent bool) (op.Toolset, error) {
 	for _, text := range []string{name, p.Env("LOCI_MCP_TOOLSET"), p.Env("SERVICE_MCP_TOOLSET")} {
 		if text == "" {
 			continue
@@ -126,6 +124,9 @@ func (p *program) toolset(name string) (op.Toolset, error) {
 			return "", command.UsageError("--toolset (or LOCI_MCP_TOOLSET) " + err.Error())
 		}
 		return set, nil
+	}
+	if agent {
+		return op.FullTools, nil // with the tools of messages
 	}
 	return op.CoreTools, nil
 }

@@ -183,7 +183,7 @@ func TestSetupOfAgentNeedsLoginByKey(t *testing.T) {
 	d.expectRun(t, 0, "as the agent of the key in K.", "setup", "claude", "--key-env", "K", "--agent")
 	d.in = strings.NewReader(fakeKey)
 	d.expectRun(t, 0, "Signed in to ", "login", server.URL, "--key", "-")
-	d.expectRun(t, 0, "Next: for the tools of messages add --toolset full", "setup", "zed", "--stdio", "--agent")
+	d.expectRun(t, 0, "Zed is connected", "setup", "zed", "--stdio", "--agent")
 }
 
 func TestSetupNamesMemoriesOfTheEntry(t *testing.T) {

@@ -26,14 +26,14 @@ func (d *Server) initialize(_ context.Context, x *exchange) ([]byte, *rpcError) 
 		revision = handshakeRevisions[0]
 	}
 	return encode(result{"protocolVersion": revision, "capabilities": capabilities,
-		"instructions": d.instructions(), "serverInfo": d.info}), nil
+		"instructions": d.instructions(x), "serverInfo": d.info}), nil
 }
 
 func (d *Server) ping(context.Context, *exchange) ([]byte, *rpcError) { return []byte("{}"), nil }
 
-func (d *Server) discover(context.Context, *exchange) ([]byte, *rpcError) {
+func (d *Server) discover(_ context.Context, x *exchange) ([]byte, *rpcError) {
 	return d.encodeResult(private(result{"supportedVersions": revisions, "capabilities": capabilities,
-		"instructions": d.instructions()}), true), nil
+		"instructions": d.instructions(x)}), true), nil
 }
 
 // private keeps a result out of caches that clients share: it depends on the caller.

@@ -149,7 +149,7 @@ func (c *Call) authorize(o *Op, actor *identity.Actor) error {
 		return invalidf("an agent id is given by the server: leave X-Loci-Agent-Id out")
 	case c.ActorHeader != "" && (actor.CredentialKind == identity.CredentialCookie ||
 		actor.CredentialKind == identity.CredentialToken):
-		return loci.Errorf(loci.CodeForbidden, "An agent is named with an API key alone: leave the actor header out.")
+		return loci.Errorf(loci.CodeForbidden, "An agent needs an API key: use one, or leave the actor header out.")
 	case c.ActorHeader != "" && c.ActorHeader != ActorAgent:
 		return invalidf("the actor header must be agent")
 	case c.IdempotencyKeyCount > 1 && o.AcceptsIdempotencyKey():
@@ -158,7 +158,7 @@ func (c *Call) authorize(o *Op, actor *identity.Actor) error {
 		return loci.Errorf(loci.CodeInsufficientScope,
 			"This needs an API key or a sign-in: a token cannot widen its own reach.")
 	case o.Access == Agent && (c.ActorHeader != ActorAgent || actor.CredentialKind != identity.CredentialKey):
-		return loci.Errorf(loci.CodeForbidden, "This is for agents: send X-Loci-Actor: agent with an API key.")
+		return loci.Errorf(loci.CodeForbidden, "This is for agents: send X-Loci-Actor: agent and an API key.")
 	}
 	actor.Operation, actor.RequestID = o.Name, c.RequestID
 	actor.IfMatch, actor.ClientAddress, actor.UserAgent = c.IfMatch, c.Address, c.UserAgent

@@ -21,7 +21,7 @@ func (s *Service) SendMessage(ctx context.Context, actor *identity.Actor, in loc
 		Content: string(in.Content), ReplyTo: in.ReplyTo}
 	hasSecret := len(secret.Scan(sent.Subject))+len(secret.Scan(sent.Content)) > 0
 	return write(ctx, s, actor, func(tx *store.Tx) (out loci.SentMessage, err error) {
-		room, err := tx.Mailroom(in.WorkspaceID)
+		room, err := tx.Mailroom(in.WorkspaceID, in.ReplyTo)
 		if err != nil {
 			return out, err
 		}
@@ -43,6 +43,10 @@ func (s *Service) SendMessage(ctx context.Context, actor *identity.Actor, in loc
 			m.ThreadID = parent.ThreadID
 		}
 		recipients, err := room.Recipients(m.To)
+		if loci.Is(err, loci.CodeNotFound) && in.WorkspaceID == "" && in.ReplyTo == "" {
+			err = loci.Errorf(loci.CodeNotFound, "There is no such agent in your personal workspace: "+
+				"name the workspace that you share with it.")
+		}
 		if err != nil {
 			return out, err
 		}

@@ -44,8 +44,8 @@ func (x fullInbox) fill(n int, status loci.ReceiptStatus) {
 		SELECT 'filler ' || n.value || ' of ' || g.last_number, w.row_id, g.row_id, '%s', '', '', '', '', g.last_number
 		FROM n CROSS JOIN workspaces w CROSS JOIN agents g WHERE w.id = '%s' AND g.id = '%[2]s'`, n, x.full.AgentID,
 		x.crew))
-	x.d.Exec(x.t, fmt.Sprintf(`INSERT INTO receipts (message, agent, number, status, updated_at)
-		SELECT x.row_id, g.row_id, g.last_number + row_number() OVER (ORDER BY x.row_id), '%s', 1
+	x.d.Exec(x.t, fmt.Sprintf(`INSERT INTO receipts (message, agent, workspace, number, status, updated_at)
+		SELECT x.row_id, g.row_id, x.workspace, g.last_number + row_number() OVER (ORDER BY x.row_id), '%s', 1
 		FROM messages x JOIN agents g ON g.row_id = x.agent WHERE g.id = '%s' AND x.created_at = g.last_number
 		AND x.content = ''`, status, x.full.AgentID))
 	x.d.Exec(x.t, fmt.Sprintf(`UPDATE agents SET last_number = last_number + %d WHERE id = '%s'`, n, x.full.AgentID))
@@ -126,7 +126,7 @@ func TestSendersAtOnceDoNotOverfillInbox(t *testing.T) {
 	})
 }
 
-// What an agent has open in other workspaces, also in one that its user has left, takes no room from the others.
+// Open messages of other workspaces, also of one that the user has left, take no room.
 func TestInboxIsFullInOneWorkspace(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {

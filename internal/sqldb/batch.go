@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// InBatches calls f, a transaction of bounded length, until it reports that nothing is left, until end or the end of ctx.
-// The pause after a call is as long as it took, for others. It reports whether something is left.
+// InBatches calls f, a transaction of bounded length, until f reports that nothing is left, or until end or the end of
+// ctx. The pause after a call is as long as it took, for others. InBatches reports whether something is left.
 func InBatches(ctx context.Context, end time.Time, f func() (more bool, err error)) (more bool, err error) {
 	for {
 		began := time.Now()

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/loci-memory/loci"
@@ -30,8 +31,19 @@ type Mailroom struct {
 	counted int // recipients whose open messages were counted
 }
 
-// Mailroom returns the handle of a workspace for messages, or of the default one without an id.
-func (t *Tx) Mailroom(id loci.ID) (*Mailroom, error) {
+// Mailroom returns the handle of a workspace for messages. Without an id it is that of a message that a reply names, or
+// else the default one. Senders wait for each other before they lock rows: a change of the workspace, which PostgreSQL
+// makes wait for all that hold a lock, waits for one of them alone.
+func (t *Tx) Mailroom(id, replyTo loci.ID) (*Mailroom, error) {
+	if id == "" && replyTo != "" {
+		if err := t.queryRow(`SELECT w.id FROM messages x`+t.membershipJoin("x.workspace")+`WHERE x.id = ?2`,
+			[]any{replyTo}, &id); err != nil {
+			return nil, sqldb.MapNoRows(err)
+		}
+	}
+	if err := t.conn.AdvisoryLock(string(cmp.Or(id, t.actor.UserID)) + "/messages"); err != nil {
+		return nil, err
+	}
 	var w *Workspace
 	var err error
 	if id == "" {
@@ -116,6 +128,14 @@ func (t *Tx) receivedJoin() string {
 		messagedb.SenderJoin + t.membershipJoin("x.workspace")
 }
 
+// receivedIn is the condition of receipts r of messages of a workspace, or of all without an id.
+func receivedIn(workspaceID loci.ID, arg string) string {
+	if workspaceID == "" {
+		return ` ` + arg + ` = '' AND `
+	}
+	return ` r.workspace = (SELECT p.row_id FROM workspaces p WHERE p.id = ` + arg + `) AND `
+}
+
 const receiptColumns = `, r.number, r.status, r.updated_at `
 
 // A Received is a message that the actor's agent has received. Its number orders those of the agent.
@@ -138,12 +158,12 @@ func (t *Tx) Inbox(workspaceID loci.ID, status loci.ReceiptStatus, p Page) (list
 			return list, err
 		}
 	}
-	which := `r.status <> 'closed' AND (?4 = '' OR r.status = ?4)` // by the index of open receipts
+	which := `r.status <> 'closed' AND (?4 = '' OR r.status = ?4)` // by an index of open receipts
 	if status == loci.ReceiptClosed {
-		which = `r.status = ?4`
+		which = `r.status = 'closed' AND ?4 <> ''`
 	}
 	return queryPage(p, t.query, `SELECT`+messagedb.Columns+receiptColumns+`FROM`+t.receivedJoin()+
-		`WHERE (?3 = '' OR w.id = ?3) AND `+which+` AND r.number < ?5 AND ?6 = '' ORDER BY r.number DESC LIMIT ?7`,
+		`WHERE `+receivedIn(workspaceID, "?3")+which+` AND r.number < ?5 AND ?6 = '' ORDER BY r.number DESC LIMIT ?7`,
 		scanReceived, t.actor.AgentID, workspaceID, status)
 }
 
@@ -196,7 +216,7 @@ func (t *Tx) Received(x ReceivedRange) (list List[Received], err error) {
 	}
 	list = newList[Received](Page{Limit: x.Limit})
 	err = t.query(`SELECT`+messagedb.Columns+receiptColumns+`FROM`+t.receivedJoin()+`WHERE `+which+
-		`r.number > ?3 AND r.number <= ?4 AND (?5 = '' OR w.id = ?5) ORDER BY r.number LIMIT ?6`,
+		receivedIn(x.WorkspaceID, "?5")+`r.number > ?3 AND r.number <= ?4 ORDER BY r.number LIMIT ?6`,
 		[]any{t.actor.AgentID, x.After, x.Through, x.WorkspaceID, x.Limit + 1}, func(r sqldb.Row) error {
 			m, err := scanReceived(r)
 			if err != nil {

@@ -60,6 +60,11 @@ func TestClosedMessagesAreDeletedAfter90Days(t *testing.T) {
 		closed, half := crewMail.send(from, nil, "closed by all"), crewMail.send(from, nil, "closed by one")
 		done, unread := crewMail.send(from, one, "closed"), crewMail.send(from, one, "unread")
 		late, read := crewMail.send(from, one, "closed later"), crewMail.send(from, one, "acknowledged")
+		revoked := storetest.Agent(t, s, bob)
+		lost := crewMail.send(from, revoked, "unread by an agent that is revoked")
+		if _, err := newService(s).RevokeKey(ctx, bob, loci.RevokeKey{KeyID: revoked.CredentialID}); err != nil {
+			t.Fatal(err)
+		}
 		deaf := alone.send(from, nil, "without recipients")
 		crewMail.close(one, closed, half, done)
 		crewMail.close(two, closed)
@@ -71,7 +76,7 @@ func TestClosedMessagesAreDeletedAfter90Days(t *testing.T) {
 		young := alone.send(from, nil, "young, without recipients")
 		clock.add(89*day - time.Second)
 		names := map[loci.ID]string{closed: "closed", half: "half", done: "done", unread: "unread", late: "late",
-			read: "read", deaf: "deaf", young: "young"}
+			read: "read", deaf: "deaf", young: "young", lost: "lost"}
 		kept := func() string {
 			t.Helper()
 			if err := s.DeleteClosedMessages(ctx); err != nil {
@@ -88,7 +93,7 @@ func TestClosedMessagesAreDeletedAfter90Days(t *testing.T) {
 			after time.Duration
 			want  string
 		}{
-			{0, "closed deaf done half late read unread young"}, // a second too early
+			{0, "closed deaf done half late lost read unread young"}, // a second too early
 			{time.Second, "half late read unread young"},
 			{day, "half read unread"},
 			{1000 * day, "half read unread"},
@@ -124,8 +129,8 @@ func TestSweepOfMessagesReachesAll(t *testing.T) {
 			INSERT INTO messages (id, workspace, agent, to_agent, subject, content, thread_id, reply_to, created_at)
 			SELECT x.id || '-' || n.value, x.workspace, x.agent, x.to_agent, '', '', x.thread_id, '',
 				x.created_at + n.value FROM n CROSS JOIN messages x WHERE x.id = '%s'`, many, kept))
-		d.Exec(t, `INSERT INTO receipts (message, agent, number, status, updated_at)
-			SELECT x.row_id, r.agent, 1000 + x.row_id, CASE WHEN x.row_id % 2 = 0 THEN 'closed' ELSE 'unread' END,
+		d.Exec(t, `INSERT INTO receipts (message, agent, workspace, number, status, updated_at)
+			SELECT x.row_id, r.agent, x.workspace, 1000 + x.row_id, CASE WHEN x.row_id % 2 = 0 THEN 'closed' ELSE 'unread' END,
 				x.created_at FROM messages x CROSS JOIN receipts r JOIN messages k ON k.row_id = r.message
 			WHERE k.id = '`+string(kept)+`' AND NOT EXISTS (SELECT 1 FROM receipts o WHERE o.message = x.row_id)`)
 		d.Exec(t, `UPDATE receipts SET status = 'closed' WHERE message = (SELECT x.row_id FROM messages x

@@ -38,7 +38,7 @@ var handwrittenExamples = map[string][]string{
 		"loci account delete --password - --yes < password.txt",
 	},
 	"agent.send": {
-		`loci agent send --to-agent-id agt_01890000000070008000000000000000 --subject Deploy --content "Is basalt free?"`,
+		`loci agent send --to-agent-id agt_01890000000070008000000000000000 --workspace-id 01890000 --content "Is it free?"`,
 		"loci agent send --broadcast --workspace-id 01890000-0000-7000-8000-000000000000 --content - < report.md",
 		`loci agent send --to-agent-id agt_01890000 --reply-to 01890000-0000-7000-8000-000000000000 --content "It is."`,
 	},

@@ -77,12 +77,20 @@ func (r Reader) expandText(ctx context.Context, resource string, workspaceID loc
 		return loci.ID(given), nil
 	case tooShortIDPrefix.MatchString(text):
 		return "", loci.Errorf(loci.CodeInvalidQuery,
-			"A %s is named by its id, or by at least the first 8 characters of it: %s has %d",
-			resource, text, len(text))
+			"%s %s is named by its id, or by at least the first 8 characters of it: %s has %d",
+			article(resource), resource, text, len(text))
 	case !idPrefix.MatchString(text):
 		return "", r.unknownID(resource, jsonID(loci.ID(given)))
 	}
 	return r.expandID(ctx, resource, workspaceID, text)
+}
+
+// article returns the indefinite article of a resource at the beginning of a sentence.
+func article(resource string) string {
+	if strings.ContainsAny(resource[:1], "aeio") { // a unit, a user
+		return "An"
+	}
+	return "A"
 }
 
 // unknownID returns the error of a text that cannot be an id, such as a name.

@@ -122,8 +122,6 @@ func next(c *setup.Client, f flags, to *setup.Connection) string {
 		return ""
 	case f.hooks:
 		return c.HooksHint()
-	case to.URL == "" && f.asAgent:
-		return "for the tools of messages add --toolset full to the arguments of loci mcp in the entry"
 	case to.URL == "":
 		return ""
 	case to.KeyVariable != "":

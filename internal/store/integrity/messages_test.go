@@ -2,6 +2,7 @@ package integrity_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -101,6 +102,9 @@ var messageDamage = []struct{ statement, says, inbox string }{
 	{`UPDATE agents SET last_number = 1 WHERE row_id = {to}`, "the last number", wholeInbox},
 	{`UPDATE agents SET last_number = -1 WHERE row_id = {from}`, "the last number", wholeInbox},
 	{`UPDATE receipts SET number = 700 WHERE {receipt}`, "the last number", newestLong},
+	{`UPDATE agents SET last_number = 9223372036854775807 WHERE row_id = {to}`, "the last number", wholeInbox},
+	{`UPDATE receipts SET number = 9223372036854775807 WHERE {receipt}`, "no number of its own", newestLong},
+	{`UPDATE receipts SET workspace = -1 WHERE {receipt}`, "another workspace", wholeInbox},
 	{`UPDATE receipts SET number = 0 WHERE {receipt}`, "no number of its own", newestLong},
 	{`UPDATE receipts SET status = 'lost' WHERE {receipt}`, "the status of a receipt",
 		strings.Replace(wholeInbox, "acknowledged", "unread", 1)},
@@ -115,11 +119,26 @@ var messageDamage = []struct{ statement, says, inbox string }{
 	{`UPDATE messages SET thread_id = id WHERE id = {answer}`, "the thread", wholeInbox},
 }
 
+// mistypedMessages is further damage, which SQLite alone can hold: values of other types than that of their column.
+var mistypedMessages = []struct{ statement, says, inbox string }{
+	{`UPDATE agents SET last_number = 'abc' WHERE row_id = {to}`, "the last number", wholeInbox},
+	{`UPDATE receipts SET number = 'abc' WHERE {receipt}`, "no number of its own", newestLong},
+	{`UPDATE receipts SET number = 2.5 WHERE {receipt}`, "no number of its own", newestLong},
+	{`UPDATE receipts SET updated_at = 'abc' WHERE {receipt}`, "the time of a receipt", wholeInbox},
+	{`UPDATE receipts SET status = x'00ff' WHERE {receipt}`, "the status of a receipt",
+		strings.Replace(wholeInbox, "acknowledged", "unread", 1)},
+	{`UPDATE messages SET created_at = 'abc' WHERE id = {direct}`, "the time of the message", wholeInbox},
+}
+
 func TestDamageOfMessagesIsFoundAndRepaired(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
 		s := d.Open(t, store.Options{})
-		for i, c := range messageDamage {
+		list := messageDamage
+		if d.Dir != "" {
+			list = slices.Concat(list, mistypedMessages)
+		}
+		for i, c := range list {
 			x := newMailTest(t, d, s, fmt.Sprint(i))
 			checkHealthy(t, s)
 			before := x.messages()
@@ -156,8 +175,10 @@ var unrepairableMessages = []struct{ statement, says, undo string }{
 	{`UPDATE messages SET to_agent = (SELECT id FROM agents WHERE row_id = {from}) WHERE id = {answer}`,
 		"another agent than the recipient",
 		`UPDATE messages SET to_agent = (SELECT id FROM agents WHERE row_id = {to}) WHERE id = {answer}`},
-	{`UPDATE messages SET workspace = workspace - 1 WHERE id = {answer}`, "another workspace", // that of bob
-		`UPDATE messages SET workspace = workspace + 1 WHERE id = {answer}`},
+	{`UPDATE messages SET workspace = workspace - 1 WHERE id = {answer}; UPDATE receipts SET workspace = workspace - 1
+		WHERE message = (SELECT row_id FROM messages WHERE id = {answer})`, "another workspace", // that of bob
+		`UPDATE messages SET workspace = workspace + 1 WHERE id = {answer}; UPDATE receipts SET workspace = workspace + 1
+		WHERE message = (SELECT row_id FROM messages WHERE id = {answer})`},
 }
 
 func TestDamageOfMessagesBeyondRepairIsReported(t *testing.T) {
@@ -183,7 +204,7 @@ func TestEqualNumbersOfReceiptsAreFoundAndRepaired(t *testing.T) {
 		} else {
 			x.damage(`CREATE TABLE copies AS SELECT * FROM receipts; DROP TABLE receipts;
 				CREATE TABLE receipts (row_id INTEGER PRIMARY KEY, message BIGINT NOT NULL, agent BIGINT NOT NULL,
-					number BIGINT NOT NULL, status TEXT NOT NULL, updated_at BIGINT NOT NULL, UNIQUE (message, agent));
+					workspace BIGINT NOT NULL, number BIGINT NOT NULL, status TEXT NOT NULL, updated_at BIGINT NOT NULL, UNIQUE (message, agent));
 				INSERT INTO receipts SELECT * FROM copies; DROP TABLE copies`)
 		}
 		x.damage(`UPDATE receipts SET number = 1 WHERE agent = {to}`)

@@ -108,9 +108,9 @@ func (c *Checker) PurgeWorkspace(ctx context.Context, id loci.ID, apply bool) (P
 	})
 }
 
-// PurgeUser erases a user with keys, sign-ins, memberships, sessions, policies, agents with the messages that they
-// sent, invitations to the address, and the personal workspace. The owner of a team is a conflict. Memories in the
-// teams of others stay.
+// PurgeUser erases a user with keys, sign-ins, memberships, sessions, policies, agents with their inboxes, invitations
+// to the address, and the personal workspace. The owner of a team is a conflict. Memories and messages in the teams of
+// others stay.
 func (c *Checker) PurgeUser(ctx context.Context, email loci.Email, apply bool) (PurgeResult, error) {
 	return c.purge(ctx, apply, func(t *sqldb.Tx, lock string) (purgeTarget, error) {
 		g, err := findUser(t, email, lock)

@@ -109,7 +109,8 @@ func TestPurgedMemoryLeavesNoByteInMessages(t *testing.T) {
 		for range 250 { // behind the first window
 			x.send(x.to, loci.SendMessage{Broadcast: true, Content: "Nothing new"})
 		}
-		last := x.send(x.from, loci.SendMessage{ToAgentID: x.to.AgentID, Content: "The dibbernacks are behind the shed"})
+		last := x.send(x.from, loci.SendMessage{ToAgentID: x.to.AgentID,
+			Content: "The dibbernacks are behind the shed"})
 		requireTraces(t, d, "mbrosial", "lummoxite", "ibbernack")
 		would, err := integrity.New(operator).PurgeMemory(ctx, m.ID, false)
 		if err != nil || would.Messages != 3 {
@@ -153,7 +154,7 @@ func TestPurgedWorkspaceLeavesNoByteOfMessages(t *testing.T) {
 	})
 }
 
-// What a deleted account sent in teams of others stays, and what its agents received goes in parts.
+// Messages that a deleted account sent in teams of others stay. Those that its agents received go in parts.
 func TestDeletedAccountLeavesItsMessagesToTeams(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
@@ -213,8 +214,8 @@ func (x *mailTest) addMessages(t *testing.T, from, to *identity.Actor, n int) {
 		INSERT INTO messages (id, workspace, agent, to_agent, subject, content, thread_id, reply_to, created_at)
 		SELECT %s, w.row_id, %s, '%s', '', 'one of many', %s, '', %d FROM n CROSS JOIN workspaces w
 		WHERE w.id = '%s'`, n, id, row(from), to.AgentID, id, x.s.Now(), x.crew))
-	x.d.Exec(t, `INSERT INTO receipts (message, agent, number, status, updated_at) SELECT x.row_id, `+row(to)+`, x.row_id,
-		'unread', x.created_at FROM messages x WHERE x.content = 'one of many' AND x.to_agent = '`+string(to.AgentID)+`'`)
+	x.d.Exec(t, `INSERT INTO receipts (message, agent, workspace, number, status, updated_at) SELECT x.row_id, `+row(to)+`,
+		x.workspace, x.row_id, 'unread', x.created_at FROM messages x WHERE x.content = 'one of many' AND x.to_agent = '`+string(to.AgentID)+`'`)
 	x.d.Exec(t, `UPDATE agents SET last_number = (SELECT max(r.number) FROM receipts r WHERE r.agent = agents.row_id)
 		WHERE id = '`+string(to.AgentID)+`'`)
 }

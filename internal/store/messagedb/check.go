@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/sqldb"
@@ -31,8 +32,8 @@ func isAgentID(id loci.ID) bool {
 type checkedRow struct {
 	rowID                     int64
 	id, to, threadID, replyTo loci.ID
-	createdAt                 loci.Time
-	bytes, characters         int // of content and subject
+	createdAt                 loci.Time // 0 if it is no number
+	subject, content          string
 
 	parentThread loci.ID // of the message that it replies to, empty if that is gone
 	isFirst      bool    // that message begins a thread
@@ -43,13 +44,27 @@ type checkedRow struct {
 	others       int64   // receipts of other agents
 }
 
-const checkedColumns = ` x.row_id, x.id, x.to_agent, x.thread_id, x.reply_to, x.created_at, octet_length(x.content),
-	length(x.subject), COALESCE(p.thread_id, ''), COALESCE(p.reply_to = '', FALSE),
+var checkedColumns = ` x.row_id, x.id, x.to_agent, x.thread_id, x.reply_to, ` + orZero("x.created_at", int64(maxTime)) + `, x.subject,
+	x.content, COALESCE(p.thread_id, ''), COALESCE(p.reply_to = '', FALSE),
 	COALESCE(p.thread_id = COALESCE(q.thread_id, p.thread_id), FALSE),
 	COALESCE(p.workspace <> x.workspace, FALSE), o.user_id IS NOT NULL,
 	EXISTS (SELECT 1 FROM receipts r WHERE r.message = x.row_id AND r.agent = o.row_id),
 	CASE WHEN x.to_agent = '' THEN 0 ELSE (SELECT count(*) FROM receipts r WHERE r.message = x.row_id
 		AND r.agent <> COALESCE(o.row_id, 0)) END `
+
+// maxSequence is the largest number that a sequence can reach.
+const maxSequence = 1 << 53
+
+// isInteger is the condition of a column that holds an integer within bounds. A column of SQLite holds values of any
+// type.
+func isInteger(column string, least, most int64) string {
+	return fmt.Sprintf(` (CAST(%[1]s AS BIGINT) = %[1]s AND %[1]s BETWEEN %[2]d AND %[3]d) `, column, least, most)
+}
+
+// orZero returns the integer of a column from 1 to a bound, or 0 for any other value.
+func orZero(column string, most int64) string {
+	return ` CASE WHEN` + isInteger(column, 1, most) + `THEN ` + column + ` ELSE 0 END `
+}
 
 // CheckMessages returns the damage of some messages and of their receipts.
 func CheckMessages(t *sqldb.Tx, rowIDs []int64) (list []Damage, err error) {
@@ -57,7 +72,7 @@ func CheckMessages(t *sqldb.Tx, rowIDs []int64) (list []Damage, err error) {
 		LEFT JOIN messages q ON q.id = p.reply_to LEFT JOIN agents o ON o.id = x.to_agent WHERE `+fmt.Sprintf(t.Dialect.InList, "x.row_id", 1)+
 		` ORDER BY x.row_id`, []any{sqldb.EncodeInts(rowIDs)}, func(r sqldb.Row) error {
 		var x checkedRow
-		err := r.Scan(&x.rowID, &x.id, &x.to, &x.threadID, &x.replyTo, &x.createdAt, &x.bytes, &x.characters,
+		err := r.Scan(&x.rowID, &x.id, &x.to, &x.threadID, &x.replyTo, &x.createdAt, &x.subject, &x.content,
 			&x.parentThread, &x.isFirst, &x.isConsistent, &x.isElsewhere, &x.toExists, &x.received, &x.others)
 		list = append(append(append(list, x.checkFields()...), x.checkThread()...), x.checkRecipient(t.Now)...)
 		return err
@@ -74,7 +89,7 @@ func (x checkedRow) checkFields() (list []Damage) {
 	if !isMessageID(x.id) {
 		list = append(list, Damage{x.id, "the id of the message is invalid", nil})
 	}
-	if x.bytes < 1 || x.bytes > loci.MaxMessage || x.characters > loci.MaxSubject {
+	if x.content == "" || len(x.content) > loci.MaxMessage || utf8.RuneCountInString(x.subject) > loci.MaxSubject {
 		list = append(list, Damage{x.id, "the message has no text, or too long ones", nil})
 	}
 	if !isTime(x.createdAt) {
@@ -98,8 +113,8 @@ func timeOf(id loci.ID, other loci.Time) loci.Time {
 	return loci.TimeOf(time.UnixMilli(ms))
 }
 
-// checkThread reports a message that does not belong to the thread of the message that it replies to, unless that one is
-// damaged: it is reported itself.
+// checkThread reports a message that does not belong to the thread of the message that it replies to, unless that one
+// is damaged: it is reported itself.
 func (x checkedRow) checkThread() []Damage {
 	switch {
 	case x.replyTo != "" && !isMessageID(x.replyTo):
@@ -145,9 +160,9 @@ func (x checkedRow) checkRecipient(now loci.Time) []Damage {
 	return []Damage{{x.id, "the recipient has no receipt of the message", func(t *sqldb.Tx) (string, error) {
 		agent, number, err := nextNumber(t, `id = ?1`, x.to)
 		if err == nil {
-			_, err = t.Exec(`INSERT INTO receipts (message, agent, number, status, updated_at)
-				VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT (message, agent) DO NOTHING`, x.rowID, agent, number,
-				loci.ReceiptUnread, t.Now)
+			_, err = t.Exec(`INSERT INTO receipts (message, agent, workspace, number, status, updated_at)
+				SELECT ?1, ?2, x.workspace, ?3, ?4, ?5 FROM messages x WHERE x.row_id = ?1
+				ON CONFLICT (message, agent) DO NOTHING`, x.rowID, agent, number, loci.ReceiptUnread, t.Now)
 		}
 		return "delivered again", err
 	}}}

@@ -13,21 +13,24 @@ const isDuplicate = ` EXISTS (SELECT 1 FROM receipts o WHERE o.agent = r.agent A
 
 // checkReceipts returns the damage of the receipts of some messages.
 func checkReceipts(t *sqldb.Tx, messages []int64) (list []Damage, err error) {
-	err = t.Query(`SELECT r.row_id, r.agent, x.id, r.number, r.status, r.updated_at, `+isDuplicate+`
+	const isStatus = ` r.status IN ('unread', 'acknowledged', 'closed') `
+	err = t.Query(`SELECT r.row_id, r.agent, x.id, `+orZero("r.number", maxSequence)+`, CASE WHEN`+isStatus+`THEN r.status ELSE '' END, `+
+		orZero("r.updated_at", int64(maxTime))+`, r.workspace = x.workspace, `+isDuplicate+`
 		FROM receipts r JOIN messages x ON x.row_id = r.message WHERE `+fmt.Sprintf(t.Dialect.InList, "r.message", 1)+`
-		AND (r.number < 1 OR r.status NOT IN ('unread', 'acknowledged', 'closed') OR r.updated_at < 1
-			OR r.updated_at > ?2 OR`+isDuplicate+`) ORDER BY r.row_id`, []any{sqldb.EncodeInts(messages), maxTime},
+		AND (NOT`+isInteger("r.number", 1, maxSequence)+`OR NOT`+isStatus+`OR NOT`+
+		isInteger("r.updated_at", 1, int64(maxTime))+`OR r.workspace <> x.workspace OR`+isDuplicate+`)
+		ORDER BY r.row_id`, []any{sqldb.EncodeInts(messages)},
 		func(r sqldb.Row) error {
 			var rowID, agent, number int64
 			var id loci.ID
 			var status loci.ReceiptStatus
 			var at loci.Time
-			var duplicate bool
-			err := r.Scan(&rowID, &agent, &id, &number, &status, &at, &duplicate)
-			if number < 1 || duplicate {
+			var isOfWorkspace, duplicate bool
+			err := r.Scan(&rowID, &agent, &id, &number, &status, &at, &isOfWorkspace, &duplicate)
+			if number == 0 || duplicate {
 				list = append(list, Damage{id, "a receipt has no number of its own", renumber(rowID, agent)})
 			}
-			if status != loci.ReceiptUnread && status != loci.ReceiptAcknowledged && status != loci.ReceiptClosed {
+			if status == "" {
 				list = append(list, Damage{id, "the status of a receipt is invalid",
 					update(`status = 'unread'`, rowID, "marked it as unread")})
 			}
@@ -35,6 +38,11 @@ func checkReceipts(t *sqldb.Tx, messages []int64) (list []Damage, err error) {
 				list = append(list, Damage{id, "the time of a receipt is invalid",
 					update(`updated_at = (SELECT x.created_at FROM messages x WHERE x.row_id = receipts.message)`, rowID,
 						"took the time of the message")})
+			}
+			if !isOfWorkspace {
+				list = append(list, Damage{id, "a receipt names another workspace than its message",
+					update(`workspace = (SELECT x.workspace FROM messages x WHERE x.row_id = receipts.message)`, rowID,
+						"took the workspace of the message")})
 			}
 			return err
 		})
@@ -59,18 +67,22 @@ func renumber(receipt, agent int64) func(*sqldb.Tx) (string, error) {
 	}
 }
 
-// maxNumber is the number of the newest receipt of an agent.
-const maxNumber = ` COALESCE((SELECT max(r.number) FROM receipts r WHERE r.agent = agents.row_id), 0) `
+// maxNumber is the largest possible number of a receipt of an agent.
+var maxNumber = ` COALESCE((SELECT max(r.number) FROM receipts r WHERE r.agent = agents.row_id AND` +
+	isInteger("r.number", 1, maxSequence) + `), 0) `
 
-// raiseLastNumber raises the last number of agents of a condition to that of their newest receipt.
-func raiseLastNumber(t *sqldb.Tx, condition string, arg any) error {
-	_, err := t.Exec(`UPDATE agents SET last_number =`+maxNumber+`WHERE `+condition+` AND last_number <`+maxNumber, arg)
+// isWrong is the condition of an agent whose last number is below that of its newest receipt, or impossible.
+var isWrong = ` (NOT` + isInteger("agents.last_number", 0, maxSequence) + `OR agents.last_number <` + maxNumber + `) `
+
+// correctLastNumber sets a wrong last number of agents of a condition to that of their newest receipt.
+func correctLastNumber(t *sqldb.Tx, condition string, arg any) error {
+	_, err := t.Exec(`UPDATE agents SET last_number =`+maxNumber+`WHERE `+condition+` AND`+isWrong, arg)
 	return err
 }
 
 // nextNumber takes the next number of the agent of a condition.
 func nextNumber(t *sqldb.Tx, condition string, arg any) (agent, number int64, err error) {
-	if err = raiseLastNumber(t, condition, arg); err != nil {
+	if err = correctLastNumber(t, condition, arg); err != nil {
 		return 0, 0, err
 	}
 	err = t.QueryRow(`UPDATE agents SET last_number = last_number + 1 WHERE `+condition+
@@ -81,14 +93,14 @@ func nextNumber(t *sqldb.Tx, condition string, arg any) (agent, number int64, er
 // CheckAgents returns the damage of the agents of the user whose personal workspace this is.
 func CheckAgents(t *sqldb.Tx, workspace int64) (list []Damage, err error) {
 	err = t.Query(`SELECT agents.row_id, agents.id FROM workspaces w JOIN agents ON agents.user_id = w.personal_of
-		WHERE w.row_id = ?1 AND agents.last_number <`+maxNumber+`ORDER BY agents.row_id`, []any{workspace},
+		WHERE w.row_id = ?1 AND`+isWrong+`ORDER BY agents.row_id`, []any{workspace},
 		func(r sqldb.Row) error {
 			var rowID int64
 			var d Damage
 			err := r.Scan(&rowID, &d.ID)
-			d.Detail = "the last number of the agent is below those of its receipts"
+			d.Detail = "the last number of the agent is not that of its newest receipt"
 			d.Repair = func(t *sqldb.Tx) (string, error) {
-				return "raised it", raiseLastNumber(t, `row_id = ?1`, rowID)
+				return "corrected it", correctLastNumber(t, `row_id = ?1`, rowID)
 			}
 			list = append(list, d)
 			return err

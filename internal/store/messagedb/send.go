@@ -13,14 +13,14 @@ type Recipient struct {
 	Revoked bool // or its user is disabled
 
 	rowID int64
-	span  int64 // from the oldest message that is not closed to the newest one, at least their number
+	span  int64 // from the oldest message of the workspace that is not closed to the newest one, at least their number
 }
 
-// recipientColumns are the columns of a Recipient: of an agent g and its key k. The index of open receipts returns the
-// oldest one at once.
+// recipientColumns are the columns of a Recipient: of an agent g and its key k, in the workspace ?1. An index of open
+// receipts returns the oldest one at once.
 const recipientColumns = ` g.row_id, g.id, k.revoked_at <> 0 OR u.disabled,
 	g.last_number + 1 - COALESCE((SELECT min(r.number) FROM receipts r WHERE r.agent = g.row_id
-		AND r.status <> 'closed'), g.last_number + 1) `
+		AND r.workspace = ?1 AND r.status <> 'closed'), g.last_number + 1) `
 
 // Recipients locks the active agents of the members of a workspace, other than the sender: all of them, or the one with
 // an id, which may be the sender or revoked.
@@ -41,12 +41,11 @@ func Recipients(t *sqldb.Tx, workspace int64, sender, only loci.ID) (list []Reci
 // MayBeFull reports whether the inbox of a recipient can be full, without a count.
 func (x Recipient) MayBeFull() bool { return x.span >= loci.MaxOpenMessages }
 
-// IsFull counts whether the inbox of a recipient is full in a workspace: those of other workspaces, and of those that its
-// user has left, take no room there.
+// IsFull counts whether the inbox of a recipient is full in a workspace.
 func (x Recipient) IsFull(t *sqldb.Tx, workspace int64) (full bool, err error) {
-	err = t.QueryRow(`SELECT count(*) >= ?3 FROM (SELECT 1 FROM receipts r JOIN messages x ON x.row_id = r.message
-		WHERE r.agent = ?1 AND r.status <> 'closed' AND x.workspace = ?2 LIMIT ?3) AS open_receipts`,
-		[]any{x.rowID, workspace, loci.MaxOpenMessages}, []any{&full})
+	err = t.QueryRow(`SELECT count(*) >= ?3 FROM (SELECT 1 FROM receipts r WHERE r.agent = ?1 AND r.workspace = ?2
+		AND r.status <> 'closed' LIMIT ?3) AS open_receipts`, []any{x.rowID, workspace, loci.MaxOpenMessages},
+		[]any{&full})
 	return full, err
 }
 
@@ -66,9 +65,9 @@ func Add(t *sqldb.Tx, workspace int64, m loci.Message, recipients []Recipient) e
 		fmt.Sprintf(t.Dialect.InList, "row_id", 1), sqldb.EncodeInts(rows)); err != nil {
 		return err
 	}
-	_, err = t.Exec(`INSERT INTO receipts (message, agent, number, status, updated_at)
-		SELECT ?2, row_id, last_number, ?3, ?4 FROM agents WHERE `+fmt.Sprintf(t.Dialect.InList, "row_id", 1),
-		sqldb.EncodeInts(rows), row, loci.ReceiptUnread, m.CreatedAt)
+	_, err = t.Exec(`INSERT INTO receipts (message, agent, workspace, number, status, updated_at)
+		SELECT ?2, row_id, ?3, last_number, ?4, ?5 FROM agents WHERE `+fmt.Sprintf(t.Dialect.InList, "row_id", 1),
+		sqldb.EncodeInts(rows), row, workspace, loci.ReceiptUnread, m.CreatedAt)
 	return err
 }
 

@@ -94,8 +94,8 @@ CREATE TABLE sign_ins (
 );
 CREATE INDEX sign_ins_user ON sign_ins (user_id);
 
--- Row ids of workspaces, atlases, memories, generations, segments and vectors are never reused. Caches, counters and
--- running jobs refer to them.
+-- Row ids of agents, workspaces, atlases, memories, generations, segments, vectors and messages are never reused. Caches,
+-- counters and running jobs refer to them.
 CREATE TABLE workspaces (
 	row_id      BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
 	id          TEXT    NOT NULL UNIQUE,
@@ -689,11 +689,13 @@ CREATE INDEX messages_workspace ON messages (workspace, row_id);
 CREATE INDEX messages_agent ON messages (agent);
 CREATE INDEX messages_oldest ON messages (created_at);
 
--- A message at each of its recipients. The numbers of an agent rise in the order in which its receipts are committed.
+-- A message at each of its recipients, with the workspace of the message. The numbers of an agent rise in the order in
+-- which its receipts are committed.
 CREATE TABLE receipts (
 	row_id     BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
 	message    BIGINT NOT NULL REFERENCES messages (row_id) ON DELETE CASCADE,
 	agent      BIGINT NOT NULL REFERENCES agents (row_id) ON DELETE CASCADE,
+	workspace  BIGINT NOT NULL,
 	number     BIGINT NOT NULL,
 	status     TEXT   NOT NULL,
 	updated_at BIGINT NOT NULL,
@@ -701,3 +703,5 @@ CREATE TABLE receipts (
 	UNIQUE (message, agent)
 );
 CREATE INDEX receipts_open ON receipts (agent, number) WHERE status <> 'closed';
+CREATE INDEX receipts_open_workspace ON receipts (agent, workspace, number) WHERE status <> 'closed';
+CREATE INDEX receipts_closed_workspace ON receipts (agent, workspace, number) WHERE status = 'closed';

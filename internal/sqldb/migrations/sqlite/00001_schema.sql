@@ -69,7 +69,7 @@ CREATE INDEX api_keys_newest ON api_keys (user_id, created_at, id);
 -- An agent is the identity that an API key proves, with the name of the key. last_seen_at is written from time to time.
 -- last_number is the number of its newest receipt. One of a deleted user is kept as long as a message that it sent.
 CREATE TABLE agents (
-	row_id       INTEGER PRIMARY KEY,
+	row_id       INTEGER PRIMARY KEY AUTOINCREMENT,
 	id           TEXT   NOT NULL UNIQUE,
 	user_id      TEXT   REFERENCES users (id) ON DELETE SET NULL,
 	key_id       TEXT   UNIQUE REFERENCES api_keys (id) ON DELETE SET NULL,
@@ -94,7 +94,7 @@ CREATE TABLE sign_ins (
 );
 CREATE INDEX sign_ins_user ON sign_ins (user_id);
 
--- Row ids of workspaces, atlases, memories, generations, segments, vectors and messages are never reused. Caches,
+-- Row ids of agents, workspaces, atlases, memories, generations, segments, vectors and messages are never reused. Caches,
 -- counters and running jobs refer to them.
 CREATE TABLE workspaces (
 	row_id      INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -688,11 +688,13 @@ CREATE INDEX messages_workspace ON messages (workspace, row_id);
 CREATE INDEX messages_agent ON messages (agent);
 CREATE INDEX messages_oldest ON messages (created_at);
 
--- A message at each of its recipients. The numbers of an agent rise in the order in which its receipts are committed.
+-- A message at each of its recipients, with the workspace of the message. The numbers of an agent rise in the order in
+-- which its receipts are committed.
 CREATE TABLE receipts (
 	row_id     INTEGER PRIMARY KEY,
 	message    BIGINT NOT NULL REFERENCES messages (row_id) ON DELETE CASCADE,
 	agent      BIGINT NOT NULL REFERENCES agents (row_id) ON DELETE CASCADE,
+	workspace  BIGINT NOT NULL,
 	number     BIGINT NOT NULL,
 	status     TEXT   NOT NULL,
 	updated_at BIGINT NOT NULL,
@@ -700,3 +702,5 @@ CREATE TABLE receipts (
 	UNIQUE (message, agent)
 );
 CREATE INDEX receipts_open ON receipts (agent, number) WHERE status <> 'closed';
+CREATE INDEX receipts_open_workspace ON receipts (agent, workspace, number) WHERE status <> 'closed';
+CREATE INDEX receipts_closed_workspace ON receipts (agent, workspace, number) WHERE status = 'closed';
