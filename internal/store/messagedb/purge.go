@@ -21,7 +21,7 @@ func Find(ctx context.Context, db *sqldb.Handle, workspace int64, matches func(t
 	}
 	w := window{n: purgeWindow}
 	for after := int64(0); w.n == purgeWindow; after = w.last {
-		w, err = sqldb.SystemRead(ctx, db, "look for a purged text in messages", func(t *sqldb.Tx) (w window, err error) {
+		w, err = sqldb.SystemRead(ctx, db, "look for a text in messages", func(t *sqldb.Tx) (w window, err error) {
 			err = t.Query(`SELECT x.row_id, x.subject, x.content FROM messages x WHERE x.workspace = ?1 AND x.row_id > ?2
 				ORDER BY x.row_id LIMIT ?3`, []any{workspace, after, purgeWindow}, func(r sqldb.Row) error {
 				var subject, content string
