@@ -34,6 +34,7 @@ func TestCommandsForAgentsNameTheAgent(t *testing.T) {
 	if d.service.sent.Content != "Is basalt free?\n" || d.service.actor.AgentID == "" {
 		t.Errorf("%+v %+v", d.service.sent, d.service.actor)
 	}
+	d.expectRun(t, 0, "No agent has received it", "agent", "send", "--broadcast", "--content", "Hi")
 	d.expectRun(t, 2, "unknown flag", "agent", "send", "--agent")
 }
 

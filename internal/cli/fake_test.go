@@ -127,7 +127,11 @@ func (t *fakeService) Sort(_ context.Context, _ *identity.Actor, in sortInput) (
 
 func (t *fakeService) Send(_ context.Context, actor *identity.Actor, in loci.SendMessage) (loci.SentMessage, error) {
 	t.actor, t.sent = *actor, in
-	return loci.SentMessage{Recipients: []loci.Recipient{{AgentID: in.ToAgentID}}}, nil
+	out := loci.SentMessage{Recipients: []loci.Recipient{}}
+	if in.ToAgentID != "" {
+		out.Recipients = append(out.Recipients, loci.Recipient{AgentID: in.ToAgentID})
+	}
+	return out, nil
 }
 
 // Inbox returns a message a page.

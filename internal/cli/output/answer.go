@@ -57,6 +57,7 @@ func (p *Printer) Print(o *op.Op, raw []byte) error {
 		return err
 	}
 	p.printSearchNotes(answer)
+	p.printRecipientsNote(answer)
 	p.printNextPageHint(answer)
 	return nil
 }
@@ -305,5 +306,14 @@ func writeAligned(b *bytes.Buffer, lines [][2]string) {
 	}
 	for _, l := range lines {
 		fmt.Fprintf(b, "%-*s  %s\n", widest, l[0], l[1])
+	}
+}
+
+// printRecipientsNote reports that no agent has received a message.
+func (p *Printer) printRecipientsNote(answer []strictjson.Member) {
+	for _, m := range answer {
+		if m.Name == "recipients" && string(m.Value) == "[]" {
+			fmt.Fprintln(p.Err, "No agent has received it: --workspace-id names the workspace of others.")
+		}
 	}
 }
