@@ -62,6 +62,7 @@ var allowedImports = map[string][]string{
 	"internal/job":                   {},
 	"internal/cache":                 {},
 	"internal/atomicfile":            {},
+	"internal/blob":                  {"", "internal/atomicfile"},
 	"internal/sqldb":                 {"", "internal/sqldb/fairqueue", "internal/sqldb/sqlitedriver"},
 	"internal/sqldb/fairqueue":       {},
 	"internal/sqldb/sqlitedriver":    {},
@@ -225,7 +226,7 @@ func TestThirdPartyImportsStayInTheirPackages(t *testing.T) {
 	t.Parallel()
 	drivers := regexp.MustCompile(
 		`^(database/sql|modernc\.org/sqlite|github\.com/(mattn/go-sqlite3|jackc/pgx|pressly/goose))`)
-	http := []string{"client", "internal/cli", "internal/httpapi", "internal/mcp", "internal/oauth",
+	http := []string{"client", "internal/blob", "internal/cli", "internal/httpapi", "internal/mcp", "internal/oauth",
 		"internal/oauthclient", "internal/oauthclient/oauthtest", "internal/openai", "internal/rest",
 		"internal/server", "internal/server/listen", "internal/web"}
 	for _, p := range listPackages(t) {

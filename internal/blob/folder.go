@@ -1,0 +1,225 @@
+package blob
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/atomicfile"
+)
+
+// A Folder keeps each object in a file of its own, in two levels of folders.
+type Folder struct{ dir string }
+
+// uploads is the folder of unfinished files. It is on the same file system as the objects.
+const uploads = "uploads"
+
+// uploadTime is the time after which an unfinished file is one of an upload that has ended with its process.
+const uploadTime = 48 * time.Hour
+
+// OpenFolder opens a folder, or creates it. It deletes what uploads that did not finish have left.
+func OpenFolder(dir string) (*Folder, error) {
+	f := &Folder{dir}
+	if err := os.MkdirAll(f.uploads(), 0o700); err != nil {
+		return nil, fmt.Errorf("blob: %w", err)
+	}
+	unfinished, err := os.ReadDir(f.uploads())
+	for _, e := range unfinished {
+		if info, late := e.Info(); late == nil && time.Since(info.ModTime()) > uploadTime {
+			err = errors.Join(err, os.Remove(filepath.Join(f.uploads(), e.Name())))
+		}
+	}
+	return f, err
+}
+
+func (f *Folder) String() string { return "folder " + f.dir }
+
+func (f *Folder) uploads() string { return filepath.Join(f.dir, uploads) }
+
+// path returns the file of an object. The last characters of an id are random, the first ones a time.
+func (f *Folder) path(id loci.ID) (string, error) {
+	if !id.Valid() {
+		return "", ErrNotFound
+	}
+	n := len(id)
+	return filepath.Join(f.dir, string(id[n-2:]), string(id[n-4:n-2]), string(id)), nil
+}
+
+// Put implements Bucket.
+func (f *Folder) Put(ctx context.Context, id loci.ID, body io.Reader, size int64) error {
+	path, err := f.path(id)
+	if err != nil {
+		return err
+	}
+	if _, err := os.Lstat(path); err == nil {
+		return ErrExists
+	}
+	next, err := os.CreateTemp(f.uploads(), "*") // mode 0600
+	if err != nil {
+		return mapError(err)
+	}
+	defer os.Remove(next.Name())
+	_, err = io.Copy(next, contextReader{ctx, &exactReader{body: body, left: size}})
+	if err == nil {
+		err = next.Sync()
+	}
+	if err = errors.Join(err, next.Close()); err == nil {
+		err = makeDirs(filepath.Dir(path))
+	}
+	if err == nil {
+		err = os.Link(next.Name(), path) // unlike a rename it replaces nothing
+	}
+	if err != nil {
+		return mapError(err)
+	}
+	return atomicfile.SyncDir(filepath.Dir(path))
+}
+
+// makeDirs creates the two folders of an object, durably.
+func makeDirs(dir string) error {
+	for _, d := range []string{filepath.Dir(dir), dir} {
+		switch err := os.Mkdir(d, 0o700); {
+		case err == nil:
+			if err := atomicfile.SyncDir(filepath.Dir(d)); err != nil {
+				return err
+			}
+		case !errors.Is(err, fs.ErrExist):
+			return err
+		}
+	}
+	return nil
+}
+
+// mapError returns an error of this package for one of the file system that callers tell apart.
+func mapError(err error) error {
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		return ErrExists
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, errQuota):
+		return fmt.Errorf("%w: %w", ErrFull, err)
+	}
+	return err
+}
+
+// mapNotFound returns ErrNotFound for a file that does not exist.
+func mapNotFound(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return ErrNotFound
+	}
+	return err
+}
+
+// A contextReader ends with its context.
+type contextReader struct {
+	ctx context.Context
+	io.Reader
+}
+
+func (r contextReader) Read(p []byte) (int, error) {
+	if err := r.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return r.Reader.Read(p)
+}
+
+// A file is the Reader of an object.
+type file struct {
+	*os.File
+	size int64
+}
+
+func (f file) Size() int64 { return f.size }
+
+// Open implements Bucket.
+func (f *Folder) Open(_ context.Context, id loci.ID) (Reader, error) {
+	path, err := f.path(id)
+	if err != nil {
+		return nil, err
+	}
+	opened, err := os.Open(path)
+	if err != nil {
+		return nil, mapNotFound(err)
+	}
+	info, err := opened.Stat()
+	if err != nil {
+		return nil, errors.Join(err, opened.Close())
+	}
+	return file{opened, info.Size()}, nil
+}
+
+// Head implements Bucket.
+func (f *Folder) Head(_ context.Context, id loci.ID) (Object, error) {
+	path, err := f.path(id)
+	if err != nil {
+		return Object{}, err
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return Object{}, mapNotFound(err)
+	}
+	return Object{id, info.Size(), info.ModTime()}, nil
+}
+
+// Delete implements Bucket.
+func (f *Folder) Delete(_ context.Context, id loci.ID) error {
+	path, err := f.path(id)
+	if err != nil {
+		return nil // there is no such object
+	}
+	switch err := os.Remove(path); {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	}
+	return atomicfile.SyncDir(filepath.Dir(path))
+}
+
+// List implements Bucket.
+func (f *Folder) List(ctx context.Context) iter.Seq2[Object, error] {
+	return func(yield func(Object, error) bool) {
+		err := filepath.WalkDir(f.dir, func(path string, d fs.DirEntry, err error) error {
+			switch {
+			case errors.Is(err, fs.ErrNotExist): // deleted meanwhile
+				return nil
+			case err != nil:
+				return err
+			case d.IsDir() && path == f.uploads():
+				return fs.SkipDir
+			case d.IsDir() || !loci.ID(d.Name()).Valid():
+				return ctx.Err()
+			}
+			info, err := d.Info()
+			if errors.Is(err, fs.ErrNotExist) {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			if !yield(Object{loci.ID(d.Name()), info.Size(), info.ModTime()}, nil) {
+				return fs.SkipAll
+			}
+			return ctx.Err()
+		})
+		if err != nil {
+			yield(Object{}, err)
+		}
+	}
+}
+
+// Check implements Bucket.
+func (f *Folder) Check(context.Context) error {
+	probe, err := os.CreateTemp(f.uploads(), "*")
+	if err != nil {
+		return err
+	}
+	return errors.Join(probe.Close(), os.Remove(probe.Name()))
+}

@@ -1,0 +1,190 @@
+package blob
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+const (
+	testBody  = "twelve bytes"
+	announced = "as announced"
+)
+
+// A directUpload is a request to a presigned address.
+type directUpload struct {
+	method, address, body string
+	header                http.Header
+}
+
+// replace changes the address.
+func (u *directUpload) replace(part, by string) { u.address = strings.Replace(u.address, part, by, 1) }
+
+// send returns the status of the request.
+func (u directUpload) send(t *testing.T, b *S3) (int, string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), u.method, u.address, strings.NewReader(u.body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header = u.header.Clone()
+	r.Header.Del("Content-Length") // that of the body
+	response, err := (&http.Client{Transport: b.transport}).Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return response.StatusCode, string(text)
+}
+
+func sum(text string) string {
+	h := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(h[:])
+}
+
+func TestPresignedUploadIsTheAnnouncedOne(t *testing.T) {
+	t.Parallel()
+	for _, parameters := range []string{"path=1&direct=1", "direct=1"} {
+		t.Run(parameters, func(t *testing.T) {
+			t.Parallel()
+			b := newS3(t, parameters)
+			for name, change := range map[string]func(*directUpload){
+				announced:             func(*directUpload) {},
+				"longer":              func(u *directUpload) { u.body += "!" },
+				"shorter":             func(u *directUpload) { u.body = u.body[1:] },
+				"other bytes":         func(u *directUpload) { u.body = strings.ToUpper(u.body) },
+				"another type":        func(u *directUpload) { u.header.Set("Content-Type", "text/html") },
+				"another checksum":    func(u *directUpload) { u.header.Set("X-Amz-Checksum-Sha256", sum("other")) },
+				"without checksum":    func(u *directUpload) { u.header.Del("X-Amz-Checksum-Sha256") },
+				"replacing":           func(u *directUpload) { u.header.Del("If-None-Match") },
+				"another method":      func(u *directUpload) { u.method = http.MethodDelete },
+				"another object":      func(u *directUpload) { u.replace("/files/0", "/files/1") },
+				"a longer life":       func(u *directUpload) { u.replace("Expires=", "Expires=9") },
+				"another access key":  func(u *directUpload) { u.replace(testKey, "other") },
+				"a further parameter": func(u *directUpload) { u.address += "&x-id=1" },
+			} {
+				id := newID()
+				address, header, err := b.SignPut(t.Context(), Address{http.MethodPut, id, time.Now().Add(time.Minute),
+					int64(len(testBody)), "text/plain"}, sum(testBody))
+				if err != nil {
+					t.Fatal(err)
+				}
+				u := directUpload{http.MethodPut, address, testBody, header}
+				change(&u)
+				status, text := u.send(t, b)
+				_, err = b.Head(t.Context(), id)
+				if isAllowed := name == announced; isAllowed != (status == http.StatusOK) ||
+					isAllowed == errors.Is(err, ErrNotFound) {
+					t.Errorf("%s: %d %s, and then %v", name, status, text, err)
+				}
+				if name != announced {
+					continue
+				}
+				if status, _ := u.send(t, b); status != http.StatusPreconditionFailed {
+					t.Errorf("a second upload: %d", status)
+				}
+			}
+		})
+	}
+}
+
+func TestPresignedDownloadIsAnAttachment(t *testing.T) {
+	t.Parallel()
+	b := newS3(t, "path=1&direct=1")
+	id := put(t, b, testBody)
+	address, err := b.SignGet(t.Context(), Address{Method: http.MethodGet, ID: id,
+		Expires: time.Now().Add(time.Minute)}, `attachment; filename="a b.txt"`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := (&http.Client{Transport: b.transport}).Get(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Body.Close()
+	text, err := io.ReadAll(r.Body)
+	if err != nil || string(text) != testBody || r.Header.Get("Content-Type") != "application/octet-stream" ||
+		r.Header.Get("Content-Disposition") != `attachment; filename="a b.txt"` {
+		t.Errorf("%q %v %v", text, r.Header, err)
+	}
+	changed := directUpload{http.MethodGet, strings.Replace(address, "attachment", "inline", 1), "", http.Header{}}
+	if status, text := changed.send(t, b); status != http.StatusForbidden {
+		t.Errorf("as a page: %d %s", status, text)
+	}
+}
+
+// signatureOf computes the signature of a presigned address by the published algorithm (AWS Signature Version 4).
+func signatureOf(method string, u *url.URL, header http.Header) string {
+	mac := func(key []byte, text string) []byte {
+		h := hmac.New(sha256.New, key)
+		io.WriteString(h, text)
+		return h.Sum(nil)
+	}
+	q := u.Query()
+	q.Del("X-Amz-Signature")
+	signed := strings.Split(q.Get("X-Amz-SignedHeaders"), ";")
+	var headers strings.Builder
+	for _, name := range signed {
+		value := header.Get(name)
+		if name == "host" {
+			value = u.Host
+		}
+		fmt.Fprintf(&headers, "%s:%s\n", name, strings.TrimSpace(value))
+	}
+	request := strings.Join([]string{method, u.EscapedPath(), strings.ReplaceAll(q.Encode(), "+", "%20"),
+		headers.String(), strings.Join(signed, ";"), "UNSIGNED-PAYLOAD"}, "\n")
+	scope := strings.SplitN(q.Get("X-Amz-Credential"), "/", 2)[1]
+	key := []byte("AWS4" + testSecret)
+	for _, part := range strings.Split(scope, "/") {
+		key = mac(key, part)
+	}
+	return hex.EncodeToString(mac(key, strings.Join([]string{"AWS4-HMAC-SHA256", q.Get("X-Amz-Date"), scope,
+		sum(request)}, "\n")))
+}
+
+func TestPresignedAddressesHaveTheSignatureOfTheStandard(t *testing.T) {
+	t.Parallel()
+	for _, parameters := range []string{"path=1", "endpoint=http://h:1&path=1", "", "region=eu-central-1"} {
+		b, err := OpenS3("s3://bucket/a/b?"+parameters, keysOnly)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := Address{Method: http.MethodPut, ID: newID(), Expires: time.Now().Add(time.Hour), Size: 3, Type: "a/b; c=d"}
+		address, header, err := b.SignPut(t.Context(), a, sum(testBody))
+		if err != nil {
+			t.Fatal(err)
+		}
+		download, err := b.SignGet(t.Context(), a, `attachment; filename*=UTF-8''%E2%82%AC.txt`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for method, text := range map[string]string{http.MethodPut: address, http.MethodGet: download} {
+			u, err := url.Parse(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, want := u.Query().Get("X-Amz-Signature"), signatureOf(method, u, header); got != want {
+				t.Errorf("%s: the signature of %s is not %s", method, text, want)
+			}
+		}
+		u, _ := url.Parse(address)
+		want := []string{"content-length", "content-type", "host", "if-none-match", "x-amz-checksum-sha256"}
+		if got := strings.Split(u.Query().Get("X-Amz-SignedHeaders"), ";"); !slices.Equal(got, want) {
+			t.Errorf("the headers %v are signed, and sent %v", got, slices.Collect(maps.Keys(header)))
+		}
+	}
+}
