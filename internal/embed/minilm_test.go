@@ -250,7 +250,10 @@ func TestEmbedAllocatesLittle(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // a collection frees scratch memory
 	m := miniLMs()[0]
 	vectors(t, m, prose)
-	const most = 20
+	most := 20.
+	if hasRace {
+		most = 100 // a sync.Pool then forgets a quarter of what it gets
+	}
 	if n := testing.AllocsPerRun(20, func() { vectors(t, m, prose) }); n > most {
 		t.Errorf("%v allocations", n)
 	}
