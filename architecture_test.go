@@ -63,6 +63,7 @@ var allowedImports = map[string][]string{
 	"internal/cache":                 {},
 	"internal/atomicfile":            {},
 	"internal/blob":                  {"", "internal/atomicfile"},
+	"internal/filetoken":             {"", "internal/identity"},
 	"internal/sqldb":                 {"", "internal/sqldb/fairqueue", "internal/sqldb/sqlitedriver"},
 	"internal/sqldb/fairqueue":       {},
 	"internal/sqldb/sqlitedriver":    {},
