@@ -127,7 +127,7 @@ func (t *fakeService) Sort(_ context.Context, _ *identity.Actor, in sortInput) (
 
 func (t *fakeService) Send(_ context.Context, actor *identity.Actor, in loci.SendMessage) (loci.SentMessage, error) {
 	t.actor, t.sent = *actor, in
-	out := loci.SentMessage{Recipients: []loci.Recipient{}}
+	out := loci.SentMessage{Recipients: []loci.Recipient{}, Skipped: []loci.SkippedRecipient{}}
 	if in.ToAgentID != "" {
 		out.Recipients = append(out.Recipients, loci.Recipient{AgentID: in.ToAgentID})
 	}

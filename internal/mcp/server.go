@@ -93,8 +93,9 @@ const baseInstructions = "Loci keeps what you and your team learn from one sessi
 	"task, and is reviewed only where verifiedAt says so."
 
 // agentInstructions follow for an agent with the tools of messages.
-const agentInstructions = " Other agents may have sent you messages: read agent_inbox before a task, answer with " +
-	"agent_send (replyTo), and mark them with agent_acknowledge or agent_close."
+const agentInstructions = " Other agents may have sent you messages: read agent_inbox before a task, and mark what " +
+	"you have read with agent_acknowledge or agent_close. If a message asks something, reply by agent_send with " +
+	"toAgentId (from.agentId) and replyTo; do not reply to replies."
 
 // instructions returns what the model reads before it uses a tool.
 func (d *Server) instructions(x *exchange) string {

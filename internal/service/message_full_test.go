@@ -142,3 +142,21 @@ func TestInboxIsFullInOneWorkspace(t *testing.T) {
 		x.requireFull()
 	})
 }
+
+// Many recipients that may be full, because of the messages of another workspace, are counted and not skipped.
+func TestMessagesElsewhereMakeNoInboxFull(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		x := newFullInbox(t, d)
+		storetest.Agents(t, x.st, x.full, 20)
+		broadcast := func() loci.SentMessage {
+			return conformance.Must(x.s.SendMessage(t.Context(), x.from, loci.SendMessage{WorkspaceID: x.crew,
+				Content: "to all", Broadcast: true}))(t)
+		}
+		broadcast()
+		d.Exec(t, `UPDATE agents SET last_number = last_number + 20000`)
+		if out := broadcast(); len(out.Recipients) != 22 || len(out.Skipped) != 0 {
+			t.Errorf("%d recipients, skipped %v", len(out.Recipients), out.Skipped)
+		}
+	})
+}

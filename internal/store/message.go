@@ -1,7 +1,6 @@
 package store
 
 import (
-	"cmp"
 	"context"
 
 	"github.com/loci-memory/loci"
@@ -28,29 +27,33 @@ func (s *Store) publishMessage(agents []loci.ID) {
 // A Mailroom is the handle of a workspace in which the actor's agent sends a message. Its row is kept until the commit.
 type Mailroom struct {
 	Workspace
-	counted int // recipients whose open messages were counted
+	counted int // open messages of recipients
 }
 
 // Mailroom returns the handle of a workspace for messages. Without an id it is that of a message that a reply names, or
-// else the default one. Senders wait for each other before they lock rows: a change of the workspace, which PostgreSQL
-// makes wait for all that hold a lock, waits for one of them alone.
+// else the default one.
+//
+// Senders wait for each other before they lock rows. On PostgreSQL a change of the workspace waits for each sender that
+// holds a lock, and new ones would pass it.
 func (t *Tx) Mailroom(id, replyTo loci.ID) (*Mailroom, error) {
-	if id == "" && replyTo != "" {
-		if err := t.queryRow(`SELECT w.id FROM messages x`+t.membershipJoin("x.workspace")+`WHERE x.id = ?2`,
-			[]any{replyTo}, &id); err != nil {
-			return nil, sqldb.MapNoRows(err)
-		}
+	which, args, err := `WHERE e.id = ?2`, []any{id}, error(nil)
+	switch {
+	case id != "":
+	case replyTo != "":
+		which, args = `JOIN messages x ON x.workspace = e.row_id WHERE x.id = ?2`, []any{replyTo}
+	default:
+		which, args, err = t.defaultWorkspace()
 	}
-	if err := t.conn.AdvisoryLock(string(cmp.Or(id, t.actor.UserID)) + "/messages"); err != nil {
-		return nil, err
+	if err == nil {
+		err = t.queryRow(`SELECT w.id FROM workspaces e`+t.membershipJoin("e.row_id")+which, args, &id)
 	}
-	var w *Workspace
-	var err error
-	if id == "" {
-		w, err = t.DefaultWorkspace(loci.RoleMember)
-	} else {
-		w, err = t.openWorkspace(loci.RoleMember, "KEY SHARE", `WHERE e.id = ?2`, id)
+	if err == nil {
+		err = messagedb.LockSenders(t.conn, id)
 	}
+	if err != nil {
+		return nil, sqldb.MapNoRows(err)
+	}
+	w, err := t.openWorkspace(loci.RoleMember, "KEY SHARE", `WHERE e.id = ?2`, id)
 	if err == nil {
 		err = w.requireActive()
 	}
@@ -75,19 +78,21 @@ func (w *Mailroom) Recipients(only loci.ID) ([]messagedb.Recipient, error) {
 	return list, err
 }
 
-// maxCounted is the number of recipients whose open messages one transaction counts: others wait for it.
-const maxCounted = 10
+// maxCounted is the number of open messages that one transaction counts: others wait for it.
+const maxCounted = 200_000
 
-// Full reports whether the inbox of a recipient is full. After some recipients that may be full, those that may be are
-// not counted any more.
+// Full reports whether the inbox of a recipient is full. After many open messages it counts no more: an inbox that may
+// be full is full then.
 func (w *Mailroom) Full(x messagedb.Recipient) (bool, error) {
 	if !x.MayBeFull() {
 		return false, nil
 	}
-	if w.counted++; w.counted > maxCounted {
+	if w.counted >= maxCounted {
 		return true, nil
 	}
-	return x.IsFull(w.t.conn, w.rowID)
+	n, err := x.CountOpen(w.t.conn, w.rowID)
+	w.counted += n
+	return n >= loci.MaxOpenMessages, err
 }
 
 // Parent returns the message that a message of the workspace replies to: one that the actor's agent sent or received.

@@ -65,6 +65,12 @@ func TestClosedMessagesAreDeletedAfter90Days(t *testing.T) {
 		if _, err := newService(s).RevokeKey(ctx, bob, loci.RevokeKey{KeyID: revoked.CredentialID}); err != nil {
 			t.Fatal(err)
 		}
+		gone := user(t, s, "gone")
+		storetest.Join(t, s, ann, crew, gone, loci.RoleMember)
+		left := crewMail.send(from, storetest.Agent(t, s, gone), "unread by an agent whose user has left")
+		if _, err := newService(s).LeaveWorkspace(ctx, gone, loci.LeaveWorkspace{WorkspaceID: crew}); err != nil {
+			t.Fatal(err)
+		}
 		deaf := alone.send(from, nil, "without recipients")
 		crewMail.close(one, closed, half, done)
 		crewMail.close(two, closed)
@@ -76,7 +82,7 @@ func TestClosedMessagesAreDeletedAfter90Days(t *testing.T) {
 		young := alone.send(from, nil, "young, without recipients")
 		clock.add(89*day - time.Second)
 		names := map[loci.ID]string{closed: "closed", half: "half", done: "done", unread: "unread", late: "late",
-			read: "read", deaf: "deaf", young: "young", lost: "lost"}
+			read: "read", deaf: "deaf", young: "young", lost: "lost", left: "left"}
 		kept := func() string {
 			t.Helper()
 			if err := s.DeleteClosedMessages(ctx); err != nil {
@@ -93,7 +99,7 @@ func TestClosedMessagesAreDeletedAfter90Days(t *testing.T) {
 			after time.Duration
 			want  string
 		}{
-			{0, "closed deaf done half late lost read unread young"}, // a second too early
+			{0, "closed deaf done half late left lost read unread young"}, // a second too early
 			{time.Second, "half late read unread young"},
 			{day, "half read unread"},
 			{1000 * day, "half read unread"},

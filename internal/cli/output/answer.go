@@ -309,11 +309,15 @@ func writeAligned(b *bytes.Buffer, lines [][2]string) {
 	}
 }
 
-// printRecipientsNote reports that no agent has received a message.
+// printRecipientsNote reports that a message was for no agent.
 func (p *Printer) printRecipientsNote(answer []strictjson.Member) {
+	none := 0
 	for _, m := range answer {
-		if m.Name == "recipients" && string(m.Value) == "[]" {
-			fmt.Fprintln(p.Err, "No agent has received it: --workspace-id names the workspace of others.")
+		if (m.Name == "recipients" || m.Name == "skipped") && string(m.Value) == "[]" {
+			none++
 		}
+	}
+	if none == 2 {
+		fmt.Fprintln(p.Err, "No agent has received it: the workspace has no other active agent.")
 	}
 }

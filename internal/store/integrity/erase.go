@@ -170,32 +170,35 @@ func removeLinks(t *sqldb.Tx, workspace int64, id loci.ID) error {
 // memoryTraces are what sessions and messages keep of a memory.
 type memoryTraces struct {
 	sessions *sessiondb.MemoryTraces
-	messages []int64
+	messages messagedb.Search
 }
 
 // findTraces finds the traces of a memory in its workspace, and counts them.
-func (c *Checker) findTraces(ctx context.Context, g purgeTarget, n *PurgeResult) (f memoryTraces, err error) {
+func (c *Checker) findTraces(ctx context.Context, g purgeTarget, n *PurgeResult) (*memoryTraces, error) {
 	texts, err := sqldb.SystemRead(ctx, c.db, "read the texts of a memory to purge",
 		func(t *sqldb.Tx) ([]string, error) { return memoryTexts(t, g.memory) })
 	if err != nil {
-		return f, err
+		return nil, err
 	}
+	var f memoryTraces
 	if f.sessions, err = sessiondb.FindTraces(ctx, c.db, sessiondb.PurgedMemory{RowID: g.memory,
 		Workspace: g.workspace, ID: g.memoryID, Texts: texts}); err != nil {
-		return f, err
+		return nil, err
 	}
-	f.messages, err = messagedb.Find(ctx, c.db, g.workspace, f.sessions.Matches)
-	n.Candidates, n.Messages = f.sessions.Candidates(), int64(len(f.messages))
-	return f, err
+	f.messages = messagedb.Search{Workspace: g.workspace, Matches: f.sessions.Matches}
+	err = f.messages.Run(ctx, c.db)
+	n.Candidates, n.Messages = f.sessions.Candidates(), f.messages.Found()
+	return &f, err
 }
 
 // erase erases the traces, and counts them.
-func (f memoryTraces) erase(t *sqldb.Tx, n *PurgeResult) (err error) {
+func (f *memoryTraces) erase(t *sqldb.Tx, n *PurgeResult) (err error) {
 	if n.Candidates, err = f.sessions.Erase(t); err != nil {
 		return err
 	}
-	n.Messages = int64(len(f.messages))
-	return messagedb.Purge(t, f.messages, sessiondb.PurgedText)
+	err = f.messages.Purge(t, sessiondb.PurgedText)
+	n.Messages = f.messages.Found()
+	return err
 }
 
 // memoryTexts returns the contents of a memory and of its versions.

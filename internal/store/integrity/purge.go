@@ -25,7 +25,7 @@ type PurgeResult struct {
 	Versions    int64 `json:"versions"` // earlier versions of the memories
 	Responses   int64 `json:"answers"`  // stored for calls with an Idempotency-Key
 	Sessions    int64 `json:"sessions,omitzero"`
-	Messages    int64 `json:"messages,omitzero"`   // between agents
+	Messages    int64 `json:"messages,omitzero"`   // between agents; of a memory those that lose their texts
 	Candidates  int64 `json:"candidates,omitzero"` // of sessions, with the text of a purged memory
 	Documents   int64 `json:"documents,omitzero"`  // deleted documents in the keyword index
 	Changes     int64 `json:"changes,omitzero"`    // rows of the log, which may hold words of deleted memories
@@ -174,7 +174,7 @@ func (c *Checker) purge(ctx context.Context, apply bool,
 			})
 			return out, err
 		})
-	var traces memoryTraces
+	var traces *memoryTraces
 	if err == nil && g.memory != 0 {
 		traces, err = c.findTraces(ctx, g, &out)
 	}

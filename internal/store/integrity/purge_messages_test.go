@@ -73,7 +73,7 @@ func (x departure) requireLeft(t *testing.T) {
 	checkHealthy(t, x.s)
 }
 
-func TestPurgedUserLeavesNoByteOfMessages(t *testing.T) {
+func TestPurgedUserLeavesNoByteOfPersonalMessages(t *testing.T) {
 	onPurge(t, func(t *testing.T, d storetest.Database, server, operator *store.Store) {
 		x := newDeparture(t, d, server, "To bob", "From gone")
 		storetest.Agents(t, server, x.gone, 3)

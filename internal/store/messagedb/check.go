@@ -32,7 +32,7 @@ func isAgentID(id loci.ID) bool {
 type checkedRow struct {
 	rowID                     int64
 	id, to, threadID, replyTo loci.ID
-	createdAt                 loci.Time // 0 if it is no number
+	createdAt                 loci.Time // 0 if it is impossible
 	subject, content          string
 
 	parentThread loci.ID // of the message that it replies to, empty if that is gone
@@ -55,15 +55,14 @@ var checkedColumns = ` x.row_id, x.id, x.to_agent, x.thread_id, x.reply_to, ` + 
 // maxSequence is the largest number that a sequence can reach.
 const maxSequence = 1 << 53
 
-// isInteger is the condition of a column that holds an integer within bounds. A column of SQLite holds values of any
-// type.
-func isInteger(column string, least, most int64) string {
+// integerCondition is that of a column that holds an integer within bounds. SQLite stores values of any type.
+func integerCondition(column string, least, most int64) string {
 	return fmt.Sprintf(` (CAST(%[1]s AS BIGINT) = %[1]s AND %[1]s BETWEEN %[2]d AND %[3]d) `, column, least, most)
 }
 
 // orZero returns the integer of a column from 1 to a bound, or 0 for any other value.
 func orZero(column string, most int64) string {
-	return ` CASE WHEN` + isInteger(column, 1, most) + `THEN ` + column + ` ELSE 0 END `
+	return ` CASE WHEN` + integerCondition(column, 1, most) + `THEN ` + column + ` ELSE 0 END `
 }
 
 // CheckMessages returns the damage of some messages and of their receipts.

@@ -7,18 +7,18 @@ import (
 	"github.com/loci-memory/loci/internal/sqldb"
 )
 
-// isDuplicate is the condition of a receipt r whose number an earlier receipt of the agent has.
-const isDuplicate = ` EXISTS (SELECT 1 FROM receipts o WHERE o.agent = r.agent AND o.number = r.number
+// duplicateCondition is the condition of a receipt r whose number an earlier receipt of the agent has.
+const duplicateCondition = ` EXISTS (SELECT 1 FROM receipts o WHERE o.agent = r.agent AND o.number = r.number
 	AND o.row_id < r.row_id) `
 
 // checkReceipts returns the damage of the receipts of some messages.
 func checkReceipts(t *sqldb.Tx, messages []int64) (list []Damage, err error) {
-	const isStatus = ` r.status IN ('unread', 'acknowledged', 'closed') `
-	err = t.Query(`SELECT r.row_id, r.agent, x.id, `+orZero("r.number", maxSequence)+`, CASE WHEN`+isStatus+`THEN r.status ELSE '' END, `+
-		orZero("r.updated_at", int64(maxTime))+`, r.workspace = x.workspace, `+isDuplicate+`
+	const statusCondition = ` r.status IN ('unread', 'acknowledged', 'closed') `
+	err = t.Query(`SELECT r.row_id, r.agent, x.id, `+orZero("r.number", maxSequence)+`, CASE WHEN`+statusCondition+`THEN r.status ELSE '' END, `+
+		orZero("r.updated_at", int64(maxTime))+`, r.workspace = x.workspace, `+duplicateCondition+`
 		FROM receipts r JOIN messages x ON x.row_id = r.message WHERE `+fmt.Sprintf(t.Dialect.InList, "r.message", 1)+`
-		AND (NOT`+isInteger("r.number", 1, maxSequence)+`OR NOT`+isStatus+`OR NOT`+
-		isInteger("r.updated_at", 1, int64(maxTime))+`OR r.workspace <> x.workspace OR`+isDuplicate+`)
+		AND (NOT`+integerCondition("r.number", 1, maxSequence)+`OR NOT`+statusCondition+`OR NOT`+
+		integerCondition("r.updated_at", 1, int64(maxTime))+`OR r.workspace <> x.workspace OR`+duplicateCondition+`)
 		ORDER BY r.row_id`, []any{sqldb.EncodeInts(messages)},
 		func(r sqldb.Row) error {
 			var rowID, agent, number int64
@@ -69,14 +69,15 @@ func renumber(receipt, agent int64) func(*sqldb.Tx) (string, error) {
 
 // maxNumber is the largest possible number of a receipt of an agent.
 var maxNumber = ` COALESCE((SELECT max(r.number) FROM receipts r WHERE r.agent = agents.row_id AND` +
-	isInteger("r.number", 1, maxSequence) + `), 0) `
+	integerCondition("r.number", 1, maxSequence) + `), 0) `
 
-// isWrong is the condition of an agent whose last number is below that of its newest receipt, or impossible.
-var isWrong = ` (NOT` + isInteger("agents.last_number", 0, maxSequence) + `OR agents.last_number <` + maxNumber + `) `
+// wrongNumberCondition is that of an agent whose last number is below that of its newest receipt, or impossible.
+var wrongNumberCondition = ` (NOT` + integerCondition("agents.last_number", 0, maxSequence) +
+	`OR agents.last_number <` + maxNumber + `) `
 
 // correctLastNumber sets a wrong last number of agents of a condition to that of their newest receipt.
 func correctLastNumber(t *sqldb.Tx, condition string, arg any) error {
-	_, err := t.Exec(`UPDATE agents SET last_number =`+maxNumber+`WHERE `+condition+` AND`+isWrong, arg)
+	_, err := t.Exec(`UPDATE agents SET last_number =`+maxNumber+`WHERE `+condition+` AND`+wrongNumberCondition, arg)
 	return err
 }
 
@@ -93,12 +94,12 @@ func nextNumber(t *sqldb.Tx, condition string, arg any) (agent, number int64, er
 // CheckAgents returns the damage of the agents of the user whose personal workspace this is.
 func CheckAgents(t *sqldb.Tx, workspace int64) (list []Damage, err error) {
 	err = t.Query(`SELECT agents.row_id, agents.id FROM workspaces w JOIN agents ON agents.user_id = w.personal_of
-		WHERE w.row_id = ?1 AND`+isWrong+`ORDER BY agents.row_id`, []any{workspace},
+		WHERE w.row_id = ?1 AND`+wrongNumberCondition+`ORDER BY agents.row_id`, []any{workspace},
 		func(r sqldb.Row) error {
 			var rowID int64
 			var d Damage
 			err := r.Scan(&rowID, &d.ID)
-			d.Detail = "the last number of the agent is not that of its newest receipt"
+			d.Detail = "the last number of the agent is below that of its newest receipt, or impossible"
 			d.Repair = func(t *sqldb.Tx) (string, error) {
 				return "corrected it", correctLastNumber(t, `row_id = ?1`, rowID)
 			}

@@ -2,6 +2,7 @@ package messagedb
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -62,24 +63,43 @@ func deleteSome(t *sqldb.Tx, list []int64) (left []int64, err error) {
 	return list[len(some):], err
 }
 
-// EraseAgents erases what is left of the agents of deleted users in transactions of bounded length: their receipts, and
-// those that sent none of the messages that are kept. Nobody reaches them any more.
+// EraseAgents erases the receipts of agents of deleted users in transactions of bounded length. It also erases the
+// agents that sent none of the messages that are kept.
 func EraseAgents(ctx context.Context, db *sqldb.Handle) error {
-	_, err := sqldb.InBatches(ctx, time.Now().Add(time.Hour), func() (bool, error) {
-		return sqldb.System(ctx, db, "erase agents of deleted users", eraseAgents)
-	})
-	return err
+	for after := int64(0); ; {
+		list, err := sqldb.SystemRead(ctx, db, "find agents of deleted users",
+			func(t *sqldb.Tx) ([]int64, error) { return findDeletedAgents(t, after) })
+		if err != nil || len(list) == 0 {
+			return err
+		}
+		for _, rowID := range list {
+			if _, err = sqldb.InBatches(ctx, time.Now().Add(time.Hour), func() (bool, error) {
+				return sqldb.System(ctx, db, "erase an agent of a deleted user",
+					func(t *sqldb.Tx) (bool, error) { return eraseAgent(t, rowID) })
+			}); err != nil || ctx.Err() != nil {
+				return errors.Join(err, ctx.Err())
+			}
+		}
+		after = list[len(list)-1]
+	}
 }
 
-// eraseAgents deletes some receipts of agents of deleted users, or without such ones some agents. It reports whether it
-// found any.
-func eraseAgents(t *sqldb.Tx) (more bool, err error) {
-	n, err := t.Exec(`DELETE FROM receipts WHERE row_id IN (SELECT r.row_id FROM agents g
-		JOIN receipts r ON r.agent = g.row_id WHERE g.user_id IS NULL LIMIT ?1)`, receiptBatch)
+// findDeletedAgents returns some agents of deleted users that have receipts, or sent no message.
+func findDeletedAgents(t *sqldb.Tx, after int64) (list []int64, err error) {
+	return list, t.Query(`SELECT g.row_id FROM agents g WHERE g.user_id IS NULL AND g.row_id > ?1
+		AND (EXISTS (SELECT 1 FROM receipts r WHERE r.agent = g.row_id)
+			OR NOT EXISTS (SELECT 1 FROM messages x WHERE x.agent = g.row_id))
+		ORDER BY g.row_id LIMIT ?2`, []any{after, receiptBatch}, sqldb.ScanInts(&list))
+}
+
+// eraseAgent deletes some receipts of an agent, or without one the agent itself. It reports whether it found one.
+func eraseAgent(t *sqldb.Tx, rowID int64) (more bool, err error) {
+	n, err := t.Exec(`DELETE FROM receipts WHERE row_id IN (SELECT r.row_id FROM receipts r WHERE r.agent = ?1 LIMIT ?2)`,
+		rowID, receiptBatch)
 	if err != nil || n > 0 {
 		return true, err
 	}
-	n, err = t.Exec(`DELETE FROM agents WHERE row_id IN (SELECT g.row_id FROM agents g WHERE g.user_id IS NULL
-		AND NOT EXISTS (SELECT 1 FROM messages x WHERE x.agent = g.row_id) LIMIT ?1)`, receiptBatch)
-	return n > 0, err
+	_, err = t.Exec(`DELETE FROM agents WHERE row_id = ?1 AND user_id IS NULL
+		AND NOT EXISTS (SELECT 1 FROM messages x WHERE x.agent = ?1)`, rowID)
+	return false, err
 }

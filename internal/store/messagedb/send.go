@@ -7,13 +7,18 @@ import (
 	"github.com/loci-memory/loci/internal/sqldb"
 )
 
+// LockSenders makes the senders of a workspace wait until the commit. Row ids of its messages follow commits.
+func LockSenders(t *sqldb.Tx, workspace loci.ID) error {
+	return t.AdvisoryLock(string(workspace) + "/messages")
+}
+
 // A Recipient is an agent that a message may be sent to. Its row is locked until the commit.
 type Recipient struct {
 	ID      loci.ID
 	Revoked bool // or its user is disabled
 
 	rowID int64
-	span  int64 // from the oldest message of the workspace that is not closed to the newest one, at least their number
+	span  int64 // from its oldest open message of the workspace to the newest message of all: at most as many are open
 }
 
 // recipientColumns are the columns of a Recipient: of an agent g and its key k, in the workspace ?1. An index of open
@@ -41,12 +46,11 @@ func Recipients(t *sqldb.Tx, workspace int64, sender, only loci.ID) (list []Reci
 // MayBeFull reports whether the inbox of a recipient can be full, without a count.
 func (x Recipient) MayBeFull() bool { return x.span >= loci.MaxOpenMessages }
 
-// IsFull counts whether the inbox of a recipient is full in a workspace.
-func (x Recipient) IsFull(t *sqldb.Tx, workspace int64) (full bool, err error) {
-	err = t.QueryRow(`SELECT count(*) >= ?3 FROM (SELECT 1 FROM receipts r WHERE r.agent = ?1 AND r.workspace = ?2
-		AND r.status <> 'closed' LIMIT ?3) AS open_receipts`, []any{x.rowID, workspace, loci.MaxOpenMessages},
-		[]any{&full})
-	return full, err
+// CountOpen counts the messages of a workspace that a recipient has not closed, as far as they fill its inbox.
+func (x Recipient) CountOpen(t *sqldb.Tx, workspace int64) (n int, err error) {
+	err = t.QueryRow(`SELECT count(*) FROM (SELECT 1 FROM receipts r WHERE r.agent = ?1 AND r.workspace = ?2
+		AND r.status <> 'closed' LIMIT ?3) AS open_receipts`, []any{x.rowID, workspace, loci.MaxOpenMessages}, []any{&n})
+	return n, err
 }
 
 // Add stores a message of an agent, with a receipt for each recipient.

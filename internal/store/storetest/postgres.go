@@ -40,7 +40,11 @@ func NewPostgresDatabase(t testing.TB) Database {
 	}
 	server, name := Database{Address: address}, "own_"+strings.ToLower(rand.Text())
 	server.Exec(t, "CREATE DATABASE "+name)
-	t.Cleanup(func() { server.Exec(t, "DROP DATABASE "+name+" WITH (FORCE)") })
+	t.Cleanup(func() { // FORCE would be refused while a vacuum, which is the superuser's, is in the database
+		server.Query(t, `SELECT CAST(pg_terminate_backend(pid) AS TEXT) FROM pg_stat_activity
+			WHERE usename = current_user AND datname = '`+name+`'`)
+		server.Exec(t, "DROP DATABASE "+name)
+	})
 	u.Path = "/" + name
 	return Database{Engine: engine, Address: u.String()}
 }
