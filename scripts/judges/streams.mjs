@@ -88,7 +88,8 @@ try {
   // every agent exists once its stream is open
   await until(async () => (await server.call('GET', `/v1/agents?workspace_id=${server.personal}`)).agents.length === 4, 'the agents', 30)
   let done = false
-  const sending = (async () => { for (let n = 0; !done; n++) await send(n) })()
+  const gap = kills > 50 ? 60 : 0 // an inbox has room for 10,000 messages
+  const sending = (async () => { for (let n = 0; !done; n++) { await send(n); await pause(gap) } })()
   for (let n = 0; n < kills; n++) {
     await pause(200 + Math.random() * 1500)
     server.child.kill('SIGKILL')
