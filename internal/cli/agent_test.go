@@ -89,9 +89,6 @@ func TestAgentsNeedServerAndKey(t *testing.T) {
 	d.expectRun(t, 0, "", "memory", "create", "--content", "x")
 	d.Environ = append(d.Environ, "LOCI_URL="+server.URL)
 	d.expectRun(t, 1, "create a key at ", "agent", "inbox")
-	d = newTestTerminal(t)
-	d.Environ = append(d.Environ, "LOCI_URL="+server.URL)
-	d.expectRun(t, 1, "create a key there, and run loci login "+server.URL+" --key -", "agent", "inbox")
 }
 
 func TestListenEndsWhenKeyIsRevoked(t *testing.T) {

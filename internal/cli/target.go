@@ -126,9 +126,6 @@ func (t target) checkAgent() error {
 	case t.url == "":
 		return loci.Errorf(loci.CodeStateConflict, "A database on this device has no agents: name a server with "+
 			"--server or LOCI_URL, or use loci login URL --key -")
-	case !t.hasCredential():
-		return loci.Errorf(loci.CodeForbidden, "An agent is named with an API key, and there is none for %s: create a "+
-			"key there, and run loci login %[1]s --key -, or set LOCI_API_KEY", t.url)
 	case t.tokens != nil:
 		return loci.Errorf(loci.CodeForbidden, "An agent is named with an API key, and the login for %s is by "+
 			"browser: create a key at %[1]s, and run loci login %[1]s --key -, or set LOCI_URL and LOCI_API_KEY", t.url)
