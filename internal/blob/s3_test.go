@@ -21,14 +21,14 @@ import (
 // gateway is the server that speaks the protocol of S3 for the tests of this package.
 var gateway = sync.OnceValues(startGateway)
 
+// stopGateway ends the server that was started.
+var stopGateway = func() {}
+
 // The keys of the gateway.
 const testKey, testSecret = "loci-test-key", "loci-test-secret"
 
 // A runningGateway is versitygw over a folder.
-type runningGateway struct {
-	address string
-	stop    func()
-}
+type runningGateway struct{ address string }
 
 // startGateway starts the program that scripts/setup builds, if it is there.
 func startGateway() (*runningGateway, error) {
@@ -60,7 +60,8 @@ func startGateway() (*runningGateway, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
-	g := &runningGateway{address, func() { cmd.Process.Kill(); cmd.Wait(); os.RemoveAll(dir) }}
+	g := &runningGateway{address}
+	stopGateway = func() { cmd.Process.Kill(); cmd.Wait(); os.RemoveAll(dir) }
 	for end := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
 		c, err := net.Dial("tcp", address)
 		if err == nil {
@@ -68,7 +69,6 @@ func startGateway() (*runningGateway, error) {
 			return g, nil
 		}
 		if time.Now().After(end) {
-			g.stop()
 			return nil, err
 		}
 	}
@@ -76,9 +76,7 @@ func startGateway() (*runningGateway, error) {
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	if g, err := gateway(); err == nil && g != nil {
-		g.stop()
-	}
+	stopGateway()
 	os.Exit(code)
 }
 
