@@ -44,8 +44,8 @@ type checkedRow struct {
 	others       int64   // receipts of other agents
 }
 
-var checkedColumns = ` x.row_id, x.id, x.to_agent, x.thread_id, x.reply_to, ` + orZero("x.created_at", int64(maxTime)) + `, x.subject,
-	x.content, COALESCE(p.thread_id, ''), COALESCE(p.reply_to = '', FALSE),
+var checkedColumns = ` x.row_id, x.id, x.to_agent, x.thread_id, x.reply_to, ` +
+	orZero("x.created_at", int64(maxTime)) + `, x.subject, x.content, COALESCE(p.thread_id, ''), COALESCE(p.reply_to = '', FALSE),
 	COALESCE(p.thread_id = COALESCE(q.thread_id, p.thread_id), FALSE),
 	COALESCE(p.workspace <> x.workspace, FALSE), o.user_id IS NOT NULL,
 	EXISTS (SELECT 1 FROM receipts r WHERE r.message = x.row_id AND r.agent = o.row_id),
@@ -68,8 +68,8 @@ func orZero(column string, most int64) string {
 // CheckMessages returns the damage of some messages and of their receipts.
 func CheckMessages(t *sqldb.Tx, rowIDs []int64) (list []Damage, err error) {
 	err = t.Query(`SELECT`+checkedColumns+`FROM messages x LEFT JOIN messages p ON p.id = x.reply_to
-		LEFT JOIN messages q ON q.id = p.reply_to LEFT JOIN agents o ON o.id = x.to_agent WHERE `+fmt.Sprintf(t.Dialect.InList, "x.row_id", 1)+
-		` ORDER BY x.row_id`, []any{sqldb.EncodeInts(rowIDs)}, func(r sqldb.Row) error {
+		LEFT JOIN messages q ON q.id = p.reply_to LEFT JOIN agents o ON o.id = x.to_agent WHERE `+
+		fmt.Sprintf(t.Dialect.InList, "x.row_id", 1)+` ORDER BY x.row_id`, []any{sqldb.EncodeInts(rowIDs)}, func(r sqldb.Row) error {
 		var x checkedRow
 		err := r.Scan(&x.rowID, &x.id, &x.to, &x.threadID, &x.replyTo, &x.createdAt, &x.subject, &x.content,
 			&x.parentThread, &x.isFirst, &x.isConsistent, &x.isElsewhere, &x.toExists, &x.received, &x.others)

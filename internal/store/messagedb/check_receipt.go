@@ -14,8 +14,8 @@ const duplicateCondition = ` EXISTS (SELECT 1 FROM receipts o WHERE o.agent = r.
 // checkReceipts returns the damage of the receipts of some messages.
 func checkReceipts(t *sqldb.Tx, messages []int64) (list []Damage, err error) {
 	const statusCondition = ` r.status IN ('unread', 'acknowledged', 'closed') `
-	err = t.Query(`SELECT r.row_id, r.agent, x.id, `+orZero("r.number", maxSequence)+`, CASE WHEN`+statusCondition+`THEN r.status ELSE '' END, `+
-		orZero("r.updated_at", int64(maxTime))+`, r.workspace = x.workspace, `+duplicateCondition+`
+	err = t.Query(`SELECT r.row_id, r.agent, x.id, `+orZero("r.number", maxSequence)+`,
+		CASE WHEN`+statusCondition+`THEN r.status ELSE '' END, `+orZero("r.updated_at", int64(maxTime))+`, r.workspace = x.workspace, `+duplicateCondition+`
 		FROM receipts r JOIN messages x ON x.row_id = r.message WHERE `+fmt.Sprintf(t.Dialect.InList, "r.message", 1)+`
 		AND (NOT`+integerCondition("r.number", 1, maxSequence)+`OR NOT`+statusCondition+`OR NOT`+
 		integerCondition("r.updated_at", 1, int64(maxTime))+`OR r.workspace <> x.workspace OR`+duplicateCondition+`)
