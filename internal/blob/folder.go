@@ -14,6 +14,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/atomicfile"
+	"github.com/loci-memory/loci/internal/contextio"
 )
 
 // A Folder keeps each object in a file of its own, in two levels of folders.
@@ -67,7 +68,7 @@ func (f *Folder) Put(ctx context.Context, id loci.ID, body io.Reader, size int64
 		return mapError(err)
 	}
 	defer os.Remove(next.Name())
-	_, err = io.Copy(next, contextReader{ctx, &exactReader{body: body, left: size}})
+	_, err = io.Copy(next, contextio.NewReader(ctx, &exactReader{body: body, left: size}))
 	if err == nil {
 		err = next.Sync()
 	}
@@ -103,7 +104,7 @@ func mapError(err error) error {
 	switch {
 	case errors.Is(err, fs.ErrExist):
 		return ErrExists
-	case errors.Is(err, syscall.ENOSPC), errors.Is(err, errQuota):
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
 		return fmt.Errorf("%w: %w", ErrFull, err)
 	}
 	return err
@@ -115,19 +116,6 @@ func mapNotFound(err error) error {
 		return ErrNotFound
 	}
 	return err
-}
-
-// A contextReader ends with its context.
-type contextReader struct {
-	ctx context.Context
-	io.Reader
-}
-
-func (r contextReader) Read(p []byte) (int, error) {
-	if err := r.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return r.Reader.Read(p)
 }
 
 // A file is the Reader of an object.

@@ -17,6 +17,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/atomicfile"
+	"github.com/loci-memory/loci/internal/contextio"
 	"github.com/loci-memory/loci/internal/sqldb"
 )
 
@@ -131,7 +132,7 @@ func newManifest(ctx context.Context, dir, version string) (m Manifest, err erro
 	}
 	defer f.Close()
 	h := sha256.New()
-	n, err := io.Copy(h, contextReader{ctx, f})
+	n, err := io.Copy(h, contextio.NewReader(ctx, f))
 	m.Files = []File{{sqldb.SQLiteFileName, n, hex.EncodeToString(h.Sum(nil))}}
 	return m, err
 }
@@ -159,24 +160,11 @@ func writeArchive(ctx context.Context, to io.Writer, m Manifest, dir string) err
 			return err
 		}
 		if err = entry(file.Name, file.Bytes); err == nil {
-			_, err = io.Copy(w, contextReader{ctx, f})
+			_, err = io.Copy(w, contextio.NewReader(ctx, f))
 		}
 		if err := errors.Join(err, f.Close()); err != nil {
 			return err
 		}
 	}
 	return w.Close()
-}
-
-// contextReader reads until the context ends.
-type contextReader struct {
-	ctx context.Context
-	r   io.Reader
-}
-
-func (r contextReader) Read(p []byte) (int, error) {
-	if err := r.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return r.r.Read(p)
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/atomicfile"
+	"github.com/loci-memory/loci/internal/contextio"
 	"github.com/loci-memory/loci/internal/sqldb"
 )
 
@@ -135,7 +136,7 @@ func checkEmpty(data string) error {
 func readArchive(
 	ctx context.Context, from io.Reader, progress Progress, create func(name string) (io.WriteCloser, error),
 ) (m Manifest, err error) {
-	in := tar.NewReader(contextReader{ctx, from})
+	in := tar.NewReader(contextio.NewReader(ctx, from))
 	head, err := in.Next()
 	if err != nil || head.Name != manifestName || head.Size > maxManifest || checkRegular(head) != nil {
 		if ctx.Err() != nil {
@@ -144,7 +145,7 @@ func readArchive(
 		return m, loci.Errorf(loci.CodeInvalidQuery, "this is no backup of Loci: it does not begin with %s",
 			manifestName)
 	}
-	text, err := io.ReadAll(contextReader{ctx, in})
+	text, err := io.ReadAll(contextio.NewReader(ctx, in))
 	if err == nil {
 		err = json.Unmarshal(text, &m)
 	}
@@ -179,7 +180,8 @@ func readArchive(
 			return m, err
 		}
 		h := sha256.New()
-		read := &progressReader{r: contextReader{ctx, in}, report: func(done int64) { progress(done, file.Bytes) }}
+		read := &progressReader{r: contextio.NewReader(ctx, in),
+			report: func(done int64) { progress(done, file.Bytes) }}
 		_, err = io.Copy(io.MultiWriter(to, h), read)
 		if closed := to.Close(); closed != nil && err == nil {
 			err = closed
