@@ -168,15 +168,17 @@ func (r *run) delete(ctx context.Context, t *task) error {
 	return r.dropPair(ctx, t.pair)
 }
 
-// unlink removes the links to a memory that will be deleted from the entries of a side, and makes their new states
-// pending in their pairs, which it returns.
+// unlink removes the links to a memory that will be deleted from the entries of a side. It makes the new states pending
+// in the pairs of those that nobody changed, and returns these pairs. The others stay changed.
 func (r *run) unlink(s *side, id loci.ID) (list []*pairdb.Pair) {
 	for _, e := range s.entries {
 		if e.supersededBy != id {
 			continue
 		}
+		p := r.byID[s.place][e.id]
+		unchanged := p != nil && !r.changed(p, s.place)
 		e.supersededBy = ""
-		if p := r.byID[s.place][e.id]; p != nil && (len(p.Pending) == 0 || p.Writing == s.place) {
+		if unchanged && (len(p.Pending) == 0 || p.Writing == s.place) {
 			if len(p.Pending) == 0 {
 				p.Writing = s.place
 			}
