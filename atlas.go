@@ -105,8 +105,8 @@ type Deleted struct {
 }
 
 // NewDryRun returns the output of a dry run.
-func NewDryRun(memories int) Deleted {
-	return Deleted{DryRun: true, Memories: &memories, Attachments: new(int)}
+func NewDryRun(memories, attachments int) Deleted {
+	return Deleted{DryRun: true, Memories: &memories, Attachments: &attachments}
 }
 
 // ListAtlases is the input of atlas.list.

@@ -145,30 +145,34 @@ type Memory struct {
 	SupersededBy ID          `json:"supersededBy,omitzero" jsonschema:"The memory that replaces it"`
 	Supersedes   []ID        `json:"supersedes,omitzero" jsonschema:"The memories that it replaces" show:"-"`
 	ArchivedAt   Time        `json:"archivedAt,omitzero" show:"-"`
+
+	// AttachmentIDs are those of the active attachments. Only the server knows them, for the entity tag.
+	AttachmentIDs []ID `json:"-"`
 }
 
 // Reviewed reports whether the current text of the memory was reviewed: no change came after the review.
 func (m Memory) Reviewed() bool { return m.VerifiedAt != 0 && m.VerifiedAt >= m.UpdatedAt }
 
-// EntityTag returns the entity tag of the memory. It changes with every shown field, including links from other
-// memories.
+// EntityTag returns the entity tag of the memory on the server. It changes with every shown field, including links from
+// other memories, and with the attachments.
 func (m Memory) EntityTag() string {
 	values := []string{strconv.Itoa(m.Version), strconv.FormatBool(m.Expired), string(m.SupersededBy)}
 	for _, id := range m.Supersedes {
 		values = append(values, string(id))
 	}
+	if len(m.AttachmentIDs) > 0 {
+		values = append(values, "attachments")
+	}
+	for _, id := range m.AttachmentIDs {
+		values = append(values, string(id))
+	}
 	return entityTag(m.ID, values...)
-}
-
-// An Attachment is a file that belongs to a memory.
-type Attachment struct {
-	ID ID `json:"id"`
 }
 
 // A MemoryDetail is a memory read by its id.
 type MemoryDetail struct {
 	Memory
-	Attachments []Attachment `json:"attachments"`
+	Attachments []Attachment `json:"attachments" show:"columns=id fileName size mimeType createdAt"`
 }
 
 // ETag identifies this representation of the memory.

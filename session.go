@@ -348,14 +348,14 @@ type BulkSessions struct {
 	SessionIDs SessionIDs `json:"sessionIds" id:"session" jsonschema:"At most 100"`
 }
 
-// A BulkResult is the result of a bulk action for one session.
+// A BulkResult is the result of a bulk action for one record.
 type BulkResult struct {
 	ID   ID   `json:"id"`
 	OK   bool `json:"ok"`
 	Code Code `json:"code,omitzero" jsonschema:"Why it was not done"`
 }
 
-// BulkResults is the output of session.bulk, in the order of the request.
+// BulkResults is the output of session.bulk and attachment.delete, in the order of the request.
 type BulkResults struct {
 	Results []BulkResult `json:"results" show:"columns=id ok code"`
 }

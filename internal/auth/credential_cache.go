@@ -26,6 +26,10 @@ type credentialKey struct {
 	hash [32]byte
 }
 
+func keyOf(kind identity.CredentialKind, secret string) credentialKey {
+	return credentialKey{kind, [32]byte(identity.SecretHash(secret))}
+}
+
 type cacheEntry struct {
 	accountdb.Credential
 	readAt time.Time

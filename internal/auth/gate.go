@@ -4,12 +4,16 @@ package auth
 
 import (
 	"context"
+	"crypto/hmac"
+	"crypto/sha256"
 	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 	"time"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/filetoken"
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/store"
@@ -26,6 +30,8 @@ type Options struct {
 	Log           *slog.Logger
 	// Shared means that other servers admit calls to the same store: the rate limit covers all of them.
 	Shared bool
+	// VerifyFileToken returns the holder of a file token, or filetoken.ErrInvalid. Without it none is valid.
+	VerifyFileToken func(ctx context.Context, token string) (filetoken.Holder, error)
 }
 
 // A Gate admits calls. Call Save at each SaveInterval and Close at the end, so that its counts are saved.
@@ -84,14 +90,25 @@ func (g *Gate) Admit(ctx context.Context, o *op.Op, c *op.Call) (*identity.Actor
 	if o != nil && o.Access == op.Public {
 		return &identity.Actor{ClientAddress: c.Address, UserAgent: c.UserAgent}, nil
 	}
+	access := op.Account // of a message
+	if o != nil {
+		access = o.Access
+	}
+	kind, err := kindOf(c)
+	if err == nil && !access.Takes(kind, c.Transport) {
+		err = loci.NewError(loci.CodeInvalidKey)
+	}
+	if err != nil {
+		return nil, err
+	}
 	e, err := g.identify(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	actor := &identity.Actor{UserID: e.UserID, Email: e.Email, CredentialKind: e.Kind, CredentialID: e.ID,
+	actor := &identity.Actor{UserID: e.UserID, Email: e.Email, CredentialKind: kind, CredentialID: e.ID,
 		Plan: e.Plan, BasePlan: e.BasePlan, OpenReferral: e.OpenReferral, GrantedWorkspaces: e.Workspaces}
-	if e.SealedSecret != nil && c.IdempotencyKey != "" {
-		if actor.GrantSecret, err = grantdb.Secret(c.Credential, e.SealedSecret); err != nil {
+	if c.IdempotencyKey != "" {
+		if actor.GrantSecret, err = g.lastingSecret(kind, c.Credential, e); err != nil {
 			return nil, err
 		}
 	}
@@ -142,22 +159,19 @@ func (g *Gate) Identify(ctx context.Context, c *op.Call) error {
 	return err
 }
 
-// identify finds the credential of a call.
+// identify finds the credential of a call. That of a file token is the one that it was exchanged for.
 func (g *Gate) identify(ctx context.Context, c *op.Call) (accountdb.Credential, error) {
-	if c.Credential == "" {
-		return accountdb.Credential{}, loci.NewError(loci.CodeMissingAPIKey)
+	kind, err := kindOf(c)
+	if err != nil {
+		return accountdb.Credential{}, err
 	}
-	kind, valid := kindOf(c)
-	if !valid {
-		return accountdb.Credential{}, loci.NewError(loci.CodeInvalidKey)
+	if kind == identity.CredentialFile {
+		return g.identifyHolder(ctx, c.Credential)
 	}
-	e, err := g.credentials.get(credentialKey{kind, [32]byte(identity.SecretHash(c.Credential))},
-		func(p credentialKey) (accountdb.Credential, error) {
-			return store.SystemRead(ctx, g.store, "look up a credential",
-				func(t *store.SystemTx) (accountdb.Credential, error) {
-					return t.Credential(p.kind, p.hash[:])
-				})
-		})
+	e, err := g.credentials.get(keyOf(kind, c.Credential), func(p credentialKey) (accountdb.Credential, error) {
+		return store.SystemRead(ctx, g.store, "look up a credential",
+			func(t *store.SystemTx) (accountdb.Credential, error) { return t.Credential(p.kind, p.hash[:]) })
+	})
 	expired := e.ExpiresAt != 0 && loci.TimeOf(g.o.Clock()) >= e.ExpiresAt // while it was cached
 	if loci.Is(err, loci.CodeNotFound) || expired {
 		return e, loci.NewError(loci.CodeInvalidKey)
@@ -168,13 +182,60 @@ func (g *Gate) identify(ctx context.Context, c *op.Call) (accountdb.Credential, 
 	return e, err
 }
 
-// kindOf returns the kind of the credential of a call, and whether it has a valid form.
-func kindOf(c *op.Call) (kind identity.CredentialKind, valid bool) {
-	switch {
-	case c.CredentialKind == identity.CredentialCookie:
-		return identity.CredentialCookie, true
-	case strings.HasPrefix(c.Credential, loci.AccessTokenPrefix):
-		return identity.CredentialToken, identity.ValidAccessToken(c.Credential)
+// identifyHolder finds the credential that a file token was exchanged for. The token ends with it.
+func (g *Gate) identifyHolder(ctx context.Context, token string) (e accountdb.Credential, err error) {
+	if g.o.VerifyFileToken == nil {
+		return e, loci.NewError(loci.CodeInvalidKey)
 	}
-	return identity.CredentialKey, identity.ValidKey(c.Credential)
+	holder, err := g.o.VerifyFileToken(ctx, token)
+	if errors.Is(err, filetoken.ErrInvalid) {
+		err = loci.NewError(loci.CodeInvalidKey)
+	}
+	if err != nil {
+		return e, err
+	}
+	lookup := func(credentialKey) (accountdb.Credential, error) {
+		return store.SystemRead(ctx, g.store, "look up the credential of a file token",
+			func(t *store.SystemTx) (accountdb.Credential, error) {
+				return t.CredentialByID(holder.Kind, holder.CredentialID)
+			})
+	}
+	e, err = g.credentials.get(keyOf(identity.CredentialFile, token), lookup)
+	if loci.Is(err, loci.CodeNotFound) || err == nil && (e.Revoked || e.UserID != holder.UserID) {
+		err = loci.NewError(loci.CodeInvalidKey)
+	}
+	return e, err
+}
+
+// lastingSecret returns a secret that outlasts the token of a call, which clients replace from time to time. A key or
+// cookie has none: it lasts itself.
+func (g *Gate) lastingSecret(kind identity.CredentialKind, token string, e accountdb.Credential) ([]byte, error) {
+	switch {
+	case kind == identity.CredentialFile:
+		mac := hmac.New(sha256.New, g.store.Secret())
+		fmt.Fprintf(mac, "loci file token 1\n%s", e.ID)
+		return mac.Sum(nil), nil
+	case e.SealedSecret != nil:
+		return grantdb.Secret(token, e.SealedSecret)
+	}
+	return nil, nil
+}
+
+// kindOf returns the kind of the credential of a call, or an error for one without a valid form.
+func kindOf(c *op.Call) (identity.CredentialKind, error) {
+	kind, valid := identity.CredentialKey, identity.ValidKey(c.Credential)
+	switch {
+	case c.Credential == "":
+		return "", loci.NewError(loci.CodeMissingAPIKey)
+	case c.CredentialKind == identity.CredentialCookie:
+		kind, valid = identity.CredentialCookie, true
+	case strings.HasPrefix(c.Credential, loci.AccessTokenPrefix):
+		kind, valid = identity.CredentialToken, identity.ValidAccessToken(c.Credential)
+	case filetoken.LooksLike(c.Credential):
+		kind, valid = identity.CredentialFile, true
+	}
+	if !valid {
+		return "", loci.NewError(loci.CodeInvalidKey)
+	}
+	return kind, nil
 }

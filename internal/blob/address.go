@@ -20,6 +20,12 @@ var (
 	ErrExpired   = errors.New("blob: the address has expired")
 )
 
+// The methods of addresses.
+const (
+	MethodPut = http.MethodPut
+	MethodGet = http.MethodGet
+)
+
 // An Address permits one method on one object until a time. The address of an upload names its length and media type.
 type Address struct {
 	Method  string
@@ -43,7 +49,7 @@ const (
 // parameters returns the parameters of an address without its signature.
 func (a Address) parameters() url.Values {
 	q := url.Values{paramExpires: {strconv.FormatInt(a.Expires.Unix(), 10)}}
-	if a.Method == http.MethodPut {
+	if a.Method == MethodPut {
 		q.Set(paramSize, strconv.FormatInt(a.Size, 10))
 		q.Set(paramType, a.Type)
 	}

@@ -26,8 +26,15 @@ type S3 struct {
 	client         *minio.Client
 	transport      http.RoundTripper // nil is the default
 	bucket, prefix string
-	// Direct lets clients use addresses of the bucket in place of Loci's.
-	Direct bool
+	direct         bool // clients use addresses of the bucket in place of Loci's
+}
+
+// Direct returns a bucket whose own addresses clients use, or nil.
+func Direct(b Bucket) *S3 {
+	if s3, ok := b.(*S3); ok && s3.direct {
+		return s3
+	}
+	return nil
 }
 
 // Environment returns a variable of the environment, or "".
@@ -61,7 +68,7 @@ func openS3(address string, env Environment, transport http.RoundTripper) (*S3, 
 	}
 	lookup := minio.BucketLookupDNS
 	for name, set := range map[string]func(){"path": func() { lookup = minio.BucketLookupPath },
-		"direct": func() { b.Direct = true }} {
+		"direct": func() { b.direct = true }} {
 		switch q.Get(name) {
 		case "1":
 			set()
@@ -232,21 +239,25 @@ func (b *S3) Check(ctx context.Context) error {
 
 // SignPut returns an address of the bucket under which a client stores an object of this length and type, if there is
 // none, and the headers that it sends with it.
-func (b *S3) SignPut(ctx context.Context, a Address, sha256 string) (address string, headers http.Header, err error) {
+func (b *S3) SignPut(ctx context.Context, a Address, sha256 string) (address string, headers map[string]string,
+	err error) {
 	key, err := b.key(a.ID)
 	if err != nil {
 		return "", nil, err
 	}
-	headers = http.Header{"Content-Type": {a.Type}, "If-None-Match": {"*"},
-		"Content-Length": {fmt.Sprint(a.Size)}}
+	headers = map[string]string{"Content-Type": a.Type, "If-None-Match": "*", "Content-Length": fmt.Sprint(a.Size)}
 	if sha256 != "" {
 		sum, err := hex.DecodeString(sha256)
 		if err != nil {
 			return "", nil, err
 		}
-		headers.Set("X-Amz-Checksum-Sha256", base64.StdEncoding.EncodeToString(sum))
+		headers["X-Amz-Checksum-Sha256"] = base64.StdEncoding.EncodeToString(sum)
 	}
-	u, err := b.client.PresignHeader(ctx, http.MethodPut, b.bucket, key, time.Until(a.Expires), nil, headers)
+	signed := http.Header{}
+	for name, value := range headers {
+		signed.Set(name, value)
+	}
+	u, err := b.client.PresignHeader(ctx, http.MethodPut, b.bucket, key, time.Until(a.Expires), nil, signed)
 	if err != nil {
 		return "", nil, mapS3(err)
 	}

@@ -138,7 +138,7 @@ func TestSettingsOfS3AreRefusedByName(t *testing.T) {
 		t.Errorf("without keys: %v", err)
 	}
 	b, err := OpenS3("s3://b/x/?endpoint=https://h:1&path=1&direct=1&region=eu-1", keysOnly)
-	if err != nil || b.String() != "bucket s3://b/x of h:1" || !b.Direct {
+	if err != nil || b.String() != "bucket s3://b/x of h:1" || Direct(b) == nil {
 		t.Errorf("%v %v", b, err)
 	}
 }

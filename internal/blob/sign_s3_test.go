@@ -83,7 +83,7 @@ func TestPresignedUploadIsTheAnnouncedOne(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				u := directUpload{http.MethodPut, address, testBody, header}
+				u := directUpload{http.MethodPut, address, testBody, headerOf(header)}
 				change(&u)
 				status, text := u.send(t, b)
 				_, err = b.Head(t.Context(), id)
@@ -177,7 +177,7 @@ func TestPresignedAddressesHaveTheSignatureOfTheStandard(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got, want := u.Query().Get("X-Amz-Signature"), signatureOf(method, u, header); got != want {
+			if got, want := u.Query().Get("X-Amz-Signature"), signatureOf(method, u, headerOf(header)); got != want {
 				t.Errorf("%s: the signature of %s is not %s", method, text, want)
 			}
 		}
@@ -187,4 +187,13 @@ func TestPresignedAddressesHaveTheSignatureOfTheStandard(t *testing.T) {
 			t.Errorf("the headers %v are signed, and sent %v", got, slices.Collect(maps.Keys(header)))
 		}
 	}
+}
+
+// headerOf returns the header with these lines.
+func headerOf(lines map[string]string) http.Header {
+	h := http.Header{}
+	for name, value := range lines {
+		h.Set(name, value)
+	}
+	return h
 }

@@ -54,7 +54,7 @@ func (f *ByteLimiter) ReadBody(w http.ResponseWriter, r *http.Request, user loci
 	}
 	release, err := f.Acquire(r.Context(), user, int(size), true)
 	if err != nil {
-		drainBody(w, r)
+		DrainBody(w, r)
 		return nil, err
 	}
 	defer release()

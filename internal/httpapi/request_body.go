@@ -18,7 +18,7 @@ const MaxBody = 1 << 20
 // the length that the client announces. With an error it returns the bytes that did arrive.
 func ReadBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
 	if r.ContentLength > limit {
-		drainBody(w, r)
+		DrainBody(w, r)
 		return nil, loci.NewError(loci.CodePayloadTooLarge)
 	}
 	body, err := io.ReadAll(io.LimitReader(r.Body, limit+1))
@@ -27,15 +27,15 @@ func ReadBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, erro
 			Err: err}
 	}
 	if int64(len(body)) > limit {
-		drainBody(w, r)
+		DrainBody(w, r)
 		return body, loci.NewError(loci.CodePayloadTooLarge)
 	}
 	return body, nil
 }
 
-// drainBody reads on for a short time, so that a client that is still sending can read the refusal. A client with
+// DrainBody reads on for a short time, so that a client that is still sending can read the refusal. A client with
 // Expect: 100-continue is not sending.
-func drainBody(w http.ResponseWriter, r *http.Request) {
+func DrainBody(w http.ResponseWriter, r *http.Request) {
 	if r.Header.Get("Expect") != "" {
 		return
 	}

@@ -6,11 +6,13 @@ import "github.com/loci-memory/loci"
 type CredentialKind string
 
 // The kinds of credentials. CredentialLocal is the owner of a database on the own device: access to the file proves it.
+// CredentialFile is a file token, which stands for the key or cookie that it was exchanged for.
 const (
 	CredentialKey    CredentialKind = "key"
 	CredentialCookie CredentialKind = "cookie"
 	CredentialToken  CredentialKind = "token"
 	CredentialLocal  CredentialKind = "local"
+	CredentialFile   CredentialKind = "file"
 )
 
 // An Actor is the caller of one call, with the properties of the call that are not in its input. Every call has its
@@ -23,7 +25,7 @@ type Actor struct {
 	Plan              Plan
 	BasePlan          loci.PlanName // without benefits
 	GrantedWorkspaces []loci.ID     // the only workspaces that a narrowed token reaches; nil means all of the user's
-	GrantSecret       []byte        // of the grant of a token, for calls with an Idempotency-Key
+	GrantSecret       []byte        // that outlasts the token of a call with an Idempotency-Key
 	OpenReferral      bool          // the user was referred, and no memory has activated the referral yet
 	AgentID           loci.ID       // of the trusted agent that the call names as its actor; empty for people
 

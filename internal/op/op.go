@@ -30,10 +30,17 @@ const (
 	Account        // any valid credential
 	Person         // a cookie or an API key: a narrowed token must not widen itself
 	Agent          // an API key that names a trusted agent as its actor
+	File           // over REST a file token, and nothing else; elsewhere any valid credential
 )
 
 func (a Access) String() string {
-	return [...]string{"", "public", "account", "person", "agent"}[a]
+	return [...]string{"", "public", "account", "person", "agent", "file"}[a]
+}
+
+// Takes reports whether operations of this access take a kind of credential over a transport. A file token is good for
+// files over REST, and for nothing else.
+func (a Access) Takes(kind identity.CredentialKind, transport string) bool {
+	return (kind == identity.CredentialFile) == (a == File && transport == TransportREST)
 }
 
 // A Toolset is a set of MCP tools that a client chooses by name.

@@ -16,7 +16,7 @@ import (
 // A Call is the context of an operation's call beside its fields. A transport
 // fills the first part; Run fills the second.
 type Call struct {
-	Transport  string // "rest", "page", "mcp", "oauth", "command": for the log and the metrics
+	Transport  string // TransportREST, "page", "mcp", "oauth" or "command"
 	Credential string // the credential itself: a key, a token, a cookie's secret
 	// how the credential was sent: a cookie, or any other bearer
 	CredentialKind      identity.CredentialKind
@@ -43,6 +43,9 @@ type Call struct {
 	Replayed     bool    // the response was stored by an earlier call
 	ETag         string  // the entity tag of the returned record, if it has one
 }
+
+// TransportREST is the transport of the REST API.
+const TransportREST = "rest"
 
 // ActorAgent is the value of the actor header that names an agent.
 const ActorAgent = "agent"
@@ -143,6 +146,8 @@ type coster interface{ Cost() int }
 // authorize checks the parts of the call other than credential and fields.
 func (c *Call) authorize(o *Op, actor *identity.Actor) error {
 	switch {
+	case o.Access != Public && !o.Access.Takes(actor.CredentialKind, c.Transport):
+		return loci.NewError(loci.CodeInvalidKey)
 	case c.CrossOrigin && (o.Exposure == BrowserOnly || actor.CredentialKind == identity.CredentialCookie):
 		return loci.Errorf(loci.CodeForbidden, "A page of another origin cannot do this with a cookie: use an API key.")
 	case c.AgentIDSent:

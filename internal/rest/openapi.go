@@ -38,7 +38,13 @@ func (d *handler) openAPIDocument(routes []httpapi.Route) []byte {
 		jsonObject{}, jsonObject{}, jsonObject{},
 		map[string]*jsonschema.Schema{"Error": errorSchema()}, d.deprecations}
 	for _, o := range d.Table.Ops {
-		s.addOperation(o.Method, o.Path, s.operationObject(o))
+		for i, path := range paths(o) {
+			operation := s.operationObject(o)
+			if i > 0 { // each operation object has an id of its own
+				operation["operationId"] = o.Name + ".alias"
+			}
+			s.addOperation(o.Method, path, operation)
+		}
 	}
 	for _, r := range routes {
 		method, path, ok := strings.Cut(r.Pattern, " ")
@@ -89,6 +95,8 @@ func (s *openAPIBuilder) build(url, serviceVersion string) jsonObject {
 			"securitySchemes": jsonObject{
 				"bearer": jsonObject{"type": "http", "scheme": "bearer",
 					"description": "An API key (" + loci.KeyPrefix + "...) or an access token"},
+				"fileToken": jsonObject{"type": "http", "scheme": "bearer", "bearerFormat": "JWT",
+					"description": "A token of file.exchange, for files alone"},
 				"cookie": jsonObject{"type": "apiKey", "in": "cookie", "name": s.cookie,
 					"description": "A signed-in browser"},
 			},
@@ -111,6 +119,8 @@ func securityRequirements(a op.Access) []jsonObject {
 		return []jsonObject{}
 	case op.Agent:
 		return []jsonObject{{"bearer": []string{}}}
+	case op.File:
+		return []jsonObject{{"fileToken": []string{}}}
 	}
 	return []jsonObject{{"bearer": []string{}}, {"cookie": []string{}}}
 }
@@ -120,6 +130,7 @@ var accessDescriptions = map[op.Access]string{
 	op.Account: "It takes any credential.",
 	op.Person:  "It takes an API key or a signed-in browser, never an access token.",
 	op.Agent:   "It takes an API key together with X-Loci-Actor: agent.",
+	op.File:    "It takes a token of file.exchange, and nothing else.",
 }
 
 func (s *openAPIBuilder) operationObject(o *op.Op) jsonObject {

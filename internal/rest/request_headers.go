@@ -11,7 +11,7 @@ import (
 
 // newCall returns the call of a request. Without an Authorization header the cookie is the credential.
 func (d *handler) newCall(w http.ResponseWriter, r *http.Request) *op.Call {
-	c := httpapi.NewCall(w, r, "rest", d.TrustedProxies)
+	c := httpapi.NewCall(w, r, op.TransportREST, d.TrustedProxies)
 	d.AddCookie(r, c)
 	if tags := r.Header.Values("If-Match"); tags != nil {
 		// Lines are one list (RFC 9110, section 5.3). An empty one matches nothing.

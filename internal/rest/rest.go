@@ -52,7 +52,9 @@ func New(o Options) http.Handler {
 		cors: map[string]httpapi.CORS{}}
 	d.Origins = cmp.Or(d.Origins, httpapi.NewOrigins(o.PublicURL))
 	for _, o := range o.Table.Ops {
-		d.mux.Handle(o.Method+" "+o.Path, withSunset(d.deprecations(o), d.opHandler(o)))
+		for _, path := range paths(o) {
+			d.mux.Handle(o.Method+" "+path, withSunset(d.deprecations(o), d.opHandler(o)))
+		}
 	}
 	for _, r := range d.routes() {
 		d.mux.Handle(r.Pattern, r.Handler)
@@ -71,6 +73,17 @@ func New(o Options) http.Handler {
 	return d
 }
 
+// FilePrefixes begin the paths of the operations of files: the first one in the table, and its alias.
+var FilePrefixes = []string{"/functions/v1/loci", "/functions/v1/service"}
+
+// paths returns the paths of an operation: that of the table, and the alias that each operation of files has.
+func paths(o *op.Op) []string {
+	if rest, ok := strings.CutPrefix(o.Path, FilePrefixes[0]+"/"); ok {
+		return []string{o.Path, FilePrefixes[1] + "/" + rest}
+	}
+	return []string{o.Path}
+}
+
 // methods are those that a path may have.
 var methods = []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"}
 
@@ -82,8 +95,10 @@ func (d *handler) reserveLiterals() {
 		if strings.Contains(o.Path, "{") {
 			continue
 		}
-		if has[o.Path] = append(has[o.Path], o.Method); o.Method == http.MethodGet {
-			has[o.Path] = append(has[o.Path], http.MethodHead)
+		for _, path := range paths(o) {
+			if has[path] = append(has[path], o.Method); o.Method == http.MethodGet {
+				has[path] = append(has[path], http.MethodHead)
+			}
 		}
 	}
 	for literal, own := range has {

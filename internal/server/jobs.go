@@ -12,6 +12,7 @@ import (
 	"github.com/loci-memory/loci/internal/auth"
 	"github.com/loci-memory/loci/internal/dispatch"
 	"github.com/loci-memory/loci/internal/job"
+	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/integrity"
 )
@@ -56,8 +57,8 @@ func sampleIntegrity(ctx context.Context, st *store.Store, log *slog.Logger) err
 	return err
 }
 
-// deleteExpired deletes idempotency keys, sign-ins, links, grants and texts of events that have expired, and messages
-// that were closed long ago.
+// deleteExpired deletes idempotency keys, sign-ins, links, uploads, grants and texts of events that have expired, and
+// messages that were closed long ago. It replaces the secrets of files in time.
 func deleteExpired(ctx context.Context, st *store.Store) error {
 	_, err := store.System(ctx, st, "delete expired records", func(t *store.SystemTx) (loci.Empty, error) {
 		if _, err := t.DeleteExpiredResponses(); err != nil {
@@ -67,6 +68,12 @@ func deleteExpired(ctx context.Context, st *store.Store) error {
 			return loci.Empty{}, err
 		}
 		if err := t.DeleteExpiredTokens(); err != nil {
+			return loci.Empty{}, err
+		}
+		if err := t.DeleteExpiredUploads(); err != nil {
+			return loci.Empty{}, err
+		}
+		if _, err := t.RotateFileSecrets(service.FileSecretAge); err != nil {
 			return loci.Empty{}, err
 		}
 		return loci.Empty{}, t.Grants().DeleteExpired()

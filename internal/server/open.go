@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/blob"
 	"github.com/loci-memory/loci/internal/embed"
 	"github.com/loci-memory/loci/internal/extract"
 	"github.com/loci-memory/loci/internal/extract/llm"
@@ -123,10 +124,15 @@ func OpenAdmin(ctx context.Context, s Settings) (*Admin, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.adopt(ctx, st); err != nil {
+	err = s.adopt(ctx, st)
+	var bucket blob.Bucket
+	if err == nil {
+		bucket, err = s.openBucket()
+	}
+	if err != nil {
 		return nil, errors.Join(err, st.Close())
 	}
-	return &Admin{service.New(service.Options{Store: st, Clock: s.clock(), PublicURL: s.linkURL()}),
+	return &Admin{service.New(service.Options{Store: st, Clock: s.clock(), PublicURL: s.linkURL(), Bucket: bucket}),
 		integrity.New(st), s.PublicURL == ""}, nil
 }
 
@@ -299,15 +305,23 @@ type Local struct {
 // localOwner is the address of the one user of a local database. No mail reaches it.
 const localOwner loci.Email = "local@localhost"
 
+// localURL begins the addresses of a local database. No program listens there.
+const localURL = "http://localhost"
+
 // OpenLocal opens the local database in dir. Several processes may open it.
 // With oneShot it runs for one command, and is interrupted with ctx.
 func OpenLocal(ctx context.Context, dir string, oneShot bool) (*Local, error) {
 	model := embed.NewMiniLM()
+	bucket, err := blob.OpenFolder(filepath.Join(dir, filesFolder))
+	if err != nil {
+		return nil, err
+	}
 	st, err := openSQLite(ctx, dir, store.Options{Embedder: model, OneShot: oneShot})
 	if err != nil {
 		return nil, err
 	}
-	s := service.New(service.Options{Store: st, Embedder: model, Clock: time.Now, PublicURL: "http://localhost",
+	s := service.New(service.Options{Store: st, Embedder: model, Clock: time.Now, PublicURL: localURL, Bucket: bucket,
+		MaxFile: loci.MaxFileSize,
 		UsedOperations: func(context.Context, *identity.Actor) (int64, time.Time, error) {
 			return 0, identity.MonthEnd(time.Now()), nil
 		}})

@@ -17,6 +17,8 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/auth"
+	"github.com/loci-memory/loci/internal/files"
+	"github.com/loci-memory/loci/internal/filetoken"
 	"github.com/loci-memory/loci/internal/httpapi"
 	"github.com/loci-memory/loci/internal/mcp"
 	"github.com/loci-memory/loci/internal/oauth"
@@ -40,7 +42,7 @@ func Serve(ctx context.Context, s Settings, console, logs io.Writer) (err error)
 	if err != nil {
 		return err
 	}
-	files, err := listen.NewFileBudget(database)
+	descriptors, err := listen.NewFileBudget(database)
 	if err != nil {
 		return err
 	}
@@ -58,6 +60,10 @@ func Serve(ctx context.Context, s Settings, console, logs io.Writer) (err error)
 		return err
 	}
 	extractor, err := s.extractor()
+	if err != nil {
+		return err
+	}
+	bucket, err := s.openBucket()
 	if err != nil {
 		return err
 	}
@@ -92,16 +98,20 @@ func Serve(ctx context.Context, s Settings, console, logs io.Writer) (err error)
 		warnings = append(warnings, "links in mails begin with "+s.PublicURL+": set LOCI_PUBLIC_URL to the address "+
 			"that people use")
 	}
-	if w := files.Warning(); w != "" {
+	if w := descriptors.Warning(); w != "" {
 		warnings = append(warnings, w)
 	}
+	var svc *service.Service
 	gate := auth.NewGate(st, auth.Options{Rate: s.RateLimit, Burst: s.RateBurst,
-		FreeOperation: service.AccountStatus.Name, Clock: s.clock(), Log: log, Shared: s.DB != ""})
+		FreeOperation: service.AccountStatus.Name, Clock: s.clock(), Log: log, Shared: s.DB != "",
+		VerifyFileToken: func(ctx context.Context, token string) (filetoken.Holder, error) {
+			return svc.VerifyFileToken(ctx, token)
+		}})
 	defer gate.Close()
-	svc := service.New(service.Options{Store: st, Embedder: model, PreviousEmbedder: previous,
+	svc = service.New(service.Options{Store: st, Embedder: model, PreviousEmbedder: previous,
 		Clock: s.clock(), Registration: s.Registration, SignInLimit: s.SignInLimit, PublicURL: s.PublicURL,
 		UsedOperations: gate.Used, SendMail: s.sendMail(), Extractor: extractor, DailyTokens: s.LLMDailyTokens,
-		Heartbeat: s.Heartbeat})
+		Heartbeat: s.Heartbeat, Bucket: bucket, MaxFile: s.MaxFile})
 	ready := &readiness{check: st.Ping, damage: seenDamage, log: log}
 	context.AfterFunc(ctx, func() { ready.draining.Store(true) })
 	m := newMetrics(st, ready)
@@ -131,7 +141,7 @@ func Serve(ctx context.Context, s Settings, console, logs io.Writer) (err error)
 	if s.onReady != nil {
 		s.onReady(s.PublicURL)
 	}
-	return listen.Serve(ctx, listener, files.Connections(), s.handler(st, host, svc, gate, log), log)
+	return listen.Serve(ctx, listener, descriptors.Connections(), s.handler(st, host, svc, gate, log), log)
 }
 
 // ensureDataDir makes the data folder, and returns warnings for the operator.
@@ -196,7 +206,8 @@ func (s Settings) handler(st *store.Store, host *op.Host, svc *service.Service, 
 		ServiceVersion: Version,
 		Table:          table, Host: host, Log: log, Site: site,
 		ExtraRoutes: slices.Concat(web.Routes(web.Options{Table: table, Host: host, Service: svc, Site: site,
-			Authorizer: authorization, Mail: s.Mail != nil}), authorization.Routes(), mcpServer.Routes()),
+			Authorizer: authorization, Mail: s.Mail != nil}), authorization.Routes(), mcpServer.Routes(),
+			files.Routes(files.Options{Service: svc, Log: log, Prefixes: rest.FilePrefixes})),
 		OmittedOps: omitted, Deprecations: s.deprecations,
 		ResponseLimiter: responses, BodyLimiter: bodies, Hosts: s.restHosts(hosts),
 	})

@@ -56,6 +56,10 @@ type Settings struct {
 	LLMModel       string
 	LLMDailyTokens int64
 	Mail           *mail.Server // nil: no mail is sent
+	Blobs          string       // where files are kept: blobsFile, or the address of a bucket
+	MaxFile        int64        // the most bytes of a file
+
+	environ map[string]string // the variables with which a bucket is opened
 
 	deprecations []rest.Deprecation
 	given        map[string]string // the settings that are not the default, by their flags
@@ -106,6 +110,10 @@ var Catalogue = append([]Setting{
 			s.Deprecate = v
 			return nil
 		}},
+	{"blobs", "LOCI_BLOBS", blobsFile, "Where files of memories are kept: file (in the data folder), or a bucket of " +
+		"S3 (s3://BUCKET/PREFIX?endpoint=URL&region=NAME&path=1&direct=1, keys in the variables of AWS)",
+		func(s *Settings, v string) error { s.Blobs = v; return nil }},
+	{"max-file", "LOCI_MAX_FILE", strconv.Itoa(service.DefaultMaxFile), "Bytes that a file may have", setMaxFile},
 	{"mcp-toolset", "LOCI_MCP_TOOLSET", "full", "Tools of an MCP client that asks for no set: full, stable or core",
 		setToolset},
 	{"mcp-query-key", "LOCI_MCP_QUERY_KEY", "0", "1 lets old MCP clients send ?api_key=", setQueryKey},
@@ -159,10 +167,9 @@ func (s Setting) Secret() bool {
 
 // saved reports whether a server saves the setting for the commands of its operator, which may run without the
 // variables of the server.
-func (s Setting) saved() bool { return s.Flag == "public-url" || strings.HasPrefix(s.Flag, "plan") }
-
-// unsupportedEnv are settings of later versions: setting them causes a warning.
-var unsupportedEnv = []string{"LOCI_BLOBS"}
+func (s Setting) saved() bool {
+	return s.Flag == "public-url" || s.Flag == "blobs" || strings.HasPrefix(s.Flag, "plan")
+}
 
 // clientEnv are variables of the programs that call a server, not of the server.
 var clientEnv = []string{"LOCI_URL", "LOCI_API_KEY"}
@@ -205,9 +212,12 @@ func flagOf(env string) string {
 // precedes the default. An empty value is an absent one. An error names the invalid value.
 func Load(flags map[string]string, environ []string) (s Settings, warnings []string, err error) {
 	env := map[string]string{}
+	s.environ = map[string]string{}
 	for _, e := range environ {
 		if name, v, ok := strings.Cut(e, "="); ok && strings.HasPrefix(name, "LOCI_") {
 			env[name] = v
+		} else if strings.HasPrefix(name, "AWS_") {
+			s.environ[name] = v
 		} else if name == "SERVICE_MCP_TOOLSET" && env["LOCI_MCP_TOOLSET"] == "" {
 			env["LOCI_MCP_TOOLSET"] = v
 		}
@@ -268,8 +278,6 @@ func Load(flags map[string]string, environ []string) (s Settings, warnings []str
 func envWarnings(env map[string]string) (warnings []string) {
 	for name := range env {
 		switch {
-		case slices.Contains(unsupportedEnv, name):
-			warnings = append(warnings, name+" has no effect in this version")
 		case !slices.Contains(clientEnv, name):
 			warnings = append(warnings, name+" is not known: check its spelling")
 		}
@@ -307,6 +315,15 @@ func readConfigFile(dir string) (map[string]string, error) {
 func (s *Settings) validate() error {
 	if s.Data == "" && s.DB == "" {
 		return fmt.Errorf("there is no home folder in which to keep the data: name one with --data or LOCI_DATA")
+	}
+	if !s.hasBlobsAddress() && s.Data == "" {
+		return fmt.Errorf("there is no home folder in which to keep files: name one with --data or LOCI_DATA, or a " +
+			"bucket with --blobs or LOCI_BLOBS")
+	}
+	if s.hasBlobsAddress() {
+		if _, err := s.openBucket(); err != nil {
+			return fmt.Errorf("LOCI_BLOBS (--blobs): %w", err)
+		}
 	}
 	if s.ClockOffset != 0 && !httpapi.IsLoopback(s.Listen) {
 		return fmt.Errorf("LOCI_CLOCK_OFFSET (--clock-offset) is for tests: it needs a listener on a loopback address")

@@ -184,8 +184,7 @@ func requestedAtlas(tx *store.Tx, in loci.CreateMemory) (*store.Atlas, error) {
 // GetMemory reads a memory.
 func (s *Service) GetMemory(ctx context.Context, actor *identity.Actor, in loci.GetMemory) (loci.MemoryDetail, error) {
 	return read(ctx, s, actor, func(tx *store.Tx) (loci.MemoryDetail, error) {
-		m, err := tx.MemoryRecord(in.MemoryID)
-		return loci.MemoryDetail{Memory: m, Attachments: []loci.Attachment{}}, err
+		return tx.MemoryDetail(in.MemoryID)
 	})
 }
 

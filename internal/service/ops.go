@@ -139,6 +139,21 @@ var (
 	AgentEvents = op.AddStream(Ops, "agent.events", "GET /v1/agent-messages/events",
 		"Stream the messages that you receive.", op.Agent, op.NoTool, (*Service).ListenAgent, op.ServerOnly)
 
+	FileExchange = op.Add(Ops, "file.exchange", "POST /functions/v1/loci/auth/exchange",
+		"Exchange an API key for a token for files.", op.Account, op.NoTool, (*Service).ExchangeFileToken,
+		op.ServerOnly)
+	AttachmentUpload = op.Add(Ops, "attachment.upload", "POST /functions/v1/loci/storage/upload-url",
+		"Announce a file of a memory, and get the address for its bytes.", op.File, op.NoTool,
+		(*Service).UploadAttachment, op.Creates)
+	AttachmentConfirm = op.Add(Ops, "attachment.confirm", "POST /functions/v1/loci/storage/confirm-upload",
+		"Add an uploaded file to its memory.", op.File, op.NoTool, (*Service).ConfirmAttachment)
+	AttachmentDownload = op.Add(Ops, "attachment.download", "GET /functions/v1/loci/storage/download-url",
+		"Get an address from which a file can be downloaded for 15 minutes.", op.File, op.ToolFull,
+		(*Service).DownloadAttachment)
+	AttachmentDelete = op.Add(Ops, "attachment.delete", "POST /functions/v1/loci/storage/delete-objects",
+		"Delete files of memories. This cannot be undone.", op.File, op.NoTool, (*Service).DeleteAttachments,
+		op.Destructive)
+
 	SessionStart = op.Add(Ops, "session.start", "POST /v1/sessions",
 		"Start a session for a task, and read what is known.", op.Account, op.ToolFull, (*Service).StartSession,
 		op.MayCreate)

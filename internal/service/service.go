@@ -10,6 +10,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/attempt"
+	"github.com/loci-memory/loci/internal/blob"
 	"github.com/loci-memory/loci/internal/dispatch"
 	"github.com/loci-memory/loci/internal/extract"
 	"github.com/loci-memory/loci/internal/identity"
@@ -18,6 +19,7 @@ import (
 	"github.com/loci-memory/loci/internal/retrieve"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/accountdb"
+	"github.com/loci-memory/loci/internal/store/attachmentdb"
 	"github.com/loci-memory/loci/internal/vector"
 )
 
@@ -33,6 +35,8 @@ type Service struct {
 	setup         setupLink
 	extraction    extractionCounts
 	dispatcher    *dispatch.Dispatcher
+	fileKeys      fileKeys
+	uploads       uploads
 }
 
 // Options are the dependencies and settings of a Service.
@@ -62,7 +66,14 @@ type Options struct {
 
 	// Heartbeat is the time between two heartbeats of a stream; 0 means 20 s.
 	Heartbeat time.Duration
+
+	// Bucket keeps the files of memories. Without one the calls of files are unavailable.
+	Bucket  blob.Bucket
+	MaxFile int64 // the most bytes of a file; 0 means 100 MiB
 }
+
+// DefaultMaxFile is the most bytes of a file where the operator sets no limit.
+const DefaultMaxFile = 100 << 20
 
 // New returns a Service.
 func New(o Options) *Service {
@@ -78,11 +89,15 @@ func New(o Options) *Service {
 		mailLimiter: attempt.NewLimiter(o.Clock, o.SignInLimit,
 			"Too many mails were asked for: wait for Retry-After seconds.")}
 	s.Heartbeat = cmp.Or(s.Heartbeat, 20*time.Second)
+	s.MaxFile = cmp.Or(s.MaxFile, DefaultMaxFile)
 	s.dispatcher = dispatch.New(s.Store)
 	s.Store.Subscribe(func(accountdb.Change) { s.dispatcher.Recheck() })
 	s.Store.SubscribeMessages(s.dispatcher.Announce)
 	if s.SendMail != nil {
 		s.handleMails()
+	}
+	if s.Bucket != nil {
+		s.Store.Jobs().Handle(attachmentdb.DeleteObjectJob, s.deleteObject)
 	}
 	if s.Extractor != nil {
 		s.Store.Jobs().Handle(extractEvent, s.extractJob)

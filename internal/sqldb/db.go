@@ -64,6 +64,7 @@ type Dialect struct {
 	StringRows  string // a table: list.value is a text of the JSON list ?%[1]d
 	PairRows    string // a table: list.name and list.number are the pairs of the JSON list ?%[1]d
 	JoinIDs     string // a table: the rows of %[2]s with %[3]s among the integers of the JSON list ?%[1]d
+	GroupLists  string // an aggregate: a JSON list of the lists of the columns %s
 	LogVersion  string // an aggregate over the rows c of a log; it increases with each appended row
 }
 

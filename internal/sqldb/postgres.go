@@ -28,6 +28,7 @@ var postgresDialect = &Dialect{
 	PairRows: `(SELECT pair ->> 0 AS name, CAST(pair ->> 1 AS BIGINT) AS number
 		FROM jsonb_array_elements(CAST(?%[1]d AS jsonb)) AS pairs (pair)) AS list`,
 	JoinIDs:    `unnest(` + bigintArray("%[1]d") + `) AS picked (value) JOIN %[2]s ON %[3]s = picked.value`,
+	GroupLists: `COALESCE(json_agg(json_build_array(%s)), '[]')`,
 	LogVersion: `count(*)`, // a lower seq may be committed after a higher one
 }
 

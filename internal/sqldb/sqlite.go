@@ -33,6 +33,7 @@ var sqliteDialect = &Dialect{
 	PairRows: `(SELECT json_extract(pair.value, '$[0]') AS name, json_extract(pair.value, '$[1]') AS number
 		FROM json_each(?%[1]d) AS pair) AS list`,
 	JoinIDs:    `json_each(?%[1]d) AS picked CROSS JOIN %[2]s ON %[3]s = picked.value`,
+	GroupLists: `json_group_array(json_array(%s))`,
 	LogVersion: `COALESCE(max(c.seq), 0)`, // one lookup: with one writer, rows are committed in the order of seq
 }
 

@@ -139,7 +139,10 @@ func (t *Tx) DeleteAtlas(id loci.ID, dryRun bool) (loci.Deleted, error) {
 			"The Inbox of a personal workspace cannot be deleted: it takes memories without an atlas.")
 	}
 	if dryRun {
-		return loci.NewDryRun(r.MemoryCount), nil
+		var files int
+		err := t.conn.QueryRow(`SELECT count(*) FROM attachments x WHERE x.atlas = ?1 AND x.active`, []any{a.rowID},
+			[]any{&files})
+		return loci.NewDryRun(r.MemoryCount, files), err
 	}
 	if err := t.deleteResponses(a.id); err != nil {
 		return loci.Deleted{}, err

@@ -10,6 +10,7 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/minhash"
 	"github.com/loci-memory/loci/internal/sqldb"
+	"github.com/loci-memory/loci/internal/store/attachmentdb"
 	"github.com/loci-memory/loci/internal/store/checksum"
 	"github.com/loci-memory/loci/internal/store/indexdb"
 	"github.com/loci-memory/loci/internal/store/minhashdb"
@@ -351,6 +352,9 @@ func (m *Memory) Delete() error {
 		}
 	}
 	if err := t.deleteResponses(was.ID); err != nil {
+		return err
+	}
+	if err := attachmentdb.Delete(t.conn, t.store.jobs, `memory = ?1`, m.rowID); err != nil {
 		return err
 	}
 	if _, err := t.exec(`DELETE FROM memories WHERE id = ?1`, was.ID); err != nil {

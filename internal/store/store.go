@@ -194,7 +194,7 @@ func (s *Store) Ping(ctx context.Context) error {
 		for _, x := range [][2]string{{"metadata", "value"}, {"users", "name"}, {"api_keys", "name"},
 			{"workspaces", "name"}, {"members", "role"}, {"memories", "title"}, {"index_log", "tags"},
 			{"keyword_indexes", "CAST(version AS TEXT)"}, {"oauth_clients", "name"}, {"oauth_codes", "scope"},
-			{"grants", "scope"}, {"grant_tokens", "CAST(replaced_at AS TEXT)"}} {
+			{"grants", "scope"}, {"grant_tokens", "CAST(replaced_at AS TEXT)"}, {"attachments", "file_name"}} {
 			var text string // no index has the column, so the statement reads the table
 			err := t.QueryRow(`SELECT `+x[1]+` FROM `+x[0]+` LIMIT 1`, nil, []any{&text})
 			if err != nil && !errors.Is(err, sqldb.ErrNoRows) {
@@ -267,6 +267,50 @@ func (t *SystemTx) ServerSettings() (settings map[string]string, err error) {
 
 // SetPlans replaces the plans of the options. No other call may run.
 func (s *Store) SetPlans(p identity.Plans) { s.plans = p }
+
+// fileSecrets is the row of metadata with the secrets of signed addresses and file tokens.
+const fileSecrets = "file_secrets"
+
+// A FileSecret signs addresses and tokens of files from its time on.
+type FileSecret struct {
+	Secret    []byte    `json:"secret"`
+	CreatedAt loci.Time `json:"createdAt"`
+}
+
+// FileSecrets returns the secrets of files, the newest first.
+func (t *SystemTx) FileSecrets() (list []FileSecret, err error) {
+	var text string
+	err = t.t.conn.QueryRow(`SELECT value FROM metadata WHERE name = ?1`, []any{fileSecrets}, []any{&text})
+	if errors.Is(err, sqldb.ErrNoRows) {
+		return nil, nil
+	}
+	if err == nil {
+		err = json.Unmarshal([]byte(text), &list)
+	}
+	return list, err
+}
+
+// RotateFileSecrets adds a secret if the newest one is older than an age, and deletes those that a newer one has
+// replaced for that long. It returns the secrets. Several servers add one.
+func (t *SystemTx) RotateFileSecrets(age time.Duration) ([]FileSecret, error) {
+	if err := t.t.conn.AdvisoryLock(fileSecrets); err != nil {
+		return nil, err
+	}
+	list, err := t.FileSecrets()
+	due := t.t.conn.Now - loci.Time(age.Microseconds())
+	if err != nil || len(list) > 0 && list[0].CreatedAt > due {
+		return list, err
+	}
+	secret := make([]byte, 32)
+	rand.Read(secret)
+	list = append([]FileSecret{{secret, t.t.conn.Now}}, list[:min(len(list), 1)]...)
+	text, err := json.Marshal(list)
+	if err == nil {
+		_, err = t.t.exec(`INSERT INTO metadata (name, value) VALUES (?1, ?2)
+			ON CONFLICT (name) DO UPDATE SET value = excluded.value`, fileSecrets, string(text))
+	}
+	return list, err
+}
 
 // loadOrCreateSecret returns a random secret of this database, and stores it at the first call.
 func (s *Store) loadOrCreateSecret(ctx context.Context, name string) ([]byte, error) {

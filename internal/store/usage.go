@@ -6,6 +6,7 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/sqldb"
+	"github.com/loci-memory/loci/internal/store/attachmentdb"
 	"github.com/loci-memory/loci/internal/store/embeddb"
 )
 
@@ -18,7 +19,8 @@ func (t *Tx) Usage() (s loci.AccountStatus, err error) {
 			(SELECT CAST(COALESCE(SUM(a.memories), 0) AS BIGINT) FROM atlases a WHERE a.workspace = w.row_id)
 				+ (SELECT CAST(COALESCE(SUM(c.memories), 0) AS BIGINT) FROM index_log c WHERE c.workspace = w.row_id),
 			(SELECT CAST(COALESCE(SUM(a.bytes), 0) AS BIGINT) FROM atlases a WHERE a.workspace = w.row_id)
-				+ (SELECT CAST(COALESCE(SUM(c.bytes), 0) AS BIGINT) FROM index_log c WHERE c.workspace = w.row_id),
+				+ (SELECT CAST(COALESCE(SUM(c.bytes), 0) AS BIGINT) FROM index_log c WHERE c.workspace = w.row_id)
+				+ `+attachmentdb.ActiveBytes+`,
 			`+embeddb.QueueCountSQL+`, `+embeddb.FailedCountSQL+`
 		FROM workspaces e`+t.membershipJoin("e.row_id"), nil, func(r sqldb.Row) error {
 		var personal bool
@@ -90,8 +92,8 @@ func (t *SystemTx) UsageOf(userID loci.ID) (s loci.AccountStatus, list []loci.Wo
 	return s, list, err
 }
 
-// checkStorageQuota returns quota_exceeded if the contents of the owner exceed the plan. Without a limit it sends no
-// statement.
+// checkStorageQuota returns quota_exceeded if contents and files of the owner exceed the plan. Without a limit it sends
+// no statement.
 func (w *Workspace) checkStorageQuota() error {
 	if w.t.plan(w.owner).Storage >= loci.Unlimited {
 		return nil
@@ -103,7 +105,8 @@ func (w *Workspace) checkStorageQuota() error {
 	return err
 }
 
-// checkStorageQuota returns quota_exceeded if the contents in all workspaces of an owner exceed the plan's storage.
+// checkStorageQuota returns quota_exceeded if contents and files in all workspaces of an owner exceed the storage of
+// the plan.
 func (t *Tx) checkStorageQuota(owner owner) error {
 	limit := t.plan(owner).Storage
 	if limit >= loci.Unlimited {
@@ -113,7 +116,8 @@ func (t *Tx) checkStorageQuota(owner owner) error {
 		`SELECT (SELECT CAST(COALESCE(SUM(a.bytes), 0) AS BIGINT) FROM members m
 			JOIN atlases a ON a.workspace = m.workspace WHERE m.user_id = ?1 AND m.role = 'owner')
 		+ (SELECT CAST(COALESCE(SUM(c.bytes), 0) AS BIGINT) FROM members m
-			JOIN index_log c ON c.workspace = m.workspace WHERE m.user_id = ?1 AND m.role = 'owner')`)
+			JOIN index_log c ON c.workspace = m.workspace WHERE m.user_id = ?1 AND m.role = 'owner')
+		+ `+attachmentdb.HeldBytes(t.conn))
 	switch {
 	case err != nil || held <= limit:
 		return err

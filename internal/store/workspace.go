@@ -201,7 +201,7 @@ func (w *Workspace) Delete(dryRun bool) (loci.Deleted, error) {
 		return loci.Deleted{}, err
 	}
 	if dryRun {
-		return loci.NewDryRun(0), nil
+		return loci.NewDryRun(0, 0), nil
 	}
 	if err := w.t.deleteResponses(w.id); err != nil {
 		return loci.Deleted{}, err

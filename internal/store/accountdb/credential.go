@@ -64,18 +64,28 @@ func (t Tx) ScanCredential(r sqldb.Row, c *Credential, more ...any) error {
 
 // Credential returns the key or sign-in whose secret has this hash.
 func (t Tx) Credential(kind identity.CredentialKind, hash []byte) (c Credential, err error) {
+	return t.credential(kind, "hash", hash)
+}
+
+// CredentialByID returns the key or sign-in with an id.
+func (t Tx) CredentialByID(kind identity.CredentialKind, id loci.ID) (c Credential, err error) {
+	return t.credential(kind, "id", id)
+}
+
+// credential returns the key or sign-in with a value in a column.
+func (t Tx) credential(kind identity.CredentialKind, column string, value any) (c Credential, err error) {
 	c.Kind = kind
 	if kind == identity.CredentialCookie {
 		err = t.ScanCredential(t.conn.Row(`SELECT`+CredentialColumns+`, s.id, s.used_at FROM sign_ins s
-			JOIN users u ON u.id = s.user_id WHERE s.hash = ?1 AND s.used_at > ?2 AND s.created_at > ?3`,
-			hash, t.cutoff(SignInIdleTimeout), t.cutoff(SignInMaxAge)), &c, &c.ID, &c.UsedAt)
+			JOIN users u ON u.id = s.user_id WHERE s.`+column+` = ?1 AND s.used_at > ?2 AND s.created_at > ?3`,
+			value, t.cutoff(SignInIdleTimeout), t.cutoff(SignInMaxAge)), &c, &c.ID, &c.UsedAt)
 		return c, err
 	}
 	var revoked loci.Time
 	err = t.ScanCredential(t.conn.Row(`SELECT`+CredentialColumns+`, k.id, k.last_used_at, k.revoked_at,
 		COALESCE(g.id, ''), COALESCE(g.last_seen_at, 0) FROM api_keys k JOIN users u ON u.id = k.user_id
-		LEFT JOIN agents g ON g.key_id = k.id WHERE k.hash = ?1`, hash), &c, &c.ID, &c.UsedAt, &revoked, &c.AgentID,
-		&c.SeenAt)
+		LEFT JOIN agents g ON g.key_id = k.id WHERE k.`+column+` = ?1`, value), &c, &c.ID, &c.UsedAt, &revoked,
+		&c.AgentID, &c.SeenAt)
 	c.Revoked = c.Revoked || revoked != 0
 	return c, err
 }

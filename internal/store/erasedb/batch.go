@@ -6,11 +6,13 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/sqldb"
+	"github.com/loci-memory/loci/internal/store/attachmentdb"
+	"github.com/loci-memory/loci/internal/store/jobdb"
 	"github.com/loci-memory/loci/internal/store/minhashdb"
 )
 
-// erase deletes the memories with the stored responses that show them, their bands and their links.
-func (b batch) erase(t *sqldb.Tx) error {
+// erase deletes the memories with the stored responses that show them, their bands, links and attachments.
+func (b batch) erase(t *sqldb.Tx, jobs *jobdb.Queue) error {
 	if _, err := t.Exec(`DELETE FROM idempotency_keys WHERE (credential, key) IN (SELECT r.credential, r.key
 		FROM idempotency_records r WHERE r.record IN (SELECT list.value FROM `+
 		fmt.Sprintf(t.Dialect.StringRows, 1)+`))`, sqldb.EncodeStrings(b.ids)); err != nil {
@@ -22,6 +24,10 @@ func (b batch) erase(t *sqldb.Tx) error {
 		}
 	}
 	if err := b.removeLinks(t); err != nil {
+		return err
+	}
+	if err := attachmentdb.Delete(t, jobs, fmt.Sprintf(t.Dialect.InList, "memory", 1),
+		sqldb.EncodeInts(b.rowIDs)); err != nil {
 		return err
 	}
 	_, err := t.Exec(`DELETE FROM memories WHERE `+fmt.Sprintf(t.Dialect.InList, "row_id", 1),

@@ -209,7 +209,7 @@ func (e *Eraser) readBatch(ctx context.Context, of target, id string, size int) 
 func (e *Eraser) eraseBatch(ctx context.Context, b batch) (took time.Duration, err error) {
 	return sqldb.System(ctx, e.db, "erase memories", func(t *sqldb.Tx) (time.Duration, error) {
 		began := time.Now()
-		err := b.erase(t)
+		err := b.erase(t, e.jobs)
 		return time.Since(began), err
 	})
 }

@@ -11,7 +11,7 @@ const MemoryColumns = ` e.id, e.title, e.content, e.type, e.tags, e.status, e.ve
 	e.created_by, e.agent_id, e.session_id, e.created_at, e.updated_at,
 	e.source_name, e.source_uri, e.source_group, e.source_position,
 	e.verified_at, e.verified_by, e.evidence, e.confidence, e.valid_until, e.superseded_by, e.supersedes,
-	e.archived_at `
+	e.archived_at, e.attachments `
 
 // MemoryFields are the fields of a memory as a row stores them, valid or not. Those that a row stores in another form
 // hide the fields of Memory.
@@ -19,6 +19,7 @@ type MemoryFields struct {
 	loci.Memory
 	Type, Status     int // indexes in loci.MemoryTypes and loci.MemoryStatuses
 	Tags, Supersedes string
+	Attachments      string
 	Source           loci.Source
 }
 
@@ -28,7 +29,7 @@ func (f *MemoryFields) Dest() []any {
 		&f.CreatedBy, &f.AgentID, &f.SessionID, &f.CreatedAt, &f.UpdatedAt,
 		&f.Source.Name, &f.Source.URI, &f.Source.Group, &f.Source.Position,
 		&f.VerifiedAt, &f.VerifiedBy, &f.Evidence, &f.Confidence, &f.ValidUntil, &f.SupersededBy, &f.Supersedes,
-		&f.ArchivedAt)
+		&f.ArchivedAt, &f.Attachments)
 }
 
 // Record returns the memory. With an error of its lists, the other fields are complete.
@@ -44,6 +45,9 @@ func (f *MemoryFields) Record() (m loci.Memory, err error) {
 	}
 	if f.Supersedes != sqldb.EmptyList {
 		m.Supersedes, err = sqldb.DecodeStrings[loci.ID](f.Supersedes)
+	}
+	if err == nil && f.Attachments != sqldb.EmptyList {
+		m.AttachmentIDs, err = sqldb.DecodeStrings[loci.ID](f.Attachments)
 	}
 	return m, err
 }

@@ -16,6 +16,7 @@ package jobdb
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync/atomic"
 	"time"
 
@@ -135,8 +136,25 @@ func (q *Queue) Dropped() map[string]int64 {
 func (q *Queue) Add(t *sqldb.Tx, kind, subject string) error {
 	_, err := t.Insert(`INSERT INTO jobs (kind, subject, due, attempts, error, created_at)
 		VALUES (?1, ?2, ?3, 0, '', ?3)`, []any{kind, subject, t.Now})
+	q.wakeAfter(t, kind)
+	return err
+}
+
+// AddAll adds a job for each of the subjects to the transaction.
+func (q *Queue) AddAll(t *sqldb.Tx, kind string, subjects []loci.ID) error {
+	if len(subjects) == 0 {
+		return nil
+	}
+	_, err := t.Exec(`INSERT INTO jobs (kind, subject, due, attempts, error, created_at)
+		SELECT CAST(?1 AS TEXT), list.value, CAST(?2 AS BIGINT), 0, '', CAST(?2 AS BIGINT) FROM `+
+		fmt.Sprintf(t.Dialect.StringRows, 3), kind, t.Now, sqldb.EncodeStrings(subjects))
+	q.wakeAfter(t, kind)
+	return err
+}
+
+// wakeAfter begins the next round of a kind after the commit, if this process runs it.
+func (q *Queue) wakeAfter(t *sqldb.Tx, kind string) {
 	if k := q.kinds[kind]; k != nil {
 		t.OnCommit(k.wake)
 	}
-	return err
 }

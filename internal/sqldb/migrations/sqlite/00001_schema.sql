@@ -164,8 +164,9 @@ CREATE TABLE atlases (
 CREATE INDEX atlases_newest ON atlases (workspace, created_at, id);
 CREATE UNIQUE INDEX atlases_inbox ON atlases (workspace) WHERE inbox;
 
--- hash is a hash of the content. checksum covers every field but the links between memories. The column superseded_by
--- is an id, and supersedes a list of ids. A write changes both ends of a link.
+-- hash is a hash of the content. checksum covers every field but the links between memories and the attachments. The
+-- column superseded_by is an id, and supersedes a list of ids. A write changes both ends of a link. attachments is the
+-- list of the ids of the active ones.
 CREATE TABLE memories (
 	row_id          INTEGER PRIMARY KEY AUTOINCREMENT,
 	id              TEXT    NOT NULL UNIQUE,
@@ -196,7 +197,8 @@ CREATE TABLE memories (
 	updated_by      TEXT    NOT NULL,
 	created_at      BIGINT  NOT NULL,
 	updated_at      BIGINT  NOT NULL,
-	archived_at     BIGINT  NOT NULL DEFAULT 0
+	archived_at     BIGINT  NOT NULL DEFAULT 0,
+	attachments     TEXT    NOT NULL DEFAULT '[]'
 );
 CREATE INDEX memories_newest ON memories (workspace, status, created_at, id);
 CREATE INDEX memories_newest_of_atlas ON memories (atlas, status, created_at, id);
@@ -704,3 +706,24 @@ CREATE TABLE receipts (
 CREATE INDEX receipts_open ON receipts (agent, number) WHERE status <> 'closed';
 CREATE INDEX receipts_open_workspace ON receipts (agent, workspace, number) WHERE status <> 'closed';
 CREATE INDEX receipts_closed_workspace ON receipts (agent, workspace, number) WHERE status = 'closed';
+
+-- The files of memories. Their bytes are objects outside of the database, under the id. atlas is that of the memory. An
+-- attachment is not active until its upload is confirmed. Then size, mime_type and sha256 are those of the object;
+-- before they are announced, and sha256 may be empty. stored_sha256 is that of an uploaded object, where it is known.
+CREATE TABLE attachments (
+	row_id        INTEGER PRIMARY KEY,
+	id            TEXT    NOT NULL UNIQUE,
+	memory        BIGINT  NOT NULL REFERENCES memories (row_id) ON DELETE CASCADE,
+	atlas         BIGINT  NOT NULL,
+	created_by    TEXT    NOT NULL,
+	file_name     TEXT    NOT NULL,
+	size          BIGINT  NOT NULL,
+	mime_type     TEXT    NOT NULL,
+	sha256        TEXT    NOT NULL,
+	stored_sha256 TEXT    NOT NULL,
+	active        BOOLEAN NOT NULL,
+	created_at    BIGINT  NOT NULL
+);
+CREATE INDEX attachments_memory ON attachments (memory);
+CREATE INDEX attachments_atlas ON attachments (atlas, active, created_at, size);
+CREATE INDEX attachments_pending ON attachments (created_by, created_at) WHERE NOT active;

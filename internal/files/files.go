@@ -1,0 +1,120 @@
+package files
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/blob"
+	"github.com/loci-memory/loci/internal/httpapi"
+	"github.com/loci-memory/loci/internal/service"
+)
+
+// Options are the settings of the transport.
+type Options struct {
+	Service *service.Service
+	Log     *slog.Logger
+	// Prefixes begin the paths of the routes of files.
+	Prefixes []string
+}
+
+type handler struct{ Options }
+
+// Routes returns the routes of the bytes.
+func Routes(o Options) (list []httpapi.Route) {
+	h := handler{o}
+	for _, prefix := range o.Prefixes {
+		path := prefix + strings.TrimPrefix(service.ObjectsPath, service.FilesPath) + "{attachmentId}"
+		list = append(list,
+			httpapi.Route{Pattern: "PUT " + path, Handler: http.HandlerFunc(h.upload),
+				Reason:   "Its body is the bytes of a file, and a signed address is its credential.",
+				Describe: describeUpload(prefix)},
+			httpapi.Route{Pattern: "GET " + path, Handler: http.HandlerFunc(h.download),
+				Reason:   "Its response is the bytes of a file, and a signed address is its credential.",
+				Describe: describeDownload(prefix)})
+	}
+	return list
+}
+
+// address returns the signed address of a request.
+func (h handler) address(r *http.Request, method string) (blob.Address, error) {
+	return h.Service.VerifyFileAddress(r.Context(), method, loci.ID(r.PathValue("attachmentId")), r.URL.RawQuery)
+}
+
+// finish writes the line of the log, and the response of a call that has failed before it had one.
+func (h handler) finish(w http.ResponseWriter, r *http.Request, name string, id loci.ID, start time.Time, err error) {
+	code := ""
+	level := slog.LevelInfo
+	if err != nil {
+		e := loci.AsError(err)
+		if code = string(e.Code); e.Code.Status() >= http.StatusInternalServerError {
+			level = slog.LevelError
+		}
+	}
+	attrs := []any{"op", name, "request", w.Header().Get("X-Request-Id"), "attachment", id, "code", code, "ms",
+		time.Since(start).Milliseconds()}
+	if cause := errors.Unwrap(err); level == slog.LevelError && cause != nil {
+		attrs = append(attrs, "err", cause)
+	}
+	h.Log.Log(context.WithoutCancel(r.Context()), level, "file", attrs...)
+}
+
+// upload stores the body of a request.
+func (h handler) upload(w http.ResponseWriter, r *http.Request) {
+	start := time.Now()
+	a, err := h.address(r, http.MethodPut)
+	switch {
+	case err != nil:
+	case r.ContentLength >= 0 && r.ContentLength != a.Size:
+		err = loci.Errorf(loci.CodeForbidden, "The body has another length than was announced: send %d bytes.", a.Size)
+	case r.Header.Get("Content-Type") != a.Type || len(r.Header.Values("Content-Encoding")) > 0:
+		err = loci.Errorf(loci.CodeForbidden, "The body has another type than was announced: send Content-Type: %s.",
+			a.Type)
+	default:
+		err = h.Service.StoreUpload(r.Context(), a, service.Body{Reader: newPacedBody(w, r)})
+	}
+	if err == nil {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write([]byte(`{"ok":true}` + "\n")) // a client that has left asks again
+	} else {
+		httpapi.DrainBody(w, r)
+		httpapi.WriteError(w, r, nil, err)
+	}
+	h.finish(w, r, "attachment.put", a.ID, start, err)
+}
+
+// download sends the bytes of an attachment, or a range of them.
+func (h handler) download(w http.ResponseWriter, r *http.Request) {
+	start := time.Now()
+	a, err := h.address(r, http.MethodGet)
+	var file loci.Attachment
+	var object blob.Reader
+	if err == nil {
+		file, object, err = h.Service.OpenDownload(r.Context(), a.ID)
+	}
+	if err != nil {
+		httpapi.WriteError(w, r, nil, err)
+		h.finish(w, r, "attachment.get", a.ID, start, err)
+		return
+	}
+	defer object.Close()
+	head := w.Header()
+	head.Set("Content-Type", file.MIMEType)
+	head.Set("Content-Disposition", blob.Disposition(file.FileName))
+	head.Set("Content-Security-Policy", "sandbox; default-src 'none'")
+	head.Set("Cross-Origin-Resource-Policy", "same-origin")
+	head.Set("Etag", `"`+file.SHA256+`"`)
+	out := newPacedWriter(w, func() error {
+		_, err := h.Service.CheckDownload(r.Context(), a.ID)
+		return err
+	})
+	http.ServeContent(out, r, "", time.Time{}, blob.ForServing(object))
+	h.finish(w, r, "attachment.get", a.ID, start, out.err)
+	if out.err != nil {
+		panic(http.ErrAbortHandler) // the client must not take a part for the whole
+	}
+}

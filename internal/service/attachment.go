@@ -1,0 +1,273 @@
+package service
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/gabriel-vasile/mimetype"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/blob"
+	"github.com/loci-memory/loci/internal/filetoken"
+	"github.com/loci-memory/loci/internal/identity"
+	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/attachmentdb"
+	"github.com/loci-memory/loci/internal/store/jobdb"
+)
+
+// FilesPath begins the routes of files.
+const FilesPath = "/functions/v1/loci"
+
+// ObjectsPath begins the addresses of uploads and downloads; the id of the attachment follows.
+const ObjectsPath = FilesPath + "/storage/objects/"
+
+// Lifetimes of signed addresses.
+const (
+	uploadAddressLifetime   = time.Hour
+	downloadAddressLifetime = 15 * time.Minute
+)
+
+// ExchangeFileToken returns a token for the routes of files. It ends with the credential of the actor.
+func (s *Service) ExchangeFileToken(ctx context.Context, actor *identity.Actor, _ loci.Empty) (loci.FileToken, error) {
+	if actor.CredentialKind == identity.CredentialToken {
+		return loci.FileToken{}, loci.Errorf(loci.CodeInvalidKey,
+			"An access token cannot be exchanged: use an API key, or a signed-in browser.")
+	}
+	return read(ctx, s, actor, func(*store.Tx) (out loci.FileToken, err error) {
+		keys, err := s.fileKeys.get(ctx, s)
+		if err != nil {
+			return out, err
+		}
+		token, end, err := keys.tokens.Issue(filetoken.Holder{UserID: actor.UserID, CredentialID: actor.CredentialID,
+			Kind: actor.CredentialKind}, s.Clock())
+		return loci.FileToken{Token: token, ExpiresAt: loci.TimeOf(end)}, err
+	})
+}
+
+// VerifyFileToken returns the holder of a token, or filetoken.ErrInvalid.
+func (s *Service) VerifyFileToken(ctx context.Context, token string) (filetoken.Holder, error) {
+	keys, err := s.fileKeys.get(ctx, s)
+	if err != nil {
+		return filetoken.Holder{}, err
+	}
+	return keys.tokens.Verify(token, s.Clock())
+}
+
+// UploadAttachment announces a file of a memory, and returns the address of the upload.
+func (s *Service) UploadAttachment(ctx context.Context, actor *identity.Actor, in loci.UploadAttachment) (loci.Upload,
+	error) {
+	if int64(in.Size) > s.MaxFile {
+		return loci.Upload{}, loci.Errorf(loci.CodeInvalidQuery, "size must be at most %d: this server stores no "+
+			"larger files", s.MaxFile)
+	}
+	return write(ctx, s, actor, func(tx *store.Tx) (out loci.Upload, err error) {
+		if err := s.requireBucket(); err != nil {
+			return out, err
+		}
+		m, err := tx.Memory(in.MemoryID)
+		if err != nil {
+			return out, err
+		}
+		if out.Attachment, err = m.AddAttachment(loci.Attachment{FileName: string(in.FileName), Size: int64(in.Size),
+			MIMEType: string(in.MIMEType), SHA256: string(in.SHA256)}); err != nil {
+			return out, err
+		}
+		return s.signUpload(ctx, out.Attachment)
+	})
+}
+
+// signUpload returns how to upload the bytes of an attachment.
+func (s *Service) signUpload(ctx context.Context, a loci.Attachment) (out loci.Upload, err error) {
+	address := blob.Address{Method: blob.MethodPut, ID: a.ID, Size: a.Size, Type: a.MIMEType,
+		Expires: s.Clock().Add(uploadAddressLifetime).Truncate(time.Second)}
+	out = loci.Upload{Attachment: a, Method: address.Method, ExpiresAt: loci.TimeOf(address.Expires),
+		Headers: map[string]string{"Content-Type": a.MIMEType}}
+	if direct := blob.Direct(s.Bucket); direct != nil {
+		out.UploadURL, out.Headers, err = direct.SignPut(ctx, address, a.SHA256)
+		return out, bucketError(err)
+	}
+	out.UploadURL, err = s.sign(ctx, address)
+	return out, err
+}
+
+// sign returns the signed address of an object on this server.
+func (s *Service) sign(ctx context.Context, a blob.Address) (string, error) {
+	keys, err := s.fileKeys.get(ctx, s)
+	if err != nil {
+		return "", err
+	}
+	return s.PublicURL + ObjectsPath + string(a.ID) + "?" + keys.addresses.Sign(a), nil
+}
+
+// ConfirmAttachment makes an uploaded file a part of its memory. One that differs from what was announced is deleted.
+func (s *Service) ConfirmAttachment(ctx context.Context, actor *identity.Actor, in loci.GetAttachment) (
+	loci.OneAttachment, error) {
+	var refusal error
+	out, err := write(ctx, s, actor, func(tx *store.Tx) (out loci.OneAttachment, err error) {
+		refusal = nil
+		a, err := tx.Attachment(in.AttachmentID)
+		if err != nil {
+			return out, err
+		}
+		announced := a.Record()
+		if announced.Status == loci.AttachmentActive {
+			return loci.OneAttachment{Attachment: announced}, nil
+		}
+		if err := a.RequireActive(); err != nil {
+			return out, err
+		}
+		found, err := s.findObject(ctx, tx, a)
+		if err != nil {
+			return out, err
+		}
+		if refusal = checkObject(announced, found); refusal == nil {
+			out.Attachment, err = a.Activate(found.Size, found.MIMEType, found.SHA256)
+			if loci.Is(err, loci.CodeQuotaExceeded) {
+				refusal, err = refuse("The plan of the workspace's owner has no room for the file any more"), nil
+			}
+		}
+		if refusal != nil {
+			return out, a.Refuse()
+		}
+		return out, err
+	})
+	if err == nil && refusal != nil {
+		return loci.OneAttachment{}, refusal
+	}
+	return out, err
+}
+
+// refuse returns the error for an uploaded file that is deleted.
+func refuse(reason string) error {
+	return loci.Errorf(loci.CodeStateConflict, "%s: the file was deleted. Announce it again.", reason)
+}
+
+// checkObject returns a conflict for an object that differs from what was announced.
+func checkObject(announced, found loci.Attachment) error {
+	switch {
+	case found.Size != announced.Size:
+		return refuse("The file has another size than was announced")
+	case announced.SHA256 != "" && found.SHA256 != announced.SHA256:
+		return refuse("The file has another checksum than was announced")
+	}
+	return nil
+}
+
+// A foundObject is the result of a look at the bucket.
+type foundObject struct {
+	loci.Attachment
+	err error
+}
+
+// objectWeight makes a look at the bucket one that no transaction waits for.
+const objectWeight = 1 << 30
+
+// findObject returns size, type and checksum of the object of a pending attachment. It reads the object only if its
+// upload did not record them.
+func (s *Service) findObject(ctx context.Context, tx *store.Tx, a *store.Attachment) (loci.Attachment, error) {
+	r := a.Record()
+	known := a.StoredSHA256()
+	found, err := store.Compute(tx, objectWeight, func() (x foundObject) {
+		if x.err = s.requireBucket(); x.err != nil {
+			return x
+		}
+		object, err := s.Bucket.Head(ctx, r.ID)
+		if err == nil && known != "" && object.Size == r.Size {
+			x.Attachment = loci.Attachment{Size: object.Size, MIMEType: r.MIMEType, SHA256: known}
+			return x
+		}
+		if err == nil && object.Size == r.Size {
+			var d blob.Digest
+			if d, err = blob.Read(ctx, s.Bucket, r.ID); err == nil {
+				x.Attachment = loci.Attachment{Size: d.Size, MIMEType: recognize(d.Head), SHA256: d.SHA256}
+				return x
+			}
+		}
+		x.Size = object.Size
+		if errors.Is(err, blob.ErrNotFound) {
+			x.err = loci.NewError(loci.CodeUploadMissing)
+		} else if err != nil {
+			x.err = bucketError(err)
+		}
+		return x
+	}, string(r.ID), known)
+	return found.Attachment, cmp.Or(err, found.err)
+}
+
+// recognize returns the media type of a file by its first bytes.
+func recognize(head []byte) string { return mimetype.Detect(head).String() }
+
+// DownloadAttachment returns an address under which anybody can download an attachment for a quarter of an hour.
+func (s *Service) DownloadAttachment(ctx context.Context, actor *identity.Actor, in loci.GetAttachment) (loci.Download,
+	error) {
+	return read(ctx, s, actor, func(tx *store.Tx) (out loci.Download, err error) {
+		a, err := tx.ActiveAttachment(in.AttachmentID)
+		if err == nil {
+			err = s.requireBucket()
+		}
+		if err != nil {
+			return out, err
+		}
+		tx.LinkResponse(a.ID)
+		address := blob.Address{Method: blob.MethodGet, ID: a.ID,
+			Expires: s.Clock().Add(downloadAddressLifetime).Truncate(time.Second)}
+		out.ExpiresAt = loci.TimeOf(address.Expires)
+		if direct := blob.Direct(s.Bucket); direct != nil {
+			out.URL, err = direct.SignGet(ctx, address, blob.Disposition(a.FileName))
+			return out, bucketError(err)
+		}
+		out.URL, err = s.sign(ctx, address)
+		return out, err
+	})
+}
+
+// DeleteAttachments deletes attachments, each for itself.
+func (s *Service) DeleteAttachments(ctx context.Context, actor *identity.Actor, in loci.DeleteAttachments) (
+	loci.BulkResults, error) {
+	return write(ctx, s, actor, func(tx *store.Tx) (loci.BulkResults, error) {
+		out := loci.BulkResults{Results: []loci.BulkResult{}}
+		if _, err := tx.Account(); err != nil {
+			return out, err
+		}
+		if err := tx.LockMemoriesOf(in.AttachmentIDs); err != nil {
+			return out, err
+		}
+		for i, id := range in.AttachmentIDs {
+			r := loci.BulkResult{ID: id, OK: true}
+			if slices.Contains(in.AttachmentIDs[:i], id) {
+				r = loci.BulkResult{ID: id, Code: loci.CodeNotFound} // deleted by this call
+			} else if a, err := tx.Attachment(id); err == nil {
+				if err := a.Delete(); err != nil {
+					return out, err
+				}
+			} else if e := loci.AsError(err); e.Code == loci.CodeNotFound || e.Code == loci.CodeForbidden {
+				r = loci.BulkResult{ID: id, Code: e.Code}
+			} else {
+				return out, err
+			}
+			out.Results = append(out.Results, r)
+		}
+		return out, nil
+	})
+}
+
+// deleteObject is the job that deletes the object of a deleted attachment. While the bucket is away the jobs of this
+// kind pause.
+func (s *Service) deleteObject(ctx context.Context, j jobdb.Job) error {
+	id := loci.ID(j.Subject)
+	_, err := store.SystemRead(ctx, s.Store, "look for an attachment before its object is deleted",
+		func(t *store.SystemTx) (attachmentdb.Record, error) { return t.AnyAttachment(id) })
+	switch {
+	case err == nil: // the job is none of this database: its rows were restored
+		return nil
+	case !loci.Is(err, loci.CodeNotFound):
+		return err
+	}
+	if err := s.Bucket.Delete(ctx, id); err != nil {
+		return &jobdb.PauseError{Pause: time.Minute, Reason: err}
+	}
+	return nil
+}

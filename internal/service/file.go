@@ -1,0 +1,233 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/blob"
+	"github.com/loci-memory/loci/internal/filetoken"
+	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/attachmentdb"
+)
+
+// FileSecretAge is the age at which the secret of signed addresses and file tokens is replaced.
+const FileSecretAge = 30 * 24 * time.Hour
+
+// Times of the secrets. Each server reads them again after secretsTTL. A new one signs after secretDelay, when all
+// servers know it.
+const (
+	secretsTTL  = time.Minute
+	secretDelay = 10 * time.Minute
+)
+
+// A keySet holds the keys of files. The first ones sign.
+type keySet struct {
+	tokens    filetoken.Keys
+	addresses blob.Keys
+}
+
+// newKeySet derives the keys from secrets, the newest first.
+func newKeySet(secrets []store.FileSecret, now loci.Time) keySet {
+	signer := len(secrets) - 1
+	for i, x := range secrets {
+		if x.CreatedAt <= now-loci.Time(secretDelay.Microseconds()) {
+			signer = i
+			break
+		}
+	}
+	var k keySet
+	for i := range secrets {
+		secret := secrets[(signer+i)%len(secrets)].Secret
+		k.tokens, k.addresses = append(k.tokens, filetoken.NewKey(secret)), append(k.addresses, secret)
+	}
+	return k
+}
+
+// fileKeys caches the keys of files.
+type fileKeys struct {
+	mu     sync.Mutex
+	keys   keySet
+	readAt time.Time
+}
+
+// get returns the keys. The first call of a database makes a secret.
+func (c *fileKeys) get(ctx context.Context, s *Service) (keySet, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := time.Now() // an expiry must not follow a shifted clock
+	if now.Sub(c.readAt) < secretsTTL {
+		return c.keys, nil
+	}
+	secrets, err := store.SystemRead(ctx, s.Store, "read the secrets of files", (*store.SystemTx).FileSecrets)
+	if err == nil && len(secrets) == 0 {
+		secrets, err = store.System(ctx, s.Store, "make a secret of files", func(t *store.SystemTx) ([]store.FileSecret,
+			error) {
+			return t.RotateFileSecrets(FileSecretAge)
+		})
+	}
+	if err == nil {
+		c.keys, c.readAt = newKeySet(secrets, s.Store.Now()), now
+	}
+	return c.keys, err
+}
+
+// uploads are the ids of the objects that this process is storing.
+type uploads struct {
+	mu  sync.Mutex
+	ids map[loci.ID]bool
+}
+
+// begin reports whether no other upload of the object runs. It is then one until end is called.
+func (u *uploads) begin(id loci.ID) (end func(), ok bool) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.ids[id] {
+		return nil, false
+	}
+	if u.ids == nil {
+		u.ids = map[loci.ID]bool{}
+	}
+	u.ids[id] = true
+	return func() {
+		u.mu.Lock()
+		defer u.mu.Unlock()
+		delete(u.ids, id)
+	}, true
+}
+
+// requireBucket returns unavailable on a server without a bucket.
+func (s *Service) requireBucket() error {
+	if s.Bucket == nil {
+		return loci.Errorf(loci.CodeUnavailable, "This process stores no files.")
+	}
+	return nil
+}
+
+// bucketRetry is the Retry-After of a call that a bucket has failed.
+const bucketRetry = 10 * time.Second
+
+// bucketError returns the error of a call for one of its bucket.
+func bucketError(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, blob.ErrFull):
+		return &loci.Error{Code: loci.CodeStorageFull, Message: "The file store is full: tell the operator.",
+			RetryAfter: bucketRetry, Err: err}
+	}
+	return &loci.Error{Code: loci.CodeUnavailable, RetryAfter: bucketRetry, Err: err,
+		Message: "The file store does not answer: try again after Retry-After seconds."}
+}
+
+// VerifyFileAddress returns the signed address of a request for an object.
+func (s *Service) VerifyFileAddress(ctx context.Context, method string, id loci.ID, query string) (blob.Address,
+	error) {
+	keys, err := s.fileKeys.get(ctx, s)
+	if err != nil {
+		return blob.Address{}, err
+	}
+	a, err := keys.addresses.Verify(method, id, query, s.Clock())
+	switch {
+	case errors.Is(err, blob.ErrExpired):
+		return a, loci.Errorf(loci.CodeForbidden, "The address has expired: ask for a new one.")
+	case err != nil:
+		return a, loci.Errorf(loci.CodeForbidden,
+			"The address is not signed by this server, or was changed: ask for a new one.")
+	}
+	return a, nil
+}
+
+// StoreUpload stores the body of an upload under a signed address. The first one stays.
+func (s *Service) StoreUpload(ctx context.Context, a blob.Address, body io.Reader) error {
+	end, ok := s.uploads.begin(a.ID)
+	if !ok {
+		return &loci.Error{Code: loci.CodeStateConflict, RetryAfter: bucketRetry,
+			Message: "Another upload to this address is running: wait for its end."}
+	}
+	defer end()
+	if err := s.checkUpload(ctx, a); err != nil {
+		return err
+	}
+	d, err := blob.Store(ctx, s.Bucket, a.ID, body, a.Size)
+	switch {
+	case errors.Is(err, blob.ErrExists):
+		return loci.Errorf(loci.CodeStateConflict, "The file was uploaded already: confirm it.")
+	case errors.Is(err, blob.ErrLength):
+		return loci.Errorf(loci.CodeForbidden, "The body has another length than was announced: send %d bytes.", a.Size)
+	case errors.Is(err, errBody):
+		return loci.Errorf(loci.CodeInvalidQuery, "The body ended too early: send it again.")
+	case err != nil:
+		return bucketError(err)
+	}
+	_, err = store.System(context.WithoutCancel(ctx), s.Store, "record an upload",
+		func(t *store.SystemTx) (loci.Empty, error) {
+			return loci.Empty{}, t.SetStored(a.ID, recognize(d.Head), d.SHA256)
+		})
+	return err
+}
+
+// errBody is the error of a body that did not arrive.
+var errBody = errors.New("service: the body did not arrive")
+
+// A Body is the body of an upload. It tells its own errors from those of the bucket.
+type Body struct{ io.Reader }
+
+// Read implements io.Reader.
+func (b Body) Read(p []byte) (int, error) {
+	n, err := b.Reader.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = errors.Join(errBody, err)
+	}
+	return n, err
+}
+
+// checkUpload returns an error unless an upload to an address is expected.
+func (s *Service) checkUpload(ctx context.Context, a blob.Address) error {
+	if err := s.requireBucket(); err != nil {
+		return err
+	}
+	x, err := store.SystemRead(ctx, s.Store, "look up an upload",
+		func(t *store.SystemTx) (attachmentdb.Record, error) { return t.LiveAttachment(a.ID) })
+	switch {
+	case err != nil:
+		return err
+	case x.Status == loci.AttachmentActive:
+		return loci.Errorf(loci.CodeStateConflict, "The upload is confirmed: announce another file.")
+	case x.StoredSHA256 != "":
+		return loci.Errorf(loci.CodeStateConflict, "The file was uploaded already: confirm it.")
+	}
+	return nil
+}
+
+// OpenDownload opens the object of an active attachment. Its caller closes it.
+func (s *Service) OpenDownload(ctx context.Context, id loci.ID) (loci.Attachment, blob.Reader, error) {
+	a, err := s.CheckDownload(ctx, id)
+	if err == nil {
+		err = s.requireBucket()
+	}
+	if err != nil {
+		return a, nil, err
+	}
+	r, err := s.Bucket.Open(ctx, id)
+	if errors.Is(err, blob.ErrNotFound) {
+		// Only a damaged file store lacks the object of an active attachment, or a deletion of this moment.
+		if _, gone := s.CheckDownload(ctx, id); gone != nil {
+			return a, nil, gone
+		}
+	}
+	return a, r, bucketError(err)
+}
+
+// CheckDownload returns an attachment that may be downloaded.
+func (s *Service) CheckDownload(ctx context.Context, id loci.ID) (loci.Attachment, error) {
+	x, err := store.SystemRead(ctx, s.Store, "look up a download",
+		func(t *store.SystemTx) (attachmentdb.Record, error) { return t.LiveAttachment(id) })
+	if err == nil && x.Status != loci.AttachmentActive {
+		err = loci.NewError(loci.CodeNotFound)
+	}
+	return x.Attachment, err
+}
