@@ -38,9 +38,9 @@ type Attachment struct {
 	Size      int64            `json:"size" jsonschema:"In bytes"`
 	MIMEType  string           `json:"mimeType" jsonschema:"Recognized from the first bytes"`
 	SHA256    string           `json:"sha256,omitzero" jsonschema:"Hexadecimal"`
-	CreatedBy ID               `json:"createdBy" jsonschema:"The user who uploaded it" show:"-"`
+	CreatedBy ID               `json:"createdBy" jsonschema:"The user who uploaded it"`
 	CreatedAt Time             `json:"createdAt"`
-	Status    AttachmentStatus `json:"status" show:"unless=active"`
+	Status    AttachmentStatus `json:"status"`
 }
 
 // A FileName is the name of a file. It is a text, and never a path.

@@ -53,6 +53,9 @@ func TestFolderDeletesWhatOldUploadsHaveLeft(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, age := range map[string]time.Duration{"old": uploadTime + time.Hour, "running": time.Hour} {
+		if err := os.MkdirAll(f.uploads(), 0o700); err != nil {
+			t.Fatal(err)
+		}
 		path := filepath.Join(f.uploads(), name)
 		if err := os.WriteFile(path, []byte("half"), 0o600); err != nil {
 			t.Fatal(err)

@@ -42,6 +42,7 @@ var roles = map[conformance.Caller]loci.Role{
 	conformance.CallerMember: loci.RoleMember, conformance.CallerAdmin: loci.RoleAdmin,
 	conformance.CallerOwner: loci.RoleOwner, conformance.CallerAgent: loci.RoleOwner,
 	conformance.CallerToken: loci.RoleOwner, conformance.CallerDevice: loci.RoleOwner,
+	conformance.CallerFile: loci.RoleOwner,
 }
 
 // expected returns the expected error code of a caller, or "".
@@ -53,6 +54,10 @@ func expected(o *op.Op, caller conformance.Caller) loci.Code {
 		return loci.CodeMissingAPIKey
 	case caller == conformance.CallerRevoked:
 		return loci.CodeRevoked
+	case caller == conformance.CallerFile && o.Access != op.File,
+		o.Name == service.FileExchange.Name &&
+			(caller == conformance.CallerToken || caller == conformance.CallerElsewhere):
+		return loci.CodeInvalidKey
 	case o.Access == op.Person && (caller == conformance.CallerToken || caller == conformance.CallerElsewhere):
 		return loci.CodeInsufficientScope
 	case o.Access == op.Agent && caller != conformance.CallerAgent:

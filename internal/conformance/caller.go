@@ -1,6 +1,11 @@
 package conformance
 
-import "github.com/loci-memory/loci/internal/op"
+import (
+	"context"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/op"
+)
 
 // A Caller is a role from which operations on the team workspace are called.
 type Caller string
@@ -14,14 +19,15 @@ const (
 	CallerMember    Caller = "member"
 	CallerAdmin     Caller = "admin"
 	CallerOwner     Caller = "owner"
-	CallerAgent     Caller = "agent"  // ann's key, with an agent named as the actor
-	CallerToken     Caller = "token"  // ann's, narrowed to the team workspace
-	CallerDevice    Caller = "device" // the owner of a database on the own device, without sign-in
+	CallerAgent     Caller = "agent"      // ann's key, with an agent named as the actor
+	CallerToken     Caller = "token"      // ann's, narrowed to the team workspace
+	CallerFile      Caller = "file token" // of ann's key, over REST
+	CallerDevice    Caller = "device"     // the owner of a database on the own device, without sign-in
 )
 
 // Callers lists all callers.
 var Callers = []Caller{CallerNobody, CallerRevoked, CallerStranger, CallerElsewhere, CallerMember, CallerAdmin,
-	CallerOwner, CallerAgent, CallerToken, CallerDevice}
+	CallerOwner, CallerAgent, CallerToken, CallerFile, CallerDevice}
 
 // localDevice is a credential that the world itself maps to a caller.
 const localDevice = "test-own-device"
@@ -30,7 +36,16 @@ const localDevice = "test-own-device"
 func (w *World) Credential(c Caller) string {
 	return map[Caller]string{CallerRevoked: w.revoked, CallerStranger: w.Eve.Key, CallerMember: w.Cid.Key,
 		CallerAdmin: w.Bob.Key, CallerOwner: w.Ann.Key, CallerAgent: w.Ann.Key, CallerElsewhere: w.elsewhere,
-		CallerToken: w.token, CallerDevice: localDevice}[c]
+		CallerToken: w.token, CallerFile: w.FileToken(w.Ann), CallerDevice: localDevice}[c]
+}
+
+// FileToken returns a token for files of a person.
+func (w *World) FileToken(p *Person) string {
+	t, err := w.Service.ExchangeFileToken(context.Background(), p.Actor(), loci.Empty{})
+	if err != nil {
+		panic(err)
+	}
+	return t.Token
 }
 
 // Call returns a call by the caller.
@@ -39,8 +54,11 @@ func (w *World) Call(c Caller) *op.Call {
 	if w.Ann != nil {
 		call.Credential = w.Credential(c)
 	}
-	if c == CallerAgent {
+	switch c {
+	case CallerAgent:
 		call.ActorHeader = "agent"
+	case CallerFile:
+		call.Transport = op.TransportREST
 	}
 	return call
 }

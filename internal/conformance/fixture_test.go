@@ -95,7 +95,7 @@ var fixtures = func() map[string]fixture {
 	all := map[string]fixture{}
 	for _, resource := range []map[string]fixture{memoryFixtures, atlasFixtures, workspaceFixtures, invitationFixtures,
 		accountFixtures, keyFixtures, agentFixtures, signInFixtures, grantFixtures, referralFixtures,
-		sessionFixtures} {
+		sessionFixtures, attachmentFixtures} {
 		maps.Copy(all, resource)
 	}
 	return all

@@ -167,7 +167,8 @@ func quotedBy(text string, disclosed disclosures) bool {
 var recordFields = map[string]string{"workspace": "workspaces", "atlas": "atlases", "memory": "memories",
 	"invitation": "invitations", "key": "keys", "user": "members",
 	"signin": "signins", "grant": "grants", "benefit": "benefits",
-	"session": "sessions", "candidate": "candidates", "unit": "units", "agent": "agents", "message": "messages"}
+	"session": "sessions", "candidate": "candidates", "unit": "units", "agent": "agents", "message": "messages",
+	"attachment": "attachments"}
 
 // namedBy returns an id for a field: that of a memory for "replacementMemoryId".
 func namedBy(field string, annDisclosures disclosures, secrets []string) []string {

@@ -56,7 +56,8 @@ func TestIDsAreTagged(t *testing.T) {
 		in, out := o.Types()
 		eachField(in, func(_ reflect.Type, f reflect.StructField) {
 			name, tag := strings.ReplaceAll(cmp.Or(idNames[jsonName(f)], jsonName(f)), "_", ""), f.Tag.Get("id")
-			isID := f.Type == reflect.TypeFor[loci.ID]() || f.Type == reflect.TypeFor[loci.SessionIDs]()
+			isID := f.Type == reflect.TypeFor[loci.ID]() || f.Type == reflect.TypeFor[loci.SessionIDs]() ||
+				f.Type == reflect.TypeFor[loci.AttachmentIDs]()
 			if isID != (tag != "") ||
 				isID && !strings.HasSuffix(strings.TrimSuffix(strings.ToLower(name), "s"), tag+"id") {
 				t.Errorf("%s: %s of the input has the tag id:%q", o.Name, f.Name, tag)

@@ -24,6 +24,7 @@ import (
 	"github.com/loci-memory/loci/internal/cli/output"
 	"github.com/loci-memory/loci/internal/conformance"
 	"github.com/loci-memory/loci/internal/httpapi"
+	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/mcp"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/rest"
@@ -99,16 +100,22 @@ type callShape struct {
 	invalid   bool // the input has unknown fields, or lacks required ones
 	headers   bool // headers are sent beside the fields: If-Match, Idempotency-Key
 	duplicate bool // another case tests the same for commands, each of which is a process
+	tokenless bool // the caller has no key that can be exchanged for a file token
 }
+
+// hasFiles reports whether a transport of REST can send a call: operations of files need a file token there.
+func hasFiles(o *op.Op, q callShape) bool { return o.Access != op.File || !q.tokenless }
 
 var transports = []transport{
 	{"host", func(*op.Op, callShape) bool { return true }, viaHost},
-	{"rest", func(*op.Op, callShape) bool { return true }, viaREST},
-	{"client", func(o *op.Op, _ callShape) bool { return o.Exposure != op.BrowserOnly && !o.Streams }, viaClient},
+	{"rest", hasFiles, viaREST},
+	{"client", func(o *op.Op, q callShape) bool {
+		return o.Exposure != op.BrowserOnly && !o.Streams && hasFiles(o, q)
+	}, viaClient},
 	{"tool", func(o *op.Op, q callShape) bool { return isFullTool(o) && !q.headers }, viaTool},
 	{"pipe", func(o *op.Op, q callShape) bool { return isFullTool(o) && !q.headers }, viaStdio},
 	{"command", func(o *op.Op, q callShape) bool {
-		return o.Exposure != op.BrowserOnly && !o.Streams && !q.invalid && !q.duplicate && (!q.headers || !o.ReadOnly)
+		return o.Exposure != op.BrowserOnly && !o.Streams && o.Access != op.File && !q.invalid && !q.duplicate && (!q.headers || !o.ReadOnly)
 	}, viaCommand},
 }
 
@@ -161,6 +168,9 @@ func viaREST(h *testServer, o *op.Op, c *op.Call, in args) answer {
 // exchange sends the request for the arguments.
 func exchange(h *testServer, o *op.Op, c *op.Call, in args) (*http.Response, []byte) {
 	h.t.Helper()
+	if o.Access == op.File && identity.ValidKey(c.Credential) {
+		c = h.withFileToken(c)
+	}
 	locations := map[string]op.Location{}
 	for _, f := range o.Fields() {
 		locations[f.Name] = f.Location
@@ -185,6 +195,15 @@ func exchange(h *testServer, o *op.Op, c *op.Call, in args) (*http.Response, []b
 		body = bytes.NewReader(conformance.Must(json.Marshal(rest))(h.t))
 	}
 	return h.send(o.Method, path+"?"+query.Encode(), c, body)
+}
+
+// withFileToken returns a call with a file token in place of its key.
+func (h *testServer) withFileToken(c *op.Call) *op.Call {
+	h.t.Helper()
+	out := *c
+	_, raw := h.send(service.FileExchange.Method, service.FileExchange.Path, &op.Call{Credential: c.Credential}, nil)
+	out.Credential, _ = h.parseAnswer(raw, nil).object["token"].(string)
+	return &out
 }
 
 func (h *testServer) send(method, path string, c *op.Call, body io.Reader) (*http.Response, []byte) {

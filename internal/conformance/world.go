@@ -15,6 +15,8 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/auth"
+	"github.com/loci-memory/loci/internal/blob"
+	"github.com/loci-memory/loci/internal/filetoken"
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/mail"
 	"github.com/loci-memory/loci/internal/op"
@@ -90,12 +92,16 @@ func NewEmpty(t testing.TB, open func(t testing.TB, o store.Options) *store.Stor
 	log := slog.New(slog.NewTextHandler(io.Discard, nil))
 	w.Store = open(t, store.Options{Clock: w.Clock.Now, Embedder: o.Embedder, Plans: plans})
 	w.Gate = auth.NewGate(w.Store, auth.Options{FreeOperation: service.AccountStatus.Name,
-		Clock: w.Clock.Now, Log: log})
+		Clock: w.Clock.Now, Log: log, VerifyFileToken: func(ctx context.Context, token string) (filetoken.Holder, error) {
+			return w.Service.VerifyFileToken(ctx, token)
+		}})
+	bucket := Must(blob.OpenFolder(t.TempDir()))(t)
 	t.Cleanup(w.Gate.Close)
 	w.Service = service.New(service.Options{Store: w.Store, Clock: w.Clock.Now,
 		Registration: cmp.Or(o.Registration, service.RegistrationOpen),
 		SignInLimit:  o.SignInLimit, PublicURL: "http://localhost", UsedOperations: w.Gate.Used, Embedder: o.Embedder,
-		EmbedTimeout: cmp.Or(o.EmbedTimeout, time.Minute), SendMail: o.SendMail})
+		EmbedTimeout: cmp.Or(o.EmbedTimeout, time.Minute), SendMail: o.SendMail,
+		Bucket: bucket})
 	w.Host = &op.Host{Service: w.Service, Log: log, Admit: w.admit}
 	return w
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/blob"
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/replica"
@@ -37,7 +38,8 @@ func newWorld(t testing.TB) *world {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { w.store.Close() })
-	w.svc = service.New(service.Options{Store: w.store, Clock: clock, PublicURL: "http://localhost",
+	bucket := must(blob.OpenFolder(t.TempDir()))
+	w.svc = service.New(service.Options{Store: w.store, Clock: clock, PublicURL: "http://localhost", Bucket: bucket,
 		UsedOperations: func(context.Context, *identity.Actor) (int64, time.Time, error) { return 0, clock(), nil }})
 	return w
 }

@@ -1,6 +1,7 @@
 package replica
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -23,6 +24,8 @@ type side struct {
 	entries map[loci.ID]*entry
 	pages   []pageRef // newest first
 	newest  loci.Time // createdAt of the newest memory
+
+	tags map[loci.ID]string // the entity tags of memories that were read or changed
 }
 
 // A pageRef is a page of the list of memories that can be read again.
@@ -46,6 +49,7 @@ func call[In, Out any](ctx context.Context, s *side, o op.TypedOp[In, Out], in I
 			set(c)
 		}
 		out, err = op.Do(ctx, s.caller, c, o, in)
+		s.keepTag(out, c.ETag)
 		if !loci.Is(err, loci.CodeRateLimited) || try == maxRateTries {
 			return out, err
 		}
@@ -57,9 +61,22 @@ func call[In, Out any](ctx context.Context, s *side, o op.TypedOp[In, Out], in I
 	}
 }
 
-// ifMatch makes a call conditional on the state of a memory.
-func ifMatch(m loci.Memory) func(*op.Call) {
-	return func(c *op.Call) { c.IfMatch = m.EntityTag() }
+// keepTag keeps the entity tag of the memory in an answer. Only the server knows what it depends on.
+func (s *side) keepTag(out any, tag string) {
+	if s.tags == nil {
+		s.tags = map[loci.ID]string{}
+	}
+	switch out := out.(type) {
+	case loci.OneMemory:
+		s.tags[out.Memory.ID] = tag
+	case loci.MemoryDetail:
+		s.tags[out.ID] = tag
+	}
+}
+
+// ifMatch makes a call conditional on the state of a memory that the last call read or changed.
+func (s *side) ifMatch(m loci.Memory) func(*op.Call) {
+	return func(c *op.Call) { c.IfMatch = cmp.Or(s.tags[m.ID], m.EntityTag()) }
 }
 
 // withKey makes a call safe to repeat.
@@ -76,7 +93,7 @@ func (s *side) get(ctx context.Context, id loci.ID) (*loci.Memory, error) {
 
 // delete deletes a memory. A server with variant b of the contract lacks the operation.
 func (s *side) delete(ctx context.Context, m loci.Memory) error {
-	_, err := call(ctx, s, service.MemoryDelete, loci.DeleteMemory{MemoryID: m.ID}, ifMatch(m))
+	_, err := call(ctx, s, service.MemoryDelete, loci.DeleteMemory{MemoryID: m.ID}, s.ifMatch(m))
 	if !loci.Is(err, loci.CodeNotFound) {
 		return err
 	}

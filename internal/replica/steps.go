@@ -25,7 +25,7 @@ func (r *run) steps(m, current loci.Memory, to *side) (list []step) {
 	review := func() {
 		next = reviewed(m, next)
 		add(func(ctx context.Context, s *side, at loci.Memory) (loci.Memory, error) {
-			return verify(ctx, s, m, at.ID, ifMatch(at))
+			return verify(ctx, s, m, at.ID, s.ifMatch(at))
 		})
 	}
 	if isStale(m) && reviewDiffers(m, next) && (text || status) {
@@ -69,7 +69,7 @@ func reviewed(m, current loci.Memory) loci.Memory {
 }
 
 func restore(ctx context.Context, s *side, at loci.Memory) (loci.Memory, error) {
-	out, err := call(ctx, s, service.MemoryRestore, loci.RestoreMemory{MemoryID: at.ID}, ifMatch(at))
+	out, err := call(ctx, s, service.MemoryRestore, loci.RestoreMemory{MemoryID: at.ID}, s.ifMatch(at))
 	return out.Memory, err
 }
 
@@ -94,7 +94,7 @@ func patch(ctx context.Context, s *side, m, at loci.Memory) (loci.Memory, error)
 		}
 		in.Tags = &tags
 	}
-	out, err := call(ctx, s, service.MemoryUpdate, in, ifMatch(at))
+	out, err := call(ctx, s, service.MemoryUpdate, in, s.ifMatch(at))
 	return out.Memory, err
 }
 

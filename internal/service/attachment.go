@@ -36,11 +36,11 @@ func (s *Service) ExchangeFileToken(ctx context.Context, actor *identity.Actor, 
 		return loci.FileToken{}, loci.Errorf(loci.CodeInvalidKey,
 			"An access token cannot be exchanged: use an API key, or a signed-in browser.")
 	}
+	keys, err := s.fileKeys.get(ctx, s)
+	if err != nil {
+		return loci.FileToken{}, err
+	}
 	return read(ctx, s, actor, func(*store.Tx) (out loci.FileToken, err error) {
-		keys, err := s.fileKeys.get(ctx, s)
-		if err != nil {
-			return out, err
-		}
 		token, end, err := keys.tokens.Issue(filetoken.Holder{UserID: actor.UserID, CredentialID: actor.CredentialID,
 			Kind: actor.CredentialKind}, s.Clock())
 		return loci.FileToken{Token: token, ExpiresAt: loci.TimeOf(end)}, err
@@ -63,6 +63,10 @@ func (s *Service) UploadAttachment(ctx context.Context, actor *identity.Actor, i
 		return loci.Upload{}, loci.Errorf(loci.CodeInvalidQuery, "size must be at most %d: this server stores no "+
 			"larger files", s.MaxFile)
 	}
+	keys, err := s.fileKeys.get(ctx, s)
+	if err != nil {
+		return loci.Upload{}, err
+	}
 	return write(ctx, s, actor, func(tx *store.Tx) (out loci.Upload, err error) {
 		if err := s.requireBucket(); err != nil {
 			return out, err
@@ -75,12 +79,12 @@ func (s *Service) UploadAttachment(ctx context.Context, actor *identity.Actor, i
 			MIMEType: string(in.MIMEType), SHA256: string(in.SHA256)}); err != nil {
 			return out, err
 		}
-		return s.signUpload(ctx, out.Attachment)
+		return s.signUpload(ctx, keys, out.Attachment)
 	})
 }
 
 // signUpload returns how to upload the bytes of an attachment.
-func (s *Service) signUpload(ctx context.Context, a loci.Attachment) (out loci.Upload, err error) {
+func (s *Service) signUpload(ctx context.Context, keys keySet, a loci.Attachment) (out loci.Upload, err error) {
 	address := blob.Address{Method: blob.MethodPut, ID: a.ID, Size: a.Size, Type: a.MIMEType,
 		Expires: s.Clock().Add(uploadAddressLifetime).Truncate(time.Second)}
 	out = loci.Upload{Attachment: a, Method: address.Method, ExpiresAt: loci.TimeOf(address.Expires),
@@ -89,17 +93,13 @@ func (s *Service) signUpload(ctx context.Context, a loci.Attachment) (out loci.U
 		out.UploadURL, out.Headers, err = direct.SignPut(ctx, address, a.SHA256)
 		return out, bucketError(err)
 	}
-	out.UploadURL, err = s.sign(ctx, address)
-	return out, err
+	out.UploadURL = s.sign(keys, address)
+	return out, nil
 }
 
 // sign returns the signed address of an object on this server.
-func (s *Service) sign(ctx context.Context, a blob.Address) (string, error) {
-	keys, err := s.fileKeys.get(ctx, s)
-	if err != nil {
-		return "", err
-	}
-	return s.PublicURL + ObjectsPath + string(a.ID) + "?" + keys.addresses.Sign(a), nil
+func (s *Service) sign(keys keySet, a blob.Address) string {
+	return s.PublicURL + ObjectsPath + string(a.ID) + "?" + keys.addresses.Sign(a)
 }
 
 // ConfirmAttachment makes an uploaded file a part of its memory. One that differs from what was announced is deleted.
@@ -203,6 +203,10 @@ func recognize(head []byte) string { return mimetype.Detect(head).String() }
 // DownloadAttachment returns an address under which anybody can download an attachment for a quarter of an hour.
 func (s *Service) DownloadAttachment(ctx context.Context, actor *identity.Actor, in loci.GetAttachment) (loci.Download,
 	error) {
+	keys, err := s.fileKeys.get(ctx, s)
+	if err != nil {
+		return loci.Download{}, err
+	}
 	return read(ctx, s, actor, func(tx *store.Tx) (out loci.Download, err error) {
 		a, err := tx.ActiveAttachment(in.AttachmentID)
 		if err == nil {
@@ -219,8 +223,8 @@ func (s *Service) DownloadAttachment(ctx context.Context, actor *identity.Actor,
 			out.URL, err = direct.SignGet(ctx, address, blob.Disposition(a.FileName))
 			return out, bucketError(err)
 		}
-		out.URL, err = s.sign(ctx, address)
-		return out, err
+		out.URL = s.sign(keys, address)
+		return out, nil
 	})
 }
 

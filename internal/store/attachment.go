@@ -155,6 +155,7 @@ func (a *Attachment) Activate(size int64, mimeType, sha256 string) (loci.Attachm
 // Delete deletes the attachment. A job deletes the object.
 func (a *Attachment) Delete() error {
 	t, m, id := a.memory.t, a.memory, a.record.ID
+	t.LinkResponse(m.current.ID)
 	if err := t.deleteResponses(id); err != nil {
 		return err
 	}
