@@ -93,7 +93,7 @@ func TestInitialSchemaIsUpgraded(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			storetest.Each(t, func(t *testing.T, d storetest.Database) {
+			storetest.EachEmpty(t, func(t *testing.T, d storetest.Database) {
 				ann := createInitialSchema(t, d)
 				s := d.Open(t, o)
 				fresh := storetest.Database{Engine: d.Engine, Dir: t.TempDir()}
@@ -159,7 +159,7 @@ func TestFormerSchemaIsKeptWhenAsked(t *testing.T) {
 			t.Errorf("a program without the migration got %v", err)
 		}
 	})
-	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+	storetest.EachEmpty(t, func(t *testing.T, d storetest.Database) {
 		have, err := d.SchemaStatus(ctx)
 		if d.Dir != "" { // no file yet
 			d.Dir += "/new"
@@ -250,7 +250,7 @@ func TestOlderProgramRefusesSchemaOfNewerOneThatMigratedMeanwhile(t *testing.T) 
 // The operator reads the cause, and not that he should try again.
 func TestFailedMigrationReportsCause(t *testing.T) {
 	t.Parallel()
-	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+	storetest.EachEmpty(t, func(t *testing.T, d storetest.Database) {
 		d.Exec(t, `CREATE TABLE users (id TEXT)`)
 		if d.Dir != "" { // without this table, it would be the database of another program
 			d.Exec(t, `CREATE TABLE goose_db_version (id INTEGER PRIMARY KEY AUTOINCREMENT, version_id INTEGER NOT NULL,

@@ -7,7 +7,6 @@ import (
 	"crypto/rand"
 	"database/sql"
 	"encoding/hex"
-	"net/url"
 	"os"
 	"path/filepath"
 	"testing"
@@ -119,21 +118,32 @@ func (d Database) Query(t testing.TB, q string) (list []string) {
 	return list
 }
 
-// Each runs f on a fresh database of every engine.
+// Each runs f on a fresh database of every engine, with all tables.
 func Each(t *testing.T, f func(t *testing.T, d Database)) {
+	t.Helper()
+	each(t, f, NewDir, copyPostgresTemplate)
+}
+
+// EachEmpty runs f on an empty database of every engine, which Open migrates.
+func EachEmpty(t *testing.T, f func(t *testing.T, d Database)) {
+	t.Helper()
+	each(t, f, func(t testing.TB) string { return t.TempDir() }, NewPostgresSchema)
+}
+
+func each(t *testing.T, f func(t *testing.T, d Database), newDir func(t testing.TB) string,
+	newPostgres func(t testing.TB, engine string) Database) {
 	t.Helper()
 	t.Run(sqldb.Driver, func(t *testing.T) {
 		t.Parallel()
-		f(t, Database{Engine: sqldb.Driver, Dir: t.TempDir()})
+		f(t, Database{Engine: sqldb.Driver, Dir: newDir(t)})
 	})
 	for _, engine := range []string{"pg15", "pg18"} {
 		t.Run(engine, func(t *testing.T) {
-			address := os.Getenv(servers[engine])
-			if address == "" {
+			if os.Getenv(servers[engine]) == "" {
 				t.Skipf("%s names no server", servers[engine])
 			}
 			t.Parallel()
-			f(t, Database{Engine: engine, Address: NewSchema(t, address)})
+			f(t, newPostgres(t, engine))
 		})
 	}
 }
@@ -161,12 +171,9 @@ func NewSchema(t testing.TB, address string) string {
 		ctx, cancel = context.WithTimeout(context.Background(), time.Minute)
 		exec("DROP SCHEMA " + name + " CASCADE")
 	})
-	u, err := url.Parse(address)
+	own, err := changeAddress(address, "", name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	q := u.Query()
-	q.Set("search_path", name)
-	u.RawQuery = q.Encode()
-	return u.String()
+	return own
 }

@@ -22,8 +22,8 @@ func HasPostgres(t testing.TB) bool {
 	return false
 }
 
-// NewPostgresDatabase makes a PostgreSQL database for the length of the test, where Each makes schemas. Without a
-// server the test is skipped; it fails if LOCI_TEST_REQUIRE is all.
+// NewPostgresDatabase makes an empty PostgreSQL database for the length of the test. Without a server the test is
+// skipped; it fails if LOCI_TEST_REQUIRE is all.
 func NewPostgresDatabase(t testing.TB) Database {
 	t.Helper()
 	if !HasPostgres(t) {
@@ -33,20 +33,41 @@ func NewPostgresDatabase(t testing.TB) Database {
 	if os.Getenv(servers[engine]) == "" {
 		engine = "pg15"
 	}
+	return newPostgresDatabase(t, engine, "")
+}
+
+func newPostgresDatabase(t testing.TB, engine, options string) Database {
+	t.Helper()
 	address := os.Getenv(servers[engine])
-	u, err := url.Parse(address)
+	server, name := Database{Address: address}, "own_"+strings.ToLower(rand.Text())
+	own, err := changeAddress(address, name, "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	server, name := Database{Address: address}, "own_"+strings.ToLower(rand.Text())
-	server.Exec(t, "CREATE DATABASE "+name)
+	server.Exec(t, "CREATE DATABASE "+name+" "+options)
 	t.Cleanup(func() { // FORCE would be refused while a vacuum, which is the superuser's, is in the database
 		server.Query(t, `SELECT CAST(pg_terminate_backend(pid) AS TEXT) FROM pg_stat_activity
 			WHERE usename = current_user AND datname = '`+name+`'`)
 		server.Exec(t, "DROP DATABASE "+name)
 	})
-	u.Path = "/" + name
-	return Database{Engine: engine, Address: u.String()}
+	return Database{Engine: engine, Address: own}
+}
+
+// changeAddress returns an address with another database and search_path. Empty ones stay as they are.
+func changeAddress(address, database, schema string) (string, error) {
+	u, err := url.Parse(address)
+	if err != nil {
+		return "", err
+	}
+	if database != "" {
+		u.Path = "/" + database
+	}
+	if schema != "" {
+		q := u.Query()
+		q.Set("search_path", schema)
+		u.RawQuery = q.Encode()
+	}
+	return u.String(), nil
 }
 
 // NewPostgresSchema makes another empty schema on the PostgreSQL server of an engine.
