@@ -88,7 +88,8 @@ func SetActiveList(t *sqldb.Tx, memory int64, list []loci.ID) error {
 	return err
 }
 
-// Delete deletes the attachments that meet a condition, and adds the jobs that delete their objects.
+// Delete deletes the attachments that meet a condition and the stored responses that show them, and adds the jobs that
+// delete their objects.
 func Delete(t *sqldb.Tx, jobs *jobdb.Queue, condition string, args ...any) error {
 	var ids []loci.ID
 	err := t.Query(`DELETE FROM attachments WHERE `+condition+` RETURNING id`, args, func(r sqldb.Row) error {
@@ -97,10 +98,15 @@ func Delete(t *sqldb.Tx, jobs *jobdb.Queue, condition string, args ...any) error
 		ids = append(ids, id)
 		return err
 	})
-	if err == nil {
-		err = jobs.AddAll(t, DeleteObjectJob, ids)
+	if err != nil || len(ids) == 0 {
+		return err
 	}
-	return err
+	if _, err := t.Exec(`DELETE FROM idempotency_keys WHERE (credential, key) IN (SELECT r.credential, r.key
+		FROM idempotency_records r WHERE r.record IN (SELECT list.value FROM `+
+		fmt.Sprintf(t.Dialect.StringRows, 1)+`))`, sqldb.EncodeStrings(ids)); err != nil {
+		return err
+	}
+	return jobs.AddAll(t, DeleteObjectJob, ids)
 }
 
 // ActiveBytes is the SQL of the bytes of the active attachments in a workspace w.

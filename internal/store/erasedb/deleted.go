@@ -63,11 +63,13 @@ func queryDeleted(t *sqldb.Tx, q string) (list []Deleted, err error) {
 // AddJob adds the job that erases a deleted record.
 func (e *Eraser) AddJob(t *sqldb.Tx, d Deleted) error { return e.jobs.Add(t, d.Kind, string(d.ID)) }
 
-// CountAtlases counts the deleted atlases and their memories.
-func CountAtlases(t *sqldb.Tx) (atlases, memories int64, err error) {
+// CountAtlases counts the deleted atlases, their memories and the attachments of these.
+func CountAtlases(t *sqldb.Tx) (atlases, memories, attachments int64, err error) {
 	err = t.QueryRow(`SELECT (SELECT count(*) FROM atlases a WHERE a.workspace IS NULL), (SELECT count(*) FROM atlases a
-		JOIN memories e ON e.atlas = a.row_id WHERE a.workspace IS NULL)`, nil, []any{&atlases, &memories})
-	return atlases, memories, err
+		JOIN memories e ON e.atlas = a.row_id WHERE a.workspace IS NULL), (SELECT count(*) FROM atlases a
+		JOIN memories e ON e.atlas = a.row_id JOIN attachments x ON x.memory = e.row_id WHERE a.workspace IS NULL)`,
+		nil, []any{&atlases, &memories, &attachments})
+	return atlases, memories, attachments, err
 }
 
 // CountSessions counts the deleted sessions.

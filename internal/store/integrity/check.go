@@ -15,6 +15,7 @@ import (
 	"github.com/loci-memory/loci/internal/store/embeddb"
 	"github.com/loci-memory/loci/internal/store/erasedb"
 	"github.com/loci-memory/loci/internal/store/indexdb"
+	"github.com/loci-memory/loci/internal/store/jobdb"
 )
 
 // A Checker checks and repairs a database, and purges records from it.
@@ -23,12 +24,14 @@ type Checker struct {
 	index      *indexdb.Index
 	embedder   *embeddb.Worker
 	eraser     *erasedb.Eraser
+	jobs       *jobdb.Queue
 	invalidate func(workspace int64) // drops cached data of a workspace
 }
 
 // New returns a checker of a store.
 func New(s *store.Store) *Checker {
-	return &Checker{db: s.DB(), index: s.Index(), embedder: s.Embedder(), eraser: s.Eraser(), invalidate: s.Invalidate}
+	return &Checker{db: s.DB(), index: s.Index(), embedder: s.Embedder(), eraser: s.Eraser(), jobs: s.Jobs(),
+		invalidate: s.Invalidate}
 }
 
 // An Inconsistency is derived data that do not match the rows, or rows that contradict each other. It never holds the

@@ -8,6 +8,7 @@ import (
 	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/accountdb"
+	"github.com/loci-memory/loci/internal/store/attachmentdb"
 	"github.com/loci-memory/loci/internal/store/indexdb"
 	"github.com/loci-memory/loci/internal/store/messagedb"
 	"github.com/loci-memory/loci/internal/store/sessiondb"
@@ -21,8 +22,8 @@ func countTarget(t *sqldb.Tx, g purgeTarget) (n PurgeResult, err error) {
 	}
 	if g.memory != 0 {
 		n.Memories = 1
-		return n, t.QueryRow(`SELECT count(*) FROM versions WHERE memory = ?1`, []any{g.memory},
-			[]any{&n.Versions})
+		return n, t.QueryRow(`SELECT (SELECT count(*) FROM versions WHERE memory = ?1),
+			(SELECT count(*) FROM attachments WHERE memory = ?1)`, []any{g.memory}, []any{&n.Versions, &n.Attachments})
 	}
 	err = t.QueryRow(
 		`SELECT (SELECT count(*) FROM workspaces WHERE row_id = ?1), (SELECT count(*) FROM atlases
@@ -34,10 +35,11 @@ func countTarget(t *sqldb.Tx, g purgeTarget) (n PurgeResult, err error) {
 			WHERE user_id = ?2), (SELECT count(*) FROM sign_ins WHERE user_id = ?2),
 			(SELECT count(*) FROM grants WHERE user_id = ?2),
 			(SELECT count(*) FROM sessions WHERE workspace = ?1 OR user_id = ?2),
-			(SELECT count(*) FROM messages WHERE workspace = ?1)`,
+			(SELECT count(*) FROM messages WHERE workspace = ?1), (SELECT count(*) FROM attachments x
+			JOIN memories e ON e.row_id = x.memory WHERE e.workspace = ?1)`,
 		[]any{g.workspace, g.user, g.emailFolded},
 		[]any{&n.Workspaces, &n.Atlases, &n.Memories, &n.Versions, &n.Memberships, &n.Invitations, &n.Users, &n.Keys,
-			&n.Signins, &n.Grants, &n.Sessions, &n.Messages})
+			&n.Signins, &n.Grants, &n.Sessions, &n.Messages, &n.Attachments})
 	return n, err
 }
 
@@ -58,6 +60,8 @@ const responseCondition = readCondition + `OR (credential, key) IN (SELECT r.cre
 	WHERE r.record = CAST(?2 AS TEXT) OR (CAST(?2 AS TEXT) = '' AND r.record IN (SELECT id FROM workspaces
 		WHERE row_id = ?1 UNION ALL SELECT id FROM atlases WHERE workspace = ?1
 		UNION ALL SELECT id FROM memories WHERE workspace = ?1))
+	OR r.record IN (SELECT x.id FROM memories e JOIN attachments x ON x.memory = e.row_id
+		WHERE e.id = CAST(?2 AS TEXT) OR CAST(?2 AS TEXT) = '' AND e.workspace = ?1)
 	OR r.record IN (SELECT w.id FROM invitations i JOIN workspaces w ON w.row_id = i.workspace
 		WHERE i.email_folded = ?3)
 	OR r.record IN (SELECT id FROM sessions WHERE workspace = ?1 UNION ALL SELECT id FROM sessions
@@ -90,6 +94,9 @@ func (c *Checker) eraseTarget(t *sqldb.Tx, g purgeTarget) error {
 	if err := run(`DELETE FROM minhash_bands WHERE workspace = ?1`, g.workspace); err != nil {
 		return err
 	}
+	if err := c.eraseAttachments(t, g.workspace); err != nil {
+		return err
+	}
 	if err := run(`DELETE FROM workspaces WHERE row_id = ?1`, g.workspace); err != nil {
 		return err
 	}
@@ -104,6 +111,18 @@ func (c *Checker) eraseTarget(t *sqldb.Tx, g purgeTarget) error {
 	return run(`DELETE FROM users WHERE id = ?1`, g.user)
 }
 
+// eraseAttachments deletes the attachments of a locked workspace. Its locked memories get no further ones.
+func (c *Checker) eraseAttachments(t *sqldb.Tx, workspace int64) error {
+	if t.Dialect.Postgres {
+		if err := t.Query(`SELECT 1 FROM memories e WHERE e.workspace = ?1 ORDER BY e.row_id FOR UPDATE`,
+			[]any{workspace}, func(sqldb.Row) error { return nil }); err != nil {
+			return err
+		}
+	}
+	return attachmentdb.Delete(t, c.jobs, `memory IN (SELECT e.row_id FROM memories e WHERE e.workspace = ?1)`,
+		workspace)
+}
+
 // eraseMemory deletes the rows of one memory and the data derived from them.
 func (c *Checker) eraseMemory(t *sqldb.Tx, g purgeTarget) error {
 	// The raised version prevents a flush until the commit.
@@ -114,6 +133,9 @@ func (c *Checker) eraseMemory(t *sqldb.Tx, g purgeTarget) error {
 		return err
 	}
 	if err := removeLinks(t, g.workspace, g.memoryID); err != nil {
+		return err
+	}
+	if err := attachmentdb.Delete(t, c.jobs, `memory = ?1`, g.memory); err != nil {
 		return err
 	}
 	_, err := t.Exec(`UPDATE atlases SET

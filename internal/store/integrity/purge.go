@@ -28,7 +28,8 @@ type PurgeResult struct {
 	Messages    int64 `json:"messages,omitzero"`   // between agents; of a memory those that lose their texts
 	Candidates  int64 `json:"candidates,omitzero"` // of sessions, with the text of a purged memory
 	Documents   int64 `json:"documents,omitzero"`  // deleted documents in the keyword index
-	Changes     int64 `json:"changes,omitzero"`    // rows of the log, which may hold words of deleted memories
+	Attachments int64 `json:"attachments,omitzero"`
+	Changes     int64 `json:"changes,omitzero"` // rows of the log, which may hold words of deleted memories
 
 	deleted bool // of PurgeDeleted
 }
@@ -45,6 +46,7 @@ func (p PurgeResult) String() string {
 		{p.Invitations, "invitation", "invitations"}, {p.Workspaces, "workspace", "workspaces"},
 		{p.Atlases, "atlas", "atlases"},
 		{p.Memories, "memory", "memories"}, {p.Versions, "earlier version", "earlier versions"},
+		{p.Attachments, "attachment", "attachments"},
 		{p.Responses, "stored response", "stored responses"},
 		{p.Sessions, "session", "sessions"}, {p.Messages, "message between agents", "messages between agents"},
 		{p.Candidates, "candidate of sessions", "candidates of sessions"},

@@ -12,7 +12,7 @@ import (
 
 // PurgeDeleted erases the remains of deletions and changes. These are deleted atlases and sessions, and words in
 // deleted documents of the keyword index, in stored responses of reads, and in free space. Without apply it counts the
-// deleted atlases and sessions, the deleted documents and the rows of the log.
+// deleted atlases with their memories and attachments, the deleted sessions and documents, and the rows of the log.
 func (c *Checker) PurgeDeleted(ctx context.Context, apply bool) (out PurgeResult, err error) {
 	out.deleted = true
 	workspaces, err := sqldb.SystemRead(ctx, c.db, "list the workspaces with a keyword index",
@@ -22,7 +22,7 @@ func (c *Checker) PurgeDeleted(ctx context.Context, apply bool) (out PurgeResult
 					return err
 				}
 				var err error
-				if out.Atlases, out.Memories, err = erasedb.CountAtlases(t); err != nil {
+				if out.Atlases, out.Memories, out.Attachments, err = erasedb.CountAtlases(t); err != nil {
 					return err
 				}
 				if out.Sessions, err = erasedb.CountSessions(t); err != nil {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/sqldb"
+	"github.com/loci-memory/loci/internal/store/attachmentdb"
 	"github.com/loci-memory/loci/internal/store/messagedb"
 )
 
@@ -32,8 +33,8 @@ func markPurgePending(t *sqldb.Tx) error {
 	return err
 }
 
-// finishPurge erases deleted sessions, which may hold purged texts, the agents of deleted users, and then the bytes of
-// all deleted rows. A mark that another purge sets during the vacuum stays.
+// finishPurge erases deleted sessions, which may hold purged texts, the agents of deleted users, then the bytes of all
+// deleted rows, and the objects of deleted attachments. A mark that another purge sets during the vacuum stays.
 func (c *Checker) finishPurge(ctx context.Context) error {
 	mark, err := c.pendingPurge(ctx)
 	if err != nil {
@@ -53,6 +54,15 @@ func (c *Checker) finishPurge(ctx context.Context) error {
 	_, err = sqldb.System(ctx, c.db, "mark a purge as finished", func(t *sqldb.Tx) (int64, error) {
 		return t.Exec(`DELETE FROM metadata WHERE name = ?1 AND value = ?2`, purgePendingKey, mark)
 	})
+	if err != nil {
+		return err
+	}
+	err = c.jobs.RunNow(ctx, attachmentdb.DeleteObjectJob)
+	if err != nil && ctx.Err() == nil {
+		err = &loci.Error{Code: loci.CodeUnavailable, Err: err, Message: fmt.Sprintf("The rows are gone, but not all "+
+			"files of their attachments, because the file store failed (%v): a running server deletes them, or loci "+
+			"admin memory purge --deleted.", err)}
+	}
 	return err
 }
 

@@ -10,7 +10,7 @@
 //	s.Store.Jobs().Handle("mail_invitation", s.mailHandler(s.invitationMail))
 //
 // Servers and local processes start the queue after that, and the close of the store stops it. The commands of an
-// operator do not start it: their jobs run on the servers. Metrics and log show each kind by its name.
+// operator do not start it: their jobs run on the servers, or by RunNow. Metrics and log show each kind by its name.
 package jobdb
 
 import (
@@ -92,6 +92,7 @@ type Queue struct {
 
 // kindState is the state of a kind in this process.
 type kindState struct {
+	handler Handler
 	wake    func() // begins the next round of its runner
 	dropped atomic.Int64
 }
@@ -103,8 +104,8 @@ func New(db *sqldb.Handle) *Queue {
 
 // Handle registers the handler of a kind, before Start. Kinds do not wait for each other.
 func (q *Queue) Handle(kind string, h Handler) {
-	q.kinds[kind] = &kindState{wake: q.runner.Add(job.Job{Name: kind, Every: pollInterval, Drain: drainTimeout,
-		Run: func(ctx context.Context) error { return q.runDue(ctx, kind, h) }})}
+	q.kinds[kind] = &kindState{handler: h, wake: q.runner.Add(job.Job{Name: kind, Every: pollInterval,
+		Drain: drainTimeout, Run: func(ctx context.Context) error { return q.runDue(ctx, kind, h) }})}
 }
 
 // Start runs jobs until Stop or the end of ctx.

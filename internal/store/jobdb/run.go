@@ -22,7 +22,7 @@ func (q *Queue) Finish(t *sqldb.Tx, j Job) error {
 	return err
 }
 
-// runDue runs the jobs of a kind that are due. The result is the pause until the next one, or an error of the database.
+// runDue runs the jobs of a kind that are due. The result is an error of the database.
 func (q *Queue) runDue(ctx context.Context, kind string, h Handler) error {
 	for ctx.Err() == nil {
 		j, err := q.lease(ctx, kind)
@@ -32,7 +32,58 @@ func (q *Queue) runDue(ctx context.Context, kind string, h Handler) error {
 		if err != nil {
 			return err
 		}
-		if err := q.run(ctx, j, h); err != nil {
+		if _, err := q.run(ctx, j, h); err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
+}
+
+// RunNow runs all jobs of a kind in this process, without a started queue. Jobs that wait for a retry, or that another
+// process runs, run too: the handler must permit that. It returns the failure of a job. That one and the rest stay in
+// the table. Without a handler of the kind no job runs.
+func (q *Queue) RunNow(ctx context.Context, kind string) error {
+	k := q.kinds[kind]
+	if k == nil {
+		return nil
+	}
+	last, err := sqldb.SystemRead(ctx, q.db, "look for the newest job", func(t *sqldb.Tx) (last int64, err error) {
+		return last, t.QueryRow(`SELECT COALESCE(max(row_id), 0) FROM jobs WHERE kind = ?1`, []any{kind}, []any{&last})
+	})
+	for err == nil {
+		var left int64
+		left, err = sqldb.System(ctx, q.db, "make jobs due", func(t *sqldb.Tx) (int64, error) {
+			return t.Exec(`UPDATE jobs SET due = ?2 WHERE kind = ?1 AND row_id <= ?3`, kind, t.Now, last)
+		})
+		if err != nil || left == 0 {
+			return err
+		}
+		if err = q.runDueOnce(ctx, kind, k.handler); err == nil {
+			select { // another process may have leased the rest
+			case <-ctx.Done():
+				err = ctx.Err()
+			case <-time.After(20 * time.Millisecond):
+			}
+		}
+	}
+	return err
+}
+
+// runDueOnce runs the jobs of a kind that are due, until one fails.
+func (q *Queue) runDueOnce(ctx context.Context, kind string, h Handler) error {
+	for ctx.Err() == nil {
+		j, err := q.lease(ctx, kind)
+		if errors.Is(err, sqldb.ErrNoRows) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		failed, err := q.run(ctx, j, h)
+		if err == nil && isFailure(failed) {
+			err = failed
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -76,10 +127,10 @@ func maxDue(t *sqldb.Tx) loci.Time {
 	return loci.TimeOf(t.Now.Std().Add(maxRetryDelay + leaseDuration))
 }
 
-// run runs a leased job and saves the result. A job whose server was killed in between runs again.
-func (q *Queue) run(ctx context.Context, j Job, h Handler) error {
+// run runs a leased job and saves the result, which it returns. A job whose server was killed in between runs again.
+func (q *Queue) run(ctx context.Context, j Job, h Handler) (failed, err error) {
 	limited, cancel := context.WithTimeout(ctx, runTimeout)
-	failed := runHandler(limited, j, h)
+	failed = runHandler(limited, j, h)
 	cancel()
 	_, dropped := errors.AsType[*DroppedError](failed)
 	if dropped {
@@ -89,7 +140,7 @@ func (q *Queue) run(ctx context.Context, j Job, h Handler) error {
 		q.db.Log.Warn("job", "kind", j.Kind, "subject", j.Subject, "attempts", j.Attempts, "dropped", dropped,
 			"err", failed)
 	}
-	_, err := sqldb.System(context.WithoutCancel(ctx), q.db, "save the result of a job",
+	_, err = sqldb.System(context.WithoutCancel(ctx), q.db, "save the result of a job",
 		func(t *sqldb.Tx) (loci.Empty, error) {
 			if failed == nil || dropped {
 				if err := q.Finish(t, j); !errors.Is(err, ErrLeaseLost) {
@@ -99,7 +150,7 @@ func (q *Queue) run(ctx context.Context, j Job, h Handler) error {
 			}
 			return loci.Empty{}, q.saveResult(t, j, failed)
 		})
-	return err
+	return failed, err
 }
 
 // isFailure reports whether an attempt failed, and was not only interrupted on purpose.
