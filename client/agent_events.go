@@ -196,7 +196,7 @@ func (s *agentStream) connect(ctx context.Context, cancel context.CancelCauseFun
 	case err != nil && context.Cause(ctx) == errSilent:
 		return nil, s.readError(ctx, err)
 	case err != nil:
-		return nil, lostError{s.client.unreachableError(ctx, err)}
+		return nil, lostError{unreachableError(ctx, s.client.baseURL, err)}
 	}
 	if s.request.responseHeader != nil {
 		*s.request.responseHeader = res.Header
@@ -208,7 +208,7 @@ func (s *agentStream) connect(ctx context.Context, cancel context.CancelCauseFun
 	}
 	defer body.Close()
 	text, _ := io.ReadAll(io.LimitReader(body, maxRefusal)) // half a text is not Loci's
-	refusal, fromLoci := s.client.decodeError(res, text)
+	refusal, fromLoci := decodeError(res, s.client.baseURL, text)
 	if s.isTemporary(res.StatusCode, refusal.Code, fromLoci) {
 		return nil, lostError{refusal}
 	}

@@ -24,8 +24,10 @@ type request struct {
 	header         http.Header
 	responseHeader *http.Header
 	onReconnect    func(error, time.Duration)
-	credential     string // key or access token
-	reauthorized   bool   // the server refused one token of the call
+	credential     string // key, access token or file token
+	takesFileToken bool
+	reauthorized   bool // the server refused one token of the call
+	repeatable     bool // a second request does no harm
 }
 
 // IdempotencyKey makes a POST safe to repeat. The server returns the stored response for a second call with the same

@@ -3,6 +3,8 @@
 //	c, err := client.New("https://loci.example.org", client.WithKey(key))
 //	made, err := c.MemoryCreate(ctx, loci.CreateMemory{Content: "The cat is called Ada."})
 //
+// Files have two steps: AttachmentUpload and AttachmentDownload return an address, and PutFile and GetFile move the bytes.
+//
 // A refusal of the server is returned as its *loci.Error, and an unreachable server as one with the code unavailable. A
 // Client is safe for use by several goroutines.
 package client
@@ -31,6 +33,8 @@ type Client struct {
 	userAgent      string        // User-Agent
 	maxBackoff     time.Duration // the longest pause before a retry
 	maxTries       int
+	fileToken      *fileToken
+	stall          time.Duration // the longest time in which a transfer of bytes makes no progress
 }
 
 // An Option configures a Client.
@@ -71,7 +75,7 @@ func WithRetry(tries int, maxPause time.Duration) Option {
 // New returns a client of the server at address, such as https://loci.example.org.
 func New(address string, options ...Option) (*Client, error) {
 	c := &Client{http: &http.Client{Transport: sharedTransport(), Timeout: time.Minute}, userAgent: "loci-go",
-		maxBackoff: 20 * time.Second, maxTries: 4}
+		maxBackoff: 20 * time.Second, maxTries: 4, fileToken: newFileToken(), stall: 2 * time.Minute}
 	for _, o := range options {
 		o(c)
 	}

@@ -25,7 +25,8 @@ const MaxResponse = 64 << 20
 // requests: a GET, a PUT, or a call with an Idempotency-Key.
 func (c *Client) roundTrip(ctx context.Context, method, path string, query url.Values, body []byte,
 	options ...CallOption) ([]byte, error) {
-	x := &request{method: method, url: c.baseURL + path, body: body, header: http.Header{}}
+	x := &request{method: method, url: c.baseURL + path, body: body, header: http.Header{},
+		takesFileToken: strings.HasPrefix(path, storagePath)}
 	if len(query) > 0 {
 		x.url += "?" + query.Encode()
 	}
@@ -72,6 +73,10 @@ func sleep(ctx context.Context, pause time.Duration) bool {
 // authorize sets the credential of a request. rejected is the token that the server has refused, or "".
 func (c *Client) authorize(ctx context.Context, x *request, rejected string) (err error) {
 	x.credential = c.key
+	if x.takesFileToken {
+		x.credential, err = c.fileToken.get(ctx, c, rejected)
+		return err
+	}
 	if c.tokens == nil {
 		return nil
 	}
@@ -84,7 +89,7 @@ func (c *Client) authorize(ctx context.Context, x *request, rejected string) (er
 // sendAuthorized makes one attempt, and another one with a new token if the server refuses the first token.
 func (c *Client) sendAuthorized(ctx context.Context, x *request) (answer []byte, retryable bool, err error) {
 	answer, retryable, err = c.send(ctx, x)
-	if c.tokens == nil || x.reauthorized || !loci.Is(err, loci.CodeInvalidKey) {
+	if c.tokens == nil && !x.takesFileToken || x.reauthorized || !loci.Is(err, loci.CodeInvalidKey) {
 		return answer, retryable, err
 	}
 	x.reauthorized = true
@@ -96,14 +101,15 @@ func (c *Client) sendAuthorized(ctx context.Context, x *request) (answer []byte,
 
 // send makes one attempt; retryable reports whether a retry may help and is safe.
 func (c *Client) send(ctx context.Context, x *request) (answer []byte, retryable bool, err error) {
-	idempotent := x.method == http.MethodGet || x.method == http.MethodPut || x.header.Get("Idempotency-Key") != ""
+	idempotent := x.repeatable || x.method == http.MethodGet || x.method == http.MethodPut ||
+		x.header.Get("Idempotency-Key") != ""
 	req, err := c.newHTTPRequest(ctx, x)
 	if err != nil {
 		return nil, false, loci.Errorf(loci.CodeInvalidQuery, "the request cannot be made: %v", err)
 	}
 	res, err := c.http.Do(req)
 	if err != nil {
-		return nil, idempotent && ctx.Err() == nil, c.unreachableError(ctx, err)
+		return nil, idempotent && ctx.Err() == nil, unreachableError(ctx, c.baseURL, err)
 	}
 	defer res.Body.Close()
 	if x.responseHeader != nil {
@@ -112,14 +118,14 @@ func (c *Client) send(ctx context.Context, x *request) (answer []byte, retryable
 	answer, err = io.ReadAll(io.LimitReader(res.Body, MaxResponse+1))
 	switch {
 	case err != nil:
-		return nil, idempotent && ctx.Err() == nil, c.unreachableError(ctx, err)
+		return nil, idempotent && ctx.Err() == nil, unreachableError(ctx, c.baseURL, err)
 	case len(answer) > MaxResponse:
 		return nil, false, loci.Errorf(loci.CodePayloadTooLarge,
 			"the answer is larger than %d MiB: request less at a time", MaxResponse>>20)
 	case res.StatusCode/100 == 2:
 		return bytes.TrimSpace(answer), false, nil
 	}
-	serverErr, fromLoci := c.decodeError(res, answer)
+	serverErr, fromLoci := decodeError(res, c.baseURL, answer)
 	temporary := res.StatusCode == http.StatusTooManyRequests || res.StatusCode == http.StatusServiceUnavailable
 	return nil, temporary && (fromLoci || idempotent) || idempotent && res.StatusCode == http.StatusBadGateway,
 		serverErr
@@ -148,19 +154,19 @@ func (c *Client) newHTTPRequest(ctx context.Context, x *request) (*http.Request,
 }
 
 // unreachableError returns the error for an incomplete response, without the request.
-func (c *Client) unreachableError(ctx context.Context, err error) error {
+func unreachableError(ctx context.Context, server string, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	if e, ok := errors.AsType[*url.Error](err); ok {
 		err = e.Err
 	}
-	return &loci.Error{Code: loci.CodeUnavailable, Message: fmt.Sprintf("%s cannot be reached: %v", c.baseURL, err),
+	return &loci.Error{Code: loci.CodeUnavailable, Message: fmt.Sprintf("%s cannot be reached: %v", server, err),
 		Err: err}
 }
 
 // decodeError decodes the error of a response; fromLoci reports whether Loci itself wrote it.
-func (c *Client) decodeError(res *http.Response, body []byte) (e *loci.Error, fromLoci bool) {
+func decodeError(res *http.Response, server string, body []byte) (e *loci.Error, fromLoci bool) {
 	var p struct {
 		Code    loci.Code `json:"code"`
 		Message string    `json:"message"`
@@ -172,9 +178,9 @@ func (c *Client) decodeError(res *http.Response, body []byte) (e *loci.Error, fr
 	}
 	e.Code, e.Err = codeOfStatus(res.StatusCode), loci.ForeignResponseError{}
 	e.Message = fmt.Sprintf("%s answered %s, and not as Loci does: check the address and any proxy before it.",
-		c.baseURL, res.Status)
+		server, res.Status)
 	if to := res.Header.Get("Location"); res.StatusCode/100 == 3 && to != "" {
-		e.Message = fmt.Sprintf("%s redirects to %.200s: use that address.", c.baseURL, to)
+		e.Message = fmt.Sprintf("%s redirects to %.200s: use that address.", server, to)
 	}
 	return e, false
 }

@@ -487,6 +487,41 @@ func (c *Client) AgentClose(ctx context.Context, in loci.GetMessage, options ...
 	return do[loci.OneReceipt](ctx, c, "POST /v1/agent-messages/{messageId}/close", in, asAgent(options))
 }
 
+// FileExchange calls file.exchange, POST /functions/v1/loci/auth/exchange.
+//
+// Exchange an API key for a token for files.
+func (c *Client) FileExchange(ctx context.Context, options ...CallOption) (loci.FileToken, error) {
+	return do[loci.FileToken](ctx, c, "POST /functions/v1/loci/auth/exchange", loci.Empty{}, options)
+}
+
+// AttachmentUpload calls attachment.upload, POST /functions/v1/loci/storage/upload-url.
+//
+// Announce a file of a memory, and get the address for its bytes.
+func (c *Client) AttachmentUpload(ctx context.Context, in loci.UploadAttachment, options ...CallOption) (loci.Upload, error) {
+	return do[loci.Upload](ctx, c, "POST /functions/v1/loci/storage/upload-url", in, options)
+}
+
+// AttachmentConfirm calls attachment.confirm, POST /functions/v1/loci/storage/confirm-upload.
+//
+// Add an uploaded file to its memory.
+func (c *Client) AttachmentConfirm(ctx context.Context, in loci.GetAttachment, options ...CallOption) (loci.OneAttachment, error) {
+	return do[loci.OneAttachment](ctx, c, "POST /functions/v1/loci/storage/confirm-upload", in, options)
+}
+
+// AttachmentDownload calls attachment.download, GET /functions/v1/loci/storage/download-url.
+//
+// Get an address from which a file can be downloaded for 15 minutes.
+func (c *Client) AttachmentDownload(ctx context.Context, in loci.GetAttachment, options ...CallOption) (loci.Download, error) {
+	return do[loci.Download](ctx, c, "GET /functions/v1/loci/storage/download-url", in, options)
+}
+
+// AttachmentDelete calls attachment.delete, POST /functions/v1/loci/storage/delete-objects.
+//
+// Delete files of memories. This cannot be undone.
+func (c *Client) AttachmentDelete(ctx context.Context, in loci.DeleteAttachments, options ...CallOption) (loci.BulkResults, error) {
+	return do[loci.BulkResults](ctx, c, "POST /functions/v1/loci/storage/delete-objects", in, options)
+}
+
 // SessionStart calls session.start, POST /v1/sessions.
 //
 // Start a session for a task, and read what is known.
