@@ -3,7 +3,7 @@
 //	c, err := client.New("https://loci.example.org", client.WithKey(key))
 //	made, err := c.MemoryCreate(ctx, loci.CreateMemory{Content: "The cat is called Ada."})
 //
-// Files have two steps: AttachmentUpload and AttachmentDownload return an address, and PutFile and GetFile move the bytes.
+// AttachmentUpload and AttachmentDownload return the address of a file. PutFile and GetFile move its bytes.
 //
 // A refusal of the server is returned as its *loci.Error, and an unreachable server as one with the code unavailable. A
 // Client is safe for use by several goroutines.

@@ -256,10 +256,11 @@ func withEmail(email string, err error) error {
 	return err
 }
 
-// Inspect compares derived data with the memories, and repairs it if repair is
+// Inspect compares derived data with the memories, and attachments with their objects, and repairs them if repair is
 // set. Progress receives the number of checked rows now and then.
 func (a *Admin) Inspect(ctx context.Context, repair bool, progress func(rows int64)) (integrity.Report, error) {
-	return a.Integrity.Check(ctx, integrity.Options{Repair: repair, Progress: progress})
+	return a.Integrity.Check(ctx, integrity.Options{Repair: repair, Progress: progress,
+		Objects: checkedObjects{a.Bucket}})
 }
 
 // A Migration reports the schema version before, and whether it was upgraded.
@@ -297,9 +298,10 @@ func (a *Admin) Close() error { return a.Store.Close() }
 
 // A Local is the service on the own device: a database with one owner, without accounts and sockets.
 type Local struct {
-	Host  *op.Host
-	store *store.Store
-	owner loci.ID
+	Host    *op.Host
+	service *service.Service
+	store   *store.Store
+	owner   loci.ID
 }
 
 // localOwner is the address of the one user of a local database. No mail reaches it.
@@ -334,7 +336,7 @@ func OpenLocal(ctx context.Context, dir string, oneShot bool) (*Local, error) {
 		ctx = context.WithoutCancel(ctx)
 	}
 	st.Jobs().Start(ctx)
-	return &Local{store: st, owner: owner.ID, Host: &op.Host{Service: s, Log: slog.New(slog.DiscardHandler),
+	return &Local{service: s, store: st, owner: owner.ID, Host: &op.Host{Service: s, Log: slog.New(slog.DiscardHandler),
 		Admit: func(context.Context, *op.Op, *op.Call) (*identity.Actor, error) {
 			return &identity.Actor{UserID: owner.ID, Email: owner.Email, CredentialKind: identity.CredentialLocal,
 				CredentialID: owner.ID, Plan: identity.DefaultPlans[loci.PlanSelfHosted],
