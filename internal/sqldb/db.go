@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io/fs"
 	"log/slog"
 	"strings"
@@ -88,6 +89,11 @@ func Statements() int64 { return statements.Load() }
 
 // EmptyList is a list column without elements.
 const EmptyList = "[]"
+
+// IntegerCondition is that of a column that holds an integer within bounds. SQLite stores values of any type.
+func IntegerCondition(column string, least, most int64) string {
+	return fmt.Sprintf(` (CAST(%[1]s AS BIGINT) = %[1]s AND %[1]s BETWEEN %[2]d AND %[3]d) `, column, least, most)
+}
 
 // EncodeInts returns integers as a JSON list, for Dialect.InList.
 func EncodeInts(list []int64) string {

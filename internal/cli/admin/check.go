@@ -21,15 +21,17 @@ func (c commands) check() *cobra.Command {
 		Long: "Compares the keyword index, the counters of atlases, the index of near duplicates and the links " +
 			"between memories with the\n" +
 			"rows of the memories, and checks whether every version can be read and texts, versions and vectors have " +
-			"their checksums. With\n" +
-			"SQLite it begins with the structure of the file. It names kinds and ids, never a text. The server may " +
-			"run meanwhile. The exit\n" +
-			"code is 1 where something is wrong and was not repaired.",
+			"their checksums. It\n" +
+			"looks for the file of each attachment, and for files without an attachment that are older than a day. " +
+			"With SQLite it begins\n" +
+			"with the structure of the file. It names kinds and ids, never a text. The server may run meanwhile. The " +
+			"exit code is 1 where\nsomething is wrong and was not repaired.",
 		Example: "loci admin check\nloci admin check --repair --json",
 		Args:    command.ExactArgs(),
 	}
 	cmd.Flags().BoolVar(&repair, "repair", false,
-		"Rebuild derived data where it is wrong; a damaged text stays unchanged")
+		"Rebuild derived data where it is wrong, and delete files without an attachment; a damaged text stays "+
+			"unchanged")
 	return c.adminCommand(cmd, func(ctx context.Context, a *server.Admin, _ []string) (adminResult, error) {
 		began, progress := time.Now(), c.Progress("")
 		sum, err := a.Inspect(ctx, repair, func(rows int64) {

@@ -59,6 +59,9 @@ const (
 	InconsistentSessions  = "sessions"  // counters of sessions and places of candidates
 	InconsistentMessages  = "messages"  // messages between agents, their receipts, last numbers of agents
 	InconsistentRows      = "rows"      // a single row
+
+	InconsistentAttachments = "attachments" // attachments, and the lists of them in memories
+	InconsistentObjects     = "objects"     // objects of attachments, and objects without one
 )
 
 // A Report summarizes a check.
@@ -87,6 +90,8 @@ const maxReported = 1000
 type Options struct {
 	Repair   bool
 	Progress func(rows int64) // called now and then with the number of rows read, once for each step; may be nil
+
+	Objects Objects // of attachments; nil checks none
 
 	bandWindow int // memories whose bands are in memory at once; 0 is bandWindowSize
 }
@@ -121,7 +126,8 @@ func (c *Checker) Check(ctx context.Context, o Options) (sum Report, err error) 
 	for after := int64(0); err == nil; {
 		var list []workspaceCheck
 		if list, err = c.nextWorkspaces(ctx, after); err != nil || len(list) == 0 {
-			return sum, c.reportUnreadable(err, &sum, "the workspaces cannot be listed")
+			err = c.reportUnreadable(err, &sum, "the workspaces cannot be listed")
+			break
 		}
 		for _, w := range list {
 			w.progress, w.bandWindow = progress, o.bandWindow
@@ -131,6 +137,9 @@ func (c *Checker) Check(ctx context.Context, o Options) (sum Report, err error) 
 			after = w.workspace
 			sum.Workspaces++
 		}
+	}
+	if err == nil && o.Objects != nil {
+		err = c.checkObjects(ctx, &sum, o, progress)
 	}
 	return sum, err
 }

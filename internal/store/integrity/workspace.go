@@ -124,6 +124,7 @@ func (w *workspaceCheck) steps() []checkStep {
 		{"near duplicates", []func() error{w.checkBands}},
 		{"vectors", []func() error{w.checkVectors}},
 		{"memories", []func() error{w.checkRows}},
+		{"attachments", []func() error{w.checkAttachments}},
 		{"memories that cannot be read", []func() error{w.reportUnreadable}},
 	}
 }

@@ -55,14 +55,9 @@ var checkedColumns = ` x.row_id, x.id, x.to_agent, x.thread_id, x.reply_to, ` +
 // maxSequence is the largest number that a sequence can reach.
 const maxSequence = 1 << 53
 
-// integerCondition is that of a column that holds an integer within bounds. SQLite stores values of any type.
-func integerCondition(column string, least, most int64) string {
-	return fmt.Sprintf(` (CAST(%[1]s AS BIGINT) = %[1]s AND %[1]s BETWEEN %[2]d AND %[3]d) `, column, least, most)
-}
-
 // orZero returns the integer of a column from 1 to a bound, or 0 for any other value.
 func orZero(column string, most int64) string {
-	return ` CASE WHEN` + integerCondition(column, 1, most) + `THEN ` + column + ` ELSE 0 END `
+	return ` CASE WHEN` + sqldb.IntegerCondition(column, 1, most) + `THEN ` + column + ` ELSE 0 END `
 }
 
 // CheckMessages returns the damage of some messages and of their receipts.

@@ -17,8 +17,8 @@ func checkReceipts(t *sqldb.Tx, messages []int64) (list []Damage, err error) {
 	err = t.Query(`SELECT r.row_id, r.agent, x.id, `+orZero("r.number", maxSequence)+`,
 		CASE WHEN`+statusCondition+`THEN r.status ELSE '' END, `+orZero("r.updated_at", int64(maxTime))+`, r.workspace = x.workspace, `+duplicateCondition+`
 		FROM receipts r JOIN messages x ON x.row_id = r.message WHERE `+fmt.Sprintf(t.Dialect.InList, "r.message", 1)+`
-		AND (NOT`+integerCondition("r.number", 1, maxSequence)+`OR NOT`+statusCondition+`OR NOT`+
-		integerCondition("r.updated_at", 1, int64(maxTime))+`OR r.workspace <> x.workspace OR`+duplicateCondition+`)
+		AND (NOT`+sqldb.IntegerCondition("r.number", 1, maxSequence)+`OR NOT`+statusCondition+`OR NOT`+
+		sqldb.IntegerCondition("r.updated_at", 1, int64(maxTime))+`OR r.workspace <> x.workspace OR`+duplicateCondition+`)
 		ORDER BY r.row_id`, []any{sqldb.EncodeInts(messages)},
 		func(r sqldb.Row) error {
 			var rowID, agent, number int64
@@ -69,10 +69,10 @@ func renumber(receipt, agent int64) func(*sqldb.Tx) (string, error) {
 
 // maxNumber is the largest possible number of a receipt of an agent.
 var maxNumber = ` COALESCE((SELECT max(r.number) FROM receipts r WHERE r.agent = agents.row_id AND` +
-	integerCondition("r.number", 1, maxSequence) + `), 0) `
+	sqldb.IntegerCondition("r.number", 1, maxSequence) + `), 0) `
 
 // wrongNumberCondition is that of an agent whose last number is below that of its newest receipt, or impossible.
-var wrongNumberCondition = ` (NOT` + integerCondition("agents.last_number", 0, maxSequence) +
+var wrongNumberCondition = ` (NOT` + sqldb.IntegerCondition("agents.last_number", 0, maxSequence) +
 	`OR agents.last_number <` + maxNumber + `) `
 
 // correctLastNumber sets a wrong last number of agents of a condition to that of their newest receipt.
