@@ -115,7 +115,8 @@ var transports = []transport{
 	{"tool", func(o *op.Op, q callShape) bool { return isFullTool(o) && !q.headers }, viaTool},
 	{"pipe", func(o *op.Op, q callShape) bool { return isFullTool(o) && !q.headers }, viaStdio},
 	{"command", func(o *op.Op, q callShape) bool {
-		return o.Exposure != op.BrowserOnly && !o.Streams && o.Access != op.File && !q.invalid && !q.duplicate && (!q.headers || !o.ReadOnly)
+		return o.Exposure != op.BrowserOnly && !o.Streams && o.Access != op.File && !q.invalid && !q.duplicate &&
+			(!q.headers || !o.ReadOnly)
 	}, viaCommand},
 }
 

@@ -74,6 +74,7 @@ type Options struct {
 	// how long a search waits for the embedder; 0 means a minute, for busy machines
 	EmbedTimeout time.Duration
 	SendMail     func(context.Context, mail.Message) error // nil: the server sends no mail
+	Bucket       blob.Bucket                               // of the files; nil is a folder of the test
 }
 
 // NewEmpty returns a world without people.
@@ -92,10 +93,14 @@ func NewEmpty(t testing.TB, open func(t testing.TB, o store.Options) *store.Stor
 	log := slog.New(slog.NewTextHandler(io.Discard, nil))
 	w.Store = open(t, store.Options{Clock: w.Clock.Now, Embedder: o.Embedder, Plans: plans})
 	w.Gate = auth.NewGate(w.Store, auth.Options{FreeOperation: service.AccountStatus.Name,
-		Clock: w.Clock.Now, Log: log, VerifyFileToken: func(ctx context.Context, token string) (filetoken.Holder, error) {
+		Clock: w.Clock.Now, Log: log,
+		VerifyFileToken: func(ctx context.Context, token string) (filetoken.Holder, error) {
 			return w.Service.VerifyFileToken(ctx, token)
 		}})
-	bucket := Must(blob.OpenFolder(t.TempDir()))(t)
+	bucket := o.Bucket
+	if bucket == nil {
+		bucket = Must(blob.OpenFolder(t.TempDir()))(t)
+	}
 	t.Cleanup(w.Gate.Close)
 	w.Service = service.New(service.Options{Store: w.Store, Clock: w.Clock.Now,
 		Registration: cmp.Or(o.Registration, service.RegistrationOpen),
@@ -117,7 +122,7 @@ func (w *World) admit(ctx context.Context, o *op.Op, c *op.Call) (*identity.Acto
 // OpenSQLite opens a database in a folder of the test.
 func OpenSQLite(t testing.TB, o store.Options) *store.Store {
 	t.Helper()
-	s, err := store.OpenSQLite(context.Background(), t.TempDir(), o)
+	s, err := store.OpenSQLite(context.Background(), storetest.NewDir(t), o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -35,7 +35,7 @@ func (b *pacedBody) Read(p []byte) (int, error) {
 	if err != nil || b.deadline.Sub(now) > grace*2/3 { // moving one that is far away costs more than a small read
 		return n, err
 	}
-	b.deadline = b.start.Add(grace + time.Duration(b.bytes)*time.Second/minRate)
+	b.deadline = b.start.Add(grace + time.Duration(b.bytes/minRate)*time.Second)
 	if latest := now.Add(grace); b.deadline.After(latest) {
 		b.deadline = latest
 	}
@@ -70,7 +70,7 @@ func newPacedWriter(w http.ResponseWriter, check func() error) *pacedWriter {
 // begin prepares the next part.
 func (w *pacedWriter) begin() error {
 	now := time.Now()
-	if w.err == nil && now.Sub(w.checked) > checkInterval {
+	if w.err == nil && now.Sub(w.checked) >= checkInterval {
 		w.err, w.checked = w.check(), now
 	}
 	if w.deadline.Sub(now) < partTimeout*9/10 {

@@ -589,7 +589,8 @@ func TestChangesOfMemoriesWithFilesAreCopied(t *testing.T) {
 		id := all(caller)[0].ID
 		a := must(do(caller, service.AttachmentUpload, loci.UploadAttachment{MemoryID: id, FileName: "a", Size: 1,
 			MIMEType: "text/plain"})).Attachment
-		if err := c.w.svc.StoreUpload(t.Context(), blob.Address{ID: a.ID, Size: 1}, strings.NewReader("x")); err != nil {
+		if err := c.w.svc.StoreUpload(t.Context(), blob.Address{ID: a.ID, Size: 1},
+			strings.NewReader("x")); err != nil {
 			t.Fatal(err)
 		}
 		must(do(caller, service.AttachmentConfirm, loci.GetAttachment{AttachmentID: a.ID}))

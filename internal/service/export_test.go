@@ -4,6 +4,7 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/password"
+	"github.com/loci-memory/loci/internal/store"
 )
 
 // Passwords returns the queue of callers that wait for a hash.
@@ -15,3 +16,6 @@ func (s *Service) ReencodeCursor(actor *identity.Actor, in any, cursor string) (
 	p, err := q.parse(loci.Paging{Cursor: loci.Cursor(cursor)})
 	return q.cursor(p.After), err
 }
+
+// FileSigner returns the index of the secret of files that signs.
+func FileSigner(secrets []store.FileSecret, now loci.Time) int { return signerOf(secrets, now) }

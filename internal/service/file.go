@@ -32,19 +32,23 @@ type keySet struct {
 
 // newKeySet derives the keys from secrets, the newest first.
 func newKeySet(secrets []store.FileSecret, now loci.Time) keySet {
-	signer := len(secrets) - 1
-	for i, x := range secrets {
-		if x.CreatedAt <= now-loci.Time(secretDelay.Microseconds()) {
-			signer = i
-			break
-		}
-	}
+	signer := signerOf(secrets, now)
 	var k keySet
 	for i := range secrets {
 		secret := secrets[(signer+i)%len(secrets)].Secret
 		k.tokens, k.addresses = append(k.tokens, filetoken.NewKey(secret)), append(k.addresses, secret)
 	}
 	return k
+}
+
+// signerOf returns the index of the secret that signs.
+func signerOf(secrets []store.FileSecret, now loci.Time) int {
+	for i, x := range secrets {
+		if x.CreatedAt <= now-loci.Time(secretDelay.Microseconds()) {
+			return i
+		}
+	}
+	return len(secrets) - 1
 }
 
 // fileKeys caches the keys of files.

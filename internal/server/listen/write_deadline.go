@@ -50,11 +50,8 @@ type deadlineConn struct {
 // it costs a small answer a tenth of its processor time.
 func (c *deadlineConn) Write(p []byte) (n int, err error) {
 	for {
-		if now := time.Now(); c.deadline.Sub(now) < c.timeout {
-			c.deadline = now.Add(c.timeout + c.timeout/4)
-			if err := c.SetWriteDeadline(c.deadline); err != nil {
-				return n, err
-			}
+		if err := c.extend(); err != nil {
+			return n, err
 		}
 		m, err := c.tcpConn.Write(p[n:min(n+writeChunk, len(p))])
 		if n += m; err != nil || n == len(p) {
@@ -63,7 +60,41 @@ func (c *deadlineConn) Write(p []byte) (n int, err error) {
 	}
 }
 
-// ReadFrom writes by Write: the connection's own method has no deadline.
-func (c *deadlineConn) ReadFrom(r io.Reader) (int64, error) {
-	return io.Copy(struct{ io.Writer }{c}, r)
+// extend moves the deadline if it is near.
+func (c *deadlineConn) extend() error {
+	now := time.Now()
+	if c.deadline.Sub(now) >= c.timeout {
+		return nil
+	}
+	return c.SetWriteDeadline(now.Add(c.timeout + c.timeout/4))
+}
+
+// SetWriteDeadline sets the deadline. A handler sets a later one for clients that may read more slowly.
+func (c *deadlineConn) SetWriteDeadline(t time.Time) error {
+	c.deadline = t
+	return c.tcpConn.SetWriteDeadline(t)
+}
+
+// A part of a file is as large as what a handler sends within one deadline of its own.
+const filePart = 128 << 10
+
+// ReadFrom writes what a reader has. The system copies parts of a file to the connection.
+func (c *deadlineConn) ReadFrom(r io.Reader) (n int64, err error) {
+	limited, ok := r.(*io.LimitedReader)
+	to, direct := c.tcpConn.(io.ReaderFrom)
+	if !ok || !direct {
+		return io.Copy(struct{ io.Writer }{c}, r)
+	}
+	for limited.N > 0 {
+		if err := c.extend(); err != nil {
+			return n, err
+		}
+		part := &io.LimitedReader{R: limited.R, N: min(filePart, limited.N)}
+		m, err := to.ReadFrom(part)
+		n += m
+		if limited.N -= m; err != nil || m == 0 {
+			return n, err
+		}
+	}
+	return n, nil
 }

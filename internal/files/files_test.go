@@ -1,0 +1,303 @@
+package files_test
+
+import (
+	"bytes"
+	"crypto/rand"
+	"io"
+	"log/slog"
+	"mime"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/conformance"
+	"github.com/loci-memory/loci/internal/files"
+	"github.com/loci-memory/loci/internal/rest"
+	"github.com/loci-memory/loci/internal/service"
+)
+
+// A scene is a world behind HTTP, with a memory of ann.
+type scene struct {
+	*conformance.World
+	t      *testing.T
+	url    string
+	memory loci.ID
+}
+
+func newScene(t *testing.T) *scene {
+	t.Helper()
+	w := conformance.New(t, conformance.OpenSQLite, conformance.Options{})
+	server := httptest.NewServer(rest.New(rest.Options{Table: service.Ops, Host: w.Host,
+		Log: slog.New(slog.DiscardHandler), ExtraRoutes: files.Routes(files.Options{Service: w.Service,
+			Log: slog.New(slog.DiscardHandler), Prefixes: rest.FilePrefixes})}))
+	t.Cleanup(server.Close)
+	return &scene{w, t, server.URL, w.Memory(t, w.Atlas(t, "Shelf"), "with files")}
+}
+
+// announce announces a file of a size.
+func (s *scene) announce(name string, size int) loci.Upload {
+	s.t.Helper()
+	return conformance.Must(s.Service.UploadAttachment(s.t.Context(), s.Ann.Actor(), loci.UploadAttachment{
+		MemoryID: s.memory, FileName: loci.FileName(name), Size: loci.FileSize(size), MIMEType: "text/plain"}))(s.t)
+}
+
+// at returns an address of the service on the test server.
+func (s *scene) at(address string) string {
+	return strings.Replace(address, "http://localhost", s.url, 1)
+}
+
+// send sends a request, and returns the response with its body read.
+func (s *scene) send(method, address string, body io.Reader, header http.Header) (*http.Response, []byte) {
+	s.t.Helper()
+	r := conformance.Must(http.NewRequestWithContext(s.t.Context(), method, s.at(address), body))(s.t)
+	for name, values := range header {
+		r.Header[name] = values
+	}
+	res := conformance.Must(http.DefaultClient.Do(r))(s.t)
+	defer res.Body.Close()
+	return res, conformance.Must(io.ReadAll(res.Body))(s.t)
+}
+
+var plain = http.Header{"Content-Type": {"text/plain"}}
+
+func (s *scene) put(up loci.Upload, body string) int {
+	s.t.Helper()
+	res, _ := s.send("PUT", up.UploadURL, strings.NewReader(body), plain)
+	return res.StatusCode
+}
+
+func (s *scene) confirm(up loci.Upload) error {
+	_, err := s.Service.ConfirmAttachment(s.t.Context(), s.Ann.Actor(),
+		loci.GetAttachment{AttachmentID: up.Attachment.ID})
+	return err
+}
+
+// store uploads a file and returns the address of its download.
+func (s *scene) store(name, body string) (loci.ID, string) {
+	s.t.Helper()
+	up := s.announce(name, len(body))
+	if status := s.put(up, body); status != http.StatusOK {
+		s.t.Fatalf("upload: %d", status)
+	}
+	if err := s.confirm(up); err != nil {
+		s.t.Fatal(err)
+	}
+	return up.Attachment.ID, s.address(up.Attachment.ID)
+}
+
+func (s *scene) address(id loci.ID) string {
+	s.t.Helper()
+	return conformance.Must(s.Service.DownloadAttachment(s.t.Context(), s.Ann.Actor(),
+		loci.GetAttachment{AttachmentID: id}))(s.t).URL
+}
+
+func TestDownloadIsAnAttachmentWithRanges(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	_, address := s.store("page.html", "<html><script>alert(1)</script></html>")
+	res, body := s.send("GET", address, nil, nil)
+	if res.StatusCode != 200 || string(body) != "<html><script>alert(1)</script></html>" {
+		t.Errorf("%d %q", res.StatusCode, body)
+	}
+	for name, want := range map[string]string{"X-Content-Type-Options": "nosniff", "Content-Length": "38",
+		"Content-Type":            "text/html; charset=utf-8",
+		"Content-Security-Policy": "sandbox; default-src 'none'", "Accept-Ranges": "bytes", "Set-Cookie": "",
+		"Content-Disposition": `attachment; filename="page.html"; filename*=UTF-8''page.html`} {
+		if got := res.Header.Get(name); got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+	tag := res.Header.Get("Etag")
+	for given, want := range map[string]string{"bytes=0-5": "206 <html>", "bytes=-7": "206 </html>",
+		"bytes=32-": "206 /html>", "bytes=0-0,2-2": "206 ", "bytes=99-": "416 ", "bytes=x": "416 "} {
+		res, body := s.send("GET", address, nil, http.Header{"Range": {given}, "If-Range": {tag}})
+		if got := strconv.Itoa(res.StatusCode) + " " + string(body); !strings.HasPrefix(got, want) {
+			t.Errorf("Range: %s: %.40q, want %q", given, got, want)
+		}
+		if res.Header.Get("X-Content-Type-Options") != "nosniff" {
+			t.Errorf("Range: %s: headers %v", given, res.Header)
+		}
+	}
+	if res, body := s.send("GET", address, nil, http.Header{"Range": {"bytes=0-5"}, "If-Range": {`"x"`}}); len(body) != 38 {
+		t.Errorf("a range of another file: %d %q", res.StatusCode, body)
+	}
+	if res, _ := s.send("GET", address, nil, http.Header{"If-None-Match": {tag}}); res.StatusCode != 304 {
+		t.Errorf("If-None-Match: %d", res.StatusCode)
+	}
+	if res, body := s.send("HEAD", address, nil, nil); res.StatusCode != 200 || len(body) > 0 {
+		t.Errorf("HEAD: %d %q", res.StatusCode, body)
+	}
+	other := strings.Replace(address, rest.FilePrefixes[0], rest.FilePrefixes[1], 1)
+	if res, body := s.send("GET", other, nil, nil); res.StatusCode != 200 || len(body) != 38 {
+		t.Errorf("by the alias: %d", res.StatusCode)
+	}
+}
+
+// changed yields an address with each of its parts changed or without it.
+func changed(t *testing.T, address string) map[string]string {
+	t.Helper()
+	u := conformance.Must(url.Parse(address))(t)
+	other, list := *u, map[string]string{}
+	for name := range u.Query() {
+		for what, change := range map[string]func(url.Values){
+			"changed": func(q url.Values) {
+				v := []byte(q.Get(name))
+				v[len(v)/2] = "ab"[(v[len(v)/2]+1)%2]
+				q.Set(name, string(v))
+			},
+			"removed": func(q url.Values) { q.Del(name) },
+			"empty":   func(q url.Values) { q.Set(name, "") },
+			"twice":   func(q url.Values) { q.Add(name, q.Get(name)) },
+		} {
+			q := u.Query()
+			change(q)
+			other.RawQuery = q.Encode()
+			list[name+" "+what] = other.String()
+		}
+	}
+	other = *u
+	other.RawQuery += "&further=1"
+	list["a further parameter"] = other.String()
+	other.RawQuery = u.RawQuery + ";"
+	list["a semicolon"] = other.String()
+	other.RawQuery = ""
+	list["no query"] = other.String()
+	other = *u
+	other.Path = strings.TrimSuffix(u.Path, u.Path[len(u.Path)-36:]) + string(loci.NewID(time.Now()))
+	list["another id"] = other.String()
+	return list
+}
+
+func TestChangedAddressesAreRefused(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	up := s.announce("a.txt", 5)
+	for name, address := range changed(t, up.UploadURL) {
+		if res, _ := s.send("PUT", address, strings.NewReader("hello"), plain); res.StatusCode != 403 {
+			t.Errorf("upload, %s: %d", name, res.StatusCode)
+		}
+	}
+	if err := s.confirm(up); !loci.Is(err, loci.CodeUploadMissing) {
+		t.Errorf("something was stored: %v", err)
+	}
+	id, download := s.store("b.txt", "world")
+	for name, address := range changed(t, download) {
+		res, body := s.send("GET", address, nil, nil)
+		if res.StatusCode != 403 || bytes.Contains(body, []byte("world")) {
+			t.Errorf("download, %s: %d %s", name, res.StatusCode, body)
+		}
+	}
+	for name, c := range map[string]struct{ method, address string }{
+		"an upload by a download address": {"PUT", download}, "a download by an upload address": {"GET", up.UploadURL},
+		"a download without a signature": {"GET", s.url + service.ObjectsPath + string(id)},
+	} {
+		if res, _ := s.send(c.method, c.address, strings.NewReader("hello"), plain); res.StatusCode != 403 {
+			t.Errorf("%s: %d", name, res.StatusCode)
+		}
+	}
+	s.Clock.Advance(14 * time.Minute)
+	if res, _ := s.send("GET", download, nil, nil); res.StatusCode != 200 {
+		t.Errorf("after 14 minutes: %d", res.StatusCode)
+	}
+	s.Clock.Advance(time.Minute)
+	if res, _ := s.send("GET", download, nil, nil); res.StatusCode != 403 {
+		t.Errorf("after 15 minutes: %d", res.StatusCode)
+	}
+	s.Clock.Advance(45 * time.Minute)
+	if status := s.put(up, "hello"); status != 403 {
+		t.Errorf("an upload after an hour: %d", status)
+	}
+}
+
+func TestUploadsThatDifferAreRefused(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	up := s.announce("a.txt", 5)
+	for name, c := range map[string]struct {
+		body   io.Reader
+		header http.Header
+		status int
+	}{
+		"longer":            {strings.NewReader("hello!"), plain, 403},
+		"shorter":           {strings.NewReader("hell"), plain, 403},
+		"nothing":           {http.NoBody, plain, 403},
+		"longer in chunks":  {io.MultiReader(strings.NewReader("hello!")), plain, 403},
+		"shorter in chunks": {io.MultiReader(strings.NewReader("hell")), plain, 403},
+		"endless":           {io.LimitReader(rand.Reader, 8<<20), plain, 403},
+		"another type":      {strings.NewReader("hello"), http.Header{"Content-Type": {"text/html"}}, 403},
+		"no type":           {strings.NewReader("hello"), nil, 403},
+		"compressed": {strings.NewReader("hello"),
+			http.Header{"Content-Type": {"text/plain"}, "Content-Encoding": {"gzip"}}, 403},
+	} {
+		if res, body := s.send("PUT", up.UploadURL, c.body, c.header); res.StatusCode != c.status {
+			t.Errorf("%s: %d %s", name, res.StatusCode, body)
+		}
+		if err := s.confirm(up); !loci.Is(err, loci.CodeUploadMissing) {
+			t.Fatalf("%s is stored: %v", name, err)
+		}
+	}
+	if res, _ := s.send("PUT", up.UploadURL, io.MultiReader(strings.NewReader("hello")), plain); res.StatusCode != 200 {
+		t.Errorf("the announced bytes in chunks: %d", res.StatusCode)
+	}
+	if status := s.put(up, "HELLO"); status != 409 {
+		t.Errorf("a second upload: %d", status)
+	}
+	if err := s.confirm(up); err != nil {
+		t.Fatal(err)
+	}
+	if status := s.put(up, "HELLO"); status != 409 {
+		t.Errorf("an upload after the confirmation: %d", status)
+	}
+	if _, body := s.send("GET", s.address(up.Attachment.ID), nil, nil); string(body) != "hello" {
+		t.Errorf("the file is %q", body)
+	}
+}
+
+// A download that runs ends soon after the deletion of its file.
+func TestRunningDownloadEndsWithDeletion(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	id, address := s.store("large", strings.Repeat("x", 64<<20))
+	res := conformance.Must(http.Get(s.at(address)))(t) // #nosec: an address of the test
+	defer res.Body.Close()
+	if _, err := io.CopyN(io.Discard, res.Body, 1<<20); err != nil {
+		t.Fatal(err)
+	}
+	out := conformance.Must(s.Service.DeleteAttachments(t.Context(), s.Ann.Actor(),
+		loci.DeleteAttachments{AttachmentIDs: loci.AttachmentIDs{id}}))(t)
+	if !out.Results[0].OK {
+		t.Fatal(out)
+	}
+	time.Sleep(1200 * time.Millisecond)
+	if n, err := io.Copy(io.Discard, res.Body); err == nil {
+		t.Errorf("the whole file came: %d bytes more", n)
+	}
+	if res, _ := s.send("GET", address, nil, nil); res.StatusCode != 404 {
+		t.Errorf("a new download: %d", res.StatusCode)
+	}
+}
+
+func TestNamesAreSentAsTexts(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	for _, name := range []string{"../../etc/passwd", `..\..\boot.ini`, "a\"b;c.txt", "CON", "aux.txt", "nul .x", ".hidden",
+		strings.Repeat("😀", 60), "\u202egpj.exe", "naïve café.pdf", "100%.txt", "a/b", " ", "name.", "x\u200by"} {
+		_, address := s.store(name, "x")
+		res, _ := s.send("GET", address, nil, nil)
+		disposition := res.Header.Get("Content-Disposition")
+		kind, params, err := mime.ParseMediaType(disposition)
+		if err != nil || kind != "attachment" || params["filename"] != name {
+			t.Errorf("%q is sent as %s: %q, %v", name, disposition, params["filename"], err)
+		}
+		_, rest, _ := strings.Cut(disposition, `filename="`)
+		if safe, _, _ := strings.Cut(rest, `"`); safe == "" || strings.ContainsAny(safe, `/\:`) ||
+			strings.HasPrefix(safe, ".") {
+			t.Errorf("%q is sent with the plain name %q", name, safe)
+		}
+	}
+}

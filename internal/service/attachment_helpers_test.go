@@ -1,0 +1,142 @@
+package service_test
+
+import (
+	"context"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/blob"
+	"github.com/loci-memory/loci/internal/conformance"
+	"github.com/loci-memory/loci/internal/service"
+)
+
+// A faultyBucket is a bucket whose calls fail while err is set.
+type faultyBucket struct {
+	blob.Bucket
+	mu  sync.Mutex
+	err error
+}
+
+func (b *faultyBucket) fail(err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.err = err
+}
+
+func (b *faultyBucket) failure() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.err
+}
+
+func (b *faultyBucket) Put(ctx context.Context, id loci.ID, body io.Reader, size int64) error {
+	if err := b.failure(); err != nil {
+		return err
+	}
+	return b.Bucket.Put(ctx, id, body, size)
+}
+
+func (b *faultyBucket) Open(ctx context.Context, id loci.ID) (blob.Reader, error) {
+	if err := b.failure(); err != nil {
+		return nil, err
+	}
+	return b.Bucket.Open(ctx, id)
+}
+
+func (b *faultyBucket) Head(ctx context.Context, id loci.ID) (blob.Object, error) {
+	if err := b.failure(); err != nil {
+		return blob.Object{}, err
+	}
+	return b.Bucket.Head(ctx, id)
+}
+
+func (b *faultyBucket) Delete(ctx context.Context, id loci.ID) error {
+	if err := b.failure(); err != nil {
+		return err
+	}
+	return b.Bucket.Delete(ctx, id)
+}
+
+// newFolder returns a bucket in a folder of the test.
+func newFolder(t testing.TB) *faultyBucket {
+	t.Helper()
+	return &faultyBucket{Bucket: conformance.Must(blob.OpenFolder(t.TempDir()))(t)}
+}
+
+// objects lists the ids of the objects in a bucket.
+func objects(t testing.TB, b blob.Bucket) (list []loci.ID) {
+	t.Helper()
+	for o, err := range b.List(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, o.ID)
+	}
+	slices.Sort(list)
+	return list
+}
+
+// announce announces a text as a file of a memory.
+func announce(t *testing.T, w *conformance.World, caller conformance.Caller, memory loci.ID, text string) loci.Upload {
+	t.Helper()
+	return mustCall(t, w, caller, service.AttachmentUpload, loci.UploadAttachment{MemoryID: memory, FileName: "a.txt",
+		Size: loci.FileSize(len(text)), MIMEType: "text/plain"})
+}
+
+// put uploads a text.
+func put(w *conformance.World, a loci.Attachment, text string) error {
+	return w.Service.StoreUpload(context.Background(), blob.Address{Method: blob.MethodPut, ID: a.ID, Size: a.Size,
+		Type: a.MIMEType}, strings.NewReader(text))
+}
+
+// attach adds a text as a file to a memory.
+func attach(t *testing.T, w *conformance.World, memory loci.ID, text string) loci.Attachment {
+	t.Helper()
+	a := announce(t, w, conformance.CallerOwner, memory, text).Attachment
+	if err := put(w, a, text); err != nil {
+		t.Fatal(err)
+	}
+	return confirm(t, w, a.ID)
+}
+
+func confirm(t *testing.T, w *conformance.World, id loci.ID) loci.Attachment {
+	t.Helper()
+	return mustCall(t, w, conformance.CallerOwner, service.AttachmentConfirm,
+		loci.GetAttachment{AttachmentID: id}).Attachment
+}
+
+// attachmentsOf returns the ids of the attachments that a memory shows.
+func attachmentsOf(t *testing.T, w *conformance.World, memory loci.ID) (ids []loci.ID) {
+	t.Helper()
+	for _, a := range mustCall(t, w, conformance.CallerOwner, service.MemoryGet,
+		loci.GetMemory{MemoryID: memory}).Attachments {
+		ids = append(ids, a.ID)
+	}
+	return ids
+}
+
+// usedBytes returns the used storage of the owner.
+func usedBytes(t *testing.T, w *conformance.World) int64 {
+	t.Helper()
+	return mustCall(t, w, conformance.CallerOwner, service.AccountStatus, loci.Empty{}).Usage.Storage.UsedBytes
+}
+
+// waitForObjects waits until a bucket has these objects alone.
+func waitForObjects(t *testing.T, b blob.Bucket, want ...loci.ID) {
+	t.Helper()
+	slices.Sort(want)
+	for end := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		got := objects(t, b)
+		if slices.Equal(got, want) {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("the bucket has %v, want %v", got, want)
+		}
+	}
+}

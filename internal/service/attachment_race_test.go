@@ -1,0 +1,152 @@
+package service_test
+
+import (
+	"fmt"
+	"sync/atomic"
+	"testing"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/conformance"
+	"github.com/loci-memory/loci/internal/identity"
+	"github.com/loci-memory/loci/internal/service"
+	"github.com/loci-memory/loci/internal/store/storetest"
+)
+
+func TestConcurrentConfirmationsAnswerAlike(t *testing.T) {
+	t.Parallel()
+	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+		m := w.Memory(t, w.Atlas(t, "Shelf"), "with a file")
+		a := announce(t, w, conformance.CallerOwner, m, "hello").Attachment
+		if err := put(w, a, "hello"); err != nil {
+			t.Fatal(err)
+		}
+		before, answers := usedBytes(t, w), make([]loci.Attachment, 32)
+		for i, err := range storetest.RunConcurrently(len(answers), func(i int) error {
+			out, err := do(t, w, w.Call(conformance.CallerOwner), service.AttachmentConfirm,
+				loci.GetAttachment{AttachmentID: a.ID})
+			answers[i] = out.Attachment
+			return err
+		}) {
+			if err != nil || answers[i] != answers[0] {
+				t.Errorf("%+v, %v, and the first %+v", answers[i], err, answers[0])
+			}
+		}
+		if ids := attachmentsOf(t, w, m); len(ids) != 1 || usedBytes(t, w)-before != 5 {
+			t.Errorf("%v, %d bytes", ids, usedBytes(t, w)-before)
+		}
+	})
+}
+
+// Of confirmation and deletion either may come first. In the end nothing is left.
+func TestConfirmationRacesWithDeletion(t *testing.T) {
+	t.Parallel()
+	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+		bucket := newFolder(t)
+		w.Service.Bucket = bucket
+		w.Store.Jobs().Start(t.Context())
+		before := usedBytes(t, w)
+		for i := range 12 {
+			atlas := w.Atlas(t, "Shelf")
+			m := w.Memory(t, atlas, "with a file")
+			a := announce(t, w, conformance.CallerOwner, m, "hello").Attachment
+			if err := put(w, a, "hello"); err != nil {
+				t.Fatal(err)
+			}
+			errs := storetest.RunConcurrently(2, func(side int) (err error) {
+				switch {
+				case side == 0:
+					err = try(t, w, conformance.CallerOwner, service.AttachmentConfirm,
+						loci.GetAttachment{AttachmentID: a.ID})
+				case i%3 == 0:
+					err = try(t, w, conformance.CallerOwner, service.AttachmentDelete,
+						loci.DeleteAttachments{AttachmentIDs: loci.AttachmentIDs{a.ID}})
+				case i%3 == 1:
+					err = try(t, w, conformance.CallerOwner, service.MemoryDelete, loci.DeleteMemory{MemoryID: m})
+				default:
+					err = try(t, w, conformance.CallerOwner, service.AtlasDelete, loci.DeleteAtlas{AtlasID: atlas})
+				}
+				return err
+			})
+			if c := errs[0]; c != nil && !loci.Is(c, loci.CodeNotFound) || errs[1] != nil {
+				t.Errorf("%d: %v", i, errs)
+			}
+			if i%3 == 0 {
+				if ids := attachmentsOf(t, w, m); len(ids) != 0 {
+					t.Errorf("the memory shows %v", ids)
+				}
+				mustCall(t, w, conformance.CallerOwner, service.MemoryDelete, loci.DeleteMemory{MemoryID: m})
+			}
+		}
+		waitForObjects(t, bucket)
+		if n := usedBytes(t, w); n != before {
+			t.Errorf("%d bytes are counted, and before %d", n, before)
+		}
+	})
+}
+
+// An upload that ends after the deletion of its memory leaves no object.
+func TestUploadRacesWithDeletionOfAtlas(t *testing.T) {
+	t.Parallel()
+	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+		bucket := newFolder(t)
+		w.Service.Bucket = bucket
+		w.Store.Jobs().Start(t.Context())
+		for range 8 {
+			atlas := w.Atlas(t, "Shelf")
+			a := announce(t, w, conformance.CallerOwner, w.Memory(t, atlas, "with a file"), "hello").Attachment
+			errs := storetest.RunConcurrently(2, func(side int) error {
+				if side == 0 {
+					return put(w, a, "hello")
+				}
+				return try(t, w, conformance.CallerOwner, service.AtlasDelete, loci.DeleteAtlas{AtlasID: atlas})
+			})
+			if put := errs[0]; put != nil && !loci.Is(put, loci.CodeNotFound) || errs[1] != nil {
+				t.Errorf("%v", errs)
+			}
+		}
+		waitForObjects(t, bucket)
+	})
+}
+
+func TestConcurrentUploadsShareTheLastBytesOfAPlan(t *testing.T) {
+	t.Parallel()
+	plan := identity.DefaultPlans[loci.PlanSelfHosted]
+	plan.Storage = 10_240
+	eachEngine(t, conformance.Options{Plan: plan}, func(t *testing.T, w *conformance.World) {
+		m := w.Memory(t, w.Atlas(t, "Shelf"), "with files")
+		size := (plan.Storage - usedBytes(t, w)) / 4
+		var announced atomic.Int64
+		for _, err := range storetest.RunConcurrently(16, func(i int) error {
+			err := try(t, w, conformance.CallerOwner, service.AttachmentUpload, loci.UploadAttachment{MemoryID: m,
+				MIMEType: "text/plain", FileName: loci.FileName(fmt.Sprint(i)), Size: loci.FileSize(size)})
+			if err == nil {
+				announced.Add(1)
+			}
+			return err
+		}) {
+			if err != nil && !loci.Is(err, loci.CodeQuotaExceeded) {
+				t.Error(err)
+			}
+		}
+		if n := announced.Load(); n != 4 {
+			t.Errorf("%d uploads of a quarter each fit", n)
+		}
+	})
+}
+
+func TestConcurrentUploadsStoreOneObject(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, conformance.Options{})
+	a := announce(t, w, conformance.CallerOwner, w.Memory(t, w.Atlas(t, "Shelf"), "with a file"), "hello").Attachment
+	stored := 0
+	for _, err := range storetest.RunConcurrently(16, func(int) error { return put(w, a, "hello") }) {
+		if err == nil {
+			stored++
+		} else if !loci.Is(err, loci.CodeStateConflict) {
+			t.Error(err)
+		}
+	}
+	if stored != 1 {
+		t.Errorf("%d uploads succeed", stored)
+	}
+}

@@ -1,0 +1,421 @@
+package service_test
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/blob"
+	"github.com/loci-memory/loci/internal/conformance"
+	"github.com/loci-memory/loci/internal/identity"
+	"github.com/loci-memory/loci/internal/op"
+	"github.com/loci-memory/loci/internal/service"
+	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/storetest"
+)
+
+func sum(text string) string {
+	h := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(h[:])
+}
+
+func TestFileOfMemoryFromAnnouncementToDeletion(t *testing.T) {
+	t.Parallel()
+	bucket := newFolder(t)
+	eachEngine(t, conformance.Options{Bucket: bucket}, func(t *testing.T, w *conformance.World) {
+		bucket := newFolder(t)
+		w.Service.Bucket = bucket
+		w.Store.Jobs().Start(t.Context())
+		m := w.Memory(t, w.Atlas(t, "Shelf"), "with a file")
+		plain, before := mustCall(t, w, conformance.CallerOwner, service.MemoryGet, loci.GetMemory{MemoryID: m}),
+			usedBytes(t, w)
+		text := "<html><script>alert(1)</script></html>"
+		up := announce(t, w, conformance.CallerOwner, m, text)
+		a := up.Attachment
+		if a.Status != loci.AttachmentPending || up.Method != "PUT" || up.Headers["Content-Type"] != "text/plain" ||
+			!strings.HasPrefix(up.UploadURL, "http://localhost"+service.ObjectsPath+string(a.ID)+"?") {
+			t.Errorf("%+v", up)
+		}
+		mustFail(t, w, conformance.CallerOwner, service.AttachmentDownload, loci.GetAttachment{AttachmentID: a.ID},
+			loci.CodeNotFound)
+		mustFail(t, w, conformance.CallerOwner, service.AttachmentConfirm, loci.GetAttachment{AttachmentID: a.ID},
+			loci.CodeUploadMissing)
+		if n := len(attachmentsOf(t, w, m)) + int(usedBytes(t, w)-before); n != 0 {
+			t.Errorf("a pending upload is shown or counted: %d", n)
+		}
+		if err := put(w, a, text); err != nil {
+			t.Fatal(err)
+		}
+		if err := put(w, a, text); !loci.Is(err, loci.CodeStateConflict) {
+			t.Errorf("a second upload: %v", err)
+		}
+		done := confirm(t, w, a.ID)
+		if done.Status != loci.AttachmentActive || done.SHA256 != sum(text) || done.Size != int64(len(text)) ||
+			!strings.HasPrefix(done.MIMEType, "text/html") || done.CreatedBy != w.Ann.ID {
+			t.Errorf("%+v", done)
+		}
+		if again := confirm(t, w, a.ID); again != done {
+			t.Errorf("a repeated confirmation answers %+v", again)
+		}
+		shown := mustCall(t, w, conformance.CallerOwner, service.MemoryGet, loci.GetMemory{MemoryID: m})
+		if len(shown.Attachments) != 1 || shown.Attachments[0] != done || shown.Version != plain.Version {
+			t.Errorf("the memory shows %+v", shown)
+		}
+		if got := usedBytes(t, w) - before; got != done.Size {
+			t.Errorf("%d bytes are counted", got)
+		}
+		if _, r, err := w.Service.OpenDownload(t.Context(), a.ID); err != nil {
+			t.Error(err)
+		} else if b, _ := io.ReadAll(r); string(b) != text {
+			t.Errorf("the download is %q", b)
+		}
+		out := mustCall(t, w, conformance.CallerOwner, service.AttachmentDelete,
+			loci.DeleteAttachments{AttachmentIDs: loci.AttachmentIDs{a.ID, "nonsense", a.ID}})
+		want := fmt.Sprintf("[{%s true } {nonsense false not_found} {%[1]s false not_found}]", a.ID)
+		if fmt.Sprint(out.Results) != want {
+			t.Errorf("%v", out.Results)
+		}
+		if _, _, err := w.Service.OpenDownload(t.Context(), a.ID); !loci.Is(err, loci.CodeNotFound) {
+			t.Errorf("the download of a deleted file: %v", err)
+		}
+		waitForObjects(t, bucket)
+		if usedBytes(t, w) != before || len(attachmentsOf(t, w, m)) != 0 {
+			t.Error("a deleted file is counted or shown")
+		}
+	})
+}
+
+// The entity tag changes with the files, and a change needs the present one.
+func TestEntityTagFollowsAttachments(t *testing.T) {
+	t.Parallel()
+	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+		m := w.Memory(t, w.Atlas(t, "Shelf"), "with files")
+		tag := func() string {
+			c := w.Call(conformance.CallerOwner)
+			conformance.Must(op.Do(t.Context(), w.Host, c, service.MemoryGet, loci.GetMemory{MemoryID: m}))(t)
+			return c.ETag
+		}
+		tags := map[string]bool{tag(): true}
+		a := attach(t, w, m, "one")
+		tags[tag()] = true
+		attach(t, w, m, "two")
+		tags[tag()] = true
+		if len(tags) != 3 {
+			t.Errorf("%d different tags", len(tags))
+		}
+		content := loci.Content("changed")
+		change := loci.UpdateMemory{MemoryID: m, Content: &content}
+		now := tag()
+		for given := range tags {
+			_, err := callIfMatch(t, w, conformance.CallerOwner, given, service.MemoryUpdate, change)
+			if given != now && !loci.Is(err, loci.CodeVersionConflict) || given == now && err != nil {
+				t.Errorf("a change by the tag %s, which is now %s: %v", given, now, err)
+			}
+		}
+		now = tag()
+		mustCall(t, w, conformance.CallerOwner, service.AttachmentDelete,
+			loci.DeleteAttachments{AttachmentIDs: loci.AttachmentIDs{a.ID}})
+		if tag() == now {
+			t.Error("the tag does not change with a deletion")
+		}
+	})
+}
+
+func TestObjectThatDiffersFromAnnouncementIsDeleted(t *testing.T) {
+	t.Parallel()
+	bucket := newFolder(t)
+	w := newWorld(t, conformance.Options{Bucket: bucket})
+	w.Store.Jobs().Start(t.Context())
+	m := w.Memory(t, w.Atlas(t, "Shelf"), "with a file")
+	announce := func(size loci.FileSize, sum string) loci.ID {
+		return mustCall(t, w, conformance.CallerOwner, service.AttachmentUpload, loci.UploadAttachment{MemoryID: m,
+			FileName: "a", Size: size, MIMEType: "text/plain", SHA256: loci.SHA256(sum)}).Attachment.ID
+	}
+	for name, object := range map[string]struct {
+		size      loci.FileSize
+		sum, text string
+	}{"another checksum": {5, sum("other"), "hello"}, "longer": {3, "", "hello"}, "shorter": {9, "", "hello"}} {
+		id := announce(object.size, object.sum)
+		// A client with an address of the bucket writes what the bucket lets it.
+		if err := bucket.Put(t.Context(), id, strings.NewReader(object.text), int64(len(object.text))); err != nil {
+			t.Fatal(err)
+		}
+		mustFail(t, w, conformance.CallerOwner, service.AttachmentConfirm, loci.GetAttachment{AttachmentID: id},
+			loci.CodeStateConflict)
+		mustFail(t, w, conformance.CallerOwner, service.AttachmentConfirm, loci.GetAttachment{AttachmentID: id},
+			loci.CodeNotFound)
+		waitForObjects(t, bucket)
+		if n := len(attachmentsOf(t, w, m)); n != 0 {
+			t.Errorf("%s: %d attachments", name, n)
+		}
+	}
+	id := announce(5, sum("hello"))
+	if err := bucket.Put(t.Context(), id, strings.NewReader("hello"), 5); err != nil {
+		t.Fatal(err)
+	}
+	if a := confirm(t, w, id); a.SHA256 != sum("hello") {
+		t.Errorf("%+v", a)
+	}
+}
+
+func TestUploadOfAnotherLengthStoresNothing(t *testing.T) {
+	t.Parallel()
+	bucket := newFolder(t)
+	w := newWorld(t, conformance.Options{Bucket: bucket})
+	m := w.Memory(t, w.Atlas(t, "Shelf"), "with a file")
+	a := announce(t, w, conformance.CallerOwner, m, "hello").Attachment
+	for _, text := range []string{"", "hell", "hello!", strings.Repeat("x", 1<<20)} {
+		if err := put(w, a, text); !loci.Is(err, loci.CodeForbidden) {
+			t.Errorf("%d bytes: %v", len(text), err)
+		}
+	}
+	broken := io.MultiReader(strings.NewReader("he"), service.Body{Reader: errorReader{errors.New("reset by peer")}})
+	err := w.Service.StoreUpload(t.Context(), blob.Address{ID: a.ID, Size: 5, Type: "text/plain"}, broken)
+	if !loci.Is(err, loci.CodeInvalidQuery) {
+		t.Errorf("a broken connection: %v", err)
+	}
+	if n := len(objects(t, bucket)); n != 0 {
+		t.Errorf("%d objects", n)
+	}
+	if err := put(w, a, "hello"); err != nil {
+		t.Error(err)
+	}
+}
+
+type errorReader struct{ err error }
+
+func (r errorReader) Read([]byte) (int, error) { return 0, r.err }
+
+func TestUploadsAreLimited(t *testing.T) {
+	t.Parallel()
+	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+		m, other := w.Memory(t, w.Atlas(t, "Shelf"), "one"), w.Memory(t, w.Atlas(t, "Shelf"), "two")
+		var first loci.Attachment
+		for i := range loci.MaxPendingUploads {
+			if a := announce(t, w, conformance.CallerOwner, []loci.ID{m, other}[i%2], "x").Attachment; i == 0 {
+				first = a
+			}
+		}
+		up := loci.UploadAttachment{MemoryID: m, FileName: "a", Size: 1, MIMEType: "text/plain"}
+		mustFail(t, w, conformance.CallerOwner, service.AttachmentUpload, up, loci.CodeStateConflict)
+		mustCall(t, w, conformance.CallerAdmin, service.AttachmentUpload, up) // another user
+		if err := put(w, first, "x"); err != nil {
+			t.Fatal(err)
+		}
+		confirm(t, w, first.ID)
+		mustCall(t, w, conformance.CallerOwner, service.AttachmentUpload, up)
+		w.Clock.Advance(loci.UploadLifetime + time.Second)
+		for range loci.MaxPendingUploads { // the others have expired
+			mustCall(t, w, conformance.CallerOwner, service.AttachmentUpload, up)
+		}
+		conformance.Must(store.System(t.Context(), w.Store, "test", func(x *store.SystemTx) (loci.Empty, error) {
+			return loci.Empty{}, x.DeleteExpiredUploads()
+		}))(t)
+		if got := attachmentsOf(t, w, m); len(got) != 1 || got[0] != first.ID {
+			t.Errorf("the memory shows %v", got)
+		}
+	})
+}
+
+func TestMemoryHasAtMost100Attachments(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, conformance.Options{})
+	m := w.Memory(t, w.Atlas(t, "Shelf"), "with many files")
+	for range loci.MaxAttachments {
+		attach(t, w, m, "x")
+	}
+	mustFail(t, w, conformance.CallerOwner, service.AttachmentUpload, loci.UploadAttachment{MemoryID: m, FileName: "a",
+		Size: 1, MIMEType: "text/plain"}, loci.CodeStateConflict)
+	if n := len(attachmentsOf(t, w, m)); n != loci.MaxAttachments {
+		t.Errorf("%d attachments", n)
+	}
+}
+
+func TestArchivedMemoriesTakeNoFiles(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, conformance.Options{})
+	atlas := w.Atlas(t, "Shelf")
+	m := w.Memory(t, atlas, "with a file")
+	kept, pending := attach(t, w, m, "kept"), announce(t, w, conformance.CallerOwner, m, "late").Attachment
+	if err := put(w, pending, "late"); err != nil {
+		t.Fatal(err)
+	}
+	refused := func() {
+		t.Helper()
+		mustFail(t, w, conformance.CallerOwner, service.AttachmentConfirm,
+			loci.GetAttachment{AttachmentID: pending.ID}, loci.CodeStateConflict)
+		mustFail(t, w, conformance.CallerOwner, service.AttachmentUpload, loci.UploadAttachment{MemoryID: m,
+			FileName: "a", Size: 1, MIMEType: "text/plain"}, loci.CodeStateConflict)
+		if _, _, err := w.Service.OpenDownload(t.Context(), kept.ID); err != nil {
+			t.Error(err)
+		}
+	}
+	archived := true
+	mustCall(t, w, conformance.CallerOwner, service.MemoryArchive, loci.ArchiveMemory{MemoryID: m})
+	refused()
+	mustCall(t, w, conformance.CallerOwner, service.MemoryRestore, loci.RestoreMemory{MemoryID: m})
+	mustCall(t, w, conformance.CallerOwner, service.AtlasArchive,
+		loci.ArchiveAtlas{AtlasID: atlas, Archived: &archived})
+	refused()
+	out := mustCall(t, w, conformance.CallerOwner, service.AttachmentDelete,
+		loci.DeleteAttachments{AttachmentIDs: loci.AttachmentIDs{kept.ID}}) // what takes away is allowed
+	if !out.Results[0].OK {
+		t.Errorf("%v", out.Results)
+	}
+}
+
+func TestStorageQuotaReservesAnnouncedBytes(t *testing.T) {
+	t.Parallel()
+	plan := identity.DefaultPlans[loci.PlanSelfHosted]
+	plan.Storage = 10_000
+	eachEngine(t, conformance.Options{Plan: plan}, func(t *testing.T, w *conformance.World) {
+		m := w.Memory(t, w.Atlas(t, "Shelf"), "with files")
+		up := func(size int64) loci.UploadAttachment {
+			return loci.UploadAttachment{MemoryID: m, FileName: "a", Size: loci.FileSize(size), MIMEType: "text/plain"}
+		}
+		left := plan.Storage - usedBytes(t, w)
+		a := mustCall(t, w, conformance.CallerOwner, service.AttachmentUpload, up(left)).Attachment
+		if e := mustFail(t, w, conformance.CallerOwner, service.AttachmentUpload, up(1),
+			loci.CodeQuotaExceeded); e.RetryAfter == 0 {
+			t.Errorf("%+v", e)
+		}
+		mustFail(t, w, conformance.CallerOwner, service.MemoryCreate, loci.CreateMemory{Content: "x"},
+			loci.CodeQuotaExceeded)
+		mustCall(t, w, conformance.CallerOwner, service.AttachmentUpload, up(0))
+		if err := put(w, a, strings.Repeat("x", int(left))); err != nil {
+			t.Fatal(err)
+		}
+		// The plan shrinks before the confirmation.
+		less := plan
+		less.Storage = 5_000
+		w.Store.SetPlans(storetest.OnePlan(less))
+		mustFail(t, w, conformance.CallerOwner, service.AttachmentConfirm, loci.GetAttachment{AttachmentID: a.ID},
+			loci.CodeStateConflict)
+		w.Store.SetPlans(storetest.OnePlan(plan))
+		mustFail(t, w, conformance.CallerOwner, service.AttachmentConfirm, loci.GetAttachment{AttachmentID: a.ID},
+			loci.CodeNotFound)
+		mustCall(t, w, conformance.CallerOwner, service.AttachmentUpload, up(left)) // the reservation has ended
+		w.Clock.Advance(loci.UploadLifetime + time.Second)
+		mustCall(t, w, conformance.CallerOwner, service.AttachmentUpload, up(left)) // and ends with its time
+	})
+}
+
+func TestFilesAreUnavailableWithoutBucket(t *testing.T) {
+	t.Parallel()
+	bucket := newFolder(t)
+	w := newWorld(t, conformance.Options{Bucket: bucket})
+	w.Store.Jobs().Start(t.Context())
+	m := w.Memory(t, w.Atlas(t, "Shelf"), "with files")
+	kept := attach(t, w, m, "kept")
+	a := announce(t, w, conformance.CallerOwner, m, "hello").Attachment
+	for _, c := range []struct {
+		err  error
+		code loci.Code
+	}{{errors.New("connection refused"), loci.CodeUnavailable}, {blob.ErrFull, loci.CodeStorageFull}} {
+		bucket.fail(c.err)
+		if err := put(w, a, "hello"); !loci.Is(err, c.code) || loci.AsError(err).RetryAfter == 0 {
+			t.Errorf("upload: %v", err)
+		}
+		if e := mustFail(t, w, conformance.CallerOwner, service.AttachmentConfirm,
+			loci.GetAttachment{AttachmentID: a.ID}, c.code); e.RetryAfter == 0 ||
+			strings.Contains(e.Message, "refused") {
+			t.Errorf("%+v", e)
+		}
+		if _, _, err := w.Service.OpenDownload(t.Context(), kept.ID); !loci.Is(err, c.code) {
+			t.Errorf("download: %v", err)
+		}
+		w.Memory(t, w.Atlas(t, "Shelf"), "written meanwhile")
+	}
+	mustCall(t, w, conformance.CallerOwner, service.AttachmentDelete,
+		loci.DeleteAttachments{AttachmentIDs: loci.AttachmentIDs{kept.ID}})
+	time.Sleep(50 * time.Millisecond) // the job fails meanwhile
+	if n := len(objects(t, bucket)); n != 1 {
+		t.Errorf("%d objects", n)
+	}
+	bucket.fail(nil)
+	w.Clock.Advance(2 * time.Minute)
+	waitForObjects(t, bucket)
+	if err := put(w, a, "hello"); err != nil {
+		t.Fatal(err)
+	}
+	confirm(t, w, a.ID)
+}
+
+// Every way in which a memory is deleted deletes the objects of its files.
+func TestObjectsAreDeletedWithTheirMemories(t *testing.T) {
+	t.Parallel()
+	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+		bucket := newFolder(t)
+		w.Service.Bucket = bucket
+		w.Store.Jobs().Start(t.Context())
+		atlas := w.Atlas(t, "Shelf")
+		kept := attach(t, w, w.Memory(t, w.Atlas(t, "Other"), "kept"), "kept").ID
+		m := w.Memory(t, atlas, "one")
+		attach(t, w, m, "active")
+		pending := announce(t, w, conformance.CallerOwner, m, "pending").Attachment
+		if err := put(w, pending, "pending"); err != nil {
+			t.Fatal(err)
+		}
+		mustCall(t, w, conformance.CallerOwner, service.MemoryDelete, loci.DeleteMemory{MemoryID: m})
+		waitForObjects(t, bucket, kept)
+		if err := put(w, pending, "pending"); !loci.Is(err, loci.CodeNotFound) {
+			t.Errorf("an upload for a deleted memory: %v", err)
+		}
+
+		gone := attach(t, w, w.Memory(t, atlas, "two"), "of the atlas").ID
+		if d := mustCall(t, w, conformance.CallerOwner, service.AtlasDelete, loci.DeleteAtlas{AtlasID: atlas,
+			DryRun: true}); *d.Attachments != 1 {
+			t.Errorf("a dry run counts %d attachments", *d.Attachments)
+		}
+		mustCall(t, w, conformance.CallerOwner, service.AtlasDelete, loci.DeleteAtlas{AtlasID: atlas})
+		if _, _, err := w.Service.OpenDownload(t.Context(), gone); !loci.Is(err, loci.CodeNotFound) {
+			t.Errorf("a download from a deleted atlas: %v", err)
+		}
+		if n := usedBytes(t, w); n != int64(len("kept")+len("kept")) {
+			t.Errorf("%d bytes are counted", n)
+		}
+		waitForObjects(t, bucket, kept)
+	})
+}
+
+// A secret of files is replaced in time. Addresses and tokens of the former one stay valid, and the new one signs only
+// when every server knows it.
+func TestSecretsOfFilesAreReplaced(t *testing.T) {
+	t.Parallel()
+	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+		rotate := func() []store.FileSecret {
+			return conformance.Must(store.System(t.Context(), w.Store, "test",
+				func(x *store.SystemTx) ([]store.FileSecret, error) {
+					return x.RotateFileSecrets(service.FileSecretAge)
+				}))(t)
+		}
+		token := w.FileToken(w.Ann)
+		first := rotate()
+		if again := rotate(); len(first) != 1 || string(again[0].Secret) != string(first[0].Secret) {
+			t.Fatalf("%d and %d secrets", len(first), len(again))
+		}
+		w.Clock.Advance(service.FileSecretAge + time.Second)
+		second := rotate()
+		if len(second) != 2 || string(second[1].Secret) != string(first[0].Secret) ||
+			string(second[0].Secret) == string(first[0].Secret) {
+			t.Fatalf("%d secrets", len(second))
+		}
+		now := second[0].CreatedAt
+		if signer := service.FileSigner(second, now+loci.Time((9*time.Minute).Microseconds())); signer != 1 {
+			t.Error("the new secret signs before other servers know it")
+		}
+		if signer := service.FileSigner(second, now+loci.Time((10*time.Minute).Microseconds())); signer != 0 {
+			t.Error("the new secret does not sign")
+		}
+		w.Clock.Advance(-service.FileSecretAge)
+		if _, err := w.Service.VerifyFileToken(t.Context(), token); err != nil {
+			t.Errorf("a token of the former secret: %v", err)
+		}
+	})
+}
