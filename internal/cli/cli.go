@@ -86,5 +86,5 @@ func openLocal(ctx context.Context, dir string, oneShot bool) (op.Caller, func()
 	if err != nil {
 		return nil, nil, err
 	}
-	return l.Host, l.Close, nil
+	return device{l.Host, l}, l.Close, nil
 }

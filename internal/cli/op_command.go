@@ -16,6 +16,7 @@ import (
 	"github.com/loci-memory/loci/internal/cli/output"
 	"github.com/loci-memory/loci/internal/cli/records"
 	"github.com/loci-memory/loci/internal/op"
+	"github.com/loci-memory/loci/internal/service"
 )
 
 // opCommand returns the command of an operation.
@@ -103,6 +104,11 @@ func (p *program) runOp(cmd *cobra.Command, o *op.Op, c *op.Call, input []byte, 
 	p.currentTarget = t
 	if o.Access == op.Agent || c.ActorHeader != "" && t.url != "" {
 		if err := t.checkAgent(); err != nil {
+			return err
+		}
+	}
+	if o.Name == service.FileExchange.Name {
+		if err := t.checkFiles(); err != nil {
 			return err
 		}
 	}

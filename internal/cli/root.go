@@ -139,7 +139,7 @@ const (
 func (p *program) addOperations(root *cobra.Command) {
 	groups := map[string]*cobra.Command{}
 	for _, o := range p.table.Ops {
-		if o.Exposure == op.BrowserOnly || o.Streams {
+		if o.Exposure == op.BrowserOnly || o.Streams || o.Access == op.File { // those of files are steps of p.attachment
 			continue
 		}
 		resource, _, _ := strings.Cut(o.Name, ".")
@@ -155,6 +155,11 @@ func (p *program) addOperations(root *cobra.Command) {
 	if g := groups["agent"]; g != nil {
 		g.AddCommand(p.agentShow(), p.agentListen())
 	}
+	if p.table.Op("attachment.upload") != nil {
+		g := p.attachment()
+		g.GroupID = groupMemories
+		root.AddCommand(g)
+	}
 }
 
 // resourceSummary describes the commands of a resource in a line.
@@ -168,6 +173,7 @@ func resourceSummary(resource string) string {
 		"key":        "Make and revoke API keys",
 		"agent":      "See agents, send them messages, and read and follow those to your own",
 		"account":    "Show and change your account, and show its usage",
+		"file":       "Get a token with which a script uploads and downloads files",
 		"grant":      "See the programs that use your workspaces, and end their access",
 		"signin":     "See the browsers that are signed in, and sign them out",
 		"referral":   "Invite people to the server by your link",

@@ -182,6 +182,15 @@ func (p *program) openCaller(ctx context.Context, t target, oneShot bool) (op.Ca
 	return remote{c}, func() error { return nil }, nil
 }
 
+// checkFiles returns an error if the credential of the target cannot be exchanged for a token for files.
+func (t target) checkFiles() error {
+	if t.tokens == nil {
+		return nil
+	}
+	return loci.Errorf(loci.CodeForbidden, "Files need an API key, and the login for %s is by browser: create a key at "+
+		"%[1]s, and run loci login %[1]s --key -, or set LOCI_URL and LOCI_API_KEY", t.url)
+}
+
 // newClient returns a client of the target's server.
 func (t target) newClient(more ...client.Option) (*client.Client, error) {
 	options := append([]client.Option{client.WithKey(t.key), client.WithUserAgent("loci/" + version().Version)},

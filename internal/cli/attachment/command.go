@@ -1,0 +1,220 @@
+package attachment
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/client"
+	"github.com/loci-memory/loci/internal/cli/command"
+	"github.com/loci-memory/loci/internal/cli/console"
+	"github.com/loci-memory/loci/internal/cli/format"
+	"github.com/loci-memory/loci/internal/cli/records"
+	"github.com/loci-memory/loci/internal/op"
+)
+
+// Files moves the bytes of files between this process and a server, or the database on this device.
+type Files interface {
+	PutFile(ctx context.Context, u loci.Upload, body io.Reader) error
+	GetFile(ctx context.Context, address string, offset int64, etag string) (*client.File, error)
+}
+
+// A Session is an open target.
+type Session struct {
+	Caller op.Caller
+	Table  *op.Table
+	Files  Files
+	Close  func() error
+}
+
+// Options are what the commands need from the program.
+type Options struct {
+	Console *console.Console
+	// Open opens the target: for records alone, or for files too.
+	Open func(ctx context.Context, files bool) (*Session, error)
+	// Explain returns an error with a message for the command line.
+	Explain func(error) *loci.Error
+}
+
+// exampleID is the id in the examples of help pages.
+const exampleID = "01890000-0000-7000-8000-000000000000"
+
+// Command returns loci attachment.
+func Command(o Options) *cobra.Command {
+	group := command.Group("attachment", "Keep files with memories")
+	group.AddCommand(o.addCommand(), o.listCommand(), o.getCommand(), o.removeCommand())
+	return group
+}
+
+// atLeastOne requires one or more arguments of this name.
+func atLeastOne(word string) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return command.Missing(c, word)
+		}
+		return nil
+	}
+}
+
+// withSession opens the target, and closes it at the end of run.
+func (o Options) withSession(ctx context.Context, files bool, run func(*Session) error) error {
+	s, err := o.Open(ctx, files)
+	if err != nil {
+		return err
+	}
+	err = run(s)
+	if e := s.Close(); err == nil {
+		err = e
+	}
+	return err
+}
+
+// call runs an operation whose ids may be given by prefixes. A repeated write has one effect.
+func (s *Session) call(ctx context.Context, name string, in, out any) error {
+	raw, err := s.callRaw(ctx, s.Table.Op(name), in)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(raw, out)
+}
+
+func (s *Session) callRaw(ctx context.Context, o *op.Op, in any) ([]byte, error) {
+	input, err := json.Marshal(in)
+	if err != nil {
+		return nil, err
+	}
+	r := records.Reader{Caller: s.Caller, Table: s.Table}
+	if input, err = r.ExpandIDs(ctx, o, input); err != nil {
+		return nil, err
+	}
+	c := &op.Call{Transport: "command", RequestID: string(loci.NewID(time.Now()))}
+	if o.AcceptsIdempotencyKey() && !o.ReadOnly {
+		c.IdempotencyKey = c.RequestID
+	}
+	return s.Caller.Call(ctx, o, c, op.Args{JSON: input})
+}
+
+// attachments returns the files of a memory.
+func (s *Session) attachments(ctx context.Context, memory string) ([]loci.Attachment, error) {
+	var m loci.MemoryDetail
+	err := s.call(ctx, "memory.get", loci.GetMemory{MemoryID: loci.ID(memory)}, &m)
+	return m.Attachments, err
+}
+
+// find returns the files with these ids. With a memory, ids may be prefixes, and all properties are known. Without,
+// only the ids are.
+func (s *Session) find(ctx context.Context, memory string, ids []string) ([]loci.Attachment, error) {
+	var list []loci.Attachment
+	if memory != "" {
+		var err error
+		if list, err = s.attachments(ctx, memory); err != nil {
+			return nil, err
+		}
+	}
+	found := make([]loci.Attachment, len(ids))
+	for i, text := range ids {
+		id := strings.ToLower(text)
+		switch {
+		case memory != "":
+			var err error
+			if found[i], err = match(list, id); err != nil {
+				return nil, err
+			}
+		case loci.ID(id).Valid():
+			found[i].ID = loci.ID(id)
+		default:
+			return nil, loci.Errorf(loci.CodeInvalidQuery, "An attachment is named by its whole id, or with --memory by "+
+				"the first characters of it: %s is none", text)
+		}
+	}
+	return found, nil
+}
+
+// minPrefix is the least length of a prefix of an id.
+const minPrefix = 8
+
+// match returns the one file whose id begins with a text.
+func match(list []loci.Attachment, start string) (found loci.Attachment, err error) {
+	if len(start) < minPrefix {
+		return found, loci.Errorf(loci.CodeInvalidQuery, "An attachment is named by its id, or by at least the first %d "+
+			"characters of it: %s has %d", minPrefix, start, len(start))
+	}
+	list = slices.DeleteFunc(slices.Clone(list), func(a loci.Attachment) bool {
+		return !strings.HasPrefix(string(a.ID), start)
+	})
+	switch len(list) {
+	case 0:
+		return found, loci.Errorf(loci.CodeNotFound, "The memory has no attachment with the id %s", start)
+	case 1:
+		return list[0], nil
+	}
+	lines := make([]string, len(list))
+	for i, a := range list {
+		lines[i] = string(a.ID) + " " + clean(a.FileName)
+	}
+	return found, loci.Errorf(loci.CodeInvalidQuery, "%d ids begin with %s: give more of the one that you mean: %s",
+		len(list), start, format.Enumerate(lines))
+}
+
+// clean returns a foreign name for a terminal.
+func clean(name string) string { return format.StripControl(name, false) }
+
+// errorLine returns the text of an error for a line of the terminal.
+func (o Options) errorLine(e *loci.Error) string {
+	text := strings.TrimSuffix(clean(e.Message), ".")
+	if e.Code == loci.CodeInternalError {
+		return text
+	}
+	return text + " (" + string(e.Code) + ")"
+}
+
+// formatSize returns a number of bytes for people.
+func formatSize(n int64) string {
+	if n < 1<<10 {
+		return format.Plural(n, "byte", "bytes")
+	}
+	size, units := float64(n)/(1<<10), []string{"KiB", "MiB", "GiB"}
+	for size >= 1<<10 && len(units) > 1 {
+		size, units = size/(1<<10), units[1:]
+	}
+	return fmt.Sprintf("%.1f %s", size, units[0])
+}
+
+// pauses are the pauses before the repetitions of a broken transfer.
+var pauses = []time.Duration{time.Second, 5 * time.Second, 15 * time.Second}
+
+// maxWait is the longest pause that a server may ask for.
+const maxWait = 2 * time.Minute
+
+// isTemporary reports whether a transfer that failed may be repeated.
+func isTemporary(e *loci.Error) bool {
+	switch e.Code {
+	case loci.CodeUnavailable, loci.CodeRateLimited:
+		return e.RetryAfter <= maxWait
+	case loci.CodeStateConflict: // another upload to the address is running
+		return e.RetryAfter > 0 && e.RetryAfter <= maxWait
+	}
+	return false
+}
+
+// wait pauses before a repetition, and returns the error of a context that ends.
+func wait(ctx context.Context, pause time.Duration) error {
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// pauseBefore returns the pause before a repetition, from 0 on.
+func pauseBefore(try int, e *loci.Error) time.Duration { return max(pauses[try], e.RetryAfter) }

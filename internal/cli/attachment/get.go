@@ -1,0 +1,286 @@
+package attachment
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/client"
+	"github.com/loci-memory/loci/internal/cli/command"
+)
+
+// A getter is the command that downloads a file.
+type getter struct {
+	Options
+	memory, output string
+	force          bool
+}
+
+// A savedFile is the object of loci attachment get.
+type savedFile struct {
+	ID       loci.ID `json:"id"`
+	FileName string  `json:"fileName"`
+	Path     string  `json:"path"`
+	Size     int64   `json:"size"`
+	SHA256   string  `json:"sha256"`
+}
+
+func (o Options) getCommand() *cobra.Command {
+	g := &getter{Options: o}
+	cmd := &cobra.Command{
+		Use:   "get <attachment-id>",
+		Short: "Download a file of a memory",
+		Long: "Downloads a file of a memory into the working folder, under its name without the characters that a file\n" +
+			"system gives a meaning. It replaces no other file without --force. The bytes arrive in a file that ends\n" +
+			"with .part, which becomes the file when its checksum is right. A broken connection, and a later run of\n" +
+			"the same command, continue it.",
+		Example: "loci attachment get " + exampleID + "\n" +
+			"loci attachment get 01890000-0000-7 --memory 01890000-0001 --output plan.pdf --force\n" +
+			"loci attachment get " + exampleID + " --output - | gunzip",
+		Args: command.ExactArgs("<attachment-id>"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := g.check(); err != nil {
+				return err
+			}
+			return o.withSession(cmd.Context(), true, func(s *Session) error { return g.run(cmd.Context(), s, args[0]) })
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&g.memory, "memory", "", "The `ID` of the memory of the file: that of the file may be a prefix then")
+	f.StringVarP(&g.output, "output", "o", "", "Write to this `FILE`, into this folder, or with - to the standard output")
+	f.BoolVar(&g.force, "force", false, "Replace an existing file")
+	return cmd
+}
+
+// check returns the error of flags that exclude each other.
+func (g *getter) check() error {
+	if g.output != stream {
+		return nil
+	}
+	if width, _ := g.Console.Terminal(g.Console.Out); width > 0 {
+		return command.UsageError("a file may be binary: name a file, or redirect - to a file or a pipe")
+	}
+	if g.Console.JSON {
+		return command.UsageError("--output - and --json exclude each other: both write to the standard output")
+	}
+	return nil
+}
+
+func (g *getter) run(ctx context.Context, s *Session, id string) error {
+	found, err := s.find(ctx, g.memory, []string{id})
+	if err != nil {
+		return err
+	}
+	d := &download{session: s, file: found[0]}
+	body, err := d.begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { body.Close() }() // a read file
+	progress := g.Console.Progress("MiB  " + clean(d.file.FileName))
+	defer progress.Clear()
+	d.progress = progress.UpdateBytes
+	if g.output == stream {
+		if err := d.read(ctx, body, g.Console.Out); err != nil {
+			return err
+		}
+		progress.Clear()
+		g.warn(d)
+		return nil
+	}
+	path, err := g.path(d.file)
+	if err != nil {
+		return err
+	}
+	if err := d.save(ctx, body, path, g.force); err != nil {
+		return err
+	}
+	progress.Clear()
+	g.warn(d)
+	if !g.Console.JSON {
+		_, err := fmt.Fprintf(g.Console.Out, "Saved %s (%s)\n", clean(path), formatSize(d.offset))
+		return err
+	}
+	return g.print(savedFile{d.file.ID, d.file.FileName, path, d.offset, d.sum()})
+}
+
+// warn reports a checksum that could not be compared.
+func (g *getter) warn(d *download) {
+	if d.file.SHA256 == "" {
+		g.Console.PrintMessage("the checksum was not compared: this file store does not tell it. --memory names the " +
+			"memory, which has it")
+	}
+}
+
+// path returns the path of a file. Without --force it must not exist.
+func (g *getter) path(a loci.Attachment) (string, error) {
+	path, name := g.output, shorten(loci.FileName(a.FileName).Safe(), "")
+	if path == "" {
+		path = name
+	} else if info, err := os.Stat(path); err == nil && info.IsDir() {
+		path = filepath.Join(path, name)
+	}
+	info, err := os.Lstat(path)
+	switch {
+	case err == nil && info.IsDir():
+		return "", loci.Errorf(loci.CodeInvalidQuery, "%s is a folder: name the file with --output", path)
+	case err == nil && !g.force:
+		return "", existsError(path)
+	}
+	return path, nil
+}
+
+func existsError(path string) error {
+	return loci.Errorf(loci.CodeStateConflict, "%s exists: name another file with --output, or replace it with --force",
+		path)
+}
+
+// maxName is the number of bytes that file systems allow in a name.
+const maxName = 255
+
+// shorten cuts a name, so that file systems take it with its suffix.
+func shorten(name, suffix string) string {
+	if over := len(name) + len(suffix) - maxName; over > 0 {
+		name = strings.ToValidUTF8(name[:max(0, len(name)-over)], "")
+	}
+	return name + suffix
+}
+
+// A download reads a file, over several connections if they break.
+type download struct {
+	session  *Session
+	file     loci.Attachment // as far as it is known
+	etag     string          // "" if a broken connection cannot be continued
+	progress func(done, total int64)
+
+	hash   hash.Hash // of the bytes until offset
+	offset int64
+}
+
+// sha256ETag matches the entity tag of a file that Loci itself serves.
+var sha256ETag = regexp.MustCompile(`^"([0-9a-f]{64})"$`)
+
+// begin opens the file, and learns its properties.
+func (d *download) begin(ctx context.Context) (*client.File, error) {
+	d.hash, d.progress = sha256.New(), func(int64, int64) {}
+	body, err := d.open(ctx, 0)
+	if err != nil {
+		return nil, err
+	}
+	a := &d.file
+	if a.SHA256 == "" {
+		a.Size = body.Size
+		if m := sha256ETag.FindStringSubmatch(body.ETag); m != nil {
+			a.SHA256 = m[1]
+		}
+	}
+	a.FileName = cmp.Or(a.FileName, body.Name, string(a.ID))
+	if !strings.HasPrefix(body.ETag, "W/") {
+		d.etag = body.ETag
+	}
+	return body, nil
+}
+
+// open opens the file from an offset on, under an address of its own.
+func (d *download) open(ctx context.Context, offset int64) (*client.File, error) {
+	var down loci.Download
+	err := d.session.call(ctx, "attachment.download", loci.GetAttachment{AttachmentID: d.file.ID}, &down)
+	if err != nil {
+		return nil, err
+	}
+	return d.session.Files.GetFile(ctx, down.URL, offset, d.etag)
+}
+
+// repeat calls f until it succeeds, fails for good, or fails too often without progress.
+func (d *download) repeat(ctx context.Context, f func() error) error {
+	for try := 0; ; try++ {
+		before := d.offset
+		err := f()
+		e := loci.AsError(err)
+		switch {
+		case err == nil:
+			return nil
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case d.offset > before:
+			try = 0
+		}
+		if try == len(pauses) || !isTemporary(e) {
+			return err
+		}
+		if err := wait(ctx, pauseBefore(try, e)); err != nil {
+			return err
+		}
+	}
+}
+
+// read writes the rest of the file to w. body is the first connection, which begins at the offset of the download.
+func (d *download) read(ctx context.Context, body *client.File, w io.Writer) error {
+	err := d.repeat(ctx, func() error {
+		if body == nil {
+			var err error
+			if body, err = d.open(ctx, d.offset); err != nil {
+				return err
+			}
+		}
+		defer func() {
+			body.Close() // it was read, or is broken
+			body = nil
+		}()
+		if body.Offset != d.offset { // another file, or a server without ranges
+			return errNoRange
+		}
+		return d.copy(body, w)
+	})
+	switch {
+	case err != nil:
+		return err
+	case d.file.Size >= 0 && d.offset != d.file.Size, d.file.SHA256 != "" && d.sum() != d.file.SHA256:
+		return errChecksum
+	}
+	return nil
+}
+
+// Errors of downloads.
+var (
+	errNoRange = loci.Errorf(loci.CodeStateConflict, "the connection broke, and the rest of the file cannot be asked "+
+		"for: get it again")
+	errChecksum = loci.Errorf(loci.CodeStateConflict, "the bytes that arrived have another checksum or length than the "+
+		"file: get it again")
+)
+
+// copy writes a connection to w.
+func (d *download) copy(body io.Reader, w io.Writer) error {
+	for buffer := make([]byte, 128<<10); ; {
+		n, err := body.Read(buffer)
+		if n > 0 {
+			if _, err := w.Write(buffer[:n]); err != nil {
+				return fmt.Errorf("the file cannot be written: %w", err)
+			}
+			d.hash.Write(buffer[:n])
+			d.offset += int64(n)
+			d.progress(d.offset, d.file.Size)
+		}
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return err
+		}
+	}
+}
+
+// sum returns the checksum of the bytes until the offset.
+func (d *download) sum() string { return hex.EncodeToString(d.hash.Sum(nil)) }

@@ -1,0 +1,46 @@
+package attachment
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/cli/command"
+	"github.com/loci-memory/loci/internal/cli/format"
+	"github.com/loci-memory/loci/internal/cli/output"
+	"github.com/loci-memory/loci/internal/op"
+)
+
+// An attachmentList is the object of loci attachment list.
+type attachmentList struct {
+	Attachments []loci.Attachment `json:"attachments" show:"columns=id fileName:16 size mimeType:12 createdAt"`
+}
+
+func (o Options) listCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "list <memory-id>",
+		Short:   "List the files of a memory",
+		Example: "loci attachment list " + exampleID + "\nloci attachment list 01890000-0000 --json",
+		Args:    command.ExactArgs("<memory-id>"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return o.withSession(cmd.Context(), false, func(s *Session) error {
+				list, err := s.attachments(cmd.Context(), args[0])
+				if err != nil {
+					return err
+				}
+				return o.print(attachmentList{list})
+			})
+		},
+	}
+}
+
+// print prints an object: for programs as an operation does.
+func (o Options) print(v any) error {
+	if !o.Console.JSON {
+		return (&output.Printer{Console: o.Console}).PrintObject(v)
+	}
+	raw, err := op.Encode(v)
+	if err == nil {
+		_, err = o.Console.Out.Write(append(format.EscapeJSON(raw), '\n'))
+	}
+	return err
+}

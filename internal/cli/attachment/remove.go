@@ -1,0 +1,86 @@
+package attachment
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/cli/command"
+	"github.com/loci-memory/loci/internal/cli/format"
+	"github.com/loci-memory/loci/internal/cli/output"
+)
+
+// A remover is the command that deletes files.
+type remover struct {
+	Options
+	memory string
+	yes    bool
+}
+
+func (o Options) removeCommand() *cobra.Command {
+	r := &remover{Options: o}
+	cmd := &cobra.Command{
+		Use:   "remove <attachment-id>...",
+		Short: "Delete files of memories. This cannot be undone.",
+		Example: "loci attachment remove " + exampleID + "\n" +
+			"loci attachment remove 01890000-0000-7 01890000-0001-7 --memory 01890000 --yes",
+		Args: atLeastOne("<attachment-id>"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if !r.yes {
+				if err := o.Console.RequireTerminal(cmd.CommandPath()); err != nil {
+					return err
+				}
+			}
+			return o.withSession(cmd.Context(), true, func(s *Session) error { return r.run(cmd.Context(), s, args) })
+		},
+	}
+	cmd.Flags().StringVar(&r.memory, "memory", "", "The `ID` of the memory of the files: theirs may be prefixes then")
+	cmd.Flags().BoolVar(&r.yes, "yes", false, "Do not ask for confirmation")
+	return cmd
+}
+
+func (r *remover) run(ctx context.Context, s *Session, ids []string) error {
+	found, err := s.find(ctx, r.memory, ids)
+	if err != nil {
+		return err
+	}
+	if !r.yes {
+		if err := r.Console.Confirm(ctx, question(found)); err != nil {
+			return err
+		}
+	}
+	in := loci.DeleteAttachments{}
+	for _, a := range found {
+		in.AttachmentIDs = append(in.AttachmentIDs, a.ID)
+	}
+	o := s.Table.Op("attachment.delete")
+	raw, err := s.callRaw(ctx, o, in)
+	if err != nil {
+		return err
+	}
+	if err := (&output.Printer{Console: r.Console}).Print(o, raw); err != nil {
+		return err
+	}
+	if failed, all := output.Failures(o, raw); failed > 0 {
+		r.Console.PrintMessage(fmt.Sprintf("%d of %d failed", failed, all))
+		return command.ErrReported
+	}
+	return nil
+}
+
+// question names the files that would be deleted.
+func question(found []loci.Attachment) string {
+	names := make([]string, len(found))
+	for i, a := range found {
+		names[i] = string(a.ID)
+		if a.FileName != "" {
+			names[i] = fmt.Sprintf("%q (%s)", clean(a.FileName), a.ID)
+		}
+	}
+	if len(names) == 1 {
+		return "Delete the file " + names[0]
+	}
+	return fmt.Sprintf("Delete %d files: %s", len(names), format.Enumerate(names))
+}
