@@ -172,7 +172,7 @@ func (m Memory) EntityTag() string {
 // A MemoryDetail is a memory read by its id.
 type MemoryDetail struct {
 	Memory
-	Attachments []Attachment `json:"attachments" show:"columns=id fileName size mimeType createdAt"`
+	Attachments []Attachment `json:"attachments" show:"columns=id fileName:16 size mimeType:12 createdAt"`
 }
 
 // ETag identifies this representation of the memory.
