@@ -26,13 +26,11 @@ const uploads = "uploads"
 // uploadTime is the time after which an unfinished file is one of an upload that has ended with its process.
 const uploadTime = 48 * time.Hour
 
-// OpenFolder opens a folder, which the first object creates. It deletes what uploads that did not finish have left.
-func OpenFolder(dir string) (*Folder, error) {
-	f := &Folder{dir}
-	unfinished, err := os.ReadDir(f.uploads())
-	if errors.Is(err, fs.ErrNotExist) {
-		return f, nil
-	}
+// OpenFolder opens a folder, which the first object creates. It deletes what uploads that did not finish have left. A
+// folder that cannot be read fails the calls, and not this function.
+func OpenFolder(dir string) (f *Folder, err error) {
+	f = &Folder{dir}
+	unfinished, _ := os.ReadDir(f.uploads())
 	for _, e := range unfinished {
 		if info, late := e.Info(); late == nil && time.Since(info.ModTime()) > uploadTime {
 			err = errors.Join(err, os.Remove(filepath.Join(f.uploads(), e.Name())))

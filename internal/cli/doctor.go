@@ -186,7 +186,24 @@ func (p *program) checkServer(ctx context.Context, d *doctorReport, t target) {
 		d.addCheck("token", err, "is accepted until "+localTime(t.tokens.ExpiresAt())+", and refreshed by itself")
 	}
 	if err == nil {
+		checkFiles(ctx, d, t, c)
 		p.checkPolicies(ctx, d, t, remote{c})
+	}
+}
+
+// checkFiles asks for an upload to a memory that nobody has: a server whose file store answers does not find it. A login
+// by browser cannot ask.
+func checkFiles(ctx context.Context, d *doctorReport, t target, c *client.Client) {
+	if t.tokens != nil {
+		return
+	}
+	_, err := c.AttachmentUpload(ctx, loci.UploadAttachment{MemoryID: loci.NewID(time.Now()), FileName: "doctor",
+		MIMEType: "text/plain"})
+	switch loci.AsError(err).Code {
+	case loci.CodeUnavailable, loci.CodeStorageFull:
+		d.addCheck("files", err, "")
+	case loci.CodeNotFound:
+		d.addCheck("files", nil, "can be stored")
 	}
 }
 

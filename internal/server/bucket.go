@@ -1,9 +1,15 @@
 package server
 
 import (
+	"context"
 	"fmt"
+	"log/slog"
 	"path/filepath"
 	"strconv"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/blob"
@@ -25,6 +31,59 @@ func (s Settings) openBucket() (blob.Bucket, error) {
 
 // hasBlobsAddress reports whether files are kept outside of the data folder.
 func (s Settings) hasBlobsAddress() bool { return s.Blobs != "" && s.Blobs != blobsFile }
+
+// bucketInterval is the pause between two checks of the bucket, which must answer one within bucketTimeout.
+const (
+	bucketInterval = 10 * time.Second
+	bucketTimeout  = 8 * time.Second
+)
+
+// A bucketCheck is the result of a check of the bucket that runs in the background.
+type bucketCheck struct {
+	bucket blob.Bucket
+	log    *slog.Logger
+
+	mu      sync.Mutex
+	lastErr error // of the last check
+}
+
+// checkOnce checks once. It logs the start and the end of an outage.
+func (c *bucketCheck) checkOnce(ctx context.Context) error {
+	within, cancel := context.WithTimeout(ctx, bucketTimeout)
+	defer cancel()
+	err := c.bucket.Check(within)
+	if ctx.Err() != nil {
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case err != nil && c.lastErr == nil:
+		c.log.Error("the file store does not answer", "store", c.bucket.String(), "err", err)
+	case err == nil && c.lastErr != nil:
+		c.log.Warn("the file store answers again", "store", c.bucket.String())
+	}
+	c.lastErr = err
+	return nil
+}
+
+// down returns the error of the last check.
+func (c *bucketCheck) down() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.lastErr
+}
+
+// gauge is the metric of the bucket.
+func (c *bucketCheck) gauge() prometheus.Collector {
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "loci_files_up",
+		Help: "1 while the store of the files answers, and 0 while it does not: the log says why."}, func() float64 {
+		if c.down() != nil {
+			return 0
+		}
+		return 1
+	})
+}
 
 func setMaxFile(s *Settings, v string) (err error) {
 	if s.MaxFile, err = strconv.ParseInt(v, 10, 64); err != nil || s.MaxFile < 1 || s.MaxFile > loci.MaxFileSize {

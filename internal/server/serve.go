@@ -20,6 +20,7 @@ import (
 	"github.com/loci-memory/loci/internal/files"
 	"github.com/loci-memory/loci/internal/filetoken"
 	"github.com/loci-memory/loci/internal/httpapi"
+	"github.com/loci-memory/loci/internal/job"
 	"github.com/loci-memory/loci/internal/mcp"
 	"github.com/loci-memory/loci/internal/oauth"
 	"github.com/loci-memory/loci/internal/op"
@@ -101,6 +102,7 @@ func Serve(ctx context.Context, s Settings, console, logs io.Writer) (err error)
 	if w := descriptors.Warning(); w != "" {
 		warnings = append(warnings, w)
 	}
+	fileStore := &bucketCheck{bucket: bucket, log: log}
 	var svc *service.Service
 	gate := auth.NewGate(st, auth.Options{Rate: s.RateLimit, Burst: s.RateBurst,
 		FreeOperation: service.AccountStatus.Name, Clock: s.clock(), Log: log, Shared: s.DB != "",
@@ -111,11 +113,11 @@ func Serve(ctx context.Context, s Settings, console, logs io.Writer) (err error)
 	svc = service.New(service.Options{Store: st, Embedder: model, PreviousEmbedder: previous,
 		Clock: s.clock(), Registration: s.Registration, SignInLimit: s.SignInLimit, PublicURL: s.PublicURL,
 		UsedOperations: gate.Used, SendMail: s.sendMail(), Extractor: extractor, DailyTokens: s.LLMDailyTokens,
-		Heartbeat: s.Heartbeat, Bucket: bucket, MaxFile: s.MaxFile})
+		Heartbeat: s.Heartbeat, Bucket: bucket, MaxFile: s.MaxFile, BucketDown: fileStore.down})
 	ready := &readiness{check: st.Ping, damage: seenDamage, log: log}
 	context.AfterFunc(ctx, func() { ready.draining.Store(true) })
 	m := newMetrics(st, ready)
-	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "loci_streams",
+	m.registry.MustRegister(fileStore.gauge(), prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "loci_streams",
 		Help: "Agents that listen to their messages, by the number of their streams."},
 		func() float64 { return float64(svc.Dispatcher().Streams()) }))
 	if extractor != nil {
@@ -129,6 +131,7 @@ func Serve(ctx context.Context, s Settings, console, logs io.Writer) (err error)
 	}
 	defer stopMetrics()
 	jobs := newJobs(st, svc.Dispatcher(), gate, m, log)
+	jobs.Add(job.Job{Name: "check_files", Every: bucketInterval, Run: fileStore.checkOnce})()
 	jobs.Start(context.WithoutCancel(ctx)) // while the last calls are answered, too
 	defer jobs.Stop()
 	st.Jobs().Start(context.WithoutCancel(ctx))

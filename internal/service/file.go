@@ -103,12 +103,15 @@ func (u *uploads) begin(id loci.ID) (end func(), ok bool) {
 	}, true
 }
 
-// requireBucket returns unavailable on a server without a bucket.
+// requireBucket returns unavailable without a bucket, and while it does not answer.
 func (s *Service) requireBucket() error {
 	if s.Bucket == nil {
 		return loci.Errorf(loci.CodeUnavailable, "This process stores no files.")
 	}
-	return nil
+	if s.BucketDown == nil {
+		return nil
+	}
+	return bucketError(s.BucketDown())
 }
 
 // bucketRetry is the Retry-After of a call that a bucket has failed.

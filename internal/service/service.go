@@ -70,6 +70,8 @@ type Options struct {
 	// Bucket keeps the files of memories. Without one the calls of files are unavailable.
 	Bucket  blob.Bucket
 	MaxFile int64 // the most bytes of a file; 0 means 100 MiB
+	// BucketDown returns why the bucket did not answer its last check; it may be nil. Calls are refused meanwhile.
+	BucketDown func() error
 }
 
 // DefaultMaxFile is the most bytes of a file where the operator sets no limit.
