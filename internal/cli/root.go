@@ -139,7 +139,7 @@ const (
 func (p *program) addOperations(root *cobra.Command) {
 	groups := map[string]*cobra.Command{}
 	for _, o := range p.table.Ops {
-		if o.Exposure == op.BrowserOnly || o.Streams || o.Access == op.File { // those of files are steps of p.attachment
+		if o.Exposure == op.BrowserOnly || o.Streams || o.Access == op.File { // attachment has commands of its own
 			continue
 		}
 		resource, _, _ := strings.Cut(o.Name, ".")

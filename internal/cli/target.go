@@ -187,8 +187,8 @@ func (t target) checkFiles() error {
 	if t.tokens == nil {
 		return nil
 	}
-	return loci.Errorf(loci.CodeForbidden, "Files need an API key, and the login for %s is by browser: create a key at "+
-		"%[1]s, and run loci login %[1]s --key -, or set LOCI_URL and LOCI_API_KEY", t.url)
+	return loci.Errorf(loci.CodeForbidden, "Files need an API key, and the login for %s is by browser: create a key "+
+		"at %[1]s, and run loci login %[1]s --key -, or set LOCI_URL and LOCI_API_KEY", t.url)
 }
 
 // newClient returns a client of the target's server.

@@ -43,9 +43,10 @@ func (o Options) addCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "add FILE... --memory ID",
 		Short: "Upload files to a memory",
-		Long: "Uploads files to a memory. A file keeps its name and must not change meanwhile. After a broken connection\n" +
-			"the whole file is sent again, up to 3 times, and its checksum is compared at the end. - reads a\n" +
-			"stream from the standard input. If a file fails the others are still uploaded, and the exit code is 1.",
+		Long: "Uploads files to a memory. A file keeps its name, and must not change meanwhile. After a broken\n" +
+			"connection the whole file is sent again, up to 3 times. The checksum is compared at the end.\n" +
+			"- reads a stream from the standard input. If a file fails the others are still uploaded, and the\n" +
+			"exit code is 1.",
 		Example: "loci attachment add plan.pdf --memory " + exampleID + "\n" +
 			"loci attachment add *.png --memory 01890000-0000\n" +
 			"pg_dump shop | gzip | loci attachment add - --memory 01890000-0000 --name shop.sql.gz",

@@ -130,8 +130,8 @@ func (s *Session) find(ctx context.Context, memory string, ids []string) ([]loci
 		case loci.ID(id).Valid():
 			found[i].ID = loci.ID(id)
 		default:
-			return nil, loci.Errorf(loci.CodeInvalidQuery, "An attachment is named by its whole id, or with --memory by "+
-				"the first characters of it: %s is none", text)
+			return nil, loci.Errorf(loci.CodeInvalidQuery, "An attachment is named by its whole id, or with --memory "+
+				"by the first characters of it: %s is none", text)
 		}
 	}
 	return found, nil
@@ -143,8 +143,8 @@ const minPrefix = 8
 // match returns the one file whose id begins with a text.
 func match(list []loci.Attachment, start string) (found loci.Attachment, err error) {
 	if len(start) < minPrefix {
-		return found, loci.Errorf(loci.CodeInvalidQuery, "An attachment is named by its id, or by at least the first %d "+
-			"characters of it: %s has %d", minPrefix, start, len(start))
+		return found, loci.Errorf(loci.CodeInvalidQuery, "An attachment is named by its id, or by at least the first "+
+			"%d characters of it: %s has %d", minPrefix, start, len(start))
 	}
 	list = slices.DeleteFunc(slices.Clone(list), func(a loci.Attachment) bool {
 		return !strings.HasPrefix(string(a.ID), start)

@@ -42,10 +42,10 @@ func (o Options) getCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "get <attachment-id>",
 		Short: "Download a file of a memory",
-		Long: "Downloads a file of a memory into the working folder, under its name without the characters that a file\n" +
-			"system gives a meaning. It replaces no other file without --force. The bytes arrive in a file that ends\n" +
-			"with .part, which becomes the file when its checksum is right. A broken connection, and a later run of\n" +
-			"the same command, continue it.",
+		Long: "Downloads a file of a memory into the working folder, under its name without the characters that a\n" +
+			"file system gives a meaning. It replaces no other file without --force. The bytes arrive in a file\n" +
+			"that ends with .part, which gets the name when its checksum is right. After a broken connection the\n" +
+			"download continues by itself, and after an interruption with the next run of the same command.",
 		Example: "loci attachment get " + exampleID + "\n" +
 			"loci attachment get 01890000-0000-7 --memory 01890000-0001 --output plan.pdf --force\n" +
 			"loci attachment get " + exampleID + " --output - | gunzip",
@@ -54,12 +54,14 @@ func (o Options) getCommand() *cobra.Command {
 			if err := g.check(); err != nil {
 				return err
 			}
-			return o.withSession(cmd.Context(), true, func(s *Session) error { return g.run(cmd.Context(), s, args[0]) })
+			return o.withSession(cmd.Context(), true, func(s *Session) error {
+				return g.run(cmd.Context(), s, args[0])
+			})
 		},
 	}
 	f := cmd.Flags()
 	f.StringVar(&g.memory, "memory", "", "The `ID` of the memory of the file: that of the file may be a prefix then")
-	f.StringVarP(&g.output, "output", "o", "", "Write to this `FILE`, into this folder, or with - to the standard output")
+	f.StringVarP(&g.output, "output", "o", "", "Write to this `FILE` or into this folder; - is the standard output")
 	f.BoolVar(&g.force, "force", false, "Replace an existing file")
 	return cmd
 }
@@ -257,8 +259,8 @@ func (d *download) read(ctx context.Context, body *client.File, w io.Writer) err
 var (
 	errNoRange = loci.Errorf(loci.CodeStateConflict, "the connection broke, and the rest of the file cannot be asked "+
 		"for: get it again")
-	errChecksum = loci.Errorf(loci.CodeStateConflict, "the bytes that arrived have another checksum or length than the "+
-		"file: get it again")
+	errChecksum = loci.Errorf(loci.CodeStateConflict, "the bytes that arrived have another checksum or length than "+
+		"the file: get it again")
 )
 
 // copy writes a connection to w.

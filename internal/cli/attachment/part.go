@@ -100,7 +100,7 @@ func (d *download) openPart(path string) (*os.File, error) {
 		return nil, writeError(err)
 	}
 	if opened, err := f.Stat(); err != nil || !os.SameFile(info, opened) {
-		return nil, errors.Join(loci.Errorf(loci.CodeStateConflict, "%s was replaced meanwhile: get the file again", path),
+		return nil, errors.Join(loci.Errorf(loci.CodeStateConflict, "%s was replaced: get the file again", path),
 			f.Close())
 	}
 	return f, nil

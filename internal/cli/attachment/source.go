@@ -94,8 +94,8 @@ func (s *source) measure(ctx context.Context, progress func(n int64)) error {
 		return pathError(err)
 	}
 	if s.size = info.Size(); s.size > loci.MaxFileSize {
-		return loci.Errorf(loci.CodeInvalidQuery, "it has more than %d GiB, the most that a server can store in one file",
-			loci.MaxFileSize>>30)
+		return loci.Errorf(loci.CodeInvalidQuery, "it has more than %d GiB, the most that a server can store in one "+
+			"file", loci.MaxFileSize>>30)
 	}
 	h := sha256.New()
 	r := &meter{Reader: contextio.NewReader(ctx, io.NewSectionReader(s.file, 0, loci.MaxFileSize+1)), moved: progress}
