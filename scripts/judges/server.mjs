@@ -39,7 +39,7 @@ export async function until(condition, what, seconds = 30) {
 export class Server {
   logs = '' // of every run
   exchanges = [] // of the proxy: {at, method, path, status, challenge, calls, form}
-  #folder = mkdtempSync(join(tmpdir(), 'loci-judge-'))
+  folder = mkdtempSync(join(tmpdir(), 'loci-judge-'))
   #proxy = createServer((req, res) => this.#pass(req, res))
 
   // start makes a person with an API key and a team, and serves with these variables.
@@ -49,7 +49,7 @@ export class Server {
     server.binary = binary
     server.port = await freePort()
     server.url = `http://127.0.0.1:${await listen(server.#proxy)}`
-    server.env = { ...process.env, HOME: server.#folder, LOCI_PUBLIC_URL: server.url, LOCI_SIGNIN_LIMIT: '0', LOCI_LOG_LEVEL: 'warn', ...env }
+    server.env = { ...process.env, HOME: server.folder, LOCI_PUBLIC_URL: server.url, LOCI_SIGNIN_LIMIT: '0', LOCI_LOG_LEVEL: 'warn', ...env }
     server.admin(['user', 'create', '--email', email, '--password-stdin'], password + '\n')
     server.key = server.admin(['key', 'create', '--email', email]).apiKey
     await server.up()
@@ -59,13 +59,13 @@ export class Server {
   }
 
   admin(args, input = '') {
-    const out = execFileSync(this.binary, ['admin', ...args, '--json', '--data', join(this.#folder, 'data')], { input, env: this.env })
+    const out = execFileSync(this.binary, ['admin', ...args, '--json', '--data', join(this.folder, 'data')], { input, env: this.env })
     return JSON.parse(out)
   }
 
   // up starts the program, its clock set forward by a Go duration.
   async up(offset = '0s') {
-    const args = ['serve', '--data', join(this.#folder, 'data'), '--listen', `127.0.0.1:${this.port}`]
+    const args = ['serve', '--data', join(this.folder, 'data'), '--listen', `127.0.0.1:${this.port}`]
     this.child = spawn(this.binary, args, { env: { ...this.env, LOCI_CLOCK_OFFSET: offset }, stdio: ['ignore', 'pipe', 'pipe'] })
     for (const stream of [this.child.stdout, this.child.stderr]) stream.on('data', (part) => { this.logs += part })
     this.ended = new Promise((resolve) => this.child.once('exit', resolve))
@@ -90,7 +90,7 @@ export class Server {
     await this.down()
     this.#proxy.closeAllConnections()
     this.#proxy.close()
-    rmSync(this.#folder, { recursive: true, force: true })
+    rmSync(this.folder, { recursive: true, force: true })
   }
 
   // call calls the REST API by the key of the person.
