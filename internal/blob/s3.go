@@ -17,6 +17,7 @@ import (
 
 	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/credentials"
+	"github.com/minio/minio-go/v7/pkg/s3utils"
 
 	"github.com/loci-memory/loci"
 )
@@ -86,6 +87,9 @@ func openS3(address string, env Environment, transport http.RoundTripper) (*S3, 
 		"https://s3."+region+".amazonaws.com"))
 	if err != nil {
 		return nil, err
+	}
+	if err := s3utils.CheckValidBucketName(u.Host); err != nil {
+		return nil, fmt.Errorf("has the bucket %q: a name has 3 to 63 letters, digits, dots and hyphens", u.Host)
 	}
 	b.client, err = minio.New(host, &minio.Options{Secure: secure, Region: region, BucketLookup: lookup, MaxRetries: 3,
 		Creds: credentials.NewStaticV4(key, secret, env("AWS_SESSION_TOKEN")), Transport: transport})

@@ -128,6 +128,8 @@ func TestSettingsOfS3AreRefusedByName(t *testing.T) {
 		"s3://b?endpoint=u@h":        `endpoint "u@h"`,
 		"s3://u:p@b":                 "must be s3://BUCKET",
 		"s3://b?x=%zz":               "cannot be read",
+		"s3://b":                     `bucket "b"`,
+		"s3://127.0.0.1/x":           `bucket "127.0.0.1"`,
 	} {
 		if b, err := OpenS3(address, keysOnly); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, %v, want %q", address, b, err, want)
@@ -137,8 +139,8 @@ func TestSettingsOfS3AreRefusedByName(t *testing.T) {
 		!strings.Contains(err.Error(), "AWS_ACCESS_KEY_ID") {
 		t.Errorf("without keys: %v", err)
 	}
-	b, err := OpenS3("s3://b/x/?endpoint=https://h:1&path=1&direct=1&region=eu-1", keysOnly)
-	if err != nil || b.String() != "bucket s3://b/x of h:1" || Direct(b) == nil {
+	b, err := OpenS3("s3://bkt/x/?endpoint=https://h:1&path=1&direct=1&region=eu-1", keysOnly)
+	if err != nil || b.String() != "bucket s3://bkt/x of h:1" || Direct(b) == nil {
 		t.Errorf("%v %v", b, err)
 	}
 }
