@@ -17,6 +17,7 @@ import (
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/pairdb"
+	"github.com/loci-memory/loci/internal/store/storetest"
 )
 
 // A world has one database, in which a user has the local memories and another one those on the server.
@@ -33,11 +34,7 @@ func newWorld(t testing.TB) *world {
 	w := &world{}
 	start := time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC)
 	clock := func() time.Time { return start.Add(time.Duration(w.ticks.Add(2)) * time.Millisecond) }
-	var err error
-	if w.store, err = store.OpenSQLite(context.Background(), t.TempDir(), store.Options{Clock: clock}); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { w.store.Close() })
+	w.store = storetest.Database{Dir: storetest.NewDir(t)}.Open(t, store.Options{Clock: clock})
 	bucket := must(blob.OpenFolder(t.TempDir()))
 	w.svc = service.New(service.Options{Store: w.store, Clock: clock, PublicURL: "http://localhost", Bucket: bucket,
 		UsedOperations: func(context.Context, *identity.Actor) (int64, time.Time, error) { return 0, clock(), nil }})

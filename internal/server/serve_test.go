@@ -21,6 +21,7 @@ import (
 	"github.com/loci-memory/loci/internal/logtest"
 	"github.com/loci-memory/loci/internal/oauth"
 	"github.com/loci-memory/loci/internal/sqldb"
+	"github.com/loci-memory/loci/internal/store/storetest"
 )
 
 // start runs a server on a free port and returns its address, its output, and its stop function.
@@ -37,7 +38,7 @@ func startWith(t *testing.T, flags map[string]string,
 		flags = map[string]string{}
 	}
 	if flags["data"] == "" {
-		flags["data"] = t.TempDir()
+		flags["data"] = storetest.NewDir(t)
 	}
 	if flags["listen"] == "" {
 		flags["listen"] = "127.0.0.1:0"
