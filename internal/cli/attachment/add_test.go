@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -51,7 +52,7 @@ func TestBrokenUploadIsRepeatedWhole(t *testing.T) {
 		"a lost response": {func(d *terminal) []put { return []put{stored(d)} }, time.Second, ""},
 		"the first one is running": {func(*terminal) []put { return []put{breakAfter(2), running} }, 11 * time.Second,
 			""},
-		"broken for good": {func(*terminal) []put { return []put{breakAfter(1), breakAfter(1), breakAfter(1), breakAfter(1)} },
+		"broken for good": {func(*terminal) []put { return slices.Repeat([]put{breakAfter(1)}, 4) },
 			21 * time.Second, loci.CodeUnavailable},
 		"refused": {func(*terminal) []put { return []put{refused} }, 0, loci.CodeForbidden},
 	} {
@@ -103,8 +104,8 @@ func TestChangedFileIsNotUploaded(t *testing.T) {
 			return errors.Join(errBroken, err)
 		}}
 		err := d.run(t.Context(), "add", path, "--memory", memoryID)
-		if err != command.ErrReported || !strings.Contains(d.err.String(), "changes while it is read") || arrived == 10 ||
-			len(d.deleted) != 1 || d.out.Len() > 0 {
+		if err != command.ErrReported || !strings.Contains(d.err.String(), "changes while it is read") ||
+			arrived == 10 || len(d.deleted) != 1 || d.out.Len() > 0 {
 			t.Errorf("%s: %v %s, %d bytes arrived", name, err, d.err.String(), arrived)
 		}
 	}

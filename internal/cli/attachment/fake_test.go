@@ -77,7 +77,8 @@ func (s *fakeServer) List(context.Context, *identity.Actor, loci.ListMemories) (
 	return loci.Memories{Memories: []loci.Memory{{ID: memoryID, Tags: []string{}}}}, nil
 }
 
-func (s *fakeServer) Upload(_ context.Context, _ *identity.Actor, in loci.UploadAttachment) (out loci.Upload, err error) {
+func (s *fakeServer) Upload(_ context.Context, _ *identity.Actor, in loci.UploadAttachment) (out loci.Upload,
+	err error) {
 	if s.refusal != nil {
 		return out, s.refusal
 	}
@@ -215,7 +216,8 @@ func (d *terminal) run(ctx context.Context, args ...string) error {
 	root.PersistentFlags().BoolVar(&c.JSON, "json", false, "")
 	root.AddCommand(Command(Options{Console: c, Explain: loci.AsError,
 		Open: func(context.Context, bool) (*Session, error) {
-			return &Session{Caller: host, Table: d.table(), Files: d.fakeServer, Close: func() error { return nil }}, nil
+			return &Session{Caller: host, Table: d.table(), Files: d.fakeServer,
+				Close: func() error { return nil }}, nil
 		}}))
 	root.SetArgs(append([]string{"attachment"}, args...))
 	return root.ExecuteContext(ctx)

@@ -136,7 +136,8 @@ func TestChecksumThatTheStoreDoesNotTellComesFromMemory(t *testing.T) {
 	d := newTerminal()
 	d.etag = `"d41d8cd98f00b204e9800998ecf8427e"` // of a bucket
 	id := string(d.store("a.txt", []byte(text)))
-	if err := d.run(t.Context(), "get", id, "-o", dir); err != nil || !strings.Contains(d.err.String(), "not compared") {
+	if err := d.run(t.Context(), "get", id, "-o", dir); err != nil ||
+		!strings.Contains(d.err.String(), "not compared") {
 		t.Errorf("%v %s", err, d.err.String())
 	}
 	if err := d.run(t.Context(), "get", id, "-o", dir, "--memory", memoryID, "--force"); err != nil || d.err.Len() > 0 {
@@ -263,12 +264,13 @@ func TestListAndRemove(t *testing.T) {
 		t.Errorf("%v %s", err, d.out.String())
 	}
 	var list attachmentList
-	if err := d.run(t.Context(), "list", memoryID, "--json"); err != nil || json.Unmarshal(d.out.Bytes(), &list) != nil ||
-		len(list.Attachments) != 1 || !bytes.HasPrefix(d.out.Bytes(), []byte(`{"ok":true,"attachments":[`)) {
+	if err := d.run(t.Context(), "list", memoryID, "--json"); err != nil ||
+		json.Unmarshal(d.out.Bytes(), &list) != nil || len(list.Attachments) != 1 || !bytes.HasPrefix(d.out.Bytes(), []byte(`{"ok":true,"attachments":[`)) {
 		t.Errorf("%v %s", err, d.out.String())
 	}
 	if err := d.run(t.Context(), "remove", id, memoryID, "--yes"); err != command.ErrReported ||
-		!slices.Equal(d.deleted, []loci.ID{loci.ID(id), memoryID}) || !strings.Contains(d.err.String(), "1 of 2 failed") {
+		!slices.Equal(d.deleted, []loci.ID{loci.ID(id), memoryID}) ||
+		!strings.Contains(d.err.String(), "1 of 2 failed") {
 		t.Errorf("%v %v %s%s", err, d.deleted, d.out.String(), d.err.String())
 	}
 	if got := question(d.list); got != `Delete the file "a.txt" (`+id+`)` {
