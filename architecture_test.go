@@ -123,14 +123,17 @@ var allowedImports = map[string][]string{
 	"internal/server": {"", "internal/auth", "internal/blob", "internal/dispatch", "internal/embed",
 		"internal/extract", "internal/extract/llm", "internal/files", "internal/filetoken", "internal/httpapi",
 		"internal/identity", "internal/job", "internal/mail", "internal/mcp", "internal/oauth", "internal/op",
-		"internal/openai", "internal/rest", "internal/server/backup", "internal/server/listen", "internal/service",
+		"internal/openai", "internal/rest", "internal/server/backup", "internal/server/filemove",
+		"internal/server/listen", "internal/service",
 		"internal/sqldb", "internal/sqldb/scratch", "internal/store", "internal/store/indexdb",
 		"internal/store/integrity", "internal/store/pairdb", "internal/vector", "internal/web"},
 	"internal/setup":           {"", "internal/atomicfile", "internal/setup/jsonc", "internal/setup/tomltable"},
 	"internal/setup/jsonc":     {},
 	"internal/setup/tomltable": {},
-	"internal/server/backup":   {"", "internal/atomicfile", "internal/contextio", "internal/sqldb"},
-	"internal/server/listen":   {"internal/httpapi"},
+	"internal/server/backup":   {"", "internal/atomicfile", "internal/blob", "internal/contextio", "internal/sqldb"},
+	"internal/server/filemove": {"", "internal/blob", "internal/contextio", "internal/sqldb",
+		"internal/store/attachmentdb"},
+	"internal/server/listen": {"internal/httpapi"},
 	"internal/cli": {"", "client", "internal/capture/acp", "internal/capture/relay", "internal/capture/spool",
 		"internal/cli/admin", "internal/cli/attachment", "internal/cli/command", "internal/cli/console",
 		"internal/cli/format",
@@ -147,7 +150,7 @@ var allowedImports = map[string][]string{
 	"internal/replica":      {"", "internal/op", "internal/secret", "internal/service", "internal/store/pairdb"},
 	"internal/store/pairdb": {"", "internal/sqldb"},
 	"internal/cli/admin": {"", "internal/cli/command", "internal/cli/console", "internal/cli/format",
-		"internal/cli/output", "internal/server", "internal/server/backup"},
+		"internal/cli/output", "internal/server", "internal/server/backup", "internal/server/filemove"},
 	"internal/cli/command": {"internal/op"},
 	"internal/cli/hook": {"", "internal/capture", "internal/capture/delivery", "internal/capture/spool",
 		"internal/cli/command", "internal/cli/console", "internal/op", "internal/service"},
@@ -163,6 +166,7 @@ var allowedImports = map[string][]string{
 	"internal/store/storetest": {"", "internal/identity", "internal/query", "internal/retrieve", "internal/sqldb",
 		"internal/store", "internal/store/accountdb", "internal/store/embeddb", "internal/store/grantdb",
 		"internal/store/integrity"},
+	"internal/blob/blobtest":         {},
 	"internal/relevance/datasettest": {"internal/relevance"},
 	"internal/logtest":               {},
 	"internal/oauthclient":           {""},
@@ -182,7 +186,7 @@ var allowedImports = map[string][]string{
 // testOnly are packages that only tests import.
 var testOnly = []string{"internal/analysis/analysistest", "internal/index/indextest", "internal/store/storetest",
 	"internal/relevance/datasettest", "internal/logtest", "internal/mail/mailtest",
-	"internal/conformance", "internal/secret/secrettest", "internal/oauthclient/oauthtest"}
+	"internal/conformance", "internal/secret/secrettest", "internal/oauthclient/oauthtest", "internal/blob/blobtest"}
 
 // A listedPackage is a package in the output of go list.
 type listedPackage struct {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/contextio"
 )
 
 // Errors of buckets.
@@ -105,7 +106,7 @@ func Read(ctx context.Context, b Bucket, id loci.ID) (Digest, error) {
 		return Digest{}, err
 	}
 	defer r.Close()
-	d := newDigester(r)
+	d := newDigester(contextio.NewReader(ctx, r))
 	if _, err := io.Copy(io.Discard, d); err != nil {
 		return Digest{}, fmt.Errorf("blob: read %s: %w", id, err)
 	}

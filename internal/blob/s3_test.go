@@ -3,76 +3,28 @@ package blob
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/minio/minio-go/v7"
+
+	"github.com/loci-memory/loci/internal/blob/blobtest"
 )
 
 // gateway is the server that speaks the protocol of S3 for the tests of this package.
-var gateway = sync.OnceValues(startGateway)
+var gateway = sync.OnceValues(func() (g *blobtest.Gateway, err error) {
+	g, err = blobtest.Start()
+	stopGateway = g.Stop
+	return g, err
+})
 
 // stopGateway ends the server that was started.
 var stopGateway = func() {}
-
-// The keys of the gateway.
-const testKey, testSecret = "loci-test-key", "loci-test-secret"
-
-// A runningGateway is versitygw over a folder.
-type runningGateway struct{ address string }
-
-// startGateway starts the program that scripts/setup builds, if it is there.
-func startGateway() (*runningGateway, error) {
-	program, err := filepath.Abs("../../scripts/judges/s3/versitygw")
-	if err != nil {
-		return nil, err
-	}
-	if _, err := os.Stat(program); err != nil {
-		return nil, nil
-	}
-	dir, err := os.MkdirTemp("", "loci-s3-")
-	if err != nil {
-		return nil, err
-	}
-	objects, sidecar := filepath.Join(dir, "objects"), filepath.Join(dir, "sidecar")
-	if err := errors.Join(os.Mkdir(objects, 0o700), os.Mkdir(sidecar, 0o700)); err != nil {
-		return nil, err
-	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return nil, err
-	}
-	address := l.Addr().String()
-	l.Close()
-	cmd := exec.Command(program, "--access", testKey, "--secret", testSecret, "--port", address, "--quiet",
-		"--virtual-domain", "localhost"+address[strings.LastIndexByte(address, ':'):], "posix", "--sidecar", sidecar,
-		objects)
-	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
-	if err := cmd.Start(); err != nil {
-		return nil, err
-	}
-	g := &runningGateway{address}
-	stopGateway = func() { cmd.Process.Kill(); cmd.Wait(); os.RemoveAll(dir) }
-	for end := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
-		c, err := net.Dial("tcp", address)
-		if err == nil {
-			c.Close()
-			return g, nil
-		}
-		if time.Now().After(end) {
-			return nil, err
-		}
-	}
-}
 
 func TestMain(m *testing.M) {
 	code := m.Run()
@@ -81,28 +33,18 @@ func TestMain(m *testing.M) {
 }
 
 // keysOnly is an environment with the keys of the gateway.
-func keysOnly(name string) string {
-	return map[string]string{"AWS_ACCESS_KEY_ID": testKey, "AWS_SECRET_ACCESS_KEY": testSecret}[name]
-}
+var keysOnly = blobtest.Keys
 
 // newS3 returns a new bucket of the gateway.
 func newS3(t *testing.T, parameters string) *S3 {
 	t.Helper()
 	g, err := gateway()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if g == nil && os.Getenv("LOCI_TEST_REQUIRE") == "all" {
-		t.Fatal("versitygw is missing: run scripts/setup")
-	}
-	if g == nil {
-		t.Skip("versitygw is missing: scripts/setup builds it")
-	}
+	blobtest.Require(t, g, err)
 	name := strings.ToLower("b" + rand.Text()[:12])
-	host := "localhost" + g.address[strings.LastIndexByte(g.address, ':'):]
+	host := "localhost" + g.Address[strings.LastIndexByte(g.Address, ':'):]
 	b, err := openS3(fmt.Sprintf("s3://%s/files?endpoint=http://%s&%s", name, host, parameters), keysOnly,
 		&http.Transport{DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
-			return (&net.Dialer{}).DialContext(ctx, network, g.address) // buckets are subdomains of localhost
+			return (&net.Dialer{}).DialContext(ctx, network, g.Address) // buckets are subdomains of localhost
 		}})
 	if err != nil {
 		t.Fatal(err)

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/loci-memory/loci/internal/blob/blobtest"
 )
 
 const (
@@ -74,7 +76,7 @@ func TestPresignedUploadIsTheAnnouncedOne(t *testing.T) {
 				"another method":      func(u *directUpload) { u.method = http.MethodDelete },
 				"another object":      func(u *directUpload) { u.replace("/files/0", "/files/1") },
 				"a longer life":       func(u *directUpload) { u.replace("Expires=", "Expires=9") },
-				"another access key":  func(u *directUpload) { u.replace(testKey, "other") },
+				"another access key":  func(u *directUpload) { u.replace(blobtest.Key, "other") },
 				"a further parameter": func(u *directUpload) { u.address += "&x-id=1" },
 			} {
 				id := newID()
@@ -148,7 +150,7 @@ func signatureOf(method string, u *url.URL, header http.Header) string {
 	request := strings.Join([]string{method, u.EscapedPath(), strings.ReplaceAll(q.Encode(), "+", "%20"),
 		headers.String(), strings.Join(signed, ";"), "UNSIGNED-PAYLOAD"}, "\n")
 	scope := strings.SplitN(q.Get("X-Amz-Credential"), "/", 2)[1]
-	key := []byte("AWS4" + testSecret)
+	key := []byte("AWS4" + blobtest.Secret)
 	for _, part := range strings.Split(scope, "/") {
 		key = mac(key, part)
 	}

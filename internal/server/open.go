@@ -115,6 +115,8 @@ type Admin struct {
 	Integrity *integrity.Checker
 
 	InferredURL bool // links begin with the address of the listener, because no public URL is set
+
+	settings Settings
 }
 
 // OpenAdmin opens the database of a server for its operator. It does not
@@ -125,15 +127,15 @@ func OpenAdmin(ctx context.Context, s Settings) (*Admin, error) {
 		return nil, err
 	}
 	err = s.adopt(ctx, st)
-	var bucket blob.Bucket
-	if err == nil {
-		bucket, err = s.openBucket()
-	}
 	if err != nil {
 		return nil, errors.Join(err, st.Close())
 	}
+	bucket, err := s.openBucket()
+	if err != nil { // the server has the keys of its bucket, and most commands need no files
+		bucket = closedBucket{s.Blobs, fmt.Errorf("LOCI_BLOBS of the server: %w", err)}
+	}
 	return &Admin{service.New(service.Options{Store: st, Clock: s.clock(), PublicURL: s.linkURL(), Bucket: bucket}),
-		integrity.New(st), s.PublicURL == ""}, nil
+		integrity.New(st), s.PublicURL == "", s}, nil
 }
 
 // adopt takes the settings that the server saved, where this process has the default ones.

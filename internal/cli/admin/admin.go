@@ -34,7 +34,9 @@ func Command(on *console.Console) *cobra.Command {
 	memory.AddCommand(c.purgeMemory())
 	mail := command.Group("mail", "Try the settings of mail")
 	mail.AddCommand(c.testMail())
-	admin.AddCommand(user, key, workspace, memory, mail, c.check(), c.migrate(), c.backup())
+	files := command.Group("files", "Move the files of memories")
+	files.AddCommand(c.moveFiles())
+	admin.AddCommand(user, key, workspace, memory, mail, files, c.check(), c.migrate(), c.backup())
 	return admin
 }
 
