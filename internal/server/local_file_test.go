@@ -60,7 +60,8 @@ func TestLocalStoresAndOpensFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if text, err := io.ReadAll(r); string(text) != "12345" || err != nil || a.FileName != "a b.txt" || r.Close() != nil {
+	text, err := io.ReadAll(r)
+	if string(text) != "12345" || err != nil || a.FileName != "a b.txt" || r.Close() != nil {
 		t.Errorf("%q %v %+v", text, err, a)
 	}
 	for name, address := range map[string]string{"an upload": up.UploadURL, "no address": "\x00",
