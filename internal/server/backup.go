@@ -2,9 +2,12 @@ package server
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"io"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/blob"
 	"github.com/loci-memory/loci/internal/server/backup"
 )
 
@@ -18,7 +21,8 @@ func (s Settings) Backup(ctx context.Context, file string, force bool, out io.Wr
 	if err := s.RequireDatabase(ctx); err != nil {
 		return backup.Manifest{}, err
 	}
-	return backup.Source{Data: s.Data, Version: Version}.Write(ctx, file, force, out, progress)
+	return backup.Source{Data: s.Data, Version: Version, OpenBucket: s.savedBucket}.Write(ctx, file, force, out,
+		progress)
 }
 
 // Restore makes the SQLite database of a backup: see backup.Restore.
@@ -33,5 +37,23 @@ func (s Settings) Restore(ctx context.Context, from io.Reader, file string,
 			"loci admin backup restore makes SQLite databases. "+
 				"For PostgreSQL use, with an empty database:\n  %s", backup.RestoreCommand(s.DB, file))
 	}
-	return backup.Restore(ctx, s.Data, s.lock, from, progress)
+	bucket, err := s.openBucket()
+	if err != nil {
+		return backup.Result{}, err
+	}
+	return backup.Restore(ctx, s.Data, bucket, s.lock, from, progress)
+}
+
+// savedBucket opens the bucket of a server that has saved its settings, unless this process has another one.
+func (s Settings) savedBucket(settings string) (blob.Bucket, error) {
+	var saved map[string]string
+	if settings != "" {
+		if err := json.Unmarshal([]byte(settings), &saved); err != nil {
+			return nil, fmt.Errorf("the saved settings of the server: %w", err)
+		}
+	}
+	if v := saved["blobs"]; v != "" && s.given["blobs"] == "" {
+		s.Blobs = v
+	}
+	return s.openBucketOrClosed(), nil
 }

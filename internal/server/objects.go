@@ -44,6 +44,16 @@ func (b checkedObjects) Shared() bool {
 	return !isFolder
 }
 
+// openBucketOrClosed opens the bucket of the server, or returns one that fails each call. The server has the keys of
+// its bucket, and most commands of its operator need no files.
+func (s Settings) openBucketOrClosed() blob.Bucket {
+	b, err := s.openBucket()
+	if err != nil {
+		return closedBucket{s.Blobs, fmt.Errorf("LOCI_BLOBS of the server: %w", err)}
+	}
+	return b
+}
+
 // A closedBucket is one that this process cannot open.
 type closedBucket struct {
 	address string

@@ -130,11 +130,8 @@ func OpenAdmin(ctx context.Context, s Settings) (*Admin, error) {
 	if err != nil {
 		return nil, errors.Join(err, st.Close())
 	}
-	bucket, err := s.openBucket()
-	if err != nil { // the server has the keys of its bucket, and most commands need no files
-		bucket = closedBucket{s.Blobs, fmt.Errorf("LOCI_BLOBS of the server: %w", err)}
-	}
-	return &Admin{service.New(service.Options{Store: st, Clock: s.clock(), PublicURL: s.linkURL(), Bucket: bucket}),
+	return &Admin{service.New(service.Options{Store: st, Clock: s.clock(), PublicURL: s.linkURL(),
+		Bucket: s.openBucketOrClosed()}),
 		integrity.New(st), s.PublicURL == "", s}, nil
 }
 

@@ -80,10 +80,8 @@ func ReadSQLiteContents(ctx context.Context, dir string) (s DatabaseContents, er
 			return err
 		}
 		for _, table := range countedTables {
-			var exists bool
 			var n int64
-			err := c.QueryRow(`SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = ?1`, []any{table},
-				[]any{&exists})
+			exists, err := c.hasTable(table)
 			if err != nil {
 				return err
 			}
@@ -100,6 +98,52 @@ func ReadSQLiteContents(ctx context.Context, dir string) (s DatabaseContents, er
 	return s, err
 }
 
+func (c *sqliteConn) hasTable(name string) (exists bool, err error) {
+	return exists, c.QueryRow(`SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = ?1`, []any{name},
+		[]any{&exists})
+}
+
+// ReadMetadata returns a value of the metadata of the database in dir, or "".
+func ReadMetadata(dir, name string) (value string, err error) {
+	err = withSQLite(dir, func(c *sqliteConn) error {
+		return c.QueryRow(`SELECT COALESCE(max(value), '') FROM metadata WHERE name = ?1`, []any{name}, []any{&value})
+	})
+	return value, err
+}
+
+// A StoredFile is the file of an active attachment.
+type StoredFile struct {
+	ID     loci.ID
+	Size   int64
+	SHA256 string
+}
+
+// EachFile calls f with the files of the active attachments of the database in dir, which no process may have open, in
+// the order of their rows. It returns the first error of f.
+func EachFile(ctx context.Context, dir string, f func(StoredFile) error) error {
+	var failed error // of f, not of the database
+	err := withSQLite(dir, func(c *sqliteConn) error {
+		if exists, err := c.hasTable("attachments"); err != nil || !exists {
+			return err
+		}
+		return c.queryContext(ctx, `SELECT id, size, sha256 FROM attachments WHERE active ORDER BY row_id`, nil,
+			func(r Row) error {
+				var file StoredFile
+				if err := r.Scan(&file.ID, &file.Size, &file.SHA256); err != nil {
+					return err
+				}
+				if failed = f(file); failed != nil {
+					return ErrStop
+				}
+				return nil
+			})
+	})
+	if failed != nil {
+		return failed
+	}
+	return err
+}
+
 // An ActiveKey is an API key that stays valid in a restored database.
 type ActiveKey struct {
 	ID        string    `json:"id"`
@@ -110,8 +154,9 @@ type ActiveKey struct {
 }
 
 // EndSignIns deletes all sign-ins, grants and links of mails to users in the database in dir, which no process may have
-// open. It returns the numbers of sign-ins and grants, and the API keys that stay valid. Afterwards the file has no
-// write-ahead log beside it.
+// open. File tokens and signed addresses end with their secrets. Jobs do not delete the files of attachments that exist
+// again, and commands of the operator do not use the file store of the former server. It returns the numbers of
+// sign-ins and grants, and the API keys that stay valid. Afterwards the file has no write-ahead log beside it.
 func EndSignIns(ctx context.Context, dir string) (signIns, grants int64, keys []ActiveKey, err error) {
 	keys = []ActiveKey{}
 	err = withSQLite(dir, func(c *sqliteConn) error {
@@ -129,6 +174,20 @@ func EndSignIns(ctx context.Context, dir string) (signIns, grants int64, keys []
 		}
 		if _, err = c.Exec(`DELETE FROM tokens WHERE user_id IS NOT NULL`, nil); err != nil {
 			return err
+		}
+		for _, q := range []string{`DELETE FROM metadata WHERE name = 'file_secrets'`,
+			`UPDATE metadata SET value = json_remove(value, '$.blobs') WHERE name = 'settings' AND json_valid(value)`} {
+			if _, err = c.Exec(q, nil); err != nil {
+				return err
+			}
+		}
+		if exists, err := c.hasTable("attachments"); err != nil {
+			return err
+		} else if exists {
+			if _, err = c.Exec(`DELETE FROM jobs WHERE kind = 'delete_object'
+				AND subject IN (SELECT id FROM attachments)`, nil); err != nil {
+				return err
+			}
 		}
 		return c.queryContext(ctx, `SELECT k.id, k.prefix, k.name, u.email, k.created_at
 			FROM api_keys k JOIN users u ON u.id = k.user_id WHERE k.revoked_at = 0

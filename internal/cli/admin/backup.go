@@ -20,12 +20,14 @@ func (c commands) backup() *cobra.Command {
 	var force bool
 	cmd := &cobra.Command{
 		Use:   "backup FILE",
-		Short: "Write a backup of the database to a file",
-		Long: "Writes a backup of the SQLite database to FILE, which appears once it is complete: a tar of " +
-			"manifest.json (version, schema,\n" +
-			"counts and hashes) and loci.db. The server may run and write meanwhile. With - it goes to the standard " +
-			"output. FILE holds all\n" +
-			"that the database holds: keep it as safe. For PostgreSQL the command names the line of pg_dump.",
+		Short: "Write a backup of the database and the files of memories to a file",
+		Long: "Writes a backup of the SQLite database and of the files of memories to FILE, which appears once it is " +
+			"complete: a tar of\n" +
+			"manifest.json (version, schema, counts and hashes), loci.db, and the files. The server may run and write " +
+			"meanwhile: a file\n" +
+			"that is deleted then is listed as missing. With - it goes to the standard output. FILE holds all that the " +
+			"database and the\n" +
+			"file store hold: keep it as safe. For PostgreSQL the command names the line of pg_dump.",
 		Example: "loci admin backup /backup/loci.tar\nloci admin backup - | ssh host 'cat > loci.tar'",
 		Args:    command.ExactArgs("FILE"),
 	}
@@ -40,7 +42,7 @@ func (c commands) backup() *cobra.Command {
 		if b.Clear(); err != nil {
 			return o, err
 		}
-		text := fmt.Sprintf("Wrote %s: %s.\n", file, manifestSummary(m))
+		text := fmt.Sprintf("Wrote %s: %s.\n%s", file, manifestSummary(m), missingFiles(m))
 		if file == "-" { // the standard output has the backup
 			_, err := io.WriteString(c.Err, text)
 			return o, err
@@ -61,8 +63,9 @@ func (c commands) verifyBackup() *cobra.Command {
 	return &cobra.Command{
 		Use:   "verify FILE",
 		Short: "Compare a backup with its manifest",
-		Long: "Reads a backup to its end and compares its files with the hashes in its manifest, and the rows of its " +
-			"database with the counts. The\n" +
+		Long: "Reads a backup to its end and compares its files with the hashes in its manifest and database, and the " +
+			"rows of its\n" +
+			"database with the counts. It lists the files of memories that were missing or damaged already. The\n" +
 			"database is in the temporary folder (TMPDIR) meanwhile. - is the standard input.",
 		Example: "loci admin backup verify /backup/loci.tar",
 		Args:    command.ExactArgs("FILE"),
@@ -78,8 +81,8 @@ func (c commands) verifyBackup() *cobra.Command {
 				return err
 			}
 			return c.printResult(adminResult{object: backupResult{args[0], m},
-				text: fmt.Sprintf("%s is whole: %s, made %s.\n",
-					args[0], manifestSummary(m), m.CreatedAt.Format("2006-01-02 15:04"))})
+				text: fmt.Sprintf("%s is whole: %s, made %s.\n%s",
+					args[0], manifestSummary(m), m.CreatedAt.Format("2006-01-02 15:04"), missingFiles(m))})
 		},
 	}
 }
@@ -92,6 +95,8 @@ func (c commands) restoreBackup() *cobra.Command {
 			"All sign-ins of\n" +
 			"browsers, grants of programs and links of mails end: people sign in again, and connect their programs " +
 			"again.\n" +
+			"The files of memories go to the file store of LOCI_BLOBS, by default in the data folder. Files that are " +
+			"there stay as they are.\n" +
 			"API keys work as they did when the backup was made: the command lists them, because keys that were " +
 			"revoked since work\nagain. " +
 			"Memories that were deleted or purged since are restored too. - is the standard input.\n" +
@@ -115,6 +120,7 @@ func (c commands) restoreBackup() *cobra.Command {
 		fmt.Fprintf(&text, "Restored %s: %s. %s and %s ended: people sign in again, and connect their programs "+
 			"again.\n", s.Data, manifestSummary(r.Manifest), format.Plural(r.Signins, "sign-in", "sign-ins"),
 			format.Plural(r.Grants, "grant of a program", "grants of programs"))
+		text.WriteString(missingFiles(r.Manifest))
 		if len(r.Keys) > 0 {
 			text.WriteString("These API keys work; revoke again those that were revoked after the backup was made:\n")
 		}
@@ -147,8 +153,27 @@ func manifestSummary(m backup.Manifest) string {
 	for _, f := range m.Files {
 		size += f.Bytes
 	}
-	return fmt.Sprintf("%s, %s, %s, schema %d, %.1f MiB",
+	files := ""
+	if a := m.Attachments; a != nil && a.Count > 0 {
+		size, files = size+a.Bytes, ", "+format.Plural(a.Count, "file", "files")
+	}
+	return fmt.Sprintf("%s, %s, %s%s, schema %d, %.1f MiB",
 		format.Plural(m.Counts["memories"], "memory", "memories"),
 		format.Plural(m.Counts["workspaces"], "workspace", "workspaces"),
-		format.Plural(m.Counts["users"], "user", "users"), m.Schema, float64(size)/(1<<20))
+		format.Plural(m.Counts["users"], "user", "users"), files, m.Schema, float64(size)/(1<<20))
+}
+
+// missingFiles lists the files of memories that a backup lacks, each in a line.
+func missingFiles(m backup.Manifest) string {
+	if m.Attachments == nil {
+		return ""
+	}
+	var text strings.Builder
+	for _, id := range m.Attachments.Missing {
+		fmt.Fprintf(&text, "The file of the attachment %s is missing: it was deleted meanwhile, or lost before.\n", id)
+	}
+	for _, id := range m.Attachments.Damaged {
+		fmt.Fprintf(&text, "The file of the attachment %s was damaged before the backup, and is not restored.\n", id)
+	}
+	return text.String()
 }

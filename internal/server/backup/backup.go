@@ -17,6 +17,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/atomicfile"
+	"github.com/loci-memory/loci/internal/blob"
 	"github.com/loci-memory/loci/internal/contextio"
 	"github.com/loci-memory/loci/internal/sqldb"
 )
@@ -28,6 +29,8 @@ type Manifest struct {
 	CreatedAt time.Time `json:"createdAt"`
 	sqldb.DatabaseContents
 	Files []File `json:"files"`
+
+	Attachments *Attachments `json:"attachments,omitempty"` // the last file of the archive has them
 }
 
 // A File is a file in a backup.
@@ -38,7 +41,7 @@ type File struct {
 }
 
 const (
-	format       = 1
+	format       = 2 // 1 has no attachments
 	manifestName = "manifest.json"
 	maxManifest  = 1 << 20
 )
@@ -46,10 +49,13 @@ const (
 // Progress receives the number of finished bytes, and their total.
 type Progress func(done, total int64)
 
-// A Source is the SQLite database in a data folder.
+// A Source is the SQLite database in a data folder, and the bucket of its attachments.
 type Source struct {
 	Data    string // the folder
 	Version string // of the program
+
+	// OpenBucket opens the bucket of a server that has saved these settings, a JSON object or "".
+	OpenBucket func(settings string) (blob.Bucket, error)
 }
 
 // Write writes a backup to a file, or to out where the file is "-". The file appears only once it is complete; with
@@ -80,7 +86,7 @@ func (s Source) Write(
 			"not verify or restore the backup: use a newer loci", m.Schema, sqldb.LatestSchema)
 	}
 	if file == "-" {
-		return m, writeArchive(ctx, out, m, dir)
+		return m, s.writeArchive(ctx, out, &m, dir, progress)
 	}
 	whole := filepath.Join(dir, "backup")
 	f, err := os.OpenFile(whole, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
@@ -88,7 +94,8 @@ func (s Source) Write(
 		return m, err
 	}
 	// Chmod: independent of the umask
-	if err := errors.Join(writeArchive(ctx, f, m, dir), f.Chmod(0o600), f.Sync(), f.Close()); err != nil {
+	if err := errors.Join(s.writeArchive(ctx, f, &m, dir, progress), f.Chmod(0o600), f.Sync(),
+		f.Close()); err != nil {
 		return m, err
 	}
 	if err := s.checkOverwrite(file, force); err != nil { // it may have appeared meanwhile
@@ -137,21 +144,33 @@ func newManifest(ctx context.Context, dir, version string) (m Manifest, err erro
 	return m, err
 }
 
-// writeArchive writes the manifest and the files that it names.
-func writeArchive(ctx context.Context, to io.Writer, m Manifest, dir string) error {
-	w := tar.NewWriter(to)
-	text, err := json.MarshalIndent(m, "", "  ")
-	if err != nil {
-		return err
+// An archiveWriter writes the files of an archive.
+type archiveWriter struct {
+	*tar.Writer
+	at time.Time
+}
+
+// create begins a file, whose bytes are written next.
+func (w archiveWriter) create(name string, size int64) error {
+	return w.WriteHeader(&tar.Header{Name: name, Size: size, Mode: 0o600, ModTime: w.at, Format: tar.FormatPAX})
+}
+
+// writeJSON writes a file with an object.
+func (w archiveWriter) writeJSON(name string, object any) error {
+	text, err := json.MarshalIndent(object, "", "  ")
+	if err == nil {
+		err = w.create(name, int64(len(text)))
 	}
-	entry := func(name string, size int64) error {
-		return w.WriteHeader(&tar.Header{Name: name, Size: size, Mode: 0o600, ModTime: m.CreatedAt,
-			Format: tar.FormatPAX})
+	if err == nil {
+		_, err = w.Write(text)
 	}
-	if err := entry(manifestName, int64(len(text))); err != nil {
-		return err
-	}
-	if _, err := w.Write(text); err != nil {
+	return err
+}
+
+// writeArchive writes the manifest, the files that it names, and the files of attachments.
+func (s Source) writeArchive(ctx context.Context, to io.Writer, m *Manifest, dir string, progress Progress) error {
+	w := archiveWriter{tar.NewWriter(to), m.CreatedAt}
+	if err := w.writeJSON(manifestName, m); err != nil {
 		return err
 	}
 	for _, file := range m.Files {
@@ -159,12 +178,16 @@ func writeArchive(ctx context.Context, to io.Writer, m Manifest, dir string) err
 		if err != nil {
 			return err
 		}
-		if err = entry(file.Name, file.Bytes); err == nil {
+		if err = w.create(file.Name, file.Bytes); err == nil {
 			_, err = io.Copy(w, contextio.NewReader(ctx, f))
 		}
 		if err := errors.Join(err, f.Close()); err != nil {
 			return err
 		}
+	}
+	var err error
+	if m.Attachments, err = s.writeAttachments(ctx, w, dir, progress); err != nil {
+		return err
 	}
 	return w.Close()
 }

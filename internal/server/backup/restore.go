@@ -11,6 +11,7 @@ import (
 	"io"
 	"io/fs"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,6 +19,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/atomicfile"
+	"github.com/loci-memory/loci/internal/blob"
 	"github.com/loci-memory/loci/internal/contextio"
 	"github.com/loci-memory/loci/internal/sqldb"
 )
@@ -45,12 +47,21 @@ func Verify(ctx context.Context, from io.Reader, progress Progress) (m Manifest,
 		return m, err
 	}
 	defer remove()
-	return extract(ctx, from, dir, progress)
+	return extract(ctx, from, dir, progress, func(_ sqldb.StoredFile, body io.Reader) error {
+		_, err := io.Copy(io.Discard, body)
+		return err
+	})
 }
 
-// extract writes the database of a backup to a folder, and compares it with the manifest.
-func extract(ctx context.Context, from io.Reader, dir string, progress Progress) (Manifest, error) {
-	m, err := readArchive(ctx, from, progress, func(name string) (io.WriteCloser, error) {
+// extract writes the database of a backup to a folder, and compares it with the manifest. Then it calls store with the
+// files of attachments.
+func extract(ctx context.Context, from io.Reader, dir string, progress Progress, store storeFunc) (Manifest, error) {
+	in := tar.NewReader(contextio.NewReader(ctx, from))
+	longest, known := regularFileSize(from)
+	if !known {
+		longest = math.MaxInt64
+	}
+	m, err := readDatabase(ctx, in, longest, progress, func(name string) (io.WriteCloser, error) {
 		return os.OpenFile(filepath.Join(dir, name), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	})
 	if err != nil {
@@ -64,12 +75,22 @@ func extract(ctx context.Context, from io.Reader, dir string, progress Progress)
 		return m, loci.Errorf(loci.CodeConflict, "the database of the backup is not the one that its manifest "+
 			"describes")
 	}
+	if m.Format > 1 {
+		r := attachmentReader{in: in, longest: longest, store: store, progress: progress}
+		if m.Attachments, err = r.read(ctx, dir); err != nil {
+			return m, err
+		}
+	}
+	if _, err := in.Next(); err != io.EOF {
+		return m, damagedError(errors.New("it has more files than its manifest names"))
+	}
 	return m, nil
 }
 
-// Restore writes the database of a backup into a data folder without one, under a lock. The database appears only once
-// it is complete and verified.
-func Restore(ctx context.Context, data string, lock func() (func(), error), from io.Reader,
+// Restore writes the database of a backup into a data folder without one, under a lock, and the files of its
+// attachments into a bucket. The database appears only once all is complete and verified. Files that the bucket has
+// already must have the same content. After an error the files that were written are deleted.
+func Restore(ctx context.Context, data string, bucket blob.Bucket, lock func() (func(), error), from io.Reader,
 	progress Progress) (r Result, err error) {
 	if err := os.MkdirAll(data, 0o700); err != nil {
 		return r, err
@@ -87,7 +108,15 @@ func Restore(ctx context.Context, data string, lock func() (func(), error), from
 		return r, err
 	}
 	defer remove()
-	if r.Manifest, err = extract(ctx, from, dir, progress); err != nil {
+	to := &restoredFiles{bucket: bucket}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, to.remove(context.WithoutCancel(ctx)))
+		}
+	}()
+	if r.Manifest, err = extract(ctx, from, dir, progress, func(f sqldb.StoredFile, body io.Reader) error {
+		return to.store(ctx, f, body)
+	}); err != nil {
 		return r, err
 	}
 	if r.Signins, r.Grants, r.Keys, err = sqldb.EndSignIns(ctx, dir); err != nil {
@@ -104,6 +133,7 @@ func Restore(ctx context.Context, data string, lock func() (func(), error), from
 	if err := os.Rename(whole, filepath.Join(data, sqldb.SQLiteFileName)); err != nil {
 		return r, err
 	}
+	to.stored = nil // they stay, whatever comes
 	// The marker of a former database counts commits that this database does not have. Until the end, it keeps a server
 	// from making an empty database here.
 	if err := os.Remove(filepath.Join(data, sqldb.SQLiteMarkerName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -113,7 +143,7 @@ func Restore(ctx context.Context, data string, lock func() (func(), error), from
 }
 
 // allowedFiles are the files that a folder without a database may have.
-var allowedFiles = []string{"lost+found", "loci.toml", "serve.lock", sqldb.SQLiteFileName + ".lock",
+var allowedFiles = []string{"lost+found", "files", "loci.toml", "serve.lock", sqldb.SQLiteFileName + ".lock",
 	sqldb.SQLiteMarkerName}
 
 // checkEmpty rejects a data folder with other files: SQLite would apply the log
@@ -131,12 +161,11 @@ func checkEmpty(data string) error {
 	return err
 }
 
-// readArchive reads a backup, writes its files to the writers from create, and compares them with the manifest. Any
-// difference is an error. No file becomes longer than its bytes in the archive.
-func readArchive(
-	ctx context.Context, from io.Reader, progress Progress, create func(name string) (io.WriteCloser, error),
-) (m Manifest, err error) {
-	in := tar.NewReader(contextio.NewReader(ctx, from))
+// readDatabase reads the manifest of a backup and the files that it names, writes these to the writers from create, and
+// compares them with the manifest. Any difference is an error. No file becomes longer than its bytes in the archive,
+// which has at most longest bytes.
+func readDatabase(ctx context.Context, in *tar.Reader, longest int64, progress Progress,
+	create func(name string) (io.WriteCloser, error)) (m Manifest, err error) {
 	head, err := in.Next()
 	if err != nil || head.Name != manifestName || head.Size > maxManifest || checkRegular(head) != nil {
 		if ctx.Err() != nil {
@@ -156,10 +185,9 @@ func readArchive(
 		return m, loci.Errorf(loci.CodeConflict, "the backup was made by loci %s with schema %d, this program knows "+
 			"schema %d: use a newer loci",
 			m.Version, m.Schema, sqldb.LatestSchema)
-	case m.Format != format || len(m.Files) != 1 || m.Files[0].Name != sqldb.SQLiteFileName || m.Schema < 1:
+	case m.Format < 1 || len(m.Files) != 1 || m.Files[0].Name != sqldb.SQLiteFileName || m.Schema < 1:
 		return m, loci.Errorf(loci.CodeInvalidQuery, "this is no backup of Loci: its manifest names no database")
 	}
-	longest, known := regularFileSize(from)
 	for _, file := range m.Files {
 		head, err := in.Next()
 		if err == nil {
@@ -169,7 +197,7 @@ func readArchive(
 		case err != nil:
 		case head.Name != file.Name || head.Size != file.Bytes:
 			err = fmt.Errorf("%q with %d bytes is not the file that the manifest names", head.Name, head.Size)
-		case known && head.Size > longest:
+		case head.Size > longest:
 			err = fmt.Errorf("%s has %d bytes, the whole backup %d: it is cut off", head.Name, head.Size, longest)
 		}
 		if err != nil {
@@ -196,9 +224,6 @@ func readArchive(
 			return m, damagedError(fmt.Errorf("%s has the SHA-256 %s, the manifest has %s", file.Name, sum,
 				file.SHA256))
 		}
-	}
-	if _, err := in.Next(); err != io.EOF {
-		return m, damagedError(errors.New("it has more files than its manifest names"))
 	}
 	return m, nil
 }
