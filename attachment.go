@@ -104,7 +104,7 @@ type FileToken struct {
 
 // UploadAttachment is the input of attachment.upload.
 type UploadAttachment struct {
-	MemoryID ID       `json:"memoryId" id:"memory"`
+	MemoryID ID       `json:"memoryId" id:"memory" jsonschema:"The memory that it belongs to"`
 	FileName FileName `json:"fileName"`
 	Size     FileSize `json:"size" jsonschema:"The exact number of bytes"`
 	MIMEType MIMEType `json:"mimeType" jsonschema:"The Content-Type of the upload"`
@@ -125,7 +125,7 @@ func (Upload) Created() bool { return true }
 
 // GetAttachment names an attachment.
 type GetAttachment struct {
-	AttachmentID ID `json:"attachmentId" id:"attachment"`
+	AttachmentID ID `json:"attachmentId" id:"attachment" jsonschema:"An attachment of a memory"`
 }
 
 // OneAttachment is an output that holds an attachment.

@@ -191,8 +191,8 @@ func (p *program) checkServer(ctx context.Context, d *doctorReport, t target) {
 	}
 }
 
-// checkFiles asks for an upload to a memory that nobody has: a server whose file store answers does not find it. A login
-// by browser cannot ask.
+// checkFiles asks for an upload to a memory that nobody has: a server whose file store answers does not find it. A
+// login by browser cannot ask.
 func checkFiles(ctx context.Context, d *doctorReport, t target, c *client.Client) {
 	if t.tokens != nil {
 		return

@@ -34,9 +34,12 @@ const localDevice = "test-own-device"
 
 // Credential returns the credential of a caller.
 func (w *World) Credential(c Caller) string {
+	if c == CallerFile {
+		return w.FileToken(w.Ann)
+	}
 	return map[Caller]string{CallerRevoked: w.revoked, CallerStranger: w.Eve.Key, CallerMember: w.Cid.Key,
 		CallerAdmin: w.Bob.Key, CallerOwner: w.Ann.Key, CallerAgent: w.Ann.Key, CallerElsewhere: w.elsewhere,
-		CallerToken: w.token, CallerFile: w.FileToken(w.Ann), CallerDevice: localDevice}[c]
+		CallerToken: w.token, CallerDevice: localDevice}[c]
 }
 
 // FileToken returns a token for files of a person.

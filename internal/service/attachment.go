@@ -36,7 +36,7 @@ func (s *Service) ExchangeFileToken(ctx context.Context, actor *identity.Actor, 
 		return loci.FileToken{}, loci.Errorf(loci.CodeInvalidKey,
 			"An access token cannot be exchanged: use an API key, or a signed-in browser.")
 	}
-	keys, err := s.fileKeys.get(ctx, s)
+	keys, err := s.fileKeys.load(ctx, s)
 	if err != nil {
 		return loci.FileToken{}, err
 	}
@@ -49,7 +49,7 @@ func (s *Service) ExchangeFileToken(ctx context.Context, actor *identity.Actor, 
 
 // VerifyFileToken returns the holder of a token, or filetoken.ErrInvalid.
 func (s *Service) VerifyFileToken(ctx context.Context, token string) (filetoken.Holder, error) {
-	keys, err := s.fileKeys.get(ctx, s)
+	keys, err := s.fileKeys.load(ctx, s)
 	if err != nil {
 		return filetoken.Holder{}, err
 	}
@@ -63,7 +63,7 @@ func (s *Service) UploadAttachment(ctx context.Context, actor *identity.Actor, i
 		return loci.Upload{}, loci.Errorf(loci.CodeInvalidQuery, "size must be at most %d: this server stores no "+
 			"larger files", s.MaxFile)
 	}
-	keys, err := s.fileKeys.get(ctx, s)
+	keys, err := s.fileKeys.load(ctx, s)
 	if err != nil {
 		return loci.Upload{}, err
 	}
@@ -203,7 +203,7 @@ func recognize(head []byte) string { return mimetype.Detect(head).String() }
 // DownloadAttachment returns an address under which anybody can download an attachment for a quarter of an hour.
 func (s *Service) DownloadAttachment(ctx context.Context, actor *identity.Actor, in loci.GetAttachment) (loci.Download,
 	error) {
-	keys, err := s.fileKeys.get(ctx, s)
+	keys, err := s.fileKeys.load(ctx, s)
 	if err != nil {
 		return loci.Download{}, err
 	}

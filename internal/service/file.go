@@ -58,8 +58,8 @@ type fileKeys struct {
 	readAt time.Time
 }
 
-// get returns the keys. The first call of a database makes a secret.
-func (c *fileKeys) get(ctx context.Context, s *Service) (keySet, error) {
+// load returns the keys. The first call of a database makes a secret.
+func (c *fileKeys) load(ctx context.Context, s *Service) (keySet, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := time.Now() // an expiry must not follow a shifted clock
@@ -133,7 +133,7 @@ func bucketError(err error) error {
 // VerifyFileAddress returns the signed address of a request for an object.
 func (s *Service) VerifyFileAddress(ctx context.Context, method string, id loci.ID, query string) (blob.Address,
 	error) {
-	keys, err := s.fileKeys.get(ctx, s)
+	keys, err := s.fileKeys.load(ctx, s)
 	if err != nil {
 		return blob.Address{}, err
 	}
