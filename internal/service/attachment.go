@@ -91,6 +91,7 @@ func (s *Service) signUpload(ctx context.Context, keys keySet, a loci.Attachment
 		Headers: map[string]string{"Content-Type": a.MIMEType}}
 	if direct := blob.Direct(s.Bucket); direct != nil {
 		out.UploadURL, out.Headers, err = direct.SignPut(ctx, address, a.SHA256)
+		delete(out.Headers, "Content-Length") // each client sets it by itself
 		return out, bucketError(err)
 	}
 	out.UploadURL = s.sign(keys, address)
