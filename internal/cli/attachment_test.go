@@ -187,7 +187,8 @@ func exerciseAttachments(t *testing.T, d *testTerminal) {
 	}
 	id := string(added[0].ID)
 	if code := d.run("memory", "get", string(m)); code != exitOK ||
-		!strings.Contains(d.out.String(), "ATTACHMENTS\n") || !strings.Contains(d.out.String(), "plan.bin") || !strings.Contains(d.out.String(), "\n\nThe plan.") {
+		!strings.Contains(d.out.String(), "ATTACHMENTS\n") || !strings.Contains(d.out.String(), "plan.bin") ||
+		!strings.Contains(d.out.String(), "\n\nThe plan.") {
 		t.Errorf("%d %s%s", code, d.out.String(), d.err.String())
 	}
 	out := filepath.Join(dir, "out")
