@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"hash"
+	"hash/maphash"
 	"io"
 	"slices"
 	"strings"
@@ -57,7 +58,7 @@ const (
 // replaces nothing at the target. Each copy, and each object that is there already, is compared with the checksum of
 // its attachment. An error of a bucket ends it; another call continues.
 func Copy(ctx context.Context, db *sqldb.Handle, from, to blob.Bucket, o Options) (Result, error) {
-	c := &copier{db: db, from: from, to: to, Options: o,
+	c := &copier{db: db, from: from, to: to, Options: o, seed: maphash.MakeSeed(), found: map[uint64]struct{}{},
 		result: Result{From: from.String(), To: to.String(), DryRun: o.DryRun, Failed: []Failure{}}}
 	err := c.run(ctx)
 	slices.SortFunc(c.result.Failed, func(a, b Failure) int { return strings.Compare(string(a.ID), string(b.ID)) })
@@ -71,6 +72,8 @@ type copier struct {
 
 	total int64
 	done  atomic.Int64
+	seed  maphash.Seed
+	found map[uint64]struct{} // hashes of the ids of the objects at the source
 
 	mu     sync.Mutex
 	result Result
@@ -88,6 +91,7 @@ func (c *copier) run(ctx context.Context) error {
 		if err != nil {
 			return bucketError(c.from, err)
 		}
+		c.found[maphash.String(c.seed, string(o.ID))] = struct{}{}
 		if batch = append(batch, o); len(batch) == batchSize {
 			if err := c.copyBatch(ctx, batch); err != nil {
 				return err
@@ -95,7 +99,46 @@ func (c *copier) run(ctx context.Context) error {
 			batch = batch[:0]
 		}
 	}
-	return c.copyBatch(ctx, batch)
+	if err := c.copyBatch(ctx, batch); err != nil {
+		return err
+	}
+	return c.findMissing(ctx)
+}
+
+// findMissing reports the active attachments that have no object on either side.
+func (c *copier) findMissing(ctx context.Context) error {
+	for after := int64(0); ; {
+		list, err := sqldb.SystemRead(ctx, c.db, "list active attachments",
+			func(t *sqldb.Tx) ([]attachmentdb.Record, error) { return attachmentdb.ListActive(t, after, 1000) })
+		if err != nil || len(list) == 0 {
+			return err
+		}
+		for _, a := range list {
+			after = a.RowID
+			if _, found := c.found[maphash.String(c.seed, string(a.ID))]; found {
+				continue
+			}
+			if err := c.reportMissing(ctx, a.ID); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// reportMissing reports an attachment, unless an object appeared or the attachment was deleted meanwhile.
+func (c *copier) reportMissing(ctx context.Context, id loci.ID) error {
+	for _, b := range []blob.Bucket{c.to, c.from} {
+		if _, err := b.Head(ctx, id); err == nil {
+			return nil
+		} else if !errors.Is(err, blob.ErrNotFound) {
+			return bucketError(b, err)
+		}
+	}
+	records, err := c.lookUp(ctx, []loci.ID{id})
+	if _, ok := records[id]; ok {
+		c.fail(id, "the file is missing at the source")
+	}
+	return err
 }
 
 // bucketError names the bucket of an error.

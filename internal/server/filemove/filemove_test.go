@@ -121,12 +121,15 @@ func testCopy(x *moveTest, to blob.Bucket) {
 	x.move(to, filemove.Options{DryRun: true}, 1, 3, 1, 0)
 	x.move(to, filemove.Options{}, 1, 3, 1, 0)
 
-	damaged := x.upload("third", true)
+	damaged, lost := x.upload("third", true), x.upload("lost", true)
+	if err := x.from.Delete(x.Context(), lost); err != nil {
+		x.Fatal(err)
+	}
 	replace(x.T, x.from, damaged, "Third")
 	replace(x.T, to, first, "First")
 	replace(x.T, to, second, "longer")
 	replace(x.T, to, empty, "longer")
-	r = x.move(to, filemove.Options{}, 0, 1, 1, 4)
+	r = x.move(to, filemove.Options{}, 0, 1, 1, 5)
 	if content(x.T, to, damaged) != "none" || content(x.T, to, first) != "First" {
 		x.Errorf("%+v", r)
 	}
@@ -155,7 +158,7 @@ func TestCopyReachesBucketOfS3(t *testing.T) {
 	}
 	folder := newFolder(t)
 	x.from = to
-	x.move(folder, filemove.Options{}, 4, 0, 0, 0)
+	x.move(folder, filemove.Options{}, 4, 0, 0, 2) // the target lacks the damaged and the lost one
 }
 
 // A deletingBucket deletes attachments when an object is stored.
