@@ -119,6 +119,10 @@ func TestLoadRejectsMissingDataDir(t *testing.T) {
 		t.Error(err)
 	}
 	s.DB = "postgres://ann@localhost/loci"
+	if err := s.validate(); err == nil || !strings.Contains(err.Error(), "--blobs") {
+		t.Error(err)
+	}
+	s.Blobs, s.environ = "s3://bucket", map[string]string{"AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b"}
 	if err := s.validate(); err != nil {
 		t.Error(err)
 	}
