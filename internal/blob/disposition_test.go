@@ -25,7 +25,8 @@ func FuzzDisposition(f *testing.F) {
 			}
 		}
 		safe := loci.FileName(name).Safe()
-		if safe == "" || strings.ContainsAny(safe, "/\\\x00:\n") || safe == "." || safe == ".." || !utf8.ValidString(safe) {
+		if safe == "" || strings.ContainsAny(safe, "/\\\x00:\n") || safe == "." || safe == ".." ||
+			!utf8.ValidString(safe) {
 			t.Errorf("%q is not safe as %q", name, safe)
 		}
 		if again := loci.FileName(safe).Safe(); again != safe {

@@ -294,8 +294,8 @@ func (m *fileModel) step() {
 	}
 }
 
-// settle ends all uploads and runs all jobs.
-func (m *fileModel) settle() {
+// finish ends all uploads and runs all jobs.
+func (m *fileModel) finish() {
 	m.clock.Advance(m.latest.Sub(m.clock.Now()) + loci.UploadLifetime + time.Hour)
 	m.sweep()
 	m.store.Jobs().Start(context.Background())
@@ -365,7 +365,7 @@ func TestFilesAgreeWithModelAfterKills(t *testing.T) {
 			for range rapid.IntRange(1, 40).Draw(rt, "steps") {
 				m.step()
 			}
-			m.settle()
+			m.finish()
 			m.check(t)
 		})
 		s := d.Open(t, store.Options{})

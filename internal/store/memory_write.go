@@ -227,7 +227,7 @@ func (m *Memory) changedColumns(next loci.Memory, hash int64) (string, []any) {
 func (m *Memory) withFixedFields(next loci.Memory) loci.Memory {
 	was := m.current
 	next.ID, next.CreatedBy, next.CreatedAt, next.Source = was.ID, was.CreatedBy, was.CreatedAt, was.Source
-	next.AgentID, next.SessionID = was.AgentID, was.SessionID
+	next.AgentID, next.SessionID, next.AttachmentIDs = was.AgentID, was.SessionID, was.AttachmentIDs
 	if !m.reviewed {
 		next.VerifiedAt, next.VerifiedBy, next.Evidence = was.VerifiedAt, was.VerifiedBy, was.Evidence
 		next.Confidence, next.ValidUntil = was.Confidence, was.ValidUntil
