@@ -23,10 +23,10 @@ func (c commands) backup() *cobra.Command {
 		Short: "Write a backup of the database and the files of memories to a file",
 		Long: "Writes a backup of the SQLite database and of the files of memories to FILE, which appears once it is " +
 			"complete: a tar of\n" +
-			"manifest.json (version, schema, counts and hashes), loci.db, and the files. The server may run and write " +
-			"meanwhile: a file\n" +
-			"that is deleted then is listed as missing. With - it goes to the standard output. FILE holds all that the " +
-			"database and the\n" +
+			"manifest.json (version, schema, counts and hashes), loci.db, and the files. The server may run and " +
+			"write meanwhile: a file\n" +
+			"that is deleted then is listed as missing. With - it goes to the standard output. FILE holds all that " +
+			"the database and the\n" +
 			"file store hold: keep it as safe. For PostgreSQL the command names the line of pg_dump.",
 		Example: "loci admin backup /backup/loci.tar\nloci admin backup - | ssh host 'cat > loci.tar'",
 		Args:    command.ExactArgs("FILE"),
@@ -63,8 +63,8 @@ func (c commands) verifyBackup() *cobra.Command {
 	return &cobra.Command{
 		Use:   "verify FILE",
 		Short: "Compare a backup with its manifest",
-		Long: "Reads a backup to its end and compares its files with the hashes in its manifest and database, and the " +
-			"rows of its\n" +
+		Long: "Reads a backup to its end and compares its files with the hashes in its manifest and database, and " +
+			"the rows of its\n" +
 			"database with the counts. It lists the files of memories that were missing or damaged already. The\n" +
 			"database is in the temporary folder (TMPDIR) meanwhile. - is the standard input.",
 		Example: "loci admin backup verify /backup/loci.tar",
