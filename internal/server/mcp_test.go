@@ -74,7 +74,7 @@ func TestMCPChallengeNamesMetadata(t *testing.T) {
 func TestMCPSlashIsSameEndpoint(t *testing.T) {
 	t.Parallel()
 	url, key, _ := startWithKey(t)
-	for path, size := range map[string]int{"/mcp/": 46, "/mcp/?toolset=core": 11, "/mcp?toolset=stable": 31} {
+	for path, size := range map[string]int{"/mcp/": 46, "/mcp/?toolset=core": 11, "/mcp?toolset=stable": 32} {
 		status, v := callAPI(t, "POST", url+path, key, listTools)
 		result, _ := v["result"].(map[string]any)
 		if list, _ := result["tools"].([]any); status != 200 || len(list) != size {
