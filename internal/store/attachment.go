@@ -156,9 +156,6 @@ func (a *Attachment) Activate(size int64, mimeType, sha256 string) (loci.Attachm
 func (a *Attachment) Delete() error {
 	t, m, id := a.memory.t, a.memory, a.record.ID
 	t.LinkResponse(m.current.ID)
-	if err := t.deleteResponses(id); err != nil {
-		return err
-	}
 	if err := attachmentdb.Delete(t.conn, t.store.jobs, `row_id = ?1`, a.record.RowID); err != nil {
 		return err
 	}
