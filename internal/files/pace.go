@@ -50,6 +50,14 @@ const (
 	partTimeout = 180 * time.Second
 )
 
+// A client that reads fastBytes within a second gets larger parts, for which the system has a larger buffer, of up to
+// 4 MB. It wakes the writer when a third of it is free, so the timeout is longer.
+const (
+	fastBytes   = 4 << 20
+	fastPart    = 512 << 10
+	fastTimeout = 40 * time.Minute
+)
+
 // checkInterval is how often a running download is checked.
 const checkInterval = time.Second
 
@@ -60,6 +68,8 @@ type pacedWriter struct {
 	controller        *http.ResponseController
 	check             func() error
 	checked, deadline time.Time
+	moved             int64 // bytes since checked
+	fast              bool
 	err               error // of check
 }
 
@@ -67,25 +77,32 @@ func newPacedWriter(w http.ResponseWriter, check func() error) *pacedWriter {
 	return &pacedWriter{ResponseWriter: w, controller: http.NewResponseController(w), check: check, checked: time.Now()}
 }
 
-// begin prepares the next part.
-func (w *pacedWriter) begin() error {
+// begin prepares the next part, and returns its size.
+func (w *pacedWriter) begin() (int64, error) {
 	now := time.Now()
 	if w.err == nil && now.Sub(w.checked) >= checkInterval {
-		w.err, w.checked = w.check(), now
+		w.err, w.checked, w.moved = w.check(), now, 0
 	}
-	if w.deadline.Sub(now) < partTimeout*9/10 {
-		w.deadline = now.Add(partTimeout)
+	w.fast = w.fast || w.moved >= fastBytes
+	size, timeout := int64(partSize), partTimeout
+	if w.fast {
+		size, timeout = fastPart, fastTimeout
+	}
+	if w.deadline.Sub(now) < timeout*9/10 {
+		w.deadline = now.Add(timeout)
 		_ = w.controller.SetWriteDeadline(w.deadline) // a writer of a test has no connection
 	}
-	return w.err
+	return size, w.err
 }
 
 func (w *pacedWriter) Write(p []byte) (n int, err error) {
 	for first := true; first || n < len(p); first = false {
-		if err := w.begin(); err != nil {
+		size, err := w.begin()
+		if err != nil {
 			return n, err
 		}
-		m, err := w.ResponseWriter.Write(p[n:min(n+partSize, len(p))])
+		m, err := w.ResponseWriter.Write(p[n:min(n+int(size), len(p))])
+		w.moved += int64(m)
 		if n += m; err != nil {
 			return n, err
 		}
@@ -101,11 +118,13 @@ func (w *pacedWriter) ReadFrom(r io.Reader) (n int64, err error) {
 		return io.Copy(struct{ io.Writer }{w}, r)
 	}
 	for limited.N > 0 {
-		if err := w.begin(); err != nil {
+		size, err := w.begin()
+		if err != nil {
 			return n, err
 		}
-		part := &io.LimitedReader{R: limited.R, N: min(partSize, limited.N)}
+		part := &io.LimitedReader{R: limited.R, N: min(size, limited.N)}
 		m, err := to.ReadFrom(part)
+		w.moved += m
 		n += m
 		if limited.N -= m; err != nil || m == 0 {
 			return n, err

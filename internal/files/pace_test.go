@@ -1,6 +1,7 @@
 package files
 
 import (
+	"io"
 	"net/http"
 	"os"
 	"strings"
@@ -84,4 +85,44 @@ func TestDownloadHasTimeForEachPart(t *testing.T) {
 			t.Errorf("%d checks in 10 seconds", checks)
 		}
 	})
+}
+
+// A sink takes each part after a pause, and keeps its size.
+type sink struct {
+	deadlineWriter
+	pause time.Duration
+	parts []int64
+}
+
+func (s *sink) ReadFrom(r io.Reader) (int64, error) {
+	time.Sleep(s.pause)
+	n := r.(*io.LimitedReader).N
+	s.parts = append(s.parts, n)
+	return n, nil
+}
+
+func TestFastClientGetsLargeParts(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		pause   time.Duration
+		last    int64
+		timeout time.Duration
+	}{
+		"fast": {time.Millisecond, fastPart, fastTimeout},
+		"slow": {50 * time.Millisecond, partSize, partTimeout},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := &sink{pause: c.pause}
+			p := newPacedWriter(s, func() error { return nil })
+			if n, err := p.ReadFrom(&io.LimitedReader{N: 16 << 20}); n != 16<<20 || err != nil {
+				t.Fatal(n, err)
+			}
+			if first, last := s.parts[0], s.parts[len(s.parts)-1]; first != partSize || last != c.last {
+				t.Errorf("%s: parts of %d to %d bytes", name, first, last)
+			}
+			if left := time.Until(s.write); left > c.timeout || left < c.timeout*9/10-time.Second {
+				t.Errorf("%s: %v are left", name, left)
+			}
+		})
+	}
 }

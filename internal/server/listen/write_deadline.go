@@ -44,11 +44,16 @@ type deadlineConn struct {
 	tcpConn
 	timeout  time.Duration
 	deadline time.Time
+	tuned    bool // the system chooses the size of the write buffer
 }
 
 // Write extends the deadline with each part that the client reads. It keeps a deadline that is far enough away: moving
 // it costs a small answer a tenth of its processor time.
 func (c *deadlineConn) Write(p []byte) (n int, err error) {
+	if c.tuned {
+		c.tuned = false
+		_ = c.SetWriteBuffer(writeBuffer) // as in Accept
+	}
 	for {
 		if err := c.extend(); err != nil {
 			return n, err
@@ -75,21 +80,30 @@ func (c *deadlineConn) SetWriteDeadline(t time.Time) error {
 	return c.tcpConn.SetWriteDeadline(t)
 }
 
-// A part of a file is as large as what a handler sends within one deadline of its own.
+// A part of a file is as large as what a handler sends to a slow client within one deadline of its own.
 const filePart = 128 << 10
 
-// ReadFrom writes what a reader has. The system copies parts of a file to the connection.
+// ReadFrom writes what a reader has. The system copies parts of a file to the connection. A handler with a late deadline
+// that sends more at once has a fast client: a larger write buffer wakes the writer less often.
 func (c *deadlineConn) ReadFrom(r io.Reader) (n int64, err error) {
 	limited, ok := r.(*io.LimitedReader)
 	to, direct := c.tcpConn.(io.ReaderFrom)
 	if !ok || !direct {
 		return io.Copy(struct{ io.Writer }{c}, r)
 	}
+	size := int64(filePart)
+	if limited.N > size && time.Until(c.deadline) > 2*c.timeout {
+		size = limited.N
+		if !c.tuned {
+			c.tuned = true
+			tuneWriteBuffer(c.tcpConn)
+		}
+	}
 	for limited.N > 0 {
 		if err := c.extend(); err != nil {
 			return n, err
 		}
-		part := &io.LimitedReader{R: limited.R, N: min(filePart, limited.N)}
+		part := &io.LimitedReader{R: limited.R, N: min(size, limited.N)}
 		m, err := to.ReadFrom(part)
 		n += m
 		if limited.N -= m; err != nil || m == 0 {
