@@ -57,6 +57,8 @@ var rows = []struct {
 	{"events", (*bench).events}, {"finalize", (*bench).finalize}, {"hook", (*bench).hook}, {"acp", (*bench).acp},
 	{"streams", (*bench).idleStreams}, {"broadcast", (*bench).broadcast}, {"delivery", (*bench).delivery},
 	{"send", (*bench).sendScale},
+	{"upload", (*bench).upload}, {"download", (*bench).download}, {"transfers", (*bench).transfers},
+	{"attached", (*bench).attached},
 	{"extraction", (*bench).extraction}, {"former", (*bench).former},
 }
 
@@ -87,7 +89,8 @@ func run(ctx context.Context) (err error) {
 	b := &bench{ctx: ctx, report: report{rounds: series{}}}
 	only := flag.String("run", "", "rows to run, with commas: transport, get, tools, create, lifecycle, list, memory, "+
 		"search, tenants, workspaces, member, token, status, plan, deletion, start, semantic, ingest, events, "+
-		"finalize, hook, acp, streams, broadcast, delivery, send, extraction, former; default: all")
+		"finalize, hook, acp, streams, broadcast, delivery, send, upload, download, transfers, attached, "+
+		"extraction, former; default: all")
 	drivers := flag.String("driver", "mattn,modernc",
 		"drivers of SQLite, with commas; the thresholds are for the first")
 	out := flag.String("json", "", "file for the raw figures of every round")

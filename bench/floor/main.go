@@ -7,6 +7,7 @@
 //	floor find   -db FILE             stock FTS5: porter, OR, the same filters, 20 rows
 //	floor hold                        a stream without events
 //	floor fanout -db FILE             a message to all streams
+//	floor files  -dir FOLDER          files that are stored and sent
 //	floor index  -db FILE             makes the FTS5 table that find needs, and ends
 //
 // FILE is a copy of a Loci database: same tables, same indexes, same rows.
@@ -31,12 +32,13 @@ func main() {
 
 func run(args []string) error {
 	if len(args) == 0 {
-		return fmt.Errorf("empty, get, create, find, hold, fanout or index is needed")
+		return fmt.Errorf("empty, get, create, find, hold, fanout, files or index is needed")
 	}
 	flags := flag.NewFlagSet("floor", flag.ContinueOnError)
 	path := flags.String("db", "", "database")
 	size := flags.Int("size", 0, "bytes of the answer of empty")
 	blob := flags.Int("blob", 0, "bytes of a document in the log of changes")
+	dir := flags.String("dir", "", "folder of files")
 	if err := flags.Parse(args[1:]); err != nil {
 		return err
 	}
@@ -55,6 +57,8 @@ func run(args []string) error {
 		h = newHolder()
 	case "fanout":
 		h, err = newFanout(*path)
+	case "files":
+		h = newFileHandler(*dir)
 	case "index":
 		return buildIndex(*path)
 	default:
