@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// tuneWriteBuffer lets the system choose the size of a write buffer again (SO_BUF_LOCK, since Linux 5.14): it grows with
-// the speed of the client.
+// tuneWriteBuffer lets the system choose the size of a write buffer again (SO_BUF_LOCK, since Linux 5.14): it grows
+// with the speed of the client.
 func tuneWriteBuffer(c tcpConn) {
 	s, ok := c.(syscall.Conn)
 	if !ok {

@@ -83,8 +83,8 @@ func (c *deadlineConn) SetWriteDeadline(t time.Time) error {
 // A part of a file is as large as what a handler sends to a slow client within one deadline of its own.
 const filePart = 128 << 10
 
-// ReadFrom writes what a reader has. The system copies parts of a file to the connection. A handler with a late deadline
-// that sends more at once has a fast client: a larger write buffer wakes the writer less often.
+// ReadFrom writes what a reader has. The system copies parts of a file to the connection. A handler with a late
+// deadline that sends more at once has a fast client: a larger write buffer wakes the writer less often.
 func (c *deadlineConn) ReadFrom(r io.Reader) (n int64, err error) {
 	limited, ok := r.(*io.LimitedReader)
 	to, direct := c.tcpConn.(io.ReaderFrom)
