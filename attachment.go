@@ -49,7 +49,7 @@ type FileName string
 // Rule requires 1 to 255 bytes without control characters.
 func (FileName) Rule() Rule {
 	return Rule{MinLength: 1, MaxBytes: 255, Pattern: `^[^\x00-\x1f\x7f-\x9f]*$`,
-		Characters: "any characters but control characters", Description: "At most 255 bytes"}
+		Characters: "characters that are no control characters", Description: "At most 255 bytes"}
 }
 
 // Safe returns a name without the characters and words that a file system gives a meaning.
@@ -84,7 +84,7 @@ type MIMEType string
 
 // Rule requires a type and a subtype, with or without parameters.
 func (MIMEType) Rule() Rule {
-	return Rule{MinLength: 3, MaxLength: 255, Pattern: `^[A-Za-z0-9!#$&^_.+-]+/[A-Za-z0-9!#$&^_.+-]+( *;[ -~]*)?$`,
+	return Rule{MinLength: 3, MaxLength: 255, Pattern: `^[A-Za-z0-9!#$&^_.+-]+/[A-Za-z0-9!#$&^_.+-]+( *;[ -~]*[!-~])?$`,
 		Characters: "a media type such as image/png"}
 }
 

@@ -193,7 +193,12 @@ func (t *transfer) error(server string, err error) error {
 		return &loci.Error{Code: loci.CodeUnavailable, Err: errStalled,
 			Message: server + " makes no progress for " + strconv.Itoa(int(t.limit.Seconds())) + " seconds."}
 	}
-	return unreachableError(t.parent, server, err)
+	if err = unreachableError(t.parent, server, err); loci.Is(err, loci.CodeUnavailable) {
+		e := *loci.AsError(err)
+		e.Message = "The bytes of the file cannot be sent to or received from " + server + "."
+		return &e
+	}
+	return err
 }
 
 // An uploadBody reads the body of an upload, until it is closed. The HTTP client may read on after its error.

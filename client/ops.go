@@ -510,7 +510,7 @@ func (c *Client) AttachmentConfirm(ctx context.Context, in loci.GetAttachment, o
 
 // AttachmentDownload calls attachment.download, GET /functions/v1/loci/storage/download-url.
 //
-// Get an address from which a file can be downloaded for 15 minutes.
+// Get an address of a file of a memory: download it within 15 minutes, without a key.
 func (c *Client) AttachmentDownload(ctx context.Context, in loci.GetAttachment, options ...CallOption) (loci.Download, error) {
 	return do[loci.Download](ctx, c, "GET /functions/v1/loci/storage/download-url", in, options)
 }

@@ -96,7 +96,10 @@ func (g *Gate) Admit(ctx context.Context, o *op.Op, c *op.Call) (*identity.Actor
 	}
 	kind, err := kindOf(c)
 	if err == nil && !access.Takes(kind, c.Transport) {
-		err = loci.NewError(loci.CodeInvalidKey)
+		err = loci.Errorf(loci.CodeInvalidKey, "Files take a token of POST /functions/v1/loci/auth/exchange.")
+		if kind == identity.CredentialFile {
+			err = loci.Errorf(loci.CodeInvalidKey, "A token for files is good for files alone: send an API key.")
+		}
 	}
 	if err != nil {
 		return nil, err

@@ -14,8 +14,8 @@ import (
 var (
 	testKeys = Keys{[]byte("the present key, 32 bytes of it."), []byte("the former key, also 32 bytes...")}
 	testNow  = time.Unix(1_800_000_000, 0)
-	testPut  = Address{http.MethodPut, "01890000-0000-7000-8000-000000000001", testNow.Add(time.Minute), 1234,
-		"text/plain; charset=utf-8"}
+	testPut  = Address{Method: http.MethodPut, ID: "01890000-0000-7000-8000-000000000001",
+		Expires: testNow.Add(time.Minute), Size: 1234, Type: "text/plain; charset=utf-8"}
 	testGet = Address{Method: http.MethodGet, ID: testPut.ID, Expires: testNow.Add(time.Minute)}
 )
 

@@ -202,8 +202,11 @@ func (f *Folder) List(ctx context.Context) iter.Seq2[Object, error] {
 				return err
 			case d.IsDir() && path == f.uploads():
 				return fs.SkipDir
-			case d.IsDir() || !loci.ID(d.Name()).Valid():
+			case d.IsDir():
 				return ctx.Err()
+			}
+			if own, err := f.path(loci.ID(d.Name())); err != nil || own != path {
+				return ctx.Err() // none of this package
 			}
 			info, err := d.Info()
 			if errors.Is(err, fs.ErrNotExist) {

@@ -13,13 +13,13 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/credentials"
 	"github.com/minio/minio-go/v7/pkg/s3utils"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/contextio"
 )
 
 // An S3 keeps objects in a bucket of S3, or of a server that speaks its protocol.
@@ -138,7 +138,9 @@ func (b *S3) Put(ctx context.Context, id loci.ID, body io.Reader, size int64) er
 	}
 	o := minio.PutObjectOptions{ContentType: "application/octet-stream", DisableMultipart: true}
 	o.SetMatchETagExcept("*")
-	_, err = b.client.PutObject(ctx, b.bucket, key, exact, size, o)
+	read := contextio.NewEndable(exact)
+	_, err = b.client.PutObject(ctx, b.bucket, key, read, size, o)
+	read.End()
 	if err != nil && exact.err != nil && !errors.Is(exact.err, io.EOF) {
 		return exact.err
 	}
@@ -261,7 +263,7 @@ func (b *S3) SignPut(ctx context.Context, a Address, sha256 string) (address str
 	for name, value := range headers {
 		signed.Set(name, value)
 	}
-	u, err := b.client.PresignHeader(ctx, http.MethodPut, b.bucket, key, time.Until(a.Expires), nil, signed)
+	u, err := b.client.PresignHeader(ctx, http.MethodPut, b.bucket, key, a.Lifetime, nil, signed)
 	if err != nil {
 		return "", nil, mapS3(err)
 	}
@@ -274,7 +276,7 @@ func (b *S3) SignGet(ctx context.Context, a Address, disposition string) (string
 	if err != nil {
 		return "", err
 	}
-	u, err := b.client.PresignHeader(ctx, http.MethodGet, b.bucket, key, time.Until(a.Expires), url.Values{
+	u, err := b.client.PresignHeader(ctx, http.MethodGet, b.bucket, key, a.Lifetime, url.Values{
 		"response-content-disposition": {disposition}, "response-content-type": {"application/octet-stream"}}, nil)
 	if err != nil {
 		return "", mapS3(err)

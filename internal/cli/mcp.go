@@ -90,11 +90,12 @@ func (p *program) serveMCP(cmd *cobra.Command, name, workspace, atlas string, ag
 	return err
 }
 
-// withoutServerOnly returns the operations of a database on this device, which has no agents.
+// withoutServerOnly returns the operations of a database on this device, which has no agents, and at whose addresses of
+// files nobody listens.
 func withoutServerOnly(table *op.Table) *op.Table {
 	var excluded []string
 	for _, o := range table.Ops {
-		if o.Has(op.ServerOnly) {
+		if o.Has(op.ServerOnly) || o.Access == op.File {
 			excluded = append(excluded, o.Name)
 		}
 	}

@@ -62,12 +62,18 @@ var attachmentFixtures = map[string]fixture{
 	},
 }
 
-// upload returns the arguments of an upload. It deletes the pending ones, of which a user has few.
-func (s testScene) upload(memory loci.ID) args {
+// deleteUploads deletes the pending attachments, of which a user has few.
+func (s testScene) deleteUploads() {
 	s.t.Helper()
 	conformance.Must(sqldb.System(s.t.Context(), s.Store.DB(), "test", func(t *sqldb.Tx) (int64, error) {
-		return t.Exec(`DELETE FROM attachments WHERE NOT active AND stored_sha256 = ''`)
+		return t.Exec(`DELETE FROM attachments WHERE NOT active`)
 	}))(s.t)
+}
+
+// upload returns the arguments of an upload.
+func (s testScene) upload(memory loci.ID) args {
+	s.t.Helper()
+	s.deleteUploads()
 	return args{"memoryId": memory, "fileName": "chart.txt", "size": 5, "mimeType": "text/plain",
 		"sha256": "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824"}
 }

@@ -191,7 +191,7 @@ func bounds(least, most *int, of string) string {
 func outputType(t reflect.Type) string {
 	var names []string
 	for _, f := range reflect.VisibleFields(t) {
-		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" {
+		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" && name != "-" {
 			names = append(names, "`"+name+"`")
 		}
 	}

@@ -64,6 +64,8 @@ func fillTables(t *testing.T, d storetest.Database) (w *conformance.World, memor
 	}
 	memory = w.Memory(t, w.Atlas(t, "Shelf"), "the harbour closes at nine")
 	linkSessions(t, w, memory)
+	conformance.Must(w.Service.UploadAttachment(t.Context(), w.Ann.Actor(), loci.UploadAttachment{MemoryID: memory,
+		FileName: "chart", MIMEType: "text/plain"}))(t)
 	w.WaitForEmbeddings(t)
 	if err := w.Store.Flush(t.Context(), w.Team); err != nil {
 		t.Fatal(err)

@@ -1,10 +1,13 @@
 package files
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"net/http"
+	"os"
 	"strings"
 	"time"
 
@@ -45,21 +48,17 @@ func (h handler) address(r *http.Request, method string) (blob.Address, error) {
 	return h.Service.VerifyFileAddress(r.Context(), method, loci.ID(r.PathValue("attachmentId")), r.URL.RawQuery)
 }
 
-// finish writes the line of the log, and the response of a call that has failed before it had one.
-func (h handler) finish(w http.ResponseWriter, r *http.Request, name string, id loci.ID, start time.Time, err error) {
-	code := ""
-	level := slog.LevelInfo
+// logTransfer writes the line of the log of a transfer.
+func (h handler) logTransfer(w http.ResponseWriter, r *http.Request, name string, start time.Time, err error) {
+	code, level := "", slog.LevelInfo
+	attrs := []any{"op", name, "request", w.Header().Get("X-Request-Id"), "attachment", r.PathValue("attachmentId")}
 	if err != nil {
 		e := loci.AsError(err)
 		if code = string(e.Code); e.Code.Status() >= http.StatusInternalServerError {
-			level = slog.LevelError
+			level, attrs = slog.LevelError, append(attrs, "err", e.Err)
 		}
 	}
-	attrs := []any{"op", name, "request", w.Header().Get("X-Request-Id"), "attachment", id, "code", code, "ms",
-		time.Since(start).Milliseconds()}
-	if cause := errors.Unwrap(err); level == slog.LevelError && cause != nil {
-		attrs = append(attrs, "err", cause)
-	}
+	attrs = append(attrs, "code", code, "ms", time.Since(start).Milliseconds())
 	h.Log.Log(context.WithoutCancel(r.Context()), level, "file", attrs...)
 }
 
@@ -84,7 +83,7 @@ func (h handler) upload(w http.ResponseWriter, r *http.Request) {
 		httpapi.DrainBody(w, r)
 		httpapi.WriteError(w, r, nil, err)
 	}
-	h.finish(w, r, "attachment.put", a.ID, start, err)
+	h.logTransfer(w, r, "attachment.put", start, err)
 }
 
 // download sends the bytes of an attachment, or a range of them.
@@ -98,7 +97,7 @@ func (h handler) download(w http.ResponseWriter, r *http.Request) {
 	}
 	if err != nil {
 		httpapi.WriteError(w, r, nil, err)
-		h.finish(w, r, "attachment.get", a.ID, start, err)
+		h.logTransfer(w, r, "attachment.get", start, err)
 		return
 	}
 	defer object.Close()
@@ -110,11 +109,35 @@ func (h handler) download(w http.ResponseWriter, r *http.Request) {
 	head.Set("Etag", `"`+file.SHA256+`"`)
 	out := newPacedWriter(w, func() error {
 		_, err := h.Service.CheckDownload(r.Context(), a.ID)
+		if !loci.Is(err, loci.CodeNotFound) {
+			err = nil // the next check tells
+		}
 		return err
 	})
-	http.ServeContent(out, r, "", time.Time{}, blob.ForServing(object))
-	h.finish(w, r, "attachment.get", a.ID, start, out.err)
-	if out.err != nil {
+	content := &checkedContent{ReadSeeker: blob.ForServing(object)}
+	if f, ok := content.ReadSeeker.(*os.File); ok { // which the system sends
+		http.ServeContent(out, r, "", time.Time{}, f)
+	} else {
+		http.ServeContent(out, r, "", time.Time{}, content)
+	}
+	err = cmp.Or(out.err, content.err)
+	h.logTransfer(w, r, "attachment.get", start, err)
+	if err != nil {
 		panic(http.ErrAbortHandler) // the client must not take a part for the whole
 	}
+}
+
+// A checkedContent keeps the first error of an object that is read.
+type checkedContent struct {
+	io.ReadSeeker
+	err error
+}
+
+// Read implements io.Reader.
+func (c *checkedContent) Read(p []byte) (int, error) {
+	n, err := c.ReadSeeker.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) && c.err == nil {
+		c.err = &loci.Error{Code: loci.CodeUnavailable, Message: loci.CodeUnavailable.Hint(), Err: err}
+	}
+	return n, err
 }

@@ -22,6 +22,10 @@ const Lifetime = 10 * time.Minute
 // audience is that of all tokens.
 const audience = "files"
 
+func init() {
+	jwt.MarshalSingleStringAsArray = false // an audience is a text
+}
+
 // ErrInvalid is that of a token that is none of this server's, or has expired.
 var ErrInvalid = errors.New("filetoken: invalid or expired")
 

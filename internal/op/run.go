@@ -119,7 +119,7 @@ func (h *Host) Run(ctx context.Context, o *Op, c *Call, args func() (Args, error
 	}
 	if o.Has(ServerOnly) && actor.CredentialKind == identity.CredentialLocal {
 		return nil, loci.Errorf(loci.CodeStateConflict,
-			"A local database has no passwords, sign-ins, grants, agents and referrals: use a server.")
+			"A local database has no passwords, sign-ins, grants, tokens, agents and referrals: use a server.")
 	}
 	if o.Streams {
 		var end context.CancelFunc

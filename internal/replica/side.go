@@ -49,7 +49,9 @@ func call[In, Out any](ctx context.Context, s *side, o op.TypedOp[In, Out], in I
 			set(c)
 		}
 		out, err = op.Do(ctx, s.caller, c, o, in)
-		s.keepTag(out, c.ETag)
+		if err == nil {
+			s.keepTag(out, c.ETag)
+		}
 		if !loci.Is(err, loci.CodeRateLimited) || try == maxRateTries {
 			return out, err
 		}

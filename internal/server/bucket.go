@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/blob"
+	"github.com/loci-memory/loci/internal/store"
 )
 
 // blobsFile is the setting of files in a folder of the data folder, filesFolder.
@@ -31,6 +33,17 @@ func (s Settings) openBucket() (blob.Bucket, error) {
 
 // hasBlobsAddress reports whether files are kept outside of the data folder.
 func (s Settings) hasBlobsAddress() bool { return s.Blobs != "" && s.Blobs != blobsFile }
+
+// movedFilesWarning returns a warning if the server that ran last kept its files in another place.
+func (s Settings) movedFilesWarning(ctx context.Context, st *store.Store) string {
+	saved, err := store.SystemRead(ctx, st, "read the place of the files", (*store.SystemTx).ServerSettings)
+	was, is := cmp.Or(saved["blobs"], blobsFile), cmp.Or(s.Blobs, blobsFile)
+	if err != nil || saved == nil || was == is {
+		return ""
+	}
+	return fmt.Sprintf("files are looked for in %s, and were kept in %s: copy them with loci admin files move "+
+		"--from '%[2]s' --to '%[1]s'", is, was)
+}
 
 // bucketInterval is the pause between two checks of the bucket, which must answer one within bucketTimeout.
 const (

@@ -7,12 +7,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/service"
-	"github.com/loci-memory/loci/internal/store/storetest"
 )
 
 // callLocal runs an operation on a local database.
@@ -70,23 +68,6 @@ func TestLocalStoresAndOpensFiles(t *testing.T) {
 		"another server": strings.Replace(down.URL, "localhost", "example.org", 1), "a change": down.URL + "x"} {
 		if _, _, err := l.OpenFile(t.Context(), address); !loci.Is(err, loci.CodeForbidden) {
 			t.Errorf("%s: %v", name, err)
-		}
-	}
-}
-
-// Nobody listens at the addresses of a local database. Agents are told so.
-func TestLocalToolGivesNoAddresses(t *testing.T) {
-	t.Parallel()
-	l, err := OpenLocal(t.Context(), storetest.NewDir(t), true)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	in := op.Args{JSON: []byte(`{"attachmentId":"` + string(loci.NewID(time.Now())) + `"}`)}
-	for transport, code := range map[string]loci.Code{"mcp": loci.CodeStateConflict, "command": loci.CodeNotFound} {
-		_, err := l.Host.Call(t.Context(), service.AttachmentDownload.Op, &op.Call{Transport: transport}, in)
-		if !loci.Is(err, code) {
-			t.Errorf("%s: %v", transport, err)
 		}
 	}
 }

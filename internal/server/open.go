@@ -336,11 +336,7 @@ func OpenLocal(ctx context.Context, dir string, oneShot bool) (*Local, error) {
 	}
 	st.Jobs().Start(ctx)
 	return &Local{service: s, store: st, owner: owner.ID, Host: &op.Host{Service: s, Log: slog.New(slog.DiscardHandler),
-		Admit: func(_ context.Context, o *op.Op, c *op.Call) (*identity.Actor, error) {
-			if o.Name == service.AttachmentDownload.Name && c.Transport == "mcp" {
-				return nil, loci.Errorf(loci.CodeStateConflict, "A database on this device has no addresses for its "+
-					"files: loci attachment get ID saves one.")
-			}
+		Admit: func(context.Context, *op.Op, *op.Call) (*identity.Actor, error) {
 			return &identity.Actor{UserID: owner.ID, Email: owner.Email, CredentialKind: identity.CredentialLocal,
 				CredentialID: owner.ID, Plan: identity.DefaultPlans[loci.PlanSelfHosted],
 				BasePlan: loci.PlanSelfHosted}, nil

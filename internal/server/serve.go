@@ -89,6 +89,9 @@ func Serve(ctx context.Context, s Settings, console, logs io.Writer) (err error)
 	}
 	s.inferredURL = s.PublicURL == ""
 	s.PublicURL = urls[0]
+	if w := s.movedFilesWarning(ctx, st); w != "" {
+		warnings = append(warnings, w)
+	}
 	if err := s.save(ctx, st); err != nil { // a full disk, which still answers reads
 		warnings = append(warnings, "loci admin does not learn the plans and the address of this server: "+err.Error())
 	}

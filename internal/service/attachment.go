@@ -60,8 +60,8 @@ func (s *Service) VerifyFileToken(ctx context.Context, token string) (filetoken.
 func (s *Service) UploadAttachment(ctx context.Context, actor *identity.Actor, in loci.UploadAttachment) (loci.Upload,
 	error) {
 	if int64(in.Size) > s.MaxFile {
-		return loci.Upload{}, loci.Errorf(loci.CodeInvalidQuery, "size must be at most %d: this server stores no "+
-			"larger files", s.MaxFile)
+		return loci.Upload{}, loci.Errorf(loci.CodeInvalidQuery, "size must be at most %d bytes (%.1f MiB): this "+
+			"server stores no larger files", s.MaxFile, float64(s.MaxFile)/(1<<20))
 	}
 	keys, err := s.fileKeys.load(ctx, s)
 	if err != nil {
@@ -86,7 +86,7 @@ func (s *Service) UploadAttachment(ctx context.Context, actor *identity.Actor, i
 // signUpload returns how to upload the bytes of an attachment.
 func (s *Service) signUpload(ctx context.Context, keys keySet, a loci.Attachment) (out loci.Upload, err error) {
 	address := blob.Address{Method: blob.MethodPut, ID: a.ID, Size: a.Size, Type: a.MIMEType,
-		Expires: s.Clock().Add(uploadAddressLifetime).Truncate(time.Second)}
+		Lifetime: uploadAddressLifetime, Expires: s.Clock().Add(uploadAddressLifetime).Truncate(time.Second)}
 	out = loci.Upload{Attachment: a, Method: address.Method, ExpiresAt: loci.TimeOf(address.Expires),
 		Headers: map[string]string{"Content-Type": a.MIMEType}}
 	if direct := blob.Direct(s.Bucket); direct != nil {
@@ -217,7 +217,7 @@ func (s *Service) DownloadAttachment(ctx context.Context, actor *identity.Actor,
 			return out, err
 		}
 		tx.LinkResponse(a.ID)
-		address := blob.Address{Method: blob.MethodGet, ID: a.ID,
+		address := blob.Address{Method: blob.MethodGet, ID: a.ID, Lifetime: downloadAddressLifetime,
 			Expires: s.Clock().Add(downloadAddressLifetime).Truncate(time.Second)}
 		out.ExpiresAt = loci.TimeOf(address.Expires)
 		if direct := blob.Direct(s.Bucket); direct != nil {
@@ -266,7 +266,7 @@ func (s *Service) deleteObject(ctx context.Context, j jobdb.Job) error {
 	_, err := store.SystemRead(ctx, s.Store, "look for an attachment before its object is deleted",
 		func(t *store.SystemTx) (attachmentdb.Record, error) { return t.AnyAttachment(id) })
 	switch {
-	case err == nil: // the job is none of this database: its rows were restored
+	case err == nil: // the row was restored, or it was confirmed before its upload was recorded
 		return nil
 	case !loci.Is(err, loci.CodeNotFound):
 		return err

@@ -85,7 +85,7 @@ type uploads struct {
 	ids map[loci.ID]bool
 }
 
-// begin reports whether no other upload of the object runs. It is then one until end is called.
+// begin reports whether no other upload of the object runs. This one is marked as running until end is called.
 func (u *uploads) begin(id loci.ID) (end func(), ok bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -127,7 +127,7 @@ func bucketError(err error) error {
 			RetryAfter: bucketRetry, Err: err}
 	}
 	return &loci.Error{Code: loci.CodeUnavailable, RetryAfter: bucketRetry, Err: err,
-		Message: "The file store does not answer: try again after Retry-After seconds."}
+		Message: "The file store does not answer: try again later."}
 }
 
 // VerifyFileAddress returns the signed address of a request for an object.
@@ -170,10 +170,11 @@ func (s *Service) StoreUpload(ctx context.Context, a blob.Address, body io.Reade
 	case err != nil:
 		return bucketError(err)
 	}
-	_, err = store.System(context.WithoutCancel(ctx), s.Store, "record an upload",
-		func(t *store.SystemTx) (loci.Empty, error) {
-			return loci.Empty{}, t.SetStored(a.ID, recognize(d.Head), d.SHA256)
-		})
+	pending, err := store.System(context.WithoutCancel(ctx), s.Store, "record an upload",
+		func(t *store.SystemTx) (bool, error) { return t.SetStored(a.ID, recognize(d.Head), d.SHA256) })
+	if err == nil && !pending {
+		err = loci.NewError(loci.CodeNotFound)
+	}
 	return err
 }
 
@@ -221,10 +222,11 @@ func (s *Service) OpenDownload(ctx context.Context, id loci.ID) (loci.Attachment
 	}
 	r, err := s.Bucket.Open(ctx, id)
 	if errors.Is(err, blob.ErrNotFound) {
-		// Only a damaged file store lacks the object of an active attachment, or a deletion of this moment.
-		if _, gone := s.CheckDownload(ctx, id); gone != nil {
+		if _, gone := s.CheckDownload(ctx, id); gone != nil { // deleted at this moment
 			return a, nil, gone
 		}
+		return a, nil, &loci.Error{Code: loci.CodeInternalError, Err: err,
+			Message: "The file is missing in the file store: tell the operator of the server."}
 	}
 	return a, r, bucketError(err)
 }

@@ -148,7 +148,7 @@ var (
 	AttachmentConfirm = op.Add(Ops, "attachment.confirm", "POST /functions/v1/loci/storage/confirm-upload",
 		"Add an uploaded file to its memory.", op.File, op.NoTool, (*Service).ConfirmAttachment)
 	AttachmentDownload = op.Add(Ops, "attachment.download", "GET /functions/v1/loci/storage/download-url",
-		"Get an address from which a file can be downloaded for 15 minutes.", op.File, op.ToolStable,
+		"Get an address of a file of a memory: download it within 15 minutes, without a key.", op.File, op.ToolStable,
 		(*Service).DownloadAttachment)
 	AttachmentDelete = op.Add(Ops, "attachment.delete", "POST /functions/v1/loci/storage/delete-objects",
 		"Delete files of memories. This cannot be undone.", op.File, op.NoTool, (*Service).DeleteAttachments,

@@ -81,11 +81,17 @@ func (t *Tx) checkPendingUploads() error {
 		err = t.conn.QueryRow(`SELECT count(*) FROM attachments x WHERE x.created_by = ?1 AND NOT x.active
 			AND x.created_at > ?2`, []any{user, attachmentdb.PendingSince(t.conn)}, []any{&n})
 	}
-	if err == nil && n >= loci.MaxPendingUploads {
-		err = loci.Errorf(loci.CodeStateConflict, "You have %d uploads that are not confirmed: confirm or delete one "+
-			"first.", n)
+	if err != nil || n < loci.MaxPendingUploads {
+		return err
 	}
-	return err
+	var oldest loci.ID
+	if err := t.conn.QueryRow(`SELECT x.id FROM attachments x WHERE x.created_by = ?1 AND NOT x.active
+		AND x.created_at > ?2 ORDER BY x.created_at, x.id LIMIT 1`,
+		[]any{user, attachmentdb.PendingSince(t.conn)}, []any{&oldest}); err != nil {
+		return err
+	}
+	return loci.Errorf(loci.CodeStateConflict, "You have %d uploads that are not confirmed: confirm or delete one "+
+		"first. The oldest is %s; each ends a day after its announcement.", n, oldest)
 }
 
 // An Attachment is the handle of an attachment of a memory that the actor may change. Both rows are locked until the
@@ -190,18 +196,15 @@ func (t *SystemTx) AnyAttachment(id loci.ID) (attachmentdb.Record, error) {
 	return x, sqldb.MapNoRows(err)
 }
 
-// SetStored records the type and the checksum of an uploaded object. Where the attachment is not pending any more, the
-// object is deleted by a job, and the result is NotFound.
-func (t *SystemTx) SetStored(id loci.ID, mimeType, sha256 string) error {
+// SetStored records the type and the checksum of an uploaded object, and reports whether its attachment is still
+// pending. A job deletes the object of one that was deleted meanwhile.
+func (t *SystemTx) SetStored(id loci.ID, mimeType, sha256 string) (bool, error) {
 	n, err := t.t.exec(`UPDATE attachments SET mime_type = ?2, stored_sha256 = ?3 WHERE id = ?1 AND NOT active
 		AND created_at > ?4`, id, mimeType, sha256, attachmentdb.PendingSince(t.t.conn))
 	if err != nil || n > 0 {
-		return err
+		return true, err
 	}
-	if err := t.AddJob(attachmentdb.DeleteObjectJob, id); err != nil {
-		return err
-	}
-	return nil
+	return false, t.AddJob(attachmentdb.DeleteObjectJob, id)
 }
 
 // DeleteExpiredUploads deletes the attachments whose uploads have expired. Jobs delete the objects.

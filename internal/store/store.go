@@ -291,7 +291,7 @@ func (t *SystemTx) FileSecrets() (list []FileSecret, err error) {
 }
 
 // RotateFileSecrets adds a secret if the newest one is older than an age, and deletes those that a newer one has
-// replaced for that long. It returns the secrets. Several servers add one.
+// replaced for that long. It returns the secrets. Concurrent calls add at most one.
 func (t *SystemTx) RotateFileSecrets(age time.Duration) ([]FileSecret, error) {
 	if err := t.t.conn.AdvisoryLock(fileSecrets); err != nil {
 		return nil, err

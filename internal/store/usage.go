@@ -117,7 +117,7 @@ func (t *Tx) checkStorageQuota(owner owner) error {
 			JOIN atlases a ON a.workspace = m.workspace WHERE m.user_id = ?1 AND m.role = 'owner')
 		+ (SELECT CAST(COALESCE(SUM(c.bytes), 0) AS BIGINT) FROM members m
 			JOIN index_log c ON c.workspace = m.workspace WHERE m.user_id = ?1 AND m.role = 'owner')
-		+ `+attachmentdb.HeldBytes(t.conn))
+		+ `+attachmentdb.HeldBytes, attachmentdb.PendingSince(t.conn))
 	switch {
 	case err != nil || held <= limit:
 		return err

@@ -291,9 +291,9 @@ func (t *Tx) checkQuota(maximum int64, owner loci.ID, more int64, count, what st
 }
 
 // countLocked counts records of an owner, under a lock until the commit.
-func (t *Tx) countLocked(owner loci.ID, count string) (n int64, err error) {
+func (t *Tx) countLocked(owner loci.ID, count string, more ...any) (n int64, err error) {
 	if err = t.conn.AdvisoryLock("plan/" + string(owner)); err == nil {
-		err = t.conn.QueryRow(count, []any{owner}, []any{&n})
+		err = t.conn.QueryRow(count, append([]any{owner}, more...), []any{&n})
 	}
 	return n, err
 }

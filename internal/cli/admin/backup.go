@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -36,6 +38,9 @@ func (c commands) backup() *cobra.Command {
 		file := args[0]
 		if width, _ := c.Terminal(c.Out); file == "-" && width > 0 {
 			return o, command.UsageError("a backup is binary: name a file, or redirect - to a file or a pipe")
+		}
+		if file == "-" {
+			signal.Ignore(syscall.SIGPIPE) // the error of the pipe ends the backup, and its temporary files
 		}
 		b := c.Progress("MiB")
 		m, err := s.Backup(ctx, file, force, c.Out, b.UpdateBytes)

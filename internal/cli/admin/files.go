@@ -1,7 +1,6 @@
 package admin
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -46,9 +45,9 @@ func (c commands) moveFiles() *cobra.Command {
 			return adminResult{}, err
 		}
 		out := adminResult{object: r, text: moveText(r), failed: len(r.Failed) > 0}
-		if !r.DryRun && !out.failed {
+		if !r.DryRun && !out.failed && from == "" {
 			out.hint = fmt.Sprintf("loci: set LOCI_BLOBS='%s' and restart the servers. Then run this command with "+
-				"--from '%s' once more.\n", *to, cmp.Or(from, a.FileStore()))
+				"--from '%s' once more.\n", *to, a.FileStore())
 		}
 		return out, nil
 	})

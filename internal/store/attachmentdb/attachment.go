@@ -1,6 +1,7 @@
 package attachmentdb
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -49,7 +50,7 @@ func ActiveList(d *sqldb.Dialect) string {
 		FROM attachments x WHERE x.memory = e.row_id AND x.active) END `
 }
 
-// DecodeList decodes the value of ActiveList, oldest first.
+// DecodeList decodes the value of ActiveList, ordered by the ids.
 func DecodeList(text string) ([]loci.Attachment, error) {
 	var rows [][7]json.RawMessage
 	if err := json.Unmarshal([]byte(text), &rows); err != nil {
@@ -65,12 +66,7 @@ func DecodeList(text string) ([]loci.Attachment, error) {
 		}
 		a.CreatedAt, a.Status = loci.Time(at), loci.AttachmentActive
 	}
-	slices.SortFunc(list, func(a, b loci.Attachment) int {
-		if a.CreatedAt != b.CreatedAt {
-			return int(a.CreatedAt - b.CreatedAt)
-		}
-		return slices.Compare([]byte(a.ID), []byte(b.ID))
-	})
+	slices.SortFunc(list, func(a, b loci.Attachment) int { return cmp.Compare(a.ID, b.ID) })
 	return list, nil
 }
 
@@ -113,10 +109,8 @@ func Delete(t *sqldb.Tx, jobs *jobdb.Queue, condition string, args ...any) error
 const ActiveBytes = ` (SELECT CAST(COALESCE(SUM(x.size), 0) AS BIGINT) FROM atlases a JOIN attachments x
 	ON x.atlas = a.row_id AND x.active WHERE a.workspace = w.row_id) `
 
-// HeldBytes returns the SQL of the bytes of the attachments in the workspaces that a user ?1 owns: of active ones, and
-// of uploads that have not expired.
-func HeldBytes(t *sqldb.Tx) string {
-	return fmt.Sprintf(` (SELECT CAST(COALESCE(SUM(x.size), 0) AS BIGINT) FROM members m
-		JOIN atlases a ON a.workspace = m.workspace JOIN attachments x ON x.atlas = a.row_id
-		WHERE m.user_id = ?1 AND m.role = 'owner' AND (x.active OR x.created_at > %d)) `, PendingSince(t))
-}
+// HeldBytes is the SQL of the bytes of the attachments in the workspaces that a user ?1 owns: of active ones, and of
+// uploads that were announced since ?2.
+const HeldBytes = ` (SELECT CAST(COALESCE(SUM(x.size), 0) AS BIGINT) FROM members m
+	JOIN atlases a ON a.workspace = m.workspace JOIN attachments x ON x.atlas = a.row_id
+	WHERE m.user_id = ?1 AND m.role = 'owner' AND (x.active OR x.created_at > ?2)) `
