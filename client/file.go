@@ -9,7 +9,9 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -42,12 +44,15 @@ func (c *Client) PutFile(ctx context.Context, u loci.Upload, body io.Reader) err
 	if size == 0 {
 		source = http.NoBody // any other body of no bytes is sent in chunks
 	}
-	req, err := http.NewRequestWithContext(t.ctx, u.Method, u.UploadURL, source)
-	if err != nil {
+	req, err := http.NewRequestWithContext(t.ctx, http.MethodPut, u.UploadURL, source)
+	if err != nil || u.Method != http.MethodPut {
 		return invalidAddressError()
 	}
 	req.ContentLength = size
 	for name, value := range u.Headers {
+		if !isUploadHeader(name) { // a bad server must not make other requests in the network of its client
+			return loci.Errorf(loci.CodeInvalidQuery, "the server asks for a header that no upload has")
+		}
 		req.Header.Set(name, value)
 	}
 	res, err := c.sendBytes(t, req)
@@ -59,6 +64,13 @@ func (c *Client) PutFile(ctx context.Context, u loci.Upload, body io.Reader) err
 	}
 	_, _ = io.CopyN(io.Discard, res.Body, 1<<10) // so that the connection can be used again
 	return res.Body.Close()
+}
+
+// isUploadHeader reports whether an upload may have a header.
+func isUploadHeader(name string) bool {
+	name = http.CanonicalHeaderKey(name)
+	return slices.Contains([]string{"Content-Type", "Content-Length", "If-None-Match"}, name) ||
+		strings.HasPrefix(name, "X-Amz-")
 }
 
 // A File is a file as it arrives. Its reader returns the code unavailable after a broken connection.

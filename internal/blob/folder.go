@@ -24,7 +24,7 @@ type Folder struct{ dir string }
 const uploads = "uploads"
 
 // uploadTime is the time after which an unfinished file is one of an upload that has ended with its process.
-const uploadTime = 48 * time.Hour
+const uploadTime = 15 * time.Minute // a transfer writes some bytes every minute
 
 // OpenFolder opens a folder, which the first object creates. It deletes what uploads that did not finish have left. A
 // folder that cannot be read fails the calls, and not this function.

@@ -52,7 +52,7 @@ func TestFolderDeletesWhatOldUploadsHaveLeft(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, age := range map[string]time.Duration{"old": uploadTime + time.Hour, "running": time.Hour} {
+	for name, age := range map[string]time.Duration{"old": uploadTime + time.Hour, "running": uploadTime / 2} {
 		if err := os.MkdirAll(f.uploads(), 0o700); err != nil {
 			t.Fatal(err)
 		}

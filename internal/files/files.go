@@ -23,13 +23,18 @@ type Options struct {
 	Log     *slog.Logger
 	// Prefixes begin the paths of the routes of files.
 	Prefixes []string
+	// MaxTransfers is the most uploads and downloads at once; 0 is no limit.
+	MaxTransfers int
 }
 
-type handler struct{ Options }
+type handler struct {
+	Options
+	limiter *limiter
+}
 
 // Routes returns the routes of the bytes.
 func Routes(o Options) (list []httpapi.Route) {
-	h := handler{o}
+	h := handler{o, &limiter{most: o.MaxTransfers}}
 	for _, prefix := range o.Prefixes {
 		path := prefix + strings.TrimPrefix(service.ObjectsPath, service.FilesPath) + "{attachmentId}"
 		list = append(list,
@@ -51,7 +56,11 @@ func (h handler) address(r *http.Request, method string) (blob.Address, error) {
 // logTransfer writes the line of the log of a transfer.
 func (h handler) logTransfer(w http.ResponseWriter, r *http.Request, name string, start time.Time, err error) {
 	code, level := "", slog.LevelInfo
-	attrs := []any{"op", name, "request", w.Header().Get("X-Request-Id"), "attachment", r.PathValue("attachmentId")}
+	id := loci.ID(r.PathValue("attachmentId"))
+	if !id.Valid() {
+		id = ""
+	}
+	attrs := []any{"op", name, "request", w.Header().Get("X-Request-Id"), "attachment", id}
 	if err != nil {
 		e := loci.AsError(err)
 		if code = string(e.Code); e.Code.Status() >= http.StatusInternalServerError {
@@ -66,6 +75,12 @@ func (h handler) logTransfer(w http.ResponseWriter, r *http.Request, name string
 func (h handler) upload(w http.ResponseWriter, r *http.Request) {
 	start := time.Now()
 	a, err := h.address(r, http.MethodPut)
+	if err == nil {
+		var end func()
+		if end, err = h.limiter.begin(a.ID); err == nil {
+			defer end()
+		}
+	}
 	switch {
 	case err != nil:
 	case r.ContentLength >= 0 && r.ContentLength != a.Size:
@@ -93,7 +108,11 @@ func (h handler) download(w http.ResponseWriter, r *http.Request) {
 	var file loci.Attachment
 	var object blob.Reader
 	if err == nil {
-		file, object, err = h.Service.OpenDownload(r.Context(), a.ID)
+		var end func()
+		if end, err = h.limiter.begin(a.ID); err == nil {
+			defer end()
+			file, object, err = h.Service.OpenDownload(r.Context(), a.ID)
+		}
 	}
 	if err != nil {
 		httpapi.WriteError(w, r, nil, err)
@@ -101,6 +120,11 @@ func (h handler) download(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer object.Close()
+	// A read deadline ends the context of a request, and a download may last longer.
+	_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // a writer of a test has no connection
+	if strings.Contains(r.Header.Get("Range"), ",") {
+		r.Header.Del("Range") // each of several ranges is a request to a bucket
+	}
 	head := w.Header()
 	head.Set("Content-Type", file.MIMEType)
 	head.Set("Content-Disposition", blob.Disposition(file.FileName))

@@ -42,7 +42,7 @@ func (b *deadlineBody) Read(p []byte) (n int, err error) {
 	}
 	n, err = b.ReadCloser.Read(p)
 	if err == io.EOF && !b.final {
-		b.setFinal(b.lastDeadline) // the client has finished; the rest is the handler's time
+		b.setFinal(time.Time{}) // the client has finished: a deadline would end the context of a slow handler
 	}
 	return n, err
 }

@@ -147,7 +147,8 @@ func Serve(ctx context.Context, s Settings, console, logs io.Writer) (err error)
 	if s.onReady != nil {
 		s.onReady(s.PublicURL)
 	}
-	return listen.Serve(ctx, listener, descriptors.Connections(), s.handler(st, host, svc, gate, log), log)
+	return listen.Serve(ctx, listener, descriptors.Connections(),
+		s.handler(st, host, svc, gate, descriptors.Transfers(), log), log)
 }
 
 // ensureDataDir makes the data folder, and returns warnings for the operator.
@@ -184,7 +185,7 @@ func (s Settings) lock() (unlock func(), err error) {
 	return func() { l.Unlock() }, err
 }
 
-func (s Settings) handler(st *store.Store, host *op.Host, svc *service.Service, gate *auth.Gate,
+func (s Settings) handler(st *store.Store, host *op.Host, svc *service.Service, gate *auth.Gate, transfers int,
 	log *slog.Logger) http.Handler {
 	table, omitted := service.Ops.Variant(service.Variants[s.Contract])
 	hosts := httpapi.NewAllowedHosts(s.PublicURL, s.TrustedProxies)
@@ -213,7 +214,7 @@ func (s Settings) handler(st *store.Store, host *op.Host, svc *service.Service, 
 		Table:          table, Host: host, Log: log, Site: site,
 		ExtraRoutes: slices.Concat(web.Routes(web.Options{Table: table, Host: host, Service: svc, Site: site,
 			Authorizer: authorization, Mail: s.Mail != nil}), authorization.Routes(), mcpServer.Routes(),
-			files.Routes(files.Options{Service: svc, Log: log, Prefixes: rest.FilePrefixes})),
+			files.Routes(files.Options{Service: svc, Log: log, Prefixes: rest.FilePrefixes, MaxTransfers: transfers})),
 		OmittedOps: omitted, Deprecations: s.deprecations,
 		ResponseLimiter: responses, BodyLimiter: bodies, Hosts: s.restHosts(hosts),
 	})

@@ -271,8 +271,9 @@ func (s *Service) deleteObject(ctx context.Context, j jobdb.Job) error {
 	case !loci.Is(err, loci.CodeNotFound):
 		return err
 	}
-	if err := s.Bucket.Delete(ctx, id); err != nil {
+	err = s.Bucket.Delete(ctx, id)
+	if err != nil && s.Bucket.Check(ctx) != nil {
 		return &jobdb.PauseError{Pause: time.Minute, Reason: err}
 	}
-	return nil
+	return err
 }

@@ -343,7 +343,7 @@ func (m *fileModel) check(t testing.TB) {
 	}
 }
 
-// Whatever happens to files, also between the steps of a killed server: in the end objects, rows and quota agree.
+// Objects, rows and quota agree in the end, whatever happens to files, also between the steps of a killed server.
 func TestFilesAgreeWithModelAfterKills(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {

@@ -419,3 +419,30 @@ func TestSecretsOfFilesAreReplaced(t *testing.T) {
 		}
 	})
 }
+
+// An upload that runs ends soon after its attachment is deleted: its bytes count in no plan any more.
+func TestRunningUploadEndsWithDeletion(t *testing.T) {
+	t.Parallel()
+	bucket := newFolder(t)
+	w := newWorld(t, conformance.Options{Bucket: bucket})
+	a := announce(t, w, conformance.CallerOwner, w.Memory(t, w.Atlas(t, "Shelf"), "with a file"), "hello").Attachment
+	body, client := io.Pipe()
+	ended := make(chan error, 1)
+	go func() {
+		ended <- w.Service.StoreUpload(t.Context(), blob.Address{ID: a.ID, Size: 5, Type: "text/plain"}, body)
+	}()
+	if _, err := client.Write([]byte("he")); err != nil {
+		t.Fatal(err)
+	}
+	mustCall(t, w, conformance.CallerOwner, service.AttachmentDelete,
+		loci.DeleteAttachments{AttachmentIDs: loci.AttachmentIDs{a.ID}})
+	time.Sleep(1100 * time.Millisecond)
+	go client.Write([]byte("l")) // the next byte, of which there are two more
+	if err := <-ended; !loci.Is(err, loci.CodeNotFound) {
+		t.Errorf("%v", err)
+	}
+	body.Close()
+	if n := len(objects(t, bucket)); n != 0 {
+		t.Errorf("%d objects", n)
+	}
+}

@@ -159,8 +159,14 @@ func (s *Service) StoreUpload(ctx context.Context, a blob.Address, body io.Reade
 	if err := s.checkUpload(ctx, a); err != nil {
 		return err
 	}
-	d, err := blob.Store(ctx, s.Bucket, a.ID, body, a.Size)
+	watched := &watchedBody{Reader: body, checked: time.Now(), check: func() error { return s.checkUpload(ctx, a) }}
+	d, err := blob.Store(ctx, s.Bucket, a.ID, watched, a.Size)
+	if err != nil && !errors.Is(err, blob.ErrExists) && !errors.Is(err, blob.ErrLength) {
+		s.deleteLostObject(ctx, a.ID)
+	}
 	switch {
+	case watched.err != nil:
+		return watched.err
 	case errors.Is(err, blob.ErrExists):
 		return loci.Errorf(loci.CodeStateConflict, "The file was uploaded already: confirm it.")
 	case errors.Is(err, blob.ErrLength):
@@ -176,6 +182,46 @@ func (s *Service) StoreUpload(ctx context.Context, a blob.Address, body io.Reade
 		err = loci.NewError(loci.CodeNotFound)
 	}
 	return err
+}
+
+// uploadCheckInterval is how often a running upload is checked.
+const uploadCheckInterval = time.Second
+
+// A watchedBody ends an upload that is not expected any more.
+type watchedBody struct {
+	io.Reader
+	checked time.Time
+	check   func() error
+	err     error // of check
+}
+
+// Read implements io.Reader.
+func (b *watchedBody) Read(p []byte) (int, error) {
+	if now := time.Now(); b.err == nil && now.Sub(b.checked) >= uploadCheckInterval {
+		if err := b.check(); loci.Is(err, loci.CodeNotFound) || loci.Is(err, loci.CodeStateConflict) {
+			b.err = err
+		}
+		b.checked = now
+	}
+	if b.err != nil {
+		return 0, b.err
+	}
+	return b.Reader.Read(p)
+}
+
+// lostObjectDelay is when a bucket has ended an upload that its client has left.
+const lostObjectDelay = 5 * time.Minute
+
+// deleteLostObject adds the job that deletes the object of a failed upload if its attachment is gone: a bucket may have
+// stored it although its answer is lost. The object of another attachment is deleted with it.
+func (s *Service) deleteLostObject(ctx context.Context, id loci.ID) {
+	_, _ = store.System(context.WithoutCancel(ctx), s.Store, "delete the object of a lost upload",
+		func(t *store.SystemTx) (loci.Empty, error) {
+			if _, err := t.AnyAttachment(id); !loci.Is(err, loci.CodeNotFound) {
+				return loci.Empty{}, err
+			}
+			return loci.Empty{}, t.AddDelayedJob(attachmentdb.DeleteObjectJob, id, lostObjectDelay)
+		})
 }
 
 // errBody is the error of a body that did not arrive.

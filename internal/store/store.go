@@ -231,6 +231,11 @@ func (t *Tx) AddJob(kind string, subject loci.ID) error {
 // AddJob adds a background job to the transaction.
 func (t *SystemTx) AddJob(kind string, subject loci.ID) error { return t.t.AddJob(kind, subject) }
 
+// AddDelayedJob adds a background job that is due after a delay.
+func (t *SystemTx) AddDelayedJob(kind string, subject loci.ID, delay time.Duration) error {
+	return t.t.store.jobs.AddAt(t.t.conn, kind, string(subject), loci.TimeOf(t.t.conn.Now.Std().Add(delay)))
+}
+
 // EmbeddingQueue counts the memories that wait to be embedded.
 func (t *SystemTx) EmbeddingQueue() (embeddb.QueueStats, error) {
 	return embeddb.ReadQueueStats(t.t.conn)

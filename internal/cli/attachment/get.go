@@ -172,6 +172,8 @@ type download struct {
 }
 
 // sha256ETag matches the entity tag of a file that Loci itself serves.
+var isSHA256 = regexp.MustCompile(`^[0-9a-f]{64}$`)
+
 var sha256ETag = regexp.MustCompile(`^"([0-9a-f]{64})"$`)
 
 // begin opens the file, and learns its properties.
@@ -187,6 +189,10 @@ func (d *download) begin(ctx context.Context) (*client.File, error) {
 		if m := sha256ETag.FindStringSubmatch(body.ETag); m != nil {
 			a.SHA256 = m[1]
 		}
+	}
+	if a.SHA256 != "" && !isSHA256.MatchString(a.SHA256) { // it is a part of a file name
+		body.Close()
+		return nil, loci.Errorf(loci.CodeInternalError, "the server told a checksum that is none")
 	}
 	a.FileName = cmp.Or(a.FileName, body.Name, string(a.ID))
 	if !strings.HasPrefix(body.ETag, "W/") {

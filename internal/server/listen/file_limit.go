@@ -37,8 +37,18 @@ func newFileBudget(limit uint64, database int) (FileBudget, error) {
 func (b FileBudget) Connections() int {
 	files := min(b.limit, 2*maxConnections)
 	reserved := max(minReservedFiles, files/8, b.required)
-	return int(min(maxConnections, max(files, reserved+minConnections)-reserved))
+	all := max(files, reserved+minConnections) - reserved
+	return int(min(maxConnections, all-min(all-minConnections, filesOfTransfer*all/transferShare)))
 }
+
+// A transfer of a file holds some file descriptors beside its connection. One of so many connections may be a transfer.
+const (
+	filesOfTransfer = 2
+	transferShare   = 8
+)
+
+// Transfers returns how many uploads and downloads of files the server runs at a time.
+func (b FileBudget) Transfers() int { return max(2, b.Connections()/(transferShare-filesOfTransfer)) }
 
 // recommended returns the limit below which the server warns.
 func (b FileBudget) recommended() uint64 { return max(recommendedFiles, 2*b.required) }

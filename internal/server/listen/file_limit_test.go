@@ -10,13 +10,13 @@ import (
 
 func TestConnectionLimitReservesFileDescriptors(t *testing.T) {
 	t.Parallel()
-	for files, want := range map[uint64]int{0: 8, 64: 24, 256: 216, 1024: 896, 65536: 57344,
+	for files, want := range map[uint64]int{0: 8, 64: 18, 256: 162, 1024: 672, 65536: 43008,
 		math.MaxUint64: maxConnections} {
 		if got := (FileBudget{files, 29}).Connections(); got != want {
 			t.Errorf("%d file descriptors: %d connections, want %d", files, got, want)
 		}
 	}
-	if got := (FileBudget{1024, 277}).Connections(); got != 747 {
+	if got := (FileBudget{1024, 277}).Connections(); got != 561 {
 		t.Errorf("a database with many readers leaves %d connections", got)
 	}
 }
@@ -46,6 +46,19 @@ func TestFileBudgetRejectsOrWarnsOfLowLimit(t *testing.T) {
 		b, err := newFileBudget(65536, need)
 		if err != nil || b.Warning() != "" {
 			t.Errorf("%q: %v, %q", db, err, b.Warning())
+		}
+	}
+}
+
+// Connections and the files of transfers fit into the file descriptors that are left.
+func TestTransfersFitBesideConnections(t *testing.T) {
+	t.Parallel()
+	for _, limit := range []uint64{64, 128, 256, 1024, 4096, 65536, math.MaxUint64} {
+		b := FileBudget{limit, 29}
+		files := min(limit, 2*maxConnections)
+		if n := b.Connections() + filesOfTransfer*b.Transfers(); uint64(n) > files-min(files, minReservedFiles)+
+			minConnections || b.Transfers() < 2 {
+			t.Errorf("limit %d: %d connections and %d transfers", limit, b.Connections(), b.Transfers())
 		}
 	}
 }

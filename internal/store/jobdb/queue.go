@@ -134,9 +134,12 @@ func (q *Queue) Dropped() map[string]int64 {
 }
 
 // Add adds a job to the transaction. It is due at once.
-func (q *Queue) Add(t *sqldb.Tx, kind, subject string) error {
+func (q *Queue) Add(t *sqldb.Tx, kind, subject string) error { return q.AddAt(t, kind, subject, t.Now) }
+
+// AddAt adds a job to the transaction that is due at a time, within an hour.
+func (q *Queue) AddAt(t *sqldb.Tx, kind, subject string, due loci.Time) error {
 	_, err := t.Insert(`INSERT INTO jobs (kind, subject, due, attempts, error, created_at)
-		VALUES (?1, ?2, ?3, 0, '', ?3)`, []any{kind, subject, t.Now})
+		VALUES (?1, ?2, ?4, 0, '', ?3)`, []any{kind, subject, t.Now, due})
 	q.wakeAfter(t, kind)
 	return err
 }
