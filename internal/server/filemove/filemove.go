@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
 
@@ -71,12 +70,12 @@ type copier struct {
 	from, to blob.Bucket
 
 	total int64
-	done  atomic.Int64
 	seed  maphash.Seed
 	found map[uint64]struct{} // hashes of the ids of the objects at the source
 
-	mu     sync.Mutex
+	mu     sync.Mutex // protects result and done
 	result Result
+	done   int64
 }
 
 func (c *copier) run(ctx context.Context) error {
@@ -203,10 +202,12 @@ func (c *copier) count(change func(*Result)) {
 	change(&c.result)
 }
 
-// advance reports the progress. It runs in several goroutines.
+// advance reports the progress, one call at a time.
 func (c *copier) advance(bytes int64) {
-	if done := c.done.Add(bytes); c.Progress != nil {
-		c.Progress(min(done, c.total), c.total)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.done += bytes; c.Progress != nil {
+		c.Progress(min(c.done, c.total), c.total)
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 )
 
 // healthTimeout is the time in which the program that uses an address must answer.
-const healthTimeout = time.Second
+const healthTimeout = 5 * time.Second
 
 // explainListen adds advice to a listener's error where the address is in use.
 // flag chooses the address.
