@@ -33,8 +33,6 @@ type Address struct {
 	Expires time.Time // in whole seconds
 	Size    int64
 	Type    string
-
-	Lifetime time.Duration // until it expires, for the addresses of a bucket, which has a clock of its own
 }
 
 // Keys sign addresses. The first one signs, and all verify: addresses outlive a rotation.

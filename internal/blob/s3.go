@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/credentials"
@@ -263,7 +264,7 @@ func (b *S3) SignPut(ctx context.Context, a Address, sha256 string) (address str
 	for name, value := range headers {
 		signed.Set(name, value)
 	}
-	u, err := b.client.PresignHeader(ctx, http.MethodPut, b.bucket, key, a.Lifetime, nil, signed)
+	u, err := b.client.PresignHeader(ctx, http.MethodPut, b.bucket, key, time.Until(a.Expires), nil, signed)
 	if err != nil {
 		return "", nil, mapS3(err)
 	}
@@ -276,7 +277,7 @@ func (b *S3) SignGet(ctx context.Context, a Address, disposition string) (string
 	if err != nil {
 		return "", err
 	}
-	u, err := b.client.PresignHeader(ctx, http.MethodGet, b.bucket, key, a.Lifetime, url.Values{
+	u, err := b.client.PresignHeader(ctx, http.MethodGet, b.bucket, key, time.Until(a.Expires), url.Values{
 		"response-content-disposition": {disposition}, "response-content-type": {"application/octet-stream"}}, nil)
 	if err != nil {
 		return "", mapS3(err)

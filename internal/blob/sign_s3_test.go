@@ -81,7 +81,8 @@ func TestPresignedUploadIsTheAnnouncedOne(t *testing.T) {
 			} {
 				id := newID()
 				address, header, err := b.SignPut(t.Context(), Address{Method: http.MethodPut, ID: id,
-					Lifetime: time.Minute, Size: int64(len(testBody)), Type: "text/plain"}, sum(testBody))
+					Expires: time.Now().Add(time.Minute), Size: int64(len(testBody)), Type: "text/plain"},
+					sum(testBody))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -109,7 +110,7 @@ func TestPresignedDownloadIsAnAttachment(t *testing.T) {
 	b := newS3(t, "path=1&direct=1")
 	id := put(t, b, testBody)
 	address, err := b.SignGet(t.Context(), Address{Method: http.MethodGet, ID: id,
-		Lifetime: time.Minute}, `attachment; filename="a b.txt"`)
+		Expires: time.Now().Add(time.Minute)}, `attachment; filename="a b.txt"`)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -165,7 +166,7 @@ func TestPresignedAddressesHaveTheSignatureOfTheStandard(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		a := Address{Method: http.MethodPut, ID: newID(), Lifetime: time.Hour, Size: 3, Type: "a/b; c=d"}
+		a := Address{Method: http.MethodPut, ID: newID(), Expires: time.Now().Add(time.Hour), Size: 3, Type: "a/b; c=d"}
 		address, header, err := b.SignPut(t.Context(), a, sum(testBody))
 		if err != nil {
 			t.Fatal(err)

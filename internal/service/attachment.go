@@ -86,7 +86,7 @@ func (s *Service) UploadAttachment(ctx context.Context, actor *identity.Actor, i
 // signUpload returns how to upload the bytes of an attachment.
 func (s *Service) signUpload(ctx context.Context, keys keySet, a loci.Attachment) (out loci.Upload, err error) {
 	address := blob.Address{Method: blob.MethodPut, ID: a.ID, Size: a.Size, Type: a.MIMEType,
-		Lifetime: uploadAddressLifetime, Expires: s.Clock().Add(uploadAddressLifetime).Truncate(time.Second)}
+		Expires: s.Clock().Add(uploadAddressLifetime).Truncate(time.Second)}
 	out = loci.Upload{Attachment: a, Method: address.Method, ExpiresAt: loci.TimeOf(address.Expires),
 		Headers: map[string]string{"Content-Type": a.MIMEType}}
 	if direct := blob.Direct(s.Bucket); direct != nil {
@@ -217,7 +217,7 @@ func (s *Service) DownloadAttachment(ctx context.Context, actor *identity.Actor,
 			return out, err
 		}
 		tx.LinkResponse(a.ID)
-		address := blob.Address{Method: blob.MethodGet, ID: a.ID, Lifetime: downloadAddressLifetime,
+		address := blob.Address{Method: blob.MethodGet, ID: a.ID,
 			Expires: s.Clock().Add(downloadAddressLifetime).Truncate(time.Second)}
 		out.ExpiresAt = loci.TimeOf(address.Expires)
 		if direct := blob.Direct(s.Bucket); direct != nil {
