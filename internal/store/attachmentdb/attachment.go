@@ -8,6 +8,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/sqldb"
+	"github.com/loci-memory/loci/internal/store/idempotencydb"
 	"github.com/loci-memory/loci/internal/store/jobdb"
 )
 
@@ -97,9 +98,7 @@ func Delete(t *sqldb.Tx, jobs *jobdb.Queue, condition string, args ...any) error
 	if err != nil || len(ids) == 0 {
 		return err
 	}
-	if _, err := t.Exec(`DELETE FROM idempotency_keys WHERE (credential, key) IN (SELECT r.credential, r.key
-		FROM idempotency_records r WHERE r.record IN (SELECT list.value FROM `+
-		fmt.Sprintf(t.Dialect.StringRows, 1)+`))`, sqldb.EncodeStrings(ids)); err != nil {
+	if err := idempotencydb.DeleteResponses(t, ids); err != nil {
 		return err
 	}
 	return jobs.AddAll(t, DeleteObjectJob, ids)

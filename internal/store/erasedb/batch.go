@@ -7,15 +7,14 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store/attachmentdb"
+	"github.com/loci-memory/loci/internal/store/idempotencydb"
 	"github.com/loci-memory/loci/internal/store/jobdb"
 	"github.com/loci-memory/loci/internal/store/minhashdb"
 )
 
 // erase deletes the memories with the stored responses that show them, their bands, links and attachments.
 func (b batch) erase(t *sqldb.Tx, jobs *jobdb.Queue) error {
-	if _, err := t.Exec(`DELETE FROM idempotency_keys WHERE (credential, key) IN (SELECT r.credential, r.key
-		FROM idempotency_records r WHERE r.record IN (SELECT list.value FROM `+
-		fmt.Sprintf(t.Dialect.StringRows, 1)+`))`, sqldb.EncodeStrings(b.ids)); err != nil {
+	if err := idempotencydb.DeleteResponses(t, b.ids); err != nil {
 		return err
 	}
 	for _, m := range b.memories {

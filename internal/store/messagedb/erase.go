@@ -8,6 +8,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/sqldb"
+	"github.com/loci-memory/loci/internal/store/idempotencydb"
 )
 
 // Messages and receipts that one transaction deletes: other writers wait for it.
@@ -41,9 +42,7 @@ func eraseBatch(t *sqldb.Tx, condition string, args []any) (found bool, err erro
 	if err != nil || len(list) == 0 {
 		return false, err
 	}
-	if _, err = t.Exec(`DELETE FROM idempotency_keys WHERE (credential, key) IN (SELECT r.credential, r.key
-		FROM idempotency_records r WHERE r.record IN (SELECT list.value FROM `+
-		fmt.Sprintf(t.Dialect.StringRows, 1)+`))`, sqldb.EncodeStrings(ids)); err != nil {
+	if err = idempotencydb.DeleteResponses(t, ids); err != nil {
 		return false, err
 	}
 	_, err = deleteSome(t, list)
