@@ -26,7 +26,7 @@ setup: ## install the tools of the tests and judges (Debian, PyPI, npm)
 test: ## run all tests on every installed engine
 	scripts/test
 
-lint: ## check format and code
+lint: ## check format, modules and code
 	scripts/lint
 
 ci: ## run everything that CI checks
