@@ -147,7 +147,9 @@ func changed(t *testing.T, address string) map[string]string {
 		for what, change := range map[string]func(url.Values){
 			"changed": func(q url.Values) {
 				v := []byte(q.Get(name))
-				v[len(v)/2] = "ab"[(v[len(v)/2]+1)%2]
+				if v[len(v)/2]++; v[len(v)/2] > 'z' {
+					v[len(v)/2] = 'a'
+				}
 				q.Set(name, string(v))
 			},
 			"removed": func(q url.Values) { q.Del(name) },
