@@ -16,11 +16,17 @@ import (
 
 // Times of a shutdown.
 const (
-	acceptPause = 20 * time.Millisecond  // after which no connection waits to be accepted
-	acceptGrace = time.Second            // for accepting them
-	idleGrace   = 500 * time.Millisecond // for requests on connections that are kept alive
-	drainGrace  = 10 * time.Second       // for requests in progress
+	acceptPause = 20 * time.Millisecond // after which no connection waits to be accepted
+	acceptGrace = time.Second           // for accepting them
 )
+
+// graces are the times that a shutdown gives to clients.
+type graces struct {
+	idle  time.Duration // for requests on connections that are kept alive
+	drain time.Duration // for requests in progress
+}
+
+var defaultGraces = graces{idle: 500 * time.Millisecond, drain: 10 * time.Second}
 
 // closeIdleAfter is how long a new connection waits for a slot before idle connections are closed.
 const closeIdleAfter = time.Second
@@ -131,6 +137,10 @@ const (
 // and those that were accepted. The next answer tells clients to close their connections, and only connections without
 // a request are closed.
 func Serve(ctx context.Context, l net.Listener, connections int, h http.Handler, log *slog.Logger) error {
+	return serve(ctx, l, connections, h, log, defaultGraces)
+}
+
+func serve(ctx context.Context, l net.Listener, connections int, h http.Handler, log *slog.Logger, g graces) error {
 	a := newLimitListener(l, connections)
 	requests, endRequests := context.WithCancel(context.WithoutCancel(ctx))
 	defer endRequests() // those that are still in progress after the grace
@@ -155,12 +165,12 @@ func Serve(ctx context.Context, l net.Listener, connections int, h http.Handler,
 	}
 	a.drain()
 	<-ended
-	for until := time.Now().Add(idleGrace); len(a.slots) > 0 && time.Now().Before(until); {
+	for until := time.Now().Add(g.idle); len(a.slots) > 0 && time.Now().Before(until); {
 		time.Sleep(5 * time.Millisecond)
 	}
-	grace, cancel := context.WithTimeout(context.Background(), drainGrace)
+	draining, cancel := context.WithTimeout(context.Background(), g.drain)
 	defer cancel()
-	if err := srv.Shutdown(grace); errors.Is(err, context.DeadlineExceeded) {
+	if err := srv.Shutdown(draining); errors.Is(err, context.DeadlineExceeded) {
 		srv.Close()
 	}
 	return nil
