@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci/internal/cli/console"
+	"github.com/loci-memory/loci/internal/cli/hook"
 	"github.com/loci-memory/loci/internal/cli/profile"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/server"
@@ -76,10 +77,12 @@ type deps struct {
 	browse    func(c *console.Console, address string) error // opens the browser
 	// signInTimeout is the time that a person has in the browser.
 	signInTimeout time.Duration
+	// hookTime bounds the calls of a hook.
+	hookTime time.Duration
 }
 
 var defaultDeps = deps{table: service.Ops, browse: (*console.Console).Browse, signInTimeout: 10 * time.Minute,
-	openLocal: openLocal}
+	hookTime: hook.CallTime, openLocal: openLocal}
 
 func openLocal(ctx context.Context, dir string, oneShot bool) (op.Caller, func() error, error) {
 	l, err := server.OpenLocal(ctx, dir, oneShot)

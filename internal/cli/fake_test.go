@@ -223,7 +223,7 @@ type testTerminal struct {
 func newTestTerminal(t *testing.T, environ ...string) *testTerminal {
 	d := &testTerminal{service: &fakeService{}, home: t.TempDir()}
 	d.program = &program{Console: console.Console{Environ: append([]string{"HOME=" + d.home}, environ...)}}
-	d.deps = deps{table: fakeTable(), signInTimeout: 10 * time.Second,
+	d.deps = deps{table: fakeTable(), signInTimeout: 10 * time.Second, hookTime: time.Minute,
 		openLocal: func(context.Context, string, bool) (op.Caller, func() error, error) {
 			d.openCount++
 			return d.service.host(), func() error { return nil }, nil

@@ -26,7 +26,7 @@ import (
 func (p *program) hook() *cobra.Command { return hook.Command(p.hookOptions()) }
 
 func (p *program) hookOptions() hook.Options {
-	return hook.Options{Console: &p.Console, StateDir: p.stateDir(), Target: p.hookTarget}
+	return hook.Options{Console: &p.Console, StateDir: p.stateDir(), Target: p.hookTarget, CallTime: p.hookTime}
 }
 
 // stateDir returns the folder for the spool and the log of hooks, or "" without a home folder.

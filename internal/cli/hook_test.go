@@ -19,6 +19,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/capture/spool"
+	"github.com/loci-memory/loci/internal/cli/hook"
 	"github.com/loci-memory/loci/internal/cli/profile"
 	"github.com/loci-memory/loci/internal/oauthclient"
 	"github.com/loci-memory/loci/internal/secret/secrettest"
@@ -321,13 +322,9 @@ func TestHookEndsWhenTheServerNeverAnswers(t *testing.T) {
 	t.Cleanup(func() { close(ended) })
 	d := newTestTerminal(t, "LOCI_URL="+server.URL, "LOCI_API_KEY="+fakeKey)
 	runAll := func() (waiting int, lastError bool) {
-		for i, p := range []map[string]string{claudeHook("SessionStart"), claudeHook("UserPromptSubmit", "prompt", "a"),
+		for _, p := range []map[string]string{claudeHook("SessionStart"), claudeHook("UserPromptSubmit", "prompt", "a"),
 			claudeHook("UserPromptSubmit", "prompt", "b", "prompt_id", "b"), claudeHook("SessionEnd")} {
-			began := time.Now()
-			d.runHook(t, "claude", p)
-			if took := time.Since(began); took > 2*time.Second { // 170 ms on a quiet machine
-				t.Errorf("hook %d took %v", i, took)
-			}
+			d.runHook(t, "claude", p) // it returns, although the server never answers
 		}
 		spools, _ := filepath.Glob(d.home + "/.local/state/loci/spool/127.0.0.1-*")
 		if len(spools) != 1 {
@@ -340,12 +337,15 @@ func TestHookEndsWhenTheServerNeverAnswers(t *testing.T) {
 		return st.Waiting, st.LastError != nil
 	}
 	silent.Store(true)
+	d.hookTime = hook.CallTime
 	if waiting, _ := runAll(); waiting != 0 {
 		t.Errorf("%d events wait, and nobody has switched automatic memory on", waiting)
 	}
 	silent.Store(false)
+	d.hookTime = time.Minute
 	d.runHook(t, "claude", claudeHook("SessionEnd")) // reads the policy
 	silent.Store(true)
+	d.hookTime = hook.CallTime
 	if waiting, lastError := runAll(); waiting != 4 || !lastError {
 		t.Errorf("%d events wait, last error: %v", waiting, lastError)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -32,6 +33,8 @@ type Options struct {
 	StateDir string
 	// Target returns the target, or nil if nothing is to be done there.
 	Target func() (*Target, error)
+	// CallTime bounds the calls of a run. Tests that need an answer have more than the constant.
+	CallTime time.Duration
 }
 
 // Command returns loci hook.

@@ -18,9 +18,9 @@ import (
 )
 
 const (
-	// deliveryTime bounds the calls of a run, and totalTime the run until its calls end.
-	deliveryTime = 150 * time.Millisecond
-	totalTime    = 250 * time.Millisecond
+	// CallTime bounds the calls of a run. slack is what the work before them may take without shortening them.
+	CallTime = 150 * time.Millisecond
+	slack    = 100 * time.Millisecond
 	// grace is what a call may take to notice that its time is up.
 	grace = 10 * time.Millisecond
 	// readTime is how long an agent may take to write its payload, and parseTime bounds the drawing of events from it.
@@ -175,8 +175,8 @@ func (r *run) finish(ctx context.Context, t *Target, text <-chan string, done <-
 
 // deadline returns the end of the calls.
 func (r *run) deadline() time.Time {
-	end := time.Now().Add(deliveryTime)
-	if last := r.began.Add(totalTime); last.Before(end) {
+	end := time.Now().Add(r.CallTime)
+	if last := r.began.Add(r.CallTime + slack); last.Before(end) {
 		return last
 	}
 	return end

@@ -19,6 +19,20 @@ func TestAwaitEndsInTime(t *testing.T) {
 	})
 }
 
+func TestDeadlineKeepsTheTimeOfARun(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRun(Options{CallTime: CallTime}, nil)
+		for _, c := range []struct{ spent, left time.Duration }{{0, CallTime}, {slack, CallTime},
+			{slack + CallTime/2, CallTime / 2}, {slack + CallTime, 0}} {
+			time.Sleep(time.Until(r.began.Add(c.spent)))
+			if left := time.Until(r.deadline()); left != c.left {
+				t.Errorf("after %v the calls have %v, want %v", c.spent, left, c.left)
+			}
+		}
+	})
+}
+
 func TestAwaitReturnsResultsAndPanicsAsErrors(t *testing.T) {
 	t.Parallel()
 	got, err := await(time.Hour, errSlow, func() (int, error) { return 7, errMissed })
