@@ -27,6 +27,7 @@ type Tx struct {
 	Ctx     context.Context
 	Dialect *Dialect
 	Now     loci.Time // one for the whole transaction
+	User    string    // whose share of the connections it uses; empty for the service itself
 
 	// ReadOnly is set in a ReadTx. Only such transactions fill caches: the rows that a write sees may be rolled back,
 	// and their numbers used again.
@@ -35,13 +36,13 @@ type Tx struct {
 	onCommit []func()
 }
 
-func (h *Handle) begin(ctx context.Context, c Conn, readOnly bool) *Tx {
-	return &Tx{Conn: c, Ctx: ctx, Dialect: h.Dialect(), Now: h.Now(), ReadOnly: readOnly}
+func (h *Handle) begin(ctx context.Context, c Conn, user string, readOnly bool) *Tx {
+	return &Tx{Conn: c, Ctx: ctx, Dialect: h.Dialect(), Now: h.Now(), User: user, ReadOnly: readOnly}
 }
 
 // ReadTx runs f, which must not write, on a connection of the user's share.
 func (h *Handle) ReadTx(ctx context.Context, user string, f func(*Tx) error) error {
-	return h.observe(h.Read(ctx, user, func(c Conn) error { return f(h.begin(ctx, c, true)) }))
+	return h.observe(h.Read(ctx, user, func(c Conn) error { return f(h.begin(ctx, c, user, true)) }))
 }
 
 // WriteTx runs f in one transaction and returns once that is durable. As f may run several times, only its statements
@@ -49,7 +50,7 @@ func (h *Handle) ReadTx(ctx context.Context, user string, f func(*Tx) error) err
 func (h *Handle) WriteTx(ctx context.Context, user string, f func(*Tx) error) error {
 	var t *Tx
 	err := h.Write(ctx, user, func(c Conn) error {
-		t = h.begin(ctx, c, false)
+		t = h.begin(ctx, c, user, false)
 		return f(t)
 	})
 	if err == nil || errors.Is(err, ErrUnknownOutcome) {

@@ -11,6 +11,10 @@
 //
 // Servers and local processes start the queue after that, and the close of the store stops it. The commands of an
 // operator do not start it: their jobs run on the servers, or by RunNow. Metrics and log show each kind by its name.
+//
+// A job belongs to the user whose transaction added it. The owners of the due jobs of a kind take turns, so that a user
+// with thousands of jobs delays one of another user by a few. Jobs of the service itself take turns as those of one more
+// owner. Within a turn the oldest job is first.
 package jobdb
 
 import (
@@ -94,6 +98,7 @@ type Queue struct {
 type kindState struct {
 	handler Handler
 	wake    func() // begins the next round of its runner
+	served  string // the owner whose turn was last; its runner alone uses it
 	dropped atomic.Int64
 }
 
@@ -138,8 +143,8 @@ func (q *Queue) Add(t *sqldb.Tx, kind, subject string) error { return q.AddAt(t,
 
 // AddAt adds a job to the transaction that is due at a time, within an hour.
 func (q *Queue) AddAt(t *sqldb.Tx, kind, subject string, due loci.Time) error {
-	_, err := t.Insert(`INSERT INTO jobs (kind, subject, due, attempts, error, created_at)
-		VALUES (?1, ?2, ?4, 0, '', ?3)`, []any{kind, subject, t.Now, due})
+	_, err := t.Insert(`INSERT INTO jobs (kind, owner, subject, due, attempts, error, created_at)
+		VALUES (?1, ?5, ?2, ?4, 0, '', ?3)`, []any{kind, subject, t.Now, due, t.User})
 	q.wakeAfter(t, kind)
 	return err
 }
@@ -149,9 +154,9 @@ func (q *Queue) AddAll(t *sqldb.Tx, kind string, subjects []loci.ID) error {
 	if len(subjects) == 0 {
 		return nil
 	}
-	_, err := t.Exec(`INSERT INTO jobs (kind, subject, due, attempts, error, created_at)
-		SELECT CAST(?1 AS TEXT), list.value, CAST(?2 AS BIGINT), 0, '', CAST(?2 AS BIGINT) FROM `+
-		fmt.Sprintf(t.Dialect.StringRows, 3), kind, t.Now, sqldb.EncodeStrings(subjects))
+	_, err := t.Exec(`INSERT INTO jobs (kind, owner, subject, due, attempts, error, created_at)
+		SELECT CAST(?1 AS TEXT), CAST(?4 AS TEXT), list.value, CAST(?2 AS BIGINT), 0, '', CAST(?2 AS BIGINT) FROM `+
+		fmt.Sprintf(t.Dialect.StringRows, 3), kind, t.Now, sqldb.EncodeStrings(subjects), t.User)
 	q.wakeAfter(t, kind)
 	return err
 }

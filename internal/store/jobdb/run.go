@@ -90,38 +90,6 @@ func (q *Queue) runDueOnce(ctx context.Context, kind string, h Handler) error {
 	return ctx.Err()
 }
 
-// lease takes the oldest due job of a kind, or returns ErrNoRows. A kind without due jobs costs no write. The
-// scalar subquery runs once: PostgreSQL may run one after IN for each row, and lease them all.
-//
-// A job beyond the longest pause is due too: its time comes from a clock that was ahead. The condition repeats the
-// kind, so that both parts use the index.
-func (q *Queue) lease(ctx context.Context, kind string) (Job, error) {
-	found, err := sqldb.SystemRead(ctx, q.db, "look for a due job", func(t *sqldb.Tx) (due loci.Time, err error) {
-		return due, t.QueryRow(`SELECT due FROM jobs
-			WHERE kind = ?1 AND due <= ?2 OR kind = ?1 AND due > ?3 LIMIT 1`,
-			[]any{kind, t.Now, maxDue(t)}, []any{&due})
-	})
-	if err != nil {
-		return Job{}, err
-	}
-	return sqldb.System(ctx, q.db, "lease a job", func(t *sqldb.Tx) (Job, error) {
-		skip := ""
-		if t.Dialect.Postgres {
-			skip = " FOR UPDATE SKIP LOCKED"
-		}
-		first, last := loci.Time(0), t.Now
-		if found > t.Now {
-			first, last = maxDue(t), found
-		}
-		j := Job{Kind: kind, leaseEnd: loci.TimeOf(t.Now.Std().Add(leaseDuration))}
-		err := t.QueryRow(`UPDATE jobs SET due = ?4, attempts = attempts + 1 WHERE row_id = (SELECT row_id FROM jobs
-			WHERE kind = ?1 AND due BETWEEN ?2 AND ?3 ORDER BY due, row_id LIMIT 1`+skip+`)
-			RETURNING row_id, subject, attempts, created_at`, []any{kind, first, last, j.leaseEnd},
-			[]any{&j.rowID, &j.Subject, &j.Attempts, &j.AddedAt})
-		return j, err
-	})
-}
-
 // maxDue returns the latest time that a clock like this one gives to a job.
 func maxDue(t *sqldb.Tx) loci.Time {
 	return loci.TimeOf(t.Now.Std().Add(maxRetryDelay + leaseDuration))
