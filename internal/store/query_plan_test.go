@@ -137,7 +137,7 @@ var tables = []string{"memories", "index_log", "members", "atlases", "workspaces
 	"segments", "segment_pages", "keyword_indexes", "idempotency_keys", "idempotency_records", "metadata", "vectors",
 	"embedding_queue", "sign_ins", "oauth_clients", "oauth_codes", "grants", "grant_workspaces", "grant_tokens",
 	"sessions", "checkpoints", "units", "candidates", "session_events", "session_history", "redaction_audits",
-	"compilations", "policies", "agents", "messages", "receipts"}
+	"compilations", "policies", "agents", "messages", "receipts", "jobs"}
 
 // checkPlan fails if a statement scans a table, or if a list of memories sorts more than the heads of its ranges.
 func checkPlan(t *testing.T, s *store.Store, name string, st store.Statement) {
@@ -201,7 +201,8 @@ func scannedRows(plan []string) int {
 var aliases = map[string]string{"memories": "h e", "index_log": "c", "members": "m x", "atlases": "a",
 	"workspaces": "w e", "users": "u", "invitations": "i", "api_keys": "k", "keyword_indexes": "x",
 	"grants": "g", "grant_tokens": "p", "sessions": "s", "units": "u", "candidates": "c", "session_events": "v",
-	"policies": "p", "agents": "g o", "messages": "x", "receipts": "r"}
+	"policies": "p", "agents": "g o", "messages": "x", "receipts": "r",
+	"jobs": "j"}
 
 // isFullScan reports whether a line of a plan reads all of a table or of an index.
 func isFullScan(line, table string) bool {

@@ -49,17 +49,21 @@ func (r *recorder) subjects() []string {
 	return slices.Clone(r.seen)
 }
 
-// add adds jobs of the kind "mail" in one transaction.
+// add adds jobs of the kind "mail" in one transaction of the service.
 func add(q *jobdb.Queue, db *sqldb.Handle, fail error, subjects ...string) error {
-	_, err := sqldb.System(context.Background(), db, "add jobs", func(t *sqldb.Tx) (loci.Empty, error) {
+	return addOf("", q, db, fail, subjects...)
+}
+
+// addOf adds jobs of the kind "mail" in one transaction of a user.
+func addOf(user string, q *jobdb.Queue, db *sqldb.Handle, fail error, subjects ...string) error {
+	return db.WriteTx(context.Background(), user, func(t *sqldb.Tx) error {
 		for _, s := range subjects {
 			if err := q.Add(t, "mail", s); err != nil {
-				return loci.Empty{}, err
+				return err
 			}
 		}
-		return loci.Empty{}, fail
+		return fail
 	})
-	return err
 }
 
 // start starts a queue of its own on a database, with a handler of the kind "mail".
@@ -111,8 +115,10 @@ func TestQueuesShareJobs(t *testing.T) {
 		for i := range 200 {
 			want = append(want, fmt.Sprintf("job %03d", i))
 		}
-		if err := add(jobdb.New(db), db, nil, want...); err != nil {
-			t.Fatal(err)
+		for i, user := range []string{"ann", "bob", "", "cid"} {
+			if err := addOf(user, jobdb.New(db), db, nil, want[50*i:50*i+50]...); err != nil {
+				t.Fatal(err)
+			}
 		}
 		for range 3 {
 			start(t, db, r.handle)
