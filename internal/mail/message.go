@@ -6,10 +6,8 @@ import (
 	"cmp"
 	_ "embed"
 	html "html/template"
-	"strings"
 	text "text/template"
 	"time"
-	"unicode"
 
 	"github.com/loci-memory/loci"
 )
@@ -41,9 +39,9 @@ func Reset(to loci.Email, link string, expires time.Time) Message {
 			"If it was not you, ignore this mail: the password stays as it is."}}
 }
 
-// Invitation returns the mail that invites an address into a workspace.
+// Invitation returns the mail that invites an address into a workspace. An inviter who has left has no name.
 func Invitation(to loci.Email, inviter, workspace string, role loci.Role, link string, expires time.Time) Message {
-	inviter, workspace = cmp.Or(oneLine(inviter), "Somebody"), oneLine(workspace) // an inviter may have left
+	inviter, workspace = cmp.Or(quoteName(inviter), "Somebody"), cmp.Or(quoteName(workspace), `"…"`)
 	return Message{To: to, Subject: inviter + " invites you to " + workspace,
 		Text: []string{inviter + " invites you to the workspace " + workspace + " at Loci, as " + string(role) +
 			"."},
@@ -59,22 +57,6 @@ func Test(to loci.Email, link string) Message {
 
 func expiry(t time.Time) string {
 	return "The link works once, until " + t.UTC().Format("2 January 2006, 15:04") + " UTC."
-}
-
-// maxName is the most characters of a name in a mail. A name may be a text that a spammer wants to send.
-const maxName = 80
-
-// oneLine returns a name without line breaks and control characters, shortened. It breaks encoded words (RFC 2047),
-// which a mail program would decode to such characters.
-func oneLine(name string) string {
-	name = strings.Join(strings.FieldsFunc(name, func(r rune) bool {
-		return unicode.IsSpace(r) || unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r)
-	}), " ")
-	name = strings.ReplaceAll(name, "=?", "= ?")
-	if runes := []rune(name); len(runes) > maxName {
-		name = string(runes[:maxName-1]) + "…"
-	}
-	return name
 }
 
 //go:embed message.txt

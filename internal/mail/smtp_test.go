@@ -52,13 +52,13 @@ func TestServerSendsBothParts(t *testing.T) {
 	}
 	header, texts := b.Mails()[0].Parts(t)
 	subject, _ := new(mime.WordDecoder).DecodeHeader(header.Get("Subject"))
-	if subject != "Ann Bcc: eve@example.com invites you to Research & <b>Ärzte</b>" || header.Get("Bcc") != "" ||
+	if subject != `"Ann Bcc: eve@ example. com" invites you to "Research & <b>Ärzte</b>"` || header.Get("Bcc") != "" ||
 		header.Get("From") != `"Loci" <loci@example.org>` || header.Get("To") != "<bob@example.com>" ||
 		header.Get("Auto-Submitted") != "auto-generated" || header.Get("Message-ID") == "" {
 		t.Errorf("%q %v", subject, header)
 	}
 	plain, rich := texts["text/plain"], texts["text/html"]
-	for _, want := range []string{"to the workspace Research & <b>Ärzte</b> at Loci, as " +
+	for _, want := range []string{"to the workspace \"Research & <b>Ärzte</b>\" at Loci, as " +
 		"member.\n\nhttps://loci.example.org/invite?id=1&token=x\n",
 		"until 4 March 2026, 05:06 UTC."} {
 		if !strings.Contains(plain, want) {
@@ -76,7 +76,7 @@ func TestNameHoldsNoEncodedWord(t *testing.T) {
 	t.Parallel()
 	m := Invitation("bob@example.com", "Ann =?utf-8?q?=E2=80=AE=0A?=", "Crew", loci.RoleMember, "", time.Time{})
 	subject, err := new(mime.WordDecoder).DecodeHeader(m.Subject)
-	if err != nil || subject != "Ann = ?utf-8?q?=E2=80=AE=0A?= invites you to Crew" {
+	if err != nil || subject != `"Ann = ?utf-8?q?= E2= 80= AE= 0A?=" invites you to "Crew"` {
 		t.Errorf("%q, %v", subject, err)
 	}
 }
@@ -84,7 +84,7 @@ func TestNameHoldsNoEncodedWord(t *testing.T) {
 func TestInvitationHasSubjectWhenInviterHasLeft(t *testing.T) {
 	t.Parallel()
 	m := Invitation("bob@example.com", "", "Research", loci.RoleMember, "https://loci.example.org/", time.Now())
-	if m.Subject != "Somebody invites you to Research" || !strings.HasPrefix(m.Text[0], "Somebody invites") {
+	if m.Subject != `Somebody invites you to "Research"` || !strings.HasPrefix(m.Text[0], "Somebody invites") {
 		t.Errorf("%q, %q", m.Subject, m.Text)
 	}
 }
