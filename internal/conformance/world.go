@@ -44,7 +44,8 @@ type Person struct {
 
 // Actor returns the person as the actor of a call with the key.
 func (p *Person) Actor() *identity.Actor {
-	return &identity.Actor{UserID: p.ID, Email: p.Email, CredentialKind: identity.CredentialKey, CredentialID: p.KeyID}
+	return &identity.Actor{UserID: p.ID, Email: p.Email, CredentialKind: identity.CredentialKey, CredentialID: p.KeyID,
+		Plan: identity.DefaultPlans[loci.PlanSelfHosted]}
 }
 
 // A World has a team workspace: ann owns it, bob is an admin, cid a member. Eve
@@ -145,9 +146,9 @@ func New(t testing.TB, open func(t testing.TB, o store.Options) *store.Store, o 
 	w.revoked = k.APIKey
 	w.grant(t, w.Team)
 	w.elsewhere = storetest.Token(t, w.Store, w.Ann.ID, w.NewTeam(t, w.Ann)).Access
-	w.actors[localDevice] = identity.Actor{UserID: w.Ann.ID, Email: w.Ann.Email,
-		CredentialKind: identity.CredentialLocal,
-		CredentialID:   w.Ann.ID}
+	device := w.Ann.Actor()
+	device.CredentialKind, device.CredentialID = identity.CredentialLocal, w.Ann.ID
+	w.actors[localDevice] = *device
 	return w
 }
 

@@ -14,13 +14,14 @@ type Plan struct {
 	Storage    int64 // bytes of the workspaces that the user owns
 	Teams      int64 // team workspaces that the user owns
 	Atlases    int64 // atlases of workspaces that the user owns
+	Mails      int64 // a day (UTC) to other people
 }
 
 // DefaultPlans holds the default limits of every plan.
 var DefaultPlans = map[loci.PlanName]Plan{
-	loci.PlanFree:       {loci.PlanFree, 10_000, 1 << 30, 3, 20},
-	loci.PlanPro:        {loci.PlanPro, 1_000_000, 50 << 30, 50, 1_000},
-	loci.PlanSelfHosted: {loci.PlanSelfHosted, loci.Unlimited, loci.Unlimited, loci.Unlimited, loci.Unlimited},
+	loci.PlanFree:       {loci.PlanFree, 10_000, 1 << 30, 3, 20, 50},
+	loci.PlanPro:        {loci.PlanPro, 1_000_000, 50 << 30, 50, 1_000, 500},
+	loci.PlanSelfHosted: {loci.PlanSelfHosted, loci.Unlimited, loci.Unlimited, loci.Unlimited, loci.Unlimited, 2_000},
 }
 
 // Plans are the plans of a server. The zero value gives every user the plan selfhosted.

@@ -40,6 +40,9 @@ func (s *Service) createInvitations(ctx context.Context, actor *identity.Actor,
 	return write(ctx, s, actor, func(tx *store.Tx) (out loci.CreatedInvitations, err error) {
 		out.Invitations, out.Skipped = []loci.NewInvitation{}, []loci.SkippedInvitation{}
 		w, err := tx.Workspace(in.WorkspaceID, loci.RoleAdmin)
+		if err == nil && s.SendMail != nil {
+			err = w.RequireVerified()
+		}
 		if err != nil {
 			return out, err
 		}
@@ -50,23 +53,41 @@ func (s *Service) createInvitations(ctx context.Context, actor *identity.Actor,
 				token = loci.InvitationToken(identity.NewSecret())
 			}
 			i, skipped, err := w.Invite(e, in.Role.RoleOrDefault(), in.ExpiresInDays.Duration(), tokenHash(token))
-			switch {
-			case err != nil:
+			if err != nil {
 				return out, err
-			case skipped != "":
-				out.Skipped = append(out.Skipped, loci.SkippedInvitation{Email: string(e), Reason: skipped})
-			case s.SendMail != nil:
-				out.Invitations = append(out.Invitations, loci.NewInvitation{Invitation: i})
-				if err := tx.AddJob(mailInvitation, i.ID); err != nil {
-					return out, err
-				}
-			default:
-				made := loci.NewInvitation{Invitation: i, InviteURL: s.inviteURL(i.ID, token)}
-				out.Invitations = append(out.Invitations, made)
 			}
+			if skipped != "" {
+				out.Skipped = append(out.Skipped, loci.SkippedInvitation{Email: string(e), Reason: skipped})
+				continue
+			}
+			made := loci.NewInvitation{Invitation: i}
+			if token != "" {
+				made.InviteURL = s.inviteURL(i.ID, token)
+			}
+			out.Invitations = append(out.Invitations, made)
 		}
-		return out, nil
+		return out, s.finishInvitations(tx, w, out.Invitations)
 	})
+}
+
+// finishInvitations checks the limits of new invitations, and sends their mails after the commit.
+func (s *Service) finishInvitations(tx *store.Tx, w *store.Workspace, made []loci.NewInvitation) error {
+	if len(made) == 0 {
+		return nil
+	}
+	err := w.CheckPending(len(made))
+	if err != nil || s.SendMail == nil {
+		return err
+	}
+	if err := w.ChargeMails(len(made)); err != nil {
+		return err
+	}
+	for _, i := range made {
+		if err := tx.AddJob(mailInvitation, i.ID); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // ListInvitations lists the invitations of a workspace that the actor manages.

@@ -1,8 +1,6 @@
 package store
 
 import (
-	"time"
-
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/sqldb"
@@ -52,12 +50,10 @@ type TokenReservation struct {
 	day int64
 }
 
-const microsecondsPerDay = int64(24 * time.Hour / time.Microsecond)
-
 // ReserveTokens reserves between least and most of the tokens that all servers have left of the limit of the day (UTC).
 func (t *SystemTx) ReserveTokens(limit, least, most int64) (TokenReservation, error) {
-	r := TokenReservation{day: int64(t.t.Now()) / microsecondsPerDay}
-	r.DayEnd = loci.Time((r.day + 1) * microsecondsPerDay)
+	var r TokenReservation
+	r.day, r.DayEnd = accountdb.DayOf(t.t.Now())
 	if _, err := t.t.exec(`INSERT INTO model_usage (day, tokens) VALUES (?1, 0) ON CONFLICT (day) DO NOTHING`,
 		r.day); err != nil {
 		return r, err
@@ -84,6 +80,7 @@ func (t *SystemTx) SettleTokens(r TokenReservation, used int64) error {
 
 // ModelUsage returns the tokens of the day (UTC), with those that running calls have reserved.
 func (t *SystemTx) ModelUsage() (tokens int64, err error) {
+	today, _ := accountdb.DayOf(t.t.Now())
 	return tokens, t.t.conn.QueryRow(`SELECT COALESCE(MAX(tokens), 0) FROM model_usage WHERE day = ?1`,
-		[]any{int64(t.t.Now()) / microsecondsPerDay}, []any{&tokens})
+		[]any{today}, []any{&tokens})
 }

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/loci-memory/loci"
@@ -48,6 +49,51 @@ func (w *Workspace) Invite(
 	return i, "", err
 }
 
+// maxPendingInvitations is the most invitations of a workspace that wait for an answer at once.
+const maxPendingInvitations = 200
+
+// CheckPending returns state_conflict if the workspace has too many pending invitations, of which the transaction made
+// some.
+func (w *Workspace) CheckPending(made int) error {
+	var pending int
+	err := w.t.conn.QueryRow(`SELECT count(*) FROM invitations i WHERE i.workspace = ?1 AND i.status = ?2
+		AND i.expires_at > ?3`, []any{w.rowID, loci.InvitationPending, w.t.conn.Now}, []any{&pending})
+	if err != nil || pending <= maxPendingInvitations {
+		return err
+	}
+	return loci.Errorf(loci.CodeStateConflict, "A workspace has at most %d pending invitations. This one has %d, and "+
+		"this call would add %d: revoke some first, or wait until people answer.", maxPendingInvitations,
+		pending-made, made)
+}
+
+// RequireVerified refuses an actor with an address that is not verified, in whose name no mail goes to others.
+func (w *Workspace) RequireVerified() error {
+	u, err := w.t.CurrentUser()
+	if err == nil && !u.EmailVerified {
+		err = loci.Errorf(loci.CodeForbidden, "Verify your e-mail address first, because the server sends invitations "+
+			"by mail: open the link in the mail to you, or let it be sent again (loci account verify).")
+	}
+	return err
+}
+
+// ChargeMails counts mails to others against the plan of the actor, who sends them today (UTC). Too many of them are
+// quota_exceeded until the end of the day: the transaction must not commit.
+func (w *Workspace) ChargeMails(n int) error {
+	t := w.t
+	sent, dayEnd, err := t.accounts().AddMails(t.actor.UserID, n)
+	plan := t.actor.Plan
+	if err != nil || sent <= plan.Mails {
+		return err
+	}
+	left := ""
+	if t.actor.GrantedWorkspaces == nil { // else the figure would tell of workspaces that the token does not reach
+		left = fmt.Sprintf("; %d are left, and this call would use %d", max(0, plan.Mails-sent+int64(n)), n)
+	}
+	return &loci.Error{Code: loci.CodeQuotaExceeded, RetryAfter: dayEnd.Std().Sub(t.conn.Now.Std()),
+		Message: fmt.Sprintf("Your plan %s sends invitations to %d addresses a day%s. Invite fewer, or wait until %s UTC.",
+			plan.Name, plan.Mails, left, dayEnd.Std().UTC().Format("2006-01-02 15:04"))}
+}
+
 func (t *Tx) addInvitationToken(i loci.Invitation, hash []byte) error {
 	_, err := t.exec(`INSERT INTO tokens (hash, kind, invitation, expires_at) VALUES (?1, ?2, ?3, ?4)`, hash,
 		accountdb.InvitationToken, i.ID, i.ExpiresAt)
@@ -55,12 +101,14 @@ func (t *Tx) addInvitationToken(i loci.Invitation, hash []byte) error {
 }
 
 // AddInvitationToken stores the hash of the token of a mail, and returns the invitation and the name of the inviter.
-// The tokens of earlier mails stay valid. An invitation that is not pending is NotFound.
+// The tokens of earlier mails stay valid. An invitation that is not pending is NotFound, and so is one of an inviter
+// who was disabled meanwhile or never verified the own address.
 func (t *SystemTx) AddInvitationToken(id loci.ID, hash []byte) (i loci.Invitation, inviter string, err error) {
 	if err := t.t.lockInvitation(id); err != nil {
 		return i, "", err
 	}
-	err = t.t.conn.QueryRow(inviterQuery+`WHERE i.id = ?1 AND i.status = ?2 AND i.expires_at > ?3`,
+	err = t.t.conn.QueryRow(inviterQuery+`WHERE i.id = ?1 AND i.status = ?2 AND i.expires_at > ?3
+		AND (n.id IS NULL OR n.verified AND NOT n.disabled)`,
 		[]any{id, loci.InvitationPending, t.Now()}, append(scanInvitation(&i), &inviter))
 	if err != nil {
 		return i, "", sqldb.MapNoRows(err)
