@@ -19,6 +19,7 @@ var invitationFixtures = map[string]fixture{
 	service.InvitationCreate.Name: {
 		needs: admin,
 		args: func(s testScene) args {
+			s.setVerified(true)
 			return args{"workspaceId": s.Team, "emails": []any{uniqueText("guest") + "@example.com", s.Cid.Email},
 				"expiresInDays": 3}
 		},

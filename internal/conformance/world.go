@@ -179,9 +179,10 @@ func (w *World) NewTeam(t testing.TB, owner *Person) loci.ID {
 		loci.CreateWorkspace{Name: "Crew"}))(t).Workspace.ID
 }
 
-// Invite invites p into a workspace of an owner and returns the invitation's id.
+// Invite invites p into a workspace of an owner, whose address it verifies, and returns the invitation's id.
 func (w *World) Invite(t testing.TB, workspace loci.ID, owner, p *Person, role loci.Role) loci.ID {
 	t.Helper()
+	w.verify(t, owner)
 	in := loci.CreateInvitations{WorkspaceID: workspace, Emails: loci.Emails{loci.Email(p.Email)},
 		Role: loci.InvitedRole(role)}
 	return Must(w.Service.CreateInvitations(t.Context(), owner.Actor(), in))(t).Invitations[0].ID
@@ -191,11 +192,17 @@ func (w *World) Invite(t testing.TB, workspace loci.ID, owner, p *Person, role l
 func (w *World) Join(t testing.TB, workspace loci.ID, owner, p *Person, role loci.Role) {
 	t.Helper()
 	id := w.Invite(t, workspace, owner, p, role)
+	w.verify(t, p)
+	Must(w.Service.RespondInvitation(t.Context(), p.Actor(),
+		loci.RespondInvitation{InvitationID: id, Accept: true, Confirm: true}))(t)
+}
+
+// verify verifies the address of a person.
+func (w *World) verify(t testing.TB, p *Person) {
+	t.Helper()
 	Must(store.System(t.Context(), w.Store, "test", func(x *store.SystemTx) (loci.Empty, error) {
 		return loci.Empty{}, x.MarkVerified(p.ID)
 	}))(t)
-	Must(w.Service.RespondInvitation(t.Context(), p.Actor(),
-		loci.RespondInvitation{InvitationID: id, Accept: true, Confirm: true}))(t)
 }
 
 // SharedTeam makes another team workspace of an owner, in which the other callers have the roles of the team workspace.

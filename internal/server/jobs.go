@@ -57,8 +57,9 @@ func sampleIntegrity(ctx context.Context, st *store.Store, log *slog.Logger) err
 	return err
 }
 
-// deleteExpired deletes idempotency keys, sign-ins, links, uploads, grants and texts of events that have expired, counts
-// of mails of past days, and messages that were closed long ago. It replaces the secrets of files in time.
+// deleteExpired deletes idempotency keys, sign-ins, links, uploads, grants and texts of events that have expired. It
+// deletes the counts of mails of past days, and messages that were closed long ago. It replaces the secrets of files
+// in time.
 func deleteExpired(ctx context.Context, st *store.Store) error {
 	_, err := store.System(ctx, st, "delete expired records", func(t *store.SystemTx) (loci.Empty, error) {
 		if _, err := t.DeleteExpiredResponses(); err != nil {

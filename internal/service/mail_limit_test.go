@@ -68,7 +68,8 @@ func TestUnverifiedSenderInvitesNobodyByMail(t *testing.T) {
 		}
 		in := inviteTo(team.Workspace.ID, guests("guest", 3))
 		_, err = callAs(t, w, pat, service.InvitationCreate, in)
-		if expect(t, "an invitation", err, loci.CodeForbidden); !strings.Contains(fmt.Sprint(err), "Verify your e-mail") {
+		expect(t, "an invitation", err, loci.CodeForbidden)
+		if !strings.Contains(fmt.Sprint(err), "Verify your e-mail address first") {
 			t.Error(err)
 		}
 		mustFail(t, w, conformance.CallerMember, service.InvitationCreate, inviteTo(w.Team, guests("guest", 3)),
@@ -152,7 +153,8 @@ func TestMailsToOthersHaveDailyBudget(t *testing.T) {
 			t.Errorf("a refused call stored %s invitations", n)
 		}
 		call(other, second, guests("later", 3), "")
-		mustCallWith(t, w, w.Eve, service.InvitationRevoke, loci.RevokeInvitation{InvitationID: made[0].ID, Confirm: true})
+		mustCallWith(t, w, w.Eve, service.InvitationRevoke,
+			loci.RevokeInvitation{InvitationID: made[0].ID, Confirm: true})
 		mustCallWith(t, w, w.Eve, service.WorkspaceDelete, loci.DeleteWorkspace{WorkspaceID: second})
 		call(w.Eve.Key, first, guests("c", 2), loci.CodeQuotaExceeded)
 		call(w.Eve.Key, first, append(guests("a", 6), guests("c", 1)...), loci.CodeQuotaExceeded) // a0 was revoked
@@ -271,7 +273,8 @@ func TestConcurrentInvitationsKeepLimits(t *testing.T) {
 				results := make(chan error)
 				for i := range 30 {
 					go func() {
-						_, err := inviteWith(t, w, w.Eve.Key, inviteTo(teams[i%len(teams)], guests(fmt.Sprint(i, "-"), 10)))
+						_, err := inviteWith(t, w, w.Eve.Key, inviteTo(teams[i%len(teams)],
+							guests(fmt.Sprint(i, "-"), 10)))
 						results <- err
 					}()
 				}
@@ -286,7 +289,8 @@ func TestConcurrentInvitationsKeepLimits(t *testing.T) {
 				sent, pending := d.Query(t, `SELECT CAST(mails AS TEXT) FROM mail_usage WHERE user_id = '`+string(w.Eve.ID)+`'`),
 					count(t, d, `invitations WHERE status = 'pending'`)
 				if all := fmt.Sprint(10 * want); won != want || !slices.Equal(sent, []string{all}) || pending != all {
-					t.Errorf("%s: %d calls succeeded, %s mails were counted, %s invitations are pending", name, won, sent, pending)
+					t.Errorf("%d calls succeeded, %s mails were counted, %s invitations are pending", won, sent,
+						pending)
 				}
 			})
 		})

@@ -90,8 +90,8 @@ func (w *Workspace) ChargeMails(n int) error {
 		left = fmt.Sprintf("; %d are left, and this call would use %d", max(0, plan.Mails-sent+int64(n)), n)
 	}
 	return &loci.Error{Code: loci.CodeQuotaExceeded, RetryAfter: dayEnd.Std().Sub(t.conn.Now.Std()),
-		Message: fmt.Sprintf("Your plan %s sends invitations to %d addresses a day%s. Invite fewer, or wait until %s UTC.",
-			plan.Name, plan.Mails, left, dayEnd.Std().UTC().Format("2006-01-02 15:04"))}
+		Message: fmt.Sprintf("Your plan %s sends invitations to %d addresses a day%s. Invite fewer, or wait until %s "+
+			"UTC.", plan.Name, plan.Mails, left, dayEnd.Std().UTC().Format("2006-01-02 15:04"))}
 }
 
 func (t *Tx) addInvitationToken(i loci.Invitation, hash []byte) error {

@@ -13,8 +13,8 @@
 // operator do not start it: their jobs run on the servers, or by RunNow. Metrics and log show each kind by its name.
 //
 // A job belongs to the user whose transaction added it. The owners of the due jobs of a kind take turns, so that a user
-// with thousands of jobs delays one of another user by a few. Jobs of the service itself take turns as those of one more
-// owner. Within a turn the oldest job is first.
+// with thousands of jobs delays one of another user by a few. The service itself is one more owner. The oldest job of
+// an owner is first.
 package jobdb
 
 import (
