@@ -250,19 +250,8 @@ var auxiliaries = wordSet("is are be been being gets get isn't aren't never alwa
 
 var determiners = wordSet("the a an its our their no all every each any only two three both ` # \" nothing")
 
-// The cues below are looked up in lines around a sentence.
-var (
-	openHeadings = []string{"open", "not done", "todo", "to do", "remain", "missing", "left", "next", "follow",
-		"outstanding", "later", "pending"}
-	ruleHeadings = []string{"rule", "prefer", "convention", "style", "always", "please", "remember", "how i"}
-	statusCues   = []string{" left", "remain", " open", "status", "recap", "stand", "missing", "todo", "progress",
-		"outstanding", "finished", "next step", "summar", "blocked"}
-	factQuestions = []string{"where", "which", "who", "does the", "do we", "is the", "are the", "what's the", "is our",
-		"do our", "does our", "whats the", "what is the", "is it documented", "are we", "is there", "are there",
-		"have we"}
-	howQuestions = []string{"why", "how", "what happens", "what if", "can i", "can we", "can you see",
-		"what's stopping"}
-)
+// ruleHeadings are looked up in lines above a sentence.
+var ruleHeadings = []string{"rule", "prefer", "convention", "style", "always", "please", "remember", "how i"}
 
 // handled are the words of a line above a text that the agent is to work on.
 var handled = []string{"translate", "rewrite", "rephrase", "review", "group", "summar", "following", " log", "output",

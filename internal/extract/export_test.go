@@ -9,13 +9,13 @@ type Sample struct {
 	Features    []bool
 }
 
-// Samples returns the sentences of a text that may be drawn.
-func Samples(text, prompt string, isResponse bool) (list []Sample) {
-	all := read(visibleLines(text))
-	if !isResponse && anyHas(all, abandoned) {
+// Samples returns the sentences of a prompt that may be drawn.
+func Samples(prompt string) (list []Sample) {
+	all := read(visibleLines(prompt))
+	if anyHas(all, abandoned) {
 		return nil
 	}
-	for _, s := range drawable(all, prompt, isResponse) {
+	for _, s := range drawable(all) {
 		list = append(list, Sample{s.text, normalize(s.text), s.features})
 	}
 	return list

@@ -1,6 +1,7 @@
 // Package extract draws statements worth remembering from the prompts and answers of a coding agent, without a model.
-// Tables of English cues and the place of a sentence are its features. A table of weights, fitted to labelled turns by
-// logistic regression, adds them up. A text of another language has no cue, so nothing is drawn from it.
+// Tables of English cues and the place of a sentence of a prompt are its features. A table of weights, fitted to
+// labelled turns by logistic regression, adds them up. A prompt of another language has no cue, so nothing is drawn
+// from it. An answer gives what stands under a mark of one of eight languages: "Decision: ...".
 package extract
 
 import (
@@ -39,26 +40,27 @@ func FromPrompt(t Turn) []Statement {
 	if list[0].agrees() {
 		found = t.add(nil, proposal(t.Previous, list[0].text), loci.TypeDecision, MaxStatements)
 	}
-	return t.addAll(found, list, false, MaxStatements)
-}
-
-// FromResponse draws from the response what the prompt did not say. It draws nothing where the prompt overrides rules.
-func FromResponse(t Turn) []Statement {
-	if overridesRules(visibleLines(t.Prompt)) {
-		return nil
-	}
-	said := FromPrompt(t)
-	list := read(visibleLines(t.Response))
-	return t.addAll(said, list, true, len(said)+MaxStatements)[len(said):]
-}
-
-func (t Turn) addAll(found []Statement, list []sentence, isResponse bool, limit int) []Statement {
-	for _, s := range drawable(list, t.Prompt, isResponse) {
-		if len(found) < limit && s.features.score(isResponse) >= threshold {
-			found = t.add(found, s.text, s.features.kind(), limit)
+	for _, s := range drawable(list) {
+		if len(found) < MaxStatements && s.features.score() >= threshold {
+			found = t.add(found, s.text, s.features.kind(), MaxStatements)
 		}
 	}
 	return found
+}
+
+// FromResponse draws from the response what stands under a mark, unless the prompt said it. It draws nothing where
+// the prompt or the response overrides rules.
+func FromResponse(t Turn) []Statement {
+	text := visibleLines(t.Response)
+	if overridesRules(visibleLines(t.Prompt)) || overridesRules(text) {
+		return nil
+	}
+	said := FromPrompt(t)
+	found := said
+	for _, s := range markedStatements(text) {
+		found = t.add(found, s.Text, s.Type, len(said)+MaxStatements)
+	}
+	return found[len(said):]
 }
 
 // add appends a statement, unless the list has limit statements or one that is nearly equal.

@@ -24,7 +24,7 @@ func TestFromPromptAndResponseDraw(t *testing.T) {
 				Type: loci.TypeDecision}}, nil},
 		{"", "Which registry do we use? The credential is [REDACTED:github-pat]",
 			"Decision: the build pushes to the Rubyabc registry with the credential [REDACTED:github-pat]", nil,
-			[]extract.Statement{{Text: "Decision: the build pushes to the Rubyabc registry with the credential " +
+			[]extract.Statement{{Text: "the build pushes to the Rubyabc registry with the credential " +
 				"[REDACTED:github-pat]", Type: loci.TypeDecision}}},
 		{"", "Remind me to call the vendor by Friday.", "",
 			[]extract.Statement{{Text: "Remind me to call the vendor by Friday (said 2026-11-20).",

@@ -22,26 +22,19 @@ const (
 	isPassive
 	hasVerb // of the third person before a noun: "holds the"
 	isFragment
-	underOpen
 	underRules
 	underOrder // after a line with a colon that says what to do with the text below
 	besideHedge
 	besideReport
 	beforeQuestion
 	inFiction
-	askedStatus
-	askedFact
-	askedHow
-	askedNothing
-	inPrompt
-	inResponse
+	inPrompt // every one: the intercept
 	shapes
 )
 
 var shapeNames = [shapes]string{"short", "number", "code", "name", "colon", "quote", "listed", "only sentence", "first",
 	"last", "report", "declared", "standing order", "plain order", "short choice", "passive", "verb", "fragment",
-	"under open", "under rules", "under order", "beside hedge", "beside report", "before question", "in fiction",
-	"asked status", "asked fact", "asked how", "asked nothing", "in prompt", "in response"}
+	"under rules", "under order", "beside hedge", "beside report", "before question", "in fiction", "in prompt"}
 
 var (
 	stating   = groupOf("is", "has", "stative", "must", "can't")
@@ -85,7 +78,6 @@ func (s *sentence) read() {
 	v.set(hasVerb, anyPair(s.words, thirdPerson))
 	v.set(isShortChoice, len(s.words) < 9 && v.has(elliptic))
 	v.markMood(headOf(s.words))
-	v.set(underOpen, containsOf(s.heading, openHeadings))
 	v.set(underRules, containsOf(s.heading, ruleHeadings))
 	s.features = v
 }
@@ -111,10 +103,9 @@ func headOf(words []string) string {
 	return ""
 }
 
-// isQuestion reports whether a sentence is a question, with or without its mark. In a prompt the first word suffices.
-func (s sentence) isQuestion(isResponse bool) bool {
-	return strings.HasSuffix(s.text, "?") ||
-		!isResponse && questionWords[headOf(s.words)] && !strings.Contains(s.text, ": ")
+// isQuestion reports whether a sentence is a question, with or without its mark.
+func (s sentence) isQuestion() bool {
+	return strings.HasSuffix(s.text, "?") || questionWords[headOf(s.words)] && !strings.Contains(s.text, ": ")
 }
 
 // isForeign reports whether words are of another language, by its commonest ones.

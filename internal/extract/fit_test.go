@@ -8,27 +8,21 @@ import (
 )
 
 // priors are the weights expected before any turn is seen: plain words are rare in the turns, yet certain. The columns
-// are prompt, response, decision, preference, fact, task.
-var priors = [6]map[string]float64{
+// are keep, decision, preference, fact, task.
+var priors = [5]map[string]float64{
 	{"plain decision": 2, "plain task": 2, "plain preference": 2, "plain fact": 2, "hedge": -2, "hypothetical": -2,
 		"speech": -2, "sarcasm": -2, "told": -1, "now": -1, "anaphora": -1, "symptom": -1, "display": -.5,
 		"plain order": -2, "quote": -.5, "under order": -4, "in fiction": -1.5, "beside hedge": -.5,
 		"beside report": -.5},
-	{"plain decision": 4, "plain task": 2.5, "plain fact": 1, "hedge": -1, "hypothetical": -1},
 	{"plain decision": 2}, {"plain preference": 2}, {"plain fact": 2}, {"plain task": 2},
 }
 
-// fitAll returns the columns of the table of weights: whether to keep a sentence of a prompt, of a response, and one
-// type against the rest.
-func fitAll(list []sample) (columns [6][]float64) {
+// fitAll returns the columns of the table of weights: whether to keep a sentence, and one type against the rest.
+func fitAll(list []sample) (columns [5][]float64) {
 	kept := slices.DeleteFunc(slices.Clone(list), func(s sample) bool { return s.kind == "" })
-	for n, kind := range []string{"", "", "decision", "preference", "fact", "task"} {
-		part, isRight := kept, func(s sample) bool { return s.kind == kind }
-		if kind == "" {
-			part = slices.DeleteFunc(slices.Clone(list), func(s sample) bool { return bit(s.isResponse) != n })
-			isRight = func(s sample) bool { return s.kind != "" }
-		}
-		columns[n] = fit(part, priors[n], isRight)
+	columns[0] = fit(list, priors[0], func(s sample) bool { return s.kind != "" })
+	for n, kind := range []string{"decision", "preference", "fact", "task"} {
+		columns[n+1] = fit(kept, priors[n+1], func(s sample) bool { return s.kind == kind })
 	}
 	return columns
 }
@@ -40,10 +34,10 @@ func fit(list []sample, prior map[string]float64, isRight func(sample) bool) []f
 	n := len(extract.FeatureNames)
 	weights, velocity, gradient := make([]float64, n), make([]float64, n), make([]float64, n)
 	for range rounds {
-		for i, name := range extract.FeatureNames[:n-2] { // the last two are the intercepts
+		for i, name := range extract.FeatureNames[:n-1] { // the last one is the intercept
 			gradient[i] = penalty * (weights[i] - prior[name])
 		}
-		gradient[n-2], gradient[n-1] = 0, 0
+		gradient[n-1] = 0
 		for _, s := range list {
 			diff := 1/(1+math.Exp(-sum(weights, s.Features))) - float64(bit(isRight(s)))
 			if !s.isBlind {

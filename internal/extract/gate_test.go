@@ -7,7 +7,7 @@ import (
 )
 
 // TestExtractionMeetsQualityGate measures turns of an author who had not seen the rules. It prints no miss, because
-// rules must not be written by this half.
+// rules must not be written by this half. No answer of these turns has a mark, so each statement of one is wrong.
 func TestExtractionMeetsQualityGate(t *testing.T) {
 	t.Parallel()
 	turns, err := extracttest.Load("testdata/" + extracttest.HeldOut)
@@ -15,7 +15,10 @@ func TestExtractionMeetsQualityGate(t *testing.T) {
 		t.Fatal(err)
 	}
 	scores, _ := extracttest.Measure(turns)
-	if all := scores[""]; all.Precision() < .8 || all.Recall() < .5 {
+	for kind, s := range scores {
+		t.Logf("%q: precision %.2f, recall %.2f, %+v", kind, s.Precision(), s.Recall(), s)
+	}
+	if all := scores[""]; all.Precision() < .82 || all.Recall() < .7 { // measured: .84, .72
 		t.Errorf("precision %.2f, recall %.2f", all.Precision(), all.Recall())
 	}
 }
@@ -35,7 +38,7 @@ func TestExtractionKeepsQualityOnDevelopmentTurns(t *testing.T) {
 		for _, miss := range misses {
 			t.Log(miss)
 		}
-		if all := scores[""]; all.Precision() < .9 || all.Recall() < .65 {
+		if all := scores[""]; all.Precision() < .9 || all.Recall() < .75 { // measured: .91, .78
 			t.Errorf("%s: precision %.2f, recall %.2f", name, all.Precision(), all.Recall())
 		}
 	}

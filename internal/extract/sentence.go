@@ -86,10 +86,24 @@ func numberLen(line string) int {
 
 var abbreviations = []string{"e.g", "i.e", "etc", "vs", "approx", "incl", "resp", "no", "cf"}
 
+// wideStops end a sentence of Chinese or Japanese, without a space behind them.
+var wideStops = []string{"。", "！", "？"}
+
+// germanMonths follow the stop of an ordinal: "am 3. Mai".
+var germanMonths = strings.Fields("Januar Februar März April Mai Juni Juli August September Oktober November Dezember")
+
+// isDayOfMonth reports whether a stop is that of an ordinal before a German month.
+func isDayOfMonth(line string, stop int) bool {
+	return stop > 0 && isDigit(line[stop-1]) && hasPrefixOf(line[stop+2:], germanMonths)
+}
+
 // sentenceEnd returns the end of the first sentence of a line.
 func sentenceEnd(line string) int {
 	for i := range len(line) - 1 {
-		if strings.IndexByte(".!?", line[i]) < 0 || line[i+1] != ' ' {
+		if line[i] >= utf8.RuneSelf && hasPrefixOf(line[i:], wideStops) {
+			return i + len(wideStops[0])
+		}
+		if strings.IndexByte(".!?", line[i]) < 0 || line[i+1] != ' ' || line[i] == '.' && isDayOfMonth(line, i) {
 			continue
 		}
 		word := line[strings.LastIndexByte(line[:i], ' ')+1 : i]

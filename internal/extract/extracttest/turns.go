@@ -15,7 +15,7 @@ const HeldOut = "blind_heldout.jsonl"
 // Development names the turns that rules are written by and weights are fitted to.
 var Development = []string{"blind_development.jsonl", "turns.jsonl"}
 
-// A Label is a statement that a person would keep of a turn.
+// A Label is a statement that a person would keep of a turn. Of a response it is one under a mark: "Decision: ...".
 type Label struct {
 	Type string `json:"type"`
 	From string `json:"from"` // prompt or response
