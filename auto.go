@@ -17,11 +17,8 @@ func (PolicyMode) Rule() Rule {
 // A MinimumLength is the fewest characters of prompt and answer from which statements are drawn.
 type MinimumLength int
 
-// DefaultMinimumLength is that of a policy that states none.
-const DefaultMinimumLength = 40
-
 // Rule allows up to 100,000 characters.
-func (MinimumLength) Rule() Rule { return Rule{Min: 0, Max: 100_000, Default: DefaultMinimumLength} }
+func (MinimumLength) Rule() Rule { return Rule{Min: 0, Max: 100_000, Default: 0} }
 
 // A PathPattern is a glob of excluded paths: ** matches any folders.
 type PathPattern string
@@ -95,8 +92,7 @@ type Policy struct {
 
 // DefaultPolicy returns the policy of a user who has written none.
 func DefaultPolicy() Policy {
-	return Policy{Mode: ModeCandidates, Adapters: NewAdapterSwitches(nil), MinLength: DefaultMinimumLength,
-		ExcludePaths: []string{}}
+	return Policy{Mode: ModeCandidates, Adapters: NewAdapterSwitches(nil), ExcludePaths: []string{}}
 }
 
 // Accepts reports whether the policy lets events of an adapter in.
@@ -115,7 +111,7 @@ type SetPolicy struct {
 	Mode         PolicyMode      `json:"mode,omitzero" jsonschema:"units: store without a review"`
 	AtlasID      ID              `json:"atlasId,omitzero" id:"atlas" jsonschema:"The atlas of new sessions"`
 	Adapters     AdapterSwitches `json:"adapters,omitzero" jsonschema:"Default: all are on"`
-	MinLength    *MinimumLength  `json:"minLength,omitzero" jsonschema:"Fewest characters of prompt and answer"`
+	MinLength    MinimumLength   `json:"minLength,omitzero" jsonschema:"Fewest characters of prompt and answer"`
 	ExcludePaths PathPatterns    `json:"excludePaths,omitzero" jsonschema:"Globs of paths whose events are ignored"`
 }
 

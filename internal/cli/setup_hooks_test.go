@@ -161,7 +161,7 @@ func TestSetupKeepsThePolicy(t *testing.T) {
 		t.Fatalf("%+v", policies.set)
 	}
 	in := policies.set[0]
-	if !in.Enabled || !in.Paused || in.Mode != loci.ModeUnits || in.AtlasID != fakeID || *in.MinLength != 7 ||
+	if !in.Enabled || !in.Paused || in.Mode != loci.ModeUnits || in.AtlasID != fakeID || in.MinLength != 7 ||
 		!slices.Equal(in.ExcludePaths, loci.PathPatterns{"/secret/**"}) ||
 		!slices.Equal(in.Adapters.Off(), []loci.Adapter{"pi"}) {
 		t.Errorf("%+v", in)

@@ -37,13 +37,10 @@ func (s *Service) SetPolicy(ctx context.Context, actor *identity.Actor, in loci.
 // newPolicy returns the policy of an input.
 func newPolicy(in loci.SetPolicy) (loci.Policy, error) {
 	p := loci.DefaultPolicy()
-	p.Enabled, p.Paused, p.AtlasID = in.Enabled, in.Paused, in.AtlasID
+	p.Enabled, p.Paused, p.AtlasID, p.MinLength = in.Enabled, in.Paused, in.AtlasID, int(in.MinLength)
 	p.Adapters = loci.NewAdapterSwitches(in.Adapters.Off())
 	if in.Mode != "" {
 		p.Mode = in.Mode
-	}
-	if in.MinLength != nil {
-		p.MinLength = int(*in.MinLength)
 	}
 	for i, pattern := range in.ExcludePaths {
 		if err := pathglob.Validate(string(pattern)); err != nil {

@@ -120,8 +120,7 @@ func TestPolicyDecidesWhatIsKept(t *testing.T) {
 		if n := d.Query(t, `SELECT CAST(count(*) AS TEXT) FROM session_events`)[0]; n != "0" {
 			t.Errorf("%s ignored events are stored", n)
 		}
-		length := loci.MinimumLength(200)
-		mustCall(t, w, byAnn, service.AutoSet, loci.SetPolicy{WorkspaceID: w.Team, Enabled: true, MinLength: &length})
+		mustCall(t, w, byAnn, service.AutoSet, loci.SetPolicy{WorkspaceID: w.Team, Enabled: true, MinLength: 200})
 		if out = send(t, w, s.ID, "1", loci.EventPrompt, decision); out.Ignored || out.Candidate != nil {
 			t.Errorf("short: %+v", out)
 		}
@@ -137,6 +136,20 @@ func TestPolicyDecidesWhatIsKept(t *testing.T) {
 			t.Errorf("the text of a tool is stored: %q", list)
 		}
 	})
+}
+
+// The turn of an agreement is short, and a policy has no minimum unless it states one.
+func TestShortAgreementDrawsProposal(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, conformance.Options{})
+	s := automatic(t, w, w.Atlas(t, "Shelf"), loci.SetPolicy{})
+	if c := send(t, w, s.ID, "1", loci.EventResponse, "I suggest that we store tides in feet.").Candidate; c != nil {
+		t.Errorf("a proposal is drawn: %+v", c)
+	}
+	if c := send(t, w, s.ID, "2", loci.EventPrompt, "yes, do that").Candidate; c == nil ||
+		!strings.Contains(c.Content, "tides in feet") {
+		t.Errorf("%+v", c)
+	}
 }
 
 func TestUnitsModeStoresStatementsAsMemoryOfTheirUnit(t *testing.T) {
