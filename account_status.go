@@ -56,6 +56,14 @@ type Indexing struct {
 	LastError string `json:"lastError,omitzero" jsonschema:"Reason of the last failure"`
 }
 
+// MaxWaiting is the number up to which waiting records are counted.
+const MaxWaiting = 100
+
+// Waiting counts what waits for an act of the caller.
+type Waiting struct {
+	Candidates int64 `json:"candidates" jsonschema:"Pending candidates of your sessions; counted up to 100"`
+}
+
 // Totals count everything within the caller's reach.
 type Totals struct {
 	Workspaces int64 `json:"workspaces"`
@@ -70,5 +78,6 @@ type AccountStatus struct {
 	Usage      Usage           `json:"usage"`
 	Workspaces WorkspaceQuotas `json:"workspaces"`
 	Indexing   Indexing        `json:"indexing" jsonschema:"Memories that wait for their vectors"`
+	Waiting    Waiting         `json:"waiting" jsonschema:"What waits for you"`
 	Totals     Totals          `json:"totals"`
 }

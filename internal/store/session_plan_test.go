@@ -26,7 +26,16 @@ type sessionPlans struct {
 	candidateRows int
 }
 
+// newSessionPlans returns a store with many sessions on PostgreSQL.
 func newSessionPlans(t *testing.T, d storetest.Database) *sessionPlans {
+	x := newSessions(t, d)
+	if d.Address != "" {
+		x.multiply(d)
+	}
+	return x
+}
+
+func newSessions(t *testing.T, d storetest.Database) *sessionPlans {
 	x := &sessionPlans{t: t, s: d.Open(t, store.Options{}), sessionsEach: 500, candidateRows: 4}
 	x.ann, x.eve = user(t, x.s, "ann"), user(t, x.s, "eve")
 	x.crew = team(t, x.s, x.ann, map[*identity.Actor]loci.Role{x.eve: loci.RoleAdmin})
@@ -37,9 +46,6 @@ func newSessionPlans(t *testing.T, d storetest.Database) *sessionPlans {
 	x.managed = x.add(x.eve, x.crew)
 	x.own = x.add(x.ann, x.crew)
 	x.after = store.PageKey{At: x.own.CreatedAt, ID: x.own.ID}
-	if d.Address != "" {
-		x.multiply(d)
-	}
 	return x
 }
 
@@ -104,7 +110,7 @@ func (x *sessionPlans) multiply(d storetest.Database) {
 
 // lists returns the lists of sessions and candidates.
 func (x *sessionPlans) lists() map[string]func(*store.Tx) error {
-	out := map[string]func(*store.Tx) error{}
+	out := map[string]func(*store.Tx) error{"usage": func(tx *store.Tx) error { _, err := tx.Usage(); return err }}
 	for name, f := range map[string]store.SessionFilter{
 		"own": {}, "own, archived too": {Archived: true}, "own of a workspace": {WorkspaceID: x.crew},
 		"own of an atlas": {AtlasID: x.own.AtlasID}, "managed": {Managed: true},

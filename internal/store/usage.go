@@ -2,6 +2,7 @@ package store
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/identity"
@@ -21,13 +22,14 @@ func (t *Tx) Usage() (s loci.AccountStatus, err error) {
 			(SELECT CAST(COALESCE(SUM(a.bytes), 0) AS BIGINT) FROM atlases a WHERE a.workspace = w.row_id)
 				+ (SELECT CAST(COALESCE(SUM(c.bytes), 0) AS BIGINT) FROM index_log c WHERE c.workspace = w.row_id)
 				+ `+attachmentdb.ActiveBytes+`,
-			`+embeddb.QueueCountSQL+`, `+embeddb.FailedCountSQL+`
+			`+embeddb.QueueCountSQL+`, `+embeddb.FailedCountSQL+`, `+t.waitingCandidates()+`
 		FROM workspaces e`+t.membershipJoin("e.row_id"), nil, func(r sqldb.Row) error {
 		var personal bool
 		var role loci.Role
 		var atlases, memories, bytes int64
 		var n embeddb.QueueCount
-		err := r.Scan(&n.Workspace, &personal, &role, &atlases, &memories, &bytes, &n.Pending, &n.Failed)
+		err := r.Scan(&n.Workspace, &personal, &role, &atlases, &memories, &bytes, &n.Pending, &n.Failed,
+			&s.Waiting.Candidates)
 		if err != nil {
 			return err
 		}
@@ -52,6 +54,17 @@ func (t *Tx) Usage() (s loci.AccountStatus, err error) {
 		err = t.countQueues(queues, &s.Indexing)
 	}
 	return s, err
+}
+
+// waitingCandidates is a column that counts the pending candidates of the actor's sessions in scope, up to MaxWaiting.
+// It is the same in each row. IS TRUE and IS NOT NULL keep PostgreSQL from joining all sessions and candidates.
+func (t *Tx) waitingCandidates() string {
+	return fmt.Sprintf(`(SELECT count(*) FROM (SELECT 1 FROM candidates c WHERE c.user_id = ?1 AND c.status = 'pending'
+			AND (c.atlas IN (SELECT a.row_id FROM`+t.membershipSubquery()+`JOIN atlases a ON a.workspace = w.row_id))
+				IS TRUE
+			AND (SELECT 1 FROM sessions s WHERE s.row_id = c.session AND s.workspace = c.workspace AND NOT s.archived)
+				IS NOT NULL
+			ORDER BY c.created_at DESC, c.id DESC LIMIT %d) AS counted)`, loci.MaxWaiting)
 }
 
 // countQueues adds the memories that wait for vectors, and the latest failure.

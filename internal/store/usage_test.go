@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
@@ -48,5 +49,64 @@ func TestUsageCountsLongQueues(t *testing.T) {
 		check("a short queue", 91, 40, "first")
 		d.Exec(t, `DELETE FROM embedding_queue`)
 		check("an empty queue", 0, 0, "")
+	})
+}
+
+// TestUsageCountsCandidatesThatWaitForTheActor compares the count with the list that a person is shown.
+func TestUsageCountsCandidatesThatWaitForTheActor(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		x := newSessions(t, d)
+		narrowed := *x.ann
+		narrowed.GrantedWorkspaces = []loci.ID{x.crew}
+		nowhere := narrowed
+		nowhere.GrantedWorkspaces = []loci.ID{}
+		check := func(what string, actor *identity.Actor, want int64) {
+			t.Helper()
+			listed := 0
+			u, err := store.Read(ctx, x.s, actor, func(tx *store.Tx) (loci.AccountStatus, error) {
+				list, err := tx.Candidates(store.SessionFilter{Status: "pending"}, store.Page{Limit: loci.MaxWaiting})
+				if listed = len(list.Items); err != nil {
+					return loci.AccountStatus{}, err
+				}
+				return tx.Usage()
+			})
+			if err != nil || u.Waiting.Candidates != want || int64(listed) != want {
+				t.Errorf("%s: %d of %d listed are counted, want %d, %v", what, u.Waiting.Candidates, listed, want, err)
+			}
+		}
+		check("own ones of all workspaces", x.ann, 4)
+		check("those of a member are not the owner's to count", x.eve, 2)
+		check("a narrowed token", &narrowed, 2)
+		check("a token without workspaces", &nowhere, 0)
+		change := func(f func(*store.Session) error) {
+			t.Helper()
+			if _, err := store.Write(ctx, x.s, x.ann, func(tx *store.Tx) (loci.Empty, error) {
+				s, err := tx.Session(x.own.ID, store.OwnSession)
+				if err == nil {
+					err = f(s)
+				}
+				return loci.Empty{}, err
+			}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		change(func(s *store.Session) error { return s.SetArchived(true) })
+		check("an archived session", x.ann, 3)
+		change(func(s *store.Session) error { return s.SetArchived(false) })
+		change(func(s *store.Session) error {
+			_, err := s.SetCandidate(x.drawn, loci.CandidateDismissed, "", loci.ActionDismissed)
+			return err
+		})
+		check("a dismissed one", x.ann, 3)
+		d.Exec(t, `UPDATE atlases SET workspace = NULL WHERE id = '`+string(x.own.AtlasID)+`'`) // as a deletion begins
+		check("a deleted atlas", x.ann, 2)
+		d.Exec(t, `INSERT INTO candidates (id, session, workspace, atlas, user_id, content, title, type, tags, evidence,
+				source_event_id, status, similar_to, created_at, updated_at)
+			WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 60)
+			SELECT c.id || '-' || n, session, workspace, atlas, user_id, content, '', type, tags, '', '', status, '[]',
+				created_at + n, updated_at
+			FROM candidates c, numbers WHERE status = 'pending'`)
+		check("many", x.ann, loci.MaxWaiting)
 	})
 }
