@@ -125,6 +125,7 @@ func (p *program) checkLocal(ctx context.Context, d *doctorReport, t target) {
 	caller, end, err := p.openLocal(ctx, t.dir, true)
 	if err == nil {
 		p.checkPolicies(ctx, d, t, caller)
+		p.checkWaiting(ctx, d, caller)
 		err = end()
 	}
 	d.addCheck("database", err, "opens")
@@ -188,6 +189,7 @@ func (p *program) checkServer(ctx context.Context, d *doctorReport, t target) {
 	if err == nil {
 		checkFiles(ctx, d, t, c)
 		p.checkPolicies(ctx, d, t, remote{c})
+		p.checkWaiting(ctx, d, remote{c})
 	}
 }
 

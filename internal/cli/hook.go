@@ -17,6 +17,7 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/client"
 	"github.com/loci-memory/loci/internal/capture/spool"
+	"github.com/loci-memory/loci/internal/cli/console"
 	"github.com/loci-memory/loci/internal/cli/format"
 	"github.com/loci-memory/loci/internal/cli/hook"
 	"github.com/loci-memory/loci/internal/op"
@@ -55,13 +56,14 @@ func (p *program) hookTarget() (*hook.Target, error) {
 			caller, _, err := p.openCaller(ctx, t, true) // it is closed by the end of the process
 			return caller, err
 		}
-		return &hook.Target{Folder: t.spoolFolder(), Open: open}, nil
+		return &hook.Target{Folder: t.spoolFolder(), Flags: p.targetFlags(), Open: open}, nil
 	}
 	var renewing sync.Mutex
-	h := &hook.Target{Folder: t.spoolFolder(), AsAgent: login == nil || !login.ByBrowser(), Wait: func() {
+	h := &hook.Target{Folder: t.spoolFolder(), Flags: p.targetFlags(), AsAgent: login == nil || !login.ByBrowser()}
+	h.Wait = func() {
 		renewing.Lock()
 		defer renewing.Unlock()
-	}}
+	}
 	h.Open = func(context.Context) (op.Caller, error) {
 		if login != nil {
 			if p.profile().WouldAsk(login) { // nobody sits before a hook
@@ -168,6 +170,26 @@ func (p *program) checkPolicies(ctx context.Context, d *doctorReport, t target, 
 		err := callTyped(ctx, caller, get, &op.Call{Transport: "command"}, loci.GetPolicy{WorkspaceID: w.ID}, &got)
 		d.addCheck("policy", err, describePolicy(w, got.Policy))
 	}
+}
+
+// checkWaiting says how many candidates wait for a review, if any do.
+func (p *program) checkWaiting(ctx context.Context, d *doctorReport, caller op.Caller) {
+	n, err := p.waitingCandidates(ctx, caller)
+	if n > 0 || err != nil {
+		d.addCheck("review", err, console.WaitingCandidates(n, p.targetFlags()))
+	}
+}
+
+// waitingCandidates returns how many candidates wait for a review of the person, or none where the variant of the
+// contract does not count them.
+func (p *program) waitingCandidates(ctx context.Context, caller op.Caller) (int64, error) {
+	status := p.table.Op("account.status")
+	if status == nil {
+		return 0, nil
+	}
+	var out loci.AccountStatus
+	err := callTyped(ctx, caller, status, &op.Call{Transport: "command"}, loci.Empty{}, &out)
+	return out.Waiting.Candidates, err
 }
 
 // describePolicy describes the policy of a workspace, of the personal one if it has no id.

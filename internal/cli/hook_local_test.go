@@ -120,6 +120,54 @@ func TestHookDrawsTheSameFromEveryAgent(t *testing.T) {
 	}
 }
 
+// The hook at the start of a session, doctor and setup tell the person what waits, and the command that they name lists
+// it.
+func TestCommandsTellThePersonWhatWaits(t *testing.T) {
+	t.Parallel()
+	d, caller := newLocalTerminal(t)
+	said := func() map[string]string {
+		_ = d.run("setup", "claude", "--hooks", "--yes")
+		setup := d.out.String()
+		return map[string]string{"hook": d.runHook(t, "claude", claudeHook("SessionStart", "source", "startup")),
+			"doctor": d.doctorText(t), "setup": setup}
+	}
+	for name, text := range said() {
+		if strings.Contains(text, "wait for your review") || strings.Contains(text, "systemMessage") {
+			t.Errorf("%s says that none wait: %s", name, text)
+		}
+	}
+	for n, want := range []string{"1 candidate waits for your review: ", "2 candidates wait for your review: "} {
+		prompt := []string{"We decided to use Quartz as the scheduler for billing.",
+			"We decided to host the wiki on Basalt from now on."}[n]
+		d.runHook(t, "claude", claudeHook("UserPromptSubmit", "prompt", prompt, "prompt_id", prompt))
+		for name, text := range said() {
+			if strings.Count(text, want+"loci session candidates --status pending") != 1 {
+				t.Errorf("%s, want %q: %s", name, want, text)
+			}
+		}
+		d.run("session", "candidates", "--status", "pending", "--json")
+		var list loci.Candidates
+		if err := json.Unmarshal(d.out.Bytes(), &list); err != nil || len(list.Candidates) != n+1 {
+			t.Errorf("%d are listed, %v", len(list.Candidates), err)
+		}
+	}
+	list, err := op.Do(t.Context(), caller, &op.Call{}, service.SessionCandidates, loci.ListCandidates{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range list.Candidates {
+		in := loci.ModerateCandidate{SessionID: c.SessionID, CandidateID: c.ID, Action: loci.ModerationDismiss}
+		if _, err := op.Do(t.Context(), caller, &op.Call{}, service.SessionModerate, in); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, text := range said() {
+		if strings.Contains(text, "candidates wait") {
+			t.Errorf("%s tells of reviewed ones: %s", name, text)
+		}
+	}
+}
+
 func TestDoctorNamesThePolicyOfTheHooks(t *testing.T) {
 	t.Parallel()
 	d, caller := newLocalTerminal(t)

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io/fs"
@@ -34,6 +35,7 @@ type hookServer struct {
 	starts  []loci.StartSession
 	actors  map[string]int // of the actor header
 	refusal loci.Code
+	waiting int64 // candidates; negative refuses to count them
 
 	workspaces map[string]int // of which the policy was read
 }
@@ -61,6 +63,8 @@ func (h *hookServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case path == "/v1/auto":
 		h.workspaces[r.URL.Query().Get("workspace_id")]++
 		out = loci.OnePolicy{Policy: h.policy}
+	case path == "/v1/status" && h.waiting >= 0:
+		out = loci.AccountStatus{Waiting: loci.Waiting{Candidates: h.waiting}}
 	case path == "/v1/sessions":
 		var s loci.StartSession
 		_ = in.Decode(&s)
@@ -182,6 +186,47 @@ func TestHookDeliversATurnAndPrintsContext(t *testing.T) {
 	if out := d.runHook(t, "claude", claudeHook("SessionStart", "session_id", "s9")); out != "" ||
 		len(h.contents()) != before {
 		t.Errorf("the policy is off: %s", out)
+	}
+}
+
+func TestHookTellsThePersonWhatWaits(t *testing.T) {
+	t.Parallel()
+	h, url := newHookServer(t)
+	d := newTestTerminal(t, "LOCI_URL="+url, "LOCI_API_KEY="+fakeKey)
+	const command = "loci session candidates --status pending"
+	for _, c := range []struct {
+		agent, source string
+		waiting       int64
+		flags         []string
+		message       string
+		hasContext    bool
+	}{
+		{"claude", "startup", 2, nil, "Loci: 2 candidates wait for your review: " + command, true},
+		{"codex", "startup", 2, nil, "Loci: 2 candidates wait for your review: " + command, true},
+		{"workbuddy", "clear", 1, nil, "Loci: 1 candidate waits for your review: " + command, true},
+		{"claude", "startup", 100, nil, "Loci: 100 or more candidates wait for your review: " + command, true},
+		{"claude", "startup", 2, []string{"--server", url}, "Loci: 2 candidates wait for your review: " + command +
+			" --server " + url, true},
+		{"claude", "startup", 0, nil, "", true},
+		{"claude", "startup", -1, nil, "", true},
+		{"claude", "compact", 2, nil, "", true},
+		{"claude", "resume", 2, nil, "", false},
+	} {
+		h.waiting = c.waiting
+		out := d.runHook(t, c.agent, claudeHook("SessionStart", "source", c.source), c.flags...)
+		var got struct {
+			SystemMessage      string
+			HookSpecificOutput *struct{ AdditionalContext string }
+		}
+		if err := json.Unmarshal([]byte(cmp.Or(out, "{}")), &got); err != nil || got.SystemMessage != c.message ||
+			strings.Contains(out, "systemMessage") != (c.message != "") ||
+			(got.HookSpecificOutput != nil) != c.hasContext {
+			t.Errorf("%+v: %s", c, out)
+		}
+	}
+	h.waiting = 2
+	if out := d.runHook(t, "pi", `{"e":"session_start","event":{},"extra":{"sessionId":"p","cwd":"/a"}}`); out != "" {
+		t.Errorf("pi reads no answer: %s", out)
 	}
 }
 

@@ -39,6 +39,16 @@ func (p *program) setupTarget() (t setup.Target, err error) {
 	return t, err
 }
 
+// targetFlags returns the flags with which another command has the target of this one.
+func (p *program) targetFlags() []string {
+	t, err := p.setupTarget()
+	if err != nil {
+		return nil
+	}
+	flags, _ := t.Args() // the address is in use
+	return flags
+}
+
 // privateDir makes the folder of Loci in the home of the person.
 func (p *program) privateDir() (string, error) {
 	local := p.localDir()

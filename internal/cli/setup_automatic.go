@@ -33,6 +33,9 @@ func (p *program) automatic(ctx context.Context, workspace loci.ID) (a *setup.Au
 		return nil, errors.Join(err, end())
 	}
 	a = &setup.Automatic{Workspace: p.describeWorkspace(ctx, caller, workspace), Policy: out.Policy, Close: end}
+	if a.Waiting, err = p.waitingCandidates(ctx, caller); err != nil {
+		return nil, errors.Join(err, end())
+	}
 	a.Set = func(ctx context.Context, in loci.SetPolicy) error {
 		in.WorkspaceID = workspace
 		write := &op.Call{Transport: "command"}

@@ -18,6 +18,7 @@ type Service interface {
 	StartSession(context.Context, loci.StartSession) (loci.StartedSession, error)
 	SendEvent(context.Context, loci.SendEvent) (loci.ReceivedEvent, error)
 	RecordAudit(context.Context, loci.RecordAudit) (loci.RecordedAudit, error)
+	AccountStatus(context.Context, loci.Empty) (loci.AccountStatus, error)
 }
 
 // A Courier delivers the events of one account. It is for one goroutine; several processes may have one for a folder.
@@ -89,6 +90,20 @@ func (c *Courier) Begin(ctx context.Context, e capture.Event, maxTokens int) (ma
 		return "", err
 	}
 	return started.Context.Markdown, nil
+}
+
+// Waiting returns how many candidates wait for the person's review: none if the policy does not accept the event.
+func (c *Courier) Waiting(ctx context.Context, e capture.Event) (int64, error) {
+	p, err := c.policy(ctx)
+	if err != nil || !accepts(p, e) {
+		return 0, err
+	}
+	s, err := c.connect(ctx)
+	if err != nil {
+		return 0, err
+	}
+	status, err := s.AccountStatus(ctx, loci.Empty{})
+	return status.Waiting.Candidates, err
 }
 
 // accepts reports whether a policy lets an event in. The server excludes by the same members of the metadata.

@@ -26,6 +26,7 @@ type fakeServer struct {
 	events   map[string][]string
 	audits   map[string]loci.Count
 	tasks    []string
+	waiting  int64 // candidates
 	calls    int
 	reads    int  // of the policy
 	failAt   int  // the call that fails; 0 never
@@ -76,6 +77,10 @@ func (f *fakeServer) StartSession(_ context.Context, in loci.StartSession) (out 
 		}
 		return nil
 	})
+}
+
+func (f *fakeServer) AccountStatus(context.Context, loci.Empty) (out loci.AccountStatus, err error) {
+	return out, f.call(func() error { out.Waiting.Candidates = f.waiting; return nil })
 }
 
 func (f *fakeServer) find(id loci.ID) (key string) {
@@ -331,6 +336,20 @@ func TestBeginReturnsWhatIsKnown(t *testing.T) {
 	if text, err := c.Begin(t.Context(), session(t, "c", "/c")[0], 4000); text != "" || err != nil ||
 		len(f.sessions) != 1 {
 		t.Errorf("the policy is off: %q %v", text, err)
+	}
+}
+
+func TestWaitingFollowsThePolicy(t *testing.T) {
+	t.Parallel()
+	f := newFakeServer()
+	f.waiting = 3
+	if n, err := newCourier(t, f).Waiting(t.Context(), session(t, "a", "/a")[0]); n != 3 || err != nil {
+		t.Errorf("%d %v", n, err)
+	}
+	before := f.calls
+	if n, err := newCourier(t, f).Waiting(t.Context(), session(t, "b", "/private")[0]); n != 0 || err != nil ||
+		f.calls != before+1 { // that of the policy
+		t.Errorf("an excluded folder: %d %v, %d calls", n, err, f.calls-before)
 	}
 }
 

@@ -18,8 +18,9 @@ import (
 
 // A Target is the server, or the database on this device, that events are delivered to.
 type Target struct {
-	Folder  string // name of its spool
-	AsAgent bool   // calls name an agent
+	Folder  string   // name of its spool
+	AsAgent bool     // calls name an agent
+	Flags   []string // with which a command of the person has this target
 	// Open returns the caller of its operations. It is called within the time of a delivery.
 	Open func(context.Context) (op.Caller, error)
 	// Wait returns once no sign-in is being renewed: the end of the process would lose it. It may be nil.
@@ -48,8 +49,9 @@ func Command(o Options) *cobra.Command {
 			"prompt and the last answer of a turn, removes credentials, and delivers them if automatic memory is\n" +
 			"on (loci auto get). What cannot be delivered at once waits on this device, at most 16 MiB, and only\n" +
 			"once that policy was read; loci doctor reports how much. At the start of a session of Claude Code,\n" +
-			"Codex or WorkBuddy it prints what is known. The exit code is always 0, so that the agent does not\n" +
-			"stop: a mistake in the arguments is reported on the standard error.",
+			"Codex or WorkBuddy it prints what is known, and how many candidates wait for a review. The exit code\n" +
+			"is always 0, so that the agent does not stop: a mistake in the arguments is reported on the standard\n" +
+			"error.",
 		Example: "loci hook claude < payload.json\n" +
 			`loci hook codex '{"type": "agent-turn-complete", ...}'` + "\n" +
 			"loci hook pi --workspace-id 0198c0de-0000-7000-8000-000000000001 < payload.json\n" +

@@ -15,6 +15,7 @@ import (
 	"github.com/loci-memory/loci/internal/capture"
 	"github.com/loci-memory/loci/internal/capture/delivery"
 	"github.com/loci-memory/loci/internal/capture/spool"
+	"github.com/loci-memory/loci/internal/cli/console"
 )
 
 const (
@@ -141,18 +142,18 @@ func (r *run) deliver(ctx context.Context, events []capture.Event) error {
 	if err := c.Enqueue(ctx, events...); err != nil {
 		return err
 	}
-	text, done := make(chan string, 1), make(chan error, 1)
+	answers, done := make(chan answer, 2), make(chan error, 1)
 	go func() { // a call that does not notice the end of its time must not make the agent wait
 		defer close(done)
 		defer r.recover()
-		text <- r.begin(ctx, c, events[0])
+		r.begin(ctx, t, c, events[0], answers)
 		done <- c.Deliver(ctx)
 	}()
-	return r.finish(ctx, t, text, done)
+	return r.finish(ctx, t, answers, done)
 }
 
-// finish prints the text of a session that begins, and returns when all is done or time is up.
-func (r *run) finish(ctx context.Context, t *Target, text <-chan string, done <-chan error) (err error) {
+// finish prints the last answer to a session that begins, and returns when all is done or time is up.
+func (r *run) finish(ctx context.Context, t *Target, answers <-chan answer, done <-chan error) (err error) {
 	select {
 	case err = <-done:
 	case <-ctx.Done():
@@ -165,11 +166,11 @@ func (r *run) finish(ctx context.Context, t *Target, text <-chan string, done <-
 	if t.Wait != nil {
 		t.Wait()
 	}
-	select {
-	case markdown := <-text:
-		r.print(markdown)
-	default:
+	var last answer
+	for len(answers) > 0 {
+		last = <-answers
 	}
+	r.print(last)
 	return err
 }
 
@@ -184,32 +185,51 @@ func (r *run) deadline() time.Time {
 
 var errNoHome = errors.New("there is no home folder")
 
-// begin returns what is known for a session that begins, if its agent reads it. An agent that resumes one has read it.
-func (r *run) begin(ctx context.Context, c *delivery.Courier, e capture.Event) string {
-	readsContext := r.agent == "claude" || r.agent == "codex" || r.agent == "workbuddy"
-	if !readsContext || e.Input.Type != loci.EventSessionStart || e.Input.EventID == "session.start:resume" {
-		return ""
+// An answer to a SessionStart hook has the form of Claude Code, which Codex and WorkBuddy share.
+type answer struct {
+	ToPerson string        `json:"systemMessage,omitzero"`
+	ToModel  *modelContext `json:"hookSpecificOutput,omitzero"`
+}
+
+type modelContext struct {
+	Event   string `json:"hookEventName"`
+	Context string `json:"additionalContext"`
+}
+
+// begin sends what is known for a session that begins, if its agent reads it, and then the same with the number of
+// candidates that wait. An agent that resumes a session has read it, and the person knows one that was compacted.
+func (r *run) begin(ctx context.Context, t *Target, c *delivery.Courier, e capture.Event, answers chan<- answer) {
+	reads := r.agent == "claude" || r.agent == "codex" || r.agent == "workbuddy"
+	if !reads || e.Input.Type != loci.EventSessionStart || e.Input.EventID == "session.start:resume" {
+		return
 	}
+	var a answer
 	markdown, err := c.Begin(ctx, e, contextTokens)
+	if markdown != "" {
+		a.ToModel = &modelContext{"SessionStart", markdown}
+		answers <- a
+	}
+	if err == nil && e.Input.EventID != "session.start:compact" {
+		var waiting int64
+		if waiting, err = c.Waiting(ctx, e); waiting > 0 {
+			a.ToPerson = "Loci: " + console.WaitingCandidates(waiting, t.Flags)
+			answers <- a
+		}
+	}
 	if err != nil && !errors.Is(err, spool.ErrWait) {
 		r.log.add(r.agent, "context", err)
 	}
-	return markdown
 }
 
-// print writes the answer to a SessionStart hook, in the form of Claude Code, which Codex shares.
-func (r *run) print(markdown string) {
-	if markdown == "" {
+// print writes an answer, unless it is empty.
+func (r *run) print(a answer) {
+	if a == (answer{}) {
 		return
-	}
-	type output struct {
-		Event   string `json:"hookEventName"`
-		Context string `json:"additionalContext"`
 	}
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	if e.Encode(map[string]output{"hookSpecificOutput": {"SessionStart", markdown}}) == nil {
+	if e.Encode(a) == nil {
 		_, _ = r.Console.Out.Write(b.Bytes())
 	}
 }

@@ -56,6 +56,10 @@ func (r remote) SendEvent(ctx context.Context, in loci.SendEvent) (loci.Received
 	return call(ctx, r, service.SessionEvent, in)
 }
 
+func (r remote) AccountStatus(ctx context.Context, in loci.Empty) (loci.AccountStatus, error) {
+	return call(ctx, r, service.AccountStatus, in)
+}
+
 func (r remote) RecordAudit(ctx context.Context, in loci.RecordAudit) (loci.RecordedAudit, error) {
 	return call(ctx, r, service.AutoAudit, in)
 }

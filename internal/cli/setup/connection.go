@@ -77,7 +77,7 @@ func checkAgent(c *setup.Client, f flags, target Target, stdio bool) error {
 
 // program returns the connection that starts loci mcp.
 func (o Options) program(c *setup.Client, f flags, target Target) (to setup.Connection, err error) {
-	args, err := target.args()
+	args, err := target.Args()
 	if err != nil {
 		return to, err
 	}
@@ -95,7 +95,7 @@ func (o Options) hook(c *setup.Client, f flags) (to setup.Connection, err error)
 	if err != nil {
 		return to, err
 	}
-	args, err := target.args()
+	args, err := target.Args()
 	if err != nil {
 		return to, err
 	}
@@ -107,8 +107,8 @@ func (o Options) hook(c *setup.Client, f flags) (to setup.Connection, err error)
 	return to, err
 }
 
-// args returns the flags with which a command has the same target at any time.
-func (t Target) args() (args []string, err error) {
+// Args returns the flags with which a command has the same target at any time.
+func (t Target) Args() (args []string, err error) {
 	switch {
 	case t.Local:
 		return []string{"--local"}, nil

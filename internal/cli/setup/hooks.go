@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/cli/console"
 	"github.com/loci-memory/loci/internal/setup"
 )
 
@@ -14,6 +15,7 @@ import (
 type Automatic struct {
 	Workspace string // for people
 	Policy    loci.Policy
+	Waiting   int64 // candidates of the person, in all workspaces
 	Set       func(context.Context, loci.SetPolicy) error
 	Close     func() error
 
@@ -47,6 +49,9 @@ type switchResult struct {
 	Paused    bool   `json:"paused,omitzero"`
 	Problem   string `json:"problem,omitzero"` // it could not be read
 	Command   string `json:"command,omitzero"` // switches it on
+	Waiting   int64  `json:"waiting,omitzero"` // candidates of the person
+
+	review string // tells of them
 }
 
 // switchOn asks whether automatic memory shall be on, unless it is or --yes says so.
@@ -57,7 +62,10 @@ func (o Options) switchOn(ctx context.Context, c *setup.Client, a *Automatic, f 
 	case a.unread != nil:
 		return &switchResult{Problem: loci.AsError(a.unread).Message, Command: o.switchCommand(c, a, f)}, nil
 	}
-	r := &switchResult{Workspace: a.Workspace, Enabled: true, Paused: a.Policy.Paused}
+	r := &switchResult{Workspace: a.Workspace, Enabled: true, Paused: a.Policy.Paused, Waiting: a.Waiting}
+	if a.Waiting > 0 {
+		r.review = "\n" + console.WaitingCandidates(a.Waiting, o.targetFlags())
+	}
 	if a.Policy.Enabled && a.Policy.Adapters.On(c.Adapter()) {
 		return r, nil
 	}
@@ -90,11 +98,15 @@ func (o Options) switchCommand(c *setup.Client, a *Automatic, f flags) string {
 	if f.workspace != "" {
 		words = append(words, "--workspace-id", f.workspace)
 	}
+	return strings.Join(append(words, o.targetFlags()...), " ")
+}
+
+// targetFlags returns the flags with which a command has the target of the hooks.
+func (o Options) targetFlags() (flags []string) {
 	if target, err := o.Target(); err == nil {
-		args, _ := target.args() // its address was written into the hooks
-		words = append(words, args...)
+		flags, _ = target.Args() // its address was written into the hooks
 	}
-	return strings.Join(words, " ")
+	return flags
 }
 
 // text describes the result to a person.
@@ -104,11 +116,11 @@ func (r *switchResult) text() string {
 	case r.Problem != "":
 		return "Whether automatic memory is on could not be read: " + r.Problem + "\n" + off + r.Command
 	case !r.Enabled:
-		return "Automatic memory is off for " + r.Workspace + ". " + off + r.Command
+		return "Automatic memory is off for " + r.Workspace + ". " + off + r.Command + r.review
 	case r.Paused:
-		return "Automatic memory is on for " + r.Workspace + ", and paused."
+		return "Automatic memory is on for " + r.Workspace + ", and paused." + r.review
 	}
-	return "Automatic memory is on for " + r.Workspace + "."
+	return "Automatic memory is on for " + r.Workspace + "." + r.review
 }
 
 // describeHooks reports the change to the hooks of a client.

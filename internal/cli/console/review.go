@@ -1,0 +1,20 @@
+package console
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/cli/format"
+)
+
+// WaitingCandidates says how many candidates wait for a review, and which command lists them with the flags of a
+// target.
+func WaitingCandidates(n int64, flags []string) string {
+	count := format.Plural(n, "candidate waits", "candidates wait")
+	if n >= loci.MaxWaiting { // as far as it is counted
+		count = fmt.Sprintf("%d or more candidates wait", n)
+	}
+	return count + " for your review: " +
+		strings.Join(append([]string{"loci session candidates --status pending"}, flags...), " ")
+}
