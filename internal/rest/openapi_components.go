@@ -125,7 +125,7 @@ var headerParameters = map[string]jsonObject{
 	"RequestID": {"name": "X-Request-Id", "description": "Names the request; 1 to 128 of A-Z a-z 0-9 . _ -",
 		"schema": jsonObject{"type": "string"}},
 	"Actor": {"name": "X-Loci-Actor", "description": "Names a trusted agent as the actor; X-Service-Actor means the " +
-		"same", "schema": jsonObject{"type": "string", "const": "agent"}},
+		"same", "schema": jsonObject{"type": "string", "enum": []string{op.ActorAgent}}},
 	"IdempotencyKey": {"name": "Idempotency-Key", "description": "Makes a repetition within 24 hours harmless",
 		"schema": jsonObject{"type": "string", "minLength": 1, "maxLength": 200, "pattern": "^[!-~]([ -~]*[!-~])?$"}},
 	"IfMatch": {"name": "If-Match", "description": "The entity tag that the change is based on",
@@ -175,6 +175,9 @@ const listEncodingNote = `Repeat the name for several items, or separate them by
 
 func fieldParameter(f op.Field, schema *jsonschema.Schema) jsonObject {
 	schema.Description = ""
+	if schema.Const != nil { // generators of clients leave out an operation with a const in a parameter
+		schema.Enum, schema.Const = []any{*schema.Const}, nil
+	}
 	p := jsonObject{"in": string(f.Location), "name": f.Name, "schema": schema}
 	if f.Required {
 		p["required"] = true

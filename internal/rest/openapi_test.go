@@ -139,3 +139,38 @@ func TestOpenAPIListsSuccessStatuses(t *testing.T) {
 		t.Errorf("the error: %+v", got)
 	}
 }
+
+// TestOpenAPIParametersHaveNoConst reads the parameters of the document: generators of clients leave out an operation
+// with a const in one.
+func TestOpenAPIParametersHaveNoConst(t *testing.T) {
+	t.Parallel()
+	type schema struct{ Const any }
+	var d struct {
+		Components struct {
+			Parameters map[string]struct{ Schema schema }
+		}
+		Paths map[string]map[string]struct {
+			Parameters []struct {
+				Name   string
+				Schema schema
+			}
+		}
+	}
+	if err := json.Unmarshal(document(t, fullOptions()), &d); err != nil {
+		t.Fatal(err)
+	}
+	for name, p := range d.Components.Parameters {
+		if p.Schema.Const != nil {
+			t.Errorf("the parameter %s has a const", name)
+		}
+	}
+	for path, methods := range d.Paths {
+		for method, o := range methods {
+			for _, p := range o.Parameters {
+				if p.Schema.Const != nil {
+					t.Errorf("%s %s: %s has a const", method, path, p.Name)
+				}
+			}
+		}
+	}
+}
