@@ -67,7 +67,7 @@ func (a Atlas) EntityTag() string {
 // CreateAtlas is the input of atlas.create.
 type CreateAtlas struct {
 	Name        Name        `json:"name" jsonschema:"At most 200 characters"`
-	WorkspaceID ID          `json:"workspaceId,omitzero" id:"workspace" jsonschema:"Default: your personal one"`
+	WorkspaceID ID          `json:"workspaceId,omitzero" id:"workspace" jsonschema:"Default: personal"`
 	Keywords    Keywords    `json:"keywords,omitzero" jsonschema:"Keywords that route memories to this atlas"`
 	Description Description `json:"description,omitzero" jsonschema:"What belongs in it"`
 }
@@ -81,7 +81,7 @@ type GetAtlas struct {
 type UpdateAtlas struct {
 	AtlasID     ID           `json:"atlasId" id:"atlas"`
 	Name        *Name        `json:"name,omitzero" jsonschema:"The new name"`
-	Keywords    *Keywords    `json:"keywords,omitzero" jsonschema:"Replaces all of them"`
+	Keywords    *Keywords    `json:"keywords,omitzero" jsonschema:"Replaces all"`
 	Description *Description `json:"description,omitzero" jsonschema:"The new description"`
 }
 
@@ -112,7 +112,7 @@ func NewDryRun(memories, attachments int) Deleted {
 // ListAtlases is the input of atlas.list.
 type ListAtlases struct {
 	WorkspaceID ID                    `json:"workspace_id,omitzero" id:"workspace" jsonschema:"Only this one"`
-	Include     []IncludeArchivedOnly `json:"include,omitzero" jsonschema:"Include these too"`
+	Include     []IncludeArchivedOnly `json:"include,omitzero" jsonschema:"These too"`
 	Paging
 }
 

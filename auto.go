@@ -100,12 +100,12 @@ func (p Policy) Accepts(a Adapter) bool { return p.Enabled && !p.Paused && p.Ada
 
 // GetPolicy is the input of auto.get.
 type GetPolicy struct {
-	WorkspaceID ID `json:"workspace_id,omitzero" id:"workspace" jsonschema:"Default: your personal one"`
+	WorkspaceID ID `json:"workspace_id,omitzero" id:"workspace" jsonschema:"Default: personal"`
 }
 
 // SetPolicy is the input of auto.set: it replaces the policy.
 type SetPolicy struct {
-	WorkspaceID  ID              `json:"workspace_id,omitzero" id:"workspace" jsonschema:"Default: your personal one"`
+	WorkspaceID  ID              `json:"workspace_id,omitzero" id:"workspace" jsonschema:"Default: personal"`
 	Enabled      bool            `json:"enabled,omitzero" jsonschema:"Default: false"`
 	Paused       bool            `json:"paused,omitzero" jsonschema:"Default: false"`
 	Mode         PolicyMode      `json:"mode,omitzero" jsonschema:"units: store without a review"`

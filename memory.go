@@ -223,13 +223,13 @@ func (OnSecret) Rule() Rule { return Rule{Enum: enumValues(OnSecretRedact)} }
 // CreateMemory is the input of memory.create.
 type CreateMemory struct {
 	Content     Content     `json:"content"`
-	WorkspaceID ID          `json:"workspaceId,omitzero" id:"workspace" jsonschema:"Default: your personal one"`
+	WorkspaceID ID          `json:"workspaceId,omitzero" id:"workspace" jsonschema:"Default: personal"`
 	AtlasID     ID          `json:"atlasId,omitzero" id:"atlas" jsonschema:"Default: by keywords, else the Inbox"`
 	Title       Title       `json:"title,omitzero" jsonschema:"Default: the first line"`
 	Type        MemoryType  `json:"type,omitzero" jsonschema:"Default: note"`
-	Tags        Tags        `json:"tags,omitzero" jsonschema:"Labels to filter by"`
+	Tags        Tags        `json:"tags,omitzero" jsonschema:"Labels"`
 	Source      *Source     `json:"source,omitzero" jsonschema:"Origin"`
-	OnDuplicate OnDuplicate `json:"onDuplicate,omitzero" jsonschema:"return: return an equal memory; version: change that of the same source"`
+	OnDuplicate OnDuplicate `json:"onDuplicate,omitzero" jsonschema:"return: the equal memory; version: change that of this source"`
 	Secrets     OnSecret    `json:"secrets,omitzero" jsonschema:"redact: replace credentials"`
 }
 
@@ -260,7 +260,7 @@ type MemoryFilter struct {
 	WorkspaceID ID           `json:"workspace_id,omitzero" id:"workspace" jsonschema:"Only these"`
 	Type        []MemoryType `json:"type,omitzero" jsonschema:"Only these"`
 	Tags        Tags         `json:"tags,omitzero" jsonschema:"All of these"`
-	Include     []Include    `json:"include,omitzero" jsonschema:"Include these too"`
+	Include     []Include    `json:"include,omitzero" jsonschema:"These too"`
 }
 
 // ListMemories is the input of memory.list.

@@ -5,7 +5,7 @@ type TokenBudget int
 
 // Rule requires at least one token of about four characters. An agent's tool has room for 8,000.
 func (TokenBudget) Rule() Rule {
-	return Rule{Min: 1, Max: 1_000_000, ToolDefault: 8000, Description: "Memories beyond are omitted"}
+	return Rule{Min: 1, Max: 1_000_000, ToolDefault: 8000, Description: "Omits the rest"}
 }
 
 // ReadContext is the input of memory.context.
@@ -13,7 +13,7 @@ type ReadContext struct {
 	AtlasID     ID          `json:"atlas_id,omitzero" id:"atlas" jsonschema:"Only this one"`
 	WorkspaceID ID          `json:"workspace_id,omitzero" id:"workspace" jsonschema:"Only this one"`
 	Limit       Limit       `json:"limit,omitzero" jsonschema:"Most memories"`
-	Query       Query       `json:"query,omitzero" jsonschema:"Your task or question"`
+	Query       Query       `json:"query,omitzero" jsonschema:"Your task"`
 	MaxTokens   TokenBudget `json:"max_tokens,omitzero"`
 }
 

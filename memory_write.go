@@ -34,7 +34,7 @@ type UpdateMemory struct {
 	Content  *Content       `json:"content,omitzero" jsonschema:"New value"`
 	Title    *OptionalTitle `json:"title,omitzero"`
 	Type     MemoryType     `json:"type,omitzero" jsonschema:"New value"`
-	Tags     *Tags          `json:"tags,omitzero" jsonschema:"Replaces all of them"`
+	Tags     *Tags          `json:"tags,omitzero" jsonschema:"Replaces all"`
 	Secrets  OnSecret       `json:"secrets,omitzero" jsonschema:"redact: replace credentials"`
 }
 
@@ -56,7 +56,7 @@ type VerifyMemory struct {
 // SupersedeMemory is the input of memory.supersede.
 type SupersedeMemory struct {
 	MemoryID            ID `json:"memoryId" id:"memory"`
-	ReplacementMemoryID ID `json:"replacementMemoryId" id:"memory" jsonschema:"The memory that replaces it"`
+	ReplacementMemoryID ID `json:"replacementMemoryId" id:"memory" jsonschema:"Its replacement"`
 }
 
 // ArchiveMemory is the input of memory.archive.

@@ -20,7 +20,9 @@ type Page struct {
 type Limit int
 
 // Rule allows 1 to 100 items a page; the default is 20.
-func (Limit) Rule() Rule { return Rule{Min: 1, Max: 100, Default: 20, Description: "Page size"} }
+func (Limit) Rule() Rule {
+	return Rule{Min: 1, Max: 100, Default: 20, Description: "Page size"}
+}
 
 // OrDefault returns l, or 20 without a limit.
 func (l Limit) OrDefault() int { return int(cmp.Or(l, 20)) }
@@ -31,7 +33,7 @@ type Cursor string
 
 // Rule bounds the length of a Cursor.
 func (Cursor) Rule() Rule {
-	return Rule{MinLength: 1, MaxLength: 8000, Description: "Previous nextCursor"}
+	return Rule{MinLength: 1, MaxLength: 8000, Description: "Last nextCursor"}
 }
 
 const (

@@ -175,7 +175,7 @@ type StartSession struct {
 	Task        TaskText    `json:"task" jsonschema:"What the agent is to do"`
 	Adapter     Adapter     `json:"adapter,omitzero" jsonschema:"Required if automatic"`
 	AtlasID     ID          `json:"atlasId,omitzero" id:"atlas" jsonschema:"Default: as for a memory"`
-	WorkspaceID ID          `json:"workspaceId,omitzero" id:"workspace" jsonschema:"Default: your personal one"`
+	WorkspaceID ID          `json:"workspaceId,omitzero" id:"workspace" jsonschema:"Default: personal"`
 	Kind        SessionKind `json:"kind,omitzero" jsonschema:"Default: manual"`
 	ExternalID  ExternalID  `json:"externalId,omitzero" jsonschema:"Your id of it: a known one resumes"`
 	SourceName  SourceText  `json:"sourceName,omitzero" jsonschema:"Your name, as a label"`
@@ -252,7 +252,7 @@ type ListSessions struct {
 	AtlasID     ID                    `json:"atlas_id,omitzero" id:"atlas" jsonschema:"Only this one"`
 	Status      SessionStatus         `json:"status,omitzero" jsonschema:"Only these"`
 	Scope       SessionScope          `json:"scope,omitzero"`
-	Include     []IncludeArchivedOnly `json:"include,omitzero" jsonschema:"Include these too"`
+	Include     []IncludeArchivedOnly `json:"include,omitzero" jsonschema:"These too"`
 	Paging
 }
 

@@ -125,7 +125,7 @@ type TransferWorkspace struct {
 
 // ListWorkspaces is the input of workspace.list.
 type ListWorkspaces struct {
-	Include []IncludeArchivedOnly `json:"include,omitzero" jsonschema:"Include these too"`
+	Include []IncludeArchivedOnly `json:"include,omitzero" jsonschema:"These too"`
 	Paging
 }
 

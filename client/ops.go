@@ -18,7 +18,7 @@ func (c *Client) MemoryCreate(ctx context.Context, in loci.CreateMemory, options
 
 // MemoryGet calls memory.get, GET /v1/memories/{memoryId}.
 //
-// Read one memory with its full text.
+// Read one memory whole.
 func (c *Client) MemoryGet(ctx context.Context, in loci.GetMemory, options ...CallOption) (loci.MemoryDetail, error) {
 	return do[loci.MemoryDetail](ctx, c, "GET /v1/memories/{memoryId}", in, options)
 }
@@ -61,7 +61,7 @@ func (c *Client) MemorySearchAll(ctx context.Context, in loci.SearchMemories, op
 
 // MemoryContext calls memory.context, GET /v1/memories/context.
 //
-// Read context before a task: verified and recent memories, grouped by type.
+// Read what is known before a task: verified and recent first.
 func (c *Client) MemoryContext(ctx context.Context, in loci.ReadContext, options ...CallOption) (loci.MemoryContext, error) {
 	return do[loci.MemoryContext](ctx, c, "GET /v1/memories/context", in, options)
 }

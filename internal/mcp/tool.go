@@ -34,10 +34,12 @@ type toolInfo struct {
 	Name        string             `json:"name"`
 }
 
-// The annotations of a tool are hints for clients.
+// The annotations of a tool are hints for clients. All of them are written: the default of an absent hint is the worst,
+// and Codex refuses a tool whose world may be open.
 type annotations struct {
-	Destructive *bool  `json:"destructiveHint,omitempty"` // absent where the tool only reads
+	Destructive bool   `json:"destructiveHint"`
 	Idempotent  bool   `json:"idempotentHint"`
+	OpenWorld   bool   `json:"openWorldHint"`
 	ReadOnly    bool   `json:"readOnlyHint"`
 	Title       string `json:"title"`
 }
@@ -88,12 +90,13 @@ func cutsLists(o *op.Op, shown op.Presentation) bool {
 }
 
 // description returns the summary of the operation and the description of each field. Fields of the same meaning
-// share it; the id of the tool's own record has none.
+// share it; the id of the tool's own record has none. The schema says enough of a filter that limits a list to its
+// value, and of a field with a single choice.
 func (t *tool) description() string {
 	var names, meanings []string
 	for _, f := range t.op.Fields() {
 		meaning := fieldDescription(f)
-		if meaning == "" {
+		if meaning == "" || strings.HasPrefix(meaning, "only ") || len(f.Enum) == 1 {
 			continue
 		}
 		if i := slices.Index(meanings, meaning); i >= 0 {
@@ -148,7 +151,7 @@ func toolsOf(t *op.Table, set op.Toolset) []*tool {
 func stripSchema(s *jsonschema.Schema) *jsonschema.Schema {
 	c := s.CloneSchemas()
 	op.EachSchema(c, func(s *jsonschema.Schema) {
-		kept := jsonschema.Schema{Type: s.Type, Enum: s.Enum, Const: s.Const, Required: s.Required,
+		kept := jsonschema.Schema{Type: s.Type, Enum: s.Enum, Required: s.Required,
 			PropertyOrder: s.PropertyOrder, Items: s.Items, Properties: s.Properties}
 		if len(s.Types) > 0 {
 			kept.Type = s.Types[0] // the other is null
@@ -158,17 +161,14 @@ func stripSchema(s *jsonschema.Schema) *jsonschema.Schema {
 	return c
 }
 
-// newAnnotations returns the hints of a tool. A repeated PUT or DELETE has no further effect.
+// newAnnotations returns the hints of a tool. A repeated PUT or DELETE has no further effect. The world of a tool is not
+// open: it touches records of Loci alone.
 func newAnnotations(o *op.Op) annotations {
 	resource, verb, _ := strings.Cut(o.Name, ".")
-	a := annotations{
-		Title:      strings.ToUpper(resource[:1]) + resource[1:] + " " + verb,
-		ReadOnly:   o.ReadOnly,
-		Idempotent: o.ReadOnly || o.Method == "PUT" || o.Method == "DELETE",
+	return annotations{
+		Title:       strings.ToUpper(resource[:1]) + resource[1:] + " " + verb,
+		ReadOnly:    o.ReadOnly,
+		Destructive: o.Has(op.Destructive),
+		Idempotent:  o.ReadOnly || o.Method == "PUT" || o.Method == "DELETE",
 	}
-	if !o.ReadOnly {
-		destructive := o.Has(op.Destructive)
-		a.Destructive = &destructive
-	}
-	return a
 }

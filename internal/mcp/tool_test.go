@@ -62,16 +62,19 @@ func TestToolsDescribeOperations(t *testing.T) {
 	t.Parallel()
 	out := mcp.List(fakeTable, op.FullTools)
 	for _, want := range []string{
-		`{"annotations":{"idempotentHint":true,"readOnlyHint":true,"title":"Memory get"},"description":"Read one ` +
-			`memory whole. offset (characters to skip)",` +
+		`{"annotations":{"destructiveHint":false,"idempotentHint":true,"openWorldHint":false,"readOnlyHint":true,` +
+			`"title":"Memory get"},"description":"Read one memory whole. offset (characters to skip)",` +
 			`"inputSchema":{"type":"object","properties":{"memoryId":{"type":"string"},"offset":{"type":"integer"}},` +
 			`"required":["memoryId"]},"name":"memory_get"}`,
-		`"annotations":{"destructiveHint":false,"idempotentHint":false,"readOnlyHint":false,"title":"Memory create"}`,
-		`"annotations":{"destructiveHint":true,"idempotentHint":true,"readOnlyHint":false,"title":"Memory delete"}`,
-		`"annotations":{"idempotentHint":true,"readOnlyHint":true,"title":"Memory search"}`,
+		`"annotations":{"destructiveHint":false,"idempotentHint":false,"openWorldHint":false,` +
+			`"readOnlyHint":false,"title":"Memory create"}`,
+		`"annotations":{"destructiveHint":true,"idempotentHint":true,"openWorldHint":false,` +
+			`"readOnlyHint":false,"title":"Memory delete"}`,
+		`"annotations":{"destructiveHint":false,"idempotentHint":true,"openWorldHint":false,` +
+			`"readOnlyHint":true,"title":"Memory search"}`,
 		`"type":{"type":"string","enum":["fact","decision","preference","task","architecture","note"]}`,
 		`"limit":{"type":"integer"}`,
-		"atlas_id/workspace_id/type (only these), tags (all of these)",
+		"newest first. tags (all of these), include (these too), limit (page size)",
 	} {
 		if !bytes.Contains(out, []byte(want)) {
 			t.Errorf("no %s in %s", want, out)
@@ -117,7 +120,7 @@ func TestCoreToolsetFitsMaxListBytes(t *testing.T) {
 	}
 	for _, want := range []string{
 		`title (\"\": from the content)`, `"title":{"type":"string"}`, // null would be a second type
-		"max_tokens (memories beyond are omitted; default 8000)",
+		"max_tokens (omits the rest; default 8000)",
 	} {
 		if !bytes.Contains(out, []byte(want)) {
 			t.Errorf("no %s in %s", want, out)

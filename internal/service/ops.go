@@ -9,7 +9,7 @@ var Ops = &op.Table{}
 var (
 	MemoryCreate = op.Add(Ops, "memory.create", "POST /v1/memories", "Store one durable piece of knowledge.",
 		op.Account, op.ToolCore, (*Service).CreateMemory, op.MayCreate)
-	MemoryGet = op.Add(Ops, "memory.get", "GET /v1/memories/{memoryId}", "Read one memory with its full text.",
+	MemoryGet = op.Add(Ops, "memory.get", "GET /v1/memories/{memoryId}", "Read one memory whole.",
 		op.Account, op.ToolCore, (*Service).GetMemory)
 	MemoryList = op.Add(Ops, "memory.list", "GET /v1/memories", "List active memories, newest first.", op.Account,
 		op.ToolCore, (*Service).ListMemories)
@@ -17,7 +17,7 @@ var (
 		op.Account, op.ToolCore, (*Service).SearchMemories, op.Read)
 
 	MemoryContext = op.Add(Ops, "memory.context", "GET /v1/memories/context",
-		"Read context before a task: verified and recent memories, grouped by type.", op.Account, op.ToolCore,
+		"Read what is known before a task: verified and recent first.", op.Account, op.ToolCore,
 		(*Service).ReadContext)
 	MemoryUpdate = op.Add(Ops, "memory.update", "PATCH /v1/memories/{memoryId}", "Change fields of a memory.",
 		op.Account, op.ToolCore, (*Service).UpdateMemory, op.IfMatch)

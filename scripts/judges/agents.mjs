@@ -9,7 +9,7 @@ import { resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { Home } from './home.mjs'
 import { Model } from './model.mjs'
-import { programs } from './program-list.mjs'
+import { permitted, programs } from './program-list.mjs'
 import { Server, email, until } from './server.mjs'
 
 const capable = ['claude', 'codex'] // programs whose entry can name an agent, and whose model is ours
@@ -31,7 +31,7 @@ async function judge(name, binary) {
   const listener = spawn(binary, ['agent', 'listen'], { env: { ...process.env, HOME: home.folder, LOCI_URL: server.url, LOCI_API_KEY: key },
     stdio: ['ignore', 'pipe', 'ignore'] })
   createInterface({ input: listener.stdout }).on('line', (line) => printed.push(JSON.parse(line)))
-  const turn = (text) => home.run(program.prompt(text, `${server.url}/mcp`))
+  const turn = (text) => home.run(permitted(program, text, `${server.url}/mcp`))
   try {
     const setup = await home.run([binary, 'setup', name, '--server', server.url, '--key-env', 'LOCI_API_KEY', '--agent'])
     check(setup.code === 0, `loci setup --agent failed: ${setup.out}`)

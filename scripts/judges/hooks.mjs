@@ -8,7 +8,7 @@ import { chmodSync, copyFileSync, existsSync, mkdirSync, readFileSync, readdirSy
 import { join, resolve } from 'node:path'
 import { Home } from './home.mjs'
 import { Model } from './model.mjs'
-import { programs } from './program-list.mjs'
+import { permitted, programs } from './program-list.mjs'
 import { Server, pause, until } from './server.mjs'
 
 const decision = 'We decided: staging runs on basalt from now on.'
@@ -102,8 +102,8 @@ class Judge {
   }
 
   async turn() {
-    const prompt = this.program.hooks.prompt ?? this.program.prompt
-    const done = await this.home.run(prompt(decision))
+    const { hooks } = this.program
+    const done = await this.home.run(hooks.prompt ? hooks.prompt(decision) : permitted(this.program, decision))
     this.check(done.code === 0, `the turn ended with ${done.code}: ${done.out}`)
     return done.out
   }

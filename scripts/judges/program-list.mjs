@@ -4,7 +4,10 @@
 //   add      its own command that adds Loci;                  config  the file that this command writes
 //   entry    the entry of Loci in that file's text;           keepsFile  the program leaves the file alone
 //   prepare  a command that must run before;                  setupArgs  further arguments of loci setup
-//   signIn   its command that signs in; without it, a key;    prompt  its command that answers a prompt
+//   signIn   its command that signs in; without it, a key;    prompt  its command that answers a prompt, with the
+//   permissions that it has by default
+//   permit   the arguments that permit the tools of Loci. A program has them if it refuses every tool in a run without a
+//            person unless a rule allows it, whatever the hints of the tool are
 //   hooks    what hooks.mjs needs: {prompt}, if the command of prompt would run no hooks. A program without config is judged
 //            by its hooks alone
 import { arch } from 'node:os'
@@ -25,6 +28,9 @@ const gemini = client('.bin/gemini')
 const copilot = client('.bin/copilot')
 const cline = client('.bin/cline')
 
+// permitted returns the command that answers a prompt, in which the tools of Loci are permitted.
+export const permitted = (program, ...args) => [...program.prompt(...args), ...(program.permit ?? [])]
+
 // A port below those that systems give away, because mcp-remote takes the port for free.
 const callback = (url) => String(10_000 + new URL(url).port % 20_000)
 
@@ -35,7 +41,8 @@ export const programs = {
       DISABLE_TELEMETRY: '1', ENABLE_TOOL_SEARCH: 'false' }),
     add: (url) => [claude, 'mcp', 'add', '--transport', 'http', '--scope', 'user', 'loci', url],
     signIn: () => [claude, 'mcp', 'login', 'loci'],
-    prompt: (text) => [claude, '-p', text, '--allowedTools', 'mcp__loci'],
+    prompt: (text) => [claude, '-p', text],
+    permit: ['--allowedTools', 'mcp__loci'],
     hooks: {},
   },
   'mcp-remote': {
@@ -53,7 +60,7 @@ export const programs = {
       '[analytics]', 'enabled = false', ''].join('\n') }),
     add: (url) => [codex, 'mcp', 'add', 'loci', '--url', url],
     signIn: () => [codex, 'mcp', 'login', 'loci'],
-    prompt: (text) => [codex, 'exec', '--skip-git-repo-check', '--dangerously-bypass-approvals-and-sandbox', text],
+    prompt: (text) => [codex, 'exec', '--skip-git-repo-check', text],
     hooks: { // a person trusts hooks in the window of Codex
       prompt: (text) => [codex, 'exec', '--skip-git-repo-check', '--dangerously-bypass-approvals-and-sandbox',
         '--dangerously-bypass-hook-trust', text],
@@ -77,14 +84,16 @@ export const programs = {
     files: () => ({ '.gemini/settings.json': JSON.stringify({ security: { auth: { selectedType: 'gemini-api-key' } },
       privacy: { usageStatisticsEnabled: false }, general: { enableAutoUpdate: false }, telemetry: { enabled: false } }, null, 2) }),
     add: (url) => [gemini, 'mcp', 'add', '-s', 'user', '-t', 'http', '-H', 'Authorization: Bearer ${LOCI_API_KEY}', 'loci', url],
-    prompt: (text) => [gemini, '--yolo', '-m', 'gemini-2.5-flash', '-p', text],
+    prompt: (text) => [gemini, '-m', 'gemini-2.5-flash', '-p', text],
+    permit: ['--yolo'],
   },
   copilot: {
     needs: copilot, config: '.copilot/mcp-config.json', entry: json('mcpServers', 'loci'),
     env: (model) => ({ COPILOT_OFFLINE: 'true', COPILOT_AUTO_UPDATE: 'false', COPILOT_PROVIDER_BASE_URL: `${model}/v1`, COPILOT_PROVIDER_API_KEY: key,
       COPILOT_MODEL: 'judge' }),
     add: (url) => [copilot, 'mcp', 'add', '--transport', 'http', '--header', 'Authorization: Bearer ${LOCI_API_KEY}', 'loci', url],
-    prompt: (text) => [copilot, '-p', text, '--allow-all-tools'],
+    prompt: (text) => [copilot, '-p', text],
+    permit: ['--allow-all-tools'],
   },
   // Cline signs in by a window alone: here it starts loci mcp, which uses the login of the command.
   cline: {

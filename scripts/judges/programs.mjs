@@ -1,6 +1,7 @@
 // Judges Loci by real client programs, each with an empty home, a model of the judges' own, and a person in place of
 // the browser: it is connected by loci setup, signs in, stores a memory, does so again after a restart of the server and
-// after the access token has expired, and is disconnected. The entry of loci setup must equal that of the program's own
+// after the access token has expired, and is disconnected. Its first prompt runs with the permissions that it has by
+// default: the program stores the memory, or refuses because it waits for a rule of the person (permit in the list). The entry of loci setup must equal that of the program's own
 // command, and what it leaves must equal what was there.
 //
 //   node scripts/judges/programs.mjs BINARY [NAME...]     (all: every program; without a name those of CI)
@@ -8,7 +9,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { Home } from './home.mjs'
 import { Model } from './model.mjs'
-import { programs } from './program-list.mjs'
+import { permitted, programs } from './program-list.mjs'
 import { Server } from './server.mjs'
 
 class Judge {
@@ -45,6 +46,7 @@ class Judge {
     const before = this.home.config
     if (this.program.add) await this.wire()
     if (this.program.signIn) await this.signIn()
+    await this.byDefault()
     await this.remember('connects', 'wisteria')
     await this.server.restart()
     await this.remember('restart', 'gardenia')
@@ -101,10 +103,19 @@ class Judge {
     this.check(this.seen({ form: 'authorization_code', status: 200 }) === 1, `no sign-in: ${done.out}`)
   }
 
+  // byDefault asks the program to store a word without a permission. A program that waits for one must store nothing,
+  // though its model called the tool; any other one must store the word.
+  async byDefault() {
+    if (!this.program.permit) return this.remember('default permissions', 'magnolia', this.program.prompt)
+    const done = await this.home.run(this.program.prompt('remember: magnolia', `${this.server.url}/mcp`))
+    this.check(this.model.requests.some((r) => r.turn?.call), `default permissions: the model was not offered the tool: ${done.out}`)
+    this.check(!(await this.server.memories('magnolia')).length, 'default permissions: it stores by default, so the list needs no permit for it')
+  }
+
   // remember lets the program store a word, and looks for it in the place that the person ticked.
-  async remember(phase, flower) {
+  async remember(phase, flower, command = (...args) => permitted(this.program, ...args)) {
     const word = flower + this.name.replace(/\W/g, '')
-    const done = await this.home.run(this.program.prompt(`remember: ${word}`, `${this.server.url}/mcp`))
+    const done = await this.home.run(command(`remember: ${word}`, `${this.server.url}/mcp`))
     const [memory] = await this.server.memories(word)
     if (!this.check(memory, `${phase}: nothing was stored: ${done.out}`)) return
     const want = this.program.signIn ? this.server.team : this.server.personal
@@ -135,7 +146,8 @@ for (const name of names) {
   const missing = !existsSync(programs[name].needs)
   const faults = missing ? [`${programs[name].needs} is missing: run scripts/setup or make clients`] : await judge.run()
   failures += faults.length
-  const done = programs[name].signIn ? 'signs in, stores, survives a restart, refreshes' : 'stores by a key, survives a restart'
+  const unasked = programs[name].permit ? 'waits for a permission by default' : 'stores by default'
+  const done = `${unasked}, ${programs[name].signIn ? 'signs in, stores, survives a restart, refreshes' : 'stores by a key, survives a restart'}`
   console.log(`programs: ${name}: ${faults.length ? faults.join('\n  ') : done} (${Math.round((Date.now() - began) / 1000)} s)`)
 }
 process.exit(failures || !names.length ? 1 : 0)
