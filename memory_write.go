@@ -50,7 +50,7 @@ type VerifyMemory struct {
 	MemoryID   ID          `json:"memoryId" id:"memory"`
 	Evidence   *Evidence   `json:"evidence,omitzero" jsonschema:"Basis of the review"`
 	Confidence *Confidence `json:"confidence,omitzero"`
-	ValidUntil *Time       `json:"validUntil,omitzero" jsonschema:"When the review expires"`
+	ValidUntil *Time       `json:"validUntil,omitzero" date:"end" jsonschema:"When the review expires"`
 }
 
 // SupersedeMemory is the input of memory.supersede.

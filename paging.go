@@ -21,7 +21,7 @@ type Limit int
 
 // Rule allows 1 to 100 items a page; the default is 20.
 func (Limit) Rule() Rule {
-	return Rule{Min: 1, Max: 100, Default: 20, Description: "Page size"}
+	return Rule{Min: 1, Max: 100, Clamp: true, Default: 20, Description: "Page size"}
 }
 
 // OrDefault returns l, or 20 without a limit.

@@ -12,7 +12,8 @@ type Rule struct {
 	MaxItems    int
 	Trim        bool // white space around a string is removed before it is measured
 	True        bool // the boolean must be true
-	Null        bool // null means the empty string
+	Clamp       bool // an agent's tool brings a number inside Min and Max
+	Null        bool // null means the empty string, which says more than an absent value
 	Default     any  // the value of an absent field
 	ToolDefault int  // the value that an agent's tool sends for an absent integer, if not 0
 	Format      string

@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/op"
@@ -125,19 +126,18 @@ func (t *tool) reduceArguments(args []byte, maxItems int) (smaller []byte, ok bo
 	return addNumber(rest, "limit", max(1, maxItems-maxItems/16-1)), true
 }
 
-// prepareArguments adds defaults and removes the offset, which is negative for a tool without one.
+// prepareArguments returns the arguments as the operation wants them, with defaults and without the offset, which is
+// negative for a tool without one.
 func (t *tool) prepareArguments(args []byte) (rest []byte, offset int, err error) {
 	if string(args) == "null" {
 		args = nil // some clients send it for none
 	}
+	if args, err = t.op.Lenient(args); err != nil {
+		return nil, 0, err
+	}
 	for _, f := range t.defaults {
 		if given, _ := removeMember(args, f.Name); given == nil && (len(args) == 0 || isObject(args)) {
 			args = addNumber(args, f.Name, f.ToolDefault)
-		}
-	}
-	for _, name := range t.texts {
-		if given, _ := removeMember(args, name); string(given) == "null" {
-			return nil, 0, loci.Errorf(loci.CodeInvalidQuery, "%s must be a string", name)
 		}
 	}
 	if !t.readsText {
@@ -149,6 +149,12 @@ func (t *tool) prepareArguments(args []byte) (rest []byte, offset int, err error
 	}
 	if again, _ := removeMember(rest, offsetArgument); again != nil {
 		return nil, 0, loci.Errorf(loci.CodeInvalidQuery, "offset is given twice")
+	}
+	if s, ok := text(given); ok {
+		given = []byte(strings.TrimSpace(s)) // as lenient as the arguments of the operation
+	}
+	if len(given) == 0 || string(given) == "null" {
+		return rest, 0, nil
 	}
 	offset, ok := integer(given)
 	if !ok {

@@ -95,7 +95,7 @@ func (x *exchange) completionReference() (arguments []string, _ *rpcError) {
 	return nil, invalidParams("params.ref.type must be ref/prompt or ref/resource.")
 }
 
-// stringMembers returns the members of an object of strings.
+// stringMembers returns the members of an object of strings; one that is null is absent.
 func stringMembers(object json.RawMessage, name string) (map[string]string, *rpcError) {
 	if !isObject(object) {
 		return nil, invalidParams(name + " must be an object.")
@@ -104,6 +104,9 @@ func stringMembers(object json.RawMessage, name string) (map[string]string, *rpc
 	var failed *rpcError
 	err := strictjson.Walk(object, func(path []string, value []byte) {
 		s, ok := text(value)
+		if len(path) == 1 && string(value) == "null" {
+			return
+		}
 		if len(path) == 1 {
 			members[path[0]] = s
 		}

@@ -52,6 +52,7 @@ func TestPromptsQuoteWhatIsKnown(t *testing.T) {
 			{"remember", object{"text": "Basalt."}, []string{"Remember this", "Basalt.", `of "Basalt." in "", 2000 tokens`,
 				"memory_create", "memory_supersede"}, 1},
 			{"remember", object{}, []string{"this conversation", "memory_create"}, 0},
+			{"remember", object{"text": nil, "atlas": ""}, []string{"this conversation", "memory_create"}, 0},
 			{"remember", object{"atlas": web}, []string{"atlasId " + web}, 0},
 			{"handover", object{}, []string{"work of this conversation", `of "" in ""`, "memory_create"}, 1},
 			{"handover", object{"task": "the vault", "atlas": web}, []string{"the vault", `of "the vault" in "` + web,

@@ -23,7 +23,6 @@ type tool struct {
 	listTextLimit int // characters of each text of a list that it shows at most
 
 	defaults []op.Field // fields that it sends when they are absent
-	texts    []string   // fields that may be null over REST; an argument has one type
 }
 
 // A toolInfo is a tool as clients list it.
@@ -64,9 +63,6 @@ func newTool(o *op.Op) *tool {
 	for _, f := range o.Fields() {
 		if f.ToolDefault != 0 {
 			t.defaults = append(t.defaults, f)
-		}
-		if s := o.InputSchema().Properties[f.Name]; s != nil && slices.Contains(s.Types, "null") {
-			t.texts = append(t.texts, f.Name)
 		}
 	}
 	t.toolInfo = toolInfo{Name: o.ToolName(), Description: t.description(), InputSchema: in,
@@ -161,8 +157,8 @@ func stripSchema(s *jsonschema.Schema) *jsonschema.Schema {
 	return c
 }
 
-// newAnnotations returns the hints of a tool. A repeated PUT or DELETE has no further effect. The world of a tool is not
-// open: it touches records of Loci alone.
+// newAnnotations returns the hints of a tool. A repeated PUT or DELETE has no further effect. The world of a tool is
+// not open: it touches records of Loci alone.
 func newAnnotations(o *op.Op) annotations {
 	resource, verb, _ := strings.Cut(o.Name, ".")
 	return annotations{

@@ -140,11 +140,11 @@ func TestToolErrorsAreResultsWithCode(t *testing.T) {
 			{"memory_get", "not_found", "", object{"memoryId": "nonsense"}},
 			{"memory_get", "invalid_query", "memoryId", object{}},
 			{"memory_get", "invalid_query", "offset", object{"memoryId": "x", "offset": -1}},
-			{"memory_get", "invalid_query", "offset", object{"memoryId": "x", "offset": "1"}},
+			{"memory_get", "invalid_query", "offset", object{"memoryId": "x", "offset": "one"}},
 			{"memory_create", "invalid_query", `"contents": did you mean "content"`,
 				object{"content": "x", "contents": "y"}},
 			{"memory_create", "invalid_query", "content", object{"content": ""}},
-			{"memory_list", "invalid_query", "limit", object{"limit": 101}},
+			{"memory_list", "invalid_query", "limit", object{"limit": "many"}},
 			{"shelf_fail", "internal_error", "", object{}},
 		} {
 			v, failed := c.tool(test.tool, test.args)
@@ -195,15 +195,26 @@ func TestPutToolTakesQueryFields(t *testing.T) {
 	}
 }
 
-func TestArgumentThatIsNullIsRefused(t *testing.T) {
+func TestToolReadsLenientArguments(t *testing.T) {
 	t.Parallel()
 	table := &op.Table{}
 	op.Add(table, "memory.update", "PATCH /update/{memoryId}", "Change.", op.Account, op.ToolCore,
 		noop[loci.UpdateMemory, loci.OneMemory])
-	d := mcp.New(mcp.Options{Table: table, Caller: newFakeService().host(), Authenticate: authenticate})
+	host := newFakeService().host()
+	host.Service = emptyService{}
+	d := mcp.New(mcp.Options{Table: table, Caller: host, Authenticate: authenticate})
 	c := client{t: t, url: serveHandler(t, d.HTTP()), version: "2025-11-25", key: "ann"}
-	value, failed := c.tool("memory_update", json.RawMessage(`{"memoryId":"x","title":null}`))
-	if !failed || value["code"] != "invalid_query" || value["message"] != "title must be a string" {
-		t.Errorf("%v", value)
+	for args, message := range map[string]string{
+		`{"memoryId":"x","title":null}`:            "send at least one field to change",
+		`{"memoryId":"x","content":"","type":""}`:  "send at least one field to change",
+		`{"memoryId":"x","tags":"a","tags":["b"]}`: "tags is given twice",
+		`{"memoryId":"x","title":""}`:              "",
+		`{"memoryId":"x","tags":"a, b"}`:           "",
+	} {
+		value, failed := c.tool("memory_update", json.RawMessage(args))
+		got, _ := value["message"].(string)
+		if failed != (message != "") || !strings.Contains(got, message) {
+			t.Errorf("%s: %v", args, value)
+		}
 	}
 }

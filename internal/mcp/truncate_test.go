@@ -69,8 +69,8 @@ func TestGetAcceptsAnyFormOfOffset(t *testing.T) {
 	c, s := fakeWithMemories(t, 1, "content")
 	for args, want := range map[string]string{
 		`"\u006fffset":5`: "tent", `"offset":5.0`: "tent", `"offset":0.5e1`: "tent", `"offset":-0`: "0 content",
-		`"offset":5.5`: "", `"offset":-1`: "", `"offset":1e300`: "", `"offset":"5"`: "", `"offset":null`: "",
-		`"offset":5,"o\u0066fset":5`: "",
+		`"offset":5.5`: "", `"offset":-1`: "", `"offset":1e300`: "", `"offset":"5"`: "tent", `"offset":"five"`: "",
+		`"offset":null`: "0 content", `"offset":""`: "0 content", `"offset":5,"o\u0066fset":5`: "",
 	} {
 		v, failed := c.tool("memory_get", json.RawMessage(`{"memoryId":"`+string(s.memories[0].ID)+`",`+args+`}`))
 		if content, _ := v["content"].(string); content != want || failed != (want == "") {

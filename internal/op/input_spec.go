@@ -31,13 +31,14 @@ func (k kind) String() string {
 // An inputSpec describes how to read and check values of a Go type. It is made
 // once per type, when the operation is defined.
 type inputSpec struct {
-	kind    kind
-	rule    loci.Rule
-	pattern *regexp.Regexp // of the rule; nil without one
-	pointer bool           // the Go type is a pointer: nil is absent
-	elem    *inputSpec     // of a list
-	fields  []field
-	typ     reflect.Type // without the pointer
+	kind     kind
+	rule     loci.Rule
+	pattern  *regexp.Regexp // of the rule; nil without one
+	pointer  bool           // the Go type is a pointer: nil is absent
+	elem     *inputSpec     // of a list
+	fields   []field
+	endOfDay bool         // of a time: a date without a time of day means its end
+	typ      reflect.Type // without the pointer
 }
 
 type field struct {
@@ -102,6 +103,7 @@ func (p *inputSpec) addFields() {
 		}
 		spec := newInputSpec(f.Type)
 		item := spec
+		spec.endOfDay = f.Tag.Get("date") == "end"
 		if spec.kind == arrayKind {
 			item = spec.elem
 		}

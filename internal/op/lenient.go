@@ -1,0 +1,214 @@
+package op
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/strictjson"
+)
+
+// Lenient returns the arguments of a tool as the strict decoder wants them. Models fill optional arguments with null or
+// "", quote numbers, booleans and lists, and write a list as one text. Arguments that the decoder accepts keep their
+// meaning, but an optional "" counts as absent unless the type states that it means something (loci.Rule.Null). All
+// else is left for the decoder to refuse.
+func (o *Op) Lenient(args []byte) ([]byte, error) {
+	in := strictjson.NewScanner(args)
+	if in.Next() != '{' {
+		return args, nil
+	}
+	l := lenientWriter{out: make([]byte, 0, len(args))}
+	if err := l.object(o.input, &in, ""); err != nil {
+		if _, ok := err.(*loci.Error); ok {
+			return nil, err
+		}
+		return args, nil
+	}
+	if in.End("object") != nil {
+		return args, nil
+	}
+	return l.out, nil
+}
+
+// A lenientWriter writes arguments again. It reads each byte at most once for each level of the input's type.
+type lenientWriter struct{ out []byte }
+
+// object writes the next object without its absent members; prefix is the path to it, "" or "source.".
+func (l *lenientWriter) object(p *inputSpec, in *strictjson.Scanner, prefix string) error {
+	var given fieldSet
+	l.out = append(l.out, '{')
+	begin := len(l.out)
+	err := in.RawMembers(func(rawName []byte) error {
+		value, err := in.Raw()
+		if err != nil {
+			return err
+		}
+		i := p.rawIndex(rawName)
+		if i >= 0 && given.has(i) {
+			return invalidf("%s is given twice", prefix+p.fields[i].Name)
+		}
+		if i >= 0 {
+			given.add(i)
+		}
+		end := len(l.out)
+		if end > begin {
+			l.out = append(l.out, ',')
+		}
+		l.out = append(append(l.out, rawName...), ':')
+		if i < 0 {
+			l.out = append(l.out, value...)
+			return nil
+		}
+		written, err := l.member(&p.fields[i], value, prefix)
+		if !written {
+			l.out = l.out[:end]
+		}
+		return err
+	})
+	l.out = append(l.out, '}')
+	return err
+}
+
+// rawIndex returns the index of the field of a name as written in JSON, or -1.
+func (p *inputSpec) rawIndex(rawName []byte) int {
+	name, ok := readText(rawName)
+	for i := range p.fields {
+		if ok && p.fields[i].Name == name {
+			return i
+		}
+	}
+	return -1
+}
+
+// member writes the value of a field, unless it counts as absent. So does an object whose members all do.
+func (l *lenientWriter) member(f *field, value []byte, prefix string) (written bool, err error) {
+	if value[0] == 'n' {
+		return false, nil // the decoder reports a required field
+	}
+	if text, ok := readText(value); ok && !f.Required && f.spec.isAbsent(text) {
+		return false, nil
+	}
+	begin := len(l.out)
+	if err := l.value(f.spec, value, prefix+f.Name); err != nil {
+		return false, err
+	}
+	emptied := f.spec.kind == objectKind && string(l.out[begin:]) == "{}" && strings.Contains(string(value), ":")
+	return !emptied || f.Required, nil
+}
+
+// isAbsent reports whether a text means that an optional value is absent.
+func (p *inputSpec) isAbsent(text string) bool {
+	if p.kind == stringKind {
+		return text == "" && !p.rule.Null
+	}
+	return strings.TrimSpace(text) == ""
+}
+
+// value writes a value as p wants it; name is its path, for messages.
+func (l *lenientWriter) value(p *inputSpec, value []byte, name string) error {
+	in := strictjson.NewScanner(value)
+	switch c := value[0]; {
+	case c == '{' && p.kind == objectKind:
+		return l.object(p, &in, name+".")
+	case c == '[' && p.kind == arrayKind:
+		l.out = append(l.out, '[')
+		err := in.Items(']', func() error {
+			if last := l.out[len(l.out)-1]; last != '[' {
+				l.out = append(l.out, ',')
+			}
+			item, err := in.Raw()
+			if err == nil {
+				err = l.value(p.elem, item, name)
+			}
+			return err
+		})
+		l.out = append(l.out, ']')
+		return err
+	case c == '"':
+		if text, ok := readText(value); ok {
+			return l.text(p, value, strings.TrimSpace(text), name)
+		}
+	default:
+		value = p.clamp(value)
+	}
+	l.out = append(l.out, value...)
+	return nil
+}
+
+// text writes a JSON string, or the value of another type that its text reads as.
+func (l *lenientWriter) text(p *inputSpec, value []byte, text, name string) error {
+	switch p.kind {
+	case boolKind:
+		if b := strings.ToLower(text); b == "true" || b == "false" {
+			value = []byte(b)
+		}
+	case integerKind, numberKind:
+		if text != "" && strictjson.NumberEnd([]byte(text), 0) == len(text) {
+			value = p.clamp([]byte(text))
+		}
+	case timeKind:
+		if _, err := time.Parse(time.DateOnly, text); err == nil {
+			value = strconv.AppendQuote(nil, text+p.timeOfDay())
+		}
+	case arrayKind:
+		if strings.HasPrefix(text, "[") {
+			in := strictjson.NewScanner([]byte(text))
+			if list, err := in.Raw(); err == nil && in.End("list") == nil {
+				return l.value(p, list, name)
+			}
+			break
+		}
+		if items := splitItems(text); items != nil && p.elem.kind < arrayKind {
+			list, err := Marshal(items)
+			if err != nil {
+				return err
+			}
+			return l.value(p, list, name)
+		}
+	}
+	l.out = append(l.out, value...)
+	return nil
+}
+
+// splitItems returns the items of a list that is written as one text, without white space around them and empty ones.
+func splitItems(text string) (items []string) {
+	for _, item := range SplitList(text) {
+		if item = strings.TrimSpace(item); item != "" {
+			items = append(items, item)
+		}
+	}
+	return items
+}
+
+// timeOfDay returns the time of day that a date without one means.
+func (p *inputSpec) timeOfDay() string {
+	if p.endOfDay {
+		return "T23:59:59.999Z"
+	}
+	return "T00:00:00.000Z"
+}
+
+// clamp returns the nearest number within the bounds of a rule that clamps, or else the value.
+func (p *inputSpec) clamp(value []byte) []byte {
+	f, err := strconv.ParseFloat(string(value), 64)
+	switch {
+	case !p.rule.Clamp || err != nil:
+		return value
+	case f < float64(p.rule.Min):
+		return strconv.AppendInt(nil, p.rule.Min, 10)
+	case f > float64(p.rule.Max):
+		return strconv.AppendInt(nil, p.rule.Max, 10)
+	}
+	return value
+}
+
+// readText returns the text of a JSON string.
+func readText(value []byte) (string, bool) {
+	if value[0] != '"' {
+		return "", false
+	}
+	in := strictjson.NewScanner(value)
+	text, err := in.String("")
+	return text, err == nil
+}
