@@ -123,7 +123,7 @@ type Memory struct {
 	ID          ID           `json:"id" jsonschema:"UUIDv7"`
 	WorkspaceID ID           `json:"workspaceId" id:"workspace" show:"-"`
 	AtlasID     ID           `json:"atlasId"`
-	Title       string       `json:"title"`
+	Title       string       `json:"title" show:"heading"`
 	Content     string       `json:"content" jsonschema:"Markdown" show:"text"`
 	Type        MemoryType   `json:"type" show:"unless=note"`
 	Tags        []string     `json:"tags" show:"unless=[]"`

@@ -77,7 +77,7 @@ type SearchMemories struct {
 	Query Query `json:"query"`
 	Mode  Mode  `json:"mode,omitzero"`
 	MemoryFilter
-	Paging
+	Paging `tool:"limit=10"`
 }
 
 // Cost returns how many calls of the rate a search counts as.
@@ -108,6 +108,7 @@ type SearchMeta struct {
 	Candidates          CandidateCounts `json:"candidates" show:"-"`
 	IgnoredTerms        []string        `json:"ignoredTerms,omitzero" jsonschema:"Words of a long query that were ignored"`
 	Corrected           []Correction    `json:"corrected,omitzero" jsonschema:"Misspelled words"`
+	Hint                string          `json:"hint,omitzero" jsonschema:"Present if little or nothing fits: a sentence"`
 	Timings             SearchTimings   `json:"timings" show:"-"`
 }
 

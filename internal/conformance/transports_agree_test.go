@@ -233,8 +233,11 @@ func briefFields(name string, object args) args {
 	case name == "memory.list":
 		out["memories"] = memories(object["memories"])
 	case name == "memory.search":
-		out["memories"], out["meta"] = memories(object["memories"]),
-			args{"requestedMode": object["meta"].(args)["requestedMode"]}
+		meta := args{"requestedMode": object["meta"].(args)["requestedMode"]}
+		if hint := object["meta"].(args)["hint"]; hint != nil {
+			meta["hint"] = hint
+		}
+		out["memories"], out["meta"] = memories(object["memories"], "title"), meta
 	case name == "memory.context":
 		groups := []any{}
 		for _, g := range object["groups"].([]any) {

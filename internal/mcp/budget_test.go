@@ -28,7 +28,7 @@ func TestTruncateKeepsMarkdownWhole(t *testing.T) {
 
 func TestToolReducesTokensWhenResultIsTooLong(t *testing.T) {
 	t.Parallel()
-	budgeted := &tool{isPaged: true, defaults: []op.Field{{Name: "max_tokens", ToolDefault: 8000}}}
+	budgeted := &tool{defaults: []op.Field{{Name: "max_tokens", ToolDefault: 8000}}}
 	for given, want := range map[string]string{
 		`{"max_tokens":8000}`: `{"max_tokens":6000}`, `{"max_tokens":1e9,"limit":3}`: `{"max_tokens":6000,"limit":3}`,
 		`{"max_tokens":1}`: `{"max_tokens":1}`, `{"limit":3,"max_tokens":100}`: `{"max_tokens":75,"limit":3}`,
@@ -38,7 +38,8 @@ func TestToolReducesTokensWhenResultIsTooLong(t *testing.T) {
 			t.Errorf("%s becomes %s, want %s", given, got, want)
 		}
 	}
-	paged, args := &tool{isPaged: true}, []byte(`{"limit":50}`)
+	paged := &tool{isPaged: true, defaults: []op.Field{{Name: "limit", ToolDefault: 10}}}
+	args := []byte(`{"limit":50}`)
 	if got, ok := paged.reduceArguments(args, 33); !ok || string(got) != `{"limit":30}` {
 		t.Errorf("a page: %s", got)
 	}

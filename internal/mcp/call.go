@@ -109,21 +109,21 @@ func (t *tool) truncate(raw []byte, offset int) (out []byte, maxItems int) {
 // reduceArguments returns arguments that request less, if there are any: fewer tokens of a text, or as many items of a
 // page as fit.
 func (t *tool) reduceArguments(args []byte, maxItems int) (smaller []byte, ok bool) {
-	if len(t.defaults) > 0 {
-		f := t.defaults[0]
-		given, rest := removeMember(args, f.Name)
-		n, ok := integer(given)
-		if !ok {
-			n = f.ToolDefault
-		}
-		return addNumber(rest, f.Name, max(1, min(n, f.ToolDefault)*3/4)), true
-	}
-	if !t.isPaged || maxItems == 0 {
+	switch {
+	case t.isPaged && maxItems > 0:
+		_, rest := removeMember(args, "limit")
+		// A little room is left for the cursor, which a last page does not have.
+		return addNumber(rest, "limit", max(1, maxItems-maxItems/16-1)), true
+	case t.isPaged || len(t.defaults) == 0:
 		return nil, false
 	}
-	_, rest := removeMember(args, "limit")
-	// A little room is left for the cursor, which a last page does not have.
-	return addNumber(rest, "limit", max(1, maxItems-maxItems/16-1)), true
+	f := t.defaults[0]
+	given, rest := removeMember(args, f.Name)
+	n, ok := integer(given)
+	if !ok {
+		n = f.ToolDefault
+	}
+	return addNumber(rest, f.Name, max(1, min(n, f.ToolDefault)*3/4)), true
 }
 
 // prepareArguments returns the arguments as the operation wants them, with defaults and without the offset, which is

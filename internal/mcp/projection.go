@@ -1,6 +1,11 @@
 package mcp
 
 import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/strictjson"
 )
@@ -37,7 +42,7 @@ func (b projection) copyValue(out []byte, in *strictjson.Scanner) ([]byte, error
 
 func (b projection) copyObject(out []byte, in *strictjson.Scanner) ([]byte, error) {
 	out = append(out, '{')
-	long := false
+	long, repeats := false, b.Heading != "" && b.Snippets != "" && b.repeatsHeading(*in)
 	err := in.RawMembers(func(name []byte) error {
 		value, err := in.Raw()
 		if err != nil {
@@ -49,7 +54,8 @@ func (b projection) copyObject(out []byte, in *strictjson.Scanner) ([]byte, erro
 			text := value[1 : len(value)-1]
 			long = prefixBytes(text, maxSearchText) < len(text)
 		}
-		if plain == b.Snippets && !long || m.Omit || m.OmitValue != "" && string(value) == m.OmitValue {
+		if plain == b.Snippets && !long || plain == b.Heading && repeats || m.Omit ||
+			m.OmitValue != "" && string(value) == m.OmitValue {
 			return nil
 		}
 		out = append(append(appendComma(out), name...), ':')
@@ -59,6 +65,43 @@ func (b projection) copyObject(out []byte, in *strictjson.Scanner) ([]byte, erro
 	})
 	return append(out, '}'), err
 }
+
+// repeatsHeading reports whether an object's text begins with its heading, or has it as one of the first lines, beside
+// marks of Markdown. It reads a copy of the scanner.
+func (b projection) repeatsHeading(in strictjson.Scanner) bool {
+	var heading, content, beginning string
+	err := in.RawMembers(func(name []byte) error {
+		value, err := in.Raw()
+		if err != nil || value[0] != '"' {
+			return err
+		}
+		switch string(name[1 : len(name)-1]) {
+		case b.Heading:
+			heading, _ = text(value)
+		case b.Text:
+			content, _ = text(value)
+			inside := value[1 : len(value)-1]
+			beginning, _ = text(append(append([]byte{'"'}, inside[:prefixBytes(inside, minText)]...), '"'))
+		}
+		return nil
+	})
+	if heading = trimMarks(heading); err != nil || heading == "" {
+		return false
+	}
+	if rest, ok := strings.CutPrefix(trimMarks(content), heading); ok {
+		next, _ := utf8.DecodeRuneInString(rest) // a title is cut after its most characters, in a word too
+		return utf8.RuneCountInString(heading) >= loci.MaxTitle || !unicode.IsLetter(next) && !unicode.IsDigit(next)
+	}
+	for line := range strings.Lines(beginning) {
+		if trimMarks(line) == heading {
+			return true
+		}
+	}
+	return false
+}
+
+// trimMarks returns a text without white space and marks of Markdown around it.
+func trimMarks(s string) string { return strings.Trim(s, " \t\r\n\ufeff#*_=>-`") }
 
 // appendComma appends a comma, unless a bracket was opened just before.
 func appendComma(out []byte) []byte {

@@ -55,6 +55,52 @@ func TestProjectionOfListIsSmall(t *testing.T) {
 	}
 }
 
+func TestProjectionOmitsTitleOfSearchWhenTextRepeatsIt(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("word ", 60)
+	for _, test := range []struct {
+		title, content string
+		omits          bool
+	}{
+		{"The port is 3000.", "The port is 3000.", true},
+		{"The port", "# The port\nIt is 3000.", true},
+		{"The port", "Of the frontend.\n\n## The port ##\nIt is 3000.", true},
+		{"The port", "**The port** is 3000.", true},
+		{"Der „Port“", "Der „Port“ ist 3000.", true},
+		{strings.Repeat("a", loci.MaxTitle), strings.Repeat("a", 400), true},
+		{"The port", "The ports are open.", false},
+		{"Ports", "The port is 3000. Ports", false},
+		{"the port", "The port is 3000.", false},
+		{"The end", long + "\nThe end\n", false},
+		{"Decision of Monday", "The port is 3000.", false},
+		{"", "The port is 3000.", false},
+	} {
+		m := loci.Memory{Title: test.title, Content: test.content}
+		got := projectedTitle(t, loci.FoundMemories{Memories: []loci.FoundMemory{{Memory: m}}})
+		if (got == nil) != test.omits {
+			t.Errorf("%q of %.40q: shown as %s", test.title, test.content, got)
+		}
+		if projectedTitle(t, loci.Memories{Memories: []loci.Memory{m}}) == nil {
+			t.Errorf("%q: a list omits it", test.title)
+		}
+	}
+}
+
+// projectedTitle returns the title of the only memory of an answer, or nil without one.
+func projectedTitle(t *testing.T, answer any) json.RawMessage {
+	t.Helper()
+	raw, err := op.Encode(answer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var shown struct{ Memories []map[string]json.RawMessage }
+	b := projection{op.NewPresentation(reflect.TypeOf(answer))}
+	if err := json.Unmarshal(b.apply(raw), &shown); err != nil || len(shown.Memories) != 1 {
+		t.Fatalf("%v: %s", err, raw)
+	}
+	return shown.Memories[0]["title"]
+}
+
 func TestProjectionOmitsDefaults(t *testing.T) {
 	t.Parallel()
 	type part struct {

@@ -85,7 +85,7 @@ func (s *fakeService) Search(_ context.Context, _ *identity.Actor, in loci.Searc
 	defer s.mu.Unlock()
 	found := loci.FoundMemories{Memories: []loci.FoundMemory{}, Mode: loci.ResolvedKeyword}
 	for _, m := range s.memories {
-		if strings.Contains(m.Content, string(in.Query)) {
+		if strings.Contains(m.Content, string(in.Query)) && len(found.Memories) < in.Limit.OrDefault() {
 			found.Memories = append(found.Memories, loci.FoundMemory{Memory: m, Highlights: []string{string(in.Query)}})
 		}
 	}

@@ -177,3 +177,15 @@ func TestTruncateLimitsListsOfTexts(t *testing.T) {
 		}
 	}
 }
+
+func TestSearchGivesTenByDefault(t *testing.T) {
+	t.Parallel()
+	c, _ := fakeWithMemories(t, 25, "tide")
+	for args, want := range map[string]int{`{"query":"tide"}`: 10, `{"query":"tide","limit":null}`: 10,
+		`{"query":"tide","limit":"12"}`: 12, `{"query":"tide","limit":1000}`: 25} {
+		v, failed := c.tool("memory_search", json.RawMessage(args))
+		if list, _ := v["memories"].([]any); failed || len(list) != want {
+			t.Errorf("%s: %d memories, want %d", args, len(list), want)
+		}
+	}
+}

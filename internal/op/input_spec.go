@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"reflect"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/loci-memory/loci"
@@ -93,8 +95,10 @@ func newInputSpec(t reflect.Type) *inputSpec {
 
 // addFields adds the fields of a struct, and those of the structs that it embeds as its own.
 func (p *inputSpec) addFields() {
+	toolDefaults := map[string]int{}
 	for _, f := range reflect.VisibleFields(p.typ) {
 		if f.Anonymous {
+			addToolDefault(toolDefaults, f)
 			continue
 		}
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
@@ -115,12 +119,30 @@ func (p *inputSpec) addFields() {
 			List: spec.kind == arrayKind, Type: item.kind.String(), Enum: item.rule.Enum, Format: item.rule.Format,
 			MaxLength: item.rule.MaxLength,
 			Min:       item.rule.Min, Max: item.rule.Max, Default: item.rule.Default,
-			Description: cmp.Or(f.Tag.Get("jsonschema"), spec.rule.Description), ToolDefault: item.rule.ToolDefault,
+			Description: cmp.Or(f.Tag.Get("jsonschema"), spec.rule.Description), ToolDefault: cmp.Or(toolDefaults[name], item.rule.ToolDefault),
 			Fields: spec.describeFields()}, f.Index, spec})
 	}
 	if n := len(p.fields); n > maxFields {
 		panic(fmt.Sprintf("op: %s has %d fields, and %d are the most", p.typ, n, maxFields))
 	}
+}
+
+// addToolDefault adds what the tag tool:"limit=10" of an embedded struct states: the default of one of its integers in
+// the tool of the operation. It panics on a tag of another form.
+func addToolDefault(defaults map[string]int, f reflect.StructField) {
+	tag := f.Tag.Get("tool")
+	if tag == "" {
+		return
+	}
+	name, value, _ := strings.Cut(tag, "=")
+	n, err := strconv.Atoi(value)
+	if err != nil || !slices.ContainsFunc(reflect.VisibleFields(f.Type), func(inner reflect.StructField) bool {
+		own, _, _ := strings.Cut(inner.Tag.Get("json"), ",")
+		return own == name
+	}) {
+		panic(fmt.Sprintf(`op: the tag tool:"%s" names no field of %s and its default`, tag, f.Type))
+	}
+	defaults[name] = n
 }
 
 // field returns the field of that name, or nil. Inputs have few fields, so that a walk is faster than a map.

@@ -1,11 +1,13 @@
 package op_test
 
 import (
+	"context"
 	"fmt"
 	"reflect"
 	"testing"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/op"
 )
 
@@ -45,6 +47,44 @@ func TestNewInputSpecPanicsWhenResourceOfIDIsMissing(t *testing.T) {
 			ID  loci.ID   `json:"id" id:"thing"`
 			IDs []loci.ID `json:"ids" id:"thing"`
 		}](): false,
+	} {
+		if panics(func() { op.NewInputSpec(typ) }) != wants {
+			t.Errorf("%s: panic is not %v", typ, wants)
+		}
+	}
+}
+
+func TestToolDefaultIsStatedByTag(t *testing.T) {
+	t.Parallel()
+	table := &op.Table{}
+	list := op.Add(table, "thing.list", "GET /list", "List.", op.Account, op.ToolCore,
+		func(*fakeService, context.Context, *identity.Actor, loci.ListMemories) (loci.Memories, error) {
+			return loci.Memories{}, nil
+		})
+	search := op.Add(table, "thing.search", "POST /search", "Search.", op.Account, op.ToolCore,
+		func(*fakeService, context.Context, *identity.Actor, loci.SearchMemories) (loci.FoundMemories, error) {
+			return loci.FoundMemories{}, nil
+		}, op.Read)
+	for o, want := range map[*op.Op]int{list.Op: 0, search.Op: 10} {
+		for _, f := range o.Fields() {
+			if f.Name == "limit" && (f.ToolDefault != want || f.Default != 20) {
+				t.Errorf("%s: %+v", o.Name, f)
+			}
+			if f.Name != "limit" && f.ToolDefault != 0 {
+				t.Errorf("%s: %+v", o.Name, f)
+			}
+		}
+	}
+	for typ, wants := range map[reflect.Type]bool{
+		reflect.TypeFor[struct {
+			loci.Paging `tool:"limit=10"`
+		}](): false,
+		reflect.TypeFor[struct {
+			loci.Paging `tool:"limits=10"`
+		}](): true,
+		reflect.TypeFor[struct {
+			loci.Paging `tool:"limit=ten"`
+		}](): true,
 	} {
 		if panics(func() { op.NewInputSpec(typ) }) != wants {
 			t.Errorf("%s: panic is not %v", typ, wants)

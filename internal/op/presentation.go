@@ -12,6 +12,7 @@ import (
 //
 //	show:"text"                the long text of a record: commands print it last, and tools read it in parts
 //	show:"whole"               the object as one text: commands print it alone, and tools only cut it after a memory
+//	show:"heading"             the title of the text: tools omit it in lists with snippets where the text repeats it
 //	show:"snippets"            commands print the first below its row; tools omit them unless the text is cut
 //	show:"-"                   tools omit it in lists
 //	show:"unless=note"         tools omit it in lists where it has this value
@@ -20,11 +21,12 @@ import (
 //
 // Tools omit members because an agent pays for every byte. They show a single record whole.
 type Presentation struct {
-	Text, Whole, Snippets string            // names of members, or ""
-	Members               map[string]Member // by name; other members are shown as they are
-	Times                 map[string]bool   // the members that are times
-	TrimsLists            bool              // tools omit something in the records of a list
-	TrimsTexts            bool              // lists have snippets, which tell what is in a cut text
+	Text, Whole       string            // names of members, or ""
+	Heading, Snippets string            // names of members, or ""
+	Members           map[string]Member // by name; other members are shown as they are
+	Times             map[string]bool   // the members that are times
+	TrimsLists        bool              // tools omit something in the records of a list
+	TrimsTexts        bool              // lists have snippets, which tell what is in a cut text
 }
 
 // A Member states how one member of an object is shown.
@@ -89,6 +91,8 @@ func (p *Presentation) newMember(name string, f reflect.StructField) (m Member) 
 		p.Text = name
 	case "whole":
 		p.Whole = name
+	case "heading":
+		p.Heading = name
 	case "snippets":
 		p.Snippets, p.TrimsTexts = name, true
 	case "-":

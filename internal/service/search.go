@@ -92,6 +92,9 @@ func (s *Service) search(ctx context.Context, actor *identity.Actor, in loci.Sea
 	if err != nil {
 		return out, err
 	}
+	if p.After.ID == "" {
+		meta.Hint = searchHint(meta, len(r.Hits))
+	}
 	meta.Timings.TotalMs = retrieve.Milliseconds(time.Since(began))
 	out = loci.FoundMemories{Memories: make([]loci.FoundMemory, len(r.Hits)), Mode: meta.ResolvedMode, Meta: meta}
 	for i, m := range r.Hits {
@@ -101,6 +104,20 @@ func (s *Service) search(ctx context.Context, actor *identity.Actor, in loci.Sea
 		out.NextCursor = q.cursor(store.PageKey{ID: loci.ID(r.Seen)})
 	}
 	return out, nil
+}
+
+// searchHint returns a sentence for a search that found little or nothing, or "".
+func searchHint(meta loci.SearchMeta, hits int) string {
+	byWords := meta.ResolvedMode == loci.ResolvedKeyword || meta.ResolvedMode == loci.ResolvedKeywordFallback
+	switch n := meta.Candidates; {
+	case hits == 0 && byWords:
+		return "Nothing fits: no memory that was searched holds a word of the query."
+	case hits == 0:
+		return "Nothing fits: no memory that was searched is near to the query."
+	case n.Keyword == 0 && n.Semantic > 0 && meta.RequestedMode != loci.ModeSemantic:
+		return "No memory holds a word of the query: these are the nearest by meaning."
+	}
+	return ""
 }
 
 // highlights returns the matches of the query, or else the beginning of the best chunk.

@@ -125,28 +125,34 @@ func (p *Printer) printNextPageHint(answer []strictjson.Member) {
 	fmt.Fprintf(p.Err, "There is more: %s\n", how)
 }
 
-// printSearchNotes reports below a table which words of a query were corrected or ignored, and that none was found.
+// printSearchNotes reports below a table which words of a query were corrected or ignored, and that little or nothing
+// fits.
 func (p *Printer) printSearchNotes(answer []strictjson.Member) {
+	meta := searchMeta(answer)
+	corrected := make([]string, len(meta.Corrected))
+	for i, c := range meta.Corrected {
+		corrected[i] = fmt.Sprintf("%s for %s", c.To, c.From)
+	}
+	if len(corrected) > 0 {
+		fmt.Fprintf(p.Err, "Corrected: %s\n", format.StripControl(format.Enumerate(corrected), false))
+	}
+	if len(meta.IgnoredTerms) > 0 {
+		fmt.Fprintf(p.Err, "Ignored, because the query has too many words: %s\n",
+			format.StripControl(format.Enumerate(meta.IgnoredTerms), false))
+	}
+	if meta.Hint != "" {
+		fmt.Fprintln(p.Err, format.StripControl(meta.Hint, false))
+	}
+}
+
+// searchMeta returns the description of a search in its answer. It is empty in other answers.
+func searchMeta(answer []strictjson.Member) (meta loci.SearchMeta) {
 	for _, m := range answer {
-		var meta loci.SearchMeta
-		if m.Name != "meta" || json.Unmarshal(m.Value, &meta) != nil {
-			continue
-		}
-		corrected := make([]string, len(meta.Corrected))
-		for i, c := range meta.Corrected {
-			corrected[i] = fmt.Sprintf("%s for %s", c.To, c.From)
-		}
-		if len(corrected) > 0 {
-			fmt.Fprintf(p.Err, "Corrected: %s\n", format.StripControl(format.Enumerate(corrected), false))
-		}
-		if len(meta.IgnoredTerms) > 0 {
-			fmt.Fprintf(p.Err, "Ignored, because the query has too many words: %s\n",
-				format.StripControl(format.Enumerate(meta.IgnoredTerms), false))
-		}
-		if n := meta.Candidates; n.Keyword == 0 && n.Semantic > 0 && meta.RequestedMode != loci.ModeSemantic {
-			fmt.Fprintln(p.Err, "No memory holds a word of the query: these are the nearest by meaning.")
+		if m.Name == "meta" && json.Unmarshal(m.Value, &meta) != nil {
+			return loci.SearchMeta{}
 		}
 	}
+	return meta
 }
 
 // textOf returns the text of that name, or "".

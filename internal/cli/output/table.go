@@ -32,7 +32,7 @@ func (p *Printer) printLists(b *bytes.Buffer, answer []strictjson.Member, shown 
 		}
 		p.printTable(b, records, shown.Members[m.Name])
 	}
-	if b.Len() == 0 {
+	if b.Len() == 0 && searchMeta(answer).Hint == "" {
 		fmt.Fprintln(p.Err, "Nothing found.")
 	}
 	return nil
