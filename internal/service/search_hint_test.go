@@ -16,7 +16,8 @@ func TestSearchHasHintWhenNothingFits(t *testing.T) {
 	const noWord, nearest = "no memory that was searched holds a word", "these are the nearest by meaning"
 	w := newWorld(t, conformance.Options{Embedder: &storetest.FakeEmbedder{Name: "words"}})
 	search := func(query string, mode loci.Mode) loci.FoundMemories {
-		return mustCall(t, w, conformance.CallerOwner, service.MemorySearch, loci.SearchMemories{Query: loci.Query(query), Mode: mode})
+		return mustCall(t, w, conformance.CallerOwner, service.MemorySearch,
+			loci.SearchMemories{Query: loci.Query(query), Mode: mode})
 	}
 	for mode, want := range map[loci.Mode]string{loci.ModeKeyword: noWord, loci.ModeSemantic: "near to the query",
 		loci.ModeHybrid: "near to the query", loci.ModeAuto: "near to the query"} {
