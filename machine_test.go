@@ -24,7 +24,7 @@ func TestMachineNamesPossibleMovesWhenItRefuses(t *testing.T) {
 		{loci.MemoryActive, "restored", loci.MemoryActive,
 			"The memory is active: it cannot be restored. It can be archived or superseded."},
 		{loci.MemorySuperseded, "archived", loci.MemorySuperseded,
-			"The memory is superseded: it cannot be archived. Change its replacement instead."},
+			"The memory is superseded: it cannot be archived. Change its replacement instead, or restore it."},
 	} {
 		to, err := m.Apply(c.from, c.move)
 		message := ""

@@ -59,15 +59,14 @@ func MemoryStatusAt(place int) MemoryStatus {
 // Rule lists the states.
 func (MemoryStatus) Rule() Rule { return Rule{Enum: enumValues(MemoryStatuses...)} }
 
-// MemoryStates is the table of the states of a memory. A superseded memory is restored only once
-// its replacement is deleted.
+// MemoryStates is the table of the states of a memory.
 var MemoryStates = Machine[MemoryStatus]{"memory", []Move[MemoryStatus]{
 	{"changed", []MemoryStatus{MemoryActive}, ""},
 	{"a replacement", []MemoryStatus{MemoryActive}, ""},
 	{"archived", []MemoryStatus{MemoryActive}, MemoryArchived},
 	{"superseded", []MemoryStatus{MemoryActive}, MemorySuperseded},
 	{"restored", []MemoryStatus{MemoryArchived, MemorySuperseded}, MemoryActive},
-}, map[MemoryStatus]string{MemorySuperseded: "Change its replacement instead."}}
+}, map[MemoryStatus]string{MemorySuperseded: "Change its replacement instead, or restore it."}}
 
 // Content is the text of a memory: Markdown.
 type Content string

@@ -204,9 +204,16 @@ func (k *worker) mutate(id, other string) *mutation {
 	case what == 1:
 		s.evidence = "seen " + k.newWord()
 		return made("/verify", map[string]any{"evidence": s.evidence}, l.withVersion(s))
-	case what == 2 && !active && l.supersededBy == "":
+	case what == 2 && !active:
 		s.status = loci.MemoryActive
-		return made("/restore", nil, l.withVersion(s))
+		done := made("/restore", nil, l.withVersion(s))
+		if by, ok := k.memories[l.supersededBy]; ok {
+			by.supersedes = slices.DeleteFunc(slices.Clone(by.supersedes), func(of string) bool { return of == id })
+			mine := done.after[id]
+			mine.supersededBy = ""
+			done.after[id], done.after[l.supersededBy] = mine, by
+		}
+		return done
 	case !active:
 		return nil
 	case what == 3:

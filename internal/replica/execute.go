@@ -9,8 +9,8 @@ import (
 	"github.com/loci-memory/loci/internal/store/pairdb"
 )
 
-// execute does what was planned: deletions first, because a memory can be restored only after its replacement is
-// deleted; then texts and reviews; then the states, because they refuse further changes.
+// execute does what was planned: deletions first, because they free storage; then texts and reviews; then the states,
+// because they refuse further changes.
 func (r *run) execute(ctx context.Context) error {
 	if err := r.confirm(ctx); err != nil {
 		return err

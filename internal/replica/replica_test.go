@@ -315,6 +315,11 @@ func TestStatesTravel(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	check("a superseded b, b active -, archived active -")
+	must(do(c.callers[here], service.MemoryRestore, loci.RestoreMemory{MemoryID: ids["a"]}))
+	if r := c.run(there); !r.OK || r.Updated != 1 {
+		t.Errorf("%+v", r)
+	}
+	check("a active -, b active -, archived active -")
 	if r := c.run(here, withDelete); !r.OK || len(r.Changes) != 0 {
 		t.Errorf("%+v", r)
 	}

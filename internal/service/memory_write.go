@@ -167,24 +167,24 @@ func (s *Service) ArchiveMemory(ctx context.Context, actor *identity.Actor, in l
 	})
 }
 
-// RestoreMemory restores an archived memory, or a superseded one that has lost its replacement.
+// RestoreMemory restores an archived or superseded memory. The link to a replacement is removed on both sides.
 func (s *Service) RestoreMemory(ctx context.Context, actor *identity.Actor, in loci.RestoreMemory) (loci.OneMemory,
 	error) {
-	return s.updateMemory(ctx, actor, in.MemoryID, func(tx *store.Tx, _ *store.Memory, next *loci.Memory) (err error) {
-		if next.SupersededBy != "" {
-			// The replacement may be in a deleted atlas, whose links are removed later.
-			_, err := tx.MemoryRecord(next.SupersededBy)
-			if err == nil {
-				err = loci.Errorf(loci.CodeStateConflict,
-					"The memory is superseded: it can be restored once its replacement is deleted.")
-			}
-			if !loci.Is(err, loci.CodeNotFound) {
-				return err
-			}
-			next.SupersededBy = ""
+	return write(ctx, s, actor, func(tx *store.Tx) (out loci.OneMemory, err error) {
+		if err := tx.LockLinkedMemories(in.MemoryID); err != nil {
+			return out, err
 		}
-		next.Status, err = loci.MemoryStates.Apply(next.Status, "restored")
-		return err
+		h, err := memoryIfMatch(tx, actor, in.MemoryID)
+		if err != nil {
+			return out, err
+		}
+		next := h.Record()
+		if next.Status, err = loci.MemoryStates.Apply(next.Status, "restored"); err != nil {
+			return out, err
+		}
+		next.SupersededBy = ""
+		out.Memory, err = h.Update(next, nil)
+		return out, err
 	})
 }
 

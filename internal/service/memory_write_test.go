@@ -1,7 +1,9 @@
 package service_test
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -236,6 +238,54 @@ func TestTagChangesWithShownFields(t *testing.T) {
 		look("its replacement is gone", true, old)
 		mustCall(t, w, conformance.CallerOwner, service.MemoryRestore, loci.RestoreMemory{MemoryID: old})
 		look("restored at last", true, old)
+	})
+}
+
+func TestRestoreTakesSupersedeBackWhateverBecameOfTheReplacement(t *testing.T) {
+	t.Parallel()
+	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+		supersede := func(id, by loci.ID) error {
+			return try(t, w, conformance.CallerOwner, service.MemorySupersede,
+				loci.SupersedeMemory{MemoryID: id, ReplacementMemoryID: by})
+		}
+		for fate, f := range map[loci.MemoryStatus]func(id, other loci.ID) error{
+			loci.MemoryActive: func(_, _ loci.ID) error { return nil },
+			loci.MemoryArchived: func(id, _ loci.ID) error {
+				return try(t, w, conformance.CallerOwner, service.MemoryArchive, loci.ArchiveMemory{MemoryID: id})
+			},
+			loci.MemorySuperseded: supersede,
+			"deleted": func(id, _ loci.ID) error {
+				return try(t, w, conformance.CallerOwner, service.MemoryDelete, loci.DeleteMemory{MemoryID: id})
+			},
+		} {
+			create := func(name string) loci.ID {
+				return mustCreate(t, w, conformance.CallerOwner, "", name+" of the "+string(fate))
+			}
+			old, sibling, by, third := create("old"), create("sibling"), create("new"), create("third")
+			if err := errors.Join(supersede(old, by), supersede(sibling, by), f(by, third)); err != nil {
+				t.Fatal(err)
+			}
+			m := mustCall(t, w, conformance.CallerOwner, service.MemoryRestore, loci.RestoreMemory{MemoryID: old}).Memory
+			if m.Status != loci.MemoryActive || m.SupersededBy != "" || m.Version != 3 {
+				t.Errorf("%s: restored %+v", fate, m)
+			}
+			list := mustCall(t, w, conformance.CallerOwner, service.MemoryList, loci.ListMemories{}).Memories
+			found := mustCall(t, w, conformance.CallerOwner, service.MemorySearch,
+				loci.SearchMemories{Query: `"` + loci.Query(m.Content) + `"`}).Memories
+			if !slices.ContainsFunc(list, func(one loci.Memory) bool { return one.ID == old }) ||
+				!slices.ContainsFunc(found, func(one loci.FoundMemory) bool { return one.ID == old }) {
+				t.Errorf("%s: the restored memory is not listed or not found", fate)
+			}
+			if fate == "deleted" {
+				continue
+			}
+			if r := mustGet(t, w, by); r.Status != fate || !slices.Equal(r.Supersedes, []loci.ID{sibling}) {
+				t.Errorf("the replacement is %s and supersedes %v", r.Status, r.Supersedes)
+			}
+			expect(t, "a restore of an active memory", try(t, w, conformance.CallerOwner, service.MemoryRestore,
+				loci.RestoreMemory{MemoryID: old}), loci.CodeStateConflict)
+		}
+		storetest.CheckHealthy(t, w.Store)
 	})
 }
 

@@ -30,7 +30,7 @@ var (
 	MemoryArchive = op.Add(Ops, "memory.archive", "POST /v1/memories/{memoryId}/archive",
 		"Archive a memory: lists and searches omit it.", op.Account, op.ToolCore, (*Service).ArchiveMemory, op.IfMatch)
 	MemoryRestore = op.Add(Ops, "memory.restore", "POST /v1/memories/{memoryId}/restore",
-		"Restore an archived memory.", op.Account, op.ToolCore, (*Service).RestoreMemory, op.IfMatch)
+		"Restore an archived or superseded memory.", op.Account, op.ToolCore, (*Service).RestoreMemory, op.IfMatch)
 	MemoryDelete = op.Add(Ops, "memory.delete", "DELETE /v1/memories/{memoryId}",
 		"Delete a memory with all its versions. This cannot be undone.", op.Account, op.ToolFull,
 		(*Service).DeleteMemory, op.IfMatch, op.Destructive)

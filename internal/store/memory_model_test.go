@@ -290,8 +290,11 @@ func (m *memoryModel) act() {
 		}
 	case "restore":
 		out, err = m.service.RestoreMemory(ctx, caller, loci.RestoreMemory{MemoryID: l.ID})
-		if code = conflict(!active && l.SupersededBy == ""); code == "" {
-			m.next(l, actor, func(n *loci.Memory) { n.Status, n.ArchivedAt = loci.MemoryActive, 0 })
+		if code = conflict(!active); code == "" {
+			m.unlink(l)
+			m.next(l, actor, func(n *loci.Memory) {
+				n.Status, n.ArchivedAt, n.SupersededBy = loci.MemoryActive, 0, ""
+			})
 		}
 	case "revert":
 		n := 1 + m.below(l.Version+1, "version")
@@ -408,6 +411,13 @@ func (m *memoryModel) forget(l *memoryState) {
 		if o.SupersededBy == l.ID {
 			o.SupersededBy = ""
 		}
+	}
+	m.unlink(l)
+}
+
+// unlink removes a memory from the lists of those that replaced it.
+func (m *memoryModel) unlink(l *memoryState) {
+	for _, o := range m.all {
 		if o.Supersedes = slices.DeleteFunc(o.Supersedes, func(id loci.ID) bool {
 			return id == l.ID
 		}); len(o.Supersedes) == 0 {

@@ -54,7 +54,8 @@ func (t *Tx) LockMemories(ids ...loci.ID) error {
 		t.conn.LockClause("NO KEY UPDATE", "e"), []any{sqldb.EncodeStrings(ids)}, sqldb.ScanInts(new([]int64)))
 }
 
-// LockLinkedMemories locks a memory, its replacement and the memories that it replaced: a deletion changes all of them.
+// LockLinkedMemories locks a memory, its replacement and the memories that it replaced: a deletion changes all of them,
+// and a restore the first two.
 func (t *Tx) LockLinkedMemories(id loci.ID) error {
 	if !t.conn.Dialect.Postgres {
 		return nil
@@ -127,6 +128,11 @@ func (m *Memory) applyUpdate(next loci.Memory, entry *IndexEntry) (loci.Memory, 
 		next.VerifiedAt, next.VerifiedBy = next.UpdatedAt, t.actor.UserID
 	}
 	next.Expired = next.ValidUntil != 0 && next.ValidUntil <= t.conn.Now
+	if next.SupersededBy == "" {
+		if err := m.removeFromReplacement(); err != nil {
+			return next, err
+		}
+	}
 	if next.Content != was.Content || next.Status != was.Status {
 		if err := m.updateBands(next, index); err != nil {
 			return next, err
