@@ -27,9 +27,9 @@ var CandidateStates = Machine[CandidateStatus]{"candidate", []Move[CandidateStat
 // CandidateContent is the text of a candidate: Markdown.
 type CandidateContent string
 
-// Rule requires 1 byte to 32 KiB.
+// Rule requires a visible character, and at most 32 KiB.
 func (CandidateContent) Rule() Rule {
-	return Rule{MinLength: 1, MaxBytes: 32 << 10, Description: "Markdown, at most 32 KiB"}
+	return Rule{MinLength: 1, MaxBytes: 32 << 10, Visible: true, Description: "Markdown, at most 32 KiB"}
 }
 
 // A Candidate is a piece of knowledge of a session that may become a memory.
@@ -49,6 +49,9 @@ type Candidate struct {
 	Similar       []SimilarToMemory `json:"similar" jsonschema:"Active memories with nearly the same content, best first" show:"unless=[]"`
 	CreatedAt     Time              `json:"createdAt"`
 	UpdatedAt     Time              `json:"updatedAt" show:"-"`
+
+	// TitleDerived reports that nobody gave the title. Only the server knows it, for the memory of the candidate.
+	TitleDerived bool `json:"-"`
 }
 
 // SimilarToMemory names a memory that is similar to a candidate.
@@ -61,7 +64,7 @@ type SimilarToMemory struct {
 type CaptureCandidate struct {
 	SessionID     ID               `json:"sessionId" id:"session"`
 	Content       CandidateContent `json:"content"`
-	Title         Title            `json:"title,omitzero" jsonschema:"Default: the first line"`
+	Title         Title            `json:"title,omitzero" jsonschema:"Default: from the text"`
 	Type          MemoryType       `json:"type,omitzero" jsonschema:"Default: note"`
 	Tags          Tags             `json:"tags,omitzero" jsonschema:"Labels"`
 	Confidence    *Confidence      `json:"confidence,omitzero"`

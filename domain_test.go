@@ -33,17 +33,17 @@ func TestInvalidIDsAreRejected(t *testing.T) {
 	}
 }
 
-func TestTitleIsFirstHeadingOrLine(t *testing.T) {
+func TestVisibleCharactersAreLettersAndSigns(t *testing.T) {
 	t.Parallel()
-	for content, want := range map[string]string{
-		"# The heading\n\nbody": "The heading", "First line\nsecond": "First line", "\n\n  only  ": "only",
-		"## Closed ##\nx": "Closed", "#hashtag first": "#hashtag first",
-		"#\n\ntext": "text", "####### seven": "####### seven",
-		"  \n\t\n": "", "日本語の題名\n本文": "日本語の題名",
-		strings.Repeat("é", 301): strings.Repeat("é", 300),
-	} {
-		if got := loci.DeriveTitle(content); got != want {
-			t.Errorf("%.30q: %q, want %q", content, got, want)
+	for _, r := range ".—a1é東🎉→€_ﬁ♥\ufffd\ue000" {
+		if !loci.IsVisible(r) {
+			t.Errorf("%q is not visible", r)
+		}
+	}
+	for _, r := range " \n\t\u00a0\u2003\u3000\u2028\u0085\x00\x1b\u200b\u200d\u2060\ufeff" +
+		"\u00ad\u202e\u3164\u115f\ufe0f\u2800\U000e0041" {
+		if loci.IsVisible(r) {
+			t.Errorf("%q is visible", r)
 		}
 	}
 }

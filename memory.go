@@ -2,8 +2,7 @@ package loci
 
 import (
 	"strconv"
-	"strings"
-	"unicode/utf8"
+	"unicode"
 )
 
 // A MemoryType is the type of knowledge in a memory.
@@ -74,9 +73,16 @@ type Content string
 // MaxContent is the most bytes of a memory's content.
 const MaxContent = 256 << 10
 
-// Rule requires 1 byte to 256 KiB.
+// Rule requires a visible character, and at most 256 KiB.
 func (Content) Rule() Rule {
-	return Rule{MinLength: 1, MaxBytes: MaxContent, Description: "Markdown, at most 256 KiB"}
+	return Rule{MinLength: 1, MaxBytes: MaxContent, Visible: true, Description: "Markdown, at most 256 KiB"}
+}
+
+// IsVisible reports whether a reader can see a character: it is no white space, no control or format character such as
+// a zero-width space or a byte order mark, and no filler.
+func IsVisible(r rune) bool {
+	return !unicode.In(r, unicode.White_Space, unicode.Cc, unicode.Cf, unicode.Variation_Selector,
+		unicode.Other_Default_Ignorable_Code_Point) && r != '\u2800' // the empty pattern of Braille
 }
 
 // A Title is the title of a memory.
@@ -144,6 +150,7 @@ type Memory struct {
 	SupersededBy ID          `json:"supersededBy,omitzero" jsonschema:"The memory that replaces it"`
 	Supersedes   []ID        `json:"supersedes,omitzero" jsonschema:"The memories that it replaces" show:"-"`
 	ArchivedAt   Time        `json:"archivedAt,omitzero" show:"-"`
+	TitleDerived bool        `json:"titleDerived,omitzero" jsonschema:"Nobody gave the title: it follows the content" show:"-"`
 
 	// AttachmentIDs are those of the active attachments. Only the server knows them, for the entity tag.
 	AttachmentIDs []ID `json:"-"`
@@ -224,7 +231,7 @@ type CreateMemory struct {
 	Content     Content     `json:"content"`
 	WorkspaceID ID          `json:"workspaceId,omitzero" id:"workspace" jsonschema:"Default: personal"`
 	AtlasID     ID          `json:"atlasId,omitzero" id:"atlas" jsonschema:"Default: by keywords, else the Inbox"`
-	Title       Title       `json:"title,omitzero" jsonschema:"Default: the first line"`
+	Title       Title       `json:"title,omitzero" jsonschema:"Default: from the text"`
 	Type        MemoryType  `json:"type,omitzero" jsonschema:"Default: note"`
 	Tags        Tags        `json:"tags,omitzero" jsonschema:"Labels"`
 	Source      *Source     `json:"source,omitzero" jsonschema:"Origin"`
@@ -272,33 +279,4 @@ type ListMemories struct {
 type Memories struct {
 	Memories []Memory `json:"memories" show:"columns=id title:28 atlas:12 author:12 type status=active verifiedAt updatedAt"`
 	Page
-}
-
-// DeriveTitle returns the title of a memory without one: its first heading, or else its first non-empty line. It has at
-// most MaxTitle characters.
-func DeriveTitle(content string) string {
-	for line := range strings.Lines(content) {
-		line = strings.TrimSpace(line)
-		if rest := strings.TrimLeft(line, "#"); len(rest) < len(line) && len(line)-len(rest) <= 6 &&
-			(rest == "" || rest[0] == ' ' || rest[0] == '\t') {
-			line = strings.TrimSpace(strings.TrimRight(rest, "# \t"))
-		}
-		if line != "" {
-			return truncate(line, MaxTitle)
-		}
-	}
-	return ""
-}
-
-// truncate returns at most n characters of s.
-func truncate(s string, n int) string {
-	if len(s) <= n || utf8.RuneCountInString(s) <= n {
-		return s
-	}
-	for i := range s {
-		if n--; n < 0 {
-			return s[:i]
-		}
-	}
-	return s
 }

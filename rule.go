@@ -11,6 +11,7 @@ type Rule struct {
 	MinItems    int // items of a list
 	MaxItems    int
 	Trim        bool // white space around a string is removed before it is measured
+	Visible     bool // a string must have a visible character
 	True        bool // the boolean must be true
 	Clamp       bool // an agent's tool brings a number inside Min and Max
 	Null        bool // null means the empty string, which says more than an absent value

@@ -59,7 +59,7 @@ type FinalizeUnit struct {
 	SessionID ID         `json:"sessionId" id:"session"`
 	UnitID    ID         `json:"unitId" id:"unit"`
 	Content   Content    `json:"content" jsonschema:"The result: the content of its memory"`
-	Title     Title      `json:"title,omitzero" jsonschema:"Default: the first line"`
+	Title     Title      `json:"title,omitzero" jsonschema:"Default: from the text"`
 	Type      MemoryType `json:"type,omitzero" jsonschema:"Default: note"`
 	Tags      Tags       `json:"tags,omitzero" jsonschema:"Labels"`
 }

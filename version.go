@@ -15,6 +15,8 @@ type MemoryVersion struct {
 	ValidUntil Time         `json:"validUntil,omitzero"`
 	CreatedBy  ID           `json:"createdBy" jsonschema:"The user who created this version"`
 	CreatedAt  Time         `json:"createdAt"`
+
+	TitleDerived bool `json:"titleDerived,omitzero" jsonschema:"Nobody gave the title: it follows the content" show:"-"`
 }
 
 // ListVersions is the input of memory.versions.

@@ -17,6 +17,7 @@ import (
 	"github.com/loci-memory/loci/internal/cli/console"
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/op"
+	"github.com/loci-memory/loci/internal/title"
 )
 
 // A fakeService is a service that returns its input.
@@ -65,7 +66,7 @@ func (t *fakeService) Create(_ context.Context, actor *identity.Actor, in loci.C
 }
 
 func fakeMemory(content string) loci.Memory {
-	return loci.Memory{ID: fakeID, Title: loci.DeriveTitle(content), Content: content, Type: loci.TypeFact,
+	return loci.Memory{ID: fakeID, Title: title.Derive(content), Content: content, Type: loci.TypeFact,
 		Tags: []string{"a", "b"}, Status: loci.MemoryActive, Version: 1, CreatedAt: 1e15, UpdatedAt: 1e15}
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/title"
 )
 
 // allowedDisclosures are the fields in which an answer may reveal that a record
@@ -400,7 +401,7 @@ func normalizedAnswer(h *testServer, w transport, o *op.Op, base args, field, s 
 		x["snapshot"] = strings.ReplaceAll(x["snapshot"].(string), strings.Trim(s, "\n"), "it") // of a short text, too
 	}
 	if c, ok := a.object["candidate"].(args); ok {
-		if c["title"] == loci.DeriveTitle(s) {
+		if c["title"] == title.Derive(s) {
 			c["title"] = s
 		}
 		if alike, ok := c["similar"].([]any); ok { // as of a memory, below
@@ -408,7 +409,7 @@ func normalizedAnswer(h *testServer, w transport, o *op.Op, base args, field, s 
 		}
 	}
 	if m, ok := a.object["memory"].(args); ok {
-		if m["title"] == loci.DeriveTitle(s) {
+		if m["title"] == title.Derive(s) {
 			m["title"] = s
 		}
 		if content, ok := m["content"].(string); ok {

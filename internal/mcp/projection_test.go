@@ -8,6 +8,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/op"
+	"github.com/loci-memory/loci/internal/title"
 )
 
 // fullMemory is a memory of a team with all that a memory may have.
@@ -15,7 +16,7 @@ func fullMemory(content string) loci.Memory {
 	const id = "01a20489-bb9f-728a-887c-2ed41f3c95f8"
 	sure := loci.Confidence(.9)
 	return loci.Memory{
-		ID: id, WorkspaceID: id, AtlasID: id, Title: loci.DeriveTitle(content), Content: content,
+		ID: id, WorkspaceID: id, AtlasID: id, Title: title.Derive(content), Content: content,
 		Type: loci.TypeArchitecture, Tags: []string{"hosts", "staging"},
 		Status: loci.MemoryActive, Version: 12, CreatedBy: id, CreatedAt: 1e15, UpdatedAt: 2e15, VerifiedAt: 3e15,
 		VerifiedBy: id, Evidence: strings.Repeat("seen ", 100),

@@ -22,6 +22,7 @@ import (
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/mcp"
 	"github.com/loci-memory/loci/internal/op"
+	"github.com/loci-memory/loci/internal/title"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -42,7 +43,7 @@ func (s *fakeService) Create(_ context.Context, actor *identity.Actor, in loci.C
 	defer s.mu.Unlock()
 	m := loci.Memory{
 		ID: loci.NewID(time.Now()), WorkspaceID: loci.NewID(time.Now()), AtlasID: loci.NewID(time.Now()),
-		Title:   loci.DeriveTitle(string(in.Content)),
+		Title:   title.Derive(string(in.Content)),
 		Content: string(in.Content), Type: loci.TypeNote, Tags: in.Tags.Unique(), Status: loci.MemoryActive, Version: 1,
 		CreatedBy: actor.UserID,
 	}

@@ -281,6 +281,9 @@ func (p *inputSpec) setString(v reflect.Value, name, text string) error {
 		}
 		return invalidf("%s must have at least %d characters", name, r.MinLength)
 	}
+	if r.Visible && !strings.ContainsFunc(text, loci.IsVisible) {
+		return invalidf("%s must have a visible character: a letter, digit, symbol or punctuation mark", name)
+	}
 	if p.pattern != nil && !p.pattern.MatchString(text) {
 		return invalidf("%s must have only %s", name, r.Characters)
 	}

@@ -15,6 +15,7 @@ type entry struct {
 	id, atlas    loci.ID
 	title        string
 	text, review string // hashes
+	former       string // the hash of the text in pairs from before titles were known as derived
 	sent         string // hash of the text for sentHash, or "" where the memory has earlier versions
 	status       loci.MemoryStatus
 	supersededBy loci.ID
@@ -27,9 +28,9 @@ type entry struct {
 const maxListedTitle = 120
 
 func newEntry(m loci.Memory) *entry {
-	return &entry{id: m.ID, atlas: m.AtlasID, title: shorten(m.Title), text: textHash(m), review: reviewHash(m),
-		status: m.Status, supersededBy: m.SupersededBy, verifiedAt: m.VerifiedAt, createdAt: m.CreatedAt,
-		createdBy: m.CreatedBy}
+	return &entry{id: m.ID, atlas: m.AtlasID, title: shorten(m.Title), text: textHash(m), former: formerTextHash(m),
+		review: reviewHash(m), status: m.Status, supersededBy: m.SupersededBy, verifiedAt: m.VerifiedAt,
+		createdAt: m.CreatedAt, createdBy: m.CreatedBy}
 }
 
 // sum identifies the state of a memory without the time of its review, which the API does not set.
@@ -40,11 +41,31 @@ func (e *entry) sum() string {
 // state identifies the state of a memory.
 func (e *entry) state() string { return e.sum() + "." + strconv.FormatInt(int64(e.verifiedAt), 36) }
 
+// hasState reports whether the memory is in a stored state. One that was stored before titles were known as derived
+// has the derived title in it.
+func (e *entry) hasState(stored string) bool {
+	former := *e
+	former.text = e.former
+	return e.state() == stored || former.state() == stored
+}
+
 // sumOf is the sum of a memory.
 func sumOf(m loci.Memory) string { return newEntry(m).sum() }
 
+// givenTitle returns the title of a memory, or "" where it is derived: the other side derives its own.
+func givenTitle(m loci.Memory) string {
+	if m.TitleDerived {
+		return ""
+	}
+	return m.Title
+}
+
 // textHash covers the fields that memory.update changes.
 func textHash(m loci.Memory) string {
+	return hash(givenTitle(m), m.Content, string(m.Type), toJSON(m.Tags))
+}
+
+func formerTextHash(m loci.Memory) string {
 	return hash(m.Title, m.Content, string(m.Type), toJSON(m.Tags))
 }
 

@@ -166,7 +166,8 @@ func (r *run) intend(t *task, m loci.Memory) *pairdb.Pair {
 	delete(r.byID[to.place], p.ID[to.place])
 	p.ID[to.place], p.State[to.place] = "", ""
 	p.Sent = sentHash(m.Content, m.Type, m.Tags, m.Source)
-	first := loci.Memory{Title: m.Title, Content: m.Content, Type: m.Type, Tags: m.Tags, Status: loci.MemoryActive}
+	first := loci.Memory{Title: m.Title, TitleDerived: m.TitleDerived, Content: m.Content, Type: m.Type, Tags: m.Tags,
+		Status: loci.MemoryActive}
 	r.begin(p, t.to, m, first)
 	return p
 }
@@ -193,7 +194,7 @@ func (r *run) create(ctx context.Context, t *task, m loci.Memory) error {
 	if err := r.quota.refusal(); err != nil {
 		return err
 	}
-	in := loci.CreateMemory{Content: loci.Content(m.Content), Title: loci.Title(m.Title), Type: m.Type,
+	in := loci.CreateMemory{Content: loci.Content(m.Content), Title: loci.Title(givenTitle(m)), Type: m.Type,
 		Source: m.Source, WorkspaceID: t.to.workspace.ID}
 	for _, tag := range m.Tags {
 		in.Tags = append(in.Tags, loci.Tag(tag))

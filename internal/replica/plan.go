@@ -95,13 +95,13 @@ func (r *run) markSame(ctx context.Context, p *pairdb.Pair) error {
 func (r *run) changed(p *pairdb.Pair, place pairdb.Place) bool {
 	e := r.entry(r.sides[place], p)
 	if len(p.Pending) == 0 {
-		return e.state() != p.State[place]
+		return !e.hasState(p.State[place])
 	}
 	if place == p.Writing {
-		return !slices.Contains(p.Pending, e.sum()) && e.state() != p.State[place]
+		return !slices.Contains(p.Pending, e.sum()) && !e.hasState(p.State[place])
 	}
 	written := r.entry(r.sides[p.Writing], p)
-	return written == nil || written.sum() != p.Pending[len(p.Pending)-1] || e.state() != p.State[place]
+	return written == nil || written.sum() != p.Pending[len(p.Pending)-1] || !e.hasState(p.State[place])
 }
 
 // same reports whether the memories of a pair are alike, although both were changed.

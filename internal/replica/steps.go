@@ -36,7 +36,8 @@ func (r *run) steps(m, current loci.Memory, to *side) (list []step) {
 		add(restore)
 	}
 	if text {
-		next.Title, next.Content, next.Type, next.Tags = m.Title, m.Content, m.Type, m.Tags
+		next.Title, next.TitleDerived, next.Content = m.Title, m.TitleDerived, m.Content
+		next.Type, next.Tags = m.Type, m.Tags
 		add(func(ctx context.Context, s *side, at loci.Memory) (loci.Memory, error) { return patch(ctx, s, m, at) })
 	}
 	if m.Reviewed() && r.sameStatus(newEntry(m), next.Status, next.SupersededBy, to) &&
@@ -80,8 +81,8 @@ func patch(ctx context.Context, s *side, m, at loci.Memory) (loci.Memory, error)
 		content := loci.Content(m.Content)
 		in.Content = &content
 	}
-	if m.Title != at.Title {
-		title := loci.OptionalTitle(m.Title)
+	if givenTitle(m) != givenTitle(at) {
+		title := loci.OptionalTitle(givenTitle(m)) // an empty one is derived
 		in.Title = &title
 	}
 	if m.Type != at.Type {

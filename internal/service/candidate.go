@@ -3,12 +3,12 @@ package service
 import (
 	"context"
 	"slices"
-	"strings"
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/secret"
 	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/title"
 )
 
 // CaptureCandidate stores a candidate, or returns the one with the same source.
@@ -52,8 +52,8 @@ func existingCandidate(known []loci.Candidate, err error) (loci.CapturedCandidat
 // newCandidate returns the candidate of an input.
 func newCandidate(in loci.CaptureCandidate) loci.Candidate {
 	m := newMemory(loci.CreateMemory{Content: loci.Content(in.Content), Title: in.Title, Type: in.Type, Tags: in.Tags})
-	c := loci.Candidate{Content: m.Content, Title: m.Title, Type: m.Type, Tags: m.Tags, Confidence: in.Confidence,
-		SourceEventID: string(in.SourceEventID)}
+	c := loci.Candidate{Content: m.Content, Title: m.Title, TitleDerived: m.TitleDerived, Type: m.Type, Tags: m.Tags,
+		Confidence: in.Confidence, SourceEventID: string(in.SourceEventID)}
 	if in.Evidence != nil {
 		c.Evidence = string(*in.Evidence)
 	}
@@ -62,7 +62,6 @@ func newCandidate(in loci.CaptureCandidate) loci.Candidate {
 
 // checkedCandidate returns a candidate as it may be stored under a policy.
 func checkedCandidate(policy loci.SecretsPolicy, c loci.Candidate) (loci.Candidate, error) {
-	derived := c.Title == loci.DeriveTitle(c.Content)
 	err := rejectSecrets(policy, "tags", c.Tags...)
 	for _, x := range []struct {
 		field string
@@ -72,8 +71,8 @@ func checkedCandidate(policy loci.SecretsPolicy, c loci.Candidate) (loci.Candida
 			*x.text, err = applySecretPolicy(policy, "", candidateField+x.field, *x.text)
 		}
 	}
-	if derived {
-		c.Title = loci.DeriveTitle(c.Content) // the former title may have ended within a credential
+	if c.TitleDerived { // the former title may have ended within a credential
+		c.Title = checkedTitle(policy, "", title.Derive(c.Content))
 	}
 	return c, err
 }
@@ -158,7 +157,7 @@ func compile(x *store.Session, c loci.Candidate) (*loci.Memory, error) {
 // memoryOf returns the memory that a candidate becomes: one of the session's user, whoever moderates. Credentials that
 // the workspace has come to refuse are redacted.
 func memoryOf(x *store.Session, c loci.Candidate) loci.Memory {
-	m := loci.Memory{Title: c.Title, Content: c.Content, Type: c.Type, Tags: c.Tags}
+	m := loci.Memory{Title: c.Title, TitleDerived: c.TitleDerived, Content: c.Content, Type: c.Type, Tags: c.Tags}
 	if x.Memories().Secrets() != loci.SecretsAllow {
 		m = withoutCredentials(m)
 	}
@@ -167,14 +166,11 @@ func memoryOf(x *store.Session, c loci.Candidate) loci.Memory {
 
 // withoutCredentials returns a memory without credentials. Tags that hold one are removed.
 func withoutCredentials(m loci.Memory) loci.Memory {
-	content, title := redacted(m.Content), redacted(m.Title)
-	if m.Title == loci.DeriveTitle(m.Content) { // it may have ended within a credential
-		title = content
+	content := redacted(m.Content)
+	if m.TitleDerived && content != m.Content { // it may have ended within a credential
+		m.Title = title.Derive(content)
 	}
-	if title != m.Title { // a mark may be longer than the credential
-		title = loci.DeriveTitle(title)
-	}
-	m.Content, m.Title = content, title
+	m.Content, m.Title = content, title.Truncate(redacted(m.Title)) // a mark may be longer than the credential
 	m.Tags = slices.DeleteFunc(slices.Clone(m.Tags), func(tag string) bool { return redacted(tag) != tag })
 	return m
 }
@@ -182,9 +178,7 @@ func withoutCredentials(m loci.Memory) loci.Memory {
 // ofSession marks a memory as one of a session.
 func ofSession(x *store.Session, m loci.Memory) loci.Memory {
 	m.CreatedBy, m.AgentID, m.SessionID = x.UserID, x.AgentID, x.ID
-	if strings.TrimSpace(m.Title) == "" {
-		m.Title = loci.DeriveTitle(m.Content)
-	}
+	ensureTitle(&m)
 	if m.Type == "" {
 		m.Type = loci.TypeNote
 	}

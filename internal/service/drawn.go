@@ -78,7 +78,10 @@ func drawIntoUnit(tx *store.Tx, x *store.Session, d drawing) error {
 		case err != nil || former.Status != loci.MemoryActive:
 			return err
 		default:
-			m.Content, m.Title, m.Type = former.Content, former.Title, former.Type
+			m.Content, m.Type = former.Content, former.Type
+			if !former.TitleDerived {
+				m.Title = former.Title
+			}
 		}
 	}
 	for _, s := range d.list {
@@ -90,7 +93,7 @@ func drawIntoUnit(tx *store.Tx, x *store.Session, d drawing) error {
 	if len(m.Content) > loci.MaxContent {
 		return nil
 	}
-	m.Title = cmp.Or(m.Title, loci.DeriveTitle(m.Content))
+	ensureTitle(&m)
 	if !found {
 		if u, err = x.AddUnit(key, m.Title); err != nil {
 			return err

@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"strings"
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/secret"
 	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/title"
 )
 
 // CreateMemory stores a memory in the requested atlas, or in the one whose routing keywords match.
@@ -58,13 +58,18 @@ func newMemory(in loci.CreateMemory) loci.Memory {
 	if m.Type == "" {
 		m.Type = loci.TypeNote
 	}
-	if strings.TrimSpace(m.Title) == "" {
-		m.Title = loci.DeriveTitle(m.Content)
-	}
+	ensureTitle(&m)
 	if in.Source != nil && *in.Source != (loci.Source{}) {
 		m.Source = in.Source
 	}
 	return m
+}
+
+// ensureTitle derives the title of a memory without one.
+func ensureTitle(m *loci.Memory) {
+	if isBlank(m.Title) {
+		m.Title, m.TitleDerived = title.Derive(m.Content), true
+	}
 }
 
 // shortTexts returns the short texts of a memory: tags and source.
@@ -85,9 +90,13 @@ func redactedMemory(policy loci.SecretsPolicy, in loci.CreateMemory) (loci.Memor
 	if err != nil {
 		return loci.Memory{}, err
 	}
-	title, err := applySecretPolicy(policy, in.Secrets, "title", string(in.Title))
-	in.Content, in.Title = loci.Content(content), loci.Title(title)
-	return newMemory(in), err
+	given, err := applySecretPolicy(policy, in.Secrets, "title", string(in.Title))
+	in.Content, in.Title = loci.Content(content), loci.Title(given)
+	m := newMemory(in)
+	if m.TitleDerived {
+		m.Title = checkedTitle(policy, in.Secrets, m.Title)
+	}
+	return m, err
 }
 
 // createOrReturn stores a memory, or returns an existing one with the same text.
@@ -128,12 +137,12 @@ func upsertFromSource(a *store.Atlas, in loci.CreateMemory, m loci.NewMemory,
 	if !found {
 		return createOrReturn(a, "", m, e)
 	}
-	next := h.Record()
+	next, entry := h.Record(), &e
 	if m.Similar, err = a.FindSimilar(m.Content, e, next.ID); err != nil {
 		return out, err
 	}
 	if next.Content != m.Content {
-		next.Content, next.Title = m.Content, m.Title
+		entry = setText(&next, m.Memory, e)
 		if in.Type != "" {
 			next.Type = in.Type
 		}
@@ -141,8 +150,19 @@ func upsertFromSource(a *store.Atlas, in loci.CreateMemory, m loci.NewMemory,
 			next.Tags = m.Tags
 		}
 	}
-	m.Memory, err = h.Update(next, &e)
+	m.Memory, err = h.Update(next, entry)
 	return loci.ExistingMemory(m), err
+}
+
+// setText gives a memory the content of m, and its title unless that is derived and the present one is given. It
+// returns e, the entry of the text of m, if that is the text of the memory then.
+func setText(next *loci.Memory, m loci.Memory, e store.IndexEntry) *store.IndexEntry {
+	next.Content = m.Content
+	if m.TitleDerived && !next.TitleDerived {
+		return nil
+	}
+	next.Title, next.TitleDerived = m.Title, m.TitleDerived
+	return &e
 }
 
 // resolveAtlas returns the atlas for a memory, and the reason.
@@ -222,12 +242,17 @@ func (s *Service) RevertMemory(ctx context.Context, actor *identity.Actor, in lo
 			return err
 		}
 		// The policy may have changed since.
-		if next.Content, err = computeText(tx, h.Secrets(), "", len(v.Content), func() (string, error) {
+		text, err := computeText(tx, h.Secrets(), "", len(v.Content), func() (string, error) {
 			return applySecretPolicy(h.Secrets(), "", "content", v.Content)
-		}, v.Content); err != nil {
+		}, v.Content)
+		if err != nil {
 			return err
 		}
-		if next.Title, err = applySecretPolicy(h.Secrets(), "", "title", v.Title); err != nil {
+		next.Content, next.Title, next.TitleDerived = text.content, v.Title, v.TitleDerived
+		if next.TitleDerived && text.content != v.Content {
+			next.Title = text.title
+		}
+		if next.Title, err = applySecretPolicy(h.Secrets(), "", "title", next.Title); err != nil {
 			return err
 		}
 		next.Type, next.Tags = v.Type, v.Tags

@@ -127,13 +127,13 @@ func create(t *testing.T, w *conformance.World, in loci.CreateMemory) loci.Creat
 	return conformance.Must(w.Service.CreateMemory(t.Context(), w.Ann.Actor(), in))(t)
 }
 
-func TestTitleIsFirstHeadingOrLine(t *testing.T) {
+func TestTitleIsDerivedWithoutAGivenOne(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, conformance.Options{})
 	for content, want := range map[string]string{
 		"plain":                          "plain",
 		"\n\n  # Heading #\nText":        "Heading",
-		"first line\n# Heading":          "first line",
+		"first line\n# Heading":          "Heading",
 		"#hashtag first":                 "#hashtag first",
 		"\u00a0\n\t\nlater":              "later",
 		strings.Repeat("ü", 400):         strings.Repeat("ü", 300),
@@ -143,14 +143,14 @@ func TestTitleIsFirstHeadingOrLine(t *testing.T) {
 		for _, title := range []loci.Title{"", "  "} {
 			m := mustCall(t, w, conformance.CallerOwner, service.MemoryCreate,
 				loci.CreateMemory{Content: loci.Content(content), Title: title}).Memory
-			if m.Title != want || m.Content != content {
+			if m.Title != want || m.Content != content || !m.TitleDerived {
 				t.Errorf("%.20q: title %.30q, want %.30q", content, m.Title, want)
 			}
 		}
 	}
 	if m := mustCall(t, w, conformance.CallerOwner, service.MemoryCreate,
-		loci.CreateMemory{Content: "x", Title: "Mine"}).Memory; m.Title != "Mine" || m.Type != loci.TypeNote ||
-		m.Version != 1 || m.Tags == nil {
+		loci.CreateMemory{Content: "x", Title: "Mine"}).Memory; m.Title != "Mine" || m.TitleDerived ||
+		m.Type != loci.TypeNote || m.Version != 1 || m.Tags == nil {
 		t.Errorf("%+v", m)
 	}
 	tags := mustCall(t, w, conformance.CallerOwner, service.MemoryCreate,

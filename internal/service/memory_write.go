@@ -3,7 +3,6 @@ package service
 import (
 	"cmp"
 	"context"
-	"strings"
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/identity"
@@ -48,21 +47,28 @@ func (s *Service) UpdateMemory(ctx context.Context, actor *identity.Actor, in lo
 		if _, err := loci.MemoryStates.Apply(next.Status, "changed"); err != nil {
 			return err
 		}
-		if in.Content != nil {
-			content := string(*in.Content)
-			if next.Content, err = computeText(tx, h.Secrets(), in.Secrets, len(content), func() (string, error) {
-				return applySecretPolicy(h.Secrets(), in.Secrets, "content", content)
-			}); err != nil {
-				return err
-			}
-		}
 		if in.Title != nil {
 			if next.Title, err = applySecretPolicy(h.Secrets(), in.Secrets, "title", string(*in.Title)); err != nil {
 				return err
 			}
-			if strings.TrimSpace(next.Title) == "" {
-				next.Title = loci.DeriveTitle(next.Content)
+			next.TitleDerived = isBlank(next.Title)
+		}
+		if in.Content != nil || in.Title != nil && next.TitleDerived {
+			// The stored content is part of the key: another one has another title.
+			content, key := next.Content, []string{next.Content}
+			if in.Content != nil {
+				content, key = string(*in.Content), nil
 			}
+			text, err := computeText(tx, h.Secrets(), in.Secrets, len(content), func() (string, error) {
+				if in.Content == nil {
+					return content, nil
+				}
+				return applySecretPolicy(h.Secrets(), in.Secrets, "content", content)
+			}, key...)
+			if err != nil {
+				return err
+			}
+			text.replace(next)
 		}
 		if in.Type != "" {
 			next.Type = in.Type
@@ -84,16 +90,18 @@ func (s *Service) AppendMemory(ctx context.Context, actor *identity.Actor, in lo
 		if _, err := loci.MemoryStates.Apply(next.Status, "changed"); err != nil {
 			return err
 		}
-		text, more := next.Content, string(in.Content)
-		if next.Content, err = computeText(tx, h.Secrets(), in.Secrets, overlap+2*len(more), func() (string, error) {
-			return appendWithPolicy(h.Secrets(), in.Secrets, text, more)
-		}, text); err != nil {
+		former, more := next.Content, string(in.Content)
+		text, err := computeText(tx, h.Secrets(), in.Secrets, overlap+2*len(more), func() (string, error) {
+			return appendWithPolicy(h.Secrets(), in.Secrets, former, more)
+		}, former)
+		if err != nil {
 			return err
 		}
-		if len(next.Content) > loci.MaxContent {
+		if len(text.content) > loci.MaxContent {
 			return loci.Errorf(loci.CodeInvalidQuery, "content must have at most %d bytes together with the stored "+
 				"text", loci.MaxContent)
 		}
+		text.replace(next)
 		return nil
 	})
 }

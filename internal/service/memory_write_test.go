@@ -206,7 +206,7 @@ func TestTagChangesWithShownFields(t *testing.T) {
 				look(d.name, true, id)
 			}
 			mustCall(t, w, conformance.CallerOwner, service.MemoryUpdate,
-				loci.UpdateMemory{MemoryID: id, Title: ptr(loci.OptionalTitle(mustGet(t, w, id).Title))})
+				loci.UpdateMemory{MemoryID: id, Type: mustGet(t, w, id).Type})
 			look("an update that changes nothing", false, id)
 			mustCall(t, w, conformance.CallerOwner, service.MemoryVerify,
 				loci.VerifyMemory{MemoryID: id, ValidUntil: &until})
@@ -265,7 +265,8 @@ func TestRestoreTakesSupersedeBackWhateverBecameOfTheReplacement(t *testing.T) {
 			if err := errors.Join(supersede(old, by), supersede(sibling, by), f(by, third)); err != nil {
 				t.Fatal(err)
 			}
-			m := mustCall(t, w, conformance.CallerOwner, service.MemoryRestore, loci.RestoreMemory{MemoryID: old}).Memory
+			m := mustCall(t, w, conformance.CallerOwner, service.MemoryRestore,
+				loci.RestoreMemory{MemoryID: old}).Memory
 			if m.Status != loci.MemoryActive || m.SupersededBy != "" || m.Version != 3 {
 				t.Errorf("%s: restored %+v", fate, m)
 			}

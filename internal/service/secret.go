@@ -8,6 +8,7 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/secret"
 	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/title"
 )
 
 // applySecretPolicy returns a text as it may be stored. The text is unchanged
@@ -28,7 +29,7 @@ func applySecretPolicy(policy loci.SecretsPolicy, onSecret loci.OnSecret, field,
 				loci.MaxContent)
 		}
 		if strings.HasSuffix(field, "title") && utf8.RuneCountInString(text) > loci.MaxTitle {
-			text = loci.DeriveTitle(text) // a mark may be longer than the credential
+			text = title.Truncate(text) // a mark may be longer than the credential
 		}
 		return text, nil
 	}
@@ -63,10 +64,29 @@ func rejectSecrets(policy loci.SecretsPolicy, field string, texts ...string) err
 	return nil
 }
 
-// A checkedText is the result of applySecretPolicy or appendWithPolicy.
+// isBlank reports whether a title is none.
+func isBlank(title string) bool { return !strings.ContainsFunc(title, loci.IsVisible) }
+
+// checkedTitle returns a derived title as it may be stored. Its content is allowed, so that a credential in it was one
+// word only without its Markdown: it is redacted.
+func checkedTitle(policy loci.SecretsPolicy, onSecret loci.OnSecret, derived string) string {
+	if policy == loci.SecretsAllow && onSecret == "" {
+		return derived
+	}
+	return title.Truncate(redacted(derived))
+}
+
+// A checkedText is the result of applySecretPolicy or appendWithPolicy, with the title that it has if nobody gives one.
 type checkedText struct {
-	text string
-	err  error
+	content, title string
+	err            error
+}
+
+// replace gives a memory the text. A given title stays.
+func (c checkedText) replace(next *loci.Memory) {
+	if next.Content = c.content; next.TitleDerived {
+		next.Title = c.title
+	}
 }
 
 // scanCostDivisor is the cost of analyzing a text divided by that of scanning it.
@@ -76,15 +96,17 @@ const scanCostDivisor = 12
 // the transaction: see store.Compute, also for key. So an update with a long text runs its transaction three times:
 // after the scan, and after the analysis for the index.
 func computeText(tx *store.Tx, policy loci.SecretsPolicy, onSecret loci.OnSecret, bytes int,
-	check func() (string, error), key ...string) (string, error) {
+	check func() (string, error), key ...string) (checkedText, error) {
 	if policy == loci.SecretsAllow && onSecret == "" {
-		return check()
+		bytes = 0
 	}
-	c, err := store.Compute(tx, bytes/scanCostDivisor, func() checkedText {
-		text, err := check()
-		return checkedText{text, err}
+	c, err := store.Compute(tx, bytes/scanCostDivisor, func() (c checkedText) {
+		if c.content, c.err = check(); c.err == nil {
+			c.title = checkedTitle(policy, onSecret, title.Derive(c.content))
+		}
+		return c
 	}, append(key, string(policy))...)
-	return c.text, cmp.Or(err, c.err)
+	return c, cmp.Or(err, c.err)
 }
 
 // overlap is how much of a text is scanned again when another is appended: a

@@ -136,13 +136,13 @@ func updateUnitMemory(tx *store.Tx, id loci.ID, m loci.Memory, e store.IndexEntr
 	if _, err := loci.MemoryStates.Apply(next.Status, "changed"); err != nil {
 		return err
 	}
-	next.Content, next.Title = m.Content, m.Title
+	entry := setText(&next, m, e)
 	if m.Type != "" {
 		next.Type = m.Type
 	}
 	if m.Tags != nil {
 		next.Tags = m.Tags
 	}
-	_, err = h.Update(next, &e)
+	_, err = h.Update(next, entry)
 	return err
 }

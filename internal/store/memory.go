@@ -143,12 +143,13 @@ func (a *Atlas) AddMemory(m loci.Memory, e IndexEntry) (loci.Memory, error) {
 	rowID, err := t.conn.Insert(
 		`INSERT INTO memories (id, workspace, atlas, title, content, hash, type, status, tags, source_name,
 			source_uri, source_group, source_position,
-		version, created_by, agent_id, session_id, created_at, updated_at, updated_by, checksum)
-			VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0, ?8, ?9, ?10, ?11, ?12, 1, ?13, ?16, ?17, ?14, ?14, ?13, ?15)`,
+		version, created_by, agent_id, session_id, created_at, updated_at, updated_by, checksum,
+		title_derived)
+			VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0, ?8, ?9, ?10, ?11, ?12, 1, ?13, ?16, ?17, ?14, ?14, ?13, ?15, ?18)`,
 		[]any{m.ID, a.workspace.rowID, a.rowID, m.Title, m.Content, e.hash,
 			slices.Index(loci.MemoryTypes, m.Type), sqldb.EncodeStrings(m.Tags), string(source.Name),
 			string(source.URI), string(source.Group), source.Position, m.CreatedBy, t.conn.Now, checksum.Memory(m),
-			m.AgentID, m.SessionID})
+			m.AgentID, m.SessionID, m.TitleDerived})
 	if err != nil {
 		return m, err
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/title"
 )
 
 // A memoryState is a memory as it truly is, with all that it was.
@@ -172,8 +173,7 @@ func (m *memoryModel) created() {
 		code := m.may(actor, twin)
 		if code == "" && twin.Content != string(in.Content) {
 			m.next(twin, actor, func(n *loci.Memory) {
-				n.Content, n.Title, n.Type, n.Tags = string(in.Content), loci.DeriveTitle(string(in.Content)), in.Type,
-					in.Tags.Unique()
+				n.Content, n.Type, n.Tags = string(in.Content), in.Type, in.Tags.Unique()
 			})
 		}
 		m.agree("version", out.Memory.Memory, err, twin, code)
@@ -181,7 +181,7 @@ func (m *memoryModel) created() {
 	}
 	m.must(err)
 	l := &memoryState{Memory: loci.Memory{ID: out.Memory.ID, WorkspaceID: m.crew, AtlasID: in.AtlasID,
-		Content: string(in.Content), Title: loci.DeriveTitle(string(in.Content)),
+		Content: string(in.Content), Title: title.Derive(string(in.Content)), TitleDerived: true,
 		Type: in.Type, Tags: in.Tags.Unique(), Status: loci.MemoryActive, Version: 1, CreatedBy: m.people[actor].UserID,
 		CreatedAt: m.s.Now(), UpdatedAt: m.s.Now(), Source: in.Source}}
 	m.agree("create", out.Memory.Memory, err, l, "")
@@ -201,16 +201,18 @@ func (m *memoryModel) created() {
 
 // version is the present one of a memory that somebody has just made.
 func (m *memoryModel) version(l *memoryState, actor int) loci.MemoryVersion {
-	return loci.MemoryVersion{Version: l.Version, Title: l.Title, Content: l.Content, Type: l.Type, Tags: l.Tags,
-		Status: l.Status, VerifiedAt: l.VerifiedAt,
+	return loci.MemoryVersion{Version: l.Version, Title: l.Title, TitleDerived: l.TitleDerived, Content: l.Content,
+		Type: l.Type, Tags: l.Tags, Status: l.Status, VerifiedAt: l.VerifiedAt,
 		VerifiedBy: l.VerifiedBy, Evidence: l.Evidence, Confidence: l.Confidence, ValidUntil: l.ValidUntil,
 		CreatedBy: m.people[actor].UserID, CreatedAt: l.UpdatedAt}
 }
 
-// next makes a version by f, unless that changes nothing.
+// next makes a version by f, unless that changes nothing. A derived title follows the content.
 func (m *memoryModel) next(l *memoryState, actor int, f func(*loci.Memory)) {
 	before := asJSON(l.Memory)
-	f(&l.Memory)
+	if f(&l.Memory); l.TitleDerived {
+		l.Title = title.Derive(l.Content)
+	}
 	if asJSON(l.Memory) == before {
 		return
 	}
@@ -305,8 +307,7 @@ func (m *memoryModel) act() {
 		} else if code = conflict(active); code == "" {
 			v := l.versions[n-1]
 			m.next(l, actor, func(n *loci.Memory) {
-				n.Content, n.Title, n.Type, n.Tags = v.Content, v.Title, v.Type,
-					v.Tags
+				n.Content, n.Title, n.TitleDerived, n.Type, n.Tags = v.Content, v.Title, v.TitleDerived, v.Type, v.Tags
 			})
 		}
 	case "delete":
@@ -322,13 +323,13 @@ func (m *memoryModel) act() {
 // changes draws what an update changes.
 func (m *memoryModel) changes(in *loci.UpdateMemory) func(*loci.Memory) {
 	which := 1 + m.below(15, "fields")
-	content, title, kind, tags := loci.Content(m.text(6)),
+	content, given, kind, tags := loci.Content(m.text(6)),
 		loci.OptionalTitle(rapid.SampledFrom([]string{"", "Knots", "日本"}).Draw(m.t, "title")), m.kind(), m.tags()
 	if which&1 != 0 {
 		in.Content = &content
 	}
 	if which&2 != 0 {
-		in.Title = &title
+		in.Title = &given
 	}
 	if which&4 != 0 {
 		in.Type = kind
@@ -341,7 +342,7 @@ func (m *memoryModel) changes(in *loci.UpdateMemory) func(*loci.Memory) {
 			n.Content = string(content)
 		}
 		if in.Title != nil {
-			n.Title = cmp.Or(string(title), loci.DeriveTitle(n.Content))
+			n.Title, n.TitleDerived = string(given), given == ""
 		}
 		n.Type = cmp.Or(in.Type, n.Type)
 		if in.Tags != nil {

@@ -202,6 +202,7 @@ func (m *Memory) changedColumns(next loci.Memory, hash int64) (string, []any) {
 	}
 	to("version", next.Version)
 	to("title", next.Title)
+	to("title_derived", next.TitleDerived)
 	if next.Type != m.current.Type { // a type of a newer version is kept
 		to("type", slices.Index(loci.MemoryTypes, next.Type))
 	}
@@ -260,10 +261,10 @@ func (m *Memory) saveVersion(next string) error {
 	_, err := m.t.exec(
 		`INSERT INTO versions (memory, version, title, content, prefix_len, type, tags, status, verified_at,
 			verified_by, evidence, confidence, valid_until,
-		created_by, created_at, checksum) SELECT e.row_id, e.version, e.title, ?2, ?3, e.type, e.tags, e.status,
+		created_by, created_at, checksum, title_derived) SELECT e.row_id, e.version, e.title, ?2, ?3, e.type, e.tags, e.status,
 			e.verified_at, e.verified_by, e.evidence, e.confidence,
-		e.valid_until, e.updated_by, e.updated_at, ?4 FROM memories e WHERE e.row_id = ?1`, m.rowID, content, prefix,
-		checksum.Version(currentVersion(was, "")))
+		e.valid_until, e.updated_by, e.updated_at, ?4, ?5 FROM memories e WHERE e.row_id = ?1`, m.rowID, content, prefix,
+		checksum.Version(currentVersion(was, "")), was.TitleDerived)
 	return err
 }
 

@@ -79,6 +79,28 @@ func createInitialSchema(t *testing.T, d storetest.Database) *identity.Actor {
 		CredentialID: loci.NewID(time.Now())}
 }
 
+// checkTitlesOfInitialSchema checks that a title from before its flag was stored is derived if it is the first line of
+// the content of its version, and follows the content from then on. The present one was kept from a former content.
+func checkTitlesOfInitialSchema(t *testing.T, s *store.Store, ann *identity.Actor) {
+	t.Helper()
+	if list := versionsOf(t, s, ann, "old"); !list[0].TitleDerived || list[1].TitleDerived {
+		t.Errorf("the titles are derived: %t, %t", list[0].TitleDerived, list[1].TitleDerived)
+	}
+	api := newService(s)
+	content := loci.Content("# Changed\nagain")
+	change := func() loci.Memory {
+		return must[loci.OneMemory](t)(api.UpdateMemory(ctx, ann, loci.UpdateMemory{MemoryID: "old",
+			Content: &content})).Memory
+	}
+	if m := change(); m.Title != "Kept" || m.TitleDerived {
+		t.Errorf("a given title is %q, derived: %t", m.Title, m.TitleDerived)
+	}
+	must[loci.OneMemory](t)(api.RevertMemory(ctx, ann, loci.RevertMemory{MemoryID: "old", Version: 1}))
+	if m := change(); m.Title != "Changed" || !m.TitleDerived {
+		t.Errorf("a derived title is %q, derived: %t", m.Title, m.TitleDerived)
+	}
+}
+
 // The migration after the newest one: a column that every row gets, and a table.
 const nextMigration = `ALTER TABLE memories ADD COLUMN next BIGINT NOT NULL DEFAULT 7;
 CREATE TABLE next_table (name TEXT NOT NULL PRIMARY KEY);
@@ -122,6 +144,7 @@ func TestInitialSchemaIsUpgraded(t *testing.T) {
 				if list := versionsOf(t, s, ann, "old"); len(list) != 3 {
 					t.Errorf("versions %v", list)
 				}
+				checkTitlesOfInitialSchema(t, s, ann)
 				checkHealthy(t, s)
 				s.Close()
 				if again := d.Open(t, o); len(ids(t, again, ann, store.Filter{}, 10)) != 2 {

@@ -6,12 +6,13 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/sqldb"
+	"github.com/loci-memory/loci/internal/title"
 )
 
 // VersionColumns are the columns of a VersionRow, of table versions as v.
 const VersionColumns = ` v.version, v.title, v.content, v.prefix_len, v.type, v.tags, v.status,
 	v.verified_at, v.verified_by, v.evidence, v.confidence,
-	v.valid_until, v.created_by, v.created_at `
+	v.valid_until, v.created_by, v.created_at, v.title_derived `
 
 // A VersionRow is a version as it is stored. It holds its own content, or the length of the prefix of the next
 // version's content. It holds neither if both contents are equal.
@@ -19,13 +20,15 @@ type VersionRow struct {
 	loci.MemoryVersion
 	StoredContent *string
 	Prefix        *int
+	StoredDerived *bool // nil in a row from before the column
 }
 
 func (v *VersionRow) scan(r sqldb.Row) error {
 	var typeIndex, status int
 	var tags string
 	err := r.Scan(&v.Version, &v.Title, &v.StoredContent, &v.Prefix, &typeIndex, &tags, &status, &v.VerifiedAt,
-		&v.VerifiedBy, &v.Evidence, &v.Confidence, &v.ValidUntil, &v.CreatedBy, &v.CreatedAt)
+		&v.VerifiedBy, &v.Evidence, &v.Confidence, &v.ValidUntil, &v.CreatedBy, &v.CreatedAt,
+		&v.StoredDerived)
 	if err != nil {
 		return err
 	}
@@ -34,7 +37,7 @@ func (v *VersionRow) scan(r sqldb.Row) error {
 	return err
 }
 
-// ResolveContent sets the content of the version, where next is the content of the next version.
+// ResolveContent sets the fields that depend on the content of the version, where next is that of the next version.
 func (v *VersionRow) ResolveContent(next string) {
 	switch {
 	case v.StoredContent != nil:
@@ -44,6 +47,7 @@ func (v *VersionRow) ResolveContent(next string) {
 	default:
 		v.Content = next
 	}
+	v.TitleDerived = title.IsDerived(v.StoredDerived, v.Title, v.Content)
 }
 
 // Versions returns a page of the versions of a memory, newest first, beginning with the present one. Page.After.At is
@@ -77,8 +81,8 @@ func (t *Tx) Versions(id loci.ID, p Page) (list List[loci.MemoryVersion], err er
 
 // currentVersion returns the present version of a memory.
 func currentVersion(m loci.Memory, by loci.ID) loci.MemoryVersion {
-	return loci.MemoryVersion{Version: m.Version, Title: m.Title, Content: m.Content, Type: m.Type, Tags: m.Tags,
-		Status: m.Status, VerifiedAt: m.VerifiedAt,
+	return loci.MemoryVersion{Version: m.Version, Title: m.Title, TitleDerived: m.TitleDerived, Content: m.Content,
+		Type: m.Type, Tags: m.Tags, Status: m.Status, VerifiedAt: m.VerifiedAt,
 		VerifiedBy: m.VerifiedBy, Evidence: m.Evidence, Confidence: m.Confidence, ValidUntil: m.ValidUntil,
 		CreatedBy: by, CreatedAt: m.UpdatedAt}
 }

@@ -33,6 +33,13 @@ func (d digest) confidence(c *loci.Confidence) {
 	}
 }
 
+// titleDerived leaves the checksum of a given title as it was before the flag was stored.
+func (d digest) titleDerived(derived bool) {
+	if derived {
+		d.writeStrings("title derived")
+	}
+}
+
 // sum64 returns the first 64 bits of the digest.
 func (d digest) sum64() int64 { return int64(binary.BigEndian.Uint64(d.Sum(nil))) }
 
@@ -58,6 +65,7 @@ func Memory(m loci.Memory) int64 {
 	if m.AgentID != "" || m.SessionID != "" { // those without have the checksum of a time before the fields
 		d.writeStrings(string(m.AgentID), string(m.SessionID))
 	}
+	d.titleDerived(m.TitleDerived)
 	return d.sum64()
 }
 
@@ -68,5 +76,6 @@ func Version(v loci.MemoryVersion) int64 {
 		string(v.VerifiedBy), v.Evidence)
 	d.writeInts(int64(v.Version), int64(v.VerifiedAt), int64(v.ValidUntil), int64(v.CreatedAt))
 	d.confidence(v.Confidence)
+	d.titleDerived(v.TitleDerived)
 	return d.sum64()
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/embeddb"
 	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/title"
 )
 
 // checkQueue checks how many memories have vectors, and how many are queued.
@@ -154,7 +155,7 @@ func TestCopiedVectorsReplaceThoseBeforeThePreviousText(t *testing.T) {
 		for i := range 3 {
 			storetest.Update(t, s, ann, changed.ID, func(_ *store.Memory, m *loci.Memory) {
 				m.Content = fmt.Sprint("memory number ", i)
-				m.Title = loci.DeriveTitle(m.Content)
+				m.Title = title.Derive(m.Content)
 			})
 			w.round(t)
 		}

@@ -4,6 +4,7 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/index"
 	"github.com/loci-memory/loci/internal/sqldb"
+	"github.com/loci-memory/loci/internal/title"
 )
 
 // MemoryColumns are the columns of memories e for MemoryFields.Dest. They lack the ids of workspace and atlas.
@@ -11,7 +12,7 @@ const MemoryColumns = ` e.id, e.title, e.content, e.type, e.tags, e.status, e.ve
 	e.created_by, e.agent_id, e.session_id, e.created_at, e.updated_at,
 	e.source_name, e.source_uri, e.source_group, e.source_position,
 	e.verified_at, e.verified_by, e.evidence, e.confidence, e.valid_until, e.superseded_by, e.supersedes,
-	e.archived_at, e.attachments `
+	e.archived_at, e.attachments, e.title_derived `
 
 // MemoryFields are the fields of a memory as a row stores them, valid or not. Those that a row stores in another form
 // hide the fields of Memory.
@@ -21,6 +22,7 @@ type MemoryFields struct {
 	Tags, Supersedes string
 	Attachments      string
 	Source           loci.Source
+	TitleDerived     *bool // nil in a row from before the column
 }
 
 // Dest returns the destinations of a scan of MemoryColumns.
@@ -29,13 +31,14 @@ func (f *MemoryFields) Dest() []any {
 		&f.CreatedBy, &f.AgentID, &f.SessionID, &f.CreatedAt, &f.UpdatedAt,
 		&f.Source.Name, &f.Source.URI, &f.Source.Group, &f.Source.Position,
 		&f.VerifiedAt, &f.VerifiedBy, &f.Evidence, &f.Confidence, &f.ValidUntil, &f.SupersededBy, &f.Supersedes,
-		&f.ArchivedAt, &f.Attachments)
+		&f.ArchivedAt, &f.Attachments, &f.TitleDerived)
 }
 
 // Record returns the memory. With an error of its lists, the other fields are complete.
 func (f *MemoryFields) Record() (m loci.Memory, err error) {
 	m = f.Memory
 	m.Type, m.Status = loci.MemoryTypeAt(f.Type), loci.MemoryStatusAt(f.Status)
+	m.TitleDerived = title.IsDerived(f.TitleDerived, m.Title, m.Content)
 	if f.Source != (loci.Source{}) {
 		source := f.Source
 		m.Source = &source

@@ -34,7 +34,8 @@ func (w *workspaceCheck) checkVersions(m indexdb.MemoryRow) (what string, err er
 				var sum int64
 				err := r.Scan(&v.Version, &v.Title, &v.StoredContent, &v.Prefix, &typeIndex, &tags, &status,
 					&v.VerifiedAt,
-					&v.VerifiedBy, &v.Evidence, &v.Confidence, &v.ValidUntil, &v.CreatedBy, &v.CreatedAt, &sum)
+					&v.VerifiedBy, &v.Evidence, &v.Confidence, &v.ValidUntil, &v.CreatedBy, &v.CreatedAt,
+					&v.StoredDerived, &sum)
 				n++
 				switch above = v.Version; {
 				case err != nil:
@@ -55,6 +56,7 @@ func (w *workspaceCheck) checkVersions(m indexdb.MemoryRow) (what string, err er
 					if text = v.Content; !utf8.ValidString(text) {
 						wrong("version %d ends within a character", v.Version)
 					}
+					v.TitleDerived = v.StoredDerived != nil && *v.StoredDerived // as in corruption
 					v.Type, v.Status = loci.MemoryTypes[typeIndex], loci.MemoryStatuses[status]
 					if v.Tags, err = sqldb.DecodeStrings[string](tags); err != nil ||
 						sum != checksum.Version(v.MemoryVersion) {

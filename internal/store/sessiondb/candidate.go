@@ -7,21 +7,26 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/sqldb"
+	"github.com/loci-memory/loci/internal/title"
 )
 
 // CandidateColumns are the columns of candidates c of sessions s, for ScanCandidate.
 const CandidateColumns = ` c.id, s.id, COALESCE((SELECT u.id FROM units u WHERE u.row_id = c.unit), ''), c.content,
 	c.title, c.type, c.tags, c.confidence, c.evidence, c.source_event_id, c.status,
-	COALESCE((SELECT e.id FROM memories e WHERE e.row_id = c.memory), ''), c.similar_to, c.created_at, c.updated_at `
+	COALESCE((SELECT e.id FROM memories e WHERE e.row_id = c.memory), ''), c.similar_to, c.created_at, c.updated_at,
+	c.title_derived `
 
 // ScanCandidate reads CandidateColumns.
 func ScanCandidate(r sqldb.Row) (c loci.Candidate, err error) {
 	var typeIndex int
 	var tags, similar string
+	var titleDerived *bool
 	if err = r.Scan(&c.ID, &c.SessionID, &c.UnitID, &c.Content, &c.Title, &typeIndex, &tags, &c.Confidence, &c.Evidence,
-		&c.SourceEventID, &c.Status, &c.MemoryID, &similar, &c.CreatedAt, &c.UpdatedAt); err != nil {
+		&c.SourceEventID, &c.Status, &c.MemoryID, &similar, &c.CreatedAt, &c.UpdatedAt,
+		&titleDerived); err != nil {
 		return c, err
 	}
+	c.TitleDerived = title.IsDerived(titleDerived, c.Title, c.Content)
 	c.Type, c.Similar = loci.MemoryTypeAt(typeIndex), []loci.SimilarToMemory{}
 	if c.Tags, err = sqldb.DecodeStrings[string](tags); err == nil && similar != sqldb.EmptyList {
 		err = json.Unmarshal([]byte(similar), &c.Similar)
@@ -86,12 +91,13 @@ func (s *Session) AddCandidate(c loci.Candidate, action loci.SessionAction) (loc
 		return c, err
 	}
 	if _, err := t.Exec(`INSERT INTO candidates (id, session, workspace, atlas, user_id, content, title, type, tags,
-			confidence, evidence, source_event_id, status, similar_to, unit, created_at, updated_at)
+			confidence, evidence, source_event_id, status, similar_to, unit, created_at, updated_at,
+			title_derived)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14,
-			(SELECT u.row_id FROM units u WHERE u.id = ?16), ?15, ?15)`, c.ID, s.rowID,
+			(SELECT u.row_id FROM units u WHERE u.id = ?16), ?15, ?15, ?17)`, c.ID, s.rowID,
 		s.workspace, s.atlas, s.UserID, c.Content, c.Title, slices.Index(loci.MemoryTypes, c.Type),
 		sqldb.EncodeStrings(c.Tags), c.Confidence, c.Evidence, c.SourceEventID, c.Status, string(similar),
-		t.Now, c.UnitID); err != nil {
+		t.Now, c.UnitID, c.TitleDerived); err != nil {
 		return c, err
 	}
 	s.Counts.Candidates++

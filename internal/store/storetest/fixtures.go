@@ -12,6 +12,7 @@ import (
 	"github.com/loci-memory/loci/internal/store/accountdb"
 	"github.com/loci-memory/loci/internal/store/embeddb"
 	"github.com/loci-memory/loci/internal/store/integrity"
+	"github.com/loci-memory/loci/internal/title"
 )
 
 // User adds a user, and returns an actor with the credential of a key.
@@ -47,7 +48,7 @@ func OnePlan(p identity.Plan) identity.Plans {
 func TryAdd(s *store.Store, actor *identity.Actor, workspace loci.ID, content string,
 	change ...func(*loci.Memory)) (loci.Memory,
 	error) {
-	m := loci.Memory{Title: loci.DeriveTitle(content), Content: content, Type: loci.TypeNote}
+	m := loci.Memory{Title: title.Derive(content), TitleDerived: true, Content: content, Type: loci.TypeNote}
 	for _, c := range change {
 		c(&m)
 	}
