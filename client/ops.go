@@ -103,7 +103,7 @@ func (c *Client) MemoryArchive(ctx context.Context, in loci.ArchiveMemory, optio
 
 // MemoryRestore calls memory.restore, POST /v1/memories/{memoryId}/restore.
 //
-// Restore an archived memory.
+// Restore an archived or superseded memory.
 func (c *Client) MemoryRestore(ctx context.Context, in loci.RestoreMemory, options ...CallOption) (loci.OneMemory, error) {
 	return do[loci.OneMemory](ctx, c, "POST /v1/memories/{memoryId}/restore", in, options)
 }

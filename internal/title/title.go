@@ -20,6 +20,10 @@ var prefixes = [...]int{4 << 10, 32 << 10}
 // heading in the first characters of text, or else its first heading or line of text. It is plain text of at most
 // loci.MaxTitle characters without control characters. It is not empty if the content has a visible character.
 func Derive(content string) string {
+	first, _ := utf8.DecodeRuneInString(content)
+	if unicode.IsLetter(first) && !strings.ContainsAny(content, marks+"\r\n") {
+		return plain(content) // one line without Markdown, as most memories are
+	}
 	text := strings.TrimLeft(content, "\ufeff")
 	given, text := cutFrontMatter(text)
 	if t := plain(given); t != "" {
@@ -85,7 +89,7 @@ func plain(text string) string {
 		switch {
 		case r == '\ufeff':
 			return -1
-		case unicode.In(r, unicode.Cc, unicode.Zl, unicode.Zp):
+		case unicode.IsControl(r), r == '\u2028', r == '\u2029':
 			return ' '
 		}
 		return r
