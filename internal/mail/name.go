@@ -1,6 +1,7 @@
 package mail
 
 import (
+	"regexp"
 	"strings"
 	"unicode"
 
@@ -13,7 +14,7 @@ const maxName = 60
 // quoteName returns a name that a user chose as a quotation of one line, or nothing for a name without visible text. A
 // name may be a text that a spammer wants to send, so it is shortened, and a mail program makes no link of it.
 func quoteName(name string) string {
-	name = breakAddresses(plainText(name))
+	name = breakAddresses(webAddress.ReplaceAllString(plainText(name), "…"))
 	if runes := []rune(name); len(runes) > maxName {
 		name = strings.TrimSpace(string(runes[:maxName-1])) + "…"
 	}
@@ -46,6 +47,9 @@ const (
 	zeroWidthNonJoiner = '\u200c'
 	zeroWidthJoiner    = '\u200d'
 )
+
+// webAddress matches the addresses that a reader knows as such, with all that follows up to a space.
+var webAddress = regexp.MustCompile(`(?i)\b([a-z][a-z0-9+.-]*://|www\.)\S*`)
 
 // breakAddresses puts a space behind each character that a web address, a mail address, a path of a network or an
 // encoded word (RFC 2047) needs between two others, and behind those that look like it. So it needs no list of the

@@ -94,7 +94,8 @@ func TestUsualNamesAreQuotedUnchanged(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{"Ann": `"Ann"`, "Acme Inc.": `"Acme Inc."`, "R&D/Ops (EU)": `"R&D/Ops (EU)"`,
 		"研究チーム": `"研究チーム"`, "O’Neill's team": `"O’Neill's team"`, "👩‍👩‍👧": `"👩‍👩‍👧"`, "Team: Ops": `"Team: Ops"`,
-		"node.js": `"node. js"`, " \u200b ": "", strings.Repeat("a", 60): `"` + strings.Repeat("a", 60) + `"`,
+		"node.js": `"node. js"`, "renew: https://evil.example/x now": `"renew: … now"`, "www.evil.example": `"…"`,
+		" \u200b ": "", strings.Repeat("a", 60): `"` + strings.Repeat("a", 60) + `"`,
 		strings.Repeat("a", 61): `"` + strings.Repeat("a", 59) + `…"`} {
 		if got := quoteName(name); got != want {
 			t.Errorf("%q becomes %s, want %s", name, got, want)
