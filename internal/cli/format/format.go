@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 	"unicode"
-
-	"github.com/loci-memory/loci"
 )
 
 // Kebab returns a wire name as a flag or command: atlas_id and atlasId are both atlas-id.
@@ -76,16 +74,6 @@ func Plural[N int | int64](n N, one, more string) string {
 		return "1 " + one
 	}
 	return fmt.Sprintf("%d %s", n, more)
-}
-
-// WaitingCandidates says how many candidates wait for a review, and which command lists them with the flags of a target.
-func WaitingCandidates(n int64, flags []string) string {
-	count := Plural(n, "candidate waits", "candidates wait")
-	if n >= loci.MaxWaiting { // as far as it is counted
-		count = fmt.Sprintf("%d or more candidates wait", n)
-	}
-	return count + " for your review: " +
-		strings.Join(append([]string{"loci session candidates --status pending"}, flags...), " ")
 }
 
 // Enumerate lists at most ten texts.
