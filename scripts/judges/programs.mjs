@@ -103,12 +103,13 @@ class Judge {
     this.check(this.seen({ form: 'authorization_code', status: 200 }) === 1, `no sign-in: ${done.out}`)
   }
 
-  // byDefault asks the program to store a word without a permission. A program that waits for one must store nothing,
-  // though its model called the tool; any other one must store the word.
+  // byDefault asks the program to store a word without a permission. A program that waits for one reads the list of
+  // tools, but hides them from its model (Gemini CLI) or refuses the call, and stores nothing. Any other one stores it.
   async byDefault() {
     if (!this.program.permit) return this.remember('default permissions', 'magnolia', this.program.prompt)
+    const began = this.server.exchanges.length
     const done = await this.home.run(this.program.prompt('remember: magnolia', `${this.server.url}/mcp`))
-    this.check(this.model.requests.some((r) => r.turn?.call), `default permissions: the model was not offered the tool: ${done.out}`)
+    this.check(this.server.seen({ call: 'tools/list' }, began), `default permissions: it did not list the tools: ${done.out}`)
     this.check(!(await this.server.memories('magnolia')).length, 'default permissions: it stores by default, so the list needs no permit for it')
   }
 
