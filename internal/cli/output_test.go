@@ -191,7 +191,7 @@ func TestHelpListsFlagsAndExample(t *testing.T) {
 			t.Errorf("no %s in:\n%s", want, d.out.String())
 		}
 	}
-	if d.run("memory", "list", "--help"); !strings.Contains(d.out.String(), " Previous nextCursor\n") {
+	if d.run("memory", "list", "--help"); !strings.Contains(d.out.String(), " Last nextCursor\n") {
 		t.Errorf("a name has lost its letters:\n%s", d.out.String())
 	}
 	for _, args := range [][]string{{"atlas", "update"}, {"invitation", "create"}, {"toy-box", "sort"},

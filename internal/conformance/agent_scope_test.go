@@ -181,7 +181,7 @@ func TestAgentIsKeptWithinAtlasOrWorkspace(t *testing.T) {
 			step{"memory_create", args{"content": "x", "atlasId": shop}},
 			step{"memory_supersede", args{"memoryId": inside, "replacementMemoryId": outside}},
 			step{"memory_get", args{"memoryId": "no-id"}},
-			step{"memory_list", args{"limit": 101}})
+			step{"memory_list", args{"limit": "many"}})
 		for i := range 2 {
 			if list := ids(got[i]); len(list) != 1 || list[0] != inside {
 				t.Errorf("%v: found %v, want %s alone", flags, list, inside)
