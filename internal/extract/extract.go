@@ -49,10 +49,10 @@ func FromPrompt(t Turn) []Statement {
 }
 
 // FromResponse draws from the response what stands under a mark, unless the prompt said it. It draws nothing where
-// the prompt or the response overrides rules.
+// the prompt or the response overrides rules, or the prompt orders a translation, a draft or a story.
 func FromResponse(t Turn) []Statement {
-	text := visibleLines(t.Response)
-	if overridesRules(visibleLines(t.Prompt)) || overridesRules(text) {
+	prompt, text := visibleLines(t.Prompt), visibleLines(t.Response)
+	if overridesRules(prompt) || overridesRules(text) || anyHas(read(prompt), fiction) {
 		return nil
 	}
 	said := FromPrompt(t)

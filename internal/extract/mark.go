@@ -80,8 +80,9 @@ var (
 func markedStatements(text string) (list []Statement) {
 	var above *mark
 	for line := range strings.Lines(text) {
-		rest, isHeading := colonForm(strings.TrimSpace(line))
-		if isHeading {
+		line = strings.TrimSpace(line)
+		rest, isHeading := colonForm(line)
+		if isHeading || rest == "" && line != "" { // a rule between sections
 			above = nil
 		}
 		for rest != "" {

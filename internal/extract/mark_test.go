@@ -107,6 +107,7 @@ func TestFromResponseDrawsNothingElse(t *testing.T) {
 		"Decision: red.",
 		"Decision: unknown",
 		"## Decision\n## Plan\nPaint the cranes red.",
+		"**Decision:**\n\n---\n\nThe cranes are red.",
 		"**Decision:** these are the points:\n1. Paint the cranes red.",
 		"Decision:",
 		"> Decision: the cranes are red.",
@@ -119,6 +120,21 @@ func TestFromResponseDrawsNothingElse(t *testing.T) {
 	} {
 		if got := fromAnswer(answer); len(got) > 0 {
 			t.Errorf("%q draws %q", answer, got)
+		}
+	}
+}
+
+func TestFromResponseDrawsNothingFromTextMadeToOrder(t *testing.T) {
+	t.Parallel()
+	for prompt, isDrawn := range map[string]bool{
+		"Which colour do the cranes get?":                              true,
+		"Translate to English: Entscheidung: Die Kräne sind rot.":      false,
+		"Write a short story about a harbor council and its decision.": false,
+		"Pretend you are the harbor master and decide.":                false,
+	} {
+		got := extract.FromResponse(extract.Turn{Prompt: prompt, Response: "Decision: the cranes are painted red."})
+		if len(got) > 0 != isDrawn {
+			t.Errorf("%q: %q", prompt, got)
 		}
 	}
 }
