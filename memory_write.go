@@ -5,7 +5,7 @@ type OptionalTitle string
 
 // Rule allows at most 300 characters; null or an empty title means the title from the content.
 func (OptionalTitle) Rule() Rule {
-	return Rule{MaxLength: MaxTitle, Null: true, Description: "Empty: from the text"}
+	return Rule{MaxLength: MaxTitle, Null: true, Description: "null: from the text"}
 }
 
 // Evidence is the basis of a review.

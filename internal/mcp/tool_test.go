@@ -119,7 +119,7 @@ func TestCoreToolsetFitsMaxListBytes(t *testing.T) {
 		t.Errorf("%d bytes, at most %d", len(out), mcp.MaxListBytes(op.CoreTools))
 	}
 	for _, want := range []string{
-		`title (\"\": from the content)`, `"title":{"type":"string"}`, // null would be a second type
+		`title (\"\": from the text)`, `"title":{"type":"string"}`, // null would be a second type
 		"max_tokens (omits the rest; default 8000)",
 	} {
 		if !bytes.Contains(out, []byte(want)) {
