@@ -116,6 +116,9 @@ func (s *scanner) words(n ast.Node) (lines []string) {
 	if item := n.Parent(); item != nil && item.Kind() == ast.KindListItem && n == item.FirstChild() {
 		raw = taskBox.ReplaceAll(raw, nil)
 	}
+	if quote := n.Parent(); quote != nil && quote.Kind() == ast.KindBlockquote && n == quote.FirstChild() {
+		raw = callout.ReplaceAll(raw, nil)
+	}
 	var kept bytes.Buffer
 	for line := range bytes.Lines(raw) {
 		line = bytes.TrimSpace(line)
@@ -136,14 +139,25 @@ func (s *scanner) words(n ast.Node) (lines []string) {
 	return lines
 }
 
+// callout marks a quote as a note or a warning: [!NOTE].
+var callout = regexp.MustCompile(`^\s*\[!\w+\][+-]?[ \t]*`)
+
 var taskBox = regexp.MustCompile(`^\s*\[[ xX]\]\s+`)
+
+// An inlineContext is the context of one block, with the link references of the whole text.
+type inlineContext struct {
+	parser.Context
+	text parser.Context
+}
+
+// Reference returns the link reference of a label.
+func (c inlineContext) Reference(label string) (parser.Reference, bool) {
+	return c.text.Reference(label)
+}
 
 // withoutMarks returns a text without inline marks. Links become their words, images nothing.
 func (s *scanner) withoutMarks(source []byte) string {
-	context := parser.NewContext()
-	for _, r := range s.context.References() {
-		context.AddReference(r)
-	}
+	context := inlineContext{parser.NewContext(), s.context}
 	doc := inlineParser.Parse(text.NewReader(source), parser.WithContext(context))
 	var b strings.Builder
 	_ = ast.Walk(doc, func(n ast.Node, entering bool) (ast.WalkStatus, error) { // the function returns no error

@@ -2,8 +2,8 @@ package title
 
 import "strings"
 
-// IsDerived reports whether the title of a stored record is derived. A record that was written before this was stored
-// has no flag: its title is derived if it is the one that its content had then.
+// IsDerived reports whether the title of a stored record is derived. A row of schema 1 has no flag. Its title is
+// derived if it equals the former derivation of its content.
 func IsDerived(flag *bool, title, content string) bool {
 	if flag != nil {
 		return *flag

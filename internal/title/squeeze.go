@@ -11,6 +11,8 @@ const (
 	maxRun  = 64         // of one character that is no letter or digit
 	maxWord = 2 * window // of letters, digits and the marks of addresses: an image may be part of a text
 	maxLine = 8 << 10
+	// maxDepth bounds the marks of containers and the spaces before the text of a line, and so the depth of a parse.
+	maxDepth = 64
 )
 
 // squeeze returns the beginning of a text, of about size bytes, and whether it is the whole text. It shortens long
@@ -41,8 +43,16 @@ func squeeze(text string, size int) (prefix string, whole bool) {
 // squeezeLine appends a line to b. It keeps the end of a long one, which may end a comment.
 func squeezeLine(b *strings.Builder, line string) {
 	kept, run, word := make([]byte, 0, len(line)), 0, 0
+	depth, isText := 0, false
 	for i := range len(line) {
 		c := line[i]
+		isText = isText || strings.IndexByte(" \t>-+*.)0123456789", c) < 0
+		if !isText && strings.IndexByte(" \t>", c) >= 0 {
+			depth++
+		}
+		if !isText && depth > maxDepth {
+			continue
+		}
 		if run++; i == 0 || line[i-1] != c {
 			run = 1
 		}

@@ -2,6 +2,8 @@
 package title
 
 import (
+	"cmp"
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -12,13 +14,21 @@ import (
 // window is the number of characters of text in which a level-1 heading is looked for.
 const window = 1000
 
+// MaxParsed is the most bytes of a content that are parsed.
+const MaxParsed = 32 << 10
+
 // prefixes are the lengths of the texts that are parsed, in bytes. The second one is for a text whose first one decides
 // nothing, such as a text that begins with images. They bound the time that a hostile text takes.
-var prefixes = [...]int{4 << 10, 32 << 10}
+var prefixes = [...]int{4 << 10, MaxParsed}
 
-// Derive returns the title of a content that nobody gave a title: that of its front matter, or else its first level-1
-// heading in the first characters of text, or else its first heading or line of text. It is plain text of at most
-// loci.MaxTitle characters without control characters. It is not empty if the content has a visible character.
+// Derive returns the title of a content that nobody gave a title. It is the first of these:
+//
+//   - the title in its front matter
+//   - its first level-1 heading near the beginning
+//   - its first heading or line of text
+//
+// The title is plain text of at most loci.MaxTitle characters without control characters. It is not empty if the
+// content has a visible character.
 func Derive(content string) string {
 	first, _ := utf8.DecodeRuneInString(content)
 	if unicode.IsLetter(first) && !strings.ContainsAny(content, marks+"\r\n") {
@@ -64,6 +74,9 @@ func rawLine(content string) string {
 	visible := ""
 	for line := range strings.Lines(content) {
 		t := plain(line)
+		if strings.Contains(t, "![") {
+			t = cmp.Or(plain(image.ReplaceAllString(t, "$1")), t)
+		}
 		if strings.ContainsFunc(t, isWord) {
 			return t
 		}
@@ -73,6 +86,9 @@ func rawLine(content string) string {
 	}
 	return visible
 }
+
+// image matches an image; its description stands for it where a text has nothing else.
+var image = regexp.MustCompile(`!\[([^\[\]]*)\]\([^()]*\)`)
 
 func isWord(r rune) bool { return unicode.In(r, unicode.L, unicode.N, unicode.S) }
 

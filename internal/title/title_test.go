@@ -1,6 +1,7 @@
 package title_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"unicode"
@@ -85,7 +86,12 @@ var derived = []struct{ content, title string }{
 	{"a line  \nbroken", "a line"},
 	{"ports\t8080\x07 and\u2028more", "ports 8080  and more"},
 	// always something
-	{"![only a picture](a.png)", "![only a picture](a.png)"},
+	{"![only a picture](a.png)", "only a picture"},
+	{"[![build](b.svg)](https://x.de)", "[build](https://x.de)"},
+	{"![](a.png)", "![](a.png)"},
+	{"> [!WARNING]\n> Never reboot db1", "Never reboot db1"},
+	{"> [!note]- Backups\n> nightly", "Backups"},
+	{"[!WARNING] is no quote", "[!WARNING] is no quote"},
 	{"<!-- only a comment -->", "<!-- only a comment -->"},
 	{"[TOC]", "[TOC]"},
 	{"---\ndate: 2026-11-28\n---", "date: 2026-11-28"},
@@ -136,6 +142,15 @@ func TestTitleIsPlainTextWhateverTheContent(t *testing.T) {
 	})
 }
 
+// The number of allocations bounds the time without a clock. A text of 256 KiB must not cost more than its beginning.
+func TestHostileTextsCostLittle(t *testing.T) {
+	for name, content := range contents() {
+		if n := testing.AllocsPerRun(1, func() { title.Derive(content) }); n > 300_000 {
+			t.Errorf("%.20q: %.0f allocations", name, n)
+		}
+	}
+}
+
 func FuzzTitleIsPlainText(f *testing.F) {
 	for _, c := range derived {
 		if len(c.content) < 1000 {
@@ -175,6 +190,11 @@ func contents() map[string]string {
 	}
 	list["deep"] = deep
 	list["deep and blank"] = strings.Repeat("- ", 4000) + strings.Repeat("\n\na\n", 60_000)
+	references := ""
+	for i := range 2300 {
+		references += fmt.Sprintf("[%x]: b\n", i)
+	}
+	list["references"] = references + strings.Repeat("![](x)\n\n", 4000)
 	list["yaml"] = "---\ntitle: " + strings.Repeat("[", 200_000) + "\n---\n"
 	list["yaml aliases"] = "---\ntitle: &a\n" + strings.Repeat(" - *a\n", 20_000) + "\n---\n"
 	list["yaml braces"] = "---\ntitle: " + strings.Repeat("{a: ", 50_000) + "\n---\n"
