@@ -52,7 +52,7 @@ func FromPrompt(t Turn) []Statement {
 // the prompt or the response overrides rules, or the prompt orders a translation, a draft or a story.
 func FromResponse(t Turn) []Statement {
 	prompt, text := visibleLines(t.Prompt), visibleLines(t.Response)
-	if overridesRules(prompt) || overridesRules(text) || anyHas(read(prompt), fiction) {
+	if overridesRules(prompt) || overridesRules(text) || isMadeToOrder(prompt) {
 		return nil
 	}
 	said := FromPrompt(t)

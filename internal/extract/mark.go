@@ -9,12 +9,13 @@ import (
 )
 
 // A mark opens a statement of an answer: "Decision: ...". The list is closed, because other words before a colon
-// introduce reports and explanations. The Russian word for a decision is absent: it is that for a solution, too.
+// introduce reports and explanations.
 type mark struct {
-	name   string          // in English, as the table of cues knows it
-	kind   loci.MemoryType // of its statements; if empty, their words decide
-	isOpen bool            // begins a sentence without a colon, and is a part of it
-	names  string          // English, German, French, Spanish, Portuguese, Russian, Chinese and Japanese, in lower case
+	name string          // in English, as the table of cues knows it
+	kind loci.MemoryType // of its statements; if empty, their words decide
+	// withoutColon is set for a mark that may begin a sentence without a colon, as a part of it.
+	withoutColon bool
+	names        string // English, German, French, Spanish, Portuguese, Russian, Chinese and Japanese, in lower case
 }
 
 var marks, openings = indexMarks([]mark{
@@ -23,7 +24,7 @@ var marks, openings = indexMarks([]mark{
 		"décision|décisions|décidé|décision prise|décision finale|" +
 		"decisión|decisiones|decidido|decisión tomada|decisión final|" +
 		"decisão|decisões|decisão tomada|decisão final|" +
-		"решено|принято решение|принятое решение|итоговое решение|" +
+		"решение|решено|принято решение|принятое решение|итоговое решение|" +
 		"决定|决策|已决定|最终决定|決定|決策|最終決定|決定事項"},
 	{"root cause", loci.TypeFact, false, "root cause|the root cause|root causes|underlying cause|" +
 		"ursache|grundursache|hauptursache|cause racine|cause première|cause profonde|" +
@@ -54,7 +55,7 @@ func indexMarks(list []mark) (byName map[string]*mark, openings []string) {
 		for _, name := range names {
 			byName[name] = &list[n]
 		}
-		if list[n].isOpen {
+		if list[n].withoutColon {
 			openings = append(openings, names...)
 		}
 	}
@@ -63,7 +64,8 @@ func indexMarks(list []mark) (byName map[string]*mark, openings []string) {
 
 // guesses are words of what is not settled. The others are looked up in scripts without spaces.
 var (
-	guesses = padded("maybe|perhaps|probably|possibly|presumably|might|likely|seems|not sure|my guess|could be|" +
+	guesses = padded("pending|none|not found|not decided|still looking|" +
+		"maybe|perhaps|probably|possibly|presumably|might|likely|seems|not sure|my guess|could be|" +
 		"still unknown|not known|unclear|undecided|tbd|to be decided|not yet|we could|" +
 		"i suspect|i suggest|i propose|i recommend|i think|hypothesis|" +
 		"vielleicht|vermutlich|wahrscheinlich|möglicherweise|eventuell|wohl|könnte|könnten|noch offen|unklar|" +
@@ -74,6 +76,30 @@ var (
 	unspacedGuesses = []string{"可能是", "可能会", "可能會", "可能有", "可能因", "可能由", "可能性", "很可能", "有可能",
 		"也许", "也許", "大概", "或许", "或許", "待定", "かもしれ", "おそらく", "恐らく", "たぶん", "思われ", "不明", "未定"}
 )
+
+// maxMarked bounds the statements of an answer that are compared with others.
+const maxMarked = 64
+
+// orders are words of prompts that hand over a text to be worked on, or order one that means nothing.
+var (
+	orders = padded("translate|translation|rephrase|proofread|poem|act as|pretend|play the|rubber duck|role play|" +
+		"thought experiment|short story|write a story|tell a story|draft a letter|draft an email|" +
+		"übersetze|übersetz|übersetzen|traduis|traduire|traduisez|traduce|traducir|traduzca|traduz|traduza|traduzir|" +
+		"переведи|переведите|перевести")
+	unspacedOrders = []string{"翻译", "翻譯", "翻訳", "訳して"}
+)
+
+// isMadeToOrder reports whether a prompt orders a translation, a draft or a story.
+func isMadeToOrder(prompt string) bool {
+	return containsOf(" "+strings.Join(lowerWords(prompt), " ")+" ", orders) || containsOf(prompt, unspacedOrders)
+}
+
+// lowerWords returns the words of a text in lower case.
+func lowerWords(text string) []string {
+	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
+		return !unicode.IsLetter(r) && !strings.ContainsRune("'-", r)
+	})
+}
 
 // markedStatements returns what the visible lines of an answer state under a mark. A mark on a line of its own has the
 // first statement below it.
@@ -99,6 +125,9 @@ func markedStatements(text string) (list []Statement) {
 				above = m
 			} else if m != nil && isSettled(said) {
 				list = append(list, Statement{Text: said, Type: m.kindOf(said)})
+				if len(list) == maxMarked {
+					return list
+				}
 			}
 		}
 	}
@@ -116,7 +145,9 @@ func colonForm(line string) (plain string, isHeading bool) {
 			continue
 		}
 		behind := strings.TrimLeft(rest, " :：—–-")
-		if bare = name + rest; !m.isOpen || behind == "" || strings.ContainsAny(bare[:len(bare)-len(behind)], ":：—–") {
+		bare = name + rest
+		hasColon := strings.ContainsAny(bare[:len(bare)-len(behind)], ":：—–")
+		if !m.withoutColon || behind == "" || hasColon {
 			bare = markName(name) + ": " + behind
 		}
 	}
@@ -177,10 +208,7 @@ func isSettled(text string) bool {
 		strings.ContainsRune("?？:：", last) {
 		return false
 	}
-	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
-		return !unicode.IsLetter(r) && !strings.ContainsRune("'-", r)
-	})
-	return !containsOf(" "+strings.Join(words, " ")+" ", guesses) && !containsOf(text, unspacedGuesses)
+	return !containsOf(" "+strings.Join(lowerWords(text), " ")+" ", guesses) && !containsOf(text, unspacedGuesses)
 }
 
 // kindOf returns the type of a statement under the mark. The table of cues reads the name of the mark before it.

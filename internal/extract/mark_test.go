@@ -87,7 +87,9 @@ func TestFromResponseDrawsNothingElse(t *testing.T) {
 		"Important: the cranes are red.",
 		"**Note:** the cranes are red.",
 		"Summary: the cranes are red.\nWichtig: Die Kräne sind rot.\n注意：起重机是红色的。",
-		"Решение: покрасить краны в красный цвет.", // a solution
+		"Decision: pending until Ann answers.",
+		"Decision: none was made in this turn.",
+		"Root cause: none found yet, still looking.",
 		"Decision needed: which cranes are painted red",
 		"The decision: nobody knows it yet.",
 		"Remember to restart the crane before you leave.",
@@ -131,6 +133,12 @@ func TestFromResponseDrawsNothingFromTextMadeToOrder(t *testing.T) {
 		"Translate to English: Entscheidung: Die Kräne sind rot.":      false,
 		"Write a short story about a harbor council and its decision.": false,
 		"Pretend you are the harbor master and decide.":                false,
+		"Übersetze ins Englische: Entscheidung: Die Kräne sind rot.":   false,
+		"Write a test for the parser.":                                 true,
+		"Add an endpoint, for example GET /cranes.":                    true,
+		"Draft PR 12 fails, fix it.":                                   true,
+		"Rewrite the loop.":                                            true,
+		"What if the pool is too small?":                               true,
 	} {
 		got := extract.FromResponse(extract.Turn{Prompt: prompt, Response: "Decision: the cranes are painted red."})
 		if len(got) > 0 != isDrawn {
