@@ -5,8 +5,8 @@ import "strconv"
 // A Keyword routes memories to an atlas.
 type Keyword string
 
-// Rule requires 1 to 64 characters, trimmed.
-func (Keyword) Rule() Rule { return Rule{MinLength: 1, MaxLength: 64, Trim: true} }
+// Rule requires 1 to 64 characters, trimmed, one of them visible.
+func (Keyword) Rule() Rule { return Rule{MinLength: 1, MaxLength: 64, Trim: true, Visible: true} }
 
 // Keywords are the routing keywords of an atlas.
 type Keywords []Keyword

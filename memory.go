@@ -97,8 +97,8 @@ func (Title) Rule() Rule { return Rule{MaxLength: MaxTitle} }
 // A Tag marks a memory.
 type Tag string
 
-// Rule requires 1 to 64 characters, trimmed.
-func (Tag) Rule() Rule { return Rule{MinLength: 1, MaxLength: 64, Trim: true} }
+// Rule requires 1 to 64 characters, trimmed, one of them visible.
+func (Tag) Rule() Rule { return Rule{MinLength: 1, MaxLength: 64, Trim: true, Visible: true} }
 
 // Tags are the tags of a memory.
 type Tags []Tag

@@ -11,8 +11,8 @@ func (OptionalTitle) Rule() Rule {
 // Evidence is the basis of a review.
 type Evidence string
 
-// Rule requires 1 to 4,000 characters.
-func (Evidence) Rule() Rule { return Rule{MinLength: 1, MaxLength: 4000} }
+// Rule requires 1 to 4,000 characters, one of them visible.
+func (Evidence) Rule() Rule { return Rule{MinLength: 1, MaxLength: 4000, Visible: true} }
 
 // Confidence is the certainty of a reviewer.
 type Confidence float64

@@ -12,9 +12,9 @@ const MaxOpenMessages = 10_000
 // A MessageText is the content of a message between agents.
 type MessageText string
 
-// Rule requires 1 byte to 32 KiB.
+// Rule requires a visible character, and at most 32 KiB.
 func (MessageText) Rule() Rule {
-	return Rule{MinLength: 1, MaxBytes: MaxMessage, Description: "At most 32 KiB"}
+	return Rule{MinLength: 1, MaxBytes: MaxMessage, Visible: true, Description: "At most 32 KiB"}
 }
 
 // A Subject is the subject of a message.

@@ -32,8 +32,8 @@ func (Confirmed) Rule() Rule { return Rule{True: true, Description: "Must be tru
 // A Name names an atlas, a workspace, a user or a key.
 type Name string
 
-// Rule requires 1 to 200 characters, trimmed.
-func (Name) Rule() Rule { return Rule{MinLength: 1, MaxLength: 200, Trim: true} }
+// Rule requires 1 to 200 characters, trimmed, one of them visible.
+func (Name) Rule() Rule { return Rule{MinLength: 1, MaxLength: 200, Trim: true, Visible: true} }
 
 // A Description explains an atlas.
 type Description string

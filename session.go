@@ -77,15 +77,15 @@ func (ExternalID) Rule() Rule {
 // A TaskText is the task of a session.
 type TaskText string
 
-// Rule requires 1 to 2,000 characters.
-func (TaskText) Rule() Rule { return Rule{MinLength: 1, MaxLength: 2000, Trim: true} }
+// Rule requires 1 to 2,000 characters, one of them visible.
+func (TaskText) Rule() Rule { return Rule{MinLength: 1, MaxLength: 2000, Trim: true, Visible: true} }
 
 // A Summary is a note on the progress or the result of a session: Markdown.
 type Summary string
 
-// Rule requires 1 byte to 16 KiB.
+// Rule requires a visible character, and at most 16 KiB.
 func (Summary) Rule() Rule {
-	return Rule{MinLength: 1, MaxBytes: 16 << 10, Description: "Markdown, at most 16 KiB"}
+	return Rule{MinLength: 1, MaxBytes: 16 << 10, Visible: true, Description: "Markdown, at most 16 KiB"}
 }
 
 // SessionCounts are the numbers of the parts of a session.
