@@ -65,6 +65,16 @@ func newMemory(in loci.CreateMemory) loci.Memory {
 	return m
 }
 
+// lengthIf returns the bytes of texts if a condition holds, and else 0.
+func lengthIf(condition bool, texts ...string) (n int) {
+	for _, t := range texts {
+		if condition {
+			n += len(t)
+		}
+	}
+	return n
+}
+
 // ensureTitle derives the title of a memory without one.
 func ensureTitle(m *loci.Memory) {
 	if isBlank(m.Title) {
@@ -242,19 +252,19 @@ func (s *Service) RevertMemory(ctx context.Context, actor *identity.Actor, in lo
 			return err
 		}
 		// The policy may have changed since.
-		text, err := computeText(tx, h.Secrets(), "", len(v.Content), func() (string, error) {
+		cost := textCost{len(v.Content), lengthIf(v.TitleDerived, v.Content)}
+		text, err := computeText(tx, h.Secrets(), "", cost, func() (string, error) {
 			return applySecretPolicy(h.Secrets(), "", "content", v.Content)
 		}, v.Content)
 		if err != nil {
 			return err
 		}
-		next.Content, next.Title, next.TitleDerived = text.content, v.Title, v.TitleDerived
-		if next.TitleDerived && text.content != v.Content {
-			next.Title = text.title
+		if next.TitleDerived = v.TitleDerived; !v.TitleDerived {
+			if next.Title, err = applySecretPolicy(h.Secrets(), "", "title", v.Title); err != nil {
+				return err
+			}
 		}
-		if next.Title, err = applySecretPolicy(h.Secrets(), "", "title", next.Title); err != nil {
-			return err
-		}
+		text.replace(next)
 		next.Type, next.Tags = v.Type, v.Tags
 		return nil
 	})

@@ -59,7 +59,8 @@ func (s *Service) UpdateMemory(ctx context.Context, actor *identity.Actor, in lo
 			if in.Content != nil {
 				content, key = string(*in.Content), nil
 			}
-			text, err := computeText(tx, h.Secrets(), in.Secrets, len(content), func() (string, error) {
+			cost := textCost{scanned: len(content), titled: lengthIf(next.TitleDerived, content)}
+			text, err := computeText(tx, h.Secrets(), in.Secrets, cost, func() (string, error) {
 				if in.Content == nil {
 					return content, nil
 				}
@@ -91,7 +92,8 @@ func (s *Service) AppendMemory(ctx context.Context, actor *identity.Actor, in lo
 			return err
 		}
 		former, more := next.Content, string(in.Content)
-		text, err := computeText(tx, h.Secrets(), in.Secrets, overlap+2*len(more), func() (string, error) {
+		cost := textCost{overlap + 2*len(more), lengthIf(next.TitleDerived, former, more)}
+		text, err := computeText(tx, h.Secrets(), in.Secrets, cost, func() (string, error) {
 			return appendWithPolicy(h.Secrets(), in.Secrets, former, more)
 		}, former)
 		if err != nil {

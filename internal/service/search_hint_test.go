@@ -25,7 +25,8 @@ func TestSearchHasHintWhenNothingFits(t *testing.T) {
 			t.Errorf("%s on an empty workspace: %d memories, %q", mode, len(found.Memories), found.Meta.Hint)
 		}
 	}
-	mustCall(t, w, conformance.CallerOwner, service.MemoryCreate, loci.CreateMemory{Content: "The staging host is called basalt."})
+	mustCall(t, w, conformance.CallerOwner, service.MemoryCreate,
+		loci.CreateMemory{Content: "The staging host is called basalt."})
 	w.WaitForEmbeddings(t)
 	for _, test := range []struct {
 		query string

@@ -2,6 +2,7 @@ package service
 
 import (
 	"cmp"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -76,7 +77,7 @@ func checkedTitle(policy loci.SecretsPolicy, onSecret loci.OnSecret, derived str
 	return title.Truncate(redacted(derived))
 }
 
-// A checkedText is the result of applySecretPolicy or appendWithPolicy, with the title that it has if nobody gives one.
+// A checkedText is the result of applySecretPolicy or appendWithPolicy, with its derived title where one is wanted.
 type checkedText struct {
 	content, title string
 	err            error
@@ -92,20 +93,27 @@ func (c checkedText) replace(next *loci.Memory) {
 // scanCostDivisor is the cost of analyzing a text divided by that of scanning it.
 const scanCostDivisor = 12
 
-// computeText returns check(), which scans that many bytes for credentials under a policy. A long scan runs outside of
-// the transaction: see store.Compute, also for key. So an update with a long text runs its transaction three times:
-// after the scan, and after the analysis for the index.
-func computeText(tx *store.Tx, policy loci.SecretsPolicy, onSecret loci.OnSecret, bytes int,
+// A textCost states the bytes that the computation of a text reads.
+type textCost struct {
+	scanned int // for credentials
+	titled  int // for a derived title; 0 if the title is given
+}
+
+// computeText returns check(), which scans a text under a policy, and the derived title of its result. A long
+// computation runs outside of the transaction: see store.Compute, also for key. So an update with a long text runs its
+// transaction three times: after this, and after the analysis for the index.
+func computeText(tx *store.Tx, policy loci.SecretsPolicy, onSecret loci.OnSecret, cost textCost,
 	check func() (string, error), key ...string) (checkedText, error) {
-	if policy == loci.SecretsAllow && onSecret == "" {
-		bytes = 0
+	weight := min(cost.titled, title.MaxParsed)
+	if policy != loci.SecretsAllow || onSecret != "" {
+		weight += cost.scanned / scanCostDivisor
 	}
-	c, err := store.Compute(tx, bytes/scanCostDivisor, func() (c checkedText) {
-		if c.content, c.err = check(); c.err == nil {
+	c, err := store.Compute(tx, weight, func() (c checkedText) {
+		if c.content, c.err = check(); c.err == nil && cost.titled > 0 {
 			c.title = checkedTitle(policy, onSecret, title.Derive(c.content))
 		}
 		return c
-	}, append(key, string(policy))...)
+	}, append(key, string(policy), strconv.FormatBool(cost.titled > 0))...)
 	return c, cmp.Or(err, c.err)
 }
 
