@@ -172,7 +172,7 @@ func (p *program) checkPolicies(ctx context.Context, d *doctorReport, t target, 
 	}
 }
 
-// checkWaiting says how many candidates wait for a review, if any do.
+// checkWaiting reports how many candidates wait for a review, if any do.
 func (p *program) checkWaiting(ctx context.Context, d *doctorReport, caller op.Caller) {
 	n, err := p.waitingCandidates(ctx, caller)
 	if n > 0 || err != nil {

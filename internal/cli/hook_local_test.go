@@ -162,7 +162,7 @@ func TestCommandsTellThePersonWhatWaits(t *testing.T) {
 		}
 	}
 	for name, text := range said() {
-		if strings.Contains(text, "candidates wait") {
+		if strings.Contains(text, "for your review") {
 			t.Errorf("%s tells of reviewed ones: %s", name, text)
 		}
 	}

@@ -33,9 +33,7 @@ func (p *program) automatic(ctx context.Context, workspace loci.ID) (a *setup.Au
 		return nil, errors.Join(err, end())
 	}
 	a = &setup.Automatic{Workspace: p.describeWorkspace(ctx, caller, workspace), Policy: out.Policy, Close: end}
-	if a.Waiting, err = p.waitingCandidates(ctx, caller); err != nil {
-		return nil, errors.Join(err, end())
-	}
+	a.Waiting, _ = p.waitingCandidates(ctx, caller) // the policy is known without it
 	a.Set = func(ctx context.Context, in loci.SetPolicy) error {
 		in.WorkspaceID = workspace
 		write := &op.Call{Transport: "command"}

@@ -8,8 +8,8 @@ import (
 	"github.com/loci-memory/loci/internal/cli/format"
 )
 
-// WaitingCandidates says how many candidates wait for a review, and which command lists them with the flags of a
-// target.
+// WaitingCandidates returns a line with the number of candidates that wait for a review, and with the command that
+// lists them on a target.
 func WaitingCandidates(n int64, flags []string) string {
 	count := format.Plural(n, "candidate waits", "candidates wait")
 	if n >= loci.MaxWaiting { // as far as it is counted

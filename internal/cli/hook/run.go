@@ -146,8 +146,13 @@ func (r *run) deliver(ctx context.Context, events []capture.Event) error {
 	go func() { // a call that does not notice the end of its time must not make the agent wait
 		defer close(done)
 		defer r.recover()
-		r.begin(ctx, t, c, events[0], answers)
-		done <- c.Deliver(ctx)
+		a := r.begin(ctx, c, events[0])
+		answers <- a
+		err := c.Deliver(ctx)
+		if a.isForStart {
+			answers <- r.addWaiting(ctx, t, c, events[0], a)
+		}
+		done <- err
 	}()
 	return r.finish(ctx, t, answers, done)
 }
@@ -189,6 +194,8 @@ var errNoHome = errors.New("there is no home folder")
 type answer struct {
 	ToPerson string        `json:"systemMessage,omitzero"`
 	ToModel  *modelContext `json:"hookSpecificOutput,omitzero"`
+
+	isForStart bool // of a session that the person begins
 }
 
 type modelContext struct {
@@ -196,26 +203,32 @@ type modelContext struct {
 	Context string `json:"additionalContext"`
 }
 
-// begin sends what is known for a session that begins, if its agent reads it, and then the same with the number of
-// candidates that wait. An agent that resumes a session has read it, and the person knows one that was compacted.
-func (r *run) begin(ctx context.Context, t *Target, c *delivery.Courier, e capture.Event, answers chan<- answer) {
+// begin returns the context of a new session, if its agent reads it. An agent that resumes a session has read it.
+func (r *run) begin(ctx context.Context, c *delivery.Courier, e capture.Event) (a answer) {
 	reads := r.agent == "claude" || r.agent == "codex" || r.agent == "workbuddy"
 	if !reads || e.Input.Type != loci.EventSessionStart || e.Input.EventID == "session.start:resume" {
-		return
+		return a
 	}
-	var a answer
 	markdown, err := c.Begin(ctx, e, contextTokens)
 	if markdown != "" {
 		a.ToModel = &modelContext{"SessionStart", markdown}
-		answers <- a
 	}
-	if err == nil && e.Input.EventID != "session.start:compact" {
-		var waiting int64
-		if waiting, err = c.Waiting(ctx, e); waiting > 0 {
-			a.ToPerson = "Loci: " + console.WaitingCandidates(waiting, t.Flags)
-			answers <- a
-		}
+	r.logContext(err)
+	a.isForStart = err == nil && e.Input.EventID != "session.start:compact" // the person knows a compacted session
+	return a
+}
+
+// addWaiting returns the answer with the number of candidates that wait for the person.
+func (r *run) addWaiting(ctx context.Context, t *Target, c *delivery.Courier, e capture.Event, a answer) answer {
+	waiting, err := c.Waiting(ctx, e)
+	if waiting > 0 {
+		a.ToPerson = "Loci: " + console.WaitingCandidates(waiting, t.Flags)
 	}
+	r.logContext(err)
+	return a
+}
+
+func (r *run) logContext(err error) {
 	if err != nil && !errors.Is(err, spool.ErrWait) {
 		r.log.add(r.agent, "context", err)
 	}
@@ -223,7 +236,7 @@ func (r *run) begin(ctx context.Context, t *Target, c *delivery.Courier, e captu
 
 // print writes an answer, unless it is empty.
 func (r *run) print(a answer) {
-	if a == (answer{}) {
+	if a.ToPerson == "" && a.ToModel == nil {
 		return
 	}
 	var b bytes.Buffer
