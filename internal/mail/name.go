@@ -51,9 +51,8 @@ const (
 // webAddress matches the addresses that a reader knows as such, with all that follows up to a space.
 var webAddress = regexp.MustCompile(`(?i)\b([a-z][a-z0-9+.-]*://|www\.)\S*`)
 
-// breakAddresses puts a space behind each character that a web address, a mail address, a path of a network or an
-// encoded word (RFC 2047) needs between two others, and behind those that look like it. So it needs no list of the
-// domains and schemes that mail programs know.
+// breakAddresses puts a space behind each character that joins the parts of an address or of an encoded word
+// (RFC 2047). So it needs no list of domains and schemes.
 func breakAddresses(text string) string {
 	var b strings.Builder
 	for _, r := range text {

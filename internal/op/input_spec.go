@@ -119,16 +119,17 @@ func (p *inputSpec) addFields() {
 			List: spec.kind == arrayKind, Type: item.kind.String(), Enum: item.rule.Enum, Format: item.rule.Format,
 			MaxLength: item.rule.MaxLength,
 			Min:       item.rule.Min, Max: item.rule.Max, Default: item.rule.Default,
-			Description: cmp.Or(f.Tag.Get("jsonschema"), spec.rule.Description), ToolDefault: cmp.Or(toolDefaults[name], item.rule.ToolDefault),
-			Fields: spec.describeFields()}, f.Index, spec})
+			Description: cmp.Or(f.Tag.Get("jsonschema"), spec.rule.Description),
+			ToolDefault: cmp.Or(toolDefaults[name], item.rule.ToolDefault),
+			Fields:      spec.describeFields()}, f.Index, spec})
 	}
 	if n := len(p.fields); n > maxFields {
 		panic(fmt.Sprintf("op: %s has %d fields, and %d are the most", p.typ, n, maxFields))
 	}
 }
 
-// addToolDefault adds what the tag tool:"limit=10" of an embedded struct states: the default of one of its integers in
-// the tool of the operation. It panics on a tag of another form.
+// addToolDefault adds the default that the tag tool:"limit=10" of an embedded struct states for a tool. It panics on a
+// tag of another form.
 func addToolDefault(defaults map[string]int, f reflect.StructField) {
 	tag := f.Tag.Get("tool")
 	if tag == "" {

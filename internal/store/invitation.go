@@ -85,13 +85,16 @@ func (w *Workspace) ChargeMails(n int) error {
 	if err != nil || sent <= plan.Mails {
 		return err
 	}
-	left := ""
+	left, advice := "", "Invite fewer, or wait"
+	if plan.Mails-sent+int64(n) <= 0 {
+		advice = "Wait"
+	}
 	if t.actor.GrantedWorkspaces == nil { // else the figure would tell of workspaces that the token does not reach
 		left = fmt.Sprintf("; %d are left, and this call would use %d", max(0, plan.Mails-sent+int64(n)), n)
 	}
 	return &loci.Error{Code: loci.CodeQuotaExceeded, RetryAfter: dayEnd.Std().Sub(t.conn.Now.Std()),
-		Message: fmt.Sprintf("Your plan %s sends invitations to %d addresses a day%s. Invite fewer, or wait until %s "+
-			"UTC.", plan.Name, plan.Mails, left, dayEnd.Std().UTC().Format("2006-01-02 15:04"))}
+		Message: fmt.Sprintf("Your plan %s sends invitations to %d addresses a day%s. %s until %s UTC.", plan.Name,
+			plan.Mails, left, advice, dayEnd.Std().UTC().Format("2006-01-02 15:04"))}
 }
 
 func (t *Tx) addInvitationToken(i loci.Invitation, hash []byte) error {
@@ -101,8 +104,8 @@ func (t *Tx) addInvitationToken(i loci.Invitation, hash []byte) error {
 }
 
 // AddInvitationToken stores the hash of the token of a mail, and returns the invitation and the name of the inviter.
-// The tokens of earlier mails stay valid. An invitation that is not pending is NotFound, and so is one of an inviter
-// who was disabled meanwhile or never verified the own address.
+// The tokens of earlier mails stay valid. An invitation that is not pending is NotFound. So is one whose inviter is
+// disabled or not verified.
 func (t *SystemTx) AddInvitationToken(id loci.ID, hash []byte) (i loci.Invitation, inviter string, err error) {
 	if err := t.t.lockInvitation(id); err != nil {
 		return i, "", err
