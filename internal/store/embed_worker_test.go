@@ -41,7 +41,7 @@ func TestWorkersEmbedEachTextOnce(t *testing.T) {
 		changeContent(t, s, ann, a.ID, "the red bicycle")
 		waitForEmbeddings(t, s)
 		changeContent(t, s, ann, a.ID, "the blue boat") // as it was
-		add(t, s, ann, "", "the red bicycle", func(m *loci.Memory) { m.Title = "the blue boat" })
+		add(t, s, ann, "", "the red bicycle")
 		add(t, s, bob, "", "the blue boat") // of another workspace: nothing is known of it there
 		waitForEmbeddings(t, s)
 		if n := m.Embedded.Load(); n != 43 {
@@ -115,7 +115,7 @@ func TestVectorsAreOfCurrentText(t *testing.T) {
 		waitForEmbeddings(t, s)
 		have, err := store.Read(ctx, s, ann, func(tx *store.Tx) (retrieve.Result, error) {
 			return storetest.Search(tx, retrieve.Query{Embeddings: []retrieve.Embedding{{Generation: "one",
-				Vector: storetest.VectorOf("before\nafter 29")}}}, store.Filter{}, "", 5)
+				Vector: storetest.VectorOf("after 29\nafter 29")}}}, store.Filter{}, "", 5)
 		})
 		if err != nil || len(have.Hits) != 1 || have.Hits[0].Score < .99 {
 			t.Errorf("found %+v, %v", have.Hits, err)
