@@ -209,7 +209,7 @@ func briefFields(name string, object args) args {
 	memories := func(list any, without ...string) any {
 		return each(list, args{"type": "note", "status": "active", "tags": []any{}},
 			append(without, "workspaceId", "version", "createdBy", "createdAt", "source", "verifiedBy",
-				"evidence", "confidence", "validUntil", "supersedes", "archivedAt", "highlights")...)
+				"evidence", "confidence", "validUntil", "supersedes", "archivedAt", "titleDerived", "highlights")...)
 	}
 	candidates := func(list any) any {
 		return each(list, args{"type": "note", "tags": []any{}, "similar": []any{}}, "unitId", "updatedAt")
