@@ -33,15 +33,34 @@ func (t *Tx) Memory(id loci.ID) (*Memory, error) { return t.openMemory(`WHERE e.
 func (t *Tx) openMemory(which string, args ...any) (*Memory, error) {
 	m := &Memory{t: t, atlas: Atlas{t: t, workspace: Workspace{t: t}}}
 	var err error
-	m.current, err = t.scanMemory(t.row(`SELECT`+memoryColumns+`, e.row_id,`+atlasHandleColumns+`FROM`+
+	var isFormer bool
+	m.current, err = t.scanMemory(t.row(`SELECT`+memoryColumns+`, e.row_id, e.title_derived IS NULL,`+
+		atlasHandleColumns+`FROM`+
 		t.memoriesJoin()+ownerJoin+which+t.conn.LockClause("NO KEY UPDATE", "e")+
 		t.conn.LockClause("KEY SHARE", "a, w, m"),
-		args...), append([]any{&m.rowID}, m.atlas.scanDest()...)...)
+		args...), append([]any{&m.rowID, &isFormer}, m.atlas.scanDest()...)...)
 	minimum := loci.RoleAdmin
 	if m.current.CreatedBy == t.actor.UserID {
 		minimum = loci.RoleMember
 	}
-	return m, m.atlas.workspace.authorize(err, minimum)
+	if err = m.atlas.workspace.authorize(err, minimum); err == nil && isFormer {
+		err = m.recognizeTitle()
+	}
+	return m, err
+}
+
+// recognizeTitle marks the title of a row of schema 1 as derived if it is the derived one of the first version. Programs
+// of that time kept it through every change of the content.
+func (m *Memory) recognizeTitle() error {
+	if m.current.TitleDerived || m.current.Version == 1 {
+		return nil
+	}
+	first, err := m.Version(1)
+	if loci.Is(err, loci.CodeNotFound) {
+		return nil
+	}
+	m.current.TitleDerived = first.TitleDerived && first.Title == m.current.Title
+	return err
 }
 
 // LockMemories locks the rows of memories in scope in the order of row ids, so that concurrent calls cannot deadlock.

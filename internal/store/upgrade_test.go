@@ -50,6 +50,8 @@ func createInitialSchema(t *testing.T, d storetest.Database) *identity.Actor {
 	}
 	m := loci.Memory{ID: "old", Title: "Kept", Content: "Kept from a schema of long ago", Type: loci.MemoryTypeAt(0),
 		Tags: []string{}, Status: loci.MemoryActive, Version: 2, CreatedBy: "ann", CreatedAt: 6, UpdatedAt: 6}
+	given := m
+	given.ID, given.Title, given.Content, given.Version, given.CreatedAt = "given", "Mine", "Untouched", 1, 5
 	was := loci.MemoryVersion{Version: 1, Title: "Kept", Content: "Kept", Type: m.Type, Tags: m.Tags,
 		Status: m.Status, CreatedBy: "ann", CreatedAt: 6}
 	for n, name := range []string{"ann", "bob"} {
@@ -62,13 +64,15 @@ func createInitialSchema(t *testing.T, d storetest.Database) *identity.Actor {
 		exec(`INSERT INTO keyword_indexes (workspace, version, analyzer) VALUES ($1, 0, 0)`, n+1)
 		exec(`INSERT INTO atlases (id, workspace, name, keywords, description, inbox, archived, memories, bytes,
 				created_at, updated_at)
-			VALUES ($1, $2, 'Inbox', '[]', '', TRUE, FALSE, $3, $4, 5, 5)`, "inbox of "+name, n+1, 1-n,
-			(1-n)*len(m.Content))
+			VALUES ($1, $2, 'Inbox', '[]', '', TRUE, FALSE, $3, $4, 5, 5)`, "inbox of "+name, n+1, 2*(1-n),
+			(1-n)*len(m.Content+given.Content))
 	}
-	exec(`INSERT INTO memories (id, workspace, atlas, title, content, hash, checksum, type, status, tags, source_name,
-			source_uri, source_group, version, created_by, updated_by, created_at, updated_at)
-		VALUES ($1, 1, 1, $2, $3, $4, $5, 0, 0, '[]', '', '', '', 2, 'ann', 'ann', 6, 6)`, m.ID, m.Title, m.Content,
-		store.ContentHash(m.Content), checksum.Memory(m))
+	for _, m := range []loci.Memory{m, given} {
+		exec(`INSERT INTO memories (id, workspace, atlas, title, content, hash, checksum, type, status, tags,
+				source_name, source_uri, source_group, version, created_by, updated_by, created_at, updated_at)
+			VALUES ($1, 1, 1, $2, $3, $4, $5, 0, 0, '[]', '', '', '', $6, 'ann', 'ann', $7, 6)`, m.ID, m.Title,
+			m.Content, store.ContentHash(m.Content), checksum.Memory(m), m.Version, int64(m.CreatedAt))
+	}
 	exec(`INSERT INTO versions (memory, version, title, prefix_len, checksum, type, tags, status, verified_at,
 			verified_by, evidence, valid_until, created_by, created_at)
 		VALUES (1, 1, 'Kept', 4, $1, 0, '[]', 0, 0, '', '', 0, 'ann', 6)`, checksum.Version(was))
@@ -79,25 +83,23 @@ func createInitialSchema(t *testing.T, d storetest.Database) *identity.Actor {
 		CredentialID: loci.NewID(time.Now())}
 }
 
-// checkTitlesOfInitialSchema checks that a title from before its flag was stored is derived if it is the first line of
-// the content of its version, and follows the content from then on. The present one was kept from a former content.
+// checkTitlesOfInitialSchema checks that a title from before its flag was stored follows the content if it is the first
+// line of the content of its version or of the first version.
 func checkTitlesOfInitialSchema(t *testing.T, s *store.Store, ann *identity.Actor) {
 	t.Helper()
-	if list := versionsOf(t, s, ann, "old"); !list[0].TitleDerived || list[1].TitleDerived {
-		t.Errorf("the titles are derived: %t, %t", list[0].TitleDerived, list[1].TitleDerived)
+	for _, v := range versionsOf(t, s, ann, "old") {
+		if v.Title != "Kept" || !v.TitleDerived {
+			t.Errorf("version %d has the title %q, derived: %t", v.Version, v.Title, v.TitleDerived)
+		}
 	}
 	api := newService(s)
 	content := loci.Content("# Changed\nagain")
-	change := func() loci.Memory {
-		return must[loci.OneMemory](t)(api.UpdateMemory(ctx, ann, loci.UpdateMemory{MemoryID: "old",
-			Content: &content})).Memory
-	}
-	if m := change(); m.Title != "Kept" || m.TitleDerived {
-		t.Errorf("a given title is %q, derived: %t", m.Title, m.TitleDerived)
-	}
-	must[loci.OneMemory](t)(api.RevertMemory(ctx, ann, loci.RevertMemory{MemoryID: "old", Version: 1}))
-	if m := change(); m.Title != "Changed" || !m.TitleDerived {
-		t.Errorf("a derived title is %q, derived: %t", m.Title, m.TitleDerived)
+	for id, want := range map[loci.ID]string{"old": "Changed", "given": "Mine"} {
+		in := loci.UpdateMemory{MemoryID: id, Content: &content}
+		m := must[loci.OneMemory](t)(api.UpdateMemory(ctx, ann, in)).Memory
+		if m.Title != want || m.TitleDerived != (id == "old") {
+			t.Errorf("%s: the title is %q, derived: %t", id, m.Title, m.TitleDerived)
+		}
 	}
 }
 
@@ -134,7 +136,7 @@ func TestInitialSchemaIsUpgraded(t *testing.T) {
 				checkIntegrity(t, s, true) // the memory has no bands of near duplicates
 				set(t, s, ann, "old", func(_ *store.Memory, m *loci.Memory) { m.Content += ", and changed" })
 				m := add(t, s, ann, "", "New in a schema of today")
-				if list := ids(t, s, ann, store.Filter{}, 10); !slices.Equal(list, []loci.ID{m.ID, "old"}) {
+				if list := ids(t, s, ann, store.Filter{}, 10); !slices.Equal(list, []loci.ID{m.ID, "old", "given"}) {
 					t.Errorf("listed %q", list)
 				}
 				if r := searchKeywords(t, s, ann, "schema long ago changed", store.Filter{}); len(r.Hits) != 2 ||
@@ -147,7 +149,7 @@ func TestInitialSchemaIsUpgraded(t *testing.T) {
 				checkTitlesOfInitialSchema(t, s, ann)
 				checkHealthy(t, s)
 				s.Close()
-				if again := d.Open(t, o); len(ids(t, again, ann, store.Filter{}, 10)) != 2 {
+				if again := d.Open(t, o); len(ids(t, again, ann, store.Filter{}, 10)) != 3 {
 					t.Error("something is lost after the second start")
 				}
 			})
