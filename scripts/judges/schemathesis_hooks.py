@@ -14,6 +14,7 @@ REFUSALS = (
     (400, "invalid_query", "must hold no NUL and no lone surrogate"),  # these are never repaired, in any text
     (400, "invalid_query", "must be valid UTF-8 without NUL"),
     (400, "invalid_query", "holds no letter, digit or symbol"),  # in the sense of Unicode
+    (400, "invalid_query", "must have a visible character"),  # in the sense of Unicode
     (400, "invalid_query", "tags must not be empty"),  # a comma separates items of a query
     (400, "invalid_query", "must have at most"),  # characters after trimming, or bytes
     (400, "invalid_query", "is out of range"),  # integers have 64 bits
