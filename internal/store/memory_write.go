@@ -49,8 +49,8 @@ func (t *Tx) openMemory(which string, args ...any) (*Memory, error) {
 	return m, err
 }
 
-// recognizeTitle marks the title of a row of schema 1 as derived if it is the derived one of the first version. Programs
-// of that time kept it through every change of the content.
+// recognizeTitle marks the title of a row of schema 1 as derived if it is the derived one of the first version.
+// Programs of that time kept it through every change of the content.
 func (m *Memory) recognizeTitle() error {
 	if m.current.TitleDerived || m.current.Version == 1 {
 		return nil
