@@ -78,8 +78,8 @@ func (Content) Rule() Rule {
 	return Rule{MinLength: 1, MaxBytes: MaxContent, Visible: true, Description: "Markdown, at most 256 KiB"}
 }
 
-// IsVisible reports whether a reader can see a character: it is no white space, no control or format character such as
-// a zero-width space or a byte order mark, and no filler.
+// IsVisible reports whether a reader can see a character. White space, fillers, and control and format characters such
+// as a zero-width space are invisible.
 func IsVisible(r rune) bool {
 	return !unicode.In(r, unicode.White_Space, unicode.Cc, unicode.Cf, unicode.Variation_Selector,
 		unicode.Other_Default_Ignorable_Code_Point) && r != '\u2800' // the empty pattern of Braille

@@ -122,7 +122,7 @@ func TestHookDrawsTheSameFromEveryAgent(t *testing.T) {
 
 // The hook at the start of a session, doctor and setup tell the person what waits, and the command that they name lists
 // it.
-func TestCommandsTellThePersonWhatWaits(t *testing.T) {
+func TestCommandsReportWaitingCandidates(t *testing.T) {
 	t.Parallel()
 	d, caller := newLocalTerminal(t)
 	said := func() map[string]string {

@@ -189,7 +189,7 @@ func TestHookDeliversATurnAndPrintsContext(t *testing.T) {
 	}
 }
 
-func TestHookTellsThePersonWhatWaits(t *testing.T) {
+func TestHookReportsWaitingCandidates(t *testing.T) {
 	t.Parallel()
 	h, url := newHookServer(t)
 	d := newTestTerminal(t, "LOCI_URL="+url, "LOCI_API_KEY="+fakeKey)

@@ -18,8 +18,8 @@ func anyHas(list []sentence, g group) bool {
 	return false
 }
 
-// markPlace sets the features of the n-th sentence that come from its place in a prompt.
-func markPlace(list []sentence, n int, isFiction bool) {
+// setPlaceFeatures sets the features of the n-th sentence that come from its place in a prompt.
+func setPlaceFeatures(list []sentence, n int, isFiction bool) {
 	v := list[n].features
 	v.set(isOnly, len(list) == 1)
 	v.set(isFirst, n == 0 && len(list) > 1)
@@ -39,7 +39,7 @@ func drawable(list []sentence) (found []sentence) {
 	isFiction := anyHas(list, fiction)
 	for n, s := range list {
 		if !isForeign(s.words) && !s.isQuestion() {
-			markPlace(list, n, isFiction)
+			setPlaceFeatures(list, n, isFiction)
 			found = append(found, s)
 		}
 	}

@@ -13,7 +13,7 @@ func fromAnswer(text string) []extract.Statement {
 	return extract.FromResponse(extract.Turn{Prompt: "How far are you?", Response: text, SaidOn: friday})
 }
 
-func TestFromResponseDrawsWhatStandsUnderAMark(t *testing.T) {
+func TestFromResponseDrawsMarkedStatements(t *testing.T) {
 	t.Parallel()
 	const decision, preference, fact = loci.TypeDecision, loci.TypePreference, loci.TypeFact
 	for _, c := range []struct {

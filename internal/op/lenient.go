@@ -11,8 +11,8 @@ import (
 
 // Lenient returns the arguments of a tool as the strict decoder wants them. Models fill optional arguments with null or
 // "", quote numbers, booleans and lists, and write a list as one text. Arguments that the decoder accepts keep their
-// meaning, but an optional "" counts as absent unless the type states that it means something (loci.Rule.Null). All
-// else is left for the decoder to refuse.
+// meaning. An optional "" is the exception: it counts as absent, unless its type gives it a meaning (loci.Rule.Null).
+// All else is left for the decoder to refuse.
 func (o *Op) Lenient(args []byte) ([]byte, error) {
 	in := strictjson.NewScanner(args)
 	if in.Next() != '{' {

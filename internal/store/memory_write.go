@@ -73,7 +73,7 @@ func (t *Tx) LockMemories(ids ...loci.ID) error {
 		t.conn.LockClause("NO KEY UPDATE", "e"), []any{sqldb.EncodeStrings(ids)}, sqldb.ScanInts(new([]int64)))
 }
 
-// LockLinkedMemories locks a memory, its replacement and the memories that it replaced: a deletion changes all of them,
+// LockLinkedMemories locks a memory, its replacement and the memories that it replaced. A deletion changes all of them,
 // and a restore the first two.
 func (t *Tx) LockLinkedMemories(id loci.ID) error {
 	if !t.conn.Dialect.Postgres {

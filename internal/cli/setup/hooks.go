@@ -51,7 +51,7 @@ type switchResult struct {
 	Command   string `json:"command,omitzero"` // switches it on
 	Waiting   int64  `json:"waiting,omitzero"` // candidates of the person
 
-	review string // tells of them
+	review string // the line that names the command for a review
 }
 
 // switchOn asks whether automatic memory shall be on, unless it is or --yes says so.
