@@ -314,6 +314,8 @@ func TestModelIsAskedAboutLongAnswersAlone(t *testing.T) {
 	t.Parallel()
 	eachExtractionWorld(t, plenty, func(t *testing.T, w *extractionWorld) {
 		w.llm.says(10, fact)
+		mustCall(t, w.World, byAnn, service.AutoSet, loci.SetPolicy{WorkspaceID: w.session.WorkspaceID, Enabled: true,
+			MinLength: 40})
 		send(t, w.World, w.session.ID, "1", loci.EventResponse, "Done.") // short
 		send(t, w.World, w.session.ID, "2", loci.EventTool, answer)
 		send(t, w.World, w.session.ID, "3", loci.EventNote, answer)

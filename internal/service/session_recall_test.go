@@ -9,46 +9,46 @@ import (
 	"github.com/loci-memory/loci/internal/service"
 )
 
-// recalled are statements of a user, and answers of agents that repeat them.
+// recalled are statements of a user, and answers of agents that repeat them under a mark.
 var recalled = []struct {
 	statement string
 	answers   []string
 }{
 	{"We decided: staging runs on basalt from now on.", []string{
-		"As noted before, staging runs on basalt.",
+		"Remember: as noted before, staging runs on basalt.",
 		"We decided that staging runs on basalt, so I deployed there.\nDecision: staging runs on basalt.",
 		"From now on **staging** runs on `basalt`, as you decided earlier.",
-		"Here is what I know:\n\n- We decided to run staging on basalt.\n- Nothing else is open.",
-		"We agreed that basalt is where staging runs. The deployment is done.",
+		"Here is what I know:\n\n- Decided: we run staging on basalt.\n- Nothing else is open.",
+		"Decision: we agreed that basalt is where staging runs. The deployment is done.",
 		"We've settled on basalt: staging is hosted on basalt.\nFrom now on staging stays on _basalt_.",
-		"1. We decided to keep staging on basalt.\n2. The tests pass.",
+		"1. **Decision:** we keep staging on basalt.\n2. The tests pass.",
 	}},
 	{"The staging database listens on port 5433 and keeps three backups.", []string{
-		"The staging database listens on port 5433.",
-		"As noted, the database of staging listens on **port 5433**, with 3 backups kept.",
-		"- The staging database listens on port `5433` and keeps 3 backups.\n- I changed nothing.",
-		"Port 5433 is where it listens on.\nThe staging database listens on port 5433, as before.",
-		"We agreed that the staging database keeps three backups.",
-		"Per the notes the staging databases listen on port 5433. We decided: the staging database keeps 3 backups.",
-		"The database for staging runs on port 5433 and three backups are kept.",
+		"Remember: the staging database listens on port 5433.",
+		"Remember: as noted, the database of staging listens on **port 5433**, with 3 backups kept.",
+		"- **Remember:** the staging database listens on port `5433` and keeps 3 backups.\n- I changed nothing.",
+		"Port 5433 is where it listens on.\nRemember: the staging database listens on port 5433, as before.",
+		"Decision: we agreed that the staging database keeps three backups.",
+		"Per the notes the staging databases listen on port 5433. Decided: the staging database keeps 3 backups.",
+		"## Remember\n\nThe database for staging runs on port 5433 and three backups are kept.",
 	}},
 	{"I prefer table-driven tests over one function per case.", []string{
-		"Always table-driven tests over one function per case, as you prefer.",
-		"We agreed that tests are table-driven.",
+		"Remember: always table-driven tests over one function per case, as you prefer.",
+		"Decision: we agreed that tests are table-driven.",
 		"Decision: *table-driven tests* over one function per case.",
-		"We agreed that table-driven tests are preferred over one function for each case. I followed it.",
+		"Decided: we agreed that table-driven tests are preferred over one function for each case. I followed it.",
 		"From now on table-driven tests rather than one function per case.",
-		"Rather than one function per case, we settled on table-driven tests.",
-		"I'll stick with table-driven tests.",
+		"Decision: rather than one function per case, we settled on table-driven tests.",
+		"**From now on:** I'll stick with table-driven tests.",
 	}},
 	{"Remind me to rotate the signing key by Friday.", []string{
-		"Reminder: you still need to rotate the signing key by Friday.",
-		"TODO: rotate the signing key by Friday.",
-		"One open item:\n- TODO: **rotate the signing keys** by Friday",
-		"The signing key still needs to be rotated by Friday. You still need to rotate the signing key.",
-		"Don't forget to rotate the signing key by Friday.",
-		"Next step is rotating the signing key by Friday.",
-		"By Friday, the signing key must be rotated; someone must rotate the signing key by Friday.",
+		"Remember: you still need to rotate the signing key by Friday.",
+		"Remember: rotate the signing key by Friday.",
+		"One open item:\n- Remember: **rotate the signing keys** by Friday",
+		"Remember: the signing key still needs to be rotated by Friday. You still need to rotate the signing key.",
+		"Remember: don't forget to rotate the signing key by Friday.",
+		"Remember: next step is rotating the signing key by Friday.",
+		"Decision: by Friday, the signing key must be rotated; someone must rotate the signing key by Friday.",
 	}},
 }
 
@@ -96,7 +96,7 @@ func (r *recall) turn(prompt, answer string) (drawn []loci.Candidate) {
 const recallQuestion = "Where do we stand with staging, its database, the tests and the key?"
 
 // TestRecalledStatementsAreDrawnOnce repeats what is known for 100 sessions: no candidate comes after the first. In an
-// atlas where nothing is known most of the same answers draw one.
+// atlas where nothing is known each of the same answers draws one.
 func TestRecalledStatementsAreDrawnOnce(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
@@ -127,19 +127,13 @@ func TestRecalledStatementsAreDrawnOnce(t *testing.T) {
 				}
 			}
 		}
-		control := 0
 		for n, x := range recalled {
 			for i, answer := range x.answers {
 				r := &recall{t: t, w: w, atlas: w.Atlas(t, fmt.Sprint("Empty ", n, i))}
-				if len(r.turn(recallQuestion, answer)) > 0 {
-					control++
-				} else {
-					t.Logf("draws nothing where nothing is known: %q", answer)
+				if len(r.turn(recallQuestion, answer)) == 0 {
+					t.Errorf("draws nothing where nothing is known: %q", answer)
 				}
 			}
-		}
-		if control < 14 { // half of them; what an answer draws is for the tests of extract
-			t.Errorf("only %d answers draw something where nothing is known", control)
 		}
 	})
 }

@@ -84,7 +84,7 @@ func TestWritesAnalyzeLongTextsOutsideTransactions(t *testing.T) {
 		one(api.UpdateMemory(ctx, ann, loci.UpdateMemory{MemoryID: id, Content: &content}))
 		expect("update", "service.checkedText", "store.indexUpdate")
 		one(api.AppendMemory(ctx, ann, loci.AppendMemory{MemoryID: id, Content: "a line"}))
-		expect("append", "store.indexUpdate")
+		expect("append", "service.checkedText", "store.indexUpdate")
 		one(api.RevertMemory(ctx, ann, loci.RevertMemory{MemoryID: id, Version: 1}))
 		expect("revert", "service.checkedText", "store.indexUpdate")
 		one(api.VerifyMemory(ctx, ann, loci.VerifyMemory{MemoryID: id, Confidence: new(loci.Confidence)}))
@@ -114,7 +114,7 @@ func TestWritesAnalyzeLongTextsOutsideTransactions(t *testing.T) {
 
 		d.Exec(t, `UPDATE workspaces SET secrets = 'allow'`)
 		one(api.UpdateMemory(ctx, ann, loci.UpdateMemory{MemoryID: short.ID, Content: &content}))
-		expect("update where credentials are allowed", "store.indexUpdate")
+		expect("update where credentials are allowed", "service.checkedText", "store.indexUpdate")
 		one(api.UpdateMemory(ctx, ann, loci.UpdateMemory{MemoryID: short.ID, Content: &source.Content,
 			Secrets: loci.OnSecretRedact}))
 		expect("redacting update where credentials are allowed", "service.checkedText", "store.indexUpdate")
@@ -141,7 +141,8 @@ func TestUpdateAnalyzesTextAgainWhenItChangedMeanwhile(t *testing.T) {
 				}
 			}
 		})
-		m = add(t, s, ann, "", distinctText(1))
+		m = must[loci.CreatedMemory](t)(api.CreateMemory(ctx, ann, loci.CreateMemory{Title: "Given, so never derived",
+			Content: loci.Content(distinctText(1))})).Memory.Memory
 		if err := line("first"); err != nil {
 			t.Fatal(err)
 		}
