@@ -26,7 +26,7 @@ var hostileNames = []string{
 	"\u202eelpmaxe.live\u202c", "\u2066turned\u2069 \u061c\u200f", `IT" invites you to "Loci`, "“quoted” „names‟",
 	"＂wide＂", "=?utf-8?q?=E2=80=AE=0Ahttps=3A//evil=2Eexample?=", "<a href='https://evil.example'>renew</a>", "&#46;",
 	strings.Repeat("long ", 40), strings.Repeat("https://evil.example/", 9), strings.Repeat("Ärzte ", 30),
-	"e" + strings.Repeat("\u0301", 190), "\U000e0065\U000f0000", strings.Repeat("\ufdfa", 60), "👩‍👩‍👧", "می‌خواهم",
+	"e" + strings.Repeat("\u0301", 190), "\U000e0065\U000f0000", strings.Repeat("\ufdfa", 60), "👩‍👩‍👧", "می\u200cخواهم",
 }
 
 // linkPattern finds what mail programs make links of: addresses with a scheme, domains, and mail addresses.
