@@ -228,7 +228,8 @@ func (k *worker) mutate(id, other string) *mutation {
 		return done
 	case what == 5:
 		n := rand.IntN(len(l.versions))
-		if s.content, s.tag = l.versions[n].content, l.versions[n].tag; s != l.current() {
+		former := l.versions[n]
+		if s.title, s.content, s.tag = former.title, former.content, former.tag; s != l.current() {
 			return made("/revert", map[string]any{"version": n + 1}, l.withVersion(s))
 		}
 	case what == 6:
@@ -244,6 +245,7 @@ func (k *worker) mutate(id, other string) *mutation {
 	case what > 7:
 		w := k.newWord()
 		s.content = w + " is what it says now"
+		s.title = s.content // nobody gave it, so it follows
 		l.words = append(slices.Clip(l.words), w)
 		return &mutation{"PATCH", "/v1/memories/" + id, map[string]any{"content": s.content}, id,
 			map[string]memoryHistory{id: l.withVersion(s)}}

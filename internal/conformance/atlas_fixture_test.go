@@ -57,7 +57,8 @@ var atlasFixtures = map[string]fixture{
 	service.AtlasUpdate.Name: {
 		needs: admin,
 		args: func(s testScene) args {
-			return args{"atlasId": s.Atlas(s.t, "Shelf"), "name": "Ships", "keywords": []any{}, "description": ""}
+			return args{"atlasId": s.Atlas(s.t, "Shelf"), "name": "Ships", "keywords": []any{},
+				"description": "What sails."} // a tool takes "" as absent
 		},
 		names: []string{"atlasId"},
 		refusals: []refusal{
