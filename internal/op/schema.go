@@ -145,9 +145,6 @@ func applyRule(s *jsonschema.Schema, r loci.Rule) {
 	if s.MaxLength = positiveOrNil(max(r.MaxLength, r.MaxBytes)); r.Trim {
 		s.MaxLength, s.Pattern = nil, `\S`
 	}
-	if r.Visible {
-		s.Pattern = `\S`
-	}
 	if r.Pattern != "" {
 		s.Pattern = r.Pattern
 	}
