@@ -56,10 +56,10 @@ func (p *program) hookTarget() (*hook.Target, error) {
 			caller, _, err := p.openCaller(ctx, t, true) // it is closed by the end of the process
 			return caller, err
 		}
-		return &hook.Target{Folder: t.spoolFolder(), Flags: p.targetFlags(), Open: open}, nil
+		return &hook.Target{Folder: t.spoolFolder(), Flags: p.targetFlags, Open: open}, nil
 	}
 	var renewing sync.Mutex
-	h := &hook.Target{Folder: t.spoolFolder(), Flags: p.targetFlags(), AsAgent: login == nil || !login.ByBrowser()}
+	h := &hook.Target{Folder: t.spoolFolder(), Flags: p.targetFlags, AsAgent: login == nil || !login.ByBrowser()}
 	h.Wait = func() {
 		renewing.Lock()
 		defer renewing.Unlock()

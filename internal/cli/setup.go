@@ -40,14 +40,7 @@ func (p *program) setupTarget() (t setup.Target, err error) {
 }
 
 // targetFlags returns the flags with which another command has the target of this one.
-func (p *program) targetFlags() []string {
-	t, err := p.setupTarget()
-	if err != nil {
-		return nil
-	}
-	flags, _ := t.Args() // the address is in use
-	return flags
-}
+func (p *program) targetFlags() []string { return setup.CommandFlags(p.setupTarget) }
 
 // privateDir makes the folder of Loci in the home of the person.
 func (p *program) privateDir() (string, error) {

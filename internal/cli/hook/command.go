@@ -18,9 +18,10 @@ import (
 
 // A Target is the server, or the database on this device, that events are delivered to.
 type Target struct {
-	Folder  string   // name of its spool
-	AsAgent bool     // calls name an agent
-	Flags   []string // with which a command of the person has this target
+	Folder  string // name of its spool
+	AsAgent bool   // calls name an agent
+	// Flags returns the flags with which a command of the person has this target. It may read the login.
+	Flags func() []string
 	// Open returns the caller of its operations. It is called within the time of a delivery.
 	Open func(context.Context) (op.Caller, error)
 	// Wait returns once no sign-in is being renewed: the end of the process would lose it. It may be nil.

@@ -222,7 +222,7 @@ func (r *run) begin(ctx context.Context, c *delivery.Courier, e capture.Event) (
 func (r *run) addWaiting(ctx context.Context, t *Target, c *delivery.Courier, e capture.Event, a answer) answer {
 	waiting, err := c.Waiting(ctx, e)
 	if waiting > 0 {
-		a.ToPerson = "Loci: " + console.WaitingCandidates(waiting, t.Flags)
+		a.ToPerson = "Loci: " + console.WaitingCandidates(waiting, t.Flags())
 	}
 	r.logContext(err)
 	return a

@@ -77,7 +77,7 @@ func checkAgent(c *setup.Client, f flags, target Target, stdio bool) error {
 
 // program returns the connection that starts loci mcp.
 func (o Options) program(c *setup.Client, f flags, target Target) (to setup.Connection, err error) {
-	args, err := target.Args()
+	args, err := target.args()
 	if err != nil {
 		return to, err
 	}
@@ -95,7 +95,7 @@ func (o Options) hook(c *setup.Client, f flags) (to setup.Connection, err error)
 	if err != nil {
 		return to, err
 	}
-	args, err := target.Args()
+	args, err := target.args()
 	if err != nil {
 		return to, err
 	}
@@ -107,8 +107,8 @@ func (o Options) hook(c *setup.Client, f flags) (to setup.Connection, err error)
 	return to, err
 }
 
-// Args returns the flags with which a command has the same target at any time.
-func (t Target) Args() (args []string, err error) {
+// args returns the flags with which a command has the same target at any time.
+func (t Target) args() (args []string, err error) {
 	switch {
 	case t.Local:
 		return []string{"--local"}, nil
@@ -121,6 +121,14 @@ func (t Target) Args() (args []string, err error) {
 		args = append(args, "--plain-http")
 	}
 	return args, err
+}
+
+// CommandFlags returns the flags with which a command has a target that is in use, or none if it is unknown.
+func CommandFlags(find func() (Target, error)) (flags []string) {
+	if t, err := find(); err == nil {
+		flags, _ = t.args() // the address was valid before
+	}
+	return flags
 }
 
 // endpoint returns the address of the MCP endpoint of a server.

@@ -64,7 +64,7 @@ func (o Options) switchOn(ctx context.Context, c *setup.Client, a *Automatic, f 
 	}
 	r := &switchResult{Workspace: a.Workspace, Enabled: true, Paused: a.Policy.Paused, Waiting: a.Waiting}
 	if a.Waiting > 0 {
-		r.review = "\n" + console.WaitingCandidates(a.Waiting, o.targetFlags())
+		r.review = "\n" + console.WaitingCandidates(a.Waiting, CommandFlags(o.Target))
 	}
 	if a.Policy.Enabled && a.Policy.Adapters.On(c.Adapter()) {
 		return r, nil
@@ -98,15 +98,7 @@ func (o Options) switchCommand(c *setup.Client, a *Automatic, f flags) string {
 	if f.workspace != "" {
 		words = append(words, "--workspace-id", f.workspace)
 	}
-	return strings.Join(append(words, o.targetFlags()...), " ")
-}
-
-// targetFlags returns the flags with which a command has the target of the hooks.
-func (o Options) targetFlags() (flags []string) {
-	if target, err := o.Target(); err == nil {
-		flags, _ = target.Args() // its address was written into the hooks
-	}
-	return flags
+	return strings.Join(append(words, CommandFlags(o.Target)...), " ")
 }
 
 // text describes the result to a person.
