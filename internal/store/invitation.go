@@ -85,16 +85,17 @@ func (w *Workspace) ChargeMails(n int) error {
 	if err != nil || sent <= plan.Mails {
 		return err
 	}
-	left, advice := "", "Invite fewer, or wait"
-	if plan.Mails-sent+int64(n) <= 0 {
-		advice = "Wait"
-	}
-	if t.actor.GrantedWorkspaces == nil { // else the figure would tell of workspaces that the token does not reach
-		left = fmt.Sprintf("; %d are left, and this call would use %d", max(0, plan.Mails-sent+int64(n)), n)
+	detail, advice := "", "Invite fewer, or wait"
+	if t.actor.GrantedWorkspaces == nil { // else they would tell of workspaces that the token does not reach
+		left := max(0, plan.Mails-sent+int64(n))
+		detail = fmt.Sprintf("; %d are left, and this call would use %d", left, n)
+		if left == 0 {
+			advice = "Wait"
+		}
 	}
 	return &loci.Error{Code: loci.CodeQuotaExceeded, RetryAfter: dayEnd.Std().Sub(t.conn.Now.Std()),
 		Message: fmt.Sprintf("Your plan %s sends invitations to %d addresses a day%s. %s until %s UTC.", plan.Name,
-			plan.Mails, left, advice, dayEnd.Std().UTC().Format("2006-01-02 15:04"))}
+			plan.Mails, detail, advice, dayEnd.Std().UTC().Format("2006-01-02 15:04"))}
 }
 
 func (t *Tx) addInvitationToken(i loci.Invitation, hash []byte) error {
