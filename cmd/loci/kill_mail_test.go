@@ -32,17 +32,17 @@ func TestKillLosesNoMail(t *testing.T) {
 			t.Cleanup(second.kill)
 			servers = append(servers, second)
 		}
-		c := &inviters{team: "", acked: map[string]bool{}}
+		c := &inviters{acked: map[string]bool{}}
 		const kills = 3
 		for round := range kills {
 			startAll(t, servers, b, round)
-			if c.team == "" {
+			for len(c.teams) < len(servers)*clientsOfServer {
 				var made loci.CreatedWorkspace
 				if _, err := first.call("POST", "/v1/workspaces", "", map[string]string{"name": "Crew"},
 					&made); err != nil {
 					t.Fatal(err)
 				}
-				c.team = string(made.Workspace.ID)
+				c.teams = append(c.teams, string(made.Workspace.ID))
 			}
 			c.inviteUntilKilled(t, servers, round)
 			for _, v := range servers[1:] {
@@ -84,29 +84,32 @@ func stop(t *testing.T, v *testServer) {
 	v.running = nil
 }
 
-// inviters are clients that invite addresses into a team.
+// A client sends at most 20 calls of three addresses in each of three rounds: a workspace takes 200 invitations.
+const clientsOfServer, callsOfRound = 4, 20
+
+// inviters are clients that invite addresses, each into its own team.
 type inviters struct {
-	team string
+	teams []string
 
 	mu    sync.Mutex
 	acked map[string]bool // addresses whose invitation was acknowledged
 }
 
-// inviteUntilKilled runs four clients of each server until the first server is killed.
+// inviteUntilKilled runs clients of each server until the first server is killed.
 func (c *inviters) inviteUntilKilled(t *testing.T, servers []*testServer, round int) {
 	var clients sync.WaitGroup
 	var done atomic.Bool
 	for s, v := range servers {
-		for k := range 4 {
+		for k := range clientsOfServer {
 			clients.Go(func() {
-				for n := 0; !done.Load(); n++ {
+				for n := 0; n < callsOfRound && !done.Load(); n++ {
 					time.Sleep(10 * time.Millisecond)
 					to := []string{}
 					for i := range 3 {
 						to = append(to, fmt.Sprintf("r%ds%dk%dn%di%d@example.com", round, s, k, n, i))
 					}
 					var out loci.CreatedInvitations
-					status, err := v.call("POST", "/v1/workspaces/"+c.team+"/invitations", "",
+					status, err := v.call("POST", "/v1/workspaces/"+c.teams[s*clientsOfServer+k]+"/invitations", "",
 						map[string]any{"emails": to}, &out)
 					if status != 0 && status != http.StatusCreated {
 						t.Errorf("status %d: %v", status, err)
