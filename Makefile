@@ -1,15 +1,18 @@
+# Paths of the checkout are no part of what the compiler writes, so that all clones share its cache.
+export GOFLAGS := $(strip $(GOFLAGS) -trimpath)
+
 # Builds one binary, ./loci. The C driver of SQLite is faster; without a C compiler the pure Go driver is used.
 # GOAMD64=v2 targets x86 processors since 2009: POPCNT counts bits in semantic searches.
 # -s -w omits the tables of symbols and for debuggers: 14 of 72 MB. Stack traces and profiles do not need them.
 ifneq ($(shell command -v $${CC:-gcc} 2>/dev/null),)
-BUILD := GOAMD64=v2 CGO_ENABLED=1 go build -tags sqlite_fts5 -trimpath -ldflags='-s -w'
+BUILD := GOAMD64=v2 CGO_ENABLED=1 go build -tags sqlite_fts5 -ldflags='-s -w'
 TAGS  := -tags sqlite_fts5
 else
-BUILD := GOAMD64=v2 CGO_ENABLED=0 go build -trimpath -ldflags='-s -w'
+BUILD := GOAMD64=v2 CGO_ENABLED=0 go build -ldflags='-s -w'
 TAGS  :=
 endif
 
-.PHONY: help build run test lint ci bench bench-embed bench-retrieval soak torture judge clients golden setup
+.PHONY: help build run test lint ci nightly bench bench-embed bench-retrieval soak torture judge clients golden setup
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -23,14 +26,17 @@ run: build ## build and serve on 127.0.0.1:7007
 setup: ## install the tools of the tests and judges (Debian, PyPI, npm)
 	scripts/setup
 
-test: ## run all tests on every installed engine
+test: ## run each test once, on SQLite; it needs Go alone
 	scripts/test
 
-lint: ## check format, modules and code
+lint: ## check format, modules, code and the assembly of scores
 	scripts/lint
 
-ci: ## run everything that CI checks
+ci: ## run what must hold before a change lands
 	.ci/run
+
+nightly: ## run every check: all engines, cases, kills and judges, tests three times in random order
+	.ci/run nightly
 
 bench: ## measure performance beside the floors
 	go run $(TAGS) ./bench

@@ -10,13 +10,14 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // TestKillKeepsDeletions kills the server around the deletion of an atlas and while its rows are erased. An
 // acknowledged deletion holds; another one happened as a whole or not at all. In the end no row is left.
 func TestKillKeepsDeletions(t *testing.T) {
 	t.Parallel()
-	bin := buildBinary(t)
+	bin := testenv.Program(t)
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
 		k := &deletionKiller{testServer: newTestServer(t, bin, storeFlags(t, d)...)}
 		k.start(t)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // TestKillKeepsHistoriesConsistent kills the server repeatedly while 16 clients change their own memories in every way.
@@ -20,7 +21,7 @@ import (
 // change happened as a whole or not at all.
 func TestKillKeepsHistoriesConsistent(t *testing.T) {
 	t.Parallel()
-	bin := buildBinary(t)
+	bin := testenv.Program(t)
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
 		c := newWorkload(newTestServer(t, bin, storeFlags(t, d)...), 16)
 		for range rounds(t, 25) {

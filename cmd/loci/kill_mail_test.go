@@ -14,13 +14,14 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/mail/mailtest"
 	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // TestKillLosesNoMail kills a server while invitations are sent: one of two on PostgreSQL, the only one on SQLite. Each
 // invitation that was stored gets one mail, and one more for each kill that interrupts it, never none.
 func TestKillLosesNoMail(t *testing.T) {
 	t.Parallel()
-	bin := buildBinary(t)
+	bin := testenv.Program(t)
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
 		b := &mailtest.Mailbox{Delay: 5 * time.Millisecond}
 		b.Start(t)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // TestKillKeepsMessages kills the server repeatedly while 16 agents send direct messages and broadcasts, as often as
@@ -18,7 +19,7 @@ import (
 // Idempotency-Key sends nothing twice.
 func TestKillKeepsMessages(t *testing.T) {
 	t.Parallel()
-	bin := buildBinary(t)
+	bin := testenv.Program(t)
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
 		k := &messageKiller{testServer: newTestServer(t, bin, storeFlags(t, d)...), d: d}
 		k.start(t)

@@ -17,6 +17,7 @@ import (
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/server"
 	"github.com/loci-memory/loci/internal/service"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // A device is a home folder with a local database, and a key of a server.
@@ -30,7 +31,7 @@ func newDevice(t *testing.T, v *testServer) *device { return &device{t.TempDir()
 // newFilledDevice returns a device with n local memories, and a key of a new server.
 func newFilledDevice(t *testing.T, n int) (*device, *testServer) {
 	t.Helper()
-	v := newTestServer(t, buildBinary(t), "--data", t.TempDir())
+	v := newTestServer(t, testenv.Program(t), "--data", t.TempDir())
 	v.start(t)
 	d := newDevice(t, v)
 	d.fill(t, n)

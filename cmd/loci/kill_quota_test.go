@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // TestServersShareQuotaBesideKill sends calls to two servers with one database and one of them gets killed. Together
@@ -16,7 +17,7 @@ func TestServersShareQuotaBesideKill(t *testing.T) {
 	t.Parallel()
 	const operations = 1000
 	d := storetest.NewPostgresDatabase(t)
-	killed := newTestServer(t, buildBinary(t), "--db", d.Address, "--data", t.TempDir())
+	killed := newTestServer(t, testenv.Program(t), "--db", d.Address, "--data", t.TempDir())
 	killed.env = []string{"LOCI_PLAN=free", "LOCI_PLAN_FREE_OPERATIONS=1000"}
 	other := &testServer{bin: killed.bin, key: killed.key, store: []string{"--db", d.Address, "--data", t.TempDir()},
 		env: killed.env}

@@ -12,13 +12,14 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // TestKillKeepsEvents kills the server repeatedly while 16 sessions deliver events, as often as rounds says. An
 // acknowledged event is known afterwards, and an event that is delivered again makes nothing twice.
 func TestKillKeepsEvents(t *testing.T) {
 	t.Parallel()
-	bin := buildBinary(t)
+	bin := testenv.Program(t)
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
 		k := &eventKiller{testServer: newTestServer(t, bin, storeFlags(t, d)...)}
 		k.start(t)

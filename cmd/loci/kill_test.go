@@ -10,8 +10,6 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
-	"path/filepath"
-	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,12 +19,13 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // TestKillKeepsAcknowledgedWrites kills the server repeatedly while 16 clients write.
 func TestKillKeepsAcknowledgedWrites(t *testing.T) {
 	t.Parallel()
-	v := newTestServer(t, buildBinary(t), "--data", t.TempDir())
+	v := newTestServer(t, testenv.Program(t), "--data", t.TempDir())
 	for round := range rounds(t, 25) {
 		v.start(t)
 		v.replayKeyed(t)
@@ -41,8 +40,9 @@ func TestKillKeepsAcknowledgedWrites(t *testing.T) {
 	v.kill()
 }
 
-// rounds returns how often a test kills the server: 5 times, inCI times in CI, and LOCI_TORTURE times where it is set.
-func rounds(t *testing.T, inCI int) int {
+// rounds returns how often a test kills the server: whole times in a whole run, a fifth of it in an ordinary one, and
+// LOCI_TORTURE times where it is set.
+func rounds(t *testing.T, whole int) int {
 	if s := os.Getenv("LOCI_TORTURE"); s != "" {
 		n, err := strconv.Atoi(s)
 		if err != nil {
@@ -50,10 +50,10 @@ func rounds(t *testing.T, inCI int) int {
 		}
 		return n
 	}
-	if os.Getenv("CI") == "true" {
-		return inCI
+	if testenv.Whole() {
+		return whole
 	}
-	return 5
+	return whole / 5
 }
 
 // A testServer is a server that gets killed, and the writes that it has acknowledged.
@@ -75,23 +75,6 @@ type testServer struct {
 
 // A call is a create with an Idempotency-Key; id is empty where no answer came.
 type call struct{ key, content, id string }
-
-// buildBinary builds the binary with the tags of the test.
-func buildBinary(t *testing.T) string {
-	bin := filepath.Join(t.TempDir(), "loci")
-	args := []string{"build", "-o", bin}
-	if b, ok := debug.ReadBuildInfo(); ok {
-		for _, s := range b.Settings {
-			if s.Key == "-tags" {
-				args = append(args, "-tags", s.Value)
-			}
-		}
-	}
-	if out, err := exec.Command("go", append(args, ".")...).CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	return bin
-}
 
 // storeFlags returns the flags of a server that uses a database.
 func storeFlags(t *testing.T, d storetest.Database) []string {

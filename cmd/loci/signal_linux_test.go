@@ -11,13 +11,15 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // TestServerServesManyClientsWithFewDescriptors opens more clients than the
 // process may have file descriptors. SIGHUP stops the server as SIGTERM does.
 func TestServerServesManyClientsWithFewDescriptors(t *testing.T) {
 	t.Parallel()
-	bin := buildBinary(t)
+	bin := testenv.Program(t)
 	v := newTestServer(t, bin, "--data", t.TempDir())
 	v.bin = filepath.Join(t.TempDir(), "limited")
 	if err := os.WriteFile(v.bin, []byte("#!/bin/sh\nulimit -n 64\nexec "+bin+` "$@"`+"\n"), 0o700); err != nil {
@@ -54,7 +56,7 @@ func TestServerServesManyClientsWithFewDescriptors(t *testing.T) {
 // A limit of the size of files, like a quota, is a full disk to clients.
 func TestServerReportsFileSizeLimitAsFullStorage(t *testing.T) {
 	t.Parallel()
-	bin := buildBinary(t)
+	bin := testenv.Program(t)
 	v := newTestServer(t, bin, "--data", t.TempDir())
 	v.bin = filepath.Join(t.TempDir(), "limited")
 	if err := os.WriteFile(v.bin, []byte("#!/bin/sh\nulimit -f 4000\nexec "+bin+` "$@"`+"\n"), 0o700); err != nil {
@@ -79,7 +81,7 @@ func TestServerReportsFileSizeLimitAsFullStorage(t *testing.T) {
 // A log shipper that ends must not end the server.
 func TestServerSurvivesTheReaderOfItsLog(t *testing.T) {
 	t.Parallel()
-	bin := buildBinary(t)
+	bin := testenv.Program(t)
 	v := newTestServer(t, bin, "--data", t.TempDir())
 	pipe := filepath.Join(t.TempDir(), "log")
 	v.bin = filepath.Join(t.TempDir(), "piped")

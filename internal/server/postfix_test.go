@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci/internal/mail/mailtest"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // postfixServices are the services of Postfix that a delivery into a mailbox needs (master(5)).
@@ -52,10 +53,7 @@ maillog_file_prefixes = %[1]s
 func startPostfix(t *testing.T) (address, mailbox string) {
 	t.Helper()
 	if _, err := exec.LookPath("postfix"); err != nil || os.Getuid() != 0 {
-		if os.Getenv("LOCI_TEST_REQUIRE") == "all" {
-			t.Fatalf("Postfix is required, and root to start it: run scripts/setup (%v)", err)
-		}
-		t.Skip("needs root and Debian's postfix: run scripts/setup")
+		testenv.Absent(t, "postfix", "scripts/setup installs it, and only root starts it")
 	}
 	dir, err := os.MkdirTemp("", "loci-postfix") // not t.TempDir, which only root may enter
 	if err != nil {

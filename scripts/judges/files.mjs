@@ -4,7 +4,7 @@
 //
 //   node scripts/judges/files.mjs BINARY [PART...]     (folder, path, host, nginx, caddy; all without a name)
 //
-// A missing program fails where CI=true or LOCI_TEST_REQUIRE=all, and leaves its part out elsewhere.
+// A missing program fails where CI=true, and leaves its part out elsewhere.
 import { randomBytes } from 'node:crypto'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, request } from 'node:http'
@@ -23,7 +23,7 @@ if (!binary || parts.some((part) => !all.includes(part))) {
   process.exit(2)
 }
 
-const isRequired = process.env.CI === 'true' || process.env.LOCI_TEST_REQUIRE === 'all'
+const isRequired = process.env.CI === 'true'
 const work = mkdtempSync(join(tmpdir(), 'loci-files-'))
 const curl = new Curl(mkdirIn('bodies'))
 const MiB = 1 << 20
