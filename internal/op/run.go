@@ -166,7 +166,10 @@ func (c *Call) authorize(o *Op, actor *identity.Actor) error {
 		return loci.Errorf(loci.CodeForbidden, "This is for agents: send X-Loci-Actor: agent and an API key.")
 	}
 	actor.Operation, actor.RequestID = o.Name, c.RequestID
-	actor.IfMatch, actor.ClientAddress, actor.UserAgent = c.IfMatch, c.Address, c.UserAgent
+	actor.ClientAddress, actor.UserAgent = c.Address, c.UserAgent
+	if o.Has(IfMatch) {
+		actor.IfMatch = c.IfMatch
+	}
 	actor.LastEventID = loci.ID(c.LastEventID)
 	return nil
 }

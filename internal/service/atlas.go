@@ -16,7 +16,7 @@ func (s *Service) CreateAtlas(ctx context.Context, actor *identity.Actor, in loc
 		if in.WorkspaceID == "" {
 			w, err = tx.DefaultWorkspace(loci.RoleAdmin)
 		} else {
-			w, err = tx.Workspace(in.WorkspaceID, loci.RoleAdmin)
+			w, err = tx.Workspace(in.WorkspaceID, loci.RoleAdmin, store.ToChange)
 		}
 		if err != nil {
 			return out, err
@@ -38,27 +38,21 @@ func (s *Service) GetAtlas(ctx context.Context, actor *identity.Actor, in loci.G
 // UpdateAtlas changes the given fields of an atlas.
 func (s *Service) UpdateAtlas(ctx context.Context, actor *identity.Actor, in loci.UpdateAtlas) (loci.OneAtlas, error) {
 	return write(ctx, s, actor, func(tx *store.Tx) (out loci.OneAtlas, err error) {
-		a, err := tx.Atlas(in.AtlasID, loci.RoleAdmin)
+		a, err := tx.Atlas(in.AtlasID, loci.RoleAdmin, store.ToChange)
 		if err != nil {
 			return out, err
 		}
-		r, err := a.Record()
-		if err != nil {
-			return out, err
-		}
-		if err := checkIfMatch(actor, r.EntityTag()); err != nil {
-			return out, err
-		}
-		if in.Name != nil {
-			r.Name = string(*in.Name)
-		}
-		if in.Keywords != nil {
-			r.Keywords = in.Keywords.Unique()
-		}
-		if in.Description != nil {
-			r.Description = string(*in.Description)
-		}
-		out.Atlas, err = a.Update(r)
+		out.Atlas, err = a.Update(func(r *loci.Atlas) {
+			if in.Name != nil {
+				r.Name = string(*in.Name)
+			}
+			if in.Keywords != nil {
+				r.Keywords = in.Keywords.Unique()
+			}
+			if in.Description != nil {
+				r.Description = string(*in.Description)
+			}
+		})
 		return out, err
 	})
 }
@@ -67,7 +61,7 @@ func (s *Service) UpdateAtlas(ctx context.Context, actor *identity.Actor, in loc
 func (s *Service) ArchiveAtlas(ctx context.Context, actor *identity.Actor, in loci.ArchiveAtlas) (loci.OneAtlas,
 	error) {
 	return write(ctx, s, actor, func(tx *store.Tx) (out loci.OneAtlas, err error) {
-		a, err := tx.Atlas(in.AtlasID, loci.RoleAdmin)
+		a, err := tx.Atlas(in.AtlasID, loci.RoleAdmin, store.ToMove)
 		if err == nil {
 			out.Atlas, err = a.SetArchived(in.Archived == nil || *in.Archived)
 		}

@@ -71,7 +71,7 @@ func (s *Service) UploadAttachment(ctx context.Context, actor *identity.Actor, i
 		if err := s.requireBucket(); err != nil {
 			return out, err
 		}
-		m, err := tx.Memory(in.MemoryID)
+		m, err := tx.Memory(in.MemoryID, store.ToChange)
 		if err != nil {
 			return out, err
 		}

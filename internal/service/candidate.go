@@ -190,7 +190,7 @@ func archiveLinked(tx *store.Tx, id loci.ID) (*loci.Memory, error) {
 	if id == "" {
 		return nil, nil
 	}
-	h, err := tx.Memory(id)
+	h, err := tx.Memory(id, store.ToMove)
 	if loci.Is(err, loci.CodeNotFound) {
 		return nil, nil
 	}

@@ -39,7 +39,7 @@ func (s *Service) createInvitations(ctx context.Context, actor *identity.Actor,
 	in loci.CreateInvitations) (loci.CreatedInvitations, error) {
 	return write(ctx, s, actor, func(tx *store.Tx) (out loci.CreatedInvitations, err error) {
 		out.Invitations, out.Skipped = []loci.NewInvitation{}, []loci.SkippedInvitation{}
-		w, err := tx.Workspace(in.WorkspaceID, loci.RoleAdmin)
+		w, err := tx.Workspace(in.WorkspaceID, loci.RoleAdmin, store.ToChange)
 		if err == nil && s.SendMail != nil {
 			err = w.RequireVerified()
 		}

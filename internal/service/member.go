@@ -11,7 +11,7 @@ import (
 // UpdateMember gives a member another role.
 func (s *Service) UpdateMember(ctx context.Context, actor *identity.Actor, in loci.UpdateMember) (loci.OneMember,
 	error) {
-	return inWorkspace(ctx, s, actor, in.WorkspaceID, loci.RoleOwner,
+	return inWorkspace(ctx, s, actor, in.WorkspaceID, loci.RoleOwner, store.ToChange,
 		func(w *store.Workspace) (loci.OneMember, error) {
 			m, err := w.SetRole(in.UserID, loci.Role(in.Role))
 			return loci.OneMember{Member: m}, err
@@ -20,9 +20,8 @@ func (s *Service) UpdateMember(ctx context.Context, actor *identity.Actor, in lo
 
 // RemoveMember ends a membership.
 func (s *Service) RemoveMember(ctx context.Context, actor *identity.Actor, in loci.RemoveMember) (loci.Empty, error) {
-	return inWorkspace(ctx, s, actor, in.WorkspaceID, loci.RoleAdmin, func(w *store.Workspace) (loci.Empty, error) {
-		return loci.Empty{}, w.RemoveMember(in.UserID)
-	})
+	return inWorkspace(ctx, s, actor, in.WorkspaceID, loci.RoleAdmin, store.InAnyState,
+		func(w *store.Workspace) (loci.Empty, error) { return loci.Empty{}, w.RemoveMember(in.UserID) })
 }
 
 // ListMembers lists members, newest first.

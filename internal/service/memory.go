@@ -201,7 +201,7 @@ func (s *Service) resolveAtlas(tx *store.Tx, in loci.CreateMemory, m loci.Memory
 
 // requestedAtlas returns the requested atlas; a requested workspace must be its own.
 func requestedAtlas(tx *store.Tx, in loci.CreateMemory) (*store.Atlas, error) {
-	a, err := tx.Atlas(in.AtlasID, loci.RoleMember)
+	a, err := tx.Atlas(in.AtlasID, loci.RoleMember, store.ToChange)
 	if err != nil || in.WorkspaceID == "" || in.WorkspaceID == a.WorkspaceID() {
 		return a, err
 	}
@@ -243,12 +243,10 @@ func (s *Service) ListVersions(ctx context.Context, actor *identity.Actor,
 // RevertMemory writes the content, title, type and tags of a version as a new one. The status stays.
 func (s *Service) RevertMemory(ctx context.Context, actor *identity.Actor, in loci.RevertMemory) (loci.OneMemory,
 	error) {
-	return s.updateMemory(ctx, actor, in.MemoryID, func(tx *store.Tx, h *store.Memory, next *loci.Memory) error {
+	return s.updateMemory(ctx, actor, in.MemoryID, store.ToChange, func(tx *store.Tx, h *store.Memory,
+		next *loci.Memory) error {
 		v, err := h.Version(int(in.Version))
 		if err != nil {
-			return err
-		}
-		if _, err := loci.MemoryStates.Apply(next.Status, "changed"); err != nil {
 			return err
 		}
 		// The policy may have changed since.

@@ -11,10 +11,10 @@ import (
 
 // updateMemory calls f to make the next state of a memory that the actor may
 // change, and stores it. An unchanged state makes no new version.
-func (s *Service) updateMemory(ctx context.Context, actor *identity.Actor, id loci.ID,
+func (s *Service) updateMemory(ctx context.Context, actor *identity.Actor, id loci.ID, p store.Purpose,
 	f func(tx *store.Tx, h *store.Memory, next *loci.Memory) error) (loci.OneMemory, error) {
 	return write(ctx, s, actor, func(tx *store.Tx) (loci.OneMemory, error) {
-		h, err := memoryIfMatch(tx, actor, id)
+		h, err := tx.Memory(id, p)
 		if err != nil {
 			return loci.OneMemory{}, err
 		}
@@ -27,15 +27,6 @@ func (s *Service) updateMemory(ctx context.Context, actor *identity.Actor, id lo
 	})
 }
 
-// memoryIfMatch returns the handle of a memory that matches the If-Match of the call.
-func memoryIfMatch(tx *store.Tx, actor *identity.Actor, id loci.ID) (*store.Memory, error) {
-	h, err := tx.Memory(id)
-	if err != nil {
-		return nil, err
-	}
-	return h, checkIfMatch(actor, h.Record().EntityTag())
-}
-
 // UpdateMemory changes the given fields of a memory.
 func (s *Service) UpdateMemory(ctx context.Context, actor *identity.Actor, in loci.UpdateMemory) (loci.OneMemory,
 	error) {
@@ -43,10 +34,8 @@ func (s *Service) UpdateMemory(ctx context.Context, actor *identity.Actor, in lo
 		return loci.OneMemory{}, loci.Errorf(loci.CodeInvalidQuery,
 			"send at least one field to change: content, title, type, tags")
 	}
-	return s.updateMemory(ctx, actor, in.MemoryID, func(tx *store.Tx, h *store.Memory, next *loci.Memory) (err error) {
-		if _, err := loci.MemoryStates.Apply(next.Status, "changed"); err != nil {
-			return err
-		}
+	return s.updateMemory(ctx, actor, in.MemoryID, store.ToChange, func(tx *store.Tx, h *store.Memory,
+		next *loci.Memory) (err error) {
 		if in.Title != nil {
 			if next.Title, err = applySecretPolicy(h.Secrets(), in.Secrets, "title", string(*in.Title)); err != nil {
 				return err
@@ -87,10 +76,8 @@ func (s *Service) UpdateMemory(ctx context.Context, actor *identity.Actor, in lo
 // AppendMemory appends a text to a memory, on a new line.
 func (s *Service) AppendMemory(ctx context.Context, actor *identity.Actor, in loci.AppendMemory) (loci.OneMemory,
 	error) {
-	return s.updateMemory(ctx, actor, in.MemoryID, func(tx *store.Tx, h *store.Memory, next *loci.Memory) (err error) {
-		if _, err := loci.MemoryStates.Apply(next.Status, "changed"); err != nil {
-			return err
-		}
+	return s.updateMemory(ctx, actor, in.MemoryID, store.ToChange, func(tx *store.Tx, h *store.Memory,
+		next *loci.Memory) (err error) {
 		former, more := next.Content, string(in.Content)
 		cost := textCost{overlap + 2*len(more), lengthIf(next.TitleDerived, former, more)}
 		text, err := computeText(tx, h.Secrets(), in.Secrets, cost, func() (string, error) {
@@ -115,7 +102,8 @@ func (s *Service) VerifyMemory(ctx context.Context, actor *identity.Actor, in lo
 		return loci.OneMemory{}, loci.Errorf(loci.CodeInvalidQuery,
 			"send at least one of evidence, confidence, validUntil")
 	}
-	return s.updateMemory(ctx, actor, in.MemoryID, func(tx *store.Tx, h *store.Memory, next *loci.Memory) (err error) {
+	return s.updateMemory(ctx, actor, in.MemoryID, store.ToReview, func(_ *store.Tx, h *store.Memory,
+		next *loci.Memory) (err error) {
 		if in.Evidence != nil {
 			if next.Evidence, err = applySecretPolicy(h.Secrets(), "", "evidence", string(*in.Evidence)); err != nil {
 				return err
@@ -128,7 +116,6 @@ func (s *Service) VerifyMemory(ctx context.Context, actor *identity.Actor, in lo
 			// The zero Time means none: the next instant is the same on the wire.
 			next.ValidUntil = cmp.Or(*in.ValidUntil, 1)
 		}
-		h.MarkReviewed()
 		return nil
 	})
 }
@@ -143,7 +130,7 @@ func (s *Service) SupersedeMemory(ctx context.Context, actor *identity.Actor, in
 		if _, err := tx.MemoryRecord(in.ReplacementMemoryID); err != nil {
 			return out, err // not found is reported before forbidden
 		}
-		h, err := tx.Memory(in.MemoryID)
+		h, err := tx.Memory(in.MemoryID, store.ToMove)
 		if err != nil {
 			return out, err
 		}
@@ -152,9 +139,6 @@ func (s *Service) SupersedeMemory(ctx context.Context, actor *identity.Actor, in
 		}
 		r, err := h.Replacement(in.ReplacementMemoryID)
 		if err != nil {
-			return out, err
-		}
-		if err := checkIfMatch(actor, h.Record().EntityTag()); err != nil {
 			return out, err
 		}
 		if _, err := loci.MemoryStates.Apply(h.Record().Status, "superseded"); err != nil {
@@ -171,7 +155,8 @@ func (s *Service) SupersedeMemory(ctx context.Context, actor *identity.Actor, in
 // ArchiveMemory removes a memory from lists and searches.
 func (s *Service) ArchiveMemory(ctx context.Context, actor *identity.Actor, in loci.ArchiveMemory) (loci.OneMemory,
 	error) {
-	return s.updateMemory(ctx, actor, in.MemoryID, func(_ *store.Tx, _ *store.Memory, next *loci.Memory) (err error) {
+	return s.updateMemory(ctx, actor, in.MemoryID, store.ToMove, func(_ *store.Tx, _ *store.Memory,
+		next *loci.Memory) (err error) {
 		next.Status, err = loci.MemoryStates.Apply(next.Status, "archived")
 		return err
 	})
@@ -184,7 +169,7 @@ func (s *Service) RestoreMemory(ctx context.Context, actor *identity.Actor, in l
 		if err := tx.LockLinkedMemories(in.MemoryID); err != nil {
 			return out, err
 		}
-		h, err := memoryIfMatch(tx, actor, in.MemoryID)
+		h, err := tx.Memory(in.MemoryID, store.ToMove)
 		if err != nil {
 			return out, err
 		}
@@ -204,7 +189,7 @@ func (s *Service) DeleteMemory(ctx context.Context, actor *identity.Actor, in lo
 		if err := tx.LockLinkedMemories(in.MemoryID); err != nil {
 			return loci.Empty{}, err
 		}
-		h, err := memoryIfMatch(tx, actor, in.MemoryID)
+		h, err := tx.Memory(in.MemoryID, store.InAnyState)
 		if err != nil {
 			return loci.Empty{}, err
 		}

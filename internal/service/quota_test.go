@@ -136,7 +136,7 @@ func TestWritesBesideTransferKeepWithinPlanOfHeir(t *testing.T) {
 		errs := make([]error, len(calls))
 		var all sync.WaitGroup
 		_, err := store.Write(t.Context(), w.Store, w.Ann.Actor(), func(tx *store.Tx) (loci.Empty, error) {
-			team, err := tx.Workspace(w.Team, loci.RoleOwner)
+			team, err := tx.Workspace(w.Team, loci.RoleOwner, store.ToChange)
 			if err == nil {
 				err = team.Transfer(w.Bob.ID)
 			}

@@ -5,7 +5,6 @@ package service
 import (
 	"cmp"
 	"context"
-	"strings"
 	"time"
 
 	"github.com/loci-memory/loci"
@@ -126,17 +125,4 @@ func (s *Service) addQuotaReset(err error) error {
 		e.RetryAfter = identity.MonthEnd(now).Sub(now)
 	}
 	return err
-}
-
-// checkIfMatch compares an entity tag with the If-Match of the call.
-func checkIfMatch(actor *identity.Actor, tag string) error {
-	if actor.IfMatch == "" {
-		return nil
-	}
-	for wanted := range strings.SplitSeq(actor.IfMatch, ",") {
-		if wanted = strings.TrimSpace(wanted); wanted == tag || wanted == "*" {
-			return nil
-		}
-	}
-	return loci.NewError(loci.CodeVersionConflict)
 }

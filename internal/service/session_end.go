@@ -239,7 +239,7 @@ func (s *Service) RevertSession(ctx context.Context, actor *identity.Actor, in l
 
 // archiveAutomatic archives the memory of a session. It returns state_conflict unless the memory exists and is active.
 func archiveAutomatic(tx *store.Tx, id loci.ID) error {
-	h, err := tx.Memory(id)
+	h, err := tx.Memory(id, store.ToMove)
 	if err == nil && h.Record().Status == loci.MemoryActive {
 		_, err = archive(h)
 		return err

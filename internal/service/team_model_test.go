@@ -142,11 +142,11 @@ func (s *teamState) requireMember(person int) string {
 }
 
 func (s *teamState) invite(c teamCall, now time.Time) string {
-	if c.role == loci.RoleAdmin && s.roles[c.actor] != loci.RoleOwner {
-		return string(loci.CodeForbidden)
-	}
 	if code := s.requireActive(); code != "" {
 		return code
+	}
+	if c.role == loci.RoleAdmin && s.roles[c.actor] != loci.RoleOwner {
+		return string(loci.CodeForbidden)
 	}
 	if s.roles[c.target] != "" {
 		return string(loci.SkipAlreadyMember)

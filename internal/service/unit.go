@@ -128,14 +128,11 @@ func updateUnitMemory(tx *store.Tx, id loci.ID, m loci.Memory, e store.IndexEntr
 	if id == "" {
 		return loci.NewError(loci.CodeNotFound)
 	}
-	h, err := tx.Memory(id)
+	h, err := tx.Memory(id, store.ToChange)
 	if err != nil {
 		return err
 	}
 	next := h.Record()
-	if _, err := loci.MemoryStates.Apply(next.Status, "changed"); err != nil {
-		return err
-	}
 	entry := setText(&next, m, e)
 	if m.Type != "" {
 		next.Type = m.Type

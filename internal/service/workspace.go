@@ -33,9 +33,8 @@ func (s *Service) GetWorkspace(ctx context.Context, actor *identity.Actor, in lo
 // DeleteWorkspace deletes a team workspace without atlases.
 func (s *Service) DeleteWorkspace(ctx context.Context, actor *identity.Actor, in loci.DeleteWorkspace) (loci.Deleted,
 	error) {
-	return inWorkspace(ctx, s, actor, in.WorkspaceID, loci.RoleOwner, func(w *store.Workspace) (loci.Deleted, error) {
-		return w.Delete(in.DryRun)
-	})
+	return inWorkspace(ctx, s, actor, in.WorkspaceID, loci.RoleOwner, store.InAnyState,
+		func(w *store.Workspace) (loci.Deleted, error) { return w.Delete(in.DryRun) })
 }
 
 // ListWorkspaces lists workspaces, newest first.
@@ -51,9 +50,9 @@ func (s *Service) ListWorkspaces(ctx context.Context, actor *identity.Actor,
 
 // inWorkspace runs f on a workspace in which the actor has at least a role.
 func inWorkspace[Out any](ctx context.Context, s *Service, actor *identity.Actor, id loci.ID, minimum loci.Role,
-	f func(w *store.Workspace) (Out, error)) (Out, error) {
+	p store.Purpose, f func(w *store.Workspace) (Out, error)) (Out, error) {
 	return write(ctx, s, actor, func(tx *store.Tx) (out Out, err error) {
-		w, err := tx.Workspace(id, minimum)
+		w, err := tx.Workspace(id, minimum, p)
 		if err != nil {
 			return out, err
 		}
@@ -64,23 +63,16 @@ func inWorkspace[Out any](ctx context.Context, s *Service, actor *identity.Actor
 // UpdateWorkspace changes the given fields of a workspace.
 func (s *Service) UpdateWorkspace(ctx context.Context, actor *identity.Actor,
 	in loci.UpdateWorkspace) (loci.OneWorkspace, error) {
-	return inWorkspace(ctx, s, actor, in.WorkspaceID, loci.RoleAdmin,
+	return inWorkspace(ctx, s, actor, in.WorkspaceID, loci.RoleAdmin, store.ToChange,
 		func(w *store.Workspace) (out loci.OneWorkspace, err error) {
-			if out.Workspace, err = w.Record(); err != nil {
-				return out, err
-			}
-			if err = checkIfMatch(actor, out.Workspace.EntityTag()); err != nil {
-				return out, err
-			}
-			if in.Name != nil {
-				out.Workspace.Name = string(*in.Name)
-			}
-			if in.Settings != nil && in.Settings.Secrets != nil {
-				out.Workspace.Settings.Secrets = *in.Settings.Secrets
-			}
-			if err = w.Update(out.Workspace); err == nil {
-				out.Workspace, err = w.Record()
-			}
+			out.Workspace, err = w.Update(func(r *loci.Workspace) {
+				if in.Name != nil {
+					r.Name = string(*in.Name)
+				}
+				if in.Settings != nil && in.Settings.Secrets != nil {
+					r.Settings.Secrets = *in.Settings.Secrets
+				}
+			})
 			return out, err
 		})
 }
@@ -88,7 +80,7 @@ func (s *Service) UpdateWorkspace(ctx context.Context, actor *identity.Actor,
 // ArchiveWorkspace archives or restores a workspace.
 func (s *Service) ArchiveWorkspace(ctx context.Context, actor *identity.Actor,
 	in loci.ArchiveWorkspace) (loci.OneWorkspace, error) {
-	return inWorkspace(ctx, s, actor, in.WorkspaceID, loci.RoleOwner,
+	return inWorkspace(ctx, s, actor, in.WorkspaceID, loci.RoleOwner, store.ToMove,
 		func(w *store.Workspace) (out loci.OneWorkspace, err error) {
 			if err = w.SetArchived(in.Archived == nil || *in.Archived); err == nil {
 				out.Workspace, err = w.Record()
@@ -100,7 +92,7 @@ func (s *Service) ArchiveWorkspace(ctx context.Context, actor *identity.Actor,
 // TransferWorkspace makes another member the owner.
 func (s *Service) TransferWorkspace(ctx context.Context, actor *identity.Actor,
 	in loci.TransferWorkspace) (loci.OneWorkspace, error) {
-	return inWorkspace(ctx, s, actor, in.WorkspaceID, loci.RoleOwner,
+	return inWorkspace(ctx, s, actor, in.WorkspaceID, loci.RoleOwner, store.ToChange,
 		func(w *store.Workspace) (out loci.OneWorkspace, err error) {
 			if err = w.Transfer(in.UserID); err == nil {
 				out.Workspace, err = w.Record()
@@ -112,7 +104,6 @@ func (s *Service) TransferWorkspace(ctx context.Context, actor *identity.Actor,
 // LeaveWorkspace ends the actor's membership.
 func (s *Service) LeaveWorkspace(ctx context.Context, actor *identity.Actor, in loci.LeaveWorkspace) (loci.Empty,
 	error) {
-	return inWorkspace(ctx, s, actor, in.WorkspaceID, loci.RoleMember, func(w *store.Workspace) (loci.Empty, error) {
-		return loci.Empty{}, w.Leave()
-	})
+	return inWorkspace(ctx, s, actor, in.WorkspaceID, loci.RoleMember, store.InAnyState,
+		func(w *store.Workspace) (loci.Empty, error) { return loci.Empty{}, w.Leave() })
 }

@@ -53,9 +53,6 @@ func (t *Tx) Atlases(f AtlasFilter, p Page) (list List[loci.Atlas], err error) {
 
 // AddAtlas makes an atlas in the workspace, within the plan of its owner.
 func (w *Workspace) AddAtlas(a loci.Atlas) (loci.Atlas, error) {
-	if err := w.requireActive(); err != nil {
-		return a, err
-	}
 	if err := w.checkAtlasQuota(); err != nil {
 		return a, err
 	}
@@ -97,19 +94,22 @@ func (a *Atlas) scanDest() []any {
 
 // Atlas locks and returns an atlas. The actor must have at least a role in its workspace. Calls that ask for RoleMember
 // share the lock, so that they add memories concurrently.
-func (t *Tx) Atlas(id loci.ID, minimum loci.Role) (*Atlas, error) {
+func (t *Tx) Atlas(id loci.ID, minimum loci.Role, p Purpose) (*Atlas, error) {
 	how := "UPDATE"
 	if minimum == loci.RoleMember {
 		how = "KEY SHARE"
 	}
-	return t.openAtlas(id, minimum, t.conn.LockClause(how, "a, w, m"))
+	return t.openAtlas(id, minimum, p, t.conn.LockClause(how, "a, w, m"))
 }
 
-func (t *Tx) openAtlas(id loci.ID, minimum loci.Role, lock string) (*Atlas, error) {
+func (t *Tx) openAtlas(id loci.ID, minimum loci.Role, p Purpose, lock string) (*Atlas, error) {
 	a := &Atlas{t: t, workspace: Workspace{t: t}}
 	err := t.queryRow(`SELECT`+atlasHandleColumns+`FROM atlases a`+t.membershipJoin("a.workspace")+ownerJoin+
 		`WHERE a.id = ?2`+lock, []any{id}, a.scanDest()...)
-	return a, a.workspace.authorize(err, minimum)
+	if err = a.workspace.authorize(err, minimum); err == nil {
+		err = a.accept(p)
+	}
+	return a, err
 }
 
 // DeleteAtlas deletes an atlas with its memories, as an admin. A dry run only counts them. A deletion locks the index
@@ -126,7 +126,8 @@ func (t *Tx) DeleteAtlas(id loci.ID, dryRun bool) (loci.Deleted, error) {
 			return loci.Deleted{}, err
 		}
 	}
-	a, err := t.openAtlas(id, loci.RoleAdmin, t.conn.LockClause("UPDATE", "a")+t.conn.LockClause("KEY SHARE", "w, m"))
+	a, err := t.openAtlas(id, loci.RoleAdmin, InAnyState,
+		t.conn.LockClause("UPDATE", "a")+t.conn.LockClause("KEY SHARE", "w, m"))
 	if err != nil {
 		return loci.Deleted{}, err
 	}
@@ -162,22 +163,33 @@ func (a *Atlas) Secrets() loci.SecretsPolicy { return a.workspace.secrets }
 // Lock takes a lock on a name within the atlas until the commit.
 func (a *Atlas) Lock(name string) error { return a.t.conn.AdvisoryLock(string(a.id) + "/" + name) }
 
-func (a *Atlas) requireActive() error {
-	if _, err := loci.AtlasStates.Apply(accountdb.ContainerStatus(a.archived), "changed"); err != nil {
-		return err
+// accept returns state_conflict where the atlas or its workspace refuses a purpose.
+func (a *Atlas) accept(p Purpose) error {
+	if p == ToChange {
+		if _, err := loci.AtlasStates.Apply(accountdb.ContainerStatus(a.archived), "changed"); err != nil {
+			return err
+		}
 	}
-	return a.workspace.requireActive()
+	if p == ToChange || p == ToMove {
+		return a.workspace.accept(ToChange)
+	}
+	return nil
 }
 
 // Record returns the present record of the atlas.
 func (a *Atlas) Record() (loci.Atlas, error) { return a.t.AtlasRecord(a.id) }
 
-// Update writes name, keywords and description of the record.
-func (a *Atlas) Update(r loci.Atlas) (loci.Atlas, error) {
-	if err := a.requireActive(); err != nil {
+// Update writes name, keywords and description of the record that change makes of the present one.
+func (a *Atlas) Update(change func(*loci.Atlas)) (loci.Atlas, error) {
+	r, err := a.Record()
+	if err == nil {
+		err = a.t.checkIfMatch(r.EntityTag())
+	}
+	if err != nil {
 		return r, err
 	}
-	_, err := a.t.exec(
+	change(&r)
+	_, err = a.t.exec(
 		`UPDATE atlases SET name = ?2, keywords = ?3, description = ?4, updated_at = ?5 WHERE row_id = ?1`,
 		a.rowID, r.Name, sqldb.EncodeStrings(r.Keywords), r.Description, max(a.t.conn.Now, r.UpdatedAt+1))
 	if err != nil {
@@ -188,9 +200,6 @@ func (a *Atlas) Update(r loci.Atlas) (loci.Atlas, error) {
 
 // SetArchived archives or restores an atlas of an active workspace.
 func (a *Atlas) SetArchived(archived bool) (r loci.Atlas, err error) {
-	if err := a.workspace.requireActive(); err != nil {
-		return r, err
-	}
 	if _, err := loci.AtlasStates.Apply(accountdb.ContainerStatus(a.archived), archivingMove(archived)); err != nil {
 		return r, err
 	}
@@ -233,7 +242,10 @@ func (t *Tx) RoutingTargets(workspaceID loci.ID) (*RoutingTargets, error) {
 			`FROM workspaces e`+t.membershipJoin("e.row_id")+ownerJoin+which+t.conn.LockClause("KEY SHARE", "w, m"),
 			args, append([]any{&w.rowID, &w.id, &w.name, &w.archived, &w.secrets, &w.role}, w.owner.scanDest()...)...)
 	}
-	return s, w.authorize(err, loci.RoleMember)
+	if err = w.authorize(err, loci.RoleMember); err == nil {
+		err = w.accept(ToChange)
+	}
+	return s, err
 }
 
 func (s *RoutingTargets) scanRow(r sqldb.Row) error {
@@ -279,9 +291,6 @@ func (s *RoutingTargets) Atlas(i int) (*Atlas, error) {
 	}
 	if s.inbox != nil {
 		return s.inbox, nil
-	}
-	if err := s.workspace.requireActive(); err != nil {
-		return nil, err
 	}
 	if err := s.workspace.checkAtlasQuota(); err != nil {
 		return nil, err

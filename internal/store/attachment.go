@@ -36,9 +36,6 @@ func (t *Tx) ActiveAttachment(id loci.ID) (loci.Attachment, error) {
 // AddAttachment announces a file of the memory. Its size is reserved in the storage of the owner.
 func (m *Memory) AddAttachment(a loci.Attachment) (loci.Attachment, error) {
 	t := m.t
-	if err := m.requireActive(); err != nil {
-		return a, err
-	}
 	n, err := m.countAttachments()
 	if err == nil && n >= loci.MaxAttachments {
 		err = loci.Errorf(loci.CodeStateConflict, "The memory has %d files, with the uploads that are not confirmed: "+
@@ -57,14 +54,6 @@ func (m *Memory) AddAttachment(a loci.Attachment) (loci.Attachment, error) {
 	}
 	t.LinkResponse(a.ID, m.current.ID)
 	return a, m.atlas.workspace.checkStorageQuota()
-}
-
-// requireActive returns state_conflict for a memory that cannot be changed.
-func (m *Memory) requireActive() error {
-	if _, err := loci.MemoryStates.Apply(m.current.Status, "changed"); err != nil {
-		return err
-	}
-	return m.atlas.requireActive()
 }
 
 // countAttachments counts the attachments of a locked memory, without expired uploads.
@@ -111,7 +100,7 @@ func (t *Tx) Attachment(id loci.ID) (*Attachment, error) {
 		return nil, sqldb.MapNoRows(err)
 	}
 	a := &Attachment{}
-	if a.memory, err = t.Memory(memory); err != nil {
+	if a.memory, err = t.Memory(memory, InAnyState); err != nil {
 		return nil, err
 	}
 	a.record, err = attachmentdb.Scan(t.conn.Row(`SELECT`+attachmentdb.Columns+`FROM attachments x WHERE x.id = ?1`+
@@ -139,7 +128,7 @@ func (a *Attachment) Record() loci.Attachment {
 func (a *Attachment) StoredSHA256() string { return a.record.StoredSHA256 }
 
 // RequireActive returns state_conflict for an attachment of a memory that cannot be changed.
-func (a *Attachment) RequireActive() error { return a.memory.requireActive() }
+func (a *Attachment) RequireActive() error { return a.memory.accept(ToChange) }
 
 // Activate makes a pending attachment with the properties of its object a part of the memory. Over the quota of the
 // owner it is refused.

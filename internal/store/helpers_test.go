@@ -27,7 +27,8 @@ var (
 	searchKeywords    = storetest.SearchKeywords
 	checkIntegrity    = storetest.CheckIntegrity
 	checkHealthy      = storetest.CheckHealthy
-	set, flush        = storetest.Update, storetest.Flush
+	set, review       = storetest.Update, storetest.Review
+	flush             = storetest.Flush
 )
 
 // newService returns a service on the store: the rules of what may be done stand there.

@@ -44,9 +44,6 @@ func newNoMemberError() error {
 
 // SetRole gives a member another role than owner.
 func (w *Workspace) SetRole(userID loci.ID, role loci.Role) (m loci.Member, err error) {
-	if err := w.requireActive(); err != nil {
-		return m, err
-	}
 	if m, err = w.member(userID); err != nil {
 		return m, err
 	}
@@ -95,9 +92,6 @@ func (w *Workspace) endMembership(userID loci.ID) error {
 // and what it holds.
 func (w *Workspace) Transfer(userID loci.ID) error {
 	if err := w.requireTeam(); err != nil {
-		return err
-	}
-	if err := w.requireActive(); err != nil {
 		return err
 	}
 	if userID == w.t.actor.UserID {

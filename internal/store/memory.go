@@ -127,7 +127,7 @@ func NewIndexEntry(title, content string) IndexEntry {
 // AddMemory stores a memory in the atlas; e is the entry of its text. Its creator is the actor, unless another one
 // is given.
 func (a *Atlas) AddMemory(m loci.Memory, e IndexEntry) (loci.Memory, error) {
-	if err := a.requireActive(); err != nil {
+	if err := a.accept(ToChange); err != nil {
 		return m, err
 	}
 	t := a.t

@@ -71,8 +71,7 @@ func TestWritesStoreEachFieldOfAMemory(t *testing.T) {
 		diffFields(t, "created", &got, &want)
 
 		plain := add(t, s, ann, "", "without more", func(m *loci.Memory) { m.Tags = []string{} })
-		updated := set(t, s, ann, plain.ID, func(h *store.Memory, m *loci.Memory) {
-			h.MarkReviewed()
+		updated := review(t, s, ann, plain.ID, func(m *loci.Memory) {
 			fillMemory(m, slices.Concat(fieldsOfStore, fieldsOnlyCreated)...)
 		})
 		got, _ = lookUp(t, s, ann, plain.ID)

@@ -302,9 +302,9 @@ func (m *memoryModel) act() {
 		n := 1 + m.below(l.Version+1, "version")
 		out, err = m.service.RevertMemory(ctx, caller,
 			loci.RevertMemory{MemoryID: l.ID, Version: loci.VersionNumber(n)})
-		if code == "" && n > l.Version {
+		if code = conflict(active); code == "" && n > l.Version {
 			code = loci.CodeNotFound
-		} else if code = conflict(active); code == "" {
+		} else if code == "" {
 			v := l.versions[n-1]
 			m.next(l, actor, func(n *loci.Memory) {
 				n.Content, n.Title, n.TitleDerived, n.Type, n.Tags = v.Content, v.Title, v.TitleDerived, v.Type, v.Tags

@@ -23,15 +23,17 @@ type Memory struct {
 	rowID   int64
 	atlas   Atlas
 	current loci.Memory
-
-	reviewed bool
+	purpose Purpose
 }
 
 // Memory returns the handle of a memory. Out of scope it is NotFound, and Forbidden where the actor may only read.
-func (t *Tx) Memory(id loci.ID) (*Memory, error) { return t.openMemory(`WHERE e.id = ?2`, id) }
+// Another If-Match is a version_conflict, a status or a container against the purpose a state_conflict.
+func (t *Tx) Memory(id loci.ID, p Purpose) (*Memory, error) {
+	return t.openMemory(p, `WHERE e.id = ?2`, id)
+}
 
-func (t *Tx) openMemory(which string, args ...any) (*Memory, error) {
-	m := &Memory{t: t, atlas: Atlas{t: t, workspace: Workspace{t: t}}}
+func (t *Tx) openMemory(p Purpose, which string, args ...any) (*Memory, error) {
+	m := &Memory{t: t, atlas: Atlas{t: t, workspace: Workspace{t: t}}, purpose: p}
 	var err error
 	var isFormer bool
 	m.current, err = t.scanMemory(t.row(`SELECT`+memoryColumns+`, e.row_id, e.title_derived IS NULL,`+
@@ -46,7 +48,26 @@ func (t *Tx) openMemory(which string, args ...any) (*Memory, error) {
 	if err = m.atlas.workspace.authorize(err, minimum); err == nil && isFormer {
 		err = m.recognizeTitle()
 	}
+	if err == nil {
+		err = t.checkIfMatch(m.current.EntityTag())
+	}
+	if err == nil {
+		err = m.accept(p)
+	}
 	return m, err
+}
+
+// accept returns state_conflict where the memory or its containers refuse a purpose.
+func (m *Memory) accept(p Purpose) error {
+	if p == ToChange {
+		if _, err := loci.MemoryStates.Apply(m.current.Status, "changed"); err != nil {
+			return err
+		}
+	}
+	if p == ToChange || p == ToMove {
+		return m.atlas.accept(ToChange)
+	}
+	return nil
 }
 
 // recognizeTitle marks the title of a row of schema 1 as derived if it is the derived one of the first version.
@@ -102,20 +123,14 @@ func (m *Memory) Record() loci.Memory { return m.current }
 // Secrets returns the workspace's policy for credentials in texts.
 func (m *Memory) Secrets() loci.SecretsPolicy { return m.atlas.Secrets() }
 
-// MarkReviewed makes Update record a review by the actor. A review is possible in every state, also in archived
-// containers.
-func (m *Memory) MarkReviewed() { m.reviewed = true }
+// isReview reports whether an update records a review by the actor.
+func (m *Memory) isReview() bool { return m.purpose == ToReview }
 
 // Update stores next as the present version and keeps the former version. The fields that withFixedFields keeps do not
-// change. Without a difference it stores no version. The entry is that of next's text, or nil.
+// change. Without a difference it stores no version, except of a review. The entry is that of next's text, or nil.
 func (m *Memory) Update(next loci.Memory, entry *IndexEntry) (loci.Memory, error) {
-	if !m.reviewed {
-		if err := m.atlas.requireActive(); err != nil {
-			return next, err
-		}
-	}
 	next = m.withFixedFields(next)
-	if !m.reviewed && checksum.Memory(next) == checksum.Memory(m.current) {
+	if !m.isReview() && checksum.Memory(next) == checksum.Memory(m.current) {
 		m.t.LinkResponse(shownBy(next)...)
 		return m.current, nil
 	}
@@ -143,7 +158,7 @@ func (m *Memory) applyUpdate(next loci.Memory, entry *IndexEntry) (loci.Memory, 
 		}
 	}
 	next.Version, next.UpdatedAt = was.Version+1, max(t.conn.Now, was.UpdatedAt+1)
-	if m.reviewed {
+	if m.isReview() {
 		next.VerifiedAt, next.VerifiedBy = next.UpdatedAt, t.actor.UserID
 	}
 	next.Expired = next.ValidUntil != 0 && next.ValidUntil <= t.conn.Now
@@ -228,7 +243,7 @@ func (m *Memory) changedColumns(next loci.Memory, hash int64) (string, []any) {
 	to("tags", sqldb.EncodeStrings(next.Tags))
 	to("updated_at", next.UpdatedAt)
 	to("updated_by", m.t.actor.UserID)
-	if m.reviewed {
+	if m.isReview() {
 		to("verified_at", next.VerifiedAt)
 		to("verified_by", next.VerifiedBy)
 		to("evidence", next.Evidence)
@@ -254,7 +269,7 @@ func (m *Memory) withFixedFields(next loci.Memory) loci.Memory {
 	was := m.current
 	next.ID, next.CreatedBy, next.CreatedAt, next.Source = was.ID, was.CreatedBy, was.CreatedAt, was.Source
 	next.AgentID, next.SessionID, next.AttachmentIDs = was.AgentID, was.SessionID, was.AttachmentIDs
-	if !m.reviewed {
+	if !m.isReview() {
 		next.VerifiedAt, next.VerifiedBy, next.Evidence = was.VerifiedAt, was.VerifiedBy, was.Evidence
 		next.Confidence, next.ValidUntil = was.Confidence, was.ValidUntil
 	}

@@ -437,7 +437,7 @@ func TestReplacementOfManyIsRefused(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, err = store.Write(ctx, s, ann, func(tx *store.Tx) (out loci.Memory, err error) {
-				m, err := tx.Memory(old)
+				m, err := tx.Memory(old, store.ToMove)
 				if err != nil {
 					return out, err
 				}

@@ -53,10 +53,7 @@ func (t *Tx) Mailroom(id, replyTo loci.ID) (*Mailroom, error) {
 	if err != nil {
 		return nil, sqldb.MapNoRows(err)
 	}
-	w, err := t.openWorkspace(loci.RoleMember, "KEY SHARE", `WHERE e.id = ?2`, id)
-	if err == nil {
-		err = w.requireActive()
-	}
+	w, err := t.openWorkspace(loci.RoleMember, ToChange, "KEY SHARE", `WHERE e.id = ?2`, id)
 	if err != nil {
 		return nil, err
 	}

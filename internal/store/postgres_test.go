@@ -35,7 +35,7 @@ func TestReadWithIdempotencyKeySeesOneSnapshot(t *testing.T) {
 			if err != nil {
 				return first, err
 			}
-			set(t, s, ann, id, func(_ *store.Memory, m *loci.Memory) { m.Content = "another text" })
+			set(t, s, ann, id, func(m *loci.Memory) { m.Content = "another text" })
 			list, err := tx.Versions(id, store.Page{Limit: 10})
 			if err == nil && (len(list.Items) != 1 || list.Items[0].Content != "text") {
 				t.Errorf("the versions after a concurrent update are %v", list.Items)
@@ -328,7 +328,7 @@ func TestFlushDoesNotWaitForWriters(t *testing.T) {
 		got := make(chan bool)
 		manager.Go(func() {
 			store.Write(ctx, s, ann, func(tx *store.Tx) (loci.Empty, error) {
-				_, err := tx.Atlas(m.AtlasID, loci.RoleAdmin)
+				_, err := tx.Atlas(m.AtlasID, loci.RoleAdmin, store.ToChange)
 				close(got)
 				return loci.Empty{}, err
 			})
@@ -393,7 +393,7 @@ func TestRepeatedResponseToAnInvitationIsAConflict(t *testing.T) {
 		crew := team(t, s, ann, nil)
 		token := []byte("the hash of a token")
 		i, err := store.Write(ctx, s, ann, func(tx *store.Tx) (loci.Invitation, error) {
-			w, err := tx.Workspace(crew, loci.RoleAdmin)
+			w, err := tx.Workspace(crew, loci.RoleAdmin, store.ToChange)
 			if err != nil {
 				return loci.Invitation{}, err
 			}

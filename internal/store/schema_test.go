@@ -142,7 +142,7 @@ func TestRowIDOfADeletedMemoryIsNotReused(t *testing.T) {
 		ann := user(t, s, "ann")
 		gone := add(t, s, ann, "", "the blue boat").ID
 		if _, err := store.Write(ctx, s, ann, func(tx *store.Tx) (loci.Empty, error) {
-			m, err := tx.Memory(gone)
+			m, err := tx.Memory(gone, store.InAnyState)
 			if err != nil {
 				return loci.Empty{}, err
 			}

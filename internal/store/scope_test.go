@@ -70,7 +70,7 @@ func TestRolesDecideWhoGetsAHandle(t *testing.T) {
 			{cid, loci.RoleAdmin, loci.CodeForbidden}, {cid, loci.RoleMember, ""},
 			{eve, loci.RoleMember, loci.CodeNotFound}} {
 			_, err := store.Write(ctx, s, c.who, func(tx *store.Tx) (loci.Empty, error) {
-				_, err := tx.Workspace(crew, c.least)
+				_, err := tx.Workspace(crew, c.least, store.ToChange)
 				return loci.Empty{}, err
 			})
 			if c.code == "" && err != nil || c.code != "" && !loci.Is(err, c.code) {

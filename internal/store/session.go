@@ -83,7 +83,7 @@ func (s *Session) Record() loci.Session { return s.Row.Record() }
 func (s *Session) Memories() *Atlas { return &s.atlas }
 
 // RequirePlace returns state_conflict where the workspace or the atlas is archived.
-func (s *Session) RequirePlace() error { return s.atlas.requireActive() }
+func (s *Session) RequirePlace() error { return s.atlas.accept(ToChange) }
 
 // RequireChangeable returns state_conflict where the session, its atlas or its workspace is archived.
 func (s *Session) RequireChangeable() error {
@@ -91,7 +91,7 @@ func (s *Session) RequireChangeable() error {
 }
 
 func requireChangeable(r *sessiondb.Row, a *Atlas) error {
-	if err := a.requireActive(); err != nil {
+	if err := a.accept(ToChange); err != nil {
 		return err
 	}
 	_, err := loci.ArchivedSessionStates.Apply(accountdb.ContainerStatus(r.Archived), "changed")
@@ -179,7 +179,7 @@ func (t *Tx) SessionByExternalID(workspaceID loci.ID, kind loci.SessionKind, ada
 
 // AddSession makes a session of the actor in the atlas.
 func (a *Atlas) AddSession(r loci.Session) (*Session, error) {
-	if err := a.requireActive(); err != nil {
+	if err := a.accept(ToChange); err != nil {
 		return nil, err
 	}
 	t := a.t

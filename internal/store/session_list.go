@@ -178,19 +178,16 @@ func (v *SessionView) PolicyOf() (p loci.Policy, err error) {
 	return sessiondb.ReadPolicy(v.t.conn, v.UserID, rowID)
 }
 
-// PolicyWorkspace returns the handle of the workspace of a policy; without an id it is the default one.
+// PolicyWorkspace returns the handle of the workspace of a policy, to change it; without an id it is the default one.
 func (t *Tx) PolicyWorkspace(id loci.ID) (*Workspace, error) {
 	if id == "" {
 		return t.DefaultWorkspace(loci.RoleMember)
 	}
-	return t.openWorkspace(loci.RoleMember, "KEY SHARE", `WHERE e.id = ?2`, id)
+	return t.openWorkspace(loci.RoleMember, ToChange, "KEY SHARE", `WHERE e.id = ?2`, id)
 }
 
 // SetPolicy replaces the automatic memory of the actor in the workspace.
 func (w *Workspace) SetPolicy(p loci.Policy) (loci.Policy, error) {
-	if err := w.requireActive(); err != nil {
-		return p, err
-	}
 	var atlas int64
 	if p.AtlasID != "" {
 		r, err := w.t.resolveScope(Filter{AtlasID: p.AtlasID})

@@ -134,7 +134,7 @@ func TestInitialSchemaIsUpgraded(t *testing.T) {
 					t.Errorf("the column of the next migration exists: %v", next)
 				}
 				checkIntegrity(t, s, true) // the memory has no bands of near duplicates
-				set(t, s, ann, "old", func(_ *store.Memory, m *loci.Memory) { m.Content += ", and changed" })
+				set(t, s, ann, "old", func(m *loci.Memory) { m.Content += ", and changed" })
 				m := add(t, s, ann, "", "New in a schema of today")
 				if list := ids(t, s, ann, store.Filter{}, 10); !slices.Equal(list, []loci.ID{m.ID, "old", "given"}) {
 					t.Errorf("listed %q", list)

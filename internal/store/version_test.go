@@ -19,7 +19,7 @@ import (
 func rewrite(t testing.TB, s *store.Store, actor *identity.Actor, id loci.ID, content string) loci.Memory {
 	t.Helper()
 	m, err := store.Write(ctx, s, actor, func(tx *store.Tx) (loci.Memory, error) {
-		h, err := tx.Memory(id)
+		h, err := tx.Memory(id, store.ToChange)
 		if err != nil {
 			return loci.Memory{}, err
 		}
@@ -37,7 +37,7 @@ func rewrite(t testing.TB, s *store.Store, actor *identity.Actor, id loci.ID, co
 func version(t testing.TB, s *store.Store, actor *identity.Actor, id loci.ID, n int) (loci.MemoryVersion, error) {
 	t.Helper()
 	return store.Write(ctx, s, actor, func(tx *store.Tx) (loci.MemoryVersion, error) {
-		h, err := tx.Memory(id)
+		h, err := tx.Memory(id, store.ToChange)
 		if err != nil {
 			return loci.MemoryVersion{}, err
 		}

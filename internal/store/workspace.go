@@ -81,17 +81,17 @@ func (t *Tx) plan(o owner) identity.Plan {
 }
 
 // Workspace returns the handle of a workspace. Out of scope it is NotFound, with too low a role Forbidden.
-func (t *Tx) Workspace(id loci.ID, minimum loci.Role) (*Workspace, error) {
-	return t.openWorkspace(minimum, "UPDATE", `WHERE e.id = ?2`, id)
+func (t *Tx) Workspace(id loci.ID, minimum loci.Role, p Purpose) (*Workspace, error) {
+	return t.openWorkspace(minimum, p, "UPDATE", `WHERE e.id = ?2`, id)
 }
 
-// DefaultWorkspace returns the handle of the workspace of a call that names none.
+// DefaultWorkspace returns the handle of the workspace of a call that names none, to change it.
 func (t *Tx) DefaultWorkspace(minimum loci.Role) (*Workspace, error) {
 	which, args, err := t.defaultWorkspace()
 	if err != nil {
 		return nil, err
 	}
-	return t.openWorkspace(minimum, "KEY SHARE", which, args...)
+	return t.openWorkspace(minimum, ToChange, "KEY SHARE", which, args...)
 }
 
 // defaultWorkspace returns the condition of the actor's personal workspace. A token that does not reach it uses the
@@ -121,12 +121,15 @@ func (t *Tx) defaultWorkspace() (which string, args []any, err error) {
 	return `WHERE e.id = ?2`, []any{reached[0]}, nil
 }
 
-func (t *Tx) openWorkspace(minimum loci.Role, lock, which string, args ...any) (*Workspace, error) {
+func (t *Tx) openWorkspace(minimum loci.Role, p Purpose, lock, which string, args ...any) (*Workspace, error) {
 	w := &Workspace{t: t}
 	err := t.queryRow(`SELECT w.row_id, w.id, w.name, w.personal_of IS NOT NULL, m.role, w.archived`+ownerColumns+
 		`FROM workspaces e`+t.membershipJoin("e.row_id")+ownerJoin+which+t.conn.LockClause(lock, "w, m"), args,
 		append([]any{&w.rowID, &w.id, &w.name, &w.personal, &w.role, &w.archived}, w.owner.scanDest()...)...)
-	return w, w.authorize(err, minimum)
+	if err = w.authorize(err, minimum); err == nil {
+		err = w.accept(p)
+	}
+	return w, err
 }
 
 // authorize checks scope (by the error of the query), role and idempotency, in this order.
@@ -143,8 +146,11 @@ func (w *Workspace) authorize(err error, minimum loci.Role) error {
 	return loci.NewError(loci.CodeForbidden)
 }
 
-// requireActive returns state_conflict for a change of an archived workspace.
-func (w *Workspace) requireActive() error {
+// accept returns state_conflict where the workspace is archived and refuses a purpose.
+func (w *Workspace) accept(p Purpose) error {
+	if p != ToChange {
+		return nil
+	}
 	_, err := loci.WorkspaceStates.Apply(accountdb.ContainerStatus(w.archived), "changed")
 	return err
 }
@@ -161,15 +167,23 @@ func (w *Workspace) requireTeam() error {
 // Record returns the present record of the workspace.
 func (w *Workspace) Record() (loci.Workspace, error) { return w.t.WorkspaceRecord(w.id) }
 
-// Update writes name and settings of the record.
-func (w *Workspace) Update(r loci.Workspace) error {
-	if err := w.requireActive(); err != nil {
-		return err
+// Update writes name and settings of the record that change makes of the present one.
+func (w *Workspace) Update(change func(*loci.Workspace)) (loci.Workspace, error) {
+	r, err := w.Record()
+	if err == nil {
+		err = w.t.checkIfMatch(r.EntityTag())
 	}
+	if err != nil {
+		return r, err
+	}
+	change(&r)
 	w.t.LinkResponse(w.id)
-	_, err := w.t.exec(`UPDATE workspaces SET name = ?2, secrets = ?3, updated_at = ?4 WHERE row_id = ?1`, w.rowID,
+	_, err = w.t.exec(`UPDATE workspaces SET name = ?2, secrets = ?3, updated_at = ?4 WHERE row_id = ?1`, w.rowID,
 		r.Name, r.Settings.Secrets, max(w.t.conn.Now, r.UpdatedAt+1))
-	return err
+	if err != nil {
+		return r, err
+	}
+	return w.Record()
 }
 
 // SetArchived archives or restores a team workspace.

@@ -153,7 +153,7 @@ func TestCopiedVectorsReplaceThoseBeforeThePreviousText(t *testing.T) {
 		}
 		w.round(t)
 		for i := range 3 {
-			storetest.Update(t, s, ann, changed.ID, func(_ *store.Memory, m *loci.Memory) {
+			storetest.Update(t, s, ann, changed.ID, func(m *loci.Memory) {
 				m.Content = fmt.Sprint("memory number ", i)
 				m.Title = title.Derive(m.Content)
 			})

@@ -87,7 +87,7 @@ func TestListDescribesGrants(t *testing.T) {
 func (w world) leave(t testing.TB, actor *identity.Actor, team loci.ID) {
 	t.Helper()
 	if _, err := store.Write(context.Background(), w.s, actor, func(tx *store.Tx) (loci.Empty, error) {
-		h, err := tx.Workspace(team, loci.RoleMember)
+		h, err := tx.Workspace(team, loci.RoleMember, store.InAnyState)
 		if err != nil {
 			return loci.Empty{}, err
 		}

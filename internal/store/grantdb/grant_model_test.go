@@ -203,7 +203,7 @@ func (m *grantModel) leave() {
 	}
 	team := rapid.SampledFrom(m.joined).Draw(m.t, "team")
 	if _, err := store.Write(context.Background(), m.store(), m.bob, func(tx *store.Tx) (loci.Empty, error) {
-		w, err := tx.Workspace(team, loci.RoleMember)
+		w, err := tx.Workspace(team, loci.RoleMember, store.InAnyState)
 		if err != nil {
 			return loci.Empty{}, err
 		}

@@ -40,16 +40,13 @@ func busyStore(t *testing.T, s *store.Store, actor *identity.Actor, places []str
 			})
 			all = append(all, string(m.ID))
 		case k < 10:
-			set(t, s, actor, one(), func(_ *store.Memory, m *loci.Memory) { m.Content += "\n" + text() })
+			set(t, s, actor, one(), func(m *loci.Memory) { m.Content += "\n" + text() })
 		case k < 12:
-			set(t, s, actor, one(), func(_ *store.Memory, m *loci.Memory) { m.Content, m.Tags = text(), nil })
+			set(t, s, actor, one(), func(m *loci.Memory) { m.Content, m.Tags = text(), nil })
 		case k < 13:
-			set(t, s, actor, one(), func(h *store.Memory, m *loci.Memory) {
-				m.ValidUntil = loci.Time(r.IntN(9))
-				h.MarkReviewed()
-			})
+			review(t, s, actor, one(), func(m *loci.Memory) { m.ValidUntil = loci.Time(r.IntN(9)) })
 		case k < 15:
-			set(t, s, actor, one(), func(_ *store.Memory, m *loci.Memory) {
+			set(t, s, actor, one(), func(m *loci.Memory) {
 				if m.Status == loci.MemoryActive {
 					m.Status = loci.MemoryArchived
 				} else if m.SupersededBy == "" {
@@ -290,13 +287,13 @@ func checkRepair(t *testing.T, s *store.Store, actor *identity.Actor, crew loci.
 	var ids []loci.ID
 	for i := range 3 {
 		m := add(t, s, actor, crew, fmt.Sprintf("é %s number %d has a sentence of its own", name, i))
-		set(t, s, actor, m.ID, func(_ *store.Memory, m *loci.Memory) { m.Content += " and more" })
+		set(t, s, actor, m.ID, func(m *loci.Memory) { m.Content += " and more" })
 		ids = append(ids, m.ID)
 	}
 	switch of {
 	case "many":
 		for range 2 {
-			set(t, s, actor, ids[1], func(_ *store.Memory, m *loci.Memory) { m.Content += " é" })
+			set(t, s, actor, ids[1], func(m *loci.Memory) { m.Content += " é" })
 		}
 	case "old":
 		supersede(t, s, actor, ids[1], ids[0])
@@ -305,7 +302,7 @@ func checkRepair(t *testing.T, s *store.Store, actor *identity.Actor, crew loci.
 		return ids[1]
 	}
 	flush(t, s, crew)
-	set(t, s, actor, ids[0], func(_ *store.Memory, m *loci.Memory) { m.Tags = []string{"dead", "before"} })
+	set(t, s, actor, ids[0], func(m *loci.Memory) { m.Tags = []string{"dead", "before"} })
 	flush(t, s, crew)
 	add(t, s, actor, crew, "A sentence in the log, of "+name)
 	return ids[1]

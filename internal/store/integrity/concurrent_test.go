@@ -42,7 +42,7 @@ func TestInspectingAndPurgingBesideWritersIsSafe(t *testing.T) {
 					return err
 				}
 				_, err = store.Write(ctx, server, ann, func(tx *store.Tx) (loci.Memory, error) {
-					h, err := tx.Memory(m.ID)
+					h, err := tx.Memory(m.ID, store.ToMove)
 					if err != nil {
 						return m, err
 					}

@@ -34,7 +34,7 @@ func onSQLiteFile(t *testing.T, f func(t *testing.T, d storetest.Database, actor
 	var ids []loci.ID
 	for i := range 150 {
 		m := add(t, s, ann, "", fmt.Sprintf("Memory %d %s", i, strings.Repeat("filler ", 60)))
-		set(t, s, ann, m.ID, func(_ *store.Memory, m *loci.Memory) { m.Content = "Another text, " + m.Content })
+		set(t, s, ann, m.ID, func(m *loci.Memory) { m.Content = "Another text, " + m.Content })
 		ids = append(ids, m.ID)
 	}
 	flush(t, s, record(t, s, ann, ids[0]).WorkspaceID)

@@ -21,7 +21,7 @@ func addDeletedAtlas(t *testing.T, s *store.Store, ann *identity.Actor, memories
 	crew = team(t, s, ann, nil)
 	add(t, s, ann, crew, "the harbour is kept")
 	atlas, err := store.Write(ctx, s, ann, func(tx *store.Tx) (loci.ID, error) {
-		w, err := tx.Workspace(crew, loci.RoleOwner)
+		w, err := tx.Workspace(crew, loci.RoleOwner, store.InAnyState)
 		if err != nil {
 			return "", err
 		}

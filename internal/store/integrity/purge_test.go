@@ -77,7 +77,7 @@ func withEncryptionKey(actor *identity.Actor, key string) *identity.Actor {
 func supersede(t *testing.T, s *store.Store, actor *identity.Actor, old, by loci.ID) {
 	t.Helper()
 	_, err := store.Write(ctx, s, actor, func(tx *store.Tx) (loci.Memory, error) {
-		h, err := tx.Memory(old)
+		h, err := tx.Memory(old, store.ToMove)
 		if err != nil {
 			return loci.Memory{}, err
 		}
@@ -95,7 +95,7 @@ func supersede(t *testing.T, s *store.Store, actor *identity.Actor, old, by loci
 func remove(t *testing.T, s *store.Store, actor *identity.Actor, id loci.ID) {
 	t.Helper()
 	_, err := store.Write(ctx, s, actor, func(tx *store.Tx) (loci.Empty, error) {
-		h, err := tx.Memory(id)
+		h, err := tx.Memory(id, store.InAnyState)
 		if err != nil {
 			return loci.Empty{}, err
 		}
@@ -127,21 +127,18 @@ func makeHistory(t *testing.T, d storetest.Database, s *store.Store, actor *iden
 	})
 	at := m.WorkspaceID
 	flush(t, s, at)
-	set(t, s, actor, m.ID, func(_ *store.Memory, m *loci.Memory) { m.Content += "\nA line of quinceberries." })
-	set(t, s, actor, m.ID, func(_ *store.Memory, m *loci.Memory) {
+	set(t, s, actor, m.ID, func(m *loci.Memory) { m.Content += "\nA line of quinceberries." })
+	set(t, s, actor, m.ID, func(m *loci.Memory) {
 		m.Content = "Short, with quinceberries and a lummoxite"
 	})
 	for i := range 9 { // enough segments for a merge
 		note(i + 2)
-		set(t, s, withEncryptionKey(actor, fmt.Sprint("set", i)), m.ID, func(_ *store.Memory, m *loci.Memory) {
+		set(t, s, withEncryptionKey(actor, fmt.Sprint("set", i)), m.ID, func(m *loci.Memory) {
 			m.Content = fmt.Sprintf("%d of quinceberries\n%s", i, long[i*len(line):])
 		})
 		flush(t, s, at)
 	}
-	set(t, s, actor, m.ID, func(h *store.Memory, m *loci.Memory) {
-		m.Evidence, m.ValidUntil = "whirlimagigs were seen", 99
-		h.MarkReviewed()
-	})
+	review(t, s, actor, m.ID, func(m *loci.Memory) { m.Evidence, m.ValidUntil = "whirlimagigs were seen", 99 })
 	before := add(t, s, actor, workspace, "A Clankerblossom was deleted before, with lummoxites")
 	flush(t, s, at)
 	remove(t, s, actor, before.ID)
@@ -152,7 +149,7 @@ func makeHistory(t *testing.T, d storetest.Database, s *store.Store, actor *iden
 	}
 	supersede(t, s, actor, first, m.ID)
 	supersede(t, s, actor, m.ID, after)
-	set(t, s, actor, m.ID, func(h *store.Memory, _ *loci.Memory) { h.MarkReviewed() }) // in the log
+	review(t, s, actor, m.ID, func(*loci.Memory) {}) // in the log
 	return m.ID, others
 }
 
@@ -438,7 +435,7 @@ func TestPurgeRewritesOnlySegmentsOfTheMemory(t *testing.T) {
 		m := add(t, s, ann, "", "the blue boat")
 		remaining := add(t, s, ann, "", "the red bicycle")
 		flush(t, s, m.WorkspaceID)
-		set(t, s, ann, remaining.ID, func(_ *store.Memory, m *loci.Memory) { m.Content = "the green bicycle" })
+		set(t, s, ann, remaining.ID, func(m *loci.Memory) { m.Content = "the green bicycle" })
 		purged := add(t, s, ann, "", "the yellow tram")
 		flush(t, s, m.WorkspaceID)
 		segments := func() []string { return d.Query(t, `SELECT row_id FROM segments ORDER BY row_id`) }

@@ -89,7 +89,7 @@ func Join(t testing.TB, s *store.Store, owner *identity.Actor, workspace loci.ID
 	role loci.Role) {
 	t.Helper()
 	i, err := store.Write(context.Background(), s, owner, func(tx *store.Tx) (loci.Invitation, error) {
-		w, err := tx.Workspace(workspace, loci.RoleAdmin)
+		w, err := tx.Workspace(workspace, loci.RoleAdmin, store.ToChange)
 		if err != nil {
 			return loci.Invitation{}, err
 		}
@@ -185,16 +185,27 @@ func CheckHealthy(t testing.TB, s *store.Store) integrity.Report {
 }
 
 // Update changes a memory.
-func Update(t testing.TB, s *store.Store, actor *identity.Actor, id loci.ID,
-	change func(h *store.Memory, m *loci.Memory)) loci.Memory {
+func Update(t testing.TB, s *store.Store, actor *identity.Actor, id loci.ID, change func(m *loci.Memory)) loci.Memory {
+	t.Helper()
+	return update(t, s, actor, id, store.ToMove, change)
+}
+
+// Review records a review of a memory.
+func Review(t testing.TB, s *store.Store, actor *identity.Actor, id loci.ID, change func(m *loci.Memory)) loci.Memory {
+	t.Helper()
+	return update(t, s, actor, id, store.ToReview, change)
+}
+
+func update(t testing.TB, s *store.Store, actor *identity.Actor, id loci.ID, p store.Purpose,
+	change func(m *loci.Memory)) loci.Memory {
 	t.Helper()
 	m, err := store.Write(context.Background(), s, actor, func(tx *store.Tx) (loci.Memory, error) {
-		h, err := tx.Memory(id)
+		h, err := tx.Memory(id, p)
 		if err != nil {
 			return loci.Memory{}, err
 		}
 		next := h.Record()
-		change(h, &next)
+		change(&next)
 		return h.Update(next, nil)
 	})
 	if err != nil {

@@ -1,0 +1,32 @@
+package store
+
+import (
+	"strings"
+
+	"github.com/loci-memory/loci"
+)
+
+// A Purpose is the use of a handle. Together with the role and the If-Match of the call, it decides at the opening
+// whether the record takes the use, so that no write can forget it.
+type Purpose int
+
+// The purposes.
+const (
+	ToChange   Purpose = iota // an active record in active containers
+	ToMove                    // to another status, in active containers
+	ToReview                  // a memory, in any status and container
+	InAnyState                // a deletion, or a use with conditions of its own
+)
+
+// checkIfMatch compares the entity tag of a record with the If-Match of the call.
+func (t *Tx) checkIfMatch(tag string) error {
+	if t.actor.IfMatch == "" {
+		return nil
+	}
+	for wanted := range strings.SplitSeq(t.actor.IfMatch, ",") {
+		if wanted = strings.TrimSpace(wanted); wanted == tag || wanted == "*" {
+			return nil
+		}
+	}
+	return loci.NewError(loci.CodeVersionConflict)
+}
