@@ -217,6 +217,6 @@ func TestSetupShowsBrokenHooks(t *testing.T) {
 	if err := os.WriteFile(path, []byte("{\n  \"hooks\": {,}\n}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	d.expectRun(t, 0, "The hooks of Claude Code: "+path+": line 2: ", "setup")
-	d.expectRun(t, 1, "line 2: ", "setup", "claude", "--hooks")
+	d.expectRun(t, 0, "The hooks of Claude Code: "+path+": line 2, column 13: ", "setup")
+	d.expectRun(t, 1, "line 2, column 13: ", "setup", "claude", "--hooks")
 }

@@ -132,7 +132,8 @@ func TestSetupNamesLineOfMalformedFile(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(d.home, ".claude.json"), []byte("{\n  \"a\": 1,,\n}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if code := d.run("setup", "claude"); code != 1 || !strings.Contains(d.err.String(), ".claude.json: line 2: ") {
+	if code := d.run("setup", "claude"); code != 1 ||
+		!strings.Contains(d.err.String(), ".claude.json: line 2, column 10: ") {
 		t.Errorf("%d %s", code, d.err.String())
 	}
 	if code := d.run("setup"); code != 0 || !strings.Contains(d.out.String(), "line 2") {

@@ -77,7 +77,7 @@ func (c Change) try() (out Outcome, err error) {
 	if err != nil {
 		return out, err
 	}
-	after, action, err := c.edit(f.document)
+	after, action, err := c.edit(f)
 	if err != nil {
 		return out, inFile(f.path, err)
 	}
@@ -122,7 +122,7 @@ func (c Change) open() (chosen candidate, err error) {
 		if err != nil {
 			return chosen, err
 		}
-		if found, err := c.isIn(at.document); err == nil && found {
+		if found, err := c.isIn(at); err == nil && found {
 			return at, nil
 		}
 		if chosen.file == nil && at.text != nil {
@@ -149,11 +149,11 @@ func (c Change) read(path string) (at candidate, err error) {
 }
 
 // edit returns the changed text.
-func (c Change) edit(d document) (after []byte, action Action, err error) {
+func (c Change) edit(f candidate) (after []byte, action Action, err error) {
 	if c.Hooks {
-		return c.Client.hooks.form.edit(c, d)
+		return c.Client.hooks.form.edit(c, f)
 	}
-	entry, found, err := d.Value(c.Client.container, c.Entry)
+	entry, found, err := f.Value(c.Client.container, c.Entry)
 	switch {
 	case err != nil:
 		return nil, "", err
@@ -163,7 +163,7 @@ func (c Change) edit(d document) (after []byte, action Action, err error) {
 		if old, _, ok := c.Client.read(entry); !c.Force && !(ok && old.isLoci(c.System.Self)) {
 			return nil, "", c.foreign(entry, "removes")
 		}
-		after, err = c.Client.remove(d, c.Entry)
+		after, err = c.Client.remove(f, c.Entry)
 		return after, Removed, err
 	case !found:
 		action = Added
@@ -177,7 +177,7 @@ func (c Change) edit(d document) (after []byte, action Action, err error) {
 			return nil, "", c.foreign(entry, "replaces")
 		}
 	}
-	after, err = c.Client.set(d, c.Entry, c.Client.template(*c.To).render(*c.To))
+	after, err = c.Client.set(f, c.Entry, c.Client.template(*c.To).render(*c.To))
 	return after, action, err
 }
 

@@ -93,10 +93,11 @@ func TestCircleOfLinksIsAnError(t *testing.T) {
 func TestRefusedFilesStay(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ client, text, want string }{
-		{"claude", "{\n  \"a\": 1\n  \"b\": 2\n}\n", "line 3: a comma is missing"},
-		{"codex", "a = 1\nb = \n", "line 2: "},
+		{"claude", "{\n  \"a\": 1\n  \"b\": 2\n}\n", "line 3, column 3: invalid character '\"' after object value"},
+		{"codex", "a = 1\nb = \n", "line 2, column 5: "},
 		{"zed", "{\"context_servers\": []}", "is not an object"},
 		{"codex", "mcp_servers = {a = {command = 'b'}}\n", "is not written as tables"},
+		{"codex", "mcp_servers.loci.command = 'loci'\nmcp_servers.loci.args = ['mcp']\n", "is not written as a table"},
 		{"cursor", `{"mcpServers": {"loci": {"command": "other", "env": {"KEY": "x"}}}}`, "leads to other"},
 		{"cursor", `{"mcpServers": {"loci": {"url": "https://a.example/mcp?key=x"}}}`, "leads to " +
 			"https://a.example ("},
@@ -128,7 +129,7 @@ func TestReadOnlyAndMalformedFilesStay(t *testing.T) {
 			if c.template(connection.to) == "" {
 				continue
 			}
-			for text, want := range map[string]string{"\n": "is read-only", "\n{]": "line 2: "} {
+			for text, want := range map[string]string{"\n": "is read-only", "\n{]": "line 2, column 2: "} {
 				w := newWorld(t)
 				path := w.write(c.Name, text)
 				if err := os.Chmod(path, 0o444); err != nil {

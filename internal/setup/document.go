@@ -1,14 +1,11 @@
 package setup
 
 import (
-	"bytes"
-	"encoding/json"
+	"errors"
+	"maps"
 	"reflect"
-	"strings"
 
 	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/internal/setup/jsonc"
-	"github.com/loci-memory/loci/internal/setup/tomltable"
 )
 
 // A document is the text of a client's file. Value reads an entry; Set and Remove return the changed text.
@@ -21,83 +18,77 @@ type document interface {
 // parse reads the text of a client's file. nil is that of a file which does not exist.
 func (c *Client) parse(text []byte) (document, error) {
 	if c.toml {
-		d, err := tomltable.Parse(text)
-		return tomlDocument{d}, err
+		return parseTOML(text)
 	}
-	return jsonc.Parse(text)
+	return parseJSON(text)
 }
 
-// A tomlDocument takes entries as JSON.
-type tomlDocument struct{ *tomltable.Document }
-
-// Set writes each member of the entry in a line.
-func (d tomlDocument) Set(container, name string, entry []byte) ([]byte, error) {
-	lines, err := tomlMembers(entry)
+// values returns all values of a text.
+func (c *Client) values(text []byte) (map[string]any, error) {
+	if !c.toml {
+		return jsonValues(text)
+	}
+	d, err := parseTOML(text)
 	if err != nil {
 		return nil, err
 	}
-	return d.Document.Set(container, name, lines)
-}
-
-// tomlMembers returns the members of a JSON object as TOML. Texts and lists of texts are the same in both; an object
-// becomes an inline table.
-func tomlMembers(object []byte) (members []string, err error) {
-	in := json.NewDecoder(bytes.NewReader(object))
-	_, err = in.Token()
-	for err == nil && in.More() {
-		var key json.Token
-		var value json.RawMessage
-		if key, err = in.Token(); err == nil {
-			err = in.Decode(&value)
-		}
-		if err == nil && value[0] == '{' {
-			var inner []string
-			inner, err = tomlMembers(value)
-			value = []byte("{ " + strings.Join(inner, ", ") + " }")
-		}
-		if err == nil {
-			members = append(members, key.(string)+" = "+string(value))
-		}
-	}
-	return members, err
+	return d.values, nil
 }
 
 // set returns the text with the entry, and makes sure that all else means what it meant.
-func (c *Client) set(d document, name string, entry []byte) ([]byte, error) {
-	after, err := d.Set(c.container, name, entry)
-	if err != nil {
-		return nil, err
-	}
-	changed, err := c.parse(after)
-	if err != nil {
-		return nil, notWritable(err)
-	}
+func (c *Client) set(f candidate, name string, entry []byte) ([]byte, error) {
 	var want any
-	got, _, err := changed.Value(c.container, name)
-	if json.Unmarshal(entry, &want) != nil || err != nil || !reflect.DeepEqual(got, want) {
-		return nil, notWritable(err)
-	}
-	return after, nil
-}
-
-// remove returns the text without the entry, and makes sure that the client can read it. It is nil if nothing remains.
-func (c *Client) remove(d document, name string) ([]byte, error) {
-	after, err := d.Remove(c.container, name)
-	if err != nil || after == nil {
+	if err := decodeJSON(entry, &want); err != nil {
 		return nil, err
 	}
-	changed, err := c.parse(after)
+	after, err := f.Set(c.container, name, entry)
 	if err != nil {
-		return nil, notWritable(err)
+		return nil, err
 	}
-	if _, found, err := changed.Value(c.container, name); found || err != nil {
-		return nil, notWritable(err)
-	}
-	return after, nil
+	return after, c.check(f.text, after, name, want)
 }
 
-// notWritable reports a text that the editors do not understand. Nothing was written.
+// remove returns the text without the entry, and makes sure that all else means what it meant. It is nil if nothing
+// remains.
+func (c *Client) remove(f candidate, name string) ([]byte, error) {
+	after, err := f.Remove(c.container, name)
+	if err != nil {
+		return nil, err
+	}
+	return after, c.check(f.text, after, name, nil)
+}
+
+// check compares the values of a text with those before a change of the entry, and the entry with the wanted one.
+func (c *Client) check(before, after []byte, name string, want any) error {
+	old, err := c.values(before)
+	changed, err2 := c.values(after)
+	if err = errors.Join(err, err2); err != nil {
+		return notWritable(err)
+	}
+	c.take(old, name)
+	if got := c.take(changed, name); !reflect.DeepEqual(got, want) || !sameValues(old, changed) {
+		return notWritable(nil)
+	}
+	return nil
+}
+
+// take removes the entry from the values, and returns it. An empty container is the same as none.
+func (c *Client) take(values map[string]any, name string) (entry any) {
+	container, _ := values[c.container].(map[string]any)
+	entry = container[name]
+	delete(container, name)
+	if len(container) == 0 {
+		delete(values, c.container)
+	}
+	return entry
+}
+
+func sameValues(a, b map[string]any) bool {
+	return maps.EqualFunc(a, b, func(a, b any) bool { return reflect.DeepEqual(a, b) })
+}
+
+// notWritable reports a change that would alter other settings, or that the client could not read. Nothing was written.
 func notWritable(err error) error {
-	return &loci.Error{Code: loci.CodeInternalError, Err: err,
-		Message: "The file cannot be changed so that its client can read it."}
+	return &loci.Error{Code: loci.CodeInternalError, Err: err, Message: "Loci cannot change its entry without " +
+		"changing other settings of the file. Change the entry by hand; nothing was changed."}
 }

@@ -1,13 +1,13 @@
 package setup
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/internal/setup/jsonc"
 )
 
 // A hookList is the form of a JSON file whose object "hooks" has, for each event, a list of groups of commands.
@@ -19,7 +19,7 @@ type hookList struct {
 // hooksContainer is the object of all events.
 const hooksContainer = "hooks"
 
-func (h hookList) parse(text []byte) (document, error) { return jsonc.Parse(text) }
+func (h hookList) parse(text []byte) (document, error) { return parseJSON(text) }
 
 // group returns the item that Loci adds to the list of an event.
 func (h hookList) group(command string) []byte {
@@ -32,14 +32,9 @@ type hookItem struct {
 	command string
 }
 
-// find returns the first item of Loci in the list of an event, or nil. An item in which a command of Loci stands beside
-// others is an error: nobody knows which settings are meant for it.
-func (h hookList) find(c Change, d document, event string) (*hookItem, error) {
-	return h.findFrom(c, d, event, 0)
-}
-
-// findFrom returns the first item of Loci from an index.
-func (h hookList) findFrom(c Change, d document, event string, from int) (*hookItem, error) {
+// find returns the items of Loci in the list of an event. An item in which a command of Loci stands beside others is an
+// error: nobody knows which settings are meant for it.
+func (h hookList) find(c Change, d document, event string) (items []hookItem, err error) {
 	value, found, err := d.Value(hooksContainer, event)
 	if err != nil || !found {
 		return nil, err
@@ -50,17 +45,16 @@ func (h hookList) findFrom(c Change, d document, event string, from int) (*hookI
 	}
 	for i, group := range groups {
 		commands := commandsOf(group)
-		own := slices.IndexFunc(commands, c.isOwn)
-		switch {
-		case own < 0 || i < from:
+		switch own := slices.IndexFunc(commands, c.isOwn); {
+		case own < 0:
 		case len(commands) > 1:
 			return nil, loci.Errorf(loci.CodeConflict, "in %q a command of Loci stands beside others in one group: "+
 				"move %q into a group of its own, or remove it", event, commands[own])
 		default:
-			return &hookItem{i, commands[own]}, nil
+			items = append(items, hookItem{i, commands[own]})
 		}
 	}
-	return nil, nil
+	return items, nil
 }
 
 // commandsOf returns the commands of a group, and "" for each other hook.
@@ -113,14 +107,14 @@ func joinCommand(to Connection, os string) string {
 	return strings.Join(words, " ")
 }
 
-func (h hookList) command(c Change, d document) (*Connection, error) {
+func (h hookList) command(c Change, f candidate) (*Connection, error) {
 	for _, event := range h.events {
-		item, err := h.find(c, d, event)
+		items, err := h.find(c, f.document, event)
 		if err != nil {
 			return nil, err
 		}
-		if item != nil {
-			to := splitCommand(item.command)
+		if len(items) > 0 {
+			to := splitCommand(items[0].command)
 			return &to, nil
 		}
 	}
@@ -128,8 +122,8 @@ func (h hookList) command(c Change, d document) (*Connection, error) {
 }
 
 // edit adds the item of each event, or removes it. The removal goes backwards, so that it undoes each step.
-func (h hookList) edit(c Change, d document) (after []byte, action Action, err error) {
-	wired, err := h.command(c, d)
+func (h hookList) edit(c Change, f candidate) (after []byte, action Action, err error) {
+	wired, err := h.command(c, f)
 	if err != nil {
 		return nil, "", err
 	}
@@ -142,7 +136,7 @@ func (h hookList) edit(c Change, d document) (after []byte, action Action, err e
 	case wired != nil:
 		action = Updated
 	}
-	changed := false
+	d, changed := f.document, false
 	for _, event := range events {
 		for {
 			text, same, err := h.step(c, d, event)
@@ -161,45 +155,57 @@ func (h hookList) edit(c Change, d document) (after []byte, action Action, err e
 	if !changed {
 		return nil, unchanged, nil
 	}
-	return after, action, h.check(c, d)
+	return after, action, h.check(c, f.text, after)
 }
 
 // step makes the next change of one event. same reports that nothing is left to do.
 func (h hookList) step(c Change, d document, event string) (text []byte, same bool, err error) {
-	list := d.(*jsonc.Document)
-	item, err := h.find(c, d, event)
-	switch {
-	case err != nil:
-		return nil, false, err
-	case c.To == nil && item == nil:
-		return nil, true, nil
-	case c.To == nil:
-		text, err = list.RemoveItem(hooksContainer, event, item.index)
-		return text, false, err
+	list, want, wanted := d.(*jsonDocument), "", 0
+	if c.To != nil {
+		want, wanted = joinCommand(*c.To, c.System.OS), 1
 	}
-	switch want := joinCommand(*c.To, c.System.OS); {
-	case item == nil:
+	items, err := h.find(c, d, event)
+	switch n := len(items); {
+	case err != nil:
+	case n > wanted: // a second item, of an older path, would run the hook twice
+		text, err = list.RemoveItem(hooksContainer, event, items[n-1].index)
+	case n < wanted:
 		text, err = list.Append(hooksContainer, event, h.group(want))
-	case item.command != want:
-		text, err = list.SetItem(hooksContainer, event, item.index, h.group(want))
-	default: // an item of an older path would run the hook twice
-		var other *hookItem
-		if other, err = h.findFrom(c, d, event, item.index+1); err != nil || other == nil {
-			return nil, err == nil, err
-		}
-		text, err = list.RemoveItem(hooksContainer, event, other.index)
+	case n > 0 && items[0].command != want:
+		text, err = list.SetItem(hooksContainer, event, items[0].index, h.group(want))
+	default:
+		same = true
 	}
 	return text, same, err
 }
 
-// check makes sure that the client will read what was meant: the command in each event, or in none.
-func (h hookList) check(c Change, d document) error {
-	for _, event := range h.events {
-		item, err := h.find(c, d, event)
-		if err != nil || (item != nil) != (c.To != nil) ||
-			item != nil && item.command != joinCommand(*c.To, c.System.OS) {
-			return notWritable(err)
-		}
+// check makes sure that all but the items of Loci means what it meant.
+func (h hookList) check(c Change, before, after []byte) error {
+	old, err := h.others(c, before)
+	changed, err2 := h.others(c, after)
+	if err = errors.Join(err, err2); err != nil || !sameValues(old, changed) {
+		return notWritable(err)
 	}
 	return nil
+}
+
+// others returns the values of a text without the items of Loci. An empty list is the same as none.
+func (h hookList) others(c Change, text []byte) (map[string]any, error) {
+	values, err := jsonValues(text)
+	hooks, _ := values[hooksContainer].(map[string]any)
+	for _, event := range h.events {
+		groups, _ := hooks[event].([]any)
+		groups = slices.DeleteFunc(groups, func(group any) bool {
+			return slices.ContainsFunc(commandsOf(group), c.isOwn)
+		})
+		if len(groups) == 0 {
+			delete(hooks, event)
+		} else {
+			hooks[event] = groups
+		}
+	}
+	if len(hooks) == 0 {
+		delete(values, hooksContainer)
+	}
+	return values, err
 }

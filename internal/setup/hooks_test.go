@@ -164,7 +164,7 @@ func TestBrokenHookFilesStay(t *testing.T) {
 	t.Parallel()
 	own := `{"type": "command", "command": "loci hook claude"}`
 	for text, want := range map[string]string{
-		"{\n  \"hooks\": {\n    \"Stop\": [,]\n  }\n}": "line 3: ",
+		"{\n  \"hooks\": {\n    \"Stop\": [,]\n  }\n}": "line 3, column 14: ",
 		`{"hooks": []}`:            `"hooks" is not an object`,
 		`{"hooks": {"Stop": {}}}`:  `"Stop" in "hooks" is not a list`,
 		`{"hooks": {}, "hooks":1}`: "is a duplicate name",

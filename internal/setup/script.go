@@ -1,6 +1,7 @@
 package setup
 
 import (
+	"bytes"
 	"embed"
 	"encoding/json"
 	"regexp"
@@ -18,21 +19,8 @@ var scripts embed.FS
 // scriptMark begins each script. A file without it is not one of Loci.
 const scriptMark = "// Written by loci setup"
 
-// A scriptText is the text of a script as a document with one entry.
-type scriptText []byte
-
-// Value returns the text.
-func (t scriptText) Value(_, _ string) (value any, found bool, err error) {
-	return string(t), t != nil, nil
-}
-
-// Set returns the entry.
-func (t scriptText) Set(_, _ string, entry []byte) ([]byte, error) { return entry, nil }
-
-// Remove returns nothing.
-func (t scriptText) Remove(_, _ string) ([]byte, error) { return nil, nil }
-
-func (s script) parse(text []byte) (document, error) { return scriptText(text), nil }
+// parse returns no document: a script is replaced as a whole.
+func (s script) parse([]byte) (document, error) { return nil, nil }
 
 // render returns the script that starts a program: its own part, and the delivery that all scripts share.
 func (s script) render(to Connection) []byte {
@@ -51,8 +39,8 @@ func (s script) render(to Connection) []byte {
 var commandLine = regexp.MustCompile(`(?m)^const command = (\[.*\])$`)
 
 // command returns the program of a script, or nil if the file is not one of Loci.
-func (s script) command(_ Change, d document) (*Connection, error) {
-	text := string(d.(scriptText))
+func (s script) command(_ Change, f candidate) (*Connection, error) {
+	text := string(f.text)
 	if !strings.HasPrefix(text, scriptMark) {
 		return nil, nil
 	}
@@ -64,9 +52,8 @@ func (s script) command(_ Change, d document) (*Connection, error) {
 	return &Connection{Command: words[0], Args: words[1:]}, nil
 }
 
-func (s script) edit(c Change, d document) (after []byte, action Action, err error) {
-	text := d.(scriptText)
-	exists, own := text != nil, strings.HasPrefix(string(text), scriptMark)
+func (s script) edit(c Change, f candidate) (after []byte, action Action, err error) {
+	exists, own := f.text != nil, bytes.HasPrefix(f.text, []byte(scriptMark))
 	foreign := exists && !own && !c.Force
 	switch {
 	case c.To == nil && !exists:
@@ -81,7 +68,7 @@ func (s script) edit(c Change, d document) (after []byte, action Action, err err
 	switch {
 	case !exists:
 		action = Added
-	case string(after) == string(text):
+	case bytes.Equal(after, f.text):
 		return nil, Unchanged, nil
 	default:
 		action = Updated

@@ -91,7 +91,7 @@ func (c Change) hookStatus() (s HookStatus) {
 		return s
 	}
 	s.File = f.path
-	if s.Command, err = c.Client.hooks.form.command(c, f.document); err != nil {
+	if s.Command, err = c.Client.hooks.form.command(c, f); err != nil {
 		s.Problem = inFile(f.path, err).Error()
 	}
 	s.Wired = s.Command != nil

@@ -15,8 +15,8 @@ type wiring struct {
 type hookForm interface {
 	parse(text []byte) (document, error)
 	// command returns the program that the hooks of Loci start, or nil without hooks of Loci.
-	command(c Change, d document) (*Connection, error)
-	edit(c Change, d document) (after []byte, action Action, err error)
+	command(c Change, f candidate) (*Connection, error)
+	edit(c Change, f candidate) (after []byte, action Action, err error)
 }
 
 // HasHooks reports whether Loci can wire automatic memory into the client.
@@ -67,13 +67,13 @@ func (c Change) parse(text []byte) (document, error) {
 	return c.Client.parse(text)
 }
 
-// isIn reports whether a document has the entry, or hooks of Loci.
-func (c Change) isIn(d document) (found bool, err error) {
+// isIn reports whether a file has the entry, or hooks of Loci.
+func (c Change) isIn(f candidate) (found bool, err error) {
 	if c.Hooks {
-		to, err := c.Client.hooks.form.command(c, d)
+		to, err := c.Client.hooks.form.command(c, f)
 		return to != nil, err
 	}
-	_, found, err = d.Value(c.Client.container, c.Entry)
+	_, found, err = f.Value(c.Client.container, c.Entry)
 	return found, err
 }
 

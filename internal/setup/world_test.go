@@ -6,8 +6,6 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
-
-	"github.com/loci-memory/loci/internal/setup/tomltable"
 )
 
 // A world is the home folder of a person, and a project.
@@ -107,5 +105,3 @@ func entryOf(t *testing.T, c *Client, text, name string) any {
 	}
 	return string(raw)
 }
-
-var _ document = tomlDocument{(*tomltable.Document)(nil)}

@@ -1,0 +1,307 @@
+package setup
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+)
+
+const jsonEntry = `{"command": "loci", "args": ["mcp"], "env": {}}`
+
+// jsonEdits are documents that people keep, and what they become.
+var jsonEdits = map[string]struct{ before, after string }{
+	"empty file":      {"", " {\n  \"servers\": {\n    \"loci\": " + deep + "\n  }\n}\n"},
+	"whitespace":      {"\n\n", "\n\n {\n  \"servers\": {\n    \"loci\": " + deep + "\n  }\n}\n"},
+	"empty object":    {"{}\n", "{ \n  \"servers\": {\n    \"loci\": " + deep + "\n  }\n}\n"},
+	"empty container": {"{\n  \"servers\": {}\n}", "{\n  \"servers\": { \n    \"loci\": " + deep + "\n  }\n}"},
+	"comma": {"{\n  \"servers\": {\n    \"a\": 1, // one\n  }, // all\n}\n",
+		"{\n  \"servers\": {\n    \"a\": 1, // one\n    \"loci\": " + deep + ",\n  }, // all\n}\n"},
+	"no comma": {"{\n  \"servers\": {\n    \"a\": 1 // one\n    // two\n  }\n}\n",
+		"{\n  \"servers\": {\n    \"a\": 1, // one\n    \"loci\": " + deep + "\n    // two\n  }\n}\n"},
+	"comments alone": {"{\n  \"servers\": {\n    // \"a\": 1\n  }\n}\n",
+		"{\n  \"servers\": {\n    // \"a\": 1\n    \"loci\": " + deep + "\n  }\n}\n"},
+	"one line":             {`{"a":1}`, `{"a":1, "servers": {"loci": ` + jsonEntry + `}}`},
+	"one line, container":  {`{"servers":{"a":{}}}`, `{"servers":{"a":{}, "loci": ` + jsonEntry + `}}`},
+	"one line, with comma": {`{"servers":{"a":{},}}`, `{"servers":{"a":{}, "loci": ` + jsonEntry + `,}}`},
+	"tabs and CRLF": {"{\r\n\t\"a\": 1\r\n}\r\n", "{\r\n\t\"a\": 1,\r\n\t\"servers\": {\r\n\t\t\"loci\": {\r\n" +
+		"\t\t\t\"command\": \"loci\",\r\n\t\t\t\"args\": [\r\n\t\t\t\t\"mcp\"\r\n\t\t\t],\r\n\t\t\t\"env\": {}\r\n" +
+		"\t\t}\r\n" +
+		"\t}\r\n}\r\n"},
+	"byte order mark": {"\ufeff{\"a\": 1}", "\ufeff{\"a\": 1, \"servers\": {\"loci\": " + jsonEntry + "}}"},
+}
+
+const deep = "{\n      \"command\": \"loci\",\n      \"args\": [\n        \"mcp\"\n      ],\n      \"env\": {}\n    }"
+
+func TestSetAddsMemberInTheStyleOfTheDocument(t *testing.T) {
+	t.Parallel()
+	for name, c := range jsonEdits {
+		after := set(t, []byte(c.before))
+		if string(after) != c.after {
+			t.Errorf("%s: %q, want %q", name, after, c.after)
+		}
+		if back := remove(t, after); string(back) != c.before || back == nil {
+			t.Errorf("%s: removed again: %q", name, back)
+		}
+	}
+	if back := remove(t, set(t, nil)); back != nil {
+		t.Errorf("a file that did not exist becomes %q", back)
+	}
+}
+
+func TestSetReplacesValueInItsPlace(t *testing.T) {
+	t.Parallel()
+	for before, want := range map[string]string{
+		`{"servers": {"loci": 1, "b": 2}}`: `{"servers": {"loci": ` + jsonEntry + `, "b": 2}}`,
+		"{\n  \"servers\": {\n    \"loci\": {}, // x\n    \"b\": 2\n  }\n}": "{\n  \"servers\": {\n    " +
+			"\"loci\": " + deep +
+			", // x\n    \"b\": 2\n  }\n}",
+	} {
+		if after := set(t, []byte(before)); string(after) != want {
+			t.Errorf("%q becomes %q", before, after)
+		}
+	}
+}
+
+func TestRemoveLeavesWhatOthersWrote(t *testing.T) {
+	t.Parallel()
+	for before, want := range map[string]string{
+		`{"servers": {"loci": 1, "b": 2}}`:         `{"servers": {"b": 2}}`,
+		`{"servers": {"a": 1, "loci": 1, "b": 2}}`: `{"servers": {"a": 1, "b": 2}}`,
+		"{\n  \"servers\": {\n    \"loci\": 1, // mine\n    \"b\": 2\n  }\n}": "{\n  \"servers\": { // mine\n    " +
+			"\"b\": 2\n  }\n}",
+		"{\n  \"servers\": {\n    /* why */\n    \"loci\": 1\n  }\n}": "{\n  \"servers\": {\n    /* why " +
+			"*/\n  }\n}",
+		"{\"servers\": {\n  // mine\n  \"loci\": 1, \"b\": 2 }}":    "{\"servers\": {\n  // mine\n \"b\": 2 }}",
+		"{\"servers\": {\n  // mine\n  \"loci\": 1 }}":              "{\"servers\": {\n  // mine\n }}",
+		"{\"servers\": { \"b\": 2, // mine\n  \"loci\": 1 }}":       "{\"servers\": { \"b\": 2 // mine\n }}",
+		"{\"servers\": {\n  // mine\n  \"loci\": 1,\n  \"b\": 2 }}": "{\"servers\": {\n  // mine\n  \"b\": 2 }}",
+		"{\"servers\": {\n  // a\n  \"loci\": 1, /* b\n */ \"b\": 2 }}": "{\"servers\": {\n  // a\n /* b\n */ " +
+			"\"b\": 2 }}",
+		`{ "servers": { "loci": 1 } }`: `{ "servers": {} }`,
+		"{}":                           "{}",
+	} {
+		if after := remove(t, []byte(before)); string(after) != want {
+			t.Errorf("%q becomes %q, want %q", before, after, want)
+		}
+	}
+}
+
+func TestParseJSONNamesPlaceAndError(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"{\n\"a\": }":                      "line 2, column 6: ",
+		"{\n\"a\": 1\n\"b\": 2}":           "line 3, column 1: ",
+		"{a: 1}":                           "line 1, column 2: ",
+		"{\n\n":                            "line 4, column 1: ",
+		"{} x":                             "line 1, column 4: ",
+		" []":                              "line 1, column 2: the document is not an object",
+		"// only":                          "line 2, column 1: ",
+		"{} /* x":                          "line 1, column 4: ",
+		"\ufeff{\"a\": tru}":               "line 1, column 7: ",
+		"{\"a\": \"\\x\"}":                 "line 1, column 7: ",
+		"\xff\xfe{":                        "the file is not UTF-8",
+		`{"a":` + strings.Repeat("[", 1e6): "more than 100 deep",
+	} {
+		if _, err := parseJSON([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%.40q: %v, want %s", text, err, want)
+		}
+	}
+	for _, text := range []string{`{"a": "` + strings.Repeat(`[{\"`, 200) + `"}`, "{} //" + strings.Repeat("[", 200),
+		"{/*" + strings.Repeat("[", 200) + "*/}", `{"a": ` + strings.Repeat("[", 90) + strings.Repeat("]", 90) + "}"} {
+		if _, err := parseJSON([]byte(text)); err != nil {
+			t.Errorf("%.40q: %v", text, err)
+		}
+	}
+}
+
+func TestOtherFormsOfContainersAreRefused(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"{\n  \"on\": []}":                             `line 2, column 9: "on" is not an object`,
+		`{"on": {"stop": {}}}`:                         `line 1, column 17: "stop" is not a list`,
+		`{"on": {"stop": null}}`:                       `line 1, column 17: "stop" is not a list`,
+		"{\"on\": {\"stop\": [],\n\"s\\u0074op\": 1}}": `line 2, column 1: "stop" is a duplicate name`,
+		`{"on": {}, "on": {}}`:                         `line 1, column 12: "on" is a duplicate name`,
+	} {
+		_, err := parsedJSON(t, []byte(text)).Append("on", "stop", []byte(listItem))
+		if err == nil || err.Error() != want {
+			t.Errorf("%s: %v, want %s", text, err, want)
+		}
+	}
+}
+
+func FuzzSetAndRemoveRestoreJSON(f *testing.F) {
+	for _, c := range jsonEdits {
+		f.Add([]byte(c.before))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		d, err := parseJSON(text)
+		if err != nil {
+			return
+		}
+		if _, found, err := d.Value("servers", "loci"); err != nil || found {
+			return
+		}
+		after, err := d.Set("servers", "loci", []byte(jsonEntry))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := len(after) - len(text); n <= 0 || !isSubsequence(text, after) {
+			t.Fatalf("%q becomes %q", text, after)
+		}
+		if err := (&Client{container: "servers"}).check(text, after, "loci", wantEntry); err != nil {
+			t.Fatalf("%q becomes %q: %v", text, after, err)
+		}
+		changed, err := parseJSON(after)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if back, err := changed.Remove("servers", "loci"); err != nil || !bytes.Equal(back, text) {
+			t.Fatalf("%q becomes %q and then %q (%v)", text, after, back, err)
+		}
+	})
+}
+
+var wantEntry = map[string]any{"command": "loci", "args": []any{"mcp"}, "env": map[string]any{}}
+
+// isSubsequence reports whether all bytes of a stand in b, in order.
+func isSubsequence(a, b []byte) bool {
+	for _, c := range b {
+		if len(a) > 0 && a[0] == c {
+			a = a[1:]
+		}
+	}
+	return len(a) == 0
+}
+
+func set(t *testing.T, text []byte) []byte {
+	t.Helper()
+	after, err := parsedJSON(t, text).Set("servers", "loci", []byte(jsonEntry))
+	if err != nil {
+		t.Fatalf("%q: %v", text, err)
+	}
+	return after
+}
+
+func remove(t *testing.T, text []byte) []byte {
+	t.Helper()
+	after, err := parsedJSON(t, text).Remove("servers", "loci")
+	if err != nil {
+		t.Fatalf("%q: %v", text, err)
+	}
+	return after
+}
+
+const listItem = `{"hooks": [{"command": "loci"}]}`
+
+// listEdits are documents that people keep, and what they become.
+var listEdits = map[string]struct{ before, after string }{
+	"no file":      {"", "{\n  \"on\": {\n    \"stop\": [\n      " + deepItem + "\n    ]\n  }\n}\n"},
+	"empty object": {"{}\n", "{ \n  \"on\": {\n    \"stop\": [\n      " + deepItem + "\n    ]\n  }\n}\n"},
+	"empty list":   {`{"on": {"stop": []}}`, "{\"on\": {\"stop\": [ \n  " + itemAt("  ") + "\n]}}"},
+	"list in lines": {"{\n  \"on\": {\n    \"stop\": []\n  }\n}",
+		"{\n  \"on\": {\n    \"stop\": [ \n      " + deepItem + "\n    ]\n  }\n}"},
+	"other items": {stopOf("1, // one\n      2 // two"), stopOf("1, // one\n      2, // two\n      " + deepItem)},
+	"trailing comma": {stopOf("1, // one\n      2, // two"),
+		stopOf("1, // one\n      2, // two\n      " + deepItem + ",")},
+	"one line":       {`{"on":{"stop":[{"a":1}]}}`, `{"on":{"stop":[{"a":1}, ` + listItem + `]}}`},
+	"comments alone": {stopOf("// none"), stopOf("// none\n      " + deepItem)},
+	"another member": {"{\n  \"on\": {\n    \"start\": [1]\n  }\n}\n",
+		"{\n  \"on\": {\n    \"start\": [1],\n    \"stop\": [\n      " + deepItem + "\n    ]\n  }\n}\n"},
+	"CRLF, tabs, BOM": {"\ufeff{\r\n\t\"on\": {\r\n\t\t\"stop\": []\r\n\t}\r\n}", ""},
+}
+
+// stopOf returns a document in lines with the items of the list.
+func stopOf(items string) string {
+	return "{\n  \"on\": {\n    \"stop\": [\n      " + items + "\n    ]\n  },\n}\n"
+}
+
+var deepItem = itemAt("      ")
+
+// itemAt returns the item in lines with that indentation.
+func itemAt(indent string) string {
+	const text = "{\n  \"hooks\": [\n    {\n      \"command\": \"loci\"\n    }\n  ]\n}"
+	return strings.ReplaceAll(text, "\n", "\n"+indent)
+}
+
+func TestAppendAddsItemInTheStyleOfTheDocument(t *testing.T) {
+	t.Parallel()
+	for name, c := range listEdits {
+		var before []byte
+		if name != "no file" {
+			before = []byte(c.before)
+		}
+		after, err := parsedJSON(t, before).Append("on", "stop", []byte(listItem))
+		if err != nil || c.after != "" && string(after) != c.after {
+			t.Errorf("%s: %q %v, want %q", name, after, err, c.after)
+		}
+		value, _, err := parsedJSON(t, after).Value("on", "stop")
+		items, _ := value.([]any)
+		if err != nil || len(items) == 0 {
+			t.Fatalf("%s: %v %v", name, value, err)
+		}
+		back, err := parsedJSON(t, after).RemoveItem("on", "stop", len(items)-1)
+		if err != nil || string(back) != string(before) || (back == nil) != (before == nil) {
+			t.Errorf("%s: removed again: %q %v", name, back, err)
+		}
+	}
+}
+
+func TestItemsAreChangedInTheirPlace(t *testing.T) {
+	t.Parallel()
+	before := []byte(`{"on": {"stop": [1, {"a": [2]}, 3]}}`)
+	if after, err := parsedJSON(t, before).SetItem("on", "stop", 1, []byte(listItem)); err != nil ||
+		string(after) != `{"on": {"stop": [1, `+listItem+`, 3]}}` {
+		t.Errorf("%s %v", after, err)
+	}
+	for index, want := range []string{`[{"a": [2]}, 3]`, `[1, 3]`, `[1, {"a": [2]}]`} {
+		after, err := parsedJSON(t, before).RemoveItem("on", "stop", index)
+		if err != nil || string(after) != `{"on": {"stop": `+want+`}}` {
+			t.Errorf("%d: %s %v", index, after, err)
+		}
+	}
+}
+
+func parsedJSON(t *testing.T, text []byte) *jsonDocument {
+	t.Helper()
+	d, err := parseJSON(text)
+	if err != nil {
+		t.Fatalf("%q: %v", text, err)
+	}
+	return d
+}
+
+func FuzzAppendAndRemoveItemRestoreJSON(f *testing.F) {
+	for _, c := range listEdits {
+		f.Add([]byte(c.before))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		d, err := parseJSON(text)
+		if err != nil {
+			return
+		}
+		before, _, err := d.Value("on", "stop")
+		items, isList := before.([]any)
+		if err != nil || before != nil && !isList {
+			return
+		}
+		after, err := d.Append("on", "stop", []byte(listItem))
+		if err != nil {
+			return // the list is null, or the container is no object
+		}
+		if !isSubsequence(text, after) {
+			t.Fatalf("%q becomes %q", text, after)
+		}
+		changed, err := parseJSON(after)
+		if err != nil {
+			t.Fatalf("%q becomes %q: %v", text, after, err)
+		}
+		got, _, err := changed.Value("on", "stop")
+		if all, _ := got.([]any); err != nil || len(all) != len(items)+1 {
+			t.Fatalf("%q becomes %q: %v %v", text, after, got, err)
+		}
+		if back, err := changed.RemoveItem("on", "stop", len(items)); err != nil || !bytes.Equal(back, text) {
+			t.Fatalf("%q becomes %q and then %q (%v)", text, after, back, err)
+		}
+	})
+}
