@@ -93,7 +93,7 @@ func (d *jsonDocument) withoutObject() []byte {
 	case string(d.root.AfterExtra) != d.newline:
 	case len(before) == 0:
 		return nil
-	case bytes.HasSuffix(before, []byte(mark)):
+	case bytes.HasSuffix(before, []byte(mark)) && isBlank(bytes.TrimPrefix(before, []byte(bom))):
 		return bytes.TrimSuffix(before, []byte(mark))
 	}
 	d.root.Value = &hujson.Object{}
@@ -175,7 +175,7 @@ func madeBySet(object *hujson.Value, inline bool) bool {
 	}
 	before := all[0].first.BeforeExtra
 	if ownLine(before) {
-		return len(withoutLine(before)) == 0 && isBlank(*after)
+		return len(bytes.Trim(withoutLine(before), "\r\n")) == 0 && isBlank(*after)
 	}
 	return inline && len(before)+len(*after) == 0
 }
@@ -222,11 +222,10 @@ func moveComma(old, last *hujson.Value, after *hujson.Extra) {
 
 // join joins what stood before and after a removed value. A // comment keeps its line end if something follows it.
 func (d *jsonDocument) join(before, after hujson.Extra) hujson.Extra {
-	joined := slices.Concat(before, after)
-	if !joined.IsValid() {
-		joined = slices.Concat(before, []byte(d.newline), after)
+	if !before.IsValid() && !bytes.HasPrefix(bytes.TrimLeft(after, " \t\r"), []byte("\n")) {
+		before = slices.Concat(before, []byte(d.newline))
 	}
-	return joined
+	return slices.Concat(before, after)
 }
 
 // newlineOf returns the line ending of a text.

@@ -30,7 +30,7 @@ func parseTOML(text []byte) (*tomlDocument, error) {
 	if isTooDeep(body, tomlQuoting) {
 		return nil, errTooDeep
 	}
-	if err := toml.Unmarshal(body, &d.values); err != nil {
+	if err := toml.Unmarshal(text, &d.values); err != nil {
 		if e, ok := errors.AsType[toml.ParseError](err); ok {
 			return nil, fmt.Errorf("line %d, column %d: %s", e.Position.Line, e.Position.Col, e.Message)
 		}
