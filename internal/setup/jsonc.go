@@ -151,12 +151,3 @@ func (d *jsonDocument) Value(container, name string) (value any, found bool, err
 	plain.Standardize()
 	return value, true, decodeJSON(plain.Pack(), &value)
 }
-
-// list returns a member of the container that is a list, or nil.
-func (d *jsonDocument) list(container, name string) (*hujson.Value, error) {
-	v, err := d.member(container, name)
-	if err == nil && v != nil && v.Value.Kind() != '[' {
-		err = d.errorAt(v, fmt.Sprintf("%q is not a list", name))
-	}
-	return v, err
-}

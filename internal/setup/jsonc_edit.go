@@ -32,10 +32,10 @@ func (d *jsonDocument) Set(container, name string, value []byte) ([]byte, error)
 	return d.root.Pack(), nil
 }
 
-// Append returns the text with an item after the last one of the list that is the member of the container. An absent
-// list is made. The item is JSON in one line.
+// Append returns the text with an item after the last one of a list, the member of the container. An absent list is
+// made. The item is JSON in one line.
 func (d *jsonDocument) Append(container, name string, item []byte) ([]byte, error) {
-	list, err := d.list(container, name)
+	list, err := d.member(container, name)
 	if err != nil {
 		return nil, err
 	}
@@ -46,9 +46,9 @@ func (d *jsonDocument) Append(container, name string, item []byte) ([]byte, erro
 	return d.root.Pack(), nil
 }
 
-// SetItem returns the text with another item in the place of one of a list.
+// SetItem returns the text with another item in the place of one of a list that exists.
 func (d *jsonDocument) SetItem(container, name string, index int, item []byte) ([]byte, error) {
-	list, err := d.list(container, name)
+	list, err := d.member(container, name)
 	if err != nil {
 		return nil, err
 	}
@@ -56,10 +56,10 @@ func (d *jsonDocument) SetItem(container, name string, index int, item []byte) (
 	return d.root.Pack(), nil
 }
 
-// RemoveItem returns the text without an item of a list, or nil if nothing remains of a text that Append made. The last
-// item of a list that Append made takes the list with it.
+// RemoveItem returns the text without an item of a list that exists, or nil if nothing remains of a text that Append
+// made. The last item of a list that Append made takes the list with it.
 func (d *jsonDocument) RemoveItem(container, name string, index int) ([]byte, error) {
-	list, err := d.list(container, name)
+	list, err := d.member(container, name)
 	switch {
 	case err != nil:
 		return nil, err
