@@ -76,7 +76,7 @@ type Options struct {
 	KeepSchema  bool          // an older schema is refused instead of upgraded
 	BusyTimeout time.Duration // for a connection; on SQLite also for the writer, a lock or a Query; 0 is 10 s
 	MaxWALSize  int64         // of SQLite, in bytes; 0 is 64 MiB
-	Migrations  fs.FS         // folders migrations/sqlite and migrations/postgres; nil is MigrationFiles
+	Migrations  fs.FS         // in the folder migrations; nil is MigrationFiles
 }
 
 func (o Options) busyTimeoutOrDefault() time.Duration { return cmp.Or(o.BusyTimeout, 10*time.Second) }

@@ -6,8 +6,10 @@ import (
 	"embed"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"math"
+	"path"
 	"slices"
 	"strings"
 
@@ -19,35 +21,71 @@ import (
 	"github.com/loci-memory/loci"
 )
 
-// MigrationFiles are the migrations of this program: the folders migrations/sqlite and migrations/postgres.
+// MigrationFiles are the migrations of this program, in the SQL of SQLite. ForPostgres translates them.
 //
 //go:embed migrations
 var MigrationFiles embed.FS
 
+// toPostgres replaces the words of SQLite in a migration. A line that begins with "-- postgres: " is a statement for
+// PostgreSQL alone.
+var toPostgres = strings.NewReplacer(
+	"INTEGER PRIMARY KEY AUTOINCREMENT", "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
+	"INTEGER PRIMARY KEY", "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
+	"BLOB", "BYTEA",
+	"REAL", "DOUBLE PRECISION",
+	" WITHOUT ROWID", "",
+	"\n-- postgres: ", "\n",
+)
+
+// ForPostgres returns the files of migrations in the SQL of PostgreSQL.
+func ForPostgres(migrations fs.FS) fs.FS { return postgresFS{migrations} }
+
+type postgresFS struct{ fs.FS }
+
+// Open opens a file, whose text is translated, or a folder.
+func (p postgresFS) Open(name string) (fs.File, error) {
+	f, err := p.FS.Open(name)
+	if err != nil || path.Ext(name) != ".sql" {
+		return f, err
+	}
+	text, err := io.ReadAll(f)
+	return postgresFile{f, strings.NewReader(toPostgres.Replace(string(text)))}, err
+}
+
+type postgresFile struct {
+	fs.File
+	text *strings.Reader
+}
+
+func (f postgresFile) Read(b []byte) (int, error) { return f.text.Read(b) }
+
 // LatestSchema is the number of the newest migration of this program.
 var LatestSchema = latestMigration(MigrationFiles)
 
-// latestMigration returns the highest number among migrations. Both folders have the same numbers.
+// latestMigration returns the highest number among migrations.
 func latestMigration(migrations fs.FS) (newest int64) {
-	files, err := fs.ReadDir(migrations, "migrations/sqlite")
+	files, err := fs.ReadDir(migrations, "migrations")
 	if err != nil {
 		panic(err) // the folder is embedded
 	}
 	for _, f := range files {
 		n, err := goose.NumericComponent(f.Name())
 		if err != nil {
-			panic(err) // TestMigrationsAreNumberedAlike checks it
+			panic(err) // TestMigrationsAreNumbered checks it
 		}
 		newest = max(newest, n)
 	}
 	return newest
 }
 
-// NewMigrator returns a provider that runs the migrations of one folder on db.
-func NewMigrator(dialect goose.Dialect, db *sql.DB, migrations fs.FS, dir string) (*goose.Provider, error) {
-	files, err := fs.Sub(migrations, "migrations/"+dir)
+// NewMigrator returns a provider that runs migrations on db.
+func NewMigrator(dialect goose.Dialect, db *sql.DB, migrations fs.FS) (*goose.Provider, error) {
+	files, err := fs.Sub(migrations, "migrations")
 	if err != nil {
 		return nil, err
+	}
+	if dialect == goose.DialectPostgres {
+		files = ForPostgres(files)
 	}
 	return goose.NewProvider(dialect, db, files, goose.WithDisableGlobalRegistry(true))
 }
@@ -87,7 +125,7 @@ func (o Options) logMigration(have, latest int64) {
 // pendingMigrations returns the names of the migrations after schema have.
 func pendingMigrations(have int64) []string {
 	names := []string{}
-	files, _ := fs.ReadDir(MigrationFiles, "migrations/sqlite") // the names are the same in both folders
+	files, _ := MigrationFiles.ReadDir("migrations") // it is embedded
 	for _, f := range files {
 		if n, _ := goose.NumericComponent(f.Name()); n > have {
 			names = append(names, strings.TrimSuffix(f.Name(), ".sql"))
@@ -118,7 +156,7 @@ func (c *sqliteConn) migrate(ctx context.Context, db *sql.DB, o Options) error {
 	if _, err := db.ExecContext(ctx, fmt.Sprintf(`PRAGMA busy_timeout = %d`, maxBusyTimeout)); err != nil {
 		return err
 	}
-	p, err := NewMigrator(goose.DialectSQLite3, db, o.migrationsOrDefault(), "sqlite")
+	p, err := NewMigrator(goose.DialectSQLite3, db, o.migrationsOrDefault())
 	if err != nil {
 		return err
 	}
@@ -252,7 +290,7 @@ func migratePostgres(ctx context.Context, config *pgxpool.Config, o Options) err
 	o.logMigration(have, latest)
 	db := stdlib.OpenDBFromPool(pool)
 	defer db.Close()
-	p, err := NewMigrator(goose.DialectPostgres, db, o.migrationsOrDefault(), "postgres")
+	p, err := NewMigrator(goose.DialectPostgres, db, o.migrationsOrDefault())
 	if err != nil {
 		return err
 	}

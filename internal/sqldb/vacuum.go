@@ -49,14 +49,12 @@ func (d *postgres) Vacuum(ctx context.Context) error {
 	return err
 }
 
-// tableNames returns the tables that the migrations create, for SQLite the same as for PostgreSQL. The schema may hold
-// foreign tables.
+// tableNames returns the tables that the migrations create. The schema may hold foreign tables.
 func tableNames() (names []string) {
-	files, _ := fs.Glob(MigrationFiles, "migrations/postgres/*.sql")
+	files, _ := fs.Glob(MigrationFiles, "migrations/*.sql")
 	for _, name := range files {
 		text, _ := MigrationFiles.ReadFile(name)        // it is embedded
 		for line := range strings.Lines(string(text)) { // a regular expression takes ten times as long, at every start
-			line = strings.Replace(line, "UNLOGGED ", "", 1)
 			if table, is := strings.CutPrefix(line, "CREATE TABLE "); is {
 				names = append(names, strings.Fields(table)[0])
 			}

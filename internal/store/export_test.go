@@ -214,10 +214,10 @@ func QueryRow(t testing.TB, s *Store, q string, arg any, dest ...any) {
 // SchemaVersion returns the number of the newest migration.
 func SchemaVersion() int64 { return sqldb.LatestSchema }
 
-// Migrations returns the names of the migrations in a folder, oldest first.
-func Migrations(t testing.TB, dir string) (names []string) {
+// Migrations returns the names of the migrations, oldest first.
+func Migrations(t testing.TB) (names []string) {
 	t.Helper()
-	files, err := fs.Glob(sqldb.MigrationFiles, "migrations/"+dir+"/*.sql")
+	files, err := fs.Glob(sqldb.MigrationFiles, "migrations/*.sql")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -231,39 +231,36 @@ func Migrations(t testing.TB, dir string) (names []string) {
 func WithNextMigrations(t testing.TB, o Options, migrations ...string) Options {
 	t.Helper()
 	all := fstest.MapFS{}
-	for _, dir := range []string{"sqlite", "postgres"} {
-		for _, name := range Migrations(t, dir) {
-			name = "migrations/" + dir + "/" + name
-			text, err := fs.ReadFile(sqldb.MigrationFiles, name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			all[name] = &fstest.MapFile{Data: text}
+	for _, name := range Migrations(t) {
+		text, err := sqldb.MigrationFiles.ReadFile("migrations/" + name)
+		if err != nil {
+			t.Fatal(err)
 		}
-		for i, statements := range migrations {
-			next := fmt.Sprintf("migrations/%s/%05d_next.sql", dir, sqldb.LatestSchema+1+int64(i))
-			all[next] = &fstest.MapFile{Data: []byte("-- +goose Up\n" + statements)}
-		}
+		all["migrations/"+name] = &fstest.MapFile{Data: text}
+	}
+	for i, statements := range migrations {
+		next := fmt.Sprintf("migrations/%05d_next.sql", sqldb.LatestSchema+1+int64(i))
+		all[next] = &fstest.MapFile{Data: []byte("-- +goose Up\n" + statements)}
 	}
 	o.migrations = all
 	return o
 }
 
-// MigrateTo migrates an empty database to a schema.
+// MigrateTo migrates a database to a schema.
 func MigrateTo(t testing.TB, db *sql.DB, version int64) {
 	t.Helper()
-	dialect, dir := goose.DialectPostgres, "postgres"
+	dialect := goose.DialectPostgres
 	if _, err := db.Exec(`PRAGMA journal_mode = WAL`); err == nil { // PostgreSQL has no pragma
-		dialect, dir = goose.DialectSQLite3, "sqlite"
+		dialect = goose.DialectSQLite3
 	}
-	p, err := sqldb.NewMigrator(dialect, db, sqldb.MigrationFiles, dir)
+	p, err := sqldb.NewMigrator(dialect, db, sqldb.MigrationFiles)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := p.UpTo(context.Background(), version); err != nil {
 		t.Fatal(err)
 	}
-	if dir == "sqlite" {
+	if dialect == goose.DialectSQLite3 {
 		if _, err := db.Exec(fmt.Sprintf(`PRAGMA user_version = %d`, version)); err != nil {
 			t.Fatal(err)
 		}

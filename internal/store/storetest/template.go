@@ -128,11 +128,12 @@ func migrateTemplate(ctx context.Context, server, name string) error {
 // templateName depends on the text of the migrations.
 func templateName() (string, error) {
 	hash := fnv.New64a()
-	err := fs.WalkDir(sqldb.MigrationFiles, ".", func(path string, d fs.DirEntry, err error) error {
+	migrations := sqldb.ForPostgres(sqldb.MigrationFiles)
+	err := fs.WalkDir(migrations, ".", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
-		text, err := fs.ReadFile(sqldb.MigrationFiles, path)
+		text, err := fs.ReadFile(migrations, path)
 		hash.Write(text)
 		return err
 	})
