@@ -12,7 +12,7 @@ BUILD := GOAMD64=v2 CGO_ENABLED=0 go build -ldflags='-s -w'
 TAGS  :=
 endif
 
-.PHONY: help build run test lint ci nightly bench bench-embed bench-retrieval soak torture judge clients golden setup
+.PHONY: help build run test lint ci nightly bench bench-retrieval soak torture judge clients golden setup
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -40,9 +40,6 @@ nightly: ## run every check: all engines, cases, kills and judges, tests three t
 
 bench: ## measure performance beside the floors
 	go run $(TAGS) ./bench
-
-bench-embed: ## measure the built-in embedder beside ONNX Runtime, which it installs
-	go run $(TAGS) ./bench/embed
 
 SETS := $(or $(wildcard ../shared/data/retrieval),internal/relevance/testdata)
 

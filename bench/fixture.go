@@ -1,218 +1,277 @@
 package main
 
 import (
-	"bytes"
+	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"io/fs"
+	"math"
+	"math/rand/v2"
+	"net"
+	"net/http"
 	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/loci-memory/loci/internal/analysis"
+	"github.com/loci-memory/loci/internal/index"
+	"github.com/loci-memory/loci/internal/vector"
 )
 
-// A fixture is a Loci database with a key of its user.
+// A dataset is a kind of loaded database.
+type dataset struct {
+	name       string
+	hasVectors bool // from the stub
+	fill       func(at *fixture, p *process)
+}
+
+// A fixture is a Loci database with keys of its users.
 type fixture struct {
-	Dir  string            `json:"-"`
-	DB   string            `json:"db"`  // address of PostgreSQL; empty means SQLite in Dir
-	Key  string            `json:"key"` // of ann
-	Keys map[string]string `json:"keys"`
-	IDs  []string          `json:"ids"`
-	Load map[string]float64
+	Keys map[string]string // of ann and bob
+	IDs  []string          // of ann's memories
 
-	embedder []string // environment for its embedder; nil is for the silent stub
+	dir      string
+	db       string   // address of PostgreSQL; empty means SQLite in dir
+	embedder []string // environment that chooses the embedder; empty is for the built-in one
 }
 
-func (p *fixture) flags() []string {
-	if p.DB != "" {
-		return []string{"--db", p.DB, "--data", p.Dir}
+func (at *fixture) flags(argv ...string) []string {
+	if at.db != "" {
+		argv = append(argv, "--db", at.db)
 	}
-	return []string{"--data", p.Dir}
+	return append(argv, "--data", at.dir)
 }
 
-// fixture returns the loaded database with that name, from the cache if possible. Otherwise fill loads it through the
-// server.
-func (b *bench) fixture(name, db string, fill func(p *fixture, s *process) error) (*fixture, error) {
-	return b.loadFixture(&fixture{DB: db}, name, fill)
+// request returns a request of ann.
+func (at *fixture) request(method, path string, body any, headers ...string) request {
+	return newRequest(method, path, at.Keys["ann"], body, headers...)
 }
 
-// loadFixture loads the fixture if it is missing.
-func (b *bench) loadFixture(p *fixture, name string, fill func(p *fixture, s *process) error) (*fixture, error) {
-	s, err := cacheKey()
-	if err != nil {
-		return nil, err
+// build builds Loci and the floor with a driver, as the Makefile does.
+func (b *bench) build(driver string) error {
+	all := map[string][2]string{"mattn": {"sqlite_fts5", "CGO_ENABLED=1"}, "modernc": {"", "CGO_ENABLED=0"}}
+	settings, ok := all[driver]
+	if !ok {
+		return fmt.Errorf("there is no driver %q: mattn, modernc", driver)
 	}
-	db := p.DB
-	p.Dir = filepath.Join(b.cache, name+"-"+s)
-	known := filepath.Join(p.Dir, "place.json")
-	raw, err := os.ReadFile(known)
-	if err == nil {
-		if err = json.Unmarshal(raw, p); err == nil && p.DB == db {
-			return p, nil
+	for name, path := range map[string]string{"loci": "./cmd/loci", "floor": "./bench/floor"} {
+		out := b.binary(name, driver)
+		c := exec.CommandContext(b.ctx, "go", "build", "-trimpath", "-tags", settings[0], "-o", out, path)
+		c.Env = append(os.Environ(), "GOAMD64=v2", settings[1])
+		if out, err := c.CombinedOutput(); err != nil {
+			return fmt.Errorf("build %s with %s: %w\n%s", path, driver, err, out)
 		}
 	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
+	return nil
+}
+
+// binary returns the path of a program for an engine: a driver of SQLite, postgres, or former for the former build.
+func (b *bench) binary(name, engine string) string {
+	switch engine {
+	case "former":
+		return b.former
+	case "postgres":
+		engine = b.drivers[0]
+	}
+	return filepath.Join(b.cache, name+"-"+engine)
+}
+
+// fixture returns the loaded database of a dataset for an engine. Those of drivers of SQLite are from an earlier run if
+// possible. A former build has its own, whose tables may differ.
+func (b *bench) fixture(d dataset, engine string) *fixture {
+	name, folder := d.name+"-"+must(cacheKey()), b.cache
+	if engine == "former" || engine == "postgres" {
+		name, folder = d.name+"-"+engine, b.scratch
+	}
+	if at, ok := b.fixtures[name]; ok {
+		return at
+	}
+	at := &fixture{dir: filepath.Join(folder, name), Keys: map[string]string{}, embedder: b.silent}
+	if d.hasVectors {
+		at.embedder = b.stub
+	}
+	b.fixtures[name] = at
+	known := filepath.Join(at.dir, "fixture.json")
+	if raw, err := os.ReadFile(known); err == nil && json.Unmarshal(raw, at) == nil {
+		return at
 	}
 	fmt.Fprintln(os.Stderr, "  loading", name)
-	p.DB, p.Keys = db, map[string]string{}
-	if err := b.loadFromEmpty(p, fill); err != nil {
-		return nil, err
+	check(os.RemoveAll(at.dir))
+	check(os.MkdirAll(at.dir, 0o700))
+	if engine == "postgres" {
+		at.db = b.createDatabase("loci_bench_"+name, "template0")
 	}
-	if raw, err = json.Marshal(p); err != nil {
-		return nil, err
-	}
-	return p, os.WriteFile(known, raw, 0o600)
+	b.loadFixture(at, d, engine)
+	check(os.WriteFile(known, must(json.Marshal(at)), 0o600))
+	return at
 }
 
-// loadFromEmpty loads an empty database.
-func (b *bench) loadFromEmpty(p *fixture, fill func(p *fixture, s *process) error) error {
-	if err := os.RemoveAll(p.Dir); err != nil {
-		return err
-	}
-	if err := os.MkdirAll(p.Dir, 0o700); err != nil {
-		return err
-	}
-	if p.DB != "" {
-		if err := b.recreateDatabase(p.DB); err != nil {
-			return err
+// loadFixture makes two users with a key each, and loads the database through a server.
+func (b *bench) loadFixture(at *fixture, d dataset, engine string) {
+	for _, who := range []string{"ann", "bob"} {
+		for _, kind := range []string{"user", "key"} {
+			c := exec.CommandContext(b.ctx, b.binary("loci", engine),
+				at.flags("admin", kind, "create", "--json", "--email", who+"@example.org")...)
+			c.Env, c.Stderr = environ(), os.Stderr
+			at.Keys[who] = textField(must(c.Output()), "apiKey")
 		}
 	}
-	if err := b.createAccounts(p); err != nil {
-		return err
+	p := b.serve(at, engine)
+	defer p.stop()
+	d.fill(at, p)
+	for start := time.Now(); d.hasVectors && p.pending(at) > 0; time.Sleep(200 * time.Millisecond) {
+		if time.Since(start) > 20*time.Minute {
+			check(errors.New("memories still wait for vectors"))
+		}
 	}
-	s, err := b.serve(b.drivers[0], p, false)
-	if err != nil {
-		return err
+	if len(at.IDs) > 0 {
+		p.waitMerged() // as some time after such a load
 	}
-	defer s.stop()
-	if err := fill(p, s); err != nil || len(p.IDs) < memoriesEach {
-		return err
-	}
-	// Searches use a merged index, as they do some time after such a load.
-	before := s.cpu()
-	s.waitMerged()
-	if p.Load == nil {
-		p.Load = map[string]float64{}
-	}
-	p.Load["merge"] = (s.cpu() - before) / 1e6
-	return nil
 }
 
-// createAccounts makes two users in the database of a fixture, with a key each.
-func (b *bench) createAccounts(p *fixture) error {
-	for _, who := range []string{"ann", "bob"} {
-		var made map[string]string
-		for _, kind := range []string{"user", "key"} {
-			var err error
-			made, err = b.runJSON(append([]string{b.binary("loci", b.drivers[0]), "admin", kind, "create", "--json",
-				"--email", who + "@example.org"}, p.flags()...)...)
-			if err != nil {
-				return err
+// pending returns the number of ann's memories without vectors, and of bob's.
+func (p *process) pending(at *fixture) (n int) {
+	for _, key := range at.Keys {
+		var status struct{ Indexing struct{ Pending int } }
+		check(json.Unmarshal(p.ask(newRequest("GET", "/v1/status", key, nil)), &status))
+		n += status.Indexing.Pending
+	}
+	return n
+}
+
+// serve starts Loci on a database.
+func (b *bench) serve(at *fixture, engine string) *process {
+	return b.start(append([]string{"LOCI_RATE_LIMIT=0"}, at.embedder...),
+		append([]string{b.binary("loci", engine)}, at.flags("serve", "--listen", "127.0.0.1:0")...)...)
+}
+
+// serveVariant starts a server on a copy of a dataset.
+func (b *bench) serveVariant(d dataset, v variant) (*fixture, *process) {
+	at := b.copyFixture(d, v.engine)
+	if v.floor == nil {
+		return at, b.serve(at, v.engine)
+	}
+	argv := append([]string{b.binary("floor", v.engine), v.floor[0], "-dir", at.dir}, v.floor[1:]...)
+	return at, b.start(nil, argv...)
+}
+
+// copyFixture copies a fixture for this row, which may change it.
+func (b *bench) copyFixture(d dataset, engine string) *fixture {
+	from := b.fixture(d, engine)
+	at := *from
+	at.dir = must(os.MkdirTemp(b.scratch, d.name+"-"))
+	check(os.CopyFS(at.dir, os.DirFS(from.dir)))
+	b.atEnd = append(b.atEnd, func() { os.RemoveAll(at.dir) })
+	if at.db != "" {
+		name := filepath.Base(at.dir)
+		at.db = b.createDatabase("loci_bench_"+name, must(url.Parse(from.db)).Path[1:])
+		b.atEnd = append(b.atEnd, func() { b.dropDatabase("loci_bench_" + name) })
+	}
+	return &at
+}
+
+// createDatabase makes a database from a template on the PostgreSQL server, and returns its address.
+func (b *bench) createDatabase(name, template string) string {
+	b.dropDatabase(name)
+	b.execPostgres(`CREATE DATABASE %s TEMPLATE %s`, name, template)
+	u := must(url.Parse(b.postgres))
+	u.Path = "/" + name
+	return u.String()
+}
+
+func (b *bench) dropDatabase(name string) {
+	b.execPostgres(`DROP DATABASE IF EXISTS %s WITH (FORCE)`, name)
+}
+
+func (b *bench) execPostgres(format string, names ...any) {
+	ctx := context.WithoutCancel(b.ctx) // at the end of an interrupted run too
+	c := must(pgx.Connect(ctx, b.postgres))
+	defer c.Close(ctx)
+	for i, name := range names {
+		names[i] = pgx.Identifier{name.(string)}.Sanitize()
+	}
+	must(c.Exec(ctx, fmt.Sprintf(format, names...)))
+}
+
+// cacheKey identifies databases in the cache by the versions of notes, tables, documents and segments.
+func cacheKey() (string, error) {
+	h := sha256.New()
+	fmt.Fprintln(h, corpusVersion, analysis.Version, index.FormatVersion, vector.ChunkVersion, stubModel)
+	err := filepath.WalkDir("internal/sqldb/migrations", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		h.Write(text)
+		return err
+	})
+	return fmt.Sprintf("%x", h.Sum(nil)[:4]), err
+}
+
+// stubModel is the model name of the stub. It changes whenever the same text gets another vector.
+const stubModel = "stub-2"
+
+// startStub starts a server that replaces an embedder whose cost is not measured. It implements the embeddings API of
+// OpenAI; a silent one never responds, so that memories stay in the queue. It returns the environment that makes Loci
+// use it, as a proxy: so the generation of the vectors contains no port, and later runs can reuse a database.
+func startStub(silent bool) ([]string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	go http.Serve(l, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if silent {
+			<-r.Context().Done()
+			return
+		}
+		var in struct{ Input []string }
+		if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		list := make([]map[string]any, len(in.Input))
+		for i, text := range in.Input {
+			list[i] = map[string]any{"embedding": stubVector(text)}
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(map[string]any{"data": list}) // a server that has ended misses it
+	}))
+	return []string{"HTTP_PROXY=http://" + l.Addr().String(), "http_proxy=", "NO_PROXY=", "no_proxy=",
+		"LOCI_EMBED_URL=http://stub.test/v1", "LOCI_EMBED_MODEL=" + stubModel}, nil
+}
+
+// stubVector returns the sum of a random direction for each word of four letters and more. Texts with common words are
+// near each other.
+func stubVector(text string) []float32 {
+	v := make([]float32, 384) // as of the built-in model
+	v[0] = 1                  // without such a word
+	for _, w := range strings.Fields(strings.ToLower(text)) {
+		if w = strings.Trim(w, ".,;:()?!\"'`"); len(w) < 4 {
+			continue
+		}
+		h := fnv.New64a()
+		h.Write([]byte(w))
+		direction := rand.NewPCG(h.Sum64(), 0)
+		for i := 0; i < len(v); i += 8 {
+			for j, z := 0, direction.Uint64(); j < 8; j++ {
+				v[i+j] += float32(int8(z >> (8 * j)))
 			}
 		}
-		p.Keys[who] = made["apiKey"]
 	}
-	p.Key = p.Keys["ann"]
-	return nil
-}
-
-// serve starts Loci on a database, with further settings.
-func (b *bench) serve(driver string, p *fixture, measured bool, env ...string) (*process, error) {
-	argv := []string{b.binary("loci", driver), "serve"}
-	if measured && b.profile != "" {
-		self, err := os.Executable()
-		if err != nil {
-			return nil, err
-		}
-		argv[0], env = self, append(env, profileVariable+"="+b.nextProfile())
+	sum := 0.
+	for _, x := range v {
+		sum += float64(x) * float64(x)
 	}
-	if p.embedder == nil {
-		env = append(env, b.silentStub.env()...)
+	for i := range v {
+		v[i] = float32(float64(v[i]) / math.Sqrt(sum))
 	}
-	env = append(env, p.embedder...)
-	return b.start(append(env, "LOCI_RATE_LIMIT=0"), append(append(argv, "--listen", "127.0.0.1:0"), p.flags()...)...)
-}
-
-// copyFixture copies a fixture for this run, which may change it.
-func (b *bench) copyFixture(p *fixture, name string) (*fixture, error) {
-	c := *p
-	c.Dir = filepath.Join(b.scratch, name)
-	return &c, os.CopyFS(c.Dir, os.DirFS(p.Dir))
-}
-
-// serveCopy starts Loci on a copy of a fixture.
-func (b *bench) serveCopy(from *fixture, driver, name string, env ...string) (*fixture, *process, error) {
-	at, err := b.copyFixture(from, name)
-	if err != nil {
-		return nil, nil, err
-	}
-	p, err := b.serve(driver, at, true, env...)
-	return at, p, err
-}
-
-// recreateDatabase makes an empty database at an address.
-func (b *bench) recreateDatabase(address string) error {
-	u, err := url.Parse(address)
-	if err != nil {
-		return err
-	}
-	c, err := pgx.Connect(b.ctx, b.postgres)
-	if err != nil {
-		return err
-	}
-	defer c.Close(b.ctx)
-	name := pgx.Identifier{u.Path[1:]}.Sanitize()
-	if _, err := c.Exec(b.ctx, `DROP DATABASE IF EXISTS `+name+` WITH (FORCE)`); err != nil {
-		return err
-	}
-	_, err = c.Exec(b.ctx, `CREATE DATABASE `+name)
-	return err
-}
-
-// databaseURL returns the address of another database on the same server.
-func (b *bench) databaseURL(name string) (string, error) {
-	u, err := url.Parse(b.postgres)
-	if err != nil {
-		return "", err
-	}
-	u.Path = "/" + name
-	return u.String(), nil
-}
-
-// createRequest returns the request that stores a text.
-func createRequest(p *fixture, content string) request {
-	return newRequest("POST", "/v1/memories", p.Key,
-		map[string]any{"content": content, "title": content[:32], "type": "note", "tags": []string{"bench"}})
-}
-
-// loader returns a function that loads n memories, and records their ids and the cost.
-func (b *bench) loader(n int, text func(i int) string) func(p *fixture, s *process) error {
-	return func(p *fixture, s *process) error {
-		p.IDs = make([]string, n)
-		before, start := s.cpu(), time.Now()
-		err := s.sendAll(32, n, func(i int) request { return createRequest(p, text(i)) }, func(i int, body []byte) {
-			p.IDs[i] = firstID(body)
-		})
-		elapsed := time.Since(start).Seconds()
-		p.Load = map[string]float64{"cpu": (s.waitIdle() - before) / float64(n), "seconds": elapsed}
-		if err != nil {
-			return err
-		}
-		p.Load["anonymous"], err = s.anonymousMemory()
-		return err
-	}
-}
-
-// firstID returns the first id in a response.
-func firstID(body []byte) string { return textField(body, "id") }
-
-// textField returns the first text in a response that has a name.
-func textField(body []byte, name string) string {
-	_, rest, _ := bytes.Cut(body, []byte(`"`+name+`":"`))
-	text, _, _ := bytes.Cut(rest, []byte(`"`))
-	return string(text)
+	return v
 }

@@ -1,156 +1,157 @@
 // Bench measures Loci beside floors: programs that do the least for the same response (bench/floor). Every figure of a
 // row is measured in the same run, in rounds in which all sides take turns, and is the median of the rounds. CPU is the
-// user and system time of the server process alone; clients are in this process. Wall time is shown only where a row is
-// about it.
+// user and system time of the server process alone; clients are in this process.
 //
-//	go run -tags sqlite_fts5 ./bench [-run transport,get,...] [-rounds 7] [-memories 100000]
-//	    [-driver mattn,modernc] [-json FILE] [-profile FILE]
+//	go run -tags sqlite_fts5 ./bench [-run get,create,...] [-rounds 7] [-memories 100000] [-former FILE]
+//	go run -tags sqlite_fts5 ./bench soak [-for 30m]
 //
-// docs/benchmarks.md describes the rows.
+// rows.go has the table of rows, and docs/benchmarks.md their data.
 package main
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"flag"
 	"fmt"
-	"maps"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"slices"
 	"strings"
-
-	"github.com/loci-memory/loci/bench/corpus"
 )
 
 // A bench is one run.
 type bench struct {
 	ctx      context.Context
 	rounds   int
-	memories int
-	drivers  []string
-	postgres string // address of a server; empty is none
+	memories int      // in the workspace that is searched
+	drivers  []string // of SQLite: thresholds are for the first
+	postgres string   // address of a server; empty is none
+	former   string   // another build of Loci; empty is none
 
-	formerBinary string // another build, for the row former
-
-	profile    string
-	cache      string // folder of binaries and loaded databases, for later runs
-	scratch    string // folder of this run
-	report     report
-	corpus     *corpus.Corpus
-	stub       *embedderStub // an embedder that costs nothing, and
-	silentStub *embedderStub // one that never responds
-	running    []*process    // of the current row
-}
-
-// rows are in the order in which they run. memory loads the data that later rows use.
-var rows = []struct {
-	name string
-	run  func(*bench) error
-}{
-	{"transport", (*bench).transport}, {"get", (*bench).get}, {"tools", (*bench).tools},
-	{"create", (*bench).create},
-	{"lifecycle", (*bench).lifecycle}, {"list", (*bench).list}, {"memory", (*bench).memory},
-	{"search", (*bench).search}, {"tenants", (*bench).tenants}, {"workspaces", (*bench).manyWorkspaces},
-	{"member", (*bench).member}, {"token", (*bench).token}, {"status", (*bench).status}, {"plan", (*bench).plan},
-	{"deletion", (*bench).deletion},
-	{"start", (*bench).startup}, {"semantic", (*bench).semantic}, {"ingest", (*bench).ingest},
-	{"events", (*bench).events}, {"finalize", (*bench).finalize}, {"hook", (*bench).hook}, {"acp", (*bench).acp},
-	{"streams", (*bench).idleStreams}, {"broadcast", (*bench).broadcast}, {"delivery", (*bench).delivery},
-	{"send", (*bench).sendScale},
-	{"upload", (*bench).upload}, {"download", (*bench).download}, {"transfers", (*bench).transfers},
-	{"attached", (*bench).attached},
-	{"extraction", (*bench).extraction}, {"former", (*bench).former},
+	cache    string // folder of binaries and loaded databases, for later runs
+	scratch  string // folder of this run
+	report   report
+	corpus   *corpus
+	stub     []string // environment of an embedder that costs nothing, and
+	silent   []string // of one that never responds
+	fixtures map[string]*fixture
+	atEnd    []func() // of the running row
 }
 
 func main() {
-	if len(os.Args) > 1 && os.Args[1] == "serve" {
-		exit(serveProfiled(os.Args[2:]))
-	}
-	if len(os.Args) > 2 && os.Args[1] == "transport" {
-		exit(serveTransport(os.Args[2], len(os.Args) > 3))
-	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if len(os.Args) > 1 && os.Args[1] == "soak" {
-		exit(runSoak(ctx, os.Args[2:]))
+	run, args := runBench, os.Args[1:]
+	if len(args) > 0 && args[0] == "soak" {
+		run, args = runSoak, args[1:]
 	}
-	exit(run(ctx))
-}
-
-func exit(err error) {
-	if err != nil {
+	if err := run(ctx, args); err != nil && !errors.Is(err, flag.ErrHelp) {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
-	os.Exit(0)
 }
 
-func run(ctx context.Context) (err error) {
+func runBench(ctx context.Context, args []string) error {
 	b := &bench{ctx: ctx, report: report{rounds: series{}}}
-	only := flag.String("run", "", "rows to run, with commas: transport, get, tools, create, lifecycle, list, memory, "+
-		"search, tenants, workspaces, member, token, status, plan, deletion, start, semantic, ingest, events, "+
-		"finalize, hook, acp, streams, broadcast, delivery, send, upload, download, transfers, attached, "+
-		"extraction, former; default: all")
-	drivers := flag.String("driver", "mattn,modernc",
-		"drivers of SQLite, with commas; the thresholds are for the first")
-	out := flag.String("json", "", "file for the raw figures of every round")
-	flag.IntVar(&b.rounds, "rounds", 7, "rounds")
-	flag.IntVar(&b.memories, "memories", 100_000, "memories in the workspace that is searched")
-	flag.StringVar(&b.postgres, "postgres", os.Getenv("LOCI_TEST_PG18"),
+	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
+	only := flags.String("run", "", "rows to run, with commas, of "+rowNames()+"; default: all")
+	drivers := flags.String("driver", "mattn,modernc", "drivers of SQLite, with commas; thresholds are for the first")
+	out := flags.String("json", "", "file for the raw figures of every round")
+	flags.IntVar(&b.rounds, "rounds", 7, "rounds")
+	flags.IntVar(&b.memories, "memories", 100_000, "memories in the workspace that is searched")
+	flags.StringVar(&b.postgres, "postgres", os.Getenv("LOCI_TEST_PG18"),
 		"address of a PostgreSQL server; empty leaves its figures out")
-	flag.StringVar(&b.formerBinary, "former", "", "another build of Loci, for the row former; empty leaves it out")
-	flag.StringVar(&b.profile, "profile", "", "file for CPU profiles of Loci, one for each server that is started: "+
-		"FILE.1, FILE.2 ...")
-	flag.Parse()
-	b.drivers = strings.Split(*drivers, ",")
-	if _, err := processCPU(os.Getpid()); err != nil {
+	flags.StringVar(&b.former, "former", "", "another build of Loci, which get, create and search compare")
+	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	if err := b.prepare(); err != nil {
-		return err
+	if b.drivers = strings.Split(*drivers, ","); b.rounds < 1 || b.memories < 1000 {
+		return errors.New("-rounds must be at least 1, -memories at least 1000")
 	}
-	defer os.RemoveAll(b.scratch)
-	if b.stub, err = newStub(false); err != nil {
-		return err
-	}
-	if b.silentStub, err = newStub(true); err != nil {
-		return err
-	}
-	if err := b.build(); err != nil {
-		return err
-	}
-	all, others := cpuTicks()
-	if err := b.runRows(*only); err != nil {
-		return err
-	}
-	nowAll, nowOthers := cpuTicks()
-	b.report.otherWork = max(0, (nowOthers-others)/(nowAll-all))
-	b.report.print(os.Stdout)
-	return b.report.save(*out, b)
+	return attempt(func() {
+		chosen := must(chooseRows(*only))
+		defer func() { os.RemoveAll(b.scratch) }()
+		b.prepare()
+		all, others := cpuTicks()
+		for _, r := range chosen {
+			fmt.Fprintln(os.Stderr, "bench:", r.name)
+			if err := attempt(func() { b.runRow(r) }); err != nil {
+				check(fmt.Errorf("%s: %w", r.name, err))
+			}
+		}
+		nowAll, nowOthers := cpuTicks()
+		b.report.otherWork = max(0, (nowOthers-others)/(nowAll-all))
+		b.report.print()
+		if *out != "" {
+			check(os.WriteFile(*out, b.raw(), 0o644))
+		}
+	})
 }
 
-// runRows runs the rows with the given names, or all.
-func (b *bench) runRows(only string) error {
-	wanted := map[string]bool{}
-	for name := range strings.SplitSeq(only, ",") {
-		wanted[name] = name != ""
+// prepare makes the folders, reads the texts, starts the stubs and builds the programs.
+func (b *bench) prepare() {
+	_, err := processCPU(os.Getpid())
+	check(err)
+	b.cache = filepath.Join(os.TempDir(), "loci-bench")
+	check(os.MkdirAll(b.cache, 0o700))
+	b.scratch = must(os.MkdirTemp(b.cache, "run-"))
+	b.corpus = must(readCorpus("../shared/data/retrieval"))
+	b.stub, b.silent = must(startStub(false)), must(startStub(true))
+	b.fixtures = map[string]*fixture{}
+	for _, driver := range b.drivers {
+		check(b.build(driver))
 	}
-	for _, r := range rows {
-		if only != "" && !wanted[r.name] {
-			continue
+}
+
+// chooseRows returns the rows with the given names, or all.
+func chooseRows(names string) (chosen []row, err error) {
+	for name := range strings.SplitSeq(cmp.Or(names, rowNames()), ",") {
+		i := slices.IndexFunc(rows(), func(r row) bool { return r.name == name })
+		if i < 0 {
+			return nil, fmt.Errorf("there is no row %q: %s", name, rowNames())
 		}
-		delete(wanted, r.name)
-		fmt.Fprintln(os.Stderr, "bench:", r.name)
-		err := r.run(b)
-		for _, p := range b.running {
-			p.stop()
-		}
-		if b.running = nil; err != nil {
-			return fmt.Errorf("%s: %w", r.name, err)
-		}
+		chosen = append(chosen, rows()[i])
 	}
-	if delete(wanted, ""); only != "" && len(wanted) > 0 {
-		return fmt.Errorf("there is no row %s", slices.Sorted(maps.Keys(wanted)))
+	return chosen, nil
+}
+
+func rowNames() string {
+	var names []string
+	for _, r := range rows() {
+		names = append(names, r.name)
 	}
+	return strings.Join(names, ",")
+}
+
+// A failure ends a row, as Fatal ends a test.
+type failure struct{ error }
+
+// check ends the row with an error. Only the goroutine of the row calls it.
+func check(err error) {
+	if err != nil {
+		panic(failure{err})
+	}
+}
+
+// must returns a value, or ends the row with an error.
+func must[T any](v T, err error) T {
+	check(err)
+	return v
+}
+
+// attempt returns the error that ended f.
+func attempt(f func()) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			failed, ok := r.(failure)
+			if !ok {
+				panic(r)
+			}
+			err = failed.error
+		}
+	}()
+	f()
 	return nil
 }

@@ -2,16 +2,11 @@
 
 package main
 
-import (
-	"errors"
-	"os"
-)
+import "errors"
 
 // processCPU fails: this system has no clock of another process.
 func processCPU(int) (int64, error) {
 	return 0, errors.New("only Linux has a clock for the CPU of another process")
 }
-
-func fdatasync(f *os.File) error { return f.Sync() }
 
 func cpuTicks() (all, others float64) { return 1, 0 }

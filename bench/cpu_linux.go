@@ -16,9 +16,6 @@ func processCPU(pid int) (int64, error) {
 	return t.Nano(), err
 }
 
-// fdatasync waits until the written bytes of a file are on the disk.
-func fdatasync(f *os.File) error { return syscall.Fdatasync(int(f.Fd())) }
-
 // cpuTicks returns the CPU time of all processors in hundredths of seconds. others is the part that this process and
 // its ended children have not used.
 func cpuTicks() (all, others float64) {
