@@ -56,7 +56,7 @@ func rows() []row {
 			over("four downloads of 100 MiB, over http.ServeFile", "loci download cpu", "floor download cpu", 1.3)}},
 		{"hook", 1, (*bench).hook, []line{
 			value("loci hook at a server that never answers, p50", "hook ms", 300),
-			over("the same, p95, over loci version", "hook p95", "version p95", 0)}},
+			over("the same, p95, over loci version", "hook p95 ms", "version p95 ms", 0)}},
 	}
 }
 

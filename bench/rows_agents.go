@@ -121,8 +121,10 @@ func (b *bench) delivery() []side {
 // deliverySide sends 100 messages a second to an agent that listens to the server to.
 func (b *bench) deliverySide(name string, at *fixture, from, to *process) side {
 	key, agent := from.newAgent(at)
-	w, sender := to.listen(key), must(from.dial())
+	w := to.listen(key)
 	return side{name, func(turn int) figures {
+		sender := must(from.dial())
+		defer sender.Close()
 		var posts, events []float64
 		for i := range deliveries {
 			next, start := time.After(10*time.Millisecond), time.Now()
@@ -201,7 +203,7 @@ func (b *bench) hook() []side {
 				}
 				wall = append(wall, microseconds(time.Since(start))/1000)
 			}
-			return figures{"ms": quantile(wall, .5), "p95": quantile(wall, .95)}
+			return figures{"ms": quantile(wall, .5), "p95 ms": quantile(wall, .95)}
 		}}
 	}
 	return []side{run("version", "version"), run("hook", "hook", "claude")}

@@ -155,7 +155,7 @@ const ingestDuration = 4 * time.Second
 // ingest compares reads beside a full queue of the built-in embedder with those at rest, and what it embeds meanwhile
 // with what it embeds while nobody calls.
 func (b *bench) ingest() []side {
-	d := b.dataset("notes", b.memories/4, b.corpus.note)
+	d := b.dataset("notes", max(10_000, b.memories/4), b.corpus.note)
 	rest, queue := b.copyFixture(d, b.drivers[0]), b.copyFixture(d, b.drivers[0])
 	queue.embedder = nil
 	return []side{b.ingestSide("quiet", queue, 0), b.ingestSide("rest", rest, busyClients),
