@@ -56,21 +56,20 @@ func (at *fixture) request(method, path string, body any, headers ...string) req
 }
 
 // build builds Loci and the floor with a driver, as the Makefile does.
-func (b *bench) build(driver string) error {
+func (b *bench) build(driver string) {
 	all := map[string][2]string{"mattn": {"sqlite_fts5", "CGO_ENABLED=1"}, "modernc": {"", "CGO_ENABLED=0"}}
 	settings, ok := all[driver]
 	if !ok {
-		return fmt.Errorf("there is no driver %q: mattn, modernc", driver)
+		check(fmt.Errorf("there is no driver %q: mattn, modernc", driver))
 	}
 	for name, path := range map[string]string{"loci": "./cmd/loci", "floor": "./bench/floor"} {
 		out := b.binary(name, driver)
 		c := exec.CommandContext(b.ctx, "go", "build", "-trimpath", "-tags", settings[0], "-o", out, path)
 		c.Env = append(os.Environ(), "GOAMD64=v2", settings[1])
 		if out, err := c.CombinedOutput(); err != nil {
-			return fmt.Errorf("build %s with %s: %w\n%s", path, driver, err, out)
+			check(fmt.Errorf("build %s with %s: %w\n%s", path, driver, err, out))
 		}
 	}
-	return nil
 }
 
 // binary returns the path of a program for an engine: a driver of SQLite, postgres, or former for the former build.
@@ -87,7 +86,7 @@ func (b *bench) binary(name, engine string) string {
 // fixture returns the loaded database of a dataset for an engine. Those of drivers of SQLite are from an earlier run if
 // possible. A former build has its own, whose tables may differ.
 func (b *bench) fixture(d dataset, engine string) *fixture {
-	name, folder := d.name+"-"+must(cacheKey()), b.cache
+	name, folder := d.name+"-"+cacheKey(), b.cache
 	if engine == "former" || engine == "postgres" {
 		name, folder = d.name+"-"+engine, b.scratch
 	}
@@ -178,6 +177,16 @@ func (b *bench) copyFixture(d dataset, engine string) *fixture {
 	return &at
 }
 
+// cleanUp removes what the run has loaded, but for the cache.
+func (b *bench) cleanUp() {
+	for name, at := range b.fixtures {
+		if at.db != "" {
+			b.dropDatabase("loci_bench_" + name)
+		}
+	}
+	os.RemoveAll(b.scratch)
+}
+
 // createDatabase makes a database from a template on the PostgreSQL server, and returns its address.
 func (b *bench) createDatabase(name, template string) string {
 	b.dropDatabase(name)
@@ -202,18 +211,16 @@ func (b *bench) execPostgres(format string, names ...any) {
 }
 
 // cacheKey identifies databases in the cache by the versions of notes, tables, documents and segments.
-func cacheKey() (string, error) {
+func cacheKey() string {
 	h := sha256.New()
 	fmt.Fprintln(h, corpusVersion, analysis.Version, index.FormatVersion, vector.ChunkVersion, stubModel)
-	err := filepath.WalkDir("internal/sqldb/migrations", func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
+	check(filepath.WalkDir("internal/sqldb/migrations", func(path string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			h.Write(must(os.ReadFile(path)))
 		}
-		text, err := os.ReadFile(path)
-		h.Write(text)
 		return err
-	})
-	return fmt.Sprintf("%x", h.Sum(nil)[:4]), err
+	}))
+	return fmt.Sprintf("%x", h.Sum(nil)[:4])
 }
 
 // stubModel is the model name of the stub. It changes whenever the same text gets another vector.
@@ -222,11 +229,8 @@ const stubModel = "stub-2"
 // startStub starts a server that replaces an embedder whose cost is not measured. It implements the embeddings API of
 // OpenAI; a silent one never responds, so that memories stay in the queue. It returns the environment that makes Loci
 // use it, as a proxy: so the generation of the vectors contains no port, and later runs can reuse a database.
-func startStub(silent bool) ([]string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return nil, err
-	}
+func startStub(silent bool) []string {
+	l := must(net.Listen("tcp", "127.0.0.1:0"))
 	go http.Serve(l, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if silent {
 			<-r.Context().Done()
@@ -245,7 +249,7 @@ func startStub(silent bool) ([]string, error) {
 		_ = json.NewEncoder(w).Encode(map[string]any{"data": list}) // a server that has ended misses it
 	}))
 	return []string{"HTTP_PROXY=http://" + l.Addr().String(), "http_proxy=", "NO_PROXY=", "no_proxy=",
-		"LOCI_EMBED_URL=http://stub.test/v1", "LOCI_EMBED_MODEL=" + stubModel}, nil
+		"LOCI_EMBED_URL=http://stub.test/v1", "LOCI_EMBED_MODEL=" + stubModel}
 }
 
 // stubVector returns the sum of a random direction for each word of four letters and more. Texts with common words are

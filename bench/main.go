@@ -72,7 +72,7 @@ func runBench(ctx context.Context, args []string) error {
 	}
 	return attempt(func() {
 		chosen := must(chooseRows(*only))
-		defer func() { os.RemoveAll(b.scratch) }()
+		defer b.cleanUp()
 		b.prepare()
 		all, others := cpuTicks()
 		for _, r := range chosen {
@@ -92,16 +92,15 @@ func runBench(ctx context.Context, args []string) error {
 
 // prepare makes the folders, reads the texts, starts the stubs and builds the programs.
 func (b *bench) prepare() {
-	_, err := processCPU(os.Getpid())
-	check(err)
+	must(processCPU(os.Getpid()))
 	b.cache = filepath.Join(os.TempDir(), "loci-bench")
 	check(os.MkdirAll(b.cache, 0o700))
 	b.scratch = must(os.MkdirTemp(b.cache, "run-"))
 	b.corpus = must(readCorpus("../shared/data/retrieval"))
-	b.stub, b.silent = must(startStub(false)), must(startStub(true))
+	b.stub, b.silent = startStub(false), startStub(true)
 	b.fixtures = map[string]*fixture{}
 	for _, driver := range b.drivers {
-		check(b.build(driver))
+		b.build(driver)
 	}
 }
 

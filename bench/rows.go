@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/url"
+	"slices"
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/index"
@@ -150,11 +151,10 @@ func (b *bench) create() []side {
 		b.creates("32 clients", manyClients, 3200, 3))
 }
 
-func createLines() (lines []line) {
-	for _, clients := range []string{"32 clients", "8 clients", "1 client"} {
-		lines = append(lines, overFloor("700 bytes, "+clients+", flushes counted", clients+" cpu", 2.5)...)
-	}
-	return append(lines, over("1 client, p50 of time, over the floor", "loci 1 client p50", "floor 1 client p50", 0))
+func createLines() []line {
+	return slices.Concat(overFloor("700 bytes, 32 clients, flushes counted", "32 clients cpu", 2.5),
+		overFloor("the same, 8 clients", "8 clients cpu", 0), overFloor("the same, 1 client", "1 client cpu", 0),
+		[]line{over("1 client, p50 of time, over the floor", "loci 1 client p50", "floor 1 client p50", 0)})
 }
 
 // tenants compares a search in a workspace alone with the same beside many workspaces of another user.

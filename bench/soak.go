@@ -52,7 +52,7 @@ func runSoak(ctx context.Context, args []string) error {
 		return errors.New("soak: -for must be at least 10s, -rate and -clients at least 1, -keep at least 20")
 	}
 	return attempt(func() {
-		defer func() { os.RemoveAll(s.scratch) }()
+		defer s.cleanUp()
 		s.prepare()
 		defer s.endRow()
 		// The server has its own embedder, as it is by default.
