@@ -3,6 +3,7 @@ package rest
 import (
 	"encoding/json"
 	"net/http"
+	"sync"
 
 	"github.com/loci-memory/loci/internal/httpapi"
 )
@@ -19,9 +20,13 @@ func (d *handler) routes() []httpapi.Route {
 	all = append(all, d.ExtraRoutes...)
 	self := httpapi.Route{Pattern: "GET /openapi.json", Reason: "It describes the operations.",
 		Describe: describeOpenAPI}
-	body := d.openAPIDocument(append(all, self))
-	self.Handler = httpapi.StaticJSON(body)
-	return append(all, self)
+	all = append(all, self)
+	// The document takes longer to print than all else that a server prepares, and few servers are asked for it.
+	document := sync.OnceValue(func() http.Handler { return httpapi.StaticJSON(d.openAPIDocument(all)) })
+	all[len(all)-1].Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		document().ServeHTTP(w, r)
+	})
+	return all
 }
 
 // health reports that the server runs. It calls nothing, so that it costs nothing.
