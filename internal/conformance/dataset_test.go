@@ -169,10 +169,17 @@ func (p *runningServer) byCommand(t *testing.T, binary string, mode loci.Mode, n
 	return p.namesOf(found)
 }
 
-// program builds the binary with the database driver of this test.
+// binaryEnv names a program that is built already.
+const binaryEnv = "LOCI_TEST_BIN"
+
+// program returns the program that binaryEnv names, or builds one with the database driver of this test.
 func program(t *testing.T) string {
+	t.Helper()
+	if path := os.Getenv(binaryEnv); path != "" {
+		return path
+	}
 	path := filepath.Join(t.TempDir(), "loci")
-	args := []string{"build", "-o", path}
+	args := []string{"build", "-trimpath", "-o", path}
 	if sqldb.Driver == "mattn" {
 		args = append(args, "-tags", "sqlite_fts5")
 	}

@@ -2,7 +2,6 @@ package conformance
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,7 +11,6 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/internal/embed"
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/index"
 	"github.com/loci-memory/loci/internal/relevance"
@@ -22,34 +20,6 @@ import (
 	"github.com/loci-memory/loci/internal/store/storetest"
 	"github.com/loci-memory/loci/internal/vector"
 )
-
-// A memoizedModel is the built-in model. It embeds each text once, for all databases.
-type memoizedModel struct {
-	*embed.MiniLM
-	mu    sync.Mutex
-	known map[string]func() []float32
-}
-
-func (m *memoizedModel) Embed(_ context.Context, texts []string) ([][]float32, error) {
-	list := make([][]float32, len(texts))
-	for i, text := range texts {
-		m.mu.Lock()
-		f := m.known[text]
-		if f == nil {
-			f = sync.OnceValue(func() []float32 {
-				v, err := m.MiniLM.Embed(context.Background(), []string{text})
-				if err != nil {
-					panic(err) // its only error is that of the context
-				}
-				return v[0]
-			})
-			m.known[text] = f
-		}
-		m.mu.Unlock()
-		list[i] = f()
-	}
-	return list, nil
-}
 
 // readSets returns datasets with at most so many texts each, and every third query.
 func readSets(t *testing.T, most map[string]int) (sets []relevance.Dataset) {
@@ -129,17 +99,17 @@ func (l *datasetWorld) search(t *testing.T, s relevance.Dataset, mode loci.Mode)
 	}
 }
 
-// TestEveryDatabaseReturnsTheSameSemanticHits searches real texts with the real model. Each database returns the same
-// ten hits, with the same scores, in every mode.
+// semanticSets returns the texts whose vectors are stored in testdata.
+func semanticSets(t *testing.T) []relevance.Dataset {
+	t.Helper()
+	return readSets(t, map[string]int{"docs": 80, "code": 250})
+}
+
+// TestEveryDatabaseReturnsTheSameSemanticHits searches real texts with vectors of the real model. Each database returns
+// the same ten hits, with the same scores, in every mode.
 func TestEveryDatabaseReturnsTheSameSemanticHits(t *testing.T) {
 	t.Parallel()
-	sets := readSets(t, map[string]int{"docs": 80, "code": 250})
-	model := &memoizedModel{MiniLM: embed.NewMiniLM(), known: map[string]func() []float32{}}
-	for _, s := range sets {
-		for _, q := range s.Queries { // so that none exceeds the timeout
-			Must(model.Embed(t.Context(), vector.Chunks("", q.Text, model)))(t)
-		}
-	}
+	sets, model := semanticSets(t), openStoredModel(t)
 	var mu sync.Mutex
 	engines := map[string]map[string]string{}
 	t.Run("databases", func(t *testing.T) {
@@ -172,18 +142,23 @@ func TestEveryDatabaseReturnsTheSameSemanticHits(t *testing.T) {
 			t.Errorf("%s: answered by words alone", question)
 		}
 	}
+	for text := range model.known {
+		if model.stored[keyOf(text)] == nil {
+			t.Errorf("%s has no vector of %.40q: make golden", vectorFile, text)
+		}
+	}
 	t.Logf("%d databases, %d answers, %d vectors", len(engines), len(first), len(model.known))
 	checkRecall(t, sets, model)
 }
 
 // checkRecall compares the candidates of binary codes, scored in int8, with the nearest vectors of the model.
-func checkRecall(t *testing.T, sets []relevance.Dataset, model *memoizedModel) {
-	asked := map[string]bool{}
+func checkRecall(t *testing.T, sets []relevance.Dataset, model *storedModel) {
+	isQuery := map[string]bool{}
 	var queries [][]float32
 	for _, s := range sets {
 		for _, q := range s.Queries {
 			for _, p := range vector.Chunks("", q.Text, model) {
-				asked[p] = true
+				isQuery[p] = true
 			}
 			queries = append(queries, vector.Mean(Must(model.Embed(t.Context(), vector.Chunks("", q.Text, model)))(t)))
 		}
@@ -191,13 +166,13 @@ func checkRecall(t *testing.T, sets []relevance.Dataset, model *memoizedModel) {
 	var vectors [][]float32
 	var codes []vector.StoredVector
 	var changes []index.DocUpdate
-	for text, f := range model.known {
-		if asked[text] {
+	for text, v := range model.known {
+		if isQuery[text] {
 			continue
 		}
 		i := int64(len(vectors))
-		vectors = append(vectors, f())
-		codes = append(codes, vector.StoredVector{Memory: i, Key: i, Vector: vector.Encode(f())})
+		vectors = append(vectors, v)
+		codes = append(codes, vector.StoredVector{Memory: i, Key: i, Vector: vector.Encode(v)})
 		changes = append(changes, index.DocUpdate{Seq: i + 1, DocAttributes: index.DocAttributes{Memory: i}})
 	}
 	signs := Must(vector.NewBinaryCodes().Apply(codes))(t)
