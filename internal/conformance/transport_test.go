@@ -11,8 +11,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"os"
-	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -20,7 +18,6 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/client"
-	"github.com/loci-memory/loci/internal/cli"
 	"github.com/loci-memory/loci/internal/cli/output"
 	"github.com/loci-memory/loci/internal/conformance"
 	"github.com/loci-memory/loci/internal/httpapi"
@@ -31,33 +28,30 @@ import (
 	"github.com/loci-memory/loci/internal/service"
 )
 
-// commandEnv turns the test binary into the program loci: a command is a process of its own, as for people.
-const commandEnv = "LOCI_PROOF_COMMAND"
-
-func TestMain(m *testing.M) {
-	if os.Getenv(commandEnv) != "" {
-		os.Exit(cli.Main(os.Args[1:]))
-	}
-	os.Exit(m.Run())
-}
-
 // A testServer is a world with all its transports.
 type testServer struct {
 	*conformance.World
-	t   testing.TB
-	url string
+	t     testing.TB
+	table *op.Table
+	url   string
+	pipes map[[2]string]*mcp.Server // by credential and actor
 }
 
 func newTestServer(t testing.TB, w *conformance.World) *testServer {
 	t.Helper()
-	handler := mcp.New(mcp.Options{Table: service.Ops, Caller: w.Host, Version: "test",
+	return serveTable(t, w, service.Ops, func(h http.Handler) http.Handler { return h })
+}
+
+// serveTable serves a table of operations through a wrapper of the handler.
+func serveTable(t testing.TB, w *conformance.World, table *op.Table, wrap func(http.Handler) http.Handler) *testServer {
+	t.Helper()
+	tools := mcp.New(mcp.Options{Table: table, Caller: w.Host, Version: "test",
 		Authenticate: func(ctx context.Context, c *op.Call) error { _, err := w.Host.Admit(ctx, nil, c); return err }})
-	server := httptest.NewServer(rest.New(rest.Options{Table: service.Ops, Host: w.Host,
-		Log: slog.New(slog.DiscardHandler),
-		ExtraRoutes: []httpapi.Route{{Pattern: "/mcp", Handler: handler.HTTP(),
-			Reason: "it speaks another protocol"}}}))
+	handler := rest.New(rest.Options{Table: table, Host: w.Host, Log: slog.New(slog.DiscardHandler),
+		ExtraRoutes: []httpapi.Route{{Pattern: "/mcp", Handler: tools.HTTP(), Reason: "it speaks another protocol"}}})
+	server := httptest.NewServer(wrap(handler))
 	t.Cleanup(server.Close)
-	return &testServer{w, t, server.URL}
+	return &testServer{w, t, table, server.URL, map[[2]string]*mcp.Server{}}
 }
 
 // An answer is the answer of a transport: the object, and the parts that only HTTP has.
@@ -305,14 +299,22 @@ func (k keyedCaller) Call(ctx context.Context, o *op.Op, c *op.Call, a op.Args) 
 	return k.Caller.Call(ctx, o, c, a)
 }
 
+// pipe returns the server at the end of a pipe of a caller. It is made once, because its tools take long to print.
+func (h *testServer) pipe(c *op.Call) *mcp.Server {
+	caller := [2]string{c.Credential, c.ActorHeader}
+	if h.pipes[caller] == nil {
+		h.pipes[caller] = mcp.New(mcp.Options{Table: h.table, Caller: keyedCaller{h.Host, c}, Version: "test"})
+	}
+	return h.pipes[caller]
+}
+
 func viaStdio(h *testServer, o *op.Op, c *op.Call, in args) answer {
 	h.t.Helper()
 	var out bytes.Buffer
 	lines := `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25",` +
 		`"capabilities":{},"clientInfo":{"name":"test","version":"1"}}}` +
 		"\n" + `{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n" + string(toolCall(h, o, in)) + "\n"
-	handler := mcp.New(mcp.Options{Table: service.Ops, Caller: keyedCaller{h.Host, c}, Version: "test"})
-	if err := handler.Stdio(h.t.Context(), strings.NewReader(lines), &out); err != nil {
+	if err := h.pipe(c).Stdio(h.t.Context(), strings.NewReader(lines), &out); err != nil {
 		h.t.Fatal(err)
 	}
 	for s := bufio.NewScanner(bufio.NewReaderSize(&out, 1<<20)); s.Scan(); {
@@ -340,24 +342,19 @@ func viaCommand(h *testServer, o *op.Op, c *op.Call, in args) answer {
 		line = append(line, "--yes") // no terminal to confirm on
 	}
 	line = append(slices.Clone(words[:2]), append(line, words[2:]...)...)
-	cmd := exec.CommandContext(h.t.Context(), conformance.Must(os.Executable())(h.t), line...)
 	home := h.t.TempDir()
-	cmd.Env = []string{commandEnv + "=1", "LOCI_URL=" + h.url, "LOCI_API_KEY=" + c.Credential, "HOME=" + home,
-		"XDG_CONFIG_HOME=" + home, "XDG_DATA_HOME=" + home}
-	cmd.Stdin = strings.NewReader(stdin)
-	var printed bytes.Buffer
-	cmd.Stderr = &printed
-	out, err := cmd.Output()
-	if len(out) == 0 {
-		h.t.Fatalf("loci %s: %v %s", line, err, &printed)
+	r := runCommand(h.t, command{Args: line, Stdin: stdin, Env: []string{"LOCI_URL", h.url,
+		"LOCI_API_KEY", c.Credential, "HOME", home, "XDG_CONFIG_HOME", home, "XDG_DATA_HOME", home}})
+	if len(r.Stdout) == 0 {
+		h.t.Fatalf("loci %s: exit code %d, %s", line, r.Code, r.Stderr)
 	}
-	a := h.parseAnswer(out, nil)
+	a := h.parseAnswer(r.Stdout, nil)
 	failed := 0
 	if a.code() == "" {
-		failed, _ = output.Failures(o, out) // rows of an answer
+		failed, _ = output.Failures(o, r.Stdout) // rows of an answer
 	}
-	if (err == nil) != (a.code() == "" && failed == 0) {
-		h.t.Errorf("loci %s: %v %s", line, err, out)
+	if (r.Code == 0) != (a.code() == "" && failed == 0) {
+		h.t.Errorf("loci %s: exit code %d, %s", line, r.Code, r.Stdout)
 	}
 	return a
 }

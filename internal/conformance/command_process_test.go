@@ -1,0 +1,157 @@
+package conformance_test
+
+import (
+	"cmp"
+	"encoding/json"
+	"io"
+	"os"
+	"os/exec"
+	"testing"
+
+	"github.com/loci-memory/loci/internal/cli"
+	"github.com/loci-memory/loci/internal/conformance"
+)
+
+// commandEnv turns the test binary into the program loci. With the value manyCommands it runs commands in sequence,
+// since to start a process costs more than most commands.
+const (
+	commandEnv   = "LOCI_PROOF_COMMAND"
+	manyCommands = "many"
+)
+
+func TestMain(m *testing.M) {
+	switch os.Getenv(commandEnv) {
+	case "":
+		code := m.Run()
+		stopCommands()
+		os.Exit(code)
+	case manyCommands:
+		serveCommands()
+	default:
+		os.Exit(cli.Main(os.Args[1:]))
+	}
+}
+
+// A command is one run of the program.
+type command struct {
+	Args, Env []string
+	Stdin     string
+}
+
+// A commandResult is what a command wrote, and its exit code.
+type commandResult struct {
+	Stdout, Stderr []byte
+	Code           int
+}
+
+// serveCommands reads commands from the standard input, and writes their results.
+func serveCommands() {
+	commands, results := json.NewDecoder(os.Stdin), json.NewEncoder(os.Stdout)
+	for {
+		var c command
+		if err := commands.Decode(&c); err != nil {
+			return
+		}
+		if err := results.Encode(c.run()); err != nil {
+			panic(err)
+		}
+	}
+}
+
+// run runs a command in this process, with its own environment and standard files.
+func (c command) run() (r commandResult) {
+	os.Clearenv()
+	for i := 0; i < len(c.Env); i += 2 {
+		if err := os.Setenv(c.Env[i], c.Env[i+1]); err != nil {
+			panic(err)
+		}
+	}
+	in, stdin := openPipe()
+	stdout, out := openPipe()
+	stderr, errs := openPipe()
+	go func() {
+		_, _ = io.WriteString(stdin, c.Stdin) // the command may read less
+		stdin.Close()
+	}()
+	read := func(f *os.File, to *[]byte) chan error {
+		done := make(chan error, 1)
+		go func() {
+			var err error
+			*to, err = io.ReadAll(f)
+			done <- err
+			f.Close()
+		}()
+		return done
+	}
+	readOut, readErr := read(stdout, &r.Stdout), read(stderr, &r.Stderr)
+	os.Stdin, os.Stdout, os.Stderr = in, out, errs
+	r.Code = cli.Main(c.Args)
+	for _, f := range []*os.File{in, out, errs} {
+		f.Close()
+	}
+	if err := <-readOut; err != nil {
+		panic(err)
+	}
+	if err := <-readErr; err != nil {
+		panic(err)
+	}
+	return r
+}
+
+func openPipe() (r, w *os.File) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		panic(err)
+	}
+	return r, w
+}
+
+// A commandProcess is a process that runs commands in sequence.
+type commandProcess struct {
+	stop     func() error
+	commands *json.Encoder
+	results  *json.Decoder
+}
+
+// idleCommands has the processes that run no command.
+var idleCommands = make(chan *commandProcess, 100)
+
+// runCommand runs a command in a process.
+func runCommand(t testing.TB, c command) (r commandResult) {
+	t.Helper()
+	var p *commandProcess
+	select {
+	case p = <-idleCommands:
+	default:
+		p = startCommands(t)
+	}
+	if err := p.commands.Encode(c); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.results.Decode(&r); err != nil {
+		t.Fatalf("loci %q: %v", c.Args, err)
+	}
+	idleCommands <- p
+	return r
+}
+
+func startCommands(t testing.TB) *commandProcess {
+	t.Helper()
+	cmd := exec.Command(conformance.Must(os.Executable())(t))
+	cmd.Env, cmd.Stderr = []string{commandEnv + "=" + manyCommands}, os.Stderr
+	in, out := conformance.Must(cmd.StdinPipe())(t), conformance.Must(cmd.StdoutPipe())(t)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	stop := func() error { return cmp.Or(in.Close(), cmd.Wait()) }
+	return &commandProcess{stop, json.NewEncoder(in), json.NewDecoder(out)}
+}
+
+// stopCommands ends the idle processes.
+func stopCommands() {
+	for len(idleCommands) > 0 {
+		if err := (<-idleCommands).stop(); err != nil {
+			panic(err)
+		}
+	}
+}
