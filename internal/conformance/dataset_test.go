@@ -249,7 +249,7 @@ func compareKeywordHits(t *testing.T, binary string) {
 // the databases.
 func compareSemanticHits(t *testing.T, binary string) {
 	p, s := startServer(t, "", ""), readDataset(t, "docs")
-	p.ingest(t, s.Name, s.Documents[:80])
+	p.ingest(t, s.Name, s.Documents[:30])
 	for end := time.Now().Add(4 * time.Minute); ; time.Sleep(50 * time.Millisecond) {
 		var status loci.AccountStatus
 		p.send(t, "GET", "/v1/status", nil, &status)
