@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -17,8 +16,8 @@ import (
 	"github.com/loci-memory/loci/internal/relevance"
 	"github.com/loci-memory/loci/internal/relevance/datasettest"
 	"github.com/loci-memory/loci/internal/server"
-	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 func readDataset(t *testing.T, name string) relevance.Dataset {
@@ -169,26 +168,6 @@ func (p *runningServer) byCommand(t *testing.T, binary string, mode loci.Mode, n
 	return p.namesOf(found)
 }
 
-// binaryEnv names a program that is built already.
-const binaryEnv = "LOCI_TEST_BIN"
-
-// program returns the program that binaryEnv names, or builds one with the database driver of this test.
-func program(t *testing.T) string {
-	t.Helper()
-	if path := os.Getenv(binaryEnv); path != "" {
-		return path
-	}
-	path := filepath.Join(t.TempDir(), "loci")
-	args := []string{"build", "-trimpath", "-o", path}
-	if sqldb.Driver == "mattn" {
-		args = append(args, "-tags", "sqlite_fts5")
-	}
-	if out, err := exec.Command("go", append(args, "../../cmd/loci")...).CombinedOutput(); err != nil {
-		t.Fatal(err, string(out))
-	}
-	return path
-}
-
 // requireHits compares the hits of a transport or database with those of SQLite by REST.
 func requireHits(t *testing.T, got, want []string, handler, name, query string) {
 	t.Helper()
@@ -202,7 +181,7 @@ func requireHits(t *testing.T, got, want []string, handler, name, query string) 
 // databases have the same top ten for every query. Without a PostgreSQL server it compares the transports on SQLite.
 func TestEveryTransportAndDatabaseReturnsTheSameHits(t *testing.T) {
 	t.Parallel()
-	binary := program(t)
+	binary := testenv.Program(t)
 	t.Run("keyword", func(t *testing.T) { t.Parallel(); compareKeywordHits(t, binary) })
 	t.Run("semantic", func(t *testing.T) { t.Parallel(); compareSemanticHits(t, binary) })
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // allowedDisclosures are the fields in which an answer may reveal that a record
@@ -32,15 +33,13 @@ var allowedDisclosures = map[string]string{
 // keyHeader is the one header that is tried beside the fields.
 const keyHeader = "Idempotency-Key"
 
-// wholeEnv makes the test of isolation try every text in every field. Otherwise each field meets a sample of them.
-const wholeEnv = "LOCI_TEST_WHOLE"
-
 // TestTenantsAreIsolated tries texts that ann received (ids, cursors, addresses, names) in every text field of eve's
-// calls, over every transport. Each answer equals that for an unknown text of the same form.
+// calls, over every transport; a run that is not whole samples them. Each answer equals that for an unknown text of the
+// same form.
 func TestTenantsAreIsolated(t *testing.T) {
 	t.Parallel()
 	scene := openIsolationScene(t)
-	scene.whole = os.Getenv(wholeEnv) == "1"
+	scene.whole = testenv.Whole()
 	var tried atomic.Int64
 	t.Cleanup(func() {
 		t.Logf("%d secrets in %d calls, each beside its twin", len(scene.secrets), tried.Load())
