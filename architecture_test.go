@@ -105,6 +105,7 @@ var allowedImports = map[string][]string{
 		"internal/store/messagedb", "internal/store/minhashdb", "internal/store/sessiondb"},
 	"internal/dispatch": {"", "internal/cache", "internal/op", "internal/store/messagedb"},
 	"internal/attempt":  {""},
+	"internal/limit":    {"", "internal/cache"},
 	"internal/password": {""},
 	"internal/service": {"", "internal/analysis", "internal/attempt", "internal/blob", "internal/dispatch",
 		"internal/extract", "internal/fence", "internal/filetoken", "internal/identity", "internal/mail",

@@ -1,0 +1,47 @@
+package limit
+
+import (
+	"net/netip"
+
+	"github.com/loci-memory/loci"
+)
+
+// A Key identifies a caller that is limited. The zero Key is the service itself.
+type Key struct {
+	kind keyKind
+	id   string
+	in   string // the network of a user, or ""
+}
+
+type keyKind uint8
+
+const (
+	credentialKey keyKind = iota + 1
+	userKey
+	networkKey
+)
+
+// Credential returns the key of a credential.
+func Credential(id loci.ID) Key { return Key{kind: credentialKey, id: string(id)} }
+
+// User returns the key of a user, by an id or an account name.
+func User[T ~string](id T) Key { return Key{kind: userKey, id: string(id)} }
+
+// Network returns the key of the network of an address: the address itself, or the /64 of an IPv6 subscriber (RFC
+// 6177). Other texts are networks of their own.
+func Network(address string) Key {
+	if ip, err := netip.ParseAddr(address); err == nil {
+		if ip = ip.Unmap().WithZone(""); ip.Is4() {
+			address = ip.String()
+		} else {
+			address = netip.PrefixFrom(ip, 64).Masked().String()
+		}
+	}
+	return Key{kind: networkKey, id: address}
+}
+
+// In returns the key of a user in a network.
+func (k Key) In(network Key) Key {
+	k.in = network.id
+	return k
+}
