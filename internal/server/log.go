@@ -19,16 +19,18 @@ func NewLog(w io.Writer, level string) (log *slog.Logger, flush func()) {
 	}
 	b := &bufferedWriter{w: bufio.NewWriterSize(w, 64<<10)}
 	lines := slog.NewJSONHandler(b, &slog.HandlerOptions{Level: l})
-	repeats := &repeatLimiter{}
+	repeats := newRepeatLimiter(time.Now)
 	stop := make(chan struct{})
 	go func() {
-		tick := time.NewTicker(200 * time.Millisecond)
+		tick, report := time.NewTicker(200*time.Millisecond), time.NewTicker(repeatWindow)
 		defer tick.Stop()
+		defer report.Stop()
 		for {
 			select {
-			case now := <-tick.C:
-				repeats.report(now, lines)
+			case <-tick.C:
 				b.flush()
+			case <-report.C:
+				repeats.report(lines)
 			case <-stop:
 				return
 			}
@@ -36,7 +38,7 @@ func NewLog(w io.Writer, level string) (log *slog.Logger, flush func()) {
 	}()
 	return slog.New(&logHandler{lines, b, repeats}), func() {
 		close(stop)
-		repeats.report(time.Now().Add(repeatWindow), lines)
+		repeats.report(lines)
 		b.flush()
 	}
 }
@@ -77,7 +79,7 @@ func (h *logHandler) Handle(ctx context.Context, r slog.Record) error {
 	if r.Level < slog.LevelWarn {
 		return h.Handler.Handle(ctx, r)
 	}
-	if !h.repeatLimiter.allow(r.Level, r.Message, time.Now()) {
+	if !h.repeatLimiter.allow(r.Level, r.Message) {
 		return nil
 	}
 	defer h.out.flush()

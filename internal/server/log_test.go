@@ -6,13 +6,14 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestLogBuffersInfoLines(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	b := &bufferedWriter{w: bufio.NewWriter(&out)}
-	log := slog.New(&logHandler{slog.NewJSONHandler(b, nil), b, &repeatLimiter{}})
+	log := slog.New(&logHandler{slog.NewJSONHandler(b, nil), b, newRepeatLimiter(time.Now)})
 	log.Info("one", "n", 1)
 	log.Debug("not this")
 	log.With("job", "x").Info("two")

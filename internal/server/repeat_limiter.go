@@ -5,6 +5,9 @@ import (
 	"log/slog"
 	"sync"
 	"time"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/limit"
 )
 
 // Bounds of warnings and errors with the same message: how many are written
@@ -17,8 +20,9 @@ const (
 
 // repeatLimiter counts warnings and errors by their messages, so that an outage does not fill the disk with its log.
 type repeatLimiter struct {
-	mu     sync.Mutex
-	counts map[repeatKey]*repeatCount
+	lines      *limit.Attempts[repeatKey]
+	mu         sync.Mutex
+	suppressed map[repeatKey]int // since the last report
 }
 
 // A repeatKey identifies repeated lines.
@@ -27,51 +31,35 @@ type repeatKey struct {
 	message string
 }
 
-// A repeatCount counts a message within the current window.
-type repeatCount struct {
-	start               time.Time
-	written, suppressed int
+func newRepeatLimiter(clock loci.Clock) *repeatLimiter {
+	return &repeatLimiter{suppressed: map[repeatKey]int{},
+		lines: limit.NewAttemptsWithin[repeatKey](clock, repeatWindow, maxRepeats, maxRepeatKeys, limit.Refusal{})}
 }
 
 // allow reports whether to write a line with that message.
-func (r *repeatLimiter) allow(level slog.Level, message string, now time.Time) bool {
+func (r *repeatLimiter) allow(level slog.Level, message string) bool {
 	key := repeatKey{level, message}
+	if _, err := r.lines.Take([]repeatKey{key}); err == nil {
+		return true
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	k := r.counts[key]
-	if k == nil {
-		if len(r.counts) >= maxRepeatKeys {
-			return true
-		}
-		if r.counts == nil {
-			r.counts = map[repeatKey]*repeatCount{}
-		}
-		k = &repeatCount{start: now}
-		r.counts[key] = k
+	if r.suppressed[key] == 0 && len(r.suppressed) >= maxRepeatKeys {
+		return true
 	}
-	if k.written >= maxRepeats {
-		k.suppressed++
-		return false
-	}
-	k.written++
-	return true
+	r.suppressed[key]++
+	return false
 }
 
-// report writes the number of omitted lines for each message whose window has ended.
-func (r *repeatLimiter) report(now time.Time, to slog.Handler) {
+// report writes the number of omitted lines of each message, once in each window.
+func (r *repeatLimiter) report(to slog.Handler) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for key, k := range r.counts {
-		if now.Sub(k.start) < repeatWindow {
-			continue
-		}
-		delete(r.counts, key)
-		if k.suppressed == 0 {
-			continue
-		}
-		line := slog.NewRecord(now, key.level, "left out", 0)
-		line.AddAttrs(slog.String("of", key.message), slog.Int("lines", k.suppressed),
+	for key, lines := range r.suppressed {
+		line := slog.NewRecord(time.Now(), key.level, "left out", 0)
+		line.AddAttrs(slog.String("of", key.message), slog.Int("lines", lines),
 			slog.Int64("seconds", int64(repeatWindow/time.Second)))
 		_ = to.Handle(context.Background(), line) // a failure to log cannot be logged
 	}
+	clear(r.suppressed)
 }

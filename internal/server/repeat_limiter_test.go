@@ -36,28 +36,36 @@ func TestRepeatLimiterCountsErrors(t *testing.T) {
 func TestRepeatLimiterResetsAfterWindow(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	to := slog.NewJSONHandler(&out, nil)
-	r, now := &repeatLimiter{}, time.Unix(1_800_000_000, 0)
-	for _, wait := range []time.Duration{0, repeatWindow / 2, repeatWindow / 2} {
-		now = now.Add(wait)
-		r.report(now, to)
+	to, now := slog.NewJSONHandler(&out, nil), time.Unix(1_800_000_000, 0)
+	r := newRepeatLimiter(func() time.Time { return now })
+	for i, want := range []int{maxRepeats, 0, maxRepeats} {
+		if i == 2 {
+			r.report(to)
+		}
 		written := 0
 		for range maxRepeats + 5 {
-			if r.allow(slog.LevelError, "database", now) {
+			if r.allow(slog.LevelError, "database") {
 				written++
 			}
 		}
-		if want := map[bool]int{true: 0, false: maxRepeats}[now.Unix() == 1_800_000_005]; written != want {
-			t.Errorf("after %v %d lines are written, not %d", wait, written, want)
+		if written != want {
+			t.Errorf("after %d half windows %d lines are written, not %d", i, written, want)
 		}
+		now = now.Add(repeatWindow / 2)
 	}
 	if got := strings.Count(out.String(), `"lines":30`); got != 1 {
 		t.Errorf("%d summaries: %s", got, &out)
 	}
-	for i := range 10 * maxRepeatKeys {
-		r.allow(slog.LevelError, fmt.Sprint(i), now)
+	out.Reset()
+	if r.report(to); !strings.Contains(out.String(), `"lines":5,`) {
+		t.Errorf("the second summary is %s", &out)
 	}
-	if len(r.counts) > maxRepeatKeys {
-		t.Errorf("%d messages are kept", len(r.counts))
+	for i := range 2 * maxRepeatKeys {
+		for range maxRepeats + 1 {
+			r.allow(slog.LevelError, fmt.Sprint(i))
+		}
+	}
+	if len(r.suppressed) != maxRepeatKeys {
+		t.Errorf("%d messages are kept", len(r.suppressed))
 	}
 }
