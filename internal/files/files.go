@@ -14,6 +14,7 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/blob"
 	"github.com/loci-memory/loci/internal/httpapi"
+	"github.com/loci-memory/loci/internal/limit"
 	"github.com/loci-memory/loci/internal/service"
 )
 
@@ -29,12 +30,12 @@ type Options struct {
 
 type handler struct {
 	Options
-	limiter *limiter
+	limiter *limit.Semaphore[loci.ID] // of transfers, by attachment
 }
 
 // Routes returns the routes of the bytes.
 func Routes(o Options) (list []httpapi.Route) {
-	h := handler{o, &limiter{most: o.MaxTransfers}}
+	h := handler{o, newLimiter(o.MaxTransfers)}
 	for _, prefix := range o.Prefixes {
 		path := prefix + strings.TrimPrefix(service.ObjectsPath, service.FilesPath) + "{attachmentId}"
 		list = append(list,
@@ -77,7 +78,7 @@ func (h handler) upload(w http.ResponseWriter, r *http.Request) {
 	a, err := h.address(r, http.MethodPut)
 	if err == nil {
 		var end func()
-		if end, err = h.limiter.begin(a.ID); err == nil {
+		if end, err = h.limiter.TryAcquire(a.ID, 1); err == nil {
 			defer end()
 		}
 	}
@@ -109,7 +110,7 @@ func (h handler) download(w http.ResponseWriter, r *http.Request) {
 	var object blob.Reader
 	if err == nil {
 		var end func()
-		if end, err = h.limiter.begin(a.ID); err == nil {
+		if end, err = h.limiter.TryAcquire(a.ID, 1); err == nil {
 			defer end()
 			file, object, err = h.Service.OpenDownload(r.Context(), a.ID)
 		}

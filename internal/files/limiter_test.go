@@ -9,13 +9,13 @@ import (
 
 func TestLimiterRefusesFurtherTransfers(t *testing.T) {
 	t.Parallel()
-	l, one, other := &limiter{most: maxOfAttachment + 2}, loci.NewID(time.Now()), loci.NewID(time.Now())
+	l, one, other := newLimiter(maxOfAttachment+2), loci.NewID(time.Now()), loci.NewID(time.Now())
 	var ends []func()
 	begin := func(id loci.ID, want bool) {
 		t.Helper()
-		end, err := l.begin(id)
+		end, err := l.TryAcquire(id, 1)
 		if ok := err == nil; ok != want || !ok && (!loci.Is(err, loci.CodeUnavailable) ||
-			loci.AsError(err).RetryAfter == 0) {
+			loci.AsError(err).RetryAfter != busyRetry) {
 			t.Fatalf("%v, want %v", err, want)
 		}
 		if end != nil {
@@ -34,7 +34,7 @@ func TestLimiterRefusesFurtherTransfers(t *testing.T) {
 	for _, end := range ends[1:] {
 		end()
 	}
-	if l.running != 0 || len(l.of) != 0 {
-		t.Errorf("%d transfers are left: %v", l.running, l.of)
+	if n := l.InUse(); n != 0 {
+		t.Errorf("%d transfers are left", n)
 	}
 }

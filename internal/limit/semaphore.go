@@ -59,44 +59,52 @@ func NewSlots[K comparable](slots int) *Semaphore[K] {
 	return NewSemaphore[K](Bounds{Total: slots, PerKey: max(1, slots-max(1, slots/4))})
 }
 
-// Acquire waits for units of a key, for a caller of the most urgent class. Release ends them.
-func (s *Semaphore[K]) Acquire(ctx context.Context, key K, units int) error {
-	return s.AcquireClass(ctx, 0, key, units)
+// Acquire waits for units of a key until they are free, the context ends, or the bounds refuse a caller of its class.
+func (s *Semaphore[K]) Acquire(ctx context.Context, class int, key K, units int) (release func(), err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if w := s.Request(class, key, units); w != nil {
+		if err := s.wait(ctx, w); err != nil {
+			return nil, err
+		}
+	}
+	return func() { s.Release(key, units) }, nil
 }
 
-// AcquireClass waits for units of a key, for a caller of a class.
-func (s *Semaphore[K]) AcquireClass(ctx context.Context, class int, key K, units int) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	w := s.Request(class, key, units)
-	if w == nil {
-		return nil
-	}
+func (s *Semaphore[K]) wait(ctx context.Context, w *Waiter[K]) (err error) {
 	var late <-chan time.Time
 	if s.b.Timeout > 0 {
 		timer := time.NewTimer(s.b.Timeout)
 		defer timer.Stop()
 		late = timer.C
 	}
-	var err error
 	select {
 	case <-w.Granted:
 		if w.refused {
-			err = s.Refuse()
+			err = s.refusal()
 		}
 		return err
 	case <-ctx.Done():
 		err = ctx.Err()
 	case <-late:
-		err = s.Refuse()
+		err = s.refusal()
 	}
 	s.Cancel(w)
 	return err
 }
 
-// Refuse returns the error of a caller beyond the bounds.
-func (s *Semaphore[K]) Refuse() error { return s.b.Refusal.Error(s.b.Refusal.RetryAfter) }
+func (s *Semaphore[K]) refusal() error { return s.b.Refusal.Error(s.b.Refusal.RetryAfter) }
+
+// TryAcquire takes units of a key, or is refused at once.
+func (s *Semaphore[K]) TryAcquire(key K, units int) (release func(), err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.tryAcquire(key, units) {
+		return nil, s.refusal()
+	}
+	return func() { s.Release(key, units) }, nil
+}
 
 // Request takes units and returns nil, or returns a waiter if they are not free for the key.
 func (s *Semaphore[K]) Request(class int, key K, units int) *Waiter[K] {
@@ -114,13 +122,6 @@ func (s *Semaphore[K]) Request(class int, key K, units int) *Waiter[K] {
 	return w
 }
 
-// TryAcquire takes units if they are free for the key.
-func (s *Semaphore[K]) TryAcquire(key K, units int) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.tryAcquire(key, units)
-}
-
 func (s *Semaphore[K]) tryAcquire(key K, units int) bool {
 	if !s.fits(key, units) {
 		return false
@@ -135,10 +136,11 @@ func (s *Semaphore[K]) tryAcquire(key K, units int) bool {
 }
 
 // Take takes units, even beyond the bounds.
-func (s *Semaphore[K]) Take(key K, units int) {
+func (s *Semaphore[K]) Take(key K, units int) (release func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.hold(key, units)
+	return func() { s.Release(key, units) }
 }
 
 func (s *Semaphore[K]) hold(key K, units int) {

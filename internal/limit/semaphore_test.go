@@ -151,13 +151,14 @@ func TestSemaphoreBoundsHoldersAtOnce(t *testing.T) {
 		all.Go(func() {
 			key := fmt.Sprint(i % 3)
 			for range 300 {
-				if err := s.Acquire(t.Context(), key, 1); err != nil {
+				release, err := s.Acquire(t.Context(), 0, key, 1)
+				if err != nil {
 					t.Error(err)
 					return
 				}
 				maximum.Store(max(maximum.Load(), now.Add(1)))
 				now.Add(-1)
-				s.Release(key, 1)
+				release()
 			}
 		})
 	}
@@ -239,12 +240,16 @@ func TestSemaphoreDropsCancelledCallers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := NewSlots[string](1)
-		if err := s.Acquire(t.Context(), "a", 1); err != nil {
+		release, err := s.Acquire(t.Context(), 0, "a", 1)
+		if err != nil {
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error)
-		go func() { done <- s.Acquire(ctx, "a", 1) }()
+		go func() {
+			_, err := s.Acquire(ctx, 0, "a", 1)
+			done <- err
+		}()
 		synctest.Wait()
 		if s.Waiting(0) != 1 {
 			t.Error("it does not wait")
@@ -253,8 +258,8 @@ func TestSemaphoreDropsCancelledCallers(t *testing.T) {
 		if err := <-done; err != context.Canceled || s.Waiting(0) != 0 {
 			t.Errorf("%v, %d wait", err, s.Waiting(0))
 		}
-		s.Release("a", 1)
-		if err := s.Acquire(ctx, "a", 1); err != context.Canceled {
+		release()
+		if _, err := s.Acquire(ctx, 0, "a", 1); err != context.Canceled {
 			t.Error(err)
 		}
 		expectFree(t, s)
@@ -274,7 +279,7 @@ func TestSemaphoreRefusesAfterTimeout(t *testing.T) {
 		acquire := func(key string, units int, after time.Duration) {
 			t.Helper()
 			began := time.Now()
-			err := s.Acquire(t.Context(), key, units)
+			_, err := s.Acquire(t.Context(), 0, key, units)
 			if e := loci.AsError(err); err != nil && (e.Code != loci.CodeUnavailable || e.Message != "Full." ||
 				e.RetryAfter != 2*time.Second || e.Err != Exceeded("bytes")) ||
 				(err == nil) != (after < 0) || err != nil && time.Since(began) != after {
@@ -305,7 +310,7 @@ func TestSemaphoreServesKeyInOrder(t *testing.T) {
 	s := newBytes()
 	s.Take("a", 3)
 	large, small := s.Request(0, "a", 2), s.Request(0, "a", 1)
-	if isGranted(large) || isGranted(small) || s.TryAcquire("a", 1) {
+	if _, err := s.TryAcquire("a", 1); isGranted(large) || isGranted(small) || !loci.Is(err, loci.CodeUnavailable) {
 		t.Fatal("a small request overtakes a large one")
 	}
 	if s.Cancel(large); !isGranted(small) {

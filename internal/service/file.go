@@ -10,6 +10,7 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/blob"
 	"github.com/loci-memory/loci/internal/filetoken"
+	"github.com/loci-memory/loci/internal/limit"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/attachmentdb"
 )
@@ -79,28 +80,11 @@ func (c *fileKeys) load(ctx context.Context, s *Service) (keySet, error) {
 	return c.keys, err
 }
 
-// uploads are the ids of the objects that this process is storing.
-type uploads struct {
-	mu  sync.Mutex
-	ids map[loci.ID]bool
-}
-
-// begin reports whether no other upload of the object runs. This one is marked as running until end is called.
-func (u *uploads) begin(id loci.ID) (end func(), ok bool) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if u.ids[id] {
-		return nil, false
-	}
-	if u.ids == nil {
-		u.ids = map[loci.ID]bool{}
-	}
-	u.ids[id] = true
-	return func() {
-		u.mu.Lock()
-		defer u.mu.Unlock()
-		delete(u.ids, id)
-	}, true
+// newUploads bounds the uploads of an object to one at a time.
+func newUploads() *limit.Semaphore[loci.ID] {
+	return limit.NewSemaphore[loci.ID](limit.Bounds{PerKey: 1, Refusal: limit.Refusal{Name: "uploads of an object",
+		Code: loci.CodeStateConflict, RetryAfter: bucketRetry,
+		Message: "Another upload to this address is running: wait for its end."}})
 }
 
 // requireBucket returns unavailable without a bucket, and while it does not answer.
@@ -150,10 +134,9 @@ func (s *Service) VerifyFileAddress(ctx context.Context, method string, id loci.
 
 // StoreUpload stores the body of an upload under a signed address. The first one stays.
 func (s *Service) StoreUpload(ctx context.Context, a blob.Address, body io.Reader) error {
-	end, ok := s.uploads.begin(a.ID)
-	if !ok {
-		return &loci.Error{Code: loci.CodeStateConflict, RetryAfter: bucketRetry,
-			Message: "Another upload to this address is running: wait for its end."}
+	end, err := s.uploads.TryAcquire(a.ID, 1)
+	if err != nil {
+		return err
 	}
 	defer end()
 	if err := s.checkUpload(ctx, a); err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/loci-memory/loci/internal/dispatch"
 	"github.com/loci-memory/loci/internal/extract"
 	"github.com/loci-memory/loci/internal/identity"
+	"github.com/loci-memory/loci/internal/limit"
 	"github.com/loci-memory/loci/internal/mail"
 	"github.com/loci-memory/loci/internal/password"
 	"github.com/loci-memory/loci/internal/retrieve"
@@ -35,7 +36,7 @@ type Service struct {
 	extraction    extractionCounts
 	dispatcher    *dispatch.Dispatcher
 	fileKeys      fileKeys
-	uploads       uploads
+	uploads       *limit.Semaphore[loci.ID] // by attachment
 }
 
 // Options are the dependencies and settings of a Service.
@@ -88,7 +89,8 @@ func New(o Options) *Service {
 		linkLimiter: attempt.NewLimiter(o.Clock, o.SignInLimit,
 			"Too many links that do not work: wait for Retry-After seconds."),
 		mailLimiter: attempt.NewLimiter(o.Clock, o.SignInLimit,
-			"Too many mails were asked for: wait for Retry-After seconds.")}
+			"Too many mails were asked for: wait for Retry-After seconds."),
+		uploads: newUploads()}
 	s.Heartbeat = cmp.Or(s.Heartbeat, 20*time.Second)
 	s.MaxFile = cmp.Or(s.MaxFile, DefaultMaxFile)
 	s.dispatcher = dispatch.New(s.Store)
