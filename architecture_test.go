@@ -106,7 +106,7 @@ var allowedImports = map[string][]string{
 	"internal/dispatch": {"", "internal/cache", "internal/op", "internal/store/messagedb"},
 	"internal/attempt":  {""},
 	"internal/limit":    {"", "internal/cache"},
-	"internal/password": {""},
+	"internal/password": {"", "internal/limit"},
 	"internal/service": {"", "internal/analysis", "internal/attempt", "internal/blob", "internal/dispatch",
 		"internal/extract", "internal/fence", "internal/filetoken", "internal/identity", "internal/limit",
 		"internal/mail", "internal/op",

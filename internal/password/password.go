@@ -10,9 +10,13 @@ import (
 	"fmt"
 	"runtime"
 	"strings"
+	"time"
 
 	"golang.org/x/crypto/argon2"
 	"golang.org/x/text/unicode/norm"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/limit"
 )
 
 // Parameters of argon2id (RFC 9106): 19 MiB, two passes, one lane. A stored
@@ -32,26 +36,39 @@ const (
 	MaxWaitingSignUps = 16
 )
 
-// A Hasher hashes and checks passwords, a bounded number at once.
-type Hasher struct{ Queue *Queue }
+// The classes of waiting callers, the most urgent first.
+const (
+	SignIn = iota
+	SignUp
+)
+
+// A Hasher hashes and checks passwords, a bounded number at once, because each hash takes 19 MiB and some 20 ms of a
+// processor. It is fair between networks.
+type Hasher struct{ Slots *limit.Semaphore[limit.Key] }
 
 // NewHasher returns a hasher that uses at most maxHashes processors.
 func NewHasher() Hasher {
-	bounds := [priorities]int{SignIn: MaxWaitingSignIns, SignUp: MaxWaitingSignUps}
-	return Hasher{newQueue(min(runtime.GOMAXPROCS(0), maxHashes), bounds)}
+	return Hasher{limit.NewSemaphore[limit.Key](limit.Bounds{
+		Total:   min(runtime.GOMAXPROCS(0), maxHashes),
+		Classes: []int{SignIn: MaxWaitingSignIns, SignUp: MaxWaitingSignUps},
+		Refusal: limit.Refusal{Name: "password hashes", Code: loci.CodeUnavailable, RetryAfter: 2 * time.Second,
+			Message: "Too many people sign in or register at this moment: wait for Retry-After seconds."},
+	})}
 }
 
-func (p Hasher) deriveKey(ctx context.Context, priority Priority, network, password string,
+func (p Hasher) deriveKey(ctx context.Context, class int, network limit.Key, password string,
 	k phcHash) (hash []byte, err error) {
-	err = p.Queue.run(ctx, priority, network, func() {
-		// One form for all keyboards (RFC 8265, section 4.2.2).
-		hash = argon2.IDKey(norm.NFC.Bytes([]byte(password)), k.salt, k.time, k.memory, k.lanes, argonKey)
-	})
-	return hash, err
+	release, err := p.Slots.Acquire(ctx, class, network, 1)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	// One form for all keyboards (RFC 8265, section 4.2.2).
+	return argon2.IDKey(norm.NFC.Bytes([]byte(password)), k.salt, k.time, k.memory, k.lanes, argonKey), nil
 }
 
 // Hash returns the PHC string of a new password, which comes from a network.
-func (p Hasher) Hash(ctx context.Context, network, password string) (string, error) {
+func (p Hasher) Hash(ctx context.Context, network limit.Key, password string) (string, error) {
 	salt := make([]byte, 16)
 	rand.Read(salt)
 	k := phcHash{memory: argonMemory, time: argonTime, lanes: argonLanes, salt: salt}
@@ -65,7 +82,7 @@ func (p Hasher) Hash(ctx context.Context, network, password string) (string, err
 const dummyHash = "$argon2id$v=19$m=19456,t=2,p=1$AAAAAAAAAAAAAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
 
 // Check reports whether a password, which comes from a network, matches a PHC string.
-func (p Hasher) Check(ctx context.Context, network, phc, password string) (bool, error) {
+func (p Hasher) Check(ctx context.Context, network limit.Key, phc, password string) (bool, error) {
 	known := phc != ""
 	if !known {
 		phc = dummyHash

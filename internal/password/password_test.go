@@ -7,21 +7,23 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/loci-memory/loci/internal/limit"
 )
 
 func TestPasswordsAreStoredAsPHCStrings(t *testing.T) {
 	t.Parallel()
 	for _, password := range []string{"correct horse", "пароль от всего", "with $ and ,=", "\x00nul"} {
-		phc, err := NewHasher().Hash(t.Context(), "", password)
+		phc, err := NewHasher().Hash(t.Context(), limit.Key{}, password)
 		if err != nil || !regexp.MustCompile(
 			`^\$argon2id\$v=19\$m=19456,t=2,p=1\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$`).MatchString(phc) {
 			t.Fatalf("%s %v", phc, err)
 		}
-		if again, _ := NewHasher().Hash(t.Context(), "", password); again == phc {
+		if again, _ := NewHasher().Hash(t.Context(), limit.Key{}, password); again == phc {
 			t.Error("two hashes have one salt")
 		}
 		for try, want := range map[string]bool{password: true, password + " ": false, "": false} {
-			if ok, err := NewHasher().Check(t.Context(), "", phc, try); ok != want || err != nil {
+			if ok, err := NewHasher().Check(t.Context(), limit.Key{}, phc, try); ok != want || err != nil {
 				t.Errorf("%q for %q: %v %v", try, password, ok, err)
 			}
 		}
@@ -30,12 +32,12 @@ func TestPasswordsAreStoredAsPHCStrings(t *testing.T) {
 
 func TestPasswordIsNormalized(t *testing.T) {
 	t.Parallel()
-	phc, err := NewHasher().Hash(t.Context(), "", "caf\u00e9 au lait")
+	phc, err := NewHasher().Hash(t.Context(), limit.Key{}, "caf\u00e9 au lait")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for try, want := range map[string]bool{"cafe\u0301 au lait": true, "cafe au lait": false} {
-		if ok, err := NewHasher().Check(t.Context(), "", phc, try); ok != want || err != nil {
+		if ok, err := NewHasher().Check(t.Context(), limit.Key{}, phc, try); ok != want || err != nil {
 			t.Errorf("%q: %v %v", try, ok, err)
 		}
 	}
@@ -46,13 +48,13 @@ func TestHashWithOtherCostIsChecked(t *testing.T) {
 	t.Parallel()
 	const phc = "$argon2id$v=19$m=64,t=3,p=2$c29tZXNhbHRzb21lc2FsdA$"
 	cost := phcHash{memory: 64, time: 3, lanes: 2, salt: []byte("somesaltsomesalt")}
-	hash, err := NewHasher().deriveKey(t.Context(), SignIn, "", "old", cost)
+	hash, err := NewHasher().deriveKey(t.Context(), SignIn, limit.Key{}, "old", cost)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for try, want := range map[string]bool{"old": true, "new": false} {
 		stored := phc + base64.RawStdEncoding.EncodeToString(hash)
-		if ok, err := NewHasher().Check(t.Context(), "", stored, try); ok != want || err != nil {
+		if ok, err := NewHasher().Check(t.Context(), limit.Key{}, stored, try); ok != want || err != nil {
 			t.Errorf("%q: %v %v", try, ok, err)
 		}
 	}
@@ -61,7 +63,7 @@ func TestHashWithOtherCostIsChecked(t *testing.T) {
 func TestPasswordFailsForAccountWithoutPassword(t *testing.T) {
 	t.Parallel()
 	for _, try := range []string{"", "anything"} {
-		if ok, err := NewHasher().Check(t.Context(), "", "", try); ok || err != nil {
+		if ok, err := NewHasher().Check(t.Context(), limit.Key{}, "", try); ok || err != nil {
 			t.Errorf("%q: %v %v", try, ok, err)
 		}
 	}
@@ -72,7 +74,7 @@ func TestInvalidHashIsError(t *testing.T) {
 	for _, phc := range []string{"plain", "$argon2id$v=19$m=x,t=2,p=1$AAAA$AAAA", "$argon2id$v=19$m=64,t=1,p=1$!$AAAA",
 		"$argon2id$v=19$m=64,t=1,p=1$AAAA$!",
 		"$argon2i$v=19$m=64,t=1,p=1$AAAA$AAAA", "$argon2id$v=19$m=64,t=0,p=0$AAAA$AAAA"} {
-		if ok, err := NewHasher().Check(t.Context(), "", phc, "x"); ok || err == nil {
+		if ok, err := NewHasher().Check(t.Context(), limit.Key{}, phc, "x"); ok || err == nil {
 			t.Errorf("%s: %v %v", phc, ok, err)
 		}
 	}
@@ -80,7 +82,7 @@ func TestInvalidHashIsError(t *testing.T) {
 
 func TestUnknownAccountCostsOneHash(t *testing.T) {
 	t.Parallel()
-	made, err := NewHasher().Hash(context.Background(), "", "correct horse")
+	made, err := NewHasher().Hash(context.Background(), limit.Key{}, "correct horse")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +90,7 @@ func TestUnknownAccountCostsOneHash(t *testing.T) {
 	if got, want := strings.Split(dummyHash, "$")[:4], strings.Split(made, "$")[:4]; !slices.Equal(got, want) {
 		t.Errorf("a try on nobody costs %v, on somebody %v", got, want)
 	}
-	if ok, err := NewHasher().Check(context.Background(), "", "", ""); ok || err != nil {
+	if ok, err := NewHasher().Check(context.Background(), limit.Key{}, "", ""); ok || err != nil {
 		t.Errorf("nobody has no password: %v, %v", ok, err)
 	}
 }

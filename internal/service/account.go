@@ -9,6 +9,7 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/attempt"
 	"github.com/loci-memory/loci/internal/identity"
+	"github.com/loci-memory/loci/internal/limit"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/accountdb"
 )
@@ -90,7 +91,7 @@ func (s *Service) Register(ctx context.Context, actor *identity.Actor, in loci.R
 		}
 		defer func() { releaseUndecided(releaseAccount, err) }()
 	}
-	n, err := s.newUser(ctx, attempt.NetworkOf(actor.ClientAddress), in.Email, in.Name, in.Password)
+	n, err := s.newUser(ctx, limit.Network(actor.ClientAddress), in.Email, in.Name, in.Password)
 	if err != nil {
 		return loci.SignedIn{}, err
 	}
@@ -118,7 +119,7 @@ func (s *Service) SetUp(ctx context.Context, actor *identity.Actor, in loci.SetU
 		return loci.SignedIn{}, err
 	}
 	defer func() { releaseUndecided(release, err) }()
-	n, err := s.newUser(ctx, attempt.NetworkOf(actor.ClientAddress), in.Email, in.Name, in.Password)
+	n, err := s.newUser(ctx, limit.Network(actor.ClientAddress), in.Email, in.Name, in.Password)
 	if err != nil {
 		return loci.SignedIn{}, err
 	}
@@ -160,7 +161,7 @@ func (s *Service) requireNoUsers(ctx context.Context) error {
 
 // newUser checks an address and hashes a password, which comes from a network.
 func (s *Service) newUser(
-	ctx context.Context, network string, e loci.Email, name loci.Name, p loci.Password,
+	ctx context.Context, network limit.Key, e loci.Email, name loci.Name, p loci.Password,
 ) (n accountdb.NewUser, err error) {
 	if !e.Valid() {
 		return n, loci.Errorf(loci.CodeInvalidQuery, "email must be an e-mail address")
@@ -222,7 +223,7 @@ func (s *Service) SignIn(ctx context.Context, actor *identity.Actor, in loci.Log
 		release()
 		return loci.SignedIn{}, err
 	}
-	ok, err := s.passwords.Check(ctx, attempt.NetworkOf(actor.ClientAddress), l.Hash, string(in.Password))
+	ok, err := s.passwords.Check(ctx, limit.Network(actor.ClientAddress), l.Hash, string(in.Password))
 	if err != nil {
 		release() // the password was not compared
 		return loci.SignedIn{}, err
@@ -301,7 +302,7 @@ func (s *Service) AddUser(ctx context.Context, e loci.Email, name loci.Name, p l
 		return loci.User{}, loci.Errorf(loci.CodeInvalidQuery, "a password must have %d to %d characters",
 			r.MinLength, r.MaxLength)
 	}
-	n, err := s.newUser(ctx, "", e, name, p)
+	n, err := s.newUser(ctx, limit.Network(""), e, name, p)
 	if err != nil {
 		return loci.User{}, err
 	}

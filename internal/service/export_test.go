@@ -3,12 +3,12 @@ package service
 import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/identity"
-	"github.com/loci-memory/loci/internal/password"
+	"github.com/loci-memory/loci/internal/limit"
 	"github.com/loci-memory/loci/internal/store"
 )
 
 // Passwords returns the queue of callers that wait for a hash.
-func (s *Service) Passwords() *password.Queue { return s.passwords.Queue }
+func (s *Service) Passwords() *limit.Semaphore[limit.Key] { return s.passwords.Slots }
 
 // ReencodeCursor parses a cursor of a list of an actor, and encodes its position again.
 func (s *Service) ReencodeCursor(actor *identity.Actor, in any, cursor string) (string, error) {

@@ -6,6 +6,7 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/attempt"
 	"github.com/loci-memory/loci/internal/identity"
+	"github.com/loci-memory/loci/internal/limit"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/accountdb"
 )
@@ -63,7 +64,7 @@ func (s *Service) ResetPassword(ctx context.Context, actor *identity.Actor, in l
 	err = s.CheckResetLink(ctx, string(in.Token))
 	var hash string
 	if err == nil {
-		hash, err = s.passwords.Hash(ctx, attempt.NetworkOf(actor.ClientAddress), string(in.Password))
+		hash, err = s.passwords.Hash(ctx, limit.Network(actor.ClientAddress), string(in.Password))
 	}
 	var u loci.User
 	if err == nil {

@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/internal/attempt"
 	"github.com/loci-memory/loci/internal/identity"
+	"github.com/loci-memory/loci/internal/limit"
 	"github.com/loci-memory/loci/internal/store"
 )
 
@@ -16,7 +16,7 @@ func (s *Service) ChangePassword(ctx context.Context, actor *identity.Actor, in 
 	if err != nil {
 		return loci.Empty{}, err
 	}
-	hash, err := s.passwords.Hash(ctx, attempt.NetworkOf(actor.ClientAddress), string(in.NewPassword))
+	hash, err := s.passwords.Hash(ctx, limit.Network(actor.ClientAddress), string(in.NewPassword))
 	if err != nil {
 		return loci.Empty{}, err
 	}
@@ -41,7 +41,7 @@ func (s *Service) checkPassword(ctx context.Context, actor *identity.Actor, p lo
 	})
 	ok := false
 	if err == nil {
-		ok, err = s.passwords.Check(ctx, attempt.NetworkOf(actor.ClientAddress), hash, string(p))
+		ok, err = s.passwords.Check(ctx, limit.Network(actor.ClientAddress), hash, string(p))
 	}
 	if err != nil || ok {
 		release()

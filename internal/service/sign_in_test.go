@@ -8,6 +8,7 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/conformance"
 	"github.com/loci-memory/loci/internal/identity"
+	"github.com/loci-memory/loci/internal/limit"
 	"github.com/loci-memory/loci/internal/op"
 	hashing "github.com/loci-memory/loci/internal/password"
 	"github.com/loci-memory/loci/internal/service"
@@ -176,12 +177,7 @@ func TestBusyServerRefusesRegistrationsBeforeSignIns(t *testing.T) {
 	w := conformance.NewEmpty(t, conformance.OpenSQLite, conformance.Options{SignInLimit: 1000})
 	addUsers(t, w, "ada@example.com")
 	queue := w.Service.Passwords()
-	slots := queue.Free()
-	for range slots {
-		if err := queue.Acquire(t.Context(), hashing.SignIn, ""); err != nil {
-			t.Fatal(err)
-		}
-	}
+	release := queue.Take(limit.Key{}, queue.Total())
 	const more = 10
 	registered, refusals := make(chan error, hashing.MaxWaitingSignUps+more), 0
 	for i := range hashing.MaxWaitingSignUps + more {
@@ -207,9 +203,7 @@ func TestBusyServerRefusesRegistrationsBeforeSignIns(t *testing.T) {
 			t.Fatalf("%d sign-ins and %d registrations wait", signIns, signUps)
 		}
 	}
-	for range slots {
-		queue.Release("")
-	}
+	release()
 	if err := <-signedIn; err != nil {
 		t.Error(err)
 	}
