@@ -7,8 +7,8 @@ import (
 	"regexp"
 
 	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/internal/attempt"
 	"github.com/loci-memory/loci/internal/httpapi"
+	"github.com/loci-memory/loci/internal/limit"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/grantdb"
 )
@@ -70,7 +70,7 @@ var errUnknownClient = loci.Errorf(loci.CodeInvalidQuery, "The program that sent
 // document counts for the network of an address.
 func (s *Server) findClient(ctx context.Context, id, address string) (c grantdb.Client, host string, err error) {
 	if isDocumentID(id) && s.documents != nil {
-		return s.documents.find(ctx, id, attempt.NetworkOf(address))
+		return s.documents.find(ctx, id, limit.Network(address))
 	}
 	c, err = store.SystemRead(ctx, s.Store, "find the client of an authorization request",
 		func(t *store.SystemTx) (grantdb.Client, error) { return t.Grants().Client(id) })

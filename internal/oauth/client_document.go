@@ -19,6 +19,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/cache"
+	"github.com/loci-memory/loci/internal/limit"
 	"github.com/loci-memory/loci/internal/store/grantdb"
 )
 
@@ -116,7 +117,7 @@ func newDocumentClient(access DocumentAccess) *http.Client {
 }
 
 // find returns the client with an id, for a caller in a network, and the host that vouches for it.
-func (d *documentCache) find(ctx context.Context, id, network string) (grantdb.Client, string, error) {
+func (d *documentCache) find(ctx context.Context, id string, network limit.Key) (grantdb.Client, string, error) {
 	host, err := checkDocumentID(id)
 	if err != nil {
 		return grantdb.Client{}, "", err
@@ -144,7 +145,7 @@ func (d *documentCache) isFresh(kept *clientDocument) bool {
 }
 
 // refresh fetches a document within the limits, and keeps the result.
-func (d *documentCache) refresh(ctx context.Context, id, network string) (*clientDocument, error) {
+func (d *documentCache) refresh(ctx context.Context, id string, network limit.Key) (*clientDocument, error) {
 	kept := d.cached.Get(id)
 	if d.isFresh(kept) { // since the caller looked
 		return kept, nil
@@ -152,7 +153,7 @@ func (d *documentCache) refresh(ctx context.Context, id, network string) (*clien
 	ctx, cancel := context.WithTimeout(ctx, documentTimeout)
 	defer cancel()
 	known := kept != nil && kept.known
-	release, err := d.limits.acquire(ctx, network, hostnameOf(id), known)
+	release, err := d.limits.acquire(ctx, network, limit.Network(hostnameOf(id)), known)
 	if err != nil {
 		return nil, err
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/limit"
 )
 
 // A documentSite is a web site with the metadata document of a client.
@@ -62,7 +63,7 @@ func TestClientDocumentIsKeptByItsHeaders(t *testing.T) {
 		calls int32
 	}{{0, 1}, {299 * time.Second, 1}, {time.Second, 2}, {0, 2}} {
 		s.pass(step.pass)
-		c, host, err := s.cache.find(t.Context(), s.id("/client.json"), testAddress)
+		c, host, err := s.cache.find(t.Context(), s.id("/client.json"), limit.Network(testAddress))
 		if err != nil || c.Name != "Site" || c.ID != s.id("/client.json") || "https://"+host != s.URL ||
 			len(c.RedirectURIs) != 1 {
 			t.Fatalf("%+v, %q, %v", c, host, err)
@@ -83,7 +84,7 @@ func TestClientDocumentIsFetchedOnceAtATime(t *testing.T) {
 	gone, leave := context.WithCancel(t.Context())
 	var group sync.WaitGroup
 	group.Go(func() { // the first one leaves, and the others still get the document
-		if _, _, err := s.cache.find(gone, s.id("/a"), testAddress); err != context.Canceled {
+		if _, _, err := s.cache.find(gone, s.id("/a"), limit.Network(testAddress)); err != context.Canceled {
 			t.Error(err)
 		}
 	})
@@ -92,7 +93,7 @@ func TestClientDocumentIsFetchedOnceAtATime(t *testing.T) {
 	}
 	for range 20 {
 		group.Go(func() {
-			if _, _, err := s.cache.find(t.Context(), s.id("/a"), testAddress); err != nil {
+			if _, _, err := s.cache.find(t.Context(), s.id("/a"), limit.Network(testAddress)); err != nil {
 				t.Error(err)
 			}
 		})
@@ -138,7 +139,7 @@ func TestClientDocumentIsRefused(t *testing.T) {
 	s := newDocumentSite(t, func(id string, w http.ResponseWriter, r *http.Request) { documents[r.URL.Path](id, w, r) })
 	for path := range documents {
 		for range 2 { // the second time without a fetch
-			c, _, err := s.cache.find(t.Context(), s.id(path), testAddress)
+			c, _, err := s.cache.find(t.Context(), s.id(path), limit.Network(testAddress))
 			if !loci.Is(err, loci.CodeInvalidQuery) || c.ID != "" {
 				t.Errorf("%s: %+v, %v", path, c, err)
 			}
@@ -148,7 +149,7 @@ func TestClientDocumentIsRefused(t *testing.T) {
 		t.Errorf("%d fetches of %d documents", n, len(documents))
 	}
 	s.pass(failedFetchAge)
-	if _, _, err := s.cache.find(t.Context(), s.id("/missing"), testAddress); err == nil ||
+	if _, _, err := s.cache.find(t.Context(), s.id("/missing"), limit.Network(testAddress)); err == nil ||
 		int(s.calls.Load()) != len(documents)+1 {
 		t.Errorf("a failure is kept for too long: %v", err)
 	}
@@ -163,7 +164,7 @@ func TestClientDocumentsOfPrivateAddressesAreNotFetched(t *testing.T) {
 	}
 	cache := newDocumentCache(time.Now, client, 0)
 	for _, id := range []string{s.id("/a"), strings.Replace(s.id("/b"), "127.0.0.1", "localhost", 1)} {
-		if _, _, err := cache.find(t.Context(), id, testAddress); !loci.Is(err, loci.CodeInvalidQuery) ||
+		if _, _, err := cache.find(t.Context(), id, limit.Network(testAddress)); !loci.Is(err, loci.CodeInvalidQuery) ||
 			strings.Contains(err.Error(), "public") {
 			t.Errorf("%s: %v", id, err)
 		}

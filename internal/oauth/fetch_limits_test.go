@@ -10,11 +10,12 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/limit"
 )
 
 // findDocument asks for a document, and returns the error.
 func (s *documentSite) findDocument(t *testing.T, path, network string) error {
-	_, _, err := s.cache.find(t.Context(), s.id(path), network)
+	_, _, err := s.cache.find(t.Context(), s.id(path), limit.Network(network))
 	return err
 }
 
@@ -104,7 +105,7 @@ func TestHostIsAskedForOneDocumentAtATime(t *testing.T) {
 		time.Sleep(time.Millisecond)
 	}
 	for _, id := range []string{s.id("/b"), "https://127.0.0.1:1/another-port"} {
-		_, _, err := s.cache.find(t.Context(), id, "192.0.2.2")
+		_, _, err := s.cache.find(t.Context(), id, limit.Network("192.0.2.2"))
 		if !loci.Is(err, loci.CodeRateLimited) || loci.AsError(err).RetryAfter != documentTimeout {
 			t.Errorf("%s: %v", id, err)
 		}
@@ -127,7 +128,8 @@ func TestNetworkLeavesFetchesToOthers(t *testing.T) {
 	held := 0
 	for i := range maxFetches {
 		ctx, cancel := timeout(t)
-		if _, err := l.acquire(ctx, "192.0.2.1", fmt.Sprintf("slow%d.example", i), false); err == nil {
+		host := limit.Network(fmt.Sprintf("slow%d.example", i))
+		if _, err := l.acquire(ctx, limit.Network("192.0.2.1"), host, false); err == nil {
 			held++
 		} else if !loci.Is(err, loci.CodeUnavailable) {
 			t.Error(err)
@@ -139,12 +141,12 @@ func TestNetworkLeavesFetchesToOthers(t *testing.T) {
 	}
 	ctx, cancel := timeout(t)
 	defer cancel()
-	release, err := l.acquire(ctx, "192.0.2.2", "other.example", false)
+	release, err := l.acquire(ctx, limit.Network("192.0.2.2"), limit.Network("other.example"), false)
 	if err != nil {
 		t.Fatalf("another network: %v", err)
 	}
 	release(true)
-	if len(l.busy) != held {
-		t.Errorf("%d hosts are busy", len(l.busy))
+	if n := l.busy.InUse(); n != held {
+		t.Errorf("%d hosts are busy", n)
 	}
 }

@@ -5,8 +5,8 @@ import (
 	"net/url"
 
 	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/internal/attempt"
 	"github.com/loci-memory/loci/internal/httpapi"
+	"github.com/loci-memory/loci/internal/limit"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/store"
 )
@@ -31,7 +31,7 @@ type Server struct {
 	origin        string // of PublicURL
 	resource      string // address of the MCP endpoint
 	signer        signer
-	registrations *attempt.Limiter
+	registrations *limit.Attempts[limit.Key]
 	documents     *documentCache // nil: no client has a metadata document
 }
 
@@ -43,7 +43,7 @@ func New(o Options) *Server {
 	}
 	s := &Server{Options: o, origin: httpapi.OriginOf(u), resource: o.PublicURL + "/mcp",
 		signer: signer{o.Store.Secret, o.Store.Now},
-		registrations: attempt.NewLimiter(o.Clock, o.NetworkLimit,
+		registrations: limit.NewAttempts[limit.Key](o.Clock, o.NetworkLimit, "registrations of clients",
 			"Too many clients were registered from this address.")}
 	if o.ClientDocuments {
 		s.documents = newDocumentCache(o.Clock, newDocumentClient(o.DocumentAccess), o.NetworkLimit)

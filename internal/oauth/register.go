@@ -4,8 +4,8 @@ import (
 	"net/http"
 
 	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/internal/attempt"
 	"github.com/loci-memory/loci/internal/httpapi"
+	"github.com/loci-memory/loci/internal/limit"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/grantdb"
@@ -38,8 +38,7 @@ func (s *Server) register(w http.ResponseWriter, r *http.Request, _ *op.Call) (a
 	if err != nil {
 		return nil, err
 	}
-	network := attempt.NetworkOf(s.TrustedProxies.ClientIP(r))
-	release, err := s.registrations.Attempt([]attempt.Key{{Network: network}})
+	release, err := s.registrations.Take([]limit.Key{limit.Network(s.TrustedProxies.ClientIP(r))})
 	if err != nil {
 		return nil, err
 	}

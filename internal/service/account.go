@@ -7,7 +7,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/internal/attempt"
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/limit"
 	"github.com/loci-memory/loci/internal/store"
@@ -68,7 +67,7 @@ func (s *Service) Register(ctx context.Context, actor *identity.Actor, in loci.R
 	if err := s.Registration.checkAllowed(in); err != nil {
 		return loci.SignedIn{}, err
 	}
-	release, err := s.registrations.Attempt([]attempt.Key{{Network: attempt.NetworkOf(actor.ClientAddress)}})
+	release, err := s.registrations.Take([]limit.Key{limit.Network(actor.ClientAddress)})
 	if err != nil {
 		return loci.SignedIn{}, err
 	}
@@ -85,7 +84,7 @@ func (s *Service) Register(ctx context.Context, actor *identity.Actor, in loci.R
 		}
 	}
 	if in.Invitation == "" { // strangers cannot use up the limit of an invited address
-		releaseAccount, refused := s.registrations.Attempt([]attempt.Key{{Account: accountOf(in.Email)}})
+		releaseAccount, refused := s.registrations.Take([]limit.Key{accountOf(in.Email)})
 		if refused != nil {
 			return loci.SignedIn{}, refused
 		}
@@ -114,7 +113,7 @@ func (s *Service) SetUp(ctx context.Context, actor *identity.Actor, in loci.SetU
 		return loci.SignedIn{}, s.setupTokenError(ctx)
 	}
 	// After the token check, so that strangers cannot lock the operator out.
-	release, err := s.registrations.Attempt([]attempt.Key{{Network: attempt.NetworkOf(actor.ClientAddress)}})
+	release, err := s.registrations.Take([]limit.Key{limit.Network(actor.ClientAddress)})
 	if err != nil {
 		return loci.SignedIn{}, err
 	}
@@ -197,7 +196,7 @@ func (s *Service) signUp(
 		return u, t.AddSignIn(u.ID, newBrowser(actor, secret))
 	})
 	if err == nil {
-		s.signInLimiter.RecordSuccess(accountOf(n.Email), actor.ClientAddress)
+		s.signInLimiter.RecordSuccess(accountOf(n.Email), limit.Network(actor.ClientAddress))
 	}
 	return loci.NewSignedIn(u, newSignIn(secret), true), err
 }
@@ -210,8 +209,8 @@ func newSignIn(secret string) loci.SignIn {
 // time.
 func (s *Service) SignIn(ctx context.Context, actor *identity.Actor, in loci.Login) (loci.SignedIn, error) {
 	failed := loci.Errorf(loci.CodeInvalidKey, "The address or the password is wrong.")
-	account := accountOf(in.Email)
-	release, err := s.signInLimiter.Attempt(account, actor.ClientAddress)
+	account, network := accountOf(in.Email), limit.Network(actor.ClientAddress)
+	release, err := s.signInLimiter.Take(account, network)
 	if err != nil {
 		return loci.SignedIn{}, err
 	}
@@ -223,7 +222,7 @@ func (s *Service) SignIn(ctx context.Context, actor *identity.Actor, in loci.Log
 		release()
 		return loci.SignedIn{}, err
 	}
-	ok, err := s.passwords.Check(ctx, limit.Network(actor.ClientAddress), l.Hash, string(in.Password))
+	ok, err := s.passwords.Check(ctx, network, l.Hash, string(in.Password))
 	if err != nil {
 		release() // the password was not compared
 		return loci.SignedIn{}, err
@@ -232,7 +231,7 @@ func (s *Service) SignIn(ctx context.Context, actor *identity.Actor, in loci.Log
 		return loci.SignedIn{}, failed
 	}
 	release()
-	s.signInLimiter.RecordSuccess(account, actor.ClientAddress)
+	s.signInLimiter.RecordSuccess(account, network)
 	secret := identity.NewSecret()
 	browser := newBrowser(actor, secret)
 	browser.Password = l.Hash
@@ -368,11 +367,11 @@ func (s *Service) UpdateAccount(ctx context.Context, actor *identity.Actor, in l
 }
 
 // accountOf returns the key under which the attempts on an account count. Invalid addresses share one key.
-func accountOf(e loci.Email) string {
+func accountOf(e loci.Email) limit.Key {
 	if !e.Valid() {
-		return ""
+		e = ""
 	}
-	return accountdb.FoldEmail(e)
+	return limit.User(accountdb.FoldEmail(e))
 }
 
 // DeleteAccount deletes the actor's account and signs out. Memories in the teams of others stay.

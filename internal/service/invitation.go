@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/internal/attempt"
 	"github.com/loci-memory/loci/internal/identity"
+	"github.com/loci-memory/loci/internal/limit"
 	"github.com/loci-memory/loci/internal/store"
 )
 
@@ -13,18 +13,18 @@ import (
 // mails alone, or in the response if the server sends no mail.
 func (s *Service) CreateInvitations(ctx context.Context, actor *identity.Actor,
 	in loci.CreateInvitations) (loci.CreatedInvitations, error) {
-	addresses := make([]attempt.Key, len(in.Emails))
+	addresses := make([]limit.Key, len(in.Emails))
 	for i, e := range in.Emails {
 		if !e.Valid() {
 			return loci.CreatedInvitations{}, loci.Errorf(loci.CodeInvalidQuery,
 				"emails[%d] must be an e-mail address", i)
 		}
-		addresses[i] = attempt.Key{Account: accountOf(e)}
+		addresses[i] = accountOf(e)
 	}
 	if s.SendMail == nil {
 		return s.createInvitations(ctx, actor, in)
 	}
-	release, err := s.mailLimiter.Attempt(addresses)
+	release, err := s.mailLimiter.Take(addresses)
 	if err != nil {
 		return loci.CreatedInvitations{}, err
 	}

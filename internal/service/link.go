@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/internal/attempt"
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/limit"
 	"github.com/loci-memory/loci/internal/store"
@@ -13,7 +12,7 @@ import (
 
 // attemptLink counts the use of a link as failed until release undoes it.
 func (s *Service) attemptLink(actor *identity.Actor) (release func(), err error) {
-	return s.linkLimiter.Attempt([]attempt.Key{{Network: attempt.NetworkOf(actor.ClientAddress)}})
+	return s.linkLimiter.Take([]limit.Key{limit.Network(actor.ClientAddress)})
 }
 
 // VerifyAddress verifies the address of the user whose mail holds the link.
@@ -80,15 +79,14 @@ func (s *Service) ResetPassword(ctx context.Context, actor *identity.Actor, in l
 		release()
 	}
 	if err == nil { // so that strangers with wrong passwords do not lock the user out
-		s.signInLimiter.RecordSuccess(accountOf(loci.Email(u.Email)), actor.ClientAddress)
+		s.signInLimiter.RecordSuccess(accountOf(loci.Email(u.Email)), limit.Network(actor.ClientAddress))
 	}
 	return loci.Empty{}, err
 }
 
 // attemptMail counts a mail that an address is sent on request.
 func (s *Service) attemptMail(actor *identity.Actor, to loci.Email) (release func(), err error) {
-	return s.mailLimiter.Attempt([]attempt.Key{{Account: accountOf(to)},
-		{Network: attempt.NetworkOf(actor.ClientAddress)}})
+	return s.mailLimiter.Take([]limit.Key{accountOf(to), limit.Network(actor.ClientAddress)})
 }
 
 // ForgotPassword sends a link that chooses another password. The answer and the work are the same for an address

@@ -32,7 +32,8 @@ func (s *Service) ChangePassword(ctx context.Context, actor *identity.Actor, in 
 // checkPassword returns the hash of the actor's password, or forbidden for a wrong one. Failures count as failed
 // sign-ins.
 func (s *Service) checkPassword(ctx context.Context, actor *identity.Actor, p loci.PasswordAttempt) (string, error) {
-	release, err := s.signInLimiter.Attempt(accountOf(loci.Email(actor.Email)), actor.ClientAddress)
+	network := limit.Network(actor.ClientAddress)
+	release, err := s.signInLimiter.Take(accountOf(loci.Email(actor.Email)), network)
 	if err != nil {
 		return "", err
 	}
@@ -41,7 +42,7 @@ func (s *Service) checkPassword(ctx context.Context, actor *identity.Actor, p lo
 	})
 	ok := false
 	if err == nil {
-		ok, err = s.passwords.Check(ctx, limit.Network(actor.ClientAddress), hash, string(p))
+		ok, err = s.passwords.Check(ctx, network, hash, string(p))
 	}
 	if err != nil || ok {
 		release()

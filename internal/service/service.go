@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/internal/attempt"
 	"github.com/loci-memory/loci/internal/blob"
 	"github.com/loci-memory/loci/internal/dispatch"
 	"github.com/loci-memory/loci/internal/extract"
@@ -28,10 +27,10 @@ type Service struct {
 	Options
 	searcher      *retrieve.Searcher
 	passwords     password.Hasher
-	signInLimiter *attempt.SignInLimiter
-	registrations *attempt.Limiter
-	linkLimiter   *attempt.Limiter
-	mailLimiter   *attempt.Limiter
+	signInLimiter *limit.SignIns
+	registrations *limit.Attempts[limit.Key]
+	linkLimiter   *limit.Attempts[limit.Key]
+	mailLimiter   *limit.Attempts[limit.Key]
 	setup         setupLink
 	extraction    extractionCounts
 	dispatcher    *dispatch.Dispatcher
@@ -83,12 +82,12 @@ func New(o Options) *Service {
 		Embedder: o.Embedder, Previous: o.PreviousEmbedder, EmbedTimeout: o.EmbedTimeout,
 		Models: o.Store.Embedder()}),
 		passwords:     password.NewHasher(),
-		signInLimiter: attempt.NewSignInLimiter(o.Clock, o.SignInLimit),
-		registrations: attempt.NewLimiter(o.Clock, o.SignInLimit,
+		signInLimiter: limit.NewSignIns(o.Clock, o.SignInLimit),
+		registrations: limit.NewAttempts[limit.Key](o.Clock, o.SignInLimit, "registrations",
 			"Too many registrations: wait for Retry-After seconds."),
-		linkLimiter: attempt.NewLimiter(o.Clock, o.SignInLimit,
+		linkLimiter: limit.NewAttempts[limit.Key](o.Clock, o.SignInLimit, "uses of links",
 			"Too many links that do not work: wait for Retry-After seconds."),
-		mailLimiter: attempt.NewLimiter(o.Clock, o.SignInLimit,
+		mailLimiter: limit.NewAttempts[limit.Key](o.Clock, o.SignInLimit, "mails",
 			"Too many mails were asked for: wait for Retry-After seconds."),
 		uploads: newUploads()}
 	s.Heartbeat = cmp.Or(s.Heartbeat, 20*time.Second)
