@@ -16,5 +16,5 @@ func (g *Gate) Forget(ctx context.Context) (known int, err error) {
 
 // AllowFunc returns a function that admits one call of a credential.
 func AllowFunc(s *store.Store, o Options) func(context.Context, loci.ID, time.Time) (time.Duration, error) {
-	return newRateLimiter(s, o).allow
+	return newRateLimiter(s, o).Allow
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/filetoken"
 	"github.com/loci-memory/loci/internal/identity"
+	"github.com/loci-memory/loci/internal/limit"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/accountdb"
@@ -39,7 +40,7 @@ type Gate struct {
 	o           Options
 	store       *store.Store
 	credentials credentialCache
-	rateLimiter *rateLimiter
+	rateLimiter *limit.Rate[loci.ID] // by credential
 	meter       meter
 }
 
@@ -59,7 +60,7 @@ const SaveInterval = 20 * time.Second
 // Save writes the counts, and evicts the usage and rates of idle users and credentials.
 func (g *Gate) Save(ctx context.Context) error {
 	return errors.Join(g.meter.save(ctx, time.Now().Add(-idleTTL)), g.saveUses(ctx),
-		g.rateLimiter.expire(ctx, g.o.Clock()))
+		g.evictIdleRates(ctx, g.o.Clock()))
 }
 
 func (g *Gate) saveUses(ctx context.Context) error {
@@ -118,7 +119,7 @@ func (g *Gate) Admit(ctx context.Context, o *op.Op, c *op.Call) (*identity.Actor
 	now := g.o.Clock()
 	var wait time.Duration
 	if !c.RateCharged && !c.Continuation {
-		if wait, err = g.rateLimiter.allow(ctx, e.ID, now); err != nil {
+		if wait, err = g.rateLimiter.Allow(ctx, e.ID, now); err != nil {
 			g.o.Log.Error("charge calls to a credential", "err", err)
 		}
 	}
@@ -127,7 +128,7 @@ func (g *Gate) Admit(ctx context.Context, o *op.Op, c *op.Call) (*identity.Actor
 		wait == 0 && o != nil && o.Name != g.o.FreeOperation && !c.Continuation)
 	c.Quota = quota
 	if wait > 0 {
-		return nil, &loci.Error{Code: loci.CodeRateLimited, Message: loci.CodeRateLimited.Hint(), RetryAfter: wait}
+		return nil, callRefusal.Error(wait)
 	}
 	if loci.Is(err, loci.CodeQuotaExceeded) && o.Has(op.OverQuota) {
 		err = nil
@@ -151,7 +152,7 @@ func (g *Gate) agent(ctx context.Context, e accountdb.Credential) (id loci.ID, e
 
 // Charge adds calls to the rate of a caller.
 func (g *Gate) Charge(ctx context.Context, actor *identity.Actor, more int) {
-	if err := g.rateLimiter.charge(ctx, actor.CredentialID, more, g.o.Clock()); err != nil {
+	if err := g.rateLimiter.Add(ctx, actor.CredentialID, g.o.Clock(), more); err != nil {
 		g.o.Log.Error("charge calls to a credential", "err", err)
 	}
 }

@@ -1,12 +1,9 @@
 package limit
 
-import (
-	"net/netip"
+import "net/netip"
 
-	"github.com/loci-memory/loci"
-)
-
-// A Key identifies a caller that is limited. The zero Key is the service itself.
+// A Key identifies a caller that is limited: a user, a network, or a user in a network. The zero Key is the service
+// itself. A limit of credentials alone is faster with their ids as keys.
 type Key struct {
 	kind keyKind
 	id   string
@@ -16,13 +13,9 @@ type Key struct {
 type keyKind uint8
 
 const (
-	credentialKey keyKind = iota + 1
-	userKey
+	userKey keyKind = iota + 1
 	networkKey
 )
-
-// Credential returns the key of a credential.
-func Credential(id loci.ID) Key { return Key{kind: credentialKey, id: string(id)} }
 
 // User returns the key of a user, by an id or an account name.
 func User[T ~string](id T) Key { return Key{kind: userKey, id: string(id)} }

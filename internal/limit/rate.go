@@ -21,7 +21,7 @@ type Rate[K comparable] struct {
 
 	mu      sync.Mutex
 	buckets map[K]*bucket
-	rest    bucket // of the keys that do not fit into buckets
+	shared  bucket // of the keys that do not fit into buckets, charged to the zero key
 	evicted time.Time
 }
 
@@ -39,34 +39,35 @@ const maxKeys = 100_000
 // localFallback is how long a server counts alone after a charge failed.
 const localFallback = 5 * time.Second
 
-// lock returns the locked bucket of a key. Keys share one, that of the zero key, while too many others are active.
-func (r *Rate[K]) lock(key K, now time.Time) (*bucket, K) {
+// lock returns the locked bucket of a key.
+func (r *Rate[K]) lock(key K, now time.Time) *bucket {
 	r.mu.Lock()
 	b := r.buckets[key]
 	if b == nil {
-		b, key = r.add(key, now)
+		b = r.add(key, now)
 	}
 	r.mu.Unlock()
 	b.mu.Lock()
 	if b.due.Before(now) {
 		b.due = now
 	}
-	return b, key
+	return b
 }
 
-func (r *Rate[K]) add(key K, now time.Time) (*bucket, K) {
+// add adds a bucket. Keys share the last one while too many others are active.
+func (r *Rate[K]) add(key K, now time.Time) *bucket {
 	if len(r.buckets) >= maxKeys && now.Sub(r.evicted) >= time.Second {
 		r.evictIdle(now)
 	}
 	if len(r.buckets) >= maxKeys {
-		return &r.rest, *new(K)
+		return &r.shared
 	}
 	if r.buckets == nil {
 		r.buckets = map[K]*bucket{}
 	}
 	b := &bucket{}
 	r.buckets[key] = b
-	return b, key
+	return b
 }
 
 // Allow admits a call, or returns how long it must wait. Failed is the error of a charge, after which this server
@@ -75,16 +76,19 @@ func (r *Rate[K]) Allow(ctx context.Context, key K, now time.Time) (wait time.Du
 	if r.Interval == 0 {
 		return 0, nil
 	}
-	b, key := r.lock(key, now)
-	defer b.mu.Unlock()
-	if wait := b.due.Sub(now) - r.Tolerance; wait > 0 {
-		return wait, nil
+	b := r.lock(key, now)
+	if r.Charge != nil && b.uncharged >= r.MaxUncharged && b.wait(now, r.Tolerance) == 0 {
+		return r.chargeAndUnlock(ctx, b, key, now, 1)
 	}
-	admitted, failed := r.count(ctx, b, key, now, 1, r.MaxUncharged)
-	if !admitted {
-		wait = b.due.Sub(now) - r.Tolerance
+	if wait = b.wait(now, r.Tolerance); wait == 0 {
+		b.count(1, r.Interval)
 	}
-	return wait, failed
+	b.mu.Unlock() // not deferred, which takes a tenth of the time of this function
+	return wait, nil
+}
+
+func (b *bucket) wait(now time.Time, tolerance time.Duration) time.Duration {
+	return max(0, b.due.Sub(now)-tolerance)
 }
 
 // Add counts calls that are admitted already, but at most a burst together with the call that they belong to. Later
@@ -94,27 +98,40 @@ func (r *Rate[K]) Add(ctx context.Context, key K, now time.Time, calls int) (fai
 	if r.Interval == 0 {
 		return nil
 	}
-	b, key := r.lock(key, now)
-	defer b.mu.Unlock()
-	calls = min(calls, int(r.Tolerance/r.Interval))
-	_, failed = r.count(ctx, b, key, now, calls, 0)
-	return failed
+	b := r.lock(key, now)
+	if calls = min(calls, int(r.Tolerance/r.Interval)); r.Charge != nil && calls > 0 {
+		_, failed = r.chargeAndUnlock(ctx, b, key, now, calls)
+		return failed
+	}
+	b.count(calls, r.Interval)
+	b.mu.Unlock()
+	return nil
 }
 
-// count counts calls, and charges them if more than maxUncharged are not charged. The shared state may not admit the
-// last one.
-func (r *Rate[K]) count(ctx context.Context, b *bucket, key K, now time.Time, calls, maxUncharged int) (admitted bool,
+func (b *bucket) count(calls int, interval time.Duration) {
+	b.due, b.uncharged = b.due.Add(time.Duration(calls)*interval), b.uncharged+calls
+}
+
+// chargeAndUnlock charges the calls of a bucket, or counts them here after a failure. It returns how long the last one
+// must wait, which the shared state may not admit.
+func (r *Rate[K]) chargeAndUnlock(ctx context.Context, b *bucket, key K, now time.Time, calls int) (wait time.Duration,
 	failed error) {
-	if r.Charge != nil && b.uncharged+calls > maxUncharged && !now.Before(b.localUntil) {
+	defer b.mu.Unlock()
+	if !now.Before(b.localUntil) {
+		if b == &r.shared {
+			key = *new(K)
+		}
 		due, more, err := r.Charge(ctx, key, now, b.uncharged+calls-1)
 		if err == nil {
-			b.due, b.uncharged = due, 0
-			return more, nil
+			if b.due, b.uncharged = due, 0; !more {
+				wait = due.Sub(now) - r.Tolerance
+			}
+			return wait, nil
 		}
 		b.localUntil, failed = now.Add(localFallback), err
 	}
-	b.due, b.uncharged = b.due.Add(time.Duration(calls)*r.Interval), b.uncharged+calls
-	return true, failed
+	b.count(calls, r.Interval)
+	return 0, failed
 }
 
 // EvictIdle evicts the keys whose calls need not wait. Their uncharged calls are forgotten.
