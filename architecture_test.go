@@ -115,7 +115,7 @@ var allowedImports = map[string][]string{
 	"internal/files": {"", "internal/blob", "internal/httpapi", "internal/limit", "internal/service"},
 	"internal/auth": {"", "internal/cache", "internal/filetoken", "internal/identity", "internal/limit",
 		"internal/op", "internal/store", "internal/store/accountdb", "internal/store/grantdb"},
-	"internal/httpapi": {"", "internal/identity", "internal/op"},
+	"internal/httpapi": {"", "internal/identity", "internal/limit", "internal/op"},
 	"internal/web":     {"", "internal/httpapi", "internal/op"},
 	"internal/oauth": {"", "internal/cache", "internal/httpapi", "internal/limit", "internal/op", "internal/store",
 		"internal/store/grantdb", "internal/strictjson"},

@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"context"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -50,52 +49,8 @@ func TestResponseLimiterRejectsWhenResponsesAreUnread(t *testing.T) {
 		for _, release := range ends {
 			release()
 		}
-		if len(f.users) != 0 {
-			t.Errorf("%d users are kept", len(f.users))
-		}
-	})
-}
-
-func TestResponseLimiterRejectsWhenQueueIsFull(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		f := NewResponseLimiter()
-		defer acquire(t, f, "ann", maxInFlight)()
-		var all sync.WaitGroup
-		defer all.Wait()
-		for range maxWaiting / pageSize {
-			all.Go(func() { f.Acquire(context.Background(), "ann", pageSize, true) })
-		}
-		synctest.Wait()
-		began := time.Now()
-		if _, err := f.Acquire(t.Context(), "ann", pageSize, true); !loci.Is(err, loci.CodeUnavailable) ||
-			time.Since(began) != 0 {
-			t.Errorf("%v after %v", err, time.Since(began))
-		}
-	})
-}
-
-func TestResponseLimiterAdmitsAfterRelease(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		f := NewResponseLimiter()
-		var all sync.WaitGroup
-		for range 3 * maxInFlight / pageSize / 2 {
-			all.Go(func() {
-				release, err := f.Acquire(context.Background(), "ann", pageSize, true)
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				time.Sleep(10 * time.Millisecond)
-				release()
-			})
-		}
-		all.Wait()
-		if larger := acquire(t, f, "ann", 2*maxInFlight); larger == nil || len(f.users) != 1 {
-			t.Error("an answer that is larger than the bound never comes")
-		} else if larger(); len(f.users) != 0 {
-			t.Errorf("%d users are kept", len(f.users))
+		if n := f.bytes.InUse(); n != 0 {
+			t.Errorf("%d bytes are held", n)
 		}
 	})
 }

@@ -60,10 +60,8 @@ func NewSlots[K comparable](slots int) *Semaphore[K] {
 }
 
 // Acquire waits for units of a key until they are free, the context ends, or the bounds refuse a caller of its class.
+// It takes free units under an ended context too.
 func (s *Semaphore[K]) Acquire(ctx context.Context, class int, key K, units int) (release func(), err error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
 	if w := s.Request(class, key, units); w != nil {
 		if err := s.wait(ctx, w); err != nil {
 			return nil, err

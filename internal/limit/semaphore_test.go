@@ -258,10 +258,14 @@ func TestSemaphoreDropsCancelledCallers(t *testing.T) {
 		if err := <-done; err != context.Canceled || s.Waiting(0) != 0 {
 			t.Errorf("%v, %d wait", err, s.Waiting(0))
 		}
-		release()
 		if _, err := s.Acquire(ctx, 0, "a", 1); err != context.Canceled {
 			t.Error(err)
 		}
+		release()
+		if release, err = s.Acquire(ctx, 0, "a", 1); err != nil {
+			t.Fatal(err)
+		}
+		release()
 		expectFree(t, s)
 	})
 }

@@ -58,6 +58,9 @@ func NewHasher() Hasher {
 
 func (p Hasher) deriveKey(ctx context.Context, class int, network limit.Key, password string,
 	k phcHash) (hash []byte, err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	release, err := p.Slots.Acquire(ctx, class, network, 1)
 	if err != nil {
 		return nil, err

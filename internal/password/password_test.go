@@ -11,6 +11,16 @@ import (
 	"github.com/loci-memory/loci/internal/limit"
 )
 
+func TestHasherHashesNothingForCallerThatLeft(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	h := NewHasher()
+	if _, err := h.Check(ctx, limit.Key{}, "", "x"); err != context.Canceled || h.Slots.InUse() != 0 {
+		t.Errorf("%v, %d slots are in use", err, h.Slots.InUse())
+	}
+}
+
 func TestPasswordsAreStoredAsPHCStrings(t *testing.T) {
 	t.Parallel()
 	for _, password := range []string{"correct horse", "пароль от всего", "with $ and ,=", "\x00nul"} {
