@@ -6,7 +6,7 @@
 //   - PostgreSQL works at READ COMMITTED. It retries deadlocks, serialization failures, unique violations and lost
 //     connections. It works behind a pooler in transaction mode.
 //
-// Callers share connections fairly by user (package fairqueue). The package also migrates the schema, copies
+// Callers share connections fairly by user (package limit). The package also migrates the schema, copies
 // databases for backups, checks and rebuilds their files, and creates scratch schemas.
 //
 // A Handle runs functions in transactions (Tx), and after a commit the functions that the Tx registered. A Tx has no

@@ -14,7 +14,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/internal/sqldb/fairqueue"
+	"github.com/loci-memory/loci/internal/limit"
 )
 
 var postgresDialect = &Dialect{
@@ -41,8 +41,8 @@ func bigintArray(n string) string {
 type postgres struct {
 	pool        *pgxpool.Pool
 	busyTimeout time.Duration
-	slots       *fairqueue.Semaphore // one slot for each connection in use
-	waitCount   atomic.Int64         // callers that waited for a slot
+	slots       *limit.Semaphore[string] // one slot for each connection in use
+	waitCount   atomic.Int64             // callers that waited for a slot
 }
 
 // parsePoolConfig returns the settings of the connection pool for url.
@@ -75,7 +75,7 @@ func OpenPostgres(ctx context.Context, url string, o Options) (DB, error) {
 		return nil, err
 	}
 	return &postgres{pool: pool, busyTimeout: o.busyTimeoutOrDefault(),
-		slots: fairqueue.NewSemaphore(int(config.MaxConns))}, nil
+		slots: limit.NewSlots[string](int(config.MaxConns))}, nil
 }
 
 // CheckFiles returns nil: the server owns the files.
@@ -107,19 +107,19 @@ func (d *postgres) acquire(ctx context.Context, user string) (*pgxpool.Conn, err
 		case err == nil:
 			return c, nil
 		case ctx.Err() != nil:
-			d.slots.Release(user)
+			d.slots.Release(user, 1)
 			return nil, err
 		case waiting.Err() != nil || d.pool.Stat().AcquiredConns() == 0:
-			d.slots.Release(user)
+			d.slots.Release(user, 1)
 			return nil, NewBusyError(err)
 		}
-		time.AfterFunc(refusedSlotDelay, func() { d.slots.Release(user) })
+		time.AfterFunc(refusedSlotDelay, func() { d.slots.Release(user, 1) })
 	}
 }
 
 // acquireSlot waits for a free slot.
 func (d *postgres) acquireSlot(ctx context.Context, user string) error {
-	w := d.slots.Acquire(user)
+	w := d.slots.Request(0, user, 1)
 	if w == nil {
 		return nil
 	}
@@ -128,7 +128,7 @@ func (d *postgres) acquireSlot(ctx context.Context, user string) error {
 	case <-w.Granted:
 		return nil
 	case <-ctx.Done():
-		d.slots.Cancel(user, w)
+		d.slots.Cancel(w)
 		return ctx.Err()
 	}
 }
@@ -136,7 +136,7 @@ func (d *postgres) acquireSlot(ctx context.Context, user string) error {
 // release returns a connection and its slot.
 func (d *postgres) release(c *pgxpool.Conn, user string) {
 	c.Release()
-	d.slots.Release(user)
+	d.slots.Release(user, 1)
 }
 
 // Read begins no transaction: at READ COMMITTED each statement has its own snapshot anyway.

@@ -242,8 +242,8 @@ func (d *sqliteDB) Close() error {
 	damaged := d.damaged.Load() || d.checkTrackedFiles() != nil
 	var last *sqliteConn
 	var errs []error
-	for range d.readers.Capacity() {
-		if w := d.readers.Acquire(""); w != nil {
+	for range d.readers.Total() {
+		if w := d.readers.Request(0, "", 1); w != nil {
 			<-w.Granted
 		}
 		switch c := d.readers.get(); {

@@ -9,22 +9,22 @@ import (
 	"sync"
 	"time"
 
-	"github.com/loci-memory/loci/internal/sqldb/fairqueue"
+	"github.com/loci-memory/loci/internal/limit"
 )
 
 // readerPool shares the reading connections fairly between users. It is last in, first out: the pages of the
 // connection that was returned last are still in the caches.
 type readerPool struct {
-	*fairqueue.Semaphore
-	mu   sync.Mutex
-	idle []*sqliteConn // nil if not connected
+	*limit.Semaphore[string] // by user
+	mu                       sync.Mutex
+	idle                     []*sqliteConn // nil if not connected
 }
 
 // readerCount returns the number of connections that read an SQLite database.
 func readerCount() int { return max(4, 2*runtime.GOMAXPROCS(0)) }
 
 func newReaderPool(n int) *readerPool {
-	return &readerPool{Semaphore: fairqueue.NewSemaphore(n), idle: make([]*sqliteConn, n)}
+	return &readerPool{Semaphore: limit.NewSlots[string](n), idle: make([]*sqliteConn, n)}
 }
 
 // get returns a connection, or nil if that is not connected. The caller must hold a slot.
@@ -46,7 +46,7 @@ func (r *readerPool) put(c *sqliteConn, user string) {
 		r.idle = append(r.idle, c)
 	}
 	r.mu.Unlock()
-	r.Release(user)
+	r.Release(user, 1)
 }
 
 // connectReaders connects all readers at the start, while file descriptors are free.
@@ -102,7 +102,7 @@ func (d *sqliteDB) waitForReader(ctx context.Context, user string) (*sqliteConn,
 		return nil, errClosed
 	default:
 	}
-	w := d.readers.Acquire(user)
+	w := d.readers.Request(0, user, 1)
 	if w == nil {
 		return d.readers.get(), nil
 	}
@@ -120,7 +120,7 @@ func (d *sqliteDB) waitForReader(ctx context.Context, user string) (*sqliteConn,
 	case <-wait.C:
 		err = NewBusyError(errors.New("sqldb: every reader is taken"))
 	}
-	d.readers.Cancel(user, w)
+	d.readers.Cancel(w)
 	return nil, err
 }
 
@@ -143,7 +143,7 @@ func (d *sqliteDB) checkpointIfLarge() {
 	}
 	d.checkpointAt = size + d.maxWALSize/4 // for the next attempt
 	held := d.pauseReaders()
-	if len(held) == d.readers.Capacity() && d.truncateWAL() {
+	if len(held) == d.readers.Total() && d.truncateWAL() {
 		d.checkpointAt = d.maxWALSize
 	}
 	for _, c := range slices.Backward(held) {
@@ -155,12 +155,12 @@ func (d *sqliteDB) checkpointIfLarge() {
 func (d *sqliteDB) pauseReaders() (held []*sqliteConn) {
 	wait := time.NewTimer(maxReaderPause)
 	defer wait.Stop()
-	for range d.readers.Capacity() {
-		if w := d.readers.Acquire(""); w != nil {
+	for range d.readers.Total() {
+		if w := d.readers.Request(0, "", 1); w != nil {
 			select {
 			case <-w.Granted:
 			case <-wait.C:
-				d.readers.Cancel("", w)
+				d.readers.Cancel(w)
 				return held
 			}
 		}

@@ -17,9 +17,9 @@ func TestReadersWaitForOneInUseWhenNoneCanConnect(t *testing.T) {
 	s := openFile(t, Options{BusyTimeout: 10 * time.Second})
 	d := s.db.(*sqliteDB)
 	d.dsn = "file:" + filepath.Join(t.TempDir(), "away", "loci.db") + "?mode=rw"
-	all := d.readers.Capacity()
+	all := d.readers.Total()
 	for range all {
-		d.readers.Acquire("")
+		d.readers.Request(0, "", 1)
 	}
 	for i, c := range d.readers.idle[1:] {
 		if c == nil {
@@ -33,7 +33,7 @@ func TestReadersWaitForOneInUseWhenNoneCanConnect(t *testing.T) {
 	last := d.readers.idle[0] // the next to be taken is the last of the list
 	d.readers.idle[0], d.readers.idle[all-1] = nil, last
 	for range all {
-		d.readers.Release("")
+		d.readers.Release("", 1)
 	}
 	var callers sync.WaitGroup
 	for range 16 {

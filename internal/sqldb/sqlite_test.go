@@ -197,7 +197,7 @@ func TestReaderIsReusedAfterFailures(t *testing.T) {
 			return s.db.Read(ctx, "", func(c Conn) error { _, err := c.Exec(`COMMIT`, nil); return err })
 		},
 	}
-	n := s.db.(*sqliteDB).readers.Capacity()
+	n := s.db.(*sqliteDB).readers.Total()
 	var running sync.WaitGroup
 	for name, call := range calls {
 		running.Go(func() {

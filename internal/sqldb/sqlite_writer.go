@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/loci-memory/loci/internal/sqldb/fairqueue"
+	"github.com/loci-memory/loci/internal/limit"
 )
 
 // A sqliteWriter runs the closures of writes on the one writing connection, and commits many of them together (group
@@ -17,10 +17,10 @@ import (
 // commit of its closure is durable. Users take turns in each commit, so a user with many closures does not delay
 // others.
 type sqliteWriter struct {
-	mu      sync.Mutex // guards jobs and ending
-	jobs    fairqueue.Queue[*writeJob]
-	ending  bool          // no more jobs are accepted
-	arrived chan struct{} // holds a value after a job was queued, or stop was called
+	mu      sync.Mutex                     // guards jobs and ending
+	jobs    limit.Queue[string, *writeJob] // by user
+	ending  bool                           // no more jobs are accepted
+	arrived chan struct{}                  // holds a value after a job was queued, or stop was called
 
 	done         chan struct{}
 	conn         *sqliteConn
@@ -44,7 +44,7 @@ const (
 )
 
 func newWriter(c *sqliteConn, busyTimeout time.Duration) *sqliteWriter {
-	return &sqliteWriter{jobs: fairqueue.NewQueue[*writeJob](), arrived: make(chan struct{}, 1),
+	return &sqliteWriter{jobs: limit.NewQueue[string, *writeJob](), arrived: make(chan struct{}, 1),
 		done: make(chan struct{}), conn: c, busyTimeout: busyTimeout}
 }
 
@@ -87,7 +87,7 @@ func (w *sqliteWriter) enqueue(user string, j *writeJob) bool {
 	if w.ending {
 		return false
 	}
-	w.jobs.Push(user, j)
+	w.jobs.Push(user, 1, j)
 	w.signal()
 	return true
 }
@@ -116,7 +116,7 @@ func (w *sqliteWriter) next() *writeJob {
 	return j
 }
 
-func anybody(string) bool { return true }
+func anybody(string, int) bool { return true }
 
 // queued returns how many jobs wait for their turn.
 func (w *sqliteWriter) queued() int {

@@ -19,7 +19,7 @@ type Stats struct {
 // Stats returns the figures without a query.
 func (d *sqliteDB) Stats(context.Context) Stats {
 	return Stats{
-		Connections: int64(d.readers.Capacity()), InUse: int64(d.readers.InUse()), WaitCount: d.waitCount.Load(),
+		Connections: int64(d.readers.Total()), InUse: int64(d.readers.InUse()), WaitCount: d.waitCount.Load(),
 		QueuedWrites:  int64(d.writer.queued()),
 		DatabaseBytes: fileSize(d.path), WALBytes: fileSize(d.path + "-wal"), DiskFreeBytes: freeBytes(d.path),
 	}
@@ -36,7 +36,7 @@ func fileSize(path string) int64 {
 
 // Stats reads the size of the database with one query.
 func (d *postgres) Stats(ctx context.Context) Stats {
-	s := Stats{Connections: int64(d.slots.Capacity()), InUse: int64(d.slots.InUse()), WaitCount: d.waitCount.Load(),
+	s := Stats{Connections: int64(d.slots.Total()), InUse: int64(d.slots.InUse()), WaitCount: d.waitCount.Load(),
 		QueuedWrites: -1, DatabaseBytes: -1, WALBytes: -1, DiskFreeBytes: -1}
 	_ = d.Read(ctx, "", func(c Conn) error { // the size is then unknown
 		return c.QueryRow(`SELECT pg_database_size(current_database())`, nil, []any{&s.DatabaseBytes})

@@ -17,7 +17,7 @@ func TestWALStaysSmallUnderConstantReads(t *testing.T) {
 	d := s.db.(*sqliteDB)
 	stop := make(chan bool)
 	var readers, writers sync.WaitGroup
-	for range 2 * d.readers.Capacity() {
+	for range 2 * d.readers.Total() {
 		readers.Go(func() {
 			for {
 				select {
