@@ -90,7 +90,8 @@ func (h handler) upload(w http.ResponseWriter, r *http.Request) {
 		err = loci.Errorf(loci.CodeForbidden, "The body has another type than was announced: send Content-Type: %s.",
 			a.Type)
 	default:
-		err = h.Service.StoreUpload(r.Context(), a, service.Body{Reader: newPacedBody(w, r)})
+		httpapi.SetBodyRate(r, grace, minRate)
+		err = h.Service.StoreUpload(r.Context(), a, service.Body{Reader: r.Body})
 	}
 	if err == nil {
 		w.Header().Set("Content-Type", "application/json")

@@ -17,6 +17,7 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/conformance"
 	"github.com/loci-memory/loci/internal/files"
+	"github.com/loci-memory/loci/internal/httpapi"
 	"github.com/loci-memory/loci/internal/rest"
 	"github.com/loci-memory/loci/internal/service"
 )
@@ -32,9 +33,11 @@ type scene struct {
 func newScene(t *testing.T) *scene {
 	t.Helper()
 	w := conformance.New(t, conformance.OpenSQLite, conformance.Options{})
-	server := httptest.NewServer(rest.New(rest.Options{Table: service.Ops, Host: w.Host,
+	api := rest.New(rest.Options{Table: service.Ops, Host: w.Host,
 		Log: slog.New(slog.DiscardHandler), ExtraRoutes: files.Routes(files.Options{Service: w.Service,
-			Log: slog.New(slog.DiscardHandler), Prefixes: rest.FilePrefixes})}))
+			Log: slog.New(slog.DiscardHandler), Prefixes: rest.FilePrefixes})})
+	// An upload may last longer than the body of another call, which is late here at once.
+	server := httptest.NewServer(httpapi.WithBodyDeadlines(api, time.Minute, 0))
 	t.Cleanup(server.Close)
 	return &scene{w, t, server.URL, w.Memory(t, w.Atlas(t, "Shelf"), "with files")}
 }

@@ -30,6 +30,8 @@ type deadlineBody struct {
 	controller             *http.ResponseController
 	idle                   time.Duration
 	deadline, lastDeadline time.Time // the deadline, and the last one that it can have
+	rate                   int64     // 0, or the bytes that move lastDeadline by a second
+	bytes                  int64     // since rate was set
 	final                  bool      // the deadline does not move any more
 }
 
@@ -41,6 +43,7 @@ func (b *deadlineBody) Read(p []byte) (n int, err error) {
 		}
 	}
 	n, err = b.ReadCloser.Read(p)
+	b.bytes += int64(n)
 	if err == io.EOF && !b.final {
 		b.setFinal(time.Time{}) // the client has finished: a deadline would end the context of a slow handler
 	}
@@ -48,8 +51,12 @@ func (b *deadlineBody) Read(p []byte) (n int, err error) {
 }
 
 func (b *deadlineBody) extend(now time.Time) {
-	if b.deadline = now.Add(b.idle); b.deadline.After(b.lastDeadline) {
-		b.deadline = b.lastDeadline
+	last := b.lastDeadline
+	if b.rate > 0 {
+		last = last.Add(time.Duration(b.bytes/b.rate) * time.Second)
+	}
+	if b.deadline = now.Add(b.idle); b.deadline.After(last) {
+		b.deadline = last
 	}
 	_ = b.controller.SetReadDeadline(b.deadline) // a writer of a test has no connection
 }
@@ -57,6 +64,16 @@ func (b *deadlineBody) extend(now time.Time) {
 func (b *deadlineBody) setFinal(deadline time.Time) {
 	b.final = true
 	_ = b.controller.SetReadDeadline(deadline)
+}
+
+// SetBodyRate gives the rest of a request's body a grace to arrive, and a second for each rate bytes of it. It may pause
+// for the grace, too.
+func SetBodyRate(r *http.Request, grace time.Duration, rate int64) {
+	if b, ok := r.Body.(*deadlineBody); ok && !b.final {
+		now := time.Now()
+		b.idle, b.lastDeadline, b.rate, b.bytes = grace, now.Add(grace), rate, 0
+		b.extend(now)
+	}
 }
 
 // SetBodyDeadline gives the rest of a request's body so long to arrive, however it arrives.

@@ -6,8 +6,10 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -114,5 +116,57 @@ func TestSetBodyDeadlineBoundsRestOfBody(t *testing.T) {
 		}
 	case <-time.After(30 * time.Second):
 		t.Error("it is still being read")
+	}
+}
+
+// A drip is a connection that has n bytes at each read, after a pause, until its deadline.
+type drip struct {
+	http.ResponseWriter
+	n        int
+	pause    time.Duration
+	deadline time.Time
+}
+
+func (d *drip) SetReadDeadline(t time.Time) error { d.deadline = t; return nil }
+func (d *drip) Close() error                      { return nil }
+
+func (d *drip) Read(p []byte) (int, error) {
+	if time.Sleep(d.pause); time.Now().After(d.deadline) {
+		return 0, os.ErrDeadlineExceeded
+	}
+	return min(d.n, len(p)), nil
+}
+
+func TestBodyLastsWhileItArrivesAtItsRate(t *testing.T) {
+	t.Parallel()
+	room := make([]byte, 64<<10)
+	for name, c := range map[string]struct {
+		bytes int
+		pause time.Duration
+		ends  time.Duration // after which it is too slow; 0 is never
+	}{
+		"a byte a second":        {1, time.Second, 31 * time.Second},
+		"500 bytes a second":     {500, time.Second, 58 * time.Second},
+		"1,100 bytes a second":   {1100, time.Second, 0},
+		"nothing for a minute":   {64 << 10, time.Minute, time.Minute},
+		"a burst every 20 s":     {30 << 10, 20 * time.Second, 0},
+		"six megabytes a second": {64 << 10, 10 * time.Millisecond, 0},
+		"a kilobyte every 25 s":  {1 << 10, 25 * time.Second, 50 * time.Second},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var ended time.Duration
+			d := &drip{n: c.bytes, pause: c.pause}
+			WithBodyDeadlines(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+				SetBodyRate(r, 30*time.Second, 1<<10)
+				for start := time.Now(); time.Since(start) < 10*time.Minute && ended == 0; {
+					if _, err := r.Body.Read(room); err != nil {
+						ended = time.Since(start)
+					}
+				}
+			}), time.Second, 2*time.Second).ServeHTTP(d, &http.Request{Body: d})
+			if ended != c.ends {
+				t.Errorf("%s: ends after %v, want %v", name, ended, c.ends)
+			}
+		})
 	}
 }
