@@ -29,7 +29,7 @@ func (b *bench) start(env []string, argv ...string) *process {
 	log := must(os.CreateTemp(b.scratch, "log-"))
 	defer log.Close()
 	c := exec.Command(argv[0], argv[1:]...)
-	c.Env, c.Stderr = append(environ(), env...), log
+	c.Env, c.Stderr = append(append(environ(), "LOCI_DRAIN=0"), env...), log
 	out := must(c.StdoutPipe())
 	check(c.Start())
 	p := &process{pid: c.Process.Pid, stop: sync.OnceFunc(func() {

@@ -53,6 +53,42 @@ func TestServerServesManyClientsWithFewDescriptors(t *testing.T) {
 	v.running = nil
 }
 
+// A drain accepts calls, which a second signal ends.
+func TestSecondSignalEndsDrain(t *testing.T) {
+	t.Parallel()
+	v := newTestServer(t, buildBinary(t), "--data", t.TempDir())
+	v.env = []string{"LOCI_DRAIN=1h"}
+	v.start(t)
+	if err := v.running.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	for drains := false; !drains; {
+		res, err := v.client.Get(v.base + "/health")
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+		drains = res.Close
+	}
+	if _, status, err := v.create("a note in the drain", ""); status != http.StatusCreated {
+		t.Errorf("a call in the drain: %d %v", status, err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- v.running.Wait() }()
+	for {
+		_ = v.running.Process.Signal(syscall.SIGTERM) // it may have ended
+		select {
+		case err := <-ended:
+			if s := v.running.ProcessState.Sys().(syscall.WaitStatus); s.Signal() != syscall.SIGTERM {
+				t.Errorf("the server ends with %v: %v", s, err)
+			}
+			v.running = nil
+			return
+		case <-time.After(10 * time.Millisecond): // the first signal is still being handled
+		}
+	}
+}
+
 // A limit of the size of files, like a quota, is a full disk to clients.
 func TestServerReportsFileSizeLimitAsFullStorage(t *testing.T) {
 	t.Parallel()

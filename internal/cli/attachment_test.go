@@ -129,7 +129,7 @@ func startRealServer(t *testing.T, p *breakingProxy) (address, key string) {
 	t.Helper()
 	address, p.to = "http://"+p.Addr().String(), freeAddress(t)
 	s, _, err := server.Load(map[string]string{"data": t.TempDir(), "listen": p.to, "public-url": address,
-		"log-level": "error"}, nil)
+		"log-level": "error", "drain": "0"}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

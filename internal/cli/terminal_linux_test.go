@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/cli/console"
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/op"
 )
@@ -285,6 +287,28 @@ func TestSetupAsksForAutomaticMemoryAtTerminal(t *testing.T) {
 		d.expectRun(t, 0, "Switch automatic memory on for your personal workspace?", "setup", "claude", "--hooks")
 		if policies.policy.Enabled != on || strings.Contains(d.out.String(), "loci auto set") == on {
 			t.Errorf("%q: %+v %s", answer, policies.policy, d.out.String())
+		}
+	}
+}
+
+// A banner is the standard output of a server that a person stops once it listens.
+type banner struct{ stop context.CancelFunc }
+
+func (b banner) Write(p []byte) (int, error) {
+	b.stop()
+	return len(p), nil
+}
+
+func TestServerOnTerminalDrainsOnlyWhenAsked(t *testing.T) {
+	t.Parallel()
+	for variable, want := range map[string]string{"": `"drain":"0s"`, "LOCI_DRAIN=1ns": `"drain":"1ns"`} {
+		ctx, stop := context.WithCancel(t.Context())
+		var log bytes.Buffer
+		p := &program{deps: defaultDeps, Console: console.Console{In: typed(t, ""), Out: banner{stop}, Err: &log,
+			Environ: []string{"HOME=" + t.TempDir(), variable}}}
+		if code := p.run(ctx, []string{"serve", "--data", t.TempDir(), "--listen", "127.0.0.1:0"}); code != 0 ||
+			!strings.Contains(log.String(), want) {
+			t.Errorf("%q: %d %s", variable, code, log.String())
 		}
 	}
 }

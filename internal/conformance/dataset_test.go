@@ -40,7 +40,7 @@ const noEmbedder = "http://127.0.0.1:9/v1"
 func startServer(t *testing.T, postgres, embedder string) *runningServer {
 	t.Helper()
 	s, _, err := server.Load(map[string]string{"data": t.TempDir(), "db": postgres, "listen": "127.0.0.1:0",
-		"rate-limit": "0", "embed-url": embedder}, nil)
+		"rate-limit": "0", "drain": "0", "embed-url": embedder}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

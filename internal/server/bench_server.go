@@ -59,7 +59,7 @@ func NewBenchServer(ctx context.Context, address string, environ []string) (t *B
 
 func (t *BenchServer) open(ctx context.Context, address string, environ []string) (err error) {
 	flags := map[string]string{"data": t.settings.Data, "listen": "127.0.0.1:0", "rate-limit": "0",
-		"log-level": "error"}
+		"drain": "0", "log-level": "error"}
 	if address != "" {
 		if err := setDB(&t.settings, address); err != nil {
 			return loci.Errorf(loci.CodeInvalidQuery, "--db: %v", err)

@@ -72,8 +72,9 @@ func (m *metrics) observe(o *op.Op, c *op.Call, code loci.Code, elapsed time.Dur
 
 // Bounds of connections to the metrics listener.
 const (
-	metricsReadTimeout = 30 * time.Second // for a request
-	metricsIdleTimeout = 2 * time.Minute  // longer than the usual pauses between scrapes
+	metricsReadTimeout  = 30 * time.Second // for a request
+	metricsWriteTimeout = 2 * time.Minute  // for a request and its answer
+	metricsIdleTimeout  = 2 * time.Minute  // longer than the usual pauses between scrapes
 )
 
 // listen serves /metrics and /ready on an address of its own, if one is set.
@@ -86,14 +87,14 @@ func (m *metrics) listen(ctx context.Context, addr string, log *slog.Logger) (st
 		return nil, err
 	}
 	srv := m.server(log)
-	go srv.Serve(listen.Harden(l, "metrics", log)) // ends with Close
+	go srv.Serve(l) // ends with Close
 	return func() { srv.Close() }, nil
 }
 
 func (m *metrics) server(log *slog.Logger) *http.Server {
 	return &http.Server{
 		Handler: m.handler(), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: metricsReadTimeout,
-		IdleTimeout: metricsIdleTimeout, MaxHeaderBytes: 16 << 10, ErrorLog: listen.ErrorLog(log, "metrics"),
+		WriteTimeout: metricsWriteTimeout, IdleTimeout: metricsIdleTimeout, MaxHeaderBytes: 16 << 10, ErrorLog: listen.ErrorLog(log, "metrics"),
 	}
 }
 

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"strconv"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/loci-memory/loci"
@@ -28,7 +28,7 @@ type readiness struct {
 	// nil, or a function that returns the damage seen while the server serves
 	damage   func() []readinessFailure
 	log      *slog.Logger
-	draining atomic.Bool
+	draining <-chan struct{} // closed once the server shuts down
 
 	mu           sync.Mutex
 	lastErr      error // of the last check; nil means ready
@@ -72,8 +72,10 @@ func causeText(err error) string {
 // failures returns the reasons why the server is not ready, none if it is.
 func (r *readiness) failures() []readinessFailure {
 	failed := []readinessFailure{}
-	if r.draining.Load() {
+	select {
+	case <-r.draining:
 		failed = append(failed, readinessFailure{"server", "it is shutting down"})
+	default:
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -95,6 +97,7 @@ func (r *readiness) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
 	if len(failed) > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(int(readinessInterval/time.Second)))
 		w.WriteHeader(http.StatusServiceUnavailable)
 	}
 	var damage []readinessFailure

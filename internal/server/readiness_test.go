@@ -21,7 +21,9 @@ func TestReadinessReportsFailures(t *testing.T) {
 	t.Parallel()
 	out := &logtest.Buffer{}
 	var away error
-	r := &readiness{check: func(context.Context) error { return away }, log: slog.New(slog.NewTextHandler(out, nil))}
+	draining := make(chan struct{})
+	r := &readiness{check: func(context.Context) error { return away }, log: slog.New(slog.NewTextHandler(out, nil)),
+		draining: draining}
 	for _, c := range []struct {
 		away     error
 		draining bool
@@ -36,10 +38,15 @@ func TestReadinessReportsFailures(t *testing.T) {
 		{nil, true, 503, []string{`"check":"server"`, "shutting down"}},
 	} {
 		away = c.away
-		r.draining.Store(c.draining)
+		if c.draining {
+			close(draining)
+		}
 		r.checkOnce(context.Background())
 		w := httptest.NewRecorder()
 		r.ServeHTTP(w, httptest.NewRequest("GET", "/ready", nil))
+		if retry := w.Header().Get("Retry-After"); (retry == "2") != (c.status == 503) {
+			t.Errorf("%+v: Retry-After: %q", c, retry)
+		}
 		for _, s := range c.says {
 			if w.Code != c.status || !strings.Contains(w.Body.String(), s) {
 				t.Errorf("%+v: %d %s", c, w.Code, w.Body)

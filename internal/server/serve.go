@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/gofrs/flock"
 	"github.com/prometheus/client_golang/prometheus"
@@ -117,8 +118,7 @@ func Serve(ctx context.Context, s Settings, console, logs io.Writer) (err error)
 		Clock: s.clock(), Registration: s.Registration, SignInLimit: s.SignInLimit, PublicURL: s.PublicURL,
 		UsedOperations: gate.Used, SendMail: s.sendMail(), Extractor: extractor, DailyTokens: s.LLMDailyTokens,
 		Heartbeat: s.Heartbeat, Bucket: bucket, MaxFile: s.MaxFile, BucketDown: fileStore.down})
-	ready := &readiness{check: st.Ping, damage: seenDamage, log: log}
-	context.AfterFunc(ctx, func() { ready.draining.Store(true) })
+	ready := &readiness{check: st.Ping, damage: seenDamage, log: log, draining: ctx.Done()}
 	m := newMetrics(st, ready)
 	m.registry.MustRegister(fileStore.gauge(), prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "loci_streams",
 		Help: "Agents that listen to their messages, by the number of their streams."},
@@ -147,8 +147,22 @@ func Serve(ctx context.Context, s Settings, console, logs io.Writer) (err error)
 	if s.onReady != nil {
 		s.onReady(s.PublicURL)
 	}
-	return listen.Serve(ctx, listener, descriptors.Connections(),
+	return listen.Serve(ctx, s.drained(ctx, log), listener, descriptors.Connections(),
 		s.handler(st, host, svc, gate, descriptors.Transfers(), log), log)
+}
+
+// drained returns a context that ends when the drain is over, which begins with the end of ctx.
+func (s Settings) drained(ctx context.Context, log *slog.Logger) context.Context {
+	closing, end := context.WithCancel(context.WithoutCancel(ctx))
+	after := s.after
+	if after == nil {
+		after = func(d time.Duration, f func()) { time.AfterFunc(d, f) }
+	}
+	context.AfterFunc(ctx, func() {
+		log.Info("the server shuts down", "drain", s.Drain.String())
+		after(s.Drain, end)
+	})
+	return closing
 }
 
 // ensureDataDir makes the data folder, and returns warnings for the operator.

@@ -43,11 +43,20 @@ func startWith(t *testing.T, flags map[string]string,
 	if flags["listen"] == "" {
 		flags["listen"] = "127.0.0.1:0"
 	}
+	if flags["drain"] == "" {
+		flags["drain"] = "0"
+	}
 	s, warnings, err := Load(flags, nil)
 	if err != nil || len(warnings) > 0 {
 		t.Fatal(err, warnings)
 	}
 	s.documentAccess = access
+	return serve(t, s)
+}
+
+// serve runs a server with these settings.
+func serve(t *testing.T, s Settings) (url string, out, log *logtest.Buffer, stop func() error) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	out, log = &logtest.Buffer{}, &logtest.Buffer{}
 	ended := make(chan error, 1)

@@ -48,6 +48,7 @@ type Settings struct {
 	Registration   service.Registration
 	ClockOffset    time.Duration
 	Heartbeat      time.Duration // of streams
+	Drain          time.Duration // how long a server that shuts down still accepts connections
 	EmbedURL       string        // of an OpenAI-compatible embedder; empty means the built-in one
 	EmbedKey       string        // a secret
 	EmbedModel     string
@@ -64,8 +65,9 @@ type Settings struct {
 	deprecations []rest.Deprecation
 	given        map[string]string // the settings that are not the default, by their flags
 
-	inferredURL    bool             // PublicURL is not set: it follows from the listener
-	onReady        func(url string) // called once the server listens
+	inferredURL    bool                        // PublicURL is not set: it follows from the listener
+	onReady        func(url string)            // called once the server listens
+	after          func(time.Duration, func()) // nil: time.AfterFunc
 	documentAccess oauth.DocumentAccess
 }
 
@@ -156,8 +158,13 @@ var Catalogue = append([]Setting{
 		setLLMDailyTokens},
 	{"sse-heartbeat", "LOCI_SSE_HEARTBEAT", "20s", "Time between two heartbeats of a stream, from 1s to 10m",
 		setHeartbeat},
+	{"drain", "LOCI_DRAIN", "", "How long a server that shuts down still accepts calls, while /ready is 503, up to 1h; " +
+		"default: 2s, on a terminal 0", setDrain},
 	{"clock-offset", "LOCI_CLOCK_OFFSET", "0s", "Duration added to the clock, for tests of expiry", setClockOffset},
 }, planSettings()...)
+
+// IsGiven reports whether a flag, its variable or loci.toml has another value than the default.
+func (s Settings) IsGiven(flag string) bool { return s.given[flag] != "" }
 
 // Secret reports whether the value of a setting is a secret. No help shows such a flag: a list of processes shows
 // values.
@@ -223,6 +230,7 @@ func Load(flags map[string]string, environ []string) (s Settings, warnings []str
 		}
 	}
 	s.Plans.Limits, s.given = map[loci.PlanName]identity.Plan{}, map[string]string{}
+	s.Drain = defaultDrain
 	file, err := readConfigFile(cmp.Or(flags["data"], env["LOCI_DATA"], defaultDataDir()))
 	if err != nil {
 		return s, nil, err

@@ -87,6 +87,17 @@ func setHeartbeat(s *Settings, v string) (err error) {
 	return nil
 }
 
+// defaultDrain is the drain of a server whose standard streams are no terminal.
+const defaultDrain = 2 * time.Second
+
+func setDrain(s *Settings, v string) (err error) {
+	s.Drain, err = time.ParseDuration(v)
+	if err != nil || s.Drain < 0 || s.Drain > time.Hour {
+		return fmt.Errorf("must be a duration from 0 to 1h, such as 10s")
+	}
+	return nil
+}
+
 func setEmbedURL(s *Settings, v string) error {
 	_, err := embed.Endpoint(v)
 	s.EmbedURL = v

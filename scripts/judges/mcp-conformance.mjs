@@ -86,7 +86,7 @@ try {
   const url = `http://localhost:${await listen(proxy)}`
   server = spawn(binary, ['serve', ...data, '--listen', `127.0.0.1:${port}`], {
     stdio: 'ignore',
-    env: { ...process.env, LOCI_CORS_ORIGINS: url, LOCI_RATE_LIMIT: '0' },
+    env: { ...process.env, LOCI_CORS_ORIGINS: url, LOCI_RATE_LIMIT: '0', LOCI_DRAIN: '0' },
   })
   await untilHealthy(port)
   const codes = []

@@ -85,7 +85,7 @@ class Mailbox {
 // serve starts Loci with an empty database, and returns its address, the setup link and a function that stops it.
 async function serve(mailPort) {
   const folder = mkdtempSync(join(tmpdir(), 'loci-pages-'))
-  const env = { ...process.env, HOME: folder, LOCI_REGISTRATION: 'open', LOCI_SIGNIN_LIMIT: '0', LOCI_LOG_LEVEL: 'warn',
+  const env = { ...process.env, HOME: folder, LOCI_REGISTRATION: 'open', LOCI_SIGNIN_LIMIT: '0', LOCI_LOG_LEVEL: 'warn', LOCI_DRAIN: '0',
     LOCI_SMTP_URL: `smtp://127.0.0.1:${mailPort}?from=loci@example.com` }
   const child = spawn(binary, ['serve', '--data', join(folder, 'data'), '--listen', '127.0.0.1:0'], { env })
   let out = ''

@@ -49,7 +49,7 @@ export class Server {
     server.binary = binary
     server.port = await freePort()
     server.url = `http://127.0.0.1:${await listen(server.#proxy)}`
-    server.env = { ...process.env, HOME: server.folder, LOCI_PUBLIC_URL: server.url, LOCI_SIGNIN_LIMIT: '0', LOCI_LOG_LEVEL: 'warn', ...env }
+    server.env = { ...process.env, HOME: server.folder, LOCI_PUBLIC_URL: server.url, LOCI_SIGNIN_LIMIT: '0', LOCI_LOG_LEVEL: 'warn', LOCI_DRAIN: '0', ...env }
     server.admin(['user', 'create', '--email', email, '--password-stdin'], password + '\n')
     server.key = server.admin(['key', 'create', '--email', email]).apiKey
     await server.up()

@@ -37,6 +37,9 @@ func ServeCommand(on *console.Console) *cobra.Command {
 		if err != nil {
 			return err
 		}
+		if width, _ := c.Terminal(c.Out); !s.IsGiven("drain") && (width > 0 || c.IsInteractive()) {
+			s.Drain = 0 // Ctrl-C ends it at once
+		}
 		return server.Serve(cmd.Context(), s, c.Out, c.Err)
 	}
 	return cmd

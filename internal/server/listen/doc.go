@@ -1,2 +1,2 @@
-// Package listen serves HTTP on listeners that outlive a lack of file descriptors, slow clients and a shutdown.
+// Package listen serves HTTP within the file descriptors of the process, despite slow clients and through a shutdown.
 package listen

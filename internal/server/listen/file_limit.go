@@ -4,16 +4,15 @@ import (
 	"fmt"
 )
 
-// Bounds of the connections, and the file descriptors reserved for other uses.
+// Bounds of the connections, and file descriptors of the server.
 const (
 	minConnections   = 8
 	maxConnections   = 100_000
-	minReservedFiles = 40
 	baseFiles        = 16   // standard streams, listeners, polling, the lock, an embedding service
 	recommendedFiles = 1024 // at least
 )
 
-// A FileBudget divides the file descriptors of the process.
+// A FileBudget divides the file descriptors of the process. Without a free one the database cannot open its files.
 type FileBudget struct {
 	limit    uint64 // of the process
 	required uint64 // of the server and its database
@@ -32,23 +31,15 @@ func newFileBudget(limit uint64, database int) (FileBudget, error) {
 	return b, nil
 }
 
-// Connections returns how many connections the server accepts at a time. An
-// eighth of many file descriptors is left for other uses.
+// Connections returns how many connections the server accepts at a time: two of three file descriptors beyond the
+// required ones. Transfers use half of the others.
 func (b FileBudget) Connections() int {
-	files := min(b.limit, 2*maxConnections)
-	reserved := max(minReservedFiles, files/8, b.required)
-	all := max(files, reserved+minConnections) - reserved
-	return int(min(maxConnections, all-min(all-minConnections, filesOfTransfer*all/transferShare)))
+	return int(min(maxConnections, max(minConnections, (b.limit-b.required)/3*2)))
 }
 
-// A transfer of a file holds some file descriptors beside its connection. One of so many connections may be a transfer.
-const (
-	filesOfTransfer = 2
-	transferShare   = 8
-)
-
-// Transfers returns how many uploads and downloads of files the server runs at a time.
-func (b FileBudget) Transfers() int { return max(2, b.Connections()/(transferShare-filesOfTransfer)) }
+// Transfers returns how many uploads and downloads of files the server runs at a time. Each holds two file descriptors
+// beside its connection.
+func (b FileBudget) Transfers() int { return max(2, b.Connections()/8) }
 
 // recommended returns the limit below which the server warns.
 func (b FileBudget) recommended() uint64 { return max(recommendedFiles, 2*b.required) }

@@ -8,19 +8,6 @@ import (
 	"github.com/loci-memory/loci/internal/sqldb"
 )
 
-func TestConnectionLimitReservesFileDescriptors(t *testing.T) {
-	t.Parallel()
-	for files, want := range map[uint64]int{0: 8, 64: 18, 256: 162, 1024: 672, 65536: 43008,
-		math.MaxUint64: maxConnections} {
-		if got := (FileBudget{files, 29}).Connections(); got != want {
-			t.Errorf("%d file descriptors: %d connections, want %d", files, got, want)
-		}
-	}
-	if got := (FileBudget{1024, 277}).Connections(); got != 561 {
-		t.Errorf("a database with many readers leaves %d connections", got)
-	}
-}
-
 func TestFileBudgetRejectsOrWarnsOfLowLimit(t *testing.T) {
 	t.Parallel()
 	for _, db := range []string{"", "postgres://loci@127.0.0.1/loci?pool_max_conns=30"} {
@@ -50,15 +37,18 @@ func TestFileBudgetRejectsOrWarnsOfLowLimit(t *testing.T) {
 	}
 }
 
-// Connections and the files of transfers fit into the file descriptors that are left.
-func TestTransfersFitBesideConnections(t *testing.T) {
+// TestFileBudgetLeavesDescriptors counts what connections and transfers use at most.
+func TestFileBudgetLeavesDescriptors(t *testing.T) {
 	t.Parallel()
-	for _, limit := range []uint64{64, 128, 256, 1024, 4096, 65536, math.MaxUint64} {
-		b := FileBudget{limit, 29}
-		files := min(limit, 2*maxConnections)
-		if n := b.Connections() + filesOfTransfer*b.Transfers(); uint64(n) > files-min(files, minReservedFiles)+
-			minConnections || b.Transfers() < 2 {
-			t.Errorf("limit %d: %d connections and %d transfers", limit, b.Connections(), b.Transfers())
+	for limit, want := range map[uint64]int{37: 8, 64: 22, 256: 150, 1024: 662, 65536: 43670,
+		math.MaxUint64: maxConnections} {
+		b, err := newFileBudget(limit, 13)
+		if err != nil || b.Connections() != want {
+			t.Errorf("limit %d: %d connections, want %d: %v", limit, b.Connections(), want, err)
+		}
+		used := uint64(b.Connections() + 2*b.Transfers())
+		if left := limit - b.required - min(limit-b.required, used); limit >= 64 && left < 8 || b.Transfers() < 2 {
+			t.Errorf("limit %d: %d transfers leave %d file descriptors", limit, b.Transfers(), left)
 		}
 	}
 }

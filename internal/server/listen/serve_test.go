@@ -16,163 +16,223 @@ import (
 	"time"
 )
 
-// TestShutdownFinishesAcceptedRequests stops servers while clients keep
-// connections alive, open new ones and wait for slow answers.
-func TestShutdownFinishesAcceptedRequests(t *testing.T) {
-	t.Parallel()
-	const enough = 100 // requests, before a server is stopped
-	var served, closing atomic.Int64
-	busy := make(chan struct{}, 1) // a request was served
-	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/slow" {
-			time.Sleep(20 * time.Millisecond)
-		}
-		served.Add(1)
-		select {
-		case busy <- struct{}{}:
-		default:
-		}
-		fmt.Fprint(w, "answer")
-	})
-	for range 4 {
-		before := served.Load()
-		l, err := TCP(t.Context(), "127.0.0.1:0", "listen")
-		if err != nil {
-			t.Fatal(err)
-		}
-		ctx, stop := context.WithCancel(context.Background())
-		ended := make(chan error, 1)
-		go func() {
-			ended <- serve(ctx, l, maxConnections, handler, slog.New(slog.DiscardHandler),
-				graces{time.Minute, time.Minute}) // clients may be slow
-		}()
-		var clients sync.WaitGroup
-		for i := range 16 {
-			path := []string{"/", "/slow"}[i%2]
-			clients.Go(func() {
-				for {
-					c, err := net.Dial("tcp", l.Addr().String())
-					if errors.Is(err, syscall.ECONNREFUSED) {
-						return
-					}
-					if err != nil {
-						t.Error(err)
-						return
-					}
-					in := bufio.NewReader(c)
-					for n := 0; n < 50; n++ {
-						answer, err := exchange(c, in, path)
-						if err != nil {
-							t.Errorf("request %d of a connection: %v", n+1, err)
-							break
-						}
-						if answer.Close {
-							closing.Add(1)
-							break
-						}
-					}
-					c.Close()
-				}
-			})
-		}
-		for served.Load() < before+enough {
-			<-busy
-		}
-		stop()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
-		clients.Wait()
-	}
-	if closing.Load() == 0 {
-		t.Errorf("no response of %d has Connection: close", served.Load())
-	}
+// A testServer is a server whose shutdown a test controls. Its handler holds calls of /held until release.
+type testServer struct {
+	address              string
+	drain, stop, release context.CancelFunc // begins the drain, ends it, and ends the held calls
+	held                 chan struct{}      // receives for each held call
+	seen                 sync.Map           // paths that the handler has seen
+	ended                chan error
 }
 
-// exchange sends a request that no client library repeats, and reads the answer.
-func exchange(c net.Conn, in *bufio.Reader, path string) (*http.Response, error) {
-	if _, err := fmt.Fprintf(c, "POST %s HTTP/1.1\r\nHost: loci.test\r\nContent-Length: 2\r\n\r\n{}",
-		path); err != nil {
-		return nil, err
-	}
-	res, err := http.ReadResponse(in, nil)
-	if err != nil {
-		return nil, err
-	}
-	_, err = io.Copy(io.Discard, res.Body)
-	return res, err
-}
-
-func TestLimitListenerQueuesConnectionsBeyondLimit(t *testing.T) {
-	t.Parallel()
+func startServer(t *testing.T, connections int, finish time.Duration) *testServer {
+	t.Helper()
 	l, err := TCP(t.Context(), "127.0.0.1:0", "listen")
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := newLimitListener(l, 4)
-	var open, most atomic.Int64
-	srv := &http.Server{Handler: a.closeWhenScarce(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	s := &testServer{address: l.Addr().String(), held: make(chan struct{}, 1), ended: make(chan error, 1)}
+	var draining, closing, released context.Context
+	draining, s.drain = context.WithCancel(t.Context())
+	closing, s.stop = context.WithCancel(t.Context())
+	released, s.release = context.WithCancel(t.Context())
+	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.seen.Store(r.URL.Path, true)
+		if _, err := io.ReadAll(r.Body); err != nil {
+			t.Error(err)
+		}
+		if r.URL.Path == "/held" {
+			s.held <- struct{}{}
+			select {
+			case <-released.Done():
+			case <-r.Context().Done():
+			}
+		}
 		fmt.Fprint(w, "answer")
-	})),
-		ConnState: func(_ net.Conn, s http.ConnState) {
-			switch s {
-			case http.StateNew:
-				for n := open.Add(1); n > most.Load(); {
-					most.Store(n)
-				}
-			case http.StateClosed:
-				open.Add(-1)
-			}
-		}}
-	a.closeIdle = func() {
-		srv.SetKeepAlivesEnabled(false)
-		srv.SetKeepAlivesEnabled(true)
-	}
-	go srv.Serve(a)
-	defer srv.Close()
-	var clients sync.WaitGroup
-	for range 24 { // each keeps its connection as long as possible
-		clients.Go(func() {
-			c, err := net.Dial("tcp", l.Addr().String())
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			defer c.Close()
-			if _, err := exchange(c, bufio.NewReader(c), "/"); err != nil {
-				t.Error(err)
-			}
-			time.Sleep(10 * time.Millisecond)
-		})
-	}
-	clients.Wait()
-	if most.Load() > 4 {
-		t.Errorf("%d connections at once", most.Load())
-	}
-	// Idle connections are closed for a new one.
-	var idle []net.Conn
-	for range 4 {
-		c, err := net.Dial("tcp", l.Addr().String())
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer c.Close()
-		idle = append(idle, c)
-	}
-	for _, c := range idle[:2] {
-		if _, err := exchange(c, bufio.NewReader(c), "/"); err != nil {
-			t.Fatal(err)
+	})
+	go func() {
+		s.ended <- serve(draining, closing, l, connections, handler, slog.New(slog.DiscardHandler), finish)
+	}()
+	return s
+}
+
+// shutDown ends the drain, and returns once the server refuses connections.
+func (s *testServer) shutDown() {
+	s.drain()
+	s.stop()
+	for c, err := s.dial(); !errors.Is(err, syscall.ECONNREFUSED); c, err = s.dial() {
+		if err == nil {
+			c.Close()
 		}
 	}
-	c, err := net.Dial("tcp", l.Addr().String())
+}
+
+// A testConn is a connection of a client that repeats no request.
+type testConn struct {
+	net.Conn
+	in *bufio.Reader
+}
+
+func (s *testServer) dial() (*testConn, error) {
+	c, err := net.Dial("tcp", s.address)
+	if err != nil {
+		return nil, err
+	}
+	return &testConn{c, bufio.NewReader(c)}, nil
+}
+
+func (s *testServer) mustDial(t *testing.T) *testConn {
+	t.Helper()
+	c, err := s.dial()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer c.Close()
-	if err := c.SetDeadline(time.Now().Add(30 * time.Second)); err != nil {
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+// call sends a request, and reports whether the answer closes the connection.
+func (c *testConn) call(path string) (closes bool, err error) {
+	if err := c.send(path, "{}"); err != nil {
+		return false, err
+	}
+	return c.answer()
+}
+
+// send sends a request with a body of two bytes, or the beginning of one.
+func (c *testConn) send(path, body string) error {
+	_, err := fmt.Fprintf(c, "POST %s HTTP/1.1\r\nHost: loci.test\r\nContent-Length: 2\r\n\r\n%s", path, body)
+	return err
+}
+
+func (c *testConn) answer() (closes bool, err error) {
+	res, err := http.ReadResponse(c.in, nil)
+	if err != nil {
+		return false, err
+	}
+	body, err := io.ReadAll(res.Body)
+	if err == nil && string(body) != "answer" {
+		err = fmt.Errorf("%d %q", res.StatusCode, body)
+	}
+	return res.Close, err
+}
+
+// A testPool is clients that send calls, on connections that they keep alive, until the server refuses them.
+type testPool struct {
+	server            *testServer
+	draining, stopped atomic.Bool // set after the drain began, and before it ends
+	before, during    sync.WaitGroup
+	clients           sync.WaitGroup
+}
+
+const callsOfPhase = 3
+
+func (p *testPool) run(t *testing.T, client int) {
+	before, during := sync.OnceFunc(p.before.Done), sync.OnceFunc(p.during.Done)
+	defer before()
+	defer during()
+	for n, drained := 0, 0; ; {
+		c, err := p.server.dial()
+		for closes := false; err == nil && !closes; n++ {
+			path, drains := fmt.Sprintf("/%d/%d", client, n), p.draining.Load()
+			if closes, err = c.call(path); err != nil {
+				if _, seen := p.server.seen.Load(path); seen {
+					t.Errorf("the accepted call %s is lost: %v", path, err)
+				}
+				break
+			}
+			if n == callsOfPhase {
+				before()
+			}
+			if drains {
+				if drained++; drained == callsOfPhase {
+					during()
+				}
+				if !closes {
+					t.Errorf("call %s keeps its connection alive during the drain", path)
+				}
+			}
+		}
+		if c != nil {
+			c.Close()
+		}
+		if err != nil {
+			if !p.stopped.Load() {
+				t.Errorf("client %d is refused: %v", client, err)
+			}
+			return
+		}
+	}
+}
+
+// TestShutdownFinishesAcceptedRequests sends calls through a whole shutdown. None fails before the drain ends, and none
+// that the server has accepted fails at all.
+func TestShutdownFinishesAcceptedRequests(t *testing.T) {
+	t.Parallel()
+	p := &testPool{server: startServer(t, maxConnections, time.Hour)}
+	for i := range 16 {
+		p.before.Add(1)
+		p.during.Add(1)
+		p.clients.Go(func() { p.run(t, i) })
+	}
+	p.before.Wait()
+	p.server.drain()
+	p.draining.Store(true)
+	p.during.Wait()
+	p.stopped.Store(true)
+	p.server.stop()
+	if err := <-p.server.ended; err != nil {
+		t.Error(err)
+	}
+	p.clients.Wait()
+}
+
+// TestShutdownFinishesSlowCalls ends the drain while one call runs, and another one has sent half of its body.
+func TestShutdownFinishesSlowCalls(t *testing.T) {
+	t.Parallel()
+	s := startServer(t, maxConnections, time.Hour)
+	slow, half := s.mustDial(t), s.mustDial(t)
+	if err := errors.Join(slow.send("/held", "{}"), half.send("/half", "{")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := exchange(c, bufio.NewReader(c), "/"); err != nil {
-		t.Errorf("a connection beside idle ones: %v", err)
+	<-s.held
+	for seen := false; !seen; time.Sleep(time.Millisecond) {
+		_, seen = s.seen.Load("/half")
+	}
+	s.shutDown()
+	select {
+	case err := <-s.ended:
+		t.Fatal("the server ends before its calls: ", err)
+	default:
+	}
+	if _, err := half.Write([]byte("}")); err != nil {
+		t.Fatal(err)
+	}
+	s.release()
+	for name, c := range map[string]*testConn{"slow": slow, "half": half} {
+		if _, err := c.answer(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if err := <-s.ended; err != nil {
+		t.Error(err)
+	}
+}
+
+// TestShutdownCutsCallsOff ends a server whose call does not end.
+func TestShutdownCutsCallsOff(t *testing.T) {
+	t.Parallel()
+	s := startServer(t, maxConnections, time.Millisecond)
+	c := s.mustDial(t)
+	if err := c.send("/held", "{}"); err != nil {
+		t.Fatal(err)
+	}
+	<-s.held
+	s.shutDown()
+	if err := <-s.ended; err != nil {
+		t.Error(err)
+	}
+	if _, err := c.answer(); err == nil {
+		t.Error("the call is answered")
 	}
 }

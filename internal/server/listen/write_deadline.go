@@ -6,56 +6,44 @@ import (
 	"time"
 )
 
-// A client has writeTimeout to read some of the written bytes. A client that stops reading loses its connection, and
-// its buffers are freed. The system unblocks a writer once a third of the write buffer is free (tcp(7)), so the buffer
-// size sets the least reading speed: some 6 KiB a second.
+// A client has writeTimeout to read so much that the system accepts more, a third of the write buffer (tcp(7)). The
+// buffer grows with the speed of the client, up to 4 MB behind a fast proxy: 12 KB a second are enough.
 const (
-	writeTimeout = 30 * time.Second
+	writeTimeout = 2 * time.Minute
 	writeChunk   = 32 << 10
-	writeBuffer  = 256 << 10 // Linux doubles it
 )
 
-// WithWriteDeadlines returns a listener whose connections end when the client
-// does not read. It covers answers, errors and streams.
-func WithWriteDeadlines(l net.Listener) net.Listener { return deadlineListener{l, writeTimeout} }
+// WithWriteDeadlines returns a listener of TCP whose connections end when the client does not read, so that its buffers
+// are freed. It covers answers, errors and streams. The WriteTimeout of an http.Server would include the time of the
+// handler.
+func WithWriteDeadlines(l net.Listener) net.Listener { return deadlineListener{l} }
 
-type deadlineListener struct {
-	net.Listener
-	timeout time.Duration
-}
+type deadlineListener struct{ net.Listener }
 
 func (l deadlineListener) Accept() (net.Conn, error) {
 	c, err := l.Listener.Accept()
-	if tcp, ok := c.(tcpConn); ok {
-		_ = tcp.SetWriteBuffer(writeBuffer) // without it, clients must read faster
-		return &deadlineConn{tcpConn: tcp, timeout: l.timeout}, err
+	if err != nil {
+		return nil, err
 	}
-	return c, err
+	return &deadlineConn{tcpConn: c.(tcpConn)}, nil
 }
 
 // A tcpConn has the methods of a TCP connection that net/http uses.
 type tcpConn interface {
 	net.Conn
+	io.ReaderFrom
 	CloseWrite() error
-	SetWriteBuffer(bytes int) error
 }
 
 type deadlineConn struct {
 	tcpConn
-	timeout  time.Duration
 	deadline time.Time
-	tuned    bool // the system chooses the size of the write buffer
 }
 
-// Write extends the deadline with each part that the client reads. It keeps a deadline that is far enough away: moving
-// it costs a small answer a tenth of its processor time.
+// Write extends the deadline with each chunk that the system accepts.
 func (c *deadlineConn) Write(p []byte) (n int, err error) {
-	if c.tuned {
-		c.tuned = false
-		_ = c.SetWriteBuffer(writeBuffer) // as in Accept
-	}
 	for {
-		if err := c.extend(); err != nil {
+		if err := c.extend(time.Now()); err != nil {
 			return n, err
 		}
 		m, err := c.tcpConn.Write(p[n:min(n+writeChunk, len(p))])
@@ -65,13 +53,12 @@ func (c *deadlineConn) Write(p []byte) (n int, err error) {
 	}
 }
 
-// extend moves the deadline if it is near.
-func (c *deadlineConn) extend() error {
-	now := time.Now()
-	if c.deadline.Sub(now) >= c.timeout {
+// extend moves the deadline if it is near: moving it costs a small answer a tenth of its processor time.
+func (c *deadlineConn) extend(now time.Time) error {
+	if c.deadline.Sub(now) >= writeTimeout {
 		return nil
 	}
-	return c.SetWriteDeadline(now.Add(c.timeout + c.timeout/4))
+	return c.SetWriteDeadline(now.Add(writeTimeout + writeTimeout/4))
 }
 
 // SetWriteDeadline sets the deadline. A handler sets a later one for clients that may read more slowly.
@@ -80,35 +67,11 @@ func (c *deadlineConn) SetWriteDeadline(t time.Time) error {
 	return c.tcpConn.SetWriteDeadline(t)
 }
 
-// A part of a file is as large as what a handler sends to a slow client within one deadline of its own.
-const filePart = 128 << 10
-
-// ReadFrom writes what a reader has. The system copies parts of a file to the connection. A handler with a late
-// deadline that sends more at once has a fast client: a larger write buffer wakes the writer less often.
-func (c *deadlineConn) ReadFrom(r io.Reader) (n int64, err error) {
-	limited, ok := r.(*io.LimitedReader)
-	to, direct := c.tcpConn.(io.ReaderFrom)
-	if !ok || !direct {
-		return io.Copy(struct{ io.Writer }{c}, r)
+// ReadFrom lets the system send a part of a file whose handler has set a later deadline. It needs a quarter of the
+// processor time of a copy.
+func (c *deadlineConn) ReadFrom(r io.Reader) (int64, error) {
+	if time.Until(c.deadline) > 2*writeTimeout {
+		return c.tcpConn.ReadFrom(r)
 	}
-	size := int64(filePart)
-	if limited.N > size && time.Until(c.deadline) > 2*c.timeout {
-		size = limited.N
-		if !c.tuned {
-			c.tuned = true
-			tuneWriteBuffer(c.tcpConn)
-		}
-	}
-	for limited.N > 0 {
-		if err := c.extend(); err != nil {
-			return n, err
-		}
-		part := &io.LimitedReader{R: limited.R, N: min(size, limited.N)}
-		m, err := to.ReadFrom(part)
-		n += m
-		if limited.N -= m; err != nil || m == 0 {
-			return n, err
-		}
-	}
-	return n, nil
+	return io.Copy(struct{ io.Writer }{c}, r)
 }

@@ -1,107 +1,121 @@
 package listen
 
 import (
+	"bytes"
 	"io"
 	"net"
-	"net/http"
+	"os"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
-// serveWithDeadline serves answers of 64 MiB, more than the buffers of a
-// connection, and returns the result of each write.
-func serveWithDeadline(t *testing.T, wait time.Duration) (address string, ended <-chan error) {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ends, body := make(chan error, 10), make([]byte, 64<<20)
-	srv := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/small" {
-			io.WriteString(w, "small")
-			return
-		}
-		if r.URL.Path == "/copy" {
-			_, err := io.Copy(w, strings.NewReader(string(body)))
-			ends <- err
-			return
-		}
-		_, err := w.Write(body)
-		ends <- err
-	})}
-	go srv.Serve(deadlineListener{l, wait})
-	t.Cleanup(func() { srv.Close() })
-	return l.Addr().String(), ends
+// A slowConn accepts what is written after a pause, until its deadline.
+type slowConn struct {
+	tcpConn
+	pause    time.Duration
+	deadline time.Time
+	got      bytes.Buffer
+	files    int // calls of ReadFrom
 }
 
-func request(t *testing.T, address, path string) net.Conn {
+func (c *slowConn) Write(p []byte) (int, error) {
+	if time.Sleep(c.pause); time.Now().After(c.deadline) {
+		return 0, os.ErrDeadlineExceeded
+	}
+	return c.got.Write(p)
+}
+
+func (c *slowConn) ReadFrom(r io.Reader) (int64, error) {
+	c.files++
+	return c.got.ReadFrom(r)
+}
+
+func (c *slowConn) SetWriteDeadline(t time.Time) error { c.deadline = t; return nil }
+
+// A connListener has one connection.
+type connListener struct {
+	net.Listener
+	c net.Conn
+}
+
+func (l connListener) Accept() (net.Conn, error) { return l.c, nil }
+
+func accept(t *testing.T, slow *slowConn) net.Conn {
 	t.Helper()
-	c, err := net.Dial("tcp", address)
+	c, err := WithWriteDeadlines(connListener{c: slow}).Accept()
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { c.Close() })
-	c.(*net.TCPConn).SetReadBuffer(4096)
-	io.WriteString(c, "GET "+path+" HTTP/1.1\r\nHost: x\r\n\r\n")
 	return c
 }
 
-func TestWriteDeadlineClosesConnectionWhenClientStalls(t *testing.T) {
+var writes = map[string]func(c net.Conn, text string) (int64, error){
+	"write": func(c net.Conn, text string) (int64, error) {
+		n, err := c.Write([]byte(text))
+		return int64(n), err
+	},
+	"copy": func(c net.Conn, text string) (int64, error) {
+		return c.(io.ReaderFrom).ReadFrom(io.LimitReader(strings.NewReader(text), int64(len(text))))
+	},
+}
+
+func TestWriteDeadlineEndsConnectionWhenClientStalls(t *testing.T) {
 	t.Parallel()
-	address, ended := serveWithDeadline(t, 100*time.Millisecond)
-	for _, path := range []string{"/", "/copy"} {
-		request(t, address, path)
-		select {
-		case err := <-ended:
-			if err == nil {
-				t.Errorf("%s: an answer that nobody reads is written", path)
+	for name, write := range writes {
+		synctest.Test(t, func(t *testing.T) {
+			slow := &slowConn{pause: 2 * writeTimeout}
+			if n, err := write(accept(t, slow), "text"); n != 0 || err == nil {
+				t.Errorf("%s: %d bytes are written: %v", name, n, err)
 			}
-		case <-time.After(30 * time.Second):
-			t.Errorf("%s: the answer is still being written", path)
-		}
+		})
 	}
 }
 
-// TestWriteDeadlineIsExtendedWhileClientReads reads for longer than the timeout.
 func TestWriteDeadlineIsExtendedWhileClientReads(t *testing.T) {
 	t.Parallel()
-	const wait = 2 * time.Second
-	address, ended := serveWithDeadline(t, wait)
-	c, err := net.Dial("tcp", address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	io.WriteString(c, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")
-	began := time.Now()
-	for b := make([]byte, 128<<10); time.Since(began) < 3*wait/2; time.Sleep(wait / 20) {
-		if _, err := io.ReadFull(c, b); err != nil {
-			t.Fatal(err)
-		}
-	}
-	go io.Copy(io.Discard, c)
-	if err := <-ended; err != nil {
-		t.Errorf("a slow reader loses its answer: %v", err)
+	text := strings.Repeat("0123456789", writeChunk)
+	for name, write := range writes {
+		synctest.Test(t, func(t *testing.T) {
+			slow := &slowConn{pause: writeTimeout * 9 / 10}
+			if n, err := write(accept(t, slow), text); int(n) != len(text) || err != nil || slow.got.String() != text {
+				t.Errorf("%s: %d bytes are written: %v", name, n, err)
+			}
+		})
 	}
 }
 
-// TestWriteDeadlineDoesNotCloseIdleConnection sends a second request after a pause.
-func TestWriteDeadlineDoesNotCloseIdleConnection(t *testing.T) {
+// TestWriteDeadlineDoesNotEndIdleConnection writes after long pauses.
+func TestWriteDeadlineDoesNotEndIdleConnection(t *testing.T) {
 	t.Parallel()
-	address, _ := serveWithDeadline(t, 50*time.Millisecond)
-	client := &http.Client{Transport: &http.Transport{MaxConnsPerHost: 1}}
-	defer client.CloseIdleConnections()
-	for range 3 {
-		r, err := client.Get("http://" + address + "/small")
-		if err != nil {
+	synctest.Test(t, func(t *testing.T) {
+		c := accept(t, &slowConn{pause: time.Second})
+		for range 3 {
+			if _, err := c.Write([]byte("answer")); err != nil {
+				t.Error(err)
+			}
+			time.Sleep(3 * writeTimeout)
+		}
+	})
+}
+
+// TestLaterWriteDeadlineOfHandlerStays sends a file, and an answer after it.
+func TestLaterWriteDeadlineOfHandlerStays(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		slow, later := &slowConn{}, time.Now().Add(time.Hour)
+		c := accept(t, slow)
+		if err := c.SetWriteDeadline(later); err != nil {
 			t.Fatal(err)
 		}
-		if b, err := io.ReadAll(r.Body); err != nil || string(b) != "small" {
-			t.Errorf("%q, %v", b, err)
+		for _, write := range writes {
+			if _, err := write(c, "text"); err != nil || !slow.deadline.Equal(later) {
+				t.Errorf("%v, the deadline is %v", err, slow.deadline)
+			}
 		}
-		r.Body.Close()
-		time.Sleep(100 * time.Millisecond)
-	}
+		if slow.files != 1 || slow.got.String() != "texttext" {
+			t.Errorf("%d files, %q", slow.files, slow.got.String())
+		}
+	})
 }

@@ -27,7 +27,7 @@ func (l *refusingListener) Accept() (net.Conn, error) {
 	return l.Listener.Accept()
 }
 
-func TestRetryListenerLogsOutageOnce(t *testing.T) {
+func TestErrorLogReportsRefusedConnections(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -40,7 +40,7 @@ func TestRetryListenerLogsOutageOnce(t *testing.T) {
 	if err := server.Listener.Close(); err != nil {
 		t.Fatal(err)
 	}
-	server.Listener = &retryListener{&refusingListener{l, 6}, "api", log}
+	server.Listener = &refusingListener{l, 3}
 	server.Start()
 	res, err := http.Get(server.URL)
 	if err != nil {
@@ -50,36 +50,9 @@ func TestRetryListenerLogsOutageOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	server.Close()
-	text := out.String()
-	for _, want := range []string{
-		`"level":"ERROR","msg":"connections cannot be accepted","listener":"api","err":"too many open files"`,
-		`"level":"WARN","msg":"connections are accepted again","listener":"api","failures":6,"seconds":0`,
-	} {
-		if strings.Count(text, want) != 1 {
-			t.Errorf("the log has not once %s: %s", want, text)
-		}
-	}
-	if strings.Count(text, "\n") != 2 || strings.Contains(text, "http:") || strings.Contains(text, "retrying") {
-		t.Errorf("the log has more: %s", text)
-	}
-}
-
-func TestRetryListenerEndsWhenClosed(t *testing.T) {
-	t.Parallel()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
-	out := &logtest.Buffer{}
-	log := slog.New(slog.NewJSONHandler(out, nil))
-	if c, err := (&retryListener{l, "api", log}).Accept(); err == nil {
-		t.Errorf("a closed listener accepts %v", c)
-	}
-	if out.String() != "" {
-		t.Errorf("the log has %s", out)
+	if text := out.String(); strings.Count(text, `"level":"ERROR","msg":"connections cannot be accepted","listener":"api",`+
+		`"err":"accept tcp `) != 3 || strings.Count(text, "too many open files") != 3 || strings.Count(text, "\n") != 3 {
+		t.Errorf("the log has %s", text)
 	}
 }
 
@@ -106,7 +79,7 @@ func TestHTTPErrorLogIsStructured(t *testing.T) {
 	server.Close()
 	text := out.String()
 	for _, want := range []string{
-		`"msg":"a request handler panicked","listener":"metrics","stack":"goroutine `, "retry_test.go:",
+		`"msg":"a request handler panicked","listener":"metrics","stack":"goroutine `, "error_log_test.go:",
 		`"msg":"the HTTP library reports a misuse","listener":"metrics","err":"superfluous response.WriteHeader ` +
 			`call from `,
 	} {
