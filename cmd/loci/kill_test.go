@@ -110,7 +110,8 @@ func (v *testServer) admin(t *testing.T, args ...string) []byte {
 func (v *testServer) start(t *testing.T) {
 	t.Helper()
 	v.running = exec.Command(v.bin, append([]string{"serve", "--listen", "127.0.0.1:0"}, v.store...)...)
-	v.running.Env = slices.Concat(os.Environ(), []string{"LOCI_RATE_LIMIT=0", "LOCI_LOG_LEVEL=error", "LOCI_DRAIN=0"}, v.env)
+	v.running.Env = slices.Concat(os.Environ(), []string{"LOCI_RATE_LIMIT=0", "LOCI_LOG_LEVEL=error",
+		"LOCI_DRAIN=0"}, v.env)
 	var complaints bytes.Buffer
 	v.running.Stderr = &complaints
 	out, err := v.running.StdoutPipe()

@@ -14,8 +14,8 @@ const (
 	grace   = 30 * time.Second
 )
 
-// The system accepts a part of a download once a third of its write buffer of up to 4 MB is free (tcp(7)). A client that
-// reads minRate bytes a second needs 23 minutes for that.
+// The system accepts a part of a download once a third of its write buffer of up to 4 MB is free (tcp(7)). A client
+// that reads minRate bytes a second needs 23 minutes for that.
 const (
 	partSize    = 128 << 10
 	partTimeout = 25 * time.Minute

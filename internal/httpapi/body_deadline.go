@@ -66,8 +66,8 @@ func (b *deadlineBody) setFinal(deadline time.Time) {
 	_ = b.controller.SetReadDeadline(deadline)
 }
 
-// SetBodyRate gives the rest of a request's body a grace to arrive, and a second for each rate bytes of it. It may pause
-// for the grace, too.
+// SetBodyRate gives the rest of a request's body a grace to arrive, and a second for each rate bytes of it. It may
+// pause for the grace, too.
 func SetBodyRate(r *http.Request, grace time.Duration, rate int64) {
 	if b, ok := r.Body.(*deadlineBody); ok && !b.final {
 		now := time.Now()

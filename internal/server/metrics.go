@@ -94,7 +94,8 @@ func (m *metrics) listen(ctx context.Context, addr string, log *slog.Logger) (st
 func (m *metrics) server(log *slog.Logger) *http.Server {
 	return &http.Server{
 		Handler: m.handler(), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: metricsReadTimeout,
-		WriteTimeout: metricsWriteTimeout, IdleTimeout: metricsIdleTimeout, MaxHeaderBytes: 16 << 10, ErrorLog: listen.ErrorLog(log, "metrics"),
+		WriteTimeout: metricsWriteTimeout, IdleTimeout: metricsIdleTimeout,
+		MaxHeaderBytes: 16 << 10, ErrorLog: listen.ErrorLog(log, "metrics"),
 	}
 }
 

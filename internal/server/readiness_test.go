@@ -188,7 +188,7 @@ func TestMetricsListenerHasTimeouts(t *testing.T) {
 	t.Parallel()
 	srv := (&metrics{}).server(slog.New(slog.DiscardHandler))
 	for name, d := range map[string]time.Duration{"header": srv.ReadHeaderTimeout, "read": srv.ReadTimeout,
-		"idle": srv.IdleTimeout} {
+		"write": srv.WriteTimeout, "idle": srv.IdleTimeout} {
 		if d <= 0 {
 			t.Errorf("the time for %s has no bound", name)
 		}

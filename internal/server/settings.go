@@ -158,8 +158,8 @@ var Catalogue = append([]Setting{
 		setLLMDailyTokens},
 	{"sse-heartbeat", "LOCI_SSE_HEARTBEAT", "20s", "Time between two heartbeats of a stream, from 1s to 10m",
 		setHeartbeat},
-	{"drain", "LOCI_DRAIN", "", "How long a server that shuts down still accepts calls, while /ready is 503, up to 1h; " +
-		"default: 2s, on a terminal 0", setDrain},
+	{"drain", "LOCI_DRAIN", "", "How long a server that shuts down still accepts calls, while /ready is 503, up to " +
+		"1h; default: 2s, on a terminal 0", setDrain},
 	{"clock-offset", "LOCI_CLOCK_OFFSET", "0s", "Duration added to the clock, for tests of expiry", setClockOffset},
 }, planSettings()...)
 
