@@ -47,14 +47,29 @@ func (b *budget) take(t *sqldb.Tx, q string, args ...any) (keys []int64, err err
 	return keys, err
 }
 
-// erasedParts are the tables of which a session may have many or large rows, with their keys and the sizes of rows. The
-// others are deleted with the row of the session.
-var erasedParts = []struct{ table, key, size string }{
+// An erasedPart is a table of which a session may have many or large rows.
+type erasedPart struct{ table, key, size string }
+
+// erasedParts have the keys of tables and the sizes of rows. Rows of other tables are deleted with that of the session.
+var erasedParts = []erasedPart{
 	{"session_events", "row_id", "octet_length(p.content) + octet_length(p.metadata)"},
 	{"redaction_audits", "row_id", "octet_length(p.rules)"},
 	{"compilations", "row_id", "octet_length(p.input_event_ids)"},
 	{"candidates", "row_id", "octet_length(p.content) + octet_length(p.evidence)"},
 	{"checkpoints", "number", "octet_length(p.summary)"},
+}
+
+// erase erases the rows with some keys of a session. A row_id is a key by itself. With the session beside it,
+// PostgreSQL 15 would read the index entries of the whole session for each key.
+func (p erasedPart) erase(t *sqldb.Tx, session int64, keys []int64) (err error) {
+	list := sqldb.EncodeInts(keys)
+	q := `DELETE FROM ` + p.table + ` WHERE ` + fmt.Sprintf(t.Dialect.InList, p.key, 1)
+	if p.key == "row_id" {
+		_, err = t.Exec(q, list)
+	} else {
+		_, err = t.Exec(q+` AND session = ?2`, list, session)
+	}
+	return err
 }
 
 // eraseBatch erases rows of a session, and the session once it has none. It reports whether it found a session.
@@ -71,8 +86,7 @@ func eraseBatch(t *sqldb.Tx, condition string, args []any) (found bool, err erro
 	for _, p := range erasedParts {
 		keys, err := b.take(t, `SELECT p.`+p.key+`, `+p.size+` FROM `+p.table+` p WHERE p.session = ?1 LIMIT ?2`, rowID)
 		if err == nil && len(keys) > 0 {
-			_, err = t.Exec(`DELETE FROM `+p.table+` WHERE session = ?1 AND `+fmt.Sprintf(t.Dialect.InList, p.key, 2),
-				rowID, sqldb.EncodeInts(keys))
+			err = p.erase(t, rowID, keys)
 		}
 		if err != nil || b.spent() {
 			return true, err
