@@ -164,7 +164,7 @@ var allowedImports = map[string][]string{
 	"internal/cli/records": {"", "internal/cli/format", "internal/op", "internal/strictjson"},
 	"internal/store/storetest": {"", "internal/identity", "internal/query", "internal/retrieve", "internal/sqldb",
 		"internal/store", "internal/store/accountdb", "internal/store/embeddb", "internal/store/grantdb",
-		"internal/store/integrity", "internal/title"},
+		"internal/store/integrity", "internal/testenv", "internal/title"},
 	"internal/blob/blobtest":         {"internal/testenv"},
 	"internal/testenv":               {},
 	"internal/relevance/datasettest": {"internal/relevance"},

@@ -1,5 +1,5 @@
 // Package storetest runs tests on every database that Loci supports. These are SQLite by the driver of the build, and
-// the PostgreSQL servers in LOCI_TEST_PG15 and LOCI_TEST_PG18.
+// the PostgreSQL servers in LOCI_TEST_PG15 and LOCI_TEST_PG18, which a run may leave out.
 package storetest
 
 import (
@@ -7,7 +7,6 @@ import (
 	"crypto/rand"
 	"database/sql"
 	"encoding/hex"
-	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -17,6 +16,7 @@ import (
 
 	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // servers are the PostgreSQL servers by the names of their engines.
@@ -133,14 +133,19 @@ func EachEmpty(t *testing.T, f func(t *testing.T, d Database)) {
 func each(t *testing.T, f func(t *testing.T, d Database), newDir func(t testing.TB) string,
 	newPostgres func(t testing.TB, engine string) Database) {
 	t.Helper()
+	for _, driver := range []string{"mattn", "modernc"} {
+		if testenv.Requires(driver) && !testenv.Requires(sqldb.Driver) {
+			testenv.Absent(t, driver, "the build has "+sqldb.Driver)
+		}
+	}
 	t.Run(sqldb.Driver, func(t *testing.T) {
 		t.Parallel()
 		f(t, Database{Engine: sqldb.Driver, Dir: newDir(t)})
 	})
 	for _, engine := range []string{"pg15", "pg18"} {
 		t.Run(engine, func(t *testing.T) {
-			if os.Getenv(servers[engine]) == "" {
-				t.Skipf("%s names no server", servers[engine])
+			if address(engine) == "" {
+				testenv.Absent(t, engine, absence(engine))
 			}
 			t.Parallel()
 			f(t, newPostgres(t, engine))

@@ -6,31 +6,42 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
-// HasPostgres reports whether a PostgreSQL server is named. Without one the test fails if LOCI_TEST_REQUIRE is all.
+// A run may name some servers alone, or none. Their tests are skipped then, unless LOCI_TEST_REQUIRE names the engine.
+
+// address returns the address of the server of an engine.
+func address(engine string) string { return os.Getenv(servers[engine]) }
+
+// absence says why an engine is absent.
+func absence(engine string) string { return servers[engine] + " names no server" }
+
+// HasPostgres reports whether a PostgreSQL server is named. The test fails if the run requires an absent one.
 func HasPostgres(t testing.TB) bool {
 	t.Helper()
-	for _, variable := range servers {
-		if os.Getenv(variable) != "" {
-			return true
+	has := false
+	for engine := range servers {
+		switch {
+		case address(engine) != "":
+			has = true
+		case testenv.Requires(engine):
+			testenv.Absent(t, engine, absence(engine))
 		}
 	}
-	if os.Getenv("LOCI_TEST_REQUIRE") == "all" {
-		t.Fatal("no PostgreSQL server is named")
-	}
-	return false
+	return has
 }
 
 // NewPostgresDatabase makes an empty PostgreSQL database for the length of the test. Without a server the test is
-// skipped; it fails if LOCI_TEST_REQUIRE is all.
+// skipped; it fails if the run requires one.
 func NewPostgresDatabase(t testing.TB) Database {
 	t.Helper()
 	if !HasPostgres(t) {
 		t.Skip("no PostgreSQL server is named")
 	}
 	engine := "pg18"
-	if os.Getenv(servers[engine]) == "" {
+	if address(engine) == "" {
 		engine = "pg15"
 	}
 	return newPostgresDatabase(t, engine, "")
@@ -38,9 +49,8 @@ func NewPostgresDatabase(t testing.TB) Database {
 
 func newPostgresDatabase(t testing.TB, engine, options string) Database {
 	t.Helper()
-	address := os.Getenv(servers[engine])
-	server, name := Database{Address: address}, "own_"+strings.ToLower(rand.Text())
-	own, err := changeAddress(address, name, "")
+	server, name := Database{Address: address(engine)}, "own_"+strings.ToLower(rand.Text())
+	own, err := changeAddress(server.Address, name, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,5 +83,5 @@ func changeAddress(address, database, schema string) (string, error) {
 // NewPostgresSchema makes another empty schema on the PostgreSQL server of an engine.
 func NewPostgresSchema(t testing.TB, engine string) Database {
 	t.Helper()
-	return Database{Engine: engine, Address: NewSchema(t, os.Getenv(servers[engine]))}
+	return Database{Engine: engine, Address: NewSchema(t, address(engine))}
 }

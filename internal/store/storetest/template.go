@@ -59,7 +59,7 @@ var postgresTemplates sync.Map
 func copyPostgresTemplate(t testing.TB, engine string) Database {
 	t.Helper()
 	made, _ := postgresTemplates.LoadOrStore(engine, sync.OnceValues(func() (string, error) {
-		return newPostgresTemplate(os.Getenv(servers[engine]))
+		return newPostgresTemplate(address(engine))
 	}))
 	template, err := made.(func() (string, error))()
 	if err != nil {
