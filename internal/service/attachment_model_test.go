@@ -363,7 +363,7 @@ func TestFilesInBucketOfS3AgreeWithModelAfterKills(t *testing.T) {
 func checkFileModel(t *testing.T, d storetest.Database, bucket blob.Bucket, steps int) {
 	t.Helper()
 	users := 0
-	rapid.Check(t, func(rt *rapid.T) {
+	d.Check(t, func(rt *rapid.T) {
 		m := &fileModel{t: rt, d: d, bucket: &killedBucket{Bucket: bucket}, clock: &conformance.Clock{},
 			memories: map[loci.ID]string{}, files: map[loci.ID]*modelFile{}}
 		m.open()

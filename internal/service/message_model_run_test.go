@@ -362,7 +362,7 @@ func TestMessagesMatchModel(t *testing.T) {
 			m.stores[n] = d.Open(t, store.Options{})
 			m.servers[n] = service.New(service.Options{Store: m.stores[n], Clock: (&conformance.Clock{}).Now})
 		}
-		rapid.Check(t, func(rt *rapid.T) {
+		d.Check(t, func(rt *rapid.T) {
 			m.t = rt
 			m.random = rand.New(rand.NewPCG(1, rapid.Uint64().Draw(rt, "seed")))
 			m.begin(t)
@@ -373,7 +373,7 @@ func TestMessagesMatchModel(t *testing.T) {
 		storetest.CheckHealthy(t, m.stores[0])
 		for _, answer := range []string{"send ", "send not_found", "send state_conflict", "send invalid_query",
 			"acknowledge ", "acknowledge not_found", "acknowledge state_conflict", "close ", "close not_found"} {
-			if m.seen[answer] == 0 && !testing.Short() { // -short draws too few cases for each answer
+			if m.seen[answer] == 0 && d.Dir != "" && !testing.Short() { // few cases have not each answer
 				t.Errorf("no call was answered with %q: %v", answer, m.seen)
 			}
 		}

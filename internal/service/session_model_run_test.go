@@ -456,7 +456,7 @@ func TestSessionCallsAtOnceHaveSerialOrder(t *testing.T) {
 		m.team = storetest.Team(t, m.stores[0], m.people[0], map[*identity.Actor]loci.Role{
 			m.people[1]: loci.RoleAdmin, m.people[2]: loci.RoleMember})
 		var seen sync.Map // how often each answer came
-		rapid.Check(t, func(rt *rapid.T) {
+		d.Check(t, func(rt *rapid.T) {
 			m.t = rt
 			m.random = rand.New(rand.NewPCG(1, rapid.Uint64().Draw(rt, "seed")))
 			m.begin(t)

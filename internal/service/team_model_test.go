@@ -456,7 +456,7 @@ func TestTeamCallsAtOnceHaveSerialOrder(t *testing.T) {
 		})
 		defer watch.Wait()
 		defer close(stop)
-		rapid.Check(t, func(rt *rapid.T) {
+		d.Check(t, func(rt *rapid.T) {
 			m.t, m.ids, m.calls = rt, map[int]loci.ID{}, 0
 			m.now.Add(time.Hour.Microseconds())
 			w, err := m.servers[0].CreateWorkspace(t.Context(), m.people[0], loci.CreateWorkspace{Name: "Crew"})

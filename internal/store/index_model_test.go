@@ -281,7 +281,7 @@ func TestSearchesEqualAFreshIndexWhateverHappened(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
 		stores := []*store.Store{d.Open(t, store.Options{}), d.Open(t, store.Options{})}
-		rapid.Check(t, func(r *rapid.T) {
+		d.Check(t, func(r *rapid.T) {
 			m := newIndexModel(t, d, stores, rapid.Uint64().Draw(r, "seed"))
 			for range 12 { // of which most merge segments too
 				for range 1 + m.r.IntN(12) {

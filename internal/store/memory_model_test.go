@@ -471,7 +471,7 @@ func TestMemoriesLiveByTheRulesWhateverIsDoneToThem(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
 		now := &fakeClock{}
 		s := d.Open(t, store.Options{Clock: now.time})
-		rapid.Check(t, func(r *rapid.T) {
+		d.Check(t, func(r *rapid.T) {
 			m := newMemoryModel(r, t, d, s, now)
 			defer func() { s = m.s }()
 			for range 1 + m.below(3, "rounds") {

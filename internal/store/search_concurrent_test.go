@@ -96,7 +96,7 @@ func TestWritesOfOthersChangeNoScore(t *testing.T) {
 		}
 		q := query.Parse("apple cream")
 		want, total := store.KeywordHits(t, s, ann, q, store.Filter{})
-		rapid.Check(t, func(r *rapid.T) {
+		d.Check(t, func(r *rapid.T) {
 			random := rand.New(rand.NewPCG(rapid.Uint64().Draw(r, "seed"), 2))
 			place := team(t, s, eve, nil)
 			for range random.IntN(20) {

@@ -93,7 +93,7 @@ func TestVersionsKeepTheirTextsWhateverComesLater(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
 		s := d.Open(t, store.Options{})
 		ann := user(t, s, "ann")
-		rapid.Check(t, func(r *rapid.T) {
+		d.Check(t, func(r *rapid.T) {
 			texts := []string{"日本語 é\n"}
 			id := add(t, s, ann, "", texts[0]).ID
 			for range rapid.IntRange(1, 24).Draw(r, "changes") {

@@ -264,7 +264,7 @@ func TestGrantsFollowTheModel(t *testing.T) {
 		ann := storetest.User(t, stores[0], "ann")
 		teams := []loci.ID{storetest.Team(t, stores[0], ann, nil), storetest.Team(t, stores[0], ann, nil)}
 		people := 0
-		rapid.Check(t, func(r *rapid.T) {
+		d.Check(t, func(r *rapid.T) {
 			people++
 			m := &grantModel{t: r, stores: stores, clock: clock, ann: ann, teams: teams, joined: slices.Clone(teams),
 				bob: storetest.User(t, stores[0], fmt.Sprint("bob", people))}
