@@ -49,11 +49,12 @@ func newCredentialCache(clock loci.Clock) credentialCache {
 // get returns the credential for a key and calls lookup where it is not cached.
 func (k *credentialCache) get(p credentialKey,
 	lookup func(credentialKey) (accountdb.Credential, error)) (accountdb.Credential, error) {
-	now := time.Now() // an expiry must not follow a shifted clock
+	now := k.clock()
 	k.mu.Lock()
 	e, changes := k.entries.Get(p), k.changes
 	k.mu.Unlock()
-	isCached := now.Sub(e.readAt) <= cacheTTL
+	age := now.Sub(e.readAt)
+	isCached := age >= 0 && age <= cacheTTL // a clock that was set back keeps no entry
 	if !isCached {
 		c, err := lookup(p)
 		if err != nil {

@@ -2,7 +2,6 @@ package auth_test
 
 import (
 	"testing"
-	"time"
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/auth"
@@ -51,14 +50,14 @@ func TestGateRefusesDisabledAndDeletedUsers(t *testing.T) {
 				want = loci.CodeRevoked
 			}
 			check(h.Gate, want)
-			time.Sleep(1050 * time.Millisecond)
+			h.clock.pass(cached)
 			check(other, want)
 		}
 		if _, err := h.work.DeleteUser(t.Context(), "bea@example.com", false); err != nil {
 			t.Fatal(err)
 		}
 		check(h.Gate, loci.CodeInvalidKey)
-		time.Sleep(1050 * time.Millisecond)
+		h.clock.pass(cached)
 		check(other, loci.CodeInvalidKey)
 	})
 }

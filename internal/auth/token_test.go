@@ -120,7 +120,7 @@ func TestGateRefusesTokenOfEndedGrant(t *testing.T) {
 			}
 			_, err := admit(h.Gate, metered, k.Access)
 			expect(t, err, c.code)
-			time.Sleep(1050 * time.Millisecond)
+			h.clock.pass(cached)
 			_, err = admit(other, metered, k.Access)
 			expect(t, err, c.code)
 			if _, err := h.work.SetDisabled(t.Context(), loci.Email(h.user.Email), false); err != nil {

@@ -133,7 +133,7 @@ func (h handler) download(w http.ResponseWriter, r *http.Request) {
 	head.Set("Content-Security-Policy", "sandbox; default-src 'none'")
 	head.Set("Cross-Origin-Resource-Policy", "same-origin")
 	head.Set("Etag", `"`+file.SHA256+`"`)
-	out := newPacedWriter(w, func() error {
+	out := newPacedWriter(w, h.Service.Clock, func() error {
 		_, err := h.Service.CheckDownload(r.Context(), a.ID)
 		if !loci.Is(err, loci.CodeNotFound) {
 			err = nil // the next check tells

@@ -6,6 +6,8 @@ import (
 	"math"
 	"net/http"
 	"time"
+
+	"github.com/loci-memory/loci"
 )
 
 // An upload moves minRate bytes a second on average, after a grace. A fast one may pause for the grace, too.
@@ -28,21 +30,22 @@ const checkInterval = time.Second
 // check refuses.
 type pacedWriter struct {
 	http.ResponseWriter
+	clock             loci.Clock // of checked; deadlines follow the machine's clock
 	check             func() error
 	checked, deadline time.Time
 	err               error // of check
 }
 
-func newPacedWriter(w http.ResponseWriter, check func() error) *pacedWriter {
-	return &pacedWriter{ResponseWriter: w, check: check, checked: time.Now()}
+func newPacedWriter(w http.ResponseWriter, clock loci.Clock, check func() error) *pacedWriter {
+	return &pacedWriter{ResponseWriter: w, clock: clock, check: check, checked: clock()}
 }
 
 // begin prepares the next part.
-func (w *pacedWriter) begin(now time.Time) error {
-	if w.err == nil && now.Sub(w.checked) >= checkInterval {
-		w.err, w.checked = w.check(), now
+func (w *pacedWriter) begin() error {
+	if at := w.clock(); w.err == nil && at.Sub(w.checked) >= checkInterval {
+		w.err, w.checked = w.check(), at
 	}
-	if w.deadline.Sub(now) < partTimeout*9/10 {
+	if now := time.Now(); w.deadline.Sub(now) < partTimeout*9/10 {
 		w.deadline = now.Add(partTimeout)
 		_ = http.NewResponseController(w.ResponseWriter).SetWriteDeadline(w.deadline) // a test has no connection
 	}
@@ -56,7 +59,7 @@ func (w *pacedWriter) ReadFrom(r io.Reader) (n int64, err error) {
 		source = &io.LimitedReader{R: r, N: math.MaxInt64}
 	}
 	for source.N > 0 {
-		if err := w.begin(time.Now()); err != nil {
+		if err := w.begin(); err != nil {
 			return n, err
 		}
 		m, err := io.CopyN(w.ResponseWriter, source.R, min(partSize, source.N))

@@ -41,7 +41,7 @@ func TestDownloadHasTimeForEachPart(t *testing.T) {
 		partTimeout * 2: true} {
 		synctest.Test(t, func(t *testing.T) {
 			s, checks := &sink{pause: pause}, 0
-			n, err := newPacedWriter(s, func() error { checks++; return nil }).ReadFrom(file(10))
+			n, err := newPacedWriter(s, time.Now, func() error { checks++; return nil }).ReadFrom(file(10))
 			if ends != (err != nil) || !ends && (n != 10*partSize || len(s.parts) != 10) {
 				t.Errorf("a part in %v: %d bytes in %d parts, %v", pause, n, len(s.parts), err)
 			}
@@ -56,7 +56,7 @@ func TestDownloadEndsWhenCheckRefusesIt(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		deleted := errors.New("it is deleted")
-		w := newPacedWriter(&sink{pause: checkInterval / 2}, func() error { return deleted })
+		w := newPacedWriter(&sink{pause: checkInterval / 2}, time.Now, func() error { return deleted })
 		if n, err := w.ReadFrom(file(10)); n != 2*partSize || !errors.Is(err, deleted) || !errors.Is(w.err, deleted) {
 			t.Errorf("%d bytes, %v", n, err)
 		}

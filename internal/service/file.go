@@ -63,8 +63,8 @@ type fileKeys struct {
 func (c *fileKeys) load(ctx context.Context, s *Service) (keySet, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	now := time.Now() // an expiry must not follow a shifted clock
-	if now.Sub(c.readAt) < secretsTTL {
+	now := s.Clock()
+	if age := now.Sub(c.readAt); age >= 0 && age < secretsTTL { // a clock that was set back keeps no keys
 		return c.keys, nil
 	}
 	secrets, err := store.SystemRead(ctx, s.Store, "read the secrets of files", (*store.SystemTx).FileSecrets)
@@ -142,7 +142,8 @@ func (s *Service) StoreUpload(ctx context.Context, a blob.Address, body io.Reade
 	if err := s.checkUpload(ctx, a); err != nil {
 		return err
 	}
-	watched := &watchedBody{Reader: body, checked: time.Now(), check: func() error { return s.checkUpload(ctx, a) }}
+	watched := &watchedBody{Reader: body, clock: s.Clock, checked: s.Clock(),
+		check: func() error { return s.checkUpload(ctx, a) }}
 	d, err := blob.Store(ctx, s.Bucket, a.ID, watched, a.Size)
 	if err != nil && !errors.Is(err, blob.ErrExists) && !errors.Is(err, blob.ErrLength) {
 		s.deleteLostObject(ctx, a.ID)
@@ -173,6 +174,7 @@ const uploadCheckInterval = time.Second
 // A watchedBody ends an upload that is not expected any more.
 type watchedBody struct {
 	io.Reader
+	clock   loci.Clock
 	checked time.Time
 	check   func() error
 	err     error // of check
@@ -180,7 +182,7 @@ type watchedBody struct {
 
 // Read implements io.Reader.
 func (b *watchedBody) Read(p []byte) (int, error) {
-	if now := time.Now(); b.err == nil && now.Sub(b.checked) >= uploadCheckInterval {
+	if now := b.clock(); b.err == nil && now.Sub(b.checked) >= uploadCheckInterval {
 		if err := b.check(); loci.Is(err, loci.CodeNotFound) || loci.Is(err, loci.CodeStateConflict) {
 			b.err = err
 		}

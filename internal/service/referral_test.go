@@ -280,7 +280,6 @@ func TestBenefitLiftsPlanUntilItExpires(t *testing.T) {
 			w.Clock.Advance(-after)
 		}
 		w.Clock.Advance(60 * 24 * time.Hour)
-		time.Sleep(1050 * time.Millisecond) // a credential is cached for a second
 		expectPlan(loci.PlanFree)
 		refuse(conformance.CallerOwner, second, loci.CodeStateConflict)
 		activate(spare)
