@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/loci-memory/loci"
@@ -97,31 +97,79 @@ type followed struct {
 	events     []string // names, with the ids of messages
 	reconnects []error
 	pauses     []time.Duration
+	took       time.Duration
 	err        error
 }
 
-// follow reads the events of a server until the final error.
-func follow(t *testing.T, server *streamServer, options ...CallOption) (got followed) {
+// A localTransport serves requests by a handler, without a network: the clock of a bubble moves.
+type localTransport struct{ http.Handler }
+
+func (l localTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	body, out := io.Pipe()
+	w := &localWriter{out: out, status: http.StatusOK, header: http.Header{}, begun: make(chan struct{})}
+	context.AfterFunc(r.Context(), func() { _ = out.CloseWithError(r.Context().Err()) })
+	go func() {
+		served := r.Clone(r.Context())
+		served.URL.Scheme, served.URL.Host = "", ""
+		l.ServeHTTP(w, served)
+		w.Flush()
+		_ = out.Close()
+	}()
+	select {
+	case <-w.begun:
+		return &http.Response{StatusCode: w.status, Header: w.header, Body: body, Request: r}, nil
+	case <-r.Context().Done():
+		return nil, r.Context().Err()
+	}
+}
+
+// A localWriter is the response to a localTransport.
+type localWriter struct {
+	out    *io.PipeWriter
+	header http.Header
+	status int
+	once   sync.Once
+	begun  chan struct{}
+}
+
+func (w *localWriter) Header() http.Header    { return w.header }
+func (w *localWriter) WriteHeader(status int) { w.status = status; w.Flush() }
+func (w *localWriter) Flush()                 { w.once.Do(func() { close(w.begun) }) }
+
+func (w *localWriter) Write(p []byte) (int, error) {
+	w.Flush()
+	return w.out.Write(p)
+}
+
+// newLocalClient returns a client of a handler, with a key.
+func newLocalClient(t *testing.T, h http.Handler) *Client {
 	t.Helper()
-	web := httptest.NewServer(server)
-	defer web.Close()
-	c, err := New(web.URL, WithKey("k"))
+	c, err := New("https://loci.example.org", WithKey("k"), WithHTTP(&http.Client{Transport: localTransport{h}}))
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := c.newAgentStream(loci.ListenAgent{}, append(options, OnReconnect(func(err error, pause time.Duration) {
-		got.reconnects, got.pauses = append(got.reconnects, err), append(got.pauses, pause)
-	})))
-	s.retry, s.silence, s.least = minRetry, time.Second, time.Second
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-	defer cancel()
-	got.err = s.run(ctx, func(e loci.AgentEvent, err error) bool {
-		text := e.EventName()
-		for _, m := range e.Messages() {
-			text += " " + string(m.ID)
-		}
-		got.events = append(got.events, text)
-		return true
+	return c
+}
+
+// follow reads the events of a server until the final error, by the clock of a bubble.
+func follow(t *testing.T, server *streamServer, options ...CallOption) (got followed) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		s := newLocalClient(t, server).newAgentStream(loci.ListenAgent{},
+			append(options, OnReconnect(func(err error, pause time.Duration) {
+				got.reconnects, got.pauses = append(got.reconnects, err), append(got.pauses, pause)
+			})))
+		s.retry, s.silence, s.least = minRetry, time.Second, time.Second
+		start := time.Now()
+		got.err = s.run(t.Context(), func(e loci.AgentEvent, err error) bool {
+			text := e.EventName()
+			for _, m := range e.Messages() {
+				text += " " + string(m.ID)
+			}
+			got.events = append(got.events, text)
+			return true
+		})
+		got.took = time.Since(start)
 	})
 	return got
 }
@@ -228,10 +276,9 @@ func TestAgentEventsEndsAtRefusal(t *testing.T) {
 
 func TestAgentEventsObeysRetryAfter(t *testing.T) {
 	t.Parallel()
-	start := time.Now()
 	got := follow(t, &streamServer{steps: []http.HandlerFunc{
 		refuse(429, `{"code":"rate_limited","message":"x"}`, "Retry-After: 1"), stream(ready() + revoked)}})
-	if len(got.pauses) != 1 || got.pauses[0] != time.Second || time.Since(start) < time.Second ||
+	if len(got.pauses) != 1 || got.pauses[0] != time.Second || got.took != time.Second ||
 		!loci.Is(got.reconnects[0], loci.CodeRateLimited) || !loci.Is(got.err, loci.CodeRevoked) {
 		t.Errorf("%+v", got)
 	}
@@ -280,38 +327,31 @@ func TestAgentEventsLearnsSlowHeartbeats(t *testing.T) {
 		}
 		_, _ = io.WriteString(w, revoked)
 	}
-	web := httptest.NewServer(http.HandlerFunc(beat))
-	defer web.Close()
-	c, err := New(web.URL, WithKey("k"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	lost := 0
-	s := c.newAgentStream(loci.ListenAgent{}, []CallOption{OnReconnect(func(error, time.Duration) { lost++ })})
-	s.retry, s.silence, s.least = minRetry, 120*time.Millisecond, 120*time.Millisecond
-	err = s.run(t.Context(), func(loci.AgentEvent, error) bool { return true })
-	if !loci.Is(err, loci.CodeRevoked) || lost == 0 || lost > 4 || s.silence < 800*time.Millisecond {
-		t.Errorf("%v, lost %d times, at last after %v", err, lost, s.silence)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		c, lost := newLocalClient(t, http.HandlerFunc(beat)), 0
+		s := c.newAgentStream(loci.ListenAgent{}, []CallOption{OnReconnect(func(error, time.Duration) { lost++ })})
+		s.retry, s.silence, s.least = minRetry, 120*time.Millisecond, 120*time.Millisecond
+		err := s.run(t.Context(), func(loci.AgentEvent, error) bool { return true })
+		if !loci.Is(err, loci.CodeRevoked) || lost != 2 || s.silence != 900*time.Millisecond {
+			t.Errorf("%v, lost %d times, at last after %v", err, lost, s.silence)
+		}
+	})
 }
 
 // TestSlowCallerLosesNoConnection handles an event for longer than a server may be silent.
 func TestSlowCallerLosesNoConnection(t *testing.T) {
 	t.Parallel()
 	server := &streamServer{steps: []http.HandlerFunc{stream(ready() + created("1", "2") + revoked)}}
-	web := httptest.NewServer(server)
-	defer web.Close()
-	c, err := New(web.URL, WithKey("k"), WithHTTP(&http.Client{Timeout: 50 * time.Millisecond}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := c.newAgentStream(loci.ListenAgent{WorkspaceID: "w"}, nil)
-	s.silence, s.least = 200*time.Millisecond, 200*time.Millisecond
-	events := 0
-	err = s.run(t.Context(), func(loci.AgentEvent, error) bool {
-		events++
-		time.Sleep(300 * time.Millisecond)
-		return true
+	events, err := 0, error(nil)
+	synctest.Test(t, func(t *testing.T) {
+		c := newLocalClient(t, server)
+		c.http.Timeout = time.Second
+		s := c.newAgentStream(loci.ListenAgent{WorkspaceID: "w"}, nil)
+		err = s.run(t.Context(), func(loci.AgentEvent, error) bool {
+			events++
+			time.Sleep(2 * minSilence)
+			return true
+		})
 	})
 	if events != 3 || !loci.Is(err, loci.CodeRevoked) || len(server.requests) != 1 ||
 		server.requests[0].URL.RawQuery != "workspace_id=w" {
@@ -342,12 +382,11 @@ func TestAgentEventsRejectsMalformedEvents(t *testing.T) {
 
 func TestAgentEventsEndsWithItsContextAndLoop(t *testing.T) {
 	t.Parallel()
-	web := httptest.NewServer(hold(ready() + created("1", "2")))
-	defer web.Close()
-	c, err := New(web.URL, WithKey("k"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	synctest.Test(t, endAgentEvents)
+}
+
+func endAgentEvents(t *testing.T) {
+	c := newLocalClient(t, hold(ready()+created("1", "2")))
 	for e, err := range c.AgentEvents(t.Context(), loci.ListenAgent{}) {
 		if err != nil {
 			t.Fatal(err)
@@ -368,10 +407,10 @@ func TestAgentEventsEndsWithItsContextAndLoop(t *testing.T) {
 	if last != context.Canceled {
 		t.Errorf("%v", last)
 	}
-	web.Close()
-	ctx, stop := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	away := newLocalClient(t, refuse(http.StatusBadGateway, ""))
+	ctx, stop := context.WithTimeout(t.Context(), time.Second)
 	defer stop()
-	for _, last = range c.AgentEvents(ctx, loci.ListenAgent{}) {
+	for _, last = range away.AgentEvents(ctx, loci.ListenAgent{}) {
 	}
 	if last != context.DeadlineExceeded {
 		t.Errorf("%v", last)
