@@ -1,6 +1,7 @@
 package extract_test
 
 import (
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -115,28 +116,28 @@ func FuzzHidden(f *testing.F) {
 	})
 }
 
-// TestExtractionTakesLinearTime reads 64 times the text. The time would grow 4,096 times if it were quadratic.
-// The limit of 512 and the second leave room for a busy machine.
+// TestExtractionTakesLinearTime reads a text and one that is four times as long. What reads a text again copies it or
+// its sentences, so quadratic work allocates quadratic memory. No other test allocates meanwhile: it runs alone.
 func TestExtractionTakesLinearTime(t *testing.T) {
 	for _, part := range []string{"<", "<a", "<think>", "<think></think>", "`", "\"", "“", "x:\n", "- a:\n- ",
 		"we use a; ", "i ", "a.", "a. ", "e.g. ", "**", "1. ", "if we ", "```\n", "from now ", "on the ",
 		"We decided to use tea.\n", "\n", "?", "é"} {
-		small, large := leastTime(part, 4<<10), leastTime(part, 256<<10)
-		if large > 512*small+time.Second {
-			t.Errorf("%q: 4 KiB take %v, 256 KiB take %v", part, small, large)
+		const few, many = 16 << 10, 64 << 10
+		if a, b := allocatedBytes(part, few), allocatedBytes(part, many); b > 6*a+many {
+			t.Errorf("%q: %d bytes take %d of memory, and %d take %d", part, few, a, many, b)
 		}
 	}
 }
 
-func leastTime(part string, size int) time.Duration {
-	text, least := strings.Repeat(part, size/len(part)), time.Hour
-	for range 2 {
-		start := time.Now()
-		extract.FromResponse(extract.Turn{Previous: text, Prompt: text, Response: text})
-		extract.FromPrompt(extract.Turn{Previous: text, Prompt: "yes"})
-		least = min(least, time.Since(start))
-	}
-	return least
+// allocatedBytes returns the memory that the extraction from a part, repeated to a size, allocates.
+func allocatedBytes(part string, size int) uint64 {
+	text := strings.Repeat(part, size/len(part))
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	extract.FromResponse(extract.Turn{Previous: text, Prompt: text, Response: text})
+	extract.FromPrompt(extract.Turn{Previous: text, Prompt: "yes"})
+	runtime.ReadMemStats(&after)
+	return after.TotalAlloc - before.TotalAlloc
 }
 
 // BenchmarkFromPrompt reads 700 bytes that draw nothing.

@@ -128,6 +128,9 @@ func hasMixedClasses(text string) bool {
 
 // countBytes counts the bytes of a class.
 func countBytes(text string, c class) (n int) {
+	if readBytes != nil {
+		*readBytes += len(text)
+	}
 	for i := range len(text) {
 		if classes[text[i]]&c != 0 {
 			n++
