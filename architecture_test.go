@@ -169,6 +169,7 @@ var allowedImports = map[string][]string{
 	"internal/testenv":               {},
 	"internal/relevance/datasettest": {"internal/relevance"},
 	"internal/logtest":               {},
+	"internal/waittest":              {},
 	"internal/oauthclient":           {""},
 	"internal/oauthclient/oauthtest": {},
 	"internal/conformance": {"", "internal/auth", "internal/blob", "internal/filetoken", "internal/identity",
@@ -181,7 +182,7 @@ var allowedImports = map[string][]string{
 
 // testOnly are packages that only tests import.
 var testOnly = []string{"internal/analysis/analysistest", "internal/index/indextest", "internal/store/storetest",
-	"internal/relevance/datasettest", "internal/logtest", "internal/mail/mailtest",
+	"internal/relevance/datasettest", "internal/logtest", "internal/waittest", "internal/mail/mailtest",
 	"internal/conformance", "internal/secret/secrettest", "internal/oauthclient/oauthtest", "internal/blob/blobtest",
 	"internal/testenv"}
 

@@ -11,6 +11,7 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/store/storetest"
 	"github.com/loci-memory/loci/internal/testenv"
+	"github.com/loci-memory/loci/internal/waittest"
 )
 
 // TestKillKeepsDeletions kills the server around the deletion of an atlas and while its rows are erased. An
@@ -37,11 +38,7 @@ func TestKillKeepsDeletions(t *testing.T) {
 			return strings.Join(d.Query(t, `SELECT id FROM atlases WHERE workspace IS NULL UNION ALL SELECT kind FROM jobs
 				UNION ALL SELECT id FROM memories WHERE atlas IN (SELECT row_id FROM atlases WHERE workspace IS NULL)`), " ")
 		}
-		for end := time.Now().Add(20 * time.Second); left() != ""; time.Sleep(10 * time.Millisecond) {
-			if time.Now().After(end) {
-				t.Fatalf("not erased: %.1000s", left())
-			}
-		}
+		waittest.Until(t, func() bool { return left() == "" })
 		k.check(t)
 		k.admin(t, "check")
 		t.Logf("%d deletions were acknowledged, %d atlases are left", k.acknowledged, len(k.atlases))

@@ -15,6 +15,7 @@ import (
 	"github.com/loci-memory/loci/internal/mail/mailtest"
 	"github.com/loci-memory/loci/internal/store/storetest"
 	"github.com/loci-memory/loci/internal/testenv"
+	"github.com/loci-memory/loci/internal/waittest"
 )
 
 // TestKillLosesNoMail kills a server while invitations are sent: one of two on PostgreSQL, the only one on SQLite. Each
@@ -23,7 +24,7 @@ func TestKillLosesNoMail(t *testing.T) {
 	t.Parallel()
 	bin := testenv.Program(t)
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
-		b := &mailtest.Mailbox{Delay: 5 * time.Millisecond}
+		b := &mailtest.Mailbox{Hold: func() { time.Sleep(5 * time.Millisecond) }}
 		b.Start(t)
 		store := storeFlags(t, d)
 		first := newTestServer(t, bin, store...)
@@ -51,12 +52,7 @@ func TestKillLosesNoMail(t *testing.T) {
 			}
 		}
 		startAll(t, servers, b, kills)
-		for end := time.Now().Add(2 * time.Minute); d.Query(t, `SELECT CAST(count(*) AS TEXT) FROM jobs`)[0] != "0"; {
-			if time.Now().After(end) {
-				t.Fatalf("jobs are left: %v", d.Query(t, `SELECT kind || ' ' || error FROM jobs`))
-			}
-			time.Sleep(20 * time.Millisecond)
-		}
+		waittest.Until(t, func() bool { return d.Query(t, `SELECT CAST(count(*) AS TEXT) FROM jobs`)[0] == "0" })
 		for _, v := range servers {
 			stop(t, v)
 		}

@@ -18,6 +18,7 @@ import (
 	"github.com/loci-memory/loci/internal/server"
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/testenv"
+	"github.com/loci-memory/loci/internal/waittest"
 )
 
 // A device is a home folder with a local database, and a key of a server.
@@ -195,11 +196,13 @@ func TestPushContinuesAfterServerWasAway(t *testing.T) {
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
-	for page := (loci.Memories{}); len(page.Memories) == 0; time.Sleep(5 * time.Millisecond) {
+	waittest.Until(t, func() bool {
+		page := loci.Memories{}
 		if _, err := v.call("GET", "/v1/memories?limit=1", "", nil, &page); err != nil {
 			t.Fatal(err)
 		}
-	}
+		return len(page.Memories) > 0
+	})
 	v.kill()
 	if err := c.Wait(); err == nil || !strings.Contains(out.String(), `"unavailable"`) {
 		t.Errorf("%v %s", err, out)

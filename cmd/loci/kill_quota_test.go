@@ -5,10 +5,10 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/loci-memory/loci/internal/store/storetest"
 	"github.com/loci-memory/loci/internal/testenv"
+	"github.com/loci-memory/loci/internal/waittest"
 )
 
 // TestServersShareQuotaBesideKill sends calls to two servers with one database and one of them gets killed. Together
@@ -51,11 +51,7 @@ func TestServersShareQuotaBesideKill(t *testing.T) {
 	never := func() bool { return false }
 	first := use(killed, never)
 	second := use(other, func() bool { return accepted.Load() > operations/2 }) // so that the restarted one has a share
-	for end := time.Now().Add(time.Minute); accepted.Load() < operations/3; time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("%d calls in a minute", accepted.Load())
-		}
-	}
+	waittest.Until(t, func() bool { return accepted.Load() >= operations/3 })
 	killed.kill()
 	first.Wait()
 	second.Wait()

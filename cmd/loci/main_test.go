@@ -66,11 +66,10 @@ func checkExitCode(ts *testscript.TestScript, _ bool, args []string) {
 
 // waitForServer waits until an address answers.
 func waitForServer(ts *testscript.TestScript, _ bool, args []string) {
-	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+	for ; ; time.Sleep(5 * time.Millisecond) { // the deadline of the test run ends it
 		if res, err := http.Get(args[0]); err == nil {
 			ts.Check(res.Body.Close())
 			return
 		}
 	}
-	ts.Fatalf("%s does not answer", args[0])
 }

@@ -8,9 +8,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/cli/console"
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/service"
@@ -138,19 +138,34 @@ func TestGetPrintsFieldsAndContent(t *testing.T) {
 func TestSlowCloseIsExplained(t *testing.T) {
 	t.Parallel()
 	d := newTestTerminal(t)
+	told := make(notices, 1)
 	open := d.openLocal
 	d.openLocal = func(ctx context.Context, dir string, oneShot bool) (op.Caller, func() error, error) {
 		c, _, err := open(ctx, dir, oneShot)
 		if !oneShot {
 			t.Error("a command is not brief")
 		}
-		return c, func() error { time.Sleep(1200 * time.Millisecond); return nil }, err
+		return c, func() error { // returns when the notice was written
+			if text := <-told; !strings.Contains(text, "a long text is still being embedded") {
+				t.Error(text)
+			}
+			return nil
+		}, err
 	}
-	if code := d.run("memory", "create", "--content", "x", "--json"); code != 0 ||
-		!strings.Contains(d.err.String(), "a long text is still being embedded") ||
+	p := &program{Console: console.Console{In: strings.NewReader(""), Out: &d.out, Err: told, Environ: d.Environ},
+		deps: d.deps}
+	if code := p.run(t.Context(), []string{"memory", "create", "--content", "x", "--json"}); code != 0 ||
 		strings.Count(d.out.String(), "\n") != 1 {
-		t.Errorf("%d %s %s", code, d.out.String(), d.err.String())
+		t.Errorf("%d %s", code, d.out.String())
 	}
+}
+
+// notices receive the texts that a command prints.
+type notices chan string
+
+func (n notices) Write(p []byte) (int, error) {
+	n <- string(p)
+	return len(p), nil
 }
 
 func TestErrorsArePrintedAsTextAndJSON(t *testing.T) {

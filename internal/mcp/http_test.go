@@ -14,7 +14,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/httpapi"
@@ -385,11 +384,7 @@ func TestHTTPCancelsCallWhenClientLeaves(t *testing.T) {
 	}()
 	<-s.entered
 	leave()
-	select {
-	case <-s.woken:
-	case <-time.After(30 * time.Second):
-		t.Error("the call goes on")
-	}
+	<-s.woken
 }
 
 func TestCallHasAddressBehindTrustedProxy(t *testing.T) {

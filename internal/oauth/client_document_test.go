@@ -15,6 +15,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/limit"
+	"github.com/loci-memory/loci/internal/waittest"
 )
 
 // A documentSite is a web site with the metadata document of a client.
@@ -88,18 +89,19 @@ func TestClientDocumentIsFetchedOnceAtATime(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	for s.calls.Load() == 0 {
-		time.Sleep(time.Millisecond)
-	}
+	waittest.Until(t, func() bool { return s.calls.Load() > 0 })
+	var begun sync.WaitGroup
+	begun.Add(20)
 	for range 20 {
 		group.Go(func() {
+			begun.Done()
 			if _, _, err := s.cache.find(t.Context(), s.id("/a"), limit.Network(testAddress)); err != nil {
 				t.Error(err)
 			}
 		})
 	}
 	leave()
-	time.Sleep(20 * time.Millisecond) // let all wait
+	begun.Wait()
 	close(release)
 	group.Wait()
 	if n := s.calls.Load(); n != 1 {

@@ -7,10 +7,12 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/limit"
+	"github.com/loci-memory/loci/internal/waittest"
 )
 
 // findDocument asks for a document, and returns the error.
@@ -101,9 +103,7 @@ func TestHostIsAskedForOneDocumentAtATime(t *testing.T) {
 	var first error
 	var group sync.WaitGroup
 	group.Go(func() { first = s.findDocument(t, "/a", "192.0.2.1") })
-	for s.calls.Load() == 0 {
-		time.Sleep(time.Millisecond)
-	}
+	waittest.Until(t, func() bool { return s.calls.Load() > 0 })
 	for _, id := range []string{s.id("/b"), "https://127.0.0.1:1/another-port"} {
 		_, _, err := s.cache.find(t.Context(), id, limit.Network("192.0.2.2"))
 		if !loci.Is(err, loci.CodeRateLimited) || loci.AsError(err).RetryAfter != documentTimeout {
@@ -117,17 +117,16 @@ func TestHostIsAskedForOneDocumentAtATime(t *testing.T) {
 	}
 }
 
-// timeout returns a context of a caller that waits shortly.
-func timeout(t *testing.T) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(t.Context(), 10*time.Millisecond)
-}
-
 func TestNetworkLeavesFetchesToOthers(t *testing.T) {
 	t.Parallel()
+	synctest.Test(t, leaveFetchesToOthers)
+}
+
+func leaveFetchesToOthers(t *testing.T) {
 	l := newFetchLimits(time.Now, 0)
 	held := 0
 	for i := range maxFetches {
-		ctx, cancel := timeout(t)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		host := limit.Network(fmt.Sprintf("slow%d.example", i))
 		if _, err := l.acquire(ctx, limit.Network("192.0.2.1"), host, false); err == nil {
 			held++
@@ -139,9 +138,7 @@ func TestNetworkLeavesFetchesToOthers(t *testing.T) {
 	if held != 6 {
 		t.Errorf("a network holds %d of %d fetches", held, maxFetches)
 	}
-	ctx, cancel := timeout(t)
-	defer cancel()
-	release, err := l.acquire(ctx, limit.Network("192.0.2.2"), limit.Network("other.example"), false)
+	release, err := l.acquire(t.Context(), limit.Network("192.0.2.2"), limit.Network("other.example"), false)
 	if err != nil {
 		t.Fatalf("another network: %v", err)
 	}

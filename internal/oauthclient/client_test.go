@@ -33,9 +33,7 @@ func signIn(t *testing.T, s *oauthtest.Server, visit func(in *SignIn)) (Client, 
 	}
 	defer in.Close()
 	go visit(in)
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-	defer cancel()
-	tokens, err := in.Wait(ctx)
+	tokens, err := in.Wait(t.Context())
 	return c, tokens, err
 }
 

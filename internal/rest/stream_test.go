@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 )
 
 const agentHeaders = authHeader + "\nX-Loci-Actor: agent"
@@ -80,9 +79,5 @@ func TestStreamEndsWhenClientLeaves(t *testing.T) {
 	}
 	leave()
 	io.Copy(io.Discard, res.Body)
-	select {
-	case <-s.left:
-	case <-time.After(30 * time.Second):
-		t.Error("the stream goes on with nobody there")
-	}
+	<-s.left
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/accountdb"
 	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/waittest"
 )
 
 // The log and the metrics show a sample's finding by kind and id.
@@ -99,13 +100,10 @@ func TestMetricsShowJobs(t *testing.T) {
 	const lastRun = `loci_job_last_run_seconds{job="readiness"} `
 	const firstSample = `loci_job_last_run_seconds{job="integrity_sample"} ` // a damaged file may come with the start
 	var text string
-	for end := time.Now().Add(20 * time.Second); !strings.Contains(text, lastRun) ||
-		!strings.Contains(text, firstSample); time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("the readiness job does not run")
-		}
+	waittest.Until(t, func() bool {
 		_, text = page(t, m.handler(), "/metrics")
-	}
+		return strings.Contains(text, lastRun) && strings.Contains(text, firstSample)
+	})
 	for _, name := range []string{"sweep", "integrity_sample", "save_counts", "readiness", "compact", "reindex",
 		"embed"} {
 		if !strings.Contains(text, `loci_job_failures_total{job="`+name+`"} 0`) {

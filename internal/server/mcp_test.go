@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 )
 
 // mcpRequest returns a message for /mcp.
@@ -115,14 +114,13 @@ func TestMCPSubscriptionEndsWhenServerStops(t *testing.T) {
 	t.Parallel()
 	url, key, stop := startWithKey(t)
 	next := subscribe(t, url, key)
-	begun := time.Now()
 	stopped := make(chan error, 1)
 	go func() { stopped <- stop() }()
 	if last := next(); !strings.Contains(last, `"result"`) {
 		t.Errorf("last %q", last)
 	}
-	if err := <-stopped; err != nil || time.Since(begun) > 10*time.Second {
-		t.Errorf("stopped after %s: %v", time.Since(begun), err)
+	if err := <-stopped; err != nil {
+		t.Error(err)
 	}
 }
 
@@ -132,12 +130,11 @@ func TestMCPSubscriptionEndsWithItsCredential(t *testing.T) {
 	_, v := callAPI(t, "POST", url+"/v1/api-keys", key, `{"name":"laptop"}`)
 	made := v["key"].(map[string]any)["id"].(string)
 	next := subscribe(t, url, v["apiKey"].(string))
-	begun := time.Now()
 	if status, v := callAPI(t, "DELETE", url+"/v1/api-keys/"+made, key, ""); status != http.StatusOK {
 		t.Fatal(status, v)
 	}
-	if last := next(); !strings.Contains(last, `"result"`) || time.Since(begun) > 10*time.Second {
-		t.Errorf("last %q after %s", last, time.Since(begun))
+	if last := next(); !strings.Contains(last, `"result"`) {
+		t.Errorf("last %q", last)
 	}
 }
 

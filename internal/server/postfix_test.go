@@ -7,10 +7,10 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/loci-memory/loci/internal/mail/mailtest"
 	"github.com/loci-memory/loci/internal/testenv"
+	"github.com/loci-memory/loci/internal/waittest"
 )
 
 // postfixServices are the services of Postfix that a delivery into a mailbox needs (master(5)).
@@ -104,7 +104,7 @@ func TestPostfixDeliversIntoMailbox(t *testing.T) {
 	registerWith(t, url, "nobody@elsewhere.example", "Nobody")
 	waitForText(t, log, `"dropped":true`)
 	var m mailtest.Mail
-	for end := time.Now().Add(30 * time.Second); m.Raw == ""; time.Sleep(20 * time.Millisecond) {
+	waittest.Until(t, func() bool {
 		list, _ := filepath.Glob(filepath.Join(mailbox, "*")) // the pattern is valid
 		if len(list) > 0 {
 			raw, err := os.ReadFile(list[0])
@@ -112,10 +112,9 @@ func TestPostfixDeliversIntoMailbox(t *testing.T) {
 				t.Fatal(err)
 			}
 			m.Raw = string(raw)
-		} else if time.Now().After(end) {
-			t.Fatal("no mail was delivered: ", log)
 		}
-	}
+		return m.Raw != ""
+	})
 	if header, _ := m.Parts(t); header.Get("Return-Path") != "<loci@example.org>" ||
 		header.Get("Auto-Submitted") != "auto-generated" {
 		t.Error(header)

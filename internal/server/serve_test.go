@@ -16,12 +16,12 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/loci-memory/loci/internal/logtest"
 	"github.com/loci-memory/loci/internal/oauth"
 	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/waittest"
 )
 
 // start runs a server on a free port and returns its address, its output, and its stop function.
@@ -68,13 +68,15 @@ func serve(t *testing.T, s Settings) (url string, out, log *logtest.Buffer, stop
 	}
 	t.Cleanup(func() { stop() })
 	listens := regexp.MustCompile(`listens on (\S+)`)
-	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
-		if m := listens.FindStringSubmatch(out.String()); m != nil {
-			return m[1], out, log, stop
-		}
+	var m []string
+	waittest.Until(t, func() bool {
+		m = listens.FindStringSubmatch(out.String())
+		return m != nil || len(ended) > 0
+	})
+	if m == nil {
+		t.Fatal("the server says nothing: ", out, log)
 	}
-	t.Fatal("the server says nothing: ", out, log)
-	return "", nil, nil, nil
+	return m[1], out, log, stop
 }
 
 func callAPI(t *testing.T, method, url, key, body string) (int, map[string]any) {
@@ -167,15 +169,10 @@ func TestAdminKeyWorksWhileServerRuns(t *testing.T) {
 	if _, err := admin.RevokeUserKey(ctx, key.Key.ID); err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(2 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	waittest.Until(t, func() bool {
 		status, v := callAPI(t, "GET", url+"/v1/memories", key.APIKey, "")
-		if status == http.StatusForbidden && v["code"] == "revoked" {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("after 2 s the key is not revoked: %d %v", status, v)
-		}
-	}
+		return status == http.StatusForbidden && v["code"] == "revoked"
+	})
 }
 
 func TestOperatorSeesPlansAndAddressOfServer(t *testing.T) {
@@ -240,14 +237,10 @@ func TestServeFailsBeforeBannerWhenMetricsPortIsTaken(t *testing.T) {
 	}
 	out, ended := &logtest.Buffer{}, make(chan error, 1)
 	go func() { ended <- Serve(t.Context(), s, out, io.Discard) }()
-	select {
-	case err := <-ended:
-		if err == nil || !strings.Contains(err.Error(), "another program uses the address "+taken.Addr().String()) ||
-			!strings.Contains(err.Error(), "--metrics-listen") || out.String() != "" {
-			t.Errorf("%v, after %q", err, out)
-		}
-	case <-time.After(20 * time.Second):
-		t.Error("it hangs")
+	err = <-ended
+	if err == nil || !strings.Contains(err.Error(), "another program uses the address "+taken.Addr().String()) ||
+		!strings.Contains(err.Error(), "--metrics-listen") || out.String() != "" {
+		t.Errorf("%v, after %q", err, out)
 	}
 }
 

@@ -51,14 +51,15 @@ func TestSlowBodyIsRejectedWhenCredentialEndsMeanwhile(t *testing.T) {
 			}
 			defer conn.Close()
 			fmt.Fprintf(conn, "POST /v1/memories HTTP/1.1\r\nHost: %s\r\n%s\r\nContent-Type: application/json\r\n"+
-				"Content-Length: 15\r\n\r\n{", u.Host, c.header)
-			time.Sleep(300 * time.Millisecond) // it is admitted
+				"Content-Length: 15\r\nExpect: 100-continue\r\n\r\n", u.Host, c.header)
+			answers := bufio.NewReader(conn)
+			expectContinue(t, answers)
 			if status, v := c.end(); status >= 300 {
 				t.Fatal(status, v)
 			}
-			time.Sleep(1100 * time.Millisecond)
-			fmt.Fprint(conn, `"content":"x"}`)
-			resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+			time.Sleep(time.Second) // an admission holds that long, by the clock of the machine
+			fmt.Fprint(conn, `{"content":"x"}`)
+			resp, err := http.ReadResponse(answers, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -70,6 +71,16 @@ func TestSlowBodyIsRejectedWhenCredentialEndsMeanwhile(t *testing.T) {
 	}
 }
 
+// expectContinue reads the interim response by which the server begins to read the body of an admitted call.
+func expectContinue(t *testing.T, answers *bufio.Reader) {
+	t.Helper()
+	for _, want := range []string{"HTTP/1.1 100 Continue\r\n", "\r\n"} {
+		if line, err := answers.ReadString('\n'); line != want || err != nil {
+			t.Fatalf("%q, %v", line, err)
+		}
+	}
+}
+
 // TestServerBoundsBodiesOfUserThatHaveNotArrived sends the heads of large requests, and no body.
 func TestServerBoundsBodiesOfUserThatHaveNotArrived(t *testing.T) {
 	t.Parallel()
@@ -78,22 +89,21 @@ func TestServerBoundsBodiesOfUserThatHaveNotArrived(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	head := func(path, key string) net.Conn {
+	head := func(path, key string) *bufio.Reader {
 		conn, err := net.Dial("tcp", u.Host)
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { conn.Close() })
 		fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Type: application/json"+
-			"\r\nAccept: application/json, text/event-stream\r\nContent-Length: %d\r\n\r\n{", path, u.Host, key,
-			httpapi.MaxBody)
-		return conn
+			"\r\nAccept: application/json, text/event-stream\r\nContent-Length: %d\r\nExpect: 100-continue\r\n\r\n",
+			path, u.Host, key, httpapi.MaxBody)
+		return bufio.NewReader(conn)
 	}
 	for range 16 {
-		head("/v1/memories", m.key)
+		expectContinue(t, head("/v1/memories", m.key))
 	}
-	time.Sleep(500 * time.Millisecond) // they are admitted
-	conns := []net.Conn{head("/v1/memories", m.key), head("/mcp", m.key)}
+	refused := []*bufio.Reader{head("/v1/memories", m.key), head("/mcp", m.key)}
 	m.user("bob@example.com", "")
 	k, err := m.admin.CreateKey(t.Context(), "bob@example.com", "")
 	if err != nil {
@@ -106,8 +116,8 @@ func TestServerBoundsBodiesOfUserThatHaveNotArrived(t *testing.T) {
 	if status, v := callAPI(t, "POST", m.address+"/v1/memories", m.key, `{"content":"x"}`); status != 201 {
 		t.Errorf("a small body: %d %v", status, v)
 	}
-	for _, conn := range conns {
-		resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	for _, answers := range refused {
+		resp, err := http.ReadResponse(answers, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -22,6 +22,7 @@ import (
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/waittest"
 )
 
 // errKilled is the error of a step during which the process is killed.
@@ -301,15 +302,13 @@ func (m *fileModel) finish() {
 	m.clock.Advance(m.latest.Sub(m.clock.Now()) + loci.UploadLifetime + time.Hour)
 	m.sweep()
 	m.store.Jobs().Start(context.Background())
-	for end := time.Now().Add(20 * time.Second); ; time.Sleep(2 * time.Millisecond) {
+	waittest.Until(m.t, func() bool {
 		n, err := store.SystemRead(context.Background(), m.store, "test", (*store.SystemTx).JobStats)
-		if err != nil || time.Now().After(end) {
-			m.t.Fatalf("jobs are left: %+v, %v", n, err)
+		if err != nil {
+			m.t.Fatal(err)
 		}
-		if len(n) == 0 {
-			return
-		}
-	}
+		return len(n) == 0
+	})
 }
 
 // check compares rows, objects and quota with the model.

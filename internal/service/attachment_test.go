@@ -18,6 +18,7 @@ import (
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/waittest"
 )
 
 func sum(text string) string {
@@ -334,7 +335,11 @@ func TestFilesAreUnavailableWithoutBucket(t *testing.T) {
 	}
 	mustCall(t, w, conformance.CallerOwner, service.AttachmentDelete,
 		loci.DeleteAttachments{AttachmentIDs: loci.AttachmentIDs{kept.ID}})
-	time.Sleep(50 * time.Millisecond) // the job fails meanwhile
+	waittest.Until(t, func() bool {
+		bucket.mu.Lock()
+		defer bucket.mu.Unlock()
+		return bucket.spared > 0
+	})
 	if n := len(objects(t, bucket)); n != 1 {
 		t.Errorf("%d objects", n)
 	}
@@ -436,7 +441,7 @@ func TestRunningUploadEndsWithDeletion(t *testing.T) {
 	}
 	mustCall(t, w, conformance.CallerOwner, service.AttachmentDelete,
 		loci.DeleteAttachments{AttachmentIDs: loci.AttachmentIDs{a.ID}})
-	time.Sleep(1100 * time.Millisecond)
+	w.Clock.Advance(time.Second) // the next byte is checked
 	go client.Write([]byte("l")) // the next byte, of which there are two more
 	if err := <-ended; !loci.Is(err, loci.CodeNotFound) {
 		t.Errorf("%v", err)

@@ -12,6 +12,7 @@ import (
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/waittest"
 )
 
 // erase erases what is deleted, as the jobs of a server do.
@@ -77,7 +78,6 @@ func TestWritersBesideDeletionsLeaveNothingBehind(t *testing.T) {
 				inside = append(inside, mustCreate(t, w, conformance.CallerOwner, atlas,
 					fmt.Sprintf("buoy %d of round %d", i, round)))
 			}
-			began := time.Now()
 			counted := 0
 			errs := storetest.RunConcurrently(8, func(i int) (err error) {
 				for n := 0; n < 6 && err == nil; n++ {
@@ -123,9 +123,6 @@ func TestWritersBesideDeletionsLeaveNothingBehind(t *testing.T) {
 			}
 			if counted < 9 || counted > 18 {
 				t.Errorf("the dry run counts %d memories", counted)
-			}
-			if took := time.Since(began); took > 10*time.Second {
-				t.Errorf("they took %v", took)
 			}
 			storetest.CheckHealthy(t, w.Store)
 		}
@@ -403,11 +400,7 @@ func TestDeletionHoldsOnEveryServer(t *testing.T) {
 			t.Errorf("read on the other server: %v", err)
 		}
 		other.Jobs().Start(t.Context())
-		for end := time.Now().Add(20 * time.Second); countRows(t, d, "jobs") != "0"; time.Sleep(5 * time.Millisecond) {
-			if time.Now().After(end) {
-				t.Fatal("not erased")
-			}
-		}
+		waittest.Until(t, func() bool { return countRows(t, d, "jobs") == "0" })
 		if n := countRows(t, d, "memories"); n != "0" {
 			t.Errorf("%s memories are left", n)
 		}

@@ -23,6 +23,7 @@ import (
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/waittest"
 )
 
 // A fakeLLM is a service with a language model, which answers with statements.
@@ -131,9 +132,8 @@ func newExtractionWorld(t *testing.T, d storetest.Database, daily int64) *extrac
 // pauses of these tests differ from that.
 func (w *extractionWorld) settled(t *testing.T, waiting int) {
 	t.Helper()
-	all, busy := 0, 0
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
-		all, busy = 0, 0
+	waittest.Until(t, func() bool {
+		all, busy := 0, 0
 		for _, text := range w.d.Query(t, `SELECT due FROM jobs WHERE kind = 'extract_event'`) {
 			due := conformance.Must(strconv.ParseInt(text, 10, 64))(t)
 			left := time.UnixMicro(due).Sub(w.Clock.Now())
@@ -141,11 +141,8 @@ func (w *extractionWorld) settled(t *testing.T, waiting int) {
 				busy++
 			}
 		}
-		if all == waiting && busy == 0 {
-			return
-		}
-	}
-	t.Fatalf("there are %d jobs, %d of them run or are due; want %d", all, busy, waiting)
+		return all == waiting && busy == 0
+	})
 }
 
 // sources returns the sources of the candidates, sorted.
@@ -293,9 +290,7 @@ func TestModelDrawsNothingWhenPolicyIsPausedMeanwhile(t *testing.T) {
 			completion(rw, string(must(json.Marshal([]map[string]string{{"type": "fact", "text": fact}}))), 10)
 		})
 		send(t, w.World, w.session.ID, "1", loci.EventResponse, answer) // is sent, and paused meanwhile
-		for len(w.llm.received()) == 0 {
-			time.Sleep(time.Millisecond)
-		}
+		waittest.Until(t, func() bool { return len(w.llm.received()) > 0 })
 		send(t, w.World, w.session.ID, "2", loci.EventResponse, answer) // waits for it
 		mustCall(t, w.World, byAnn, service.AutoSet, loci.SetPolicy{WorkspaceID: w.session.WorkspaceID, Enabled: true,
 			Paused: true})

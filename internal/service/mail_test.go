@@ -20,6 +20,7 @@ import (
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/accountdb"
 	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/waittest"
 )
 
 // A mailbox records the mails of a world. It may refuse them.
@@ -54,32 +55,25 @@ func eachMailWorld(t *testing.T, o conformance.Options,
 // wait returns the n-th link of the mails to an address, and its token. Path is that of the page.
 func (b *mailbox) wait(t *testing.T, to, path string, n int) (link, token string) {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
-		var links []string
+	var links []string
+	waittest.Until(t, func() bool {
+		links = nil
 		b.mu.Lock()
+		defer b.mu.Unlock()
 		for _, m := range b.mails {
 			if string(m.To) == to && strings.HasPrefix(m.Link, "http://localhost"+path+"?") {
 				links = append(links, m.Link)
 			}
 		}
-		b.mu.Unlock()
-		if len(links) > n {
-			return links[n], conformance.Must(url.Parse(links[n]))(t).Query().Get("token")
-		}
-	}
-	t.Fatalf("no mail %d to %s with a link to %s", n, to, path)
-	return "", ""
+		return len(links) > n
+	})
+	return links[n], conformance.Must(url.Parse(links[n]))(t).Query().Get("token")
 }
 
 // waitForJobs waits until no job is left.
 func waitForJobs(t *testing.T, d storetest.Database) {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); d.Query(t, `SELECT CAST(count(*) AS TEXT) FROM jobs`)[0] != "0"; {
-		if time.Now().After(end) {
-			t.Fatalf("jobs are left: %v", d.Query(t, `SELECT kind || ' ' || error FROM jobs`))
-		}
-		time.Sleep(2 * time.Millisecond)
-	}
+	waittest.Until(t, func() bool { return d.Query(t, `SELECT CAST(count(*) AS TEXT) FROM jobs`)[0] == "0" })
 }
 
 func verifyBy(t *testing.T, w *conformance.World, token string) error {
@@ -371,12 +365,7 @@ func TestMailIsRetriedUnlessRefused(t *testing.T) {
 		}
 		waitForError := func(want string) {
 			t.Helper()
-			for end := time.Now().Add(20 * time.Second); !slices.Contains(d.Query(t, `SELECT error FROM jobs`), want); {
-				if time.Now().After(end) {
-					t.Fatalf("%q", d.Query(t, `SELECT error FROM jobs`))
-				}
-				time.Sleep(2 * time.Millisecond)
-			}
+			waittest.Until(t, func() bool { return slices.Contains(d.Query(t, `SELECT error FROM jobs`), want) })
 		}
 		fail(&mail.RefusedError{Err: errors.New("no such mailbox")})
 		registered(t, w, "typo@example.com")

@@ -293,12 +293,10 @@ func TestSearchDoesNotWaitForModel(t *testing.T) {
 	model := &storetest.FakeEmbedder{Name: "words", Gate: make(chan struct{})} // never answers
 	w := newWorld(t, conformance.Options{Embedder: model, EmbedTimeout: 300 * time.Millisecond})
 	w.Memory(t, w.Atlas(t, "Shelf"), "The tide turns at noon.")
-	began := time.Now()
 	out := mustCall(t, w, conformance.CallerOwner, service.MemorySearch,
 		loci.SearchMemories{Query: "tide", Mode: loci.ModeSemantic})
-	if took := time.Since(began); out.Mode != loci.ResolvedKeywordFallback || len(out.Memories) != 1 ||
-		took > 5*time.Second {
-		t.Errorf("after %v: %+v", took, out.Meta)
+	if out.Mode != loci.ResolvedKeywordFallback || len(out.Memories) != 1 {
+		t.Errorf("%+v", out.Meta)
 	}
 	status := mustCall(t, w, conformance.CallerOwner, service.AccountStatus, loci.Empty{})
 	if status.Indexing.Pending != 1 {

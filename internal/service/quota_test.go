@@ -14,6 +14,7 @@ import (
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/waittest"
 )
 
 // smallPlan is a plan that leaves ann one team (she has two) and two atlases (she has her Inbox).
@@ -143,14 +144,10 @@ func TestWritesBesideTransferKeepWithinPlanOfHeir(t *testing.T) {
 			for i, call := range calls {
 				all.Go(func() { errs[i] = call() })
 			}
-			for end := time.Now().Add(20 * time.Second); d.Query(t, `SELECT CAST(count(*) AS TEXT)
-				FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`)[0] != "3"; {
-				if time.Now().After(end) {
-					t.Error("the calls do not wait for the transfer")
-					break
-				}
-				time.Sleep(2 * time.Millisecond)
-			}
+			waittest.Until(t, func() bool { // they wait for the transfer
+				return d.Query(t, `SELECT CAST(count(*) AS TEXT) FROM pg_stat_activity
+					WHERE datname = current_database() AND wait_event_type = 'Lock'`)[0] == "3"
+			})
 			return loci.Empty{}, err
 		})
 		expect(t, "the transfer", err, "")

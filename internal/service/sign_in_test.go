@@ -14,6 +14,7 @@ import (
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/accountdb"
+	"github.com/loci-memory/loci/internal/waittest"
 )
 
 const password = "correct horse battery"
@@ -194,15 +195,9 @@ func TestBusyServerRefusesRegistrationsBeforeSignIns(t *testing.T) {
 	}
 	signedIn := make(chan error, 1)
 	go func() { signedIn <- signIn(t, w, "192.0.2.2", "ada@example.com", password) }()
-	for end := time.Now().Add(30 * time.Second); ; time.Sleep(time.Millisecond) {
-		signIns, signUps := queue.Waiting(hashing.SignIn), queue.Waiting(hashing.SignUp)
-		if signIns == 1 && signUps == hashing.MaxWaitingSignUps {
-			break
-		}
-		if time.Now().After(end) {
-			t.Fatalf("%d sign-ins and %d registrations wait", signIns, signUps)
-		}
-	}
+	waittest.Until(t, func() bool {
+		return queue.Waiting(hashing.SignIn) == 1 && queue.Waiting(hashing.SignUp) == hashing.MaxWaitingSignUps
+	})
 	release()
 	if err := <-signedIn; err != nil {
 		t.Error(err)
@@ -330,7 +325,6 @@ func TestCookieSignsInUntilSignOut(t *testing.T) {
 			t.Errorf("after signing out: %v", err)
 		}
 		w.Clock.Advance(31 * 24 * time.Hour)
-		time.Sleep(1100 * time.Millisecond) // the gate caches credentials for a second
 		if err := me(back.Cookie().Secret); !loci.Is(err, loci.CodeInvalidKey) {
 			t.Errorf("idle for 31 days: %v", err)
 		}

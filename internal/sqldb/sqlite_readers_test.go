@@ -14,7 +14,7 @@ import (
 // that are yet to be made, as a process without file descriptors does.
 func TestReadersWaitForOneInUseWhenNoneCanConnect(t *testing.T) {
 	t.Parallel()
-	s := openFile(t, Options{BusyTimeout: 10 * time.Second})
+	s := openFile(t, Options{BusyTimeout: time.Hour})
 	d := s.db.(*sqliteDB)
 	d.dsn = "file:" + filepath.Join(t.TempDir(), "away", "loci.db") + "?mode=rw"
 	all := d.readers.Total()

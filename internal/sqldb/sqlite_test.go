@@ -243,12 +243,10 @@ func TestWriteReturnsUnavailableAfterBusyTimeout(t *testing.T) {
 		var all sync.WaitGroup
 		for range 6 {
 			all.Go(func() {
-				began := time.Now()
 				err := s.db.Write(ctx, "", func(Conn) error { t.Error("two write at once"); return nil })
 				e, _ := errors.AsType[*loci.Error](err)
-				if e == nil || e.Code != loci.CodeUnavailable || e.RetryAfter == 0 ||
-					time.Since(began) > 20*time.Second {
-					t.Errorf("%s is told %v after %v", name, err, time.Since(began))
+				if e == nil || e.Code != loci.CodeUnavailable || e.RetryAfter == 0 {
+					t.Errorf("%s is told %v", name, err)
 				}
 			})
 		}

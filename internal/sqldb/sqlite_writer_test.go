@@ -10,13 +10,14 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/sqldb/sqlitedriver"
+	"github.com/loci-memory/loci/internal/waittest"
 )
 
 func TestMain(m *testing.M) {
@@ -99,9 +100,7 @@ func submitBatch(t testing.TB, s *testDB, closures ...func(Conn) error) []error 
 	<-entered
 	for i, f := range closures {
 		all.Go(func() { errs[i] = s.db.Write(ctx, "", f) })
-		for w.queued() <= i {
-			time.Sleep(100 * time.Microsecond)
-		}
+		waittest.Until(t, func() bool { return w.queued() > i })
 	}
 	close(free)
 	all.Wait()
@@ -275,9 +274,11 @@ func TestWriterDropsJobWhenCallerLeavesBeforeItsTurn(t *testing.T) {
 	})
 	<-entered
 	leaving, leave := context.WithCancel(ctx)
-	time.AfterFunc(20*time.Millisecond, leave)
-	// returns while the writer is held
-	if err := s.db.Write(leaving, "", insertNote("never")); !errors.Is(err, context.Canceled) {
+	told := make(chan error, 1)
+	go func() { told <- s.db.Write(leaving, "", insertNote("never")) }()
+	waittest.Until(t, func() bool { return s.db.(*sqliteDB).writer.queued() > 0 })
+	leave()
+	if err := <-told; !errors.Is(err, context.Canceled) { // while the writer is held
 		t.Errorf("who left is told %v", err)
 	}
 	close(free)
@@ -316,11 +317,13 @@ func TestAfterCloseEverybodyIsToldUnavailable(t *testing.T) {
 	t.Parallel()
 	s := openFile(t, Options{})
 	var all sync.WaitGroup
+	var written atomic.Int64
 	for range 8 {
 		all.Go(func() {
 			for {
 				err := s.db.Write(ctx, "", insertNote("x"))
 				if err == nil {
+					written.Add(1)
 					err = s.Ping(ctx)
 				}
 				if err != nil {
@@ -332,7 +335,7 @@ func TestAfterCloseEverybodyIsToldUnavailable(t *testing.T) {
 			}
 		})
 	}
-	time.Sleep(30 * time.Millisecond)
+	waittest.Until(t, func() bool { return written.Load() > 50 })
 	if err := s.Close(); err != nil {
 		t.Errorf("closing: %v", err)
 	}
@@ -366,9 +369,7 @@ func TestUsersTakeTurnsInACommit(t *testing.T) {
 				t.Error(err)
 			}
 		})
-		for w.queued() == n && user != "first" {
-			time.Sleep(100 * time.Microsecond)
-		}
+		waittest.Until(t, func() bool { return w.queued() != n || user == "first" })
 	}
 	nothing := func() {}
 	write(ctx, "first", func() { close(entered); <-free })
@@ -383,9 +384,7 @@ func TestUsersTakeTurnsInACommit(t *testing.T) {
 	write(ctx, "one", nothing)
 	write(ctx, "", nothing)
 	leave()
-	for w.queued() > many+3 {
-		time.Sleep(100 * time.Microsecond)
-	}
+	waittest.Until(t, func() bool { return w.queued() <= many+3 })
 	close(free)
 	all.Wait()
 	if want := []string{"first", "", "many", "one", "many", "one", "many"}; !slices.Equal(order[:len(want)], want) {

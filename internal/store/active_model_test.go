@@ -11,6 +11,7 @@ import (
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/waittest"
 )
 
 // A second process has another model, and users write through both processes. Its model becomes the active one, and
@@ -41,23 +42,11 @@ func TestLastStartedModelIsActive(t *testing.T) {
 				UNION ALL SELECT count(*) FROM vectors v JOIN generations g ON g.row_id = v.generation
 					WHERE g.name NOT LIKE 'two/%'`)[0]
 		}
-		wait := func(what string, done func() bool) {
-			t.Helper()
-			for end := time.Now().Add(20 * time.Second); !done(); time.Sleep(10 * time.Millisecond) {
-				if time.Now().After(end) {
-					t.Fatal(what)
-				}
-			}
-		}
-		wait("some memories have no vector of the model that came last", func() bool {
-			return storetest.Backlog(t, s).Pending == 0 && left() == "0"
-		})
-		wait("vectors of the model before are left", func() bool {
-			return d.Query(t, `SELECT count(*) FROM generations`)[0] == "1"
-		})
-		wait("the process before does not know that it stands aside", func() bool {
-			return !before.Embedder().AcceptsVector(storetest.VectorOf("memory"))
-		})
+		// All memories have a vector of the model that came last.
+		waittest.Until(t, func() bool { return storetest.Backlog(t, s).Pending == 0 && left() == "0" })
+		waittest.Until(t, func() bool { return d.Query(t, `SELECT count(*) FROM generations`)[0] == "1" })
+		// The process before knows that it stands aside.
+		waittest.Until(t, func() bool { return !before.Embedder().AcceptsVector(storetest.VectorOf("memory")) })
 		if !s.Embedder().AcceptsVector(storetest.VectorOf("memory")) {
 			t.Error("the process that came last is not understood")
 		}
@@ -93,12 +82,9 @@ func TestWorkerRefusesVectorsOfOtherDimensions(t *testing.T) {
 		longer := &longerVectors{storetest.FakeEmbedder{Name: "one"}}
 		s = d.Open(t, store.Options{Embedder: longer})
 		add(t, s, ann, "", "the red bicycle")
-		for end := time.Now().Add(20 * time.Second); !strings.Contains(storetest.Backlog(t, s).LastError,
-			"name another model"); time.Sleep(10 * time.Millisecond) {
-			if time.Now().After(end) {
-				t.Fatalf("%+v", storetest.Backlog(t, s))
-			}
-		}
+		waittest.Until(t, func() bool {
+			return strings.Contains(storetest.Backlog(t, s).LastError, "name another model")
+		})
 		for _, mode := range []loci.Mode{loci.ModeSemantic, loci.ModeHybrid} {
 			found, err := service.New(service.Options{Store: s, Embedder: longer, Clock: time.Now}).SearchMemories(ctx,
 				ann, loci.SearchMemories{Query: "blue boat", Mode: mode})

@@ -4,11 +4,11 @@ import (
 	"context"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/waittest"
 )
 
 // TestOneUserLeavesConnectionsToOthers fills the pool with reads of one user that do not end, and reads as another.
@@ -22,6 +22,7 @@ func TestOneUserLeavesConnectionsToOthers(t *testing.T) {
 		var all sync.WaitGroup
 		defer all.Wait()
 		defer close(free)
+		before := s.Stats(t.Context()).WaitCount
 		for range cap(entered) {
 			all.Go(func() {
 				_, err := store.Read(context.Background(), s, ann, func(tx *store.Tx) (loci.Empty, error) {
@@ -35,15 +36,12 @@ func TestOneUserLeavesConnectionsToOthers(t *testing.T) {
 				}
 			})
 		}
-		<-entered
-		time.Sleep(100 * time.Millisecond) // for as many as get in
-		for range 10 {
-			began := time.Now()
+		waittest.Until(t, func() bool { // each reads or waits
+			return len(entered)+int(s.Stats(t.Context()).WaitCount-before) >= cap(entered)
+		})
+		for range 10 { // while nobody leaves
 			if got := ids(t, s, bob, store.Filter{}, 10); len(got) != 1 {
 				t.Errorf("%d memories, want 1", len(got))
-			}
-			if took := time.Since(began); took > 5*time.Second {
-				t.Errorf("another user waits %v", took)
 			}
 		}
 	})

@@ -9,6 +9,7 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/waittest"
 )
 
 // longText has about a chunk for each paragraph, all of them different.
@@ -30,16 +31,14 @@ func isQueued(t *testing.T, d storetest.Database, m loci.Memory) bool {
 // callsUntil admits calls of a gated model until a memory has its vectors, and returns their number.
 func callsUntil(t *testing.T, d storetest.Database, m *storetest.FakeEmbedder, of loci.Memory) (calls int) {
 	t.Helper()
-	for end := time.Now().Add(30 * time.Second); isQueued(t, d, of); {
+	waittest.Until(t, func() bool {
 		select {
 		case m.Gate <- struct{}{}:
 			calls++
-		case <-time.After(20 * time.Millisecond):
+		default:
 		}
-		if time.Now().After(end) {
-			t.Fatalf("the memory still waits after %d calls", calls)
-		}
-	}
+		return !isQueued(t, d, of)
+	})
 	return calls
 }
 

@@ -7,16 +7,13 @@ import (
 
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/waittest"
 )
 
 // waitForEmbedder waits until the process knows its model, and would embed.
 func waitForEmbedder(t *testing.T, s *store.Store) {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); !s.Embedder().Ready(); time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("it does not begin")
-		}
-	}
+	waittest.Until(t, s.Embedder().Ready)
 }
 
 func TestReadingCommandEmbedsNothing(t *testing.T) {
@@ -47,20 +44,19 @@ func TestReadingCommandEmbedsNothing(t *testing.T) {
 
 func TestCommandFinishesItsLongText(t *testing.T) {
 	t.Parallel()
-	storetest.Each(t, func(t *testing.T, d storetest.Database) {
-		s := d.Open(t, store.Options{})
-		ann := user(t, s, "ann")
-		m := &storetest.FakeEmbedder{Name: "one", Gate: make(chan struct{})}
-		writer := d.Open(t, store.Options{Embedder: m, OneShot: true})
-		add(t, writer, ann, "", "takes its time")
-		time.AfterFunc(2500*time.Millisecond, func() { close(m.Gate) })
-		if err := writer.Close(); err != nil {
-			t.Fatal(err)
-		}
-		if b := storetest.Backlog(t, s); b.Pending != 0 {
-			t.Errorf("%+v", b)
-		}
-	})
+	d := storetest.Database{Dir: t.TempDir()} // the wait is the same on each
+	s := d.Open(t, store.Options{})
+	ann := user(t, s, "ann")
+	m := &storetest.FakeEmbedder{Name: "one", Gate: make(chan struct{})}
+	writer := d.Open(t, store.Options{Embedder: m, OneShot: true})
+	add(t, writer, ann, "", "takes its time")
+	time.AfterFunc(2500*time.Millisecond, func() { close(m.Gate) }) // texts are begun for two seconds only
+	if err := writer.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if b := storetest.Backlog(t, s); b.Pending != 0 {
+		t.Errorf("%+v", b)
+	}
 }
 
 // Nor does one command take from another what that is at.
@@ -72,9 +68,9 @@ func TestConcurrentOneShotProcessesEmbedATextOnce(t *testing.T) {
 		s := d.Open(t, store.Options{Embedder: slow, OneShot: true})
 		ann := user(t, s, "ann")
 		add(t, s, ann, "", "the one is at it")
-		for d.Query(t, `SELECT count(*) FROM embedding_queue WHERE attempts = 1`)[0] != "1" {
-			time.Sleep(time.Millisecond)
-		}
+		waittest.Until(t, func() bool {
+			return d.Query(t, `SELECT count(*) FROM embedding_queue WHERE attempts = 1`)[0] == "1"
+		})
 		other := d.Open(t, store.Options{Embedder: quick, OneShot: true})
 		add(t, other, ann, "", "the other has its own")
 		if err := other.Close(); err != nil {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/identity"
@@ -12,6 +11,7 @@ import (
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/integrity"
 	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/waittest"
 )
 
 func changeContent(t testing.TB, s *store.Store, actor *identity.Actor, id loci.ID, content string) {
@@ -63,14 +63,10 @@ func TestRefusedTextDelaysNoOtherAndIsRetried(t *testing.T) {
 		for i := range 20 {
 			add(t, s, ann, "", fmt.Sprint("memory number ", i))
 		}
-		deadline := time.Now().Add(20 * time.Second)
-		for b := storetest.Backlog(t, s); b.Pending != 1 || b.Failed != 1 ||
-			b.LastError != "the model says no"; b = storetest.Backlog(t, s) {
-			if time.Now().After(deadline) {
-				t.Fatalf("it is %+v", b)
-			}
-			time.Sleep(5 * time.Millisecond)
-		}
+		waittest.Until(t, func() bool {
+			b := storetest.Backlog(t, s)
+			return b.Pending == 1 && b.Failed == 1 && b.LastError == "the model says no"
+		})
 		m.RejectTexts("")
 		waitForEmbeddings(t, s)
 	})
@@ -135,9 +131,7 @@ func TestSearchUsesOldGenerationUntilNewOneIsComplete(t *testing.T) {
 		s.Close()
 		two := &storetest.FakeEmbedder{Name: "two", Rejects: "number 7"}
 		s = d.Open(t, store.Options{Embedder: two})
-		for two.Embedded.Load() < 29 {
-			time.Sleep(5 * time.Millisecond)
-		}
+		waittest.Until(t, func() bool { return two.Embedded.Load() >= 29 })
 		answers := func() string {
 			return strings.Join(d.Query(t,
 				`SELECT g.name FROM keyword_indexes x JOIN generations g ON g.row_id = x.generation`), " ")
@@ -157,12 +151,9 @@ func TestSearchUsesOldGenerationUntilNewOneIsComplete(t *testing.T) {
 		}
 		two.RejectTexts("")
 		waitForEmbeddings(t, s)
-		for end := time.Now().Add(20 * time.Second); !strings.HasPrefix(answers(), "two/") ||
-			d.Query(t, `SELECT count(*) FROM generations`)[0] != "1"; time.Sleep(10 * time.Millisecond) {
-			if time.Now().After(end) {
-				t.Fatalf("%s answers", answers())
-			}
-		}
+		waittest.Until(t, func() bool {
+			return strings.HasPrefix(answers(), "two/") && d.Query(t, `SELECT count(*) FROM generations`)[0] == "1"
+		})
 		if n := d.Query(t, `SELECT count(*) FROM vectors`)[0]; n != "30" {
 			t.Errorf("%s vectors are left", n)
 		}
@@ -176,9 +167,7 @@ func TestSeveralProcessesShareTheWork(t *testing.T) {
 		stores := []*store.Store{d.Open(t, store.Options{Embedder: m}), d.Open(t, store.Options{Embedder: m}),
 			d.Open(t, store.Options{Embedder: m})}
 		for _, s := range stores {
-			for !s.Embedder().Ready() {
-				time.Sleep(time.Millisecond)
-			}
+			waitForEmbedder(t, s)
 		}
 		ann := user(t, stores[0], "ann")
 		runConcurrently(60, func(i int) error {

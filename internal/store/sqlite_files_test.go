@@ -6,13 +6,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/logtest"
 	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/waittest"
 )
 
 func TestWriteFailsWhenDatabaseFileIsGone(t *testing.T) {
@@ -90,12 +90,7 @@ func TestIdleServerLogsMissingDatabase(t *testing.T) {
 	if err := os.Remove(filepath.Join(d.Dir, sqldb.SQLiteFileName)); err != nil {
 		t.Fatal(err)
 	}
-	for end := time.Now().Add(30 * time.Second); !strings.Contains(log.String(),
-		"loci.db was removed"); time.Sleep(50 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("the log says %q", log.String())
-		}
-	}
+	waittest.Until(t, func() bool { return strings.Contains(log.String(), "loci.db was removed") })
 }
 
 func TestOpenCreatesNoDatabaseInPlaceOfLostOne(t *testing.T) {

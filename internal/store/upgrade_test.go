@@ -15,6 +15,7 @@ import (
 	"github.com/loci-memory/loci/internal/store/checksum"
 	"github.com/loci-memory/loci/internal/store/embeddb"
 	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/waittest"
 )
 
 // A forgotten number would leave every existing database without the new columns.
@@ -249,9 +250,7 @@ func TestOlderProgramRefusesSchemaOfNewerOneThatMigratedMeanwhile(t *testing.T) 
 			}
 			opened <- err
 		}()
-		for d.Query(t, waiting)[0] == "0" && len(opened) == 0 {
-			time.Sleep(time.Millisecond)
-		}
+		waittest.Until(t, func() bool { return d.Query(t, waiting)[0] != "0" || len(opened) > 0 })
 		if _, err = newer.Exec(fmt.Sprintf(`CREATE TABLE goose_db_version AS SELECT %d AS version_id, true AS is_applied`,
 			store.SchemaVersion()+1)); err == nil {
 			err = newer.Commit()

@@ -167,9 +167,7 @@ func interleaved(t testing.TB) (all []capture.Event) {
 
 func deliver(t testing.TB, c *Courier) error {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-	defer cancel()
-	return c.Deliver(ctx)
+	return c.Deliver(t.Context())
 }
 
 func TestDeliverSendsSessionsEventsAndAudits(t *testing.T) {

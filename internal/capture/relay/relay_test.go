@@ -64,11 +64,13 @@ var programs = map[string]func(args []string) int{
 		fmt.Println("ready")
 		return 10 + int((<-got).(syscall.Signal))
 	},
-	// deaf closes its input, and waits for the end of its output's reader.
+	// deaf closes its input, and waits for SIGTERM.
 	"deaf": func([]string) int {
+		got := make(chan os.Signal, 1)
+		signal.Notify(got, syscall.SIGTERM)
 		_ = os.Stdin.Close()
 		fmt.Println("ready")
-		time.Sleep(300 * time.Millisecond)
+		<-got
 		return 3
 	},
 	// mute closes its output, and exits with the number of bytes that it reads afterwards.
@@ -87,7 +89,7 @@ var programs = map[string]func(args []string) int{
 		fmt.Println("bye", c.Process.Pid)
 		return 0
 	},
-	"sleep": func([]string) int { time.Sleep(20 * time.Second); return 0 },
+	"sleep": func([]string) int { time.Sleep(time.Hour); return 0 },
 	// relay relays another program: NAME ARGS.
 	"relay": func(args []string) int {
 		r := &Relay{Args: append([]string{os.Args[0]}, args[1:]...), In: os.Stdin, Out: os.Stdout, Err: os.Stderr,
@@ -256,11 +258,11 @@ func TestRelayFailsWritesToProgramThatDoesNotRead(t *testing.T) {
 	if line, err := bufio.NewReader(out).ReadString('\n'); line != "ready\n" {
 		t.Fatal(line, err)
 	}
-	for range 10 {
+	for err == nil {
 		_, err = in.Write(make([]byte, 1<<20))
 	}
-	if err == nil {
-		t.Error("the writes succeed")
+	if err := c.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
 	}
 	if got := code(c.Wait()); got != 3 {
 		t.Errorf("code %d", got)
@@ -284,14 +286,13 @@ func TestRelayEndsProgramWhoseReaderIsGone(t *testing.T) {
 
 func TestRelayEndsThoughProcessKeepsPipeOpen(t *testing.T) {
 	t.Parallel()
-	start := time.Now()
 	out, err := relayed(t, "orphan").Output()
 	var pid int
 	if n, _ := fmt.Sscanf(string(out), "bye %d", &pid); n == 1 {
 		_ = syscall.Kill(pid, syscall.SIGKILL)
 	}
-	if took := time.Since(start); err != nil || pid == 0 || took > 10*time.Second {
-		t.Errorf("%q after %v: %v", out, took, err)
+	if err != nil || pid == 0 {
+		t.Errorf("%q: %v", out, err)
 	}
 }
 

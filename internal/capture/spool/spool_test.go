@@ -58,9 +58,7 @@ func (r *receiver) send(_ context.Context, e capture.Event) error {
 func (r *receiver) deliver(t testing.TB, s *Spool) error {
 	t.Helper()
 	r.ids = nil
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-	defer cancel()
-	return s.Deliver(ctx, r.send)
+	return s.Deliver(t.Context(), r.send)
 }
 
 func status(t testing.TB, s *Spool) Status {

@@ -7,7 +7,8 @@ import (
 	"runtime"
 	"slices"
 	"testing"
-	"time"
+
+	"github.com/loci-memory/loci/internal/waittest"
 )
 
 func TestBrowseRunsBrowserOfEnvironmentWithoutShell(t *testing.T) {
@@ -20,13 +21,7 @@ func TestBrowseRunsBrowserOfEnvironmentWithoutShell(t *testing.T) {
 	if err := c.Browse(path); err != nil {
 		t.Fatal(err)
 	}
-	for range 500 {
-		if _, err := os.Stat(path); err == nil {
-			return
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	t.Error("the browser got another address")
+	waittest.Until(t, func() bool { _, err := os.Stat(path); return err == nil })
 }
 
 func TestBrowseFailsWithoutBrowser(t *testing.T) {

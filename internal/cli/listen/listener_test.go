@@ -16,11 +16,11 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/client"
 	"github.com/loci-memory/loci/internal/cli/console"
+	"github.com/loci-memory/loci/internal/waittest"
 )
 
 // A fakeServer sends events, and records what is acknowledged.
@@ -277,14 +277,16 @@ func TestExecEndsWhileItWaitsForAcknowledgement(t *testing.T) {
 	t.Parallel()
 	line, log := script(t, `cat >> "$LOG"`)
 	server := newFakeServer(t, hold(ready(1, 2)))
-	server.failures = slices.Repeat([]loci.Code{loci.CodeUnavailable}, 1000)
+	const failures = 1000
+	server.failures = slices.Repeat([]loci.Code{loci.CodeUnavailable}, failures)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	go func() {
-		for readLog(t, log) == "" {
-			time.Sleep(10 * time.Millisecond)
-		}
-		time.Sleep(100 * time.Millisecond)
+		waittest.Until(t, func() bool {
+			server.mu.Lock()
+			defer server.mu.Unlock()
+			return len(server.failures) < failures
+		})
 		cancel()
 	}()
 	r := run{args: []string{"--exec", line}}
@@ -309,39 +311,38 @@ func TestExecEndsWhenKeyIsRefused(t *testing.T) {
 // TestRevocationEndsRunningCommand revokes the key while a command runs that ignores SIGTERM, and others wait.
 func TestRevocationEndsRunningCommand(t *testing.T) {
 	t.Parallel()
-	line, log := script(t, `trap '' TERM; cat >> "$LOG"; sleep 60 & wait; wait`)
+	line, log := script(t, `trap '' TERM; cat >> "$LOG"; sleep 60 & wait; wait; echo end >> "$LOG"`)
 	server := newFakeServer(t, func(send func(string), r *http.Request) {
 		send(ready(1, 2, 3))
-		for readLog(t, log) == "" {
-			time.Sleep(10 * time.Millisecond)
-		}
+		waittest.Until(t, func() bool { return readLog(t, log) != "" })
 		send(revoked)
 	})
-	start := time.Now()
 	r := run{args: []string{"--exec", line}}
 	err := r.do(t, t.Context(), server)
-	if !loci.Is(err, loci.CodeRevoked) || server.acked != nil || strings.Count(readLog(t, log), "\n") != 1 ||
-		time.Since(start) > 20*time.Second {
-		t.Errorf("%v after %v: %s%s", err, time.Since(start), readLog(t, log), r.err.String())
+	if !loci.Is(err, loci.CodeRevoked) || server.acked != nil || strings.Count(readLog(t, log), "\n") != 1 {
+		t.Errorf("%v: %s%s", err, readLog(t, log), r.err.String())
 	}
 }
 
 func TestListenWaitsForRunningCommand(t *testing.T) {
 	t.Parallel()
-	line, log := script(t, `cat >> "$LOG"; sleep .3; echo end >> "$LOG"`)
-	ctx, cancel := context.WithCancel(t.Context())
-	server := newFakeServer(t, func(send func(string), r *http.Request) {
-		send(ready(1, 2))
-		for readLog(t, log) == "" {
-			time.Sleep(10 * time.Millisecond)
-		}
-		cancel()
-		<-r.Context().Done()
-	})
+	line, log := script(t, `cat >> "$LOG"; until [ -e "$LOG.free" ]; do sleep .01; done; echo end >> "$LOG"`)
 	r := run{args: []string{"--exec", line}}
+	ctx, cancel := context.WithCancel(t.Context())
+	server := newFakeServer(t, func(send func(string), request *http.Request) {
+		send(ready(1, 2))
+		waittest.Until(t, func() bool { return readLog(t, log) != "" })
+		cancel()
+		<-request.Context().Done()
+	})
+	go func() {
+		waittest.Until(t, func() bool { return strings.Contains(r.err.String(), "Waiting for the running command") })
+		if err := os.WriteFile(log+".free", nil, 0o600); err != nil {
+			t.Error(err)
+		}
+	}()
 	if err := r.do(t, ctx, server); err != nil || !slices.Equal(server.acked, []string{string(id(1))}) ||
-		!strings.HasSuffix(readLog(t, log), "\nend\n") || strings.Count(readLog(t, log), "\n") != 2 ||
-		!strings.Contains(r.err.String(), "Waiting for the running command") {
+		!strings.HasSuffix(readLog(t, log), "\nend\n") || strings.Count(readLog(t, log), "\n") != 2 {
 		t.Errorf("%v %v %s%s", err, server.acked, readLog(t, log), r.err.String())
 	}
 }

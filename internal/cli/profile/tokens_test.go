@@ -15,10 +15,15 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/oauthclient/oauthtest"
+	"github.com/loci-memory/loci/internal/waittest"
 )
 
-// childPath is the variable that makes the test program a child, which prints a token of this login.
-const childPath = "LOCI_TEST_LOGIN"
+// childPath is the variable that makes the test program a child, which prints a token of this login. It makes a file
+// in the folder childBegun before, where that is set.
+const (
+	childPath  = "LOCI_TEST_LOGIN"
+	childBegun = "LOCI_TEST_BEGUN"
+)
 
 func TestMain(m *testing.M) {
 	path := os.Getenv(childPath)
@@ -29,6 +34,11 @@ func TestMain(m *testing.M) {
 	l, err := s.Load()
 	if err != nil {
 		panic(err)
+	}
+	if dir := os.Getenv(childBegun); dir != "" {
+		if _, err := os.CreateTemp(dir, ""); err != nil {
+			panic(err)
+		}
 	}
 	token, err := s.Tokens(l).Token(context.Background(), os.Getenv("LOCI_TEST_REJECTED"))
 	fmt.Print(token, err)
@@ -129,16 +139,20 @@ func TestTokenSourceFollowsTheLoginOfOtherProcesses(t *testing.T) {
 
 func TestTenProcessesRefreshOnce(t *testing.T) {
 	t.Parallel()
-	server := oauthtest.New(t)
+	server, begun := oauthtest.New(t), t.TempDir()
+	got := make([]string, 10)
 	server.Fail("/oauth/token", func(w http.ResponseWriter, r *http.Request) {
-		time.Sleep(300 * time.Millisecond) // all of them wait by then
+		waittest.Until(t, func() bool {
+			files, err := os.ReadDir(begun)
+			return err != nil || len(files) == len(got)
+		})
 		server.Serve(w, r)
 	})
 	s, l := signedIn(t, server, 0)
-	got := make([]string, 10)
 	var all sync.WaitGroup
 	for i := range got {
 		cmd := child(t, s, l.Tokens.Access)
+		cmd.Env = append(cmd.Env, childBegun+"="+begun)
 		all.Go(func() {
 			out, err := cmd.CombinedOutput()
 			if got[i] = string(out); err != nil {
@@ -256,10 +270,8 @@ func TestInterruptedRefreshOfSilentServerEnds(t *testing.T) {
 	})
 	ctx, interrupt := context.WithCancel(t.Context())
 	go func() { <-asked; interrupt() }()
-	began := time.Now()
-	_, err := s.Tokens(l).Token(ctx, "")
-	if took := time.Since(began); !errors.Is(err, context.Canceled) || took > cancelGrace+5*time.Second {
-		t.Errorf("%v after %v", err, took)
+	if _, err := s.Tokens(l).Token(ctx, ""); !errors.Is(err, context.Canceled) {
+		t.Error(err)
 	}
 	if stored, err := s.Load(); err != nil || stored.Tokens.Refresh != l.Tokens.Refresh {
 		t.Errorf("%+v %v", stored, err)
@@ -333,9 +345,7 @@ func TestLockIsReleasedAfterEndOfContext(t *testing.T) {
 	if unlock, err := s.lock(lateContext{context.Background()}); err == nil {
 		unlock()
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-	defer cancel()
-	unlock, err := s.lock(ctx)
+	unlock, err := s.lock(t.Context())
 	if err != nil {
 		t.Fatal("the lock is still held: ", err)
 	}

@@ -87,6 +87,7 @@ func TestModelStaysWithinReservedTokens(t *testing.T) {
 func TestErrorOfModelShowsNeitherKeyNorText(t *testing.T) {
 	t.Parallel()
 	turn := extract.Turn{Prompt: "Where is the key?", Response: "Under the boiler."}
+	ended := make(chan struct{})
 	for name, c := range map[string]struct {
 		answer func(w http.ResponseWriter)
 		used   int64
@@ -96,7 +97,7 @@ func TestErrorOfModelShowsNeitherKeyNorText(t *testing.T) {
 		"busy":    {func(w http.ResponseWriter) { http.Error(w, testKey+"boiler", http.StatusTooManyRequests) }, 0},
 		"no JSON": {func(w http.ResponseWriter) { io.WriteString(w, testKey+"boiler") }, 2000},
 		"huge":    {func(w http.ResponseWriter) { io.WriteString(w, strings.Repeat("boiler", 100_000)) }, 2000},
-		"late":    {func(http.ResponseWriter) { time.Sleep(300 * time.Millisecond) }, 2000},
+		"late":    {func(http.ResponseWriter) { <-ended }, 2000},
 	} {
 		m := start(t, func(w http.ResponseWriter, _ map[string]any) { c.answer(w) })
 		if name == "late" {
@@ -112,6 +113,7 @@ func TestErrorOfModelShowsNeitherKeyNorText(t *testing.T) {
 			t.Errorf("%s: %d tokens, %v", name, used, err)
 		}
 	}
+	close(ended)
 }
 
 func TestStatementsAreParsedStrictly(t *testing.T) {

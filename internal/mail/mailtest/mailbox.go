@@ -10,13 +10,15 @@ import (
 	"mime/quotedprintable"
 	"net"
 	netmail "net/mail"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/emersion/go-sasl"
 	"github.com/emersion/go-smtp"
+
+	"github.com/loci-memory/loci/internal/waittest"
 )
 
 // A Mailbox is an SMTP server. Its fields are set before Start, or by Change.
@@ -24,7 +26,7 @@ type Mailbox struct {
 	Password string                // of the user loci; empty needs none
 	TLS      *tls.Config           // for STARTTLS; nil offers none
 	Refuse   func(to string) error // answer to a recipient; nil accepts all
-	Delay    time.Duration         // before the answer to a text
+	Hold     func()                // returns before the answer to a text; nil answers at once
 	HangUp   bool                  // breaks the connection instead of that answer, without keeping the mail
 
 	mu    sync.Mutex
@@ -88,20 +90,12 @@ func (b *Mailbox) Mails() []Mail {
 // Wait returns the n-th mail to an address.
 func (b *Mailbox) Wait(t testing.TB, to string, n int) Mail {
 	t.Helper()
-	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
-		skip := n
-		for _, m := range b.Mails() {
-			if m.To != to {
-				continue
-			}
-			if skip == 0 {
-				return m
-			}
-			skip--
-		}
-	}
-	t.Fatalf("no mail %d to %s", n, to)
-	return Mail{}
+	var found []Mail
+	waittest.Until(t, func() bool {
+		found = slices.DeleteFunc(b.Mails(), func(m Mail) bool { return m.To != to })
+		return len(found) > n
+	})
+	return found[n]
 }
 
 // Parts returns the header of a mail and its texts by media type.
@@ -192,9 +186,11 @@ func (s *session) Data(r io.Reader) error {
 		return err
 	}
 	s.mu.Lock()
-	delay, hangUp := s.Delay, s.HangUp
+	hold, hangUp := s.Hold, s.HangUp
 	s.mu.Unlock()
-	time.Sleep(delay)
+	if hold != nil {
+		hold()
+	}
 	if hangUp {
 		return s.conn.Conn().Close()
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/loci-memory/loci/internal/store/embeddb"
 	"github.com/loci-memory/loci/internal/store/storetest"
 	"github.com/loci-memory/loci/internal/vector"
+	"github.com/loci-memory/loci/internal/waittest"
 )
 
 func TestWorkerStaysOnStandbyAfterItsGenerationIsDeleted(t *testing.T) {
@@ -79,10 +80,10 @@ func TestWorkerKeepsItsGenerationWhenAnotherModelDeletesIt(t *testing.T) {
 	}
 	opened := make(chan error, 1)
 	go func() { opened <- embeddb.RunRound(ctx, w.Worker) }()
-	for len(opened) == 0 && d.Query(t, `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()
-		AND wait_event_type = 'Lock'`)[0] == "0" {
-		time.Sleep(time.Millisecond)
-	}
+	waittest.Until(t, func() bool {
+		return len(opened) > 0 || d.Query(t, `SELECT count(*) FROM pg_stat_activity
+			WHERE datname = current_database() AND wait_event_type = 'Lock'`)[0] != "0"
+	})
 	if _, err = tx.Exec(`DELETE FROM generations WHERE name <> 'two'`); err == nil {
 		err = tx.Commit()
 	}

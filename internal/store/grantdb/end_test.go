@@ -13,6 +13,7 @@ import (
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/grantdb"
 	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/waittest"
 )
 
 // list returns the grants of a user.
@@ -245,9 +246,9 @@ func TestConsentLocksUserBeforeMemberships(t *testing.T) {
 			_, err := storetest.Authorize(w.s, consent)
 			done <- err
 		}()
-		for count(`SELECT 1 FROM pg_stat_activity WHERE pg_backend_pid() = ANY(pg_blocking_pids(pid))`) == 0 {
-			time.Sleep(5 * time.Millisecond)
-		}
+		waittest.Until(t, func() bool {
+			return count(`SELECT 1 FROM pg_stat_activity WHERE pg_backend_pid() = ANY(pg_blocking_pids(pid))`) > 0
+		})
 		count(`SELECT 1 FROM members WHERE user_id = $1 FOR UPDATE NOWAIT`, string(w.ann.UserID))
 		if err := deletion.Rollback(); err != nil {
 			t.Fatal(err)

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/analysis"
@@ -15,6 +14,7 @@ import (
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/integrity"
 	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/waittest"
 )
 
 // busyStore makes random writes of all kinds, with flushes between them.
@@ -352,12 +352,9 @@ func TestOpenReindexesEarlierAnalyzer(t *testing.T) {
 		d.Exec(t, `DELETE FROM index_log`)
 		d.Exec(t, `DELETE FROM segments`)
 		s = d.Open(t, store.Options{})
-		for end := time.Now().Add(20 * time.Second); searchKeywords(t, s, ann, "harbour",
-			store.Filter{}).KeywordCandidates < 450; time.Sleep(5 * time.Millisecond) {
-			if time.Now().After(end) {
-				t.Fatalf("%d are found", searchKeywords(t, s, ann, "harbour", store.Filter{}).KeywordCandidates)
-			}
-		}
+		waittest.Until(t, func() bool {
+			return searchKeywords(t, s, ann, "harbour", store.Filter{}).KeywordCandidates == 450
+		})
 	})
 }
 

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/identity"
@@ -13,6 +12,7 @@ import (
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/integrity"
 	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/waittest"
 )
 
 // addDeletedAtlas deletes an atlas with memories of a team, and returns the team.
@@ -98,12 +98,7 @@ func TestCheckKnowsErasures(t *testing.T) {
 		}
 		checkHealthy(t, s)
 		s.Jobs().Start(ctx)
-		for end := time.Now().Add(20 * time.Second); len(d.Query(t, `SELECT kind FROM jobs`)) > 0; time.Sleep(
-			5 * time.Millisecond) {
-			if time.Now().After(end) {
-				t.Fatalf("%s memories are left", countDeleted(t, d))
-			}
-		}
+		waittest.Until(t, func() bool { return len(d.Query(t, `SELECT kind FROM jobs`)) == 0 })
 		if n := len(d.Query(t, `SELECT id FROM atlases`)); n != 2 { // both Inboxes
 			t.Errorf("%d atlases are left", n)
 		}

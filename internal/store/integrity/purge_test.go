@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/identity"
@@ -23,6 +22,7 @@ import (
 	"github.com/loci-memory/loci/internal/store/integrity"
 	"github.com/loci-memory/loci/internal/store/storetest"
 	"github.com/loci-memory/loci/internal/vector"
+	"github.com/loci-memory/loci/internal/waittest"
 )
 
 // traceWords are parts of words that only purged records hold. They are from titles, texts, tags, sources and evidence,
@@ -245,7 +245,12 @@ func TestPurgeKeepsALinkThatIsWrittenMeanwhile(t *testing.T) {
 				_, err := integrity.New(operator).PurgeMemory(ctx, old, true)
 				purged <- err
 			}()
-			time.Sleep(500 * time.Millisecond)
+			if d.Address != "" { // a write of SQLite has the database for itself
+				waittest.Until(t, func() bool {
+					return d.Query(t, `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()
+						AND wait_event_type = 'Lock'`)[0] != "0"
+				})
+			}
 			return err
 		})
 		if err = errors.Join(err, <-purged); err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/jobdb"
 	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/waittest"
 )
 
 // numbered returns subjects such as spam 0001.
@@ -40,7 +41,7 @@ func TestOwnersOfJobsTakeTurns(t *testing.T) {
 			}
 		}
 		start(t, db, r.handle)
-		waitFor(t, "jobs are left", func() bool { return d.Query(t, `SELECT count(*) FROM jobs`)[0] == "0" })
+		waittest.Until(t, func() bool { return d.Query(t, `SELECT count(*) FROM jobs`)[0] == "0" })
 		got := r.subjects()
 		if own := of("spam", got); !slices.Equal(own, numbered("spam", 300)) {
 			t.Errorf("the jobs of one owner ran as %q", own)
@@ -73,14 +74,14 @@ func TestRetriedJobsTakeTurns(t *testing.T) {
 			}
 		}
 		start(t, db, r.handle)
-		waitFor(t, "the failures are not saved", func() bool {
+		waittest.Until(t, func() bool {
 			return d.Query(t, `SELECT count(*) FROM jobs WHERE error = 'greylisted'`)[0] == "201"
 		})
 		if at := slices.Index(r.subjects(), "ann 0000"); at > 1 {
 			t.Errorf("the first attempt was number %d", at)
 		}
 		clock.advance(time.Minute)
-		waitFor(t, "no retry", func() bool { return len(of("ann", r.subjects())) == 2 })
+		waittest.Until(t, func() bool { return len(of("ann", r.subjects())) == 2 })
 		if at := slices.Index(r.subjects()[201:], "ann 0000"); at > 1 {
 			t.Errorf("the second attempt was number %d of its round", at)
 		}
@@ -102,7 +103,7 @@ func TestManyWaitingOwnersHideNoJob(t *testing.T) {
 			SELECT 'mail', 'waiting ' || n.value, 'later', %d, 1, 'failed', 0 FROM n`,
 			time.Now().Add(30*time.Minute).UnixMicro()))
 		start(t, db, r.handle)
-		waitFor(t, "jobs are left", func() bool {
+		waittest.Until(t, func() bool {
 			return d.Query(t, `SELECT count(*) FROM jobs WHERE subject <> 'later'`)[0] == "0"
 		})
 		got := r.subjects()

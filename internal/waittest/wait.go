@@ -1,0 +1,29 @@
+// Package waittest waits in tests for states that no event reports.
+package waittest
+
+import "time"
+
+// A TB is a test: a *testing.T, or a case of a property.
+type TB interface {
+	Helper()
+	Fatal(args ...any)
+}
+
+const (
+	pause  = 2 * time.Millisecond
+	margin = 5 * time.Second // before the deadline, for the report of the failure
+)
+
+// Until returns when a condition holds. Its only limit is the deadline of the test run: a busy machine fails no test.
+func Until(t TB, holds func() bool) {
+	t.Helper()
+	for ; !holds(); time.Sleep(pause) {
+		d, ok := t.(interface{ Deadline() (time.Time, bool) })
+		if !ok {
+			continue
+		}
+		if end, ok := d.Deadline(); ok && time.Until(end) < margin {
+			t.Fatal("the condition does not hold until the deadline of the test run")
+		}
+	}
+}
