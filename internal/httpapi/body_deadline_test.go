@@ -8,110 +8,134 @@ import (
 	"net/http/httptest"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 )
 
+// A pipeListener accepts the server's ends of pipes. They have deadlines by the clock of a bubble.
+type pipeListener chan net.Conn
+
+func (l pipeListener) Accept() (net.Conn, error) {
+	if c, ok := <-l; ok {
+		return c, nil
+	}
+	return nil, net.ErrClosed
+}
+
+func (l pipeListener) Close() error   { close(l); return nil }
+func (l pipeListener) Addr() net.Addr { return &net.TCPAddr{} }
+
 // sendParts opens a connection, and writes the parts of a request with pauses between them.
-func sendParts(t *testing.T, address string, pause time.Duration, parts ...string) net.Conn {
+func sendParts(t *testing.T, to pipeListener, pause time.Duration, parts ...string) net.Conn {
 	t.Helper()
-	c, err := net.Dial("tcp", address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { c.Close() })
+	c, theirs := net.Pipe()
+	var writer sync.WaitGroup
+	t.Cleanup(func() { c.Close(); writer.Wait() })
 	c.SetDeadline(time.Now().Add(time.Minute))
-	for i, part := range parts {
-		if i > 0 {
-			time.Sleep(pause)
+	to <- theirs
+	writer.Go(func() { // a pipe has no buffer, and the server may answer before it has read all
+		for i, part := range parts {
+			if i > 0 {
+				time.Sleep(pause)
+			}
+			if _, err := io.WriteString(c, part); err != nil {
+				return // it has lost its connection, which the test will see
+			}
 		}
-		if _, err := io.WriteString(c, part); err != nil {
-			break // it has lost its connection, which the test will see
-		}
-	}
+	})
 	return c
 }
 
-func serveWithDeadlines(t *testing.T, idle, total time.Duration, h http.HandlerFunc) (address string) {
+func serveWithDeadlines(t *testing.T, idle, total time.Duration, h http.HandlerFunc) pipeListener {
 	t.Helper()
-	srv := httptest.NewServer(WithBodyDeadlines(h, idle, total))
-	t.Cleanup(srv.Close)
-	return srv.Listener.Addr().String()
+	srv, l := &http.Server{Handler: WithBodyDeadlines(h, idle, total)}, make(pipeListener)
+	go srv.Serve(l)
+	t.Cleanup(func() { srv.Close() })
+	return l
 }
 
 const requestHead = "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n"
 
 func TestBodyDeadlineClosesConnectionWhenBodyStalls(t *testing.T) {
 	t.Parallel()
-	address := serveWithDeadlines(t, 100*time.Millisecond, time.Hour, func(w http.ResponseWriter, r *http.Request) {
-		if _, err := io.ReadAll(r.Body); err != nil {
-			w.WriteHeader(http.StatusBadRequest)
+	synctest.Test(t, func(t *testing.T) {
+		address := serveWithDeadlines(t, 100*time.Millisecond, time.Hour, func(w http.ResponseWriter, r *http.Request) {
+			if _, err := io.ReadAll(r.Body); err != nil {
+				w.WriteHeader(http.StatusBadRequest)
+			}
+		})
+		ignored := serveWithDeadlines(t, 100*time.Millisecond, time.Hour, func(http.ResponseWriter, *http.Request) {})
+		chunked := strings.Replace(requestHead, "Content-Length: 1000", "Transfer-Encoding: chunked", 1) + "5\r\n"
+		for _, c := range []net.Conn{
+			sendParts(t, address, 0, requestHead), sendParts(t, address, 0, requestHead+"some"),
+			sendParts(t, address, 0, chunked+"so"),
+			sendParts(t, ignored, 0, requestHead+"some"),
+		} {
+			if _, err := io.ReadAll(c); err != nil {
+				t.Errorf("the connection is still open: %v", err)
+			}
 		}
 	})
-	ignored := serveWithDeadlines(t, 100*time.Millisecond, time.Hour, func(http.ResponseWriter, *http.Request) {})
-	chunked := strings.Replace(requestHead, "Content-Length: 1000", "Transfer-Encoding: chunked", 1) + "5\r\n"
-	for _, c := range []net.Conn{
-		sendParts(t, address, 0, requestHead), sendParts(t, address, 0, requestHead+"some"),
-		sendParts(t, address, 0, chunked+"so"),
-		sendParts(t, ignored, 0, requestHead+"some"),
-	} {
-		if _, err := io.ReadAll(c); err != nil {
-			t.Errorf("the connection is still open: %v", err)
-		}
-	}
 }
 
 func TestBodyDeadlineClosesConnectionWhenBodyIsLate(t *testing.T) {
 	t.Parallel()
-	ended := make(chan error, 1)
-	address := serveWithDeadlines(t, time.Minute, 100*time.Millisecond, func(_ http.ResponseWriter, r *http.Request) {
-		_, err := io.ReadAll(r.Body)
-		ended <- err
+	synctest.Test(t, func(t *testing.T) {
+		ended := make(chan error, 1)
+		address := serveWithDeadlines(t, time.Minute, 100*time.Millisecond, func(_ http.ResponseWriter, r *http.Request) {
+			_, err := io.ReadAll(r.Body)
+			ended <- err
+		})
+		sendParts(t, address, 20*time.Millisecond, append([]string{requestHead},
+			strings.Split(strings.Repeat("x", 20), "")...)...)
+		if err := <-ended; err == nil {
+			t.Error("it was read to its end")
+		}
 	})
-	sendParts(t, address, 20*time.Millisecond, append([]string{requestHead},
-		strings.Split(strings.Repeat("x", 20), "")...)...)
-	if err := <-ended; err == nil {
-		t.Error("it was read to its end")
-	}
 }
 
 // TestBodyDeadlineIsExtendedWhileBodyArrives sends for longer than the wait, and then handles for longer than the wait.
 func TestBodyDeadlineIsExtendedWhileBodyArrives(t *testing.T) {
 	t.Parallel()
-	const idle = time.Second
-	address := serveWithDeadlines(t, idle, time.Hour, func(w http.ResponseWriter, r *http.Request) {
-		b, err := io.ReadAll(r.Body)
-		select {
-		case <-time.After(idle * 3 / 2):
-		case <-r.Context().Done():
-			err = r.Context().Err()
+	synctest.Test(t, func(t *testing.T) {
+		const idle = time.Second
+		address := serveWithDeadlines(t, idle, time.Hour, func(w http.ResponseWriter, r *http.Request) {
+			b, err := io.ReadAll(r.Body)
+			select {
+			case <-time.After(idle * 3 / 2):
+			case <-r.Context().Done():
+				err = r.Context().Err()
+			}
+			fmt.Fprintf(w, "%s, %v", b, err)
+		})
+		parts := []string{strings.Replace(requestHead, "1000", "12", 1)}
+		for range 12 {
+			parts = append(parts, "x")
 		}
-		fmt.Fprintf(w, "%s, %v", b, err)
+		c := sendParts(t, address, idle/8, parts...)
+		b := make([]byte, 4096)
+		if n, err := c.Read(b); !strings.HasSuffix(string(b[:n]), "xxxxxxxxxxxx, <nil>") {
+			t.Errorf("%s, %v", b[:n], err)
+		}
 	})
-	parts := []string{strings.Replace(requestHead, "1000", "12", 1)}
-	for range 12 {
-		parts = append(parts, "x")
-	}
-	c := sendParts(t, address, idle/8, parts...)
-	b := make([]byte, 4096)
-	if n, err := c.Read(b); !strings.HasSuffix(string(b[:n]), "xxxxxxxxxxxx, <nil>") {
-		t.Errorf("%s, %v", b[:n], err)
-	}
 }
 
 func TestSetBodyDeadlineBoundsRestOfBody(t *testing.T) {
 	t.Parallel()
-	ended := make(chan error, 1)
-	address := serveWithDeadlines(t, time.Minute, time.Hour, func(w http.ResponseWriter, r *http.Request) {
-		SetBodyDeadline(w, r, 50*time.Millisecond)
-		_, err := io.ReadAll(r.Body)
-		ended <- err
+	synctest.Test(t, func(t *testing.T) {
+		ended := make(chan error, 1)
+		address := serveWithDeadlines(t, time.Minute, time.Hour, func(w http.ResponseWriter, r *http.Request) {
+			SetBodyDeadline(w, r, 50*time.Millisecond)
+			_, err := io.ReadAll(r.Body)
+			ended <- err
+		})
+		sendParts(t, address, 0, requestHead+"some")
+		if err := <-ended; err == nil {
+			t.Error("it was read to its end")
+		}
 	})
-	sendParts(t, address, 0, requestHead+"some")
-	if err := <-ended; err == nil {
-		t.Error("it was read to its end")
-	}
 }
 
 // A drip is a connection that has n bytes at each read, after a pause, until its deadline.
