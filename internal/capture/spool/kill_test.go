@@ -3,13 +3,13 @@ package spool
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/loci-memory/loci/internal/capture"
 )
@@ -31,6 +31,8 @@ func appendUntilKilled(dir string) {
 		id := fmt.Sprintf("%d-%d", os.Getpid(), i)
 		if err = s.Append(context.Background(), event(id)); err == nil {
 			fmt.Println("appended", id)
+		} else if errors.Is(err, ErrBusy) { // on a busy machine: the event was refused
+			err = nil
 		}
 		if i%7 == 0 {
 			_ = s.Deliver(context.Background(), func(_ context.Context, e capture.Event) error {
@@ -49,9 +51,10 @@ func TestSpoolLosesNothingWhenProcessesAreKilled(t *testing.T) {
 	appended, delivered := map[string]bool{}, map[string]int{}
 	var mu sync.Mutex
 	var wg sync.WaitGroup
-	for range 4 {
+	const writers, kills = 4, 5
+	for range writers {
 		wg.Go(func() {
-			for range 5 {
+			for range kills {
 				child := exec.CommandContext(t.Context(), os.Args[0])
 				child.Env = append(os.Environ(), childEnv+"="+s.dir)
 				out, err := child.StdoutPipe()
@@ -62,8 +65,11 @@ func TestSpoolLosesNothingWhenProcessesAreKilled(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				time.AfterFunc(time.Duration(20+rand.IntN(150))*time.Millisecond, func() { _ = child.Process.Kill() })
+				left := 1 + rand.IntN(40) // lines before it is killed
 				for lines := bufio.NewScanner(out); lines.Scan(); {
+					if left--; left == 0 {
+						_ = child.Process.Kill()
+					}
 					var what, id string
 					_, _ = fmt.Sscan(lines.Text(), &what, &id)
 					mu.Lock()
@@ -102,7 +108,7 @@ func TestSpoolLosesNothingWhenProcessesAreKilled(t *testing.T) {
 			t.Errorf("%s is lost", id)
 		}
 	}
-	if len(appended) < 20 || twice > len(appended)/4 {
+	if len(appended) == 0 || twice > writers*kills { // a kill interrupts one delivery
 		t.Errorf("%d appended, %d delivered twice", len(appended), twice)
 	}
 }
