@@ -78,7 +78,7 @@ var allowedImports = map[string][]string{
 	"internal/store/jobdb":         {"", "internal/job", "internal/sqldb"},
 	"internal/store/idempotencydb": {"", "internal/sqldb"},
 	"internal/mail":                {""},
-	"internal/mail/mailtest":       {},
+	"internal/mail/mailtest":       {"internal/waittest"},
 	"internal/store/erasedb": {"", "internal/minhash", "internal/sqldb", "internal/store/attachmentdb",
 		"internal/store/idempotencydb", "internal/store/indexdb", "internal/store/jobdb",
 		"internal/store/messagedb", "internal/store/minhashdb", "internal/store/sessiondb"},

@@ -84,7 +84,8 @@ func TestBodyDeadlineClosesConnectionWhenBodyIsLate(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ended := make(chan error, 1)
-		address := serveWithDeadlines(t, time.Minute, 100*time.Millisecond, func(_ http.ResponseWriter, r *http.Request) {
+		const total = 100 * time.Millisecond
+		address := serveWithDeadlines(t, time.Minute, total, func(_ http.ResponseWriter, r *http.Request) {
 			_, err := io.ReadAll(r.Body)
 			ended <- err
 		})
