@@ -117,7 +117,7 @@ func FuzzHidden(f *testing.F) {
 }
 
 // TestExtractionTakesLinearTime reads a text and one that is four times as long. A function that reads a text again
-// copies it or its sentences, so quadratic work allocates quadratic memory. The test runs alone: no other one allocates.
+// copies it or its sentences, so quadratic work allocates quadratic memory. It runs alone: no other one allocates.
 func TestExtractionTakesLinearTime(t *testing.T) {
 	for _, part := range []string{"<", "<a", "<think>", "<think></think>", "`", "\"", "“", "x:\n", "- a:\n- ",
 		"we use a; ", "i ", "a.", "a. ", "e.g. ", "**", "1. ", "if we ", "```\n", "from now ", "on the ",
