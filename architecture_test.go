@@ -315,10 +315,10 @@ type packageSize struct{ files, lines int }
 var largePackages = map[string]packageSize{
 	".":                        {30, 3459},
 	"internal/cli":             {25, 2950},
-	"internal/server":          {21, 2490},
+	"internal/server":          {21, 2518},
 	"internal/service":         {36, 5607},
-	"internal/sqldb":           {20, 3210},
-	"internal/store":           {26, 4595},
+	"internal/sqldb":           {20, 3246},
+	"internal/store":           {27, 4642},
 	"internal/store/integrity": {23, 2916},
 }
 

@@ -56,7 +56,7 @@ func TestServerServesManyClientsWithFewDescriptors(t *testing.T) {
 // A drain accepts calls, which a second signal ends.
 func TestSecondSignalEndsDrain(t *testing.T) {
 	t.Parallel()
-	v := newTestServer(t, buildBinary(t), "--data", t.TempDir())
+	v := newTestServer(t, testenv.Program(t), "--data", t.TempDir())
 	v.env = []string{"LOCI_DRAIN=1h"}
 	v.start(t)
 	if err := v.running.Process.Signal(syscall.SIGTERM); err != nil {

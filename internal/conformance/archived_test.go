@@ -21,6 +21,9 @@ var acceptedInArchived = []string{"memory.verify", "memory.delete", "atlas.delet
 var ofWorkspace = []string{"workspace.update", "workspace.archive", "workspace.transfer", "member.update",
 	"invitation.create", "atlas.create", "agent.send", "auto.set"}
 
+// rulesOfContainers are the rules of operations on what is in a workspace.
+var rulesOfContainers = []accessRule{member, admin, owner, creatorOrManager, sessionOwner, sessionManager}
+
 // TestArchivedContainersRefuseChanges calls every operation that changes records of a workspace, with archived atlases
 // and with archived workspaces.
 func TestArchivedContainersRefuseChanges(t *testing.T) {
@@ -35,8 +38,8 @@ func TestArchivedContainersRefuseChanges(t *testing.T) {
 			w := conformance.New(t, d.Open, withMail)
 			inputs := map[string][]byte{}
 			for _, o := range service.Ops.Ops {
-				if f := fixtureOf(t, o.Name); !o.ReadOnly && !f.alone && slices.Contains([]accessRule{member, admin, owner,
-					creatorOrManager, sessionOwner, sessionManager}, f.needs) {
+				f := fixtureOf(t, o.Name)
+				if !o.ReadOnly && !f.alone && slices.Contains(rulesOfContainers, f.needs) {
 					inputs[o.Name] = conformance.Must(json.Marshal(f.args(testScene{w, t})))(t)
 				}
 			}
@@ -46,7 +49,8 @@ func TestArchivedContainersRefuseChanges(t *testing.T) {
 				if slices.Contains(c.accepted, name) {
 					want = ""
 				}
-				_, err := w.Host.Call(t.Context(), service.Ops.Op(name), w.Call(conformance.CallerAgent), op.Args{JSON: in})
+				o, c := service.Ops.Op(name), w.Call(conformance.CallerAgent)
+				_, err := w.Host.Call(t.Context(), o, c, op.Args{JSON: in})
 				if want == "" && err != nil || want != "" && !loci.Is(err, want) {
 					t.Errorf("%s: %v, want %q", name, err, want)
 				}

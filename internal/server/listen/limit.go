@@ -2,8 +2,10 @@ package listen
 
 import (
 	"context"
+	"errors"
 	"net"
 	"net/http"
+	"syscall"
 	"time"
 )
 
@@ -41,6 +43,9 @@ func (a *limitListener) Accept() (net.Conn, error) {
 			if err != nil {
 				<-a.slots
 			}
+			if errors.Is(err, syscall.ENOBUFS) || errors.Is(err, syscall.ENOMEM) {
+				err = outOfMemory{err}
+			}
 			return c, err
 		case <-a.closed.Done():
 			return nil, net.ErrClosed
@@ -50,6 +55,13 @@ func (a *limitListener) Accept() (net.Conn, error) {
 		}
 	}
 }
+
+// An outOfMemory error of the system passes. An http.Server retries after a temporary error, and ends with others.
+type outOfMemory struct{ error }
+
+func (e outOfMemory) Unwrap() error { return e.error }
+func (outOfMemory) Temporary() bool { return true }
+func (outOfMemory) Timeout() bool   { return false }
 
 // Close ends Accept.
 func (a *limitListener) Close() error {
