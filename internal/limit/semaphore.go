@@ -7,8 +7,8 @@ import (
 )
 
 // A Semaphore shares units, such as slots or bytes, fairly between keys. The waiting caller whose key holds the fewest
-// units gets free ones. The callers of a key are served in the order of their arrival. The service itself, the zero
-// key, goes first.
+// units gets free ones. The callers of a key and class are served in the order of their arrival. The service itself,
+// the zero key, goes first.
 type Semaphore[K comparable] struct {
 	b        Bounds
 	mu       sync.Mutex
@@ -98,7 +98,7 @@ func (s *Semaphore[K]) refusal() error { return s.b.Refusal.Error(s.b.Refusal.Re
 func (s *Semaphore[K]) TryAcquire(key K, units int) (release func(), err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.tryAcquire(key, units) {
+	if !s.tryAcquire(0, key, units) {
 		return nil, s.refusal()
 	}
 	return func() { s.Release(key, units) }, nil
@@ -108,7 +108,7 @@ func (s *Semaphore[K]) TryAcquire(key K, units int) (release func(), err error) 
 func (s *Semaphore[K]) Request(class int, key K, units int) *Waiter[K] {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.tryAcquire(key, units) {
+	if s.tryAcquire(class, key, units) {
 		return nil
 	}
 	w := &Waiter[K]{make(chan struct{}), class, key, units, false}
@@ -120,14 +120,9 @@ func (s *Semaphore[K]) Request(class int, key K, units int) *Waiter[K] {
 	return w
 }
 
-func (s *Semaphore[K]) tryAcquire(key K, units int) bool {
-	if !s.fits(key, units) {
+func (s *Semaphore[K]) tryAcquire(class int, key K, units int) bool {
+	if !s.fits(key, units) || len(s.queues[class].waiting[key]) > 0 {
 		return false
-	}
-	for i := range s.queues { // the callers of a key stay in order
-		if len(s.queues[i].waiting[key]) > 0 {
-			return false
-		}
 	}
 	s.hold(key, units)
 	return true
