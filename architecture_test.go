@@ -22,8 +22,7 @@ import (
 
 const module = "github.com/loci-memory/loci"
 
-// allowedImports lists each package and the packages of the module that it may import: the arrows of
-// docs/architecture.md. A new arrow is a decision, and is written in both places.
+// allowedImports lists each package and the packages of the module that it may import. A new arrow is a decision.
 var allowedImports = map[string][]string{
 	"":                               {},
 	"client":                         {""},
