@@ -14,6 +14,9 @@ import (
 // maxColumns is the longest line of Go; a tab counts as four columns.
 const maxColumns = 120
 
+// loneWord is a line that only an automatic wrap makes: the last result of a function alone, or a word of a sentence.
+var loneWord = regexp.MustCompile(`^\s*(?:(?:\w+ )?error\) \{|// [\w+]+,?)$`)
+
 // TestLinesFitTheScreen measures all lines but those of raw strings: SQL, JSON and struct tags cannot be broken.
 func TestLinesFitTheScreen(t *testing.T) {
 	t.Parallel()
@@ -26,10 +29,15 @@ func TestLinesFitTheScreen(t *testing.T) {
 			return
 		}
 		raw := rawStringLines(t, path, text)
-		for i, line := range strings.Split(string(text), "\n") {
+		lines := strings.Split(string(text), "\n")
+		for i, line := range lines {
 			n := utf8.RuneCountInString(line) + 3*strings.Count(line, "\t")
 			if n > maxColumns && !raw[i+1] {
 				t.Errorf("%s:%d has %d columns, at most %d are allowed", path, i+1, n, maxColumns)
+			}
+			if loneWord.MatchString(line) && i > 0 && strings.HasPrefix(strings.TrimSpace(lines[i-1]), "//") ==
+				strings.HasPrefix(strings.TrimSpace(line), "//") {
+				t.Errorf("%s:%d has a word alone: break the sentence or the signature elsewhere", path, i+1)
 			}
 		}
 	})

@@ -4,9 +4,8 @@ package analysis
 func ForeignStopLists() []map[string]bool { return foreignStopLists }
 
 // foreignStopLists are the stop words of languages other than English, also without accents. They are words of
-// questions and
-// sentences of any subject. Content words of another language (the French "son") are stop words in their own language
-// only.
+// questions and sentences of any subject. Content words of another language (the French "son") are stop words in their
+// own language only.
 var foreignStopLists = withUnaccented(
 	wordSet(`
 a al algun alguna algunas algunos ante antes aquel aquella asi aun aunque bajo bien cada casi como con contra cual

@@ -246,8 +246,8 @@ func (b *S3) Check(ctx context.Context) error {
 
 // SignPut returns an address of the bucket under which a client stores an object of this length and type, if there is
 // none, and the headers that it sends with it.
-func (b *S3) SignPut(ctx context.Context, a Address, sha256 string) (address string, headers map[string]string,
-	err error) {
+func (b *S3) SignPut(ctx context.Context, a Address,
+	sha256 string) (address string, headers map[string]string, err error) {
 	key, err := b.key(a.ID)
 	if err != nil {
 		return "", nil, err

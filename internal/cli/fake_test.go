@@ -57,8 +57,8 @@ const (
 	fakeTwinID = "01890000-0000-7000-8001-000000000002" // of the same millisecond
 )
 
-func (t *fakeService) Create(_ context.Context, actor *identity.Actor, in loci.CreateMemory) (out loci.CreatedMemory,
-	err error) {
+func (t *fakeService) Create(_ context.Context, actor *identity.Actor,
+	in loci.CreateMemory) (out loci.CreatedMemory, err error) {
 	t.actor, t.create = *actor, in
 	out.Memory.Memory = fakeMemory(string(in.Content))
 	out.Memory.Routing.Matched = []string{}
@@ -109,8 +109,8 @@ func (t *fakeService) Update(_ context.Context, actor *identity.Actor, in loci.U
 	return loci.OneAtlas{}, nil
 }
 
-func (t *fakeService) Invite(_ context.Context, _ *identity.Actor, in loci.CreateInvitations) (loci.CreatedInvitations,
-	error) {
+func (t *fakeService) Invite(_ context.Context, _ *identity.Actor,
+	in loci.CreateInvitations) (loci.CreatedInvitations, error) {
 	t.invite = in
 	return loci.CreatedInvitations{Invitations: []loci.NewInvitation{},
 		Skipped: []loci.SkippedInvitation{{Email: "a@b.c", Reason: loci.SkipAlreadyMember}}}, nil
@@ -150,8 +150,8 @@ func (t *fakeService) Inbox(_ context.Context, _ *identity.Actor, in loci.ListIn
 	return page, nil
 }
 
-func (t *fakeService) Acknowledge(_ context.Context, actor *identity.Actor, in loci.GetMessage) (out loci.OneReceipt,
-	err error) {
+func (t *fakeService) Acknowledge(_ context.Context, actor *identity.Actor,
+	in loci.GetMessage) (out loci.OneReceipt, err error) {
 	t.actor, t.moved = *actor, in.MessageID
 	return out, nil
 }

@@ -11,8 +11,8 @@ import (
 
 // mergeRecord adds the fields of the present record to the input of an operation that replaces it, so that a command
 // changes the given flags alone. A field that is an object is merged, too.
-func (p *program) mergeRecord(ctx context.Context, caller op.Caller, o *op.Op, c *op.Call, input []byte) ([]byte,
-	error) {
+func (p *program) mergeRecord(ctx context.Context, caller op.Caller, o *op.Op, c *op.Call,
+	input []byte) ([]byte, error) {
 	reader := p.readerOf(o)
 	var given map[string]any
 	if reader == nil || json.Unmarshal(input, &given) != nil {

@@ -102,8 +102,8 @@ func addTeamOperations(t *op.Table, deeds *[]string) {
 			return loci.Members{Members: []loci.Member{cid}}, nil
 		})
 	op.Add(t, "invitation.list", "GET /v1/workspaces/{workspaceId}/invitations", "List.", op.Account, op.NoTool,
-		func(_ *fakeService, _ context.Context, _ *identity.Actor, in loci.ListInvitations) (out loci.Invitations,
-			err error) {
+		func(_ *fakeService, _ context.Context, _ *identity.Actor,
+			in loci.ListInvitations) (out loci.Invitations, err error) {
 			if in.WorkspaceID != fakeID {
 				return out, loci.NewError(loci.CodeForbidden)
 			}
@@ -124,13 +124,13 @@ func addTeamOperations(t *op.Table, deeds *[]string) {
 			return done(s, "update")
 		})
 	op.Add(t, "workspace.transfer", "POST /v1/workspaces/{workspaceId}/owner-transfer", "Transfer.", op.Account,
-		op.NoTool, func(s *fakeService, _ context.Context, _ *identity.Actor, _ loci.TransferWorkspace) (loci.Empty,
-			error) {
+		op.NoTool, func(s *fakeService, _ context.Context, _ *identity.Actor,
+			_ loci.TransferWorkspace) (loci.Empty, error) {
 			return done(s, "transfer")
 		}, op.Destructive)
 	op.Add(t, "invitation.revoke", "DELETE /v1/workspace-invitations/{invitationId}", "Revoke.", op.Account,
-		op.NoTool, func(s *fakeService, _ context.Context, _ *identity.Actor, _ loci.RevokeInvitation) (loci.Empty,
-			error) {
+		op.NoTool, func(s *fakeService, _ context.Context, _ *identity.Actor,
+			_ loci.RevokeInvitation) (loci.Empty, error) {
 			return done(s, "revoke")
 		})
 	op.Add(t, "grant.list", "GET /v1/grants", "List.", op.Person, op.NoTool,

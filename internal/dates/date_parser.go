@@ -138,8 +138,7 @@ func (r *dateParser) addDate(year, month, day, next int) int {
 }
 
 // parseNumeric reads three numbers with equal separators between them, the year first or last, or a year and a month.
-// Spaces
-// may follow a dot.
+// Spaces may follow a dot.
 func (r *dateParser) parseNumeric(i int) int {
 	sign := r.separator(i+1, "-./")
 	a, b, c := r.token(i), r.token(i+2), r.token(i+4)

@@ -53,8 +53,8 @@ func (f *fakeSource) AgentStates(_ context.Context, ids []loci.ID) (map[loci.ID]
 	})
 }
 
-func (f *fakeSource) Deliveries(_ context.Context, after []messagedb.Position, limit int) (list []messagedb.Delivery,
-	err error) {
+func (f *fakeSource) Deliveries(_ context.Context, after []messagedb.Position,
+	limit int) (list []messagedb.Delivery, err error) {
 	if during := f.during; during != nil {
 		f.during = nil
 		during()

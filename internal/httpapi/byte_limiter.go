@@ -61,8 +61,8 @@ func (f *ByteLimiter) ReadBody(w http.ResponseWriter, r *http.Request, user loci
 
 // Acquire counts a message until release is called. It waits for a moment while earlier messages are in memory, and is
 // then refused. A message that cannot be repeated, such as the response that shows a write, is never refused.
-func (f *ByteLimiter) Acquire(ctx context.Context, user loci.ID, bytes int, repeatable bool) (release func(),
-	err error) {
+func (f *ByteLimiter) Acquire(ctx context.Context, user loci.ID, bytes int,
+	repeatable bool) (release func(), err error) {
 	switch {
 	case f == nil || bytes <= minLimitedSize:
 		return func() {}, nil

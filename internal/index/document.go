@@ -36,8 +36,7 @@ func Analyze(title, content string) Document {
 func AnalyzeEncoded(title, content string) []byte { return Analyze(title, content).Encode() }
 
 // Encode returns the stored form. It is a version byte, and the length and the number of terms as uvarints. Each term
-// is
-// front coded, and a frequency byte follows it.
+// is front coded, and a frequency byte follows it.
 func (d Document) Encode() []byte {
 	out := make([]byte, 0, 16+8*len(d.Terms))
 	out = append(out, FormatVersion)

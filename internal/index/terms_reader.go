@@ -22,8 +22,7 @@ func NewTermsReader(v *Snapshot, cache *Cache, fetch PageFetcher) *TermsReader {
 
 // EachTerm calls visit for all terms with one of the prefixes, which are not empty. It visits the blocks of segments in
 // order, then the memtable in any order. A term of several blocks is visited once for each. live counts the live
-// documents
-// of the block.
+// documents of the block.
 func (r *TermsReader) EachTerm(prefixes []string, visit func(term []byte, live func() (int, error)) error) error {
 	for _, g := range r.snapshot.segments {
 		live := func() (int, error) { return r.liveCount(g) }

@@ -114,8 +114,8 @@ func (b *bucket) count(calls int, interval time.Duration) {
 
 // chargeAndUnlock charges the calls of a bucket, or counts them here after a failure. It returns how long the last one
 // must wait, which the shared state may not admit.
-func (r *Rate[K]) chargeAndUnlock(ctx context.Context, b *bucket, key K, now time.Time, calls int) (wait time.Duration,
-	failed error) {
+func (r *Rate[K]) chargeAndUnlock(ctx context.Context, b *bucket, key K, now time.Time,
+	calls int) (wait time.Duration, failed error) {
 	defer b.mu.Unlock()
 	if !now.Before(b.localUntil) {
 		if b == &r.shared {

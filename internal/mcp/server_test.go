@@ -37,8 +37,8 @@ type fakeService struct {
 	woken    chan error    // told how each rest ended
 }
 
-func (s *fakeService) Create(_ context.Context, actor *identity.Actor, in loci.CreateMemory) (loci.CreatedMemory,
-	error) {
+func (s *fakeService) Create(_ context.Context, actor *identity.Actor,
+	in loci.CreateMemory) (loci.CreatedMemory, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	m := loci.Memory{

@@ -134,8 +134,8 @@ func (s *Server) openBound(bound string, signIn loci.ID) (request, error) {
 }
 
 // Approve stores the consent of a user, and returns the address that tells the client.
-func (s *Server) Approve(ctx context.Context, bound string, signIn, user loci.ID, workspaces []loci.ID) (string,
-	error) {
+func (s *Server) Approve(ctx context.Context, bound string, signIn, user loci.ID,
+	workspaces []loci.ID) (string, error) {
 	r, err := s.openBound(bound, signIn)
 	if err != nil {
 		return "", err

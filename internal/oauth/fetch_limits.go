@@ -37,8 +37,8 @@ func newFetchLimits(clock loci.Clock, most int) *fetchLimits {
 
 // acquire allows a network one fetch from a host. The caller calls release with its success. A host that failed too
 // often still shows a document that is known, so that nobody shuts a program out by asking for others.
-func (l *fetchLimits) acquire(ctx context.Context, network, host limit.Key, known bool) (release func(ok bool),
-	err error) {
+func (l *fetchLimits) acquire(ctx context.Context, network, host limit.Key,
+	known bool) (release func(ok bool), err error) {
 	leave, err := l.busy.TryAcquire(host, 1)
 	if err != nil {
 		return nil, err

@@ -19,10 +19,8 @@ const (
 )
 
 // maxNormalGrowth is the greatest number of bytes that normalization adds to a text that is matched. Of 256 KiB of
-// U+FDFA,
-// which is four words in normal form, a search would read megabytes otherwise. Texts with fewer such characters are
-// read
-// whole.
+// U+FDFA, which is four words in normal form, a search would read megabytes otherwise. Texts with fewer such characters
+// are read whole.
 const maxNormalGrowth = 64 << 10
 
 // Matches are the positions of the words of a query in a text.

@@ -9,8 +9,7 @@ import (
 type NeighborWeights struct{ Adjacent, TwoApart, GroupBest float32 }
 
 // maxExpandedHits is the number of best hits whose neighbors are added. maxNeighbors is the number of neighbors.
-// Memories
-// may share a position; without such memories all neighbors are added.
+// Memories may share a position; without such memories all neighbors are added.
 const (
 	maxExpandedHits = 200
 	maxNeighbors    = 4 * maxExpandedHits

@@ -28,8 +28,7 @@ func (h *Hit) rawScore() float32 {
 }
 
 // setRawScore sets the score to one with the factor of the state. A negative score is divided by the factor, which
-// would
-// raise those of expired memories otherwise.
+// would raise those of expired memories otherwise.
 func (h *Hit) setRawScore(raw float32) {
 	if h.Score = raw * h.stateFactor; raw < 0 {
 		h.Score = raw / h.stateFactor

@@ -34,8 +34,8 @@ func (l *LoadedDataset) Run(ctx context.Context, c *client.Client, mode loci.Mod
 }
 
 // RunInAtlas does the same in the atlas of each query's group, for datasets that were loaded together.
-func (l *LoadedDataset) RunInAtlas(ctx context.Context, c *client.Client, mode loci.Mode, progress Progress) (Result,
-	error) {
+func (l *LoadedDataset) RunInAtlas(ctx context.Context, c *client.Client, mode loci.Mode,
+	progress Progress) (Result, error) {
 	return l.run(ctx, c, mode, true, progress)
 }
 

@@ -355,8 +355,8 @@ func (s *Service) EnsureUser(ctx context.Context, e loci.Email) (loci.User, erro
 }
 
 // UpdateAccount renames the actor.
-func (s *Service) UpdateAccount(ctx context.Context, actor *identity.Actor, in loci.UpdateAccount) (loci.OneUser,
-	error) {
+func (s *Service) UpdateAccount(ctx context.Context, actor *identity.Actor,
+	in loci.UpdateAccount) (loci.OneUser, error) {
 	return write(ctx, s, actor, func(tx *store.Tx) (out loci.OneUser, err error) {
 		account, err := tx.Account()
 		if err == nil {
@@ -375,8 +375,8 @@ func accountOf(e loci.Email) limit.Key {
 }
 
 // DeleteAccount deletes the actor's account and signs out. Memories in the teams of others stay.
-func (s *Service) DeleteAccount(ctx context.Context, actor *identity.Actor, in loci.DeleteAccount) (loci.SignedOut,
-	error) {
+func (s *Service) DeleteAccount(ctx context.Context, actor *identity.Actor,
+	in loci.DeleteAccount) (loci.SignedOut, error) {
 	was, err := s.checkPassword(ctx, actor, in.Password)
 	if err != nil {
 		return loci.SignedOut{}, err

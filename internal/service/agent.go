@@ -9,8 +9,8 @@ import (
 )
 
 // ListAgents lists the agents of the members of a workspace, newest first.
-func (s *Service) ListAgents(ctx context.Context, actor *identity.Actor, in loci.ListAgents) (out loci.Agents,
-	err error) {
+func (s *Service) ListAgents(ctx context.Context, actor *identity.Actor,
+	in loci.ListAgents) (out loci.Agents, err error) {
 	out.Agents, out.Page, err = listPage(ctx, s, actor, &in.Paging, &in,
 		func(tx *store.Tx, p store.Page) (store.List[loci.Agent], error) { return tx.Agents(in.WorkspaceID, p) },
 		func(a loci.Agent) store.PageKey { return store.PageKey{At: a.CreatedAt, ID: a.ID} })

@@ -9,8 +9,8 @@ import (
 )
 
 // CreateAtlas makes an atlas in a workspace that the actor manages.
-func (s *Service) CreateAtlas(ctx context.Context, actor *identity.Actor, in loci.CreateAtlas) (loci.CreatedAtlas,
-	error) {
+func (s *Service) CreateAtlas(ctx context.Context, actor *identity.Actor,
+	in loci.CreateAtlas) (loci.CreatedAtlas, error) {
 	return write(ctx, s, actor, func(tx *store.Tx) (out loci.CreatedAtlas, err error) {
 		var w *store.Workspace
 		if in.WorkspaceID == "" {
@@ -58,8 +58,8 @@ func (s *Service) UpdateAtlas(ctx context.Context, actor *identity.Actor, in loc
 }
 
 // ArchiveAtlas archives or restores an atlas.
-func (s *Service) ArchiveAtlas(ctx context.Context, actor *identity.Actor, in loci.ArchiveAtlas) (loci.OneAtlas,
-	error) {
+func (s *Service) ArchiveAtlas(ctx context.Context, actor *identity.Actor,
+	in loci.ArchiveAtlas) (loci.OneAtlas, error) {
 	return write(ctx, s, actor, func(tx *store.Tx) (out loci.OneAtlas, err error) {
 		a, err := tx.Atlas(in.AtlasID, loci.RoleAdmin, store.ToMove)
 		if err == nil {
@@ -77,8 +77,8 @@ func (s *Service) DeleteAtlas(ctx context.Context, actor *identity.Actor, in loc
 }
 
 // ListAtlases lists atlases, newest first.
-func (s *Service) ListAtlases(ctx context.Context, actor *identity.Actor, in loci.ListAtlases) (out loci.Atlases,
-	err error) {
+func (s *Service) ListAtlases(ctx context.Context, actor *identity.Actor,
+	in loci.ListAtlases) (out loci.Atlases, err error) {
 	out.Atlases, out.Page, err = listPage(ctx, s, actor, &in.Paging, &in,
 		func(tx *store.Tx, p store.Page) (store.List[loci.Atlas], error) {
 			return tx.Atlases(store.AtlasFilter{WorkspaceID: in.WorkspaceID, Archived: len(in.Include) > 0}, p)

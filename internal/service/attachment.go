@@ -57,8 +57,8 @@ func (s *Service) VerifyFileToken(ctx context.Context, token string) (filetoken.
 }
 
 // UploadAttachment announces a file of a memory, and returns the address of the upload.
-func (s *Service) UploadAttachment(ctx context.Context, actor *identity.Actor, in loci.UploadAttachment) (loci.Upload,
-	error) {
+func (s *Service) UploadAttachment(ctx context.Context, actor *identity.Actor,
+	in loci.UploadAttachment) (loci.Upload, error) {
 	if int64(in.Size) > s.MaxFile {
 		return loci.Upload{}, loci.Errorf(loci.CodeInvalidQuery, "size must be at most %d bytes (%.1f MiB): this "+
 			"server stores no larger files", s.MaxFile, float64(s.MaxFile)/(1<<20))
@@ -202,8 +202,8 @@ func (s *Service) findObject(ctx context.Context, tx *store.Tx, a *store.Attachm
 func recognize(head []byte) string { return mimetype.Detect(head).String() }
 
 // DownloadAttachment returns an address under which anybody can download an attachment for a quarter of an hour.
-func (s *Service) DownloadAttachment(ctx context.Context, actor *identity.Actor, in loci.GetAttachment) (loci.Download,
-	error) {
+func (s *Service) DownloadAttachment(ctx context.Context, actor *identity.Actor,
+	in loci.GetAttachment) (loci.Download, error) {
 	keys, err := s.fileKeys.load(ctx, s)
 	if err != nil {
 		return loci.Download{}, err

@@ -52,8 +52,8 @@ func newPolicy(in loci.SetPolicy) (loci.Policy, error) {
 }
 
 // RecordAudit stores what a client has redacted from an event, without any content.
-func (s *Service) RecordAudit(ctx context.Context, actor *identity.Actor, in loci.RecordAudit) (loci.RecordedAudit,
-	error) {
+func (s *Service) RecordAudit(ctx context.Context, actor *identity.Actor,
+	in loci.RecordAudit) (loci.RecordedAudit, error) {
 	sum := 0
 	for _, x := range in.Rules {
 		if err := rejectSecrets(loci.SecretsReject, "rules", string(x.Rule)); err != nil {

@@ -26,8 +26,8 @@ func newBrowser(actor *identity.Actor, secret string) accountdb.NewSignIn {
 }
 
 // ListSignIns lists the browsers that are signed in.
-func (s *Service) ListSignIns(ctx context.Context, actor *identity.Actor, in loci.ListSignIns) (out loci.SignIns,
-	err error) {
+func (s *Service) ListSignIns(ctx context.Context, actor *identity.Actor,
+	in loci.ListSignIns) (out loci.SignIns, err error) {
 	out.SignIns, out.Page, err = listPage(ctx, s, actor, &in.Paging, &in,
 		func(tx *store.Tx, p store.Page) (store.List[loci.BrowserSignIn], error) { return tx.SignIns(p) },
 		func(x loci.BrowserSignIn) store.PageKey { return store.PageKey{At: x.CreatedAt, ID: x.ID} })

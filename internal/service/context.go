@@ -13,8 +13,8 @@ import (
 )
 
 // ReadContext gathers the memories that an agent needs before it begins.
-func (s *Service) ReadContext(ctx context.Context, actor *identity.Actor, in loci.ReadContext) (loci.MemoryContext,
-	error) {
+func (s *Service) ReadContext(ctx context.Context, actor *identity.Actor,
+	in loci.ReadContext) (loci.MemoryContext, error) {
 	var out loci.MemoryContext
 	if in.Query != "" && in.Query.Empty() {
 		return out, emptyQueryError()

@@ -17,8 +17,8 @@ type drawing struct {
 }
 
 // keepDrawn stores the drawn statements as candidates, or in the mode units as the memory of their unit.
-func (s *Service) keepDrawn(tx *store.Tx, x *store.Session, mode loci.PolicyMode, d drawing) (out []loci.Candidate,
-	err error) {
+func (s *Service) keepDrawn(tx *store.Tx, x *store.Session, mode loci.PolicyMode,
+	d drawing) (out []loci.Candidate, err error) {
 	if len(d.list) == 0 {
 		return nil, nil
 	}

@@ -165,8 +165,8 @@ func (s *Service) recordTokens(ctx context.Context, e extraction, used int64) er
 }
 
 // acceptStatements returns what may be stored of the model's statements: redacted, and not known yet.
-func (s *Service) acceptStatements(ctx context.Context, e extraction, list []extract.Statement) ([]extract.Statement,
-	error) {
+func (s *Service) acceptStatements(ctx context.Context, e extraction,
+	list []extract.Statement) ([]extract.Statement, error) {
 	for i := range list {
 		list[i].Text = fence.Strip(list[i].Text)
 	}

@@ -69,10 +69,10 @@ func (c *fileKeys) load(ctx context.Context, s *Service) (keySet, error) {
 	}
 	secrets, err := store.SystemRead(ctx, s.Store, "read the secrets of files", (*store.SystemTx).FileSecrets)
 	if err == nil && len(secrets) == 0 {
-		secrets, err = store.System(ctx, s.Store, "make a secret of files", func(t *store.SystemTx) ([]store.FileSecret,
-			error) {
-			return t.RotateFileSecrets(FileSecretAge)
-		})
+		secrets, err = store.System(ctx, s.Store, "make a secret of files",
+			func(t *store.SystemTx) ([]store.FileSecret, error) {
+				return t.RotateFileSecrets(FileSecretAge)
+			})
 	}
 	if err == nil {
 		c.keys, c.readAt = newKeySet(secrets, s.Store.Now()), now
@@ -115,8 +115,8 @@ func bucketError(err error) error {
 }
 
 // VerifyFileAddress returns the signed address of a request for an object.
-func (s *Service) VerifyFileAddress(ctx context.Context, method string, id loci.ID, query string) (blob.Address,
-	error) {
+func (s *Service) VerifyFileAddress(ctx context.Context, method string, id loci.ID,
+	query string) (blob.Address, error) {
 	keys, err := s.fileKeys.load(ctx, s)
 	if err != nil {
 		return blob.Address{}, err

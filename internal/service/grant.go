@@ -9,8 +9,8 @@ import (
 )
 
 // ListGrants lists the OAuth clients that use workspaces of the actor, newest first.
-func (s *Service) ListGrants(ctx context.Context, actor *identity.Actor, in loci.ListGrants) (out loci.Grants,
-	err error) {
+func (s *Service) ListGrants(ctx context.Context, actor *identity.Actor,
+	in loci.ListGrants) (out loci.Grants, err error) {
 	out.Grants, out.Page, err = listPage(ctx, s, actor, &in.Paging, &in,
 		func(tx *store.Tx, p store.Page) (store.List[loci.Grant], error) { return tx.Grants(p) },
 		func(g loci.Grant) store.PageKey { return store.PageKey{At: g.CreatedAt, ID: g.ID} })

@@ -15,8 +15,8 @@ import (
 )
 
 // callAs calls an operation with the cookie of a sign-in.
-func callAs[In, Out any](t *testing.T, w *conformance.World, s loci.SignedIn, o op.TypedOp[In, Out], in In) (Out,
-	error) {
+func callAs[In, Out any](t *testing.T, w *conformance.World, s loci.SignedIn, o op.TypedOp[In, Out],
+	in In) (Out, error) {
 	t.Helper()
 	return op.Do(t.Context(), w.Host, &op.Call{Credential: s.Cookie().Secret,
 		CredentialKind: identity.CredentialCookie}, o,

@@ -21,14 +21,14 @@ func (s *Service) VerifyAddress(ctx context.Context, actor *identity.Actor, in l
 	if err != nil {
 		return loci.Empty{}, err
 	}
-	_, err = store.System(ctx, s.Store, "verify an address by a link", func(t *store.SystemTx) (none loci.Empty,
-		err error) {
-		id, err := t.UseToken(accountdb.VerifyToken, identity.SecretHash(string(in.Token)))
-		if err == nil {
-			err = t.MarkVerified(id)
-		}
-		return none, err
-	})
+	_, err = store.System(ctx, s.Store, "verify an address by a link",
+		func(t *store.SystemTx) (none loci.Empty, err error) {
+			id, err := t.UseToken(accountdb.VerifyToken, identity.SecretHash(string(in.Token)))
+			if err == nil {
+				err = t.MarkVerified(id)
+			}
+			return none, err
+		})
 	if !loci.Is(err, loci.CodeNotFound) {
 		release()
 	}
@@ -91,8 +91,8 @@ func (s *Service) attemptMail(actor *identity.Actor, to loci.Email) (release fun
 
 // ForgotPassword sends a link that chooses another password. The answer and the work are the same for an address
 // without an account: its job finds no user.
-func (s *Service) ForgotPassword(ctx context.Context, actor *identity.Actor, in loci.ForgotPassword) (loci.Empty,
-	error) {
+func (s *Service) ForgotPassword(ctx context.Context, actor *identity.Actor,
+	in loci.ForgotPassword) (loci.Empty, error) {
 	if !in.Email.Valid() {
 		return loci.Empty{}, loci.Errorf(loci.CodeInvalidQuery, "email must be an e-mail address")
 	}

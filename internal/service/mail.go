@@ -71,8 +71,8 @@ func (s *Service) userMail(kind accountdb.TokenKind, write func(loci.Email, stri
 }
 
 // addLink makes a link to a user. Of its token only the hash is stored.
-func (s *Service) addLink(t *store.SystemTx, userID loci.ID, kind accountdb.TokenKind) (link string, expires loci.Time,
-	err error) {
+func (s *Service) addLink(t *store.SystemTx, userID loci.ID,
+	kind accountdb.TokenKind) (link string, expires loci.Time, err error) {
 	token := identity.NewSecret()
 	expires, err = t.AddToken(userID, kind, identity.SecretHash(token))
 	return s.PublicURL + "/" + string(kind) + "?token=" + token, expires, err

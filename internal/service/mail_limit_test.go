@@ -38,8 +38,8 @@ func inviteTo(workspace loci.ID, emails loci.Emails) loci.CreateInvitations {
 }
 
 // inviteWith invites with a key.
-func inviteWith(t *testing.T, w *conformance.World, key string, in loci.CreateInvitations) (loci.CreatedInvitations,
-	error) {
+func inviteWith(t *testing.T, w *conformance.World, key string,
+	in loci.CreateInvitations) (loci.CreatedInvitations, error) {
 	t.Helper()
 	return op.Do(t.Context(), w.Host, &op.Call{Credential: key, CredentialKind: identity.CredentialKey},
 		service.InvitationCreate, in)

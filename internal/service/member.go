@@ -9,8 +9,8 @@ import (
 )
 
 // UpdateMember gives a member another role.
-func (s *Service) UpdateMember(ctx context.Context, actor *identity.Actor, in loci.UpdateMember) (loci.OneMember,
-	error) {
+func (s *Service) UpdateMember(ctx context.Context, actor *identity.Actor,
+	in loci.UpdateMember) (loci.OneMember, error) {
 	return inWorkspace(ctx, s, actor, in.WorkspaceID, loci.RoleOwner, store.ToChange,
 		func(w *store.Workspace) (loci.OneMember, error) {
 			m, err := w.SetRole(in.UserID, loci.Role(in.Role))
@@ -25,8 +25,8 @@ func (s *Service) RemoveMember(ctx context.Context, actor *identity.Actor, in lo
 }
 
 // ListMembers lists members, newest first.
-func (s *Service) ListMembers(ctx context.Context, actor *identity.Actor, in loci.ListMembers) (out loci.Members,
-	err error) {
+func (s *Service) ListMembers(ctx context.Context, actor *identity.Actor,
+	in loci.ListMembers) (out loci.Members, err error) {
 	out.Members, out.Page, err = listPage(ctx, s, actor, &in.Paging, &in,
 		func(tx *store.Tx, p store.Page) (store.List[loci.Member], error) {
 			return tx.Members(in.WorkspaceID, p)

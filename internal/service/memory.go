@@ -13,8 +13,8 @@ import (
 )
 
 // CreateMemory stores a memory in the requested atlas, or in the one whose routing keywords match.
-func (s *Service) CreateMemory(ctx context.Context, actor *identity.Actor, in loci.CreateMemory) (loci.CreatedMemory,
-	error) {
+func (s *Service) CreateMemory(ctx context.Context, actor *identity.Actor,
+	in loci.CreateMemory) (loci.CreatedMemory, error) {
 	m := newMemory(in)
 	// Prepared before the transaction, because other writers wait for it. Few texts hold a credential, so that the
 	// policy of the workspace, which only the transaction knows, is seldom needed.
@@ -219,8 +219,8 @@ func (s *Service) GetMemory(ctx context.Context, actor *identity.Actor, in loci.
 }
 
 // ListMemories lists memories, newest first.
-func (s *Service) ListMemories(ctx context.Context, actor *identity.Actor, in loci.ListMemories) (out loci.Memories,
-	err error) {
+func (s *Service) ListMemories(ctx context.Context, actor *identity.Actor,
+	in loci.ListMemories) (out loci.Memories, err error) {
 	out.Memories, out.Page, err = listPage(ctx, s, actor, &in.Paging, &in,
 		func(tx *store.Tx, p store.Page) (store.List[loci.Memory], error) {
 			return tx.Memories(in.MemoryFilter, p)
@@ -241,8 +241,8 @@ func (s *Service) ListVersions(ctx context.Context, actor *identity.Actor,
 }
 
 // RevertMemory writes the content, title, type and tags of a version as a new one. The status stays.
-func (s *Service) RevertMemory(ctx context.Context, actor *identity.Actor, in loci.RevertMemory) (loci.OneMemory,
-	error) {
+func (s *Service) RevertMemory(ctx context.Context, actor *identity.Actor,
+	in loci.RevertMemory) (loci.OneMemory, error) {
 	return s.updateMemory(ctx, actor, in.MemoryID, store.ToChange, func(tx *store.Tx, h *store.Memory,
 		next *loci.Memory) error {
 		v, err := h.Version(int(in.Version))

@@ -28,8 +28,8 @@ func (s *Service) updateMemory(ctx context.Context, actor *identity.Actor, id lo
 }
 
 // UpdateMemory changes the given fields of a memory.
-func (s *Service) UpdateMemory(ctx context.Context, actor *identity.Actor, in loci.UpdateMemory) (loci.OneMemory,
-	error) {
+func (s *Service) UpdateMemory(ctx context.Context, actor *identity.Actor,
+	in loci.UpdateMemory) (loci.OneMemory, error) {
 	if in.Content == nil && in.Title == nil && in.Type == "" && in.Tags == nil {
 		return loci.OneMemory{}, loci.Errorf(loci.CodeInvalidQuery,
 			"send at least one field to change: content, title, type, tags")
@@ -74,8 +74,8 @@ func (s *Service) UpdateMemory(ctx context.Context, actor *identity.Actor, in lo
 }
 
 // AppendMemory appends a text to a memory, on a new line.
-func (s *Service) AppendMemory(ctx context.Context, actor *identity.Actor, in loci.AppendMemory) (loci.OneMemory,
-	error) {
+func (s *Service) AppendMemory(ctx context.Context, actor *identity.Actor,
+	in loci.AppendMemory) (loci.OneMemory, error) {
 	return s.updateMemory(ctx, actor, in.MemoryID, store.ToChange, func(tx *store.Tx, h *store.Memory,
 		next *loci.Memory) (err error) {
 		former, more := next.Content, string(in.Content)
@@ -96,8 +96,8 @@ func (s *Service) AppendMemory(ctx context.Context, actor *identity.Actor, in lo
 }
 
 // VerifyMemory records a review of a memory in any state.
-func (s *Service) VerifyMemory(ctx context.Context, actor *identity.Actor, in loci.VerifyMemory) (loci.OneMemory,
-	error) {
+func (s *Service) VerifyMemory(ctx context.Context, actor *identity.Actor,
+	in loci.VerifyMemory) (loci.OneMemory, error) {
 	if in.Evidence == nil && in.Confidence == nil && in.ValidUntil == nil {
 		return loci.OneMemory{}, loci.Errorf(loci.CodeInvalidQuery,
 			"send at least one of evidence, confidence, validUntil")
@@ -121,8 +121,8 @@ func (s *Service) VerifyMemory(ctx context.Context, actor *identity.Actor, in lo
 }
 
 // SupersedeMemory replaces a memory by another one.
-func (s *Service) SupersedeMemory(ctx context.Context, actor *identity.Actor, in loci.SupersedeMemory) (loci.OneMemory,
-	error) {
+func (s *Service) SupersedeMemory(ctx context.Context, actor *identity.Actor,
+	in loci.SupersedeMemory) (loci.OneMemory, error) {
 	return write(ctx, s, actor, func(tx *store.Tx) (out loci.OneMemory, err error) {
 		if err := tx.LockMemories(in.MemoryID, in.ReplacementMemoryID); err != nil {
 			return out, err
@@ -153,8 +153,8 @@ func (s *Service) SupersedeMemory(ctx context.Context, actor *identity.Actor, in
 }
 
 // ArchiveMemory removes a memory from lists and searches.
-func (s *Service) ArchiveMemory(ctx context.Context, actor *identity.Actor, in loci.ArchiveMemory) (loci.OneMemory,
-	error) {
+func (s *Service) ArchiveMemory(ctx context.Context, actor *identity.Actor,
+	in loci.ArchiveMemory) (loci.OneMemory, error) {
 	return s.updateMemory(ctx, actor, in.MemoryID, store.ToMove, func(_ *store.Tx, _ *store.Memory,
 		next *loci.Memory) (err error) {
 		next.Status, err = loci.MemoryStates.Apply(next.Status, "archived")
@@ -163,8 +163,8 @@ func (s *Service) ArchiveMemory(ctx context.Context, actor *identity.Actor, in l
 }
 
 // RestoreMemory restores an archived or superseded memory. The link to a replacement is removed on both sides.
-func (s *Service) RestoreMemory(ctx context.Context, actor *identity.Actor, in loci.RestoreMemory) (loci.OneMemory,
-	error) {
+func (s *Service) RestoreMemory(ctx context.Context, actor *identity.Actor,
+	in loci.RestoreMemory) (loci.OneMemory, error) {
 	return write(ctx, s, actor, func(tx *store.Tx) (out loci.OneMemory, err error) {
 		if err := tx.LockLinkedMemories(in.MemoryID); err != nil {
 			return out, err
@@ -198,8 +198,8 @@ func (s *Service) DeleteMemory(ctx context.Context, actor *identity.Actor, in lo
 }
 
 // SimilarMemories lists active memories of the workspace with nearly the same text or meaning.
-func (s *Service) SimilarMemories(ctx context.Context, actor *identity.Actor, in loci.SimilarMemories) (loci.Similar,
-	error) {
+func (s *Service) SimilarMemories(ctx context.Context, actor *identity.Actor,
+	in loci.SimilarMemories) (loci.Similar, error) {
 	return read(ctx, s, actor, func(tx *store.Tx) (loci.Similar, error) {
 		list, src, err := tx.SimilarTo(in.MemoryID)
 		if err == nil {

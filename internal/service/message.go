@@ -12,8 +12,8 @@ import (
 )
 
 // SendMessage sends a message of the actor's agent to an agent, or to all agents of a workspace.
-func (s *Service) SendMessage(ctx context.Context, actor *identity.Actor, in loci.SendMessage) (loci.SentMessage,
-	error) {
+func (s *Service) SendMessage(ctx context.Context, actor *identity.Actor,
+	in loci.SendMessage) (loci.SentMessage, error) {
 	if in.Broadcast == (in.ToAgentID != "") {
 		return loci.SentMessage{}, loci.Errorf(loci.CodeInvalidQuery, "send either toAgentId or broadcast: true")
 	}
@@ -111,19 +111,19 @@ func (s *Service) ListInbox(ctx context.Context, actor *identity.Actor, in loci.
 }
 
 // AcknowledgeMessage marks a message as read by the actor's agent.
-func (s *Service) AcknowledgeMessage(ctx context.Context, actor *identity.Actor, in loci.GetMessage) (loci.OneReceipt,
-	error) {
+func (s *Service) AcknowledgeMessage(ctx context.Context, actor *identity.Actor,
+	in loci.GetMessage) (loci.OneReceipt, error) {
 	return s.moveReceipt(ctx, actor, in.MessageID, "acknowledged")
 }
 
 // CloseMessage marks a message as done by the actor's agent.
-func (s *Service) CloseMessage(ctx context.Context, actor *identity.Actor, in loci.GetMessage) (loci.OneReceipt,
-	error) {
+func (s *Service) CloseMessage(ctx context.Context, actor *identity.Actor,
+	in loci.GetMessage) (loci.OneReceipt, error) {
 	return s.moveReceipt(ctx, actor, in.MessageID, "closed")
 }
 
-func (s *Service) moveReceipt(ctx context.Context, actor *identity.Actor, id loci.ID, move string) (loci.OneReceipt,
-	error) {
+func (s *Service) moveReceipt(ctx context.Context, actor *identity.Actor, id loci.ID,
+	move string) (loci.OneReceipt, error) {
 	return write(ctx, s, actor, func(tx *store.Tx) (out loci.OneReceipt, err error) {
 		out.Receipt, err = tx.MoveReceipt(id, move)
 		return out, err

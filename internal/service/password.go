@@ -10,8 +10,8 @@ import (
 )
 
 // ChangePassword replaces the actor's password, and ends the sign-ins of other browsers.
-func (s *Service) ChangePassword(ctx context.Context, actor *identity.Actor, in loci.ChangePassword) (loci.Empty,
-	error) {
+func (s *Service) ChangePassword(ctx context.Context, actor *identity.Actor,
+	in loci.ChangePassword) (loci.Empty, error) {
 	was, err := s.checkPassword(ctx, actor, in.CurrentPassword)
 	if err != nil {
 		return loci.Empty{}, err

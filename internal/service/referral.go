@@ -9,8 +9,8 @@ import (
 )
 
 // GetReferrals returns the actor's referral link and who registered with it. The first call makes the code.
-func (s *Service) GetReferrals(ctx context.Context, actor *identity.Actor, _ loci.Empty) (out loci.Referrals,
-	err error) {
+func (s *Service) GetReferrals(ctx context.Context, actor *identity.Actor,
+	_ loci.Empty) (out loci.Referrals, err error) {
 	out, err = read(ctx, s, actor, (*store.Tx).Referrals)
 	if err == nil && out.Code == "" {
 		out.Code, err = write(ctx, s, actor, func(tx *store.Tx) (loci.ReferralCode, error) {
@@ -26,8 +26,8 @@ func (s *Service) GetReferrals(ctx context.Context, actor *identity.Actor, _ loc
 }
 
 // ListBenefits lists the actor's benefits, newest first.
-func (s *Service) ListBenefits(ctx context.Context, actor *identity.Actor, in loci.ListBenefits) (out loci.Benefits,
-	err error) {
+func (s *Service) ListBenefits(ctx context.Context, actor *identity.Actor,
+	in loci.ListBenefits) (out loci.Benefits, err error) {
 	out.Benefits, out.Page, err = listPage(ctx, s, actor, &in.Paging, &in,
 		func(tx *store.Tx, p store.Page) (store.List[loci.Benefit], error) { return tx.Benefits(p) },
 		func(b loci.Benefit) store.PageKey { return store.PageKey{At: b.CreatedAt, ID: b.ID} })

@@ -13,8 +13,7 @@ import (
 
 // SearchMemories finds memories by keywords, by vectors, or by both.
 func (s *Service) SearchMemories(ctx context.Context, actor *identity.Actor,
-	in loci.SearchMemories) (loci.FoundMemories,
-	error) {
+	in loci.SearchMemories) (loci.FoundMemories, error) {
 	// The search runs in several transactions without the Idempotency-Key. The
 	// last one stores the response under the key, or returns a stored one.
 	plain := actor.WithoutIdempotency()
@@ -70,8 +69,8 @@ func emptyQueryError() error {
 		"query holds no letter, digit or symbol: give it words, a question or a \"quoted phrase\"")
 }
 
-func (s *Service) search(ctx context.Context, actor *identity.Actor, in loci.SearchMemories) (out loci.FoundMemories,
-	err error) {
+func (s *Service) search(ctx context.Context, actor *identity.Actor,
+	in loci.SearchMemories) (out loci.FoundMemories, err error) {
 	began := time.Now()
 	if in.Query.Empty() {
 		return out, emptyQueryError()

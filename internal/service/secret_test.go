@@ -146,8 +146,8 @@ var ways = []struct {
 		return out.Memory.Memory, err
 	}},
 	{"create without, by key", true, loci.SecretsReject,
-		func(t *testing.T, l *logtest.Buffer, w *conformance.World, id loci.ID, text string) (out loci.Memory,
-			err error) {
+		func(t *testing.T, l *logtest.Buffer, w *conformance.World, id loci.ID,
+			text string) (out loci.Memory, err error) {
 			key := loci.NewID(w.Clock.Now())
 			for range 2 {
 				made, err := callLogged(t, l, w, string(key), service.MemoryCreate,

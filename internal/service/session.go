@@ -14,8 +14,8 @@ import (
 )
 
 // StartSession starts a session, or resumes the one that has the external id.
-func (s *Service) StartSession(ctx context.Context, actor *identity.Actor, in loci.StartSession) (loci.StartedSession,
-	error) {
+func (s *Service) StartSession(ctx context.Context, actor *identity.Actor,
+	in loci.StartSession) (loci.StartedSession, error) {
 	if in.Kind == "" {
 		in.Kind = loci.SessionManual
 	}
@@ -134,8 +134,8 @@ func (s *Service) sessionContext(tx *store.Tx, atlas loci.ID, tokens int) (out l
 }
 
 // GetSession reads a session with the newest of each part.
-func (s *Service) GetSession(ctx context.Context, actor *identity.Actor, in loci.GetSession) (loci.SessionDetail,
-	error) {
+func (s *Service) GetSession(ctx context.Context, actor *identity.Actor,
+	in loci.GetSession) (loci.SessionDetail, error) {
 	return read(ctx, s, actor, func(tx *store.Tx) (out loci.SessionDetail, err error) {
 		v, err := tx.SessionView(in.SessionID)
 		if err != nil {
@@ -164,8 +164,8 @@ func withinPage(d loci.SessionDetail) (loci.SessionDetail, error) {
 }
 
 // ListSessions lists sessions, newest first.
-func (s *Service) ListSessions(ctx context.Context, actor *identity.Actor, in loci.ListSessions) (out loci.Sessions,
-	err error) {
+func (s *Service) ListSessions(ctx context.Context, actor *identity.Actor,
+	in loci.ListSessions) (out loci.Sessions, err error) {
 	out.Sessions, out.Page, err = listPage(ctx, s, actor, &in.Paging, &in,
 		func(tx *store.Tx, p store.Page) (store.List[loci.Session], error) {
 			return tx.Sessions(store.SessionFilter{WorkspaceID: in.WorkspaceID, AtlasID: in.AtlasID,
@@ -192,8 +192,8 @@ func (s *Service) AddCheckpoint(ctx context.Context, actor *identity.Actor, in l
 }
 
 // ArchiveSession archives or restores a session.
-func (s *Service) ArchiveSession(ctx context.Context, actor *identity.Actor, in loci.ArchiveSession) (loci.OneSession,
-	error) {
+func (s *Service) ArchiveSession(ctx context.Context, actor *identity.Actor,
+	in loci.ArchiveSession) (loci.OneSession, error) {
 	return inSession(ctx, s, actor, in.SessionID, store.ManageSession,
 		func(_ *store.Tx, x *store.Session) (loci.OneSession, error) {
 			err := x.SetArchived(in.Archived == nil || *in.Archived)
@@ -202,8 +202,8 @@ func (s *Service) ArchiveSession(ctx context.Context, actor *identity.Actor, in 
 }
 
 // BulkSessions archives, restores or deletes sessions. It does what can be done, and reports the rest.
-func (s *Service) BulkSessions(ctx context.Context, actor *identity.Actor, in loci.BulkSessions) (loci.BulkResults,
-	error) {
+func (s *Service) BulkSessions(ctx context.Context, actor *identity.Actor,
+	in loci.BulkSessions) (loci.BulkResults, error) {
 	order := make([]int, len(in.SessionIDs)) // of the ids, so that concurrent calls lock rows in the same order
 	for i := range order {
 		order[i] = i

@@ -176,8 +176,8 @@ func (s *Service) CompleteSession(ctx context.Context, actor *identity.Actor, in
 }
 
 // ReopenSession makes an ended automatic session active again.
-func (s *Service) ReopenSession(ctx context.Context, actor *identity.Actor, in loci.ReopenSession) (loci.OneSession,
-	error) {
+func (s *Service) ReopenSession(ctx context.Context, actor *identity.Actor,
+	in loci.ReopenSession) (loci.OneSession, error) {
 	return s.moveSession(ctx, actor, in.SessionID, loci.ActionReopened)
 }
 
@@ -222,8 +222,8 @@ func requireAutomatic(x *store.Session) error {
 }
 
 // RevertSession archives the memory of the unit that was finalized last.
-func (s *Service) RevertSession(ctx context.Context, actor *identity.Actor, in loci.RevertSession) (loci.OneSession,
-	error) {
+func (s *Service) RevertSession(ctx context.Context, actor *identity.Actor,
+	in loci.RevertSession) (loci.OneSession, error) {
 	return inSession(ctx, s, actor, in.SessionID, store.ManageSession,
 		func(tx *store.Tx, x *store.Session) (out loci.OneSession, err error) {
 			if err = x.RequireChangeable(); err != nil {

@@ -22,8 +22,8 @@ func (s *Service) CreateWorkspace(ctx context.Context, actor *identity.Actor,
 }
 
 // GetWorkspace reads a workspace.
-func (s *Service) GetWorkspace(ctx context.Context, actor *identity.Actor, in loci.GetWorkspace) (loci.OneWorkspace,
-	error) {
+func (s *Service) GetWorkspace(ctx context.Context, actor *identity.Actor,
+	in loci.GetWorkspace) (loci.OneWorkspace, error) {
 	return read(ctx, s, actor, func(tx *store.Tx) (loci.OneWorkspace, error) {
 		w, err := tx.WorkspaceRecord(in.WorkspaceID)
 		return loci.OneWorkspace{Workspace: w}, err
@@ -31,8 +31,8 @@ func (s *Service) GetWorkspace(ctx context.Context, actor *identity.Actor, in lo
 }
 
 // DeleteWorkspace deletes a team workspace without atlases.
-func (s *Service) DeleteWorkspace(ctx context.Context, actor *identity.Actor, in loci.DeleteWorkspace) (loci.Deleted,
-	error) {
+func (s *Service) DeleteWorkspace(ctx context.Context, actor *identity.Actor,
+	in loci.DeleteWorkspace) (loci.Deleted, error) {
 	return inWorkspace(ctx, s, actor, in.WorkspaceID, loci.RoleOwner, store.InAnyState,
 		func(w *store.Workspace) (loci.Deleted, error) { return w.Delete(in.DryRun) })
 }
@@ -102,8 +102,8 @@ func (s *Service) TransferWorkspace(ctx context.Context, actor *identity.Actor,
 }
 
 // LeaveWorkspace ends the actor's membership.
-func (s *Service) LeaveWorkspace(ctx context.Context, actor *identity.Actor, in loci.LeaveWorkspace) (loci.Empty,
-	error) {
+func (s *Service) LeaveWorkspace(ctx context.Context, actor *identity.Actor,
+	in loci.LeaveWorkspace) (loci.Empty, error) {
 	return inWorkspace(ctx, s, actor, in.WorkspaceID, loci.RoleMember, store.InAnyState,
 		func(w *store.Workspace) (loci.Empty, error) { return loci.Empty{}, w.Leave() })
 }

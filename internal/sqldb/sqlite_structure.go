@@ -139,8 +139,8 @@ const tempIndexName = "loci_new_index"
 
 // RebuildIndexes rebuilds indexes from their tables, and with space also frees unused pages. An error of one index
 // does not stop the others.
-func (d *sqliteDB) RebuildIndexes(ctx context.Context, names []string, space bool) (failed map[string]error,
-	err error) {
+func (d *sqliteDB) RebuildIndexes(ctx context.Context, names []string,
+	space bool) (failed map[string]error, err error) {
 	c, err := d.connect(d.dsn)
 	if err != nil {
 		return nil, err

@@ -11,8 +11,7 @@ import (
 // safe for concurrent use.
 //
 // Recent vectors are in a small delta table, so that most calls of Apply do not copy all others. A large delta is
-// merged
-// into the base.
+// merged into the base.
 type BinaryCodes struct {
 	base, delta *codeTable
 	replaced    []uint64 // bit set of the codes of base that delta replaces

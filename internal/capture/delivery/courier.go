@@ -172,8 +172,8 @@ func gone(err error) bool {
 }
 
 // start starts or resumes the session of an event.
-func (c *Courier) start(ctx context.Context, e capture.Event, maxTokens loci.TokenBudget) (out loci.StartedSession,
-	err error) {
+func (c *Courier) start(ctx context.Context, e capture.Event,
+	maxTokens loci.TokenBudget) (out loci.StartedSession, err error) {
 	s, err := c.connect(ctx)
 	if err != nil {
 		return out, err

@@ -109,8 +109,8 @@ func (c commands) restoreBackup() *cobra.Command {
 		Example: "loci admin backup restore /backup/loci.tar --data /var/lib/loci",
 		Args:    command.ExactArgs("FILE"),
 	}
-	return c.settingsCommand(cmd, func(ctx context.Context, s server.Settings, args []string) (o adminResult,
-		err error) {
+	return c.settingsCommand(cmd, func(ctx context.Context, s server.Settings,
+		args []string) (o adminResult, err error) {
 		from, err := c.openBackup(args[0])
 		if err != nil {
 			return o, err

@@ -77,8 +77,8 @@ func (s *fakeServer) List(context.Context, *identity.Actor, loci.ListMemories) (
 	return loci.Memories{Memories: []loci.Memory{{ID: memoryID, Tags: []string{}}}}, nil
 }
 
-func (s *fakeServer) Upload(_ context.Context, _ *identity.Actor, in loci.UploadAttachment) (out loci.Upload,
-	err error) {
+func (s *fakeServer) Upload(_ context.Context, _ *identity.Actor,
+	in loci.UploadAttachment) (out loci.Upload, err error) {
 	if s.refusal != nil {
 		return out, s.refusal
 	}
@@ -89,8 +89,8 @@ func (s *fakeServer) Upload(_ context.Context, _ *identity.Actor, in loci.Upload
 	return out, nil
 }
 
-func (s *fakeServer) Confirm(_ context.Context, _ *identity.Actor, in loci.GetAttachment) (out loci.OneAttachment,
-	err error) {
+func (s *fakeServer) Confirm(_ context.Context, _ *identity.Actor,
+	in loci.GetAttachment) (out loci.OneAttachment, err error) {
 	a, err := s.find(in.AttachmentID)
 	switch {
 	case err != nil:
@@ -109,8 +109,8 @@ func (s *fakeServer) Download(_ context.Context, _ *identity.Actor, in loci.GetA
 	return loci.Download{URL: string(in.AttachmentID)}, err
 }
 
-func (s *fakeServer) Delete(_ context.Context, _ *identity.Actor, in loci.DeleteAttachments) (out loci.BulkResults,
-	err error) {
+func (s *fakeServer) Delete(_ context.Context, _ *identity.Actor,
+	in loci.DeleteAttachments) (out loci.BulkResults, err error) {
 	for _, id := range in.AttachmentIDs {
 		r := loci.BulkResult{ID: id, OK: true}
 		if _, err := s.find(id); err != nil {

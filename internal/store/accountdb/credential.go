@@ -239,8 +239,8 @@ func (t Tx) AddKey(userID loci.ID, n NewKey) (k loci.APIKey, err error) {
 func (t Tx) lockKeys(userID loci.ID) error { return t.conn.AdvisoryLock(string(userID) + "/keys") }
 
 // AddLimitedKey stores a key that a user makes with a credential, which must be live. The user has at most MaxKeys.
-func (t Tx) AddLimitedKey(userID loci.ID, by identity.CredentialKind, credential loci.ID, n NewKey) (k loci.APIKey,
-	err error) {
+func (t Tx) AddLimitedKey(userID loci.ID, by identity.CredentialKind, credential loci.ID,
+	n NewKey) (k loci.APIKey, err error) {
 	if err := t.lockKeys(userID); err != nil {
 		return k, err
 	}

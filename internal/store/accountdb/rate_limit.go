@@ -12,8 +12,8 @@ type Rate struct{ Interval, Tolerance time.Duration }
 
 // ChargeCalls charges calls that were admitted already, and one more call if the rate allows it. It returns the
 // theoretical arrival time of the next call, and whether that one more is allowed.
-func (t Tx) ChargeCalls(credential loci.ID, r Rate, now time.Time, calls int) (due time.Time, more bool,
-	err error) {
+func (t Tx) ChargeCalls(credential loci.ID, r Rate, now time.Time,
+	calls int) (due time.Time, more bool, err error) {
 	first := now.Add(time.Duration(calls) * r.Interval)
 	latest := now.Add(r.Tolerance)
 	allowedFirst, next := !first.After(latest), first

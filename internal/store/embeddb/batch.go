@@ -214,8 +214,8 @@ func (b *batch) renew(ctx context.Context) (err error) {
 
 // renewLeases extends the leases of jobs after a quarter of their time. It returns their end, and how many are still
 // held.
-func (w *Worker) renewLeases(ctx context.Context, jobs []textJob, leaseUntil loci.Time) (until loci.Time, held int64,
-	err error) {
+func (w *Worker) renewLeases(ctx context.Context, jobs []textJob,
+	leaseUntil loci.Time) (until loci.Time, held int64, err error) {
 	if leaseUntil.Std().Sub(w.db.Now().Std()) > leaseDuration*3/4 {
 		return leaseUntil, int64(len(jobs)), nil
 	}

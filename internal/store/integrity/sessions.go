@@ -44,8 +44,8 @@ func (w *workspaceCheck) firstSession() (at int64, id loci.ID, err error) {
 }
 
 // checkSessionBatch checks some sessions after a place. It returns their number and the place of the last.
-func (w *workspaceCheck) checkSessionBatch(at int64, id loci.ID, size int) (n int, lastAt int64, last loci.ID,
-	err error) {
+func (w *workspaceCheck) checkSessionBatch(at int64, id loci.ID,
+	size int) (n int, lastAt int64, last loci.ID, err error) {
 	var rowIDs []int64
 	lastAt, last = at, id
 	err = w.t.Query(`SELECT s.row_id, s.created_at, s.id FROM sessions s WHERE s.workspace = ?1

@@ -46,8 +46,7 @@ func OnePlan(p identity.Plan) identity.Plans {
 
 // TryAdd is Add with an error.
 func TryAdd(s *store.Store, actor *identity.Actor, workspace loci.ID, content string,
-	change ...func(*loci.Memory)) (loci.Memory,
-	error) {
+	change ...func(*loci.Memory)) (loci.Memory, error) {
 	m := loci.Memory{Title: title.Derive(content), TitleDerived: true, Content: content, Type: loci.TypeNote}
 	for _, c := range change {
 		c(&m)
