@@ -1,6 +1,6 @@
 package loci
 
-// A PolicyMode is what becomes of a drawn statement.
+// A PolicyMode is what becomes of an extracted statement.
 type PolicyMode string
 
 // The modes: a candidate that waits for a review, or at once the memory of its unit.
@@ -14,7 +14,7 @@ func (PolicyMode) Rule() Rule {
 	return Rule{Enum: enumValues(ModeCandidates, ModeUnits), Default: string(ModeCandidates)}
 }
 
-// A MinimumLength is the fewest characters of prompt and answer from which statements are drawn.
+// A MinimumLength is the fewest characters of prompt and answer from which statements are extracted.
 type MinimumLength int
 
 // Rule allows up to 100,000 characters.

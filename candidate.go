@@ -43,7 +43,7 @@ type Candidate struct {
 	Tags          []string          `json:"tags" show:"unless=[]"`
 	Confidence    *Confidence       `json:"confidence,omitzero"`
 	Evidence      string            `json:"evidence,omitzero" jsonschema:"Its basis"`
-	SourceEventID string            `json:"sourceEventId,omitzero" jsonschema:"The event that it was drawn from"`
+	SourceEventID string            `json:"sourceEventId,omitzero" jsonschema:"The event that it was extracted from"`
 	Status        CandidateStatus   `json:"status"`
 	MemoryID      ID                `json:"memoryId,omitzero" jsonschema:"The memory that it became, or that has its content"`
 	Similar       []SimilarToMemory `json:"similar" jsonschema:"Active memories with nearly the same content, best first" show:"unless=[]"`

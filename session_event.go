@@ -80,8 +80,8 @@ type SendEvent struct {
 // ReceivedEvent is the output of session.event.
 type ReceivedEvent struct {
 	Event      SessionEvent `json:"event"`
-	Candidate  *Candidate   `json:"candidate,omitzero" jsonschema:"The first that was drawn"`
-	Candidates []Candidate  `json:"candidates,omitzero" jsonschema:"All that were drawn: at most 5 now, and 5 later by a language model" show:"columns=id title:28 type status"`
+	Candidate  *Candidate   `json:"candidate,omitzero" jsonschema:"The first that was extracted"`
+	Candidates []Candidate  `json:"candidates,omitzero" jsonschema:"All that were extracted: at most 5 now, and 5 later by a language model" show:"columns=id title:28 type status"`
 	Duplicate  bool         `json:"duplicate" jsonschema:"The event was known"`
 	Ignored    bool         `json:"ignored,omitzero" jsonschema:"The policy excludes it: nothing was stored"`
 }

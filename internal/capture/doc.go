@@ -1,5 +1,5 @@
-// Package capture draws the events of automatic memory from the hooks of coding agents: the prompt and the last answer
-// of each turn, the start and the end of a session. [Read] is a pure function from one payload to events.
+// Package capture extracts the events of automatic memory from the hooks of coding agents: the prompt and the last
+// answer of each turn, the start and the end of a session. [Read] is a pure function from one payload to events.
 //
 // Nothing else leaves it: no reasoning, no tool calls and results, no system prompts, no deltas, no words of subagents.
 // Transcripts are never opened. Quotations of memories are removed ([fence.Strip]) and credentials are redacted

@@ -128,7 +128,7 @@ const (
 	recordedAnswer = "All done: the tool said hello."
 )
 
-func TestReadDrawsPromptAndAnswerOfRecordedTurns(t *testing.T) {
+func TestReadExtractsPromptAndAnswerOfRecordedTurns(t *testing.T) {
 	t.Parallel()
 	for _, name := range Agents() {
 		agent := loci.Adapter(name)

@@ -80,7 +80,7 @@ func recordedHooks(t *testing.T, name, session, decision string) (payloads []str
 }
 
 // Every agent's recording, sent twice in two sessions at once, gives one decision for each session.
-func TestHookDrawsTheSameFromEveryAgent(t *testing.T) {
+func TestHookExtractsTheSameFromEveryAgent(t *testing.T) {
 	t.Parallel()
 	for agent, name := range map[string]string{"claude": "claude-code", "workbuddy": "claude-code", "codex": "codex",
 		"opencode": "opencode", "pi": "pi"} {
@@ -113,7 +113,7 @@ func TestHookDrawsTheSameFromEveryAgent(t *testing.T) {
 					}
 				}
 				if found != 1 {
-					t.Errorf("%s is drawn %d times: %v", word, found, seen)
+					t.Errorf("%s is extracted %d times: %v", word, found, seen)
 				}
 			}
 		})

@@ -34,8 +34,8 @@ func setPlaceFeatures(list []sentence, n int, isFiction bool) {
 	}
 }
 
-// drawable returns the sentences of a prompt that may be drawn.
-func drawable(list []sentence) (found []sentence) {
+// extractable returns the sentences of a prompt that may be extracted.
+func extractable(list []sentence) (found []sentence) {
 	isFiction := anyHas(list, fiction)
 	for n, s := range list {
 		if !isForeign(s.words) && !s.isQuestion() {

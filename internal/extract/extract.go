@@ -1,6 +1,6 @@
-// Package extract draws statements worth remembering from the prompts and answers of a coding agent, without a model.
+// Package extract finds statements worth remembering from the prompts and answers of a coding agent, without a model.
 // Tables of English cues and the place of a sentence of a prompt are its features. A table of weights, fitted to
-// labelled turns by logistic regression, adds them up. A prompt of another language has no cue, so nothing is drawn
+// labelled turns by logistic regression, adds them up. A prompt of another language has no cue, so nothing is extracted
 // from it. An answer gives what stands under a mark of one of eight languages: "Decision: ...".
 package extract
 
@@ -10,7 +10,7 @@ import (
 	"github.com/loci-memory/loci"
 )
 
-// MaxStatements is the most statements that are drawn from an event.
+// MaxStatements is the most statements that are extracted from an event.
 const MaxStatements = 5
 
 const (
@@ -30,7 +30,7 @@ type Turn struct {
 	SaidOn                     time.Time
 }
 
-// FromPrompt draws from the prompt. Agreement to the answer before it draws the proposal of that answer.
+// FromPrompt extracts from the prompt. Agreement to the answer before it extracts the proposal of that answer.
 func FromPrompt(t Turn) []Statement {
 	list := read(visibleLines(t.Prompt))
 	if len(list) == 0 || anyHas(list, abandoned) {
@@ -40,7 +40,7 @@ func FromPrompt(t Turn) []Statement {
 	if list[0].agrees() {
 		found = t.add(nil, proposal(t.Previous, list[0].text), loci.TypeDecision, MaxStatements)
 	}
-	for _, s := range drawable(list) {
+	for _, s := range extractable(list) {
 		if len(found) < MaxStatements && s.features.score() >= threshold {
 			found = t.add(found, s.text, s.features.kind(), MaxStatements)
 		}
@@ -48,8 +48,8 @@ func FromPrompt(t Turn) []Statement {
 	return found
 }
 
-// FromResponse draws from the response what stands under a mark, unless the prompt said it. It draws nothing where
-// the prompt or the response overrides rules, or the prompt orders a translation, a draft or a story.
+// FromResponse extracts from the response what stands under a mark, unless the prompt said it. It extracts nothing
+// where the prompt or the response overrides rules, or the prompt orders a translation, a draft or a story.
 func FromResponse(t Turn) []Statement {
 	prompt, text := visibleLines(t.Prompt), visibleLines(t.Response)
 	if overridesRules(prompt) || overridesRules(text) || isMadeToOrder(prompt) {

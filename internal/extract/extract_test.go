@@ -85,7 +85,7 @@ func FuzzFromPrompt(f *testing.F) {
 	})
 }
 
-// FuzzHidden wraps a text in marks of tools, reasoning, code and quotation. Nothing may be drawn from it.
+// FuzzHidden wraps a text in marks of tools, reasoning, code and quotation. Nothing may be extracted from it.
 func FuzzHidden(f *testing.F) {
 	f.Add("We decided to use tea.", uint8(0))
 	f.Add("~~\nFrom now on we always use UTC.\n\nRemind me to call Ann.", uint8(9))
@@ -105,13 +105,13 @@ func FuzzHidden(f *testing.F) {
 		case len(tags) + 2:
 		}
 		if got := extract.FromPrompt(extract.Turn{Prompt: text}); len(got) != 0 {
-			t.Fatalf("prompt %q draws %q", text, got)
+			t.Fatalf("prompt %q extracts %q", text, got)
 		}
 		if got := extract.FromResponse(extract.Turn{Prompt: "where is it?", Response: text}); len(got) != 0 {
-			t.Fatalf("response %q draws %q", text, got)
+			t.Fatalf("response %q extracts %q", text, got)
 		}
 		if got := extract.FromPrompt(extract.Turn{Previous: text, Prompt: "yes, do that"}); len(got) != 0 {
-			t.Fatalf("agreement to %q draws %q", text, got)
+			t.Fatalf("agreement to %q extracts %q", text, got)
 		}
 	})
 }
@@ -140,7 +140,7 @@ func allocatedBytes(part string, size int) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// BenchmarkFromPrompt reads 700 bytes that draw nothing.
+// BenchmarkFromPrompt reads 700 bytes that extract nothing.
 func BenchmarkFromPrompt(b *testing.B) {
 	text := strings.Repeat("I looked at the log of the build and found nothing.\nCan you check the tests again?\n", 8)
 	for b.Loop() {

@@ -13,7 +13,7 @@ func fromAnswer(text string) []extract.Statement {
 	return extract.FromResponse(extract.Turn{Prompt: "How far are you?", Response: text, SaidOn: friday})
 }
 
-func TestFromResponseDrawsMarkedStatements(t *testing.T) {
+func TestFromResponseExtractsMarkedStatements(t *testing.T) {
 	t.Parallel()
 	const decision, preference, fact = loci.TypeDecision, loci.TypePreference, loci.TypeFact
 	for _, c := range []struct {
@@ -74,12 +74,12 @@ func TestFromResponseDrawsMarkedStatements(t *testing.T) {
 	} {
 		want := []extract.Statement{{Text: c.text, Type: c.kind}}
 		if got := fromAnswer(c.answer); !slices.Equal(got, want) {
-			t.Errorf("%q draws %q, want %q", c.answer, got, want)
+			t.Errorf("%q extracts %q, want %q", c.answer, got, want)
 		}
 	}
 }
 
-func TestFromResponseDrawsNothingElse(t *testing.T) {
+func TestFromResponseExtractsNothingElse(t *testing.T) {
 	t.Parallel()
 	for _, answer := range []string{
 		"We decided to paint all cranes red.",
@@ -121,12 +121,12 @@ func TestFromResponseDrawsNothingElse(t *testing.T) {
 		"Decision: " + strings.Repeat("the cranes are red and ", 20),
 	} {
 		if got := fromAnswer(answer); len(got) > 0 {
-			t.Errorf("%q draws %q", answer, got)
+			t.Errorf("%q extracts %q", answer, got)
 		}
 	}
 }
 
-func TestFromResponseDrawsNothingFromTextMadeToOrder(t *testing.T) {
+func TestFromResponseExtractsNothingFromTextMadeToOrder(t *testing.T) {
 	t.Parallel()
 	for prompt, isDrawn := range map[string]bool{
 		"Which colour do the cranes get?":                              true,
@@ -147,7 +147,7 @@ func TestFromResponseDrawsNothingFromTextMadeToOrder(t *testing.T) {
 	}
 }
 
-func TestFromResponseDrawsAtMostFiveAndNoneTwice(t *testing.T) {
+func TestFromResponseExtractsAtMostFiveAndNoneTwice(t *testing.T) {
 	t.Parallel()
 	text := "Decision: the harbor crane is red.\nDecided: the harbor crane is red.\n"
 	for _, x := range []string{"ledger writes rows", "gateway limits bodies", "mailer signs mails",

@@ -11,12 +11,12 @@ import (
 	"github.com/loci-memory/loci"
 )
 
-// A Model draws statements with a language model.
+// A Model extracts statements with a language model.
 type Model interface {
 	// Cost returns the fewest and the most tokens that a turn needs.
 	Cost(t Turn) (least, most int64)
-	// Draw draws from a turn within a number of tokens, and returns how many it used, also with an error.
-	Draw(ctx context.Context, t Turn, tokens int64) (list []Statement, used int64, err error)
+	// Extract extracts from a turn within a number of tokens, and returns how many it used, also with an error.
+	Extract(ctx context.Context, t Turn, tokens int64) (list []Statement, used int64, err error)
 }
 
 // ErrMalformed reports an answer of a model that is not of the form that was asked for.
@@ -33,8 +33,8 @@ func (e *BusyError) Error() string { return e.Err.Error() }
 // Unwrap returns the cause.
 func (e *BusyError) Unwrap() error { return e.Err }
 
-// DrawnTypes are the types of drawn statements.
-var DrawnTypes = []loci.MemoryType{loci.TypeDecision, loci.TypePreference, loci.TypeFact, loci.TypeTask}
+// Types are the types of extracted statements.
+var Types = []loci.MemoryType{loci.TypeDecision, loci.TypePreference, loci.TypeFact, loci.TypeTask}
 
 // Bounds of a statement of a model, in bytes. Other scripts need up to four for a character.
 const (
@@ -50,7 +50,7 @@ func Visible(text string) string { return strings.TrimSpace(visibleLines(text)) 
 func (t Turn) Accept(list []Statement) (kept []Statement) {
 	for _, s := range list {
 		text := oneLine(s.Text)
-		if slices.Contains(DrawnTypes, s.Type) && len(text) >= minModelStatement && len(text) <= maxModelStatement {
+		if slices.Contains(Types, s.Type) && len(text) >= minModelStatement && len(text) <= maxModelStatement {
 			kept = t.add(kept, text, s.Type, MaxStatements)
 		}
 	}

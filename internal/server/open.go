@@ -49,7 +49,7 @@ func (s Settings) embedder() (e, previous vector.Embedder, err error) {
 	return e, embed.NewMiniLM(), err
 }
 
-// extractor returns the language model that draws statements, or nil without one.
+// extractor returns the language model that extracts statements, or nil without one.
 func (s Settings) extractor() (extract.Model, error) {
 	if s.LLMURL == "" {
 		return nil, nil

@@ -52,7 +52,7 @@ type Settings struct {
 	EmbedURL       string        // of an OpenAI-compatible embedder; empty means the built-in one
 	EmbedKey       string        // a secret
 	EmbedModel     string
-	LLMURL         string // of an OpenAI-compatible language model that draws statements; empty means none
+	LLMURL         string // of an OpenAI-compatible language model that extracts statements; empty means none
 	LLMKey         string // a secret
 	LLMModel       string
 	LLMDailyTokens int64
@@ -148,7 +148,8 @@ var Catalogue = append([]Setting{
 	{"embed-model", "LOCI_EMBED_MODEL", "text-embedding-3-small", "Model of the embedder at embed-url",
 		modelSetting(func(s *Settings, v string) { s.EmbedModel = v })},
 	{"llm-url", "LOCI_LLM_URL", "", "Base address of an OpenAI-compatible language model " +
-		"(https://api.openai.com/v1), which is sent the texts of automatic sessions to draw candidates; default: none",
+		"(https://api.openai.com/v1), which is sent the texts of automatic sessions to extract " +
+		"candidates; default: none",
 		setLLMURL},
 	{"llm-key", "LOCI_LLM_KEY", "", "Key of the language model", setLLMKey},
 	{"llm-model", "LOCI_LLM_MODEL", "gpt-4o-mini", "Language model at llm-url",

@@ -15,8 +15,8 @@ import (
 	"github.com/loci-memory/loci/internal/store/sessiondb"
 )
 
-// extractEvent is the kind of the job that draws from an answer with the language model. The subject is the id of the
-// event.
+// extractEvent is the kind of the job that extracts from an answer with the language model. The subject is the id of
+// the event.
 const extractEvent = "extract_event"
 
 const (
@@ -35,7 +35,7 @@ func (s *Service) ExtractionTokens() int64 { return s.extraction.tokens.Load() }
 // ExtractionFailures returns how many calls of the language model have failed in this process.
 func (s *Service) ExtractionFailures() int64 { return s.extraction.failures.Load() }
 
-// extracts reports whether the language model draws from an event.
+// extracts reports whether the language model extracts from an event.
 func (s *Service) extracts(in loci.SendEvent) bool {
 	return s.Extractor != nil && in.Type == loci.EventResponse && in.Content != ""
 }
@@ -71,7 +71,7 @@ func (s *Service) extract(ctx context.Context, j jobdb.Job) error {
 	if e.reserved.Tokens == 0 {
 		return &jobdb.PauseError{Pause: e.reserved.DayEnd.Std().Sub(s.Store.Now().Std())}
 	}
-	list, used, err := s.Extractor.Draw(ctx, e.turn, e.reserved.Tokens)
+	list, used, err := s.Extractor.Extract(ctx, e.turn, e.reserved.Tokens)
 	s.extraction.tokens.Add(used)
 	settled := s.recordTokens(ctx, e, used)
 	if err != nil {
@@ -103,7 +103,8 @@ type extraction struct {
 	reserved store.TokenReservation
 }
 
-// openExtraction reads the turn of an event. Where nothing is to be drawn from it any more, it returns state_conflict.
+// openExtraction reads the turn of an event. Where nothing is to be extracted from it any more, it returns
+// state_conflict.
 func (s *Service) openExtraction(ctx context.Context, eventID loci.ID) (e extraction, err error) {
 	session, err := store.SystemRead(ctx, s.Store, "find the session of an event",
 		func(t *store.SystemTx) (id loci.ID, err error) {
@@ -123,7 +124,7 @@ func (s *Service) openExtraction(ctx context.Context, eventID loci.ID) (e extrac
 			return t, err
 		}
 		if policy, err = view.PolicyOf(); err == nil {
-			err = checkDrawing(&view.Row, policy, t.Metadata)
+			err = checkExtraction(&view.Row, policy, t.Metadata)
 		}
 		return t, err
 	})
@@ -138,8 +139,8 @@ func (s *Service) openExtraction(ctx context.Context, eventID loci.ID) (e extrac
 	return e, err
 }
 
-// checkDrawing returns state_conflict where nothing more is drawn in a session under its policy.
-func checkDrawing(x *sessiondb.Row, policy loci.Policy, metadata loci.Metadata) error {
+// checkExtraction returns state_conflict where nothing more is extracted in a session under its policy.
+func checkExtraction(x *sessiondb.Row, policy loci.Policy, metadata loci.Metadata) error {
 	if !policy.Accepts(x.Adapter) || excludes(policy, metadata) {
 		return loci.NewError(loci.CodeStateConflict)
 	}
@@ -195,7 +196,7 @@ func (s *Service) keepExtracted(ctx context.Context, e extraction, j jobdb.Job, 
 			}
 			policy, err := x.PolicyOf()
 			if err == nil {
-				err = checkDrawing(&x.Row, policy, e.event.Metadata)
+				err = checkExtraction(&x.Row, policy, e.event.Metadata)
 			}
 			if err == nil {
 				err = tx.FinishJob(j)
@@ -203,8 +204,9 @@ func (s *Service) keepExtracted(ctx context.Context, e extraction, j jobdb.Job, 
 			if err != nil {
 				return loci.Empty{}, err
 			}
-			sources := drawnSources(e.event.EventID)[extract.MaxStatements:]
-			_, err = s.keepDrawn(tx, x, policy.Mode, drawing{e.event.SessionEvent, modelCompilerName, sources, list})
+			sources := candidateSources(e.event.EventID)[extract.MaxStatements:]
+			_, err = s.keepStatements(tx, x, policy.Mode, eventStatements{e.event.SessionEvent, modelCompilerName,
+				sources, list})
 			return loci.Empty{}, err
 		})
 	return err

@@ -167,13 +167,13 @@ const (
 	fact   = "The release train leaves in the first week of each quarter."
 )
 
-func TestModelDrawsWhatRulesDidNot(t *testing.T) {
+func TestModelExtractsWhatRulesDidNot(t *testing.T) {
 	t.Parallel()
 	eachExtractionWorld(t, plenty, func(t *testing.T, w *extractionWorld) {
 		w.llm.says(321, decision, fact, fact, "Customer invoices are kept for ten years in the archive.")
 		send(t, w.World, w.session.ID, "1", loci.EventPrompt, decision)
 		if out := send(t, w.World, w.session.ID, "2", loci.EventResponse, answer); len(out.Candidates) > 0 {
-			t.Fatalf("drawn at once: %+v", out)
+			t.Fatalf("extracted at once: %+v", out)
 		}
 		w.settled(t, 0)
 		if got := w.sources(t); !slices.Equal(got, []string{"1", "2#6", "2#7"}) {
@@ -256,8 +256,8 @@ func TestModelSeesTextsAsData(t *testing.T) {
 			}
 		}
 		for _, c := range w.candidates(t) {
-			if strings.HasPrefix(c.SourceEventID, "2#") { // the rules draw from the prompt what they want
-				t.Errorf("the model draws %+v", c)
+			if strings.HasPrefix(c.SourceEventID, "2#") { // the rules extract from the prompt what they want
+				t.Errorf("the model extracts %+v", c)
 			}
 		}
 	})
@@ -281,7 +281,7 @@ func TestCredentialOfModelIsRedacted(t *testing.T) {
 	})
 }
 
-func TestModelDrawsNothingWhenPolicyIsPausedMeanwhile(t *testing.T) {
+func TestModelExtractsNothingWhenPolicyIsPausedMeanwhile(t *testing.T) {
 	t.Parallel()
 	eachExtractionWorld(t, plenty, func(t *testing.T, w *extractionWorld) {
 		release := make(chan struct{})

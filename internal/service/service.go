@@ -50,7 +50,8 @@ type Options struct {
 	// SendMail sends a mail. Without it the server sends none, and shows links of invitations instead.
 	SendMail func(context.Context, mail.Message) error
 
-	// Extractor draws statements with a language model, within DailyTokens of all servers. Without it rules alone draw.
+	// Extractor extracts statements with a language model, within DailyTokens of all servers. Without it rules alone
+	// extract.
 	Extractor   extract.Model
 	DailyTokens int64
 

@@ -17,7 +17,7 @@ import (
 	"github.com/loci-memory/loci/internal/store/sessiondb"
 )
 
-// SendEvent stores an event of an automatic session, and what is drawn from it.
+// SendEvent stores an event of an automatic session, and what is extracted from it.
 func (s *Service) SendEvent(ctx context.Context, actor *identity.Actor, in loci.SendEvent) (loci.ReceivedEvent, error) {
 	if err := rejectCredentials("eventId", in.EventID); err != nil {
 		return loci.ReceivedEvent{}, err
@@ -27,7 +27,7 @@ func (s *Service) SendEvent(ctx context.Context, actor *identity.Actor, in loci.
 	}
 	in.Content, in.Metadata = redacted(in.Content), redactedMetadata(in.Metadata)
 	byModel := s.extracts(in)
-	drawn, length, err := s.draw(ctx, actor, in)
+	statements, length, err := s.newStatements(ctx, actor, in)
 	if err != nil {
 		return loci.ReceivedEvent{}, err
 	}
@@ -58,8 +58,9 @@ func (s *Service) SendEvent(ctx context.Context, actor *identity.Actor, in loci.
 			if out.Event, err = x.AddEvent(e); err != nil {
 				return out, err
 			}
-			sources := drawnSources(out.Event.EventID)[:extract.MaxStatements]
-			out.Candidates, err = s.keepDrawn(tx, x, policy.Mode, drawing{out.Event, compilerName, sources, drawn})
+			sources := candidateSources(out.Event.EventID)[:extract.MaxStatements]
+			out.Candidates, err = s.keepStatements(tx, x, policy.Mode, eventStatements{out.Event, compilerName,
+				sources, statements})
 			out.Candidate = firstCandidate(out.Candidates)
 			if err == nil && byModel && length >= policy.MinLength {
 				err = tx.AddJob(extractEvent, out.Event.ID)
@@ -79,7 +80,7 @@ func newEvent(tx *store.Tx, x *store.Session, in loci.SendEvent) sessiondb.Event
 func repeatedEvent(x *store.Session, out loci.ReceivedEvent, err error) (loci.ReceivedEvent, error) {
 	if err == nil {
 		out.Duplicate = true
-		out.Candidates, err = x.CandidatesFrom(drawnSources(out.Event.EventID))
+		out.Candidates, err = x.CandidatesFrom(candidateSources(out.Event.EventID))
 	}
 	out.Candidate = firstCandidate(out.Candidates)
 	return out, err
@@ -92,9 +93,9 @@ func firstCandidate(list []loci.Candidate) *loci.Candidate {
 	return &list[0]
 }
 
-// drawnSources returns the sources of the candidates that are drawn from an event: the first are drawn by rules, and
-// the others by the language model.
-func drawnSources(eventID string) []string {
+// candidateSources returns the sources of the candidates that are extracted from an event: the first are extracted by
+// rules, and the others by the language model.
+func candidateSources(eventID string) []string {
 	sources := []string{eventID}
 	for n := 2; n <= 2*extract.MaxStatements; n++ {
 		sources = append(sources, fmt.Sprintf("%s#%d", eventID, n))
@@ -156,10 +157,10 @@ func excludes(p loci.Policy, m loci.Metadata) bool {
 	return false
 }
 
-// draw returns the statements of an event that are not known yet, and the length of its turn. It runs before the
-// transaction that stores the event, because other writers wait for that one.
-func (s *Service) draw(ctx context.Context, actor *identity.Actor, in loci.SendEvent) (list []extract.Statement,
-	length int, err error) {
+// newStatements returns the statements of an event that are not known yet, and the length of its turn. It runs before
+// the transaction that stores the event, because other writers wait for that one.
+func (s *Service) newStatements(ctx context.Context, actor *identity.Actor,
+	in loci.SendEvent) (list []extract.Statement, length int, err error) {
 	if in.Type != loci.EventPrompt && in.Type != loci.EventResponse || in.Content == "" {
 		return nil, 0, nil
 	}
@@ -184,15 +185,15 @@ func (s *Service) draw(ctx context.Context, actor *identity.Actor, in loci.SendE
 	}
 	turn.SaidOn = cmp.Or(in.OccurredAt, s.Store.Now()).Std()
 	length = lengthOf(turn)
-	list = drawFrom(turn, in.Type, policy.MinLength)
+	list = extractFrom(turn, in.Type, policy.MinLength)
 	if len(list) > 0 {
 		list, err = s.withoutKnown(ctx, plain, view, list)
 	}
 	return list, length, err
 }
 
-// isNewEvent reports whether an event is not stored yet, and of the adapter of its session. Others cost no drawing. The
-// state of the session may change until the event is stored, so it does not count here.
+// isNewEvent reports whether an event is not stored yet, and of the adapter of its session. Others cost no extraction.
+// The state of the session may change until the event is stored, so it does not count here.
 func isNewEvent(v *store.SessionView, in loci.SendEvent) (bool, error) {
 	if v.Adapter != in.Adapter {
 		return false, nil
@@ -221,8 +222,8 @@ func readTurn(v *store.SessionView, in loci.SendEvent) (t extract.Turn, err erro
 	return t, err
 }
 
-// drawFrom draws from the prompt where it is long enough alone, and otherwise with its answer.
-func drawFrom(t extract.Turn, of loci.EventType, minLength int) []extract.Statement {
+// extractFrom extracts from the prompt where it is long enough alone, and otherwise with its answer.
+func extractFrom(t extract.Turn, of loci.EventType, minLength int) []extract.Statement {
 	prompt := utf8.RuneCountInString(t.Prompt)
 	switch {
 	case of == loci.EventPrompt && prompt >= minLength:

@@ -25,7 +25,7 @@ func send(t *testing.T, w *conformance.World, session loci.ID, id string, of loc
 
 const decision = "We decided: staging runs on basalt from now on."
 
-func TestEventDrawsCandidateOnce(t *testing.T) {
+func TestEventExtractsCandidateOnce(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
 		s := automatic(t, w, w.Atlas(t, "Shelf"), loci.SetPolicy{})
@@ -47,7 +47,7 @@ func TestEventDrawsCandidateOnce(t *testing.T) {
 	})
 }
 
-func TestDrawnCandidateNamesUnitOfItsKey(t *testing.T) {
+func TestExtractedCandidateNamesUnitOfItsKey(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
 		s := automatic(t, w, w.Atlas(t, "Shelf"), loci.SetPolicy{})
@@ -60,7 +60,7 @@ func TestDrawnCandidateNamesUnitOfItsKey(t *testing.T) {
 	})
 }
 
-func TestDismissedStatementIsNotDrawnAgain(t *testing.T) {
+func TestDismissedStatementIsNotExtractedAgain(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, conformance.Options{})
 	s := automatic(t, w, w.Atlas(t, "Shelf"), loci.SetPolicy{})
@@ -68,7 +68,7 @@ func TestDismissedStatementIsNotDrawnAgain(t *testing.T) {
 	mustCall(t, w, byAnn, service.SessionModerate, loci.ModerateCandidate{SessionID: s.ID, CandidateID: c.ID,
 		Action: loci.ModerationDismiss})
 	if again := send(t, w, s.ID, "2", loci.EventPrompt, decision).Candidate; again != nil {
-		t.Errorf("drawn again: %+v", again)
+		t.Errorf("extracted again: %+v", again)
 	}
 }
 
@@ -79,7 +79,7 @@ func TestStatementKnownInAtlasIsDropped(t *testing.T) {
 		w.Memory(t, shelf, "# Hosts\nProduction runs on granite. Staging runs on basalt.")
 		s := automatic(t, w, shelf, loci.SetPolicy{})
 		if c := send(t, w, s.ID, "1", loci.EventPrompt, decision).Candidate; c != nil {
-			t.Errorf("a known statement is drawn: %+v", c)
+			t.Errorf("a known statement is extracted: %+v", c)
 		}
 		if c := send(t, w, s.ID, "2", loci.EventPrompt,
 			"We decided: staging runs on marble from now on.").Candidate; c == nil {
@@ -98,7 +98,7 @@ func TestQuotedContextIsNotCapturedBack(t *testing.T) {
 	mustCall(t, w, byAnn, service.MemoryDelete, loci.DeleteMemory{MemoryID: m}) // so that nothing is known
 	text := context.Markdown + "\n\nWhere does staging run?"
 	if c := send(t, w, s.ID, "1", loci.EventPrompt, text).Candidate; c != nil {
-		t.Errorf("injected context is drawn: %+v", c)
+		t.Errorf("injected context is extracted: %+v", c)
 	}
 }
 
@@ -139,12 +139,12 @@ func TestPolicyDecidesWhatIsKept(t *testing.T) {
 }
 
 // The turn of an agreement is short, and a policy has no minimum unless it states one.
-func TestShortAgreementDrawsProposal(t *testing.T) {
+func TestShortAgreementExtractsProposal(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, conformance.Options{})
 	s := automatic(t, w, w.Atlas(t, "Shelf"), loci.SetPolicy{})
 	if c := send(t, w, s.ID, "1", loci.EventResponse, "I suggest that we store tides in feet.").Candidate; c != nil {
-		t.Errorf("a proposal is drawn: %+v", c)
+		t.Errorf("a proposal is extracted: %+v", c)
 	}
 	if c := send(t, w, s.ID, "2", loci.EventPrompt, "yes, do that").Candidate; c == nil ||
 		!strings.Contains(c.Content, "tides in feet") {
@@ -222,7 +222,7 @@ func TestMetadataIsRedactedByTheNamesAroundIt(t *testing.T) {
 	})
 }
 
-func TestEventWhoseIDResemblesASourceDrawsItsOwn(t *testing.T) {
+func TestEventWhoseIDResemblesASourceExtractsItsOwn(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, conformance.Options{})
 	s := automatic(t, w, w.Atlas(t, "Shelf"), loci.SetPolicy{})

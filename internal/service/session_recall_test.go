@@ -74,8 +74,8 @@ type recall struct {
 	n     int
 }
 
-// turn runs a session with one turn, whose prompt quotes what is known. It returns what is drawn.
-func (r *recall) turn(prompt, answer string) (drawn []loci.Candidate) {
+// turn runs a session with one turn, whose prompt quotes what is known. It returns what is extracted.
+func (r *recall) turn(prompt, answer string) (extracted []loci.Candidate) {
 	r.t.Helper()
 	r.n++
 	s := mustCall(r.t, r.w, conformance.CallerMember, service.SessionStart, loci.StartSession{Task: "Go on",
@@ -84,20 +84,20 @@ func (r *recall) turn(prompt, answer string) (drawn []loci.Candidate) {
 		got := mustCall(r.t, r.w, conformance.CallerMember, service.SessionEvent, loci.SendEvent{
 			SessionID: s.Session.ID, Adapter: "claude", EventID: loci.ExternalID(fmt.Sprint(kind, r.n)), Type: kind,
 			UnitKey: "turn", Content: loci.EventContent(text)})
-		drawn = append(drawn, got.Candidates...)
+		extracted = append(extracted, got.Candidates...)
 	}
 	send(loci.EventPrompt, s.Context.Markdown+"\n\n"+prompt)
 	if answer != "" {
 		send(loci.EventResponse, answer+"\n\nFor reference:\n\n"+s.Context.Markdown)
 	}
-	return drawn
+	return extracted
 }
 
 const recallQuestion = "Where do we stand with staging, its database, the tests and the key?"
 
-// TestRecalledStatementsAreDrawnOnce repeats what is known for 100 sessions: no candidate comes after the first. In an
-// atlas where nothing is known each of the same answers draws one.
-func TestRecalledStatementsAreDrawnOnce(t *testing.T) {
+// TestRecalledStatementsAreExtractedOnce repeats what is known for 100 sessions: no candidate comes after the first. In
+// an atlas where nothing is known each of the same answers extracts one.
+func TestRecalledStatementsAreExtractedOnce(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
 		enableAutomatic(t, w, loci.ModeCandidates)
@@ -108,22 +108,22 @@ func TestRecalledStatementsAreDrawnOnce(t *testing.T) {
 				rounds = 100
 			}
 			for _, x := range recalled {
-				drawn := r.turn(x.statement, "Noted.")
-				if len(drawn) != 1 {
-					t.Fatalf("%q draws %+v", x.statement, drawn)
+				extracted := r.turn(x.statement, "Noted.")
+				if len(extracted) != 1 {
+					t.Fatalf("%q extracts %+v", x.statement, extracted)
 				}
-				decide(t, w, drawn[0], fate)
+				decide(t, w, extracted[0], fate)
 			}
 			for n := range rounds {
 				answers := recalled[n%len(recalled)].answers
 				answer := answers[n/len(recalled)%len(answers)]
-				if drawn := r.turn(recallQuestion, answer); len(drawn) > 0 {
-					t.Errorf("%s: %q draws %q", fate, answer, drawn[0].Content)
+				if extracted := r.turn(recallQuestion, answer); len(extracted) > 0 {
+					t.Errorf("%s: %q extracts %q", fate, answer, extracted[0].Content)
 				}
 			}
 			for _, text := range newFacts {
-				if drawn := r.turn(text, ""); len(drawn) != 1 {
-					t.Errorf("%s: %q draws %+v", fate, text, drawn)
+				if extracted := r.turn(text, ""); len(extracted) != 1 {
+					t.Errorf("%s: %q extracts %+v", fate, text, extracted)
 				}
 			}
 		}
@@ -131,7 +131,7 @@ func TestRecalledStatementsAreDrawnOnce(t *testing.T) {
 			for i, answer := range x.answers {
 				r := &recall{t: t, w: w, atlas: w.Atlas(t, fmt.Sprint("Empty ", n, i))}
 				if len(r.turn(recallQuestion, answer)) == 0 {
-					t.Errorf("draws nothing where nothing is known: %q", answer)
+					t.Errorf("extracts nothing where nothing is known: %q", answer)
 				}
 			}
 		}

@@ -50,7 +50,7 @@ func TestReaderSkipsLinesThatAreTooLong(t *testing.T) {
 	}
 }
 
-func TestReaderDrawsNothingFromTurnsWithLoss(t *testing.T) {
+func TestReaderExtractsNothingFromTurnsWithLoss(t *testing.T) {
 	t.Parallel()
 	c := newConversation().play(opened + asks(2, "old") + says("old"))
 	c.Lost()
@@ -96,7 +96,7 @@ func TestReaderMemoryIsBounded(t *testing.T) { //nolint:paralleltest // it measu
 	}
 }
 
-// FuzzReader feeds any bytes to both sides. The marked texts of tools must never be drawn.
+// FuzzReader feeds any bytes to both sides. The marked texts of tools must never be extracted.
 func FuzzReader(f *testing.F) {
 	const mark = "TOOL-OUTPUT"
 	f.Add([]byte(opened+asks(2, "use basalt")+says("done")+stops(2, "end_turn")), 7)
@@ -129,8 +129,8 @@ func FuzzReader(f *testing.F) {
 	})
 }
 
-// FuzzConversation plays messages in any order. No text but those of the user and the agent is drawn, and nothing from
-// the turns that are canceled or come while the session is loaded.
+// FuzzConversation plays messages in any order. No text but those of the user and the agent is extracted, and nothing
+// from the turns that are canceled or come while the session is loaded.
 func FuzzConversation(f *testing.F) {
 	messages := []string{opened, asks(2, "asked"), asks(3, "asked"), says("said"), tool,
 		shows("tool_call_update", "no"), shows("agent_thought_chunk", "no"), shows("plan", "no"),
@@ -143,7 +143,7 @@ func FuzzConversation(f *testing.F) {
 	f.Fuzz(func(t *testing.T, steps []byte) {
 		c, loading := newConversation(), false
 		for _, step := range steps {
-			m, drawn := messages[int(step)%len(messages)], len(c.events)
+			m, extracted := messages[int(step)%len(messages)], len(c.events)
 			if m == "lost" {
 				c.Lost()
 				c.play("<\n>\n")
@@ -152,7 +152,7 @@ func FuzzConversation(f *testing.F) {
 			}
 			c.play(m)
 			loading = loading && m != loaded || m == loads
-			if n := len(c.events) - drawn; n > 2 || n > 0 && (loading || !strings.Contains(m, "stopReason")) {
+			if n := len(c.events) - extracted; n > 2 || n > 0 && (loading || !strings.Contains(m, "stopReason")) {
 				t.Fatalf("%d events at %s", n, m)
 			}
 		}

@@ -11,7 +11,7 @@ import (
 	"github.com/loci-memory/loci/internal/capture"
 )
 
-// A Reader draws events from a conversation. It is for one goroutine.
+// A Reader extracts events from a conversation. It is for one goroutine.
 type Reader struct {
 	emit       func([]capture.Event)
 	agent      string // its name
@@ -29,7 +29,7 @@ func NewReader(emit func([]capture.Event)) *Reader {
 
 // FromClient reads bytes of the client.
 func (r *Reader) FromClient(data []byte) {
-	// of a prompt that is too long, nothing is drawn: its response is not known
+	// of a prompt that is too long, nothing is extracted: its response is not known
 	r.fromClient.add(data, r.readClient, func() {})
 }
 
@@ -42,7 +42,7 @@ func (r *Reader) FromAgent(data []byte) {
 	})
 }
 
-// Lost reports that bytes are missing. Nothing is drawn from turns that are open here.
+// Lost reports that bytes are missing. Nothing is extracted from turns that are open here.
 func (r *Reader) Lost() {
 	r.fromClient.drop()
 	r.fromAgent.drop()
@@ -96,7 +96,7 @@ func (r *Reader) load(q *request, p params) {
 	r.track(q)
 }
 
-// prompt begins a turn. Nothing is drawn from one of an unknown session.
+// prompt begins a turn. Nothing is extracted from one of an unknown session.
 func (r *Reader) prompt(q *request, p params) {
 	s := q.session
 	if s == nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/loci-memory/loci/internal/capture"
 )
 
-// A conversation feeds a reader and keeps what it draws.
+// A conversation feeds a reader and keeps what it extracts.
 type conversation struct {
 	*Reader
 	events []capture.Event
@@ -83,7 +83,7 @@ const (
 	>{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"s"}}`
 )
 
-func TestReaderDrawsPromptAndFinalAnswer(t *testing.T) {
+func TestReaderExtractsPromptAndFinalAnswer(t *testing.T) {
 	t.Parallel()
 	both := []string{"prompt: use basalt", "response: done"}
 	prompt := both[:1]
@@ -206,7 +206,7 @@ func recorded(t *testing.T) string {
 	return lines.String()
 }
 
-func TestReaderDrawsOneTurnFromRecordedConversation(t *testing.T) {
+func TestReaderExtractsOneTurnFromRecordedConversation(t *testing.T) {
 	t.Parallel()
 	want := []string{"prompt: say hello with the tool", "response: All done: the tool said hello."}
 	c := newConversation().play(recorded(t))

@@ -58,7 +58,7 @@ type turn struct {
 	number int
 	prompt string
 	at     loci.Time
-	// dropped marks a turn from which nothing is drawn.
+	// dropped marks a turn from which nothing is extracted.
 	dropped bool
 }
 
@@ -102,7 +102,7 @@ func (r *Reader) track(q *request) {
 	r.requests = append(r.requests, q)
 }
 
-// forget removes a request without its response. Its output would pass for that of another turn: none is drawn.
+// forget removes a request without its response. Its output would pass for that of another turn: none is extracted.
 func (r *Reader) forget(key string) {
 	if q := r.take(key); q != nil && q.session != nil {
 		r.dropTurns(q.session)

@@ -13,7 +13,7 @@ const (
 	stopRefusal         = "refusal"
 )
 
-// finish draws the events of a turn. An answer that was cut off or refused is not drawn.
+// finish extracts the events of a turn. An answer that was cut off or refused is not extracted.
 func (r *Reader) finish(q *request, reason string) {
 	s, t, said := q.session, q.turn, ""
 	if next := r.running(s); next == nil || next.turn.number > t.number { // it was the running turn

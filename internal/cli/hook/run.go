@@ -24,7 +24,8 @@ const (
 	slack    = 100 * time.Millisecond
 	// grace is what a call may take to notice that its time is up.
 	grace = 10 * time.Millisecond
-	// readTime is how long an agent may take to write its payload, and parseTime bounds the drawing of events from it.
+	// readTime is how long an agent may take to write its payload, and parseTime bounds the extraction of events from
+	// it.
 	readTime  = 5 * time.Second
 	parseTime = time.Second
 	// contextTokens bounds what an agent is given at the start of a session.

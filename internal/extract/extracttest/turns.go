@@ -19,7 +19,7 @@ var Development = []string{"blind_development.jsonl", "turns.jsonl"}
 type Label struct {
 	Type string `json:"type"`
 	From string `json:"from"` // prompt or response
-	Key  string `json:"key"`  // the text that the drawn statement contains
+	Key  string `json:"key"`  // the text that the extracted statement contains
 }
 
 // A Turn is a labelled turn. Previous is the answer before the prompt.

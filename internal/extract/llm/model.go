@@ -63,8 +63,8 @@ func inputTokens(user string) int64 {
 	return int64(len(instruction)+len(user))/bytesPerToken + frameTokens
 }
 
-// Draw draws from a turn within a number of tokens. A call that may have run, and has no count, used all of them.
-func (m *Model) Draw(ctx context.Context, t extract.Turn,
+// Extract extracts from a turn within a number of tokens. A call that may have run, and has no count, used all of them.
+func (m *Model) Extract(ctx context.Context, t extract.Turn,
 	tokens int64) (list []extract.Statement, used int64, err error) {
 	user := data(t)
 	body, err := m.complete(ctx, user, max(tokens-inputTokens(user), 1))

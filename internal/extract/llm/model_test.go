@@ -57,7 +57,7 @@ func TestModelUsesNameOfLimitThatServiceAccepts(t *testing.T) {
 		io.WriteString(w, empty)
 	})
 	for range 2 {
-		if _, used, err := m.Draw(t.Context(), extract.Turn{Response: "x"}, 2000); err != nil || used != 7 {
+		if _, used, err := m.Extract(t.Context(), extract.Turn{Response: "x"}, 2000); err != nil || used != 7 {
 			t.Fatal(used, err)
 		}
 	}
@@ -79,7 +79,7 @@ func TestModelStaysWithinReservedTokens(t *testing.T) {
 	if least >= most {
 		t.Errorf("%d to %d tokens", least, most)
 	}
-	if _, used, err := m.Draw(t.Context(), turn, least); err != nil || used != least {
+	if _, used, err := m.Extract(t.Context(), turn, least); err != nil || used != least {
 		t.Errorf("without a count it used %d tokens, not %d: %v", used, least, err)
 	}
 }
@@ -107,7 +107,7 @@ func TestErrorOfModelShowsNeitherKeyNorText(t *testing.T) {
 			}
 			m.client = openai.New(endpoint, testKey, 50*time.Millisecond, maxResponseBytes)
 		}
-		_, used, err := m.Draw(t.Context(), turn, 2000)
+		_, used, err := m.Extract(t.Context(), turn, 2000)
 		if err == nil || used != c.used || strings.Contains(err.Error(), "boiler") ||
 			strings.Contains(err.Error(), testKey) {
 			t.Errorf("%s: %d tokens, %v", name, used, err)

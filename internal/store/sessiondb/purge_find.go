@@ -16,7 +16,7 @@ type PurgedMemory struct {
 }
 
 // MemoryTraces are rows of sessions that hold the texts or the id of a memory. The sessions that it came from are
-// linked: all texts of their events go, because a statement that is drawn from some of them is reworded.
+// linked: all texts of their events go, because a statement that is extracted from some of them is reworded.
 type MemoryTraces struct {
 	memory      PurgedMemory
 	match       *textMatcher

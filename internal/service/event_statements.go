@@ -8,22 +8,22 @@ import (
 	"github.com/loci-memory/loci/internal/store"
 )
 
-// A drawing is what was drawn from an event, with the sources of its candidates.
-type drawing struct {
+// eventStatements are the statements that were extracted from an event, with the sources of their candidates.
+type eventStatements struct {
 	event    loci.SessionEvent
 	compiler string
 	sources  []string
 	list     []extract.Statement
 }
 
-// keepDrawn stores the drawn statements as candidates, or in the mode units as the memory of their unit.
-func (s *Service) keepDrawn(tx *store.Tx, x *store.Session, mode loci.PolicyMode,
-	d drawing) (out []loci.Candidate, err error) {
+// keepStatements stores the extracted statements as candidates, or in the mode units as the memory of their unit.
+func (s *Service) keepStatements(tx *store.Tx, x *store.Session, mode loci.PolicyMode,
+	d eventStatements) (out []loci.Candidate, err error) {
 	if len(d.list) == 0 {
 		return nil, nil
 	}
 	if mode == loci.ModeUnits {
-		return nil, drawIntoUnit(tx, x, d)
+		return nil, addToUnit(tx, x, d)
 	}
 	u, _, err := x.UnitByKey(d.event.UnitKey)
 	if err != nil {
@@ -62,9 +62,9 @@ const (
 	modelCompilerName = "loci-llm"
 )
 
-// drawIntoUnit adds statements to the memory of their unit, with a record of the compilation. A memory that somebody
+// addToUnit adds statements to the memory of their unit, with a record of the compilation. A memory that somebody
 // archived or replaced stays as it is.
-func drawIntoUnit(tx *store.Tx, x *store.Session, d drawing) error {
+func addToUnit(tx *store.Tx, x *store.Session, d eventStatements) error {
 	key := cmp.Or(d.event.UnitKey, defaultUnit)
 	u, found, err := x.UnitByKey(key)
 	if err != nil || !found && x.Counts.Units >= loci.MaxUnits {
