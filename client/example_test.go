@@ -32,6 +32,17 @@ func exampleServer() *httptest.Server {
 		w.WriteHeader(http.StatusNotFound)
 		_, _ = io.WriteString(w, `{"ok":false,"error":"not_found","code":"not_found","message":"There is none."}`)
 	})
+	mux.HandleFunc("POST /v1/memories/search", func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `{"ok":true,"memories":[{"title":"The cat is called Ada.","score":2.5}]}`)
+	})
+	mux.HandleFunc("PATCH /v1/memories/{memoryId}", func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("If-Match") != `"2"` {
+			w.WriteHeader(http.StatusPreconditionFailed)
+			_, _ = io.WriteString(w, `{"ok":false,"error":"version_conflict","code":"version_conflict","message":"Read again."}`)
+			return
+		}
+		_, _ = io.WriteString(w, `{"ok":true,"memory":{"title":"The cat is called Ada.","version":3}}`)
+	})
 	mux.HandleFunc("GET /v1/agent-messages/events", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		_, _ = io.WriteString(w, "event: ready\ndata: {\"ok\":true,\"agentId\":\"agt_1\",\"unread\":"+
@@ -53,6 +64,54 @@ func ExampleClient_MemoryCreate() {
 	}
 	fmt.Println(made.Memory.Title, made.Memory.Version)
 	// Output: The cat is called Ada. 1
+}
+
+func ExampleClient_MemorySearch() {
+	server := exampleServer()
+	defer server.Close()
+	c, err := client.New(server.URL, client.WithKey("loci_live_..."))
+	if err != nil {
+		log.Fatal(err)
+	}
+	found, err := c.MemorySearch(context.Background(), loci.SearchMemories{Query: "cat", Mode: loci.ModeHybrid})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, m := range found.Memories {
+		fmt.Println(m.Title)
+	}
+	// Output: The cat is called Ada.
+}
+
+// A call that may have run is repeated with the same key: the server returns the stored answer.
+func ExampleIdempotencyKey() {
+	server := exampleServer()
+	defer server.Close()
+	c, err := client.New(server.URL, client.WithKey("loci_live_..."))
+	if err != nil {
+		log.Fatal(err)
+	}
+	made, err := c.MemoryCreate(context.Background(), loci.CreateMemory{Content: "The cat is called Ada."},
+		client.IdempotencyKey("note-17"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(made.Memory.Version)
+	// Output: 1
+}
+
+// A change with the entity tag of a version that is not the present one changes nothing.
+func ExampleIfMatch() {
+	server := exampleServer()
+	defer server.Close()
+	c, err := client.New(server.URL, client.WithKey("loci_live_..."))
+	if err != nil {
+		log.Fatal(err)
+	}
+	change := loci.UpdateMemory{MemoryID: "01890a5d-ac96-774b-bcce-b302099a8057", Type: loci.TypeFact}
+	_, err = c.MemoryUpdate(context.Background(), change, client.IfMatch(`"1"`))
+	fmt.Println(loci.Is(err, loci.CodeVersionConflict))
+	// Output: true
 }
 
 func ExampleClient_AgentEvents() {
