@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -18,6 +19,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/auth"
+	"github.com/loci-memory/loci/internal/extract"
 	"github.com/loci-memory/loci/internal/files"
 	"github.com/loci-memory/loci/internal/filetoken"
 	"github.com/loci-memory/loci/internal/httpapi"
@@ -30,125 +32,169 @@ import (
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/vector"
 	"github.com/loci-memory/loci/internal/web"
 )
 
 // Serve runs a server until ctx ends. Messages for people go to console, the log to logs.
-func Serve(ctx context.Context, s Settings, console, logs io.Writer) (err error) {
+func Serve(ctx context.Context, s Settings, console, logs io.Writer) error {
 	log, flush := NewLog(logs, s.LogLevel)
-	defer flush()
-	if s.deprecations, err = s.readDeprecations(); err != nil {
-		return err
+	x := &instance{Settings: s, log: log, closers: []func(){flush}}
+	defer x.close()
+	for _, step := range []func(context.Context) error{x.prepare, x.open, x.wire, x.start} {
+		if err := step(ctx); err != nil {
+			return err
+		}
 	}
-	database, err := sqldb.FileDescriptors(s.DB)
-	if err != nil {
-		return err
-	}
-	descriptors, err := listen.NewFileBudget(database)
-	if err != nil {
-		return err
-	}
-	warnings, err := s.ensureDataDir()
-	if err != nil {
-		return err
-	}
-	unlock, err := s.lock()
-	if err != nil {
-		return err
-	}
-	defer unlock()
-	model, previous, err := s.embedder()
-	if err != nil {
-		return err
-	}
-	extractor, err := s.extractor()
-	if err != nil {
-		return err
-	}
-	bucket, err := s.openBucket()
-	if err != nil {
-		return err
-	}
-	// An address in use must not leave a new database behind. While a migration runs, nobody listens.
-	listener, err := listen.TCP(ctx, s.Listen, "listen")
-	if err != nil {
-		return err
-	}
-	listener.Close()
-	st, err := s.openStore(ctx, store.Options{Log: log, Embedder: model})
-	if err != nil {
-		return err
-	}
-	defer st.Close()
-	if listener, err = listen.TCP(ctx, s.Listen, "listen"); err != nil {
-		return err
-	}
-	defer listener.Close()
-	urls := []string{s.PublicURL}
-	if s.PublicURL == "" {
-		urls = listen.URLs(listener.Addr())
-	}
-	s.inferredURL = s.PublicURL == ""
-	s.PublicURL = urls[0]
-	if w := s.movedFilesWarning(ctx, st); w != "" {
-		warnings = append(warnings, w)
-	}
-	if err := s.save(ctx, st); err != nil { // a full disk, which still answers reads
-		warnings = append(warnings, "loci admin does not learn the plans and the address of this server: "+err.Error())
-	}
-	if !httpapi.IsSecureURL(s.PublicURL) {
-		warnings = append(warnings, plainHTTPWarning)
-	}
-	if s.Mail != nil && s.inferredURL {
-		warnings = append(warnings, "links in mails begin with "+s.PublicURL+": set LOCI_PUBLIC_URL to the address "+
-			"that people use")
-	}
-	if w := descriptors.Warning(); w != "" {
-		warnings = append(warnings, w)
-	}
-	fileStore := &bucketCheck{bucket: bucket, log: log}
-	var svc *service.Service
-	gate := auth.NewGate(st, auth.Options{Rate: s.RateLimit, Burst: s.RateBurst,
-		FreeOperation: service.AccountStatus.Name, Clock: s.clock(), Log: log, Shared: s.DB != "",
-		VerifyFileToken: func(ctx context.Context, token string) (filetoken.Holder, error) {
-			return svc.VerifyFileToken(ctx, token)
-		}})
-	defer gate.Close()
-	svc = service.New(service.Options{Store: st, Embedder: model, PreviousEmbedder: previous,
-		Clock: s.clock(), Registration: s.Registration, SignInLimit: s.SignInLimit, PublicURL: s.PublicURL,
-		UsedOperations: gate.Used, SendMail: s.sendMail(), Extractor: extractor, DailyTokens: s.LLMDailyTokens,
-		Heartbeat: s.Heartbeat, Bucket: bucket, MaxFile: s.MaxFile, BucketDown: fileStore.down})
-	ready := &readiness{check: st.Ping, damage: seenDamage, log: log, draining: ctx.Done()}
-	m := newMetrics(st, ready)
-	m.registry.MustRegister(fileStore.gauge(), prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "loci_streams",
-		Help: "Agents that listen to their messages, by the number of their streams."},
-		func() float64 { return float64(svc.Dispatcher().Streams()) }))
-	if extractor != nil {
-		m.registry.MustRegister(extractionCollector{st, svc, ready})
-	}
-	host := &op.Host{Service: svc, Admit: gate.Admit, Identify: gate.Identify, Charge: gate.Charge, Closing: ctx,
-		Log: log, Observe: m.observe}
-	stopMetrics, err := m.listen(ctx, s.MetricsListen, log)
-	if err != nil {
-		return fmt.Errorf("metrics: %w", err)
-	}
-	defer stopMetrics()
-	jobs := newJobs(st, svc.Dispatcher(), gate, m, log)
-	jobs.Add(job.Job{Name: "check_files", Every: bucketInterval, Run: fileStore.checkOnce})()
-	jobs.Start(context.WithoutCancel(ctx)) // while the last calls are answered, too
-	defer jobs.Stop()
-	st.Jobs().Start(context.WithoutCancel(ctx))
-	for _, w := range warnings {
+	for _, w := range x.warnings {
 		log.Warn(w)
 	}
-	if err := printBanner(ctx, console, svc, listener, urls, warnings); err != nil {
+	if err := printBanner(ctx, console, x.service, x.listener, x.urls, x.warnings); err != nil {
 		return err
 	}
 	if s.onReady != nil {
-		s.onReady(s.PublicURL)
+		s.onReady(x.PublicURL)
 	}
-	return listen.Serve(ctx, s.drained(ctx, log), listener, descriptors.Connections(),
-		s.handler(st, host, svc, gate, descriptors.Transfers(), log), log)
+	return listen.Serve(ctx, s.drained(ctx, log), x.listener, x.descriptors.Connections(),
+		x.handler(x.store, x.host, x.service, x.gate, x.descriptors.Transfers(), log), log)
+}
+
+// An instance is a server that starts, with its parts.
+type instance struct {
+	Settings
+	log         *slog.Logger
+	warnings    []string // for the operator
+	descriptors listen.FileBudget
+	model       vector.Embedder
+	previous    vector.Embedder
+	extractor   extract.Model
+	files       *bucketCheck
+	store       *store.Store
+	listener    net.Listener
+	urls        []string // under which people reach it
+	gate        *auth.Gate
+	service     *service.Service
+	metrics     *metrics
+	host        *op.Host
+	closers     []func() // of the parts, in the order of their opening
+}
+
+// close closes the parts, the last one first.
+func (x *instance) close() {
+	for _, f := range slices.Backward(x.closers) {
+		f()
+	}
+}
+
+// prepare reads what the settings name, and locks the data folder.
+func (x *instance) prepare(context.Context) (err error) {
+	if x.deprecations, err = x.readDeprecations(); err != nil {
+		return err
+	}
+	database, err := sqldb.FileDescriptors(x.DB)
+	if err != nil {
+		return err
+	}
+	if x.descriptors, err = listen.NewFileBudget(database); err != nil {
+		return err
+	}
+	if x.warnings, err = x.ensureDataDir(); err != nil {
+		return err
+	}
+	unlock, err := x.lock()
+	if err != nil {
+		return err
+	}
+	x.closers = append(x.closers, unlock)
+	if x.model, x.previous, err = x.embedder(); err != nil {
+		return err
+	}
+	if x.extractor, err = x.Settings.extractor(); err != nil {
+		return err
+	}
+	bucket, err := x.openBucket()
+	x.files = &bucketCheck{bucket: bucket, log: x.log}
+	return err
+}
+
+// open opens database and listener. An address in use must not leave a new database behind, so it is tried before. While
+// a migration runs, nobody listens.
+func (x *instance) open(ctx context.Context) (err error) {
+	if x.listener, err = listen.TCP(ctx, x.Listen, "listen"); err != nil {
+		return err
+	}
+	x.listener.Close()
+	if x.store, err = x.openStore(ctx, store.Options{Log: x.log, Embedder: x.model}); err != nil {
+		return err
+	}
+	x.closers = append(x.closers, func() { x.store.Close() })
+	if x.listener, err = listen.TCP(ctx, x.Listen, "listen"); err != nil {
+		return err
+	}
+	x.closers = append(x.closers, func() { x.listener.Close() })
+	if x.urls = []string{x.PublicURL}; x.PublicURL == "" {
+		x.urls = listen.URLs(x.listener.Addr())
+	}
+	x.inferredURL, x.PublicURL = x.PublicURL == "", x.urls[0]
+	x.warn(ctx)
+	return nil
+}
+
+// warn collects what the operator should know, and saves what loci admin must.
+func (x *instance) warn(ctx context.Context) {
+	add := func(condition bool, text string) {
+		if condition {
+			x.warnings = append(x.warnings, text)
+		}
+	}
+	moved := x.movedFilesWarning(ctx, x.store)
+	add(moved != "", moved)
+	if err := x.save(ctx, x.store); err != nil { // a full disk, which still answers reads
+		add(true, "loci admin does not learn the plans and the address of this server: "+err.Error())
+	}
+	add(!httpapi.IsSecureURL(x.PublicURL), plainHTTPWarning)
+	add(x.Mail != nil && x.inferredURL, "links in mails begin with "+x.PublicURL+": set LOCI_PUBLIC_URL to the address "+
+		"that people use")
+	add(x.descriptors.Warning() != "", x.descriptors.Warning())
+}
+
+// wire makes the service and its gate.
+func (x *instance) wire(ctx context.Context) error {
+	x.gate = auth.NewGate(x.store, auth.Options{Rate: x.RateLimit, Burst: x.RateBurst,
+		FreeOperation: service.AccountStatus.Name, Clock: x.clock(), Log: x.log, Shared: x.DB != "",
+		VerifyFileToken: func(ctx context.Context, token string) (filetoken.Holder, error) {
+			return x.service.VerifyFileToken(ctx, token)
+		}})
+	x.closers = append(x.closers, x.gate.Close)
+	x.service = service.New(service.Options{Store: x.store, Embedder: x.model, PreviousEmbedder: x.previous,
+		Clock: x.clock(), Registration: x.Registration, SignInLimit: x.SignInLimit, PublicURL: x.PublicURL,
+		UsedOperations: x.gate.Used, SendMail: x.sendMail(), Extractor: x.extractor, DailyTokens: x.LLMDailyTokens,
+		Heartbeat: x.Heartbeat, Bucket: x.files.bucket, MaxFile: x.MaxFile, BucketDown: x.files.down})
+	ready := &readiness{check: x.store.Ping, damage: seenDamage, log: x.log, draining: ctx.Done()}
+	x.metrics = newMetrics(x.store, ready)
+	x.metrics.registry.MustRegister(x.files.gauge(), prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "loci_streams",
+		Help: "Agents that listen to their messages, by the number of their streams."},
+		func() float64 { return float64(x.service.Dispatcher().Streams()) }))
+	if x.extractor != nil {
+		x.metrics.registry.MustRegister(extractionCollector{x.store, x.service, ready})
+	}
+	x.host = &op.Host{Service: x.service, Admit: x.gate.Admit, Identify: x.gate.Identify, Charge: x.gate.Charge,
+		Closing: ctx, Log: x.log, Observe: x.metrics.observe}
+	return nil
+}
+
+// start starts the metrics listener and the jobs, which also run while the last calls are answered.
+func (x *instance) start(ctx context.Context) error {
+	stopMetrics, err := x.metrics.listen(ctx, x.MetricsListen, x.log)
+	if err != nil {
+		return fmt.Errorf("metrics: %w", err)
+	}
+	jobs := newJobs(x.store, x.service.Dispatcher(), x.gate, x.metrics, x.log)
+	jobs.Add(job.Job{Name: "check_files", Every: bucketInterval, Run: x.files.checkOnce})()
+	jobs.Start(context.WithoutCancel(ctx))
+	x.closers = append(x.closers, stopMetrics, jobs.Stop)
+	x.store.Jobs().Start(context.WithoutCancel(ctx))
+	return nil
 }
 
 // drained returns a context that ends when the drain is over, which begins with the end of ctx.
