@@ -117,8 +117,8 @@ func (x *instance) prepare(context.Context) (err error) {
 	return err
 }
 
-// open opens database and listener. An address in use must not leave a new database behind, so it is tried before. While
-// a migration runs, nobody listens.
+// open opens database and listener. An address in use must not leave a new database behind, so it is tried before.
+// While a migration runs, nobody listens.
 func (x *instance) open(ctx context.Context) (err error) {
 	if x.listener, err = listen.TCP(ctx, x.Listen, "listen"); err != nil {
 		return err
@@ -153,8 +153,8 @@ func (x *instance) warn(ctx context.Context) {
 		add(true, "loci admin does not learn the plans and the address of this server: "+err.Error())
 	}
 	add(!httpapi.IsSecureURL(x.PublicURL), plainHTTPWarning)
-	add(x.Mail != nil && x.inferredURL, "links in mails begin with "+x.PublicURL+": set LOCI_PUBLIC_URL to the address "+
-		"that people use")
+	add(x.Mail != nil && x.inferredURL, "links in mails begin with "+x.PublicURL+": set LOCI_PUBLIC_URL to the "+
+		"address that people use")
 	add(x.descriptors.Warning() != "", x.descriptors.Warning())
 }
 
@@ -172,8 +172,8 @@ func (x *instance) wire(ctx context.Context) error {
 		Heartbeat: x.Heartbeat, Bucket: x.files.bucket, MaxFile: x.MaxFile, BucketDown: x.files.down})
 	ready := &readiness{check: x.store.Ping, damage: seenDamage, log: x.log, draining: ctx.Done()}
 	x.metrics = newMetrics(x.store, ready)
-	x.metrics.registry.MustRegister(x.files.gauge(), prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "loci_streams",
-		Help: "Agents that listen to their messages, by the number of their streams."},
+	x.metrics.registry.MustRegister(x.files.gauge(), prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "loci_streams", Help: "Agents that listen to their messages, by the number of their streams."},
 		func() float64 { return float64(x.service.Dispatcher().Streams()) }))
 	if x.extractor != nil {
 		x.metrics.registry.MustRegister(extractionCollector{x.store, x.service, ready})
