@@ -181,10 +181,11 @@ func TestFailedJobsAreRetriedLater(t *testing.T) {
 			t.Fatal(err)
 		}
 		waittest.Until(t, func() bool { return len(r.subjects()) == 2 })
-		waittest.Until(t, func() bool {
-			return slices.Equal(d.Query(t, `SELECT subject || ': ' || error FROM jobs`), []string{"late: attempt 1"})
-		})
 		for n, pause := range []time.Duration{5 * time.Second, 10 * time.Second} {
+			saved := []string{fmt.Sprint("late: attempt ", n+1)}
+			waittest.Until(t, func() bool {
+				return slices.Equal(d.Query(t, `SELECT subject || ': ' || error FROM jobs`), saved)
+			})
 			clock.advance(pause - time.Second)
 			r.runNext(t, q, db)
 			if got := len(r.subjects()); got != 2+n {
