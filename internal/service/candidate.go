@@ -150,7 +150,8 @@ func (s *Service) ModerateCandidate(ctx context.Context, actor *identity.Actor, 
 // compile makes the memory of a candidate.
 func compile(x *store.Session, c loci.Candidate) (*loci.Memory, error) {
 	m := memoryOf(x, c)
-	out, err := createOrReturn(x.Memories(), "", loci.NewMemory{Memory: m}, store.NewIndexEntry(m.Title, m.Content))
+	out, err := x.Memories().Create(loci.NewMemory{Memory: m}, store.NewIndexEntry(m.Title, m.Content),
+		store.CreatePolicy{})
 	return &out.Memory.Memory, err
 }
 
@@ -179,9 +180,6 @@ func withoutCredentials(m loci.Memory) loci.Memory {
 func ofSession(x *store.Session, m loci.Memory) loci.Memory {
 	m.CreatedBy, m.AgentID, m.SessionID = x.UserID, x.AgentID, x.ID
 	ensureTitle(&m)
-	if m.Type == "" {
-		m.Type = loci.TypeNote
-	}
 	return m
 }
 

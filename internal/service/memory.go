@@ -32,11 +32,14 @@ func (s *Service) CreateMemory(ctx context.Context, actor *identity.Actor,
 		if err = cmp.Or(err, prepared.err); err != nil {
 			return loci.CreatedMemory{}, err
 		}
-		out := loci.NewMemory{Memory: prepared.memory, Routing: routing}
-		if in.OnDuplicate == loci.OnDuplicateVersion && m.Source != nil && m.Source.URI != "" {
-			return upsertFromSource(a, in, out, prepared.entry)
+		if in.Type == "" {
+			prepared.memory.Type = "" // that of a memory from the same source, or the default
 		}
-		return createOrReturn(a, in.OnDuplicate, out, prepared.entry)
+		if in.Tags == nil {
+			prepared.memory.Tags = nil
+		}
+		return a.Create(loci.NewMemory{Memory: prepared.memory, Routing: routing}, prepared.entry,
+			store.CreatePolicy{OnDuplicate: in.OnDuplicate, ShowSimilar: true})
 	})
 }
 
@@ -107,72 +110,6 @@ func redactedMemory(policy loci.SecretsPolicy, in loci.CreateMemory) (loci.Memor
 		m.Title = checkedTitle(policy, in.Secrets, m.Title)
 	}
 	return m, err
-}
-
-// createOrReturn stores a memory, or returns an existing one with the same text.
-func createOrReturn(a *store.Atlas, onDuplicate loci.OnDuplicate, m loci.NewMemory,
-	e store.IndexEntry) (out loci.CreatedMemory, err error) {
-	if onDuplicate == loci.OnDuplicateReturn {
-		if err := a.Lock(m.Content); err != nil {
-			return out, err
-		}
-	}
-	equal, found, err := a.FindDuplicate(m.Content, e)
-	if err != nil {
-		return out, err
-	}
-	if found && onDuplicate == loci.OnDuplicateReturn {
-		m.Memory, m.Similar = equal, []loci.Similarity{}
-		return loci.ExistingMemory(m), nil
-	}
-	m.DuplicateOf = equal.ID
-	if m.Similar, err = a.FindSimilar(m.Content, e, equal.ID); err != nil {
-		return out, err
-	}
-	m.Memory, err = a.AddMemory(m.Memory, e)
-	return loci.CreatedMemory{Memory: m}, err
-}
-
-// upsertFromSource stores the text of a source again: an existing memory of
-// that source gets a new version if the text differs.
-func upsertFromSource(a *store.Atlas, in loci.CreateMemory, m loci.NewMemory,
-	e store.IndexEntry) (out loci.CreatedMemory, err error) {
-	if err := a.Lock(string(m.Source.Name) + "\n" + string(m.Source.URI)); err != nil {
-		return out, err
-	}
-	h, found, err := a.FindBySource(*m.Source)
-	if err != nil {
-		return out, err
-	}
-	if !found {
-		return createOrReturn(a, "", m, e)
-	}
-	next, entry := h.Record(), &e
-	if m.Similar, err = a.FindSimilar(m.Content, e, next.ID); err != nil {
-		return out, err
-	}
-	if next.Content != m.Content {
-		entry = setText(&next, m.Memory, e)
-		if in.Type != "" {
-			next.Type = in.Type
-		}
-		if in.Tags != nil {
-			next.Tags = m.Tags
-		}
-	}
-	m.Memory, err = h.Update(next, entry)
-	return loci.ExistingMemory(m), err
-}
-
-// setText gives a memory the content of m, and its title unless that is derived and the present one is given. It
-// returns e, the entry of the text of m, if that is the text of the memory then.
-func setText(next *loci.Memory, m loci.Memory, e store.IndexEntry) *store.IndexEntry {
-	next.Content = m.Content
-	if m.TitleDerived && !next.TitleDerived {
-		return nil
-	}
-	next.Title, next.TitleDerived = m.Title, m.TitleDerived
-	return &e
 }
 
 // resolveAtlas returns the atlas for a memory, and the reason.

@@ -77,12 +77,14 @@ func compilePending(tx *store.Tx, x *store.Session, entries map[[2]string]store.
 		if !ok {
 			entry = store.NewIndexEntry(m.Title, m.Content)
 		}
-		m, known, err := addUnlessKnown(x.Memories(), m, entry)
+		made, err := x.Memories().Create(loci.NewMemory{Memory: m}, entry,
+			store.CreatePolicy{OnDuplicate: loci.OnDuplicateReturn})
 		if err != nil {
 			return err
 		}
+		m = made.Memory.Memory
 		status, action := loci.CandidateCompiled, loci.ActionCompiled
-		if known {
+		if !made.Created() {
 			status, action = loci.CandidateDismissed, loci.ActionSkipped
 			out.Skipped = append(out.Skipped, loci.SkippedCandidate{CandidateID: c.ID, MemoryID: m.ID,
 				Reason: "An active memory of the atlas has the same content."})
@@ -95,20 +97,6 @@ func compilePending(tx *store.Tx, x *store.Session, entries map[[2]string]store.
 		}
 	}
 	return nil
-}
-
-// addUnlessKnown stores a memory, or returns the active memory of the atlas with equal content. It
-// does not look for similar memories, as createOrReturn does: no answer shows them.
-func addUnlessKnown(a *store.Atlas, m loci.Memory, e store.IndexEntry) (stored loci.Memory, known bool, err error) {
-	if err := a.Lock(m.Content); err != nil {
-		return m, false, err
-	}
-	stored, known, err = a.FindDuplicate(m.Content, e)
-	if err != nil || known {
-		return stored, known, err
-	}
-	stored, err = a.AddMemory(m, e)
-	return stored, false, err
 }
 
 // maxSnapshot bounds the snapshot of a session, in bytes.

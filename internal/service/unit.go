@@ -116,10 +116,7 @@ func storeUnit(tx *store.Tx, x *store.Session, u loci.Unit, m loci.Memory, e sto
 
 // addUnitMemory makes the memory of a unit.
 func addUnitMemory(x *store.Session, m loci.Memory, e store.IndexEntry) (loci.ID, error) {
-	if m.Tags == nil {
-		m.Tags = []string{}
-	}
-	created, err := createOrReturn(x.Memories(), "", loci.NewMemory{Memory: ofSession(x, m)}, e)
+	created, err := x.Memories().Create(loci.NewMemory{Memory: ofSession(x, m)}, e, store.CreatePolicy{})
 	return created.Memory.ID, err
 }
 
@@ -129,17 +126,8 @@ func updateUnitMemory(tx *store.Tx, id loci.ID, m loci.Memory, e store.IndexEntr
 		return loci.NewError(loci.CodeNotFound)
 	}
 	h, err := tx.Memory(id, store.ToChange)
-	if err != nil {
-		return err
+	if err == nil {
+		_, err = h.Revise(m, e)
 	}
-	next := h.Record()
-	entry := setText(&next, m, e)
-	if m.Type != "" {
-		next.Type = m.Type
-	}
-	if m.Tags != nil {
-		next.Tags = m.Tags
-	}
-	_, err = h.Update(next, entry)
 	return err
 }

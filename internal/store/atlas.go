@@ -160,8 +160,8 @@ func (a *Atlas) ID() loci.ID { return a.id }
 // Secrets returns the workspace's policy for credentials in texts.
 func (a *Atlas) Secrets() loci.SecretsPolicy { return a.workspace.secrets }
 
-// Lock takes a lock on a name within the atlas until the commit.
-func (a *Atlas) Lock(name string) error { return a.t.conn.AdvisoryLock(string(a.id) + "/" + name) }
+// lock takes a lock on a name within the atlas until the commit.
+func (a *Atlas) lock(name string) error { return a.t.conn.AdvisoryLock(string(a.id) + "/" + name) }
 
 // accept returns state_conflict where the atlas or its workspace refuses a purpose.
 func (a *Atlas) accept(p Purpose) error {

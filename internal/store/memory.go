@@ -90,9 +90,66 @@ func ContentHash(content string) int64 {
 	return int64(binary.BigEndian.Uint64(h[:8]))
 }
 
-// FindDuplicate returns the oldest active memory of the atlas with a content, whose entry is e. The first statement
+// A CreatePolicy is what Create does beside storing a memory.
+type CreatePolicy struct {
+	OnDuplicate loci.OnDuplicate // "" stores a text again
+	ShowSimilar bool             // finds similar memories, which the answer shows
+}
+
+// Create stores a memory in the atlas, or returns or changes an existing one by the policy; e is the entry of its text.
+// Without a type it is a note. An existing memory keeps type and tags where m has none.
+func (a *Atlas) Create(m loci.NewMemory, e IndexEntry, p CreatePolicy) (out loci.CreatedMemory, err error) {
+	if p.OnDuplicate == loci.OnDuplicateVersion && m.Source != nil && m.Source.URI != "" {
+		if err := a.lock(string(m.Source.Name) + "\n" + string(m.Source.URI)); err != nil {
+			return out, err
+		}
+		h, found, err := a.findBySource(*m.Source)
+		if err != nil || found {
+			return a.createVersion(h, m, e, err)
+		}
+	}
+	if p.OnDuplicate == loci.OnDuplicateReturn {
+		if err := a.lock(m.Content); err != nil {
+			return out, err
+		}
+	}
+	equal, found, err := a.findDuplicate(m.Content, e)
+	if err != nil {
+		return out, err
+	}
+	if found && p.OnDuplicate == loci.OnDuplicateReturn {
+		m.Memory, m.Similar = equal, []loci.Similarity{}
+		return loci.ExistingMemory(m), nil
+	}
+	m.DuplicateOf = equal.ID
+	if p.ShowSimilar {
+		if m.Similar, err = a.FindSimilar(m.Content, e, equal.ID); err != nil {
+			return out, err
+		}
+	}
+	m.Memory, err = a.AddMemory(m.Memory, e)
+	return loci.CreatedMemory{Memory: m}, err
+}
+
+// createVersion stores the text of a source again, as a version of its memory if it differs.
+func (a *Atlas) createVersion(h *Memory, m loci.NewMemory, e IndexEntry, err error) (loci.CreatedMemory, error) {
+	if err == nil {
+		m.Similar, err = a.FindSimilar(m.Content, e, h.current.ID)
+	}
+	if err != nil {
+		return loci.CreatedMemory{}, err
+	}
+	next := m.Memory
+	if next.Content == h.current.Content {
+		next = h.current
+	}
+	m.Memory, err = h.Revise(next, e)
+	return loci.ExistingMemory(m), err
+}
+
+// findDuplicate returns the oldest active memory of the atlas with a content, whose entry is e. The first statement
 // reads the row id alone, because usually there is no duplicate.
-func (a *Atlas) FindDuplicate(content string, e IndexEntry) (m loci.Memory, found bool, err error) {
+func (a *Atlas) findDuplicate(content string, e IndexEntry) (m loci.Memory, found bool, err error) {
 	var rowID int64
 	err = a.t.conn.QueryRow(
 		`SELECT e.row_id FROM memories e WHERE e.atlas = ?1 AND e.hash = ?2 AND e.content = ?3 AND e.status = 0
@@ -129,6 +186,12 @@ func NewIndexEntry(title, content string) IndexEntry {
 func (a *Atlas) AddMemory(m loci.Memory, e IndexEntry) (loci.Memory, error) {
 	if err := a.accept(ToChange); err != nil {
 		return m, err
+	}
+	if m.Type == "" {
+		m.Type = loci.TypeNote
+	}
+	if m.Tags == nil {
+		m.Tags = []string{}
 	}
 	t := a.t
 	m.ID, m.WorkspaceID, m.AtlasID = loci.NewID(t.conn.Now.Std()), a.workspace.id, a.id

@@ -137,6 +137,25 @@ func (m *Memory) Update(next loci.Memory, entry *IndexEntry) (loci.Memory, error
 	return m.applyUpdate(next, entry)
 }
 
+// Revise gives the memory the text of another record, whose entry is e, and its type and tags where it has some. A given
+// title stays if the other one is derived.
+func (m *Memory) Revise(to loci.Memory, e IndexEntry) (loci.Memory, error) {
+	next, entry := m.current, &e
+	next.Content = to.Content
+	if to.TitleDerived && !next.TitleDerived {
+		entry = nil
+	} else {
+		next.Title, next.TitleDerived = to.Title, to.TitleDerived
+	}
+	if to.Type != "" {
+		next.Type = to.Type
+	}
+	if to.Tags != nil {
+		next.Tags = to.Tags
+	}
+	return m.Update(next, entry)
+}
+
 // shownBy returns the ids of the memories that a record shows.
 func shownBy(m loci.Memory) []loci.ID {
 	return append([]loci.ID{m.ID, m.SupersededBy}, m.Supersedes...)

@@ -63,8 +63,8 @@ func rankSimilar(ids, texts []string) []loci.Similarity {
 	return list
 }
 
-// FindBySource returns the handle of the active memory of the atlas from a source, if there is one.
-func (a *Atlas) FindBySource(s loci.Source) (m *Memory, found bool, err error) {
+// findBySource returns the handle of the active memory of the atlas from a source, if there is one.
+func (a *Atlas) findBySource(s loci.Source) (m *Memory, found bool, err error) {
 	m, err = a.t.openMemory(ToChange,
 		`WHERE e.atlas = ?2 AND e.source_name = ?3 AND e.source_uri = ?4 AND e.status = 0 ORDER BY e.row_id LIMIT 1`,
 		a.rowID, string(s.Name), string(s.URI))
