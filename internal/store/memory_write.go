@@ -137,8 +137,8 @@ func (m *Memory) Update(next loci.Memory, entry *IndexEntry) (loci.Memory, error
 	return m.applyUpdate(next, entry)
 }
 
-// Revise gives the memory the text of another record, whose entry is e, and its type and tags where it has some. A given
-// title stays if the other one is derived.
+// Revise gives the memory the text of another record, whose entry is e, and its type and tags where it has some. A
+// given title stays if the other one is derived.
 func (m *Memory) Revise(to loci.Memory, e IndexEntry) (loci.Memory, error) {
 	next, entry := m.current, &e
 	next.Content = to.Content
