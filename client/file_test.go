@@ -207,7 +207,7 @@ func TestTransfersEndWithoutProgressAndWithContext(t *testing.T) {
 	defer server.Close()
 	defer close(release)
 	c := newFileClient(t, server.URL)
-	c.stall = 100 * time.Millisecond
+	c.stall = time.Second
 	f, err := c.GetFile(t.Context(), server.URL, 0, "")
 	if err != nil {
 		t.Fatal(err)

@@ -28,7 +28,7 @@ func newRateLimiter(s *store.Store, o Options) *limit.Rate[loci.ID] {
 		r.Interval = time.Minute / time.Duration(o.Rate)
 		r.Tolerance = r.Interval * time.Duration(max(o.Burst, 1)-1)
 	}
-	if o.Shared {
+	if o.Shared && o.Rate > 0 {
 		r.Charge = chargeFunc(s, accountdb.Rate{Interval: r.Interval, Tolerance: r.Tolerance})
 	}
 	return r

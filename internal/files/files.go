@@ -146,6 +146,7 @@ func (h handler) download(w http.ResponseWriter, r *http.Request) {
 	} else {
 		http.ServeContent(out, r, "", time.Time{}, content)
 	}
+	out.end()
 	err = cmp.Or(out.err, content.err)
 	h.logTransfer(w, r, "attachment.get", start, err)
 	if err != nil {

@@ -23,6 +23,12 @@ const (
 	partTimeout = 25 * time.Minute
 )
 
+// A client that stops at the beginning has less time: the write buffer is small until firstBytes have moved.
+const (
+	firstBytes   = 4 << 20
+	firstTimeout = 3 * time.Minute
+)
+
 // checkInterval is how often a running download is checked.
 const checkInterval = time.Second
 
@@ -33,6 +39,7 @@ type pacedWriter struct {
 	clock             loci.Clock // of checked; deadlines follow the machine's clock
 	check             func() error
 	checked, deadline time.Time
+	moved             int64 // bytes so far
 	err               error // of check
 }
 
@@ -45,12 +52,23 @@ func (w *pacedWriter) begin() error {
 	if at := w.clock(); w.err == nil && at.Sub(w.checked) >= checkInterval {
 		w.err, w.checked = w.check(), at
 	}
-	if now := time.Now(); w.deadline.Sub(now) < partTimeout*9/10 {
-		w.deadline = now.Add(partTimeout)
-		_ = http.NewResponseController(w.ResponseWriter).SetWriteDeadline(w.deadline) // a test has no connection
+	timeout := partTimeout
+	if w.moved < firstBytes {
+		timeout = firstTimeout
+	}
+	if now := time.Now(); w.deadline.Sub(now) < timeout*9/10 {
+		w.setDeadline(now.Add(timeout))
 	}
 	return w.err
 }
+
+func (w *pacedWriter) setDeadline(t time.Time) {
+	w.deadline = t
+	_ = http.NewResponseController(w.ResponseWriter).SetWriteDeadline(t) // a test has no connection
+}
+
+// end gives the next response of the connection the usual time.
+func (w *pacedWriter) end() { w.setDeadline(time.Now().Add(firstTimeout)) }
 
 // ReadFrom lets the system send a file: its bytes do not pass through the process. http.ServeContent writes by it.
 func (w *pacedWriter) ReadFrom(r io.Reader) (n int64, err error) {
@@ -63,7 +81,7 @@ func (w *pacedWriter) ReadFrom(r io.Reader) (n int64, err error) {
 			return n, err
 		}
 		m, err := io.CopyN(w.ResponseWriter, source.R, min(partSize, source.N))
-		n, source.N = n+m, source.N-m
+		n, source.N, w.moved = n+m, source.N-m, w.moved+m
 		if errors.Is(err, io.EOF) {
 			return n, nil
 		}

@@ -37,11 +37,18 @@ func file(parts int) io.Reader {
 
 func TestDownloadHasTimeForEachPart(t *testing.T) {
 	t.Parallel()
-	for pause, ends := range map[time.Duration]bool{0: false, time.Second: false, partTimeout * 8 / 10: false,
-		partTimeout * 2: true} {
+	for _, c := range []struct {
+		moved int64
+		pause time.Duration
+		ends  bool
+	}{{0, 0, false}, {0, time.Second, false}, {0, firstTimeout * 8 / 10, false}, {0, firstTimeout * 2, true},
+		{firstBytes, firstTimeout * 2, false}, {firstBytes, partTimeout * 8 / 10, false},
+		{firstBytes, partTimeout * 2, true}} {
 		synctest.Test(t, func(t *testing.T) {
-			s, checks := &sink{pause: pause}, 0
-			n, err := newPacedWriter(s, time.Now, func() error { checks++; return nil }).ReadFrom(file(10))
+			pause, ends, s, checks := c.pause, c.ends, &sink{pause: c.pause}, 0
+			w := newPacedWriter(s, time.Now, func() error { checks++; return nil })
+			w.moved = c.moved
+			n, err := w.ReadFrom(file(10))
 			if ends != (err != nil) || !ends && (n != 10*partSize || len(s.parts) != 10) {
 				t.Errorf("a part in %v: %d bytes in %d parts, %v", pause, n, len(s.parts), err)
 			}

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,6 +19,25 @@ func acquire(t *testing.T, f *ByteLimiter, user loci.ID, bytes int) (release fun
 		t.Fatal(err)
 	}
 	return release
+}
+
+func TestResponseLimiterRejectsWhenQueueIsFull(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := NewResponseLimiter()
+		defer acquire(t, f, "ann", maxInFlight)()
+		var all sync.WaitGroup
+		defer all.Wait()
+		for range maxWaiting / pageSize {
+			all.Go(func() { f.Acquire(context.Background(), "ann", pageSize, true) })
+		}
+		synctest.Wait()
+		began := time.Now()
+		if _, err := f.Acquire(t.Context(), "ann", pageSize, true); !loci.Is(err, loci.CodeUnavailable) ||
+			time.Since(began) != 0 {
+			t.Errorf("%v after %v", err, time.Since(began))
+		}
+	})
 }
 
 func TestResponseLimiterRejectsWhenResponsesAreUnread(t *testing.T) {

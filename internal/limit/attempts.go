@@ -22,7 +22,7 @@ type Attempts[K comparable] struct {
 
 	mu   sync.Mutex
 	logs map[K]*attemptLog[K]
-	// The keys below their limit, and those at it, in the order of their last attempts.
+	// The keys below their limit, and those at it, in the order of their last changes. Each has an attempt.
 	below, reached list.List // of *attemptLog[K]
 }
 
@@ -61,7 +61,9 @@ func (a *Attempts[K]) Take(checked []K, also ...K) (release func(), err error) {
 	for _, key := range checked {
 		if l := a.logs[key]; l != nil {
 			l.times = slices.DeleteFunc(l.times, func(t time.Time) bool { return a.expired(t, now) })
-			if len(l.times) >= a.limit {
+			if len(l.times) == 0 {
+				a.evict(l)
+			} else if len(l.times) >= a.limit {
 				return nil, a.refusal.Error(a.window - now.Sub(l.times[0]))
 			}
 		}

@@ -112,6 +112,38 @@ func TestAttemptsKeepKeysAtTheirLimit(t *testing.T) {
 	}
 }
 
+// A released attempt leaves a key behind others whose attempts are newer. A refused call then finds it expired.
+func TestAttemptsForgetExpiredKeyOfRefusedCall(t *testing.T) {
+	t.Parallel()
+	a, pass := newAttempts(2, 10)
+	if err := take(a, "ann"); err != nil {
+		t.Fatal(err)
+	}
+	pass(5 * time.Minute)
+	if err := take(a, "other"); err != nil {
+		t.Fatal(err)
+	}
+	pass(5 * time.Minute)
+	release, err := a.Take([]string{"ann"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	release()
+	for range 2 {
+		if err := take(a, "full"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	pass(6 * time.Minute)
+	if err := take(a, "ann", "full"); !loci.Is(err, loci.CodeRateLimited) {
+		t.Error(err)
+	}
+	pass(AttemptWindow)
+	if err := take(a, "ann"); err != nil || len(a.logs) != 1 {
+		t.Errorf("%v, %d keys", err, len(a.logs))
+	}
+}
+
 func TestAttemptsCountNoRefusedAttempt(t *testing.T) {
 	t.Parallel()
 	a, _ := newAttempts(1, 10)

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net/http"
 	"time"
@@ -87,7 +88,11 @@ func (m *metrics) listen(ctx context.Context, addr string, log *slog.Logger) (st
 		return nil, err
 	}
 	srv := m.server(log)
-	go srv.Serve(l) // ends with Close
+	go func() { // ends with Close
+		if err := srv.Serve(listen.Retry(l)); !errors.Is(err, http.ErrServerClosed) {
+			log.Error("the metrics listener ended", "err", err)
+		}
+	}()
 	return func() { srv.Close() }, nil
 }
 

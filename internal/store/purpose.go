@@ -6,8 +6,8 @@ import (
 	"github.com/loci-memory/loci"
 )
 
-// A Purpose is the use of a handle. Together with the role and the If-Match of the call, it decides at the opening
-// whether the record takes the use, so that no write can forget it.
+// A Purpose is the use of a handle. The opening decides by it, by the role, and of a memory by the call's If-Match,
+// whether the record takes the use: no write can forget it.
 type Purpose int
 
 // The purposes.

@@ -51,10 +51,12 @@ func (b *Mailbox) Start(t testing.TB) {
 	if b.port == "" {
 		b.port = "0"
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:"+b.port)
-	if err != nil {
-		t.Fatal(err)
-	}
+	var l net.Listener
+	waittest.Until(t, func() (ok bool) { // after Stop, a connection of another program may use the port for a while
+		var err error
+		l, err = net.Listen("tcp", "127.0.0.1:"+b.port)
+		return err == nil
+	})
 	_, b.port, _ = net.SplitHostPort(l.Addr().String())
 	b.stop = func() {
 		l.Close() // the server may not serve it yet

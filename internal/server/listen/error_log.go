@@ -2,9 +2,32 @@ package listen
 
 import (
 	"bytes"
+	"errors"
 	stdlog "log"
 	"log/slog"
+	"net"
+	"syscall"
 )
+
+// Retry returns a listener whose errors of the system are temporary (accept(2)): an http.Server accepts again after
+// such an error, and ends with others.
+func Retry(l net.Listener) net.Listener { return retryListener{l} }
+
+type retryListener struct{ net.Listener }
+
+func (l retryListener) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if _, ok := errors.AsType[syscall.Errno](err); ok {
+		err = temporaryError{err}
+	}
+	return c, err
+}
+
+type temporaryError struct{ error }
+
+func (e temporaryError) Unwrap() error { return e.error }
+func (temporaryError) Temporary() bool { return true }
+func (temporaryError) Timeout() bool   { return false }
 
 // ErrorLog returns the log of an http.Server, with structured lines.
 func ErrorLog(log *slog.Logger, listener string) *stdlog.Logger {

@@ -1,6 +1,7 @@
 package listen
 
 import (
+	"errors"
 	"log/slog"
 	"net"
 	"net/http"
@@ -53,6 +54,27 @@ func TestErrorLogReportsRefusedConnections(t *testing.T) {
 	if text := out.String(); strings.Count(text, `"level":"ERROR","msg":"connections cannot be accepted","listener":"api",`+
 		`"err":"accept tcp `) != 3 || strings.Count(text, "too many open files") != 3 || strings.Count(text, "\n") != 3 {
 		t.Errorf("the log has %s", text)
+	}
+}
+
+// A failingListener fails with an error.
+type failingListener struct {
+	net.Listener
+	err error
+}
+
+func (l failingListener) Accept() (net.Conn, error) {
+	return nil, &net.OpError{Op: "accept", Err: l.err}
+}
+
+func TestErrorsOfTheSystemAreTemporary(t *testing.T) {
+	t.Parallel()
+	for cause, want := range map[error]bool{syscall.EMFILE: true, syscall.ENOBUFS: true, syscall.ENOMEM: true,
+		syscall.EPERM: true, net.ErrClosed: false} {
+		_, err := Retry(failingListener{err: cause}).Accept()
+		if e, ok := err.(interface{ Temporary() bool }); !errors.Is(err, cause) || (ok && e.Temporary()) != want {
+			t.Errorf("%v: temporary is not %t", err, want)
+		}
 	}
 }
 

@@ -2,10 +2,8 @@ package listen
 
 import (
 	"context"
-	"errors"
 	"net"
 	"net/http"
-	"syscall"
 	"time"
 )
 
@@ -24,7 +22,7 @@ type limitListener struct {
 
 // newLimitListener bounds the connections of a server, which must serve on the listener.
 func newLimitListener(l net.Listener, most int, server *http.Server) *limitListener {
-	a := &limitListener{Listener: l, server: server, slots: make(chan struct{}, most)}
+	a := &limitListener{Listener: Retry(l), server: server, slots: make(chan struct{}, most)}
 	a.closed, a.stop = context.WithCancel(context.Background())
 	server.ConnState = func(_ net.Conn, s http.ConnState) {
 		if s == http.StateClosed || s == http.StateHijacked {
@@ -43,9 +41,6 @@ func (a *limitListener) Accept() (net.Conn, error) {
 			if err != nil {
 				<-a.slots
 			}
-			if errors.Is(err, syscall.ENOBUFS) || errors.Is(err, syscall.ENOMEM) {
-				err = outOfMemory{err}
-			}
 			return c, err
 		case <-a.closed.Done():
 			return nil, net.ErrClosed
@@ -55,13 +50,6 @@ func (a *limitListener) Accept() (net.Conn, error) {
 		}
 	}
 }
-
-// An outOfMemory error of the system passes. An http.Server retries after a temporary error, and ends with others.
-type outOfMemory struct{ error }
-
-func (e outOfMemory) Unwrap() error { return e.error }
-func (outOfMemory) Temporary() bool { return true }
-func (outOfMemory) Timeout() bool   { return false }
 
 // Close ends Accept.
 func (a *limitListener) Close() error {

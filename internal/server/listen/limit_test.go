@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -53,28 +52,6 @@ func TestLimitListenerWaitsForClosedConnection(t *testing.T) {
 			t.Errorf("a closed listener: %v", err)
 		}
 	})
-}
-
-// A failingListener fails with an error of the system.
-type failingListener struct {
-	net.Listener
-	err error
-}
-
-func (l failingListener) Accept() (net.Conn, error) {
-	return nil, &net.OpError{Op: "accept", Err: l.err}
-}
-
-// An http.Server ends when Accept fails with an error that is not temporary.
-func TestAcceptErrorsOfScarceMemoryAreTemporary(t *testing.T) {
-	t.Parallel()
-	for cause, want := range map[error]bool{syscall.EMFILE: true, syscall.ENOBUFS: true, syscall.ENOMEM: true,
-		syscall.EBADF: false} {
-		_, err := newLimitListener(failingListener{err: cause}, 1, &http.Server{}).Accept()
-		if e, ok := err.(interface{ Temporary() bool }); !errors.Is(err, cause) || ok && e.Temporary() != want {
-			t.Errorf("%v: temporary is not %t", err, want)
-		}
-	}
 }
 
 // TestIdleConnectionsMakeRoom takes all connections, of which half stay idle after a request.

@@ -26,8 +26,8 @@ func TCP(ctx context.Context, address, flag string) (net.Listener, error) {
 }
 
 // Serve serves at most that many connections at a time until closing ends. Then it closes the listener and finishes
-// the requests in progress. From the end of draining on, each answer closes its connection: a client that keeps
-// connections alive opens a new one, which its proxy may route to another server.
+// the requests in progress. Once draining has ended, the drain begins: each answer closes its connection. A client that
+// keeps connections alive opens a new one, which its proxy may route to another server.
 func Serve(draining, closing context.Context, l net.Listener, connections int, h http.Handler,
 	log *slog.Logger) error {
 	return serve(draining, closing, l, connections, h, log, finishTimeout)

@@ -139,7 +139,7 @@ func (s *Session) SetMemory(id loci.ID) error {
 	return err
 }
 
-// MarkDeleted hides the session, and its candidates from later drawing. Erase erases the rows.
+// MarkDeleted hides the session, and its candidates from later extraction. Erase erases the rows.
 func (s *Session) MarkDeleted() error {
 	if _, err := s.conn.Exec(`UPDATE candidates SET user_id = '' WHERE session = ?1`, s.rowID); err != nil {
 		return err
