@@ -174,7 +174,16 @@ class Visitor {
     return this.copied
   }
 
-  open(path) { return this.page.goto(path.startsWith('http') ? path : this.url + path) }
+  // open opens a page, once more where the page before it has just begun to open a program by its own scheme.
+  async open(path) {
+    const address = path.startsWith('http') ? path : this.url + path
+    try {
+      return await this.page.goto(address)
+    } catch (error) {
+      if (!error.message.includes('net::ERR_ABORTED')) throw error
+      return this.page.goto(address)
+    }
+  }
 
   // fill fills fields by their labels, and presses a button. Without the browser's own checks the server's are seen.
   async send(button, fields = {}, { unchecked = false } = {}) {
