@@ -36,8 +36,8 @@ func newRateLimiter(s *store.Store, o Options) *limit.Rate[loci.ID] {
 
 // chargeFunc returns a function that charges calls in the store. The call of a disconnected client counts too, so its
 // cancellation is ignored.
-func chargeFunc(s *store.Store, rate accountdb.Rate) func(context.Context, loci.ID, time.Time,
-	int) (time.Time, bool, error) {
+func chargeFunc(s *store.Store,
+	rate accountdb.Rate) func(context.Context, loci.ID, time.Time, int) (time.Time, bool, error) {
 	return func(ctx context.Context, id loci.ID, now time.Time, admitted int) (due time.Time, more bool, err error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), chargeTimeout)
 		defer cancel()

@@ -131,8 +131,8 @@ func (q *Query) withoutCorrected(other Query) (dropped map[string]bool, ignored 
 }
 
 // unknownWords returns the words that may be misspelled, have no expansion and occur in no form.
-func (q *Query) unknownWords(expansions map[string]*prefixExpansion, known func(i int) (bool,
-	error)) (words []string, err error) {
+func (q *Query) unknownWords(expansions map[string]*prefixExpansion,
+	known func(i int) (bool, error)) (words []string, err error) {
 	for i := 0; i < len(q.terms) && len(words) < maxCorrections; {
 		head := &q.terms[i]
 		shared, ok := q.termIndex[head.sharedForm]

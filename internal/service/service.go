@@ -109,14 +109,14 @@ func New(o Options) *Service {
 }
 
 // write and read run f for an actor.
-func write[Out any](ctx context.Context, s *Service, actor *identity.Actor, f func(*store.Tx) (Out,
-	error)) (Out, error) {
+func write[Out any](ctx context.Context, s *Service, actor *identity.Actor,
+	f func(*store.Tx) (Out, error)) (Out, error) {
 	out, err := store.Write(ctx, s.Store, actor, f)
 	return out, s.addQuotaReset(err)
 }
 
-func read[Out any](ctx context.Context, s *Service, actor *identity.Actor, f func(*store.Tx) (Out,
-	error)) (Out, error) {
+func read[Out any](ctx context.Context, s *Service, actor *identity.Actor,
+	f func(*store.Tx) (Out, error)) (Out, error) {
 	return store.Read(ctx, s.Store, actor, f)
 }
 

@@ -104,8 +104,11 @@ func (a *Atlas) Create(m loci.NewMemory, e IndexEntry, p CreatePolicy) (out loci
 			return out, err
 		}
 		h, found, err := a.findBySource(*m.Source)
-		if err != nil || found {
-			return a.createVersion(h, m, e, err)
+		if err != nil {
+			return out, err
+		}
+		if found {
+			return a.createVersion(h, m, e)
 		}
 	}
 	if p.OnDuplicate == loci.OnDuplicateReturn {
@@ -132,12 +135,9 @@ func (a *Atlas) Create(m loci.NewMemory, e IndexEntry, p CreatePolicy) (out loci
 }
 
 // createVersion stores the text of a source again, as a version of its memory if it differs.
-func (a *Atlas) createVersion(h *Memory, m loci.NewMemory, e IndexEntry, err error) (loci.CreatedMemory, error) {
-	if err == nil {
-		m.Similar, err = a.FindSimilar(m.Content, e, h.current.ID)
-	}
-	if err != nil {
-		return loci.CreatedMemory{}, err
+func (a *Atlas) createVersion(h *Memory, m loci.NewMemory, e IndexEntry) (out loci.CreatedMemory, err error) {
+	if m.Similar, err = a.FindSimilar(m.Content, e, h.current.ID); err != nil {
+		return out, err
 	}
 	next := m.Memory
 	if next.Content == h.current.Content {

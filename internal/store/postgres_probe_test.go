@@ -124,7 +124,7 @@ func TestCallersAreToldAtOnceWhereTheServerIsAway(t *testing.T) {
 		u.RawQuery = q.Encode()
 		p := &pooler{}
 		startPooler(t, p, u.String())
-		// Whoever waited for the server would wait for an hour.
+		// A caller that waited for the server would wait for an hour.
 		s := storetest.Database{Address: p.address}.Open(t, store.WithBusyTimeout(store.Options{}, time.Hour))
 		p.most.Store(-1)
 		d.Exec(t, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = '`+name+`'`)

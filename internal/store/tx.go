@@ -31,8 +31,8 @@ type Tx struct {
 func (t *Tx) Now() loci.Time { return t.conn.Now }
 
 // Read runs f, which must not write, for an actor. With an Idempotency-Key it stores the response as Write does.
-func Read[Out any](ctx context.Context, s *Store, actor *identity.Actor, f func(*Tx) (Out,
-	error)) (out Out, err error) {
+func Read[Out any](ctx context.Context, s *Store, actor *identity.Actor,
+	f func(*Tx) (Out, error)) (out Out, err error) {
 	if actor.Idempotency != nil {
 		return Write(ctx, s, actor, func(t *Tx) (out Out, err error) {
 			if err = t.conn.UseOneSnapshot(); err != nil {
@@ -58,8 +58,8 @@ func Read[Out any](ctx context.Context, s *Store, actor *identity.Actor, f func(
 // Write runs f for an actor in one transaction, and returns when it is durable. It may run f several times (see
 // Compute), so only the result of f and Emit may have effects outside. With an Idempotency-Key it stores the response
 // in the same transaction, or returns the stored response of an earlier call.
-func Write[Out any](ctx context.Context, s *Store, actor *identity.Actor, f func(*Tx) (Out,
-	error)) (out Out, err error) {
+func Write[Out any](ctx context.Context, s *Store, actor *identity.Actor,
+	f func(*Tx) (Out, error)) (out Out, err error) {
 	for computations := []*computation(nil); ; {
 		err = s.db.WriteTx(ctx, string(actor.UserID), func(conn *sqldb.Tx) error {
 			t := &Tx{conn: conn, store: s, actor: actor, computesOutside: true, computations: computations}
