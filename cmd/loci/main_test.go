@@ -1,7 +1,6 @@
 package main
 
 import (
-	"net"
 	"net/http"
 	"os/exec"
 	"strconv"
@@ -9,6 +8,8 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 func TestMain(m *testing.M) {
@@ -28,24 +29,12 @@ func TestScripts(t *testing.T) {
 			}
 			e.Setenv("HOME", e.WorkDir+"/home")
 			e.Setenv("DBUS_SESSION_BUS_ADDRESS", "")
-			port, err := freePort()
-			e.Setenv("LISTEN", "127.0.0.1:"+port)
+			address, err := testenv.FreeAddress()
+			e.Setenv("LISTEN", address)
 			return err
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"code": checkExitCode, "await": waitForServer},
 	})
-}
-
-func freePort() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	if e := l.Close(); err == nil {
-		err = e
-	}
-	return port, err
 }
 
 // checkExitCode runs a program that must exit with a code: code 2 loci explode.

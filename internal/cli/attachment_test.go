@@ -19,6 +19,7 @@ import (
 	"github.com/loci-memory/loci/internal/oauthclient"
 	"github.com/loci-memory/loci/internal/server"
 	"github.com/loci-memory/loci/internal/service"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // newRealTerminal returns a terminal with the operations of Loci, and with a database on this device.
@@ -113,21 +114,14 @@ func (p *breakingProxy) next(method string) (n int) {
 	return n
 }
 
-// freeAddress returns an address on which nobody listens.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
-}
-
 // startRealServer starts a server whose clients reach it through the proxy, and returns a key of a new user.
 func startRealServer(t *testing.T, p *breakingProxy) (address, key string) {
 	t.Helper()
-	address, p.to = "http://"+p.Addr().String(), freeAddress(t)
+	free, err := testenv.FreeAddress()
+	if err != nil {
+		t.Fatal(err)
+	}
+	address, p.to = "http://"+p.Addr().String(), free
 	s, _, err := server.Load(map[string]string{"data": t.TempDir(), "listen": p.to, "public-url": address,
 		"log-level": "error", "drain": "0"}, nil)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 // TestDrainServesCallsWhileNotReady stops a server, and ends its drain after calls.
 func TestDrainServesCallsWhileNotReady(t *testing.T) {
 	t.Parallel()
-	metrics, dir := freePort(t), t.TempDir()
+	metrics, dir := freeAddress(t), t.TempDir()
 	key := addKey(t, dir, "ann@example.com")
 	s, _, err := Load(map[string]string{"data": dir, "listen": "127.0.0.1:0", "metrics-listen": metrics, "drain": "7s"},
 		nil)

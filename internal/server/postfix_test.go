@@ -2,7 +2,6 @@ package server
 
 import (
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -60,11 +59,7 @@ func startPostfix(t *testing.T) (address, mailbox string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	l.Close()
+	host := freeAddress(t)
 	run := func(name string, args ...string) {
 		t.Helper()
 		if out, err := exec.Command(name, args...).CombinedOutput(); err != nil {
@@ -79,7 +74,7 @@ func startPostfix(t *testing.T) (address, mailbox string) {
 		}
 	}
 	for name, text := range map[string]string{"main.cf": fmt.Sprintf(postfixSettings, dir),
-		"master.cf": fmt.Sprintf(postfixServices, l.Addr())} {
+		"master.cf": fmt.Sprintf(postfixServices, host)} {
 		if err := os.WriteFile(filepath.Join(config, name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -91,7 +86,7 @@ func startPostfix(t *testing.T) (address, mailbox string) {
 	run("chown", "postfix", filepath.Join(dir, "data"))
 	run("postfix", "-c", config, "start")
 	t.Cleanup(func() { run("postfix", "-c", config, "stop") })
-	return "smtp://" + l.Addr().String() + "?from=loci@example.org", filepath.Join(mailbox, "all", "new")
+	return "smtp://" + host + "?from=loci@example.org", filepath.Join(mailbox, "all", "new")
 }
 
 // A mail server of other authors delivers the mails, and their links work.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -161,15 +160,9 @@ func TestMetricsAnswerWhenDatabaseIsDown(t *testing.T) {
 
 func TestMetricsListenerServesOnlyMetricsAndReady(t *testing.T) {
 	t.Parallel()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	metrics := "http://" + l.Addr().String()
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
-	url, _, _, _ := start(t, map[string]string{"metrics-listen": l.Addr().String()})
+	address := freeAddress(t)
+	metrics := "http://" + address
+	url, _, _, _ := start(t, map[string]string{"metrics-listen": address})
 	for address, want := range map[string]int{
 		metrics + "/metrics": 200, metrics + "/ready": 200, metrics + "/health": 404, metrics + "/v1/status": 404,
 		url + "/metrics": 404, url + "/ready": 404, url + "/health": 200,

@@ -16,6 +16,7 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/client"
 	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/testenv"
 	"github.com/loci-memory/loci/internal/waittest"
 )
 
@@ -201,7 +202,7 @@ func TestStreamsEndWithTheServer(t *testing.T) {
 // TestVanishedListenersLeaveNoStream opens streams and leaves them in several ways. The gauge counts those that stay.
 func TestVanishedListenersLeaveNoStream(t *testing.T) {
 	t.Parallel()
-	port := freePort(t)
+	port := freeAddress(t)
 	w := newTalk(t, storetest.Database{Dir: t.TempDir()}, map[string]string{"metrics-listen": port})
 	streams := func() string {
 		r, err := http.Get("http://" + port + "/metrics")
@@ -232,12 +233,11 @@ func TestVanishedListenersLeaveNoStream(t *testing.T) {
 	waittest.Until(t, func() bool { return streams() == "0" })
 }
 
-func freePort(t *testing.T) string {
+func freeAddress(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	address, err := testenv.FreeAddress()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
-	return l.Addr().String()
+	return address
 }

@@ -11,6 +11,7 @@ import { createServer, request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { freePort, listen } from './server.mjs'
 
 const here = dirname(fileURLToPath(import.meta.url))
 const binary = process.argv[2] && resolve(process.argv[2])
@@ -29,17 +30,6 @@ if (!node) {
 const work = mkdtempSync(join(tmpdir(), 'loci-conformance-'))
 const data = ['--data', join(work, 'data')]
 const admin = (...args) => JSON.parse(execFileSync(binary, ['admin', ...args, '--json', ...data]))
-
-function listen(server) {
-  return new Promise((done) => server.listen(0, '127.0.0.1', () => done(server.address().port)))
-}
-
-async function freePort() {
-  const probe = createServer()
-  const port = await listen(probe)
-  await new Promise((done) => probe.close(done))
-  return port
-}
 
 // proxyTo forwards requests with a key. Headers pass in their order and case.
 function proxyTo(port, key) {

@@ -17,12 +17,16 @@ export function listen(server, port = 0) {
   })
 }
 
-// freePort returns a port of loopback on which nothing listens.
+// freePort returns a port of loopback on which nothing listens, and which the system gives to nobody who asks for any.
 export async function freePort() {
-  const server = createServer()
-  const port = await listen(server)
-  await new Promise((resolve) => server.close(resolve))
-  return port
+  for (;;) {
+    const server = createServer()
+    const port = 10000 + Math.floor(Math.random() * 20000)
+    const taken = await listen(server, port).catch((error) => error)
+    if (taken !== port) continue
+    await new Promise((resolve) => server.close(resolve))
+    return port
+  }
 }
 
 export const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds))

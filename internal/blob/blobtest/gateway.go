@@ -47,12 +47,10 @@ func Start() (*Gateway, error) {
 	if err := errors.Join(os.Mkdir(objects, 0o700), os.Mkdir(sidecar, 0o700)); err != nil {
 		return nil, err
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	address, err := testenv.FreeAddress()
 	if err != nil {
 		return nil, err
 	}
-	address := l.Addr().String()
-	l.Close()
 	cmd := exec.Command(program, "--access", Key, "--secret", Secret, "--port", address, "--quiet",
 		"--virtual-domain", "localhost"+address[strings.LastIndexByte(address, ':'):], "posix", "--sidecar", sidecar,
 		objects)

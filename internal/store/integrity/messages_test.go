@@ -56,11 +56,12 @@ func (x *mailTest) inbox(agent *identity.Actor) string {
 	return strings.Join(list, ", ")
 }
 
-// messages lists the fields of the messages that a check can repair.
+// messages lists the fields of the messages that a check can repair. A repaired time is that of the id, which may be
+// some milliseconds later, so the list says of it whether it is of this hour.
 func (x *mailTest) messages() string {
 	x.t.Helper()
-	return strings.Join(x.d.Query(x.t, `SELECT id || ' ' || thread_id || ' ' || CAST(created_at / 1000 AS TEXT)
-		FROM messages WHERE workspace = (SELECT row_id FROM workspaces WHERE id = '`+string(x.crew)+`')
+	return strings.Join(x.d.Query(x.t, `SELECT id || ' ' || thread_id || ' ' || CAST(abs(created_at - `+
+		fmt.Sprint(time.Now().UnixMicro())+`) < 3600000000 AS TEXT) FROM messages WHERE workspace = (SELECT row_id FROM workspaces WHERE id = '`+string(x.crew)+`')
 		ORDER BY row_id`), "\n")
 }
 
