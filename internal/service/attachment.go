@@ -1,7 +1,6 @@
 package service
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -104,7 +103,21 @@ func (s *Service) sign(keys keySet, a blob.Address) string {
 }
 
 // ConfirmAttachment makes an uploaded file a part of its memory. One that differs from what was announced is deleted.
+// It looks at the bucket before its transaction, and again if the upload was recorded meanwhile.
 func (s *Service) ConfirmAttachment(ctx context.Context, actor *identity.Actor, in loci.GetAttachment) (
+	out loci.OneAttachment, err error) {
+	for range 3 {
+		out, err = s.confirm(ctx, actor, in, s.findObject(ctx, actor, in.AttachmentID))
+		if !errors.Is(err, errUploadRecorded) {
+			return out, err
+		}
+	}
+	return out, loci.Errorf(loci.CodeStateConflict, "The file is being uploaded: confirm it after that.")
+}
+
+var errUploadRecorded = errors.New("service: the upload of an attachment was recorded after the look at its object")
+
+func (s *Service) confirm(ctx context.Context, actor *identity.Actor, in loci.GetAttachment, found foundObject) (
 	loci.OneAttachment, error) {
 	var refusal error
 	out, err := write(ctx, s, actor, func(tx *store.Tx) (out loci.OneAttachment, err error) {
@@ -120,11 +133,13 @@ func (s *Service) ConfirmAttachment(ctx context.Context, actor *identity.Actor, 
 		if err := a.RequireActive(); err != nil {
 			return out, err
 		}
-		found, err := s.findObject(ctx, tx, a)
-		if err != nil {
-			return out, err
+		if found.of != announced.ID || found.stored != a.StoredSHA256() {
+			return out, errUploadRecorded
 		}
-		if refusal = checkObject(announced, found); refusal == nil {
+		if found.err != nil {
+			return out, found.err
+		}
+		if refusal = checkObject(announced, found.Attachment); refusal == nil {
 			out.Attachment, err = a.Activate(found.Size, found.MIMEType, found.SHA256)
 			if loci.Is(err, loci.CodeQuotaExceeded) {
 				refusal, err = refuse("The plan of the workspace's owner has no room for the file any more"), nil
@@ -157,45 +172,52 @@ func checkObject(announced, found loci.Attachment) error {
 	return nil
 }
 
-// A foundObject is the result of a look at the bucket.
+// A foundObject is the size, type and checksum of the object of a pending attachment, or the error of the bucket.
 type foundObject struct {
 	loci.Attachment
-	err error
+	of     loci.ID // the attachment; "" if the actor may not confirm it
+	stored string  // its StoredSHA256 before the look
+	err    error
 }
 
-// objectWeight makes a look at the bucket one that no transaction waits for.
-const objectWeight = 1 << 30
-
-// findObject returns size, type and checksum of the object of a pending attachment. It reads the object only if its
-// upload did not record them.
-func (s *Service) findObject(ctx context.Context, tx *store.Tx, a *store.Attachment) (loci.Attachment, error) {
-	r := a.Record()
-	known := a.StoredSHA256()
-	found, err := store.Compute(tx, objectWeight, func() (x foundObject) {
-		if x.err = s.requireBucket(); x.err != nil {
-			return x
+// findObject looks for the object of a pending attachment. It reads the object only if its upload did not record size,
+// type and checksum.
+func (s *Service) findObject(ctx context.Context, actor *identity.Actor, id loci.ID) (x foundObject) {
+	announcer := *actor
+	announcer.Idempotency = nil // the confirmation itself looks for a stored response
+	r, err := write(ctx, s, &announcer, func(tx *store.Tx) (r loci.Attachment, err error) {
+		a, err := tx.Attachment(id)
+		if err == nil {
+			r, x.stored, err = a.Record(), a.StoredSHA256(), a.RequireActive()
 		}
-		object, err := s.Bucket.Head(ctx, r.ID)
-		if err == nil && known != "" && object.Size == r.Size {
-			x.Attachment = loci.Attachment{Size: object.Size, MIMEType: r.MIMEType, SHA256: known}
-			return x
-		}
-		if err == nil && object.Size == r.Size {
-			var d blob.Digest
-			if d, err = blob.Read(ctx, s.Bucket, r.ID); err == nil {
-				x.Attachment = loci.Attachment{Size: d.Size, MIMEType: recognize(d.Head), SHA256: d.SHA256}
-				return x
-			}
-		}
-		x.Size = object.Size
-		if errors.Is(err, blob.ErrNotFound) {
-			x.err = loci.NewError(loci.CodeUploadMissing)
-		} else if err != nil {
-			x.err = bucketError(err)
-		}
+		return r, err
+	})
+	if err != nil || r.Status == loci.AttachmentActive {
+		return foundObject{} // the confirmation reports the error
+	}
+	x.of = r.ID
+	if x.err = s.requireBucket(); x.err != nil {
 		return x
-	}, string(r.ID), known)
-	return found.Attachment, cmp.Or(err, found.err)
+	}
+	object, err := s.Bucket.Head(ctx, r.ID)
+	if err == nil && object.Size == r.Size {
+		if x.stored != "" {
+			x.Attachment = loci.Attachment{Size: object.Size, MIMEType: r.MIMEType, SHA256: x.stored}
+			return x
+		}
+		var d blob.Digest
+		if d, err = blob.Read(ctx, s.Bucket, r.ID); err == nil {
+			x.Attachment = loci.Attachment{Size: d.Size, MIMEType: recognize(d.Head), SHA256: d.SHA256}
+			return x
+		}
+	}
+	x.Size = object.Size
+	if errors.Is(err, blob.ErrNotFound) {
+		x.err = loci.NewError(loci.CodeUploadMissing)
+	} else if err != nil {
+		x.err = bucketError(err)
+	}
+	return x
 }
 
 // recognize returns the media type of a file by its first bytes.

@@ -20,7 +20,8 @@ type faultyBucket struct {
 	blob.Bucket
 	mu     sync.Mutex
 	err    error
-	spared int // deletions that have failed
+	spared int    // deletions that have failed
+	onHead func() // called before the next Head, if set
 }
 
 func (b *faultyBucket) fail(err error) {
@@ -52,6 +53,10 @@ func (b *faultyBucket) Open(ctx context.Context, id loci.ID) (blob.Reader, error
 func (b *faultyBucket) Head(ctx context.Context, id loci.ID) (blob.Object, error) {
 	if err := b.failure(); err != nil {
 		return blob.Object{}, err
+	}
+	if f := b.onHead; f != nil {
+		b.onHead = nil
+		f()
 	}
 	return b.Bucket.Head(ctx, id)
 }

@@ -37,6 +37,26 @@ func TestConcurrentConfirmationsAnswerAlike(t *testing.T) {
 	})
 }
 
+func TestConfirmationLooksAgainWhenUploadIsRecordedMeanwhile(t *testing.T) {
+	t.Parallel()
+	bucket := newFolder(t)
+	w := newWorld(t, conformance.Options{Bucket: bucket})
+	m := w.Memory(t, w.Atlas(t, "Shelf"), "with a file")
+	a := announce(t, w, conformance.CallerOwner, m, "hello").Attachment
+	bucket.onHead = func() {
+		bucket.onHead = func() {} // until the second look
+		if err := put(w, a, "hello"); err != nil {
+			t.Error(err)
+		}
+	}
+	if got := confirm(t, w, a.ID); got.SHA256 != sum("hello") || got.MIMEType != "text/plain; charset=utf-8" {
+		t.Errorf("%+v", got)
+	}
+	if bucket.onHead != nil {
+		t.Error("the confirmation looked at the bucket once")
+	}
+}
+
 // Of confirmation and deletion either may come first. In the end nothing is left.
 func TestConfirmationRacesWithDeletion(t *testing.T) {
 	t.Parallel()

@@ -1,7 +1,6 @@
 package service
 
 import (
-	"cmp"
 	"context"
 	"slices"
 
@@ -16,21 +15,30 @@ import (
 func (s *Service) CreateMemory(ctx context.Context, actor *identity.Actor,
 	in loci.CreateMemory) (loci.CreatedMemory, error) {
 	m := newMemory(in)
-	// Prepared before the transaction, because other writers wait for it. Few texts hold a credential, so that the
-	// policy of the workspace, which only the transaction knows, is seldom needed.
-	entry := store.NewIndexEntry(m.Title, m.Content)
+	// Prepared before the transaction, because other writers wait for it.
+	unredacted, byPolicy := preparedMemory{memory: m}, map[loci.SecretsPolicy]preparedMemory{}
 	hasSecret := slices.ContainsFunc(append(shortTexts(m), m.Title, m.Content),
 		func(text string) bool { return len(secret.Scan(text)) > 0 })
-	return write(ctx, s, actor, func(tx *store.Tx) (loci.CreatedMemory, error) {
-		prepared := preparedMemory{m, entry, nil}
-		a, routing, err := s.resolveAtlas(tx, in, m)
-		if err == nil && hasSecret {
-			prepared, err = store.Compute(tx, 2*len(m.Content), func() preparedMemory {
-				return prepareRedacted(a.Secrets(), in)
-			}, string(a.Secrets()))
+	if hasSecret { // only the transaction knows the policy of the workspace
+		for _, p := range []loci.SecretsPolicy{loci.SecretsReject, loci.SecretsRedact, loci.SecretsAllow} {
+			byPolicy[p] = prepareRedacted(p, in)
 		}
-		if err = cmp.Or(err, prepared.err); err != nil {
+	} else {
+		unredacted.entry = store.NewIndexEntry(m.Title, m.Content)
+	}
+	return write(ctx, s, actor, func(tx *store.Tx) (loci.CreatedMemory, error) {
+		a, routing, err := s.resolveAtlas(tx, in, m)
+		if err != nil {
 			return loci.CreatedMemory{}, err
+		}
+		prepared, ok := unredacted, true
+		if hasSecret {
+			if prepared, ok = byPolicy[a.Secrets()]; !ok { // a policy of a newer version
+				prepared = prepareRedacted(a.Secrets(), in)
+			}
+		}
+		if prepared.err != nil {
+			return loci.CreatedMemory{}, prepared.err
 		}
 		if in.Type == "" {
 			prepared.memory.Type = "" // that of a memory from the same source, or the default
@@ -66,16 +74,6 @@ func newMemory(in loci.CreateMemory) loci.Memory {
 		m.Source = in.Source
 	}
 	return m
-}
-
-// lengthIf returns the bytes of texts if a condition holds, and else 0.
-func lengthIf(condition bool, texts ...string) (n int) {
-	for _, t := range texts {
-		if condition {
-			n += len(t)
-		}
-	}
-	return n
 }
 
 // ensureTitle derives the title of a memory without one.
@@ -180,17 +178,14 @@ func (s *Service) ListVersions(ctx context.Context, actor *identity.Actor,
 // RevertMemory writes the content, title, type and tags of a version as a new one. The status stays.
 func (s *Service) RevertMemory(ctx context.Context, actor *identity.Actor,
 	in loci.RevertMemory) (loci.OneMemory, error) {
-	return s.updateMemory(ctx, actor, in.MemoryID, store.ToChange, func(tx *store.Tx, h *store.Memory,
+	return s.updateMemory(ctx, actor, in.MemoryID, store.ToChange, func(h *store.Memory,
 		next *loci.Memory) error {
 		v, err := h.Version(int(in.Version))
 		if err != nil {
 			return err
 		}
 		// The policy may have changed since.
-		cost := textCost{len(v.Content), lengthIf(v.TitleDerived, v.Content)}
-		text, err := computeText(tx, h.Secrets(), "", cost, func() (string, error) {
-			return applySecretPolicy(h.Secrets(), "", "content", v.Content)
-		}, v.Content)
+		text, err := applySecretPolicy(h.Secrets(), "", "content", v.Content)
 		if err != nil {
 			return err
 		}
@@ -199,7 +194,7 @@ func (s *Service) RevertMemory(ctx context.Context, actor *identity.Actor,
 				return err
 			}
 		}
-		text.replace(next)
+		setContent(next, h.Secrets(), "", text)
 		next.Type, next.Tags = v.Type, v.Tags
 		return nil
 	})

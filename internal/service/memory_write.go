@@ -12,14 +12,14 @@ import (
 // updateMemory calls f to make the next state of a memory that the actor may
 // change, and stores it. An unchanged state makes no new version.
 func (s *Service) updateMemory(ctx context.Context, actor *identity.Actor, id loci.ID, p store.Purpose,
-	f func(tx *store.Tx, h *store.Memory, next *loci.Memory) error) (loci.OneMemory, error) {
+	f func(h *store.Memory, next *loci.Memory) error) (loci.OneMemory, error) {
 	return write(ctx, s, actor, func(tx *store.Tx) (loci.OneMemory, error) {
 		h, err := tx.Memory(id, p)
 		if err != nil {
 			return loci.OneMemory{}, err
 		}
 		next := h.Record()
-		if err := f(tx, h, &next); err != nil {
+		if err := f(h, &next); err != nil {
 			return loci.OneMemory{}, err
 		}
 		m, err := h.Update(next, nil)
@@ -34,7 +34,7 @@ func (s *Service) UpdateMemory(ctx context.Context, actor *identity.Actor,
 		return loci.OneMemory{}, loci.Errorf(loci.CodeInvalidQuery,
 			"send at least one field to change: content, title, type, tags")
 	}
-	return s.updateMemory(ctx, actor, in.MemoryID, store.ToChange, func(tx *store.Tx, h *store.Memory,
+	return s.updateMemory(ctx, actor, in.MemoryID, store.ToChange, func(h *store.Memory,
 		next *loci.Memory) (err error) {
 		if in.Title != nil {
 			if next.Title, err = applySecretPolicy(h.Secrets(), in.Secrets, "title", string(*in.Title)); err != nil {
@@ -43,22 +43,14 @@ func (s *Service) UpdateMemory(ctx context.Context, actor *identity.Actor,
 			next.TitleDerived = isBlank(next.Title)
 		}
 		if in.Content != nil || in.Title != nil && next.TitleDerived {
-			// The stored content is part of the key: another one has another title.
-			content, key := next.Content, []string{next.Content}
+			content := next.Content
 			if in.Content != nil {
-				content, key = string(*in.Content), nil
-			}
-			cost := textCost{scanned: len(content), titled: lengthIf(next.TitleDerived, content)}
-			text, err := computeText(tx, h.Secrets(), in.Secrets, cost, func() (string, error) {
-				if in.Content == nil {
-					return content, nil
+				content, err = applySecretPolicy(h.Secrets(), in.Secrets, "content", string(*in.Content))
+				if err != nil {
+					return err
 				}
-				return applySecretPolicy(h.Secrets(), in.Secrets, "content", content)
-			}, key...)
-			if err != nil {
-				return err
 			}
-			text.replace(next)
+			setContent(next, h.Secrets(), in.Secrets, content)
 		}
 		if in.Type != "" {
 			next.Type = in.Type
@@ -76,21 +68,17 @@ func (s *Service) UpdateMemory(ctx context.Context, actor *identity.Actor,
 // AppendMemory appends a text to a memory, on a new line.
 func (s *Service) AppendMemory(ctx context.Context, actor *identity.Actor,
 	in loci.AppendMemory) (loci.OneMemory, error) {
-	return s.updateMemory(ctx, actor, in.MemoryID, store.ToChange, func(tx *store.Tx, h *store.Memory,
+	return s.updateMemory(ctx, actor, in.MemoryID, store.ToChange, func(h *store.Memory,
 		next *loci.Memory) (err error) {
-		former, more := next.Content, string(in.Content)
-		cost := textCost{overlap + 2*len(more), lengthIf(next.TitleDerived, former, more)}
-		text, err := computeText(tx, h.Secrets(), in.Secrets, cost, func() (string, error) {
-			return appendWithPolicy(h.Secrets(), in.Secrets, former, more)
-		}, former)
+		text, err := appendWithPolicy(h.Secrets(), in.Secrets, next.Content, string(in.Content))
 		if err != nil {
 			return err
 		}
-		if len(text.content) > loci.MaxContent {
+		if len(text) > loci.MaxContent {
 			return loci.Errorf(loci.CodeInvalidQuery, "content must have at most %d bytes together with the stored "+
 				"text", loci.MaxContent)
 		}
-		text.replace(next)
+		setContent(next, h.Secrets(), in.Secrets, text)
 		return nil
 	})
 }
@@ -102,7 +90,7 @@ func (s *Service) VerifyMemory(ctx context.Context, actor *identity.Actor,
 		return loci.OneMemory{}, loci.Errorf(loci.CodeInvalidQuery,
 			"send at least one of evidence, confidence, validUntil")
 	}
-	return s.updateMemory(ctx, actor, in.MemoryID, store.ToReview, func(_ *store.Tx, h *store.Memory,
+	return s.updateMemory(ctx, actor, in.MemoryID, store.ToReview, func(h *store.Memory,
 		next *loci.Memory) (err error) {
 		if in.Evidence != nil {
 			if next.Evidence, err = applySecretPolicy(h.Secrets(), "", "evidence", string(*in.Evidence)); err != nil {
@@ -155,7 +143,7 @@ func (s *Service) SupersedeMemory(ctx context.Context, actor *identity.Actor,
 // ArchiveMemory removes a memory from lists and searches.
 func (s *Service) ArchiveMemory(ctx context.Context, actor *identity.Actor,
 	in loci.ArchiveMemory) (loci.OneMemory, error) {
-	return s.updateMemory(ctx, actor, in.MemoryID, store.ToMove, func(_ *store.Tx, _ *store.Memory,
+	return s.updateMemory(ctx, actor, in.MemoryID, store.ToMove, func(_ *store.Memory,
 		next *loci.Memory) (err error) {
 		next.Status, err = loci.MemoryStates.Apply(next.Status, "archived")
 		return err

@@ -13,22 +13,19 @@ type atlasMatch struct {
 	keywords []string
 }
 
-// routingCostDivisor is the cost of analyzing a text divided by that of finding one keyword in it.
-const routingCostDivisor = 32
-
-// matchText is matchAtlas outside of the transaction where it takes long.
+// matchText is matchAtlas, for a long text outside of the transaction.
 func matchText(tx *store.Tx, keywords [][]string, texts []string) (atlasMatch, error) {
 	if len(keywords) == 0 {
 		return atlasMatch{atlas: -1}, nil
 	}
-	bytes, weight, key := 0, routingCostDivisor/4, make([]string, len(keywords)) // normalization costs a fourth
+	bytes, key := 0, make([]string, len(keywords))
 	for _, t := range texts {
 		bytes += len(t)
 	}
 	for i, list := range keywords {
-		weight, key[i] = weight+len(list), strings.Join(list, "\x00")
+		key[i] = strings.Join(list, "\x00")
 	}
-	return store.Compute(tx, bytes*weight/routingCostDivisor, func() atlasMatch {
+	return store.Compute(tx, bytes, func() atlasMatch {
 		return matchAtlas(keywords, texts...)
 	}, key...)
 }

@@ -1,14 +1,11 @@
 package service
 
 import (
-	"cmp"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/secret"
-	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/title"
 )
 
@@ -77,44 +74,11 @@ func checkedTitle(policy loci.SecretsPolicy, onSecret loci.OnSecret, derived str
 	return title.Truncate(redacted(derived))
 }
 
-// A checkedText is the result of applySecretPolicy or appendWithPolicy, with its derived title where one is wanted.
-type checkedText struct {
-	content, title string
-	err            error
-}
-
-// replace gives a memory the text. A given title stays.
-func (c checkedText) replace(next *loci.Memory) {
-	if next.Content = c.content; next.TitleDerived {
-		next.Title = c.title
+// setContent gives a memory a content under a policy, and derives its title unless that was given.
+func setContent(m *loci.Memory, policy loci.SecretsPolicy, onSecret loci.OnSecret, content string) {
+	if m.Content = content; m.TitleDerived {
+		m.Title = checkedTitle(policy, onSecret, title.Derive(content))
 	}
-}
-
-// scanCostDivisor is the cost of analyzing a text divided by that of scanning it.
-const scanCostDivisor = 12
-
-// A textCost states the bytes that the computation of a text reads.
-type textCost struct {
-	scanned int // for credentials
-	titled  int // for a derived title; 0 if the title is given
-}
-
-// computeText returns check(), which scans a text under a policy, and the derived title of its result. A long
-// computation runs outside of the transaction: see store.Compute, also for key. So an update with a long text runs its
-// transaction three times: after this, and after the analysis for the index.
-func computeText(tx *store.Tx, policy loci.SecretsPolicy, onSecret loci.OnSecret, cost textCost,
-	check func() (string, error), key ...string) (checkedText, error) {
-	weight := min(cost.titled, title.MaxParsed)
-	if policy != loci.SecretsAllow || onSecret != "" {
-		weight += cost.scanned / scanCostDivisor
-	}
-	c, err := store.Compute(tx, weight, func() (c checkedText) {
-		if c.content, c.err = check(); c.err == nil && cost.titled > 0 {
-			c.title = checkedTitle(policy, onSecret, title.Derive(c.content))
-		}
-		return c
-	}, append(key, string(policy), strconv.FormatBool(cost.titled > 0))...)
-	return c, cmp.Or(err, c.err)
 }
 
 // overlap is how much of a text is scanned again when another is appended: a

@@ -173,9 +173,6 @@ type IndexEntry struct {
 	hash     int64
 }
 
-// bandCostDivisor is the cost of analyzing a text divided by that of computing its bands or shingles.
-const bandCostDivisor = 8
-
 // NewIndexEntry returns the entry of a memory with that title and content.
 func NewIndexEntry(title, content string) IndexEntry {
 	return IndexEntry{index.AnalyzeEncoded(title, content), minhash.Bands(content), ContentHash(content)}

@@ -214,21 +214,21 @@ type indexUpdate struct {
 }
 
 func (m *Memory) indexUpdate(next loci.Memory, entry *IndexEntry) (indexUpdate, error) {
-	was, weight := m.current.Content, len(m.current.Content)/bandCostDivisor
-	if entry == nil {
-		weight += len(next.Title) + len(next.Content)
+	var u indexUpdate
+	if entry != nil {
+		u.IndexEntry = *entry
+	} else {
+		var err error
+		if u.IndexEntry, err = Compute(m.t, len(next.Title)+len(next.Content), func() IndexEntry {
+			return NewIndexEntry(next.Title, next.Content)
+		}, next.Title, next.Content); err != nil {
+			return u, err
+		}
 	}
-	return Compute(m.t, weight, func() (u indexUpdate) {
-		if entry != nil {
-			u.IndexEntry = *entry
-		} else {
-			u.IndexEntry = NewIndexEntry(next.Title, next.Content)
-		}
-		if u.formerBands = u.bands; was != next.Content {
-			u.formerBands = minhash.Bands(was)
-		}
-		return u
-	}, next.Title, next.Content, was)
+	if u.formerBands = u.bands; m.current.Content != next.Content {
+		u.formerBands = minhash.Bands(m.current.Content)
+	}
+	return u, nil
 }
 
 // updateBands replaces the bands of a memory by those of its next text. Only active memories have bands: others would
@@ -392,12 +392,6 @@ func (m *Memory) removeFromReplacement() error {
 // restored.
 func (m *Memory) Delete() error {
 	t, was := m.t, m.current
-	bands, err := Compute(t, len(was.Content)/bandCostDivisor, func() []int64 {
-		return minhash.Bands(was.Content)
-	}, was.Content)
-	if err != nil {
-		return err
-	}
 	for _, old := range was.Supersedes {
 		if _, err := t.exec(`UPDATE memories SET superseded_by = '' WHERE id = ?1`, old); err != nil {
 			return err
@@ -407,7 +401,7 @@ func (m *Memory) Delete() error {
 		return err
 	}
 	if was.Status == loci.MemoryActive { // others have no bands
-		if err := minhashdb.Delete(t.conn, m.atlas.workspace.rowID, m.rowID, bands); err != nil {
+		if err := minhashdb.Delete(t.conn, m.atlas.workspace.rowID, m.rowID, minhash.Bands(was.Content)); err != nil {
 			return err
 		}
 	}

@@ -43,7 +43,7 @@ func (t *Tx) similarTexts(workspace int64, content string, bands []int64, except
 	if err != nil || len(ids) == 0 {
 		return []loci.Similarity{}, err
 	}
-	return Compute(t, bytes/bandCostDivisor, func() []loci.Similarity { return rankSimilar(ids, texts) },
+	return Compute(t, bytes, func() []loci.Similarity { return rankSimilar(ids, texts) },
 		append(texts, ids...)...)
 }
 
