@@ -5,6 +5,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/identity"
+	"github.com/loci-memory/loci/internal/service/cursor"
 	"github.com/loci-memory/loci/internal/store"
 )
 
@@ -79,7 +80,7 @@ func (s *Service) DeleteAtlas(ctx context.Context, actor *identity.Actor, in loc
 // ListAtlases lists atlases, newest first.
 func (s *Service) ListAtlases(ctx context.Context, actor *identity.Actor,
 	in loci.ListAtlases) (out loci.Atlases, err error) {
-	out.Atlases, out.Page, err = listPage(ctx, s, actor, &in.Paging, &in,
+	out.Atlases, out.Page, err = cursor.ListPage(ctx, s.Store, actor, &in.Paging, &in,
 		func(tx *store.Tx, p store.Page) (store.List[loci.Atlas], error) {
 			return tx.Atlases(store.AtlasFilter{WorkspaceID: in.WorkspaceID, Archived: len(in.Include) > 0}, p)
 		},

@@ -6,6 +6,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/identity"
+	"github.com/loci-memory/loci/internal/service/cursor"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/accountdb"
 )
@@ -28,7 +29,7 @@ func newBrowser(actor *identity.Actor, secret string) accountdb.NewSignIn {
 // ListSignIns lists the browsers that are signed in.
 func (s *Service) ListSignIns(ctx context.Context, actor *identity.Actor,
 	in loci.ListSignIns) (out loci.SignIns, err error) {
-	out.SignIns, out.Page, err = listPage(ctx, s, actor, &in.Paging, &in,
+	out.SignIns, out.Page, err = cursor.ListPage(ctx, s.Store, actor, &in.Paging, &in,
 		func(tx *store.Tx, p store.Page) (store.List[loci.BrowserSignIn], error) { return tx.SignIns(p) },
 		func(x loci.BrowserSignIn) store.PageKey { return store.PageKey{At: x.CreatedAt, ID: x.ID} })
 	return out, err

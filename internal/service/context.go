@@ -36,12 +36,35 @@ func (s *Service) ReadContext(ctx context.Context, actor *identity.Actor,
 		return verifiedAndNewest(tx, f, in.Limit.OrDefault())
 	})
 	if err == nil && in.Query != "" {
-		list, err = s.bestResults(ctx, actor, in.Query, f, authors, in.Limit.OrDefault())
+		list, err = s.bestResults(ctx, actor, in.Query, loci.ModeAuto, f, authors, in.Limit.OrDefault())
 	}
 	if err != nil {
 		return loci.MemoryContext{}, err
 	}
 	s.fillContext(&out, list, authors, int(in.MaxTokens))
+	return out, nil
+}
+
+// atlasContextLimit is the most memories in the context of an atlas.
+const atlasContextLimit = 20
+
+// atlasContext returns the context snapshot of an atlas.
+func (s *Service) atlasContext(tx *store.Tx, atlas loci.ID, tokens int) (out loci.MemoryContext, err error) {
+	a, err := tx.AtlasRecord(atlas)
+	if err != nil {
+		return out, err
+	}
+	authors := map[loci.ID]string{}
+	tx.CollectAuthors(authors)
+	list, err := verifiedAndNewest(tx, store.Filter{AtlasID: atlas}, atlasContextLimit)
+	if err != nil {
+		return out, err
+	}
+	for _, m := range list {
+		tx.LinkResponse(m.ID)
+	}
+	out.Atlas = &a
+	s.fillContext(&out, list, authors, tokens)
 	return out, nil
 }
 
@@ -57,15 +80,21 @@ func (s *Service) fillContext(out *loci.MemoryContext, list []loci.Memory, autho
 	out.Tokens, out.GeneratedAt = fence.Tokens(out.Markdown), s.Store.Now()
 }
 
-// bestResults returns the memories that a search in the automatic mode ranks first.
-func (s *Service) bestResults(ctx context.Context, actor *identity.Actor, query loci.Query, f store.Filter,
-	authors map[loci.ID]string, limit int) ([]loci.Memory, error) {
-	found, _, err := s.retrieve(ctx, actor, query, loci.ModeAuto, f, authors, "", limit)
+// bestResults returns the memories that a search ranks first.
+func (s *Service) bestResults(ctx context.Context, actor *identity.Actor, query loci.Query, mode loci.Mode,
+	f store.Filter, authors map[loci.ID]string, limit int) ([]loci.Memory, error) {
+	found, _, err := s.retrieve(ctx, actor, query, mode, f, authors, "", limit)
 	list := make([]loci.Memory, len(found.Hits))
 	for i, m := range found.Hits {
 		list[i] = m.Memory
 	}
 	return list, err
+}
+
+// bestInAtlas returns the memories of an atlas that a search by keywords ranks first.
+func (s *Service) bestInAtlas(ctx context.Context, actor *identity.Actor, query loci.Query, atlas loci.ID,
+	limit int) ([]loci.Memory, error) {
+	return s.bestResults(ctx, actor, query, loci.ModeKeyword, store.Filter{AtlasID: atlas}, nil, limit)
 }
 
 // verifiedAndNewest returns the newest verified memories and the newest of all. Verified ones get three quarters of the

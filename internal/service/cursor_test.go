@@ -10,7 +10,6 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/conformance"
-	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/page"
 	"github.com/loci-memory/loci/internal/service"
@@ -305,31 +304,4 @@ func encoded(t *testing.T, out any) []byte {
 		t.Fatal(err)
 	}
 	return b
-}
-
-// FuzzCursor changes the cursors of a list. One that is accepted has the only encoding of its position.
-func FuzzCursor(f *testing.F) {
-	w := conformance.New(f, conformance.OpenSQLite, conformance.Options{})
-	ann := &identity.Actor{UserID: w.Ann.ID, Operation: "memory.list"}
-	in := loci.ListMemories{MemoryFilter: loci.MemoryFilter{WorkspaceID: w.Team}}
-	valid, err := w.Service.ReencodeCursor(ann, in, "")
-	if err != nil {
-		f.Fatal(err)
-	}
-	for _, c := range []string{valid, valid + "=", valid + "\n", valid[1:], strings.ToUpper(valid), "AAAA", "\x00"} {
-		f.Add(c)
-	}
-	f.Fuzz(func(t *testing.T, c string) {
-		if c == "" {
-			return // the first page
-		}
-		again, err := w.Service.ReencodeCursor(ann, in, c)
-		if err != nil && !loci.Is(err, loci.CodeInvalidQuery) || err == nil && again != c {
-			t.Errorf("%q: %q, %v", c, again, err)
-		}
-		if _, err := w.Service.ReencodeCursor(&identity.Actor{UserID: w.Bob.ID, Operation: "memory.list"}, in,
-			c); err == nil {
-			t.Errorf("%q is valid for another user", c)
-		}
-	})
 }

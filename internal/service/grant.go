@@ -5,13 +5,14 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/identity"
+	"github.com/loci-memory/loci/internal/service/cursor"
 	"github.com/loci-memory/loci/internal/store"
 )
 
 // ListGrants lists the OAuth clients that use workspaces of the actor, newest first.
 func (s *Service) ListGrants(ctx context.Context, actor *identity.Actor,
 	in loci.ListGrants) (out loci.Grants, err error) {
-	out.Grants, out.Page, err = listPage(ctx, s, actor, &in.Paging, &in,
+	out.Grants, out.Page, err = cursor.ListPage(ctx, s.Store, actor, &in.Paging, &in,
 		func(tx *store.Tx, p store.Page) (store.List[loci.Grant], error) { return tx.Grants(p) },
 		func(g loci.Grant) store.PageKey { return store.PageKey{At: g.CreatedAt, ID: g.ID} })
 	return out, err

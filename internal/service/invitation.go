@@ -6,6 +6,7 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/limit"
+	"github.com/loci-memory/loci/internal/service/cursor"
 	"github.com/loci-memory/loci/internal/store"
 )
 
@@ -93,7 +94,7 @@ func (s *Service) finishInvitations(tx *store.Tx, w *store.Workspace, made []loc
 // ListInvitations lists the invitations of a workspace that the actor manages.
 func (s *Service) ListInvitations(ctx context.Context, actor *identity.Actor,
 	in loci.ListInvitations) (out loci.Invitations, err error) {
-	out.Invitations, out.Page, err = listPage(ctx, s, actor, &in.Paging, &in,
+	out.Invitations, out.Page, err = cursor.ListPage(ctx, s.Store, actor, &in.Paging, &in,
 		func(tx *store.Tx, p store.Page) (store.List[loci.Invitation], error) {
 			return tx.Invitations(in.WorkspaceID, p)
 		},
@@ -104,7 +105,7 @@ func (s *Service) ListInvitations(ctx context.Context, actor *identity.Actor,
 // ListPendingInvitations lists the invitations to the actor.
 func (s *Service) ListPendingInvitations(ctx context.Context, actor *identity.Actor,
 	in loci.ListPendingInvitations) (out loci.Invitations, err error) {
-	out.Invitations, out.Page, err = listPage(ctx, s, actor, &in.Paging, &in,
+	out.Invitations, out.Page, err = cursor.ListPage(ctx, s.Store, actor, &in.Paging, &in,
 		func(tx *store.Tx, p store.Page) (store.List[loci.Invitation], error) { return tx.PendingInvitations(p) },
 		invitationKey)
 	return out, err

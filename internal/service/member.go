@@ -5,6 +5,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/identity"
+	"github.com/loci-memory/loci/internal/service/cursor"
 	"github.com/loci-memory/loci/internal/store"
 )
 
@@ -27,7 +28,7 @@ func (s *Service) RemoveMember(ctx context.Context, actor *identity.Actor, in lo
 // ListMembers lists members, newest first.
 func (s *Service) ListMembers(ctx context.Context, actor *identity.Actor,
 	in loci.ListMembers) (out loci.Members, err error) {
-	out.Members, out.Page, err = listPage(ctx, s, actor, &in.Paging, &in,
+	out.Members, out.Page, err = cursor.ListPage(ctx, s.Store, actor, &in.Paging, &in,
 		func(tx *store.Tx, p store.Page) (store.List[loci.Member], error) {
 			return tx.Members(in.WorkspaceID, p)
 		},

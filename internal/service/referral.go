@@ -5,6 +5,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/identity"
+	"github.com/loci-memory/loci/internal/service/cursor"
 	"github.com/loci-memory/loci/internal/store"
 )
 
@@ -28,7 +29,7 @@ func (s *Service) GetReferrals(ctx context.Context, actor *identity.Actor,
 // ListBenefits lists the actor's benefits, newest first.
 func (s *Service) ListBenefits(ctx context.Context, actor *identity.Actor,
 	in loci.ListBenefits) (out loci.Benefits, err error) {
-	out.Benefits, out.Page, err = listPage(ctx, s, actor, &in.Paging, &in,
+	out.Benefits, out.Page, err = cursor.ListPage(ctx, s.Store, actor, &in.Paging, &in,
 		func(tx *store.Tx, p store.Page) (store.List[loci.Benefit], error) { return tx.Benefits(p) },
 		func(b loci.Benefit) store.PageKey { return store.PageKey{At: b.CreatedAt, ID: b.ID} })
 	return out, err

@@ -7,6 +7,7 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/retrieve"
+	"github.com/loci-memory/loci/internal/service/cursor"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/vector"
 )
@@ -80,8 +81,8 @@ func (s *Service) search(ctx context.Context, actor *identity.Actor,
 	if in.Mode == "" {
 		in.Mode = loci.ModeAuto
 	}
-	q := pageQuery{s, actor, in}
-	p, err := q.parse(paging)
+	q := cursor.Query{Secret: s.Store.Secret(), Actor: actor, In: in}
+	p, err := q.Parse(paging)
 	if err != nil {
 		return out, err
 	}
@@ -100,7 +101,7 @@ func (s *Service) search(ctx context.Context, actor *identity.Actor,
 		out.Memories[i] = loci.FoundMemory{Memory: m.Memory, Score: m.Score, Highlights: s.highlights(m)}
 	}
 	if r.HasMore && r.Seen.Len() < retrieve.MaxPagedResults {
-		out.NextCursor = q.cursor(store.PageKey{ID: loci.ID(r.Seen)})
+		out.NextCursor = q.Encode(store.PageKey{ID: loci.ID(r.Seen)})
 	}
 	return out, nil
 }

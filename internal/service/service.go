@@ -9,15 +9,17 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/blob"
-	"github.com/loci-memory/loci/internal/dispatch"
 	"github.com/loci-memory/loci/internal/extract"
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/limit"
 	"github.com/loci-memory/loci/internal/mail"
 	"github.com/loci-memory/loci/internal/password"
 	"github.com/loci-memory/loci/internal/retrieve"
+	"github.com/loci-memory/loci/internal/secret"
+	"github.com/loci-memory/loci/internal/service/cursor"
+	"github.com/loci-memory/loci/internal/service/message"
+	"github.com/loci-memory/loci/internal/service/session"
 	"github.com/loci-memory/loci/internal/store"
-	"github.com/loci-memory/loci/internal/store/accountdb"
 	"github.com/loci-memory/loci/internal/store/attachmentdb"
 	"github.com/loci-memory/loci/internal/vector"
 )
@@ -25,6 +27,8 @@ import (
 // A Service runs the operations.
 type Service struct {
 	Options
+	*sessions
+	*messages
 	searcher      *retrieve.Searcher
 	passwords     password.Hasher
 	signInLimiter *limit.SignIns
@@ -32,11 +36,15 @@ type Service struct {
 	linkLimiter   *limit.Attempts[limit.Key]
 	mailLimiter   *limit.Attempts[limit.Key]
 	setup         setupLink
-	extraction    extractionCounts
-	dispatcher    *dispatch.Dispatcher
 	fileKeys      fileKeys
 	uploads       *limit.Semaphore[loci.ID] // by attachment
 }
+
+// The services of other packages, whose operations a Service has.
+type (
+	sessions = session.Service
+	messages = message.Service
+)
 
 // Options are the dependencies and settings of a Service.
 type Options struct {
@@ -91,19 +99,15 @@ func New(o Options) *Service {
 		mailLimiter: limit.NewAttempts[limit.Key](o.Clock, o.SignInLimit, "mails",
 			"Too many mails were asked for: wait for Retry-After seconds."),
 		uploads: newUploads()}
-	s.Heartbeat = cmp.Or(s.Heartbeat, 20*time.Second)
+	s.sessions = session.New(session.Options{Store: o.Store, Extractor: o.Extractor, DailyTokens: o.DailyTokens,
+		Route: s.resolveAtlas, Context: s.atlasContext, Search: s.bestInAtlas})
+	s.messages = message.New(o.Store, cmp.Or(o.Heartbeat, 20*time.Second))
 	s.MaxFile = cmp.Or(s.MaxFile, DefaultMaxFile)
-	s.dispatcher = dispatch.New(s.Store)
-	s.Store.Subscribe(func(accountdb.Change) { s.dispatcher.Recheck() })
-	s.Store.SubscribeMessages(s.dispatcher.Announce)
 	if s.SendMail != nil {
 		s.handleMails()
 	}
 	if s.Bucket != nil {
 		s.Store.Jobs().Handle(attachmentdb.DeleteObjectJob, s.deleteObject)
-	}
-	if s.Extractor != nil {
-		s.Store.Jobs().Handle(extractEvent, s.extractJob)
 	}
 	return s
 }
@@ -111,8 +115,7 @@ func New(o Options) *Service {
 // write and read run f for an actor.
 func write[Out any](ctx context.Context, s *Service, actor *identity.Actor,
 	f func(*store.Tx) (Out, error)) (Out, error) {
-	out, err := store.Write(ctx, s.Store, actor, f)
-	return out, s.addQuotaReset(err)
+	return store.Write(ctx, s.Store, actor, f)
 }
 
 func read[Out any](ctx context.Context, s *Service, actor *identity.Actor,
@@ -120,11 +123,9 @@ func read[Out any](ctx context.Context, s *Service, actor *identity.Actor,
 	return store.Read(ctx, s.Store, actor, f)
 }
 
-// addQuotaReset adds the end of the month to a quota error.
-func (s *Service) addQuotaReset(err error) error {
-	if e := loci.AsError(err); err != nil && e.Code == loci.CodeQuotaExceeded && e.RetryAfter == 0 {
-		now := s.Clock()
-		e.RetryAfter = identity.MonthEnd(now).Sub(now)
-	}
-	return err
+func listPage[T any](ctx context.Context, s *Service, actor *identity.Actor, paging *loci.Paging, in any,
+	list func(*store.Tx, store.Page) (store.List[T], error), key func(T) store.PageKey) ([]T, loci.Page, error) {
+	return cursor.ListPage(ctx, s.Store, actor, paging, in, list, key)
 }
+
+func redacted(text string) string { return secret.Redacted(text) }

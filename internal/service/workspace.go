@@ -5,6 +5,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/identity"
+	"github.com/loci-memory/loci/internal/service/cursor"
 	"github.com/loci-memory/loci/internal/store"
 )
 
@@ -40,7 +41,7 @@ func (s *Service) DeleteWorkspace(ctx context.Context, actor *identity.Actor,
 // ListWorkspaces lists workspaces, newest first.
 func (s *Service) ListWorkspaces(ctx context.Context, actor *identity.Actor,
 	in loci.ListWorkspaces) (out loci.Workspaces, err error) {
-	out.Workspaces, out.Page, err = listPage(ctx, s, actor, &in.Paging, &in,
+	out.Workspaces, out.Page, err = cursor.ListPage(ctx, s.Store, actor, &in.Paging, &in,
 		func(tx *store.Tx, p store.Page) (store.List[loci.Workspace], error) {
 			return tx.Workspaces(len(in.Include) > 0, p)
 		},

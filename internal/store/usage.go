@@ -135,10 +135,18 @@ func (t *Tx) checkStorageQuota(owner owner) error {
 	case err != nil || held <= limit:
 		return err
 	case owner.id == t.actor.UserID && t.actor.GrantedWorkspaces == nil:
-		return loci.Errorf(loci.CodeQuotaExceeded, "Your plan %s stores at most %d bytes, and this would make %d: "+
+		return t.quotaError("Your plan %s stores at most %d bytes, and this would make %d: "+
 			"delete something, or change the plan.", t.plan(owner).Name, limit, held)
 	}
 	// Without figures: they are the owner's, and cover workspaces that a token does not reach.
-	return loci.Errorf(loci.CodeQuotaExceeded, "The plan of the workspace's owner has no room for so much: delete "+
-		"something, or ask the owner.")
+	return t.quotaError("The plan of the workspace's owner has no room for so much: delete something, or ask the " +
+		"owner.")
+}
+
+// quotaError returns quota_exceeded, with the end of the month as the time to wait.
+func (t *Tx) quotaError(format string, args ...any) error {
+	e := loci.AsError(loci.Errorf(loci.CodeQuotaExceeded, format, args...))
+	now := t.conn.Now.Std()
+	e.RetryAfter = identity.MonthEnd(now).Sub(now)
+	return e
 }

@@ -298,8 +298,8 @@ func (t *Tx) checkQuota(maximum int64, owner loci.ID, more int64, count, what st
 	}
 	have, err := t.countLocked(owner, count)
 	if err == nil && have+more > maximum {
-		err = loci.Errorf(loci.CodeQuotaExceeded, "The owner's plan limits the number of %s to %d: delete one, or "+
-			"change the plan.", what, maximum)
+		err = t.quotaError("The owner's plan limits the number of %s to %d: delete one, or change the plan.", what,
+			maximum)
 	}
 	return err
 }

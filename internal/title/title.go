@@ -21,6 +21,16 @@ const MaxParsed = 32 << 10
 // nothing, such as a text that begins with images. They bound the time that a hostile text takes.
 var prefixes = [...]int{4 << 10, MaxParsed}
 
+// Ensure derives the title of a memory without one.
+func Ensure(m *loci.Memory) {
+	if IsBlank(m.Title) {
+		m.Title, m.TitleDerived = Derive(m.Content), true
+	}
+}
+
+// IsBlank reports whether a title is none.
+func IsBlank(title string) bool { return !strings.ContainsFunc(title, loci.IsVisible) }
+
 // Derive returns the title of a content that nobody gave a title. It is the first of these:
 //
 //   - the title in its front matter

@@ -182,3 +182,9 @@ func NewSchema(t testing.TB, address string) string {
 	}
 	return own
 }
+
+// Count returns the number of rows of a table, or of those with a condition.
+func (d Database) Count(t testing.TB, from string) string {
+	t.Helper()
+	return d.Query(t, `SELECT CAST(count(*) AS TEXT) FROM `+from)[0]
+}

@@ -1,0 +1,41 @@
+package message_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/conformance"
+	"github.com/loci-memory/loci/internal/identity"
+	"github.com/loci-memory/loci/internal/service"
+	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/storetest"
+)
+
+// A reply without a workspace is in that of the message, if the agent sent or received it.
+func TestReplyIsInTheWorkspaceOfItsMessage(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		st := d.Open(t, store.Options{})
+		s := service.New(service.Options{Store: st, Clock: (&conformance.Clock{}).Now})
+		ann, bob := storetest.User(t, st, "ann"), storetest.User(t, st, "bob")
+		crew := storetest.Team(t, st, ann, map[*identity.Actor]loci.Role{bob: loci.RoleMember})
+		hers, his, other := storetest.Agent(t, st, ann), storetest.Agent(t, st, bob), storetest.Agent(t, st, bob)
+		first := conformance.Must(s.SendMessage(t.Context(), hers, loci.SendMessage{WorkspaceID: crew,
+			ToAgentID: his.AgentID, Content: "first"}))(t).Message
+		out := conformance.Must(s.SendMessage(t.Context(), his, loci.SendMessage{ReplyTo: first.ID,
+			ToAgentID: hers.AgentID, Content: "reply"}))(t)
+		if out.Message.WorkspaceID != crew || out.Message.ThreadID != first.ID {
+			t.Errorf("the reply is %+v", out.Message)
+		}
+		_, err := s.SendMessage(t.Context(), other, loci.SendMessage{ReplyTo: first.ID, ToAgentID: hers.AgentID,
+			Content: "not received"})
+		conformance.Expect(t, "a reply to a message of another agent", err, loci.CodeNotFound)
+		_, err = s.SendMessage(t.Context(), hers, loci.SendMessage{ToAgentID: his.AgentID, Content: "no workspace"})
+		if conformance.Expect(t, "a message of the personal workspace", err,
+			loci.CodeNotFound); !strings.Contains(err.Error(),
+			"name the workspace") {
+			t.Errorf("the error is %v", err)
+		}
+	})
+}

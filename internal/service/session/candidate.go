@@ -1,0 +1,221 @@
+package session
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/identity"
+	"github.com/loci-memory/loci/internal/secret"
+	"github.com/loci-memory/loci/internal/service/cursor"
+	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/title"
+)
+
+// CaptureCandidate stores a candidate, or returns the one with the same source.
+func (s *Service) CaptureCandidate(ctx context.Context, actor *identity.Actor, in loci.CaptureCandidate) (
+	loci.CapturedCandidate, error) {
+	if err := rejectCredentials("sourceEventId", in.SourceEventID); err != nil {
+		return loci.CapturedCandidate{}, err
+	}
+	c := newCandidate(in)
+	hasSecret := slices.ContainsFunc(append(slices.Clone(c.Tags), c.Title, c.Content, c.Evidence),
+		func(text string) bool { return len(secret.Scan(text)) > 0 })
+	entry := store.NewIndexEntry(c.Title, c.Content)
+	return inSession(ctx, s, actor, in.SessionID, store.OwnSession,
+		func(_ *store.Tx, x *store.Session) (loci.CapturedCandidate, error) {
+			known, err := x.CandidatesFrom([]string{c.SourceEventID})
+			if err != nil || len(known) > 0 {
+				return existingCandidate(known, err)
+			}
+			if err := x.RequireOpen(); err != nil {
+				return loci.CapturedCandidate{}, err
+			}
+			c, entry := c, entry
+			if hasSecret {
+				if c, err = checkedCandidate(x.Memories().Secrets(), c); err != nil {
+					return loci.CapturedCandidate{}, err
+				}
+				entry = store.NewIndexEntry(c.Title, c.Content)
+			}
+			out, err := s.addCandidate(x, c, entry, loci.ActionCaptured)
+			return loci.CapturedCandidate{Candidate: out}, err
+		})
+}
+
+func existingCandidate(known []loci.Candidate, err error) (loci.CapturedCandidate, error) {
+	if err != nil {
+		return loci.CapturedCandidate{}, err
+	}
+	return loci.ExistingCandidate(known[0]), nil
+}
+
+// newCandidate returns the candidate of an input.
+func newCandidate(in loci.CaptureCandidate) loci.Candidate {
+	m := newMemory(string(in.Title), string(in.Content), in.Type, in.Tags)
+	c := loci.Candidate{Content: m.Content, Title: m.Title, TitleDerived: m.TitleDerived, Type: m.Type, Tags: m.Tags,
+		Confidence: in.Confidence, SourceEventID: string(in.SourceEventID)}
+	if in.Evidence != nil {
+		c.Evidence = string(*in.Evidence)
+	}
+	return c
+}
+
+// newMemory returns the memory of fields of an input.
+func newMemory(given, content string, kind loci.MemoryType, tags loci.Tags) loci.Memory {
+	m := loci.Memory{Title: given, Content: content, Type: cmp.Or(kind, loci.TypeNote), Tags: tags.Unique()}
+	title.Ensure(&m)
+	return m
+}
+
+// checkedCandidate returns a candidate as it may be stored under a policy.
+func checkedCandidate(policy loci.SecretsPolicy, c loci.Candidate) (loci.Candidate, error) {
+	err := secret.Reject(policy, "tags", c.Tags...)
+	for _, x := range []struct {
+		field string
+		text  *string
+	}{{"content", &c.Content}, {"title", &c.Title}, {"evidence", &c.Evidence}} {
+		if err == nil {
+			*x.text, err = secret.Apply(policy, "", secret.CandidateField+x.field, *x.text)
+		}
+	}
+	if c.TitleDerived { // the former title may have ended within a credential
+		c.Title = secret.ApplyToTitle(policy, "", title.Derive(c.Content))
+	}
+	return c, err
+}
+
+// addCandidate stores a candidate with the memories that are similar to it.
+func (s *Service) addCandidate(x *store.Session, c loci.Candidate, e store.IndexEntry, action loci.SessionAction) (
+	loci.Candidate, error) {
+	if err := limitOf(x.Counts.Candidates, loci.MaxCandidates, "candidates"); err != nil {
+		return c, err
+	}
+	similar, err := x.Memories().FindSimilar(c.Content, e, "")
+	if err != nil {
+		return c, err
+	}
+	c.Similar = []loci.SimilarToMemory{}
+	for _, m := range similar {
+		c.Similar = append(c.Similar, loci.SimilarToMemory{MemoryID: m.ID, Score: m.Score})
+	}
+	return x.AddCandidate(c, action)
+}
+
+// ListCandidates lists candidates, newest first.
+func (s *Service) ListCandidates(ctx context.Context, actor *identity.Actor, in loci.ListCandidates) (
+	out loci.Candidates, err error) {
+	out.Candidates, out.Page, err = cursor.ListPage(ctx, s.Store, actor, &in.Paging, &in,
+		func(tx *store.Tx, p store.Page) (store.List[loci.Candidate], error) {
+			return tx.Candidates(store.SessionFilter{WorkspaceID: in.WorkspaceID, AtlasID: in.AtlasID,
+				SessionID: in.SessionID, Status: string(in.Status), Managed: in.Scope == loci.ScopeManaged,
+				Archived: len(in.Include) > 0}, p)
+		},
+		func(c loci.Candidate) store.PageKey { return store.PageKey{At: c.CreatedAt, ID: c.ID} })
+	return out, err
+}
+
+// ModerateCandidate compiles, dismisses or reverts a candidate.
+func (s *Service) ModerateCandidate(ctx context.Context, actor *identity.Actor, in loci.ModerateCandidate) (
+	loci.ModeratedCandidate, error) {
+	return inSession(ctx, s, actor, in.SessionID, store.ManageSession,
+		func(tx *store.Tx, x *store.Session) (out loci.ModeratedCandidate, err error) {
+			c, err := x.Candidate(in.CandidateID)
+			if err == nil {
+				err = x.RequireChangeable()
+			}
+			if err != nil {
+				return out, err
+			}
+			move := map[loci.ModerationAction]loci.SessionAction{loci.ModerationCompile: loci.ActionCompiled,
+				loci.ModerationDismiss: loci.ActionDismissed, loci.ModerationRevert: loci.ActionReverted}[in.Action]
+			status, err := loci.CandidateStates.Apply(c.Status, string(move))
+			if err != nil {
+				return out, err
+			}
+			memory := c.MemoryID
+			switch {
+			case move == loci.ActionCompiled:
+				if out.Memory, err = compile(x, c); err == nil {
+					memory = out.Memory.ID
+				}
+			case status == loci.CandidateReverted:
+				out.Memory, err = archiveLinked(tx, c.MemoryID)
+			default:
+				memory = ""
+			}
+			if err != nil {
+				return out, err
+			}
+			if out.Candidate, err = x.SetCandidate(c, status, memory, move); err == nil {
+				err = x.Save()
+			}
+			tx.LinkResponse(memory)
+			return out, err
+		})
+}
+
+// compile makes the memory of a candidate.
+func compile(x *store.Session, c loci.Candidate) (*loci.Memory, error) {
+	m := memoryOf(x, c)
+	out, err := x.Memories().Create(loci.NewMemory{Memory: m}, store.NewIndexEntry(m.Title, m.Content),
+		store.CreatePolicy{})
+	return &out.Memory.Memory, err
+}
+
+// memoryOf returns the memory that a candidate becomes: one of the session's user, whoever moderates. Credentials that
+// the workspace has come to refuse are redacted.
+func memoryOf(x *store.Session, c loci.Candidate) loci.Memory {
+	m := loci.Memory{Title: c.Title, TitleDerived: c.TitleDerived, Content: c.Content, Type: c.Type, Tags: c.Tags}
+	if x.Memories().Secrets() != loci.SecretsAllow {
+		m = withoutCredentials(m)
+	}
+	return ofSession(x, m)
+}
+
+// withoutCredentials returns a memory without credentials. Tags that hold one are removed.
+func withoutCredentials(m loci.Memory) loci.Memory {
+	content := secret.Redacted(m.Content)
+	if m.TitleDerived && content != m.Content { // it may have ended within a credential
+		m.Title = title.Derive(content)
+	}
+	m.Content, m.Title = content, title.Truncate(secret.Redacted(m.Title)) // a mark may be longer than the credential
+	m.Tags = slices.DeleteFunc(slices.Clone(m.Tags), func(tag string) bool { return secret.Redacted(tag) != tag })
+	return m
+}
+
+// ofSession marks a memory as one of a session.
+func ofSession(x *store.Session, m loci.Memory) loci.Memory {
+	m.CreatedBy, m.AgentID, m.SessionID = x.UserID, x.AgentID, x.ID
+	title.Ensure(&m)
+	return m
+}
+
+// archiveLinked archives a memory that a candidate became. One that was deleted or archived is left as it is.
+func archiveLinked(tx *store.Tx, id loci.ID) (*loci.Memory, error) {
+	if id == "" {
+		return nil, nil
+	}
+	h, err := tx.Memory(id, store.ToMove)
+	if loci.Is(err, loci.CodeNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	m := h.Record()
+	if m.Status != loci.MemoryArchived {
+		m, err = archive(h)
+	}
+	return &m, err
+}
+
+// archive archives a memory.
+func archive(h *store.Memory) (loci.Memory, error) {
+	next, err := h.Record(), error(nil)
+	if next.Status, err = loci.MemoryStates.Apply(next.Status, "archived"); err != nil {
+		return next, err
+	}
+	return h.Update(next, nil)
+}

@@ -1,0 +1,241 @@
+package session_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/conformance"
+	"github.com/loci-memory/loci/internal/service"
+	"github.com/loci-memory/loci/internal/store/storetest"
+)
+
+// send delivers an event of ann.
+func send(t *testing.T, w *conformance.World, session loci.ID, id string, of loci.EventType, content string,
+	more ...func(*loci.SendEvent)) loci.ReceivedEvent {
+	t.Helper()
+	in := loci.SendEvent{SessionID: session, Adapter: "claude", EventID: loci.ExternalID(id), Type: of, UnitKey: "turn",
+		Content: loci.EventContent(content)}
+	for _, f := range more {
+		f(&in)
+	}
+	return conformance.MustCall(t, w, byAnn, service.SessionEvent, in)
+}
+
+const decision = "We decided: staging runs on basalt from now on."
+
+func TestEventExtractsCandidateOnce(t *testing.T) {
+	t.Parallel()
+	conformance.Each(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+		s := automatic(t, w, w.Atlas(t, "Shelf"), loci.SetPolicy{})
+		first := send(t, w, s.ID, "1", loci.EventPrompt, decision)
+		if first.Candidate == nil || first.Candidate.Type != loci.TypeDecision || first.Candidate.SourceEventID != "1" {
+			t.Fatalf("%+v", first)
+		}
+		again := send(t, w, s.ID, "1", loci.EventPrompt, decision)
+		if !again.Duplicate || again.Candidate == nil || again.Candidate.ID != first.Candidate.ID ||
+			again.Event.ID != first.Event.ID {
+			t.Errorf("repeated: %+v", again)
+		}
+		if answer := send(t, w, s.ID, "2", loci.EventResponse, "Noted. "+decision); answer.Candidate != nil {
+			t.Errorf("the answer repeats the prompt: %+v", answer.Candidate)
+		}
+		if c := send(t, w, s.ID, "3", loci.EventTool, "We decided: everything runs on granite.").Candidate; c != nil {
+			t.Errorf("a tool decides: %+v", c)
+		}
+	})
+}
+
+func TestExtractedCandidateNamesUnitOfItsKey(t *testing.T) {
+	t.Parallel()
+	conformance.Each(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+		s := automatic(t, w, w.Atlas(t, "Shelf"), loci.SetPolicy{})
+		u := conformance.MustCall(t, w, byAnn, service.UnitOpen, loci.OpenUnit{SessionID: s.ID, Key: "turn"}).Unit
+		c := send(t, w, s.ID, "1", loci.EventPrompt, decision).Candidate
+		list := conformance.MustCall(t, w, byAnn, service.SessionCandidates,
+			loci.ListCandidates{SessionID: s.ID}).Candidates
+		if c == nil || c.UnitID != u.ID || len(list) != 1 || list[0].UnitID != u.ID {
+			t.Errorf("%+v, %+v, want unit %s", c, list, u.ID)
+		}
+	})
+}
+
+func TestDismissedStatementIsNotExtractedAgain(t *testing.T) {
+	t.Parallel()
+	w := conformance.New(t, conformance.OpenSQLite, conformance.Options{})
+	s := automatic(t, w, w.Atlas(t, "Shelf"), loci.SetPolicy{})
+	c := send(t, w, s.ID, "1", loci.EventPrompt, decision).Candidate
+	conformance.MustCall(t, w, byAnn, service.SessionModerate, loci.ModerateCandidate{SessionID: s.ID,
+		CandidateID: c.ID,
+		Action:      loci.ModerationDismiss})
+	if again := send(t, w, s.ID, "2", loci.EventPrompt, decision).Candidate; again != nil {
+		t.Errorf("extracted again: %+v", again)
+	}
+}
+
+func TestStatementKnownInAtlasIsDropped(t *testing.T) {
+	t.Parallel()
+	conformance.Each(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+		shelf := w.Atlas(t, "Shelf")
+		w.Memory(t, shelf, "# Hosts\nProduction runs on granite. Staging runs on basalt.")
+		s := automatic(t, w, shelf, loci.SetPolicy{})
+		if c := send(t, w, s.ID, "1", loci.EventPrompt, decision).Candidate; c != nil {
+			t.Errorf("a known statement is extracted: %+v", c)
+		}
+		if c := send(t, w, s.ID, "2", loci.EventPrompt,
+			"We decided: staging runs on marble from now on.").Candidate; c == nil {
+			t.Error("a changed value is dropped")
+		}
+	})
+}
+
+func TestQuotedContextIsNotCapturedBack(t *testing.T) {
+	t.Parallel()
+	w := conformance.New(t, conformance.OpenSQLite, conformance.Options{})
+	shelf := w.Atlas(t, "Shelf")
+	m := w.Memory(t, shelf, decision)
+	context := conformance.MustCall(t, w, byAnn, service.SessionStart, loci.StartSession{Task: "x",
+		AtlasID: shelf}).Context
+	s := automatic(t, w, shelf, loci.SetPolicy{})
+	conformance.MustCall(t, w, byAnn, service.MemoryDelete, loci.DeleteMemory{MemoryID: m}) // so that nothing is known
+	text := context.Markdown + "\n\nWhere does staging run?"
+	if c := send(t, w, s.ID, "1", loci.EventPrompt, text).Candidate; c != nil {
+		t.Errorf("injected context is extracted: %+v", c)
+	}
+}
+
+func TestPolicyDecidesWhatIsKept(t *testing.T) {
+	t.Parallel()
+	conformance.EachWithDB(t, func(t *testing.T, w *conformance.World, d storetest.Database) {
+		shelf := w.Atlas(t, "Shelf")
+		s := automatic(t, w, shelf, loci.SetPolicy{ExcludePaths: loci.PathPatterns{"secret/**"}})
+		out := send(t, w, s.ID, "1", loci.EventPrompt, decision, func(in *loci.SendEvent) {
+			in.Metadata = loci.Metadata{"cwd": "/home/ann/secret/app"}
+		})
+		if !out.Ignored || out.Event.ID != "" || out.Candidate != nil {
+			t.Errorf("excluded: %+v", out)
+		}
+		conformance.MustCall(t, w, byAnn, service.AutoSet, loci.SetPolicy{WorkspaceID: w.Team, Enabled: true,
+			Paused: true})
+		if out = send(t, w, s.ID, "1", loci.EventPrompt, decision); !out.Ignored {
+			t.Errorf("paused: %+v", out)
+		}
+		if n := d.Query(t, `SELECT CAST(count(*) AS TEXT) FROM session_events`)[0]; n != "0" {
+			t.Errorf("%s ignored events are stored", n)
+		}
+		conformance.MustCall(t, w, byAnn, service.AutoSet, loci.SetPolicy{WorkspaceID: w.Team, Enabled: true,
+			MinLength: 200})
+		if out = send(t, w, s.ID, "1", loci.EventPrompt, decision); out.Ignored || out.Candidate != nil {
+			t.Errorf("short: %+v", out)
+		}
+		// Prompt and answer together are long enough.
+		out = send(t, w, s.ID, "2", loci.EventResponse, "Noted."+strings.Repeat(" And so on.", 20))
+		if out.Candidate == nil || out.Candidate.SourceEventID != "2" {
+			t.Errorf("with its answer: %+v", out)
+		}
+		send(t, w, s.ID, "3", loci.EventTool, "output of a tool", func(in *loci.SendEvent) {
+			in.Metadata = loci.Metadata{"command": "cat passwords"}
+		})
+		if list := d.Query(t, `SELECT content || metadata FROM session_events WHERE type = 'tool'`); list[0] != "" {
+			t.Errorf("the text of a tool is stored: %q", list)
+		}
+	})
+}
+
+// The turn of an agreement is short, and a policy has no minimum unless it states one.
+func TestShortAgreementExtractsProposal(t *testing.T) {
+	t.Parallel()
+	w := conformance.New(t, conformance.OpenSQLite, conformance.Options{})
+	s := automatic(t, w, w.Atlas(t, "Shelf"), loci.SetPolicy{})
+	if c := send(t, w, s.ID, "1", loci.EventResponse, "I suggest that we store tides in feet.").Candidate; c != nil {
+		t.Errorf("a proposal is extracted: %+v", c)
+	}
+	if c := send(t, w, s.ID, "2", loci.EventPrompt, "yes, do that").Candidate; c == nil ||
+		!strings.Contains(c.Content, "tides in feet") {
+		t.Errorf("%+v", c)
+	}
+}
+
+func TestUnitsModeStoresStatementsAsMemoryOfTheirUnit(t *testing.T) {
+	t.Parallel()
+	conformance.EachWithDB(t, func(t *testing.T, w *conformance.World, d storetest.Database) {
+		shelf := w.Atlas(t, "Shelf")
+		s := automatic(t, w, shelf, loci.SetPolicy{Mode: loci.ModeUnits})
+		if out := send(t, w, s.ID, "1", loci.EventPrompt, decision); out.Candidate != nil || out.Candidates != nil {
+			t.Errorf("a candidate waits: %+v", out)
+		}
+		send(t, w, s.ID, "2", loci.EventPrompt, "We decided: the harbour office uses granite for its backups.")
+		detail := conformance.MustCall(t, w, byAnn, service.SessionGet, loci.GetSession{SessionID: s.ID})
+		if len(detail.Units) != 1 || detail.Units[0].Status != loci.UnitFinalized || detail.Units[0].Key != "turn" ||
+			detail.Session.MemoryID != detail.Units[0].MemoryID || len(detail.Candidates) != 0 {
+			t.Fatalf("%+v", detail)
+		}
+		m := w.Get(t, detail.Session.MemoryID)
+		if m.Version != 2 || !strings.Contains(m.Content, "basalt") || !strings.Contains(m.Content, "granite") ||
+			m.SessionID != s.ID || m.Type != loci.TypeDecision {
+			t.Errorf("%+v", m)
+		}
+		if list := d.Query(t,
+			`SELECT outcome FROM compilations ORDER BY row_id`); fmt.Sprint(list) != "[created updated]" {
+			t.Errorf("the records are %v", list)
+		}
+		conformance.MustCall(t, w, byAnn, service.SessionRevert, loci.RevertSession{SessionID: s.ID})
+		send(t, w, s.ID, "3", loci.EventPrompt, "We decided: the pier office uses slate for its ledgers from now on.")
+		if m := w.Get(t, detail.Session.MemoryID); m.Status != loci.MemoryArchived || m.Version != 3 {
+			t.Errorf("a reverted memory changes: %+v", m)
+		}
+		conformance.MustCall(t, w, byAnn, service.SessionComplete, loci.CompleteSession{SessionID: s.ID})
+	})
+}
+
+func TestAuditsAddUpToRedactions(t *testing.T) {
+	t.Parallel()
+	conformance.Each(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+		s := automatic(t, w, w.Atlas(t, "Shelf"), loci.SetPolicy{})
+		for i, rules := range []loci.RedactionCounts{{{Rule: "github-pat", Count: 2}},
+			{{Rule: "aws-access-token", Count: 1}, {Rule: "github-pat", Count: 3}}, {}} {
+			in := loci.RecordAudit{SessionID: s.ID, EventID: loci.ExternalID(fmt.Sprint(i)), Adapter: "claude",
+				Rules: rules}
+			for _, x := range rules {
+				in.Total += x.Count
+			}
+			for range 2 { // the second one is known
+				conformance.MustCall(t, w, byAnn, service.AutoAudit, in)
+			}
+		}
+		got := conformance.MustCall(t, w, byAnn, service.SessionGet, loci.GetSession{SessionID: s.ID}).Redactions
+		want := []loci.RedactionCount{{Rule: "aws-access-token", Count: 1}, {Rule: "github-pat", Count: 5}}
+		if fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("%v, want %v", got, want)
+		}
+	})
+}
+
+func TestMetadataIsRedactedByTheNamesAroundIt(t *testing.T) {
+	t.Parallel()
+	conformance.EachWithDB(t, func(t *testing.T, w *conformance.World, d storetest.Database) {
+		s := automatic(t, w, w.Atlas(t, "Shelf"), loci.SetPolicy{})
+		const plain = "kR7vQz2mXw9TbL4p"
+		send(t, w, s.ID, "1", loci.EventPrompt, "hello", func(in *loci.SendEvent) {
+			in.Metadata = loci.Metadata{"password": plain, "api_key": []any{plain}, "cwd": "/home/ann",
+				"db_password": map[string]any{"value": plain}}
+		})
+		stored := d.Query(t, `SELECT metadata FROM session_events`)[0]
+		if strings.Contains(stored, plain) || !strings.Contains(stored, "/home/ann") {
+			t.Errorf("stored: %s", stored)
+		}
+	})
+}
+
+func TestEventWhoseIDResemblesASourceExtractsItsOwn(t *testing.T) {
+	t.Parallel()
+	w := conformance.New(t, conformance.OpenSQLite, conformance.Options{})
+	s := automatic(t, w, w.Atlas(t, "Shelf"), loci.SetPolicy{})
+	conformance.MustCall(t, w, byAnn, service.SessionCapture, loci.CaptureCandidate{SessionID: s.ID,
+		Content:       "another text",
+		SourceEventID: "a#2"})
+	if c := send(t, w, s.ID, "a#2", loci.EventPrompt, decision).Candidate; c == nil || c.SourceEventID != "a#2#2" {
+		t.Errorf("%+v", c)
+	}
+}

@@ -1,0 +1,255 @@
+package session
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"slices"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/identity"
+	"github.com/loci-memory/loci/internal/page"
+	"github.com/loci-memory/loci/internal/secret"
+	"github.com/loci-memory/loci/internal/service/cursor"
+	"github.com/loci-memory/loci/internal/store"
+)
+
+// StartSession starts a session, or resumes the one that has the external id.
+func (s *Service) StartSession(ctx context.Context, actor *identity.Actor,
+	in loci.StartSession) (loci.StartedSession, error) {
+	if in.Kind == "" {
+		in.Kind = loci.SessionManual
+	}
+	if in.Kind == loci.SessionAutomatic && in.Adapter == "" {
+		return loci.StartedSession{}, loci.Errorf(loci.CodeInvalidQuery, "adapter is required for an automatic session")
+	}
+	if err := rejectCredentials("externalId", in.ExternalID); err != nil {
+		return loci.StartedSession{}, err
+	}
+	in.Task, in.SourceName = secret.Redacted(in.Task), secret.Redacted(in.SourceName)
+	return store.Write(ctx, s.Store, actor, func(tx *store.Tx) (out loci.StartedSession, err error) {
+		x, found, err := s.resumeSession(tx, in)
+		if err == nil && !found {
+			x, err = s.addSession(tx, in)
+		}
+		if err != nil {
+			return out, err
+		}
+		if out.Session = x.Record(); found {
+			out = loci.ResumedSession(x.Record())
+		}
+		if err = tx.SetSource(string(in.SourceName)); err == nil {
+			out.Context, err = s.Context(tx, out.Session.AtlasID, int(in.MaxTokens))
+		}
+		return out, err
+	})
+}
+
+// resumeSession returns the session of the actor with the external id of an input. A request that names a workspace or
+// an atlas looks in that workspace alone.
+func (s *Service) resumeSession(tx *store.Tx, in loci.StartSession) (x *store.Session, found bool, err error) {
+	if in.ExternalID == "" {
+		return nil, false, nil
+	}
+	workspace := in.WorkspaceID
+	if in.AtlasID != "" {
+		where := loci.CreateMemory{AtlasID: in.AtlasID, WorkspaceID: in.WorkspaceID}
+		a, _, err := s.Route(tx, where, loci.Memory{})
+		if err != nil {
+			return nil, false, err
+		}
+		workspace = a.WorkspaceID()
+	} else if workspace != "" {
+		if _, err := tx.WorkspaceRecord(workspace); err != nil {
+			return nil, false, err
+		}
+	}
+	x, found, err = tx.SessionByExternalID(workspace, in.Kind, in.Adapter, string(in.ExternalID))
+	if err == nil && found {
+		err = x.RequirePlace()
+	}
+	if err != nil || !found {
+		return nil, false, err
+	}
+	if x.Archived {
+		if err := x.SetArchived(false); err != nil {
+			return nil, false, err
+		}
+	}
+	if x.Status == loci.SessionActive || x.Kind == loci.SessionManual {
+		return x, true, nil
+	}
+	change, err := x.Move(loci.ActionReopened)
+	if err != nil {
+		return nil, false, err
+	}
+	return x, true, x.Apply(change)
+}
+
+// addSession makes a session in the requested atlas, in that of the policy, or in the one whose keywords match the
+// task.
+func (s *Service) addSession(tx *store.Tx, in loci.StartSession) (*store.Session, error) {
+	where := loci.CreateMemory{AtlasID: in.AtlasID, WorkspaceID: in.WorkspaceID}
+	if in.AtlasID == "" {
+		policy, err := tx.Policy(in.WorkspaceID)
+		if err != nil {
+			return nil, err
+		}
+		if policy.AtlasID != "" {
+			r, err := tx.AtlasRecord(policy.AtlasID)
+			if err == nil && r.Status == loci.ContainerActive {
+				where.AtlasID = r.ID
+			} else if err != nil && !loci.Is(err, loci.CodeNotFound) {
+				return nil, err
+			}
+		}
+	}
+	a, _, err := s.Route(tx, where, loci.Memory{Title: string(in.Task)})
+	if err != nil {
+		return nil, err
+	}
+	return a.AddSession(loci.Session{Task: string(in.Task), Kind: in.Kind, Adapter: in.Adapter,
+		ExternalID: string(in.ExternalID), SourceName: string(in.SourceName)})
+}
+
+// GetSession reads a session with the newest of each part.
+func (s *Service) GetSession(ctx context.Context, actor *identity.Actor,
+	in loci.GetSession) (loci.SessionDetail, error) {
+	return store.Read(ctx, s.Store, actor, func(tx *store.Tx) (out loci.SessionDetail, err error) {
+		v, err := tx.SessionView(in.SessionID)
+		if err != nil {
+			return out, err
+		}
+		if err = v.ReadParts(&out, loci.MaxShownParts); err != nil {
+			return out, err
+		}
+		if out.Context, err = s.Context(tx, v.AtlasID, int(in.MaxTokens)); err != nil {
+			return out, err
+		}
+		return withinPage(out)
+	})
+}
+
+// withinPage omits the oldest texts of a session that is larger than a page, and computes its entity tag.
+func withinPage(d loci.SessionDetail) (loci.SessionDetail, error) {
+	for page.JSONSize(&d) > page.MaxBytes && len(d.Candidates)+len(d.Checkpoints) > 0 {
+		d.Candidates = d.Candidates[:len(d.Candidates)*3/4]
+		d.Checkpoints = d.Checkpoints[:len(d.Checkpoints)*3/4]
+	}
+	tagged := d
+	tagged.Context.GeneratedAt = 0
+	b, err := json.Marshal(tagged)
+	return d.WithEntityTag(string(b)), err
+}
+
+// ListSessions lists sessions, newest first.
+func (s *Service) ListSessions(ctx context.Context, actor *identity.Actor,
+	in loci.ListSessions) (out loci.Sessions, err error) {
+	out.Sessions, out.Page, err = cursor.ListPage(ctx, s.Store, actor, &in.Paging, &in,
+		func(tx *store.Tx, p store.Page) (store.List[loci.Session], error) {
+			return tx.Sessions(store.SessionFilter{WorkspaceID: in.WorkspaceID, AtlasID: in.AtlasID,
+				Status: string(in.Status), Managed: in.Scope == loci.ScopeManaged, Archived: len(in.Include) > 0}, p)
+		},
+		func(x loci.Session) store.PageKey { return store.PageKey{At: x.CreatedAt, ID: x.ID} })
+	return out, err
+}
+
+// AddCheckpoint appends a note on the progress of a session.
+func (s *Service) AddCheckpoint(ctx context.Context, actor *identity.Actor, in loci.AddCheckpoint) (
+	loci.AddedCheckpoint, error) {
+	in.Summary = secret.Redacted(in.Summary)
+	return inSession(ctx, s, actor, in.SessionID, store.OwnSession,
+		func(_ *store.Tx, x *store.Session) (out loci.AddedCheckpoint, err error) {
+			if err = x.RequireOpen(); err == nil {
+				err = limitOf(x.Counts.Checkpoints, loci.MaxCheckpoints, "checkpoints")
+			}
+			if err == nil {
+				out.Checkpoint, err = x.AddCheckpoint(string(in.Summary))
+			}
+			return out, err
+		})
+}
+
+// ArchiveSession archives or restores a session.
+func (s *Service) ArchiveSession(ctx context.Context, actor *identity.Actor,
+	in loci.ArchiveSession) (loci.OneSession, error) {
+	return inSession(ctx, s, actor, in.SessionID, store.ManageSession,
+		func(_ *store.Tx, x *store.Session) (loci.OneSession, error) {
+			err := x.SetArchived(in.Archived == nil || *in.Archived)
+			return loci.OneSession{Session: x.Record()}, err
+		})
+}
+
+// BulkSessions archives, restores or deletes sessions. It does what can be done, and reports the rest.
+func (s *Service) BulkSessions(ctx context.Context, actor *identity.Actor,
+	in loci.BulkSessions) (loci.BulkResults, error) {
+	order := make([]int, len(in.SessionIDs)) // of the ids, so that concurrent calls lock rows in the same order
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(in.SessionIDs[i], in.SessionIDs[j]) })
+	return store.Write(ctx, s.Store, actor, func(tx *store.Tx) (loci.BulkResults, error) {
+		out := loci.BulkResults{Results: make([]loci.BulkResult, len(in.SessionIDs))}
+		if _, err := tx.Account(); err != nil {
+			return out, err
+		}
+		for _, i := range order {
+			id := in.SessionIDs[i]
+			err := bulkSession(tx, id, in.Action)
+			out.Results[i] = loci.BulkResult{ID: id, OK: err == nil}
+			if e := loci.AsError(err); err != nil {
+				if e.Code != loci.CodeNotFound && e.Code != loci.CodeForbidden && e.Code != loci.CodeStateConflict {
+					return out, err
+				}
+				out.Results[i].Code = e.Code
+			}
+		}
+		return out, nil
+	})
+}
+
+func bulkSession(tx *store.Tx, id loci.ID, action loci.BulkAction) error {
+	access := store.ManageSession
+	if action == loci.BulkDelete {
+		access = store.OwnSession
+	}
+	x, err := tx.Session(id, access)
+	switch {
+	case err != nil:
+		return err
+	case action == loci.BulkDelete:
+		return x.Delete()
+	}
+	return x.SetArchived(action == loci.BulkArchive)
+}
+
+// inSession runs f on the handle of a session.
+func inSession[Out any](ctx context.Context, s *Service, actor *identity.Actor, id loci.ID, access store.SessionAccess,
+	f func(tx *store.Tx, x *store.Session) (Out, error)) (Out, error) {
+	return store.Write(ctx, s.Store, actor, func(tx *store.Tx) (out Out, err error) {
+		x, err := tx.Session(id, access)
+		if err != nil {
+			return out, err
+		}
+		return f(tx, x)
+	})
+}
+
+// limitOf returns state_conflict where a session has as many parts as it may have.
+func limitOf(count, limit int, noun string) error {
+	if count < limit {
+		return nil
+	}
+	return loci.Errorf(loci.CodeStateConflict, "A session has at most %d %s: end it, and start another one.", limit,
+		noun)
+}
+
+// rejectCredentials refuses ids of clients that hold a credential, under every policy.
+func rejectCredentials(field string, ids ...loci.ExternalID) error {
+	for _, id := range ids {
+		if err := secret.Reject(loci.SecretsReject, field, string(id)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

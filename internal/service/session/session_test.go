@@ -1,0 +1,261 @@
+package session_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/conformance"
+	"github.com/loci-memory/loci/internal/identity"
+	"github.com/loci-memory/loci/internal/service"
+)
+
+const byAnn, byBob, byCid = conformance.CallerOwner, conformance.CallerAdmin, conformance.CallerMember
+
+// start starts a session of a caller.
+func start(t *testing.T, w *conformance.World, by conformance.Caller, in loci.StartSession) loci.Session {
+	t.Helper()
+	in.Task = "Count the ships"
+	return conformance.MustCall(t, w, by, service.SessionStart, in).Session
+}
+
+// automatic starts an automatic session of ann in an atlas, whose policy is on.
+func automatic(t *testing.T, w *conformance.World, atlas loci.ID, policy loci.SetPolicy) loci.Session {
+	t.Helper()
+	policy.WorkspaceID, policy.Enabled = w.Team, true
+	conformance.MustCall(t, w, byAnn, service.AutoSet, policy)
+	return start(t, w, byAnn, loci.StartSession{AtlasID: atlas, Kind: loci.SessionAutomatic, Adapter: "claude"})
+}
+
+func capture(t *testing.T, w *conformance.World, by conformance.Caller, session loci.ID,
+	content string) loci.Candidate {
+	t.Helper()
+	return conformance.MustCall(t, w, by, service.SessionCapture,
+		loci.CaptureCandidate{SessionID: session, Content: loci.CandidateContent(content)}).Candidate
+}
+
+func TestStartSessionUsesAtlasOfPolicyBeforeRouting(t *testing.T) {
+	t.Parallel()
+	conformance.Each(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+		routed := conformance.Must(w.Service.CreateAtlas(t.Context(), w.Ann.Actor(), loci.CreateAtlas{Name: "Fleet",
+			WorkspaceID: w.Team, Keywords: loci.Keywords{"ships"}}))(t).Atlas.ID
+		shelf, other := w.Atlas(t, "Shelf"), w.Atlas(t, "Other")
+		in := loci.StartSession{WorkspaceID: w.Team}
+		if s := start(t, w, byAnn, in); s.AtlasID != routed {
+			t.Errorf("without a policy it is in %s", s.AtlasID)
+		}
+		conformance.MustCall(t, w, byAnn, service.AutoSet, loci.SetPolicy{WorkspaceID: w.Team, AtlasID: shelf})
+		if s := start(t, w, byAnn, in); s.AtlasID != shelf {
+			t.Errorf("with a policy it is in %s", s.AtlasID)
+		}
+		if s := start(t, w, byAnn, loci.StartSession{AtlasID: other}); s.AtlasID != other {
+			t.Errorf("with an atlas it is in %s", s.AtlasID)
+		}
+		if s := start(t, w, byCid, in); s.AtlasID != routed {
+			t.Errorf("the policy of another member routes to %s", s.AtlasID)
+		}
+		conformance.MustCall(t, w, byAnn, service.AtlasDelete, loci.DeleteAtlas{AtlasID: shelf})
+		if s := start(t, w, byAnn, in); s.AtlasID != routed {
+			t.Errorf("with a deleted atlas it is in %s", s.AtlasID)
+		}
+	})
+}
+
+func TestStartSessionResumesByExternalID(t *testing.T) {
+	t.Parallel()
+	conformance.Each(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+		shelf, other := w.Atlas(t, "Shelf"), w.Atlas(t, "Other")
+		in := loci.StartSession{AtlasID: shelf, Kind: loci.SessionAutomatic, Adapter: "claude",
+			ExternalID: "one"}
+		first := start(t, w, byAnn, in)
+		conformance.MustCall(t, w, byAnn, service.SessionComplete, loci.CompleteSession{SessionID: first.ID})
+		conformance.MustCall(t, w, byAnn, service.SessionArchive, loci.ArchiveSession{SessionID: first.ID})
+		for name, again := range map[string]loci.StartSession{"the same": in, "no place": {},
+			"another atlas of the workspace": {AtlasID: other}, "the workspace": {WorkspaceID: w.Team}} {
+			again.Kind, again.Adapter, again.ExternalID = in.Kind, in.Adapter, in.ExternalID
+			if s := start(t, w, byAnn, again); s.ID != first.ID || s.Status != loci.SessionActive || s.Archived ||
+				s.AtlasID != shelf || s.EndedAt != 0 {
+				t.Errorf("%s: %+v", name, s)
+			}
+		}
+		elsewhere := in
+		elsewhere.AtlasID, elsewhere.WorkspaceID = "", w.NewTeam(t, w.Ann)
+		if s := start(t, w, byAnn, elsewhere); s.ID == first.ID {
+			t.Error("another workspace resumed it")
+		}
+
+		manual := loci.StartSession{AtlasID: shelf, ExternalID: "one"}
+		second := start(t, w, byAnn, manual)
+		conformance.MustCall(t, w, byAnn, service.SessionFinalize, loci.FinalizeSession{SessionID: second.ID})
+		if s := start(t, w, byAnn, manual); s.ID != second.ID || s.Status != loci.SessionFinalized {
+			t.Errorf("an ended manual session: %+v", s)
+		}
+	})
+}
+
+func TestStoredStartGoesWithMemoriesOfItsContext(t *testing.T) {
+	t.Parallel()
+	conformance.Each(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+		shelf := w.Atlas(t, "Shelf")
+		memory := w.Memory(t, shelf, "the buoy is green")
+		in := loci.StartSession{Task: "Paint it", AtlasID: shelf}
+		first, _, err := conformance.CallWithKey(t, w, byAnn, "k", service.SessionStart, in)
+		if err != nil || !strings.Contains(first.Context.Markdown, "green") {
+			t.Fatal(first.Context.Markdown, err)
+		}
+		again, replayed, err := conformance.CallWithKey(t, w, byAnn, "k", service.SessionStart, in)
+		if err != nil || !replayed || again.Session.ID != first.Session.ID || !again.Created() {
+			t.Fatal(replayed, err)
+		}
+		conformance.MustCall(t, w, byAnn, service.MemoryDelete, loci.DeleteMemory{MemoryID: memory})
+		again, replayed, err = conformance.CallWithKey(t, w, byAnn, "k", service.SessionStart, in)
+		if err != nil || replayed || strings.Contains(again.Context.Markdown, "green") {
+			t.Errorf("the stored response outlives its memory: %v %v", replayed, err)
+		}
+	})
+}
+
+func TestSessionDetailChangesTag(t *testing.T) {
+	t.Parallel()
+	conformance.Each(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+		shelf := w.Atlas(t, "Shelf")
+		s := start(t, w, byAnn, loci.StartSession{AtlasID: shelf})
+		tag := func() string {
+			return conformance.Must(w.Service.GetSession(t.Context(), w.Ann.Actor(),
+				loci.GetSession{SessionID: s.ID}))(t).ETag()
+		}
+		seen := map[string]bool{tag(): true}
+		if !seen[tag()] {
+			t.Error("the tag changes without a change")
+		}
+		for name, change := range map[string]func(){
+			"a memory":  func() { w.Memory(t, shelf, "a new fact") },
+			"a capture": func() { capture(t, w, byAnn, s.ID, "another fact") },
+			"an archive": func() {
+				conformance.MustCall(t, w, byAnn, service.SessionArchive, loci.ArchiveSession{SessionID: s.ID})
+			},
+		} {
+			if change(); seen[tag()] {
+				t.Errorf("%s does not change the tag", name)
+			}
+			seen[tag()] = true
+			mustCallIfArchived(t, w, s.ID)
+		}
+	})
+}
+
+// mustCallIfArchived restores a session that is archived.
+func mustCallIfArchived(t *testing.T, w *conformance.World, id loci.ID) {
+	t.Helper()
+	no := false
+	if d := conformance.MustCall(t, w, byAnn, service.SessionGet, loci.GetSession{SessionID: id}); d.Session.Archived {
+		conformance.MustCall(t, w, byAnn, service.SessionArchive, loci.ArchiveSession{SessionID: id, Archived: &no})
+	}
+}
+
+func TestManagersGovernSessionsOfMembers(t *testing.T) {
+	t.Parallel()
+	conformance.Each(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+		s := start(t, w, byCid, loci.StartSession{AtlasID: w.Atlas(t, "Shelf")})
+		c := capture(t, w, byCid, s.ID, "cid has found a leak in the hull")
+		out := conformance.MustCall(t, w, byBob, service.SessionModerate, loci.ModerateCandidate{SessionID: s.ID,
+			CandidateID: c.ID, Action: loci.ModerationCompile})
+		if out.Memory.CreatedBy != w.Cid.ID || out.Memory.SessionID != s.ID {
+			t.Errorf("the memory is of %s", out.Memory.CreatedBy)
+		}
+		conformance.MustFail(t, w, byBob, service.SessionFinalize, loci.FinalizeSession{SessionID: s.ID},
+			loci.CodeForbidden)
+		results := conformance.MustCall(t, w, byBob, service.SessionBulk, loci.BulkSessions{Action: loci.BulkDelete,
+			SessionIDs: loci.SessionIDs{s.ID}}).Results
+		if results[0].Code != loci.CodeForbidden {
+			t.Errorf("a manager deletes it: %+v", results)
+		}
+		d := conformance.MustCall(t, w, byCid, service.SessionGet, loci.GetSession{SessionID: s.ID})
+		if h := d.History[0]; h.Action != loci.ActionCompiled || h.UserID != w.Bob.ID || h.MemoryID != out.Memory.ID {
+			t.Errorf("the history says %+v", h)
+		}
+		// The list of a session's candidates needs no scope: the session is in reach.
+		if list := conformance.MustCall(t, w, byBob, service.SessionCandidates,
+			loci.ListCandidates{SessionID: s.ID}).Candidates; len(list) != 1 {
+			t.Errorf("a manager sees %d candidates", len(list))
+		}
+		conformance.MustFail(t, w, byCid, service.SessionList, loci.ListSessions{WorkspaceID: w.Team,
+			Scope: loci.ScopeManaged},
+			loci.CodeForbidden)
+	})
+}
+
+func TestFinalizeDoesAllOrNothing(t *testing.T) {
+	t.Parallel()
+	plan := identity.DefaultPlans[loci.PlanFree]
+	plan.Storage = 4000
+	conformance.Each(t, conformance.Options{Plan: plan}, func(t *testing.T, w *conformance.World) {
+		shelf := w.Atlas(t, "Shelf")
+		s := start(t, w, byAnn, loci.StartSession{AtlasID: shelf})
+		for i := range 5 {
+			capture(t, w, byAnn, s.ID, strings.Repeat(string(rune('a'+i)), 900))
+		}
+		conformance.MustFail(t, w, byAnn, service.SessionFinalize, loci.FinalizeSession{SessionID: s.ID},
+			loci.CodeQuotaExceeded)
+		d := conformance.MustCall(t, w, byAnn, service.SessionGet, loci.GetSession{SessionID: s.ID})
+		list := conformance.MustCall(t, w, byAnn, service.MemoryList,
+			loci.ListMemories{MemoryFilter: loci.MemoryFilter{AtlasID: shelf}})
+		if d.Session.Counts.Pending != 5 || d.Session.Status != loci.SessionActive || len(list.Memories) != 0 {
+			t.Errorf("%+v, %d memories", d.Session, len(list.Memories))
+		}
+	})
+}
+
+func TestSnapshotHoldsTaskSummaryCheckpointsAndMemories(t *testing.T) {
+	t.Parallel()
+	w := conformance.New(t, conformance.OpenSQLite, conformance.Options{})
+	s := start(t, w, byAnn, loci.StartSession{AtlasID: w.Atlas(t, "Shelf")})
+	long := loci.Summary(strings.Repeat("x", 16<<10))
+	for _, summary := range []loci.Summary{"One mast is up.", long, "All are up."} {
+		conformance.MustCall(t, w, byAnn, service.SessionCheckpoint, loci.AddCheckpoint{SessionID: s.ID,
+			Summary: summary})
+	}
+	for i := range 12 {
+		capture(t, w, byAnn, s.ID, "Rope "+string(rune('a'+i))+" "+strings.Repeat("y", 30<<10))
+	}
+	out := conformance.MustCall(t, w, byAnn, service.SessionFinalize,
+		loci.FinalizeSession{SessionID: s.ID, Summary: "Three masts."})
+	text := out.Session.Snapshot
+	for _, part := range []string{"# Count the ships\n\nThree masts.\n\n## Checkpoints\n\n### Checkpoint 1\n\n",
+		"One mast is up.\n", "### Checkpoint 3\n\nAll are up.\n\n## Memories\n\n### Rope a", "more parts do not fit"} {
+		if !strings.Contains(text, part) {
+			t.Errorf("the snapshot lacks %q:\n%.300s", part, text)
+		}
+	}
+	if len(text) > 257<<10 || len(out.Compiled) != 12 {
+		t.Errorf("%d bytes, %d memories", len(text), len(out.Compiled))
+	}
+}
+
+func TestSnapshotNamesMemoriesWhereTheFirstDoesNotFit(t *testing.T) {
+	t.Parallel()
+	w := conformance.New(t, conformance.OpenSQLite, conformance.Options{})
+	s := start(t, w, byAnn, loci.StartSession{AtlasID: w.Atlas(t, "Shelf")})
+	for range 15 {
+		conformance.MustCall(t, w, byAnn, service.SessionCheckpoint, loci.AddCheckpoint{SessionID: s.ID,
+			Summary: loci.Summary(strings.Repeat("x", 16<<10))})
+	}
+	capture(t, w, byAnn, s.ID, strings.Repeat("y", 30<<10))
+	capture(t, w, byAnn, s.ID, "The last mast is up.")
+	text := conformance.MustCall(t, w, byAnn, service.SessionFinalize,
+		loci.FinalizeSession{SessionID: s.ID}).Session.Snapshot
+	if !strings.Contains(text, "\n## Memories\n\n### The last mast is up.") {
+		t.Errorf("%.200s ... %s", text, text[len(text)-300:])
+	}
+}
+
+func TestStartSessionKeepsKindsApart(t *testing.T) {
+	t.Parallel()
+	w := conformance.New(t, conformance.OpenSQLite, conformance.Options{})
+	in := loci.StartSession{AtlasID: w.Atlas(t, "Shelf"), Adapter: "claude", ExternalID: "one"}
+	manual := start(t, w, byAnn, in)
+	in.Kind = loci.SessionAutomatic
+	if automatic := start(t, w, byAnn, in); automatic.ID == manual.ID || automatic.Kind != loci.SessionAutomatic {
+		t.Errorf("an automatic start resumes the manual session: %+v", automatic)
+	}
+}
