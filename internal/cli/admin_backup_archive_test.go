@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/loci-memory/loci/internal/server/backup"
-	"github.com/loci-memory/loci/internal/sqldb"
+	"github.com/loci-memory/loci/internal/sqldb/sqlite"
 )
 
 // writeTestArchive makes an archive of a manifest, which names a database of a size, and the header of one entry
@@ -18,8 +18,8 @@ import (
 // those names.
 func writeTestArchive(t *testing.T, size int64, entry *tar.Header) []byte {
 	t.Helper()
-	m := backup.Manifest{Format: 1, Version: "test", DatabaseContents: sqldb.DatabaseContents{Schema: 1},
-		Files: []backup.File{{Name: sqldb.SQLiteFileName, Bytes: size, SHA256: strings.Repeat("0", 64)}}}
+	m := backup.Manifest{Format: 1, Version: "test", Contents: sqlite.Contents{Schema: 1},
+		Files: []backup.File{{Name: sqlite.FileName, Bytes: size, SHA256: strings.Repeat("0", 64)}}}
 	text, err := json.Marshal(m)
 	if err != nil {
 		t.Fatal(err)
@@ -67,19 +67,19 @@ func TestRestoreRejectsSparseArchive(t *testing.T) {
 		archive []byte
 		says    string
 	}{
-		"sparse": {writeTestArchive(t, size, &tar.Header{Name: sqldb.SQLiteFileName, Mode: 0o600, PAXRecords: hole}),
+		"sparse": {writeTestArchive(t, size, &tar.Header{Name: sqlite.FileName, Mode: 0o600, PAXRecords: hole}),
 			"is a sparse file"},
-		"old sparse": {gnuSparse(writeTestArchive(t, size, &tar.Header{Name: sqldb.SQLiteFileName, Mode: 0o600}), size),
+		"old sparse": {gnuSparse(writeTestArchive(t, size, &tar.Header{Name: sqlite.FileName, Mode: 0o600}), size),
 			"is no regular file"},
-		"a link": {writeTestArchive(t, 0, &tar.Header{Name: sqldb.SQLiteFileName, Typeflag: tar.TypeSymlink,
+		"a link": {writeTestArchive(t, 0, &tar.Header{Name: sqlite.FileName, Typeflag: tar.TypeSymlink,
 			Linkname: "/etc"}),
 			"is no regular file"},
-		"a folder": {writeTestArchive(t, 0, &tar.Header{Name: sqldb.SQLiteFileName, Typeflag: tar.TypeDir,
+		"a folder": {writeTestArchive(t, 0, &tar.Header{Name: sqlite.FileName, Typeflag: tar.TypeDir,
 			Mode: 0o700}),
 			"is no regular file"},
-		"other size": {writeTestArchive(t, 512, &tar.Header{Name: sqldb.SQLiteFileName, Mode: 0o600, Size: 511}),
+		"other size": {writeTestArchive(t, 512, &tar.Header{Name: sqlite.FileName, Mode: 0o600, Size: 511}),
 			"is not the file that the manifest names"},
-		"beyond file": {writeTestArchive(t, 1<<50, &tar.Header{Name: sqldb.SQLiteFileName, Mode: 0o600, Size: 1 << 50}),
+		"beyond file": {writeTestArchive(t, 1<<50, &tar.Header{Name: sqlite.FileName, Mode: 0o600, Size: 1 << 50}),
 			"the whole backup"},
 	} {
 		t.Run(name, func(t *testing.T) {

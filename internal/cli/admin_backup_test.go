@@ -15,7 +15,7 @@ import (
 	"testing"
 
 	"github.com/loci-memory/loci/internal/cli/console"
-	"github.com/loci-memory/loci/internal/sqldb"
+	"github.com/loci-memory/loci/internal/sqldb/sqlite"
 )
 
 // newBackup makes a database with a user and two keys, and a backup of it.
@@ -49,7 +49,7 @@ func newBackup(t *testing.T) (dir, file string) {
 // countLinks counts the links of mails, the authorization codes, the grants and their tokens.
 func countLinks(t *testing.T, dir string) (n int) {
 	t.Helper()
-	db, err := sql.Open(sqldb.SQLDriver, "file:"+filepath.Join(dir, "loci.db"))
+	db, err := sql.Open(sqlite.SQLName, "file:"+filepath.Join(dir, "loci.db"))
 	if err == nil {
 		err = db.QueryRow(`SELECT (SELECT count(*) FROM tokens) + (SELECT count(*) FROM oauth_codes)
 			+ (SELECT count(*) FROM grants) + (SELECT count(*) FROM grant_tokens)`).Scan(&n)
@@ -86,7 +86,7 @@ func TestAdminPrintsResetLinkAndTriesMail(t *testing.T) {
 
 func execSQL(t *testing.T, dir, q string) {
 	t.Helper()
-	db, err := sql.Open(sqldb.SQLDriver, "file:"+filepath.Join(dir, "loci.db"))
+	db, err := sql.Open(sqlite.SQLName, "file:"+filepath.Join(dir, "loci.db"))
 	if err == nil {
 		_, err = db.Exec(q)
 	}

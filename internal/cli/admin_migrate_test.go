@@ -12,7 +12,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"github.com/loci-memory/loci/internal/cli/console"
-	"github.com/loci-memory/loci/internal/sqldb"
+	"github.com/loci-memory/loci/internal/sqldb/sqlite"
 )
 
 // adminRunner returns a function that runs an operator's command in a folder, and returns its output.
@@ -39,7 +39,7 @@ func TestMigrateUpgradesSchema(t *testing.T) {
 	if text := run(exitOK, "migrate"); !strings.Contains(text, "the newest one") {
 		t.Error(text)
 	}
-	db, err := sql.Open(sqldb.SQLDriver, "file:"+filepath.Join(dir, "loci.db"))
+	db, err := sql.Open(sqlite.SQLName, "file:"+filepath.Join(dir, "loci.db"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/loci-memory/loci/internal/conformance"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/service"
-	"github.com/loci-memory/loci/internal/sqldb"
+	"github.com/loci-memory/loci/internal/sqldb/sqlite"
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
 
@@ -34,7 +34,7 @@ func TestArchivedContainersRefuseChanges(t *testing.T) {
 	}{{"workspaces", acceptedInArchived}, {"atlases", slices.Concat(acceptedInArchived, ofWorkspace)}} {
 		t.Run(c.archived, func(t *testing.T) {
 			t.Parallel()
-			d := storetest.Database{Engine: sqldb.Driver, Dir: storetest.NewDir(t)}
+			d := storetest.Database{Engine: sqlite.Driver, Dir: storetest.NewDir(t)}
 			w := conformance.New(t, d.Open, withMail)
 			inputs := map[string][]byte{}
 			for _, o := range service.Ops.Ops {

@@ -14,7 +14,7 @@ import (
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/index"
 	"github.com/loci-memory/loci/internal/relevance"
-	"github.com/loci-memory/loci/internal/sqldb"
+	"github.com/loci-memory/loci/internal/sqldb/sqlite"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/integrity"
 	"github.com/loci-memory/loci/internal/store/storetest"
@@ -129,11 +129,11 @@ func TestEveryDatabaseReturnsTheSameSemanticHits(t *testing.T) {
 			mu.Unlock()
 		})
 	})
-	first := engines[sqldb.Driver]
+	first := engines[sqlite.Driver]
 	for engine, answers := range engines {
 		for question, answer := range answers {
 			if answer != first[question] {
-				t.Errorf("%s: %s finds\n%s%s\n%s", question, engine, answer, sqldb.Driver, first[question])
+				t.Errorf("%s: %s finds\n%s%s\n%s", question, engine, answer, sqlite.Driver, first[question])
 			}
 		}
 	}

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/sqldb/scratch"
+	"github.com/loci-memory/loci/internal/sqldb/sqlite"
 )
 
 // Start runs a server until stop is called, and returns once it listens at url. It writes its log to logs.
@@ -50,7 +50,7 @@ func NewBenchServer(ctx context.Context, address string, environ []string) (t *B
 	if err != nil {
 		return nil, err
 	}
-	t = &BenchServer{settings: Settings{Data: dir}, Engine: "sqlite (" + sqldb.Driver + ")"}
+	t = &BenchServer{settings: Settings{Data: dir}, Engine: "sqlite (" + sqlite.Driver + ")"}
 	if err = t.open(ctx, address, environ); err != nil {
 		return nil, errors.Join(err, t.Close())
 	}
@@ -105,7 +105,7 @@ func (t *BenchServer) Bytes(ctx context.Context) (int64, error) {
 	if t.scratch != nil {
 		return t.scratch.Bytes(ctx)
 	}
-	info, err := os.Stat(filepath.Join(t.settings.Data, sqldb.SQLiteFileName))
+	info, err := os.Stat(filepath.Join(t.settings.Data, sqlite.FileName))
 	if err != nil {
 		return 0, err
 	}

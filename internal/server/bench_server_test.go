@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/loci-memory/loci/internal/sqldb"
+	"github.com/loci-memory/loci/internal/sqldb/sqlite"
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
 
@@ -52,7 +52,7 @@ func TestBenchServerLeavesNoFiles(t *testing.T) {
 		}
 	}
 	benchServer := exerciseBenchServer(t, "")
-	if want := "sqlite (" + sqldb.Driver + ")"; benchServer.Engine != want {
+	if want := "sqlite (" + sqlite.Driver + ")"; benchServer.Engine != want {
 		t.Errorf("the engine is %q, not %q", benchServer.Engine, want)
 	}
 	if !strings.HasPrefix(benchServer.Model, "minilm") {

@@ -20,6 +20,8 @@ import (
 	"github.com/loci-memory/loci/internal/rest"
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/sqldb"
+	"github.com/loci-memory/loci/internal/sqldb/postgres"
+	"github.com/loci-memory/loci/internal/sqldb/sqlite"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/integrity"
 	"github.com/loci-memory/loci/internal/vector"
@@ -82,7 +84,7 @@ func openSQLite(ctx context.Context, dir string, o store.Options) (*store.Store,
 	} else if errors.Is(err, fs.ErrPermission) {
 		advice = ": all files of the folder must belong to the user of the server, also those that root made"
 	}
-	return nil, fmt.Errorf("%s: %w%s", filepath.Join(dir, sqldb.SQLiteFileName), err, advice)
+	return nil, fmt.Errorf("%s: %w%s", filepath.Join(dir, sqlite.FileName), err, advice)
 }
 
 // RequireDatabase returns an error without a database of Loci: a mistyped name must not make a new one.
@@ -90,17 +92,17 @@ func (s Settings) RequireDatabase(ctx context.Context) error {
 	there, parent, flag := true, s.Data, "its folder with --data"
 	if s.DB != "" {
 		var err error
-		if there, err = sqldb.PostgresHasTables(ctx, s.DB); err != nil {
+		if there, err = postgres.HasTables(ctx, s.DB); err != nil {
 			return err
 		}
 		parent, flag = "this PostgreSQL database", "another with --db"
-	} else if info, err := os.Stat(filepath.Join(s.Data, sqldb.SQLiteFileName)); errors.Is(err, fs.ErrNotExist) {
+	} else if info, err := os.Stat(filepath.Join(s.Data, sqlite.FileName)); errors.Is(err, fs.ErrNotExist) {
 		there = false
 	} else if err != nil {
 		return err
 	} else if info.Size() == 0 {
 		return loci.Errorf(loci.CodeConflict, "%s is empty: mount its volume, or restore a backup",
-			filepath.Join(s.Data, sqldb.SQLiteFileName))
+			filepath.Join(s.Data, sqlite.FileName))
 	}
 	if !there {
 		return loci.Errorf(loci.CodeNotFound, "there is no database of Loci in %s: name %s, or make one with loci "+
@@ -272,9 +274,9 @@ type Migration struct {
 // pending migrations. It rejects a folder in which a server runs.
 func (s Settings) Migrate(ctx context.Context, dryRun bool) (m Migration, err error) {
 	if s.DB != "" {
-		m.SchemaStatus, err = sqldb.PostgresSchemaStatus(ctx, s.DB)
+		m.SchemaStatus, err = postgres.SchemaStatus(ctx, s.DB)
 	} else {
-		m.SchemaStatus, err = sqldb.SQLiteSchemaStatus(ctx, s.Data)
+		m.SchemaStatus, err = sqlite.SchemaStatus(ctx, s.Data)
 	}
 	if err != nil || dryRun {
 		return m, err

@@ -8,14 +8,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/loci-memory/loci/internal/sqldb"
+	"github.com/loci-memory/loci/internal/sqldb/sqlite"
 )
 
 func TestOpenTellsWhatToDoWithUnusableFile(t *testing.T) {
 	t.Parallel()
 	execute := func(q string) func(path string) error {
 		return func(path string) error {
-			db, err := sql.Open(sqldb.SQLDriver, "file:"+path)
+			db, err := sql.Open(sqlite.SQLName, "file:"+path)
 			if err != nil {
 				return err
 			}
@@ -48,7 +48,7 @@ func TestOpenTellsWhatToDoWithUnusableFile(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if err := c.do(filepath.Join(dir, sqldb.SQLiteFileName)); err != nil {
+			if err := c.do(filepath.Join(dir, sqlite.FileName)); err != nil {
 				t.Fatal(err)
 			}
 			l, err := OpenLocal(t.Context(), dir, true)
@@ -72,7 +72,7 @@ func TestBackupRefusesNewerSchema(t *testing.T) {
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	db, err := sql.Open(sqldb.SQLDriver, "file:"+filepath.Join(dir, sqldb.SQLiteFileName))
+	db, err := sql.Open(sqlite.SQLName, "file:"+filepath.Join(dir, sqlite.FileName))
 	if err != nil {
 		t.Fatal(err)
 	}

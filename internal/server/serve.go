@@ -30,7 +30,8 @@ import (
 	"github.com/loci-memory/loci/internal/rest"
 	"github.com/loci-memory/loci/internal/server/listen"
 	"github.com/loci-memory/loci/internal/service"
-	"github.com/loci-memory/loci/internal/sqldb"
+	"github.com/loci-memory/loci/internal/sqldb/postgres"
+	"github.com/loci-memory/loci/internal/sqldb/sqlite"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/vector"
 	"github.com/loci-memory/loci/internal/web"
@@ -91,9 +92,11 @@ func (x *instance) prepare(context.Context) (err error) {
 	if x.deprecations, err = x.readDeprecations(); err != nil {
 		return err
 	}
-	database, err := sqldb.FileDescriptors(x.DB)
-	if err != nil {
-		return err
+	database := sqlite.FileDescriptors()
+	if x.DB != "" {
+		if database, err = postgres.Connections(x.DB); err != nil {
+			return err
+		}
 	}
 	if x.descriptors, err = listen.NewFileBudget(database); err != nil {
 		return err
@@ -217,7 +220,7 @@ func (s Settings) ensureDataDir() (warnings []string, err error) {
 		return nil, nil
 	}
 	partial, _ := fs.Glob(os.DirFS(s.Data), ".restore.*.partial") // the pattern is valid
-	if _, err := os.Stat(filepath.Join(s.Data, sqldb.SQLiteFileName)); len(partial) > 0 &&
+	if _, err := os.Stat(filepath.Join(s.Data, sqlite.FileName)); len(partial) > 0 &&
 		errors.Is(err, fs.ErrNotExist) {
 		return nil, loci.Errorf(loci.CodeConflict, "a restore into %s runs, or was cut off: run it again, or delete "+
 			"%s there to begin with an empty database", s.Data, partial[0])

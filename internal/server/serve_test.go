@@ -19,7 +19,7 @@ import (
 
 	"github.com/loci-memory/loci/internal/logtest"
 	"github.com/loci-memory/loci/internal/oauth"
-	"github.com/loci-memory/loci/internal/sqldb"
+	"github.com/loci-memory/loci/internal/sqldb/sqlite"
 	"github.com/loci-memory/loci/internal/store/storetest"
 	"github.com/loci-memory/loci/internal/waittest"
 )
@@ -267,7 +267,7 @@ func TestServeNamesProgramThatUsesAddress(t *testing.T) {
 			!strings.HasSuffix(err.Error(), "choose another address with --listen") {
 			t.Errorf("%s: %v", address, err)
 		}
-		if _, err := os.Stat(filepath.Join(dir, sqldb.SQLiteFileName)); !errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Stat(filepath.Join(dir, sqlite.FileName)); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("a database is left behind: %v", err)
 		}
 	}

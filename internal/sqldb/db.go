@@ -79,13 +79,17 @@ type Options struct {
 	Migrations  fs.FS         // in the folder migrations; nil is MigrationFiles
 }
 
-func (o Options) busyTimeoutOrDefault() time.Duration { return cmp.Or(o.BusyTimeout, 10*time.Second) }
+// TimeoutOrDefault returns the busy timeout.
+func (o Options) TimeoutOrDefault() time.Duration { return cmp.Or(o.BusyTimeout, 10*time.Second) }
 
 // statements counts the statements that are sent to a database.
 var statements atomic.Int64
 
 // Statements returns how many statements this process has sent.
 func Statements() int64 { return statements.Load() }
+
+// CountStatement counts a statement before it is sent.
+func CountStatement() { statements.Add(1) }
 
 // EmptyList is a list column without elements.
 const EmptyList = "[]"
@@ -136,4 +140,15 @@ func DecodeStrings[S ~string](column string) ([]S, error) {
 	}
 	err := json.Unmarshal([]byte(column), &list)
 	return list, err
+}
+
+// Stats are the figures of a database for its operator. An unknown figure is negative.
+type Stats struct {
+	Connections   int64 // of readers (SQLite), or the limit of the pool (PostgreSQL)
+	InUse         int64 // connections in use
+	WaitCount     int64 // callers that waited for a connection, since the start
+	QueuedWrites  int64 // writes that wait for the writer (SQLite)
+	DatabaseBytes int64
+	WALBytes      int64 // of the write-ahead log (SQLite)
+	DiskFreeBytes int64 // of the disk with the database (SQLite)
 }

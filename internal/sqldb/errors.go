@@ -5,13 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"sync/atomic"
-	"syscall"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgconn"
-
 	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/internal/sqldb/sqlitedriver"
 )
 
 // ErrNoRows is the error of QueryRow for a query without rows.
@@ -50,58 +46,26 @@ func NewBusyError(err error) error {
 		Err: err}
 }
 
-// newConflictError returns an error of CodeConflict for a violated unique constraint that the service did not find
+// NewConflictError returns an error of CodeConflict for a violated unique constraint that the service did not find
 // before.
-func newConflictError(err error) error {
+func NewConflictError(err error) error {
 	return &loci.Error{Code: loci.CodeConflict, Message: "Another request has made the same thing: read it again, or " +
 		"choose another name.", Err: err}
 }
 
-// newNotFoundError returns an error of CodeNotFound for a violated foreign key: the parent row was deleted meanwhile.
+// NewParentError returns an error of CodeNotFound for a violated foreign key: the parent row was deleted meanwhile.
 // An example is a write of a purged user, whose credential is still cached.
-func newNotFoundError(err error) error {
+func NewParentError(err error) error {
 	return &loci.Error{Code: loci.CodeNotFound, Message: loci.CodeNotFound.Hint(), Err: err}
 }
 
-func newUnreachableError(err error) error {
-	return &loci.Error{Code: loci.CodeUnavailable, Message: fmt.Sprintf("the database cannot be reached: %v", err),
-		Err: err}
+// NewStorageFullError returns an error of CodeStorageFull: the disk of the database is full.
+func NewStorageFullError(err error) error {
+	return &loci.Error{Code: loci.CodeStorageFull, Message: loci.CodeStorageFull.Hint(), Err: err}
 }
 
-// mapError returns the error of the domain for an error of SQLite.
-func (d *sqliteDB) mapError(err error) error {
-	if err == nil {
-		return nil
-	}
-	if _, ok := errors.AsType[*loci.Error](err); ok {
-		return err
-	}
-	code := sqlitedriver.ExtendedCode(err)
-	switch code {
-	case sqlitedriver.ConstraintUnique, sqlitedriver.ConstraintPrimaryKey:
-		return newConflictError(err)
-	case sqlitedriver.ConstraintForeignKey:
-		return newNotFoundError(err)
-	}
-	switch sqlitedriver.SystemError(err) {
-	case syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG:
-		code = sqlitedriver.Full
-	}
-	switch code & 0xff {
-	case sqlitedriver.Busy, sqlitedriver.Locked, sqlitedriver.CantOpen: // CantOpen: out of file descriptors
-		return NewBusyError(err)
-	case sqlitedriver.Full:
-		return &loci.Error{Code: loci.CodeStorageFull, Message: loci.CodeStorageFull.Hint(), Err: err}
-	}
-	if isCorrupt(err) || code&0xff == sqlitedriver.IOError && code != sqlitedriver.IOErrorNoMemory {
-		d.damaged.Store(true)
-		corruptionErrors.Add(1)
-		if lost := d.CheckFiles(); lost != nil {
-			return lost
-		}
-	}
-	return err
-}
+// ErrUnknownOutcome reports a connection that was lost during the commit.
+var ErrUnknownOutcome = errors.New("sqldb: the outcome of the commit is unknown")
 
 // corruptionErrors counts the statements that failed on a damaged file or a failing disk.
 var corruptionErrors atomic.Int64
@@ -109,34 +73,34 @@ var corruptionErrors atomic.Int64
 // CorruptionErrors returns how many statements of this process failed on a damaged file or a failing disk.
 func CorruptionErrors() int64 { return corruptionErrors.Load() }
 
-// isCorrupt reports an error of a damaged file.
-func isCorrupt(err error) bool {
-	switch sqlitedriver.ExtendedCode(err) & 0xff {
-	case sqlitedriver.Corrupt, sqlitedriver.NotADatabase:
-		return true
-	}
-	switch sqlState(err) {
-	case "XX001", "XX002": // data_corrupted, index_corrupted
-		return true
-	}
-	return false
+// CountCorruption counts such a statement.
+func CountCorruption() { corruptionErrors.Add(1) }
+
+// An unreadableError says why a row cannot be read, without the contents of the row.
+type unreadableError struct {
+	error
+	reason string
+}
+
+func (e *unreadableError) Unwrap() error { return e.error }
+
+// NewUnreadableError marks the error of a statement that met a damaged file or a failing disk.
+func NewUnreadableError(err error) error { return &unreadableError{err, RootCause(err).Error()} }
+
+// NewColumnError marks the error of a column that holds a value of the wrong type.
+func NewColumnError(err error) error {
+	return &unreadableError{err, "a column holds a value of the wrong type"}
 }
 
 // UnreadableReason returns why a row cannot be read, without the contents of the row. It is empty if err does not
 // concern the row: the database is busy or gone, or the caller left.
 func UnreadableReason(err error) string {
-	var connect *pgconn.ConnectError
+	unreadable, marked := errors.AsType[*unreadableError](err)
 	_, mapped := errors.AsType[*loci.Error](err)
-	switch {
-	case err == nil, mapped, errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded),
-		errors.As(err, &connect):
+	if !marked || mapped || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return ""
-	case isCorrupt(err), sqlitedriver.ExtendedCode(err)&0xff == sqlitedriver.IOError:
-		return RootCause(err).Error()
-	case errors.Is(err, errColumnType):
-		return "a column holds a value of the wrong type"
 	}
-	return ""
+	return unreadable.reason
 }
 
 // RootCause returns the innermost error that err wraps.

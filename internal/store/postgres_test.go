@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/internal/sqldb"
+	"github.com/loci-memory/loci/internal/sqldb/postgres"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
 	"github.com/loci-memory/loci/internal/waittest"
@@ -350,7 +350,7 @@ func TestAddressesWithSettingsOfThePoolWorkForCommands(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"LOCI_TEST_PG15", "LOCI_TEST_PG18"} {
 		if address := os.Getenv(name); address != "" {
-			if _, err := sqldb.PostgresHasTables(t.Context(), address+"&pool_max_conns=2"); err != nil {
+			if _, err := postgres.HasTables(t.Context(), address+"&pool_max_conns=2"); err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
@@ -362,7 +362,7 @@ func TestDatabaseHasTablesOnceOpened(t *testing.T) {
 	d := storetest.NewPostgresDatabase(t)
 	has := func() bool {
 		t.Helper()
-		has, err := sqldb.PostgresHasTables(t.Context(), d.Address)
+		has, err := postgres.HasTables(t.Context(), d.Address)
 		if err != nil {
 			t.Error(err)
 		}
@@ -381,7 +381,7 @@ func TestDatabaseHasTablesOnceOpened(t *testing.T) {
 	if !has() {
 		t.Error("a database that was opened has no tables")
 	}
-	if _, err := sqldb.PostgresHasTables(t.Context(),
+	if _, err := postgres.HasTables(t.Context(),
 		"postgres://loci:hunter2@127.0.0.1:1/loci"); !loci.Is(err, loci.CodeUnavailable) ||
 		strings.Contains(err.Error(), "hunter2") {
 		t.Errorf("told %v", err)

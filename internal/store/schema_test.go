@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/internal/sqldb"
+	"github.com/loci-memory/loci/internal/sqldb/sqlite"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
@@ -84,16 +84,16 @@ func schema(t *testing.T, d storetest.Database) []string {
 
 func TestMigrationsMakeSameSchemaOnBothDatabases(t *testing.T) {
 	t.Parallel()
-	sqlite := make([][]string, store.SchemaVersion())
-	file := storetest.Database{Engine: sqldb.Driver, Dir: t.TempDir()}
-	for n := range sqlite {
+	schemas := make([][]string, store.SchemaVersion())
+	file := storetest.Database{Engine: sqlite.Driver, Dir: t.TempDir()}
+	for n := range schemas {
 		store.MigrateTo(t, file.DB(t), int64(n+1))
-		if sqlite[n] = schema(t, file); len(sqlite[n]) < 600 {
-			t.Fatalf("migration %d makes only %d lines", n+1, len(sqlite[n]))
+		if schemas[n] = schema(t, file); len(schemas[n]) < 600 {
+			t.Fatalf("migration %d makes only %d lines", n+1, len(schemas[n]))
 		}
 	}
 	storetest.EachEmpty(t, func(t *testing.T, d storetest.Database) {
-		for n, want := range sqlite {
+		for n, want := range schemas {
 			store.MigrateTo(t, d.DB(t), int64(n+1))
 			have := schema(t, d)
 			for _, line := range want {

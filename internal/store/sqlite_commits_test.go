@@ -10,7 +10,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/logtest"
-	"github.com/loci-memory/loci/internal/sqldb"
+	"github.com/loci-memory/loci/internal/sqldb/sqlite"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/integrity"
 	"github.com/loci-memory/loci/internal/store/storetest"
@@ -20,7 +20,7 @@ import (
 func crashed(t *testing.T, d storetest.Database) storetest.Database {
 	t.Helper()
 	to := storetest.Database{Engine: d.Engine, Dir: t.TempDir()}
-	for _, name := range []string{sqldb.SQLiteFileName, sqldb.SQLiteFileName + "-wal", sqldb.SQLiteMarkerName} {
+	for _, name := range []string{sqlite.FileName, sqlite.FileName + "-wal", sqlite.MarkerName} {
 		text, err := os.ReadFile(filepath.Join(d.Dir, name))
 		if err == nil {
 			err = os.WriteFile(filepath.Join(to.Dir, name), text, 0o600)
@@ -54,7 +54,7 @@ func TestStartReportsLostCommits(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			d := storetest.Database{Engine: sqldb.Driver, Dir: t.TempDir()}
+			d := storetest.Database{Engine: sqlite.Driver, Dir: t.TempDir()}
 			s := d.Open(t, store.Options{})
 			ann := user(t, s, "ann")
 			add(t, s, ann, "", "kept in the database")
@@ -64,7 +64,7 @@ func TestStartReportsLostCommits(t *testing.T) {
 				add(t, s, ann, "", fmt.Sprint("acknowledged ", i))
 			}
 			after := crashed(t, d)
-			if err := c.do(filepath.Join(after.Dir, sqldb.SQLiteFileName+"-wal")); err != nil {
+			if err := c.do(filepath.Join(after.Dir, sqlite.FileName+"-wal")); err != nil {
 				t.Fatal(err)
 			}
 			damage := integrity.UnrepairableCount()
@@ -99,18 +99,18 @@ func TestStartReportsLostCommits(t *testing.T) {
 // The first commits of all are in the log alone.
 func TestOpenRefusesNewDatabaseWithoutItsLog(t *testing.T) {
 	t.Parallel()
-	d := storetest.Database{Engine: sqldb.Driver, Dir: t.TempDir()}
+	d := storetest.Database{Engine: sqlite.Driver, Dir: t.TempDir()}
 	s := d.Open(t, store.Options{})
 	add(t, s, user(t, s, "ann"), "", "acknowledged")
 	after := crashed(t, d)
-	if err := os.Remove(filepath.Join(after.Dir, sqldb.SQLiteFileName+"-wal")); err != nil {
+	if err := os.Remove(filepath.Join(after.Dir, sqlite.FileName+"-wal")); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := after.TryOpen(store.Options{}); !loci.Is(err, loci.CodeConflict) ||
 		!strings.Contains(err.Error(), "loci.created says") {
 		t.Errorf("told %v", err)
 	}
-	if err := os.Remove(filepath.Join(after.Dir, sqldb.SQLiteMarkerName)); err != nil {
+	if err := os.Remove(filepath.Join(after.Dir, sqlite.MarkerName)); err != nil {
 		t.Fatal(err)
 	}
 	checkHealthy(t, after.Open(t, store.Options{}))

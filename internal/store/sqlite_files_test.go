@@ -9,7 +9,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/logtest"
-	"github.com/loci-memory/loci/internal/sqldb"
+	"github.com/loci-memory/loci/internal/sqldb/sqlite"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
 	"github.com/loci-memory/loci/internal/waittest"
@@ -45,14 +45,14 @@ func TestWriteFailsWhenDatabaseFileIsGone(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			var log logtest.Buffer
-			d := storetest.Database{Engine: sqldb.Driver, Dir: t.TempDir()}
+			d := storetest.Database{Engine: sqlite.Driver, Dir: t.TempDir()}
 			s := d.Open(t, store.Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
 			ann := user(t, s, "ann")
 			add(t, s, ann, "", "written before")
 			if err := s.Ping(ctx); err != nil {
 				t.Fatal(err)
 			}
-			path := filepath.Join(d.Dir, sqldb.SQLiteFileName)
+			path := filepath.Join(d.Dir, sqlite.FileName)
 			if err := c.do(path); err != nil {
 				t.Fatal(err)
 			}
@@ -85,9 +85,9 @@ func TestWriteFailsWhenDatabaseFileIsGone(t *testing.T) {
 func TestIdleServerLogsMissingDatabase(t *testing.T) {
 	t.Parallel()
 	var log logtest.Buffer
-	d := storetest.Database{Engine: sqldb.Driver, Dir: t.TempDir()}
+	d := storetest.Database{Engine: sqlite.Driver, Dir: t.TempDir()}
 	d.Open(t, store.Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
-	if err := os.Remove(filepath.Join(d.Dir, sqldb.SQLiteFileName)); err != nil {
+	if err := os.Remove(filepath.Join(d.Dir, sqlite.FileName)); err != nil {
 		t.Fatal(err)
 	}
 	waittest.Until(t, func() bool { return strings.Contains(log.String(), "loci.db was removed") })
@@ -103,18 +103,18 @@ func TestOpenCreatesNoDatabaseInPlaceOfLostOne(t *testing.T) {
 		{"removed", func(path string) error { return os.Remove(path) }, false},
 		{"emptied", func(path string) error { return os.Truncate(path, 0) }, false},
 		{"all but the log removed", func(path string) error {
-			return firstError(os.Remove(path), os.Remove(filepath.Join(filepath.Dir(path), sqldb.SQLiteMarkerName)),
+			return firstError(os.Remove(path), os.Remove(filepath.Join(filepath.Dir(path), sqlite.MarkerName)),
 				os.WriteFile(path+"-wal", []byte("commits"), 0o600))
 		}, false},
 		{"removed with the marker", func(path string) error {
-			return firstError(os.Remove(path), os.Remove(filepath.Join(filepath.Dir(path), sqldb.SQLiteMarkerName)))
+			return firstError(os.Remove(path), os.Remove(filepath.Join(filepath.Dir(path), sqlite.MarkerName)))
 		}, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			d := storetest.Database{Engine: sqldb.Driver, Dir: t.TempDir()}
+			d := storetest.Database{Engine: sqlite.Driver, Dir: t.TempDir()}
 			d.Open(t, store.Options{}).Close()
-			path := filepath.Join(d.Dir, sqldb.SQLiteFileName)
+			path := filepath.Join(d.Dir, sqlite.FileName)
 			if err := c.do(path); err != nil {
 				t.Fatal(err)
 			}
@@ -135,8 +135,8 @@ func TestOpenCreatesNoDatabaseInPlaceOfLostOne(t *testing.T) {
 // A start that was cut off before it made anything is made up for.
 func TestOpenFillsEmptyFile(t *testing.T) {
 	t.Parallel()
-	d := storetest.Database{Engine: sqldb.Driver, Dir: t.TempDir()}
-	for _, name := range []string{sqldb.SQLiteFileName, sqldb.SQLiteFileName + ".lock", "serve.lock"} {
+	d := storetest.Database{Engine: sqlite.Driver, Dir: t.TempDir()}
+	for _, name := range []string{sqlite.FileName, sqlite.FileName + ".lock", "serve.lock"} {
 		if err := os.WriteFile(filepath.Join(d.Dir, name), nil, 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -19,6 +19,8 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/sqldb"
+	"github.com/loci-memory/loci/internal/sqldb/postgres"
+	"github.com/loci-memory/loci/internal/sqldb/sqlite"
 	"github.com/loci-memory/loci/internal/store/accountdb"
 	"github.com/loci-memory/loci/internal/store/embeddb"
 	"github.com/loci-memory/loci/internal/store/erasedb"
@@ -85,7 +87,7 @@ func (o Options) dbOptions() sqldb.Options {
 
 // OpenSQLite opens the database in dir, and creates it if missing. Several processes may open it.
 func OpenSQLite(ctx context.Context, dir string, o Options) (*Store, error) {
-	db, err := sqldb.OpenSQLite(ctx, dir, o.dbOptions())
+	db, err := sqlite.Open(ctx, dir, o.dbOptions())
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +96,7 @@ func OpenSQLite(ctx context.Context, dir string, o Options) (*Store, error) {
 
 // OpenPostgres opens the database at url, a postgres:// address.
 func OpenPostgres(ctx context.Context, url string, o Options) (*Store, error) {
-	db, err := sqldb.OpenPostgres(ctx, url, o.dbOptions())
+	db, err := postgres.Open(ctx, url, o.dbOptions())
 	if err != nil {
 		return nil, err
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/blob"
 	"github.com/loci-memory/loci/internal/contextio"
-	"github.com/loci-memory/loci/internal/sqldb"
+	"github.com/loci-memory/loci/internal/sqldb/sqlite"
 )
 
 // Attachments describes the files of the active attachments in a backup.
@@ -46,7 +46,7 @@ func storeError(b blob.Bucket, err error) error {
 // listed.
 func (s Source) writeAttachments(ctx context.Context, w archiveWriter, dir string,
 	progress Progress) (*Attachments, error) {
-	settings, err := sqldb.ReadMetadata(dir, "settings")
+	settings, err := sqlite.ReadMetadata(dir, "settings")
 	if err != nil {
 		return nil, err
 	}
@@ -55,11 +55,11 @@ func (s Source) writeAttachments(ctx context.Context, w archiveWriter, dir strin
 		return nil, err
 	}
 	total := int64(0)
-	if err := sqldb.EachFile(ctx, dir, func(f sqldb.StoredFile) error { total += f.Size; return nil }); err != nil {
+	if err := sqlite.EachFile(ctx, dir, func(f sqlite.StoredFile) error { total += f.Size; return nil }); err != nil {
 		return nil, err
 	}
 	a := &Attachments{Missing: []loci.ID{}, Damaged: []loci.ID{}}
-	err = sqldb.EachFile(ctx, dir, func(f sqldb.StoredFile) error {
+	err = sqlite.EachFile(ctx, dir, func(f sqlite.StoredFile) error {
 		r, err := bucket.Open(ctx, f.ID)
 		if errors.Is(err, blob.ErrNotFound) {
 			a.Missing = append(a.Missing, f.ID)
@@ -130,7 +130,7 @@ func (h *hashReader) Read(p []byte) (int, error) {
 }
 
 // A storeFunc stores a file, whose body it reads to its end.
-type storeFunc func(f sqldb.StoredFile, body io.Reader) error
+type storeFunc func(f sqlite.StoredFile, body io.Reader) error
 
 // An attachmentReader reads the files of attachments from an archive.
 type attachmentReader struct {
@@ -149,7 +149,7 @@ func (r *attachmentReader) read(ctx context.Context, dir string) (_ *Attachments
 	if err := r.next(); err != nil {
 		return nil, err
 	}
-	if err := sqldb.EachFile(ctx, dir, r.readFile); err != nil {
+	if err := sqlite.EachFile(ctx, dir, r.readFile); err != nil {
 		return nil, err
 	}
 	if r.head.Name != attachmentsName || r.head.Size > maxAttachments {
@@ -186,7 +186,7 @@ func (r *attachmentReader) next() (err error) {
 }
 
 // readFile reads the file of an attachment, if it is the next one.
-func (r *attachmentReader) readFile(f sqldb.StoredFile) error {
+func (r *attachmentReader) readFile(f sqlite.StoredFile) error {
 	if r.head.Name != attachmentsDir+string(f.ID) {
 		r.sum.Missing = append(r.sum.Missing, f.ID)
 		return nil
@@ -217,7 +217,7 @@ type restoredFiles struct {
 }
 
 // store stores a file that the bucket does not have.
-func (s *restoredFiles) store(ctx context.Context, f sqldb.StoredFile, body io.Reader) error {
+func (s *restoredFiles) store(ctx context.Context, f sqlite.StoredFile, body io.Reader) error {
 	err := s.bucket.Put(ctx, f.ID, body, f.Size)
 	if err == nil {
 		s.stored = append(s.stored, f.ID)

@@ -20,6 +20,7 @@ import (
 	"github.com/loci-memory/loci/internal/blob"
 	"github.com/loci-memory/loci/internal/contextio"
 	"github.com/loci-memory/loci/internal/sqldb"
+	"github.com/loci-memory/loci/internal/sqldb/sqlite"
 )
 
 // A Manifest is the first file of a backup: it describes the other files.
@@ -27,7 +28,7 @@ type Manifest struct {
 	Format    int       `json:"format"`
 	Version   string    `json:"version"` // of the program
 	CreatedAt time.Time `json:"createdAt"`
-	sqldb.DatabaseContents
+	sqlite.Contents
 	Files []File `json:"files"`
 
 	Attachments *Attachments `json:"attachments,omitempty"` // the last file of the archive has them
@@ -75,7 +76,7 @@ func (s Source) Write(
 		return m, err
 	}
 	defer remove()
-	if err := sqldb.CopySQLite(ctx, s.Data, dir, progress); err != nil {
+	if err := sqlite.Copy(ctx, s.Data, dir, progress); err != nil {
 		return m, err
 	}
 	if m, err = newManifest(ctx, dir, s.Version); err != nil {
@@ -119,7 +120,7 @@ func (s Source) checkOverwrite(file string, force bool) error {
 	}
 	own, err := os.ReadDir(s.Data)
 	for _, entry := range own {
-		ours := strings.HasPrefix(entry.Name(), sqldb.SQLiteFileName) || slices.Contains(allowedFiles, entry.Name())
+		ours := strings.HasPrefix(entry.Name(), sqlite.FileName) || slices.Contains(allowedFiles, entry.Name())
 		if other, err := entry.Info(); err == nil && ours && os.SameFile(info, other) {
 			return loci.Errorf(loci.CodeConflict, "%s belongs to the database: name another file", file)
 		}
@@ -130,17 +131,17 @@ func (s Source) checkOverwrite(file string, force bool) error {
 // newManifest makes the manifest of the copy in a folder.
 func newManifest(ctx context.Context, dir, version string) (m Manifest, err error) {
 	m = Manifest{Format: format, Version: version, CreatedAt: time.Now().UTC().Truncate(time.Second)}
-	if m.DatabaseContents, err = sqldb.ReadSQLiteContents(ctx, dir); err != nil {
+	if m.Contents, err = sqlite.ReadContents(ctx, dir); err != nil {
 		return m, err
 	}
-	f, err := os.Open(filepath.Join(dir, sqldb.SQLiteFileName))
+	f, err := os.Open(filepath.Join(dir, sqlite.FileName))
 	if err != nil {
 		return m, err
 	}
 	defer f.Close()
 	h := sha256.New()
 	n, err := io.Copy(h, contextio.NewReader(ctx, f))
-	m.Files = []File{{sqldb.SQLiteFileName, n, hex.EncodeToString(h.Sum(nil))}}
+	m.Files = []File{{sqlite.FileName, n, hex.EncodeToString(h.Sum(nil))}}
 	return m, err
 }
 

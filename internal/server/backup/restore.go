@@ -22,6 +22,7 @@ import (
 	"github.com/loci-memory/loci/internal/blob"
 	"github.com/loci-memory/loci/internal/contextio"
 	"github.com/loci-memory/loci/internal/sqldb"
+	"github.com/loci-memory/loci/internal/sqldb/sqlite"
 )
 
 // A Result describes a restored database.
@@ -30,7 +31,7 @@ type Result struct {
 	Signins int64 `json:"signinsEnded"`
 	Grants  int64 `json:"grantsEnded"`
 	// all working keys, also those that were revoked after the backup
-	Keys []sqldb.ActiveKey `json:"keys"`
+	Keys []sqlite.ActiveKey `json:"keys"`
 }
 
 // IsBackup reports whether a file begins as a backup of SQLite does.
@@ -47,7 +48,7 @@ func Verify(ctx context.Context, from io.Reader, progress Progress) (m Manifest,
 		return m, err
 	}
 	defer remove()
-	return extract(ctx, from, dir, progress, func(_ sqldb.StoredFile, body io.Reader) error {
+	return extract(ctx, from, dir, progress, func(_ sqlite.StoredFile, body io.Reader) error {
 		_, err := io.Copy(io.Discard, body)
 		return err
 	})
@@ -67,7 +68,7 @@ func extract(ctx context.Context, from io.Reader, dir string, progress Progress,
 	if err != nil {
 		return m, err
 	}
-	have, err := sqldb.ReadSQLiteContents(ctx, dir)
+	have, err := sqlite.ReadContents(ctx, dir)
 	if err != nil {
 		return m, err
 	}
@@ -114,15 +115,15 @@ func Restore(ctx context.Context, data string, bucket blob.Bucket, lock func() (
 			err = errors.Join(err, to.remove(context.WithoutCancel(ctx)))
 		}
 	}()
-	if r.Manifest, err = extract(ctx, from, dir, progress, func(f sqldb.StoredFile, body io.Reader) error {
+	if r.Manifest, err = extract(ctx, from, dir, progress, func(f sqlite.StoredFile, body io.Reader) error {
 		return to.store(ctx, f, body)
 	}); err != nil {
 		return r, err
 	}
-	if r.Signins, r.Grants, r.Keys, err = sqldb.EndSignIns(ctx, dir); err != nil {
+	if r.Signins, r.Grants, r.Keys, err = sqlite.EndSignIns(ctx, dir); err != nil {
 		return r, err
 	}
-	whole := filepath.Join(dir, sqldb.SQLiteFileName)
+	whole := filepath.Join(dir, sqlite.FileName)
 	f, err := os.OpenFile(whole, os.O_RDWR, 0)
 	if err != nil {
 		return r, err
@@ -130,21 +131,21 @@ func Restore(ctx context.Context, data string, bucket blob.Bucket, lock func() (
 	if err := errors.Join(f.Chmod(0o600), f.Sync(), f.Close(), ctx.Err()); err != nil {
 		return r, err
 	}
-	if err := os.Rename(whole, filepath.Join(data, sqldb.SQLiteFileName)); err != nil {
+	if err := os.Rename(whole, filepath.Join(data, sqlite.FileName)); err != nil {
 		return r, err
 	}
 	to.stored = nil // they stay, whatever comes
 	// The marker of a former database counts commits that this database does not have. Until the end, it keeps a server
 	// from making an empty database here.
-	if err := os.Remove(filepath.Join(data, sqldb.SQLiteMarkerName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := os.Remove(filepath.Join(data, sqlite.MarkerName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return r, err
 	}
 	return r, atomicfile.SyncDir(data)
 }
 
 // allowedFiles are the files that a folder without a database may have.
-var allowedFiles = []string{"lost+found", "files", "loci.toml", "serve.lock", sqldb.SQLiteFileName + ".lock",
-	sqldb.SQLiteMarkerName}
+var allowedFiles = []string{"lost+found", "files", "loci.toml", "serve.lock", sqlite.FileName + ".lock",
+	sqlite.MarkerName}
 
 // checkEmpty rejects a data folder with other files: SQLite would apply the log
 // of another database to the restored one.
@@ -185,7 +186,7 @@ func readDatabase(ctx context.Context, in *tar.Reader, longest int64, progress P
 		return m, loci.Errorf(loci.CodeConflict, "the backup was made by loci %s with schema %d, this program knows "+
 			"schema %d: use a newer loci",
 			m.Version, m.Schema, sqldb.LatestSchema)
-	case m.Format < 1 || len(m.Files) != 1 || m.Files[0].Name != sqldb.SQLiteFileName || m.Schema < 1:
+	case m.Format < 1 || len(m.Files) != 1 || m.Files[0].Name != sqlite.FileName || m.Schema < 1:
 		return m, loci.Errorf(loci.CodeInvalidQuery, "this is no backup of Loci: its manifest names no database")
 	}
 	for _, file := range m.Files {

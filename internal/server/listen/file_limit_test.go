@@ -5,18 +5,19 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/loci-memory/loci/internal/sqldb"
+	"github.com/loci-memory/loci/internal/sqldb/postgres"
+	"github.com/loci-memory/loci/internal/sqldb/sqlite"
 )
 
 func TestFileBudgetRejectsOrWarnsOfLowLimit(t *testing.T) {
 	t.Parallel()
-	for _, db := range []string{"", "postgres://loci@127.0.0.1/loci?pool_max_conns=30"} {
-		need, err := sqldb.FileDescriptors(db)
-		if err != nil || need < 12 {
-			t.Fatalf("%q needs %d: %v", db, need, err)
-		}
-		if db != "" && need != 30 {
-			t.Errorf("%q needs %d", db, need)
+	connections, err := postgres.Connections("postgres://loci@127.0.0.1/loci?pool_max_conns=30")
+	if err != nil || connections != 30 {
+		t.Errorf("PostgreSQL needs %d: %v", connections, err)
+	}
+	for db, need := range map[string]int{"sqlite": sqlite.FileDescriptors(), "postgres": connections} {
+		if need < 12 {
+			t.Fatalf("%q needs %d", db, need)
 		}
 		least := uint64(need) + baseFiles + minConnections
 		for limit, want := range map[uint64]string{

@@ -11,7 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/internal/sqldb"
+	"github.com/loci-memory/loci/internal/sqldb/postgres"
 )
 
 // A Schema is a temporary schema.
@@ -93,5 +93,5 @@ func (s *Schema) Drop(ctx context.Context) error {
 }
 
 func (s *Schema) connect(ctx context.Context, f func(*pgx.Conn) error) error {
-	return sqldb.WithPostgres(ctx, s.database, f)
+	return postgres.Connect(ctx, s.database, f)
 }

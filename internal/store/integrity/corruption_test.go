@@ -18,6 +18,7 @@ import (
 	"github.com/loci-memory/loci/internal/query"
 	"github.com/loci-memory/loci/internal/retrieve"
 	"github.com/loci-memory/loci/internal/sqldb"
+	"github.com/loci-memory/loci/internal/sqldb/sqlite"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/indexdb"
 	"github.com/loci-memory/loci/internal/store/integrity"
@@ -28,7 +29,7 @@ import (
 // tree are then in the file, in which damage does as a disk does.
 func onSQLiteFile(t *testing.T, f func(t *testing.T, d storetest.Database, actor *identity.Actor, ids []loci.ID)) {
 	t.Helper()
-	d := storetest.Database{Engine: sqldb.Driver, Dir: t.TempDir()}
+	d := storetest.Database{Engine: sqlite.Driver, Dir: t.TempDir()}
 	s := d.Open(t, store.Options{})
 	ann := user(t, s, "ann")
 	var ids []loci.ID
@@ -48,7 +49,7 @@ func onSQLiteFile(t *testing.T, f func(t *testing.T, d storetest.Database, actor
 // damage changes bytes of a database that is closed.
 func corruptFile(t *testing.T, d storetest.Database, change func(file []byte, pageSize int)) {
 	t.Helper()
-	path := filepath.Join(d.Dir, sqldb.SQLiteFileName)
+	path := filepath.Join(d.Dir, sqlite.FileName)
 	file, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -119,10 +120,10 @@ func TestRepairRebuildsEachIndexOfWhichManyRowsAreMissing(t *testing.T) {
 // A structureDB returns these results of its checks, one after the other.
 type structureDB struct {
 	sqldb.DB
-	checks [][]sqldb.StructureDamage
+	checks [][]sqlite.StructureDamage
 }
 
-func (d *structureDB) CheckStructure(context.Context) (list []sqldb.StructureDamage, err error) {
+func (d *structureDB) CheckStructure(context.Context) (list []sqlite.StructureDamage, err error) {
 	list, d.checks = d.checks[0], d.checks[1:]
 	return list, nil
 }
@@ -133,11 +134,11 @@ func (d *structureDB) RebuildIndexes(context.Context, []string, bool) (map[strin
 
 func TestCheckReportsDamageThatItFindsAfterARepair(t *testing.T) {
 	t.Parallel()
-	index := func(name string) []sqldb.StructureDamage {
-		return []sqldb.StructureDamage{{Name: name, IsIndex: true, Detail: "row 1 missing from index " + name}}
+	index := func(name string) []sqlite.StructureDamage {
+		return []sqlite.StructureDamage{{Name: name, IsIndex: true, Detail: "row 1 missing from index " + name}}
 	}
-	db := &structureDB{checks: [][]sqldb.StructureDamage{index("a"), index("b")}}
-	s := storetest.Database{Engine: sqldb.Driver, Dir: t.TempDir()}.Open(t,
+	db := &structureDB{checks: [][]sqlite.StructureDamage{index("a"), index("b")}}
+	s := storetest.Database{Engine: sqlite.Driver, Dir: t.TempDir()}.Open(t,
 		store.Options{Intercept: storetest.Intercept(db, &db.DB)})
 	sum := checkIntegrity(t, s, true)
 	if !slices.Equal(kindsOf(sum), []string{"structure a", "structure b"}) || sum.Repaired != 1 {
@@ -147,9 +148,10 @@ func TestCheckReportsDamageThatItFindsAfterARepair(t *testing.T) {
 
 func TestRepairKeepsDamageApartFromUnusedPages(t *testing.T) {
 	t.Parallel()
-	pages, list := sqldb.StructureDamage{Detail: "Page 7: never used"}, sqldb.StructureDamage{Detail: "Freelist: size"}
-	db := &structureDB{checks: [][]sqldb.StructureDamage{{pages, list}, {list}}}
-	s := storetest.Database{Engine: sqldb.Driver, Dir: t.TempDir()}.Open(t,
+	pages := sqlite.StructureDamage{Detail: "Page 7: never used"}
+	list := sqlite.StructureDamage{Detail: "Freelist: size"}
+	db := &structureDB{checks: [][]sqlite.StructureDamage{{pages, list}, {list}}}
+	s := storetest.Database{Engine: sqlite.Driver, Dir: t.TempDir()}.Open(t,
 		store.Options{Intercept: storetest.Intercept(db, &db.DB)})
 	sum := checkIntegrity(t, s, true)
 	if sum.Found != 2 || !sum.Inconsistencies[0].Repaired || sum.Inconsistencies[1].Repaired {
@@ -395,7 +397,7 @@ func TestCheckReadsTheTablesWithoutWhichNobodyIsServed(t *testing.T) {
 				if err := s.Ping(ctx); err != nil {
 					t.Fatal(err)
 				}
-				f, err := os.OpenFile(filepath.Join(d.Dir, sqldb.SQLiteFileName), os.O_RDWR, 0)
+				f, err := os.OpenFile(filepath.Join(d.Dir, sqlite.FileName), os.O_RDWR, 0)
 				if err == nil {
 					zeros := make([]byte, 4096)
 					_, err = f.WriteAt(zeros, int64(page-1)*int64(len(zeros)))

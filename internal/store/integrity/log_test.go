@@ -8,8 +8,6 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/jackc/pgx/v5/pgconn"
-
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store"
@@ -65,7 +63,7 @@ func TestCheckReportsOnlyTheUnreadableRowOfTheLog(t *testing.T) {
 		if !errors.Is(err, busy) || sum.Found != 0 {
 			t.Errorf("a busy database is reported as %v, %+v", err, sum)
 		}
-		faulty.fault.Store(&logFault{seq, &pgconn.PgError{Code: "XX001"}})
+		faulty.fault.Store(&logFault{seq, sqldb.NewUnreadableError(errors.New("a damaged page"))})
 		if sum := checkIntegrity(t, s, false); sum.Found != 1 {
 			t.Errorf("found %v", sum.Inconsistencies)
 		}

@@ -5,12 +5,13 @@ import (
 	"slices"
 
 	"github.com/loci-memory/loci/internal/sqldb"
+	"github.com/loci-memory/loci/internal/sqldb/sqlite"
 )
 
 // A structureChecker is a database that can check its own file.
 type structureChecker interface {
 	// CheckStructure returns the damage of tables and indexes.
-	CheckStructure(ctx context.Context) ([]sqldb.StructureDamage, error)
+	CheckStructure(ctx context.Context) ([]sqlite.StructureDamage, error)
 	// RebuildIndexes rebuilds indexes from their tables, and returns the errors by index. With space it also frees
 	// unused pages.
 	RebuildIndexes(ctx context.Context, names []string, space bool) (failed map[string]error, err error)
@@ -27,7 +28,7 @@ func (c *Checker) checkStructure(ctx context.Context, sum *Report, o Options) er
 	if err != nil {
 		return c.reportUnreadable(err, sum, "the structure of the database cannot be read")
 	}
-	left, failed := map[sqldb.DamageKey]bool{}, map[string]error{}
+	left, failed := map[sqlite.DamageKey]bool{}, map[string]error{}
 	if o.Repair && len(list) > 0 {
 		var names []string
 		space := false
@@ -46,7 +47,7 @@ func (c *Checker) checkStructure(ctx context.Context, sum *Report, o Options) er
 		}
 		for _, f := range after {
 			left[f.Key()] = true
-			if !slices.ContainsFunc(list, func(x sqldb.StructureDamage) bool { return x.Key() == f.Key() }) {
+			if !slices.ContainsFunc(list, func(x sqlite.StructureDamage) bool { return x.Key() == f.Key() }) {
 				list = append(list, f) // the first check ended before it
 			}
 		}

@@ -15,6 +15,8 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib" // for DB
 
 	"github.com/loci-memory/loci/internal/sqldb"
+	"github.com/loci-memory/loci/internal/sqldb/postgres"
+	"github.com/loci-memory/loci/internal/sqldb/sqlite"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/testenv"
 )
@@ -59,9 +61,9 @@ func Intercept(db sqldb.DB, inner *sqldb.DB) func(sqldb.DB) sqldb.DB {
 // SchemaStatus returns how far the migrations of the database are.
 func (d Database) SchemaStatus(ctx context.Context) (sqldb.SchemaStatus, error) {
 	if d.Dir != "" {
-		return sqldb.SQLiteSchemaStatus(ctx, d.Dir)
+		return sqlite.SchemaStatus(ctx, d.Dir)
 	}
-	return sqldb.PostgresSchemaStatus(ctx, d.Address)
+	return postgres.SchemaStatus(ctx, d.Address)
 }
 
 // DB opens the database behind the store's back, until the end of the test.
@@ -78,7 +80,7 @@ func (d Database) openDB(t testing.TB) *sql.DB {
 	if d.Dir != "" {
 		// Each driver has its own name for the timeout, and ignores that of the other.
 		timeout := "?_busy_timeout=10000&_pragma=busy_timeout(10000)"
-		driver, name = sqldb.SQLDriver, "file:"+filepath.Join(d.Dir, "loci.db")+timeout
+		driver, name = sqlite.SQLName, "file:"+filepath.Join(d.Dir, "loci.db")+timeout
 	}
 	db, err := sql.Open(driver, name)
 	if err != nil {
@@ -134,13 +136,13 @@ func each(t *testing.T, f func(t *testing.T, d Database), newDir func(t testing.
 	newPostgres func(t testing.TB, engine string) Database) {
 	t.Helper()
 	for _, driver := range []string{"mattn", "modernc"} {
-		if testenv.Requires(driver) && !testenv.Requires(sqldb.Driver) {
-			testenv.Absent(t, driver, "the build has "+sqldb.Driver)
+		if testenv.Requires(driver) && !testenv.Requires(sqlite.Driver) {
+			testenv.Absent(t, driver, "the build has "+sqlite.Driver)
 		}
 	}
-	t.Run(sqldb.Driver, func(t *testing.T) {
+	t.Run(sqlite.Driver, func(t *testing.T) {
 		t.Parallel()
-		f(t, Database{Engine: sqldb.Driver, Dir: newDir(t)})
+		f(t, Database{Engine: sqlite.Driver, Dir: newDir(t)})
 	})
 	for _, engine := range []string{"pg15", "pg18"} {
 		t.Run(engine, func(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/loci-memory/loci/internal/sqldb"
+	"github.com/loci-memory/loci/internal/sqldb/sqlite"
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
 
@@ -28,16 +28,16 @@ func TestEachGivesEachEngineADatabase(t *testing.T) {
 
 func TestRequiredEngineIsNotSkipped(t *testing.T) {
 	t.Parallel()
-	otherDriver := map[string]string{"mattn": "modernc", "modernc": "mattn"}[sqldb.Driver]
+	otherDriver := map[string]string{"mattn": "modernc", "modernc": "mattn"}[sqlite.Driver]
 	servers := map[string]string{"pg15": os.Getenv("LOCI_TEST_PG15"), "pg18": os.Getenv("LOCI_TEST_PG18")}
 	for _, x := range []struct {
 		required string
 		named    string // the only engine with a server, if this run has it
 		absent   string // the engine that fails the test, or "" if it passes
 	}{
-		{"", "", ""}, {sqldb.Driver, "", ""}, {"versitygw", "", ""}, {otherDriver, "", otherDriver},
-		{"pg15", "", "pg15"}, {sqldb.Driver + ",pg18", "", "pg18"}, {"all", "", "pg15"}, {"all", "", "pg18"},
-		{"pg15", "pg15", ""}, {sqldb.Driver + ",pg18", "pg18", ""}, {"pg15,pg18", "pg15", "pg18"},
+		{"", "", ""}, {sqlite.Driver, "", ""}, {"versitygw", "", ""}, {otherDriver, "", otherDriver},
+		{"pg15", "", "pg15"}, {sqlite.Driver + ",pg18", "", "pg18"}, {"all", "", "pg15"}, {"all", "", "pg18"},
+		{"pg15", "pg15", ""}, {sqlite.Driver + ",pg18", "pg18", ""}, {"pg15,pg18", "pg15", "pg18"},
 		{"all", "pg18", "pg15"}, {"", "pg15", ""}, {"", "pg18", ""},
 	} {
 		if x.named != "" && servers[x.named] == "" {

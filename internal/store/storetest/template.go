@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci/internal/sqldb"
+	"github.com/loci-memory/loci/internal/sqldb/postgres"
+	"github.com/loci-memory/loci/internal/sqldb/sqlite"
 )
 
 // A template is an empty database with the newest schema. To copy it takes a fraction of the time of the migrations.
@@ -25,14 +27,14 @@ var sqliteTemplate = sync.OnceValues(func() (file []byte, err error) {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	db, err := sqldb.OpenSQLite(context.Background(), dir, sqldb.Options{})
+	db, err := sqlite.Open(context.Background(), dir, sqldb.Options{})
 	if err == nil {
 		err = db.Close()
 	}
 	if err != nil {
 		return nil, err
 	}
-	return os.ReadFile(filepath.Join(dir, sqldb.SQLiteFileName))
+	return os.ReadFile(filepath.Join(dir, sqlite.FileName))
 })
 
 // NewDir returns a folder of the test with a copy of the template of SQLite.
@@ -41,7 +43,7 @@ func NewDir(t testing.TB) string {
 	dir := t.TempDir()
 	file, err := sqliteTemplate()
 	if err == nil {
-		err = os.WriteFile(filepath.Join(dir, sqldb.SQLiteFileName), file, 0o600)
+		err = os.WriteFile(filepath.Join(dir, sqlite.FileName), file, 0o600)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -118,7 +120,7 @@ func migrateTemplate(ctx context.Context, server, name string) error {
 	if err = cmp.Or(err, db.Close()); err != nil {
 		return err
 	}
-	migrated, err := sqldb.OpenPostgres(ctx, address, sqldb.Options{})
+	migrated, err := postgres.Open(ctx, address, sqldb.Options{})
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package sqldb
+package sqlite
 
 import (
 	"context"
@@ -10,20 +10,21 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci/internal/limit"
+	"github.com/loci-memory/loci/internal/sqldb"
 )
 
-// A sqliteWriter runs the closures of writes on the one writing connection, and commits many of them together (group
+// A writer runs the closures of writes on the one writing connection, and commits many of them together (group
 // commit). While a commit waits for the disk, closures gather for the next one. A caller gets its result after the
 // commit of its closure is durable. Users take turns in each commit, so a user with many closures does not delay
 // others.
-type sqliteWriter struct {
+type writer struct {
 	mu      sync.Mutex                     // guards jobs and ending
 	jobs    limit.Queue[string, *writeJob] // by user
 	ending  bool                           // no more jobs are accepted
 	arrived chan struct{}                  // holds a value after a job was queued, or stop was called
 
 	done         chan struct{}
-	conn         *sqliteConn
+	conn         *conn
 	busyTimeout  time.Duration
 	txErr        error        // why the current transaction cannot be committed
 	beforeCommit func() error // an error prevents the commit; may be nil
@@ -32,7 +33,7 @@ type sqliteWriter struct {
 
 type writeJob struct {
 	ctx     context.Context
-	f       func(Conn) error
+	f       func(sqldb.Conn) error
 	err     chan error
 	claimed atomic.Bool // by the writer, or by its caller, which left before
 }
@@ -43,14 +44,14 @@ const (
 	maxBatchDelay = 2 * time.Millisecond
 )
 
-func newWriter(c *sqliteConn, busyTimeout time.Duration) *sqliteWriter {
-	return &sqliteWriter{jobs: limit.NewQueue[string, *writeJob](), arrived: make(chan struct{}, 1),
+func newWriter(c *conn, busyTimeout time.Duration) *writer {
+	return &writer{jobs: limit.NewQueue[string, *writeJob](), arrived: make(chan struct{}, 1),
 		done: make(chan struct{}), conn: c, busyTimeout: busyTimeout}
 }
 
 // submit queues f and waits for its commit. It removes the job of a caller that leaves before its turn. Once f runs,
 // its end is awaited. A caller without a turn within the busy timeout gets CodeUnavailable.
-func (w *sqliteWriter) submit(ctx context.Context, user string, f func(Conn) error) error {
+func (w *writer) submit(ctx context.Context, user string, f func(sqldb.Conn) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -69,7 +70,7 @@ func (w *sqliteWriter) submit(ctx context.Context, user string, f func(Conn) err
 	case <-ctx.Done():
 		left = ctx.Err()
 	case <-wait.C:
-		left = NewBusyError(errBusy)
+		left = sqldb.NewBusyError(errBusy)
 	}
 	if j.claimed.CompareAndSwap(false, true) {
 		w.mu.Lock()
@@ -81,7 +82,7 @@ func (w *sqliteWriter) submit(ctx context.Context, user string, f func(Conn) err
 }
 
 // enqueue adds a job, and reports false if the writer is stopping.
-func (w *sqliteWriter) enqueue(user string, j *writeJob) bool {
+func (w *writer) enqueue(user string, j *writeJob) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.ending {
@@ -92,7 +93,7 @@ func (w *sqliteWriter) enqueue(user string, j *writeJob) bool {
 	return true
 }
 
-func (w *sqliteWriter) signal() {
+func (w *writer) signal() {
 	select {
 	case w.arrived <- struct{}{}:
 	default:
@@ -100,7 +101,7 @@ func (w *sqliteWriter) signal() {
 }
 
 // first returns the first job of a commit, or nil. It reports ended after stop if the queue is empty.
-func (w *sqliteWriter) first() (j *writeJob, ended bool) {
+func (w *writer) first() (j *writeJob, ended bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.jobs.ReleaseAll() // turns count within one commit
@@ -109,7 +110,7 @@ func (w *sqliteWriter) first() (j *writeJob, ended bool) {
 }
 
 // next returns the next job of the current commit, or nil.
-func (w *sqliteWriter) next() *writeJob {
+func (w *writer) next() *writeJob {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	j, _ := w.jobs.Pop(anybody)
@@ -119,14 +120,14 @@ func (w *sqliteWriter) next() *writeJob {
 func anybody(string, int) bool { return true }
 
 // queued returns how many jobs wait for their turn.
-func (w *sqliteWriter) queued() int {
+func (w *writer) queued() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.jobs.Len()
 }
 
 // awaitResult waits for the result of a claimed job, or for the end of the loop.
-func (w *sqliteWriter) awaitResult(j *writeJob) error {
+func (w *writer) awaitResult(j *writeJob) error {
 	select {
 	case err := <-j.err:
 		return err
@@ -141,12 +142,12 @@ func (w *sqliteWriter) awaitResult(j *writeJob) error {
 }
 
 var (
-	errClosed = NewBusyError(errors.New("sqldb: closed"))
+	errClosed = sqldb.NewBusyError(errors.New("sqldb: closed"))
 	errBusy   = errors.New("sqldb: the writer is busy")
 )
 
 // stop ends the loop after all queued jobs.
-func (w *sqliteWriter) stop() {
+func (w *writer) stop() {
 	w.mu.Lock()
 	w.ending = true
 	w.signal()
@@ -155,7 +156,7 @@ func (w *sqliteWriter) stop() {
 }
 
 // run commits jobs until stop, and calls after between commits.
-func (w *sqliteWriter) run(after func()) {
+func (w *writer) run(after func()) {
 	defer close(w.done)
 	for last := 1; ; {
 		first, ended := w.first()
@@ -173,7 +174,7 @@ func (w *sqliteWriter) run(after func()) {
 
 // commitBatch runs first and the jobs that follow, commits, and sends all results. It waits at most maxBatchDelay for
 // the expected number of jobs. It returns the number of jobs that it ran.
-func (w *sqliteWriter) commitBatch(first *writeJob, expected int) int {
+func (w *writer) commitBatch(first *writeJob, expected int) int {
 	if _, err := w.conn.Exec(`BEGIN IMMEDIATE`, nil); err != nil {
 		w.conn.Exec(`ROLLBACK`, nil) // a transaction may still be open after an earlier failure
 		first.err <- err
@@ -206,7 +207,7 @@ func (w *sqliteWriter) commitBatch(first *writeJob, expected int) int {
 }
 
 // waitForNext returns the next job of the current commit, or nil if none arrives in time.
-func (w *sqliteWriter) waitForNext(late <-chan time.Time) *writeJob {
+func (w *writer) waitForNext(late <-chan time.Time) *writeJob {
 	for {
 		select {
 		case <-w.arrived:
@@ -220,7 +221,7 @@ func (w *sqliteWriter) waitForNext(late <-chan time.Time) *writeJob {
 }
 
 // endTx commits the transaction, or rolls it back.
-func (w *sqliteWriter) endTx() (failed error) {
+func (w *writer) endTx() (failed error) {
 	if failed = w.txErr; failed == nil && w.beforeCommit != nil {
 		failed = w.beforeCommit()
 	}
@@ -240,7 +241,7 @@ func (w *sqliteWriter) endTx() (failed error) {
 
 // runInSavepoint runs one closure in a savepoint. Some errors, such as a full disk, make SQLite roll back the whole
 // transaction. Then the savepoint is gone, and so are the changes of the other jobs.
-func (w *sqliteWriter) runInSavepoint(j *writeJob) (err error) {
+func (w *writer) runInSavepoint(j *writeJob) (err error) {
 	if !j.claimed.CompareAndSwap(false, true) {
 		return nil // its caller left
 	}
@@ -262,7 +263,7 @@ func (w *sqliteWriter) runInSavepoint(j *writeJob) (err error) {
 			_, end = w.conn.Exec(`RELEASE closure`, nil)
 		}
 		if end != nil {
-			w.txErr = NewBusyError(end) // the other jobs did not fail: their callers may repeat them
+			w.txErr = sqldb.NewBusyError(end) // the other jobs did not fail: their callers may repeat them
 		}
 	}()
 	w.conn.ctx = context.WithoutCancel(j.ctx)

@@ -3,6 +3,8 @@ package sqldb
 import (
 	"context"
 	"time"
+
+	"github.com/loci-memory/loci"
 )
 
 // InBatches calls f, a transaction of bounded length, until f reports that nothing is left, or until end or the end of
@@ -21,5 +23,20 @@ func InBatches(ctx context.Context, end time.Time, f func() (more bool, err erro
 			return true, nil
 		case <-time.After(time.Since(began)):
 		}
+	}
+}
+
+// retryTimeout limits how long maintenance, such as a vacuum, waits for the locks that it needs.
+const retryTimeout = time.Minute
+
+// RetryWhileBusy calls f again while it returns CodeUnavailable, for at most retryTimeout.
+func RetryWhileBusy(f func() error) error {
+	end := time.Now().Add(retryTimeout)
+	for {
+		err := f()
+		if !loci.Is(err, loci.CodeUnavailable) || time.Now().After(end) {
+			return err
+		}
+		time.Sleep(100 * time.Millisecond)
 	}
 }

@@ -1,4 +1,4 @@
-package sqldb
+package sqlite
 
 import (
 	"cmp"
@@ -15,16 +15,10 @@ import (
 
 	"github.com/gofrs/flock"
 
-	"github.com/loci-memory/loci/internal/sqldb/sqlitedriver"
+	"github.com/loci-memory/loci/internal/sqldb"
 )
 
-// Driver is the module of the SQLite driver in this build, and SQLDriver its name in database/sql.
-const (
-	Driver    = sqlitedriver.Driver
-	SQLDriver = sqlitedriver.SQLName
-)
-
-var sqliteDialect = &Dialect{
+var dialect = &sqldb.Dialect{
 	Name:   "sqlite",
 	InList: `%[1]s IN (SELECT value FROM json_each(?%[2]d))`,
 	ContainsAll: `NOT EXISTS (SELECT 1 FROM json_each(?%[2]d) AS wanted
@@ -37,8 +31,8 @@ var sqliteDialect = &Dialect{
 	LogVersion: `COALESCE(max(c.seq), 0)`, // one lookup: with one writer, rows are committed in the order of seq
 }
 
-// sqliteDB is a database in a file, with one writing connection and several reading ones.
-type sqliteDB struct {
+// database is a database in a file, with one writing connection and several reading ones.
+type database struct {
 	migrationDB *sql.DB
 	dsn         string // data source name of the file
 	path        string
@@ -46,7 +40,7 @@ type sqliteDB struct {
 	readers     *readerPool
 	waitCount   atomic.Int64  // callers that waited for a reader
 	closed      chan struct{} // closed with the database
-	writer      *sqliteWriter
+	writer      *writer
 
 	mmapSize     int64
 	maxWALSize   int64
@@ -59,15 +53,15 @@ type sqliteDB struct {
 	log          *slog.Logger
 }
 
-// SQLiteFileName is the name of the database in its folder.
-const SQLiteFileName = "loci.db"
+// FileName is the name of the database in its folder.
+const FileName = "loci.db"
 
-// OpenSQLite opens the database in dir, or creates it. Several processes may open it at once.
-func OpenSQLite(ctx context.Context, dir string, o Options) (DB, error) {
+// Open opens the database in dir, or creates it. Several processes may open it at once.
+func Open(ctx context.Context, dir string, o sqldb.Options) (sqldb.DB, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	d, err := newSQLiteDB(filepath.Join(dir, SQLiteFileName), o)
+	d, err := newDatabase(filepath.Join(dir, FileName), o)
 	if err != nil {
 		return nil, err
 	}
@@ -77,19 +71,19 @@ func OpenSQLite(ctx context.Context, dir string, o Options) (DB, error) {
 	return d, nil
 }
 
-// newSQLiteDB prepares connections to a file, and opens none.
-func newSQLiteDB(path string, o Options) (*sqliteDB, error) {
+// newDatabase prepares connections to a file, and opens none.
+func newDatabase(path string, o sqldb.Options) (*database, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return nil, err
 	}
 	// One goroutine at a time uses a connection, so SQLite need not lock it for every column.
 	name := (&url.URL{Scheme: "file", Path: filepath.ToSlash(path), RawQuery: "_mutex=no"}).String()
-	db, err := sql.Open(SQLDriver, name)
+	db, err := sql.Open(SQLName, name)
 	if err != nil {
 		return nil, err
 	}
-	d := &sqliteDB{migrationDB: db, dsn: name, path: path, busyTimeout: o.busyTimeoutOrDefault(),
+	d := &database{migrationDB: db, dsn: name, path: path, busyTimeout: o.TimeoutOrDefault(),
 		closed: make(chan struct{}), log: o.Log}
 	d.maxWALSize = cmp.Or(o.MaxWALSize, maxWALSize)
 	d.checkpointAt = d.maxWALSize
@@ -101,13 +95,13 @@ func newSQLiteDB(path string, o Options) (*sqliteDB, error) {
 	return d, nil
 }
 
-// withSQLite runs f with a connection to the database in dir. It neither creates nor migrates the file.
-func withSQLite(dir string, f func(*sqliteConn) error) error {
-	path := filepath.Join(dir, SQLiteFileName)
+// withFile runs f with a connection to the database in dir. It neither creates nor migrates the file.
+func withFile(dir string, f func(*conn) error) error {
+	path := filepath.Join(dir, FileName)
 	if _, err := os.Stat(path); err != nil {
 		return err
 	}
-	d, err := newSQLiteDB(path, Options{OneShot: true})
+	d, err := newDatabase(path, sqldb.Options{OneShot: true})
 	if err != nil {
 		return err
 	}
@@ -121,7 +115,7 @@ func withSQLite(dir string, f func(*sqliteConn) error) error {
 	return nil
 }
 
-func (d *sqliteDB) open(ctx context.Context, o Options) error {
+func (d *database) open(ctx context.Context, o sqldb.Options) error {
 	w, commits, err := d.openWriter(ctx, o)
 	if err != nil {
 		return err
@@ -147,7 +141,7 @@ func (d *sqliteDB) open(ctx context.Context, o Options) error {
 
 // openWriter opens the connection of the writer, and migrates the schema. A file lock admits one process at a time. If
 // two processes switch a new file to WAL at once, SQLite refuses one without waiting.
-func (d *sqliteDB) openWriter(ctx context.Context, o Options) (w *sqliteConn, commits int64, err error) {
+func (d *database) openWriter(ctx context.Context, o sqldb.Options) (w *conn, commits int64, err error) {
 	l := flock.New(d.path + ".lock")
 	if ok, err := l.TryLockContext(ctx, 5*time.Millisecond); !ok {
 		return nil, 0, fmt.Errorf("sqldb: lock %s: %w", l.Path(), err)
@@ -176,7 +170,7 @@ func (d *sqliteDB) openWriter(ctx context.Context, o Options) (w *sqliteConn, co
 		err = d.checkNew(w, marked)
 	}
 	if err == nil {
-		err = w.migrate(ctx, d.migrationDB, o)
+		err = markUnreadable(w.migrate(ctx, d.migrationDB, o))
 	}
 	if err == nil {
 		commits, err = w.compareCommits(marked)
@@ -188,12 +182,12 @@ func (d *sqliteDB) openWriter(ctx context.Context, o Options) (w *sqliteConn, co
 }
 
 // connect opens a connection outside the pool of database/sql, and executes the pragmas.
-func (d *sqliteDB) connect(dsn string, pragmas ...string) (*sqliteConn, error) {
+func (d *database) connect(dsn string, pragmas ...string) (*conn, error) {
 	raw, err := d.migrationDB.Driver().Open(dsn)
 	if err != nil {
-		return nil, err
+		return nil, markUnreadable(err)
 	}
-	c := &sqliteConn{conn: raw, prepared: map[string]*statement{}, busyTimeout: d.busyTimeout}
+	c := &conn{conn: raw, prepared: map[string]*statement{}, busyTimeout: d.busyTimeout}
 	// The busy timeout is the first: other pragmas may wait for another process.
 	wait := fmt.Sprintf(`PRAGMA busy_timeout = %d`, d.busyTimeout.Milliseconds())
 	for _, q := range append([]string{wait, `PRAGMA temp_store = MEMORY`,
@@ -205,10 +199,10 @@ func (d *sqliteDB) connect(dsn string, pragmas ...string) (*sqliteConn, error) {
 	return c, nil
 }
 
-func (d *sqliteDB) Dialect() *Dialect { return sqliteDialect }
+func (d *database) Dialect() *sqldb.Dialect { return dialect }
 
 // Read runs f in a transaction of a reader, which sees one snapshot.
-func (d *sqliteDB) Read(ctx context.Context, user string, f func(Conn) error) (err error) {
+func (d *database) Read(ctx context.Context, user string, f func(sqldb.Conn) error) (err error) {
 	c, err := d.acquireReader(ctx, user)
 	if err != nil {
 		return err
@@ -230,17 +224,17 @@ func (d *sqliteDB) Read(ctx context.Context, user string, f func(Conn) error) (e
 }
 
 // Write waits for a turn of the writer, and for the commit.
-func (d *sqliteDB) Write(ctx context.Context, user string, f func(Conn) error) error {
+func (d *database) Write(ctx context.Context, user string, f func(sqldb.Conn) error) error {
 	return d.mapError(d.writer.submit(ctx, user, f))
 }
 
 // Close waits for running transactions and closes their connections. The last one checkpoints. After damage that is a
 // reader, which cannot: a checkpoint could copy a damaged log over an intact database.
-func (d *sqliteDB) Close() error {
+func (d *database) Close() error {
 	close(d.closed)
 	d.writer.stop()
 	damaged := d.damaged.Load() || d.checkTrackedFiles() != nil
-	var last *sqliteConn
+	var last *conn
 	var errs []error
 	for range d.readers.Total() {
 		if w := d.readers.Request(0, "", 1); w != nil {
@@ -259,4 +253,13 @@ func (d *sqliteDB) Close() error {
 		errs = append(errs, last.close())
 	}
 	return errors.Join(errs...)
+}
+
+// Notify does nothing: a file has no server.
+func (d *database) Notify(context.Context, string, string) error { return nil }
+
+// Listen waits for the end of ctx.
+func (d *database) Listen(ctx context.Context, _ string, _ func(string)) error {
+	<-ctx.Done()
+	return nil
 }

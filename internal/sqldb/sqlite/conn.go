@@ -1,4 +1,4 @@
-package sqldb
+package sqlite
 
 import (
 	"context"
@@ -10,11 +10,12 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/sqldb"
 )
 
-// sqliteConn is a connection of the driver with its prepared statements. One goroutine at a time uses it. So it needs
+// conn is a connection of the driver with its prepared statements. One goroutine at a time uses it. So it needs
 // none of the locks and copies of database/sql, which take a twentieth of a create.
-type sqliteConn struct {
+type conn struct {
 	conn        driver.Conn
 	prepared    map[string]*statement
 	args        []driver.NamedValue // of the current statement, reused by the next
@@ -33,8 +34,8 @@ type statement struct {
 // maxPrepared is the limit of prepared statements of a connection.
 const maxPrepared = 256
 
-func (c *sqliteConn) prepare(q string) (*statement, error) {
-	statements.Add(1)
+func (c *conn) prepare(q string) (*statement, error) {
+	sqldb.CountStatement()
 	if s := c.prepared[q]; s != nil {
 		return s, nil
 	}
@@ -43,7 +44,7 @@ func (c *sqliteConn) prepare(q string) (*statement, error) {
 	}
 	raw, err := c.conn.Prepare(q)
 	if err != nil {
-		return nil, err
+		return nil, markUnreadable(err)
 	}
 	s := &statement{Stmt: raw, StmtExecContext: raw.(driver.StmtExecContext),
 		StmtQueryContext: raw.(driver.StmtQueryContext)}
@@ -51,7 +52,7 @@ func (c *sqliteConn) prepare(q string) (*statement, error) {
 	return s, nil
 }
 
-func (c *sqliteConn) closeStatements() {
+func (c *conn) closeStatements() {
 	for q, s := range c.prepared {
 		s.Close()
 		delete(c.prepared, q)
@@ -59,13 +60,13 @@ func (c *sqliteConn) closeStatements() {
 }
 
 // close finalizes the statements too: SQLite keeps a connection open for them.
-func (c *sqliteConn) close() error {
+func (c *conn) close() error {
 	c.closeStatements()
 	return c.conn.Close()
 }
 
 // bindArgs converts arguments for the driver. They are valid until the next statement.
-func (c *sqliteConn) bindArgs(args []any) (_ []driver.NamedValue, err error) {
+func (c *conn) bindArgs(args []any) (_ []driver.NamedValue, err error) {
 	c.args = c.args[:0]
 	for i, a := range args {
 		var v driver.Value
@@ -87,7 +88,7 @@ func (c *sqliteConn) bindArgs(args []any) (_ []driver.NamedValue, err error) {
 }
 
 // execStatement executes a statement without cancellation, which would cost a goroutine each time.
-func (c *sqliteConn) execStatement(q string, args []any) (driver.Result, error) {
+func (c *conn) execStatement(q string, args []any) (driver.Result, error) {
 	s, err := c.prepare(q)
 	if err != nil {
 		return nil, err
@@ -96,10 +97,11 @@ func (c *sqliteConn) execStatement(q string, args []any) (driver.Result, error) 
 	if err != nil {
 		return nil, err
 	}
-	return s.ExecContext(context.Background(), values)
+	result, err := s.ExecContext(context.Background(), values)
+	return result, markUnreadable(err)
 }
 
-func (c *sqliteConn) Exec(q string, args []any) (int64, error) {
+func (c *conn) Exec(q string, args []any) (int64, error) {
 	r, err := c.execStatement(q, args)
 	if err != nil {
 		return 0, err
@@ -108,7 +110,7 @@ func (c *sqliteConn) Exec(q string, args []any) (int64, error) {
 }
 
 // Insert uses the row id that SQLite reports. A RETURNING clause would cost a result set.
-func (c *sqliteConn) Insert(q string, args []any) (rowID int64, err error) {
+func (c *conn) Insert(q string, args []any) (rowID int64, err error) {
 	r, err := c.execStatement(q, args)
 	if err != nil {
 		return 0, err
@@ -116,7 +118,7 @@ func (c *sqliteConn) Insert(q string, args []any) (rowID int64, err error) {
 	return r.LastInsertId()
 }
 
-func (c *sqliteConn) QueryRow(q string, args []any, dest []any) error {
+func (c *conn) QueryRow(q string, args []any, dest []any) error {
 	r, err := c.startQuery(context.Background(), q, args)
 	if err != nil {
 		return err
@@ -125,28 +127,28 @@ func (c *sqliteConn) QueryRow(q string, args []any, dest []any) error {
 	case nil:
 		err = r.Scan(dest...)
 	case io.EOF:
-		err = ErrNoRows
+		err = sqldb.ErrNoRows
 	}
 	return r.closeWith(err)
 }
 
 // Query interrupts a query after the busy timeout.
-func (c *sqliteConn) Query(q string, args []any, f func(Row) error) error {
+func (c *conn) Query(q string, args []any, f func(sqldb.Row) error) error {
 	ctx, cancel := context.WithTimeoutCause(c.ctx, c.busyTimeout, errQueryTimeout)
 	defer cancel()
 	err := c.queryContext(ctx, q, args, f)
 	if err != nil && context.Cause(ctx) == errQueryTimeout {
-		return NewBusyError(errors.Join(errQueryTimeout, err))
+		return sqldb.NewBusyError(errors.Join(errQueryTimeout, err))
 	}
 	return err
 }
 
 // QueryFew saves the goroutine that interrupts a query.
-func (c *sqliteConn) QueryFew(q string, args []any, f func(Row) error) error {
+func (c *conn) QueryFew(q string, args []any, f func(sqldb.Row) error) error {
 	return c.queryContext(context.Background(), q, args, f)
 }
 
-func (c *sqliteConn) queryContext(ctx context.Context, q string, args []any, f func(Row) error) (err error) {
+func (c *conn) queryContext(ctx context.Context, q string, args []any, f func(sqldb.Row) error) (err error) {
 	r, err := c.startQuery(ctx, q, args)
 	if err != nil {
 		return err
@@ -163,7 +165,7 @@ func (c *sqliteConn) queryContext(ctx context.Context, q string, args []any, f f
 		default:
 			return err
 		}
-		if err := f(r); err == ErrStop {
+		if err := f(r); err == sqldb.ErrStop {
 			return nil
 		} else if err != nil {
 			return err
@@ -172,7 +174,7 @@ func (c *sqliteConn) queryContext(ctx context.Context, q string, args []any, f f
 }
 
 // startQuery executes a query. The caller must close its rows.
-func (c *sqliteConn) startQuery(ctx context.Context, q string, args []any) (*sqliteRows, error) {
+func (c *conn) startQuery(ctx context.Context, q string, args []any) (*resultSet, error) {
 	s, err := c.prepare(q)
 	if err != nil {
 		return nil, err
@@ -183,46 +185,43 @@ func (c *sqliteConn) startQuery(ctx context.Context, q string, args []any) (*sql
 	}
 	rows, err := s.QueryContext(ctx, values)
 	if err != nil {
-		return nil, err
+		return nil, markUnreadable(err)
 	}
 	if s.columns == 0 {
 		s.columns = len(rows.Columns())
 	}
-	return &sqliteRows{rows, make([]driver.Value, s.columns)}, nil
+	return &resultSet{rows, make([]driver.Value, s.columns)}, nil
 }
 
 // execContext executes a long statement, such as a pragma that returns a row, with cancellation.
-func (c *sqliteConn) execContext(ctx context.Context, q string) error {
-	return c.queryContext(ctx, q, nil, func(Row) error { return nil })
+func (c *conn) execContext(ctx context.Context, q string) error {
+	return c.queryContext(ctx, q, nil, func(sqldb.Row) error { return nil })
 }
 
 var errQueryTimeout = errors.New("sqldb: a query took too long")
 
-// sqliteRows is a result set and its current row.
-type sqliteRows struct {
+// resultSet is a result set and its current row.
+type resultSet struct {
 	driver.Rows
 	values []driver.Value
 }
 
 // closeWith closes the rows, and returns err or the error of closing.
-func (r *sqliteRows) closeWith(err error) error {
+func (r *resultSet) closeWith(err error) error {
 	if failed := r.Close(); err == nil {
 		err = failed
 	}
-	return err
+	return markUnreadable(err)
 }
 
-// errColumnType reports a column whose value does not fit its destination.
-var errColumnType = errors.New("it holds another type")
-
 // Scan copies the columns of the row to the destinations.
-func (r *sqliteRows) Scan(dest ...any) error {
+func (r *resultSet) Scan(dest ...any) error {
 	if len(dest) != len(r.values) {
 		return fmt.Errorf("sqldb: %d columns for %d destinations", len(r.values), len(dest))
 	}
 	for i, v := range r.values {
 		if err := assign(dest[i], v); err != nil {
-			return fmt.Errorf("sqldb: column %d: %w: %w", i+1, errColumnType, err)
+			return sqldb.NewColumnError(fmt.Errorf("sqldb: column %d holds another type: %w", i+1, err))
 		}
 	}
 	return nil

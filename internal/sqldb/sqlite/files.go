@@ -1,4 +1,4 @@
-package sqldb
+package sqlite
 
 import (
 	"errors"
@@ -12,18 +12,19 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/sqldb"
 )
 
-// SQLiteMarkerName is a file that marks a folder with a database. With it, an unmounted volume or a deleted database
+// MarkerName is a file that marks a folder with a database. With it, an unmounted volume or a deleted database
 // does not look like a new installation.
-const SQLiteMarkerName = "loci.created"
+const MarkerName = "loci.created"
 
 const markerText = `This folder holds a database of Loci. While this file is here, Loci does not start without loci.db.
 To begin with an empty database, delete this file too. The number shows whether a crash lost commits.
 `
 
 // checkNotEmptied returns an error if the database is missing or empty in a folder that had one.
-func (d *sqliteDB) checkNotEmptied() error {
+func (d *database) checkNotEmptied() error {
 	state := "empty"
 	info, err := os.Stat(d.path)
 	switch {
@@ -43,7 +44,7 @@ func (d *sqliteDB) checkNotEmptied() error {
 }
 
 // checkNew returns an error for a used database without a schema number. Its first migration may have been cut off.
-func (d *sqliteDB) checkNew(c *sqliteConn, marked int64) error {
+func (d *database) checkNew(c *conn, marked int64) error {
 	var all, own int64
 	err := c.QueryRow(`SELECT count(*), count(*) FILTER (WHERE name = 'goose_db_version') FROM sqlite_schema`, nil,
 		[]any{&all, &own})
@@ -57,9 +58,9 @@ func (d *sqliteDB) checkNew(c *sqliteConn, marked int64) error {
 	return err
 }
 
-func (d *sqliteDB) marker() string { return filepath.Join(filepath.Dir(d.path), SQLiteMarkerName) }
+func (d *database) marker() string { return filepath.Join(filepath.Dir(d.path), MarkerName) }
 
-func (d *sqliteDB) lostFileError(state, sign string) error {
+func (d *database) lostFileError(state, sign string) error {
 	return loci.Errorf(loci.CodeConflict, "%s is %s, and %s says that there was a database: mount its volume, or "+
 		"restore a backup. To begin with an empty database, delete %s.", d.path, state, filepath.Base(sign), sign)
 }
@@ -72,7 +73,7 @@ type trackedFile struct {
 
 // trackFiles saves the identity of the open files: the database, its write-ahead log, and the index of the log, which
 // holds the locks. A second process would make another index.
-func (d *sqliteDB) trackFiles() {
+func (d *database) trackFiles() {
 	for _, path := range []string{d.path, d.path + "-wal", d.path + "-shm"} {
 		if info, err := os.Stat(path); err == nil {
 			d.trackedFiles = append(d.trackedFiles, trackedFile{path, info})
@@ -82,7 +83,7 @@ func (d *sqliteDB) trackFiles() {
 
 // CheckFiles returns an error while a file of the database is not where it was opened. Commits to such a file would
 // be lost.
-func (d *sqliteDB) CheckFiles() error {
+func (d *database) CheckFiles() error {
 	err := d.checkTrackedFiles()
 	if lost := err != nil; d.displaced.Swap(lost) != lost && d.log != nil {
 		if lost {
@@ -97,7 +98,7 @@ func (d *sqliteDB) CheckFiles() error {
 	return err
 }
 
-func (d *sqliteDB) checkTrackedFiles() *loci.Error {
+func (d *database) checkTrackedFiles() *loci.Error {
 	for _, f := range d.trackedFiles {
 		info, err := os.Stat(f.path)
 		switch {
@@ -120,20 +121,20 @@ func (d *sqliteDB) checkTrackedFiles() *loci.Error {
 
 // walIsCut reports a write-ahead log that was cut behind SQLite's back. Checkpoints of this and other processes empty
 // the log too, so SQLite's count of its frames decides about one that shrank.
-func (d *sqliteDB) walIsCut(size int64) bool {
+func (d *database) walIsCut(size int64) bool {
 	if size >= d.walSize.Load() {
 		d.walSize.Store(size)
 		return false
 	}
 	c, err := d.connectReader()
 	if err != nil {
-		return UnreadableReason(err) != ""
+		return sqldb.UnreadableReason(err) != ""
 	}
 	var busy, frames, copied, page int64
 	err = errors.Join(c.QueryRow(`PRAGMA wal_checkpoint(NOOP)`, nil, []any{&busy, &frames, &copied}),
 		c.QueryRow(`PRAGMA page_size`, nil, []any{&page}), c.close())
 	if err != nil || fileSize(d.path+"-wal") != size { // it grows again
-		return UnreadableReason(err) != ""
+		return sqldb.UnreadableReason(err) != ""
 	}
 	const header, frameHeader = 32, 24
 	if frames > 0 && size < header+frames*(frameHeader+page) {
@@ -147,7 +148,7 @@ func (d *sqliteDB) walIsCut(size int64) bool {
 const fileCheckInterval = 2 * time.Second
 
 // watchFiles calls CheckFiles regularly, which logs a lost file while no write does.
-func (d *sqliteDB) watchFiles() {
+func (d *database) watchFiles() {
 	tick := time.NewTicker(fileCheckInterval)
 	defer tick.Stop()
 	for {
@@ -181,7 +182,7 @@ const (
 var countSize = len(fmt.Sprintf(countFormat, 0))
 
 // markedCommits returns the count in the marker, or 0.
-func (d *sqliteDB) markedCommits() int64 {
+func (d *database) markedCommits() int64 {
 	text, err := os.ReadFile(d.marker())
 	if err != nil {
 		return 0
@@ -198,13 +199,13 @@ func (d *sqliteDB) markedCommits() int64 {
 }
 
 // compareCommits returns the count in the database. It records lost commits if the marker has a higher count.
-func (c *sqliteConn) compareCommits(marked int64) (count int64, err error) {
+func (c *conn) compareCommits(marked int64) (count int64, err error) {
 	var text string
 	err = c.QueryRow(`SELECT value FROM metadata WHERE name = ?1`, []any{commitsName}, []any{&text})
 	if err == nil {
 		count, err = strconv.ParseInt(text, 10, 64)
 	}
-	if err != nil && !errors.Is(err, ErrNoRows) {
+	if err != nil && !errors.Is(err, sqldb.ErrNoRows) {
 		return 0, err
 	}
 	if count >= marked {
@@ -242,7 +243,7 @@ func (m *commitCounter) open(path string, count int64) error {
 }
 
 // increment counts the current commit, at most once in countEvery.
-func (m *commitCounter) increment(c *sqliteConn) error {
+func (m *commitCounter) increment(c *conn) error {
 	if m.counted = m.file != nil && !time.Now().Before(m.due); !m.counted {
 		return nil
 	}

@@ -1,6 +1,6 @@
 //go:build cgo && sqlite_fts5
 
-package sqlitedriver
+package sqlite
 
 import (
 	"errors"
@@ -15,16 +15,16 @@ const (
 	SQLName = "sqlite3"
 )
 
-// ExtendedCode returns SQLite's extended result code of err, or 0.
-func ExtendedCode(err error) int {
+// extendedCode returns SQLite's extended result code of err, or 0.
+func extendedCode(err error) int {
 	if e, ok := errors.AsType[sqlite3.Error](err); ok {
 		return int(e.ExtendedCode)
 	}
 	return 0
 }
 
-// SystemError returns the error of the operating system behind err, or 0.
-func SystemError(err error) syscall.Errno {
+// systemError returns the error of the operating system behind err, or 0.
+func systemError(err error) syscall.Errno {
 	if e, ok := errors.AsType[sqlite3.Error](err); ok {
 		return e.SystemErrno
 	}

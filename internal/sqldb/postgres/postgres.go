@@ -1,4 +1,4 @@
-package sqldb
+package postgres
 
 import (
 	"context"
@@ -15,9 +15,10 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/limit"
+	"github.com/loci-memory/loci/internal/sqldb"
 )
 
-var postgresDialect = &Dialect{
+var dialect = &sqldb.Dialect{
 	Name:     "postgres",
 	Postgres: true,
 	InList:   `%[1]s = ANY (` + bigintArray("%[2]d") + `)`,
@@ -37,8 +38,8 @@ func bigintArray(n string) string {
 	return `CAST(translate(CAST(?` + n + ` AS TEXT), '[]', '{}') AS BIGINT[])`
 }
 
-// postgres is a database on a PostgreSQL server.
-type postgres struct {
+// database is a database on a PostgreSQL server.
+type database struct {
 	pool        *pgxpool.Pool
 	busyTimeout time.Duration
 	slots       *limit.Semaphore[string] // one slot for each connection in use
@@ -58,8 +59,8 @@ func parsePoolConfig(url string) (*pgxpool.Config, error) {
 	return config, nil
 }
 
-// OpenPostgres opens the database at url, a postgres:// address.
-func OpenPostgres(ctx context.Context, url string, o Options) (DB, error) {
+// Open opens the database at url, a postgres:// address.
+func Open(ctx context.Context, url string, o sqldb.Options) (sqldb.DB, error) {
 	config, err := parsePoolConfig(url)
 	if err != nil {
 		return nil, err
@@ -67,22 +68,22 @@ func OpenPostgres(ctx context.Context, url string, o Options) (DB, error) {
 	if err := probeServer(ctx, config.ConnConfig, url, o.Log); err != nil {
 		return nil, err
 	}
-	if err := migratePostgres(ctx, config, o); err != nil {
+	if err := migrate(ctx, config, o); err != nil {
 		return nil, err
 	}
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return nil, err
 	}
-	return &postgres{pool: pool, busyTimeout: o.busyTimeoutOrDefault(),
+	return &database{pool: pool, busyTimeout: o.TimeoutOrDefault(),
 		slots: limit.NewSlots[string](int(config.MaxConns))}, nil
 }
 
 // CheckFiles returns nil: the server owns the files.
-func (d *postgres) CheckFiles() error { return nil }
+func (d *database) CheckFiles() error { return nil }
 
 // Dialect returns the dialect of PostgreSQL.
-func (d *postgres) Dialect() *Dialect { return postgresDialect }
+func (d *database) Dialect() *sqldb.Dialect { return dialect }
 
 // refusedSlotDelay is how long the slot of a refused connection stays in use.
 const refusedSlotDelay = time.Second
@@ -92,7 +93,7 @@ var errPoolExhausted = errors.New("sqldb: every connection is in use")
 // acquire returns a connection, or CodeUnavailable after the busy timeout. The server may refuse another connection, as
 // at the connection limit of a role. Then the caller waits for one in use. The slot of the refused connection stays in
 // use for refusedSlotDelay, so that few callers ask the server again.
-func (d *postgres) acquire(ctx context.Context, user string) (*pgxpool.Conn, error) {
+func (d *database) acquire(ctx context.Context, user string) (*pgxpool.Conn, error) {
 	waiting, cancel := context.WithTimeout(ctx, d.busyTimeout)
 	defer cancel()
 	for {
@@ -100,7 +101,7 @@ func (d *postgres) acquire(ctx context.Context, user string) (*pgxpool.Conn, err
 			if ctx.Err() != nil {
 				return nil, ctx.Err()
 			}
-			return nil, NewBusyError(errPoolExhausted)
+			return nil, sqldb.NewBusyError(errPoolExhausted)
 		}
 		c, err := d.pool.Acquire(waiting)
 		switch {
@@ -111,14 +112,14 @@ func (d *postgres) acquire(ctx context.Context, user string) (*pgxpool.Conn, err
 			return nil, err
 		case waiting.Err() != nil || d.pool.Stat().AcquiredConns() == 0:
 			d.slots.Release(user, 1)
-			return nil, NewBusyError(err)
+			return nil, sqldb.NewBusyError(err)
 		}
 		time.AfterFunc(refusedSlotDelay, func() { d.slots.Release(user, 1) })
 	}
 }
 
 // acquireSlot waits for a free slot.
-func (d *postgres) acquireSlot(ctx context.Context, user string) error {
+func (d *database) acquireSlot(ctx context.Context, user string) error {
 	w := d.slots.Request(0, user, 1)
 	if w == nil {
 		return nil
@@ -134,23 +135,23 @@ func (d *postgres) acquireSlot(ctx context.Context, user string) error {
 }
 
 // release returns a connection and its slot.
-func (d *postgres) release(c *pgxpool.Conn, user string) {
+func (d *database) release(c *pgxpool.Conn, user string) {
 	c.Release()
 	d.slots.Release(user, 1)
 }
 
 // Read begins no transaction: at READ COMMITTED each statement has its own snapshot anyway.
-func (d *postgres) Read(ctx context.Context, user string, f func(Conn) error) error {
+func (d *database) Read(ctx context.Context, user string, f func(sqldb.Conn) error) error {
 	c, err := d.acquire(ctx, user)
 	if err != nil {
 		return err
 	}
 	defer d.release(c, user)
-	return mapPostgresError(markConnectionLost(ctx, c, f(&postgresConn{ctx, c.Conn()})))
+	return mapError(markConnectionLost(ctx, c, f(&conn{ctx, c.Conn()})))
 }
 
 // Write runs f at most four times: see isRetryable. Random pauses keep two transactions from another deadlock.
-func (d *postgres) Write(ctx context.Context, user string, f func(Conn) error) (err error) {
+func (d *database) Write(ctx context.Context, user string, f func(sqldb.Conn) error) (err error) {
 	for attempt := range time.Duration(4) {
 		time.Sleep(attempt * rand.N(20*time.Millisecond))
 		if err = d.tryWrite(ctx, user, f); !isRetryable(err) {
@@ -160,10 +161,10 @@ func (d *postgres) Write(ctx context.Context, user string, f func(Conn) error) (
 			d.pool.Reset() // after a restart of the database all connections are lost: the next attempt gets a new one
 		}
 	}
-	return mapPostgresError(err)
+	return mapError(err)
 }
 
-func (d *postgres) tryWrite(ctx context.Context, user string, f func(Conn) error) error {
+func (d *database) tryWrite(ctx context.Context, user string, f func(sqldb.Conn) error) error {
 	c, err := d.acquire(ctx, user)
 	if err != nil {
 		return err
@@ -176,7 +177,7 @@ func (d *postgres) tryWrite(ctx context.Context, user string, f func(Conn) error
 		return markConnectionLost(ctx, c, err)
 	}
 	defer tx.Rollback(ctx) // no effect after the commit
-	if err := f(&postgresConn{ctx, tx.Conn()}); err != nil {
+	if err := f(&conn{ctx, tx.Conn()}); err != nil {
 		return markConnectionLost(ctx, c, err)
 	}
 	err = tx.Commit(ctx)
@@ -185,13 +186,10 @@ func (d *postgres) tryWrite(ctx context.Context, user string, f func(Conn) error
 		// Not CodeUnavailable: clients repeat it, and the change may exist.
 		return &loci.Error{Code: loci.CodeInternalError,
 			Message: "The connection to the database was lost during the commit: check whether the change exists " +
-				"before you repeat it.", Err: errors.Join(ErrUnknownOutcome, err)}
+				"before you repeat it.", Err: errors.Join(sqldb.ErrUnknownOutcome, err)}
 	}
 	return err
 }
-
-// ErrUnknownOutcome reports a connection that was lost during the commit.
-var ErrUnknownOutcome = errors.New("sqldb: the outcome of the commit is unknown")
 
 // errConnectionLost reports a connection that was lost before the commit.
 var errConnectionLost = errors.New("sqldb: the connection to the database was lost")
@@ -205,7 +203,7 @@ func markConnectionLost(ctx context.Context, c *pgxpool.Conn, err error) error {
 }
 
 // Close waits for the connections in use and closes all.
-func (d *postgres) Close() error {
+func (d *database) Close() error {
 	d.pool.Close()
 	return nil
 }
@@ -230,8 +228,8 @@ func sqlState(err error) string {
 	return ""
 }
 
-// mapPostgresError returns the error of the domain for an error of PostgreSQL.
-func mapPostgresError(err error) error {
+// mapError returns the error of the domain for an error of PostgreSQL.
+func mapError(err error) error {
 	if err == nil {
 		return nil
 	}
@@ -240,24 +238,38 @@ func mapPostgresError(err error) error {
 	}
 	switch code := sqlState(err); {
 	case code == "23505":
-		return newConflictError(err)
+		return sqldb.NewConflictError(err)
 	case code == "53100":
-		return &loci.Error{Code: loci.CodeStorageFull, Message: loci.CodeStorageFull.Hint(), Err: err}
+		return sqldb.NewStorageFullError(err)
 	case code == "57014", code == "55P03", code == "25006", strings.HasPrefix(code, "08"),
 		strings.HasPrefix(code, "53"), strings.HasPrefix(code, "57P"), isRetryable(err):
-		return NewBusyError(err)
+		return sqldb.NewBusyError(err)
 	case pgconn.SafeToRetry(err):
-		return NewBusyError(err)
+		return sqldb.NewBusyError(err)
 	case code == "23503":
-		return newNotFoundError(err)
+		return sqldb.NewParentError(err)
 	case isCorrupt(err):
-		corruptionErrors.Add(1)
+		sqldb.CountCorruption()
 	}
 	return err
 }
 
-// postgresConn implements Conn.
-type postgresConn struct {
+// isCorrupt reports damaged data or a damaged index.
+func isCorrupt(err error) bool {
+	code := sqlState(err)
+	return code == "XX001" || code == "XX002"
+}
+
+// markUnreadable marks the error of damaged data or a damaged index.
+func markUnreadable(err error) error {
+	if isCorrupt(err) {
+		return sqldb.NewUnreadableError(err)
+	}
+	return err
+}
+
+// conn implements sqldb.Conn.
+type conn struct {
 	ctx context.Context
 	c   *pgx.Conn
 }
@@ -291,42 +303,61 @@ func (r *placeholderRewriter) rewrite(q string) string {
 	return t
 }
 
-func (c *postgresConn) Exec(q string, args []any) (int64, error) {
-	statements.Add(1)
+func (c *conn) Exec(q string, args []any) (int64, error) {
+	sqldb.CountStatement()
 	tag, err := c.c.Exec(c.ctx, placeholders.rewrite(q), args...)
-	return tag.RowsAffected(), err
+	return tag.RowsAffected(), markUnreadable(err)
 }
 
-func (c *postgresConn) Insert(q string, args []any) (rowID int64, err error) {
+func (c *conn) Insert(q string, args []any) (rowID int64, err error) {
 	return rowID, c.QueryRow(q+` RETURNING row_id`, args, []any{&rowID})
 }
 
-func (c *postgresConn) QueryRow(q string, args []any, dest []any) error {
-	statements.Add(1)
+func (c *conn) QueryRow(q string, args []any, dest []any) error {
+	sqldb.CountStatement()
 	err := c.c.QueryRow(c.ctx, placeholders.rewrite(q), args...).Scan(dest...)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return ErrNoRows
+		return sqldb.ErrNoRows
 	}
-	return err
+	return markUnreadable(err)
 }
 
-func (c *postgresConn) QueryFew(q string, args []any, f func(Row) error) error {
+func (c *conn) QueryFew(q string, args []any, f func(sqldb.Row) error) error {
 	return c.Query(q, args, f)
 }
 
-func (c *postgresConn) Query(q string, args []any, f func(Row) error) error {
-	statements.Add(1)
+func (c *conn) Query(q string, args []any, f func(sqldb.Row) error) error {
+	sqldb.CountStatement()
 	rows, err := c.c.Query(c.ctx, placeholders.rewrite(q), args...)
 	if err != nil {
-		return err
+		return markUnreadable(err)
 	}
 	defer rows.Close()
 	for rows.Next() {
-		if err := f(rows); err == ErrStop {
+		if err := f(rows); err == sqldb.ErrStop {
 			return nil
 		} else if err != nil {
 			return err
 		}
 	}
-	return rows.Err()
+	return markUnreadable(rows.Err())
+}
+
+// Stats reads the size of the database with one query.
+func (d *database) Stats(ctx context.Context) sqldb.Stats {
+	s := sqldb.Stats{Connections: int64(d.slots.Total()), InUse: int64(d.slots.InUse()), WaitCount: d.waitCount.Load(),
+		QueuedWrites: -1, DatabaseBytes: -1, WALBytes: -1, DiskFreeBytes: -1}
+	_ = d.Read(ctx, "", func(c sqldb.Conn) error { // the size is then unknown
+		return c.QueryRow(`SELECT pg_database_size(current_database())`, nil, []any{&s.DatabaseBytes})
+	})
+	return s
+}
+
+// Connections returns the limit of connections to the database at url.
+func Connections(url string) (int, error) {
+	config, err := parsePoolConfig(url)
+	if err != nil {
+		return 0, err
+	}
+	return int(config.MaxConns), nil
 }

@@ -1,4 +1,4 @@
-package sqldb
+package sqlite
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci/internal/limit"
+	"github.com/loci-memory/loci/internal/sqldb"
 )
 
 // readerPool shares the reading connections fairly between users. It is last in, first out: the pages of the
@@ -17,18 +18,18 @@ import (
 type readerPool struct {
 	*limit.Semaphore[string] // by user
 	mu                       sync.Mutex
-	idle                     []*sqliteConn // nil if not connected
+	idle                     []*conn // nil if not connected
 }
 
 // readerCount returns the number of connections that read an SQLite database.
 func readerCount() int { return max(4, 2*runtime.GOMAXPROCS(0)) }
 
 func newReaderPool(n int) *readerPool {
-	return &readerPool{Semaphore: limit.NewSlots[string](n), idle: make([]*sqliteConn, n)}
+	return &readerPool{Semaphore: limit.NewSlots[string](n), idle: make([]*conn, n)}
 }
 
 // get returns a connection, or nil if that is not connected. The caller must hold a slot.
-func (r *readerPool) get() *sqliteConn {
+func (r *readerPool) get() *conn {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	last := len(r.idle) - 1
@@ -38,7 +39,7 @@ func (r *readerPool) get() *sqliteConn {
 }
 
 // put returns a connection and its slot. A nil connection is the last to be used again.
-func (r *readerPool) put(c *sqliteConn, user string) {
+func (r *readerPool) put(c *conn, user string) {
 	r.mu.Lock()
 	if c == nil {
 		r.idle = slices.Insert(r.idle, 0, nil)
@@ -50,7 +51,7 @@ func (r *readerPool) put(c *sqliteConn, user string) {
 }
 
 // connectReaders connects all readers at the start, while file descriptors are free.
-func (d *sqliteDB) connectReaders() (err error) {
+func (d *database) connectReaders() (err error) {
 	for i := range d.readers.idle {
 		if d.readers.idle[i], err = d.connectReader(); err != nil {
 			for _, c := range d.readers.idle[:i] {
@@ -62,7 +63,7 @@ func (d *sqliteDB) connectReaders() (err error) {
 	return nil
 }
 
-func (d *sqliteDB) connectReader() (*sqliteConn, error) {
+func (d *database) connectReader() (*conn, error) {
 	// The last pragma reads, which opens the write-ahead log too.
 	return d.connect(d.dsn+"&mode=ro", `PRAGMA query_only = ON`, `PRAGMA cache_size = -2000`, `PRAGMA schema_version`)
 }
@@ -72,7 +73,7 @@ const reconnectInterval = 20 * time.Millisecond
 
 // acquireReader returns a connected reader, which the caller must put back. It connects a lost reader again. While
 // that fails, as without a free file descriptor, it waits for a reader in use.
-func (d *sqliteDB) acquireReader(ctx context.Context, user string) (*sqliteConn, error) {
+func (d *database) acquireReader(ctx context.Context, user string) (*conn, error) {
 	for until := time.Now().Add(d.busyTimeout); ; {
 		c, err := d.waitForReader(ctx, user)
 		if err != nil || c != nil {
@@ -83,7 +84,7 @@ func (d *sqliteDB) acquireReader(ctx context.Context, user string) (*sqliteConn,
 		}
 		d.readers.put(nil, user)
 		if time.Now().After(until) {
-			return nil, NewBusyError(err)
+			return nil, sqldb.NewBusyError(err)
 		}
 		select {
 		case <-time.After(reconnectInterval):
@@ -96,7 +97,7 @@ func (d *sqliteDB) acquireReader(ctx context.Context, user string) (*sqliteConn,
 }
 
 // waitForReader takes a slot of the pool and its reader, which is nil if not connected.
-func (d *sqliteDB) waitForReader(ctx context.Context, user string) (*sqliteConn, error) {
+func (d *database) waitForReader(ctx context.Context, user string) (*conn, error) {
 	select {
 	case <-d.closed:
 		return nil, errClosed
@@ -118,7 +119,7 @@ func (d *sqliteDB) waitForReader(ctx context.Context, user string) (*sqliteConn,
 	case <-ctx.Done():
 		err = ctx.Err()
 	case <-wait.C:
-		err = NewBusyError(errors.New("sqldb: every reader is taken"))
+		err = sqldb.NewBusyError(errors.New("sqldb: every reader is taken"))
 	}
 	d.readers.Cancel(w)
 	return nil, err
@@ -133,7 +134,7 @@ const (
 // checkpointIfLarge truncates a large write-ahead log. SQLite resets the log only while no connection reads. That does
 // not happen under a constant load (https://sqlite.org/wal.html, "Avoiding Excessively Large WAL Files"). So the
 // readers of this process pause. The writer calls it after a commit.
-func (d *sqliteDB) checkpointIfLarge() {
+func (d *database) checkpointIfLarge() {
 	size := fileSize(d.path + "-wal")
 	if size > d.walSize.Load() {
 		d.walSize.Store(size)
@@ -152,7 +153,7 @@ func (d *sqliteDB) checkpointIfLarge() {
 }
 
 // pauseReaders takes the readers that are free within maxReaderPause.
-func (d *sqliteDB) pauseReaders() (held []*sqliteConn) {
+func (d *database) pauseReaders() (held []*conn) {
 	wait := time.NewTimer(maxReaderPause)
 	defer wait.Stop()
 	for range d.readers.Total() {
@@ -171,7 +172,7 @@ func (d *sqliteDB) pauseReaders() (held []*sqliteConn) {
 
 // truncateWAL copies the log into the file and empties it. It reports false if another process reads, or the disk
 // fails.
-func (d *sqliteDB) truncateWAL() bool {
+func (d *database) truncateWAL() bool {
 	c := d.writer.conn
 	err := c.setBusyTimeout(maxReaderPause)
 	busy, failed := c.checkpoint()
@@ -182,14 +183,14 @@ func (d *sqliteDB) truncateWAL() bool {
 	return err == nil && !busy
 }
 
-func (c *sqliteConn) setBusyTimeout(d time.Duration) error {
+func (c *conn) setBusyTimeout(d time.Duration) error {
 	_, err := c.Exec(fmt.Sprintf(`PRAGMA busy_timeout = %d`, d.Milliseconds()), nil)
 	return err
 }
 
 // checkpoint copies the write-ahead log into the file and truncates it. It reports whether other connections
 // prevented that.
-func (c *sqliteConn) checkpoint() (busy bool, err error) {
+func (c *conn) checkpoint() (busy bool, err error) {
 	var frames, done int
 	err = c.QueryRow(`PRAGMA wal_checkpoint(TRUNCATE)`, nil, []any{&busy, &frames, &done})
 	return busy, err

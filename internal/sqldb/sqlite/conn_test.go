@@ -1,16 +1,17 @@
-package sqldb
+package sqlite
 
 import (
 	"reflect"
 	"testing"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/sqldb"
 )
 
 // A column that does not fit is an error, as it is with database/sql, and never another value.
 func TestColumnsFitTheirPlacesOrFail(t *testing.T) {
 	t.Parallel()
-	s := openFile(t, Options{})
+	s := openFile(t, sqldb.Options{})
 	seven, half := 7, loci.Confidence(.5)
 	for _, c := range []struct {
 		column string
@@ -28,7 +29,7 @@ func TestColumnsFitTheirPlacesOrFail(t *testing.T) {
 		{`256`, new(uint8), nil}, {`-1`, new(uint8), nil},
 		{`7.5`, new(int), nil}, {`'1'`, new(bool), nil}, {`'a'`, new([]byte), nil}, {`x'61'`, new(string), nil},
 	} {
-		err := s.db.Read(ctx, "", func(conn Conn) error {
+		err := s.db.Read(ctx, "", func(conn sqldb.Conn) error {
 			return conn.QueryRow(`SELECT `+c.column, nil, []any{c.dest})
 		})
 		if c.want == nil {
@@ -42,7 +43,7 @@ func TestColumnsFitTheirPlacesOrFail(t *testing.T) {
 		}
 	}
 	var one int
-	if err := s.db.Read(ctx, "", func(c Conn) error {
+	if err := s.db.Read(ctx, "", func(c sqldb.Conn) error {
 		return c.QueryRow(`SELECT 1, 2`, nil, []any{&one})
 	}); err == nil {
 		t.Error("two columns went into one place")

@@ -1,4 +1,4 @@
-package sqldb
+package sqlite
 
 import (
 	"bytes"
@@ -8,13 +8,15 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/loci-memory/loci/internal/sqldb"
 )
 
 func TestWALStaysSmallUnderConstantReads(t *testing.T) {
 	t.Parallel()
 	const limit = 1 << 20
-	s := openFile(t, Options{MaxWALSize: limit})
-	d := s.db.(*sqliteDB)
+	s := openFile(t, sqldb.Options{MaxWALSize: limit})
+	d := s.db.(*database)
 	stop := make(chan bool)
 	var readers, writers sync.WaitGroup
 	for range 2 * d.readers.Total() {
@@ -25,7 +27,7 @@ func TestWALStaysSmallUnderConstantReads(t *testing.T) {
 					return
 				default:
 				}
-				if err := d.Read(ctx, "", func(c Conn) error {
+				if err := d.Read(ctx, "", func(c sqldb.Conn) error {
 					var n int
 					err := c.QueryRow(`SELECT count(*) FROM metadata`, nil, []any{&n})
 					time.Sleep(time.Millisecond)
@@ -56,7 +58,7 @@ func TestWALStaysSmallUnderConstantReads(t *testing.T) {
 	if n := countNotes(t, s); n != 4*each {
 		t.Errorf("%d notes", n)
 	}
-	if err := d.Write(ctx, "", func(c Conn) error {
+	if err := d.Write(ctx, "", func(c sqldb.Conn) error {
 		if got := pragma(t, c, "busy_timeout"); got != "10000" {
 			t.Errorf("the writer waits %s ms for others", got)
 		}
@@ -69,8 +71,8 @@ func TestWALStaysSmallUnderConstantReads(t *testing.T) {
 func TestFailedCheckpointIsLogged(t *testing.T) {
 	t.Parallel()
 	var lines bytes.Buffer
-	d := openFile(t, Options{Log: slog.New(slog.NewTextHandler(&lines, nil))}).db.(*sqliteDB)
-	err := d.Write(ctx, "", func(c Conn) error {
+	d := openFile(t, sqldb.Options{Log: slog.New(slog.NewTextHandler(&lines, nil))}).db.(*database)
+	err := d.Write(ctx, "", func(c sqldb.Conn) error {
 		if err := insertNote("text")(c); err != nil {
 			return err
 		}

@@ -1,6 +1,6 @@
 //go:build !cgo || !sqlite_fts5
 
-package sqlitedriver
+package sqlite
 
 import (
 	"errors"
@@ -15,13 +15,13 @@ const (
 	SQLName = "sqlite"
 )
 
-// ExtendedCode returns SQLite's extended result code of err, or 0.
-func ExtendedCode(err error) int {
+// extendedCode returns SQLite's extended result code of err, or 0.
+func extendedCode(err error) int {
 	if e, ok := errors.AsType[*sqlite.Error](err); ok {
 		return e.Code()
 	}
 	return 0
 }
 
-// SystemError returns 0: the driver does not tell.
-func SystemError(error) syscall.Errno { return 0 }
+// systemError returns 0: the driver does not tell.
+func systemError(error) syscall.Errno { return 0 }

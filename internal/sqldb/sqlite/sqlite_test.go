@@ -1,4 +1,4 @@
-package sqldb
+package sqlite
 
 import (
 	"context"
@@ -15,9 +15,10 @@ import (
 	"github.com/gofrs/flock"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/sqldb"
 )
 
-func pragma(t testing.TB, c Conn, name string) (value string) {
+func pragma(t testing.TB, c sqldb.Conn, name string) (value string) {
 	t.Helper()
 	if c.QueryRow(`PRAGMA `+name, nil, []any{&value}) == nil {
 		return value
@@ -31,13 +32,13 @@ func pragma(t testing.TB, c Conn, name string) (value string) {
 
 func TestConnectionsAreDurableCheckedAndPatient(t *testing.T) {
 	t.Parallel()
-	s := openFile(t, Options{})
-	for pragmas, on := range map[*map[string]string]func(context.Context, string, func(Conn) error) error{
+	s := openFile(t, sqldb.Options{})
+	for pragmas, on := range map[*map[string]string]func(context.Context, string, func(sqldb.Conn) error) error{
 		{"synchronous": "2", "journal_mode": "wal", "foreign_keys": "1", "busy_timeout": "10000",
 			"query_only": "0", "fullfsync": "1", "mmap_size": "1073741824"}: s.db.Write,
 		{"journal_mode": "wal", "busy_timeout": "10000", "query_only": "1"}: s.db.Read,
 	} {
-		if err := on(ctx, "", func(c Conn) error {
+		if err := on(ctx, "", func(c sqldb.Conn) error {
 			for name, want := range *pragmas {
 				if got := pragma(t, c, name); got != want {
 					t.Errorf("%s is %s, want %s", name, got, want)
@@ -52,15 +53,15 @@ func TestConnectionsAreDurableCheckedAndPatient(t *testing.T) {
 
 func TestCommandsMapNoFile(t *testing.T) {
 	t.Parallel()
-	s := openFile(t, Options{OneShot: true})
-	for name, run := range map[string]func(func(Conn) error) error{
-		"writer": func(f func(Conn) error) error { return s.db.Write(ctx, "", f) },
-		"reader": func(f func(Conn) error) error { return s.db.Read(ctx, "", f) },
-		"maintenance": func(f func(Conn) error) error {
-			return withSQLite(filepath.Dir(s.db.(*sqliteDB).path), func(c *sqliteConn) error { return f(c) })
+	s := openFile(t, sqldb.Options{OneShot: true})
+	for name, run := range map[string]func(func(sqldb.Conn) error) error{
+		"writer": func(f func(sqldb.Conn) error) error { return s.db.Write(ctx, "", f) },
+		"reader": func(f func(sqldb.Conn) error) error { return s.db.Read(ctx, "", f) },
+		"maintenance": func(f func(sqldb.Conn) error) error {
+			return withFile(filepath.Dir(s.db.(*database).path), func(c *conn) error { return f(c) })
 		},
 	} {
-		if err := run(func(c Conn) error {
+		if err := run(func(c sqldb.Conn) error {
 			if got := pragma(t, c, "mmap_size"); got != "0" {
 				t.Errorf("the %s maps %s bytes", name, got)
 			}
@@ -76,7 +77,7 @@ func openWhileLocked(t *testing.T, dir string) <-chan error {
 	t.Helper()
 	opened := make(chan error, 1)
 	go func() {
-		s, err := openTestDB(t.Context(), dir, Options{})
+		s, err := openTestDB(t.Context(), dir, sqldb.Options{})
 		if err == nil {
 			err = s.Close()
 		}
@@ -116,7 +117,7 @@ func TestOpenWaitsForFileLock(t *testing.T) {
 	if err := l.Lock(); err != nil {
 		t.Fatal(err)
 	}
-	other, err := sql.Open(SQLDriver, "file:"+path)
+	other, err := sql.Open(SQLName, "file:"+path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,7 +145,7 @@ func TestOpenWaitsForFileLock(t *testing.T) {
 
 func TestReaderCannotWrite(t *testing.T) {
 	t.Parallel()
-	s := openFile(t, Options{})
+	s := openFile(t, sqldb.Options{})
 	if err := s.db.Read(ctx, "", insertNote("smuggled")); err == nil {
 		t.Error("a reader wrote")
 	}
@@ -156,7 +157,7 @@ func TestReaderCannotWrite(t *testing.T) {
 func TestFilesArePrivate(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
-	s, err := openTestDB(ctx, dir, Options{})
+	s, err := openTestDB(ctx, dir, sqldb.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,32 +173,32 @@ func TestFilesArePrivate(t *testing.T) {
 
 func TestReaderIsReusedAfterFailures(t *testing.T) {
 	t.Parallel()
-	s := openFile(t, Options{})
+	s := openFile(t, sqldb.Options{})
 	left, leave := context.WithCancel(ctx)
 	leave()
-	all := func(c Conn) error {
+	all := func(c sqldb.Conn) error {
 		return c.Query(
 			`WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 100) SELECT i FROM n`, nil,
-			func(r Row) error { var i int; return r.Scan(&i) })
+			func(r sqldb.Row) error { var i int; return r.Scan(&i) })
 	}
 	calls := map[string]func() error{
 		"panic": func() (err error) {
 			defer func() { recover() }()
-			return s.db.Read(ctx, "", func(c Conn) error { panic("boom") })
+			return s.db.Read(ctx, "", func(c sqldb.Conn) error { panic("boom") })
 		},
-		"error": func() error { return s.db.Read(ctx, "", func(c Conn) error { return errors.New("boom") }) },
+		"error": func() error { return s.db.Read(ctx, "", func(c sqldb.Conn) error { return errors.New("boom") }) },
 		"bad query": func() error {
-			return s.db.Read(ctx, "", func(c Conn) error {
+			return s.db.Read(ctx, "", func(c sqldb.Conn) error {
 				return c.QueryRow(`SELECT`, nil, nil)
 			})
 		},
 		"left":         func() error { return s.db.Read(left, "", all) },
 		"left halfway": func() error { return s.db.Read(cancelledSoon(), "", all) },
 		"transaction": func() error {
-			return s.db.Read(ctx, "", func(c Conn) error { _, err := c.Exec(`COMMIT`, nil); return err })
+			return s.db.Read(ctx, "", func(c sqldb.Conn) error { _, err := c.Exec(`COMMIT`, nil); return err })
 		},
 	}
-	n := s.db.(*sqliteDB).readers.Total()
+	n := s.db.(*database).readers.Total()
 	var running sync.WaitGroup
 	for name, call := range calls {
 		running.Go(func() {
@@ -209,7 +210,7 @@ func TestReaderIsReusedAfterFailures(t *testing.T) {
 		})
 	}
 	running.Wait()
-	if inUse := s.db.(*sqliteDB).readers.InUse(); inUse != 0 {
+	if inUse := s.db.(*database).readers.InUse(); inUse != 0 {
 		t.Errorf("%d readers of %d did not come back", inUse, n)
 	}
 }
@@ -226,7 +227,7 @@ func TestWriteReturnsUnavailableAfterBusyTimeout(t *testing.T) {
 	var stores [2]*testDB
 	for i := range stores {
 		var err error
-		if stores[i], err = openTestDB(ctx, dir, Options{BusyTimeout: 500 * time.Millisecond}); err != nil {
+		if stores[i], err = openTestDB(ctx, dir, sqldb.Options{BusyTimeout: 500 * time.Millisecond}); err != nil {
 			t.Fatal(err)
 		}
 		defer stores[i].Close()
@@ -234,7 +235,8 @@ func TestWriteReturnsUnavailableAfterBusyTimeout(t *testing.T) {
 	entered, free := make(chan bool), make(chan bool)
 	var holder sync.WaitGroup
 	holder.Go(func() {
-		if err := stores[0].db.Write(ctx, "", func(Conn) error { close(entered); <-free; return nil }); err != nil {
+		err := stores[0].db.Write(ctx, "", func(sqldb.Conn) error { close(entered); <-free; return nil })
+		if err != nil {
 			t.Error(err)
 		}
 	})
@@ -243,7 +245,7 @@ func TestWriteReturnsUnavailableAfterBusyTimeout(t *testing.T) {
 		var all sync.WaitGroup
 		for range 6 {
 			all.Go(func() {
-				err := s.db.Write(ctx, "", func(Conn) error { t.Error("two write at once"); return nil })
+				err := s.db.Write(ctx, "", func(sqldb.Conn) error { t.Error("two write at once"); return nil })
 				e, _ := errors.AsType[*loci.Error](err)
 				if e == nil || e.Code != loci.CodeUnavailable || e.RetryAfter == 0 {
 					t.Errorf("%s is told %v", name, err)
@@ -258,7 +260,7 @@ func TestWriteReturnsUnavailableAfterBusyTimeout(t *testing.T) {
 	close(free)
 	holder.Wait()
 	for _, s := range stores {
-		if err := s.db.Write(ctx, "", func(Conn) error { return nil }); err != nil {
+		if err := s.db.Write(ctx, "", func(sqldb.Conn) error { return nil }); err != nil {
 			t.Errorf("afterwards: %v", err)
 		}
 	}
@@ -266,12 +268,12 @@ func TestWriteReturnsUnavailableAfterBusyTimeout(t *testing.T) {
 
 func TestLongQueryIsInterrupted(t *testing.T) {
 	t.Parallel()
-	s := openFile(t, Options{BusyTimeout: 200 * time.Millisecond})
+	s := openFile(t, sqldb.Options{BusyTimeout: 200 * time.Millisecond})
 	calling, leave := context.WithCancel(ctx) // as every caller's from outside
 	defer leave()
-	if err := s.db.Read(calling, "", func(c Conn) error {
+	if err := s.db.Read(calling, "", func(c sqldb.Conn) error {
 		return c.Query(`WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n) SELECT i FROM n WHERE i < 0`,
-			nil, func(Row) error { return nil })
+			nil, func(sqldb.Row) error { return nil })
 	}); !loci.Is(err, loci.CodeUnavailable) {
 		t.Errorf("told %v", err)
 	}
@@ -282,10 +284,10 @@ func TestLongQueryIsInterrupted(t *testing.T) {
 
 func TestOneReaderAfterAnotherIsTheSame(t *testing.T) {
 	t.Parallel()
-	s := openFile(t, Options{})
-	var first Conn
+	s := openFile(t, sqldb.Options{})
+	var first sqldb.Conn
 	for range 20 {
-		if err := s.db.Read(ctx, "", func(c Conn) error {
+		if err := s.db.Read(ctx, "", func(c sqldb.Conn) error {
 			if first == nil {
 				first = c
 			}

@@ -1,23 +1,25 @@
-package sqldb
+package postgres
 
 import (
 	"context"
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/loci-memory/loci/internal/sqldb"
 )
 
 // Notify sends a payload to the listeners of a channel
 // (https://www.postgresql.org/docs/current/sql-notify.html).
-func (d *postgres) Notify(ctx context.Context, channel, payload string) error {
-	return d.Write(ctx, "", func(c Conn) error {
+func (d *database) Notify(ctx context.Context, channel, payload string) error {
+	return d.Write(ctx, "", func(c sqldb.Conn) error {
 		_, err := c.Exec(`SELECT pg_notify(?1, ?2)`, []any{channel, payload})
 		return err
 	})
 }
 
 // Listen listens on a connection of its own, beside those of the pool.
-func (d *postgres) Listen(ctx context.Context, channel string, f func(payload string)) error {
+func (d *database) Listen(ctx context.Context, channel string, f func(payload string)) error {
 	c, err := pgx.ConnectConfig(ctx, d.pool.Config().ConnConfig)
 	if err != nil {
 		return fmt.Errorf("sqldb: listen: %w", err)
@@ -37,13 +39,4 @@ func (d *postgres) Listen(ctx context.Context, channel string, f func(payload st
 		}
 		f(n.Payload)
 	}
-}
-
-// Notify does nothing: a file has no server.
-func (d *sqliteDB) Notify(context.Context, string, string) error { return nil }
-
-// Listen waits for the end of ctx.
-func (d *sqliteDB) Listen(ctx context.Context, _ string, _ func(string)) error {
-	<-ctx.Done()
-	return nil
 }

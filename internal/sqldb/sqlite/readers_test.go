@@ -1,4 +1,4 @@
-package sqldb
+package sqlite
 
 import (
 	"context"
@@ -8,14 +8,15 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/sqldb"
 )
 
 // TestReadersWaitForOneInUseWhenNoneCanConnect takes the file away from connections
 // that are yet to be made, as a process without file descriptors does.
 func TestReadersWaitForOneInUseWhenNoneCanConnect(t *testing.T) {
 	t.Parallel()
-	s := openFile(t, Options{BusyTimeout: time.Hour})
-	d := s.db.(*sqliteDB)
+	s := openFile(t, sqldb.Options{BusyTimeout: time.Hour})
+	d := s.db.(*database)
 	d.dsn = "file:" + filepath.Join(t.TempDir(), "away", "loci.db") + "?mode=rw"
 	all := d.readers.Total()
 	for range all {
@@ -38,7 +39,7 @@ func TestReadersWaitForOneInUseWhenNoneCanConnect(t *testing.T) {
 	var callers sync.WaitGroup
 	for range 16 {
 		callers.Go(func() {
-			if err := s.db.Read(ctx, "", func(c Conn) error {
+			if err := s.db.Read(ctx, "", func(c sqldb.Conn) error {
 				time.Sleep(10 * time.Millisecond)
 				return one(c)
 			}); err != nil {
@@ -48,7 +49,7 @@ func TestReadersWaitForOneInUseWhenNoneCanConnect(t *testing.T) {
 	}
 	callers.Wait()
 	d.busyTimeout = 50 * time.Millisecond
-	_ = s.db.Read(ctx, "", func(Conn) error { // while nobody gives it back, callers are told
+	_ = s.db.Read(ctx, "", func(sqldb.Conn) error { // while nobody gives it back, callers are told
 		if err := s.db.Read(ctx, "", one); !loci.Is(err, loci.CodeUnavailable) {
 			t.Errorf("told %v", err)
 		}
@@ -61,7 +62,7 @@ func TestReadersWaitForOneInUseWhenNoneCanConnect(t *testing.T) {
 	})
 }
 
-func one(c Conn) error {
+func one(c sqldb.Conn) error {
 	var n int
 	return c.QueryRow(`SELECT 1`, nil, []any{&n})
 }

@@ -1,4 +1,4 @@
-package sqldb
+package sqlite
 
 import (
 	"context"
@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/loci-memory/loci/internal/sqldb"
 )
 
 // A StructureDamage is the damage of one table or index.
@@ -41,7 +43,7 @@ var (
 
 // CheckStructure runs SQLite's integrity check, which reads the whole file. If damage ends it early, each table is
 // checked on its own.
-func (d *sqliteDB) CheckStructure(ctx context.Context) ([]StructureDamage, error) {
+func (d *database) CheckStructure(ctx context.Context) ([]StructureDamage, error) {
 	c, err := d.connect(d.dsn, `PRAGMA query_only = ON`)
 	if err != nil {
 		return nil, err
@@ -50,7 +52,7 @@ func (d *sqliteDB) CheckStructure(ctx context.Context) ([]StructureDamage, error
 	k := structureScan{c: c, roots: map[int64]string{}, indexes: map[string]bool{}, position: map[DamageKey]int{}}
 	var tables []string
 	err = c.queryContext(ctx, `SELECT name, type, rootpage FROM sqlite_schema WHERE rootpage > 0`, nil,
-		func(r Row) error {
+		func(r sqldb.Row) error {
 			var name, kind string
 			var root int64
 			err := r.Scan(&name, &kind, &root)
@@ -79,7 +81,7 @@ func (d *sqliteDB) CheckStructure(ctx context.Context) ([]StructureDamage, error
 
 // A structureScan collects the lines of SQLite's check by table and index.
 type structureScan struct {
-	c        *sqliteConn
+	c        *conn
 	roots    map[int64]string // names of tables and indexes by root page
 	indexes  map[string]bool
 	list     []StructureDamage
@@ -88,7 +90,7 @@ type structureScan struct {
 
 // run runs one check of SQLite, and returns the reason if that ended early.
 func (k *structureScan) run(ctx context.Context, q string) (ended string, err error) {
-	err = k.c.queryContext(ctx, q, nil, func(r Row) error {
+	err = k.c.queryContext(ctx, q, nil, func(r sqldb.Row) error {
 		var text string
 		if err := r.Scan(&text); err != nil || text == "ok" {
 			return err
@@ -100,7 +102,7 @@ func (k *structureScan) run(ctx context.Context, q string) (ended string, err er
 		}
 		return nil
 	})
-	if ended = UnreadableReason(err); ended != "" {
+	if ended = sqldb.UnreadableReason(err); ended != "" {
 		err = nil
 	}
 	return ended, err
@@ -139,7 +141,7 @@ const tempIndexName = "loci_new_index"
 
 // RebuildIndexes rebuilds indexes from their tables, and with space also frees unused pages. An error of one index
 // does not stop the others.
-func (d *sqliteDB) RebuildIndexes(ctx context.Context, names []string,
+func (d *database) RebuildIndexes(ctx context.Context, names []string,
 	space bool) (failed map[string]error, err error) {
 	c, err := d.connect(d.dsn)
 	if err != nil {
@@ -148,11 +150,11 @@ func (d *sqliteDB) RebuildIndexes(ctx context.Context, names []string,
 	defer func() { err = errors.Join(err, c.close()) }()
 	failed = map[string]error{}
 	for _, name := range names {
-		err := RetryWhileBusy(func() error {
+		err := sqldb.RetryWhileBusy(func() error {
 			return d.mapError(c.execContext(ctx, `REINDEX `+quoteIdentifier(name)))
 		})
-		if UnreadableReason(err) != "" { // REINDEX reads the old index to free its pages
-			err = RetryWhileBusy(func() error { return d.mapError(c.rebuildIndex(ctx, name)) })
+		if sqldb.UnreadableReason(err) != "" { // REINDEX reads the old index to free its pages
+			err = sqldb.RetryWhileBusy(func() error { return d.mapError(c.rebuildIndex(ctx, name)) })
 			space = true // the pages of the damaged index are orphaned
 		}
 		if ctx.Err() != nil {
@@ -163,14 +165,14 @@ func (d *sqliteDB) RebuildIndexes(ctx context.Context, names []string,
 		}
 	}
 	if space { // without disk space for a copy they stay, and the next check reports them again
-		_ = RetryWhileBusy(func() error { return d.mapError(c.execContext(ctx, `VACUUM`)) })
+		_ = sqldb.RetryWhileBusy(func() error { return d.mapError(c.execContext(ctx, `VACUUM`)) })
 	}
 	return failed, ctx.Err()
 }
 
 // rebuildIndex creates the index on new pages, and replaces the root page in the schema. It never reads the pages of
 // the damaged index.
-func (c *sqliteConn) rebuildIndex(ctx context.Context, name string) error {
+func (c *conn) rebuildIndex(ctx context.Context, name string) error {
 	create, err := c.indexStatement(ctx, name)
 	if err != nil {
 		return err
@@ -202,7 +204,7 @@ func (c *sqliteConn) rebuildIndex(ctx context.Context, name string) error {
 }
 
 // indexStatement returns the statement that creates a copy of an index.
-func (c *sqliteConn) indexStatement(ctx context.Context, name string) (string, error) {
+func (c *conn) indexStatement(ctx context.Context, name string) (string, error) {
 	var table string
 	var text *string // NULL for the index of a UNIQUE column
 	if err := c.QueryRow(`SELECT tbl_name, sql FROM sqlite_schema WHERE type = 'index' AND name = ?1`, []any{name},
@@ -217,7 +219,7 @@ func (c *sqliteConn) indexStatement(ctx context.Context, name string) (string, e
 		return strings.TrimSuffix(head, `"`) + tempIndexName + strings.TrimPrefix(rest, `"`), nil
 	}
 	var columns []string
-	err := c.queryContext(ctx, `SELECT name FROM pragma_index_info(?1) ORDER BY seqno`, []any{name}, func(r Row) error {
+	err := c.queryContext(ctx, `SELECT name FROM pragma_index_info(?1) ORDER BY seqno`, []any{name}, func(r sqldb.Row) error {
 		var column string
 		err := r.Scan(&column)
 		columns = append(columns, quoteIdentifier(column))

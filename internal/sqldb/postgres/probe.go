@@ -1,4 +1,4 @@
-package sqldb
+package postgres
 
 import (
 	"context"
@@ -80,8 +80,8 @@ func rejectsStartupParameters(err error) bool {
 	return ok && e.Code == "08P01" && strings.Contains(e.Message, "startup parameter")
 }
 
-// WithPostgres runs f with one connection outside any pool.
-func WithPostgres(ctx context.Context, address string, f func(*pgx.Conn) error) error {
+// Connect runs f with one connection outside any pool.
+func Connect(ctx context.Context, address string, f func(*pgx.Conn) error) error {
 	pool, err := parsePoolConfig(address) // removes the parameters of a pool, which the server rejects
 	if err != nil {
 		return err
@@ -96,4 +96,9 @@ func WithPostgres(ctx context.Context, address string, f func(*pgx.Conn) error) 
 	}
 	defer c.Close(context.WithoutCancel(ctx))
 	return f(c)
+}
+
+func newUnreachableError(err error) error {
+	return &loci.Error{Code: loci.CodeUnavailable, Message: fmt.Sprintf("the database cannot be reached: %v", err),
+		Err: err}
 }

@@ -1,4 +1,4 @@
-package sqldb
+package sqlite
 
 import (
 	"context"
@@ -16,7 +16,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/internal/sqldb/sqlitedriver"
+	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/waittest"
 )
 
@@ -28,14 +28,14 @@ func TestMain(m *testing.M) {
 var ctx = context.Background()
 
 // openFile opens a database in a folder of its own, with a table for notes.
-func openFile(t testing.TB, o Options) *testDB {
+func openFile(t testing.TB, o sqldb.Options) *testDB {
 	t.Helper()
 	s, err := openTestDB(ctx, t.TempDir(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.Close() })
-	if err := s.db.Write(ctx, "", func(c Conn) error {
+	if err := s.db.Write(ctx, "", func(c sqldb.Conn) error {
 		_, err := c.Exec(
 			`CREATE TABLE notes (text TEXT NOT NULL, workspace BIGINT
 				REFERENCES workspaces (row_id) DEFERRABLE INITIALLY DEFERRED)`, nil)
@@ -48,16 +48,16 @@ func openFile(t testing.TB, o Options) *testDB {
 
 // A testDB is a database that can be closed more than once.
 type testDB struct {
-	db    DB
+	db    sqldb.DB
 	Close func() error
 }
 
 func (d *testDB) Ping(ctx context.Context) error {
-	return d.db.Read(ctx, "", func(c Conn) error { return c.QueryRow(`SELECT 1`, nil, []any{new(int)}) })
+	return d.db.Read(ctx, "", func(c sqldb.Conn) error { return c.QueryRow(`SELECT 1`, nil, []any{new(int)}) })
 }
 
-func openTestDB(ctx context.Context, dir string, o Options) (*testDB, error) {
-	db, err := OpenSQLite(ctx, dir, o)
+func openTestDB(ctx context.Context, dir string, o sqldb.Options) (*testDB, error) {
+	db, err := Open(ctx, dir, o)
 	if err != nil {
 		return nil, err
 	}
@@ -65,8 +65,8 @@ func openTestDB(ctx context.Context, dir string, o Options) (*testDB, error) {
 }
 
 // insertNote returns a closure that writes a text.
-func insertNote(text string) func(Conn) error {
-	return func(c Conn) error {
+func insertNote(text string) func(sqldb.Conn) error {
+	return func(c sqldb.Conn) error {
 		_, err := c.Exec(`INSERT INTO notes (text) VALUES (?1)`, []any{text})
 		return err
 	}
@@ -74,7 +74,7 @@ func insertNote(text string) func(Conn) error {
 
 func countNotes(t testing.TB, s *testDB) (n int) {
 	t.Helper()
-	if err := s.db.Read(ctx, "", func(c Conn) error {
+	if err := s.db.Read(ctx, "", func(c sqldb.Conn) error {
 		return c.QueryRow(`SELECT count(*) FROM notes`, nil, []any{&n})
 	}); err != nil {
 		t.Fatal(err)
@@ -84,14 +84,14 @@ func countNotes(t testing.TB, s *testDB) (n int) {
 
 // submitBatch runs closures in one commit, in their order. They queue behind one that holds the writer meanwhile, whose
 // result comes last.
-func submitBatch(t testing.TB, s *testDB, closures ...func(Conn) error) []error {
+func submitBatch(t testing.TB, s *testDB, closures ...func(sqldb.Conn) error) []error {
 	t.Helper()
-	w := s.db.(*sqliteDB).writer
+	w := s.db.(*database).writer
 	errs := make([]error, len(closures)+1)
 	entered, free := make(chan bool), make(chan bool)
 	var all sync.WaitGroup
 	all.Go(func() {
-		errs[len(closures)] = s.db.Write(ctx, "", func(Conn) error {
+		errs[len(closures)] = s.db.Write(ctx, "", func(sqldb.Conn) error {
 			close(entered)
 			<-free
 			return nil
@@ -111,7 +111,7 @@ func submitBatch(t testing.TB, s *testDB, closures ...func(Conn) error) []error 
 // was opened (https://sqlite.org/fileformat2.html#walformat).
 func countCommits(t testing.TB, s *testDB) (n int) {
 	t.Helper()
-	wal, err := os.ReadFile(s.db.(*sqliteDB).path + "-wal")
+	wal, err := os.ReadFile(s.db.(*database).path + "-wal")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,11 +126,11 @@ func countCommits(t testing.TB, s *testDB) (n int) {
 
 func TestManyWritersShareACommit(t *testing.T) {
 	t.Parallel()
-	s := openFile(t, Options{})
-	s.db.(*sqliteDB).writer.conn.Exec(`PRAGMA wal_autocheckpoint = 0`, nil)
+	s := openFile(t, sqldb.Options{})
+	s.db.(*database).writer.conn.Exec(`PRAGMA wal_autocheckpoint = 0`, nil)
 	before := countCommits(t, s)
 	const writers = 2 * maxBatch
-	var writes []func(Conn) error
+	var writes []func(sqldb.Conn) error
 	for i := range writers {
 		writes = append(writes, insertNote(fmt.Sprint(i)))
 	}
@@ -145,9 +145,9 @@ func TestManyWritersShareACommit(t *testing.T) {
 
 func TestCommitHasAtMost64Jobs(t *testing.T) {
 	t.Parallel()
-	s := openFile(t, Options{})
+	s := openFile(t, sqldb.Options{})
 	before := countCommits(t, s)
-	var closures []func(Conn) error
+	var closures []func(sqldb.Conn) error
 	for i := range maxBatch {
 		closures = append(closures, insertNote(fmt.Sprint(i)))
 	}
@@ -165,25 +165,25 @@ func TestFailedJobRollsBackAlone(t *testing.T) {
 	t.Parallel()
 	boom := errors.New("boom")
 	for name, c := range map[string]struct {
-		bad  func(Conn) error
+		bad  func(sqldb.Conn) error
 		want func(error) bool
 	}{
-		"error": {func(c Conn) error { return errors.Join(insertNote("bad")(c), boom) }, func(err error) bool {
+		"error": {func(c sqldb.Conn) error { return errors.Join(insertNote("bad")(c), boom) }, func(err error) bool {
 			return errors.Is(err, boom)
 		}},
-		"panic": {func(c Conn) error { insertNote("bad")(c); panic("boom") }, func(err error) bool {
+		"panic": {func(c sqldb.Conn) error { insertNote("bad")(c); panic("boom") }, func(err error) bool {
 			return err != nil
 		}},
-		"statement": {func(c Conn) error {
+		"statement": {func(c sqldb.Conn) error {
 			insertNote("bad")(c)
 			_, err := c.Exec(`INSERT INTO notes (text) VALUES (NULL)`, nil)
 			return err
 		},
-			func(err error) bool { return sqlitedriver.ExtendedCode(err)&0xff == sqlitedriver.Constraint }},
+			func(err error) bool { return extendedCode(err)&0xff == codeConstraint }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := openFile(t, Options{})
+			s := openFile(t, sqldb.Options{})
 			before := countCommits(t, s)
 			errs := submitBatch(t, s, insertNote("a"), c.bad, insertNote("b"))
 			if errs[0] != nil || !c.want(errs[1]) || errs[2] != nil || errs[3] != nil {
@@ -198,19 +198,19 @@ func TestFailedJobRollsBackAlone(t *testing.T) {
 
 func TestFailedCommitFailsAllItsJobs(t *testing.T) {
 	t.Parallel()
-	orphan := func(c Conn) error {
+	orphan := func(c sqldb.Conn) error {
 		_, err := c.Exec(`INSERT INTO notes (text, workspace) VALUES ('orphan', 99)`, nil) // seen at the commit only
 		return err
 	}
-	vanish := func(c Conn) error { // as a full disk does
+	vanish := func(c sqldb.Conn) error { // as a full disk does
 		_, err := c.Exec(`ROLLBACK`, nil)
 		return errors.Join(err, errors.New("gone"))
 	}
-	for name, bad := range map[string]func(Conn) error{"constraint": orphan, "lost transaction": vanish,
-		"lost in silence": func(c Conn) error { vanish(c); return nil }} {
+	for name, bad := range map[string]func(sqldb.Conn) error{"constraint": orphan, "lost transaction": vanish,
+		"lost in silence": func(c sqldb.Conn) error { vanish(c); return nil }} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := openFile(t, Options{})
+			s := openFile(t, sqldb.Options{})
 			errs := submitBatch(t, s, insertNote("a"), bad)
 			for i, err := range errs {
 				if err == nil {
@@ -232,7 +232,7 @@ func TestFailedCommitFailsAllItsJobs(t *testing.T) {
 
 func TestWriteReturnsAfterCommit(t *testing.T) {
 	t.Parallel()
-	s := openFile(t, Options{})
+	s := openFile(t, sqldb.Options{})
 	var all sync.WaitGroup
 	for i := range 16 {
 		all.Go(func() {
@@ -242,7 +242,7 @@ func TestWriteReturnsAfterCommit(t *testing.T) {
 					t.Error(err)
 				}
 				var one int
-				if err := s.db.Read(ctx, "", func(c Conn) error {
+				if err := s.db.Read(ctx, "", func(c sqldb.Conn) error {
 					return c.QueryRow(`SELECT 1 FROM notes WHERE text = ?1`, []any{text}, []any{&one})
 				}); err != nil {
 					t.Errorf("%s was acknowledged and another connection does not see it: %v", text, err)
@@ -255,11 +255,11 @@ func TestWriteReturnsAfterCommit(t *testing.T) {
 
 func TestWriterDropsJobWhenCallerLeavesBeforeItsTurn(t *testing.T) {
 	t.Parallel()
-	s := openFile(t, Options{})
+	s := openFile(t, sqldb.Options{})
 	entered, free := make(chan bool), make(chan bool)
 	var first sync.WaitGroup
 	first.Go(func() {
-		if err := s.db.Write(ctx, "", func(c Conn) error {
+		if err := s.db.Write(ctx, "", func(c sqldb.Conn) error {
 			close(entered)
 			<-free
 			return insertNote("first")(c)
@@ -271,7 +271,7 @@ func TestWriterDropsJobWhenCallerLeavesBeforeItsTurn(t *testing.T) {
 	leaving, leave := context.WithCancel(ctx)
 	told := make(chan error, 1)
 	go func() { told <- s.db.Write(leaving, "", insertNote("never")) }()
-	waittest.Until(t, func() bool { return s.db.(*sqliteDB).writer.queued() > 0 })
+	waittest.Until(t, func() bool { return s.db.(*database).writer.queued() > 0 })
 	leave()
 	if err := <-told; !errors.Is(err, context.Canceled) { // while the writer is held
 		t.Errorf("who left is told %v", err)
@@ -285,7 +285,7 @@ func TestWriterDropsJobWhenCallerLeavesBeforeItsTurn(t *testing.T) {
 
 func TestWriterFinishesJobWhenCallerLeavesDuringItsTurn(t *testing.T) {
 	t.Parallel()
-	s := openFile(t, Options{})
+	s := openFile(t, sqldb.Options{})
 	leaving, leave := context.WithCancel(ctx)
 	var all sync.WaitGroup
 	for i := range 8 {
@@ -295,12 +295,12 @@ func TestWriterFinishesJobWhenCallerLeavesDuringItsTurn(t *testing.T) {
 			}
 		})
 	}
-	err := s.db.Write(leaving, "", func(c Conn) error {
+	err := s.db.Write(leaving, "", func(c sqldb.Conn) error {
 		leave()
 		if err := insertNote("mine")(c); err != nil {
 			return err
 		}
-		return c.Query(`SELECT text FROM notes`, nil, func(r Row) error { var s string; return r.Scan(&s) })
+		return c.Query(`SELECT text FROM notes`, nil, func(r sqldb.Row) error { var s string; return r.Scan(&s) })
 	})
 	all.Wait()
 	if n := countNotes(t, s); err != nil || n != 9 {
@@ -310,7 +310,7 @@ func TestWriterFinishesJobWhenCallerLeavesDuringItsTurn(t *testing.T) {
 
 func TestAfterCloseEverybodyIsToldUnavailable(t *testing.T) {
 	t.Parallel()
-	s := openFile(t, Options{})
+	s := openFile(t, sqldb.Options{})
 	var all sync.WaitGroup
 	var written atomic.Int64
 	for range 8 {
@@ -338,7 +338,7 @@ func TestAfterCloseEverybodyIsToldUnavailable(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Errorf("closing again: %v", err)
 	}
-	if left, _ := filepath.Glob(s.db.(*sqliteDB).path + "-*"); len(left) > 0 {
+	if left, _ := filepath.Glob(s.db.(*database).path + "-*"); len(left) > 0 {
 		t.Errorf("connections were left open: %v", left)
 	}
 }
@@ -347,15 +347,15 @@ func TestAfterCloseEverybodyIsToldUnavailable(t *testing.T) {
 // then one of another user.
 func TestUsersTakeTurnsInACommit(t *testing.T) {
 	t.Parallel()
-	s := openFile(t, Options{})
-	w := s.db.(*sqliteDB).writer
+	s := openFile(t, sqldb.Options{})
+	w := s.db.(*database).writer
 	var all sync.WaitGroup
 	var order []string // of the closures, which run one after another
 	entered, free := make(chan bool), make(chan bool)
 	write := func(ctx context.Context, user string, f func()) {
 		n := w.queued()
 		all.Go(func() {
-			err := s.db.Write(ctx, user, func(c Conn) error {
+			err := s.db.Write(ctx, user, func(c sqldb.Conn) error {
 				f()
 				order = append(order, user)
 				return insertNote(user)(c)

@@ -1,6 +1,6 @@
 //go:build linux || darwin || freebsd
 
-package sqldb
+package sqlite
 
 import "syscall"
 

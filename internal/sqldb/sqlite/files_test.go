@@ -1,4 +1,4 @@
-package sqldb
+package sqlite
 
 import (
 	"os"
@@ -6,13 +6,14 @@ import (
 	"testing"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/sqldb"
 )
 
 // A log that was emptied or overwritten must not reach the database when the server ends.
 func TestCloseKeepsDatabaseFromDamagedLog(t *testing.T) {
 	t.Parallel()
-	for name, damage := range map[string]func(*testing.T, *sqliteDB){
-		"emptied": func(t *testing.T, d *sqliteDB) {
+	for name, damage := range map[string]func(*testing.T, *database){
+		"emptied": func(t *testing.T, d *database) {
 			if err := os.Truncate(d.path+"-wal", 0); err != nil {
 				t.Fatal(err)
 			}
@@ -22,12 +23,12 @@ func TestCloseKeepsDatabaseFromDamagedLog(t *testing.T) {
 				}
 			}
 		},
-		"overwritten": func(t *testing.T, d *sqliteDB) {
+		"overwritten": func(t *testing.T, d *database) {
 			// os.WriteFile keeps the file.
 			if err := os.WriteFile(d.path+"-wal", make([]byte, fileSize(d.path+"-wal")), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			if err := d.Read(ctx, "", func(c Conn) error {
+			if err := d.Read(ctx, "", func(c sqldb.Conn) error {
 				if _, err := c.Exec(`PRAGMA shrink_memory`, nil); err != nil {
 					return err
 				}
@@ -39,8 +40,8 @@ func TestCloseKeepsDatabaseFromDamagedLog(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := openFile(t, Options{})
-			d := s.db.(*sqliteDB)
+			s := openFile(t, sqldb.Options{})
+			d := s.db.(*database)
 			if err := d.Write(ctx, "", insertNote("before")); err != nil {
 				t.Fatal(err)
 			}
@@ -54,7 +55,7 @@ func TestCloseKeepsDatabaseFromDamagedLog(t *testing.T) {
 			}
 			damage(t, d)
 			_ = s.Close() // it may report the damage
-			s, err := openTestDB(ctx, filepath.Dir(d.path), Options{})
+			s, err := openTestDB(ctx, filepath.Dir(d.path), sqldb.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -69,15 +70,15 @@ func TestCloseKeepsDatabaseFromDamagedLog(t *testing.T) {
 // Other processes truncate the log too, as a purge does.
 func TestCheckpointOfAnotherConnectionIsNoDamage(t *testing.T) {
 	t.Parallel()
-	s := openFile(t, Options{})
-	d := s.db.(*sqliteDB)
+	s := openFile(t, sqldb.Options{})
+	d := s.db.(*database)
 	for range 3 {
 		for range 20 {
 			if err := d.Write(ctx, "", insertNote("text")); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if err := withSQLite(filepath.Dir(d.path), func(c *sqliteConn) error {
+		if err := withFile(filepath.Dir(d.path), func(c *conn) error {
 			busy, err := c.checkpoint()
 			if busy || fileSize(d.path+"-wal") != 0 {
 				t.Error("the log was not truncated")

@@ -1,4 +1,4 @@
-package sqldb
+package sqlite
 
 import (
 	"context"
@@ -9,10 +9,11 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/sqldb"
 )
 
-// DatabaseContents describes the contents of a database.
-type DatabaseContents struct {
+// Contents describes the contents of a database.
+type Contents struct {
 	Engine string           `json:"engine"` // "sqlite 3.53.4"
 	Schema int64            `json:"schema"`
 	Counts map[string]int64 `json:"counts"` // rows by table, for countedTables
@@ -21,12 +22,12 @@ type DatabaseContents struct {
 // countedTables are the tables whose rows a backup reports.
 var countedTables = []string{"users", "api_keys", "workspaces", "atlases", "memories", "versions"}
 
-// CopySQLite writes a snapshot of the database in dir to a new file in the folder to. Writers continue meanwhile, as
+// Copy writes a snapshot of the database in dir to a new file in the folder to. Writers continue meanwhile, as
 // VACUUM INTO reads one snapshot. It calls progress with the bytes written and an estimate of the total.
-func CopySQLite(ctx context.Context, dir, to string, progress func(done, total int64)) error {
-	path := filepath.Join(to, SQLiteFileName)
+func Copy(ctx context.Context, dir, to string, progress func(done, total int64)) error {
+	path := filepath.Join(to, FileName)
 	var failed error // of the copy, not of the database
-	err := withSQLite(dir, func(c *sqliteConn) error {
+	err := withFile(dir, func(c *conn) error {
 		var pages, size, schema int64
 		for pragma, n := range map[string]*int64{"page_count": &pages, "page_size": &size, "user_version": &schema} {
 			if err := c.QueryRow(`PRAGMA `+pragma, nil, []any{n}); err != nil {
@@ -54,7 +55,7 @@ func CopySQLite(ctx context.Context, dir, to string, progress func(done, total i
 		})
 		defer watcher.Wait() // no call of progress follows the return
 		defer stop()
-		if failed = c.queryContext(ctx, `VACUUM INTO ?1`, []any{path}, func(Row) error {
+		if failed = c.queryContext(ctx, `VACUUM INTO ?1`, []any{path}, func(sqldb.Row) error {
 			return nil
 		}); isCorrupt(failed) {
 			return failed
@@ -67,10 +68,10 @@ func CopySQLite(ctx context.Context, dir, to string, progress func(done, total i
 	return err
 }
 
-// ReadSQLiteContents returns the engine, the schema and the row counts of the database in dir.
-func ReadSQLiteContents(ctx context.Context, dir string) (s DatabaseContents, err error) {
+// ReadContents returns the engine, the schema and the row counts of the database in dir.
+func ReadContents(ctx context.Context, dir string) (s Contents, err error) {
 	s.Counts = map[string]int64{}
-	err = withSQLite(dir, func(c *sqliteConn) error {
+	err = withFile(dir, func(c *conn) error {
 		var version string
 		if err := c.QueryRow(`SELECT sqlite_version()`, nil, []any{&version}); err != nil {
 			return err
@@ -98,14 +99,14 @@ func ReadSQLiteContents(ctx context.Context, dir string) (s DatabaseContents, er
 	return s, err
 }
 
-func (c *sqliteConn) hasTable(name string) (exists bool, err error) {
+func (c *conn) hasTable(name string) (exists bool, err error) {
 	return exists, c.QueryRow(`SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = ?1`, []any{name},
 		[]any{&exists})
 }
 
 // ReadMetadata returns a value of the metadata of the database in dir, or "".
 func ReadMetadata(dir, name string) (value string, err error) {
-	err = withSQLite(dir, func(c *sqliteConn) error {
+	err = withFile(dir, func(c *conn) error {
 		return c.QueryRow(`SELECT COALESCE(max(value), '') FROM metadata WHERE name = ?1`, []any{name}, []any{&value})
 	})
 	return value, err
@@ -122,18 +123,18 @@ type StoredFile struct {
 // the order of their rows. It returns the first error of f.
 func EachFile(ctx context.Context, dir string, f func(StoredFile) error) error {
 	var failed error // of f, not of the database
-	err := withSQLite(dir, func(c *sqliteConn) error {
+	err := withFile(dir, func(c *conn) error {
 		if exists, err := c.hasTable("attachments"); err != nil || !exists {
 			return err
 		}
 		return c.queryContext(ctx, `SELECT id, size, sha256 FROM attachments WHERE active ORDER BY row_id`, nil,
-			func(r Row) error {
+			func(r sqldb.Row) error {
 				var file StoredFile
 				if err := r.Scan(&file.ID, &file.Size, &file.SHA256); err != nil {
 					return err
 				}
 				if failed = f(file); failed != nil {
-					return ErrStop
+					return sqldb.ErrStop
 				}
 				return nil
 			})
@@ -159,7 +160,7 @@ type ActiveKey struct {
 // sign-ins and grants, and the API keys that stay valid. Afterwards the file has no write-ahead log beside it.
 func EndSignIns(ctx context.Context, dir string) (signIns, grants int64, keys []ActiveKey, err error) {
 	keys = []ActiveKey{}
-	err = withSQLite(dir, func(c *sqliteConn) error {
+	err = withFile(dir, func(c *conn) error {
 		for _, q := range []string{`PRAGMA journal_mode = DELETE`, `PRAGMA synchronous = FULL`,
 			`PRAGMA secure_delete = ON`, `PRAGMA foreign_keys = ON`} {
 			if err := c.execContext(ctx, q); err != nil {
@@ -191,7 +192,7 @@ func EndSignIns(ctx context.Context, dir string) (signIns, grants int64, keys []
 		}
 		return c.queryContext(ctx, `SELECT k.id, k.prefix, k.name, u.email, k.created_at
 			FROM api_keys k JOIN users u ON u.id = k.user_id WHERE k.revoked_at = 0
-			ORDER BY u.email, k.created_at, k.id`, nil, func(r Row) error {
+			ORDER BY u.email, k.created_at, k.id`, nil, func(r sqldb.Row) error {
 			var k ActiveKey
 			err := r.Scan(&k.ID, &k.Prefix, &k.Name, &k.Email, &k.CreatedAt)
 			keys = append(keys, k)
