@@ -1,4 +1,5 @@
-package server
+// Package jsonlog is the log of a server: lines of JSON that are written together, without those that repeat.
+package jsonlog
 
 import (
 	"bufio"
@@ -9,10 +10,10 @@ import (
 	"time"
 )
 
-// NewLog returns a log in JSON. It writes lines together, at most 200 ms late, because a write
-// for each call costs more than many calls do. Warnings and errors are written at once; the
-// repeatLimiter counts those that repeat. flush ends the log.
-func NewLog(w io.Writer, level string) (log *slog.Logger, flush func()) {
+// New returns a log in JSON. It writes lines together, at most 200 ms late, because a write for each call costs more
+// than many calls do. Warnings and errors are written at once; the repeatLimiter counts those that repeat. flush ends
+// the log.
+func New(w io.Writer, level string) (log *slog.Logger, flush func()) {
 	var l slog.Level
 	if err := l.UnmarshalText([]byte(level)); err != nil {
 		l = slog.LevelInfo
@@ -36,7 +37,7 @@ func NewLog(w io.Writer, level string) (log *slog.Logger, flush func()) {
 			}
 		}
 	}()
-	return slog.New(&logHandler{lines, b, repeats}), func() {
+	return slog.New(&handler{lines, b, repeats}), func() {
 		close(stop)
 		repeats.report(lines)
 		b.flush()
@@ -60,22 +61,22 @@ func (b *bufferedWriter) flush() {
 	b.w.Flush() // a log that cannot be written has nowhere to say so
 }
 
-// A logHandler counts warnings and errors that repeat, and flushes after each one that it writes.
-type logHandler struct {
+// A handler counts warnings and errors that repeat, and flushes after each one that it writes.
+type handler struct {
 	slog.Handler
 	out           *bufferedWriter
 	repeatLimiter *repeatLimiter
 }
 
-func (h *logHandler) WithAttrs(list []slog.Attr) slog.Handler {
-	return &logHandler{h.Handler.WithAttrs(list), h.out, h.repeatLimiter}
+func (h *handler) WithAttrs(list []slog.Attr) slog.Handler {
+	return &handler{h.Handler.WithAttrs(list), h.out, h.repeatLimiter}
 }
 
-func (h *logHandler) WithGroup(name string) slog.Handler {
-	return &logHandler{h.Handler.WithGroup(name), h.out, h.repeatLimiter}
+func (h *handler) WithGroup(name string) slog.Handler {
+	return &handler{h.Handler.WithGroup(name), h.out, h.repeatLimiter}
 }
 
-func (h *logHandler) Handle(ctx context.Context, r slog.Record) error {
+func (h *handler) Handle(ctx context.Context, r slog.Record) error {
 	if r.Level < slog.LevelWarn {
 		return h.Handler.Handle(ctx, r)
 	}

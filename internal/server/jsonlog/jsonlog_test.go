@@ -1,4 +1,4 @@
-package server
+package jsonlog
 
 import (
 	"bufio"
@@ -13,7 +13,7 @@ func TestLogBuffersInfoLines(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	b := &bufferedWriter{w: bufio.NewWriter(&out)}
-	log := slog.New(&logHandler{slog.NewJSONHandler(b, nil), b, newRepeatLimiter(time.Now)})
+	log := slog.New(&handler{slog.NewJSONHandler(b, nil), b, newRepeatLimiter(time.Now)})
 	log.Info("one", "n", 1)
 	log.Debug("not this")
 	log.With("job", "x").Info("two")

@@ -1,4 +1,4 @@
-package server
+package jsonlog
 
 import (
 	"bytes"
@@ -15,7 +15,7 @@ import (
 func TestRepeatLimiterCountsErrors(t *testing.T) {
 	t.Parallel()
 	out := &logtest.Buffer{}
-	log, flush := NewLog(out, "info")
+	log, flush := New(out, "info")
 	for i := range 1000 {
 		log.Error("database", "err", errors.New("away"), "n", i)
 		log.Info("call", "n", i)
