@@ -34,7 +34,7 @@ func (p *program) openStream(ctx context.Context, workspace string) (*client.Cli
 		return nil, "", err
 	}
 	r := records.Reader{Caller: remote{c}, Table: p.table}
-	if given, err = r.ExpandIDs(ctx, p.table.Op("agent.inbox"), given); err != nil {
+	if given, err = r.Lists().Expand(ctx, p.table.Op("agent.inbox"), given); err != nil {
 		return nil, "", err
 	}
 	err = json.Unmarshal(given, &in)

@@ -73,7 +73,7 @@ func (p *program) findMessage(ctx context.Context, caller op.Caller, id loci.ID)
 	if err != nil {
 		return m, err
 	}
-	if given, err = r.ExpandIDs(ctx, p.table.Op("agent.acknowledge"), given); err != nil {
+	if given, err = r.Lists().Expand(ctx, p.table.Op("agent.acknowledge"), given); err != nil {
 		return m, err
 	}
 	var wanted loci.GetMessage

@@ -146,7 +146,7 @@ func (p *program) runOp(cmd *cobra.Command, o *op.Op, c *op.Call, input []byte, 
 func (p *program) callOp(ctx context.Context, printer *output.Printer, caller op.Caller, o *op.Op, c *op.Call,
 	input []byte, all bool) (raw []byte, err error) {
 	r := records.Reader{Caller: caller, Table: p.table, RequestID: c.RequestID}
-	input, err = r.ExpandIDs(ctx, o, input)
+	input, err = r.Lists().Expand(ctx, o, input)
 	if err != nil {
 		return nil, err
 	}

@@ -48,12 +48,12 @@ func TestIDPrefixIsExpanded(t *testing.T) {
 					d.err.String())
 			}
 			if said := d.err.String(); want == "" &&
-				(!strings.Contains(said, "2 ids begin with "+start) || !strings.Contains(said, fakeID+" One")) {
+				(!strings.Contains(said, "2 memory records answer to ") || !strings.Contains(said, fakeID+` "One"`)) {
 				t.Errorf("%v %s: %s", environ, start, said)
 			}
 		}
 		if code := d.run("memory", "get", "01890000-1"); code != 1 ||
-			!strings.Contains(d.err.String(), "No memory has an id that begins with 01890000-1") {
+			!strings.Contains(d.err.String(), "No memory has an id that begins or ends with 01890000-1") {
 			t.Errorf("%v: %d %s", environ, code, d.err.String())
 		}
 	}
@@ -62,8 +62,8 @@ func TestIDPrefixIsExpanded(t *testing.T) {
 func TestIDPrefixErrorNamesMinimumLength(t *testing.T) {
 	t.Parallel()
 	d := newTestTerminal(t)
-	for start, want := range map[string]string{"0189": "at least the first 8 characters of it: 0189 has 4",
-		"ABC1234": "abc1234 has 7", "nowhere": `No memory has the id "nowhere": loci memory list shows the ids (not_found)`} {
+	for start, want := range map[string]string{"0189": "at least the first or last 8 characters of it: 0189 has 4",
+		"ABC1234": "ABC1234 has 7", "nowhere": `No memory has the id "nowhere": loci memory list shows the ids (not_found)`} {
 		if code := d.run("memory", "get", start); code != 1 || !strings.Contains(d.err.String(), want) {
 			t.Errorf("%s: %d %s", start, code, d.err.String())
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/op"
+	"github.com/loci-memory/loci/internal/resolve"
 	"github.com/loci-memory/loci/internal/strictjson"
 )
 
@@ -66,6 +67,9 @@ const maxRetries = 6
 // again with as many as fit: its cursor then continues after the last that is shown. Only reads are repeated.
 func (d *Server) runTool(ctx context.Context, t *tool, c *op.Call, args []byte) ([]byte, error) {
 	args, offset, err := t.prepareArguments(args)
+	if err == nil && isObject(args) {
+		args, err = d.recordLists(c).Expand(ctx, t.op, args)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -92,6 +96,20 @@ func (d *Server) runTool(ctx context.Context, t *tool, c *op.Call, args []byte) 
 		return raw, nil
 	}
 	return []byte(`{"ok":true,"truncated":true}`), nil
+}
+
+// pagesOfCall is the number of pages of a look-up that count as one call.
+const pagesOfCall = 10
+
+// recordLists returns the reader of the lists in which records are looked up for the arguments of a call.
+func (d *Server) recordLists(c *op.Call) resolve.Reader {
+	return resolve.Reader{Table: d.Table,
+		Call: func(ctx context.Context, o *op.Op, input []byte, page int) ([]byte, error) {
+			part := &op.Call{Transport: c.Transport, Credential: c.Credential, CredentialKind: c.CredentialKind,
+				ActorHeader: c.ActorHeader, AgentIDSent: c.AgentIDSent, CrossOrigin: c.CrossOrigin, Address: c.Address,
+				UserAgent: c.UserAgent, RequestID: c.RequestID, Continuation: page%pagesOfCall != 0}
+			return d.Caller.Call(ctx, o, part, op.Args{JSON: input})
+		}}
 }
 
 // truncate returns the answer raw as the tool shows it, or the number of items of its list that fit.

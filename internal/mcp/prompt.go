@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/resolve"
 	"github.com/loci-memory/loci/internal/strictjson"
 )
 
@@ -133,21 +134,12 @@ func (d *Server) findAtlas(ctx context.Context, x *exchange, wanted string) (loc
 	if wanted == "" || loci.ID(wanted).Valid() {
 		return loci.ID(wanted), nil
 	}
-	var found []string
-	for a, err := range d.allAtlases(ctx, x.call) {
-		if err != nil {
-			return "", err
+	r, err := resolve.Find("atlas", wanted, func(yield func(resolve.Record, error) bool) {
+		for a, err := range d.allAtlases(ctx, x.call) {
+			if !yield(resolve.Record{ID: a.ID, Name: a.Name, WorkspaceID: a.WorkspaceID}, err) {
+				return
+			}
 		}
-		if strings.EqualFold(a.Name, wanted) {
-			found = append(found, string(a.ID))
-		}
-	}
-	switch len(found) {
-	case 1:
-		return loci.ID(found[0]), nil
-	case 0:
-		return "", loci.Errorf(loci.CodeNotFound, "There is no atlas of the name or id %q.", strictjson.Shorten(wanted))
-	}
-	return "", loci.Errorf(loci.CodeInvalidQuery, "Several atlases have this name: use one of the ids %s.",
-		strings.Join(found[:min(len(found), 10)], ", "))
+	})
+	return r.ID, err
 }

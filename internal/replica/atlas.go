@@ -3,9 +3,11 @@ package replica
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/resolve"
 	"github.com/loci-memory/loci/internal/service"
 )
 
@@ -36,31 +38,30 @@ func (s *side) open(ctx context.Context, workspace string) error {
 }
 
 // chooseWorkspace returns the workspace of a name or id, or the default one.
-func chooseWorkspace(all []loci.Workspace, wanted string) (found loci.Workspace, err error) {
+func chooseWorkspace(all []loci.Workspace, wanted string) (loci.Workspace, error) {
 	var names []string
-	matches := 0
 	for _, w := range all {
-		names = append(names, fmt.Sprintf("%q", w.Name))
-		if string(w.ID) == wanted || wanted == "" && w.Kind == loci.WorkspacePersonal {
+		if wanted == "" && (w.Kind == loci.WorkspacePersonal || len(all) == 1) {
 			return w, nil
 		}
-		if w.Name == wanted || wanted == "" && len(all) == 1 {
-			found = w
-			matches++
-		}
+		names = append(names, fmt.Sprintf("%q", w.Name))
 	}
-	switch {
-	case matches == 1:
-		return found, nil
-	case matches > 1:
-		return found, loci.Errorf(loci.CodeInvalidQuery, "Several workspaces have the name %q: give its id.", wanted)
-	case wanted == "":
-		return found, loci.Errorf(loci.CodeInvalidQuery,
+	if wanted == "" {
+		return loci.Workspace{}, loci.Errorf(loci.CodeInvalidQuery,
 			"The login does not reach your personal workspace: name another with --workspace. There are %s.",
 			strings.Join(names, ", "))
 	}
-	return found, loci.Errorf(loci.CodeNotFound, "There is no workspace %q: there are %s.", wanted,
-		strings.Join(names, ", "))
+	r, err := resolve.Find("workspace", wanted, func(yield func(resolve.Record, error) bool) {
+		for _, w := range all {
+			if !yield(resolve.Record{ID: w.ID, Name: w.Name, Status: string(w.Status)}, nil) {
+				return
+			}
+		}
+	})
+	if err != nil {
+		return loci.Workspace{}, err
+	}
+	return all[slices.IndexFunc(all, func(w loci.Workspace) bool { return w.ID == r.ID })], nil
 }
 
 // listAtlases reads the atlases of the workspace, newest first.

@@ -18,6 +18,7 @@ import (
 	"github.com/loci-memory/loci/internal/cli/format"
 	"github.com/loci-memory/loci/internal/cli/records"
 	"github.com/loci-memory/loci/internal/op"
+	"github.com/loci-memory/loci/internal/resolve"
 )
 
 // Files moves the bytes of files between this process and a server, or the database on this device.
@@ -91,7 +92,7 @@ func (s *Session) callRaw(ctx context.Context, o *op.Op, in any) ([]byte, error)
 		return nil, err
 	}
 	r := records.Reader{Caller: s.Caller, Table: s.Table}
-	if input, err = r.ExpandIDs(ctx, o, input); err != nil {
+	if input, err = r.Lists().Expand(ctx, o, input); err != nil {
 		return nil, err
 	}
 	c := &op.Call{Transport: "command", RequestID: string(loci.NewID(time.Now()))}
@@ -137,30 +138,19 @@ func (s *Session) find(ctx context.Context, memory string, ids []string) ([]loci
 	return found, nil
 }
 
-// minPrefix is the least length of a prefix of an id.
-const minPrefix = 8
-
-// match returns the one file whose id begins with a text.
-func match(list []loci.Attachment, start string) (found loci.Attachment, err error) {
-	if len(start) < minPrefix {
-		return found, loci.Errorf(loci.CodeInvalidQuery, "An attachment is named by its id, or by at least the first "+
-			"%d characters of it: %s has %d", minPrefix, start, len(start))
-	}
-	list = slices.DeleteFunc(slices.Clone(list), func(a loci.Attachment) bool {
-		return !strings.HasPrefix(string(a.ID), start)
+// match returns the one file whose id has a text as a part.
+func match(list []loci.Attachment, text string) (loci.Attachment, error) {
+	r, err := resolve.Find("attachment", text, func(yield func(resolve.Record, error) bool) {
+		for _, a := range list {
+			if !yield(resolve.Record{ID: a.ID, Name: a.FileName}, nil) {
+				return
+			}
+		}
 	})
-	switch len(list) {
-	case 0:
-		return found, loci.Errorf(loci.CodeNotFound, "The memory has no attachment with the id %s", start)
-	case 1:
-		return list[0], nil
+	if err != nil {
+		return loci.Attachment{}, err
 	}
-	lines := make([]string, len(list))
-	for i, a := range list {
-		lines[i] = string(a.ID) + " " + clean(a.FileName)
-	}
-	return found, loci.Errorf(loci.CodeInvalidQuery, "%d ids begin with %s: give more of the one that you mean: %s",
-		len(list), start, format.Enumerate(lines))
+	return list[slices.IndexFunc(list, func(a loci.Attachment) bool { return a.ID == r.ID })], nil
 }
 
 // clean returns a foreign name for a terminal.

@@ -241,8 +241,9 @@ func TestAttachmentIsFoundByPrefixInItsMemory(t *testing.T) {
 	twin := d.list[0]
 	twin.ID = loci.ID(id[:len(id)-1] + map[bool]string{true: "0", false: "1"}[!strings.HasSuffix(id, "0")])
 	d.list = append(d.list, twin)
-	for start, want := range map[string]string{id[:7]: "at least the first 8 characters", id[:20]: "2 ids begin with",
-		"00000000": "no attachment with the id", strings.ToUpper(id): ""} {
+	for start, want := range map[string]string{id[:7]: "at least the first or last 8 characters",
+		id[:20]:    "2 attachment records answer to",
+		"00000000": "No attachment has an id that begins or ends with 00000000", strings.ToUpper(id): ""} {
 		err := d.run(t.Context(), "get", start, "--memory", memoryID, "-o", "-")
 		if (err == nil) != (want == "") || err != nil && (!strings.Contains(err.Error(), want) ||
 			strings.Contains(err.Error(), "\x1b")) {

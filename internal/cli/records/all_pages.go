@@ -9,6 +9,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/op"
+	"github.com/loci-memory/loci/internal/resolve"
 	"github.com/loci-memory/loci/internal/strictjson"
 )
 
@@ -32,7 +33,7 @@ func (r Reader) AllPages(ctx context.Context, o *op.Op, c *op.Call, input []byte
 		if first == nil {
 			first = page
 		}
-		return items, loci.Page{NextCursor: nextCursor(page)}, err
+		return items, loci.Page{NextCursor: resolve.NextCursor(page)}, err
 	}) {
 		if err != nil {
 			return nil, err

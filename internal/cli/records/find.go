@@ -10,6 +10,7 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/cli/format"
 	"github.com/loci-memory/loci/internal/op"
+	"github.com/loci-memory/loci/internal/resolve"
 )
 
 // Describe returns a phrase that names the records in the input of an operation, for a confirmation: the member "Ada"
@@ -33,7 +34,7 @@ func (r Reader) Describe(ctx context.Context, o *op.Op, input []byte) (phrase st
 			return "", err
 		}
 		found.ID = id
-		switch text := found.describe(listedAs(f.Resource)); {
+		switch text := describe(found, resolve.ListedAs(f.Resource)); {
 		case phrase == "":
 			phrase = text
 		case f.Location == op.InPath:
@@ -47,24 +48,24 @@ func (r Reader) Describe(ctx context.Context, o *op.Op, input []byte) (phrase st
 	}
 	resource, _, _ := strings.Cut(o.Name, ".")
 	if me := r.Table.Op("account.me"); phrase == "" && resource == "account" && me != nil {
-		var answer struct{ User record }
+		var answer struct{ User resolve.Record }
 		raw, err := r.call(ctx, me, []byte("{}"))
 		if err == nil {
 			err = json.Unmarshal(raw, &answer)
 		}
-		return answer.User.describe("account"), err
+		return describe(answer.User, "account"), err
 	}
 	return phrase, nil
 }
 
 // describe names a record for people.
-func (r record) describe(resource string) string {
+func describe(r resolve.Record, resource string) string {
 	text, id := "the "+strings.ReplaceAll(resource, "_", " "), string(r.ID)
-	name := format.StripControl(r.name(), false)
+	name := format.StripControl(r.Label(), false)
 	if name == "" {
 		return text + " " + id
 	}
-	if r.Email != "" && r.Email != r.name() {
+	if r.Email != "" && r.Email != r.Label() {
 		id = format.StripControl(r.Email, false) + ", " + id
 	}
 	text = fmt.Sprintf("%s %q (%s)", text, name, id)
@@ -104,7 +105,8 @@ func (r Reader) DryRun(ctx context.Context, o *op.Op, input []byte) (string, err
 }
 
 // find reads the record of an id with its get operation, or else from the lists.
-func (r Reader) find(ctx context.Context, resource, field string, id, workspaceID loci.ID) (found record, err error) {
+func (r Reader) find(ctx context.Context, resource, field string,
+	id, workspaceID loci.ID) (found resolve.Record, err error) {
 	if get := r.Table.Op(resource + ".get"); get != nil {
 		raw, err := r.call(ctx, get, jsonObject(field, id))
 		var answer map[string]json.RawMessage
@@ -119,24 +121,19 @@ func (r Reader) find(ctx context.Context, resource, field string, id, workspaceI
 		}
 		return found, json.Unmarshal(raw, &found)
 	}
-	if len(r.lists(resource)) == 0 {
+	if len(r.Lists().ListsOf(resource)) == 0 {
 		return found, nil
 	}
-	for one, err := range r.all(ctx, resource, workspaceID) {
+	for one, err := range r.Lists().All(ctx, resource, workspaceID) {
 		if err != nil || one.ID == id {
 			return one, err
 		}
 	}
-	return found, loci.Errorf(loci.CodeNotFound, "No %s has the id %s.", listedAs(resource), id)
+	return found, loci.Errorf(loci.CodeNotFound, "No %s has the id %s.", resolve.ListedAs(resource), id)
 }
 
 func jsonID(id loci.ID) json.RawMessage {
 	b, _ := json.Marshal(id) // a text
-	return b
-}
-
-func jsonIDs(ids []loci.ID) json.RawMessage {
-	b, _ := json.Marshal(ids) // texts
 	return b
 }
 

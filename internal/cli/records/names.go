@@ -8,6 +8,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/op"
+	"github.com/loci-memory/loci/internal/resolve"
 )
 
 // ContainerNames returns the names of the atlases or workspaces of the records in a list, by their ids. An atlas
@@ -20,7 +21,7 @@ func (r Reader) ContainerNames(ctx context.Context, o *op.Op, raw []byte) map[lo
 	if atlases == nil || workspaces == nil || !o.Paged || !inAtlases && !spansWorkspaces(raw) {
 		return names
 	}
-	for w, err := range r.list(ctx, workspaces, unfiltered(workspaces)) {
+	for w, err := range r.Lists().List(ctx, workspaces, resolve.Unfiltered(workspaces)) {
 		if err != nil {
 			return map[loci.ID]string{}
 		}
@@ -30,8 +31,8 @@ func (r Reader) ContainerNames(ctx context.Context, o *op.Op, raw []byte) map[lo
 		return names
 	}
 	scanned, several := 0, len(names) > 1
-	for a, err := range r.list(ctx, atlases, unfiltered(atlases)) {
-		if scanned++; err != nil || scanned > maxScanned {
+	for a, err := range r.Lists().List(ctx, atlases, resolve.Unfiltered(atlases)) {
+		if scanned++; err != nil || scanned > maxAtlases {
 			break
 		}
 		names[a.ID] = a.Name
@@ -44,12 +45,15 @@ func (r Reader) ContainerNames(ctx context.Context, o *op.Op, raw []byte) map[lo
 
 // spansWorkspaces reports whether the records of a list belong to several workspaces.
 func spansWorkspaces(raw []byte) bool {
-	list, _, err := parsePage(raw)
+	list, _, err := resolve.ParsePage(raw)
 	if err != nil {
 		return false
 	}
-	return slices.ContainsFunc(list, func(r record) bool { return r.WorkspaceID != list[0].WorkspaceID })
+	return slices.ContainsFunc(list, func(r resolve.Record) bool { return r.WorkspaceID != list[0].WorkspaceID })
 }
+
+// maxAtlases is the number of atlases whose names are read.
+const maxAtlases = 10_000
 
 // maxTitles is the number of similar memories whose titles are read.
 const maxTitles = 20

@@ -65,7 +65,7 @@ func (r Reader) PersonNames(ctx context.Context, input, raw []byte) map[loci.ID]
 	alone := map[loci.ID]string{} // the only members of workspaces
 	for _, workspace := range slices.Sorted(maps.Keys(wanted))[:min(maxTeams, len(wanted))] {
 		scanned, found := 0, map[loci.ID]string{}
-		for m, err := range r.list(ctx, members, map[string]any{"workspaceId": workspace}) {
+		for m, err := range r.Lists().List(ctx, members, map[string]any{"workspaceId": workspace}) {
 			if scanned++; err != nil || scanned > maxMembers {
 				break
 			}

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/internal/cli/format"
 	"github.com/loci-memory/loci/internal/op"
+	"github.com/loci-memory/loci/internal/resolve"
 )
 
 // A Scope is a Caller that keeps an agent within one workspace or one atlas: new memories are stored there, lists and
@@ -26,19 +26,20 @@ type Scope struct {
 // Scope returns a scope for the workspace and atlas of these names or ids, or nil where both are empty.
 func (r Reader) Scope(ctx context.Context, workspace, atlas string) (*Scope, error) {
 	s := &Scope{Reader: r}
+	lists := r.Lists()
 	if workspace != "" {
-		w, err := s.resolve(ctx, "workspace", workspace)
+		w, err := lists.Find(ctx, "workspace", "", workspace)
 		if err != nil {
 			return nil, err
 		}
 		s.workspaceID, s.Name = w.ID, fmt.Sprintf("the workspace %q", w.Name)
 	}
 	if atlas != "" {
-		a, err := s.resolve(ctx, "atlas", atlas)
+		a, err := lists.Find(ctx, "atlas", s.workspaceID, atlas)
 		if err != nil {
 			return nil, err
 		}
-		w, err := s.resolve(ctx, "workspace", string(a.WorkspaceID))
+		w, err := lists.Find(ctx, "workspace", "", string(a.WorkspaceID))
 		if err != nil {
 			return nil, err
 		}
@@ -65,63 +66,6 @@ func (s *Scope) AllowedOperations() *op.Table {
 	}
 	within, _ := s.Table.Without(excluded)
 	return within
-}
-
-// resolve returns the one workspace or atlas with this name or id.
-func (s *Scope) resolve(ctx context.Context, resource, wanted string) (found record, err error) {
-	var named, begun []record
-	var known []string
-	start := strings.ToLower(wanted)
-	for r, err := range s.list(ctx, s.Table.Op(resource+".list"), nil) {
-		if err != nil {
-			return record{}, err
-		}
-		switch {
-		case resource == "atlas" && s.workspaceID != "" && r.WorkspaceID != s.workspaceID:
-			continue
-		case string(r.ID) == wanted:
-			return r, nil
-		case r.Name == wanted:
-			named = append(named, r)
-		case idPrefix.MatchString(start) && strings.HasPrefix(string(r.ID), start):
-			begun = append(begun, r)
-		}
-		known = append(known, fmt.Sprintf("%q", r.Name))
-	}
-	if len(named) == 0 {
-		named = begun
-	}
-	switch len(named) {
-	case 1:
-		return named[0], nil
-	case 0:
-		return record{}, loci.Errorf(loci.CodeNotFound, "There is no %s %q: there are %s.", resource, wanted,
-			format.Enumerate(known))
-	}
-	return record{}, s.ambiguousError(ctx, resource, wanted, named)
-}
-
-// ambiguousError returns the error for a name or an id prefix of several
-// records. It lists them, atlases with their workspaces.
-func (s *Scope) ambiguousError(ctx context.Context, resource, wanted string, found []record) error {
-	workspaceNames, advice := map[loci.ID]string{}, "use a whole id"
-	if resource == "atlas" {
-		for w, err := range s.list(ctx, s.Table.Op("workspace.list"), nil) {
-			if err != nil {
-				return err
-			}
-			workspaceNames[w.ID] = fmt.Sprintf(" of the workspace %q", w.Name)
-		}
-		if s.workspaceID == "" {
-			advice += ", or name the workspace with --workspace"
-		}
-	}
-	lines := make([]string, len(found))
-	for i, r := range found {
-		lines[i] = fmt.Sprintf("%s %q%s", r.ID, r.Name, workspaceNames[r.WorkspaceID])
-	}
-	return loci.Errorf(loci.CodeInvalidQuery, "Several %s records answer to %q: %s: %s", resource, wanted, advice,
-		format.Enumerate(lines))
 }
 
 // Call runs the operation within the scope.
@@ -176,7 +120,7 @@ func (s *Scope) checkMemory(ctx context.Context, c *op.Call, id loci.ID) error {
 	if err != nil {
 		return err
 	}
-	var m record
+	var m resolve.Record
 	if err := json.Unmarshal(raw, &m); err != nil {
 		return err
 	}
@@ -198,7 +142,7 @@ func (s *Scope) checkAtlas(ctx context.Context, c *op.Call, id loci.ID) error {
 	if err != nil {
 		return err
 	}
-	var a struct{ Atlas record }
+	var a struct{ Atlas resolve.Record }
 	if err := json.Unmarshal(raw, &a); err != nil {
 		return err
 	}

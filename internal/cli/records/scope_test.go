@@ -41,3 +41,30 @@ func TestScopeRejectsIDsThatItCannotCheck(t *testing.T) {
 		}
 	}
 }
+
+func TestDescribeNamesEachRecord(t *testing.T) {
+	t.Parallel()
+	type pair struct {
+		SessionID   loci.ID `json:"sessionId" id:"session"`
+		CandidateID loci.ID `json:"candidateId" id:"candidate"`
+	}
+	const session, candidate = "01a20154-2c96-728a-887c-000000000001", "01a20154-2c97-728a-887c-000000000002"
+	table := &op.Table{}
+	o := op.Add(table, "session.moderate", "POST /sessions/{sessionId}/candidates/{candidateId}/moderate", "Decide.",
+		op.Account, op.NoTool, func(fakeService, context.Context, *identity.Actor, pair) (out loci.Empty, err error) {
+			return out, nil
+		})
+	for _, name := range []string{"session.list", "session.candidates"} {
+		op.Add(table, name, "GET /"+name, "List.", op.Account, op.NoTool,
+			func(fakeService, context.Context, *identity.Actor, loci.ListAtlases) (out loci.Atlases, err error) {
+				return out, nil
+			})
+	}
+	r := Reader{Table: table, Caller: callerFunc(func(op.Args) string {
+		return `{"ok":true,"records":[{"id":"` + session + `","task":"Ship it"},{"id":"` + candidate + `"}]}`
+	})}
+	phrase, err := r.Describe(t.Context(), o.Op, []byte(`{"sessionId":"`+session+`","candidateId":"`+candidate+`"}`))
+	if err != nil || phrase != `the candidate `+candidate+` of the session "Ship it" (`+session+`)` {
+		t.Error(phrase, err)
+	}
+}

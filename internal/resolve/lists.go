@@ -1,4 +1,4 @@
-package records
+package resolve
 
 import (
 	"context"
@@ -9,17 +9,17 @@ import (
 	"github.com/loci-memory/loci/internal/op"
 )
 
-// listedAs returns the resource in whose lists the records of a resource are: users are listed as members.
-func listedAs(resource string) string {
+// ListedAs returns the resource in whose lists the records of a resource are: users are listed as members.
+func ListedAs(resource string) string {
 	if resource == "user" {
 		return "member"
 	}
 	return resource
 }
 
-// lists returns the operations that list the records of a resource: of all workspaces, or of one.
-func (r Reader) lists(resource string) (ops []*op.Op) {
-	resource = listedAs(resource)
+// ListsOf returns the operations that list the records of a resource: of all workspaces, or of one.
+func (r Reader) ListsOf(resource string) (ops []*op.Op) {
+	resource = ListedAs(resource)
 	names := []string{resource + ".pending", resource + ".list"}
 	switch resource {
 	case "candidate":
@@ -48,8 +48,8 @@ func ofWorkspace(list *op.Op) string {
 	return ""
 }
 
-// unfiltered is the filter with which a list contains every record, but closed messages.
-func unfiltered(list *op.Op) map[string]any {
+// Unfiltered is the filter with which a list contains every record, but closed messages.
+func Unfiltered(list *op.Op) map[string]any {
 	for _, f := range list.Fields() {
 		if f.Name == "include" {
 			return map[string]any{f.Name: f.Enum}
@@ -63,14 +63,14 @@ func filters(list *op.Op) []map[string]any {
 	if list.Name == "agent.inbox" {
 		return []map[string]any{nil, {"status": loci.ReceiptClosed}}
 	}
-	return []map[string]any{unfiltered(list)}
+	return []map[string]any{Unfiltered(list)}
 }
 
-// all reads the records of a resource: of one workspace or, without an id, of all. A workspace that does not show its
+// All reads the records of a resource: of one workspace or, without an id, of all. A workspace that does not show its
 // records to the caller is skipped. A record may occur twice.
-func (r Reader) all(ctx context.Context, resource string, workspaceID loci.ID) iter.Seq2[record, error] {
-	return func(yield func(record, error) bool) {
-		for _, list := range r.lists(resource) {
+func (r Reader) All(ctx context.Context, resource string, workspaceID loci.ID) iter.Seq2[Record, error] {
+	return func(yield func(Record, error) bool) {
+		for _, list := range r.ListsOf(resource) {
 			field := ofWorkspace(list)
 			if field == "" {
 				for _, filter := range filters(list) {
@@ -82,7 +82,7 @@ func (r Reader) all(ctx context.Context, resource string, workspaceID loci.ID) i
 			}
 			for id, err := range r.workspaces(ctx, workspaceID) {
 				if err != nil {
-					yield(record{}, err)
+					yield(Record{}, err)
 					return
 				}
 				if !r.yieldAll(ctx, list, map[string]any{field: id}, yield) {
@@ -101,7 +101,7 @@ func (r Reader) workspaces(ctx context.Context, id loci.ID) iter.Seq2[loci.ID, e
 			yield(id, nil)
 			return
 		}
-		for w, err := range r.list(ctx, list, unfiltered(list)) {
+		for w, err := range r.List(ctx, list, Unfiltered(list)) {
 			if !yield(w.ID, err) {
 				return
 			}
@@ -110,8 +110,8 @@ func (r Reader) workspaces(ctx context.Context, id loci.ID) iter.Seq2[loci.ID, e
 }
 
 // yieldAll yields the records of one list, and reports whether the caller wants more.
-func (r Reader) yieldAll(ctx context.Context, list *op.Op, filter map[string]any, yield func(record, error) bool) bool {
-	for one, err := range r.list(ctx, list, filter) {
+func (r Reader) yieldAll(ctx context.Context, list *op.Op, filter map[string]any, yield func(Record, error) bool) bool {
+	for one, err := range r.List(ctx, list, filter) {
 		if loci.Is(err, loci.CodeForbidden) && ofWorkspace(list) != "" {
 			return true
 		}

@@ -1,0 +1,164 @@
+package resolve
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/identity"
+	"github.com/loci-memory/loci/internal/op"
+)
+
+// moderate is an input with several ids.
+type moderate struct {
+	SessionID   loci.ID   `json:"sessionId,omitzero" id:"session"`
+	CandidateID loci.ID   `json:"candidateId,omitzero" id:"candidate"`
+	UnitID      loci.ID   `json:"unitId,omitzero" id:"unit"`
+	AgentID     loci.ID   `json:"agentId,omitzero" id:"agent"`
+	SessionIDs  []loci.ID `json:"sessionIds,omitzero" id:"session"`
+	AtlasID     loci.ID   `json:"atlasId,omitzero" id:"atlas"`
+	WorkspaceID loci.ID   `json:"workspaceId,omitzero" id:"workspace"`
+}
+
+type idPage struct {
+	Records []struct{} `json:"records"`
+	loci.Page
+}
+
+type fakeService struct{}
+
+func (fakeService) moderate(context.Context, *identity.Actor, moderate) (out loci.Empty, err error) {
+	return out, nil
+}
+
+func (fakeService) list(context.Context, *identity.Actor, struct{ loci.Paging }) (out idPage, err error) {
+	return out, nil
+}
+
+const (
+	session, candidate = "01a20154-2c96-728a-887c-000000000001", "01a20154-2c97-728a-887c-000000000002"
+	later              = "01a20154-2c96-728a-887c-000000000009"
+	agent              = "agt_01a201542c98728a887c000000000003"
+	team, home         = "01a20154-2c99-728a-887c-000000000004", "01a20154-2c99-728a-887c-000000000005"
+	shelf, oldShelf    = "01a20154-2ca0-728a-887c-000000000006", "01a20154-2ca0-728a-887c-000000000007"
+	homeShelf, plans   = "01a20154-2ca0-728a-887c-000000000008", "01a20154-2ca0-728a-887c-00000000000a"
+)
+
+var answers = map[string]string{
+	"session.list": `{"ok":true,"sessions":[{"id":"` + session + `","task":"Ship it"},{"id":"` + later +
+		`","task":"Ship more"}]}`,
+	"session.candidates": `{"ok":true,"candidates":[{"id":"` + candidate + `"}]}`,
+	"agent.list":         `{"ok":true,"agents":[{"id":"` + agent + `","name":"Night Watch"}]}`,
+	"workspace.list": `{"ok":true,"workspaces":[{"id":"` + team + `","name":"Crew"},{"id":"` + home +
+		`","name":"Home"}]}`,
+	"atlas.list": `{"ok":true,"atlases":[{"id":"` + shelf + `","name":"Shelf","workspaceId":"` + team + `"},{"id":"` +
+		oldShelf + `","name":"SHELF","workspaceId":"` + team + `","status":"archived"},{"id":"` + homeShelf +
+		`","name":"shelf","workspaceId":"` + home + `"},{"id":"` + plans + `","name":"Plans","workspaceId":"` + home +
+		`","status":"archived"}]}`,
+}
+
+// newReader returns a reader of answers, which counts the pages that it reads, and an operation with ids.
+func newReader() (r Reader, o *op.Op, pages map[string]int) {
+	table := &op.Table{}
+	o = op.Add(table, "session.moderate", "POST /moderate", "Decide.", op.Account, op.NoTool, fakeService.moderate).Op
+	for name := range answers {
+		op.Add(table, name, "GET /"+name, "List.", op.Account, op.NoTool, fakeService.list)
+	}
+	pages = map[string]int{}
+	return Reader{Table: table, Call: func(_ context.Context, o *op.Op, _ []byte, _ int) ([]byte, error) {
+		pages[o.Name]++
+		return []byte(answers[o.Name]), nil
+	}}, o, pages
+}
+
+func TestExpandReplacesPartsAndNames(t *testing.T) {
+	t.Parallel()
+	for input, want := range map[string]string{
+		`{"sessionId":"01a20154-2c96-728a-887c-000000000001","candidateId":"01A20154-2C97"}`: `{"candidateId":"` +
+			candidate + `","sessionId":"` + session + `"}`,
+		`{"sessionId":"000000000001"}`:                            `{"sessionId":"` + session + `"}`,
+		`{"agentId":"agt_01a201542c98","unitId":"any"}`:           `{"agentId":"` + agent + `","unitId":"any"}`,
+		`{"agentId":"0000000003"}`:                                `{"agentId":"` + agent + `"}`,
+		`{"agentId":" night watch "}`:                             `{"agentId":"` + agent + `"}`,
+		`{"sessionIds":["00000009","` + session + `"]}`:           `{"sessionIds":["` + later + `","` + session + `"]}`,
+		`{"sessionIds":["01a20154",5]}`:                           `{"sessionIds":["01a20154",5]}`,
+		`{"workspaceId":"crew"}`:                                  `{"workspaceId":"` + team + `"}`,
+		`{"atlasId":"sHELF","workspaceId":"CREW"}`:                `{"atlasId":"` + shelf + `","workspaceId":"` + team + `"}`,
+		`{"atlasId":"plans"}`:                                     `{"atlasId":"` + plans + `"}`,
+		`{"atlasId":"","workspaceId":null}`:                       `{"atlasId":"","workspaceId":null}`,
+		`{"sessionId":"Ship it"}`:                                 `{"sessionId":"Ship it"}`,
+		`{"workspaceId":"` + strings.Repeat("x", maxText+1) + `"`: `{"workspaceId":"xxx`,
+		`{"sessionId":"01a20155"}`:                                "No session has an id that begins or ends with 01a20155",
+		`{"sessionId":"01a2015"}`:                                 "at least the first or last 8 characters",
+		`{"agentId":"agt_01a2"}`:                                  `There is no agent "agt_01a2": there are "Night Watch".`,
+		`{"sessionId":"01a20154-2c96"}`: `2 session records answer to "01a20154-2c96": use the whole id of one: ` +
+			session + ` "Ship it", ` + later + ` "Ship more"`,
+		`{"atlasId":"Shelf"}`: `2 atlas records answer to "Shelf": use the whole id of one: ` + shelf +
+			` "Shelf" of the workspace "Crew", ` + homeShelf + ` "shelf" of the workspace "Home"`,
+	} {
+		r, o, _ := newReader()
+		got, err := r.Expand(t.Context(), o, []byte(input))
+		if err != nil {
+			got = []byte(err.Error())
+		}
+		if !strings.Contains(string(got), want) {
+			t.Errorf("%s becomes %s, want %s", input, got, want)
+		}
+	}
+}
+
+func TestExpandReadsAListOnce(t *testing.T) {
+	t.Parallel()
+	r, o, pages := newReader()
+	if _, err := r.Expand(t.Context(), o, []byte(`{"sessionIds":["00000001","00000009","000000001"]}`)); err != nil ||
+		fmt.Sprint(pages) != "map[session.list:1]" {
+		t.Errorf("%v, read %v", err, pages)
+	}
+	if _, err := r.Expand(t.Context(), o, []byte(`{"sessionIds":["`+session+`"]}`)); err != nil || len(pages) > 1 {
+		t.Errorf("a whole id: %v, read %v", err, pages)
+	}
+}
+
+func TestListNameExplainsWhatIsNoID(t *testing.T) {
+	t.Parallel()
+	r, o, _ := newReader()
+	r.ListName = func(list *op.Op) string { return "the list " + list.Name }
+	_, err := r.Expand(t.Context(), o, []byte(`{"sessionIds":["Ship it"]}`))
+	if !loci.Is(err, loci.CodeNotFound) ||
+		!strings.Contains(err.Error(), `No session has the id "Ship it": the list session.list shows the ids.`) {
+		t.Error(err)
+	}
+}
+
+func TestFindEndsAfterManyRecords(t *testing.T) {
+	t.Parallel()
+	read := 0
+	_, err := Find("memory", "01a20154", func(yield func(Record, error) bool) {
+		for yield(Record{ID: candidate}, nil) {
+			read++
+		}
+	})
+	if !loci.Is(err, loci.CodeInvalidQuery) || !strings.Contains(err.Error(), "more than 10000 memory records") ||
+		read != maxScanned {
+		t.Errorf("%v after %d records", err, read)
+	}
+}
+
+func TestErrorListsFewNames(t *testing.T) {
+	t.Parallel()
+	many := slices.Repeat([]string{"Shelf"}, 30)
+	_, err := Find("atlas", "Garden", func(yield func(Record, error) bool) {
+		for _, name := range many {
+			if !yield(Record{Name: name}, nil) {
+				return
+			}
+		}
+	})
+	text := loci.AsError(err).Message
+	if strings.Count(text, "Shelf") != maxListed || !strings.HasSuffix(text, "and more.") {
+		t.Error(text)
+	}
+}
