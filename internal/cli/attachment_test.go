@@ -19,6 +19,7 @@ import (
 	"github.com/loci-memory/loci/internal/oauthclient"
 	"github.com/loci-memory/loci/internal/server"
 	"github.com/loci-memory/loci/internal/service"
+	"github.com/loci-memory/loci/internal/service/file"
 	"github.com/loci-memory/loci/internal/testenv"
 )
 
@@ -76,7 +77,7 @@ func (p *breakingProxy) forward(c net.Conn) {
 			n, err := from.Read(buffer)
 			if watch {
 				for _, m := range []string{"PUT", "GET"} {
-					if bytes.Contains(buffer[:n], []byte(m+" "+service.ObjectsPath)) {
+					if bytes.Contains(buffer[:n], []byte(m+" "+file.ObjectsPath)) {
 						mu.Lock()
 						left[m] = p.next(m)
 						mu.Unlock()

@@ -7,6 +7,7 @@ import (
 	"github.com/loci-memory/loci/internal/blob"
 	"github.com/loci-memory/loci/internal/conformance"
 	"github.com/loci-memory/loci/internal/service"
+	"github.com/loci-memory/loci/internal/service/file"
 	"github.com/loci-memory/loci/internal/sqldb"
 )
 
@@ -25,7 +26,7 @@ var attachmentFixtures = map[string]fixture{
 				args: func(s testScene) args { return s.upload(s.archived()) }},
 			{name: "a file that is too large", code: loci.CodeInvalidQuery, args: func(s testScene) args {
 				_, m := s.newMemory()
-				return mergeArgs(s.upload(m), args{"size": service.DefaultMaxFile + 1})
+				return mergeArgs(s.upload(m), args{"size": file.DefaultMaxFile + 1})
 			}},
 			{name: "a name with a control character", code: loci.CodeInvalidQuery, args: func(s testScene) args {
 				_, m := s.newMemory()

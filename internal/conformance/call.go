@@ -76,3 +76,10 @@ func (w *World) Erase(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// CallIfMatch calls an operation with an If-Match tag.
+func CallIfMatch[In, Out any](t *testing.T, w *World, c Caller, tag string, o op.TypedOp[In, Out], in In) (Out, error) {
+	call := w.Call(c)
+	call.IfMatch = tag
+	return op.Do(t.Context(), w.Host, call, o, in)
+}

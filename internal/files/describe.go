@@ -1,12 +1,12 @@
 package files
 
-import "github.com/loci-memory/loci/internal/service"
+import "github.com/loci-memory/loci/internal/service/file"
 
 type jsonObject = map[string]any
 
 // operationID returns the name of a route in the document, where each has its own.
 func operationID(name, prefix string) string {
-	if prefix != service.FilesPath {
+	if prefix != file.Path {
 		return name + ".alias"
 	}
 	return name

@@ -15,12 +15,12 @@ import (
 	"github.com/loci-memory/loci/internal/blob"
 	"github.com/loci-memory/loci/internal/httpapi"
 	"github.com/loci-memory/loci/internal/limit"
-	"github.com/loci-memory/loci/internal/service"
+	"github.com/loci-memory/loci/internal/service/file"
 )
 
 // Options are the settings of the transport.
 type Options struct {
-	Service *service.Service
+	Service *file.Service
 	Log     *slog.Logger
 	// Prefixes begin the paths of the routes of files.
 	Prefixes []string
@@ -37,7 +37,7 @@ type handler struct {
 func Routes(o Options) (list []httpapi.Route) {
 	h := handler{o, newLimiter(o.MaxTransfers)}
 	for _, prefix := range o.Prefixes {
-		path := prefix + strings.TrimPrefix(service.ObjectsPath, service.FilesPath) + "{attachmentId}"
+		path := prefix + strings.TrimPrefix(file.ObjectsPath, file.Path) + "{attachmentId}"
 		list = append(list,
 			httpapi.Route{Pattern: "PUT " + path, Handler: http.HandlerFunc(h.upload),
 				Reason:   "Its body is the bytes of a file, and a signed address is its credential.",
@@ -91,7 +91,7 @@ func (h handler) upload(w http.ResponseWriter, r *http.Request) {
 			a.Type)
 	default:
 		httpapi.SetBodyRate(r, grace, minRate)
-		err = h.Service.StoreUpload(r.Context(), a, service.Body{Reader: r.Body})
+		err = h.Service.StoreUpload(r.Context(), a, file.Body{Reader: r.Body})
 	}
 	if err == nil {
 		w.Header().Set("Content-Type", "application/json")
@@ -107,13 +107,13 @@ func (h handler) upload(w http.ResponseWriter, r *http.Request) {
 func (h handler) download(w http.ResponseWriter, r *http.Request) {
 	start := time.Now()
 	a, err := h.address(r, http.MethodGet)
-	var file loci.Attachment
+	var stored loci.Attachment
 	var object blob.Reader
 	if err == nil {
 		var end func()
 		if end, err = h.limiter.TryAcquire(a.ID, 1); err == nil {
 			defer end()
-			file, object, err = h.Service.OpenDownload(r.Context(), a.ID)
+			stored, object, err = h.Service.OpenDownload(r.Context(), a.ID)
 		}
 	}
 	if err != nil {
@@ -128,11 +128,11 @@ func (h handler) download(w http.ResponseWriter, r *http.Request) {
 		r.Header.Del("Range") // each of several ranges is a request to a bucket
 	}
 	head := w.Header()
-	head.Set("Content-Type", file.MIMEType)
-	head.Set("Content-Disposition", blob.Disposition(file.FileName))
+	head.Set("Content-Type", stored.MIMEType)
+	head.Set("Content-Disposition", blob.Disposition(stored.FileName))
 	head.Set("Content-Security-Policy", "sandbox; default-src 'none'")
 	head.Set("Cross-Origin-Resource-Policy", "same-origin")
-	head.Set("Etag", `"`+file.SHA256+`"`)
+	head.Set("Etag", `"`+stored.SHA256+`"`)
 	out := newPacedWriter(w, h.Service.Clock, func() error {
 		_, err := h.Service.CheckDownload(r.Context(), a.ID)
 		if !loci.Is(err, loci.CodeNotFound) {

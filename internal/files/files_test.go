@@ -20,6 +20,7 @@ import (
 	"github.com/loci-memory/loci/internal/httpapi"
 	"github.com/loci-memory/loci/internal/rest"
 	"github.com/loci-memory/loci/internal/service"
+	"github.com/loci-memory/loci/internal/service/file"
 )
 
 // A scene is a world behind HTTP, with a memory of ann.
@@ -34,7 +35,7 @@ func newScene(t *testing.T) *scene {
 	t.Helper()
 	w := conformance.New(t, conformance.OpenSQLite, conformance.Options{})
 	api := rest.New(rest.Options{Table: service.Ops, Host: w.Host,
-		Log: slog.New(slog.DiscardHandler), ExtraRoutes: files.Routes(files.Options{Service: w.Service,
+		Log: slog.New(slog.DiscardHandler), ExtraRoutes: files.Routes(files.Options{Service: w.Service.Files(),
 			Log: slog.New(slog.DiscardHandler), Prefixes: rest.FilePrefixes})})
 	// An upload may last longer than the body of another call, which is late here at once.
 	server := httptest.NewServer(httpapi.WithBodyDeadlines(api, time.Minute, 0))
@@ -126,7 +127,8 @@ func TestDownloadIsAnAttachmentWithRanges(t *testing.T) {
 			t.Errorf("Range: %s: headers %v", given, res.Header)
 		}
 	}
-	if res, body := s.send("GET", address, nil, http.Header{"Range": {"bytes=0-5"}, "If-Range": {`"x"`}}); len(body) != 38 {
+	if res, body := s.send("GET", address, nil, http.Header{"Range": {"bytes=0-5"},
+		"If-Range": {`"x"`}}); len(body) != 38 {
 		t.Errorf("a range of another file: %d %q", res.StatusCode, body)
 	}
 	if res, _ := s.send("GET", address, nil, http.Header{"If-None-Match": {tag}}); res.StatusCode != 304 {
@@ -199,7 +201,7 @@ func TestChangedAddressesAreRefused(t *testing.T) {
 	}
 	for name, c := range map[string]struct{ method, address string }{
 		"an upload by a download address": {"PUT", download}, "a download by an upload address": {"GET", up.UploadURL},
-		"a download without a signature": {"GET", s.url + service.ObjectsPath + string(id)},
+		"a download without a signature": {"GET", s.url + file.ObjectsPath + string(id)},
 	} {
 		if res, _ := s.send(c.method, c.address, strings.NewReader("hello"), plain); res.StatusCode != 403 {
 			t.Errorf("%s: %d", name, res.StatusCode)
@@ -290,7 +292,8 @@ func TestRunningDownloadEndsWithDeletion(t *testing.T) {
 func TestNamesAreSentAsTexts(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
-	for _, name := range []string{"../../etc/passwd", `..\..\boot.ini`, "a\"b;c.txt", "CON", "aux.txt", "nul .x", ".hidden",
+	for _, name := range []string{"../../etc/passwd", `..\..\boot.ini`, "a\"b;c.txt", "CON", "aux.txt", "nul .x",
+		".hidden",
 		strings.Repeat("😀", 60), "\u202egpj.exe", "naïve café.pdf", "100%.txt", "a/b", " ", "name.", "x\u200by"} {
 		_, address := s.store(name, "x")
 		res, _ := s.send("GET", address, nil, nil)

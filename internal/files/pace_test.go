@@ -29,10 +29,10 @@ func (s *sink) ReadFrom(r io.Reader) (int64, error) {
 	return n, err
 }
 
-// file returns what http.ServeContent copies of a file.
-func file(parts int) io.Reader {
-	text := strings.Repeat("x", parts*partSize)
-	return io.LimitReader(strings.NewReader(text), int64(len(text)))
+// text returns what http.ServeContent copies of a file.
+func text(parts int) io.Reader {
+	all := strings.Repeat("x", parts*partSize)
+	return io.LimitReader(strings.NewReader(all), int64(len(all)))
 }
 
 func TestDownloadHasTimeForEachPart(t *testing.T) {
@@ -48,7 +48,7 @@ func TestDownloadHasTimeForEachPart(t *testing.T) {
 			pause, ends, s, checks := c.pause, c.ends, &sink{pause: c.pause}, 0
 			w := newPacedWriter(s, time.Now, func() error { checks++; return nil })
 			w.moved = c.moved
-			n, err := w.ReadFrom(file(10))
+			n, err := w.ReadFrom(text(10))
 			if ends != (err != nil) || !ends && (n != 10*partSize || len(s.parts) != 10) {
 				t.Errorf("a part in %v: %d bytes in %d parts, %v", pause, n, len(s.parts), err)
 			}
@@ -64,7 +64,7 @@ func TestDownloadEndsWhenCheckRefusesIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		deleted := errors.New("it is deleted")
 		w := newPacedWriter(&sink{pause: checkInterval / 2}, time.Now, func() error { return deleted })
-		if n, err := w.ReadFrom(file(10)); n != 2*partSize || !errors.Is(err, deleted) || !errors.Is(w.err, deleted) {
+		if n, err := w.ReadFrom(text(10)); n != 2*partSize || !errors.Is(err, deleted) || !errors.Is(w.err, deleted) {
 			t.Errorf("%d bytes, %v", n, err)
 		}
 	})

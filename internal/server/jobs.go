@@ -12,7 +12,7 @@ import (
 	"github.com/loci-memory/loci/internal/auth"
 	"github.com/loci-memory/loci/internal/dispatch"
 	"github.com/loci-memory/loci/internal/job"
-	"github.com/loci-memory/loci/internal/service"
+	"github.com/loci-memory/loci/internal/service/file"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/integrity"
 )
@@ -77,7 +77,7 @@ func deleteExpired(ctx context.Context, st *store.Store) error {
 		if err := t.DeletePastMails(); err != nil {
 			return loci.Empty{}, err
 		}
-		if _, err := t.RotateFileSecrets(service.FileSecretAge); err != nil {
+		if _, err := t.RotateFileSecrets(file.SecretAge); err != nil {
 			return loci.Empty{}, err
 		}
 		return loci.Empty{}, t.Grants().DeleteExpired()

@@ -8,7 +8,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/blob"
-	"github.com/loci-memory/loci/internal/service"
+	"github.com/loci-memory/loci/internal/service/file"
 	"github.com/loci-memory/loci/internal/store"
 )
 
@@ -18,7 +18,7 @@ func (l *Local) PutFile(ctx context.Context, u loci.Upload, body io.Reader) erro
 	if err != nil {
 		return err
 	}
-	if err := l.service.StoreUpload(ctx, a, service.Body{Reader: body}); err != nil {
+	if err := l.service.StoreUpload(ctx, a, file.Body{Reader: body}); err != nil {
 		return err
 	}
 	// No server sweeps this database. What fails here is deleted after another upload.
@@ -43,6 +43,6 @@ func (l *Local) verifyFileAddress(ctx context.Context, method, address string) (
 	if err != nil {
 		return blob.Address{}, loci.Errorf(loci.CodeForbidden, "The address of the file is invalid.")
 	}
-	id, _ := strings.CutPrefix(u.Scheme+"://"+u.Host+u.Path, localURL+service.ObjectsPath)
+	id, _ := strings.CutPrefix(u.Scheme+"://"+u.Host+u.Path, localURL+file.ObjectsPath)
 	return l.service.VerifyFileAddress(ctx, method, loci.ID(id), u.RawQuery)
 }

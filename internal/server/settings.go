@@ -24,6 +24,7 @@ import (
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/rest"
 	"github.com/loci-memory/loci/internal/service"
+	"github.com/loci-memory/loci/internal/service/file"
 )
 
 // Settings are the settings of a server.
@@ -115,7 +116,7 @@ var Catalogue = append([]Setting{
 	{"blobs", "LOCI_BLOBS", blobsFile, "Where files of memories are kept: file (in the data folder), or a bucket of " +
 		"S3 (s3://BUCKET/PREFIX?endpoint=URL&region=NAME&path=1&direct=1, keys in the variables of AWS)",
 		func(s *Settings, v string) error { s.Blobs = v; return nil }},
-	{"max-file", "LOCI_MAX_FILE", strconv.Itoa(service.DefaultMaxFile), "Bytes that a file may have", setMaxFile},
+	{"max-file", "LOCI_MAX_FILE", strconv.Itoa(file.DefaultMaxFile), "Bytes that a file may have", setMaxFile},
 	{"mcp-toolset", "LOCI_MCP_TOOLSET", "full", "Tools of an MCP client that asks for no set: full, stable or core",
 		setToolset},
 	{"mcp-query-key", "LOCI_MCP_QUERY_KEY", "0", "1 lets old MCP clients send ?api_key=", setQueryKey},

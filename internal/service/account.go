@@ -249,7 +249,7 @@ func (s *Service) SignIn(ctx context.Context, actor *identity.Actor, in loci.Log
 
 // SignOut ends the sign-in of the call.
 func (s *Service) SignOut(ctx context.Context, actor *identity.Actor, _ loci.Empty) (loci.SignedOut, error) {
-	return write(ctx, s, actor, func(tx *store.Tx) (out loci.SignedOut, err error) {
+	return store.Write(ctx, s.Store, actor, func(tx *store.Tx) (out loci.SignedOut, err error) {
 		account, err := tx.Account()
 		if err != nil || actor.CredentialKind != identity.CredentialCookie {
 			return out, err
@@ -263,7 +263,7 @@ func (s *Service) SignOut(ctx context.Context, actor *identity.Actor, _ loci.Emp
 
 // Me returns the actor's user.
 func (s *Service) Me(ctx context.Context, actor *identity.Actor, _ loci.Empty) (loci.OneUser, error) {
-	return read(ctx, s, actor, func(tx *store.Tx) (loci.OneUser, error) {
+	return store.Read(ctx, s.Store, actor, func(tx *store.Tx) (loci.OneUser, error) {
 		u, err := tx.CurrentUser()
 		return loci.OneUser{User: u}, err
 	})
@@ -275,7 +275,7 @@ func (s *Service) Status(ctx context.Context, actor *identity.Actor, _ loci.Empt
 	if err != nil {
 		return loci.AccountStatus{}, err
 	}
-	return read(ctx, s, actor, func(tx *store.Tx) (loci.AccountStatus, error) {
+	return store.Read(ctx, s.Store, actor, func(tx *store.Tx) (loci.AccountStatus, error) {
 		out, err := tx.Usage()
 		out.Plan, out.BasePlan = actor.Plan.Name, actor.BasePlan
 		setLimits(&out, actor.Plan, used, ends)
@@ -357,7 +357,7 @@ func (s *Service) EnsureUser(ctx context.Context, e loci.Email) (loci.User, erro
 // UpdateAccount renames the actor.
 func (s *Service) UpdateAccount(ctx context.Context, actor *identity.Actor,
 	in loci.UpdateAccount) (loci.OneUser, error) {
-	return write(ctx, s, actor, func(tx *store.Tx) (out loci.OneUser, err error) {
+	return store.Write(ctx, s.Store, actor, func(tx *store.Tx) (out loci.OneUser, err error) {
 		account, err := tx.Account()
 		if err == nil {
 			out.User, err = account.SetName(string(in.Name))
@@ -381,7 +381,7 @@ func (s *Service) DeleteAccount(ctx context.Context, actor *identity.Actor,
 	if err != nil {
 		return loci.SignedOut{}, err
 	}
-	return write(ctx, s, actor, func(tx *store.Tx) (loci.SignedOut, error) {
+	return store.Write(ctx, s.Store, actor, func(tx *store.Tx) (loci.SignedOut, error) {
 		account, err := tx.Account()
 		if err == nil {
 			err = account.Delete(was)

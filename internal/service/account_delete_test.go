@@ -16,7 +16,7 @@ import (
 
 func TestDeletedAccountIsUnknownAndItsAddressFree(t *testing.T) {
 	t.Parallel()
-	eachEngineWithDB(t, func(t *testing.T, w *conformance.World, d storetest.Database) {
+	conformance.EachWithDB(t, func(t *testing.T, w *conformance.World, d storetest.Database) {
 		const email = "walker@example.com"
 		b := signInAs(t, w, email, "correct horse", 2)
 		key := conformance.Must(do(t, w, b[0], service.KeyCreate, loci.CreateKey{}))(t)
@@ -33,15 +33,15 @@ func TestDeletedAccountIsUnknownAndItsAddressFree(t *testing.T) {
 			create(b[1], loci.CreateMemory{Content: loci.Content(fmt.Sprint("a private thought of number ", i))})
 		}
 		_, err := do(t, w, byKey, service.AccountDelete, loci.DeleteAccount{Password: "wrong"})
-		expect(t, "a wrong password", err, loci.CodeForbidden)
+		conformance.Expect(t, "a wrong password", err, loci.CodeForbidden)
 		conformance.Must(do(t, w, byKey, service.AccountDelete, loci.DeleteAccount{Password: "correct horse"}))(t)
 		for i, c := range append(b, byKey) {
 			_, err := do(t, w, c, service.AccountMe, loci.Empty{})
-			expect(t, fmt.Sprint("credential ", i), err, loci.CodeInvalidKey)
+			conformance.Expect(t, fmt.Sprint("credential ", i), err, loci.CodeInvalidKey)
 		}
 		err = signIn(t, w, "", email, "correct horse")
-		expect(t, "a sign-in", err, loci.CodeInvalidKey)
-		if got := mustGet(t, w, shared.ID); got.Content != shared.Content || got.CreatedBy != me.ID {
+		conformance.Expect(t, "a sign-in", err, loci.CodeInvalidKey)
+		if got := w.Get(t, shared.ID); got.Content != shared.Content || got.CreatedBy != me.ID {
 			t.Errorf("%+v", got)
 		}
 		if roles := membersOf(t, w, conformance.CallerOwner, w.Team); len(roles) != 3 {
@@ -62,9 +62,10 @@ func TestDeletedAccountIsUnknownAndItsAddressFree(t *testing.T) {
 			list.Invitations) != 0 {
 			t.Errorf("invitations to the former account: %+v", list)
 		}
-		erase(t, w)
-		for _, left := range []string{`SELECT id FROM workspaces WHERE name = ''`, `SELECT id FROM memories WHERE id <> '` +
-			string(shared.ID) + `' AND created_by = '` + string(me.ID) + `'`} {
+		w.Erase(t)
+		for _, left := range []string{`SELECT id FROM workspaces WHERE name = ''`,
+			`SELECT id FROM memories WHERE id <> '` +
+				string(shared.ID) + `' AND created_by = '` + string(me.ID) + `'`} {
 			if ids := d.Query(t, left); len(ids) != 0 {
 				t.Errorf("%v are left", ids)
 			}
@@ -76,8 +77,8 @@ func TestDeletedAccountIsUnknownAndItsAddressFree(t *testing.T) {
 // Anybody may register the address of another person, and delete the account again.
 func TestDeletionOfUnverifiedAccountKeepsInvitations(t *testing.T) {
 	t.Parallel()
-	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
-		made := mustCall(t, w, conformance.CallerOwner, service.InvitationCreate,
+	conformance.Each(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+		made := conformance.MustCall(t, w, conformance.CallerOwner, service.InvitationCreate,
 			invite(w, "guest@example.com")).Invitations[0]
 		squat := func() { registered(t, w, "GUEST@example.com") }
 		squat()
@@ -98,7 +99,7 @@ func TestDeletionOfUnverifiedAccountKeepsInvitations(t *testing.T) {
 
 func TestOwnerOfTeamIsNotDeleted(t *testing.T) {
 	t.Parallel()
-	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+	conformance.Each(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
 		b := signInAs(t, w, "walker@example.com", "correct horse", 1)[0]
 		for _, name := range []loci.Name{"Orchard", "Harbour"} {
 			conformance.Must(do(t, w, b, service.WorkspaceCreate, loci.CreateWorkspace{Name: name}))(t)
@@ -106,15 +107,16 @@ func TestOwnerOfTeamIsNotDeleted(t *testing.T) {
 		_, err := do(t, w, b, service.AccountDelete, loci.DeleteAccount{Password: "correct horse"})
 		_, byOperator := w.Service.DeleteUser(t.Context(), "walker@example.com", false)
 		for _, err := range []error{err, byOperator} {
-			if expect(t, "an owner", err, loci.CodeStateConflict); !strings.Contains(err.Error(), `"Orchard"`) ||
+			if conformance.Expect(t, "an owner", err, loci.CodeStateConflict); !strings.Contains(err.Error(),
+				`"Orchard"`) ||
 				!strings.Contains(err.Error(), `"Harbour"`) {
 				t.Error(err)
 			}
 		}
 		_, err = do(t, w, b, service.AccountMe, loci.Empty{})
-		expect(t, "the account", err, "")
+		conformance.Expect(t, "the account", err, "")
 		_, err = w.Service.DeleteUser(t.Context(), "nobody@example.com", false)
-		expect(t, "an unknown address", err, loci.CodeNotFound)
+		conformance.Expect(t, "an unknown address", err, loci.CodeNotFound)
 	})
 }
 
@@ -175,7 +177,7 @@ func TestDeletionBesideOtherCallsLeavesNoOrphan(t *testing.T) {
 			if errs[0] == nil {
 				deleted++
 			} else {
-				expect(t, "a deletion beside a new team", errs[0], loci.CodeStateConflict)
+				conformance.Expect(t, "a deletion beside a new team", errs[0], loci.CodeStateConflict)
 			}
 			for n, err := range errs[1:] {
 				if err != nil && !loci.Is(err, loci.CodeNotFound) && !loci.Is(err, loci.CodeInvalidKey) &&
@@ -200,7 +202,7 @@ func TestDeletionBesideOtherCallsLeavesNoOrphan(t *testing.T) {
 		if deleted < 8 {
 			t.Errorf("%d users were deleted", deleted)
 		}
-		erase(t, w)
+		w.Erase(t)
 		storetest.CheckHealthy(t, w.Store)
 	})
 }

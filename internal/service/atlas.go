@@ -12,7 +12,7 @@ import (
 // CreateAtlas makes an atlas in a workspace that the actor manages.
 func (s *Service) CreateAtlas(ctx context.Context, actor *identity.Actor,
 	in loci.CreateAtlas) (loci.CreatedAtlas, error) {
-	return write(ctx, s, actor, func(tx *store.Tx) (out loci.CreatedAtlas, err error) {
+	return store.Write(ctx, s.Store, actor, func(tx *store.Tx) (out loci.CreatedAtlas, err error) {
 		var w *store.Workspace
 		if in.WorkspaceID == "" {
 			w, err = tx.DefaultWorkspace(loci.RoleAdmin)
@@ -30,7 +30,7 @@ func (s *Service) CreateAtlas(ctx context.Context, actor *identity.Actor,
 
 // GetAtlas reads an atlas.
 func (s *Service) GetAtlas(ctx context.Context, actor *identity.Actor, in loci.GetAtlas) (loci.OneAtlas, error) {
-	return read(ctx, s, actor, func(tx *store.Tx) (loci.OneAtlas, error) {
+	return store.Read(ctx, s.Store, actor, func(tx *store.Tx) (loci.OneAtlas, error) {
 		a, err := tx.AtlasRecord(in.AtlasID)
 		return loci.OneAtlas{Atlas: a}, err
 	})
@@ -38,7 +38,7 @@ func (s *Service) GetAtlas(ctx context.Context, actor *identity.Actor, in loci.G
 
 // UpdateAtlas changes the given fields of an atlas.
 func (s *Service) UpdateAtlas(ctx context.Context, actor *identity.Actor, in loci.UpdateAtlas) (loci.OneAtlas, error) {
-	return write(ctx, s, actor, func(tx *store.Tx) (out loci.OneAtlas, err error) {
+	return store.Write(ctx, s.Store, actor, func(tx *store.Tx) (out loci.OneAtlas, err error) {
 		a, err := tx.Atlas(in.AtlasID, loci.RoleAdmin, store.ToChange)
 		if err != nil {
 			return out, err
@@ -61,7 +61,7 @@ func (s *Service) UpdateAtlas(ctx context.Context, actor *identity.Actor, in loc
 // ArchiveAtlas archives or restores an atlas.
 func (s *Service) ArchiveAtlas(ctx context.Context, actor *identity.Actor,
 	in loci.ArchiveAtlas) (loci.OneAtlas, error) {
-	return write(ctx, s, actor, func(tx *store.Tx) (out loci.OneAtlas, err error) {
+	return store.Write(ctx, s.Store, actor, func(tx *store.Tx) (out loci.OneAtlas, err error) {
 		a, err := tx.Atlas(in.AtlasID, loci.RoleAdmin, store.ToMove)
 		if err == nil {
 			out.Atlas, err = a.SetArchived(in.Archived == nil || *in.Archived)
@@ -72,7 +72,7 @@ func (s *Service) ArchiveAtlas(ctx context.Context, actor *identity.Actor,
 
 // DeleteAtlas deletes an atlas with its memories.
 func (s *Service) DeleteAtlas(ctx context.Context, actor *identity.Actor, in loci.DeleteAtlas) (loci.Deleted, error) {
-	return write(ctx, s, actor, func(tx *store.Tx) (loci.Deleted, error) {
+	return store.Write(ctx, s.Store, actor, func(tx *store.Tx) (loci.Deleted, error) {
 		return tx.DeleteAtlas(in.AtlasID, in.DryRun)
 	})
 }

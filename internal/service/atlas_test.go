@@ -33,7 +33,7 @@ func rename(t *testing.T, w *conformance.World, id loci.ID, name, tag string) (l
 
 func TestUpdateAtlasChecksIfMatch(t *testing.T) {
 	t.Parallel()
-	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+	conformance.Each(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
 		id := w.Atlas(t, "Shelf")
 		read := func() string { return tagOf(t, w, id) }
 		tag := read()
@@ -59,14 +59,14 @@ func TestUpdateAtlasChecksIfMatch(t *testing.T) {
 			t.Error("the tag does not change with the count that the atlas shows")
 		}
 		name := renameInput(id, "Other")
-		mustFail(t, w, conformance.CallerMember, service.AtlasUpdate, name, loci.CodeForbidden)
+		conformance.MustFail(t, w, conformance.CallerMember, service.AtlasUpdate, name, loci.CodeForbidden)
 	})
 }
 
 // Of many clients that change the version they read, exactly one succeeds.
 func TestUpdateAtlasSucceedsOncePerTag(t *testing.T) {
 	t.Parallel()
-	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+	conformance.Each(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
 		id := w.Atlas(t, "Shelf")
 		tag := tagOf(t, w, id)
 		errs := make([]error, 8)
@@ -91,8 +91,8 @@ func TestUpdateAtlasSucceedsOncePerTag(t *testing.T) {
 
 func TestUpdateAtlasKeepsAbsentFields(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, conformance.Options{})
-	made := mustCall(t, w, conformance.CallerOwner, service.AtlasCreate,
+	w := conformance.New(t, conformance.OpenSQLite, conformance.Options{})
+	made := conformance.MustCall(t, w, conformance.CallerOwner, service.AtlasCreate,
 		loci.CreateAtlas{Name: " Ships ", WorkspaceID: w.Team, Keywords: loci.Keywords{"bark", "brig", "bark"},
 			Description: "What floats."}).Atlas
 	want := loci.Atlas{ID: made.ID, WorkspaceID: w.Team, Name: "Ships", Keywords: []string{"bark", "brig"},
@@ -114,7 +114,7 @@ func TestUpdateAtlasKeepsAbsentFields(t *testing.T) {
 		{loci.UpdateAtlas{AtlasID: made.ID, Keywords: &none}, func(a *loci.Atlas) { a.Keywords = []string{} }},
 	} {
 		c.change(&want)
-		got := mustCall(t, w, conformance.CallerAdmin, service.AtlasUpdate, c.in).Atlas
+		got := conformance.MustCall(t, w, conformance.CallerAdmin, service.AtlasUpdate, c.in).Atlas
 		if got.UpdatedAt <= want.UpdatedAt-1 {
 			t.Errorf("updatedAt %s after %s", got.UpdatedAt, want.UpdatedAt)
 		}

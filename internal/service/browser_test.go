@@ -32,7 +32,7 @@ func do[In, Out any](t *testing.T, w *conformance.World, c *op.Call, o op.TypedO
 
 func TestPasswordChangeEndsOtherSignIns(t *testing.T) {
 	t.Parallel()
-	eachEngine(t, conformance.Options{SignInLimit: 3}, func(t *testing.T, w *conformance.World) {
+	conformance.Each(t, conformance.Options{SignInLimit: 3}, func(t *testing.T, w *conformance.World) {
 		b := signInAs(t, w, "walker@example.com", "correct horse", 3)
 		change := loci.ChangePassword{CurrentPassword: "correct horse", NewPassword: "battery staple"}
 		if _, err := do(t, w, b[0], service.AccountPassword, loci.ChangePassword{CurrentPassword: "wrong",
@@ -44,49 +44,51 @@ func TestPasswordChangeEndsOtherSignIns(t *testing.T) {
 		}
 		for i, want := range []loci.Code{"", loci.CodeInvalidKey, loci.CodeInvalidKey} {
 			_, err := do(t, w, b[i], service.AccountMe, loci.Empty{})
-			expect(t, "browser", err, want)
+			conformance.Expect(t, "browser", err, want)
 		}
 		login := func(p loci.PasswordAttempt) error {
 			_, err := w.Service.SignIn(t.Context(), &identity.Actor{ClientAddress: "192.0.2.8"},
 				loci.Login{Email: "walker@example.com", Password: p})
 			return err
 		}
-		expect(t, "the former password", login("correct horse"), loci.CodeInvalidKey)
-		expect(t, "the new password", login("battery staple"), "")
+		conformance.Expect(t, "the former password", login("correct horse"), loci.CodeInvalidKey)
+		conformance.Expect(t, "the new password", login("battery staple"), "")
 		var err error
 		for range 5 {
 			_, err = do(t, w, b[0], service.AccountPassword, change)
 		}
-		expect(t, "the limit of failures", err, loci.CodeRateLimited)
+		conformance.Expect(t, "the limit of failures", err, loci.CodeRateLimited)
 	})
 }
 
 func TestPersonSignsOtherBrowsersOut(t *testing.T) {
 	t.Parallel()
-	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+	conformance.Each(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
 		b := signInAs(t, w, "walker@example.com", "correct horse", 2)
 		list := conformance.Must(do(t, w, b[1], service.SignInList, loci.ListSignIns{}))(t).SignIns
 		if len(list) != 2 || !list[0].Current || list[1].Current || list[0].UserAgent != "Browser[2J/1" ||
 			list[0].Address != "192.0.2.7" || list[0].LastUsedAt == 0 {
 			t.Fatalf("%+v", list)
 		}
-		mustFail(t, w, conformance.CallerOwner, service.SignInRevoke, loci.RevokeSignIn{SignInID: list[1].ID},
+		conformance.MustFail(t, w, conformance.CallerOwner, service.SignInRevoke,
+			loci.RevokeSignIn{SignInID: list[1].ID},
 			loci.CodeNotFound)
 		if _, err := do(t, w, b[1], service.SignInRevoke, loci.RevokeSignIn{SignInID: list[1].ID}); err != nil {
 			t.Fatal(err)
 		}
 		_, err := do(t, w, b[0], service.AccountMe, loci.Empty{})
-		expect(t, "a browser that was signed out", err, loci.CodeInvalidKey)
+		conformance.Expect(t, "a browser that was signed out", err, loci.CodeInvalidKey)
 		_, err = do(t, w, b[1], service.AccountMe, loci.Empty{})
-		expect(t, "the other browser", err, "")
+		conformance.Expect(t, "the other browser", err, "")
 	})
 }
 
 func TestPersonIsRenamed(t *testing.T) {
 	t.Parallel()
-	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
-		out := mustCall(t, w, conformance.CallerOwner, service.AccountUpdate, loci.UpdateAccount{Name: "Ann Lee"})
-		if got := mustCall(t, w, conformance.CallerOwner, service.AccountMe, loci.Empty{}); got != out ||
+	conformance.Each(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+		out := conformance.MustCall(t, w, conformance.CallerOwner, service.AccountUpdate,
+			loci.UpdateAccount{Name: "Ann Lee"})
+		if got := conformance.MustCall(t, w, conformance.CallerOwner, service.AccountMe, loci.Empty{}); got != out ||
 			got.User.Name != "Ann Lee" {
 			t.Errorf("%+v, %+v", out, got)
 		}

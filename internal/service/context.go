@@ -21,7 +21,7 @@ func (s *Service) ReadContext(ctx context.Context, actor *identity.Actor,
 	}
 	authors := map[loci.ID]string{}
 	f := store.Filter{WorkspaceID: in.WorkspaceID, AtlasID: in.AtlasID}
-	list, err := read(ctx, s, actor, func(tx *store.Tx) ([]loci.Memory, error) {
+	list, err := store.Read(ctx, s.Store, actor, func(tx *store.Tx) ([]loci.Memory, error) {
 		if in.AtlasID != "" {
 			a, err := tx.AtlasRecord(in.AtlasID)
 			if err != nil {

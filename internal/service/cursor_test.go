@@ -18,52 +18,54 @@ import (
 
 func TestCursorIsValidForItsQueryOnly(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, conformance.Options{})
+	w := conformance.New(t, conformance.OpenSQLite, conformance.Options{})
 	for i := range 6 {
 		w.Memory(t, w.Atlas(t, "Shelf"), fmt.Sprintf("the tide %d", i))
 	}
-	first := mustCall(t, w, conformance.CallerOwner, service.AtlasList,
+	first := conformance.MustCall(t, w, conformance.CallerOwner, service.AtlasList,
 		loci.ListAtlases{WorkspaceID: w.Team, Paging: loci.Paging{Limit: 2}})
 	c := loci.Cursor(first.NextCursor)
-	again := mustCall(t, w, conformance.CallerOwner, service.AtlasList,
+	again := conformance.MustCall(t, w, conformance.CallerOwner, service.AtlasList,
 		loci.ListAtlases{WorkspaceID: w.Team, Paging: loci.Paging{Limit: 4, Cursor: c}})
 	if len(again.Atlases) != 4 || again.NextCursor != "" || again.Atlases[0].ID >= first.Atlases[1].ID {
 		t.Errorf("another limit: %+v", again)
 	}
-	mustFail(t, w, conformance.CallerOwner, service.AtlasList, loci.ListAtlases{Paging: loci.Paging{Cursor: c}},
+	conformance.MustFail(t, w, conformance.CallerOwner, service.AtlasList,
+		loci.ListAtlases{Paging: loci.Paging{Cursor: c}},
 		loci.CodeInvalidQuery)
-	mustFail(t, w, conformance.CallerOwner, service.AtlasList,
+	conformance.MustFail(t, w, conformance.CallerOwner, service.AtlasList,
 		loci.ListAtlases{WorkspaceID: w.Team, Include: []loci.IncludeArchivedOnly{"archived"},
 			Paging: loci.Paging{Cursor: c}},
 		loci.CodeInvalidQuery)
-	mustFail(t, w, conformance.CallerOwner, service.MemoryList,
+	conformance.MustFail(t, w, conformance.CallerOwner, service.MemoryList,
 		loci.ListMemories{Paging: loci.Paging{Cursor: c}, MemoryFilter: loci.MemoryFilter{WorkspaceID: w.Team}},
 		loci.CodeInvalidQuery)
-	mustFail(t, w, conformance.CallerAdmin, service.AtlasList,
+	conformance.MustFail(t, w, conformance.CallerAdmin, service.AtlasList,
 		loci.ListAtlases{WorkspaceID: w.Team, Paging: loci.Paging{Cursor: c}},
 		loci.CodeInvalidQuery)
-	mustFail(t, w, conformance.CallerToken, service.AtlasList,
+	conformance.MustFail(t, w, conformance.CallerToken, service.AtlasList,
 		loci.ListAtlases{WorkspaceID: w.Team, Paging: loci.Paging{Cursor: c}},
 		loci.CodeInvalidQuery)
 
-	found := mustCall(t, w, conformance.CallerOwner, service.MemorySearch,
+	found := conformance.MustCall(t, w, conformance.CallerOwner, service.MemorySearch,
 		loci.SearchMemories{Query: "tide", Paging: loci.Paging{Limit: 2}})
 	next := loci.SearchMemories{Query: "tide", Paging: loci.Paging{Limit: 3, Cursor: loci.Cursor(found.NextCursor)}}
-	if more := mustCall(t, w, conformance.CallerOwner, service.MemorySearch, next); len(more.Memories) != 3 {
+	if more := conformance.MustCall(t, w, conformance.CallerOwner, service.MemorySearch,
+		next); len(more.Memories) != 3 {
 		t.Errorf("the search goes on with %d", len(more.Memories))
 	}
 	next.Mode = loci.ModeAuto // the default
-	mustCall(t, w, conformance.CallerOwner, service.MemorySearch, next)
+	conformance.MustCall(t, w, conformance.CallerOwner, service.MemorySearch, next)
 	for _, other := range []loci.SearchMemories{{Query: "tides", Paging: next.Paging},
 		{Query: "tide", Mode: loci.ModeKeyword, Paging: next.Paging},
 		{Query: "tide", MemoryFilter: loci.MemoryFilter{Type: []loci.MemoryType{loci.TypeNote}}, Paging: next.Paging}} {
-		mustFail(t, w, conformance.CallerOwner, service.MemorySearch, other, loci.CodeInvalidQuery)
+		conformance.MustFail(t, w, conformance.CallerOwner, service.MemorySearch, other, loci.CodeInvalidQuery)
 	}
 }
 
 func TestInvalidCursorIsRejected(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, conformance.Options{})
+	w := conformance.New(t, conformance.OpenSQLite, conformance.Options{})
 	for range 2 {
 		w.Atlas(t, "Shelf")
 	}
@@ -72,7 +74,7 @@ func TestInvalidCursorIsRejected(t *testing.T) {
 			loci.ListAtlases{Paging: loci.Paging{Limit: 1, Cursor: loci.Cursor(c)}})
 		return err
 	}
-	good := mustCall(t, w, conformance.CallerOwner, service.AtlasList,
+	good := conformance.MustCall(t, w, conformance.CallerOwner, service.AtlasList,
 		loci.ListAtlases{Paging: loci.Paging{Limit: 1}}).NextCursor
 	if err := ask(good); err != nil {
 		t.Fatal(err)
@@ -98,7 +100,7 @@ func TestInvalidCursorIsRejected(t *testing.T) {
 // For any limit, pages show every item once, newest first. Items added meanwhile move nothing.
 func TestPagesShowEveryItemOnce(t *testing.T) {
 	t.Parallel()
-	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+	conformance.Each(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
 		var made []string
 		for i := range 7 {
 			made = append(made, string(w.Memory(t, w.Atlas(t, "Shelf"), fmt.Sprintf("tide %d", i))))
@@ -109,7 +111,7 @@ func TestPagesShowEveryItemOnce(t *testing.T) {
 			in := loci.ListMemories{Paging: loci.Paging{Limit: limit + 1},
 				MemoryFilter: loci.MemoryFilter{WorkspaceID: w.Team}}
 			for page := 0; page == 0 || in.Cursor != ""; page++ {
-				out := mustCall(t, w, conformance.CallerMember, service.MemoryList, in)
+				out := conformance.MustCall(t, w, conformance.CallerMember, service.MemoryList, in)
 				for _, m := range out.Memories {
 					got = append(got, string(m.ID))
 				}
@@ -127,7 +129,8 @@ func TestPagesShowEveryItemOnce(t *testing.T) {
 
 func TestSearchPagesShowEveryMatch(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, conformance.Options{Embedder: &storetest.FakeEmbedder{Name: "words"}})
+	w := conformance.New(t, conformance.OpenSQLite,
+		conformance.Options{Embedder: &storetest.FakeEmbedder{Name: "words"}})
 	targets := w.Atlas(t, "Shelf")
 	const n = 260
 	for i := range n {
@@ -150,7 +153,8 @@ func TestSearchPagesShowEveryMatch(t *testing.T) {
 // later pages, and every memory is shown exactly once.
 func TestSemanticSearchPagesShowEveryMatchOnce(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, conformance.Options{Embedder: &storetest.FakeEmbedder{Name: "words"}})
+	w := conformance.New(t, conformance.OpenSQLite,
+		conformance.Options{Embedder: &storetest.FakeEmbedder{Name: "words"}})
 	targets := w.Atlas(t, "Shelf")
 	const n = 120
 	for i := range n {
@@ -181,7 +185,7 @@ func TestSemanticSearchPagesShowEveryMatchOnce(t *testing.T) {
 // Writes between two pages move ranks. A memory that exists all the time is shown once.
 func TestSearchPagesShowEveryMatchOnceDuringWrites(t *testing.T) {
 	t.Parallel()
-	eachEngine(t, conformance.Options{Embedder: &storetest.FakeEmbedder{Name: "words"}},
+	conformance.Each(t, conformance.Options{Embedder: &storetest.FakeEmbedder{Name: "words"}},
 		func(t *testing.T, w *conformance.World) {
 			targets := w.Atlas(t, "Shelf")
 			var stay, leave []loci.ID
@@ -194,11 +198,11 @@ func TestSearchPagesShowEveryMatchOnceDuringWrites(t *testing.T) {
 				times, in := map[loci.ID]int{}, loci.SearchMemories{Query: "tide", Mode: mode,
 					Paging: loci.Paging{Limit: 5}}
 				for page := 0; page == 0 || in.Cursor != ""; page++ {
-					out := mustCall(t, w, conformance.CallerOwner, service.MemorySearch, in)
+					out := conformance.MustCall(t, w, conformance.CallerOwner, service.MemorySearch, in)
 					for _, m := range out.Memories {
 						times[m.ID]++
 					}
-					mustCall(t, w, conformance.CallerOwner, service.MemoryArchive,
+					conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryArchive,
 						loci.ArchiveMemory{MemoryID: leave[0]})
 					leave = leave[1:]
 					if page < 2 {
@@ -224,7 +228,7 @@ func TestSearchPagesShowEveryMatchOnceDuringWrites(t *testing.T) {
 func allPages(t *testing.T, w *conformance.World, in loci.SearchMemories) (list []loci.FoundMemory) {
 	t.Helper()
 	for {
-		out := mustCall(t, w, conformance.CallerOwner, service.MemorySearch, in)
+		out := conformance.MustCall(t, w, conformance.CallerOwner, service.MemorySearch, in)
 		list = append(list, out.Memories...)
 		if out.NextCursor == "" {
 			return list
@@ -235,13 +239,13 @@ func allPages(t *testing.T, w *conformance.World, in loci.SearchMemories) (list 
 
 func TestExpiredMemoryRanksLowerDespiteRankingCache(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, conformance.Options{})
+	w := conformance.New(t, conformance.OpenSQLite, conformance.Options{})
 	targets := w.Atlas(t, "Shelf")
 	id, other := w.Memory(t, targets, "giraffe facts"), w.Memory(t, targets, "giraffe facts and others")
-	mustCall(t, w, conformance.CallerOwner, service.MemoryVerify,
+	conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryVerify,
 		loci.VerifyMemory{MemoryID: id, ValidUntil: ptr(loci.TimeOf(w.Clock.Now().Add(2 * time.Second)))})
 	for pass, want := range []loci.ID{id, id, other} {
-		out := mustCall(t, w, conformance.CallerOwner, service.MemorySearch,
+		out := conformance.MustCall(t, w, conformance.CallerOwner, service.MemorySearch,
 			loci.SearchMemories{Query: "giraffe facts", Mode: loci.ModeKeyword})
 		if out.Memories[0].ID != want || (out.Meta.Cache == loci.CacheQuery) != (pass == 1) {
 			t.Errorf("after %d s %q is best, cache %s", pass, out.Memories[0].Content, out.Meta.Cache)
@@ -253,7 +257,7 @@ func TestExpiredMemoryRanksLowerDespiteRankingCache(t *testing.T) {
 // TestSearchPagesAreBoundedInBytes walks through large memories by pages of several limits.
 func TestSearchPagesAreBoundedInBytes(t *testing.T) {
 	t.Parallel()
-	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+	conformance.Each(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
 		targets := w.Atlas(t, "Shelf")
 		const n = 24 // of which 16 are long: four pages by their bytes
 		for i := range n {
@@ -267,7 +271,7 @@ func TestSearchPagesAreBoundedInBytes(t *testing.T) {
 			seen, in := map[loci.ID]bool{}, loci.SearchMemories{Query: "tide", Mode: loci.ModeKeyword,
 				Paging: loci.Paging{Limit: limit}}
 			for {
-				out := mustCall(t, w, conformance.CallerOwner, service.MemorySearch, in)
+				out := conformance.MustCall(t, w, conformance.CallerOwner, service.MemorySearch, in)
 				if size := len(encoded(t, out)); size > page.MaxBytes || len(out.Memories) == 0 ||
 					len(out.Memories) > int(limit) {
 					t.Errorf("limit %d: a page of %d memories has %d bytes", limit, len(out.Memories), size)
@@ -288,7 +292,7 @@ func TestSearchPagesAreBoundedInBytes(t *testing.T) {
 			}
 		}
 		for _, query := range []loci.Query{"", "tide"} {
-			out := mustCall(t, w, conformance.CallerOwner, service.MemoryContext,
+			out := conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryContext,
 				loci.ReadContext{Query: query, Limit: 100})
 			if size := len(encoded(t, out)); size > page.MaxBytes || len(out.Groups) == 0 {
 				t.Errorf("the context of %q has %d groups and %d bytes", query, len(out.Groups), size)

@@ -15,17 +15,9 @@ import (
 	"github.com/loci-memory/loci/internal/waittest"
 )
 
-// erase erases what is deleted, as the jobs of a server do.
-func erase(t *testing.T, w *conformance.World) {
-	t.Helper()
-	if err := w.Store.Eraser().EraseAll(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-}
-
 func deleteAtlas(t *testing.T, w *conformance.World, id loci.ID) {
 	t.Helper()
-	if d := mustCall(t, w, conformance.CallerAdmin, service.AtlasDelete,
+	if d := conformance.MustCall(t, w, conformance.CallerAdmin, service.AtlasDelete,
 		loci.DeleteAtlas{AtlasID: id}); d != (loci.Deleted{}) {
 		t.Errorf("a deletion shows %+v", d)
 	}
@@ -34,7 +26,8 @@ func deleteAtlas(t *testing.T, w *conformance.World, id loci.ID) {
 // dryRun returns the memories that a deletion would remove.
 func dryRun(t *testing.T, w *conformance.World, id loci.ID) int {
 	t.Helper()
-	d := mustCall(t, w, conformance.CallerAdmin, service.AtlasDelete, loci.DeleteAtlas{AtlasID: id, DryRun: true})
+	d := conformance.MustCall(t, w, conformance.CallerAdmin, service.AtlasDelete, loci.DeleteAtlas{AtlasID: id,
+		DryRun: true})
 	if !d.DryRun || d.Memories == nil || d.Attachments == nil || *d.Attachments != 0 {
 		t.Fatalf("a dry run shows %+v", d)
 	}
@@ -45,22 +38,17 @@ func dryRun(t *testing.T, w *conformance.World, id loci.ID) int {
 func fillAtlas(t *testing.T, w *conformance.World, atlas loci.ID, n int) (list []loci.ID) {
 	t.Helper()
 	for i := range n {
-		list = append(list, mustCreate(t, w, conformance.CallerOwner, atlas, fmt.Sprintf("the tide of day %d", i)))
+		list = append(list, w.Memory(t, atlas, fmt.Sprintf("the tide of day %d", i)))
 		if i == n/2 {
 			if err := w.Store.Flush(t.Context(), w.Team); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
-	mustCall(t, w, conformance.CallerOwner, service.MemoryArchive, loci.ArchiveMemory{MemoryID: list[0]})
-	mustCall(t, w, conformance.CallerOwner, service.MemorySupersede,
+	conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryArchive, loci.ArchiveMemory{MemoryID: list[0]})
+	conformance.MustCall(t, w, conformance.CallerOwner, service.MemorySupersede,
 		loci.SupersedeMemory{MemoryID: list[n-1], ReplacementMemoryID: list[1]})
 	return list
-}
-
-func countRows(t *testing.T, d storetest.Database, from string) string {
-	t.Helper()
-	return d.Query(t, `SELECT CAST(count(*) AS TEXT) FROM `+from)[0]
 }
 
 // Writers beside deletions succeed, or find no atlas. In neither case a row or a document is left behind.
@@ -70,12 +58,12 @@ func TestWritersBesideDeletionsLeaveNothingBehind(t *testing.T) {
 		w := conformance.New(t, d.Open, conformance.Options{})
 		w.Store.Jobs().Start(t.Context())
 		kept := w.Atlas(t, "Kept")
-		keptMemory := mustCreate(t, w, conformance.CallerOwner, kept, "the pilot knows the channel")
+		keptMemory := w.Memory(t, kept, "the pilot knows the channel")
 		for round := range 4 {
 			atlas := w.Atlas(t, "Wreck")
 			var inside []loci.ID
 			for i := range 12 {
-				inside = append(inside, mustCreate(t, w, conformance.CallerOwner, atlas,
+				inside = append(inside, w.Memory(t, atlas,
 					fmt.Sprintf("buoy %d of round %d", i, round)))
 			}
 			counted := 0
@@ -87,28 +75,29 @@ func TestWritersBesideDeletionsLeaveNothingBehind(t *testing.T) {
 							return nil
 						}
 						counted = dryRun(t, w, atlas)
-						err = try(t, w, conformance.CallerAdmin, service.AtlasDelete, loci.DeleteAtlas{AtlasID: atlas})
+						err = conformance.Try(t, w, conformance.CallerAdmin, service.AtlasDelete,
+							loci.DeleteAtlas{AtlasID: atlas})
 					case 1:
-						err = try(t, w, conformance.CallerMember, service.MemoryCreate,
+						err = conformance.Try(t, w, conformance.CallerMember, service.MemoryCreate,
 							loci.CreateMemory{Content: text, AtlasID: atlas})
 					case 2:
-						err = try(t, w, conformance.CallerMember, service.MemoryCreate,
+						err = conformance.Try(t, w, conformance.CallerMember, service.MemoryCreate,
 							loci.CreateMemory{Content: text, WorkspaceID: w.Team})
 					case 3:
-						err = try(t, w, conformance.CallerOwner, service.MemoryAppend,
+						err = conformance.Try(t, w, conformance.CallerOwner, service.MemoryAppend,
 							loci.AppendMemory{MemoryID: inside[n], Content: text})
 					case 4:
-						err = try(t, w, conformance.CallerOwner, service.MemoryDelete,
+						err = conformance.Try(t, w, conformance.CallerOwner, service.MemoryDelete,
 							loci.DeleteMemory{MemoryID: inside[6+n/2]})
 					case 5:
 						var m loci.CreatedMemory
 						if m, err = op.Do(t.Context(), w.Host, w.Call(conformance.CallerOwner), service.MemoryCreate,
 							loci.CreateMemory{Content: text, AtlasID: kept}); err == nil {
-							err = try(t, w, conformance.CallerOwner, service.MemorySupersede,
+							err = conformance.Try(t, w, conformance.CallerOwner, service.MemorySupersede,
 								loci.SupersedeMemory{MemoryID: m.Memory.ID, ReplacementMemoryID: inside[10]})
 						}
 					case 6:
-						err = try(t, w, conformance.CallerOwner, service.MemorySupersede,
+						err = conformance.Try(t, w, conformance.CallerOwner, service.MemorySupersede,
 							loci.SupersedeMemory{MemoryID: inside[n], ReplacementMemoryID: keptMemory})
 					case 7:
 						err = w.Store.Flush(t.Context(), w.Team)
@@ -126,9 +115,9 @@ func TestWritersBesideDeletionsLeaveNothingBehind(t *testing.T) {
 			}
 			storetest.CheckHealthy(t, w.Store)
 		}
-		erase(t, w)
+		w.Erase(t)
 		storetest.CheckHealthy(t, w.Store)
-		if rows := countRows(t, d, `memories WHERE atlas NOT IN (SELECT row_id FROM atlases
+		if rows := d.Count(t, `memories WHERE atlas NOT IN (SELECT row_id FROM atlases
 			WHERE workspace IS NOT NULL)`); rows != "0" {
 			t.Errorf("%s memories are left", rows)
 		}
@@ -141,11 +130,11 @@ func TestDeletedAtlasIsHiddenAtOnce(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
 		embedder := &storetest.FakeEmbedder{Name: "fake/1"}
 		w := conformance.New(t, d.Open, conformance.Options{Embedder: embedder})
-		before := mustCall(t, w, conformance.CallerOwner, service.AccountStatus, loci.Empty{})
+		before := conformance.MustCall(t, w, conformance.CallerOwner, service.AccountStatus, loci.Empty{})
 		kept, atlas := w.Atlas(t, "Kept"), w.Atlas(t, "Wreck")
 		var stay []loci.ID
 		for i := range 6 { // older and newer ones
-			stay = append(stay, mustCreate(t, w, conformance.CallerOwner, kept, fmt.Sprintf("the tide of night %d", i)))
+			stay = append(stay, w.Memory(t, kept, fmt.Sprintf("the tide of night %d", i)))
 			if i == 2 {
 				fillAtlas(t, w, atlas, 8)
 			}
@@ -156,7 +145,7 @@ func TestDeletedAtlasIsHiddenAtOnce(t *testing.T) {
 			in := loci.SearchMemories{Query: "tide day", Mode: mode, MemoryFilter: f,
 				Paging: loci.Paging{Limit: loci.Limit(limit)}}
 			for {
-				out := mustCall(t, w, conformance.CallerOwner, service.MemorySearch, in)
+				out := conformance.MustCall(t, w, conformance.CallerOwner, service.MemorySearch, in)
 				for _, m := range out.Memories {
 					ids = append(ids, m.ID)
 				}
@@ -177,8 +166,9 @@ func TestDeletedAtlasIsHiddenAtOnce(t *testing.T) {
 		for _, stage := range []string{"marked", "erased"} {
 			for _, f := range []loci.MemoryFilter{{}, {WorkspaceID: w.Team}, {AtlasID: kept},
 				{Include: []loci.Include{loci.IncludeArchived, loci.IncludeSuperseded}}} {
-				list := mustCall(t, w, conformance.CallerOwner, service.MemoryList, loci.ListMemories{MemoryFilter: f,
-					Paging: loci.Paging{Limit: 5}})
+				list := conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryList,
+					loci.ListMemories{MemoryFilter: f,
+						Paging: loci.Paging{Limit: 5}})
 				if len(list.Memories) != 5 || list.NextCursor == "" || list.Memories[4].ID != stay[4] {
 					t.Errorf("%s: list %+v: %d memories", stage, f, len(list.Memories))
 				}
@@ -190,49 +180,52 @@ func TestDeletedAtlasIsHiddenAtOnce(t *testing.T) {
 					}
 				}
 			}
-			for _, m := range mustCall(t, w, conformance.CallerOwner, service.MemorySimilar,
+			for _, m := range conformance.MustCall(t, w, conformance.CallerOwner, service.MemorySimilar,
 				loci.SimilarMemories{MemoryID: stay[0]}).Similar {
 				if !slices.Contains(stay, m.ID) {
 					t.Errorf("%s: similar to %s", stage, m.ID)
 				}
 			}
-			mustFail(t, w, conformance.CallerOwner, service.MemoryGet, loci.GetMemory{MemoryID: memory},
+			conformance.MustFail(t, w, conformance.CallerOwner, service.MemoryGet, loci.GetMemory{MemoryID: memory},
 				loci.CodeNotFound)
-			mustFail(t, w, conformance.CallerOwner, service.MemoryVersions, loci.ListVersions{MemoryID: memory},
+			conformance.MustFail(t, w, conformance.CallerOwner, service.MemoryVersions,
+				loci.ListVersions{MemoryID: memory},
 				loci.CodeNotFound)
-			mustFail(t, w, conformance.CallerOwner, service.MemoryAppend,
+			conformance.MustFail(t, w, conformance.CallerOwner, service.MemoryAppend,
 				loci.AppendMemory{MemoryID: memory, Content: "more"}, loci.CodeNotFound)
-			mustFail(t, w, conformance.CallerOwner, service.MemoryDelete, loci.DeleteMemory{MemoryID: memory},
+			conformance.MustFail(t, w, conformance.CallerOwner, service.MemoryDelete,
+				loci.DeleteMemory{MemoryID: memory},
 				loci.CodeNotFound)
-			mustFail(t, w, conformance.CallerOwner, service.AtlasGet, loci.GetAtlas{AtlasID: atlas}, loci.CodeNotFound)
-			mustFail(t, w, conformance.CallerOwner, service.AtlasDelete, loci.DeleteAtlas{AtlasID: atlas},
+			conformance.MustFail(t, w, conformance.CallerOwner, service.AtlasGet, loci.GetAtlas{AtlasID: atlas},
 				loci.CodeNotFound)
-			mustFail(t, w, conformance.CallerOwner, service.MemoryCreate,
+			conformance.MustFail(t, w, conformance.CallerOwner, service.AtlasDelete, loci.DeleteAtlas{AtlasID: atlas},
+				loci.CodeNotFound)
+			conformance.MustFail(t, w, conformance.CallerOwner, service.MemoryCreate,
 				loci.CreateMemory{Content: "more", AtlasID: atlas}, loci.CodeNotFound)
-			mustFail(t, w, conformance.CallerOwner, service.MemorySearch,
+			conformance.MustFail(t, w, conformance.CallerOwner, service.MemorySearch,
 				loci.SearchMemories{Query: "tide", MemoryFilter: loci.MemoryFilter{AtlasID: atlas}}, loci.CodeNotFound)
-			out := mustCall(t, w, conformance.CallerOwner, service.AccountStatus, loci.Empty{})
+			out := conformance.MustCall(t, w, conformance.CallerOwner, service.AccountStatus, loci.Empty{})
 			if out.Usage.Memories != before.Usage.Memories+6 || out.Workspaces.Atlases.Used !=
 				before.Workspaces.Atlases.Used+1 || out.Usage.Storage.UsedBytes != before.Usage.Storage.UsedBytes+6*19 {
 				t.Errorf("%s: %+v %+v", stage, out.Usage, out.Workspaces)
 			}
-			if n := mustCall(t, w, conformance.CallerOwner, service.WorkspaceGet,
+			if n := conformance.MustCall(t, w, conformance.CallerOwner, service.WorkspaceGet,
 				loci.GetWorkspace{WorkspaceID: w.Team}).Workspace.AtlasCount; n != 1 {
 				t.Errorf("%s: the workspace has %d atlases", stage, n)
 			}
 			storetest.CheckHealthy(t, w.Store)
-			erase(t, w)
+			w.Erase(t)
 		}
-		if rows := countRows(t, d, "memories"); rows != "6" {
+		if rows := d.Count(t, "memories"); rows != "6" {
 			t.Errorf("%s memories", rows)
 		}
 		for _, table := range []string{"embedding_queue", "minhash_bands", "vectors"} {
-			rows := countRows(t, d, table+" WHERE memory NOT IN (SELECT row_id FROM memories)")
-			if rows != "0" || table != "embedding_queue" && countRows(t, d, table) == "0" {
+			rows := d.Count(t, table+" WHERE memory NOT IN (SELECT row_id FROM memories)")
+			if rows != "0" || table != "embedding_queue" && d.Count(t, table) == "0" {
 				t.Errorf("%s has %s rows of erased memories, or none at all", table, rows)
 			}
 		}
-		if rows := countRows(t, d, "atlases WHERE workspace IS NULL"); rows != "0" {
+		if rows := d.Count(t, "atlases WHERE workspace IS NULL"); rows != "0" {
 			t.Errorf("%s deleted atlases are left", rows)
 		}
 	})
@@ -240,24 +233,24 @@ func TestDeletedAtlasIsHiddenAtOnce(t *testing.T) {
 
 func TestNameAndInboxOfDeletedAtlasAreFreeAtOnce(t *testing.T) {
 	t.Parallel()
-	eachEngine(t, conformance.Options{Plan: smallPlan}, func(t *testing.T, w *conformance.World) {
+	conformance.Each(t, conformance.Options{Plan: smallPlan}, func(t *testing.T, w *conformance.World) {
 		in := loci.CreateMemory{Content: "the tide", WorkspaceID: w.Team}
-		first := mustCall(t, w, conformance.CallerOwner, service.MemoryCreate, in).Memory
+		first := conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryCreate, in).Memory
 		second := loci.CreateAtlas{Name: "Ships", WorkspaceID: w.Team, Keywords: loci.Keywords{"bark"}}
-		ships := mustCall(t, w, conformance.CallerOwner, service.AtlasCreate, second).Atlas.ID
-		mustFail(t, w, conformance.CallerOwner, service.AtlasCreate, second, loci.CodeQuotaExceeded)
+		ships := conformance.MustCall(t, w, conformance.CallerOwner, service.AtlasCreate, second).Atlas.ID
+		conformance.MustFail(t, w, conformance.CallerOwner, service.AtlasCreate, second, loci.CodeQuotaExceeded)
 		deleteAtlas(t, w, first.AtlasID)
 		deleteAtlas(t, w, ships)
-		mustCall(t, w, conformance.CallerOwner, service.AtlasCreate, second)
-		routed := mustCall(t, w, conformance.CallerOwner, service.MemoryCreate,
+		conformance.MustCall(t, w, conformance.CallerOwner, service.AtlasCreate, second)
+		routed := conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryCreate,
 			loci.CreateMemory{Content: "a bark", WorkspaceID: w.Team}).Memory
-		again := mustCall(t, w, conformance.CallerOwner, service.MemoryCreate, in)
+		again := conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryCreate, in)
 		if again.Memory.AtlasID == first.AtlasID || again.Memory.DuplicateOf != "" || routed.AtlasID == ships ||
 			routed.AtlasID == again.Memory.AtlasID {
 			t.Errorf("%+v", again)
 		}
-		erase(t, w)
-		if m := mustGet(t, w, again.Memory.ID); m.AtlasID != again.Memory.AtlasID {
+		w.Erase(t)
+		if m := w.Get(t, again.Memory.ID); m.AtlasID != again.Memory.AtlasID {
 			t.Errorf("%+v", m)
 		}
 		storetest.CheckHealthy(t, w.Store)
@@ -270,7 +263,7 @@ func TestStoredResponsesEndWithTheAtlas(t *testing.T) {
 		w := conformance.New(t, d.Open, conformance.Options{})
 		kept, atlas := w.Atlas(t, "Kept"), w.Atlas(t, "Wreck")
 		call := func(key string, atlas loci.ID) (bool, error) {
-			_, replayed, err := callWithKey(t, w, conformance.CallerOwner, key, service.MemoryCreate,
+			_, replayed, err := conformance.CallWithKey(t, w, conformance.CallerOwner, key, service.MemoryCreate,
 				loci.CreateMemory{Content: loci.Content("tide of " + key), AtlasID: atlas})
 			return replayed, err
 		}
@@ -279,7 +272,7 @@ func TestStoredResponsesEndWithTheAtlas(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if _, _, err := callWithKey(t, w, conformance.CallerOwner, "find", service.MemorySearch,
+		if _, _, err := conformance.CallWithKey(t, w, conformance.CallerOwner, "find", service.MemorySearch,
 			loci.SearchMemories{Query: "tide"}); err != nil {
 			t.Fatal(err)
 		}
@@ -291,15 +284,15 @@ func TestStoredResponsesEndWithTheAtlas(t *testing.T) {
 			if _, err := call("wreck", atlas); !loci.Is(err, loci.CodeNotFound) {
 				t.Errorf("a response of the deleted atlas: %v", err)
 			}
-			found, replayed, err := callWithKey(t, w, conformance.CallerOwner, "find", service.MemorySearch,
+			found, replayed, err := conformance.CallWithKey(t, w, conformance.CallerOwner, "find", service.MemorySearch,
 				loci.SearchMemories{Query: "tide"})
 			if err != nil || replayed != (d.Query(t, `SELECT id FROM atlases WHERE workspace IS NULL`) == nil) ||
 				len(found.Memories) != 1 {
 				t.Errorf("a stored search: %v %v, %d memories", replayed, err, len(found.Memories))
 			}
-			erase(t, w)
+			w.Erase(t)
 		}
-		if rows := countRows(t, d, "idempotency_keys"); rows != "2" {
+		if rows := d.Count(t, "idempotency_keys"); rows != "2" {
 			t.Errorf("%s responses are left", rows)
 		}
 	})
@@ -307,14 +300,14 @@ func TestStoredResponsesEndWithTheAtlas(t *testing.T) {
 
 func TestMemoriesOfOtherAtlasesLoseTheirLinks(t *testing.T) {
 	t.Parallel()
-	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+	conformance.Each(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
 		kept, atlas := w.Atlas(t, "Kept"), w.Atlas(t, "Wreck")
 		supersede := func(id, by loci.ID) {
-			mustCall(t, w, conformance.CallerOwner, service.MemorySupersede,
+			conformance.MustCall(t, w, conformance.CallerOwner, service.MemorySupersede,
 				loci.SupersedeMemory{MemoryID: id, ReplacementMemoryID: by})
 		}
 		create := func(atlas loci.ID, content string) loci.ID {
-			return mustCreate(t, w, conformance.CallerOwner, atlas, content)
+			return w.Memory(t, atlas, content)
 		}
 		first, second, third := create(kept, "ebb"), create(kept, "flood"), create(kept, "slack water")
 		inside, replaced := create(atlas, "spring tide"), create(atlas, "neap tide")
@@ -322,51 +315,53 @@ func TestMemoriesOfOtherAtlasesLoseTheirLinks(t *testing.T) {
 		supersede(second, inside)
 		supersede(replaced, third)
 		deleteAtlas(t, w, atlas)
-		mustCall(t, w, conformance.CallerOwner, service.MemoryRestore, loci.RestoreMemory{MemoryID: first})
+		conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryRestore, loci.RestoreMemory{MemoryID: first})
 		supersede(first, third) // which the jobs must not undo
 		storetest.CheckHealthy(t, w.Store)
-		erase(t, w)
+		w.Erase(t)
 		storetest.CheckHealthy(t, w.Store)
-		if m := mustGet(t, w, first); m.SupersededBy != third {
+		if m := w.Get(t, first); m.SupersededBy != third {
 			t.Errorf("superseded by %q", m.SupersededBy)
 		}
-		if m := mustGet(t, w, second); m.SupersededBy != "" {
+		if m := w.Get(t, second); m.SupersededBy != "" {
 			t.Errorf("superseded by %q", m.SupersededBy)
 		}
-		if m := mustGet(t, w, third); !slices.Equal(m.Supersedes, []loci.ID{first}) {
+		if m := w.Get(t, third); !slices.Equal(m.Supersedes, []loci.ID{first}) {
 			t.Errorf("supersedes %v", m.Supersedes)
 		}
-		mustCall(t, w, conformance.CallerOwner, service.MemoryRestore, loci.RestoreMemory{MemoryID: second})
+		conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryRestore, loci.RestoreMemory{MemoryID: second})
 	})
 }
 
 func TestDeletionsAreAllowedInArchivedContainers(t *testing.T) {
 	t.Parallel()
-	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+	conformance.Each(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
 		atlas, other := w.Atlas(t, "Wreck"), w.Atlas(t, "Other")
 		fillAtlas(t, w, atlas, 4)
-		mustCall(t, w, conformance.CallerAdmin, service.AtlasArchive, loci.ArchiveAtlas{AtlasID: atlas})
-		mustCall(t, w, conformance.CallerOwner, service.WorkspaceArchive, loci.ArchiveWorkspace{WorkspaceID: w.Team})
+		conformance.MustCall(t, w, conformance.CallerAdmin, service.AtlasArchive, loci.ArchiveAtlas{AtlasID: atlas})
+		conformance.MustCall(t, w, conformance.CallerOwner, service.WorkspaceArchive,
+			loci.ArchiveWorkspace{WorkspaceID: w.Team})
 		if n := dryRun(t, w, atlas); n != 4 {
 			t.Errorf("%d memories", n)
 		}
 		deleteAtlas(t, w, atlas)
 		in := loci.DeleteWorkspace{WorkspaceID: w.Team}
-		mustFail(t, w, conformance.CallerOwner, service.WorkspaceDelete, in, loci.CodeWorkspaceNotEmpty)
+		conformance.MustFail(t, w, conformance.CallerOwner, service.WorkspaceDelete, in, loci.CodeWorkspaceNotEmpty)
 		deleteAtlas(t, w, other)
 		in.DryRun = true
-		d := mustCall(t, w, conformance.CallerOwner, service.WorkspaceDelete, in)
+		d := conformance.MustCall(t, w, conformance.CallerOwner, service.WorkspaceDelete, in)
 		if !d.DryRun || *d.Memories != 0 || *d.Attachments != 0 {
 			t.Errorf("%+v", d)
 		}
 		in.DryRun = false
-		mustFail(t, w, conformance.CallerAdmin, service.WorkspaceDelete, in, loci.CodeForbidden)
-		mustCall(t, w, conformance.CallerOwner, service.WorkspaceDelete, in)
+		conformance.MustFail(t, w, conformance.CallerAdmin, service.WorkspaceDelete, in, loci.CodeForbidden)
+		conformance.MustCall(t, w, conformance.CallerOwner, service.WorkspaceDelete, in)
 		for _, caller := range []conformance.Caller{conformance.CallerOwner, conformance.CallerMember} {
-			mustFail(t, w, caller, service.WorkspaceGet, loci.GetWorkspace{WorkspaceID: w.Team}, loci.CodeNotFound)
+			conformance.MustFail(t, w, caller, service.WorkspaceGet, loci.GetWorkspace{WorkspaceID: w.Team},
+				loci.CodeNotFound)
 		}
 		storetest.CheckHealthy(t, w.Store)
-		erase(t, w)
+		w.Erase(t)
 		storetest.CheckHealthy(t, w.Store)
 	})
 }
@@ -400,8 +395,8 @@ func TestDeletionHoldsOnEveryServer(t *testing.T) {
 			t.Errorf("read on the other server: %v", err)
 		}
 		other.Jobs().Start(t.Context())
-		waittest.Until(t, func() bool { return countRows(t, d, "jobs") == "0" })
-		if n := countRows(t, d, "memories"); n != "0" {
+		waittest.Until(t, func() bool { return d.Count(t, "jobs") == "0" })
+		if n := d.Count(t, "memories"); n != "0" {
 			t.Errorf("%s memories are left", n)
 		}
 		storetest.CheckHealthy(t, w.Store)

@@ -25,7 +25,7 @@ func prose(from, n int) string {
 // similarMemories lists the similar memories of a memory.
 func similarMemories(t *testing.T, w *conformance.World, actor conformance.Caller, id loci.ID) []loci.Similarity {
 	t.Helper()
-	out := mustCall(t, w, actor, service.MemorySimilar, loci.SimilarMemories{MemoryID: id})
+	out := conformance.MustCall(t, w, actor, service.MemorySimilar, loci.SimilarMemories{MemoryID: id})
 	if out.Similar == nil {
 		t.Error("no list")
 	}
@@ -40,7 +40,7 @@ func similarMemories(t *testing.T, w *conformance.World, actor conformance.Calle
 
 func TestOnlyActiveMemoriesOfAtlasAreDuplicates(t *testing.T) {
 	t.Parallel()
-	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+	conformance.Each(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
 		targets, other := w.Atlas(t, "Shelf"), w.Atlas(t, "Other")
 		in := loci.CreateMemory{Content: "the same", AtlasID: targets}
 		first := create(t, w, in).Memory.ID
@@ -53,11 +53,11 @@ func TestOnlyActiveMemoriesOfAtlasAreDuplicates(t *testing.T) {
 			return m.ID
 		}
 		second := duplicate("beside the first", string(first), in)
-		mustCall(t, w, conformance.CallerOwner, service.MemoryArchive, loci.ArchiveMemory{MemoryID: first})
+		conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryArchive, loci.ArchiveMemory{MemoryID: first})
 		third := duplicate("beside the second", string(second), in)
-		mustCall(t, w, conformance.CallerOwner, service.MemorySupersede,
+		conformance.MustCall(t, w, conformance.CallerOwner, service.MemorySupersede,
 			loci.SupersedeMemory{MemoryID: second, ReplacementMemoryID: third})
-		mustCall(t, w, conformance.CallerOwner, service.MemoryUpdate,
+		conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryUpdate,
 			loci.UpdateMemory{MemoryID: third, Content: ptr(loci.Content("changed"))})
 		back := in
 		back.OnDuplicate = loci.OnDuplicateReturn
@@ -66,7 +66,7 @@ func TestOnlyActiveMemoriesOfAtlasAreDuplicates(t *testing.T) {
 			slices.Contains([]loci.ID{first, second, third}, fourth.Memory.ID) {
 			t.Errorf("what is put away or changed is returned: %+v", fourth)
 		}
-		mustCall(t, w, conformance.CallerOwner, service.MemoryUpdate,
+		conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryUpdate,
 			loci.UpdateMemory{MemoryID: third, Content: ptr(loci.Content("the same"))})
 		duplicate("changed back", string(third), in)
 		sourced := in
@@ -83,19 +83,19 @@ func TestOnlyActiveMemoriesOfAtlasAreDuplicates(t *testing.T) {
 
 func TestSimilarMemoriesAreActiveAndOfSameWorkspace(t *testing.T) {
 	t.Parallel()
-	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+	conformance.Each(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
 		targets, other := w.Atlas(t, "Shelf"), w.Atlas(t, "Other")
 		team, text := w.NewTeam(t, w.Ann), prose(0, 400)
-		id := mustCreate(t, w, conformance.CallerOwner, targets, text)
+		id := w.Memory(t, targets, text)
 		equal, marked := mustCreate(t, w, conformance.CallerMember, other, text),
-			mustCreate(t, w, conformance.CallerOwner, targets, "# "+strings.ToUpper(text)+"!")
+			w.Memory(t, targets, "# "+strings.ToUpper(text)+"!")
 		near := mustCreate(t, w, conformance.CallerAdmin, other, text+" and two more")
-		mustCreate(t, w, conformance.CallerOwner, targets, prose(5000, 400))
-		private := mustCall(t, w, conformance.CallerOwner, service.MemoryCreate,
+		w.Memory(t, targets, prose(5000, 400))
+		private := conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryCreate,
 			loci.CreateMemory{Content: loci.Content(text)}).Memory
-		elsewhere := mustCall(t, w, conformance.CallerOwner, service.MemoryCreate,
+		elsewhere := conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryCreate,
 			loci.CreateMemory{Content: loci.Content(text), WorkspaceID: team}).Memory
-		eves := mustCall(t, w, conformance.CallerStranger, service.MemoryCreate,
+		eves := conformance.MustCall(t, w, conformance.CallerStranger, service.MemoryCreate,
 			loci.CreateMemory{Content: loci.Content(text)}).Memory
 		for _, m := range []loci.NewMemory{private, elsewhere, eves} {
 			if len(m.Similar) != 0 || m.DuplicateOf != "" {
@@ -113,7 +113,7 @@ func TestSimilarMemoriesAreActiveAndOfSameWorkspace(t *testing.T) {
 			got[2].Score == 1 {
 			t.Errorf("similar are %+v", got)
 		}
-		if some := mustCall(t, w, conformance.CallerMember, service.MemorySimilar,
+		if some := conformance.MustCall(t, w, conformance.CallerMember, service.MemorySimilar,
 			loci.SimilarMemories{MemoryID: id, Limit: 1}).Similar; len(some) != 1 || some[0] != got[0] {
 			t.Errorf("the best is %+v", some)
 		}
@@ -122,10 +122,11 @@ func TestSimilarMemoriesAreActiveAndOfSameWorkspace(t *testing.T) {
 			slices.Contains(ids(made.Similar), id) {
 			t.Errorf("a new one is a duplicate of %s and similar to %+v", made.DuplicateOf, made.Similar)
 		} else {
-			mustCall(t, w, conformance.CallerOwner, service.MemoryDelete, loci.DeleteMemory{MemoryID: made.ID})
+			conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryDelete,
+				loci.DeleteMemory{MemoryID: made.ID})
 		}
-		mustCall(t, w, conformance.CallerOwner, service.MemoryArchive, loci.ArchiveMemory{MemoryID: equal})
-		mustCall(t, w, conformance.CallerOwner, service.MemorySupersede,
+		conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryArchive, loci.ArchiveMemory{MemoryID: equal})
+		conformance.MustCall(t, w, conformance.CallerOwner, service.MemorySupersede,
 			loci.SupersedeMemory{MemoryID: marked, ReplacementMemoryID: id})
 		if got := similarMemories(t, w, conformance.CallerMember, id); len(got) != 1 || got[0].ID != near {
 			t.Errorf("beside what is put away similar are %+v", got)
@@ -134,17 +135,17 @@ func TestSimilarMemoriesAreActiveAndOfSameWorkspace(t *testing.T) {
 			!slices.Contains(got, id) || !slices.Contains(got, near) {
 			t.Errorf("to what is archived similar are %v", got)
 		}
-		mustCall(t, w, conformance.CallerOwner, service.MemoryRestore, loci.RestoreMemory{MemoryID: equal})
+		conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryRestore, loci.RestoreMemory{MemoryID: equal})
 		if got := ids(similarMemories(t, w, conformance.CallerMember, id)); !slices.Equal(got, []loci.ID{equal, near}) {
 			t.Errorf("after it is restored similar are %v", got)
 		}
-		mustCall(t, w, conformance.CallerOwner, service.MemoryUpdate,
+		conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryUpdate,
 			loci.UpdateMemory{MemoryID: equal, Content: ptr(loci.Content(prose(9000, 400)))})
-		mustCall(t, w, conformance.CallerOwner, service.MemoryDelete, loci.DeleteMemory{MemoryID: near})
+		conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryDelete, loci.DeleteMemory{MemoryID: near})
 		if got := similarMemories(t, w, conformance.CallerMember, id); len(got) != 0 {
 			t.Errorf("after changes similar are %+v", got)
 		}
-		mustCall(t, w, conformance.CallerOwner, service.MemoryRevert,
+		conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryRevert,
 			loci.RevertMemory{MemoryID: equal, Version: 1})
 		if got := ids(similarMemories(t, w, conformance.CallerMember, id)); !slices.Equal(got, []loci.ID{equal}) {
 			t.Errorf("after a revert similar are %v", got)
@@ -154,7 +155,7 @@ func TestSimilarMemoriesAreActiveAndOfSameWorkspace(t *testing.T) {
 
 func TestCreateFromSourceAddsVersionWhenTextDiffers(t *testing.T) {
 	t.Parallel()
-	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+	conformance.Each(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
 		targets, other := w.Atlas(t, "Shelf"), w.Atlas(t, "Other")
 		in := loci.CreateMemory{Content: "# First\nof it", AtlasID: targets,
 			OnDuplicate: loci.OnDuplicateVersion,
@@ -183,15 +184,15 @@ func TestCreateFromSourceAddsVersionWhenTextDiffers(t *testing.T) {
 			len(m.Tags) != 0 {
 			t.Errorf("with other fields: %+v", m)
 		}
-		versions := mustCall(t, w, conformance.CallerMember, service.MemoryVersions,
+		versions := conformance.MustCall(t, w, conformance.CallerMember, service.MemoryVersions,
 			loci.ListVersions{MemoryID: id}).Versions
 		if len(versions) != 3 || versions[2].Content != "# First\nof it" || versions[1].Title != "Second" {
 			t.Errorf("%+v", versions)
 		}
 		// A member may not change another member's import, and must not duplicate it.
-		mustFail(t, w, conformance.CallerMember, service.MemoryCreate, in, loci.CodeForbidden)
-		mustFail(t, w, conformance.CallerStranger, service.MemoryCreate, in, loci.CodeNotFound)
-		if m := mustCall(t, w, conformance.CallerAdmin, service.MemoryCreate, in).Memory; m.ID != id ||
+		conformance.MustFail(t, w, conformance.CallerMember, service.MemoryCreate, in, loci.CodeForbidden)
+		conformance.MustFail(t, w, conformance.CallerStranger, service.MemoryCreate, in, loci.CodeNotFound)
+		if m := conformance.MustCall(t, w, conformance.CallerAdmin, service.MemoryCreate, in).Memory; m.ID != id ||
 			m.Version != 3 || m.CreatedBy != w.Ann.ID {
 			t.Errorf("by an admin: %+v", m)
 		}
@@ -214,7 +215,7 @@ func TestCreateFromSourceAddsVersionWhenTextDiffers(t *testing.T) {
 				t.Errorf("%s: %+v", why, out)
 			}
 		}
-		mustCall(t, w, conformance.CallerOwner, service.MemoryArchive, loci.ArchiveMemory{MemoryID: id})
+		conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryArchive, loci.ArchiveMemory{MemoryID: id})
 		if out := create(t, w, in); !out.Created() || out.Memory.ID == id {
 			t.Errorf("beside an archived one: %+v", out)
 		}
@@ -224,14 +225,14 @@ func TestCreateFromSourceAddsVersionWhenTextDiffers(t *testing.T) {
 
 func TestUnreadableTextHasNoVector(t *testing.T) {
 	t.Parallel()
-	eachEngine(t, conformance.Options{Embedder: &storetest.FakeEmbedder{Name: "words"}},
+	conformance.Each(t, conformance.Options{Embedder: &storetest.FakeEmbedder{Name: "words"}},
 		func(t *testing.T, w *conformance.World) {
 			targets := w.Atlas(t, "Shelf")
-			id := mustCreate(t, w, conformance.CallerOwner, targets, "the tide turns at noon and fog lies over it")
-			other := mustCreate(t, w, conformance.CallerOwner, targets, "fog lies over noon and it turns the tide at")
-			strange := mustCreate(t, w, conformance.CallerOwner, targets,
+			id := w.Memory(t, targets, "the tide turns at noon and fog lies over it")
+			other := w.Memory(t, targets, "fog lies over noon and it turns the tide at")
+			strange := w.Memory(t, targets,
 				"at ?x? tide ?y? the it turns ?z? noon over and lies fog")
-			mustCreate(t, w, conformance.CallerOwner, targets,
+			w.Memory(t, targets,
 				"?x? ?y? ?z? the tide turns at noon and fog lies over it today")
 			w.WaitForEmbeddings(t)
 			if got := similarMemories(t, w, conformance.CallerOwner, id); len(got) != 1 || got[0].ID != other ||

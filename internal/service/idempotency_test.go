@@ -12,49 +12,42 @@ import (
 	"github.com/loci-memory/loci/internal/service"
 )
 
-// callWithKey calls with an Idempotency-Key, and reports whether the response is a stored one.
-func callWithKey[In, Out any](t *testing.T, w *conformance.World, actor conformance.Caller, key string,
-	o op.TypedOp[In, Out], in In) (Out, bool, error) {
-	c := w.Call(actor)
-	c.IdempotencyKey = key
-	out, err := op.Do(t.Context(), w.Host, c, o, in)
-	return out, c.Replayed, err
-}
-
 func TestRepeatedCallReturnsStoredResponse(t *testing.T) {
 	t.Parallel()
-	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+	conformance.Each(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
 		in := loci.CreateMemory{Content: "the tide", AtlasID: w.Atlas(t, "Shelf")}
-		first, replayed, err := callWithKey(t, w, conformance.CallerOwner, "a", service.MemoryCreate, in)
+		first, replayed, err := conformance.CallWithKey(t, w, conformance.CallerOwner, "a", service.MemoryCreate, in)
 		if err != nil || replayed {
 			t.Fatal(replayed, err)
 		}
 		for range 2 {
-			second, replayed, err := callWithKey(t, w, conformance.CallerOwner, "a", service.MemoryCreate, in)
+			second, replayed, err := conformance.CallWithKey(t, w, conformance.CallerOwner, "a", service.MemoryCreate,
+				in)
 			if err != nil || !replayed || second.Memory.ID != first.Memory.ID ||
 				second.Memory.CreatedAt != first.Memory.CreatedAt || second.Memory.DuplicateOf != "" {
 				t.Errorf("%v %v %+v", replayed, err, second)
 			}
 		}
-		if other, replayed, err := callWithKey(t, w, conformance.CallerOwner, "b", service.MemoryCreate,
+		if other, replayed, err := conformance.CallWithKey(t, w, conformance.CallerOwner, "b", service.MemoryCreate,
 			in); err != nil || replayed || other.Memory.ID == first.Memory.ID {
 			t.Errorf("another key: %v %v", replayed, err)
 		}
-		if other, replayed, err := callWithKey(t, w, conformance.CallerAdmin, "a", service.MemoryCreate,
+		if other, replayed, err := conformance.CallWithKey(t, w, conformance.CallerAdmin, "a", service.MemoryCreate,
 			in); err != nil || replayed || other.Memory.ID == first.Memory.ID {
 			t.Errorf("another credential: %v %v", replayed, err)
 		}
 		in.Content = "the tides"
-		if _, _, err := callWithKey(t, w, conformance.CallerOwner, "a", service.MemoryCreate, in); !loci.Is(err,
+		if _, _, err := conformance.CallWithKey(t, w, conformance.CallerOwner, "a", service.MemoryCreate,
+			in); !loci.Is(err,
 			loci.CodeIdempotencyConflict) {
 			t.Errorf("another body: %v", err)
 		}
-		if _, _, err := callWithKey(t, w, conformance.CallerOwner, "a", service.WorkspaceCreate,
+		if _, _, err := conformance.CallWithKey(t, w, conformance.CallerOwner, "a", service.WorkspaceCreate,
 			loci.CreateWorkspace{Name: "x"}); !loci.Is(err, loci.CodeIdempotencyConflict) {
 			t.Errorf("another operation: %v", err)
 		}
 		w.Clock.Advance(24*time.Hour + time.Second)
-		if later, replayed, err := callWithKey(t, w, conformance.CallerOwner, "a", service.MemoryCreate,
+		if later, replayed, err := conformance.CallWithKey(t, w, conformance.CallerOwner, "a", service.MemoryCreate,
 			in); err != nil || replayed || later.Memory.ID == first.Memory.ID {
 			t.Errorf("a day later: %v %v", replayed, err)
 		}
@@ -63,14 +56,15 @@ func TestRepeatedCallReturnsStoredResponse(t *testing.T) {
 
 func TestFailureIsNotReplayed(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, conformance.Options{})
+	w := conformance.New(t, conformance.OpenSQLite, conformance.Options{})
 	in := loci.CreateMemory{Content: "x", AtlasID: loci.NewID(time.Now())}
-	if _, _, err := callWithKey(t, w, conformance.CallerOwner, "a", service.MemoryCreate, in); !loci.Is(err,
+	if _, _, err := conformance.CallWithKey(t, w, conformance.CallerOwner, "a", service.MemoryCreate, in); !loci.Is(err,
 		loci.CodeNotFound) {
 		t.Fatal(err)
 	}
 	in.AtlasID = w.Atlas(t, "Shelf")
-	if _, replayed, err := callWithKey(t, w, conformance.CallerOwner, "a", service.MemoryCreate, in); err != nil ||
+	if _, replayed, err := conformance.CallWithKey(t, w, conformance.CallerOwner, "a", service.MemoryCreate,
+		in); err != nil ||
 		replayed {
 		t.Error(replayed, err)
 	}
@@ -78,13 +72,13 @@ func TestFailureIsNotReplayed(t *testing.T) {
 
 func TestParallelRepeatedCallsCreateOnce(t *testing.T) {
 	t.Parallel()
-	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+	conformance.Each(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
 		in := loci.CreateMemory{Content: "the tide", AtlasID: w.Atlas(t, "Shelf")}
 		ids := make([]string, 12)
 		var all sync.WaitGroup
 		for i := range ids {
 			all.Go(func() {
-				out, _, err := callWithKey(t, w, conformance.CallerOwner, "a", service.MemoryCreate, in)
+				out, _, err := conformance.CallWithKey(t, w, conformance.CallerOwner, "a", service.MemoryCreate, in)
 				if err != nil {
 					t.Error(err)
 				}
@@ -97,7 +91,7 @@ func TestParallelRepeatedCallsCreateOnce(t *testing.T) {
 				t.Errorf("%s and %s", id, ids[0])
 			}
 		}
-		if n := len(mustCall(t, w, conformance.CallerOwner, service.MemoryList,
+		if n := len(conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryList,
 			loci.ListMemories{MemoryFilter: loci.MemoryFilter{AtlasID: in.AtlasID}}).Memories); n != 1 {
 			t.Errorf("%d memories", n)
 		}
@@ -107,7 +101,7 @@ func TestParallelRepeatedCallsCreateOnce(t *testing.T) {
 // A stored response has the stored status, too.
 func TestStoredResponseOfDuplicateReportsNoCreation(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, conformance.Options{})
+	w := conformance.New(t, conformance.OpenSQLite, conformance.Options{})
 	in := loci.CreateMemory{Content: "the tide", AtlasID: w.Atlas(t, "Shelf"),
 		OnDuplicate: loci.OnDuplicateReturn}
 	for i, want := range []bool{true, false, false} {
@@ -125,12 +119,12 @@ func TestStoredResponseOfDuplicateReportsNoCreation(t *testing.T) {
 // A replayed search keeps the texts that it found.
 func TestReplayedSearchHidesDeletedMemories(t *testing.T) {
 	t.Parallel()
-	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+	conformance.Each(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
 		mine := w.Memory(t, w.Atlas(t, "Shelf"), "the tide at noon")
 		in := loci.SearchMemories{Query: "tide", Mode: loci.ModeKeyword}
 		find := func(actor conformance.Caller, replayed bool, want int) {
 			t.Helper()
-			out, again, err := callWithKey(t, w, actor, "a", service.MemorySearch, in)
+			out, again, err := conformance.CallWithKey(t, w, actor, "a", service.MemorySearch, in)
 			if err != nil || again != replayed || len(out.Memories) != want {
 				t.Errorf("found %d, replayed %v, %v", len(out.Memories), again, err)
 			}
@@ -138,7 +132,7 @@ func TestReplayedSearchHidesDeletedMemories(t *testing.T) {
 		for _, replayed := range []bool{false, true} {
 			find(conformance.CallerOwner, replayed, 1)
 		}
-		mustCall(t, w, conformance.CallerOwner, service.MemoryDelete, loci.DeleteMemory{MemoryID: mine})
+		conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryDelete, loci.DeleteMemory{MemoryID: mine})
 		for _, replayed := range []bool{false, true} { // the first response was deleted with its memory
 			find(conformance.CallerOwner, replayed, 0)
 		}
@@ -147,20 +141,21 @@ func TestReplayedSearchHidesDeletedMemories(t *testing.T) {
 
 func TestStoredResponseHidesRevokedKey(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, conformance.Options{})
+	w := conformance.New(t, conformance.OpenSQLite, conformance.Options{})
 	for by, revoke := range map[string]func(loci.ID){
 		"user": func(id loci.ID) {
-			mustCall(t, w, conformance.CallerOwner, service.KeyRevoke, loci.RevokeKey{KeyID: id})
+			conformance.MustCall(t, w, conformance.CallerOwner, service.KeyRevoke, loci.RevokeKey{KeyID: id})
 		},
 		"operator": func(id loci.ID) { conformance.Must(w.Service.RevokeUserKey(t.Context(), id))(t) },
 	} {
 		in := loci.CreateKey{Name: "laptop"}
-		made, _, err := callWithKey(t, w, conformance.CallerOwner, by, service.KeyCreate, in)
+		made, _, err := conformance.CallWithKey(t, w, conformance.CallerOwner, by, service.KeyCreate, in)
 		if err != nil {
 			t.Fatal(err)
 		}
 		revoke(made.Key.ID)
-		if other, replayed, err := callWithKey(t, w, conformance.CallerOwner, by, service.KeyCreate, in); err != nil ||
+		if other, replayed, err := conformance.CallWithKey(t, w, conformance.CallerOwner, by, service.KeyCreate,
+			in); err != nil ||
 			replayed || other.APIKey == made.APIKey {
 			t.Errorf("revoked by the %s: replayed %v: %v", by, replayed, err)
 		}
@@ -169,7 +164,7 @@ func TestStoredResponseHidesRevokedKey(t *testing.T) {
 
 func TestEveryPostAcceptsIdempotencyKey(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, conformance.Options{})
+	w := conformance.New(t, conformance.OpenSQLite, conformance.Options{})
 	id := w.Invite(t, w.NewTeam(t, w.Fay), w.Fay, w.Ann, loci.RoleMember)
 	w.Memory(t, w.Atlas(t, "Shelf"), "the tide")
 	callTwice(t, w, service.AtlasCreate, loci.CreateAtlas{Name: "One", WorkspaceID: w.Team})
@@ -185,7 +180,7 @@ func TestEveryPostAcceptsIdempotencyKey(t *testing.T) {
 func callTwice[In, Out any](t *testing.T, w *conformance.World, o op.TypedOp[In, Out], in In) {
 	t.Helper()
 	for i := range 2 {
-		if _, replayed, err := callWithKey(t, w, conformance.CallerOwner, o.Name, o, in); err != nil ||
+		if _, replayed, err := conformance.CallWithKey(t, w, conformance.CallerOwner, o.Name, o, in); err != nil ||
 			replayed != (i == 1) {
 			t.Errorf("%s, call %d: replayed %v, %v", o.Name, i, replayed, err)
 		}

@@ -38,7 +38,7 @@ func (s *Service) CreateInvitations(ctx context.Context, actor *identity.Actor,
 
 func (s *Service) createInvitations(ctx context.Context, actor *identity.Actor,
 	in loci.CreateInvitations) (loci.CreatedInvitations, error) {
-	return write(ctx, s, actor, func(tx *store.Tx) (out loci.CreatedInvitations, err error) {
+	return store.Write(ctx, s.Store, actor, func(tx *store.Tx) (out loci.CreatedInvitations, err error) {
 		out.Invitations, out.Skipped = []loci.NewInvitation{}, []loci.SkippedInvitation{}
 		w, err := tx.Workspace(in.WorkspaceID, loci.RoleAdmin, store.ToChange)
 		if err == nil && s.SendMail != nil {
@@ -137,7 +137,7 @@ func invitationKey(i loci.Invitation) store.PageKey { return store.PageKey{At: i
 // of its link replaces a verified address, and verifies it.
 func (s *Service) RespondInvitation(ctx context.Context, actor *identity.Actor,
 	in loci.RespondInvitation) (loci.OneInvitation, error) {
-	return write(ctx, s, actor, func(tx *store.Tx) (out loci.OneInvitation, err error) {
+	return store.Write(ctx, s.Store, actor, func(tx *store.Tx) (out loci.OneInvitation, err error) {
 		i, err := tx.IncomingInvitation(in.InvitationID, tokenHash(in.Token))
 		if err != nil {
 			return out, err
@@ -159,7 +159,7 @@ func tokenHash(t loci.InvitationToken) []byte {
 // RevokeInvitation ends a pending invitation.
 func (s *Service) RevokeInvitation(ctx context.Context, actor *identity.Actor,
 	in loci.RevokeInvitation) (loci.Empty, error) {
-	return write(ctx, s, actor, func(tx *store.Tx) (loci.Empty, error) {
+	return store.Write(ctx, s.Store, actor, func(tx *store.Tx) (loci.Empty, error) {
 		return loci.Empty{}, tx.RevokeInvitation(in.InvitationID)
 	})
 }

@@ -30,8 +30,8 @@ func answerTo(id loci.ID, accept bool) loci.RespondInvitation {
 
 func TestInviteSkipsMembersAndDuplicates(t *testing.T) {
 	t.Parallel()
-	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
-		out := mustCall(t, w, conformance.CallerAdmin, service.InvitationCreate,
+	conformance.Each(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+		out := conformance.MustCall(t, w, conformance.CallerAdmin, service.InvitationCreate,
 			invite(w, "new@example.com", "NEW@example.com", "CID@Example.com", "Eve@Example.com"))
 		if len(out.Invitations) != 2 || out.Invitations[0].Email != "new@example.com" ||
 			out.Invitations[1].Email != "Eve@Example.com" {
@@ -48,14 +48,14 @@ func TestInviteSkipsMembersAndDuplicates(t *testing.T) {
 				t.Errorf("%+v", i)
 			}
 		}
-		before := len(mustCall(t, w, conformance.CallerOwner, service.InvitationList,
+		before := len(conformance.MustCall(t, w, conformance.CallerOwner, service.InvitationList,
 			loci.ListInvitations{WorkspaceID: w.Team}).Invitations)
-		err := mustFail(t, w, conformance.CallerOwner, service.InvitationCreate,
+		err := conformance.MustFail(t, w, conformance.CallerOwner, service.InvitationCreate,
 			invite(w, "good@example.com", "not an address"), loci.CodeInvalidQuery)
 		if !strings.Contains(err.Error(), "emails[1] must") {
 			t.Error(err)
 		}
-		if after := len(mustCall(t, w, conformance.CallerOwner, service.InvitationList,
+		if after := len(conformance.MustCall(t, w, conformance.CallerOwner, service.InvitationList,
 			loci.ListInvitations{WorkspaceID: w.Team}).Invitations); after != before {
 			t.Error("one malformed address does not refuse them all")
 		}
@@ -64,32 +64,33 @@ func TestInviteSkipsMembersAndDuplicates(t *testing.T) {
 
 func TestInvitationIsAnsweredOnce(t *testing.T) {
 	t.Parallel()
-	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
-		id := mustCall(t, w, conformance.CallerOwner, service.InvitationCreate,
+	conformance.Each(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+		id := conformance.MustCall(t, w, conformance.CallerOwner, service.InvitationCreate,
 			invite(w, loci.Email(w.Eve.Email))).Invitations[0].ID
-		mustFail(t, w, conformance.CallerMember, service.InvitationRespond, answerTo(id, true), loci.CodeNotFound)
-		pending := mustCall(t, w, conformance.CallerStranger, service.InvitationPending,
+		conformance.MustFail(t, w, conformance.CallerMember, service.InvitationRespond, answerTo(id, true),
+			loci.CodeNotFound)
+		pending := conformance.MustCall(t, w, conformance.CallerStranger, service.InvitationPending,
 			loci.ListPendingInvitations{}).Invitations
 		if len(pending) != 1 || pending[0].ID != id || pending[0].WorkspaceName != "Crew" {
 			t.Errorf("pending: %+v", pending)
 		}
-		mustFail(t, w, conformance.CallerStranger, service.WorkspaceGet,
+		conformance.MustFail(t, w, conformance.CallerStranger, service.WorkspaceGet,
 			loci.GetWorkspace{WorkspaceID: w.Team},
 			loci.CodeNotFound)
-		if i := mustCall(t, w, conformance.CallerStranger, service.InvitationRespond,
+		if i := conformance.MustCall(t, w, conformance.CallerStranger, service.InvitationRespond,
 			answerTo(id, true)).Invitation; i.Status != loci.InvitationAccepted {
 			t.Errorf("%+v", i)
 		}
-		if got := mustCall(t, w, conformance.CallerStranger, service.WorkspaceGet,
+		if got := conformance.MustCall(t, w, conformance.CallerStranger, service.WorkspaceGet,
 			loci.GetWorkspace{WorkspaceID: w.Team}).Workspace; got.Role != loci.RoleMember ||
 			got.MemberCount != 4 {
 			t.Errorf("%+v", got)
 		}
 		for _, accept := range []bool{true, false} {
-			mustFail(t, w, conformance.CallerStranger, service.InvitationRespond, answerTo(id, accept),
+			conformance.MustFail(t, w, conformance.CallerStranger, service.InvitationRespond, answerTo(id, accept),
 				loci.CodeStateConflict)
 		}
-		if left := mustCall(t, w, conformance.CallerStranger, service.InvitationPending,
+		if left := conformance.MustCall(t, w, conformance.CallerStranger, service.InvitationPending,
 			loci.ListPendingInvitations{}).Invitations; len(left) != 0 {
 			t.Errorf("still pending: %+v", left)
 		}
@@ -98,17 +99,18 @@ func TestInvitationIsAnsweredOnce(t *testing.T) {
 
 func TestDeclinedUserCanBeInvitedAgain(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, conformance.Options{})
+	w := conformance.New(t, conformance.OpenSQLite, conformance.Options{})
 	for range 2 {
-		out := mustCall(t, w, conformance.CallerOwner, service.InvitationCreate, invite(w, loci.Email(w.Eve.Email)))
+		out := conformance.MustCall(t, w, conformance.CallerOwner, service.InvitationCreate, invite(w,
+			loci.Email(w.Eve.Email)))
 		if len(out.Invitations) != 1 {
 			t.Fatalf("%+v", out)
 		}
-		if i := mustCall(t, w, conformance.CallerStranger, service.InvitationRespond,
+		if i := conformance.MustCall(t, w, conformance.CallerStranger, service.InvitationRespond,
 			answerTo(out.Invitations[0].ID, false)).Invitation; i.Status != loci.InvitationDeclined {
 			t.Errorf("%+v", i)
 		}
-		mustFail(t, w, conformance.CallerStranger, service.WorkspaceGet,
+		conformance.MustFail(t, w, conformance.CallerStranger, service.WorkspaceGet,
 			loci.GetWorkspace{WorkspaceID: w.Team},
 			loci.CodeNotFound)
 	}
@@ -116,31 +118,31 @@ func TestDeclinedUserCanBeInvitedAgain(t *testing.T) {
 
 func TestInvitationsExpire(t *testing.T) {
 	t.Parallel()
-	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
-		usual := mustCall(t, w, conformance.CallerOwner, service.InvitationCreate,
+	conformance.Each(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+		usual := conformance.MustCall(t, w, conformance.CallerOwner, service.InvitationCreate,
 			invite(w, loci.Email(w.Eve.Email))).Invitations[0]
 		if d := time.Duration(usual.ExpiresAt-usual.CreatedAt) * time.Microsecond; d != 7*24*time.Hour {
 			t.Errorf("lives %v", d)
 		}
 		short := invite(w, "short@example.com")
 		short.ExpiresInDays = 1
-		mustCall(t, w, conformance.CallerOwner, service.InvitationCreate, short)
+		conformance.MustCall(t, w, conformance.CallerOwner, service.InvitationCreate, short)
 		w.Clock.Advance(7*24*time.Hour - time.Minute)
-		again := mustCall(t, w, conformance.CallerOwner, service.InvitationCreate,
+		again := conformance.MustCall(t, w, conformance.CallerOwner, service.InvitationCreate,
 			invite(w, "short@example.com", loci.Email(w.Eve.Email)))
 		if len(again.Invitations) != 1 || len(again.Skipped) != 1 ||
 			again.Skipped[0].Reason != loci.SkipAlreadyInvited {
 			t.Errorf("after one of them has expired: %+v", again)
 		}
 		w.Clock.Advance(time.Minute)
-		mustFail(t, w, conformance.CallerStranger, service.InvitationRespond, answerTo(usual.ID, true),
+		conformance.MustFail(t, w, conformance.CallerStranger, service.InvitationRespond, answerTo(usual.ID, true),
 			loci.CodeStateConflict)
-		if left := mustCall(t, w, conformance.CallerStranger, service.InvitationPending,
+		if left := conformance.MustCall(t, w, conformance.CallerStranger, service.InvitationPending,
 			loci.ListPendingInvitations{}).Invitations; len(left) != 0 {
 			t.Errorf("pending: %+v", left)
 		}
 		states := map[loci.InvitationStatus]int{}
-		for _, i := range mustCall(t, w, conformance.CallerAdmin, service.InvitationList,
+		for _, i := range conformance.MustCall(t, w, conformance.CallerAdmin, service.InvitationList,
 			loci.ListInvitations{WorkspaceID: w.Team}).Invitations {
 			states[i.Status]++
 		}
@@ -148,7 +150,7 @@ func TestInvitationsExpire(t *testing.T) {
 			states[loci.InvitationAccepted] != 2 {
 			t.Errorf("%v", states)
 		}
-		if out := mustCall(t, w, conformance.CallerOwner, service.InvitationCreate,
+		if out := conformance.MustCall(t, w, conformance.CallerOwner, service.InvitationCreate,
 			invite(w, loci.Email(w.Eve.Email))); len(out.Invitations) != 1 {
 			t.Errorf("after expiry: %+v", out)
 		}
@@ -157,13 +159,13 @@ func TestInvitationsExpire(t *testing.T) {
 
 func TestOnlyOwnerInvitesAdmins(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, conformance.Options{})
+	w := conformance.New(t, conformance.OpenSQLite, conformance.Options{})
 	in := invite(w, loci.Email(w.Eve.Email))
 	in.Role = "admin"
-	mustFail(t, w, conformance.CallerAdmin, service.InvitationCreate, in, loci.CodeForbidden)
-	id := mustCall(t, w, conformance.CallerOwner, service.InvitationCreate, in).Invitations[0].ID
-	mustCall(t, w, conformance.CallerStranger, service.InvitationRespond, answerTo(id, true))
-	if got := mustCall(t, w, conformance.CallerStranger, service.WorkspaceGet,
+	conformance.MustFail(t, w, conformance.CallerAdmin, service.InvitationCreate, in, loci.CodeForbidden)
+	id := conformance.MustCall(t, w, conformance.CallerOwner, service.InvitationCreate, in).Invitations[0].ID
+	conformance.MustCall(t, w, conformance.CallerStranger, service.InvitationRespond, answerTo(id, true))
+	if got := conformance.MustCall(t, w, conformance.CallerStranger, service.WorkspaceGet,
 		loci.GetWorkspace{WorkspaceID: w.Team}).Workspace.Role; got != loci.RoleAdmin {
 		t.Errorf("joined as %s", got)
 	}
@@ -171,10 +173,10 @@ func TestOnlyOwnerInvitesAdmins(t *testing.T) {
 
 func TestPersonalWorkspaceRejectsInvitations(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, conformance.Options{})
-	for _, x := range mustCall(t, w, conformance.CallerStranger, service.WorkspaceList,
+	w := conformance.New(t, conformance.OpenSQLite, conformance.Options{})
+	for _, x := range conformance.MustCall(t, w, conformance.CallerStranger, service.WorkspaceList,
 		loci.ListWorkspaces{}).Workspaces {
 		in := loci.CreateInvitations{WorkspaceID: x.ID, Emails: loci.Emails{"new@example.com"}}
-		mustFail(t, w, conformance.CallerStranger, service.InvitationCreate, in, loci.CodeStateConflict)
+		conformance.MustFail(t, w, conformance.CallerStranger, service.InvitationCreate, in, loci.CodeStateConflict)
 	}
 }

@@ -37,10 +37,10 @@ func tokenHashes(t *testing.T, d storetest.Database) []string {
 
 func TestInvitationIsHiddenFromUnverifiedAddress(t *testing.T) {
 	t.Parallel()
-	eachEngineWithDB(t, func(t *testing.T, w *conformance.World, d storetest.Database) {
+	conformance.EachWithDB(t, func(t *testing.T, w *conformance.World, d storetest.Database) {
 		squatter := registered(t, w, "CEO@corp.example")
 		both := invite(w, "ceo@corp.example", "other@corp.example")
-		made := mustCall(t, w, conformance.CallerOwner, service.InvitationCreate, both).Invitations
+		made := conformance.MustCall(t, w, conformance.CallerOwner, service.InvitationCreate, both).Invitations
 		pending := func() int {
 			out, err := callAs(t, w, squatter, service.InvitationPending, loci.ListPendingInvitations{})
 			if err != nil {
@@ -92,7 +92,7 @@ func TestInvitationIsHiddenFromUnverifiedAddress(t *testing.T) {
 
 func TestInvitationTokenEndsWithItsInvitation(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, conformance.Options{})
+	w := conformance.New(t, conformance.OpenSQLite, conformance.Options{})
 	guest := registered(t, w, "guest@example.com")
 	respond := func(i loci.NewInvitation, accept bool) error {
 		in := answerTo(i.ID, accept)
@@ -100,42 +100,42 @@ func TestInvitationTokenEndsWithItsInvitation(t *testing.T) {
 		_, err := callAs(t, w, guest, service.InvitationRespond, in)
 		return err
 	}
-	old := mustCall(t, w, conformance.CallerOwner, service.InvitationCreate,
+	old := conformance.MustCall(t, w, conformance.CallerOwner, service.InvitationCreate,
 		invite(w, "guest@example.com")).Invitations[0]
 	w.Clock.Advance(7 * 24 * time.Hour)
 	if err := respond(old, true); !loci.Is(err, loci.CodeNotFound) {
 		t.Errorf("the token of an expired invitation: %v", err)
 	}
-	fresh := mustCall(t, w, conformance.CallerOwner, service.InvitationCreate,
+	fresh := conformance.MustCall(t, w, conformance.CallerOwner, service.InvitationCreate,
 		invite(w, "guest@example.com")).Invitations[0]
 	if err := respond(fresh, false); err != nil {
 		t.Errorf("to decline: %v", err)
 	}
 	again := loci.Register{Email: "guest@example.com", Password: password, Invitation: tokenOf(t, fresh)}
-	mustFail(t, w, conformance.CallerNobody, service.AuthRegister, again, loci.CodeNotFound)
+	conformance.MustFail(t, w, conformance.CallerNobody, service.AuthRegister, again, loci.CodeNotFound)
 }
 
 func TestRegistrationAcceptsInvitation(t *testing.T) {
 	t.Parallel()
-	eachEngine(t, conformance.Options{Registration: service.RegistrationInvited},
+	conformance.Each(t, conformance.Options{Registration: service.RegistrationInvited},
 		func(t *testing.T, w *conformance.World) {
 			both := invite(w, "Guest@example.com", "other@example.com")
-			made := mustCall(t, w, conformance.CallerOwner, service.InvitationCreate, both).Invitations
+			made := conformance.MustCall(t, w, conformance.CallerOwner, service.InvitationCreate, both).Invitations
 			in := loci.Register{Email: "guest@example.com", Password: password}
-			mustFail(t, w, conformance.CallerNobody, service.AuthRegister, in, loci.CodeForbidden)
+			conformance.MustFail(t, w, conformance.CallerNobody, service.AuthRegister, in, loci.CodeForbidden)
 			withRef := in
 			withRef.Ref = "a-friend"
-			mustFail(t, w, conformance.CallerNobody, service.AuthRegister, withRef, loci.CodeForbidden)
+			conformance.MustFail(t, w, conformance.CallerNobody, service.AuthRegister, withRef, loci.CodeForbidden)
 			for _, wrong := range []loci.InvitationToken{"guess", tokenOf(t, made[1])} {
 				in.Invitation = wrong
-				mustFail(t, w, conformance.CallerNobody, service.AuthRegister, in, loci.CodeNotFound)
+				conformance.MustFail(t, w, conformance.CallerNobody, service.AuthRegister, in, loci.CodeNotFound)
 			}
 			in.Invitation = tokenOf(t, made[0])
 			guest := conformance.Must(w.Service.Register(t.Context(), &identity.Actor{}, in))(t)
 			if !guest.User.EmailVerified || guest.User.Email != "guest@example.com" {
 				t.Errorf("%+v", guest.User)
 			}
-			mustFail(t, w, conformance.CallerNobody, service.AuthRegister, in, loci.CodeConflict)
+			conformance.MustFail(t, w, conformance.CallerNobody, service.AuthRegister, in, loci.CodeConflict)
 			_, err := callAs(t, w, guest, service.WorkspaceGet, loci.GetWorkspace{WorkspaceID: w.Team})
 			if !loci.Is(err, loci.CodeNotFound) {
 				t.Errorf("registration answers the invitation: %v", err)
@@ -152,17 +152,17 @@ func TestRegistrationAcceptsInvitation(t *testing.T) {
 
 func TestClosedRegistrationRejectsInvitation(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, conformance.Options{Registration: service.RegistrationClosed})
-	made := mustCall(t, w, conformance.CallerOwner, service.InvitationCreate,
+	w := conformance.New(t, conformance.OpenSQLite, conformance.Options{Registration: service.RegistrationClosed})
+	made := conformance.MustCall(t, w, conformance.CallerOwner, service.InvitationCreate,
 		invite(w, "guest@example.com")).Invitations[0]
 	in := loci.Register{Email: "guest@example.com", Password: password, Invitation: tokenOf(t, made)}
-	mustFail(t, w, conformance.CallerNobody, service.AuthRegister, in, loci.CodeForbidden)
+	conformance.MustFail(t, w, conformance.CallerNobody, service.AuthRegister, in, loci.CodeForbidden)
 }
 
 func TestOperatorVerifiesAddresses(t *testing.T) {
 	t.Parallel()
 	w := conformance.NewEmpty(t, conformance.OpenSQLite, conformance.Options{})
-	first := mustCall(t, w, conformance.CallerNobody, service.AuthSetup, setUp(w.Service.NewSetupToken()))
+	first := conformance.MustCall(t, w, conformance.CallerNobody, service.AuthSetup, setUp(w.Service.NewSetupToken()))
 	made := conformance.Must(w.Service.AddUser(t.Context(), "made@example.com", "", ""))(t)
 	if !first.User.EmailVerified || !made.EmailVerified {
 		t.Errorf("%+v, %+v", first.User, made)
@@ -175,21 +175,24 @@ func TestOperatorVerifiesAddresses(t *testing.T) {
 // A stored response holds the links: it is returned for one credential only.
 func TestRepeatedInvitationShowsItsLinkToOneCredential(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, conformance.Options{})
+	w := conformance.New(t, conformance.OpenSQLite, conformance.Options{})
 	in := invite(w, "guest@example.com")
-	first, _, err := callWithKey(t, w, conformance.CallerOwner, "invite", service.InvitationCreate, in)
+	first, _, err := conformance.CallWithKey(t, w, conformance.CallerOwner, "invite", service.InvitationCreate, in)
 	if err != nil {
 		t.Fatal(err)
 	}
-	second, replayed, err := callWithKey(t, w, conformance.CallerOwner, "invite", service.InvitationCreate, in)
+	second, replayed, err := conformance.CallWithKey(t, w, conformance.CallerOwner, "invite", service.InvitationCreate,
+		in)
 	if err != nil || !replayed || tokenOf(t, second.Invitations[0]) != tokenOf(t, first.Invitations[0]) {
 		t.Errorf("replayed %v, %v, %+v", replayed, err, second)
 	}
-	other, replayed, err := callWithKey(t, w, conformance.CallerAdmin, "invite", service.InvitationCreate, in)
+	other, replayed, err := conformance.CallWithKey(t, w, conformance.CallerAdmin, "invite", service.InvitationCreate,
+		in)
 	if err != nil || replayed || len(other.Invitations) != 0 || len(other.Skipped) != 1 {
 		t.Errorf("another admin: replayed %v, %v, %+v", replayed, err, other)
 	}
-	if _, _, err := callWithKey(t, w, conformance.CallerMember, "invite", service.InvitationCreate, in); !loci.Is(err,
+	if _, _, err := conformance.CallWithKey(t, w, conformance.CallerMember, "invite", service.InvitationCreate,
+		in); !loci.Is(err,
 		loci.CodeForbidden) {
 		t.Errorf("a member: %v", err)
 	}
@@ -197,8 +200,8 @@ func TestRepeatedInvitationShowsItsLinkToOneCredential(t *testing.T) {
 
 func TestInvitationPageNeedsTokenOrVerifiedAddress(t *testing.T) {
 	t.Parallel()
-	eachEngineWithDB(t, func(t *testing.T, w *conformance.World, d storetest.Database) {
-		made := mustCall(t, w, conformance.CallerOwner, service.InvitationCreate,
+	conformance.EachWithDB(t, func(t *testing.T, w *conformance.World, d storetest.Database) {
+		made := conformance.MustCall(t, w, conformance.CallerOwner, service.InvitationCreate,
 			invite(w, "ceo@corp.example", loci.Email(w.Eve.Email))).Invitations
 		squatter := registered(t, w, "CEO@corp.example")
 		for _, c := range []struct {
@@ -224,7 +227,7 @@ func TestInvitationPageNeedsTokenOrVerifiedAddress(t *testing.T) {
 		}
 		for _, id := range []loci.ID{"", "x", "\x00"} {
 			_, _, err := w.Service.ViewInvitation(t.Context(), w.Eve.ID, id, tokenOf(t, made[0]))
-			expect(t, fmt.Sprintf("the id %q", id), err, loci.CodeNotFound)
+			conformance.Expect(t, fmt.Sprintf("the id %q", id), err, loci.CodeNotFound)
 		}
 		w.Clock.Advance(8 * 24 * time.Hour)
 		if i, _, err := w.Service.ViewInvitation(t.Context(), "", made[0].ID, tokenOf(t, made[0])); err != nil ||

@@ -13,7 +13,7 @@ import (
 // CreateKey makes an API key of the actor.
 func (s *Service) CreateKey(ctx context.Context, actor *identity.Actor, in loci.CreateKey) (loci.CreatedKey, error) {
 	secret, n := newKey(in.Name)
-	return write(ctx, s, actor, func(tx *store.Tx) (out loci.CreatedKey, err error) {
+	return store.Write(ctx, s.Store, actor, func(tx *store.Tx) (out loci.CreatedKey, err error) {
 		account, err := tx.Account()
 		if err != nil {
 			return out, err
@@ -43,7 +43,7 @@ func (s *Service) ListKeys(ctx context.Context, actor *identity.Actor, in loci.L
 
 // RevokeKey revokes a key of the actor.
 func (s *Service) RevokeKey(ctx context.Context, actor *identity.Actor, in loci.RevokeKey) (loci.Empty, error) {
-	return write(ctx, s, actor, func(tx *store.Tx) (loci.Empty, error) {
+	return store.Write(ctx, s.Store, actor, func(tx *store.Tx) (loci.Empty, error) {
 		account, err := tx.Account()
 		if err != nil {
 			return loci.Empty{}, err

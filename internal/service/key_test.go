@@ -32,7 +32,7 @@ func TestKeyIsShownOnceAndStoredAsHash(t *testing.T) {
 		made.Key.Name != "laptop" {
 		t.Fatalf("%+v %v", made, err)
 	}
-	list := mustCall(t, w, conformance.CallerOwner, service.KeyList, loci.ListKeys{})
+	list := conformance.MustCall(t, w, conformance.CallerOwner, service.KeyList, loci.ListKeys{})
 	if list.Keys[0] != made.Key {
 		t.Errorf("listed %+v, made %+v", list.Keys[0], made.Key)
 	}
@@ -66,8 +66,8 @@ func holds(files []string, s string) bool {
 // TestEndedCredentialMakesNoKey ends a credential after its call was admitted.
 func TestEndedCredentialMakesNoKey(t *testing.T) {
 	t.Parallel()
-	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
-		made := mustCall(t, w, conformance.CallerOwner, service.KeyCreate, loci.CreateKey{})
+	conformance.Each(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+		made := conformance.MustCall(t, w, conformance.CallerOwner, service.KeyCreate, loci.CreateKey{})
 		signed := conformance.Must(w.Service.Register(t.Context(), &identity.Actor{},
 			loci.Register{Email: "ada@example.com", Password: password}))(t)
 		for _, c := range []*op.Call{{Credential: made.APIKey},
@@ -88,8 +88,8 @@ func TestEndedCredentialMakesNoKey(t *testing.T) {
 
 func TestRevokedKeyIsListedAndRejected(t *testing.T) {
 	t.Parallel()
-	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
-		made := mustCall(t, w, conformance.CallerOwner, service.KeyCreate, loci.CreateKey{})
+	conformance.Each(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+		made := conformance.MustCall(t, w, conformance.CallerOwner, service.KeyCreate, loci.CreateKey{})
 		me := func() error {
 			_, err := op.Do(t.Context(), w.Host, &op.Call{Credential: made.APIKey}, service.AccountMe, loci.Empty{})
 			return err
@@ -97,19 +97,20 @@ func TestRevokedKeyIsListedAndRejected(t *testing.T) {
 		if err := me(); err != nil || made.Key.Name == "" {
 			t.Fatal(made, err)
 		}
-		mustFail(t, w, conformance.CallerStranger, service.KeyRevoke, loci.RevokeKey{KeyID: made.Key.ID},
+		conformance.MustFail(t, w, conformance.CallerStranger, service.KeyRevoke, loci.RevokeKey{KeyID: made.Key.ID},
 			loci.CodeNotFound)
-		mustCall(t, w, conformance.CallerOwner, service.KeyRevoke, loci.RevokeKey{KeyID: made.Key.ID})
+		conformance.MustCall(t, w, conformance.CallerOwner, service.KeyRevoke, loci.RevokeKey{KeyID: made.Key.ID})
 		if err := me(); !loci.Is(err, loci.CodeRevoked) {
 			t.Errorf("at once after it was revoked: %v", err)
 		}
-		first := mustCall(t, w, conformance.CallerOwner, service.KeyList, loci.ListKeys{}).Keys[0]
-		mustCall(t, w, conformance.CallerOwner, service.KeyRevoke, loci.RevokeKey{KeyID: made.Key.ID})
-		again := mustCall(t, w, conformance.CallerOwner, service.KeyList, loci.ListKeys{}).Keys[0]
+		first := conformance.MustCall(t, w, conformance.CallerOwner, service.KeyList, loci.ListKeys{}).Keys[0]
+		conformance.MustCall(t, w, conformance.CallerOwner, service.KeyRevoke, loci.RevokeKey{KeyID: made.Key.ID})
+		again := conformance.MustCall(t, w, conformance.CallerOwner, service.KeyList, loci.ListKeys{}).Keys[0]
 		if first.ID != made.Key.ID || first.RevokedAt == 0 || again.RevokedAt != first.RevokedAt {
 			t.Errorf("%+v, then %+v", first, again)
 		}
-		if n := len(mustCall(t, w, conformance.CallerStranger, service.KeyList, loci.ListKeys{}).Keys); n != 1 {
+		if n := len(conformance.MustCall(t, w, conformance.CallerStranger, service.KeyList,
+			loci.ListKeys{}).Keys); n != 1 {
 			t.Errorf("eve sees %d keys", n)
 		}
 	})
@@ -117,7 +118,7 @@ func TestRevokedKeyIsListedAndRejected(t *testing.T) {
 
 func TestOperatorInputIsValidated(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, conformance.Options{})
+	w := conformance.New(t, conformance.OpenSQLite, conformance.Options{})
 	long := strings.Repeat("x", 201)
 	for name, f := range map[string]func() error{
 		"address": func() error { _, err := w.Service.AddUser(t.Context(), "no address", "", ""); return err },
@@ -145,10 +146,10 @@ func TestOperatorInputIsValidated(t *testing.T) {
 
 func TestLiveKeysOfUserAreBounded(t *testing.T) {
 	t.Parallel()
-	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+	conformance.Each(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
 		var made loci.CreatedKey
 		for range accountdb.MaxKeys - 1 { // the owner calls with a key that the operator made
-			made = mustCall(t, w, conformance.CallerOwner, service.KeyCreate, loci.CreateKey{})
+			made = conformance.MustCall(t, w, conformance.CallerOwner, service.KeyCreate, loci.CreateKey{})
 		}
 		c := w.Call(conformance.CallerOwner)
 		c.IdempotencyKey = "one more"
@@ -156,13 +157,14 @@ func TestLiveKeysOfUserAreBounded(t *testing.T) {
 		if !loci.Is(err, loci.CodeStateConflict) || !strings.Contains(err.Error(), "revoke one") {
 			t.Fatal(err)
 		}
-		mustCall(t, w, conformance.CallerStranger, service.KeyCreate, loci.CreateKey{})
+		conformance.MustCall(t, w, conformance.CallerStranger, service.KeyCreate, loci.CreateKey{})
 		conformance.Must(w.Service.AddKey(t.Context(), loci.Email(w.Ann.Email), "from the operator"))(t)
 		for range 2 {
-			mustCall(t, w, conformance.CallerOwner, service.KeyRevoke, loci.RevokeKey{KeyID: made.Key.ID})
-			made.Key.ID = mustCall(t, w, conformance.CallerOwner, service.KeyList, loci.ListKeys{}).Keys[0].ID
+			conformance.MustCall(t, w, conformance.CallerOwner, service.KeyRevoke, loci.RevokeKey{KeyID: made.Key.ID})
+			made.Key.ID = conformance.MustCall(t, w, conformance.CallerOwner, service.KeyList,
+				loci.ListKeys{}).Keys[0].ID
 		}
-		mustCall(t, w, conformance.CallerOwner, service.KeyCreate, loci.CreateKey{})
-		mustFail(t, w, conformance.CallerOwner, service.KeyCreate, loci.CreateKey{}, loci.CodeStateConflict)
+		conformance.MustCall(t, w, conformance.CallerOwner, service.KeyCreate, loci.CreateKey{})
+		conformance.MustFail(t, w, conformance.CallerOwner, service.KeyCreate, loci.CreateKey{}, loci.CodeStateConflict)
 	})
 }

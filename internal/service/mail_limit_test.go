@@ -68,16 +68,17 @@ func TestUnverifiedSenderInvitesNobodyByMail(t *testing.T) {
 		}
 		in := inviteTo(team.Workspace.ID, guests("guest", 3))
 		_, err = callAs(t, w, pat, service.InvitationCreate, in)
-		expect(t, "an invitation", err, loci.CodeForbidden)
+		conformance.Expect(t, "an invitation", err, loci.CodeForbidden)
 		if !strings.Contains(fmt.Sprint(err), "Verify your e-mail address first") {
 			t.Error(err)
 		}
-		mustFail(t, w, conformance.CallerMember, service.InvitationCreate, inviteTo(w.Team, guests("guest", 3)),
+		conformance.MustFail(t, w, conformance.CallerMember, service.InvitationCreate, inviteTo(w.Team, guests("guest",
+			3)),
 			loci.CodeForbidden)
 		if n := count(t, d, `invitations WHERE status = 'pending'`); n != "0" {
 			t.Errorf("%s invitations are stored", n)
 		}
-		expect(t, "the link", verifyBy(t, w, token), "")
+		conformance.Expect(t, "the link", verifyBy(t, w, token), "")
 		if out, err := callAs(t, w, pat, service.InvitationCreate, in); err != nil || len(out.Invitations) != 3 {
 			t.Errorf("a verified sender: %+v, %v", out, err)
 		}
@@ -90,7 +91,7 @@ func TestUnverifiedSenderInvitesNobodyByMail(t *testing.T) {
 
 func TestServerWithoutMailLimitsNoSender(t *testing.T) {
 	t.Parallel()
-	eachEngine(t, conformance.Options{Plan: mailPlan(1)}, func(t *testing.T, w *conformance.World) {
+	conformance.Each(t, conformance.Options{Plan: mailPlan(1)}, func(t *testing.T, w *conformance.World) {
 		pat := registered(t, w, "pat@example.com")
 		team, err := callAs(t, w, pat, service.WorkspaceCreate, loci.CreateWorkspace{Name: "Crew"})
 		if err != nil {
@@ -112,9 +113,10 @@ func TestQueuedMailOfRefusedSenderIsNotSent(t *testing.T) {
 			storetest.Each(t, func(t *testing.T, d storetest.Database) {
 				b := &mailbox{}
 				w := conformance.New(t, d.Open, conformance.Options{SendMail: b.send})
-				made := mustCall(t, w, conformance.CallerAdmin, service.InvitationCreate,
+				made := conformance.MustCall(t, w, conformance.CallerAdmin, service.InvitationCreate,
 					inviteTo(w.Team, guests("refused", 2))).Invitations
-				mustCall(t, w, conformance.CallerOwner, service.InvitationCreate, inviteTo(w.Team, guests("sent", 1)))
+				conformance.MustCall(t, w, conformance.CallerOwner, service.InvitationCreate, inviteTo(w.Team,
+					guests("sent", 1)))
 				d.Exec(t, `UPDATE users SET `+change+` WHERE id = '`+string(w.Bob.ID)+`'`)
 				w.Store.Jobs().Start(context.WithoutCancel(t.Context()))
 				waitForJobs(t, d)
@@ -143,7 +145,7 @@ func TestMailsToOthersHaveDailyBudget(t *testing.T) {
 		call := func(key string, workspace loci.ID, emails loci.Emails, want loci.Code) []loci.NewInvitation {
 			t.Helper()
 			out, err := inviteWith(t, w, key, inviteTo(workspace, emails))
-			expect(t, fmt.Sprint(emails), err, want)
+			conformance.Expect(t, fmt.Sprint(emails), err, want)
 			return out.Invitations
 		}
 		made := call(w.Eve.Key, first, guests("a", 6), "")
@@ -192,10 +194,10 @@ func mustCallWith[In, Out any](t *testing.T, w *conformance.World, p *conformanc
 // A narrowed token learns no figure of the workspaces that it does not reach.
 func TestRefusalOfMailsTellsTokenNoFigures(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, conformance.Options{Plan: mailPlan(7), SendMail: (&mailbox{}).send})
+	w := conformance.New(t, conformance.OpenSQLite, conformance.Options{Plan: mailPlan(7), SendMail: (&mailbox{}).send})
 	in := inviteTo(w.Team, guests("guest", 8))
-	full := mustFail(t, w, conformance.CallerOwner, service.InvitationCreate, in, loci.CodeQuotaExceeded)
-	token := mustFail(t, w, conformance.CallerToken, service.InvitationCreate, in, loci.CodeQuotaExceeded)
+	full := conformance.MustFail(t, w, conformance.CallerOwner, service.InvitationCreate, in, loci.CodeQuotaExceeded)
+	token := conformance.MustFail(t, w, conformance.CallerToken, service.InvitationCreate, in, loci.CodeQuotaExceeded)
 	if !strings.Contains(full.Message, "are left") || strings.Contains(token.Message, "left") {
 		t.Errorf("%q, %q", full.Message, token.Message)
 	}
@@ -204,7 +206,8 @@ func TestRefusalOfMailsTellsTokenNoFigures(t *testing.T) {
 func TestPlansBoundMailsOfDay(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[loci.PlanName]int{loci.PlanFree: 50, loci.PlanPro: 500, loci.PlanSelfHosted: 2000} {
-		w := newWorld(t, conformance.Options{Plan: identity.DefaultPlans[name], SendMail: (&mailbox{}).send})
+		w := conformance.New(t, conformance.OpenSQLite, conformance.Options{Plan: identity.DefaultPlans[name],
+			SendMail: (&mailbox{}).send})
 		toNoon(w)
 		team := w.NewTeam(t, w.Eve)
 		for sent := 0; sent < want; sent += 50 {
@@ -216,7 +219,7 @@ func TestPlansBoundMailsOfDay(t *testing.T) {
 			}
 		}
 		_, err := inviteWith(t, w, w.Eve.Key, inviteTo(w.NewTeam(t, w.Eve), guests("more", 1)))
-		expect(t, string(name), err, loci.CodeQuotaExceeded)
+		conformance.Expect(t, string(name), err, loci.CodeQuotaExceeded)
 	}
 }
 
@@ -225,17 +228,17 @@ func TestPendingInvitationsAreBounded(t *testing.T) {
 	for _, o := range []conformance.Options{{}, {SendMail: (&mailbox{}).send}} {
 		t.Run(fmt.Sprint("mail: ", o.SendMail != nil), func(t *testing.T) {
 			t.Parallel()
-			eachEngine(t, o, func(t *testing.T, w *conformance.World) {
+			conformance.Each(t, o, func(t *testing.T, w *conformance.World) {
 				call := func(emails loci.Emails, want loci.Code) []loci.NewInvitation {
 					t.Helper()
 					out, err := inviteWith(t, w, w.Ann.Key, inviteTo(w.Team, emails))
-					expect(t, fmt.Sprint(len(emails), " invitations"), err, want)
+					conformance.Expect(t, fmt.Sprint(len(emails), " invitations"), err, want)
 					return out.Invitations
 				}
 				made := call(guests("a", 100), "")
 				call(guests("b", 95), "")
 				_, err := inviteWith(t, w, w.Ann.Key, inviteTo(w.Team, guests("c", 6)))
-				if expect(t, "too many", err, loci.CodeStateConflict); !strings.Contains(fmt.Sprint(err),
+				if conformance.Expect(t, "too many", err, loci.CodeStateConflict); !strings.Contains(fmt.Sprint(err),
 					"at most 200 pending invitations. This one has 195, and this call would add 6: revoke some") {
 					t.Error(err)
 				}
@@ -286,7 +289,8 @@ func TestConcurrentInvitationsKeepLimits(t *testing.T) {
 						t.Error(err)
 					}
 				}
-				sent, pending := d.Query(t, `SELECT CAST(mails AS TEXT) FROM mail_usage WHERE user_id = '`+string(w.Eve.ID)+`'`),
+				sent, pending := d.Query(t,
+					`SELECT CAST(mails AS TEXT) FROM mail_usage WHERE user_id = '`+string(w.Eve.ID)+`'`),
 					count(t, d, `invitations WHERE status = 'pending'`)
 				if all := fmt.Sprint(10 * want); won != want || !slices.Equal(sent, []string{all}) || pending != all {
 					t.Errorf("%d calls succeeded, %s mails were counted, %s invitations are pending", won, sent,

@@ -78,13 +78,15 @@ func waitForJobs(t *testing.T, d storetest.Database) {
 
 func verifyBy(t *testing.T, w *conformance.World, token string) error {
 	t.Helper()
-	return try(t, w, conformance.CallerNobody, service.AuthVerify, loci.VerifyAddress{Token: loci.LinkToken(token)})
+	return conformance.Try(t, w, conformance.CallerNobody, service.AuthVerify,
+		loci.VerifyAddress{Token: loci.LinkToken(token)})
 }
 
 func resetBy(t *testing.T, w *conformance.World, token string, p loci.Password) error {
 	t.Helper()
-	return try(t, w, conformance.CallerNobody, service.AuthReset, loci.ResetPassword{Token: loci.LinkToken(token),
-		Password: p})
+	return conformance.Try(t, w, conformance.CallerNobody, service.AuthReset,
+		loci.ResetPassword{Token: loci.LinkToken(token),
+			Password: p})
 }
 
 func TestLinkOfMailVerifiesAddressOnce(t *testing.T) {
@@ -105,8 +107,8 @@ func TestLinkOfMailVerifiesAddressOnce(t *testing.T) {
 		if got := d.Query(t, `SELECT hash FROM tokens ORDER BY hash`); !slices.Equal(got, want) {
 			t.Errorf("the database has %q, want the hashes %q", got, want)
 		}
-		expect(t, "a verification link as a reset link", resetBy(t, w, first, password), loci.CodeNotFound)
-		expect(t, "the first link", verifyBy(t, w, first), "")
+		conformance.Expect(t, "a verification link as a reset link", resetBy(t, w, first, password), loci.CodeNotFound)
+		conformance.Expect(t, "the first link", verifyBy(t, w, first), "")
 		if !verified() {
 			t.Error("the address is not verified")
 		}
@@ -117,11 +119,11 @@ func TestLinkOfMailVerifiesAddressOnce(t *testing.T) {
 			}
 		}
 		_, err := callAs(t, w, pat, service.AccountVerify, loci.Empty{})
-		expect(t, "a mail to a verified address", err, loci.CodeStateConflict)
+		conformance.Expect(t, "a mail to a verified address", err, loci.CodeStateConflict)
 		registered(t, w, "late@example.com")
 		_, late := b.wait(t, "late@example.com", "/verify", 0)
 		w.Clock.Advance(24 * time.Hour)
-		expect(t, "a link after a day", verifyBy(t, w, late), loci.CodeNotFound)
+		conformance.Expect(t, "a link after a day", verifyBy(t, w, late), loci.CodeNotFound)
 		waitForJobs(t, d)
 	})
 }
@@ -139,38 +141,39 @@ func TestResetEndsSignInsAndVerifies(t *testing.T) {
 				service.AccountMe, loci.Empty{})
 		}
 		forgot := func(e loci.Email) {
-			mustCall(t, w, conformance.CallerNobody, service.AuthForgot, loci.ForgotPassword{Email: e})
+			conformance.MustCall(t, w, conformance.CallerNobody, service.AuthForgot, loci.ForgotPassword{Email: e})
 		}
 		forgot("PAT@example.com")
 		_, first := b.wait(t, "pat@example.com", "/reset", 0)
 		forgot("pat@example.com")
 		_, second := b.wait(t, "pat@example.com", "/reset", 1)
-		expect(t, "a reset link as a verification link", verifyBy(t, w, first), loci.CodeNotFound)
-		expect(t, "the first link", resetBy(t, w, first, "battery staple"), "")
+		conformance.Expect(t, "a reset link as a verification link", verifyBy(t, w, first), loci.CodeNotFound)
+		conformance.Expect(t, "the first link", resetBy(t, w, first, "battery staple"), "")
 		for _, dead := range []string{first, second, "unknown"} {
-			expect(t, "a used link", resetBy(t, w, dead, "tr0ub4dor and 3"), loci.CodeNotFound)
+			conformance.Expect(t, "a used link", resetBy(t, w, dead, "tr0ub4dor and 3"), loci.CodeNotFound)
 		}
 		_, err = callAs(t, w, pat, service.AccountMe, loci.Empty{})
-		expect(t, "the browser", err, loci.CodeInvalidKey)
+		conformance.Expect(t, "the browser", err, loci.CodeInvalidKey)
 		_, err = me(stranger.APIKey)
-		expect(t, "a key from before the address was verified", err, loci.CodeRevoked)
+		conformance.Expect(t, "a key from before the address was verified", err, loci.CodeRevoked)
 		login := func(p loci.PasswordAttempt) error {
-			return try(t, w, conformance.CallerNobody, service.AuthLogin, loci.Login{Email: "pat@example.com",
-				Password: p})
+			return conformance.Try(t, w, conformance.CallerNobody, service.AuthLogin,
+				loci.Login{Email: "pat@example.com",
+					Password: p})
 		}
-		expect(t, "the former password", login(password), loci.CodeInvalidKey)
-		expect(t, "the new password", login("battery staple"), "")
+		conformance.Expect(t, "the former password", login(password), loci.CodeInvalidKey)
+		conformance.Expect(t, "the new password", login("battery staple"), "")
 		key := conformance.Must(w.Service.AddKey(t.Context(), "pat@example.com", ""))(t)
 		forgot("pat@example.com")
 		_, third := b.wait(t, "pat@example.com", "/reset", 2)
-		expect(t, "another link", resetBy(t, w, third, "battery staple"), "")
+		conformance.Expect(t, "another link", resetBy(t, w, third, "battery staple"), "")
 		if by, err := me(key.APIKey); err != nil || !by.User.EmailVerified {
 			t.Errorf("by the key of a verified user: %+v, %v", by, err)
 		}
 		forgot("pat@example.com")
 		_, late := b.wait(t, "pat@example.com", "/reset", 3)
 		w.Clock.Advance(time.Hour)
-		expect(t, "a link after an hour", resetBy(t, w, late, password), loci.CodeNotFound)
+		conformance.Expect(t, "a link after an hour", resetBy(t, w, late, password), loci.CodeNotFound)
 		waitForJobs(t, d)
 	})
 }
@@ -180,13 +183,14 @@ func TestPasswordChangeEndsResetLinks(t *testing.T) {
 	t.Parallel()
 	eachMailWorld(t, conformance.Options{}, func(t *testing.T, w *conformance.World, b *mailbox, _ storetest.Database) {
 		pat := registered(t, w, "pat@example.com")
-		mustCall(t, w, conformance.CallerNobody, service.AuthForgot, loci.ForgotPassword{Email: "pat@example.com"})
+		conformance.MustCall(t, w, conformance.CallerNobody, service.AuthForgot,
+			loci.ForgotPassword{Email: "pat@example.com"})
 		_, token := b.wait(t, "pat@example.com", "/reset", 0)
 		if _, err := callAs(t, w, pat, service.AccountPassword, loci.ChangePassword{CurrentPassword: password,
 			NewPassword: "battery staple"}); err != nil {
 			t.Fatal(err)
 		}
-		expect(t, "the link", resetBy(t, w, token, "tr0ub4dor and 3"), loci.CodeNotFound)
+		conformance.Expect(t, "the link", resetBy(t, w, token, "tr0ub4dor and 3"), loci.CodeNotFound)
 	})
 }
 
@@ -230,7 +234,7 @@ func TestForgotIsAlikeForEveryAddress(t *testing.T) {
 				if n == 3 {
 					want = loci.CodeRateLimited
 				}
-				expect(t, string(e), err, want)
+				conformance.Expect(t, string(e), err, want)
 			}
 		}
 		waitForJobs(t, d)
@@ -258,17 +262,17 @@ func TestForgotIsAlikeForEveryAddress(t *testing.T) {
 
 func TestServerWithoutMailMakesNoLinks(t *testing.T) {
 	t.Parallel()
-	eachEngineWithDB(t, func(t *testing.T, w *conformance.World, d storetest.Database) {
+	conformance.EachWithDB(t, func(t *testing.T, w *conformance.World, d storetest.Database) {
 		pat := registered(t, w, "pat@example.com")
-		known := mustFail(t, w, conformance.CallerNobody, service.AuthForgot,
+		known := conformance.MustFail(t, w, conformance.CallerNobody, service.AuthForgot,
 			loci.ForgotPassword{Email: "pat@example.com"}, loci.CodeStateConflict)
-		unknown := mustFail(t, w, conformance.CallerNobody, service.AuthForgot,
+		unknown := conformance.MustFail(t, w, conformance.CallerNobody, service.AuthForgot,
 			loci.ForgotPassword{Email: "nobody@example.com"}, loci.CodeStateConflict)
 		if known.Message != unknown.Message {
 			t.Errorf("%q, %q", known.Message, unknown.Message)
 		}
 		_, err := callAs(t, w, pat, service.AccountVerify, loci.Empty{})
-		expect(t, "a verification mail", err, loci.CodeStateConflict)
+		conformance.Expect(t, "a verification mail", err, loci.CodeStateConflict)
 		if n := d.Query(t, `SELECT CAST((SELECT count(*) FROM jobs) + (SELECT count(*) FROM tokens
 			WHERE user_id IS NOT NULL) AS TEXT)`)[0]; n != "0" {
 			t.Errorf("%s jobs and tokens", n)
@@ -280,7 +284,7 @@ func TestInvitationTravelsByMailAlone(t *testing.T) {
 	t.Parallel()
 	o := conformance.Options{Registration: service.RegistrationInvited}
 	eachMailWorld(t, o, func(t *testing.T, w *conformance.World, b *mailbox, d storetest.Database) {
-		made := mustCall(t, w, conformance.CallerOwner, service.InvitationCreate,
+		made := conformance.MustCall(t, w, conformance.CallerOwner, service.InvitationCreate,
 			invite(w, "guest@example.com", "other@example.com")).Invitations
 		if len(made) != 2 || made[0].InviteURL+made[1].InviteURL != "" {
 			t.Fatalf("%+v", made)
@@ -307,7 +311,7 @@ func TestInvitationTravelsByMailAlone(t *testing.T) {
 		}
 		b.wait(t, "other@example.com", "/invite", 0)
 		revoke := loci.RevokeInvitation{InvitationID: made[1].ID, Confirm: true}
-		mustCall(t, w, conformance.CallerOwner, service.InvitationRevoke, revoke)
+		conformance.MustCall(t, w, conformance.CallerOwner, service.InvitationRevoke, revoke)
 		conformance.Must(store.System(t.Context(), w.Store, "test", func(x *store.SystemTx) (loci.Empty, error) {
 			return loci.Empty{}, x.AddJob("mail_invitation", made[1].ID)
 		}))(t)
@@ -324,11 +328,11 @@ func TestInvitationTravelsByMailAlone(t *testing.T) {
 // Nobody floods the mailbox of another person with invitations that are revoked and made again.
 func TestInvitationMailsToAddressAreLimited(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, conformance.Options{SignInLimit: 3, SendMail: (&mailbox{}).send})
+	w := conformance.New(t, conformance.OpenSQLite, conformance.Options{SignInLimit: 3, SendMail: (&mailbox{}).send})
 	create := func(c conformance.Caller, code loci.Code, in loci.CreateInvitations) []loci.NewInvitation {
 		t.Helper()
 		out, err := op.Do(t.Context(), w.Host, w.Call(c), service.InvitationCreate, in)
-		expect(t, fmt.Sprint(c, " invites ", in.Emails), err, code)
+		conformance.Expect(t, fmt.Sprint(c, " invites ", in.Emails), err, code)
 		if wait := loci.AsError(err); code != "" && wait.RetryAfter <= 0 {
 			t.Error("no Retry-After")
 		}
@@ -340,7 +344,7 @@ func TestInvitationMailsToAddressAreLimited(t *testing.T) {
 		for range 3 * (2 - sent) {
 			create(conformance.CallerOwner, "", target) // skipped: it sends no mail
 		}
-		mustCall(t, w, conformance.CallerOwner, service.InvitationRevoke,
+		conformance.MustCall(t, w, conformance.CallerOwner, service.InvitationRevoke,
 			loci.RevokeInvitation{InvitationID: made.ID, Confirm: true})
 	}
 	both := invite(w, "other@example.com", "target@EXAMPLE.com")
@@ -376,7 +380,7 @@ func TestMailIsRetriedUnlessRefused(t *testing.T) {
 		fail(nil)
 		w.Clock.Advance(10 * time.Second)
 		_, token := b.wait(t, "pat@example.com", "/verify", 0)
-		expect(t, "the link", verifyBy(t, w, token), "")
+		conformance.Expect(t, "the link", verifyBy(t, w, token), "")
 		waitForJobs(t, d)
 		fail(errors.New("the server is away"))
 		registered(t, w, "never@example.com")
@@ -392,11 +396,11 @@ func TestMailIsRetriedUnlessRefused(t *testing.T) {
 // A sign-in whose password was compared before a reset does not survive it.
 func TestSignInWithFormerPasswordIsRefused(t *testing.T) {
 	t.Parallel()
-	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+	conformance.Each(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
 		_, err := store.System(t.Context(), w.Store, "test", func(x *store.SystemTx) (loci.Empty, error) {
 			return loci.Empty{}, x.AddSignIn(w.Ann.ID, accountdb.NewSignIn{Hash: []byte("browser"),
 				Password: "the former hash"})
 		})
-		expect(t, "the sign-in", err, loci.CodeNotFound)
+		conformance.Expect(t, "the sign-in", err, loci.CodeNotFound)
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/secret"
+	"github.com/loci-memory/loci/internal/service/cursor"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/title"
 )
@@ -26,7 +27,7 @@ func (s *Service) CreateMemory(ctx context.Context, actor *identity.Actor,
 	} else {
 		unredacted.entry = store.NewIndexEntry(m.Title, m.Content)
 	}
-	return write(ctx, s, actor, func(tx *store.Tx) (loci.CreatedMemory, error) {
+	return store.Write(ctx, s.Store, actor, func(tx *store.Tx) (loci.CreatedMemory, error) {
 		a, routing, err := s.resolveAtlas(tx, in, m)
 		if err != nil {
 			return loci.CreatedMemory{}, err
@@ -69,18 +70,11 @@ func newMemory(in loci.CreateMemory) loci.Memory {
 	if m.Type == "" {
 		m.Type = loci.TypeNote
 	}
-	ensureTitle(&m)
+	title.Ensure(&m)
 	if in.Source != nil && *in.Source != (loci.Source{}) {
 		m.Source = in.Source
 	}
 	return m
-}
-
-// ensureTitle derives the title of a memory without one.
-func ensureTitle(m *loci.Memory) {
-	if isBlank(m.Title) {
-		m.Title, m.TitleDerived = title.Derive(m.Content), true
-	}
 }
 
 // shortTexts returns the short texts of a memory: tags and source.
@@ -94,18 +88,18 @@ func shortTexts(m loci.Memory) []string {
 
 // redactedMemory is newMemory with the credentials redacted that a policy refuses.
 func redactedMemory(policy loci.SecretsPolicy, in loci.CreateMemory) (loci.Memory, error) {
-	if err := rejectSecrets(policy, "tags or source", shortTexts(newMemory(in))...); err != nil {
+	if err := secret.Reject(policy, "tags or source", shortTexts(newMemory(in))...); err != nil {
 		return loci.Memory{}, err
 	}
-	content, err := applySecretPolicy(policy, in.Secrets, "content", string(in.Content))
+	content, err := secret.Apply(policy, in.Secrets, "content", string(in.Content))
 	if err != nil {
 		return loci.Memory{}, err
 	}
-	given, err := applySecretPolicy(policy, in.Secrets, "title", string(in.Title))
+	given, err := secret.Apply(policy, in.Secrets, "title", string(in.Title))
 	in.Content, in.Title = loci.Content(content), loci.Title(given)
 	m := newMemory(in)
 	if m.TitleDerived {
-		m.Title = checkedTitle(policy, in.Secrets, m.Title)
+		m.Title = secret.ApplyToTitle(policy, in.Secrets, m.Title)
 	}
 	return m, err
 }
@@ -148,7 +142,7 @@ func requestedAtlas(tx *store.Tx, in loci.CreateMemory) (*store.Atlas, error) {
 
 // GetMemory reads a memory.
 func (s *Service) GetMemory(ctx context.Context, actor *identity.Actor, in loci.GetMemory) (loci.MemoryDetail, error) {
-	return read(ctx, s, actor, func(tx *store.Tx) (loci.MemoryDetail, error) {
+	return store.Read(ctx, s.Store, actor, func(tx *store.Tx) (loci.MemoryDetail, error) {
 		return tx.MemoryDetail(in.MemoryID)
 	})
 }
@@ -156,7 +150,7 @@ func (s *Service) GetMemory(ctx context.Context, actor *identity.Actor, in loci.
 // ListMemories lists memories, newest first.
 func (s *Service) ListMemories(ctx context.Context, actor *identity.Actor,
 	in loci.ListMemories) (out loci.Memories, err error) {
-	out.Memories, out.Page, err = listPage(ctx, s, actor, &in.Paging, &in,
+	out.Memories, out.Page, err = cursor.ListPage(ctx, s.Store, actor, &in.Paging, &in,
 		func(tx *store.Tx, p store.Page) (store.List[loci.Memory], error) {
 			return tx.Memories(in.MemoryFilter, p)
 		},
@@ -167,7 +161,7 @@ func (s *Service) ListMemories(ctx context.Context, actor *identity.Actor,
 // ListVersions lists the versions of a memory, newest first; the first is the current one.
 func (s *Service) ListVersions(ctx context.Context, actor *identity.Actor,
 	in loci.ListVersions) (out loci.MemoryVersions, err error) {
-	out.Versions, out.Page, err = listPage(ctx, s, actor, &in.Paging, &in,
+	out.Versions, out.Page, err = cursor.ListPage(ctx, s.Store, actor, &in.Paging, &in,
 		func(tx *store.Tx, p store.Page) (store.List[loci.MemoryVersion], error) {
 			return tx.Versions(in.MemoryID, p)
 		},
@@ -185,12 +179,12 @@ func (s *Service) RevertMemory(ctx context.Context, actor *identity.Actor,
 			return err
 		}
 		// The policy may have changed since.
-		text, err := applySecretPolicy(h.Secrets(), "", "content", v.Content)
+		text, err := secret.Apply(h.Secrets(), "", "content", v.Content)
 		if err != nil {
 			return err
 		}
 		if next.TitleDerived = v.TitleDerived; !v.TitleDerived {
-			if next.Title, err = applySecretPolicy(h.Secrets(), "", "title", v.Title); err != nil {
+			if next.Title, err = secret.Apply(h.Secrets(), "", "title", v.Title); err != nil {
 				return err
 			}
 		}

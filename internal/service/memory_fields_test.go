@@ -61,7 +61,7 @@ func members(t *testing.T, v any) (m map[string]json.RawMessage) {
 // Each field of an input that a memory has too is stored. A new one needs no test of its own for that.
 func TestFieldsOfInputsAreStored(t *testing.T) {
 	t.Parallel()
-	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+	conformance.Each(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
 		record := members(t, loci.Memory{Source: &loci.Source{}, Tags: []string{}})
 		stored := func(name string) bool {
 			_, both := record[name]
@@ -69,7 +69,7 @@ func TestFieldsOfInputsAreStored(t *testing.T) {
 		}
 		compare := func(what string, in any, id loci.ID) {
 			t.Helper()
-			shown := members(t, mustGet(t, w, id))
+			shown := members(t, w.Get(t, id))
 			for name, want := range members(t, in) {
 				if stored(name) && name != "atlasId" && !bytes.Equal(shown[name], want) {
 					t.Errorf("%s: %s is %s, want %s", what, name, shown[name], want)
@@ -79,14 +79,15 @@ func TestFieldsOfInputsAreStored(t *testing.T) {
 		var create loci.CreateMemory
 		fill(reflect.ValueOf(&create).Elem(), 1, stored)
 		create.AtlasID, create.WorkspaceID, create.OnDuplicate = w.Atlas(t, "Shelf"), "", loci.OnDuplicateVersion
-		id := mustCall(t, w, conformance.CallerOwner, service.MemoryCreate, create).Memory.ID
+		id := conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryCreate, create).Memory.ID
 		compare("create", create, id)
 
 		atlas := create.AtlasID
 		source := *create.Source
 		fill(reflect.ValueOf(&create).Elem(), 2, stored)
 		create.AtlasID, create.WorkspaceID, create.Source = atlas, "", &source
-		if again := mustCall(t, w, conformance.CallerOwner, service.MemoryCreate, create).Memory.ID; again != id {
+		if again := conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryCreate,
+			create).Memory.ID; again != id {
 			t.Fatalf("version of a source: %s, want %s", again, id)
 		}
 		compare("create of a version", create, id)
@@ -94,13 +95,13 @@ func TestFieldsOfInputsAreStored(t *testing.T) {
 		update := loci.UpdateMemory{}
 		fill(reflect.ValueOf(&update).Elem(), 3, stored)
 		update.MemoryID = id
-		mustCall(t, w, conformance.CallerOwner, service.MemoryUpdate, update)
+		conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryUpdate, update)
 		compare("update", update, id)
 
 		verify := loci.VerifyMemory{}
 		fill(reflect.ValueOf(&verify).Elem(), 1, stored)
 		verify.MemoryID = id
-		mustCall(t, w, conformance.CallerOwner, service.MemoryVerify, verify)
+		conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryVerify, verify)
 		compare("verify", verify, id)
 	})
 }

@@ -14,7 +14,7 @@ import (
 
 func TestKeywordsRouteMemoryToAtlas(t *testing.T) {
 	t.Parallel()
-	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+	conformance.Each(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
 		ids := map[string]string{}
 		for _, a := range []struct {
 			name     string
@@ -22,7 +22,7 @@ func TestKeywordsRouteMemoryToAtlas(t *testing.T) {
 		}{{"ships", loci.Keywords{"Bark", "brig", "tall ship"}}, {"trees", loci.Keywords{"bark", "Leaf", "straße"}},
 			{"silent", nil}} {
 			in := loci.CreateAtlas{Name: loci.Name(a.name), WorkspaceID: w.Team, Keywords: a.keywords}
-			ids[a.name] = string(mustCall(t, w, conformance.CallerOwner, service.AtlasCreate, in).Atlas.ID)
+			ids[a.name] = string(conformance.MustCall(t, w, conformance.CallerOwner, service.AtlasCreate, in).Atlas.ID)
 		}
 		for _, c := range []struct {
 			in      loci.CreateMemory
@@ -42,7 +42,7 @@ func TestKeywordsRouteMemoryToAtlas(t *testing.T) {
 			{loci.CreateMemory{Content: "A leaf.", AtlasID: loci.ID(ids["silent"])}, "silent", nil},
 		} {
 			c.in.WorkspaceID = w.Team
-			m := mustCall(t, w, conformance.CallerMember, service.MemoryCreate, c.in).Memory
+			m := conformance.MustCall(t, w, conformance.CallerMember, service.MemoryCreate, c.in).Memory
 			want := ids[c.atlas]
 			if want == "" {
 				want = string(inbox(t, w))
@@ -58,7 +58,7 @@ func TestKeywordsRouteMemoryToAtlas(t *testing.T) {
 // inbox returns the inbox of the team.
 func inbox(t *testing.T, w *conformance.World) loci.ID {
 	t.Helper()
-	for _, a := range mustCall(t, w, conformance.CallerOwner, service.AtlasList,
+	for _, a := range conformance.MustCall(t, w, conformance.CallerOwner, service.AtlasList,
 		loci.ListAtlases{WorkspaceID: w.Team}).Atlases {
 		if a.Default {
 			return a.ID
@@ -70,20 +70,21 @@ func inbox(t *testing.T, w *conformance.World) loci.ID {
 
 func TestTeamGetsInboxWithFirstMemory(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, conformance.Options{})
-	if n := len(mustCall(t, w, conformance.CallerOwner, service.AtlasList,
+	w := conformance.New(t, conformance.OpenSQLite, conformance.Options{})
+	if n := len(conformance.MustCall(t, w, conformance.CallerOwner, service.AtlasList,
 		loci.ListAtlases{WorkspaceID: w.Team}).Atlases); n != 0 {
 		t.Fatalf("a new team has %d atlases", n)
 	}
-	first := mustCall(t, w, conformance.CallerMember, service.MemoryCreate,
+	first := conformance.MustCall(t, w, conformance.CallerMember, service.MemoryCreate,
 		loci.CreateMemory{Content: "one", WorkspaceID: w.Team}).Memory
-	second := mustCall(t, w, conformance.CallerOwner, service.MemoryCreate,
+	second := conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryCreate,
 		loci.CreateMemory{Content: "two", WorkspaceID: w.Team}).Memory
 	if a := inbox(t, w); first.AtlasID != a || second.AtlasID != a {
 		t.Errorf("%s and %s, Inbox %s", first.AtlasID, second.AtlasID, a)
 	}
-	own := mustCall(t, w, conformance.CallerMember, service.MemoryCreate, loci.CreateMemory{Content: "mine"}).Memory
-	if a := mustCall(t, w, conformance.CallerMember, service.AtlasGet,
+	own := conformance.MustCall(t, w, conformance.CallerMember, service.MemoryCreate,
+		loci.CreateMemory{Content: "mine"}).Memory
+	if a := conformance.MustCall(t, w, conformance.CallerMember, service.AtlasGet,
 		loci.GetAtlas{AtlasID: own.AtlasID}).Atlas; !a.Default || a.Name != loci.InboxName ||
 		a.WorkspaceID == w.Team {
 		t.Errorf("without a place: %+v", a)
@@ -92,7 +93,7 @@ func TestTeamGetsInboxWithFirstMemory(t *testing.T) {
 
 func TestDuplicatesAreReportedOrReturned(t *testing.T) {
 	t.Parallel()
-	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+	conformance.Each(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
 		targets := w.Atlas(t, "Shelf")
 		in := loci.CreateMemory{Content: "the same", AtlasID: targets, Title: "One"}
 		first := create(t, w, in)
@@ -129,7 +130,7 @@ func create(t *testing.T, w *conformance.World, in loci.CreateMemory) loci.Creat
 
 func TestTitleIsDerivedWithoutAGivenOne(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, conformance.Options{})
+	w := conformance.New(t, conformance.OpenSQLite, conformance.Options{})
 	for content, want := range map[string]string{
 		"plain":                          "plain",
 		"\n\n  # Heading #\nText":        "Heading",
@@ -141,19 +142,19 @@ func TestTitleIsDerivedWithoutAGivenOne(t *testing.T) {
 		"####### Seven is no heading\nx": "####### Seven is no heading",
 	} {
 		for _, title := range []loci.Title{"", "  "} {
-			m := mustCall(t, w, conformance.CallerOwner, service.MemoryCreate,
+			m := conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryCreate,
 				loci.CreateMemory{Content: loci.Content(content), Title: title}).Memory
 			if m.Title != want || m.Content != content || !m.TitleDerived {
 				t.Errorf("%.20q: title %.30q, want %.30q", content, m.Title, want)
 			}
 		}
 	}
-	if m := mustCall(t, w, conformance.CallerOwner, service.MemoryCreate,
+	if m := conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryCreate,
 		loci.CreateMemory{Content: "x", Title: "Mine"}).Memory; m.Title != "Mine" || m.TitleDerived ||
 		m.Type != loci.TypeNote || m.Version != 1 || m.Tags == nil {
 		t.Errorf("%+v", m)
 	}
-	tags := mustCall(t, w, conformance.CallerOwner, service.MemoryCreate,
+	tags := conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryCreate,
 		loci.CreateMemory{Content: "x", Tags: loci.Tags{" b ", "a", "b", "B"}}).Memory.Tags
 	if !slices.Equal(tags, []string{"b", "a", "B"}) {
 		t.Errorf("tags %q", tags)
@@ -162,33 +163,33 @@ func TestTitleIsDerivedWithoutAGivenOne(t *testing.T) {
 
 func TestAtlasAndWorkspaceMustAgree(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, conformance.Options{})
+	w := conformance.New(t, conformance.OpenSQLite, conformance.Options{})
 	targets := w.Atlas(t, "Shelf")
-	mustCall(t, w, conformance.CallerOwner, service.MemoryCreate,
+	conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryCreate,
 		loci.CreateMemory{Content: "x", AtlasID: targets, WorkspaceID: w.Team})
 	other := w.NewTeam(t, w.Ann)
-	mustFail(t, w, conformance.CallerOwner, service.MemoryCreate,
+	conformance.MustFail(t, w, conformance.CallerOwner, service.MemoryCreate,
 		loci.CreateMemory{Content: "x", AtlasID: targets, WorkspaceID: other},
 		loci.CodeAtlasWorkspaceMismatch)
-	mustFail(t, w, conformance.CallerMember, service.MemoryCreate,
+	conformance.MustFail(t, w, conformance.CallerMember, service.MemoryCreate,
 		loci.CreateMemory{Content: "x", AtlasID: targets, WorkspaceID: other}, loci.CodeNotFound)
-	mustFail(t, w, conformance.CallerOwner, service.MemoryList,
+	conformance.MustFail(t, w, conformance.CallerOwner, service.MemoryList,
 		loci.ListMemories{MemoryFilter: loci.MemoryFilter{AtlasID: targets, WorkspaceID: other}},
 		loci.CodeAtlasWorkspaceMismatch)
 	for _, blank := range []loci.Query{"   ", "?!"} {
-		mustFail(t, w, conformance.CallerMember, service.MemorySearch, loci.SearchMemories{Query: blank},
+		conformance.MustFail(t, w, conformance.CallerMember, service.MemorySearch, loci.SearchMemories{Query: blank},
 			loci.CodeInvalidQuery)
-		mustFail(t, w, conformance.CallerMember, service.MemoryContext, loci.ReadContext{Query: blank},
+		conformance.MustFail(t, w, conformance.CallerMember, service.MemoryContext, loci.ReadContext{Query: blank},
 			loci.CodeInvalidQuery)
 	}
-	mustFail(t, w, conformance.CallerMember, service.MemorySearch,
+	conformance.MustFail(t, w, conformance.CallerMember, service.MemorySearch,
 		loci.SearchMemories{Query: "x", MemoryFilter: loci.MemoryFilter{AtlasID: targets, WorkspaceID: other}},
 		loci.CodeNotFound)
 }
 
 func TestSearchFallsBackToKeywords(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, conformance.Options{})
+	w := conformance.New(t, conformance.OpenSQLite, conformance.Options{})
 	w.Memory(t, w.Atlas(t, "Shelf"), "The tide turns at noon.")
 	for _, c := range []struct {
 		query loci.Query
@@ -202,7 +203,7 @@ func TestSearchFallsBackToKeywords(t *testing.T) {
 		{"tide", loci.ModeSemantic, loci.ResolvedKeywordFallback, 1},
 		{"tide", loci.ModeHybrid, loci.ResolvedKeywordFallback, 1}, {"moon", loci.ModeKeyword, loci.ResolvedKeyword, 0},
 	} {
-		out := mustCall(t, w, conformance.CallerOwner, service.MemorySearch,
+		out := conformance.MustCall(t, w, conformance.CallerOwner, service.MemorySearch,
 			loci.SearchMemories{Query: c.query, Mode: c.mode})
 		if out.Mode != c.want || out.Meta.ResolvedMode != c.want || len(out.Memories) != c.found ||
 			out.Meta.StrongKeywordReason == "" {
@@ -218,7 +219,7 @@ func TestSearchFallsBackToKeywords(t *testing.T) {
 
 func TestSemanticSearchFindsSynonyms(t *testing.T) {
 	t.Parallel()
-	eachEngine(t, conformance.Options{Embedder: &storetest.FakeEmbedder{Name: "words"}},
+	conformance.Each(t, conformance.Options{Embedder: &storetest.FakeEmbedder{Name: "words"}},
 		func(t *testing.T, w *conformance.World) {
 			targets := w.Atlas(t, "Shelf")
 			for _, text := range []string{"The tide turns at noon, says pgx.ErrNoRows.", "A ship of the line.",
@@ -246,7 +247,7 @@ func TestSemanticSearchFindsSynonyms(t *testing.T) {
 				{"a ship of the line.", loci.ModeSemantic, loci.ResolvedSemantic, false, "A ship"},
 				{"closed", loci.ModeKeyword, loci.ResolvedKeyword, false, "The harbour"},
 			} {
-				out := mustCall(t, w, conformance.CallerOwner, service.MemorySearch,
+				out := conformance.MustCall(t, w, conformance.CallerOwner, service.MemorySearch,
 					loci.SearchMemories{Query: c.query, Mode: c.mode})
 				m := out.Meta
 				if out.Mode != c.want || m.ResolvedMode != c.want || m.StrongKeyword != c.strong ||
@@ -260,27 +261,27 @@ func TestSemanticSearchFindsSynonyms(t *testing.T) {
 				}
 			}
 			again := loci.SearchMemories{Query: "ships in fog", Mode: loci.ModeHybrid}
-			if out := mustCall(t, w, conformance.CallerOwner, service.MemorySearch,
+			if out := conformance.MustCall(t, w, conformance.CallerOwner, service.MemorySearch,
 				again); out.Meta.Cache != loci.CacheQuery {
 				t.Errorf("asked again: %+v", out.Meta)
 			}
 			w.Memory(t, targets, "Another ship, in another fog.") // its words are not ranked yet
-			if out := mustCall(t, w, conformance.CallerOwner, service.MemorySearch,
+			if out := conformance.MustCall(t, w, conformance.CallerOwner, service.MemorySearch,
 				again); out.Meta.Cache != loci.CacheEmbedding || out.Meta.Candidates.Keyword != 3 {
 				t.Errorf("asked again after a write: %+v", out.Meta)
 			}
-			if out := mustCall(t, w, conformance.CallerMember, service.MemorySearch,
+			if out := conformance.MustCall(t, w, conformance.CallerMember, service.MemorySearch,
 				again); out.Meta.Cache != loci.CacheNone {
 				t.Errorf("another is told that it was asked before: %+v", out.Meta)
 			}
-			if out := mustCall(t, w, conformance.CallerToken, service.MemorySearch,
+			if out := conformance.MustCall(t, w, conformance.CallerToken, service.MemorySearch,
 				again); out.Meta.Cache != loci.CacheNone {
 				t.Errorf("a token is told what its user asked: %+v", out.Meta)
 			}
 			// its vector is cached
-			mustCall(t, w, conformance.CallerOwner, service.MemorySearch,
+			conformance.MustCall(t, w, conformance.CallerOwner, service.MemorySearch,
 				loci.SearchMemories{Query: "?tide? fog ?x?", Mode: loci.ModeSemantic})
-			unread := mustCall(t, w, conformance.CallerOwner, service.MemorySearch,
+			unread := conformance.MustCall(t, w, conformance.CallerOwner, service.MemorySearch,
 				loci.SearchMemories{Query: "?tide? fog ?x?", Mode: loci.ModeHybrid})
 			if unread.Mode != loci.ResolvedHybrid || unread.Meta.Candidates.Semantic != 0 || len(unread.Memories) != 3 {
 				t.Errorf("what the model cannot read: %+v", unread.Meta)
@@ -291,14 +292,15 @@ func TestSemanticSearchFindsSynonyms(t *testing.T) {
 func TestSearchDoesNotWaitForModel(t *testing.T) {
 	t.Parallel()
 	model := &storetest.FakeEmbedder{Name: "words", Gate: make(chan struct{})} // never answers
-	w := newWorld(t, conformance.Options{Embedder: model, EmbedTimeout: 300 * time.Millisecond})
+	w := conformance.New(t, conformance.OpenSQLite, conformance.Options{Embedder: model,
+		EmbedTimeout: 300 * time.Millisecond})
 	w.Memory(t, w.Atlas(t, "Shelf"), "The tide turns at noon.")
-	out := mustCall(t, w, conformance.CallerOwner, service.MemorySearch,
+	out := conformance.MustCall(t, w, conformance.CallerOwner, service.MemorySearch,
 		loci.SearchMemories{Query: "tide", Mode: loci.ModeSemantic})
 	if out.Mode != loci.ResolvedKeywordFallback || len(out.Memories) != 1 {
 		t.Errorf("%+v", out.Meta)
 	}
-	status := mustCall(t, w, conformance.CallerOwner, service.AccountStatus, loci.Empty{})
+	status := conformance.MustCall(t, w, conformance.CallerOwner, service.AccountStatus, loci.Empty{})
 	if status.Indexing.Pending != 1 {
 		t.Errorf("%+v", status.Indexing)
 	}
@@ -306,14 +308,15 @@ func TestSearchDoesNotWaitForModel(t *testing.T) {
 
 func TestHighlightsShowTheMatchedChunk(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, conformance.Options{Embedder: &storetest.FakeEmbedder{Name: "words"}})
+	w := conformance.New(t, conformance.OpenSQLite,
+		conformance.Options{Embedder: &storetest.FakeEmbedder{Name: "words"}})
 	text := strings.Repeat("Fog lies over the bay. ", 24) + "\n\nHere" + strings.Repeat(" ->>", 40) +
 		" it turned.\n\n" + strings.Repeat("Rain fell on the harbour. ", 24)
 	w.Memory(t, w.Atlas(t, "Shelf"), text)
 	w.WaitForEmbeddings(t)
 	for _, mode := range []loci.Mode{loci.ModeSemantic, loci.ModeHybrid} {
 		// which has no words
-		out := mustCall(t, w, conformance.CallerOwner, service.MemorySearch,
+		out := conformance.MustCall(t, w, conformance.CallerOwner, service.MemorySearch,
 			loci.SearchMemories{Query: "->> ->>", Mode: mode})
 		if len(out.Memories) != 1 || !strings.Contains(out.Memories[0].Highlights[0], "Here ->>") {
 			t.Errorf("%s shows %q", mode, out.Memories[0].Highlights)

@@ -17,42 +17,47 @@ func changesOfContent(t *testing.T, w *conformance.World, source *loci.Source, m
 	text := func(content string) *loci.Content { return ptr(loci.Content(content)) }
 	return map[string]func(string){
 		"update": func(content string) {
-			mustCall(t, w, call, service.MemoryUpdate, loci.UpdateMemory{MemoryID: m.ID, Content: text(content)})
+			conformance.MustCall(t, w, call, service.MemoryUpdate, loci.UpdateMemory{MemoryID: m.ID,
+				Content: text(content)})
 		},
 		"append": func(content string) {
-			mustCall(t, w, call, service.MemoryAppend, loci.AppendMemory{MemoryID: m.ID, Content: *text(content)})
+			conformance.MustCall(t, w, call, service.MemoryAppend, loci.AppendMemory{MemoryID: m.ID,
+				Content: *text(content)})
 		},
 		"version of the source": func(content string) {
-			mustCall(t, w, call, service.MemoryCreate, loci.CreateMemory{Content: *text(content), AtlasID: m.AtlasID,
-				Source: source, OnDuplicate: loci.OnDuplicateVersion})
+			conformance.MustCall(t, w, call, service.MemoryCreate, loci.CreateMemory{Content: *text(content),
+				AtlasID: m.AtlasID,
+				Source:  source, OnDuplicate: loci.OnDuplicateVersion})
 		},
 		"revert": func(content string) {
-			version := loci.VersionNumber(mustGet(t, w, m.ID).Version + 1)
-			mustCall(t, w, call, service.MemoryUpdate, loci.UpdateMemory{MemoryID: m.ID, Content: text(content)})
-			mustCall(t, w, call, service.MemoryUpdate, loci.UpdateMemory{MemoryID: m.ID, Content: text("between")})
-			mustCall(t, w, call, service.MemoryRevert, loci.RevertMemory{MemoryID: m.ID, Version: version})
+			version := loci.VersionNumber(w.Get(t, m.ID).Version + 1)
+			conformance.MustCall(t, w, call, service.MemoryUpdate, loci.UpdateMemory{MemoryID: m.ID,
+				Content: text(content)})
+			conformance.MustCall(t, w, call, service.MemoryUpdate, loci.UpdateMemory{MemoryID: m.ID,
+				Content: text("between")})
+			conformance.MustCall(t, w, call, service.MemoryRevert, loci.RevertMemory{MemoryID: m.ID, Version: version})
 		},
 	}
 }
 
 func TestDerivedTitleFollowsContentAndGivenOneStays(t *testing.T) {
 	t.Parallel()
-	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+	conformance.Each(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
 		for _, given := range []string{"", "Mine"} {
 			for name := range changesOfContent(t, w, nil, loci.Memory{}) {
 				source := &loci.Source{Name: "notes", URI: loci.SourceText(name + given)}
-				m := mustCall(t, w, conformance.CallerOwner, service.MemoryCreate,
+				m := conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryCreate,
 					loci.CreateMemory{Content: "First line of " + loci.Content(name), Title: loci.Title(given),
 						Source: source}).Memory.Memory
 				changesOfContent(t, w, source, m)[name]("# A zeppelin\nby " + name)
-				got, title := mustGet(t, w, m.ID), "A zeppelin"
+				got, title := w.Get(t, m.ID), "A zeppelin"
 				if given != "" {
 					title = given
 				}
 				if got.Title != title || got.TitleDerived != (given == "") {
 					t.Errorf("%s of %q: title %q, derived: %t", name, given, got.Title, got.TitleDerived)
 				}
-				versions := mustCall(t, w, conformance.CallerOwner, service.MemoryVersions,
+				versions := conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryVersions,
 					loci.ListVersions{MemoryID: m.ID}).Versions
 				if v := versions[0]; v.Title != got.Title || v.TitleDerived != got.TitleDerived {
 					t.Errorf("%s of %q: version with title %q, derived: %t", name, given, v.Title, v.TitleDerived)
@@ -68,13 +73,13 @@ func TestDerivedTitleFollowsContentAndGivenOneStays(t *testing.T) {
 
 func TestTitleIsDerivedAgainWhenItIsReset(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, conformance.Options{})
+	w := conformance.New(t, conformance.OpenSQLite, conformance.Options{})
 	update := func(id loci.ID, content *loci.Content, title *loci.OptionalTitle) loci.Memory {
-		return mustCall(t, w, conformance.CallerOwner, service.MemoryUpdate,
+		return conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryUpdate,
 			loci.UpdateMemory{MemoryID: id, Content: content, Title: title}).Memory
 	}
 	for _, empty := range []loci.OptionalTitle{"", " ", "\u200b"} {
-		id := mustCall(t, w, conformance.CallerOwner, service.MemoryCreate,
+		id := conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryCreate,
 			loci.CreateMemory{Content: "# The heading", Title: "Mine"}).Memory.ID
 		if m := update(id, nil, &empty); m.Title != "The heading" || !m.TitleDerived || m.Version != 2 {
 			t.Errorf("%q: title %q in version %d, derived: %t", empty, m.Title, m.Version, m.TitleDerived)
@@ -86,7 +91,7 @@ func TestTitleIsDerivedAgainWhenItIsReset(t *testing.T) {
 			m.TitleDerived {
 			t.Errorf("%q: a given title %q, derived: %t", empty, m.Title, m.TitleDerived)
 		}
-		m := mustCall(t, w, conformance.CallerOwner, service.MemoryRevert,
+		m := conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryRevert,
 			loci.RevertMemory{MemoryID: id, Version: 3}).Memory
 		if m.Title != "Other" || !m.TitleDerived {
 			t.Errorf("%q: reverted to title %q, derived: %t", empty, m.Title, m.TitleDerived)
@@ -97,12 +102,12 @@ func TestTitleIsDerivedAgainWhenItIsReset(t *testing.T) {
 // A credential may be one word only without its Markdown.
 func TestDerivedTitleHoldsNoCredential(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, conformance.Options{})
+	w := conformance.New(t, conformance.OpenSQLite, conformance.Options{})
 	token := "ghp_" + strings.Repeat("aB3dE5gH7", 4)
 	hidden := "The key is " + token[:20] + "**" + token[20:30] + "**" + token[30:]
-	m := mustCall(t, w, conformance.CallerOwner, service.MemoryCreate,
+	m := conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryCreate,
 		loci.CreateMemory{Content: loci.Content(hidden)}).Memory.Memory
-	updated := mustCall(t, w, conformance.CallerOwner, service.MemoryUpdate,
+	updated := conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryUpdate,
 		loci.UpdateMemory{MemoryID: m.ID, Content: ptr(loci.Content(hidden + "!"))}).Memory
 	for _, m := range []loci.Memory{m, updated} {
 		if strings.Contains(m.Title, token) || !strings.Contains(m.Title, "REDACTED") {
@@ -113,24 +118,25 @@ func TestDerivedTitleHoldsNoCredential(t *testing.T) {
 
 func TestContentWithoutVisibleCharacterIsRefused(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, conformance.Options{})
-	id := mustCreate(t, w, conformance.CallerOwner, "", "kept")
+	w := conformance.New(t, conformance.OpenSQLite, conformance.Options{})
+	id := w.Memory(t, "", "kept")
 	for _, blank := range []loci.Content{" ", "\n\n", "\u00a0\t", "\u200b", "\ufeff", "\u200d\u2060", "\u3164"} {
 		for name, err := range map[string]error{
-			"create": try(t, w, conformance.CallerOwner, service.MemoryCreate, loci.CreateMemory{Content: blank}),
-			"update": try(t, w, conformance.CallerOwner, service.MemoryUpdate,
+			"create": conformance.Try(t, w, conformance.CallerOwner, service.MemoryCreate,
+				loci.CreateMemory{Content: blank}),
+			"update": conformance.Try(t, w, conformance.CallerOwner, service.MemoryUpdate,
 				loci.UpdateMemory{MemoryID: id, Content: &blank}),
-			"append": try(t, w, conformance.CallerOwner, service.MemoryAppend,
+			"append": conformance.Try(t, w, conformance.CallerOwner, service.MemoryAppend,
 				loci.AppendMemory{MemoryID: id, Content: blank}),
-			"capture": try(t, w, conformance.CallerOwner, service.SessionCapture,
+			"capture": conformance.Try(t, w, conformance.CallerOwner, service.SessionCapture,
 				loci.CaptureCandidate{SessionID: id, Content: loci.CandidateContent(blank)}),
-			"finalize": try(t, w, conformance.CallerOwner, service.UnitFinalize,
+			"finalize": conformance.Try(t, w, conformance.CallerOwner, service.UnitFinalize,
 				loci.FinalizeUnit{SessionID: id, UnitID: id, Content: blank}),
 		} {
-			expect(t, name, err, loci.CodeInvalidQuery)
+			conformance.Expect(t, name, err, loci.CodeInvalidQuery)
 		}
 	}
-	if m := mustGet(t, w, id); m.Content != "kept" || m.Version != 1 {
+	if m := w.Get(t, id); m.Content != "kept" || m.Version != 1 {
 		t.Errorf("%+v", m)
 	}
 }

@@ -3,17 +3,20 @@ package service
 import (
 	"cmp"
 	"context"
+	"strings"
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/identity"
+	"github.com/loci-memory/loci/internal/secret"
 	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/title"
 )
 
 // updateMemory calls f to make the next state of a memory that the actor may
 // change, and stores it. An unchanged state makes no new version.
 func (s *Service) updateMemory(ctx context.Context, actor *identity.Actor, id loci.ID, p store.Purpose,
 	f func(h *store.Memory, next *loci.Memory) error) (loci.OneMemory, error) {
-	return write(ctx, s, actor, func(tx *store.Tx) (loci.OneMemory, error) {
+	return store.Write(ctx, s.Store, actor, func(tx *store.Tx) (loci.OneMemory, error) {
 		h, err := tx.Memory(id, p)
 		if err != nil {
 			return loci.OneMemory{}, err
@@ -37,15 +40,15 @@ func (s *Service) UpdateMemory(ctx context.Context, actor *identity.Actor,
 	return s.updateMemory(ctx, actor, in.MemoryID, store.ToChange, func(h *store.Memory,
 		next *loci.Memory) (err error) {
 		if in.Title != nil {
-			if next.Title, err = applySecretPolicy(h.Secrets(), in.Secrets, "title", string(*in.Title)); err != nil {
+			if next.Title, err = secret.Apply(h.Secrets(), in.Secrets, "title", string(*in.Title)); err != nil {
 				return err
 			}
-			next.TitleDerived = isBlank(next.Title)
+			next.TitleDerived = title.IsBlank(next.Title)
 		}
 		if in.Content != nil || in.Title != nil && next.TitleDerived {
 			content := next.Content
 			if in.Content != nil {
-				content, err = applySecretPolicy(h.Secrets(), in.Secrets, "content", string(*in.Content))
+				content, err = secret.Apply(h.Secrets(), in.Secrets, "content", string(*in.Content))
 				if err != nil {
 					return err
 				}
@@ -57,7 +60,7 @@ func (s *Service) UpdateMemory(ctx context.Context, actor *identity.Actor,
 		}
 		if in.Tags != nil {
 			next.Tags = in.Tags.Unique()
-			if err := rejectSecrets(h.Secrets(), "tags", next.Tags...); err != nil {
+			if err := secret.Reject(h.Secrets(), "tags", next.Tags...); err != nil {
 				return err
 			}
 		}
@@ -93,7 +96,7 @@ func (s *Service) VerifyMemory(ctx context.Context, actor *identity.Actor,
 	return s.updateMemory(ctx, actor, in.MemoryID, store.ToReview, func(h *store.Memory,
 		next *loci.Memory) (err error) {
 		if in.Evidence != nil {
-			if next.Evidence, err = applySecretPolicy(h.Secrets(), "", "evidence", string(*in.Evidence)); err != nil {
+			if next.Evidence, err = secret.Apply(h.Secrets(), "", "evidence", string(*in.Evidence)); err != nil {
 				return err
 			}
 		}
@@ -111,7 +114,7 @@ func (s *Service) VerifyMemory(ctx context.Context, actor *identity.Actor,
 // SupersedeMemory replaces a memory by another one.
 func (s *Service) SupersedeMemory(ctx context.Context, actor *identity.Actor,
 	in loci.SupersedeMemory) (loci.OneMemory, error) {
-	return write(ctx, s, actor, func(tx *store.Tx) (out loci.OneMemory, err error) {
+	return store.Write(ctx, s.Store, actor, func(tx *store.Tx) (out loci.OneMemory, err error) {
 		if err := tx.LockMemories(in.MemoryID, in.ReplacementMemoryID); err != nil {
 			return out, err
 		}
@@ -153,7 +156,7 @@ func (s *Service) ArchiveMemory(ctx context.Context, actor *identity.Actor,
 // RestoreMemory restores an archived or superseded memory. The link to a replacement is removed on both sides.
 func (s *Service) RestoreMemory(ctx context.Context, actor *identity.Actor,
 	in loci.RestoreMemory) (loci.OneMemory, error) {
-	return write(ctx, s, actor, func(tx *store.Tx) (out loci.OneMemory, err error) {
+	return store.Write(ctx, s.Store, actor, func(tx *store.Tx) (out loci.OneMemory, err error) {
 		if err := tx.LockLinkedMemories(in.MemoryID); err != nil {
 			return out, err
 		}
@@ -173,7 +176,7 @@ func (s *Service) RestoreMemory(ctx context.Context, actor *identity.Actor,
 
 // DeleteMemory deletes a memory for good, with all its versions.
 func (s *Service) DeleteMemory(ctx context.Context, actor *identity.Actor, in loci.DeleteMemory) (loci.Empty, error) {
-	return write(ctx, s, actor, func(tx *store.Tx) (loci.Empty, error) {
+	return store.Write(ctx, s.Store, actor, func(tx *store.Tx) (loci.Empty, error) {
 		if err := tx.LockLinkedMemories(in.MemoryID); err != nil {
 			return loci.Empty{}, err
 		}
@@ -188,11 +191,54 @@ func (s *Service) DeleteMemory(ctx context.Context, actor *identity.Actor, in lo
 // SimilarMemories lists active memories of the workspace with nearly the same text or meaning.
 func (s *Service) SimilarMemories(ctx context.Context, actor *identity.Actor,
 	in loci.SimilarMemories) (loci.Similar, error) {
-	return read(ctx, s, actor, func(tx *store.Tx) (loci.Similar, error) {
+	return store.Read(ctx, s.Store, actor, func(tx *store.Tx) (loci.Similar, error) {
 		list, src, err := tx.SimilarTo(in.MemoryID)
 		if err == nil {
 			list, err = s.searcher.Similar(src, list)
 		}
 		return loci.Similar{Similar: list[:min(len(list), in.Limit.OrDefault())]}, err
 	})
+}
+
+// setContent gives a memory a content under a policy, and derives its title unless that was given.
+func setContent(m *loci.Memory, policy loci.SecretsPolicy, onSecret loci.OnSecret, content string) {
+	if m.Content = content; m.TitleDerived {
+		m.Title = secret.ApplyToTitle(policy, onSecret, title.Derive(content))
+	}
+}
+
+// overlap is how much of a text is scanned again when another is appended: a
+// private key may have its head in one and its body in the other.
+const overlap = 4 << 10
+
+const redactedKey = "[REDACTED:private-key]"
+
+// appendWithPolicy returns a text with another appended on a new line, under
+// the policy of secret.Apply. Lines are counted in the appended text.
+func appendWithPolicy(policy loci.SecretsPolicy, onSecret loci.OnSecret, text, more string) (string, error) {
+	more, err := secret.Apply(policy, onSecret, "content", more)
+	if err != nil {
+		return "", err
+	}
+	whole := text + "\n" + more
+	if strings.HasSuffix(text, "\n") {
+		whole = text + more
+	}
+	if policy == loci.SecretsAllow && onSecret == "" {
+		return whole, nil
+	}
+	from := max(0, len(text)-overlap)
+	// A key may arrive line by line: its redaction mark does not end it.
+	lines := strings.ReplaceAll(whole[from:], redactedKey, strings.Repeat(" ", len(redactedKey)))
+	for _, f := range secret.Scan(lines) {
+		if from+f.To <= len(text) {
+			continue // found in the stored text already
+		}
+		if onSecret != loci.OnSecretRedact && policy != loci.SecretsRedact {
+			return "", secret.FoundError("content, together with the stored text,", f.Rule, 1)
+		}
+		at := max(from+f.From, len(whole)-len(more))
+		return whole[:at] + "[REDACTED:" + f.Rule + "]" + whole[from+f.To:], nil
+	}
+	return whole, nil
 }

@@ -30,42 +30,42 @@ func memoryWrites(replacement loci.ID) []memoryWrite {
 	return []memoryWrite{
 		{"update", false, func(t *testing.T, w *conformance.World, actor conformance.Caller, tag string,
 			id loci.ID) error {
-			_, err := callIfMatch(t, w, actor, tag, service.MemoryUpdate,
+			_, err := conformance.CallIfMatch(t, w, actor, tag, service.MemoryUpdate,
 				loci.UpdateMemory{MemoryID: id, Title: ptr(loci.OptionalTitle("Other"))})
 			return err
 		}},
 		{"append", false, func(t *testing.T, w *conformance.World, actor conformance.Caller, tag string,
 			id loci.ID) error {
-			_, err := callIfMatch(t, w, actor, tag, service.MemoryAppend,
+			_, err := conformance.CallIfMatch(t, w, actor, tag, service.MemoryAppend,
 				loci.AppendMemory{MemoryID: id, Content: "more"})
 			return err
 		}},
 		{"verify", false, func(t *testing.T, w *conformance.World, actor conformance.Caller, tag string,
 			id loci.ID) error {
-			_, err := callIfMatch(t, w, actor, tag, service.MemoryVerify,
+			_, err := conformance.CallIfMatch(t, w, actor, tag, service.MemoryVerify,
 				loci.VerifyMemory{MemoryID: id, Confidence: ptr(loci.Confidence(0))})
 			return err
 		}},
 		{"supersede", true, func(t *testing.T, w *conformance.World, actor conformance.Caller, tag string,
 			id loci.ID) error {
-			_, err := callIfMatch(t, w, actor, tag, service.MemorySupersede,
+			_, err := conformance.CallIfMatch(t, w, actor, tag, service.MemorySupersede,
 				loci.SupersedeMemory{MemoryID: id, ReplacementMemoryID: replacement})
 			return err
 		}},
 		{"archive", true, func(t *testing.T, w *conformance.World, actor conformance.Caller, tag string,
 			id loci.ID) error {
-			_, err := callIfMatch(t, w, actor, tag, service.MemoryArchive, loci.ArchiveMemory{MemoryID: id})
+			_, err := conformance.CallIfMatch(t, w, actor, tag, service.MemoryArchive, loci.ArchiveMemory{MemoryID: id})
 			return err
 		}},
 		{"revert", false, func(t *testing.T, w *conformance.World, actor conformance.Caller, tag string,
 			id loci.ID) error {
-			_, err := callIfMatch(t, w, actor, tag, service.MemoryRevert,
+			_, err := conformance.CallIfMatch(t, w, actor, tag, service.MemoryRevert,
 				loci.RevertMemory{MemoryID: id, Version: 1})
 			return err
 		}},
 		{"delete", true, func(t *testing.T, w *conformance.World, actor conformance.Caller, tag string,
 			id loci.ID) error {
-			_, err := callIfMatch(t, w, actor, tag, service.MemoryDelete, loci.DeleteMemory{MemoryID: id})
+			_, err := conformance.CallIfMatch(t, w, actor, tag, service.MemoryDelete, loci.DeleteMemory{MemoryID: id})
 			return err
 		}},
 	}
@@ -85,17 +85,9 @@ func TestMemoryWritesAreComplete(t *testing.T) {
 	}
 }
 
-// expect compares an error with a code; the empty code means no error.
-func expect(t *testing.T, what string, err error, want loci.Code) {
-	t.Helper()
-	if want == "" && err != nil || want != "" && !loci.Is(err, want) {
-		t.Errorf("%s: %v, want %q", what, err, want)
-	}
-}
-
 func TestMembersChangeOwnMemoriesAndManagersAll(t *testing.T) {
 	t.Parallel()
-	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+	conformance.Each(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
 		targets := w.Atlas(t, "Shelf")
 		for _, c := range []struct {
 			creator, caller conformance.Caller
@@ -113,23 +105,24 @@ func TestMembersChangeOwnMemoriesAndManagersAll(t *testing.T) {
 			{conformance.CallerOwner, conformance.CallerElsewhere, loci.CodeNotFound},
 			{conformance.CallerMember, conformance.CallerNobody, loci.CodeMissingAPIKey},
 		} {
-			replacement := mustCreate(t, w, conformance.CallerOwner, targets, "a replacement")
+			replacement := w.Memory(t, targets, "a replacement")
 			for _, d := range memoryWrites(replacement) {
 				id := mustCreate(t, w, c.creator, targets, "a memory")
-				before := mustGet(t, w, id)
-				expect(t, fmt.Sprintf("%s by %s of a memory of %s", d.name, c.caller, c.creator),
+				before := w.Get(t, id)
+				conformance.Expect(t, fmt.Sprintf("%s by %s of a memory of %s", d.name, c.caller, c.creator),
 					d.run(t, w, c.caller, "", id), c.want)
-				if c.want != "" && mustGet(t, w, id).EntityTag() != before.EntityTag() {
+				if c.want != "" && w.Get(t, id).EntityTag() != before.EntityTag() {
 					t.Errorf("%s by %s changed it", d.name, c.caller)
 				}
 			}
 			id := mustCreate(t, w, c.creator, targets, "put away")
-			mustCall(t, w, c.creator, service.MemoryArchive, loci.ArchiveMemory{MemoryID: id})
-			_, err := callIfMatch(t, w, c.caller, "", service.MemoryRestore, loci.RestoreMemory{MemoryID: id})
-			expect(t, fmt.Sprintf("restore by %s of a memory of %s", c.caller, c.creator), err, c.want)
+			conformance.MustCall(t, w, c.creator, service.MemoryArchive, loci.ArchiveMemory{MemoryID: id})
+			_, err := conformance.CallIfMatch(t, w, c.caller, "", service.MemoryRestore,
+				loci.RestoreMemory{MemoryID: id})
+			conformance.Expect(t, fmt.Sprintf("restore by %s of a memory of %s", c.caller, c.creator), err, c.want)
 		}
-		id := mustCreate(t, w, conformance.CallerOwner, targets, "no memory of the member's")
-		mustFail(t, w, conformance.CallerMember, service.MemorySupersede,
+		id := w.Memory(t, targets, "no memory of the member's")
+		conformance.MustFail(t, w, conformance.CallerMember, service.MemorySupersede,
 			loci.SupersedeMemory{MemoryID: id, ReplacementMemoryID: loci.NewID(w.Clock.Now())},
 			loci.CodeNotFound)
 	})
@@ -137,26 +130,26 @@ func TestMembersChangeOwnMemoriesAndManagersAll(t *testing.T) {
 
 func TestFormerMemberReachesNothing(t *testing.T) {
 	t.Parallel()
-	eachEngineWithDB(t, func(t *testing.T, w *conformance.World, d storetest.Database) {
+	conformance.EachWithDB(t, func(t *testing.T, w *conformance.World, d storetest.Database) {
 		targets := w.Atlas(t, "Shelf")
 		id, replacement := mustCreate(t, w, conformance.CallerMember, targets, "cid was here"),
 			mustCreate(t, w, conformance.CallerMember, targets, "cid was here too")
 		d.Exec(t, `DELETE FROM members WHERE user_id = '`+string(w.Cid.ID)+`' AND role = 'member'`)
 		for _, deed := range memoryWrites(replacement) {
-			expect(t, deed.name, deed.run(t, w, conformance.CallerMember, "", id), loci.CodeNotFound)
+			conformance.Expect(t, deed.name, deed.run(t, w, conformance.CallerMember, "", id), loci.CodeNotFound)
 		}
-		mustFail(t, w, conformance.CallerMember, service.MemoryGet, loci.GetMemory{MemoryID: id},
+		conformance.MustFail(t, w, conformance.CallerMember, service.MemoryGet, loci.GetMemory{MemoryID: id},
 			loci.CodeNotFound)
-		mustFail(t, w, conformance.CallerMember, service.MemoryVersions, loci.ListVersions{MemoryID: id},
+		conformance.MustFail(t, w, conformance.CallerMember, service.MemoryVersions, loci.ListVersions{MemoryID: id},
 			loci.CodeNotFound)
-		mustFail(t, w, conformance.CallerMember, service.MemorySimilar, loci.SimilarMemories{MemoryID: id},
+		conformance.MustFail(t, w, conformance.CallerMember, service.MemorySimilar, loci.SimilarMemories{MemoryID: id},
 			loci.CodeNotFound)
-		mustFail(t, w, conformance.CallerMember, service.MemoryContext, loci.ReadContext{AtlasID: targets},
+		conformance.MustFail(t, w, conformance.CallerMember, service.MemoryContext, loci.ReadContext{AtlasID: targets},
 			loci.CodeNotFound)
 		own := mustCreate(t, w, conformance.CallerMember, "", "his own")
-		mustFail(t, w, conformance.CallerMember, service.MemorySupersede,
+		conformance.MustFail(t, w, conformance.CallerMember, service.MemorySupersede,
 			loci.SupersedeMemory{MemoryID: own, ReplacementMemoryID: id}, loci.CodeNotFound)
-		if m := mustGet(t, w, id); m.Version != 1 || m.CreatedBy != w.Cid.ID {
+		if m := w.Get(t, id); m.Version != 1 || m.CreatedBy != w.Cid.ID {
 			t.Errorf("%+v", m)
 		}
 	})
@@ -164,28 +157,30 @@ func TestFormerMemberReachesNothing(t *testing.T) {
 
 func TestStaleTagChangesNothing(t *testing.T) {
 	t.Parallel()
-	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+	conformance.Each(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
 		targets := w.Atlas(t, "Shelf")
-		replacement := mustCreate(t, w, conformance.CallerOwner, targets, "a replacement")
+		replacement := w.Memory(t, targets, "a replacement")
 		for _, d := range memoryWrites(replacement) {
 			id := mustCreate(t, w, conformance.CallerMember, targets, "first")
-			stale := mustGet(t, w, id).EntityTag()
-			mustCall(t, w, conformance.CallerOwner, service.MemoryAppend,
+			stale := w.Get(t, id).EntityTag()
+			conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryAppend,
 				loci.AppendMemory{MemoryID: id, Content: "second"})
-			now, then := mustGet(t, w, id).EntityTag(), mustGet(t, w, replacement).EntityTag()
+			now, then := w.Get(t, id).EntityTag(), w.Get(t, replacement).EntityTag()
 			for _, tag := range []string{stale, `"x"`, "W/" + now, strings.Trim(now, `"`), stale + `, "x"`} {
-				expect(t, d.name+" with "+tag, d.run(t, w, conformance.CallerOwner, tag, id), loci.CodeVersionConflict)
+				conformance.Expect(t, d.name+" with "+tag, d.run(t, w, conformance.CallerOwner, tag, id),
+					loci.CodeVersionConflict)
 			}
-			if mustGet(t, w, id).EntityTag() != now || mustGet(t, w, replacement).EntityTag() != then {
+			if w.Get(t, id).EntityTag() != now || w.Get(t, replacement).EntityTag() != then {
 				t.Errorf("%s changed something", d.name)
 			}
-			expect(t, d.name+" of another's", d.run(t, w, conformance.CallerStranger, stale, id), loci.CodeNotFound)
+			conformance.Expect(t, d.name+" of another's", d.run(t, w, conformance.CallerStranger, stale, id),
+				loci.CodeNotFound)
 			for n, tag := range []string{now, "*", `"x", ` + now + ` , ` + stale} {
 				id := mustCreate(t, w, conformance.CallerMember, targets, "fresh")
 				if n != 1 {
-					tag = strings.ReplaceAll(tag, now, mustGet(t, w, id).EntityTag())
+					tag = strings.ReplaceAll(tag, now, w.Get(t, id).EntityTag())
 				}
-				expect(t, d.name+" with "+tag, d.run(t, w, conformance.CallerMember, tag, id), "")
+				conformance.Expect(t, d.name+" with "+tag, d.run(t, w, conformance.CallerMember, tag, id), "")
 			}
 		}
 	})
@@ -193,16 +188,17 @@ func TestStaleTagChangesNothing(t *testing.T) {
 
 func TestTagChangesWithShownFields(t *testing.T) {
 	t.Parallel()
-	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+	conformance.Each(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
 		targets := w.Atlas(t, "Shelf")
-		old, by, older := mustCreate(t, w, conformance.CallerOwner, targets, "old"),
-			mustCreate(t, w, conformance.CallerOwner, targets, "new"),
-			mustCreate(t, w, conformance.CallerOwner, targets, "older")
+		old, by, older := w.Memory(t, targets, "old"),
+			w.Memory(t, targets, "new"),
+			w.Memory(t, targets, "older")
 		seen := map[string]string{}
 		look := func(what string, changed bool, ids ...loci.ID) {
 			t.Helper()
 			for _, id := range ids {
-				m := mustCall(t, w, conformance.CallerOwner, service.MemoryGet, loci.GetMemory{MemoryID: id})
+				m := conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryGet,
+					loci.GetMemory{MemoryID: id})
 				tag := m.ETag()
 				if before, known := seen[string(id)+tag]; known == changed {
 					t.Errorf("%s: the tag is that of %q", what, before)
@@ -217,76 +213,79 @@ func TestTagChangesWithShownFields(t *testing.T) {
 				if d.ends {
 					continue
 				}
-				expect(t, d.name, d.run(t, w, conformance.CallerAdmin, "", id), "")
+				conformance.Expect(t, d.name, d.run(t, w, conformance.CallerAdmin, "", id), "")
 				look(d.name, true, id)
 			}
-			mustCall(t, w, conformance.CallerOwner, service.MemoryUpdate,
-				loci.UpdateMemory{MemoryID: id, Type: mustGet(t, w, id).Type})
+			conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryUpdate,
+				loci.UpdateMemory{MemoryID: id, Type: w.Get(t, id).Type})
 			look("an update that changes nothing", false, id)
-			mustCall(t, w, conformance.CallerOwner, service.MemoryVerify,
+			conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryVerify,
 				loci.VerifyMemory{MemoryID: id, ValidUntil: &until})
 			look("valid for an hour", true, id)
-			mustCall(t, w, conformance.CallerOwner, service.MemoryArchive, loci.ArchiveMemory{MemoryID: id})
+			conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryArchive, loci.ArchiveMemory{MemoryID: id})
 			look("archived", true, id)
-			mustCall(t, w, conformance.CallerOwner, service.MemoryRestore, loci.RestoreMemory{MemoryID: id})
+			conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryRestore, loci.RestoreMemory{MemoryID: id})
 			look("restored", true, id)
 		}
 		for _, id := range []loci.ID{old, older} {
-			out := mustCall(t, w, conformance.CallerOwner, service.MemorySupersede,
+			out := conformance.MustCall(t, w, conformance.CallerOwner, service.MemorySupersede,
 				loci.SupersedeMemory{MemoryID: id, ReplacementMemoryID: by})
-			if out.ETag() != mustGet(t, w, id).EntityTag() {
+			if out.ETag() != w.Get(t, id).EntityTag() {
 				t.Error("the answer of a change has another tag than what is read then")
 			}
 			look("superseded", true, id, by)
 		}
-		mustCall(t, w, conformance.CallerOwner, service.MemoryDelete, loci.DeleteMemory{MemoryID: older})
-		if m := mustGet(t, w, by); len(m.Supersedes) != 1 || m.Supersedes[0] != old || m.Version != 8 {
+		conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryDelete, loci.DeleteMemory{MemoryID: older})
+		if m := w.Get(t, by); len(m.Supersedes) != 1 || m.Supersedes[0] != old || m.Version != 8 {
 			t.Errorf("it replaces %v in version %d", m.Supersedes, m.Version)
 		}
 		// Its tag is the one that it had with one link: it shows the same again.
 		w.Clock.Advance(2 * time.Hour)
-		if !mustGet(t, w, by).Expired {
+		if !w.Get(t, by).Expired {
 			t.Error("not expired after two hours")
 		}
 		look("expired", true, old, by)
-		mustCall(t, w, conformance.CallerOwner, service.MemoryDelete, loci.DeleteMemory{MemoryID: by})
+		conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryDelete, loci.DeleteMemory{MemoryID: by})
 		look("its replacement is gone", true, old)
-		mustCall(t, w, conformance.CallerOwner, service.MemoryRestore, loci.RestoreMemory{MemoryID: old})
+		conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryRestore, loci.RestoreMemory{MemoryID: old})
 		look("restored at last", true, old)
 	})
 }
 
 func TestRestoreTakesSupersedeBackWhateverBecameOfTheReplacement(t *testing.T) {
 	t.Parallel()
-	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+	conformance.Each(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
 		supersede := func(id, by loci.ID) error {
-			return try(t, w, conformance.CallerOwner, service.MemorySupersede,
+			return conformance.Try(t, w, conformance.CallerOwner, service.MemorySupersede,
 				loci.SupersedeMemory{MemoryID: id, ReplacementMemoryID: by})
 		}
 		for fate, f := range map[loci.MemoryStatus]func(id, other loci.ID) error{
 			loci.MemoryActive: func(_, _ loci.ID) error { return nil },
 			loci.MemoryArchived: func(id, _ loci.ID) error {
-				return try(t, w, conformance.CallerOwner, service.MemoryArchive, loci.ArchiveMemory{MemoryID: id})
+				return conformance.Try(t, w, conformance.CallerOwner, service.MemoryArchive,
+					loci.ArchiveMemory{MemoryID: id})
 			},
 			loci.MemorySuperseded: supersede,
 			"deleted": func(id, _ loci.ID) error {
-				return try(t, w, conformance.CallerOwner, service.MemoryDelete, loci.DeleteMemory{MemoryID: id})
+				return conformance.Try(t, w, conformance.CallerOwner, service.MemoryDelete,
+					loci.DeleteMemory{MemoryID: id})
 			},
 		} {
 			create := func(name string) loci.ID {
-				return mustCreate(t, w, conformance.CallerOwner, "", name+" of the "+string(fate))
+				return w.Memory(t, "", name+" of the "+string(fate))
 			}
 			old, sibling, by, third := create("old"), create("sibling"), create("new"), create("third")
 			if err := errors.Join(supersede(old, by), supersede(sibling, by), f(by, third)); err != nil {
 				t.Fatal(err)
 			}
-			m := mustCall(t, w, conformance.CallerOwner, service.MemoryRestore,
+			m := conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryRestore,
 				loci.RestoreMemory{MemoryID: old}).Memory
 			if m.Status != loci.MemoryActive || m.SupersededBy != "" || m.Version != 3 {
 				t.Errorf("%s: restored %+v", fate, m)
 			}
-			list := mustCall(t, w, conformance.CallerOwner, service.MemoryList, loci.ListMemories{}).Memories
-			found := mustCall(t, w, conformance.CallerOwner, service.MemorySearch,
+			list := conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryList,
+				loci.ListMemories{}).Memories
+			found := conformance.MustCall(t, w, conformance.CallerOwner, service.MemorySearch,
 				loci.SearchMemories{Query: `"` + loci.Query(m.Content) + `"`}).Memories
 			if !slices.ContainsFunc(list, func(one loci.Memory) bool { return one.ID == old }) ||
 				!slices.ContainsFunc(found, func(one loci.FoundMemory) bool { return one.ID == old }) {
@@ -295,10 +294,11 @@ func TestRestoreTakesSupersedeBackWhateverBecameOfTheReplacement(t *testing.T) {
 			if fate == "deleted" {
 				continue
 			}
-			if r := mustGet(t, w, by); r.Status != fate || !slices.Equal(r.Supersedes, []loci.ID{sibling}) {
+			if r := w.Get(t, by); r.Status != fate || !slices.Equal(r.Supersedes, []loci.ID{sibling}) {
 				t.Errorf("the replacement is %s and supersedes %v", r.Status, r.Supersedes)
 			}
-			expect(t, "a restore of an active memory", try(t, w, conformance.CallerOwner, service.MemoryRestore,
+			conformance.Expect(t, "a restore of an active memory", conformance.Try(t, w, conformance.CallerOwner,
+				service.MemoryRestore,
 				loci.RestoreMemory{MemoryID: old}), loci.CodeStateConflict)
 		}
 		storetest.CheckHealthy(t, w.Store)
@@ -307,14 +307,14 @@ func TestRestoreTakesSupersedeBackWhateverBecameOfTheReplacement(t *testing.T) {
 
 func TestRepeatedChangeIsMadeOnce(t *testing.T) {
 	t.Parallel()
-	eachEngineWithDB(t, func(t *testing.T, w *conformance.World, d storetest.Database) {
-		id, by := mustCreate(t, w, conformance.CallerOwner, "", "log"),
-			mustCreate(t, w, conformance.CallerOwner, "", "new log")
+	conformance.EachWithDB(t, func(t *testing.T, w *conformance.World, d storetest.Database) {
+		id, by := w.Memory(t, "", "log"),
+			w.Memory(t, "", "new log")
 		in := loci.AppendMemory{MemoryID: id, Content: "line"}
 		var all sync.WaitGroup
 		for range 8 {
 			all.Go(func() {
-				if out, _, err := callWithKey(t, w, conformance.CallerOwner, "a", service.MemoryAppend,
+				if out, _, err := conformance.CallWithKey(t, w, conformance.CallerOwner, "a", service.MemoryAppend,
 					in); err != nil || out.Memory.Content != "log\nline" || out.Memory.Version != 2 {
 					t.Errorf("%+v, %v", out.Memory, err)
 				}
@@ -322,12 +322,13 @@ func TestRepeatedChangeIsMadeOnce(t *testing.T) {
 		}
 		all.Wait()
 		in.Content = "another line"
-		if _, _, err := callWithKey(t, w, conformance.CallerOwner, "a", service.MemoryAppend, in); !loci.Is(err,
+		if _, _, err := conformance.CallWithKey(t, w, conformance.CallerOwner, "a", service.MemoryAppend,
+			in); !loci.Is(err,
 			loci.CodeIdempotencyConflict) {
 			t.Errorf("another text: %v", err)
 		}
 		in.Content = "line"
-		mustCall(t, w, conformance.CallerOwner, service.MemoryAppend, in)
+		conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryAppend, in)
 		callTwice(t, w, service.MemoryAppend, in)
 		callTwice(t, w, service.MemoryVerify, loci.VerifyMemory{MemoryID: id,
 			Confidence: ptr(loci.Confidence(1))})
@@ -336,18 +337,19 @@ func TestRepeatedChangeIsMadeOnce(t *testing.T) {
 		callTwice(t, w, service.MemoryRestore, loci.RestoreMemory{MemoryID: id})
 		callTwice(t, w, service.MemorySupersede, loci.SupersedeMemory{MemoryID: id,
 			ReplacementMemoryID: by})
-		if m := mustGet(t, w, id); m.Version != 9 || m.Content != "log\nline" || m.Status != loci.MemorySuperseded {
+		if m := w.Get(t, id); m.Version != 9 || m.Content != "log\nline" || m.Status != loci.MemorySuperseded {
 			t.Errorf("%+v", m)
 		}
 		answers := `SELECT CAST(count(*) AS TEXT) FROM idempotency_records WHERE record = '` + id + `'`
 		if n := d.Query(t, string(answers))[0]; n != "7" {
 			t.Errorf("%s answers are kept", n)
 		}
-		mustCall(t, w, conformance.CallerOwner, service.MemoryDelete, loci.DeleteMemory{MemoryID: id})
+		conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryDelete, loci.DeleteMemory{MemoryID: id})
 		if n := d.Query(t, string(answers))[0]; n != "0" {
 			t.Errorf("%s answers outlive the memory", n)
 		}
-		if _, replayed, err := callWithKey(t, w, conformance.CallerOwner, "a", service.MemoryAppend, in); replayed ||
+		if _, replayed, err := conformance.CallWithKey(t, w, conformance.CallerOwner, "a", service.MemoryAppend,
+			in); replayed ||
 			!loci.Is(err, loci.CodeNotFound) {
 			t.Errorf("of what is gone: %v, %v", replayed, err)
 		}
@@ -357,27 +359,27 @@ func TestRepeatedChangeIsMadeOnce(t *testing.T) {
 // An invalid input is reported before any lookup.
 func TestEmptyChangeIsInvalidForEveryCaller(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, conformance.Options{})
-	id := mustCreate(t, w, conformance.CallerOwner, w.Atlas(t, "Shelf"), "a memory")
+	w := conformance.New(t, conformance.OpenSQLite, conformance.Options{})
+	id := w.Memory(t, w.Atlas(t, "Shelf"), "a memory")
 	for _, actor := range []conformance.Caller{conformance.CallerOwner, conformance.CallerMember,
 		conformance.CallerStranger} {
 		for _, tag := range []string{"", `"stale"`} {
-			_, err := callIfMatch(t, w, actor, tag, service.MemoryUpdate,
+			_, err := conformance.CallIfMatch(t, w, actor, tag, service.MemoryUpdate,
 				loci.UpdateMemory{MemoryID: id, Secrets: loci.OnSecretRedact})
-			expect(t, "update by "+string(actor), err, loci.CodeInvalidQuery)
-			_, err = callIfMatch(t, w, actor, tag, service.MemoryVerify, loci.VerifyMemory{MemoryID: id})
-			expect(t, "verify by "+string(actor), err, loci.CodeInvalidQuery)
+			conformance.Expect(t, "update by "+string(actor), err, loci.CodeInvalidQuery)
+			_, err = conformance.CallIfMatch(t, w, actor, tag, service.MemoryVerify, loci.VerifyMemory{MemoryID: id})
+			conformance.Expect(t, "verify by "+string(actor), err, loci.CodeInvalidQuery)
 		}
 	}
 }
 
 func TestZeroTimeIsTime(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, conformance.Options{})
-	id := mustCreate(t, w, conformance.CallerOwner, "", "a memory")
-	out := mustCall(t, w, conformance.CallerOwner, service.MemoryVerify,
+	w := conformance.New(t, conformance.OpenSQLite, conformance.Options{})
+	id := w.Memory(t, "", "a memory")
+	out := conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryVerify,
 		loci.VerifyMemory{MemoryID: id, ValidUntil: ptr(loci.Time(0)), Confidence: ptr(loci.Confidence(0))})
-	if m := mustGet(t, w, id); !m.Expired || !out.Memory.Expired ||
+	if m := w.Get(t, id); !m.Expired || !out.Memory.Expired ||
 		m.ValidUntil.String() != "1970-01-01T00:00:00.000Z" || m.Confidence == nil || *m.Confidence != 0 {
 		t.Errorf("%+v", m)
 	}

@@ -9,8 +9,8 @@ import (
 
 func TestOperatorSeesKeysAndWorkspaces(t *testing.T) {
 	t.Parallel()
-	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
-		mustCreate(t, w, conformance.CallerOwner, w.Atlas(t, "Shelf"), "twelve bytes")
+	conformance.Each(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+		w.Memory(t, w.Atlas(t, "Shelf"), "twelve bytes")
 		all := conformance.Must(w.Service.ListUserKeys(t.Context(), ""))(t).Keys
 		mine := conformance.Must(w.Service.ListUserKeys(t.Context(), "Ann@example.com"))(t).Keys
 		if len(mine) != 2 || mine[0].UserID != w.Ann.ID || mine[0].Email != w.Ann.Email || len(all) < 4 {

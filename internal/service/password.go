@@ -20,7 +20,7 @@ func (s *Service) ChangePassword(ctx context.Context, actor *identity.Actor,
 	if err != nil {
 		return loci.Empty{}, err
 	}
-	return write(ctx, s, actor, func(tx *store.Tx) (loci.Empty, error) {
+	return store.Write(ctx, s.Store, actor, func(tx *store.Tx) (loci.Empty, error) {
 		account, err := tx.Account()
 		if err == nil {
 			err = account.SetPassword(was, hash)

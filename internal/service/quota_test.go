@@ -22,7 +22,7 @@ var smallPlan = identity.Plan{Name: loci.PlanFree, Operations: 10_000, Storage: 
 
 func TestPlansLimitTeamsAndAtlases(t *testing.T) {
 	t.Parallel()
-	eachEngine(t, conformance.Options{Plan: smallPlan}, func(t *testing.T, w *conformance.World) {
+	conformance.Each(t, conformance.Options{Plan: smallPlan}, func(t *testing.T, w *conformance.World) {
 		now := w.Clock.Now().UTC()
 		left := time.Date(now.Year(), now.Month()+1, 1, 0, 0, 0, 0, time.UTC).Sub(now)
 		full := func(e *loci.Error) {
@@ -35,24 +35,26 @@ func TestPlansLimitTeamsAndAtlases(t *testing.T) {
 				t.Errorf("wait %v, and the month ends in %v", e.RetryAfter, left)
 			}
 		}
-		mustCall(t, w, conformance.CallerOwner, service.WorkspaceCreate, loci.CreateWorkspace{Name: "Third"})
-		full(mustFail(t, w, conformance.CallerOwner, service.WorkspaceCreate, loci.CreateWorkspace{Name: "Fourth"},
+		conformance.MustCall(t, w, conformance.CallerOwner, service.WorkspaceCreate,
+			loci.CreateWorkspace{Name: "Third"})
+		full(conformance.MustFail(t, w, conformance.CallerOwner, service.WorkspaceCreate,
+			loci.CreateWorkspace{Name: "Fourth"},
 			loci.CodeQuotaExceeded))
-		mustCall(t, w, conformance.CallerAdmin, service.WorkspaceCreate,
+		conformance.MustCall(t, w, conformance.CallerAdmin, service.WorkspaceCreate,
 			loci.CreateWorkspace{Name: "Bob has none of his own"})
 
-		mustCall(t, w, conformance.CallerAdmin, service.AtlasCreate,
+		conformance.MustCall(t, w, conformance.CallerAdmin, service.AtlasCreate,
 			loci.CreateAtlas{Name: "Counts for ann", WorkspaceID: w.Team})
-		mustCall(t, w, conformance.CallerOwner, service.AtlasCreate, loci.CreateAtlas{Name: "Mine"})
-		full(mustFail(t, w, conformance.CallerOwner, service.AtlasCreate, loci.CreateAtlas{Name: "More"},
+		conformance.MustCall(t, w, conformance.CallerOwner, service.AtlasCreate, loci.CreateAtlas{Name: "Mine"})
+		full(conformance.MustFail(t, w, conformance.CallerOwner, service.AtlasCreate, loci.CreateAtlas{Name: "More"},
 			loci.CodeQuotaExceeded))
-		full(mustFail(t, w, conformance.CallerAdmin, service.AtlasCreate,
+		full(conformance.MustFail(t, w, conformance.CallerAdmin, service.AtlasCreate,
 			loci.CreateAtlas{Name: "More", WorkspaceID: w.Team}, loci.CodeQuotaExceeded))
-		full(mustFail(t, w, conformance.CallerAdmin, service.MemoryCreate,
+		full(conformance.MustFail(t, w, conformance.CallerAdmin, service.MemoryCreate,
 			loci.CreateMemory{Content: "Its team has no Inbox yet.", WorkspaceID: w.Team},
 			loci.CodeQuotaExceeded))
-		mustCall(t, w, conformance.CallerAdmin, service.AtlasCreate, loci.CreateAtlas{Name: "Bob's own"})
-		mustFail(t, w, conformance.CallerMember, service.AtlasCreate,
+		conformance.MustCall(t, w, conformance.CallerAdmin, service.AtlasCreate, loci.CreateAtlas{Name: "Bob's own"})
+		conformance.MustFail(t, w, conformance.CallerMember, service.AtlasCreate,
 			loci.CreateAtlas{Name: "More", WorkspaceID: w.Team}, loci.CodeForbidden)
 	})
 }
@@ -60,7 +62,7 @@ func TestPlansLimitTeamsAndAtlases(t *testing.T) {
 // A workspace is handed only to a member whose plan has room for it and what it holds.
 func TestTransferNeedsRoomInPlanOfHeir(t *testing.T) {
 	t.Parallel()
-	eachEngine(t, conformance.Options{Plan: smallPlan}, func(t *testing.T, w *conformance.World) {
+	conformance.Each(t, conformance.Options{Plan: smallPlan}, func(t *testing.T, w *conformance.World) {
 		give := func(p *conformance.Person, plan loci.PlanName) {
 			t.Helper()
 			conformance.Must(w.Service.SetPlan(t.Context(), loci.Email(p.Email), plan))(t)
@@ -68,7 +70,8 @@ func TestTransferNeedsRoomInPlanOfHeir(t *testing.T) {
 		give(w.Ann, loci.PlanSelfHosted)
 		transfer := func(team loci.ID, code loci.Code) {
 			t.Helper()
-			expect(t, "a transfer", try(t, w, conformance.CallerOwner, service.WorkspaceTransfer,
+			conformance.Expect(t, "a transfer", conformance.Try(t, w, conformance.CallerOwner,
+				service.WorkspaceTransfer,
 				loci.TransferWorkspace{WorkspaceID: team, UserID: w.Bob.ID, Confirm: true}), code)
 		}
 		team := func() loci.ID {
@@ -79,9 +82,9 @@ func TestTransferNeedsRoomInPlanOfHeir(t *testing.T) {
 		fill := func(team loci.ID, atlases, kilobytes int) {
 			t.Helper()
 			for n := range atlases {
-				a := mustCall(t, w, conformance.CallerOwner, service.AtlasCreate,
+				a := conformance.MustCall(t, w, conformance.CallerOwner, service.AtlasCreate,
 					loci.CreateAtlas{Name: loci.Name(fmt.Sprint(n)), WorkspaceID: team})
-				mustCall(t, w, conformance.CallerOwner, service.MemoryCreate,
+				conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryCreate,
 					loci.CreateMemory{AtlasID: a.Atlas.ID, Content: loci.Content(strings.Repeat("x", kilobytes<<10))})
 			}
 		}
@@ -89,10 +92,10 @@ func TestTransferNeedsRoomInPlanOfHeir(t *testing.T) {
 		fill(broad, 3, 1) // and bob's Inbox
 		transfer(broad, loci.CodeStateConflict)
 		fill(large, 2, 200)
-		mustCall(t, w, conformance.CallerAdmin, service.MemoryCreate,
+		conformance.MustCall(t, w, conformance.CallerAdmin, service.MemoryCreate,
 			loci.CreateMemory{Content: loci.Content(strings.Repeat("x", 250<<10))})
 		for range 2 {
-			mustCall(t, w, conformance.CallerAdmin, service.MemoryCreate,
+			conformance.MustCall(t, w, conformance.CallerAdmin, service.MemoryCreate,
 				loci.CreateMemory{Content: loci.Content(strings.Repeat("y", 200<<10))})
 		}
 		transfer(large, loci.CodeStateConflict)
@@ -115,22 +118,22 @@ func TestWritesBesideTransferKeepWithinPlanOfHeir(t *testing.T) {
 		}
 		w := conformance.New(t, d.Open, conformance.Options{Plan: smallPlan})
 		atlas := w.Atlas(t, "Shelf")
-		mustCall(t, w, conformance.CallerAdmin, service.AtlasCreate, loci.CreateAtlas{Name: "Bob's own"})
+		conformance.MustCall(t, w, conformance.CallerAdmin, service.AtlasCreate, loci.CreateAtlas{Name: "Bob's own"})
 		text := loci.Content(strings.Repeat("much ", 50<<10))
 		for range 4 {
-			mustCall(t, w, conformance.CallerAdmin, service.MemoryCreate, loci.CreateMemory{Content: text})
+			conformance.MustCall(t, w, conformance.CallerAdmin, service.MemoryCreate, loci.CreateMemory{Content: text})
 		}
 		calls := []func() error{
 			func() error {
-				return try(t, w, conformance.CallerAdmin, service.AtlasCreate,
+				return conformance.Try(t, w, conformance.CallerAdmin, service.AtlasCreate,
 					loci.CreateAtlas{Name: "Too many", WorkspaceID: w.Team})
 			},
 			func() error {
-				return try(t, w, conformance.CallerMember, service.MemoryCreate,
+				return conformance.Try(t, w, conformance.CallerMember, service.MemoryCreate,
 					loci.CreateMemory{AtlasID: atlas, Content: text})
 			},
 			func() error {
-				return try(t, w, conformance.CallerMember, service.MemoryCreate,
+				return conformance.Try(t, w, conformance.CallerMember, service.MemoryCreate,
 					loci.CreateMemory{WorkspaceID: w.Team, Content: "It needs an Inbox."})
 			},
 		}
@@ -150,10 +153,10 @@ func TestWritesBesideTransferKeepWithinPlanOfHeir(t *testing.T) {
 			})
 			return loci.Empty{}, err
 		})
-		expect(t, "the transfer", err, "")
+		conformance.Expect(t, "the transfer", err, "")
 		all.Wait()
 		for i, err := range errs {
-			expect(t, fmt.Sprint("call ", i), err, loci.CodeQuotaExceeded)
+			conformance.Expect(t, fmt.Sprint("call ", i), err, loci.CodeQuotaExceeded)
 		}
 	})
 }
@@ -161,7 +164,7 @@ func TestWritesBesideTransferKeepWithinPlanOfHeir(t *testing.T) {
 // Memories and atlases count against the plan of the owner of their workspace, calls against that of the caller.
 func TestPlanIsThatOfTheOwner(t *testing.T) {
 	t.Parallel()
-	eachEngine(t, conformance.Options{Plan: smallPlan}, func(t *testing.T, w *conformance.World) {
+	conformance.Each(t, conformance.Options{Plan: smallPlan}, func(t *testing.T, w *conformance.World) {
 		setPlan := func(p *conformance.Person, plan loci.PlanName) {
 			t.Helper()
 			conformance.Must(w.Service.SetPlan(t.Context(), loci.Email(p.Email), plan))(t)
@@ -169,30 +172,31 @@ func TestPlanIsThatOfTheOwner(t *testing.T) {
 		add := func(n int) loci.CreateAtlas {
 			return loci.CreateAtlas{Name: loci.Name(fmt.Sprint(n)), WorkspaceID: w.Team}
 		}
-		atlas := mustCall(t, w, conformance.CallerAdmin, service.AtlasCreate, add(2))
-		mustCall(t, w, conformance.CallerAdmin, service.AtlasCreate, add(3))
+		atlas := conformance.MustCall(t, w, conformance.CallerAdmin, service.AtlasCreate, add(2))
+		conformance.MustCall(t, w, conformance.CallerAdmin, service.AtlasCreate, add(3))
 		setPlan(w.Bob, loci.PlanSelfHosted)
-		mustFail(t, w, conformance.CallerAdmin, service.AtlasCreate, add(4), loci.CodeQuotaExceeded)
+		conformance.MustFail(t, w, conformance.CallerAdmin, service.AtlasCreate, add(4), loci.CodeQuotaExceeded)
 		text := loci.CreateMemory{AtlasID: atlas.Atlas.ID, Content: loci.Content(strings.Repeat("much ", 50<<10))}
 		for range 4 {
-			mustCall(t, w, conformance.CallerMember, service.MemoryCreate, text)
+			conformance.MustCall(t, w, conformance.CallerMember, service.MemoryCreate, text)
 		}
-		if e := mustFail(t, w, conformance.CallerMember, service.MemoryCreate, text,
+		if e := conformance.MustFail(t, w, conformance.CallerMember, service.MemoryCreate, text,
 			loci.CodeQuotaExceeded); strings.ContainsAny(e.Message, "0123456789") {
 			t.Errorf("a member reads figures of the owner: %s", e.Message)
 		}
 		setPlan(w.Ann, loci.PlanSelfHosted)
-		mustCall(t, w, conformance.CallerAdmin, service.AtlasCreate, add(4))
-		mustCall(t, w, conformance.CallerMember, service.MemoryCreate, text)
+		conformance.MustCall(t, w, conformance.CallerAdmin, service.AtlasCreate, add(4))
+		conformance.MustCall(t, w, conformance.CallerMember, service.MemoryCreate, text)
 		for n := range 3 {
-			mustCall(t, w, conformance.CallerOwner, service.WorkspaceCreate,
+			conformance.MustCall(t, w, conformance.CallerOwner, service.WorkspaceCreate,
 				loci.CreateWorkspace{Name: loci.Name(fmt.Sprint("Team ", n))})
 		}
 		setPlan(w.Ann, "")
-		mustFail(t, w, conformance.CallerAdmin, service.AtlasCreate, add(5), loci.CodeQuotaExceeded)
-		mustFail(t, w, conformance.CallerOwner, service.WorkspaceCreate, loci.CreateWorkspace{Name: "One more"},
+		conformance.MustFail(t, w, conformance.CallerAdmin, service.AtlasCreate, add(5), loci.CodeQuotaExceeded)
+		conformance.MustFail(t, w, conformance.CallerOwner, service.WorkspaceCreate,
+			loci.CreateWorkspace{Name: "One more"},
 			loci.CodeQuotaExceeded)
-		list := mustCall(t, w, conformance.CallerOwner, service.AtlasList, loci.ListAtlases{}).Atlases
+		list := conformance.MustCall(t, w, conformance.CallerOwner, service.AtlasList, loci.ListAtlases{}).Atlases
 		if len(list) != 4 {
 			t.Errorf("a smaller plan left %d atlases", len(list))
 		}
@@ -202,7 +206,7 @@ func TestPlanIsThatOfTheOwner(t *testing.T) {
 // Parallel calls get no more than sequential ones.
 func TestPlansHoldUnderParallelCalls(t *testing.T) {
 	t.Parallel()
-	eachEngine(t, conformance.Options{Plan: smallPlan}, func(t *testing.T, w *conformance.World) {
+	conformance.Each(t, conformance.Options{Plan: smallPlan}, func(t *testing.T, w *conformance.World) {
 		errs := make([]error, 16)
 		var all sync.WaitGroup
 		for i := range errs {
@@ -233,15 +237,16 @@ func TestPlansHoldUnderParallelCalls(t *testing.T) {
 
 func TestStatusCountsOwnedAndReachable(t *testing.T) {
 	t.Parallel()
-	eachEngine(t, conformance.Options{Plan: smallPlan}, func(t *testing.T, w *conformance.World) {
+	conformance.Each(t, conformance.Options{Plan: smallPlan}, func(t *testing.T, w *conformance.World) {
 		targets := w.Atlas(t, "Shelf")
 		w.Memory(t, targets, "tide")
 		w.Memory(t, targets, "größe") // 7 bytes
-		mustCall(t, w, conformance.CallerMember, service.MemoryCreate,
+		conformance.MustCall(t, w, conformance.CallerMember, service.MemoryCreate,
 			loci.CreateMemory{Content: "cid in the crew", AtlasID: targets})
-		mustCall(t, w, conformance.CallerMember, service.MemoryCreate, loci.CreateMemory{Content: "cid's own"})
+		conformance.MustCall(t, w, conformance.CallerMember, service.MemoryCreate,
+			loci.CreateMemory{Content: "cid's own"})
 
-		ann := mustCall(t, w, conformance.CallerOwner, service.AccountStatus, loci.Empty{})
+		ann := conformance.MustCall(t, w, conformance.CallerOwner, service.AccountStatus, loci.Empty{})
 		want := loci.AccountStatus{Plan: loci.PlanFree, BasePlan: loci.PlanFree}
 		want.Usage = loci.Usage{Memories: 3, Storage: loci.StorageQuota{UsedBytes: 4 + 7 + 15,
 			LimitBytes: smallPlan.Storage},
@@ -253,7 +258,7 @@ func TestStatusCountsOwnedAndReachable(t *testing.T) {
 		if ann != want {
 			t.Errorf("ann\n%+v, want\n%+v", ann, want)
 		}
-		cid := mustCall(t, w, conformance.CallerMember, service.AccountStatus, loci.Empty{})
+		cid := conformance.MustCall(t, w, conformance.CallerMember, service.AccountStatus, loci.Empty{})
 		if cid.Usage.Memories != 1 || cid.Usage.Storage.UsedBytes != 9 || cid.Usage.Operations.Used != 2 ||
 			cid.Workspaces.Team.Used != 0 ||
 			cid.Workspaces.Atlases.Used != 1 || cid.Totals != (loci.Totals{Workspaces: 2, Atlases: 2, Memories: 4}) {
@@ -269,8 +274,8 @@ func TestStatusCountsOwnedAndReachable(t *testing.T) {
 
 func TestStatusOfUnlimitedPlanHasNoLimits(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, conformance.Options{})
-	s := mustCall(t, w, conformance.CallerStranger, service.AccountStatus, loci.Empty{})
+	w := conformance.New(t, conformance.OpenSQLite, conformance.Options{})
+	s := conformance.MustCall(t, w, conformance.CallerStranger, service.AccountStatus, loci.Empty{})
 	if s.Plan != loci.PlanSelfHosted || s.Usage.Operations.Limit != loci.Unlimited ||
 		s.Usage.Storage.LimitBytes != loci.Unlimited ||
 		s.Workspaces.Team.Limit != loci.Unlimited || s.Workspaces.Atlases.Limit != loci.Unlimited ||

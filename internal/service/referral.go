@@ -12,9 +12,9 @@ import (
 // GetReferrals returns the actor's referral link and who registered with it. The first call makes the code.
 func (s *Service) GetReferrals(ctx context.Context, actor *identity.Actor,
 	_ loci.Empty) (out loci.Referrals, err error) {
-	out, err = read(ctx, s, actor, (*store.Tx).Referrals)
+	out, err = store.Read(ctx, s.Store, actor, (*store.Tx).Referrals)
 	if err == nil && out.Code == "" {
-		out.Code, err = write(ctx, s, actor, func(tx *store.Tx) (loci.ReferralCode, error) {
+		out.Code, err = store.Write(ctx, s.Store, actor, func(tx *store.Tx) (loci.ReferralCode, error) {
 			account, err := tx.Account()
 			if err != nil {
 				return "", err
@@ -38,7 +38,7 @@ func (s *Service) ListBenefits(ctx context.Context, actor *identity.Actor,
 // ActivateBenefit lifts the actor's plan for the days of a benefit.
 func (s *Service) ActivateBenefit(ctx context.Context, actor *identity.Actor,
 	in loci.ActivateBenefit) (loci.OneBenefit, error) {
-	return write(ctx, s, actor, func(tx *store.Tx) (out loci.OneBenefit, err error) {
+	return store.Write(ctx, s.Store, actor, func(tx *store.Tx) (out loci.OneBenefit, err error) {
 		b, err := tx.Benefit(in.BenefitID)
 		if err == nil {
 			out.Benefit, err = b.Activate()

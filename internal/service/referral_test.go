@@ -23,12 +23,12 @@ var qualifying = loci.CreateMemory{Content: loci.Content(strings.Repeat("é", lo
 
 func referralsOf(t *testing.T, w *conformance.World, caller conformance.Caller) loci.Referrals {
 	t.Helper()
-	return mustCall(t, w, caller, service.ReferralGet, loci.Empty{})
+	return conformance.MustCall(t, w, caller, service.ReferralGet, loci.Empty{})
 }
 
 func benefitsOf(t *testing.T, w *conformance.World, caller conformance.Caller) []loci.Benefit {
 	t.Helper()
-	return mustCall(t, w, caller, service.BenefitList, loci.ListBenefits{}).Benefits
+	return conformance.MustCall(t, w, caller, service.BenefitList, loci.ListBenefits{}).Benefits
 }
 
 // referred registers an account with the referral code of ann.
@@ -57,7 +57,7 @@ func addBenefit(t *testing.T, w *conformance.World) loci.ID {
 
 func TestReferralActivatesWithMemoryAfterVerification(t *testing.T) {
 	t.Parallel()
-	eachEngine(t, freePlan, func(t *testing.T, w *conformance.World) {
+	conformance.Each(t, freePlan, func(t *testing.T, w *conformance.World) {
 		empty := referralsOf(t, w, conformance.CallerOwner)
 		if empty.Code == "" || empty.Invitees == nil ||
 			empty.URL != "http://localhost/register?ref="+string(empty.Code) {
@@ -117,14 +117,16 @@ func TestReferralIsVerifiedWithAddress(t *testing.T) {
 	t.Parallel()
 	for name, verify := range map[string]func(*testing.T, *conformance.World, loci.ReferralCode){
 		"token at the registration": func(t *testing.T, w *conformance.World, code loci.ReferralCode) {
-			made := mustCall(t, w, conformance.CallerOwner, service.InvitationCreate, invite(w, "max@example.com"))
+			made := conformance.MustCall(t, w, conformance.CallerOwner, service.InvitationCreate, invite(w,
+				"max@example.com"))
 			conformance.Must(w.Service.Register(t.Context(), &identity.Actor{},
 				loci.Register{Email: "max@example.com", Password: password, Ref: code,
 					Invitation: tokenOf(t, made.Invitations[0])}))(t)
 		},
 		"token in the answer": func(t *testing.T, w *conformance.World, _ loci.ReferralCode) {
 			max := referred(t, w, "max@example.com")
-			made := mustCall(t, w, conformance.CallerOwner, service.InvitationCreate, invite(w, "max@example.com"))
+			made := conformance.MustCall(t, w, conformance.CallerOwner, service.InvitationCreate, invite(w,
+				"max@example.com"))
 			answer := answerTo(made.Invitations[0].ID, false)
 			answer.Token = tokenOf(t, made.Invitations[0])
 			if _, err := callAs(t, w, max, service.InvitationRespond, answer); err != nil {
@@ -138,7 +140,7 @@ func TestReferralIsVerifiedWithAddress(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, conformance.Options{})
+			w := conformance.New(t, conformance.OpenSQLite, conformance.Options{})
 			verify(t, w, referralsOf(t, w, conformance.CallerOwner).Code)
 			r := referralsOf(t, w, conformance.CallerOwner)
 			if r.Counts != (loci.ReferralCounts{Registered: 1, Verified: 1}) {
@@ -153,11 +155,12 @@ func TestLinksOfMailsVerifyReferrals(t *testing.T) {
 	eachMailWorld(t, conformance.Options{}, func(t *testing.T, w *conformance.World, b *mailbox, d storetest.Database) {
 		referred(t, w, "max@example.com")
 		_, verify := b.wait(t, "max@example.com", "/verify", 0)
-		expect(t, "a verification link", verifyBy(t, w, verify), "")
+		conformance.Expect(t, "a verification link", verifyBy(t, w, verify), "")
 		referred(t, w, "pat@example.com")
-		mustCall(t, w, conformance.CallerNobody, service.AuthForgot, loci.ForgotPassword{Email: "pat@example.com"})
+		conformance.MustCall(t, w, conformance.CallerNobody, service.AuthForgot,
+			loci.ForgotPassword{Email: "pat@example.com"})
 		_, reset := b.wait(t, "pat@example.com", "/reset", 0)
-		expect(t, "a reset link", resetBy(t, w, reset, password), "")
+		conformance.Expect(t, "a reset link", resetBy(t, w, reset, password), "")
 		r := referralsOf(t, w, conformance.CallerOwner)
 		if r.Counts != (loci.ReferralCounts{Registered: 2, Verified: 2}) {
 			t.Errorf("%+v", r)
@@ -168,7 +171,7 @@ func TestLinksOfMailsVerifyReferrals(t *testing.T) {
 
 func TestAliasIsNoReferral(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, conformance.Options{})
+	w := conformance.New(t, conformance.OpenSQLite, conformance.Options{})
 	for _, e := range []loci.Email{"ann+x@example.com", "ANN+b+c@Example.com"} {
 		referred(t, w, e)
 	}
@@ -176,7 +179,7 @@ func TestAliasIsNoReferral(t *testing.T) {
 		loci.Register{Email: "stranger@example.com", Password: password, Ref: "UNKNOWN"}))(t)
 	taken := loci.Register{Email: "eve@example.com", Password: password,
 		Ref: referralsOf(t, w, conformance.CallerOwner).Code}
-	mustFail(t, w, conformance.CallerNobody, service.AuthRegister, taken, loci.CodeConflict)
+	conformance.MustFail(t, w, conformance.CallerNobody, service.AuthRegister, taken, loci.CodeConflict)
 	if r := referralsOf(t, w, conformance.CallerOwner); r.Counts != (loci.ReferralCounts{}) {
 		t.Errorf("%+v", r)
 	}
@@ -190,7 +193,8 @@ func TestAliasIsNoReferral(t *testing.T) {
 func TestRegistrationAcceptsReferralCode(t *testing.T) {
 	t.Parallel()
 	const limit = 3
-	w := newWorld(t, conformance.Options{Registration: service.RegistrationInvited, SignInLimit: limit})
+	w := conformance.New(t, conformance.OpenSQLite, conformance.Options{Registration: service.RegistrationInvited,
+		SignInLimit: limit})
 	in := loci.Register{Email: "max@example.com", Password: password,
 		Ref: referralsOf(t, w, conformance.CallerOwner).Code}
 	register := func(from string, in loci.Register) error {
@@ -218,27 +222,27 @@ func TestRegistrationAcceptsReferralCode(t *testing.T) {
 	if err := register("192.0.2.3", in); !loci.Is(err, loci.CodeForbidden) {
 		t.Errorf("the code of a disabled user: %v", err)
 	}
-	w = newWorld(t, conformance.Options{Registration: service.RegistrationClosed})
+	w = conformance.New(t, conformance.OpenSQLite, conformance.Options{Registration: service.RegistrationClosed})
 	in.Ref = referralsOf(t, w, conformance.CallerOwner).Code
-	mustFail(t, w, conformance.CallerNobody, service.AuthRegister, in, loci.CodeForbidden)
+	conformance.MustFail(t, w, conformance.CallerNobody, service.AuthRegister, in, loci.CodeForbidden)
 }
 
 func TestBenefitLiftsPlanUntilItExpires(t *testing.T) {
 	t.Parallel()
-	eachEngine(t, freePlan, func(t *testing.T, w *conformance.World) {
+	conformance.Each(t, freePlan, func(t *testing.T, w *conformance.World) {
 		first, second, spare := addBenefit(t, w), addBenefit(t, w), addBenefit(t, w)
 		activate := func(id loci.ID) loci.Benefit {
 			t.Helper()
-			return mustCall(t, w, conformance.CallerOwner, service.BenefitActivate,
+			return conformance.MustCall(t, w, conformance.CallerOwner, service.BenefitActivate,
 				loci.ActivateBenefit{BenefitID: id}).Benefit
 		}
 		refuse := func(caller conformance.Caller, id loci.ID, code loci.Code) {
 			t.Helper()
-			mustFail(t, w, caller, service.BenefitActivate, loci.ActivateBenefit{BenefitID: id}, code)
+			conformance.MustFail(t, w, caller, service.BenefitActivate, loci.ActivateBenefit{BenefitID: id}, code)
 		}
 		expectPlan := func(plan loci.PlanName) {
 			t.Helper()
-			s := mustCall(t, w, conformance.CallerOwner, service.AccountStatus, loci.Empty{})
+			s := conformance.MustCall(t, w, conformance.CallerOwner, service.AccountStatus, loci.Empty{})
 			limits := identity.DefaultPlans[plan]
 			if s.Plan != plan || s.BasePlan != loci.PlanFree || s.Usage.Operations.Limit != limits.Operations ||
 				s.Workspaces.Atlases.Limit != limits.Atlases || s.Usage.Storage.LimitBytes != limits.Storage {
@@ -290,7 +294,7 @@ func TestBenefitLiftsPlanUntilItExpires(t *testing.T) {
 // The counts of a referrer keep a deleted invitee. A deleted referrer takes the referral along.
 func TestReferralsOutliveInvitees(t *testing.T) {
 	t.Parallel()
-	eachEngine(t, freePlan, func(t *testing.T, w *conformance.World) {
+	conformance.Each(t, freePlan, func(t *testing.T, w *conformance.World) {
 		purge := func(e loci.Email) {
 			t.Helper()
 			conformance.Must(integrity.New(w.Store).PurgeUser(t.Context(), e, true))(t)
@@ -307,7 +311,7 @@ func TestReferralsOutliveInvitees(t *testing.T) {
 		if _, err := callAs(t, w, late, service.AccountMe, loci.Empty{}); err != nil { // cached with an open referral
 			t.Fatal(err)
 		}
-		for _, x := range mustCall(t, w, conformance.CallerOwner, service.WorkspaceList,
+		for _, x := range conformance.MustCall(t, w, conformance.CallerOwner, service.WorkspaceList,
 			loci.ListWorkspaces{}).Workspaces {
 			if x.Kind == loci.WorkspaceTeam {
 				conformance.Must(integrity.New(w.Store).PurgeWorkspace(t.Context(), x.ID, true))(t)

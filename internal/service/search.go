@@ -23,7 +23,7 @@ func (s *Service) SearchMemories(ctx context.Context, actor *identity.Actor,
 		return out, err
 	}
 	// With an Idempotency-Key, read stores the response or returns the stored one.
-	kept, err := read(ctx, s, actor, func(tx *store.Tx) (loci.FoundMemories, error) {
+	kept, err := store.Read(ctx, s.Store, actor, func(tx *store.Tx) (loci.FoundMemories, error) {
 		for _, m := range out.Memories {
 			tx.LinkResponse(m.ID)
 		}
@@ -45,7 +45,7 @@ func (s *Service) SearchMemories(ctx context.Context, actor *identity.Actor,
 // allReadable reports whether the actor can still read all memories of a stored response. Memories that were deleted,
 // or whose workspace the actor has left, must not be shown.
 func (s *Service) allReadable(ctx context.Context, actor *identity.Actor, answer loci.FoundMemories) (bool, error) {
-	_, err := read(ctx, s, actor, func(tx *store.Tx) (loci.Empty, error) {
+	_, err := store.Read(ctx, s.Store, actor, func(tx *store.Tx) (loci.Empty, error) {
 		return loci.Empty{}, requireReadable(tx, answer)
 	})
 	if loci.Is(err, loci.CodeNotFound) {
@@ -135,7 +135,7 @@ func (s *Service) retrieve(ctx context.Context, actor *identity.Actor, text loci
 	authors map[loci.ID]string, seen retrieve.SeenSet, limit int) (retrieve.Result, loci.SearchMeta, error) {
 	return s.searcher.Run(ctx, retrieve.Request{CacheOwner: actor.CacheOwner(), Text: string(text), Mode: mode,
 		Find: func(q retrieve.Query) (retrieve.Result, error) {
-			return read(ctx, s, actor, func(tx *store.Tx) (retrieve.Result, error) {
+			return store.Read(ctx, s.Store, actor, func(tx *store.Tx) (retrieve.Result, error) {
 				tx.CollectAuthors(authors)
 				src, err := tx.SearchSource(f)
 				if err != nil {

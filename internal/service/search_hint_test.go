@@ -14,9 +14,10 @@ import (
 func TestSearchHasHintWhenNothingFits(t *testing.T) {
 	t.Parallel()
 	const noWord, nearest = "no memory that was searched holds a word", "these are the nearest by meaning"
-	w := newWorld(t, conformance.Options{Embedder: &storetest.FakeEmbedder{Name: "words"}})
+	w := conformance.New(t, conformance.OpenSQLite,
+		conformance.Options{Embedder: &storetest.FakeEmbedder{Name: "words"}})
 	search := func(query string, mode loci.Mode) loci.FoundMemories {
-		return mustCall(t, w, conformance.CallerOwner, service.MemorySearch,
+		return conformance.MustCall(t, w, conformance.CallerOwner, service.MemorySearch,
 			loci.SearchMemories{Query: loci.Query(query), Mode: mode})
 	}
 	for mode, want := range map[loci.Mode]string{loci.ModeKeyword: noWord, loci.ModeSemantic: "near to the query",
@@ -25,7 +26,7 @@ func TestSearchHasHintWhenNothingFits(t *testing.T) {
 			t.Errorf("%s on an empty workspace: %d memories, %q", mode, len(found.Memories), found.Meta.Hint)
 		}
 	}
-	mustCall(t, w, conformance.CallerOwner, service.MemoryCreate,
+	conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryCreate,
 		loci.CreateMemory{Content: "The staging host is called basalt."})
 	w.WaitForEmbeddings(t)
 	for _, test := range []struct {

@@ -37,7 +37,8 @@ func TestSearchRanksTheSameWhateverTheLimit(t *testing.T) {
 	for _, grouped := range []bool{false, true} {
 		t.Run(fmt.Sprintf("grouped %v", grouped), func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, conformance.Options{Embedder: &storetest.FakeEmbedder{Name: "words"}})
+			w := conformance.New(t, conformance.OpenSQLite,
+				conformance.Options{Embedder: &storetest.FakeEmbedder{Name: "words"}})
 			fillForLimits(t, w, grouped)
 			for _, query := range queries {
 				for i, mode := range []loci.Mode{loci.ModeKeyword, loci.ModeSemantic, loci.ModeHybrid, loci.ModeAuto} {
@@ -85,7 +86,7 @@ func fillForLimits(t *testing.T, w *conformance.World, grouped bool) {
 			}
 		}
 		in.Content = loci.Content(text.String())
-		mustCall(t, w, conformance.CallerOwner, service.MemoryCreate, in)
+		conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryCreate, in)
 	}
 	w.WaitForEmbeddings(t)
 }
@@ -98,7 +99,7 @@ func checkLimits(t *testing.T, w *conformance.World, in loci.SearchMemories) {
 	var all []scoredID
 	for limit := 1; limit <= 100; limit += 1 + limit/12 {
 		in.Limit, in.Query = loci.Limit(limit), query+loci.Query(strings.Repeat(" ", limit))
-		got := rankedOf(mustCall(t, w, conformance.CallerOwner, service.MemorySearch, in).Memories)
+		got := rankedOf(conformance.MustCall(t, w, conformance.CallerOwner, service.MemorySearch, in).Memories)
 		if len(got) != limit {
 			t.Fatalf("%q by %s: %d hits of limit %d", query, in.Mode, len(got), limit)
 		}

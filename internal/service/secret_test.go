@@ -69,7 +69,7 @@ func isFound(s secrettest.Sample) bool {
 func callLogged[In, Out any](t *testing.T, l *logtest.Buffer, w *conformance.World, key string, o op.TypedOp[In, Out],
 	in In) (Out, error) {
 	t.Helper()
-	out, _, err := callWithKey(t, w, conformance.CallerOwner, key, o, in)
+	out, _, err := conformance.CallWithKey(t, w, conformance.CallerOwner, key, o, in)
 	json.NewEncoder(l).Encode(out)
 	if err != nil {
 		json.NewEncoder(l).Encode(op.NewErrorBody(err, "x"))
@@ -241,7 +241,7 @@ func TestCredentialsAreNeitherStoredNorLogged(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
 		w, l := loggedWorld(t, d)
-		id := mustCall(t, w, conformance.CallerOwner, service.MemoryCreate,
+		id := conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryCreate,
 			loci.CreateMemory{Content: "a log", WorkspaceID: w.Team}).Memory.ID
 		list := samples(t, 204)
 		now := loci.SecretsReject
@@ -304,53 +304,55 @@ func TestCredentialsAreNeitherStoredNorLogged(t *testing.T) {
 
 func TestWorkspacePolicyDecidesOnCredentials(t *testing.T) {
 	t.Parallel()
-	eachEngineWithDB(t, func(t *testing.T, w *conformance.World, d storetest.Database) {
+	conformance.EachWithDB(t, func(t *testing.T, w *conformance.World, d storetest.Database) {
 		key := "ghp_" + strings.Repeat("aB3dE5gH7", 4)
 		in := loci.CreateMemory{Content: loci.Content("key: " + key), Title: loci.Title("Of " + key),
 			WorkspaceID: w.Team}
 		const without = "[REDACTED:github-pat]"
 		policy(t, d, w.Team, loci.SecretsAllow)
-		m := mustCall(t, w, conformance.CallerMember, service.MemoryCreate, in).Memory
+		m := conformance.MustCall(t, w, conformance.CallerMember, service.MemoryCreate, in).Memory
 		if m.Content != string(in.Content) || m.Title != string(in.Title) {
 			t.Fatalf("%q, %q", m.Title, m.Content)
 		}
-		mustCall(t, w, conformance.CallerMember, service.MemoryUpdate,
+		conformance.MustCall(t, w, conformance.CallerMember, service.MemoryUpdate,
 			loci.UpdateMemory{MemoryID: m.ID, Content: ptr(loci.Content("plain")),
 				Title: ptr(loci.OptionalTitle("Plain"))})
-		kept := mustCall(t, w, conformance.CallerMember, service.MemoryCreate, in).Memory.ID
+		kept := conformance.MustCall(t, w, conformance.CallerMember, service.MemoryCreate, in).Memory.ID
 
 		policy(t, d, w.Team, loci.SecretsReject)
-		mustFail(t, w, conformance.CallerOwner, service.MemoryRevert,
+		conformance.MustFail(t, w, conformance.CallerOwner, service.MemoryRevert,
 			loci.RevertMemory{MemoryID: m.ID, Version: 1},
 			loci.CodeSecretDetected)
-		if now := mustGet(t, w, m.ID); now.Version != 2 || now.Content != "plain" {
+		if now := w.Get(t, m.ID); now.Version != 2 || now.Content != "plain" {
 			t.Errorf("%+v", now)
 		}
 		// A stored credential does not block a change of other fields.
-		mustCall(t, w, conformance.CallerMember, service.MemoryUpdate,
+		conformance.MustCall(t, w, conformance.CallerMember, service.MemoryUpdate,
 			loci.UpdateMemory{MemoryID: kept, Tags: &loci.Tags{"x"}})
-		out := mustCall(t, w, conformance.CallerMember, service.MemoryAppend,
+		out := conformance.MustCall(t, w, conformance.CallerMember, service.MemoryAppend,
 			loci.AppendMemory{MemoryID: kept, Content: "harmless"})
 		if out.Memory.Content != string(in.Content)+"\nharmless" {
 			t.Errorf("%q", out.Memory.Content)
 		}
-		mustFail(t, w, conformance.CallerMember, service.MemoryAppend,
+		conformance.MustFail(t, w, conformance.CallerMember, service.MemoryAppend,
 			loci.AppendMemory{MemoryID: kept, Content: in.Content}, loci.CodeSecretDetected)
 
 		policy(t, d, w.Team, loci.SecretsRedact)
-		out = mustCall(t, w, conformance.CallerOwner, service.MemoryRevert,
+		out = conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryRevert,
 			loci.RevertMemory{MemoryID: m.ID, Version: 1})
 		if out.Memory.Content != "key: "+without || out.Memory.Title != "Of "+without {
 			t.Errorf("%q, %q", out.Memory.Title, out.Memory.Content)
 		}
 		in.Title = ""
-		if m := mustCall(t, w, conformance.CallerMember, service.MemoryCreate, in).Memory; m.Content != "key: "+
+		if m := conformance.MustCall(t, w, conformance.CallerMember, service.MemoryCreate,
+			in).Memory; m.Content != "key: "+
 			without || m.Title != m.Content {
 			t.Errorf("%q, %q", m.Title, m.Content)
 		}
 		in.Secrets = loci.OnSecretRedact
 		policy(t, d, w.Team, loci.SecretsAllow)
-		if m := mustCall(t, w, conformance.CallerMember, service.MemoryCreate, in).Memory; m.Content != "key: "+
+		if m := conformance.MustCall(t, w, conformance.CallerMember, service.MemoryCreate,
+			in).Memory; m.Content != "key: "+
 			without {
 			t.Errorf("%q", m.Content)
 		}
@@ -360,7 +362,7 @@ func TestWorkspacePolicyDecidesOnCredentials(t *testing.T) {
 // A key that arrives in parts is detected when its parts are together.
 func TestCredentialInPartsIsDetected(t *testing.T) {
 	t.Parallel()
-	eachEngineWithDB(t, func(t *testing.T, w *conformance.World, d storetest.Database) {
+	conformance.EachWithDB(t, func(t *testing.T, w *conformance.World, d storetest.Database) {
 		r := newRand(t)
 		pem := strings.SplitAfter(secrettest.RandomPEM(r, "RSA PRIVATE KEY", 8, "\n"), "\n")
 		value := secrettest.RandomString(r, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789", 40)
@@ -377,7 +379,7 @@ func TestCredentialInPartsIsDetected(t *testing.T) {
 		} {
 			for _, p := range []loci.SecretsPolicy{loci.SecretsReject, loci.SecretsRedact} {
 				policy(t, d, w.Team, p)
-				id := mustCall(t, w, conformance.CallerOwner, service.MemoryCreate,
+				id := conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryCreate,
 					loci.CreateMemory{Content: loci.Content(c.parts[0]), WorkspaceID: w.Team}).Memory.ID
 				told := 0
 				for _, part := range c.parts[1:] {
@@ -390,7 +392,7 @@ func TestCredentialInPartsIsDetected(t *testing.T) {
 						told++
 					}
 				}
-				m := mustGet(t, w, id)
+				m := w.Get(t, id)
 				for _, s := range c.secret {
 					if strings.Contains(m.Content, strings.TrimSpace(s)) {
 						t.Errorf("%s, %s: kept is a part of it", name, p)
@@ -413,15 +415,15 @@ func TestCredentialInPartsIsDetected(t *testing.T) {
 // A redaction mark may be longer than its credential.
 func TestRedactedTextIsBounded(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, conformance.Options{})
+	w := conformance.New(t, conformance.OpenSQLite, conformance.Options{})
 	key := "AKIA" + "Q3EGRIPYB5MZ7TVA" + "\n"
 	in := loci.CreateMemory{Content: loci.Content(strings.Repeat(key, loci.MaxContent/len(key))),
 		Secrets: loci.OnSecretRedact}
-	mustFail(t, w, conformance.CallerOwner, service.MemoryCreate, in, loci.CodeInvalidQuery)
-	id := mustCreate(t, w, conformance.CallerOwner, "", "a memory")
-	mustFail(t, w, conformance.CallerOwner, service.MemoryUpdate,
+	conformance.MustFail(t, w, conformance.CallerOwner, service.MemoryCreate, in, loci.CodeInvalidQuery)
+	id := w.Memory(t, "", "a memory")
+	conformance.MustFail(t, w, conformance.CallerOwner, service.MemoryUpdate,
 		loci.UpdateMemory{MemoryID: id, Content: &in.Content, Secrets: loci.OnSecretRedact},
 		loci.CodeInvalidQuery)
-	mustCall(t, w, conformance.CallerOwner, service.MemoryAppend,
+	conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryAppend,
 		loci.AppendMemory{MemoryID: id, Content: in.Content[:len(in.Content)/2], Secrets: loci.OnSecretRedact})
 }

@@ -15,12 +15,10 @@ import (
 	"github.com/loci-memory/loci/internal/mail"
 	"github.com/loci-memory/loci/internal/password"
 	"github.com/loci-memory/loci/internal/retrieve"
-	"github.com/loci-memory/loci/internal/secret"
-	"github.com/loci-memory/loci/internal/service/cursor"
+	"github.com/loci-memory/loci/internal/service/file"
 	"github.com/loci-memory/loci/internal/service/message"
 	"github.com/loci-memory/loci/internal/service/session"
 	"github.com/loci-memory/loci/internal/store"
-	"github.com/loci-memory/loci/internal/store/attachmentdb"
 	"github.com/loci-memory/loci/internal/vector"
 )
 
@@ -29,6 +27,7 @@ type Service struct {
 	Options
 	*sessions
 	*messages
+	*files
 	searcher      *retrieve.Searcher
 	passwords     password.Hasher
 	signInLimiter *limit.SignIns
@@ -36,14 +35,13 @@ type Service struct {
 	linkLimiter   *limit.Attempts[limit.Key]
 	mailLimiter   *limit.Attempts[limit.Key]
 	setup         setupLink
-	fileKeys      fileKeys
-	uploads       *limit.Semaphore[loci.ID] // by attachment
 }
 
 // The services of other packages, whose operations a Service has.
 type (
 	sessions = session.Service
 	messages = message.Service
+	files    = file.Service
 )
 
 // Options are the dependencies and settings of a Service.
@@ -77,13 +75,10 @@ type Options struct {
 
 	// Bucket keeps the files of memories. Without one the calls of files are unavailable.
 	Bucket  blob.Bucket
-	MaxFile int64 // the most bytes of a file; 0 means 100 MiB
+	MaxFile int64 // the most bytes of a file; 0 means file.DefaultMaxFile
 	// BucketDown returns why the bucket did not answer its last check; it may be nil. Calls are refused meanwhile.
 	BucketDown func() error
 }
-
-// DefaultMaxFile is the most bytes of a file where the operator sets no limit.
-const DefaultMaxFile = 100 << 20
 
 // New returns a Service.
 func New(o Options) *Service {
@@ -97,35 +92,17 @@ func New(o Options) *Service {
 		linkLimiter: limit.NewAttempts[limit.Key](o.Clock, o.SignInLimit, "uses of links",
 			"Too many links that do not work: wait for Retry-After seconds."),
 		mailLimiter: limit.NewAttempts[limit.Key](o.Clock, o.SignInLimit, "mails",
-			"Too many mails were asked for: wait for Retry-After seconds."),
-		uploads: newUploads()}
+			"Too many mails were asked for: wait for Retry-After seconds.")}
 	s.sessions = session.New(session.Options{Store: o.Store, Extractor: o.Extractor, DailyTokens: o.DailyTokens,
 		Route: s.resolveAtlas, Context: s.atlasContext, Search: s.bestInAtlas})
+	s.files = file.New(file.Options{Store: o.Store, Clock: o.Clock, PublicURL: o.PublicURL, Bucket: o.Bucket,
+		MaxFile: o.MaxFile, BucketDown: o.BucketDown})
 	s.messages = message.New(o.Store, cmp.Or(o.Heartbeat, 20*time.Second))
-	s.MaxFile = cmp.Or(s.MaxFile, DefaultMaxFile)
 	if s.SendMail != nil {
 		s.handleMails()
-	}
-	if s.Bucket != nil {
-		s.Store.Jobs().Handle(attachmentdb.DeleteObjectJob, s.deleteObject)
 	}
 	return s
 }
 
-// write and read run f for an actor.
-func write[Out any](ctx context.Context, s *Service, actor *identity.Actor,
-	f func(*store.Tx) (Out, error)) (Out, error) {
-	return store.Write(ctx, s.Store, actor, f)
-}
-
-func read[Out any](ctx context.Context, s *Service, actor *identity.Actor,
-	f func(*store.Tx) (Out, error)) (Out, error) {
-	return store.Read(ctx, s.Store, actor, f)
-}
-
-func listPage[T any](ctx context.Context, s *Service, actor *identity.Actor, paging *loci.Paging, in any,
-	list func(*store.Tx, store.Page) (store.List[T], error), key func(T) store.PageKey) ([]T, loci.Page, error) {
-	return cursor.ListPage(ctx, s.Store, actor, paging, in, list, key)
-}
-
-func redacted(text string) string { return secret.Redacted(text) }
+// Files returns the service of files.
+func (s *Service) Files() *file.Service { return s.files }

@@ -19,25 +19,27 @@ func setUp(token string) loci.SetUp {
 func TestSetupLinkWorksOnce(t *testing.T) {
 	t.Parallel()
 	w := conformance.NewEmpty(t, conformance.OpenSQLite, conformance.Options{})
-	if err := mustFail(t, w, conformance.CallerNobody, service.AuthSetup, setUp("guess"),
+	if err := conformance.MustFail(t, w, conformance.CallerNobody, service.AuthSetup, setUp("guess"),
 		loci.CodeNotFound); !strings.Contains(err.Error(), "restart the server") {
 		t.Error(err)
 	}
-	mustFail(t, w, conformance.CallerNobody, service.AuthSetup, setUp(""), loci.CodeNotFound)
+	conformance.MustFail(t, w, conformance.CallerNobody, service.AuthSetup, setUp(""), loci.CodeNotFound)
 	old := w.Service.NewSetupToken()
 	token := w.Service.NewSetupToken()
-	mustFail(t, w, conformance.CallerNobody, service.AuthSetup, setUp(old), loci.CodeNotFound)
+	conformance.MustFail(t, w, conformance.CallerNobody, service.AuthSetup, setUp(old), loci.CodeNotFound)
 	bad := setUp(token)
 	bad.Email = "no address"
-	mustFail(t, w, conformance.CallerNobody, service.AuthSetup, bad, loci.CodeInvalidQuery)
-	out := mustCall(t, w, conformance.CallerNobody, service.AuthSetup, setUp(token))
+	conformance.MustFail(t, w, conformance.CallerNobody, service.AuthSetup, bad, loci.CodeInvalidQuery)
+	out := conformance.MustCall(t, w, conformance.CallerNobody, service.AuthSetup, setUp(token))
 	if out.User.Email != "first@example.com" || out.User.Name != "first" {
 		t.Errorf("%+v", out.User)
 	}
 	for name, err := range map[string]error{
-		"used":  mustFail(t, w, conformance.CallerNobody, service.AuthSetup, setUp(token), loci.CodeNotFound),
-		"guess": mustFail(t, w, conformance.CallerNobody, service.AuthSetup, setUp("guess"), loci.CodeNotFound),
-		"page":  w.Service.CheckSetup(t.Context(), token),
+		"used": conformance.MustFail(t, w, conformance.CallerNobody, service.AuthSetup, setUp(token),
+			loci.CodeNotFound),
+		"guess": conformance.MustFail(t, w, conformance.CallerNobody, service.AuthSetup, setUp("guess"),
+			loci.CodeNotFound),
+		"page": w.Service.CheckSetup(t.Context(), token),
 	} {
 		if err == nil || !strings.Contains(err.Error(), "There is an account already: sign in") {
 			t.Errorf("%s: %v", name, err)
@@ -45,7 +47,7 @@ func TestSetupLinkWorksOnce(t *testing.T) {
 	}
 	again := setUp(w.Service.NewSetupToken())
 	again.Email = "second@example.com"
-	mustFail(t, w, conformance.CallerNobody, service.AuthSetup, again, loci.CodeNotFound)
+	conformance.MustFail(t, w, conformance.CallerNobody, service.AuthSetup, again, loci.CodeNotFound)
 }
 
 func TestSetupLinkExpires(t *testing.T) {
@@ -53,10 +55,10 @@ func TestSetupLinkExpires(t *testing.T) {
 	w := conformance.NewEmpty(t, conformance.OpenSQLite, conformance.Options{})
 	token := w.Service.NewSetupToken()
 	w.Clock.Advance(time.Hour)
-	mustFail(t, w, conformance.CallerNobody, service.AuthSetup, setUp(token), loci.CodeNotFound)
+	conformance.MustFail(t, w, conformance.CallerNobody, service.AuthSetup, setUp(token), loci.CodeNotFound)
 	token = w.Service.NewSetupToken()
 	w.Clock.Advance(59 * time.Minute)
-	mustCall(t, w, conformance.CallerNobody, service.AuthSetup, setUp(token))
+	conformance.MustCall(t, w, conformance.CallerNobody, service.AuthSetup, setUp(token))
 }
 
 func TestParallelSetUpsMakeOneAccount(t *testing.T) {
@@ -105,6 +107,6 @@ func TestCheckSetupDoesNotUseTokenUp(t *testing.T) {
 	w.Clock.Advance(time.Hour)
 	check(token, false)
 	token = w.Service.NewSetupToken()
-	mustCall(t, w, conformance.CallerNobody, service.AuthSetup, setUp(token))
+	conformance.MustCall(t, w, conformance.CallerNobody, service.AuthSetup, setUp(token))
 	check(w.Service.NewSetupToken(), false)
 }

@@ -222,7 +222,7 @@ func TestSignInsAreUnlimitedWithoutLimit(t *testing.T) {
 
 func TestUnknownAccountsAndWrongPasswordsAreAlike(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, conformance.Options{}) // ann has no password
+	w := conformance.New(t, conformance.OpenSQLite, conformance.Options{}) // ann has no password
 	addUsers(t, w, "ada@example.com")
 	said := map[string]bool{}
 	for _, e := range []loci.Email{"ada@example.com", "ann@example.com", "nobody@example.com", "no address"} {
@@ -242,7 +242,7 @@ func TestUnknownAccountsAndWrongPasswordsAreAlike(t *testing.T) {
 
 func TestDisabledUserSignsInLikeUnknownOne(t *testing.T) {
 	t.Parallel()
-	eachEngine(t, conformance.Options{SignInLimit: 3}, func(t *testing.T, w *conformance.World) {
+	conformance.Each(t, conformance.Options{SignInLimit: 3}, func(t *testing.T, w *conformance.World) {
 		addUsers(t, w, "ada@example.com")
 		disable := func(disabled bool) {
 			conformance.Must(w.Service.SetDisabled(t.Context(), "ada@example.com", disabled))(t)
@@ -264,13 +264,13 @@ func TestDisabledUserSignsInLikeUnknownOne(t *testing.T) {
 			t.Error(err)
 		}
 		_, err := w.Service.SetDisabled(t.Context(), "nobody@example.com", true)
-		expect(t, "an unknown address", err, loci.CodeNotFound)
+		conformance.Expect(t, "an unknown address", err, loci.CodeNotFound)
 	})
 }
 
 func TestOperatorSeesUserWithoutSecrets(t *testing.T) {
 	t.Parallel()
-	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+	conformance.Each(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
 		list := conformance.Must(w.Service.ListUsers(t.Context()))(t).Users
 		var ann accountdb.Summary
 		for _, u := range list {
@@ -282,7 +282,7 @@ func TestOperatorSeesUserWithoutSecrets(t *testing.T) {
 			ann.Disabled || ann.Plan != loci.PlanSelfHosted || ann.CreatedAt == 0 {
 			t.Errorf("%d users, %+v", len(list), ann)
 		}
-		mustCreate(t, w, conformance.CallerOwner, w.Atlas(t, "Shelf"), "twelve bytes")
+		w.Memory(t, w.Atlas(t, "Shelf"), "twelve bytes")
 		got := conformance.Must(w.Service.ShowUser(t.Context(), "Ann@example.com"))(t)
 		if got.User.ID != w.Ann.ID || got.Usage.Memories < 1 || got.Usage.Storage.UsedBytes < 12 ||
 			got.Quotas.Team.Used != 2 || len(got.Workspaces) != 3 || got.Workspaces[0].Kind != loci.WorkspacePersonal ||
@@ -294,13 +294,13 @@ func TestOperatorSeesUserWithoutSecrets(t *testing.T) {
 
 func TestCookieSignsInUntilSignOut(t *testing.T) {
 	t.Parallel()
-	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+	conformance.Each(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
 		in := loci.Register{Email: "Ada@Example.com", Password: password}
 		made := conformance.Must(w.Service.Register(t.Context(), &identity.Actor{}, in))(t)
 		if made.User.Name != "Ada" || made.User.EmailVerified || !made.Created() {
 			t.Errorf("%+v", made.User)
 		}
-		mustFail(t, w, conformance.CallerNobody, service.AuthRegister,
+		conformance.MustFail(t, w, conformance.CallerNobody, service.AuthRegister,
 			loci.Register{Email: "ADA@example.com", Password: password}, loci.CodeConflict)
 		back := conformance.Must(w.Service.SignIn(t.Context(), &identity.Actor{},
 			loci.Login{Email: "ada@EXAMPLE.com", Password: password}))(t)
@@ -334,10 +334,10 @@ func TestCookieSignsInUntilSignOut(t *testing.T) {
 func TestRegistrationCanBeClosed(t *testing.T) {
 	t.Parallel()
 	w := conformance.NewEmpty(t, conformance.OpenSQLite, conformance.Options{Registration: service.RegistrationClosed})
-	mustFail(t, w, conformance.CallerNobody, service.AuthRegister,
+	conformance.MustFail(t, w, conformance.CallerNobody, service.AuthRegister,
 		loci.Register{Email: "ada@example.com", Password: password}, loci.CodeForbidden)
 	in := loci.SetUp{Token: w.Service.NewSetupToken(), Email: "ada@example.com", Password: password}
-	mustCall(t, w, conformance.CallerNobody, service.AuthSetup, in)
+	conformance.MustCall(t, w, conformance.CallerNobody, service.AuthSetup, in)
 }
 
 func TestSignInsOfUserAreBounded(t *testing.T) {

@@ -16,7 +16,7 @@ func TestStorageQuotaRefusesContent(t *testing.T) {
 	t.Parallel()
 	plan := identity.DefaultPlans[loci.PlanSelfHosted]
 	plan.Storage = 2000
-	w := newWorld(t, conformance.Options{Plan: plan})
+	w := conformance.New(t, conformance.OpenSQLite, conformance.Options{Plan: plan})
 	targets := w.Atlas(t, "Shelf")
 	text := strings.Repeat("tide ", 180) // 899 bytes, less the space at the end
 	first := w.Memory(t, targets, text+"one")
@@ -24,17 +24,17 @@ func TestStorageQuotaRefusesContent(t *testing.T) {
 	create := func(content string) loci.CreateMemory {
 		return loci.CreateMemory{AtlasID: targets, Content: loci.Content(content)}
 	}
-	if e := mustFail(t, w, conformance.CallerOwner, service.MemoryCreate, create(text+"three"),
+	if e := conformance.MustFail(t, w, conformance.CallerOwner, service.MemoryCreate, create(text+"three"),
 		loci.CodeQuotaExceeded); e.RetryAfter == 0 || !strings.Contains(e.Message, "at most 2000 bytes") {
 		t.Errorf("%+v", e)
 	}
-	mustCall(t, w, conformance.CallerOwner, service.MemoryCreate, create("short"))
-	mustFail(t, w, conformance.CallerOwner, service.MemoryAppend,
+	conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryCreate, create("short"))
+	conformance.MustFail(t, w, conformance.CallerOwner, service.MemoryAppend,
 		loci.AppendMemory{MemoryID: first, Content: loci.Content(text)}, loci.CodeQuotaExceeded)
-	if used := mustCall(t, w, conformance.CallerOwner, service.AccountStatus,
+	if used := conformance.MustCall(t, w, conformance.CallerOwner, service.AccountStatus,
 		loci.Empty{}).Usage.Storage.UsedBytes; used > 2000 {
 		t.Errorf("%d bytes are used", used)
 	}
-	mustCall(t, w, conformance.CallerOwner, service.MemoryDelete, loci.DeleteMemory{MemoryID: first})
-	mustCall(t, w, conformance.CallerOwner, service.MemoryCreate, create(text+"three"))
+	conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryDelete, loci.DeleteMemory{MemoryID: first})
+	conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryCreate, create(text+"three"))
 }

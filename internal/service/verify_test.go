@@ -14,28 +14,28 @@ import (
 // A review concerns the text at its time: a later change must not inherit it.
 func TestChangeAfterReviewIsNotVerified(t *testing.T) {
 	t.Parallel()
-	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+	conformance.Each(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
 		atlas := w.Atlas(t, "Shelf")
-		id := mustCreate(t, w, conformance.CallerOwner, atlas, "Deploy on Mondays.")
+		id := w.Memory(t, atlas, "Deploy on Mondays.")
 		seen, past := loci.Evidence("read twice"), loci.Time(1)
-		mustCall(t, w, conformance.CallerOwner, service.MemoryVerify,
+		conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryVerify,
 			loci.VerifyMemory{MemoryID: id, Evidence: &seen})
 		shows := func(words string) {
 			t.Helper()
-			if c := mustCall(t, w, conformance.CallerMember, service.MemoryContext,
+			if c := conformance.MustCall(t, w, conformance.CallerMember, service.MemoryContext,
 				loci.ReadContext{AtlasID: atlas}); !strings.Contains(c.Markdown,
 				"Memory "+string(id)+" ("+words+", note)") {
 				t.Errorf("not %s:\n%s", words, c.Markdown)
 			}
 		}
 		shows("verified")
-		mustCall(t, w, conformance.CallerOwner, service.MemoryAppend,
+		conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryAppend,
 			loci.AppendMemory{MemoryID: id, Content: "Or whenever you like."})
 		shows("not verified")
-		if m := mustGet(t, w, id); m.VerifiedAt == 0 || m.Evidence != "read twice" || m.Reviewed() {
+		if m := w.Get(t, id); m.VerifiedAt == 0 || m.Evidence != "read twice" || m.Reviewed() {
 			t.Errorf("the review itself stays: %+v", m)
 		}
-		mustCall(t, w, conformance.CallerOwner, service.MemoryVerify,
+		conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryVerify,
 			loci.VerifyMemory{MemoryID: id, ValidUntil: &past})
 		shows("verified, expired")
 	})
@@ -44,8 +44,8 @@ func TestChangeAfterReviewIsNotVerified(t *testing.T) {
 // SQLite does not store the sign of -0.0.
 func TestVerifyWithNegativeZeroKeepsMemoryConsistent(t *testing.T) {
 	t.Parallel()
-	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
-		id := mustCreate(t, w, conformance.CallerOwner, w.Atlas(t, "Shelf"), "Deploy on Mondays.")
+	conformance.Each(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+		id := w.Memory(t, w.Atlas(t, "Shelf"), "Deploy on Mondays.")
 		for _, zero := range []string{"-0.0", "-0", "-1e-400"} {
 			if _, err := w.Host.Call(t.Context(), service.MemoryVerify.Op, w.Call(conformance.CallerOwner),
 				op.Args{JSON: []byte(`{"memoryId":"` + string(id) + `","confidence":` + zero + `}`)}); err != nil {
@@ -60,7 +60,7 @@ func TestVerifyWithNegativeZeroKeepsMemoryConsistent(t *testing.T) {
 
 func TestTagsAndSourcesRejectCredentials(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, conformance.Options{})
+	w := conformance.New(t, conformance.OpenSQLite, conformance.Options{})
 	atlas := w.Atlas(t, "Shelf")
 	leak := "ghp_" + strings.Repeat("aB3dE5gH7", 4)
 	for name, in := range map[string]loci.CreateMemory{
@@ -70,12 +70,12 @@ func TestTagsAndSourcesRejectCredentials(t *testing.T) {
 		"a source group": {Source: &loci.Source{Group: loci.SourceText(leak)}},
 	} {
 		in.AtlasID, in.Content = atlas, loci.Content("Nothing to hide, "+name)
-		if e := mustFail(t, w, conformance.CallerOwner, service.MemoryCreate, in,
+		if e := conformance.MustFail(t, w, conformance.CallerOwner, service.MemoryCreate, in,
 			loci.CodeSecretDetected); strings.Contains(e.Message, leak) || !strings.Contains(e.Message, "github-pat") {
 			t.Errorf("%s: %s", name, e.Message)
 		}
 	}
-	id := mustCreate(t, w, conformance.CallerOwner, atlas, "Nothing to hide.")
-	mustFail(t, w, conformance.CallerOwner, service.MemoryUpdate,
+	id := w.Memory(t, atlas, "Nothing to hide.")
+	conformance.MustFail(t, w, conformance.CallerOwner, service.MemoryUpdate,
 		loci.UpdateMemory{MemoryID: id, Tags: &loci.Tags{loci.Tag(leak)}}, loci.CodeSecretDetected)
 }

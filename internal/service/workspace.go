@@ -12,7 +12,7 @@ import (
 // CreateWorkspace makes a team workspace.
 func (s *Service) CreateWorkspace(ctx context.Context, actor *identity.Actor,
 	in loci.CreateWorkspace) (loci.CreatedWorkspace, error) {
-	return write(ctx, s, actor, func(tx *store.Tx) (out loci.CreatedWorkspace, err error) {
+	return store.Write(ctx, s.Store, actor, func(tx *store.Tx) (out loci.CreatedWorkspace, err error) {
 		account, err := tx.Account()
 		if err != nil {
 			return out, err
@@ -25,7 +25,7 @@ func (s *Service) CreateWorkspace(ctx context.Context, actor *identity.Actor,
 // GetWorkspace reads a workspace.
 func (s *Service) GetWorkspace(ctx context.Context, actor *identity.Actor,
 	in loci.GetWorkspace) (loci.OneWorkspace, error) {
-	return read(ctx, s, actor, func(tx *store.Tx) (loci.OneWorkspace, error) {
+	return store.Read(ctx, s.Store, actor, func(tx *store.Tx) (loci.OneWorkspace, error) {
 		w, err := tx.WorkspaceRecord(in.WorkspaceID)
 		return loci.OneWorkspace{Workspace: w}, err
 	})
@@ -52,7 +52,7 @@ func (s *Service) ListWorkspaces(ctx context.Context, actor *identity.Actor,
 // inWorkspace runs f on a workspace in which the actor has at least a role.
 func inWorkspace[Out any](ctx context.Context, s *Service, actor *identity.Actor, id loci.ID, minimum loci.Role,
 	p store.Purpose, f func(w *store.Workspace) (Out, error)) (Out, error) {
-	return write(ctx, s, actor, func(tx *store.Tx) (out Out, err error) {
+	return store.Write(ctx, s.Store, actor, func(tx *store.Tx) (out Out, err error) {
 		w, err := tx.Workspace(id, minimum, p)
 		if err != nil {
 			return out, err

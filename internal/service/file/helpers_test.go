@@ -1,4 +1,4 @@
-package service_test
+package file_test
 
 import (
 	"context"
@@ -93,8 +93,9 @@ func objects(t testing.TB, b blob.Bucket) (list []loci.ID) {
 // announce announces a text as a file of a memory.
 func announce(t *testing.T, w *conformance.World, caller conformance.Caller, memory loci.ID, text string) loci.Upload {
 	t.Helper()
-	return mustCall(t, w, caller, service.AttachmentUpload, loci.UploadAttachment{MemoryID: memory, FileName: "a.txt",
-		Size: loci.FileSize(len(text)), MIMEType: "text/plain"})
+	return conformance.MustCall(t, w, caller, service.AttachmentUpload, loci.UploadAttachment{MemoryID: memory,
+		FileName: "a.txt",
+		Size:     loci.FileSize(len(text)), MIMEType: "text/plain"})
 }
 
 // put uploads a text.
@@ -115,14 +116,14 @@ func attach(t *testing.T, w *conformance.World, memory loci.ID, text string) loc
 
 func confirm(t *testing.T, w *conformance.World, id loci.ID) loci.Attachment {
 	t.Helper()
-	return mustCall(t, w, conformance.CallerOwner, service.AttachmentConfirm,
+	return conformance.MustCall(t, w, conformance.CallerOwner, service.AttachmentConfirm,
 		loci.GetAttachment{AttachmentID: id}).Attachment
 }
 
 // attachmentsOf returns the ids of the attachments that a memory shows.
 func attachmentsOf(t *testing.T, w *conformance.World, memory loci.ID) (ids []loci.ID) {
 	t.Helper()
-	for _, a := range mustCall(t, w, conformance.CallerOwner, service.MemoryGet,
+	for _, a := range conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryGet,
 		loci.GetMemory{MemoryID: memory}).Attachments {
 		ids = append(ids, a.ID)
 	}
@@ -132,7 +133,8 @@ func attachmentsOf(t *testing.T, w *conformance.World, memory loci.ID) (ids []lo
 // usedBytes returns the used storage of the owner.
 func usedBytes(t *testing.T, w *conformance.World) int64 {
 	t.Helper()
-	return mustCall(t, w, conformance.CallerOwner, service.AccountStatus, loci.Empty{}).Usage.Storage.UsedBytes
+	return conformance.MustCall(t, w, conformance.CallerOwner, service.AccountStatus,
+		loci.Empty{}).Usage.Storage.UsedBytes
 }
 
 // waitForObjects waits until a bucket has these objects alone.

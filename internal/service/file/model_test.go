@@ -1,4 +1,4 @@
-package service_test
+package file_test
 
 import (
 	"cmp"

@@ -1,4 +1,4 @@
-package service_test
+package file_test
 
 import (
 	"crypto/sha256"
@@ -16,6 +16,7 @@ import (
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/service"
+	"github.com/loci-memory/loci/internal/service/file"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
 	"github.com/loci-memory/loci/internal/waittest"
@@ -29,23 +30,26 @@ func sum(text string) string {
 func TestFileOfMemoryFromAnnouncementToDeletion(t *testing.T) {
 	t.Parallel()
 	bucket := newFolder(t)
-	eachEngine(t, conformance.Options{Bucket: bucket}, func(t *testing.T, w *conformance.World) {
+	conformance.Each(t, conformance.Options{Bucket: bucket}, func(t *testing.T, w *conformance.World) {
 		bucket := newFolder(t)
-		w.Service.Bucket = bucket
+		w.Service.Files().Bucket = bucket
 		w.Store.Jobs().Start(t.Context())
 		m := w.Memory(t, w.Atlas(t, "Shelf"), "with a file")
-		plain, before := mustCall(t, w, conformance.CallerOwner, service.MemoryGet, loci.GetMemory{MemoryID: m}),
+		plain, before := conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryGet,
+			loci.GetMemory{MemoryID: m}),
 			usedBytes(t, w)
 		text := "<html><script>alert(1)</script></html>"
 		up := announce(t, w, conformance.CallerOwner, m, text)
 		a := up.Attachment
 		if a.Status != loci.AttachmentPending || up.Method != "PUT" || up.Headers["Content-Type"] != "text/plain" ||
-			!strings.HasPrefix(up.UploadURL, "http://localhost"+service.ObjectsPath+string(a.ID)+"?") {
+			!strings.HasPrefix(up.UploadURL, "http://localhost"+file.ObjectsPath+string(a.ID)+"?") {
 			t.Errorf("%+v", up)
 		}
-		mustFail(t, w, conformance.CallerOwner, service.AttachmentDownload, loci.GetAttachment{AttachmentID: a.ID},
+		conformance.MustFail(t, w, conformance.CallerOwner, service.AttachmentDownload,
+			loci.GetAttachment{AttachmentID: a.ID},
 			loci.CodeNotFound)
-		mustFail(t, w, conformance.CallerOwner, service.AttachmentConfirm, loci.GetAttachment{AttachmentID: a.ID},
+		conformance.MustFail(t, w, conformance.CallerOwner, service.AttachmentConfirm,
+			loci.GetAttachment{AttachmentID: a.ID},
 			loci.CodeUploadMissing)
 		if n := len(attachmentsOf(t, w, m)) + int(usedBytes(t, w)-before); n != 0 {
 			t.Errorf("a pending upload is shown or counted: %d", n)
@@ -64,7 +68,7 @@ func TestFileOfMemoryFromAnnouncementToDeletion(t *testing.T) {
 		if again := confirm(t, w, a.ID); again != done {
 			t.Errorf("a repeated confirmation answers %+v", again)
 		}
-		shown := mustCall(t, w, conformance.CallerOwner, service.MemoryGet, loci.GetMemory{MemoryID: m})
+		shown := conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryGet, loci.GetMemory{MemoryID: m})
 		if len(shown.Attachments) != 1 || shown.Attachments[0] != done || shown.Version != plain.Version {
 			t.Errorf("the memory shows %+v", shown)
 		}
@@ -76,7 +80,7 @@ func TestFileOfMemoryFromAnnouncementToDeletion(t *testing.T) {
 		} else if b, _ := io.ReadAll(r); string(b) != text {
 			t.Errorf("the download is %q", b)
 		}
-		out := mustCall(t, w, conformance.CallerOwner, service.AttachmentDelete,
+		out := conformance.MustCall(t, w, conformance.CallerOwner, service.AttachmentDelete,
 			loci.DeleteAttachments{AttachmentIDs: loci.AttachmentIDs{a.ID, "nonsense", a.ID}})
 		want := fmt.Sprintf("[{%s true } {nonsense false not_found} {%[1]s false not_found}]", a.ID)
 		if fmt.Sprint(out.Results) != want {
@@ -95,7 +99,7 @@ func TestFileOfMemoryFromAnnouncementToDeletion(t *testing.T) {
 // The entity tag changes with the files, and a change needs the present one.
 func TestEntityTagFollowsAttachments(t *testing.T) {
 	t.Parallel()
-	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+	conformance.Each(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
 		m := w.Memory(t, w.Atlas(t, "Shelf"), "with files")
 		tag := func() string {
 			c := w.Call(conformance.CallerOwner)
@@ -114,13 +118,13 @@ func TestEntityTagFollowsAttachments(t *testing.T) {
 		change := loci.UpdateMemory{MemoryID: m, Content: &content}
 		now := tag()
 		for given := range tags {
-			_, err := callIfMatch(t, w, conformance.CallerOwner, given, service.MemoryUpdate, change)
+			_, err := conformance.CallIfMatch(t, w, conformance.CallerOwner, given, service.MemoryUpdate, change)
 			if given != now && !loci.Is(err, loci.CodeVersionConflict) || given == now && err != nil {
 				t.Errorf("a change by the tag %s, which is now %s: %v", given, now, err)
 			}
 		}
 		now = tag()
-		mustCall(t, w, conformance.CallerOwner, service.AttachmentDelete,
+		conformance.MustCall(t, w, conformance.CallerOwner, service.AttachmentDelete,
 			loci.DeleteAttachments{AttachmentIDs: loci.AttachmentIDs{a.ID}})
 		if tag() == now {
 			t.Error("the tag does not change with a deletion")
@@ -131,12 +135,13 @@ func TestEntityTagFollowsAttachments(t *testing.T) {
 func TestObjectThatDiffersFromAnnouncementIsDeleted(t *testing.T) {
 	t.Parallel()
 	bucket := newFolder(t)
-	w := newWorld(t, conformance.Options{Bucket: bucket})
+	w := conformance.New(t, conformance.OpenSQLite, conformance.Options{Bucket: bucket})
 	w.Store.Jobs().Start(t.Context())
 	m := w.Memory(t, w.Atlas(t, "Shelf"), "with a file")
 	announce := func(size loci.FileSize, sum string) loci.ID {
-		return mustCall(t, w, conformance.CallerOwner, service.AttachmentUpload, loci.UploadAttachment{MemoryID: m,
-			FileName: "a", Size: size, MIMEType: "text/plain", SHA256: loci.SHA256(sum)}).Attachment.ID
+		return conformance.MustCall(t, w, conformance.CallerOwner, service.AttachmentUpload,
+			loci.UploadAttachment{MemoryID: m,
+				FileName: "a", Size: size, MIMEType: "text/plain", SHA256: loci.SHA256(sum)}).Attachment.ID
 	}
 	for name, object := range map[string]struct {
 		size      loci.FileSize
@@ -147,9 +152,11 @@ func TestObjectThatDiffersFromAnnouncementIsDeleted(t *testing.T) {
 		if err := bucket.Put(t.Context(), id, strings.NewReader(object.text), int64(len(object.text))); err != nil {
 			t.Fatal(err)
 		}
-		mustFail(t, w, conformance.CallerOwner, service.AttachmentConfirm, loci.GetAttachment{AttachmentID: id},
+		conformance.MustFail(t, w, conformance.CallerOwner, service.AttachmentConfirm,
+			loci.GetAttachment{AttachmentID: id},
 			loci.CodeStateConflict)
-		mustFail(t, w, conformance.CallerOwner, service.AttachmentConfirm, loci.GetAttachment{AttachmentID: id},
+		conformance.MustFail(t, w, conformance.CallerOwner, service.AttachmentConfirm,
+			loci.GetAttachment{AttachmentID: id},
 			loci.CodeNotFound)
 		waitForObjects(t, bucket)
 		if n := len(attachmentsOf(t, w, m)); n != 0 {
@@ -168,7 +175,7 @@ func TestObjectThatDiffersFromAnnouncementIsDeleted(t *testing.T) {
 func TestUploadOfAnotherLengthStoresNothing(t *testing.T) {
 	t.Parallel()
 	bucket := newFolder(t)
-	w := newWorld(t, conformance.Options{Bucket: bucket})
+	w := conformance.New(t, conformance.OpenSQLite, conformance.Options{Bucket: bucket})
 	m := w.Memory(t, w.Atlas(t, "Shelf"), "with a file")
 	a := announce(t, w, conformance.CallerOwner, m, "hello").Attachment
 	for _, text := range []string{"", "hell", "hello!", strings.Repeat("x", 1<<20)} {
@@ -176,7 +183,7 @@ func TestUploadOfAnotherLengthStoresNothing(t *testing.T) {
 			t.Errorf("%d bytes: %v", len(text), err)
 		}
 	}
-	broken := io.MultiReader(strings.NewReader("he"), service.Body{Reader: errorReader{errors.New("reset by peer")}})
+	broken := io.MultiReader(strings.NewReader("he"), file.Body{Reader: errorReader{errors.New("reset by peer")}})
 	err := w.Service.StoreUpload(t.Context(), blob.Address{ID: a.ID, Size: 5, Type: "text/plain"}, broken)
 	if !loci.Is(err, loci.CodeInvalidQuery) {
 		t.Errorf("a broken connection: %v", err)
@@ -195,7 +202,7 @@ func (r errorReader) Read([]byte) (int, error) { return 0, r.err }
 
 func TestUploadsAreLimited(t *testing.T) {
 	t.Parallel()
-	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+	conformance.Each(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
 		m, other := w.Memory(t, w.Atlas(t, "Shelf"), "one"), w.Memory(t, w.Atlas(t, "Shelf"), "two")
 		var first loci.Attachment
 		for i := range loci.MaxPendingUploads {
@@ -204,16 +211,16 @@ func TestUploadsAreLimited(t *testing.T) {
 			}
 		}
 		up := loci.UploadAttachment{MemoryID: m, FileName: "a", Size: 1, MIMEType: "text/plain"}
-		mustFail(t, w, conformance.CallerOwner, service.AttachmentUpload, up, loci.CodeStateConflict)
-		mustCall(t, w, conformance.CallerAdmin, service.AttachmentUpload, up) // another user
+		conformance.MustFail(t, w, conformance.CallerOwner, service.AttachmentUpload, up, loci.CodeStateConflict)
+		conformance.MustCall(t, w, conformance.CallerAdmin, service.AttachmentUpload, up) // another user
 		if err := put(w, first, "x"); err != nil {
 			t.Fatal(err)
 		}
 		confirm(t, w, first.ID)
-		mustCall(t, w, conformance.CallerOwner, service.AttachmentUpload, up)
+		conformance.MustCall(t, w, conformance.CallerOwner, service.AttachmentUpload, up)
 		w.Clock.Advance(loci.UploadLifetime + time.Second)
 		for range loci.MaxPendingUploads { // the others have expired
-			mustCall(t, w, conformance.CallerOwner, service.AttachmentUpload, up)
+			conformance.MustCall(t, w, conformance.CallerOwner, service.AttachmentUpload, up)
 		}
 		conformance.Must(store.System(t.Context(), w.Store, "test", func(x *store.SystemTx) (loci.Empty, error) {
 			return loci.Empty{}, x.DeleteExpiredUploads()
@@ -226,13 +233,14 @@ func TestUploadsAreLimited(t *testing.T) {
 
 func TestMemoryHasAtMost100Attachments(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, conformance.Options{})
+	w := conformance.New(t, conformance.OpenSQLite, conformance.Options{})
 	m := w.Memory(t, w.Atlas(t, "Shelf"), "with many files")
 	for range loci.MaxAttachments {
 		attach(t, w, m, "x")
 	}
-	mustFail(t, w, conformance.CallerOwner, service.AttachmentUpload, loci.UploadAttachment{MemoryID: m, FileName: "a",
-		Size: 1, MIMEType: "text/plain"}, loci.CodeStateConflict)
+	conformance.MustFail(t, w, conformance.CallerOwner, service.AttachmentUpload, loci.UploadAttachment{MemoryID: m,
+		FileName: "a",
+		Size:     1, MIMEType: "text/plain"}, loci.CodeStateConflict)
 	if n := len(attachmentsOf(t, w, m)); n != loci.MaxAttachments {
 		t.Errorf("%d attachments", n)
 	}
@@ -240,7 +248,7 @@ func TestMemoryHasAtMost100Attachments(t *testing.T) {
 
 func TestArchivedMemoriesTakeNoFiles(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, conformance.Options{})
+	w := conformance.New(t, conformance.OpenSQLite, conformance.Options{})
 	atlas := w.Atlas(t, "Shelf")
 	m := w.Memory(t, atlas, "with a file")
 	kept, pending := attach(t, w, m, "kept"), announce(t, w, conformance.CallerOwner, m, "late").Attachment
@@ -249,22 +257,22 @@ func TestArchivedMemoriesTakeNoFiles(t *testing.T) {
 	}
 	refused := func() {
 		t.Helper()
-		mustFail(t, w, conformance.CallerOwner, service.AttachmentConfirm,
+		conformance.MustFail(t, w, conformance.CallerOwner, service.AttachmentConfirm,
 			loci.GetAttachment{AttachmentID: pending.ID}, loci.CodeStateConflict)
-		mustFail(t, w, conformance.CallerOwner, service.AttachmentUpload, loci.UploadAttachment{MemoryID: m,
+		conformance.MustFail(t, w, conformance.CallerOwner, service.AttachmentUpload, loci.UploadAttachment{MemoryID: m,
 			FileName: "a", Size: 1, MIMEType: "text/plain"}, loci.CodeStateConflict)
 		if _, _, err := w.Service.OpenDownload(t.Context(), kept.ID); err != nil {
 			t.Error(err)
 		}
 	}
 	archived := true
-	mustCall(t, w, conformance.CallerOwner, service.MemoryArchive, loci.ArchiveMemory{MemoryID: m})
+	conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryArchive, loci.ArchiveMemory{MemoryID: m})
 	refused()
-	mustCall(t, w, conformance.CallerOwner, service.MemoryRestore, loci.RestoreMemory{MemoryID: m})
-	mustCall(t, w, conformance.CallerOwner, service.AtlasArchive,
+	conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryRestore, loci.RestoreMemory{MemoryID: m})
+	conformance.MustCall(t, w, conformance.CallerOwner, service.AtlasArchive,
 		loci.ArchiveAtlas{AtlasID: atlas, Archived: &archived})
 	refused()
-	out := mustCall(t, w, conformance.CallerOwner, service.AttachmentDelete,
+	out := conformance.MustCall(t, w, conformance.CallerOwner, service.AttachmentDelete,
 		loci.DeleteAttachments{AttachmentIDs: loci.AttachmentIDs{kept.ID}}) // what takes away is allowed
 	if !out.Results[0].OK {
 		t.Errorf("%v", out.Results)
@@ -275,20 +283,20 @@ func TestStorageQuotaReservesAnnouncedBytes(t *testing.T) {
 	t.Parallel()
 	plan := identity.DefaultPlans[loci.PlanSelfHosted]
 	plan.Storage = 10_000
-	eachEngine(t, conformance.Options{Plan: plan}, func(t *testing.T, w *conformance.World) {
+	conformance.Each(t, conformance.Options{Plan: plan}, func(t *testing.T, w *conformance.World) {
 		m := w.Memory(t, w.Atlas(t, "Shelf"), "with files")
 		up := func(size int64) loci.UploadAttachment {
 			return loci.UploadAttachment{MemoryID: m, FileName: "a", Size: loci.FileSize(size), MIMEType: "text/plain"}
 		}
 		left := plan.Storage - usedBytes(t, w)
-		a := mustCall(t, w, conformance.CallerOwner, service.AttachmentUpload, up(left)).Attachment
-		if e := mustFail(t, w, conformance.CallerOwner, service.AttachmentUpload, up(1),
+		a := conformance.MustCall(t, w, conformance.CallerOwner, service.AttachmentUpload, up(left)).Attachment
+		if e := conformance.MustFail(t, w, conformance.CallerOwner, service.AttachmentUpload, up(1),
 			loci.CodeQuotaExceeded); e.RetryAfter == 0 {
 			t.Errorf("%+v", e)
 		}
-		mustFail(t, w, conformance.CallerOwner, service.MemoryCreate, loci.CreateMemory{Content: "x"},
+		conformance.MustFail(t, w, conformance.CallerOwner, service.MemoryCreate, loci.CreateMemory{Content: "x"},
 			loci.CodeQuotaExceeded)
-		mustCall(t, w, conformance.CallerOwner, service.AttachmentUpload, up(0))
+		conformance.MustCall(t, w, conformance.CallerOwner, service.AttachmentUpload, up(0))
 		if err := put(w, a, strings.Repeat("x", int(left))); err != nil {
 			t.Fatal(err)
 		}
@@ -296,21 +304,25 @@ func TestStorageQuotaReservesAnnouncedBytes(t *testing.T) {
 		less := plan
 		less.Storage = 5_000
 		w.Store.SetPlans(storetest.OnePlan(less))
-		mustFail(t, w, conformance.CallerOwner, service.AttachmentConfirm, loci.GetAttachment{AttachmentID: a.ID},
+		conformance.MustFail(t, w, conformance.CallerOwner, service.AttachmentConfirm,
+			loci.GetAttachment{AttachmentID: a.ID},
 			loci.CodeStateConflict)
 		w.Store.SetPlans(storetest.OnePlan(plan))
-		mustFail(t, w, conformance.CallerOwner, service.AttachmentConfirm, loci.GetAttachment{AttachmentID: a.ID},
+		conformance.MustFail(t, w, conformance.CallerOwner, service.AttachmentConfirm,
+			loci.GetAttachment{AttachmentID: a.ID},
 			loci.CodeNotFound)
-		mustCall(t, w, conformance.CallerOwner, service.AttachmentUpload, up(left)) // the reservation has ended
+		conformance.MustCall(t, w, conformance.CallerOwner, service.AttachmentUpload,
+			up(left)) // the reservation has ended
 		w.Clock.Advance(loci.UploadLifetime + time.Second)
-		mustCall(t, w, conformance.CallerOwner, service.AttachmentUpload, up(left)) // and ends with its time
+		conformance.MustCall(t, w, conformance.CallerOwner, service.AttachmentUpload,
+			up(left)) // and ends with its time
 	})
 }
 
 func TestFilesAreUnavailableWithoutBucket(t *testing.T) {
 	t.Parallel()
 	bucket := newFolder(t)
-	w := newWorld(t, conformance.Options{Bucket: bucket})
+	w := conformance.New(t, conformance.OpenSQLite, conformance.Options{Bucket: bucket})
 	w.Store.Jobs().Start(t.Context())
 	m := w.Memory(t, w.Atlas(t, "Shelf"), "with files")
 	kept := attach(t, w, m, "kept")
@@ -323,7 +335,7 @@ func TestFilesAreUnavailableWithoutBucket(t *testing.T) {
 		if err := put(w, a, "hello"); !loci.Is(err, c.code) || loci.AsError(err).RetryAfter == 0 {
 			t.Errorf("upload: %v", err)
 		}
-		if e := mustFail(t, w, conformance.CallerOwner, service.AttachmentConfirm,
+		if e := conformance.MustFail(t, w, conformance.CallerOwner, service.AttachmentConfirm,
 			loci.GetAttachment{AttachmentID: a.ID}, c.code); e.RetryAfter == 0 ||
 			strings.Contains(e.Message, "refused") {
 			t.Errorf("%+v", e)
@@ -333,7 +345,7 @@ func TestFilesAreUnavailableWithoutBucket(t *testing.T) {
 		}
 		w.Memory(t, w.Atlas(t, "Shelf"), "written meanwhile")
 	}
-	mustCall(t, w, conformance.CallerOwner, service.AttachmentDelete,
+	conformance.MustCall(t, w, conformance.CallerOwner, service.AttachmentDelete,
 		loci.DeleteAttachments{AttachmentIDs: loci.AttachmentIDs{kept.ID}})
 	waittest.Until(t, func() bool {
 		bucket.mu.Lock()
@@ -355,9 +367,9 @@ func TestFilesAreUnavailableWithoutBucket(t *testing.T) {
 // Every way in which a memory is deleted deletes the objects of its files.
 func TestObjectsAreDeletedWithTheirMemories(t *testing.T) {
 	t.Parallel()
-	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+	conformance.Each(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
 		bucket := newFolder(t)
-		w.Service.Bucket = bucket
+		w.Service.Files().Bucket = bucket
 		w.Store.Jobs().Start(t.Context())
 		atlas := w.Atlas(t, "Shelf")
 		kept := attach(t, w, w.Memory(t, w.Atlas(t, "Other"), "kept"), "kept").ID
@@ -367,18 +379,19 @@ func TestObjectsAreDeletedWithTheirMemories(t *testing.T) {
 		if err := put(w, pending, "pending"); err != nil {
 			t.Fatal(err)
 		}
-		mustCall(t, w, conformance.CallerOwner, service.MemoryDelete, loci.DeleteMemory{MemoryID: m})
+		conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryDelete, loci.DeleteMemory{MemoryID: m})
 		waitForObjects(t, bucket, kept)
 		if err := put(w, pending, "pending"); !loci.Is(err, loci.CodeNotFound) {
 			t.Errorf("an upload for a deleted memory: %v", err)
 		}
 
 		gone := attach(t, w, w.Memory(t, atlas, "two"), "of the atlas").ID
-		if d := mustCall(t, w, conformance.CallerOwner, service.AtlasDelete, loci.DeleteAtlas{AtlasID: atlas,
-			DryRun: true}); *d.Attachments != 1 {
+		if d := conformance.MustCall(t, w, conformance.CallerOwner, service.AtlasDelete,
+			loci.DeleteAtlas{AtlasID: atlas,
+				DryRun: true}); *d.Attachments != 1 {
 			t.Errorf("a dry run counts %d attachments", *d.Attachments)
 		}
-		mustCall(t, w, conformance.CallerOwner, service.AtlasDelete, loci.DeleteAtlas{AtlasID: atlas})
+		conformance.MustCall(t, w, conformance.CallerOwner, service.AtlasDelete, loci.DeleteAtlas{AtlasID: atlas})
 		if _, _, err := w.Service.OpenDownload(t.Context(), gone); !loci.Is(err, loci.CodeNotFound) {
 			t.Errorf("a download from a deleted atlas: %v", err)
 		}
@@ -393,11 +406,11 @@ func TestObjectsAreDeletedWithTheirMemories(t *testing.T) {
 // when every server knows it.
 func TestSecretsOfFilesAreReplaced(t *testing.T) {
 	t.Parallel()
-	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+	conformance.Each(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
 		rotate := func() []store.FileSecret {
 			return conformance.Must(store.System(t.Context(), w.Store, "test",
 				func(x *store.SystemTx) ([]store.FileSecret, error) {
-					return x.RotateFileSecrets(service.FileSecretAge)
+					return x.RotateFileSecrets(file.SecretAge)
 				}))(t)
 		}
 		token := w.FileToken(w.Ann)
@@ -405,20 +418,20 @@ func TestSecretsOfFilesAreReplaced(t *testing.T) {
 		if again := rotate(); len(first) != 1 || string(again[0].Secret) != string(first[0].Secret) {
 			t.Fatalf("%d and %d secrets", len(first), len(again))
 		}
-		w.Clock.Advance(service.FileSecretAge + time.Second)
+		w.Clock.Advance(file.SecretAge + time.Second)
 		second := rotate()
 		if len(second) != 2 || string(second[1].Secret) != string(first[0].Secret) ||
 			string(second[0].Secret) == string(first[0].Secret) {
 			t.Fatalf("%d secrets", len(second))
 		}
 		now := second[0].CreatedAt
-		if signer := service.FileSigner(second, now+loci.Time((9*time.Minute).Microseconds())); signer != 1 {
+		if signer := file.Signer(second, now+loci.Time((9*time.Minute).Microseconds())); signer != 1 {
 			t.Error("the new secret signs before other servers know it")
 		}
-		if signer := service.FileSigner(second, now+loci.Time((10*time.Minute).Microseconds())); signer != 0 {
+		if signer := file.Signer(second, now+loci.Time((10*time.Minute).Microseconds())); signer != 0 {
 			t.Error("the new secret does not sign")
 		}
-		w.Clock.Advance(-service.FileSecretAge)
+		w.Clock.Advance(-file.SecretAge)
 		if _, err := w.Service.VerifyFileToken(t.Context(), token); err != nil {
 			t.Errorf("a token of the former secret: %v", err)
 		}
@@ -429,7 +442,7 @@ func TestSecretsOfFilesAreReplaced(t *testing.T) {
 func TestRunningUploadEndsWithDeletion(t *testing.T) {
 	t.Parallel()
 	bucket := newFolder(t)
-	w := newWorld(t, conformance.Options{Bucket: bucket})
+	w := conformance.New(t, conformance.OpenSQLite, conformance.Options{Bucket: bucket})
 	a := announce(t, w, conformance.CallerOwner, w.Memory(t, w.Atlas(t, "Shelf"), "with a file"), "hello").Attachment
 	body, client := io.Pipe()
 	ended := make(chan error, 1)
@@ -439,7 +452,7 @@ func TestRunningUploadEndsWithDeletion(t *testing.T) {
 	if _, err := client.Write([]byte("he")); err != nil {
 		t.Fatal(err)
 	}
-	mustCall(t, w, conformance.CallerOwner, service.AttachmentDelete,
+	conformance.MustCall(t, w, conformance.CallerOwner, service.AttachmentDelete,
 		loci.DeleteAttachments{AttachmentIDs: loci.AttachmentIDs{a.ID}})
 	w.Clock.Advance(time.Second) // the next byte is checked
 	go client.Write([]byte("l")) // the next byte, of which there are two more

@@ -1,4 +1,4 @@
-package service_test
+package file_test
 
 import (
 	"fmt"
@@ -8,13 +8,14 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/conformance"
 	"github.com/loci-memory/loci/internal/identity"
+	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
 
 func TestConcurrentConfirmationsAnswerAlike(t *testing.T) {
 	t.Parallel()
-	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+	conformance.Each(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
 		m := w.Memory(t, w.Atlas(t, "Shelf"), "with a file")
 		a := announce(t, w, conformance.CallerOwner, m, "hello").Attachment
 		if err := put(w, a, "hello"); err != nil {
@@ -22,7 +23,7 @@ func TestConcurrentConfirmationsAnswerAlike(t *testing.T) {
 		}
 		before, answers := usedBytes(t, w), make([]loci.Attachment, 32)
 		for i, err := range storetest.RunConcurrently(len(answers), func(i int) error {
-			out, err := do(t, w, w.Call(conformance.CallerOwner), service.AttachmentConfirm,
+			out, err := op.Do(t.Context(), w.Host, w.Call(conformance.CallerOwner), service.AttachmentConfirm,
 				loci.GetAttachment{AttachmentID: a.ID})
 			answers[i] = out.Attachment
 			return err
@@ -40,7 +41,7 @@ func TestConcurrentConfirmationsAnswerAlike(t *testing.T) {
 func TestConfirmationLooksAgainWhenUploadIsRecordedMeanwhile(t *testing.T) {
 	t.Parallel()
 	bucket := newFolder(t)
-	w := newWorld(t, conformance.Options{Bucket: bucket})
+	w := conformance.New(t, conformance.OpenSQLite, conformance.Options{Bucket: bucket})
 	m := w.Memory(t, w.Atlas(t, "Shelf"), "with a file")
 	a := announce(t, w, conformance.CallerOwner, m, "hello").Attachment
 	bucket.onHead = func() {
@@ -60,9 +61,9 @@ func TestConfirmationLooksAgainWhenUploadIsRecordedMeanwhile(t *testing.T) {
 // Of confirmation and deletion either may come first. In the end nothing is left.
 func TestConfirmationRacesWithDeletion(t *testing.T) {
 	t.Parallel()
-	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+	conformance.Each(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
 		bucket := newFolder(t)
-		w.Service.Bucket = bucket
+		w.Service.Files().Bucket = bucket
 		w.Store.Jobs().Start(t.Context())
 		before := usedBytes(t, w)
 		for i := range 12 {
@@ -75,15 +76,17 @@ func TestConfirmationRacesWithDeletion(t *testing.T) {
 			errs := storetest.RunConcurrently(2, func(side int) (err error) {
 				switch {
 				case side == 0:
-					err = try(t, w, conformance.CallerOwner, service.AttachmentConfirm,
+					err = conformance.Try(t, w, conformance.CallerOwner, service.AttachmentConfirm,
 						loci.GetAttachment{AttachmentID: a.ID})
 				case i%3 == 0:
-					err = try(t, w, conformance.CallerOwner, service.AttachmentDelete,
+					err = conformance.Try(t, w, conformance.CallerOwner, service.AttachmentDelete,
 						loci.DeleteAttachments{AttachmentIDs: loci.AttachmentIDs{a.ID}})
 				case i%3 == 1:
-					err = try(t, w, conformance.CallerOwner, service.MemoryDelete, loci.DeleteMemory{MemoryID: m})
+					err = conformance.Try(t, w, conformance.CallerOwner, service.MemoryDelete,
+						loci.DeleteMemory{MemoryID: m})
 				default:
-					err = try(t, w, conformance.CallerOwner, service.AtlasDelete, loci.DeleteAtlas{AtlasID: atlas})
+					err = conformance.Try(t, w, conformance.CallerOwner, service.AtlasDelete,
+						loci.DeleteAtlas{AtlasID: atlas})
 				}
 				return err
 			})
@@ -94,7 +97,8 @@ func TestConfirmationRacesWithDeletion(t *testing.T) {
 				if ids := attachmentsOf(t, w, m); len(ids) != 0 {
 					t.Errorf("the memory shows %v", ids)
 				}
-				mustCall(t, w, conformance.CallerOwner, service.MemoryDelete, loci.DeleteMemory{MemoryID: m})
+				conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryDelete,
+					loci.DeleteMemory{MemoryID: m})
 			}
 		}
 		waitForObjects(t, bucket)
@@ -107,9 +111,9 @@ func TestConfirmationRacesWithDeletion(t *testing.T) {
 // An upload that ends after the deletion of its memory leaves no object.
 func TestUploadRacesWithDeletionOfAtlas(t *testing.T) {
 	t.Parallel()
-	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+	conformance.Each(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
 		bucket := newFolder(t)
-		w.Service.Bucket = bucket
+		w.Service.Files().Bucket = bucket
 		w.Store.Jobs().Start(t.Context())
 		for range 8 {
 			atlas := w.Atlas(t, "Shelf")
@@ -118,7 +122,8 @@ func TestUploadRacesWithDeletionOfAtlas(t *testing.T) {
 				if side == 0 {
 					return put(w, a, "hello")
 				}
-				return try(t, w, conformance.CallerOwner, service.AtlasDelete, loci.DeleteAtlas{AtlasID: atlas})
+				return conformance.Try(t, w, conformance.CallerOwner, service.AtlasDelete,
+					loci.DeleteAtlas{AtlasID: atlas})
 			})
 			if put := errs[0]; put != nil && !loci.Is(put, loci.CodeNotFound) || errs[1] != nil {
 				t.Errorf("%v", errs)
@@ -132,13 +137,14 @@ func TestConcurrentUploadsShareTheLastBytesOfAPlan(t *testing.T) {
 	t.Parallel()
 	plan := identity.DefaultPlans[loci.PlanSelfHosted]
 	plan.Storage = 10_240
-	eachEngine(t, conformance.Options{Plan: plan}, func(t *testing.T, w *conformance.World) {
+	conformance.Each(t, conformance.Options{Plan: plan}, func(t *testing.T, w *conformance.World) {
 		m := w.Memory(t, w.Atlas(t, "Shelf"), "with files")
 		size := (plan.Storage - usedBytes(t, w)) / 4
 		var announced atomic.Int64
 		for _, err := range storetest.RunConcurrently(16, func(i int) error {
-			err := try(t, w, conformance.CallerOwner, service.AttachmentUpload, loci.UploadAttachment{MemoryID: m,
-				MIMEType: "text/plain", FileName: loci.FileName(fmt.Sprint(i)), Size: loci.FileSize(size)})
+			err := conformance.Try(t, w, conformance.CallerOwner, service.AttachmentUpload,
+				loci.UploadAttachment{MemoryID: m,
+					MIMEType: "text/plain", FileName: loci.FileName(fmt.Sprint(i)), Size: loci.FileSize(size)})
 			if err == nil {
 				announced.Add(1)
 			}
@@ -156,7 +162,7 @@ func TestConcurrentUploadsShareTheLastBytesOfAPlan(t *testing.T) {
 
 func TestConcurrentUploadsStoreOneObject(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, conformance.Options{})
+	w := conformance.New(t, conformance.OpenSQLite, conformance.Options{})
 	a := announce(t, w, conformance.CallerOwner, w.Memory(t, w.Atlas(t, "Shelf"), "with a file"), "hello").Attachment
 	stored := 0
 	for _, err := range storetest.RunConcurrently(16, func(int) error { return put(w, a, "hello") }) {

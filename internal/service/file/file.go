@@ -1,4 +1,4 @@
-package service
+package file
 
 import (
 	"context"
@@ -15,8 +15,8 @@ import (
 	"github.com/loci-memory/loci/internal/store/attachmentdb"
 )
 
-// FileSecretAge is the age at which the secret of signed addresses and file tokens is replaced.
-const FileSecretAge = 30 * 24 * time.Hour
+// SecretAge is the age at which the secret of signed addresses and file tokens is replaced.
+const SecretAge = 30 * 24 * time.Hour
 
 // Times of the secrets. Each server reads them again after secretsTTL. A new one signs after secretDelay, when all
 // servers know it.
@@ -52,15 +52,15 @@ func signerOf(secrets []store.FileSecret, now loci.Time) int {
 	return len(secrets) - 1
 }
 
-// fileKeys caches the keys of files.
-type fileKeys struct {
+// keyCache caches the keys of files.
+type keyCache struct {
 	mu     sync.Mutex
 	keys   keySet
 	readAt time.Time
 }
 
 // load returns the keys. The first call of a database makes a secret.
-func (c *fileKeys) load(ctx context.Context, s *Service) (keySet, error) {
+func (c *keyCache) load(ctx context.Context, s *Service) (keySet, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := s.Clock()
@@ -71,7 +71,7 @@ func (c *fileKeys) load(ctx context.Context, s *Service) (keySet, error) {
 	if err == nil && len(secrets) == 0 {
 		secrets, err = store.System(ctx, s.Store, "make a secret of files",
 			func(t *store.SystemTx) ([]store.FileSecret, error) {
-				return t.RotateFileSecrets(FileSecretAge)
+				return t.RotateFileSecrets(SecretAge)
 			})
 	}
 	if err == nil {
@@ -117,7 +117,7 @@ func bucketError(err error) error {
 // VerifyFileAddress returns the signed address of a request for an object.
 func (s *Service) VerifyFileAddress(ctx context.Context, method string, id loci.ID,
 	query string) (blob.Address, error) {
-	keys, err := s.fileKeys.load(ctx, s)
+	keys, err := s.keys.load(ctx, s)
 	if err != nil {
 		return blob.Address{}, err
 	}
@@ -210,7 +210,7 @@ func (s *Service) deleteLostObject(ctx context.Context, id loci.ID) {
 }
 
 // errBody is the error of a body that did not arrive.
-var errBody = errors.New("service: the body did not arrive")
+var errBody = errors.New("file: the body did not arrive")
 
 // A Body is the body of an upload. It tells its own errors from those of the bucket.
 type Body struct{ io.Reader }

@@ -1,4 +1,4 @@
-package service
+package file
 
 import (
 	"context"
@@ -17,11 +17,11 @@ import (
 	"github.com/loci-memory/loci/internal/store/jobdb"
 )
 
-// FilesPath begins the routes of files.
-const FilesPath = "/functions/v1/loci"
+// Path begins the routes of files.
+const Path = "/functions/v1/loci"
 
 // ObjectsPath begins the addresses of uploads and downloads; the id of the attachment follows.
-const ObjectsPath = FilesPath + "/storage/objects/"
+const ObjectsPath = Path + "/storage/objects/"
 
 // Lifetimes of signed addresses.
 const (
@@ -35,11 +35,11 @@ func (s *Service) ExchangeFileToken(ctx context.Context, actor *identity.Actor, 
 		return loci.FileToken{}, loci.Errorf(loci.CodeInvalidKey,
 			"An access token cannot be exchanged: use an API key, or a signed-in browser.")
 	}
-	keys, err := s.fileKeys.load(ctx, s)
+	keys, err := s.keys.load(ctx, s)
 	if err != nil {
 		return loci.FileToken{}, err
 	}
-	return read(ctx, s, actor, func(*store.Tx) (out loci.FileToken, err error) {
+	return store.Read(ctx, s.Store, actor, func(*store.Tx) (out loci.FileToken, err error) {
 		token, end, err := keys.tokens.Issue(filetoken.Holder{UserID: actor.UserID, CredentialID: actor.CredentialID,
 			Kind: actor.CredentialKind}, s.Clock())
 		return loci.FileToken{Token: token, ExpiresAt: loci.TimeOf(end)}, err
@@ -48,7 +48,7 @@ func (s *Service) ExchangeFileToken(ctx context.Context, actor *identity.Actor, 
 
 // VerifyFileToken returns the holder of a token, or filetoken.ErrInvalid.
 func (s *Service) VerifyFileToken(ctx context.Context, token string) (filetoken.Holder, error) {
-	keys, err := s.fileKeys.load(ctx, s)
+	keys, err := s.keys.load(ctx, s)
 	if err != nil {
 		return filetoken.Holder{}, err
 	}
@@ -62,11 +62,11 @@ func (s *Service) UploadAttachment(ctx context.Context, actor *identity.Actor,
 		return loci.Upload{}, loci.Errorf(loci.CodeInvalidQuery, "size must be at most %d bytes (%.1f MiB): this "+
 			"server stores no larger files", s.MaxFile, float64(s.MaxFile)/(1<<20))
 	}
-	keys, err := s.fileKeys.load(ctx, s)
+	keys, err := s.keys.load(ctx, s)
 	if err != nil {
 		return loci.Upload{}, err
 	}
-	return write(ctx, s, actor, func(tx *store.Tx) (out loci.Upload, err error) {
+	return store.Write(ctx, s.Store, actor, func(tx *store.Tx) (out loci.Upload, err error) {
 		if err := s.requireBucket(); err != nil {
 			return out, err
 		}
@@ -115,12 +115,12 @@ func (s *Service) ConfirmAttachment(ctx context.Context, actor *identity.Actor, 
 	return out, loci.Errorf(loci.CodeStateConflict, "The file is being uploaded: confirm it after that.")
 }
 
-var errUploadRecorded = errors.New("service: the upload of an attachment was recorded after the look at its object")
+var errUploadRecorded = errors.New("file: the upload of an attachment was recorded after the look at its object")
 
 func (s *Service) confirm(ctx context.Context, actor *identity.Actor, in loci.GetAttachment, found foundObject) (
 	loci.OneAttachment, error) {
 	var refusal error
-	out, err := write(ctx, s, actor, func(tx *store.Tx) (out loci.OneAttachment, err error) {
+	out, err := store.Write(ctx, s.Store, actor, func(tx *store.Tx) (out loci.OneAttachment, err error) {
 		refusal = nil
 		a, err := tx.Attachment(in.AttachmentID)
 		if err != nil {
@@ -185,7 +185,7 @@ type foundObject struct {
 func (s *Service) findObject(ctx context.Context, actor *identity.Actor, id loci.ID) (x foundObject) {
 	announcer := *actor
 	announcer.Idempotency = nil // the confirmation itself looks for a stored response
-	r, err := write(ctx, s, &announcer, func(tx *store.Tx) (r loci.Attachment, err error) {
+	r, err := store.Write(ctx, s.Store, &announcer, func(tx *store.Tx) (r loci.Attachment, err error) {
 		a, err := tx.Attachment(id)
 		if err == nil {
 			r, x.stored, err = a.Record(), a.StoredSHA256(), a.RequireActive()
@@ -226,11 +226,11 @@ func recognize(head []byte) string { return mimetype.Detect(head).String() }
 // DownloadAttachment returns an address under which anybody can download an attachment for a quarter of an hour.
 func (s *Service) DownloadAttachment(ctx context.Context, actor *identity.Actor,
 	in loci.GetAttachment) (loci.Download, error) {
-	keys, err := s.fileKeys.load(ctx, s)
+	keys, err := s.keys.load(ctx, s)
 	if err != nil {
 		return loci.Download{}, err
 	}
-	return read(ctx, s, actor, func(tx *store.Tx) (out loci.Download, err error) {
+	return store.Read(ctx, s.Store, actor, func(tx *store.Tx) (out loci.Download, err error) {
 		a, err := tx.ActiveAttachment(in.AttachmentID)
 		if err == nil {
 			err = s.requireBucket()
@@ -254,7 +254,7 @@ func (s *Service) DownloadAttachment(ctx context.Context, actor *identity.Actor,
 // DeleteAttachments deletes attachments, each for itself.
 func (s *Service) DeleteAttachments(ctx context.Context, actor *identity.Actor, in loci.DeleteAttachments) (
 	loci.BulkResults, error) {
-	return write(ctx, s, actor, func(tx *store.Tx) (loci.BulkResults, error) {
+	return store.Write(ctx, s.Store, actor, func(tx *store.Tx) (loci.BulkResults, error) {
 		out := loci.BulkResults{Results: []loci.BulkResult{}}
 		if _, err := tx.Account(); err != nil {
 			return out, err
