@@ -327,9 +327,10 @@ func countLines(t *testing.T, path string) (lines int, isGenerated bool) {
 // A packageSize counts files and lines of a package, without tests and generated files.
 type packageSize struct{ files, lines int }
 
-// largePackages are the packages above the limit. Their sizes may only shrink.
+// largePackages are the packages above the limit. Their sizes may only shrink. The root stays: it is the vocabulary of
+// the public API, whose types have one import path.
 var largePackages = map[string]packageSize{
-	".":                        {30, 3500},
+	".":                        {20, 3500},
 	"internal/cli":             {25, 3000},
 	"internal/store":           {27, 4800},
 	"internal/store/integrity": {23, 3000},

@@ -280,3 +280,170 @@ type Memories struct {
 	Memories []Memory `json:"memories" show:"columns=id title:28 atlas:12 author:12 type status=active verifiedAt updatedAt"`
 	Page
 }
+
+// An OptionalTitle is a title that can be reset.
+type OptionalTitle string
+
+// Rule allows at most 300 characters; null or an empty title means the title from the content.
+func (OptionalTitle) Rule() Rule {
+	return Rule{MaxLength: MaxTitle, Null: true, Description: "null: from the text"}
+}
+
+// Evidence is the basis of a review.
+type Evidence string
+
+// Rule requires 1 to 4,000 characters, one of them visible.
+func (Evidence) Rule() Rule { return Rule{MinLength: 1, MaxLength: 4000, Visible: true} }
+
+// Confidence is the certainty of a reviewer.
+type Confidence float64
+
+// Rule requires a number from 0 to 1.
+func (Confidence) Rule() Rule { return Rule{Min: 0, Max: 1, Description: "0 to 1"} }
+
+// OneMemory is an output that holds a memory.
+type OneMemory struct {
+	Memory Memory `json:"memory"`
+}
+
+// ETag identifies this representation of the memory.
+func (o OneMemory) ETag() string { return o.Memory.EntityTag() }
+
+// UpdateMemory is the input of memory.update; absent fields do not change.
+type UpdateMemory struct {
+	MemoryID ID             `json:"memoryId" id:"memory"`
+	Content  *Content       `json:"content,omitzero" jsonschema:"New value"`
+	Title    *OptionalTitle `json:"title,omitzero"`
+	Type     MemoryType     `json:"type,omitzero" jsonschema:"New value"`
+	Tags     *Tags          `json:"tags,omitzero" jsonschema:"Replaces all"`
+	Secrets  OnSecret       `json:"secrets,omitzero" jsonschema:"redact: replace credentials"`
+}
+
+// AppendMemory is the input of memory.append.
+type AppendMemory struct {
+	MemoryID ID       `json:"memoryId" id:"memory"`
+	Content  Content  `json:"content" jsonschema:"Added on a new line"`
+	Secrets  OnSecret `json:"secrets,omitzero" jsonschema:"redact: replace credentials"`
+}
+
+// VerifyMemory is the input of memory.verify: at least one field beside the id.
+type VerifyMemory struct {
+	MemoryID   ID          `json:"memoryId" id:"memory"`
+	Evidence   *Evidence   `json:"evidence,omitzero" jsonschema:"Basis of the review"`
+	Confidence *Confidence `json:"confidence,omitzero"`
+	ValidUntil *Time       `json:"validUntil,omitzero" date:"end" jsonschema:"When the review expires"`
+}
+
+// SupersedeMemory is the input of memory.supersede.
+type SupersedeMemory struct {
+	MemoryID            ID `json:"memoryId" id:"memory"`
+	ReplacementMemoryID ID `json:"replacementMemoryId" id:"memory" jsonschema:"Its replacement"`
+}
+
+// ArchiveMemory is the input of memory.archive.
+type ArchiveMemory struct {
+	MemoryID ID `json:"memoryId" id:"memory"`
+}
+
+// RestoreMemory is the input of memory.restore.
+type RestoreMemory struct {
+	MemoryID ID `json:"memoryId" id:"memory"`
+}
+
+// DeleteMemory is the input of memory.delete.
+type DeleteMemory struct {
+	MemoryID ID `json:"memoryId" id:"memory"`
+}
+
+// SimilarMemories is the input of memory.similar.
+type SimilarMemories struct {
+	MemoryID ID    `json:"memoryId" id:"memory"`
+	Limit    Limit `json:"limit,omitzero" jsonschema:"Most memories"`
+}
+
+// Similar is the output of memory.similar, best first.
+type Similar struct {
+	Similar []Similarity `json:"similar" show:"columns=id score title:28"`
+}
+
+// A TokenBudget bounds a text for an agent.
+type TokenBudget int
+
+// Rule requires at least one token of about four characters. An agent's tool has room for 8,000.
+func (TokenBudget) Rule() Rule {
+	return Rule{Min: 1, Max: 1_000_000, ToolDefault: 8000, Description: "Omits the rest"}
+}
+
+// ReadContext is the input of memory.context.
+type ReadContext struct {
+	AtlasID     ID          `json:"atlas_id,omitzero" id:"atlas" jsonschema:"Only this one"`
+	WorkspaceID ID          `json:"workspace_id,omitzero" id:"workspace" jsonschema:"Only this one"`
+	Limit       Limit       `json:"limit,omitzero" jsonschema:"Most memories"`
+	Query       Query       `json:"query,omitzero" jsonschema:"Your task"`
+	MaxTokens   TokenBudget `json:"max_tokens,omitzero"`
+}
+
+// Cost returns how many calls of the rate a snapshot counts as.
+func (in ReadContext) Cost() int { return in.Query.cost() }
+
+// ContextGroup holds memories of one type, verified and recent ones first.
+type ContextGroup struct {
+	Type     MemoryType `json:"type"`
+	Memories []Memory   `json:"memories" show:"without=title content type"`
+}
+
+// MemoryContext is the output of memory.context: the memories that an agent
+// needs before it begins. Equal input gives equal bytes except for GeneratedAt.
+type MemoryContext struct {
+	Atlas       *Atlas         `json:"atlas,omitzero" jsonschema:"Present if the request names one"`
+	Groups      []ContextGroup `json:"groups"`
+	Markdown    string         `json:"markdown" jsonschema:"The groups as one text; each memory is fenced as data" show:"whole"`
+	Tokens      int            `json:"tokens" jsonschema:"Tokens of the text, about four characters each"`
+	GeneratedAt Time           `json:"generatedAt"`
+}
+
+// ContextGroupOrder is the order of the groups.
+var ContextGroupOrder = []MemoryType{TypePreference, TypeDecision, TypeArchitecture, TypeFact, TypeTask, TypeNote}
+
+// A MemoryVersion is the state of a memory between two changes.
+type MemoryVersion struct {
+	Version    int          `json:"version"`
+	Title      string       `json:"title"`
+	Content    string       `json:"content" jsonschema:"Markdown"`
+	Type       MemoryType   `json:"type"`
+	Tags       []string     `json:"tags"`
+	Status     MemoryStatus `json:"status"`
+	VerifiedAt Time         `json:"verifiedAt,omitzero"`
+	VerifiedBy ID           `json:"verifiedBy,omitzero"`
+	Evidence   string       `json:"evidence,omitzero"`
+	Confidence *Confidence  `json:"confidence,omitzero"`
+	ValidUntil Time         `json:"validUntil,omitzero"`
+	CreatedBy  ID           `json:"createdBy" jsonschema:"The user who created this version"`
+	CreatedAt  Time         `json:"createdAt"`
+
+	TitleDerived bool `json:"titleDerived,omitzero" jsonschema:"Nobody gave the title: it follows the content" show:"-"`
+}
+
+// ListVersions is the input of memory.versions.
+type ListVersions struct {
+	MemoryID ID `json:"memoryId" id:"memory"`
+	Paging
+}
+
+// MemoryVersions is a page of versions, newest first; the first is the current one.
+type MemoryVersions struct {
+	Versions []MemoryVersion `json:"versions" show:"columns=version title:28 author:12 type status=active verifiedAt createdAt"`
+	Page
+}
+
+// A VersionNumber numbers the versions of a memory.
+type VersionNumber int
+
+// Rule requires numbers from 1.
+func (VersionNumber) Rule() Rule { return Rule{Min: 1, Max: 1<<31 - 1} }
+
+// RevertMemory is the input of memory.revert.
+type RevertMemory struct {
+	MemoryID ID            `json:"memoryId" id:"memory"`
+	Version  VersionNumber `json:"version" jsonschema:"The version whose content, title, type and tags are restored"`
+}
