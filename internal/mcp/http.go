@@ -108,6 +108,11 @@ func (d *Server) respond(w http.ResponseWriter, r *http.Request, set op.Toolset,
 	if m.isNotification() || m.isResponse() {
 		return response{status: http.StatusAccepted, repeatable: true}, nil
 	}
+	if x.isStateless() && x.method == "subscriptions/listen" {
+		if err := op.RefuseStream(d.Closing); err != nil {
+			return response{}, err
+		}
+	}
 	ctx := r.Context()
 	if !x.isStateless() {
 		ctx = context.WithoutCancel(ctx) // in these revisions a client that leaves does not cancel

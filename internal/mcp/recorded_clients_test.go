@@ -29,11 +29,7 @@ func TestHTTPServesRecordedClients(t *testing.T) {
 	if len(files) != 6 {
 		t.Errorf("%d recordings, want 6", len(files))
 	}
-	d := newFakeService().newServer()
-	closed, end := context.WithCancel(t.Context())
-	end() // so that a subscription ends at once
-	d.Closing = closed
-	url := serveHandler(t, d.HTTP())
+	url := serveHandler(t, newFakeService().newServer().HTTP())
 	for _, file := range files {
 		f, err := os.Open(file)
 		if err != nil {
@@ -63,11 +59,23 @@ func (q recordedRequest) replay(t *testing.T, url, file string) {
 		b, _ := json.Marshal(m)
 		body = string(b)
 	}
-	r, _ := http.NewRequestWithContext(t.Context(), q.Method, url, strings.NewReader(body))
+	ctx, leave := context.WithCancel(t.Context())
+	defer leave()
+	r, _ := http.NewRequestWithContext(ctx, q.Method, url, strings.NewReader(body))
 	for name, value := range q.Headers {
 		r.Header.Set(name, value)
 	}
 	r.Header.Set("Authorization", "Bearer ann")
+	if q.RPC == "subscriptions/listen" { // it lasts until the client leaves
+		a, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a.Body.Close(); a.StatusCode != q.Status {
+			t.Errorf("%s: %d, recorded %d", file, a.StatusCode, q.Status)
+		}
+		return
+	}
 	a := do(t, r)
 	if a.StatusCode != q.Status || a.code() != 0 {
 		t.Errorf("%s: %s %s: %d %s, recorded %d", file, q.Method, q.RPC, a.StatusCode, a.body, q.Status)

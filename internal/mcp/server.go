@@ -45,7 +45,7 @@ type Options struct {
 	BodyLimiter *httpapi.ByteLimiter
 	// ResourceMetadataURL is the address of the metadata that clients without a valid credential sign in by (RFC 9728).
 	ResourceMetadataURL string
-	// Closing ends subscriptions when it ends; nil means never.
+	// Closing ends subscriptions when it ends, and later ones are refused; nil means never.
 	Closing context.Context
 	// AllowQueryKey lets clients without a handshake header send ?api_key=.
 	AllowQueryKey bool

@@ -58,6 +58,10 @@ func TestHTTPHoldsSubscriptionUntilServerCloses(t *testing.T) {
 	}
 	end()
 	conforms(t, statelessVersion, "SubscriptionsListenResultResponse", next())
+	a := c.post(c.message("subscriptions/listen", object{"notifications": object{}}))
+	if a.StatusCode != 503 || a.Header.Get("Retry-After") == "" {
+		t.Errorf("a subscription that begins while the server closes: %d, %v", a.StatusCode, a.Header)
+	}
 }
 
 func TestHTTPLimitsSubscriptionsOfUser(t *testing.T) {

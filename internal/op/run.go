@@ -66,7 +66,7 @@ type Host struct {
 	Identify func(ctx context.Context, c *Call) error
 	// Charge adds the cost of a call beyond one to the rate; it may be nil. It refuses nothing: later calls wait.
 	Charge func(ctx context.Context, actor *identity.Actor, more int)
-	// Closing ends all streams when it ends; it may be nil.
+	// Closing ends all streams when it ends, and later ones are refused; it may be nil.
 	Closing context.Context
 	// Log gets one line for each call, without contents.
 	Log *slog.Logger
@@ -122,6 +122,9 @@ func (h *Host) Run(ctx context.Context, o *Op, c *Call, args func() (Args, error
 			"A local database has no passwords, sign-ins, grants, tokens, agents and referrals: use a server.")
 	}
 	if o.Streams {
+		if err := RefuseStream(h.Closing); err != nil {
+			return nil, err
+		}
 		var end context.CancelFunc
 		ctx, end = context.WithCancel(ctx)
 		defer end()
@@ -135,6 +138,19 @@ func (h *Host) Run(ctx context.Context, o *Op, c *Call, args func() (Args, error
 		c.ETag = tagged.ETag()
 	}
 	return out, err
+}
+
+// closingRetry is the pause before a refused client connects again: to the next server, or to another one.
+const closingRetry = 2 * time.Second
+
+// RefuseStream returns an error once closing has ended. A stream that began and ended at once would make its client
+// connect again and again, because only a refused client waits longer each time.
+func RefuseStream(closing context.Context) error {
+	if closing == nil || closing.Err() == nil {
+		return nil
+	}
+	return &loci.Error{Code: loci.CodeUnavailable, RetryAfter: closingRetry,
+		Message: "The server shuts down: connect again after Retry-After seconds."}
 }
 
 // maxAdmitAge is how long an admitted call may run before its credential is checked again.

@@ -175,6 +175,10 @@ func TestStreamEndsWhenServerCloses(t *testing.T) {
 	if err != nil || sent != 1 {
 		t.Errorf("%v after %d events", err, sent)
 	}
+	_, err = h.Run(ctx, follow.Op, &op.Call{Send: func(any) (bool, error) { sent++; return true, nil }}, args(""))
+	if e := loci.AsError(err); e.Code != loci.CodeUnavailable || e.RetryAfter == 0 || sent != 1 {
+		t.Errorf("a stream that begins while the server closes: %v, %d events", err, sent)
+	}
 }
 
 func TestStreamPanicIsAnError(t *testing.T) {

@@ -54,6 +54,10 @@ func TestDrainServesCallsWhileNotReady(t *testing.T) {
 	}
 	for events := bufio.NewScanner(stream.Body); events.Scan(); { // the stream has ended
 	}
+	if res := get(url+"/v1/agent-messages/events", authorized); res.StatusCode != 503 ||
+		res.Header.Get("Retry-After") != "2" {
+		t.Errorf("a later stream is %d, headers %v", res.StatusCode, res.Header)
+	}
 	for range 2 {
 		for path, header := range map[string]http.Header{"/health": nil, "/v1/memories": authorized} {
 			if res := get(url+path, header); res.StatusCode != 200 || !res.Close {
