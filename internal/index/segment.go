@@ -1,6 +1,8 @@
 package index
 
 import (
+	"context"
+	"hash/maphash"
 	"math/bits"
 	"slices"
 )
@@ -140,6 +142,62 @@ func decodeTombstones(data []byte, docs int) ([]uint64, error) {
 	set := make([]uint64, (docs+63)/64)
 	d.sparseColumn(1, docs, func(doc uint32) { set[doc/64] |= 1 << (doc % 64) })
 	return set, d.end()
+}
+
+// digestSeed makes digests differ between processes, so none can be stored.
+var digestSeed = maphash.MakeSeed()
+
+// Digest returns a hash of the attributes, the length and the terms of an update. Equal documents have equal digests in
+// one process.
+func (u *DocUpdate) Digest() uint64 {
+	sum := headerDigest(u.DocAttributes, u.Document.Length)
+	for _, t := range u.Document.Terms {
+		sum += maphash.Comparable(digestSeed, t)
+	}
+	return sum
+}
+
+// Digests returns the digests of all documents of a segment, by ordinal. It reads each page once.
+func (g *Segment) Digests(ctx context.Context, fetch PageFetcher) ([]uint64, error) {
+	sums := make([]uint64, g.Docs())
+	for doc := range sums {
+		sums[doc] = headerDigest(g.Attributes(doc), g.lengths[doc])
+	}
+	var r termIterator
+	var p decodedPostings
+	last := ""
+	for r.begin(g, fetch, "", lastTerm); r.next() && ctx.Err() == nil; {
+		term := string(r.block.term)
+		if term < last {
+			return nil, ErrCorrupt
+		}
+		last = term
+		p.reset()
+		if err := r.block.decode(&p, 0, g.Docs()); err != nil {
+			return nil, err
+		}
+		for i, doc := range p.docs {
+			sums[doc] += maphash.Comparable(digestSeed, TermFreq{term, p.freqs[i]})
+		}
+	}
+	if r.err != nil {
+		return nil, r.err
+	}
+	return sums, ctx.Err()
+}
+
+// headerDigest is the part of a digest that depends on what the header of a segment holds.
+func headerDigest(a DocAttributes, length uint32) uint64 {
+	sum := maphash.Comparable(digestSeed, struct {
+		memory, atlas, created, validUntil, group, position int64
+		memoryType, status                                  uint8
+		verified                                            bool
+		length                                              uint32
+	}{a.Memory, a.Atlas, a.Created, a.ValidUntil, a.Group, a.Position, a.Type, a.Status, a.Verified, length})
+	for _, tag := range a.Tags {
+		sum += maphash.String(digestSeed, tag)
+	}
+	return sum
 }
 
 // SelectMerge chooses the segments to merge next from their numbers of live documents. A tier is a range of sizes that

@@ -71,6 +71,57 @@ func TestAttributesSurviveFlushAndMerge(t *testing.T) {
 	})
 }
 
+func TestDigestsOfSegmentsAreThoseOfUpdates(t *testing.T) {
+	t.Parallel()
+	d := indextest.NewStore()
+	base := index.DocUpdate{DocAttributes: index.DocAttributes{Memory: 7, Atlas: 2, Created: 3, ValidUntil: 4, Group: 5,
+		Position: 6, Type: 1, Status: 1, Verified: true, Tags: []string{"red", "blue"}},
+		Document: index.Analyze("A title", "the harbour lies beyond the harbour wall")}
+	var segments []*index.Segment
+	other := index.DocUpdate{DocAttributes: index.DocAttributes{Memory: 9}, Document: base.Document}
+	for i, u := range []index.DocUpdate{base, other} {
+		d.Put(int64(i), index.Build([]index.DocUpdate{u}))
+		g, err := d.Open(int64(i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		segments = append(segments, g)
+	}
+	merged, err := index.Merge(t.Context(), d.Fetch, segments)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.Put(2, merged)
+	g, err := d.Open(2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sums, err := g.Digests(t.Context(), d.Fetch)
+	if err != nil || len(sums) != 2 || sums[0] != base.Digest() || sums[1] == sums[0] {
+		t.Errorf("%v, %v, want %d", sums, err, base.Digest())
+	}
+	seen := map[uint64]bool{base.Digest(): true}
+	for i, change := range []func(u *index.DocUpdate){
+		func(u *index.DocUpdate) { u.Memory++ }, func(u *index.DocUpdate) { u.Atlas++ },
+		func(u *index.DocUpdate) { u.Created++ }, func(u *index.DocUpdate) { u.ValidUntil++ },
+		func(u *index.DocUpdate) { u.Group++ }, func(u *index.DocUpdate) { u.Position++ },
+		func(u *index.DocUpdate) { u.Type++ }, func(u *index.DocUpdate) { u.Status++ },
+		func(u *index.DocUpdate) { u.Verified = false }, func(u *index.DocUpdate) { u.Tags = u.Tags[:1] },
+		func(u *index.DocUpdate) { u.Document.Length++ },
+		func(u *index.DocUpdate) { u.Document.Terms = u.Document.Terms[1:] },
+		func(u *index.DocUpdate) {
+			u.Document.Terms = slices.Clone(u.Document.Terms)
+			u.Document.Terms[0].Freq++
+		},
+	} {
+		u := base
+		if change(&u); seen[u.Digest()] {
+			t.Errorf("change %d has the digest of another document", i)
+		}
+		seen[u.Digest()] = true
+	}
+}
+
 func TestMarkDeletedIgnoresUnknownMemories(t *testing.T) {
 	t.Parallel()
 	blob := index.Build([]index.DocUpdate{indextest.Update(1, 5, "a"), indextest.Update(2, 6, "b")})

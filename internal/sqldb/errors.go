@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -101,6 +102,24 @@ func UnreadableReason(err error) string {
 		return ""
 	}
 	return unreadable.reason
+}
+
+// InReadableBatches calls f with batches of row ids. It calls f with each row of an unreadable batch alone, and skips
+// the unreadable rows.
+func InReadableBatches(rowIDs []int64, size int, f func(batch []int64) error) error {
+	for batch := range slices.Chunk(rowIDs, size) {
+		err := f(batch)
+		if UnreadableReason(err) != "" {
+			err = nil
+			if size > 1 {
+				err = InReadableBatches(batch, 1, f)
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // RootCause returns the innermost error that err wraps.

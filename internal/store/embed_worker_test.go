@@ -197,7 +197,7 @@ func TestVectorsThatAreMissingOrFalseAreFoundAndMade(t *testing.T) {
 			`UPDATE vectors SET text_hash = text_hash + 1 WHERE memory = (SELECT row_id FROM memories WHERE id = '`+
 				string(other.ID)+`')`)
 		sum := checkIntegrity(t, s, true)
-		if sum.Found != 2 || sum.Repaired != 2 || sum.Inconsistencies[0].Kind != integrity.InconsistentVectors {
+		if sum.Found != 1 || sum.Repaired != 1 || sum.Inconsistencies[0].Kind != integrity.InconsistentVectors {
 			t.Fatalf("found %v", sum.Inconsistencies)
 		}
 		waitForEmbeddings(t, s)

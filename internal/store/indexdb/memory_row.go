@@ -4,6 +4,7 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/index"
 	"github.com/loci-memory/loci/internal/sqldb"
+	"github.com/loci-memory/loci/internal/store/checksum"
 	"github.com/loci-memory/loci/internal/title"
 )
 
@@ -74,6 +75,23 @@ func (m *MemoryRow) Scan(r sqldb.Row) error {
 func (m *MemoryRow) DocAttributes() index.DocAttributes {
 	record, _ := m.Record()
 	return DocAttributes(m.RowID, m.Atlas, record)
+}
+
+// Damage returns a description of the damage of a row, or "". Data derived from such a row are not rebuilt: they may be
+// the only record of its former content.
+func (m *MemoryRow) Damage() string {
+	if _, err := sqldb.DecodeStrings[string](m.Tags); err != nil || m.Type < 0 || m.Type >= len(loci.MemoryTypes) ||
+		m.Status < 0 || m.Status >= len(loci.MemoryStatuses) {
+		return "its type, status or tags are invalid"
+	}
+	// Links are not in the checksum: a check compares both ends. The checksum of a row from before the column
+	// title_derived does not cover it.
+	record, _ := m.Record()
+	record.TitleDerived = m.TitleDerived != nil && *m.TitleDerived
+	if m.Checksum != checksum.Memory(record) {
+		return "its checksum is another one: its text, title, tags, source, type, status or review is damaged"
+	}
+	return ""
 }
 
 // LockMemoryRow returns the row of a memory, which stays as it is until the commit.

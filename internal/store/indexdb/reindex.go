@@ -63,25 +63,33 @@ func (x *Index) reindexWorkspace(ctx context.Context, workspace int64) error {
 			err = t.Query(`SELECT row_id FROM memories WHERE workspace = ?1`, []any{workspace}, sqldb.ScanInts(&list))
 			return list, err
 		})
-	if err != nil {
-		return err
+	if err == nil {
+		_, err = x.reindexMemories(ctx, workspace, rowIDs)
 	}
-	for some := range slices.Chunk(rowIDs, reindexBatchSize) {
+	return err
+}
+
+// reindexMemories analyzes memories anew, and then stores the analyzer of the index. It skips unreadable and damaged
+// rows, and returns the others.
+func (x *Index) reindexMemories(ctx context.Context, workspace int64, rowIDs []int64) (done []int64, err error) {
+	err = sqldb.InReadableBatches(rowIDs, reindexBatchSize, func(some []int64) error {
 		documents, err := x.analyzeTexts(ctx, some)
 		if err != nil {
 			return err
 		}
-		_, err = sqldb.System(ctx, x.db, "reindex memories", func(t *sqldb.Tx) (loci.Empty, error) {
-			return loci.Empty{}, x.reindexAnalyzed(t, workspace, some, documents)
+		indexed, err := sqldb.System(ctx, x.db, "reindex memories", func(t *sqldb.Tx) ([]int64, error) {
+			return x.reindexAnalyzed(t, workspace, some, documents)
 		})
-		if err != nil {
-			return err
-		}
+		done = append(done, indexed...)
+		return err
+	})
+	if err != nil {
+		return nil, err
 	}
 	_, err = sqldb.System(ctx, x.db, "store the analyzer of an index", func(t *sqldb.Tx) (int64, error) {
 		return t.Exec(`UPDATE keyword_indexes SET analyzer = ?2 WHERE workspace = ?1`, workspace, analysis.Version)
 	})
-	return err
+	return done, err
 }
 
 // An analyzedText is the document of a version of a memory.
@@ -114,53 +122,59 @@ func (x *Index) analyzeTexts(ctx context.Context, rowIDs []int64) (map[int64]ana
 		})
 }
 
-// Reindex replaces the rows of the log of each memory by one with its document. That of a memory that is gone
+// reindex replaces the rows of the log of each memory by one with its document. That of a memory that is gone
 // deletes the document. It raises the version of the index.
-func (x *Index) Reindex(t *sqldb.Tx, workspace int64, rowIDs ...int64) error {
+func (x *Index) reindex(t *sqldb.Tx, workspace int64, rowIDs ...int64) error {
 	if err := RaiseVersion(t, workspace); err != nil {
 		return err
 	}
 	for some := range slices.Chunk(rowIDs, reindexBatchSize) {
-		if err := x.reindexAnalyzed(t, workspace, some, nil); err != nil {
+		if _, err := x.reindexAnalyzed(t, workspace, some, nil); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// reindexAnalyzed is Reindex with the documents of the memories whose version is still the analyzed one. It raises the
+// reindexAnalyzed is reindex with the documents of the memories whose version is still the analyzed one. It raises the
 // version only if the log has rows of the memories: a flush that was prepared before may hold those. The locks of the
-// memories keep writers from adding further ones.
-func (x *Index) reindexAnalyzed(t *sqldb.Tx, workspace int64, rowIDs []int64, documents map[int64]analyzedText) error {
-	updates := make([]LogUpdate, len(rowIDs))
+// memories keep writers from adding further ones. It skips damaged rows, and returns the others.
+func (x *Index) reindexAnalyzed(t *sqldb.Tx, workspace int64, rowIDs []int64,
+	documents map[int64]analyzedText) (indexed []int64, err error) {
+	var updates []LogUpdate
 	deleted, err := lockAtlases(t, rowIDs)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	for i, rowID := range rowIDs {
-		if updates[i], err = currentUpdate(t, workspace, rowID, documents[rowID]); err != nil {
-			return err
+	for _, rowID := range rowIDs {
+		u, damaged, err := currentUpdate(t, workspace, rowID, documents[rowID])
+		if err != nil {
+			return nil, err
 		}
-		if u := &updates[i]; deleted[u.Atlas] {
-			*u = Deletion(rowID, 0, Counters{})
+		if damaged {
+			continue
 		}
+		if deleted[u.Atlas] {
+			u = Deletion(rowID, 0, Counters{})
+		}
+		updates, indexed = append(updates, u), append(indexed, rowID)
 	}
-	sums, err := sumLogRows(t, workspace, rowIDs)
+	sums, err := sumLogRows(t, workspace, indexed)
 	if err == nil && len(sums) > 0 {
 		if err = RaiseVersion(t, workspace); err == nil {
-			sums, err = sumLogRows(t, workspace, rowIDs) // a flush may have ended before
+			sums, err = sumLogRows(t, workspace, indexed) // a flush may have ended before
 		}
 		if err == nil {
 			_, err = t.Exec(`DELETE FROM index_log WHERE workspace = ?1 AND `+
-				fmt.Sprintf(t.Dialect.InList, "memory", 2), workspace, sqldb.EncodeInts(rowIDs))
+				fmt.Sprintf(t.Dialect.InList, "memory", 2), workspace, sqldb.EncodeInts(indexed))
 		}
 	}
-	for i, rowID := range rowIDs {
+	for _, u := range updates {
 		if err == nil {
-			err = x.appendCurrent(t, workspace, updates[i], sums[rowID])
+			err = x.appendCurrent(t, workspace, u, sums[u.Memory])
 		}
 	}
-	return err
+	return indexed, err
 }
 
 // appendCurrent appends the row with the document last, because the last row of a memory wins. The rows before it keep
@@ -191,20 +205,38 @@ func lockAtlases(t *sqldb.Tx, rowIDs []int64) (deleted map[int64]bool, err error
 	return deleted, err
 }
 
-// currentUpdate returns the update of a memory as its row is, or a deletion in atlas 0 if it is gone.
-func currentUpdate(t *sqldb.Tx, workspace, rowID int64, analyzed analyzedText) (u LogUpdate, err error) {
+// currentUpdate returns the update of a memory as its row is, or a deletion in atlas 0 if it is gone. A damaged row has
+// none, unless the log must lose its document: an unreadable one makes the whole index unreadable.
+func currentUpdate(t *sqldb.Tx, workspace, rowID int64, analyzed analyzedText) (u LogUpdate, damaged bool, err error) {
 	m, err := LockMemoryRow(t, rowID)
 	if errors.Is(err, sqldb.ErrNoRows) || err == nil && m.Workspace != workspace {
-		return Deletion(rowID, 0, Counters{}), nil
+		return Deletion(rowID, 0, Counters{}), false, nil
 	}
 	if err != nil {
-		return u, err
+		return u, false, err
+	}
+	if m.Damage() != "" {
+		readable, err := isLogReadable(t, workspace, rowID)
+		return Deletion(rowID, 0, Counters{}), readable, err
 	}
 	u = LogUpdate{DocAttributes: m.DocAttributes(), Document: analyzed.document}
 	if m.Version != analyzed.version { // versions begin with 1
 		u.Document = index.AnalyzeEncoded(m.Title, m.Content)
 	}
-	return u, nil
+	return u, false, nil
+}
+
+// isLogReadable reports whether the rows of a memory in the log can be decoded.
+func isLogReadable(t *sqldb.Tx, workspace, rowID int64) (bool, error) {
+	err := t.Query(`SELECT`+logColumns+`FROM index_log WHERE workspace = ?1 AND memory = ?2`, []any{workspace, rowID},
+		func(r sqldb.Row) error {
+			_, err := scanLogRow(r)
+			return err
+		})
+	if errors.Is(err, index.ErrCorrupt) {
+		return false, nil
+	}
+	return true, err
 }
 
 // sumLogRows sums what the rows of memories add to the counters, by memory and atlas.

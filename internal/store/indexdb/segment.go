@@ -167,7 +167,7 @@ func (x *Index) RewriteSegments(t *sqldb.Tx, workspace int64, gone []int64) erro
 		}
 		encoded, err := index.Merge(t.Ctx, FetchPages(t), []*index.Segment{s})
 		if errors.Is(err, ErrStale) { // no flush can be committed now, so pages of the segment are lost
-			err = x.Reindex(t, workspace, liveMemories(s)...)
+			err = x.reindex(t, workspace, liveMemories(s)...)
 		}
 		if err != nil {
 			return err

@@ -1,6 +1,7 @@
 package integrity
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -9,116 +10,115 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store/attachmentdb"
+	"github.com/loci-memory/loci/internal/store/indexdb"
 )
 
 // maxTime is the last moment that RFC 3339 can express.
 const maxTime = 253402300799999999
 
-// checkAttachments checks the attachments of memories, and the lists of the active ones.
-func (w *workspaceCheck) checkAttachments() error {
-	return w.readInBatches(w.selected(), func(part []int64) error {
-		active, err := w.checkAttachmentRows(part)
-		if err != nil {
-			return err
-		}
-		return w.checkAttachmentLists(part, active)
-	})
+// checkAttachments checks the attachments of some memories, and what is derived from these and from the memories.
+func (w *workspaceCheck) checkAttachments(memories []int64) error {
+	if err := w.checkAttachmentRows(memories); err != nil {
+		return err
+	}
+	moved, lists, err := wrongAttachments(w.t, memories)
+	for _, id := range moved {
+		w.differ(InconsistentAttachments, "the attachment %s names another atlas than its memory", id)
+	}
+	for _, m := range lists {
+		w.differ(InconsistentAttachments, "the memory %s lists other attachments than it has", m.id)
+	}
+	return err
 }
 
-// checkAttachmentRows checks the attachments of some memories. It returns the ids of the active ones by memory.
-func (w *workspaceCheck) checkAttachmentRows(memories []int64) (active map[int64][]loci.ID, err error) {
-	active = map[int64][]loci.ID{}
-	err = w.t.Query(`SELECT x.row_id, x.memory, x.id, x.file_name, x.sha256, x.stored_sha256, x.active, x.atlas = e.atlas,
+// checkAttachmentRows reports the attachments with values that no call can have stored.
+func (w *workspaceCheck) checkAttachmentRows(memories []int64) error {
+	return w.t.Query(`SELECT x.id, x.file_name, x.sha256, x.stored_sha256, x.active,
 		`+sqldb.IntegerCondition("x.size", 0, math.MaxInt64)+`,`+sqldb.IntegerCondition("x.created_at", 1, maxTime)+`
-		FROM attachments x JOIN memories e ON e.row_id = x.memory WHERE `+
-		fmt.Sprintf(w.t.Dialect.InList, "x.memory", 1)+` ORDER BY x.row_id`, []any{sqldb.EncodeInts(memories)},
-		func(r sqldb.Row) error {
-			var rowID, memory int64
+		FROM attachments x WHERE `+fmt.Sprintf(w.t.Dialect.InList, "x.memory", 1)+` ORDER BY x.row_id`,
+		[]any{sqldb.EncodeInts(memories)}, func(r sqldb.Row) error {
 			var id loci.ID
 			var name, sum, stored string
-			var isActive, isAtHome, hasSize, hasTime bool
-			if err := r.Scan(&rowID, &memory, &id, &name, &sum, &stored, &isActive, &isAtHome, &hasSize,
-				&hasTime); err != nil {
+			var isActive, hasSize, hasTime bool
+			if err := r.Scan(&id, &name, &sum, &stored, &isActive, &hasSize, &hasTime); err != nil {
 				return err
 			}
-			if isActive {
-				active[memory] = append(active[memory], id)
+			if !id.Valid() || name == "" || !hasSize || !hasTime {
+				w.report(InconsistentAttachments, id,
+					"the id, the name, the size or the time of the attachment is invalid")
 			}
-			report := func(set, says, detail string) {
-				var repair func(*sqldb.Tx) (string, error)
-				if set != "" {
-					repair = func(t *sqldb.Tx) (string, error) {
-						_, err := t.Exec(`UPDATE attachments SET `+set+` WHERE row_id = ?1`, rowID)
-						return says, err
-					}
-				}
-				w.report(InconsistentAttachments, id, repair, "%s", detail)
-			}
-			if !id.Valid() || name == "" || !hasSize {
-				report("", "", "the id, the name or the size of the attachment is invalid")
-			}
-			if !isAtHome {
-				report(`atlas = (SELECT e.atlas FROM memories e WHERE e.row_id = attachments.memory)`,
-					"took the atlas of the memory", "the attachment names another atlas than its memory")
-			}
-			if !hasTime {
-				report(`created_at = (SELECT e.created_at FROM memories e WHERE e.row_id = attachments.memory)`,
-					"took the time of the memory", "the time of the attachment is invalid")
-			}
-			switch {
-			case !isActive && (sum == "" || isSHA256(sum)) && (stored == "" || isSHA256(stored)):
-			case isActive && sum == stored && isSHA256(sum):
-			case isActive && isSHA256(sum) && !isSHA256(stored):
-				report(`stored_sha256 = sha256`, "took the other checksum", "a checksum of the attachment is invalid")
-			case isActive && isSHA256(stored) && !isSHA256(sum):
-				report(`sha256 = stored_sha256`, "took the other checksum", "a checksum of the attachment is invalid")
-			default:
-				report("", "", "the checksums of the attachment are invalid, or differ")
+			isConfirmed := sum == stored && isSHA256(sum)
+			isPending := !isActive && (sum == "" || isSHA256(sum)) && (stored == "" || isSHA256(stored))
+			if !isConfirmed && !isPending {
+				w.report(InconsistentAttachments, id, "the checksums of the attachment are invalid, or differ")
 			}
 			return nil
 		})
-	return active, err
 }
 
 func isSHA256(s string) bool { return len(s) == 64 && strings.Trim(s, "0123456789abcdef") == "" }
 
-// checkAttachmentLists compares the lists in some memories with the active attachments.
-func (w *workspaceCheck) checkAttachmentLists(memories []int64, active map[int64][]loci.ID) error {
-	return w.t.Query(`SELECT e.row_id, e.id, e.attachments FROM memories e WHERE `+
-		fmt.Sprintf(w.t.Dialect.InList, "e.row_id", 1)+` ORDER BY e.row_id`, []any{sqldb.EncodeInts(memories)},
-		func(r sqldb.Row) error {
-			var rowID int64
-			var id loci.ID
-			var text string
-			if err := r.Scan(&rowID, &id, &text); err != nil {
-				return err
-			}
-			list, err := sqldb.DecodeStrings[loci.ID](text)
-			if slices.Sort(list); err == nil && slices.Equal(list, slices.Sorted(slices.Values(active[rowID]))) {
-				return nil
-			}
-			w.report(InconsistentAttachments, id, func(t *sqldb.Tx) (string, error) {
-				return writeAttachmentList(t, rowID)
-			}, "the memory lists other attachments than it has")
-			return nil
-		})
+// A listedMemory is a memory with the ids of its active attachments, the oldest first.
+type listedMemory struct {
+	rowID int64
+	id    loci.ID
+	want  []loci.ID
 }
 
-// writeAttachmentList writes the list of the active attachments of a memory again, the oldest first.
-func writeAttachmentList(t *sqldb.Tx, memory int64) (string, error) {
-	if err := t.Query(`SELECT 1 FROM memories e WHERE e.row_id = ?1`+t.LockClause("UPDATE", "e"), []any{memory},
-		func(sqldb.Row) error { return nil }); err != nil {
-		return "", err
+// wrongAttachments returns the attachments of some memories that name another atlas, and the memories that list other
+// attachments than their active ones.
+func wrongAttachments(t *sqldb.Tx, memories []int64) (moved []loci.ID, lists []listedMemory, err error) {
+	active := map[int64][]loci.ID{}
+	args := []any{sqldb.EncodeInts(memories)}
+	if err = t.Query(`SELECT x.memory, x.id, x.active, x.atlas = e.atlas FROM attachments x
+		JOIN memories e ON e.row_id = x.memory WHERE `+fmt.Sprintf(t.Dialect.InList, "x.memory", 1)+`
+		ORDER BY x.created_at, x.id`, args, func(r sqldb.Row) error {
+		var memory int64
+		var id loci.ID
+		var isActive, isAtHome bool
+		err := r.Scan(&memory, &id, &isActive, &isAtHome)
+		if isActive {
+			active[memory] = append(active[memory], id)
+		}
+		if !isAtHome {
+			moved = append(moved, id)
+		}
+		return err
+	}); err != nil {
+		return nil, nil, err
 	}
-	list := []loci.ID{}
-	if err := t.Query(`SELECT x.id FROM attachments x WHERE x.memory = ?1 AND x.active ORDER BY x.created_at, x.id`,
-		[]any{memory}, func(r sqldb.Row) error {
-			var id loci.ID
-			err := r.Scan(&id)
-			list = append(list, id)
+	err = t.Query(`SELECT e.row_id, e.id, e.attachments FROM memories e WHERE `+
+		fmt.Sprintf(t.Dialect.InList, "e.row_id", 1)+` ORDER BY e.row_id`, args, func(r sqldb.Row) error {
+		var m listedMemory
+		var text string
+		err := r.Scan(&m.rowID, &m.id, &text)
+		m.want = active[m.rowID]
+		list, invalid := sqldb.DecodeStrings[loci.ID](text)
+		if slices.Sort(list); invalid != nil || !slices.Equal(list, slices.Sorted(slices.Values(m.want))) {
+			lists = append(lists, m)
+		}
+		return err
+	})
+	return moved, lists, err
+}
+
+// rebuildAttachments gives attachments the atlas of their memory, and lists those of memories again.
+func rebuildAttachments(_ *Checker, t *sqldb.Tx, memories []int64) error {
+	for _, rowID := range memories { // no attachment becomes active meanwhile
+		if _, err := indexdb.LockMemoryRow(t, rowID); err != nil && !errors.Is(err, sqldb.ErrNoRows) {
 			return err
-		}); err != nil {
-		return "", err
+		}
 	}
-	return "listed them again", attachmentdb.SetActiveList(t, memory, list)
+	if _, err := t.Exec(`UPDATE attachments SET atlas = (SELECT e.atlas FROM memories e
+		WHERE e.row_id = attachments.memory) WHERE `+fmt.Sprintf(t.Dialect.InList, "memory", 1)+` AND atlas <> (SELECT
+		e.atlas FROM memories e WHERE e.row_id = attachments.memory)`, sqldb.EncodeInts(memories)); err != nil {
+		return err
+	}
+	_, lists, err := wrongAttachments(t, memories)
+	for _, m := range lists {
+		if err == nil {
+			err = attachmentdb.SetActiveList(t, m.rowID, append([]loci.ID{}, m.want...))
+		}
+	}
+	return err
 }

@@ -31,42 +31,6 @@ func (x *fileTest) find(o integrity.Options, kind, says string, repaired bool) {
 	}
 }
 
-func TestDamageOfAttachmentsIsFound(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, d storetest.Database) {
-		x := newFileTest(t, d)
-		checkHealthy(t, x.s)
-		list := []struct{ statement, says, undo string }{
-			{`UPDATE memories SET attachments = '[]' WHERE id = {memory}`, "lists other attachments", ""},
-			{`UPDATE memories SET attachments = '["x"]' WHERE id = {memory}`, "lists other attachments", ""},
-			{`UPDATE memories SET attachments = 'x' WHERE id = {memory}`, "lists other attachments", ""},
-			{`UPDATE attachments SET atlas = -1 WHERE id = {a}`, "another atlas", ""},
-			{`UPDATE attachments SET created_at = -1 WHERE id = {a}`, "the time", ""},
-			{`UPDATE attachments SET created_at = 253402300800000000 WHERE id = {a}`, "the time", ""},
-			{`UPDATE attachments SET sha256 = '' WHERE id = {a}`, "a checksum", ""},
-			{`UPDATE attachments SET stored_sha256 = 'ABC' WHERE id = {a}`, "a checksum", ""},
-			{`UPDATE attachments SET size = -1 WHERE id = {a}`, "size", `UPDATE attachments SET size = 5 WHERE id = {a}`},
-			{`UPDATE attachments SET file_name = '' WHERE id = {a}`, "the name",
-				`UPDATE attachments SET file_name = 'a.txt' WHERE id = {a}`},
-			{`UPDATE attachments SET stored_sha256 = replace(stored_sha256, '2', '3') WHERE id = {a}`, "or differ",
-				`UPDATE attachments SET stored_sha256 = sha256 WHERE id = {a}`},
-		}
-		if d.Dir != "" {
-			list = append(list, list[len(list)-3])
-			list[len(list)-1].statement = `UPDATE attachments SET size = 'abc' WHERE id = {a}`
-		}
-		for _, c := range list {
-			x.damage(c.statement)
-			x.find(integrity.Options{}, integrity.InconsistentAttachments, c.says, false)
-			x.find(integrity.Options{Repair: true}, integrity.InconsistentAttachments, c.says, c.undo == "")
-			if c.undo != "" {
-				x.damage(c.undo)
-			}
-			checkHealthy(t, x.s)
-		}
-	})
-}
-
 // testObjects are the objects of a bucket, of which all are days old.
 type testObjects struct {
 	blob.Bucket

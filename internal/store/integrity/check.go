@@ -1,10 +1,9 @@
 package integrity
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
-	"math"
 	"math/rand/v2"
 	"sync/atomic"
 
@@ -44,7 +43,8 @@ type Inconsistency struct {
 
 	Repaired bool `json:"repaired"`
 
-	repair func(*sqldb.Tx) (string, error) // nil if only a backup can restore it
+	derived bool   // a repair can restore it without a backup
+	advice  string // the reason for no repair, if that is not restoreAdvice
 }
 
 // Kinds of inconsistencies.
@@ -83,7 +83,7 @@ func (r *Report) add(f Inconsistency) {
 	}
 }
 
-// maxReported limits the listed inconsistencies, and the repairs of one round.
+// maxReported limits the listed inconsistencies.
 const maxReported = 1000
 
 // Options configure a check.
@@ -92,8 +92,6 @@ type Options struct {
 	Progress func(rows int64) // called now and then with the number of rows read, once for each step; may be nil
 
 	Objects Objects // of attachments; nil checks none
-
-	bandWindow int // memories whose bands are in memory at once; 0 is bandWindowSize
 }
 
 // Inconsistencies that samples and starts found in this process, and those of them that only a backup can restore.
@@ -107,8 +105,9 @@ func InconsistencyCount() int64 { return inconsistencyCount.Load() }
 // unreadable rows and lost commits.
 func UnrepairableCount() int64 { return unrepairableCount.Load() }
 
-// Check compares all derived data with the rows, each workspace in one snapshot. It needs RAM for the row ids of the
-// largest workspace and for some thousand texts. With Repair it rebuilds wrong derived data.
+// Check verifies source data and compares all derived data with them, each workspace in one snapshot. It needs RAM for
+// some 32 bytes for each memory of the largest workspace, and for some hundred texts. With Repair it rebuilds each kind
+// of derived data that differs, for the whole workspace.
 func (c *Checker) Check(ctx context.Context, o Options) (sum Report, err error) {
 	sum.Inconsistencies = []Inconsistency{}
 	checked := int64(0)
@@ -130,7 +129,7 @@ func (c *Checker) Check(ctx context.Context, o Options) (sum Report, err error) 
 			break
 		}
 		for _, w := range list {
-			w.progress, w.bandWindow = progress, o.bandWindow
+			w.progress = progress
 			if err = c.checkWorkspace(ctx, w, &sum, o); err != nil {
 				return sum, err
 			}
@@ -172,119 +171,40 @@ func (c *Checker) nextWorkspaces(ctx context.Context, after int64) (list []works
 		})
 }
 
-// checkWorkspace checks a workspace, and repeats that after each round of maxReported repairs.
+// checkWorkspace checks a workspace. A repair rebuilds the derived data that differ, and compares them again until they
+// are equal, or no more of them are.
 func (c *Checker) checkWorkspace(ctx context.Context, w workspaceCheck, sum *Report, o Options) error {
-	for found := int64(math.MaxInt64); ; {
-		w := w // each round starts from the beginning
+	inspect := func(w *workspaceCheck) error {
 		_, err := sqldb.SystemRead(ctx, c.db, "inspect a workspace", func(t *sqldb.Tx) (loci.Empty, error) {
 			return loci.Empty{}, w.check(t)
 		})
-		if err != nil {
-			return err
-		}
-		repaired, err := c.repair(ctx, w.found, o)
-		last := found
-		found = int64(len(w.found)) + w.omitted
-		// A damaged table can lose repaired rows. A round that does not reduce the inconsistencies is the last.
-		done := err == nil && (len(w.found) < maxReported || repaired == 0 || found >= last)
-		for _, f := range w.found {
-			if f.Repaired || done { // the next round finds the others again
-				sum.add(f)
-			}
-		}
-		if done {
-			sum.Memories += int64(len(w.selected()))
-			sum.Found += w.omitted
-		}
-		if done || err != nil {
-			return err
-		}
-	}
-}
-
-// A notRepaired is the reason for which a repair changes nothing.
-type notRepaired string
-
-func (e notRepaired) Error() string { return string(e) }
-
-// repair repairs inconsistencies if o.Repair is set, and returns the number of repaired ones.
-func (c *Checker) repair(ctx context.Context, list []Inconsistency, o Options) (repaired int, err error) {
-	if !o.Repair {
-		return 0, nil
-	}
-	for i := range list {
-		f := &list[i]
-		if f.repair == nil {
-			f.Repair = restoreAdvice
-			continue
-		}
-		done, err := sqldb.System(ctx, c.db, "repair derived data", f.repair)
-		reason := sqldb.UnreadableReason(err)
-		if refused, ok := errors.AsType[notRepaired](err); ok {
-			reason = string(refused)
-		}
-		if reason != "" {
-			f.Repair = "could not be repaired: " + reason
-			continue
-		}
-		if err != nil {
-			return repaired, err
-		}
-		f.Repair, f.Repaired = done, true
-		repaired++
-	}
-	return repaired, nil
-}
-
-// checkUnowned checks the data that belong to no workspace.
-func (c *Checker) checkUnowned(ctx context.Context, sum *Report, o Options) error {
-	mark, err := c.pendingPurge(ctx)
-	if err != nil {
 		return err
 	}
-	if mark != "" {
-		f := Inconsistency{Kind: InconsistentRows, Detail: "a purge was cut off: bytes of what it erased may be in " +
-			"free space"}
+	if err := inspect(&w); err != nil {
+		return err
+	}
+	after, failed := w, map[string]string(nil)
+	for left := w.countDifferences() + 1; o.Repair && after.countDifferences() > 0 &&
+		after.countDifferences() < left; {
+		left = after.countDifferences()
+		var err error
+		if failed, err = after.rebuildDifferent(ctx); err != nil {
+			return err
+		}
+		if err := inspect(&after); err != nil {
+			return err
+		}
+	}
+	for _, f := range w.found {
 		if o.Repair {
-			if err := c.finishPurge(ctx); err != nil {
-				return err
-			}
-			f.Repair, f.Repaired = "finished it", true
+			f.Repair = cmp.Or(f.advice, restoreAdvice)
 		}
 		sum.add(f)
 	}
-	if err := c.inspectCommits(ctx, sum, o); err != nil {
-		return err
-	}
-	list, err := sqldb.SystemRead(ctx, c.db, "inspect rows without a workspace",
-		func(t *sqldb.Tx) ([]Inconsistency, error) {
-			const orphaned = ` FROM minhash_bands WHERE NOT EXISTS (SELECT 1 FROM workspaces w
-				WHERE w.row_id = minhash_bands.workspace)`
-			var n int64
-			err := readWithoutTimeout(t, func() error {
-				return t.QueryRow(`SELECT count(*)`+orphaned, nil, []any{&n})
-			})
-			if err != nil {
-				return nil, err
-			}
-			list, err := c.checkDeleted(t)
-			if n == 0 {
-				return list, err
-			}
-			return append(list, Inconsistency{Kind: InconsistentBands,
-				Detail: fmt.Sprintf("%d rows are of workspaces that are gone", n),
-				repair: func(t *sqldb.Tx) (string, error) {
-					_, err := t.Exec(`DELETE` + orphaned)
-					return "removed them", err
-				}}), err
-		})
-	if err == nil {
-		_, err = c.repair(ctx, list, o)
-	}
-	for _, f := range list {
-		sum.add(f)
-	}
-	return err
+	w.reportDifferences(sum, after.differences, failed, o)
+	sum.Memories += int64(len(w.selected()))
+	sum.Found += w.omitted
+	return nil
 }
 
 // Sample checks a random memory and its neighbours in the workspace, and adds to InconsistencyCount. It reads each
@@ -321,7 +241,7 @@ func (c *Checker) Sample(ctx context.Context, memories int) (sum Report, err err
 	}
 	inconsistencyCount.Add(sum.Found)
 	for _, f := range sum.Inconsistencies {
-		if f.repair == nil {
+		if !f.derived {
 			unrepairableCount.Add(1)
 		}
 	}

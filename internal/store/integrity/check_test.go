@@ -1,7 +1,6 @@
 package integrity_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -106,235 +105,47 @@ func TestHealthyStoreHasNoInconsistencies(t *testing.T) {
 	})
 }
 
-// A corruption is damage that statements do, and the inconsistencies that a check must report.
-type corruption struct {
-	name    string
-	corrupt []string // statements; ?1 is the row of the memory, ?2 its workspace, ?3 bytes that are nothing
-	kind    string   // which of the memories: flushed, logged or old
-	found   []string // the kinds, with ! where nothing can be repaired
-}
-
-var corruptions = []corruption{
-	{"title", []string{`UPDATE memories SET title = 'Behind the back' WHERE row_id = ?1`}, "flushed",
-		[]string{"rows!"}},
-	{"title in the log", []string{`UPDATE memories SET title = 'Behind the back' WHERE row_id = ?1`}, "logged",
-		[]string{"rows!"}},
-	{"source", []string{`UPDATE memories SET source_uri = 'https://example.com' WHERE row_id = ?1`}, "flushed",
-		[]string{"rows!"}},
-	{"group", []string{`UPDATE memories SET source_group = 'another' WHERE row_id = ?1`}, "flushed", []string{"rows!"}},
-	{"evidence", []string{`UPDATE memories SET evidence = 'Behind the back' WHERE row_id = ?1`}, "logged",
-		[]string{"rows!"}},
-	{"confidence", []string{`UPDATE memories SET confidence = 0.5 WHERE row_id = ?1`}, "logged", []string{"rows!"}},
-	{"tags", []string{`UPDATE memories SET tags = '["purple"]' WHERE row_id = ?1`}, "flushed", []string{"rows!"}},
-	{"type", []string{`UPDATE memories SET type = 4 WHERE row_id = ?1`}, "flushed", []string{"rows!"}},
-	{"review", []string{`UPDATE memories SET verified_at = 5, valid_until = 7 WHERE row_id = ?1`}, "logged",
-		[]string{"rows!"}},
-	{"content",
-		[]string{
-			`UPDATE memories SET content = 'Another text altogether, and a longer one than what stood there'
-				WHERE row_id = ?1`}, "flushed", []string{"counters", "rows!", "versions!"}},
-	{"row gone", []string{`DELETE FROM memories WHERE row_id = ?1`}, "flushed",
-		[]string{"counters", "index", "sketches"}},
-	{"logged row gone", []string{`DELETE FROM memories WHERE row_id = ?1`}, "logged",
-		[]string{"counters", "index", "sketches"}},
-	{"change lost", []string{`DELETE FROM index_log WHERE memory = ?1`}, "logged", []string{"counters", "index"}},
-	{"change says gone", []string{`UPDATE index_log SET deleted = TRUE, document = ?3 WHERE memory = ?1`}, "logged",
-		[]string{"index"}},
-	{"change broken", []string{`UPDATE index_log SET document = ?3 WHERE memory = ?1`}, "logged", []string{"index"}},
-	{"group in the log", []string{`UPDATE index_log SET group_id = 5, position = 7 WHERE memory = ?1`}, "logged",
-		[]string{"index"}},
-	{"segments lost", []string{`DELETE FROM segments WHERE workspace = ?2`}, "flushed", []string{"index"}},
-	{"pages lost", []string{
-		`DELETE FROM segment_pages WHERE segment IN (SELECT row_id FROM segments WHERE workspace = ?2)`}, "flushed",
-		[]string{"index"}},
-	{"pages broken", []string{
-		`UPDATE segment_pages SET data = ?3 WHERE segment IN (SELECT row_id FROM segments WHERE workspace = ?2)`},
-		"flushed", []string{"index"}},
-	{"head broken", []string{
-		`UPDATE segments SET header = ?3 WHERE row_id = (SELECT min(row_id) FROM segments WHERE workspace = ?2)`},
-		"flushed", []string{"index"}},
-	{"the dead rise", []string{`UPDATE segments SET tombstones = ?4 WHERE workspace = ?2`}, "flushed",
-		[]string{"index"}},
-	{"state lost", []string{`DELETE FROM keyword_indexes WHERE workspace = ?2`}, "flushed", []string{"index"}},
-	{"counter", []string{`UPDATE atlases SET memories = memories + 3 WHERE workspace = ?2`}, "flushed",
-		[]string{"counters"}},
-	{"bytes in the log", []string{`UPDATE index_log SET bytes = bytes - 1 WHERE memory = ?1`}, "logged",
-		[]string{"counters"}},
-	{"bands lost", []string{`DELETE FROM minhash_bands WHERE memory = ?1`}, "flushed", []string{"sketches"}},
-	{"bands too many", []string{
-		`INSERT INTO minhash_bands (workspace, band, memory) VALUES (?2, 1, ?1), (?2, 2, 999999), (999999, 1, 1)`},
-		"flushed", []string{"sketches"}},
-	{"hash", []string{`UPDATE memories SET hash = hash + 1 WHERE row_id = ?1`}, "flushed", []string{"rows"}},
-	{"replacement forgets", []string{`UPDATE memories SET supersedes = '[]' WHERE workspace = ?2`}, "old",
-		[]string{"links"}},
-	{"old one forgets", []string{`UPDATE memories SET superseded_by = '' WHERE row_id = ?1`}, "old", []string{"links"}},
-	{"link to nowhere", []string{`UPDATE memories SET superseded_by = 'nobody' WHERE row_id = ?1`}, "old2",
-		[]string{"links"}},
-	{"link of the living", []string{`UPDATE memories SET superseded_by = id WHERE row_id = ?1`}, "flushed",
-		[]string{"links"}},
-	{"list broken", []string{`UPDATE memories SET supersedes = '{' WHERE row_id = ?1`}, "flushed", []string{"links"}},
-	{"purge cut off", []string{`INSERT INTO metadata (name, value) VALUES ('purge', 'unfinished')`}, "flushed",
-		[]string{"rows"}},
-	{"evidence of a version", []string{`UPDATE versions SET evidence = 'Behind the back' WHERE memory = ?1`}, "flushed",
-		[]string{"versions!"}},
-	{"tag of a version", []string{`UPDATE versions SET tags = '["purple"]' WHERE memory = ?1`}, "logged",
-		[]string{"versions!"}},
-	{"text of a version", []string{
-		`UPDATE versions SET content = 'Behind the back', prefix_len = NULL WHERE memory = ?1`}, "flushed",
-		[]string{"versions!"}},
-	{"version beyond", []string{`UPDATE versions SET prefix_len = 999999 WHERE memory = ?1 AND version = 2`}, "many",
-		[]string{"versions!"}},
-	{"version within a character", []string{`UPDATE versions SET prefix_len = 2 WHERE memory = ?1 AND version = 2`},
-		"many2", []string{"versions!"}},
-	{"version of two minds",
-		[]string{`UPDATE versions SET content = '', prefix_len = 1 WHERE memory = ?1 AND version = 2`}, "many3",
-		[]string{"versions!"}},
-	{"version lost", []string{`DELETE FROM versions WHERE memory = ?1 AND version = 2`}, "many4",
-		[]string{"versions!"}},
-	{"first version lost", []string{`DELETE FROM versions WHERE memory = ?1 AND version = 1`}, "many5",
-		[]string{"versions!"}},
-	{"version of the future", []string{`UPDATE memories SET version = 3 WHERE row_id = ?1`}, "many6",
-		[]string{"rows!", "versions!"}},
-	{"type that is none", []string{`UPDATE memories SET type = 60 WHERE row_id = ?1`}, "logged", []string{"rows!"}},
-}
-
-func TestDamageIsFoundAndRepaired(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, d storetest.Database) {
-		s := d.Open(t, store.Options{})
-		ann := user(t, s, "ann")
-		crew := team(t, s, ann, nil)
-		broken := int64(0) // what stays so
-		for i, x := range corruptions {
-			actor := checkRepair(t, s, ann, crew, fmt.Sprint("case", i), strings.TrimRight(x.kind, "23456"))
-			if sum := checkIntegrity(t, s, false); sum.Found != broken {
-				t.Fatalf("before %s there are %d inconsistencies: %v", x.name, sum.Found, sum.Inconsistencies)
-			}
-			var rowID, workspace int64
-			queryRow(t, s, `SELECT row_id, workspace FROM memories WHERE id = ?1`, actor, &rowID, &workspace)
-			corruptRow(t, s, x, rowID, workspace)
-			sum := checkIntegrity(t, s, true)
-			kinds := map[string]bool{}
-			for _, f := range sum.Inconsistencies {
-				if k := f.Kind; f.Repaired {
-					kinds[k] = true
-				} else if f.ID == string(actor) {
-					if kinds[k+"!"] = true; !strings.Contains(f.Repair, "from a backup") {
-						t.Errorf("%s: of %s the repair says %q", x.name, k, f.Repair)
-					}
-				}
-				if text, _ := json.Marshal(f); strings.Contains(string(text), "sentence") ||
-					f.ID == "" && x.name != "bands too many" && x.name != "purge cut off" {
-					t.Errorf("an inconsistency says %s", text)
-				}
-			}
-			if got := sortedKeys(kinds); !slices.Equal(got, x.found) {
-				t.Errorf("%s: found %q, not %q: %v", x.name, got, x.found, sum.Inconsistencies)
-			}
-			for _, kind := range x.found {
-				if strings.HasSuffix(kind, "!") {
-					broken++
-				}
-			}
-			if sum := checkIntegrity(t, s, false); sum.Found != broken {
-				t.Fatalf("after %s there are %d inconsistencies: %v", x.name, sum.Found, sum.Inconsistencies)
-			}
-			if x.name == "type that is none" {
-				continue // a search that meets it cannot say what it is
-			}
-			kept := add(t, s, ann, crew, fmt.Sprintf("Search works after case%d", i))
-			if r := searchKeywords(t, s, ann, fmt.Sprintf("search works after case%d", i),
-				store.Filter{}); len(r.Hits) == 0 || r.Hits[0].Memory.ID != kept.ID {
-				t.Errorf("after %s a search finds %v", x.name, r.Hits)
-			}
-		}
-	})
-}
-
-func sortedKeys(m map[string]bool) (list []string) {
-	for k := range m {
-		list = append(list, k)
-	}
-	slices.Sort(list)
-	return list
-}
-
-func corruptRow(t *testing.T, s *store.Store, x corruption, rowID, workspace int64) {
-	t.Helper()
-	err := writeRaw(s, func(exec func(string, ...any) error) error {
-		for _, q := range x.corrupt {
-			args := []any{}
-			for i, arg := range []any{rowID, workspace, []byte{0xff, 1}, []byte{}} {
-				if n := fmt.Sprint("?", i+1); strings.Contains(q, n) {
-					args = append(args, arg)
-					q = strings.ReplaceAll(q, n, fmt.Sprint("?", len(args)))
-				}
-			}
-			if err := exec(q, args...); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(x.name, err)
-	}
-}
-
-// checkRepair makes memories, the last one of them to be damaged, and returns it.
-func checkRepair(t *testing.T, s *store.Store, actor *identity.Actor, crew loci.ID, name, of string) loci.ID {
-	t.Helper()
-	var ids []loci.ID
-	for i := range 3 {
-		m := add(t, s, actor, crew, fmt.Sprintf("é %s number %d has a sentence of its own", name, i))
-		set(t, s, actor, m.ID, func(m *loci.Memory) { m.Content += " and more" })
-		ids = append(ids, m.ID)
-	}
-	switch of {
-	case "many":
-		for range 2 {
-			set(t, s, actor, ids[1], func(m *loci.Memory) { m.Content += " é" })
-		}
-	case "old":
-		supersede(t, s, actor, ids[1], ids[0])
-	}
-	if of == "logged" {
-		return ids[1]
-	}
-	flush(t, s, crew)
-	set(t, s, actor, ids[0], func(m *loci.Memory) { m.Tags = []string{"dead", "before"} })
-	flush(t, s, crew)
-	add(t, s, actor, crew, "A sentence in the log, of "+name)
-	return ids[1]
-}
-
 // A sample sees what is wrong with what it looks at, and counts it.
 func TestSampleFindsDamage(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
 		s := d.Open(t, store.Options{})
-		ann := user(t, s, "ann")
-		at := ""
+		x := newMailTest(t, d, s, "")
 		for i := range 60 {
-			at = string(add(t, s, ann, "", fmt.Sprintf("Number %d is as good as any", i)).WorkspaceID)
+			add(t, s, x.ann, x.crew, fmt.Sprintf("Number %d is as good as any", i))
 		}
-		flush(t, s, loci.ID(at))
+		startSession(t, s, x.ann, x.crew, "Tidy the shed")
+		flush(t, s, x.crew)
+		sample := func(found int64, kinds ...string) {
+			t.Helper()
+			before, damage := integrity.InconsistencyCount(), integrity.UnrepairableCount()
+			sum, err := integrity.New(s).Sample(ctx, 10)
+			if err != nil || sum.Found != found || sum.Repaired != 0 || integrity.InconsistencyCount() < before+found {
+				t.Errorf("%+v, %v", sum, err)
+			}
+			for _, kind := range kinds {
+				if !slices.Contains(kindsOf(sum), kind) {
+					t.Errorf("a sample finds %v, not %s", kindsOf(sum), kind)
+				}
+			}
+			if kinds == nil && integrity.UnrepairableCount() < damage+found {
+				t.Errorf("%d of damage", integrity.UnrepairableCount()-damage)
+			}
+		}
+		crew := string(x.crew)
+		sample(0, []string{}...)
 		d.Exec(t, `UPDATE memories SET hash = hash + 1`)
-		before, damage := integrity.InconsistencyCount(), integrity.UnrepairableCount()
-		sum, err := integrity.New(s).Sample(ctx, 10)
-		if err != nil || sum.Found != 10 || sum.Repaired != 0 || integrity.InconsistencyCount() < before+10 {
-			t.Errorf("%+v, %v", sum, err)
-		}
-		d.Exec(t, `UPDATE memories SET title = title || 'x'`)
-		if sum, err := integrity.New(s).Sample(ctx, 10); err != nil || sum.Found != 10 ||
-			integrity.UnrepairableCount() < damage+10 {
-			t.Errorf("%+v, %v: %d of damage", sum, err, integrity.UnrepairableCount()-damage)
-		}
-		d.Exec(t, `UPDATE memories SET title = substr(title, 1, length(title) - 1)`)
-		if sum := checkIntegrity(t, s, true); sum.Found != 60 || sum.Repaired != 60 {
+		d.Exec(t, `UPDATE sessions SET events = 5`)
+		d.Exec(t, `UPDATE receipts SET workspace = -1`)
+		d.Exec(t, `DELETE FROM minhash_bands`)
+		d.Exec(t, `DELETE FROM segment_pages`)
+		sample(5, "rows "+crew, "sessions "+crew, "messages "+crew, "sketches "+crew, "index "+crew)
+		if sum := checkIntegrity(t, s, true); sum.Found != 5 || sum.Repaired != 5 {
 			t.Errorf("%+v", sum)
 		}
 		checkHealthy(t, s)
+		d.Exec(t, `UPDATE memories SET title = title || 'x'`)
+		sample(10)
 	})
 }
 
@@ -378,27 +189,6 @@ func TestRepairKeepsAnIndexOfANewerAnalyzer(t *testing.T) {
 	})
 }
 
-func TestEachDocumentOfASegmentIsReportedWhenAllDiffer(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, d storetest.Database) {
-		s := d.Open(t, store.Options{})
-		ann, bob := user(t, s, "ann"), user(t, s, "bob")
-		elsewhere := add(t, s, bob, "", "text")
-		var last loci.Memory
-		for i := range 11 {
-			last = add(t, s, ann, "", fmt.Sprintf("Number %d is as good as any", i))
-		}
-		flush(t, s, last.WorkspaceID)
-		d.Exec(t, fmt.Sprintf(`UPDATE memories SET atlas = (SELECT row_id FROM atlases WHERE id = '%s')
-			WHERE id <> '%s'`, elsewhere.AtlasID, elsewhere.ID)) // an attribute of each document
-		sum := checkIntegrity(t, s, false)
-		ids := slices.DeleteFunc(kindsOf(sum), func(id string) bool { return !strings.HasPrefix(id, "index ") })
-		if len(ids) != 11 {
-			t.Errorf("%v", ids)
-		}
-	})
-}
-
 func TestProgramRefusesAnIndexOfANewerAnalyzer(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
@@ -412,32 +202,5 @@ func TestProgramRefusesAnIndexOfANewerAnalyzer(t *testing.T) {
 				s.Close()
 			}
 		}
-	})
-}
-
-// The bands of near duplicates are read for so many memories at a time.
-func TestBandWindowsCoverEveryMemory(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, d storetest.Database) {
-		s := d.Open(t, store.Options{})
-		ann := user(t, s, "ann")
-		var last loci.Memory
-		for i := range 24 {
-			last = add(t, s, ann, "", fmt.Sprintf("Number %d is as good as any", i))
-		}
-		for _, window := range []int{1, 2, 5, 8, 23, 24, 25} {
-			sum, err := integrity.New(s).Check(ctx, integrity.WithBandWindow(integrity.Options{}, window))
-			if err != nil || sum.Found != 0 || sum.Memories != 24 {
-				t.Errorf("windows of %d: %+v, %v", window, sum, err)
-			}
-		}
-		d.Exec(t, `DELETE FROM memories WHERE id = '`+string(last.ID)+`'`)
-		sum, err := integrity.New(s).Check(ctx, integrity.WithBandWindow(integrity.Options{Repair: true}, 4))
-		if sketches := slices.DeleteFunc(sum.Inconsistencies, func(f integrity.Inconsistency) bool {
-			return f.Kind != integrity.InconsistentBands
-		}); err != nil || len(sketches) != 1 {
-			t.Errorf("%+v, %v", sum, err)
-		}
-		checkHealthy(t, s)
 	})
 }

@@ -4,6 +4,17 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store/indexdb"
+	"github.com/loci-memory/loci/internal/store/sessiondb"
+)
+
+// The correct counters of a row of atlases. The log has the changes that a flush adds to them.
+const (
+	countedMemories = ` (SELECT count(*) FROM memories e WHERE e.atlas = atlases.row_id)
+		- (SELECT CAST(COALESCE(SUM(c.memories), 0) AS BIGINT) FROM index_log c
+		WHERE c.workspace = atlases.workspace AND c.atlas = atlases.row_id) `
+	countedBytes = ` (SELECT CAST(COALESCE(SUM(octet_length(e.content)), 0) AS BIGINT) FROM memories e
+		WHERE e.atlas = atlases.row_id) - (SELECT CAST(COALESCE(SUM(c.bytes), 0) AS BIGINT) FROM index_log c
+		WHERE c.workspace = atlases.workspace AND c.atlas = atlases.row_id) `
 )
 
 // checkCounters compares the memories and bytes of each atlas with its counters.
@@ -11,53 +22,68 @@ func (w *workspaceCheck) checkCounters() error {
 	if !w.canScanAll() {
 		return nil
 	}
-	type atlas struct {
-		rowID int64
-		id    loci.ID
-		have  indexdb.Counters
-	}
-	var list []atlas
-	err := w.t.Query(
-		`SELECT a.row_id, a.id, a.memories + (SELECT CAST(COALESCE(SUM(c.memories), 0) AS BIGINT) FROM index_log c
-			WHERE c.workspace = ?1 AND c.atlas = a.row_id),
-		a.bytes + (SELECT CAST(COALESCE(SUM(c.bytes), 0) AS BIGINT) FROM index_log c WHERE c.workspace = ?1
-			AND c.atlas = a.row_id)
-		FROM atlases a WHERE a.workspace = ?1 ORDER BY a.row_id`, []any{w.workspace}, func(r sqldb.Row) error {
-			var a atlas
-			err := r.Scan(&a.rowID, &a.id, &a.have.Memories, &a.have.Bytes)
-			list = append(list, a)
+	return w.t.Query(`SELECT id FROM atlases WHERE workspace = ?1 AND (memories <>`+countedMemories+`OR bytes <>`+
+		countedBytes+`) ORDER BY row_id`, []any{w.workspace}, func(r sqldb.Row) error {
+		var id loci.ID
+		err := r.Scan(&id)
+		w.differ(InconsistentCounters, "the atlas %s counts other memories or bytes than it has", id)
+		return err
+	})
+}
+
+// recount counts the memories and bytes of atlases again. No flush may move counts from the log meanwhile.
+func recount(_ *Checker, t *sqldb.Tx, atlases []int64) error {
+	for _, atlas := range atlases {
+		var workspace int64
+		if err := t.QueryRow(`SELECT COALESCE(max(workspace), 0) FROM atlases WHERE row_id = ?1`, []any{atlas},
+			[]any{&workspace}); err != nil {
 			return err
-		})
-	for _, a := range list {
-		var want indexdb.Counters
-		if err == nil {
-			err = w.t.QueryRow(
-				`SELECT count(*), CAST(COALESCE(SUM(octet_length(e.content)), 0) AS BIGINT) FROM memories e
-					WHERE e.atlas = ?1`, []any{a.rowID}, []any{&want.Memories, &want.Bytes})
 		}
-		if err == nil && want != a.have {
-			w.report(InconsistentCounters, a.id, func(t *sqldb.Tx) (string, error) {
-				return recount(t, w.workspace, a.rowID)
-			},
-				"the atlas counts %d memories of %d bytes and has %d of %d", a.have.Memories, a.have.Bytes,
-				want.Memories,
-				want.Bytes)
+		if err := indexdb.RaiseVersion(t, workspace); err != nil {
+			return err
+		}
+		if _, err := t.Exec(`UPDATE atlases SET memories =`+countedMemories+`, bytes =`+countedBytes+
+			`WHERE row_id = ?1`, atlas); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sessionBatchSize is the number of sessions that one query counts.
+const sessionBatchSize = 200
+
+// checkSessions compares the counters of the sessions of the workspace, and the places of their candidates, with their
+// rows.
+func (w *workspaceCheck) checkSessions() error {
+	err := w.checkSome("sessions", sessionBatchSize, func(rowIDs []int64) error {
+		list, err := sessiondb.CountSessions(w.t, rowIDs)
+		for _, c := range list {
+			if what := c.Difference(); what != "" {
+				w.differ(InconsistentSessions, "the session %s counts %s", c.ID, what)
+			}
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return w.t.Query(`SELECT s.id FROM sessions s JOIN atlases a ON a.row_id = s.atlas WHERE s.workspace = ?1
+		AND a.workspace <> s.workspace ORDER BY s.id LIMIT ?2`, []any{w.workspace, maxReported}, func(r sqldb.Row) error {
+		var id loci.ID
+		err := r.Scan(&id)
+		w.report(InconsistentSessions, id, "its atlas is not one of its workspace")
+		return err
+	})
+}
+
+// rebuildSessions counts the rows of sessions again.
+func rebuildSessions(_ *Checker, t *sqldb.Tx, rowIDs []int64) error {
+	list, err := sessiondb.CountSessions(t, rowIDs)
+	for _, c := range list {
+		if err == nil && c.Difference() != "" {
+			err = sessiondb.Recount(t, c.RowID)
 		}
 	}
 	return err
-}
-
-// recount counts the memories and bytes of an atlas again.
-func recount(t *sqldb.Tx, workspace, atlas int64) (string, error) {
-	if err := indexdb.RaiseVersion(t, workspace); err != nil {
-		return "", err
-	}
-	const log = `FROM index_log c WHERE c.workspace = ?2 AND c.atlas = ?1`
-	_, err := t.Exec(`UPDATE atlases SET
-			memories = (SELECT count(*) FROM memories e WHERE e.atlas = ?1) - (SELECT CAST(COALESCE(SUM(c.memories),
-			0) AS BIGINT) `+log+`),
-			bytes = (SELECT CAST(COALESCE(SUM(octet_length(e.content)), 0) AS BIGINT) FROM memories e
-				WHERE e.atlas = ?1) - (SELECT CAST(COALESCE(SUM(c.bytes), 0) AS BIGINT) `+log+`)
-		WHERE row_id = ?1`, atlas, workspace)
-	return "counted again", err
 }

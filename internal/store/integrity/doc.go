@@ -1,8 +1,9 @@
-// Package integrity checks the data of a store, repairs derived data, and purges records for good.
+// Package integrity checks the data of a store, rebuilds derived data, and purges records for good.
 //
-// A check compares derived data with the rows: keyword indexes, counters, LSH bands, vectors, links, sessions and the
-// receipts of messages. It verifies the checksums of rows, versions and vectors, and runs the integrity check of
-// SQLite. A repair rebuilds derived data; the rows themselves come only from a backup.
+// Tables says which tables are source data, derived or transient. A check verifies source data by the checksums of
+// memories, versions and vectors, the limits of values, and the integrity check of SQLite. Damaged source data come
+// only from a backup: no repair makes them look right. A check computes what derived data must be, and compares that as
+// a whole, for each workspace and kind. A repair rebuilds a kind that differs, from undamaged rows alone.
 //
 // A purge deletes the rows of a memory, a workspace or a user, and then every byte of them. Bytes are in segments of
 // the keyword index, stored responses, the write-ahead log and free space. The WAL of PostgreSQL and its archive keep

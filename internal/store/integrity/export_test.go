@@ -1,7 +1,12 @@
 package integrity
 
-// WithBandWindow returns options with a limit of the memories whose bands are in memory at once.
-func WithBandWindow(o Options, memories int) Options {
-	o.bandWindow = memories
-	return o
+// Kinds returns the kinds of derived data that a repair rebuilds.
+func Kinds() (list []string) {
+	for _, d := range derivations {
+		list = append(list, d.kind)
+	}
+	return list
 }
+
+// RestoreAdvice is the result of a repair of source data.
+const RestoreAdvice = restoreAdvice

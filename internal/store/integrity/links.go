@@ -15,11 +15,7 @@ var supersededStatus = slices.Index(loci.MemoryStatuses, loci.MemorySuperseded)
 
 // checkLinks checks both ends of the links of a memory.
 func (w *workspaceCheck) checkLinks(m indexdb.MemoryRow) error {
-	report := func(detail string) {
-		w.report(InconsistentLinks, m.ID, func(t *sqldb.Tx) (string, error) {
-			return repairLinks(t, m.RowID)
-		}, "%s", detail)
-	}
+	report := func(what string) { w.differ(InconsistentLinks, "memory %s: %s", m.ID, what) }
 	if m.SupersededBy != "" {
 		by, found, err := linkedMemory(w.t, w.workspace, m.SupersededBy, "")
 		if err != nil {
@@ -71,37 +67,40 @@ func supersededBy(t *sqldb.Tx, workspace int64, by loci.ID, ids []loci.ID) ([]lo
 	return right, nil
 }
 
-// repairLinks makes both ends of a memory's links agree. It trusts the link of a superseded memory to an existing
+// rebuildLinks makes both ends of the links of memories agree. It trusts the link of a superseded memory to an existing
 // replacement.
-func repairLinks(t *sqldb.Tx, rowID int64) (string, error) {
-	m, err := indexdb.LockMemoryRow(t, rowID)
-	if errors.Is(err, sqldb.ErrNoRows) {
-		return alreadyDeleted, nil
+func rebuildLinks(_ *Checker, t *sqldb.Tx, rowIDs []int64) error {
+	for _, rowID := range rowIDs {
+		m, err := indexdb.LockMemoryRow(t, rowID)
+		if err == nil && (m.SupersededBy != "" || m.Supersedes != sqldb.EmptyList) {
+			err = rebuildLinksOf(t, m)
+		}
+		if err != nil && !errors.Is(err, sqldb.ErrNoRows) {
+			return err
+		}
 	}
-	if err != nil {
-		return "", err
-	}
-	done := "rebuilt the list of memories that it supersedes"
+	return nil
+}
+
+func rebuildLinksOf(t *sqldb.Tx, m indexdb.MemoryRow) error {
 	if m.SupersededBy != "" {
 		by, found, err := linkedMemory(t, m.Workspace, m.SupersededBy, t.LockClause("NO KEY UPDATE", "e"))
 		if err != nil {
-			return "", err
+			return err
 		}
 		if m.Status != supersededStatus || !found {
-			done = "cleared superseded_by"
-			_, err = t.Exec(`UPDATE memories SET superseded_by = '' WHERE row_id = ?1`, rowID)
+			_, err = t.Exec(`UPDATE memories SET superseded_by = '' WHERE row_id = ?1`, m.RowID)
 		} else if list, _ := sqldb.DecodeStrings[loci.ID](by.Supersedes); !slices.Contains(list, m.ID) {
-			done = "added it to the list of its replacement"
 			err = store.SetSupersedes(t, by.ID, append(list, m.ID))
 		}
 		if err != nil {
-			return "", err
+			return err
 		}
 	}
 	ids, _ := sqldb.DecodeStrings[loci.ID](m.Supersedes)
 	right, err := supersededBy(t, m.Workspace, m.ID, ids)
 	if err != nil {
-		return "", err
+		return err
 	}
-	return done, store.SetSupersedes(t, m.ID, right)
+	return store.SetSupersedes(t, m.ID, right)
 }

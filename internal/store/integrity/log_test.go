@@ -47,7 +47,7 @@ func (c logFaultConn) Query(q string, args []any, f func(sqldb.Row) error) error
 	return c.Conn.Query(q, args, f)
 }
 
-func TestCheckReportsOnlyTheUnreadableRowOfTheLog(t *testing.T) {
+func TestCheckReportsAnUnreadableLogAndNoBusyDatabase(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
 		faulty := &logFaultDB{}

@@ -1,58 +1,66 @@
 package integrity
 
 import (
-	"math/rand/v2"
+	"context"
 
+	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store/messagedb"
 )
 
-// Messages that one query checks, and those of a sample.
-const (
-	messageBatchSize  = 200
-	messageSampleSize = 10
-)
+// messageBatchSize is the number of messages that one query checks.
+const messageBatchSize = 200
 
 // checkMessages checks the messages of the workspace with their receipts, and the agents of its owner if it is a
 // personal one.
 func (w *workspaceCheck) checkMessages() error {
-	after, size, err := int64(-1), messageBatchSize, error(nil)
-	if w.sampleSize > 0 {
-		size = messageSampleSize
-		after, err = w.randomMessage()
+	err := w.checkSome("messages", messageBatchSize, func(rowIDs []int64) error {
+		return w.reportMessages(messagedb.CheckMessages(w.t, rowIDs))
+	})
+	if err != nil {
+		return err
 	}
-	for n := messageBatchSize; n == messageBatchSize && err == nil; {
-		n, after, err = w.checkMessageBatch(after, size)
-		w.progress(n)
-	}
-	if err == nil {
-		err = w.reportMessages(messagedb.CheckAgents(w.t, w.workspace))
-	}
-	return err
-}
-
-// randomMessage returns a row id before that of a random message.
-func (w *workspaceCheck) randomMessage() (int64, error) {
-	var oldest, newest int64
-	err := w.t.QueryRow(`SELECT COALESCE(min(x.row_id), 0), COALESCE(max(x.row_id), 0) FROM messages x
-		WHERE x.workspace = ?1`, []any{w.workspace}, []any{&oldest, &newest})
-	return oldest - 1 + rand.Int64N(newest-oldest+1), err
-}
-
-// checkMessageBatch checks some messages after a row id. It returns their number and the row id of the last.
-func (w *workspaceCheck) checkMessageBatch(after int64, size int) (n int, last int64, err error) {
-	var rowIDs []int64
-	err = w.t.Query(`SELECT x.row_id FROM messages x WHERE x.workspace = ?1 AND x.row_id > ?2 ORDER BY x.row_id LIMIT ?3`,
-		[]any{w.workspace, after, size}, sqldb.ScanInts(&rowIDs))
-	if err != nil || len(rowIDs) == 0 {
-		return 0, after, err
-	}
-	return len(rowIDs), rowIDs[len(rowIDs)-1], w.reportMessages(messagedb.CheckMessages(w.t, rowIDs))
+	return w.reportMessages(messagedb.CheckAgents(w.t, w.workspace))
 }
 
 func (w *workspaceCheck) reportMessages(list []messagedb.Damage, err error) error {
 	for _, d := range list {
-		w.report(InconsistentMessages, d.ID, d.Repair, "%s", d.Detail)
+		if d.Repair == nil {
+			w.report(InconsistentMessages, d.ID, "%s", d.Detail)
+		} else {
+			w.differ(InconsistentMessages, "%s: %s", d.ID, d.Detail)
+		}
 	}
 	return err
+}
+
+// rebuildMessages rebuilds the derived columns of messages, receipts and agents, and delivers lost receipts again. It
+// takes the messages one by one, because the thread of a reply is that of an earlier message.
+func rebuildMessages(ctx context.Context, c *Checker, workspace int64) error {
+	err := inBatches("messages", rebuildBatchSize, func(_ *Checker, t *sqldb.Tx, rowIDs []int64) error {
+		for _, rowID := range rowIDs {
+			if err := repairMessages(t)(messagedb.CheckMessages(t, []int64{rowID})); err != nil {
+				return err
+			}
+		}
+		return nil
+	})(ctx, c, workspace)
+	if err != nil {
+		return err
+	}
+	_, err = sqldb.System(ctx, c.db, "rebuild the last numbers of agents", func(t *sqldb.Tx) (loci.Empty, error) {
+		return loci.Empty{}, repairMessages(t)(messagedb.CheckAgents(t, workspace))
+	})
+	return err
+}
+
+func repairMessages(t *sqldb.Tx) func([]messagedb.Damage, error) error {
+	return func(list []messagedb.Damage, err error) error {
+		for _, d := range list {
+			if err == nil && d.Repair != nil {
+				err = d.Repair(t)
+			}
+		}
+		return err
+	}
 }

@@ -47,13 +47,18 @@ type fileTest struct {
 
 func newFileTest(t *testing.T, d storetest.Database) *fileTest {
 	t.Helper()
+	return newFileTestIn(t, d, d.Open(t, store.Options{}), "")
+}
+
+// newFileTestIn adds a name to those of ann and bob.
+func newFileTestIn(t *testing.T, d storetest.Database, s *store.Store, name string) *fileTest {
+	t.Helper()
 	folder, err := blob.OpenFolder(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := d.Open(t, store.Options{})
-	x := &fileTest{t: t, d: d, s: s, bucket: &failingBucket{Bucket: folder}, ann: user(t, s, "ann"),
-		bob: user(t, s, "bob")}
+	x := &fileTest{t: t, d: d, s: s, bucket: &failingBucket{Bucket: folder}, ann: user(t, s, "ann"+name),
+		bob: user(t, s, "bob"+name)}
 	x.service = service.New(service.Options{Store: s, Clock: time.Now, Bucket: x.bucket})
 	x.crew = team(t, s, x.bob, map[*identity.Actor]loci.Role{x.ann: loci.RoleMember})
 	x.memories = []loci.Memory{add(t, s, x.bob, x.crew, "Of the team"), add(t, s, x.ann, "", "Of ann"),

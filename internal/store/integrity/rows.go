@@ -1,43 +1,76 @@
 package integrity
 
 import (
-	"errors"
 	"fmt"
+	"math"
 	"slices"
+	"unicode/utf8"
 
 	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/internal/minhash"
 	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/checksum"
 	"github.com/loci-memory/loci/internal/store/indexdb"
 )
 
-// corruption returns a description of the damage of a row, or "". Data derived from such a row are not rebuilt: they
-// may be the only record of its former content.
-func corruption(m *indexdb.MemoryRow) string {
-	if _, err := sqldb.DecodeStrings[string](m.Tags); err != nil || m.Type < 0 || m.Type >= len(loci.MemoryTypes) ||
-		m.Status < 0 || m.Status >= len(loci.MemoryStatuses) {
-		return "its type, status or tags are invalid"
-	}
-	// Links are not in the checksum: checkLinks reports an invalid list. The checksum of a row from before the column
-	// title_derived does not cover it.
-	record, _ := m.Record()
-	record.TitleDerived = m.TitleDerived != nil && *m.TitleDerived
-	if m.Checksum != checksum.Memory(record) {
-		return "its checksum is another one: its text, title, tags, source, type, status or review is damaged"
-	}
-	return ""
+// checkMemories compares each memory with its checksum, and what is derived from it with its row.
+func (w *workspaceCheck) checkMemories() error {
+	return w.readInBatches(w.selected(), func(part []int64) error {
+		vectors, err := readVectors(w.t, part)
+		if err != nil {
+			return err
+		}
+		if err := w.readRows(part, func(m indexdb.MemoryRow) error { return w.checkMemory(m, vectors) }); err != nil {
+			return err
+		}
+		return w.checkAttachments(part)
+	})
 }
 
-// textBands returns the LSH bands of the text, ascending. Only active memories have some.
-func textBands(m *indexdb.MemoryRow) []int64 {
-	if m.Status != 0 {
+// checkMemory checks a memory. Data derived from a damaged row are not compared with it.
+func (w *workspaceCheck) checkMemory(m indexdb.MemoryRow, vectors vectorState) error {
+	if what, err := w.checkVersions(m); err != nil || what != "" {
+		if err != nil {
+			return err
+		}
+		w.report(InconsistentVersions, m.ID, "%s", what)
+	}
+	var home int64
+	if err := w.t.QueryRow(`SELECT COALESCE((SELECT a.workspace FROM atlases a WHERE a.row_id = ?1), 0)`,
+		[]any{m.Atlas}, []any{&home}); err != nil {
+		return err
+	}
+	if home != w.workspace && !w.deleted[m.RowID] {
+		w.report(InconsistentRows, m.ID, "its atlas is not one of its workspace")
+	}
+	if what := m.Damage(); what != "" {
+		w.report(InconsistentRows, m.ID, "%s", what)
 		return nil
 	}
-	bands := minhash.Bands(m.Content)
-	slices.Sort(bands)
-	return slices.Compact(bands)
+	if m.Hash != store.ContentHash(m.Content) {
+		w.differ(InconsistentRows, "the hash of the text of the memory %s is another one", m.ID)
+	}
+	i, _ := slices.BinarySearch(w.rowIDs, m.RowID)
+	w.checkDocument(i, &m)
+	w.checkBands(i, &m)
+	if what := vectors.difference(&m); what != "" {
+		w.differ(InconsistentVectors, "memory %s: %s", m.ID, what)
+	}
+	if w.deleted[m.RowID] {
+		return nil
+	}
+	return w.checkLinks(m)
+}
+
+// rebuildHashes computes the hashes of texts again.
+func rebuildHashes(_ *Checker, t *sqldb.Tx, rowIDs []int64) error {
+	list, err := lockHealthy(t, rowIDs)
+	for _, m := range list {
+		if hash := store.ContentHash(m.Content); err == nil && hash != m.Hash {
+			_, err = t.Exec(`UPDATE memories SET hash = ?2 WHERE row_id = ?1`, m.RowID, hash)
+		}
+	}
+	return err
 }
 
 // readRows calls f with the readable rows of memories, after it has read all of them. The + in its query prevents the
@@ -73,7 +106,7 @@ func (w *workspaceCheck) readRows(rowIDs []int64, f func(indexdb.MemoryRow) erro
 func (w *workspaceCheck) noteMissing(rowIDs []int64, list []indexdb.MemoryRow) {
 	for _, rowID := range rowIDs {
 		_, known := w.unreadable[rowID]
-		if !known && w.exists(rowID) && !slices.ContainsFunc(list, func(m indexdb.MemoryRow) bool {
+		if !known && !slices.ContainsFunc(list, func(m indexdb.MemoryRow) bool {
 			return m.RowID == rowID
 		}) {
 			w.unreadable[rowID] = "an index has it, and the table does not"
@@ -81,56 +114,66 @@ func (w *workspaceCheck) noteMissing(rowIDs []int64, list []indexdb.MemoryRow) {
 	}
 }
 
-// canScanAll reports whether the check may read the whole workspace. A sample may only if that is small.
-func (w *workspaceCheck) canScanAll() bool {
-	return w.sampleSize == 0 || len(w.rowIDs) <= listBatchSize
-}
-
-// checkRows checks each row with its versions and links.
-func (w *workspaceCheck) checkRows() error {
-	return w.readInBatches(w.selected(), func(part []int64) error { return w.readRows(part, w.checkRow) })
-}
-
-// repairHash computes the hash of a text again, unless the text is damaged.
-func (w *workspaceCheck) repairHash(rowID int64) func(*sqldb.Tx) (string, error) {
-	return func(t *sqldb.Tx) (string, error) {
-		m, err := indexdb.LockMemoryRow(t, rowID)
-		if errors.Is(err, sqldb.ErrNoRows) {
-			return alreadyDeleted, nil
+// checkVersions returns a description of the damage of a memory's versions, or "". Each number below the current one
+// must have a version with a text.
+func (w *workspaceCheck) checkVersions(m indexdb.MemoryRow) (what string, err error) {
+	const maximum = 100 // versions of one query
+	next, text := m.Version, m.Content
+	wrong := func(format string, args ...any) {
+		if what == "" {
+			what = fmt.Sprintf(format, args...)
 		}
-		if err == nil && corruption(&m) != "" {
-			return "", notRepaired("its text is damaged now")
-		}
-		if err == nil {
-			_, err = t.Exec(`UPDATE memories SET hash = ?2 WHERE row_id = ?1`, rowID, store.ContentHash(m.Content))
-		}
-		return "rebuilt", err
 	}
-}
-
-func (w *workspaceCheck) checkRow(m indexdb.MemoryRow) error {
-	if what := corruption(&m); what != "" {
-		w.report(InconsistentRows, m.ID, nil, "%s", what)
-	} else if m.Hash != store.ContentHash(m.Content) {
-		w.report(InconsistentRows, m.ID, w.repairHash(m.RowID),
-			"the hash of its text is another one, and the text has its checksum")
-	}
-	var home int64
-	if err := w.t.QueryRow(`SELECT COALESCE((SELECT a.workspace FROM atlases a WHERE a.row_id = ?1), 0)`,
-		[]any{m.Atlas}, []any{&home}); err != nil {
-		return err
-	}
-	if home != w.workspace && !w.deleted[m.RowID] {
-		w.report(InconsistentRows, m.ID, nil, "its atlas is not one of its workspace")
-	}
-	if what, err := w.checkVersions(m); err != nil || what != "" {
+	above := math.MaxInt32
+	for n := maximum; n == maximum && what == ""; {
+		n = 0
+		err := w.t.Query(`SELECT`+store.VersionColumns+
+			`, v.checksum FROM versions v WHERE v.memory = ?1 AND v.version < ?2 ORDER BY v.version DESC LIMIT ?3`,
+			[]any{m.RowID, above, maximum}, func(r sqldb.Row) error {
+				var v store.VersionRow
+				var typeIndex, status int
+				var tags string
+				var sum int64
+				err := r.Scan(&v.Version, &v.Title, &v.StoredContent, &v.Prefix, &typeIndex, &tags, &status,
+					&v.VerifiedAt,
+					&v.VerifiedBy, &v.Evidence, &v.Confidence, &v.ValidUntil, &v.CreatedBy, &v.CreatedAt,
+					&v.StoredDerived, &sum)
+				n++
+				switch above = v.Version; {
+				case err != nil:
+					return err
+				case v.Version >= m.Version:
+					wrong("version %d is not below the present one, %d", v.Version, m.Version)
+				case v.Version != next-1:
+					wrong("version %d is missing", next-1)
+				case v.StoredContent != nil && v.Prefix != nil:
+					wrong("version %d has a text and a length", v.Version)
+				case v.Prefix != nil && (*v.Prefix < 0 || *v.Prefix > len(text)):
+					wrong("version %d is %d bytes of a text of %d", v.Version, *v.Prefix, len(text))
+				case typeIndex < 0 || typeIndex >= len(loci.MemoryTypes) || status < 0 ||
+					status >= len(loci.MemoryStatuses):
+					wrong("version %d has a type or status that is none", v.Version)
+				default:
+					v.ResolveContent(text)
+					if text = v.Content; !utf8.ValidString(text) {
+						wrong("version %d ends within a character", v.Version)
+					}
+					v.TitleDerived = v.StoredDerived != nil && *v.StoredDerived // as in MemoryRow.Damage
+					v.Type, v.Status = loci.MemoryTypes[typeIndex], loci.MemoryStatuses[status]
+					if v.Tags, err = sqldb.DecodeStrings[string](tags); err != nil ||
+						sum != checksum.Version(v.MemoryVersion) {
+						wrong("the checksum of version %d is another one", v.Version)
+					}
+				}
+				next = v.Version
+				return nil
+			})
 		if err != nil {
-			return err
+			return "", err
 		}
-		w.report(InconsistentVersions, m.ID, nil, "%s", what)
 	}
-	if w.deleted[m.RowID] {
-		return nil
+	if next > 1 {
+		wrong("version %d is missing", next-1)
 	}
-	return w.checkLinks(m)
+	return what, nil
 }

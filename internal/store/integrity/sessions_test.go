@@ -12,7 +12,6 @@ import (
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store"
-	"github.com/loci-memory/loci/internal/store/integrity"
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
 
@@ -98,82 +97,6 @@ func (b bridge) fill(words string) loci.ID {
 	must(b.s.RecordCompilation(ctx, b.actor, loci.RecordCompilation{SessionID: b.id, UnitKey: "turn", Compiler: "test",
 		Outcome: loci.CompilationCreated, MemoryID: u.MemoryID, InputEventIDs: loci.EventIDs{"prompt"}}))(b.t)
 	return u.MemoryID
-}
-
-// sessionDamage is damage to the session ?1, and what a check says of it.
-var sessionDamage = []struct{ statement, says string }{
-	{`UPDATE sessions SET candidates = candidates + 1 WHERE id = ?1`, "candidates 4, not 3"},
-	{`UPDATE sessions SET pending = 0 WHERE id = ?1`, "pending 0, not 1"},
-	{`UPDATE sessions SET checkpoints = 0 WHERE id = ?1`, "checkpoints 0, not 1"},
-	{`UPDATE sessions SET units = 7 WHERE id = ?1`, "units 7, not 1"},
-	{`DELETE FROM session_events WHERE event_id = 'tool'`, "events 2, not 1"},
-	{`UPDATE sessions SET audits = 1 WHERE id = ?1`, "audits 1, not 2"},
-	{`UPDATE sessions SET compilations = 0 WHERE id = ?1`, "compilations 0, not 1"},
-	{`UPDATE sessions SET steps = 1 WHERE id = ?1`, "steps 1, not "},
-	{`UPDATE sessions SET redactions = '[]' WHERE id = ?1`, "another sum of redactions"},
-	{`UPDATE sessions SET redactions = '{' WHERE id = ?1`, "another sum of redactions"},
-	{`UPDATE sessions SET has_texts = FALSE WHERE id = ?1`, "has_texts false, not true"},
-	{`UPDATE candidates SET workspace = workspace + 1 WHERE status = 'pending'`, "1 of its candidates have another"},
-	{`UPDATE candidates SET atlas = 0, user_id = ''`, "3 of its candidates have another"},
-}
-
-func TestDamageOfSessionsIsFoundAndRepaired(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, d storetest.Database) {
-		s := d.Open(t, store.Options{})
-		ann := user(t, s, "ann")
-		b := startSession(t, s, ann, team(t, s, ann, nil), "Tidy the shed")
-		b.fill("lanterns")
-		before := b.detail()
-		checkHealthy(t, s)
-		if before.Session.Counts != (loci.SessionCounts{Candidates: 3, Pending: 1, Checkpoints: 1, Units: 1,
-			Events: 2}) {
-			t.Fatalf("the session has %+v", before.Session.Counts)
-		}
-		for _, x := range sessionDamage {
-			if err := writeRaw(s, func(exec func(string, ...any) error) error {
-				if strings.Contains(x.statement, "?1") {
-					return exec(x.statement, b.id)
-				}
-				return exec(x.statement)
-			}); err != nil {
-				t.Fatal(err)
-			}
-			sum := checkIntegrity(t, s, true)
-			if sum.Found != 1 || sum.Repaired != 1 || sum.Inconsistencies[0].Kind != integrity.InconsistentSessions ||
-				sum.Inconsistencies[0].ID != string(b.id) || !strings.Contains(sum.Inconsistencies[0].Detail, x.says) {
-				t.Errorf("%s: %+v", x.statement, sum)
-			}
-			checkHealthy(t, s)
-		}
-		after := b.detail()
-		before.Session.Counts.Events--
-		if after.Session.Counts != before.Session.Counts ||
-			fmt.Sprint(after.Redactions) != fmt.Sprint(before.Redactions) {
-			t.Errorf("repaired to %+v %v", after.Session.Counts, after.Redactions)
-		}
-		b.event("next", loci.EventPrompt, "The next one.", nil)
-		b.checkpoint("The work continues")
-		checkHealthy(t, s)
-	})
-}
-
-func TestSampleFindsDamageOfSessions(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, d storetest.Database) {
-		s := d.Open(t, store.Options{})
-		ann := user(t, s, "ann")
-		add(t, s, ann, "", "The lanterns are blue")
-		startSession(t, s, ann, "", "Tidy the shed")
-		if sum, err := integrity.New(s).Sample(ctx, 10); err != nil || sum.Found != 0 {
-			t.Fatal(sum, err)
-		}
-		d.Exec(t, `UPDATE sessions SET events = 5`)
-		sum, err := integrity.New(s).Sample(ctx, 10)
-		if err != nil || sum.Found != 1 || sum.Inconsistencies[0].Kind != integrity.InconsistentSessions {
-			t.Errorf("%+v %v", sum, err)
-		}
-	})
 }
 
 // Events are inserted behind the back: the calls that store 20,000 of them take minutes.

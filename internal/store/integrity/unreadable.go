@@ -40,7 +40,7 @@ func (w *workspaceCheck) withSavepoint(f func() error) (reason string, err error
 // records the unreadable ones.
 func (w *workspaceCheck) readInBatches(rowIDs []int64, f func(part []int64) error) error {
 	for part := range slices.Chunk(rowIDs, rowBatchSize) {
-		found, omitted := len(w.found), w.omitted
+		found, omitted, differences := len(w.found), w.omitted, maps.Clone(w.differences)
 		reason, err := w.withSavepoint(func() error { return f(part) })
 		if err != nil {
 			return err
@@ -48,7 +48,8 @@ func (w *workspaceCheck) readInBatches(rowIDs []int64, f func(part []int64) erro
 		if reason == "" {
 			continue
 		}
-		w.found, w.omitted = w.found[:found], omitted // the second attempt finds them again
+		// The second attempt finds them again.
+		w.found, w.omitted, w.differences = w.found[:found], omitted, differences
 		for _, rowID := range part {
 			reason, err := w.withSavepoint(func() error { return f([]int64{rowID}) })
 			if err != nil {
@@ -77,9 +78,9 @@ func (w *workspaceCheck) reportUnreadable() error {
 	})
 	for _, rowID := range slices.Sorted(maps.Keys(w.unreadable)) {
 		if ids[rowID] != "" {
-			w.report(InconsistentRows, ids[rowID], nil, "it cannot be read: %s", w.unreadable[rowID])
+			w.report(InconsistentRows, ids[rowID], "it cannot be read: %s", w.unreadable[rowID])
 		} else {
-			w.report(InconsistentRows, w.id, nil, "row %d of the memories cannot be read: %s", rowID,
+			w.report(InconsistentRows, w.id, "row %d of the memories cannot be read: %s", rowID,
 				w.unreadable[rowID])
 		}
 	}
@@ -96,7 +97,7 @@ func (w *workspaceCheck) listMemories() error {
 		return err
 	}
 	if reason != "" {
-		w.report(InconsistentStructure, w.id, nil, "an index of the table memories cannot be read: %s", reason)
+		w.report(InconsistentStructure, w.id, "an index of the table memories cannot be read: %s", reason)
 		w.rowIDs = nil
 		last := int64(math.MinInt64)
 		for n := listBatchSize; n == listBatchSize; {

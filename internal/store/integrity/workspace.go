@@ -2,10 +2,10 @@ package integrity
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"slices"
 
 	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/internal/analysis"
 	"github.com/loci-memory/loci/internal/sqldb"
 )
 
@@ -18,37 +18,30 @@ type workspaceCheck struct {
 	sampleFrom int64 // row id near the first of them
 	analyzer   int   // of its index; 0 if that has none
 	progress   func(rows int)
-	bandWindow int // memories whose bands are in memory at once
 
-	t             *sqldb.Tx
-	rowIDs        []int64                // of the memories, ascending
-	lastLogged    map[int64]loggedUpdate // last row of the log by memory
-	logEntries    []loggedUpdate         // all rows of the log
-	segmentCounts map[int64]int          // segments with a live document, by memory
-	unreadable    map[int64]string       // reasons, by memory
-	deleted       map[int64]bool         // memories of deleted atlases
-	found         []Inconsistency
-	omitted       int64 // inconsistencies that are only counted
-}
+	t          *sqldb.Tx
+	rowIDs     []int64          // of the memories, ascending
+	documents  []indexedDocs    // of the memories; nil if the index is not compared
+	bands      []uint64         // digests of the memories' bands; nil if they are not compared
+	unreadable map[int64]string // reasons, by memory
+	deleted    map[int64]bool   // memories of deleted atlases
 
-type loggedUpdate struct {
-	seq, memory int64
-	deleted     bool
+	differences map[string]difference // of derived data, by kind
+	found       []Inconsistency       // of source data
+	omitted     int64                 // inconsistencies of source data that are only counted
 }
 
 // Limits of data in memory at once.
 const (
-	rowBatchSize  = 128     // rows with their texts
-	docBatchSize  = 4096    // documents
-	docBatchBytes = 8 << 20 // texts of these documents
-	listBatchSize = 20_000  // rows without texts, from one query
+	rowBatchSize  = 128    // rows with their texts
+	listBatchSize = 20_000 // rows without texts, from one query
 )
 
 // check runs all steps in one snapshot. A workspace without members is deleted: its rows are erased in parts.
 func (w *workspaceCheck) check(t *sqldb.Tx) error {
 	w.t = t
 	return readWithoutTimeout(t, func() error {
-		w.unreadable = map[int64]string{}
+		w.unreadable, w.differences, w.found, w.omitted = map[int64]string{}, map[string]difference{}, nil, 0
 		var hasMembers bool
 		unreadable, err := w.withSavepoint(func() error {
 			return t.QueryRow(`SELECT EXISTS (SELECT 1 FROM members m WHERE m.workspace = ?1)`, []any{w.workspace},
@@ -78,15 +71,13 @@ func readWithoutTimeout(t *sqldb.Tx, f func() error) error {
 	})
 }
 
-// report adds an inconsistency. A nil repair means that only a backup can restore the data.
-func (w *workspaceCheck) report(kind string, id loci.ID, repair func(*sqldb.Tx) (string, error), detail string,
-	args ...any) {
+// report adds an inconsistency of source data, which only a backup can restore.
+func (w *workspaceCheck) report(kind string, id loci.ID, detail string, args ...any) {
 	if len(w.found) == maxReported {
 		w.omitted++
 		return
 	}
-	w.found = append(w.found, Inconsistency{Kind: kind, ID: string(id), Detail: fmt.Sprintf(detail, args...),
-		repair: repair})
+	w.found = append(w.found, Inconsistency{Kind: kind, ID: string(id), Detail: fmt.Sprintf(detail, args...)})
 }
 
 // selected returns the memories that are checked one by one.
@@ -99,63 +90,71 @@ func (w *workspaceCheck) selected() []int64 {
 	return w.rowIDs[at : at+w.sampleSize]
 }
 
-func (w *workspaceCheck) exists(rowID int64) bool {
-	_, ok := slices.BinarySearch(w.rowIDs, rowID)
-	return ok
+// canScanAll reports whether the check may read the whole workspace. A sample may only if that is small.
+func (w *workspaceCheck) canScanAll() bool {
+	return w.sampleSize == 0 || len(w.rowIDs) <= listBatchSize
 }
 
 // A checkStep is a part of a check. A failed step does not stop the others.
 type checkStep struct {
-	name  string
-	funcs []func() error // each needs the ones before
+	name string
+	do   func() error
 }
 
 func (w *workspaceCheck) steps() []checkStep {
-	index := []func() error{w.loadLog, w.checkSegments, w.checkLog, w.checkIndexed}
-	if w.analyzer > analysis.Version {
-		index = []func() error{w.reportNewerAnalyzer}
-	}
 	return []checkStep{
-		{"list of memories", []func() error{w.listMemories, w.listDeleted}},
-		{"keyword index", index},
-		{"counters", []func() error{w.checkCounters}},
-		{"sessions", []func() error{w.checkSessions}},
-		{"messages", []func() error{w.checkMessages}},
-		{"near duplicates", []func() error{w.checkBands}},
-		{"vectors", []func() error{w.checkVectors}},
-		{"memories", []func() error{w.checkRows}},
-		{"attachments", []func() error{w.checkAttachments}},
-		{"memories that cannot be read", []func() error{w.reportUnreadable}},
+		{"list of memories", w.listMemories},
+		{"list of deleted memories", w.listDeleted},
+		{"keyword index", w.readIndex},
+		{"near duplicates", w.readBands},
+		{"counters", w.checkCounters},
+		{"sessions", w.checkSessions},
+		{"messages", w.checkMessages},
+		{"memories", w.checkMemories},
+		{"memories that cannot be read", w.reportUnreadable},
 	}
-}
-
-// reportNewerAnalyzer reports that this program cannot build the documents of an index. A repair would damage it. A
-// newer server may have reindexed since the store was opened.
-func (w *workspaceCheck) reportNewerAnalyzer() error {
-	w.report(InconsistentIndex, w.id, func(*sqldb.Tx) (string, error) {
-		return "", notRepaired("use the newer program")
-	}, "the index is of analyzer %d and cannot be read: this program has %d", w.analyzer, analysis.Version)
-	return nil
 }
 
 // runStep runs a step. If the database cannot read the data, it reports that and continues.
 func (w *workspaceCheck) runStep(s checkStep) error {
-	reason, err := w.withSavepoint(func() error {
-		for _, do := range s.funcs {
-			if err := do(); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	reason, err := w.withSavepoint(s.do)
 	if reason != "" {
-		w.report(InconsistentStructure, w.id, nil, "the %s of the workspace cannot be read: %s", s.name, reason)
+		w.report(InconsistentStructure, w.id, "the %s of the workspace cannot be read: %s", s.name, reason)
 	}
 	return err
 }
 
-// Results of repairs.
-const (
-	alreadyDeleted = "nothing: it is gone meanwhile"
-	reindexed      = "indexed again"
-)
+// listDeleted lists the memories of deleted atlases. The keyword index and the counters do not have them any more, and
+// their links may end.
+func (w *workspaceCheck) listDeleted() error {
+	w.deleted = map[int64]bool{}
+	return w.t.Query(`SELECT e.row_id FROM atlases a JOIN memories e ON e.atlas = a.row_id AND e.workspace = ?1
+		WHERE a.workspace IS NULL`, []any{w.workspace}, func(r sqldb.Row) error {
+		var rowID int64
+		err := r.Scan(&rowID)
+		w.deleted[rowID] = true
+		return err
+	})
+}
+
+// rowSampleSize is the number of sessions or messages of a sample.
+const rowSampleSize = 10
+
+// checkSome calls f with batches of the rows of a source table, or with those of a sample.
+func (w *workspaceCheck) checkSome(table string, size int, f func(rowIDs []int64) error) error {
+	list, err := listRows(w.t, table, w.workspace)
+	if err != nil {
+		return err
+	}
+	if extra := len(list) - rowSampleSize; w.sampleSize > 0 && extra > 0 {
+		from := rand.IntN(extra + 1)
+		list = list[from : from+rowSampleSize]
+	}
+	for part := range slices.Chunk(list, size) {
+		if err := f(part); err != nil {
+			return err
+		}
+		w.progress(len(part))
+	}
+	return nil
+}

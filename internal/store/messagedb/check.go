@@ -3,7 +3,6 @@ package messagedb
 import (
 	"fmt"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/loci-memory/loci"
@@ -14,7 +13,7 @@ import (
 type Damage struct {
 	ID     loci.ID // of the message or of the agent
 	Detail string
-	Repair func(t *sqldb.Tx) (string, error) // nil if only a backup can restore it
+	Repair func(t *sqldb.Tx) error // rebuilds derived data; nil if only a backup can restore what is damaged
 }
 
 // maxTime is the last moment that RFC 3339 can express.
@@ -87,24 +86,9 @@ func (x checkedRow) checkFields() (list []Damage) {
 		list = append(list, Damage{x.id, "the message has no text, or too long ones", nil})
 	}
 	if !isTime(x.createdAt) {
-		list = append(list, Damage{x.id, "the time of the message is invalid", func(t *sqldb.Tx) (string, error) {
-			_, err := t.Exec(`UPDATE messages SET created_at = ?2 WHERE row_id = ?1`, x.rowID, timeOf(x.id, t.Now))
-			return "took the time of its id", err
-		}})
+		list = append(list, Damage{x.id, "the time of the message is invalid", nil})
 	}
 	return list
-}
-
-// timeOf returns the time of a UUIDv7 (RFC 9562, section 5.7), or another one for an invalid id.
-func timeOf(id loci.ID, other loci.Time) loci.Time {
-	var ms int64
-	if !isMessageID(id) {
-		return other
-	}
-	if _, err := fmt.Sscanf(strings.ReplaceAll(string(id), "-", "")[:12], "%x", &ms); err != nil {
-		return other
-	}
-	return loci.TimeOf(time.UnixMilli(ms))
 }
 
 // checkThread reports a message that does not belong to the thread of the message that it replies to, unless that one
@@ -130,9 +114,9 @@ func (x checkedRow) checkThread() []Damage {
 	}
 	d := Damage{ID: x.id, Detail: "the thread of the message is another one"}
 	if isMessageID(right) {
-		d.Repair = func(t *sqldb.Tx) (string, error) {
+		d.Repair = func(t *sqldb.Tx) error {
 			_, err := t.Exec(`UPDATE messages SET thread_id = ?2 WHERE row_id = ?1`, x.rowID, right)
-			return "took the thread of the message that it replies to, or its own id", err
+			return err
 		}
 	}
 	return []Damage{d}
@@ -151,13 +135,13 @@ func (x checkedRow) checkRecipient(now loci.Time) []Damage {
 	case x.received || !x.toExists || x.createdAt <= now-loci.Time(keepClosed.Microseconds()):
 		return nil
 	}
-	return []Damage{{x.id, "the recipient has no receipt of the message", func(t *sqldb.Tx) (string, error) {
+	return []Damage{{x.id, "the recipient has no receipt of the message", func(t *sqldb.Tx) error {
 		agent, number, err := nextNumber(t, `id = ?1`, x.to)
 		if err == nil {
 			_, err = t.Exec(`INSERT INTO receipts (message, agent, workspace, number, status, updated_at)
 				SELECT ?1, ?2, x.workspace, ?3, ?4, ?5 FROM messages x WHERE x.row_id = ?1
 				ON CONFLICT (message, agent) DO NOTHING`, x.rowID, agent, number, loci.ReceiptUnread, t.Now)
 		}
-		return "delivered again", err
+		return err
 	}}}
 }

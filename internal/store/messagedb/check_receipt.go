@@ -31,39 +31,37 @@ func checkReceipts(t *sqldb.Tx, messages []int64) (list []Damage, err error) {
 				list = append(list, Damage{id, "a receipt has no number of its own", renumber(rowID, agent)})
 			}
 			if status == "" {
-				list = append(list, Damage{id, "the status of a receipt is invalid",
-					update(`status = 'unread'`, rowID, "marked it as unread")})
+				list = append(list, Damage{id, "the status of a receipt is invalid", nil})
 			}
 			if !isTime(at) {
-				list = append(list, Damage{id, "the time of a receipt is invalid",
-					update(`updated_at = (SELECT x.created_at FROM messages x WHERE x.row_id = receipts.message)`, rowID,
-						"took the time of the message")})
+				list = append(list, Damage{id, "the time of a receipt is invalid", nil})
 			}
 			if !isOfWorkspace {
 				list = append(list, Damage{id, "a receipt names another workspace than its message",
-					update(`workspace = (SELECT x.workspace FROM messages x WHERE x.row_id = receipts.message)`, rowID,
-						"took the workspace of the message")})
+					correctPlace(rowID)})
 			}
 			return err
 		})
 	return list, err
 }
 
-func update(set string, receipt int64, says string) func(*sqldb.Tx) (string, error) {
-	return func(t *sqldb.Tx) (string, error) {
-		_, err := t.Exec(`UPDATE receipts SET `+set+` WHERE row_id = ?1`, receipt)
-		return says, err
+// correctPlace returns the repair of a receipt that names another workspace than its message.
+func correctPlace(receipt int64) func(*sqldb.Tx) error {
+	return func(t *sqldb.Tx) error {
+		_, err := t.Exec(`UPDATE receipts SET workspace = (SELECT x.workspace FROM messages x
+			WHERE x.row_id = receipts.message) WHERE row_id = ?1`, receipt)
+		return err
 	}
 }
 
 // renumber returns the repair of a receipt: it becomes the newest one of its agent.
-func renumber(receipt, agent int64) func(*sqldb.Tx) (string, error) {
-	return func(t *sqldb.Tx) (string, error) {
+func renumber(receipt, agent int64) func(*sqldb.Tx) error {
+	return func(t *sqldb.Tx) error {
 		_, number, err := nextNumber(t, `row_id = ?1`, agent)
 		if err == nil {
 			_, err = t.Exec(`UPDATE receipts SET number = ?2 WHERE row_id = ?1`, receipt, number)
 		}
-		return "made it the newest message of its agent", err
+		return err
 	}
 }
 
@@ -100,9 +98,7 @@ func CheckAgents(t *sqldb.Tx, workspace int64) (list []Damage, err error) {
 			var d Damage
 			err := r.Scan(&rowID, &d.ID)
 			d.Detail = "the last number of the agent is below that of its newest receipt, or impossible"
-			d.Repair = func(t *sqldb.Tx) (string, error) {
-				return "corrected it", correctLastNumber(t, `row_id = ?1`, rowID)
-			}
+			d.Repair = func(t *sqldb.Tx) error { return correctLastNumber(t, `row_id = ?1`, rowID) }
 			list = append(list, d)
 			return err
 		})

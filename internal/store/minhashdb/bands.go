@@ -52,6 +52,16 @@ func Delete(t *sqldb.Tx, workspace, memory int64, bands []int64) error {
 	return err
 }
 
+// deleteBatchSize is the number of bands that DeleteSome deletes.
+const deleteBatchSize = 2000
+
+// DeleteSome deletes some bands of a workspace, and reports whether there may be more.
+func DeleteSome(t *sqldb.Tx, workspace int64) (more bool, err error) {
+	n, err := t.Exec(`DELETE FROM minhash_bands WHERE workspace = ?1 AND (band, memory) IN (SELECT band, memory
+		FROM minhash_bands WHERE workspace = ?1 LIMIT ?2)`, workspace, deleteBatchSize)
+	return n == deleteBatchSize, err
+}
+
 // Replace replaces the bands of a memory.
 func Replace(t *sqldb.Tx, workspace, memory int64, was, now []int64) error {
 	if err := Delete(t, workspace, memory, slices.DeleteFunc(slices.Clone(was), func(band int64) bool {

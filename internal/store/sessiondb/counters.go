@@ -91,9 +91,13 @@ func sumAudits(t *sqldb.Tx, c Count) (string, error) {
 	return string(b), err
 }
 
-// Difference lists the counters that are not as the rows are, or returns "".
+// Difference lists the counters that are not as the rows are, and the number of candidates in another place, or
+// returns "".
 func (c Count) Difference() string {
 	var parts []string
+	if c.Misplaced > 0 {
+		parts = append(parts, fmt.Sprintf("%d candidates of another workspace, atlas or user", c.Misplaced))
+	}
 	names := []string{"candidates", "pending", "checkpoints", "units", "events", "audits", "compilations", "steps"}
 	stored, counted := c.Stored.dest(), c.Counted.dest()
 	for i, name := range names {

@@ -1,0 +1,304 @@
+package integrity_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/identity"
+	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/integrity"
+	"github.com/loci-memory/loci/internal/store/storetest"
+)
+
+// A damage is done behind the back of a store, in workspaces of its own.
+type damage struct {
+	name      string
+	damages   string // derived tables, or columns of source tables
+	fixture   fixture
+	statement string // names in braces are those of the fixture
+	found     string // the kinds that a check must report, with ! where nothing can be repaired
+	says      string // part of a description
+	sqlite    bool   // only SQLite stores such a value
+}
+
+// A damageTest is a store with damage of many kinds.
+type damageTest struct {
+	t   *testing.T
+	d   storetest.Database
+	s   *store.Store
+	ann *identity.Actor
+}
+
+// A damaged record is made for one damage.
+type damaged struct {
+	names []string  // in statements, each followed by its value
+	ids   []loci.ID // by which a check may report it: workspaces, and records
+	whole func()    // checks that the repaired record works; may be nil
+}
+
+type fixture func(x *damageTest, name string) damaged
+
+// flushedMemory is the second of three memories in a team, {memory}, whose documents are in segments.
+func flushedMemory(x *damageTest, name string) damaged {
+	return x.memories(name, func(crew loci.ID, ids []loci.ID) {
+		flush(x.t, x.s, crew)
+		set(x.t, x.s, x.ann, ids[0], func(m *loci.Memory) { m.Tags = []string{"dead", "before"} })
+		flush(x.t, x.s, crew)
+		add(x.t, x.s, x.ann, crew, "A sentence in the log, of "+name)
+	})
+}
+
+// loggedMemory leaves the documents in the log.
+func loggedMemory(x *damageTest, name string) damaged { return x.memories(name, nil) }
+
+// supersededMemory has a replacement.
+func supersededMemory(x *damageTest, name string) damaged {
+	return x.memories(name, func(crew loci.ID, ids []loci.ID) {
+		supersede(x.t, x.s, x.ann, ids[1], ids[0])
+		flush(x.t, x.s, crew)
+	})
+}
+
+// revisedMemory has four versions.
+func revisedMemory(x *damageTest, name string) damaged {
+	return x.memories(name, func(loci.ID, []loci.ID) {}, " é", " é")
+}
+
+func (x *damageTest) memories(name string, prepare func(crew loci.ID, ids []loci.ID), more ...string) damaged {
+	x.t.Helper()
+	crew := team(x.t, x.s, x.ann, nil)
+	must(newService(x.s).CreateAtlas(ctx, x.ann, loci.CreateAtlas{WorkspaceID: crew, Name: "Shed"}))(x.t)
+	var ids []loci.ID
+	for i := range 3 {
+		m := add(x.t, x.s, x.ann, crew, fmt.Sprintf("é %s number %d has a sentence of its own", name, i))
+		for _, text := range append([]string{" and more"}, more...) {
+			set(x.t, x.s, x.ann, m.ID, func(m *loci.Memory) { m.Content += text })
+		}
+		ids = append(ids, m.ID)
+	}
+	waitForEmbeddings(x.t, x.s)
+	if prepare != nil {
+		prepare(crew, ids)
+	}
+	var rowID, workspace int64
+	queryRow(x.t, x.s, `SELECT row_id, workspace FROM memories WHERE id = ?1`, ids[1], &rowID, &workspace)
+	return damaged{[]string{"{memory}", fmt.Sprint(rowID), "{workspace}", fmt.Sprint(workspace)},
+		append(ids, crew), func() {
+			r := searchKeywords(x.t, x.s, x.ann, "sentence", store.Filter{WorkspaceID: crew})
+			if len(r.Hits) < 2 {
+				x.t.Errorf("%s: a search finds %d memories", name, len(r.Hits))
+			}
+		}}
+}
+
+// filledSession has rows of every kind.
+func filledSession(x *damageTest, _ string) damaged {
+	crew := team(x.t, x.s, x.ann, nil)
+	b := startSession(x.t, x.s, x.ann, crew, "Tidy the shed")
+	b.fill("lanterns")
+	before := b.detail()
+	if before.Session.Counts != (loci.SessionCounts{Candidates: 3, Pending: 1, Checkpoints: 1, Units: 1, Events: 2}) {
+		x.t.Fatalf("the session has %+v", before.Session.Counts)
+	}
+	var rowID int64
+	queryRow(x.t, x.s, `SELECT row_id FROM sessions WHERE id = ?1`, b.id, &rowID)
+	return damaged{[]string{"{session}", fmt.Sprint(rowID)}, []loci.ID{crew, b.id}, func() {
+		after := b.detail()
+		after.Session.Counts.Events = before.Session.Counts.Events // one damage is to delete an event
+		if after.Session.Counts != before.Session.Counts || fmt.Sprint(after.Redactions) !=
+			fmt.Sprint(before.Redactions) {
+			x.t.Errorf("repaired to %+v %v", after.Session.Counts, after.Redactions)
+		}
+	}}
+}
+
+// mail returns a fixture of messages, whose recipient has an inbox after the repair.
+func mail(inbox string) fixture {
+	return func(x *damageTest, name string) damaged {
+		m := newMailTest(x.t, x.d, x.s, name)
+		return damaged{m.names(), []loci.ID{m.crew, personal(x, m.ann), personal(x, m.bob), m.direct, m.broadcast,
+			m.reply, m.answer}, func() {
+			if got := m.inbox(m.to); got != inbox {
+				x.t.Errorf("%s: the inbox is %q, want %q", name, got, inbox)
+			}
+			m.send(m.from, loci.SendMessage{ToAgentID: m.to.AgentID, Content: "next"})
+			if got := m.inbox(m.to); got != "next unread, "+inbox {
+				x.t.Errorf("%s: the inbox is %q after one more", name, got)
+			}
+		}}
+	}
+}
+
+// damagedMail has messages whose damage stays.
+func damagedMail(x *damageTest, name string) damaged {
+	m := mail("")(x, name)
+	m.names, m.ids, m.whole = append(m.names, "{name}", `'`+name+`'`), append(m.ids, loci.ID(name)), nil
+	return m
+}
+
+func personal(x *damageTest, of *identity.Actor) (id loci.ID) {
+	queryRow(x.t, x.s, `SELECT id FROM workspaces WHERE personal_of = ?1`, of.UserID, &id)
+	return id
+}
+
+// storedFile is an active attachment {a} of a memory {m}.
+func storedFile(x *damageTest, name string) damaged {
+	f := newFileTestIn(x.t, x.d, x.s, name)
+	return damaged{[]string{"{a}", `'` + string(f.active[0]) + `'`, "{m}", `'` + string(f.memories[0].ID) + `'`},
+		[]loci.ID{f.crew, f.active[0]}, func() {
+			m := record(x.t, x.s, f.bob, f.memories[0].ID)
+			if !slices.Equal(m.AttachmentIDs, f.active[:1]) {
+				x.t.Errorf("%s: the memory lists %v", name, m.AttachmentIDs)
+			}
+		}}
+}
+
+var damages = slices.Concat(damagesOfMemories, damagesOfVersions, damagesOfSessions, damagesOfMessages,
+	damagesOfAttachments)
+
+func TestDamageIsFoundAndRepaired(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		s := d.Open(t, store.Options{Embedder: &storetest.FakeEmbedder{Name: "words"}})
+		x := &damageTest{t, d, s, user(t, s, "ann")}
+		records, owner := map[string]damaged{}, map[string]string{}
+		var list []damage
+		for i, c := range damages {
+			if c.sqlite && d.Dir == "" {
+				continue
+			}
+			c.name = fmt.Sprint("case", i, ": ", c.name)
+			records[c.name] = c.fixture(x, fmt.Sprint("case", i))
+			for _, id := range records[c.name].ids {
+				owner[string(id)] = c.name
+			}
+			list = append(list, c)
+		}
+		waitForEmbeddings(t, s)
+		checkHealthy(t, s)
+		for _, c := range list {
+			x.damage(c.statement, records[c.name].names)
+		}
+		for _, repair := range []bool{false, true} {
+			x.compare(list, owner, repair, func(c damage) string { return c.found })
+		}
+		waitForEmbeddings(t, s)
+		x.compare(list, owner, true, func(c damage) string { // what only a backup restores
+			return strings.Join(slices.DeleteFunc(strings.Fields(c.found), func(kind string) bool {
+				return !strings.HasSuffix(kind, "!")
+			}), " ")
+		})
+		for _, c := range list {
+			if whole := records[c.name].whole; whole != nil {
+				whole()
+			}
+		}
+		if n := d.Query(t, `SELECT id FROM workspaces w JOIN keyword_indexes x ON x.workspace = w.row_id
+			WHERE x.generation = 0 AND EXISTS (SELECT 1 FROM vectors v WHERE v.workspace = w.row_id)`); len(n) > 0 {
+			t.Errorf("the vectors of %v are not in use", n)
+		}
+	})
+}
+
+// damage runs statements behind the back.
+func (x *damageTest) damage(statements string, names []string) {
+	x.t.Helper()
+	junk, empty := `'\xff01'::bytea`, `''::bytea`
+	if x.d.Dir != "" {
+		junk, empty = `x'ff01'`, `x''`
+	}
+	replace := strings.NewReplacer(append([]string{"{junk}", junk, "{empty}", empty}, names...)...)
+	if err := writeRaw(x.s, func(exec func(string, ...any) error) (err error) {
+		for _, statement := range strings.Split(statements, ";") {
+			err = errors.Join(err, exec(replace.Replace(statement)))
+		}
+		return err
+	}); err != nil {
+		x.t.Fatal(statements, err)
+	}
+}
+
+// compare compares the inconsistencies of each damage with the wanted kinds. Before a repair these have no mark.
+func (x *damageTest) compare(list []damage, owner map[string]string, repair bool, want func(damage) string) {
+	x.t.Helper()
+	sum := checkIntegrity(x.t, x.s, repair)
+	kinds, says := map[string][]string{}, map[string]string{}
+	for _, f := range sum.Inconsistencies {
+		kind, name := f.Kind, owner[f.ID]
+		if repair && !f.Repaired {
+			kind += "!"
+		}
+		if text, _ := json.Marshal(f); name == "" || strings.Contains(string(text), "sentence") {
+			x.t.Errorf("an inconsistency says %s", text)
+		}
+		if kinds[name] = append(kinds[name], kind); repair && !f.Repaired && f.Repair != integrity.RestoreAdvice {
+			x.t.Errorf("%s: the repair of %s says %q", name, kind, f.Repair)
+		}
+		says[name] += f.Detail + "; "
+	}
+	for _, c := range list {
+		wanted := want(c)
+		if !repair {
+			wanted = strings.ReplaceAll(wanted, "!", "")
+		}
+		slices.Sort(kinds[c.name])
+		if got := strings.Join(slices.Compact(kinds[c.name]), " "); got != wanted ||
+			wanted != "" && !strings.Contains(says[c.name], c.says) {
+			x.t.Errorf("%s, repair %v: found %q, not %q: %s", c.name, repair, got, wanted, says[c.name])
+		}
+	}
+}
+
+// tablesQuery lists the columns of all tables as table.column.
+func tablesQuery(d storetest.Database) string {
+	if d.Dir == "" {
+		return `SELECT table_name || '.' || column_name FROM information_schema.columns
+			WHERE table_schema = current_schema()`
+	}
+	return `SELECT t.name || '.' || c.name FROM sqlite_schema t JOIN pragma_table_info(t.name) c
+		WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite_%'`
+}
+
+// A new table is source, derived or transient, and damage of what is derived is tried.
+func TestEveryTableHasAClass(t *testing.T) {
+	t.Parallel()
+	kinds := integrity.Kinds()
+	tried := map[string]bool{}
+	for _, c := range damages {
+		for _, name := range strings.Fields(c.damages) {
+			tried[name] = true
+		}
+	}
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		d.Open(t, store.Options{})
+		columns := map[string]bool{}
+		for _, name := range d.Query(t, tablesQuery(d)) {
+			table, _, _ := strings.Cut(name, ".")
+			columns[name], columns[table] = true, true
+			if _, ok := integrity.Tables[table]; !ok && !strings.HasPrefix(table, "goose_") {
+				t.Errorf("Tables lacks the table %s", table)
+			}
+		}
+		check := func(name, kind string) {
+			if !columns[name] || !slices.Contains(kinds, kind) || !tried[name] {
+				t.Errorf("%s of the kind %q: it exists: %v, is rebuilt: %v, and its damage is tried: %v", name, kind,
+					columns[name], slices.Contains(kinds, kind), tried[name])
+			}
+		}
+		for name, x := range integrity.Tables {
+			if x.Class == integrity.Derived {
+				check(name, x.Kind)
+			} else if x.Kind != "" || !columns[name] {
+				t.Errorf("the table %s is %+v, and exists: %v", name, x, columns[name])
+			}
+			for column, kind := range x.Columns {
+				check(name+"."+column, kind)
+			}
+		}
+	})
+}

@@ -1,0 +1,137 @@
+package integrity
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/sqldb"
+	"github.com/loci-memory/loci/internal/store/indexdb"
+)
+
+// A difference counts the derived data of a kind in a workspace that are not what the source rows say.
+type difference struct {
+	count int64
+	first string // description of the first one
+}
+
+// differ records derived data that are not what the source rows say.
+func (w *workspaceCheck) differ(kind, what string, args ...any) {
+	d := w.differences[kind]
+	if d.count++; d.count == 1 {
+		d.first = fmt.Sprintf(what, args...)
+	}
+	w.differences[kind] = d
+}
+
+func (w *workspaceCheck) countDifferences() (n int64) {
+	for _, d := range w.differences {
+		n += d.count
+	}
+	return n
+}
+
+// A derivation rebuilds one kind of derived data of a workspace from its source rows, by the code that also keeps them
+// in ordinary operation. It may run beside writers, in transactions of bounded size.
+type derivation struct {
+	kind    string
+	rebuild func(ctx context.Context, c *Checker, workspace int64) error
+}
+
+// derivations rebuild every kind, in this order.
+var derivations = []derivation{
+	{InconsistentRows, inBatches("memories", rebuildBatchSize, rebuildHashes)},
+	{InconsistentLinks, inBatches("memories", rebuildBatchSize, rebuildLinks)},
+	{InconsistentAttachments, inBatches("memories", rebuildBatchSize, rebuildAttachments)},
+	{InconsistentIndex, func(ctx context.Context, c *Checker, workspace int64) error {
+		return c.index.Rebuild(ctx, workspace)
+	}},
+	{InconsistentCounters, inBatches("atlases", 1, recount)},
+	{InconsistentBands, rebuildBands},
+	{InconsistentVectors, inBatches("memories", rebuildBatchSize, rebuildVectors)},
+	{InconsistentSessions, inBatches("sessions", rebuildBatchSize, rebuildSessions)},
+	{InconsistentMessages, rebuildMessages},
+}
+
+// rebuildBatchSize is the number of source rows whose derived data one transaction rebuilds.
+const rebuildBatchSize = 100
+
+// inBatches returns a rebuild in transactions, each for some rows of a source table. It skips unreadable rows.
+func inBatches(table string, size int, f func(c *Checker, t *sqldb.Tx, rowIDs []int64) error) func(context.Context,
+	*Checker, int64) error {
+	return func(ctx context.Context, c *Checker, workspace int64) error {
+		rowIDs, err := sqldb.SystemRead(ctx, c.db, "list rows to rebuild", func(t *sqldb.Tx) (list []int64, err error) {
+			return listRows(t, table, workspace)
+		})
+		if err != nil {
+			return err
+		}
+		return sqldb.InReadableBatches(rowIDs, size, func(batch []int64) error {
+			_, err := sqldb.System(ctx, c.db, "rebuild derived data", func(t *sqldb.Tx) (loci.Empty, error) {
+				return loci.Empty{}, f(c, t, batch)
+			})
+			return err
+		})
+	}
+}
+
+// listRows lists the rows of a workspace in a table, ascending.
+func listRows(t *sqldb.Tx, table string, workspace int64) (list []int64, err error) {
+	err = t.Query(`SELECT row_id FROM `+table+` WHERE workspace = ?1 ORDER BY row_id`, []any{workspace},
+		sqldb.ScanInts(&list))
+	return list, err
+}
+
+// lockHealthy returns the undamaged rows of memories, which stay as they are until the commit.
+func lockHealthy(t *sqldb.Tx, rowIDs []int64) (list []indexdb.MemoryRow, err error) {
+	for _, rowID := range rowIDs {
+		m, err := indexdb.LockMemoryRow(t, rowID)
+		if err == nil && m.Damage() == "" {
+			list = append(list, m)
+		} else if err != nil && !errors.Is(err, sqldb.ErrNoRows) {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+// rebuildDifferent rebuilds the kinds of derived data that differ. It returns why some could not be read or written.
+func (w *workspaceCheck) rebuildDifferent(ctx context.Context) (failed map[string]string, err error) {
+	failed = map[string]string{}
+	for _, d := range derivations {
+		if w.differences[d.kind].count == 0 {
+			continue
+		}
+		err := d.rebuild(ctx, w.checker, w.workspace)
+		if failed[d.kind] = sqldb.UnreadableReason(err); err != nil && failed[d.kind] == "" {
+			return nil, err
+		}
+	}
+	return failed, nil
+}
+
+// reportDifferences adds one inconsistency for each kind that differed. Those of left were not repaired.
+func (w *workspaceCheck) reportDifferences(sum *Report, left map[string]difference, failed map[string]string,
+	o Options) {
+	for _, d := range derivations {
+		x := w.differences[d.kind]
+		if x.count == 0 {
+			continue
+		}
+		f := Inconsistency{Kind: d.kind, ID: string(w.id), Detail: x.first, derived: true}
+		if x.count > 1 {
+			f.Detail += fmt.Sprintf("; and %d more", x.count-1)
+		}
+		switch {
+		case !o.Repair:
+		case failed[d.kind] != "":
+			f.Repair = "could not be repaired: " + failed[d.kind]
+		case left[d.kind].count > 0:
+			f.Repair = "could not be repaired: what was written is not there"
+		default:
+			f.Repair, f.Repaired = "rebuilt", true
+		}
+		sum.add(f)
+	}
+}

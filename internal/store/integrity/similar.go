@@ -1,0 +1,187 @@
+package integrity
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/loci-memory/loci/internal/minhash"
+	"github.com/loci-memory/loci/internal/sqldb"
+	"github.com/loci-memory/loci/internal/store/embeddb"
+	"github.com/loci-memory/loci/internal/store/indexdb"
+	"github.com/loci-memory/loci/internal/store/minhashdb"
+)
+
+// textBands returns the LSH bands of the text, ascending. Only active memories have some.
+func textBands(m *indexdb.MemoryRow) []int64 {
+	if m.Status != 0 {
+		return nil
+	}
+	bands := minhash.Bands(m.Content)
+	slices.Sort(bands)
+	return slices.Compact(bands)
+}
+
+// digestBands returns the sum of a hash of each band, so that bands may come in any order.
+func digestBands(bands ...int64) (sum uint64) {
+	for _, band := range bands {
+		x := uint64(band) + 0x9e3779b97f4a7c15 // the finalizer of SplitMix64 (Steele et al. 2014)
+		x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+		x = (x ^ x>>27) * 0x94d049bb133111eb
+		sum += x ^ x>>31
+	}
+	return sum
+}
+
+// readBands reads the digest of the bands of each memory.
+func (w *workspaceCheck) readBands() error {
+	if !w.canScanAll() {
+		return nil
+	}
+	w.bands = make([]uint64, len(w.rowIDs))
+	return eachBand(w.t, w.workspace, func(band, memory int64) {
+		if i, ok := slices.BinarySearch(w.rowIDs, memory); ok {
+			w.bands[i] += digestBands(band)
+		} else {
+			w.differ(InconsistentBands, "a band is of row %d, which is gone", memory)
+		}
+	})
+}
+
+// eachBand calls f with the bands of a workspace in their order.
+func eachBand(t *sqldb.Tx, workspace int64, f func(band, memory int64)) error {
+	band, memory := int64(math.MinInt64), int64(math.MinInt64)
+	for n := listBatchSize; n == listBatchSize; {
+		n = 0
+		err := t.Query(`SELECT band, memory FROM minhash_bands WHERE workspace = ?1 AND (band, memory) > (?2, ?3)
+			ORDER BY band, memory LIMIT ?4`, []any{workspace, band, memory, listBatchSize}, func(r sqldb.Row) error {
+			err := r.Scan(&band, &memory)
+			n++
+			f(band, memory)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkBands compares the bands of a memory with those of its text.
+func (w *workspaceCheck) checkBands(i int, m *indexdb.MemoryRow) {
+	if w.bands != nil && w.bands[i] != digestBands(textBands(m)...) {
+		w.differ(InconsistentBands, "the bands of the memory %s are not those of its text", m.ID)
+	}
+}
+
+// rebuildBands deletes the bands of a workspace, and then inserts those of its memories. Writers meanwhile insert their
+// own. Damaged memories have none afterwards.
+func rebuildBands(ctx context.Context, c *Checker, workspace int64) error {
+	for more := true; more; {
+		var err error
+		if more, err = sqldb.System(ctx, c.db, "delete bands", func(t *sqldb.Tx) (bool, error) {
+			return minhashdb.DeleteSome(t, workspace)
+		}); err != nil {
+			return err
+		}
+	}
+	return inBatches("memories", rebuildBatchSize, func(_ *Checker, t *sqldb.Tx, rowIDs []int64) error {
+		list, err := lockHealthy(t, rowIDs)
+		for _, m := range list {
+			if err == nil {
+				err = minhashdb.Insert(t, workspace, m.RowID, textBands(&m))
+			}
+		}
+		return err
+	})(ctx, c, workspace)
+}
+
+// vectorState is what is stored of the vectors of some memories.
+type vectorState struct {
+	generation int64           // of the active model; 0 if there is none
+	texts      map[int64]int64 // the hash of the embedded text, or 0 for a queued memory
+	broken     map[int64]bool  // a vector has another checksum
+}
+
+// readVectors reads the state of the vectors of memories. A database without an embedder so far has none.
+func readVectors(t *sqldb.Tx, rowIDs []int64) (v vectorState, err error) {
+	v = vectorState{texts: map[int64]int64{}, broken: map[int64]bool{}}
+	err = t.QueryRow(`SELECT g.row_id FROM generations g JOIN metadata n ON n.name = 'vectors' AND n.value = g.name`,
+		nil, []any{&v.generation})
+	if errors.Is(err, sqldb.ErrNoRows) {
+		return v, nil
+	}
+	if err != nil {
+		return v, err
+	}
+	in := fmt.Sprintf(t.Dialect.InList, "memory", 1)
+	args := []any{sqldb.EncodeInts(rowIDs), v.generation}
+	var memory, text, sum int64
+	if err = t.Query(`SELECT memory, text_hash FROM vectors v WHERE `+in+` AND generation = ?2 AND chunk = 0
+		AND seq = (SELECT max(p.seq) FROM vectors p WHERE p.memory = v.memory AND p.generation = ?2)
+		UNION ALL SELECT memory, 0 FROM embedding_queue WHERE `+in, args, func(r sqldb.Row) error {
+		err := r.Scan(&memory, &text)
+		if _, twice := v.texts[memory]; !twice || text == 0 {
+			v.texts[memory] = text
+		}
+		return err
+	}); err != nil {
+		return v, err
+	}
+	return v, t.Query(`SELECT memory, text_hash, chunk, vector, checksum FROM vectors WHERE `+in+
+		` AND generation = ?2`, args, func(r sqldb.Row) error {
+		var chunk int
+		var vector []byte
+		err := r.Scan(&memory, &text, &chunk, &vector, &sum)
+		if err == nil && sum != embeddb.VectorChecksum(text, chunk, vector) {
+			v.broken[memory] = true
+		}
+		return err
+	})
+}
+
+// difference returns how the vectors of a memory are not those of its text, or "".
+func (v vectorState) difference(m *indexdb.MemoryRow) string {
+	text, there := v.texts[m.RowID]
+	switch {
+	case v.generation == 0:
+		return ""
+	case v.broken[m.RowID]:
+		return "the checksum of a vector is another one"
+	case !there:
+		return "it has no vectors and does not wait for any"
+	case text != 0 && text != embeddb.TextHash(m.Title, m.Content):
+		return "its vectors are those of another text"
+	}
+	return ""
+}
+
+// rebuildVectors queues the memories whose vectors are not those of their text. It deletes broken vectors before, so
+// that none is copied.
+func rebuildVectors(c *Checker, t *sqldb.Tx, rowIDs []int64) error {
+	list, err := lockHealthy(t, rowIDs)
+	if err != nil {
+		return err
+	}
+	v, err := readVectors(t, rowIDs)
+	if err != nil {
+		return err
+	}
+	for _, m := range list {
+		if v.difference(&m) == "" {
+			continue
+		}
+		if v.broken[m.RowID] {
+			if _, err := t.Exec(`DELETE FROM vectors WHERE memory = ?1 AND generation = ?2`, m.RowID,
+				v.generation); err != nil {
+				return err
+			}
+		}
+		if err := c.embedder.Enqueue(t, m.RowID); err != nil {
+			return err
+		}
+	}
+	return nil
+}

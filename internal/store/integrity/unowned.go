@@ -1,0 +1,133 @@
+package integrity
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/sqldb"
+	"github.com/loci-memory/loci/internal/sqldb/sqlite"
+	"github.com/loci-memory/loci/internal/store/erasedb"
+)
+
+// lostCommitsSince returns when lost commits were found, or "".
+func (c *Checker) lostCommitsSince(ctx context.Context) (string, error) {
+	since, err := sqldb.SystemRead(ctx, c.db, "look for lost commits",
+		func(t *sqldb.Tx) (since string, err error) {
+			err = t.QueryRow(`SELECT value FROM metadata WHERE name = ?1`, []any{sqlite.LostCommitsName},
+				[]any{&since})
+			return since, err
+		})
+	if errors.Is(err, sqldb.ErrNoRows) {
+		return "", nil
+	}
+	return since, err
+}
+
+// ReportLostCommits reports lost commits to the log and to the metrics. Each start calls it until a repair deletes the
+// record.
+func (c *Checker) ReportLostCommits(ctx context.Context) error {
+	since, err := c.lostCommitsSince(ctx)
+	if since != "" {
+		inconsistencyCount.Add(1)
+		unrepairableCount.Add(1)
+		c.db.Log.Error("acknowledged writes are gone: see loci admin check", "noticed", since, "cause",
+			sqlite.LostCommits)
+	}
+	return err
+}
+
+// checkUnowned checks the data that belong to no workspace.
+func (c *Checker) checkUnowned(ctx context.Context, sum *Report, o Options) error {
+	for _, check := range []func(context.Context, *Report, Options) error{c.checkPurge, c.checkCommits,
+		c.checkBandsOfNone, c.checkDeleted} {
+		if err := check(ctx, sum, o); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkPurge reports a purge that was cut off. A repair finishes it.
+func (c *Checker) checkPurge(ctx context.Context, sum *Report, o Options) error {
+	mark, err := c.pendingPurge(ctx)
+	if err != nil || mark == "" {
+		return err
+	}
+	f := Inconsistency{Kind: InconsistentRows, derived: true,
+		Detail: "a purge was cut off: bytes of what it erased may be in free space"}
+	if o.Repair {
+		if err := c.finishPurge(ctx); err != nil {
+			return err
+		}
+		f.Repair, f.Repaired = "finished it", true
+	}
+	sum.add(f)
+	return nil
+}
+
+// checkCommits reports lost commits as an inconsistency. A repair deletes the record, and restores nothing.
+func (c *Checker) checkCommits(ctx context.Context, sum *Report, o Options) error {
+	since, err := c.lostCommitsSince(ctx)
+	if since == "" {
+		return err
+	}
+	f := Inconsistency{Kind: InconsistentStructure, ID: sqlite.FileName + "-wal",
+		Detail: "acknowledged writes are gone, which a start noticed at " + since + ": " + sqlite.LostCommits}
+	if o.Repair {
+		err = c.repair(ctx, func(t *sqldb.Tx) error {
+			_, err := t.Exec(`DELETE FROM metadata WHERE name = ?1`, sqlite.LostCommitsName)
+			return err
+		})
+		f.Repair = "they are lost unless a backup has them; this is reported once"
+	}
+	sum.add(f)
+	return err
+}
+
+// checkBandsOfNone reports the bands of workspaces that are gone. A repair deletes them.
+func (c *Checker) checkBandsOfNone(ctx context.Context, sum *Report, o Options) error {
+	const orphaned = ` FROM minhash_bands WHERE NOT EXISTS (SELECT 1 FROM workspaces w
+		WHERE w.row_id = minhash_bands.workspace)`
+	n, err := sqldb.SystemRead(ctx, c.db, "count rows without a workspace", func(t *sqldb.Tx) (n int64, err error) {
+		return n, readWithoutTimeout(t, func() error { return t.QueryRow(`SELECT count(*)`+orphaned, nil, []any{&n}) })
+	})
+	if err != nil || n == 0 {
+		return err
+	}
+	f := Inconsistency{Kind: InconsistentBands, derived: true,
+		Detail: fmt.Sprintf("%d rows are of workspaces that are gone", n)}
+	if o.Repair {
+		f.Repair, f.Repaired = "removed them", true
+		err = c.repair(ctx, func(t *sqldb.Tx) error {
+			_, err := t.Exec(`DELETE` + orphaned)
+			return err
+		})
+	}
+	sum.add(f)
+	return err
+}
+
+// checkDeleted reports the deleted atlases, workspaces and sessions that no job erases. A repair adds the jobs.
+func (c *Checker) checkDeleted(ctx context.Context, sum *Report, o Options) error {
+	list, err := sqldb.SystemRead(ctx, c.db, "look for deleted rows without a job", erasedb.WithoutJob)
+	for _, d := range list {
+		f := Inconsistency{Kind: InconsistentRows, ID: string(d.ID), derived: true,
+			Detail: "no background job erases " + d.String()}
+		if o.Repair && err == nil {
+			f.Repair, f.Repaired = "added the job: a server erases it", true
+			err = c.repair(ctx, func(t *sqldb.Tx) error { return c.eraser.AddJob(t, d) })
+		}
+		sum.add(f)
+	}
+	return err
+}
+
+// repair runs a repair in a transaction.
+func (c *Checker) repair(ctx context.Context, f func(*sqldb.Tx) error) error {
+	_, err := sqldb.System(ctx, c.db, "repair rows of no workspace", func(t *sqldb.Tx) (loci.Empty, error) {
+		return loci.Empty{}, f(t)
+	})
+	return err
+}
