@@ -59,8 +59,9 @@ func (w *workspaceCheck) checkSessions() error {
 	err := w.checkSome("sessions", sessionBatchSize, func(rowIDs []int64) error {
 		list, err := sessiondb.CountSessions(w.t, rowIDs)
 		for _, c := range list {
-			if what := c.Difference(); what != "" {
-				w.differ(InconsistentSessions, "the session %s counts %s", c.ID, what)
+			if c.IsWrong() {
+				w.differ(InconsistentSessions, "the session %s counts other rows than it has, or its candidates are of "+
+					"another place", c.ID)
 			}
 		}
 		return err
@@ -81,7 +82,7 @@ func (w *workspaceCheck) checkSessions() error {
 func rebuildSessions(_ *Checker, t *sqldb.Tx, rowIDs []int64) error {
 	list, err := sessiondb.CountSessions(t, rowIDs)
 	for _, c := range list {
-		if err == nil && c.Difference() != "" {
+		if err == nil && c.IsWrong() {
 			err = sessiondb.Recount(t, c.RowID)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/loci-memory/loci"
@@ -229,27 +230,57 @@ func TestPurgedMemoryLeavesNoByte(t *testing.T) {
 	})
 }
 
+// A purgeKey marks the context of a purge.
+type purgeKey struct{}
+
+// A purgeSignalDB closes began when a purge begins its first write, after it has read what to erase.
+type purgeSignalDB struct {
+	sqldb.DB
+	began func()
+}
+
+func (d *purgeSignalDB) Write(ctx context.Context, user string, f func(sqldb.Conn) error) error {
+	if ctx.Value(purgeKey{}) != nil {
+		d.began()
+	}
+	return d.DB.Write(ctx, user, f)
+}
+
+func (d *purgeSignalDB) Vacuum(ctx context.Context) error {
+	return d.DB.(interface{ Vacuum(context.Context) error }).Vacuum(ctx)
+}
+
 // While a purge waits for a memory, its list of superseded ones gets another.
 func TestPurgeKeepsALinkThatIsWrittenMeanwhile(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
-		s, operator := d.Open(t, store.Options{}), d.Open(t, store.Options{})
+		began, purged := make(chan bool), make(chan error, 1)
+		signal := &purgeSignalDB{began: sync.OnceFunc(func() { close(began) })}
+		s := d.Open(t, store.Options{})
+		operator := d.Open(t, store.Options{Intercept: storetest.Intercept(signal, &signal.DB)})
 		ann := user(t, s, "ann")
 		old, other, by := add(t, s, ann, "", "old").ID, add(t, s, ann, "", "other").ID, add(t, s, ann, "", "by").ID
 		supersede(t, s, ann, old, by)
-		purged := make(chan error)
 		err := writeRaw(s, func(exec func(q string, args ...any) error) error {
 			err := exec(`UPDATE memories SET supersedes = ?1 WHERE id = ?2`,
 				sqldb.EncodeStrings([]loci.ID{old, other}), by)
 			go func() {
-				_, err := integrity.New(operator).PurgeMemory(ctx, old, true)
+				_, err := integrity.New(operator).PurgeMemory(context.WithValue(ctx, purgeKey{}, true), old, true)
 				purged <- err
 			}()
+			select {
+			case <-began:
+			case failed := <-purged:
+				purged <- failed
+			}
 			if d.Address != "" { // a write of SQLite has the database for itself
 				waittest.Until(t, func() bool {
 					return d.Query(t, `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()
 						AND wait_event_type = 'Lock'`)[0] != "0"
 				})
+			}
+			if len(purged) > 0 {
+				t.Error("the purge ended before the writer")
 			}
 			return err
 		})

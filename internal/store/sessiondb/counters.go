@@ -3,7 +3,6 @@ package sessiondb
 import (
 	"encoding/json"
 	"fmt"
-	"strings"
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/sqldb"
@@ -91,28 +90,8 @@ func sumAudits(t *sqldb.Tx, c Count) (string, error) {
 	return string(b), err
 }
 
-// Difference lists the counters that are not as the rows are, and the number of candidates in another place, or
-// returns "".
-func (c Count) Difference() string {
-	var parts []string
-	if c.Misplaced > 0 {
-		parts = append(parts, fmt.Sprintf("%d candidates of another workspace, atlas or user", c.Misplaced))
-	}
-	names := []string{"candidates", "pending", "checkpoints", "units", "events", "audits", "compilations", "steps"}
-	stored, counted := c.Stored.dest(), c.Counted.dest()
-	for i, name := range names {
-		if a, b := *stored[i].(*int64), *counted[i].(*int64); a != b {
-			parts = append(parts, fmt.Sprintf("%s %d, not %d", name, a, b))
-		}
-	}
-	if c.Stored.HasTexts != c.Counted.HasTexts {
-		parts = append(parts, fmt.Sprintf("has_texts %v, not %v", c.Stored.HasTexts, c.Counted.HasTexts))
-	}
-	if c.Stored.Redactions != c.Counted.Redactions {
-		parts = append(parts, "another sum of redactions than its audits")
-	}
-	return strings.Join(parts, ", ")
-}
+// IsWrong reports whether the counters are not as the rows are, or a candidate is in another place.
+func (c Count) IsWrong() bool { return c.Stored != c.Counted || c.Misplaced > 0 }
 
 // Recount writes the counters of a session as its rows are, and the place of the session to its candidates. A session
 // that was deleted meanwhile stays as it is.
