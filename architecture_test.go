@@ -148,12 +148,13 @@ var allowedImports = map[string][]string{
 	"internal/server/jsonlog": {"", "internal/limit"},
 	"internal/server/listen":  {"internal/httpapi"},
 	"internal/cli": {"", "client", "internal/capture/acp", "internal/capture/relay", "internal/capture/spool",
-		"internal/cli/admin", "internal/cli/attachment", "internal/cli/command", "internal/cli/console",
+		"internal/cli/admin", "internal/cli/attachment", "internal/cli/bench", "internal/cli/command",
+		"internal/cli/console",
 		"internal/cli/format",
 		"internal/cli/hook", "internal/cli/listen", "internal/cli/opflags", "internal/cli/output",
 		"internal/cli/profile", "internal/cli/records", "internal/cli/setup",
-		"internal/cli/transfer", "internal/embed", "internal/httpapi", "internal/mcp",
-		"internal/oauthclient", "internal/op", "internal/relevance", "internal/replica", "internal/server",
+		"internal/cli/transfer", "internal/cli/version", "internal/embed", "internal/httpapi", "internal/mcp",
+		"internal/oauthclient", "internal/op", "internal/replica", "internal/server",
 		"internal/service"},
 	"internal/cli/attachment": {"", "client", "internal/cli/command", "internal/cli/console", "internal/cli/format",
 		"internal/cli/output", "internal/cli/records", "internal/contextio", "internal/op", "internal/resolve"},
@@ -165,6 +166,9 @@ var allowedImports = map[string][]string{
 	"internal/store/pairdb": {"", "internal/sqldb"},
 	"internal/cli/admin": {"", "internal/cli/command", "internal/cli/console", "internal/cli/format",
 		"internal/cli/output", "internal/server", "internal/server/backup", "internal/server/filemove"},
+	"internal/cli/bench": {"", "client", "internal/cli/command", "internal/cli/console", "internal/cli/format",
+		"internal/cli/version", "internal/relevance", "internal/server"},
+	"internal/cli/version": {"internal/cli/command", "internal/cli/console", "internal/server"},
 	"internal/cli/command": {"internal/op"},
 	"internal/cli/hook": {"", "internal/capture", "internal/capture/delivery", "internal/capture/spool",
 		"internal/cli/command", "internal/cli/console", "internal/op", "internal/service"},
@@ -330,9 +334,8 @@ type packageSize struct{ files, lines int }
 // largePackages are the packages above the limit. Their sizes may only shrink. The root stays: it is the vocabulary of
 // the public API, whose types have one import path.
 var largePackages = map[string]packageSize{
-	".":                        {20, 3500},
-	"internal/cli":             {25, 3000},
-	"internal/store":           {27, 4800},
+	".":              {20, 3500},
+	"internal/store": {27, 4800},
 }
 
 // TestPackagesAreSmall keeps a package readable in one sitting: at most 20 files and 3,000 lines.

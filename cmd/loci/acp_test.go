@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -50,13 +51,13 @@ func acpAgent() {
 }
 
 // acpClient runs a command as an agent: it opens a session, sends one prompt, and closes the stream, or with
-// -terminate sends SIGTERM. It prints the exit code.
+// -terminate sends SIGTERM. With -until it sends the prompt again until a command of the shell succeeds: the end of a
+// conversation leaves little time for a delivery. It prints the exit code.
 func acpClient() {
-	args := os.Args[1:]
-	terminate := args[0] == "-terminate"
-	if terminate {
-		args = args[1:]
-	}
+	terminate := flag.Bool("terminate", false, "")
+	until := flag.String("until", "true", "")
+	flag.Parse()
+	args := flag.Args()
 	c := exec.Command(args[1], args[2:]...)
 	c.Stderr = os.Stderr
 	in, _ := c.StdinPipe()
@@ -66,19 +67,26 @@ func acpClient() {
 		os.Exit(1)
 	}
 	answers := bufio.NewScanner(out)
-	prompt, _ := json.Marshal(args[0])
-	for id, request := range []string{`"method":"initialize","params":{"protocolVersion":1}`,
-		`"method":"session/new","params":{"cwd":"/home/ann/proj","mcpServers":[]}`,
-		`"method":"session/prompt","params":{"sessionId":"s","prompt":[{"type":"text","text":` + string(prompt) + `}]}`} {
+	id := 0
+	ask := func(request string) {
 		fmt.Fprintf(in, `{"jsonrpc":"2.0","id":%d,%s}`+"\n", id, request)
-		for answers.Scan() {
+		for id++; answers.Scan(); {
 			var m struct{ ID *int }
 			if json.Unmarshal(answers.Bytes(), &m) != nil || m.ID != nil {
 				break
 			}
 		}
 	}
-	if terminate {
+	ask(`"method":"initialize","params":{"protocolVersion":1}`)
+	ask(`"method":"session/new","params":{"cwd":"/home/ann/proj","mcpServers":[]}`)
+	prompt, _ := json.Marshal(args[0])
+	for isDone := false; !isDone; { // the deadline of the test run ends it
+		ask(`"method":"session/prompt","params":{"sessionId":"s","prompt":[{"type":"text","text":` + string(prompt) + `}]}`)
+		for try := 0; try < 5 && !isDone; try++ {
+			isDone = exec.Command("sh", "-c", *until).Run() == nil
+		}
+	}
+	if *terminate {
 		_ = c.Process.Signal(syscall.SIGTERM)
 	} else {
 		_ = in.Close()

@@ -1,9 +1,12 @@
 package main
 
 import (
+	"context"
 	"net/http"
+	"os"
 	"os/exec"
 	"strconv"
+	"syscall"
 	"testing"
 	"time"
 
@@ -20,6 +23,12 @@ func TestMain(m *testing.M) {
 // TestScripts runs the scripts of testdata, each with its own home directory.
 func TestScripts(t *testing.T) {
 	t.Parallel()
+	giveUp := t.Context()
+	if end, ok := t.Deadline(); ok { // a part remains for the output of the servers
+		var cancel context.CancelFunc
+		giveUp, cancel = context.WithDeadline(giveUp, end.Add(-time.Until(end)/5))
+		t.Cleanup(cancel)
+	}
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata",
 		Setup: func(e *testscript.Env) error {
@@ -33,7 +42,8 @@ func TestScripts(t *testing.T) {
 			e.Setenv("LISTEN", address)
 			return err
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"code": checkExitCode, "await": waitForServer},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"code": checkExitCode,
+			"await": awaitServer(giveUp)},
 	})
 }
 
@@ -53,12 +63,26 @@ func checkExitCode(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// waitForServer waits until an address answers.
-func waitForServer(ts *testscript.TestScript, _ bool, args []string) {
-	for ; ; time.Sleep(5 * time.Millisecond) { // the deadline of the test run ends it
-		if res, err := http.Get(args[0]); err == nil {
-			ts.Check(res.Body.Close())
-			return
+// awaitServer returns a command that waits until an address answers. It fails when a background program has ended, or
+// at the end of the context: the log then has the output of these programs.
+func awaitServer(giveUp context.Context) func(*testscript.TestScript, bool, []string) {
+	return func(ts *testscript.TestScript, _ bool, args []string) {
+		r, err := http.NewRequestWithContext(giveUp, http.MethodGet, args[0], nil)
+		ts.Check(err)
+		for ; ; time.Sleep(5 * time.Millisecond) {
+			res, err := http.DefaultClient.Do(r)
+			if err == nil {
+				ts.Check(res.Body.Close())
+				return
+			}
+			if giveUp.Err() != nil {
+				ts.Fatalf("no answer: %v", err)
+			}
+			for _, c := range ts.BackgroundCmds() {
+				if c.Process.Signal(syscall.Signal(0)) == os.ErrProcessDone {
+					ts.Fatalf("%v has ended: %v", c, err)
+				}
+			}
 		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/loci-memory/loci/client"
 	"github.com/loci-memory/loci/internal/cli/command"
 	"github.com/loci-memory/loci/internal/cli/format"
+	"github.com/loci-memory/loci/internal/cli/version"
 	"github.com/loci-memory/loci/internal/embed"
 )
 
@@ -65,7 +66,7 @@ func (p *program) doctor() *cobra.Command {
 }
 
 func (p *program) diagnose(ctx context.Context) *doctorReport {
-	d := &doctorReport{OK: true, Version: version().Version, Checks: []checkResult{}}
+	d := &doctorReport{OK: true, Version: version.Get().Version, Checks: []checkResult{}}
 	t, err := p.resolveTarget()
 	if d.Target, d.Reason, d.Path = t.url, t.reason, t.dir; t.url == "" {
 		d.Target = "local"

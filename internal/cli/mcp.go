@@ -10,6 +10,7 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/cli/command"
 	"github.com/loci-memory/loci/internal/cli/records"
+	"github.com/loci-memory/loci/internal/cli/version"
 	"github.com/loci-memory/loci/internal/mcp"
 	"github.com/loci-memory/loci/internal/op"
 )
@@ -74,7 +75,7 @@ func (p *program) serveMCP(cmd *cobra.Command, name, workspace, atlas string, ag
 	}
 	narrowed, err := records.Reader{Caller: caller, Table: table}.Scope(cmd.Context(), workspace, atlas)
 	if err == nil {
-		o := mcp.Options{Table: table, Caller: caller, Version: version().Version, Toolset: set}
+		o := mcp.Options{Table: table, Caller: caller, Version: version.Get().Version, Toolset: set}
 		if agent {
 			o.ActorHeader = op.ActorAgent
 		}

@@ -8,9 +8,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/loci-memory/loci/internal/cli/admin"
+	"github.com/loci-memory/loci/internal/cli/bench"
 	"github.com/loci-memory/loci/internal/cli/command"
 	"github.com/loci-memory/loci/internal/cli/format"
 	"github.com/loci-memory/loci/internal/cli/transfer"
+	"github.com/loci-memory/loci/internal/cli/version"
 	"github.com/loci-memory/loci/internal/op"
 )
 
@@ -33,7 +35,7 @@ func (p *program) root() *cobra.Command {
 	p.addOperations(root)
 	for _, c := range append(transfer.Commands(&p.Console, p.openTransfer), p.mcp(), p.acp(), p.hook(),
 		admin.ServeCommand(&p.Console), admin.Command(&p.Console), p.login(), p.logout(), p.setup(), p.doctor(),
-		p.bench(), p.versionCommand()) {
+		bench.Command(&p.Console), version.Command(&p.Console)) {
 		c.GroupID = groupMachine
 		root.AddCommand(c)
 		switch c.Name() {
@@ -50,7 +52,7 @@ func (p *program) root() *cobra.Command {
 			excludeFlags(c, targetFlags...)
 		}
 	}
-	root.Version = version().String()
+	root.Version = version.Get().String()
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SilenceUsage, root.SilenceErrors = true, true // reportError prints errors
 	root.SetHelpFunc(p.printHelp)

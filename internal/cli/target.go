@@ -14,6 +14,7 @@ import (
 	"github.com/loci-memory/loci/client"
 	"github.com/loci-memory/loci/internal/cli/command"
 	"github.com/loci-memory/loci/internal/cli/profile"
+	"github.com/loci-memory/loci/internal/cli/version"
 	"github.com/loci-memory/loci/internal/httpapi"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/server"
@@ -193,7 +194,7 @@ func (t target) checkFiles() error {
 
 // newClient returns a client of the target's server.
 func (t target) newClient(more ...client.Option) (*client.Client, error) {
-	options := append([]client.Option{client.WithKey(t.key), client.WithUserAgent("loci/" + version().Version)},
+	options := append([]client.Option{client.WithKey(t.key), client.WithUserAgent("loci/" + version.Get().Version)},
 		more...)
 	switch {
 	case t.tokenSource != nil:

@@ -14,6 +14,7 @@ import (
 	"github.com/loci-memory/loci/internal/cli/console"
 	"github.com/loci-memory/loci/internal/cli/output"
 	"github.com/loci-memory/loci/internal/cli/records"
+	"github.com/loci-memory/loci/internal/cli/version"
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/op"
 )
@@ -221,7 +222,7 @@ func TestGetPrintsETagForIfMatch(t *testing.T) {
 func TestVersionPrintsProgramAndContract(t *testing.T) {
 	t.Parallel()
 	d := newTestTerminal(t)
-	var b buildInfo
+	var b version.Info
 	if code := d.run("version", "--json"); code != 0 || json.Unmarshal(d.out.Bytes(), &b) != nil || b.Version == "" ||
 		b.Contract != "0.8.3" {
 		t.Errorf("%d %s", code, d.out.String())

@@ -1,4 +1,5 @@
-package cli
+// Package version has the command version, and describes the binary.
+package version
 
 import (
 	"fmt"
@@ -9,11 +10,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/loci-memory/loci/internal/cli/command"
+	"github.com/loci-memory/loci/internal/cli/console"
 	"github.com/loci-memory/loci/internal/server"
 )
 
-// A buildInfo describes the binary.
-type buildInfo struct {
+// An Info describes the binary.
+type Info struct {
 	Version  string `json:"version"`
 	Contract string `json:"contract"` // of the API
 	Commit   string `json:"commit,omitzero"`
@@ -21,9 +23,9 @@ type buildInfo struct {
 	Platform string `json:"platform"`
 }
 
-// version returns the build information that the Go tool wrote into the binary.
-var version = sync.OnceValue(func() buildInfo {
-	b := buildInfo{Version: server.Version, Contract: server.Contract, Go: runtime.Version(),
+// Get returns the build information that the Go tool wrote into the binary.
+var Get = sync.OnceValue(func() Info {
+	b := Info{Version: server.Version, Contract: server.Contract, Go: runtime.Version(),
 		Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -38,21 +40,22 @@ var version = sync.OnceValue(func() buildInfo {
 })
 
 // String returns the line that loci version and loci --version print.
-func (b buildInfo) String() string {
+func (b Info) String() string {
 	return fmt.Sprintf("loci %s (contract %s), %s, %s", b.Version, b.Contract, b.Go, b.Platform)
 }
 
-func (p *program) versionCommand() *cobra.Command {
+// Command returns loci version.
+func Command(c *console.Console) *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Show the version of Loci",
 		Args:  command.ExactArgs(),
 		RunE: func(*cobra.Command, []string) error {
-			b := version()
-			if p.JSON {
-				return p.PrintJSON(b)
+			b := Get()
+			if c.JSON {
+				return c.PrintJSON(b)
 			}
-			_, err := fmt.Fprintln(p.Out, b)
+			_, err := fmt.Fprintln(c.Out, b)
 			return err
 		},
 	}

@@ -1,4 +1,4 @@
-package cli
+package bench
 
 import (
 	"fmt"
@@ -10,12 +10,13 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/cli/format"
+	"github.com/loci-memory/loci/internal/cli/version"
 	"github.com/loci-memory/loci/internal/relevance"
 )
 
-// benchSettings are the settings of a run, so that it can be repeated.
-type benchSettings struct {
-	buildInfo
+// settings are the settings of a run, so that it can be repeated.
+type settings struct {
+	version.Info
 	At        loci.Time `json:"at"`
 	Database  string    `json:"database"`
 	Model     string    `json:"model"` // generation of the vectors
@@ -48,19 +49,19 @@ func (r *datasetResult) setLoad(l *relevance.LoadedDataset) {
 	r.Failed = l.FailedEmbeddings
 }
 
-// A retrievalReport is the output of loci bench retrieval with --json.
-type retrievalReport struct {
-	Settings benchSettings   `json:"settings"`
+// A report is the output of loci bench retrieval with --json.
+type report struct {
+	Settings settings        `json:"settings"`
 	Datasets []datasetResult `json:"sets"`
 }
 
-func (b *retrievalBench) newReport() *retrievalReport {
-	return &retrievalReport{Settings: benchSettings{buildInfo: version(), At: loci.TimeOf(time.Now()),
+func (b *retrieval) newReport() *report {
+	return &report{Settings: settings{Info: version.Get(), At: loci.TimeOf(time.Now()),
 		Processor: relevance.Processor(), Modes: b.modes, Limit: relevance.CutoffDepth,
 		Clients: b.clients, Typos: b.typos, Seed: b.seed, Resamples: relevance.BootstrapResamples}}
 }
 
-func (b *retrievalBench) printSettings(s benchSettings) {
+func (b *retrieval) printSettings(s settings) {
 	fmt.Fprintf(b.Out, "loci %s, %s, model %s, %s, %s, %s\n", s.Version, s.Database, s.Model, s.Go, s.Platform,
 		s.Processor)
 	fmt.Fprintf(b.Out, "The first %d memories count. Below each measure is its 95 %% interval, of %d resamples.\n",
@@ -70,7 +71,7 @@ func (b *retrievalBench) printSettings(s benchSettings) {
 	}
 }
 
-func (b *retrievalBench) printDataset(r datasetResult) {
+func (b *retrieval) printDataset(r datasetResult) {
 	fmt.Fprintf(b.Out, "\n%s: %s, %s; loaded by %s in %.2f s (%.0f a second); %.1f MB\n",
 		format.StripControl(r.Name, false),
 		format.Plural(r.Memories, "memory", "memories"), format.Plural(r.Questions, "question", "questions"),

@@ -1,4 +1,4 @@
-package cli
+package bench
 
 import (
 	"context"
@@ -13,19 +13,22 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/client"
 	"github.com/loci-memory/loci/internal/cli/command"
+	"github.com/loci-memory/loci/internal/cli/console"
+	"github.com/loci-memory/loci/internal/cli/version"
 	"github.com/loci-memory/loci/internal/relevance"
 	"github.com/loci-memory/loci/internal/server"
 )
 
-func (p *program) bench() *cobra.Command {
-	bench := command.Group("bench", "Measure the quality of search")
-	bench.AddCommand(p.benchRetrieval())
-	return bench
+// Command returns loci bench.
+func Command(c *console.Console) *cobra.Command {
+	group := command.Group("bench", "Measure the quality of search")
+	group.AddCommand(retrievalCommand(c))
+	return group
 }
 
-// A retrievalBench holds the options of loci bench retrieval.
-type retrievalBench struct {
-	*program
+// A retrieval holds the options of loci bench retrieval.
+type retrieval struct {
+	*console.Console
 	data    []string
 	db      string
 	modes   []string
@@ -39,8 +42,8 @@ type retrievalBench struct {
 // searchModes are the search modes.
 var searchModes = loci.Mode("").Rule().Enum
 
-func (p *program) benchRetrieval() *cobra.Command {
-	b := &retrievalBench{program: p}
+func retrievalCommand(c *console.Console) *cobra.Command {
+	b := &retrieval{Console: c}
 	cmd := &cobra.Command{
 		Use:   "retrieval --data DIR...",
 		Short: "Measure search quality with judged queries",
@@ -85,7 +88,7 @@ texts, where those of other datasets are wrong answers, and then the atlas of it
 	return cmd
 }
 
-func (b *retrievalBench) validate() error {
+func (b *retrieval) validate() error {
 	for _, m := range b.modes {
 		if !slices.Contains(searchModes, m) {
 			return command.UsageError(fmt.Sprintf("--modes: %q must be one of %s", m, strings.Join(searchModes, ", ")))
@@ -104,7 +107,7 @@ func (b *retrievalBench) validate() error {
 	return nil
 }
 
-func (b *retrievalBench) run(ctx context.Context) error {
+func (b *retrieval) run(ctx context.Context) error {
 	if err := b.validate(); err != nil {
 		return err
 	}
@@ -144,7 +147,7 @@ func (b *retrievalBench) run(ctx context.Context) error {
 
 // readDatasets reads all datasets before the first one is measured, so that an
 // error in any of them is reported at once.
-func (b *retrievalBench) readDatasets() (sets []relevance.Dataset, err error) {
+func (b *retrieval) readDatasets() (sets []relevance.Dataset, err error) {
 	for _, path := range b.data {
 		dirs, err := relevance.DatasetFolders(path)
 		if err != nil {
@@ -163,8 +166,8 @@ func (b *retrievalBench) readDatasets() (sets []relevance.Dataset, err error) {
 
 // measure loads one dataset, or several into one workspace, into a new database and runs the queries. The server
 // restarts for each mode, so that no mode profits from the caches of another.
-func (b *retrievalBench) measure(ctx context.Context, sets []relevance.Dataset,
-	settings *benchSettings) (list []datasetResult, err error) {
+func (b *retrieval) measure(ctx context.Context, sets []relevance.Dataset,
+	used *settings) (list []datasetResult, err error) {
 	list = make([]datasetResult, len(sets))
 	sets = slices.Clone(sets)
 	for i, s := range sets {
@@ -178,7 +181,7 @@ func (b *retrievalBench) measure(ctx context.Context, sets []relevance.Dataset,
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, srv.Close()) }()
-	settings.Database, settings.Model = srv.Engine, srv.Model
+	used.Database, used.Model = srv.Engine, srv.Model
 	loaded, err := b.load(ctx, srv, sets)
 	if err != nil {
 		return nil, err
@@ -200,7 +203,7 @@ func (b *retrievalBench) measure(ctx context.Context, sets []relevance.Dataset,
 }
 
 // load loads the datasets: one into a workspace for each group, several into one.
-func (b *retrievalBench) load(ctx context.Context, srv *server.BenchServer,
+func (b *retrieval) load(ctx context.Context, srv *server.BenchServer,
 	sets []relevance.Dataset) (loaded []*relevance.LoadedDataset, err error) {
 	what := sets[0].Name
 	if b.together {
@@ -220,7 +223,7 @@ func (b *retrievalBench) load(ctx context.Context, srv *server.BenchServer,
 
 // runQueries runs the queries of the datasets in a mode. For datasets in one
 // workspace it also runs them in the atlas of each group.
-func (b *retrievalBench) runQueries(ctx context.Context, srv *server.BenchServer, loaded []*relevance.LoadedDataset,
+func (b *retrieval) runQueries(ctx context.Context, srv *server.BenchServer, loaded []*relevance.LoadedDataset,
 	mode loci.Mode,
 	list []datasetResult) error {
 	for i, l := range loaded {
@@ -244,14 +247,14 @@ func (b *retrievalBench) runQueries(ctx context.Context, srv *server.BenchServer
 }
 
 // withServer calls f while a server runs.
-func (b *retrievalBench) withServer(start func(io.Writer) (string, func() error, error), key, what string,
+func (b *retrieval) withServer(start func(io.Writer) (string, func() error, error), key, what string,
 	f func(*client.Client, relevance.Progress) error) error {
 	url, stop, err := start(b.Err)
 	if err != nil {
 		return err
 	}
 	bar := b.Progress(what)
-	c, err := client.New(url, client.WithKey(key), client.WithUserAgent("loci-bench/"+version().Version))
+	c, err := client.New(url, client.WithKey(key), client.WithUserAgent("loci-bench/"+version.Get().Version))
 	if err == nil {
 		err = f(c, bar.Update)
 	}

@@ -1,0 +1,2 @@
+// Package bench has the command that measures the quality of search.
+package bench
