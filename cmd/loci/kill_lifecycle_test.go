@@ -18,7 +18,8 @@ import (
 
 // TestKillKeepsHistoriesConsistent kills the server repeatedly while 16 clients change their own memories in every way.
 // Every acknowledged change is present afterwards, with its links and versions, and in searches. An unacknowledged
-// change happened as a whole or not at all.
+// change happened as a whole or not at all. A creation that is repeated with its Idempotency-Key is made once, and gets
+// the same answer.
 func TestKillKeepsHistoriesConsistent(t *testing.T) {
 	t.Parallel()
 	bin := testenv.Program(t)
@@ -26,7 +27,10 @@ func TestKillKeepsHistoriesConsistent(t *testing.T) {
 		c := newWorkload(newTestServer(t, bin, storeFlags(t, d)...), 16)
 		for range rounds(t, 25) {
 			c.restartAndCheck(t)
-			c.runUntilKilled(t, time.Duration(20+rand.IntN(280))*time.Millisecond)
+			c.runUntilKilled(len(c.workers), time.Duration(20+rand.IntN(280))*time.Millisecond, func(i int) {
+				for c.workers[i].runStep(t) {
+				}
+			})
 		}
 		c.restartAndCheck(t)
 		steps, open := 0, 0
@@ -51,22 +55,18 @@ func newWorkload(v *testServer, n int) *workload {
 	return c
 }
 
-// runUntilKilled runs all clients until the server is killed after a delay.
-func (c *workload) runUntilKilled(t *testing.T, after time.Duration) {
-	server := c.running.Process
-	time.AfterFunc(after, func() { server.Kill() })
-	c.forAll(func(k *worker) {
-		for k.runStep(t) {
-		}
-	})
-	c.kill()
-}
-
 // restartAndCheck starts the server and compares its memories with the records of the clients.
 func (c *workload) restartAndCheck(t *testing.T) {
 	t.Helper()
 	c.start(t)
-	c.forAll(func(k *worker) { k.resolveUnanswered(t) })
+	c.forAll(func(k *worker) {
+		k.resolveUnanswered(t)
+		if k.keyed != nil {
+			if id := k.repeat(t, k.keyed); id != k.newest {
+				t.Errorf("%s again: %s after %s", k.keyed.key, id, k.newest)
+			}
+		}
+	})
 	c.forAll(func(k *worker) { k.check(t) })
 	want := 0
 	for _, k := range c.workers {
@@ -118,6 +118,8 @@ type worker struct {
 	n          int
 	memories   map[string]memoryHistory
 	unanswered *mutation // sent, and not answered
+	keyed      *mutation // the last creation with a key, of which newest is the memory
+	newest     string
 
 	words, steps, applied int
 }
@@ -129,6 +131,7 @@ type mutation struct {
 	body         any
 	id           string
 	after        map[string]memoryHistory
+	key          string // Idempotency-Key of a creation, or ""
 }
 
 // newWord returns a unique word. It has no vowel, so that stemming keeps it,
@@ -144,7 +147,7 @@ func (k *worker) newWord() string {
 func (k *worker) runStep(t *testing.T) bool {
 	k.unanswered = k.nextMutation()
 	var out loci.OneMemory
-	status, err := k.v.call(k.unanswered.method, k.unanswered.path, "", k.unanswered.body, &out)
+	status, err := k.v.call(k.unanswered.method, k.unanswered.path, k.unanswered.key, k.unanswered.body, &out)
 	switch {
 	case status == 0:
 		return false
@@ -159,12 +162,18 @@ func (k *worker) runStep(t *testing.T) bool {
 
 // commit records the effect of the unanswered step; id is that of a new memory.
 func (k *worker) commit(id string) {
+	if k.unanswered.key != "" {
+		k.keyed, k.newest = k.unanswered, id
+	}
 	for of, l := range k.unanswered.after {
 		if of == "" {
 			of = id
 		}
 		if k.memories[of] = l; l.versions == nil {
 			delete(k.memories, of)
+			if of == k.newest {
+				k.keyed = nil // its answer is deleted too
+			}
 		}
 	}
 	k.unanswered = nil
@@ -175,9 +184,13 @@ func (k *worker) nextMutation() *mutation {
 	if n := len(k.memories); n < 2 || n < 8 && rand.IntN(4) == 0 {
 		w := k.newWord()
 		text := w + " is where it begins"
-		return &mutation{"POST", "/v1/memories", map[string]any{"content": text}, "",
-			map[string]memoryHistory{"": {versions: []memoryVersion{{title: text, content: text,
+		m := &mutation{method: "POST", path: "/v1/memories", body: map[string]any{"content": text},
+			after: map[string]memoryHistory{"": {versions: []memoryVersion{{title: text, content: text,
 				status: loci.MemoryActive}}, words: []string{w}}}}
+		if rand.IntN(2) == 0 {
+			m.key = "key-" + w
+		}
+		return m
 	}
 	for {
 		ids := make([]string, 0, len(k.memories))
@@ -197,7 +210,7 @@ func (k *worker) mutate(id, other string) *mutation {
 	s := l.current()
 	active := s.status == loci.MemoryActive
 	made := func(verb string, body any, after memoryHistory) *mutation {
-		return &mutation{"POST", "/v1/memories/" + id + verb, body, id, map[string]memoryHistory{id: after}}
+		return &mutation{"POST", "/v1/memories/" + id + verb, body, id, map[string]memoryHistory{id: after}, ""}
 	}
 	switch what := rand.IntN(10); {
 	case what == 0:
@@ -236,7 +249,7 @@ func (k *worker) mutate(id, other string) *mutation {
 	case what == 6:
 		if s.tag = []string{"red", "blue"}[rand.IntN(2)]; s != l.current() {
 			return &mutation{"PATCH", "/v1/memories/" + id, map[string]any{"tags": []string{s.tag}}, id,
-				map[string]memoryHistory{id: l.withVersion(s)}}
+				map[string]memoryHistory{id: l.withVersion(s)}, ""}
 		}
 	case what == 7:
 		w := k.newWord()
@@ -249,7 +262,7 @@ func (k *worker) mutate(id, other string) *mutation {
 		s.title = s.content // nobody gave it, so it follows
 		l.words = append(slices.Clip(l.words), w)
 		return &mutation{"PATCH", "/v1/memories/" + id, map[string]any{"content": s.content}, id,
-			map[string]memoryHistory{id: l.withVersion(s)}}
+			map[string]memoryHistory{id: l.withVersion(s)}, ""}
 	}
 	return nil
 }
@@ -270,7 +283,7 @@ func (k *worker) deletion(id string) *mutation {
 			after[of] = l
 		}
 	}
-	return &mutation{"DELETE", "/v1/memories/" + id, nil, id, after}
+	return &mutation{"DELETE", "/v1/memories/" + id, nil, id, after, ""}
 }
 
 // resolveUnanswered finds out from the changed memory whether the unanswered
@@ -281,7 +294,9 @@ func (k *worker) resolveUnanswered(t *testing.T) {
 	}
 	id, happened := k.unanswered.id, false
 	after := k.unanswered.after[id]
-	if id == "" {
+	if k.unanswered.key != "" {
+		id, happened = k.repeat(t, k.unanswered), true
+	} else if id == "" {
 		for _, m := range k.find(t, after.words[0]) {
 			id, happened = m, true
 		}
@@ -298,6 +313,15 @@ func (k *worker) resolveUnanswered(t *testing.T) {
 		k.commit(id)
 	}
 	k.unanswered = nil
+}
+
+// repeat repeats a creation with its key, and returns the id of the memory.
+func (k *worker) repeat(t *testing.T, m *mutation) string {
+	var out loci.CreatedMemory
+	if status, err := k.v.call(m.method, m.path, m.key, m.body, &out); err != nil || status != http.StatusCreated {
+		t.Errorf("%s again: %d, %v", m.key, status, err)
+	}
+	return string(out.Memory.ID)
 }
 
 // check compares the client's memories with its records.

@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"slices"
-	"sync"
 	"testing"
 	"time"
 
@@ -87,33 +86,27 @@ func (k *messageKiller) makeAgents(t *testing.T) {
 
 // sendUntilKilled sends messages of all agents at once until the server is killed after a delay.
 func (k *messageKiller) sendUntilKilled(t *testing.T, round int, after time.Duration) {
-	var clients sync.WaitGroup
-	for i := range k.agents {
+	k.runUntilKilled(len(k.agents), after, func(i int) {
 		a := &k.agents[i]
 		a.sent = nil
-		clients.Go(func() {
-			for n := 0; n < 500; n++ { // of 16 agents at most 8,000 reach one
-				m := sentMessage{content: fmt.Sprintf("%04d of agent %d in round %d", n, i, round)}
-				if n%8 > 0 {
-					m.to = k.agents[rand.IntN(len(k.agents))].id
-				}
-				if n%3 == 0 {
-					m.key = m.content
-				}
-				id, status, err := k.send(a, m)
-				if err != nil && status != 0 {
-					t.Error(err)
-				}
-				m.id = id
-				if a.sent = append(a.sent, m); err != nil {
-					return
-				}
+		for n := 0; n < 500; n++ { // of 16 agents at most 8,000 reach one
+			m := sentMessage{content: fmt.Sprintf("%04d of agent %d in round %d", n, i, round)}
+			if n%8 > 0 {
+				m.to = k.agents[rand.IntN(len(k.agents))].id
 			}
-		})
-	}
-	time.Sleep(after)
-	k.kill()
-	clients.Wait()
+			if n%3 == 0 {
+				m.key = m.content
+			}
+			id, status, err := k.send(a, m)
+			if err != nil && status != 0 {
+				t.Error(err)
+			}
+			m.id = id
+			if a.sent = append(a.sent, m); err != nil {
+				return
+			}
+		}
+	})
 }
 
 func (k *messageKiller) send(a *mailingAgent, m sentMessage) (id loci.ID, status int, err error) {

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -81,31 +80,26 @@ func (k *eventKiller) startSessions(t *testing.T, round int) (list []*delivery) 
 
 // deliverUntilKilled sends events of all sessions at once until the server is killed after a delay.
 func (k *eventKiller) deliverUntilKilled(t *testing.T, list []*delivery, after time.Duration) {
-	var clients sync.WaitGroup
-	for _, d := range list {
-		clients.Go(func() {
-			for n := 0; n < loci.MaxCandidates; n++ {
-				e := deliveredEvent{id: fmt.Sprint("event ", n), content: fmt.Sprintf(
-					"We decided: the %s gate is painted %sx from now on.", nonsense(d.client), nonsense(n))}
-				out, status, err := k.deliver(d.session, e)
-				if err == nil && (out.Duplicate || len(out.Candidates) != 1 || out.Candidate.Content != e.content) {
-					t.Errorf("%q gets %+v", e.content, out)
-				}
-				if err != nil && status != 0 {
-					t.Error(err)
-				}
-				if err == nil {
-					e.candidate = out.Candidate.ID
-				}
-				if d.events = append(d.events, e); err != nil {
-					return
-				}
+	k.runUntilKilled(len(list), after, func(i int) {
+		d := list[i]
+		for n := 0; n < loci.MaxCandidates; n++ {
+			e := deliveredEvent{id: fmt.Sprint("event ", n), content: fmt.Sprintf(
+				"We decided: the %s gate is painted %sx from now on.", nonsense(d.client), nonsense(n))}
+			out, status, err := k.deliver(d.session, e)
+			if err == nil && (out.Duplicate || len(out.Candidates) != 1 || out.Candidate.Content != e.content) {
+				t.Errorf("%q gets %+v", e.content, out)
 			}
-		})
-	}
-	time.Sleep(after)
-	k.kill()
-	clients.Wait()
+			if err != nil && status != 0 {
+				t.Error(err)
+			}
+			if err == nil {
+				e.candidate = out.Candidate.ID
+			}
+			if d.events = append(d.events, e); err != nil {
+				return
+			}
+		}
+	})
 }
 
 func (k *eventKiller) deliver(session loci.ID, e deliveredEvent) (out loci.ReceivedEvent, status int, err error) {

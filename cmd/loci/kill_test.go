@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"net/http"
 	"os"
 	"os/exec"
@@ -21,24 +20,6 @@ import (
 	"github.com/loci-memory/loci/internal/store/storetest"
 	"github.com/loci-memory/loci/internal/testenv"
 )
-
-// TestKillKeepsAcknowledgedWrites kills the server repeatedly while 16 clients write.
-func TestKillKeepsAcknowledgedWrites(t *testing.T) {
-	t.Parallel()
-	v := newTestServer(t, testenv.Program(t), "--data", t.TempDir())
-	for round := range rounds(t, 25) {
-		v.start(t)
-		v.replayKeyed(t)
-		v.verifySample(t, 5)
-		v.writeUntilKilled(t, round, time.Duration(20+rand.IntN(280))*time.Millisecond)
-	}
-	v.start(t)
-	v.replayKeyed(t)
-	v.verify(t)
-	v.verifySample(t, 200)
-	t.Logf("%d memories were acknowledged, %d calls with a key repeated", len(v.acked), v.repeated)
-	v.kill()
-}
 
 // rounds returns how often a test kills the server: whole times in a whole run, a fifth of it in an ordinary one, and
 // LOCI_TORTURE times where it is set.
@@ -56,7 +37,7 @@ func rounds(t *testing.T, whole int) int {
 	return whole / 5
 }
 
-// A testServer is a server that gets killed, and the writes that it has acknowledged.
+// A testServer is a server that gets killed.
 type testServer struct {
 	bin, key string
 	store    []string // the flags that name the database
@@ -64,17 +45,7 @@ type testServer struct {
 	running  *exec.Cmd
 	base     string
 	client   *http.Client
-
-	mu         sync.Mutex
-	acked      map[string]string // acknowledged: the id by the content
-	ids        []string          // the acknowledged contents, in no order
-	keyedCalls []call            // of the last round
-	sent       map[string]bool   // contents that were sent
-	repeated   int
 }
-
-// A call is a create with an Idempotency-Key; id is empty where no answer came.
-type call struct{ key, content, id string }
 
 // storeFlags returns the flags of a server that uses a database.
 func storeFlags(t *testing.T, d storetest.Database) []string {
@@ -85,7 +56,7 @@ func storeFlags(t *testing.T, d storetest.Database) []string {
 }
 
 func newTestServer(t *testing.T, bin string, store ...string) *testServer {
-	v := &testServer{bin: bin, store: store, acked: map[string]string{}, sent: map[string]bool{}}
+	v := &testServer{bin: bin, store: store}
 	v.admin(t, "user", "create", "--email", "ann@example.com")
 	var made struct{ APIKey string }
 	if err := json.Unmarshal(v.admin(t, "key", "create", "--email", "ann@example.com", "--name", "k"),
@@ -190,120 +161,13 @@ func (v *testServer) create(content, key string) (id string, status int, err err
 	return string(out.Memory.ID), status, err
 }
 
-// writeUntilKilled runs 16 writing clients until the server is killed after a delay.
-func (v *testServer) writeUntilKilled(t *testing.T, round int, after time.Duration) {
+// runUntilKilled runs clients until the server is killed after a delay.
+func (v *testServer) runUntilKilled(n int, after time.Duration, client func(i int)) {
 	var clients sync.WaitGroup
-	for c := range 16 {
-		clients.Go(func() {
-			for n := 0; v.createOne(t, fmt.Sprintf("r%dc%dn%d", round, c, n), n%8 == 0); n++ {
-			}
-		})
+	for i := range n {
+		clients.Go(func() { client(i) })
 	}
 	time.Sleep(after)
 	v.kill()
 	clients.Wait()
-}
-
-// createOne creates a memory with a unique word and reports whether the server still runs.
-func (v *testServer) createOne(t *testing.T, word string, keyed bool) bool {
-	content, key := word+" is a word of its own among many that are shared", ""
-	if keyed {
-		key = "key-" + word
-	}
-	v.mu.Lock()
-	v.sent[content] = true
-	v.mu.Unlock()
-	id, status, err := v.create(content, key)
-	if status != 0 && status != http.StatusCreated {
-		t.Errorf("status %d: %v", status, err)
-	}
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if err == nil {
-		v.recordAck(content, id)
-	}
-	if keyed {
-		v.keyedCalls = append(v.keyedCalls, call{key, content, id})
-	}
-	return err == nil
-}
-
-func (v *testServer) recordAck(content, id string) {
-	if v.acked[content] == "" {
-		v.ids = append(v.ids, content)
-	}
-	v.acked[content] = id
-}
-
-// replayKeyed repeats the last round's calls with a key. An acknowledged call
-// gets the same answer; the rest is created once.
-func (v *testServer) replayKeyed(t *testing.T) {
-	t.Helper()
-	rand.Shuffle(len(v.keyedCalls), func(i, j int) {
-		v.keyedCalls[i], v.keyedCalls[j] = v.keyedCalls[j], v.keyedCalls[i]
-	})
-	for _, unsure := range []bool{true, false} {
-		n := 0
-		for _, c := range v.keyedCalls {
-			if (c.id == "") != unsure || n == 20 {
-				continue
-			}
-			n++
-			id, status, err := v.create(c.content, c.key)
-			if err != nil || status != http.StatusCreated || c.id != "" && c.id != id {
-				t.Errorf("%s again: %d, %s after %s: %v", c.key, status, id, c.id, err)
-				continue
-			}
-			v.recordAck(c.content, id)
-			v.repeated++
-		}
-	}
-	v.keyedCalls = nil
-}
-
-// verifySample searches for some of the acknowledged memories by their unique word.
-func (v *testServer) verifySample(t *testing.T, n int) {
-	t.Helper()
-	for range min(n, len(v.ids)) {
-		content := v.ids[rand.IntN(len(v.ids))]
-		word := strings.Fields(content)[0]
-		var out loci.FoundMemories
-		_, err := v.call("POST", "/v1/memories/search", "", map[string]any{"query": word, "mode": "keyword"}, &out)
-		if err != nil || len(out.Memories) != 1 || out.Memories[0].ID != loci.ID(v.acked[content]) ||
-			out.Memories[0].Content != content {
-			t.Errorf("%s finds %d memories: %v", word, len(out.Memories), err)
-		}
-	}
-}
-
-// verify pages through all memories.
-func (v *testServer) verify(t *testing.T) {
-	t.Helper()
-	have, total := map[string]string{}, 0
-	for query := "?limit=100"; ; {
-		var page loci.Memories
-		if _, err := v.call("GET", "/v1/memories"+query, "", nil, &page); err != nil {
-			t.Fatal(err)
-		}
-		for _, m := range page.Memories {
-			total++
-			if have[m.Content] != "" || !v.sent[m.Content] {
-				t.Errorf("%q is stored as %s and as %q", m.Content, m.ID, have[m.Content])
-			}
-			have[m.Content] = string(m.ID)
-		}
-		if page.NextCursor == "" {
-			break
-		}
-		query = "?limit=100&cursor=" + page.NextCursor
-	}
-	for content, id := range v.acked {
-		if have[content] != id {
-			t.Errorf("%q was acknowledged as %s and is stored as %q", content, id, have[content])
-		}
-	}
-	var status loci.AccountStatus
-	if _, err := v.call("GET", "/v1/status", "", nil, &status); err != nil || status.Totals.Memories != int64(total) {
-		t.Errorf("%d memories are counted, %d are listed: %v", status.Totals.Memories, total, err)
-	}
 }
