@@ -230,21 +230,31 @@ func TestTransfersEndWithoutProgressAndWithContext(t *testing.T) {
 	}
 }
 
-func TestGetFileReturnsUnavailableAfterBrokenConnection(t *testing.T) {
+func TestBrokenConnectionIsUnavailable(t *testing.T) {
 	t.Parallel()
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPut {
+			_, _ = io.CopyN(io.Discard, r.Body, 1<<20)
+			panic(http.ErrAbortHandler)
+		}
 		w.Header().Set("Content-Length", "10")
 		_, _ = io.WriteString(w, "0123")
 		_ = http.NewResponseController(w).Flush()
 		panic(http.ErrAbortHandler)
 	}))
 	defer server.Close()
-	f, err := newFileClient(t, server.URL).GetFile(t.Context(), server.URL, 0, "")
+	c := newFileClient(t, server.URL)
+	f, err := c.GetFile(t.Context(), server.URL, 0, "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer f.Close()
 	if got, err := io.ReadAll(f); string(got) != "0123" || !loci.Is(err, loci.CodeUnavailable) {
-		t.Errorf("%q %v", got, err)
+		t.Errorf("a download: %q %v", got, err)
+	}
+	const size = 16 << 20
+	if err := c.PutFile(t.Context(), uploadTo(server.URL, size),
+		strings.NewReader(strings.Repeat("x", size))); !loci.Is(err, loci.CodeUnavailable) {
+		t.Errorf("an upload: %v", err)
 	}
 }
