@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -10,7 +9,6 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/client"
 	"github.com/loci-memory/loci/internal/cli/command"
-	"github.com/loci-memory/loci/internal/cli/format"
 	"github.com/loci-memory/loci/internal/cli/listen"
 	"github.com/loci-memory/loci/internal/cli/output"
 	"github.com/loci-memory/loci/internal/cli/records"
@@ -44,15 +42,7 @@ func (p *program) agentShow() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if p.JSON {
-				raw, err := op.Encode(oneInboxMessage{m})
-				if err != nil {
-					return err
-				}
-				_, err = p.Out.Write(append(format.EscapeJSON(raw), '\n'))
-				return err
-			}
-			return (&output.Printer{Console: &p.Console}).PrintObject(oneInboxMessage{m})
+			return (&output.Printer{Console: &p.Console}).PrintAnswer(oneInboxMessage{m})
 		},
 	}
 }
@@ -71,15 +61,7 @@ func (p *program) agentTarget() (target, error) {
 func (p *program) findMessage(ctx context.Context, caller op.Caller, id loci.ID) (m loci.InboxMessage, err error) {
 	p.requestID = string(loci.NewID(time.Now()))
 	r := records.Reader{Caller: caller, Table: p.table, RequestID: p.requestID}
-	given, err := json.Marshal(loci.GetMessage{MessageID: id})
-	if err != nil {
-		return m, err
-	}
-	if given, err = r.Lists().Expand(ctx, p.table.Op("agent.acknowledge"), given); err != nil {
-		return m, err
-	}
-	var wanted loci.GetMessage
-	if err := json.Unmarshal(given, &wanted); err != nil {
+	if id, err = r.Lists().ID(ctx, "message", id); err != nil {
 		return m, err
 	}
 	for _, status := range []loci.ReceiptStatus{"", loci.ReceiptClosed} {
@@ -91,7 +73,7 @@ func (p *program) findMessage(ctx context.Context, caller op.Caller, id loci.ID)
 			err := callTyped(ctx, caller, p.table.Op("agent.inbox"), c, in, &page)
 			return page.Messages, page.Page, err
 		}) {
-			if err != nil || m.ID == wanted.MessageID {
+			if err != nil || m.ID == id {
 				return m, err
 			}
 		}
@@ -115,15 +97,6 @@ func (p *program) openStream(ctx context.Context, workspace string) (*client.Cli
 	if err != nil || workspace == "" {
 		return c, "", err
 	}
-	in := loci.ListenAgent{WorkspaceID: loci.ID(workspace)}
-	given, err := json.Marshal(in)
-	if err != nil {
-		return nil, "", err
-	}
-	r := records.Reader{Caller: remote{c}, Table: p.table}
-	if given, err = r.Lists().Expand(ctx, p.table.Op("agent.inbox"), given); err != nil {
-		return nil, "", err
-	}
-	err = json.Unmarshal(given, &in)
-	return c, in.WorkspaceID, err
+	id, err := records.Reader{Caller: remote{c}, Table: p.table}.Lists().ID(ctx, "workspace", loci.ID(workspace))
+	return c, id, err
 }

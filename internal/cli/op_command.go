@@ -132,14 +132,7 @@ func (p *program) runOp(cmd *cobra.Command, o *op.Op, c *op.Call, input []byte, 
 	if err != nil {
 		return err
 	}
-	if err := printer.Print(o, raw); err != nil {
-		return err
-	}
-	if failed, all := output.Failures(o, raw); failed > 0 {
-		p.PrintMessage(fmt.Sprintf("%d of %d failed", failed, all))
-		return command.ErrReported
-	}
-	return nil
+	return printer.Print(o, raw)
 }
 
 // callOp expands ids, runs the operation, and reads the names for the printer.

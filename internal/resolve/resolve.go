@@ -135,6 +135,15 @@ func (r Reader) expand(ctx context.Context, resource string, workspaceID loci.ID
 	return ids, nil
 }
 
+// ID returns the id of the one record that a text names. A whole id is not looked up.
+func (r Reader) ID(ctx context.Context, resource string, text loci.ID) (loci.ID, error) {
+	ids, err := r.expand(ctx, resource, "", []loci.ID{text})
+	if err != nil {
+		return "", err
+	}
+	return ids[0], nil
+}
+
 // newFinder returns the finder for a text, or nil for one that needs none: a whole id, or a text that the operation
 // refuses.
 func (r Reader) newFinder(resource, text string) (*finder, error) {

@@ -5,9 +5,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/cli/command"
-	"github.com/loci-memory/loci/internal/cli/format"
 	"github.com/loci-memory/loci/internal/cli/output"
-	"github.com/loci-memory/loci/internal/op"
 )
 
 // An attachmentList is the object of loci attachment list.
@@ -33,14 +31,5 @@ func (o Options) listCommand() *cobra.Command {
 	}
 }
 
-// print prints an object: for programs as an operation does.
-func (o Options) print(v any) error {
-	if !o.Console.JSON {
-		return (&output.Printer{Console: o.Console}).PrintObject(v)
-	}
-	raw, err := op.Encode(v)
-	if err == nil {
-		_, err = o.Console.Out.Write(append(format.EscapeJSON(raw), '\n'))
-	}
-	return err
-}
+// print prints an object as an operation does.
+func (o Options) print(v any) error { return (&output.Printer{Console: o.Console}).PrintAnswer(v) }

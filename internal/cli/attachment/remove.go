@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/internal/cli/command"
 	"github.com/loci-memory/loci/internal/cli/format"
 	"github.com/loci-memory/loci/internal/cli/output"
 )
@@ -60,14 +59,7 @@ func (r *remover) run(ctx context.Context, s *Session, ids []string) error {
 	if err != nil {
 		return err
 	}
-	if err := (&output.Printer{Console: r.Console}).Print(o, raw); err != nil {
-		return err
-	}
-	if failed, all := output.Failures(o, raw); failed > 0 {
-		r.Console.PrintMessage(fmt.Sprintf("%d of %d failed", failed, all))
-		return command.ErrReported
-	}
-	return nil
+	return (&output.Printer{Console: r.Console}).Print(o, raw)
 }
 
 // question names the files that would be deleted.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/cli/command"
 	"github.com/loci-memory/loci/internal/cli/console"
 	"github.com/loci-memory/loci/internal/cli/format"
 	"github.com/loci-memory/loci/internal/op"
@@ -26,7 +27,38 @@ type Printer struct {
 }
 
 // Print prints the answer of an operation: its JSON object unchanged, or a table for a list and lines for one record.
+// It returns command.ErrReported where records of the answer say that they failed.
 func (p *Printer) Print(o *op.Op, raw []byte) error {
+	shown := o.Presentation()
+	if err := p.print(raw, shown, o.Method == "GET"); err != nil {
+		return err
+	}
+	if failed, all := failures(shown, raw); failed > 0 {
+		p.PrintMessage(fmt.Sprintf("%d of %d failed", failed, all))
+		return command.ErrReported
+	}
+	return nil
+}
+
+// PrintAnswer prints an object in the form of an answer. Tags of its type state the columns (see op.Presentation).
+func (p *Printer) PrintAnswer(v any) error {
+	raw, err := op.Encode(v)
+	if err != nil {
+		return err
+	}
+	return p.print(raw, op.NewPresentation(reflect.TypeOf(v)), true)
+}
+
+// PrintObject is PrintAnswer with the JSON of the object alone.
+func (p *Printer) PrintObject(v any) error {
+	if p.JSON {
+		return p.PrintJSON(v)
+	}
+	return p.PrintAnswer(v)
+}
+
+// print prints an answer. withText includes the long text of a record.
+func (p *Printer) print(raw []byte, shown op.Presentation, withText bool) error {
 	if p.JSON {
 		_, err := p.Out.Write(append(format.EscapeJSON(raw), '\n'))
 		return err
@@ -39,7 +71,6 @@ func (p *Printer) Print(o *op.Op, raw []byte) error {
 		answer = answer[1:]
 	}
 	var b bytes.Buffer
-	shown := o.Presentation()
 	switch {
 	case len(answer) == 0:
 		b.WriteString("Done.\n")
@@ -48,7 +79,7 @@ func (p *Printer) Print(o *op.Op, raw []byte) error {
 	case answer[0].IsArray():
 		err = p.printLists(&b, answer, shown)
 	default:
-		err = p.printRecord(&b, answer, shown, o.Method == "GET")
+		err = p.printRecord(&b, answer, shown, withText)
 	}
 	if err != nil {
 		return err
@@ -62,37 +93,9 @@ func (p *Printer) Print(o *op.Op, raw []byte) error {
 	return nil
 }
 
-// PrintObject prints an object that is no answer of an operation: its JSON, or lines for its records and then a table
-// for each list with columns. Tags of its type state the columns (see op.Presentation).
-func (p *Printer) PrintObject(v any) error {
-	if p.JSON {
-		return p.PrintJSON(v)
-	}
-	raw, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	answer, err := strictjson.Object(raw)
-	if err != nil {
-		return err
-	}
-	var b bytes.Buffer
-	shown := op.NewPresentation(reflect.TypeOf(v))
-	if len(answer) > 0 && answer[0].IsArray() {
-		err = p.printLists(&b, answer, shown)
-	} else {
-		err = p.printRecord(&b, answer, shown, true)
-	}
-	if err != nil {
-		return err
-	}
-	_, err = p.Out.Write(b.Bytes())
-	return err
-}
-
-// Failures counts the records of an answer, and those that failed, in lists that have the column ok.
-func Failures(o *op.Op, raw []byte) (failed, all int) {
-	for name, m := range o.Presentation().Members {
+// failures counts the records of an answer, and those that failed, in lists that have the column ok.
+func failures(shown op.Presentation, raw []byte) (failed, all int) {
+	for name, m := range shown.Members {
 		if !slices.ContainsFunc(m.Columns, func(c op.Column) bool { return c.Name == "ok" }) {
 			continue
 		}
