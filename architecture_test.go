@@ -178,7 +178,7 @@ var allowedImports = map[string][]string{
 	"internal/cli/console": {"", "internal/cli/command", "internal/cli/format"},
 	"internal/cli/format":  {},
 	"internal/cli/opflags": {"", "internal/cli/command", "internal/cli/format", "internal/op"},
-	"internal/cli/output":  {"", "internal/cli/command", "internal/cli/console", "internal/cli/format",
+	"internal/cli/output": {"", "internal/cli/command", "internal/cli/console", "internal/cli/format",
 		"internal/op", "internal/strictjson"},
 	"internal/cli/profile": {"", "internal/atomicfile", "internal/oauthclient"},
 	"internal/cli/records": {"", "internal/cli/format", "internal/op", "internal/resolve", "internal/strictjson"},

@@ -190,26 +190,21 @@ func (a *adder) typeOf(name string) loci.MIMEType {
 
 // upload sends the bytes of a file. After a broken connection it sends all of them again.
 func (s *Session) upload(ctx context.Context, up loci.Upload, src *source, progress func(done, total int64)) error {
-	for try := 0; ; try++ {
-		r := src.reader(func(n int64) { progress(n, src.size) })
-		err := s.Files.PutFile(ctx, up, r)
-		e := loci.AsError(err)
-		switch {
-		case err == nil:
-			return nil
-		case ctx.Err() != nil:
-			return ctx.Err()
-		case r.err != nil:
-			return r.err
-		case e.Code == loci.CodeStateConflict && e.RetryAfter == 0: // the upload before has arrived: confirm it
-			return nil
-		case try == len(pauses) || !isTemporary(e) && e.Code != loci.CodeInvalidQuery: // it saw a part of the body
-			return err
-		}
-		if err := wait(ctx, pauseBefore(try, e)); err != nil {
-			return err
-		}
+	var r *sourceReader
+	again := func(e *loci.Error) bool { // a server that saw a part of the body may call it invalid
+		return r.err == nil && (isTemporary(e) || e.Code == loci.CodeInvalidQuery)
 	}
+	return repeat(ctx, again, func() (bool, error) {
+		r = src.reader(func(n int64) { progress(n, src.size) })
+		err := s.Files.PutFile(ctx, up, r)
+		switch e := loci.AsError(err); {
+		case r.err != nil:
+			return false, r.err
+		case err != nil && e.Code == loci.CodeStateConflict && e.RetryAfter == 0: // the upload before has arrived
+			return false, nil
+		}
+		return false, err
+	})
 }
 
 // withdrawTimeout bounds the deletion of an upload that has failed.

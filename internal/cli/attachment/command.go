@@ -194,17 +194,26 @@ func isTemporary(e *loci.Error) bool {
 	return false
 }
 
-// wait pauses before a repetition, and returns the error of a context that ends.
-func wait(ctx context.Context, pause time.Duration) error {
-	timer := time.NewTimer(pause)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
+// repeat calls f until it succeeds, fails for good, or fails too often without moving a byte that counts.
+func repeat(ctx context.Context, again func(*loci.Error) bool, f func() (moved bool, err error)) error {
+	for try := 0; ; try++ {
+		moved, err := f()
+		switch {
+		case err == nil:
+			return nil
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case moved:
+			try = 0
+		}
+		e := loci.AsError(err)
+		if try == len(pauses) || !again(e) {
+			return err
+		}
+		select {
+		case <-time.After(max(pauses[try], e.RetryAfter)):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
 	}
 }
-
-// pauseBefore returns the pause before a repetition, from 0 on.
-func pauseBefore(try int, e *loci.Error) time.Duration { return max(pauses[try], e.RetryAfter) }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"hash"
 	"io"
@@ -86,16 +85,15 @@ func (g *getter) run(ctx context.Context, s *Session, id string) error {
 		return err
 	}
 	d := &download{session: s, file: found[0]}
-	body, err := d.begin(ctx)
-	if err != nil {
+	if err := d.begin(ctx); err != nil {
 		return err
 	}
-	defer func() { body.Close() }() // a read file
+	defer d.drop()
 	progress := g.Console.Progress("MiB  " + clean(d.file.FileName))
 	defer progress.Clear()
 	d.progress = progress.UpdateBytes
 	if g.output == stream {
-		if err := d.read(ctx, body, g.Console.Out); err != nil {
+		if err := d.read(ctx, g.Console.Out); err != nil {
 			return err
 		}
 		progress.Clear()
@@ -106,7 +104,7 @@ func (g *getter) run(ctx context.Context, s *Session, id string) error {
 	if err != nil {
 		return err
 	}
-	if err := d.save(ctx, body, path, g.force); err != nil {
+	if err := d.save(ctx, path, g.force); err != nil {
 		return err
 	}
 	progress.Clear()
@@ -165,6 +163,7 @@ type download struct {
 	session  *Session
 	file     loci.Attachment // as far as it is known
 	etag     string          // "" if a broken connection cannot be continued
+	body     *client.File    // the connection, or nil
 	progress func(done, total int64)
 
 	hash   hash.Hash // of the bytes until offset
@@ -177,28 +176,35 @@ var isSHA256 = regexp.MustCompile(`^[0-9a-f]{64}$`)
 var sha256ETag = regexp.MustCompile(`^"([0-9a-f]{64})"$`)
 
 // begin opens the file, and learns its properties.
-func (d *download) begin(ctx context.Context) (*client.File, error) {
+func (d *download) begin(ctx context.Context) (err error) {
 	d.hash, d.progress = sha256.New(), func(int64, int64) {}
-	body, err := d.open(ctx, 0)
-	if err != nil {
-		return nil, err
+	if d.body, err = d.open(ctx, 0); err != nil {
+		return err
 	}
 	a := &d.file
 	if a.SHA256 == "" {
-		a.Size = body.Size
-		if m := sha256ETag.FindStringSubmatch(body.ETag); m != nil {
+		a.Size = d.body.Size
+		if m := sha256ETag.FindStringSubmatch(d.body.ETag); m != nil {
 			a.SHA256 = m[1]
 		}
 	}
 	if a.SHA256 != "" && !isSHA256.MatchString(a.SHA256) { // it is a part of a file name
-		body.Close()
-		return nil, loci.Errorf(loci.CodeInternalError, "the server told a checksum that is none")
+		d.drop()
+		return loci.Errorf(loci.CodeInternalError, "the server told a checksum that is none")
 	}
-	a.FileName = cmp.Or(a.FileName, body.Name, string(a.ID))
-	if !strings.HasPrefix(body.ETag, "W/") {
-		d.etag = body.ETag
+	a.FileName = cmp.Or(a.FileName, d.body.Name, string(a.ID))
+	if !strings.HasPrefix(d.body.ETag, "W/") {
+		d.etag = d.body.ETag
 	}
-	return body, nil
+	return nil
+}
+
+// drop closes the connection.
+func (d *download) drop() {
+	if d.body != nil {
+		d.body.Close() // it was read, or is broken
+		d.body = nil
+	}
 }
 
 // open opens the file from an offset on, under an address of its own.
@@ -211,46 +217,20 @@ func (d *download) open(ctx context.Context, offset int64) (*client.File, error)
 	return d.session.Files.GetFile(ctx, down.URL, offset, d.etag)
 }
 
-// repeat calls f until it succeeds, fails for good, or fails too often without progress.
-func (d *download) repeat(ctx context.Context, f func() error) error {
-	for try := 0; ; try++ {
-		before := d.offset
-		err := f()
-		e := loci.AsError(err)
-		switch {
-		case err == nil:
-			return nil
-		case ctx.Err() != nil:
-			return ctx.Err()
-		case d.offset > before:
-			try = 0
-		}
-		if try == len(pauses) || !isTemporary(e) {
-			return err
-		}
-		if err := wait(ctx, pauseBefore(try, e)); err != nil {
-			return err
-		}
-	}
-}
-
-// read writes the rest of the file to w. body is the first connection, which begins at the offset of the download.
-func (d *download) read(ctx context.Context, body *client.File, w io.Writer) error {
-	err := d.repeat(ctx, func() error {
-		if body == nil {
-			var err error
-			if body, err = d.open(ctx, d.offset); err != nil {
-				return err
+// read writes the rest of the file to w.
+func (d *download) read(ctx context.Context, w io.Writer) error {
+	err := repeat(ctx, isTemporary, func() (moved bool, err error) {
+		if d.body == nil {
+			if d.body, err = d.open(ctx, d.offset); err != nil {
+				return false, err
 			}
 		}
-		defer func() {
-			body.Close() // it was read, or is broken
-			body = nil
-		}()
-		if body.Offset != d.offset { // another file, or a server without ranges
-			return errNoRange
+		defer d.drop()
+		if d.body.Offset != d.offset { // another file, or a server without ranges
+			return false, errNoRange
 		}
-		return d.copy(body, w)
+		n, err := io.Copy(io.MultiWriter(destination{w}, d), d.body)
+		return n > 0, err
 	})
 	switch {
 	case err != nil:
@@ -269,25 +249,24 @@ var (
 		"the file: get it again")
 )
 
-// copy writes a connection to w.
-func (d *download) copy(body io.Reader, w io.Writer) error {
-	for buffer := make([]byte, 128<<10); ; {
-		n, err := body.Read(buffer)
-		if n > 0 {
-			if _, err := w.Write(buffer[:n]); err != nil {
-				return fmt.Errorf("the file cannot be written: %w", err)
-			}
-			d.hash.Write(buffer[:n])
-			d.offset += int64(n)
-			d.progress(d.offset, d.file.Size)
-		}
-		switch {
-		case errors.Is(err, io.EOF):
-			return nil
-		case err != nil:
-			return err
-		}
+// Write takes account of bytes that were written.
+func (d *download) Write(p []byte) (int, error) {
+	d.hash.Write(p)
+	d.offset += int64(len(p))
+	d.progress(d.offset, d.file.Size)
+	return len(p), nil
+}
+
+// A destination explains why a file cannot be written.
+type destination struct{ io.Writer }
+
+// Write implements io.Writer.
+func (o destination) Write(p []byte) (int, error) {
+	n, err := o.Writer.Write(p)
+	if err != nil {
+		err = fmt.Errorf("the file cannot be written: %w", err)
 	}
+	return n, err
 }
 
 // sum returns the checksum of the bytes until the offset.

@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 
 	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/client"
 	"github.com/loci-memory/loci/internal/contextio"
 )
 
@@ -26,10 +25,10 @@ func (d *download) partPath(path string) string {
 }
 
 // save writes the file to a path. It continues the part of an earlier run, and leaves the part after an error.
-func (d *download) save(ctx context.Context, body *client.File, path string, force bool) error {
+func (d *download) save(ctx context.Context, path string, force bool) error {
 	part := d.partPath(path)
 	for {
-		continued, err := d.savePart(ctx, body, part)
+		continued, err := d.savePart(ctx, part)
 		switch {
 		case err == nil:
 			return place(part, path, force)
@@ -37,7 +36,7 @@ func (d *download) save(ctx context.Context, body *client.File, path string, for
 			if e := os.Remove(part); e != nil || !continued {
 				return err
 			}
-			body, d.offset, d.hash = nil, 0, sha256.New() // the part was damaged
+			d.offset, d.hash = 0, sha256.New() // the part was damaged
 		default:
 			return err
 		}
@@ -45,7 +44,7 @@ func (d *download) save(ctx context.Context, body *client.File, path string, for
 }
 
 // savePart writes the file to its part, and reports whether it has continued an earlier one.
-func (d *download) savePart(ctx context.Context, body *client.File, path string) (continued bool, err error) {
+func (d *download) savePart(ctx context.Context, path string) (continued bool, err error) {
 	f, err := d.openPart(path)
 	if err != nil {
 		return false, err
@@ -58,9 +57,8 @@ func (d *download) savePart(ctx context.Context, body *client.File, path string)
 	if continued, err = d.readPart(ctx, f); err != nil {
 		return continued, err
 	}
-	if continued && body != nil {
-		body.Close() // it begins at 0
-		body = nil
+	if continued {
+		d.drop() // it begins at 0
 	}
 	if continued && d.offset == d.file.Size {
 		if d.file.SHA256 != "" && d.sum() != d.file.SHA256 {
@@ -68,7 +66,7 @@ func (d *download) savePart(ctx context.Context, body *client.File, path string)
 		}
 		return true, nil
 	}
-	if err = d.read(ctx, body, f); err != nil {
+	if err = d.read(ctx, f); err != nil {
 		return continued, err
 	}
 	if err = f.Sync(); err != nil {

@@ -24,44 +24,36 @@ func (r Reader) AllPages(ctx context.Context, o *op.Op, c *op.Call, input []byte
 	}
 	var first []strictjson.Member
 	var all [][]byte
-	for item, err := range loci.AllItems(loci.Paging{}, func(p loci.Paging) ([]json.RawMessage, loci.Page, error) {
+	read := func(p loci.Paging) (items []json.RawMessage, next loci.Page, err error) {
 		if p.Cursor != "" {
 			in["cursor"] = p.Cursor
 			report(len(all))
 		}
-		page, items, err := r.callPage(ctx, o, c, in)
+		args, err := json.Marshal(in)
+		if err != nil {
+			return nil, next, err
+		}
+		part := *c
+		raw, err := r.Caller.Call(ctx, o, &part, op.Args{JSON: args})
+		if err != nil {
+			return nil, next, err
+		}
+		page, err := strictjson.Object(raw)
 		if first == nil {
 			first = page
 		}
+		if i := slices.IndexFunc(page, strictjson.Member.IsArray); i >= 0 {
+			err = json.Unmarshal(page[i].Value, &items)
+		}
 		return items, loci.Page{NextCursor: resolve.NextCursor(page)}, err
-	}) {
+	}
+	for item, err := range loci.AllItems(loci.Paging{}, read) {
 		if err != nil {
 			return nil, err
 		}
 		all = append(all, item)
 	}
 	return replaceItems(first, bytes.Join(all, []byte(","))), nil
-}
-
-// callPage reads one page by a call of its own, with the headers of c.
-func (r Reader) callPage(ctx context.Context, o *op.Op, c *op.Call, in map[string]any) (page []strictjson.Member,
-	items []json.RawMessage, err error) {
-	args, err := json.Marshal(in)
-	if err != nil {
-		return nil, nil, err
-	}
-	next := *c
-	raw, err := r.Caller.Call(ctx, o, &next, op.Args{JSON: args})
-	if err != nil {
-		return nil, nil, err
-	}
-	if page, err = strictjson.Object(raw); err != nil {
-		return nil, nil, err
-	}
-	if i := slices.IndexFunc(page, strictjson.Member.IsArray); i >= 0 {
-		err = json.Unmarshal(page[i].Value, &items)
-	}
-	return page, items, err
 }
 
 // replaceItems returns an answer with other items in its list, and no next page.
