@@ -38,9 +38,12 @@ func (d *Server) complete(ctx context.Context, x *exchange) ([]byte, *rpcError) 
 		x.isStateless()), nil
 }
 
+// maxAtlases is the most atlases that a completion reads.
+const maxAtlases = 1000
+
 // completeAtlas returns ids of atlases, at most one more than are shown.
 func (d *Server) completeAtlas(ctx context.Context, x *exchange, value string) ([]string, *rpcError) {
-	ids, part := []string{}, strings.ToLower(value)
+	ids, part, read := []string{}, strings.ToLower(value), 0
 	for a, err := range d.allAtlases(ctx, x.call) {
 		if err != nil {
 			return nil, operationError(err, x.call)
@@ -48,7 +51,7 @@ func (d *Server) completeAtlas(ctx context.Context, x *exchange, value string) (
 		if strings.HasPrefix(string(a.ID), part) || strings.Contains(strings.ToLower(a.Name), part) {
 			ids = append(ids, string(a.ID))
 		}
-		if len(ids) > maxCompletions {
+		if read++; len(ids) > maxCompletions || read == maxAtlases {
 			break
 		}
 	}

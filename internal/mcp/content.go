@@ -7,6 +7,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/op"
+	"github.com/loci-memory/loci/internal/resolve"
 )
 
 // contentOps are the operations that resources, prompts and completions run.
@@ -57,29 +58,21 @@ func (d *Server) listAtlases(ctx context.Context, c *op.Call, cursor string, lim
 	return page, err
 }
 
-// maxAtlasPages is the most pages of 100 atlases that a look-up by name reads.
-const maxAtlasPages = 10
-
-// allAtlases iterates over the caller's atlases, newest first. All pages count as one call.
-func (d *Server) allAtlases(ctx context.Context, c *op.Call) iter.Seq2[loci.Atlas, error] {
-	return func(yield func(loci.Atlas, error) bool) {
-		cursor := ""
-		defer func() { c.Continuation = false }() // the next operation is another call
-		for range maxAtlasPages {
-			page, err := d.listAtlases(ctx, c, cursor, 100)
-			if err != nil {
-				yield(loci.Atlas{}, err)
+// allAtlases iterates over the caller's active atlases, newest first.
+func (d *Server) allAtlases(ctx context.Context, c *op.Call) iter.Seq2[resolve.Record, error] {
+	if d.AtlasID == "" && d.content.atlasList != nil {
+		return d.recordLists(c).List(ctx, d.content.atlasList, nil)
+	}
+	return func(yield func(resolve.Record, error) bool) {
+		page, err := d.listAtlases(ctx, c, "", 1)
+		if err != nil {
+			yield(resolve.Record{}, err)
+			return
+		}
+		for _, a := range page.Atlases {
+			if !yield(resolve.Record{ID: a.ID, Name: a.Name}, nil) {
 				return
 			}
-			for _, a := range page.Atlases {
-				if !yield(a, nil) {
-					return
-				}
-			}
-			if cursor = page.NextCursor; cursor == "" {
-				return
-			}
-			c.Continuation = true
 		}
 	}
 }

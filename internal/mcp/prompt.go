@@ -134,12 +134,6 @@ func (d *Server) findAtlas(ctx context.Context, x *exchange, wanted string) (loc
 	if wanted == "" || loci.ID(wanted).Valid() {
 		return loci.ID(wanted), nil
 	}
-	r, err := resolve.Find("atlas", wanted, func(yield func(resolve.Record, error) bool) {
-		for a, err := range d.allAtlases(ctx, x.call) {
-			if !yield(resolve.Record{ID: a.ID, Name: a.Name, WorkspaceID: a.WorkspaceID}, err) {
-				return
-			}
-		}
-	})
+	r, err := resolve.Find("atlas", wanted, d.allAtlases(ctx, x.call))
 	return r.ID, err
 }

@@ -25,10 +25,6 @@ var handwrittenExamples = map[string][]string{
 		"loci memory context",
 		`loci memory context --query "release of the harbour service" --max-tokens 2000`,
 	},
-	"memory.append": {`loci memory append 01890000-0000-7000-8000-000000000000 --content "She prefers tuna."`},
-	"memory.verify": {
-		`loci memory verify 01890000-0000-7000-8000-000000000000 --evidence "asked the vet" ` +
-			"--confidence 0.9 --valid-until 2031-01-01T00:00:00Z"},
 	"account.password": {
 		"loci account password",
 		"loci account password --current-password - --new-password - < two-lines.txt",
@@ -42,11 +38,6 @@ var handwrittenExamples = map[string][]string{
 		"loci agent send --broadcast --workspace-id 01890000-0000-7000-8000-000000000000 --content - < report.md",
 		`loci agent send --to-agent-id agt_01890000 --reply-to 01890000-0000-7000-8000-000000000000 --content "It is."`,
 	},
-	"agent.inbox": {
-		"loci agent inbox",
-		"loci agent inbox --status unread --all --json",
-	},
-	"invitation.respond": {"loci invitation respond 01890000-0000-7000-8000-000000000000 --accept --confirm"},
 }
 
 // examples returns the examples of the help page: the handwritten ones, or one with every required value.
