@@ -29,11 +29,10 @@ type Printer struct {
 // Print prints the answer of an operation: its JSON object unchanged, or a table for a list and lines for one record.
 // It returns command.ErrReported where records of the answer say that they failed.
 func (p *Printer) Print(o *op.Op, raw []byte) error {
-	shown := o.Presentation()
-	if err := p.print(raw, shown, o.Method == "GET"); err != nil {
+	if err := p.print(raw, o.Presentation(), o.Method == "GET"); err != nil {
 		return err
 	}
-	if failed, all := failures(shown, raw); failed > 0 {
+	if failed, all := Failures(o, raw); failed > 0 {
 		p.PrintMessage(fmt.Sprintf("%d of %d failed", failed, all))
 		return command.ErrReported
 	}
@@ -93,9 +92,9 @@ func (p *Printer) print(raw []byte, shown op.Presentation, withText bool) error 
 	return nil
 }
 
-// failures counts the records of an answer, and those that failed, in lists that have the column ok.
-func failures(shown op.Presentation, raw []byte) (failed, all int) {
-	for name, m := range shown.Members {
+// Failures counts the records of an answer, and those that failed, in lists that have the column ok.
+func Failures(o *op.Op, raw []byte) (failed, all int) {
+	for name, m := range o.Presentation().Members {
 		if !slices.ContainsFunc(m.Columns, func(c op.Column) bool { return c.Name == "ok" }) {
 			continue
 		}
