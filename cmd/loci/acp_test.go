@@ -68,20 +68,24 @@ func acpClient() {
 	}
 	answers := bufio.NewScanner(out)
 	id := 0
-	ask := func(request string) {
+	ask := func(request string) (runs bool) {
 		fmt.Fprintf(in, `{"jsonrpc":"2.0","id":%d,%s}`+"\n", id, request)
 		for id++; answers.Scan(); {
 			var m struct{ ID *int }
 			if json.Unmarshal(answers.Bytes(), &m) != nil || m.ID != nil {
-				break
+				return true
 			}
 		}
+		return false
 	}
 	ask(`"method":"initialize","params":{"protocolVersion":1}`)
 	ask(`"method":"session/new","params":{"cwd":"/home/ann/proj","mcpServers":[]}`)
 	prompt, _ := json.Marshal(args[0])
 	for isDone := false; !isDone; { // the deadline of the test run ends it
-		ask(`"method":"session/prompt","params":{"sessionId":"s","prompt":[{"type":"text","text":` + string(prompt) + `}]}`)
+		if !ask(`"method":"session/prompt","params":{"sessionId":"s","prompt":[{"type":"text","text":` + string(prompt) +
+			`}]}`) {
+			break
+		}
 		for try := 0; try < 5 && !isDone; try++ {
 			isDone = exec.Command("sh", "-c", *until).Run() == nil
 		}

@@ -38,8 +38,8 @@ func (p *program) mcp() *cobra.Command {
 		"The set of tools: "+strings.Join(op.ToolsetNames(), ", ")+
 			" (LOCI_MCP_TOOLSET; default: core, with --agent full)")
 	cmd.Flags().StringVar(&workspace, "workspace", "",
-		"Keep to the workspace of this name or id, or beginning of an id")
-	cmd.Flags().StringVar(&atlas, "atlas", "", "Keep to the atlas of this name or id, or beginning of an id")
+		"Keep to the workspace of this name or id, or part of an id")
+	cmd.Flags().StringVar(&atlas, "atlas", "", "Keep to the atlas of this name or id, or part of an id")
 	// the flag exists
 	_ = cmd.RegisterFlagCompletionFunc("toolset",
 		cobra.FixedCompletions(op.ToolsetNames(), cobra.ShellCompDirectiveNoFileComp))

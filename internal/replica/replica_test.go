@@ -105,7 +105,7 @@ func TestAtlasesCorrespondByName(t *testing.T) {
 		Keywords: loci.Keywords{"css"}, Description: "The site."})).Atlas
 	add(c.callers[here], loci.CreateMemory{Content: "In the atlas.", AtlasID: atlas.ID})
 	add(c.callers[here], loci.CreateMemory{Content: "In the Inbox, about css.", AtlasID: c.inbox(here)})
-	onlyAtlas := func(o *replica.Options) { o.Atlas = "Website" }
+	onlyAtlas := func(o *replica.Options) { o.Atlas = "WEBSITE" }
 	if r := c.run(there, onlyAtlas); r.Created != 1 || r.Atlases != 1 {
 		t.Errorf("%+v", r)
 	}

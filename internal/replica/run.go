@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/op"
@@ -114,17 +115,28 @@ func (r *run) prepare(ctx context.Context) error {
 	return nil
 }
 
-// checkAtlas refuses a name that no atlas has.
+// checkAtlas refuses a name that no atlas has. The letter case counts where several atlases differ in it alone.
 func (r *run) checkAtlas() error {
 	if r.Atlas == "" {
 		return nil
 	}
+	var names []string
 	for _, s := range r.sides {
 		for _, a := range s.atlases {
-			if a.Name == r.Atlas {
-				return nil
+			if strings.EqualFold(a.Name, r.Atlas) && !slices.Contains(names, a.Name) {
+				names = append(names, a.Name)
 			}
 		}
+	}
+	switch {
+	case slices.Contains(names, r.Atlas):
+		return nil
+	case len(names) == 1:
+		r.Atlas = names[0]
+		return nil
+	case len(names) > 1:
+		return loci.Errorf(loci.CodeInvalidQuery, "Several atlases are named %q: use the letter case of one: %q.",
+			r.Atlas, names)
 	}
 	return loci.Errorf(loci.CodeNotFound, "There is no atlas %q on either side.", r.Atlas)
 }

@@ -25,6 +25,9 @@ var handwrittenExamples = map[string][]string{
 		"loci memory context",
 		`loci memory context --query "release of the harbour service" --max-tokens 2000`,
 	},
+	"memory.verify": {
+		`loci memory verify 01890000-0000-7000-8000-000000000000 --evidence "asked the vet" ` +
+			"--confidence 0.9 --valid-until 2031-01-01T00:00:00Z"},
 	"account.password": {
 		"loci account password",
 		"loci account password --current-password - --new-password - < two-lines.txt",
