@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // A streamServer answers each connection with the next step. The last step repeats.
@@ -419,10 +420,7 @@ func endAgentEvents(t *testing.T) {
 
 func TestAgentEventsNeedsKey(t *testing.T) {
 	t.Parallel()
-	c, err := New("http://127.0.0.1:1", WithTokenSource(tokensInOrder("t")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := testenv.Must(New("http://127.0.0.1:1", WithTokenSource(tokensInOrder("t"))))(t)
 	for _, err := range c.AgentEvents(t.Context(), loci.ListenAgent{}) {
 		if !loci.Is(err, loci.CodeForbidden) {
 			t.Errorf("%v", err)

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 func TestNewRejectsKeyOverPlainHTTP(t *testing.T) {
@@ -53,10 +54,7 @@ func newTestServer(t *testing.T, answer string) (*Client, *recordedRequest) {
 		_, _ = io.WriteString(w, answer)
 	}))
 	t.Cleanup(server.Close)
-	c, err := New(server.URL+"/", WithKey("loci_live_x"), WithUserAgent("tester"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := testenv.Must(New(server.URL+"/", WithKey("loci_live_x"), WithUserAgent("tester")))(t)
 	return c, last
 }
 
@@ -161,10 +159,7 @@ func TestDoReturnsServerError(t *testing.T) {
 		_, _ = io.WriteString(w, body)
 	}))
 	defer server.Close()
-	c, err := New(server.URL, WithRetry(1, 0))
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := testenv.Must(New(server.URL, WithRetry(1, 0)))(t)
 	problem, _ := json.Marshal(map[string]string{"error": "not_found", "code": "not_found", "message": "Gone."})
 	for _, a := range []struct {
 		status       int

@@ -82,8 +82,7 @@ func TestEventReaderReadsRetry(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]time.Duration{"retry: 3000": 3 * time.Second, "retry:20": 20 * time.Millisecond,
 		"retry: 1s": 0, "retry: -1": 0, "retry": 0, "retry: +1": 0, "retry: 99999999999999999999": 0} {
-		_, r, _ := readEvents(strings.NewReader(line+"\n"), 100)
-		if r.retry != want {
+		if _, r, _ := readEvents(strings.NewReader(line+"\n"), 100); r.retry != want {
 			t.Errorf("%s: %v", line, r.retry)
 		}
 	}

@@ -17,24 +17,16 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // newFileClient returns a client with every kind of credential, for the server at address.
 func newFileClient(t *testing.T, address string) *Client {
 	t.Helper()
-	jar, err := cookiejar.New(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	u, err := url.Parse(address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	jar := testenv.Must(cookiejar.New(nil))(t)
+	u := testenv.Must(url.Parse(address))(t)
 	jar.SetCookies(u, []*http.Cookie{{Name: "session", Value: "s"}})
-	c, err := New("https://loci.example.org", WithKey("loci_live_x"), WithHTTP(&http.Client{Jar: jar}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := testenv.Must(New("https://loci.example.org", WithKey("loci_live_x"), WithHTTP(&http.Client{Jar: jar})))(t)
 	c.stall = 5 * time.Second
 	return c
 }
@@ -60,10 +52,8 @@ func TestPutFileSendsHeadersOfUploadAlone(t *testing.T) {
 		defer server.Close()
 		c := newFileClient(t, server.URL)
 		body := strings.Repeat("x", size)
-		if err := c.PutFile(t.Context(), uploadTo(server.URL, size), io.LimitReader(strings.NewReader(body),
-			int64(size))); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, c.PutFile(t.Context(), uploadTo(server.URL, size), io.LimitReader(strings.NewReader(body),
+			int64(size))))
 		got.header.Del("Accept-Encoding") // of the transport of WithHTTP
 		names := []string{}
 		for name := range got.header {
@@ -161,10 +151,7 @@ func TestGetFileReadsFromOffsetWhileTheFileIsTheSame(t *testing.T) {
 		wantStart int64
 	}{{0, "", "0123456789", 0}, {0, etag, "0123456789", 0}, {4, etag, "456789", 4}, {4, "", "456789", 4},
 		{4, `"other"`, "0123456789", 0}} {
-		f, err := c.GetFile(t.Context(), address, x.offset, x.etag)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := testenv.Must(c.GetFile(t.Context(), address, x.offset, x.etag))(t)
 		got, err := io.ReadAll(f)
 		if err != nil || string(got) != x.want || f.Offset != x.wantStart || f.Size != 10 || f.ETag != etag ||
 			f.Name != "né.txt" || f.Close() != nil {
@@ -208,10 +195,7 @@ func TestTransfersEndWithoutProgressAndWithContext(t *testing.T) {
 	defer close(release)
 	c := newFileClient(t, server.URL)
 	c.stall = time.Second
-	f, err := c.GetFile(t.Context(), server.URL, 0, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := testenv.Must(c.GetFile(t.Context(), server.URL, 0, ""))(t)
 	got, err := io.ReadAll(f)
 	f.Close()
 	if string(got) != "0123" || !loci.Is(err, loci.CodeUnavailable) || !strings.Contains(err.Error(), "no progress") {
@@ -244,10 +228,7 @@ func TestBrokenConnectionIsUnavailable(t *testing.T) {
 	}))
 	defer server.Close()
 	c := newFileClient(t, server.URL)
-	f, err := c.GetFile(t.Context(), server.URL, 0, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := testenv.Must(c.GetFile(t.Context(), server.URL, 0, ""))(t)
 	defer f.Close()
 	if got, err := io.ReadAll(f); string(got) != "0123" || !loci.Is(err, loci.CodeUnavailable) {
 		t.Errorf("a download: %q %v", got, err)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // A fileServer exchanges keys for file tokens, and accepts the newest token for files.
@@ -51,10 +52,7 @@ func startFileServer(t *testing.T, lifetime time.Duration) (*fileServer, *Client
 	s := &fileServer{lifetime: lifetime}
 	server := httptest.NewServer(s)
 	t.Cleanup(server.Close)
-	c, err := New(server.URL, WithKey("loci_live_x"), WithRetry(3, time.Millisecond))
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := testenv.Must(New(server.URL, WithKey("loci_live_x"), WithRetry(3, time.Millisecond)))(t)
 	return s, c
 }
 
@@ -85,9 +83,7 @@ func TestFileTokenIsReplacedAtItsEndAndAfterRefusal(t *testing.T) {
 		}
 	}
 	s, c = startFileServer(t, time.Hour)
-	if _, err := c.AttachmentConfirm(t.Context(), in); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(c.AttachmentConfirm(t.Context(), in))(t)
 	s.exchanges++ // the server takes none of the older ones
 	if _, err := c.AttachmentConfirm(t.Context(), in); err != nil || s.exchanges != 3 {
 		t.Errorf("a refused token: %v, %d exchanges", err, s.exchanges)
@@ -112,10 +108,7 @@ func TestRefusedExchangeEndsOperation(t *testing.T) {
 	s, _ := startFileServer(t, time.Hour)
 	server := httptest.NewServer(s)
 	defer server.Close()
-	c, err := New(server.URL, WithKey("loci_live_y"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := testenv.Must(New(server.URL, WithKey("loci_live_y")))(t)
 	if _, err := c.AttachmentUpload(t.Context(), loci.UploadAttachment{}); !loci.Is(err, loci.CodeInvalidKey) ||
 		len(s.calls) != 1 {
 		t.Errorf("%v %q", err, s.calls)

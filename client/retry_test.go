@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // A scriptedTransport returns its responses one after another; status 0 breaks the connection.
@@ -131,10 +132,7 @@ func (endlessTransport) RoundTrip(*http.Request) (*http.Response, error) {
 
 func TestResponseSizeIsLimited(t *testing.T) {
 	t.Parallel()
-	c, err := New("https://loci.example.org", WithHTTP(&http.Client{Transport: endlessTransport{}}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := testenv.Must(New("https://loci.example.org", WithHTTP(&http.Client{Transport: endlessTransport{}})))(t)
 	if _, err := c.roundTrip(t.Context(), "GET", "/v1/x", nil, nil); !loci.Is(err, loci.CodePayloadTooLarge) {
 		t.Errorf("%v", err)
 	}
@@ -142,12 +140,9 @@ func TestResponseSizeIsLimited(t *testing.T) {
 
 func TestAllItemsEndsWithErrorOfLaterPage(t *testing.T) {
 	t.Parallel()
-	c, err := New("http://127.0.0.1", WithRetry(1, 0), WithHTTP(&http.Client{Transport: &scriptedTransport{
+	c := testenv.Must(New("http://127.0.0.1", WithRetry(1, 0), WithHTTP(&http.Client{Transport: &scriptedTransport{
 		answers: []scriptedResponse{{status: 200, body: `{"ok":true,"keys":[{"name":"a"}],"nextCursor":"c"}`},
-			{status: 400, body: `{"ok":false,"code":"invalid_query","message":"no"}`}}}}))
-	if err != nil {
-		t.Fatal(err)
-	}
+			{status: 400, body: `{"ok":false,"code":"invalid_query","message":"no"}`}}}})))(t)
 	var seen []string
 	for k, err := range c.KeyListAll(t.Context(), loci.ListKeys{}) {
 		seen = append(seen, k.Name)

@@ -13,6 +13,7 @@ import (
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/service"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 var update = flag.Bool("update", false, "write the golden file")
@@ -50,18 +51,12 @@ func TestMethodsMatchGolden(t *testing.T) {
 	op.Add(table, "key.list", "GET /v1/api-keys", "List keys.", op.Person, op.NoTool, fakeService.List)
 	op.Add(table, "agent.read", "GET /v1/agent", "Read as an agent.", op.Agent, op.NoTool, fakeService.Read)
 	op.AddStream(table, "agent.events", "GET /v1/events", "Follow.", op.Account, op.NoTool, fakeService.Follow)
-	got, err := methods(table)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := testenv.Must(methods(table))(t)
 	const golden = "testdata/toy.golden"
 	if *update {
-		if err := os.WriteFile(golden, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, os.WriteFile(golden, got, 0o644))
 	}
-	want, err := os.ReadFile(golden)
-	if err != nil || !bytes.Equal(got, want) {
+	if want, err := os.ReadFile(golden); err != nil || !bytes.Equal(got, want) {
 		t.Errorf("differs from %s (%v):\n%s", golden, err, got)
 	}
 }
@@ -77,12 +72,8 @@ func TestMethodsRejectUnexportedTypes(t *testing.T) {
 
 func TestClientIsUpToDate(t *testing.T) {
 	t.Parallel()
-	want, err := methods(service.Ops)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := os.ReadFile("../ops.go")
-	if err != nil || !bytes.Equal(got, want) {
+	want := testenv.Must(methods(service.Ops))(t)
+	if got, err := os.ReadFile("../ops.go"); err != nil || !bytes.Equal(got, want) {
 		t.Errorf("client/ops.go is not of this table (%v): go generate ./client", err)
 	}
 }

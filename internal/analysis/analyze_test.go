@@ -9,6 +9,8 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 	"pgregory.net/rapid"
+
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 var tokenTypeNames = [...]string{"", "whole:", "stem:", "plain:", "", "letter:", "lone:", "united:"}
@@ -29,10 +31,7 @@ func tokens(text string) string {
 
 func TestAnalyzerEmitsGoldenTokens(t *testing.T) {
 	t.Parallel()
-	file, err := os.Open("testdata/tokens.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := testenv.Must(os.Open("testdata/tokens.txt"))(t)
 	defer file.Close()
 	for lines := bufio.NewScanner(file); lines.Scan(); {
 		text, want, ok := strings.Cut(lines.Text(), " => ")

@@ -1,11 +1,6 @@
 package analysis
 
-import (
-	"strings"
-	"testing"
-
-	"github.com/loci-memory/loci/internal/analysis/analysistest"
-)
+import "testing"
 
 func TestNormalizedWordsListsWords(t *testing.T) {
 	t.Parallel()
@@ -21,19 +16,5 @@ func TestNormalizedWordsListsWords(t *testing.T) {
 	}
 	if got := NormalizedWords("one", "", "two"); got != " one two " {
 		t.Errorf("texts give %q", got)
-	}
-}
-
-func BenchmarkNormalizedWords(b *testing.B) {
-	for name, piece := range map[string]string{"English": analysistest.Prose + " ",
-		"Russian": "Снег идёт третий день подряд. ",
-		"Chinese": "我们在凌晨迁移了数据库。"} {
-		text := strings.Repeat(piece, 10_000/len(piece))
-		b.Run(name, func(b *testing.B) {
-			b.SetBytes(int64(len(text)))
-			for b.Loop() {
-				NormalizedWords(text)
-			}
-		})
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 func (h *gateFixture) admitAgent(t *testing.T, key string) (*identity.Actor, error) {
@@ -22,10 +23,7 @@ func (h *gateFixture) admitAgent(t *testing.T, key string) (*identity.Actor, err
 func (h *gateFixture) agents(t *testing.T) []loci.Agent {
 	t.Helper()
 	who := &identity.Actor{UserID: h.user.ID, CredentialKind: identity.CredentialKey, CredentialID: h.key.Key.ID}
-	spaces, err := h.work.ListWorkspaces(t.Context(), who, loci.ListWorkspaces{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	spaces := testenv.Must(h.work.ListWorkspaces(t.Context(), who, loci.ListWorkspaces{}))(t)
 	list, err := h.work.ListAgents(t.Context(), who, loci.ListAgents{WorkspaceID: spaces.Workspaces[0].ID})
 	if err != nil {
 		t.Fatal(err)
@@ -57,12 +55,8 @@ func TestFirstCallsOfAgentCreateOne(t *testing.T) {
 			t.Fatalf("%v, listed: %+v", ids, list)
 		}
 		h.clock.pass(2 * time.Minute)
-		if _, err := h.admitAgent(t, h.key.APIKey); err != nil {
-			t.Fatal(err)
-		}
-		if err := h.Save(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(h.admitAgent(t, h.key.APIKey))(t)
+		testenv.NoError(t, h.Save(t.Context()))
 		if seen := h.agents(t)[0].LastSeenAt; seen != loci.TimeOf(h.clock.now()) {
 			t.Errorf("last seen at %s, now is %s", seen, h.clock.now())
 		}
@@ -75,8 +69,7 @@ func TestAgentIsCreatedByValidHeaderOnly(t *testing.T) {
 	for _, c := range []op.Call{{ActorHeader: ""}, {ActorHeader: "other"}, {ActorHeader: op.ActorAgent,
 		AgentIDSent: true}} {
 		c.Credential = h.key.APIKey
-		actor, err := h.Admit(t.Context(), service.MemoryList.Op, &c)
-		if err != nil || actor.AgentID != "" {
+		if actor, err := h.Admit(t.Context(), service.MemoryList.Op, &c); err != nil || actor.AgentID != "" {
 			t.Errorf("%+v: %+v, %v", c, actor, err)
 		}
 	}
@@ -88,26 +81,18 @@ func TestAgentIsCreatedByValidHeaderOnly(t *testing.T) {
 func TestAgentIsBoundToItsKeyAndRevokedWithIt(t *testing.T) {
 	t.Parallel()
 	h := sqlite(t, gateOptions{})
-	other, err := h.work.AddKey(t.Context(), "ada@example.com", "second")
-	if err != nil {
-		t.Fatal(err)
-	}
+	other := testenv.Must(h.work.AddKey(t.Context(), "ada@example.com", "second"))(t)
 	var ids []loci.ID
 	for _, key := range []string{h.key.APIKey, other.APIKey, h.key.APIKey, other.APIKey} {
 		h.clock.pass(time.Hour)
-		actor, err := h.admitAgent(t, key)
-		if err != nil {
-			t.Fatal(err)
-		}
+		actor := testenv.Must(h.admitAgent(t, key))(t)
 		ids = append(ids, actor.AgentID)
 	}
 	if ids[0] == ids[1] || !slices.Equal(ids[:2], ids[2:]) {
 		t.Errorf("agents of two keys in turns: %v", ids)
 	}
 	who := &identity.Actor{UserID: h.user.ID, CredentialKind: identity.CredentialKey, CredentialID: h.key.Key.ID}
-	if _, err := h.work.RevokeKey(t.Context(), who, loci.RevokeKey{KeyID: other.Key.ID}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(h.work.RevokeKey(t.Context(), who, loci.RevokeKey{KeyID: other.Key.ID}))(t)
 	if _, err := h.admitAgent(t, other.APIKey); !loci.Is(err, loci.CodeRevoked) {
 		t.Errorf("the agent of a revoked key: %v", err)
 	}

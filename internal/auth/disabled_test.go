@@ -9,6 +9,7 @@ import (
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // A server follows at once, and another one on the same database within the time of its cache.
@@ -17,18 +18,10 @@ func TestGateRefusesDisabledAndDeletedUsers(t *testing.T) {
 	each(t, gateOptions{}, func(t *testing.T, d storetest.Database, h *gateFixture) {
 		other := gate(d.Open(t, store.Options{Clock: h.clock.now}), h.clock, gateOptions{})
 		t.Cleanup(other.Close)
-		if _, err := h.work.AddUser(t.Context(), "bea@example.com", "", "correct horse"); err != nil {
-			t.Fatal(err)
-		}
-		key, err := h.work.AddKey(t.Context(), "bea@example.com", "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		browser, err := h.work.SignIn(t.Context(), &identity.Actor{}, loci.Login{Email: "bea@example.com",
-			Password: "correct horse"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(h.work.AddUser(t.Context(), "bea@example.com", "", "correct horse"))(t)
+		key := testenv.Must(h.work.AddKey(t.Context(), "bea@example.com", ""))(t)
+		browser := testenv.Must(h.work.SignIn(t.Context(), &identity.Actor{}, loci.Login{Email: "bea@example.com",
+			Password: "correct horse"}))(t)
 		check := func(g *auth.Gate, want loci.Code) {
 			t.Helper()
 			_, err := admit(g, metered, key.APIKey)
@@ -42,9 +35,7 @@ func TestGateRefusesDisabledAndDeletedUsers(t *testing.T) {
 		check(h.Gate, "")
 		check(other, "")
 		for _, disabled := range []bool{true, false} {
-			if _, err := h.work.SetDisabled(t.Context(), "Bea@example.com", disabled); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(h.work.SetDisabled(t.Context(), "Bea@example.com", disabled))(t)
 			want := loci.Code("")
 			if disabled {
 				want = loci.CodeRevoked
@@ -53,9 +44,7 @@ func TestGateRefusesDisabledAndDeletedUsers(t *testing.T) {
 			h.clock.pass(cached)
 			check(other, want)
 		}
-		if _, err := h.work.DeleteUser(t.Context(), "bea@example.com", false); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(h.work.DeleteUser(t.Context(), "bea@example.com", false))(t)
 		check(h.Gate, loci.CodeInvalidKey)
 		h.clock.pass(cached)
 		check(other, loci.CodeInvalidKey)

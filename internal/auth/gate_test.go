@@ -16,6 +16,7 @@ import (
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // A clock stops until it is advanced.
@@ -96,10 +97,7 @@ func each(t *testing.T, o gateOptions, f func(t *testing.T, d storetest.Database
 func sqlite(t *testing.T, o gateOptions) *gateFixture {
 	t.Helper()
 	c := newClock(testTime)
-	s, err := store.OpenSQLite(t.Context(), t.TempDir(), o.store(c))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testenv.Must(store.OpenSQLite(t.Context(), t.TempDir(), o.store(c)))(t)
 	t.Cleanup(func() { s.Close() })
 	return newFixture(t, s, c, o)
 }
@@ -129,9 +127,7 @@ func TestGateRefusesInFixedOrder(t *testing.T) {
 		t.Fatal(err)
 	}
 	actor := &identity.Actor{UserID: h.user.ID, CredentialID: h.key.Key.ID}
-	if _, err := h.work.RevokeKey(t.Context(), actor, loci.RevokeKey{KeyID: lost.Key.ID}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(h.work.RevokeKey(t.Context(), actor, loci.RevokeKey{KeyID: lost.Key.ID}))(t)
 	for range 2 {
 		for proof, code := range map[string]loci.Code{"": loci.CodeMissingAPIKey,
 			"loci_live_nonsense": loci.CodeInvalidKey, identity.NewKey(): loci.CodeInvalidKey,
@@ -167,15 +163,9 @@ func TestGateRejectsKeyAsCookie(t *testing.T) {
 	_, err := h.Admit(t.Context(), metered, &op.Call{Credential: h.key.APIKey,
 		CredentialKind: identity.CredentialCookie})
 	expect(t, err, loci.CodeInvalidKey)
-	in, err := h.work.AddUser(t.Context(), "bea@example.com", "", "correct horse battery")
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := h.work.SignIn(t.Context(), &identity.Actor{},
-		loci.Login{Email: "bea@example.com", Password: "correct horse battery"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	in := testenv.Must(h.work.AddUser(t.Context(), "bea@example.com", "", "correct horse battery"))(t)
+	out := testenv.Must(h.work.SignIn(t.Context(), &identity.Actor{},
+		loci.Login{Email: "bea@example.com", Password: "correct horse battery"}))(t)
 	actor, err := h.Admit(t.Context(), metered, &op.Call{Credential: out.Cookie().Secret,
 		CredentialKind: identity.CredentialCookie})
 	if err != nil || actor.UserID != in.ID || actor.CredentialKind != identity.CredentialCookie {
@@ -196,9 +186,7 @@ func TestGateForgetsRevokedKey(t *testing.T) {
 			expect(t, err, "")
 		}
 		actor := &identity.Actor{UserID: h.user.ID, CredentialID: h.key.Key.ID}
-		if _, err := h.work.RevokeKey(t.Context(), actor, loci.RevokeKey{KeyID: h.key.Key.ID}); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(h.work.RevokeKey(t.Context(), actor, loci.RevokeKey{KeyID: h.key.Key.ID}))(t)
 		_, err := admit(h.Gate, metered, h.key.APIKey)
 		expect(t, err, loci.CodeRevoked)
 		h.clock.pass(cached)
@@ -315,8 +303,7 @@ func TestWeightedCallsDelayLaterCalls(t *testing.T) {
 		actor := &identity.Actor{CredentialID: h.key.Key.ID}
 		through := func() (n int, wait time.Duration) {
 			for {
-				_, err := admit(h.Gate, metered, h.key.APIKey)
-				if err != nil {
+				if _, err := admit(h.Gate, metered, h.key.APIKey); err != nil {
 					expect(t, err, loci.CodeRateLimited)
 					return n, loci.AsError(err).RetryAfter
 				}
@@ -413,13 +400,8 @@ func TestServersShareTheRate(t *testing.T) {
 // A server that cannot reach the database counts alone and tries again later.
 func TestGateEnforcesRateWithoutDatabase(t *testing.T) {
 	t.Parallel()
-	s, err := store.OpenSQLite(t.Context(), t.TempDir(), store.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	s := testenv.Must(store.OpenSQLite(t.Context(), t.TempDir(), store.Options{}))(t)
+	testenv.NoError(t, s.Close())
 	take := auth.AllowFunc(s, auth.Options{Rate: 60, Burst: 40, Shared: true})
 	now, through, failed := testTime, 0, 0
 	for range 100 {
@@ -445,13 +427,9 @@ func TestGateRecordsCredentialUse(t *testing.T) {
 	each(t, gateOptions{}, func(t *testing.T, d storetest.Database, h *gateFixture) {
 		h.clock.pass(2 * time.Minute)
 		used := h.clock.now()
-		if _, err := admit(h.Gate, metered, h.key.APIKey); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(admit(h.Gate, metered, h.key.APIKey))(t)
 		h.clock.pass(30 * time.Second) // within a minute: no second write
-		if _, err := admit(h.Gate, metered, h.key.APIKey); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(admit(h.Gate, metered, h.key.APIKey))(t)
 		h.Close()
 		list, err := h.work.ListKeys(t.Context(), &identity.Actor{UserID: h.user.ID}, loci.ListKeys{})
 		if err != nil || list.Keys[0].LastUsedAt < loci.TimeOf(used) ||

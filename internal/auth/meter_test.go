@@ -13,6 +13,7 @@ import (
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 func TestQuotaIsExactUnderParallelCalls(t *testing.T) {
@@ -85,9 +86,7 @@ func TestQuotaFollowsPlan(t *testing.T) {
 	each(t, gateOptions{Plan: planWithOperations(20)}, func(t *testing.T, d storetest.Database, h *gateFixture) {
 		call := func(plan loci.PlanName, times int, code loci.Code, limit, remaining int64) {
 			t.Helper()
-			if _, err := h.work.SetPlan(t.Context(), "ada@example.com", plan); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(h.work.SetPlan(t.Context(), "ada@example.com", plan))(t)
 			var c *op.Call
 			for range times {
 				var err error
@@ -222,9 +221,7 @@ func TestServersReportSharedCount(t *testing.T) {
 				}
 				call(second, 30)
 				second.Close()
-				if err := h.Gate.Save(t.Context()); err != nil {
-					t.Fatal(err)
-				}
+				testenv.NoError(t, h.Gate.Save(t.Context()))
 				if used := call(h.Gate, 1); used != 151 {
 					t.Errorf("%d are used after a save", used)
 				}

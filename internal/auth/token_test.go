@@ -14,6 +14,7 @@ import (
 	"github.com/loci-memory/loci/internal/store/accountdb"
 	"github.com/loci-memory/loci/internal/store/grantdb"
 	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // actor returns the actor of the user's key.
@@ -59,17 +60,11 @@ func TestGateReturnsSecretOfGrantForIdempotencyKey(t *testing.T) {
 	t.Parallel()
 	h := sqlite(t, gateOptions{})
 	k, _ := h.token(t)
-	next, err := storetest.Refresh(h.store, k.Refresh, "editor")
-	if err != nil {
-		t.Fatal(err)
-	}
+	next := testenv.Must(storetest.Refresh(h.store, k.Refresh, "editor"))(t)
 	var secrets []string
 	var ids []loci.ID
 	for _, access := range []string{k.Access, next.Access} {
-		actor, err := h.Admit(t.Context(), metered, &op.Call{Credential: access, IdempotencyKey: "one"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		actor := testenv.Must(h.Admit(t.Context(), metered, &op.Call{Credential: access, IdempotencyKey: "one"}))(t)
 		secrets, ids = append(secrets, string(actor.GrantSecret)), append(ids, actor.CredentialID)
 	}
 	if len(secrets[0]) != 32 || secrets[0] != secrets[1] || ids[0] != ids[1] {
@@ -123,14 +118,10 @@ func TestGateRefusesTokenOfEndedGrant(t *testing.T) {
 			h.clock.pass(cached)
 			_, err = admit(other, metered, k.Access)
 			expect(t, err, c.code)
-			if _, err := h.work.SetDisabled(t.Context(), loci.Email(h.user.Email), false); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(h.work.SetDisabled(t.Context(), loci.Email(h.user.Email), false))(t)
 		}
 		k, _ := h.token(t)
-		if err := h.system(func(x *store.SystemTx) error { return x.Tx.EndSignIns(h.user.ID) }); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, h.system(func(x *store.SystemTx) error { return x.Tx.EndSignIns(h.user.ID) }))
 		_, err := admit(h.Gate, metered, k.Access)
 		expect(t, err, "") // a grant outlives the browser
 	})
@@ -160,9 +151,7 @@ func TestGateCountsByGrant(t *testing.T) {
 	}
 	_, err = admit(h.Gate, metered, next.Access)
 	expect(t, err, loci.CodeRateLimited)
-	if err := h.Save(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, h.Save(t.Context()))
 	list, err := h.work.ListGrants(t.Context(), h.actor(), loci.ListGrants{})
 	if err != nil || len(list.Grants) != 1 || list.Grants[0].LastUsedAt != loci.TimeOf(h.clock.now()) {
 		t.Errorf("the grants are %+v, %v", list.Grants, err)
@@ -175,23 +164,19 @@ func TestPasswordResetEndsGrantsOfUnverifiedAddress(t *testing.T) {
 	each(t, gateOptions{}, func(t *testing.T, _ storetest.Database, h *gateFixture) {
 		for _, verified := range []bool{true, false} {
 			var u loci.User
-			if err := h.system(func(x *store.SystemTx) (err error) {
+			testenv.NoError(t, h.system(func(x *store.SystemTx) (err error) {
 				u, err = x.AddUser(accountdb.NewUser{Email: loci.Email(identity.NewSecret() + "@example.com"),
 					Verified: verified})
 				return err
-			}); err != nil {
-				t.Fatal(err)
-			}
+			}))
 			team := storetest.Team(t, h.store, &identity.Actor{UserID: u.ID}, nil)
 			k := storetest.Token(t, h.store, u.ID, team)
 			_, err := admit(h.Gate, metered, k.Access)
 			expect(t, err, "")
-			if err := h.system(func(x *store.SystemTx) error {
+			testenv.NoError(t, h.system(func(x *store.SystemTx) error {
 				_, err := x.ResetPassword(u.ID, "another hash")
 				return err
-			}); err != nil {
-				t.Fatal(err)
-			}
+			}))
 			want := loci.CodeInvalidKey
 			if verified {
 				want = ""

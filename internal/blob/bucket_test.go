@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 func newID() loci.ID { return loci.NewID(time.Now()) }
@@ -24,10 +25,7 @@ func newID() loci.ID { return loci.NewID(time.Now()) }
 func each(t *testing.T, f func(t *testing.T, b Bucket)) {
 	t.Run("folder", func(t *testing.T) {
 		t.Parallel()
-		b, err := OpenFolder(t.TempDir())
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := testenv.Must(OpenFolder(t.TempDir()))(t)
 		f(t, b)
 	})
 	for _, parameters := range []string{"path=1", "path=0"} {
@@ -41,9 +39,7 @@ func each(t *testing.T, f func(t *testing.T, b Bucket)) {
 func put(t *testing.T, b Bucket, text string) loci.ID {
 	t.Helper()
 	id := newID()
-	if err := b.Put(t.Context(), id, strings.NewReader(text), int64(len(text))); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, b.Put(t.Context(), id, strings.NewReader(text), int64(len(text))))
 	return id
 }
 
@@ -62,9 +58,7 @@ func list(t *testing.T, b Bucket) (ids []loci.ID) {
 func TestBucketKeepsObjectsUntilTheyAreDeleted(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, b Bucket) {
-		if err := b.Check(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, b.Check(t.Context()))
 		long := strings.Repeat("0123456789abcdef", 1<<16)
 		var ids []loci.ID
 		for _, text := range []string{"", "x", long} {
@@ -110,19 +104,14 @@ func TestBucketKeepsObjectsUntilTheyAreDeleted(t *testing.T) {
 func TestObjectIsReadFromAnyPlace(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, b Bucket) {
-		r, err := b.Open(t.Context(), put(t, b, "0123456789"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := testenv.Must(b.Open(t.Context(), put(t, b, "0123456789")))(t)
 		defer r.Close()
 		for _, c := range []struct {
 			offset int64
 			whence int
 			want   string
 		}{{7, io.SeekStart, "789"}, {-2, io.SeekEnd, "89"}, {0, io.SeekStart, "0123456789"}, {10, io.SeekStart, ""}} {
-			if _, err := r.Seek(c.offset, c.whence); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(r.Seek(c.offset, c.whence))(t)
 			if got, err := io.ReadAll(r); err != nil || string(got) != c.want {
 				t.Errorf("from %d: %q, %v", c.offset, got, err)
 			}

@@ -8,12 +8,14 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // paths lists the files in a folder with their modes.
 func paths(t *testing.T, dir string) (list []string) {
 	t.Helper()
-	if err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+	testenv.NoError(t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
@@ -21,19 +23,14 @@ func paths(t *testing.T, dir string) (list []string) {
 		rel, _ := filepath.Rel(dir, path)
 		list = append(list, info.Mode().String()+" "+filepath.ToSlash(rel))
 		return err
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return list
 }
 
 func TestFolderKeepsFilesOfTheOwnerInTwoLevels(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "files")
-	f, err := OpenFolder(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := testenv.Must(OpenFolder(dir))(t)
 	id := string(put(t, f, "text"))
 	want := "-rw------- " + id[34:] + "/" + id[32:34] + "/" + id
 	if got := paths(t, dir); runtime.GOOS != "windows" && (len(got) != 1 || got[0] != want) {
@@ -48,25 +45,14 @@ func TestFolderKeepsFilesOfTheOwnerInTwoLevels(t *testing.T) {
 func TestFolderDeletesWhatOldUploadsHaveLeft(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	f, err := OpenFolder(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := testenv.Must(OpenFolder(dir))(t)
 	for name, age := range map[string]time.Duration{"old": uploadTime + time.Hour, "running": uploadTime / 2} {
-		if err := os.MkdirAll(f.uploads(), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, os.MkdirAll(f.uploads(), 0o700))
 		path := filepath.Join(f.uploads(), name)
-		if err := os.WriteFile(path, []byte("half"), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Chtimes(path, time.Time{}, time.Now().Add(-age)); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, os.WriteFile(path, []byte("half"), 0o600))
+		testenv.NoError(t, os.Chtimes(path, time.Time{}, time.Now().Add(-age)))
 	}
-	if _, err := OpenFolder(dir); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(OpenFolder(dir))(t)
 	if got := strings.Join(paths(t, dir), " "); !strings.HasSuffix(got, "uploads/running") ||
 		strings.Contains(got, "old") {
 		t.Errorf("the files %s", got)

@@ -14,6 +14,7 @@ import (
 	"github.com/minio/minio-go/v7"
 
 	"github.com/loci-memory/loci/internal/blob/blobtest"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // gateway is the server that speaks the protocol of S3 for the tests of this package.
@@ -42,16 +43,11 @@ func newS3(t *testing.T, parameters string) *S3 {
 	blobtest.Require(t, g, err)
 	name := strings.ToLower("b" + rand.Text()[:12])
 	host := "localhost" + g.Address[strings.LastIndexByte(g.Address, ':'):]
-	b, err := openS3(fmt.Sprintf("s3://%s/files?endpoint=http://%s&%s", name, host, parameters), keysOnly,
+	b := testenv.Must(openS3(fmt.Sprintf("s3://%s/files?endpoint=http://%s&%s", name, host, parameters), keysOnly,
 		&http.Transport{DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
 			return (&net.Dialer{}).DialContext(ctx, network, g.Address) // buckets are subdomains of localhost
-		}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := b.client.MakeBucket(context.Background(), name, minio.MakeBucketOptions{}); err != nil {
-		t.Fatal(err)
-	}
+		}}))(t)
+	testenv.NoError(t, b.client.MakeBucket(context.Background(), name, minio.MakeBucketOptions{}))
 	return b
 }
 

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci/internal/blob/blobtest"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 const (
@@ -35,21 +36,12 @@ func (u *directUpload) replace(part, by string) { u.address = strings.Replace(u.
 // send returns the status of the request.
 func (u directUpload) send(t *testing.T, b *S3) (int, string) {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), u.method, u.address, strings.NewReader(u.body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := testenv.Must(http.NewRequestWithContext(t.Context(), u.method, u.address, strings.NewReader(u.body)))(t)
 	r.Header = u.header.Clone()
 	r.Header.Del("Content-Length") // that of the body
-	response, err := (&http.Client{Transport: b.transport}).Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	response := testenv.Must((&http.Client{Transport: b.transport}).Do(r))(t)
 	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testenv.Must(io.ReadAll(response.Body))(t)
 	return response.StatusCode, string(text)
 }
 
@@ -109,15 +101,9 @@ func TestPresignedDownloadIsAnAttachment(t *testing.T) {
 	t.Parallel()
 	b := newS3(t, "path=1&direct=1")
 	id := put(t, b, testBody)
-	address, err := b.SignGet(t.Context(), Address{Method: http.MethodGet, ID: id,
-		Expires: time.Now().Add(time.Minute)}, `attachment; filename="a b.txt"`)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := (&http.Client{Transport: b.transport}).Get(address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	address := testenv.Must(b.SignGet(t.Context(), Address{Method: http.MethodGet, ID: id,
+		Expires: time.Now().Add(time.Minute)}, `attachment; filename="a b.txt"`))(t)
+	r := testenv.Must((&http.Client{Transport: b.transport}).Get(address))(t)
 	defer r.Body.Close()
 	text, err := io.ReadAll(r.Body)
 	if err != nil || string(text) != testBody || r.Header.Get("Content-Type") != "application/octet-stream" ||
@@ -162,24 +148,15 @@ func signatureOf(method string, u *url.URL, header http.Header) string {
 func TestPresignedAddressesHaveTheSignatureOfTheStandard(t *testing.T) {
 	t.Parallel()
 	for _, parameters := range []string{"path=1", "endpoint=http://h:1&path=1", "", "region=eu-central-1"} {
-		b, err := OpenS3("s3://bucket/a/b?"+parameters, keysOnly)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := testenv.Must(OpenS3("s3://bucket/a/b?"+parameters, keysOnly))(t)
 		a := Address{Method: http.MethodPut, ID: newID(), Expires: time.Now().Add(time.Hour), Size: 3, Type: "a/b; c=d"}
 		address, header, err := b.SignPut(t.Context(), a, sum(testBody))
 		if err != nil {
 			t.Fatal(err)
 		}
-		download, err := b.SignGet(t.Context(), a, `attachment; filename*=UTF-8''%E2%82%AC.txt`)
-		if err != nil {
-			t.Fatal(err)
-		}
+		download := testenv.Must(b.SignGet(t.Context(), a, `attachment; filename*=UTF-8''%E2%82%AC.txt`))(t)
 		for method, text := range map[string]string{http.MethodPut: address, http.MethodGet: download} {
-			u, err := url.Parse(text)
-			if err != nil {
-				t.Fatal(err)
-			}
+			u := testenv.Must(url.Parse(text))(t)
 			if got, want := u.Query().Get("X-Amz-Signature"), signatureOf(method, u, headerOf(header)); got != want {
 				t.Errorf("%s: the signature of %s is not %s", method, text, want)
 			}

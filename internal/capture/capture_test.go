@@ -13,6 +13,7 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/fence"
 	"github.com/loci-memory/loci/internal/secret/secrettest"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 type object = map[string]any
@@ -89,20 +90,14 @@ var forms = map[loci.Adapter]form{"claude": claudeForm, "workbuddy": claudeForm,
 
 func encode(t testing.TB, objects []object) (payloads [][]byte) {
 	for _, o := range objects {
-		b, err := json.Marshal(o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := testenv.Must(json.Marshal(o))(t)
 		payloads = append(payloads, b)
 	}
 	return payloads
 }
 
 func texts(t testing.TB, events []Event) string {
-	b, err := json.Marshal(events)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := testenv.Must(json.Marshal(events))(t)
 	return string(b)
 }
 

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // recorded returns the payloads of an agent that were recorded beside this repository, as the hook sends them.
@@ -23,10 +24,7 @@ func recorded(t testing.TB, agent loci.Adapter) (payloads [][]byte) {
 	if len(found) == 0 {
 		t.Skipf("the recorded payloads of %s are not beside this repository (../shared/data/hooks)", agent)
 	}
-	file, err := os.Open(found[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := testenv.Must(os.Open(found[0]))(t)
 	defer file.Close()
 	lines := bufio.NewScanner(file)
 	lines.Buffer(nil, 1<<20)
@@ -48,9 +46,7 @@ func unwrap(t testing.TB, agent loci.Adapter, line []byte) [][]byte {
 		Argv  json.RawMessage `json:"argv_json"`
 		Stdin json.RawMessage `json:"stdin"`
 	}
-	if err := json.Unmarshal(line, &row); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, json.Unmarshal(line, &row))
 	if string(row.Stdin) != "null" {
 		return [][]byte{row.Stdin}
 	}
@@ -91,11 +87,8 @@ func pluginCalls(t testing.TB, recording [][]byte) (calls [][]byte) {
 		case "session.idle":
 			for _, id := range slices.Backward(order) {
 				if infos[id]["role"] == "assistant" && infos[id]["sessionID"] == p.SessionID {
-					call, err := json.Marshal(object{"k": "message", "cwd": "/home/ann/proj",
-						"v": object{"info": infos[id], "parts": parts[id]}})
-					if err != nil {
-						t.Fatal(err)
-					}
+					call := testenv.Must(json.Marshal(object{"k": "message", "cwd": "/home/ann/proj",
+						"v": object{"info": infos[id], "parts": parts[id]}}))(t)
 					calls = append(calls, call)
 					break
 				}

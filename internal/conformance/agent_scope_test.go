@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/loci-memory/loci/internal/conformance"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // A localDevice is a home folder in which commands run on their own database.
@@ -36,9 +37,7 @@ func (d localDevice) create(kind string, line ...string) string {
 	d.t.Helper()
 	var out map[string]json.RawMessage
 	var record struct{ ID string }
-	if err := json.Unmarshal([]byte(d.run("", append(line, "--json")...)), &out); err != nil {
-		d.t.Fatal(err)
-	}
+	testenv.NoError(d.t, json.Unmarshal([]byte(d.run("", append(line, "--json")...)), &out))
 	if err := json.Unmarshal(out[kind], &record); err != nil || record.ID == "" {
 		d.t.Fatal(err, out)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/service/file"
 	"github.com/loci-memory/loci/internal/sqldb"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // attachmentFixtures are the fixtures of attachments and their tokens.
@@ -92,10 +93,8 @@ func (s testScene) announced() loci.Attachment {
 func (s testScene) stored() loci.Attachment {
 	s.t.Helper()
 	a := s.announced()
-	if err := s.Service.StoreUpload(s.t.Context(), blob.Address{Method: blob.MethodPut, ID: a.ID, Size: a.Size,
-		Type: a.MIMEType}, strings.NewReader("hello")); err != nil {
-		s.t.Fatal(err)
-	}
+	testenv.NoError(s.t, s.Service.StoreUpload(s.t.Context(), blob.Address{Method: blob.MethodPut, ID: a.ID, Size: a.Size,
+		Type: a.MIMEType}, strings.NewReader("hello")))
 	return a
 }
 

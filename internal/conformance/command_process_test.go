@@ -10,6 +10,7 @@ import (
 
 	"github.com/loci-memory/loci/internal/cli"
 	"github.com/loci-memory/loci/internal/conformance"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // commandEnv turns the test binary into the program loci. With the value manyCommands it runs commands in sequence,
@@ -125,9 +126,7 @@ func runCommand(t testing.TB, c command) (r commandResult) {
 	default:
 		p = startCommands(t)
 	}
-	if err := p.commands.Encode(c); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, p.commands.Encode(c))
 	if err := p.results.Decode(&r); err != nil {
 		t.Fatalf("loci %q: %v", c.Args, err)
 	}
@@ -140,9 +139,7 @@ func startCommands(t testing.TB) *commandProcess {
 	cmd := exec.Command(conformance.Must(os.Executable())(t))
 	cmd.Env, cmd.Stderr = []string{commandEnv + "=" + manyCommands}, os.Stderr
 	in, out := conformance.Must(cmd.StdinPipe())(t), conformance.Must(cmd.StdoutPipe())(t)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, cmd.Start())
 	stop := func() error { return cmp.Or(in.Close(), cmd.Wait()) }
 	return &commandProcess{stop, json.NewEncoder(in), json.NewDecoder(out)}
 }

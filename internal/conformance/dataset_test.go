@@ -50,18 +50,10 @@ func startServer(t *testing.T, postgres, embedder string) *runningServer {
 	}
 	t.Cleanup(func() { stop() })
 	ctx := t.Context()
-	admin, err := server.OpenAdmin(ctx, s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	admin := testenv.Must(server.OpenAdmin(ctx, s))(t)
 	defer admin.Close()
-	if _, err := admin.CreateUser(ctx, "ann@example.com", "", ""); err != nil {
-		t.Fatal(err)
-	}
-	key, err := admin.CreateKey(ctx, "ann@example.com", "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(admin.CreateUser(ctx, "ann@example.com", "", ""))(t)
+	key := testenv.Must(admin.CreateKey(ctx, "ann@example.com", ""))(t)
 	return &runningServer{url: url, key: key.APIKey, atlases: map[string]string{}, names: map[loci.ID]string{}}
 }
 
@@ -78,25 +70,17 @@ func (p *runningServer) send(t *testing.T, method, path string, body, out any) {
 	if body != nil {
 		b = Must(json.Marshal(body))(t)
 	}
-	r, err := http.NewRequest(method, p.url+path, bytes.NewReader(b))
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := testenv.Must(http.NewRequest(method, p.url+path, bytes.NewReader(b)))(t)
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Accept", "application/json, text/event-stream")
 	r.Header.Set("Authorization", "Bearer "+p.key)
-	w, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := testenv.Must(http.DefaultClient.Do(r))(t)
 	defer w.Body.Close()
 	raw, err := io.ReadAll(w.Body)
 	if err != nil || w.StatusCode >= 300 {
 		t.Fatal(path, w.StatusCode, string(raw), err)
 	}
-	if err := json.Unmarshal(raw, out); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, json.Unmarshal(raw, out))
 }
 
 // ingest stores documents of a corpus in an atlas of its own, in order.
@@ -146,9 +130,7 @@ func (p *runningServer) byMCP(t *testing.T, mode loci.Mode, name, query string) 
 	if len(answer.Result.Content) != 1 {
 		t.Fatalf("%d texts answer %q", len(answer.Result.Content), query)
 	}
-	if err := json.Unmarshal([]byte(answer.Result.Content[0].Text), &found); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, json.Unmarshal([]byte(answer.Result.Content[0].Text), &found))
 	return p.namesOf(found)
 }
 
@@ -157,14 +139,9 @@ func (p *runningServer) byCommand(t *testing.T, binary string, mode loci.Mode, n
 	cmd := exec.Command(binary, "memory", "search", "--json", "--mode", string(mode), "--limit", "10",
 		"--atlas-id", p.atlases[name], "--", query)
 	cmd.Env = append(os.Environ(), "LOCI_URL="+p.url, "LOCI_API_KEY="+p.key)
-	raw, err := cmd.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := testenv.Must(cmd.Output())(t)
 	var found loci.FoundMemories
-	if err := json.Unmarshal(raw, &found); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, json.Unmarshal(raw, &found))
 	return p.namesOf(found)
 }
 

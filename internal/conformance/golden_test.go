@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -14,18 +16,10 @@ var update = flag.Bool("update", false, "write the golden files")
 func golden(t testing.TB, file string, got []byte) {
 	t.Helper()
 	if *update {
-		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
+		testenv.NoError(t, os.WriteFile(file, got, 0o644))
 	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(got, want) {
+	if want := testenv.Must(os.ReadFile(file))(t); !bytes.Equal(got, want) {
 		t.Errorf("%s is another one now: look at what has changed, then make golden.\n%s", file, difference(want, got))
 	}
 }

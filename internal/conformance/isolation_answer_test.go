@@ -9,6 +9,7 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/service"
+	"github.com/loci-memory/loci/internal/testenv"
 	"github.com/loci-memory/loci/internal/title"
 )
 
@@ -42,10 +43,8 @@ func normalizedAnswer(h *testServer, w transport, o *op.Op, base args, field, s 
 	}
 	// a user has at most 100 live keys
 	if key, ok := a.object["key"].(args); ok && o.Name == service.KeyCreate.Name {
-		if _, err := h.Service.RevokeKey(h.t.Context(), h.Ann.Actor(),
-			loci.RevokeKey{KeyID: loci.ID(key["id"].(string))}); err != nil {
-			h.t.Fatal(err)
-		}
+		testenv.Must(h.Service.RevokeKey(h.t.Context(), h.Ann.Actor(),
+			loci.RevokeKey{KeyID: loci.ID(key["id"].(string))}))(h.t)
 	}
 	if x, ok := a.object["session"].(args); ok && o.Name == service.SessionFinalize.Name {
 		x["snapshot"] = strings.ReplaceAll(x["snapshot"].(string), strings.Trim(s, "\n"), "it") // of a short text, too
@@ -120,8 +119,7 @@ func withoutText(v any, s string) any {
 		}
 		return out
 	case string:
-		local, _, _ := strings.Cut(s, "@")
-		if v == s || v == local {
+		if local, _, _ := strings.Cut(s, "@"); v == s || v == local {
 			return "it"
 		}
 		if len(s) >= 8 {

@@ -95,8 +95,7 @@ func collectDisclosures(h *testServer, w *conformance.World) disclosures {
 			if call == 0 {
 				c.IdempotencyKey = idempotencyKey(w.Ann.Name, o)
 			}
-			a := viaHost(&at, o, c, in)
-			if a.code() != loci.CodeStateConflict { // an invitation is answered once
+			if a := viaHost(&at, o, c, in); a.code() != loci.CodeStateConflict { // an invitation is answered once
 				disclosed.record(place{op: o.Name, call: call}, a.object)
 			}
 		}

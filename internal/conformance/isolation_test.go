@@ -105,9 +105,7 @@ func newIsolationScene(t testing.TB) *isolationScene {
 	}
 	h.WaitForEmbeddings(t)
 	h.Gate.Close()
-	if err := h.Store.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, h.Store.Close())
 	turns := map[string]int{}
 	for _, o := range service.Ops.Ops {
 		for _, field := range textFields(o) {
@@ -125,17 +123,14 @@ func openIn(dir string) func(testing.TB, store.Options) *store.Store {
 func readFolder(t testing.TB, dir string) fs.FS {
 	t.Helper()
 	files, root := fstest.MapFS{}, os.DirFS(dir)
-	err := fs.WalkDir(root, ".", func(path string, d fs.DirEntry, err error) error {
+	testenv.NoError(t, fs.WalkDir(root, ".", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
 		data, err := fs.ReadFile(root, path)
 		files[path] = &fstest.MapFile{Data: data}
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return files
 }
 
@@ -143,9 +138,7 @@ func readFolder(t testing.TB, dir string) fs.FS {
 func (s *isolationScene) serve(t testing.TB, l leak) *testServer {
 	t.Helper()
 	dir := t.TempDir()
-	if err := os.CopyFS(dir, s.files); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, os.CopyFS(dir, s.files))
 	opened, w := conformance.NewEmpty(t, openIn(dir), blind(t, dir)), s.eve
 	w.Clock, w.Store, w.Service, w.Gate, w.Host = opened.Clock, opened.Store, opened.Service, opened.Gate, opened.Host
 	table := service.Ops
@@ -282,8 +275,7 @@ func textFields(o *op.Op) (names []string) {
 
 // withText returns the arguments with a text in a field.
 func withText(o *op.Op, base args, field, s string) args {
-	outer, inner, nested := strings.Cut(field, ".")
-	if nested {
+	if outer, inner, nested := strings.Cut(field, "."); nested {
 		return mergeArgs(base, args{outer: args{inner: s}})
 	}
 	if f := fieldOf(o, field); f.List {

@@ -19,6 +19,7 @@ import (
 	"github.com/loci-memory/loci/internal/store/jobdb"
 	"github.com/loci-memory/loci/internal/store/pairdb"
 	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // keptTables keep rows when all users and workspaces are purged, for these reasons.
@@ -67,9 +68,7 @@ func fillTables(t *testing.T, d storetest.Database) (w *conformance.World, memor
 	conformance.Must(w.Service.UploadAttachment(t.Context(), w.Ann.Actor(), loci.UploadAttachment{MemoryID: memory,
 		FileName: "chart", MIMEType: "text/plain"}))(t)
 	w.WaitForEmbeddings(t)
-	if err := w.Store.Flush(t.Context(), w.Team); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, w.Store.Flush(t.Context(), w.Team))
 	embedder.RejectTexts("*")
 	conformance.Must(w.Service.AppendMemory(t.Context(), w.Ann.Actor(), loci.AppendMemory{MemoryID: memory,
 		Content: "It opens at six."}))(t)
@@ -97,9 +96,7 @@ func fillTables(t *testing.T, d storetest.Database) (w *conformance.World, memor
 		}
 		return loci.Empty{}, jobdb.New(w.Store.DB()).Add(x, "test", string(w.Ann.ID))
 	}))(t)
-	if err := pairdb.New(w.Store.DB(), w.Ann.ID, "account").Save(t.Context(), &pairdb.Pair{}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, pairdb.New(w.Store.DB(), w.Ann.ID, "account").Save(t.Context(), &pairdb.Pair{}))
 	return w, memory
 }
 
@@ -150,21 +147,15 @@ func TestPurgesReachEveryTable(t *testing.T) {
 		if before := named(); len(before) != len(d.Query(t, columns)) {
 			t.Errorf("only %v name the memory before a purge: let fillTables write the others", before)
 		}
-		if _, err := integrity.New(w.Store).PurgeMemory(t.Context(), memory, true); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(integrity.New(w.Store).PurgeMemory(t.Context(), memory, true))(t)
 		if after := named(); len(after) > 0 {
 			t.Errorf("%v still name a purged memory", after)
 		}
 		for _, id := range d.Query(t, `SELECT id FROM workspaces WHERE personal_of IS NULL`) {
-			if _, err := integrity.New(w.Store).PurgeWorkspace(t.Context(), loci.ID(id), true); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(integrity.New(w.Store).PurgeWorkspace(t.Context(), loci.ID(id), true))(t)
 		}
 		for _, email := range d.Query(t, `SELECT email FROM users`) {
-			if _, err := integrity.New(w.Store).PurgeUser(t.Context(), loci.Email(email), true); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(integrity.New(w.Store).PurgeUser(t.Context(), loci.Email(email), true))(t)
 		}
 		for _, table := range list {
 			if n := d.Query(t, `SELECT CAST(count(*) AS TEXT) FROM `+table)[0]; n != "0" && keptTables[table] == "" {

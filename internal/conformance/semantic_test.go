@@ -18,6 +18,7 @@ import (
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/integrity"
 	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/testenv"
 	"github.com/loci-memory/loci/internal/vector"
 )
 
@@ -58,9 +59,7 @@ func (l *datasetWorld) ingest(t *testing.T, s relevance.Dataset) {
 		in := loci.CreateMemory{WorkspaceID: w, Title: loci.Title(d.Title), Content: loci.Content(d.Text)}
 		l.names[Must(l.Service.CreateMemory(ctx, l.who, in))(t).Memory.Memory.ID] = d.ID
 		if i%100 == 99 { // fewer texts than a flush waits for: searches read several segments and a memtable
-			if err := l.Store.Flush(ctx, w); err != nil {
-				t.Fatal(err)
-			}
+			testenv.NoError(t, l.Store.Flush(ctx, w))
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/store/integrity"
 	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 var idPattern = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}`)
@@ -99,9 +100,7 @@ func TestStoredResponsesAreDeletedWithEachShownRecord(t *testing.T) {
 		if kept := d.Query(t, `SELECT key FROM idempotency_keys ORDER BY key`); !slices.Equal(kept, []string{"other"}) {
 			t.Errorf("%v are kept", kept)
 		}
-		if _, err := integrity.New(w.Store).PurgeMemory(t.Context(), other, true); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(integrity.New(w.Store).PurgeMemory(t.Context(), other, true))(t)
 		if kept := d.Query(t, `SELECT record FROM idempotency_records`); len(kept) != 0 {
 			t.Errorf("%v are linked after a purge", kept)
 		}

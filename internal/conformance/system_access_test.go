@@ -12,13 +12,15 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // A call without an actor sees every tenant. Each such call has a reason, and a new one changes the golden list.
 func TestSystemCallsAreInTheGoldenList(t *testing.T) {
 	t.Parallel()
 	var lines []string
-	err := filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
+	testenv.NoError(t, filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -30,10 +32,7 @@ func TestSystemCallsAreInTheGoldenList(t *testing.T) {
 			lines = append(lines, systemCalls(t, path)...)
 		}
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	slices.Sort(lines)
 	golden(t, "testdata/system.golden", []byte(strings.Join(lines, "")))
 }
@@ -41,10 +40,7 @@ func TestSystemCallsAreInTheGoldenList(t *testing.T) {
 // systemCalls lists the calls of System and SystemRead in a file, by package and function.
 func systemCalls(t *testing.T, path string) (lines []string) {
 	t.Helper()
-	file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := testenv.Must(parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution))(t)
 	pkg := strings.TrimPrefix(filepath.ToSlash(filepath.Dir(path)), "../../")
 	for _, decl := range file.Decls {
 		f, ok := decl.(*ast.FuncDecl)

@@ -8,6 +8,7 @@ import (
 	"github.com/loci-memory/loci/internal/mcp"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/service"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 func TestToolsHaveAllHintsAndPlainSchemas(t *testing.T) {
@@ -19,9 +20,7 @@ func TestToolsHaveAllHintsAndPlainSchemas(t *testing.T) {
 			InputSchema map[string]any
 		}
 	}
-	if err := json.Unmarshal(mcp.List(service.Ops, op.FullTools), &list); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, json.Unmarshal(mcp.List(service.Ops, op.FullTools), &list))
 	destructive := []string{"atlas_delete", "member_remove", "memory_delete", "workspace_delete", "workspace_leave",
 		"workspace_transfer"}
 	for _, tool := range list.Tools {

@@ -26,6 +26,7 @@ import (
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/rest"
 	"github.com/loci-memory/loci/internal/service"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // A testServer is a world with all its transports.
@@ -314,9 +315,7 @@ func viaStdio(h *testServer, o *op.Op, c *op.Call, in args) answer {
 	lines := `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25",` +
 		`"capabilities":{},"clientInfo":{"name":"test","version":"1"}}}` +
 		"\n" + `{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n" + string(toolCall(h, o, in)) + "\n"
-	if err := h.pipe(c).Stdio(h.t.Context(), strings.NewReader(lines), &out); err != nil {
-		h.t.Fatal(err)
-	}
+	testenv.NoError(h.t, h.pipe(c).Stdio(h.t.Context(), strings.NewReader(lines), &out))
 	for s := bufio.NewScanner(bufio.NewReaderSize(&out, 1<<20)); s.Scan(); {
 		if bytes.Contains(s.Bytes(), []byte(`"id":1,`)) {
 			return result(h, bytes.Clone(s.Bytes()))

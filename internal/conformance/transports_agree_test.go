@@ -15,6 +15,7 @@ import (
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/service"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // A testCase is one call that every transport answers alike.
@@ -75,11 +76,8 @@ var exchangeable = []conformance.Caller{conformance.CallerNobody, conformance.Ca
 func useIdempotencyKey(s testScene, c *op.Call) {
 	c.IdempotencyKey = uniqueText("key")
 	before := *c
-	_, err := s.Host.Call(s.t.Context(), service.KeyCreate.Op, &before,
-		op.Args{JSON: []byte(`{"name":"` + uniqueText("k") + `"}`)})
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	testenv.Must(s.Host.Call(s.t.Context(), service.KeyCreate.Op, &before,
+		op.Args{JSON: []byte(`{"name":"` + uniqueText("k") + `"}`)}))(s.t)
 }
 
 // generatedCases returns calls with invalid input.
@@ -176,8 +174,7 @@ func checkAgreement(t *testing.T, h *testServer, o *op.Op, e testCase) {
 		if w.name == "tool" || w.name == "pipe" {
 			expected = briefFields(o.Name, expected)
 		}
-		got, want := normalize(t, a.object, e.lenient), normalize(t, expected, e.lenient)
-		if got != want {
+		if got, want := normalize(t, a.object, e.lenient), normalize(t, expected, e.lenient); got != want {
 			t.Errorf("%s, %s: %s answers\n%s\nand the host\n%s", o.Name, e.name, w.name, got, want)
 		}
 	}
@@ -329,9 +326,7 @@ func callGenerated(h *testServer, o *op.Op, in args) args {
 	given := []reflect.Value{reflect.ValueOf(h.t.Context())}
 	if typ, _ := o.Types(); typ.NumField() > 0 {
 		input := reflect.New(typ)
-		if err := json.Unmarshal(conformance.Must(json.Marshal(in))(h.t), input.Interface()); err != nil {
-			h.t.Fatal(err)
-		}
+		testenv.NoError(h.t, json.Unmarshal(conformance.Must(json.Marshal(in))(h.t), input.Interface()))
 		given = append(given, input.Elem())
 	}
 	out := m.Call(given)

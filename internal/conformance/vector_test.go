@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/loci-memory/loci/internal/embed"
+	"github.com/loci-memory/loci/internal/testenv"
 	"github.com/loci-memory/loci/internal/title"
 	"github.com/loci-memory/loci/internal/vector"
 )
@@ -42,10 +43,7 @@ type storedModel struct {
 func openStoredModel(t *testing.T) *storedModel {
 	t.Helper()
 	m := &storedModel{MiniLM: embed.NewMiniLM(), stored: map[textKey][]float32{}, known: map[string][]float32{}}
-	data, err := os.ReadFile(vectorFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := testenv.Must(os.ReadFile(vectorFile))(t)
 	generation, data, _ := bytes.Cut(data, []byte("\n"))
 	if string(generation) != m.Generation() {
 		return m
@@ -104,9 +102,7 @@ func TestVectorsMatchGoldenFile(t *testing.T) {
 			key := keyOf(texts[i])
 			file = append(append(file, key[:]...), vector.Encode(v)...)
 		}
-		if err := os.WriteFile(vectorFile, file, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, os.WriteFile(vectorFile, file, 0o644))
 	}
 	stored := openStoredModel(t).stored
 	missing := slices.DeleteFunc(slices.Clone(texts), func(text string) bool { return stored[keyOf(text)] != nil })

@@ -13,6 +13,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/store/messagedb"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // A fakeSource keeps the receipts of agents in memory.
@@ -113,11 +114,8 @@ type reader struct {
 	read     int // messages that came from the database
 }
 
-func (f *fakeSource) listen(t interface{ Fatal(...any) }, d *Dispatcher, agent loci.ID) *reader {
-	sub, err := d.Subscribe("key of "+agent, agent)
-	if err != nil {
-		t.Fatal(err)
-	}
+func (f *fakeSource) listen(t testenv.TB, d *Dispatcher, agent loci.ID) *reader {
+	sub := testenv.Must(d.Subscribe("key of "+agent, agent))(t)
 	r := &reader{f: f, sub: sub, agent: agent, position: int64(len(f.received[agent]))}
 	sub.Start(r.position)
 	return r
@@ -171,8 +169,7 @@ func TestListenersGetEachMessageOnceInOrder(t *testing.T) {
 			"send": func(t *rapid.T) {
 				to := rapid.SliceOfNDistinct(rapid.SampledFrom(agents), 1, 3, rapid.ID).Draw(t, "to")
 				for range rapid.SampledFrom([]int{1, 2, 3 * maxRecent}).Draw(t, "messages") {
-					id := f.send(to...)
-					if rapid.IntRange(0, 9).Draw(t, "hidden") == 0 {
+					if id := f.send(to...); rapid.IntRange(0, 9).Draw(t, "hidden") == 0 {
 						f.hidden[id] = true
 					}
 				}
@@ -194,9 +191,7 @@ func TestListenersGetEachMessageOnceInOrder(t *testing.T) {
 			"evict": func(*rapid.T) { d.events.RemoveFunc(func(*loci.AgentEvent) bool { return true }) },
 		})
 		d.Recheck()
-		if err := d.Look(context.Background()); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, d.Look(context.Background()))
 		for _, r := range readers {
 			r.next(1 << 20)
 			want := slices.DeleteFunc(slices.Clone(f.received[r.agent][from[r]:]), func(m loci.ID) bool {
@@ -241,9 +236,7 @@ func TestLookEncodesAMessageOnceForAll(t *testing.T) {
 
 func look(t *testing.T, d *Dispatcher) {
 	t.Helper()
-	if err := d.Look(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, d.Look(t.Context()))
 }
 
 func TestIdleListenersCostOneQueryAnInterval(t *testing.T) {
@@ -358,10 +351,7 @@ func TestListenerThatBeginsDuringALookMissesNothing(t *testing.T) {
 	d := New(f)
 	f.listen(t, d, "agt_a")
 	look(t, d)
-	beginning, err := d.Subscribe("key", "agt_b")
-	if err != nil {
-		t.Fatal(err)
-	}
+	beginning := testenv.Must(d.Subscribe("key", "agt_b"))(t)
 	f.send("agt_a", "agt_b") // agt_b has read up to 0 before
 	f.during = func() { beginning.Start(0) }
 	d.Recheck()

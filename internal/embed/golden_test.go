@@ -10,20 +10,16 @@ import (
 	"testing"
 
 	"github.com/loci-memory/loci/internal/embed/model"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // readLines reads a file of JSON in testdata, one value a line.
 func readLines[T any](t testing.TB, name string) (list []T) {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join("testdata", name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := testenv.Must(os.ReadFile(filepath.Join("testdata", name)))(t)
 	for line := range bytes.Lines(data) {
 		var v T
-		if err := json.Unmarshal(line, &v); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, json.Unmarshal(line, &v))
 		list = append(list, v)
 	}
 	return list
@@ -32,20 +28,13 @@ func readLines[T any](t testing.TB, name string) (list []T) {
 // modelVocabulary returns the vocabulary in the model file.
 func modelVocabulary(t testing.TB) []string {
 	t.Helper()
-	f, err := model.Open(modelFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := testenv.Must(model.Open(modelFile))(t)
 	return strings.Fields(f.Text("vocabulary"))
 }
 
 func newTokenizer(t testing.TB, vocabulary []string) *Tokenizer {
 	t.Helper()
-	tokenizer, err := NewTokenizer(vocabulary)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return tokenizer
+	return testenv.Must(NewTokenizer(vocabulary))(t)
 }
 
 func TestTokenizerMatchesReference(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/loci-memory/loci/internal/embed/kernel"
 	"github.com/loci-memory/loci/internal/embed/model"
+	"github.com/loci-memory/loci/internal/testenv"
 	"github.com/loci-memory/loci/internal/vector"
 )
 
@@ -48,11 +49,7 @@ func sampleTexts[T any](m *MiniLM, list []T) []T {
 
 func vectors(t testing.TB, m *MiniLM, texts ...string) [][]float32 {
 	t.Helper()
-	v, err := m.Embed(t.Context(), texts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return v
+	return testenv.Must(m.Embed(t.Context(), texts))(t)
 }
 
 // cosine returns the cosine of two vectors; got must have norm 1.
@@ -72,10 +69,7 @@ func cosine(t testing.TB, got, want []float32) float64 {
 
 func TestModelFileChecksumMatches(t *testing.T) {
 	t.Parallel()
-	f, err := model.Open(modelFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := testenv.Must(model.Open(modelFile))(t)
 	if err := f.Check(); err != nil {
 		t.Error(err)
 	}
@@ -107,8 +101,7 @@ func TestSimilarTextsHaveSimilarVectors(t *testing.T) {
 	allTexts(t, func(t *testing.T, m *MiniLM) {
 		v := vectors(t, m, "How do I bake bread at home?", "A recipe for a loaf of sourdough",
 			"The train to Vienna leaves at noon.")
-		near, far := cosine(t, v[0], v[1]), cosine(t, v[0], v[2])
-		if near < .5 || far > .2 {
+		if near, far := cosine(t, v[0], v[1]), cosine(t, v[0], v[2]); near < .5 || far > .2 {
 			t.Errorf("near %.3f, far %.3f", near, far)
 		}
 	})

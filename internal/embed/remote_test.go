@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci/internal/openai"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 const (
@@ -44,10 +45,7 @@ func startService(t *testing.T, f func(w http.ResponseWriter, r *http.Request, i
 		f(w, r, in)
 	}))
 	t.Cleanup(s.Close)
-	r, err := NewRemote(s.URL, testKey, "tiny")
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := testenv.Must(NewRemote(s.URL, testKey, "tiny"))(t)
 	r.retryDelay = time.Millisecond
 	return r
 }
@@ -177,10 +175,7 @@ func TestRemoteSplitsBatches(t *testing.T) {
 			texts[i] += strings.Repeat(" x", 8000/2)
 		}
 	}
-	got, err := r.Embed(t.Context(), texts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := testenv.Must(r.Embed(t.Context(), texts))(t)
 	for i, v := range got {
 		if n := v[1] / v[0]; n < float32(i)-.01 || n > float32(i)+.01 {
 			t.Errorf("the vector of %d is that of %v", i, n)
@@ -283,10 +278,7 @@ func TestRemoteHonorsDeadline(t *testing.T) {
 	if _, err := r.Embed(short, []string{testText}); !errors.Is(err, context.DeadlineExceeded) {
 		t.Error("of the caller: ", err)
 	}
-	endpoint, err := Endpoint(r.client.Address())
-	if err != nil {
-		t.Fatal(err)
-	}
+	endpoint := testenv.Must(Endpoint(r.client.Address()))(t)
 	r.client = openai.New(endpoint, "", 50*time.Millisecond, maxResponseBytes)
 	if got := failure(t, r, testText); !strings.Contains(got, "did not answer in time") {
 		t.Error("of the request: ", got)
@@ -352,8 +344,7 @@ func TestEndpointAcceptsBaseAndFullURL(t *testing.T) {
 		"api.openai.com/v1":                     "", "ftp://x/v1": "", "https://": "", "https://ann:tuna@x/v1": "",
 		"https://x/v1?key=tuna": "", "https://x/#tuna": "", "https://tuna:port": "",
 	} {
-		u, err := Endpoint(address)
-		if want == "" {
+		if u, err := Endpoint(address); want == "" {
 			if err == nil || strings.Contains(err.Error(), "tuna") {
 				t.Errorf("%s: %v, %v", address, u, err)
 			}
@@ -373,10 +364,7 @@ func TestGenerationNamesModelAndHost(t *testing.T) {
 	seen := map[string]bool{}
 	for _, c := range [][2]string{{"https://a.example/v1", "m"}, {"https://a.example/v1", "n"},
 		{"https://b.example/v1", "m"}, {"https://a.example/v2", "m"}} {
-		r, err := NewRemote(c[0], testKey, c[1])
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := testenv.Must(NewRemote(c[0], testKey, c[1]))(t)
 		if g := r.Generation(); seen[g] || strings.Contains(g, testKey) {
 			t.Errorf("the generation %q", g)
 		} else {

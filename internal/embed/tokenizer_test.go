@@ -75,9 +75,7 @@ func TestTokenizerMatchesNaiveOnAnyText(t *testing.T) {
 		"\u200d", "\u0085", "\x1f", "\xff", "\ufffd", "İ", "ẞ", "ς", "ﬁ", "😀", "\U0002F800", "\U0002B821", "\ue000",
 		"\ufdd0", strings.Repeat("a", 90)})
 	text := rapid.OneOf(rapid.String(), rapid.Map(rapid.SliceOf(rapid.OneOf(some, rapid.StringN(1, 2, 8))),
-		func(parts []string) string {
-			return strings.Join(parts, "")
-		}))
+		func(parts []string) string { return strings.Join(parts, "") }))
 	for name, vocabulary := range testVocabularies(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -139,11 +139,3 @@ func allocatedBytes(part string, size int) uint64 {
 	runtime.ReadMemStats(&after)
 	return after.TotalAlloc - before.TotalAlloc
 }
-
-// BenchmarkFromPrompt reads 700 bytes that extract nothing.
-func BenchmarkFromPrompt(b *testing.B) {
-	text := strings.Repeat("I looked at the log of the build and found nothing.\nCan you check the tests again?\n", 8)
-	for b.Loop() {
-		extract.FromPrompt(extract.Turn{Prompt: text})
-	}
-}

@@ -4,16 +4,14 @@ import (
 	"testing"
 
 	"github.com/loci-memory/loci/internal/extract/extracttest"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // TestExtractionMeetsQualityGate measures turns of an author who had not seen the rules. It prints no miss, because
 // rules must not be written by this half. No answer of these turns has a mark, so each statement of one is wrong.
 func TestExtractionMeetsQualityGate(t *testing.T) {
 	t.Parallel()
-	turns, err := extracttest.Load("testdata/" + extracttest.HeldOut)
-	if err != nil {
-		t.Fatal(err)
-	}
+	turns := testenv.Must(extracttest.Load("testdata/" + extracttest.HeldOut))(t)
 	scores, _ := extracttest.Measure(turns)
 	for kind, s := range scores {
 		t.Logf("%q: precision %.2f, recall %.2f, %+v", kind, s.Precision(), s.Recall(), s)
@@ -27,10 +25,7 @@ func TestExtractionMeetsQualityGate(t *testing.T) {
 func TestExtractionKeepsQualityOnDevelopmentTurns(t *testing.T) {
 	t.Parallel()
 	for _, name := range extracttest.Development {
-		turns, err := extracttest.Load("testdata/" + name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		turns := testenv.Must(extracttest.Load("testdata/" + name))(t)
 		scores, misses := extracttest.Measure(turns)
 		for kind, s := range scores {
 			t.Logf("%s, %q: precision %.2f, recall %.2f, %+v", name, kind, s.Precision(), s.Recall(), s)

@@ -139,9 +139,3 @@ func TestRepeatsNeedsWords(t *testing.T) {
 		}
 	}
 }
-
-func BenchmarkRepeats(b *testing.B) {
-	for b.Loop() {
-		Repeats(knownStatements[0].repeated[2], knownStatements[0].text)
-	}
-}

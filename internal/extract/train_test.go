@@ -12,6 +12,7 @@ import (
 
 	"github.com/loci-memory/loci/internal/extract"
 	"github.com/loci-memory/loci/internal/extract/extracttest"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 var isTraining = flag.Bool("train", false, "fit the weights to the development turns, write weights.go")
@@ -111,10 +112,7 @@ type sample struct {
 func samples(t *testing.T) (list []sample) {
 	t.Helper()
 	for n, name := range extracttest.Development {
-		turns, err := extracttest.Load("testdata/" + name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		turns := testenv.Must(extracttest.Load("testdata/" + name))(t)
 		for _, turn := range turns {
 			for _, s := range samplesOf(turn) {
 				s.isBlind = n == 0

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"unicode"
+
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -56,15 +58,9 @@ func TestMarkdownMatchesGoldenFiles(t *testing.T) {
 	} {
 		path := "testdata/" + name + ".md"
 		if *update {
-			if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			testenv.NoError(t, os.WriteFile(path, []byte(got), 0o644))
 		}
-		want, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got != string(want) {
+		if want := testenv.Must(os.ReadFile(path))(t); got != string(want) {
 			t.Errorf("%s is another one: look at it, then go test ./internal/fence -update\n%s", path, got)
 		}
 	}

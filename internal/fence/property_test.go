@@ -8,6 +8,8 @@ import (
 	"unicode/utf8"
 
 	"pgregory.net/rapid"
+
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // hostileFragments are the parts of an attack; texts are sequences of them.
@@ -73,8 +75,7 @@ func containsAll(t testReporter, title string, in []Group) {
 			}
 		}
 	}
-	got, err := parsePage(text)
-	if err != nil || !reflect.DeepEqual(got, want) {
+	if got, err := parsePage(text); err != nil || !reflect.DeepEqual(got, want) {
 		t.Fatalf("%v: a reader finds\n%+v, want\n%+v in\n%s", err, got, want, text)
 	}
 	if v := commonMark(text); len(v.headings) != headings || v.blocks != len(want) || v.inMemory || v.marks != nil {
@@ -134,10 +135,7 @@ func TestPlainTextIsVerbatim(t *testing.T) {
 func TestSanitizeIsIdempotent(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		once, err := parsePage(markdownOne(Memory{Content: textGenerator(20).Draw(t, "content")}))
-		if err != nil {
-			t.Fatal(err)
-		}
+		once := testenv.Must(parsePage(markdownOne(Memory{Content: textGenerator(20).Draw(t, "content")})))(t)
 		twice, err := parsePage(markdownOne(Memory{Content: once[0].Text}))
 		if err != nil || twice[0].Text != once[0].Text {
 			t.Fatalf("%v: %+q, then %+q", err, once[0].Text, twice[0].Text)

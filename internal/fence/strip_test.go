@@ -146,8 +146,7 @@ func FuzzStrip(f *testing.F) {
 	f.Add("a\n# Memories\n\nWhat", 3)
 	f.Add(markdownOne(usualGroups[0].Memories[0])+"│ x", 100)
 	f.Fuzz(func(t *testing.T, text string, at int) {
-		rest := Strip(text)
-		if len(rest) > len(text) {
+		if rest := Strip(text); len(rest) > len(text) {
 			t.Fatalf("%q grows to %q", text, rest)
 		}
 		at = max(0, min(at, len(text)))

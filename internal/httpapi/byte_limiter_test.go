@@ -8,17 +8,14 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 const pageSize = 4 << 20
 
 func acquire(t *testing.T, f *ByteLimiter, user loci.ID, bytes int) (release func()) {
 	t.Helper()
-	release, err := f.Acquire(t.Context(), user, bytes, true)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return release
+	return testenv.Must(f.Acquire(t.Context(), user, bytes, true))(t)
 }
 
 func TestResponseLimiterRejectsWhenQueueIsFull(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // newAttempts returns a limit of attempts and the control of its clock.
@@ -77,9 +78,7 @@ func TestAttemptsEvictLeastRecentWhenFull(t *testing.T) {
 	t.Parallel()
 	a, pass := newAttempts(1, 3)
 	for _, key := range []string{"a", "b", "c", "d"} {
-		if err := take(a, key); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, take(a, key))
 		pass(time.Second)
 	}
 	for _, key := range []string{"b", "c", "d"} {
@@ -97,9 +96,7 @@ func TestAttemptsKeepKeysAtTheirLimit(t *testing.T) {
 	t.Parallel()
 	a, pass := newAttempts(2, 3)
 	for range 2 {
-		if err := take(a, "victim"); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, take(a, "victim"))
 	}
 	for i := range 100 {
 		pass(time.Second)
@@ -116,23 +113,14 @@ func TestAttemptsKeepKeysAtTheirLimit(t *testing.T) {
 func TestAttemptsForgetExpiredKeyOfRefusedCall(t *testing.T) {
 	t.Parallel()
 	a, pass := newAttempts(2, 10)
-	if err := take(a, "ann"); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, take(a, "ann"))
 	pass(5 * time.Minute)
-	if err := take(a, "other"); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, take(a, "other"))
 	pass(5 * time.Minute)
-	release, err := a.Take([]string{"ann"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	release := testenv.Must(a.Take([]string{"ann"}))(t)
 	release()
 	for range 2 {
-		if err := take(a, "full"); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, take(a, "full"))
 	}
 	pass(6 * time.Minute)
 	if err := take(a, "ann", "full"); !loci.Is(err, loci.CodeRateLimited) {
@@ -147,9 +135,7 @@ func TestAttemptsForgetExpiredKeyOfRefusedCall(t *testing.T) {
 func TestAttemptsCountNoRefusedAttempt(t *testing.T) {
 	t.Parallel()
 	a, _ := newAttempts(1, 10)
-	if err := take(a, "second"); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, take(a, "second"))
 	for range 3 {
 		if err := take(a, "first", "second"); !loci.Is(err, loci.CodeRateLimited) {
 			t.Error(err)
@@ -167,9 +153,7 @@ func TestAttemptsCountUncheckedKeys(t *testing.T) {
 	t.Parallel()
 	a, pass := newAttempts(2, 10)
 	for i := range 5 {
-		if _, err := a.Take([]string{fmt.Sprint(i)}, "also"); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(a.Take([]string{fmt.Sprint(i)}, "also"))(t)
 		pass(time.Minute)
 	}
 	err := take(a, "also")

@@ -12,6 +12,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/mail/mailtest"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // hostileNames are names that mail programs would turn into links, or show as something else.
@@ -60,9 +61,7 @@ func TestNamesInMailsMakeNoLinks(t *testing.T) {
 			before := len(b.Mails())
 			m := Invitation("bob@example.com", names[0], names[1], loci.RoleMember,
 				"https://loci.example.org/invite?id=1&token=x", time.Date(2026, 3, 4, 5, 6, 0, 0, time.UTC))
-			if err := send(t, b.Address(), m); err != nil {
-				t.Fatal(err)
-			}
+			testenv.NoError(t, send(t, b.Address(), m))
 			header, texts := b.Mails()[before].Parts(t)
 			if len(header["Subject"]) != 1 || header.Get("Bcc") != "" {
 				t.Errorf("%q: %v", name, header)

@@ -18,6 +18,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/mail/mailtest"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // testTLS is the configuration of a server for example.com and 127.0.0.1, and that of its clients.
@@ -35,10 +36,7 @@ var example = Invitation("bob@example.com", "Ann\r\nBcc: eve@example.com", "Rese
 
 func send(t *testing.T, address string, m Message, options ...gomail.Option) error {
 	t.Helper()
-	s, err := Parse(address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testenv.Must(Parse(address))(t)
 	s.options = append(s.options, options...)
 	return s.Send(t.Context(), m)
 }
@@ -47,9 +45,7 @@ func TestServerSendsBothParts(t *testing.T) {
 	t.Parallel()
 	b := &mailtest.Mailbox{}
 	b.Start(t)
-	if err := send(t, "smtp://127.0.0.1:"+b.Port()+"?from=Loci+%3Cloci@example.org%3E", example); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, send(t, "smtp://127.0.0.1:"+b.Port()+"?from=Loci+%3Cloci@example.org%3E", example))
 	header, texts := b.Mails()[0].Parts(t)
 	subject, _ := new(mime.WordDecoder).DecodeHeader(header.Get("Subject"))
 	if subject != `"Ann Bcc: eve@ example. com" invites you to "Research & <b>Ärzte</b>"` || header.Get("Bcc") != "" ||
@@ -96,9 +92,7 @@ func TestServerEncryptsAndSignsIn(t *testing.T) {
 	b.Start(t)
 	user := url.UserPassword("loci", b.Password).String()
 	address := strings.Replace(b.Address(), "smtp://", "smtp://"+user+"@", 1)
-	if err := send(t, address, example, gomail.WithTLSConfig(client)); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, send(t, address, example, gomail.WithTLSConfig(client)))
 	if m := b.Mails()[0]; !m.Secure || !m.SignedIn {
 		t.Errorf("encrypted %t, signed in %t", m.Secure, m.SignedIn)
 	}

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 const statelessVersion = "2026-07-28"
@@ -61,10 +63,7 @@ func (c client) post(message any, headers ...string) answer {
 			c.t.Fatal(err)
 		}
 	}
-	r, err := http.NewRequestWithContext(c.t.Context(), http.MethodPost, c.url, bytes.NewReader(body))
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	r := testenv.Must(http.NewRequestWithContext(c.t.Context(), http.MethodPost, c.url, bytes.NewReader(body)))(c.t)
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Accept", "application/json, text/event-stream")
 	if c.key != "" {
@@ -99,15 +98,9 @@ func (c client) post(message any, headers ...string) answer {
 
 func do(t *testing.T, r *http.Request) answer {
 	t.Helper()
-	resp, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	resp := testenv.Must(http.DefaultClient.Do(r))(t)
 	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	body := testenv.Must(io.ReadAll(resp.Body))(t)
 	a := answer{Response: resp, body: body}
 	_ = json.Unmarshal(body, &a.rpc) // a stream or an empty body is no object
 	return a

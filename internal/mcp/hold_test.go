@@ -6,6 +6,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // A fakeStream counts what keeps it alive. It breaks after most of them.
@@ -58,10 +60,7 @@ func TestSubscriptionsAreReleased(t *testing.T) {
 	for range 3 {
 		var releases []func()
 		for range maxSubscriptions {
-			release, err := s.acquire("ann")
-			if err != nil {
-				t.Fatal(err)
-			}
+			release := testenv.Must(s.acquire("ann"))(t)
 			releases = append(releases, release)
 		}
 		if _, err := s.acquire("ann"); err == nil {

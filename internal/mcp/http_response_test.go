@@ -12,6 +12,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/httpapi"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // messagePaths are messages of different handlers.
@@ -90,10 +91,7 @@ func TestHTTPLimitsUnreadResponsesOnAllPaths(t *testing.T) {
 		s.memories = append(s.memories, loci.Memory{ID: loci.NewID(time.Now()), Title: "x",
 			Content: strings.Repeat("\u0007\"", 800)})
 	}
-	end, err := d.ResponseLimiter.Acquire(t.Context(), "ann", 100<<20, true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	end := testenv.Must(d.ResponseLimiter.Acquire(t.Context(), "ann", 100<<20, true))(t)
 	for way, status := range map[string]int{"call": 503, "list": 200} { // the list of tools is small
 		body := &watchedBody{Reader: *strings.NewReader(messagePaths[way])}
 		w := httptest.NewRecorder()

@@ -8,6 +8,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/op"
+	"github.com/loci-memory/loci/internal/testenv"
 	"github.com/loci-memory/loci/internal/title"
 )
 
@@ -35,10 +36,7 @@ func TestProjectionOfListIsSmall(t *testing.T) {
 			"search": loci.FoundMemories{Memories: []loci.FoundMemory{{Memory: m, Score: .0159,
 				Highlights: []string{content}}, {Memory: m, Score: 12.3456, Highlights: []string{content}}}},
 		} {
-			raw, err := op.Encode(answer)
-			if err != nil {
-				t.Fatal(err)
-			}
+			raw := testenv.Must(op.Encode(answer))(t)
 			b := projection{op.NewPresentation(reflect.TypeOf(answer))}
 			var shown struct{ Memories []map[string]json.RawMessage }
 			if err := json.Unmarshal(b.apply(raw), &shown); err != nil || len(shown.Memories) < 2 {
@@ -90,10 +88,7 @@ func TestProjectionOmitsTitleOfSearchWhenTextRepeatsIt(t *testing.T) {
 // projectedTitle returns the title of the only memory of an answer, or nil without one.
 func projectedTitle(t *testing.T, answer any) json.RawMessage {
 	t.Helper()
-	raw, err := op.Encode(answer)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := testenv.Must(op.Encode(answer))(t)
 	var shown struct{ Memories []map[string]json.RawMessage }
 	b := projection{op.NewPresentation(reflect.TypeOf(answer))}
 	if err := json.Unmarshal(b.apply(raw), &shown); err != nil || len(shown.Memories) != 1 {

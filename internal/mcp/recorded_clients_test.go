@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // recordedRequest is one request of a real client, as it was on the wire.
@@ -31,16 +33,11 @@ func TestHTTPServesRecordedClients(t *testing.T) {
 	}
 	url := serveHandler(t, newFakeService().newServer().HTTP())
 	for _, file := range files {
-		f, err := os.Open(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := testenv.Must(os.Open(file))(t)
 		defer f.Close()
 		for lines := bufio.NewScanner(f); lines.Scan(); {
 			var q recordedRequest
-			if err := json.Unmarshal(lines.Bytes(), &q); err != nil {
-				t.Fatal(err)
-			}
+			testenv.NoError(t, json.Unmarshal(lines.Bytes(), &q))
 			if q.URL == "/" {
 				q.replay(t, url, filepath.Base(file))
 			}
@@ -67,10 +64,7 @@ func (q recordedRequest) replay(t *testing.T, url, file string) {
 	}
 	r.Header.Set("Authorization", "Bearer ann")
 	if q.RPC == "subscriptions/listen" { // it lasts until the client leaves
-		a, err := http.DefaultClient.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := testenv.Must(http.DefaultClient.Do(r))(t)
 		if a.Body.Close(); a.StatusCode != q.Status {
 			t.Errorf("%s: %d, recorded %d", file, a.StatusCode, q.Status)
 		}

@@ -217,9 +217,7 @@ func (s *fakeService) newServer() *mcp.Server {
 }
 
 // serve returns the address of a server with the door, which ends with the test.
-func serve(t *testing.T, s *fakeService) string {
-	return serveHandler(t, s.newServer().HTTP())
-}
+func serve(t *testing.T, s *fakeService) string { return serveHandler(t, s.newServer().HTTP()) }
 
 func serveHandler(t *testing.T, h http.Handler) string {
 	t.Helper()

@@ -9,6 +9,8 @@ import (
 	"io"
 	"strings"
 	"testing"
+
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // A stdioClient is a conversation over pipes.
@@ -35,17 +37,12 @@ func startStdio(ctx context.Context, t *testing.T, s *fakeService) *stdioClient 
 
 func (k *stdioClient) send(line string) {
 	k.t.Helper()
-	if _, err := io.WriteString(k.in, line+"\n"); err != nil {
-		k.t.Fatal(err)
-	}
+	testenv.Must(io.WriteString(k.in, line+"\n"))(k.t)
 }
 
 func (k *stdioClient) receive() object {
 	k.t.Helper()
-	line, err := k.out.ReadBytes('\n')
-	if err != nil {
-		k.t.Fatal(err)
-	}
+	line := testenv.Must(k.out.ReadBytes('\n'))(k.t)
 	var m object
 	if err := json.Unmarshal(line, &m); err != nil || m["jsonrpc"] != "2.0" {
 		k.t.Fatalf("no message: %s", line)
@@ -75,8 +72,7 @@ func (k *stdioClient) initialize(version string) object {
 
 func (k *stdioClient) close() error {
 	k.in.Close()
-	rest, err := io.ReadAll(k.out)
-	if err != nil || len(rest) > 0 {
+	if rest, err := io.ReadAll(k.out); err != nil || len(rest) > 0 {
 		k.t.Errorf("the rest: %s, %v", rest, err)
 	}
 	return <-k.ended
@@ -174,10 +170,8 @@ func TestStdioAnswersPendingRequestsAtEOF(t *testing.T) {
 	}
 	var out bytes.Buffer
 	s := newFakeService()
-	if err := s.newServer().Stdio(t.Context(), strings.NewReader(strings.TrimSuffix(in.String(), "\n")),
-		&out); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, s.newServer().Stdio(t.Context(), strings.NewReader(strings.TrimSuffix(in.String(), "\n")),
+		&out))
 	if n := bytes.Count(out.Bytes(), []byte(`"result"`)); n != 51 || len(s.memories) != 50 {
 		t.Errorf("%d answers, %d memories", n, len(s.memories))
 	}

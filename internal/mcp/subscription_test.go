@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // openSubscription subscribes and returns the data of the events that follow.
@@ -15,26 +17,18 @@ func (c client) openSubscription(ctx context.Context) (next func() object, statu
 	c.t.Helper()
 	body, _ := json.Marshal(c.message("subscriptions/listen",
 		object{"notifications": object{"toolsListChanged": true}}))
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url, bytes.NewReader(body))
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	r := testenv.Must(http.NewRequestWithContext(ctx, http.MethodPost, c.url, bytes.NewReader(body)))(c.t)
 	for name, value := range map[string]string{"Content-Type": "application/json", "Authorization": "Bearer " + c.key,
 		"Accept": "text/event-stream", "MCP-Protocol-Version": c.version, "Mcp-Method": "subscriptions/listen"} {
 		r.Header.Set(name, value)
 	}
-	resp, err := http.DefaultClient.Do(r)
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	resp := testenv.Must(http.DefaultClient.Do(r))(c.t)
 	c.t.Cleanup(func() { resp.Body.Close() })
 	lines := bufio.NewScanner(resp.Body)
 	return func() (m object) {
 		for lines.Scan() {
 			if data, ok := strings.CutPrefix(lines.Text(), "data: "); ok {
-				if err := json.Unmarshal([]byte(data), &m); err != nil {
-					c.t.Fatal(err)
-				}
+				testenv.NoError(c.t, json.Unmarshal([]byte(data), &m))
 				return m
 			}
 		}

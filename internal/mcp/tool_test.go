@@ -212,8 +212,7 @@ func TestToolReadsLenientArguments(t *testing.T) {
 		`{"memoryId":"x","tags":"a, b"}`:           "",
 	} {
 		value, failed := c.tool("memory_update", json.RawMessage(args))
-		got, _ := value["message"].(string)
-		if failed != (message != "") || !strings.Contains(got, message) {
+		if got, _ := value["message"].(string); failed != (message != "") || !strings.Contains(got, message) {
 			t.Errorf("%s: %v", args, value)
 		}
 	}

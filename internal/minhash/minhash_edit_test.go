@@ -165,9 +165,7 @@ func (e *editor) toggleMarkdown(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-func (e *editor) append(text string) string {
-	return text + "\nUpdate: " + e.otherText()
-}
+func (e *editor) append(text string) string { return text + "\nUpdate: " + e.otherText() }
 
 // shorten takes a fifth of the text away, at one place.
 func (e *editor) shorten(text string) string {

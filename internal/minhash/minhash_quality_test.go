@@ -41,9 +41,7 @@ func (a *archive) similarTexts(text string) (found []int, met int) {
 			shared[i]++
 		}
 	}
-	list := slices.SortedFunc(maps.Keys(shared), func(i, j int) int {
-		return cmp.Or(shared[j]-shared[i], i-j)
-	})
+	list := slices.SortedFunc(maps.Keys(shared), func(i, j int) int { return cmp.Or(shared[j]-shared[i], i-j) })
 	set := NewShingles(text)
 	for _, i := range list[:min(len(list), candidates)] {
 		if set.Jaccard(a.sets[i]) >= SimilarityThreshold {
@@ -55,9 +53,7 @@ func (a *archive) similarTexts(text string) (found []int, met int) {
 
 // licensed reports the licence header of a source file. Many files have the same
 // one, and a chunk may hold little else: near copies in truth.
-func licensed(text string) bool {
-	return strings.Count(strings.ToLower(text), "licen") >= 3
-}
+func licensed(text string) bool { return strings.Count(strings.ToLower(text), "licen") >= 3 }
 
 // eightGramJaccard returns the Jaccard similarity of the sets of eight adjacent characters. It does not depend on
 // words, hashes and samples.

@@ -190,8 +190,7 @@ func TestJaccardEstimatesLongTexts(t *testing.T) {
 			a := words(r, n+1)
 			b := append(slices.Clone(a[:n-part]), words(r, part+1)...)
 			want := float64(n-part-1) / float64(n+part+1)
-			got := jaccard(strings.Join(a, " "), strings.Join(b, " "))
-			if math.Abs(got-want) > .06 {
+			if got := jaccard(strings.Join(a, " "), strings.Join(b, " ")); math.Abs(got-want) > .06 {
 				t.Errorf("%d of %d words changed: %.3f, exactly %.3f", part, n, got, want)
 			}
 		}

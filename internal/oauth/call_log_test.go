@@ -15,6 +15,7 @@ import (
 	"github.com/loci-memory/loci/internal/logtest"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // A loggedCaller is a client whose calls are logged.
@@ -50,9 +51,7 @@ func (c *loggedCaller) call(path, status string, form url.Values) (a loggedAnswe
 	c.t.Helper()
 	form.Set("client_id", c.client)
 	w := callEndpoint(c.handler, path, "application/x-www-form-urlencoded", form.Encode())
-	if err := json.Unmarshal(w.Body.Bytes(), &a); err != nil {
-		c.t.Fatal(err)
-	}
+	testenv.NoError(c.t, json.Unmarshal(w.Body.Bytes(), &a))
 	lines := strings.Split(strings.TrimSpace(c.log.String()), "\n")
 	line := lines[len(lines)-1]
 	for _, text := range []string{"op=oauth." + strings.TrimPrefix(path, "/oauth/"), "status=" + status,
@@ -72,10 +71,7 @@ func (c *loggedCaller) code() url.Values {
 	c.t.Helper()
 	consent, r := storetest.Consent(c.user, storetest.SignIn(c.t, c.server.Store, c.user), c.client, c.team)
 	consent.Resource = c.server.resource
-	code, err := storetest.Authorize(c.server.Store, consent)
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	code := testenv.Must(storetest.Authorize(c.server.Store, consent))(c.t)
 	c.secrets = append(c.secrets, code, r.Verifier)
 	return url.Values{"grant_type": {"authorization_code"}, "code": {code}, "redirect_uri": {r.RedirectURI},
 		"code_verifier": {r.Verifier}}

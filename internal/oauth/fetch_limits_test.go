@@ -12,6 +12,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/limit"
+	"github.com/loci-memory/loci/internal/testenv"
 	"github.com/loci-memory/loci/internal/waittest"
 )
 
@@ -59,9 +60,7 @@ func TestHostThatFailsIsLeftAlone(t *testing.T) {
 		}
 		writeDocument(w, id, "")
 	})
-	if err := s.findDocument(t, "/known", "192.0.2.1"); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, s.findDocument(t, "/known", "192.0.2.1"))
 	s.pass(documentAge)
 	for i := range 60 {
 		path, network := fmt.Sprintf("/missing/%d", i), fmt.Sprintf("198.51.100.%d", i/20)

@@ -9,19 +9,18 @@ import (
 	"testing"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 const redirects = `"redirect_uris":["http://127.0.0.1/cb"]`
 
 func TestMetadataIsReplacedByOurs(t *testing.T) {
 	t.Parallel()
-	m, err := parseMetadata([]byte(`{` + redirects + `,"client_name":"  My\u0007 \u202eclient\n\tX\u200b ",` +
+	m := testenv.Must(parseMetadata([]byte(`{` + redirects + `,"client_name":"  My\u0007 \u202eclient\n\tX\u200b ",` +
 		`"client_uri":"https://a.example","logo_uri":"javascript:alert(1)","jwks":{"keys":[]},"scope":"mcp:tools",` +
 		`"grant_types":["authorization_code","urn:ietf:params:oauth:grant-type:device_code"],` +
-		`"response_types":["code","token"],"token_endpoint_auth_method":"client_secret_basic","Client_Name":"other"}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+		`"response_types":["code","token"],"token_endpoint_auth_method":"client_secret_basic","Client_Name":"other"}`)))(t)
 	got := newRegistration(m.client("id", 1_800_000_000_000_000))
 	if got.Name != "My client X" || got.URI != "https://a.example" || got.TokenAuth != "none" || got.Scope != "mcp" ||
 		!slices.Equal(got.GrantTypes, []string{"authorization_code", "refresh_token"}) ||
@@ -68,10 +67,7 @@ func TestMetadataIsBounded(t *testing.T) {
 // TestMetadataOfRealClients registers what programs sent to another server.
 func TestMetadataOfRealClients(t *testing.T) {
 	t.Parallel()
-	f, err := os.Open("testdata/registrations.jsonl")
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := testenv.Must(os.Open("testdata/registrations.jsonl"))(t)
 	defer f.Close()
 	names := []string{}
 	for lines := bufio.NewScanner(f); lines.Scan(); {

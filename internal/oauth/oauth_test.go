@@ -16,6 +16,7 @@ import (
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/grantdb"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 const (
@@ -32,21 +33,16 @@ func newTestServer(t testing.TB) (s *Server, client string, handler http.Handler
 // newTestServerAt returns such a server with a clock.
 func newTestServerAt(t testing.TB, clock loci.Clock) (s *Server, client string, handler http.Handler) {
 	t.Helper()
-	st, err := store.OpenSQLite(t.Context(), t.TempDir(), store.Options{Log: slog.New(slog.DiscardHandler),
-		Clock: clock})
-	if err != nil {
-		t.Fatal(err)
-	}
+	st := testenv.Must(store.OpenSQLite(t.Context(), t.TempDir(), store.Options{Log: slog.New(slog.DiscardHandler),
+		Clock: clock}))(t)
 	t.Cleanup(func() { st.Close() })
 	s = New(Options{Store: st, PublicURL: testIssuer, Clock: clock,
 		Host: &op.Host{Log: slog.New(slog.DiscardHandler)}})
 	c := grantdb.Client{ID: "client", Name: "Test", RedirectURIs: []string{"https://app.example/cb?x=1",
 		"http://127.0.0.1/cb"}}
-	if _, err := store.System(t.Context(), st, "add a client", func(t *store.SystemTx) (loci.Empty, error) {
+	testenv.Must(store.System(t.Context(), st, "add a client", func(t *store.SystemTx) (loci.Empty, error) {
 		return loci.Empty{}, t.Grants().AddClient(c)
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	mux := http.NewServeMux()
 	for _, r := range s.Routes() {
 		mux.Handle(r.Pattern, r.Handler)

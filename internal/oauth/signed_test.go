@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // testSigner returns a signer and the control of its clock.
@@ -19,11 +20,7 @@ func testSigner(secret string) (s signer, pass func(time.Duration)) {
 
 func sealed(t *testing.T, s signer, r request) string {
 	t.Helper()
-	text, err := s.seal(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text
+	return testenv.Must(s.seal(r))(t)
 }
 
 func TestSignedRequestKeepsEveryByte(t *testing.T) {

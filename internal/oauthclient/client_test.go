@@ -14,6 +14,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/oauthclient/oauthtest"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // signIn runs the whole sign-in. visit stands for the browser.
@@ -27,10 +28,7 @@ func signIn(t *testing.T, s *oauthtest.Server, visit func(in *SignIn)) (Client, 
 	if err != nil {
 		return Client{}, Tokens{}, err
 	}
-	in, err := server.Start(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	in := testenv.Must(server.Start(c))(t)
 	defer in.Close()
 	go visit(in)
 	tokens, err := in.Wait(t.Context())
@@ -40,14 +38,8 @@ func signIn(t *testing.T, s *oauthtest.Server, visit func(in *SignIn)) (Client, 
 // register registers a client at a server.
 func register(t *testing.T, s *oauthtest.Server) (Server, Client) {
 	t.Helper()
-	server, err := Discover(t.Context(), s.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := server.Register(t.Context(), "Loci on a test")
-	if err != nil {
-		t.Fatal(err)
-	}
+	server := testenv.Must(Discover(t.Context(), s.URL))(t)
+	c := testenv.Must(server.Register(t.Context(), "Loci on a test"))(t)
 	return server, c
 }
 

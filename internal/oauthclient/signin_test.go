@@ -11,6 +11,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/oauthclient/oauthtest"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 func TestSignInSurvivesForeignAnswers(t *testing.T) {
@@ -48,10 +49,7 @@ func TestSignInTakesOneAnswer(t *testing.T) {
 	t.Parallel()
 	s := oauthtest.New(t)
 	server, c := register(t, s)
-	in, err := server.Start(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	in := testenv.Must(server.Start(c))(t)
 	defer in.Close()
 	ended := make(chan error, 1)
 	go func() { _, err := in.Wait(t.Context()); ended <- err }()
@@ -121,10 +119,7 @@ func TestSignInOutlivesBrowser(t *testing.T) {
 
 func TestWaitEndsWithItsContext(t *testing.T) {
 	t.Parallel()
-	in, err := Server{Issuer: "https://loci.example.org"}.Start(Client{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	in := testenv.Must(Server{Issuer: "https://loci.example.org"}.Start(Client{}))(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := in.Wait(ctx); !errors.Is(err, context.Canceled) {

@@ -32,8 +32,7 @@ func TestUnknownWordsStandForThoseThatBeginWithThem(t *testing.T) {
 		{"\"kuber\"", nil},
 		{"sicherung", nil},
 	} {
-		got, err := searchRewritten(v, d, c.query)
-		if err != nil || !slices.Equal(got, c.want) {
+		if got, err := searchRewritten(v, d, c.query); err != nil || !slices.Equal(got, c.want) {
 			t.Errorf("%s finds %v, want %v, %v", c.query, got, c.want, err)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/loci-memory/loci/internal/dates"
 	"github.com/loci-memory/loci/internal/index"
 	"github.com/loci-memory/loci/internal/index/indextest"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // dated searches memories given as lines: the day of creation, a space, the content. It returns the contents of the
@@ -20,10 +21,7 @@ func dated(t *testing.T, query string, lines ...string) (found []string) {
 	var texts []string
 	for i, line := range lines {
 		day, text, _ := strings.Cut(line, " ")
-		made, err := time.Parse(time.DateOnly, day)
-		if err != nil {
-			t.Fatal(err)
-		}
+		made := testenv.Must(time.Parse(time.DateOnly, day))(t)
 		c := indextest.Update(int64(i+1), int64(i+1), text)
 		c.Created = made.UnixMicro()
 		changes, texts = append(changes, c), append(texts, text)
@@ -157,10 +155,7 @@ func TestMentionsReadABoundedPartOfAText(t *testing.T) {
 func TestBoostDateRanksDayFirstInAnyYear(t *testing.T) {
 	t.Parallel()
 	day := func(s string) int64 {
-		when, err := time.Parse(time.DateOnly, s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		when := testenv.Must(time.Parse(time.DateOnly, s))(t)
 		return when.UnixMicro()
 	}
 	score := func(query, content, created string) float32 {

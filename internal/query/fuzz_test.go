@@ -8,6 +8,7 @@ import (
 	"github.com/loci-memory/loci/internal/analysis/analysistest"
 	"github.com/loci-memory/loci/internal/index"
 	"github.com/loci-memory/loci/internal/index/indextest"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 func randomSegment() index.EncodedSegment {
@@ -23,10 +24,7 @@ func randomSegment() index.EncodedSegment {
 
 func FuzzOpen(f *testing.F) {
 	blob := randomSegment()
-	s, err := index.Open(1, blob.Header, nil)
-	if err != nil {
-		f.Fatal(err)
-	}
+	s := testenv.Must(index.Open(1, blob.Header, nil))(f)
 	s, _ = s.MarkDeleted([]int64{3, 70, 199})
 	f.Add(blob.Header, s.Tombstones())
 	f.Fuzz(func(t *testing.T, head, dead []byte) {
@@ -50,10 +48,7 @@ func FuzzPage(f *testing.F) {
 		f.Add(p)
 	}
 	f.Fuzz(func(t *testing.T, page []byte) {
-		s, err := index.Open(1, blob.Header, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := testenv.Must(index.Open(1, blob.Header, nil))(t)
 		fetch := func(int64, int) ([]byte, error) { return page, nil }
 		v := index.NewSnapshot([]*index.Segment{s})
 		for _, q := range []string{"deployments frozen", "zzz", "a"} {

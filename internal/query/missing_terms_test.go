@@ -5,6 +5,7 @@ import (
 
 	"github.com/loci-memory/loci/internal/index"
 	"github.com/loci-memory/loci/internal/index/indextest"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 func TestTermsThatASmallSegmentLacksReadNoPage(t *testing.T) {
@@ -17,20 +18,14 @@ func TestTermsThatASmallSegmentLacksReadNoPage(t *testing.T) {
 	for i := range 50 {
 		w.write(indextest.Update(int64(i+1), int64(i+1), word("held", i)+" boats in "+word("harbour", i)))
 	}
-	if err := w.flush(50); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, w.flush(50))
 	read := 0
 	fetch := func(segment int64, page int) ([]byte, error) {
 		read++
 		return w.Store.Fetch(segment, page)
 	}
 	ask := func(text string) Result {
-		r, err := rank(w.snapshot, fetch, Parse(text), index.Filter{}, 0, 10)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return r
+		return testenv.Must(rank(w.snapshot, fetch, Parse(text), index.Filter{}, 0, 10))(t)
 	}
 	for i := range 50 {
 		for _, x := range []string{word("held", i), word("harbour", i)} {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/loci-memory/loci/internal/index"
 	"github.com/loci-memory/loci/internal/index/indextest"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // modelIndex is a small store: an index log, segments, and the live documents as the model.
@@ -194,9 +195,7 @@ func coveredWords(d index.Document, q Query) int {
 	return len(groups)
 }
 
-func sameResult(a, b Result) bool {
-	return a.Total == b.Total && slices.Equal(a.Hits, b.Hits)
-}
+func sameResult(a, b Result) bool { return a.Total == b.Total && slices.Equal(a.Hits, b.Hits) }
 
 var modelWords = func() (list []string) {
 	for i := range 60 {
@@ -255,9 +254,7 @@ func TestSearchEqualsNaiveScorer(t *testing.T) {
 		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
 		w := newModelIndex()
 		for range 25 {
-			if err := w.randomStep(r); err != nil {
-				t.Fatal(err)
-			}
+			testenv.NoError(t, w.randomStep(r))
 			q, f, k := Parse(randomText(r, 1+r.IntN(6))), randomFilter(r), r.IntN(30)
 			got, err := rank(w.snapshot, w.Fetch, q, f, 500, k)
 			if want := w.naiveSearch(q, f, 500, k); err != nil || !w.matchesNaive(q, got, want) {
@@ -287,9 +284,7 @@ func TestSearchEqualsNaiveScorerWithManyBlocks(t *testing.T) {
 				delete(w.live, c.Memory)
 			}
 		}
-		if err := w.flush(len(w.changes)); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, w.flush(len(w.changes)))
 	}
 	for range 400 {
 		c := randomUpdate(r)
@@ -300,9 +295,7 @@ func TestSearchEqualsNaiveScorerWithManyBlocks(t *testing.T) {
 		return w.flush(300)
 	}, func() error { return w.merge(0, 3) }}
 	for i, step := range steps {
-		if err := step(); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, step())
 		for range 8 {
 			q, f := Parse(randomText(r, 1+r.IntN(5))+fmt.Sprintf("rare%d", r.IntN(7500))), randomFilter(r)
 			got, err := rank(w.snapshot, w.Fetch, q, f, 500, 20)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/loci-memory/loci/internal/index"
 	"github.com/loci-memory/loci/internal/index/indextest"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // sectionSnapshot returns a snapshot of the sections of one document, each of a number of words. The third section
@@ -33,10 +34,7 @@ func TestBoostNeighborsKeepsRankOfSections(t *testing.T) {
 	for words, boosted := range map[int]bool{10: true, 200: false} {
 		d := indextest.NewStore()
 		v := sectionSnapshot(t, d, words)
-		r, err := rank(v, d.Fetch, Parse("tide moon harbour"), index.Filter{}, 0, 100)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := testenv.Must(rank(v, d.Fetch, Parse("tide moon harbour"), index.Filter{}, 0, 100))(t)
 		before := slices.Clone(r.Hits)
 		hits := BoostNeighbors(v, r.Hits, NeighborWeights{.3, .1, .3}, index.Filter{}, 0)
 		if hits[0].Memory != 3 || hits[0].Score > before[0].Score != boosted {
@@ -60,10 +58,7 @@ func TestBoostNeighborsKeepsMatchBeforeNeighbors(t *testing.T) {
 		list = append(list, c)
 	}
 	v := d.Flush(t, 1, list)
-	r, err := rank(v, d.Fetch, Parse("tide moon harbour"), index.Filter{}, 0, 100)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := testenv.Must(rank(v, d.Fetch, Parse("tide moon harbour"), index.Filter{}, 0, 100))(t)
 	hits := BoostNeighbors(v, r.Hits, NeighborWeights{.3, .1, .3}, index.Filter{}, 0)
 	if len(hits) != len(list) || hits[0].Memory != 5 {
 		t.Errorf("%v", hits)

@@ -59,8 +59,7 @@ func TestQueriesMatchTexts(t *testing.T) {
 		{"2567", "ปี๒๕๖๗"},
 	} {
 		d := index.Analyze("", c.text)
-		q := Parse(c.query)
-		if coveredWords(d, q) != q.wordCount || q.wordCount == 0 {
+		if q := Parse(c.query); coveredWords(d, q) != q.wordCount || q.wordCount == 0 {
 			t.Errorf("%q does not find %q: %v in %v", c.query, c.text, q.terms, d.Terms)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/loci-memory/loci/internal/index/indextest"
 	"github.com/loci-memory/loci/internal/relevance"
 	"github.com/loci-memory/loci/internal/relevance/datasettest"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // ndcg returns the mean nDCG@10 of a dataset, with a workspace for each group.
@@ -29,10 +30,7 @@ func ndcg(t testing.TB, j relevance.Dataset) float64 {
 	sum := 0.
 	for _, q := range j.Queries {
 		// The search does not boost by dates, so the words of dates keep their full weight.
-		r, err := rank(snapshots[q.Group], d.Fetch, withFullDates(Parse(q.Text)), index.Filter{}, 0, 10)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := testenv.Must(rank(snapshots[q.Group], d.Fetch, withFullDates(Parse(q.Text)), index.Filter{}, 0, 10))(t)
 		got := 0.
 		for i, h := range r.Hits {
 			got += q.Relevant[ids[h.Memory]] / math.Log2(float64(i+2))

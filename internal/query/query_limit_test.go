@@ -13,6 +13,7 @@ import (
 
 	"github.com/loci-memory/loci/internal/index"
 	"github.com/loci-memory/loci/internal/index/indextest"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // longText returns a text of many words with a given end.
@@ -120,9 +121,7 @@ func TestQueryLimitEqualsNaiveCount(t *testing.T) {
 		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
 		w, cache := newModelIndex(), index.NewCache(1<<16)
 		for range 6 {
-			if err := w.randomInflectedStep(r, 3); err != nil {
-				t.Fatal(err)
-			}
+			testenv.NoError(t, w.randomInflectedStep(r, 3))
 		}
 		df := map[string]int{}
 		for _, c := range w.live {
@@ -206,8 +205,7 @@ func TestParseWeighsRepeatedWordsMore(t *testing.T) {
 		"cherries and apples and a cherry":      2,
 		"apple plum " + "cherry cherry cherry ": 2,
 	} {
-		got, err := searchRewritten(v, d, query)
-		if err != nil || len(got) < 2 || got[0] != want {
+		if got, err := searchRewritten(v, d, query); err != nil || len(got) < 2 || got[0] != want {
 			t.Errorf("%s finds %v, want %d first, %v", query, got, want, err)
 		}
 	}

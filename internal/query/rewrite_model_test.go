@@ -15,6 +15,7 @@ import (
 	"github.com/loci-memory/loci/internal/analysis/analysistest"
 	"github.com/loci-memory/loci/internal/index"
 	"github.com/loci-memory/loci/internal/index/indextest"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // naiveRewrite returns the rewritten query, computed from document frequencies alone.
@@ -257,9 +258,7 @@ func TestRewriteQueryEqualsNaiveRewrite(t *testing.T) {
 		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
 		w, cache, english := newModelIndex(), index.NewCache(1<<16), 2+r.IntN(20)
 		for range 15 {
-			if err := w.randomInflectedStep(r, english); err != nil {
-				t.Fatal(err)
-			}
+			testenv.NoError(t, w.randomInflectedStep(r, english))
 			q, f := Parse(inflectedText(r, 1+r.IntN(5))), randomFilter(r)
 			want := w.naiveRewrite(q)
 			if got, err := rewriteQuery(w.snapshot, cache, w.Fetch, q); err != nil || !reflect.DeepEqual(got, want) {

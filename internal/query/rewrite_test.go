@@ -12,6 +12,7 @@ import (
 	"github.com/loci-memory/loci/internal/analysis/analysistest"
 	"github.com/loci-memory/loci/internal/index"
 	"github.com/loci-memory/loci/internal/index/indextest"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // formatTerms formats the terms of a query with their weights. Expansions are in brackets. A bar separates words.
@@ -178,8 +179,7 @@ func TestPrefixExpansionFindsInflectedWords(t *testing.T) {
 		{"what are the straße", []int64{3}},
 		{"история", []int64{6}},
 	} {
-		got, err := searchRewritten(v, d, c.query)
-		if err != nil || !slices.Equal(got, c.want) {
+		if got, err := searchRewritten(v, d, c.query); err != nil || !slices.Equal(got, c.want) {
 			t.Errorf("%s finds %v, want %v, %v", c.query, got, c.want, err)
 		}
 	}
@@ -300,10 +300,7 @@ func TestSpellingUsesTermsOfOneWorkspace(t *testing.T) {
 	d := indextest.NewStore()
 	cache := index.NewCache(1 << 20)
 	mine := buildSnapshot(t, d, "harbor книга", "end")
-	before, err := rewriteQuery(mine, cache, d.Fetch, Parse("harbuor книгами"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := testenv.Must(rewriteQuery(mine, cache, d.Fetch, Parse("harbuor книгами")))(t)
 	other := d.Flush(t, 2, []index.DocUpdate{indextest.Update(1, 1, "harbour harbours книги"),
 		indextest.Update(2, 2, "harbour книгам")})
 	theirs, _ := rewriteQuery(other, cache, d.Fetch, Parse("harbuor книгами"))
@@ -341,10 +338,7 @@ func FuzzRewriteQuery(f *testing.F) {
 		if !utf8.ValidString(text) {
 			return
 		}
-		s, err := index.Open(1, blob.Header, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := testenv.Must(index.Open(1, blob.Header, nil))(t)
 		fetch := func(_ int64, page int) ([]byte, error) { return blob.Pages[page], nil }
 		cache, v := index.NewCache(1<<20), index.NewSnapshot([]*index.Segment{s}).Apply(
 			[]index.DocUpdate{indextest.Update(1, 1, text),

@@ -7,6 +7,7 @@ import (
 
 	"github.com/loci-memory/loci/internal/index"
 	"github.com/loci-memory/loci/internal/index/indextest"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // A search of one atlas ranks as in a workspace of its own. Segments, memtable and other atlases do not matter.
@@ -23,17 +24,13 @@ func TestSearchUsesStatisticsOfOneAtlas(t *testing.T) {
 			alone.write(c)
 		}
 		if i == 20 {
-			if err := whole.flush(len(whole.changes)); err != nil {
-				t.Fatal(err)
-			}
+			testenv.NoError(t, whole.flush(len(whole.changes)))
 		}
 	}
 	whole.write(index.DocUpdate{DocAttributes: index.DocAttributes{Memory: 7, Atlas: 1}, Deleted: true})
 	alone.write(index.DocUpdate{DocAttributes: index.DocAttributes{Memory: 7, Atlas: 1}, Deleted: true})
 	for _, w := range []*modelIndex{whole, alone} {
-		if err := w.flush(len(w.changes) / 2); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, w.flush(len(w.changes)/2))
 	}
 	for range 60 {
 		text := randomText(r, 1+r.IntN(5))

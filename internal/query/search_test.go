@@ -8,15 +8,13 @@ import (
 
 	"github.com/loci-memory/loci/internal/index"
 	"github.com/loci-memory/loci/internal/index/indextest"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // searchMemories returns the memories that a query finds, best first.
 func searchMemories(t *testing.T, v *index.Snapshot, d *indextest.Store, query string) (list []int64) {
 	t.Helper()
-	r, err := rank(v, d.Fetch, Parse(query), index.Filter{}, 0, 100)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := testenv.Must(rank(v, d.Fetch, Parse(query), index.Filter{}, 0, 100))(t)
 	for _, h := range r.Hits {
 		list = append(list, h.Memory)
 	}
@@ -40,8 +38,7 @@ func TestApplyKeepsHighestSeqInAnyOrder(t *testing.T) {
 		if got := searchMemories(t, v, d, "banana"); !slices.Equal(got, []int64{7}) {
 			t.Errorf("%v: banana gives %v, want 7", order, got)
 		}
-		seqs := slices.Sorted(slices.Values(v.AppliedSeqs()))
-		if !slices.Equal(seqs, []int64{1, 2, 3, 4}) {
+		if seqs := slices.Sorted(slices.Values(v.AppliedSeqs())); !slices.Equal(seqs, []int64{1, 2, 3, 4}) {
 			t.Errorf("%v: seqs %v", order, seqs)
 		}
 		if v.Apply(rows) != v {

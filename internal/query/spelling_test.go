@@ -15,6 +15,7 @@ import (
 	"github.com/loci-memory/loci/internal/analysis/analysistest"
 	"github.com/loci-memory/loci/internal/index"
 	"github.com/loci-memory/loci/internal/index/indextest"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // naiveNearest is nearestTerm by its definition. It compares every term of the segments and of the memtable.
@@ -100,9 +101,7 @@ func TestSpellingEqualsNaiveScan(t *testing.T) {
 		w, cache := newModelIndex(), index.NewCache([]int{0, 2000, 1 << 20}[r.IntN(3)])
 		before := w.snapshot
 		for range 12 {
-			if err := w.randomMisspelledStep(r, words); err != nil {
-				t.Fatal(err)
-			}
+			testenv.NoError(t, w.randomMisspelledStep(r, words))
 			for range 6 {
 				word := analysistest.Misspell(r, words[r.IntN(len(words))])
 				if n := utf8.RuneCountInString(word); n < minMisspelledRunes || n > index.MaxMisspelledRunes {

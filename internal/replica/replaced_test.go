@@ -9,6 +9,7 @@ import (
 	"github.com/loci-memory/loci/internal/replica"
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/store/pairdb"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // A memory that was superseded since the last copy loses its replacement by a deletion that is copied. Its change is
@@ -46,10 +47,8 @@ func TestChangesOfMemoriesWithFilesAreCopied(t *testing.T) {
 		id := all(caller)[0].ID
 		a := must(do(caller, service.AttachmentUpload, loci.UploadAttachment{MemoryID: id, FileName: "a", Size: 1,
 			MIMEType: "text/plain"})).Attachment
-		if err := c.w.svc.StoreUpload(t.Context(), blob.Address{ID: a.ID, Size: 1},
-			strings.NewReader("x")); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, c.w.svc.StoreUpload(t.Context(), blob.Address{ID: a.ID, Size: 1},
+			strings.NewReader("x")))
 		must(do(caller, service.AttachmentConfirm, loci.GetAttachment{AttachmentID: a.ID}))
 	}
 	content := loci.Content("two")

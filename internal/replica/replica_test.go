@@ -425,16 +425,14 @@ func TestInterruptedCreationIsFoundWeeksLater(t *testing.T) {
 		o := c.options(there)
 		o.Local, o.Remote = faultyCaller{o.Local, f}, faultyCaller{o.Remote, f}
 		o.Ledger = func(account loci.ID) replica.Ledger { return faultyLedger{c.ledger(account), f} }
-		_, err := replica.Run(context.Background(), o)
-		if !f.dead {
+		if _, err := replica.Run(context.Background(), o); !f.dead {
 			if err != nil || at < 10 {
 				t.Fatal(at, err)
 			}
 			return
 		}
 		w.ticks.Add(int64(7 * 24 * time.Hour / time.Millisecond))
-		copies := all(c.callers[there])
-		if len(copies) > 0 {
+		if copies := all(c.callers[there]); len(copies) > 0 {
 			update(c.callers[there], copies[0].ID, "Changed on the server.")
 		}
 		c.run(here)

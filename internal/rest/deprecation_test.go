@@ -11,16 +11,13 @@ import (
 
 	"github.com/loci-memory/loci/internal/rest"
 	"github.com/loci-memory/loci/internal/service"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // parseDeprecations parses a list that is valid.
 func parseDeprecations(t *testing.T, text string) []rest.Deprecation {
 	t.Helper()
-	list, err := rest.ParseDeprecations([]byte(text), service.Ops)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return list
+	return testenv.Must(rest.ParseDeprecations([]byte(text), service.Ops))(t)
 }
 
 func TestDeprecationsAreParsed(t *testing.T) {
@@ -81,12 +78,9 @@ func TestDeprecatedRouteCarriesSunsetOnAllResponses(t *testing.T) {
 	t.Parallel()
 	o := options(&fakeService{left: make(chan struct{})})
 	const route = "GET /v1/things/{thingId}"
-	list, err := rest.ParseDeprecations([]byte(`[
+	list := testenv.Must(rest.ParseDeprecations([]byte(`[
 		{"route": "`+route+`", "announced": "2026-01-01", "sunset": "2026-07-31"},
-		{"field": "`+route+` content", "announced": "2026-01-01", "sunset": "2026-06-30"}]`), o.Table)
-	if err != nil {
-		t.Fatal(err)
-	}
+		{"field": "`+route+` content", "announced": "2026-01-01", "sunset": "2026-06-30"}]`), o.Table))(t)
 	o.Deprecations = list
 	h := rest.New(o)
 	for line, want := range map[string]bool{"GET /v1/things/7": true, "HEAD /v1/things/7": true,
@@ -115,9 +109,7 @@ func TestDeprecatedRouteCarriesSunsetOnAllResponses(t *testing.T) {
 func deprecatedPaths(t *testing.T, document []byte) (paths []string) {
 	t.Helper()
 	var root any
-	if err := json.Unmarshal(document, &root); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, json.Unmarshal(document, &root))
 	var walk func(v any, path string)
 	walk = func(v any, path string) {
 		switch v := v.(type) {

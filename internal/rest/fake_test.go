@@ -24,14 +24,10 @@ import (
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/rest"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
-func TestMain(m *testing.M) {
-	if client() {
-		return
-	}
-	goleak.VerifyTestMain(m)
-}
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // A fakeService is a service of a few operations that return their inputs.
 type fakeService struct {
@@ -296,10 +292,7 @@ func (a response) code(t *testing.T) string {
 // empty line and the body. Host and, unless it is given, Content-Length are added.
 func roundTrip(t *testing.T, url, text string) response {
 	t.Helper()
-	c, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := testenv.Must(net.Dial("tcp", strings.TrimPrefix(url, "http://")))(t)
 	defer c.Close()
 	c.SetDeadline(time.Now().Add(10 * time.Second))
 	head, body, _ := strings.Cut(text, "\n\n")

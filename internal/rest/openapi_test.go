@@ -13,6 +13,7 @@ import (
 	"github.com/loci-memory/loci/internal/oauth"
 	"github.com/loci-memory/loci/internal/rest"
 	"github.com/loci-memory/loci/internal/service"
+	"github.com/loci-memory/loci/internal/testenv"
 	"github.com/loci-memory/loci/internal/web"
 )
 
@@ -43,20 +44,12 @@ func TestOpenAPIMatchesGolden(t *testing.T) {
 	for golden, o := range map[string]rest.Options{"testdata/openapi.json": options(&fakeService{}),
 		"../../docs/openapi.json": fullOptions()} {
 		var got bytes.Buffer
-		if err := json.Indent(&got, document(t, o), "", "  "); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, json.Indent(&got, document(t, o), "", "  "))
 		got.WriteByte('\n')
 		if *update {
-			if err := os.WriteFile(golden, got.Bytes(), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			testenv.NoError(t, os.WriteFile(golden, got.Bytes(), 0o644))
 		}
-		want, err := os.ReadFile(golden)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !bytes.Equal(got.Bytes(), want) {
+		if want := testenv.Must(os.ReadFile(golden))(t); !bytes.Equal(got.Bytes(), want) {
 			t.Errorf("%s is another one: look at it, tell it in CHANGELOG.md, then go test ./internal/rest -update",
 				golden)
 		}
@@ -94,9 +87,7 @@ type described struct {
 func TestOpenAPIListsSuccessStatuses(t *testing.T) {
 	t.Parallel()
 	var d described
-	if err := json.Unmarshal(document(t, options(&fakeService{})), &d); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, json.Unmarshal(document(t, options(&fakeService{})), &d))
 	for _, c := range []struct {
 		path, method string
 		statuses     []string
@@ -156,9 +147,7 @@ func TestOpenAPIParametersHaveNoConst(t *testing.T) {
 			}
 		}
 	}
-	if err := json.Unmarshal(document(t, fullOptions()), &d); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, json.Unmarshal(document(t, fullOptions()), &d))
 	for name, p := range d.Components.Parameters {
 		if p.Schema.Const != nil {
 			t.Errorf("the parameter %s has a const", name)

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 const agentHeaders = authHeader + "\nX-Loci-Actor: agent"
@@ -61,10 +63,7 @@ func TestStreamEndsWhenClientLeaves(t *testing.T) {
 	s, url := serve(t)
 	ctx, leave := context.WithCancel(context.Background())
 	defer leave()
-	r, err := http.NewRequestWithContext(ctx, "GET", url+"/v1/events?query=forever", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := testenv.Must(http.NewRequestWithContext(ctx, "GET", url+"/v1/events?query=forever", nil))(t)
 	r.Header = http.Header{"Authorization": {"Bearer good"}, "X-Loci-Actor": {"agent"}}
 	res, err := http.DefaultTransport.RoundTrip(r)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/loci-memory/loci/internal/relevance/datasettest"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 const projectRoot = "../.."
@@ -17,18 +18,13 @@ const projectRoot = "../.."
 // corpus returns the texts of a dataset.
 func corpus(t testing.TB, name string) (texts []string) {
 	t.Helper()
-	f, err := os.Open(filepath.Join(datasettest.Dir(t, name), "docs.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := testenv.Must(os.Open(filepath.Join(datasettest.Dir(t, name), "docs.jsonl")))(t)
 	defer f.Close()
 	lines := bufio.NewScanner(f)
 	lines.Buffer(nil, 16<<20)
 	for lines.Scan() {
 		var d struct{ Title, Text string }
-		if err := json.Unmarshal(lines.Bytes(), &d); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, json.Unmarshal(lines.Bytes(), &d))
 		texts = append(texts, d.Title+"\n"+d.Text, lines.Text())
 	}
 	return texts
@@ -76,19 +72,5 @@ func TestScanFindsNothingInSources(t *testing.T) {
 	})
 	if err != nil || files < 100 {
 		t.Errorf("%v after %d files", err, files)
-	}
-}
-
-func BenchmarkScan(b *testing.B) {
-	for _, name := range datasettest.Present(b, "docs", "code", "xquad-ru", "xquad-zh") {
-		b.Run(name, func(b *testing.B) {
-			text := strings.Join(corpus(b, name), "\n\n")
-			text = text[:min(len(text), 256<<10)]
-			b.SetBytes(int64(len(text)))
-			for b.Loop() {
-				Scan(text)
-			}
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(text))*1024/1000, "us/KiB")
-		})
 	}
 }

@@ -8,15 +8,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // goSourceFiles returns the directory of the source of Go.
 func goSourceFiles(t *testing.T) string {
 	t.Helper()
-	out, err := exec.Command("go", "env", "GOROOT").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := testenv.Must(exec.Command("go", "env", "GOROOT").Output())(t)
 	return filepath.Join(strings.TrimSpace(string(out)), "src")
 }
 
@@ -102,14 +101,8 @@ func TestScanFindsNothingInOrdinaryLines(t *testing.T) {
 func TestScanFindsNothingInBase64Binaries(t *testing.T) {
 	t.Parallel()
 	const piece, maximum = 30 << 10, 8 << 20
-	program, err := exec.LookPath("go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	code, err := os.ReadFile(program)
-	if err != nil {
-		t.Fatal(err)
-	}
+	program := testenv.Must(exec.LookPath("go"))(t)
+	code := testenv.Must(os.ReadFile(program))(t)
 	hits, pieces := 0, 0
 	for code = code[:min(len(code), maximum)]; len(code) > 0; code = code[min(len(code), piece):] {
 		pieces++

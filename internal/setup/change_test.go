@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 func TestLinksStay(t *testing.T) {
@@ -25,22 +26,13 @@ func checkLink(t *testing.T, client, before string) {
 	w := newWorld(t)
 	path, target := w.path(client), filepath.Join(w.home, "dotfiles", "file")
 	for _, dir := range []string{filepath.Dir(path), filepath.Dir(target)} {
-		if err := os.MkdirAll(dir, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, os.MkdirAll(dir, 0o755))
 	}
 	if before != "(no file)" {
-		if err := os.WriteFile(target, []byte(before), 0o604); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, os.WriteFile(target, []byte(before), 0o604))
 	}
-	link, err := filepath.Rel(filepath.Dir(path), target)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(link, path); err != nil {
-		t.Fatal(err)
-	}
+	link := testenv.Must(filepath.Rel(filepath.Dir(path), target))(t)
+	testenv.NoError(t, os.Symlink(link, path))
 	w.run(w.change(client, &connections[0].to))
 	if info, err := os.Lstat(path); err != nil || info.Mode()&os.ModeSymlink == 0 {
 		t.Errorf("%s: the link is gone: %v %v", client, info, err)
@@ -59,14 +51,10 @@ func TestLinkBelowLinkedFolderIsFollowed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	folder := filepath.Join(w.home, "dotfiles", "deep", "cursor")
-	if err := os.MkdirAll(folder, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, os.MkdirAll(folder, 0o755))
 	for link, to := range map[string]string{filepath.Join(w.home, ".cursor"): folder,
 		filepath.Join(folder, "mcp.json"): "../mcp.json"} {
-		if err := os.Symlink(to, link); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, os.Symlink(to, link))
 	}
 	w.run(w.change("cursor", &connections[0].to))
 	if text := readText(t, filepath.Join(w.home, "dotfiles", "deep", "mcp.json")); !strings.Contains(text, "loci") {
@@ -78,12 +66,8 @@ func TestCircleOfLinksIsAnError(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	path := w.path("cursor")
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(path, path); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	testenv.NoError(t, os.Symlink(path, path))
 	_, err := w.change("cursor", &connections[0].to).Run(t.Context())
 	if err == nil || !strings.Contains(err.Error(), "links") {
 		t.Error(err)
@@ -132,9 +116,7 @@ func TestReadOnlyAndMalformedFilesStay(t *testing.T) {
 			for text, want := range map[string]string{"\n": "is read-only", "\n{]": "line 2, column 2: "} {
 				w := newWorld(t)
 				path := w.write(c.Name, text)
-				if err := os.Chmod(path, 0o444); err != nil {
-					t.Fatal(err)
-				}
+				testenv.NoError(t, os.Chmod(path, 0o444))
 				_, err := w.change(c.Name, &connection.to).Run(t.Context())
 				if err == nil || !strings.Contains(err.Error(), want) || readText(t, path) != text {
 					t.Errorf("%s, %s: %v, %q", c.Name, connection.name, err, readText(t, path))
@@ -161,9 +143,7 @@ func TestForeignEntryNeedsForce(t *testing.T) {
 	if got := entryOf(t, c.Client, readText(t, path), "loci"); got != `{"args":["mcp"],"command":"loci"}` {
 		t.Errorf("%s", got)
 	}
-	if err := os.WriteFile(path, []byte(foreign), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, os.WriteFile(path, []byte(foreign), 0o600))
 	c.To = nil
 	if w.run(c); readText(t, path) != `{"mcpServers": {"b": {}}}` {
 		t.Errorf("%s", readText(t, path))
@@ -323,15 +303,11 @@ func TestOpencodeKeepsToTheFileInUse(t *testing.T) {
 	}
 	w.write("opencode", "{}")
 	plain := filepath.Join(dir, "opencode.json")
-	if err := os.WriteFile(plain, []byte("{}"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, os.WriteFile(plain, []byte("{}"), 0o600))
 	if got := w.path("opencode"); got != plain {
 		t.Errorf("of two files %s is chosen", got)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "opencode.jsonc"), []byte(`{"mcp": {"loci": {}}}`), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, os.WriteFile(filepath.Join(dir, "opencode.jsonc"), []byte(`{"mcp": {"loci": {}}}`), 0o600))
 	if got := w.path("opencode"); got != filepath.Join(dir, "opencode.jsonc") {
 		t.Errorf("the file with the entry is not chosen, but %s", got)
 	}

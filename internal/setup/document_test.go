@@ -1,6 +1,7 @@
 package setup
 
 import "testing"
+import "github.com/loci-memory/loci/internal/testenv"
 
 // TestChangeOfOtherSettingsIsNotWritten checks texts that no edit should make.
 func TestChangeOfOtherSettingsIsNotWritten(t *testing.T) {
@@ -26,12 +27,9 @@ func TestChangeOfOtherSettingsIsNotWritten(t *testing.T) {
 	} {
 		var want any = "1"
 		if !c.client.toml {
-			if err := decodeJSON([]byte("1"), &want); err != nil {
-				t.Fatal(err)
-			}
+			testenv.NoError(t, decodeJSON([]byte("1"), &want))
 		}
-		err := c.client.check([]byte(c.before), []byte(c.after), "loci", want)
-		if (err == nil) != c.ok {
+		if err := c.client.check([]byte(c.before), []byte(c.after), "loci", want); (err == nil) != c.ok {
 			t.Errorf("%q to %q: %v", c.before, c.after, err)
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // TestRemovalLeavesNoFolder connects each client in an empty home and an empty project, and disconnects it.
@@ -48,13 +50,9 @@ func TestRemovalKeepsFoldersOfOthers(t *testing.T) {
 	} {
 		w := newWorld(t)
 		dir := filepath.Join(w.home, c.dir)
-		if err := errors.Join(os.Mkdir(dir, 0o700), os.Chmod(dir, c.mode)); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, errors.Join(os.Mkdir(dir, 0o700), os.Chmod(dir, c.mode)))
 		if c.file != "" {
-			if err := os.WriteFile(filepath.Join(dir, c.file), nil, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			testenv.NoError(t, os.WriteFile(filepath.Join(dir, c.file), nil, 0o600))
 		}
 		home := w.system.Env
 		w.system.Env = func(name string) string {
@@ -91,12 +89,8 @@ func TestRemovalKeepsLinkedFolder(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	target, link := filepath.Join(w.home, "dotfiles"), filepath.Join(w.home, ".cursor")
-	if err := os.Mkdir(target, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(target, link); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, os.Mkdir(target, 0o700))
+	testenv.NoError(t, os.Symlink(target, link))
 	w.run(w.change("cursor", &connections[0].to))
 	w.run(w.change("cursor", nil))
 	for _, path := range []string{target, link} {

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -86,8 +88,7 @@ func written(t *testing.T, c *Client, to Connection, name, before string) string
 		t.Errorf("%s: %+v", name, out)
 	}
 	after := readText(t, path)
-	info, err := os.Stat(path)
-	if err != nil || info.Mode().Perm() != mode {
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != mode {
 		t.Errorf("%s: mode %v, %v", name, info.Mode(), err)
 	}
 	if again := w.run(w.change(c.Name, &to)); again.Action != Unchanged || readText(t, path) != after {
@@ -108,12 +109,8 @@ func written(t *testing.T, c *Client, to Connection, name, before string) string
 func compareGolden(t *testing.T, path, got string) {
 	t.Helper()
 	if *update {
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		testenv.NoError(t, os.WriteFile(path, []byte(got), 0o644))
 	}
 	if want := readText(t, path); got != want {
 		t.Errorf("%s differs; make golden writes it again:\n%s", path, got)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // hookTexts are files with hooks that a person had before.
@@ -98,21 +99,14 @@ func wiredText(t *testing.T, client, name, before string) string {
 // hookFile returns the file of a client's hooks.
 func (w *world) hookFile(client string) string {
 	w.t.Helper()
-	f, err := w.wired(client, nil).resolve().open()
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	f := testenv.Must(w.wired(client, nil).resolve().open())(w.t)
 	return f.path
 }
 
 func writeFile(t *testing.T, path, text string) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o640); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+	testenv.NoError(t, os.WriteFile(path, []byte(text), 0o640))
 }
 
 func TestHooksAreInTheFolderOfTheClient(t *testing.T) {

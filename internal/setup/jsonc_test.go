@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 const jsonEntry = `{"command": "loci", "args": ["mcp"], "env": {}}`
@@ -242,9 +244,7 @@ func FuzzAppendAndRemoveItemRestoreJSON(f *testing.F) {
 		f.Add([]byte(c.before))
 	}
 	var added any
-	if err := decodeJSON([]byte(listItem), &added); err != nil {
-		f.Fatal(err)
-	}
+	testenv.NoError(f, decodeJSON([]byte(listItem), &added))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		d, err := parseJSON(text)
 		if err != nil {

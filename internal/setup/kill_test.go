@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // TestMain runs a writer instead of the tests if the variable names a home folder: it adds and removes the entry until
@@ -41,13 +43,9 @@ func TestKilledWriterLeavesWholeFile(t *testing.T) {
 	for i := range 10 {
 		writer := exec.CommandContext(t.Context(), os.Args[0])
 		writer.Env = append(os.Environ(), "LOCI_TEST_SETUP_HOME="+w.home)
-		if err := writer.Start(); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, writer.Start())
 		time.Sleep(time.Duration(40+13*i) * time.Millisecond)
-		if err := writer.Process.Kill(); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, writer.Process.Kill())
 		_ = writer.Wait() // killed
 		if text := readText(t, path); text != before && text != after {
 			t.Fatalf("run %d leaves a file of %d bytes", i, len(text))

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // node returns the file of Node, or skips the test.
@@ -124,19 +125,14 @@ func writeScript(t *testing.T, name string, to Connection) string {
 	path := filepath.Join(t.TempDir(), strings.TrimSuffix(name, ".js")+".mjs")
 	// A slow machine must not lose reports.
 	patient := strings.NewReplacer("const seconds = 3 ", "const seconds = 600 ", "timeout: 1000", "timeout: 600000")
-	if err := os.WriteFile(path, []byte(patient.Replace(string(script{name}.render(to)))), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, os.WriteFile(path, []byte(patient.Replace(string(script{name}.render(to)))), 0o600))
 	return path
 }
 
 // played plays events to a script, and returns its reports in their order.
 func played(t *testing.T, program, form, name, events string) (reports []string) {
 	t.Helper()
-	record, err := filepath.Abs("testdata/record.mjs")
-	if err != nil {
-		t.Fatal(err)
-	}
+	record := testenv.Must(filepath.Abs("testdata/record.mjs"))(t)
 	to := filepath.Join(t.TempDir(), "reports")
 	path := writeScript(t, name, Connection{Command: program, Args: []string{record, to}})
 	host := exec.CommandContext(t.Context(), program, "testdata/host.mjs", form, path, events)
@@ -145,9 +141,7 @@ func played(t *testing.T, program, form, name, events string) (reports []string)
 	}
 	for line := range strings.Lines(readText(t, to)) {
 		var r map[string]any
-		if err := json.Unmarshal([]byte(line), &r); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, json.Unmarshal([]byte(line), &r))
 		reports = append(reports, describeReport(r))
 	}
 	return reports

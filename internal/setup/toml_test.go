@@ -45,8 +45,7 @@ func TestSetAppendsTable(t *testing.T) {
 		}
 	}
 	d, _ := parseTOML(nil)
-	after, err := d.Set("servers", "loci", []byte(tomlEntry))
-	if err != nil || string(after) != tomlBlock {
+	if after, err := d.Set("servers", "loci", []byte(tomlEntry)); err != nil || string(after) != tomlBlock {
 		t.Errorf("a new file: %q %v", after, err)
 	}
 	if back, err := parsedTOML(t, tomlBlock).Remove("servers", "loci"); back != nil || err != nil {

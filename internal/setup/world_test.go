@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // A world is the home folder of a person, and a project.
@@ -55,10 +57,7 @@ func (w *world) run(c Change) Outcome {
 // path returns the file that a client would get.
 func (w *world) path(client string) string {
 	w.t.Helper()
-	f, err := w.change(client, nil).open()
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	f := testenv.Must(w.change(client, nil).open())(w.t)
 	return f.path
 }
 
@@ -66,12 +65,8 @@ func (w *world) path(client string) string {
 func (w *world) write(client, text string) string {
 	w.t.Helper()
 	path := w.path(client)
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		w.t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o640); err != nil {
-		w.t.Fatal(err)
-	}
+	testenv.NoError(w.t, os.MkdirAll(filepath.Dir(path), 0o700))
+	testenv.NoError(w.t, os.WriteFile(path, []byte(text), 0o640))
 	return path
 }
 
@@ -91,17 +86,11 @@ func readText(t *testing.T, path string) string {
 // entryOf returns the entry of a text in a form that can be compared.
 func entryOf(t *testing.T, c *Client, text, name string) any {
 	t.Helper()
-	d, err := c.parse([]byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := testenv.Must(c.parse([]byte(text)))(t)
 	value, _, err := d.Value(c.container, name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	raw, err := json.Marshal(value)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := testenv.Must(json.Marshal(value))(t)
 	return string(raw)
 }

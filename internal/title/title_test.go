@@ -137,9 +137,7 @@ func TestTitleIsPlainTextWhateverTheContent(t *testing.T) {
 		"*", "**", "_", "`", "\\", "&amp;", "&#7;", "<div>", "<b", "[TOC]", "\ufeff", "\u200b", "\x00", "\xff", "é",
 		"東", "🎉", "word ", "a", "\r", "\r\n",
 		strings.Repeat("x", 400), strings.Repeat("- ", 300), strings.Repeat("> ", 300)})
-	rapid.Check(t, func(t *rapid.T) {
-		check(t, strings.Join(rapid.SliceOfN(pieces, 0, 60).Draw(t, "pieces"), ""))
-	})
+	rapid.Check(t, func(t *rapid.T) { check(t, strings.Join(rapid.SliceOfN(pieces, 0, 60).Draw(t, "pieces"), "")) })
 }
 
 // The number of allocations bounds the time without a clock. A text of 256 KiB must not cost more than its beginning.
@@ -158,17 +156,6 @@ func FuzzTitleIsPlainText(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, content string) { check(t, content) })
-}
-
-func BenchmarkDerive(b *testing.B) {
-	for name, content := range contents() {
-		b.Run(name, func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				title.Derive(content)
-			}
-		})
-	}
 }
 
 // contents are a usual memory, and hostile ones as long as a content may be.

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/loci-memory/loci/internal/index"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // randomUnitVector returns a vector of norm 1 near one of a few centers, as vectors of texts are.
@@ -48,8 +49,7 @@ func TestDotOfEncodedVectorIsPrecise(t *testing.T) {
 	for _, n := range []int{1, 3, 64, 384, 1000} {
 		for range 50 {
 			a, b := randomUnitVector(r, n), randomUnitVector(r, n)
-			got, err := Dot(a, Encode(b))
-			if err != nil || math.Abs(float64(got)-exactDot(a, b)) > .01 {
+			if got, err := Dot(a, Encode(b)); err != nil || math.Abs(float64(got)-exactDot(a, b)) > .01 {
 				t.Fatalf("%d dimensions: %v, %v for %v", n, got, err, exactDot(a, b))
 			}
 		}
@@ -97,10 +97,7 @@ func TestBinaryCodesRecallNearest(t *testing.T) {
 		changes = append(changes, index.DocUpdate{Seq: int64(i + 1),
 			DocAttributes: index.DocAttributes{Memory: int64(i)}})
 	}
-	c, err := NewBinaryCodes().Apply(list)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := testenv.Must(NewBinaryCodes().Apply(list))(t)
 	v := index.NewSnapshot(nil).Apply(changes)
 	held, all := 0, 0
 	for range 40 {
@@ -194,10 +191,7 @@ func TestNearestEqualsNaiveScan(t *testing.T) {
 					folded[i], _ = s.MarkDeleted(memories)
 				}
 				if b.Docs > 0 {
-					s, err := index.Open(seq, b.Header, nil)
-					if err != nil {
-						t.Fatal(err)
-					}
+					s := testenv.Must(index.Open(seq, b.Header, nil))(t)
 					folded = append(folded, s)
 				}
 				v, unfolded = index.NewSnapshot(folded), nil
@@ -264,10 +258,7 @@ func TestNearestEqualsScanWithoutEstimate(t *testing.T) {
 			changes[i] = index.DocUpdate{Seq: int64(i + 1), DocAttributes: index.DocAttributes{Memory: int64(i),
 				Type: uint8(i / 7 % 2)}}
 		}
-		c, err := NewBinaryCodes().Apply(list)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := testenv.Must(NewBinaryCodes().Apply(list))(t)
 		v, p, f := index.NewSnapshot(nil).Apply(changes), NewQueryVector(q), index.Filter{Types: 1}
 		s := &hammingScan{docs: v.Filtered(f), query: p, tables: []scanTable{{codeTable: c.base}},
 			wanted: k * oversampling}
@@ -309,15 +300,9 @@ func TestNearestSkipsDeletedDocumentsWithoutFilter(t *testing.T) {
 		list[i] = StoredVector{int64(i), int64(i), Encode(randomUnitVector(r, 384))}
 		changes[i] = index.DocUpdate{Seq: int64(i + 1), DocAttributes: index.DocAttributes{Memory: int64(i)}}
 	}
-	c, err := NewBinaryCodes().Apply(list)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := testenv.Must(NewBinaryCodes().Apply(list))(t)
 	blob := index.Build(changes)
-	segment, err := index.Open(1, blob.Header, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	segment := testenv.Must(index.Open(1, blob.Header, nil))(t)
 	p, f := NewQueryVector(q), index.Filter{Statuses: 1}
 	nearest := naiveNearest(c.base, p, k*oversampling, k*oversampling, func(int64) bool { return true })
 	for _, deletedCount := range []int{0, 1, filterSlack, filterSlack + 1, 3 * k} {
@@ -336,40 +321,13 @@ func TestNearestSkipsDeletedDocumentsWithoutFilter(t *testing.T) {
 	}
 }
 
-func BenchmarkNearestOf100k(b *testing.B) {
-	r := rand.New(rand.NewPCG(5, 6))
-	const n = 100_000
-	list, changes := make([]StoredVector, n), make([]index.DocUpdate, n)
-	for i := range list {
-		list[i] = StoredVector{int64(i), int64(i), Encode(randomUnitVector(r, 384))}
-		changes[i] = index.DocUpdate{Seq: int64(i + 1), DocAttributes: index.DocAttributes{Memory: int64(i),
-			Status: uint8(i % 50 / 49)}}
-	}
-	blob := index.Build(changes)
-	s, err := index.Open(1, blob.Header, nil)
-	if err != nil {
-		b.Fatal(err)
-	}
-	c, err := NewBinaryCodes().Apply(list)
-	if err != nil {
-		b.Fatal(err)
-	}
-	v, q := index.NewSnapshot([]*index.Segment{s}), randomUnitVector(r, 384)
-	for b.Loop() {
-		c.Nearest(v.Filtered(index.Filter{Statuses: 1}), NewQueryVector(q), 200)
-	}
-}
-
 func TestBinaryCodesRejectOtherDimensionsOfSameCodeLength(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 2))
 	stored := func(memory int64, dimensions int) []StoredVector {
 		return []StoredVector{{memory, memory, Encode(randomUnitVector(r, dimensions))}}
 	}
-	c, err := NewBinaryCodes().Apply(stored(1, 384))
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := testenv.Must(NewBinaryCodes().Apply(stored(1, 384)))(t)
 	if _, err := c.Apply(stored(2, 380)); !errors.Is(err, ErrCorrupt) {
 		t.Errorf("380 after 384 dimensions: %v", err)
 	}

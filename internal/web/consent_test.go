@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // newConsentBrowser returns the browser of a user with workspaces. It follows no redirect to a client.
@@ -311,15 +312,9 @@ func TestConsentToTooManyWorkspacesKeepsForm(t *testing.T) {
 func TestPagesSendReferrerToOwnSiteOverPlainHTTP(t *testing.T) {
 	t.Parallel()
 	b := newBrowser(t, true)
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, b.url+"/signin", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := testenv.Must(http.NewRequestWithContext(t.Context(), http.MethodGet, b.url+"/signin", nil))(t)
 	r.Host = "loci.example"
-	res, err := b.client.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	res := testenv.Must(b.client.Do(r))(t)
 	defer res.Body.Close()
 	if got := res.Header.Get("Referrer-Policy"); got != "same-origin" {
 		t.Error(got)

@@ -21,6 +21,7 @@ import (
 	"github.com/loci-memory/loci/internal/logtest"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/rest"
+	"github.com/loci-memory/loci/internal/testenv"
 	"github.com/loci-memory/loci/internal/web"
 )
 
@@ -239,10 +240,7 @@ func newBrowser(t *testing.T, mail bool) *browser {
 		ExtraRoutes: web.Routes(web.Options{Table: table(), Host: host, Service: s, Site: site, Mail: mail,
 			Authorizer: &fakeAuthorizer{s}})}))
 	t.Cleanup(server.Close)
-	jar, err := cookiejar.New(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	jar := testenv.Must(cookiejar.New(nil))(t)
 	return &browser{s, t, server.URL, &http.Client{Jar: jar}, http.Header{"Accept": {"text/html"},
 		"Origin": {server.URL}}, log}
 }
@@ -250,10 +248,7 @@ func newBrowser(t *testing.T, mail bool) *browser {
 // signIn gives the browser a cookie.
 func (b *browser) signIn(secret string) {
 	b.t.Helper()
-	u, err := url.Parse(b.url)
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	u := testenv.Must(url.Parse(b.url))(b.t)
 	b.client.Jar.SetCookies(u, []*http.Cookie{{Name: "__Host-loci", Value: secret, Path: "/"}})
 }
 
@@ -267,23 +262,14 @@ type answer struct {
 
 func (b *browser) do(method, path, body string) answer {
 	b.t.Helper()
-	r, err := http.NewRequestWithContext(b.t.Context(), method, b.url+path, strings.NewReader(body))
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	r := testenv.Must(http.NewRequestWithContext(b.t.Context(), method, b.url+path, strings.NewReader(body)))(b.t)
 	r.Header = b.header.Clone()
 	if method == http.MethodPost && r.Header.Get("Content-Type") == "" {
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	}
-	res, err := b.client.Do(r)
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	res := testenv.Must(b.client.Do(r))(b.t)
 	defer res.Body.Close()
-	raw, err := io.ReadAll(res.Body)
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	raw := testenv.Must(io.ReadAll(res.Body))(b.t)
 	return answer{res, res.Request.URL.RequestURI(), string(raw), html.UnescapeString(string(raw))}
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/capture"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // A conversation feeds a reader and keeps what it extracts.
@@ -198,9 +199,7 @@ func recorded(t *testing.T) string {
 			Dir string          `json:"dir"`
 			M   json.RawMessage `json:"m"`
 		}
-		if err := json.Unmarshal(s.Bytes(), &recorded); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, json.Unmarshal(s.Bytes(), &recorded))
 		fmt.Fprintf(&lines, "%s%s\n", map[string]string{"c2a": ">", "a2c": "<"}[recorded.Dir], recorded.M)
 	}
 	return lines.String()

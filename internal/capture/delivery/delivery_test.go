@@ -16,6 +16,7 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/capture"
 	"github.com/loci-memory/loci/internal/capture/spool"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // A fakeServer keeps sessions, events and audits as the contract describes it.
@@ -123,11 +124,7 @@ func newCourier(t testing.TB, f *fakeServer) *Courier {
 
 func openCourier(t testing.TB, f *fakeServer, dir string) *Courier {
 	t.Helper()
-	c, err := New(dir, func(context.Context) (Service, error) { return f, nil })
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
+	return testenv.Must(New(dir, func(context.Context) (Service, error) { return f, nil }))(t)
 }
 
 // session returns the events of a session: its start, two turns and its end.
@@ -141,14 +138,8 @@ func session(t testing.TB, id, cwd string) (events []capture.Event) {
 		{"hook_event_name": "Stop", "prompt_id": "2", "last_assistant_message": "Done."},
 		{"hook_event_name": "SessionEnd"}} {
 		p["session_id"], p["cwd"] = id, cwd
-		b, err := json.Marshal(p)
-		if err != nil {
-			t.Fatal(err)
-		}
-		all, err := capture.Read("claude", b)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := testenv.Must(json.Marshal(p))(t)
+		all := testenv.Must(capture.Read("claude", b))(t)
 		events = append(events, all...)
 	}
 	return events
@@ -174,12 +165,8 @@ func TestDeliverSendsSessionsEventsAndAudits(t *testing.T) {
 	t.Parallel()
 	f := newFakeServer()
 	c := newCourier(t, f)
-	if err := c.Enqueue(t.Context(), interleaved(t)...); err != nil {
-		t.Fatal(err)
-	}
-	if err := deliver(t, c); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, c.Enqueue(t.Context(), interleaved(t)...))
+	testenv.NoError(t, deliver(t, c))
 	if len(f.sessions) != 2 || len(f.events["claude/a"]) != 6 || len(f.events["claude/b"]) != 6 || len(f.audits) != 2 ||
 		f.reads != 1 {
 		t.Errorf("%+v", f)
@@ -195,16 +182,12 @@ func TestDeliverGivesTheSameWhereverItIsCut(t *testing.T) {
 	whole := newFakeServer()
 	c := newCourier(t, whole)
 	_ = c.Enqueue(t.Context(), interleaved(t)...)
-	if err := deliver(t, c); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, deliver(t, c))
 	for at := 2; at <= whole.calls; at++ { // the first call reads the policy, without which nothing is kept
 		for _, late := range []bool{false, true} {
 			f, dir := newFakeServer(), filepath.Join(t.TempDir(), "spool")
 			f.failAt, f.late, f.failure = at, late, context.DeadlineExceeded
-			if err := openCourier(t, f, dir).Enqueue(t.Context(), interleaved(t)...); err != nil {
-				t.Fatal(err)
-			}
+			testenv.NoError(t, openCourier(t, f, dir).Enqueue(t.Context(), interleaved(t)...))
 			if err := deliver(t, openCourier(t, f, dir)); err == nil {
 				t.Errorf("call %d did not fail", at)
 			}

@@ -19,6 +19,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // programEnv makes the test binary play a program.
@@ -151,8 +153,7 @@ func TestRelayCopiesBytesUnchanged(t *testing.T) {
 			t.Parallel()
 			c := relayed(t, "echo")
 			c.Stdin = bytes.NewReader(text)
-			got, err := c.Output()
-			if err != nil || sha256.Sum256(got) != sha256.Sum256(text) {
+			if got, err := c.Output(); err != nil || sha256.Sum256(got) != sha256.Sum256(text) {
 				t.Errorf("%d bytes of %d: %v", len(got), len(text), err)
 			}
 			c = relayed(t, "hash")
@@ -214,9 +215,7 @@ func TestRelayForwardsSignals(t *testing.T) {
 			_ = c.Wait()
 			continue
 		}
-		if err := c.Process.Signal(s); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, c.Process.Signal(s))
 		if got := code(c.Wait()); got != 10+int(s) {
 			t.Errorf("code %d after %v", got, s)
 		}
@@ -226,10 +225,7 @@ func TestRelayForwardsSignals(t *testing.T) {
 func TestRelayPassesOnClosedStreams(t *testing.T) {
 	t.Parallel()
 	c := relayed(t, "mute")
-	in, err := c.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	in := testenv.Must(c.StdinPipe())(t)
 	out, err := c.StdoutPipe()
 	if err != nil || c.Start() != nil {
 		t.Fatal(err)
@@ -247,10 +243,7 @@ func TestRelayPassesOnClosedStreams(t *testing.T) {
 func TestRelayFailsWritesToProgramThatDoesNotRead(t *testing.T) {
 	t.Parallel()
 	c := relayed(t, "deaf")
-	in, err := c.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	in := testenv.Must(c.StdinPipe())(t)
 	out, err := c.StdoutPipe()
 	if err != nil || c.Start() != nil {
 		t.Fatal(err)
@@ -261,9 +254,7 @@ func TestRelayFailsWritesToProgramThatDoesNotRead(t *testing.T) {
 	for err == nil {
 		_, err = in.Write(make([]byte, 1<<20))
 	}
-	if err := c.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, c.Process.Signal(syscall.SIGTERM))
 	if got := code(c.Wait()); got != 3 {
 		t.Errorf("code %d", got)
 	}

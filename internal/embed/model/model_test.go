@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"unsafe"
+
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 func writeFile(t *testing.T) string {
@@ -16,20 +18,13 @@ func writeFile(t *testing.T) string {
 	w.Text("vocabulary", "a\nbc\n")
 	w.Int8("rows", []int8{-127, 0, 127, 1, 2, 3}, 2, 3)
 	w.Float32("scale", []float32{.5, -1e-30}, 2)
-	file, err := w.File(Header{Model: "tiny", Generation: "tiny/1", Width: 3})
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := testenv.Must(w.File(Header{Model: "tiny", Generation: "tiny/1", Width: 3}))(t)
 	return string(file)
 }
 
 func openWritten(t *testing.T, file string) *File {
 	t.Helper()
-	f, err := Open(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return f
+	return testenv.Must(Open(file))(t)
 }
 
 func TestWrittenFileReadsBack(t *testing.T) {
@@ -117,10 +112,7 @@ func TestOpenRejectsBrokenFiles(t *testing.T) {
 	tensor := func(change func(t *Tensor)) string {
 		one := Tensor{Name: "x", Type: "f32", Shape: []int{2, 3}, Offset: 64}
 		change(&one)
-		head, err := json.Marshal(Header{Tensors: []Tensor{one}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		head := testenv.Must(json.Marshal(Header{Tensors: []Tensor{one}}))(t)
 		return with(string(head))
 	}
 	for name, file := range map[string]string{

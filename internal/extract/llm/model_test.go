@@ -13,6 +13,7 @@ import (
 
 	"github.com/loci-memory/loci/internal/extract"
 	"github.com/loci-memory/loci/internal/openai"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 const testKey = "sk-tuna-and-salmon"
@@ -31,11 +32,7 @@ func start(t *testing.T, f func(w http.ResponseWriter, in map[string]any)) *Mode
 		f(w, in)
 	}))
 	t.Cleanup(s.Close)
-	m, err := New(s.URL, testKey, "tiny")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m
+	return testenv.Must(New(s.URL, testKey, "tiny"))(t)
 }
 
 const empty = `{"choices": [{"message": {"content": "{\"statements\": []}"}}], "usage": {"total_tokens": 7}}`
@@ -101,10 +98,7 @@ func TestErrorOfModelShowsNeitherKeyNorText(t *testing.T) {
 	} {
 		m := start(t, func(w http.ResponseWriter, _ map[string]any) { c.answer(w) })
 		if name == "late" {
-			endpoint, err := Endpoint(m.client.Address())
-			if err != nil {
-				t.Fatal(err)
-			}
+			endpoint := testenv.Must(Endpoint(m.client.Address()))(t)
 			m.client = openai.New(endpoint, testKey, 50*time.Millisecond, maxResponseBytes)
 		}
 		_, used, err := m.Extract(t.Context(), turn, 2000)

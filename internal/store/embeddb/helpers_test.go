@@ -11,6 +11,7 @@ import (
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/embeddb"
 	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/testenv"
 	"github.com/loci-memory/loci/internal/vector"
 )
 
@@ -68,9 +69,7 @@ func newWorker(s *store.Store, model vector.Embedder) *manualWorker {
 // round does one round, which must succeed.
 func (w *manualWorker) round(t *testing.T) {
 	t.Helper()
-	if err := embeddb.RunRound(ctx, w.Worker); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, embeddb.RunRound(ctx, w.Worker))
 }
 
 // A hookedEmbedder calls a function before it embeds.

@@ -13,6 +13,7 @@ import (
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/grantdb"
 	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/testenv"
 	"github.com/loci-memory/loci/internal/waittest"
 )
 
@@ -87,15 +88,13 @@ func TestListDescribesGrants(t *testing.T) {
 
 func (w world) leave(t testing.TB, actor *identity.Actor, team loci.ID) {
 	t.Helper()
-	if _, err := store.Write(context.Background(), w.s, actor, func(tx *store.Tx) (loci.Empty, error) {
+	testenv.Must(store.Write(context.Background(), w.s, actor, func(tx *store.Tx) (loci.Empty, error) {
 		h, err := tx.Workspace(team, loci.RoleMember, store.InAnyState)
 		if err != nil {
 			return loci.Empty{}, err
 		}
 		return loci.Empty{}, h.Leave()
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 }
 
 // A grant reaches a workspace no longer than the membership lasts, and ends with its last one.
@@ -227,16 +226,11 @@ func TestConsentLocksUserBeforeMemberships(t *testing.T) {
 		if w.db.Address == "" {
 			return // SQLite has one writer
 		}
-		deletion, err := w.db.DB(t).BeginTx(t.Context(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		deletion := testenv.Must(w.db.DB(t).BeginTx(t.Context(), nil))(t)
 		defer deletion.Rollback()
 		count := func(q string, args ...any) (n int) {
 			row := deletion.QueryRowContext(t.Context(), `SELECT count(*) FROM (`+q+`) AS x`, args...)
-			if err := row.Scan(&n); err != nil {
-				t.Fatal(err)
-			}
+			testenv.NoError(t, row.Scan(&n))
 			return n
 		}
 		count(`SELECT 1 FROM users WHERE id = $1 FOR UPDATE`, string(w.ann.UserID))
@@ -250,9 +244,7 @@ func TestConsentLocksUserBeforeMemberships(t *testing.T) {
 			return count(`SELECT 1 FROM pg_stat_activity WHERE pg_backend_pid() = ANY(pg_blocking_pids(pid))`) > 0
 		})
 		count(`SELECT 1 FROM members WHERE user_id = $1 FOR UPDATE NOWAIT`, string(w.ann.UserID))
-		if err := deletion.Rollback(); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, deletion.Rollback())
 		if err := <-done; err != nil {
 			t.Error(err)
 		}
@@ -264,11 +256,9 @@ func TestDisabledUserGetsNoTokens(t *testing.T) {
 	eachWorld(t, func(t *testing.T, w world) {
 		k, r := w.token(t), w.code(t)
 		disable := func(disabled bool) {
-			if _, err := store.System(context.Background(), w.s, "test", func(x *store.SystemTx) (loci.User, error) {
+			testenv.Must(store.System(context.Background(), w.s, "test", func(x *store.SystemTx) (loci.User, error) {
 				return x.SetDisabled(loci.Email(w.ann.Email), disabled)
-			}); err != nil {
-				t.Fatal(err)
-			}
+			}))(t)
 		}
 		disable(true)
 		if c, err := credential(w.s, k.Access); err != nil || !c.Revoked {

@@ -16,6 +16,7 @@ import (
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/grantdb"
 	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // A modelCode is an authorization code by the rules of the contract.
@@ -67,11 +68,7 @@ func (m *grantModel) live(g *modelGrant) bool {
 }
 
 // system runs f in a transaction of one of the servers.
-func (m *grantModel) system(f func(grantdb.Tx) error) {
-	if err := try(m.store(), f); err != nil {
-		m.t.Fatal(err)
-	}
-}
+func (m *grantModel) system(f func(grantdb.Tx) error) { testenv.NoError(m.t, try(m.store(), f)) }
 
 // authorize consents to one team or both, and returns the code, or nil where bob has left one.
 func (m *grantModel) authorize() *modelCode {
@@ -201,15 +198,13 @@ func (m *grantModel) leave() {
 		return
 	}
 	team := rapid.SampledFrom(m.joined).Draw(m.t, "team")
-	if _, err := store.Write(context.Background(), m.store(), m.bob, func(tx *store.Tx) (loci.Empty, error) {
+	testenv.Must(store.Write(context.Background(), m.store(), m.bob, func(tx *store.Tx) (loci.Empty, error) {
 		w, err := tx.Workspace(team, loci.RoleMember, store.InAnyState)
 		if err != nil {
 			return loci.Empty{}, err
 		}
 		return loci.Empty{}, w.Leave()
-	}); err != nil {
-		m.t.Fatal(err)
-	}
+	}))(m.t)
 	isTeam := func(id loci.ID) bool { return id == team }
 	m.joined = slices.DeleteFunc(m.joined, isTeam)
 	for _, g := range m.grants {

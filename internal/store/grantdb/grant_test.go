@@ -14,6 +14,7 @@ import (
 	"github.com/loci-memory/loci/internal/store/accountdb"
 	"github.com/loci-memory/loci/internal/store/grantdb"
 	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // A fakeClock is the machine's clock, moved forward.
@@ -41,9 +42,7 @@ func credential(s *store.Store, access string) (accountdb.Credential, error) {
 // grants runs f in a transaction on grants.
 func grants(t testing.TB, s *store.Store, f func(grantdb.Tx) error) {
 	t.Helper()
-	if err := try(s, f); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, try(s, f))
 }
 
 func try(s *store.Store, f func(grantdb.Tx) error) error {
@@ -91,11 +90,7 @@ func (w world) code(t testing.TB) grantdb.Redemption {
 
 func (w world) token(t testing.TB) grantdb.Tokens {
 	t.Helper()
-	k, err := storetest.Redeem(w.s, w.code(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return k
+	return testenv.Must(storetest.Redeem(w.s, w.code(t)))(t)
 }
 
 func TestCodeBecomesTokensOfItsWorkspaces(t *testing.T) {
@@ -154,11 +149,9 @@ func TestCodeIsBoundToItsRequest(t *testing.T) {
 
 func (w world) endSignIns(t testing.TB) {
 	t.Helper()
-	if _, err := store.System(context.Background(), w.s, "test", func(x *store.SystemTx) (loci.Empty, error) {
+	testenv.Must(store.System(context.Background(), w.s, "test", func(x *store.SystemTx) (loci.Empty, error) {
 		return loci.Empty{}, x.EndSignIns(w.ann.UserID)
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 }
 
 func TestSecondUseOfACodeRevokesItsGrant(t *testing.T) {

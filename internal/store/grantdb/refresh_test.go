@@ -10,6 +10,7 @@ import (
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/grantdb"
 	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // refused fails the test unless an exchange was refused.
@@ -29,11 +30,7 @@ func (w world) refuses(t testing.TB, what, token, client string) {
 
 func (w world) refresh(t testing.TB, token string) grantdb.Tokens {
 	t.Helper()
-	k, err := storetest.Refresh(w.s, token, "editor")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return k
+	return testenv.Must(storetest.Refresh(w.s, token, "editor"))(t)
 }
 
 func TestUsedRefreshTokenReturnsTheSameTokensForTwoMinutes(t *testing.T) {
@@ -93,8 +90,7 @@ func TestStolenRefreshTokenEndsItsGrantHoweverManyFollowedIt(t *testing.T) {
 			if opens(t, w.s, last.Access) {
 				t.Errorf("%s: the tokens of the thief work", name)
 			}
-			_, err := storetest.Refresh(w.s, other.Refresh, "editor")
-			if name == "refreshes" && err != nil {
+			if _, err := storetest.Refresh(w.s, other.Refresh, "editor"); name == "refreshes" && err != nil {
 				t.Errorf("another grant ended: %v", err)
 			}
 		})
@@ -180,10 +176,7 @@ func TestSecretOfAGrantOpensWithEachOfItsAccessTokens(t *testing.T) {
 	t.Parallel()
 	eachWorld(t, func(t *testing.T, w world) {
 		secret := func(access string) []byte {
-			c, err := credential(w.s, access)
-			if err != nil {
-				t.Fatal(err)
-			}
+			c := testenv.Must(credential(w.s, access))(t)
 			text, err := grantdb.Secret(access, c.SealedSecret)
 			if err != nil || len(text) != 32 {
 				t.Fatalf("%d bytes, %v", len(text), err)

@@ -18,6 +18,7 @@ import (
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/jobdb"
 	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/testenv"
 	"github.com/loci-memory/loci/internal/waittest"
 )
 
@@ -74,9 +75,7 @@ func addOf(user string, q *jobdb.Queue, db *sqldb.Handle, fail error, subjects .
 func (r *recorder) runNext(t *testing.T, q *jobdb.Queue, db *sqldb.Handle) {
 	t.Helper()
 	const subject = "next"
-	if err := add(q, db, nil, subject); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, add(q, db, nil, subject))
 	waittest.Until(t, func() bool { return slices.Contains(r.subjects(), subject) })
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -103,9 +102,7 @@ func TestQueueRunsJobsOfCommits(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, s := range []string{"one", "two"} {
-			if err := add(q, db, nil, s, s+" again"); err != nil {
-				t.Fatal(err)
-			}
+			testenv.NoError(t, add(q, db, nil, s, s+" again"))
 		}
 		waittest.Until(t, func() bool { return d.Query(t, `SELECT count(*) FROM jobs`)[0] == "0" })
 		if got := r.subjects(); !slices.Equal(got, []string{"one", "one again", "two", "two again"}) {
@@ -124,9 +121,7 @@ func TestQueuesShareJobs(t *testing.T) {
 			want = append(want, fmt.Sprintf("job %03d", i))
 		}
 		for i, user := range []string{"ann", "bob", "", "cid"} {
-			if err := addOf(user, jobdb.New(db), db, nil, want[50*i:50*i+50]...); err != nil {
-				t.Fatal(err)
-			}
+			testenv.NoError(t, addOf(user, jobdb.New(db), db, nil, want[50*i:50*i+50]...))
 		}
 		for range 3 {
 			start(t, db, r.handle)
@@ -149,13 +144,9 @@ func TestLeaseTakesOneJobInEveryPlan(t *testing.T) {
 			}
 		}
 		db, r := d.Open(t, store.Options{}).DB(), &recorder{}
-		if err := add(jobdb.New(db), db, nil, "1", "2", "3"); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, add(jobdb.New(db), db, nil, "1", "2", "3"))
 		start(t, db, r.handle)
-		waittest.Until(t, func() bool {
-			return d.Query(t, `SELECT count(*) FROM jobs`)[0] == "0"
-		})
+		waittest.Until(t, func() bool { return d.Query(t, `SELECT count(*) FROM jobs`)[0] == "0" })
 	})
 }
 
@@ -177,9 +168,7 @@ func TestFailedJobsAreRetriedLater(t *testing.T) {
 			return nil
 		}}
 		q := start(t, db, r.handle)
-		if err := add(q, db, nil, "late", "refused"); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, add(q, db, nil, "late", "refused"))
 		waittest.Until(t, func() bool { return len(r.subjects()) == 2 })
 		for n, pause := range []time.Duration{5 * time.Second, 10 * time.Second} {
 			saved := []string{fmt.Sprint("late: attempt ", n+1)}
@@ -198,9 +187,7 @@ func TestFailedJobsAreRetriedLater(t *testing.T) {
 		if n := q.Dropped()["mail"]; n != 1 {
 			t.Errorf("%d jobs count as dropped", n)
 		}
-		if err := add(q, db, nil, "panic"); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, add(q, db, nil, "panic"))
 		waittest.Until(t, func() bool {
 			return slices.Equal(d.Query(t, `SELECT error FROM jobs`), []string{"jobdb: mail panicked: string"})
 		})
@@ -217,14 +204,10 @@ func TestCloseOfStoreFinishesDueJobs(t *testing.T) {
 		st, r := d.Open(t, store.Options{}), &recorder{}
 		st.Jobs().Handle("mail", r.handle)
 		st.Jobs().Start(t.Context())
-		if _, err := store.System(t.Context(), st, "test", func(x *store.SystemTx) (loci.Empty, error) {
+		testenv.Must(store.System(t.Context(), st, "test", func(x *store.SystemTx) (loci.Empty, error) {
 			return loci.Empty{}, x.AddJob("mail", "one")
-		}); err != nil {
-			t.Fatal(err)
-		}
-		if err := st.Close(); err != nil {
-			t.Fatal(err)
-		}
+		}))(t)
+		testenv.NoError(t, st.Close())
 		if got := r.subjects(); !slices.Equal(got, []string{"one"}) {
 			t.Errorf("%q", got)
 		}
@@ -237,9 +220,7 @@ func TestJobOfKilledServerRunsAgain(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
 		var clock fakeClock
 		db := d.Open(t, store.Options{Clock: clock.now}).DB()
-		if err := add(jobdb.New(db), db, nil, "once"); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, add(jobdb.New(db), db, nil, "once"))
 		hung := make(chan struct{})
 		defer close(hung)
 		leased := make(chan struct{}, 1)
@@ -262,9 +243,7 @@ func TestClockThatIsSetBackDelaysNoJob(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
 		db, r := d.Open(t, store.Options{}).DB(), &recorder{}
-		if err := add(jobdb.New(db), db, nil, "ahead", "retried", "now"); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, add(jobdb.New(db), db, nil, "ahead", "retried", "now"))
 		ahead := time.Now().Add(48 * time.Hour).UnixMicro()
 		d.Exec(t, fmt.Sprintf(`UPDATE jobs SET due = %d, created_at = %[1]d, attempts = 1 WHERE subject = 'ahead'`, ahead))
 		d.Exec(t, fmt.Sprintf(`UPDATE jobs SET due = %d WHERE subject = 'retried'`,
@@ -290,9 +269,7 @@ func TestJobContinuesAtOnceAfterAPart(t *testing.T) {
 			return nil
 		}
 		q := start(t, db, r.handle)
-		if err := add(q, db, nil, "atlas"); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, add(q, db, nil, "atlas"))
 		waittest.Until(t, func() bool { return d.Query(t, `SELECT count(*) FROM jobs`)[0] == "0" })
 		if got := r.subjects(); len(got) != 5 {
 			t.Errorf("%d parts", len(got))
@@ -311,9 +288,7 @@ func TestPauseOfKindPostponesItsDueJobs(t *testing.T) {
 			}
 			return nil
 		}
-		if err := add(jobdb.New(db), db, nil, "one", "two", "three"); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, add(jobdb.New(db), db, nil, "one", "two", "three"))
 		start(t, db, r.handle)
 		waittest.Until(t, func() bool {
 			return d.Query(t, fmt.Sprintf(`SELECT count(*) FROM jobs WHERE error = '' AND attempts = 0 AND due > %d`,
@@ -348,9 +323,7 @@ func TestFinishHappensOnce(t *testing.T) {
 			}
 			return jobdb.ErrLeaseLost
 		})
-		if err := add(q, db, nil, "one"); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, add(q, db, nil, "one"))
 		q.Start(context.WithoutCancel(t.Context()))
 		t.Cleanup(q.Stop)
 		if first, second := <-result, <-result; first != nil || !errors.Is(second, jobdb.ErrLeaseLost) {

@@ -11,6 +11,7 @@ import (
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/jobdb"
 	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/testenv"
 	"github.com/loci-memory/loci/internal/waittest"
 )
 
@@ -32,13 +33,9 @@ func TestOwnersOfJobsTakeTurns(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
 		db, r := d.Open(t, store.Options{}).DB(), &recorder{}
 		few := map[string]int{"ann": 3, "": 2, "zoe": 1} // owner, jobs
-		if err := addOf("spam", jobdb.New(db), db, nil, numbered("spam", 300)...); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, addOf("spam", jobdb.New(db), db, nil, numbered("spam", 300)...))
 		for user, n := range few {
-			if err := addOf(user, jobdb.New(db), db, nil, numbered("of "+user, n)...); err != nil {
-				t.Fatal(err)
-			}
+			testenv.NoError(t, addOf(user, jobdb.New(db), db, nil, numbered("of "+user, n)...))
 		}
 		start(t, db, r.handle)
 		waittest.Until(t, func() bool { return d.Query(t, `SELECT count(*) FROM jobs`)[0] == "0" })
@@ -69,9 +66,7 @@ func TestRetriedJobsTakeTurns(t *testing.T) {
 			return nil
 		}}
 		for user, n := range map[string]int{"spam": 200, "ann": 1} {
-			if err := addOf(user, jobdb.New(db), db, nil, numbered(user, n)...); err != nil {
-				t.Fatal(err)
-			}
+			testenv.NoError(t, addOf(user, jobdb.New(db), db, nil, numbered(user, n)...))
 		}
 		start(t, db, r.handle)
 		waittest.Until(t, func() bool {
@@ -94,9 +89,7 @@ func TestManyWaitingOwnersHideNoJob(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
 		db, r := d.Open(t, store.Options{}).DB(), &recorder{}
 		for _, user := range []string{"a spammer", "zoe"} {
-			if err := addOf(user, jobdb.New(db), db, nil, numbered(user, 20)...); err != nil {
-				t.Fatal(err)
-			}
+			testenv.NoError(t, addOf(user, jobdb.New(db), db, nil, numbered(user, 20)...))
 		}
 		d.Exec(t, fmt.Sprintf(`WITH RECURSIVE n (value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM n WHERE value < 2500)
 			INSERT INTO jobs (kind, owner, subject, due, attempts, error, created_at)
