@@ -2,7 +2,9 @@ package analysis
 
 import (
 	"bufio"
+	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"unicode"
@@ -10,6 +12,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 	"pgregory.net/rapid"
 
+	"github.com/loci-memory/loci/internal/analysis/analysistest"
 	"github.com/loci-memory/loci/internal/testenv"
 )
 
@@ -184,6 +187,74 @@ func TestAnalyzeReadsLongTokenInPieces(t *testing.T) {
 		}
 		if a.Analyze(text); terms > 16<<10 {
 			t.Errorf("%q: %d terms after Stop", piece, terms)
+		}
+	}
+}
+
+func TestOtherNumbersAreNoPhoneNumbers(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{
+		"2025-03-14", "14.03.2025", "01/03/2025", "192.168.1.100", "10.0.19045.3803", "0.1234567", "1 2 3 4 5 6 7 8",
+		"12345678", "1,234,567", "12:34:56.789",
+		"2025-03-14 10:30", "555-01", "0123456", "12 34 56 78 90 12 34 56", "550e8400-e29b-41d4", "1234-5678-abc",
+		"030 1234567x", "030-1234567-a",
+	} {
+		if p := phoneAt(text, 0); p.suffix != "" {
+			t.Errorf("%q is read as the phone number %+v", text, p)
+		}
+	}
+}
+
+func TestQuestionSpansAreFound(t *testing.T) {
+	t.Parallel()
+	for run, want := range map[string][][2]int{
+		"":           nil,
+		"量子":         nil,
+		"为什么量子是什么意思": {{0, 9}, {15, 30}},
+		"谁在哪里":       {{0, 12}},
+	} {
+		if got := QuestionSpans(run); !slices.Equal(got, want) {
+			t.Errorf("%q: %v, want %v", run, got, want)
+		}
+	}
+}
+
+func TestNormalizedWordsListsWords(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"": " ", "!! -": " ", "Code, REVIEW v1.2": " code review v1 2 ", "STRASSE Straße": " strasse strasse ",
+		"ΣΟΦΌΣ": " σοφόσ ", "Cafe\u0301": " café ",
+		"東京へ": " 東 京 へ ", "使用Docker部署": " 使 用 docker 部 署 ", "ที่นี่": " ที่ นี่ ", "ﾃﾞｰﾀ ＡＢ": " デ ー タ ab ",
+		"soft\u00adhyphen": " softhyphen ", "हिन्दी": " हिन्दी ",
+	} {
+		if got := NormalizedWords(text); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+	if got := NormalizedWords("one", "", "two"); got != " one two " {
+		t.Errorf("texts give %q", got)
+	}
+}
+
+func TestStemCacheEqualsPorter(t *testing.T) {
+	t.Parallel()
+	words := strings.FieldsFunc(strings.ToLower(analysistest.Prose), func(r rune) bool { return r < 'a' || r > 'z' })
+	words = slices.DeleteFunc(words, func(w string) bool { return len(w) > maxCachedStem })
+	for i := range 3 * maxStems {
+		words = append(words, fmt.Sprintf("%sings", strings.Map(func(r rune) rune {
+			return r - '0' + 'a'
+		}, fmt.Sprint(i))))
+	}
+	words = append(words, "internationalize", "responsibilities")
+	s := StemCache{}
+	for range 2 {
+		for _, w := range words {
+			want := string(Porter([]byte(w)))
+			for range 2 {
+				if got := string(s.stem([]byte(w))); got != want {
+					t.Fatalf("%q: got %q, want %q", w, got, want)
+				}
+			}
 		}
 	}
 }

@@ -116,6 +116,14 @@ func expect(t *testing.T, err error, code loci.Code) {
 	}
 }
 
+// admitted passes a call with the key to the gate, and expects its error.
+func admitted(t *testing.T, g *auth.Gate, o *op.Op, key string, code loci.Code) *op.Call {
+	t.Helper()
+	c, err := admit(g, o, key)
+	expect(t, err, code)
+	return c
+}
+
 var metered, unmetered = service.MemoryGet.Op, service.AccountStatus.Op
 
 func TestGateRefusesInFixedOrder(t *testing.T) {
@@ -139,22 +147,18 @@ func TestGateRefusesInFixedOrder(t *testing.T) {
 			}
 		}
 	}
-	_, err = admit(h.Gate, metered, h.key.APIKey)
-	expect(t, err, "")
+	admitted(t, h.Gate, metered, h.key.APIKey, "")
 	c, err := admit(h.Gate, metered, h.key.APIKey)
 	expect(t, err, loci.CodeQuotaExceeded)
 	if e := loci.AsError(err); c.Quota == nil || c.Quota.Remaining != 0 || e.RetryAfter != c.Quota.Reset {
 		t.Errorf("%+v %+v", c.Quota, e)
 	}
-	_, err = admit(h.Gate, metered, h.key.APIKey)
-	expect(t, err, loci.CodeRateLimited)
-	_, err = admit(h.Gate, unmetered, h.key.APIKey)
-	expect(t, err, loci.CodeRateLimited)
+	admitted(t, h.Gate, metered, h.key.APIKey, loci.CodeRateLimited)
+	admitted(t, h.Gate, unmetered, h.key.APIKey, loci.CodeRateLimited)
 	if _, err := h.Admit(t.Context(), service.AuthLogin.Op, &op.Call{}); err != nil {
 		t.Errorf("a public operation: %v", err)
 	}
-	_, err = admit(h.Gate, nil, h.key.APIKey)
-	expect(t, err, loci.CodeRateLimited)
+	admitted(t, h.Gate, nil, h.key.APIKey, loci.CodeRateLimited)
 }
 
 func TestGateRejectsKeyAsCookie(t *testing.T) {
@@ -171,8 +175,7 @@ func TestGateRejectsKeyAsCookie(t *testing.T) {
 	if err != nil || actor.UserID != in.ID || actor.CredentialKind != identity.CredentialCookie {
 		t.Errorf("%+v %v", actor, err)
 	}
-	_, err = admit(h.Gate, metered, out.Cookie().Secret)
-	expect(t, err, loci.CodeInvalidKey)
+	admitted(t, h.Gate, metered, out.Cookie().Secret, loci.CodeInvalidKey)
 }
 
 func TestGateForgetsRevokedKey(t *testing.T) {
@@ -182,16 +185,13 @@ func TestGateForgetsRevokedKey(t *testing.T) {
 		g := gate(other, h.clock, gateOptions{})
 		t.Cleanup(g.Close)
 		for _, g := range []*auth.Gate{h.Gate, g} {
-			_, err := admit(g, metered, h.key.APIKey)
-			expect(t, err, "")
+			admitted(t, g, metered, h.key.APIKey, "")
 		}
 		actor := &identity.Actor{UserID: h.user.ID, CredentialID: h.key.Key.ID}
 		testenv.Must(h.work.RevokeKey(t.Context(), actor, loci.RevokeKey{KeyID: h.key.Key.ID}))(t)
-		_, err := admit(h.Gate, metered, h.key.APIKey)
-		expect(t, err, loci.CodeRevoked)
+		admitted(t, h.Gate, metered, h.key.APIKey, loci.CodeRevoked)
 		h.clock.pass(cached)
-		_, err = admit(g, metered, h.key.APIKey)
-		expect(t, err, loci.CodeRevoked)
+		admitted(t, g, metered, h.key.APIKey, loci.CodeRevoked)
 	})
 }
 
@@ -219,8 +219,7 @@ func TestGateRejectsLookUpOlderThanRevocation(t *testing.T) {
 		}
 		expect(t, err, loci.CodeRevoked)
 		all.Wait()
-		_, err = admit(h.Gate, metered, k.APIKey)
-		expect(t, err, loci.CodeRevoked)
+		admitted(t, h.Gate, metered, k.APIKey, loci.CodeRevoked)
 	}
 }
 
@@ -234,22 +233,18 @@ func TestGateEnforcesRate(t *testing.T) {
 	burst := func(n int) {
 		t.Helper()
 		for range n {
-			_, err := admit(h.Gate, metered, h.key.APIKey)
-			expect(t, err, "")
+			admitted(t, h.Gate, metered, h.key.APIKey, "")
 		}
-		_, err := admit(h.Gate, metered, h.key.APIKey)
-		expect(t, err, loci.CodeRateLimited)
+		admitted(t, h.Gate, metered, h.key.APIKey, loci.CodeRateLimited)
 	}
 	burst(5)
 	_, err = admit(h.Gate, metered, h.key.APIKey)
 	if wait := loci.AsError(err).RetryAfter; wait != time.Second {
 		t.Errorf("wait %v", wait)
 	}
-	_, err = admit(h.Gate, metered, other.APIKey)
-	expect(t, err, "")
+	admitted(t, h.Gate, metered, other.APIKey, "")
 	h.clock.pass(time.Second - time.Microsecond)
-	_, err = admit(h.Gate, metered, h.key.APIKey)
-	expect(t, err, loci.CodeRateLimited)
+	admitted(t, h.Gate, metered, h.key.APIKey, loci.CodeRateLimited)
 	h.clock.pass(time.Microsecond)
 	burst(1)
 	h.clock.pass(3 * time.Second)
@@ -310,15 +305,13 @@ func TestWeightedCallsDelayLaterCalls(t *testing.T) {
 				n++
 			}
 		}
-		_, err := admit(h.Gate, metered, h.key.APIKey)
-		expect(t, err, "")
+		admitted(t, h.Gate, metered, h.key.APIKey, "")
 		h.Charge(t.Context(), actor, 10)
 		if n, wait := through(); n != 9 || wait != time.Second {
 			t.Errorf("shared %v: %d calls beside one of weight 11, then a wait of %v", shared, n, wait)
 		}
 		h.clock.pass(time.Second)
-		_, err = admit(h.Gate, metered, h.key.APIKey)
-		expect(t, err, "")
+		admitted(t, h.Gate, metered, h.key.APIKey, "")
 		// a burst, at most; one call less where servers share the rate
 		h.Charge(t.Context(), actor, 1000)
 		n, wait := through()
@@ -326,11 +319,9 @@ func TestWeightedCallsDelayLaterCalls(t *testing.T) {
 			t.Errorf("shared %v: %d calls after a large one, then a wait of %v", shared, n, wait)
 		}
 		h.clock.pass(wait - time.Microsecond)
-		_, err = admit(h.Gate, metered, h.key.APIKey)
-		expect(t, err, loci.CodeRateLimited)
+		admitted(t, h.Gate, metered, h.key.APIKey, loci.CodeRateLimited)
 		h.clock.pass(time.Microsecond)
-		_, err = admit(h.Gate, metered, h.key.APIKey)
-		expect(t, err, "")
+		admitted(t, h.Gate, metered, h.key.APIKey, "")
 	}
 }
 
@@ -436,5 +427,42 @@ func TestGateRecordsCredentialUse(t *testing.T) {
 			list.Keys[0].LastUsedAt > loci.TimeOf(h.clock.now()) {
 			t.Errorf("%+v %v, used %s", list.Keys, err, loci.TimeOf(used))
 		}
+	})
+}
+
+// A server follows at once, and another one on the same database within the time of its cache.
+func TestGateRefusesDisabledAndDeletedUsers(t *testing.T) {
+	t.Parallel()
+	each(t, gateOptions{}, func(t *testing.T, d storetest.Database, h *gateFixture) {
+		other := gate(d.Open(t, store.Options{Clock: h.clock.now}), h.clock, gateOptions{})
+		t.Cleanup(other.Close)
+		testenv.Must(h.work.AddUser(t.Context(), "bea@example.com", "", "correct horse"))(t)
+		key := testenv.Must(h.work.AddKey(t.Context(), "bea@example.com", ""))(t)
+		browser := testenv.Must(h.work.SignIn(t.Context(), &identity.Actor{}, loci.Login{Email: "bea@example.com",
+			Password: "correct horse"}))(t)
+		check := func(g *auth.Gate, want loci.Code) {
+			t.Helper()
+			admitted(t, g, metered, key.APIKey, want)
+			_, err = g.Admit(t.Context(), metered, &op.Call{Credential: browser.Cookie().Secret,
+				CredentialKind: identity.CredentialCookie})
+			expect(t, err, want)
+			admitted(t, g, metered, h.key.APIKey, "") // of another user
+		}
+		check(h.Gate, "")
+		check(other, "")
+		for _, disabled := range []bool{true, false} {
+			testenv.Must(h.work.SetDisabled(t.Context(), "Bea@example.com", disabled))(t)
+			want := loci.Code("")
+			if disabled {
+				want = loci.CodeRevoked
+			}
+			check(h.Gate, want)
+			h.clock.pass(cached)
+			check(other, want)
+		}
+		testenv.Must(h.work.DeleteUser(t.Context(), "bea@example.com", false))(t)
+		check(h.Gate, loci.CodeInvalidKey)
+		h.clock.pass(cached)
+		check(other, loci.CodeInvalidKey)
 	})
 }

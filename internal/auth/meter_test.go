@@ -74,10 +74,8 @@ func TestQuotaIsSharedByKeysOfUser(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = admit(h.Gate, metered, h.key.APIKey)
-	expect(t, err, "")
-	_, err = admit(h.Gate, metered, other.APIKey)
-	expect(t, err, loci.CodeQuotaExceeded)
+	admitted(t, h.Gate, metered, h.key.APIKey, "")
+	admitted(t, h.Gate, metered, other.APIKey, loci.CodeQuotaExceeded)
 }
 
 // A plan changes in the middle of a month, and the count goes on.
@@ -113,8 +111,7 @@ func TestCountsSurviveRestart(t *testing.T) {
 	for _, plan := range []identity.Plan{planWithOperations(1000), identity.DefaultPlans[loci.PlanSelfHosted]} {
 		each(t, gateOptions{Plan: plan}, func(t *testing.T, d storetest.Database, h *gateFixture) {
 			for range 7 {
-				_, err := admit(h.Gate, metered, h.key.APIKey)
-				expect(t, err, "")
+				admitted(t, h.Gate, metered, h.key.APIKey, "")
 			}
 			h.Close()
 			next := gate(d.Open(t, gateOptions{Plan: plan}.store(h.clock)), h.clock, gateOptions{})
@@ -122,8 +119,7 @@ func TestCountsSurviveRestart(t *testing.T) {
 			if used, _, err := next.Used(t.Context(), &identity.Actor{UserID: h.user.ID}); used != 7 || err != nil {
 				t.Errorf("%d are used after the restart, %v", used, err)
 			}
-			c, err := admit(next, metered, h.key.APIKey)
-			expect(t, err, "")
+			c := admitted(t, next, metered, h.key.APIKey, "")
 			if c.Quota.Limit-c.Quota.Remaining != 8 {
 				t.Errorf("%+v", c.Quota)
 			}
@@ -142,8 +138,7 @@ func TestQuotaRefusesNeitherRevocationNorLargerPlan(t *testing.T) {
 			t.Errorf("%s: %+v %v", o.Name, c.Quota, err)
 		}
 	}
-	_, err := admit(h.Gate, metered, h.key.APIKey)
-	expect(t, err, loci.CodeQuotaExceeded)
+	admitted(t, h.Gate, metered, h.key.APIKey, loci.CodeQuotaExceeded)
 }
 
 func TestQuotaResetsEachMonth(t *testing.T) {
@@ -158,8 +153,7 @@ func TestQuotaResetsEachMonth(t *testing.T) {
 			}
 		}
 		h.clock.pass(time.Second)
-		c, err := admit(h.Gate, metered, h.key.APIKey)
-		expect(t, err, "")
+		c := admitted(t, h.Gate, metered, h.key.APIKey, "")
 		if c.Quota.Remaining != 1 || c.Quota.Reset != 31*24*time.Hour {
 			t.Errorf("%+v", c.Quota)
 		}
@@ -204,8 +198,7 @@ func TestServersReportSharedCount(t *testing.T) {
 			each(t, o, func(t *testing.T, d storetest.Database, h *gateFixture) {
 				call := func(g *auth.Gate, n int) (used int64) {
 					for range n {
-						c, err := admit(g, metered, h.key.APIKey)
-						expect(t, err, "")
+						c := admitted(t, g, metered, h.key.APIKey, "")
 						used = c.Quota.Limit - c.Quota.Remaining
 					}
 					return used
@@ -236,8 +229,7 @@ func TestMeterEvictsIdleUsers(t *testing.T) {
 	for _, plan := range []identity.Plan{planWithOperations(100), identity.DefaultPlans[loci.PlanSelfHosted]} {
 		each(t, gateOptions{Plan: plan}, func(t *testing.T, d storetest.Database, h *gateFixture) {
 			for range 7 {
-				_, err := admit(h.Gate, metered, h.key.APIKey)
-				expect(t, err, "")
+				admitted(t, h.Gate, metered, h.key.APIKey, "")
 			}
 			if err := h.Gate.Save(t.Context()); err != nil { // the user is not idle yet
 				t.Fatal(err)

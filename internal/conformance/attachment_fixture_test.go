@@ -93,8 +93,8 @@ func (s testScene) announced() loci.Attachment {
 func (s testScene) stored() loci.Attachment {
 	s.t.Helper()
 	a := s.announced()
-	testenv.NoError(s.t, s.Service.StoreUpload(s.t.Context(), blob.Address{Method: blob.MethodPut, ID: a.ID, Size: a.Size,
-		Type: a.MIMEType}, strings.NewReader("hello")))
+	testenv.NoError(s.t, s.Service.StoreUpload(s.t.Context(), blob.Address{Method: blob.MethodPut, ID: a.ID,
+		Size: a.Size, Type: a.MIMEType}, strings.NewReader("hello")))
 	return a
 }
 

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strconv"
@@ -19,6 +21,7 @@ import (
 	"github.com/loci-memory/loci/internal/mcp"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/service"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // pageHead returns the beginning of a generated page.
@@ -199,4 +202,89 @@ func outputType(t reflect.Type) string {
 		return "`ok`"
 	}
 	return strings.Join(names, ", ")
+}
+
+var update = flag.Bool("update", false, "write the golden files")
+
+// golden compares the printed bytes with the file, or writes it with -update.
+func golden(t testing.TB, file string, got []byte) {
+	t.Helper()
+	if *update {
+		testenv.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
+		testenv.NoError(t, os.WriteFile(file, got, 0o644))
+	}
+	if want := testenv.Must(os.ReadFile(file))(t); !bytes.Equal(got, want) {
+		t.Errorf("%s is another one now: look at what has changed, then make golden.\n%s", file, difference(want, got))
+	}
+}
+
+// difference returns the first line that differs.
+func difference(want, got []byte) string {
+	w, g := bytes.Split(want, []byte("\n")), bytes.Split(got, []byte("\n"))
+	for i := range max(len(w), len(g)) {
+		var a, b []byte
+		if i < len(w) {
+			a = w[i]
+		}
+		if i < len(g) {
+			b = g[i]
+		}
+		if !bytes.Equal(a, b) {
+			return "was " + string(a) + "\nis  " + string(b)
+		}
+	}
+	return ""
+}
+
+func TestToolsHaveAllHintsAndPlainSchemas(t *testing.T) {
+	t.Parallel()
+	var list struct {
+		Tools []struct {
+			Name        string
+			Annotations map[string]any
+			InputSchema map[string]any
+		}
+	}
+	testenv.NoError(t, json.Unmarshal(mcp.List(service.Ops, op.FullTools), &list))
+	destructive := []string{"atlas_delete", "member_remove", "memory_delete", "workspace_delete", "workspace_leave",
+		"workspace_transfer"}
+	for _, tool := range list.Tools {
+		a := tool.Annotations
+		for _, hint := range []string{"readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"} {
+			if _, ok := a[hint].(bool); !ok {
+				t.Errorf("%s has no %s", tool.Name, hint)
+			}
+		}
+		if a["openWorldHint"] != false || a["readOnlyHint"] == true && a["destructiveHint"] == true ||
+			a["destructiveHint"] != slices.Contains(destructive, tool.Name) {
+			t.Errorf("%s: %v", tool.Name, a)
+		}
+		checkPlainSchema(t, tool.Name, tool.InputSchema)
+	}
+}
+
+// checkPlainSchema checks that a schema has one type, and no keyword that some clients cannot read.
+func checkPlainSchema(t *testing.T, path string, schema map[string]any) {
+	t.Helper()
+	for keyword, value := range schema {
+		if !slices.Contains([]string{"type", "enum", "items", "properties", "required"}, keyword) {
+			t.Errorf("%s has %s", path, keyword)
+		}
+		choices, _ := value.([]any)
+		for _, choice := range choices {
+			if _, ok := choice.(string); !ok {
+				t.Errorf("%s has %v in %s", path, choice, keyword)
+			}
+		}
+	}
+	if _, ok := schema["type"].(string); !ok {
+		t.Errorf("%s has no single type", path)
+	}
+	if items, ok := schema["items"].(map[string]any); ok {
+		checkPlainSchema(t, path+"[]", items)
+	}
+	properties, _ := schema["properties"].(map[string]any)
+	for name, p := range properties {
+		checkPlainSchema(t, path+"."+name, p.(map[string]any))
+	}
 }

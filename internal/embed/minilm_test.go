@@ -70,9 +70,7 @@ func cosine(t testing.TB, got, want []float32) float64 {
 func TestModelFileChecksumMatches(t *testing.T) {
 	t.Parallel()
 	f := testenv.Must(model.Open(modelFile))(t)
-	if err := f.Check(); err != nil {
-		t.Error(err)
-	}
+	testenv.NoError(t, f.Check())
 	if f.Generation != "minilm-l6-v2/int8-h128/1" || f.License != "Apache-2.0" {
 		t.Errorf("generation %q, license %q", f.Generation, f.License)
 	}

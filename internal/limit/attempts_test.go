@@ -144,9 +144,7 @@ func TestAttemptsCountNoRefusedAttempt(t *testing.T) {
 	if len(a.logs) != 1 {
 		t.Errorf("%d keys", len(a.logs))
 	}
-	if err := take(a, "first"); err != nil {
-		t.Error(err)
-	}
+	testenv.NoError(t, take(a, "first"))
 }
 
 func TestAttemptsCountUncheckedKeys(t *testing.T) {

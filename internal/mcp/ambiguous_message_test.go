@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 func TestResponseReturnsIDUnchanged(t *testing.T) {
@@ -121,9 +123,7 @@ func TestHTTPRejectsAmbiguousJSON(t *testing.T) {
 	if len(s.memories) > 0 {
 		t.Errorf("%d memories were stored", len(s.memories))
 	}
-	if err := k.close(); err != nil {
-		t.Error(err)
-	}
+	testenv.NoError(t, k.close())
 }
 
 // A request that is a response too has no answer that its sender waits for.
@@ -147,7 +147,5 @@ func TestRequestWithResultIsRejected(t *testing.T) {
 	if len(s.memories) > 0 {
 		t.Errorf("%d memories were stored", len(s.memories))
 	}
-	if err := k.close(); err != nil {
-		t.Error(err)
-	}
+	testenv.NoError(t, k.close())
 }

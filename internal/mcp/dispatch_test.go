@@ -3,6 +3,8 @@ package mcp_test
 import (
 	"strings"
 	"testing"
+
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // errorCases are requests of which the params, or the time, are wrong.
@@ -112,7 +114,5 @@ func TestErrorsNameParam(t *testing.T) {
 	a = c.post(c.message("subscriptions/listen", object{"notifications": 5}))
 	e, _ = a.rpc["error"].(object)
 	checkError(t, "a subscription", e, -32602, "params.notifications must be an object.")
-	if err := k.close(); err != nil {
-		t.Error(err)
-	}
+	testenv.NoError(t, k.close())
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/mcp"
 	"github.com/loci-memory/loci/internal/op"
+	"github.com/loci-memory/loci/internal/testenv"
 	"github.com/loci-memory/loci/internal/title"
 )
 
@@ -239,7 +240,5 @@ func TestInstructionsNameMemoryTools(t *testing.T) {
 			t.Errorf("no %q in %s", want, text)
 		}
 	}
-	if err := k.close(); err != nil {
-		t.Error(err)
-	}
+	testenv.NoError(t, k.close())
 }

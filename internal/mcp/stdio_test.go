@@ -114,9 +114,7 @@ func TestStdioServesStatelessRevision(t *testing.T) {
 	if list := k.call(2, "tools/list", meta); list["resultType"] != "complete" {
 		t.Errorf("%v", list)
 	}
-	if err := k.close(); err != nil {
-		t.Error(err)
-	}
+	testenv.NoError(t, k.close())
 }
 
 func TestStdioContinuesAfterInvalidMessages(t *testing.T) {
@@ -143,9 +141,7 @@ func TestStdioContinuesAfterInvalidMessages(t *testing.T) {
 	if pong := k.call(3, "ping", "{}"); len(pong) != 0 {
 		t.Errorf("ping %v", pong)
 	}
-	if err := k.close(); err != nil {
-		t.Error(err)
-	}
+	testenv.NoError(t, k.close())
 }
 
 func TestStdioEndsWithItsInput(t *testing.T) {
@@ -219,9 +215,7 @@ func TestStdioCancelsOneCallWhileOthersRun(t *testing.T) {
 		k.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":` + params + `}`)
 	}
 	k.call(30, "ping", "{}")
-	if err := k.close(); err != nil {
-		t.Error(err)
-	}
+	testenv.NoError(t, k.close())
 }
 
 func TestStdioEndsWithItsContext(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -96,4 +97,93 @@ func TestStdioEndsSubscriptionWithInput(t *testing.T) {
 	if err := <-k.ended; err != nil {
 		t.Error(err)
 	}
+}
+
+// prompt returns the text of a prompt.
+func (c client) prompt(name string, arguments object) string {
+	c.t.Helper()
+	out := c.result("prompts/get", object{"name": name, "arguments": arguments})
+	conforms(c.t, c.version, "GetPromptResult", out)
+	messages := out["messages"].([]any)
+	if len(messages) != 1 || messages[0].(object)["role"] != "user" {
+		c.t.Errorf("%v", messages)
+	}
+	return messages[0].(object)["content"].(object)["text"].(string)
+}
+
+func TestPromptsAreListed(t *testing.T) {
+	t.Parallel()
+	everyRevision(t, newFakeService(), func(t *testing.T, c client) {
+		list := c.result("prompts/list", nil)
+		conforms(t, c.version, "ListPromptsResult", list)
+		var names []string
+		for _, p := range list["prompts"].([]any) {
+			names = append(names, p.(object)["name"].(string))
+		}
+		if strings.Join(names, " ") != "recall remember handover" || list["cacheScope"] != "private" {
+			t.Errorf("%v", list)
+		}
+	})
+}
+
+func TestPromptsQuoteWhatIsKnown(t *testing.T) {
+	t.Parallel()
+	s := newFakeService()
+	s.addAtlases("Website", "Garden", "garden")
+	web, garden := string(s.atlases[0].ID), string(s.atlases[1].ID)
+	everyRevision(t, s, func(t *testing.T, c client) {
+		for _, test := range []struct {
+			name      string
+			arguments object
+			want      []string
+			calls     int
+		}{
+			{"recall", object{"query": " deploys "}, []string{`# Known of "deploys" in "", 8000 tokens`,
+				"\n\ndeploys\n\n"}, 1},
+			{"recall", object{"query": "deploys", "atlas": garden}, []string{`of "deploys" in "` + garden + `"`}, 1},
+			{"recall", object{"query": "deploys", "atlas": "website"}, []string{`of "deploys" in "` + web + `"`}, 2},
+			{"remember", object{"text": "Basalt."}, []string{"Remember this", "Basalt.", `of "Basalt." in "", 2000 tokens`,
+				"memory_create", "memory_supersede"}, 1},
+			{"remember", object{}, []string{"this conversation", "memory_create"}, 0},
+			{"remember", object{"text": nil, "atlas": ""}, []string{"this conversation", "memory_create"}, 0},
+			{"remember", object{"atlas": web}, []string{"atlasId " + web}, 0},
+			{"handover", object{}, []string{"work of this conversation", `of "" in ""`, "memory_create"}, 1},
+			{"handover", object{"task": "the vault", "atlas": web}, []string{"the vault", `of "the vault" in "` + web,
+				"atlasId " + web}, 1},
+			{"recall", object{"query": strings.Repeat("é", 2000)}, []string{"Known of"}, 1},
+			{"remember", object{"text": strings.Repeat("é ", 5000)}, []string{"Known of"}, 1},
+		} {
+			s.calls = nil
+			text := c.prompt(test.name, test.arguments)
+			for _, want := range test.want {
+				if !strings.Contains(text, want) {
+					t.Errorf("%s %v: no %q in %s", test.name, test.arguments, want, text)
+				}
+			}
+			if len(s.calls) != test.calls {
+				t.Errorf("%s %v: %d operations, want %d", test.name, test.arguments, len(s.calls), test.calls)
+			}
+		}
+		a := c.post(c.message("prompts/get",
+			object{"name": "recall", "arguments": object{"query": "a", "atlas": "GARDEN"}}))
+		if a.code() != -32602 || !strings.Contains(string(a.body), garden) {
+			t.Errorf("a name of two atlases: %s", a.body)
+		}
+	})
+}
+
+// TestPromptCountsAfterLookUpOfAtlas has an atlas on the second page: the pages are one call, and the context another.
+func TestPromptCountsAfterLookUpOfAtlas(t *testing.T) {
+	t.Parallel()
+	s := newFakeService()
+	for i := range 150 {
+		s.addAtlases(fmt.Sprintf("Many %d", i))
+	}
+	everyRevision(t, s, func(t *testing.T, c client) {
+		s.calls = nil
+		c.prompt("recall", object{"query": "deploys", "atlas": "Many 120"})
+		if len(s.calls) != 3 || s.calls[0].Continuation || !s.calls[1].Continuation || s.calls[2].Continuation {
+			t.Errorf("%+v", s.calls)
+		}
+	})
 }

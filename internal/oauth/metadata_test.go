@@ -2,14 +2,24 @@ package oauth
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
 	"os"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/op"
+	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/testenv"
 )
 
@@ -116,4 +126,84 @@ func isDescription(text string) bool {
 	return text != "" && !strings.ContainsFunc(text, func(r rune) bool {
 		return r < ' ' || r > '~' || r == '"' || r == '\\'
 	})
+}
+
+func TestOnlyPublicAddressesAreDialled(t *testing.T) {
+	t.Parallel()
+	for address, want := range map[string]bool{
+		"93.184.216.34": true, "1.1.1.1": true, "2606:4700:4700::1111": true, "::ffff:1.1.1.1": true,
+		"64:ff9b::1.1.1.1": true, "172.32.0.1": true, "100.128.0.1": true,
+
+		"127.0.0.1": false, "127.255.0.1": false, "0.0.0.0": false, "10.1.2.3": false, "172.16.0.1": false,
+		"172.31.255.255": false, "192.168.0.1": false, "169.254.169.254": false, "100.64.0.1": false,
+		"100.127.255.255": false, "192.0.0.8": false, "192.0.2.1": false, "198.18.0.1": false, "198.51.100.1": false,
+		"203.0.113.9": false, "224.0.0.1": false, "239.1.1.1": false, "240.0.0.1": false, "255.255.255.255": false,
+		"::": false, "::1": false, "::ffff:127.0.0.1": false, "::ffff:10.0.0.1": false, "::127.0.0.1": false,
+		"fe80::1": false, "fc00::1": false, "fd12::1": false, "ff02::1": false, "2001:db8::1": false,
+		"2001::1": false, "2002:7f00:1::": false, "2002:0a00:0001::1": false, "64:ff9b::10.0.0.1": false,
+		"64:ff9b::169.254.169.254": false, "64:ff9b:1::10.0.0.1": false, "3fff::1": false, "fec0::1": false,
+		"2606:4700:4700::1111%eth0": false,
+	} {
+		if got := isPublicAddress(netip.MustParseAddr(address)); got != want {
+			t.Errorf("%s: %v", address, got)
+		}
+	}
+	if isPublicAddress(netip.Addr{}) {
+		t.Error("no address is public")
+	}
+}
+
+// TestEndpointLogsAndCountsCalls checks the fields by which an operator finds a call, and what each level means.
+func TestEndpointLogsAndCountsCalls(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		err      error
+		status   int
+		retry    string
+		has, not []string
+	}{
+		{nil, 200, "", []string{"level=INFO msg=call op=oauth.token transport=oauth method=POST request=",
+			"user=ann credential=grant-1", "status=200", "us=", `code=""`}, []string{"err="}},
+		{errorf(codeInvalidGrant, "A text"), 400, "", []string{"level=INFO", "status=400", "code=invalid_grant"},
+			[]string{"A text", "err="}},
+		{&loci.Error{Code: loci.CodeUnavailable, Err: errors.New("no route")}, 503, "1",
+			[]string{"level=INFO msg=call", "status=503", "code=temporarily_unavailable",
+				`level=WARN msg=unavailable op=oauth.token`, `err="no route"`}, []string{"ERROR"}},
+		{&loci.Error{Code: loci.CodeStorageFull, Message: "Full.", Err: errors.New("no space")}, 507, "60",
+			[]string{"level=ERROR msg=call", "status=507", "code=temporarily_unavailable", `err="no space"`}, nil},
+		{&loci.Error{Code: loci.CodeInternalError, Err: store.ErrUnknownOutcome}, 503, "1",
+			[]string{"level=ERROR msg=call", "status=503", "code=temporarily_unavailable", "outcome of the commit"},
+			nil},
+		{errors.New("a flaw"), 500, "", []string{"level=ERROR msg=call", "status=500", "code=server_error",
+			`err="a flaw"`}, nil},
+	} {
+		var log bytes.Buffer
+		var counted loci.Code
+		s := &Server{Options: Options{Host: &op.Host{Log: slog.New(slog.NewTextHandler(&log, nil)),
+			Observe: func(o *op.Op, call *op.Call, code loci.Code, _ time.Duration) {
+				counted = loci.Code(o.Name+" "+call.Transport+" ") + code
+			}}}}
+		w := httptest.NewRecorder()
+		s.endpoint("token", func(_ http.ResponseWriter, _ *http.Request, call *op.Call) (any, error) {
+			call.UserID, call.CredentialID = "ann", "grant-1"
+			return struct{}{}, c.err
+		}).ServeHTTP(w, httptest.NewRequest("POST", "/oauth/token", nil))
+		if w.Code != c.status || w.Header().Get("Retry-After") != c.retry {
+			t.Errorf("%v: %d, Retry-After %q", c.err, w.Code, w.Header().Get("Retry-After"))
+		}
+		for _, text := range c.has {
+			if !strings.Contains(log.String(), text) {
+				t.Errorf("%v: no %s in %s", c.err, text, log.String())
+			}
+		}
+		for _, text := range c.not {
+			if strings.Contains(log.String(), text) {
+				t.Errorf("%v: %s in %s", c.err, text, log.String())
+			}
+		}
+		if !strings.HasPrefix(string(counted), "oauth.token oauth ") || !strings.Contains(log.String(),
+			"code="+strings.TrimPrefix(string(counted), "oauth.token oauth ")) {
+			t.Errorf("%v: counted as %q", c.err, counted)
+		}
+	}
 }

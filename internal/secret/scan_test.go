@@ -174,3 +174,129 @@ func TestScanIgnoresNonSecrets(t *testing.T) {
 		}
 	}
 }
+
+func TestScanFindsPrivateKeysInAllEncodings(t *testing.T) {
+	t.Parallel()
+	key := secrettest.RandomPEM(rand.New(rand.NewPCG(1, 1)), "RSA PRIVATE KEY", 6, "\n")
+	sealed := strings.Replace(key, "KEY-----\n", "KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-256-CBC,00FF\n\n", 1)
+	cut := func(text string, lines int) string { return strings.Join(strings.Split(text, "\n")[:lines], "\n") }
+	for name, c := range map[string]struct{ text, left string }{
+		"plain":               {"a\n" + key + "\nb", "a\n*\nb"},
+		"CRLF":                {strings.ReplaceAll(key, "\n", "\r\n") + "\r\nb", "*\r\nb"},
+		"JSON":                {`{"key":"` + strings.ReplaceAll(key, "\n", `\n`) + `\n","b":1}`, `{"key":"*\n","b":1}`},
+		"one line":            {"KEY='" + strings.ReplaceAll(key, "\n", " ") + "'", "KEY='*'"},
+		"indented":            {"  " + strings.ReplaceAll(key, "\n", "\n  ") + "\n  b", "  *\n  b"},
+		"quoted":              {"> " + strings.ReplaceAll(key, "\n", "\n> "), "> *"},
+		"joined":              {`"` + strings.ReplaceAll(key, "\n", "\\n\" +\n\"") + `"`, `"*"`},
+		"sealed":              {sealed + "\n", "*\n"},
+		"two":                 {key + "\n" + key, "*\n*"},
+		"a certificate after": {cut(key, 4) + "\n-----BEGIN CERTIFICATE-----", "*\n-----BEGIN CERTIFICATE-----"},
+		"cut off":             {cut(key, 4), "*"},
+		"cut off in a line":   {key[:300], "*"},
+		"cut off, with words": {cut(key, 4) + "\nand so on", "*\nand so on"},
+		"cut off, sealed":     {cut(sealed, 7), "*"},
+		"cut off, JSON": {`{"key":"` + strings.ReplaceAll(cut(key, 3), "\n", `\n`) + `\n..."}`,
+			`{"key":"*\n..."}`},
+		"cut off, two":       {cut(key, 4) + "\n" + key, "*\n*"},
+		"cut off at its end": {strings.TrimSuffix(key, "-----END RSA PRIVATE KEY-----"), "*\n"},
+	} {
+		want := strings.ReplaceAll(c.left, "*", "[REDACTED:private-key]")
+		if got, _ := Redact(c.text); got != want {
+			t.Errorf("%s: got %q, want %q", name, got, want)
+		}
+	}
+}
+
+func TestScanFindsPasswordsInURLs(t *testing.T) {
+	t.Parallel()
+	for _, c := range [][3]string{
+		{"postgres://app:", "s3cr3tPa55", "@db:5432/x?y=1"},
+		{"see <https://joe:", "p@ss@w0rd", "@example.com>"},
+		{"redis://:", "Zm9vYmFyMTIz", "@cache:6379"},
+		{`"amqp://u:`, "%21abcde9", `@mq/%2f"`},
+		{"postgres://app:", "x7KeyQd2LmVz", "@db"}, // random, although it contains an example's word
+	} {
+		text := c[0] + c[1] + c[2]
+		if got, want := scanRules(text), "url-password@1:"+c[1]; got != want {
+			t.Errorf("%s: got %s, want %s", text, got, want)
+		}
+	}
+}
+
+func TestScanFindsTokensInAnyContext(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(10) {
+		for _, s := range drawSamples(seed) {
+			for _, a := range secrettest.Surroundings {
+				if s.Rule == "generic-api-key" && a.Behind == "..." {
+					continue // dots replace the rest of a value
+				}
+				in := a.Wrap(s)
+				got := Scan(in.Text)
+				if len(got) == 1 && a.IsAmbiguous(s) {
+					got[0].To = min(got[0].To, in.To)
+				}
+				want := Finding{s.Rule, 1 + strings.Count(in.Text[:in.From], "\n"), in.From, in.To}
+				if !slices.Equal(got, []Finding{want}) {
+					t.Errorf("%q: got %v, want %v", in.Text, got, want)
+				}
+			}
+		}
+	}
+}
+
+// Two adjacent credentials leave no byte of either.
+func TestScanFindsAdjacentTokens(t *testing.T) {
+	t.Parallel()
+	left, right := drawSamples(21), drawSamples(22)
+	for _, a := range left {
+		if a.Rule == "url-password" {
+			continue // a host is between them
+		}
+		for _, b := range right {
+			if b.Text != b.Secret() {
+				continue
+			}
+			text := a.Text + b.Text
+			all := Scan(text)
+			for _, s := range []Finding{{From: a.From, To: a.To},
+				{From: len(a.Text) + b.From, To: len(text) - len(b.Text) + b.To}} {
+				at := s.From
+				for _, f := range all {
+					if f.From <= at && at < f.To {
+						at = f.To
+					}
+				}
+				if at < s.To {
+					t.Errorf("%s, %s: %q leaves %q", a.Rule, b.Rule, text, text[at:s.To])
+				}
+			}
+		}
+	}
+}
+
+// A prefix that ends no word marks a token even between letters, which stay in the text.
+func TestScanFindsPrefixedTokensBetweenLetters(t *testing.T) {
+	t.Parallel()
+	found := 0
+	for seed := range uint64(10) {
+		others := drawSamples(seed + 10)
+		for i, s := range drawSamples(seed) {
+			// Groups of five letters do not look random.
+			if !s.Fixed || s.Text != s.Secret() || !markFindings(s, others[i]) || s.Rule == "1password-secret-key" {
+				continue
+			}
+			found++
+			for _, a := range []secrettest.Surrounding{{Before: "X"}, {Before: "the2"}, {Behind: "x"},
+				{Before: "X", Behind: "9"}, {Behind: "Gword"}} {
+				in := a.Wrap(s)
+				if clean, _ := Redact(in.Text); clean != a.Before+"[REDACTED:"+s.Rule+"]"+a.Behind {
+					t.Errorf("%q: redacted to %q", in.Text, clean)
+				}
+			}
+		}
+	}
+	if found < 100 {
+		t.Errorf("only %d tokens have a prefix", found)
+	}
+}

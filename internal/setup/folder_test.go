@@ -99,3 +99,77 @@ func TestRemovalKeepsLinkedFolder(t *testing.T) {
 		}
 	}
 }
+
+func TestPathsOfThreeSystems(t *testing.T) {
+	t.Parallel()
+	unix := map[string]string{"HOME": "/home/ann"}
+	mac := map[string]string{"HOME": "/Users/ann", "XDG_CONFIG_HOME": "/x"}
+	windows := map[string]string{"USERPROFILE": `C:\Users\ann`}
+	moved := map[string]string{"HOME": "/home/ann", "XDG_CONFIG_HOME": "/x", "CLAUDE_CONFIG_DIR": "/c",
+		"CODEX_HOME": "/d", "PI_CODING_AGENT_DIR": "/p", "COPILOT_HOME": "/o", "CLINE_DIR": "/l",
+		"OPENCODE_CONFIG_DIR": "/e"}
+	apps := map[string]string{"USERPROFILE": `C:\Users\ann`, "APPDATA": `D:\Roaming`}
+	for _, c := range []struct {
+		os, client string
+		env        map[string]string
+		want       string
+	}{
+		{"linux", "claude", unix, "/home/ann/.claude.json"},
+		{"darwin", "claude", mac, "/Users/ann/.claude.json"},
+		{"windows", "claude", windows, `C:\Users\ann\.claude.json`},
+		{"linux", "claude", moved, "/c/.claude.json"},
+		{"linux", "codex", unix, "/home/ann/.codex/config.toml"},
+		{"linux", "codex", moved, "/d/config.toml"},
+		{"windows", "codex", windows, `C:\Users\ann\.codex\config.toml`},
+		{"linux", "opencode", unix, "/home/ann/.config/opencode/opencode.jsonc"},
+		{"darwin", "opencode", mac, "/x/opencode/opencode.jsonc"},
+		{"linux", "opencode", moved, "/e/opencode.jsonc"},
+		{"windows", "opencode", windows, `C:\Users\ann\.config\opencode\opencode.jsonc`},
+		{"linux", "gemini", unix, "/home/ann/.gemini/settings.json"},
+		{"linux", "pi", unix, "/home/ann/.pi/agent/mcp.json"},
+		{"linux", "pi", moved, "/p/mcp.json"},
+		{"windows", "cursor", windows, `C:\Users\ann\.cursor\mcp.json`},
+		{"linux", "vscode", unix, "/home/ann/.config/Code/User/mcp.json"},
+		{"linux", "vscode", moved, "/x/Code/User/mcp.json"},
+		{"darwin", "vscode", mac, "/Users/ann/Library/Application Support/Code/User/mcp.json"},
+		{"windows", "vscode", windows, `C:\Users\ann\AppData\Roaming\Code\User\mcp.json`},
+		{"windows", "vscode", apps, `D:\Roaming\Code\User\mcp.json`},
+		{"darwin", "windsurf", mac, "/Users/ann/.codeium/windsurf/mcp_config.json"},
+		{"linux", "zed", moved, "/x/zed/settings.json"},
+		{"darwin", "zed", mac, "/Users/ann/.config/zed/settings.json"},
+		{"windows", "zed", apps, `D:\Roaming\Zed\settings.json`},
+		{"linux", "cline", unix, "/home/ann/.cline/data/settings/cline_mcp_settings.json"},
+		{"linux", "cline", moved, "/l/data/settings/cline_mcp_settings.json"},
+		{"linux", "cline", map[string]string{"CLINE_MCP_SETTINGS_PATH": "/m.json"}, "/m.json"},
+		{"darwin", "cline-vscode", mac, "/Users/ann/Library/Application Support/Code/User/globalStorage/" +
+			"saoudrizwan.claude-dev/settings/cline_mcp_settings.json"},
+		{"linux", "copilot", moved, "/o/mcp-config.json"},
+		{"darwin", "claude-desktop", mac, "/Users/ann/Library/Application Support/Claude/claude_desktop_config.json"},
+		{"windows", "claude-desktop", apps, `D:\Roaming\Claude\claude_desktop_config.json`},
+		{"linux", "claude", map[string]string{}, ""},
+		{"linux", "claude-desktop", map[string]string{}, ""},
+	} {
+		s := System{OS: c.os, Env: func(name string) string { return c.env[name] }}
+		l := Lookup(c.client).user
+		got := ""
+		if paths := s.paths(l, s.dir(l)); len(paths) > 0 {
+			got = s.freshPath(l, s.dir(l), paths)
+		}
+		if got != c.want {
+			t.Errorf("%s on %s: %s, want %s", c.client, c.os, got, c.want)
+		}
+	}
+}
+
+func TestLookupKnowsOtherNames(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{"claude-code": "claude", "Code": "vscode", "gemini-cli": "gemini",
+		"copilot-cli": "copilot"} {
+		if c := Lookup(name); c == nil || c.Name != want {
+			t.Errorf("%s is %v", name, c)
+		}
+	}
+	if Lookup("emacs") != nil {
+		t.Error("emacs is known")
+	}
+}

@@ -1,6 +1,7 @@
 package vector
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/binary"
 	"errors"
@@ -335,5 +336,62 @@ func TestBinaryCodesRejectOtherDimensionsOfSameCodeLength(t *testing.T) {
 		if got := NewQueryVector(randomUnitVector(r, dimensions)).matchesDimensions(c.delta); got != want {
 			t.Errorf("query of %d dimensions: %v", dimensions, got)
 		}
+	}
+}
+
+func TestPackSignsKeepsOrder(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		stored := append(make([]byte, vectorHeaderBytes), rapid.SliceOfN(rapid.Byte(), 1, 400).Draw(t, "values")...)
+		want := make([]uint64, (len(stored)-vectorHeaderBytes+63)/64)
+		got := slices.Repeat([]uint64{^uint64(0)}, len(want))
+		for i, x := range stored[vectorHeaderBytes:] {
+			if x < 128 {
+				want[i/64] |= 1 << (i % 64)
+			}
+		}
+		if packSigns(got, stored); !slices.Equal(got, want) {
+			t.Fatalf("%x, not %x", got, want)
+		}
+	})
+}
+
+func TestVectorCacheKeepsLatest(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		type vector struct {
+			passage int
+			stored  []byte
+		}
+		c, came := NewCache(200), map[int64]vector{}
+		for range rapid.IntRange(0, 60).Draw(t, "steps") {
+			key := rapid.Int64Range(1, 30).Draw(t, "key")
+			// A key names the same vector for ever; those of other models are longer.
+			v := vector{int(key) % 3, bytes.Repeat([]byte{byte(key)}, 8+int(key/11)*4)}
+			if c.Put(key, v.passage, v.stored); len(c.tables) > maxTables {
+				t.Fatalf("there are %d rooms", len(c.tables))
+			}
+			came[key] = v
+			keys := rapid.SliceOfNDistinct(rapid.Int64Range(1, 30), 1, 10, rapid.ID).Draw(t, "asked")
+			var seen []int64
+			others := c.Each(append(keys, key), func(i, chunk int, stored []byte) {
+				k := append(keys, key)[i]
+				if want, ok := came[k]; !ok || chunk != want.passage || !bytes.Equal(stored, want.stored) {
+					t.Fatalf("vector %d is %d, %v, not %v", k, chunk, stored, want)
+				}
+				seen = append(seen, k)
+			})
+			if !slices.Contains(seen, key) || len(seen)+len(others) != len(keys)+1 {
+				t.Fatalf("%v are kept and %v are not, of %v and %d, which came last", seen, others, keys, key)
+			}
+		}
+	})
+	if others := NewCache(3).Each([]int64{1, 2}, nil); !slices.Equal(others, []int64{1, 2}) {
+		t.Errorf("a room without vectors keeps some: %v", others)
+	}
+	small := NewCache(3)
+	small.Put(1, 0, make([]byte, 8)) // there is no place for it
+	if others := small.Each([]int64{1}, nil); len(others) != 1 {
+		t.Error("a vector is kept where there is no room")
 	}
 }

@@ -258,15 +258,11 @@ func TestEnqueueKeepsNothingBeforeAPolicyWasRead(t *testing.T) {
 		t.Errorf("%d events wait (%v)", st.Waiting, err)
 	}
 	c := openCourier(t, f, dir)
-	if err := c.Enqueue(t.Context(), session(t, "b", "/b")...); err != nil {
-		t.Error(err)
-	}
+	testenv.NoError(t, c.Enqueue(t.Context(), session(t, "b", "/b")...))
 	c.now = func() time.Time { return time.Now().Add(2 * policyAge) }
 	c.open = func(context.Context) (Service, error) { return nil, f.failure }
 	c.service = nil
-	if err := c.Enqueue(t.Context(), session(t, "c", "/c")...); err != nil {
-		t.Error(err)
-	}
+	testenv.NoError(t, c.Enqueue(t.Context(), session(t, "c", "/c")...))
 	if st, err := spool.ReadStatus(dir); err != nil || st.Waiting != 12 {
 		t.Errorf("%d events wait (%v): a policy was read before the server went away", st.Waiting, err)
 	}

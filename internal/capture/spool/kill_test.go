@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/loci-memory/loci/internal/capture"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // childEnv names the folder of a process of this test that appends events until it is killed.
@@ -88,12 +89,10 @@ func TestSpoolLosesNothingWhenProcessesAreKilled(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if err := s.Deliver(t.Context(), func(_ context.Context, e capture.Event) error {
+	testenv.NoError(t, s.Deliver(t.Context(), func(_ context.Context, e capture.Event) error {
 		delivered[string(e.Input.EventID)]++
 		return nil
-	}); err != nil {
-		t.Error(err)
-	}
+	}))
 	twice := 0
 	for id, n := range delivered {
 		if n > 1 {

@@ -250,8 +250,9 @@ func TestReaderSkipsTornLines(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"", "x", "{}\n[]\nnull\n\x00\n", strings.Repeat("\n", 100)} {
-		testenv.NoError(t, errors.Join(os.WriteFile(s.path(eventsFile), []byte(text), 0o600), os.WriteFile(s.path(stateFile),
-			[]byte(text), 0o600)))
+		for _, name := range []string{eventsFile, stateFile} {
+			testenv.NoError(t, os.WriteFile(s.path(name), []byte(text), 0o600))
+		}
 		if err := r.deliver(t, s); err != nil || r.ids != nil {
 			t.Errorf("%q: %v %v", text, r.ids, err)
 		}
@@ -299,12 +300,10 @@ func TestSpoolServesManyAtOnce(t *testing.T) {
 	}
 	wg.Wait()
 	s := &Spool{dir: dir, now: time.Now}
-	if err := s.Deliver(t.Context(), func(_ context.Context, e capture.Event) error {
+	testenv.NoError(t, s.Deliver(t.Context(), func(_ context.Context, e capture.Event) error {
 		got[string(e.Input.EventID)]++
 		return nil
-	}); err != nil {
-		t.Error(err)
-	}
+	}))
 	for id, n := range got {
 		if n != 1 {
 			t.Errorf("%s came %d times", id, n)

@@ -42,12 +42,8 @@ func TestWrittenFileReadsBack(t *testing.T) {
 	if scale := f.Float32("scale", 2); !slices.Equal(scale, []float32{.5, -1e-30}) {
 		t.Errorf("scale: %v", scale)
 	}
-	if err := f.Err(); err != nil {
-		t.Error(err)
-	}
-	if err := f.Check(); err != nil {
-		t.Error(err)
-	}
+	testenv.NoError(t, f.Err())
+	testenv.NoError(t, f.Check())
 }
 
 func TestTensorsAreAligned(t *testing.T) {
