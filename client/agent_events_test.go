@@ -187,13 +187,9 @@ func TestAgentEventsYieldsUnreadThenMessages(t *testing.T) {
 	r := server.requests[0]
 	for name, value := range map[string]string{"X-Loci-Actor": "agent", "Accept": "text/event-stream",
 		"Authorization": "Bearer k", "Last-Event-ID": "", "Accept-Encoding": "identity"} {
-		if r.Header.Get(name) != value {
-			t.Errorf("%s: %q", name, r.Header.Get(name))
-		}
+		testenv.Equal(t, r.Header.Get(name), value, name)
 	}
-	if r.URL.String() != "/v1/agent-messages/events" {
-		t.Error(r.URL)
-	}
+	testenv.Equal(t, r.URL.String(), "/v1/agent-messages/events", r.URL)
 }
 
 func TestAgentEventsContinuesAfterLastMessage(t *testing.T) {

@@ -131,9 +131,7 @@ func TestDoSendsHeaders(t *testing.T) {
 	for name, want := range map[string]string{"Authorization": "Bearer loci_live_x", "Idempotency-Key": "once",
 		"If-Match": `"t"`, "X-Request-Id": "r",
 		"X-Loci-Actor": "agent", "Content-Type": "application/json", "User-Agent": "tester"} {
-		if got := last.header.Get(name); got != want {
-			t.Errorf("%s: %q, want %q", name, got, want)
-		}
+		testenv.Equal(t, last.header.Get(name), want, name)
 	}
 }
 

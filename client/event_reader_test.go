@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/iotest"
 	"time"
+
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // readEvents returns the events of a stream, as name|id|data, and the error at its end.
@@ -69,9 +71,7 @@ func TestEventReaderFollowsStandard(t *testing.T) {
 func TestEventReaderKeepsIDOfCompleteEvents(t *testing.T) {
 	t.Parallel()
 	_, r, _ := readEvents(strings.NewReader("id: 1\ndata: x\n\nid: 2\ndata: y\n"), 100)
-	if r.lastID != "1" {
-		t.Errorf("the last id is %q", r.lastID)
-	}
+	testenv.Equal(t, r.lastID, "1", "the last id is")
 	r = newEventReader(strings.NewReader("data: x\n\n"), 100, "0")
 	if _, err := r.next(); err != nil || r.lastID != "0" {
 		t.Errorf("without an id: %q %v", r.lastID, err)

@@ -150,7 +150,5 @@ func TestAllItemsEndsWithErrorOfLaterPage(t *testing.T) {
 			t.Fatal(seen, err)
 		}
 	}
-	if len(seen) != 2 {
-		t.Error(seen)
-	}
+	testenv.Equal(t, len(seen), 2, seen)
 }

@@ -41,9 +41,7 @@ func TestAnalyzerEmitsGoldenTokens(t *testing.T) {
 		if !ok || strings.HasPrefix(text, "#") {
 			continue
 		}
-		if got := tokens(text); got != want {
-			t.Errorf("%s\ngot  %s\nwant %s", text, got, want)
-		}
+		testenv.Equal(t, tokens(text), want, text)
 	}
 }
 
@@ -57,9 +55,7 @@ func TestAnalyzerFoldsDigitsOfAllScripts(t *testing.T) {
 			if unicode.Is(unicode.Nd, r-1) {
 				want += (FoldRune(r-1) - '0' + 1) % 10
 			}
-			if got := FoldRune(r); got != want {
-				t.Errorf("%c is %c, want %c", r, got, want)
-			}
+			testenv.Equal(t, FoldRune(r), want, r)
 		}
 	}
 	if digits%10 != 0 || digits < 500 {
@@ -98,9 +94,7 @@ func TestPorterStemsWords(t *testing.T) {
 		"oscillators":     "oscil", "bananas": "banana", "deployments": "deploy", "yyy": "yyi", "eed": "eed",
 		"ing": "ing",
 	} {
-		if got := string(Porter([]byte(word))); got != want {
-			t.Errorf("%s: got %s, want %s", word, got, want)
-		}
+		testenv.Equal(t, string(Porter([]byte(word))), want, word)
 	}
 }
 
@@ -159,9 +153,7 @@ func TestNormalizedLettersAreUnchanged(t *testing.T) {
 func TestWordRuneLenIsSizeOfCharacter(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]int{"": 0, "-a": 0, "a": 1, "A": 1, "5x": 1, "é": 2, "本": 3, "\u00adx": 3} {
-		if got := wordRuneLen(text); got != want {
-			t.Errorf("%q: %d, want %d", text, got, want)
-		}
+		testenv.Equal(t, wordRuneLen(text), want, text)
 	}
 }
 
@@ -213,9 +205,7 @@ func TestQuestionSpansAreFound(t *testing.T) {
 		"为什么量子是什么意思": {{0, 9}, {15, 30}},
 		"谁在哪里":       {{0, 12}},
 	} {
-		if got := QuestionSpans(run); !slices.Equal(got, want) {
-			t.Errorf("%q: %v, want %v", run, got, want)
-		}
+		testenv.EqualSlices(t, QuestionSpans(run), want, run)
 	}
 }
 
@@ -227,13 +217,9 @@ func TestNormalizedWordsListsWords(t *testing.T) {
 		"東京へ": " 東 京 へ ", "使用Docker部署": " 使 用 docker 部 署 ", "ที่นี่": " ที่ นี่ ", "ﾃﾞｰﾀ ＡＢ": " デ ー タ ab ",
 		"soft\u00adhyphen": " softhyphen ", "हिन्दी": " हिन्दी ",
 	} {
-		if got := NormalizedWords(text); got != want {
-			t.Errorf("%q: %q, want %q", text, got, want)
-		}
+		testenv.Equal(t, NormalizedWords(text), want, text)
 	}
-	if got := NormalizedWords("one", "", "two"); got != " one two " {
-		t.Errorf("texts give %q", got)
-	}
+	testenv.Equal(t, NormalizedWords("one", "", "two"), " one two ", "texts give")
 }
 
 func TestStemCacheEqualsPorter(t *testing.T) {

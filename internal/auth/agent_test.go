@@ -57,9 +57,7 @@ func TestFirstCallsOfAgentCreateOne(t *testing.T) {
 		h.clock.pass(2 * time.Minute)
 		testenv.Must(h.admitAgent(t, h.key.APIKey))(t)
 		testenv.NoError(t, h.Save(t.Context()))
-		if seen := h.agents(t)[0].LastSeenAt; seen != loci.TimeOf(h.clock.now()) {
-			t.Errorf("last seen at %s, now is %s", seen, h.clock.now())
-		}
+		testenv.Equal(t, h.agents(t)[0].LastSeenAt, loci.TimeOf(h.clock.now()), "last seen at", h.clock.now())
 	})
 }
 
@@ -97,8 +95,6 @@ func TestAgentIsBoundToItsKeyAndRevokedWithIt(t *testing.T) {
 		t.Errorf("the agent of a revoked key: %v", err)
 	}
 	for _, a := range h.agents(t) {
-		if (a.Status == loci.AgentRevoked) != (a.KeyID == other.Key.ID) {
-			t.Errorf("%+v", a)
-		}
+		testenv.Equal(t, (a.Status == loci.AgentRevoked), (a.KeyID == other.Key.ID), a)
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/store/accountdb"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 func TestFullCredentialCacheEvictsLeastRecentlyUsed(t *testing.T) {
@@ -32,9 +33,7 @@ func TestFullCredentialCacheEvictsLeastRecentlyUsed(t *testing.T) {
 		get(maxCachedCredentials) // in place of 1
 		get(0)
 		get(2)
-		if lookups != 1 {
-			t.Errorf("a full cache needs %d lookups for 1 new credential", lookups)
-		}
+		testenv.Equal(t, lookups, 1, "a full cache needs")
 		if get(1); lookups != 2 {
 			t.Error("the least recently used credential is still cached")
 		}

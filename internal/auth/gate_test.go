@@ -239,9 +239,7 @@ func TestGateEnforcesRate(t *testing.T) {
 	}
 	burst(5)
 	_, err = admit(h.Gate, metered, h.key.APIKey)
-	if wait := loci.AsError(err).RetryAfter; wait != time.Second {
-		t.Errorf("wait %v", wait)
-	}
+	testenv.Equal(t, loci.AsError(err).RetryAfter, time.Second, "wait")
 	admitted(t, h.Gate, metered, other.APIKey, "")
 	h.clock.pass(time.Second - time.Microsecond)
 	admitted(t, h.Gate, metered, h.key.APIKey, loci.CodeRateLimited)
@@ -443,7 +441,7 @@ func TestGateRefusesDisabledAndDeletedUsers(t *testing.T) {
 		check := func(g *auth.Gate, want loci.Code) {
 			t.Helper()
 			admitted(t, g, metered, key.APIKey, want)
-			_, err = g.Admit(t.Context(), metered, &op.Call{Credential: browser.Cookie().Secret,
+			_, err := g.Admit(t.Context(), metered, &op.Call{Credential: browser.Cookie().Secret,
 				CredentialKind: identity.CredentialCookie})
 			expect(t, err, want)
 			admitted(t, g, metered, h.key.APIKey, "") // of another user

@@ -120,9 +120,7 @@ func TestCountsSurviveRestart(t *testing.T) {
 				t.Errorf("%d are used after the restart, %v", used, err)
 			}
 			c := admitted(t, next, metered, h.key.APIKey, "")
-			if c.Quota.Limit-c.Quota.Remaining != 8 {
-				t.Errorf("%+v", c.Quota)
-			}
+			testenv.Equal(t, c.Quota.Limit-c.Quota.Remaining, 8, c.Quota)
 		})
 	}
 }
@@ -148,9 +146,7 @@ func TestQuotaResetsEachMonth(t *testing.T) {
 		for _, code := range []loci.Code{"", "", loci.CodeQuotaExceeded} {
 			c, err := admit(h.Gate, metered, h.key.APIKey)
 			expect(t, err, code)
-			if c.Quota.Reset != time.Second {
-				t.Errorf("the year ends in %v", c.Quota.Reset)
-			}
+			testenv.Equal(t, c.Quota.Reset, time.Second, "the year ends in")
 		}
 		h.clock.pass(time.Second)
 		c := admitted(t, h.Gate, metered, h.key.APIKey, "")
@@ -215,9 +211,7 @@ func TestServersReportSharedCount(t *testing.T) {
 				call(second, 30)
 				second.Close()
 				testenv.NoError(t, h.Gate.Save(t.Context()))
-				if used := call(h.Gate, 1); used != 151 {
-					t.Errorf("%d are used after a save", used)
-				}
+				testenv.Equal(t, call(h.Gate, 1), 151, "are used after a save")
 			})
 		})
 	}

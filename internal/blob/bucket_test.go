@@ -85,9 +85,7 @@ func TestBucketKeepsObjectsUntilTheyAreDeleted(t *testing.T) {
 			ids = append(ids, id)
 		}
 		slices.Sort(ids)
-		if got := list(t, b); !slices.Equal(got, ids) {
-			t.Errorf("the bucket holds %v, want %v", got, ids)
-		}
+		testenv.EqualSlices(t, list(t, b), ids, "the bucket holds")
 		for _, id := range ids {
 			for range 2 {
 				if err := b.Delete(t.Context(), id); err != nil {
@@ -120,9 +118,7 @@ func TestObjectIsReadFromAnyPlace(t *testing.T) {
 				t.Errorf("from %d: %q, %v", c.offset, got, err)
 			}
 		}
-		if r.Size() != 10 {
-			t.Errorf("%d bytes", r.Size())
-		}
+		testenv.Equal(t, r.Size(), 10, "bytes")
 	})
 }
 
@@ -194,9 +190,7 @@ func TestFirstObjectOfAnIDStays(t *testing.T) {
 			})
 		}
 		writers.Wait()
-		if n := stored.Load(); n != 1 {
-			t.Errorf("%d of 8 bodies at once are stored", n)
-		}
+		testenv.Equal(t, stored.Load(), 1, "of 8 bodies at once are stored")
 		digest, err := Read(t.Context(), b, id)
 		if err != nil || digest.Size != 1<<16 || bytes.Count(digest.Head, digest.Head[:1]) != MaxHead {
 			t.Errorf("%d bytes, %v", digest.Size, err)

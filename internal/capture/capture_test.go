@@ -253,16 +253,12 @@ func TestReadGivesDeterministicIDs(t *testing.T) {
 				ids[fmt.Sprint(e.ExternalID, e.Input.EventID)] = true
 			}
 		}
-		if len(ids) != 8 {
-			t.Errorf("%s: %v", agent, ids)
-		}
+		testenv.Equal(t, len(ids), 8, agent, ids)
 	}
 	first := readAll(t, "claude", encode(t, []object{{"hook_event_name": "Stop", "session_id": "s", "prompt_id": "p",
 		"last_assistant_message": "One."}, {"hook_event_name": "Stop", "session_id": "s", "prompt_id": "p",
 		"stop_hook_active": true, "last_assistant_message": "Two."}}))
-	if len(first) != 2 {
-		t.Errorf("an answer after a hook of the user is lost: %v", first)
-	}
+	testenv.Equal(t, len(first), 2, "an answer after a hook of the user is lost", first)
 }
 
 func fuzzAgent(f *testing.F, agent loci.Adapter) {

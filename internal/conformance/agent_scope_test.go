@@ -133,9 +133,7 @@ func TestScopedAgentHasNoToolsOutsideScope(t *testing.T) {
 			t.Errorf("%v: %s", c.flags, instructions)
 		}
 		if c.place == "" {
-			if len(got[2].Result.Content) != 1 {
-				t.Errorf("not narrowed: %+v", got[2])
-			}
+			testenv.Equal(t, len(got[2].Result.Content), 1, "not narrowed", got[2])
 			continue
 		}
 		for _, tool := range tools {
@@ -145,9 +143,7 @@ func TestScopedAgentHasNoToolsOutsideScope(t *testing.T) {
 				t.Errorf("%v: %s reaches beyond", c.flags, tool)
 			}
 		}
-		if got[2].Error.Code != -32602 {
-			t.Errorf("%v: workspace_create answers %+v", c.flags, got[2])
-		}
+		testenv.Equal(t, got[2].Error.Code, -32602, c.flags, got[2])
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/sqldb"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // A leak is a fault by which an answer tells of ann's records. It is in the method of an operation, or between the
@@ -184,9 +185,7 @@ func TestIsolationTestFindsSeededLeaks(t *testing.T) {
 				if l.only == nil {
 					leaks = w.supports(o, callShape{}) && (!onlyIDs(n) || resourceOf(o, l.field) != "")
 				}
-				if leaks != (found[w.name] > 0) {
-					t.Errorf("%s has %d mismatches", w.name, found[w.name])
-				}
+				testenv.Equal(t, leaks, (found[w.name] > 0), w.name, found[w.name])
 			}
 			t.Logf("mismatches: %v of %d", found, tried.Load())
 		})

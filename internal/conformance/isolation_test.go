@@ -43,6 +43,9 @@ func TestTenantsAreIsolated(t *testing.T) {
 	var tried atomic.Int64
 	t.Cleanup(func() {
 		t.Logf("%d secrets in %d calls, each beside its twin", len(scene.secrets), tried.Load())
+		if tried.Load() == 0 {
+			t.Error("no secret was tried")
+		}
 	})
 	for _, o := range service.Ops.Ops {
 		t.Run(o.Name, func(t *testing.T) {
@@ -109,7 +112,9 @@ func newIsolationScene(t testing.TB) *isolationScene {
 	turns := map[string]int{}
 	for _, o := range service.Ops.Ops {
 		for _, field := range textFields(o) {
-			turns[o.Name+" "+field] = len(turns)
+			if name := o.Name + " " + field; allowedDisclosures[name] == "" {
+				turns[name] = len(turns)
+			}
 		}
 	}
 	return &isolationScene{files: readFolder(t, dir), ann: *h.World, eve: eve, secrets: secrets, turns: turns}

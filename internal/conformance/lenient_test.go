@@ -8,6 +8,7 @@ import (
 	"github.com/loci-memory/loci/internal/conformance"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/service"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // tools returns every operation that is a tool.
@@ -35,9 +36,7 @@ func TestToolsReadArgumentsThatModelsFillIn(t *testing.T) {
 					filled[field.Name] = empty
 				}
 			}
-			if got := readArguments(t, o, filled); got != want {
-				t.Errorf("%s with %s: %v is read as %s, want %s", o.Name, name, filled, got, want)
-			}
+			testenv.Equal(t, readArguments(t, o, filled), want, o.Name, name, filled)
 		}
 	}
 }

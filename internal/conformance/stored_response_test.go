@@ -89,9 +89,7 @@ func TestStoredResponsesAreDeletedWithEachShownRecord(t *testing.T) {
 		other, by := create("other", "a lantern").Memory.ID, create("by", "a better lantern").Memory.ID
 		supersede("supersede", string(other), by)
 		for _, c := range []struct{ id, key string }{{string(first), "similar"}, {string(by), "supersede"}} {
-			if len(responseRecords(t, d, c.key)) != 2 {
-				t.Errorf("%s: the stored response is linked to %v", c.key, responseRecords(t, d, c.key))
-			}
+			testenv.Equal(t, len(responseRecords(t, d, c.key)), 2, c.key, responseRecords(t, d, c.key))
 			remove(c.id)
 			if n := d.Query(t, `SELECT key FROM idempotency_keys WHERE key = '`+c.key+`'`); len(n) != 0 {
 				t.Errorf("%s: the stored response outlives a memory that it shows", c.key)

@@ -273,9 +273,7 @@ func result(h *testServer, raw []byte) answer {
 		h.t.Fatalf("%v: %s", err, raw)
 	}
 	a := h.parseAnswer([]byte(m.Result.Content[0].Text), nil)
-	if m.Result.IsError != (a.code() != "") {
-		h.t.Errorf("isError: %s", raw)
-	}
+	testenv.Equal(h.t, m.Result.IsError, (a.code() != ""), "isError", raw)
 	return a
 }
 

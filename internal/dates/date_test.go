@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // formatDates writes dates as 2023-05-07, 2023-05 or 05-07.
@@ -60,9 +62,7 @@ func TestDatesParsesWrittenForms(t *testing.T) {
 		"5月7日の会議":      "05-07",
 		"2023년 5월 7일에": "2023-05-07", "2023년 5월": "2023-05", "5월 7일": "05-07", "٧ may ٢٠٢٣": "2023-05-07",
 	} {
-		if got := formatDates(Parse(text)); got != want {
-			t.Errorf("%s: got %q, want %q", text, got, want)
-		}
+		testenv.Equal(t, formatDates(Parse(text)), want, text)
 	}
 }
 
@@ -77,9 +77,7 @@ func TestDatesIgnoresOtherNumbers(t *testing.T) {
 		"May 1,000", "at May 10:30", "10:30 May", "令和5年5月7日", "1878年5月", "5月", "99年5月7日", "12023-05-07", "lip 2023",
 		"7 Mai2023px", "7 mayo3 2023", "0 May", "May 0", "00.05.2023",
 	} {
-		if got := formatDates(Parse(text)); got != "" {
-			t.Errorf("%s: got %q", text, got)
-		}
+		testenv.Equal(t, formatDates(Parse(text)), "", text)
 	}
 }
 

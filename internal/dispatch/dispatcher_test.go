@@ -223,9 +223,7 @@ func TestLookEncodesAMessageOnceForAll(t *testing.T) {
 	f.send(agents...)
 	d.Announce(agents)
 	look(t, d)
-	if f.queries != 2 {
-		t.Errorf("%d queries for one message to 100 listeners", f.queries)
-	}
+	testenv.Equal(t, f.queries, 2, "queries for one message to 100 listeners")
 	first := readers[0].sub.After(0).Events[0]
 	for _, r := range readers {
 		if e := r.sub.After(0).Events; len(e) != 1 || &e[0].Encoding()[0] != &first.Encoding()[0] {
@@ -251,9 +249,7 @@ func TestIdleListenersCostOneQueryAnInterval(t *testing.T) {
 	f.queries = 0
 	look(t, d)
 	look(t, d)
-	if f.queries != 1 {
-		t.Errorf("%d queries", f.queries)
-	}
+	testenv.Equal(t, f.queries, 1, "queries")
 }
 
 func TestRevocationEndsTheStreamsOfAnAgent(t *testing.T) {

@@ -46,19 +46,13 @@ func TestTokenizerMatchesReference(t *testing.T) {
 		IDs    []int32
 		Tokens []string
 	}](t, "tokens.jsonl")
-	if len(fixtures) != 85 {
-		t.Errorf("%d fixtures, want 85", len(fixtures))
-	}
+	testenv.Equal(t, len(fixtures), 85, "fixtures want 85")
 	for _, f := range fixtures {
 		got := tokenizer.Encode(nil, f.Text, len(f.IDs)+3)
 		want := slices.Concat([]int32{101}, f.IDs, []int32{102})
-		if !slices.Equal(got, want) {
-			t.Errorf("%q: %v, want %v", f.Text, got, want)
-		}
+		testenv.EqualSlices(t, got, want, f.Text)
 		for i, id := range f.IDs {
-			if vocabulary[id] != f.Tokens[i] {
-				t.Errorf("piece %d is %q in the vocabulary, and %q in the fixture", id, vocabulary[id], f.Tokens[i])
-			}
+			testenv.Equal(t, vocabulary[id], f.Tokens[i], "piece", id)
 		}
 		if n, _ := tokenizer.CountTokens(f.Text); n != len(f.IDs) {
 			t.Errorf("%q: counted %d, want %d", f.Text, n, len(f.IDs))
@@ -76,9 +70,7 @@ type goldenText struct {
 func goldenTexts(t testing.TB) []goldenText {
 	t.Helper()
 	list := readLines[goldenText](t, "golden.jsonl")
-	if len(list) != 55 {
-		t.Errorf("%d golden texts, want 55", len(list))
-	}
+	testenv.Equal(t, len(list), 55, "golden texts want 55")
 	return list
 }
 
@@ -87,8 +79,6 @@ func TestEncodeMatchesModelIDs(t *testing.T) {
 	const most = 256 // of the model, and of the golden ids
 	tokenizer := newTokenizer(t, modelVocabulary(t))
 	for _, g := range goldenTexts(t) {
-		if got := tokenizer.Encode(nil, g.Text, most); !slices.Equal(got, g.IDs) {
-			t.Errorf("%q:\n%v, want\n%v", g.Text, got, g.IDs)
-		}
+		testenv.EqualSlices(t, tokenizer.Encode(nil, g.Text, most), g.IDs, g.Text)
 	}
 }

@@ -191,9 +191,7 @@ func TestEmbedIsIndependentOfBatch(t *testing.T) {
 					return
 				}
 				for i := range want {
-					if !slices.Equal(got[i], want[i]) {
-						t.Errorf("%.20q has another vector among others", texts[i])
-					}
+					testenv.EqualSlices(t, got[i], want[i], texts[i])
 				}
 			})
 		}
@@ -209,9 +207,7 @@ func TestEmbedStopsWhenContextEnds(t *testing.T) {
 	if v, err := m.Embed(ctx, []string{"a"}); !errors.Is(err, context.Canceled) || v != nil {
 		t.Errorf("%v, %v", v, err)
 	}
-	if len(m.slots) != 0 {
-		t.Error("a place is taken")
-	}
+	testenv.Equal(t, len(m.slots), 0, "a place is taken")
 }
 
 func TestEmbedStopsWaitingWhenContextEnds(t *testing.T) {
@@ -261,8 +257,6 @@ func TestModelReadsLatinLetters(t *testing.T) {
 		"我们的数据库备份每天凌晨三点运行":                          false, "データセンターの障害": false,
 		"Που είναι το αντίγραφο;": false,
 	} {
-		if got := vector.Readable(text, m); got != reads {
-			t.Errorf("%q: reads %v", text, got)
-		}
+		testenv.Equal(t, vector.Readable(text, m), reads, text)
 	}
 }

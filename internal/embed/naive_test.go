@@ -7,6 +7,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
+
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // naiveTokenizer implements the description of the tokenizer step by step over whole texts, without optimization.
@@ -132,17 +134,14 @@ func (p naiveTokenizer) encode(text string) (ids []int32) {
 }
 
 // checkAgreement checks the properties of every text.
-func checkAgreement(t interface{ Errorf(string, ...any) }, tokenizer *Tokenizer, p naiveTokenizer, text string,
-	most int) {
+func checkAgreement(t testenv.Reporter, tokenizer *Tokenizer, p naiveTokenizer, text string, most int) {
 	want := p.encode(text)
 	got := tokenizer.Encode([]int32{-7}, text, len(text)+2)
 	if got[0] != -7 || got[1] != tokenizer.cls || got[len(got)-1] != tokenizer.sep {
 		t.Errorf("%q: %v is not between [CLS] and [SEP], after what was there", text, got)
 	}
 	got = got[1:]
-	if !slices.Equal(got[1:len(got)-1], want) {
-		t.Errorf("%q: pieces %v, want %v", text, got[1:len(got)-1], want)
-	}
+	testenv.EqualSlices(t, got[1:len(got)-1], want, text)
 	if n, _ := tokenizer.CountTokens(text); n != len(want) {
 		t.Errorf("%q: %d pieces, want %d", text, n, len(want))
 	}
@@ -153,7 +152,5 @@ func checkAgreement(t interface{ Errorf(string, ...any) }, tokenizer *Tokenizer,
 	case most < len(got):
 		got = append(got[:most-1], tokenizer.sep)
 	}
-	if !slices.Equal(short, got) {
-		t.Errorf("%q: at most %d are %v, want %v", text, most, short, got)
-	}
+	testenv.EqualSlices(t, short, got, text, most)
 }

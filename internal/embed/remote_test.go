@@ -181,9 +181,7 @@ func TestRemoteSplitsBatches(t *testing.T) {
 			t.Errorf("the vector of %d is that of %v", i, n)
 		}
 	}
-	if fmt.Sprint(sizes) != "[32 32 12 4]" {
-		t.Error("requests of ", sizes)
-	}
+	testenv.Equal(t, fmt.Sprint(sizes), "[32 32 12 4]", "requests of ", sizes)
 }
 
 func TestRemoteTruncatesTextAtRune(t *testing.T) {

@@ -8,6 +8,8 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 	"pgregory.net/rapid"
+
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // smallVocabulary is a vocabulary for tests that need none of the model: a few words, and letters of several scripts.
@@ -61,9 +63,7 @@ func TestTokenizerIsGreedy(t *testing.T) {
 		for _, id := range tokenizer.Encode(nil, text, 1000) {
 			got = append(got, smallVocabulary[id])
 		}
-		if s := strings.Join(got[1:len(got)-1], " "); s != want {
-			t.Errorf("%q: %s, want %s", text, s, want)
-		}
+		testenv.Equal(t, strings.Join(got[1:len(got)-1], " "), want, text)
 		checkAgreement(t, tokenizer, newNaiveTokenizer(smallVocabulary), text, 7)
 	}
 }
@@ -106,14 +106,10 @@ func TestTokenizerMatchesNaiveOnEveryRune(t *testing.T) {
 			parts, n := decompose(r)
 			for _, p := range parts[:n] {
 				got += string(p)
-				if classify(p).kind != kindLetter {
-					t.Errorf("%U decomposes into %U, no letter, among others", r, p)
-				}
+				testenv.Equal(t, classify(p).kind, kindLetter, r, p)
 			}
 		}
-		if want := strings.Join(strings.Fields(naiveNormalize(string(r))), ""); got != want {
-			t.Errorf("%U becomes %q, want %q", r, got, want)
-		}
+		testenv.Equal(t, got, strings.Join(strings.Fields(naiveNormalize(string(r))), ""), r)
 		if parts := naiveDecompose("a" + got + "a"); (len(parts) == 1) == (l.kind == kindSingle) &&
 			!unicode.Is(naiveHan, r) {
 			t.Errorf("%U is of kind %d, and beside letters it makes words %q", r, l.kind, parts)
@@ -122,9 +118,7 @@ func TestTokenizerMatchesNaiveOnEveryRune(t *testing.T) {
 	for name, vocabulary := range testVocabularies(t) {
 		for _, piece := range vocabulary {
 			for _, r := range piece {
-				if norm.NFD.PropertiesString(string(r)).CCC() != 0 {
-					t.Errorf("the vocabulary %s has a mark that normalization moves, in %q", name, piece)
-				}
+				testenv.Equal(t, norm.NFD.PropertiesString(string(r)).CCC(), 0, "the vocabulary", name, piece)
 			}
 		}
 	}

@@ -56,12 +56,8 @@ func TestFromPromptAndResponseDraw(t *testing.T) {
 	}
 	for _, c := range cases {
 		turn := extract.Turn{Previous: c.previous, Prompt: c.prompt, Response: c.response, SaidOn: friday}
-		if got := extract.FromPrompt(turn); !slices.Equal(got, c.fromPrompt) {
-			t.Errorf("prompt %q: %q", c.prompt, got)
-		}
-		if got := extract.FromResponse(turn); !slices.Equal(got, c.fromResponse) {
-			t.Errorf("response %q: %q", c.response, got)
-		}
+		testenv.EqualSlices(t, extract.FromPrompt(turn), c.fromPrompt, "prompt", c.prompt)
+		testenv.EqualSlices(t, extract.FromResponse(turn), c.fromResponse, "response", c.response)
 	}
 }
 

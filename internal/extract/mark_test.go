@@ -1,12 +1,12 @@
 package extract_test
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/extract"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 func fromAnswer(text string) []extract.Statement {
@@ -73,9 +73,7 @@ func TestFromResponseExtractsMarkedStatements(t *testing.T) {
 		{"今後はすべてのクレーンに二人が乗ります。", "今後はすべてのクレーンに二人が乗ります。", decision},
 	} {
 		want := []extract.Statement{{Text: c.text, Type: c.kind}}
-		if got := fromAnswer(c.answer); !slices.Equal(got, want) {
-			t.Errorf("%q extracts %q, want %q", c.answer, got, want)
-		}
+		testenv.EqualSlices(t, fromAnswer(c.answer), want, c.answer)
 	}
 }
 
@@ -141,9 +139,7 @@ func TestFromResponseExtractsNothingFromTextMadeToOrder(t *testing.T) {
 		"What if the pool is too small?":                               true,
 	} {
 		got := extract.FromResponse(extract.Turn{Prompt: prompt, Response: "Decision: the cranes are painted red."})
-		if len(got) > 0 != isDrawn {
-			t.Errorf("%q: %q", prompt, got)
-		}
+		testenv.Equal(t, len(got) > 0, isDrawn, prompt, got)
 	}
 }
 

@@ -99,9 +99,7 @@ func TestFieldsAreBounded(t *testing.T) {
 func TestIgnorableMatchesUnicode(t *testing.T) {
 	t.Parallel()
 	for r := rune(0); r <= unicode.MaxRune; r++ {
-		if isIgnorable(r) != isUnicodeIgnorable(r) {
-			t.Errorf("%U: hidden %v, Unicode says %v", r, isIgnorable(r), isUnicodeIgnorable(r))
-		}
+		testenv.Equal(t, isIgnorable(r), isUnicodeIgnorable(r), r)
 	}
 }
 
@@ -125,9 +123,7 @@ func TestJoinersAreKeptWhereMeaningful(t *testing.T) {
 		{"two Mongolian selectors", "ᠠ\u180b\u180c\u200d", "ᠠ\u180b"},
 		{"tag characters", "🏴\U000E0067\U000E0062\U000E007F", "🏴"},
 	} {
-		if got := visible(c.in); got != c.out {
-			t.Errorf("%s: %+q, want %+q", c.what, got, c.out)
-		}
+		testenv.Equal(t, visible(c.in), c.out, c.what)
 		if !strings.Contains(markdownOne(Memory{Content: c.in}), "│ "+c.out+"\n") {
 			t.Errorf("%s: not in the text", c.what)
 		}
@@ -166,9 +162,7 @@ func TestTokensCountsFourCharacters(t *testing.T) {
 		"": 0, "a": 1, "abcd": 1, "abcde": 2, "éééé": 1, "日本語": 3, "日本語ab": 4, "한국": 2, "👩👩👩👩": 1,
 		"\xff\xff\xff\xff": 1, "𠮷": 1, "。、": 2,
 	} {
-		if got := Tokens(text); got != want {
-			t.Errorf("%q: %d tokens, want %d", text, got, want)
-		}
+		testenv.Equal(t, Tokens(text), want, text)
 	}
 	text := Markdown("", []Group{{"fact", []Memory{{ID: "1",
 		Content: strings.Repeat("plain english words in a row ", 200)}}}})

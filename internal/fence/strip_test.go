@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // surroundings are texts beside a snapshot that a reader could take for a part of it.
@@ -78,9 +80,7 @@ func TestStripKeepsTextsWithoutSnapshots(t *testing.T) {
 		"I keep # Memories in a drawer.\n\nWhat follows is data.",
 		"Memory 7 (verified), quoted as data:\nno fence follows\n",
 		"# Memories\n\nThere is more.\n~~~\n│ bar\n~~~\n") {
-		if got := Strip(text); got != text {
-			t.Errorf("%q became %q", text, got)
-		}
+		testenv.Equal(t, Strip(text), text, "became")
 	}
 	for mark, parts := range map[string][]string{ // without these parts a text with the mark quotes nothing
 		"# Memories\n":                           {"quoted as data:", "What follows is data", "There are "},
@@ -105,9 +105,7 @@ func TestStripKeepsHeadingsWithoutMemories(t *testing.T) {
 	t.Parallel()
 	frame, after := "# Memories\n"+preamble, "\n## Plan\n\n## Next steps\n\nDeploy.\n"
 	for _, end := range []string{"", "\n## fact\n\n" + markdownOne(usualGroups[0].Memories[0])} {
-		if got := Strip(frame + end + after); got != after {
-			t.Errorf("%q is left of\n%s", got, frame+end+after)
-		}
+		testenv.Equal(t, Strip(frame+end+after), after, frame+end+after)
 	}
 }
 

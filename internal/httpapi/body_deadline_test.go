@@ -11,6 +11,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // A pipeListener accepts the server's ends of pipes. They have deadlines by the clock of a bubble.
@@ -183,9 +185,7 @@ func TestBodyLastsWhileItArrivesAtItsRate(t *testing.T) {
 					}
 				}
 			}), time.Second, 2*time.Second).ServeHTTP(d, &http.Request{Body: d})
-			if ended != c.ends {
-				t.Errorf("%s: ends after %v, want %v", name, ended, c.ends)
-			}
+			testenv.Equal(t, ended, c.ends, name)
 		})
 	}
 }

@@ -66,8 +66,6 @@ func TestResponseLimiterRejectsWhenResponsesAreUnread(t *testing.T) {
 		for _, release := range ends {
 			release()
 		}
-		if n := f.bytes.InUse(); n != 0 {
-			t.Errorf("%d bytes are held", n)
-		}
+		testenv.Equal(t, f.bytes.InUse(), 0, "bytes are held")
 	})
 }

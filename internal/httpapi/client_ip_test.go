@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/loci-memory/loci/internal/httpapi"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 func TestClientIPTrustsOnlyConfiguredProxies(t *testing.T) {
@@ -32,9 +33,7 @@ func TestClientIPTrustsOnlyConfiguredProxies(t *testing.T) {
 		r := httptest.NewRequest("GET", "/v1/things", nil)
 		r.RemoteAddr = c.peer
 		r.Header["X-Forwarded-For"] = c.sent
-		if got := proxies.ClientIP(r); got != c.want {
-			t.Errorf("%s for %q is %s, want %s", c.peer, c.sent, got, c.want)
-		}
+		testenv.Equal(t, proxies.ClientIP(r), c.want, c.peer, c.sent)
 		if host, _, _ := net.SplitHostPort(c.peer); httpapi.Proxies(nil).ClientIP(r) != host {
 			t.Errorf("without proxies %s is %s", c.peer, httpapi.Proxies(nil).ClientIP(r))
 		}

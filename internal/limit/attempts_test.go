@@ -141,9 +141,7 @@ func TestAttemptsCountNoRefusedAttempt(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if len(a.logs) != 1 {
-		t.Errorf("%d keys", len(a.logs))
-	}
+	testenv.Equal(t, len(a.logs), 1, "keys")
 	testenv.NoError(t, take(a, "first"))
 }
 
@@ -155,9 +153,7 @@ func TestAttemptsCountUncheckedKeys(t *testing.T) {
 		pass(time.Minute)
 	}
 	err := take(a, "also")
-	if wait := loci.AsError(err).RetryAfter; wait != AttemptWindow-2*time.Minute {
-		t.Errorf("%v, wait %v for the last two attempts", err, wait)
-	}
+	testenv.Equal(t, loci.AsError(err).RetryAfter, AttemptWindow-2*time.Minute, err)
 }
 
 func TestSignInsKeepFewNetworksOfAccount(t *testing.T) {

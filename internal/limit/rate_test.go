@@ -66,9 +66,7 @@ func TestRateSharesOneBucketWhenTooManyKeysAreActive(t *testing.T) {
 	later := epoch.Add(time.Second + 1)
 	allow(-3, later, 0)
 	allow(-4, later, 0)
-	if len(r.buckets) != 2 {
-		t.Errorf("%d keys are kept", len(r.buckets))
-	}
+	testenv.Equal(t, len(r.buckets), 2, "keys are kept")
 }
 
 // TestRateChargesInParts counts calls that a shared state is charged for.
@@ -131,7 +129,5 @@ func TestKeysOfKindsDiffer(t *testing.T) {
 		}
 	}
 	keys[Key{}] = true
-	if len(keys) != 13 {
-		t.Errorf("%d keys, want 13", len(keys))
-	}
+	testenv.Equal(t, len(keys), 13, "keys want 13")
 }

@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 func isGranted(w *Waiter[string]) bool {
@@ -231,9 +232,7 @@ func TestSemaphoreRefusesKeyWithMostWaitersWhenFull(t *testing.T) {
 		t.Error("a slot does not go to the key that holds the fewest")
 	}
 	s.Cancel(flood[3]) // which was refused
-	if s.used != 1 {
-		t.Errorf("%d slots are in use", s.used)
-	}
+	testenv.Equal(t, s.used, 1, "slots are in use")
 }
 
 func TestSemaphoreDropsCancelledCallers(t *testing.T) {
@@ -251,9 +250,7 @@ func TestSemaphoreDropsCancelledCallers(t *testing.T) {
 			done <- err
 		}()
 		synctest.Wait()
-		if s.Waiting(0) != 1 {
-			t.Error("it does not wait")
-		}
+		testenv.Equal(t, s.Waiting(0), 1, "it does not wait")
 		cancel()
 		if err := <-done; err != context.Canceled || s.Waiting(0) != 0 {
 			t.Errorf("%v, %d wait", err, s.Waiting(0))

@@ -18,6 +18,7 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/httpapi"
 	"github.com/loci-memory/loci/internal/identity"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 func TestHTTPHandshakeOfOlderRevisions(t *testing.T) {
@@ -53,9 +54,7 @@ func TestHTTPOffersKnownRevision(t *testing.T) {
 	c := client{t: t, url: serve(t, newFakeService()), key: "ann"}
 	info := c.result("initialize", object{"protocolVersion": "1999-01-01", "capabilities": object{},
 		"clientInfo": object{"name": "t", "version": "1"}})
-	if info["protocolVersion"] != "2025-11-25" {
-		t.Errorf("offered %v", info["protocolVersion"])
-	}
+	testenv.Equal(t, info["protocolVersion"], "2025-11-25", "offered")
 }
 
 func TestHTTPServesStatelessRevision(t *testing.T) {
@@ -63,9 +62,7 @@ func TestHTTPServesStatelessRevision(t *testing.T) {
 	c := client{t: t, url: serve(t, newFakeService()), version: statelessVersion, key: "ann"}
 	found := c.result("server/discover", nil)
 	conforms(t, statelessVersion, "DiscoverResult", found)
-	if found["cacheScope"] != "private" {
-		t.Errorf("cacheScope %v", found["cacheScope"])
-	}
+	testenv.Equal(t, found["cacheScope"], "private", "cacheScope")
 	list := c.result("tools/list", nil)
 	conforms(t, statelessVersion, "ListToolsResult", list)
 	if list["resultType"] != "complete" || list["cacheScope"] != "private" {
@@ -360,9 +357,7 @@ func TestHTTPServesConcurrentCalls(t *testing.T) {
 		})
 	}
 	group.Wait()
-	if len(s.memories) != 100 {
-		t.Errorf("%d memories", len(s.memories))
-	}
+	testenv.Equal(t, len(s.memories), 100, "memories")
 }
 
 func TestHTTPCancelsCallWhenClientLeaves(t *testing.T) {
@@ -394,9 +389,7 @@ func TestCallHasAddressBehindTrustedProxy(t *testing.T) {
 	d.TrustedProxies = httpapi.Proxies{netip.MustParsePrefix("127.0.0.0/8")}
 	c := client{t: t, url: serveHandler(t, d.HTTP()), version: "2025-11-25", key: "ann"}
 	c.post(c.message("tools/call", object{"name": "memory_list"}), "X-Forwarded-For", "198.51.100.7, 203.0.113.9")
-	if got := s.calls[0].Address; got != "203.0.113.9" {
-		t.Errorf("the address is %s", got)
-	}
+	testenv.Equal(t, s.calls[0].Address, "203.0.113.9", "the address is")
 }
 
 // TestReadBodyAllocatesAsBytesArrive announces large bodies and sends small ones. It measures the whole process, so

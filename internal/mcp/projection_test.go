@@ -76,9 +76,7 @@ func TestProjectionOmitsTitleOfSearchWhenTextRepeatsIt(t *testing.T) {
 	} {
 		m := loci.Memory{Title: test.title, Content: test.content}
 		got := projectedTitle(t, loci.FoundMemories{Memories: []loci.FoundMemory{{Memory: m}}})
-		if (got == nil) != test.omits {
-			t.Errorf("%q of %.40q: shown as %s", test.title, test.content, got)
-		}
+		testenv.Equal(t, (got == nil), test.omits, test.title, test.content, got)
 		if projectedTitle(t, loci.Memories{Memories: []loci.Memory{m}}) == nil {
 			t.Errorf("%q: a list omits it", test.title)
 		}

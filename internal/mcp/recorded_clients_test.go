@@ -28,9 +28,7 @@ type recordedRequest struct {
 func TestHTTPServesRecordedClients(t *testing.T) {
 	t.Parallel()
 	files, _ := filepath.Glob("testdata/mcp-wire-*.jsonl")
-	if len(files) != 6 {
-		t.Errorf("%d recordings, want 6", len(files))
-	}
+	testenv.Equal(t, len(files), 6, "recordings want 6")
 	url := serveHandler(t, newFakeService().newServer().HTTP())
 	for _, file := range files {
 		f := testenv.Must(os.Open(file))(t)

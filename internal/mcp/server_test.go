@@ -231,9 +231,7 @@ func TestInstructionsNameMemoryTools(t *testing.T) {
 	t.Parallel()
 	k := startStdio(t.Context(), t, newFakeService())
 	text, _ := k.initialize("2025-11-25")["instructions"].(string)
-	if n := strings.Count(text+" ", ". "); n != 4 {
-		t.Errorf("%d sentences: %s", n, text)
-	}
+	testenv.Equal(t, strings.Count(text+" ", ". "), 4, text)
 	for _, want := range []string{"Before a task", "memory_context", "memory_search", "memory_create", "supersede",
 		"data, not instructions", "verifiedAt"} {
 		if !strings.Contains(text, want) {

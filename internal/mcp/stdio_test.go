@@ -83,9 +83,7 @@ func TestStdioServesClient(t *testing.T) {
 	for _, version := range handshakeVersions {
 		k := startStdio(t.Context(), t, newFakeService())
 		info := k.initialize(version)
-		if info["protocolVersion"] != version {
-			t.Errorf("version %v", info["protocolVersion"])
-		}
+		testenv.Equal[any](t, info["protocolVersion"], version, "version")
 		conforms(t, version, "InitializeResult", info)
 		if got := names(k.call(2, "tools/list", "{}")); len(got) != 10 {
 			t.Errorf("tools %v", got)

@@ -37,39 +37,22 @@ func (c client) openSubscription(ctx context.Context) (next func() object, statu
 	}, resp.StatusCode
 }
 
-func TestHTTPHoldsSubscriptionUntilServerCloses(t *testing.T) {
+// TestHTTPHoldsSubscriptionsUntilServerCloses opens as many as a user may have: one more is refused while all are held.
+func TestHTTPHoldsSubscriptionsUntilServerCloses(t *testing.T) {
 	t.Parallel()
 	d := newFakeService().newServer()
 	closing, end := context.WithCancel(t.Context())
 	defer end()
 	d.Closing = closing
 	c := client{t: t, url: serveHandler(t, d.HTTP()), version: statelessVersion, key: "ann"}
-	next, _ := c.openSubscription(t.Context())
-	first := next()
-	conforms(t, statelessVersion, "SubscriptionsAcknowledgedNotification", first)
-	meta := first["params"].(object)["_meta"].(object)
-	if meta["io.modelcontextprotocol/subscriptionId"] != 7.0 {
-		t.Errorf("first %v", first)
-	}
-	end()
-	conforms(t, statelessVersion, "SubscriptionsListenResultResponse", next())
-	a := c.post(c.message("subscriptions/listen", object{"notifications": object{}}))
-	if a.StatusCode != 503 || a.Header.Get("Retry-After") == "" {
-		t.Errorf("a subscription that begins while the server closes: %d, %v", a.StatusCode, a.Header)
-	}
-}
-
-func TestHTTPLimitsSubscriptionsOfUser(t *testing.T) {
-	t.Parallel()
-	d := newFakeService().newServer()
-	ctx, leave := context.WithCancel(t.Context())
-	defer leave()
-	c := client{t: t, url: serveHandler(t, d.HTTP()), version: statelessVersion, key: "ann"}
+	var held []func() object
 	for range 50 {
-		next, _ := c.openSubscription(ctx)
-		if m := next(); m["method"] != "notifications/subscriptions/acknowledged" {
-			t.Fatalf("%v", m)
-		}
+		next, _ := c.openSubscription(t.Context())
+		first := next()
+		conforms(t, statelessVersion, "SubscriptionsAcknowledgedNotification", first)
+		meta := first["params"].(object)["_meta"].(object)
+		testenv.Equal(t, meta["io.modelcontextprotocol/subscriptionId"], 7.0, "first", first)
+		held = append(held, next)
 	}
 	a := c.post(c.message("subscriptions/listen", object{"notifications": object{},
 		"more": strings.Repeat("x", 16<<10)}))
@@ -79,6 +62,17 @@ func TestHTTPLimitsSubscriptionsOfUser(t *testing.T) {
 	a = c.post(c.message("subscriptions/listen", object{"notifications": object{}}))
 	if a.StatusCode != 200 || a.code() != -32000 || !strings.Contains(string(a.body), "rate_limited") {
 		t.Errorf("one more: %d %s", a.StatusCode, a.body)
+	}
+	end()
+	for _, next := range held {
+		conforms(t, statelessVersion, "SubscriptionsListenResultResponse", next())
+		if more := next(); more != nil {
+			t.Errorf("after the end: %v", more)
+		}
+	}
+	a = c.post(c.message("subscriptions/listen", object{"notifications": object{}}))
+	if a.StatusCode != 503 || a.Header.Get("Retry-After") == "" {
+		t.Errorf("one that begins while the server closes: %d, %v", a.StatusCode, a.Header)
 	}
 }
 
@@ -160,9 +154,7 @@ func TestPromptsQuoteWhatIsKnown(t *testing.T) {
 					t.Errorf("%s %v: no %q in %s", test.name, test.arguments, want, text)
 				}
 			}
-			if len(s.calls) != test.calls {
-				t.Errorf("%s %v: %d operations, want %d", test.name, test.arguments, len(s.calls), test.calls)
-			}
+			testenv.Equal(t, len(s.calls), test.calls, test.name, test.arguments)
 		}
 		a := c.post(c.message("prompts/get",
 			object{"name": "recall", "arguments": object{"query": "a", "atlas": "GARDEN"}}))

@@ -12,6 +12,7 @@ import (
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/mcp"
 	"github.com/loci-memory/loci/internal/op"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 func names(list object) []string {
@@ -35,9 +36,7 @@ func TestToolsetIsSelectedByQuery(t *testing.T) {
 		"?toolset=full": full, "?other=1": stable} {
 		for _, version := range revisions {
 			c := client{t: t, url: url + query, version: version, key: "ann"}
-			if got := names(c.result("tools/list", nil)); !slices.Equal(got, want) {
-				t.Errorf("%q: %v", query, got)
-			}
+			testenv.EqualSlices(t, names(c.result("tools/list", nil)), want, query)
 		}
 	}
 	c := client{t: t, url: url + "?toolset=core", version: "2025-11-25", key: "ann"}

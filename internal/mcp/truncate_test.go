@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // fakeWithMemories returns a client of a shelf of n memories of the content.
@@ -43,9 +44,7 @@ func TestGetReturnsNextOffsetWhenContentIsLong(t *testing.T) {
 			got.WriteString(v["content"].(string))
 			parts++
 			next, more := v["nextOffset"]
-			if more != (v["truncated"] == true) {
-				t.Errorf("%s: truncated %v, nextOffset %v", name, v["truncated"], next)
-			}
+			testenv.Equal(t, more, (v["truncated"] == true), name, v["truncated"], next)
 			if !more {
 				break
 			}

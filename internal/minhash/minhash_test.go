@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/loci-memory/loci/internal/analysis/analysistest"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 func jaccard(s, t string) float64 { return NewShingles(s).Jaccard(NewShingles(t)) }
@@ -28,9 +29,7 @@ func TestBandsAreStable(t *testing.T) {
 		"从星期五到星期一不发布新版本。":  {8841855611275771568, -7375073129267288641, -2405140000105678475, 3255363218402537716},
 		"デプロイは pgx v5 で凍結": {-2032768944004070635, -5953191393509735864, 2819487424238790042, 4347580228083290218},
 	} {
-		if got := Bands(text); !slices.Equal(got, want) {
-			t.Errorf("%q: got %#v", text, got)
-		}
+		testenv.EqualSlices(t, Bands(text), want, text)
 	}
 }
 
@@ -57,9 +56,7 @@ func TestBandsEqualDefinition(t *testing.T) {
 			}
 			want = mix64(want ^ least)
 		}
-		if got != int64(want) {
-			t.Errorf("band %d: got %d, want %d", b, got, int64(want))
-		}
+		testenv.Equal(t, got, int64(want), "band", b)
 	}
 }
 
@@ -83,9 +80,7 @@ func TestBandsIgnoreMarkupCaseAndSpace(t *testing.T) {
 		if a, b := Bands(pair[0]), Bands(pair[1]); len(a) != BandCount || !slices.Equal(a, b) {
 			t.Errorf("%.40q and %.40q differ: %v %v", pair[0], pair[1], a, b)
 		}
-		if got := jaccard(pair[0], pair[1]); got != 1 {
-			t.Errorf("%.40q and %.40q: %v", pair[0], pair[1], got)
-		}
+		testenv.Equal(t, jaccard(pair[0], pair[1]), 1, pair[0], pair[1])
 	}
 }
 
@@ -209,7 +204,7 @@ func TestJaccardIsSymmetricAndBounded(t *testing.T) {
 	})
 }
 
-func checkSimilarity(t interface{ Errorf(string, ...any) }, a, b string) {
+func checkSimilarity(t testenv.Reporter, a, b string) {
 	x, y := NewShingles(a), NewShingles(b)
 	got := x.Jaccard(y)
 	if back := y.Jaccard(x); got != back || got < 0 || got > 1 {
@@ -223,9 +218,7 @@ func checkSimilarity(t interface{ Errorf(string, ...any) }, a, b string) {
 	if len(bands) > 0 {
 		own = 1
 	}
-	if got := x.Jaccard(NewShingles(a)); got != own {
-		t.Errorf("%q: %d bands, and resembles itself by %v", a, len(bands), got)
-	}
+	testenv.Equal(t, x.Jaccard(NewShingles(a)), own, a, len(bands))
 	if got == 1 && len(x.hashes) < maxShingles && !slices.Equal(bands, Bands(b)) {
 		t.Errorf("%q and %q have the same shingles and other bands", a, b)
 	}

@@ -11,11 +11,12 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/limit"
-	"github.com/loci-memory/loci/internal/waittest"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // A documentSite is a web site with the metadata document of a client.
@@ -69,44 +70,48 @@ func TestClientDocumentIsKeptByItsHeaders(t *testing.T) {
 			len(c.RedirectURIs) != 1 {
 			t.Fatalf("%+v, %q, %v", c, host, err)
 		}
-		if n := s.calls.Load(); n != step.calls {
-			t.Errorf("after %s: %d fetches, want %d", step.pass, n, step.calls)
-		}
+		testenv.Equal(t, s.calls.Load(), step.calls, "after", step.pass)
 	}
 }
 
+// A roundTripper is an HTTP transport without a network.
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// TestClientDocumentIsFetchedOnceAtATime lets all callers wait before the document arrives: none finds it in the cache.
 func TestClientDocumentIsFetchedOnceAtATime(t *testing.T) {
 	t.Parallel()
-	release := make(chan struct{})
-	s := newDocumentSite(t, func(id string, w http.ResponseWriter, _ *http.Request) {
-		<-release
-		writeDocument(w, id, "")
-	})
-	gone, leave := context.WithCancel(t.Context())
-	var group sync.WaitGroup
-	group.Go(func() { // the first one leaves, and the others still get the document
-		if _, _, err := s.cache.find(gone, s.id("/a"), limit.Network(testAddress)); err != context.Canceled {
-			t.Error(err)
+	synctest.Test(t, func(t *testing.T) {
+		const id = "https://app.example/client.json"
+		release := make(chan struct{})
+		var fetches atomic.Int32
+		cache := newDocumentCache(time.Now, &http.Client{Transport: roundTripper(func(*http.Request) (*http.Response, error) {
+			fetches.Add(1)
+			<-release
+			w := httptest.NewRecorder()
+			writeDocument(w, id, "")
+			return w.Result(), nil
+		})}, 20)
+		var group sync.WaitGroup
+		find := func(ctx context.Context, want error) {
+			group.Go(func() {
+				_, _, err := cache.find(ctx, id, limit.Network(testAddress))
+				testenv.Equal(t, err, want, "find")
+			})
 		}
+		gone, leave := context.WithCancel(t.Context())
+		find(gone, context.Canceled) // the first one leaves, and the others still get the document
+		synctest.Wait()
+		for range 20 {
+			find(t.Context(), nil)
+		}
+		leave()
+		synctest.Wait()
+		close(release)
+		group.Wait()
+		testenv.Equal(t, fetches.Load(), 1, "fetches")
 	})
-	waittest.Until(t, func() bool { return s.calls.Load() > 0 })
-	var begun sync.WaitGroup
-	begun.Add(20)
-	for range 20 {
-		group.Go(func() {
-			begun.Done()
-			if _, _, err := s.cache.find(t.Context(), s.id("/a"), limit.Network(testAddress)); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	leave()
-	begun.Wait()
-	close(release)
-	group.Wait()
-	if n := s.calls.Load(); n != 1 {
-		t.Errorf("%d fetches", n)
-	}
 }
 
 func TestClientDocumentIsRefused(t *testing.T) {
@@ -171,9 +176,7 @@ func TestClientDocumentsOfPrivateAddressesAreNotFetched(t *testing.T) {
 			t.Errorf("%s: %v", id, err)
 		}
 	}
-	if n := s.calls.Load(); n != 0 {
-		t.Errorf("%d fetches", n)
-	}
+	testenv.Equal(t, s.calls.Load(), 0, "fetches")
 }
 
 func TestClientDocumentAddressHasOneSpelling(t *testing.T) {
@@ -196,9 +199,7 @@ func TestClientDocumentFreshnessIsBounded(t *testing.T) {
 		"max-age=0": minDocumentAge, "max-age=-5": minDocumentAge, "no-store, max-age=600": minDocumentAge,
 		"max-age=600, no-cache": minDocumentAge, "MAX-AGE=99999999999999999": maxDocumentAge,
 		"max-age=999999999": maxDocumentAge, "private,max-age=\"120\"": 2 * time.Minute, "max-age=x": documentAge} {
-		if got := freshness(http.Header{"Cache-Control": {header}}); got != want {
-			t.Errorf("%q: %s, want %s", header, got, want)
-		}
+		testenv.Equal(t, freshness(http.Header{"Cache-Control": {header}}), want, header)
 	}
 }
 

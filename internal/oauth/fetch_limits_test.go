@@ -45,9 +45,7 @@ func TestNetworkMakesServerFetchFewDocuments(t *testing.T) {
 	if err := s.findDocument(t, "/again", "192.0.2.1"); err != nil {
 		t.Errorf("after 15 minutes: %v", err)
 	}
-	if n := s.calls.Load(); n != 22 {
-		t.Errorf("%d fetches", n)
-	}
+	testenv.Equal(t, s.calls.Load(), 22, "fetches")
 }
 
 func TestHostThatFailsIsLeftAlone(t *testing.T) {
@@ -74,9 +72,7 @@ func TestHostThatFailsIsLeftAlone(t *testing.T) {
 			t.Errorf("%s after 60 failures: %v", path, err)
 		}
 	}
-	if n := s.calls.Load(); n != 61 {
-		t.Errorf("%d fetches", n)
-	}
+	testenv.Equal(t, s.calls.Load(), 61, "fetches")
 	if err := s.findDocument(t, "/known", "192.0.2.1"); err != nil {
 		t.Errorf("strangers shut a known program out: %v", err)
 	}
@@ -134,15 +130,11 @@ func leaveFetchesToOthers(t *testing.T) {
 		}
 		cancel()
 	}
-	if held != 6 {
-		t.Errorf("a network holds %d of %d fetches", held, maxFetches)
-	}
+	testenv.Equal(t, held, 6, "a network holds", maxFetches)
 	release, err := l.acquire(t.Context(), limit.Network("192.0.2.2"), limit.Network("other.example"), false)
 	if err != nil {
 		t.Fatalf("another network: %v", err)
 	}
 	release(true)
-	if n := l.busy.InUse(); n != held {
-		t.Errorf("%d hosts are busy", n)
-	}
+	testenv.Equal(t, l.busy.InUse(), held, "hosts are busy")
 }

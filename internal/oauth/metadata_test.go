@@ -144,9 +144,7 @@ func TestOnlyPublicAddressesAreDialled(t *testing.T) {
 		"64:ff9b::169.254.169.254": false, "64:ff9b:1::10.0.0.1": false, "3fff::1": false, "fec0::1": false,
 		"2606:4700:4700::1111%eth0": false,
 	} {
-		if got := isPublicAddress(netip.MustParseAddr(address)); got != want {
-			t.Errorf("%s: %v", address, got)
-		}
+		testenv.Equal(t, isPublicAddress(netip.MustParseAddr(address)), want, address)
 	}
 	if isPublicAddress(netip.Addr{}) {
 		t.Error("no address is public")

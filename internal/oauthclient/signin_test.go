@@ -64,9 +64,7 @@ func TestSignInTakesOneAnswer(t *testing.T) {
 	if status, text, _ := browse(in.Address()); status != 400 || !strings.Contains(text, "answered before") {
 		t.Errorf("%d %s", status, text)
 	}
-	if n := s.Count("/oauth/token"); n != 0 {
-		t.Errorf("%d codes were redeemed", n)
-	}
+	testenv.Equal(t, s.Count("/oauth/token"), 0, "codes were redeemed")
 }
 
 func TestSignInTakesPastedAddress(t *testing.T) {

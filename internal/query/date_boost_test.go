@@ -77,9 +77,7 @@ func TestDateFormIsRewarded(t *testing.T) {
 	t.Parallel()
 	got := dated(t, "release 2025-03-14", "2025-03-14 The release went out to all.",
 		"2025-03-14 The release of 2025-03-14 went out.", "2024-01-01 And this from here.")
-	if want := "The release of 2025-03-14 went out."; got[0] != want {
-		t.Errorf("found %q first", got[0])
-	}
+	testenv.Equal(t, got[0], "The release of 2025-03-14 went out.", "found")
 }
 
 func TestWordsOfADateWeighLessThere(t *testing.T) {
@@ -107,9 +105,7 @@ func TestWordsOfADateWeighLessThere(t *testing.T) {
 			}
 		}
 		slices.Sort(words)
-		if got := strings.Join(slices.Compact(words), " "); got != c.want {
-			t.Errorf("%s: %q weigh less, want %q", c.query, got, c.want)
-		}
+		testenv.Equal(t, strings.Join(slices.Compact(words), " "), c.want, c.query)
 		full := withFullDates(Parse(c.query))
 		for i, x := range full.terms {
 			if want := q.terms[i].weight; x.dated || q.terms[i].dated && x.weight != 2*want ||
@@ -139,9 +135,7 @@ func TestMentionsReadABoundedPartOfAText(t *testing.T) {
 		"7 and May, 2023": false, "": false,
 		"the 7th of May, as in every year": true,
 	} {
-		if dates.Mentions(text, asked) != want {
-			t.Errorf("%q mentions the day: %t", text, !want)
-		}
+		testenv.Equal(t, dates.Mentions(text, asked), want, text, !want)
 	}
 	h, long := Hit{Score: 1, stateFactor: 1}, strings.Repeat("word ", mentionRunes)
 	if distance := h.BoostDate(asked, "", long+"7 May 2023", 1); distance.Score > 1.001 {

@@ -1,7 +1,6 @@
 package query
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
@@ -9,6 +8,7 @@ import (
 	"github.com/loci-memory/loci/internal/dates"
 	"github.com/loci-memory/loci/internal/index"
 	"github.com/loci-memory/loci/internal/index/indextest"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 func TestAnalyzerSplitsDateFromTime(t *testing.T) {
@@ -24,9 +24,7 @@ func TestAnalyzerSplitsDateFromTime(t *testing.T) {
 		"2024-08-12": "identifier", `"at 2024-08-12"`: "phrase", "2024-08-12T21:30:00Z": "identifier", "2024-08-1": "",
 		"2024-08-12T2": "",
 	} {
-		if got := NewExactMatcher(query).Match("", text); got != want {
-			t.Errorf("%s is held as %q, want %q", query, got, want)
-		}
+		testenv.Equal(t, NewExactMatcher(query).Match("", text), want, query)
 	}
 	if got := NewExactMatcher("2024-08-12").Match("", "the 2024-08-12th of it"); got != "" {
 		t.Errorf("what is no time is held as %q", got)
@@ -42,9 +40,7 @@ func TestExactMatcherFindsPhraseInAnySpelling(t *testing.T) {
 		{`"große Straße"`, "die GROSSE STRASSE"}, {`"don't panic"`, "don’t panic"}, {`"don’t panic"`, "donʼt panic"},
 		{`"frozen lake"`, "fro\u00adzen ｌａｋｅ"}, {`"café 2024"`, "the cafe\u0301 ٢٠٢٤"}, {`"λόγος"`, "ΛΌΓΟΣ"},
 	} {
-		if got := NewExactMatcher(c.query).Match("", c.text); got != "phrase" {
-			t.Errorf("%s in %s is held as %q", c.query, c.text, got)
-		}
+		testenv.Equal(t, NewExactMatcher(c.query).Match("", c.text), "phrase", c.query, c.text)
 	}
 	for _, query := range []string{"»frozen lake", "«frozen lake«", "“frozen lake\""} {
 		if NewExactMatcher(query).Active() {
@@ -61,9 +57,7 @@ func TestExactMatcherMatchesWholeWords(t *testing.T) {
 		{`"a a"`, "aaa aa a a", "phrase"},
 		{`"京都"`, "東京都庁", "phrase"}, {`"b都"`, "ab都 b都", "phrase"},
 	} {
-		if got := NewExactMatcher(c.query).Match("", c.text); got != c.want {
-			t.Errorf("%s in %s is held as %q, want %q", c.query, c.text, got, c.want)
-		}
+		testenv.Equal(t, NewExactMatcher(c.query).Match("", c.text), c.want, c.query, c.text)
 	}
 }
 
@@ -75,9 +69,7 @@ func TestExactMatcherIsLinearForHostileText(t *testing.T) {
 	for c := range rune(600) {
 		distinct += "“" + string('一'+c) + "”"
 	}
-	if n := len(NewExactMatcher(distinct).phrases); n != maxPhrases {
-		t.Errorf("%d phrases are searched", n)
-	}
+	testenv.Equal(t, len(NewExactMatcher(distinct).phrases), maxPhrases, "phrases are searched")
 	if m.Match("", text+" a") != "phrase" || m.Match("", text) != "" {
 		t.Error("the phrase at the end is not found, or one inside a word is")
 	}
@@ -118,9 +110,7 @@ func TestAnalyzerKeepsSuffixOfLanguageNames(t *testing.T) {
 			t.Errorf("%s has %d matches", query, n)
 		}
 	}
-	if got := NewExactMatcher("C#").Match("", "We write c# in winter."); got != "identifier" {
-		t.Errorf("C# is held as %q", got)
-	}
+	testenv.Equal(t, NewExactMatcher("C#").Match("", "We write c# in winter."), "identifier", "C# is held as")
 }
 
 func TestInchSignsQuoteNothing(t *testing.T) {
@@ -130,8 +120,6 @@ func TestInchSignsQuoteNothing(t *testing.T) {
 		`the "white box" of 1984`: {"white box"},
 		`a 19" rack "of steel"`:   {"of steel"}, `Apollo “13”`: {"13"}, `"Apollo 13" and "14"`: {"apollo 13", "14"},
 	} {
-		if got := NewExactMatcher(query).phrases; !slices.Equal(got, want) {
-			t.Errorf("%s: %q, want %q", query, got, want)
-		}
+		testenv.EqualSlices(t, NewExactMatcher(query).phrases, want, query)
 	}
 }

@@ -73,9 +73,7 @@ func FuzzAnalyze(f *testing.F) {
 			t.Error(err, got)
 		}
 		q := Parse(text)
-		if coveredWords(d, q) != q.wordCount {
-			t.Errorf("%q does not find itself", text)
-		}
+		testenv.Equal(t, coveredWords(d, q), q.wordCount, text)
 		for _, s := range q.Match(text).Highlights() {
 			if utf8.RuneCountInString(s) > snippetRunes || !strings.Contains(text, s) {
 				t.Errorf("bad snippet %q", s)

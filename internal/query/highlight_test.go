@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/loci-memory/loci/internal/analysis"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // Match returns the matches of the query in a text.
@@ -38,9 +39,7 @@ func TestMatchesCoverWordAlone(t *testing.T) {
 		for _, s := range Parse(c.query).Match(c.text).matches {
 			got = append(got, c.text[s.from:s.to])
 		}
-		if strings.Join(got, "|") != c.want {
-			t.Errorf("%s in %s: got %q, want %q", c.query, c.text, got, c.want)
-		}
+		testenv.Equal(t, strings.Join(got, "|"), c.want, c.query, c.text, got)
 	}
 }
 
@@ -104,9 +103,7 @@ func TestJoinedWordsAreLimitedForEachWord(t *testing.T) {
 		for _, term := range q.terms {
 			forms[term.wordIndex]++
 		}
-		if most := slices.Max(forms); most != maxWordForms {
-			t.Errorf("a word has %d forms", most)
-		}
+		testenv.Equal(t, slices.Max(forms), maxWordForms, "a word has")
 		for _, s := range q.Match(query).matches {
 			if s.terms == 0 {
 				t.Fatalf("match without a term: %v", s)

@@ -107,8 +107,6 @@ func TestNeighborsAtOnePositionAddUp(t *testing.T) {
 		index.Filter{}, 0)
 	slices.SortFunc(hits, func(a, b Hit) int { return int(a.Memory - b.Memory) })
 	for i, want := range []float32{1.625, 1.5, 1.5, 1.75, 1.125} {
-		if hits[i].Score != want {
-			t.Errorf("memory %d has %f, want %f", i+1, hits[i].Score, want)
-		}
+		testenv.Equal(t, hits[i].Score, want, "memory", i+1)
 	}
 }

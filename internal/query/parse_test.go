@@ -12,6 +12,7 @@ import (
 	"github.com/loci-memory/loci/internal/dates"
 	"github.com/loci-memory/loci/internal/index"
 	"github.com/loci-memory/loci/internal/index/indextest"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 func TestQueriesMatchTexts(t *testing.T) {
@@ -73,9 +74,7 @@ func TestParseDropsStopWords(t *testing.T) {
 	if q := Parse("to be or not to be"); q.wordCount != 4 || len(q.wordBigrams) != 4 {
 		t.Errorf("got %v and pairs %v, want all four words and pairs", q.terms, q.wordBigrams)
 	}
-	if indextest.Freq(index.Analyze("", "the"), "the") != 1 {
-		t.Error("the text has lost its stop word")
-	}
+	testenv.Equal(t, indextest.Freq(index.Analyze("", "the"), "the"), 1, "the text has lost its stop word")
 }
 
 func TestParseAddsJoinedPairToItsFirstHalf(t *testing.T) {
@@ -85,9 +84,7 @@ func TestParseAddsJoinedPairToItsFirstHalf(t *testing.T) {
 		"sign alpha sign-in": "sign:1.33 signin:1.00 alphasign:0.10 | alpha:1.00 signalpha:0.10",
 		"tulip up-to date":   "tulip:1.00 | date:1.00 tulipd:0.10",
 	} {
-		if got := formatTerms(Parse(query)); got != want {
-			t.Errorf("%s: %s, want %s", query, got, want)
-		}
+		testenv.Equal(t, formatTerms(Parse(query)), want, query)
 	}
 }
 
@@ -170,9 +167,7 @@ func TestQuestionPhrasesWeighLikeStopWords(t *testing.T) {
 		{"なぜ", "なぜ:1.00"},
 		{"谁 rides", "rides:0.30 ride:1.00"},
 	} {
-		if got := formatTerms(Parse(c.query)); got != c.want {
-			t.Errorf("%s: %s, want %s", c.query, got, c.want)
-		}
+		testenv.Equal(t, formatTerms(Parse(c.query)), c.want, c.query)
 	}
 }
 

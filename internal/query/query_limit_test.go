@@ -110,9 +110,7 @@ func TestQueryLimitCountsWordsNotForms(t *testing.T) {
 	if err != nil || q.wordCount != 30 || len(q.terms) < 50 || q.Ignored() != nil {
 		t.Errorf("%d words in %d terms, ignored %v, %v", q.wordCount, len(q.terms), q.Ignored(), err)
 	}
-	if n := q.Matcher().MatchDoc("", words).MatchedWords(); n != 30 {
-		t.Errorf("the text has %d of them", n)
-	}
+	testenv.Equal(t, q.Matcher().MatchDoc("", words).MatchedWords(), 30, "the text has")
 }
 
 func TestQueryLimitEqualsNaiveCount(t *testing.T) {
@@ -217,9 +215,7 @@ func TestParseWeighsRepeatedWordsMore(t *testing.T) {
 		"baking baked bake":                 "baking:0.30 bake:1.50 bakedbak:0.10 | baked:1.00 bakingbak:0.10",
 		"university universities universal": "university:0.30 univers:1.50 | universities:1.00 | universal:1.00",
 	} {
-		if got := formatTerms(Parse(query)); got != want {
-			t.Errorf("%s: %s, want %s", query, got, want)
-		}
+		testenv.Equal(t, formatTerms(Parse(query)), want, query)
 	}
 }
 

@@ -290,9 +290,7 @@ func TestMatcherMatchesRewrittenQuery(t *testing.T) {
 	if matches := q.Match("The harbour was frozen.").matches; err != nil || len(matches) != 2 {
 		t.Errorf("got %v, %v", matches, err)
 	}
-	if n := q.Match("The harbour was frozen.").bigramCount(q.wordBigrams[0]); n != 1 {
-		t.Errorf("%d pairs", n)
-	}
+	testenv.Equal(t, q.Match("The harbour was frozen.").bigramCount(q.wordBigrams[0]), 1, "pairs")
 }
 
 func TestSpellingUsesTermsOfOneWorkspace(t *testing.T) {

@@ -45,9 +45,7 @@ func TestApplyKeepsHighestSeqInAnyOrder(t *testing.T) {
 		if seqs := slices.Sorted(slices.Values(v.AppliedSeqs())); !slices.Equal(seqs, []int64{1, 2, 3, 4}) {
 			t.Errorf("%v: seqs %v", order, seqs)
 		}
-		if v.Apply(rows) != v {
-			t.Errorf("%v: known rows made another view", order)
-		}
+		testenv.Equal(t, v.Apply(rows), v, order)
 	}
 }
 
@@ -62,9 +60,7 @@ func TestSnapshotsOfOneParentAreIsolated(t *testing.T) {
 		view *index.Snapshot
 		want []int64
 	}{{"parent", parent, []int64{1}}, {"left", left, []int64{2}}, {"right", right, []int64{1, 3}}} {
-		if got := slices.Sorted(slices.Values(searchMemories(t, c.view, d, "shared"))); !slices.Equal(got, c.want) {
-			t.Errorf("%s finds %v, want %v", c.name, got, c.want)
-		}
+		testenv.EqualSlices(t, slices.Sorted(slices.Values(searchMemories(t, c.view, d, "shared"))), c.want, c.name)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/loci-memory/loci/internal/index"
 	"github.com/loci-memory/loci/internal/index/indextest"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 func TestUnknownWordsStandForThoseThatBeginWithThem(t *testing.T) {
@@ -68,9 +69,7 @@ func TestPrefixExpansionSkipsArabicPrefix(t *testing.T) {
 		"والاجتماعات": "اجتما", "الأعضاء": "اعضا", "الكتب": "الكت", "ألمانيا": "ألما", "הספרים": "הספר",
 		"собрание": "собра",
 	} {
-		if got := newPrefixExpansion(word).prefix; got != want {
-			t.Errorf("%s: %q, want %q", word, got, want)
-		}
+		testenv.Equal(t, newPrefixExpansion(word).prefix, want, word)
 	}
 }
 

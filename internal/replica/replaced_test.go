@@ -3,7 +3,6 @@ package replica_test
 import (
 	"context"
 	"encoding/json"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -257,9 +256,7 @@ func TestListWithoutEndEndsTheRun(t *testing.T) {
 					t.Errorf("%s of %s: %v after %d pages", name, list.Name, err, remote.read)
 				}
 				for place, texts := range before {
-					if got := contents(all(c.callers[place])); !slices.Equal(got, texts) {
-						t.Errorf("%s of %s: side %d has %q", name, list.Name, place, got)
-					}
+					testenv.EqualSlices(t, contents(all(c.callers[place])), texts, name, list.Name, place)
 				}
 			}
 		}

@@ -18,6 +18,7 @@ import (
 	"github.com/loci-memory/loci/internal/secret/secrettest"
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/store/pairdb"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 const (
@@ -337,9 +338,7 @@ func TestMemoryOfInactiveReplacementArrivesArchived(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	for _, m := range all(c.callers[there]) {
-		if m.Status != loci.MemoryArchived {
-			t.Errorf("%+v", m)
-		}
+		testenv.Equal(t, m.Status, loci.MemoryArchived, m)
 	}
 	for _, to := range []pairdb.Place{here, there, here} {
 		if r := c.run(to); !r.OK || r.Updated > 1 {

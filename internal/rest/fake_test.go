@@ -282,9 +282,7 @@ func (a response) code(t *testing.T) string {
 		p.RequestID == "" || p.RequestID != a.Header.Get("X-Request-Id") {
 		t.Errorf("not the shape of an error: %q, %v", a.text, err)
 	}
-	if got := a.Header.Get("Content-Type"); got != "application/json" {
-		t.Errorf("an error of type %q", got)
-	}
+	testenv.Equal(t, a.Header.Get("Content-Type"), "application/json", "an error of type")
 	return string(p.Code)
 }
 

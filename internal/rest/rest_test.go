@@ -11,6 +11,7 @@ import (
 	"github.com/loci-memory/loci/internal/httpapi"
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/rest"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 func itoa(n int) string { return strconv.Itoa(n) }
@@ -186,9 +187,7 @@ func TestHandlerWritesErrors(t *testing.T) {
 		if c.code == "invalid_key" && strings.Contains(c.send, "Authorization") {
 			challenge = `Bearer error="invalid_token"`
 		}
-		if got.Header.Get("WWW-Authenticate") != challenge {
-			t.Errorf("%s: WWW-Authenticate %q", short, got.Header.Get("WWW-Authenticate"))
-		}
+		testenv.Equal(t, got.Header.Get("WWW-Authenticate"), challenge, short)
 	}
 }
 
@@ -374,9 +373,7 @@ func TestCORSAllowsOnlyConfiguredOrigins(t *testing.T) {
 					t.Errorf("%s from %s: %s", send, other, name)
 				}
 			}
-			if got.Header.Get("Vary") != "Origin" {
-				t.Errorf("%s from %s: Vary %q", send, other, got.Header.Get("Vary"))
-			}
+			testenv.Equal(t, got.Header.Get("Vary"), "Origin", send, other)
 		}
 	}
 }

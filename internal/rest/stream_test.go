@@ -26,9 +26,7 @@ func TestStreamWritesServerSentEvents(t *testing.T) {
 		"Content-Type": "text/event-stream", "Cache-Control": "no-store", "X-Accel-Buffering": "no",
 		"Content-Encoding": "", "Content-Length": "", "RateLimit-Limit": "10",
 	} {
-		if got.Header.Get(name) != value {
-			t.Errorf("%s: %q", name, got.Header.Get(name))
-		}
+		testenv.Equal(t, got.Header.Get(name), value, name)
 	}
 }
 

@@ -68,9 +68,7 @@ func TestScanFindsNothingInSources(t *testing.T) {
 			return err
 		}
 		files++
-		if got := scanRules(string(text)); got != "" {
-			t.Errorf("%s: %s", path, got)
-		}
+		testenv.Equal(t, scanRules(string(text)), "", path)
 		return nil
 	})
 	if err != nil || files < 100 {

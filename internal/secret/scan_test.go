@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/loci-memory/loci/internal/secret/secrettest"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // drawSamples draws one text for each format.
@@ -106,9 +107,7 @@ func TestScanPrefersSpecificRules(t *testing.T) {
 		"https://joe:a-" + token + "@host/x.git": "github-pat@1:a-" + token,
 		"\n\n" + token + "\r\n" + token:          "github-pat@3:" + token + " github-pat@4:" + token,
 	} {
-		if got := scanRules(text); got != want {
-			t.Errorf("%q: got %s, want %s", text, got, want)
-		}
+		testenv.Equal(t, scanRules(text), want, text)
 	}
 }
 
@@ -169,9 +168,7 @@ func TestScanIgnoresNonSecrets(t *testing.T) {
 		"-----BEGIN PUBLIC KEY-----\n" + base64.StdEncoding.EncodeToString(picture[:90]) + "\n-----END PUBLIC KEY-----",
 	}
 	for _, text := range texts {
-		if got := scanRules(text); got != "" {
-			t.Errorf("%.80q: got %.200s", text, got)
-		}
+		testenv.Equal(t, scanRules(text), "", text)
 	}
 }
 

@@ -44,9 +44,7 @@ func checkLink(t *testing.T, client, before string) {
 		t.Errorf("%s: the target has %q", client, text)
 	}
 	w.run(w.change(client, nil))
-	if text := readText(t, target); text != before {
-		t.Errorf("%s: the target has %q, and had %q", client, text, before)
-	}
+	testenv.Equal(t, readText(t, target), before, client)
 }
 
 // TestLinkBelowLinkedFolderIsFollowed resolves ".." as the system does.
@@ -301,15 +299,11 @@ func TestOpencodeKeepsToTheFileInUse(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	dir := filepath.Join(w.home, ".config", "opencode")
-	if got := w.path("opencode"); got != filepath.Join(dir, "opencode.jsonc") {
-		t.Errorf("a new file is %s", got)
-	}
+	testenv.Equal(t, w.path("opencode"), filepath.Join(dir, "opencode.jsonc"), "a new file is")
 	w.write("opencode", "{}")
 	plain := filepath.Join(dir, "opencode.json")
 	testenv.NoError(t, os.WriteFile(plain, []byte("{}"), 0o600))
-	if got := w.path("opencode"); got != plain {
-		t.Errorf("of two files %s is chosen", got)
-	}
+	testenv.Equal(t, w.path("opencode"), plain, "of two files")
 	testenv.NoError(t, os.WriteFile(filepath.Join(dir, "opencode.jsonc"), []byte(`{"mcp": {"loci": {}}}`), 0o600))
 	if got := w.path("opencode"); got != filepath.Join(dir, "opencode.jsonc") {
 		t.Errorf("the file with the entry is not chosen, but %s", got)

@@ -155,9 +155,7 @@ func TestPathsOfThreeSystems(t *testing.T) {
 		if paths := s.paths(l, s.dir(l)); len(paths) > 0 {
 			got = s.freshPath(l, s.dir(l), paths)
 		}
-		if got != c.want {
-			t.Errorf("%s on %s: %s, want %s", c.client, c.os, got, c.want)
-		}
+		testenv.Equal(t, got, c.want, c.client, c.os)
 	}
 }
 

@@ -112,9 +112,7 @@ func compareGolden(t *testing.T, path, got string) {
 		testenv.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
 		testenv.NoError(t, os.WriteFile(path, []byte(got), 0o644))
 	}
-	if want := readText(t, path); got != want {
-		t.Errorf("%s differs; make golden writes it again:\n%s", path, got)
-	}
+	testenv.Equal(t, got, readText(t, path), path)
 }
 
 // TestEntriesEqualThoseOfTheClients compares with files that the clients' own commands wrote: without agents.
@@ -133,9 +131,7 @@ func TestEntriesEqualThoseOfTheClients(t *testing.T) {
 			w := newWorld(t)
 			w.run(w.change(c.Name, &connection.to))
 			got := entryOf(t, c, readText(t, w.path(c.Name)), "loci")
-			if want := entryOf(t, c, readText(t, path), "loci-"+connection.name); got != want {
-				t.Errorf("%s, %s: %s, its own command writes %s", c.Name, connection.name, got, want)
-			}
+			testenv.Equal(t, got, entryOf(t, c, readText(t, path), "loci-"+connection.name), c.Name, connection.name)
 		}
 	}
 }

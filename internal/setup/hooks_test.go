@@ -120,9 +120,7 @@ func TestHooksAreInTheFolderOfTheClient(t *testing.T) {
 		"zed":       {"", ".config/zed/settings.json"},
 	} {
 		w := newWorld(t)
-		if got := w.hookFile(client); got != filepath.Join(w.home, want[1]) {
-			t.Errorf("%s: %s", client, got)
-		}
+		testenv.Equal(t, w.hookFile(client), filepath.Join(w.home, want[1]), client)
 		if want[0] == "" {
 			continue
 		}

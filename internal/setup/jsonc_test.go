@@ -38,9 +38,7 @@ func TestSetAddsMemberInTheStyleOfTheDocument(t *testing.T) {
 	t.Parallel()
 	for name, c := range jsonEdits {
 		after := set(t, []byte(c.before))
-		if string(after) != c.after {
-			t.Errorf("%s: %q, want %q", name, after, c.after)
-		}
+		testenv.Equal(t, string(after), c.after, name, after)
 		if back := remove(t, after); string(back) != c.before || back == nil {
 			t.Errorf("%s: removed again: %q", name, back)
 		}
@@ -162,7 +160,12 @@ const listItem = `{"hooks": [{"command": "loci"}]}`
 
 // listEdits are documents that people keep, and what they become.
 var listEdits = map[string]struct{ before, after string }{
-	"no file":    {"", "{\n  \"on\": {\n    \"stop\": [\n      " + deepItem + "\n    ]\n  }\n}\n"},
+	"no file":        {"", "{\n  \"on\": {\n    \"stop\": [\n      " + deepItem + "\n    ]\n  }\n}\n"},
+	"empty object":   {"{}\n", "{ \n  \"on\": {\n    \"stop\": [\n      " + deepItem + "\n    ]\n  }\n}\n"},
+	"comments alone": {stopOf("// none"), stopOf("// none\n      " + deepItem)},
+	"CRLF, tabs, BOM": {"\ufeff{\r\n\t\"on\": {\r\n\t\t\"stop\": []\r\n\t}\r\n}", "\ufeff{\r\n\t\"on\": {\r\n\t\t" +
+		strings.ReplaceAll(strings.ReplaceAll("\"stop\": [ \n      "+deepItem+"\n    ]\n  ", "  ", "\t"), "\n", "\r\n") +
+		"}\r\n}"},
 	"empty list": {`{"on": {"stop": []}}`, "{\"on\": {\"stop\": [ \n  " + itemAt("  ") + "\n]}}"},
 	"list in lines": {"{\n  \"on\": {\n    \"stop\": []\n  }\n}",
 		"{\n  \"on\": {\n    \"stop\": [ \n      " + deepItem + "\n    ]\n  }\n}"},
@@ -314,8 +317,6 @@ func TestChangeOfOtherHooksIsNotWritten(t *testing.T) {
 		`{"hooks": {"Stop": [` + other + `]}, "a": 1`:                                            false,
 	} {
 		err := turnHooks.check(c, []byte(`{"hooks": {"Stop": [`+other+`]}, "a": 1}`), []byte(after))
-		if (err == nil) != ok {
-			t.Errorf("%s: %v", after, err)
-		}
+		testenv.Equal(t, (err == nil), ok, after, err)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/testenv"
 	"github.com/loci-memory/loci/internal/title"
 )
 
@@ -106,9 +107,7 @@ var derived = []struct{ content, title string }{
 func TestTitleIsDerivedFromMarkdown(t *testing.T) {
 	t.Parallel()
 	for _, c := range derived {
-		if got := title.Derive(c.content); got != c.title {
-			t.Errorf("%.80q: %q, want %q", c.content, got, c.title)
-		}
+		testenv.Equal(t, title.Derive(c.content), c.title, c.content)
 	}
 }
 

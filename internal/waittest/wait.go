@@ -1,7 +1,10 @@
 // Package waittest waits in tests for states that no event reports.
 package waittest
 
-import "time"
+import (
+	"runtime"
+	"time"
+)
 
 // A TB is a test: a *testing.T, or a case of a property.
 type TB interface {
@@ -15,6 +18,7 @@ const (
 )
 
 // Until returns when a condition holds. Its only limit is the deadline of the test run: a busy machine fails no test.
+// The failure shows the goroutines, the caller first.
 func Until(t TB, holds func() bool) {
 	t.Helper()
 	for ; !holds(); time.Sleep(pause) {
@@ -23,7 +27,10 @@ func Until(t TB, holds func() bool) {
 			continue
 		}
 		if end, ok := d.Deadline(); ok && time.Until(end) < margin {
-			t.Fatal("the condition does not hold until the deadline of the test run")
+			stacks := make([]byte, 1<<16)
+			stacks = stacks[:runtime.Stack(stacks, true)]
+			t.Fatal("the condition does not hold until the deadline of the test run, while these goroutines run:\n" +
+				string(stacks))
 		}
 	}
 }

@@ -61,9 +61,7 @@ func TestConsentPageNamesClientAndWorkspaces(t *testing.T) {
 	if own < 0 || a < own || z < a || strings.Contains(got.text, "checked") {
 		t.Errorf("the order is not personal, alpha, Beta, or one is ticked: %s", got.text)
 	}
-	if calls := b.calls(); calls != "" {
-		t.Errorf("a GET runs %s", calls)
-	}
+	testenv.Equal(t, b.calls(), "", "a GET runs")
 	for client, text := range map[string]string{
 		"document": "comes from <strong><bdi>docs.example</bdi></strong>",
 		"local":    "<strong>a program on this device</strong> (<bdi>127.0.0.1:4567</bdi>)",
@@ -162,9 +160,7 @@ func TestProgramTakesAnswerOverByItsScheme(t *testing.T) {
 		answerOf("private", "deny"): {"#access_denied", "You denied"}} {
 		got := b.do("POST", consent, body)
 		got.expect(t, 200, consent, "You may close this window", `href="`+privateUse+texts[0], texts[1], "The App")
-		if refresh := got.Header.Get("Refresh"); refresh != "1; url="+privateUse+texts[0] {
-			t.Errorf("Refresh: %s", refresh)
-		}
+		testenv.Equal(t, got.Header.Get("Refresh"), "1; url="+privateUse+texts[0], "Refresh")
 	}
 	got := b.do("POST", consent, answerOf("script", "allow", "own"))
 	got.expect(t, 400, consent, "no browser may open")
@@ -213,9 +209,7 @@ func TestFaultyRequestShowsPage(t *testing.T) {
 				t.Errorf("%s: %s", path, got.text)
 			}
 			wait := map[int]string{429: "2", 503: "1", 507: "60"}[status]
-			if is := got.Header.Get("Retry-After"); is != wait {
-				t.Errorf("%s: Retry-After %q, want %q", path, is, wait)
-			}
+			testenv.Equal(t, got.Header.Get("Retry-After"), wait, path)
 			again := strings.Contains(got.text, "start again there")
 			if got.Header.Get("Location") != "" || again != (status == 400) || strings.Contains(got.raw, "<unknown>") {
 				t.Errorf("%s: %v %s", path, got.Header, got.raw)
@@ -239,9 +233,7 @@ func TestForgedConsentIsRefused(t *testing.T) {
 	} {
 		got := b.do("POST", consent, body)
 		got.expect(t, 400, consent, text, "start again there")
-		if got.Header.Get("Location") != "" {
-			t.Errorf("%s: %v", body, got.Header)
-		}
+		testenv.Equal(t, got.Header.Get("Location"), "", body, got.Header)
 	}
 	for name, value := range map[string]string{"Origin": "https://evil.example", "Sec-Fetch-Site": "cross-site"} {
 		b.header.Set(name, value)
@@ -286,9 +278,7 @@ func TestConsentPageListsManyWorkspaces(t *testing.T) {
 			t.Errorf("%d of %d workspaces", boxes, n)
 		}
 		b.do("POST", consent, answerOf("app", "allow", "w0001", "w0199"))
-		if calls := b.calls(); calls != "approve ann w0001 w0199" {
-			t.Errorf("%d workspaces: %s", n, calls)
-		}
+		testenv.Equal(t, b.calls(), "approve ann w0001 w0199", n)
 	}
 }
 

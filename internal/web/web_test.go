@@ -13,6 +13,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/identity"
+	"github.com/loci-memory/loci/internal/testenv"
 	"github.com/loci-memory/loci/internal/web"
 )
 
@@ -144,9 +145,7 @@ func TestFormsHaveBoundsAndOneType(t *testing.T) {
 			b.header.Set("Content-Type", kind)
 			b.do("POST", path, "{}").expect(t, 415, path, "only the form of its page")
 		}
-		if got := b.calls(); got != "" {
-			t.Errorf("%s runs %s", path, got)
-		}
+		testenv.Equal(t, b.calls(), "", path)
 	}
 }
 
@@ -228,9 +227,7 @@ func TestPageReportsRateLimit(t *testing.T) {
 	b.signIn("busy")
 	got := b.get("/")
 	got.expect(t, 429, "/", "There were too many attempts. Try again in 3s.")
-	if got.Header.Get("Retry-After") != "3" {
-		t.Error(got.Header)
-	}
+	testenv.Equal(t, got.Header.Get("Retry-After"), "3", got.Header)
 	b.post("/key", "name", "x").expect(t, 429, "/key", "too many attempts")
 }
 

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 func TestReaderReadsLinesCutAnywhere(t *testing.T) {
@@ -28,9 +29,7 @@ func TestReaderReadsLinesCutAnywhere(t *testing.T) {
 				feed(c.FromAgent, line[1:]+"\r\n")
 			}
 		}
-		if len(c.events) != 2 {
-			t.Errorf("pieces of %d bytes: %q", size, c.texts())
-		}
+		testenv.Equal(t, len(c.events), 2, "pieces of", size, c.texts())
 	}
 }
 

@@ -224,9 +224,7 @@ func TestEnqueueFollowsThePolicy(t *testing.T) {
 	if n := send("/home/ann/private/x"); n != 0 || len(f.sessions) != 0 || f.reads != 1 {
 		t.Errorf("%d wait, %v: an unknown policy is read before anything is kept", n, f.sessions)
 	}
-	if n := send("/home/ann/private/y"); n != 0 {
-		t.Errorf("%d events of an excluded folder are written", n)
-	}
+	testenv.Equal(t, send("/home/ann/private/y"), 0, "events of an excluded folder are written")
 	f.policy.Paused = true
 	if n := send("/a"); n != 6 || len(f.sessions) != 1 || len(f.events) != 0 {
 		t.Errorf("%d: the server must ignore events within a minute of the pause: %v", n, f.events)
@@ -341,9 +339,7 @@ func TestSessionIDsAreBounded(t *testing.T) {
 	if id, ok := c.sessionID(e); !ok || id != loci.ID(fmt.Sprint("id", maxSessions+8)) {
 		t.Error(id, ok)
 	}
-	if n := len(c.sessions()); n != maxSessions {
-		t.Errorf("%d sessions are kept", n)
-	}
+	testenv.Equal(t, len(c.sessions()), maxSessions, "sessions are kept")
 }
 
 // A proxy that refuses one event must not hold up those behind it; one whose server is away refuses all of them.

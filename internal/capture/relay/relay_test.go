@@ -189,13 +189,9 @@ func TestRelayDeliversToSlowReaders(t *testing.T) {
 func TestRelayReturnsExitCode(t *testing.T) {
 	t.Parallel()
 	for _, want := range []int{0, 1, 7, 255} {
-		if got := code(relayed(t, "exit", strconv.Itoa(want)).Run()); got != want {
-			t.Errorf("code %d instead of %d", got, want)
-		}
+		testenv.Equal(t, code(relayed(t, "exit", strconv.Itoa(want)).Run()), want, "code")
 	}
-	if got := code(relayed(t, "die").Run()); got != 128+int(syscall.SIGKILL) {
-		t.Errorf("code %d after SIGKILL", got)
-	}
+	testenv.Equal(t, code(relayed(t, "die").Run()), 128+int(syscall.SIGKILL), "code")
 }
 
 func TestRelayForwardsSignals(t *testing.T) {
@@ -216,9 +212,7 @@ func TestRelayForwardsSignals(t *testing.T) {
 			continue
 		}
 		testenv.NoError(t, c.Process.Signal(s))
-		if got := code(c.Wait()); got != 10+int(s) {
-			t.Errorf("code %d after %v", got, s)
-		}
+		testenv.Equal(t, code(c.Wait()), 10+int(s), "code", s)
 	}
 }
 
@@ -235,9 +229,7 @@ func TestRelayPassesOnClosedStreams(t *testing.T) {
 	}
 	_, _ = io.WriteString(in, "12345")
 	_ = in.Close()
-	if got := code(c.Wait()); got != 5 {
-		t.Errorf("code %d", got)
-	}
+	testenv.Equal(t, code(c.Wait()), 5, "code")
 }
 
 func TestRelayFailsWritesToProgramThatDoesNotRead(t *testing.T) {
@@ -255,9 +247,7 @@ func TestRelayFailsWritesToProgramThatDoesNotRead(t *testing.T) {
 		_, err = in.Write(make([]byte, 1<<20))
 	}
 	testenv.NoError(t, c.Process.Signal(syscall.SIGTERM))
-	if got := code(c.Wait()); got != 3 {
-		t.Errorf("code %d", got)
-	}
+	testenv.Equal(t, code(c.Wait()), 3, "code")
 }
 
 // TestRelayEndsProgramWhoseReaderIsGone closes the output, as an editor that was killed.

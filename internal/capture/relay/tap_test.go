@@ -8,6 +8,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // A recorder keeps what it observes. It waits for open before it reads.
@@ -64,9 +66,7 @@ func TestTapGetsBothDirectionsInTheirOrder(t *testing.T) {
 	close(o.open)
 	text := strings.Repeat("a line\n", 100_000)
 	got, wait := run(t, o, text)
-	if got != text {
-		t.Errorf("%d bytes", len(got))
-	}
+	testenv.Equal(t, got, text, len(got))
 	wait()
 	if o.client.String() != text || o.agent.String() != text || o.lost != 0 || o.firstDirection != fromClient {
 		t.Errorf("client %d, agent %d, lost %d, first %d", o.client.Len(), o.agent.Len(), o.lost, o.firstDirection)
@@ -79,9 +79,7 @@ func TestRelayNeverWaitsForObserver(t *testing.T) {
 	o := newRecorder()
 	text := strings.Repeat("0123456789abcde\n", 3<<20) // three times the queue
 	got, wait := run(t, o, text)
-	if got != text {
-		t.Errorf("%d bytes", len(got))
-	}
+	testenv.Equal(t, got, text, len(got))
 	close(o.open)
 	wait()
 	if o.lost == 0 || o.client.Len()+o.agent.Len() > 2*maxQueued {

@@ -154,9 +154,7 @@ func TestDeliverDropsWhatCanNeverSucceed(t *testing.T) {
 	t.Parallel()
 	for _, e := range loci.Catalogue {
 		want := slices.Contains([]int{400, 404, 409, 412, 413, 415}, e.Status)
-		if IsPermanent(fmt.Errorf("call: %w", loci.NewError(e.Code))) != want {
-			t.Errorf("%s: %v", e.Code, !want)
-		}
+		testenv.Equal(t, IsPermanent(fmt.Errorf("call: %w", loci.NewError(e.Code))), want, e.Code, !want)
 	}
 	if IsPermanent(context.DeadlineExceeded) || IsPermanent(errors.New("refused")) {
 		t.Error("an error of the network is permanent")
@@ -305,13 +303,9 @@ func TestSpoolServesManyAtOnce(t *testing.T) {
 		return nil
 	}))
 	for id, n := range got {
-		if n != 1 {
-			t.Errorf("%s came %d times", id, n)
-		}
+		testenv.Equal(t, n, 1, id)
 	}
-	if len(got) != workers*each {
-		t.Errorf("%d of %d came", len(got), workers*each)
-	}
+	testenv.Equal(t, len(got), workers*each, "of came")
 }
 
 func FuzzReader(f *testing.F) {

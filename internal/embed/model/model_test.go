@@ -33,9 +33,7 @@ func TestWrittenFileReadsBack(t *testing.T) {
 	if f.Model != "tiny" || f.Generation != "tiny/1" || f.Width != 3 {
 		t.Errorf("head: %+v", f.Header)
 	}
-	if text := f.Text("vocabulary"); text != "a\nbc\n" {
-		t.Errorf("text: %q", text)
-	}
+	testenv.Equal(t, f.Text("vocabulary"), "a\nbc\n", "text")
 	if rows := f.Int8("rows", 2, 3); !slices.Equal(rows, []int8{-127, 0, 127, 1, 2, 3}) {
 		t.Errorf("rows: %v", rows)
 	}
@@ -54,9 +52,7 @@ func TestTensorsAreAligned(t *testing.T) {
 		t.Errorf("the data begin at %d", at)
 	}
 	for _, tensor := range f.Tensors {
-		if tensor.Offset%alignment != 0 {
-			t.Errorf("%s is at %d", tensor.Name, tensor.Offset)
-		}
+		testenv.Equal(t, tensor.Offset%alignment, 0, tensor.Name, tensor.Offset)
 	}
 }
 
@@ -88,9 +84,7 @@ func TestErrNamesFirstMissingTensor(t *testing.T) {
 		"nothing of type f32 and shape [0]": func(f *File) int { return len(f.Float32("nothing", 0)) },
 	} {
 		f := openWritten(t, writeFile(t))
-		if off := read(f); off != 0 {
-			t.Errorf("%s: %d values too many", want, off)
-		}
+		testenv.Equal(t, read(f), 0, want)
 		f.Int8("later", 1)
 		if err := f.Err(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)

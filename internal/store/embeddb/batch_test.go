@@ -13,6 +13,7 @@ import (
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/embeddb"
 	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/testenv"
 	"github.com/loci-memory/loci/internal/title"
 )
 
@@ -20,9 +21,7 @@ import (
 func checkQueue(t *testing.T, d storetest.Database, embedded, queued int) {
 	t.Helper()
 	got := fmt.Sprint(d.Query(t, `SELECT count(*) FROM vectors`), d.Query(t, `SELECT count(*) FROM embedding_queue`))
-	if want := fmt.Sprintf("[%d] [%d]", embedded, queued); got != want {
-		t.Errorf("embedded and queued are %s, not %s", got, want)
-	}
+	testenv.Equal(t, got, fmt.Sprintf("[%d] [%d]", embedded, queued), "embedded and queued are")
 }
 
 func TestBatchKeepsItsLeaseWhenARenewalFails(t *testing.T) {

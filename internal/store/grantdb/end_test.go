@@ -117,9 +117,7 @@ func TestEndedMembershipNarrowsGrant(t *testing.T) {
 		}
 		w.refuses(t, "a grant without workspaces", k.Refresh, "editor")
 		grants(t, w.s, grantdb.Tx.DeleteExpired)
-		if n := w.db.Query(t, `SELECT CAST(count(*) AS TEXT) FROM grants`)[0]; n != "0" {
-			t.Errorf("%s grants are left", n)
-		}
+		testenv.Equal(t, w.db.Query(t, `SELECT CAST(count(*) AS TEXT) FROM grants`)[0], "0", "grants are left")
 	})
 }
 
@@ -325,23 +323,17 @@ func TestUnusedClientsAreDeletedAfterAWeek(t *testing.T) {
 		k := w.token(t)
 		for days, want := range []int{2, 2, 2, 2, 2, 2, 2, 1, 1, 1} {
 			grants(t, w.s, grantdb.Tx.DeleteExpired)
-			if n := clients(); n != want {
-				t.Errorf("after %d days there are %d clients, want %d", days, n, want)
-			}
+			testenv.Equal(t, clients(), want, "after", days)
 			w.clock.advance(24*time.Hour + time.Minute)
 		}
 		k = w.refresh(t, k.Refresh)
 		grants(t, w.s, func(x grantdb.Tx) error { _, err := x.RevokeToken(k.Refresh, "editor"); return err })
 		w.clock.advance(6 * 24 * time.Hour)
 		grants(t, w.s, grantdb.Tx.DeleteExpired)
-		if clients() != 1 {
-			t.Error("a client is deleted sooner than a week after its last use")
-		}
+		testenv.Equal(t, clients(), 1, "a client is deleted sooner than a week after its last use")
 		w.clock.advance(25 * time.Hour)
 		grants(t, w.s, grantdb.Tx.DeleteExpired)
-		if clients() != 0 {
-			t.Error("a client without grants is not deleted")
-		}
+		testenv.Equal(t, clients(), 0, "a client without grants is not deleted")
 	})
 }
 
@@ -387,8 +379,6 @@ func TestRedirectHostNamesTheReceiver(t *testing.T) {
 		"http://127.0.0.1:1/cb": "127.0.0.1:1", "cursor://anysphere/cb": "cursor:",
 		"com.example.app:/cb": "com.example.app:",
 		"no uri":              ""} {
-		if got := grantdb.RedirectHost(uri); got != want {
-			t.Errorf("%s: %q", uri, got)
-		}
+		testenv.Equal(t, grantdb.RedirectHost(uri), want, uri)
 	}
 }

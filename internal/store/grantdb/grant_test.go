@@ -190,9 +190,7 @@ func TestOneOfManyRedeemersWins(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		if won != 1 {
-			t.Errorf("%d redeemers got tokens", won)
-		}
+		testenv.Equal(t, won, 1, "redeemers got tokens")
 	})
 }
 
@@ -226,16 +224,12 @@ func TestClientsAreBounded(t *testing.T) {
 			INSERT INTO oauth_clients (id, name, uri, redirect_uris, created_at, used_at)
 			SELECT 'c' || i, '', '', '[]', %[1]d + i, %[1]d + i FROM n`, loci.TimeOf(w.clock.now())))
 		for i, want := range []string{"10000", "10001", "10001", "10001"} { // one of them is editor
-			if n := w.db.Query(t, `SELECT count(*) FROM oauth_clients`)[0]; n != want {
-				t.Errorf("after %d registrations there are %s clients, want %s", i, n, want)
-			}
+			testenv.Equal(t, w.db.Query(t, `SELECT count(*) FROM oauth_clients`)[0], want, "after", i)
 			w.clock.advance(time.Minute)
 			add(fmt.Sprint("new", i))
 		}
 		kept := w.db.Query(t, `SELECT id FROM oauth_clients WHERE id IN ('editor', 'oldest', 'older', 'new0', 'new3')
 			ORDER BY id`)
-		if fmt.Sprint(kept) != "[editor new0 new3]" {
-			t.Errorf("%v are kept", kept)
-		}
+		testenv.Equal(t, fmt.Sprint(kept), "[editor new0 new3]", kept)
 	})
 }

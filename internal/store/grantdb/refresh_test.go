@@ -43,13 +43,9 @@ func TestUsedRefreshTokenReturnsTheSameTokensForTwoMinutes(t *testing.T) {
 			t.Error("a refresh makes no other tokens, or ends the earlier access token")
 		}
 		w.clock.advance(110 * time.Second)
-		if again := w.refresh(t, first.Refresh); again != second {
-			t.Errorf("the repeated refresh returns %+v, not %+v", again, second)
-		}
+		testenv.Equal(t, w.refresh(t, first.Refresh), second, "the repeated refresh returns")
 		third := w.refresh(t, second.Refresh)
-		if again := w.refresh(t, first.Refresh); again != second {
-			t.Errorf("the repeated refresh returns %+v after a later one", again)
-		}
+		testenv.Equal(t, w.refresh(t, first.Refresh), second, "the repeated refresh returns")
 		w.clock.advance(11 * time.Second)
 		w.refuses(t, "a stolen token", first.Refresh, "editor")
 		w.refuses(t, "the newest token", third.Refresh, "editor")

@@ -177,16 +177,12 @@ func TestFailedJobsAreRetriedLater(t *testing.T) {
 			})
 			clock.advance(pause - time.Second)
 			r.runNext(t, q, db)
-			if got := len(r.subjects()); got != 2+n {
-				t.Errorf("%d runs before the pause of %v", got, pause)
-			}
+			testenv.Equal(t, len(r.subjects()), 2+n, pause)
 			clock.advance(time.Second)
 			waittest.Until(t, func() bool { return len(r.subjects()) == 3+n })
 		}
 		waittest.Until(t, func() bool { return d.Query(t, `SELECT count(*) FROM jobs`)[0] == "0" })
-		if n := q.Dropped()["mail"]; n != 1 {
-			t.Errorf("%d jobs count as dropped", n)
-		}
+		testenv.Equal(t, q.Dropped()["mail"], 1, "jobs count as dropped")
 		testenv.NoError(t, add(q, db, nil, "panic"))
 		waittest.Until(t, func() bool {
 			return slices.Equal(d.Query(t, `SELECT error FROM jobs`), []string{"jobdb: mail panicked: string"})
@@ -360,9 +356,7 @@ func TestOwnersOfJobsTakeTurns(t *testing.T) {
 		start(t, db, r.handle)
 		waittest.Until(t, func() bool { return d.Query(t, `SELECT count(*) FROM jobs`)[0] == "0" })
 		got := r.subjects()
-		if own := of("spam", got); !slices.Equal(own, numbered("spam", 300)) {
-			t.Errorf("the jobs of one owner ran as %q", own)
-		}
+		testenv.EqualSlices(t, of("spam", got), numbered("spam", 300), "the jobs of one owner ran as")
 		for user, n := range few {
 			for i, s := range numbered("of "+user, n) {
 				if at := slices.Index(got, s); at < 0 || at >= (i+1)*(len(few)+1) {
