@@ -291,9 +291,7 @@ func TestPausesOfStreamGrow(t *testing.T) {
 		}
 	}
 	s.failures = 1000
-	if pause := s.nextPause(time.Hour); pause != time.Hour {
-		t.Error(pause)
-	}
+	testenv.Equal(t, s.nextPause(time.Hour), time.Hour)
 }
 
 func TestAgentEventsTakesSilenceForLoss(t *testing.T) {
@@ -401,17 +399,13 @@ func endAgentEvents(t *testing.T) {
 		}
 		last = err
 	}
-	if last != context.Canceled {
-		t.Errorf("%v", last)
-	}
+	testenv.Equal(t, last, context.Canceled)
 	away := newLocalClient(t, refuse(http.StatusBadGateway, ""))
 	ctx, stop := context.WithTimeout(t.Context(), time.Second)
 	defer stop()
 	for _, last = range away.AgentEvents(ctx, loci.ListenAgent{}) {
 	}
-	if last != context.DeadlineExceeded {
-		t.Errorf("%v", last)
-	}
+	testenv.Equal(t, last, context.DeadlineExceeded)
 }
 
 func TestAgentEventsNeedsKey(t *testing.T) {

@@ -72,9 +72,7 @@ func newFixture(t *testing.T, s *store.Store, c *clock, o gateOptions) *gateFixt
 		work: service.New(service.Options{Store: s, Clock: c.now})}
 	t.Cleanup(h.Close)
 	var err error
-	if h.user, err = h.work.AddUser(t.Context(), "ada@example.com", "Ada", ""); err != nil {
-		t.Fatal(err)
-	}
+	h.user = testenv.Must(h.work.AddUser(t.Context(), "ada@example.com", "Ada", ""))(t)
 	if h.key, err = h.work.AddKey(t.Context(), "ada@example.com", ""); err != nil {
 		t.Fatal(err)
 	}
@@ -130,10 +128,7 @@ func TestGateRefusesInFixedOrder(t *testing.T) {
 	t.Parallel()
 	// A rate of one call a minute and a quota of one call: the third call breaks both.
 	h := sqlite(t, gateOptions{Plan: planWithOperations(1), Rate: 1, Burst: 2})
-	lost, err := h.work.AddKey(t.Context(), "ada@example.com", "lost")
-	if err != nil {
-		t.Fatal(err)
-	}
+	lost := testenv.Must(h.work.AddKey(t.Context(), "ada@example.com", "lost"))(t)
 	actor := &identity.Actor{UserID: h.user.ID, CredentialID: h.key.Key.ID}
 	testenv.Must(h.work.RevokeKey(t.Context(), actor, loci.RevokeKey{KeyID: lost.Key.ID}))(t)
 	for range 2 {
@@ -212,8 +207,7 @@ func TestGateRejectsLookUpOlderThanRevocation(t *testing.T) {
 				}
 			})
 		}
-		_, err = h.work.RevokeKey(t.Context(), &identity.Actor{UserID: h.user.ID},
-			loci.RevokeKey{KeyID: k.Key.ID})
+		_, err = h.work.RevokeKey(t.Context(), &identity.Actor{UserID: h.user.ID}, loci.RevokeKey{KeyID: k.Key.ID})
 		if err == nil {
 			_, err = admit(h.Gate, metered, k.APIKey)
 		}

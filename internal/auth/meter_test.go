@@ -1,7 +1,6 @@
 package auth_test
 
 import (
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -60,9 +59,7 @@ func TestCallsReportRemainingQuota(t *testing.T) {
 	}
 	_, err := admit(h.Gate, metered, h.key.APIKey)
 	for _, want := range []string{"The 3 operations a month", "until 2026-06-01 00:00 UTC"} {
-		if !strings.Contains(loci.AsError(err).Message, want) {
-			t.Errorf("%v, want %s", err, want)
-		}
+		testenv.Contains(t, loci.AsError(err).Message, want, err)
 	}
 }
 
@@ -70,10 +67,7 @@ func TestCallsReportRemainingQuota(t *testing.T) {
 func TestQuotaIsSharedByKeysOfUser(t *testing.T) {
 	t.Parallel()
 	h := sqlite(t, gateOptions{Plan: planWithOperations(1)})
-	other, err := h.work.AddKey(t.Context(), "ada@example.com", "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	other := testenv.Must(h.work.AddKey(t.Context(), "ada@example.com", ""))(t)
 	admitted(t, h.Gate, metered, h.key.APIKey, "")
 	admitted(t, h.Gate, metered, other.APIKey, loci.CodeQuotaExceeded)
 }
@@ -228,9 +222,7 @@ func TestMeterEvictsIdleUsers(t *testing.T) {
 			if err := h.Gate.Save(t.Context()); err != nil { // the user is not idle yet
 				t.Fatal(err)
 			}
-			if known, err := h.Forget(t.Context()); known != 0 || err != nil {
-				t.Fatalf("%d users are known, %v", known, err)
-			}
+			testenv.RequireEqual(t, testenv.Must(h.Forget(t.Context()))(t), 0, "users are known")
 			if used, _, err := h.Used(t.Context(), &identity.Actor{UserID: h.user.ID}); used != 7 || err != nil {
 				t.Errorf("%d are used, %v, want 7", used, err)
 			}

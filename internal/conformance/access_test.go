@@ -198,7 +198,8 @@ func TestArchivedContainersRefuseChanges(t *testing.T) {
 				}
 			}
 			for name, in := range inputs {
-				_, err := w.Host.Call(t.Context(), service.Ops.Op(name), w.Call(conformance.CallerAgent), op.Args{JSON: in})
+				agent := w.Call(conformance.CallerAgent)
+				_, err := w.Host.Call(t.Context(), service.Ops.Op(name), agent, op.Args{JSON: in})
 				accepted := slices.Contains(c.accepted, name)
 				if accepted && err != nil || !accepted && !loci.Is(err, loci.CodeStateConflict) {
 					t.Errorf("%s with archived %s: %v, accepted: %v", name, c.archived, err, accepted)

@@ -17,7 +17,7 @@ import (
 var accountFixtures = map[string]fixture{
 	service.AccountStatus.Name: {needs: accountAccess, args: noArgs},
 	service.AccountMe.Name:     {needs: accountAccess, args: noArgs},
-	service.AccountUpdate.Name: {needs: accountAccess, args: func(testScene) args { return args{"name": "Another"} },
+	service.AccountUpdate.Name: {needs: accountAccess, args: fixed(args{"name": "Another"}),
 		refusals: []refusal{{name: "nothing to change", code: loci.CodeInvalidQuery, args: noArgs}}},
 	service.AccountPassword.Name: {
 		needs:  accountAccess,
@@ -31,9 +31,8 @@ var accountFixtures = map[string]fixture{
 				s.setPasswords()
 				return args{"currentPassword": "wrong", "newPassword": presentPassword}
 			}},
-			{name: "short password", code: loci.CodeInvalidQuery, args: func(testScene) args {
-				return args{"currentPassword": presentPassword, "newPassword": "short"}
-			}},
+			{name: "short password", code: loci.CodeInvalidQuery,
+				args: fixed(args{"currentPassword": presentPassword, "newPassword": "short"})},
 		},
 	},
 	service.AccountVerify.Name: {

@@ -26,10 +26,9 @@ var atlasFixtures = map[string]fixture{
 		},
 		names: []string{"workspaceId"},
 		refusals: []refusal{
-			{name: "no room in the plan", code: loci.CodeQuotaExceeded, exhausted: true, args: func(testScene) args {
-				return args{"name": "One more"}
-			}},
-			{name: "blank name", code: loci.CodeInvalidQuery, args: func(testScene) args { return args{"name": "  "} }},
+			{name: "no room in the plan", code: loci.CodeQuotaExceeded, exhausted: true,
+				args: fixed(args{"name": "One more"})},
+			{name: "blank name", code: loci.CodeInvalidQuery, args: fixed(args{"name": "  "})},
 		},
 	},
 	service.AtlasArchive.Name: {

@@ -58,9 +58,8 @@ var attachmentFixtures = map[string]fixture{
 	service.AttachmentDelete.Name: {
 		needs: accountAccess,
 		args:  func(s testScene) args { return args{"attachmentIds": []any{s.attachment(), s.announced().ID}} },
-		refusals: []refusal{{name: "no attachment", code: loci.CodeInvalidQuery, args: func(testScene) args {
-			return args{"attachmentIds": []any{}}
-		}}},
+		refusals: []refusal{{name: "no attachment", code: loci.CodeInvalidQuery,
+			args: fixed(args{"attachmentIds": []any{}})}},
 	},
 }
 

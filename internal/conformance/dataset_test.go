@@ -127,9 +127,7 @@ func (p *runningServer) byMCP(t *testing.T, mode loci.Mode, name, query string) 
 	p.post(t, "/mcp", map[string]any{"jsonrpc": "2.0", "id": 1, "method": "tools/call",
 		"params": map[string]any{"name": "memory_search", "arguments": p.searchBody(mode, name, query)}}, &answer)
 	var found loci.FoundMemories
-	if len(answer.Result.Content) != 1 {
-		t.Fatalf("%d texts answer %q", len(answer.Result.Content), query)
-	}
+	testenv.RequireEqual(t, len(answer.Result.Content), 1, query)
 	testenv.NoError(t, json.Unmarshal([]byte(answer.Result.Content[0].Text), &found))
 	return p.namesOf(found)
 }

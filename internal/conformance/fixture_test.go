@@ -55,6 +55,9 @@ type refusal struct {
 // withMail are the options of a world in which every operation can be called. Its mails go nowhere.
 var withMail = conformance.Options{SendMail: func(context.Context, mail.Message) error { return nil }}
 
+// fixed returns the same arguments for every scene.
+func fixed(in args) func(testScene) args { return func(testScene) args { return mergeArgs(in, nil) } }
+
 func noArgs(testScene) args { return args{} }
 
 var counter atomic.Int64

@@ -12,7 +12,7 @@ var grantFixtures = map[string]fixture{
 	service.GrantList.Name: {
 		needs:    accountAccess,
 		server:   true,
-		args:     func(testScene) args { return args{"limit": 1} },
+		args:     fixed(args{"limit": 1}),
 		refusals: []refusal{badCursor(nil)},
 	},
 	service.GrantRevoke.Name: {

@@ -12,9 +12,8 @@ var invitationFixtures = map[string]fixture{
 		needs: admin,
 		args:  func(s testScene) args { return inTeam(s) },
 		names: []string{"workspaceId"},
-		refusals: []refusal{{name: "foreign cursor", code: loci.CodeInvalidQuery, args: func(s testScene) args {
-			return mergeArgs(inTeam(s), args{"cursor": foreignCursor})
-		}}},
+		refusals: []refusal{{name: "foreign cursor", code: loci.CodeInvalidQuery,
+			args: withTeam(args{"cursor": foreignCursor})}},
 	},
 	service.InvitationCreate.Name: {
 		needs: admin,
@@ -28,12 +27,9 @@ var invitationFixtures = map[string]fixture{
 			{name: "personal workspace", code: loci.CodeStateConflict, args: func(s testScene) args {
 				return args{"workspaceId": s.personal(), "emails": []any{"guest@example.com"}}
 			}},
-			{name: "malformed address", code: loci.CodeInvalidQuery, args: func(s testScene) args {
-				return mergeArgs(inTeam(s), args{"emails": []any{"a guest"}})
-			}},
-			{name: "nobody", code: loci.CodeInvalidQuery, args: func(s testScene) args {
-				return mergeArgs(inTeam(s), args{"emails": []any{}})
-			}},
+			{name: "malformed address", code: loci.CodeInvalidQuery,
+				args: withTeam(args{"emails": []any{"a guest"}})},
+			{name: "nobody", code: loci.CodeInvalidQuery, args: withTeam(args{"emails": []any{}})},
 		},
 	},
 	service.InvitationRevoke.Name: {
@@ -51,7 +47,7 @@ var invitationFixtures = map[string]fixture{
 			}},
 		},
 	},
-	service.InvitationPending.Name: {needs: accountAccess, args: func(testScene) args { return args{"limit": 1} },
+	service.InvitationPending.Name: {needs: accountAccess, args: fixed(args{"limit": 1}),
 		refusals: []refusal{badCursor(nil)}},
 	service.InvitationRespond.Name: {
 		needs: invited,

@@ -252,12 +252,10 @@ func addRecords(h *testServer) {
 		content := loci.Content(fmt.Sprintf("Zebra %d: the launch code of the quagga is %d", i, 7000+i))
 		source := &loci.Source{Name: "bongo", URI: "https://kudu.example.org/gerenuk", Group: "impala"}
 		conformance.Must(h.Service.CreateMemory(ctx, ann,
-			loci.CreateMemory{Content: content, AtlasID: atlas.ID, Tags: loci.Tags{"oryx"},
-				Source: source}))(t)
+			loci.CreateMemory{Content: content, AtlasID: atlas.ID, Tags: loci.Tags{"oryx"}, Source: source}))(t)
 	}
 	conformance.Must(h.Service.CreateInvitations(ctx, ann,
-		loci.CreateInvitations{WorkspaceID: team.ID,
-			Emails: loci.Emails{"gnu@example.org", "topi@example.org"}}))(t)
+		loci.CreateInvitations{WorkspaceID: team.ID, Emails: loci.Emails{"gnu@example.org", "topi@example.org"}}))(t)
 	h.Join(t, team.ID, h.Ann, h.Cid, loci.RoleMember)
 }
 

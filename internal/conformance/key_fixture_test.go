@@ -8,9 +8,8 @@ import (
 
 // keyFixtures are the fixtures of API keys.
 var keyFixtures = map[string]fixture{
-	service.KeyList.Name: {needs: accountAccess, args: func(testScene) args { return args{"limit": 1} },
-		refusals: []refusal{badCursor(nil)}},
-	service.KeyCreate.Name: {needs: accountAccess, args: func(testScene) args { return args{"name": "laptop"} }},
+	service.KeyList.Name:   {needs: accountAccess, args: fixed(args{"limit": 1}), refusals: []refusal{badCursor(nil)}},
+	service.KeyCreate.Name: {needs: accountAccess, args: fixed(args{"name": "laptop"})},
 	service.KeyRevoke.Name: {
 		needs: ownerOfRecord,
 		args: func(s testScene) args {

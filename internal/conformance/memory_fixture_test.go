@@ -19,18 +19,14 @@ var memoryFixtures = map[string]fixture{
 		},
 		names: []string{"atlasId"},
 		refusals: []refusal{
-			{name: "atlas and workspace disagree", code: loci.CodeAtlasWorkspaceMismatch, args: func(s testScene) args {
-				return args{"content": "x", "atlasId": s.Atlas(s.t, "Shelf"), "workspaceId": s.personal()}
-			}},
+			mismatchedAtlas("atlasId", "workspaceId", args{"content": "x"}),
 			{name: "title too long", code: loci.CodeInvalidQuery, args: func(testScene) args {
 				return args{"content": "x", "title": strings.Repeat("é", 301)}
 			}},
 			{name: "content too long", code: loci.CodeInvalidQuery, args: func(testScene) args {
 				return args{"content": strings.Repeat("x", loci.MaxContent+1)}
 			}},
-			{name: "unknown type", code: loci.CodeInvalidQuery, args: func(testScene) args {
-				return args{"content": "x", "type": "opinion"}
-			}},
+			{name: "unknown type", code: loci.CodeInvalidQuery, args: fixed(args{"content": "x", "type": "opinion"})},
 		},
 	},
 	service.MemoryGet.Name: {
@@ -39,15 +35,10 @@ var memoryFixtures = map[string]fixture{
 		names: []string{"memoryId"},
 	},
 	service.MemoryList.Name: {
-		needs: member,
-		args:  func(s testScene) args { a, _ := s.newMemory(); return args{"atlas_id": a, "limit": 1} },
-		names: []string{"atlas_id"},
-		refusals: []refusal{
-			badCursor(nil),
-			{name: "atlas and workspace disagree", code: loci.CodeAtlasWorkspaceMismatch, args: func(s testScene) args {
-				return args{"atlas_id": s.Atlas(s.t, "Shelf"), "workspace_id": s.personal()}
-			}},
-		},
+		needs:    member,
+		args:     func(s testScene) args { a, _ := s.newMemory(); return args{"atlas_id": a, "limit": 1} },
+		names:    []string{"atlas_id"},
+		refusals: []refusal{badCursor(nil), mismatchedAtlas("atlas_id", "workspace_id", args{})},
 	},
 	service.MemorySearch.Name: {
 		needs: member,
@@ -58,23 +49,16 @@ var memoryFixtures = map[string]fixture{
 		names: []string{"atlas_id"},
 		refusals: []refusal{
 			badCursor(args{"query": "tide"}),
-			{name: "empty query", code: loci.CodeInvalidQuery, args: func(testScene) args { return args{"query": ""} }},
-			{name: "unknown mode", code: loci.CodeInvalidQuery, args: func(testScene) args {
-				return args{"query": "tide", "mode": "magic"}
-			}},
+			{name: "empty query", code: loci.CodeInvalidQuery, args: fixed(args{"query": ""})},
+			{name: "unknown mode", code: loci.CodeInvalidQuery, args: fixed(args{"query": "tide", "mode": "magic"})},
 		},
 	},
 	service.MemoryContext.Name: {
 		needs: member,
 		args:  func(s testScene) args { a, _ := s.newMemory(); return args{"atlas_id": a, "max_tokens": 500} },
 		names: []string{"atlas_id"},
-		refusals: []refusal{{name: "no budget", code: loci.CodeInvalidQuery, args: func(testScene) args {
-			return args{"max_tokens": 0}
-		}},
-			{name: "atlas and workspace disagree", code: loci.CodeAtlasWorkspaceMismatch,
-				args: func(s testScene) args {
-					return args{"atlas_id": s.Atlas(s.t, "Shelf"), "workspace_id": s.personal()}
-				}}},
+		refusals: []refusal{{name: "no budget", code: loci.CodeInvalidQuery, args: fixed(args{"max_tokens": 0})},
+			mismatchedAtlas("atlas_id", "workspace_id", args{})},
 	},
 	service.MemoryUpdate.Name: {
 		needs: creatorOrManager,
@@ -190,8 +174,7 @@ func longText() string {
 
 func (s testScene) archived() loci.ID {
 	id := s.newVersions()
-	conformance.Must(s.Service.ArchiveMemory(s.t.Context(), s.Ann.Actor(),
-		loci.ArchiveMemory{MemoryID: id}))(s.t)
+	conformance.Must(s.Service.ArchiveMemory(s.t.Context(), s.Ann.Actor(), loci.ArchiveMemory{MemoryID: id}))(s.t)
 	return id
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/conformance"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // textOf runs a command of ann for people, and returns its output.
@@ -52,9 +53,7 @@ func TestCommandsNamePeople(t *testing.T) {
 	} {
 		text := h.textOf(c.line...)
 		for _, want := range c.want {
-			if !strings.Contains(text, want) {
-				t.Errorf("%v does not print %q:\n%s", c.line, want, text)
-			}
+			testenv.Contains(t, text, want, c.line)
 		}
 		if c.not != "" && strings.Contains(text, c.not) {
 			t.Errorf("%v prints %s:\n%s", c.line, c.not, text)

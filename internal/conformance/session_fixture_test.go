@@ -19,15 +19,11 @@ var sessionFixtures = map[string]fixture{
 		},
 		names: []string{"atlasId"},
 		refusals: []refusal{
-			{name: "automatic without an adapter", code: loci.CodeInvalidQuery, args: func(testScene) args {
-				return args{"task": "x", "kind": "automatic"}
-			}},
-			{name: "a credential as an id", code: loci.CodeSecretDetected, args: func(testScene) args {
-				return args{"task": "x", "externalId": credential()}
-			}},
-			{name: "atlas and workspace disagree", code: loci.CodeAtlasWorkspaceMismatch, args: func(s testScene) args {
-				return args{"task": "x", "atlasId": s.Atlas(s.t, "Shelf"), "workspaceId": s.personal()}
-			}},
+			{name: "automatic without an adapter", code: loci.CodeInvalidQuery,
+				args: fixed(args{"task": "x", "kind": "automatic"})},
+			{name: "a credential as an id", code: loci.CodeSecretDetected,
+				args: fixed(args{"task": "x", "externalId": credential()})},
+			mismatchedAtlas("atlasId", "workspaceId", args{"task": "x"}),
 		},
 	},
 	service.SessionList.Name: {
@@ -51,9 +47,8 @@ var sessionFixtures = map[string]fixture{
 		args: func(s testScene) args {
 			return args{"action": "delete", "sessionIds": []any{s.session(), s.automatic()}}
 		},
-		refusals: []refusal{{name: "no session", code: loci.CodeInvalidQuery, args: func(testScene) args {
-			return args{"action": "archive", "sessionIds": []any{}}
-		}}},
+		refusals: []refusal{{name: "no session", code: loci.CodeInvalidQuery,
+			args: fixed(args{"action": "archive", "sessionIds": []any{}})}},
 	},
 	service.SessionGet.Name: {
 		needs: sessionManager,

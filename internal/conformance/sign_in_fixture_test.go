@@ -19,15 +19,12 @@ var signInFixtures = map[string]fixture{
 			return args{"email": uniqueText("new") + "@example.com", "password": password, "name": "New"}
 		},
 		refusals: []refusal{
-			{name: "taken address", code: loci.CodeConflict, args: func(testScene) args {
-				return args{"email": "ANN@example.com", "password": password}
-			}},
-			{name: "short password", code: loci.CodeInvalidQuery, args: func(testScene) args {
-				return args{"email": "new@example.com", "password": "short"}
-			}},
-			{name: "malformed address", code: loci.CodeInvalidQuery, args: func(testScene) args {
-				return args{"email": "a new one", "password": password}
-			}},
+			{name: "taken address", code: loci.CodeConflict,
+				args: fixed(args{"email": "ANN@example.com", "password": password})},
+			{name: "short password", code: loci.CodeInvalidQuery,
+				args: fixed(args{"email": "new@example.com", "password": "short"})},
+			{name: "malformed address", code: loci.CodeInvalidQuery,
+				args: fixed(args{"email": "a new one", "password": password})},
 		},
 	},
 	service.AuthSetup.Name: {
@@ -36,9 +33,8 @@ var signInFixtures = map[string]fixture{
 		args: func(s testScene) args {
 			return args{"token": s.Service.NewSetupToken(), "email": "first@example.com", "password": password}
 		},
-		refusals: []refusal{{name: "used link", code: loci.CodeNotFound, args: func(testScene) args {
-			return args{"token": "used", "email": "first@example.com", "password": password}
-		}}},
+		refusals: []refusal{{name: "used link", code: loci.CodeNotFound,
+			args: fixed(args{"token": "used", "email": "first@example.com", "password": password})}},
 	},
 	service.AuthLogin.Name: {
 		needs: publicAccess,
@@ -51,26 +47,22 @@ var signInFixtures = map[string]fixture{
 			{name: "wrong password", code: loci.CodeInvalidKey, args: func(s testScene) args {
 				return args{"email": s.Ann.Email, "password": password}
 			}},
-			{name: "unknown account", code: loci.CodeInvalidKey, args: func(testScene) args {
-				return args{"email": "nobody@example.com", "password": password}
-			}},
+			{name: "unknown account", code: loci.CodeInvalidKey,
+				args: fixed(args{"email": "nobody@example.com", "password": password})},
 		},
 	},
 	service.AuthLogout.Name: {needs: accountAccess, args: noArgs},
 	service.AuthVerify.Name: {
-		needs: publicAccess,
-		args:  func(s testScene) args { return args{"token": s.token(accountdb.VerifyToken)} },
-		refusals: []refusal{{name: "used link", code: loci.CodeNotFound, args: func(testScene) args {
-			return args{"token": "used"}
-		}}},
+		needs:    publicAccess,
+		args:     func(s testScene) args { return args{"token": s.token(accountdb.VerifyToken)} },
+		refusals: []refusal{{name: "used link", code: loci.CodeNotFound, args: fixed(args{"token": "used"})}},
 	},
 	service.AuthForgot.Name: {
 		needs: publicAccess,
 		mail:  true,
 		args:  func(s testScene) args { return args{"email": s.Ann.Email} },
-		refusals: []refusal{{name: "malformed address", code: loci.CodeInvalidQuery, args: func(testScene) args {
-			return args{"email": "a new one"}
-		}}},
+		refusals: []refusal{{name: "malformed address", code: loci.CodeInvalidQuery,
+			args: fixed(args{"email": "a new one"})}},
 	},
 	service.AuthReset.Name: {
 		needs: publicAccess,
@@ -78,12 +70,10 @@ var signInFixtures = map[string]fixture{
 			return args{"token": s.token(accountdb.ResetToken), "password": presentPassword}
 		},
 		refusals: []refusal{
-			{name: "used link", code: loci.CodeNotFound, args: func(testScene) args {
-				return args{"token": "used", "password": presentPassword}
-			}},
-			{name: "short password", code: loci.CodeInvalidQuery, args: func(testScene) args {
-				return args{"token": "used", "password": "short"}
-			}},
+			{name: "used link", code: loci.CodeNotFound,
+				args: fixed(args{"token": "used", "password": presentPassword})},
+			{name: "short password", code: loci.CodeInvalidQuery,
+				args: fixed(args{"token": "used", "password": "short"})},
 		},
 	},
 }

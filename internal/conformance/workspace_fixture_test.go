@@ -8,24 +8,22 @@ import (
 
 // workspaceFixtures are the fixtures of workspaces and members.
 var workspaceFixtures = map[string]fixture{
-	service.WorkspaceList.Name: {needs: accountAccess, args: func(testScene) args { return args{"limit": 1} },
+	service.WorkspaceList.Name: {needs: accountAccess, args: fixed(args{"limit": 1}),
 		refusals: []refusal{badCursor(nil)}},
 	service.WorkspaceGet.Name: {needs: member, args: inTeam, names: []string{"workspaceId"}},
 	service.WorkspaceCreate.Name: {
 		needs: accountAccess,
-		args:  func(testScene) args { return args{"name": "Harbour"} },
+		args:  fixed(args{"name": "Harbour"}),
 		refusals: []refusal{{name: "no room in the plan", code: loci.CodeQuotaExceeded, exhausted: true,
-			args: func(testScene) args { return args{"name": "One more"} }}},
+			args: fixed(args{"name": "One more"})}},
 	},
 	service.WorkspaceUpdate.Name: {
 		needs: admin,
-		args: func(s testScene) args {
-			return mergeArgs(inTeam(s), args{"name": "Boat", "settings": args{"secrets": "redact"}})
-		},
+		args:  withTeam(args{"name": "Boat", "settings": args{"secrets": "redact"}}),
 		names: []string{"workspaceId"},
 		refusals: []refusal{
 			{name: "changed meanwhile", code: loci.CodeVersionConflict, ifMatch: `"stale"`,
-				args: func(s testScene) args { return mergeArgs(inTeam(s), args{"name": "Crew"}) }},
+				args: withTeam(args{"name": "Crew"})},
 			{name: "nothing to change", code: loci.CodeInvalidQuery, args: inTeam},
 			archivedRefusal(args{"name": "Crew"}),
 		},
@@ -36,8 +34,7 @@ var workspaceFixtures = map[string]fixture{
 		names: []string{"workspaceId"},
 		refusals: []refusal{
 			personalRefusal(nil),
-			{name: "active already", code: loci.CodeStateConflict,
-				args: func(s testScene) args { return mergeArgs(inTeam(s), args{"archived": false}) }},
+			{name: "active already", code: loci.CodeStateConflict, args: withTeam(args{"archived": false})},
 		},
 	},
 	service.WorkspaceDelete.Name: {
@@ -60,10 +57,8 @@ var workspaceFixtures = map[string]fixture{
 		names: []string{"workspaceId"},
 		refusals: []refusal{
 			personalRefusal(args{"confirm": true}),
-			{name: "owner", code: loci.CodeStateConflict,
-				args: func(s testScene) args { return mergeArgs(inTeam(s), args{"confirm": true}) }},
-			{name: "not confirmed", code: loci.CodeInvalidQuery,
-				args: func(s testScene) args { return mergeArgs(inTeam(s), args{"confirm": false}) }},
+			{name: "owner", code: loci.CodeStateConflict, args: withTeam(args{"confirm": true})},
+			{name: "not confirmed", code: loci.CodeInvalidQuery, args: withTeam(args{"confirm": false})},
 		},
 	},
 	service.WorkspaceTransfer.Name: {
@@ -119,9 +114,8 @@ var workspaceFixtures = map[string]fixture{
 		needs: member,
 		args:  func(s testScene) args { return args{"workspaceId": s.Team, "limit": 2} },
 		names: []string{"workspaceId"},
-		refusals: []refusal{{name: "foreign cursor", code: loci.CodeInvalidQuery, args: func(s testScene) args {
-			return mergeArgs(inTeam(s), args{"cursor": foreignCursor})
-		}}},
+		refusals: []refusal{{name: "foreign cursor", code: loci.CodeInvalidQuery,
+			args: withTeam(args{"cursor": foreignCursor})}},
 	},
 }
 
@@ -155,3 +149,16 @@ func archivedRefusal(in args) refusal {
 }
 
 func inTeam(s testScene) args { return args{"workspaceId": s.Team} }
+
+// withTeam returns arguments that name the team workspace, and more.
+func withTeam(more args) func(testScene) args {
+	return func(s testScene) args { return mergeArgs(inTeam(s), more) }
+}
+
+// mismatchedAtlas is the refusal of an atlas in a workspace that is not its own.
+func mismatchedAtlas(atlas, workspace string, more args) refusal {
+	return refusal{name: "atlas and workspace disagree", code: loci.CodeAtlasWorkspaceMismatch,
+		args: func(s testScene) args {
+			return mergeArgs(more, args{atlas: s.Atlas(s.t, "Shelf"), workspace: s.personal()})
+		}}
+}

@@ -87,9 +87,7 @@ func TestDatesParsesMonthsOfAllLanguages(t *testing.T) {
 	for _, rows := range [][]string{englishMonths, wideMonths, shortMonths} {
 		for _, row := range rows {
 			fields := strings.Fields(row)
-			if len(fields) != 12 {
-				t.Fatalf("%d months in %s", len(fields), row)
-			}
+			testenv.RequireEqual(t, len(fields), 12, row)
 			for i, names := range fields {
 				for name := range strings.SplitSeq(names, "|") {
 					want := fmt.Sprintf("2023-%02d-17", i+1)

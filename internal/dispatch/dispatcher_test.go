@@ -104,6 +104,11 @@ func (f *fakeSource) send(agents ...loci.ID) (id loci.ID) {
 	return id
 }
 
+func newDispatcher() (*fakeSource, *Dispatcher) {
+	f := newFakeSource()
+	return f, New(f)
+}
+
 // A reader reads a subscription as the service does, and keeps what it has got.
 type reader struct {
 	f        *fakeSource
@@ -210,8 +215,7 @@ func TestListenersGetEachMessageOnceInOrder(t *testing.T) {
 
 func TestLookEncodesAMessageOnceForAll(t *testing.T) {
 	t.Parallel()
-	f := newFakeSource()
-	d := New(f)
+	f, d := newDispatcher()
 	var readers []*reader
 	var agents []loci.ID
 	for i := range 100 {
@@ -239,8 +243,7 @@ func look(t *testing.T, d *Dispatcher) {
 
 func TestIdleListenersCostOneQueryAnInterval(t *testing.T) {
 	t.Parallel()
-	f := newFakeSource()
-	d := New(f)
+	f, d := newDispatcher()
 	for i := range 20 {
 		f.listen(t, d, loci.ID(fmt.Sprint("agt_", i)))
 	}
@@ -254,8 +257,7 @@ func TestIdleListenersCostOneQueryAnInterval(t *testing.T) {
 
 func TestRevocationEndsTheStreamsOfAnAgent(t *testing.T) {
 	t.Parallel()
-	f := newFakeSource()
-	d := New(f)
+	f, d := newDispatcher()
 	gone, stays := f.listen(t, d, "agt_gone"), f.listen(t, d, "agt_stays")
 	f.ended["agt_gone"] = true
 	d.Recheck()
@@ -277,10 +279,7 @@ func TestSubscribeRefusesMoreThan50StreamsOfAKey(t *testing.T) {
 	d := New(newFakeSource())
 	var last *Subscription
 	for range maxStreams {
-		var err error
-		if last, err = d.Subscribe("key", "agt_a"); err != nil {
-			t.Fatal(err)
-		}
+		last = testenv.Must(d.Subscribe("key", "agt_a"))(t)
 	}
 	if _, err := d.Subscribe("key", "agt_a"); !loci.Is(err, loci.CodeRateLimited) {
 		t.Error(err)
@@ -297,8 +296,7 @@ func TestSubscribeRefusesMoreThan50StreamsOfAKey(t *testing.T) {
 
 func TestServersWakeEachOther(t *testing.T) {
 	t.Parallel()
-	f := newFakeSource()
-	d := New(f)
+	f, d := newDispatcher()
 	woken := 0
 	d.Wake = func() { woken++ }
 	f.listen(t, d, "agt_a")
@@ -343,8 +341,7 @@ func TestServersWakeEachOther(t *testing.T) {
 // A listener that begins during a look was not looked for, and must not be taken for up to date.
 func TestListenerThatBeginsDuringALookMissesNothing(t *testing.T) {
 	t.Parallel()
-	f := newFakeSource()
-	d := New(f)
+	f, d := newDispatcher()
 	f.listen(t, d, "agt_a")
 	look(t, d)
 	beginning := testenv.Must(d.Subscribe("key", "agt_b"))(t)
@@ -361,8 +358,7 @@ func TestListenerThatBeginsDuringALookMissesNothing(t *testing.T) {
 // A stream that is behind reads the database, which knows the memberships of this moment.
 func TestMessagesAreNotKeptBeyondALook(t *testing.T) {
 	t.Parallel()
-	f := newFakeSource()
-	d := New(f)
+	f, d := newDispatcher()
 	r := f.listen(t, d, "agt_a")
 	look(t, d)
 	id := f.send("agt_a")
@@ -378,8 +374,7 @@ func TestMessagesAreNotKeptBeyondALook(t *testing.T) {
 
 func TestEvictedMessagesComeOnce(t *testing.T) {
 	t.Parallel()
-	f := newFakeSource()
-	d := New(f)
+	f, d := newDispatcher()
 	r := f.listen(t, d, "agt_a")
 	look(t, d)
 	for range 10 {

@@ -317,15 +317,11 @@ func TestRemoteErrorNamesUnreachableHost(t *testing.T) {
 	secure.Config.ErrorLog = log.New(io.Discard, "", 0)
 	secure.StartTLS()
 	t.Cleanup(secure.Close)
-	if r, err = NewRemote(secure.URL, testKey, "tiny"); err != nil {
-		t.Fatal(err)
-	}
+	r = testenv.Must(NewRemote(secure.URL, testKey, "tiny"))(t)
 	if got := failure(t, r, testText); !strings.Contains(got, "cannot be trusted") {
 		t.Error(got)
 	}
-	if r, err = NewRemote(strings.Replace(secure.URL, "https", "http", 1), testKey, "tiny"); err != nil {
-		t.Fatal(err)
-	}
+	r = testenv.Must(NewRemote(strings.Replace(secure.URL, "https", "http", 1), testKey, "tiny"))(t)
 	if got := failure(t, r, testText); !strings.Contains(got, "status 400") {
 		t.Error(got)
 	}

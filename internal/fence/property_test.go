@@ -209,9 +209,7 @@ func TestPrefixKeepsWholeMemories(t *testing.T) {
 		if len(text) <= limit {
 			want = text
 		}
-		if got := Prefix(text, limit); got != want {
-			t.Fatalf("within %d bytes:\n%s\nwant\n%s", limit, got, want)
-		}
+		testenv.RequireEqual(t, Prefix(text, limit), want, "within", limit)
 	})
 }
 

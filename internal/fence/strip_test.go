@@ -34,16 +34,12 @@ func TestStripRemovesSnapshotsAndNothingElse(t *testing.T) {
 		if after != "" && !strings.HasPrefix(after, "\n") {
 			after = rapid.SampledFrom([]string{"", "\n"}).Draw(t, "blank") + after
 		}
-		if got := Strip(before + page + after); got != before+after {
-			t.Fatalf("%q is left of\n%s\nwant %q", got, before+page+after, before+after)
-		}
+		testenv.RequireEqual(t, Strip(before+page+after), before+after, before+page+after)
 		mark := rapid.SampledFrom([]string{"> ", ">", "    ", "\t", "  > > "}).Draw(t, "mark")
 		if before != "" && !strings.HasSuffix(before, "\n") {
 			before += "\n"
 		}
-		if got := Strip(before + quoteLines(page, mark) + after); got != before+after {
-			t.Fatalf("%q is left of a quotation by %q, want %q", got, mark, before+after)
-		}
+		testenv.RequireEqual(t, Strip(before+quoteLines(page, mark)+after), before+after, mark)
 		if got := Strip(before + strings.ReplaceAll(page, "\n", "\r\n") + after); got != before+after {
 			t.Fatalf("%q is left of lines that end with CRLF, want %q", got, before+after)
 		}
@@ -54,9 +50,7 @@ func TestStripRemovesLoneMemories(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		one := markdownOne(memoryGenerator.Draw(t, "memory"))
-		if got := Strip("a\n" + one + "b\n"); got != "a\nb\n" {
-			t.Fatalf("%q is left of\n%s", got, one)
-		}
+		testenv.RequireEqual(t, Strip("a\n"+one+"b\n"), "a\nb\n", one)
 	})
 }
 
@@ -94,9 +88,7 @@ func TestStripKeepsTextsWithoutSnapshots(t *testing.T) {
 				}
 			}
 			text = mark + text + "\n" + mark + "\nDeploy."
-			if got := Strip(text); got != text {
-				t.Fatalf("%q became %q", text, got)
-			}
+			testenv.RequireEqual(t, Strip(text), text, "became")
 		})
 	}
 }

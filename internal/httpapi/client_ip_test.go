@@ -34,8 +34,7 @@ func TestClientIPTrustsOnlyConfiguredProxies(t *testing.T) {
 		r.RemoteAddr = c.peer
 		r.Header["X-Forwarded-For"] = c.sent
 		testenv.Equal(t, proxies.ClientIP(r), c.want, c.peer, c.sent)
-		if host, _, _ := net.SplitHostPort(c.peer); httpapi.Proxies(nil).ClientIP(r) != host {
-			t.Errorf("without proxies %s is %s", c.peer, httpapi.Proxies(nil).ClientIP(r))
-		}
+		host, _, _ := net.SplitHostPort(c.peer)
+		testenv.Equal(t, httpapi.Proxies(nil).ClientIP(r), host, "without proxies", c.peer)
 	}
 }

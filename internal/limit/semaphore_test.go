@@ -48,9 +48,7 @@ func TestSemaphoreServesKeysInTurns(t *testing.T) {
 	for range 20 {
 		many = append(many, request("many"))
 	}
-	if held := s.held["many"]; held != 3 {
-		t.Fatalf("one key holds %d of 4 slots, want 3", held)
-	}
+	testenv.RequireEqual(t, s.held["many"], 3, "one key holds")
 	if !isGranted(request("one")) || s.used != 4 {
 		t.Fatal("the slot that one key may not have is not for another key")
 	}
@@ -259,9 +257,7 @@ func TestSemaphoreDropsCancelledCallers(t *testing.T) {
 			t.Error(err)
 		}
 		release()
-		if release, err = s.Acquire(ctx, 0, "a", 1); err != nil {
-			t.Fatal(err)
-		}
+		release = testenv.Must(s.Acquire(ctx, 0, "a", 1))(t)
 		release()
 		expectFree(t, s)
 	})

@@ -57,9 +57,7 @@ func TestServerSendsBothParts(t *testing.T) {
 	for _, want := range []string{"to the workspace \"Research & <b>Ärzte</b>\" at Loci, as " +
 		"member.\n\nhttps://loci.example.org/invite?id=1&token=x\n",
 		"until 4 March 2026, 05:06 UTC."} {
-		if !strings.Contains(plain, want) {
-			t.Errorf("%q lacks %q", plain, want)
-		}
+		testenv.Contains(t, plain, want, "lacks")
 	}
 	if !strings.Contains(rich, `href="https://loci.example.org/invite?id=1&amp;token=x"`) ||
 		!strings.Contains(rich, "Research &amp; &lt;b&gt;Ärzte&lt;/b&gt;") {

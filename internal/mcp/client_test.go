@@ -1,11 +1,14 @@
 package mcp_test
 
 import (
+	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"io"
 	"net/http"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -34,6 +37,7 @@ type client struct {
 
 type answer struct {
 	*http.Response
+	t    *testing.T
 	body []byte
 	rpc  object
 }
@@ -62,10 +66,7 @@ func (c client) post(message any, headers ...string) answer {
 	c.t.Helper()
 	body, ok := message.([]byte)
 	if !ok {
-		var err error
-		if body, err = json.Marshal(message); err != nil {
-			c.t.Fatal(err)
-		}
+		body = testenv.Must(json.Marshal(message))(c.t)
 	}
 	r := testenv.Must(http.NewRequestWithContext(c.t.Context(), http.MethodPost, c.url, bytes.NewReader(body)))(c.t)
 	r.Header.Set("Content-Type", "application/json")
@@ -105,7 +106,7 @@ func do(t *testing.T, r *http.Request) answer {
 	resp := testenv.Must(http.DefaultClient.Do(r))(t)
 	defer resp.Body.Close()
 	body := testenv.Must(io.ReadAll(resp.Body))(t)
-	a := answer{Response: resp, body: body}
+	a := answer{Response: resp, t: t, body: body}
 	_ = json.Unmarshal(body, &a.rpc) // a stream or an empty body is no object
 	return a
 }
@@ -140,6 +141,14 @@ func unpack(t *testing.T, result object) (value object, failed bool) {
 	}
 	failed, _ = result["isError"].(bool)
 	return value, failed
+}
+
+// want compares the status and the code of the JSON-RPC error. The words name the request in the report.
+func (a answer) want(status, code int, words ...any) {
+	a.t.Helper()
+	if a.StatusCode != status || a.code() != code {
+		a.t.Errorf("%v: %d %s, want %d and %d", words, a.StatusCode, a.body, status, code)
+	}
 }
 
 // code returns the code of the answer's JSON-RPC error, or 0.
@@ -196,9 +205,7 @@ func TestServerServesSDKClient(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if err := <-ended; err != nil {
-		t.Error(err)
-	}
+	testenv.NoError(t, <-ended)
 }
 
 // conforms validates a value by the protocol's official schema of a revision.
@@ -215,4 +222,80 @@ func conforms(t *testing.T, version, name string, value any) {
 	if err := resolved.Validate(value); err != nil {
 		t.Errorf("%s of %s: %v", name, version, err)
 	}
+}
+
+// recordedRequest is one request of a real client, as it was on the wire.
+type recordedRequest struct {
+	Method  string            `json:"m"`
+	URL     string            `json:"url"`
+	Headers map[string]string `json:"h"`
+	RPC     string            `json:"rpc"`
+	Version string            `json:"ver"`
+	Info    object            `json:"ci"`
+	Caps    object            `json:"caps"`
+	Status  int               `json:"status"`
+}
+
+func TestHTTPServesRecordedClients(t *testing.T) {
+	t.Parallel()
+	files, _ := filepath.Glob("testdata/mcp-wire-*.jsonl")
+	testenv.Equal(t, len(files), 6, "recordings want 6")
+	url := serveHandler(t, newFakeService().newServer().HTTP())
+	for _, file := range files {
+		f := testenv.Must(os.Open(file))(t)
+		defer f.Close()
+		for lines := bufio.NewScanner(f); lines.Scan(); {
+			var q recordedRequest
+			testenv.NoError(t, json.Unmarshal(lines.Bytes(), &q))
+			if q.URL == "/" {
+				q.replay(t, url, filepath.Base(file))
+			}
+		}
+	}
+}
+
+// replay sends the request again, with a key, and expects the same status.
+func (q recordedRequest) replay(t *testing.T, url, file string) {
+	var body string
+	if q.RPC != "" {
+		m := object{"jsonrpc": "2.0", "method": q.RPC, "params": q.params()}
+		if !strings.HasPrefix(q.RPC, "notifications/") {
+			m["id"] = 0
+		}
+		b, _ := json.Marshal(m)
+		body = string(b)
+	}
+	r, _ := http.NewRequestWithContext(t.Context(), q.Method, url, strings.NewReader(body))
+	for name, value := range q.Headers {
+		r.Header.Set(name, value)
+	}
+	r.Header.Set("Authorization", "Bearer ann")
+	if q.RPC == "subscriptions/listen" { // it lasts until the client leaves
+		a := testenv.Must(http.DefaultClient.Do(r))(t)
+		a.Body.Close()
+		testenv.Equal(t, a.StatusCode, q.Status, file)
+		return
+	}
+	if a := do(t, r); a.StatusCode != q.Status || a.code() != 0 {
+		t.Errorf("%s: %s %s: %d %s, recorded %d", file, q.Method, q.RPC, a.StatusCode, a.body, q.Status)
+	}
+}
+
+func (q recordedRequest) params() object {
+	switch {
+	case q.RPC == "initialize":
+		return object{"protocolVersion": q.Version, "capabilities": q.Caps, "clientInfo": q.Info}
+	case q.Version == "":
+		return object{}
+	}
+	params := object{"_meta": object{
+		"io.modelcontextprotocol/protocolVersion":    q.Version,
+		"io.modelcontextprotocol/clientCapabilities": q.Caps,
+		"io.modelcontextprotocol/clientInfo":         q.Info,
+	}}
+	if q.RPC == "subscriptions/listen" {
+		params["notifications"] = object{"toolsListChanged": true, "promptsListChanged": true,
+			"resourcesListChanged": true}
+	}
+	return params
 }

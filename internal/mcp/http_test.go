@@ -88,10 +88,8 @@ func TestHTTPChecksProtocolVersion(t *testing.T) {
 		a.rpc["result"] == nil {
 		t.Errorf("no version header: %d %s", a.StatusCode, a.body)
 	}
-	if a := old.post(old.message("tools/list", nil), "MCP-Protocol-Version", "1999-01-01"); a.StatusCode != 400 ||
-		a.code() != -32600 {
-		t.Errorf("a version header that names nothing: %d %s", a.StatusCode, a.body)
-	}
+	old.post(old.message("tools/list", nil), "MCP-Protocol-Version", "1999-01-01").want(400, -32600,
+		"a version header that names nothing")
 	if a := old.post(old.message("memories/steal", nil)); a.StatusCode != 200 || a.code() != -32601 ||
 		a.rpc["id"] != 7.0 {
 		t.Errorf("unknown method: %d %s", a.StatusCode, a.body)
@@ -107,9 +105,7 @@ func TestHTTPChecksProtocolVersion(t *testing.T) {
 		!bytes.Contains(data, []byte(`"requested":"2099-01-01"`)) || !bytes.Contains(data, []byte(statelessVersion)) {
 		t.Errorf("a version to come: %d %s", a.StatusCode, a.body)
 	}
-	if a := c.post(c.message("memories/steal", nil)); a.StatusCode != 404 || a.code() != -32601 {
-		t.Errorf("unknown method: %d %s", a.StatusCode, a.body)
-	}
+	c.post(c.message("memories/steal", nil)).want(404, -32601, "unknown method")
 }
 
 func TestHTTPRejectsHeadersThatDifferFromMeta(t *testing.T) {
@@ -124,15 +120,11 @@ func TestHTTPRejectsHeadersThatDifferFromMeta(t *testing.T) {
 	}
 	call := c.message("tools/call", object{"name": "memory_list", "arguments": object{}})
 	for _, headers := range [][]string{{"Mcp-Name", "memory_create"}, {"Mcp-Name", ""}, {"Mcp-Method", ""}} {
-		if a := c.post(call, headers...); a.StatusCode != 400 || a.code() != -32020 {
-			t.Errorf("%v: %d %s", headers, a.StatusCode, a.body)
-		}
+		c.post(call, headers...).want(400, -32020, headers)
 	}
 	for name, second := range map[string]string{"Mcp-Method": "tools/list", "Mcp-Name": "memory_create",
 		"Mcp-Protocol-Version": "2025-11-25"} {
-		if a := c.post(call, name+"+", second); a.StatusCode != 400 || a.code() != -32020 {
-			t.Errorf("two values of %s: %d %s", name, a.StatusCode, a.body)
-		}
+		c.post(call, name+"+", second).want(400, -32020, "two values of", name)
 	}
 	long := strings.Repeat("x", 10_000)
 	for _, a := range []answer{c.post(call, "Mcp-Name", long),
@@ -145,10 +137,8 @@ func TestHTTPRejectsHeadersThatDifferFromMeta(t *testing.T) {
 			t.Errorf("long names: %d %.100s, %d bytes", a.StatusCode, a.body, len(a.body))
 		}
 	}
-	if a := c.post(call, "Mcp-Name", "=?base64?"+base64.StdEncoding.EncodeToString([]byte("memory_list"))+
-		"?="); a.StatusCode != 200 {
-		t.Errorf("an encoded name: %d %s", a.StatusCode, a.body)
-	}
+	c.post(call, "Mcp-Name", "=?base64?"+base64.StdEncoding.EncodeToString([]byte("memory_list"))+
+		"?=").want(200, 0, "an encoded name")
 }
 
 func TestHTTPRejectsMalformedBody(t *testing.T) {
@@ -170,16 +160,12 @@ func TestHTTPRejectsMalformedBody(t *testing.T) {
 			}
 		}
 		large := append(one, bytes.Repeat([]byte(" "), httpapi.MaxBody-len(one))...)
-		if a := c.post(large, "Mcp-Method", "tools/list"); a.StatusCode != 200 {
-			t.Errorf("a body of 1 MiB: %d %s", a.StatusCode, a.body)
-		}
+		c.post(large, "Mcp-Method", "tools/list").want(200, 0, "a body of 1 MiB")
 		if a := c.post(append(large, ' ')); a.StatusCode != 413 || a.rpc["code"] != "payload_too_large" ||
 			a.rpc["message"] != loci.CodePayloadTooLarge.Hint() {
 			t.Errorf("a larger body: %d %s", a.StatusCode, a.body)
 		}
-		if a := c.post(one, "Content-Type", "text/plain"); a.StatusCode != 415 {
-			t.Errorf("a text: %d %s", a.StatusCode, a.body)
-		}
+		c.post(one, "Content-Type", "text/plain").want(415, 0, "a text")
 	}
 }
 
@@ -221,13 +207,9 @@ func TestHTTPAcceptsQueryKeyWhenAllowed(t *testing.T) {
 	d := newFakeService().newServer()
 	d.AllowQueryKey = true
 	c := client{t: t, url: serveHandler(t, d.HTTP()) + "?api_key=ann", version: "2025-11-25"}
-	if a := c.post(c.message("tools/list", nil)); a.StatusCode != 200 {
-		t.Errorf("%d %s", a.StatusCode, a.body)
-	}
+	c.post(c.message("tools/list", nil)).want(200, 0)
 	c.version = statelessVersion
-	if a := c.post(c.message("tools/list", nil)); a.StatusCode != 401 {
-		t.Errorf("the stateless revision: %d %s", a.StatusCode, a.body)
-	}
+	c.post(c.message("tools/list", nil)).want(401, 0, "the stateless revision")
 	c = client{t: t, url: serveHandler(t, d.HTTP()) + "?api_key=" + identity.NewAccessToken(), version: "2025-11-25"}
 	if a := c.post(c.message("tools/list", nil)); a.StatusCode != 401 || a.rpc["code"] != "missing_api_key" {
 		t.Errorf("an access token in the query: %d %s", a.StatusCode, a.body)
@@ -257,9 +239,7 @@ func TestHTTPRejectsOtherHostsAndOrigins(t *testing.T) {
 		{"Host", "localhost:7007", 200},
 		{"Host", "[::1]:7007", 200},
 	} {
-		if a := c.post(c.message("tools/list", nil), test.name, test.value); a.StatusCode != test.status {
-			t.Errorf("%s %s: %d %s", test.name, test.value, a.StatusCode, a.body)
-		}
+		c.post(c.message("tools/list", nil), test.name, test.value).want(test.status, 0, test.name, test.value)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/mcp"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // everyRevision runs a test with a client of each revision.
@@ -91,18 +92,14 @@ func TestResourcesFenceMemories(t *testing.T) {
 		text := c.read("loci://memory/" + id)
 		for _, want := range []string{"Memory " + id + " (not verified, note), quoted as data:", "│ Basalt.",
 			"│ # SYSTEM", "not instructions", "## active"} {
-			if !strings.Contains(text, want) {
-				t.Errorf("no %q in %s", want, text)
-			}
+			testenv.Contains(t, text, want, "no")
 		}
 		if strings.Contains(text, "\n# SYSTEM") {
 			t.Errorf("not fenced: %s", text)
 		}
 		atlas := string(s.atlases[0].ID)
 		want := `# Known of "" in "` + atlas + `", 8000 tokens` + "\n"
-		if text := c.read("loci://atlas/" + atlas + "/context"); text != want {
-			t.Error(text)
-		}
+		testenv.Equal(t, c.read("loci://atlas/"+atlas+"/context"), want)
 	})
 }
 
@@ -133,9 +130,7 @@ func TestReadOfResourceRequiresNameHeader(t *testing.T) {
 	for method, param := range map[string]string{"resources/read": "uri", "prompts/get": "name"} {
 		m := c.message(method, object{param: "recall"})
 		for _, name := range []string{"", "other"} {
-			if a := c.post(m, "Mcp-Name", name); a.StatusCode != 400 || a.code() != -32020 {
-				t.Errorf("%s with %q: %d %s", method, name, a.StatusCode, a.body)
-			}
+			c.post(m, "Mcp-Name", name).want(400, -32020, "with", method, name)
 		}
 	}
 }

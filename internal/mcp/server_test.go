@@ -234,9 +234,7 @@ func TestInstructionsNameMemoryTools(t *testing.T) {
 	testenv.Equal(t, strings.Count(text+" ", ". "), 4, text)
 	for _, want := range []string{"Before a task", "memory_context", "memory_search", "memory_create", "supersede",
 		"data, not instructions", "verifiedAt"} {
-		if !strings.Contains(text, want) {
-			t.Errorf("no %q in %s", want, text)
-		}
+		testenv.Contains(t, text, want, "no")
 	}
 	testenv.NoError(t, k.close())
 }

@@ -226,8 +226,6 @@ func TestStdioEndsWithItsContext(t *testing.T) {
 	<-s.entered
 	cancel()
 	go func() { _, _ = io.Copy(io.Discard, k.out) }()
-	if err := <-k.ended; err != nil {
-		t.Error(err)
-	}
+	testenv.NoError(t, <-k.ended)
 	k.in.Close()
 }

@@ -88,9 +88,7 @@ func TestStdioEndsSubscriptionWithInput(t *testing.T) {
 	if m := k.receive(); m["id"] != "s" || m["result"] == nil {
 		t.Errorf("the end: %v", m)
 	}
-	if err := <-k.ended; err != nil {
-		t.Error(err)
-	}
+	testenv.NoError(t, <-k.ended)
 }
 
 // prompt returns the text of a prompt.
@@ -150,9 +148,7 @@ func TestPromptsQuoteWhatIsKnown(t *testing.T) {
 			s.calls = nil
 			text := c.prompt(test.name, test.arguments)
 			for _, want := range test.want {
-				if !strings.Contains(text, want) {
-					t.Errorf("%s %v: no %q in %s", test.name, test.arguments, want, text)
-				}
+				testenv.Contains(t, text, want, test.name, test.arguments)
 			}
 			testenv.Equal(t, len(s.calls), test.calls, test.name, test.arguments)
 		}

@@ -42,9 +42,7 @@ func TestToolsetIsSelectedByQuery(t *testing.T) {
 	c := client{t: t, url: url + "?toolset=core", version: "2025-11-25", key: "ann"}
 	for _, tool := range []string{"shelf_rest", "key_create", "memory_explode"} {
 		a := c.post(c.message("tools/call", object{"name": tool, "arguments": object{}}))
-		if a.StatusCode != 200 || a.code() != -32602 {
-			t.Errorf("%s: %d %s", tool, a.StatusCode, a.body)
-		}
+		a.want(200, -32602, tool)
 	}
 	for query, text := range map[string]string{"?toolset=none": "toolset must be one of core, stable, full",
 		"?toolset=core%": "percent-encoded", "?%zz": "percent-encoded", "?toolset=core;a=b": "percent-encoded",

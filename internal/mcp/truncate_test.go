@@ -48,9 +48,7 @@ func TestGetReturnsNextOffsetWhenContentIsLong(t *testing.T) {
 			if !more {
 				break
 			}
-			if int(next.(float64)) != utf8.RuneCountInString(got.String()) {
-				t.Fatalf("%s: nextOffset %v after %d", name, next, utf8.RuneCountInString(got.String()))
-			}
+			testenv.RequireEqual(t, int(next.(float64)), utf8.RuneCountInString(got.String()), name, next)
 			args["offset"] = next
 		}
 		if got.String() != want || parts < 2 {

@@ -190,9 +190,7 @@ func TestEndpointLogsAndCountsCalls(t *testing.T) {
 			t.Errorf("%v: %d, Retry-After %q", c.err, w.Code, w.Header().Get("Retry-After"))
 		}
 		for _, text := range c.has {
-			if !strings.Contains(log.String(), text) {
-				t.Errorf("%v: no %s in %s", c.err, text, log.String())
-			}
+			testenv.Contains(t, log.String(), text, c.err)
 		}
 		for _, text := range c.not {
 			if strings.Contains(log.String(), text) {

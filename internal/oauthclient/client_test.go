@@ -229,9 +229,7 @@ func TestIsRegisteredAsksServer(t *testing.T) {
 		client Client
 		want   bool
 	}{{c, true}, {Client{}, false}, {foreign, false}} {
-		if got, err := server.IsRegistered(t.Context(), one.client); got != one.want || err != nil {
-			t.Errorf("%+v: %v %v", one.client, got, err)
-		}
+		testenv.Equal(t, testenv.Must(server.IsRegistered(t.Context(), one.client))(t), one.want, one.client)
 	}
 	s.Forget()
 	if got, err := server.IsRegistered(t.Context(), c); got || err != nil {

@@ -26,9 +26,8 @@ func TestSignInSurvivesForeignAnswers(t *testing.T) {
 			}
 		}
 		for path, want := range map[string]int{"/": 404, "/favicon.ico": 404} {
-			if status, _, _ := browse(strings.TrimSuffix(in.RedirectURI(), callbackPath) + path); status != want {
-				t.Errorf("%s: %d", path, status)
-			}
+			status, _, _ := browse(strings.TrimSuffix(in.RedirectURI(), callbackPath) + path)
+			testenv.Equal(t, status, want, path)
 		}
 		if res, err := http.PostForm(in.RedirectURI(), nil); err != nil || res.StatusCode != 405 {
 			t.Errorf("POST: %v %v", res, err)
@@ -124,9 +123,8 @@ func TestWaitEndsWithItsContext(t *testing.T) {
 		t.Error(err)
 	}
 	in.Close()
-	if status, _, _ := browse(in.RedirectURI()); status != 0 {
-		t.Errorf("the port still answers: %d", status)
-	}
+	status, _, _ := browse(in.RedirectURI())
+	testenv.Equal(t, status, 0, "the port still answers")
 }
 
 func FuzzAnswer(f *testing.F) {

@@ -2,7 +2,6 @@ package query
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 
 	"github.com/loci-memory/loci/internal/index"
@@ -147,17 +146,6 @@ func TestLanguageOfQueryIsNotAmbiguousWithStopWords(t *testing.T) {
 		if q := Parse(query); q.ambiguousLanguage != open {
 			t.Errorf("%q: %v", query, q.ambiguousLanguage)
 		}
-	}
-}
-
-func TestLanguageReportsUnreadablePage(t *testing.T) {
-	t.Parallel()
-	d := indextest.NewStore()
-	v := buildSnapshot(t, d, languageSamples["German"]...)
-	lost := func(int64, int) ([]byte, error) { return nil, indextest.ErrNoPage }
-	if _, _, err := Search(v, index.NewCache(0), lost, Parse("Rechnung"), index.Filter{}, 0, 9); err == nil ||
-		!strings.Contains(err.Error(), indextest.ErrNoPage.Error()) {
-		t.Errorf("got %v", err)
 	}
 }
 

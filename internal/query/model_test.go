@@ -260,9 +260,7 @@ func TestSearchEqualsNaiveScorer(t *testing.T) {
 			if want := w.naiveSearch(q, f, 500, k); err != nil || !w.matchesNaive(q, got, want) {
 				t.Fatalf("%v\ngot  %+v\nwant %+v", err, got, want)
 			}
-			if w.snapshot.LiveDocs() != len(w.live) {
-				t.Fatalf("%d documents, want %d", w.snapshot.LiveDocs(), len(w.live))
-			}
+			testenv.RequireEqual(t, w.snapshot.LiveDocs(), len(w.live), "documents")
 		}
 	})
 }

@@ -80,9 +80,7 @@ func TestBoostNeighborsBoundsMemoriesOfOnePosition(t *testing.T) {
 		list[i].Group, list[i].Position = 7, int64(i%2)
 	}
 	list[0].Document = index.Analyze("", "tide")
-	for _, v := range []*index.Snapshot{
-		indextest.NewStore().Flush(t, 1, list), index.NewSnapshot(nil).Apply(list),
-	} {
+	for _, v := range []*index.Snapshot{indextest.NewStore().Flush(t, 1, list), index.NewSnapshot(nil).Apply(list)} {
 		hits := BoostNeighbors(v, []Hit{{Memory: 1, Score: 1, stateFactor: 1}}, NeighborWeights{.3, .1, .3},
 			index.Filter{}, 0)
 		if len(hits) != 1+maxNeighbors || hits[0].Memory != 1 {

@@ -77,17 +77,6 @@ func TestParseDropsStopWords(t *testing.T) {
 	testenv.Equal(t, indextest.Freq(index.Analyze("", "the"), "the"), 1, "the text has lost its stop word")
 }
 
-func TestParseAddsJoinedPairToItsFirstHalf(t *testing.T) {
-	t.Parallel()
-	for query, want := range map[string]string{
-		"sign-in":            "sign:1.00 signin:1.00",
-		"sign alpha sign-in": "sign:1.33 signin:1.00 alphasign:0.10 | alpha:1.00 signalpha:0.10",
-		"tulip up-to date":   "tulip:1.00 | date:1.00 tulipd:0.10",
-	} {
-		testenv.Equal(t, formatTerms(Parse(query)), want, query)
-	}
-}
-
 // Quadratic work on one of these texts takes minutes and exceeds the time limit of the run.
 func TestAnalyzeIsLinearForHostileText(t *testing.T) {
 	t.Parallel()
@@ -154,23 +143,6 @@ func TestPrefilterHonorsNormalization(t *testing.T) {
 	}
 }
 
-func TestQuestionPhrasesWeighLikeStopWords(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct{ query, want string }{
-		{"量子是什么", "量子:1.00 | 子是:1.00"},
-		{"什么是量子", "是量:1.00 | 量子:1.00"},
-		{"量子在哪裡", "量子:1.00 | 子在:1.00"},
-		{"東京タワーはどこですか", "東京:1.00 | 京タ:1.00 | タワ:1.00 | ワー:1.00 | ーは:1.00"},
-		{"サンタは誰ですか", "サン:1.00 | ンタ:1.00 | タは:1.00"},
-		{"서울타워는 어디에 있나요", "서울:1.00 | 울타:1.00 | 타워:1.00 | 워는:1.00"},
-		{"什么是", "什么:1.00 | 么是:1.00"},
-		{"なぜ", "なぜ:1.00"},
-		{"谁 rides", "rides:0.30 ride:1.00"},
-	} {
-		testenv.Equal(t, formatTerms(Parse(c.query)), c.want, c.query)
-	}
-}
-
 func TestRareNameDecidesQuestionRanking(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, query, asked string }{
@@ -184,5 +156,32 @@ func TestRareNameDecidesQuestionRanking(t *testing.T) {
 		if got, err := searchRewritten(v, d, c.query); err != nil || len(got) == 0 || got[0] != 2 {
 			t.Errorf("%s finds %v, %v", c.query, got, err)
 		}
+	}
+}
+
+// TestParseWeighsTerms weakens stop words, phrases of questions and joined pairs, and strengthens repeated words.
+func TestParseWeighsTerms(t *testing.T) {
+	t.Parallel()
+	for query, want := range map[string]string{
+		"sign-in":                           "sign:1.00 signin:1.00",
+		"sign alpha sign-in":                "sign:1.33 signin:1.00 alphasign:0.10 | alpha:1.00 signalpha:0.10",
+		"tulip up-to date":                  "tulip:1.00 | date:1.00 tulipd:0.10",
+		"量子是什么":                             "量子:1.00 | 子是:1.00",
+		"什么是量子":                             "是量:1.00 | 量子:1.00",
+		"量子在哪裡":                             "量子:1.00 | 子在:1.00",
+		"東京タワーはどこですか":                       "東京:1.00 | 京タ:1.00 | タワ:1.00 | ワー:1.00 | ーは:1.00",
+		"サンタは誰ですか":                          "サン:1.00 | ンタ:1.00 | タは:1.00",
+		"서울타워는 어디에 있나요":                     "서울:1.00 | 울타:1.00 | 타워:1.00 | 워는:1.00",
+		"什么是":                               "什么:1.00 | 么是:1.00",
+		"なぜ":                                "なぜ:1.00",
+		"谁 rides":                           "rides:0.30 ride:1.00",
+		"apple":                             "apple:0.30 appl:1.00",
+		"apple apple":                       "apple:0.40 appl:1.33",
+		"plum plums":                        "plum:1.33 | plums:1.00 plumplum:0.10",
+		"plums plum":                        "plums:0.30 plum:1.33",
+		"baking baked bake":                 "baking:0.30 bake:1.50 bakedbak:0.10 | baked:1.00 bakingbak:0.10",
+		"university universities universal": "university:0.30 univers:1.50 | universities:1.00 | universal:1.00",
+	} {
+		testenv.Equal(t, formatTerms(Parse(query)), want, query)
 	}
 }

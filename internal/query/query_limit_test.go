@@ -192,33 +192,6 @@ func TestQueryLimitEqualsNaiveCount(t *testing.T) {
 	})
 }
 
-func TestParseWeighsRepeatedWordsMore(t *testing.T) {
-	t.Parallel()
-	d := indextest.NewStore()
-	v := buildSnapshot(t, d, "apple pie", "cherry pie", "plum pie", "end of it")
-	for query, want := range map[string]int64{
-		"apple cherry cherry":                   2,
-		"apple apple cherry":                    1,
-		"plums, cherry, plum":                   3,
-		"cherries and apples and a cherry":      2,
-		"apple plum " + "cherry cherry cherry ": 2,
-	} {
-		if got, err := searchRewritten(v, d, query); err != nil || len(got) < 2 || got[0] != want {
-			t.Errorf("%s finds %v, want %d first, %v", query, got, want, err)
-		}
-	}
-	for query, want := range map[string]string{
-		"apple":                             "apple:0.30 appl:1.00",
-		"apple apple":                       "apple:0.40 appl:1.33",
-		"plum plums":                        "plum:1.33 | plums:1.00 plumplum:0.10",
-		"plums plum":                        "plums:0.30 plum:1.33",
-		"baking baked bake":                 "baking:0.30 bake:1.50 bakedbak:0.10 | baked:1.00 bakingbak:0.10",
-		"university universities universal": "university:0.30 univers:1.50 | universities:1.00 | universal:1.00",
-	} {
-		testenv.Equal(t, formatTerms(Parse(query)), want, query)
-	}
-}
-
 func TestQueryLimitKeepsCorrectionToDroppedWord(t *testing.T) {
 	t.Parallel()
 	d := indextest.NewStore()

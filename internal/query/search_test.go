@@ -1,7 +1,6 @@
 package query
 
 import (
-	"errors"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -141,15 +140,6 @@ func TestFilterKeepsScores(t *testing.T) {
 	}
 	if r, _ := rank(v, d.Fetch, Parse("apple"), index.Filter{Atlases: []int64{}}, 0, 5); r.Total != 0 {
 		t.Error("no atlas is not every atlas")
-	}
-}
-
-func TestSearchReportsUnreadablePage(t *testing.T) {
-	t.Parallel()
-	v := indextest.NewStore().Flush(t, 1, []index.DocUpdate{indextest.Update(1, 1, "apple")})
-	if _, err := rank(v, indextest.NewStore().Fetch, Parse("apple"), index.Filter{}, 0, 5); !errors.Is(err,
-		indextest.ErrNoPage) {
-		t.Errorf("got %v", err)
 	}
 }
 

@@ -189,9 +189,7 @@ func TestSpellingIgnoresErasedWords(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.Put(2, blob)
-	if s, err = d.Open(2); err != nil {
-		t.Fatal(err)
-	}
+	s = testenv.Must(d.Open(2))(t)
 	if q, err = rewriteQuery(index.NewSnapshot([]*index.Segment{s}), cache, d.Fetch,
 		Parse("the secretray")); err != nil ||
 		formatTerms(q) != formatTerms(Parse("the secretray")) {

@@ -9,40 +9,6 @@ import (
 	"github.com/loci-memory/loci/internal/testenv"
 )
 
-func TestUnknownWordsStandForThoseThatBeginWithThem(t *testing.T) {
-	t.Parallel()
-	d := indextest.NewStore()
-	v := buildSnapshot(t, d, "Das Datensicherungskonzept liegt bereit", "the kubernetes cluster and with this",
-		"Fahrradversicherungen, Fahrrad",
-		"call configMapGenerator from you", "Противопожарная защита", "if this returns true", "a house from here",
-		"and more of this")
-	for _, c := range []struct {
-		query string
-		want  []int64
-	}{
-		{"Datensicherung", []int64{1}},
-		{"where is the datensicherung", []int64{1}},
-		{"kuber", []int64{2}},
-		{"Fahrrad", []int64{3}},
-		{"Fahrradvers", []int64{3}},
-		{"configMap", []int64{4}},
-		{"configmap", []int64{4}},
-		{"противопожар", []int64{5}},
-		{"hous", []int64{7}},
-		{"kube", nil},
-		{"\"kuber\"", nil},
-		{"sicherung", nil},
-	} {
-		if got, err := searchRewritten(v, d, c.query); err != nil || !slices.Equal(got, c.want) {
-			t.Errorf("%s finds %v, want %v, %v", c.query, got, c.want, err)
-		}
-	}
-	q, err := rewriteQuery(v, index.NewCache(0), d.Fetch, Parse("kuber"))
-	if err != nil || len(q.Corrections()) != 0 || len(q.expansionTerms) != 1 {
-		t.Errorf("%+v, %v", q, err)
-	}
-}
-
 func TestLightStemFindsWordsWithAndWithoutPrefix(t *testing.T) {
 	t.Parallel()
 	for _, c := range [][2]string{
@@ -144,17 +110,6 @@ func TestSearchFindsJoinedAndSplitSpellings(t *testing.T) {
 	}
 }
 
-func TestAnalyzerKeepsSeparateNumbers(t *testing.T) {
-	t.Parallel()
-	d := indextest.NewStore()
-	v := buildSnapshot(t, d, "version 1.2.3 of it", "a ratio of 3.14", "v1.4 came", "in a/b.go", "end of it")
-	for _, query := range []string{"123", "314", "abgo"} {
-		if got, err := searchRewritten(v, d, query); err != nil || len(got) != 0 {
-			t.Errorf("%s finds %v, %v", query, got, err)
-		}
-	}
-}
-
 func TestBreakWordNeedsDocumentWithBothParts(t *testing.T) {
 	t.Parallel()
 	d := indextest.NewStore()
@@ -168,6 +123,65 @@ func TestBreakWordNeedsDocumentWithBothParts(t *testing.T) {
 		if q, err = rewriteQuery(v, index.NewCache(0), d.Fetch, Parse("boathouse")); err != nil ||
 			q.Corrections() != nil {
 			t.Errorf("of the dead: %v, %v", q.Corrections(), err)
+		}
+	}
+}
+
+// TestSearchFindsOtherFormsOfWords lists the memories that queries find, in the order of their ids.
+func TestSearchFindsOtherFormsOfWords(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		lines []string
+		finds map[string][]int64
+	}{
+		"an unknown word stands for those that begin with it": {[]string{"Das Datensicherungskonzept liegt bereit",
+			"the kubernetes cluster and with this", "Fahrradversicherungen, Fahrrad",
+			"call configMapGenerator from you", "Противопожарная защита", "if this returns true", "a house from here",
+			"and more of this"},
+			map[string][]int64{"Datensicherung": {1}, "where is the datensicherung": {1}, "kuber": {2}, "Fahrrad": {3},
+				"Fahrradvers": {3}, "configMap": {4}, "configmap": {4}, "противопожар": {5}, "hous": {7}, "kube": nil,
+				"\"kuber\"": nil, "sicherung": nil}},
+		"inflected words": {[]string{"Он читал книги о программах.", "Проекты и программа",
+			"die Straßenbahn der Straßen", "one table, some tables, a tableau", "Книга", "с историями"},
+			map[string][]int64{"программу": {1, 2}, "программами": {1, 2}, "книгами": {1, 5}, "straße": {3},
+				"tisch tabel mensa": {4}, "проектов": {2}, "where is the tableau of it": {4},
+				"what are the straße": {3}, "история": {6}}},
+		"hyphenated pairs": {[]string{"Send an e-mail to the back-end team.", "The email of the backend",
+			"Sign-ins by the login page", "Mail ends here", "Онлайн-курс по садоводству"},
+			map[string][]int64{"email": {1, 2}, "emails": {1, 2}, "e-mails": {1, 2, 4}, "backend": {1, 2},
+				"back-end": {1, 2, 4}, "log-in": {3}, "signin": {3}, "онлайнкурс": {5}}},
+		"separate numbers": {[]string{"version 1.2.3 of it", "a ratio of 3.14", "v1.4 came", "in a/b.go", "end of it"},
+			map[string][]int64{"123": nil, "314": nil, "abgo": nil}},
+	} {
+		d := indextest.NewStore()
+		v := buildSnapshot(t, d, c.lines...)
+		for query, want := range c.finds {
+			got := testenv.Must(searchRewritten(v, d, query))(t)
+			testenv.EqualSlices(t, slices.Sorted(slices.Values(got)), want, name, query)
+		}
+	}
+}
+
+func TestSearchRanksNearestFormFirst(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		query string
+		lines []string
+		first int64
+	}{
+		{"программу", []string{"Он читал книги о программах.", "Проекты и программа", "end"}, 2},
+		{"книгами", []string{"Он читал книги о программах.", "end", "Книга"}, 3},
+		{"email", []string{"Send an e-mail to the back-end team.", "The email of the backend", "end"}, 2},
+		{"apple cherry cherry", []string{"apple pie", "cherry pie", "plum pie", "end of it"}, 2},
+		{"apple apple cherry", []string{"apple pie", "cherry pie", "plum pie", "end of it"}, 1},
+		{"plums, cherry, plum", []string{"apple pie", "cherry pie", "plum pie", "end of it"}, 3},
+		{"cherries and apples and a cherry", []string{"apple pie", "cherry pie", "plum pie", "end of it"}, 2},
+		{"apple plum cherry cherry cherry ", []string{"apple pie", "cherry pie", "plum pie", "end of it"}, 2},
+	} {
+		d := indextest.NewStore()
+		got := testenv.Must(searchRewritten(buildSnapshot(t, d, c.lines...), d, c.query))(t)
+		if len(got) < 2 || got[0] != c.first {
+			t.Errorf("%s finds %v, want %d first", c.query, got, c.first)
 		}
 	}
 }

@@ -32,9 +32,7 @@ func TestDeletionOfReplacementKeepsTheChangeOfTheReplacedMemory(t *testing.T) {
 		ReplacementMemoryID: replacement.ID}))
 	must(do(c.callers[1], service.MemoryDelete, loci.DeleteMemory{MemoryID: copies["new"]}))
 	c.run(pairdb.Here, func(o *replica.Options) { o.Delete = true })
-	if n := len(all(c.callers[0])); n != 1 {
-		t.Fatalf("%d memories are left", n)
-	}
+	testenv.RequireEqual(t, len(all(c.callers[0])), 1, "memories are left")
 	c.run(pairdb.There)
 	if m := all(c.callers[1])[0]; m.Status != loci.MemoryArchived {
 		t.Errorf("the copy is %s", m.Status)
@@ -51,16 +49,13 @@ func TestChangesOfMemoriesWithFilesAreCopied(t *testing.T) {
 		id := all(caller)[0].ID
 		a := must(do(caller, service.AttachmentUpload, loci.UploadAttachment{MemoryID: id, FileName: "a", Size: 1,
 			MIMEType: "text/plain"})).Attachment
-		testenv.NoError(t, c.w.svc.StoreUpload(t.Context(), blob.Address{ID: a.ID, Size: 1},
-			strings.NewReader("x")))
+		testenv.NoError(t, c.w.svc.StoreUpload(t.Context(), blob.Address{ID: a.ID, Size: 1}, strings.NewReader("x")))
 		must(do(caller, service.AttachmentConfirm, loci.GetAttachment{AttachmentID: a.ID}))
 	}
 	content := loci.Content("two")
 	must(do(c.callers[0], service.MemoryUpdate, loci.UpdateMemory{MemoryID: m.ID, Content: &content}))
 	must(do(c.callers[0], service.MemoryArchive, loci.ArchiveMemory{MemoryID: m.ID}))
-	if r := c.run(pairdb.There); !r.OK {
-		t.Fatalf("%+v", r)
-	}
+	testenv.Equal(t, counts(c.run(pairdb.There)), "updated 1")
 	if got := all(c.callers[1])[0]; got.Content != "two" || got.Status != loci.MemoryArchived {
 		t.Errorf("the copy is %+v", got)
 	}
@@ -86,9 +81,7 @@ func TestDerivedTitleStaysDerivedOnTheOtherSide(t *testing.T) {
 			}
 		}
 		for _, to := range []pairdb.Place{here, there} {
-			if r := c.run(to); !r.OK || len(r.Changes) != 0 || r.Waiting != 0 {
-				t.Errorf("%s, again: %+v", title, r)
-			}
+			testenv.Equal(t, counts(c.run(to)), "unchanged 1")
 		}
 	}
 	change := func(place pairdb.Place, content, title string) {
@@ -154,9 +147,7 @@ func TestInterruptedUpdateIsNoConflict(t *testing.T) {
 			if !r.OK || got.Content != "After." || got.Evidence != "The minutes." || got.Status != loci.MemoryArchived {
 				t.Errorf("killed at call %d: %+v %+v", at, r, got)
 			}
-			if r := c.run(there); !r.OK || r.Unchanged != 1 {
-				t.Errorf("killed at call %d: %+v", at, r)
-			}
+			testenv.Equal(t, counts(c.run(there)), "unchanged 1", "killed at call", at)
 		}
 	}
 }

@@ -80,9 +80,7 @@ func TestPushCopiesEveryFieldOldestFirst(t *testing.T) {
 		t.Errorf("%+v", m)
 	}
 	for _, to := range []pairdb.Place{there, here, there} {
-		if r := c.run(to); !r.OK || len(r.Changes) != 0 || r.Unchanged != 2 || r.Waiting != 0 {
-			t.Errorf("a repeat: %+v", r)
-		}
+		testenv.Equal(t, counts(c.run(to)), "unchanged 2")
 	}
 }
 
@@ -107,9 +105,7 @@ func TestAtlasesCorrespondByName(t *testing.T) {
 	add(c.callers[here], loci.CreateMemory{Content: "In the atlas.", AtlasID: atlas.ID})
 	add(c.callers[here], loci.CreateMemory{Content: "In the Inbox, about css.", AtlasID: c.inbox(here)})
 	onlyAtlas := func(o *replica.Options) { o.Atlas = "WEBSITE" }
-	if r := c.run(there, onlyAtlas); r.Created != 1 || r.Atlases != 1 {
-		t.Errorf("%+v", r)
-	}
+	testenv.Equal(t, counts(c.run(there, onlyAtlas)), "atlases 1, created 1")
 	if r := c.run(there); r.Created != 1 || r.Atlases != 0 {
 		t.Errorf("%+v", r)
 	}
@@ -170,9 +166,7 @@ func TestEqualChangesAreNoConflict(t *testing.T) {
 	c.run(there)
 	update(c.callers[here], m.ID, "After.")
 	update(c.callers[there], all(c.callers[there])[0].ID, "After.")
-	if r := c.run(there); !r.OK || r.Unchanged != 1 {
-		t.Errorf("%+v", r)
-	}
+	testenv.Equal(t, counts(c.run(there)), "unchanged 1")
 }
 
 func TestDeletionsTravelOnlyWithDelete(t *testing.T) {
@@ -195,9 +189,7 @@ func TestDeletionsTravelOnlyWithDelete(t *testing.T) {
 		if r := c.run(to, withDelete); r.Deleted != 1 || len(r.Deletions) != 0 || len(all(c.callers[to])) != 0 {
 			t.Errorf("%+v", r)
 		}
-		if r := c.run(to, withDelete); len(r.Changes)+len(r.Deletions) != 0 {
-			t.Errorf("a repeat: %+v", r)
-		}
+		testenv.Equal(t, counts(c.run(to, withDelete)), "")
 	}
 }
 
@@ -290,9 +282,7 @@ func TestStatesTravel(t *testing.T) {
 	supersede("b", "c")
 	archive("c")
 	archive("archived")
-	if r := c.run(there); !r.OK || r.Created != 4 {
-		t.Fatalf("%+v", r)
-	}
+	testenv.Equal(t, counts(c.run(there)), "created 4")
 	check := func(want string) {
 		t.Helper()
 		var got []string
@@ -304,26 +294,18 @@ func TestStatesTravel(t *testing.T) {
 		for _, m := range slices.Backward(list) {
 			got = append(got, fmt.Sprint(m.Content, " ", m.Status, " ", names[m.SupersededBy]))
 		}
-		if strings.Join(got, ", ") != want {
-			t.Errorf("%s, want %s", strings.Join(got, ", "), want)
-		}
+		testenv.Equal(t, strings.Join(got, ", "), want)
 	}
 	check("a superseded b, b superseded c, c archived -, archived archived -")
 	must(do(c.callers[here], service.MemoryRestore, loci.RestoreMemory{MemoryID: ids["archived"]}))
 	remove(c.callers[here], ids["c"])
 	must(do(c.callers[here], service.MemoryRestore, loci.RestoreMemory{MemoryID: ids["b"]}))
-	if r := c.run(there, withDelete); !r.OK || r.Deleted != 1 || r.Updated != 2 {
-		t.Errorf("%+v", r)
-	}
+	testenv.Equal(t, counts(c.run(there, withDelete)), "deleted 1, unchanged 1, updated 2")
 	check("a superseded b, b active -, archived active -")
 	must(do(c.callers[here], service.MemoryRestore, loci.RestoreMemory{MemoryID: ids["a"]}))
-	if r := c.run(there); !r.OK || r.Updated != 1 {
-		t.Errorf("%+v", r)
-	}
+	testenv.Equal(t, counts(c.run(there)), "unchanged 2, updated 1")
 	check("a active -, b active -, archived active -")
-	if r := c.run(here, withDelete); !r.OK || len(r.Changes) != 0 {
-		t.Errorf("%+v", r)
-	}
+	testenv.Equal(t, counts(c.run(here, withDelete)), "unchanged 3")
 }
 
 func TestMemoryOfInactiveReplacementArrivesArchived(t *testing.T) {
@@ -334,9 +316,7 @@ func TestMemoryOfInactiveReplacementArrivesArchived(t *testing.T) {
 	copyOfB := all(c.callers[there])[0]
 	must(do(c.callers[here], service.MemorySupersede, loci.SupersedeMemory{MemoryID: a.ID, ReplacementMemoryID: b.ID}))
 	must(do(c.callers[there], service.MemoryArchive, loci.ArchiveMemory{MemoryID: copyOfB.ID}))
-	if r := c.run(there); !r.OK || r.Updated != 1 || r.Waiting != 1 {
-		t.Errorf("%+v", r)
-	}
+	testenv.Equal(t, counts(c.run(there)), "updated 1, waiting 1")
 	for _, m := range all(c.callers[there]) {
 		testenv.Equal(t, m.Status, loci.MemoryArchived, m)
 	}
@@ -345,9 +325,7 @@ func TestMemoryOfInactiveReplacementArrivesArchived(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 	}
-	if r := c.run(there); len(r.Changes) != 0 || r.Unchanged != 2 {
-		t.Errorf("%+v", r)
-	}
+	testenv.Equal(t, counts(c.run(there)), "unchanged 2")
 }
 
 func TestRefusedMemoriesAreListedAndTheRestIsCopied(t *testing.T) {
@@ -367,9 +345,7 @@ func TestRefusedMemoriesAreListedAndTheRestIsCopied(t *testing.T) {
 		}
 	}
 	update(c.callers[here], held.ID, "deploy with the key of the vault")
-	if r := c.run(there); !r.OK || r.Created != 1 {
-		t.Errorf("%+v", r)
-	}
+	testenv.Equal(t, counts(c.run(there)), "created 1, unchanged 1")
 }
 
 func TestDryRunChangesNothing(t *testing.T) {
@@ -398,9 +374,7 @@ func TestTeamMemoriesAreNotPushedToPersonalWorkspace(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	update(c.callers[here], all(c.callers[here])[0].ID, "Ours, changed.")
-	if r := c.run(there); len(r.Changes) != 0 {
-		t.Errorf("%+v", r)
-	}
+	testenv.Equal(t, counts(c.run(there)), "")
 	if r := c.run(there, inTeam); r.Updated != 1 {
 		t.Errorf("%+v", r)
 	}
@@ -509,9 +483,7 @@ func TestMembersAreRefusedWhatTheirRoleLacks(t *testing.T) {
 		Accept: true, Confirm: true}))
 	theirs := add(leader, loci.CreateMemory{Content: "The leader's.", WorkspaceID: team.ID})
 	inTeam := func(o *replica.Options) { o.Workspace = "Team" }
-	if r := c.run(here, inTeam); r.Created != 1 {
-		t.Fatalf("%+v", r)
-	}
+	testenv.Equal(t, counts(c.run(here, inTeam)), "created 1")
 	update(c.callers[here], all(c.callers[here])[0].ID, "Changed by a member.")
 	atlas := must(do(c.callers[here], service.AtlasCreate, loci.CreateAtlas{Name: "Mine"})).Atlas
 	add(c.callers[here], loci.CreateMemory{Content: "In an atlas of my own.", AtlasID: atlas.ID})

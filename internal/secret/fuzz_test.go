@@ -6,8 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/loci-memory/loci/internal/secret/secrettest"
 	"pgregory.net/rapid"
+
+	"github.com/loci-memory/loci/internal/secret/secrettest"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // checkFindings checks the guarantees of Scan and Redact for a text.
@@ -28,12 +30,8 @@ func checkFindings(t interface {
 		}
 		at, rest = f.To, rest[len(mark):]
 	}
-	if rest != text[at:] {
-		t.Fatalf("%q: redacted to %q", text, clean)
-	}
-	if left := scanRules(clean); left != "" {
-		t.Fatalf("%q: redacted to %q, and that holds %s", text, clean, left)
-	}
+	testenv.RequireEqual(t, rest, text[at:], text, clean)
+	testenv.RequireEqual(t, scanRules(clean), "", text, clean)
 }
 
 // Secrets that are joined, cut, and nested leave nothing.

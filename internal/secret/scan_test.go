@@ -192,10 +192,9 @@ func TestScanFindsPrivateKeysInAllEncodings(t *testing.T) {
 		"cut off in a line":   {key[:300], "*"},
 		"cut off, with words": {cut(key, 4) + "\nand so on", "*\nand so on"},
 		"cut off, sealed":     {cut(sealed, 7), "*"},
-		"cut off, JSON": {`{"key":"` + strings.ReplaceAll(cut(key, 3), "\n", `\n`) + `\n..."}`,
-			`{"key":"*\n..."}`},
-		"cut off, two":       {cut(key, 4) + "\n" + key, "*\n*"},
-		"cut off at its end": {strings.TrimSuffix(key, "-----END RSA PRIVATE KEY-----"), "*\n"},
+		"cut off, JSON":       {`{"key":"` + strings.ReplaceAll(cut(key, 3), "\n", `\n`) + `\n..."}`, `{"key":"*\n..."}`},
+		"cut off, two":        {cut(key, 4) + "\n" + key, "*\n*"},
+		"cut off at its end":  {strings.TrimSuffix(key, "-----END RSA PRIVATE KEY-----"), "*\n"},
 	} {
 		want := strings.ReplaceAll(c.left, "*", "[REDACTED:private-key]")
 		if got, _ := Redact(c.text); got != want {

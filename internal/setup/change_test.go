@@ -40,9 +40,7 @@ func checkLink(t *testing.T, client, before string) {
 	if info, err := os.Lstat(path); err != nil || info.Mode()&os.ModeSymlink == 0 {
 		t.Errorf("%s: the link is gone: %v %v", client, info, err)
 	}
-	if text := readText(t, target); !strings.Contains(text, "loci") {
-		t.Errorf("%s: the target has %q", client, text)
-	}
+	testenv.Contains(t, readText(t, target), "loci", client)
 	w.run(w.change(client, nil))
 	testenv.Equal(t, readText(t, target), before, client)
 }
@@ -58,9 +56,7 @@ func TestLinkBelowLinkedFolderIsFollowed(t *testing.T) {
 		testenv.NoError(t, os.Symlink(to, link))
 	}
 	w.run(w.change("cursor", &connections[0].to))
-	if text := readText(t, filepath.Join(w.home, "dotfiles", "deep", "mcp.json")); !strings.Contains(text, "loci") {
-		t.Errorf("the target has %q", text)
-	}
+	testenv.Contains(t, readText(t, filepath.Join(w.home, "dotfiles", "deep", "mcp.json")), "loci", "the target has")
 }
 
 func TestCircleOfLinksIsAnError(t *testing.T) {
@@ -138,9 +134,7 @@ func TestForeignEntryNeedsForce(t *testing.T) {
 	}
 	c := w.change("cursor", &connections[0].to)
 	c.Force = true
-	if out := w.run(c); out.Action != Updated {
-		t.Errorf("%+v", out)
-	}
+	w.expect(c, Updated)
 	if got := entryOf(t, c.Client, readText(t, path), "loci"); got != `{"args":["mcp"],"command":"loci"}` {
 		t.Errorf("%s", got)
 	}
@@ -224,9 +218,7 @@ func TestDryRunWritesNothing(t *testing.T) {
 	out := w.run(c)
 	want := "--- /dev/null\n+++ " + out.File + "\n@@ -0,0 +1,7 @@\n+{\n+  \"mcpServers\": {\n+    \"loci\": {\n" +
 		"+      \"url\": \"https://loci.example.org/mcp\"\n+    }\n+  }\n+}\n"
-	if out.Diff != want {
-		t.Errorf("%s", out.Diff)
-	}
+	testenv.Equal(t, out.Diff, want)
 	if _, err := os.Stat(filepath.Dir(out.File)); !os.IsNotExist(err) {
 		t.Errorf("a folder was made: %v", err)
 	}
@@ -314,29 +306,19 @@ func TestOpencodeKeepsToTheFileInUse(t *testing.T) {
 func TestAgentChangesEntry(t *testing.T) {
 	t.Parallel()
 	plain, agent := connections[0].to, Connection{Command: "loci", Args: []string{"mcp", AgentFlag}}
+	key, named := connections[2].to, connections[3].to
 	w := newWorld(t)
-	for i, want := range []struct {
-		to Connection
-		Action
-	}{{plain, Added}, {agent, Updated}, {agent, Unchanged}, {plain, Updated}} {
-		if out := w.run(w.change("claude", &want.to)); out.Action != want.Action {
-			t.Errorf("%d: %s", i, out.Action)
-		}
+	for _, step := range []struct {
+		client string
+		to     Connection
+		want   Action
+	}{{"claude", plain, Added}, {"claude", agent, Updated}, {"claude", agent, Unchanged}, {"claude", plain, Updated},
+		{"codex", key, Added}, {"codex", named, Updated}, {"codex", named, Unchanged}, {"codex", key, Updated}} {
+		w.expect(w.change(step.client, &step.to), step.want)
 	}
 	for _, args := range []string{`"mcp", "--agent", "--toolset", "full"`, `"mcp", "--agent"`} {
 		w.write("claude", `{"mcpServers": {"loci": {"command": "loci", "args": [`+args+`]}}}`)
-		if out := w.run(w.change("claude", &agent)); out.Action != Unchanged {
-			t.Errorf("%s: %s", args, out.Action)
-		}
-	}
-	key, named := connections[2].to, connections[3].to
-	for i, want := range []struct {
-		to Connection
-		Action
-	}{{key, Added}, {named, Updated}, {named, Unchanged}, {key, Updated}} {
-		if out := w.run(w.change("codex", &want.to)); out.Action != want.Action {
-			t.Errorf("%d: %s", i, out.Action)
-		}
+		w.expect(w.change("claude", &agent), Unchanged)
 	}
 	w.write("cursor", `{"mcpServers": {"loci": {"url": "https://loci.example.org/mcp", "headers": {`+
 		`"Authorization": "Bearer ${env:LOCI_API_KEY}", "X-Loci-Actor": "somebody"}}}}`)

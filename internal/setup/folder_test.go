@@ -23,9 +23,7 @@ func TestRemovalLeavesNoFolder(t *testing.T) {
 			c.Lock = filepath.Join(t.TempDir(), "lock")
 			w.run(c)
 			c.To = nil
-			if out := w.run(c); out.Action != Removed {
-				t.Errorf("%s: %+v", client, out)
-			}
+			w.expect(c, Removed)
 			for _, dir := range []string{w.home, w.project} {
 				if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
 					t.Errorf("%s: %v is left in %s (%v)", client, left, dir, err)

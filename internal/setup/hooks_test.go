@@ -185,9 +185,7 @@ func TestHooksOfAnotherProgramAreRenewed(t *testing.T) {
 	path := w.hookFile("codex")
 	writeFile(t, path, `{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "/old/loci-1.2 hook codex"}]}, `+
 		`{"hooks": [{"type": "command", "command": "/old/loci-1.2 hook claude"}]}]}}`)
-	if out := w.run(w.wired("codex", hookOf("codex", "--local"))); out.Action != Updated {
-		t.Errorf("%+v", out)
-	}
+	w.expect(w.wired("codex", hookOf("codex", "--local")), Updated)
 	text := readText(t, path)
 	if n := strings.Count(text, `"command": "'/opt/my tools/loci' hook codex --local"`); n != 4 ||
 		strings.Contains(text, "loci-1.2 hook codex") || !strings.Contains(text, "loci-1.2 hook claude") {
@@ -195,9 +193,7 @@ func TestHooksOfAnotherProgramAreRenewed(t *testing.T) {
 	}
 	w.run(w.wired("codex", nil))
 	want := `{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "/old/loci-1.2 hook claude"}]}]}}`
-	if text := readText(t, path); text != want {
-		t.Errorf("%s", text)
-	}
+	testenv.Equal(t, readText(t, path), want)
 }
 
 func TestSecondHookOfLociIsRemoved(t *testing.T) {
@@ -244,13 +240,9 @@ func TestScriptOfSomebodyElseNeedsForce(t *testing.T) {
 		}
 		c := w.wired(client, hookOf(client))
 		c.Force = true
-		if out := w.run(c); out.Action != Updated {
-			t.Errorf("%s: %+v", client, out)
-		}
+		w.expect(c, Updated)
 		other := hookOf(client, "--server", "https://loci.example.org")
-		if out := w.run(w.wired(client, other)); out.Action != Updated {
-			t.Errorf("%s: %+v", client, out)
-		}
+		w.expect(w.wired(client, other), Updated)
 		if s := w.wired(client, nil).hookStatus(); !s.Wired || !s.Command.Equal(*other) {
 			t.Errorf("%s: %+v", client, s)
 		}
@@ -266,9 +258,7 @@ func TestAgentBehindLociChangesWithItsCommand(t *testing.T) {
 	w.run(w.wired("zed", hookOf("zed")))
 	other := &Connection{Command: "/opt/loci",
 		Args: Lookup("zed").HookArgs([]string{"--local"}, []string{"opencode", "acp"})}
-	if out := w.run(w.wired("zed", other)); out.Action != Updated {
-		t.Errorf("%+v", out)
-	}
+	w.expect(w.wired("zed", other), Updated)
 	const want = "/opt/loci acp --local -- opencode acp"
 	if s := w.wired("zed", nil).hookStatus(); !s.Wired || s.Command.String() != want {
 		t.Errorf("%+v", s)
@@ -297,9 +287,7 @@ func TestHooksChangeWithTheirWorkspace(t *testing.T) {
 				}
 				to := hookOf(client, args...)
 				want := map[bool]Action{true: Added, false: Updated}[before == 0]
-				if out := w.run(w.wired(client, to)); out.Action != want {
-					t.Errorf("%s %v: %+v", client, args, out)
-				}
+				w.expect(w.wired(client, to), want)
 				if out := w.run(w.wired(client, to)); out.Action != Unchanged {
 					t.Errorf("%s %v: %+v", client, args, out)
 				}

@@ -5,7 +5,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -44,9 +43,7 @@ func TestScriptReportsPromptsAndAnswersAlone(t *testing.T) {
 		t.Run(c.form, func(t *testing.T) {
 			t.Parallel()
 			got := played(t, program, c.form, c.script, filepath.Join("testdata", "events", c.form+".jsonl"))
-			if !slices.Equal(got, c.want) {
-				t.Errorf("%q, want %q", got, c.want)
-			}
+			testenv.EqualSlices(t, got, c.want)
 		})
 	}
 }
@@ -67,9 +64,7 @@ func TestScriptReportsRecordedEvents(t *testing.T) {
 			}
 			got := strings.Join(played(t, program, c.form, c.script, path), "\n")
 			for _, want := range []string{"say hello with the tool", "All done: the tool said hello."} {
-				if !strings.Contains(got, want) {
-					t.Errorf("%q is missing in %s", want, got)
-				}
+				testenv.Contains(t, got, want, "is missing in")
 			}
 			if strings.Contains(got, "hello-from-tool") {
 				t.Errorf("tools are reported: %s", got)

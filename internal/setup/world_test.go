@@ -54,6 +54,13 @@ func (w *world) run(c Change) Outcome {
 	return out
 }
 
+// expect makes a change, and compares what it does.
+func (w *world) expect(c Change, want Action) {
+	w.t.Helper()
+	out := w.run(c)
+	testenv.Equal(w.t, out.Action, want, c.Client.Name, out)
+}
+
 // path returns the file that a client would get.
 func (w *world) path(client string) string {
 	w.t.Helper()

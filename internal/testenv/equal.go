@@ -16,7 +16,7 @@ type Reporter interface {
 func Equal[T comparable](t Reporter, got, want T, words ...any) {
 	t.Helper()
 	if got != want {
-		unequal(t, got, want, words)
+		t.Errorf("%s", difference(got, want, words))
 	}
 }
 
@@ -24,16 +24,37 @@ func Equal[T comparable](t Reporter, got, want T, words ...any) {
 func EqualSlices[S ~[]T, T comparable](t Reporter, got, want S, words ...any) {
 	t.Helper()
 	if !slices.Equal(got, want) {
-		unequal(t, got, want, words)
+		t.Errorf("%s", difference(got, want, words))
 	}
 }
 
-func unequal(t Reporter, got, want any, words []any) {
-	t.Helper()
-	name := strings.TrimSuffix(fmt.Sprintln(words...), "\n")
+// difference describes a value that is not the expected one.
+func difference(got, want any, words []any) string {
+	name := ""
+	if len(words) > 0 {
+		name = fmt.Sprintf("%.200s: ", strings.TrimSuffix(fmt.Sprintln(words...), "\n"))
+	}
 	if text, isText := got.(string); isText {
-		t.Errorf("%.200s: got %q, want %q", name, text, want)
-	} else {
-		t.Errorf("%.200s: got %+v, want %+v", name, got, want)
+		return fmt.Sprintf("%sgot %q, want %q", name, text, want)
+	}
+	return fmt.Sprintf("%sgot %+v, want %+v", name, got, want)
+}
+
+// RequireEqual ends a test if a value is not the expected one.
+func RequireEqual[T comparable](t interface {
+	Helper()
+	Fatalf(format string, args ...any)
+}, got, want T, words ...any) {
+	t.Helper()
+	if got != want {
+		t.Fatalf("%s", difference(got, want, words))
+	}
+}
+
+// Contains reports an error if a text lacks a part.
+func Contains(t Reporter, text, part string, words ...any) {
+	t.Helper()
+	if !strings.Contains(text, part) {
+		t.Errorf("%v: %q lacks %q", words, text, part)
 	}
 }

@@ -56,9 +56,7 @@ func TestDotOfEncodedVectorIsPrecise(t *testing.T) {
 			}
 		}
 	}
-	if got, err := Dot(make([]float32, 4), Encode(make([]float32, 4))); got != 0 || err != nil {
-		t.Errorf("zeros give %v, %v", got, err)
-	}
+	testenv.Equal(t, testenv.Must(Dot(make([]float32, 4), Encode(make([]float32, 4))))(t), 0, "zeros give")
 	if _, err := Dot(make([]float32, 4), Encode(make([]float32, 5))); err == nil {
 		t.Error("a vector of another length has a product")
 	}
@@ -79,9 +77,7 @@ func TestDotSumsFourLanes(t *testing.T) {
 			sums[lane] += float32(x * float32(int8(b[vectorHeaderBytes+i])))
 		}
 		scale := math.Float32frombits(binary.LittleEndian.Uint32(b))
-		if got, err := Dot(a, b); err != nil || got != scale*((sums[0]+sums[1])+(sums[2]+sums[3])) {
-			t.Errorf("%d dimensions: %v, %v", n, got, err)
-		}
+		testenv.Equal(t, testenv.Must(Dot(a, b))(t), scale*((sums[0]+sums[1])+(sums[2]+sums[3])), n)
 	}
 }
 
@@ -183,10 +179,7 @@ func TestNearestEqualsNaiveScan(t *testing.T) {
 						list = append(list, StoredVector{m, key, Encode(k.vectors[len(k.vectors)-1])})
 					}
 				}
-				var err error
-				if c, err = c.Apply(list); err != nil {
-					t.Fatal(err)
-				}
+				c = testenv.Must(c.Apply(list))(t)
 			case 3: // flush
 				b := index.Build(unfolded)
 				var memories []int64
@@ -227,17 +220,13 @@ func TestNearestEqualsNaiveScan(t *testing.T) {
 		// Near vectors that the filter rejects must not displace others.
 		k := rapid.IntRange(1, 40).Draw(t, "k")
 		some := c.Nearest(v.Filtered(f), NewQueryVector(randomUnitVector(r, dimensions)), k)
-		if len(some) != min(k, len(want)) {
-			t.Fatalf("found %d of %d, asked for %d", len(some), len(want), k)
-		}
+		testenv.RequireEqual(t, len(some), min(k, len(want)), "found", len(want), k)
 		for _, x := range some {
 			if _, exists := slices.BinarySearchFunc(want, x, order); !exists {
 				t.Fatalf("found %v, which is not admitted", x)
 			}
 		}
-		if c.Len() != total {
-			t.Fatalf("%d vectors, not %d", c.Len(), total)
-		}
+		testenv.RequireEqual(t, c.Len(), total, "vectors")
 		for m, k := range model {
 			if n := len(c.NearestInMemory(nil, m, NewQueryVector(randomUnitVector(r, dimensions)),
 				10)); n != len(k.keys) {
@@ -278,9 +267,7 @@ func TestNearestEqualsScanWithoutEstimate(t *testing.T) {
 		}
 		slices.Sort(got)
 		slices.Sort(want)
-		if !slices.Equal(got, want) {
-			t.Errorf("%v, not %v", got, want)
-		}
+		testenv.EqualSlices(t, got, want)
 	}
 }
 

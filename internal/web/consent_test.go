@@ -243,9 +243,7 @@ func TestForgedConsentIsRefused(t *testing.T) {
 	b.header.Del("Sec-Fetch-Site")
 	b.header.Set("Origin", "null") // of a page without referrer
 	b.do("POST", consent, answerOf("app", "allow", "own")).expect(t, 403, consent, "another site sent this form")
-	if calls := b.calls(); calls != "" {
-		t.Error(calls)
-	}
+	testenv.Equal(t, b.calls(), "")
 	b.header.Set("Sec-Fetch-Site", "same-origin")
 	if got := b.do("POST", consent, answerOf("app", "allow", "own")); got.StatusCode != 303 {
 		t.Errorf("a form of a page without referrer: %d %s", got.StatusCode, got.text)
@@ -257,9 +255,7 @@ func TestConsentAfterSignOutSignsInFirst(t *testing.T) {
 	b := newConsentBrowser(t, false, personal)
 	b.do("POST", consent, answerOf("app", "allow", "own")).expect(t, 200,
 		"/signin?next=%2Foauth%2Fauthorize%3Frequest%3Dsigned%253Aapp", "<bdi>The App</bdi>")
-	if calls := b.calls(); calls != "" {
-		t.Error(calls)
-	}
+	testenv.Equal(t, b.calls(), "")
 }
 
 func TestConsentPageListsManyWorkspaces(t *testing.T) {
@@ -294,9 +290,7 @@ func TestConsentToTooManyWorkspacesKeepsForm(t *testing.T) {
 	got := b.do("POST", consent, answerOf("app", "allow", ids...))
 	got.expect(t, 400, consent, `<p class="fault" id="workspaces-fault">Choose 1 to 200`, `value="w0200"`,
 		`name="request" value="bound:sign-in:app"`)
-	if calls := b.calls(); calls != "" {
-		t.Error(calls)
-	}
+	testenv.Equal(t, b.calls(), "")
 }
 
 func TestPagesSendReferrerToOwnSiteOverPlainHTTP(t *testing.T) {
@@ -306,9 +300,7 @@ func TestPagesSendReferrerToOwnSiteOverPlainHTTP(t *testing.T) {
 	r.Host = "loci.example"
 	res := testenv.Must(b.client.Do(r))(t)
 	defer res.Body.Close()
-	if got := res.Header.Get("Referrer-Policy"); got != "same-origin" {
-		t.Error(got)
-	}
+	testenv.Equal(t, res.Header.Get("Referrer-Policy"), "same-origin")
 }
 
 // TestConsentIsLogged checks the line of each visit of the authorization page: who decided what, and why it failed.

@@ -296,9 +296,7 @@ func (a answer) expect(t *testing.T, status int, at string, texts ...string) {
 		return
 	}
 	for _, text := range texts {
-		if !strings.Contains(a.text, text) {
-			t.Errorf("%s lacks %q: %s", at, text, a.text)
-		}
+		testenv.Contains(t, a.text, text, at)
 	}
 }
 

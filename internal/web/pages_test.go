@@ -3,6 +3,8 @@ package web_test
 import (
 	"strings"
 	"testing"
+
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 func TestSetupPageMakesAccountAndKey(t *testing.T) {
@@ -18,15 +20,11 @@ func TestSetupPageMakesAccountAndKey(t *testing.T) {
 	}
 	b.post("/setup", "token", "used", "email", "ann@example.com", "password", password).expect(t, 404, "/setup",
 		"does not work")
-	if got := b.calls(); got != "setup ann@example.com used" {
-		t.Error(got)
-	}
+	testenv.Equal(t, b.calls(), "setup ann@example.com used")
 	b.post("/setup", forms["/setup"]...).expect(t, 200, "/setup", loci0+"0", "loci login "+b.url+" --key -",
 		"loci login "+b.url+"<", "loci setup claude", "reload this page")
 	b.post("/setup", forms["/setup"]...).expect(t, 200, "/setup", loci0+"0")
-	if got := b.calls(); got != "setup ann@example.com abc-1_2; key First key" {
-		t.Error(got)
-	}
+	testenv.Equal(t, b.calls(), "setup ann@example.com abc-1_2; key First key")
 	got := b.post("/setup", "token", "other")
 	got.expect(t, 200, "/")
 	if strings.Contains(got.text, loci0) {
@@ -43,9 +41,7 @@ func TestSignInAndOut(t *testing.T) {
 	b.post("/signin", forms["/signin"]...).expect(t, 200, "/", "Signed in as <strong>ann@example.com</strong>")
 	got := b.post("/signout", "next", "/invite?id=1&token=abc")
 	got.expect(t, 200, "/invite?id=1&token=abc", "Create an account")
-	if got := b.calls(); got != "login ann@example.com; logout" {
-		t.Error(got)
-	}
+	testenv.Equal(t, b.calls(), "login ann@example.com; logout")
 	b.get("/").expect(t, 200, "/", `href="/signin"`)
 }
 
@@ -55,9 +51,7 @@ func TestRegisterPage(t *testing.T) {
 	b.get("/register?ref=%3Cb%3E").expect(t, 200, "/register?ref=%3Cb%3E", `name="ref" value="<b>"`)
 	b.post("/register", "email", "new@example.com", "name", "", "ref", "code", "invitation", "", "id", "", "password",
 		password).expect(t, 200, "/", "Confirm your address: open the link")
-	if got := b.calls(); got != "register new@example.com  code " {
-		t.Errorf("%q", got)
-	}
+	testenv.Equal(t, b.calls(), "register new@example.com  code ")
 	b.get("/register").expect(t, 200, "/", "Signed in")
 
 	b = newBrowser(t, false)
@@ -103,9 +97,7 @@ func TestInvitedPersonRegisters(t *testing.T) {
 		"/register", "Password must have", "required readonly")
 	b.post("/register", "id", "1", "invitation", "abc", "email", "cid@example.com", "password", password).expect(t,
 		200, "/invite?id=1&token=abc", "sign out")
-	if got := b.calls(); got != "register cid@example.com   abc" {
-		t.Errorf("%q", got)
-	}
+	testenv.Equal(t, b.calls(), "register cid@example.com   abc")
 }
 
 func TestInvitePageHidesInvitationWithoutToken(t *testing.T) {
@@ -137,9 +129,7 @@ func TestInvitePageAnswers(t *testing.T) {
 		"Connect a device")
 	b.post("/invite", "id", "2", "token", "abc", "accept", "false", "confirm", "true").expect(t, 200, "/invite",
 		"You declined the invitation")
-	if got := b.calls(); got != "respond accepted; respond declined" {
-		t.Error(got)
-	}
+	testenv.Equal(t, b.calls(), "respond accepted; respond declined")
 	b.post("/invite", "id", "2", "token", "abc", "accept", "maybe", "confirm", "true").expect(t, 400, "/invite",
 		"Accept must be true or false.", "Decline")
 	b.post("/invite", "id", "2", "token", "abc", "accept", "true").expect(t, 400, "/invite", "Confirm is required.")
@@ -175,9 +165,7 @@ func TestForgotPage(t *testing.T) {
 	b.get("/signin").expect(t, 200, "/signin", `href="/forgot"`)
 	b.get("/forgot").expect(t, 200, "/forgot", "Send the link")
 	b.post("/forgot", "email", "ann@example.com").expect(t, 200, "/forgot", "Look into your mailbox")
-	if got := b.calls(); got != "forgot ann@example.com" {
-		t.Error(got)
-	}
+	testenv.Equal(t, b.calls(), "forgot ann@example.com")
 	without := newBrowser(t, false)
 	without.get("/forgot").expect(t, 409, "/forgot", "sends no mail", "loci admin user reset")
 	if got := without.get("/signin"); strings.Contains(got.text, "/forgot") {
@@ -192,9 +180,7 @@ func TestHomePageSendsVerificationAgain(t *testing.T) {
 	b.signIn("ann")
 	b.get("/").expect(t, 200, "/", "Confirm your address", `action="/resend"`)
 	b.post("/resend").expect(t, 200, "/resend", "We sent the link to <strong>ann@example.com</strong>")
-	if got := b.calls(); got != "resend" {
-		t.Error(got)
-	}
+	testenv.Equal(t, b.calls(), "resend")
 	b.post("/key", "name", "laptop").expect(t, 200, "/key", "Confirm your address: open the link")
 	if got := b.post("/invite", forms["/invite"]...); strings.Contains(got.text, "action=\"/resend\"") {
 		t.Errorf("a response to an invitation verifies the address: %s", got.text)

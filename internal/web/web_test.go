@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/httpapi"
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/testenv"
 	"github.com/loci-memory/loci/internal/web"
@@ -37,13 +38,9 @@ func TestPagesCannotBeFramedAndRunOwnScriptOnly(t *testing.T) {
 			t.Errorf("%s: %d %v", path, got.StatusCode, got.Header)
 		}
 		found := script.FindAllStringSubmatch(got.raw, -1)
-		if len(found) != 1 {
-			t.Fatalf("%s has %d scripts", path, len(found))
-		}
+		testenv.RequireEqual(t, len(found), 1, path)
 		sum := sha256.Sum256([]byte(found[0][1]))
-		if !strings.Contains(policy, "script-src 'sha256-"+base64.StdEncoding.EncodeToString(sum[:])+"'") {
-			t.Errorf("%s: the policy %q forbids the script", path, policy)
-		}
+		testenv.Contains(t, policy, "script-src 'sha256-"+base64.StdEncoding.EncodeToString(sum[:])+"'", path)
 		for _, inline := range []string{"<style", " style=", " onclick=", " onload="} {
 			if strings.Contains(got.raw, inline) {
 				t.Errorf("%s has %s", path, inline)
@@ -156,9 +153,7 @@ func TestFormRefusesUnknownAndRepeatedFields(t *testing.T) {
 	b.do("POST", "/signin", "email=a%40b.c&email=d%40e.f&password=x").expect(t, 400, "/signin", "Email is given twice.")
 	b.do("POST", "/signin", "email=a%40b.c%00&password=x").expect(t, 400, "/signin", "without NUL")
 	b.do("POST", "/signin", "").expect(t, 400, "/signin", "Email is required.", `href="#email"`)
-	if got := b.calls(); got != "" {
-		t.Error(got)
-	}
+	testenv.Equal(t, b.calls(), "")
 }
 
 func TestRefusalIsShownAtItsField(t *testing.T) {
@@ -214,9 +209,7 @@ func TestSignedOutBrowserSignsInFirst(t *testing.T) {
 	b.signIn("stale")
 	b.post("/signout").expect(t, 200, "/signin?next=%2F")
 	b.get("/").expect(t, 200, "/", `href="/signin"`)
-	if got := b.calls(); got != "" {
-		t.Error(got)
-	}
+	testenv.Equal(t, b.calls(), "")
 	b.header.Set("Authorization", "Bearer ann")
 	b.post("/key", "name", "laptop").expect(t, 200, "/signin?next=%2F")
 }
@@ -259,9 +252,7 @@ func TestFormsHaveFreshIdempotencyKeys(t *testing.T) {
 	one.expect(t, 200, "/key", loci0+"0", "Create another API key")
 	again.expect(t, 200, "/key", loci0+"0")
 	other.expect(t, 200, "/key", loci0+"1")
-	if got := b.calls(); got != "key laptop; key laptop" {
-		t.Error(got)
-	}
+	testenv.Equal(t, b.calls(), "key laptop; key laptop")
 	b.do("POST", "/key", "name=x").expect(t, 400, "/key", "Idempotency-Key must have 1 to 200 characters")
 	b.do("POST", "/key", "name=x&idempotencyKey=1&idempotencyKey=2").expect(t, 400, "/key", "given twice")
 }
@@ -316,9 +307,7 @@ func TestStartPageShowsAndEndsGrants(t *testing.T) {
 		t.Error("the program is shown still:", got.text)
 	}
 	b.post("/revoke", "grantId", "g1").expect(t, 404, "/revoke", "has no access any more", `value="g2"`)
-	if got := b.calls(); got != "revoke g1; revoke g1" {
-		t.Error(got)
-	}
+	testenv.Equal(t, b.calls(), "revoke g1; revoke g1")
 }
 
 func TestStartPageIsShownWithoutTheListOfGrants(t *testing.T) {
@@ -327,4 +316,103 @@ func TestStartPageIsShownWithoutTheListOfGrants(t *testing.T) {
 	b.signIn("ann")
 	b.grants = make([]loci.Grant, 101) // more than the service has
 	b.post("/key", "name", "laptop").expect(t, 200, "/key", loci0+"0", "cannot be read now")
+}
+
+// A fakeAuthorizer has a few clients. A signed request is "signed:" and the id of the client.
+type fakeAuthorizer struct{ *fakeService }
+
+const (
+	hostileName = "<script>alert(1)</script>\u202e\u2066\r\nX: y\" onclick=\"a"
+	secureSite  = "https://app.example/back?x=1"
+	loopback    = "http://127.0.0.1:4567/back"
+	privateUse  = "cursor://anysphere.mcp/back"
+)
+
+var clients = map[string]httpapi.Authorization{
+	"app": {ClientName: "The App", RedirectURI: secureSite, RedirectHost: "app.example"},
+	"document": {ClientName: "The App", ClientHost: "docs.example", RedirectURI: loopback,
+		RedirectHost: "127.0.0.1:4567"},
+	"local":    {ClientName: "The App", RedirectURI: loopback, RedirectHost: "127.0.0.1:4567"},
+	"private":  {ClientName: "The App", RedirectURI: privateUse, RedirectHost: "cursor:"},
+	"script":   {ClientName: "The App", RedirectURI: "javascript:alert(1)", RedirectHost: "javascript:"},
+	"hostile":  {ClientName: hostileName, RedirectURI: "http://a.example;script-src *,x/", RedirectHost: "<b>"},
+	"comma":    {ClientName: "The App", RedirectURI: "http://a.example;script-src,b/", RedirectHost: "a.example"},
+	"long":     {ClientName: strings.Repeat("é", 2000), RedirectURI: "http://[::1]:1/", RedirectHost: "[::1]:1"},
+	"nameless": {ClientName: " \u202e ", RedirectURI: secureSite, RedirectHost: "app.example"},
+}
+
+var errExpired = loci.Errorf(loci.CodeInvalidQuery, "The request has expired.")
+
+func (f *fakeAuthorizer) Authorize(_ context.Context, rawQuery, _ string) (string, httpapi.Authorization, error) {
+	query, err := url.ParseQuery(rawQuery)
+	if err != nil {
+		return "", httpapi.Authorization{}, err
+	}
+	id, signed := strings.CutPrefix(query.Get("request"), "signed:")
+	if !signed {
+		id = query.Get("client_id")
+	}
+	switch id {
+	case "fault":
+		return "", httpapi.Authorization{}, &httpapi.RedirectError{Location: secureSite + "&error=invalid_scope"}
+	case "down":
+		return "", httpapi.Authorization{}, loci.NewError(loci.CodeUnavailable)
+	case "full":
+		return "", httpapi.Authorization{}, loci.NewError(loci.CodeStorageFull)
+	case "busy":
+		return "", httpapi.Authorization{}, &loci.Error{Code: loci.CodeRateLimited, RetryAfter: 2 * time.Second,
+			Message: "The limit of the network."}
+	}
+	a, known := clients[id]
+	if !known {
+		return "", a, loci.Errorf(loci.CodeInvalidQuery, "The client is <unknown>.")
+	}
+	return "signed:" + id, a, nil
+}
+
+func (f *fakeAuthorizer) Bind(request string, signIn loci.ID) (string, httpapi.Authorization, error) {
+	id := strings.TrimPrefix(request, "signed:")
+	return "bound:" + string(signIn) + ":" + id, clients[id], nil
+}
+
+func (f *fakeAuthorizer) Open(bound string, signIn loci.ID) (httpapi.Authorization, error) {
+	id, ok := strings.CutPrefix(bound, "bound:"+string(signIn)+":")
+	if !ok {
+		return httpapi.Authorization{}, errExpired
+	}
+	return clients[id], nil
+}
+
+func (f *fakeAuthorizer) Approve(_ context.Context, bound string, signIn, user loci.ID,
+	workspaces []loci.ID) (string, error) {
+	a, err := f.Open(bound, signIn)
+	if err != nil {
+		return "", err
+	}
+	if len(workspaces) > 200 {
+		return "", loci.Errorf(loci.CodeInvalidQuery, "Choose 1 to 200 workspaces.")
+	}
+	texts := []string{"approve", string(user)}
+	for _, w := range workspaces {
+		texts = append(texts, string(w))
+	}
+	f.note(texts...)
+	return a.RedirectURI + "#code", nil
+}
+
+func (f *fakeAuthorizer) Deny(bound string, signIn loci.ID) (string, error) {
+	a, err := f.Open(bound, signIn)
+	return a.RedirectURI + "#access_denied", err
+}
+
+// ListWorkspaces returns the workspaces of ann in pages.
+func (s *fakeService) ListWorkspaces(_ context.Context, _ *identity.Actor,
+	in loci.ListWorkspaces) (out loci.Workspaces, err error) {
+	from := len(in.Cursor)
+	to := min(from+int(in.Limit), len(s.spaces))
+	out.Workspaces = s.spaces[from:to]
+	if to < len(s.spaces) {
+		out.NextCursor = strings.Repeat("c", to)
+	}
+	return out, nil
 }

@@ -131,9 +131,7 @@ func TestReaderExtractsPromptAndFinalAnswer(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := newConversation().play(c.lines).texts(); !slices.Equal(got, c.want) {
-				t.Errorf("got %q, want %q", got, c.want)
-			}
+			testenv.EqualSlices(t, newConversation().play(c.lines).texts(), c.want)
 		})
 	}
 }

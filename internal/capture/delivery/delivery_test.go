@@ -318,9 +318,7 @@ func TestWaitingFollowsThePolicy(t *testing.T) {
 	t.Parallel()
 	f := newFakeServer()
 	f.waiting = 3
-	if n, err := newCourier(t, f).Waiting(t.Context(), session(t, "a", "/a")[0]); n != 3 || err != nil {
-		t.Errorf("%d %v", n, err)
-	}
+	testenv.Equal(t, testenv.Must(newCourier(t, f).Waiting(t.Context(), session(t, "a", "/a")[0]))(t), 3)
 	before := f.calls
 	if n, err := newCourier(t, f).Waiting(t.Context(), session(t, "b", "/private")[0]); n != 0 || err != nil ||
 		f.calls != before+1 { // that of the policy

@@ -131,6 +131,14 @@ func relayed(t *testing.T, name string, args ...string) *exec.Cmd {
 	return command(t, "relay", append([]string{name}, args...)...)
 }
 
+// started starts a command, and returns its output.
+func started(t *testing.T, c *exec.Cmd) io.ReadCloser {
+	t.Helper()
+	out := testenv.Must(c.StdoutPipe())(t)
+	testenv.NoError(t, c.Start())
+	return out
+}
+
 func code(err error) int {
 	if e, ok := err.(*exec.ExitError); ok {
 		return e.ExitCode()
@@ -170,10 +178,7 @@ func TestRelayCopiesBytesUnchanged(t *testing.T) {
 func TestRelayDeliversToSlowReaders(t *testing.T) {
 	t.Parallel()
 	c := relayed(t, "pour", "7", "200000")
-	out, err := c.StdoutPipe()
-	if err != nil || c.Start() != nil {
-		t.Fatal(err)
-	}
+	out := started(t, c)
 	h, want := sha256.New(), sha256.New()
 	_, _ = io.Copy(want, stream("7", "200000"))
 	for range 4 {
@@ -199,13 +204,8 @@ func TestRelayForwardsSignals(t *testing.T) {
 	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
 		c := relayed(t, "await")
 		c.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // no terminal
-		out, err := c.StdoutPipe()
-		if err != nil || c.Start() != nil {
-			t.Fatal(err)
-		}
-		if line, err := bufio.NewReader(out).ReadString('\n'); line != "ready\n" {
-			t.Fatal(line, err)
-		}
+		out := started(t, c)
+		testenv.RequireEqual(t, testenv.Must(bufio.NewReader(out).ReadString('\n'))(t), "ready\n")
 		if signal.Ignored(s) {
 			_ = c.Process.Kill()
 			_ = c.Wait()
@@ -220,10 +220,7 @@ func TestRelayPassesOnClosedStreams(t *testing.T) {
 	t.Parallel()
 	c := relayed(t, "mute")
 	in := testenv.Must(c.StdinPipe())(t)
-	out, err := c.StdoutPipe()
-	if err != nil || c.Start() != nil {
-		t.Fatal(err)
-	}
+	out := started(t, c)
 	if rest, err := io.ReadAll(out); len(rest) > 0 || err != nil { // it ends while the program runs
 		t.Errorf("%q: %v", rest, err)
 	}
@@ -236,14 +233,9 @@ func TestRelayFailsWritesToProgramThatDoesNotRead(t *testing.T) {
 	t.Parallel()
 	c := relayed(t, "deaf")
 	in := testenv.Must(c.StdinPipe())(t)
-	out, err := c.StdoutPipe()
-	if err != nil || c.Start() != nil {
-		t.Fatal(err)
-	}
-	if line, err := bufio.NewReader(out).ReadString('\n'); line != "ready\n" {
-		t.Fatal(line, err)
-	}
-	for err == nil {
+	out := started(t, c)
+	testenv.RequireEqual(t, testenv.Must(bufio.NewReader(out).ReadString('\n'))(t), "ready\n")
+	for err := error(nil); err == nil; {
 		_, err = in.Write(make([]byte, 1<<20))
 	}
 	testenv.NoError(t, c.Process.Signal(syscall.SIGTERM))
@@ -254,10 +246,7 @@ func TestRelayFailsWritesToProgramThatDoesNotRead(t *testing.T) {
 func TestRelayEndsProgramWhoseReaderIsGone(t *testing.T) {
 	t.Parallel()
 	c := relayed(t, "pour", "1", "1000000000")
-	out, err := c.StdoutPipe()
-	if err != nil || c.Start() != nil {
-		t.Fatal(err)
-	}
+	out := started(t, c)
 	_, _ = io.CopyN(io.Discard, out, 100)
 	_ = out.Close()
 	if got := code(c.Wait()); got == 0 || got == 99 {

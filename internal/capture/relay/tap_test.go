@@ -53,9 +53,7 @@ func run(t *testing.T, o Observer, text string) (output string, wait func()) {
 	r := &Relay{Args: []string{os.Args[0]}, Environ: append(os.Environ(), programEnv+"=echo"), In: in, Out: &out,
 		Err: io.Discard, Tap: NewTap(o)}
 	t.Cleanup(func() { _ = in.Close() })
-	if code, err := r.Run(); code != 0 || err != nil {
-		t.Fatal(code, err)
-	}
+	testenv.RequireEqual(t, testenv.Must(r.Run())(t), 0)
 	r.Tap.Close()
 	return out.String(), func() { <-r.Tap.Done() }
 }
@@ -93,9 +91,7 @@ func TestFaultOfObserverDoesNotEndConversation(t *testing.T) {
 	o.faulty = true
 	close(o.open)
 	got, wait := run(t, o, "a\nb\n")
-	if got != "a\nb\n" {
-		t.Errorf("%q", got)
-	}
+	testenv.Equal(t, got, "a\nb\n")
 	wait()
 }
 

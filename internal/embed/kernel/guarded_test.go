@@ -5,6 +5,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // values returns n finite values up to most. The first have their bits in data. The others are zeros, denormals,
@@ -45,9 +47,7 @@ func guard(r *rand.Rand, x []float32) guarded {
 func (g guarded) check(t *testing.T) {
 	t.Helper()
 	for i, v := range g[len(g):cap(g)] {
-		if v != 4711 {
-			t.Fatalf("value %d behind the end was written", i)
-		}
+		testenv.RequireEqual(t, v, 4711, "value", i)
 	}
 }
 

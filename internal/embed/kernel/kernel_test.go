@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // eachVariant runs f with every variant of this machine.
@@ -107,9 +109,7 @@ func TestMulIsExactAtExtremes(t *testing.T) {
 				v.Mul(got, Pack(w, one, make([]float32, rowMultiple), Block), &a)
 				want := float32(product(q, w[:Block]))
 				for i := range got {
-					if got[i] != want {
-						t.Fatalf("%d times %d: sum %d is %v, not %v", weight, q[0], i, got[i], want)
-					}
+					testenv.RequireEqual(t, got[i], want, weight, q[0], i)
 				}
 			}
 		}

@@ -101,12 +101,8 @@ func TestQuantizeMinimizesOutputError(t *testing.T) {
 func TestQuantizeRowsUsesRowScale(t *testing.T) {
 	t.Parallel()
 	rounded, scales := quantizeRows([]float32{1, -2, .5, 127, 63.6, 0, 0, 0, 0}, 3)
-	if want := []int8{64, -127, 32, 127, 64, 0, 0, 0, 0}; !slices.Equal(rounded, want) {
-		t.Errorf("%v, want %v", rounded, want)
-	}
-	if want := []float32{2. / 127, 1, 0}; !slices.Equal(scales, want) {
-		t.Errorf("%v, want %v", scales, want)
-	}
+	testenv.EqualSlices(t, rounded, []int8{64, -127, 32, 127, 64, 0, 0, 0, 0})
+	testenv.EqualSlices(t, scales, []float32{2. / 127, 1, 0})
 }
 
 func TestParseFindsTensors(t *testing.T) {

@@ -58,9 +58,7 @@ func TestModelUsesNameOfLimitThatServiceAccepts(t *testing.T) {
 			t.Fatal(used, err)
 		}
 	}
-	if got := strings.Join(limits, " "); got != "max_tokens max_completion_tokens max_completion_tokens" {
-		t.Error(got)
-	}
+	testenv.Equal(t, strings.Join(limits, " "), "max_tokens max_completion_tokens max_completion_tokens")
 }
 
 func TestModelStaysWithinReservedTokens(t *testing.T) {

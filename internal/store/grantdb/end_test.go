@@ -133,9 +133,7 @@ func TestReturnToWorkspaceDoesNotReviveCode(t *testing.T) {
 		for _, left := range [][]loci.ID{w.teams[1:], w.teams} {
 			consent, r := storetest.Consent(bob.UserID, signIn, "editor", w.teams...)
 			var err error
-			if r.Code, err = storetest.Authorize(w.s, consent); err != nil {
-				t.Fatal(err)
-			}
+			r.Code = testenv.Must(storetest.Authorize(w.s, consent))(t)
 			w.clock.advance(time.Second)
 			for _, team := range left {
 				w.leave(t, bob, team)
@@ -243,9 +241,7 @@ func TestConsentLocksUserBeforeMemberships(t *testing.T) {
 		})
 		count(`SELECT 1 FROM members WHERE user_id = $1 FOR UPDATE NOWAIT`, string(w.ann.UserID))
 		testenv.NoError(t, deletion.Rollback())
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
+		testenv.NoError(t, <-done)
 	})
 }
 

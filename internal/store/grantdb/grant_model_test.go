@@ -165,9 +165,7 @@ func (m *grantModel) refresh() {
 		p.grant.pairs = append(p.grant.pairs, p.next)
 	}
 	for _, k := range got {
-		if k != p.next.tokens {
-			m.t.Fatalf("a refresh returns %+v, want %+v", k, p.next.tokens)
-		}
+		testenv.RequireEqual(m.t, k, p.next.tokens, "a refresh returns")
 	}
 }
 

@@ -82,10 +82,7 @@ func eachWorld(t *testing.T, f func(t *testing.T, w world)) {
 func (w world) code(t testing.TB) grantdb.Redemption {
 	t.Helper()
 	c, r := storetest.Consent(w.ann.UserID, w.signIn, "editor", w.teams...)
-	var err error
-	if r.Code, err = storetest.Authorize(w.s, c); err != nil {
-		t.Fatal(err)
-	}
+	r.Code = testenv.Must(storetest.Authorize(w.s, c))(t)
 	return r
 }
 
