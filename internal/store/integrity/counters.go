@@ -60,7 +60,7 @@ func (w *workspaceCheck) checkSessions() error {
 		list, err := sessiondb.CountSessions(w.t, rowIDs)
 		for _, c := range list {
 			if c.IsWrong() {
-				w.differ(InconsistentSessions, "the session %s counts other rows than it has, or its candidates are of "+
+				w.differ(InconsistentSessions, "the session %s counts other rows than it has, or a candidate names "+
 					"another place", c.ID)
 			}
 		}

@@ -26,17 +26,20 @@ var damages = slices.Concat(
 
 	changes(flushedMemory, "versions", "memory = {memory}", "versions!", "evidence = 'Behind the back'", "checksum",
 		"tags = '[\"purple\"]'", "", "content = 'Behind the back', prefix_len = NULL", ""),
-	changes(revisedMemory, "versions", "memory = {memory} AND version = 2", "versions!", "prefix_len = 999999", "of a text",
+	changes(revisedMemory, "versions", "memory = {memory} AND version = 2", "versions!",
+		"prefix_len = 999999", "of a text",
 		"prefix_len = 1", "within a character", "content = '', prefix_len = 1", "a text and a length"),
 
 	changes(loggedMemory, "index_log", "memory = {memory}", "index", "document = {junk}", "cannot be read",
-		"deleted = TRUE, document = {junk}", "is not in the index", "group_id = 5, position = 7", "is not that of its row"),
+		"deleted = TRUE, document = {junk}", "is not in the index",
+		"group_id = 5, position = 7", "is not that of its row"),
 	changes(loggedMemory, "index_log", "memory = {memory}", "counters", "bytes = bytes - 1", ""),
 	changes(flushedMemory, "segments", "workspace = {workspace}", "index", "header = {junk}", "cannot be read",
 		"tombstones = {empty}", "more often than once"),
 	changes(flushedMemory, "segment_pages", "segment IN (SELECT row_id FROM segments WHERE workspace = {workspace})",
 		"index", "data = {junk}", "cannot be read"),
-	changes(flushedMemory, "atlases", "workspace = {workspace}", "counters", "memories = memories + 3", "", "bytes = 0", ""),
+	changes(flushedMemory, "atlases", "workspace = {workspace}", "counters", "memories = memories + 3", "",
+		"bytes = 0", ""),
 	changes(flushedMemory, "vectors", "memory = {memory}", "vectors",
 		"vector = (SELECT o.vector FROM vectors o ORDER BY o.row_id LIMIT 1)", "checksum"),
 	[]damage{
@@ -65,7 +68,8 @@ var damages = slices.Concat(
 
 	changes(filledSession, "sessions", "row_id = {session}", "sessions", "candidates = candidates + 1", "",
 		"pending = 0", "", "checkpoints = 0", "", "units = 7", "", "events = 5", "", "audits = 1", "",
-		"compilations = 0", "", "steps = 1", "", "redactions = '[]'", "", "redactions = '{'", "", "has_texts = FALSE", ""),
+		"compilations = 0", "", "steps = 1", "", "redactions = '[]'", "", "redactions = '{'", "",
+		"has_texts = FALSE", ""),
 	changes(filledSession, "candidates", "session = {session}", "sessions", "workspace = workspace + 1", "",
 		"atlas = 0", "", "user_id = ''", ""),
 
@@ -98,8 +102,9 @@ var damages = slices.Concat(
 		`attachments = '["x"]'`, "lists other attachments", "attachments = 'x'", "lists other attachments"),
 	changes(storedFile, "attachments", "id = {a}", "attachments", "atlas = -1", "another atlas"),
 	changes(storedFile, "attachments", "id = {a}", "attachments!", "created_at = -1", "the time",
-		"created_at = 253402300800000000", "the time", "sha256 = ''", "the checksums", "stored_sha256 = 'ABC'", "the checksums",
-		"stored_sha256 = replace(stored_sha256, '2', '3')", "or differ", "size = -1", "the size", "file_name = ''", "the name"),
+		"created_at = 253402300800000000", "the time", "sha256 = ''", "the checksums",
+		"stored_sha256 = 'ABC'", "the checksums", "stored_sha256 = replace(stored_sha256, '2', '3')", "or differ",
+		"size = -1", "the size", "file_name = ''", "the name"),
 )
 
 // mistyped is damage by values of other types than that of their column, which SQLite alone stores.

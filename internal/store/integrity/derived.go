@@ -111,11 +111,14 @@ func (w *workspaceCheck) rebuildDifferent(ctx context.Context) (failed map[strin
 	return failed, nil
 }
 
-// reportDifferences adds one inconsistency for each kind that differed. Those of left were not repaired.
+// reportDifferences adds one inconsistency for each kind that differed. Those that are left were not repaired.
 func (w *workspaceCheck) reportDifferences(sum *Report, left map[string]difference, failed map[string]string,
 	o Options) {
 	for _, d := range derivations {
 		x := w.differences[d.kind]
+		if x.count == 0 {
+			x = left[d.kind]
+		}
 		if x.count == 0 {
 			continue
 		}
