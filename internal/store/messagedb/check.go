@@ -34,18 +34,16 @@ type checkedRow struct {
 	createdAt                 loci.Time // 0 if it is impossible
 	subject, content          string
 
-	parentThread loci.ID // of the message that it replies to, empty if that is gone
-	isFirst      bool    // that message begins a thread
-	isConsistent bool    // that message is in the thread of the one that it replies to itself
-	isElsewhere  bool    // that message is one of another workspace
-	toExists     bool    // the recipient exists, and its user
-	received     bool    // the recipient has a receipt
-	others       int64   // receipts of other agents
+	thread      loci.ID // its own, or that of the message that it replies to; empty if that is gone
+	isElsewhere bool    // that message is one of another workspace
+	toExists    bool    // the recipient exists, and its user
+	received    bool    // the recipient has a receipt
+	others      int64   // receipts of other agents
 }
 
 var checkedColumns = ` x.row_id, x.id, x.to_agent, x.thread_id, x.reply_to, ` +
-	orZero("x.created_at", int64(maxTime)) + `, x.subject, x.content, COALESCE(p.thread_id, ''), COALESCE(p.reply_to = '', FALSE),
-	COALESCE(p.thread_id = COALESCE(q.thread_id, p.thread_id), FALSE),
+	orZero("x.created_at", int64(maxTime)) + `, x.subject, x.content,
+	CASE WHEN x.reply_to = '' THEN x.id WHEN p.reply_to = '' THEN p.id ELSE COALESCE(p.thread_id, '') END,
 	COALESCE(p.workspace <> x.workspace, FALSE), o.user_id IS NOT NULL,
 	EXISTS (SELECT 1 FROM receipts r WHERE r.message = x.row_id AND r.agent = o.row_id),
 	CASE WHEN x.to_agent = '' THEN 0 ELSE (SELECT count(*) FROM receipts r WHERE r.message = x.row_id
@@ -61,12 +59,11 @@ func orZero(column string, most int64) string {
 
 // CheckMessages returns the damage of some messages and of their receipts.
 func CheckMessages(t *sqldb.Tx, rowIDs []int64) (list []Damage, err error) {
-	err = t.Query(`SELECT`+checkedColumns+`FROM messages x LEFT JOIN messages p ON p.id = x.reply_to
-		LEFT JOIN messages q ON q.id = p.reply_to LEFT JOIN agents o ON o.id = x.to_agent WHERE `+
+	err = t.Query(`SELECT`+checkedColumns+`FROM messages x LEFT JOIN messages p ON p.id = x.reply_to LEFT JOIN agents o ON o.id = x.to_agent WHERE `+
 		fmt.Sprintf(t.Dialect.InList, "x.row_id", 1)+` ORDER BY x.row_id`, []any{sqldb.EncodeInts(rowIDs)}, func(r sqldb.Row) error {
 		var x checkedRow
 		err := r.Scan(&x.rowID, &x.id, &x.to, &x.threadID, &x.replyTo, &x.createdAt, &x.subject, &x.content,
-			&x.parentThread, &x.isFirst, &x.isConsistent, &x.isElsewhere, &x.toExists, &x.received, &x.others)
+			&x.thread, &x.isElsewhere, &x.toExists, &x.received, &x.others)
 		list = append(append(append(list, x.checkFields()...), x.checkThread()...), x.checkRecipient(t.Now)...)
 		return err
 	})
@@ -92,7 +89,7 @@ func (x checkedRow) checkFields() (list []Damage) {
 }
 
 // checkThread reports a message that does not belong to the thread of the message that it replies to, unless that one
-// is damaged: it is reported itself.
+// is damaged: it is reported itself. The threads of earlier messages are repaired before.
 func (x checkedRow) checkThread() []Damage {
 	switch {
 	case x.replyTo != "" && !isMessageID(x.replyTo):
@@ -100,16 +97,8 @@ func (x checkedRow) checkThread() []Damage {
 	case x.isElsewhere:
 		return []Damage{{x.id, "it replies to a message of another workspace", nil}}
 	}
-	right := x.parentThread
-	switch {
-	case x.replyTo == "":
-		right = x.id
-	case x.isFirst:
-		right = x.replyTo
-	case !x.isConsistent && isMessageID(x.threadID):
-		return nil
-	}
-	if right == x.threadID && isMessageID(right) {
+	right := x.thread
+	if !isMessageID(right) && isMessageID(x.threadID) || right == x.threadID && isMessageID(right) {
 		return nil
 	}
 	d := Damage{ID: x.id, Detail: "the thread of the message is another one"}
