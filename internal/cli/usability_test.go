@@ -63,8 +63,8 @@ func TestIDPrefixIsExpanded(t *testing.T) {
 func TestIDPrefixErrorNamesMinimumLength(t *testing.T) {
 	t.Parallel()
 	d := newTestTerminal(t)
-	for start, want := range map[string]string{"0189": "at least the first or last 8 characters of it: 0189 has 4",
-		"ABC1234": "ABC1234 has 7", "nowhere": `No memory has the id "nowhere": loci memory list shows the ids (not_found)`} {
+	for start, want := range map[string]string{"0189": "at least the first or last 8 characters of it, not by 4",
+		"ABC1234": "not by 7", "nowhere": `No memory has the id "nowhere": loci memory list shows the ids (not_found)`} {
 		if code := d.run("memory", "get", start); code != 1 || !strings.Contains(d.err.String(), want) {
 			t.Errorf("%s: %d %s", start, code, d.err.String())
 		}

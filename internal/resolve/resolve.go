@@ -17,6 +17,7 @@ import (
 // Bounds of a search for records.
 const (
 	minPart    = 8      // characters of an id; at its beginning they cover a minute of creations
+	maxPart    = 36     // characters of a whole id
 	maxText    = 200    // bytes of a text that can be a name
 	maxScanned = 10_000 // records
 	maxListed  = 10     // records in an error
@@ -31,7 +32,7 @@ var hexPart = regexp.MustCompile(`^[0-9a-f-]+$`)
 // partOf returns the text of a part of an id, and its length without the prefix of agents; 0 means that it is none.
 func partOf(text string) (part string, length int) {
 	part = strings.ToLower(text)
-	if hex := strings.TrimPrefix(part, loci.AgentIDPrefix); hexPart.MatchString(hex) {
+	if hex := strings.TrimPrefix(part, loci.AgentIDPrefix); len(hex) <= maxPart && hexPart.MatchString(hex) {
 		length = len(hex)
 	}
 	return part, length
@@ -256,8 +257,8 @@ func newFinder(resource, text string) *finder {
 }
 
 func (f *finder) add(r Record) {
-	if f.byName && len(f.known) <= maxListed {
-		f.known = append(f.known, fmt.Sprintf("%q", r.Name))
+	if name := fmt.Sprintf("%q", r.Name); f.byName && len(f.known) <= maxListed && !slices.Contains(f.known, name) {
+		f.known = append(f.known, name)
 	}
 	id, list := string(r.ID), &f.found
 	switch {
@@ -274,7 +275,8 @@ func (f *finder) add(r Record) {
 	}
 }
 
-// one returns the one record that was found.
+// one returns the one record that was found. An error repeats no short or cut text: the answer to a secret of another
+// tenant must equal that to any other text.
 func (f *finder) one() (Record, error) {
 	if len(f.found) == 0 {
 		f.found = f.archived
@@ -285,8 +287,8 @@ func (f *finder) one() (Record, error) {
 	case len(found) == 1:
 		return found[0], nil
 	case len(found) == 0 && f.byName:
-		return Record{}, loci.Errorf(loci.CodeNotFound, "There is no %s %q: there are %s.", f.resource, shown,
-			enumerate(f.known))
+		return Record{}, loci.Errorf(loci.CodeNotFound, "There is no %s of that name or id: there are %s.",
+			f.resource, enumerate(f.known))
 	case len(found) == 0:
 		return Record{}, loci.Errorf(loci.CodeNotFound, "No %s has an id that begins or ends with %s.", f.resource,
 			shown)
@@ -312,8 +314,8 @@ func (f *finder) tooShort() error {
 		article = "An"
 	}
 	return loci.Errorf(loci.CodeNotFound,
-		"%s %s is named by its id, or by at least the first or last %d characters of it: %s has %d", article,
-		f.resource, minPart, strictjson.Shorten(f.text), len(f.text))
+		"%s %s is named by its id, or by at least the first or last %d characters of it, not by %d", article,
+		f.resource, minPart, len(f.text))
 }
 
 // enumerate lists some texts.

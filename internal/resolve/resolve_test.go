@@ -3,7 +3,6 @@ package resolve
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
@@ -93,7 +92,7 @@ func TestExpandReplacesPartsAndNames(t *testing.T) {
 		`{"workspaceId":"` + strings.Repeat("x", maxText+1) + `"`: `{"workspaceId":"xxx`,
 		`{"sessionId":"01a20155"}`:                                "No session has an id that begins or ends with 01a20155",
 		`{"sessionId":"01a2015"}`:                                 "at least the first or last 8 characters",
-		`{"agentId":"agt_01a2"}`:                                  `There is no agent "agt_01a2": there are "Night Watch".`,
+		`{"agentId":"agt_01a2"}`:                                  `There is no agent of that name or id: there are "Night Watch".`,
 		`{"sessionId":"01a20154-2c96"}`: `2 session records answer to "01a20154-2c96": use the whole id of one: ` +
 			session + ` "Ship it", ` + later + ` "Ship more"`,
 		`{"atlasId":"Shelf"}`: `2 atlas records answer to "Shelf": use the whole id of one: ` + shelf +
@@ -149,10 +148,9 @@ func TestFindEndsAfterManyRecords(t *testing.T) {
 
 func TestErrorListsFewNames(t *testing.T) {
 	t.Parallel()
-	many := slices.Repeat([]string{"Shelf"}, 30)
 	_, err := Find("atlas", "Garden", func(yield func(Record, error) bool) {
-		for _, name := range many {
-			if !yield(Record{Name: name}, nil) {
+		for n := range 60 {
+			if !yield(Record{Name: fmt.Sprint("Shelf ", n/2)}, nil) {
 				return
 			}
 		}
