@@ -26,7 +26,7 @@ type testCase struct {
 	code      loci.Code // "" means success
 	args      func(s testScene) args
 	call      func(s testScene, c *op.Call) // sent beside the fields
-	lenient   bool                          // the message names fields, which depends on their transport
+	lenient   bool                          // the message depends on the transport: it names fields, or lists names
 	exhausted bool
 	fixture   fixture // names the world of its own that the call needs
 }
@@ -49,7 +49,8 @@ func testCases(t *testing.T, o *op.Op) []testCase {
 			args: change})
 		ill := func(s testScene) args { return mergeArgs(f.args(s), args{name: "no-id"}) }
 		list = append(list, testCase{name: "ill-formed " + name, caller: ownerOf(o),
-			code: loci.CodeNotFound, args: ill, callShape: callShape{duplicate: true}})
+			code: loci.CodeNotFound, args: ill, callShape: callShape{duplicate: true},
+			lenient: slices.Contains([]string{"workspace", "atlas", "agent"}, resourceOf(o, name))})
 	}
 	list = append(list, generatedCases(o, f)...)
 	for _, r := range f.refusals {
