@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"slices"
 	"unicode/utf8"
 
 	"github.com/loci-memory/loci"
@@ -18,7 +17,7 @@ import (
 	"github.com/loci-memory/loci/internal/store/minhashdb"
 )
 
-const memoryColumns = indexdb.MemoryColumns + `, w.id, a.id `
+var memoryColumns = indexdb.MemoryColumns + `, w.id, a.id `
 
 func (t *Tx) scanMemory(r sqldb.Row, more ...any) (loci.Memory, error) {
 	return t.newMemoryScanner(more...)(r)
@@ -28,7 +27,7 @@ func (t *Tx) scanMemory(r sqldb.Row, more ...any) (loci.Memory, error) {
 // rows.
 func (t *Tx) newMemoryScanner(more ...any) func(sqldb.Row) (loci.Memory, error) {
 	var x indexdb.MemoryFields
-	dest := append(append(x.Dest(), &x.WorkspaceID, &x.AtlasID), more...)
+	dest := append(append(indexdb.MemoryTable.Dest(&x), &x.WorkspaceID, &x.AtlasID), more...)
 	return func(r sqldb.Row) (m loci.Memory, err error) {
 		x = indexdb.MemoryFields{}
 		if err = r.Scan(dest...); err != nil {
@@ -178,6 +177,8 @@ func NewIndexEntry(title, content string) IndexEntry {
 	return IndexEntry{index.AnalyzeEncoded(title, content), minhash.Bands(content), ContentHash(content)}
 }
 
+var insertMemory = indexdb.MemoryTable.Insert("memories", "workspace", "atlas", "hash", "updated_by", "checksum")
+
 // AddMemory stores a memory in the atlas; e is the entry of its text. Its creator is the actor, unless another one
 // is given.
 func (a *Atlas) AddMemory(m loci.Memory, e IndexEntry) (loci.Memory, error) {
@@ -196,20 +197,9 @@ func (a *Atlas) AddMemory(m loci.Memory, e IndexEntry) (loci.Memory, error) {
 	if m.CreatedBy == "" {
 		m.CreatedBy, m.AgentID = t.actor.UserID, cmp.Or(m.AgentID, t.actor.AgentID)
 	}
-	var source loci.Source
-	if m.Source != nil {
-		source = *m.Source
-	}
-	rowID, err := t.conn.Insert(
-		`INSERT INTO memories (id, workspace, atlas, title, content, hash, type, status, tags, source_name,
-			source_uri, source_group, source_position,
-		version, created_by, agent_id, session_id, created_at, updated_at, updated_by, checksum,
-		title_derived)
-			VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0, ?8, ?9, ?10, ?11, ?12, 1, ?13, ?16, ?17, ?14, ?14, ?13, ?15, ?18)`,
-		[]any{m.ID, a.workspace.rowID, a.rowID, m.Title, m.Content, e.hash,
-			slices.Index(loci.MemoryTypes, m.Type), sqldb.EncodeStrings(m.Tags), string(source.Name),
-			string(source.URI), string(source.Group), source.Position, m.CreatedBy, t.conn.Now, checksum.Memory(m),
-			m.AgentID, m.SessionID, m.TitleDerived})
+	fields := indexdb.FieldsOf(m)
+	rowID, err := t.conn.Insert(insertMemory, indexdb.MemoryTable.Values(&fields,
+		a.workspace.rowID, a.rowID, e.hash, m.CreatedBy, checksum.Memory(m)))
 	if err != nil {
 		return m, err
 	}

@@ -79,6 +79,15 @@ func TestWritesStoreEachFieldOfAMemory(t *testing.T) {
 		want = got
 		fillMemory(&want, slices.Concat(fieldsOfStore, fieldsOnlyCreated)...)
 		diffFields(t, "updated", &got, &want)
+
+		present := versionsOf(t, s, ann, plain.ID)[1]
+		forEachField(&present, func(name string, v reflect.Value) {
+			if v.IsZero() {
+				t.Errorf("the present version lacks %s", name)
+			}
+		})
+		set(t, s, ann, plain.ID, func(m *loci.Memory) { m.Status, m.SupersededBy = loci.MemoryActive, "" })
+		diffFields(t, "a former version", &versionsOf(t, s, ann, plain.ID)[1], &present)
 	})
 }
 

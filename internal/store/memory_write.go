@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/loci-memory/loci"
@@ -14,6 +13,7 @@ import (
 	"github.com/loci-memory/loci/internal/store/checksum"
 	"github.com/loci-memory/loci/internal/store/indexdb"
 	"github.com/loci-memory/loci/internal/store/minhashdb"
+	"github.com/loci-memory/loci/internal/store/record"
 )
 
 // A Memory is the handle of a memory that the actor may change. The actor is its creator or an admin of its workspace.
@@ -196,8 +196,7 @@ func (m *Memory) applyUpdate(next loci.Memory, entry *IndexEntry) (loci.Memory, 
 			return next, err
 		}
 	}
-	columns, args := m.changedColumns(next, index.hash)
-	if _, err := t.exec(`UPDATE memories SET `+columns+` WHERE row_id = ?1`, args...); err != nil {
+	if err := m.updateRow(next, index.hash); err != nil {
 		return next, err
 	}
 	t.LinkResponse(shownBy(next)...)
@@ -244,59 +243,44 @@ func (m *Memory) updateBands(next loci.Memory, u indexUpdate) error {
 	return minhashdb.Replace(m.t.conn, m.atlas.workspace.rowID, m.rowID, was, now)
 }
 
-// changedColumns returns the SET clause and arguments of an update. It omits unchanged columns that have an index:
-// naming a column updates its indexes, even with the same value.
-func (m *Memory) changedColumns(next loci.Memory, hash int64) (string, []any) {
-	var set []string
-	args := []any{m.rowID}
-	to := func(column string, v any) {
-		args = append(args, v)
-		set = append(set, column+" = ?"+strconv.Itoa(len(args)))
+// updateRow stores the columns that the change to next changes; hash is that of its content.
+func (m *Memory) updateRow(next loci.Memory, hash int64) error {
+	u := record.Update{Args: []any{m.rowID}}
+	fields, was := indexdb.FieldsOf(next), indexdb.FieldsOf(m.current)
+	indexdb.MemoryTable.Assign(&u, &fields, &was, m.changedGroups(next)...)
+	if next.Content != m.current.Content {
+		u.Set("hash", hash)
 	}
-	to("version", next.Version)
-	to("title", next.Title)
-	to("title_derived", next.TitleDerived)
-	if next.Type != m.current.Type { // a type of a newer version is kept
-		to("type", slices.Index(loci.MemoryTypes, next.Type))
-	}
-	to("tags", sqldb.EncodeStrings(next.Tags))
-	to("updated_at", next.UpdatedAt)
-	to("updated_by", m.t.actor.UserID)
+	u.Set("updated_by", m.t.actor.UserID)
+	u.Set("checksum", checksum.Memory(next))
+	_, err := m.t.exec(`UPDATE memories SET `+u.Clause()+` WHERE row_id = ?1`, u.Args...)
+	return err
+}
+
+// changedGroups returns the groups of columns that a change to next stores.
+func (m *Memory) changedGroups(next loci.Memory) (groups []record.When) {
 	if m.isReview() {
-		to("verified_at", next.VerifiedAt)
-		to("verified_by", next.VerifiedBy)
-		to("evidence", next.Evidence)
-		to("confidence", next.Confidence)
-		to("valid_until", next.ValidUntil)
+		groups = append(groups, indexdb.OnReview)
 	}
 	if next.Status != m.current.Status {
-		to("status", slices.Index(loci.MemoryStatuses, next.Status))
-		to("archived_at", next.ArchivedAt)
-		to("superseded_by", next.SupersededBy)
+		groups = append(groups, indexdb.OnStatus)
 	}
-	if next.Content != m.current.Content {
-		to("content", next.Content)
-		to("hash", hash)
-	}
-	to("checksum", checksum.Memory(next))
-	return strings.Join(set, ", "), args
+	return groups
 }
 
 // withFixedFields returns next with the present values of the fields that the change to next does not store. Those of
 // a status differ only with the status.
 func (m *Memory) withFixedFields(next loci.Memory) loci.Memory {
-	was := m.current
-	next.ID, next.CreatedBy, next.CreatedAt, next.Source = was.ID, was.CreatedBy, was.CreatedAt, was.Source
-	next.AgentID, next.SessionID, next.AttachmentIDs = was.AgentID, was.SessionID, was.AttachmentIDs
-	if !m.isReview() {
-		next.VerifiedAt, next.VerifiedBy, next.Evidence = was.VerifiedAt, was.VerifiedBy, was.Evidence
-		next.Confidence, next.ValidUntil = was.Confidence, was.ValidUntil
-	}
-	if next.Status == was.Status {
-		next.ArchivedAt, next.SupersededBy = was.ArchivedAt, was.SupersededBy
-	}
-	return next
+	f, was := indexdb.MemoryFields{Memory: next}, indexdb.MemoryFields{Memory: m.current}
+	indexdb.MemoryTable.Keep(&f, &was, m.changedGroups(next)...)
+	f.Memory.Source, f.AttachmentIDs = was.Memory.Source, was.AttachmentIDs
+	return f.Memory
 }
+
+// insertVersion copies the row of a memory to versions, beside what saveVersion chooses.
+var insertVersion = `INSERT INTO versions (memory, content, prefix_len, created_by, created_at, checksum,
+	title_derived,` + versionTable.List("", copied) + `) SELECT e.row_id, ?2, ?3, e.updated_by, e.updated_at, ?4, ?5,` +
+	versionTable.List("e.", copied) + `FROM memories e WHERE e.row_id = ?1`
 
 // saveVersion inserts the present version into the former versions. It stores the text only if the next one differs. If
 // the next one begins with it, its length is enough.
@@ -311,13 +295,8 @@ func (m *Memory) saveVersion(next string) error {
 	default:
 		content = &was.Content
 	}
-	_, err := m.t.exec(
-		`INSERT INTO versions (memory, version, title, content, prefix_len, type, tags, status, verified_at,
-			verified_by, evidence, confidence, valid_until,
-		created_by, created_at, checksum, title_derived) SELECT e.row_id, e.version, e.title, ?2, ?3, e.type, e.tags, e.status,
-			e.verified_at, e.verified_by, e.evidence, e.confidence,
-		e.valid_until, e.updated_by, e.updated_at, ?4, ?5 FROM memories e WHERE e.row_id = ?1`, m.rowID, content, prefix,
-		checksum.Version(currentVersion(was, "")), was.TitleDerived)
+	_, err := m.t.exec(insertVersion, m.rowID, content, prefix, checksum.Version(currentVersion(was, "")),
+		was.TitleDerived)
 	return err
 }
 

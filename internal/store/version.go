@@ -6,35 +6,56 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/sqldb"
+	"github.com/loci-memory/loci/internal/store/record"
 	"github.com/loci-memory/loci/internal/title"
 )
-
-// VersionColumns are the columns of a VersionRow, of table versions as v.
-const VersionColumns = ` v.version, v.title, v.content, v.prefix_len, v.type, v.tags, v.status,
-	v.verified_at, v.verified_by, v.evidence, v.confidence,
-	v.valid_until, v.created_by, v.created_at, v.title_derived `
 
 // A VersionRow is a version as it is stored. It holds its own content, or the length of the prefix of the next
 // version's content. It holds neither if both contents are equal.
 type VersionRow struct {
 	loci.MemoryVersion
+	Type, Status  int // indexes in loci.MemoryTypes and loci.MemoryStatuses
+	Tags          string
 	StoredContent *string
 	Prefix        *int
 	StoredDerived *bool // nil in a row from before the column
 }
 
-func (v *VersionRow) scan(r sqldb.Row) error {
-	var typeIndex, status int
-	var tags string
-	err := r.Scan(&v.Version, &v.Title, &v.StoredContent, &v.Prefix, &typeIndex, &tags, &status, &v.VerifiedAt,
-		&v.VerifiedBy, &v.Evidence, &v.Confidence, &v.ValidUntil, &v.CreatedBy, &v.CreatedAt,
-		&v.StoredDerived)
-	if err != nil {
-		return err
-	}
-	v.Type, v.Status = loci.MemoryTypeAt(typeIndex), loci.MemoryStatusAt(status)
-	v.Tags, err = sqldb.DecodeStrings[string](tags)
-	return err
+// copied are the columns that a version takes from the row of its memory.
+const copied = record.Group
+
+var versionTable = record.Table[VersionRow]{
+	record.Of("version", copied, func(v *VersionRow) *int { return &v.Version }),
+	record.Of("title", copied, func(v *VersionRow) *string { return &v.Title }),
+	record.Of("content", record.Inserted, func(v *VersionRow) **string { return &v.StoredContent }),
+	record.Of("prefix_len", record.Inserted, func(v *VersionRow) **int { return &v.Prefix }),
+	record.Of("type", copied, func(v *VersionRow) *int { return &v.Type }),
+	record.Of("tags", copied, func(v *VersionRow) *string { return &v.Tags }),
+	record.Of("status", copied, func(v *VersionRow) *int { return &v.Status }),
+	record.Of("verified_at", copied, func(v *VersionRow) *loci.Time { return &v.VerifiedAt }),
+	record.Of("verified_by", copied, func(v *VersionRow) *loci.ID { return &v.VerifiedBy }),
+	record.Of("evidence", copied, func(v *VersionRow) *string { return &v.Evidence }),
+	record.Of("confidence", copied, func(v *VersionRow) **loci.Confidence { return &v.Confidence }),
+	record.Of("valid_until", copied, func(v *VersionRow) *loci.Time { return &v.ValidUntil }),
+	record.Of("created_by", record.Inserted, func(v *VersionRow) *loci.ID { return &v.CreatedBy }),
+	record.Of("created_at", record.Inserted, func(v *VersionRow) *loci.Time { return &v.CreatedAt }),
+	record.Of("title_derived", record.Inserted, func(v *VersionRow) **bool { return &v.StoredDerived }),
+}
+
+// VersionColumns are the columns that VersionRow.Scan reads from versions v.
+var VersionColumns = versionTable.List("v.")
+
+// Scan reads VersionColumns, and columns that follow into more.
+func (v *VersionRow) Scan(r sqldb.Row, more ...any) error {
+	return r.Scan(append(versionTable.Dest(v), more...)...)
+}
+
+// Record returns the version. With an error of its tags, the other fields are complete.
+func (v *VersionRow) Record() (m loci.MemoryVersion, err error) {
+	m = v.MemoryVersion
+	m.Type, m.Status = loci.MemoryTypeAt(v.Type), loci.MemoryStatusAt(v.Status)
+	m.Tags, err = sqldb.DecodeStrings[string](v.Tags)
+	return m, err
 }
 
 // ResolveContent sets the fields that depend on the content of the version, where next is that of the next version.
@@ -94,12 +115,16 @@ func (t *Tx) walkVersions(rowID int64, below int, text string, limit int, f func
 		`FROM versions v WHERE v.memory = ?1 AND v.version < ?2 ORDER BY v.version DESC LIMIT ?3`,
 		[]any{rowID, below, limit}, func(r sqldb.Row) error {
 			var v VersionRow
-			if err := v.scan(r); err != nil {
+			if err := v.Scan(r); err != nil {
 				return err
 			}
 			v.ResolveContent(text)
 			text = v.Content
-			return f(v.MemoryVersion)
+			m, err := v.Record()
+			if err != nil {
+				return err
+			}
+			return f(m)
 		})
 }
 

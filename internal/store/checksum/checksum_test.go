@@ -10,10 +10,12 @@ import (
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
 
-// fieldsOutsideChecksum are the fields of a memory that its checksum omits. They follow from other rows or from the
-// time of the read.
-var fieldsOutsideChecksum = []string{"WorkspaceID", "AtlasID", "Expired", "SupersededBy", "Supersedes",
-	"AttachmentIDs"}
+// Fields of a memory that its checksum omits. They follow from other rows or from the time of the read. Links of a
+// memory and Expired change while its version stays, so the entity tag has them.
+var (
+	fieldsOfEntityTag     = []string{"Expired", "SupersededBy", "Supersedes", "AttachmentIDs"}
+	fieldsOutsideChecksum = append([]string{"WorkspaceID", "AtlasID"}, fieldsOfEntityTag...)
+)
 
 func TestMemoryChecksumCoversEveryField(t *testing.T) {
 	t.Parallel()
@@ -25,6 +27,10 @@ func TestMemoryChecksumCoversEveryField(t *testing.T) {
 		if omitted := slices.Contains(fieldsOutsideChecksum, f.Name); covered == omitted {
 			t.Errorf("%s is in the checksum: %t. Add it to Memory, with no effect while it is zero, or to "+
 				"fieldsOutsideChecksum.", f.Name, covered)
+		}
+		tagged := m.EntityTag() != loci.Memory{}.EntityTag()
+		if slices.Contains(fieldsOfEntityTag, f.Name) && !tagged {
+			t.Errorf("%s changes without a new version, and the entity tag leaves it out", f.Name)
 		}
 	}
 }

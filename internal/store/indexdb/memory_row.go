@@ -1,19 +1,15 @@
 package indexdb
 
 import (
+	"slices"
+
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/index"
 	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store/checksum"
+	"github.com/loci-memory/loci/internal/store/record"
 	"github.com/loci-memory/loci/internal/title"
 )
-
-// MemoryColumns are the columns of memories e for MemoryFields.Dest. They lack the ids of workspace and atlas.
-const MemoryColumns = ` e.id, e.title, e.content, e.type, e.tags, e.status, e.version,
-	e.created_by, e.agent_id, e.session_id, e.created_at, e.updated_at,
-	e.source_name, e.source_uri, e.source_group, e.source_position,
-	e.verified_at, e.verified_by, e.evidence, e.confidence, e.valid_until, e.superseded_by, e.supersedes,
-	e.archived_at, e.attachments, e.title_derived `
 
 // MemoryFields are the fields of a memory as a row stores them, valid or not. Those that a row stores in another form
 // hide the fields of Memory.
@@ -26,13 +22,55 @@ type MemoryFields struct {
 	TitleDerived     *bool // nil in a row from before the column
 }
 
-// Dest returns the destinations of a scan of MemoryColumns.
-func (f *MemoryFields) Dest() []any {
-	return append(make([]any, 0, 32), &f.ID, &f.Title, &f.Content, &f.Type, &f.Tags, &f.Status, &f.Version,
-		&f.CreatedBy, &f.AgentID, &f.SessionID, &f.CreatedAt, &f.UpdatedAt,
-		&f.Source.Name, &f.Source.URI, &f.Source.Group, &f.Source.Position,
-		&f.VerifiedAt, &f.VerifiedBy, &f.Evidence, &f.Confidence, &f.ValidUntil, &f.SupersededBy, &f.Supersedes,
-		&f.ArchivedAt, &f.Attachments, &f.TitleDerived)
+// Groups of columns that some updates write.
+const (
+	OnReview = record.Group + iota
+	OnStatus
+)
+
+// MemoryTable has the columns of memories that are fields of a memory, except the ids of workspace and atlas.
+var MemoryTable = record.Table[MemoryFields]{
+	record.Of("id", record.Inserted, func(f *MemoryFields) *loci.ID { return &f.ID }),
+	record.Of("title", record.Always, func(f *MemoryFields) *string { return &f.Title }),
+	record.Of("content", record.Changed, func(f *MemoryFields) *string { return &f.Content }),
+	record.Of("type", record.Changed, func(f *MemoryFields) *int { return &f.Type }), // one of a newer version is kept
+	record.Of("tags", record.Always, func(f *MemoryFields) *string { return &f.Tags }),
+	record.Of("status", record.Changed, func(f *MemoryFields) *int { return &f.Status }),
+	record.Of("version", record.Always, func(f *MemoryFields) *int { return &f.Version }),
+	record.Of("created_by", record.Inserted, func(f *MemoryFields) *loci.ID { return &f.CreatedBy }),
+	record.Of("agent_id", record.Inserted, func(f *MemoryFields) *loci.ID { return &f.AgentID }),
+	record.Of("session_id", record.Inserted, func(f *MemoryFields) *loci.ID { return &f.SessionID }),
+	record.Of("created_at", record.Inserted, func(f *MemoryFields) *loci.Time { return &f.CreatedAt }),
+	record.Of("updated_at", record.Always, func(f *MemoryFields) *loci.Time { return &f.UpdatedAt }),
+	record.Of("source_name", record.Inserted, func(f *MemoryFields) *loci.SourceText { return &f.Source.Name }),
+	record.Of("source_uri", record.Inserted, func(f *MemoryFields) *loci.SourceText { return &f.Source.URI }),
+	record.Of("source_group", record.Inserted, func(f *MemoryFields) *loci.SourceText { return &f.Source.Group }),
+	record.Of("source_position", record.Inserted, func(f *MemoryFields) **int64 { return &f.Source.Position }),
+	record.Of("verified_at", OnReview, func(f *MemoryFields) *loci.Time { return &f.VerifiedAt }),
+	record.Of("verified_by", OnReview, func(f *MemoryFields) *loci.ID { return &f.VerifiedBy }),
+	record.Of("evidence", OnReview, func(f *MemoryFields) *string { return &f.Evidence }),
+	record.Of("confidence", OnReview, func(f *MemoryFields) **loci.Confidence { return &f.Confidence }),
+	record.Of("valid_until", OnReview, func(f *MemoryFields) *loci.Time { return &f.ValidUntil }),
+	record.Of("superseded_by", OnStatus, func(f *MemoryFields) *loci.ID { return &f.SupersededBy }),
+	record.Of("supersedes", record.Elsewhere, func(f *MemoryFields) *string { return &f.Supersedes }),
+	record.Of("archived_at", OnStatus, func(f *MemoryFields) *loci.Time { return &f.ArchivedAt }),
+	record.Of("attachments", record.Elsewhere, func(f *MemoryFields) *string { return &f.Attachments }),
+	record.Of("title_derived", record.Always, func(f *MemoryFields) **bool { return &f.TitleDerived }),
+}
+
+// MemoryColumns are the columns of MemoryTable, of memories e.
+var MemoryColumns = MemoryTable.List("e.")
+
+// FieldsOf returns the fields that a write stores of a memory. It leaves out those that other statements write.
+func FieldsOf(m loci.Memory) MemoryFields {
+	derived := m.TitleDerived
+	f := MemoryFields{Memory: m, Type: slices.Index(loci.MemoryTypes, m.Type),
+		Status: slices.Index(loci.MemoryStatuses, m.Status), Tags: sqldb.EncodeStrings(m.Tags),
+		TitleDerived: &derived}
+	if m.Source != nil {
+		f.Source = *m.Source
+	}
+	return f
 }
 
 // Record returns the memory. With an error of its lists, the other fields are complete.
@@ -57,7 +95,7 @@ func (f *MemoryFields) Record() (m loci.Memory, err error) {
 }
 
 // MemoryRowColumns are the columns that MemoryRow.Scan reads from memories e.
-const MemoryRowColumns = MemoryColumns + `, e.row_id, e.workspace, e.atlas, e.hash, e.checksum `
+var MemoryRowColumns = MemoryColumns + `, e.row_id, e.workspace, e.atlas, e.hash, e.checksum `
 
 // A MemoryRow is the row of a memory as it is stored, valid or not.
 type MemoryRow struct {
@@ -67,7 +105,7 @@ type MemoryRow struct {
 
 // Scan reads MemoryRowColumns.
 func (m *MemoryRow) Scan(r sqldb.Row) error {
-	return r.Scan(append(m.Dest(), &m.RowID, &m.Workspace, &m.Atlas, &m.Hash, &m.Checksum)...)
+	return r.Scan(append(MemoryTable.Dest(&m.MemoryFields), &m.RowID, &m.Workspace, &m.Atlas, &m.Hash, &m.Checksum)...)
 }
 
 // DocAttributes returns the attributes that the index should hold of the memory. An invalid list of tags counts as

@@ -131,13 +131,8 @@ func (w *workspaceCheck) checkVersions(m indexdb.MemoryRow) (what string, err er
 			`, v.checksum FROM versions v WHERE v.memory = ?1 AND v.version < ?2 ORDER BY v.version DESC LIMIT ?3`,
 			[]any{m.RowID, above, maximum}, func(r sqldb.Row) error {
 				var v store.VersionRow
-				var typeIndex, status int
-				var tags string
 				var sum int64
-				err := r.Scan(&v.Version, &v.Title, &v.StoredContent, &v.Prefix, &typeIndex, &tags, &status,
-					&v.VerifiedAt,
-					&v.VerifiedBy, &v.Evidence, &v.Confidence, &v.ValidUntil, &v.CreatedBy, &v.CreatedAt,
-					&v.StoredDerived, &sum)
+				err := v.Scan(r, &sum)
 				n++
 				switch above = v.Version; {
 				case err != nil:
@@ -150,8 +145,8 @@ func (w *workspaceCheck) checkVersions(m indexdb.MemoryRow) (what string, err er
 					wrong("version %d has a text and a length", v.Version)
 				case v.Prefix != nil && (*v.Prefix < 0 || *v.Prefix > len(text)):
 					wrong("version %d is %d bytes of a text of %d", v.Version, *v.Prefix, len(text))
-				case typeIndex < 0 || typeIndex >= len(loci.MemoryTypes) || status < 0 ||
-					status >= len(loci.MemoryStatuses):
+				case v.Type < 0 || v.Type >= len(loci.MemoryTypes) || v.Status < 0 ||
+					v.Status >= len(loci.MemoryStatuses):
 					wrong("version %d has a type or status that is none", v.Version)
 				default:
 					v.ResolveContent(text)
@@ -159,9 +154,7 @@ func (w *workspaceCheck) checkVersions(m indexdb.MemoryRow) (what string, err er
 						wrong("version %d ends within a character", v.Version)
 					}
 					v.TitleDerived = v.StoredDerived != nil && *v.StoredDerived // as in MemoryRow.Damage
-					v.Type, v.Status = loci.MemoryTypes[typeIndex], loci.MemoryStatuses[status]
-					if v.Tags, err = sqldb.DecodeStrings[string](tags); err != nil ||
-						sum != checksum.Version(v.MemoryVersion) {
+					if record, err := v.Record(); err != nil || sum != checksum.Version(record) {
 						wrong("the checksum of version %d is another one", v.Version)
 					}
 				}
