@@ -19,6 +19,7 @@ var (
 		"VerifiedAt", "VerifiedBy", "Expired", "Supersedes", "ArchivedAt", "AttachmentIDs"}
 	fieldsOnlyUpdated = []string{"Status", "Evidence", "Confidence", "ValidUntil", "SupersededBy"}
 	fieldsOnlyCreated = []string{"Source", "AgentID", "SessionID"}
+	fieldsOfStatus    = []string{"Status", "SupersededBy"}
 )
 
 // fillMemory sets the fields of a memory that are not among except.
@@ -70,7 +71,18 @@ func TestWritesStoreEachFieldOfAMemory(t *testing.T) {
 		fillMemory(&want, slices.Concat(fieldsOfStore, fieldsOnlyUpdated)...)
 		diffFields(t, "created", &got, &want)
 
-		plain := add(t, s, ann, "", "without more", func(m *loci.Memory) { m.Tags = []string{} })
+		given := func(m *loci.Memory) { m.Tags, m.Title, m.TitleDerived = []string{}, "given", false }
+		active := add(t, s, ann, "", "reviewed in its status", given)
+		reviewed := review(t, s, ann, active.ID, func(m *loci.Memory) {
+			fillMemory(m, slices.Concat(fieldsOfStore, fieldsOnlyCreated, fieldsOfStatus)...)
+		})
+		got, _ = lookUp(t, s, ann, active.ID)
+		diffFields(t, "reviewed, as read", &got, &reviewed)
+		want = got
+		fillMemory(&want, slices.Concat(fieldsOfStore, fieldsOnlyCreated, fieldsOfStatus)...)
+		diffFields(t, "reviewed", &got, &want)
+
+		plain := add(t, s, ann, "", "without more", given)
 		updated := review(t, s, ann, plain.ID, func(m *loci.Memory) {
 			fillMemory(m, slices.Concat(fieldsOfStore, fieldsOnlyCreated)...)
 		})
