@@ -36,7 +36,7 @@ func (v *SessionView) OpenTurn(eventID loci.ID) (turn sessiondb.Turn, err error)
 		`WHERE a.id = ?2`, []any{v.AtlasID}, a.scanDest()...); err != nil {
 		return turn, sqldb.MapNoRows(err)
 	}
-	if err := requireOpen(&v.Row, &a); err != nil {
+	if err := acceptSession(&v.Row, &a, ToContinue); err != nil {
 		return turn, err
 	}
 	return v.Turn(t.conn, eventID)

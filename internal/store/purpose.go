@@ -12,7 +12,8 @@ type Purpose int
 
 // The purposes.
 const (
-	ToChange   Purpose = iota // an active record in active containers
+	ToChange   Purpose = iota // an active record in active containers; a session may have ended
+	ToContinue                // a session that has not ended, in active containers
 	ToMove                    // to another status, in active containers
 	ToReview                  // a memory, in any status and container
 	InAnyState                // a deletion, or a use with conditions of its own

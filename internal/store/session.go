@@ -46,12 +46,13 @@ func (t *Tx) sessionsJoinOn(on string) string {
 // sessionReach is the condition of the sessions s that the actor may read: its own, and all as a manager.
 const sessionReach = ` (s.user_id = ?1 OR m.role <> 'member') `
 
-// Session returns the handle of a session. Out of reach it is NotFound, and Forbidden where managers may only read.
-func (t *Tx) Session(id loci.ID, access SessionAccess) (*Session, error) {
-	return t.openSession(access, `WHERE s.id = ?2 AND`+sessionReach, id)
+// Session returns the handle of a session. Out of reach it is NotFound, and Forbidden where managers may only read. A
+// status or a container against the purpose is a state_conflict.
+func (t *Tx) Session(id loci.ID, access SessionAccess, p Purpose) (*Session, error) {
+	return t.openSession(access, p, `WHERE s.id = ?2 AND`+sessionReach, id)
 }
 
-func (t *Tx) openSession(access SessionAccess, which string, args ...any) (*Session, error) {
+func (t *Tx) openSession(access SessionAccess, p Purpose, which string, args ...any) (*Session, error) {
 	var row sessiondb.Row
 	s := &Session{t: t, atlas: Atlas{t: t, workspace: Workspace{t: t}}}
 	err := t.queryRow(`SELECT`+sessiondb.Columns+`,`+atlasHandleColumns+`FROM`+t.sessionsJoin()+ownerJoin+which+
@@ -69,7 +70,10 @@ func (t *Tx) openSession(access SessionAccess, which string, args ...any) (*Sess
 	}
 	s.Session = sessiondb.Open(t.conn, row, s.atlas.workspace.rowID, s.atlas.rowID, t.author())
 	t.LinkResponse(row.ID, row.AtlasID, row.MemoryID)
-	return s, t.checkIdempotency()
+	if err := t.checkIdempotency(); err != nil {
+		return nil, err
+	}
+	return s, s.Accept(p)
 }
 
 func (t *Tx) author() sessiondb.Author {
@@ -82,30 +86,21 @@ func (s *Session) Record() loci.Session { return s.Row.Record() }
 // Memories returns the handle of the session's atlas.
 func (s *Session) Memories() *Atlas { return &s.atlas }
 
-// RequirePlace returns state_conflict where the workspace or the atlas is archived.
-func (s *Session) RequirePlace() error { return s.atlas.accept(ToChange) }
+// Accept returns state_conflict where the session, its atlas or its workspace refuses a purpose. An opening asks it; a
+// call that first looks for an earlier answer opens the session InAnyState, and asks it then.
+func (s *Session) Accept(p Purpose) error { return acceptSession(&s.Row, &s.atlas, p) }
 
-// RequireChangeable returns state_conflict where the session, its atlas or its workspace is archived.
-func (s *Session) RequireChangeable() error {
-	return requireChangeable(&s.Row, &s.atlas)
-}
-
-func requireChangeable(r *sessiondb.Row, a *Atlas) error {
-	if err := a.accept(ToChange); err != nil {
+func acceptSession(r *sessiondb.Row, a *Atlas, p Purpose) error {
+	if p == InAnyState {
+		return nil
+	}
+	if err := a.accept(ToChange); err != nil || p == ToMove {
 		return err
 	}
 	_, err := loci.ArchivedSessionStates.Apply(accountdb.ContainerStatus(r.Archived), "changed")
-	return err
-}
-
-// RequireOpen returns state_conflict where the session has ended, or is archived as a whole.
-func (s *Session) RequireOpen() error { return requireOpen(&s.Row, &s.atlas) }
-
-func requireOpen(r *sessiondb.Row, a *Atlas) error {
-	if err := requireChangeable(r, a); err != nil {
-		return err
+	if err == nil && p == ToContinue {
+		_, err = statesOf(r).Apply(r.Status, "continued")
 	}
-	_, err := statesOf(r).Apply(r.Status, "continued")
 	return err
 }
 
@@ -125,9 +120,6 @@ func (s *Session) Move(move loci.SessionAction) (sessiondb.Change, error) {
 
 // SetArchived archives or restores the session.
 func (s *Session) SetArchived(archived bool) error {
-	if err := s.RequirePlace(); err != nil {
-		return err
-	}
 	move := archivingMove(archived)
 	if _, err := loci.ArchivedSessionStates.Apply(accountdb.ContainerStatus(s.Archived), move); err != nil {
 		return err
@@ -168,7 +160,7 @@ func (t *Tx) SessionByExternalID(workspaceID loci.ID, kind loci.SessionKind, ada
 	if err := t.LockExternalSession(adapter, externalID); err != nil {
 		return nil, false, err
 	}
-	s, err = t.openSession(OwnSession, `WHERE s.user_id = ?1 AND s.external_id = ?2 AND s.adapter = ?3
+	s, err = t.openSession(OwnSession, ToMove, `WHERE s.user_id = ?1 AND s.external_id = ?2 AND s.adapter = ?3
 		AND s.kind = ?5 AND s.external_id <> '' AND (?4 = '' OR w.id = ?4) ORDER BY s.row_id LIMIT 1`, externalID,
 		adapter, workspaceID, kind)
 	if loci.Is(err, loci.CodeNotFound) {

@@ -152,7 +152,7 @@ func (x *sessionPlans) lists() map[string]func(*store.Tx) error {
 func (x *sessionPlans) lookups() map[string]func(*store.Tx) error {
 	handle := func(f func(*store.Session) error) func(*store.Tx) error {
 		return func(tx *store.Tx) error {
-			s, err := tx.Session(x.own.ID, store.OwnSession)
+			s, err := tx.Session(x.own.ID, store.OwnSession, store.InAnyState)
 			if err == nil {
 				err = f(s)
 			}

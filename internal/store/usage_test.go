@@ -82,7 +82,7 @@ func TestUsageCountsCandidatesThatWaitForTheActor(t *testing.T) {
 		change := func(f func(*store.Session) error) {
 			t.Helper()
 			if _, err := store.Write(ctx, x.s, x.ann, func(tx *store.Tx) (loci.Empty, error) {
-				s, err := tx.Session(x.own.ID, store.OwnSession)
+				s, err := tx.Session(x.own.ID, store.OwnSession, store.InAnyState)
 				if err == nil {
 					err = f(s)
 				}

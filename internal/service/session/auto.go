@@ -68,14 +68,14 @@ func (s *Service) RecordAudit(ctx context.Context, actor *identity.Actor,
 	if err := rejectCredentials("eventId", in.EventID); err != nil {
 		return loci.RecordedAudit{}, err
 	}
-	return inSession(ctx, s, actor, in.SessionID, store.OwnSession,
+	return inSession(ctx, s, actor, in.SessionID, store.OwnSession, store.InAnyState,
 		func(tx *store.Tx, x *store.Session) (out loci.RecordedAudit, err error) {
 			a, found, err := x.Audit(string(in.EventID))
 			if err != nil || found {
 				return loci.ExistingAudit(a), err
 			}
 			if err = requireAdapter(x, in.Adapter); err == nil {
-				err = x.RequireChangeable()
+				err = x.Accept(store.ToChange)
 			}
 			if err == nil {
 				err = limitOf(x.Audits(), loci.MaxEvents, "audits")
@@ -118,10 +118,10 @@ func (s *Service) RecordCompilation(ctx context.Context, actor *identity.Actor, 
 		rejectCredentials("inputEventIds", in.InputEventIDs...)); err != nil {
 		return loci.RecordedCompilation{}, err
 	}
-	return inSession(ctx, s, actor, in.SessionID, store.OwnSession,
+	return inSession(ctx, s, actor, in.SessionID, store.OwnSession, store.InAnyState,
 		func(tx *store.Tx, x *store.Session) (out loci.RecordedCompilation, err error) {
 			if err = requireAutomatic(x); err == nil {
-				err = x.RequireOpen()
+				err = x.Accept(store.ToContinue)
 			}
 			if err == nil && in.MemoryID != "" {
 				err = requireMemoryBeside(tx, x, in.MemoryID)

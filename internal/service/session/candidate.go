@@ -23,13 +23,13 @@ func (s *Service) CaptureCandidate(ctx context.Context, actor *identity.Actor, i
 	hasSecret := slices.ContainsFunc(append(slices.Clone(c.Tags), c.Title, c.Content, c.Evidence),
 		func(text string) bool { return len(secret.Scan(text)) > 0 })
 	entry := store.NewIndexEntry(c.Title, c.Content)
-	return inSession(ctx, s, actor, in.SessionID, store.OwnSession,
+	return inSession(ctx, s, actor, in.SessionID, store.OwnSession, store.InAnyState,
 		func(_ *store.Tx, x *store.Session) (loci.CapturedCandidate, error) {
 			known, err := x.CandidatesFrom([]string{c.SourceEventID})
 			if err != nil || len(known) > 0 {
 				return existingCandidate(known, err)
 			}
-			if err := x.RequireOpen(); err != nil {
+			if err := x.Accept(store.ToContinue); err != nil {
 				return loci.CapturedCandidate{}, err
 			}
 			c, entry := c, entry
@@ -119,11 +119,11 @@ func (s *Service) ListCandidates(ctx context.Context, actor *identity.Actor, in 
 // ModerateCandidate compiles, dismisses or reverts a candidate.
 func (s *Service) ModerateCandidate(ctx context.Context, actor *identity.Actor, in loci.ModerateCandidate) (
 	loci.ModeratedCandidate, error) {
-	return inSession(ctx, s, actor, in.SessionID, store.ManageSession,
+	return inSession(ctx, s, actor, in.SessionID, store.ManageSession, store.InAnyState,
 		func(tx *store.Tx, x *store.Session) (out loci.ModeratedCandidate, err error) {
 			c, err := x.Candidate(in.CandidateID)
 			if err == nil {
-				err = x.RequireChangeable()
+				err = x.Accept(store.ToChange)
 			}
 			if err != nil {
 				return out, err

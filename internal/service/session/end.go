@@ -19,11 +19,8 @@ func (s *Service) FinalizeSession(ctx context.Context, actor *identity.Actor, in
 	if err != nil {
 		return loci.FinalizedSession{}, err
 	}
-	return inSession(ctx, s, actor, in.SessionID, store.OwnSession,
+	return inSession(ctx, s, actor, in.SessionID, store.OwnSession, store.ToChange,
 		func(tx *store.Tx, x *store.Session) (out loci.FinalizedSession, err error) {
-			if err = x.RequireChangeable(); err != nil {
-				return out, err
-			}
 			change, err := x.Move(loci.ActionFinalized)
 			if err != nil {
 				return out, err
@@ -172,10 +169,10 @@ func (s *Service) ReopenSession(ctx context.Context, actor *identity.Actor,
 
 func (s *Service) moveSession(ctx context.Context, actor *identity.Actor, id loci.ID, move loci.SessionAction) (
 	loci.OneSession, error) {
-	return inSession(ctx, s, actor, id, store.OwnSession,
+	return inSession(ctx, s, actor, id, store.OwnSession, store.InAnyState,
 		func(_ *store.Tx, x *store.Session) (out loci.OneSession, err error) {
 			if err = requireAutomatic(x); err == nil {
-				err = x.RequireChangeable()
+				err = x.Accept(store.ToChange)
 			}
 			if err != nil {
 				return out, err
@@ -213,11 +210,8 @@ func requireAutomatic(x *store.Session) error {
 // RevertSession archives the memory of the unit that was finalized last.
 func (s *Service) RevertSession(ctx context.Context, actor *identity.Actor,
 	in loci.RevertSession) (loci.OneSession, error) {
-	return inSession(ctx, s, actor, in.SessionID, store.ManageSession,
+	return inSession(ctx, s, actor, in.SessionID, store.ManageSession, store.ToChange,
 		func(tx *store.Tx, x *store.Session) (out loci.OneSession, err error) {
-			if err = x.RequireChangeable(); err != nil {
-				return out, err
-			}
 			if err = archiveAutomatic(tx, x.MemoryID); err != nil {
 				return out, err
 			}

@@ -31,14 +31,14 @@ func (s *Service) SendEvent(ctx context.Context, actor *identity.Actor, in loci.
 	if err != nil {
 		return loci.ReceivedEvent{}, err
 	}
-	return inSession(ctx, s, actor, in.SessionID, store.OwnSession,
+	return inSession(ctx, s, actor, in.SessionID, store.OwnSession, store.InAnyState,
 		func(tx *store.Tx, x *store.Session) (out loci.ReceivedEvent, err error) {
 			var known bool
 			if out.Event, known, err = x.Event(string(in.EventID)); err != nil || known {
 				return repeatedEvent(x, out, err)
 			}
 			if err = requireAdapter(x, in.Adapter); err == nil {
-				err = x.RequireOpen()
+				err = x.Accept(store.ToContinue)
 			}
 			if err != nil {
 				return out, err

@@ -190,11 +190,8 @@ func (s *Service) acceptStatements(ctx context.Context, e extraction,
 
 // keepExtracted stores statements and ends the job in one transaction.
 func (s *Service) keepExtracted(ctx context.Context, e extraction, j jobdb.Job, list []extract.Statement) error {
-	_, err := inSession(ctx, s, e.actor, e.event.SessionID, store.OwnSession,
+	_, err := inSession(ctx, s, e.actor, e.event.SessionID, store.OwnSession, store.ToContinue,
 		func(tx *store.Tx, x *store.Session) (loci.Empty, error) {
-			if err := x.RequireOpen(); err != nil {
-				return loci.Empty{}, err
-			}
 			policy, err := x.PolicyOf()
 			if err == nil {
 				err = checkExtraction(&x.Row, policy, e.event.Metadata)

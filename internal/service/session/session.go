@@ -65,9 +65,6 @@ func (s *Service) resumeSession(tx *store.Tx, in loci.StartSession) (x *store.Se
 		}
 	}
 	x, found, err = tx.SessionByExternalID(workspace, in.Kind, in.Adapter, string(in.ExternalID))
-	if err == nil && found {
-		err = x.RequirePlace()
-	}
 	if err != nil || !found {
 		return nil, false, err
 	}
@@ -158,12 +155,9 @@ func (s *Service) ListSessions(ctx context.Context, actor *identity.Actor,
 func (s *Service) AddCheckpoint(ctx context.Context, actor *identity.Actor, in loci.AddCheckpoint) (
 	loci.AddedCheckpoint, error) {
 	in.Summary = secret.Redacted(in.Summary)
-	return inSession(ctx, s, actor, in.SessionID, store.OwnSession,
+	return inSession(ctx, s, actor, in.SessionID, store.OwnSession, store.ToContinue,
 		func(_ *store.Tx, x *store.Session) (out loci.AddedCheckpoint, err error) {
-			if err = x.RequireOpen(); err == nil {
-				err = limitOf(x.Counts.Checkpoints, loci.MaxCheckpoints, "checkpoints")
-			}
-			if err == nil {
+			if err = limitOf(x.Counts.Checkpoints, loci.MaxCheckpoints, "checkpoints"); err == nil {
 				out.Checkpoint, err = x.AddCheckpoint(string(in.Summary))
 			}
 			return out, err
@@ -173,7 +167,7 @@ func (s *Service) AddCheckpoint(ctx context.Context, actor *identity.Actor, in l
 // ArchiveSession archives or restores a session.
 func (s *Service) ArchiveSession(ctx context.Context, actor *identity.Actor,
 	in loci.ArchiveSession) (loci.OneSession, error) {
-	return inSession(ctx, s, actor, in.SessionID, store.ManageSession,
+	return inSession(ctx, s, actor, in.SessionID, store.ManageSession, store.ToMove,
 		func(_ *store.Tx, x *store.Session) (loci.OneSession, error) {
 			err := x.SetArchived(in.Archived == nil || *in.Archived)
 			return loci.OneSession{Session: x.Record()}, err
@@ -209,11 +203,11 @@ func (s *Service) BulkSessions(ctx context.Context, actor *identity.Actor,
 }
 
 func bulkSession(tx *store.Tx, id loci.ID, action loci.BulkAction) error {
-	access := store.ManageSession
+	access, purpose := store.ManageSession, store.ToMove
 	if action == loci.BulkDelete {
-		access = store.OwnSession
+		access, purpose = store.OwnSession, store.InAnyState
 	}
-	x, err := tx.Session(id, access)
+	x, err := tx.Session(id, access, purpose)
 	switch {
 	case err != nil:
 		return err
@@ -225,9 +219,9 @@ func bulkSession(tx *store.Tx, id loci.ID, action loci.BulkAction) error {
 
 // inSession runs f on the handle of a session.
 func inSession[Out any](ctx context.Context, s *Service, actor *identity.Actor, id loci.ID, access store.SessionAccess,
-	f func(tx *store.Tx, x *store.Session) (Out, error)) (Out, error) {
+	p store.Purpose, f func(tx *store.Tx, x *store.Session) (Out, error)) (Out, error) {
 	return store.Write(ctx, s.Store, actor, func(tx *store.Tx) (out Out, err error) {
-		x, err := tx.Session(id, access)
+		x, err := tx.Session(id, access, p)
 		if err != nil {
 			return out, err
 		}

@@ -16,12 +16,12 @@ func (s *Service) OpenUnit(ctx context.Context, actor *identity.Actor, in loci.O
 		return loci.OpenedUnit{}, err
 	}
 	title := string(secret.Redacted(in.Title))
-	return inSession(ctx, s, actor, in.SessionID, store.OwnSession,
+	return inSession(ctx, s, actor, in.SessionID, store.OwnSession, store.InAnyState,
 		func(_ *store.Tx, x *store.Session) (loci.OpenedUnit, error) {
 			if err := requireAutomatic(x); err != nil {
 				return loci.OpenedUnit{}, err
 			}
-			if err := x.RequireOpen(); err != nil {
+			if err := x.Accept(store.ToContinue); err != nil {
 				return loci.OpenedUnit{}, err
 			}
 			u, found, err := x.UnitByKey(string(in.Key))
@@ -69,11 +69,11 @@ func (s *Service) FinalizeUnit(ctx context.Context, actor *identity.Actor, in lo
 			"content must have at most %d bytes with [REDACTED:rule] in place of its credentials", loci.MaxContent)
 	}
 	entry := store.NewIndexEntry(m.Title, m.Content)
-	return inSession(ctx, s, actor, in.SessionID, store.OwnSession,
+	return inSession(ctx, s, actor, in.SessionID, store.OwnSession, store.InAnyState,
 		func(tx *store.Tx, x *store.Session) (out loci.OneUnit, err error) {
 			u, err := x.Unit(in.UnitID)
 			if err == nil {
-				err = x.RequireOpen()
+				err = x.Accept(store.ToContinue)
 			}
 			if err != nil {
 				return out, err
