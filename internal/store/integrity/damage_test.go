@@ -10,6 +10,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/identity"
+	"github.com/loci-memory/loci/internal/retrieve"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/integrity"
 	"github.com/loci-memory/loci/internal/store/storetest"
@@ -82,6 +83,18 @@ func supersededMemory(x *damageTest, name string) damaged {
 		supersede(x.t, x.s, x.ann, ids[1], ids[0])
 		flush(x.t, x.s, crew)
 	})
+}
+
+// indexedMemory is found by its former words after the repair.
+func indexedMemory(x *damageTest, name string) damaged {
+	r := flushedMemory(x, name)
+	r.whole = func() {
+		list := searchKeywords(x.t, x.s, x.ann, "sentence number 1", store.Filter{WorkspaceID: r.ids[3]}).Hits
+		if !slices.ContainsFunc(list, func(h retrieve.Hit) bool { return h.Memory.ID == r.ids[1] }) {
+			x.t.Errorf("%s: the document of a damaged row is lost", name)
+		}
+	}
+	return r
 }
 
 // revisedMemory has four versions.
@@ -201,8 +214,21 @@ func TestDamageIsFoundAndRepaired(t *testing.T) {
 		for i, c := range list {
 			x.damage(c.statement, records[i].names)
 		}
+		damagedRows := func() (rows []string) {
+			for i, c := range list {
+				if strings.Contains(c.found, "rows!") {
+					rows = append(rows, d.Query(t, `SELECT CAST(hash AS TEXT) || ' ' || CAST(checksum AS TEXT) || title
+						FROM memories WHERE id = '`+string(records[i].ids[1])+`'`)...)
+				}
+			}
+			return rows
+		}
+		before := damagedRows()
 		for _, repair := range []bool{false, true} {
 			x.compare(list, owner, repair, func(c damage) string { return c.found })
+		}
+		if after := damagedRows(); len(after) < 10 || !slices.Equal(after, before) {
+			t.Errorf("a repair has changed damaged rows from %q to %q", before, after)
 		}
 		waitForEmbeddings(t, s)
 		x.compare(list, owner, true, func(c damage) string { // what only a backup restores
@@ -258,7 +284,7 @@ func (x *damageTest) compare(list []damage, owner map[string]int, repair bool, w
 	for i, c := range list {
 		wanted := want(c)
 		if !repair {
-			wanted = strings.ReplaceAll(wanted, "!", "")
+			wanted = strings.Join(slices.Compact(strings.Fields(strings.ReplaceAll(wanted, "!", ""))), " ")
 		}
 		slices.Sort(kinds[i])
 		if got := strings.Join(slices.Compact(kinds[i]), " "); got != wanted ||

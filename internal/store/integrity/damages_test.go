@@ -64,6 +64,10 @@ var damages = slices.Concat(
 		{flushedMemory, `DELETE FROM segment_pages WHERE segment IN (SELECT row_id FROM segments
 			WHERE workspace = {workspace}); UPDATE memories SET title = 'Behind the back' WHERE row_id = {memory}`,
 			"index rows!", ""},
+		{flushedMemory, `UPDATE memories SET hash = hash + 1 WHERE workspace = {workspace};
+			UPDATE memories SET title = 'Behind the back' WHERE row_id = {memory}`, "rows rows!", ""},
+		{indexedMemory, `UPDATE segments SET tombstones = {empty} WHERE workspace = {workspace};
+			UPDATE memories SET title = 'Behind the back' WHERE row_id = {memory}`, "index rows!", ""},
 	},
 
 	changes(filledSession, "sessions", "row_id = {session}", "sessions", "candidates = candidates + 1", "",
