@@ -170,7 +170,7 @@ var acceptedInArchived = []string{"memory.verify", "memory.delete", "atlas.delet
 
 // ofWorkspace are the operations on a workspace alone, which archived atlases do not concern.
 var ofWorkspace = []string{"workspace.update", "workspace.archive", "workspace.transfer", "member.update",
-	"invitation.create", "atlas.create", "agent.send", "auto.set"}
+	"invitation.create", "invitation.respond", "atlas.create", "agent.send", "auto.set"}
 
 // rulesOfContainers are the rules of operations on what is in a workspace.
 var rulesOfContainers = []accessRule{invited, member, admin, owner, creatorOrManager, sessionOwner, sessionManager}
@@ -179,32 +179,34 @@ var rulesOfContainers = []accessRule{invited, member, admin, owner, creatorOrMan
 // and with archived workspaces.
 func TestArchivedContainersRefuseChanges(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct {
-		archived string
-		accepted []string
-	}{{"workspaces", acceptedInArchived}, {"atlases", slices.Concat(acceptedInArchived, ofWorkspace)}} {
-		storetest.Each(t, func(t *testing.T, d storetest.Database) {
-			w, inputs := conformance.New(t, d.Open, withMail), map[string][]byte{}
-			for _, o := range service.Ops.Ops {
-				f := fixtureOf(t, o.Name)
-				if !o.ReadOnly && !f.alone && slices.Contains(rulesOfContainers, f.needs) {
-					inputs[o.Name] = conformance.Must(json.Marshal(f.args(testScene{w, t})))(t)
-				}
-			}
-			d.Exec(t, `UPDATE `+c.archived+` SET archived = TRUE`)
-			for _, name := range c.accepted {
-				if inputs[name] == nil {
-					t.Errorf("%s is listed, and is no operation on what is in a workspace", name)
-				}
-			}
-			for name, in := range inputs {
-				agent := w.Call(conformance.CallerAgent)
-				_, err := w.Host.Call(t.Context(), service.Ops.Op(name), agent, op.Args{JSON: in})
-				accepted := slices.Contains(c.accepted, name)
-				if accepted && err != nil || !accepted && !loci.Is(err, loci.CodeStateConflict) {
-					t.Errorf("%s with archived %s: %v, accepted: %v", name, c.archived, err, accepted)
-				}
-			}
+	for archived, accepted := range map[string][]string{"workspaces": acceptedInArchived,
+		"atlases": slices.Concat(acceptedInArchived, ofWorkspace)} {
+		t.Run(archived, func(t *testing.T) {
+			storetest.Each(t, func(t *testing.T, d storetest.Database) { refuseInArchived(t, d, archived, accepted) })
 		})
+	}
+}
+
+// refuseInArchived calls the operations after the containers of that table were archived.
+func refuseInArchived(t *testing.T, d storetest.Database, table string, accepted []string) {
+	w, inputs := conformance.New(t, d.Open, withMail), map[string][]byte{}
+	for _, o := range service.Ops.Ops {
+		f := fixtureOf(t, o.Name)
+		if !o.ReadOnly && !f.alone && slices.Contains(rulesOfContainers, f.needs) {
+			inputs[o.Name] = conformance.Must(json.Marshal(f.args(testScene{w, t})))(t)
+		}
+	}
+	d.Exec(t, `UPDATE `+table+` SET archived = TRUE`)
+	for _, name := range accepted {
+		if inputs[name] == nil {
+			t.Errorf("%s is listed, and is no operation on what is in a workspace", name)
+		}
+	}
+	for name, in := range inputs {
+		_, err := w.Host.Call(t.Context(), service.Ops.Op(name), w.Call(conformance.CallerAgent), op.Args{JSON: in})
+		refused := !slices.Contains(accepted, name)
+		if !refused && err != nil || refused && !loci.Is(err, loci.CodeStateConflict) {
+			t.Errorf("%s with archived %s: %v, want a refusal: %v", name, table, err, refused)
+		}
 	}
 }

@@ -1,3 +1,3 @@
 // Package testenv reads the environment of a test run: its tier, the engines and programs that it requires, and the
-// linked program of Loci. It ends a test at a failed call.
+// linked program of Loci. It has the comparisons that tests share.
 package testenv
