@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/cookiejar"
 	"net/http/httptest"
@@ -56,11 +57,7 @@ func TestPutFileSendsHeadersOfUploadAlone(t *testing.T) {
 		testenv.NoError(t, c.PutFile(t.Context(), uploadTo(server.URL, size), io.LimitReader(strings.NewReader(body),
 			int64(size))))
 		got.header.Del("Accept-Encoding") // of the transport of WithHTTP
-		names := []string{}
-		for name := range got.header {
-			names = append(names, name)
-		}
-		slices.Sort(names)
+		names := slices.Sorted(maps.Keys(got.header))
 		if got.line != "PUT /o?signature=secret" || got.body != body || length != int64(size) || chunked != nil ||
 			!slices.Equal(names, []string{"Content-Length", "Content-Type", "If-None-Match"}) {
 			t.Errorf("%d bytes: %s, length %d %v, %v, %d arrived", size, got.line, length, chunked, got.header,

@@ -341,16 +341,8 @@ func TestConsentIsLogged(t *testing.T) {
 
 // withoutFields removes some fields of a line of the log.
 func withoutFields(line string, names ...string) string {
-	var kept []string
-	for _, field := range strings.Split(line, " ") {
+	return strings.Join(slices.DeleteFunc(strings.Split(line, " "), func(field string) bool {
 		name, _, _ := strings.Cut(field, "=")
-		drop := false
-		for _, n := range names {
-			drop = drop || name == n
-		}
-		if !drop {
-			kept = append(kept, field)
-		}
-	}
-	return strings.Join(kept, " ")
+		return slices.Contains(names, name)
+	}), " ")
 }
