@@ -170,6 +170,7 @@ func TestSearchRanksNearestFormFirst(t *testing.T) {
 		first int64
 	}{
 		{"программу", []string{"Он читал книги о программах.", "Проекты и программа", "end"}, 2},
+		{"программами", []string{"Он читал книги о программах.", "Проекты и программа", "end"}, 2},
 		{"книгами", []string{"Он читал книги о программах.", "end", "Книга"}, 3},
 		{"email", []string{"Send an e-mail to the back-end team.", "The email of the backend", "end"}, 2},
 		{"apple cherry cherry", []string{"apple pie", "cherry pie", "plum pie", "end of it"}, 2},
