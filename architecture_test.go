@@ -197,7 +197,7 @@ var allowedImports = map[string][]string{
 	"internal/oauthclient/oauthtest": {},
 	"internal/conformance": {"", "internal/auth", "internal/blob", "internal/filetoken", "internal/identity",
 		"internal/mail", "internal/op", "internal/service", "internal/store", "internal/store/storetest",
-		"internal/vector"},
+		"internal/testenv", "internal/vector"},
 	"bench": {"", "internal/analysis", "internal/index", "internal/relevance", "internal/rest", "internal/sqldb",
 		"internal/store", "internal/vector"},
 	"bench/floor": {""},

@@ -13,6 +13,7 @@ import (
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // An accessRule is the requirement of an operation beside a credential. Fixtures state it by hand: the expected answer
@@ -105,7 +106,7 @@ func tryCall(t *testing.T, w *conformance.World, o *op.Op, caller conformance.Ca
 	t.Helper()
 	f := fixtureOf(t, o.Name)
 	w = f.world(t, w, conformance.OpenSQLite) // the result must not depend on the engine
-	in := conformance.Must(json.Marshal(f.args(testScene{w, t})))(t)
+	in := testenv.Must(json.Marshal(f.args(testScene{w, t})))(t)
 	_, err := w.Host.Call(t.Context(), o, w.Call(caller), op.Args{JSON: in})
 	if err == nil {
 		return ""
@@ -193,7 +194,7 @@ func refuseInArchived(t *testing.T, d storetest.Database, table string, accepted
 	for _, o := range service.Ops.Ops {
 		f := fixtureOf(t, o.Name)
 		if !o.ReadOnly && !f.alone && slices.Contains(rulesOfContainers, f.needs) {
-			inputs[o.Name] = conformance.Must(json.Marshal(f.args(testScene{w, t})))(t)
+			inputs[o.Name] = testenv.Must(json.Marshal(f.args(testScene{w, t})))(t)
 		}
 	}
 	d.Exec(t, `UPDATE `+table+` SET archived = TRUE`)

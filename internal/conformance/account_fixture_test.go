@@ -11,6 +11,7 @@ import (
 	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/accountdb"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // accountFixtures are the fixtures of the account.
@@ -74,7 +75,7 @@ var accountFixtures = map[string]fixture{
 		needs:  accountAccess,
 		server: true,
 		args: func(s testScene) args {
-			list := conformance.Must(s.Service.ListSignIns(s.t.Context(), s.Ann.Actor(), loci.ListSignIns{}))(s.t)
+			list := testenv.Must(s.Service.ListSignIns(s.t.Context(), s.Ann.Actor(), loci.ListSignIns{}))(s.t)
 			if len(list.SignIns) == 0 {
 				s.signIn(s.Ann)
 			}
@@ -99,7 +100,7 @@ func (s testScene) setPasswords() {
 	e := base64.RawStdEncoding
 	hash := "$argon2id$v=19$m=8,t=1,p=1$" + e.EncodeToString(salt) + "$" +
 		e.EncodeToString(argon2.IDKey([]byte(presentPassword), salt, 1, 8, 1, 32))
-	conformance.Must(store.System(s.t.Context(), s.Store, "test", func(t *store.SystemTx) (none loci.Empty, err error) {
+	testenv.Must(store.System(s.t.Context(), s.Store, "test", func(t *store.SystemTx) (none loci.Empty, err error) {
 		for _, p := range []*conformance.Person{s.Ann, s.Bob, s.Cid, s.Eve, s.Fay} {
 			was, err := t.PasswordOf(p.ID)
 			if err == nil {
@@ -115,18 +116,18 @@ func (s testScene) setPasswords() {
 
 // setVerified changes whether the addresses of all people are verified.
 func (s testScene) setVerified(verified bool) {
-	conformance.Must(sqldb.System(s.t.Context(), s.Store.DB(), "test", func(t *sqldb.Tx) (int64, error) {
+	testenv.Must(sqldb.System(s.t.Context(), s.Store.DB(), "test", func(t *sqldb.Tx) (int64, error) {
 		return t.Exec(`UPDATE users SET verified = ?1`, verified)
 	}))(s.t)
 }
 
 // handOver makes fay the owner of ann's teams.
 func (s testScene) handOver() {
-	list := conformance.Must(s.Service.ListWorkspaces(s.t.Context(), s.Ann.Actor(), loci.ListWorkspaces{}))(s.t)
+	list := testenv.Must(s.Service.ListWorkspaces(s.t.Context(), s.Ann.Actor(), loci.ListWorkspaces{}))(s.t)
 	for _, w := range list.Workspaces {
 		if w.Kind == loci.WorkspaceTeam && w.Role == loci.RoleOwner {
 			s.Join(s.t, w.ID, s.Ann, s.Fay, loci.RoleMember)
-			conformance.Must(s.Service.TransferWorkspace(s.t.Context(), s.Ann.Actor(),
+			testenv.Must(s.Service.TransferWorkspace(s.t.Context(), s.Ann.Actor(),
 				loci.TransferWorkspace{WorkspaceID: w.ID, UserID: s.Fay.ID}))(s.t)
 		}
 	}
@@ -134,8 +135,8 @@ func (s testScene) handOver() {
 
 // signIn signs a browser of a person in, and returns the id of the sign-in.
 func (s testScene) signIn(p *conformance.Person) loci.ID {
-	conformance.Must(store.System(s.t.Context(), s.Store, "test", func(t *store.SystemTx) (loci.Empty, error) {
+	testenv.Must(store.System(s.t.Context(), s.Store, "test", func(t *store.SystemTx) (loci.Empty, error) {
 		return loci.Empty{}, t.AddSignIn(p.ID, accountdb.NewSignIn{Hash: []byte(uniqueText("browser"))})
 	}))(s.t)
-	return conformance.Must(s.Service.ListSignIns(s.t.Context(), p.Actor(), loci.ListSignIns{}))(s.t).SignIns[0].ID
+	return testenv.Must(s.Service.ListSignIns(s.t.Context(), p.Actor(), loci.ListSignIns{}))(s.t).SignIns[0].ID
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/service"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // agentFixtures are the fixtures of agents and their messages.
@@ -41,7 +42,7 @@ var agentFixtures = map[string]fixture{
 			}},
 			{name: "an archived workspace", code: loci.CodeStateConflict, args: func(s testScene) args {
 				team := s.SharedTeam(s.t, s.Ann)
-				conformance.Must(s.Service.ArchiveWorkspace(s.t.Context(), s.Ann.Actor(),
+				testenv.Must(s.Service.ArchiveWorkspace(s.t.Context(), s.Ann.Actor(),
 					loci.ArchiveWorkspace{WorkspaceID: team}))(s.t)
 				return args{"workspaceId": team, "broadcast": true, "content": "x"}
 			}},
@@ -65,7 +66,7 @@ var agentFixtures = map[string]fixture{
 		needs: ownerOfRecord, args: receivedMessage, names: []string{"messageId"},
 		refusals: []refusal{{name: "closed", code: loci.CodeStateConflict, args: func(s testScene) args {
 			in := receivedMessage(s)
-			conformance.Must(s.Service.CloseMessage(s.t.Context(), s.agent(s.Ann),
+			testenv.Must(s.Service.CloseMessage(s.t.Context(), s.agent(s.Ann),
 				loci.GetMessage{MessageID: in["messageId"].(loci.ID)}))(s.t)
 			return in
 		}}},
@@ -99,7 +100,7 @@ func ownerOf(o *op.Op) conformance.Caller {
 func (s testScene) agent(p *conformance.Person) *identity.Actor {
 	s.t.Helper()
 	c := &op.Call{Transport: "test", Credential: p.Key, ActorHeader: op.ActorAgent, Address: "192.0.2.1"}
-	return conformance.Must(s.Host.Admit(s.t.Context(), service.AccountStatus.Op, c))(s.t)
+	return testenv.Must(s.Host.Admit(s.t.Context(), service.AccountStatus.Op, c))(s.t)
 }
 
 // message returns a new message from bob's agent to that of ann in the team workspace.
@@ -107,15 +108,15 @@ func (s testScene) message() loci.ID { return s.messageIn(s.Team) }
 
 func (s testScene) messageIn(team loci.ID) loci.ID {
 	s.t.Helper()
-	return conformance.Must(s.Service.SendMessage(s.t.Context(), s.agent(s.Bob), loci.SendMessage{WorkspaceID: team,
+	return testenv.Must(s.Service.SendMessage(s.t.Context(), s.agent(s.Bob), loci.SendMessage{WorkspaceID: team,
 		ToAgentID: s.agent(s.Ann).AgentID, Subject: "Harbour",
 		Content: loci.MessageText(strings.TrimSpace(longText()))}))(s.t).Message.ID
 }
 
 // revokedAgent returns an agent of cid whose key is revoked.
 func (s testScene) revokedAgent() loci.ID {
-	k := conformance.Must(s.Service.AddKey(s.t.Context(), loci.Email(s.Cid.Email), "lost"))(s.t)
+	k := testenv.Must(s.Service.AddKey(s.t.Context(), loci.Email(s.Cid.Email), "lost"))(s.t)
 	id := s.agent(&conformance.Person{User: s.Cid.User, Key: k.APIKey, KeyID: k.Key.ID}).AgentID
-	conformance.Must(s.Service.RevokeKey(s.t.Context(), s.Cid.Actor(), loci.RevokeKey{KeyID: k.Key.ID}))(s.t)
+	testenv.Must(s.Service.RevokeKey(s.t.Context(), s.Cid.Actor(), loci.RevokeKey{KeyID: k.Key.ID}))(s.t)
 	return id
 }

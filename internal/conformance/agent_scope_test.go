@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/loci-memory/loci/internal/conformance"
 	"github.com/loci-memory/loci/internal/testenv"
 )
 
@@ -21,7 +20,7 @@ type localDevice struct {
 // run runs a command that must succeed, and returns its output.
 func (d localDevice) run(stdin string, line ...string) string {
 	d.t.Helper()
-	cmd := exec.CommandContext(d.t.Context(), conformance.Must(os.Executable())(d.t), line...)
+	cmd := exec.CommandContext(d.t.Context(), testenv.Must(os.Executable())(d.t), line...)
 	cmd.Env = []string{commandEnv + "=1", "HOME=" + d.home, "XDG_CONFIG_HOME=" + d.home, "XDG_DATA_HOME=" + d.home}
 	cmd.Stdin = strings.NewReader(stdin)
 	cmd.Stderr = &strings.Builder{}
@@ -69,7 +68,7 @@ func (d localDevice) ask(flags []string, requests ...args) []rpcReply {
 		"\n" + `{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n"
 	for i, request := range requests {
 		request["jsonrpc"], request["id"] = "2.0", i+1
-		in += string(conformance.Must(json.Marshal(request))(d.t)) + "\n"
+		in += string(testenv.Must(json.Marshal(request))(d.t)) + "\n"
 	}
 	lines := strings.Split(strings.TrimSpace(d.run(in, append([]string{"mcp", "--local"}, flags...)...)), "\n")
 	replies := make([]rpcReply, len(requests)+1)

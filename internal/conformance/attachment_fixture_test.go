@@ -5,7 +5,6 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/blob"
-	"github.com/loci-memory/loci/internal/conformance"
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/service/file"
 	"github.com/loci-memory/loci/internal/sqldb"
@@ -66,7 +65,7 @@ var attachmentFixtures = map[string]fixture{
 // deleteUploads deletes the pending attachments, of which a user has few.
 func (s testScene) deleteUploads() {
 	s.t.Helper()
-	conformance.Must(sqldb.System(s.t.Context(), s.Store.DB(), "test", func(t *sqldb.Tx) (int64, error) {
+	testenv.Must(sqldb.System(s.t.Context(), s.Store.DB(), "test", func(t *sqldb.Tx) (int64, error) {
 		return t.Exec(`DELETE FROM attachments WHERE NOT active`)
 	}))(s.t)
 }
@@ -84,7 +83,7 @@ func (s testScene) announced() loci.Attachment {
 	s.t.Helper()
 	_, m := s.newMemory()
 	s.upload(m)
-	return conformance.Must(s.Service.UploadAttachment(s.t.Context(), s.Ann.Actor(), loci.UploadAttachment{MemoryID: m,
+	return testenv.Must(s.Service.UploadAttachment(s.t.Context(), s.Ann.Actor(), loci.UploadAttachment{MemoryID: m,
 		FileName: "chart.txt", Size: 5, MIMEType: "text/plain"}))(s.t).Attachment
 }
 
@@ -100,6 +99,6 @@ func (s testScene) stored() loci.Attachment {
 // attachment returns a new active attachment.
 func (s testScene) attachment() loci.ID {
 	s.t.Helper()
-	return conformance.Must(s.Service.ConfirmAttachment(s.t.Context(), s.Ann.Actor(),
+	return testenv.Must(s.Service.ConfirmAttachment(s.t.Context(), s.Ann.Actor(),
 		loci.GetAttachment{AttachmentID: s.stored().ID}))(s.t).Attachment.ID
 }

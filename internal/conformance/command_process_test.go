@@ -138,9 +138,9 @@ func runCommand(t testing.TB, c command) (r commandResult) {
 
 func startCommands(t testing.TB) *commandProcess {
 	t.Helper()
-	cmd := exec.Command(conformance.Must(os.Executable())(t))
+	cmd := exec.Command(testenv.Must(os.Executable())(t))
 	cmd.Env, cmd.Stderr = []string{commandEnv + "=" + manyCommands}, os.Stderr
-	in, out := conformance.Must(cmd.StdinPipe())(t), conformance.Must(cmd.StdoutPipe())(t)
+	in, out := testenv.Must(cmd.StdinPipe())(t), testenv.Must(cmd.StdoutPipe())(t)
 	testenv.NoError(t, cmd.Start())
 	stop := func() error { return cmp.Or(in.Close(), cmd.Wait()) }
 	return &commandProcess{stop, json.NewEncoder(in), json.NewDecoder(out)}
@@ -158,11 +158,11 @@ func stopCommands() {
 // textOf runs a command of ann for people, and returns its output.
 func (h *testServer) textOf(line ...string) string {
 	h.t.Helper()
-	cmd := exec.CommandContext(h.t.Context(), conformance.Must(os.Executable())(h.t), line...)
+	cmd := exec.CommandContext(h.t.Context(), testenv.Must(os.Executable())(h.t), line...)
 	home := h.t.TempDir()
 	cmd.Env = []string{commandEnv + "=1", "LOCI_URL=" + h.url, "LOCI_API_KEY=" + h.Ann.Key, "HOME=" + home,
 		"XDG_CONFIG_HOME=" + home, "XDG_DATA_HOME=" + home}
-	return string(conformance.Must(cmd.Output())(h.t))
+	return string(testenv.Must(cmd.Output())(h.t))
 }
 
 // Commands name authors and inviters beside their ids, and people of the same name are told apart.
@@ -171,15 +171,15 @@ func TestCommandsNamePeople(t *testing.T) {
 	h := newTestServer(t, conformance.New(t, conformance.OpenSQLite, conformance.Options{}))
 	ctx, atlas, evidence := t.Context(), h.Atlas(t, "Shelf"), loci.Evidence("the harbour master")
 	for _, p := range []*conformance.Person{h.Ann, h.Bob, h.Cid} {
-		conformance.Must(h.Service.CreateMemory(ctx, p.Actor(), loci.CreateMemory{AtlasID: atlas,
+		testenv.Must(h.Service.CreateMemory(ctx, p.Actor(), loci.CreateMemory{AtlasID: atlas,
 			Content: loci.Content("The harbour is open, says " + p.Name)}))(t)
 	}
-	conformance.Must(h.Service.UpdateAccount(ctx, h.Bob.Actor(), loci.UpdateAccount{Name: "cid"}))(t)
+	testenv.Must(h.Service.UpdateAccount(ctx, h.Bob.Actor(), loci.UpdateAccount{Name: "cid"}))(t)
 	id := h.Memory(t, atlas, "The harbour is closed.")
-	conformance.Must(h.Service.VerifyMemory(ctx, h.Bob.Actor(), loci.VerifyMemory{MemoryID: id,
+	testenv.Must(h.Service.VerifyMemory(ctx, h.Bob.Actor(), loci.VerifyMemory{MemoryID: id,
 		Evidence: &evidence}))(t)
 	h.Invite(t, h.Team, h.Ann, h.Eve, loci.RoleMember)
-	private := conformance.Must(h.Service.CreateMemory(ctx, h.Ann.Actor(), loci.CreateMemory{Content: "alone"}))(t)
+	private := testenv.Must(h.Service.CreateMemory(ctx, h.Ann.Actor(), loci.CreateMemory{Content: "alone"}))(t)
 	for _, c := range []struct {
 		line []string
 		want []string
@@ -203,7 +203,7 @@ func TestCommandsNamePeople(t *testing.T) {
 			t.Errorf("%v prints %s:\n%s", c.line, c.not, text)
 		}
 	}
-	conformance.Must(h.Service.DeleteUser(ctx, loci.Email(h.Bob.Email), false))(t)
+	testenv.Must(h.Service.DeleteUser(ctx, loci.Email(h.Bob.Email), false))(t)
 	if text := h.textOf("memory", "list", "--workspace-id", string(h.Team)); !strings.Contains(text,
 		"  "+string(h.Bob.ID)[:13]+"  ") {
 		t.Errorf("the author who left has no id:\n%s", text)

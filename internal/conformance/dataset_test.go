@@ -22,7 +22,7 @@ import (
 
 func readDataset(t *testing.T, name string) relevance.Dataset {
 	t.Helper()
-	return Must(relevance.ReadDataset(datasettest.Dir(t, name)))(t)
+	return testenv.Must(relevance.ReadDataset(datasettest.Dir(t, name)))(t)
 }
 
 // A runningServer is a running server with a person's key and an atlas for each corpus.
@@ -68,7 +68,7 @@ func (p *runningServer) send(t *testing.T, method, path string, body, out any) {
 	t.Helper()
 	var b []byte
 	if body != nil {
-		b = Must(json.Marshal(body))(t)
+		b = testenv.Must(json.Marshal(body))(t)
 	}
 	r := testenv.Must(http.NewRequest(method, p.url+path, bytes.NewReader(b)))(t)
 	r.Header.Set("Content-Type", "application/json")

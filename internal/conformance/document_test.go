@@ -17,7 +17,6 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/internal/conformance"
 	"github.com/loci-memory/loci/internal/mcp"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/service"
@@ -27,7 +26,7 @@ import (
 // pageHead returns the beginning of a generated page.
 func pageHead(t *testing.T, name string) []byte {
 	t.Helper()
-	return conformance.Must(os.ReadFile("testdata/" + name))(t)
+	return testenv.Must(os.ReadFile("testdata/" + name))(t)
 }
 
 func TestErrorsMatchGoldenPage(t *testing.T) {
@@ -69,7 +68,7 @@ func TestToolsMatchGoldenFileWithinBudget(t *testing.T) {
 			}
 		}
 	}
-	b := conformance.Must(json.MarshalIndent(sets, "", "  "))(t)
+	b := testenv.Must(json.MarshalIndent(sets, "", "  "))(t)
 	golden(t, "../../docs/tools.json", append(b, '\n'))
 }
 

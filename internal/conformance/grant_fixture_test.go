@@ -5,6 +5,7 @@ import (
 	"github.com/loci-memory/loci/internal/conformance"
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // grantFixtures are the fixtures of the grants of OAuth clients.
@@ -26,5 +27,5 @@ var grantFixtures = map[string]fixture{
 // grant lets a client use the team workspace of a person, and returns the id of the grant.
 func (s testScene) grant(p *conformance.Person) loci.ID {
 	storetest.Token(s.t, s.Store, p.ID, s.Team)
-	return conformance.Must(s.Service.ListGrants(s.t.Context(), p.Actor(), loci.ListGrants{}))(s.t).Grants[0].ID
+	return testenv.Must(s.Service.ListGrants(s.t.Context(), p.Actor(), loci.ListGrants{}))(s.t).Grants[0].ID
 }

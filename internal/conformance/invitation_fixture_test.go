@@ -2,8 +2,8 @@ package conformance_test
 
 import (
 	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/internal/conformance"
 	"github.com/loci-memory/loci/internal/service"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // invitationFixtures are the fixtures of invitations.
@@ -39,7 +39,7 @@ var invitationFixtures = map[string]fixture{
 		refusals: []refusal{
 			{name: "revoked already", code: loci.CodeStateConflict, args: func(s testScene) args {
 				in := loci.RevokeInvitation{InvitationID: s.guest(), Confirm: true}
-				conformance.Must(s.Service.RevokeInvitation(s.t.Context(), s.Ann.Actor(), in))(s.t)
+				testenv.Must(s.Service.RevokeInvitation(s.t.Context(), s.Ann.Actor(), in))(s.t)
 				return args{"invitationId": in.InvitationID, "confirm": true}
 			}},
 			{name: "not confirmed", code: loci.CodeInvalidQuery, args: func(s testScene) args {
@@ -57,7 +57,7 @@ var invitationFixtures = map[string]fixture{
 			{name: "answered already", code: loci.CodeStateConflict, args: func(s testScene) args {
 				id := s.invitation()
 				in := loci.RespondInvitation{InvitationID: id, Accept: false, Confirm: true}
-				conformance.Must(s.Service.RespondInvitation(s.t.Context(), s.Ann.Actor(), in))(s.t)
+				testenv.Must(s.Service.RespondInvitation(s.t.Context(), s.Ann.Actor(), in))(s.t)
 				return args{"invitationId": id, "accept": true, "confirm": true}
 			}},
 			{name: "not confirmed", code: loci.CodeInvalidQuery, args: func(s testScene) args {
@@ -71,7 +71,7 @@ var invitationFixtures = map[string]fixture{
 func (s testScene) guest() loci.ID {
 	in := loci.CreateInvitations{WorkspaceID: s.Team,
 		Emails: loci.Emails{loci.Email(uniqueText("guest") + "@example.com")}}
-	return conformance.Must(s.Service.CreateInvitations(s.t.Context(), s.Ann.Actor(), in))(s.t).Invitations[0].ID
+	return testenv.Must(s.Service.CreateInvitations(s.t.Context(), s.Ann.Actor(), in))(s.t).Invitations[0].ID
 }
 
 func (s testScene) invitation() loci.ID {

@@ -139,7 +139,7 @@ func TestStreamsIgnoreForeignLastEventID(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
 		h := newTestServer(t, conformance.New(t, d.Open, conformance.Options{}))
 		s := testScene{h.World, t}
-		own, toBob := s.message(), conformance.Must(s.Service.SendMessage(t.Context(), s.agent(s.Ann),
+		own, toBob := s.message(), testenv.Must(s.Service.SendMessage(t.Context(), s.agent(s.Ann),
 			loci.SendMessage{WorkspaceID: s.Team, ToAgentID: s.agent(s.Bob).AgentID, Content: "x"}))(t).Message.ID
 		for _, c := range []struct {
 			name   string

@@ -71,7 +71,7 @@ type isolationScene struct {
 // blind are the options of the scene's worlds. All texts look the same to the embedder.
 func blind(t testing.TB, dir string) conformance.Options {
 	return conformance.Options{Embedder: &storetest.FakeEmbedder{Name: "blind", Constant: true},
-		SendMail: withMail.SendMail, Bucket: conformance.Must(blob.OpenFolder(filepath.Join(dir, "bucket")))(t)}
+		SendMail: withMail.SendMail, Bucket: testenv.Must(blob.OpenFolder(filepath.Join(dir, "bucket")))(t)}
 }
 
 var (
@@ -243,18 +243,18 @@ func baseArgs(o *op.Op, all args, field string) []args {
 // addRecords gives ann records that eve does not have.
 func addRecords(h *testServer) {
 	ctx, ann, t := h.t.Context(), h.Ann.Actor(), h.t
-	team := conformance.Must(h.Service.CreateWorkspace(ctx, ann,
+	team := testenv.Must(h.Service.CreateWorkspace(ctx, ann,
 		loci.CreateWorkspace{Name: "Tapir guild"}))(t).Workspace
-	atlas := conformance.Must(h.Service.CreateAtlas(ctx, ann,
+	atlas := testenv.Must(h.Service.CreateAtlas(ctx, ann,
 		loci.CreateAtlas{Name: "Okapi plans", WorkspaceID: team.ID, Keywords: loci.Keywords{"quagga"},
 			Description: "Where okapis go."}))(t).Atlas
 	for i := range 3 {
 		content := loci.Content(fmt.Sprintf("Zebra %d: the launch code of the quagga is %d", i, 7000+i))
 		source := &loci.Source{Name: "bongo", URI: "https://kudu.example.org/gerenuk", Group: "impala"}
-		conformance.Must(h.Service.CreateMemory(ctx, ann,
+		testenv.Must(h.Service.CreateMemory(ctx, ann,
 			loci.CreateMemory{Content: content, AtlasID: atlas.ID, Tags: loci.Tags{"oryx"}, Source: source}))(t)
 	}
-	conformance.Must(h.Service.CreateInvitations(ctx, ann,
+	testenv.Must(h.Service.CreateInvitations(ctx, ann,
 		loci.CreateInvitations{WorkspaceID: team.ID, Emails: loci.Emails{"gnu@example.org", "topi@example.org"}}))(t)
 	h.Join(t, team.ID, h.Ann, h.Cid, loci.RoleMember)
 }

@@ -2,8 +2,8 @@ package conformance_test
 
 import (
 	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/internal/conformance"
 	"github.com/loci-memory/loci/internal/service"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // keyFixtures are the fixtures of API keys.
@@ -13,7 +13,7 @@ var keyFixtures = map[string]fixture{
 	service.KeyRevoke.Name: {
 		needs: ownerOfRecord,
 		args: func(s testScene) args {
-			k := conformance.Must(s.Service.AddKey(s.t.Context(), loci.Email(s.Ann.Email), "old"))(s.t)
+			k := testenv.Must(s.Service.AddKey(s.t.Context(), loci.Email(s.Ann.Email), "old"))(s.t)
 			return args{"keyId": k.Key.ID}
 		},
 		names: []string{"keyId"},

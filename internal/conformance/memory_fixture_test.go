@@ -4,8 +4,8 @@ import (
 	"strings"
 
 	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/internal/conformance"
 	"github.com/loci-memory/loci/internal/service"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // memoryFixtures are the fixtures of memories.
@@ -133,7 +133,7 @@ var memoryFixtures = map[string]fixture{
 // newMemory returns an atlas of the team workspace with two memories. A world has only one, because other memories
 // change scores.
 func (s testScene) newMemory() (atlas, memory loci.ID) {
-	list := conformance.Must(s.Service.ListMemories(s.t.Context(), s.Ann.Actor(),
+	list := testenv.Must(s.Service.ListMemories(s.t.Context(), s.Ann.Actor(),
 		loci.ListMemories{MemoryFilter: loci.MemoryFilter{WorkspaceID: s.Team, Tags: loci.Tags{"shelf"}}}))(s.t)
 	if len(list.Memories) == 0 {
 		atlas = s.Atlas(s.t, "Shelf")
@@ -152,7 +152,7 @@ func (s testScene) newVersions() loci.ID {
 func (s testScene) changed() loci.ID {
 	id, text := s.newVersions(), loci.Content("The lighthouse keeper counts boats.")
 	in := loci.UpdateMemory{MemoryID: id, Content: &text}
-	conformance.Must(s.Service.UpdateMemory(s.t.Context(), s.Ann.Actor(), in))(s.t)
+	testenv.Must(s.Service.UpdateMemory(s.t.Context(), s.Ann.Actor(), in))(s.t)
 	return id
 }
 
@@ -174,7 +174,7 @@ func longText() string {
 
 func (s testScene) archived() loci.ID {
 	id := s.newVersions()
-	conformance.Must(s.Service.ArchiveMemory(s.t.Context(), s.Ann.Actor(), loci.ArchiveMemory{MemoryID: id}))(s.t)
+	testenv.Must(s.Service.ArchiveMemory(s.t.Context(), s.Ann.Actor(), loci.ArchiveMemory{MemoryID: id}))(s.t)
 	return id
 }
 

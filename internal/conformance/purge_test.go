@@ -57,7 +57,7 @@ func fillTables(t *testing.T, d storetest.Database) (w *conformance.World, memor
 		if f := fixtureOf(t, o.Name); !f.empty && !f.alone {
 			c := w.Call(ownerOf(o))
 			c.IdempotencyKey = o.Name
-			in := conformance.Must(json.Marshal(f.args(testScene{w, t})))(t)
+			in := testenv.Must(json.Marshal(f.args(testScene{w, t})))(t)
 			if _, err := w.Host.Call(t.Context(), o, c, op.Args{JSON: in}); err != nil {
 				t.Fatalf("%s: %v", o.Name, err)
 			}
@@ -65,15 +65,15 @@ func fillTables(t *testing.T, d storetest.Database) (w *conformance.World, memor
 	}
 	memory = w.Memory(t, w.Atlas(t, "Shelf"), "the harbour closes at nine")
 	linkSessions(t, w, memory)
-	conformance.Must(w.Service.UploadAttachment(t.Context(), w.Ann.Actor(), loci.UploadAttachment{MemoryID: memory,
+	testenv.Must(w.Service.UploadAttachment(t.Context(), w.Ann.Actor(), loci.UploadAttachment{MemoryID: memory,
 		FileName: "chart", MIMEType: "text/plain"}))(t)
 	w.WaitForEmbeddings(t)
 	testenv.NoError(t, w.Store.Flush(t.Context(), w.Team))
 	embedder.RejectTexts("*")
-	conformance.Must(w.Service.AppendMemory(t.Context(), w.Ann.Actor(), loci.AppendMemory{MemoryID: memory,
+	testenv.Must(w.Service.AppendMemory(t.Context(), w.Ann.Actor(), loci.AppendMemory{MemoryID: memory,
 		Content: "It opens at six."}))(t)
 	signIn := storetest.SignIn(t, w.Store, w.Ann.ID)
-	conformance.Must(store.System(t.Context(), w.Store, "test", func(x *store.SystemTx) (loci.Empty, error) {
+	testenv.Must(store.System(t.Context(), w.Store, "test", func(x *store.SystemTx) (loci.Empty, error) {
 		if _, _, err := x.ChargeCalls(w.Ann.KeyID, accountdb.Rate{Interval: time.Hour}, time.Now(), 1); err != nil {
 			return loci.Empty{}, err
 		}
@@ -90,7 +90,7 @@ func fillTables(t *testing.T, d storetest.Database) (w *conformance.World, memor
 		_, _, err := x.ReserveOperations(w.Ann.ID, "2026-11", 1, 10)
 		return loci.Empty{}, err
 	}))(t)
-	conformance.Must(sqldb.System(t.Context(), w.Store.DB(), "test", func(x *sqldb.Tx) (loci.Empty, error) {
+	testenv.Must(sqldb.System(t.Context(), w.Store.DB(), "test", func(x *sqldb.Tx) (loci.Empty, error) {
 		if _, err := x.Exec(`INSERT INTO model_usage (day, tokens) VALUES (1, 1)`); err != nil {
 			return loci.Empty{}, err
 		}
@@ -105,10 +105,10 @@ func linkSessions(t *testing.T, w *conformance.World, memory loci.ID) {
 	t.Helper()
 	s := testScene{w, t}
 	session, unit := s.unit()
-	conformance.Must(w.Service.RecordCompilation(t.Context(), w.Ann.Actor(), loci.RecordCompilation{SessionID: session,
+	testenv.Must(w.Service.RecordCompilation(t.Context(), w.Ann.Actor(), loci.RecordCompilation{SessionID: session,
 		UnitKey: "rope", Compiler: "bridge", Outcome: loci.CompilationCreated, MemoryID: memory}))(t)
 	_, candidate := s.candidate()
-	conformance.Must(sqldb.System(t.Context(), w.Store.DB(), "test", func(x *sqldb.Tx) (loci.Empty, error) {
+	testenv.Must(sqldb.System(t.Context(), w.Store.DB(), "test", func(x *sqldb.Tx) (loci.Empty, error) {
 		for table, id := range map[string]loci.ID{"sessions": session, "units": unit, "candidates": candidate} {
 			if _, err := x.Exec(`UPDATE `+table+` SET memory = (SELECT e.row_id FROM memories e WHERE e.id = ?2)
 				WHERE id = ?1`, id, memory); err != nil {

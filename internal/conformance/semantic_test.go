@@ -53,11 +53,12 @@ func newDatasetWorld(t *testing.T, d storetest.Database, m vector.Embedder) *dat
 
 func (l *datasetWorld) ingest(t *testing.T, s relevance.Dataset) {
 	ctx := t.Context()
-	w := Must(l.Service.CreateWorkspace(ctx, l.who, loci.CreateWorkspace{Name: loci.Name(s.Name)}))(t).Workspace.ID
+	in := loci.CreateWorkspace{Name: loci.Name(s.Name)}
+	w := testenv.Must(l.Service.CreateWorkspace(ctx, l.who, in))(t).Workspace.ID
 	l.workspaces[s.Name] = w
 	for i, d := range s.Documents {
 		in := loci.CreateMemory{WorkspaceID: w, Title: loci.Title(d.Title), Content: loci.Content(d.Text)}
-		l.names[Must(l.Service.CreateMemory(ctx, l.who, in))(t).Memory.Memory.ID] = d.ID
+		l.names[testenv.Must(l.Service.CreateMemory(ctx, l.who, in))(t).Memory.Memory.ID] = d.ID
 		if i%100 == 99 { // fewer texts than a flush waits for: searches read several segments and a memtable
 			testenv.NoError(t, l.Store.Flush(ctx, w))
 		}
@@ -67,7 +68,7 @@ func (l *datasetWorld) ingest(t *testing.T, s relevance.Dataset) {
 // waitForEmbeddings waits until the embedding queue is empty, and checks the integrity of the database.
 func (l *datasetWorld) waitForEmbeddings(t *testing.T) {
 	for end := time.Now().Add(4 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
-		x := Must(l.Service.Status(t.Context(), l.who, loci.Empty{}))(t).Indexing
+		x := testenv.Must(l.Service.Status(t.Context(), l.who, loci.Empty{}))(t).Indexing
 		if x.Failed > 0 || time.Now().After(end) {
 			t.Fatalf("waiting for vectors: %+v", x)
 		}
@@ -75,7 +76,7 @@ func (l *datasetWorld) waitForEmbeddings(t *testing.T) {
 			break
 		}
 	}
-	if sum := Must(integrity.New(l.Store).Check(t.Context(), integrity.Options{}))(t); sum.Found > 0 {
+	if sum := testenv.Must(integrity.New(l.Store).Check(t.Context(), integrity.Options{}))(t); sum.Found > 0 {
 		t.Errorf("%d inconsistencies: %+v", sum.Found, sum.Inconsistencies)
 	}
 }
@@ -84,10 +85,10 @@ func (l *datasetWorld) search(t *testing.T, s relevance.Dataset, mode loci.Mode)
 	for _, q := range s.Queries {
 		in := loci.SearchMemories{Query: loci.Query(q.Text), Mode: mode, Paging: loci.Paging{Limit: 10},
 			MemoryFilter: loci.MemoryFilter{WorkspaceID: l.workspaces[s.Name]}}
-		found := Must(l.Service.SearchMemories(t.Context(), l.who, in))(t)
+		found := testenv.Must(l.Service.SearchMemories(t.Context(), l.who, in))(t)
 		// the machine is busy
 		for i := 0; i < 20 && found.Mode == loci.ResolvedKeywordFallback; i++ {
-			found = Must(l.Service.SearchMemories(t.Context(), l.who, in))(t)
+			found = testenv.Must(l.Service.SearchMemories(t.Context(), l.who, in))(t)
 		}
 		var b strings.Builder
 		fmt.Fprintln(&b, found.Mode)
@@ -159,7 +160,7 @@ func checkRecall(t *testing.T, sets []relevance.Dataset, model *storedModel) {
 			for _, p := range vector.Chunks("", q.Text, model) {
 				isQuery[p] = true
 			}
-			queries = append(queries, vector.Mean(Must(model.MiniLM.Embed(t.Context(),
+			queries = append(queries, vector.Mean(testenv.Must(model.MiniLM.Embed(t.Context(),
 				vector.Chunks("", q.Text, model)))(t)))
 		}
 	}
@@ -170,13 +171,13 @@ func checkRecall(t *testing.T, sets []relevance.Dataset, model *storedModel) {
 		if isQuery[text] {
 			continue
 		}
-		v := Must(model.MiniLM.Embed(t.Context(), []string{text}))(t)[0]
+		v := testenv.Must(model.MiniLM.Embed(t.Context(), []string{text}))(t)[0]
 		i := int64(len(vectors))
 		vectors = append(vectors, v)
 		codes = append(codes, vector.StoredVector{Memory: i, Key: i, Vector: vector.Encode(v)})
 		changes = append(changes, index.DocUpdate{Seq: i + 1, DocAttributes: index.DocAttributes{Memory: i}})
 	}
-	signs := Must(vector.NewBinaryCodes().Apply(codes))(t)
+	signs := testenv.Must(vector.NewBinaryCodes().Apply(codes))(t)
 	view := index.NewSnapshot(nil).Apply(changes)
 	found := 0
 	for _, q := range queries {
@@ -184,7 +185,7 @@ func checkRecall(t *testing.T, sets []relevance.Dataset, model *storedModel) {
 		probe := vector.NewQueryVector(q)
 		picked := signs.Nearest(view.Filtered(index.Filter{}), probe, 200)
 		near := topIndexes(len(picked), func(i int) float64 {
-			return float64(Must(probe.Dot(codes[picked[i].Key].Vector))(t))
+			return float64(testenv.Must(probe.Dot(codes[picked[i].Key].Vector))(t))
 		})
 		for _, i := range near {
 			if slices.Contains(exact, int(picked[i].Key)) {

@@ -4,8 +4,8 @@ import (
 	"strings"
 
 	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/internal/conformance"
 	"github.com/loci-memory/loci/internal/service"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // sessionFixtures are the fixtures of sessions, candidates and units.
@@ -104,7 +104,7 @@ var sessionFixtures = map[string]fixture{
 		needs: sessionOwner,
 		args: func(s testScene) args {
 			id := s.automatic()
-			conformance.Must(s.Service.CompleteSession(s.t.Context(), s.Ann.Actor(),
+			testenv.Must(s.Service.CompleteSession(s.t.Context(), s.Ann.Actor(),
 				loci.CompleteSession{SessionID: id}))(s.t)
 			return args{"sessionId": id}
 		},
@@ -115,7 +115,7 @@ var sessionFixtures = map[string]fixture{
 		needs: sessionManager,
 		args: func(s testScene) args {
 			session, unit := s.unit()
-			conformance.Must(s.Service.FinalizeUnit(s.t.Context(), s.Ann.Actor(), loci.FinalizeUnit{SessionID: session,
+			testenv.Must(s.Service.FinalizeUnit(s.t.Context(), s.Ann.Actor(), loci.FinalizeUnit{SessionID: session,
 				UnitID: unit, Content: loci.Content(longText())}))(s.t)
 			return args{"sessionId": session}
 		},
@@ -197,7 +197,7 @@ var inSession = []string{"sessionId"}
 // start starts a session of ann in the team workspace.
 func (s testScene) start(in loci.StartSession) loci.ID {
 	in.Task, in.AtlasID = "Count the ships", s.Atlas(s.t, "Shelf")
-	return conformance.Must(s.Service.StartSession(s.t.Context(), s.Ann.Actor(), in))(s.t).Session.ID
+	return testenv.Must(s.Service.StartSession(s.t.Context(), s.Ann.Actor(), in))(s.t).Session.ID
 }
 
 // session returns a new manual session of ann.
@@ -205,7 +205,7 @@ func (s testScene) session() loci.ID { return s.start(loci.StartSession{}) }
 
 // automatic returns a new automatic session of ann, whose policy accepts its events.
 func (s testScene) automatic() loci.ID {
-	conformance.Must(s.Service.SetPolicy(s.t.Context(), s.Ann.Actor(),
+	testenv.Must(s.Service.SetPolicy(s.t.Context(), s.Ann.Actor(),
 		loci.SetPolicy{WorkspaceID: s.Team, Enabled: true}))(s.t)
 	return s.start(loci.StartSession{Kind: loci.SessionAutomatic, Adapter: "claude",
 		ExternalID: loci.ExternalID(uniqueText("ext"))})
@@ -214,7 +214,7 @@ func (s testScene) automatic() loci.ID {
 // candidate returns a pending candidate of a new session.
 func (s testScene) candidate() (session, candidate loci.ID) {
 	session = s.session()
-	return session, conformance.Must(s.Service.CaptureCandidate(s.t.Context(), s.Ann.Actor(),
+	return session, testenv.Must(s.Service.CaptureCandidate(s.t.Context(), s.Ann.Actor(),
 		loci.CaptureCandidate{SessionID: session,
 			Content: loci.CandidateContent(strings.TrimSpace(longText()))}))(s.t).Candidate.ID
 }
@@ -222,7 +222,7 @@ func (s testScene) candidate() (session, candidate loci.ID) {
 // unit returns an open unit of a new session.
 func (s testScene) unit() (session, unit loci.ID) {
 	session = s.automatic()
-	return session, conformance.Must(s.Service.OpenUnit(s.t.Context(), s.Ann.Actor(),
+	return session, testenv.Must(s.Service.OpenUnit(s.t.Context(), s.Ann.Actor(),
 		loci.OpenUnit{SessionID: session, Key: "rope"}))(s.t).Unit.ID
 }
 
@@ -240,7 +240,7 @@ func withAutomatic(more args) func(testScene) args {
 func endedSession(more args) refusal {
 	return refusal{name: "ended", code: loci.CodeStateConflict, args: func(s testScene) args {
 		id := s.session()
-		conformance.Must(s.Service.FinalizeSession(s.t.Context(), s.Ann.Actor(),
+		testenv.Must(s.Service.FinalizeSession(s.t.Context(), s.Ann.Actor(),
 			loci.FinalizeSession{SessionID: id}))(s.t)
 		return mergeArgs(more, args{"sessionId": id})
 	}}

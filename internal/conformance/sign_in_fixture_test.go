@@ -2,11 +2,11 @@ package conformance_test
 
 import (
 	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/internal/conformance"
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/accountdb"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 const password = "correct horse battery"
@@ -40,7 +40,7 @@ var signInFixtures = map[string]fixture{
 		needs: publicAccess,
 		args: func(s testScene) args {
 			email := uniqueText("walker") + "@example.com"
-			conformance.Must(s.Service.AddUser(s.t.Context(), loci.Email(email), "Walker", password))(s.t)
+			testenv.Must(s.Service.AddUser(s.t.Context(), loci.Email(email), "Walker", password))(s.t)
 			return args{"email": email, "password": password}
 		},
 		refusals: []refusal{
@@ -81,7 +81,7 @@ var signInFixtures = map[string]fixture{
 // token makes a link to fay, and returns its token.
 func (s testScene) token(kind accountdb.TokenKind) string {
 	token := identity.NewSecret()
-	conformance.Must(store.System(s.t.Context(), s.Store, "test", func(t *store.SystemTx) (loci.Time, error) {
+	testenv.Must(store.System(s.t.Context(), s.Store, "test", func(t *store.SystemTx) (loci.Time, error) {
 		return t.AddToken(s.Fay.ID, kind, identity.SecretHash(token))
 	}))(s.t)
 	return token

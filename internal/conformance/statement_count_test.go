@@ -12,6 +12,7 @@ import (
 	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // The counter is one for the process, so no other test may run. Without a PostgreSQL server, storetest skips that
@@ -47,7 +48,7 @@ func countStatements(t *testing.T, open func(testing.TB, store.Options) *store.S
 		for range 8 {
 			f := fixtureOf(t, o.Name)
 			at := f.world(t, w, open)
-			in := conformance.Must(json.Marshal(f.args(testScene{at, t})))(t)
+			in := testenv.Must(json.Marshal(f.args(testScene{at, t})))(t)
 			before := sqldb.Statements()
 			if _, err := at.Host.Call(t.Context(), o, at.Call(ownerOf(o)), op.Args{JSON: in}); err != nil {
 				t.Fatalf("%s: %v", o.Name, err)

@@ -35,7 +35,7 @@ func TestStoredResponsesAreLinkedToShownRecords(t *testing.T) {
 			}
 			c := w.Call(ownerOf(o))
 			c.IdempotencyKey = o.Name
-			in := conformance.Must(json.Marshal(fixtureOf(t, o.Name).args(testScene{w, t})))(t)
+			in := testenv.Must(json.Marshal(fixtureOf(t, o.Name).args(testScene{w, t})))(t)
 			out, err := w.Host.Call(t.Context(), o, c, op.Args{JSON: in})
 			if err != nil {
 				t.Fatalf("%s: %v", o.Name, err)
@@ -68,17 +68,17 @@ func TestStoredResponsesAreDeletedWithEachShownRecord(t *testing.T) {
 		create := func(key, content string) loci.CreatedMemory {
 			c := w.Call(conformance.CallerOwner)
 			c.IdempotencyKey = key
-			return conformance.Must(op.Do(t.Context(), w.Host, c, service.MemoryCreate,
+			return testenv.Must(op.Do(t.Context(), w.Host, c, service.MemoryCreate,
 				loci.CreateMemory{Content: loci.Content(content), AtlasID: atlas}))(t)
 		}
 		supersede := func(key, id string, by loci.ID) {
 			c := w.Call(conformance.CallerOwner)
 			c.IdempotencyKey = key
-			conformance.Must(op.Do(t.Context(), w.Host, c, service.MemorySupersede,
+			testenv.Must(op.Do(t.Context(), w.Host, c, service.MemorySupersede,
 				loci.SupersedeMemory{MemoryID: loci.ID(id), ReplacementMemoryID: by}))(t)
 		}
 		remove := func(id string) {
-			conformance.Must(op.Do(t.Context(), w.Host, w.Call(conformance.CallerOwner), service.MemoryDelete,
+			testenv.Must(op.Do(t.Context(), w.Host, w.Call(conformance.CallerOwner), service.MemoryDelete,
 				loci.DeleteMemory{MemoryID: loci.ID(id)}))(t)
 		}
 		first := create("first", text).Memory.ID

@@ -12,6 +12,7 @@ import (
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/store/grantdb"
 	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // callAs calls an operation with a credential.
@@ -22,7 +23,7 @@ func callAs(t *testing.T, w *conformance.World, o *op.Op, credential string, in 
 
 func sendAs(t *testing.T, w *conformance.World, o *op.Op, c *op.Call, in args) (answer string, err error) {
 	t.Helper()
-	raw, err := w.Host.Call(t.Context(), o, c, op.Args{JSON: conformance.Must(json.Marshal(in))(t)})
+	raw, err := w.Host.Call(t.Context(), o, c, op.Args{JSON: testenv.Must(json.Marshal(in))(t)})
 	return string(raw), err
 }
 
@@ -33,7 +34,7 @@ func tokens(t *testing.T, w *conformance.World, p *conformance.Person, workspace
 
 func personalOf(t *testing.T, w *conformance.World, p *conformance.Person) loci.ID {
 	t.Helper()
-	list := conformance.Must(w.Service.ListWorkspaces(t.Context(), p.Actor(), loci.ListWorkspaces{}))(t)
+	list := testenv.Must(w.Service.ListWorkspaces(t.Context(), p.Actor(), loci.ListWorkspaces{}))(t)
 	for _, x := range list.Workspaces {
 		if x.Kind == loci.WorkspacePersonal {
 			return x.ID
@@ -95,14 +96,14 @@ const (
 func hide(t *testing.T, w *conformance.World) (hidden []string) {
 	t.Helper()
 	ctx, ann := t.Context(), w.Ann.Actor()
-	made := conformance.Must(w.Service.CreateWorkspace(ctx, ann, loci.CreateWorkspace{Name: hiddenName}))(t)
+	made := testenv.Must(w.Service.CreateWorkspace(ctx, ann, loci.CreateWorkspace{Name: hiddenName}))(t)
 	team := made.Workspace.ID
-	atlas := conformance.Must(w.Service.CreateAtlas(ctx, ann, loci.CreateAtlas{Name: hiddenName,
+	atlas := testenv.Must(w.Service.CreateAtlas(ctx, ann, loci.CreateAtlas{Name: hiddenName,
 		WorkspaceID: team}))(t).Atlas.ID
 	memory := w.Memory(t, atlas, hiddenText)
-	guests := conformance.Must(w.Service.CreateInvitations(ctx, ann, loci.CreateInvitations{WorkspaceID: team,
+	guests := testenv.Must(w.Service.CreateInvitations(ctx, ann, loci.CreateInvitations{WorkspaceID: team,
 		Emails: loci.Emails{"guest@example.com"}}))(t).Invitations[0].ID
-	club := conformance.Must(w.Service.CreateWorkspace(ctx, w.Fay.Actor(),
+	club := testenv.Must(w.Service.CreateWorkspace(ctx, w.Fay.Actor(),
 		loci.CreateWorkspace{Name: hiddenName}))(t).Workspace.ID
 	invitation := w.Invite(t, club, w.Fay, w.Ann, loci.RoleMember)
 	for _, id := range []loci.ID{team, atlas, memory, guests, club, invitation, personalOf(t, w, w.Ann)} {
@@ -167,9 +168,9 @@ func TestStatusOfTokenCountsItsWorkspaces(t *testing.T) {
 	w := conformance.New(t, conformance.OpenSQLite, conformance.Options{})
 	w.Memory(t, w.Atlas(t, "Harbours"), "The harbour closes at nine.")
 	token := tokens(t, w, w.Ann, w.Team).Access
-	before := conformance.Must(callAs(t, w, service.AccountStatus.Op, token, args{}))(t)
+	before := testenv.Must(callAs(t, w, service.AccountStatus.Op, token, args{}))(t)
 	hide(t, w)
-	after := conformance.Must(callAs(t, w, service.AccountStatus.Op, token, args{}))(t)
+	after := testenv.Must(callAs(t, w, service.AccountStatus.Op, token, args{}))(t)
 	if before != after || !strings.Contains(after, `"totals":{"workspaces":1,"atlases":1,"memories":1}`) {
 		t.Errorf("the status was %s and is %s", before, after)
 	}
@@ -195,10 +196,10 @@ func TestStoredResponseOpensAfterRefreshOfToken(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
 		w := conformance.New(t, d.Open, conformance.Options{})
 		k := tokens(t, w, w.Ann, w.Team)
-		next := conformance.Must(storetest.Refresh(w.Store, k.Refresh, "editor"))(t)
+		next := testenv.Must(storetest.Refresh(w.Store, k.Refresh, "editor"))(t)
 		send := func(credential string) (string, bool) {
 			c := &op.Call{Credential: credential, IdempotencyKey: "once"}
-			answer := conformance.Must(sendAs(t, w, service.MemoryCreate.Op, c, args{"content": "Once."}))(t)
+			answer := testenv.Must(sendAs(t, w, service.MemoryCreate.Op, c, args{"content": "Once."}))(t)
 			return answer, c.Replayed
 		}
 		first, _ := send(k.Access)

@@ -70,7 +70,7 @@ func (a answer) code() loci.Code {
 func (h *testServer) parseAnswer(raw []byte, err error) answer {
 	h.t.Helper()
 	if err != nil {
-		raw = conformance.Must(json.Marshal(op.NewErrorBody(err, "")))(h.t)
+		raw = testenv.Must(json.Marshal(op.NewErrorBody(err, "")))(h.t)
 	}
 	var a answer
 	d := json.NewDecoder(bytes.NewReader(raw))
@@ -130,7 +130,7 @@ func viaHost(h *testServer, o *op.Op, c *op.Call, in args) answer {
 			return false, err
 		}
 	}
-	raw, err := h.Host.Call(ctx, o, c, op.Args{JSON: conformance.Must(json.Marshal(in))(h.t)})
+	raw, err := h.Host.Call(ctx, o, c, op.Args{JSON: testenv.Must(json.Marshal(in))(h.t)})
 	if o.Streams {
 		raw = first
 	}
@@ -188,7 +188,7 @@ func exchange(h *testServer, o *op.Op, c *op.Call, in args) (*http.Response, []b
 			query.Set(name, text(v))
 		}
 	} else {
-		body = bytes.NewReader(conformance.Must(json.Marshal(rest))(h.t))
+		body = bytes.NewReader(testenv.Must(json.Marshal(rest))(h.t))
 	}
 	return h.send(o.Method, path+"?"+query.Encode(), c, body)
 }
@@ -204,7 +204,7 @@ func (h *testServer) withFileToken(c *op.Call) *op.Call {
 
 func (h *testServer) send(method, path string, c *op.Call, body io.Reader) (*http.Response, []byte) {
 	h.t.Helper()
-	r := conformance.Must(http.NewRequestWithContext(h.t.Context(), method, h.url+path, body))(h.t)
+	r := testenv.Must(http.NewRequestWithContext(h.t.Context(), method, h.url+path, body))(h.t)
 	for name, value := range map[string]string{"X-Loci-Actor": c.ActorHeader, "If-Match": c.IfMatch,
 		"Idempotency-Key": c.IdempotencyKey, "Last-Event-ID": c.LastEventID} {
 		if value != "" {
@@ -217,12 +217,12 @@ func (h *testServer) send(method, path string, c *op.Call, body io.Reader) (*htt
 	if body != nil {
 		r.Header.Set("Content-Type", "application/json")
 	}
-	res := conformance.Must(http.DefaultClient.Do(r))(h.t)
+	res := testenv.Must(http.DefaultClient.Do(r))(h.t)
 	defer res.Body.Close()
 	if res.Header.Get("Content-Type") == "text/event-stream" {
 		return res, firstEvent(h.t, res.Body)
 	}
-	return res, conformance.Must(io.ReadAll(res.Body))(h.t)
+	return res, testenv.Must(io.ReadAll(res.Body))(h.t)
 }
 
 // firstEvent returns the data of the first event of a stream.
@@ -246,16 +246,16 @@ func viaClient(h *testServer, o *op.Op, c *op.Call, in args) answer {
 		options = append(options, client.AsAgent())
 	}
 	return h.parseAnswer(h.client(c).Do(h.t.Context(), o.Method, o.Pattern,
-		conformance.Must(json.Marshal(in))(h.t), options...))
+		testenv.Must(json.Marshal(in))(h.t), options...))
 }
 
 func (h *testServer) client(c *op.Call) *client.Client {
 	h.t.Helper()
-	return conformance.Must(client.New(h.url, client.WithKey(c.Credential), client.WithRetry(1, 0)))(h.t)
+	return testenv.Must(client.New(h.url, client.WithKey(c.Credential), client.WithRetry(1, 0)))(h.t)
 }
 
 func toolCall(h *testServer, o *op.Op, in args) []byte {
-	return conformance.Must(json.Marshal(args{"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+	return testenv.Must(json.Marshal(args{"jsonrpc": "2.0", "id": 1, "method": "tools/call",
 		"params": args{"name": o.ToolName(), "arguments": in}}))(h.t)
 }
 
@@ -431,7 +431,7 @@ func TestToolsReadArgumentsThatModelsFillIn(t *testing.T) {
 // readArguments returns the input that an operation gets of a tool's arguments.
 func readArguments(t *testing.T, o *op.Op, in args) string {
 	t.Helper()
-	given := conformance.Must(json.Marshal(in))(t)
+	given := testenv.Must(json.Marshal(in))(t)
 	lenient, err := o.Lenient(given)
 	if err == nil {
 		lenient, err = o.Canonical(op.Args{JSON: lenient})
@@ -449,7 +449,7 @@ func quoted(t *testing.T, value any) any {
 	case string, args:
 		return value
 	}
-	raw := conformance.Must(json.Marshal(value))(t)
+	raw := testenv.Must(json.Marshal(value))(t)
 	if raw[0] == '"' || raw[0] == '{' {
 		return value
 	}

@@ -259,7 +259,7 @@ var (
 // ids become numbers in the order of appearance.
 func normalize(t testing.TB, object args, lenient bool) string {
 	t.Helper()
-	b := string(conformance.Must(json.Marshal(normalizeValue("", object, lenient)))(t))
+	b := string(testenv.Must(json.Marshal(normalizeValue("", object, lenient)))(t))
 	seen := map[string]string{}
 	b = anID.ReplaceAllStringFunc(b, func(id string) string {
 		if seen[id] == "" {
@@ -327,7 +327,7 @@ func callGenerated(h *testServer, o *op.Op, in args) args {
 	given := []reflect.Value{reflect.ValueOf(h.t.Context())}
 	if typ, _ := o.Types(); typ.NumField() > 0 {
 		input := reflect.New(typ)
-		testenv.NoError(h.t, json.Unmarshal(conformance.Must(json.Marshal(in))(h.t), input.Interface()))
+		testenv.NoError(h.t, json.Unmarshal(testenv.Must(json.Marshal(in))(h.t), input.Interface()))
 		given = append(given, input.Elem())
 	}
 	out := m.Call(given)

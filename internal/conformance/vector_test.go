@@ -50,7 +50,7 @@ func openStoredModel(t *testing.T) *storedModel {
 	}
 	const keyBytes = len(textKey{})
 	for record := range slices.Chunk(data, keyBytes+len(vector.Encode(make([]float32, modelWidth)))) {
-		m.stored[textKey(record)] = Must(vector.Decode(record[keyBytes:]))(t)
+		m.stored[textKey(record)] = testenv.Must(vector.Decode(record[keyBytes:]))(t)
 	}
 	return m
 }
@@ -98,7 +98,7 @@ func TestVectorsMatchGoldenFile(t *testing.T) {
 	texts = slices.Compact(texts)
 	if flag.Lookup("update").Value.String() == "true" {
 		file := []byte(model.Generation() + "\n")
-		for i, v := range Must(model.Embed(t.Context(), texts))(t) {
+		for i, v := range testenv.Must(model.Embed(t.Context(), texts))(t) {
 			key := keyOf(texts[i])
 			file = append(append(file, key[:]...), vector.Encode(v)...)
 		}
@@ -111,7 +111,7 @@ func TestVectorsMatchGoldenFile(t *testing.T) {
 			len(missing), len(texts))
 	}
 	for i := 0; i < len(texts); i += len(texts) / 10 {
-		v := Must(model.Embed(t.Context(), texts[i:i+1]))(t)[0]
+		v := testenv.Must(model.Embed(t.Context(), texts[i:i+1]))(t)[0]
 		if c := dot(v, stored[keyOf(texts[i])]); !(math.Abs(c-1) < .001) { // variants of the kernels differ by as much
 			t.Errorf("the stored vector of %.40q has the cosine %.6f with that of the model: make golden", texts[i], c)
 		}

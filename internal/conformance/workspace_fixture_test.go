@@ -2,8 +2,8 @@ package conformance_test
 
 import (
 	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/internal/conformance"
 	"github.com/loci-memory/loci/internal/service"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // workspaceFixtures are the fixtures of workspaces and members.
@@ -45,7 +45,7 @@ var workspaceFixtures = map[string]fixture{
 			personalRefusal(args{"dry_run": true}),
 			{name: "not empty", code: loci.CodeWorkspaceNotEmpty, args: func(s testScene) args {
 				id := s.NewTeam(s.t, s.Ann)
-				conformance.Must(s.Service.CreateAtlas(s.t.Context(), s.Ann.Actor(),
+				testenv.Must(s.Service.CreateAtlas(s.t.Context(), s.Ann.Actor(),
 					loci.CreateAtlas{Name: "Shelf", WorkspaceID: id}))(s.t)
 				return args{"workspaceId": id}
 			}},
@@ -120,13 +120,13 @@ var workspaceFixtures = map[string]fixture{
 }
 
 func (s testScene) personal() loci.ID {
-	list := conformance.Must(s.Service.ListWorkspaces(s.t.Context(), s.Ann.Actor(),
+	list := testenv.Must(s.Service.ListWorkspaces(s.t.Context(), s.Ann.Actor(),
 		loci.ListWorkspaces{Paging: loci.Paging{Limit: 100}}))(s.t)
 	return list.Workspaces[len(list.Workspaces)-1].ID
 }
 
 func (s testScene) inbox() loci.ID {
-	list := conformance.Must(s.Service.ListAtlases(s.t.Context(), s.Ann.Actor(),
+	list := testenv.Must(s.Service.ListAtlases(s.t.Context(), s.Ann.Actor(),
 		loci.ListAtlases{WorkspaceID: s.personal(), Paging: loci.Paging{Limit: 100}}))(s.t)
 	return list.Atlases[len(list.Atlases)-1].ID
 }
@@ -142,7 +142,7 @@ func personalRefusal(in args) refusal {
 func archivedRefusal(in args) refusal {
 	return refusal{name: "archived", code: loci.CodeStateConflict, args: func(s testScene) args {
 		id := s.NewTeam(s.t, s.Ann)
-		conformance.Must(s.Service.ArchiveWorkspace(s.t.Context(), s.Ann.Actor(),
+		testenv.Must(s.Service.ArchiveWorkspace(s.t.Context(), s.Ann.Actor(),
 			loci.ArchiveWorkspace{WorkspaceID: id}))(s.t)
 		return mergeArgs(in, args{"workspaceId": id})
 	}}

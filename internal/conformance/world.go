@@ -23,6 +23,7 @@ import (
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/testenv"
 	"github.com/loci-memory/loci/internal/vector"
 )
 
@@ -100,7 +101,7 @@ func NewEmpty(t testing.TB, open func(t testing.TB, o store.Options) *store.Stor
 		}})
 	bucket := o.Bucket
 	if bucket == nil {
-		bucket = Must(blob.OpenFolder(t.TempDir()))(t)
+		bucket = testenv.Must(blob.OpenFolder(t.TempDir()))(t)
 	}
 	t.Cleanup(w.Gate.Close)
 	w.Service = service.New(service.Options{Store: w.Store, Clock: w.Clock.Now,
@@ -141,8 +142,8 @@ func New(t testing.TB, open func(t testing.TB, o store.Options) *store.Store, o 
 	w.Join(t, w.Team, w.Ann, w.Bob, loci.RoleAdmin)
 	w.Join(t, w.Team, w.Ann, w.Cid, loci.RoleMember)
 
-	k := Must(w.Service.AddKey(t.Context(), loci.Email(w.Ann.Email), "lost"))(t)
-	Must(w.Service.RevokeKey(t.Context(), w.Ann.Actor(), loci.RevokeKey{KeyID: k.Key.ID}))(t)
+	k := testenv.Must(w.Service.AddKey(t.Context(), loci.Email(w.Ann.Email), "lost"))(t)
+	testenv.Must(w.Service.RevokeKey(t.Context(), w.Ann.Actor(), loci.RevokeKey{KeyID: k.Key.ID}))(t)
 	w.revoked = k.APIKey
 	w.grant(t, w.Team)
 	w.elsewhere = storetest.Token(t, w.Store, w.Ann.ID, w.NewTeam(t, w.Ann)).Access
@@ -152,30 +153,19 @@ func New(t testing.TB, open func(t testing.TB, o store.Options) *store.Store, o 
 	return w
 }
 
-// Must returns a value and fails the test on an error.
-func Must[T any](v T, err error) func(testing.TB) T {
-	return func(t testing.TB) T {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return v
-	}
-}
-
 // Person makes an account without a password, and a key.
 func (w *World) Person(t testing.TB, name string) *Person {
 	t.Helper()
 	email := loci.Email(name + "@example.com")
-	u := Must(w.Service.AddUser(t.Context(), email, loci.Name(name), ""))(t)
-	k := Must(w.Service.AddKey(t.Context(), email, ""))(t)
+	u := testenv.Must(w.Service.AddUser(t.Context(), email, loci.Name(name), ""))(t)
+	k := testenv.Must(w.Service.AddKey(t.Context(), email, ""))(t)
 	return &Person{u, k.APIKey, k.Key.ID}
 }
 
 // NewTeam makes a workspace of an owner.
 func (w *World) NewTeam(t testing.TB, owner *Person) loci.ID {
 	t.Helper()
-	return Must(w.Service.CreateWorkspace(t.Context(), owner.Actor(),
+	return testenv.Must(w.Service.CreateWorkspace(t.Context(), owner.Actor(),
 		loci.CreateWorkspace{Name: "Crew"}))(t).Workspace.ID
 }
 
@@ -185,7 +175,7 @@ func (w *World) Invite(t testing.TB, workspace loci.ID, owner, p *Person, role l
 	w.verify(t, owner)
 	in := loci.CreateInvitations{WorkspaceID: workspace, Emails: loci.Emails{loci.Email(p.Email)},
 		Role: loci.InvitedRole(role)}
-	return Must(w.Service.CreateInvitations(t.Context(), owner.Actor(), in))(t).Invitations[0].ID
+	return testenv.Must(w.Service.CreateInvitations(t.Context(), owner.Actor(), in))(t).Invitations[0].ID
 }
 
 // Join adds p to a workspace of an owner.
@@ -193,14 +183,14 @@ func (w *World) Join(t testing.TB, workspace loci.ID, owner, p *Person, role loc
 	t.Helper()
 	id := w.Invite(t, workspace, owner, p, role)
 	w.verify(t, p)
-	Must(w.Service.RespondInvitation(t.Context(), p.Actor(),
+	testenv.Must(w.Service.RespondInvitation(t.Context(), p.Actor(),
 		loci.RespondInvitation{InvitationID: id, Accept: true, Confirm: true}))(t)
 }
 
 // verify verifies the address of a person.
 func (w *World) verify(t testing.TB, p *Person) {
 	t.Helper()
-	Must(store.System(t.Context(), w.Store, "test", func(x *store.SystemTx) (loci.Empty, error) {
+	testenv.Must(store.System(t.Context(), w.Store, "test", func(x *store.SystemTx) (loci.Empty, error) {
 		return loci.Empty{}, x.MarkVerified(p.ID)
 	}))(t)
 }
@@ -237,14 +227,14 @@ func (w *World) grant(t testing.TB, id loci.ID) {
 // Atlas makes an atlas of the team workspace.
 func (w *World) Atlas(t testing.TB, name string) loci.ID {
 	t.Helper()
-	return Must(w.Service.CreateAtlas(t.Context(), w.Ann.Actor(),
+	return testenv.Must(w.Service.CreateAtlas(t.Context(), w.Ann.Actor(),
 		loci.CreateAtlas{Name: loci.Name(name), WorkspaceID: w.Team}))(t).Atlas.ID
 }
 
 // Memory stores a memory of ann in an atlas of the team workspace.
 func (w *World) Memory(t testing.TB, atlas loci.ID, content string, tags ...loci.Tag) loci.ID {
 	t.Helper()
-	return Must(w.Service.CreateMemory(t.Context(), w.Ann.Actor(),
+	return testenv.Must(w.Service.CreateMemory(t.Context(), w.Ann.Actor(),
 		loci.CreateMemory{Content: loci.Content(content), AtlasID: atlas, Tags: tags}))(t).Memory.ID
 }
 

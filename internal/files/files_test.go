@@ -21,6 +21,7 @@ import (
 	"github.com/loci-memory/loci/internal/rest"
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/service/file"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // A scene is a world behind HTTP, with a memory of ann.
@@ -46,7 +47,7 @@ func newScene(t *testing.T) *scene {
 // announce announces a file of a size.
 func (s *scene) announce(name string, size int) loci.Upload {
 	s.t.Helper()
-	return conformance.Must(s.Service.UploadAttachment(s.t.Context(), s.Ann.Actor(), loci.UploadAttachment{
+	return testenv.Must(s.Service.UploadAttachment(s.t.Context(), s.Ann.Actor(), loci.UploadAttachment{
 		MemoryID: s.memory, FileName: loci.FileName(name), Size: loci.FileSize(size), MIMEType: "text/plain"}))(s.t)
 }
 
@@ -58,13 +59,13 @@ func (s *scene) at(address string) string {
 // send sends a request, and returns the response with its body read.
 func (s *scene) send(method, address string, body io.Reader, header http.Header) (*http.Response, []byte) {
 	s.t.Helper()
-	r := conformance.Must(http.NewRequestWithContext(s.t.Context(), method, s.at(address), body))(s.t)
+	r := testenv.Must(http.NewRequestWithContext(s.t.Context(), method, s.at(address), body))(s.t)
 	for name, values := range header {
 		r.Header[name] = values
 	}
-	res := conformance.Must(http.DefaultClient.Do(r))(s.t)
+	res := testenv.Must(http.DefaultClient.Do(r))(s.t)
 	defer res.Body.Close()
-	return res, conformance.Must(io.ReadAll(res.Body))(s.t)
+	return res, testenv.Must(io.ReadAll(res.Body))(s.t)
 }
 
 var plain = http.Header{"Content-Type": {"text/plain"}}
@@ -96,7 +97,7 @@ func (s *scene) store(name, body string) (loci.ID, string) {
 
 func (s *scene) address(id loci.ID) string {
 	s.t.Helper()
-	return conformance.Must(s.Service.DownloadAttachment(s.t.Context(), s.Ann.Actor(),
+	return testenv.Must(s.Service.DownloadAttachment(s.t.Context(), s.Ann.Actor(),
 		loci.GetAttachment{AttachmentID: id}))(s.t).URL
 }
 
@@ -146,7 +147,7 @@ func TestDownloadIsAnAttachmentWithRanges(t *testing.T) {
 // changed yields an address with each of its parts changed or without it.
 func changed(t *testing.T, address string) map[string]string {
 	t.Helper()
-	u := conformance.Must(url.Parse(address))(t)
+	u := testenv.Must(url.Parse(address))(t)
 	other, list := *u, map[string]string{}
 	for name := range u.Query() {
 		for what, change := range map[string]func(url.Values){
@@ -270,12 +271,12 @@ func TestRunningDownloadEndsWithDeletion(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	id, address := s.store("large", strings.Repeat("x", 64<<20))
-	res := conformance.Must(http.Get(s.at(address)))(t) // #nosec: an address of the test
+	res := testenv.Must(http.Get(s.at(address)))(t) // #nosec: an address of the test
 	defer res.Body.Close()
 	if _, err := io.CopyN(io.Discard, res.Body, 1<<20); err != nil {
 		t.Fatal(err)
 	}
-	out := conformance.Must(s.Service.DeleteAttachments(t.Context(), s.Ann.Actor(),
+	out := testenv.Must(s.Service.DeleteAttachments(t.Context(), s.Ann.Actor(),
 		loci.DeleteAttachments{AttachmentIDs: loci.AttachmentIDs{id}}))(t)
 	if !out.Results[0].OK {
 		t.Fatal(out)

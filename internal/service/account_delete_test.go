@@ -12,6 +12,7 @@ import (
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 func TestDeletedAccountIsUnknownAndItsAddressFree(t *testing.T) {
@@ -19,14 +20,14 @@ func TestDeletedAccountIsUnknownAndItsAddressFree(t *testing.T) {
 	conformance.EachWithDB(t, func(t *testing.T, w *conformance.World, d storetest.Database) {
 		const email = "walker@example.com"
 		b := signInAs(t, w, email, "correct horse", 2)
-		key := conformance.Must(do(t, w, b[0], service.KeyCreate, loci.CreateKey{}))(t)
-		me := conformance.Must(do(t, w, b[0], service.AccountMe, loci.Empty{}))(t).User
+		key := testenv.Must(do(t, w, b[0], service.KeyCreate, loci.CreateKey{}))(t)
+		me := testenv.Must(do(t, w, b[0], service.AccountMe, loci.Empty{}))(t).User
 		walker := &conformance.Person{User: me, Key: key.APIKey, KeyID: key.Key.ID}
 		w.Join(t, w.Team, w.Ann, walker, loci.RoleAdmin)
 		w.Invite(t, w.NewTeam(t, w.Fay), w.Fay, walker, loci.RoleMember)
 		byKey := &op.Call{Credential: key.APIKey}
 		create := func(c *op.Call, in loci.CreateMemory) loci.Memory {
-			return conformance.Must(do(t, w, c, service.MemoryCreate, in))(t).Memory.Memory
+			return testenv.Must(do(t, w, c, service.MemoryCreate, in))(t).Memory.Memory
 		}
 		shared := create(byKey, loci.CreateMemory{Content: "for the team", WorkspaceID: w.Team})
 		for i := range 30 {
@@ -34,7 +35,7 @@ func TestDeletedAccountIsUnknownAndItsAddressFree(t *testing.T) {
 		}
 		_, err := do(t, w, byKey, service.AccountDelete, loci.DeleteAccount{Password: "wrong"})
 		conformance.Expect(t, "a wrong password", err, loci.CodeForbidden)
-		conformance.Must(do(t, w, byKey, service.AccountDelete, loci.DeleteAccount{Password: "correct horse"}))(t)
+		testenv.Must(do(t, w, byKey, service.AccountDelete, loci.DeleteAccount{Password: "correct horse"}))(t)
 		for i, c := range append(b, byKey) {
 			_, err := do(t, w, c, service.AccountMe, loci.Empty{})
 			conformance.Expect(t, fmt.Sprint("credential ", i), err, loci.CodeInvalidKey)
@@ -51,14 +52,14 @@ func TestDeletedAccountIsUnknownAndItsAddressFree(t *testing.T) {
 		if n := d.Query(t, `SELECT id FROM memories WHERE created_by = '`+string(me.ID)+`'`); len(n) != 31 {
 			t.Errorf("%d memories: the deletion itself erased them", len(n))
 		}
-		again := conformance.Must(w.Service.AddUser(t.Context(), email, "Another", "battery staple"))(t)
-		k := conformance.Must(w.Service.AddKey(t.Context(), email, ""))(t)
+		again := testenv.Must(w.Service.AddUser(t.Context(), email, "Another", "battery staple"))(t)
+		k := testenv.Must(w.Service.AddKey(t.Context(), email, ""))(t)
 		c := &op.Call{Credential: k.APIKey}
-		if list := conformance.Must(do(t, w, c, service.MemoryList, loci.ListMemories{}))(t); len(list.Memories) != 0 ||
+		if list := testenv.Must(do(t, w, c, service.MemoryList, loci.ListMemories{}))(t); len(list.Memories) != 0 ||
 			again.ID == me.ID {
 			t.Errorf("the new account sees %+v", list)
 		}
-		if list := conformance.Must(do(t, w, c, service.InvitationPending, loci.ListPendingInvitations{}))(t); len(
+		if list := testenv.Must(do(t, w, c, service.InvitationPending, loci.ListPendingInvitations{}))(t); len(
 			list.Invitations) != 0 {
 			t.Errorf("invitations to the former account: %+v", list)
 		}
@@ -82,15 +83,15 @@ func TestDeletionOfUnverifiedAccountKeepsInvitations(t *testing.T) {
 			invite(w, "guest@example.com")).Invitations[0]
 		squat := func() { registered(t, w, "GUEST@example.com") }
 		squat()
-		conformance.Must(w.Service.DeleteUser(t.Context(), "guest@example.com", false))(t)
+		testenv.Must(w.Service.DeleteUser(t.Context(), "guest@example.com", false))(t)
 		squat()
-		b := conformance.Must(w.Service.SignIn(t.Context(), &identity.Actor{},
+		b := testenv.Must(w.Service.SignIn(t.Context(), &identity.Actor{},
 			loci.Login{Email: "guest@example.com", Password: password}))(t)
 		if _, err := callAs(t, w, b, service.AccountDelete, loci.DeleteAccount{Password: password}); err != nil {
 			t.Fatal(err)
 		}
 		in := loci.Register{Email: "guest@example.com", Password: password, Invitation: tokenOf(t, made)}
-		guest := conformance.Must(w.Service.Register(t.Context(), &identity.Actor{}, in))(t)
+		guest := testenv.Must(w.Service.Register(t.Context(), &identity.Actor{}, in))(t)
 		if _, err := callAs(t, w, guest, service.InvitationRespond, answerTo(made.ID, true)); err != nil {
 			t.Error(err)
 		}
@@ -102,7 +103,7 @@ func TestOwnerOfTeamIsNotDeleted(t *testing.T) {
 	conformance.Each(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
 		b := signInAs(t, w, "walker@example.com", "correct horse", 1)[0]
 		for _, name := range []loci.Name{"Orchard", "Harbour"} {
-			conformance.Must(do(t, w, b, service.WorkspaceCreate, loci.CreateWorkspace{Name: name}))(t)
+			testenv.Must(do(t, w, b, service.WorkspaceCreate, loci.CreateWorkspace{Name: name}))(t)
 		}
 		_, err := do(t, w, b, service.AccountDelete, loci.DeleteAccount{Password: "correct horse"})
 		_, byOperator := w.Service.DeleteUser(t.Context(), "walker@example.com", false)
@@ -129,8 +130,8 @@ func TestDeletionBesideOtherCallsLeavesNoOrphan(t *testing.T) {
 		deleted := 0
 		for i := range 24 {
 			email := loci.Email(fmt.Sprintf("walker%d@example.com", i))
-			u := conformance.Must(w.Service.AddUser(t.Context(), email, "Walker", "correct horse"))(t)
-			k := conformance.Must(w.Service.AddKey(t.Context(), email, ""))(t)
+			u := testenv.Must(w.Service.AddUser(t.Context(), email, "Walker", "correct horse"))(t)
+			k := testenv.Must(w.Service.AddKey(t.Context(), email, ""))(t)
 			p := &conformance.Person{User: u, KeyID: k.Key.ID}
 			team := w.NewTeam(t, w.Ann)
 			w.Join(t, team, w.Ann, p, loci.RoleMember)

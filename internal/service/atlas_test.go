@@ -10,6 +10,7 @@ import (
 	"github.com/loci-memory/loci/internal/conformance"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/service"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 func renameInput(id loci.ID, name string) loci.UpdateAtlas {
@@ -20,7 +21,7 @@ func renameInput(id loci.ID, name string) loci.UpdateAtlas {
 // tagOf calls the method itself: times on the wire are too short for a tag.
 func tagOf(t *testing.T, w *conformance.World, id loci.ID) string {
 	t.Helper()
-	return conformance.Must(w.Service.GetAtlas(t.Context(), w.Ann.Actor(),
+	return testenv.Must(w.Service.GetAtlas(t.Context(), w.Ann.Actor(),
 		loci.GetAtlas{AtlasID: id}))(t).ETag()
 }
 

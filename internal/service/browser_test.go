@@ -8,15 +8,16 @@ import (
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/service"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // signInAs registers a person and returns a call of each of n browsers.
 func signInAs(t *testing.T, w *conformance.World, email loci.Email, password loci.Password, n int) (calls []*op.Call) {
 	t.Helper()
-	conformance.Must(w.Service.AddUser(t.Context(), email, "Walker", password))(t)
+	testenv.Must(w.Service.AddUser(t.Context(), email, "Walker", password))(t)
 	for range n {
 		c := &op.Call{Address: "192.0.2.7", UserAgent: "Browser\x1b[2J/1"}
-		out := conformance.Must(w.Service.SignIn(t.Context(), &identity.Actor{ClientAddress: c.Address,
+		out := testenv.Must(w.Service.SignIn(t.Context(), &identity.Actor{ClientAddress: c.Address,
 			UserAgent: c.UserAgent}, loci.Login{Email: email, Password: loci.PasswordAttempt(password)}))(t)
 		c.Credential, c.CredentialKind = out.Cookie().Secret, identity.CredentialCookie
 		calls = append(calls, c)
@@ -65,7 +66,7 @@ func TestPersonSignsOtherBrowsersOut(t *testing.T) {
 	t.Parallel()
 	conformance.Each(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
 		b := signInAs(t, w, "walker@example.com", "correct horse", 2)
-		list := conformance.Must(do(t, w, b[1], service.SignInList, loci.ListSignIns{}))(t).SignIns
+		list := testenv.Must(do(t, w, b[1], service.SignInList, loci.ListSignIns{}))(t).SignIns
 		if len(list) != 2 || !list[0].Current || list[1].Current || list[0].UserAgent != "Browser[2J/1" ||
 			list[0].Address != "192.0.2.7" || list[0].LastUsedAt == 0 {
 			t.Fatalf("%+v", list)

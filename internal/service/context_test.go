@@ -13,6 +13,7 @@ import (
 	"github.com/loci-memory/loci/internal/fence"
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // readContext reads a context as the member.
@@ -326,7 +327,7 @@ func TestContextNamesAuthors(t *testing.T) {
 		}
 		conformance.MustCall(t, w, conformance.CallerOwner, service.AccountUpdate,
 			loci.UpdateAccount{Name: "Ann\n~~~ Lee"})
-		conformance.Must(w.Service.DeleteUser(t.Context(), loci.Email(w.Bob.Email), false))(t)
+		testenv.Must(w.Service.DeleteUser(t.Context(), loci.Email(w.Bob.Email), false))(t)
 		for _, in := range []loci.ReadContext{{AtlasID: atlas}, {AtlasID: atlas, Query: "lighthouse"}} {
 			out := readContext(t, w, in)
 			for _, author := range []string{"Ann ~~~ Lee (" + string(w.Ann.ID) + ")", string(w.Bob.ID)} {

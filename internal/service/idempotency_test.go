@@ -10,6 +10,7 @@ import (
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/service"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 func TestRepeatedCallReturnsStoredResponse(t *testing.T) {
@@ -146,7 +147,7 @@ func TestStoredResponseHidesRevokedKey(t *testing.T) {
 		"user": func(id loci.ID) {
 			conformance.MustCall(t, w, conformance.CallerOwner, service.KeyRevoke, loci.RevokeKey{KeyID: id})
 		},
-		"operator": func(id loci.ID) { conformance.Must(w.Service.RevokeUserKey(t.Context(), id))(t) },
+		"operator": func(id loci.ID) { testenv.Must(w.Service.RevokeUserKey(t.Context(), id))(t) },
 	} {
 		in := loci.CreateKey{Name: "laptop"}
 		made, _, err := conformance.CallWithKey(t, w, conformance.CallerOwner, by, service.KeyCreate, in)

@@ -12,6 +12,7 @@ import (
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // callAs calls an operation with the cookie of a sign-in.
@@ -26,7 +27,7 @@ func callAs[In, Out any](t *testing.T, w *conformance.World, s loci.SignedIn, o 
 // registered registers an account on an open server.
 func registered(t *testing.T, w *conformance.World, e loci.Email) loci.SignedIn {
 	t.Helper()
-	return conformance.Must(w.Service.Register(t.Context(), &identity.Actor{},
+	return testenv.Must(w.Service.Register(t.Context(), &identity.Actor{},
 		loci.Register{Email: e, Password: password}))(t)
 }
 
@@ -131,7 +132,7 @@ func TestRegistrationAcceptsInvitation(t *testing.T) {
 				conformance.MustFail(t, w, conformance.CallerNobody, service.AuthRegister, in, loci.CodeNotFound)
 			}
 			in.Invitation = tokenOf(t, made[0])
-			guest := conformance.Must(w.Service.Register(t.Context(), &identity.Actor{}, in))(t)
+			guest := testenv.Must(w.Service.Register(t.Context(), &identity.Actor{}, in))(t)
 			if !guest.User.EmailVerified || guest.User.Email != "guest@example.com" {
 				t.Errorf("%+v", guest.User)
 			}
@@ -163,7 +164,7 @@ func TestOperatorVerifiesAddresses(t *testing.T) {
 	t.Parallel()
 	w := conformance.NewEmpty(t, conformance.OpenSQLite, conformance.Options{})
 	first := conformance.MustCall(t, w, conformance.CallerNobody, service.AuthSetup, setUp(w.Service.NewSetupToken()))
-	made := conformance.Must(w.Service.AddUser(t.Context(), "made@example.com", "", ""))(t)
+	made := testenv.Must(w.Service.AddUser(t.Context(), "made@example.com", "", ""))(t)
 	if !first.User.EmailVerified || !made.EmailVerified {
 		t.Errorf("%+v, %+v", first.User, made)
 	}

@@ -15,13 +15,14 @@ import (
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/accountdb"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 func TestKeyIsShownOnceAndStoredAsHash(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	w := conformance.New(t, func(t testing.TB, o store.Options) *store.Store {
-		s := conformance.Must(store.OpenSQLite(t.Context(), dir, o))(t)
+		s := testenv.Must(store.OpenSQLite(t.Context(), dir, o))(t)
 		t.Cleanup(func() { s.Close() })
 		return s
 	}, conformance.Options{})
@@ -39,7 +40,7 @@ func TestKeyIsShownOnceAndStoredAsHash(t *testing.T) {
 	if b, _ := json.Marshal(list); bytes.Contains(b, []byte(made.APIKey)) {
 		t.Error("a list shows the key")
 	}
-	signed := conformance.Must(w.Service.Register(t.Context(), &identity.Actor{},
+	signed := testenv.Must(w.Service.Register(t.Context(), &identity.Actor{},
 		loci.Register{Email: "ada@example.com", Password: password}))(t)
 	for _, s := range []string{made.APIKey, made.APIKey[len(loci.KeyPrefix):], signed.Cookie().Secret, password} {
 		files, _ := filepath.Glob(filepath.Join(dir, "*"))
@@ -68,16 +69,16 @@ func TestEndedCredentialMakesNoKey(t *testing.T) {
 	t.Parallel()
 	conformance.Each(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
 		made := conformance.MustCall(t, w, conformance.CallerOwner, service.KeyCreate, loci.CreateKey{})
-		signed := conformance.Must(w.Service.Register(t.Context(), &identity.Actor{},
+		signed := testenv.Must(w.Service.Register(t.Context(), &identity.Actor{},
 			loci.Register{Email: "ada@example.com", Password: password}))(t)
 		for _, c := range []*op.Call{{Credential: made.APIKey},
 			{Credential: signed.Cookie().Secret, CredentialKind: identity.CredentialCookie}} {
-			actor := conformance.Must(w.Gate.Admit(t.Context(), service.KeyCreate.Op, c))(t)
-			conformance.Must(w.Service.CreateKey(t.Context(), actor, loci.CreateKey{}))(t)
+			actor := testenv.Must(w.Gate.Admit(t.Context(), service.KeyCreate.Op, c))(t)
+			testenv.Must(w.Service.CreateKey(t.Context(), actor, loci.CreateKey{}))(t)
 			if c.CredentialKind == identity.CredentialCookie {
-				conformance.Must(w.Service.SignOut(t.Context(), actor, loci.Empty{}))(t)
+				testenv.Must(w.Service.SignOut(t.Context(), actor, loci.Empty{}))(t)
 			} else {
-				conformance.Must(w.Service.RevokeKey(t.Context(), actor, loci.RevokeKey{KeyID: made.Key.ID}))(t)
+				testenv.Must(w.Service.RevokeKey(t.Context(), actor, loci.RevokeKey{KeyID: made.Key.ID}))(t)
 			}
 			if _, err := w.Service.CreateKey(t.Context(), actor, loci.CreateKey{}); !loci.Is(err, loci.CodeRevoked) {
 				t.Errorf("%s: %v", actor.CredentialKind, err)
@@ -158,7 +159,7 @@ func TestLiveKeysOfUserAreBounded(t *testing.T) {
 			t.Fatal(err)
 		}
 		conformance.MustCall(t, w, conformance.CallerStranger, service.KeyCreate, loci.CreateKey{})
-		conformance.Must(w.Service.AddKey(t.Context(), loci.Email(w.Ann.Email), "from the operator"))(t)
+		testenv.Must(w.Service.AddKey(t.Context(), loci.Email(w.Ann.Email), "from the operator"))(t)
 		for range 2 {
 			conformance.MustCall(t, w, conformance.CallerOwner, service.KeyRevoke, loci.RevokeKey{KeyID: made.Key.ID})
 			made.Key.ID = conformance.MustCall(t, w, conformance.CallerOwner, service.KeyList,

@@ -16,6 +16,7 @@ import (
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // mailPlan has no limit but that of mails.
@@ -141,7 +142,7 @@ func TestMailsToOthersHaveDailyBudget(t *testing.T) {
 		w := conformance.New(t, d.Open, conformance.Options{Plan: mailPlan(10), SendMail: b.send})
 		toNoon(w)
 		first, second := w.NewTeam(t, w.Eve), w.NewTeam(t, w.Eve)
-		other := conformance.Must(w.Service.AddKey(t.Context(), loci.Email(w.Eve.Email), "other"))(t).APIKey
+		other := testenv.Must(w.Service.AddKey(t.Context(), loci.Email(w.Eve.Email), "other"))(t).APIKey
 		call := func(key string, workspace loci.ID, emails loci.Emails, want loci.Code) []loci.NewInvitation {
 			t.Helper()
 			out, err := inviteWith(t, w, key, inviteTo(workspace, emails))
@@ -173,7 +174,7 @@ func TestMailsToOthersHaveDailyBudget(t *testing.T) {
 		}
 		w.Clock.Advance(e.RetryAfter)
 		call(w.Eve.Key, first, guests("e", 10), "")
-		conformance.Must(store.System(t.Context(), w.Store, "test", func(x *store.SystemTx) (loci.Empty, error) {
+		testenv.Must(store.System(t.Context(), w.Store, "test", func(x *store.SystemTx) (loci.Empty, error) {
 			return loci.Empty{}, x.DeletePastMails()
 		}))(t)
 		if left := d.Query(t, `SELECT user_id || ' ' || mails FROM mail_usage`); !slices.Equal(left,
@@ -187,7 +188,7 @@ func TestMailsToOthersHaveDailyBudget(t *testing.T) {
 func mustCallWith[In, Out any](t *testing.T, w *conformance.World, p *conformance.Person, o op.TypedOp[In, Out],
 	in In) Out {
 	t.Helper()
-	return conformance.Must(op.Do(t.Context(), w.Host, &op.Call{Credential: p.Key,
+	return testenv.Must(op.Do(t.Context(), w.Host, &op.Call{Credential: p.Key,
 		CredentialKind: identity.CredentialKey}, o, in))(t)
 }
 
@@ -309,9 +310,9 @@ func TestSendersOfMailsTakeTurns(t *testing.T) {
 		w := conformance.New(t, d.Open, conformance.Options{SendMail: b.send})
 		team := w.NewTeam(t, w.Fay)
 		for i := range 2 {
-			conformance.Must(inviteWith(t, w, w.Fay.Key, inviteTo(team, guests(fmt.Sprint("spam", i), 100))))(t)
+			testenv.Must(inviteWith(t, w, w.Fay.Key, inviteTo(team, guests(fmt.Sprint("spam", i), 100))))(t)
 		}
-		conformance.Must(inviteWith(t, w, w.Eve.Key, inviteTo(w.NewTeam(t, w.Eve), guests("honest", 1))))(t)
+		testenv.Must(inviteWith(t, w, w.Eve.Key, inviteTo(w.NewTeam(t, w.Eve), guests("honest", 1))))(t)
 		w.Store.Jobs().Start(context.WithoutCancel(t.Context()))
 		waitForJobs(t, d)
 		if at := slices.IndexFunc(b.mails, func(m mail.Message) bool {

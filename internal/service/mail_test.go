@@ -20,6 +20,7 @@ import (
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/accountdb"
 	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/testenv"
 	"github.com/loci-memory/loci/internal/waittest"
 )
 
@@ -67,7 +68,7 @@ func (b *mailbox) wait(t *testing.T, to, path string, n int) (link, token string
 		}
 		return len(links) > n
 	})
-	return links[n], conformance.Must(url.Parse(links[n]))(t).Query().Get("token")
+	return links[n], testenv.Must(url.Parse(links[n]))(t).Query().Get("token")
 }
 
 // waitForJobs waits until no job is left.
@@ -163,7 +164,7 @@ func TestResetEndsSignInsAndVerifies(t *testing.T) {
 		}
 		conformance.Expect(t, "the former password", login(password), loci.CodeInvalidKey)
 		conformance.Expect(t, "the new password", login("battery staple"), "")
-		key := conformance.Must(w.Service.AddKey(t.Context(), "pat@example.com", ""))(t)
+		key := testenv.Must(w.Service.AddKey(t.Context(), "pat@example.com", ""))(t)
 		forgot("pat@example.com")
 		_, third := b.wait(t, "pat@example.com", "/reset", 2)
 		conformance.Expect(t, "another link", resetBy(t, w, third, "battery staple"), "")
@@ -200,7 +201,7 @@ func TestConcurrentResetsUseOneLink(t *testing.T) {
 	eachMailWorld(t, conformance.Options{}, func(t *testing.T, w *conformance.World, _ *mailbox, _ storetest.Database) {
 		links := make([]service.ResetLink, 3)
 		for i := range links {
-			links[i] = conformance.Must(w.Service.MakeResetLink(t.Context(), "ann@example.com"))(t)
+			links[i] = testenv.Must(w.Service.MakeResetLink(t.Context(), "ann@example.com"))(t)
 		}
 		results := make(chan error)
 		for i := range 12 {
@@ -294,7 +295,7 @@ func TestInvitationTravelsByMailAlone(t *testing.T) {
 			t.Error(link)
 		}
 		// A job that ran on a killed server runs again.
-		conformance.Must(store.System(t.Context(), w.Store, "test", func(x *store.SystemTx) (loci.Empty, error) {
+		testenv.Must(store.System(t.Context(), w.Store, "test", func(x *store.SystemTx) (loci.Empty, error) {
 			return loci.Empty{}, x.AddJob("mail_invitation", made[0].ID)
 		}))(t)
 		_, second := b.wait(t, "guest@example.com", "/invite", 1)
@@ -304,7 +305,7 @@ func TestInvitationTravelsByMailAlone(t *testing.T) {
 				t.Errorf("%+v %q %v", i, inviter, err)
 			}
 		}
-		guest := conformance.Must(w.Service.Register(t.Context(), &identity.Actor{}, loci.Register{
+		guest := testenv.Must(w.Service.Register(t.Context(), &identity.Actor{}, loci.Register{
 			Email: "guest@example.com", Password: password, Invitation: loci.InvitationToken(token)}))(t)
 		if _, err := callAs(t, w, guest, service.InvitationRespond, answerTo(made[0].ID, true)); err != nil {
 			t.Error(err)
@@ -312,7 +313,7 @@ func TestInvitationTravelsByMailAlone(t *testing.T) {
 		b.wait(t, "other@example.com", "/invite", 0)
 		revoke := loci.RevokeInvitation{InvitationID: made[1].ID, Confirm: true}
 		conformance.MustCall(t, w, conformance.CallerOwner, service.InvitationRevoke, revoke)
-		conformance.Must(store.System(t.Context(), w.Store, "test", func(x *store.SystemTx) (loci.Empty, error) {
+		testenv.Must(store.System(t.Context(), w.Store, "test", func(x *store.SystemTx) (loci.Empty, error) {
 			return loci.Empty{}, x.AddJob("mail_invitation", made[1].ID)
 		}))(t)
 		waitForJobs(t, d)

@@ -11,6 +11,7 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/conformance"
 	"github.com/loci-memory/loci/internal/service"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // fill sets every field of a struct that fits, in a way that depends on n.
@@ -52,7 +53,7 @@ func fillValue(v reflect.Value, name string, n int) {
 // members returns the members of the JSON object of v.
 func members(t *testing.T, v any) (m map[string]json.RawMessage) {
 	t.Helper()
-	if err := json.Unmarshal(conformance.Must(json.Marshal(v))(t), &m); err != nil {
+	if err := json.Unmarshal(testenv.Must(json.Marshal(v))(t), &m); err != nil {
 		t.Fatal(err)
 	}
 	return m

@@ -10,6 +10,7 @@ import (
 	"github.com/loci-memory/loci/internal/conformance"
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 func TestKeywordsRouteMemoryToAtlas(t *testing.T) {
@@ -125,7 +126,7 @@ func TestDuplicatesAreReportedOrReturned(t *testing.T) {
 // create calls the method itself: the wire does not show whether a memory was created.
 func create(t *testing.T, w *conformance.World, in loci.CreateMemory) loci.CreatedMemory {
 	t.Helper()
-	return conformance.Must(w.Service.CreateMemory(t.Context(), w.Ann.Actor(), in))(t)
+	return testenv.Must(w.Service.CreateMemory(t.Context(), w.Ann.Actor(), in))(t)
 }
 
 func TestTitleIsDerivedWithoutAGivenOne(t *testing.T) {

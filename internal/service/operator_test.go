@@ -5,34 +5,35 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/conformance"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 func TestOperatorSeesKeysAndWorkspaces(t *testing.T) {
 	t.Parallel()
 	conformance.Each(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
 		w.Memory(t, w.Atlas(t, "Shelf"), "twelve bytes")
-		all := conformance.Must(w.Service.ListUserKeys(t.Context(), ""))(t).Keys
-		mine := conformance.Must(w.Service.ListUserKeys(t.Context(), "Ann@example.com"))(t).Keys
+		all := testenv.Must(w.Service.ListUserKeys(t.Context(), ""))(t).Keys
+		mine := testenv.Must(w.Service.ListUserKeys(t.Context(), "Ann@example.com"))(t).Keys
 		if len(mine) != 2 || mine[0].UserID != w.Ann.ID || mine[0].Email != w.Ann.Email || len(all) < 4 {
 			t.Fatalf("%d keys, %+v", len(all), mine)
 		}
 		if _, err := w.Service.ListUserKeys(t.Context(), "nobody@example.com"); !loci.Is(err, loci.CodeNotFound) {
 			t.Error(err)
 		}
-		revoked := conformance.Must(w.Service.RevokeUserKey(t.Context(), mine[0].ID))(t)
-		again := conformance.Must(w.Service.UserKey(t.Context(), string(mine[0].ID[:30])))(t)
+		revoked := testenv.Must(w.Service.RevokeUserKey(t.Context(), mine[0].ID))(t)
+		again := testenv.Must(w.Service.UserKey(t.Context(), string(mine[0].ID[:30])))(t)
 		if revoked.RevokedAt == 0 || again != revoked {
 			t.Errorf("%+v, %+v", revoked, again)
 		}
 
-		teams := conformance.Must(w.Service.ListAllWorkspaces(t.Context(), "ann@example.com"))(t).Workspaces
-		every := conformance.Must(w.Service.ListAllWorkspaces(t.Context(), ""))(t).Workspaces
+		teams := testenv.Must(w.Service.ListAllWorkspaces(t.Context(), "ann@example.com"))(t).Workspaces
+		every := testenv.Must(w.Service.ListAllWorkspaces(t.Context(), ""))(t).Workspaces
 		if len(teams) != 3 || len(every) <= len(teams) || teams[0].OwnerID != w.Ann.ID ||
 			teams[0].Kind != loci.WorkspacePersonal {
 			t.Errorf("%d workspaces, %+v", len(every), teams)
 		}
 		for _, team := range teams {
-			d := conformance.Must(w.Service.ShowWorkspace(t.Context(), string(team.ID)))(t)
+			d := testenv.Must(w.Service.ShowWorkspace(t.Context(), string(team.ID)))(t)
 			var memories, bytes int64
 			for _, a := range d.Atlases {
 				memories, bytes = memories+a.MemoryCount, bytes+a.UsedBytes

@@ -14,6 +14,7 @@ import (
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/testenv"
 	"github.com/loci-memory/loci/internal/waittest"
 )
 
@@ -65,7 +66,7 @@ func TestTransferNeedsRoomInPlanOfHeir(t *testing.T) {
 	conformance.Each(t, conformance.Options{Plan: smallPlan}, func(t *testing.T, w *conformance.World) {
 		give := func(p *conformance.Person, plan loci.PlanName) {
 			t.Helper()
-			conformance.Must(w.Service.SetPlan(t.Context(), loci.Email(p.Email), plan))(t)
+			testenv.Must(w.Service.SetPlan(t.Context(), loci.Email(p.Email), plan))(t)
 		}
 		give(w.Ann, loci.PlanSelfHosted)
 		transfer := func(team loci.ID, code loci.Code) {
@@ -167,7 +168,7 @@ func TestPlanIsThatOfTheOwner(t *testing.T) {
 	conformance.Each(t, conformance.Options{Plan: smallPlan}, func(t *testing.T, w *conformance.World) {
 		setPlan := func(p *conformance.Person, plan loci.PlanName) {
 			t.Helper()
-			conformance.Must(w.Service.SetPlan(t.Context(), loci.Email(p.Email), plan))(t)
+			testenv.Must(w.Service.SetPlan(t.Context(), loci.Email(p.Email), plan))(t)
 		}
 		add := func(n int) loci.CreateAtlas {
 			return loci.CreateAtlas{Name: loci.Name(fmt.Sprint(n)), WorkspaceID: w.Team}

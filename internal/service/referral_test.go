@@ -13,6 +13,7 @@ import (
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/store/integrity"
 	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // freePlan gives everybody the plan free, which a benefit lifts.
@@ -34,7 +35,7 @@ func benefitsOf(t *testing.T, w *conformance.World, caller conformance.Caller) [
 // referred registers an account with the referral code of ann.
 func referred(t *testing.T, w *conformance.World, e loci.Email) loci.SignedIn {
 	t.Helper()
-	return conformance.Must(w.Service.Register(t.Context(), &identity.Actor{},
+	return testenv.Must(w.Service.Register(t.Context(), &identity.Actor{},
 		loci.Register{Email: e, Password: password, Ref: referralsOf(t, w, conformance.CallerOwner).Code}))(t)
 }
 
@@ -50,7 +51,7 @@ func addBenefit(t *testing.T, w *conformance.World) loci.ID {
 	t.Helper()
 	email := loci.Email(fmt.Sprintf("friend%d@example.com", len(referralsOf(t, w, conformance.CallerOwner).Invitees)))
 	friend := referred(t, w, email)
-	conformance.Must(w.Service.VerifyUser(t.Context(), email))(t)
+	testenv.Must(w.Service.VerifyUser(t.Context(), email))(t)
 	createAs(t, w, friend, qualifying)
 	return benefitsOf(t, w, conformance.CallerOwner)[0].ID
 }
@@ -81,7 +82,7 @@ func TestReferralActivatesWithMemoryAfterVerification(t *testing.T) {
 		if _, err := op.Do(t.Context(), w.Host, early, service.MemoryCreate, qualifying); err != nil {
 			t.Fatal(err)
 		}
-		conformance.Must(w.Service.VerifyUser(t.Context(), "max.power@example.co.uk"))(t)
+		testenv.Must(w.Service.VerifyUser(t.Context(), "max.power@example.co.uk"))(t)
 		expect(loci.ReferralVerified, loci.ReferralCounts{Registered: 1, Verified: 1}, 0)
 		short := qualifying
 		short.Content = short.Content[2:]
@@ -119,7 +120,7 @@ func TestReferralIsVerifiedWithAddress(t *testing.T) {
 		"token at the registration": func(t *testing.T, w *conformance.World, code loci.ReferralCode) {
 			made := conformance.MustCall(t, w, conformance.CallerOwner, service.InvitationCreate, invite(w,
 				"max@example.com"))
-			conformance.Must(w.Service.Register(t.Context(), &identity.Actor{},
+			testenv.Must(w.Service.Register(t.Context(), &identity.Actor{},
 				loci.Register{Email: "max@example.com", Password: password, Ref: code,
 					Invitation: tokenOf(t, made.Invitations[0])}))(t)
 		},
@@ -135,7 +136,7 @@ func TestReferralIsVerifiedWithAddress(t *testing.T) {
 		},
 		"operator": func(t *testing.T, w *conformance.World, _ loci.ReferralCode) {
 			referred(t, w, "max@example.com")
-			conformance.Must(w.Service.VerifyUser(t.Context(), "max@example.com"))(t)
+			testenv.Must(w.Service.VerifyUser(t.Context(), "max@example.com"))(t)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -175,7 +176,7 @@ func TestAliasIsNoReferral(t *testing.T) {
 	for _, e := range []loci.Email{"ann+x@example.com", "ANN+b+c@Example.com"} {
 		referred(t, w, e)
 	}
-	conformance.Must(w.Service.Register(t.Context(), &identity.Actor{},
+	testenv.Must(w.Service.Register(t.Context(), &identity.Actor{},
 		loci.Register{Email: "stranger@example.com", Password: password, Ref: "UNKNOWN"}))(t)
 	taken := loci.Register{Email: "eve@example.com", Password: password,
 		Ref: referralsOf(t, w, conformance.CallerOwner).Code}
@@ -217,7 +218,7 @@ func TestRegistrationAcceptsReferralCode(t *testing.T) {
 	if r := referralsOf(t, w, conformance.CallerOwner); r.Counts != (loci.ReferralCounts{Registered: 1}) {
 		t.Errorf("%+v", r)
 	}
-	conformance.Must(w.Service.SetDisabled(t.Context(), loci.Email(w.Ann.Email), true))(t)
+	testenv.Must(w.Service.SetDisabled(t.Context(), loci.Email(w.Ann.Email), true))(t)
 	in.Email = "next@example.com"
 	if err := register("192.0.2.3", in); !loci.Is(err, loci.CodeForbidden) {
 		t.Errorf("the code of a disabled user: %v", err)
@@ -262,9 +263,9 @@ func TestBenefitLiftsPlanUntilItExpires(t *testing.T) {
 		if more := activate(second); more.ExpiresAt != b.ExpiresAt+month {
 			t.Errorf("%s after %s", more.ExpiresAt, b.ExpiresAt)
 		}
-		conformance.Must(w.Service.SetPlan(t.Context(), loci.Email(w.Ann.Email), loci.PlanPro))(t)
+		testenv.Must(w.Service.SetPlan(t.Context(), loci.Email(w.Ann.Email), loci.PlanPro))(t)
 		refuse(conformance.CallerOwner, spare, loci.CodeStateConflict)
-		conformance.Must(w.Service.SetPlan(t.Context(), loci.Email(w.Ann.Email), ""))(t)
+		testenv.Must(w.Service.SetPlan(t.Context(), loci.Email(w.Ann.Email), ""))(t)
 
 		statuses := func() (list []string) {
 			for _, b := range benefitsOf(t, w, conformance.CallerOwner) {
@@ -297,11 +298,11 @@ func TestReferralsOutliveInvitees(t *testing.T) {
 	conformance.Each(t, freePlan, func(t *testing.T, w *conformance.World) {
 		purge := func(e loci.Email) {
 			t.Helper()
-			conformance.Must(integrity.New(w.Store).PurgeUser(t.Context(), e, true))(t)
+			testenv.Must(integrity.New(w.Store).PurgeUser(t.Context(), e, true))(t)
 		}
 		addBenefit(t, w)
 		late := referred(t, w, "late@example.com")
-		conformance.Must(w.Service.VerifyUser(t.Context(), "late@example.com"))(t)
+		testenv.Must(w.Service.VerifyUser(t.Context(), "late@example.com"))(t)
 		purge("friend0@example.com")
 		r := referralsOf(t, w, conformance.CallerOwner)
 		if r.Counts != (loci.ReferralCounts{Registered: 2, Verified: 2, Activated: 1}) || len(r.Invitees) != 1 ||
@@ -314,7 +315,7 @@ func TestReferralsOutliveInvitees(t *testing.T) {
 		for _, x := range conformance.MustCall(t, w, conformance.CallerOwner, service.WorkspaceList,
 			loci.ListWorkspaces{}).Workspaces {
 			if x.Kind == loci.WorkspaceTeam {
-				conformance.Must(integrity.New(w.Store).PurgeWorkspace(t.Context(), x.ID, true))(t)
+				testenv.Must(integrity.New(w.Store).PurgeWorkspace(t.Context(), x.ID, true))(t)
 			}
 		}
 		purge(loci.Email(w.Ann.Email))

@@ -14,6 +14,7 @@ import (
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/accountdb"
+	"github.com/loci-memory/loci/internal/testenv"
 	"github.com/loci-memory/loci/internal/waittest"
 )
 
@@ -23,7 +24,7 @@ const password = "correct horse battery"
 func addUsers(t *testing.T, w *conformance.World, emails ...loci.Email) {
 	t.Helper()
 	for _, e := range emails {
-		conformance.Must(w.Service.AddUser(t.Context(), e, "", password))(t)
+		testenv.Must(w.Service.AddUser(t.Context(), e, "", password))(t)
 	}
 }
 
@@ -245,7 +246,7 @@ func TestDisabledUserSignsInLikeUnknownOne(t *testing.T) {
 	conformance.Each(t, conformance.Options{SignInLimit: 3}, func(t *testing.T, w *conformance.World) {
 		addUsers(t, w, "ada@example.com")
 		disable := func(disabled bool) {
-			conformance.Must(w.Service.SetDisabled(t.Context(), "ada@example.com", disabled))(t)
+			testenv.Must(w.Service.SetDisabled(t.Context(), "ada@example.com", disabled))(t)
 		}
 		disable(true)
 		for range 3 {
@@ -271,7 +272,7 @@ func TestDisabledUserSignsInLikeUnknownOne(t *testing.T) {
 func TestOperatorSeesUserWithoutSecrets(t *testing.T) {
 	t.Parallel()
 	conformance.Each(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
-		list := conformance.Must(w.Service.ListUsers(t.Context()))(t).Users
+		list := testenv.Must(w.Service.ListUsers(t.Context()))(t).Users
 		var ann accountdb.Summary
 		for _, u := range list {
 			if u.ID == w.Ann.ID {
@@ -283,7 +284,7 @@ func TestOperatorSeesUserWithoutSecrets(t *testing.T) {
 			t.Errorf("%d users, %+v", len(list), ann)
 		}
 		w.Memory(t, w.Atlas(t, "Shelf"), "twelve bytes")
-		got := conformance.Must(w.Service.ShowUser(t.Context(), "Ann@example.com"))(t)
+		got := testenv.Must(w.Service.ShowUser(t.Context(), "Ann@example.com"))(t)
 		if got.User.ID != w.Ann.ID || got.Usage.Memories < 1 || got.Usage.Storage.UsedBytes < 12 ||
 			got.Quotas.Team.Used != 2 || len(got.Workspaces) != 3 || got.Workspaces[0].Kind != loci.WorkspacePersonal ||
 			got.Workspaces[1].Role != loci.RoleOwner || got.Workspaces[1].MemberCount < 2 {
@@ -296,13 +297,13 @@ func TestCookieSignsInUntilSignOut(t *testing.T) {
 	t.Parallel()
 	conformance.Each(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
 		in := loci.Register{Email: "Ada@Example.com", Password: password}
-		made := conformance.Must(w.Service.Register(t.Context(), &identity.Actor{}, in))(t)
+		made := testenv.Must(w.Service.Register(t.Context(), &identity.Actor{}, in))(t)
 		if made.User.Name != "Ada" || made.User.EmailVerified || !made.Created() {
 			t.Errorf("%+v", made.User)
 		}
 		conformance.MustFail(t, w, conformance.CallerNobody, service.AuthRegister,
 			loci.Register{Email: "ADA@example.com", Password: password}, loci.CodeConflict)
-		back := conformance.Must(w.Service.SignIn(t.Context(), &identity.Actor{},
+		back := testenv.Must(w.Service.SignIn(t.Context(), &identity.Actor{},
 			loci.Login{Email: "ada@EXAMPLE.com", Password: password}))(t)
 		if back.User != made.User || back.Created() || back.Cookie().Secret == made.Cookie().Secret {
 			t.Errorf("%+v", back)
@@ -357,7 +358,7 @@ func TestSignInsOfUserAreBounded(t *testing.T) {
 		}
 		add := func(e loci.Email, browser string) {
 			w.Clock.Advance(time.Second)
-			conformance.Must(system(func(tx *store.SystemTx) (loci.ID, error) {
+			testenv.Must(system(func(tx *store.SystemTx) (loci.ID, error) {
 				l, err := tx.UserByEmail(e)
 				if err != nil {
 					return "", err
@@ -372,8 +373,8 @@ func TestSignInsOfUserAreBounded(t *testing.T) {
 		for i := range accountdb.MaxSignIns - 3 {
 			add("ada@example.com", fmt.Sprint(i))
 		}
-		used, first := conformance.Must(credential("used"))(t), conformance.Must(credential("first"))(t)
-		conformance.Must(system(func(tx *store.SystemTx) (loci.ID, error) {
+		used, first := testenv.Must(credential("used"))(t), testenv.Must(credential("first"))(t)
+		testenv.Must(system(func(tx *store.SystemTx) (loci.ID, error) {
 			return "", tx.Touch(accountdb.SignInUses, map[loci.ID]loci.Time{used: tx.Now()})
 		}))(t)
 		if err := signIn(t, w, "192.0.2.1", "ada@example.com", password); err != nil {

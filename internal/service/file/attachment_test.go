@@ -19,6 +19,7 @@ import (
 	"github.com/loci-memory/loci/internal/service/file"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/testenv"
 	"github.com/loci-memory/loci/internal/waittest"
 )
 
@@ -103,7 +104,7 @@ func TestEntityTagFollowsAttachments(t *testing.T) {
 		m := w.Memory(t, w.Atlas(t, "Shelf"), "with files")
 		tag := func() string {
 			c := w.Call(conformance.CallerOwner)
-			conformance.Must(op.Do(t.Context(), w.Host, c, service.MemoryGet, loci.GetMemory{MemoryID: m}))(t)
+			testenv.Must(op.Do(t.Context(), w.Host, c, service.MemoryGet, loci.GetMemory{MemoryID: m}))(t)
 			return c.ETag
 		}
 		tags := map[string]bool{tag(): true}
@@ -222,7 +223,7 @@ func TestUploadsAreLimited(t *testing.T) {
 		for range loci.MaxPendingUploads { // the others have expired
 			conformance.MustCall(t, w, conformance.CallerOwner, service.AttachmentUpload, up)
 		}
-		conformance.Must(store.System(t.Context(), w.Store, "test", func(x *store.SystemTx) (loci.Empty, error) {
+		testenv.Must(store.System(t.Context(), w.Store, "test", func(x *store.SystemTx) (loci.Empty, error) {
 			return loci.Empty{}, x.DeleteExpiredUploads()
 		}))(t)
 		if got := attachmentsOf(t, w, m); len(got) != 1 || got[0] != first.ID {
@@ -408,7 +409,7 @@ func TestSecretsOfFilesAreReplaced(t *testing.T) {
 	t.Parallel()
 	conformance.Each(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
 		rotate := func() []store.FileSecret {
-			return conformance.Must(store.System(t.Context(), w.Store, "test",
+			return testenv.Must(store.System(t.Context(), w.Store, "test",
 				func(x *store.SystemTx) ([]store.FileSecret, error) {
 					return x.RotateFileSecrets(file.SecretAge)
 				}))(t)

@@ -12,6 +12,7 @@ import (
 	"github.com/loci-memory/loci/internal/blob"
 	"github.com/loci-memory/loci/internal/conformance"
 	"github.com/loci-memory/loci/internal/service"
+	"github.com/loci-memory/loci/internal/testenv"
 	"github.com/loci-memory/loci/internal/waittest"
 )
 
@@ -74,7 +75,7 @@ func (b *faultyBucket) Delete(ctx context.Context, id loci.ID) error {
 // newFolder returns a bucket in a folder of the test.
 func newFolder(t testing.TB) *faultyBucket {
 	t.Helper()
-	return &faultyBucket{Bucket: conformance.Must(blob.OpenFolder(t.TempDir()))(t)}
+	return &faultyBucket{Bucket: testenv.Must(blob.OpenFolder(t.TempDir()))(t)}
 }
 
 // objects lists the ids of the objects in a bucket.

@@ -22,6 +22,7 @@ import (
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/testenv"
 	"github.com/loci-memory/loci/internal/waittest"
 )
 
@@ -348,13 +349,13 @@ func (m *fileModel) check(t testing.TB) {
 func TestFilesAgreeWithModelAfterKills(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
-		checkFileModel(t, d, conformance.Must(blob.OpenFolder(t.TempDir()))(t), 40)
+		checkFileModel(t, d, testenv.Must(blob.OpenFolder(t.TempDir()))(t), 40)
 	})
 }
 
 func TestFilesInBucketOfS3AgreeWithModelAfterKills(t *testing.T) {
 	t.Parallel()
-	bucket := conformance.Must(blob.OpenS3(blobtest.NewBucket(t), blobtest.Keys))(t)
+	bucket := testenv.Must(blob.OpenS3(blobtest.NewBucket(t), blobtest.Keys))(t)
 	checkFileModel(t, storetest.Database{Dir: storetest.NewDir(t)}, bucket, 15)
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // A fullInbox is an agent with many messages, and the agents of another member of a team.
@@ -61,9 +62,9 @@ func (x fullInbox) send() error {
 // close closes some messages of the full agent.
 func (x fullInbox) close(n int) {
 	x.t.Helper()
-	for _, m := range conformance.Must(x.s.ListInbox(x.t.Context(), x.full,
+	for _, m := range testenv.Must(x.s.ListInbox(x.t.Context(), x.full,
 		loci.ListInbox{Paging: loci.Paging{Limit: loci.Limit(n)}}))(x.t).Messages {
-		conformance.Must(x.s.CloseMessage(x.t.Context(), x.full, loci.GetMessage{MessageID: m.ID}))(x.t)
+		testenv.Must(x.s.CloseMessage(x.t.Context(), x.full, loci.GetMessage{MessageID: m.ID}))(x.t)
 	}
 }
 
@@ -71,7 +72,7 @@ func (x fullInbox) close(n int) {
 func (x fullInbox) requireFull() {
 	x.t.Helper()
 	conformance.Expect(x.t, "a direct message", x.send(), loci.CodeStateConflict)
-	out := conformance.Must(x.s.SendMessage(x.t.Context(), x.from, loci.SendMessage{WorkspaceID: x.crew,
+	out := testenv.Must(x.s.SendMessage(x.t.Context(), x.from, loci.SendMessage{WorkspaceID: x.crew,
 		Content: "to all", Broadcast: true}))(x.t)
 	if !slices.Equal(out.Recipients, []loci.Recipient{{AgentID: x.second.AgentID}}) ||
 		!slices.Equal(out.Skipped, []loci.SkippedRecipient{{AgentID: x.full.AgentID, Reason: loci.SkipInboxFull}}) {
@@ -96,8 +97,8 @@ func TestInboxIsFullAt10000OpenMessages(t *testing.T) {
 		x.close(1)
 		conformance.Expect(t, "a message after one was closed", x.send(), "")
 		x.requireFull()
-		newest := conformance.Must(x.s.ListInbox(t.Context(), x.full, loci.ListInbox{}))(t).Messages[0].ID
-		conformance.Must(x.s.AcknowledgeMessage(t.Context(), x.full, loci.GetMessage{MessageID: newest}))(t)
+		newest := testenv.Must(x.s.ListInbox(t.Context(), x.full, loci.ListInbox{}))(t).Messages[0].ID
+		testenv.Must(x.s.AcknowledgeMessage(t.Context(), x.full, loci.GetMessage{MessageID: newest}))(t)
 		x.requireFull()
 	})
 }
@@ -136,7 +137,7 @@ func TestInboxIsFullInOneWorkspace(t *testing.T) {
 		left := x.crew
 		x.crew = storetest.Team(t, x.st, x.from, map[*identity.Actor]loci.Role{x.full: loci.RoleMember})
 		conformance.Expect(t, "a message in another workspace", x.send(), "")
-		conformance.Must(x.s.LeaveWorkspace(t.Context(), x.full, loci.LeaveWorkspace{WorkspaceID: left}))(t)
+		testenv.Must(x.s.LeaveWorkspace(t.Context(), x.full, loci.LeaveWorkspace{WorkspaceID: left}))(t)
 		conformance.Expect(t, "a message after leaving the workspace", x.send(), "")
 		x.fill(loci.MaxOpenMessages-2, loci.ReceiptUnread)
 		x.requireFull()
@@ -150,7 +151,7 @@ func TestMessagesElsewhereMakeNoInboxFull(t *testing.T) {
 		x := newFullInbox(t, d)
 		storetest.Agents(t, x.st, x.full, 20)
 		broadcast := func() loci.SentMessage {
-			return conformance.Must(x.s.SendMessage(t.Context(), x.from, loci.SendMessage{WorkspaceID: x.crew,
+			return testenv.Must(x.s.SendMessage(t.Context(), x.from, loci.SendMessage{WorkspaceID: x.crew,
 				Content: "to all", Broadcast: true}))(t)
 		}
 		broadcast()

@@ -10,13 +10,14 @@ import (
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // contents lists the texts in the inbox of an agent.
 func contents(t *testing.T, s *service.Service, agent *identity.Actor) string {
 	t.Helper()
 	var list []string
-	for _, m := range conformance.Must(s.ListInbox(t.Context(), agent, loci.ListInbox{}))(t).Messages {
+	for _, m := range testenv.Must(s.ListInbox(t.Context(), agent, loci.ListInbox{}))(t).Messages {
 		list = append(list, m.Content)
 	}
 	return strings.Join(list, ", ")
@@ -35,16 +36,16 @@ func TestAgentOfDepartedMemberReachesNothing(t *testing.T) {
 			in.WorkspaceID = crew
 			return s.SendMessage(t.Context(), from, in)
 		}
-		got := conformance.Must(send(hers, loci.SendMessage{ToAgentID: his.AgentID, Content: "before"}))(t).Message.ID
-		sent := conformance.Must(send(his, loci.SendMessage{Broadcast: true, Content: "from him"}))(t).Message.ID
-		personal := conformance.Must(s.SendMessage(t.Context(), his, loci.SendMessage{ToAgentID: his.AgentID,
+		got := testenv.Must(send(hers, loci.SendMessage{ToAgentID: his.AgentID, Content: "before"}))(t).Message.ID
+		sent := testenv.Must(send(his, loci.SendMessage{Broadcast: true, Content: "from him"}))(t).Message.ID
+		personal := testenv.Must(s.SendMessage(t.Context(), his, loci.SendMessage{ToAgentID: his.AgentID,
 			Content: "personal"}))(t).Message.ID
-		conformance.Must(s.RemoveMember(t.Context(), ann, loci.RemoveMember{WorkspaceID: crew, UserID: bob.UserID,
+		testenv.Must(s.RemoveMember(t.Context(), ann, loci.RemoveMember{WorkspaceID: crew, UserID: bob.UserID,
 			Confirm: true}))(t)
 
 		_, err := send(hers, loci.SendMessage{ToAgentID: his.AgentID, Content: "meanwhile"})
 		conformance.Expect(t, "a message to the departed", err, loci.CodeNotFound)
-		if out := conformance.Must(send(hers, loci.SendMessage{Broadcast: true, Content: "meanwhile"}))(t); len(
+		if out := testenv.Must(send(hers, loci.SendMessage{Broadcast: true, Content: "meanwhile"}))(t); len(
 			out.Recipients)+len(out.Skipped) != 0 {
 			t.Errorf("a broadcast reached %+v", out)
 		}
@@ -81,7 +82,7 @@ func TestAgentOfDepartedMemberReachesNothing(t *testing.T) {
 		if list := contents(t, s, his); list != "personal, before" {
 			t.Errorf("the one who came back reads %q", list)
 		}
-		conformance.Must(s.CloseMessage(t.Context(), his, loci.GetMessage{MessageID: personal}))(t)
+		testenv.Must(s.CloseMessage(t.Context(), his, loci.GetMessage{MessageID: personal}))(t)
 		storetest.CheckHealthy(t, st)
 	})
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // A reply without a workspace is in that of the message, if the agent sent or received it.
@@ -21,9 +22,9 @@ func TestReplyIsInTheWorkspaceOfItsMessage(t *testing.T) {
 		ann, bob := storetest.User(t, st, "ann"), storetest.User(t, st, "bob")
 		crew := storetest.Team(t, st, ann, map[*identity.Actor]loci.Role{bob: loci.RoleMember})
 		hers, his, other := storetest.Agent(t, st, ann), storetest.Agent(t, st, bob), storetest.Agent(t, st, bob)
-		first := conformance.Must(s.SendMessage(t.Context(), hers, loci.SendMessage{WorkspaceID: crew,
+		first := testenv.Must(s.SendMessage(t.Context(), hers, loci.SendMessage{WorkspaceID: crew,
 			ToAgentID: his.AgentID, Content: "first"}))(t).Message
-		out := conformance.Must(s.SendMessage(t.Context(), his, loci.SendMessage{ReplyTo: first.ID,
+		out := testenv.Must(s.SendMessage(t.Context(), his, loci.SendMessage{ReplyTo: first.ID,
 			ToAgentID: hers.AgentID, Content: "reply"}))(t)
 		if out.Message.WorkspaceID != crew || out.Message.ThreadID != first.ID {
 			t.Errorf("the reply is %+v", out.Message)

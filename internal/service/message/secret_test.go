@@ -17,6 +17,7 @@ import (
 	"github.com/loci-memory/loci/internal/secret/secrettest"
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // A courier sends messages from the agent of the owner of a world to itself, and keeps what it is answered.
@@ -32,7 +33,7 @@ func newCourier(t *testing.T, w *conformance.World, policy loci.SecretsPolicy) *
 	conformance.MustCall(t, w, conformance.CallerOwner, service.WorkspaceUpdate,
 		loci.UpdateWorkspace{WorkspaceID: w.Team,
 			Settings: &loci.ChangeSettings{Secrets: &policy}})
-	me := conformance.Must(w.Host.Admit(t.Context(), service.AccountStatus.Op, w.Call(conformance.CallerAgent)))(t)
+	me := testenv.Must(w.Host.Admit(t.Context(), service.AccountStatus.Op, w.Call(conformance.CallerAgent)))(t)
 	return &courier{t: t, w: w, to: me.AgentID}
 }
 
@@ -104,7 +105,7 @@ func TestMessagesFollowPolicyForCredentials(t *testing.T) {
 			if policy != loci.SecretsAllow {
 				files += c.answers.String()
 				for _, name := range []string{"loci.db", "loci.db-wal"} {
-					files += string(conformance.Must(os.ReadFile(filepath.Join(d.Dir, name)))(t))
+					files += string(testenv.Must(os.ReadFile(filepath.Join(d.Dir, name)))(t))
 				}
 			}
 			for _, s := range samples {

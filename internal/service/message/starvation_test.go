@@ -10,6 +10,7 @@ import (
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // Senders without a pause leave changes of their workspace through: on PostgreSQL each holds a lock that a change waits
@@ -50,9 +51,9 @@ func TestSendersDoNotStarveChangesOfTheirWorkspace(t *testing.T) {
 		defer senders.Wait()
 		defer close(end)
 		name := loci.Name("Renamed")
-		conformance.Must(s.UpdateWorkspace(t.Context(), ann, loci.UpdateWorkspace{WorkspaceID: crew, Name: &name}))(t)
+		testenv.Must(s.UpdateWorkspace(t.Context(), ann, loci.UpdateWorkspace{WorkspaceID: crew, Name: &name}))(t)
 		for who := range members {
-			conformance.Must(s.LeaveWorkspace(t.Context(), who, loci.LeaveWorkspace{WorkspaceID: crew}))(t)
+			testenv.Must(s.LeaveWorkspace(t.Context(), who, loci.LeaveWorkspace{WorkspaceID: crew}))(t)
 		}
 	})
 }

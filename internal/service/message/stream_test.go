@@ -17,6 +17,7 @@ import (
 	"github.com/loci-memory/loci/internal/job"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/service"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // runDispatcher runs the rounds of the dispatcher, as a server does.
@@ -31,13 +32,13 @@ func runDispatcher(t *testing.T, w *conformance.World) {
 // agentOf returns the agent of the key of a person as an actor.
 func agentOf(t *testing.T, w *conformance.World, p *conformance.Person) *identity.Actor {
 	t.Helper()
-	return conformance.Must(w.Host.Admit(t.Context(), service.AccountStatus.Op, &op.Call{Transport: "test",
+	return testenv.Must(w.Host.Admit(t.Context(), service.AccountStatus.Op, &op.Call{Transport: "test",
 		Credential: p.Key, ActorHeader: op.ActorAgent, Address: "192.0.2.1"}))(t)
 }
 
 func mustSend(t *testing.T, w *conformance.World, from *identity.Actor, in loci.SendMessage) loci.Message {
 	t.Helper()
-	return conformance.Must(w.Service.SendMessage(t.Context(), from, in))(t).Message
+	return testenv.Must(w.Service.SendMessage(t.Context(), from, in))(t).Message
 }
 
 // A stream is an open stream of a test.
@@ -176,7 +177,7 @@ func TestListenersHearEachMessageOnceInOrder(t *testing.T) {
 		}
 		all.Wait()
 		var want []loci.ID
-		inbox := conformance.Must(w.Service.ListInbox(t.Context(), cid, loci.ListInbox{
+		inbox := testenv.Must(w.Service.ListInbox(t.Context(), cid, loci.ListInbox{
 			Paging: loci.Paging{Limit: 100}}))(t)
 		for {
 			for _, m := range inbox.Messages {
@@ -185,7 +186,7 @@ func TestListenersHearEachMessageOnceInOrder(t *testing.T) {
 			if inbox.NextCursor == "" {
 				break
 			}
-			inbox = conformance.Must(w.Service.ListInbox(t.Context(), cid, loci.ListInbox{
+			inbox = testenv.Must(w.Service.ListInbox(t.Context(), cid, loci.ListInbox{
 				Paging: loci.Paging{Limit: 100, Cursor: loci.Cursor(inbox.NextCursor)}}))(t)
 		}
 		slices.Reverse(want)
@@ -244,12 +245,12 @@ func TestMembersWhoLeaveHearNothingMore(t *testing.T) {
 		if got, _ := s.messages(1); got[0] != "with cid" {
 			t.Error(got)
 		}
-		conformance.Must(w.Service.RemoveMember(t.Context(), w.Ann.Actor(), loci.RemoveMember{WorkspaceID: w.Team,
+		testenv.Must(w.Service.RemoveMember(t.Context(), w.Ann.Actor(), loci.RemoveMember{WorkspaceID: w.Team,
 			UserID: w.Cid.ID, Confirm: true}))(t)
 		mustSend(t, w, ann, loci.SendMessage{WorkspaceID: w.Team, Broadcast: true, Content: "without cid"})
 		stays.messages(2)
 		// cid's own message comes after what cid must not hear
-		personal := conformance.Must(w.Service.ListWorkspaces(t.Context(), w.Cid.Actor(), loci.ListWorkspaces{}))(t)
+		personal := testenv.Must(w.Service.ListWorkspaces(t.Context(), w.Cid.Actor(), loci.ListWorkspaces{}))(t)
 		mustSend(t, w, cid, loci.SendMessage{WorkspaceID: personal.Workspaces[0].ID, ToAgentID: cid.AgentID,
 			Content: "to myself"})
 		if got, _ := s.messages(1); got[0] != "to myself" {
@@ -274,7 +275,7 @@ func TestStreamTellsOfItsRevokedKey(t *testing.T) {
 		cid := agentOf(t, w, w.Cid)
 		s := openStream(t, w, cid, "", loci.ListenAgent{})
 		_, _, _ = s.next()
-		conformance.Must(w.Service.RevokeKey(t.Context(), w.Cid.Actor(), loci.RevokeKey{KeyID: w.Cid.KeyID}))(t)
+		testenv.Must(w.Service.RevokeKey(t.Context(), w.Cid.Actor(), loci.RevokeKey{KeyID: w.Cid.KeyID}))(t)
 		if e, err, ok := s.next(); err != nil || !ok || e.EventName() != loci.EventAuthRevoked {
 			t.Errorf("%+v %v", e, err)
 		}

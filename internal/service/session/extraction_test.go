@@ -23,6 +23,7 @@ import (
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/testenv"
 	"github.com/loci-memory/loci/internal/waittest"
 )
 
@@ -91,7 +92,7 @@ func (f *fakeLLM) answers(answer func(n int, w http.ResponseWriter)) {
 // attach gives a store of the world a service with the model, whose jobs run as on a server.
 func (f *fakeLLM) attach(t *testing.T, w *conformance.World, s *store.Store, daily int64) *service.Service {
 	t.Helper()
-	var model extract.Model = conformance.Must(llm.New(f.URL, "", "tiny"))(t)
+	var model extract.Model = testenv.Must(llm.New(f.URL, "", "tiny"))(t)
 	svc := service.New(service.Options{Store: s, Clock: w.Clock.Now, PublicURL: "http://localhost",
 		UsedOperations: w.Gate.Used, EmbedTimeout: time.Minute, Extractor: model, DailyTokens: daily})
 	s.Jobs().Start(context.WithoutCancel(t.Context()))
@@ -135,7 +136,7 @@ func (w *extractionWorld) settled(t *testing.T, waiting int) {
 	waittest.Until(t, func() bool {
 		all, busy := 0, 0
 		for _, text := range w.d.Query(t, `SELECT due FROM jobs WHERE kind = 'extract_event'`) {
-			due := conformance.Must(strconv.ParseInt(text, 10, 64))(t)
+			due := testenv.Must(strconv.ParseInt(text, 10, 64))(t)
 			left := time.UnixMicro(due).Sub(w.Clock.Now())
 			if all++; left <= 0 || left > 100*time.Second && left < 2*time.Minute {
 				busy++

@@ -20,6 +20,7 @@ import (
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // A workModel runs calls of sessions on two servers with one database.
@@ -72,7 +73,7 @@ func (m *workModel) begin(t *testing.T) {
 	m.state = workState{atlases: [2]loci.ContainerStatus{loci.ContainerActive, loci.ContainerActive},
 		sessions: map[int]sessionState{}, memories: map[int]sessionMemory{}}
 	for n := range m.atlases {
-		m.atlases[n] = conformance.Must(m.servers[0].CreateAtlas(t.Context(), m.people[0],
+		m.atlases[n] = testenv.Must(m.servers[0].CreateAtlas(t.Context(), m.people[0],
 			loci.CreateAtlas{Name: "Shelf", WorkspaceID: m.team}))(t).Atlas.ID
 	}
 	for person := range m.state.policies { // each has a session too

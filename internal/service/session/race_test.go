@@ -11,6 +11,7 @@ import (
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // raceRounds is how often a race is run: each round meets other moments.
@@ -132,7 +133,7 @@ func TestStartAfterDeletionMakesAnotherSession(t *testing.T) {
 	t.Parallel()
 	conformance.EachWithDB(t, func(t *testing.T, w *conformance.World, d storetest.Database) {
 		start := func(atlas loci.ID) loci.StartedSession {
-			return conformance.Must(w.Service.StartSession(t.Context(), w.Cid.Actor(), loci.StartSession{
+			return testenv.Must(w.Service.StartSession(t.Context(), w.Cid.Actor(), loci.StartSession{
 				Task: "Mend the rope", AtlasID: atlas, ExternalID: "run"}))(t)
 		}
 		first := w.Atlas(t, "Bow")

@@ -8,6 +8,7 @@ import (
 	"github.com/loci-memory/loci/internal/conformance"
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/service"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 const byAnn, byBob, byCid = conformance.CallerOwner, conformance.CallerAdmin, conformance.CallerMember
@@ -37,7 +38,7 @@ func capture(t *testing.T, w *conformance.World, by conformance.Caller, session 
 func TestStartSessionUsesAtlasOfPolicyBeforeRouting(t *testing.T) {
 	t.Parallel()
 	conformance.Each(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
-		routed := conformance.Must(w.Service.CreateAtlas(t.Context(), w.Ann.Actor(), loci.CreateAtlas{Name: "Fleet",
+		routed := testenv.Must(w.Service.CreateAtlas(t.Context(), w.Ann.Actor(), loci.CreateAtlas{Name: "Fleet",
 			WorkspaceID: w.Team, Keywords: loci.Keywords{"ships"}}))(t).Atlas.ID
 		shelf, other := w.Atlas(t, "Shelf"), w.Atlas(t, "Other")
 		in := loci.StartSession{WorkspaceID: w.Team}
@@ -121,7 +122,7 @@ func TestSessionDetailChangesTag(t *testing.T) {
 		shelf := w.Atlas(t, "Shelf")
 		s := start(t, w, byAnn, loci.StartSession{AtlasID: shelf})
 		tag := func() string {
-			return conformance.Must(w.Service.GetSession(t.Context(), w.Ann.Actor(),
+			return testenv.Must(w.Service.GetSession(t.Context(), w.Ann.Actor(),
 				loci.GetSession{SessionID: s.ID}))(t).ETag()
 		}
 		seen := map[string]bool{tag(): true}
