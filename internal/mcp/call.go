@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -103,12 +104,17 @@ const pagesOfCall = 10
 
 // recordLists returns the reader of the lists in which records are looked up for the arguments of a call.
 func (d *Server) recordLists(c *op.Call) resolve.Reader {
+	charged := c.RateCharged // for the message: it covers the first look-up
 	return resolve.Reader{Table: d.Table,
 		Call: func(ctx context.Context, o *op.Op, input []byte, page int) ([]byte, error) {
 			part := &op.Call{Transport: c.Transport, Credential: c.Credential, CredentialKind: c.CredentialKind,
 				ActorHeader: c.ActorHeader, AgentIDSent: c.AgentIDSent, CrossOrigin: c.CrossOrigin, Address: c.Address,
-				UserAgent: c.UserAgent, RequestID: c.RequestID, Continuation: page%pagesOfCall != 0}
-			return d.Caller.Call(ctx, o, part, op.Args{JSON: input})
+				UserAgent: c.UserAgent, RequestID: c.RequestID, Continuation: page%pagesOfCall != 0,
+				RateCharged: charged && page == 0}
+			charged = false
+			out, err := d.Caller.Call(ctx, o, part, op.Args{JSON: input})
+			c.Quota = cmp.Or(part.Quota, c.Quota)
+			return out, err
 		}}
 }
 

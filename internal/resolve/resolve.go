@@ -41,8 +41,12 @@ func partOf(text string) (part string, length int) {
 // Expand replaces the names and parts of ids in the input of an operation by ids. It expands workspaces first: atlases
 // are those of the workspace in the same input.
 func (r Reader) Expand(ctx context.Context, o *op.Op, input []byte) ([]byte, error) {
-	var given map[string]json.RawMessage
-	if err := json.Unmarshal(input, &given); err != nil {
+	members, err := strictjson.Object(input)
+	given := map[string]json.RawMessage{}
+	for _, m := range members {
+		given[m.Name] = m.Value
+	}
+	if err != nil || len(given) < len(members) {
 		return input, nil // the operation refuses it
 	}
 	changed := false
@@ -123,7 +127,10 @@ func (r Reader) expand(ctx context.Context, resource string, workspaceID loci.ID
 	if finders == nil {
 		return ids, nil
 	}
-	if err := scan(resource, r.within(ctx, resource, workspaceID), finders); err != nil {
+	for _, f := range finders {
+		f.workspaceID = workspaceID
+	}
+	if err := scan(resource, r.All(ctx, resource, workspaceID), finders); err != nil {
 		return nil, err
 	}
 	for i, f := range finders {
@@ -149,6 +156,7 @@ func (r Reader) ID(ctx context.Context, resource string, text loci.ID) (loci.ID,
 // refuses.
 func (r Reader) newFinder(resource, text string) (*finder, error) {
 	f := newFinder(resource, text)
+	f.namesAlone = r.ListName == nil
 	switch {
 	case f.text == "" || len(f.text) > maxText || loci.ID(f.text).Valid():
 		return nil, nil
@@ -167,7 +175,8 @@ func (r Reader) newFinder(resource, text string) (*finder, error) {
 // Find returns the one record of a resource that a text names. A workspace narrows atlases.
 func (r Reader) Find(ctx context.Context, resource string, workspaceID loci.ID, text string) (Record, error) {
 	f := newFinder(resource, text)
-	found, err := f.find(r.within(ctx, resource, workspaceID))
+	f.workspaceID = workspaceID
+	found, err := f.find(r.All(ctx, resource, workspaceID))
 	return found, r.nameWorkspaces(ctx, f, err)
 }
 
@@ -189,18 +198,6 @@ func (r Reader) nameWorkspaces(ctx context.Context, f *finder, err error) error 
 	}
 	_, err = f.one()
 	return err
-}
-
-// within reads the records of a resource. Atlases of other workspaces than a given one are left out.
-func (r Reader) within(ctx context.Context, resource string, workspaceID loci.ID) iter.Seq2[Record, error] {
-	return func(yield func(Record, error) bool) {
-		for one, err := range r.All(ctx, resource, workspaceID) {
-			outside := resource == "atlas" && workspaceID != "" && one.WorkspaceID != workspaceID
-			if (err != nil || !outside) && !yield(one, err) {
-				return
-			}
-		}
-	}
 }
 
 // Find returns the one record of a list that a text names: by its id, by a part of at least 8 characters at the
@@ -231,8 +228,13 @@ func scan(resource string, list iter.Seq2[Record, error], finders []*finder) err
 			return loci.Errorf(loci.CodeInvalidQuery, "There are more than %d %s records: give the whole id, not %q",
 				maxScanned, resource, finders[0].text)
 		}
+		open := false
 		for _, f := range finders {
 			f.add(one)
+			open = open || !f.isExact
+		}
+		if !open {
+			return nil
 		}
 	}
 	return nil
@@ -241,9 +243,12 @@ func scan(resource string, list iter.Seq2[Record, error], finders []*finder) err
 // A finder finds the records of a text.
 type finder struct {
 	resource, text string
-	part           string // of an id, in lower case
-	length         int    // of the part
+	workspaceID    loci.ID // of atlases; "" for any
+	part           string  // of an id, in lower case
+	length         int     // of the part
 	byPart, byName bool
+	namesAlone     bool // an error shows no texts of other records than named ones
+	isExact        bool // the record with the whole id was found
 
 	found, archived []Record
 	known           []string // names
@@ -257,11 +262,19 @@ func newFinder(resource, text string) *finder {
 }
 
 func (f *finder) add(r Record) {
-	if name := fmt.Sprintf("%q", r.Name); f.byName && len(f.known) <= maxListed && !slices.Contains(f.known, name) {
-		f.known = append(f.known, name)
+	if f.isExact || f.resource == "atlas" && f.workspaceID != "" && r.WorkspaceID != f.workspaceID {
+		return
+	}
+	if f.byName && len(f.known) <= maxListed {
+		if name := fmt.Sprintf("%q", r.Name); !slices.Contains(f.known, name) {
+			f.known = append(f.known, name)
+		}
 	}
 	id, list := string(r.ID), &f.found
 	switch {
+	case id == f.part: // a whole id goes before a record with that name
+		f.found, f.isExact = []Record{r}, true
+		return
 	case f.byPart && (strings.HasPrefix(id, f.part) || strings.HasSuffix(id, f.part)):
 	case f.byName && strings.EqualFold(r.Name, f.text):
 		if r.Status == string(loci.ContainerArchived) {
@@ -275,8 +288,8 @@ func (f *finder) add(r Record) {
 	}
 }
 
-// one returns the one record that was found. An error repeats no short or cut text: the answer to a secret of another
-// tenant must equal that to any other text.
+// one returns the one record that was found. An error does not repeat a name: the answer to a secret of another tenant
+// must equal that to any other text.
 func (f *finder) one() (Record, error) {
 	if len(f.found) == 0 {
 		f.found = f.archived
@@ -296,7 +309,7 @@ func (f *finder) one() (Record, error) {
 	lines := make([]string, len(found))
 	for i, r := range found {
 		lines[i] = string(r.ID)
-		if label := r.Label(); label != "" {
+		if label := r.Label(); label != "" && (f.byName || !f.namesAlone) {
 			lines[i] += fmt.Sprintf(" %q", strictjson.Shorten(label))
 		}
 		if r.Workspace != "" {
@@ -313,9 +326,12 @@ func (f *finder) tooShort() error {
 	if strings.ContainsAny(f.resource[:1], "aeio") { // a unit, a user
 		article = "An"
 	}
-	return loci.Errorf(loci.CodeNotFound,
-		"%s %s is named by its id, or by at least the first or last %d characters of it, not by %d", article,
-		f.resource, minPart, len(f.text))
+	given := "" // nothing that could be a part
+	if f.length > 0 {
+		given = fmt.Sprintf(", not by %d", len(f.text))
+	}
+	return loci.Errorf(loci.CodeNotFound, "%s %s is named by its id, or by at least the first or last %d characters "+
+		"of it%s", article, f.resource, minPart, given)
 }
 
 // enumerate lists some texts.

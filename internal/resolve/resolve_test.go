@@ -94,7 +94,7 @@ func TestExpandReplacesPartsAndNames(t *testing.T) {
 		`{"sessionId":"01a2015"}`:                                 "at least the first or last 8 characters",
 		`{"agentId":"agt_01a2"}`:                                  `There is no agent of that name or id: there are "Night Watch".`,
 		`{"sessionId":"01a20154-2c96"}`: `2 session records answer to "01a20154-2c96": use the whole id of one: ` +
-			session + ` "Ship it", ` + later + ` "Ship more"`,
+			session + `, ` + later,
 		`{"atlasId":"Shelf"}`: `2 atlas records answer to "Shelf": use the whole id of one: ` + shelf +
 			` "Shelf" of the workspace "Crew", ` + homeShelf + ` "shelf" of the workspace "Home"`,
 	} {
@@ -129,6 +129,44 @@ func TestListNameExplainsWhatIsNoID(t *testing.T) {
 	if !loci.Is(err, loci.CodeNotFound) ||
 		!strings.Contains(err.Error(), `No session has the id "Ship it": the list session.list shows the ids.`) {
 		t.Error(err)
+	}
+}
+
+func TestWholeIDGoesBeforeNames(t *testing.T) {
+	t.Parallel()
+	for _, first := range []Record{{ID: team}, {ID: home, Name: team}} {
+		got, err := Find("workspace", team, func(yield func(Record, error) bool) {
+			for _, r := range []Record{first, {ID: home, Name: team}, {ID: team, Name: "Crew"}} {
+				if !yield(r, nil) {
+					return
+				}
+			}
+			t.Error("the list was read to its end")
+		})
+		if err != nil || got.ID != team {
+			t.Errorf("%+v, %v", got, err)
+		}
+	}
+}
+
+func TestErrorForAgentShowsNoTextOfOthers(t *testing.T) {
+	t.Parallel()
+	r, o, _ := newReader()
+	for shown, r := range map[bool]Reader{false: r, true: {Table: r.Table, Call: r.Call,
+		ListName: func(o *op.Op) string { return o.Name }}} {
+		_, err := r.Expand(t.Context(), o, []byte(`{"sessionId":"01a20154-2c96"}`))
+		if err == nil || strings.Contains(err.Error(), "Ship") != shown {
+			t.Errorf("texts are shown %t: %v", !shown, err)
+		}
+	}
+}
+
+func TestExpandLeavesRepeatedFieldsToTheOperation(t *testing.T) {
+	t.Parallel()
+	r, o, _ := newReader()
+	const input = `{"sessionId":"00000009","sessionId":"00000001"}`
+	if got, err := r.Expand(t.Context(), o, []byte(input)); err != nil || string(got) != input {
+		t.Errorf("%s, %v", got, err)
 	}
 }
 

@@ -13,17 +13,18 @@ type atlasMatch struct {
 	keywords []string
 }
 
-// matchText is matchAtlas, for a long text outside of the transaction.
+// matchText is matchAtlas, for a long text or many keywords outside of the transaction.
 func matchText(tx *store.Tx, keywords [][]string, texts []string) (atlasMatch, error) {
 	if len(keywords) == 0 {
 		return atlasMatch{atlas: -1}, nil
 	}
-	bytes, key := 0, make([]string, len(keywords))
+	bytes, key := 0, make([]string, len(keywords)) // of texts and keywords
 	for _, t := range texts {
 		bytes += len(t)
 	}
 	for i, list := range keywords {
 		key[i] = strings.Join(list, "\x00")
+		bytes += len(key[i])
 	}
 	return store.Compute(tx, bytes, func() atlasMatch {
 		return matchAtlas(keywords, texts...)

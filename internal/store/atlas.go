@@ -165,12 +165,12 @@ func (a *Atlas) lock(name string) error { return a.t.conn.AdvisoryLock(string(a.
 
 // accept returns state_conflict where the atlas or its workspace refuses a purpose.
 func (a *Atlas) accept(p Purpose) error {
-	if p == ToChange {
+	if p.changes() {
 		if _, err := loci.AtlasStates.Apply(accountdb.ContainerStatus(a.archived), "changed"); err != nil {
 			return err
 		}
 	}
-	if p == ToChange || p == ToMove {
+	if p.changes() || p == ToMove {
 		return a.workspace.accept(ToChange)
 	}
 	return nil

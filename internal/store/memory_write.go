@@ -59,12 +59,12 @@ func (t *Tx) openMemory(p Purpose, which string, args ...any) (*Memory, error) {
 
 // accept returns state_conflict where the memory or its containers refuse a purpose.
 func (m *Memory) accept(p Purpose) error {
-	if p == ToChange {
+	if p.changes() {
 		if _, err := loci.MemoryStates.Apply(m.current.Status, "changed"); err != nil {
 			return err
 		}
 	}
-	if p == ToChange || p == ToMove {
+	if p.changes() || p == ToMove {
 		return m.atlas.accept(ToChange)
 	}
 	return nil

@@ -13,11 +13,14 @@ type Purpose int
 // The purposes.
 const (
 	ToChange   Purpose = iota // an active record in active containers; a session may have ended
-	ToContinue                // a session that has not ended, in active containers
+	ToContinue                // as ToChange, and a session has not ended
 	ToMove                    // to another status, in active containers
 	ToReview                  // a memory, in any status and container
 	InAnyState                // a deletion, or a use with conditions of its own
 )
+
+// changes reports whether the record itself changes, and not its status alone.
+func (p Purpose) changes() bool { return p == ToChange || p == ToContinue }
 
 // checkIfMatch compares the entity tag of a record with the If-Match of the call.
 func (t *Tx) checkIfMatch(tag string) error {

@@ -148,7 +148,7 @@ func (w *Workspace) authorize(err error, minimum loci.Role) error {
 
 // accept returns state_conflict where the workspace is archived and refuses a purpose.
 func (w *Workspace) accept(p Purpose) error {
-	if p != ToChange {
+	if !p.changes() {
 		return nil
 	}
 	_, err := loci.WorkspaceStates.Apply(accountdb.ContainerStatus(w.archived), "changed")

@@ -133,10 +133,12 @@ func (s *Service) confirm(ctx context.Context, actor *identity.Actor, in loci.Ge
 		if err := a.RequireActive(); err != nil {
 			return out, err
 		}
-		if found.of != announced.ID || found.stored != a.StoredSHA256() {
+		switch {
+		case found.of == "" && found.err != nil:
+			return out, found.err
+		case found.of == "" || found.stored != a.StoredSHA256():
 			return out, errUploadRecorded
-		}
-		if found.err != nil {
+		case found.err != nil:
 			return out, found.err
 		}
 		if refusal = checkObject(announced, found.Attachment); refusal == nil {
@@ -183,9 +185,8 @@ type foundObject struct {
 // findObject looks for the object of a pending attachment. It reads the object only if its upload did not record size,
 // type and checksum.
 func (s *Service) findObject(ctx context.Context, actor *identity.Actor, id loci.ID) (x foundObject) {
-	announcer := *actor
-	announcer.Idempotency = nil // the confirmation itself looks for a stored response
-	r, err := store.Write(ctx, s.Store, &announcer, func(tx *store.Tx) (r loci.Attachment, err error) {
+	plain := actor.WithoutIdempotency() // the confirmation itself looks for a stored response
+	r, err := store.Write(ctx, s.Store, plain, func(tx *store.Tx) (r loci.Attachment, err error) {
 		a, err := tx.Attachment(id)
 		if err == nil {
 			r, x.stored, err = a.Record(), a.StoredSHA256(), a.RequireActive()
@@ -193,7 +194,7 @@ func (s *Service) findObject(ctx context.Context, actor *identity.Actor, id loci
 		return r, err
 	})
 	if err != nil || r.Status == loci.AttachmentActive {
-		return foundObject{} // the confirmation reports the error
+		return foundObject{err: err}
 	}
 	x.of = r.ID
 	if x.err = s.requireBucket(); x.err != nil {
