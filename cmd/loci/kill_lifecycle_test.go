@@ -3,8 +3,10 @@ package main
 import (
 	"crypto/sha256"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -68,18 +70,42 @@ func (c *workload) restartAndCheck(t *testing.T) {
 		}
 	})
 	c.forAll(func(k *worker) { k.check(t) })
-	want := 0
+	var want []string // with those of unanswered creations that happened
 	for _, k := range c.workers {
-		want += len(k.memories)
+		want = slices.AppendSeq(want, maps.Keys(k.memories))
 	}
+	slices.Sort(want)
+	testenv.EqualSlices(t, c.list(t), want, "the memories of the list")
 	var status loci.AccountStatus
-	if _, err := c.call("GET", "/v1/status", "", nil, &status); err != nil || status.Totals.Memories != int64(want) {
-		t.Errorf("%d memories are counted, %d should be there: %v", status.Totals.Memories, want, err)
+	if _, err := c.call("GET", "/v1/status", "", nil, &status); err != nil ||
+		status.Totals.Memories != int64(len(want)) {
+		t.Errorf("%d memories are counted, %d should be there: %v", status.Totals.Memories, len(want), err)
 	}
 	c.admin(t, "check")
 	if t.Failed() {
 		t.FailNow()
 	}
+}
+
+// list returns the ids of all pages of the list of memories, sorted. An id that is listed twice is in it twice.
+func (c *workload) list(t *testing.T) (ids []string) {
+	t.Helper()
+	for m, err := range loci.AllItems(loci.Paging{Limit: 10}, func(at loci.Paging) ([]loci.Memory, loci.Page, error) {
+		path := fmt.Sprintf("/v1/memories?include=archived,superseded&limit=%d", at.Limit)
+		if at.Cursor != "" {
+			path += "&cursor=" + url.QueryEscape(string(at.Cursor))
+		}
+		var out loci.Memories
+		_, err := c.call("GET", path, "", nil, &out)
+		return out.Memories, out.Page, err
+	}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, string(m.ID))
+	}
+	slices.Sort(ids)
+	return ids
 }
 
 func (c *workload) forAll(f func(*worker)) {
