@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"math/rand/v2"
+	"net"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,6 +16,7 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/client"
 	"github.com/loci-memory/loci/internal/cli/profile"
 	"github.com/loci-memory/loci/internal/oauthclient"
 	"github.com/loci-memory/loci/internal/server"
@@ -138,6 +142,49 @@ func TestAttachmentsOfServer(t *testing.T) {
 	t.Parallel()
 	address, key := startRealServer(t)
 	exerciseAttachments(t, newRealTerminal(t, "LOCI_URL="+address, "LOCI_API_KEY="+key))
+	repeatBrokenUpload(t, testenv.Must(client.New(address, client.WithKey(key)))(t))
+}
+
+// repeatBrokenUpload ends an upload in its middle, repeats it at the same address, and downloads the end of the file.
+func repeatBrokenUpload(t *testing.T, c *client.Client) {
+	t.Helper()
+	content := make([]byte, 1<<20)
+	_, _ = rand.NewChaCha8([32]byte{1}).Read(content)
+	m := testenv.Must(c.MemoryCreate(t.Context(), loci.CreateMemory{Content: "The log."}))(t).Memory
+	up := testenv.Must(c.AttachmentUpload(t.Context(), loci.UploadAttachment{MemoryID: m.ID, FileName: "log.bin",
+		Size: loci.FileSize(len(content)), MIMEType: "application/octet-stream"}))(t)
+	sendHalf(t, up, content)
+	id := loci.GetAttachment{AttachmentID: up.Attachment.ID}
+	if _, err := c.AttachmentConfirm(t.Context(), id); !loci.Is(err, loci.CodeUploadMissing) {
+		t.Errorf("half of a file is stored: %v", err)
+	}
+	testenv.NoError(t, c.PutFile(t.Context(), up, bytes.NewReader(content)))
+	added := testenv.Must(c.AttachmentConfirm(t.Context(), id))(t).Attachment
+	address := testenv.Must(c.AttachmentDownload(t.Context(), id))(t).URL
+	const offset = 3<<18 + 1
+	f := testenv.Must(c.GetFile(t.Context(), address, offset, `"`+added.SHA256+`"`))(t)
+	defer f.Close()
+	if got, err := io.ReadAll(f); err != nil || f.Offset != offset || !bytes.Equal(got, content[offset:]) {
+		t.Errorf("%d bytes from byte %d on, %v", len(got), f.Offset, err)
+	}
+}
+
+// sendHalf sends the first half of a file, and waits until the server has ended the connection.
+func sendHalf(t *testing.T, up loci.Upload, content []byte) {
+	t.Helper()
+	at := testenv.Must(url.Parse(up.UploadURL))(t)
+	conn := testenv.Must(net.Dial("tcp", at.Host))(t)
+	defer conn.Close()
+	head := fmt.Sprintf("%s %s HTTP/1.1\r\nHost: %s\r\nContent-Length: %d\r\n", up.Method, at.RequestURI(), at.Host,
+		len(content))
+	for name, value := range up.Headers {
+		head += name + ": " + value + "\r\n"
+	}
+	_ = testenv.Must(conn.Write(append([]byte(head+"\r\n"), content[:len(content)/2]...)))(t)
+	testenv.NoError(t, conn.(*net.TCPConn).CloseWrite())
+	if answer := testenv.Must(io.ReadAll(conn))(t); !bytes.HasPrefix(answer, []byte("HTTP/1.1 400 ")) {
+		t.Errorf("half of a file: %.200q", answer)
+	}
 }
 
 func TestFilesNeedAnAPIKey(t *testing.T) {
