@@ -57,7 +57,7 @@ func (p *program) agentTarget() (target, error) {
 	return t, t.checkAgent()
 }
 
-// findMessage returns the message of an id, or of its prefix: one that is open, or else a closed one.
+// findMessage returns the message of an id, or of a part of it: one that is open, or else a closed one.
 func (p *program) findMessage(ctx context.Context, caller op.Caller, id loci.ID) (m loci.InboxMessage, err error) {
 	p.requestID = string(loci.NewID(time.Now()))
 	r := records.Reader{Caller: caller, Table: p.table, RequestID: p.requestID}
@@ -86,7 +86,7 @@ func (p *program) agentListen() *cobra.Command {
 	return listen.Command(listen.Options{Console: &p.Console, Open: p.openStream})
 }
 
-// openStream returns a client for the messages of an agent, and the id of a workspace that may be given by a prefix.
+// openStream returns a client for the messages of an agent, and the id for a workspace or a part of its id.
 func (p *program) openStream(ctx context.Context, workspace string) (*client.Client, loci.ID, error) {
 	p.worksHere = false
 	t, err := p.agentTarget()

@@ -77,7 +77,7 @@ func (o Options) withSession(ctx context.Context, files bool, run func(*Session)
 	return err
 }
 
-// call runs an operation whose ids may be given by prefixes. A repeated write has one effect.
+// call runs an operation, and accepts parts of its ids. A repeated write has one effect.
 func (s *Session) call(ctx context.Context, name string, in, out any) error {
 	raw, err := s.callRaw(ctx, s.Table.Op(name), in)
 	if err != nil {
@@ -109,8 +109,8 @@ func (s *Session) attachments(ctx context.Context, memory string) ([]loci.Attach
 	return m.Attachments, err
 }
 
-// find returns the files with these ids. With a memory, ids may be prefixes, and all properties are known. Without,
-// only the ids are.
+// find returns the files with these ids. With a memory, it accepts parts of ids and knows all properties. Without,
+// it knows the ids alone.
 func (s *Session) find(ctx context.Context, memory string, ids []string) ([]loci.Attachment, error) {
 	var list []loci.Attachment
 	if memory != "" {
@@ -132,7 +132,7 @@ func (s *Session) find(ctx context.Context, memory string, ids []string) ([]loci
 			found[i].ID = loci.ID(id)
 		default:
 			return nil, loci.Errorf(loci.CodeInvalidQuery, "An attachment is named by its whole id, or with --memory "+
-				"by the first characters of it: %s is none", text)
+				"by the first or last characters of it: %s is none", text)
 		}
 	}
 	return found, nil

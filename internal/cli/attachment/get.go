@@ -59,7 +59,7 @@ func (o Options) getCommand() *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&g.memory, "memory", "", "The `ID` of the memory of the file: that of the file may be a prefix then")
+	f.StringVar(&g.memory, "memory", "", "The `ID` of the memory of the file: a part of the id of the file does then")
 	f.StringVarP(&g.output, "output", "o", "", "Write to this `FILE` or into this folder; - is the standard output")
 	f.BoolVar(&g.force, "force", false, "Replace an existing file")
 	return cmd

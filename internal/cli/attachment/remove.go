@@ -35,7 +35,7 @@ func (o Options) removeCommand() *cobra.Command {
 			return o.withSession(cmd.Context(), true, func(s *Session) error { return r.run(cmd.Context(), s, args) })
 		},
 	}
-	cmd.Flags().StringVar(&r.memory, "memory", "", "The `ID` of the memory of the files: theirs may be prefixes then")
+	cmd.Flags().StringVar(&r.memory, "memory", "", "The `ID` of the memory of the files: parts of their ids do then")
 	cmd.Flags().BoolVar(&r.yes, "yes", false, "Do not ask for confirmation")
 	return cmd
 }

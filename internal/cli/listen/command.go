@@ -15,8 +15,8 @@ import (
 // Options are what the command needs from the program.
 type Options struct {
 	Console *console.Console
-	// Open returns a client of the server with the key of the agent, and the id of a workspace that may be given by a
-	// prefix, or "".
+	// Open returns a client of the server with the key of the agent, and the id for a workspace or a part of its
+	// id, or "".
 	Open func(ctx context.Context, workspace string) (*client.Client, loci.ID, error)
 }
 
