@@ -217,7 +217,7 @@ func (w *World) SharedTeam(t testing.TB, owner *Person) loci.ID {
 // grant makes a token that reaches one more workspace.
 func (w *World) grant(t testing.TB, id loci.ID) {
 	t.Helper()
-	all := append(slices.Clone(w.granted), id) // copies of the world, in parallel tests, have the same list
+	all := append(slices.Clone(w.granted), id)                 // copies of the world, in parallel tests, have the same list
 	w.granted = slices.DeleteFunc(all, func(id loci.ID) bool { // ann has left some meanwhile
 		_, err := w.Service.GetWorkspace(t.Context(), w.Ann.Actor(), loci.GetWorkspace{WorkspaceID: id})
 		return err != nil
