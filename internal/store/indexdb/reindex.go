@@ -80,7 +80,9 @@ func (x *Index) reindexMemories(ctx context.Context, workspace int64, rowIDs []i
 		indexed, err := sqldb.System(ctx, x.db, "reindex memories", func(t *sqldb.Tx) ([]int64, error) {
 			return x.reindexAnalyzed(t, workspace, some, documents)
 		})
-		done = append(done, indexed...)
+		if err == nil { // System returns its result also if that was rolled back
+			done = append(done, indexed...)
+		}
 		return err
 	})
 	if err != nil {

@@ -1,0 +1,117 @@
+package integrity_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/loci-memory/loci/internal/sqldb"
+	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/storetest"
+)
+
+// errPage is the error of a statement that meets a damaged page.
+var errPage = sqldb.NewUnreadableError(errors.New("a damaged page"))
+
+// A fault fails statements with an error, as a damaged page does.
+type fault struct {
+	err     error
+	matches func(q string, args []any) bool
+}
+
+// A faultyDB is a database whose statements may fail.
+type faultyDB struct {
+	sqldb.DB
+	fault atomic.Pointer[fault] // nil means none
+}
+
+// openFaulty opens a database whose statements may fail.
+func openFaulty(t *testing.T, d storetest.Database) (*store.Store, *faultyDB) {
+	t.Helper()
+	faulty := &faultyDB{}
+	return d.Open(t, store.Options{Intercept: storetest.Intercept(faulty, &faulty.DB)}), faulty
+}
+
+// fail lets statements fail from now on.
+func (d *faultyDB) fail(err error, matches func(q string, args []any) bool) {
+	d.fault.Store(&fault{err, matches})
+}
+
+// failWith lets statements with a text fail from now on as those that meet a damaged page.
+func (d *faultyDB) failWith(text string) {
+	d.fail(errPage, func(q string, _ []any) bool { return strings.Contains(q, text) })
+}
+
+func (d *faultyDB) Read(ctx context.Context, user string, f func(sqldb.Conn) error) error {
+	return d.DB.Read(ctx, user, func(c sqldb.Conn) error { return f(faultyConn{c, d}) })
+}
+
+func (d *faultyDB) Write(ctx context.Context, user string, f func(sqldb.Conn) error) error {
+	return d.DB.Write(ctx, user, func(c sqldb.Conn) error { return f(faultyConn{c, d}) })
+}
+
+type faultyConn struct {
+	sqldb.Conn
+	db *faultyDB
+}
+
+// failure returns the error of a statement that must fail.
+func (c faultyConn) failure(q string, args []any) error {
+	f := c.db.fault.Load()
+	if f == nil || !f.matches(q, args) {
+		return nil
+	}
+	_, _ = c.Conn.Exec(`SELECT 1/0`, nil) // aborts the transaction of PostgreSQL
+	return f.err
+}
+
+func (c faultyConn) Query(q string, args []any, f func(sqldb.Row) error) error {
+	if err := c.failure(q, args); err != nil {
+		return err
+	}
+	return c.Conn.Query(q, args, f)
+}
+
+func (c faultyConn) QueryRow(q string, args []any, dest []any) error {
+	if err := c.failure(q, args); err != nil {
+		return err
+	}
+	return c.Conn.QueryRow(q, args, dest)
+}
+
+func (c faultyConn) Exec(q string, args []any) (int64, error) {
+	if err := c.failure(q, args); err != nil {
+		return 0, err
+	}
+	return c.Conn.Exec(q, args)
+}
+
+// A document of a segment stays until another one has replaced it.
+func TestRepairKeepsDocumentsWhenItCannotWriteTheLog(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		s, faulty := openFaulty(t, d)
+		ann := user(t, s, "ann")
+		for _, text := range []string{"the blue harbour", "the red harbour", "the green harbour"} {
+			add(t, s, ann, "", text)
+		}
+		last := add(t, s, ann, "", "a white boat")
+		flush(t, s, last.WorkspaceID)
+		remove(t, s, ann, last.ID)
+		d.Exec(t, `DELETE FROM index_log`) // the document of a memory that is gone stays
+		faulty.failWith("INSERT INTO index_log")
+		if sum := checkIntegrity(t, s, true); sum.Found == 0 || sum.Found == sum.Repaired {
+			t.Errorf("%+v", sum)
+		}
+		faulty.fault.Store(nil)
+		if r := searchKeywords(t, s, ann, "harbour", store.Filter{}); r.KeywordCandidates != 3 {
+			t.Errorf("%d memories are found", r.KeywordCandidates)
+		}
+		if sum := checkIntegrity(t, s, true); sum.Found == 0 || sum.Found != sum.Repaired {
+			t.Errorf("%+v", sum)
+		}
+		checkHealthy(t, s)
+	})
+}
