@@ -3,6 +3,7 @@ package integrity_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -111,6 +112,60 @@ func TestRepairKeepsDocumentsWhenItCannotWriteTheLog(t *testing.T) {
 		}
 		if sum := checkIntegrity(t, s, true); sum.Found == 0 || sum.Found != sum.Repaired {
 			t.Errorf("%+v", sum)
+		}
+		checkHealthy(t, s)
+	})
+}
+
+// Neither the part of the bands that can be read nor that of the index is compared.
+func TestCheckComparesNoUnreadableTable(t *testing.T) {
+	t.Parallel()
+	for text, name := range map[string]string{"SELECT band, memory": "near duplicates",
+		"SELECT seq, memory": "keyword index"} {
+		storetest.Each(t, func(t *testing.T, d storetest.Database) {
+			s, faulty := openFaulty(t, d)
+			add(t, s, user(t, s, "ann"), "", "the blue harbour")
+			faulty.failWith(text)
+			for _, repair := range []bool{false, true} {
+				if sum := checkIntegrity(t, s, repair); sum.Found != 1 ||
+					!strings.Contains(sum.Inconsistencies[0].Detail, name) {
+					t.Errorf("%+v", sum)
+				}
+			}
+			faulty.fault.Store(nil)
+			checkHealthy(t, s)
+		})
+	}
+}
+
+// A repair of bands inserts the right ones before it deletes any, and leaves the right ones if it cannot delete others.
+func TestRepairKeepsRightBandsWhenItCannotDelete(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		s, faulty := openFaulty(t, d)
+		ann := user(t, s, "ann")
+		add(t, s, ann, "", "the blue harbour of the north")
+		add(t, s, ann, "", "a white boat on the lake")
+		bands := func() []string {
+			return d.Query(t, `SELECT CAST(band AS TEXT) FROM minhash_bands WHERE memory > 0 AND band <> 5 ORDER BY band`)
+		}
+		before := bands()
+		lost := before[0]
+		d.Exec(t, `DELETE FROM minhash_bands WHERE band = `+lost)
+		d.Exec(t, `INSERT INTO minhash_bands (workspace, band, memory) SELECT workspace, 5, row_id FROM memories`)
+		faulty.failWith("DELETE FROM minhash_bands")
+		if sum := checkIntegrity(t, s, true); sum.Found != 1 || sum.Repaired != 0 {
+			t.Errorf("%+v", sum)
+		}
+		if after := bands(); !slices.Equal(after, before) {
+			t.Errorf("the bands are %v, they were %v", after, before)
+		}
+		faulty.fault.Store(nil)
+		if sum := checkIntegrity(t, s, true); sum.Found != 1 || sum.Repaired != 1 {
+			t.Errorf("%+v", sum)
+		}
+		if after := bands(); !slices.Equal(after, before) {
+			t.Errorf("the bands are %v, they were %v", after, before)
 		}
 		checkHealthy(t, s)
 	})

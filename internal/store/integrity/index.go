@@ -18,8 +18,15 @@ type indexedDocs struct {
 	count  uint8
 }
 
-// readIndex reads the digests of the documents of all memories. The documents in the log replace those in segments.
-func (w *workspaceCheck) readIndex() error {
+// readIndex reads the digests of the documents of all memories. The documents in the log replace those in segments. An
+// unreadable index is not compared.
+func (w *workspaceCheck) readIndex() (err error) {
+	w.documents = nil
+	defer func() {
+		if err != nil {
+			w.documents = nil
+		}
+	}()
 	if w.analyzer > analysis.Version {
 		w.reportNewerAnalyzer()
 		return nil

@@ -1,12 +1,14 @@
 package integrity
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math"
 	"slices"
 
+	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/minhash"
 	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store/embeddb"
@@ -35,38 +37,58 @@ func digestBands(bands ...int64) (sum uint64) {
 	return sum
 }
 
-// readBands reads the digest of the bands of each memory.
+// readBands reads the digest of the bands of each memory. Those of an unreadable table are not compared.
 func (w *workspaceCheck) readBands() error {
+	w.bands = nil
 	if !w.canScanAll() {
 		return nil
 	}
-	w.bands = make([]uint64, len(w.rowIDs))
-	return eachBand(w.t, w.workspace, func(band, memory int64) {
-		if i, ok := slices.BinarySearch(w.rowIDs, memory); ok {
-			w.bands[i] += digestBands(band)
+	digests := make([]uint64, len(w.rowIDs))
+	err := eachBand(w.t, w.workspace, func(x band) {
+		if i, ok := slices.BinarySearch(w.rowIDs, x.memory); ok {
+			digests[i] += digestBands(x.band)
 		} else {
-			w.differ(InconsistentBands, "a band is of row %d, which is gone", memory)
+			w.differ(InconsistentBands, "a band is of row %d, which is gone", x.memory)
 		}
 	})
+	if err == nil {
+		w.bands = digests
+	}
+	return err
 }
 
+// A band is a row of minhash_bands.
+type band struct{ band, memory int64 }
+
+// firstBand comes before all others.
+var firstBand = band{math.MinInt64, math.MinInt64}
+
 // eachBand calls f with the bands of a workspace in their order.
-func eachBand(t *sqldb.Tx, workspace int64, f func(band, memory int64)) error {
-	band, memory := int64(math.MinInt64), int64(math.MinInt64)
+func eachBand(t *sqldb.Tx, workspace int64, f func(band)) error {
+	after := firstBand
 	for n := listBatchSize; n == listBatchSize; {
-		n = 0
-		err := t.Query(`SELECT band, memory FROM minhash_bands WHERE workspace = ?1 AND (band, memory) > (?2, ?3)
-			ORDER BY band, memory LIMIT ?4`, []any{workspace, band, memory, listBatchSize}, func(r sqldb.Row) error {
-			err := r.Scan(&band, &memory)
-			n++
-			f(band, memory)
-			return err
-		})
-		if err != nil {
+		list, err := listBands(t, workspace, after)
+		for _, after = range list {
+			f(after)
+		}
+		if n = len(list); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// listBands lists the next bands of a workspace, at most listBatchSize.
+func listBands(t *sqldb.Tx, workspace int64, after band) (list []band, err error) {
+	err = t.Query(`SELECT band, memory FROM minhash_bands WHERE workspace = ?1 AND (band, memory) > (?2, ?3)
+		ORDER BY band, memory LIMIT ?4`, []any{workspace, after.band, after.memory, listBatchSize},
+		func(r sqldb.Row) error {
+			var x band
+			err := r.Scan(&x.band, &x.memory)
+			list = append(list, x)
+			return err
+		})
+	return list, err
 }
 
 // checkBands compares the bands of a memory with those of its text.
@@ -76,26 +98,85 @@ func (w *workspaceCheck) checkBands(i int, m *indexdb.MemoryRow) {
 	}
 }
 
-// rebuildBands deletes the bands of a workspace, and then inserts those of its memories. Writers meanwhile insert their
-// own. Damaged memories have none afterwards.
+// rebuildBands inserts the bands of the memories of a workspace, and then deletes the others. Searches for duplicates
+// find all memories meanwhile. Those of damaged memories stay.
 func rebuildBands(ctx context.Context, c *Checker, workspace int64) error {
-	for more := true; more; {
-		var err error
-		if more, err = sqldb.System(ctx, c.db, "delete bands", func(t *sqldb.Tx) (bool, error) {
-			return minhashdb.DeleteSome(t, workspace)
-		}); err != nil {
-			return err
-		}
-	}
-	return inBatches("memories", rebuildBatchSize, func(_ *Checker, t *sqldb.Tx, rowIDs []int64) error {
+	want := map[int64]uint64{} // digests by memory
+	if err := inBatches("memories", rebuildBatchSize, func(_ *Checker, t *sqldb.Tx, rowIDs []int64) error {
 		list, err := lockHealthy(t, rowIDs)
 		for _, m := range list {
 			if err == nil {
-				err = minhashdb.Insert(t, workspace, m.RowID, textBands(&m))
+				bands := textBands(&m)
+				want[m.RowID] = digestBands(bands...)
+				err = minhashdb.Insert(t, workspace, m.RowID, bands)
 			}
 		}
 		return err
-	})(ctx, c, workspace)
+	})(ctx, c, workspace); err != nil {
+		return err
+	}
+	have, err := sqldb.SystemRead(ctx, c.db, "read bands", func(t *sqldb.Tx) (map[int64]uint64, error) {
+		have := map[int64]uint64{}
+		return have, eachBand(t, workspace, func(x band) { have[x.memory] += digestBands(x.band) })
+	})
+	if err != nil {
+		return err
+	}
+	isRight := func(x band) bool { digest, ok := want[x.memory]; return ok && have[x.memory] == digest }
+	return deleteBands(ctx, c, workspace, isRight)
+}
+
+// deleteBands deletes the bands that are not those of a text. It takes the memories of the right ones as they are.
+func deleteBands(ctx context.Context, c *Checker, workspace int64, isRight func(band) bool) error {
+	after := firstBand
+	for n := listBatchSize; n == listBatchSize; {
+		list, err := sqldb.SystemRead(ctx, c.db, "list bands", func(t *sqldb.Tx) ([]band, error) {
+			return listBands(t, workspace, after)
+		})
+		if err != nil {
+			return err
+		}
+		if n = len(list); n > 0 {
+			after = list[n-1]
+		}
+		list = slices.DeleteFunc(list, isRight)
+		slices.SortFunc(list, func(a, b band) int { return cmp.Compare(a.memory, b.memory) })
+		for some := range slices.Chunk(list, rebuildBatchSize) {
+			if _, err := sqldb.System(ctx, c.db, "delete bands", func(t *sqldb.Tx) (loci.Empty, error) {
+				return loci.Empty{}, deleteWrongBands(t, workspace, some)
+			}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// deleteWrongBands deletes those of the bands that are not of the text of their memory. They are ordered by memory.
+func deleteWrongBands(t *sqldb.Tx, workspace int64, list []band) error {
+	for len(list) > 0 {
+		memory := list[0].memory
+		m, err := indexdb.LockMemoryRow(t, memory)
+		if err != nil && !errors.Is(err, sqldb.ErrNoRows) {
+			return err
+		}
+		isGone := err != nil || m.Workspace != workspace
+		var right, wrong []int64
+		if !isGone {
+			right = textBands(&m)
+		}
+		for ; len(list) > 0 && list[0].memory == memory; list = list[1:] {
+			if !slices.Contains(right, list[0].band) {
+				wrong = append(wrong, list[0].band)
+			}
+		}
+		if isGone || m.Damage() == "" {
+			if err := minhashdb.Delete(t, workspace, memory, wrong); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // vectorState is what is stored of the vectors of some memories.
