@@ -3,6 +3,7 @@ package integrity_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -166,6 +167,37 @@ func TestRepairKeepsRightBandsWhenItCannotDelete(t *testing.T) {
 		}
 		if after := bands(); !slices.Equal(after, before) {
 			t.Errorf("the bands are %v, they were %v", after, before)
+		}
+		checkHealthy(t, s)
+	})
+}
+
+func TestRepairRemovesBandsOfWorkspacesThatAreGone(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		s, faulty := openFaulty(t, d)
+		add(t, s, user(t, s, "ann"), "", "the blue harbour")
+		kept := d.Query(t, `SELECT count(*) FROM minhash_bands`)
+		for i, workspace := range []string{"-7", "999998", "999999"} {
+			d.Exec(t, `INSERT INTO minhash_bands (workspace, band, memory) VALUES (`+workspace+`, 1, 2)`)
+			d.Exec(t, fmt.Sprintf(`INSERT INTO minhash_bands (workspace, band, memory) VALUES (%s, 2, %d)`, workspace,
+				i))
+		}
+		check := func(repair bool, repaired int64, says string) {
+			t.Helper()
+			sum := checkIntegrity(t, s, repair)
+			if sum.Found != 1 || sum.Repaired != repaired || !strings.HasPrefix(sum.Inconsistencies[0].Detail, "6 rows") ||
+				!strings.HasPrefix(sum.Inconsistencies[0].Repair, says) {
+				t.Errorf("%+v", sum)
+			}
+		}
+		check(false, 0, "")
+		faulty.failWith("DELETE FROM minhash_bands")
+		check(true, 0, "could not be repaired")
+		faulty.fault.Store(nil)
+		check(true, 1, "removed")
+		if left := d.Query(t, `SELECT count(*) FROM minhash_bands`); !slices.Equal(left, kept) {
+			t.Errorf("%v bands are left of %v", left, kept)
 		}
 		checkHealthy(t, s)
 	})

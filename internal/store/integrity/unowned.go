@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/sqldb/sqlite"
 	"github.com/loci-memory/loci/internal/store/erasedb"
+	"github.com/loci-memory/loci/internal/store/minhashdb"
 )
 
 // lostCommitsSince returns when lost commits were found, or "".
@@ -88,25 +90,57 @@ func (c *Checker) checkCommits(ctx context.Context, sum *Report, o Options) erro
 
 // checkBandsOfNone reports the bands of workspaces that are gone. A repair deletes them.
 func (c *Checker) checkBandsOfNone(ctx context.Context, sum *Report, o Options) error {
-	const orphaned = ` FROM minhash_bands WHERE NOT EXISTS (SELECT 1 FROM workspaces w
-		WHERE w.row_id = minhash_bands.workspace)`
-	n, err := sqldb.SystemRead(ctx, c.db, "count rows without a workspace", func(t *sqldb.Tx) (n int64, err error) {
-		return n, readWithoutTimeout(t, func() error { return t.QueryRow(`SELECT count(*)`+orphaned, nil, []any{&n}) })
+	counts := map[int64]int64{} // by workspace
+	_, err := sqldb.SystemRead(ctx, c.db, "count rows without a workspace", func(t *sqldb.Tx) (loci.Empty, error) {
+		return loci.Empty{}, readWithoutTimeout(t, func() error { return countBandsOfNone(t, counts) })
 	})
-	if err != nil || n == 0 {
+	if err != nil || len(counts) == 0 {
 		return err
+	}
+	n := int64(0)
+	for _, count := range counts {
+		n += count
 	}
 	f := Inconsistency{Kind: InconsistentBands, derived: true,
 		Detail: fmt.Sprintf("%d rows are of workspaces that are gone", n)}
-	if o.Repair {
-		f.Repair, f.Repaired = "removed them", true
-		err = c.repair(ctx, func(t *sqldb.Tx) error {
-			_, err := t.Exec(`DELETE` + orphaned)
+	return c.repairUnowned(sum, o, f, "removed them", func() error {
+		for workspace := range counts {
+			for more := true; more; {
+				if err := c.repair(ctx, func(t *sqldb.Tx) (err error) {
+					more, err = minhashdb.DeleteSome(t, workspace)
+					return err
+				}); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// countBandsOfNone counts the bands of each workspace that is gone. Each query reads those of one workspace at most.
+func countBandsOfNone(t *sqldb.Tx, counts map[int64]int64) error {
+	for workspace := int64(math.MinInt64); ; {
+		var exists bool
+		err := t.QueryRow(`SELECT b.workspace, EXISTS (SELECT 1 FROM workspaces w WHERE w.row_id = b.workspace)
+			FROM minhash_bands b WHERE b.workspace > ?1 ORDER BY b.workspace LIMIT 1`, []any{workspace},
+			[]any{&workspace, &exists})
+		if errors.Is(err, sqldb.ErrNoRows) {
+			return nil
+		}
+		if err != nil {
 			return err
-		})
+		}
+		if exists {
+			continue
+		}
+		var n int64
+		if err = t.QueryRow(`SELECT count(*) FROM minhash_bands WHERE workspace = ?1`, []any{workspace},
+			[]any{&n}); err != nil {
+			return err
+		}
+		counts[workspace] = n
 	}
-	sum.add(f)
-	return err
 }
 
 // checkDeleted reports the deleted atlases, workspaces and sessions that no job erases. A repair adds the jobs.
@@ -115,12 +149,26 @@ func (c *Checker) checkDeleted(ctx context.Context, sum *Report, o Options) erro
 	for _, d := range list {
 		f := Inconsistency{Kind: InconsistentRows, ID: string(d.ID), derived: true,
 			Detail: "no background job erases " + d.String()}
-		if o.Repair && err == nil {
-			f.Repair, f.Repaired = "added the job: a server erases it", true
-			err = c.repair(ctx, func(t *sqldb.Tx) error { return c.eraser.AddJob(t, d) })
-		}
-		sum.add(f)
+		err = errors.Join(err, c.repairUnowned(sum, o, f, "added the job: a server erases it", func() error {
+			return c.repair(ctx, func(t *sqldb.Tx) error { return c.eraser.AddJob(t, d) })
+		}))
 	}
+	return err
+}
+
+// repairUnowned adds an inconsistency, after its repair f if that is wanted.
+func (c *Checker) repairUnowned(sum *Report, o Options, x Inconsistency, done string, f func() error) error {
+	var err error
+	if o.Repair {
+		err = f()
+	}
+	switch reason := sqldb.UnreadableReason(err); {
+	case reason != "":
+		x.Repair, err = "could not be repaired: "+reason, nil
+	case o.Repair && err == nil:
+		x.Repair, x.Repaired = done, true
+	}
+	sum.add(x)
 	return err
 }
 
