@@ -12,7 +12,8 @@ import (
 )
 
 // Rebuild replaces the documents and the segments of a workspace by new ones from the rows of its memories. Searches
-// find the former documents meanwhile. The document of a damaged row stays if its segment is readable.
+// find the former documents meanwhile. The document of a damaged row stays if its segment is readable. It returns
+// ErrNewerAnalyzer for the index of a newer program.
 func (x *Index) Rebuild(ctx context.Context, workspace int64) error {
 	rowIDs, err := sqldb.System(ctx, x.db, "begin to rebuild an index", func(t *sqldb.Tx) ([]int64, error) {
 		return beginRebuild(t, workspace)
@@ -42,15 +43,23 @@ func (x *Index) Rebuild(ctx context.Context, workspace int64) error {
 
 // beginRebuild raises the version of an index, or gives it a state with that of the vectors. It drops the segments with
 // an unreadable header, because these prevent flushes. It returns the memories of the workspace, of the log and of the
-// other segments.
+// other segments, or ErrNewerAnalyzer.
 func beginRebuild(t *sqldb.Tx, workspace int64) (rowIDs []int64, err error) {
-	if _, err := t.Exec(`INSERT INTO keyword_indexes (workspace, version, analyzer, vector_seq, generation)
+	begun, err := t.Exec(`INSERT INTO keyword_indexes (workspace, version, analyzer, vector_seq, generation)
 		SELECT w.row_id, 0, CAST(?2 AS INTEGER), COALESCE((SELECT max(v.seq) FROM vectors v WHERE v.workspace = ?1), 0),
 			COALESCE((SELECT max(v.generation) FROM vectors v JOIN generations g ON g.row_id = v.generation
 			JOIN metadata n ON n.name = 'vectors' AND n.value = g.name WHERE v.workspace = ?1), 0)
 		FROM workspaces w WHERE w.row_id = ?1
-		ON CONFLICT (workspace) DO UPDATE SET version = keyword_indexes.version + 1`, workspace,
-		analysis.Version); err != nil {
+		ON CONFLICT (workspace) DO UPDATE SET version = keyword_indexes.version + 1
+			WHERE keyword_indexes.analyzer <= ?2`, workspace, analysis.Version)
+	if err == nil && begun == 0 {
+		var indexes int
+		if err = t.QueryRow(`SELECT count(*) FROM keyword_indexes WHERE workspace = ?1`, []any{workspace},
+			[]any{&indexes}); err == nil && indexes > 0 {
+			err = ErrNewerAnalyzer
+		}
+	}
+	if err != nil {
 		return nil, err
 	}
 	if err := t.Query(`SELECT row_id FROM memories WHERE workspace = ?1 UNION SELECT memory FROM index_log

@@ -31,6 +31,9 @@ func (x *Index) ReindexOutdated(ctx context.Context) error {
 	return errors.Join(failed...)
 }
 
+// ErrNewerAnalyzer means that a newer program has analyzed the memories of a workspace.
+var ErrNewerAnalyzer = errors.New("indexdb: the index is of a newer analyzer")
+
 // rejectNewer returns an error if an index is of a newer analyzer. Documents of this program would stay under the label
 // of that one.
 func (x *Index) rejectNewer(ctx context.Context) error {
@@ -89,7 +92,8 @@ func (x *Index) reindexMemories(ctx context.Context, workspace int64, rowIDs []i
 		return nil, err
 	}
 	_, err = sqldb.System(ctx, x.db, "store the analyzer of an index", func(t *sqldb.Tx) (int64, error) {
-		return t.Exec(`UPDATE keyword_indexes SET analyzer = ?2 WHERE workspace = ?1`, workspace, analysis.Version)
+		return t.Exec(`UPDATE keyword_indexes SET analyzer = ?2 WHERE workspace = ?1 AND analyzer <= ?2`, workspace,
+			analysis.Version)
 	})
 	return done, err
 }

@@ -159,11 +159,10 @@ const restoreAdvice = "restore it from a backup: nothing else says what it shoul
 func (c *Checker) nextWorkspaces(ctx context.Context, after int64) (list []workspaceCheck, err error) {
 	return sqldb.SystemRead(ctx, c.db, "list workspaces to inspect",
 		func(t *sqldb.Tx) (list []workspaceCheck, err error) {
-			err = t.Query(`SELECT w.row_id, w.id, COALESCE(x.analyzer, 0) FROM workspaces w
-				LEFT JOIN keyword_indexes x ON x.workspace = w.row_id WHERE w.row_id > ?1 ORDER BY w.row_id LIMIT 1000`,
+			err = t.Query(`SELECT w.row_id, w.id FROM workspaces w WHERE w.row_id > ?1 ORDER BY w.row_id LIMIT 1000`,
 				[]any{after}, func(r sqldb.Row) error {
 					w := workspaceCheck{checker: c}
-					err := r.Scan(&w.workspace, &w.id, &w.analyzer)
+					err := r.Scan(&w.workspace, &w.id)
 					list = append(list, w)
 					return err
 				})

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/loci-memory/loci"
@@ -187,6 +188,41 @@ func TestRepairKeepsAnIndexOfANewerAnalyzer(t *testing.T) {
 			t.Errorf("the repair has written %v rows", rows)
 		}
 	})
+}
+
+// A newer server reindexes while this program checks or reindexes.
+func TestRepairKeepsTheLabelOfANewerAnalyzer(t *testing.T) {
+	t.Parallel()
+	for statement, before := range map[string]int{"SELECT band, memory": analysis.Version,
+		"SELECT e.version, e.title": analysis.Version - 1} {
+		t.Run(fmt.Sprint(before), func(t *testing.T) {
+			storetest.Each(t, func(t *testing.T, d storetest.Database) {
+				s, faulty := openFaulty(t, d)
+				add(t, s, user(t, s, "ann"), "", "the harbour")
+				d.Exec(t, fmt.Sprintf(`UPDATE keyword_indexes SET analyzer = %d`, before))
+				d.Exec(t, `DELETE FROM index_log`)
+				d.Exec(t, `UPDATE atlases SET memories = 1, bytes = 11`)
+				var once sync.Once
+				faulty.fail(nil, func(q string, _ []any) bool {
+					if strings.Contains(q, statement) {
+						once.Do(func() {
+							d.Exec(t, fmt.Sprintf(`UPDATE keyword_indexes SET analyzer = %d`, analysis.Version+1))
+						})
+					}
+					return false
+				})
+				sum := checkIntegrity(t, s, true)
+				if sum.Found != 1 || sum.Repaired != 0 ||
+					!strings.HasSuffix(sum.Inconsistencies[0].Repair, "use the newer program") {
+					t.Errorf("%+v", sum)
+				}
+				want := []string{fmt.Sprint(analysis.Version + 1)}
+				if label := d.Query(t, `SELECT analyzer FROM keyword_indexes`); !slices.Equal(label, want) {
+					t.Errorf("the index is of analyzer %v", label)
+				}
+			})
+		})
+	}
 }
 
 func TestProgramRefusesAnIndexOfANewerAnalyzer(t *testing.T) {

@@ -104,7 +104,12 @@ func (w *workspaceCheck) rebuildDifferent(ctx context.Context) (failed map[strin
 			continue
 		}
 		err := d.rebuild(ctx, w.checker, w.workspace)
-		if failed[d.kind] = sqldb.UnreadableReason(err); err != nil && failed[d.kind] == "" {
+		if errors.Is(err, indexdb.ErrNewerAnalyzer) { // since the check
+			failed[d.kind], err = newerAdvice, nil
+		} else if reason := sqldb.UnreadableReason(err); reason != "" {
+			failed[d.kind], err = reason, nil
+		}
+		if err != nil {
 			return nil, err
 		}
 	}

@@ -27,16 +27,16 @@ func (w *workspaceCheck) readIndex() (err error) {
 			w.documents = nil
 		}
 	}()
+	var states int
+	if err := w.t.QueryRow(`SELECT count(*), COALESCE(max(analyzer), 0) FROM keyword_indexes WHERE workspace = ?1`,
+		[]any{w.workspace}, []any{&states, &w.analyzer}); err != nil {
+		return err
+	}
 	if w.analyzer > analysis.Version {
 		w.reportNewerAnalyzer()
 		return nil
 	}
 	w.documents = make([]indexedDocs, len(w.rowIDs))
-	var states int
-	if err := w.t.QueryRow(`SELECT count(*) FROM keyword_indexes WHERE workspace = ?1`, []any{w.workspace},
-		[]any{&states}); err != nil {
-		return err
-	}
 	if states == 0 {
 		w.differ(InconsistentIndex, "the index has no state")
 	}
@@ -53,13 +53,16 @@ func (w *workspaceCheck) readIndex() (err error) {
 	return err
 }
 
+// newerAdvice is the reason why this program repairs no index of a newer one.
+const newerAdvice = "use the newer program"
+
 // reportNewerAnalyzer reports that this program cannot build the documents of an index. A repair would damage it. A
 // newer server may have reindexed since the store was opened.
 func (w *workspaceCheck) reportNewerAnalyzer() {
 	w.report(InconsistentIndex, w.id, "the index is of analyzer %d and cannot be read: this program has %d", w.analyzer,
 		analysis.Version)
 	f := &w.found[len(w.found)-1]
-	f.derived, f.advice = true, "could not be repaired: use the newer program"
+	f.derived, f.advice = true, "could not be repaired: "+newerAdvice
 }
 
 // readPart reads a part of the index. One that cannot be read is a difference.
