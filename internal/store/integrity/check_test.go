@@ -2,6 +2,7 @@ package integrity_test
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -147,6 +148,40 @@ func TestSampleFindsDamage(t *testing.T) {
 		checkHealthy(t, s)
 		d.Exec(t, `UPDATE memories SET title = title || 'x'`)
 		sample(10)
+	})
+}
+
+// A sample runs often beside the calls of users.
+func TestSampleReadsFewRows(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		s, faulty := openFaulty(t, d)
+		x := newMailTest(t, d, s, "")
+		for i := range 30 {
+			add(t, s, x.ann, x.crew, fmt.Sprintf("Number %d is as good as any", i))
+			x.send(x.from, loci.SendMessage{ToAgentID: x.to.AgentID, Content: "once more"})
+			startSession(t, s, x.ann, x.crew, fmt.Sprintf("Tidy shed %d", i))
+		}
+		largest := map[string]int{}
+		faulty.count = func(q string, rows int) {
+			if strings.Contains(q, "octet_length") {
+				t.Error("a query with a time limit reads all texts")
+			}
+			for _, table := range []string{"FROM sessions", "FROM messages"} {
+				if strings.Contains(q, table) {
+					largest[table] = max(largest[table], rows)
+				}
+			}
+		}
+		for range 5 {
+			if sum, err := integrity.New(s).Sample(ctx, 10); err != nil || sum.Found != 0 {
+				t.Fatal(sum, err)
+			}
+		}
+		want := map[string]int{"FROM sessions": 10, "FROM messages": 10}
+		if !maps.Equal(largest, want) {
+			t.Errorf("queries of a sample return %v rows", largest)
+		}
 	})
 }
 

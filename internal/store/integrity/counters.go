@@ -17,18 +17,25 @@ const (
 		WHERE c.workspace = atlases.workspace AND c.atlas = atlases.row_id) `
 )
 
-// checkCounters compares the memories and bytes of each atlas with its counters.
+// checkCounters compares the memories and bytes of each atlas with its counters. A Query of all atlases would exceed
+// its time limit.
 func (w *workspaceCheck) checkCounters() error {
 	if !w.canScanAll() {
 		return nil
 	}
-	return w.t.Query(`SELECT id FROM atlases WHERE workspace = ?1 AND (memories <>`+countedMemories+`OR bytes <>`+
-		countedBytes+`) ORDER BY row_id`, []any{w.workspace}, func(r sqldb.Row) error {
+	atlases, err := listRows(w.t, "atlases", w.workspace)
+	for _, atlas := range atlases {
 		var id loci.ID
-		err := r.Scan(&id)
-		w.differ(InconsistentCounters, "the atlas %s counts other memories or bytes than it has", id)
-		return err
-	})
+		var isWrong bool
+		if err == nil {
+			err = w.t.QueryRow(`SELECT id, memories <>`+countedMemories+`OR bytes <>`+countedBytes+`
+				FROM atlases WHERE row_id = ?1`, []any{atlas}, []any{&id, &isWrong})
+		}
+		if isWrong {
+			w.differ(InconsistentCounters, "the atlas %s counts other memories or bytes than it has", id)
+		}
+	}
+	return err
 }
 
 // recount counts the memories and bytes of atlases again. No flush may move counts from the log meanwhile.
@@ -56,7 +63,7 @@ const sessionBatchSize = 200
 // checkSessions compares the counters of the sessions of the workspace, and the places of their candidates, with their
 // rows.
 func (w *workspaceCheck) checkSessions() error {
-	err := w.checkSome("sessions", sessionBatchSize, func(rowIDs []int64) error {
+	err := w.checkSome("sessions", "created_at", sessionBatchSize, func(rowIDs []int64) error {
 		list, err := sessiondb.CountSessions(w.t, rowIDs)
 		for _, c := range list {
 			if c.IsWrong() {

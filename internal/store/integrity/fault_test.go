@@ -26,7 +26,8 @@ type fault struct {
 // A faultyDB is a database whose statements may fail.
 type faultyDB struct {
 	sqldb.DB
-	fault atomic.Pointer[fault] // nil means none
+	fault atomic.Pointer[fault]    // nil means none
+	count func(q string, rows int) // called with the number of rows of each query; may be nil
 }
 
 // openFaulty opens a database whose statements may fail.
@@ -73,7 +74,12 @@ func (c faultyConn) Query(q string, args []any, f func(sqldb.Row) error) error {
 	if err := c.failure(q, args); err != nil {
 		return err
 	}
-	return c.Conn.Query(q, args, f)
+	rows := 0
+	err := c.Conn.Query(q, args, func(r sqldb.Row) error { rows++; return f(r) })
+	if c.db.count != nil {
+		c.db.count(q, rows)
+	}
+	return err
 }
 
 func (c faultyConn) QueryRow(q string, args []any, dest []any) error {
@@ -186,7 +192,8 @@ func TestRepairRemovesBandsOfWorkspacesThatAreGone(t *testing.T) {
 		check := func(repair bool, repaired int64, says string) {
 			t.Helper()
 			sum := checkIntegrity(t, s, repair)
-			if sum.Found != 1 || sum.Repaired != repaired || !strings.HasPrefix(sum.Inconsistencies[0].Detail, "6 rows") ||
+			if sum.Found != 1 || sum.Repaired != repaired ||
+				!strings.HasPrefix(sum.Inconsistencies[0].Detail, "6 rows") ||
 				!strings.HasPrefix(sum.Inconsistencies[0].Repair, says) {
 				t.Errorf("%+v", sum)
 			}

@@ -14,7 +14,7 @@ const messageBatchSize = 200
 // checkMessages checks the messages of the workspace with their receipts, and the agents of its owner if it is a
 // personal one.
 func (w *workspaceCheck) checkMessages() error {
-	err := w.checkSome("messages", messageBatchSize, func(rowIDs []int64) error {
+	err := w.checkSome("messages", "row_id", messageBatchSize, func(rowIDs []int64) error {
 		return w.reportMessages(messagedb.CheckMessages(w.t, rowIDs))
 	})
 	if err != nil {

@@ -140,21 +140,45 @@ func (w *workspaceCheck) listDeleted() error {
 // rowSampleSize is the number of sessions or messages of a sample.
 const rowSampleSize = 10
 
-// checkSome calls f with batches of the rows of a source table, or with those of a sample.
-func (w *workspaceCheck) checkSome(table string, size int, f func(rowIDs []int64) error) error {
-	list, err := listRows(w.t, table, w.workspace)
+// checkSome calls f with batches of the rows of a source table, or with those of a sample. An index has the rows of a
+// workspace in the order of the column.
+func (w *workspaceCheck) checkSome(table, column string, size int, f func(rowIDs []int64) error) error {
+	var rowIDs []int64
+	var err error
+	if w.sampleSize > 0 {
+		rowIDs, err = sampleRows(w.t, table, column, w.workspace)
+	} else {
+		rowIDs, err = listRows(w.t, table, w.workspace)
+	}
 	if err != nil {
 		return err
 	}
-	if extra := len(list) - rowSampleSize; w.sampleSize > 0 && extra > 0 {
-		from := rand.IntN(extra + 1)
-		list = list[from : from+rowSampleSize]
-	}
-	for part := range slices.Chunk(list, size) {
+	for part := range slices.Chunk(rowIDs, size) {
 		if err := f(part); err != nil {
 			return err
 		}
 		w.progress(len(part))
 	}
 	return nil
+}
+
+// sampleRows returns rows of a workspace that follow a random value of a column, or the last ones if few do.
+func sampleRows(t *sqldb.Tx, table, column string, workspace int64) (list []int64, err error) {
+	var first, last int64
+	from := ` FROM ` + table + ` WHERE workspace = ?1 `
+	if err := t.QueryRow(`SELECT COALESCE((SELECT min(`+column+`)`+from+`), 0),
+		COALESCE((SELECT max(`+column+`)`+from+`), 0)`, []any{workspace}, []any{&first, &last}); err != nil {
+		return nil, err
+	}
+	if distance := last - first; distance > 0 { // damaged values may be further apart
+		first += rand.Int64N(distance)
+	}
+	err = t.Query(`SELECT row_id`+from+`AND `+column+` >= ?2 ORDER BY `+column+` LIMIT ?3`,
+		[]any{workspace, first, rowSampleSize}, sqldb.ScanInts(&list))
+	if err == nil && len(list) < rowSampleSize {
+		list = nil
+		err = t.Query(`SELECT row_id`+from+`ORDER BY `+column+` DESC LIMIT ?2`, []any{workspace, rowSampleSize},
+			sqldb.ScanInts(&list))
+	}
+	return list, err
 }
