@@ -218,7 +218,8 @@ func TestDamageIsFoundAndRepaired(t *testing.T) {
 			for i, c := range list {
 				if strings.Contains(c.found, "rows!") {
 					rows = append(rows, d.Query(t, `SELECT CAST(hash AS TEXT) || ' ' || CAST(checksum AS TEXT) || title
-						FROM memories WHERE id = '`+string(records[i].ids[1])+`'`)...)
+						|| superseded_by || (SELECT max(o.supersedes) FROM memories o WHERE o.workspace = e.workspace)
+						FROM memories e WHERE id = '`+string(records[i].ids[1])+`'`)...)
 				}
 			}
 			return rows

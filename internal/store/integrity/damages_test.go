@@ -23,6 +23,9 @@ var damages = slices.Concat(
 	changes(supersededMemory, "memories", "row_id = {memory}", "links",
 		"superseded_by = ''", "that it has not superseded", "superseded_by = 'nobody'", ""),
 	changes(supersededMemory, "memories", "workspace = {workspace}", "links", "supersedes = '[]'", "does not list it"),
+	changes(supersededMemory, "memories", "row_id = {memory}", "rows!", "status = 0", "checksum"),
+	changes(supersededMemory, "memories", "workspace = {workspace} AND supersedes <> '[]'", "rows!", "status = 1",
+		"checksum"),
 
 	changes(flushedMemory, "versions", "memory = {memory}", "versions!", "evidence = 'Behind the back'", "checksum",
 		"tags = '[\"purple\"]'", "", "content = 'Behind the back', prefix_len = NULL", ""),

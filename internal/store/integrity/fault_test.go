@@ -11,6 +11,7 @@ import (
 
 	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/integrity"
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
 
@@ -207,5 +208,33 @@ func TestRepairRemovesBandsOfWorkspacesThatAreGone(t *testing.T) {
 			t.Errorf("%v bands are left of %v", left, kept)
 		}
 		checkHealthy(t, s)
+	})
+}
+
+// The row of a memory is checked even if what belongs to it cannot be read.
+func TestCheckComparesRowsBesideUnreadableTables(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		s, faulty := openFaulty(t, d)
+		ann := user(t, s, "ann")
+		for _, text := range []string{"the blue harbour", "the red harbour", "the green harbour"} {
+			add(t, s, ann, "", text)
+		}
+		d.Exec(t, `UPDATE memories SET title = 'Behind the back'`)
+		for text, kind := range map[string]string{"FROM generations": integrity.InconsistentVectors,
+			"FROM versions": integrity.InconsistentVersions, "FROM attachments": integrity.InconsistentAttachments} {
+			faulty.failWith(text)
+			checksums, others := 0, 0
+			for _, f := range checkIntegrity(t, s, false).Inconsistencies {
+				if strings.Contains(f.Detail, "checksum") {
+					checksums++
+				} else if f.Kind == kind {
+					others++
+				}
+			}
+			if checksums != 3 || others == 0 {
+				t.Errorf("%s: found %d rows and %d other inconsistencies", text, checksums, others)
+			}
+		}
 	})
 }

@@ -13,7 +13,7 @@ import (
 // supersededStatus is the index of that status in loci.MemoryStatuses.
 var supersededStatus = slices.Index(loci.MemoryStatuses, loci.MemorySuperseded)
 
-// checkLinks checks both ends of the links of a memory.
+// checkLinks checks both ends of the links of a memory, but those with a damaged one: its status may be wrong.
 func (w *workspaceCheck) checkLinks(m indexdb.MemoryRow) error {
 	report := func(what string) { w.differ(InconsistentLinks, "memory %s: %s", m.ID, what) }
 	if m.SupersededBy != "" {
@@ -26,7 +26,7 @@ func (w *workspaceCheck) checkLinks(m indexdb.MemoryRow) error {
 			report("it has a replacement and is not superseded")
 		case !found:
 			report("its replacement does not exist")
-		case !slices.Contains(list, m.ID):
+		case !slices.Contains(list, m.ID) && by.Damage() == "":
 			report("its replacement does not list it")
 		}
 	}
@@ -52,7 +52,7 @@ func linkedMemory(t *sqldb.Tx, workspace int64, id loci.ID, lock string) (m inde
 	return m, err == nil, err
 }
 
-// supersededBy returns the memories of ids that the memory by has superseded, each once.
+// supersededBy returns the memories of ids that the memory by has superseded, and the damaged ones, each once.
 func supersededBy(t *sqldb.Tx, workspace int64, by loci.ID, ids []loci.ID) ([]loci.ID, error) {
 	right := []loci.ID{}
 	for _, id := range ids {
@@ -60,7 +60,8 @@ func supersededBy(t *sqldb.Tx, workspace int64, by loci.ID, ids []loci.ID) ([]lo
 		if err != nil {
 			return nil, err
 		}
-		if found && m.SupersededBy == by && m.Status == supersededStatus && !slices.Contains(right, id) {
+		isRight := m.SupersededBy == by && m.Status == supersededStatus || m.Damage() != ""
+		if found && isRight && !slices.Contains(right, id) {
 			right = append(right, id)
 		}
 	}
@@ -68,14 +69,14 @@ func supersededBy(t *sqldb.Tx, workspace int64, by loci.ID, ids []loci.ID) ([]lo
 }
 
 // rebuildLinks makes both ends of the links of memories agree. It trusts the link of a superseded memory to an existing
-// replacement.
+// replacement. Links with a damaged end stay.
 func rebuildLinks(_ *Checker, t *sqldb.Tx, rowIDs []int64) error {
 	for _, rowID := range rowIDs {
-		m, err := indexdb.LockMemoryRow(t, rowID)
-		if err == nil && (m.SupersededBy != "" || m.Supersedes != sqldb.EmptyList) {
-			err = rebuildLinksOf(t, m)
+		list, err := lockHealthy(t, []int64{rowID})
+		if err == nil && len(list) > 0 && (list[0].SupersededBy != "" || list[0].Supersedes != sqldb.EmptyList) {
+			err = rebuildLinksOf(t, list[0])
 		}
-		if err != nil && !errors.Is(err, sqldb.ErrNoRows) {
+		if err != nil {
 			return err
 		}
 	}
@@ -90,7 +91,8 @@ func rebuildLinksOf(t *sqldb.Tx, m indexdb.MemoryRow) error {
 		}
 		if m.Status != supersededStatus || !found {
 			_, err = t.Exec(`UPDATE memories SET superseded_by = '' WHERE row_id = ?1`, m.RowID)
-		} else if list, _ := sqldb.DecodeStrings[loci.ID](by.Supersedes); !slices.Contains(list, m.ID) {
+		} else if list, _ := sqldb.DecodeStrings[loci.ID](by.Supersedes); !slices.Contains(list, m.ID) &&
+			by.Damage() == "" {
 			err = store.SetSupersedes(t, by.ID, append(list, m.ID))
 		}
 		if err != nil {

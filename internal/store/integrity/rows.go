@@ -16,24 +16,53 @@ import (
 // checkMemories compares each memory with its checksum, and what is derived from it with its row.
 func (w *workspaceCheck) checkMemories() error {
 	return w.readInBatches(w.selected(), func(part []int64) error {
-		vectors, err := readVectors(w.t, part)
+		var vectors vectorState
+		reason, err := w.attemptAlone(part, func() (err error) {
+			vectors, err = readVectors(w.t, part)
+			return err
+		})
+		if reason != "" {
+			vectors = vectorState{}
+			w.differ(InconsistentVectors, "the vectors of row %d cannot be read: %s", part[0], reason)
+		}
 		if err != nil {
 			return err
 		}
-		if err := w.readRows(part, func(m indexdb.MemoryRow) error { return w.checkMemory(m, vectors) }); err != nil {
+		err = w.readRows(part, func(m indexdb.MemoryRow) error { return w.checkMemory(m, part, vectors) })
+		if err != nil {
 			return err
 		}
-		return w.checkAttachments(part)
+		reason, err = w.attemptAlone(part, func() error { return w.checkAttachments(part) })
+		if reason != "" {
+			w.report(InconsistentAttachments, w.id, "the attachments of row %d cannot be read: %s", part[0], reason)
+		}
+		return err
 	})
 }
 
-// checkMemory checks a memory. Data derived from a damaged row are not compared with it.
-func (w *workspaceCheck) checkMemory(m indexdb.MemoryRow, vectors vectorState) error {
-	if what, err := w.checkVersions(m); err != nil || what != "" {
-		if err != nil {
-			return err
+// attemptAlone runs f, which reads more of the memories of a part than their rows. If that of a single memory is
+// unreadable, it returns the reason, so that the row is checked nevertheless.
+func (w *workspaceCheck) attemptAlone(part []int64, f func() error) (reason string, err error) {
+	if len(part) > 1 {
+		return "", f()
+	}
+	return w.withSavepoint(f)
+}
+
+// checkMemory checks a memory of a part. Data derived from a damaged row are not compared with it.
+func (w *workspaceCheck) checkMemory(m indexdb.MemoryRow, part []int64, vectors vectorState) error {
+	reason, err := w.attemptAlone(part, func() error {
+		what, err := w.checkVersions(m)
+		if what != "" {
+			w.report(InconsistentVersions, m.ID, "%s", what)
 		}
-		w.report(InconsistentVersions, m.ID, "%s", what)
+		return err
+	})
+	if reason != "" {
+		w.report(InconsistentVersions, m.ID, "the versions cannot be read: %s", reason)
+	}
+	if err != nil {
+		return err
 	}
 	var home int64
 	if err := w.t.QueryRow(`SELECT COALESCE((SELECT a.workspace FROM atlases a WHERE a.row_id = ?1), 0)`,
@@ -59,7 +88,11 @@ func (w *workspaceCheck) checkMemory(m indexdb.MemoryRow, vectors vectorState) e
 	if w.deleted[m.RowID] {
 		return nil
 	}
-	return w.checkLinks(m)
+	reason, err = w.attemptAlone(part, func() error { return w.checkLinks(m) })
+	if reason != "" {
+		w.differ(InconsistentLinks, "memory %s: its links cannot be read: %s", m.ID, reason)
+	}
+	return err
 }
 
 // rebuildHashes computes the hashes of texts again.
