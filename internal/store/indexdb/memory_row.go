@@ -115,11 +115,16 @@ func (m *MemoryRow) DocAttributes() index.DocAttributes {
 	return DocAttributes(m.RowID, m.Atlas, record)
 }
 
+// IsOfNewer reports whether the row has a type or a status of a newer version of this program. Its checksum cannot be
+// computed.
+func (m *MemoryRow) IsOfNewer() bool {
+	return m.Type >= len(loci.MemoryTypes) || m.Status >= len(loci.MemoryStatuses)
+}
+
 // Damage returns a description of the damage of a row, or "". Data derived from such a row are not rebuilt: they may be
 // the only record of its former content.
 func (m *MemoryRow) Damage() string {
-	if _, err := sqldb.DecodeStrings[string](m.Tags); err != nil || m.Type < 0 || m.Type >= len(loci.MemoryTypes) ||
-		m.Status < 0 || m.Status >= len(loci.MemoryStatuses) {
+	if _, err := sqldb.DecodeStrings[string](m.Tags); err != nil || m.Type < 0 || m.Status < 0 || m.IsOfNewer() {
 		return "its type, status or tags are invalid"
 	}
 	// Links are not in the checksum: a check compares both ends. The checksum of a row from before the column

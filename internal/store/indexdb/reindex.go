@@ -148,20 +148,17 @@ func (x *Index) reindex(t *sqldb.Tx, workspace int64, rowIDs ...int64) error {
 func (x *Index) reindexAnalyzed(t *sqldb.Tx, workspace int64, rowIDs []int64,
 	documents map[int64]analyzedText) (indexed []int64, err error) {
 	var updates []LogUpdate
-	deleted, err := lockAtlases(t, rowIDs)
+	homes, err := lockAtlases(t, rowIDs)
 	if err != nil {
 		return nil, err
 	}
 	for _, rowID := range rowIDs {
-		u, damaged, err := currentUpdate(t, workspace, rowID, documents[rowID])
+		u, damaged, err := currentUpdate(t, workspace, rowID, documents[rowID], homes)
 		if err != nil {
 			return nil, err
 		}
 		if damaged {
 			continue
-		}
-		if deleted[u.Atlas] {
-			u = Deletion(rowID, 0, Counters{})
 		}
 		updates, indexed = append(updates, u), append(indexed, rowID)
 	}
@@ -196,24 +193,25 @@ func (x *Index) appendCurrent(t *sqldb.Tx, workspace int64, last LogUpdate, sums
 	return x.AppendLog(t, workspace, last)
 }
 
-// lockAtlases locks the atlases of memories against deletion, and returns those that are deleted already.
-func lockAtlases(t *sqldb.Tx, rowIDs []int64) (deleted map[int64]bool, err error) {
-	deleted = map[int64]bool{}
-	err = t.Query(`SELECT a.row_id, a.workspace IS NULL FROM atlases a WHERE a.row_id IN (SELECT e.atlas FROM memories e
+// lockAtlases locks the atlases of memories against deletion, and returns their workspaces, 0 for a deleted atlas.
+func lockAtlases(t *sqldb.Tx, rowIDs []int64) (homes map[int64]int64, err error) {
+	homes = map[int64]int64{}
+	err = t.Query(`SELECT a.row_id, COALESCE(a.workspace, 0) FROM atlases a WHERE a.row_id IN (SELECT e.atlas FROM memories e
 		WHERE `+fmt.Sprintf(t.Dialect.InList, "e.row_id", 1)+`) ORDER BY a.row_id`+t.LockClause("KEY SHARE", "a"),
 		[]any{sqldb.EncodeInts(rowIDs)}, func(r sqldb.Row) error {
-			var rowID int64
-			var gone bool
-			err := r.Scan(&rowID, &gone)
-			deleted[rowID] = gone
+			var rowID, workspace int64
+			err := r.Scan(&rowID, &workspace)
+			homes[rowID] = workspace
 			return err
 		})
-	return deleted, err
+	return homes, err
 }
 
-// currentUpdate returns the update of a memory as its row is, or a deletion in atlas 0 if it is gone. A damaged row has
-// none, unless the log must lose its document: an unreadable one makes the whole index unreadable.
-func currentUpdate(t *sqldb.Tx, workspace, rowID int64, analyzed analyzedText) (u LogUpdate, damaged bool, err error) {
+// currentUpdate returns the update of a memory as its row is, or a deletion in atlas 0 if it or its atlas is gone. A
+// damaged row, or one in an atlas of another workspace, has none, unless the log must lose its document: an unreadable
+// one makes the whole index unreadable. The type or status of a newer version is no damage.
+func currentUpdate(t *sqldb.Tx, workspace, rowID int64, analyzed analyzedText,
+	homes map[int64]int64) (u LogUpdate, damaged bool, err error) {
 	m, err := LockMemoryRow(t, rowID)
 	if errors.Is(err, sqldb.ErrNoRows) || err == nil && m.Workspace != workspace {
 		return Deletion(rowID, 0, Counters{}), false, nil
@@ -221,7 +219,11 @@ func currentUpdate(t *sqldb.Tx, workspace, rowID int64, analyzed analyzedText) (
 	if err != nil {
 		return u, false, err
 	}
-	if m.Damage() != "" {
+	home, found := homes[m.Atlas]
+	if found && home == 0 {
+		return Deletion(rowID, 0, Counters{}), false, nil
+	}
+	if !m.IsOfNewer() && m.Damage() != "" || found && home != workspace {
 		readable, err := isLogReadable(t, workspace, rowID)
 		return Deletion(rowID, 0, Counters{}), readable, err
 	}

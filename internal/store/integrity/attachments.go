@@ -65,12 +65,16 @@ type listedMemory struct {
 	want  []loci.ID
 }
 
+// atHome is true of a memory e whose atlas is in its workspace. That of another one is damage, which attachments must
+// not copy.
+const atHome = ` EXISTS (SELECT 1 FROM atlases a WHERE a.row_id = e.atlas AND a.workspace = e.workspace) `
+
 // wrongAttachments returns the attachments of some memories that name another atlas, and the memories that list other
 // attachments than their active ones.
 func wrongAttachments(t *sqldb.Tx, memories []int64) (moved []loci.ID, lists []listedMemory, err error) {
 	active := map[int64][]loci.ID{}
 	args := []any{sqldb.EncodeInts(memories)}
-	if err = t.Query(`SELECT x.memory, x.id, x.active, x.atlas = e.atlas FROM attachments x
+	if err = t.Query(`SELECT x.memory, x.id, x.active, x.atlas = e.atlas OR NOT`+atHome+`FROM attachments x
 		JOIN memories e ON e.row_id = x.memory WHERE `+fmt.Sprintf(t.Dialect.InList, "x.memory", 1)+`
 		ORDER BY x.created_at, x.id`, args, func(r sqldb.Row) error {
 		var memory int64
@@ -109,9 +113,9 @@ func rebuildAttachments(_ *Checker, t *sqldb.Tx, memories []int64) error {
 			return err
 		}
 	}
-	if _, err := t.Exec(`UPDATE attachments SET atlas = (SELECT e.atlas FROM memories e
-		WHERE e.row_id = attachments.memory) WHERE `+fmt.Sprintf(t.Dialect.InList, "memory", 1)+` AND atlas <> (SELECT
-		e.atlas FROM memories e WHERE e.row_id = attachments.memory)`, sqldb.EncodeInts(memories)); err != nil {
+	if _, err := t.Exec(`UPDATE attachments SET atlas = e.atlas FROM memories e WHERE e.row_id = attachments.memory
+		AND attachments.atlas <> e.atlas AND `+fmt.Sprintf(t.Dialect.InList, "attachments.memory", 1)+` AND`+atHome,
+		sqldb.EncodeInts(memories)); err != nil {
 		return err
 	}
 	_, lists, err := wrongAttachments(t, memories)

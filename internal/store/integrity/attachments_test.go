@@ -4,14 +4,17 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/blob"
+	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/integrity"
 	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/waittest"
 )
 
 // damage runs statements behind the back. {a} is the id of an active attachment, {memory} that of its memory.
@@ -63,6 +66,48 @@ func (b testObjects) Head(ctx context.Context, id loci.ID) (integrity.Object, bo
 }
 
 func (b testObjects) Shared() bool { return b.shared }
+
+// The place of a memory is damaged if it is in another workspace. Its document and its attachments name the right one.
+func TestRepairKeepsWhatNamesTheRightAtlas(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		x := newFileTest(t, d)
+		before := d.Query(t, `SELECT atlas FROM memories WHERE id = '`+string(x.memories[0].ID)+`'`)[0]
+		x.damage(`DELETE FROM index_log WHERE memory <> (SELECT row_id FROM memories WHERE id = {memory})`)
+		x.damage(`UPDATE memories SET atlas = (SELECT max(a.row_id) FROM atlases a
+			WHERE a.workspace <> memories.workspace) WHERE id = {memory}`)
+		kinds := kindsOf(checkIntegrity(t, x.s, true))
+		if !slices.Contains(kinds, "rows "+string(x.memories[0].ID)) ||
+			!slices.Contains(kinds, "index "+string(x.crew)) {
+			t.Errorf("found %v", kinds)
+		}
+		x.damage(`UPDATE memories SET atlas = ` + before + ` WHERE id = {memory}`)
+		for _, f := range checkIntegrity(t, x.s, true).Inconsistencies {
+			if f.Kind != integrity.InconsistentCounters {
+				t.Errorf("after the repair: %+v", f)
+			}
+		}
+		checkHealthy(t, x.s)
+	})
+}
+
+// A reindex knows the types and the statuses of this program, and keeps the memories of a newer one in the index.
+func TestReindexKeepsMemoriesOfANewerProgram(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		s := d.Open(t, store.Options{})
+		ann := user(t, s, "ann")
+		add(t, s, ann, "", "the harbour")
+		s.Close()
+		d.Exec(t, `UPDATE memories SET type = 60`)
+		d.Exec(t, `DELETE FROM index_log`)
+		d.Exec(t, `UPDATE keyword_indexes SET analyzer = 0`)
+		s = d.Open(t, store.Options{})
+		waittest.Until(t, func() bool {
+			return searchKeywords(t, s, ann, "harbour", store.Filter{}).KeywordCandidates == 1
+		})
+	})
+}
 
 func TestCheckComparesObjects(t *testing.T) {
 	t.Parallel()

@@ -42,10 +42,10 @@ const countColumns = ` s.row_id, s.id, s.candidates, s.pending, s.checkpoints, s
 		AND (c.workspace <> s.workspace OR c.atlas <> s.atlas OR c.user_id <> s.user_id)) `
 
 // CountSessions counts the rows of sessions. It leaves out those that are deleted, or are of a deleted atlas: their
-// rows are erased in several transactions.
+// rows are erased in several transactions. An atlas of another workspace is damage, which candidates must not copy.
 func CountSessions(t *sqldb.Tx, rowIDs []int64) (list []Count, err error) {
 	err = t.Query(`SELECT`+countColumns+`FROM sessions s JOIN atlases a ON a.row_id = s.atlas WHERE `+
-		fmt.Sprintf(t.Dialect.InList, "s.row_id", 1)+` AND s.workspace IS NOT NULL AND a.workspace IS NOT NULL
+		fmt.Sprintf(t.Dialect.InList, "s.row_id", 1)+` AND a.workspace = s.workspace
 		ORDER BY s.row_id`, []any{sqldb.EncodeInts(rowIDs)}, func(row sqldb.Row) error {
 		var c Count
 		err := row.Scan(append(append([]any{&c.RowID, &c.ID}, c.Stored.dest()...), append(c.Counted.dest()[:9],
