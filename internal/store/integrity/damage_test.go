@@ -126,6 +126,10 @@ func (x *damageTest) memories(name string, prepare func(crew loci.ID, ids []loci
 			if len(r.Hits) < 2 {
 				x.t.Errorf("%s: a search finds %d memories", name, len(r.Hits))
 			}
+			add(x.t, x.s, x.ann, crew, "A zebra came afterwards to "+name)
+			if r := searchKeywords(x.t, x.s, x.ann, "zebra", store.Filter{WorkspaceID: crew}); len(r.Hits) != 1 {
+				x.t.Errorf("%s: a search finds %d of one later memory", name, len(r.Hits))
+			}
 		}}
 }
 
@@ -147,6 +151,13 @@ func filledSession(x *damageTest, _ string) damaged {
 			fmt.Sprint(before.Redactions) {
 			x.t.Errorf("repaired to %+v %v", after.Session.Counts, after.Redactions)
 		}
+		counts := b.detail().Session.Counts
+		b.event("next", loci.EventPrompt, "We count them again", nil)
+		b.checkpoint("Counted them again")
+		counts.Events, counts.Checkpoints = counts.Events+1, counts.Checkpoints+1
+		if now := b.detail().Session.Counts; now != counts {
+			x.t.Errorf("the session has %+v after more, want %+v", now, counts)
+		}
 	}}
 }
 
@@ -154,8 +165,16 @@ func filledSession(x *damageTest, _ string) damaged {
 func mail(inbox string) fixture {
 	return func(x *damageTest, name string) damaged {
 		m := newMailTest(x.t, x.d, x.s, name)
+		messages := func() []string {
+			return x.d.Query(x.t, `SELECT x.id || ' ' || x.thread_id || ' ' || CAST(x.created_at AS TEXT) FROM messages x
+				JOIN workspaces w ON w.row_id = x.workspace WHERE w.id = '`+string(m.crew)+`' ORDER BY x.row_id`)
+		}
+		before := messages()
 		return damaged{m.names(), []loci.ID{m.crew, personal(x, m.ann), personal(x, m.bob), m.direct, m.broadcast,
 			m.reply, m.answer}, func() {
+			if after := messages(); !slices.Equal(after, before) {
+				x.t.Errorf("%s: the messages are %q, they were %q", name, after, before)
+			}
 			if got := m.inbox(m.to); got != inbox {
 				x.t.Errorf("%s: the inbox is %q, want %q", name, got, inbox)
 			}

@@ -79,6 +79,8 @@ var damages = slices.Concat(
 		"has_texts = FALSE", ""),
 	changes(filledSession, "candidates", "session = {session}", "sessions", "workspace = workspace + 1", "",
 		"atlas = 0", "", "user_id = ''", ""),
+	[]damage{{filledSession, `DELETE FROM session_events WHERE session = {session} AND event_id = 'tool'`, "sessions",
+		""}},
 
 	changes(mail(wholeInbox), "agents", "row_id = {to}", "messages", "last_number = 1", "the last number",
 		"last_number = -1", "the last number", "last_number = 9223372036854775807", "the last number"),

@@ -18,6 +18,9 @@ import (
 // errPage is the error of a statement that meets a damaged page.
 var errPage = sqldb.NewUnreadableError(errors.New("a damaged page"))
 
+// errCutOff is the error of a write transaction that does not begin.
+var errCutOff = errors.New("the program ends")
+
 // A fault fails statements with an error, as a damaged page does.
 type fault struct {
 	err     error
@@ -29,6 +32,8 @@ type faultyDB struct {
 	sqldb.DB
 	fault atomic.Pointer[fault]    // nil means none
 	count func(q string, rows int) // called with the number of rows of each query; may be nil
+
+	writes atomic.Int64 // the number of further write transactions before they fail; 0 means all
 }
 
 // openFaulty opens a database whose statements may fail.
@@ -53,6 +58,12 @@ func (d *faultyDB) Read(ctx context.Context, user string, f func(sqldb.Conn) err
 }
 
 func (d *faultyDB) Write(ctx context.Context, user string, f func(sqldb.Conn) error) error {
+	if d.writes.Load() == 1 {
+		return errCutOff
+	}
+	if d.writes.Load() > 1 {
+		d.writes.Add(-1)
+	}
 	return d.DB.Write(ctx, user, func(c sqldb.Conn) error { return f(faultyConn{c, d}) })
 }
 
@@ -234,6 +245,39 @@ func TestCheckComparesRowsBesideUnreadableTables(t *testing.T) {
 			}
 			if checksums != 3 || others == 0 {
 				t.Errorf("%s: found %d rows and %d other inconsistencies", text, checksums, others)
+			}
+		}
+	})
+}
+
+func TestRepairThatWasCutOffIsFinishedByTheNext(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		s, faulty := openFaulty(t, d)
+		ann := user(t, s, "ann")
+		for _, text := range []string{"the blue harbour", "the red harbour", "the green harbour"} {
+			flush(t, s, add(t, s, ann, "", text).WorkspaceID)
+		}
+		for n := int64(2); ; n++ {
+			d.Exec(t, `DELETE FROM minhash_bands`)
+			d.Exec(t, `DELETE FROM segment_pages`)
+			d.Exec(t, `UPDATE atlases SET memories = 7`)
+			d.Exec(t, `UPDATE memories SET hash = 7`)
+			faulty.writes.Store(n)
+			_, err := integrity.New(s).Check(ctx, integrity.Options{Repair: true})
+			faulty.writes.Store(0)
+			if err != nil && !errors.Is(err, errCutOff) {
+				t.Fatal(err)
+			}
+			if sum := checkIntegrity(t, s, true); sum.Found != sum.Repaired || (sum.Found == 0) != (err == nil) {
+				t.Errorf("after %d transactions: %+v", n-2, sum)
+			}
+			checkHealthy(t, s)
+			if r := searchKeywords(t, s, ann, "harbour", store.Filter{}); r.KeywordCandidates != 3 {
+				t.Errorf("after %d transactions %d memories are found", n-2, r.KeywordCandidates)
+			}
+			if err == nil {
+				return
 			}
 		}
 	})
