@@ -217,8 +217,8 @@ func (w *World) SharedTeam(t testing.TB, owner *Person) loci.ID {
 // grant makes a token that reaches one more workspace.
 func (w *World) grant(t testing.TB, id loci.ID) {
 	t.Helper()
-	all := append(slices.Clone(w.granted), id)                 // copies of the world, in parallel tests, have the same list
-	w.granted = slices.DeleteFunc(all, func(id loci.ID) bool { // ann has left some meanwhile
+	// A copy, because the worlds of parallel tests are copies with the same list. Ann has left some workspaces.
+	w.granted = slices.DeleteFunc(append(slices.Clone(w.granted), id), func(id loci.ID) bool {
 		_, err := w.Service.GetWorkspace(t.Context(), w.Ann.Actor(), loci.GetWorkspace{WorkspaceID: id})
 		return err != nil
 	})
