@@ -3,7 +3,6 @@ package resolve
 import (
 	"context"
 	"iter"
-	"maps"
 	"slices"
 
 	"github.com/loci-memory/loci"
@@ -75,10 +74,6 @@ func (r Reader) All(ctx context.Context, resource string, workspaceID loci.ID) i
 			field := ofWorkspace(list)
 			if field == "" {
 				for _, filter := range filters(list) {
-					if resource == "atlas" && workspaceID != "" {
-						filter = map[string]any{"workspaceId": workspaceID}
-						maps.Copy(filter, Unfiltered(list))
-					}
 					if !r.yieldAll(ctx, list, filter, yield) {
 						return
 					}
