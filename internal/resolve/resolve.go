@@ -116,7 +116,7 @@ func (r Reader) expand(ctx context.Context, resource string, workspaceID loci.ID
 	var finders []*finder
 	var places []int
 	for i, text := range texts {
-		f, err := r.newFinder(resource, string(text))
+		f, err := r.newFinder(resource, workspaceID, string(text))
 		if err != nil {
 			return nil, err
 		}
@@ -126,9 +126,6 @@ func (r Reader) expand(ctx context.Context, resource string, workspaceID loci.ID
 	}
 	if finders == nil {
 		return ids, nil
-	}
-	for _, f := range finders {
-		f.workspaceID = workspaceID
 	}
 	if err := scan(resource, r.All(ctx, resource, workspaceID), finders); err != nil {
 		return nil, err
@@ -154,8 +151,8 @@ func (r Reader) ID(ctx context.Context, resource string, text loci.ID) (loci.ID,
 
 // newFinder returns the finder for a text, or nil for one that needs none: a whole id, or a text that the operation
 // refuses.
-func (r Reader) newFinder(resource, text string) (*finder, error) {
-	f := newFinder(resource, text)
+func (r Reader) newFinder(resource string, workspaceID loci.ID, text string) (*finder, error) {
+	f := newFinder(resource, workspaceID, text)
 	f.namesAlone = r.ListName == nil
 	switch {
 	case f.text == "" || len(f.text) > maxText || loci.ID(f.text).Valid():
@@ -174,8 +171,7 @@ func (r Reader) newFinder(resource, text string) (*finder, error) {
 
 // Find returns the one record of a resource that a text names. A workspace narrows atlases.
 func (r Reader) Find(ctx context.Context, resource string, workspaceID loci.ID, text string) (Record, error) {
-	f := newFinder(resource, text)
-	f.workspaceID = workspaceID
+	f := newFinder(resource, workspaceID, text)
 	found, err := f.find(r.All(ctx, resource, workspaceID))
 	return found, r.nameWorkspaces(ctx, f, err)
 }
@@ -204,7 +200,7 @@ func (r Reader) nameWorkspaces(ctx context.Context, f *finder, err error) error 
 // beginning or end of it, or, for a workspace, an atlas or an agent, by its name in any letter case. An archived record
 // has a name only where no other one has it.
 func Find(resource, text string, list iter.Seq2[Record, error]) (Record, error) {
-	return newFinder(resource, text).find(list)
+	return newFinder(resource, "", text).find(list)
 }
 
 func (f *finder) find(list iter.Seq2[Record, error]) (Record, error) {
@@ -254,8 +250,9 @@ type finder struct {
 	known           []string // names
 }
 
-func newFinder(resource, text string) *finder {
-	f := &finder{resource: resource, text: strings.TrimSpace(text), byName: slices.Contains(named, resource)}
+func newFinder(resource string, workspaceID loci.ID, text string) *finder {
+	f := &finder{resource: resource, workspaceID: workspaceID, text: strings.TrimSpace(text),
+		byName: slices.Contains(named, resource)}
 	f.part, f.length = partOf(f.text)
 	f.byPart = f.length >= minPart
 	return f

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -17,29 +18,19 @@ func (s *Service) CreateMemory(ctx context.Context, actor *identity.Actor,
 	in loci.CreateMemory) (loci.CreatedMemory, error) {
 	m := newMemory(in)
 	// Prepared before the transaction, because other writers wait for it.
-	unredacted, byPolicy := preparedMemory{memory: m}, map[loci.SecretsPolicy]preparedMemory{}
+	entry := store.NewIndexEntry(m.Title, m.Content)
 	hasSecret := slices.ContainsFunc(append(shortTexts(m), m.Title, m.Content),
 		func(text string) bool { return len(secret.Scan(text)) > 0 })
-	if hasSecret { // only the transaction knows the policy of the workspace
-		for _, p := range []loci.SecretsPolicy{loci.SecretsReject, loci.SecretsRedact, loci.SecretsAllow} {
-			byPolicy[p] = prepareRedacted(p, in)
-		}
-	} else {
-		unredacted.entry = store.NewIndexEntry(m.Title, m.Content)
-	}
 	return store.Write(ctx, s.Store, actor, func(tx *store.Tx) (loci.CreatedMemory, error) {
+		prepared := preparedMemory{m, entry, nil}
 		a, routing, err := s.resolveAtlas(tx, in, m)
-		if err != nil {
+		if err == nil && hasSecret { // only the transaction knows the policy of the workspace
+			prepared, err = store.Compute(tx, len(m.Content), func() preparedMemory {
+				return prepareRedacted(a.Secrets(), in)
+			}, string(a.Secrets()))
+		}
+		if err = cmp.Or(err, prepared.err); err != nil {
 			return loci.CreatedMemory{}, err
-		}
-		prepared, ok := unredacted, true
-		if hasSecret {
-			if prepared, ok = byPolicy[a.Secrets()]; !ok { // a policy of a newer version
-				prepared = prepareRedacted(a.Secrets(), in)
-			}
-		}
-		if prepared.err != nil {
-			return loci.CreatedMemory{}, prepared.err
 		}
 		if in.Type == "" {
 			prepared.memory.Type = "" // that of a memory from the same source, or the default

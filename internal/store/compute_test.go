@@ -66,7 +66,7 @@ func TestWritesAnalyzeLongTextsOutsideTransactions(t *testing.T) {
 		secret := "ghp_" + strings.Repeat("aB3dE5gH7", 4)
 		redacted := create(api.CreateMemory(ctx, ann, loci.CreateMemory{AtlasID: m.AtlasID,
 			Content: loci.Content(distinctText(3) + secret), Secrets: loci.OnSecretRedact}))
-		expect("create with a credential")
+		expect("create with a credential", "service.preparedMemory")
 		if strings.Contains(redacted.Memory.Content, secret) {
 			t.Error("the credential is stored")
 		}
