@@ -14,6 +14,7 @@ import (
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/integrity"
 	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // A damage is done behind the back of a store, in workspaces of its own.
@@ -105,7 +106,7 @@ func revisedMemory(x *damageTest, name string) damaged {
 func (x *damageTest) memories(name string, prepare func(crew loci.ID, ids []loci.ID), more ...string) damaged {
 	x.t.Helper()
 	crew := team(x.t, x.s, x.ann, nil)
-	must(newService(x.s).CreateAtlas(ctx, x.ann, loci.CreateAtlas{WorkspaceID: crew, Name: "Shed"}))(x.t)
+	testenv.Must(newService(x.s).CreateAtlas(ctx, x.ann, loci.CreateAtlas{WorkspaceID: crew, Name: "Shed"}))(x.t)
 	var ids []loci.ID
 	for i := range 3 {
 		m := add(x.t, x.s, x.ann, crew, fmt.Sprintf("é %s number %d has a sentence of its own", name, i))

@@ -12,6 +12,7 @@ import (
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/integrity"
 	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // A mailTest has messages of agents of two members of a team.
@@ -35,21 +36,21 @@ func newMailTest(t *testing.T, d storetest.Database, s *store.Store, name string
 	x.broadcast = x.send(x.from, loci.SendMessage{Broadcast: true, Content: "To all"})
 	x.reply = x.send(x.to, loci.SendMessage{ToAgentID: x.from.AgentID, Content: "How long?", ReplyTo: x.direct})
 	x.answer = x.send(x.from, loci.SendMessage{ToAgentID: x.to.AgentID, Content: "Very", ReplyTo: x.reply})
-	must(newService(s).AcknowledgeMessage(ctx, x.to, loci.GetMessage{MessageID: x.direct}))(t)
+	testenv.Must(newService(s).AcknowledgeMessage(ctx, x.to, loci.GetMessage{MessageID: x.direct}))(t)
 	return x
 }
 
 func (x *mailTest) send(from *identity.Actor, in loci.SendMessage) loci.ID {
 	x.t.Helper()
 	in.WorkspaceID = x.crew
-	return must(newService(x.s).SendMessage(ctx, from, in))(x.t).Message.ID
+	return testenv.Must(newService(x.s).SendMessage(ctx, from, in))(x.t).Message.ID
 }
 
 // inbox lists the messages of an agent, all but closed ones.
 func (x *mailTest) inbox(agent *identity.Actor) string {
 	x.t.Helper()
 	var list []string
-	for _, m := range must(newService(x.s).ListInbox(ctx, agent, loci.ListInbox{}))(x.t).Messages {
+	for _, m := range testenv.Must(newService(x.s).ListInbox(ctx, agent, loci.ListInbox{}))(x.t).Messages {
 		list = append(list, fmt.Sprint(m.Content, " ", m.Receipt.Status))
 	}
 	return strings.Join(list, ", ")

@@ -16,6 +16,7 @@ import (
 	"github.com/loci-memory/loci/internal/store/erasedb"
 	"github.com/loci-memory/loci/internal/store/integrity"
 	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // A failingBucket deletes nothing while an error is set.
@@ -65,9 +66,9 @@ func newFileTestIn(t *testing.T, d storetest.Database, s *store.Store, name stri
 		add(t, s, x.bob, "", "Without files")}
 	for i, actor := range []*identity.Actor{x.bob, x.ann} {
 		stored := x.upload(actor, x.memories[i].ID)
-		must(x.service.ConfirmAttachment(ctx, withEncryptionKey(actor, "confirm"),
+		testenv.Must(x.service.ConfirmAttachment(ctx, withEncryptionKey(actor, "confirm"),
 			loci.GetAttachment{AttachmentID: stored}))(t)
-		must(x.service.DownloadAttachment(ctx, withEncryptionKey(actor, "download"),
+		testenv.Must(x.service.DownloadAttachment(ctx, withEncryptionKey(actor, "download"),
 			loci.GetAttachment{AttachmentID: stored}))(t)
 		x.active = append(x.active, stored)
 		x.upload(actor, x.memories[i].ID)
@@ -78,7 +79,8 @@ func newFileTestIn(t *testing.T, d storetest.Database, s *store.Store, name stri
 // upload uploads a file of a memory, which stays pending.
 func (x *fileTest) upload(actor *identity.Actor, memory loci.ID) loci.ID {
 	x.t.Helper()
-	a := must(x.service.UploadAttachment(ctx, actor, loci.UploadAttachment{MemoryID: memory, FileName: "a.txt", Size: 5,
+	a := testenv.Must(x.service.UploadAttachment(ctx, actor, loci.UploadAttachment{MemoryID: memory,
+		FileName: "a.txt", Size: 5,
 		MIMEType: "text/plain"}))(x.t).Attachment
 	if err := x.service.StoreUpload(ctx, blob.Address{Method: blob.MethodPut, ID: a.ID, Size: a.Size,
 		Type: a.MIMEType}, strings.NewReader("hello")); err != nil {
@@ -123,7 +125,7 @@ func TestDeletionsDeleteObjects(t *testing.T) {
 		return func(x *fileTest) { f(x, 0, x.bob); f(x, 1, x.ann) }
 	}
 	deleteMemory := both(func(x *fileTest, i int, actor *identity.Actor) {
-		must(x.service.DeleteMemory(ctx, actor, loci.DeleteMemory{MemoryID: x.memories[i].ID}))(x.t)
+		testenv.Must(x.service.DeleteMemory(ctx, actor, loci.DeleteMemory{MemoryID: x.memories[i].ID}))(x.t)
 	})
 	purge := func(did integrity.PurgeResult, err error) func(x *fileTest, attachments int64) {
 		return func(x *fileTest, attachments int64) {
@@ -134,22 +136,23 @@ func TestDeletionsDeleteObjects(t *testing.T) {
 		}
 	}
 	deletePlaces := func(x *fileTest) {
-		must(x.service.DeleteAtlas(ctx, x.bob, loci.DeleteAtlas{AtlasID: x.memories[0].AtlasID}))(x.t)
-		must(x.service.DeleteWorkspace(ctx, x.bob, loci.DeleteWorkspace{WorkspaceID: x.crew}))(x.t)
-		must(x.service.DeleteUser(ctx, loci.Email(x.ann.Email), false))(x.t)
+		testenv.Must(x.service.DeleteAtlas(ctx, x.bob, loci.DeleteAtlas{AtlasID: x.memories[0].AtlasID}))(x.t)
+		testenv.Must(x.service.DeleteWorkspace(ctx, x.bob, loci.DeleteWorkspace{WorkspaceID: x.crew}))(x.t)
+		testenv.Must(x.service.DeleteUser(ctx, loci.Email(x.ann.Email), false))(x.t)
 	}
 	for name, path := range map[string]struct {
 		do    func(x *fileTest)
 		purge bool
 	}{
 		"attachments": {do: both(func(x *fileTest, _ int, actor *identity.Actor) {
-			must(x.service.DeleteAttachments(ctx, actor, loci.DeleteAttachments{AttachmentIDs: x.objects()}))(x.t)
+			testenv.Must(x.service.DeleteAttachments(ctx, actor,
+				loci.DeleteAttachments{AttachmentIDs: x.objects()}))(x.t)
 		})},
 		"memories":                     {do: deleteMemory},
 		"atlas, workspace and account": {do: deletePlaces},
 		"uploads": {do: func(x *fileTest) {
 			x.d.Exec(x.t, `UPDATE attachments SET active = FALSE, created_at = 1`)
-			must(store.System(ctx, x.s, "test", func(t *store.SystemTx) (loci.Empty, error) {
+			testenv.Must(store.System(ctx, x.s, "test", func(t *store.SystemTx) (loci.Empty, error) {
 				return loci.Empty{}, t.DeleteExpiredUploads()
 			}))(x.t)
 		}},

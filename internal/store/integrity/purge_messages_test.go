@@ -15,6 +15,7 @@ import (
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/integrity"
 	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // A departure has a team of ann and bob, whose member gone leaves the server, and messages of all.
@@ -53,7 +54,7 @@ func (x departure) requireLeft(t *testing.T) {
 	if got := x.inbox(x.from); got != "To him and ann unread, From gone unread, How long? unread" {
 		t.Errorf("the inbox of ann is %q", got)
 	}
-	for _, m := range must(newService(x.s).ListInbox(ctx, x.to, loci.ListInbox{}))(t).Messages {
+	for _, m := range testenv.Must(newService(x.s).ListInbox(ctx, x.to, loci.ListInbox{}))(t).Messages {
 		if isHis := strings.HasSuffix(m.Content, "gone") || m.Content == "To bob"; isHis != (m.From.AgentID ==
 			x.his.AgentID) || m.From.Name == "" {
 			t.Errorf("%q is from %+v", m.Content, m.From)
@@ -94,10 +95,11 @@ func TestPurgedUserLeavesNoByteOfPersonalMessages(t *testing.T) {
 func TestPurgedMemoryLeavesNoByteInMessages(t *testing.T) {
 	onPurge(t, func(t *testing.T, d storetest.Database, server, operator *store.Store) {
 		x := newMailTest(t, d, server, "")
-		m := must(newService(server).CreateMemory(ctx, x.ann, loci.CreateMemory{WorkspaceID: x.crew,
+		m := testenv.Must(newService(server).CreateMemory(ctx, x.ann, loci.CreateMemory{WorkspaceID: x.crew,
 			Content: "The lummoxites are umbrosial"}))(t).Memory
 		changed := loci.Content("The dibbernacks are behind the shed")
-		must(newService(server).UpdateMemory(ctx, x.ann, loci.UpdateMemory{MemoryID: m.ID, Content: &changed}))(t)
+		testenv.Must(newService(server).UpdateMemory(ctx, x.ann, loci.UpdateMemory{MemoryID: m.ID,
+			Content: &changed}))(t)
 		for _, in := range []loci.SendMessage{
 			{Subject: "Of the shed", Content: "Known since Monday: The lummoxites are umbrosial. Is it true?"},
 			{Subject: "FYI The dibbernacks are behind the shed", Content: "See above"},
@@ -124,7 +126,7 @@ func TestPurgedMemoryLeavesNoByteInMessages(t *testing.T) {
 			wholeInbox; got != want {
 			t.Errorf("the inbox is %q, want %q", got, want)
 		}
-		must(newService(server).CloseMessage(ctx, x.to, loci.GetMessage{MessageID: last}))(t)
+		testenv.Must(newService(server).CloseMessage(ctx, x.to, loci.GetMessage{MessageID: last}))(t)
 		checkHealthy(t, server)
 	})
 }
@@ -132,9 +134,10 @@ func TestPurgedMemoryLeavesNoByteInMessages(t *testing.T) {
 func TestPurgedWorkspaceLeavesNoByteOfMessages(t *testing.T) {
 	onPurge(t, func(t *testing.T, d storetest.Database, server, operator *store.Store) {
 		x := newDeparture(t, d, server, "lummoxites and Snickerdoodles", "Whirlimagigs to all")
-		elsewhere := must(newService(server).SendMessage(ctx, x.to, loci.SendMessage{WorkspaceID: team(t, server, x.bob,
+		elsewhere := testenv.Must(newService(server).SendMessage(ctx, x.to, loci.SendMessage{WorkspaceID: team(t,
+			server, x.bob,
 			nil), Broadcast: true, Content: "elsewhere"}))(t).Message.ID
-		must(newService(server).LeaveWorkspace(ctx, x.gone, loci.LeaveWorkspace{WorkspaceID: x.crew}))(t)
+		testenv.Must(newService(server).LeaveWorkspace(ctx, x.gone, loci.LeaveWorkspace{WorkspaceID: x.crew}))(t)
 		requireTraces(t, d, "mbrosial", "lummoxite", "ickerdoodle", "irlimagig", "ibbernack")
 		did, err := integrity.New(operator).PurgeWorkspace(ctx, x.crew, true)
 		if err != nil || did.Messages != 8 || did.Responses != 1 {
@@ -171,8 +174,9 @@ func TestDeletedAccountLeavesItsMessagesToTeams(t *testing.T) {
 			t.Fatal(err)
 		}
 		checkHealthy(t, s)
-		if out := must(newService(s).SendMessage(ctx, x.from, loci.SendMessage{WorkspaceID: x.crew, Broadcast: true,
-			Content: "after it"}))(t); len(out.Recipients) != 1 || len(out.Skipped) != 0 {
+		if out := testenv.Must(newService(s).SendMessage(ctx, x.from, loci.SendMessage{WorkspaceID: x.crew,
+			Broadcast: true,
+			Content:   "after it"}))(t); len(out.Recipients) != 1 || len(out.Skipped) != 0 {
 			t.Errorf("a broadcast reached %v and skipped %v", out.Recipients, out.Skipped)
 		}
 		_, err := newService(s).SendMessage(ctx, x.from, loci.SendMessage{WorkspaceID: x.crew, ToAgentID: x.his.AgentID,
@@ -180,16 +184,17 @@ func TestDeletedAccountLeavesItsMessagesToTeams(t *testing.T) {
 		if !loci.Is(err, loci.CodeNotFound) {
 			t.Errorf("a message to a deleted user: %v", err)
 		}
-		must(newService(s).CloseMessage(ctx, x.to, loci.GetMessage{MessageID: must(newService(s).ListInbox(ctx, x.to,
-			loci.ListInbox{}))(t).Messages[0].ID}))(t)
+		testenv.Must(newService(s).CloseMessage(ctx, x.to,
+			loci.GetMessage{MessageID: testenv.Must(newService(s).ListInbox(ctx, x.to,
+				loci.ListInbox{}))(t).Messages[0].ID}))(t)
 		if err := s.Eraser().EraseAll(ctx); err != nil {
 			t.Fatal(err)
 		}
 		counting.requireParts(t, 6, func() error { return s.DeleteClosedMessages(ctx) })
 		x.requireLeft(t)
 		for _, agent := range []*identity.Actor{x.from, x.to} {
-			for _, m := range must(newService(s).ListInbox(ctx, agent, loci.ListInbox{}))(t).Messages {
-				must(newService(s).CloseMessage(ctx, agent, loci.GetMessage{MessageID: m.ID}))(t)
+			for _, m := range testenv.Must(newService(s).ListInbox(ctx, agent, loci.ListInbox{}))(t).Messages {
+				testenv.Must(newService(s).CloseMessage(ctx, agent, loci.GetMessage{MessageID: m.ID}))(t)
 			}
 		}
 		later.Store(int64(91 * 24 * time.Hour))
@@ -249,14 +254,14 @@ func TestDeletedWorkspaceLosesItsMessagesInParts(t *testing.T) {
 		var counting countingDB
 		s := d.Open(t, store.Options{Intercept: storetest.Intercept(&counting, &counting.DB)})
 		x := newMailTest(t, d, s, "")
-		kept := must(newService(s).SendMessage(ctx, x.from, loci.SendMessage{ToAgentID: x.from.AgentID,
+		kept := testenv.Must(newService(s).SendMessage(ctx, x.from, loci.SendMessage{ToAgentID: x.from.AgentID,
 			Content: "to himself"}))(t).Message.ID
 		x.addMessages(t, x.from, storetest.Agent(t, s, x.bob), 1500)
 		storetest.Agents(t, s, x.bob, 1500)
 		checkHealthy(t, s)
 		sent := x.send(withEncryptionKey(x.from, "last"), loci.SendMessage{Broadcast: true, Content: "last"})
 		counting.writes.Store(0)
-		must(newService(s).DeleteWorkspace(ctx, x.ann, loci.DeleteWorkspace{WorkspaceID: x.crew}))(t)
+		testenv.Must(newService(s).DeleteWorkspace(ctx, x.ann, loci.DeleteWorkspace{WorkspaceID: x.crew}))(t)
 		for _, agent := range []*identity.Actor{x.from, x.to} {
 			_, err := newService(s).CloseMessage(ctx, agent, loci.GetMessage{MessageID: sent})
 			if got := x.inbox(agent); strings.Contains(got, "last") || !loci.Is(err, loci.CodeNotFound) {

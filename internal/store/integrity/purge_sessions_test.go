@@ -10,6 +10,7 @@ import (
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/integrity"
 	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // purgedSentence is the text of a memory that is purged. Its words are among traceWords.
@@ -55,7 +56,7 @@ func TestPurgedMemoryLeavesNoByteInSessions(t *testing.T) {
 		// Another member has the same text everywhere, and a candidate that is only similar.
 		o := startSession(t, server, bob, crew, "Why: "+text)
 		o.s = newService(server)
-		captured := must(o.s.CaptureCandidate(ctx, withEncryptionKey(bob, "capture"), loci.CaptureCandidate{
+		captured := testenv.Must(o.s.CaptureCandidate(ctx, withEncryptionKey(bob, "capture"), loci.CaptureCandidate{
 			SessionID: o.id, Content: loci.CandidateContent(text), Title: "Größenwahnsinn 東西南北"}))(t).Candidate
 		o.moderate(captured, loci.ModerationDismiss)
 		similar := o.capture(strings.Replace(text, "decided", "nearly decided", 1)+" At noon.", "")
@@ -134,7 +135,7 @@ func TestPurgedMemoryOfAUnitLeavesNoByteInItsEvents(t *testing.T) {
 	onPurge(t, func(t *testing.T, d storetest.Database, server, operator *store.Store) {
 		ann := user(t, server, "ann")
 		b := startSession(t, server, ann, "", "Tidy the shed")
-		must(b.s.SetPolicy(ctx, ann, loci.SetPolicy{Enabled: true, Mode: loci.ModeUnits}))(t)
+		testenv.Must(b.s.SetPolicy(ctx, ann, loci.SetPolicy{Enabled: true, Mode: loci.ModeUnits}))(t)
 		b.event("question", loci.EventPrompt, "Where do the dibbernacks go, and what about whirlimagigs?", nil)
 		b.event("said", loci.EventPrompt, purgedSentence, nil)
 		if u := b.detail().Units; len(u) != 1 || u[0].MemoryID == "" || !strings.Contains(u[0].Title, "lummox") {
@@ -185,12 +186,12 @@ func TestPurgedUserLeavesNoByteOfSessions(t *testing.T) {
 			b.capture("Of umbrosial lummoxites", "said")
 			if i == 1 {
 				manager := withEncryptionKey(bob, "moderate")
-				must(newService(server).ModerateCandidate(ctx, manager, loci.ModerateCandidate{SessionID: b.id,
+				testenv.Must(newService(server).ModerateCandidate(ctx, manager, loci.ModerateCandidate{SessionID: b.id,
 					CandidateID: b.detail().Candidates[0].ID, Action: loci.ModerationDismiss}))(t)
 			}
 		}
 		deleted := startSession(t, server, gone, crew, "Quinceberries")
-		must(deleted.s.BulkSessions(ctx, gone, loci.BulkSessions{Action: loci.BulkDelete,
+		testenv.Must(deleted.s.BulkSessions(ctx, gone, loci.BulkSessions{Action: loci.BulkDelete,
 			SessionIDs: loci.SessionIDs{deleted.id}}))(t)
 		kept := startSession(t, server, bob, crew, "Stay")
 		analyze(t, d)
@@ -234,7 +235,7 @@ func TestPurgeDeletedErasesDeletedSessions(t *testing.T) {
 		ann := user(t, server, "ann")
 		b := startSession(t, server, ann, "", "Whirlimagigs")
 		b.event("said", loci.EventPrompt, "Hide the Snickerdoodles", nil)
-		must(b.s.BulkSessions(ctx, ann, loci.BulkSessions{Action: loci.BulkDelete,
+		testenv.Must(b.s.BulkSessions(ctx, ann, loci.BulkSessions{Action: loci.BulkDelete,
 			SessionIDs: loci.SessionIDs{b.id}}))(t)
 		for _, apply := range []bool{false, true} {
 			if n, err := integrity.New(operator).PurgeDeleted(ctx, apply); err != nil || n.Sessions != 1 {

@@ -13,6 +13,7 @@ import (
 	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // A bridge keeps an automatic session for a test.
@@ -27,55 +28,46 @@ type bridge struct {
 func startSession(t testing.TB, s *store.Store, actor *identity.Actor, workspace loci.ID, task string) bridge {
 	t.Helper()
 	b := bridge{t: t, s: newService(s), actor: actor}
-	policy := must(b.s.GetPolicy(ctx, actor, loci.GetPolicy{WorkspaceID: workspace}))(t).Policy
-	must(b.s.SetPolicy(ctx, actor, loci.SetPolicy{WorkspaceID: workspace, Enabled: true, AtlasID: policy.AtlasID}))(t)
-	b.id = must(b.s.StartSession(ctx, actor, loci.StartSession{Task: loci.TaskText(task), Adapter: "claude",
+	policy := testenv.Must(b.s.GetPolicy(ctx, actor, loci.GetPolicy{WorkspaceID: workspace}))(t).Policy
+	testenv.Must(b.s.SetPolicy(ctx, actor, loci.SetPolicy{WorkspaceID: workspace, Enabled: true,
+		AtlasID: policy.AtlasID}))(t)
+	b.id = testenv.Must(b.s.StartSession(ctx, actor, loci.StartSession{Task: loci.TaskText(task), Adapter: "claude",
 		Kind: loci.SessionAutomatic, WorkspaceID: workspace}))(t).Session.ID
 	return b
 }
 
-func must[T any](out T, err error) func(testing.TB) T {
-	return func(t testing.TB) T {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return out
-	}
-}
-
 func (b bridge) event(id string, of loci.EventType, text string, metadata loci.Metadata) loci.ReceivedEvent {
 	b.t.Helper()
-	return must(b.s.SendEvent(ctx, b.actor, loci.SendEvent{SessionID: b.id, Adapter: "claude",
+	return testenv.Must(b.s.SendEvent(ctx, b.actor, loci.SendEvent{SessionID: b.id, Adapter: "claude",
 		EventID: loci.ExternalID(id), Type: of, Content: loci.EventContent(text), Metadata: metadata}))(b.t)
 }
 
 func (b bridge) capture(text, source string) loci.Candidate {
 	b.t.Helper()
-	return must(b.s.CaptureCandidate(ctx, b.actor, loci.CaptureCandidate{SessionID: b.id,
+	return testenv.Must(b.s.CaptureCandidate(ctx, b.actor, loci.CaptureCandidate{SessionID: b.id,
 		Content: loci.CandidateContent(text), SourceEventID: loci.ExternalID(source)}))(b.t).Candidate
 }
 
 func (b bridge) moderate(c loci.Candidate, action loci.ModerationAction) loci.ModeratedCandidate {
 	b.t.Helper()
-	return must(b.s.ModerateCandidate(ctx, b.actor, loci.ModerateCandidate{SessionID: b.id, CandidateID: c.ID,
+	return testenv.Must(b.s.ModerateCandidate(ctx, b.actor, loci.ModerateCandidate{SessionID: b.id, CandidateID: c.ID,
 		Action: action}))(b.t)
 }
 
 func (b bridge) checkpoint(text string) {
 	b.t.Helper()
-	must(b.s.AddCheckpoint(ctx, b.actor, loci.AddCheckpoint{SessionID: b.id, Summary: loci.Summary(text)}))(b.t)
+	testenv.Must(b.s.AddCheckpoint(ctx, b.actor, loci.AddCheckpoint{SessionID: b.id, Summary: loci.Summary(text)}))(b.t)
 }
 
 func (b bridge) finalize(summary string) loci.FinalizedSession {
 	b.t.Helper()
-	return must(b.s.FinalizeSession(ctx, b.actor, loci.FinalizeSession{SessionID: b.id,
+	return testenv.Must(b.s.FinalizeSession(ctx, b.actor, loci.FinalizeSession{SessionID: b.id,
 		Summary: loci.Summary(summary)}))(b.t)
 }
 
 func (b bridge) detail() loci.SessionDetail {
 	b.t.Helper()
-	return must(b.s.GetSession(ctx, b.actor, loci.GetSession{SessionID: b.id}))(b.t)
+	return testenv.Must(b.s.GetSession(ctx, b.actor, loci.GetSession{SessionID: b.id}))(b.t)
 }
 
 // fill gives a session rows of every kind, and returns the memory of its unit.
@@ -86,16 +78,17 @@ func (b bridge) fill(words string) loci.ID {
 	b.checkpoint("Found the " + words)
 	b.moderate(b.capture("The "+words+" are blue, and there are nine of them", "first"), loci.ModerationCompile)
 	b.moderate(b.capture("Nobody counts the "+words+" twice", ""), loci.ModerationDismiss)
-	u := must(b.s.OpenUnit(ctx, b.actor, loci.OpenUnit{SessionID: b.id, Key: "turn"}))(b.t).Unit
-	u = must(b.s.FinalizeUnit(ctx, b.actor, loci.FinalizeUnit{SessionID: b.id, UnitID: u.ID,
+	u := testenv.Must(b.s.OpenUnit(ctx, b.actor, loci.OpenUnit{SessionID: b.id, Key: "turn"}))(b.t).Unit
+	u = testenv.Must(b.s.FinalizeUnit(ctx, b.actor, loci.FinalizeUnit{SessionID: b.id, UnitID: u.ID,
 		Content: loci.Content("The shed holds the " + words)}))(b.t).Unit
 	for i, event := range []loci.ExternalID{"prompt", "tool"} {
-		must(b.s.RecordAudit(ctx, b.actor, loci.RecordAudit{SessionID: b.id, Adapter: "claude", EventID: event,
+		testenv.Must(b.s.RecordAudit(ctx, b.actor, loci.RecordAudit{SessionID: b.id, Adapter: "claude", EventID: event,
 			Total: 3, Rules: []loci.RedactionCount{{Rule: "email", Count: 2},
 				{Rule: loci.RuleName(fmt.Sprint("rule", i)), Count: 1}}}))(b.t)
 	}
-	must(b.s.RecordCompilation(ctx, b.actor, loci.RecordCompilation{SessionID: b.id, UnitKey: "turn", Compiler: "test",
-		Outcome: loci.CompilationCreated, MemoryID: u.MemoryID, InputEventIDs: loci.EventIDs{"prompt"}}))(b.t)
+	testenv.Must(b.s.RecordCompilation(ctx, b.actor, loci.RecordCompilation{SessionID: b.id, UnitKey: "turn",
+		Compiler: "test",
+		Outcome:  loci.CompilationCreated, MemoryID: u.MemoryID, InputEventIDs: loci.EventIDs{"prompt"}}))(b.t)
 	return u.MemoryID
 }
 
@@ -223,14 +216,16 @@ func TestCheckKnowsErasuresOfSessions(t *testing.T) {
 		s := d.Open(t, store.Options{})
 		ann := user(t, s, "ann")
 		crew := team(t, s, ann, nil)
-		shed := must(newService(s).CreateAtlas(ctx, ann, loci.CreateAtlas{WorkspaceID: crew, Name: "Shed"}))(t).Atlas.ID
-		must(newService(s).SetPolicy(ctx, ann, loci.SetPolicy{WorkspaceID: crew, Enabled: true, AtlasID: shed}))(t)
+		shed := testenv.Must(newService(s).CreateAtlas(ctx, ann, loci.CreateAtlas{WorkspaceID: crew,
+			Name: "Shed"}))(t).Atlas.ID
+		testenv.Must(newService(s).SetPolicy(ctx, ann, loci.SetPolicy{WorkspaceID: crew, Enabled: true,
+			AtlasID: shed}))(t)
 		b := startSession(t, s, ann, crew, "Tidy the shed")
 		b.fill("lanterns")
 		if at := b.detail().Session.AtlasID; at != shed {
 			t.Fatalf("the session is in %s", at)
 		}
-		must(newService(s).DeleteAtlas(ctx, ann, loci.DeleteAtlas{AtlasID: shed}))(t)
+		testenv.Must(newService(s).DeleteAtlas(ctx, ann, loci.DeleteAtlas{AtlasID: shed}))(t)
 		d.Exec(t, `DELETE FROM session_events`) // as a part of an erasure
 		checkHealthy(t, s)
 		if err := s.Eraser().EraseAll(ctx); err != nil {
