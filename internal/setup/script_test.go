@@ -97,7 +97,7 @@ func TestScriptStaysSilentWithoutItsProgram(t *testing.T) {
 	for _, c := range playedEvents {
 		path := writeScript(t, c.script, Connection{Command: filepath.Join(t.TempDir(), "absent")})
 		host := exec.CommandContext(t.Context(), program, "testdata/host.mjs", c.form, path,
-			filepath.Join("testdata", "events", c.form+".jsonl"))
+			filepath.Join("testdata", "events", c.form+".jsonl"), filepath.Join(t.TempDir(), "released"))
 		if out, err := host.CombinedOutput(); err != nil || len(out) > 0 {
 			t.Errorf("%s: %v %s", c.form, err, out)
 		}
@@ -129,8 +129,9 @@ func played(t *testing.T, program, form, name, events string) (reports []string)
 	t.Helper()
 	record := testenv.Must(filepath.Abs("testdata/record.mjs"))(t)
 	to := filepath.Join(t.TempDir(), "reports")
-	path := writeScript(t, name, Connection{Command: program, Args: []string{record, to}})
-	host := exec.CommandContext(t.Context(), program, "testdata/host.mjs", form, path, events)
+	released := filepath.Join(t.TempDir(), "released")
+	path := writeScript(t, name, Connection{Command: program, Args: []string{record, to, released}})
+	host := exec.CommandContext(t.Context(), program, "testdata/host.mjs", form, path, events, released)
 	if out, err := host.CombinedOutput(); err != nil || len(out) > 0 {
 		t.Fatalf("%s: %v %s", form, err, out)
 	}

@@ -1,4 +1,9 @@
-// Appends its input as a line to a file, in place of loci hook.
-import { appendFileSync, readFileSync } from 'node:fs'
+// Appends its input as a line to a file, in place of loci hook, once another file exists.
+//
+//   node record.mjs FILE RELEASE
+import { appendFileSync, existsSync, readFileSync } from 'node:fs'
 
-appendFileSync(process.argv[2], readFileSync(0, 'utf8') + '\n')
+const [to, released] = process.argv.slice(2)
+const pause = new Int32Array(new SharedArrayBuffer(4))
+while (!existsSync(released)) Atomics.wait(pause, 0, 0, 10)
+appendFileSync(to, readFileSync(0, 'utf8') + '\n')
