@@ -33,7 +33,7 @@ func (w *workspaceCheck) countDifferences() (n int64) {
 }
 
 // A derivation rebuilds one kind of derived data of a workspace from its source rows, by the code that also keeps them
-// in ordinary operation. It may run beside writers, in transactions of bounded size.
+// in ordinary operation. It may run beside writers: a transaction rebuilds the data of some rows, or one segment.
 type derivation struct {
 	kind    string
 	rebuild func(ctx context.Context, c *Checker, workspace int64) error
