@@ -52,13 +52,12 @@ func (s *Service) resumeSession(tx *store.Tx, in loci.StartSession) (x *store.Se
 		return nil, false, nil
 	}
 	workspace := in.WorkspaceID
-	if in.AtlasID != "" {
-		where := loci.CreateMemory{AtlasID: in.AtlasID, WorkspaceID: in.WorkspaceID}
-		a, _, err := s.Route(tx, where, loci.Memory{})
-		if err != nil {
+	if in.AtlasID != "" { // perhaps an archived one, where no session can begin
+		a, err := tx.AtlasRecord(in.AtlasID)
+		if err != nil || workspace != "" && workspace != a.WorkspaceID { // addSession reports another workspace
 			return nil, false, err
 		}
-		workspace = a.WorkspaceID()
+		workspace = a.WorkspaceID
 	} else if workspace != "" {
 		if _, err := tx.WorkspaceRecord(workspace); err != nil {
 			return nil, false, err

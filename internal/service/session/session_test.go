@@ -71,8 +71,11 @@ func TestStartSessionResumesByExternalID(t *testing.T) {
 		first := start(t, w, byAnn, in)
 		conformance.MustCall(t, w, byAnn, service.SessionComplete, loci.CompleteSession{SessionID: first.ID})
 		conformance.MustCall(t, w, byAnn, service.SessionArchive, loci.ArchiveSession{SessionID: first.ID})
+		archived := w.Atlas(t, "Archived")
+		conformance.MustCall(t, w, byAnn, service.AtlasArchive, loci.ArchiveAtlas{AtlasID: archived})
 		for name, again := range map[string]loci.StartSession{"the same": in, "no place": {},
-			"another atlas of the workspace": {AtlasID: other}, "the workspace": {WorkspaceID: w.Team}} {
+			"another atlas of the workspace": {AtlasID: other}, "an archived one": {AtlasID: archived},
+			"the workspace": {WorkspaceID: w.Team}} {
 			again.Kind, again.Adapter, again.ExternalID = in.Kind, in.Adapter, in.ExternalID
 			if s := start(t, w, byAnn, again); s.ID != first.ID || s.Status != loci.SessionActive || s.Archived ||
 				s.AtlasID != shelf || s.EndedAt != 0 {
@@ -80,7 +83,10 @@ func TestStartSessionResumesByExternalID(t *testing.T) {
 			}
 		}
 		elsewhere := in
-		elsewhere.AtlasID, elsewhere.WorkspaceID = "", w.NewTeam(t, w.Ann)
+		elsewhere.Task = "Paint it"
+		elsewhere.WorkspaceID = w.NewTeam(t, w.Ann)
+		conformance.MustFail(t, w, byAnn, service.SessionStart, elsewhere, loci.CodeAtlasWorkspaceMismatch)
+		elsewhere.AtlasID = ""
 		if s := start(t, w, byAnn, elsewhere); s.ID == first.ID {
 			t.Error("another workspace resumed it")
 		}
