@@ -40,10 +40,7 @@ func TestKillLosesNoMail(t *testing.T) {
 			startAll(t, servers, b, round)
 			for len(c.teams) < len(servers)*clientsOfServer {
 				var made loci.CreatedWorkspace
-				if _, err := first.call("POST", "/v1/workspaces", "", map[string]string{"name": "Crew"},
-					&made); err != nil {
-					t.Fatal(err)
-				}
+				_ = testenv.Must(first.call("POST", "/v1/workspaces", "", map[string]string{"name": "Crew"}, &made))(t)
 				c.teams = append(c.teams, string(made.Workspace.ID))
 			}
 			c.inviteUntilKilled(t, servers, round)
@@ -72,9 +69,7 @@ func startAll(t *testing.T, servers []*testServer, b *mailtest.Mailbox, round in
 // stop stops a server as an operator does.
 func stop(t *testing.T, v *testServer) {
 	t.Helper()
-	if err := v.running.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, v.running.Process.Signal(syscall.SIGTERM))
 	if err := v.running.Wait(); err != nil {
 		t.Errorf("a server that is stopped: %v", err)
 	}

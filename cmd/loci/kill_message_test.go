@@ -69,15 +69,11 @@ func (k *messageKiller) makeAgents(t *testing.T) {
 	t.Helper()
 	for range 16 {
 		var made loci.CreatedKey
-		if _, err := k.testServer.call("POST", "/v1/api-keys", "", map[string]any{}, &made); err != nil {
-			t.Fatal(err)
-		}
+		_ = testenv.Must(k.testServer.call("POST", "/v1/api-keys", "", map[string]any{}, &made))(t)
 		a := mailingAgent{caller: http.Header{"Authorization": {"Bearer " + made.APIKey}, "X-Loci-Actor": {"agent"}}}
 		var out loci.SentMessage
-		if _, err := k.callAs(a.caller, "POST", "/v1/agent-messages", "", map[string]any{"broadcast": true,
-			"content": "hello"}, &out); err != nil {
-			t.Fatal(err)
-		}
+		_ = testenv.Must(k.callAs(a.caller, "POST", "/v1/agent-messages", "", map[string]any{"broadcast": true,
+			"content": "hello"}, &out))(t)
 		a.id = out.Message.From.AgentID
 		k.agents = append(k.agents, a)
 	}
@@ -192,9 +188,7 @@ func (k *messageKiller) inbox(t *testing.T, a mailingAgent) (list []loci.InboxMe
 	t.Helper()
 	for query := "?limit=100"; ; {
 		var page loci.Inbox
-		if _, err := k.callAs(a.caller, "GET", "/v1/agent-messages/inbox"+query, "", nil, &page); err != nil {
-			t.Fatal(err)
-		}
+		_ = testenv.Must(k.callAs(a.caller, "GET", "/v1/agent-messages/inbox"+query, "", nil, &page))(t)
 		if list = append(list, page.Messages...); page.NextCursor == "" {
 			return list
 		}

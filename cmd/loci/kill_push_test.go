@@ -68,17 +68,10 @@ func (d *device) transfer(t *testing.T, args ...string) (r copyReport) {
 func (d *device) local(t *testing.T, f func(h *op.Host)) {
 	t.Helper()
 	dir := filepath.Join(d.home, ".local", "share", "loci", "local")
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	l, err := server.OpenLocal(context.Background(), dir, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, os.MkdirAll(dir, 0o700))
+	l := testenv.Must(server.OpenLocal(context.Background(), dir, false))(t)
 	f(l.Host)
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, l.Close())
 }
 
 // fill writes n local memories, of which two each have the same text.
@@ -86,10 +79,8 @@ func (d *device) fill(t *testing.T, n int) {
 	t.Helper()
 	d.local(t, func(h *op.Host) {
 		for i := range n {
-			if _, err := op.Do(t.Context(), h, &op.Call{}, service.MemoryCreate,
-				loci.CreateMemory{Content: loci.Content(fmt.Sprint("Memory number ", i/2))}); err != nil {
-				t.Fatal(err)
-			}
+			_ = testenv.Must(op.Do(t.Context(), h, &op.Call{}, service.MemoryCreate,
+				loci.CreateMemory{Content: loci.Content(fmt.Sprint("Memory number ", i/2))}))(t)
 		}
 	})
 }
@@ -124,9 +115,7 @@ func (d *device) checkServer(t *testing.T, n int) {
 		if cursor != "" {
 			path += "&cursor=" + cursor
 		}
-		if _, err := d.server.call("GET", path, "", nil, &page); err != nil {
-			t.Fatal(err)
-		}
+		_ = testenv.Must(d.server.call("GET", path, "", nil, &page))(t)
 		return page
 	})
 }
@@ -135,11 +124,8 @@ func (d *device) checkLocal(t *testing.T, n int) {
 	t.Helper()
 	d.local(t, func(h *op.Host) {
 		checkFill(t, n, func(cursor string) loci.Memories {
-			page, err := op.Do(t.Context(), h, &op.Call{}, service.MemoryList,
-				loci.ListMemories{Paging: loci.Paging{Limit: 100, Cursor: loci.Cursor(cursor)}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			page := testenv.Must(op.Do(t.Context(), h, &op.Call{}, service.MemoryList,
+				loci.ListMemories{Paging: loci.Paging{Limit: 100, Cursor: loci.Cursor(cursor)}}))(t)
 			return page
 		})
 	})
@@ -150,9 +136,7 @@ func (d *device) transferUntilKilled(t *testing.T, name string, signal os.Signal
 	t.Helper()
 	for delay := 20 * time.Millisecond; ; delay += 20 * time.Millisecond {
 		c := d.command(name)
-		if err := c.Start(); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, c.Start())
 		timer := time.AfterFunc(delay+time.Duration(rand.IntN(20))*time.Millisecond,
 			func() { _ = c.Process.Signal(signal) }) // it may have ended
 		err := c.Wait()
@@ -193,14 +177,10 @@ func TestPushContinuesAfterServerWasAway(t *testing.T) {
 	c := d.command("push", "--json")
 	out := &strings.Builder{}
 	c.Stdout = out
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, c.Start())
 	waittest.Until(t, func() bool {
 		page := loci.Memories{}
-		if _, err := v.call("GET", "/v1/memories?limit=1", "", nil, &page); err != nil {
-			t.Fatal(err)
-		}
+		_ = testenv.Must(v.call("GET", "/v1/memories?limit=1", "", nil, &page))(t)
 		return len(page.Memories) > 0
 	})
 	v.kill()
@@ -233,19 +213,14 @@ func TestPushObeysRateLimit(t *testing.T) {
 func TestSecondPushIsRefusedMeanwhile(t *testing.T) {
 	t.Parallel()
 	d, _ := newFilledDevice(t, 2)
-	unlock, err := server.LockSync(filepath.Join(d.home, ".local", "share", "loci", "local"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	unlock := testenv.Must(server.LockSync(filepath.Join(d.home, ".local", "share", "loci", "local")))(t)
 	for _, name := range []string{"push", "pull"} {
 		out, err := d.command(name).CombinedOutput()
 		if err == nil || !strings.Contains(string(out), "wait until it ends") {
 			t.Errorf("%s: %v %s", name, err, out)
 		}
 	}
-	if err := unlock(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, unlock())
 	if r := d.transfer(t, "push"); !r.OK || r.Created != 2 {
 		t.Errorf("%+v", r)
 	}

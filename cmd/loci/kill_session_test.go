@@ -63,9 +63,7 @@ type deliveredEvent struct {
 
 func (k *eventKiller) must(t *testing.T, method, path string, in, out any) {
 	t.Helper()
-	if _, err := k.call(method, path, "", in, out); err != nil {
-		t.Fatal(err)
-	}
+	_ = testenv.Must(k.call(method, path, "", in, out))(t)
 }
 
 func (k *eventKiller) startSessions(t *testing.T, round int) (list []*delivery) {

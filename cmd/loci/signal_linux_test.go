@@ -22,9 +22,7 @@ func TestServerServesManyClientsWithFewDescriptors(t *testing.T) {
 	bin := testenv.Program(t)
 	v := newTestServer(t, bin, "--data", t.TempDir())
 	v.bin = filepath.Join(t.TempDir(), "limited")
-	if err := os.WriteFile(v.bin, []byte("#!/bin/sh\nulimit -n 64\nexec "+bin+` "$@"`+"\n"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, os.WriteFile(v.bin, []byte("#!/bin/sh\nulimit -n 64\nexec "+bin+` "$@"`+"\n"), 0o700))
 	v.start(t)
 	v.client = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 100}, Timeout: 2 * time.Minute}
 	var clients sync.WaitGroup
@@ -44,9 +42,7 @@ func TestServerServesManyClientsWithFewDescriptors(t *testing.T) {
 	if signal.Ignored(end) { // as under nohup, which the server inherits
 		end = syscall.SIGTERM
 	}
-	if err := v.running.Process.Signal(end); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, v.running.Process.Signal(end))
 	if err := v.running.Wait(); err != nil {
 		t.Errorf("%v: %v", end, err)
 	}
@@ -59,14 +55,9 @@ func TestSecondSignalEndsDrain(t *testing.T) {
 	v := newTestServer(t, testenv.Program(t), "--data", t.TempDir())
 	v.env = []string{"LOCI_DRAIN=1h"}
 	v.start(t)
-	if err := v.running.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, v.running.Process.Signal(syscall.SIGTERM))
 	for drains := false; !drains; {
-		res, err := v.client.Get(v.base + "/health")
-		if err != nil {
-			t.Fatal(err)
-		}
+		res := testenv.Must(v.client.Get(v.base + "/health"))(t)
 		res.Body.Close()
 		drains = res.Close
 	}
@@ -95,9 +86,7 @@ func TestServerReportsFileSizeLimitAsFullStorage(t *testing.T) {
 	bin := testenv.Program(t)
 	v := newTestServer(t, bin, "--data", t.TempDir())
 	v.bin = filepath.Join(t.TempDir(), "limited")
-	if err := os.WriteFile(v.bin, []byte("#!/bin/sh\nulimit -f 4000\nexec "+bin+` "$@"`+"\n"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, os.WriteFile(v.bin, []byte("#!/bin/sh\nulimit -f 4000\nexec "+bin+` "$@"`+"\n"), 0o700))
 	v.start(t)
 	for i := range 200 {
 		_, status, err := v.create(fmt.Sprint(i, strings.Repeat(" text", 10_000)), "")
@@ -121,10 +110,8 @@ func TestServerSurvivesTheReaderOfItsLog(t *testing.T) {
 	v := newTestServer(t, bin, "--data", t.TempDir())
 	pipe := filepath.Join(t.TempDir(), "log")
 	v.bin = filepath.Join(t.TempDir(), "piped")
-	if err := os.WriteFile(v.bin, []byte("#!/bin/sh\nmkfifo "+pipe+"\n(true <"+pipe+") &\nLOCI_LOG_LEVEL=info exec "+
-		bin+` "$@" 2>`+pipe+"\n"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	script := "#!/bin/sh\nmkfifo " + pipe + "\n(true <" + pipe + ") &\nLOCI_LOG_LEVEL=info exec " + bin + ` "$@" 2>` + pipe + "\n"
+	testenv.NoError(t, os.WriteFile(v.bin, []byte(script), 0o700))
 	v.start(t)
 	for i := range 4 {
 		if _, status, err := v.create(fmt.Sprint("note ", i), ""); err != nil || status != http.StatusCreated {

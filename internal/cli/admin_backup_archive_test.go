@@ -11,6 +11,7 @@ import (
 
 	"github.com/loci-memory/loci/internal/server/backup"
 	"github.com/loci-memory/loci/internal/sqldb/sqlite"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // writeTestArchive makes an archive of a manifest, which names a database of a size, and the header of one entry
@@ -26,13 +27,9 @@ func writeTestArchive(t *testing.T, size int64, entry *tar.Header) []byte {
 	}
 	var b bytes.Buffer
 	w := tar.NewWriter(&b)
-	if err := w.WriteHeader(&tar.Header{Name: "manifest.json", Size: int64(len(text)), Mode: 0o600}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, w.WriteHeader(&tar.Header{Name: "manifest.json", Size: int64(len(text)), Mode: 0o600}))
 	_, err = w.Write(text)
-	if err := errors.Join(err, w.WriteHeader(entry)); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, errors.Join(err, w.WriteHeader(entry)))
 	b.Write(make([]byte, 1024))
 	return bytes.ReplaceAll(b.Bytes(), []byte("GNU-sparse."), []byte("GNU.sparse."))
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/loci-memory/loci/internal/cli/console"
 	"github.com/loci-memory/loci/internal/sqldb/sqlite"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // newBackup makes a database with a user and two keys, and a backup of it.
@@ -54,9 +55,7 @@ func countLinks(t *testing.T, dir string) (n int) {
 		err = db.QueryRow(`SELECT (SELECT count(*) FROM tokens) + (SELECT count(*) FROM oauth_codes)
 			+ (SELECT count(*) FROM grants) + (SELECT count(*) FROM grant_tokens)`).Scan(&n)
 	}
-	if err := errors.Join(err, db.Close()); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, errors.Join(err, db.Close()))
 	return n
 }
 
@@ -90,9 +89,7 @@ func execSQL(t *testing.T, dir, q string) {
 	if err == nil {
 		_, err = db.Exec(q)
 	}
-	if err := errors.Join(err, db.Close()); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, errors.Join(err, db.Close()))
 }
 
 // runVerify runs loci admin backup verify, which needs no data folder.
@@ -109,10 +106,7 @@ func runVerify(t *testing.T, want int, file string, in io.Reader) string {
 
 func names(t *testing.T, dir string) (list []string) {
 	t.Helper()
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	entries := testenv.Must(os.ReadDir(dir))(t)
 	for _, e := range entries {
 		list = append(list, e.Name())
 	}
@@ -186,14 +180,9 @@ func TestBackupOverwritesOnlyWithForce(t *testing.T) {
 func TestBackupKeepsOldFileWhenInterrupted(t *testing.T) {
 	t.Parallel()
 	dir, file := newBackup(t)
-	before, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := testenv.Must(os.ReadFile(file))(t)
 	killed := filepath.Join(filepath.Dir(file), ".loci.tar.1.partial") // of a killed run
-	if err := os.Mkdir(killed, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, os.Mkdir(killed, 0o700))
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	var errs bytes.Buffer
@@ -247,13 +236,9 @@ func TestRestoreRejectsDamagedBackup(t *testing.T) {
 	extra := func() []byte {
 		var b bytes.Buffer
 		w := tar.NewWriter(&b)
-		err := errors.Join(w.WriteHeader(&tar.Header{Name: "../loci.db-wal", Size: 1, Mode: 0o600}), func() error {
-			_, err := w.Write([]byte("x"))
-			return err
-		}(), w.Close())
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, w.WriteHeader(&tar.Header{Name: "../loci.db-wal", Size: 1, Mode: 0o600}))
+		_ = testenv.Must(w.Write([]byte("x")))(t)
+		testenv.NoError(t, w.Close())
 		// without the end of the archive
 		return append(slices.Clone(whole[:len(whole)-1024]), b.Bytes()...)
 	}
@@ -276,9 +261,7 @@ func TestRestoreRejectsDamagedBackup(t *testing.T) {
 		})
 	}
 	stale := t.TempDir() // SQLite would apply the log of another database to the restored one
-	if err := os.WriteFile(filepath.Join(stale, "loci.db-wal"), []byte("x"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, os.WriteFile(filepath.Join(stale, "loci.db-wal"), []byte("x"), 0o600))
 	if text := adminRunner(t, stale)(exitFailure, "backup", "restore", file); !strings.Contains(text,
 		"it has loci.db-wal") {
 		t.Error(text)
@@ -304,9 +287,7 @@ func TestBackupNamesPgDumpForPostgreSQL(t *testing.T) {
 		t.Error(text)
 	}
 	file := filepath.Join(t.TempDir(), "loci.dump")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, os.WriteFile(file, nil, 0o600))
 	text = run(exitFailure, "backup", "restore", file, "--db", db)
 	if !strings.Contains(text,
 		"pg_restore --no-owner --exit-on-error --single-transaction "+
@@ -325,9 +306,7 @@ func TestBackupNamesPgDumpForPostgreSQL(t *testing.T) {
 func expectRejected(t *testing.T, archive []byte, says string) {
 	t.Helper()
 	invalid, to := filepath.Join(t.TempDir(), "bad.tar"), filepath.Join(t.TempDir(), "new")
-	if err := os.WriteFile(invalid, archive, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, os.WriteFile(invalid, archive, 0o600))
 	if text := runVerify(t, exitFailure, invalid, nil); !strings.Contains(text, says) {
 		t.Error(text)
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // The exit code of a check is 1 until the inconsistencies are repaired.
@@ -135,9 +136,7 @@ func TestCheckRejectsEmptyDatabaseFile(t *testing.T) {
 	dir := t.TempDir()
 	run := adminRunner(t, dir)
 	path := filepath.Join(dir, "loci.db")
-	if err := os.WriteFile(path, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, os.WriteFile(path, nil, 0o600))
 	if text := run(exitFailure, "check"); !strings.Contains(text, "loci.db is empty") {
 		t.Error(text)
 	}
@@ -145,9 +144,7 @@ func TestCheckRejectsEmptyDatabaseFile(t *testing.T) {
 		t.Errorf("%v, %v: something was made in it", info, err)
 	}
 	run(exitOK, "user", "create", "--email", "ada@example.org")
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, os.Remove(path))
 	if text := run(exitFailure, "user", "create", "--email", "bob@example.org"); !strings.Contains(text,
 		"loci.created says that there was a database") {
 		t.Error(text)

@@ -9,6 +9,7 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/server"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // createdKey makes a key by command, and returns its id.
@@ -98,28 +99,17 @@ func TestOperatorListsAndShowsWorkspaces(t *testing.T) {
 func addTeam(t *testing.T, dir string) loci.ID {
 	t.Helper()
 	ctx := context.Background()
-	a, err := server.OpenAdmin(ctx, server.Settings{Data: dir})
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := testenv.Must(server.OpenAdmin(ctx, server.Settings{Data: dir}))(t)
 	defer a.Close()
-	u, err := a.EnsureUser(ctx, "ada@example.org")
-	if err != nil {
-		t.Fatal(err)
-	}
+	u := testenv.Must(a.EnsureUser(ctx, "ada@example.org"))(t)
 	actor := &identity.Actor{UserID: u.ID, Email: u.Email, CredentialKind: identity.CredentialLocal,
 		CredentialID: u.ID, Plan: identity.DefaultPlans[loci.PlanSelfHosted]}
 	w, err := a.CreateWorkspace(ctx, actor, loci.CreateWorkspace{Name: "Lab"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = a.CreateMemory(ctx, actor, loci.CreateMemory{Content: "rock!", WorkspaceID: w.Workspace.ID})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := a.CreateInvitations(ctx, actor, loci.CreateInvitations{WorkspaceID: w.Workspace.ID,
-		Emails: []loci.Email{"cid@example.org"}}); err != nil {
-		t.Fatal(err)
-	}
+	_ = testenv.Must(a.CreateMemory(ctx, actor, loci.CreateMemory{Content: "rock!", WorkspaceID: w.Workspace.ID}))(t)
+	_ = testenv.Must(a.CreateInvitations(ctx, actor, loci.CreateInvitations{WorkspaceID: w.Workspace.ID,
+		Emails: []loci.Email{"cid@example.org"}}))(t)
 	return w.Workspace.ID
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/loci-memory/loci/internal/cli/console"
 	"github.com/loci-memory/loci/internal/sqldb/sqlite"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // adminRunner returns a function that runs an operator's command in a folder, and returns its output.
@@ -39,15 +40,10 @@ func TestMigrateUpgradesSchema(t *testing.T) {
 	if text := run(exitOK, "migrate"); !strings.Contains(text, "the newest one") {
 		t.Error(text)
 	}
-	db, err := sql.Open(sqlite.SQLName, "file:"+filepath.Join(dir, "loci.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := testenv.Must(sql.Open(sqlite.SQLName, "file:"+filepath.Join(dir, "loci.db")))(t)
 	defer db.Close()
 	for version, want := range map[int]string{999: "use a newer loci", -1: "run loci admin migrate"} {
-		if _, err := db.Exec(fmt.Sprint(`PRAGMA user_version = `, version)); err != nil {
-			t.Fatal(err)
-		}
+		_ = testenv.Must(db.Exec(fmt.Sprint(`PRAGMA user_version = `, version)))(t)
 		for _, args := range [][]string{{"check"}, {"check", "--repair"},
 			{"key", "create", "--email", "ada@example.org"}, {"user", "create", "--email", "bob@example.org"}} {
 			text := run(exitFailure, args...)
@@ -57,9 +53,7 @@ func TestMigrateUpgradesSchema(t *testing.T) {
 		}
 	}
 	// No schema precedes the first one: a negative number stands for it.
-	if _, err := db.Exec(`PRAGMA user_version = -1`); err != nil {
-		t.Fatal(err)
-	}
+	_ = testenv.Must(db.Exec(`PRAGMA user_version = -1`))(t)
 	for range 2 {
 		if text := run(exitOK, "migrate", "--dry-run", "--json"); !strings.Contains(text, `{"schema":-1,"newest":`) ||
 			!strings.Contains(text, `"pending":["00001_schema"`) || !strings.Contains(text, `"migrated":false`) {

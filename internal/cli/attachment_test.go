@@ -35,30 +35,17 @@ func newRealTerminal(t *testing.T, environ ...string) *testTerminal {
 // startRealServer starts a server, and returns its address and a key of a new user.
 func startRealServer(t *testing.T) (address, key string) {
 	t.Helper()
-	free, err := testenv.FreeAddress()
-	if err != nil {
-		t.Fatal(err)
-	}
+	free := testenv.Must(testenv.FreeAddress())(t)
 	s, _, err := server.Load(map[string]string{"data": t.TempDir(), "listen": free, "log-level": "error",
 		"drain": "0"}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	admin, err := server.OpenAdmin(t.Context(), s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	admin := testenv.Must(server.OpenAdmin(t.Context(), s))(t)
 	const email = "ada@example.org"
-	if _, err := admin.CreateUser(t.Context(), email, "", ""); err != nil {
-		t.Fatal(err)
-	}
-	made, err := admin.CreateKey(t.Context(), email, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := admin.Close(); err != nil {
-		t.Fatal(err)
-	}
+	_ = testenv.Must(admin.CreateUser(t.Context(), email, "", ""))(t)
+	made := testenv.Must(admin.CreateKey(t.Context(), email, ""))(t)
+	testenv.NoError(t, admin.Close())
 	_, stop, err := server.Start(s, io.Discard)
 	if err != nil {
 		t.Fatal(err)
@@ -86,9 +73,7 @@ func exerciseAttachments(t *testing.T, d *testTerminal) {
 	content := make([]byte, 3<<20)
 	_, _ = rand.NewChaCha8([32]byte{}).Read(content)
 	path := filepath.Join(dir, "plan.bin")
-	if err := os.WriteFile(path, content, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, os.WriteFile(path, content, 0o600))
 	m := runJSON[loci.CreatedMemory](t, d, "memory", "create", "--content", "The plan.").Memory.ID
 	added := runJSON[struct{ Attachments []loci.Attachment }](t, d, "attachment", "add", path, "--memory",
 		string(m)[:23]).Attachments

@@ -13,32 +13,21 @@ import (
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/server"
 	"github.com/loci-memory/loci/internal/service"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // newLocalTerminal returns a machine with a database of its own, in which automatic memory is on.
 func newLocalTerminal(t *testing.T) (*testTerminal, op.Caller) {
 	d := newTestTerminal(t)
 	d.table = service.Ops
-	var open *server.Local
-	t.Cleanup(func() {
-		if err := open.Close(); err != nil {
-			t.Error(err)
-		}
-	})
 	dir := filepath.Join(d.home, ".local", "share", "loci", "local")
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	open, err := server.OpenLocal(t.Context(), dir, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, os.MkdirAll(dir, 0o700))
+	open := testenv.Must(server.OpenLocal(t.Context(), dir, false))(t)
+	t.Cleanup(func() { testenv.NoError(t, open.Close()) })
 	d.openLocal = func(context.Context, string, bool) (op.Caller, func() error, error) {
 		return open.Host, func() error { return nil }, nil
 	}
-	if _, err := op.Do(t.Context(), open.Host, &op.Call{}, service.AutoSet, loci.SetPolicy{Enabled: true}); err != nil {
-		t.Fatal(err)
-	}
+	_ = testenv.Must(op.Do(t.Context(), open.Host, &op.Call{}, service.AutoSet, loci.SetPolicy{Enabled: true}))(t)
 	return d, open.Host
 }
 
@@ -48,10 +37,7 @@ func recordedHooks(t *testing.T, name, session, decision string) (payloads []str
 	if len(found) == 0 {
 		t.Skip("the recorded payloads are not beside this repository (../shared/data/hooks)")
 	}
-	file, err := os.Open(found[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := testenv.Must(os.Open(found[0]))(t)
 	defer file.Close()
 	lines := bufio.NewScanner(file)
 	lines.Buffer(nil, 1<<20)
@@ -65,9 +51,7 @@ func recordedHooks(t *testing.T, name, session, decision string) (payloads []str
 			Stdin json.RawMessage `json:"stdin"`
 			Argv  json.RawMessage `json:"argv_json"`
 		}
-		if err := json.Unmarshal([]byte(text), &row); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, json.Unmarshal([]byte(text), &row))
 		switch {
 		case len(row.Stdin) > 4: // null without one
 			text = string(row.Stdin)
@@ -95,10 +79,8 @@ func TestHookExtractsTheSameFromEveryAgent(t *testing.T) {
 					d.runHook(t, agent, two[i])
 				}
 			}
-			list, err := op.Do(t.Context(), caller, &op.Call{}, service.SessionCandidates, loci.ListCandidates{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			list := testenv.Must(op.Do(t.Context(), caller, &op.Call{}, service.SessionCandidates,
+				loci.ListCandidates{}))(t)
 			seen := map[string]int{}
 			for _, c := range list.Candidates {
 				if seen[c.Content]++; strings.Contains(c.Content, "Tool") || c.Type != loci.TypeDecision {
@@ -151,15 +133,10 @@ func TestCommandsReportWaitingCandidates(t *testing.T) {
 			t.Errorf("%d are listed, %v", len(list.Candidates), err)
 		}
 	}
-	list, err := op.Do(t.Context(), caller, &op.Call{}, service.SessionCandidates, loci.ListCandidates{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := testenv.Must(op.Do(t.Context(), caller, &op.Call{}, service.SessionCandidates, loci.ListCandidates{}))(t)
 	for _, c := range list.Candidates {
 		in := loci.ModerateCandidate{SessionID: c.SessionID, CandidateID: c.ID, Action: loci.ModerationDismiss}
-		if _, err := op.Do(t.Context(), caller, &op.Call{}, service.SessionModerate, in); err != nil {
-			t.Fatal(err)
-		}
+		_ = testenv.Must(op.Do(t.Context(), caller, &op.Call{}, service.SessionModerate, in))(t)
 	}
 	for name, text := range said() {
 		if strings.Contains(text, "for your review") {
@@ -175,10 +152,8 @@ func TestDoctorNamesThePolicyOfTheHooks(t *testing.T) {
 		t.Errorf("before the first hook:\n%s", report)
 	}
 	d.runHook(t, "claude", claudeHook("SessionEnd"))
-	made, err := op.Do(t.Context(), caller, &op.Call{}, service.WorkspaceCreate, loci.CreateWorkspace{Name: "Team"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	made := testenv.Must(op.Do(t.Context(), caller, &op.Call{}, service.WorkspaceCreate,
+		loci.CreateWorkspace{Name: "Team"}))(t)
 	d.runHook(t, "claude", claudeHook("SessionEnd"), "--workspace-id", string(made.Workspace.ID))
 	for _, c := range []struct {
 		policy loci.SetPolicy
@@ -188,9 +163,7 @@ func TestDoctorNamesThePolicyOfTheHooks(t *testing.T) {
 		{loci.SetPolicy{Enabled: true, Paused: true}, "policy    ok: automatic memory is paused"},
 		{loci.SetPolicy{}, "policy    ok: automatic memory is off"},
 	} {
-		if _, err := op.Do(t.Context(), caller, &op.Call{}, service.AutoSet, c.policy); err != nil {
-			t.Fatal(err)
-		}
+		_ = testenv.Must(op.Do(t.Context(), caller, &op.Call{}, service.AutoSet, c.policy))(t)
 		if report := d.doctorText(t); !strings.Contains(report, c.want) ||
 			!strings.Contains(report, `policy    ok: automatic memory in the workspace "Team" is off: loci auto set`) {
 			t.Errorf("want %s\n%s", c.want, report)

@@ -24,6 +24,7 @@ import (
 	"github.com/loci-memory/loci/internal/cli/profile"
 	"github.com/loci-memory/loci/internal/oauthclient"
 	"github.com/loci-memory/loci/internal/secret/secrettest"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // A hookServer answers the calls of hooks as the contract describes them.
@@ -110,10 +111,7 @@ func (d *testTerminal) runHook(t *testing.T, agent string, payload any, flags ..
 	t.Helper()
 	text, ok := payload.(string)
 	if !ok {
-		b, err := json.Marshal(payload)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := testenv.Must(json.Marshal(payload))(t)
 		text = string(b)
 	}
 	d.in = strings.NewReader(text)
@@ -288,9 +286,7 @@ func TestHookNeverFailsTheAgent(t *testing.T) {
 	dead, deadURL := newHookServer(t)
 	dead.refusal = loci.CodeRevoked
 	full := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(full, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, os.WriteFile(full, nil, 0o600))
 	payloads := []any{"", "no json", "[]", "null", `{"hook_event_name":"Nonsense"}`, strings.Repeat("{", 5000),
 		`{"e":7,"k":[],"session_id":{}}`, claudeHook("SessionStart")}
 	large := []any{strings.Repeat("x", 10<<20),
@@ -412,14 +408,12 @@ func TestHookWritesNoCredential(t *testing.T) {
 		}
 	}
 	files := map[string][]byte{"output": []byte(out)}
-	if err := filepath.WalkDir(d.home, func(path string, e fs.DirEntry, err error) error {
+	testenv.NoError(t, filepath.WalkDir(d.home, func(path string, e fs.DirEntry, err error) error {
 		if err == nil && e.Type().IsRegular() {
 			files[path], err = os.ReadFile(path)
 		}
 		return err
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	spooled := false
 	for path, b := range files {
 		spooled = spooled || strings.HasSuffix(path, "events.jsonl") && bytes.Contains(b, []byte("REDACTED"))
@@ -439,12 +433,8 @@ func TestHookLogIsBounded(t *testing.T) {
 	t.Parallel()
 	d := newTestTerminal(t, "LOCI_URL=http://127.0.0.1:1", "LOCI_API_KEY="+fakeKey)
 	log := filepath.Join(d.home, ".local/state/loci/hook.log")
-	if err := os.MkdirAll(filepath.Dir(log), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(log, make([]byte, 70<<10), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, os.MkdirAll(filepath.Dir(log), 0o700))
+	testenv.NoError(t, os.WriteFile(log, make([]byte, 70<<10), 0o600))
 	d.runHook(t, "claude", "[]")
 	info, err := os.Stat(log)
 	if err != nil || info.Size() > 200 || info.Mode().Perm() != 0o600 {

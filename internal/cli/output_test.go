@@ -14,6 +14,7 @@ import (
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/service"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 func TestJSONFlagPrintsOperationObject(t *testing.T) {
@@ -276,9 +277,7 @@ func TestDoctorPrintsTargetAndFailures(t *testing.T) {
 		t.Errorf("%d %s", code, d.out.String())
 	}
 	blocked := newTestTerminal(t)
-	if err := os.WriteFile(blocked.home+"/.local", nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, os.WriteFile(blocked.home+"/.local", nil, 0o600))
 	if code := blocked.run("doctor"); code != 1 || !strings.Contains(blocked.out.String(), "folder    BROKEN") {
 		t.Errorf("%d %s", code, blocked.out.String())
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/op"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // A fakePolicies keeps the policy of one person.
@@ -56,10 +57,7 @@ func newPolicyTerminal(t *testing.T) (*testTerminal, *fakePolicies) {
 
 func TestSetupWiresHooks(t *testing.T) {
 	t.Parallel()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := testenv.Must(os.Executable())(t)
 	d, policies := newPolicyTerminal(t)
 	for client, file := range map[string]string{"claude": ".claude/settings.json", "codex": ".codex/hooks.json",
 		"opencode": ".config/opencode/plugins/loci.js", "pi": ".pi/agent/extensions/loci.js",
@@ -211,12 +209,8 @@ func TestSetupShowsBrokenHooks(t *testing.T) {
 	t.Parallel()
 	d := newTestTerminal(t)
 	path := filepath.Join(d.home, ".claude", "settings.json")
-	if err := os.Mkdir(filepath.Dir(path), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte("{\n  \"hooks\": {,}\n}\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, os.Mkdir(filepath.Dir(path), 0o700))
+	testenv.NoError(t, os.WriteFile(path, []byte("{\n  \"hooks\": {,}\n}\n"), 0o600))
 	d.expectRun(t, 0, "The hooks of Claude Code: "+path+": line 2, column 13: ", "setup")
 	d.expectRun(t, 1, "line 2, column 13: ", "setup", "claude", "--hooks")
 }

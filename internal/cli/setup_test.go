@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 func TestSetupConnectsClientToItsTarget(t *testing.T) {
@@ -129,9 +130,7 @@ func TestSetupRejectsWhatItCannotWrite(t *testing.T) {
 func TestSetupNamesLineOfMalformedFile(t *testing.T) {
 	t.Parallel()
 	d := newTestTerminal(t)
-	if err := os.WriteFile(filepath.Join(d.home, ".claude.json"), []byte("{\n  \"a\": 1,,\n}\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, os.WriteFile(filepath.Join(d.home, ".claude.json"), []byte("{\n  \"a\": 1,,\n}\n"), 0o600))
 	if code := d.run("setup", "claude"); code != 1 ||
 		!strings.Contains(d.err.String(), ".claude.json: line 2, column 10: ") {
 		t.Errorf("%d %s", code, d.err.String())

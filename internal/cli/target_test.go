@@ -10,6 +10,7 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/cli/console"
 	"github.com/loci-memory/loci/internal/cli/profile"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 func TestResolveTargetFollowsPrecedence(t *testing.T) {
@@ -54,9 +55,7 @@ func TestResolveTargetFollowsPrecedence(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := d.root().ParseFlags(c.args); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, d.root().ParseFlags(c.args))
 		got, err := d.resolveTarget()
 		if err != nil || got.url != c.url || got.key != c.key || !strings.Contains(got.reason, c.why) ||
 			(got.url == "") != (got.dir != "") {
@@ -111,9 +110,7 @@ func TestLocalDirFollowsXDGAndIsPrivate(t *testing.T) {
 		}
 	}
 	open := filepath.Join(d.home, "open")
-	if err := errors.Join(os.Mkdir(open, 0o755), ensurePrivateDir(open)); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, errors.Join(os.Mkdir(open, 0o755), ensurePrivateDir(open)))
 	if info, _ := os.Stat(open); info.Mode().Perm() != 0o700 {
 		t.Errorf("an open folder stays open: %v", info.Mode())
 	}
@@ -240,9 +237,7 @@ func TestDamagedLoginIsReportedAndRemoved(t *testing.T) {
 	t.Parallel()
 	d := newTestTerminal(t)
 	path := d.profile().Path
-	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte("{"), 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte("{"), 0o600)))
 	if _, err := d.resolveTarget(); !loci.Is(err, loci.CodeInvalidQuery) {
 		t.Errorf("%v", err)
 	}

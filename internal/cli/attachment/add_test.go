@@ -15,15 +15,14 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/cli/command"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // writeFile writes a file in a folder of its own, and returns its path.
 func writeFile(t *testing.T, name, content string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, os.WriteFile(path, []byte(content), 0o600))
 	return path
 }
 
@@ -133,9 +132,7 @@ func TestAddContinuesAfterFileThatCannotBeRead(t *testing.T) {
 	want := []string{"no such file", "a folder", "not a regular file", "not UTF-8"}
 	if os.Getuid() != 0 { // root reads every file
 		files = append(files, writeFile(t, "secret", "x"))
-		if err := os.Chmod(files[len(files)-1], 0); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, os.Chmod(files[len(files)-1], 0))
 		want = append(want, "permission denied")
 	}
 	d := newTerminal()

@@ -12,6 +12,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/cli/command"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 const text = "0123456789"
@@ -19,16 +20,10 @@ const text = "0123456789"
 // filesIn returns the names and contents of a folder.
 func filesIn(t *testing.T, dir string) map[string]string {
 	t.Helper()
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	entries := testenv.Must(os.ReadDir(dir))(t)
 	found := map[string]string{}
 	for _, e := range entries {
-		content, err := os.ReadFile(filepath.Join(dir, e.Name()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		content := testenv.Must(os.ReadFile(filepath.Join(dir, e.Name())))(t)
 		found[e.Name()] = string(content)
 	}
 	return found
@@ -90,9 +85,7 @@ func TestLaterRunContinuesPart(t *testing.T) {
 		d := newTerminal()
 		id := d.store("a.txt", []byte(text))
 		d.etag = x.etag
-		if err := os.WriteFile(filepath.Join(dir, part), []byte(x.part), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, os.WriteFile(filepath.Join(dir, part), []byte(x.part), 0o600))
 		if err := d.run(t.Context(), "get", string(id), "--memory", memoryID, "-o", dir); err != nil ||
 			!slices.Equal(d.offsets, x.offsets) {
 			t.Errorf("%s: %v %v", name, err, d.offsets)
@@ -174,9 +167,7 @@ func TestGetReplacesNoFileWithoutForce(t *testing.T) {
 	path := filepath.Join(dir, "own")
 	d := newTerminal()
 	id := string(d.store("a.txt", []byte(text)))
-	if err := os.WriteFile(path, []byte("mine"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, os.WriteFile(path, []byte("mine"), 0o600))
 	if err := d.run(t.Context(), "get", id, "-o", path); !loci.Is(err, loci.CodeStateConflict) ||
 		!strings.Contains(err.Error(), "--force") {
 		t.Errorf("%v", err)
@@ -186,9 +177,7 @@ func TestGetReplacesNoFileWithoutForce(t *testing.T) {
 		t.Error(err)
 	}
 	expectFiles(t, dir, map[string]string{"own": text})
-	if err := os.Mkdir(filepath.Join(dir, "a.txt"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, os.Mkdir(filepath.Join(dir, "a.txt"), 0o700))
 	if err := d.run(t.Context(), "get", id, "-o", dir, "--force"); !loci.Is(err, loci.CodeInvalidQuery) {
 		t.Errorf("a folder of that name: %v", err)
 	}
@@ -203,9 +192,7 @@ func TestPlaceReplacesNoFileThatAppearedMeanwhile(t *testing.T) {
 	dir := t.TempDir()
 	part, path := filepath.Join(dir, "a.part"), filepath.Join(dir, "a")
 	for _, p := range []string{part, path} {
-		if err := os.WriteFile(p, []byte(filepath.Base(p)), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, os.WriteFile(p, []byte(filepath.Base(p)), 0o600))
 	}
 	if err := place(part, path, false); !loci.Is(err, loci.CodeStateConflict) {
 		t.Errorf("%v", err)

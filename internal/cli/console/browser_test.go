@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/loci-memory/loci/internal/testenv"
 	"github.com/loci-memory/loci/internal/waittest"
 )
 
@@ -18,9 +19,7 @@ func TestBrowseRunsBrowserOfEnvironmentWithoutShell(t *testing.T) {
 	}
 	path := filepath.Join(t.TempDir(), "$(a) b;c")
 	c := &Console{Environ: []string{"BROWSER=no-such-program-1:touch"}}
-	if err := c.Browse(path); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, c.Browse(path))
 	waittest.Until(t, func() bool { _, err := os.Stat(path); return err == nil })
 }
 

@@ -8,20 +8,17 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // newTestTerminal returns a terminal and a function that returns the text which was written to it.
 func newTestTerminal(t *testing.T, columns uint16) (terminal *os.File, written func() string) {
 	t.Helper()
-	screen, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	screen := testenv.Must(os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0))(t)
 	t.Cleanup(func() { screen.Close() })
 	fd := int(screen.Fd())
-	if err := unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0))
 	n, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
 	if err != nil {
 		t.Fatal(err)
@@ -30,21 +27,14 @@ func newTestTerminal(t *testing.T, columns uint16) (terminal *os.File, written f
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { terminal.Close() })
-	if err := unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: columns}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: columns}))
 	return terminal, func() string {
 		// The kernel passes text on later: all of it is there when the mark is.
 		const mark = "\x1f"
-		if _, err := terminal.WriteString(mark); err != nil {
-			t.Fatal(err)
-		}
+		_ = testenv.Must(terminal.WriteString(mark))(t)
 		text, b := "", make([]byte, 4096)
 		for !strings.HasSuffix(text, mark) {
-			n, err := screen.Read(b)
-			if err != nil {
-				t.Fatal(err)
-			}
+			n := testenv.Must(screen.Read(b))(t)
 			text += string(b[:n])
 		}
 		return strings.TrimSuffix(text, mark)

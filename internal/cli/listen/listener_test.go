@@ -20,6 +20,7 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/client"
 	"github.com/loci-memory/loci/internal/cli/console"
+	"github.com/loci-memory/loci/internal/testenv"
 	"github.com/loci-memory/loci/internal/waittest"
 )
 
@@ -198,9 +199,7 @@ func script(t *testing.T, text string) (path, log string) {
 	path, log = filepath.Join(dir, "handle"), filepath.Join(dir, "log")
 	text = "#!/bin/sh\nset -e\nLOG='" + log + "'\n" + text
 	// A script that another goroutine's child holds open for writing cannot be run: sh reads it.
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 	return "sh " + path, log
 }
 

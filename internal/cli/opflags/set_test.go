@@ -10,6 +10,7 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/op"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 type finalize struct {
@@ -33,9 +34,7 @@ func TestArgumentsFollowPath(t *testing.T) {
 	if cmd.Use != "finalize <session-id> <unit-id>" || !strings.Contains(cmd.Example, " --content ") {
 		t.Errorf("%s: %s", cmd.Use, cmd.Example)
 	}
-	if err := cmd.Flags().Parse([]string{"--content", "c", "--details", `{"a":{"b":[1]}}`}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, cmd.Flags().Parse([]string{"--content", "c", "--details", `{"a":{"b":[1]}}`}))
 	got, err := f.InputJSON([]string{"s", "u"}, nil)
 	if want := `{"content":"c","details":{"a":{"b":[1]}},"sessionId":"s","unitId":"u"}`; err != nil ||
 		string(got) != want {

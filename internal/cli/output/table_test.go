@@ -12,6 +12,7 @@ import (
 	"github.com/loci-memory/loci/internal/cli/console"
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/op"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 const (
@@ -35,9 +36,7 @@ func TestSnapshotBesideRecordIsPrintedLast(t *testing.T) {
 	var out, err bytes.Buffer
 	p := &Printer{Console: &console.Console{Out: &out, Err: &err}}
 	raw := `{"ok":true,"record":{"name":"x"},"context":{"groups":[{"type":"fact"}],"markdown":"# Memories\n\nNone.\n"}}`
-	if err := p.Print(newFakeOp[loci.Empty, started]("record.start"), []byte(raw)); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, p.Print(newFakeOp[loci.Empty, started]("record.start"), []byte(raw)))
 	if want := "name  x\n\n# Memories\n\nNone.\n"; out.String() != want {
 		t.Errorf("%q, want %q", out.String(), want)
 	}
@@ -157,9 +156,7 @@ func TestSearchShowsAtlasAndHighlight(t *testing.T) {
 		`","atlasId":"a1","title":"Basalt","score":0.9,"highlights":["the stone\nis basalt"]},` +
 		`{"id":"` + fakeTwinID +
 		`","atlasId":"a2","title":"Same","score":0.8,"highlights":["Same"]}],"mode":"keyword","nextCursor":"next"}`
-	if err := p.Print(newFakeOp[loci.ListMemories, loci.FoundMemories]("memory.search"), []byte(raw)); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, p.Print(newFakeOp[loci.ListMemories, loci.FoundMemories]("memory.search"), []byte(raw)))
 	lines := strings.Split(out.String(), "\n")
 	if len(lines) != 5 || !strings.Contains(lines[0], "ATLAS") || !strings.Contains(lines[1], "Basalt  Team/Inbox") ||
 		lines[2] != "    the stone is basalt" || !strings.Contains(lines[3], "Same") {
@@ -184,10 +181,8 @@ func TestSearchPrintsNotes(t *testing.T) {
 			`[]`: "Nothing found.\n"} {
 			var out, errs bytes.Buffer
 			p := &Printer{Console: &console.Console{Out: &out, Err: &errs}}
-			if err := p.Print(newFakeOp[loci.ListMemories, loci.FoundMemories]("memory.search"),
-				[]byte(`{"ok":true,"memories":`+list+`,"mode":"keyword","meta":`+meta+`}`)); err != nil {
-				t.Fatal(err)
-			}
+			testenv.NoError(t, p.Print(newFakeOp[loci.ListMemories, loci.FoundMemories]("memory.search"),
+				[]byte(`{"ok":true,"memories":`+list+`,"mode":"keyword","meta":`+meta+`}`)))
 			if strings.Contains(meta, "hint") {
 				nothing = "" // the hint says it
 			}
@@ -214,10 +209,8 @@ func TestTableNamesWorkspacesWhenSeveral(t *testing.T) {
 	} {
 		var out, errs bytes.Buffer
 		p := &Printer{Console: &console.Console{Out: &out, Err: &errs}, Names: map[loci.ID]string{fakeID: "Team"}}
-		if err := p.Print(newFakeOp[loci.ListAtlases, loci.Atlases]("atlas.list"),
-			[]byte(`{"ok":true,"atlases":[`+c.list+`]}`)); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, p.Print(newFakeOp[loci.ListAtlases, loci.Atlases]("atlas.list"),
+			[]byte(`{"ok":true,"atlases":[`+c.list+`]}`)))
 		if got := strings.Join(strings.Fields(out.String()), " "); got != c.want {
 			t.Errorf("%q, want %q", got, c.want)
 		}
@@ -226,19 +219,12 @@ func TestTableNamesWorkspacesWhenSeveral(t *testing.T) {
 
 func TestGrantsAreShownByNamesOfClientsAndWorkspaces(t *testing.T) {
 	t.Parallel()
-	raw, err := json.Marshal(loci.Grants{Grants: []loci.Grant{
-		{ID: fakeID, Client: loci.GrantClient{ID: "3f2a", Name: "Claude Code"},
-			Workspaces: []loci.GrantWorkspace{{ID: fakeID, Name: "Crew"}, {ID: fakeTwinID, Name: "Club"}},
-			CreatedAt:  1},
-		{ID: fakeTwinID, Client: loci.GrantClient{ID: "nameless"}, CreatedAt: 1}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := testenv.Must(json.Marshal(loci.Grants{Grants: []loci.Grant{{ID: fakeID, Client: loci.GrantClient{ID: "3f2a",
+		Name: "Claude Code"}, Workspaces: []loci.GrantWorkspace{{ID: fakeID, Name: "Crew"}, {ID: fakeTwinID,
+		Name: "Club"}}, CreatedAt: 1}, {ID: fakeTwinID, Client: loci.GrantClient{ID: "nameless"}, CreatedAt: 1}}}))(t)
 	var out bytes.Buffer
 	p := &Printer{Console: &console.Console{Out: &out, Err: &out}}
-	if err := p.Print(newFakeOp[loci.ListGrants, loci.Grants]("grant.list"), raw); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, p.Print(newFakeOp[loci.ListGrants, loci.Grants]("grant.list"), raw))
 	for _, want := range []string{"Claude Code", "Crew, Club", "nameless"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%q is not in\n%s", want, out.String())

@@ -11,6 +11,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/oauthclient"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 const address = "https://loci.example.org"
@@ -118,9 +119,7 @@ func TestUnlockRejectsSecretOfAnotherKind(t *testing.T) {
 func TestStoreReportsDamageAndMissingHome(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
-	if err := errors.Join(os.Mkdir(filepath.Dir(s.Path), 0o700), os.WriteFile(s.Path, []byte("{"), 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, errors.Join(os.Mkdir(filepath.Dir(s.Path), 0o700), os.WriteFile(s.Path, []byte("{"), 0o600)))
 	if _, err := s.Load(); !loci.Is(err, loci.CodeInvalidQuery) {
 		t.Error(err)
 	}

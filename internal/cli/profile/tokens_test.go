@@ -15,6 +15,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/oauthclient/oauthtest"
+	"github.com/loci-memory/loci/internal/testenv"
 	"github.com/loci-memory/loci/internal/waittest"
 )
 
@@ -191,9 +192,7 @@ func TestKilledProcessLeavesTheLoginUsable(t *testing.T) {
 		server.Serve(w, r)
 	})
 	cmd = child(t, s, "")
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, cmd.Start())
 	close(started)
 	if err := cmd.Wait(); err == nil {
 		t.Fatal("the process was not killed")
@@ -325,9 +324,7 @@ func TestReadOnlyLoginIsNotRefreshed(t *testing.T) {
 	t.Parallel()
 	server := oauthtest.New(t)
 	s, l := signedIn(t, server, 0)
-	if err := errors.Join(os.Remove(s.Path+".lock"), os.Mkdir(s.Path+".lock", 0o700)); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, errors.Join(os.Remove(s.Path+".lock"), os.Mkdir(s.Path+".lock", 0o700)))
 	if _, err := s.Tokens(l).Token(t.Context(), ""); err == nil || !strings.Contains(err.Error(), "locked") ||
 		server.Count(refreshes) != 0 {
 		t.Errorf("%v after %d refreshes", err, server.Count(refreshes))

@@ -12,6 +12,7 @@ import (
 	"github.com/loci-memory/loci/internal/cli/command"
 	"github.com/loci-memory/loci/internal/cli/console"
 	"github.com/loci-memory/loci/internal/replica"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // TestDeletionsNeedTerminalOrYes checks that a command that nobody can answer opens neither side.
@@ -62,9 +63,7 @@ func TestSummaryTellsWhichSideChanged(t *testing.T) {
 			tr := transfer{Console: &console.Console{Out: &out}, name: c.name}
 			r := replica.Report{Server: "https://loci.example.org", Workspace: "Personal", Unchanged: 3,
 				Changes: c.changes, DryRun: dryRun}
-			if err := tr.print(r); err != nil {
-				t.Fatal(err)
-			}
+			testenv.NoError(t, tr.print(r))
 			if !dryRun && out.String() != c.want {
 				t.Errorf("%s: %s\nwant %s", c.name, out.String(), c.want)
 			}
