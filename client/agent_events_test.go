@@ -145,10 +145,8 @@ func (w *localWriter) Write(p []byte) (int, error) {
 // newLocalClient returns a client of a handler, with a key.
 func newLocalClient(t *testing.T, h http.Handler) *Client {
 	t.Helper()
-	c, err := New("https://loci.example.org", WithKey("k"), WithHTTP(&http.Client{Transport: localTransport{h}}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := testenv.Must(New("https://loci.example.org", WithKey("k"),
+		WithHTTP(&http.Client{Transport: localTransport{h}})))(t)
 	return c
 }
 

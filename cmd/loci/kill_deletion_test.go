@@ -143,9 +143,7 @@ func (k *deletionKiller) check(t *testing.T) {
 				t.Errorf("%s of a deleted atlas: %d %v", path, status, err)
 			}
 		}
-		if n := find(a.word); n != 0 {
-			t.Errorf("%d memories of a deleted atlas are found", n)
-		}
+		testenv.Equal(t, find(a.word), 0)
 	}
 	var status loci.AccountStatus
 	if _, err := k.call("GET", "/v1/status", "", nil, &status); err != nil ||

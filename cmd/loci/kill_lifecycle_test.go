@@ -64,9 +64,7 @@ func (c *workload) restartAndCheck(t *testing.T) {
 	c.forAll(func(k *worker) {
 		k.resolveUnanswered(t)
 		if k.keyed != nil {
-			if id := k.repeat(t, k.keyed); id != k.newest {
-				t.Errorf("%s again: %s after %s", k.keyed.key, id, k.newest)
-			}
+			testenv.Equal(t, k.repeat(t, k.keyed), k.newest)
 		}
 	})
 	c.forAll(func(k *worker) { k.check(t) })

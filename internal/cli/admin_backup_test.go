@@ -40,10 +40,7 @@ func newBackup(t *testing.T) (dir, file string) {
 	execSQL(t, dir, `INSERT INTO oauth_codes (hash, user_id, sign_in, client_id, client_name, client_uri, redirect_uri,
 		challenge, resource, scope, workspaces, expires_at)
 		SELECT x'05', id, 'one', '', '', '', '', '', '', '', '[]', 5 FROM users`)
-	if text := run(exitOK, "backup", file); !strings.Contains(text,
-		"Wrote "+file+": 0 memories, 1 workspace, 1 user, schema ") {
-		t.Error(text)
-	}
+	expectText(t, run(exitOK, "backup", file), "Wrote "+file+": 0 memories, 1 workspace, 1 user, schema ")
 	return dir, file
 }
 
@@ -77,9 +74,7 @@ func TestAdminPrintsResetLinkAndTriesMail(t *testing.T) {
 		{exitFailure, "is no e-mail address", []string{"mail", "test", "--to", "ada"}},
 		{exitUsage, "--to is required", []string{"mail", "test"}},
 	} {
-		if text := run(c.code, c.args...); !strings.Contains(text, c.want) {
-			t.Errorf("%q: %s", c.args, text)
-		}
+		expectText(t, run(c.code, c.args...), c.want)
 	}
 }
 
@@ -98,9 +93,7 @@ func runVerify(t *testing.T, want int, file string, in io.Reader) string {
 	var out, errs bytes.Buffer
 	p := &program{Console: console.Console{In: in, Out: &out, Err: &errs, Environ: []string{"HOME=" + t.TempDir()}},
 		deps: defaultDeps}
-	if code := p.run(context.Background(), []string{"admin", "backup", "verify", file}); code != want {
-		t.Errorf("verify ended with %d, not %d: %s%s", code, want, &out, &errs)
-	}
+	testenv.Equal(t, p.run(t.Context(), []string{"admin", "backup", "verify", file}), want, &out, &errs)
 	return out.String() + errs.String()
 }
 
@@ -122,9 +115,7 @@ func TestBackupIsRestored(t *testing.T) {
 	if list := names(t, filepath.Dir(file)); !slices.Equal(list, []string{"loci.tar"}) {
 		t.Errorf("beside the backup there are %q", list)
 	}
-	if text := runVerify(t, exitOK, file, nil); !strings.Contains(text, "is whole: 0 memories") {
-		t.Error(text)
-	}
+	expectText(t, runVerify(t, exitOK, file, nil), "is whole: 0 memories")
 	to := filepath.Join(t.TempDir(), "new")
 	run := adminRunner(t, to)
 	text := run(exitOK, "backup", "restore", file)
@@ -141,38 +132,24 @@ func TestBackupIsRestored(t *testing.T) {
 	}
 	run(exitOK, "check")
 	for folder, want := range map[string]int{dir: 4, to: 0} {
-		if n := countLinks(t, folder); n != want {
-			t.Errorf("%d links, codes, grants and tokens are in %s, want %d", n, folder, want)
-		}
+		testenv.Equal(t, countLinks(t, folder), want)
 	}
-	if text := run(exitFailure, "backup", "restore", file); !strings.Contains(text, "is not empty, it has loci.") {
-		t.Error(text)
-	}
-	if text := adminRunner(t, dir)(exitOK, "backup", filepath.Join(t.TempDir(), "b.tar"),
-		"--json"); !strings.Contains(text,
-		`"counts":{"api_keys":2,`) || !strings.Contains(text, `"sha256":"`) {
-		t.Error(text)
-	}
+	expectText(t, run(exitFailure, "backup", "restore", file), "is not empty, it has loci.")
+	expectText(t, adminRunner(t, dir)(exitOK, "backup", filepath.Join(t.TempDir(), "b.tar"), "--json"),
+		`"counts":{"api_keys":2,`, `"sha256":"`)
 }
 
 func TestBackupOverwritesOnlyWithForce(t *testing.T) {
 	t.Parallel()
 	dir, file := newBackup(t)
 	run := adminRunner(t, dir)
-	if text := run(exitFailure, "backup", file); !strings.Contains(text, "exists already") {
-		t.Error(text)
-	}
+	expectText(t, run(exitFailure, "backup", file), "exists already")
 	run(exitOK, "backup", file, "--force")
 	runVerify(t, exitOK, file, nil)
 	for _, own := range []string{"loci.db", "loci.db.lock", "loci.created"} {
-		if text := run(exitFailure, "backup", filepath.Join(dir, own), "--force"); !strings.Contains(text,
-			"belongs to the database") {
-			t.Error(text)
-		}
+		expectText(t, run(exitFailure, "backup", filepath.Join(dir, own), "--force"), "belongs to the database")
 	}
-	if text := run(exitFailure, "backup", dir, "--force"); !strings.Contains(text, "is not a regular file") {
-		t.Error(text)
-	}
+	expectText(t, run(exitFailure, "backup", dir, "--force"), "is not a regular file")
 	run(exitOK, "check")
 }
 
@@ -189,9 +166,7 @@ func TestBackupKeepsOldFileWhenInterrupted(t *testing.T) {
 	p := &program{Console: console.Console{In: strings.NewReader(""), Out: io.Discard, Err: &errs,
 		Environ: []string{"HOME=" + dir}},
 		deps: defaultDeps}
-	if code := p.run(ctx, []string{"admin", "backup", file, "--force", "--data", dir}); code != exitFailure {
-		t.Errorf("ended with %d: %s", code, &errs)
-	}
+	testenv.Equal(t, p.run(ctx, []string{"admin", "backup", file, "--force", "--data", dir}), exitFailure, &errs)
 	after, err := os.ReadFile(file)
 	if err != nil || !bytes.Equal(before, after) {
 		t.Errorf("the backup is another one: %v", err)
@@ -213,9 +188,7 @@ func TestBackupWritesToPipe(t *testing.T) {
 	}
 	runVerify(t, exitOK, "-", &out)
 	p.Out = &fullDisk{}
-	if code := p.run(context.Background(), []string{"admin", "backup", "-", "--data", dir}); code != exitFailure {
-		t.Errorf("a full disk ended with %d: %s", code, &errs)
-	}
+	testenv.Equal(t, p.run(t.Context(), []string{"admin", "backup", "-", "--data", dir}), exitFailure, &errs)
 }
 
 // A fullDisk rejects every write.
@@ -262,10 +235,7 @@ func TestRestoreRejectsDamagedBackup(t *testing.T) {
 	}
 	stale := t.TempDir() // SQLite would apply the log of another database to the restored one
 	testenv.NoError(t, os.WriteFile(filepath.Join(stale, "loci.db-wal"), []byte("x"), 0o600))
-	if text := adminRunner(t, stale)(exitFailure, "backup", "restore", file); !strings.Contains(text,
-		"it has loci.db-wal") {
-		t.Error(text)
-	}
+	expectText(t, adminRunner(t, stale)(exitFailure, "backup", "restore", file), "it has loci.db-wal")
 }
 
 func flipByte(b []byte, at int) []byte {
@@ -307,12 +277,8 @@ func expectRejected(t *testing.T, archive []byte, says string) {
 	t.Helper()
 	invalid, to := filepath.Join(t.TempDir(), "bad.tar"), filepath.Join(t.TempDir(), "new")
 	testenv.NoError(t, os.WriteFile(invalid, archive, 0o600))
-	if text := runVerify(t, exitFailure, invalid, nil); !strings.Contains(text, says) {
-		t.Error(text)
-	}
-	if text := adminRunner(t, to)(exitFailure, "backup", "restore", invalid); !strings.Contains(text, says) {
-		t.Error(text)
-	}
+	expectText(t, runVerify(t, exitFailure, invalid, nil), says)
+	expectText(t, adminRunner(t, to)(exitFailure, "backup", "restore", invalid), says)
 	if list := names(t, to); !slices.Equal(list, []string{"serve.lock"}) {
 		t.Errorf("the folder has %q", list)
 	}

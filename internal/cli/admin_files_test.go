@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/loci-memory/loci/internal/store/storetest"
@@ -14,16 +13,10 @@ func TestFilesMoveRefusesBadStores(t *testing.T) {
 	run(exitOK, "user", "create", "--email", "ada@example.org")
 	for to, says := range map[string]string{"file": "are in the folder", "ftp://x": "--to: must be file, or",
 		"s3://bucket": "AWS_ACCESS_KEY_ID", "s3://": "--to: must be s3://BUCKET"} {
-		if text := run(exitFailure, "files", "move", "--to", to); !strings.Contains(text, says) {
-			t.Errorf("%s: %s", to, text)
-		}
+		expectText(t, run(exitFailure, "files", "move", "--to", to), says)
 	}
-	if text := run(exitUsage, "files", "move"); !strings.Contains(text, "--to is required") {
-		t.Error(text)
-	}
-	if text := run(exitFailure, "files", "move", "--from", "x", "--to", "file"); !strings.Contains(text, "--from: ") {
-		t.Error(text)
-	}
+	expectText(t, run(exitUsage, "files", "move"), "--to is required")
+	expectText(t, run(exitFailure, "files", "move", "--from", "x", "--to", "file"), "--from: ")
 }
 
 // A server saves the address of its bucket, and the commands of its operator may have no keys.
@@ -34,11 +27,7 @@ func TestCommandsWorkWithoutKeysOfBucket(t *testing.T) {
 	run(exitOK, "user", "create", "--email", "ada@example.org")
 	storetest.Database{Dir: dir}.Exec(t, `INSERT INTO metadata VALUES ('settings', '{"blobs":"s3://bucket"}')`)
 	run(exitOK, "user", "list")
-	if text := run(exitFailure, "check"); !strings.Contains(text, "objects: the file store cannot be read") ||
-		!strings.Contains(text, "LOCI_BLOBS of the server: needs keys") {
-		t.Error(text)
-	}
-	if text := run(exitFailure, "files", "move", "--to", "file"); !strings.Contains(text, "needs keys") {
-		t.Error(text)
-	}
+	expectText(t, run(exitFailure, "check"), "objects: the file store cannot be read",
+		"LOCI_BLOBS of the server: needs keys")
+	expectText(t, run(exitFailure, "files", "move", "--to", "file"), "needs keys")
 }

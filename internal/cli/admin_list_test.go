@@ -37,28 +37,16 @@ func TestOperatorListsAndRevokesKeys(t *testing.T) {
 		`{"keys":[{"id":"`+first) || strings.Contains(text, second) {
 		t.Error(text)
 	}
-	if text := run(exitFailure, "key", "list", "--email", "eve@example.org"); !strings.Contains(text,
-		`no user with the address "eve@example.org"`) {
-		t.Error(text)
-	}
-	if text := run(exitUsage, "key", "revoke", first); !strings.Contains(text, "add --yes") {
-		t.Error(text)
-	}
-	if text := run(exitOK, "key", "revoke", strings.ToUpper(first), "--yes"); text !=
-		`Revoked the key "Laptop" (`+first+") of ada@example.org.\n" {
-		t.Error(text)
-	}
-	if text := run(exitOK, "key", "revoke", first, "--json"); !strings.Contains(text, `"revokedAt":"`) {
-		t.Error(text)
-	}
-	if text := run(exitOK, "key", "list"); !strings.Contains(text, "REVOKED") {
-		t.Error(text)
-	}
+	expectText(t, run(exitFailure, "key", "list", "--email", "eve@example.org"),
+		`no user with the address "eve@example.org"`)
+	expectText(t, run(exitUsage, "key", "revoke", first), "add --yes")
+	testenv.Equal(t, run(exitOK, "key", "revoke", strings.ToUpper(first), "--yes"),
+		`Revoked the key "Laptop" (`+first+") of ada@example.org.\n")
+	expectText(t, run(exitOK, "key", "revoke", first, "--json"), `"revokedAt":"`)
+	expectText(t, run(exitOK, "key", "list"), "REVOKED")
 	for id, want := range map[string]string{"0189": "at least the first 8 characters",
 		"01890000-0000-7000-8000-000000000001": "No API key has the id", second[:8] + "%": "No API key has the id"} {
-		if text := run(exitFailure, "key", "revoke", id, "--yes"); !strings.Contains(text, want) {
-			t.Error(text)
-		}
+		expectText(t, run(exitFailure, "key", "revoke", id, "--yes"), want)
 	}
 }
 
@@ -89,10 +77,8 @@ func TestOperatorListsAndShowsWorkspaces(t *testing.T) {
 		strings.Contains(text, "rock") {
 		t.Error(text)
 	}
-	if text := run(exitFailure, "workspace", "show", "01890000-0000-7000-8000-000000000001"); !strings.Contains(text,
-		"No workspace has the id") {
-		t.Error(text)
-	}
+	expectText(t, run(exitFailure, "workspace", "show", "01890000-0000-7000-8000-000000000001"),
+		"No workspace has the id")
 }
 
 // addTeam adds a team of ada with a memory and an invitation to a database.

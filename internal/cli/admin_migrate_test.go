@@ -2,10 +2,10 @@ package cli
 
 import (
 	"bytes"
-	"context"
 	"database/sql"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -24,11 +24,17 @@ func adminRunner(t *testing.T, dir string) func(want int, args ...string) string
 		p := &program{Console: console.Console{In: strings.NewReader(""), Out: &out, Err: &errs,
 			Environ: []string{"HOME=" + dir}},
 			deps: defaultDeps}
-		if code := p.run(context.Background(), append([]string{"admin"},
-			append(args, "--data", dir)...)); code != want {
-			t.Errorf("%v ended with %d, not %d: %s%s", args, code, want, &out, &errs)
-		}
+		args = slices.Concat([]string{"admin"}, args, []string{"--data", dir})
+		testenv.Equal(t, p.run(t.Context(), args), want, args, &out, &errs)
 		return out.String() + errs.String()
+	}
+}
+
+// expectText fails unless a text has all parts.
+func expectText(t *testing.T, text string, parts ...string) {
+	t.Helper()
+	for _, part := range parts {
+		testenv.Contains(t, text, part)
 	}
 }
 
@@ -37,9 +43,7 @@ func TestMigrateUpgradesSchema(t *testing.T) {
 	dir := t.TempDir()
 	run := adminRunner(t, dir)
 	run(exitOK, "user", "create", "--email", "ada@example.org")
-	if text := run(exitOK, "migrate"); !strings.Contains(text, "the newest one") {
-		t.Error(text)
-	}
+	expectText(t, run(exitOK, "migrate"), "the newest one")
 	db := testenv.Must(sql.Open(sqlite.SQLName, "file:"+filepath.Join(dir, "loci.db")))(t)
 	defer db.Close()
 	for version, want := range map[int]string{999: "use a newer loci", -1: "run loci admin migrate"} {
@@ -55,25 +59,16 @@ func TestMigrateUpgradesSchema(t *testing.T) {
 	// No schema precedes the first one: a negative number stands for it.
 	_ = testenv.Must(db.Exec(`PRAGMA user_version = -1`))(t)
 	for range 2 {
-		if text := run(exitOK, "migrate", "--dry-run", "--json"); !strings.Contains(text, `{"schema":-1,"newest":`) ||
-			!strings.Contains(text, `"pending":["00001_schema"`) || !strings.Contains(text, `"migrated":false`) {
-			t.Error(text)
-		}
+		expectText(t, run(exitOK, "migrate", "--dry-run", "--json"), `{"schema":-1,"newest":`,
+			`"pending":["00001_schema"`, `"migrated":false`)
 	}
 	server := flock.New(filepath.Join(dir, "serve.lock"))
 	if ok, err := server.TryLock(); !ok {
 		t.Fatal(err)
 	}
-	if text := run(exitFailure, "migrate"); !strings.Contains(text, "another server runs") {
-		t.Error(text)
-	}
+	expectText(t, run(exitFailure, "migrate"), "another server runs")
 	server.Unlock()
-	if text := run(exitOK, "migrate"); !strings.Contains(text, "The schema was -1 and is") ||
-		!strings.Contains(text, "00001_schema") {
-		t.Error(text)
-	}
+	expectText(t, run(exitOK, "migrate"), "The schema was -1 and is", "00001_schema")
 	run(exitOK, "check")
-	if text := run(exitOK, "migrate", "--json"); !strings.Contains(text, `"pending":[],"migrated":false`) {
-		t.Error(text)
-	}
+	expectText(t, run(exitOK, "migrate", "--json"), `"pending":[],"migrated":false`)
 }

@@ -109,9 +109,7 @@ func (d *testTerminal) toolAnswers(t *testing.T, args ...string) string {
 		`"capabilities":{},"clientInfo":{"name":"t","version":"1"}}}` + "\n" +
 		`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"agent_send","arguments":` +
 		`{"toAgentId":"agt_1","content":"Hi"}}}` + "\n" + `{"jsonrpc":"2.0","id":3,"method":"tools/list"}` + "\n")
-	if code := d.run(append([]string{"mcp"}, args...)...); code != 0 {
-		t.Errorf("%d %s", code, d.err.String())
-	}
+	d.expectRun(t, 0, "", append([]string{"mcp"}, args...)...)
 	return d.out.String()
 }
 

@@ -57,9 +57,7 @@ func startRealServer(t *testing.T) (address, key string) {
 // runJSON runs a command with --json and decodes its object.
 func runJSON[T any](t *testing.T, d *testTerminal, args ...string) (out T) {
 	t.Helper()
-	if code := d.run(append(args, "--json")...); code != exitOK {
-		t.Fatalf("%q: %d %s", args, code, d.err.String())
-	}
+	d.expectRun(t, exitOK, "", append(args, "--json")...)
 	if err := json.Unmarshal(d.out.Bytes(), &out); err != nil {
 		t.Fatalf("%q: %v %s", args, err, d.out.String())
 	}
@@ -81,15 +79,11 @@ func exerciseAttachments(t *testing.T, d *testTerminal) {
 		t.Fatalf("%+v", added)
 	}
 	id := string(added[0].ID)
-	if code := d.run("memory", "get", string(m)); code != exitOK ||
-		!strings.Contains(d.out.String(), "ATTACHMENTS\n") || !strings.Contains(d.out.String(), "plan.bin") ||
-		!strings.Contains(d.out.String(), "\n\nThe plan.") {
-		t.Errorf("%d %s%s", code, d.out.String(), d.err.String())
-	}
+	d.expectRun(t, exitOK, "ATTACHMENTS\n", "memory", "get", string(m))
+	testenv.Contains(t, d.out.String(), "plan.bin")
+	testenv.Contains(t, d.out.String(), "\n\nThe plan.")
 	out := filepath.Join(dir, "out")
-	if code := d.run("attachment", "get", id[:23], "--memory", string(m), "-o", out); code != exitOK {
-		t.Fatalf("%d %s", code, d.err.String())
-	}
+	d.expectRun(t, exitOK, "", "attachment", "get", id[:23], "--memory", string(m), "-o", out)
 	if got, err := os.ReadFile(out); err != nil || !bytes.Equal(got, content) {
 		t.Errorf("%d bytes, %v", len(got), err)
 	}
@@ -98,16 +92,9 @@ func exerciseAttachments(t *testing.T, d *testTerminal) {
 		t.Errorf("%d, %d bytes %s", code, d.out.Len(), d.err.String())
 	}
 	d.in = bytes.NewReader(content[:1000])
-	if code := d.run("attachment", "add", "-", "--name", "../s", "--memory", string(m)); code != exitOK ||
-		!strings.Contains(d.out.String(), "../s (1000 bytes)") {
-		t.Errorf("%d %s%s", code, d.out.String(), d.err.String())
-	}
-	if code := d.run("attachment", "remove", id); code != exitUsage {
-		t.Errorf("nobody was asked: %d %s", code, d.err.String())
-	}
-	if code := d.run("attachment", "remove", id, "--yes"); code != exitOK {
-		t.Errorf("%d %s", code, d.err.String())
-	}
+	d.expectRun(t, exitOK, "../s (1000 bytes)", "attachment", "add", "-", "--name", "../s", "--memory", string(m))
+	d.expectRun(t, exitUsage, "", "attachment", "remove", id)
+	d.expectRun(t, exitOK, "", "attachment", "remove", id, "--yes")
 	if code := d.run("attachment", "get", id, "-o", "-"); code != exitFailure ||
 		!strings.Contains(d.err.String(), "not_found") || d.out.Len() > 0 {
 		t.Errorf("a deleted file: %d %s", code, d.err.String())
@@ -184,10 +171,7 @@ func TestFilesNeedAnAPIKey(t *testing.T) {
 	}
 	for _, line := range []string{"attachment add x --memory " + fakeID, "attachment get " + fakeID,
 		"attachment remove --yes " + fakeID, "file exchange"} {
-		if code := d.run(strings.Fields(line)...); code != exitFailure ||
-			!strings.Contains(d.err.String(), "loci login "+url+" --key -") {
-			t.Errorf("%s: %d %s", line, code, d.err.String())
-		}
+		d.expectRun(t, exitFailure, "loci login "+url+" --key -", strings.Fields(line)...)
 	}
 }
 

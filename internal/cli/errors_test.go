@@ -11,6 +11,7 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/op"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 func TestErrorsIncludeCause(t *testing.T) {
@@ -58,8 +59,6 @@ func TestErrorNamesDelayUnlessQuotaIsExceeded(t *testing.T) {
 
 func TestJoinLinesDropsDuplicates(t *testing.T) {
 	t.Parallel()
-	if got := joinLines("failed to connect:\n\t::1: refused\n\t::1: refused\n\t127.0.0.1: refused"); got !=
-		"failed to connect: ::1: refused; 127.0.0.1: refused" {
-		t.Errorf("%q", got)
-	}
+	testenv.Equal(t, joinLines("failed to connect:\n\t::1: refused\n\t::1: refused\n\t127.0.0.1: refused"),
+		"failed to connect: ::1: refused; 127.0.0.1: refused")
 }

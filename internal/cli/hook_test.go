@@ -153,9 +153,7 @@ func TestHookDeliversATurnAndPrintsContext(t *testing.T) {
 		claudeHook("UserPromptSubmit", "prompt", "The prompt, password: "+strings.Repeat("hX7!kq9Z", 2)),
 		claudeHook("PreToolUse", "tool_name", "Bash"), claudeHook("Stop", "last_assistant_message", "The answer."),
 		claudeHook("SessionEnd")} {
-		if out := d.runHook(t, "claude", quiet); out != "" {
-			t.Errorf("%v prints %s", quiet, out)
-		}
+		testenv.Equal(t, d.runHook(t, "claude", quiet), "")
 	}
 	got := strings.Join(h.contents(), "\n")
 	for _, want := range []string{"session.start ", "prompt The prompt", "response The answer.", "session.end "} {
@@ -223,9 +221,7 @@ func TestHookReportsWaitingCandidates(t *testing.T) {
 		}
 	}
 	h.waiting = 2
-	if out := d.runHook(t, "pi", `{"e":"session_start","event":{},"extra":{"sessionId":"p","cwd":"/a"}}`); out != "" {
-		t.Errorf("pi reads no answer: %s", out)
-	}
+	testenv.Equal(t, d.runHook(t, "pi", `{"e":"session_start","event":{},"extra":{"sessionId":"p","cwd":"/a"}}`), "")
 }
 
 // A login by browser has no agents.
@@ -261,9 +257,7 @@ func TestHookKeepsEventsWhileTheServerIsAway(t *testing.T) {
 	}
 	h.refuse("")
 	d.runHook(t, "claude", claudeHook("UserPromptSubmit", "prompt_id", "3", "prompt", "p3"))
-	if got := strings.Join(h.contents(), ","); got != "prompt p0,prompt p1,prompt p2,prompt p3" {
-		t.Error(got)
-	}
+	testenv.Equal(t, strings.Join(h.contents(), ","), "prompt p0,prompt p1,prompt p2,prompt p3")
 	if report := d.doctorText(t); !strings.Contains(report, "no events wait") {
 		t.Error(report)
 	}
@@ -445,12 +439,8 @@ func TestHookLogIsBounded(t *testing.T) {
 func TestHookExplainsItselfToPeople(t *testing.T) {
 	t.Parallel()
 	d := newTestTerminal(t)
-	if code := d.run("hook", "--help"); code != 0 || !strings.Contains(d.out.String(), "loci hook claude") {
-		t.Errorf("%d %s", code, d.out.String())
-	}
-	if code := d.run("--help"); code != 0 || !strings.Contains(d.out.String(), "hook ") {
-		t.Errorf("%d %s", code, d.out.String())
-	}
+	d.expectRun(t, 0, "loci hook claude", "hook", "--help")
+	d.expectRun(t, 0, "hook ", "--help")
 }
 
 func TestDoctorReportsASpoolThatLosesOrKeepsEvents(t *testing.T) {

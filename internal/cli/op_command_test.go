@@ -9,16 +9,15 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/server"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 func TestFlagsFillInput(t *testing.T) {
 	t.Parallel()
 	d := newTestTerminal(t)
-	if code := d.run("memory", "create", "--content", "x", "--tags", "a,b", "--tags", "c", "--workspace-id", "w",
+	d.expectRun(t, 0, "", "memory", "create", "--content", "x", "--tags", "a,b", "--tags", "c", "--workspace-id", "w",
 		"--source-name", "n", "--source-position", "-3", "--on-duplicate", "return", "--idempotency-key", "k",
-		"--agent"); code != 0 {
-		t.Fatal(code, d.err.String())
-	}
+		"--agent")
 	three := int64(-3)
 	want := loci.CreateMemory{Content: "x", Tags: loci.Tags{"a", "b", "c"}, WorkspaceID: "w",
 		Source: &loci.Source{Name: "n", Position: &three}, OnDuplicate: "return"}
@@ -34,18 +33,13 @@ func TestFlagsFillInput(t *testing.T) {
 func TestQueryAndIDsArePositional(t *testing.T) {
 	t.Parallel()
 	d := newTestTerminal(t)
-	if code := d.run("memory", "search", "two words", "--atlas-id", "a", "--type", "fact,note", "--limit",
-		"5"); code != 0 {
-		t.Fatal(code, d.err.String())
-	}
+	d.expectRun(t, 0, "", "memory", "search", "two words", "--atlas-id", "a", "--type", "fact,note", "--limit", "5")
 	want := loci.SearchMemories{Query: "two words", Paging: loci.Paging{Limit: 5},
 		MemoryFilter: loci.MemoryFilter{AtlasID: "a", Type: []loci.MemoryType{"fact", "note"}}}
 	if !reflect.DeepEqual(d.service.search, want) {
 		t.Errorf("%+v", d.service.search)
 	}
-	if code := d.run("invitation", "create", "w1", "--emails", "a@b.c,d@e.f", "--expires-in-days", "3"); code != 0 {
-		t.Fatal(code, d.err.String())
-	}
+	d.expectRun(t, 0, "", "invitation", "create", "w1", "--emails", "a@b.c,d@e.f", "--expires-in-days", "3")
 	if in := d.service.invite; in.WorkspaceID != "w1" || len(in.Emails) != 2 || in.ExpiresInDays != 3 {
 		t.Errorf("%+v", in)
 	}
@@ -54,9 +48,7 @@ func TestQueryAndIDsArePositional(t *testing.T) {
 func TestEmptyListFlagClearsList(t *testing.T) {
 	t.Parallel()
 	d := newTestTerminal(t)
-	if code := d.run("atlas", "update", "a1", "--keywords", "", "--if-match", `"t"`); code != 0 {
-		t.Fatal(code, d.err.String())
-	}
+	d.expectRun(t, 0, "", "atlas", "update", "a1", "--keywords", "", "--if-match", `"t"`)
 	if in := d.service.update; in.Keywords == nil || len(*in.Keywords) != 0 || in.Name != nil ||
 		d.service.actor.IfMatch != `"t"` {
 		t.Errorf("%+v %+v", in, d.service.actor)
@@ -97,10 +89,8 @@ func TestFlagsAcceptBooleansAndJSON(t *testing.T) {
 		d.service.respond.Accept || !bool(d.service.respond.Confirm) {
 		t.Errorf("%d %+v %s", code, d.service.respond, d.err.String())
 	}
-	if code := d.run("toy-box", "sort", "--rules", `[{"name":"x"},{"uri":"y"}]`, "--deep", "--speed",
-		"1.5"); code != 0 {
-		t.Fatal(code, d.err.String())
-	}
+	d.expectRun(t, 0, "", "toy-box", "sort", "--rules", `[{"name":"x"},{"uri":"y"}]`, "--deep", "--speed",
+		"1.5")
 	if in := d.service.sort; len(in.Rules) != 2 || in.Rules[1].URI != "y" || !in.Deep || in.Speed != 1.5 {
 		t.Errorf("%+v", in)
 	}
@@ -109,19 +99,14 @@ func TestFlagsAcceptBooleansAndJSON(t *testing.T) {
 func TestFlagsAcceptObjects(t *testing.T) {
 	t.Parallel()
 	d := newTestTerminal(t)
-	if code := d.run("toy-box", "sort", "--extra", `{"path":"<x>","sizes":[1]}`, "--toggles-attic",
-		"--toggles-cellar=false"); code != 0 {
-		t.Fatal(code, d.err.String())
-	}
+	d.expectRun(t, 0, "", "toy-box", "sort", "--extra", `{"path":"<x>","sizes":[1]}`, "--toggles-attic",
+		"--toggles-cellar=false")
 	in := d.service.sort
 	if in.Extra["path"] != "<x>" || len(in.Extra["sizes"].([]any)) != 1 || !*in.Toggles.Attic || *in.Toggles.Cellar {
 		t.Errorf("%+v", in)
 	}
 	for _, extra := range []string{"path", `["x"]`, `{"a":1,"a":2}`} {
-		if code := d.run("toy-box", "sort", "--extra", extra, "--json"); code != 1 ||
-			!strings.Contains(d.out.String(), "invalid_query") {
-			t.Errorf("%s: %d %s", extra, code, d.out.String())
-		}
+		d.expectRun(t, 1, "invalid_query", "toy-box", "sort", "--extra", extra, "--json")
 	}
 }
 
@@ -141,14 +126,9 @@ func TestDashReadsStdinOnce(t *testing.T) {
 		}
 	}
 	d.in = strings.NewReader("x")
-	if code := d.run("memory", "create", "--content", "-", "--title", "-"); code != 2 {
-		t.Errorf("two values from one input: %d", code)
-	}
+	d.expectRun(t, 2, "", "memory", "create", "--content", "-", "--title", "-")
 	d.in = strings.NewReader(strings.Repeat("x", (1<<20)+1))
-	if code := d.run("memory", "create", "--content", "-", "--json"); code != 1 ||
-		!strings.Contains(d.out.String(), "payload_too_large") {
-		t.Errorf("too much input: %d %.100s", code, d.out.String())
-	}
+	d.expectRun(t, 1, "payload_too_large", "memory", "create", "--content", "-", "--json")
 }
 
 func TestInvalidFlagValueReturnsOperationError(t *testing.T) {
@@ -173,11 +153,8 @@ func TestInvalidFlagValueReturnsOperationError(t *testing.T) {
 			t.Errorf("%v: %d %s", args, code, said)
 		}
 	}
-	if code := d.run("memory", "create", "--json"); code != 2 ||
-		!strings.Contains(d.out.String(), `"code":"invalid_query"`) ||
-		!strings.Contains(d.out.String(), `"requestId":"`) {
-		t.Errorf("%d %s", code, d.out.String())
-	}
+	d.expectRun(t, 2, `"code":"invalid_query"`, "memory", "create", "--json")
+	testenv.Contains(t, d.out.String(), `"requestId":"`)
 	if d.openCount != 0 {
 		t.Errorf("the database was opened %d times", d.openCount)
 	}

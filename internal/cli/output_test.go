@@ -20,9 +20,7 @@ import (
 func TestJSONFlagPrintsOperationObject(t *testing.T) {
 	t.Parallel()
 	d := newTestTerminal(t)
-	if code := d.run("memory", "get", fakeID, "--json"); code != 0 {
-		t.Fatal(d.err.String())
-	}
+	d.expectRun(t, 0, "", "memory", "get", fakeID, "--json")
 	if got := d.out.String(); !strings.HasPrefix(got, `{"ok":true,"id":"`+fakeID) || !strings.Contains(got, `<b>`) ||
 		strings.Count(got, "\n") != 1 {
 		t.Errorf("%s", got)
@@ -86,9 +84,7 @@ func TestRowThatFailedFailsTheCommand(t *testing.T) {
 func TestListPrintsTable(t *testing.T) {
 	t.Parallel()
 	d := newTestTerminal(t, "TZ=UTC")
-	if code := d.run("memory", "list"); code != 0 {
-		t.Fatal(d.err.String())
-	}
+	d.expectRun(t, 0, "", "memory", "list")
 	lines := strings.Split(d.out.String(), "\n")
 	if len(lines) != 4 || strings.Join(strings.Fields(lines[0]), " ") != "ID TITLE TYPE UPDATED" {
 		t.Fatalf("%s", d.out.String())
@@ -106,18 +102,13 @@ func TestListPrintsTable(t *testing.T) {
 		d.err.String() != "Nothing found.\n" {
 		t.Errorf("an empty list: %q %q", d.out.String(), d.err.String())
 	}
-	if code := d.run("invitation", "create", "w", "--emails", "a@b.c"); code != 0 ||
-		!strings.Contains(d.out.String(), "a@b.c  already_member") {
-		t.Errorf("the second list: %q", d.out.String())
-	}
+	d.expectRun(t, 0, "a@b.c  already_member", "invitation", "create", "w", "--emails", "a@b.c")
 }
 
 func TestGetPrintsFieldsAndContent(t *testing.T) {
 	t.Parallel()
 	d := newTestTerminal(t)
-	if code := d.run("memory", "get", fakeID); code != 0 {
-		t.Fatal(d.err.String())
-	}
+	d.expectRun(t, 0, "", "memory", "get", fakeID)
 	got := d.out.String()
 	for _, want := range []string{"title       Rock\n", "tags        a, b\n", "\n\n# Rock\nHard <b>[31m.\n"} {
 		if !strings.Contains(got, want) {
@@ -198,9 +189,7 @@ func TestErrorsArePrintedAsTextAndJSON(t *testing.T) {
 func TestHelpListsFlagsAndExample(t *testing.T) {
 	t.Parallel()
 	d := newTestTerminal(t)
-	if code := d.run("memory", "create", "--help"); code != 0 {
-		t.Fatal(code)
-	}
+	d.expectRun(t, 0, "", "memory", "create", "--help")
 	for _, want := range []string{"--content", "--source-position", "--idempotency-key", "(required)", "fact, decision",
 		"minutes.md"} {
 		if !strings.Contains(d.out.String(), want) {
@@ -233,9 +222,7 @@ func TestCommandsWorkOnServer(t *testing.T) {
 	d.Environ = append(d.Environ, "LOCI_URL="+server.URL, "LOCI_API_KEY="+fakeKey)
 	for _, line := range commands {
 		d.run(append(strings.Fields(line), "--json")...)
-		if got := withoutRequestID(d.out.String()); got != local[line] {
-			t.Errorf("%s\nlocal  %s\nremote %s", line, local[line], got)
-		}
+		testenv.Equal(t, withoutRequestID(d.out.String()), local[line])
 	}
 	if code := d.run("atlas", "update", "a1", "--name", "N", "--if-match", `"t"`, "--agent"); code != 0 ||
 		d.service.actor.IfMatch != `"t"` || d.service.actor.AgentID == "" {
@@ -254,10 +241,8 @@ func withoutRequestID(s string) string {
 func TestDoctorPrintsTargetAndFailures(t *testing.T) {
 	t.Parallel()
 	d := newTestTerminal(t)
-	if code := d.run("doctor", "--json"); code != 0 || !strings.Contains(d.out.String(), `"target":"local"`) ||
-		!strings.Contains(d.out.String(), `"name":"database","ok":true`) {
-		t.Errorf("%d %s %s", code, d.out.String(), d.err.String())
-	}
+	d.expectRun(t, 0, `"target":"local"`, "doctor", "--json")
+	testenv.Contains(t, d.out.String(), `"name":"database","ok":true`)
 	if code := d.run("doctor"); code != 0 || !regexp.MustCompile(
 		`(?m)^embedder  ok: minilm-l6-v2/int8-h128/1 with (go|avx2|avx512vnni), \d+\.\d ms for a short text$`).
 		MatchString(d.out.String()) {
@@ -278,9 +263,7 @@ func TestDoctorPrintsTargetAndFailures(t *testing.T) {
 	}
 	blocked := newTestTerminal(t)
 	testenv.NoError(t, os.WriteFile(blocked.home+"/.local", nil, 0o600))
-	if code := blocked.run("doctor"); code != 1 || !strings.Contains(blocked.out.String(), "folder    BROKEN") {
-		t.Errorf("%d %s", code, blocked.out.String())
-	}
+	blocked.expectRun(t, 1, "folder    BROKEN", "doctor")
 }
 
 func TestMCPCommandServesStdio(t *testing.T) {
@@ -329,8 +312,5 @@ func TestHelpOffersNoKeyFlagValue(t *testing.T) {
 			t.Errorf("%s: %d\n%s", c.args, code, d.out.String())
 		}
 	}
-	if code := d.run("login", "https://loci.example.org", "--key", "-"); code != 2 ||
-		!strings.Contains(d.err.String(), "sign in at https://loci.example.org") {
-		t.Errorf("%d %s", code, d.err.String())
-	}
+	d.expectRun(t, 2, "sign in at https://loci.example.org", "login", "https://loci.example.org", "--key", "-")
 }

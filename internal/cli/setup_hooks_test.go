@@ -63,23 +63,16 @@ func TestSetupWiresHooks(t *testing.T) {
 		"opencode": ".config/opencode/plugins/loci.js", "pi": ".pi/agent/extensions/loci.js",
 		"workbuddy": ".workbuddy/settings.json"} {
 		d.expectRun(t, 0, "That starts "+self, "setup", client, "--hooks", "--local")
-		if text := d.file(t, file); !strings.Contains(text, self) || !strings.Contains(text, "--local") {
-			t.Errorf("%s: %s", client, text)
-		}
+		expectText(t, d.file(t, file), self, "--local")
 		d.expectRun(t, 0, "Nothing was changed", "setup", client, "--hooks", "--local")
 		d.expectRun(t, 0, "  yes    ", "setup")
 		d.expectRun(t, 0, "no longer", "setup", client, "--hooks", "--remove")
 		d.expectRun(t, 0, "Nothing was changed", "setup", client, "--hooks", "--remove")
-		if text := d.file(t, file); text != "" {
-			t.Errorf("%s: %s is left", client, text)
-		}
+		testenv.Equal(t, d.file(t, file), "")
 	}
 	d.expectRun(t, 0, "/dev/null", "setup", "claude", "--hooks", "--dry-run")
 	d.expectRun(t, 0, "by the agent \"mine\"", "setup", "zed", "--hooks", "--name", "mine", "--", "agent", "--acp")
-	if text := d.file(t, ".config/zed/settings.json"); !strings.Contains(text, `"agent_servers": {`) ||
-		!strings.Contains(text, `"mine": {`) || !strings.Contains(text, `"--acp"`) {
-		t.Error(text)
-	}
+	expectText(t, d.file(t, ".config/zed/settings.json"), `"agent_servers": {`, `"mine": {`, `"--acp"`)
 	if len(policies.set) > 0 {
 		t.Errorf("a policy was written unasked: %+v", policies.set)
 	}

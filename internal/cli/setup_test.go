@@ -67,23 +67,16 @@ func TestSetupUsesTheLogin(t *testing.T) {
 	d := newTestTerminal(t)
 	server := newFakeServer(t, d.service)
 	d.in = strings.NewReader(fakeKey)
-	if code := d.run("login", server.URL, "--key", "-"); code != 0 {
-		t.Fatal(d.err.String())
-	}
+	d.expectRun(t, 0, "", "login", server.URL, "--key", "-")
 	for client, want := range map[string]string{"codex": "url = " +
 		"\"" + server.URL + "/mcp\"", "claude-desktop": `"mcp"`} {
-		if code := d.run("setup", client); code != 0 {
-			t.Fatal(d.err.String())
-		}
+		d.expectRun(t, 0, "", "setup", client)
 		text := d.file(t, ".codex/config.toml") + d.file(t, ".config/Claude/claude_desktop_config.json")
 		if !strings.Contains(text, want) || strings.Contains(text, fakeKey) {
 			t.Errorf("%s: %s", client, text)
 		}
 	}
-	if code := d.run("setup", "claude-desktop", "--server", server.URL); code != 2 ||
-		!strings.Contains(d.err.String(), "Connectors") {
-		t.Errorf("%d %s", code, d.err.String())
-	}
+	d.expectRun(t, 2, "Connectors", "setup", "claude-desktop", "--server", server.URL)
 }
 
 func TestSetupRejectsWhatItCannotWrite(t *testing.T) {
@@ -131,13 +124,8 @@ func TestSetupNamesLineOfMalformedFile(t *testing.T) {
 	t.Parallel()
 	d := newTestTerminal(t)
 	testenv.NoError(t, os.WriteFile(filepath.Join(d.home, ".claude.json"), []byte("{\n  \"a\": 1,,\n}\n"), 0o600))
-	if code := d.run("setup", "claude"); code != 1 ||
-		!strings.Contains(d.err.String(), ".claude.json: line 2, column 10: ") {
-		t.Errorf("%d %s", code, d.err.String())
-	}
-	if code := d.run("setup"); code != 0 || !strings.Contains(d.out.String(), "line 2") {
-		t.Errorf("%d %s", code, d.out.String())
-	}
+	d.expectRun(t, 1, ".claude.json: line 2, column 10: ", "setup", "claude")
+	d.expectRun(t, 0, "line 2", "setup")
 }
 
 func TestSetupPrintsObjects(t *testing.T) {
@@ -160,10 +148,8 @@ func TestSetupPrintsObjects(t *testing.T) {
 		done.File != filepath.Join(d.home, ".codex/config.toml") || done.Next != "sign in: codex mcp login loci" {
 		t.Errorf("%+v", done)
 	}
-	if code := d.run("setup"); code != 0 || !strings.Contains(d.out.String(), "codex           yes        no     "+
-		"https://loci.example.org/mcp  ~/.codex/config.toml") {
-		t.Errorf("%s", d.out.String())
-	}
+	d.expectRun(t, 0, "codex           yes        no     https://loci.example.org/mcp  ~/.codex/config.toml",
+		"setup")
 	var all struct {
 		Clients []struct{ Client, Scope string }
 	}

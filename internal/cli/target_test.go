@@ -86,9 +86,7 @@ func TestResolveTargetRejectsKeyWithoutServer(t *testing.T) {
 			t.Errorf("%d %s", code, got)
 		}
 	}
-	if code := d.run("memory", "list", "--local"); code != 0 {
-		t.Errorf("%d %s", code, d.err.String())
-	}
+	d.expectRun(t, 0, "", "memory", "list", "--local")
 }
 
 func TestLocalDirFollowsXDGAndIsPrivate(t *testing.T) {
@@ -149,10 +147,7 @@ func TestLoginChecksKeyAndSavesItPrivately(t *testing.T) {
 	t.Parallel()
 	d := newTestTerminal(t)
 	server := newFakeServer(t, d.service)
-	if code := d.run("login", server.URL, "--key", "loci_live_wrong"); code != 1 ||
-		!strings.Contains(d.err.String(), "invalid_key") {
-		t.Errorf("a wrong key: %d %s", code, d.err.String())
-	}
+	d.expectRun(t, 1, "invalid_key", "login", server.URL, "--key", "loci_live_wrong")
 	if _, err := os.Stat(d.profile().Path); err == nil {
 		t.Error("a wrong key is kept")
 	}
@@ -169,9 +164,7 @@ func TestLoginChecksKeyAndSavesItPrivately(t *testing.T) {
 		!strings.Contains(d.out.String(), fakeID) {
 		t.Errorf("after login: %d %s %s", code, d.out.String(), d.err.String())
 	}
-	if code := d.run("logout"); code != 0 {
-		t.Error(d.err.String())
-	}
+	d.expectRun(t, 0, "", "logout")
 	if code := d.run("memory", "list"); code != 0 || d.openCount != 1 {
 		t.Errorf("after logout: %d, opened %d", code, d.openCount)
 	}
@@ -183,14 +176,9 @@ func TestLoginChecksKeyAndSavesItPrivately(t *testing.T) {
 func TestLoginWithoutKeyPrintsHint(t *testing.T) {
 	t.Parallel()
 	d := newTestTerminal(t)
-	if code := d.run("login", "https://loci.example.org", "--key", "-"); code != 2 ||
-		!strings.Contains(d.err.String(), "then: loci login https://loci.example.org --key -") {
-		t.Errorf("%d %s", code, d.err.String())
-	}
-	if code := d.run("login", "http://loci.example.org", "--key", "k"); code != 1 ||
-		!strings.Contains(d.err.String(), "--plain-http") {
-		t.Errorf("%d %s", code, d.err.String())
-	}
+	d.expectRun(t, 2, "then: loci login https://loci.example.org --key -", "login", "https://loci.example.org", "--key",
+		"-")
+	d.expectRun(t, 1, "--plain-http", "login", "http://loci.example.org", "--key", "k")
 }
 
 func TestLoginStoresKeyInKeyring(t *testing.T) {
@@ -214,14 +202,10 @@ func TestLoginStoresKeyInKeyring(t *testing.T) {
 	if b, err := os.ReadFile(d.profile().Path); err != nil || strings.Contains(string(b), fakeKey) {
 		t.Errorf("%s %v", b, err)
 	}
-	if code := d.run("account", "me"); code != 0 || !strings.Contains(d.out.String(), "ada@example.org") {
-		t.Errorf("%d %s", code, d.err.String())
-	}
+	d.expectRun(t, 0, "ada@example.org", "account", "me")
 	taken := held["loci "+server.URL]
 	delete(held, "loci "+server.URL)
-	if code := d.run("account", "me"); code != 1 || !strings.Contains(d.err.String(), "keyring") {
-		t.Errorf("a locked keyring: %d %s", code, d.err.String())
-	}
+	d.expectRun(t, 1, "keyring", "account", "me")
 	held["loci "+server.URL] = taken
 	second := newFakeServer(t, d.service)
 	if code := d.run("login", second.URL, "--key", fakeKey); code != 0 || len(held) != 1 ||
@@ -241,12 +225,8 @@ func TestDamagedLoginIsReportedAndRemoved(t *testing.T) {
 	if _, err := d.resolveTarget(); !loci.Is(err, loci.CodeInvalidQuery) {
 		t.Errorf("%v", err)
 	}
-	if code := d.run("doctor"); code != 1 || !strings.Contains(d.out.String(), "BROKEN") {
-		t.Errorf("%d %s", code, d.out.String())
-	}
-	if code := d.run("logout"); code != 0 {
-		t.Error(d.err.String())
-	}
+	d.expectRun(t, 1, "BROKEN", "doctor")
+	d.expectRun(t, 0, "", "logout")
 	if _, err := d.resolveTarget(); err != nil {
 		t.Error(err)
 	}

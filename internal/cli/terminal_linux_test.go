@@ -35,10 +35,8 @@ func TestLoginPromptsForKeyAtTerminal(t *testing.T) {
 	d := newTestTerminal(t)
 	server := newFakeServer(t, d.service)
 	d.in = typed(t, fakeKey+"\n")
-	if code := d.run("login", server.URL, "--key", "-"); code != 0 ||
-		!strings.Contains(d.err.String(), "API key: ") || !strings.Contains(d.out.String(), "ada@example.org") {
-		t.Errorf("%d %s%s", code, d.out.String(), d.err.String())
-	}
+	d.expectRun(t, 0, "API key: ", "login", server.URL, "--key", "-")
+	testenv.Contains(t, d.out.String(), "ada@example.org")
 }
 
 func TestMCPCommandExplainsItselfAtTerminal(t *testing.T) {
@@ -214,14 +212,9 @@ func TestPurgeCountsAndAsksAtTerminal(t *testing.T) {
 	d := newTestTerminal(t)
 	for answer, want := range map[string]int{"n": exitFailure, "": exitFailure} {
 		d.in = typed(t, answer+"\n")
-		if code := d.run(strings.Fields(line + dir)...); code != want || !strings.Contains(d.err.String(),
-			"Purge user ada@example.org: erase 1 user, ") {
-			t.Errorf("%q: %d %s", answer, code, d.err.String())
-		}
+		d.expectRun(t, want, "Purge user ada@example.org: erase 1 user, ", strings.Fields(line+dir)...)
 	}
-	if text := run(exitUsage, "user", "purge", "--email", "ada@example.org"); !strings.Contains(text, "add --yes") {
-		t.Error(text)
-	}
+	expectText(t, run(exitUsage, "user", "purge", "--email", "ada@example.org"), "add --yes")
 	run(exitOK, "user", "show", "--email", "ada@example.org")
 	d.in = typed(t, "y\n")
 	if code := d.run(strings.Fields(line + dir)...); code != exitOK ||
@@ -257,14 +250,9 @@ func TestPasswordsAreAskedUnseenOrReadByLine(t *testing.T) {
 		t.Errorf("%d %+v %q", code, changed, d.err.String())
 	}
 	d.in = strings.NewReader("correct horse\n")
-	if code := d.run(both...); code != exitUsage || !strings.Contains(d.err.String(), "no more lines") {
-		t.Errorf("%d %q", code, d.err.String())
-	}
+	d.expectRun(t, exitUsage, "no more lines", both...)
 	d.in = strings.NewReader("")
-	if code := d.run("account", "password"); code != exitUsage ||
-		!strings.Contains(d.err.String(), "--current-password") {
-		t.Errorf("%d %q", code, d.err.String())
-	}
+	d.expectRun(t, exitUsage, "--current-password", "account", "password")
 }
 
 func TestSetupAsksForAutomaticMemoryAtTerminal(t *testing.T) {

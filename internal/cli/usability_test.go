@@ -53,10 +53,7 @@ func TestIDPrefixIsExpanded(t *testing.T) {
 				t.Errorf("%v %s: %s", environ, start, said)
 			}
 		}
-		if code := d.run("memory", "get", "01890000-1"); code != 1 ||
-			!strings.Contains(d.err.String(), "No memory has an id that begins or ends with 01890000-1") {
-			t.Errorf("%v: %d %s", environ, code, d.err.String())
-		}
+		d.expectRun(t, 1, "No memory has an id that begins or ends with 01890000-1", "memory", "get", "01890000-1")
 	}
 }
 
@@ -65,9 +62,7 @@ func TestIDPrefixErrorNamesMinimumLength(t *testing.T) {
 	d := newTestTerminal(t)
 	for start, want := range map[string]string{"0189": "at least the first or last 8 characters of it, not by 4",
 		"ABC1234": "not by 7", "nowhere": `No memory has the id "nowhere": loci memory list shows the ids (not_found)`} {
-		if code := d.run("memory", "get", start); code != 1 || !strings.Contains(d.err.String(), want) {
-			t.Errorf("%s: %d %s", start, code, d.err.String())
-		}
+		d.expectRun(t, 1, want, "memory", "get", start)
 	}
 }
 
@@ -75,9 +70,7 @@ func TestAllFlagJoinsPages(t *testing.T) {
 	t.Parallel()
 	d := newTestTerminal(t)
 	d.service.pages = 3
-	if code := d.run("memory", "list", "--all", "--json"); code != 0 {
-		t.Fatal(d.err.String())
-	}
+	d.expectRun(t, 0, "", "memory", "list", "--all", "--json")
 	var page loci.Memories
 	if err := json.Unmarshal(d.out.Bytes(), &page); err != nil || len(page.Memories) != 6 || page.NextCursor != "" ||
 		!strings.HasPrefix(d.out.String(), `{"ok":true,"memories":[`) {
@@ -87,9 +80,7 @@ func TestAllFlagJoinsPages(t *testing.T) {
 		strings.Contains(d.err.String(), "There is more") {
 		t.Errorf("%d %s %s", code, d.out.String(), d.err.String())
 	}
-	if code := d.run("memory", "create", "--all"); code != 2 {
-		t.Errorf("a command without pages takes --all: %d", code)
-	}
+	d.expectRun(t, 2, "", "memory", "create", "--all")
 }
 
 func TestSimilarShowsTitles(t *testing.T) {
@@ -153,9 +144,7 @@ func TestWrongArgumentsErrorTellsTheRightOnes(t *testing.T) {
 		"atlas nosuch --yes":          "unknown command \"nosuch\" for \"loci atlas\"\nTry loci atlas --help.\n",
 		"admin backup a.tar --nope":   "unknown flag \"--nope\" for \"loci admin backup\"",
 	} {
-		if code := d.run(strings.Fields(line)...); code != 2 || !strings.Contains(d.err.String(), want) {
-			t.Errorf("%s: %d %s, want %s", line, code, d.err.String(), want)
-		}
+		d.expectRun(t, 2, want, strings.Fields(line)...)
 	}
 }
 
@@ -169,10 +158,7 @@ func TestMissingKeyErrorNamesLoginCommand(t *testing.T) {
 		t.Errorf("%d %s", code, d.err.String())
 	}
 	server.Close()
-	if code := d.run("memory", "create", "--content", "x", "--server", server.URL); code != 1 ||
-		!strings.Contains(d.err.String(), "--local") {
-		t.Errorf("%d %s", code, d.err.String())
-	}
+	d.expectRun(t, 1, "--local", "memory", "create", "--content", "x", "--server", server.URL)
 }
 
 // TestHintsOfferLocalWhereItWorks checks the hints for a server that does not answer, and for a key without a server.
@@ -200,9 +186,7 @@ func TestGetPrintsETagForIfMatch(t *testing.T) {
 	var tags []string
 	for _, environ := range [][]string{nil, {"LOCI_URL=" + server.URL, "LOCI_API_KEY=" + fakeKey}} {
 		d.Environ = append([]string{"HOME=" + d.home}, environ...)
-		if code := d.run("memory", "get", fakeID); code != 0 {
-			t.Fatal(d.err.String())
-		}
+		d.expectRun(t, 0, "", "memory", "get", fakeID)
 		_, rest, found := strings.Cut(d.out.String(), "\netag ")
 		tag, _, _ := strings.Cut(strings.TrimSpace(rest), "\n")
 		if !found || len(tag) != 13 {
@@ -259,9 +243,7 @@ func TestContractVariantOmitsCommands(t *testing.T) {
 	if code := d.run("memory", "delete", fakeID, "--yes"); code != 2 || d.service.deleted != "" {
 		t.Errorf("%d %q %s", code, d.service.deleted, d.err.String())
 	}
-	if code := d.run("memory", "get", fakeID); code != 0 {
-		t.Errorf("%d %s", code, d.err.String())
-	}
+	d.expectRun(t, 0, "", "memory", "get", fakeID)
 	d = newTestTerminal(t, "LOCI_CONTRACT=c")
 	for _, line := range []string{"memory list", "mcp", "doctor"} {
 		if code := d.run(strings.Fields(line)...); code != 1 || d.openCount != 0 ||
@@ -280,8 +262,5 @@ func TestErrorNamesVariantOfServer(t *testing.T) {
 	}))
 	defer server.Close()
 	d.Environ = append(d.Environ, "LOCI_URL="+server.URL, "LOCI_API_KEY="+fakeKey)
-	if code := d.run("memory", "delete", fakeID, "--yes"); code != 1 ||
-		!strings.Contains(d.err.String(), "LOCI_CONTRACT") {
-		t.Errorf("%d %s", code, d.err.String())
-	}
+	d.expectRun(t, 1, "LOCI_CONTRACT", "memory", "delete", fakeID, "--yes")
 }

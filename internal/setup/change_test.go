@@ -135,9 +135,7 @@ func TestForeignEntryNeedsForce(t *testing.T) {
 	c := w.change("cursor", &connections[0].to)
 	c.Force = true
 	w.expect(c, Updated)
-	if got := entryOf(t, c.Client, readText(t, path), "loci"); got != `{"args":["mcp"],"command":"loci"}` {
-		t.Errorf("%s", got)
-	}
+	testenv.Equal(t, entryOf(t, c.Client, readText(t, path), "loci"), `{"args":["mcp"],"command":"loci"}`)
 	testenv.NoError(t, os.WriteFile(path, []byte(foreign), 0o600))
 	c.To = nil
 	if w.run(c); readText(t, path) != `{"mcpServers": {"b": {}}}` {
@@ -297,9 +295,7 @@ func TestOpencodeKeepsToTheFileInUse(t *testing.T) {
 	testenv.NoError(t, os.WriteFile(plain, []byte("{}"), 0o600))
 	testenv.Equal(t, w.path("opencode"), plain, "of two files")
 	testenv.NoError(t, os.WriteFile(filepath.Join(dir, "opencode.jsonc"), []byte(`{"mcp": {"loci": {}}}`), 0o600))
-	if got := w.path("opencode"); got != filepath.Join(dir, "opencode.jsonc") {
-		t.Errorf("the file with the entry is not chosen, but %s", got)
-	}
+	testenv.Equal(t, w.path("opencode"), filepath.Join(dir, "opencode.jsonc"))
 }
 
 // TestAgentChangesEntry makes an entry one of an agent and back, and keeps what a person added.

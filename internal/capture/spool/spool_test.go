@@ -88,9 +88,7 @@ func TestDeliverSendsEachEventOnceInOrder(t *testing.T) {
 			add(t, s, "d")
 		}
 	}
-	if st := status(t, s); st != (Status{}) {
-		t.Errorf("%+v", st)
-	}
+	testenv.Equal(t, status(t, s), (Status{}))
 }
 
 func TestSpoolIsPrivate(t *testing.T) {

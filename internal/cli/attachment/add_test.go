@@ -65,9 +65,7 @@ func TestBrokenUploadIsRepeatedWhole(t *testing.T) {
 			if e := json.Unmarshal(d.out.Bytes(), &report); e != nil {
 				t.Fatal(e, d.out.String())
 			}
-			if took := time.Since(began); took != x.took {
-				t.Errorf("%s: it took %v", name, took)
-			}
+			testenv.Equal(t, time.Since(began), x.took)
 			if x.fails != "" {
 				if err != command.ErrReported || len(report.Errors) != 1 || report.Errors[0].Code != x.fails ||
 					report.Errors[0].File != path || report.OK || len(d.deleted) != 1 {

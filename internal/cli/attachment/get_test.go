@@ -261,20 +261,14 @@ func TestListAndRemove(t *testing.T) {
 		!strings.Contains(d.err.String(), "1 of 2 failed") {
 		t.Errorf("%v %v %s%s", err, d.deleted, d.out.String(), d.err.String())
 	}
-	if got := question(d.list); got != `Delete the file "a.txt" (`+id+`)` {
-		t.Error(got)
-	}
-	if got := question([]loci.Attachment{{ID: "a"}, {ID: "b"}}); got != "Delete 2 files: a, b" {
-		t.Error(got)
-	}
+	testenv.Equal(t, question(d.list), `Delete the file "a.txt" (`+id+`)`)
+	testenv.Equal(t, question([]loci.Attachment{{ID: "a"}, {ID: "b"}}), "Delete 2 files: a, b")
 }
 
 func TestSizesAreForPeople(t *testing.T) {
 	t.Parallel()
 	for n, want := range map[int64]string{0: "0 bytes", 1: "1 byte", 1023: "1023 bytes", 1536: "1.5 KiB",
 		5 << 20: "5.0 MiB", 5 << 30: "5.0 GiB", 5 << 40: "5120.0 GiB"} {
-		if got := formatSize(n); got != want {
-			t.Errorf("%d: %s", n, got)
-		}
+		testenv.Equal(t, formatSize(n), want)
 	}
 }

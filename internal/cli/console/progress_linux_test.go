@@ -46,18 +46,12 @@ func TestProgressIsDrawnAtMostTenTimesASecond(t *testing.T) {
 	terminal, written := newTestTerminal(t, 12)
 	p := (&Console{Err: terminal}).Progress("日本語")
 	p.Clear()
-	if got := written(); got != "" {
-		t.Errorf("%q removes a line that was never drawn", got)
-	}
+	testenv.Equal(t, written(), "")
 	p.Print("checked 10 rows")
 	p.Print("checked 20 rows")
-	if got := written(); got != "\r\x1b[Kchecked 10 " {
-		t.Errorf("two steps at once draw %q", got)
-	}
+	testenv.Equal(t, written(), "\r\x1b[Kchecked 10 ")
 	p.lastDraw = time.Now().Add(-time.Second)
 	p.Update(3, 3)
 	p.Clear()
-	if got := written(); got != "\r\x1b[K[##########\r\x1b[K" {
-		t.Errorf("the last step and the end draw %q", got)
-	}
+	testenv.Equal(t, written(), "\r\x1b[K[##########\r\x1b[K")
 }

@@ -4,15 +4,15 @@ import (
 	"encoding/json"
 	"reflect"
 	"testing"
+
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 func TestKebabConvertsWireNames(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{"atlas_id": "atlas-id", "atlasId": "atlas-id", "inviteURL": "invite-url",
 		"content": "content", "agent_message": "agent-message", "expiresInDays": "expires-in-days"} {
-		if got := Kebab(name); got != want {
-			t.Errorf("%s: %s", name, got)
-		}
+		testenv.Equal(t, Kebab(name), want)
 	}
 }
 
@@ -30,9 +30,7 @@ func TestStripControl(t *testing.T) {
 		{"שלום \u202bעולם\u202c\n", true, "שלום \u202bעולם\u202c\n"},
 		{"naïve 日本 👩🏽‍💻", false, "naïve 日本 👩🏽‍💻"},
 	} {
-		if got := StripControl(c.text, c.lines); got != c.want {
-			t.Errorf("%q, %v: %q", c.text, c.lines, got)
-		}
+		testenv.Equal(t, StripControl(c.text, c.lines), c.want)
 	}
 }
 

@@ -236,9 +236,7 @@ case "$m" in *'text <2>'*) exit 3;; esac`)
 	for n := 1; n <= 4; n++ {
 		want += "begin one two three --four $five;\n" + string(encodeMessage(message(n)))
 	}
-	if got := readLog(t, log); got != want {
-		t.Errorf("%s\nwant\n%s", got, want)
-	}
+	testenv.Equal(t, readLog(t, log), want)
 	if !slices.Equal(server.acked, []string{string(id(1)), string(id(3)), string(id(4))}) {
 		t.Errorf("%v", server.acked)
 	}

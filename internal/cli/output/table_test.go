@@ -125,9 +125,7 @@ func TestDisplayValueFormatsForPeople(t *testing.T) {
 	t.Parallel()
 	for raw, want := range map[string]string{`9007199254740991`: "unlimited", `7`: "7", `"a"`: "a", `["a","b"]`: "a, b",
 		`[]`: "", `true`: "true", `0.25`: "0.25"} {
-		if got := displayValue(json.RawMessage(raw), false); got != want {
-			t.Errorf("%s: %q, want %q", raw, got, want)
-		}
+		testenv.Equal(t, displayValue(json.RawMessage(raw), false), want)
 	}
 }
 
@@ -186,9 +184,7 @@ func TestSearchPrintsNotes(t *testing.T) {
 			if strings.Contains(meta, "hint") {
 				nothing = "" // the hint says it
 			}
-			if got := errs.String(); got != nothing+want {
-				t.Errorf("%s: %q, want %q", meta, got, nothing+want)
-			}
+			testenv.Equal(t, errs.String(), nothing+want)
 			if strings.Contains(out.String(), "orrected") {
 				t.Errorf("the table has %s", out.String())
 			}
@@ -211,9 +207,7 @@ func TestTableNamesWorkspacesWhenSeveral(t *testing.T) {
 		p := &Printer{Console: &console.Console{Out: &out, Err: &errs}, Names: map[loci.ID]string{fakeID: "Team"}}
 		testenv.NoError(t, p.Print(newFakeOp[loci.ListAtlases, loci.Atlases]("atlas.list"),
 			[]byte(`{"ok":true,"atlases":[`+c.list+`]}`)))
-		if got := strings.Join(strings.Fields(out.String()), " "); got != c.want {
-			t.Errorf("%q, want %q", got, c.want)
-		}
+		testenv.Equal(t, strings.Join(strings.Fields(out.String()), " "), c.want)
 	}
 }
 

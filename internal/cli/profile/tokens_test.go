@@ -133,9 +133,7 @@ func TestTokenSourceFollowsTheLoginOfOtherProcesses(t *testing.T) {
 			t.Errorf("%+v: %q %v", step, got, err)
 		}
 	}
-	if n := server.Count(refreshes); n != 0 {
-		t.Errorf("%d refreshes", n)
-	}
+	testenv.Equal(t, server.Count(refreshes), 0)
 }
 
 func TestTenProcessesRefreshOnce(t *testing.T) {
@@ -168,9 +166,7 @@ func TestTenProcessesRefreshOnce(t *testing.T) {
 			break
 		}
 	}
-	if n := server.Count(refreshes); n != 1 {
-		t.Errorf("%d refreshes", n)
-	}
+	testenv.Equal(t, server.Count(refreshes), 1)
 }
 
 // TestKilledProcessLeavesTheLoginUsable kills a process after the server rotated its token.
