@@ -369,9 +369,7 @@ func (k *worker) check(t *testing.T) {
 			if l.current().status == loci.MemoryActive && strings.Contains(l.current().title+l.current().content, w) {
 				want = []string{id}
 			}
-			if got := k.find(t, w); !slices.Equal(got, want) {
-				t.Errorf("%s finds %v, want %v: %+v", w, got, want, l.current())
-			}
+			testenv.EqualSlices(t, k.find(t, w), want)
 		}
 	}
 }

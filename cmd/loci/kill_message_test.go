@@ -162,10 +162,7 @@ func (k *messageKiller) verifyInboxes(t *testing.T) {
 					want = append(want, m.content)
 				}
 			}
-			if !slices.Equal(got, want) {
-				t.Errorf("agent %d has %d messages of another, want %d in this order:\n%q\n%q", i, len(got), len(want),
-					got, want)
-			}
+			testenv.EqualSlices(t, got, want)
 		}
 	}
 	for _, a := range k.agents {

@@ -98,13 +98,9 @@ func checkFill(t *testing.T, n int, list func(cursor string) loci.Memories) {
 			break
 		}
 	}
-	if len(counts) != n/2 {
-		t.Errorf("%d texts, want %d", len(counts), n/2)
-	}
+	testenv.Equal(t, len(counts), n/2)
 	for text, count := range counts {
-		if count != 2 {
-			t.Errorf("%q is there %d times", text, count)
-		}
+		testenv.Equal(t, count, 2, text)
 	}
 }
 

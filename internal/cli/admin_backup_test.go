@@ -112,9 +112,7 @@ func TestBackupIsRestored(t *testing.T) {
 	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", info.Mode(), err)
 	}
-	if list := names(t, filepath.Dir(file)); !slices.Equal(list, []string{"loci.tar"}) {
-		t.Errorf("beside the backup there are %q", list)
-	}
+	testenv.EqualSlices(t, names(t, filepath.Dir(file)), []string{"loci.tar"})
 	expectText(t, runVerify(t, exitOK, file, nil), "is whole: 0 memories")
 	to := filepath.Join(t.TempDir(), "new")
 	run := adminRunner(t, to)
@@ -124,15 +122,13 @@ func TestBackupIsRestored(t *testing.T) {
 		strings.Contains(text, "revoked\n") {
 		t.Error(text)
 	}
-	if list := names(t, to); !slices.Equal(list, []string{"loci.db", "serve.lock"}) {
-		t.Errorf("the folder has %q", list)
-	}
+	testenv.EqualSlices(t, names(t, to), []string{"loci.db", "serve.lock"})
 	if info, err := os.Stat(filepath.Join(to, "loci.db")); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", info, err)
 	}
 	run(exitOK, "check")
 	for folder, want := range map[string]int{dir: 4, to: 0} {
-		testenv.Equal(t, countLinks(t, folder), want)
+		testenv.Equal(t, countLinks(t, folder), want, folder)
 	}
 	expectText(t, run(exitFailure, "backup", "restore", file), "is not empty, it has loci.")
 	expectText(t, adminRunner(t, dir)(exitOK, "backup", filepath.Join(t.TempDir(), "b.tar"), "--json"),
@@ -171,9 +167,7 @@ func TestBackupKeepsOldFileWhenInterrupted(t *testing.T) {
 	if err != nil || !bytes.Equal(before, after) {
 		t.Errorf("the backup is another one: %v", err)
 	}
-	if list := names(t, filepath.Dir(file)); !slices.Equal(list, []string{"loci.tar"}) {
-		t.Errorf("there are %q", list)
-	}
+	testenv.EqualSlices(t, names(t, filepath.Dir(file)), []string{"loci.tar"})
 }
 
 func TestBackupWritesToPipe(t *testing.T) {
@@ -279,7 +273,5 @@ func expectRejected(t *testing.T, archive []byte, says string) {
 	testenv.NoError(t, os.WriteFile(invalid, archive, 0o600))
 	expectText(t, runVerify(t, exitFailure, invalid, nil), says)
 	expectText(t, adminRunner(t, to)(exitFailure, "backup", "restore", invalid), says)
-	if list := names(t, to); !slices.Equal(list, []string{"serve.lock"}) {
-		t.Errorf("the folder has %q", list)
-	}
+	testenv.EqualSlices(t, names(t, to), []string{"serve.lock"})
 }

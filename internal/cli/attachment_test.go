@@ -186,7 +186,5 @@ func TestAttachmentHasFourCommands(t *testing.T) {
 			}
 		}
 	}
-	if strings.Join(names, " ") != "add get list remove" {
-		t.Errorf("%q", names)
-	}
+	testenv.Equal(t, strings.Join(names, " "), "add get list remove")
 }

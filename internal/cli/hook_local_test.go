@@ -94,9 +94,7 @@ func TestHookExtractsTheSameFromEveryAgent(t *testing.T) {
 						found += n
 					}
 				}
-				if found != 1 {
-					t.Errorf("%s is extracted %d times: %v", word, found, seen)
-				}
+				testenv.Equal(t, found, 1, word)
 			}
 		})
 	}
@@ -123,9 +121,7 @@ func TestCommandsReportWaitingCandidates(t *testing.T) {
 			"We decided to host the wiki on Basalt from now on."}[n]
 		d.runHook(t, "claude", claudeHook("UserPromptSubmit", "prompt", prompt, "prompt_id", prompt))
 		for name, text := range said() {
-			if strings.Count(text, want+"loci session candidates --status pending") != 1 {
-				t.Errorf("%s, want %q: %s", name, want, text)
-			}
+			testenv.Equal(t, strings.Count(text, want+"loci session candidates --status pending"), 1, name)
 		}
 		d.run("session", "candidates", "--status", "pending", "--json")
 		var list loci.Candidates

@@ -145,9 +145,7 @@ func TestHookDeliversATurnAndPrintsContext(t *testing.T) {
 		out := d.runHook(t, agent, claudeHook("SessionStart", "source", "startup"))
 		want := `{"hookSpecificOutput":{"hookEventName":"SessionStart",` +
 			`"additionalContext":"# Memories\n\nuse <Quartz>"}}` + "\n"
-		if out != want {
-			t.Errorf("%s is told %s", agent, out)
-		}
+		testenv.Equal(t, out, want)
 	}
 	for _, quiet := range []map[string]string{claudeHook("SessionStart", "source", "resume"),
 		claudeHook("UserPromptSubmit", "prompt", "The prompt, password: "+strings.Repeat("hX7!kq9Z", 2)),
@@ -328,17 +326,13 @@ func TestHookMakesNoDatabase(t *testing.T) {
 	t.Parallel()
 	d := newTestTerminal(t)
 	d.runHook(t, "claude", claudeHook("UserPromptSubmit", "prompt", "The prompt."))
-	if d.openCount != 0 {
-		t.Error("a database is opened that was never used")
-	}
-	if err := filepath.WalkDir(d.home, func(path string, e fs.DirEntry, err error) error {
+	testenv.Equal(t, d.openCount, 0)
+	testenv.NoError(t, filepath.WalkDir(d.home, func(path string, e fs.DirEntry, err error) error {
 		if e.Name() == "events.jsonl" || e.Name() == "loci.db" {
 			t.Error(path)
 		}
 		return err
-	}); err != nil {
-		t.Error(err)
-	}
+	}))
 }
 
 // The agent waits for a hook, and so does the person.

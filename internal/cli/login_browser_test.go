@@ -15,6 +15,7 @@ import (
 
 	"github.com/loci-memory/loci/internal/cli/console"
 	"github.com/loci-memory/loci/internal/oauthclient/oauthtest"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // newOAuthServer serves the fake service to tokens of an authorization server.
@@ -115,9 +116,7 @@ func TestSecondLoginByBrowserKeepsClientAndEndsFirstGrant(t *testing.T) {
 	}
 	server.Forget()
 	d.expectRun(t, 0, "Signed in", "login", server.URL)
-	if server.Count("/oauth/register") != 2 {
-		t.Errorf("a deleted client is used")
-	}
+	testenv.Equal(t, server.Count("/oauth/register"), 2)
 	d.expectRun(t, 0, "The key is stored", "login", server.URL, "--key", fakeKey)
 	if left := server.Live(); len(left) != 0 {
 		t.Errorf("a key replaces a login whose grant is left: %q", left)

@@ -155,9 +155,7 @@ func TestInvalidFlagValueReturnsOperationError(t *testing.T) {
 	}
 	d.expectRun(t, 2, `"code":"invalid_query"`, "memory", "create", "--json")
 	testenv.Contains(t, d.out.String(), `"requestId":"`)
-	if d.openCount != 0 {
-		t.Errorf("the database was opened %d times", d.openCount)
-	}
+	testenv.Equal(t, d.openCount, 0)
 }
 
 func TestSettingsHelpBeginsWithCapital(t *testing.T) {

@@ -158,9 +158,7 @@ func TestSetupKeepsThePolicy(t *testing.T) {
 		t.Errorf("%+v", in)
 	}
 	d.expectRun(t, 0, "and paused", "setup", "codex", "--hooks", "--yes")
-	if len(policies.set) != 1 {
-		t.Errorf("a policy that is on was written again: %+v", policies.set)
-	}
+	testenv.Equal(t, len(policies.set), 1)
 }
 
 func TestSetupNamesCommandThatSwitchesOn(t *testing.T) {

@@ -138,9 +138,7 @@ func TestHelpDoesNotOpenDatabase(t *testing.T) {
 		{"completion", "bash"}, {"memory", "explode"}} {
 		d.run(args...)
 	}
-	if d.openCount != 0 {
-		t.Errorf("opened %d times", d.openCount)
-	}
+	testenv.Equal(t, d.openCount, 0)
 }
 
 func TestLoginChecksKeyAndSavesItPrivately(t *testing.T) {

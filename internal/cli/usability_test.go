@@ -17,6 +17,7 @@ import (
 	"github.com/loci-memory/loci/internal/cli/version"
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/op"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 func TestDeleteAsksForConfirmation(t *testing.T) {
@@ -198,9 +199,7 @@ func TestGetPrintsETagForIfMatch(t *testing.T) {
 			t.Errorf("%v: %d %s %s", environ, code, d.service.actor.IfMatch, d.err.String())
 		}
 	}
-	if tags[0] != tags[1] {
-		t.Errorf("%v", tags)
-	}
+	testenv.Equal(t, tags[0], tags[1])
 }
 
 func TestVersionPrintsProgramAndContract(t *testing.T) {

@@ -191,9 +191,7 @@ func TestDeliverGivesTheSameWhereverItIsCut(t *testing.T) {
 			if err := deliver(t, openCourier(t, f, dir)); err == nil {
 				t.Errorf("call %d did not fail", at)
 			}
-			if err := deliver(t, openCourier(t, f, dir)); err != nil {
-				t.Error(err)
-			}
+			testenv.NoError(t, deliver(t, openCourier(t, f, dir)))
 			if !reflect.DeepEqual(f.events, whole.events) || !reflect.DeepEqual(f.audits, whole.audits) ||
 				!slices.Equal(f.tasks, whole.tasks) {
 				t.Fatalf("cut at call %d (%v):\n%v\n%v", at, late, f.events, whole.events)

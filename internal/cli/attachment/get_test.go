@@ -34,13 +34,9 @@ func expectFiles(t *testing.T, dir string, want map[string]string) {
 	t.Helper()
 	found := filesIn(t, dir)
 	for name, content := range want {
-		if found[name] != content {
-			t.Errorf("%s has %q", name, found[name])
-		}
+		testenv.Equal(t, found[name], content, name)
 	}
-	if len(found) != len(want) {
-		t.Errorf("%q", found)
-	}
+	testenv.Equal(t, len(found), len(want))
 }
 
 func TestBrokenDownloadContinuesByRange(t *testing.T) {
@@ -173,9 +169,7 @@ func TestGetReplacesNoFileWithoutForce(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	expectFiles(t, dir, map[string]string{"own": "mine"})
-	if err := d.run(t.Context(), "get", id, "-o", path, "--force"); err != nil {
-		t.Error(err)
-	}
+	testenv.NoError(t, d.run(t.Context(), "get", id, "-o", path, "--force"))
 	expectFiles(t, dir, map[string]string{"own": text})
 	testenv.NoError(t, os.Mkdir(filepath.Join(dir, "a.txt"), 0o700))
 	if err := d.run(t.Context(), "get", id, "-o", dir, "--force"); !loci.Is(err, loci.CodeInvalidQuery) {
@@ -198,9 +192,7 @@ func TestPlaceReplacesNoFileThatAppearedMeanwhile(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	expectFiles(t, dir, map[string]string{"a": "a", "a.part": "a.part"})
-	if err := place(part, path, true); err != nil {
-		t.Error(err)
-	}
+	testenv.NoError(t, place(part, path, true))
 	expectFiles(t, dir, map[string]string{"a": "a.part"})
 }
 

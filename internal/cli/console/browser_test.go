@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 	"reflect"
 	"runtime"
-	"slices"
 	"testing"
 
 	"github.com/loci-memory/loci/internal/testenv"
@@ -49,8 +48,6 @@ func TestBrowsersFollowSystemAndDisplay(t *testing.T) {
 		}
 	}
 	for words, want := range map[string][]string{"": {"", "A"}, "--url=%s": {"--url=A"}} {
-		if got := insertAddress([]string{words}, "A"); !slices.Equal(got, want) {
-			t.Errorf("%q: %q", words, got)
-		}
+		testenv.EqualSlices(t, insertAddress([]string{words}, "A"), want)
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/loci-memory/loci/internal/capture"
 	"github.com/loci-memory/loci/internal/op"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 func TestCollectorDeliversEachTurnAndTheRestAtTheEnd(t *testing.T) {
@@ -25,16 +26,12 @@ func TestCollectorDeliversEachTurnAndTheRestAtTheEnd(t *testing.T) {
 		}}).start(t.Context())
 		c.Add(make([]capture.Event, 2))
 		synctest.Wait()
-		if delivered.Load() != 2 {
-			t.Errorf("%d events are delivered after the first turn", delivered.Load())
-		}
+		testenv.Equal(t, delivered.Load(), 2)
 		for range 10 {
 			c.Add(make([]capture.Event, 2))
 		}
 		synctest.Wait()
-		if deliveries.Load() != 1 {
-			t.Errorf("%d deliveries at once", deliveries.Load())
-		}
+		testenv.Equal(t, deliveries.Load(), 1)
 		observed := make(chan struct{})
 		close(observed)
 		if c.End(observed); delivered.Load() != 22 || deliveries.Load() != 2 {
@@ -84,9 +81,7 @@ func TestCollectorTakesANewCourierAfterAnError(t *testing.T) {
 		turn := []capture.Event{{Adapter: "acp"}}
 		c.Add(turn)
 		c.Add(turn)
-		if opened.Load() != 2 {
-			t.Errorf("the target was opened %d times", opened.Load())
-		}
+		testenv.Equal(t, opened.Load(), 2)
 		observed := make(chan struct{})
 		close(observed)
 		c.End(observed)

@@ -229,17 +229,13 @@ case "$m" in *'text <2>'*) exit 3;; esac`)
 		cancel()
 	}()
 	r := run{args: []string{"--exec", line + " one 'two three'", "--", "--four", "$five;"}}
-	if err := r.do(t, ctx, server); err != nil {
-		t.Error(err)
-	}
+	testenv.NoError(t, r.do(t, ctx, server))
 	var want string
 	for n := 1; n <= 4; n++ {
 		want += "begin one two three --four $five;\n" + string(encodeMessage(message(n)))
 	}
 	testenv.Equal(t, readLog(t, log), want)
-	if !slices.Equal(server.acked, []string{string(id(1)), string(id(3)), string(id(4))}) {
-		t.Errorf("%v", server.acked)
-	}
+	testenv.EqualSlices(t, server.acked, []string{string(id(1)), string(id(3)), string(id(4))})
 	if r.out.String() != strings.Repeat("out\n", 4) || strings.Count(r.err.String(), "stays unread") != 1 ||
 		!strings.Contains(r.err.String(), string(id(2))+" of ann stays unread, because the command failed: exit ") {
 		t.Errorf("%s%s", r.out.String(), r.err.String())
@@ -260,9 +256,7 @@ func TestExecWaitsForAcknowledgement(t *testing.T) {
 		cancel()
 	}()
 	r := run{args: []string{"--exec", line}}
-	if err := r.do(t, ctx, server); err != nil {
-		t.Error(err)
-	}
+	testenv.NoError(t, r.do(t, ctx, server))
 	if !slices.Equal(server.acked, []string{string(id(2)), string(id(3))}) ||
 		strings.Count(readLog(t, log), "\n") != 3 ||
 		strings.Count(r.err.String(), "cannot be acknowledged yet: Refused.") != 1 {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"slices"
 	"strings"
 	"testing"
 
@@ -115,9 +114,7 @@ func TestInvitationTableKeepsAddressAndLink(t *testing.T) {
 				cut = c.width < len(c.cells[1])
 			}
 		}
-		if cut != (room < 400) {
-			t.Errorf("%d: the name of the workspace is cut: %v", room, cut)
-		}
+		testenv.Equal(t, cut, room < 400, room)
 	}
 }
 
@@ -139,9 +136,7 @@ func TestTableShortensIDsToDistinctPrefixes(t *testing.T) {
 		for _, name := range []string{"id", "userId"} {
 			table := []*column{{Column: op.Column{Name: name}, cells: append([]string{"ID"}, c.ids...)}}
 			shortenIDs(table)
-			if got := table[0].cells[1:]; !slices.Equal(got, c.want) {
-				t.Errorf("%s: %v become %v, want %v", name, c.ids, got, c.want)
-			}
+			testenv.EqualSlices(t, table[0].cells[1:], c.want)
 		}
 	}
 }
@@ -160,9 +155,7 @@ func TestSearchShowsAtlasAndHighlight(t *testing.T) {
 		lines[2] != "    the stone is basalt" || !strings.Contains(lines[3], "Same") {
 		t.Errorf("%q", lines)
 	}
-	if errs.String() != "There is more: --all, or --cursor next\n" {
-		t.Errorf("%q", errs.String())
-	}
+	testenv.Equal(t, errs.String(), "There is more: --all, or --cursor next\n")
 }
 
 func TestSearchPrintsNotes(t *testing.T) {
