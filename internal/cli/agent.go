@@ -13,6 +13,7 @@ import (
 	"github.com/loci-memory/loci/internal/cli/output"
 	"github.com/loci-memory/loci/internal/cli/records"
 	"github.com/loci-memory/loci/internal/op"
+	"github.com/loci-memory/loci/internal/service"
 )
 
 // oneInboxMessage is the object of loci agent show.
@@ -67,10 +68,9 @@ func (p *program) findMessage(ctx context.Context, caller op.Caller, id loci.ID)
 	for _, status := range []loci.ReceiptStatus{"", loci.ReceiptClosed} {
 		in := loci.ListInbox{Status: status, Paging: loci.Paging{Limit: 100}}
 		for m, err := range loci.AllItems(in.Paging, func(at loci.Paging) ([]loci.InboxMessage, loci.Page, error) {
-			var page loci.Inbox
 			in.Paging = at
 			c := &op.Call{Transport: "command", RequestID: p.requestID, ActorHeader: op.ActorAgent}
-			err := callTyped(ctx, caller, p.table.Op("agent.inbox"), c, in, &page)
+			page, err := op.Do(ctx, caller, c, service.AgentInbox, in)
 			return page.Messages, page.Page, err
 		}) {
 			if err != nil || m.ID == id {

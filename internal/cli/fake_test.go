@@ -227,9 +227,22 @@ func newTestTerminal(t *testing.T, environ ...string) *testTerminal {
 	d.deps = deps{table: fakeTable(), signInTimeout: 10 * time.Second, hookTime: time.Minute,
 		openLocal: func(context.Context, string, bool) (op.Caller, func() error, error) {
 			d.openCount++
-			return d.service.host(), func() error { return nil }, nil
+			return fakeCaller{d.table, d.service.host()}, func() error { return nil }, nil
 		}}
 	return d
+}
+
+// A fakeCaller runs the operation of a table that has the name of the called one.
+type fakeCaller struct {
+	table *op.Table
+	host  *op.Host
+}
+
+func (c fakeCaller) Call(ctx context.Context, o *op.Op, call *op.Call, a op.Args) ([]byte, error) {
+	if o = c.table.Op(o.Name); o == nil {
+		return nil, loci.NewError(loci.CodeNotFound)
+	}
+	return c.host.Call(ctx, o, call, a)
 }
 
 // run runs one command and returns its exit code.

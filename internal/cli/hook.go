@@ -22,6 +22,7 @@ import (
 	"github.com/loci-memory/loci/internal/cli/hook"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/server"
+	"github.com/loci-memory/loci/internal/service"
 )
 
 func (p *program) hook() *cobra.Command { return hook.Command(p.hookOptions()) }
@@ -151,13 +152,11 @@ func (p *program) checkSpool(d *doctorReport, t target) {
 
 // checkPolicies says of each workspace for which hooks have run whether automatic memory is on there.
 func (p *program) checkPolicies(ctx context.Context, d *doctorReport, t target, caller op.Caller) {
-	get, list := p.table.Op("auto.get"), p.table.Op("workspace.list")
-	if get == nil || list == nil || p.stateDir() == "" {
+	if p.table.Op(service.AutoGet.Name) == nil || p.stateDir() == "" {
 		return
 	}
 	own := hook.Target{Folder: t.spoolFolder()}
-	var all loci.Workspaces
-	err := callTyped(ctx, caller, list, &op.Call{Transport: "command"}, loci.ListWorkspaces{}, &all)
+	all, err := op.Do(ctx, caller, &op.Call{Transport: "command"}, service.WorkspaceList, loci.ListWorkspaces{})
 	if err != nil {
 		d.addCheck("policy", err, "")
 		return
@@ -166,8 +165,8 @@ func (p *program) checkPolicies(ctx context.Context, d *doctorReport, t target, 
 		if _, err := os.Stat(filepath.Join(p.stateDir(), "spool", own.SpoolName(w.ID))); err != nil {
 			continue
 		}
-		var got loci.OnePolicy
-		err := callTyped(ctx, caller, get, &op.Call{Transport: "command"}, loci.GetPolicy{WorkspaceID: w.ID}, &got)
+		in := loci.GetPolicy{WorkspaceID: w.ID}
+		got, err := op.Do(ctx, caller, &op.Call{Transport: "command"}, service.AutoGet, in)
 		d.addCheck("policy", err, describePolicy(w, got.Policy))
 	}
 }
@@ -183,12 +182,10 @@ func (p *program) checkWaiting(ctx context.Context, d *doctorReport, caller op.C
 // waitingCandidates returns how many candidates wait for a review of the person, or none where the variant of the
 // contract does not count them.
 func (p *program) waitingCandidates(ctx context.Context, caller op.Caller) (int64, error) {
-	status := p.table.Op("account.status")
-	if status == nil {
+	if p.table.Op(service.AccountStatus.Name) == nil {
 		return 0, nil
 	}
-	var out loci.AccountStatus
-	err := callTyped(ctx, caller, status, &op.Call{Transport: "command"}, loci.Empty{}, &out)
+	out, err := op.Do(ctx, caller, &op.Call{Transport: "command"}, service.AccountStatus, loci.Empty{})
 	return out.Waiting.Candidates, err
 }
 

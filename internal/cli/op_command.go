@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -118,18 +119,8 @@ func (p *program) runOp(cmd *cobra.Command, o *op.Op, c *op.Call, input []byte, 
 	}
 	printer := &output.Printer{Console: &p.Console}
 	raw, err := p.callOp(cmd.Context(), printer, caller, o, c, input, all)
-	reported := make(chan struct{})
-	slow := time.AfterFunc(time.Second, func() {
-		defer close(reported)
-		p.PrintMessage("done; a long text is still being embedded for semantic search")
-	})
-	if e := end(); err == nil {
-		err = e
-	}
-	if !slow.Stop() {
-		<-reported
-	}
-	if err != nil {
+	closed := p.CloseSlowly(end, "done; a long text is still being embedded for semantic search")
+	if err = cmp.Or(err, closed); err != nil {
 		return err
 	}
 	return printer.Print(o, raw)
@@ -143,8 +134,8 @@ func (p *program) callOp(ctx context.Context, printer *output.Printer, caller op
 	if err != nil {
 		return nil, err
 	}
-	if o.Method == "PUT" {
-		if input, err = p.mergeRecord(ctx, caller, o, c, input); err != nil {
+	if o.Name == service.AutoSet.Name {
+		if input, err = mergePolicy(ctx, caller, c, input); err != nil {
 			return nil, err
 		}
 	}

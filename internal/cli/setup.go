@@ -15,6 +15,7 @@ import (
 	"github.com/loci-memory/loci/internal/cli/profile"
 	"github.com/loci-memory/loci/internal/cli/setup"
 	"github.com/loci-memory/loci/internal/op"
+	"github.com/loci-memory/loci/internal/service"
 )
 
 // setup connects the clients of other makers.
@@ -62,8 +63,8 @@ func (p *program) privateDir() (string, error) {
 // automatic reads the automatic memory of a workspace on the target, "" for the personal one, to which loci hook
 // delivers. It returns nil where the variant of the contract has none.
 func (p *program) automatic(ctx context.Context, workspace loci.ID) (a *setup.Automatic, err error) {
-	get, set := p.table.Op("auto.get"), p.table.Op("auto.set")
-	if get == nil || set == nil {
+	set := p.table.Op(service.AutoSet.Name)
+	if set == nil {
 		return nil, nil
 	}
 	t, err := p.resolveTarget()
@@ -75,8 +76,8 @@ func (p *program) automatic(ctx context.Context, workspace loci.ID) (a *setup.Au
 		return nil, err
 	}
 	read := &op.Call{Transport: "command"}
-	var out loci.OnePolicy
-	if err := callTyped(ctx, caller, get, read, loci.GetPolicy{WorkspaceID: workspace}, &out); err != nil {
+	out, err := op.Do(ctx, caller, read, service.AutoGet, loci.GetPolicy{WorkspaceID: workspace})
+	if err != nil {
 		return nil, errors.Join(err, end())
 	}
 	a = &setup.Automatic{Workspace: p.describeWorkspace(ctx, caller, workspace), Policy: out.Policy, Close: end}
@@ -87,7 +88,8 @@ func (p *program) automatic(ctx context.Context, workspace loci.ID) (a *setup.Au
 		if set.Has(op.IfMatch) {
 			write.IfMatch = read.ETag // the policy that was shown
 		}
-		return callTyped(ctx, caller, set, write, in, &loci.OnePolicy{})
+		_, err := op.Do(ctx, caller, write, service.AutoSet, in)
+		return err
 	}
 	return a, nil
 }
@@ -97,23 +99,29 @@ func (p *program) describeWorkspace(ctx context.Context, caller op.Caller, id lo
 	if id == "" {
 		return "your personal workspace"
 	}
-	var out loci.OneWorkspace
-	get, call := p.table.Op("workspace.get"), &op.Call{Transport: "command"}
-	if get == nil || callTyped(ctx, caller, get, call, loci.GetWorkspace{WorkspaceID: id}, &out) != nil {
+	in := loci.GetWorkspace{WorkspaceID: id}
+	out, err := op.Do(ctx, caller, &op.Call{Transport: "command"}, service.WorkspaceGet, in)
+	if err != nil {
 		return "the workspace " + string(id)
 	}
 	return fmt.Sprintf("the workspace %q", format.StripControl(out.Workspace.Name, false))
 }
 
-// callTyped calls an operation with typed input and output.
-func callTyped(ctx context.Context, caller op.Caller, o *op.Op, c *op.Call, in, out any) error {
-	args, err := json.Marshal(in)
-	if err != nil {
-		return err
+// mergePolicy adds the present policy to the input of auto.set, which replaces it. So a command changes the given flags
+// alone.
+func mergePolicy(ctx context.Context, caller op.Caller, c *op.Call, input []byte) ([]byte, error) {
+	var which loci.GetPolicy
+	if err := json.Unmarshal(input, &which); err != nil {
+		return nil, err
 	}
-	raw, err := caller.Call(ctx, o, c, op.Args{JSON: args})
+	read := &op.Call{Transport: c.Transport, RequestID: c.RequestID, ActorHeader: c.ActorHeader}
+	present, err := op.Do(ctx, caller, read, service.AutoGet, which)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return json.Unmarshal(raw, out)
+	merged := setup.PolicyInput(present.Policy)
+	if err := json.Unmarshal(input, &merged); err != nil {
+		return nil, err
+	}
+	return op.Marshal(merged)
 }

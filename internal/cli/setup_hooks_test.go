@@ -50,7 +50,7 @@ func newPolicyTerminal(t *testing.T) (*testTerminal, *fakePolicies) {
 	host.Service = policies
 	d.deps.table = table
 	d.deps.openLocal = func(context.Context, string, bool) (op.Caller, func() error, error) {
-		return host, func() error { return nil }, nil
+		return fakeCaller{table, host}, func() error { return nil }, nil
 	}
 	return d, policies
 }
@@ -159,6 +159,21 @@ func TestSetupKeepsThePolicy(t *testing.T) {
 	}
 	d.expectRun(t, 0, "and paused", "setup", "codex", "--hooks", "--yes")
 	testenv.Equal(t, len(policies.set), 1)
+}
+
+func TestAutoSetKeepsWhatNoFlagNames(t *testing.T) {
+	t.Parallel()
+	d, policies := newPolicyTerminal(t)
+	policies.policy = loci.Policy{Enabled: true, Mode: loci.ModeUnits, AtlasID: fakeID, MinLength: 7,
+		Adapters:     loci.NewAdapterSwitches([]loci.Adapter{"codex", "pi"}),
+		ExcludePaths: []string{"/secret/**"}}
+	d.expectRun(t, 0, "", "auto", "set", "--paused", "--adapters-codex", "--enabled=false")
+	in := policies.set[0]
+	if in.Enabled || !in.Paused || in.Mode != loci.ModeUnits || in.AtlasID != fakeID || in.MinLength != 7 ||
+		!slices.Equal(in.ExcludePaths, loci.PathPatterns{"/secret/**"}) ||
+		!slices.Equal(in.Adapters.Off(), []loci.Adapter{"pi"}) {
+		t.Errorf("%+v", in)
+	}
 }
 
 func TestSetupNamesCommandThatSwitchesOn(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/capture"
 	"github.com/loci-memory/loci/internal/capture/spool"
+	"github.com/loci-memory/loci/internal/contextio"
 	"github.com/loci-memory/loci/internal/pathglob"
 )
 
@@ -48,7 +49,7 @@ func (c *Courier) Enqueue(ctx context.Context, events ...capture.Event) error {
 	}
 	known := c.loadPolicy()
 	if known.At.IsZero() || !known.Policy.Accepts(events[0].Adapter) { // perhaps it was turned on
-		p, err := within(ctx, c.policy)
+		p, err := contextio.Await(ctx, func() (loci.Policy, error) { return c.policy(ctx) })
 		if err != nil {
 			return err
 		}
@@ -56,23 +57,6 @@ func (c *Courier) Enqueue(ctx context.Context, events ...capture.Event) error {
 	}
 	refused := func(e capture.Event) bool { return !accepts(known.Policy, e) }
 	return c.spool.Append(context.WithoutCancel(ctx), slices.DeleteFunc(slices.Clone(events), refused)...)
-}
-
-// within returns the result of a call, or the error of ctx at its end, even if the call does not notice it.
-func within[T any](ctx context.Context, call func(context.Context) (T, error)) (out T, err error) {
-	done := make(chan error, 1)
-	var got T
-	go func() {
-		var err error
-		got, err = call(ctx)
-		done <- err
-	}()
-	select {
-	case err = <-done:
-		return got, err
-	case <-ctx.Done():
-		return out, ctx.Err()
-	}
 }
 
 // Deliver sends what waits in the spool, until ctx ends.

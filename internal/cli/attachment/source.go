@@ -63,17 +63,8 @@ func spool(ctx context.Context, in io.Reader, name string) (*source, error) {
 	if os.Remove(f.Name()) != nil { // some systems remove no open file
 		s.temp = f.Name()
 	}
-	done := make(chan error, 1)
-	go func() { // a read of a terminal or pipe cannot be interrupted, and ends with the process
-		_, err := io.Copy(f, in)
-		done <- err
-	}()
-	select {
-	case err = <-done:
-	case <-ctx.Done():
-		err = ctx.Err()
-	}
-	if err != nil {
+	// A read of a terminal or pipe ends with the process.
+	if _, err := contextio.Await(ctx, func() (int64, error) { return io.Copy(f, in) }); err != nil {
 		s.close()
 		return nil, err
 	}

@@ -2,21 +2,22 @@ package console
 
 import (
 	"bufio"
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"golang.org/x/term"
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/cli/command"
 	"github.com/loci-memory/loci/internal/cli/format"
+	"github.com/loci-memory/loci/internal/contextio"
+	"github.com/loci-memory/loci/internal/op"
 )
 
 // A Console has the streams and variables of a command.
@@ -64,21 +65,17 @@ func (c *Console) Confirm(ctx context.Context, what string) error {
 // Ask asks a question at the terminal. Every answer but yes is an error.
 func (c *Console) Ask(ctx context.Context, question string) error {
 	fmt.Fprint(c.Err, question+" [y/N] ")
-	answer := make(chan string, 1)
-	go func() { // the read cannot be interrupted, and ends with the process
+	line, err := contextio.Await(ctx, func() (string, error) {
 		line, _ := bufio.NewReader(c.In).ReadString('\n') // the end of input counts as no
-		answer <- line
-	}()
-	select {
-	case line := <-answer:
-		if line = strings.ToLower(strings.TrimSpace(line)); line != "y" && line != "yes" {
-			return errDeclined
-		}
-		return nil
-	case <-ctx.Done():
+		return strings.ToLower(strings.TrimSpace(line)), nil
+	})
+	switch {
+	case err != nil:
 		fmt.Fprintln(c.Err)
-		return ctx.Err()
+	case line != "y" && line != "yes":
+		err = errDeclined
 	}
+	return err
 }
 
 // PromptSecret reads a line from the terminal without showing it.
@@ -89,22 +86,12 @@ func (c *Console) PromptSecret(ctx context.Context, label string) (string, error
 		return "", err
 	}
 	fmt.Fprint(c.Err, label)
-	type line struct {
-		text []byte
-		err  error
+	text, err := contextio.Await(ctx, func() ([]byte, error) { return term.ReadPassword(terminal) })
+	if ctx.Err() != nil {
+		err = errors.Join(err, term.Restore(terminal, before))
 	}
-	read := make(chan line, 1)
-	go func() { // the read cannot be interrupted, and ends with the process
-		text, err := term.ReadPassword(terminal)
-		read <- line{text, err}
-	}()
-	defer fmt.Fprintln(c.Err)
-	select {
-	case l := <-read:
-		return string(l.text), l.err
-	case <-ctx.Done():
-		return "", errors.Join(ctx.Err(), term.Restore(terminal, before))
-	}
+	fmt.Fprintln(c.Err)
+	return string(text), err
 }
 
 // PrintMessage writes to the standard error.
@@ -113,15 +100,26 @@ func (c *Console) PrintMessage(text string) {
 	_, _ = fmt.Fprintln(c.Err, format.Bold("loci:", colour), text)
 }
 
+// CloseSlowly closes something that may take long, and then prints why.
+func (c *Console) CloseSlowly(end func() error, why string) error {
+	printed := make(chan struct{})
+	slow := time.AfterFunc(time.Second, func() {
+		defer close(printed)
+		c.PrintMessage(why)
+	})
+	err := end()
+	if !slow.Stop() {
+		<-printed
+	}
+	return err
+}
+
 // PrintJSON writes v as one line of JSON.
 func (c *Console) PrintJSON(v any) error {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		return err
+	b, err := op.Marshal(v)
+	if err == nil {
+		_, err = c.Out.Write(append(format.EscapeJSON(b), '\n'))
 	}
-	_, err := c.Out.Write(format.EscapeJSON(b.Bytes()))
 	return err
 }
 

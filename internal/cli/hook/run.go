@@ -1,9 +1,7 @@
 package hook
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"os/signal"
@@ -16,6 +14,8 @@ import (
 	"github.com/loci-memory/loci/internal/capture/delivery"
 	"github.com/loci-memory/loci/internal/capture/spool"
 	"github.com/loci-memory/loci/internal/cli/console"
+	"github.com/loci-memory/loci/internal/contextio"
+	"github.com/loci-memory/loci/internal/op"
 )
 
 const (
@@ -102,27 +102,22 @@ func (r *run) events(payload []byte) ([]capture.Event, error) {
 	return await(parseTime, errSlow, func() ([]capture.Event, error) { return capture.Read(r.agent, payload) })
 }
 
-// await returns the result of a call that cannot be interrupted, or late once its time is up.
-func await[T any](limit time.Duration, late error, call func() (T, error)) (out T, err error) {
-	type result struct {
-		value T
-		err   error
-	}
-	done := make(chan result, 1)
-	go func() {
-		got := result{err: errPanic} // of a call that panics
+// await returns the result of a call that cannot be interrupted, or late once its time is up. A panic is an error.
+func await[T any](limit time.Duration, late error, call func() (T, error)) (T, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	out, err := contextio.Await(ctx, func() (out T, err error) {
 		defer func() {
-			_ = recover()
-			done <- got
+			if recover() != nil {
+				err = errPanic
+			}
 		}()
-		got.value, got.err = call()
-	}()
-	select {
-	case got := <-done:
-		return got.value, got.err
-	case <-time.After(limit):
-		return out, late
+		return call()
+	})
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = late
 	}
+	return out, err
 }
 
 // deliver spools the events, prints what the agent reads, and delivers what waits, while there is time.
@@ -240,10 +235,7 @@ func (r *run) print(a answer) {
 	if a.ToPerson == "" && a.ToModel == nil {
 		return
 	}
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if e.Encode(a) == nil {
-		_, _ = r.Console.Out.Write(b.Bytes())
+	if b, err := op.Marshal(a); err == nil {
+		_, _ = r.Console.Out.Write(append(b, '\n'))
 	}
 }

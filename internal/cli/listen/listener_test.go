@@ -20,6 +20,7 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/client"
 	"github.com/loci-memory/loci/internal/cli/console"
+	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/testenv"
 	"github.com/loci-memory/loci/internal/waittest"
 )
@@ -232,7 +233,7 @@ case "$m" in *'text <2>'*) exit 3;; esac`)
 	testenv.NoError(t, r.do(t, ctx, server))
 	var want string
 	for n := 1; n <= 4; n++ {
-		want += "begin one two three --four $five;\n" + string(encodeMessage(message(n)))
+		want += "begin one two three --four $five;\n" + string(testenv.Must(op.Marshal(message(n)))(t)) + "\n"
 	}
 	testenv.Equal(t, readLog(t, log), want)
 	testenv.EqualSlices(t, server.acked, []string{string(id(1)), string(id(3)), string(id(4))})

@@ -3,7 +3,6 @@ package listen
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"os"
 	"os/exec"
@@ -12,6 +11,7 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/op"
 )
 
 // The time that a command has between SIGTERM and SIGKILL.
@@ -23,9 +23,13 @@ const (
 // runProgram runs the command with a message on its stdin, and returns its error. It ends the command if the key is
 // refused, or if the person asks twice.
 func (l *listener) runProgram(ctx, refused context.Context, m loci.Message) error {
+	line, err := op.Marshal(m)
+	if err != nil {
+		return err
+	}
 	cmd := exec.Command(l.program[0], l.program[1:]...)
 	cmd.Env, cmd.Stdout, cmd.Stderr = l.console.Environ, l.console.Out, l.console.Err
-	cmd.Stdin = bytes.NewReader(encodeMessage(m))
+	cmd.Stdin = bytes.NewReader(append(line, '\n'))
 	cmd.WaitDelay = time.Second // processes that it left behind may hold its streams
 	separate(cmd)
 	if err := cmd.Start(); err != nil {
@@ -72,13 +76,4 @@ func (l *listener) terminate(cmd *exec.Cmd, ended <-chan error, grace time.Durat
 		signalGroup(cmd, syscall.SIGKILL)
 		return <-ended
 	}
-}
-
-// encodeMessage returns a message as one line of JSON.
-func encodeMessage(m loci.Message) []byte {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	_ = e.Encode(m) // texts have JSON
-	return b.Bytes()
 }

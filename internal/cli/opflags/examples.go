@@ -54,9 +54,9 @@ func (f *Set) examples() string {
 	}
 	shown := false
 	for _, s := range f.flags {
-		if s.required || f.op.Method == "PATCH" && !shown {
+		if s.Required || f.op.Method == "PATCH" && !shown {
 			line += " --" + s.flag
-			if s.jsonType != "boolean" {
+			if s.Field.Type != "boolean" {
 				line += " " + s.example()
 			}
 			shown = true
@@ -68,17 +68,17 @@ func (f *Set) examples() string {
 // example returns a valid value of the flag.
 func (s *spec) example() string {
 	switch {
-	case s.enum != nil:
-		return s.enum[0]
-	case s.isID:
+	case s.Enum != nil:
+		return s.Enum[0]
+	case s.Resource != "":
 		return "01890000-0000-7000-8000-000000000000"
-	case s.format == "email":
+	case s.Format == "email":
 		return "ada@example.org"
-	case s.jsonType == "integer":
+	case s.Field.Type == "integer":
 		return "5"
-	case s.jsonType == "object":
+	case s.Field.Type == "object":
 		return "'{}'"
-	case s.list:
+	case s.List:
 		return "one,two"
 	}
 	return fmt.Sprintf("%q", "Some "+strings.ReplaceAll(s.flag, "-", " "))

@@ -1,6 +1,7 @@
 package opflags
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -25,9 +26,7 @@ type Set struct {
 func New(o *op.Op) *Set {
 	f := &Set{op: o}
 	for _, field := range o.Fields() {
-		s := &spec{path: []string{field.Name}, flag: format.Kebab(field.Name), jsonType: field.Type, list: field.List,
-			enum: field.Enum, format: field.Format, isLine: isLine(field), isID: field.Resource != "",
-			description: field.Description, bounds: bounds(field), required: field.Required}
+		s := &spec{Field: field, flag: format.Kebab(field.Name)}
 		switch {
 		case field.Location == op.InPath || field.Name == "query" && field.Type == "string" && field.Required:
 			f.args = append(f.args, s)
@@ -45,25 +44,25 @@ func New(o *op.Op) *Set {
 const maxLine = 300
 
 // isLine reports whether a value is one line: a password, a name or a token.
-func isLine(f op.Field) bool {
-	return f.Format == passwordFormat || f.MaxLength > 0 && f.MaxLength <= maxLine
+func (s *spec) isLine() bool {
+	return s.Format == passwordFormat || s.MaxLength > 0 && s.MaxLength <= maxLine
 }
 
 // bounds describes the bounds and the default of an integer.
-func bounds(f op.Field) string {
-	if f.Max == 0 {
+func (s *spec) bounds() string {
+	if s.Max == 0 {
 		return ""
 	}
-	text := fmt.Sprintf(" (%d to %d", f.Min, f.Max)
-	if f.Default != nil {
-		text += fmt.Sprintf(", default %v", f.Default)
+	text := fmt.Sprintf(" (%d to %d", s.Min, s.Max)
+	if s.Default != nil {
+		text += fmt.Sprintf(", default %v", s.Default)
 	}
 	return text + ")"
 }
 
 // argOrder orders the arguments: those of the path first, in its order.
 func argOrder(o *op.Op, s *spec) int {
-	if i := strings.Index(o.Path, "{"+s.path[0]+"}"); i >= 0 {
+	if i := strings.Index(o.Path, "{"+s.Name+"}"); i >= 0 {
 		return i
 	}
 	return len(o.Path)
@@ -78,13 +77,9 @@ func (f *Set) addNested(s *spec, fields []op.Field) {
 			inner = []*spec{s}
 			break
 		}
-		usage := field.Description
-		if usage == "" {
-			usage = s.description
-		}
-		inner = append(inner, &spec{path: []string{s.path[0], field.Name},
-			flag:     s.flag + "-" + format.Kebab(field.Name),
-			jsonType: field.Type, enum: field.Enum, description: usage})
+		inner = append(inner, &spec{parent: s.Name, flag: s.flag + "-" + format.Kebab(field.Name),
+			Field: op.Field{Name: field.Name, Type: field.Type, Enum: field.Enum,
+				Description: cmp.Or(field.Description, s.Description)}})
 	}
 	f.flags = append(f.flags, inner...)
 }
@@ -100,19 +95,19 @@ func (f *Set) Bind(cmd *cobra.Command) {
 		if usage == "" {
 			usage = "The " + strings.ReplaceAll(s.flag, "-", " ")
 		}
-		if s.format == passwordFormat {
+		if s.Format == passwordFormat {
 			usage += "; - reads a line of the standard input, and a terminal asks for it"
 		}
-		if s.required {
+		if s.Required {
 			usage += " (required)"
 		}
 		flag := cmd.Flags().VarPF(s, s.flag, "", usage)
-		if s.jsonType == "boolean" {
+		if s.Field.Type == "boolean" {
 			flag.NoOptDefVal = "true"
 		}
-		if s.enum != nil {
+		if s.Enum != nil {
 			// fails for an unknown flag only
-			_ = cmd.RegisterFlagCompletionFunc(s.flag, cobra.FixedCompletions(s.enum,
+			_ = cmd.RegisterFlagCompletionFunc(s.flag, cobra.FixedCompletions(s.Enum,
 				cobra.ShellCompDirectiveNoFileComp))
 		}
 	}
@@ -121,26 +116,26 @@ func (f *Set) Bind(cmd *cobra.Command) {
 // usage describes the flag on the help page as a phrase. Values and names keep
 // their letter case, because others are invalid.
 func (s *spec) usage() string {
-	word, rest, _ := strings.Cut(s.description, ":")
+	word, rest, _ := strings.Cut(s.Description, ":")
 	rest = strings.TrimSpace(rest)
-	values := strings.Join(s.enum, ", ")
+	values := strings.Join(s.Enum, ", ")
 	switch {
 	case word == "null":
 		return "With \"\": " + rest
-	case slices.Contains(s.enum, word):
-		return "With " + s.description + " (" + values + ")"
-	case s.enum == nil:
-		return s.description + s.bounds
-	case s.description == "":
+	case slices.Contains(s.Enum, word):
+		return "With " + s.Description + " (" + values + ")"
+	case s.Enum == nil:
+		return s.Description + s.bounds()
+	case s.Description == "":
 		return "One of " + values
 	}
-	return s.description + " (" + values + ")"
+	return s.Description + " (" + values + ")"
 }
 
 // Incomplete reports whether a required flag is missing, or a flag has a value of another type.
 func (f *Set) Incomplete() bool {
 	return slices.ContainsFunc(f.flags, func(s *spec) bool {
-		return s.required && s.values == nil || slices.ContainsFunc(s.items(), func(text string) bool {
+		return s.Required && s.values == nil || slices.ContainsFunc(s.items(), func(text string) bool {
 			return !s.accepts(text)
 		})
 	})
@@ -152,7 +147,7 @@ const passwordFormat = "password"
 // MissingPasswords returns the required flags of passwords that have no value.
 func (f *Set) MissingPasswords() (flags []string) {
 	for _, s := range f.flags {
-		if s.format == passwordFormat && s.required && s.values == nil {
+		if s.Format == passwordFormat && s.Required && s.values == nil {
 			flags = append(flags, s.flag)
 		}
 	}
@@ -180,13 +175,13 @@ func (f *Set) InputJSON(args []string, stdin Stdin) ([]byte, error) {
 			return nil, err
 		}
 		into := object
-		if len(s.path) == 2 {
-			if object[s.path[0]] == nil {
-				object[s.path[0]] = map[string]any{}
+		if s.parent != "" {
+			if object[s.parent] == nil {
+				object[s.parent] = map[string]any{}
 			}
-			into = object[s.path[0]].(map[string]any)
+			into = object[s.parent].(map[string]any)
 		}
-		into[s.path[len(s.path)-1]] = v
+		into[s.Name] = v
 	}
 	return json.Marshal(object)
 }
@@ -204,7 +199,7 @@ func (f *Set) checkArgs(cmd *cobra.Command, args []string) error {
 	if missing := f.missing(); missing != nil && missing.isText() && len(args) == len(words)+1 {
 		return fmt.Errorf("%w: did you mean --%s %q?", err, missing.flag, args[len(words)])
 	}
-	if n := len(f.args); n > 0 && !f.args[n-1].isID {
+	if n := len(f.args); n > 0 && f.args[n-1].Resource == "" {
 		return fmt.Errorf("%w: put a text with spaces between quotation marks", err)
 	}
 	return err
@@ -226,7 +221,7 @@ func (f *Set) Hint() string {
 // missing returns the first required flag without a value, or nil.
 func (f *Set) missing() *spec {
 	for _, s := range f.flags {
-		if s.required && s.values == nil {
+		if s.Required && s.values == nil {
 			return s
 		}
 	}
@@ -234,4 +229,6 @@ func (f *Set) missing() *spec {
 }
 
 // isText reports whether a flag takes any text.
-func (s *spec) isText() bool { return s.jsonType == "string" && !s.list && !s.isID && s.enum == nil }
+func (s *spec) isText() bool {
+	return s.Field.Type == "string" && !s.List && s.Resource == "" && s.Enum == nil
+}

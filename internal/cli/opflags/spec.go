@@ -10,25 +10,17 @@ import (
 	"github.com/loci-memory/loci/internal/op"
 )
 
-// A spec is one value of a flag set. It is a pflag.Value.
+// A spec is one field of an input, and its values on the command line. It is a pflag.Value.
 type spec struct {
-	path        []string // in the JSON object: "source", "name"
-	flag        string
-	jsonType    string // of the value or of an item, as in JSON Schema
-	list        bool
-	enum        []string
-	format      string
-	isLine      bool // - reads one line
-	isID        bool // of a record
-	description string
-	bounds      string // of an integer, in brackets
-	required    bool
-	values      []string
+	op.Field
+	parent string // the object that has the field, or ""
+	flag   string
+	values []string
 }
 
 // Set adds a value; a list accepts several values, each with items between commas.
 func (s *spec) Set(text string) error {
-	if !s.list {
+	if !s.List {
 		s.values = nil
 	}
 	s.values = append(s.values, text)
@@ -39,23 +31,23 @@ func (s *spec) String() string { return strings.Join(s.values, ",") }
 
 // Type returns the name of the value's type on the help page.
 func (s *spec) Type() string {
-	if s.list && s.jsonType != "object" {
-		return s.jsonType + "s"
+	if s.List && s.Field.Type != "object" {
+		return s.Field.Type + "s"
 	}
-	if s.jsonType == "object" {
+	if s.Field.Type == "object" {
 		return "json"
 	}
-	if s.jsonType == "boolean" {
+	if s.Field.Type == "boolean" {
 		return "bool" // the type name for which the help page shows no value
 	}
-	return s.jsonType
+	return s.Field.Type
 }
 
 // items returns the given values, one by one. An empty text is an empty list.
 func (s *spec) items() (items []string) {
 	for _, text := range s.values {
 		switch {
-		case !s.list:
+		case !s.List:
 			items = append(items, text)
 		case text != "":
 			items = append(items, op.SplitList(text)...)
@@ -69,12 +61,12 @@ func (s *spec) accepts(text string) bool {
 	if text == "" {
 		return true
 	}
-	if s.enum != nil {
-		return slices.Contains(s.enum, text)
+	if s.Enum != nil {
+		return slices.Contains(s.Enum, text)
 	}
 	var v any
 	known := json.Unmarshal([]byte(text), &v) == nil
-	switch _, number := v.(float64); s.jsonType {
+	switch _, number := v.(float64); s.Field.Type {
 	case "integer", "number":
 		return known && number
 	case "boolean":
@@ -85,14 +77,14 @@ func (s *spec) accepts(text string) bool {
 
 // jsonValue returns the given value as JSON has it. An empty list is given as "".
 func (s *spec) jsonValue(stdin Stdin) (any, error) {
-	if s.jsonType == "object" {
+	if s.Field.Type == "object" {
 		return jsonScalar("object", s.values[len(s.values)-1])
 	}
-	if !s.list {
+	if !s.List {
 		text := s.values[0]
-		if text == "-" && s.jsonType == "string" && s.enum == nil {
+		if text == "-" && s.Field.Type == "string" && s.Enum == nil {
 			read := stdin.ReadStdin
-			if s.isLine {
+			if s.isLine() {
 				read = stdin.ReadLine
 			}
 			var err error
@@ -100,11 +92,11 @@ func (s *spec) jsonValue(stdin Stdin) (any, error) {
 				return nil, err
 			}
 		}
-		return jsonScalar(s.jsonType, text)
+		return jsonScalar(s.Field.Type, text)
 	}
 	items := []any{}
 	for _, item := range s.items() {
-		v, err := jsonScalar(s.jsonType, item)
+		v, err := jsonScalar(s.Field.Type, item)
 		if err != nil {
 			return nil, err
 		}

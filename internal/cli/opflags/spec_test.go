@@ -1,18 +1,21 @@
 package opflags
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/loci-memory/loci/internal/op"
+	"github.com/loci-memory/loci/internal/testenv"
+)
 
 func TestHelpListsOnlyValidValues(t *testing.T) {
 	t.Parallel()
-	for want, s := range map[string]spec{
-		"One of admin, member":              {enum: []string{"admin", "member"}},
-		"Who (admin, member)":               {enum: []string{"admin", "member"}, description: "Who"},
-		"With redact: cut (refuse, redact)": {enum: []string{"refuse", "redact"}, description: "redact: cut"},
-		`With "": derived anew`:             {description: "null: derived anew"},
-		"How many":                          {description: "How many"},
+	for want, field := range map[string]op.Field{
+		"One of admin, member":              {Enum: []string{"admin", "member"}},
+		"Who (admin, member)":               {Enum: []string{"admin", "member"}, Description: "Who"},
+		"With redact: cut (refuse, redact)": {Enum: []string{"refuse", "redact"}, Description: "redact: cut"},
+		`With "": derived anew`:             {Description: "null: derived anew"},
+		"How many":                          {Description: "How many"},
 	} {
-		if got := s.usage(); got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
+		testenv.Equal(t, (&spec{Field: field}).usage(), want)
 	}
 }

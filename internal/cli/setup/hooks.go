@@ -79,13 +79,21 @@ func (o Options) switchOn(ctx context.Context, c *setup.Client, a *Automatic, f 
 
 // switchedOn returns the policy with automatic memory and an adapter on. All else stays.
 func switchedOn(p loci.Policy, adapter loci.Adapter) loci.SetPolicy {
-	off := slices.DeleteFunc(p.Adapters.Off(), func(x loci.Adapter) bool { return x == adapter })
+	in := PolicyInput(p)
+	in.Enabled = true
+	in.Adapters = loci.NewAdapterSwitches(slices.DeleteFunc(p.Adapters.Off(),
+		func(x loci.Adapter) bool { return x == adapter }))
+	return in
+}
+
+// PolicyInput returns the input that sets a policy as it is.
+func PolicyInput(p loci.Policy) loci.SetPolicy {
 	paths := make(loci.PathPatterns, len(p.ExcludePaths))
 	for i, path := range p.ExcludePaths {
 		paths[i] = loci.PathPattern(path)
 	}
-	return loci.SetPolicy{Enabled: true, Paused: p.Paused, Mode: p.Mode, AtlasID: p.AtlasID,
-		Adapters: loci.NewAdapterSwitches(off), MinLength: loci.MinimumLength(p.MinLength), ExcludePaths: paths}
+	return loci.SetPolicy{Enabled: p.Enabled, Paused: p.Paused, Mode: p.Mode, AtlasID: p.AtlasID,
+		Adapters: p.Adapters, MinLength: loci.MinimumLength(p.MinLength), ExcludePaths: paths}
 }
 
 // switchCommand returns the command that switches automatic memory on, with the adapter of the client. It keeps the

@@ -1,9 +1,9 @@
 package transfer
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -85,10 +85,8 @@ func (t *transfer) run(ctx context.Context) error {
 		return err
 	}
 	report, err := t.transfer(ctx, s)
-	if e := t.close(s); err == nil {
-		err = e
-	}
-	if err != nil {
+	closed := t.CloseSlowly(s.Close, "done; texts are still being embedded for semantic search")
+	if err = cmp.Or(err, closed); err != nil {
 		t.printWritten(report)
 		return err
 	}
@@ -112,20 +110,6 @@ func (t *transfer) setWinner() error {
 		t.options.Winner = replica.Theirs
 	}
 	return nil
-}
-
-// close closes the database of this device. If that takes long, it prints why.
-func (t *transfer) close(s *Session) error {
-	closed := make(chan struct{})
-	slow := time.AfterFunc(time.Second, func() {
-		defer close(closed)
-		t.PrintMessage("done; texts are still being embedded for semantic search")
-	})
-	err := s.Close()
-	if !slow.Stop() {
-		<-closed
-	}
-	return err
 }
 
 // printWritten prints what a run wrote before its error.
