@@ -12,12 +12,12 @@ import (
 
 // A Server is a Loci server that signs people in, as its two metadata documents describe it.
 type Server struct {
-	Issuer       string // its address, without a trailing slash
-	Resource     string
-	Authorize    string
-	Token        string
-	Registration string
-	Revocation   string
+	Issuer       string `json:"issuer"` // its address, without a trailing slash
+	Resource     string `json:"-"`      // of the other document
+	Authorize    string `json:"authorization_endpoint"`
+	Token        string `json:"token_endpoint"`
+	Registration string `json:"registration_endpoint"`
+	Revocation   string `json:"revocation_endpoint"`
 }
 
 // scope is the only scope of Loci.
@@ -35,13 +35,9 @@ type resourceMetadata struct {
 }
 
 type serverMetadata struct {
-	Issuer       string   `json:"issuer"`
-	Authorize    string   `json:"authorization_endpoint"`
-	Token        string   `json:"token_endpoint"`
-	Registration string   `json:"registration_endpoint"`
-	Revocation   string   `json:"revocation_endpoint"`
-	Challenges   []string `json:"code_challenge_methods_supported"`
-	HasIssuer    bool     `json:"authorization_response_iss_parameter_supported"`
+	Server
+	Challenges []string `json:"code_challenge_methods_supported"`
+	HasIssuer  bool     `json:"authorization_response_iss_parameter_supported"`
 }
 
 // Discover reads and checks the metadata of the server at an address. The address must be the one that the server
@@ -69,7 +65,8 @@ func Discover(ctx context.Context, address string) (Server, error) {
 	if why := m.problem(own); why != "" {
 		return Server{}, badServer(base, why)
 	}
-	return Server{own, r.Resource, m.Authorize, m.Token, m.Registration, m.Revocation}, nil
+	m.Resource = r.Resource
+	return m.Server, nil
 }
 
 // normalizeAddress returns an address as the server writes it: lower case, without a default port and trailing slash.

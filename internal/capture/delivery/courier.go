@@ -10,33 +10,27 @@ import (
 	"github.com/loci-memory/loci/internal/capture"
 	"github.com/loci-memory/loci/internal/capture/spool"
 	"github.com/loci-memory/loci/internal/contextio"
+	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/pathglob"
+	"github.com/loci-memory/loci/internal/service"
 )
-
-// A Service runs the operations of a delivery.
-type Service interface {
-	GetPolicy(context.Context, loci.GetPolicy) (loci.OnePolicy, error)
-	StartSession(context.Context, loci.StartSession) (loci.StartedSession, error)
-	SendEvent(context.Context, loci.SendEvent) (loci.ReceivedEvent, error)
-	RecordAudit(context.Context, loci.RecordAudit) (loci.RecordedAudit, error)
-	AccountStatus(context.Context, loci.Empty) (loci.AccountStatus, error)
-}
 
 // A Courier delivers the events of one account. It is for one goroutine; several processes may have one for a folder.
 type Courier struct {
 	// Workspace is that of policy and sessions; "" means the personal one. A folder belongs to one workspace.
 	Workspace loci.ID
+	AsAgent   bool // calls name an agent
 
 	dir     string
 	spool   *spool.Spool
-	open    func(context.Context) (Service, error)
-	service Service
+	open    func(context.Context) (op.Caller, error)
+	caller  op.Caller
 	hasRead bool // this process has read the policy
 	now     func() time.Time
 }
 
 // New returns a courier with its files in a folder, which it makes. It calls open before its first call only.
-func New(dir string, open func(context.Context) (Service, error)) (*Courier, error) {
+func New(dir string, open func(context.Context) (op.Caller, error)) (*Courier, error) {
 	s, err := spool.Open(dir)
 	return &Courier{dir: dir, spool: s, open: open, now: time.Now}, err
 }
@@ -82,11 +76,7 @@ func (c *Courier) Waiting(ctx context.Context, e capture.Event) (int64, error) {
 	if err != nil || !accepts(p, e) {
 		return 0, err
 	}
-	s, err := c.connect(ctx)
-	if err != nil {
-		return 0, err
-	}
-	status, err := s.AccountStatus(ctx, loci.Empty{})
+	status, err := call(ctx, c, service.AccountStatus, loci.Empty{})
 	return status.Waiting.Candidates, err
 }
 
@@ -96,12 +86,20 @@ func accepts(p loci.Policy, e capture.Event) bool {
 	return p.Accepts(e.Adapter) && !pathglob.MatchAny(p.ExcludePaths, name, e.CWD())
 }
 
-// connect opens the service before the first call.
-func (c *Courier) connect(ctx context.Context) (s Service, err error) {
-	if c.service == nil {
-		c.service, err = c.open(ctx)
+// call runs an operation. The first call opens the caller.
+func call[In, Out any](ctx context.Context, c *Courier, o op.TypedOp[In, Out], in In) (out Out, err error) {
+	if c.caller == nil {
+		caller, err := c.open(ctx)
+		if err != nil {
+			return out, err
+		}
+		c.caller = caller
 	}
-	return c.service, err
+	with := &op.Call{Transport: "command", RequestID: string(loci.NewID(time.Now()))}
+	if c.AsAgent {
+		with.ActorHeader = op.ActorAgent
+	}
+	return op.Do(ctx, c.caller, with, o, in)
 }
 
 // send delivers one event. One that a proxy refuses counts as one that breaks the server, so that it is given up after
@@ -122,7 +120,7 @@ func (c *Courier) isRefusedByProxy(ctx context.Context, err error) bool {
 	}
 	switch loci.AsError(err).Code.Status() {
 	case 400, 403, 413:
-		_, err = c.service.GetPolicy(ctx, loci.GetPolicy{WorkspaceID: c.Workspace})
+		_, err = call(ctx, c, service.AutoGet, loci.GetPolicy{WorkspaceID: c.Workspace})
 		return err == nil
 	}
 	return false
@@ -158,11 +156,7 @@ func gone(err error) bool {
 // start starts or resumes the session of an event.
 func (c *Courier) start(ctx context.Context, e capture.Event,
 	maxTokens loci.TokenBudget) (out loci.StartedSession, err error) {
-	s, err := c.connect(ctx)
-	if err != nil {
-		return out, err
-	}
-	out, err = s.StartSession(ctx, loci.StartSession{Task: loci.TaskText(e.Task), Adapter: e.Adapter,
+	out, err = call(ctx, c, service.SessionStart, loci.StartSession{Task: loci.TaskText(e.Task), Adapter: e.Adapter,
 		WorkspaceID: c.Workspace, Kind: loci.SessionAutomatic, ExternalID: loci.ExternalID(e.ExternalID),
 		SourceName: loci.SourceText(e.SourceName), MaxTokens: maxTokens})
 	if err == nil {
@@ -173,12 +167,8 @@ func (c *Courier) start(ctx context.Context, e capture.Event,
 
 // sendIn delivers an event of a session, and the audit of what was redacted from it.
 func (c *Courier) sendIn(ctx context.Context, id loci.ID, e capture.Event) error {
-	s, err := c.connect(ctx)
-	if err != nil {
-		return err
-	}
 	e.Input.SessionID = id
-	received, err := s.SendEvent(ctx, e.Input)
+	received, err := call(ctx, c, service.SessionEvent, e.Input)
 	if err != nil {
 		return err
 	}
@@ -189,7 +179,7 @@ func (c *Courier) sendIn(ctx context.Context, id loci.ID, e capture.Event) error
 	if len(e.Audit) == 0 {
 		return nil
 	}
-	_, err = s.RecordAudit(ctx, audit(id, e))
+	_, err = call(ctx, c, service.AutoAudit, audit(id, e))
 	if spool.IsPermanent(err) {
 		return nil // the event has arrived
 	}

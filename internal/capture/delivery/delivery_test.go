@@ -16,6 +16,8 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/capture"
 	"github.com/loci-memory/loci/internal/capture/spool"
+	"github.com/loci-memory/loci/internal/op"
+	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/testenv"
 )
 
@@ -44,44 +46,65 @@ func newFakeServer() *fakeServer {
 }
 
 // call runs one call, or fails it before or after.
-func (f *fakeServer) call(do func() error) error {
+func (f *fakeServer) call(do func() (any, error)) ([]byte, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.calls++
 	if (f.calls == f.failAt || f.stays && f.calls > f.failAt) && !f.late {
-		return f.failure
+		return nil, f.failure
 	}
-	err := do()
+	out, err := do()
 	if f.calls == f.failAt {
-		return f.failure
+		err = f.failure
 	}
-	return err
+	if err != nil {
+		return nil, err
+	}
+	return op.Marshal(out)
 }
 
-func (f *fakeServer) GetPolicy(context.Context, loci.GetPolicy) (out loci.OnePolicy, err error) {
-	return out, f.call(func() error { f.reads++; out.Policy = f.policy; return nil })
+// Call runs an operation of a delivery.
+func (f *fakeServer) Call(_ context.Context, o *op.Op, _ *op.Call, a op.Args) ([]byte, error) {
+	switch o.Name {
+	case service.AutoGet.Name:
+		return f.call(func() (any, error) { f.reads++; return loci.OnePolicy{Policy: f.policy}, nil })
+	case service.AccountStatus.Name:
+		return f.call(func() (any, error) {
+			return loci.AccountStatus{Waiting: loci.Waiting{Candidates: f.waiting}}, nil
+		})
+	case service.SessionStart.Name:
+		return run(f, a, f.start)
+	case service.SessionEvent.Name:
+		return run(f, a, f.send)
+	case service.AutoAudit.Name:
+		return run(f, a, f.audit)
+	}
+	return nil, loci.NewError(loci.CodeNotFound)
 }
 
-func (f *fakeServer) StartSession(_ context.Context, in loci.StartSession) (out loci.StartedSession, err error) {
-	return out, f.call(func() error {
-		if in.Kind != loci.SessionAutomatic || in.Task == "" || in.SourceName == "" {
-			return loci.NewError(loci.CodeInvalidQuery)
-		}
-		key := string(in.Adapter) + "/" + string(in.ExternalID)
-		if f.sessions[key] == "" {
-			f.tasks = append(f.tasks, string(in.Task))
-			f.sessions[key] = loci.ID(fmt.Sprint("session-", len(f.tasks)))
-		}
-		out.Session.ID = f.sessions[key]
-		if in.MaxTokens > 1 {
-			out.Context = loci.MemoryContext{Groups: []loci.ContextGroup{{}}, Markdown: "# Memories\n"}
-		}
-		return nil
-	})
+// run runs a call with its input.
+func run[In, Out any](f *fakeServer, a op.Args, do func(In) (Out, error)) ([]byte, error) {
+	var in In
+	if err := json.Unmarshal(a.JSON, &in); err != nil {
+		return nil, err
+	}
+	return f.call(func() (any, error) { return do(in) })
 }
 
-func (f *fakeServer) AccountStatus(context.Context, loci.Empty) (out loci.AccountStatus, err error) {
-	return out, f.call(func() error { out.Waiting.Candidates = f.waiting; return nil })
+func (f *fakeServer) start(in loci.StartSession) (out loci.StartedSession, err error) {
+	if in.Kind != loci.SessionAutomatic || in.Task == "" || in.SourceName == "" {
+		return out, loci.NewError(loci.CodeInvalidQuery)
+	}
+	key := string(in.Adapter) + "/" + string(in.ExternalID)
+	if f.sessions[key] == "" {
+		f.tasks = append(f.tasks, string(in.Task))
+		f.sessions[key] = loci.ID(fmt.Sprint("session-", len(f.tasks)))
+	}
+	out.Session.ID = f.sessions[key]
+	if in.MaxTokens > 1 {
+		out.Context = loci.MemoryContext{Groups: []loci.ContextGroup{{}}, Markdown: "# Memories\n"}
+	}
+	return out, nil
 }
 
 func (f *fakeServer) find(id loci.ID) (key string) {
@@ -93,28 +116,24 @@ func (f *fakeServer) find(id loci.ID) (key string) {
 	return key
 }
 
-func (f *fakeServer) SendEvent(_ context.Context, in loci.SendEvent) (out loci.ReceivedEvent, err error) {
-	return out, f.call(func() error {
-		key := f.find(in.SessionID)
-		if key == "" {
-			return loci.NewError(loci.CodeNotFound)
-		}
-		event := string(in.EventID) + " " + string(in.Content)
-		if out.Duplicate = slices.Contains(f.events[key], event); out.Duplicate {
-			return nil
-		}
-		if out.Ignored = !f.policy.Accepts(in.Adapter); !out.Ignored {
-			f.events[key] = append(f.events[key], event)
-		}
-		return nil
-	})
+func (f *fakeServer) send(in loci.SendEvent) (out loci.ReceivedEvent, err error) {
+	key := f.find(in.SessionID)
+	if key == "" {
+		return out, loci.NewError(loci.CodeNotFound)
+	}
+	event := string(in.EventID) + " " + string(in.Content)
+	if out.Duplicate = slices.Contains(f.events[key], event); out.Duplicate {
+		return out, nil
+	}
+	if out.Ignored = !f.policy.Accepts(in.Adapter); !out.Ignored {
+		f.events[key] = append(f.events[key], event)
+	}
+	return out, nil
 }
 
-func (f *fakeServer) RecordAudit(_ context.Context, in loci.RecordAudit) (out loci.RecordedAudit, err error) {
-	return out, f.call(func() error {
-		f.audits[f.find(in.SessionID)+" "+string(in.EventID)] = in.Total
-		return nil
-	})
+func (f *fakeServer) audit(in loci.RecordAudit) (out loci.RecordedAudit, err error) {
+	f.audits[f.find(in.SessionID)+" "+string(in.EventID)] = in.Total
+	return out, nil
 }
 
 func newCourier(t testing.TB, f *fakeServer) *Courier {
@@ -124,7 +143,7 @@ func newCourier(t testing.TB, f *fakeServer) *Courier {
 
 func openCourier(t testing.TB, f *fakeServer, dir string) *Courier {
 	t.Helper()
-	return testenv.Must(New(dir, func(context.Context) (Service, error) { return f, nil }))(t)
+	return testenv.Must(New(dir, func(context.Context) (op.Caller, error) { return f, nil }))(t)
 }
 
 // session returns the events of a session: its start, two turns and its end.
@@ -256,8 +275,8 @@ func TestEnqueueKeepsNothingBeforeAPolicyWasRead(t *testing.T) {
 	c := openCourier(t, f, dir)
 	testenv.NoError(t, c.Enqueue(t.Context(), session(t, "b", "/b")...))
 	c.now = func() time.Time { return time.Now().Add(2 * policyAge) }
-	c.open = func(context.Context) (Service, error) { return nil, f.failure }
-	c.service = nil
+	c.open = func(context.Context) (op.Caller, error) { return nil, f.failure }
+	c.caller = nil
 	testenv.NoError(t, c.Enqueue(t.Context(), session(t, "c", "/c")...))
 	if st, err := spool.ReadStatus(dir); err != nil || st.Waiting != 12 {
 		t.Errorf("%d events wait (%v): a policy was read before the server went away", st.Waiting, err)

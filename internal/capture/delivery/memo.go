@@ -10,6 +10,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/capture"
+	"github.com/loci-memory/loci/internal/service"
 )
 
 // policyAge is how long a policy is used before it is read again.
@@ -43,11 +44,7 @@ func (c *Courier) policy(ctx context.Context) (loci.Policy, error) {
 	if age := c.now().Sub(known.At); (isOn || c.hasRead) && age >= 0 && age < policyAge {
 		return known.Policy, nil
 	}
-	s, err := c.connect(ctx)
-	if err != nil {
-		return loci.Policy{}, err
-	}
-	got, err := s.GetPolicy(ctx, loci.GetPolicy{WorkspaceID: c.Workspace})
+	got, err := call(ctx, c, service.AutoGet, loci.GetPolicy{WorkspaceID: c.Workspace})
 	if err != nil {
 		return loci.Policy{}, err
 	}

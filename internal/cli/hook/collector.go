@@ -2,6 +2,8 @@ package hook
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"path/filepath"
 	"sync"
@@ -99,11 +101,20 @@ func (c *Collector) couriers(stateDir string, workspace loci.ID) func() (*delive
 
 // courier returns a courier with its files in the folder of the target.
 func (t *Target) courier(stateDir string, workspace loci.ID) (*delivery.Courier, error) {
-	c, err := delivery.New(filepath.Join(stateDir, "spool", t.SpoolName(workspace)), t.service)
+	c, err := delivery.New(filepath.Join(stateDir, "spool", t.SpoolName(workspace)), t.Open)
 	if err == nil {
-		c.Workspace = workspace
+		c.Workspace, c.AsAgent = workspace, t.AsAgent
 	}
 	return c, err
+}
+
+// SpoolName names the spool of a workspace.
+func (t *Target) SpoolName(workspace loci.ID) string {
+	if workspace == "" {
+		return t.Folder
+	}
+	sum := sha256.Sum256([]byte(workspace))
+	return t.Folder + "-" + hex.EncodeToString(sum[:4])
 }
 
 func (c *Collector) start(ctx context.Context) *Collector {
