@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -211,21 +212,17 @@ func checkFiles(ctx context.Context, d *doctorReport, t target, c *client.Client
 }
 
 func (p *program) printDoctorReport(d *doctorReport) error {
-	if p.JSON {
-		return p.PrintJSON(d)
-	}
-	fmt.Fprintf(p.Out, "version   %s\ntarget    %s (%s)\n", d.Version, d.Target, d.Reason)
+	var b strings.Builder
+	fmt.Fprintf(&b, "version   %s\ntarget    %s (%s)\n", d.Version, d.Target, d.Reason)
 	if d.Path != "" {
-		fmt.Fprintf(p.Out, "path      %s\n", d.Path)
+		fmt.Fprintf(&b, "path      %s\n", d.Path)
 	}
 	for _, c := range d.Checks {
 		state := "ok"
 		if !c.OK {
 			state = "BROKEN"
 		}
-		if _, err := fmt.Fprintf(p.Out, "%-9s %s: %s\n", c.Name, state, c.Detail); err != nil {
-			return err
-		}
+		fmt.Fprintf(&b, "%-9s %s: %s\n", c.Name, state, c.Detail)
 	}
-	return nil
+	return p.PrintResult(d, b.String())
 }

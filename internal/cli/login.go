@@ -66,12 +66,9 @@ func (p *program) finishLogin(ctx context.Context, t target, l profile.Login) er
 		}
 		return err
 	}
-	if p.JSON {
-		return p.PrintJSON(loginResult{true, l.URL, kindOf(&l), where, user})
-	}
-	_, err = fmt.Fprintf(p.Out, "Signed in to %s as %s. The %s is stored in %s.\n", l.URL,
-		format.StripControl(user.Email, false), kindOf(&l), where)
-	return err
+	return p.PrintResult(loginResult{true, l.URL, kindOf(&l), where, user},
+		fmt.Sprintf("Signed in to %s as %s. The %s is stored in %s.\n", l.URL, format.StripControl(user.Email, false),
+			kindOf(&l), where))
 }
 
 // storeLogin stores the login if the server accepts its credential. It ends the grant that the login replaces.

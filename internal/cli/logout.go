@@ -44,9 +44,6 @@ func (p *program) logOut(ctx context.Context) error {
 		return err
 	}
 	result.WasSignedIn = was
-	if p.JSON {
-		return p.PrintJSON(result)
-	}
 	text := "Signed out. The key still works. To revoke it, log in again and use loci key revoke first."
 	switch {
 	case !was:
@@ -57,6 +54,5 @@ func (p *program) logOut(ctx context.Context) error {
 	case result.Revoked != nil:
 		text = "Signed out here and at " + url + "."
 	}
-	_, err = fmt.Fprintln(p.Out, text)
-	return err
+	return p.PrintResult(result, text+"\n")
 }

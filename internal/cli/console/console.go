@@ -123,6 +123,15 @@ func (c *Console) PrintJSON(v any) error {
 	return err
 }
 
+// PrintResult writes v as PrintJSON does with --json, and else a text for people.
+func (c *Console) PrintResult(v any, text string) error {
+	if c.JSON {
+		return c.PrintJSON(v)
+	}
+	_, err := io.WriteString(c.Out, text)
+	return err
+}
+
 // Terminal returns the width of the terminal w, 0 if it is none, and whether it supports colour.
 func (c *Console) Terminal(w io.Writer) (width int, colour bool) {
 	f, ok := w.(*os.File)

@@ -30,9 +30,6 @@ func (o Options) list(cmd *cobra.Command, f flags) error {
 		return err
 	}
 	all := setup.List(o.system(), f.entry, here, o.find)
-	if o.Console.JSON {
-		return o.Console.PrintJSON(map[string][]setup.Status{"clients": all})
-	}
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "CLIENT\tINSTALLED\tHOOKS\tCONNECTED\tFILE")
@@ -46,8 +43,7 @@ func (o Options) list(cmd *cobra.Command, f flags) error {
 			fmt.Fprintf(&b, "The hooks of %s: %s\n", s.Title, format.StripControl(s.Hooks.Problem, false))
 		}
 	}
-	_, err = fmt.Fprint(o.Console.Out, b.String())
-	return err
+	return o.Console.PrintResult(map[string][]setup.Status{"clients": all}, b.String())
 }
 
 // fileOf returns the file of a client's MCP servers, or of its hooks where Loci knows these alone.

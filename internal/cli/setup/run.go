@@ -67,10 +67,7 @@ func (o Options) change(ctx context.Context, c *setup.Client, f flags) error {
 	if r.Automatic, err = o.switchOn(ctx, c, a, f); err != nil {
 		return err
 	}
-	if o.Console.JSON {
-		return o.Console.PrintJSON(r)
-	}
-	return o.print(c, r)
+	return o.Console.PrintResult(r, o.text(c, r))
 }
 
 func (o Options) newChange(c *setup.Client, f flags) (change setup.Change, err error) {
@@ -130,11 +127,10 @@ func next(c *setup.Client, f flags, to *setup.Connection) string {
 	return "sign in: " + c.SignInHint(f.entry)
 }
 
-// print tells a person what was done.
-func (o Options) print(c *setup.Client, r result) error {
+// text tells a person what was done.
+func (o Options) text(c *setup.Client, r result) string {
 	if r.Diff != "" {
-		_, err := fmt.Fprint(o.Console.Out, r.Diff)
-		return err
+		return r.Diff
 	}
 	text := o.describe(c, r)
 	if r.Automatic != nil {
@@ -143,8 +139,7 @@ func (o Options) print(c *setup.Client, r result) error {
 	if r.Next != "" {
 		text += "\nNext: " + r.Next + "."
 	}
-	_, err := fmt.Fprintln(o.Console.Out, format.StripControl(text, true))
-	return err
+	return format.StripControl(text, true) + "\n"
 }
 
 // describe tells what was done to the file.

@@ -19,9 +19,6 @@ const maxTitle = 40
 
 // print prints the report: for people a summary, and the memories that need a decision.
 func (t *transfer) print(r replica.Report) error {
-	if t.JSON {
-		return t.PrintJSON(r)
-	}
 	var b strings.Builder
 	target, source := "server", "local"
 	if t.name == "pull" {
@@ -52,8 +49,7 @@ func (t *transfer) print(r replica.Report) error {
 		fmt.Fprintf(&b, "%s new or changed on the other side: loci %s.\n",
 			format.Plural(int64(r.Waiting), "memory is", "memories are"), t.opposite())
 	}
-	_, err := fmt.Fprint(t.Out, b.String())
-	return err
+	return t.PrintResult(r, b.String())
 }
 
 // verb begins the summary: it says what was done, and in which direction.

@@ -52,11 +52,7 @@ func Command(c *console.Console) *cobra.Command {
 		Args:  command.ExactArgs(),
 		RunE: func(*cobra.Command, []string) error {
 			b := Get()
-			if c.JSON {
-				return c.PrintJSON(b)
-			}
-			_, err := fmt.Fprintln(c.Out, b)
-			return err
+			return c.PrintResult(b, b.String()+"\n")
 		},
 	}
 }
