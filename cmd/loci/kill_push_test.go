@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -220,21 +219,4 @@ func TestSecondPushIsRefusedMeanwhile(t *testing.T) {
 	if r := d.transfer(t, "push"); !r.OK || r.Created != 2 {
 		t.Errorf("%+v", r)
 	}
-	for _, args := range [][]string{{"push", "--mine", "--theirs"}, {"push", "--local"}, {"push", "there"}} {
-		if err := d.command(args...).Run(); exitCode(err) != 2 {
-			t.Errorf("%v: %v", args, err)
-		}
-	}
-	alone := d.command("push")
-	alone.Env = slices.DeleteFunc(alone.Env, func(s string) bool { return strings.HasPrefix(s, "LOCI_") })
-	if out, err := alone.CombinedOutput(); exitCode(err) != 1 || !strings.Contains(string(out), "There is no server") {
-		t.Errorf("%v %s", err, out)
-	}
-}
-
-func exitCode(err error) int {
-	if e, ok := err.(*exec.ExitError); ok {
-		return e.ExitCode()
-	}
-	return 0
 }

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
@@ -61,46 +60,6 @@ func TestAddressOfMCPNamesItsServer(t *testing.T) {
 	d.expectRun(t, 0, "Rock", "memory", "get", fakeID)
 	d.Environ = append(d.Environ, "LOCI_URL="+server.URL+"/mcp", "LOCI_API_KEY="+fakeKey)
 	d.expectRun(t, 0, "Rock", "memory", "get", fakeID)
-}
-
-const refreshes = "/oauth/token refresh_token"
-
-func TestLoginByBrowserServesEveryCommand(t *testing.T) {
-	t.Parallel()
-	d := newTestTerminal(t)
-	d.browse = visit
-	server := newOAuthServer(t, d.service)
-	d.expectRun(t, 0, "Signed in to "+server.URL+" as ada@example.org. The token is stored in ", "login",
-		server.URL+"/")
-	if !strings.Contains(d.err.String(), server.URL+"/oauth/authorize?") ||
-		strings.Contains(d.err.String(), "access-") {
-		t.Error(d.err.String())
-	}
-	if info, err := os.Stat(d.profile().Path); err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("%v %v", info, err)
-	}
-	d.expectRun(t, 0, "ada@example.org", "account", "me")
-	d.expectRun(t, 0, fakeID, "memory", "create", "--content", "x", "--json")
-	d.expectRun(t, 0, "token     ok: is accepted until 20", "doctor")
-	d.expectRun(t, 0, "(token for "+server.URL+")", "doctor")
-	if n := server.Count(refreshes); n != 0 {
-		t.Errorf("%d refreshes of a live token", n)
-	}
-	server.Expire()
-	d.in = strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":` +
-		`"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}` + "\n" +
-		`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"memory_get","arguments":` +
-		`{"memoryId":"` + fakeID + `"}}}` + "\n")
-	d.expectRun(t, 0, "Rock", "mcp")
-	d.expectRun(t, 0, "One", "memory", "list")
-	if n := server.Count(refreshes); n != 1 || d.openCount != 0 {
-		t.Errorf("%d refreshes after the end of a token, opened %d", n, d.openCount)
-	}
-	d.expectRun(t, 0, `"wasSignedIn":true,"revoked":true}`, "logout", "--json")
-	if left := server.Live(); len(left) != 0 {
-		t.Errorf("%d grants are left", len(left))
-	}
-	d.expectRun(t, 0, "There was no login", "logout")
 }
 
 func TestSecondLoginByBrowserKeepsClientAndEndsFirstGrant(t *testing.T) {
@@ -213,32 +172,5 @@ func TestInterruptedLoginByBrowserEnds(t *testing.T) {
 	if code := p.run(ctx, []string{"login", server.URL}); code != 1 ||
 		!strings.Contains(d.err.String(), "interrupted") {
 		t.Errorf("%d %s", code, d.err.String())
-	}
-}
-
-func TestEndedGrantAsksForSignIn(t *testing.T) {
-	t.Parallel()
-	d := newTestTerminal(t)
-	d.browse = visit
-	server := newOAuthServer(t, d.service)
-	d.expectRun(t, 0, "Signed in", "login", server.URL)
-	server.Fail("/v1/memories", func(w http.ResponseWriter, _ *http.Request) {
-		w.WriteHeader(403)
-		_ = json.NewEncoder(w).Encode(map[string]string{"code": "insufficient_scope", "message": "Not by a token."})
-	})
-	d.expectRun(t, 1, "loci login "+server.URL+" --key -", "memory", "list")
-	if got := d.err.String(); strings.Contains(got, "use the pages") ||
-		!strings.Contains(got, "create a key at "+server.URL) {
-		t.Errorf("no page runs every command: %s", got)
-	}
-	server.Fail("/v1/memories", nil)
-	server.EndGrants()
-	again := "sign in again: loci login " + server.URL
-	d.expectRun(t, 1, again, "memory", "list")
-	d.expectRun(t, 1, again, "doctor")
-	server.Close()
-	d.expectRun(t, 0, "may still be live", "logout")
-	if _, err := os.Stat(d.profile().Path); err == nil {
-		t.Error("the login is left")
 	}
 }

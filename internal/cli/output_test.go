@@ -173,17 +173,6 @@ func TestErrorsArePrintedAsTextAndJSON(t *testing.T) {
 		p["error"] != "not_found" || len(p["requestId"]) != 36 || d.err.Len() != 0 {
 		t.Errorf("%d %s %q", code, d.out.String(), d.err.String())
 	}
-	for _, args := range [][]string{{"explode"}, {"memory", "explode"}, {"memory", "list", "extra"}, {"memory", "get"},
-		{"memory", "list", "--nope"}, {"memory", "list", "--limit"},
-		{"--local", "--server", "https://x.example.org", "memory", "list"}, {"auth", "setup"},
-		{"mcp", "--toolset", "most"}, {"completion", "none"}, {"login"}} {
-		if code := d.run(args...); code != 2 || d.err.Len() == 0 || d.out.Len() != 0 {
-			t.Errorf("%v: %d %q %q", args, code, d.out.String(), d.err.String())
-		}
-	}
-	if d.run("memory", "serch", "x"); !strings.Contains(d.err.String(), `did you mean "search"`) {
-		t.Errorf("%s", d.err.String())
-	}
 }
 
 func TestHelpListsFlagsAndExample(t *testing.T) {
@@ -264,24 +253,6 @@ func TestDoctorPrintsTargetAndFailures(t *testing.T) {
 	blocked := newTestTerminal(t)
 	testenv.NoError(t, os.WriteFile(blocked.home+"/.local", nil, 0o600))
 	blocked.expectRun(t, 1, "folder    BROKEN", "doctor")
-}
-
-func TestMCPCommandServesStdio(t *testing.T) {
-	t.Parallel()
-	d := newTestTerminal(t)
-	if code := d.run("mcp"); code != 0 || d.out.Len() != 0 || d.err.Len() != 0 {
-		t.Errorf("%d %q %q", code, d.out.String(), d.err.String())
-	}
-	d.in = strings.NewReader(
-		`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},` +
-			`"clientInfo":{"name":"t","version":"1"}}}` + "\n" +
-			`{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n" +
-			`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"memory_get","arguments":{"memoryId":"` +
-			fakeID + `"}}}` + "\n")
-	if code := d.run("mcp", "--toolset", "core"); code != 0 || strings.Count(d.out.String(), "\n") != 2 ||
-		!strings.Contains(d.out.String(), "Rock") {
-		t.Errorf("%d %s", code, d.out.String())
-	}
 }
 
 func TestMCPHelpNamesTheSetWithSessions(t *testing.T) {

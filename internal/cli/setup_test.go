@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/internal/testenv"
 )
 
 func TestSetupConnectsClientToItsTarget(t *testing.T) {
@@ -118,14 +117,6 @@ func TestSetupRejectsWhatItCannotWrite(t *testing.T) {
 			t.Errorf("%s: %v %v", line, files, err)
 		}
 	}
-}
-
-func TestSetupNamesLineOfMalformedFile(t *testing.T) {
-	t.Parallel()
-	d := newTestTerminal(t)
-	testenv.NoError(t, os.WriteFile(filepath.Join(d.home, ".claude.json"), []byte("{\n  \"a\": 1,,\n}\n"), 0o600))
-	d.expectRun(t, 1, ".claude.json: line 2, column 10: ", "setup", "claude")
-	d.expectRun(t, 0, "line 2", "setup")
 }
 
 func TestSetupPrintsObjects(t *testing.T) {

@@ -131,46 +131,6 @@ func TestLocalDirIsNeverRelative(t *testing.T) {
 	}
 }
 
-func TestHelpDoesNotOpenDatabase(t *testing.T) {
-	t.Parallel()
-	d := newTestTerminal(t)
-	for _, args := range [][]string{{"--help"}, {"memory"}, {"memory", "create", "--help"}, {"version"},
-		{"completion", "bash"}, {"memory", "explode"}} {
-		d.run(args...)
-	}
-	testenv.Equal(t, d.openCount, 0)
-}
-
-func TestLoginChecksKeyAndSavesItPrivately(t *testing.T) {
-	t.Parallel()
-	d := newTestTerminal(t)
-	server := newFakeServer(t, d.service)
-	d.expectRun(t, 1, "invalid_key", "login", server.URL, "--key", "loci_live_wrong")
-	if _, err := os.Stat(d.profile().Path); err == nil {
-		t.Error("a wrong key is kept")
-	}
-	d.in = strings.NewReader(fakeKey + "\n")
-	if code := d.run("login", server.URL, "--key", "-"); code != 0 ||
-		strings.Contains(d.out.String()+d.err.String(), fakeKey) {
-		t.Fatalf("%d %s %s", code, d.out.String(), d.err.String())
-	}
-	info, err := os.Stat(d.profile().Path)
-	if err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("%v %v", info, err)
-	}
-	if code := d.run("memory", "create", "--content", "x", "--json"); code != 0 || d.openCount != 0 ||
-		!strings.Contains(d.out.String(), fakeID) {
-		t.Errorf("after login: %d %s %s", code, d.out.String(), d.err.String())
-	}
-	d.expectRun(t, 0, "", "logout")
-	if code := d.run("memory", "list"); code != 0 || d.openCount != 1 {
-		t.Errorf("after logout: %d, opened %d", code, d.openCount)
-	}
-	if code := d.run("logout", "--json"); code != 0 || d.out.String() != `{"ok":true,"wasSignedIn":false}`+"\n" {
-		t.Errorf("twice: %d %s", code, d.out.String())
-	}
-}
-
 func TestLoginWithoutKeyPrintsHint(t *testing.T) {
 	t.Parallel()
 	d := newTestTerminal(t)

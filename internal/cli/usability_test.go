@@ -1,9 +1,7 @@
 package cli
 
 import (
-	"context"
 	"encoding/json"
-	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -14,25 +12,9 @@ import (
 	"github.com/loci-memory/loci/internal/cli/console"
 	"github.com/loci-memory/loci/internal/cli/output"
 	"github.com/loci-memory/loci/internal/cli/records"
-	"github.com/loci-memory/loci/internal/cli/version"
-	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/testenv"
 )
-
-func TestDeleteAsksForConfirmation(t *testing.T) {
-	t.Parallel()
-	d := newTestTerminal(t)
-	for _, line := range [][]string{{"memory", "delete", fakeID}, {"invitation", "respond", fakeID, "--accept"}} {
-		if code := d.run(line...); code != 2 || d.service.deleted != "" || d.service.respond.InvitationID != "" ||
-			!strings.Contains(d.err.String(), "add --yes") {
-			t.Errorf("%v: nobody was asked: %d %q %s", line, code, d.service.deleted, d.err.String())
-		}
-	}
-	if code := d.run("memory", "delete", fakeID, "--yes"); code != 0 || d.service.deleted != fakeID {
-		t.Errorf("%d %q %s", code, d.service.deleted, d.err.String())
-	}
-}
 
 func TestIDPrefixIsExpanded(t *testing.T) {
 	t.Parallel()
@@ -200,40 +182,6 @@ func TestGetPrintsETagForIfMatch(t *testing.T) {
 		}
 	}
 	testenv.Equal(t, tags[0], tags[1])
-}
-
-func TestVersionPrintsProgramAndContract(t *testing.T) {
-	t.Parallel()
-	d := newTestTerminal(t)
-	var b version.Info
-	if code := d.run("version", "--json"); code != 0 || json.Unmarshal(d.out.Bytes(), &b) != nil || b.Version == "" ||
-		b.Contract != "0.8.3" {
-		t.Errorf("%d %s", code, d.out.String())
-	}
-	for _, line := range []string{"version", "--version", "-v"} {
-		if code := d.run(line); code != 0 || !strings.HasPrefix(d.out.String(),
-			fmt.Sprintf("loci %s (contract %s), ", b.Version, b.Contract)) {
-			t.Errorf("%s: %d %s", line, code, d.out.String())
-		}
-	}
-}
-
-func TestConfirmationNamesTheRecord(t *testing.T) {
-	t.Parallel()
-	d := newTestTerminal(t)
-	table := fakeTable()
-	op.Add(table, "atlas.get", "GET /v1/atlases/{atlasId}", "Read an atlas.", op.Account, op.NoTool,
-		func(*fakeService, context.Context, *identity.Actor, loci.GetAtlas) (loci.OneAtlas, error) {
-			return loci.OneAtlas{Atlas: loci.Atlas{ID: fakeID, Name: "Lab"}}, nil
-		})
-	r := records.Reader{Caller: d.service.host(), Table: table}
-	for o, want := range map[string]string{"memory.delete": `memory "Rock"`, "atlas.update": `atlas "Lab"`} {
-		input := fmt.Appendf(nil, `{%q:%q}`, table.Op(o).Fields()[0].Name, fakeID)
-		got, err := r.Describe(t.Context(), table.Op(o), input)
-		if err != nil || got != fmt.Sprintf("the %s (%s)", want, fakeID) {
-			t.Errorf("%s: %s, %v", o, got, err)
-		}
-	}
 }
 
 func TestContractVariantOmitsCommands(t *testing.T) {
