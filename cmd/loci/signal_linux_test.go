@@ -15,14 +15,20 @@ import (
 	"github.com/loci-memory/loci/internal/testenv"
 )
 
+// wrap lets a script of the shell start the server.
+func (v *testServer) wrap(t *testing.T, script string) {
+	t.Helper()
+	v.bin = filepath.Join(t.TempDir(), "loci")
+	testenv.NoError(t, os.WriteFile(v.bin, []byte("#!/bin/sh\n"+script+"\n"), 0o700))
+}
+
 // TestServerServesManyClientsWithFewDescriptors opens more clients than the
 // process may have file descriptors. SIGHUP stops the server as SIGTERM does.
 func TestServerServesManyClientsWithFewDescriptors(t *testing.T) {
 	t.Parallel()
 	bin := testenv.Program(t)
 	v := newTestServer(t, bin, "--data", t.TempDir())
-	v.bin = filepath.Join(t.TempDir(), "limited")
-	testenv.NoError(t, os.WriteFile(v.bin, []byte("#!/bin/sh\nulimit -n 64\nexec "+bin+` "$@"`+"\n"), 0o700))
+	v.wrap(t, "ulimit -n 64\nexec "+bin+` "$@"`)
 	v.start(t)
 	v.client = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 100}, Timeout: 2 * time.Minute}
 	var clients sync.WaitGroup
@@ -85,8 +91,7 @@ func TestServerReportsFileSizeLimitAsFullStorage(t *testing.T) {
 	t.Parallel()
 	bin := testenv.Program(t)
 	v := newTestServer(t, bin, "--data", t.TempDir())
-	v.bin = filepath.Join(t.TempDir(), "limited")
-	testenv.NoError(t, os.WriteFile(v.bin, []byte("#!/bin/sh\nulimit -f 4000\nexec "+bin+` "$@"`+"\n"), 0o700))
+	v.wrap(t, "ulimit -f 4000\nexec "+bin+` "$@"`)
 	v.start(t)
 	for i := range 200 {
 		_, status, err := v.create(fmt.Sprint(i, strings.Repeat(" text", 10_000)), "")
@@ -109,9 +114,7 @@ func TestServerSurvivesTheReaderOfItsLog(t *testing.T) {
 	bin := testenv.Program(t)
 	v := newTestServer(t, bin, "--data", t.TempDir())
 	pipe := filepath.Join(t.TempDir(), "log")
-	v.bin = filepath.Join(t.TempDir(), "piped")
-	script := "#!/bin/sh\nmkfifo " + pipe + "\n(true <" + pipe + ") &\nLOCI_LOG_LEVEL=info exec " + bin + ` "$@" 2>` + pipe + "\n"
-	testenv.NoError(t, os.WriteFile(v.bin, []byte(script), 0o700))
+	v.wrap(t, "mkfifo "+pipe+"\n(true <"+pipe+") &\nLOCI_LOG_LEVEL=info exec "+bin+` "$@" 2>`+pipe)
 	v.start(t)
 	for i := range 4 {
 		if _, status, err := v.create(fmt.Sprint("note ", i), ""); err != nil || status != http.StatusCreated {

@@ -58,8 +58,7 @@ func countLinks(t *testing.T, dir string) (n int) {
 
 func TestAdminPrintsResetLinkAndTriesMail(t *testing.T) {
 	t.Parallel()
-	run := adminRunner(t, t.TempDir())
-	run(exitOK, "user", "create", "--email", "ada@example.org")
+	_, run := newAdmin(t)
 	for _, c := range []struct {
 		code int
 		want string

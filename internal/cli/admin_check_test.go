@@ -13,9 +13,7 @@ import (
 // The exit code of a check is 1 until the inconsistencies are repaired.
 func TestCheckFailsUntilRepaired(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	run := adminRunner(t, dir)
-	run(exitOK, "user", "create", "--email", "ada@example.org")
+	dir, run := newAdmin(t)
 	run(exitOK, "check")
 	storetest.Database{Dir: dir}.Exec(t, `UPDATE atlases SET memories = 7`)
 	expectText(t, run(exitFailure, "check"), "counters ", "counts other memories", "--repair")
@@ -26,8 +24,7 @@ func TestCheckFailsUntilRepaired(t *testing.T) {
 
 func TestOperatorSetsPlanOfUser(t *testing.T) {
 	t.Parallel()
-	run := adminRunner(t, t.TempDir())
-	run(exitOK, "user", "create", "--email", "ada@example.org")
+	_, run := newAdmin(t)
 	const email = "--email=Ada@example.org"
 	testenv.Equal(t, run(exitOK, "user", "plan", email, "--plan", "free"), "The plan of ada@example.org is free.\n")
 	expectText(t, run(exitOK, "user", "plan", email, "--plan", "default", "--json"), `"plan":"default"`, `"userId":"`)
@@ -40,8 +37,7 @@ func TestOperatorSetsPlanOfUser(t *testing.T) {
 
 func TestOperatorDisablesAndShowsUsers(t *testing.T) {
 	t.Parallel()
-	run := adminRunner(t, t.TempDir())
-	run(exitOK, "user", "create", "--email", "ada@example.org")
+	_, run := newAdmin(t)
 	run(exitOK, "user", "create", "--email", "bea@example.org", "--name", "Bea\x1b[2J")
 	const email = "--email=Ada@example.org"
 	if text := run(exitOK, "user", "disable", email); !strings.HasPrefix(text,
@@ -71,9 +67,7 @@ func TestOperatorDisablesAndShowsUsers(t *testing.T) {
 
 func TestOperatorDeletesUser(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	run := adminRunner(t, dir)
-	run(exitOK, "user", "create", "--email", "ada@example.org")
+	_, run := newAdmin(t)
 	run(exitOK, "key", "create", "--email", "ada@example.org")
 	const email = "--email=Ada@example.org"
 	for verb, want := range map[string]string{

@@ -8,9 +8,7 @@ import (
 
 func TestFilesMoveRefusesBadStores(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	run := adminRunner(t, dir)
-	run(exitOK, "user", "create", "--email", "ada@example.org")
+	_, run := newAdmin(t)
 	for to, says := range map[string]string{"file": "are in the folder", "ftp://x": "--to: must be file, or",
 		"s3://bucket": "AWS_ACCESS_KEY_ID", "s3://": "--to: must be s3://BUCKET"} {
 		expectText(t, run(exitFailure, "files", "move", "--to", to), says)
@@ -22,9 +20,7 @@ func TestFilesMoveRefusesBadStores(t *testing.T) {
 // A server saves the address of its bucket, and the commands of its operator may have no keys.
 func TestCommandsWorkWithoutKeysOfBucket(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	run := adminRunner(t, dir)
-	run(exitOK, "user", "create", "--email", "ada@example.org")
+	dir, run := newAdmin(t)
 	storetest.Database{Dir: dir}.Exec(t, `INSERT INTO metadata VALUES ('settings', '{"blobs":"s3://bucket"}')`)
 	run(exitOK, "user", "list")
 	expectText(t, run(exitFailure, "check"), "objects: the file store cannot be read",

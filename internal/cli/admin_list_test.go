@@ -25,8 +25,7 @@ func createdKey(t *testing.T, run func(want int, args ...string) string, email s
 
 func TestOperatorListsAndRevokesKeys(t *testing.T) {
 	t.Parallel()
-	run := adminRunner(t, t.TempDir())
-	run(exitOK, "user", "create", "--email", "ada@example.org")
+	_, run := newAdmin(t)
 	run(exitOK, "user", "create", "--email", "bea@example.org")
 	first, second := createdKey(t, run, "ada@example.org"), createdKey(t, run, "bea@example.org")
 	if text := run(exitOK, "key", "list"); !strings.Contains(text, first) || !strings.Contains(text, second) ||
@@ -52,9 +51,7 @@ func TestOperatorListsAndRevokesKeys(t *testing.T) {
 
 func TestOperatorListsAndShowsWorkspaces(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	run := adminRunner(t, dir)
-	run(exitOK, "user", "create", "--email", "ada@example.org")
+	dir, run := newAdmin(t)
 	run(exitOK, "user", "create", "--email", "bea@example.org")
 	team := addTeam(t, dir)
 	if text := run(exitOK, "workspace", "list"); strings.Count(text, "personal") != 2 ||

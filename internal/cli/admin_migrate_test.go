@@ -30,6 +30,15 @@ func adminRunner(t *testing.T, dir string) func(want int, args ...string) string
 	}
 }
 
+// newAdmin returns a folder with a database of the user ada, and the runner of commands there.
+func newAdmin(t *testing.T) (dir string, run func(want int, args ...string) string) {
+	t.Helper()
+	dir = t.TempDir()
+	run = adminRunner(t, dir)
+	run(exitOK, "user", "create", "--email", "ada@example.org")
+	return dir, run
+}
+
 // expectText fails unless a text has all parts.
 func expectText(t *testing.T, text string, parts ...string) {
 	t.Helper()
@@ -40,9 +49,7 @@ func expectText(t *testing.T, text string, parts ...string) {
 
 func TestMigrateUpgradesSchema(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	run := adminRunner(t, dir)
-	run(exitOK, "user", "create", "--email", "ada@example.org")
+	dir, run := newAdmin(t)
 	expectText(t, run(exitOK, "migrate"), "the newest one")
 	db := testenv.Must(sql.Open(sqlite.SQLName, "file:"+filepath.Join(dir, "loci.db")))(t)
 	defer db.Close()

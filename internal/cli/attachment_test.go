@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -159,16 +158,20 @@ func sendHalf(t *testing.T, up loci.Upload, content []byte) {
 	}
 }
 
+// signIn stores a login by browser at a server.
+func (d *testTerminal) signIn(t *testing.T, url string) {
+	t.Helper()
+	_, _, err := d.profile().Save(t.Context(), profile.Login{URL: url, UserID: fakeID,
+		Client: &oauthclient.Client{ID: "c", Issuer: url, Token: url + "/oauth/token"},
+		Tokens: &oauthclient.Tokens{Access: "a", Refresh: "r", ExpiresAt: time.Now().Add(time.Hour)}})
+	testenv.NoError(t, err)
+}
+
 func TestFilesNeedAnAPIKey(t *testing.T) {
 	t.Parallel()
 	d := newRealTerminal(t)
-	store := profile.Store{Path: filepath.Join(d.home, ".config", "loci", "login.json")}
 	const url = "http://127.0.0.1:1"
-	if _, _, err := store.Save(context.Background(), profile.Login{URL: url, UserID: fakeID,
-		Client: &oauthclient.Client{ID: "c", Issuer: url, Token: url + "/oauth/token"},
-		Tokens: &oauthclient.Tokens{Access: "a", Refresh: "r", ExpiresAt: time.Now().Add(time.Hour)}}); err != nil {
-		t.Fatal(err)
-	}
+	d.signIn(t, url)
 	for _, line := range []string{"attachment add x --memory " + fakeID, "attachment get " + fakeID,
 		"attachment remove --yes " + fakeID, "file exchange"} {
 		d.expectRun(t, exitFailure, "loci login "+url+" --key -", strings.Fields(line)...)
@@ -179,5 +182,5 @@ func TestAttachmentHasFourCommands(t *testing.T) {
 	t.Parallel()
 	d := newRealTerminal(t)
 	d.expectRun(t, 2, "unknown command", "attachment", "upload")
-	d.expectRun(t, 0, "\n  add     Upload", "attachment", "--help")
+	d.expectRun(t, 0, "\n  add          Upload", "attachment", "--help")
 }

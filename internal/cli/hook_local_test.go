@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"os"
@@ -29,75 +28,6 @@ func newLocalTerminal(t *testing.T) (*testTerminal, op.Caller) {
 	}
 	_ = testenv.Must(op.Do(t.Context(), open.Host, &op.Call{}, service.AutoSet, loci.SetPolicy{Enabled: true}))(t)
 	return d, open.Host
-}
-
-// recordedHooks returns the payloads of a recording with a decision in place of its prompt, and a session of its own.
-func recordedHooks(t *testing.T, name, session, decision string) (payloads []string) {
-	found, _ := filepath.Glob("../../../shared/data/hooks/" + name + "-*.jsonl")
-	if len(found) == 0 {
-		t.Skip("the recorded payloads are not beside this repository (../shared/data/hooks)")
-	}
-	file := testenv.Must(os.Open(found[0]))(t)
-	defer file.Close()
-	lines := bufio.NewScanner(file)
-	lines.Buffer(nil, 1<<20)
-	replace := strings.NewReplacer("say hello with the tool", decision, "All done: the tool said hello.",
-		"Noted, it is written down.", "hello-from-tool", "We decided to use Tool Output.", "-8af1-", "-"+session+"-",
-		"8306582e-", session+"-", "01a1fd4b-c1fc", "01a1fd4b-"+session, "01a1fd8a-50eb", "01a1fd8a-"+session,
-		"ses_", "ses_"+session)
-	for lines.Scan() {
-		text := replace.Replace(lines.Text())
-		var row struct {
-			Stdin json.RawMessage `json:"stdin"`
-			Argv  json.RawMessage `json:"argv_json"`
-		}
-		testenv.NoError(t, json.Unmarshal([]byte(text), &row))
-		switch {
-		case len(row.Stdin) > 4: // null without one
-			text = string(row.Stdin)
-		case row.Argv != nil:
-			text = string(row.Argv)
-		}
-		payloads = append(payloads, text)
-	}
-	return payloads
-}
-
-// Every agent's recording, sent twice in two sessions at once, gives one decision for each session.
-func TestHookExtractsTheSameFromEveryAgent(t *testing.T) {
-	t.Parallel()
-	for agent, name := range map[string]string{"claude": "claude-code", "workbuddy": "claude-code", "codex": "codex",
-		"opencode": "opencode", "pi": "pi"} {
-		t.Run(agent, func(t *testing.T) {
-			t.Parallel()
-			one := recordedHooks(t, name, "aaaa", "We decided to use Quartz as the scheduler for billing.")
-			two := recordedHooks(t, name, "bbbb", "We decided to host the wiki on Basalt from now on.")
-			d, caller := newLocalTerminal(t)
-			for range 2 {
-				for i := range one {
-					d.runHook(t, agent, one[i])
-					d.runHook(t, agent, two[i])
-				}
-			}
-			list := testenv.Must(op.Do(t.Context(), caller, &op.Call{}, service.SessionCandidates,
-				loci.ListCandidates{}))(t)
-			seen := map[string]int{}
-			for _, c := range list.Candidates {
-				if seen[c.Content]++; strings.Contains(c.Content, "Tool") || c.Type != loci.TypeDecision {
-					t.Errorf("%+v", c)
-				}
-			}
-			for _, word := range []string{"Quartz", "Basalt"} {
-				found := 0
-				for content, n := range seen {
-					if strings.Contains(content, word) {
-						found += n
-					}
-				}
-				testenv.Equal(t, found, 1, word)
-			}
-		})
-	}
 }
 
 // The hook at the start of a session, doctor and setup tell the person what waits, and the command that they name lists

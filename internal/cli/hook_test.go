@@ -21,8 +21,6 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/capture/spool"
 	"github.com/loci-memory/loci/internal/cli/hook"
-	"github.com/loci-memory/loci/internal/cli/profile"
-	"github.com/loci-memory/loci/internal/oauthclient"
 	"github.com/loci-memory/loci/internal/secret/secrettest"
 	"github.com/loci-memory/loci/internal/testenv"
 )
@@ -227,12 +225,7 @@ func TestHookCallsAsPersonWithTokens(t *testing.T) {
 	t.Parallel()
 	h, url := newHookServer(t)
 	d := newTestTerminal(t)
-	store := profile.Store{Path: filepath.Join(d.home, ".config", "loci", "login.json")}
-	if _, _, err := store.Save(t.Context(), profile.Login{URL: url, UserID: fakeID,
-		Client: &oauthclient.Client{ID: "c", Issuer: url, Token: url + "/oauth/token"},
-		Tokens: &oauthclient.Tokens{Access: "a", Refresh: "r", ExpiresAt: time.Now().Add(time.Hour)}}); err != nil {
-		t.Fatal(err)
-	}
+	d.signIn(t, url)
 	d.runHook(t, "claude", claudeHook("UserPromptSubmit", "prompt", "The prompt."))
 	if len(h.contents()) != 1 || h.actors[""] == 0 || len(h.actors) != 1 {
 		t.Errorf("%v %v", h.contents(), h.actors)

@@ -205,9 +205,7 @@ func TestHolderOfLinkAnswersUnlistedInvitation(t *testing.T) {
 
 func TestPurgeCountsAndAsksAtTerminal(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	run := adminRunner(t, dir)
-	run(exitOK, "user", "create", "--email", "ada@example.org")
+	dir, run := newAdmin(t)
 	const line = "admin user purge --email ada@example.org --data "
 	d := newTestTerminal(t)
 	for answer, want := range map[string]int{"n": exitFailure, "": exitFailure} {

@@ -41,9 +41,7 @@ func TestReaderSkipsLinesThatAreTooLong(t *testing.T) {
 	}
 	c.FromAgent([]byte("\n"))
 	c.play(says("done") + stops(2, "end_turn"))
-	if got, want := c.texts(), []string{"prompt: use basalt", "response: done"}; !slices.Equal(got, want) {
-		t.Errorf("got %q, want %q", got, want)
-	}
+	testenv.EqualSlices(t, c.texts(), []string{"prompt: use basalt", "response: done"})
 	if kept := cap(c.fromAgent.begun); kept > maxLine {
 		t.Errorf("%d bytes are kept", kept)
 	}
@@ -56,9 +54,7 @@ func TestReaderExtractsNothingFromTurnsWithLoss(t *testing.T) {
 	c.FromAgent([]byte("rest of a line\n"))
 	c.FromClient([]byte("\n"))
 	c.play(says("old") + stops(2, "end_turn") + asks(3, "use basalt") + says("done") + stops(3, "end_turn"))
-	if got, want := c.texts(), []string{"prompt: use basalt", "response: done"}; !slices.Equal(got, want) {
-		t.Errorf("got %q, want %q", got, want)
-	}
+	testenv.EqualSlices(t, c.texts(), []string{"prompt: use basalt", "response: done"})
 }
 
 func TestReaderDropsTextsThatAreTooLong(t *testing.T) {

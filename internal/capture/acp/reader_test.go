@@ -141,9 +141,7 @@ func TestReaderKeepsOnlyTextsOfTheUser(t *testing.T) {
 	c := newConversation().play(opened + `
 	>{"id":2,"method":"session/prompt","params":{"sessionId":"s","prompt":[{"type":"text","text":"read "},{"type":"resource_link","uri":"file:///x","name":"x"},{"type":"text","text":"and fix"},{"type":"text","text":"it"},{"type":"resource","resource":{"uri":"file:///y","text":"file"}},{"type":"image","data":"aGk=","mimeType":"image/png"},{"type":"text","text":"hidden","annotations":{"audience":["assistant"]}},{"type":"text","text":7}]}}` +
 		says("done") + stops(2, "end_turn"))
-	if got, want := c.texts(), []string{"prompt: read and fix\nit", "response: done"}; !slices.Equal(got, want) {
-		t.Errorf("got %q, want %q", got, want)
-	}
+	testenv.EqualSlices(t, c.texts(), []string{"prompt: read and fix\nit", "response: done"})
 }
 
 func TestReaderDropsOutputOfSubagents(t *testing.T) {
@@ -151,9 +149,7 @@ func TestReaderDropsOutputOfSubagents(t *testing.T) {
 	c := newConversation().play(opened + asks(2, "use basalt") + says("do") + `
 	<{"method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"sub"},"_meta":{"claudeCode":{"parentToolUseId":"t"}}}}}` +
 		says("ne") + stops(2, "end_turn"))
-	if got, want := c.texts(), []string{"prompt: use basalt", "response: done"}; !slices.Equal(got, want) {
-		t.Errorf("got %q, want %q", got, want)
-	}
+	testenv.EqualSlices(t, c.texts(), []string{"prompt: use basalt", "response: done"})
 }
 
 func TestReaderNamesEventsByTheConversation(t *testing.T) {

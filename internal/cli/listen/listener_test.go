@@ -173,9 +173,7 @@ func TestListenPrintsOneLinePerMessage(t *testing.T) {
 		t.Errorf("%d lines, acknowledged %v, ids %v", len(lines), server.acked, server.lastIDs)
 	}
 	for _, want := range []string{"as the agent agt_1", "has ended the stream: reconnecting in ", "Connected again."} {
-		if !strings.Contains(r.err.String(), want) {
-			t.Errorf("%s lacks %s", r.err.String(), want)
-		}
+		testenv.Contains(t, r.err.String(), want)
 	}
 }
 
@@ -213,6 +211,18 @@ func readLog(t *testing.T, path string) string {
 	return string(text)
 }
 
+// untilAcked returns a context that ends when a server has got n acknowledgements.
+func untilAcked(t *testing.T, server *fakeServer, n int) context.Context {
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		defer cancel()
+		for range n {
+			<-server.ackedAll
+		}
+	}()
+	return ctx
+}
+
 // TestExecRunsCommandForEachMessageInOrder fails for the second message, which stays unread. The server sends messages
 // again after a lost connection.
 func TestExecRunsCommandForEachMessageInOrder(t *testing.T) {
@@ -221,16 +231,8 @@ func TestExecRunsCommandForEachMessageInOrder(t *testing.T) {
 case "$m" in *'text <2>'*) exit 3;; esac`)
 	server := newFakeServer(t, sendAll(ready(1, 2)+created(message(3))), sendAll(ready(2, 3)+created(message(1))),
 		hold(ready(2)+created(message(4))))
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	go func() {
-		for range 3 {
-			<-server.ackedAll
-		}
-		cancel()
-	}()
 	r := run{args: []string{"--exec", line + " one 'two three'", "--", "--four", "$five;"}}
-	testenv.NoError(t, r.do(t, ctx, server))
+	testenv.NoError(t, r.do(t, untilAcked(t, server, 3), server))
 	var want string
 	for n := 1; n <= 4; n++ {
 		want += "begin one two three --four $five;\n" + string(testenv.Must(op.Marshal(message(n)))(t)) + "\n"
@@ -249,15 +251,8 @@ func TestExecWaitsForAcknowledgement(t *testing.T) {
 	line, log := script(t, `cat >> "$LOG"`)
 	server := newFakeServer(t, hold(ready(1, 2, 3)+heartbeat))
 	server.failures = []loci.Code{loci.CodeUnavailable, loci.CodeRateLimited, loci.CodeStateConflict}
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	go func() {
-		<-server.ackedAll
-		<-server.ackedAll
-		cancel()
-	}()
 	r := run{args: []string{"--exec", line}}
-	testenv.NoError(t, r.do(t, ctx, server))
+	testenv.NoError(t, r.do(t, untilAcked(t, server, 2), server))
 	if !slices.Equal(server.acked, []string{string(id(2)), string(id(3))}) ||
 		strings.Count(readLog(t, log), "\n") != 3 ||
 		strings.Count(r.err.String(), "cannot be acknowledged yet: Refused.") != 1 {
@@ -350,16 +345,9 @@ func TestExecTakesAnyMessage(t *testing.T) {
 			t.Parallel()
 			line, _ := script(t, text)
 			server := newFakeServer(t, hold(ready()+created(large)))
-			ctx, cancel := context.WithCancel(t.Context())
-			defer cancel()
-			go func() {
-				<-server.ackedAll
-				cancel()
-			}()
 			r := run{args: []string{"--exec", line}}
-			if err := r.do(t, ctx, server); err != nil || !slices.Equal(server.acked, []string{string(id(1))}) {
-				t.Errorf("%v %v %s", err, server.acked, r.err.String())
-			}
+			testenv.NoError(t, r.do(t, untilAcked(t, server, 1), server))
+			testenv.EqualSlices(t, server.acked, []string{string(id(1))})
 		})
 	}
 }

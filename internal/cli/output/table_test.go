@@ -25,6 +25,15 @@ func newFakeOp[In, Out any](name string, traits ...op.Trait) *op.Op {
 		func(struct{}, context.Context, *identity.Actor, In) (out Out, err error) { return out, nil }, traits...).Op
 }
 
+// printed returns what a printer writes for an answer of the operation.
+func printed(t *testing.T, o *op.Op, names map[loci.ID]string, raw string) (out, notes string) {
+	t.Helper()
+	var text, errs bytes.Buffer
+	p := &Printer{Console: &console.Console{Out: &text, Err: &errs}, Names: names}
+	testenv.NoError(t, p.Print(o, []byte(raw)))
+	return text.String(), errs.String()
+}
+
 type started struct {
 	Record  loci.Source        `json:"record"`
 	Context loci.MemoryContext `json:"context"`
@@ -32,24 +41,16 @@ type started struct {
 
 func TestSnapshotBesideRecordIsPrintedLast(t *testing.T) {
 	t.Parallel()
-	var out, err bytes.Buffer
-	p := &Printer{Console: &console.Console{Out: &out, Err: &err}}
 	raw := `{"ok":true,"record":{"name":"x"},"context":{"groups":[{"type":"fact"}],"markdown":"# Memories\n\nNone.\n"}}`
-	testenv.NoError(t, p.Print(newFakeOp[loci.Empty, started]("record.start"), []byte(raw)))
-	if want := "name  x\n\n# Memories\n\nNone.\n"; out.String() != want {
-		t.Errorf("%q, want %q", out.String(), want)
-	}
+	out, _ := printed(t, newFakeOp[loci.Empty, started]("record.start"), nil, raw)
+	testenv.Equal(t, out, "name  x\n\n# Memories\n\nNone.\n")
 }
 
 func TestEmptyAnswerPrintsDone(t *testing.T) {
 	t.Parallel()
-	var out, err bytes.Buffer
-	p := &Printer{Console: &console.Console{Out: &out, Err: &err}}
-	if e := p.Print(newFakeOp[loci.Empty, loci.OneUser]("account.me"),
-		[]byte(`{"ok":true,"routing":{"matched":[]}}`)); e != nil ||
-		out.Len() != 0 || err.String() != "Nothing found.\n" {
-		t.Errorf("%v %q %q", e, out.String(), err.String())
-	}
+	out, notes := printed(t, newFakeOp[loci.Empty, loci.OneUser]("account.me"), nil,
+		`{"ok":true,"routing":{"matched":[]}}`)
+	testenv.Equal(t, out+notes, "Nothing found.\n")
 }
 
 func TestTableFitsTerminal(t *testing.T) {
@@ -143,19 +144,18 @@ func TestTableShortensIDsToDistinctPrefixes(t *testing.T) {
 
 func TestSearchShowsAtlasAndHighlight(t *testing.T) {
 	t.Parallel()
-	var out, errs bytes.Buffer
-	p := &Printer{Console: &console.Console{Out: &out, Err: &errs}, Names: map[loci.ID]string{"a1": "Team/Inbox"}}
 	raw := `{"ok":true,"memories":[{"id":"` + fakeID +
 		`","atlasId":"a1","title":"Basalt","score":0.9,"highlights":["the stone\nis basalt"]},` +
 		`{"id":"` + fakeTwinID +
 		`","atlasId":"a2","title":"Same","score":0.8,"highlights":["Same"]}],"mode":"keyword","nextCursor":"next"}`
-	testenv.NoError(t, p.Print(newFakeOp[loci.ListMemories, loci.FoundMemories]("memory.search"), []byte(raw)))
-	lines := strings.Split(out.String(), "\n")
+	out, notes := printed(t, newFakeOp[loci.ListMemories, loci.FoundMemories]("memory.search"),
+		map[loci.ID]string{"a1": "Team/Inbox"}, raw)
+	lines := strings.Split(out, "\n")
 	if len(lines) != 5 || !strings.Contains(lines[0], "ATLAS") || !strings.Contains(lines[1], "Basalt  Team/Inbox") ||
 		lines[2] != "    the stone is basalt" || !strings.Contains(lines[3], "Same") {
 		t.Errorf("%q", lines)
 	}
-	testenv.Equal(t, errs.String(), "There is more: --all, or --cursor next\n")
+	testenv.Equal(t, notes, "There is more: --all, or --cursor next\n")
 }
 
 func TestSearchPrintsNotes(t *testing.T) {
@@ -170,16 +170,14 @@ func TestSearchPrintsNotes(t *testing.T) {
 	} {
 		for list, nothing := range map[string]string{`[{"id":"` + fakeID + `","title":"Basalt"}]`: "",
 			`[]`: "Nothing found.\n"} {
-			var out, errs bytes.Buffer
-			p := &Printer{Console: &console.Console{Out: &out, Err: &errs}}
-			testenv.NoError(t, p.Print(newFakeOp[loci.ListMemories, loci.FoundMemories]("memory.search"),
-				[]byte(`{"ok":true,"memories":`+list+`,"mode":"keyword","meta":`+meta+`}`)))
+			out, notes := printed(t, newFakeOp[loci.ListMemories, loci.FoundMemories]("memory.search"), nil,
+				`{"ok":true,"memories":`+list+`,"mode":"keyword","meta":`+meta+`}`)
 			if strings.Contains(meta, "hint") {
 				nothing = "" // the hint says it
 			}
-			testenv.Equal(t, errs.String(), nothing+want)
-			if strings.Contains(out.String(), "orrected") {
-				t.Errorf("the table has %s", out.String())
+			testenv.Equal(t, notes, nothing+want)
+			if strings.Contains(out, "orrected") {
+				t.Errorf("the table has %s", out)
 			}
 		}
 	}
@@ -196,11 +194,9 @@ func TestTableNamesWorkspacesWhenSeveral(t *testing.T) {
 		{record(fakeID, "Inbox", fakeID) + "," + record(fakeTwinID, "Plans", fakeID),
 			"ID NAME " + fakeID + " Inbox " + fakeTwinID + " Plans"},
 	} {
-		var out, errs bytes.Buffer
-		p := &Printer{Console: &console.Console{Out: &out, Err: &errs}, Names: map[loci.ID]string{fakeID: "Team"}}
-		testenv.NoError(t, p.Print(newFakeOp[loci.ListAtlases, loci.Atlases]("atlas.list"),
-			[]byte(`{"ok":true,"atlases":[`+c.list+`]}`)))
-		testenv.Equal(t, strings.Join(strings.Fields(out.String()), " "), c.want)
+		out, _ := printed(t, newFakeOp[loci.ListAtlases, loci.Atlases]("atlas.list"),
+			map[loci.ID]string{fakeID: "Team"}, `{"ok":true,"atlases":[`+c.list+`]}`)
+		testenv.Equal(t, strings.Join(strings.Fields(out), " "), c.want)
 	}
 }
 
@@ -209,15 +205,11 @@ func TestGrantsAreShownByNamesOfClientsAndWorkspaces(t *testing.T) {
 	raw := testenv.Must(json.Marshal(loci.Grants{Grants: []loci.Grant{{ID: fakeID, Client: loci.GrantClient{ID: "3f2a",
 		Name: "Claude Code"}, Workspaces: []loci.GrantWorkspace{{ID: fakeID, Name: "Crew"}, {ID: fakeTwinID,
 		Name: "Club"}}, CreatedAt: 1}, {ID: fakeTwinID, Client: loci.GrantClient{ID: "nameless"}, CreatedAt: 1}}}))(t)
-	var out bytes.Buffer
-	p := &Printer{Console: &console.Console{Out: &out, Err: &out}}
-	testenv.NoError(t, p.Print(newFakeOp[loci.ListGrants, loci.Grants]("grant.list"), raw))
+	out, _ := printed(t, newFakeOp[loci.ListGrants, loci.Grants]("grant.list"), nil, string(raw))
 	for _, want := range []string{"Claude Code", "Crew, Club", "nameless"} {
-		if !strings.Contains(out.String(), want) {
-			t.Errorf("%q is not in\n%s", want, out.String())
-		}
+		testenv.Contains(t, out, want)
 	}
-	if strings.Contains(out.String(), "{") {
-		t.Errorf("JSON is in\n%s", out.String())
+	if strings.Contains(out, "{") {
+		t.Errorf("JSON is in\n%s", out)
 	}
 }
