@@ -13,8 +13,9 @@ import (
 	"github.com/loci-memory/loci/internal/testenv"
 )
 
-func TestNewRejectsKeyOverPlainHTTP(t *testing.T) {
+func TestNewRejectsCredentialOverPlainHTTP(t *testing.T) {
 	t.Parallel()
+	key, tokens := WithKey("loci_live_x"), WithTokenSource(tokensInOrder("good"))
 	for address, ok := range map[string]bool{
 		"https://loci.example.org": true, "http://127.0.0.1:7007": true, "http://localhost:7007": true,
 		"http://[::1]:7007/sub/":  true,
@@ -22,15 +23,17 @@ func TestNewRejectsKeyOverPlainHTTP(t *testing.T) {
 		"loci.example.org": false, "ftp://127.0.0.1": false, "https://a:b@loci.example.org": false,
 		"https://loci.example.org/?k=1": false, "": false,
 	} {
-		if _, err := New(address, WithKey("loci_live_x")); (err == nil) != ok {
-			t.Errorf("%s: %v", address, err)
+		for _, credential := range []Option{key, tokens} {
+			if _, err := New(address, credential); (err == nil) != ok || !ok && !loci.Is(err, loci.CodeInvalidQuery) {
+				t.Errorf("%s: %v", address, err)
+			}
 		}
 	}
-	if _, err := New("http://loci.example.org"); err != nil {
-		t.Errorf("without a key: %v", err)
-	}
-	if _, err := New("http://loci.example.org", WithKey("k"), WithPlainHTTP()); err != nil {
-		t.Errorf("allowed: %v", err)
+	_ = testenv.Must(New("http://loci.example.org"))(t)
+	_ = testenv.Must(New("http://loci.example.org", key, WithPlainHTTP()))(t)
+	_ = testenv.Must(New("http://loci.example.org", tokens, WithPlainHTTP()))(t)
+	if _, err := New("https://loci.example.org", tokens, key); !loci.Is(err, loci.CodeInvalidQuery) {
+		t.Errorf("tokens beside a key: %v", err)
 	}
 	if _, err := New("https://loci.example.org", WithKey("a\nb")); err == nil || strings.Contains(err.Error(), "a\nb") {
 		t.Errorf("a broken key: %v", err)

@@ -213,24 +213,3 @@ func TestCallIsRepeatedOnceWithAnotherToken(t *testing.T) {
 		}
 	}
 }
-
-func TestNewRejectsTokensOverPlainHTTPAndBesideKey(t *testing.T) {
-	t.Parallel()
-	tokens := WithTokenSource(tokensInOrder("good"))
-	for name, c := range map[string]struct {
-		address string
-		options []Option
-		ok      bool
-	}{
-		"loopback":       {"http://127.0.0.1:7007", []Option{tokens}, true},
-		"https":          {"https://loci.example.org", []Option{tokens}, true},
-		"plain":          {"http://loci.example.org", []Option{tokens}, false},
-		"plain, allowed": {"http://loci.example.org", []Option{tokens, WithPlainHTTP()}, true},
-		"with a key":     {"https://loci.example.org", []Option{tokens, WithKey("k")}, false},
-	} {
-		if _, err := New(c.address, c.options...); (err == nil) != c.ok || err != nil && !loci.Is(err,
-			loci.CodeInvalidQuery) {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-}

@@ -78,39 +78,6 @@ func TestSetupWiresHooks(t *testing.T) {
 	}
 }
 
-func TestSetupRejectsHooksItCannotWire(t *testing.T) {
-	t.Parallel()
-	for line, want := range map[string]string{
-		"setup windsurf --hooks":                   "these have: claude, codex",
-		"setup workbuddy":                          "add --hooks",
-		"setup --hooks":                            "--hooks needs a client",
-		"setup claude --yes":                       "is for --hooks",
-		"setup claude --hooks --project":           "takes neither",
-		"setup claude --hooks --stdio":             "takes neither",
-		"setup claude --hooks --key-env X":         "takes neither",
-		"setup claude --hooks --name x":            "leave out --name",
-		"setup claude --hooks -- agent":            "leave it out",
-		"setup claude -- agent":                    "for the hooks of an editor",
-		"setup zed --hooks":                        "agent is missing",
-		"setup zed --hooks --remove -- agent":      "leave it out",
-		"setup -- agent":                           "needs a client before --",
-		"setup claude --hooks --local --server x":  "exclude each other",
-		"setup claude --hooks --server https://?k": "takes an address",
-
-		"setup claude --workspace-id " + fakeID:                  "is for --hooks",
-		"setup --workspace-id " + fakeID:                         "needs a client",
-		"setup claude --hooks --workspace-id 01890":              "the whole id of a workspace",
-		"setup claude --hooks --workspace-id=":                   "the whole id of a workspace",
-		"setup claude --hooks --remove --workspace-id " + fakeID: "of any workspace",
-	} {
-		d := newTestTerminal(t)
-		d.expectRun(t, 2, want, strings.Fields(line)...)
-		if files, err := os.ReadDir(d.home); err != nil || len(files) > 0 {
-			t.Errorf("%s: %v %v", line, files, err)
-		}
-	}
-}
-
 func TestSetupNamesTheWorkspaceOfHooks(t *testing.T) {
 	t.Parallel()
 	d, policies := newPolicyTerminal(t)

@@ -107,6 +107,28 @@ func TestSetupRejectsWhatItCannotWrite(t *testing.T) {
 		"setup windsurf --project":                            "has no file in a project",
 		"setup claude --remove --stdio":                       "--remove takes neither",
 		"setup claude --frobnicate":                           "unknown flag",
+
+		"setup windsurf --hooks":                   "these have: claude, codex",
+		"setup workbuddy":                          "add --hooks",
+		"setup --hooks":                            "--hooks needs a client",
+		"setup claude --yes":                       "is for --hooks",
+		"setup claude --hooks --project":           "takes neither",
+		"setup claude --hooks --stdio":             "takes neither",
+		"setup claude --hooks --key-env X":         "takes neither",
+		"setup claude --hooks --name x":            "leave out --name",
+		"setup claude --hooks -- agent":            "leave it out",
+		"setup claude -- agent":                    "for the hooks of an editor",
+		"setup zed --hooks":                        "agent is missing",
+		"setup zed --hooks --remove -- agent":      "leave it out",
+		"setup -- agent":                           "needs a client before --",
+		"setup claude --hooks --local --server x":  "exclude each other",
+		"setup claude --hooks --server https://?k": "takes an address",
+
+		"setup claude --workspace-id " + fakeID:                  "is for --hooks",
+		"setup --workspace-id " + fakeID:                         "needs a client",
+		"setup claude --hooks --workspace-id 01890":              "the whole id of a workspace",
+		"setup claude --hooks --workspace-id=":                   "the whole id of a workspace",
+		"setup claude --hooks --remove --workspace-id " + fakeID: "of any workspace",
 	} {
 		d := newTestTerminal(t)
 		code := d.run(strings.Fields(line)...)
