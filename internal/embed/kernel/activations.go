@@ -20,7 +20,6 @@ type Activations struct {
 	bytes         []byte    // [Padded(tokens)][width], in the format of the variant
 	signs         []byte    // additional data of a variant, in the same shape
 	offsets       []int32   // [Padded(tokens)], likewise
-	maxSquares    []uint16  // [Padded(tokens)/4][width/2], likewise
 	scale         []float32 // [Padded(tokens)]
 	row           []float32 // one rotated row
 	geluRow       []float32 // one row after GELU

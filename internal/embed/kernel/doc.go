@@ -16,6 +16,7 @@
 //
 // # Variants
 //
-// A [Variant] is one implementation of all kernels: AVX-512 VNNI, AVX2 with FMA, or plain Go. The two in assembly give
-// the same bits. Plain Go rounds otherwise where they fuse a product with a sum.
+// A [Variant] is one implementation of all kernels: AVX-512 VNNI, AVX2 with FMA, or plain Go. The two in assembly share
+// all but the products of matrices, and give the same bits. Plain Go rounds otherwise where they fuse a product with a
+// sum.
 package kernel

@@ -1,10 +1,6 @@
 package kernel
 
-import (
-	"fmt"
-	"math"
-	"sync"
-)
+import "fmt"
 
 const (
 	panelRows   = 16 // rows of a matrix that lie together
@@ -14,11 +10,10 @@ const (
 // A Matrix is a dense layer, packed for the kernels. It is immutable.
 type Matrix struct {
 	in, out int
-	weights []int8          // [out/panel][in/4][panel][4]
-	offsets []int32         // [out]: -128 times the sum of the row's weights
-	scale   []float32       // [out]
-	bias    []float32       // [out]
-	bounds  func() []uint16 // for AVX2, made when first needed
+	weights []int8    // [out/panel][in/4][panel][4]
+	offsets []int32   // [out]: -128 times the sum of the row's weights
+	scale   []float32 // [out]
+	bias    []float32 // [out]
 }
 
 // Pack packs a layer of len(scale) outputs. Weights are [out][in], row-major, within -127 to 127 and rotated along the
@@ -32,7 +27,6 @@ func Pack(weights []int8, scale, bias []float32, in int) *Matrix {
 			len(bias), in))
 	}
 	m := &Matrix{in: in, out: out, weights: make([]int8, in*out), offsets: make([]int32, out), scale: scale, bias: bias}
-	m.bounds = sync.OnceValue(m.computeBounds)
 	for row := range out {
 		m.pack(row, weights[row*in:][:in])
 	}
@@ -48,31 +42,6 @@ func (m *Matrix) pack(row int, weights []int8) {
 		sum += int32(w[0]) + int32(w[1]) + int32(w[2]) + int32(w[3])
 	}
 	m.offsets[row] = -128 * sum
-}
-
-// computeBounds returns the largest sum of four squares for each panel and each pair of k. The squares are of the
-// pair's weights in a row, and of the pair four k away in the same block of eight. It is [out/panel][in/2]. A weight
-// counts one more than it is, because it may be complemented.
-func (m *Matrix) computeBounds() []uint16 {
-	bounds := make([]uint16, m.out/panelRows*m.in/2)
-	for at := 0; at < len(bounds); at += 4 {
-		octet := (*[8 * panelRows]int8)(m.weights[at*2*panelRows:])
-		for row := 0; row < 4*panelRows; row += 4 {
-			for i := range 2 {
-				k := row + 2*i
-				sum := square(octet[k]) + square(octet[k+1]) + square(octet[k+4*panelRows]) +
-					square(octet[k+4*panelRows+1])
-				bounds[at+i] = max(bounds[at+i], uint16(min(sum, math.MaxUint16)))
-			}
-		}
-		bounds[at+2], bounds[at+3] = bounds[at], bounds[at+1]
-	}
-	return bounds
-}
-
-func square(w int8) int32 {
-	size := max(int32(w), -int32(w)) + 1
-	return size * size
 }
 
 // Mul writes m's layer of a to dst, which is [Padded(tokens)][out]: the int32 sum of products times both scales, plus

@@ -12,17 +12,17 @@ func mulAVX512VNNI(dst *float32, out int, a *byte, width int, groups int, weight
 // mulAVX2 writes the products of sixteen rows with groups of four tokens.
 //
 //go:noescape
-func mulAVX2(dst *float32, out int, a *byte, signs *byte, reach *uint16, width int, groups int, weights *int8, bounds *uint16, start *int32, scale *float32, bias *float32, each *float32)
+func mulAVX2(dst *float32, out int, a *byte, signs *byte, width int, groups int, weights *int8, start *int32, scale *float32, bias *float32, each *float32)
 
 // storeAVX512VNNI writes n values times step, rounded, plus 128.
 //
 //go:noescape
 func storeAVX512VNNI(dst *byte, x *float32, n int, step float32)
 
-// storeAVX2 writes the magnitudes of n values times step, rounded, and 255 for each that is negative, 0 for the others; raises reach to the square sums of magnitudes; and returns the sum of the magnitudes of the negative ones.
+// storeAVX2 writes the magnitudes of n values times step, rounded, and 255 for each that is negative, 0 for the others, and returns the sum of the magnitudes of the negative ones.
 //
 //go:noescape
-func storeAVX2(dst *byte, signs *byte, reach *uint16, x *float32, n int, step float32) int32
+func storeAVX2(dst *byte, signs *byte, x *float32, n int, step float32) int32
 
 // transposeAVX2 writes the keys of a head as rows of one dimension, stride values apart, and its values as rows of 32 without a gap. tokens is a multiple of four; qkv begins at the head's Q.
 //
@@ -58,33 +58,3 @@ func softmaxAVX2(scores *float32, inverse *float32, n int)
 //
 //go:noescape
 func mixAVX2(dst *float32, weights *float32, inverse *float32, values *float32, n int, stride int, queries int)
-
-// rotateAVX512 writes the transform of blocks of 128 without its factor, and returns the largest magnitude.
-//
-//go:noescape
-func rotateAVX512(dst *float32, x *float32, blocks int) float32
-
-// geluAVX512 writes the GELU of n values, a multiple of 32.
-//
-//go:noescape
-func geluAVX512(dst *float32, x *float32, n int)
-
-// addNormAVX512 replaces a row of n values, a multiple of sixteen, by the layer norm of its sum with the residual.
-//
-//go:noescape
-func addNormAVX512(x *float32, residual *float32, gamma *float32, beta *float32, n int, eps float32)
-
-// scoreAVX512 writes the products of four queries with n keys, a multiple of sixteen, plus the mask. Scores have rows of n, keys are as transposed.
-//
-//go:noescape
-func scoreAVX512(scores *float32, q *float32, keys *float32, mask *float32, n int)
-
-// softmaxAVX512 replaces four rows of n scores, a multiple of sixteen, by the exponentials of their distances to the largest of the row, divided by the root of 32, and writes the inverse of their sum.
-//
-//go:noescape
-func softmaxAVX512(scores *float32, inverse *float32, n int)
-
-// mixAVX512 writes the sums of n values by the weights of queries, a multiple of four, whose rows are stride apart, times the inverse.
-//
-//go:noescape
-func mixAVX512(dst *float32, weights *float32, inverse *float32, values *float32, n int, stride int, queries int)

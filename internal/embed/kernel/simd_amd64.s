@@ -181,15 +181,15 @@ step:
 	VZEROUPPER
 	RET
 
-// func mulAVX2(dst *float32, out int, a *byte, signs *byte, reach *uint16, width int, groups int, weights *int8, bounds *uint16, start *int32, scale *float32, bias *float32, each *float32)
+// func mulAVX2(dst *float32, out int, a *byte, signs *byte, width int, groups int, weights *int8, start *int32, scale *float32, bias *float32, each *float32)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·mulAVX2(SB), NOSPLIT, $0-104
+TEXT ·mulAVX2(SB), NOSPLIT, $0-88
 	MOVQ     dst+0(FP), AX
 	MOVQ     out+8(FP), CX
 	MOVQ     a+16(FP), DX
-	MOVQ     width+40(FP), BX
-	MOVQ     groups+48(FP), SI
-	MOVQ     weights+56(FP), DI
+	MOVQ     width+32(FP), BX
+	MOVQ     groups+40(FP), SI
+	MOVQ     weights+48(FP), DI
 	SHLQ     $0x02, CX
 	MOVQ     signs+24(FP), R8
 	VPCMPEQW Y0, Y0, Y0
@@ -201,7 +201,7 @@ TEXT ·mulAVX2(SB), NOSPLIT, $0-104
 	LEAQ     (BX)(BX*2), R11
 
 group:
-	MOVQ         start+72(FP), R12
+	MOVQ         start+56(FP), R12
 	ADDQ         R10, R12
 	VPBROADCASTD (R12), Y1
 	VPBROADCASTD (R12), Y2
@@ -211,189 +211,12 @@ group:
 	VPBROADCASTD 8(R12), Y6
 	VPBROADCASTD 12(R12), Y7
 	VPBROADCASTD 12(R12), Y8
-	MOVQ         bounds+64(FP), R13
-	MOVQ         R10, R12
-	IMULQ        BX, R12
-	SHRQ         $0x04, R12
-	MOVQ         reach+32(FP), R14
-	ADDQ         R14, R12
-	MOVQ         BX, R14
-	VPXOR        Y9, Y9, Y9
+	MOVQ         DI, R12
+	MOVQ         BX, R13
 
-reach:
-	VMOVDQU  (R12), Y10
-	VPMULHUW (R13), Y10, Y10
-	VPMAXUW  Y10, Y9, Y9
-	ADDQ     $0x20, R12
-	ADDQ     $0x20, R13
-	SUBQ     $0x00000020, R14
-	JNZ      reach
-	VPSUBUSW lanes0<>+0(SB), Y9, Y9
-	VPTEST   Y9, Y9
-	MOVQ     DI, R12
-	MOVQ     BX, R13
-	JNZ      apart
-
-together:
+step:
 	LEAQ         (DX)(R8*1), R14
 	PREFETCHT0   (R12)(R9*1)
-	PREFETCHT0   64(R12)(R9*1)
-	VPBROADCASTD (DX), Y9
-	VPBROADCASTD (R14), Y10
-	VPBROADCASTD 4(DX), Y11
-	VPBROADCASTD 4(R14), Y12
-	VPXOR        (R12), Y10, Y13
-	VPMADDUBSW   Y13, Y9, Y13
-	VPXOR        64(R12), Y12, Y14
-	VPMADDUBSW   Y14, Y11, Y14
-	VPADDW       Y13, Y14, Y13
-	VPMADDWD     Y0, Y13, Y13
-	VPADDD       Y13, Y1, Y1
-	VPXOR        32(R12), Y10, Y10
-	VPMADDUBSW   Y10, Y9, Y10
-	VPXOR        96(R12), Y12, Y9
-	VPMADDUBSW   Y9, Y11, Y9
-	VPADDW       Y10, Y9, Y10
-	VPMADDWD     Y0, Y10, Y10
-	VPADDD       Y10, Y2, Y2
-	VPBROADCASTD (DX)(BX*1), Y9
-	VPBROADCASTD (R14)(BX*1), Y10
-	VPBROADCASTD 4(DX)(BX*1), Y11
-	VPBROADCASTD 4(R14)(BX*1), Y12
-	VPXOR        (R12), Y10, Y13
-	VPMADDUBSW   Y13, Y9, Y13
-	VPXOR        64(R12), Y12, Y14
-	VPMADDUBSW   Y14, Y11, Y14
-	VPADDW       Y13, Y14, Y13
-	VPMADDWD     Y0, Y13, Y13
-	VPADDD       Y13, Y3, Y3
-	VPXOR        32(R12), Y10, Y10
-	VPMADDUBSW   Y10, Y9, Y10
-	VPXOR        96(R12), Y12, Y9
-	VPMADDUBSW   Y9, Y11, Y9
-	VPADDW       Y10, Y9, Y10
-	VPMADDWD     Y0, Y10, Y10
-	VPADDD       Y10, Y4, Y4
-	VPBROADCASTD (DX)(BX*2), Y9
-	VPBROADCASTD (R14)(BX*2), Y10
-	VPBROADCASTD 4(DX)(BX*2), Y11
-	VPBROADCASTD 4(R14)(BX*2), Y12
-	VPXOR        (R12), Y10, Y13
-	VPMADDUBSW   Y13, Y9, Y13
-	VPXOR        64(R12), Y12, Y14
-	VPMADDUBSW   Y14, Y11, Y14
-	VPADDW       Y13, Y14, Y13
-	VPMADDWD     Y0, Y13, Y13
-	VPADDD       Y13, Y5, Y5
-	VPXOR        32(R12), Y10, Y10
-	VPMADDUBSW   Y10, Y9, Y10
-	VPXOR        96(R12), Y12, Y9
-	VPMADDUBSW   Y9, Y11, Y9
-	VPADDW       Y10, Y9, Y10
-	VPMADDWD     Y0, Y10, Y10
-	VPADDD       Y10, Y6, Y6
-	VPBROADCASTD (DX)(R11*1), Y9
-	VPBROADCASTD (R14)(R11*1), Y10
-	VPBROADCASTD 4(DX)(R11*1), Y11
-	VPBROADCASTD 4(R14)(R11*1), Y12
-	VPXOR        (R12), Y10, Y13
-	VPMADDUBSW   Y13, Y9, Y13
-	VPXOR        64(R12), Y12, Y14
-	VPMADDUBSW   Y14, Y11, Y14
-	VPADDW       Y13, Y14, Y13
-	VPMADDWD     Y0, Y13, Y13
-	VPADDD       Y13, Y7, Y7
-	VPXOR        32(R12), Y10, Y10
-	VPMADDUBSW   Y10, Y9, Y10
-	VPXOR        96(R12), Y12, Y9
-	VPMADDUBSW   Y9, Y11, Y9
-	VPADDW       Y10, Y9, Y10
-	VPMADDWD     Y0, Y10, Y10
-	VPADDD       Y10, Y8, Y8
-	PREFETCHT0   128(R12)(R9*1)
-	PREFETCHT0   192(R12)(R9*1)
-	VPBROADCASTD 8(DX), Y9
-	VPBROADCASTD 8(R14), Y10
-	VPBROADCASTD 12(DX), Y11
-	VPBROADCASTD 12(R14), Y12
-	VPXOR        128(R12), Y10, Y13
-	VPMADDUBSW   Y13, Y9, Y13
-	VPXOR        192(R12), Y12, Y14
-	VPMADDUBSW   Y14, Y11, Y14
-	VPADDW       Y13, Y14, Y13
-	VPMADDWD     Y0, Y13, Y13
-	VPADDD       Y13, Y1, Y1
-	VPXOR        160(R12), Y10, Y10
-	VPMADDUBSW   Y10, Y9, Y10
-	VPXOR        224(R12), Y12, Y9
-	VPMADDUBSW   Y9, Y11, Y9
-	VPADDW       Y10, Y9, Y10
-	VPMADDWD     Y0, Y10, Y10
-	VPADDD       Y10, Y2, Y2
-	VPBROADCASTD 8(DX)(BX*1), Y9
-	VPBROADCASTD 8(R14)(BX*1), Y10
-	VPBROADCASTD 12(DX)(BX*1), Y11
-	VPBROADCASTD 12(R14)(BX*1), Y12
-	VPXOR        128(R12), Y10, Y13
-	VPMADDUBSW   Y13, Y9, Y13
-	VPXOR        192(R12), Y12, Y14
-	VPMADDUBSW   Y14, Y11, Y14
-	VPADDW       Y13, Y14, Y13
-	VPMADDWD     Y0, Y13, Y13
-	VPADDD       Y13, Y3, Y3
-	VPXOR        160(R12), Y10, Y10
-	VPMADDUBSW   Y10, Y9, Y10
-	VPXOR        224(R12), Y12, Y9
-	VPMADDUBSW   Y9, Y11, Y9
-	VPADDW       Y10, Y9, Y10
-	VPMADDWD     Y0, Y10, Y10
-	VPADDD       Y10, Y4, Y4
-	VPBROADCASTD 8(DX)(BX*2), Y9
-	VPBROADCASTD 8(R14)(BX*2), Y10
-	VPBROADCASTD 12(DX)(BX*2), Y11
-	VPBROADCASTD 12(R14)(BX*2), Y12
-	VPXOR        128(R12), Y10, Y13
-	VPMADDUBSW   Y13, Y9, Y13
-	VPXOR        192(R12), Y12, Y14
-	VPMADDUBSW   Y14, Y11, Y14
-	VPADDW       Y13, Y14, Y13
-	VPMADDWD     Y0, Y13, Y13
-	VPADDD       Y13, Y5, Y5
-	VPXOR        160(R12), Y10, Y10
-	VPMADDUBSW   Y10, Y9, Y10
-	VPXOR        224(R12), Y12, Y9
-	VPMADDUBSW   Y9, Y11, Y9
-	VPADDW       Y10, Y9, Y10
-	VPMADDWD     Y0, Y10, Y10
-	VPADDD       Y10, Y6, Y6
-	VPBROADCASTD 8(DX)(R11*1), Y9
-	VPBROADCASTD 8(R14)(R11*1), Y10
-	VPBROADCASTD 12(DX)(R11*1), Y11
-	VPBROADCASTD 12(R14)(R11*1), Y12
-	VPXOR        128(R12), Y10, Y13
-	VPMADDUBSW   Y13, Y9, Y13
-	VPXOR        192(R12), Y12, Y14
-	VPMADDUBSW   Y14, Y11, Y14
-	VPADDW       Y13, Y14, Y13
-	VPMADDWD     Y0, Y13, Y13
-	VPADDD       Y13, Y7, Y7
-	VPXOR        160(R12), Y10, Y10
-	VPMADDUBSW   Y10, Y9, Y10
-	VPXOR        224(R12), Y12, Y9
-	VPMADDUBSW   Y9, Y11, Y9
-	VPADDW       Y10, Y9, Y10
-	VPMADDWD     Y0, Y10, Y10
-	VPADDD       Y10, Y8, Y8
-	ADDQ         $0x00000100, R12
-	ADDQ         $0x10, DX
-	SUBQ         $0x00000010, R13
-	JNZ          together
-	JMP          finish
-
-apart:
-	LEAQ         (DX)(R8*1), R14
-	PREFETCHT0   (R12)(R9*1)
-	PREFETCHT0   64(R12)(R9*1)
 	VPBROADCASTD (DX), Y9
 	VPBROADCASTD (R14), Y10
 	VPXOR        (R12), Y10, Y11
@@ -434,6 +257,7 @@ apart:
 	VPMADDUBSW   Y10, Y9, Y10
 	VPMADDWD     Y0, Y10, Y10
 	VPADDD       Y10, Y8, Y8
+	PREFETCHT0   64(R12)(R9*1)
 	VPBROADCASTD 4(DX), Y9
 	VPBROADCASTD 4(R14), Y10
 	VPXOR        64(R12), Y10, Y11
@@ -475,7 +299,6 @@ apart:
 	VPMADDWD     Y0, Y10, Y10
 	VPADDD       Y10, Y8, Y8
 	PREFETCHT0   128(R12)(R9*1)
-	PREFETCHT0   192(R12)(R9*1)
 	VPBROADCASTD 8(DX), Y9
 	VPBROADCASTD 8(R14), Y10
 	VPXOR        128(R12), Y10, Y11
@@ -516,6 +339,7 @@ apart:
 	VPMADDUBSW   Y10, Y9, Y10
 	VPMADDWD     Y0, Y10, Y10
 	VPADDD       Y10, Y8, Y8
+	PREFETCHT0   192(R12)(R9*1)
 	VPBROADCASTD 12(DX), Y9
 	VPBROADCASTD 12(R14), Y10
 	VPXOR        192(R12), Y10, Y11
@@ -559,13 +383,11 @@ apart:
 	ADDQ         $0x00000100, R12
 	ADDQ         $0x10, DX
 	SUBQ         $0x00000010, R13
-	JNZ          apart
-
-finish:
-	MOVQ         each+96(FP), R12
+	JNZ          step
+	MOVQ         each+80(FP), R12
 	ADDQ         R10, R12
-	MOVQ         scale+80(FP), R13
-	MOVQ         bias+88(FP), R14
+	MOVQ         scale+64(FP), R13
+	MOVQ         bias+72(FP), R14
 	VBROADCASTSS (R12), Y9
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       (R13), Y1, Y1
@@ -576,8 +398,8 @@ finish:
 	VFMADD213PS  32(R14), Y9, Y2
 	VMOVUPS      Y2, 32(AX)
 	ADDQ         CX, AX
-	MOVQ         scale+80(FP), R13
-	MOVQ         bias+88(FP), R14
+	MOVQ         scale+64(FP), R13
+	MOVQ         bias+72(FP), R14
 	VBROADCASTSS 4(R12), Y9
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       (R13), Y3, Y3
@@ -588,8 +410,8 @@ finish:
 	VFMADD213PS  32(R14), Y9, Y4
 	VMOVUPS      Y4, 32(AX)
 	ADDQ         CX, AX
-	MOVQ         scale+80(FP), R13
-	MOVQ         bias+88(FP), R14
+	MOVQ         scale+64(FP), R13
+	MOVQ         bias+72(FP), R14
 	VBROADCASTSS 8(R12), Y9
 	VCVTDQ2PS    Y5, Y5
 	VMULPS       (R13), Y5, Y5
@@ -600,8 +422,8 @@ finish:
 	VFMADD213PS  32(R14), Y9, Y6
 	VMOVUPS      Y6, 32(AX)
 	ADDQ         CX, AX
-	MOVQ         scale+80(FP), R13
-	MOVQ         bias+88(FP), R14
+	MOVQ         scale+64(FP), R13
+	MOVQ         bias+72(FP), R14
 	VBROADCASTSS 12(R12), Y9
 	VCVTDQ2PS    Y7, Y7
 	VMULPS       (R13), Y7, Y7
@@ -618,24 +440,6 @@ finish:
 	JNZ          group
 	VZEROUPPER
 	RET
-
-DATA lanes0<>+0(SB)/4, $0x3ffe3ffe
-DATA lanes0<>+4(SB)/4, $0x3ffe3ffe
-DATA lanes0<>+8(SB)/4, $0x3ffe3ffe
-DATA lanes0<>+12(SB)/4, $0x3ffe3ffe
-DATA lanes0<>+16(SB)/4, $0x3ffe3ffe
-DATA lanes0<>+20(SB)/4, $0x3ffe3ffe
-DATA lanes0<>+24(SB)/4, $0x3ffe3ffe
-DATA lanes0<>+28(SB)/4, $0x3ffe3ffe
-DATA lanes0<>+32(SB)/4, $0x3ffe3ffe
-DATA lanes0<>+36(SB)/4, $0x3ffe3ffe
-DATA lanes0<>+40(SB)/4, $0x3ffe3ffe
-DATA lanes0<>+44(SB)/4, $0x3ffe3ffe
-DATA lanes0<>+48(SB)/4, $0x3ffe3ffe
-DATA lanes0<>+52(SB)/4, $0x3ffe3ffe
-DATA lanes0<>+56(SB)/4, $0x3ffe3ffe
-DATA lanes0<>+60(SB)/4, $0x3ffe3ffe
-GLOBL lanes0<>(SB), RODATA|NOPTR, $64
 
 // func storeAVX512VNNI(dst *byte, x *float32, n int, step float32)
 // Requires: AVX, AVX2, AVX512F
@@ -676,26 +480,25 @@ values:
 	VZEROUPPER
 	RET
 
-// func storeAVX2(dst *byte, signs *byte, reach *uint16, x *float32, n int, step float32) int32
+// func storeAVX2(dst *byte, signs *byte, x *float32, n int, step float32) int32
 // Requires: AVX, AVX2
-TEXT ·storeAVX2(SB), NOSPLIT, $0-52
+TEXT ·storeAVX2(SB), NOSPLIT, $0-44
 	MOVQ         dst+0(FP), AX
 	MOVQ         signs+8(FP), CX
-	MOVQ         reach+16(FP), DX
-	MOVQ         x+24(FP), BX
-	MOVQ         n+32(FP), SI
-	VBROADCASTSS step+40(FP), Y0
+	MOVQ         x+16(FP), DX
+	MOVQ         n+24(FP), BX
+	VBROADCASTSS step+32(FP), Y0
 	VXORPS       Y1, Y1, Y1
 	VXORPS       Y2, Y2, Y2
 
 values:
-	VMULPS       (BX), Y0, Y3
+	VMULPS       (DX), Y0, Y3
 	VCVTPS2DQ    Y3, Y3
-	VMULPS       32(BX), Y0, Y4
+	VMULPS       32(DX), Y0, Y4
 	VCVTPS2DQ    Y4, Y4
-	VMULPS       64(BX), Y0, Y5
+	VMULPS       64(DX), Y0, Y5
 	VCVTPS2DQ    Y5, Y5
-	VMULPS       96(BX), Y0, Y6
+	VMULPS       96(DX), Y0, Y6
 	VCVTPS2DQ    Y6, Y6
 	VPACKSSDW    Y4, Y3, Y3
 	VPACKSSDW    Y6, Y5, Y5
@@ -709,16 +512,10 @@ values:
 	VPAND        Y3, Y4, Y4
 	VPSADBW      Y4, Y2, Y4
 	VPADDD       Y4, Y1, Y1
-	VPMADDUBSW   Y3, Y3, Y3
-	VPSHUFD      $0xb1, Y3, Y4
-	VPADDW       Y4, Y3, Y3
-	VPMAXUW      (DX), Y3, Y3
-	VMOVDQU      Y3, (DX)
-	ADDQ         $0x20, DX
-	ADDQ         $0x00000080, BX
+	ADDQ         $0x00000080, DX
 	ADDQ         $0x20, AX
 	ADDQ         $0x20, CX
-	SUBQ         $0x00000020, SI
+	SUBQ         $0x00000020, BX
 	JNZ          values
 	VPADDD       Y2, Y1, Y0
 	VEXTRACTF128 $0x01, Y0, X1
@@ -728,7 +525,7 @@ values:
 	VMOVSHDUP    X0, X1
 	VPADDD       X1, X0, X1
 	VMOVD        X1, AX
-	MOVL         AX, ret+48(FP)
+	MOVL         AX, ret+40(FP)
 	VZEROUPPER
 	RET
 
@@ -957,76 +754,76 @@ block:
 	VADDPS       Y9, Y8, Y2
 	VSUBPS       Y9, Y8, Y9
 	VPERM2F128   $0x01, Y7, Y7, Y8
-	VFMADD231PS  lanes2<>+0(SB), Y7, Y8
+	VFMADD231PS  lanes0<>+0(SB), Y7, Y8
 	VPERMILPS    $0x4e, Y8, Y7
-	VFMADD231PS  lanes3<>+0(SB), Y8, Y7
+	VFMADD231PS  lanes1<>+0(SB), Y8, Y7
 	VPERMILPS    $0xb1, Y7, Y8
-	VFMADD231PS  lanes4<>+0(SB), Y7, Y8
+	VFMADD231PS  lanes2<>+0(SB), Y7, Y8
 	VMOVUPS      Y8, (AX)
-	VANDPS       lanes5<>+0(SB), Y8, Y8
+	VANDPS       lanes3<>+0(SB), Y8, Y8
 	VMAXPS       Y8, Y0, Y0
 	VPERM2F128   $0x01, Y10, Y10, Y7
-	VFMADD231PS  lanes2<>+0(SB), Y10, Y7
+	VFMADD231PS  lanes0<>+0(SB), Y10, Y7
 	VPERMILPS    $0x4e, Y7, Y8
-	VFMADD231PS  lanes3<>+0(SB), Y7, Y8
+	VFMADD231PS  lanes1<>+0(SB), Y7, Y8
 	VPERMILPS    $0xb1, Y8, Y7
-	VFMADD231PS  lanes4<>+0(SB), Y8, Y7
+	VFMADD231PS  lanes2<>+0(SB), Y8, Y7
 	VMOVUPS      Y7, 32(AX)
-	VANDPS       lanes5<>+0(SB), Y7, Y7
+	VANDPS       lanes3<>+0(SB), Y7, Y7
 	VMAXPS       Y7, Y1, Y1
 	VPERM2F128   $0x01, Y5, Y5, Y7
-	VFMADD231PS  lanes2<>+0(SB), Y5, Y7
+	VFMADD231PS  lanes0<>+0(SB), Y5, Y7
 	VPERMILPS    $0x4e, Y7, Y5
-	VFMADD231PS  lanes3<>+0(SB), Y7, Y5
+	VFMADD231PS  lanes1<>+0(SB), Y7, Y5
 	VPERMILPS    $0xb1, Y5, Y7
-	VFMADD231PS  lanes4<>+0(SB), Y5, Y7
+	VFMADD231PS  lanes2<>+0(SB), Y5, Y7
 	VMOVUPS      Y7, 64(AX)
-	VANDPS       lanes5<>+0(SB), Y7, Y7
+	VANDPS       lanes3<>+0(SB), Y7, Y7
 	VMAXPS       Y7, Y0, Y0
 	VPERM2F128   $0x01, Y4, Y4, Y5
-	VFMADD231PS  lanes2<>+0(SB), Y4, Y5
+	VFMADD231PS  lanes0<>+0(SB), Y4, Y5
 	VPERMILPS    $0x4e, Y5, Y4
-	VFMADD231PS  lanes3<>+0(SB), Y5, Y4
+	VFMADD231PS  lanes1<>+0(SB), Y5, Y4
 	VPERMILPS    $0xb1, Y4, Y5
-	VFMADD231PS  lanes4<>+0(SB), Y4, Y5
+	VFMADD231PS  lanes2<>+0(SB), Y4, Y5
 	VMOVUPS      Y5, 96(AX)
-	VANDPS       lanes5<>+0(SB), Y5, Y5
+	VANDPS       lanes3<>+0(SB), Y5, Y5
 	VMAXPS       Y5, Y1, Y1
 	VPERM2F128   $0x01, Y3, Y3, Y4
-	VFMADD231PS  lanes2<>+0(SB), Y3, Y4
+	VFMADD231PS  lanes0<>+0(SB), Y3, Y4
 	VPERMILPS    $0x4e, Y4, Y3
-	VFMADD231PS  lanes3<>+0(SB), Y4, Y3
+	VFMADD231PS  lanes1<>+0(SB), Y4, Y3
 	VPERMILPS    $0xb1, Y3, Y4
-	VFMADD231PS  lanes4<>+0(SB), Y3, Y4
+	VFMADD231PS  lanes2<>+0(SB), Y3, Y4
 	VMOVUPS      Y4, 128(AX)
-	VANDPS       lanes5<>+0(SB), Y4, Y4
+	VANDPS       lanes3<>+0(SB), Y4, Y4
 	VMAXPS       Y4, Y0, Y0
 	VPERM2F128   $0x01, Y6, Y6, Y3
-	VFMADD231PS  lanes2<>+0(SB), Y6, Y3
+	VFMADD231PS  lanes0<>+0(SB), Y6, Y3
 	VPERMILPS    $0x4e, Y3, Y4
-	VFMADD231PS  lanes3<>+0(SB), Y3, Y4
+	VFMADD231PS  lanes1<>+0(SB), Y3, Y4
 	VPERMILPS    $0xb1, Y4, Y3
-	VFMADD231PS  lanes4<>+0(SB), Y4, Y3
+	VFMADD231PS  lanes2<>+0(SB), Y4, Y3
 	VMOVUPS      Y3, 160(AX)
-	VANDPS       lanes5<>+0(SB), Y3, Y3
+	VANDPS       lanes3<>+0(SB), Y3, Y3
 	VMAXPS       Y3, Y1, Y1
 	VPERM2F128   $0x01, Y2, Y2, Y3
-	VFMADD231PS  lanes2<>+0(SB), Y2, Y3
+	VFMADD231PS  lanes0<>+0(SB), Y2, Y3
 	VPERMILPS    $0x4e, Y3, Y2
-	VFMADD231PS  lanes3<>+0(SB), Y3, Y2
+	VFMADD231PS  lanes1<>+0(SB), Y3, Y2
 	VPERMILPS    $0xb1, Y2, Y3
-	VFMADD231PS  lanes4<>+0(SB), Y2, Y3
+	VFMADD231PS  lanes2<>+0(SB), Y2, Y3
 	VMOVUPS      Y3, 192(AX)
-	VANDPS       lanes5<>+0(SB), Y3, Y3
+	VANDPS       lanes3<>+0(SB), Y3, Y3
 	VMAXPS       Y3, Y0, Y0
 	VPERM2F128   $0x01, Y9, Y9, Y2
-	VFMADD231PS  lanes2<>+0(SB), Y9, Y2
+	VFMADD231PS  lanes0<>+0(SB), Y9, Y2
 	VPERMILPS    $0x4e, Y2, Y3
-	VFMADD231PS  lanes3<>+0(SB), Y2, Y3
+	VFMADD231PS  lanes1<>+0(SB), Y2, Y3
 	VPERMILPS    $0xb1, Y3, Y2
-	VFMADD231PS  lanes4<>+0(SB), Y3, Y2
+	VFMADD231PS  lanes2<>+0(SB), Y3, Y2
 	VMOVUPS      Y2, 224(AX)
-	VANDPS       lanes5<>+0(SB), Y2, Y2
+	VANDPS       lanes3<>+0(SB), Y2, Y2
 	VMAXPS       Y2, Y1, Y1
 	VMOVUPS      (CX), Y2
 	VSUBPS       256(CX), Y2, Y2
@@ -1069,76 +866,76 @@ block:
 	VADDPS       Y9, Y8, Y2
 	VSUBPS       Y9, Y8, Y9
 	VPERM2F128   $0x01, Y7, Y7, Y8
-	VFMADD231PS  lanes2<>+0(SB), Y7, Y8
+	VFMADD231PS  lanes0<>+0(SB), Y7, Y8
 	VPERMILPS    $0x4e, Y8, Y7
-	VFMADD231PS  lanes3<>+0(SB), Y8, Y7
+	VFMADD231PS  lanes1<>+0(SB), Y8, Y7
 	VPERMILPS    $0xb1, Y7, Y8
-	VFMADD231PS  lanes4<>+0(SB), Y7, Y8
+	VFMADD231PS  lanes2<>+0(SB), Y7, Y8
 	VMOVUPS      Y8, 256(AX)
-	VANDPS       lanes5<>+0(SB), Y8, Y8
+	VANDPS       lanes3<>+0(SB), Y8, Y8
 	VMAXPS       Y8, Y0, Y0
 	VPERM2F128   $0x01, Y10, Y10, Y7
-	VFMADD231PS  lanes2<>+0(SB), Y10, Y7
+	VFMADD231PS  lanes0<>+0(SB), Y10, Y7
 	VPERMILPS    $0x4e, Y7, Y8
-	VFMADD231PS  lanes3<>+0(SB), Y7, Y8
+	VFMADD231PS  lanes1<>+0(SB), Y7, Y8
 	VPERMILPS    $0xb1, Y8, Y7
-	VFMADD231PS  lanes4<>+0(SB), Y8, Y7
+	VFMADD231PS  lanes2<>+0(SB), Y8, Y7
 	VMOVUPS      Y7, 288(AX)
-	VANDPS       lanes5<>+0(SB), Y7, Y7
+	VANDPS       lanes3<>+0(SB), Y7, Y7
 	VMAXPS       Y7, Y1, Y1
 	VPERM2F128   $0x01, Y5, Y5, Y7
-	VFMADD231PS  lanes2<>+0(SB), Y5, Y7
+	VFMADD231PS  lanes0<>+0(SB), Y5, Y7
 	VPERMILPS    $0x4e, Y7, Y5
-	VFMADD231PS  lanes3<>+0(SB), Y7, Y5
+	VFMADD231PS  lanes1<>+0(SB), Y7, Y5
 	VPERMILPS    $0xb1, Y5, Y7
-	VFMADD231PS  lanes4<>+0(SB), Y5, Y7
+	VFMADD231PS  lanes2<>+0(SB), Y5, Y7
 	VMOVUPS      Y7, 320(AX)
-	VANDPS       lanes5<>+0(SB), Y7, Y7
+	VANDPS       lanes3<>+0(SB), Y7, Y7
 	VMAXPS       Y7, Y0, Y0
 	VPERM2F128   $0x01, Y4, Y4, Y5
-	VFMADD231PS  lanes2<>+0(SB), Y4, Y5
+	VFMADD231PS  lanes0<>+0(SB), Y4, Y5
 	VPERMILPS    $0x4e, Y5, Y4
-	VFMADD231PS  lanes3<>+0(SB), Y5, Y4
+	VFMADD231PS  lanes1<>+0(SB), Y5, Y4
 	VPERMILPS    $0xb1, Y4, Y5
-	VFMADD231PS  lanes4<>+0(SB), Y4, Y5
+	VFMADD231PS  lanes2<>+0(SB), Y4, Y5
 	VMOVUPS      Y5, 352(AX)
-	VANDPS       lanes5<>+0(SB), Y5, Y5
+	VANDPS       lanes3<>+0(SB), Y5, Y5
 	VMAXPS       Y5, Y1, Y1
 	VPERM2F128   $0x01, Y3, Y3, Y4
-	VFMADD231PS  lanes2<>+0(SB), Y3, Y4
+	VFMADD231PS  lanes0<>+0(SB), Y3, Y4
 	VPERMILPS    $0x4e, Y4, Y3
-	VFMADD231PS  lanes3<>+0(SB), Y4, Y3
+	VFMADD231PS  lanes1<>+0(SB), Y4, Y3
 	VPERMILPS    $0xb1, Y3, Y4
-	VFMADD231PS  lanes4<>+0(SB), Y3, Y4
+	VFMADD231PS  lanes2<>+0(SB), Y3, Y4
 	VMOVUPS      Y4, 384(AX)
-	VANDPS       lanes5<>+0(SB), Y4, Y4
+	VANDPS       lanes3<>+0(SB), Y4, Y4
 	VMAXPS       Y4, Y0, Y0
 	VPERM2F128   $0x01, Y6, Y6, Y3
-	VFMADD231PS  lanes2<>+0(SB), Y6, Y3
+	VFMADD231PS  lanes0<>+0(SB), Y6, Y3
 	VPERMILPS    $0x4e, Y3, Y4
-	VFMADD231PS  lanes3<>+0(SB), Y3, Y4
+	VFMADD231PS  lanes1<>+0(SB), Y3, Y4
 	VPERMILPS    $0xb1, Y4, Y3
-	VFMADD231PS  lanes4<>+0(SB), Y4, Y3
+	VFMADD231PS  lanes2<>+0(SB), Y4, Y3
 	VMOVUPS      Y3, 416(AX)
-	VANDPS       lanes5<>+0(SB), Y3, Y3
+	VANDPS       lanes3<>+0(SB), Y3, Y3
 	VMAXPS       Y3, Y1, Y1
 	VPERM2F128   $0x01, Y2, Y2, Y3
-	VFMADD231PS  lanes2<>+0(SB), Y2, Y3
+	VFMADD231PS  lanes0<>+0(SB), Y2, Y3
 	VPERMILPS    $0x4e, Y3, Y2
-	VFMADD231PS  lanes3<>+0(SB), Y3, Y2
+	VFMADD231PS  lanes1<>+0(SB), Y3, Y2
 	VPERMILPS    $0xb1, Y2, Y3
-	VFMADD231PS  lanes4<>+0(SB), Y2, Y3
+	VFMADD231PS  lanes2<>+0(SB), Y2, Y3
 	VMOVUPS      Y3, 448(AX)
-	VANDPS       lanes5<>+0(SB), Y3, Y3
+	VANDPS       lanes3<>+0(SB), Y3, Y3
 	VMAXPS       Y3, Y0, Y0
 	VPERM2F128   $0x01, Y9, Y9, Y2
-	VFMADD231PS  lanes2<>+0(SB), Y9, Y2
+	VFMADD231PS  lanes0<>+0(SB), Y9, Y2
 	VPERMILPS    $0x4e, Y2, Y3
-	VFMADD231PS  lanes3<>+0(SB), Y2, Y3
+	VFMADD231PS  lanes1<>+0(SB), Y2, Y3
 	VPERMILPS    $0xb1, Y3, Y2
-	VFMADD231PS  lanes4<>+0(SB), Y3, Y2
+	VFMADD231PS  lanes2<>+0(SB), Y3, Y2
 	VMOVUPS      Y2, 480(AX)
-	VANDPS       lanes5<>+0(SB), Y2, Y2
+	VANDPS       lanes3<>+0(SB), Y2, Y2
 	VMAXPS       Y2, Y1, Y1
 	ADDQ         $0x00000200, CX
 	ADDQ         $0x00000200, AX
@@ -1155,95 +952,77 @@ block:
 	VZEROUPPER
 	RET
 
+DATA lanes0<>+0(SB)/4, $0x3f800000
+DATA lanes0<>+4(SB)/4, $0x3f800000
+DATA lanes0<>+8(SB)/4, $0x3f800000
+DATA lanes0<>+12(SB)/4, $0x3f800000
+DATA lanes0<>+16(SB)/4, $0xbf800000
+DATA lanes0<>+20(SB)/4, $0xbf800000
+DATA lanes0<>+24(SB)/4, $0xbf800000
+DATA lanes0<>+28(SB)/4, $0xbf800000
+DATA lanes0<>+32(SB)/4, $0x3f800000
+DATA lanes0<>+36(SB)/4, $0x3f800000
+DATA lanes0<>+40(SB)/4, $0x3f800000
+DATA lanes0<>+44(SB)/4, $0x3f800000
+DATA lanes0<>+48(SB)/4, $0xbf800000
+DATA lanes0<>+52(SB)/4, $0xbf800000
+DATA lanes0<>+56(SB)/4, $0xbf800000
+DATA lanes0<>+60(SB)/4, $0xbf800000
+GLOBL lanes0<>(SB), RODATA|NOPTR, $64
+
 DATA lanes1<>+0(SB)/4, $0x3f800000
 DATA lanes1<>+4(SB)/4, $0x3f800000
-DATA lanes1<>+8(SB)/4, $0x3f800000
-DATA lanes1<>+12(SB)/4, $0x3f800000
+DATA lanes1<>+8(SB)/4, $0xbf800000
+DATA lanes1<>+12(SB)/4, $0xbf800000
 DATA lanes1<>+16(SB)/4, $0x3f800000
 DATA lanes1<>+20(SB)/4, $0x3f800000
-DATA lanes1<>+24(SB)/4, $0x3f800000
-DATA lanes1<>+28(SB)/4, $0x3f800000
-DATA lanes1<>+32(SB)/4, $0xbf800000
-DATA lanes1<>+36(SB)/4, $0xbf800000
+DATA lanes1<>+24(SB)/4, $0xbf800000
+DATA lanes1<>+28(SB)/4, $0xbf800000
+DATA lanes1<>+32(SB)/4, $0x3f800000
+DATA lanes1<>+36(SB)/4, $0x3f800000
 DATA lanes1<>+40(SB)/4, $0xbf800000
 DATA lanes1<>+44(SB)/4, $0xbf800000
-DATA lanes1<>+48(SB)/4, $0xbf800000
-DATA lanes1<>+52(SB)/4, $0xbf800000
+DATA lanes1<>+48(SB)/4, $0x3f800000
+DATA lanes1<>+52(SB)/4, $0x3f800000
 DATA lanes1<>+56(SB)/4, $0xbf800000
 DATA lanes1<>+60(SB)/4, $0xbf800000
 GLOBL lanes1<>(SB), RODATA|NOPTR, $64
 
 DATA lanes2<>+0(SB)/4, $0x3f800000
-DATA lanes2<>+4(SB)/4, $0x3f800000
+DATA lanes2<>+4(SB)/4, $0xbf800000
 DATA lanes2<>+8(SB)/4, $0x3f800000
-DATA lanes2<>+12(SB)/4, $0x3f800000
-DATA lanes2<>+16(SB)/4, $0xbf800000
+DATA lanes2<>+12(SB)/4, $0xbf800000
+DATA lanes2<>+16(SB)/4, $0x3f800000
 DATA lanes2<>+20(SB)/4, $0xbf800000
-DATA lanes2<>+24(SB)/4, $0xbf800000
+DATA lanes2<>+24(SB)/4, $0x3f800000
 DATA lanes2<>+28(SB)/4, $0xbf800000
 DATA lanes2<>+32(SB)/4, $0x3f800000
-DATA lanes2<>+36(SB)/4, $0x3f800000
+DATA lanes2<>+36(SB)/4, $0xbf800000
 DATA lanes2<>+40(SB)/4, $0x3f800000
-DATA lanes2<>+44(SB)/4, $0x3f800000
-DATA lanes2<>+48(SB)/4, $0xbf800000
+DATA lanes2<>+44(SB)/4, $0xbf800000
+DATA lanes2<>+48(SB)/4, $0x3f800000
 DATA lanes2<>+52(SB)/4, $0xbf800000
-DATA lanes2<>+56(SB)/4, $0xbf800000
+DATA lanes2<>+56(SB)/4, $0x3f800000
 DATA lanes2<>+60(SB)/4, $0xbf800000
 GLOBL lanes2<>(SB), RODATA|NOPTR, $64
 
-DATA lanes3<>+0(SB)/4, $0x3f800000
-DATA lanes3<>+4(SB)/4, $0x3f800000
-DATA lanes3<>+8(SB)/4, $0xbf800000
-DATA lanes3<>+12(SB)/4, $0xbf800000
-DATA lanes3<>+16(SB)/4, $0x3f800000
-DATA lanes3<>+20(SB)/4, $0x3f800000
-DATA lanes3<>+24(SB)/4, $0xbf800000
-DATA lanes3<>+28(SB)/4, $0xbf800000
-DATA lanes3<>+32(SB)/4, $0x3f800000
-DATA lanes3<>+36(SB)/4, $0x3f800000
-DATA lanes3<>+40(SB)/4, $0xbf800000
-DATA lanes3<>+44(SB)/4, $0xbf800000
-DATA lanes3<>+48(SB)/4, $0x3f800000
-DATA lanes3<>+52(SB)/4, $0x3f800000
-DATA lanes3<>+56(SB)/4, $0xbf800000
-DATA lanes3<>+60(SB)/4, $0xbf800000
+DATA lanes3<>+0(SB)/4, $0x7fffffff
+DATA lanes3<>+4(SB)/4, $0x7fffffff
+DATA lanes3<>+8(SB)/4, $0x7fffffff
+DATA lanes3<>+12(SB)/4, $0x7fffffff
+DATA lanes3<>+16(SB)/4, $0x7fffffff
+DATA lanes3<>+20(SB)/4, $0x7fffffff
+DATA lanes3<>+24(SB)/4, $0x7fffffff
+DATA lanes3<>+28(SB)/4, $0x7fffffff
+DATA lanes3<>+32(SB)/4, $0x7fffffff
+DATA lanes3<>+36(SB)/4, $0x7fffffff
+DATA lanes3<>+40(SB)/4, $0x7fffffff
+DATA lanes3<>+44(SB)/4, $0x7fffffff
+DATA lanes3<>+48(SB)/4, $0x7fffffff
+DATA lanes3<>+52(SB)/4, $0x7fffffff
+DATA lanes3<>+56(SB)/4, $0x7fffffff
+DATA lanes3<>+60(SB)/4, $0x7fffffff
 GLOBL lanes3<>(SB), RODATA|NOPTR, $64
-
-DATA lanes4<>+0(SB)/4, $0x3f800000
-DATA lanes4<>+4(SB)/4, $0xbf800000
-DATA lanes4<>+8(SB)/4, $0x3f800000
-DATA lanes4<>+12(SB)/4, $0xbf800000
-DATA lanes4<>+16(SB)/4, $0x3f800000
-DATA lanes4<>+20(SB)/4, $0xbf800000
-DATA lanes4<>+24(SB)/4, $0x3f800000
-DATA lanes4<>+28(SB)/4, $0xbf800000
-DATA lanes4<>+32(SB)/4, $0x3f800000
-DATA lanes4<>+36(SB)/4, $0xbf800000
-DATA lanes4<>+40(SB)/4, $0x3f800000
-DATA lanes4<>+44(SB)/4, $0xbf800000
-DATA lanes4<>+48(SB)/4, $0x3f800000
-DATA lanes4<>+52(SB)/4, $0xbf800000
-DATA lanes4<>+56(SB)/4, $0x3f800000
-DATA lanes4<>+60(SB)/4, $0xbf800000
-GLOBL lanes4<>(SB), RODATA|NOPTR, $64
-
-DATA lanes5<>+0(SB)/4, $0x7fffffff
-DATA lanes5<>+4(SB)/4, $0x7fffffff
-DATA lanes5<>+8(SB)/4, $0x7fffffff
-DATA lanes5<>+12(SB)/4, $0x7fffffff
-DATA lanes5<>+16(SB)/4, $0x7fffffff
-DATA lanes5<>+20(SB)/4, $0x7fffffff
-DATA lanes5<>+24(SB)/4, $0x7fffffff
-DATA lanes5<>+28(SB)/4, $0x7fffffff
-DATA lanes5<>+32(SB)/4, $0x7fffffff
-DATA lanes5<>+36(SB)/4, $0x7fffffff
-DATA lanes5<>+40(SB)/4, $0x7fffffff
-DATA lanes5<>+44(SB)/4, $0x7fffffff
-DATA lanes5<>+48(SB)/4, $0x7fffffff
-DATA lanes5<>+52(SB)/4, $0x7fffffff
-DATA lanes5<>+56(SB)/4, $0x7fffffff
-DATA lanes5<>+60(SB)/4, $0x7fffffff
-GLOBL lanes5<>(SB), RODATA|NOPTR, $64
 
 // func geluAVX2(dst *float32, x *float32, n int)
 // Requires: AVX, FMA3
@@ -1255,18 +1034,24 @@ TEXT ·geluAVX2(SB), NOSPLIT, $0-24
 values:
 	VMOVUPS     (CX), Y0
 	VMOVUPS     32(CX), Y1
-	VMINPS      lanes6<>+0(SB), Y0, Y2
-	VMINPS      lanes6<>+0(SB), Y1, Y3
-	VMAXPS      lanes7<>+0(SB), Y2, Y2
-	VMAXPS      lanes7<>+0(SB), Y3, Y3
+	VMINPS      lanes4<>+0(SB), Y0, Y2
+	VMINPS      lanes4<>+0(SB), Y1, Y3
+	VMAXPS      lanes5<>+0(SB), Y2, Y2
+	VMAXPS      lanes5<>+0(SB), Y3, Y3
 	VMULPS      Y2, Y2, Y4
 	VMULPS      Y3, Y3, Y5
-	VMOVUPS     lanes8<>+0(SB), Y6
-	VMOVUPS     lanes8<>+0(SB), Y7
-	VFMADD213PS lanes9<>+0(SB), Y4, Y6
-	VFMADD213PS lanes9<>+0(SB), Y5, Y7
-	VMOVUPS     lanes11<>+0(SB), Y4
-	VMOVUPS     lanes11<>+0(SB), Y5
+	VMOVUPS     lanes6<>+0(SB), Y6
+	VMOVUPS     lanes6<>+0(SB), Y7
+	VFMADD213PS lanes7<>+0(SB), Y4, Y6
+	VFMADD213PS lanes7<>+0(SB), Y5, Y7
+	VMOVUPS     lanes8<>+0(SB), Y4
+	VMOVUPS     lanes8<>+0(SB), Y5
+	VFMADD213PS lanes9<>+0(SB), Y6, Y4
+	VFMADD213PS lanes9<>+0(SB), Y7, Y5
+	VFMADD213PS lanes10<>+0(SB), Y6, Y4
+	VFMADD213PS lanes10<>+0(SB), Y7, Y5
+	VFMADD213PS lanes11<>+0(SB), Y6, Y4
+	VFMADD213PS lanes11<>+0(SB), Y7, Y5
 	VFMADD213PS lanes12<>+0(SB), Y6, Y4
 	VFMADD213PS lanes12<>+0(SB), Y7, Y5
 	VFMADD213PS lanes13<>+0(SB), Y6, Y4
@@ -1285,16 +1070,10 @@ values:
 	VFMADD213PS lanes19<>+0(SB), Y7, Y5
 	VFMADD213PS lanes20<>+0(SB), Y6, Y4
 	VFMADD213PS lanes20<>+0(SB), Y7, Y5
-	VFMADD213PS lanes21<>+0(SB), Y6, Y4
-	VFMADD213PS lanes21<>+0(SB), Y7, Y5
-	VFMADD213PS lanes22<>+0(SB), Y6, Y4
-	VFMADD213PS lanes22<>+0(SB), Y7, Y5
-	VFMADD213PS lanes23<>+0(SB), Y6, Y4
-	VFMADD213PS lanes23<>+0(SB), Y7, Y5
 	VMULPS      Y2, Y4, Y4
 	VMULPS      Y3, Y5, Y5
-	VMULPS      lanes10<>+0(SB), Y0, Y0
-	VMULPS      lanes10<>+0(SB), Y1, Y1
+	VMULPS      lanes21<>+0(SB), Y0, Y0
+	VMULPS      lanes21<>+0(SB), Y1, Y1
 	VFMADD213PS Y0, Y0, Y4
 	VFMADD213PS Y1, Y1, Y5
 	VMOVUPS     Y4, (AX)
@@ -1306,329 +1085,329 @@ values:
 	VZEROUPPER
 	RET
 
-DATA lanes6<>+0(SB)/4, $0x40a00000
-DATA lanes6<>+4(SB)/4, $0x40a00000
-DATA lanes6<>+8(SB)/4, $0x40a00000
-DATA lanes6<>+12(SB)/4, $0x40a00000
-DATA lanes6<>+16(SB)/4, $0x40a00000
-DATA lanes6<>+20(SB)/4, $0x40a00000
-DATA lanes6<>+24(SB)/4, $0x40a00000
-DATA lanes6<>+28(SB)/4, $0x40a00000
-DATA lanes6<>+32(SB)/4, $0x40a00000
-DATA lanes6<>+36(SB)/4, $0x40a00000
-DATA lanes6<>+40(SB)/4, $0x40a00000
-DATA lanes6<>+44(SB)/4, $0x40a00000
-DATA lanes6<>+48(SB)/4, $0x40a00000
-DATA lanes6<>+52(SB)/4, $0x40a00000
-DATA lanes6<>+56(SB)/4, $0x40a00000
-DATA lanes6<>+60(SB)/4, $0x40a00000
+DATA lanes4<>+0(SB)/4, $0x40a00000
+DATA lanes4<>+4(SB)/4, $0x40a00000
+DATA lanes4<>+8(SB)/4, $0x40a00000
+DATA lanes4<>+12(SB)/4, $0x40a00000
+DATA lanes4<>+16(SB)/4, $0x40a00000
+DATA lanes4<>+20(SB)/4, $0x40a00000
+DATA lanes4<>+24(SB)/4, $0x40a00000
+DATA lanes4<>+28(SB)/4, $0x40a00000
+DATA lanes4<>+32(SB)/4, $0x40a00000
+DATA lanes4<>+36(SB)/4, $0x40a00000
+DATA lanes4<>+40(SB)/4, $0x40a00000
+DATA lanes4<>+44(SB)/4, $0x40a00000
+DATA lanes4<>+48(SB)/4, $0x40a00000
+DATA lanes4<>+52(SB)/4, $0x40a00000
+DATA lanes4<>+56(SB)/4, $0x40a00000
+DATA lanes4<>+60(SB)/4, $0x40a00000
+GLOBL lanes4<>(SB), RODATA|NOPTR, $64
+
+DATA lanes5<>+0(SB)/4, $0xc0a00000
+DATA lanes5<>+4(SB)/4, $0xc0a00000
+DATA lanes5<>+8(SB)/4, $0xc0a00000
+DATA lanes5<>+12(SB)/4, $0xc0a00000
+DATA lanes5<>+16(SB)/4, $0xc0a00000
+DATA lanes5<>+20(SB)/4, $0xc0a00000
+DATA lanes5<>+24(SB)/4, $0xc0a00000
+DATA lanes5<>+28(SB)/4, $0xc0a00000
+DATA lanes5<>+32(SB)/4, $0xc0a00000
+DATA lanes5<>+36(SB)/4, $0xc0a00000
+DATA lanes5<>+40(SB)/4, $0xc0a00000
+DATA lanes5<>+44(SB)/4, $0xc0a00000
+DATA lanes5<>+48(SB)/4, $0xc0a00000
+DATA lanes5<>+52(SB)/4, $0xc0a00000
+DATA lanes5<>+56(SB)/4, $0xc0a00000
+DATA lanes5<>+60(SB)/4, $0xc0a00000
+GLOBL lanes5<>(SB), RODATA|NOPTR, $64
+
+DATA lanes6<>+0(SB)/4, $0x3da3d70a
+DATA lanes6<>+4(SB)/4, $0x3da3d70a
+DATA lanes6<>+8(SB)/4, $0x3da3d70a
+DATA lanes6<>+12(SB)/4, $0x3da3d70a
+DATA lanes6<>+16(SB)/4, $0x3da3d70a
+DATA lanes6<>+20(SB)/4, $0x3da3d70a
+DATA lanes6<>+24(SB)/4, $0x3da3d70a
+DATA lanes6<>+28(SB)/4, $0x3da3d70a
+DATA lanes6<>+32(SB)/4, $0x3da3d70a
+DATA lanes6<>+36(SB)/4, $0x3da3d70a
+DATA lanes6<>+40(SB)/4, $0x3da3d70a
+DATA lanes6<>+44(SB)/4, $0x3da3d70a
+DATA lanes6<>+48(SB)/4, $0x3da3d70a
+DATA lanes6<>+52(SB)/4, $0x3da3d70a
+DATA lanes6<>+56(SB)/4, $0x3da3d70a
+DATA lanes6<>+60(SB)/4, $0x3da3d70a
 GLOBL lanes6<>(SB), RODATA|NOPTR, $64
 
-DATA lanes7<>+0(SB)/4, $0xc0a00000
-DATA lanes7<>+4(SB)/4, $0xc0a00000
-DATA lanes7<>+8(SB)/4, $0xc0a00000
-DATA lanes7<>+12(SB)/4, $0xc0a00000
-DATA lanes7<>+16(SB)/4, $0xc0a00000
-DATA lanes7<>+20(SB)/4, $0xc0a00000
-DATA lanes7<>+24(SB)/4, $0xc0a00000
-DATA lanes7<>+28(SB)/4, $0xc0a00000
-DATA lanes7<>+32(SB)/4, $0xc0a00000
-DATA lanes7<>+36(SB)/4, $0xc0a00000
-DATA lanes7<>+40(SB)/4, $0xc0a00000
-DATA lanes7<>+44(SB)/4, $0xc0a00000
-DATA lanes7<>+48(SB)/4, $0xc0a00000
-DATA lanes7<>+52(SB)/4, $0xc0a00000
-DATA lanes7<>+56(SB)/4, $0xc0a00000
-DATA lanes7<>+60(SB)/4, $0xc0a00000
+DATA lanes7<>+0(SB)/4, $0xbf800000
+DATA lanes7<>+4(SB)/4, $0xbf800000
+DATA lanes7<>+8(SB)/4, $0xbf800000
+DATA lanes7<>+12(SB)/4, $0xbf800000
+DATA lanes7<>+16(SB)/4, $0xbf800000
+DATA lanes7<>+20(SB)/4, $0xbf800000
+DATA lanes7<>+24(SB)/4, $0xbf800000
+DATA lanes7<>+28(SB)/4, $0xbf800000
+DATA lanes7<>+32(SB)/4, $0xbf800000
+DATA lanes7<>+36(SB)/4, $0xbf800000
+DATA lanes7<>+40(SB)/4, $0xbf800000
+DATA lanes7<>+44(SB)/4, $0xbf800000
+DATA lanes7<>+48(SB)/4, $0xbf800000
+DATA lanes7<>+52(SB)/4, $0xbf800000
+DATA lanes7<>+56(SB)/4, $0xbf800000
+DATA lanes7<>+60(SB)/4, $0xbf800000
 GLOBL lanes7<>(SB), RODATA|NOPTR, $64
 
-DATA lanes8<>+0(SB)/4, $0x3da3d70a
-DATA lanes8<>+4(SB)/4, $0x3da3d70a
-DATA lanes8<>+8(SB)/4, $0x3da3d70a
-DATA lanes8<>+12(SB)/4, $0x3da3d70a
-DATA lanes8<>+16(SB)/4, $0x3da3d70a
-DATA lanes8<>+20(SB)/4, $0x3da3d70a
-DATA lanes8<>+24(SB)/4, $0x3da3d70a
-DATA lanes8<>+28(SB)/4, $0x3da3d70a
-DATA lanes8<>+32(SB)/4, $0x3da3d70a
-DATA lanes8<>+36(SB)/4, $0x3da3d70a
-DATA lanes8<>+40(SB)/4, $0x3da3d70a
-DATA lanes8<>+44(SB)/4, $0x3da3d70a
-DATA lanes8<>+48(SB)/4, $0x3da3d70a
-DATA lanes8<>+52(SB)/4, $0x3da3d70a
-DATA lanes8<>+56(SB)/4, $0x3da3d70a
-DATA lanes8<>+60(SB)/4, $0x3da3d70a
+DATA lanes8<>+0(SB)/4, $0x3a9f9229
+DATA lanes8<>+4(SB)/4, $0x3a9f9229
+DATA lanes8<>+8(SB)/4, $0x3a9f9229
+DATA lanes8<>+12(SB)/4, $0x3a9f9229
+DATA lanes8<>+16(SB)/4, $0x3a9f9229
+DATA lanes8<>+20(SB)/4, $0x3a9f9229
+DATA lanes8<>+24(SB)/4, $0x3a9f9229
+DATA lanes8<>+28(SB)/4, $0x3a9f9229
+DATA lanes8<>+32(SB)/4, $0x3a9f9229
+DATA lanes8<>+36(SB)/4, $0x3a9f9229
+DATA lanes8<>+40(SB)/4, $0x3a9f9229
+DATA lanes8<>+44(SB)/4, $0x3a9f9229
+DATA lanes8<>+48(SB)/4, $0x3a9f9229
+DATA lanes8<>+52(SB)/4, $0x3a9f9229
+DATA lanes8<>+56(SB)/4, $0x3a9f9229
+DATA lanes8<>+60(SB)/4, $0x3a9f9229
 GLOBL lanes8<>(SB), RODATA|NOPTR, $64
 
-DATA lanes9<>+0(SB)/4, $0xbf800000
-DATA lanes9<>+4(SB)/4, $0xbf800000
-DATA lanes9<>+8(SB)/4, $0xbf800000
-DATA lanes9<>+12(SB)/4, $0xbf800000
-DATA lanes9<>+16(SB)/4, $0xbf800000
-DATA lanes9<>+20(SB)/4, $0xbf800000
-DATA lanes9<>+24(SB)/4, $0xbf800000
-DATA lanes9<>+28(SB)/4, $0xbf800000
-DATA lanes9<>+32(SB)/4, $0xbf800000
-DATA lanes9<>+36(SB)/4, $0xbf800000
-DATA lanes9<>+40(SB)/4, $0xbf800000
-DATA lanes9<>+44(SB)/4, $0xbf800000
-DATA lanes9<>+48(SB)/4, $0xbf800000
-DATA lanes9<>+52(SB)/4, $0xbf800000
-DATA lanes9<>+56(SB)/4, $0xbf800000
-DATA lanes9<>+60(SB)/4, $0xbf800000
+DATA lanes9<>+0(SB)/4, $0xbb537408
+DATA lanes9<>+4(SB)/4, $0xbb537408
+DATA lanes9<>+8(SB)/4, $0xbb537408
+DATA lanes9<>+12(SB)/4, $0xbb537408
+DATA lanes9<>+16(SB)/4, $0xbb537408
+DATA lanes9<>+20(SB)/4, $0xbb537408
+DATA lanes9<>+24(SB)/4, $0xbb537408
+DATA lanes9<>+28(SB)/4, $0xbb537408
+DATA lanes9<>+32(SB)/4, $0xbb537408
+DATA lanes9<>+36(SB)/4, $0xbb537408
+DATA lanes9<>+40(SB)/4, $0xbb537408
+DATA lanes9<>+44(SB)/4, $0xbb537408
+DATA lanes9<>+48(SB)/4, $0xbb537408
+DATA lanes9<>+52(SB)/4, $0xbb537408
+DATA lanes9<>+56(SB)/4, $0xbb537408
+DATA lanes9<>+60(SB)/4, $0xbb537408
 GLOBL lanes9<>(SB), RODATA|NOPTR, $64
 
-DATA lanes10<>+0(SB)/4, $0x3f000000
-DATA lanes10<>+4(SB)/4, $0x3f000000
-DATA lanes10<>+8(SB)/4, $0x3f000000
-DATA lanes10<>+12(SB)/4, $0x3f000000
-DATA lanes10<>+16(SB)/4, $0x3f000000
-DATA lanes10<>+20(SB)/4, $0x3f000000
-DATA lanes10<>+24(SB)/4, $0x3f000000
-DATA lanes10<>+28(SB)/4, $0x3f000000
-DATA lanes10<>+32(SB)/4, $0x3f000000
-DATA lanes10<>+36(SB)/4, $0x3f000000
-DATA lanes10<>+40(SB)/4, $0x3f000000
-DATA lanes10<>+44(SB)/4, $0x3f000000
-DATA lanes10<>+48(SB)/4, $0x3f000000
-DATA lanes10<>+52(SB)/4, $0x3f000000
-DATA lanes10<>+56(SB)/4, $0x3f000000
-DATA lanes10<>+60(SB)/4, $0x3f000000
+DATA lanes10<>+0(SB)/4, $0x3b61d0bc
+DATA lanes10<>+4(SB)/4, $0x3b61d0bc
+DATA lanes10<>+8(SB)/4, $0x3b61d0bc
+DATA lanes10<>+12(SB)/4, $0x3b61d0bc
+DATA lanes10<>+16(SB)/4, $0x3b61d0bc
+DATA lanes10<>+20(SB)/4, $0x3b61d0bc
+DATA lanes10<>+24(SB)/4, $0x3b61d0bc
+DATA lanes10<>+28(SB)/4, $0x3b61d0bc
+DATA lanes10<>+32(SB)/4, $0x3b61d0bc
+DATA lanes10<>+36(SB)/4, $0x3b61d0bc
+DATA lanes10<>+40(SB)/4, $0x3b61d0bc
+DATA lanes10<>+44(SB)/4, $0x3b61d0bc
+DATA lanes10<>+48(SB)/4, $0x3b61d0bc
+DATA lanes10<>+52(SB)/4, $0x3b61d0bc
+DATA lanes10<>+56(SB)/4, $0x3b61d0bc
+DATA lanes10<>+60(SB)/4, $0x3b61d0bc
 GLOBL lanes10<>(SB), RODATA|NOPTR, $64
 
-DATA lanes11<>+0(SB)/4, $0x3a9f9229
-DATA lanes11<>+4(SB)/4, $0x3a9f9229
-DATA lanes11<>+8(SB)/4, $0x3a9f9229
-DATA lanes11<>+12(SB)/4, $0x3a9f9229
-DATA lanes11<>+16(SB)/4, $0x3a9f9229
-DATA lanes11<>+20(SB)/4, $0x3a9f9229
-DATA lanes11<>+24(SB)/4, $0x3a9f9229
-DATA lanes11<>+28(SB)/4, $0x3a9f9229
-DATA lanes11<>+32(SB)/4, $0x3a9f9229
-DATA lanes11<>+36(SB)/4, $0x3a9f9229
-DATA lanes11<>+40(SB)/4, $0x3a9f9229
-DATA lanes11<>+44(SB)/4, $0x3a9f9229
-DATA lanes11<>+48(SB)/4, $0x3a9f9229
-DATA lanes11<>+52(SB)/4, $0x3a9f9229
-DATA lanes11<>+56(SB)/4, $0x3a9f9229
-DATA lanes11<>+60(SB)/4, $0x3a9f9229
+DATA lanes11<>+0(SB)/4, $0xbbb000ae
+DATA lanes11<>+4(SB)/4, $0xbbb000ae
+DATA lanes11<>+8(SB)/4, $0xbbb000ae
+DATA lanes11<>+12(SB)/4, $0xbbb000ae
+DATA lanes11<>+16(SB)/4, $0xbbb000ae
+DATA lanes11<>+20(SB)/4, $0xbbb000ae
+DATA lanes11<>+24(SB)/4, $0xbbb000ae
+DATA lanes11<>+28(SB)/4, $0xbbb000ae
+DATA lanes11<>+32(SB)/4, $0xbbb000ae
+DATA lanes11<>+36(SB)/4, $0xbbb000ae
+DATA lanes11<>+40(SB)/4, $0xbbb000ae
+DATA lanes11<>+44(SB)/4, $0xbbb000ae
+DATA lanes11<>+48(SB)/4, $0xbbb000ae
+DATA lanes11<>+52(SB)/4, $0xbbb000ae
+DATA lanes11<>+56(SB)/4, $0xbbb000ae
+DATA lanes11<>+60(SB)/4, $0xbbb000ae
 GLOBL lanes11<>(SB), RODATA|NOPTR, $64
 
-DATA lanes12<>+0(SB)/4, $0xbb537408
-DATA lanes12<>+4(SB)/4, $0xbb537408
-DATA lanes12<>+8(SB)/4, $0xbb537408
-DATA lanes12<>+12(SB)/4, $0xbb537408
-DATA lanes12<>+16(SB)/4, $0xbb537408
-DATA lanes12<>+20(SB)/4, $0xbb537408
-DATA lanes12<>+24(SB)/4, $0xbb537408
-DATA lanes12<>+28(SB)/4, $0xbb537408
-DATA lanes12<>+32(SB)/4, $0xbb537408
-DATA lanes12<>+36(SB)/4, $0xbb537408
-DATA lanes12<>+40(SB)/4, $0xbb537408
-DATA lanes12<>+44(SB)/4, $0xbb537408
-DATA lanes12<>+48(SB)/4, $0xbb537408
-DATA lanes12<>+52(SB)/4, $0xbb537408
-DATA lanes12<>+56(SB)/4, $0xbb537408
-DATA lanes12<>+60(SB)/4, $0xbb537408
+DATA lanes12<>+0(SB)/4, $0x3c520ef3
+DATA lanes12<>+4(SB)/4, $0x3c520ef3
+DATA lanes12<>+8(SB)/4, $0x3c520ef3
+DATA lanes12<>+12(SB)/4, $0x3c520ef3
+DATA lanes12<>+16(SB)/4, $0x3c520ef3
+DATA lanes12<>+20(SB)/4, $0x3c520ef3
+DATA lanes12<>+24(SB)/4, $0x3c520ef3
+DATA lanes12<>+28(SB)/4, $0x3c520ef3
+DATA lanes12<>+32(SB)/4, $0x3c520ef3
+DATA lanes12<>+36(SB)/4, $0x3c520ef3
+DATA lanes12<>+40(SB)/4, $0x3c520ef3
+DATA lanes12<>+44(SB)/4, $0x3c520ef3
+DATA lanes12<>+48(SB)/4, $0x3c520ef3
+DATA lanes12<>+52(SB)/4, $0x3c520ef3
+DATA lanes12<>+56(SB)/4, $0x3c520ef3
+DATA lanes12<>+60(SB)/4, $0x3c520ef3
 GLOBL lanes12<>(SB), RODATA|NOPTR, $64
 
-DATA lanes13<>+0(SB)/4, $0x3b61d0bc
-DATA lanes13<>+4(SB)/4, $0x3b61d0bc
-DATA lanes13<>+8(SB)/4, $0x3b61d0bc
-DATA lanes13<>+12(SB)/4, $0x3b61d0bc
-DATA lanes13<>+16(SB)/4, $0x3b61d0bc
-DATA lanes13<>+20(SB)/4, $0x3b61d0bc
-DATA lanes13<>+24(SB)/4, $0x3b61d0bc
-DATA lanes13<>+28(SB)/4, $0x3b61d0bc
-DATA lanes13<>+32(SB)/4, $0x3b61d0bc
-DATA lanes13<>+36(SB)/4, $0x3b61d0bc
-DATA lanes13<>+40(SB)/4, $0x3b61d0bc
-DATA lanes13<>+44(SB)/4, $0x3b61d0bc
-DATA lanes13<>+48(SB)/4, $0x3b61d0bc
-DATA lanes13<>+52(SB)/4, $0x3b61d0bc
-DATA lanes13<>+56(SB)/4, $0x3b61d0bc
-DATA lanes13<>+60(SB)/4, $0x3b61d0bc
+DATA lanes13<>+0(SB)/4, $0xbcb6ea96
+DATA lanes13<>+4(SB)/4, $0xbcb6ea96
+DATA lanes13<>+8(SB)/4, $0xbcb6ea96
+DATA lanes13<>+12(SB)/4, $0xbcb6ea96
+DATA lanes13<>+16(SB)/4, $0xbcb6ea96
+DATA lanes13<>+20(SB)/4, $0xbcb6ea96
+DATA lanes13<>+24(SB)/4, $0xbcb6ea96
+DATA lanes13<>+28(SB)/4, $0xbcb6ea96
+DATA lanes13<>+32(SB)/4, $0xbcb6ea96
+DATA lanes13<>+36(SB)/4, $0xbcb6ea96
+DATA lanes13<>+40(SB)/4, $0xbcb6ea96
+DATA lanes13<>+44(SB)/4, $0xbcb6ea96
+DATA lanes13<>+48(SB)/4, $0xbcb6ea96
+DATA lanes13<>+52(SB)/4, $0xbcb6ea96
+DATA lanes13<>+56(SB)/4, $0xbcb6ea96
+DATA lanes13<>+60(SB)/4, $0xbcb6ea96
 GLOBL lanes13<>(SB), RODATA|NOPTR, $64
 
-DATA lanes14<>+0(SB)/4, $0xbbb000ae
-DATA lanes14<>+4(SB)/4, $0xbbb000ae
-DATA lanes14<>+8(SB)/4, $0xbbb000ae
-DATA lanes14<>+12(SB)/4, $0xbbb000ae
-DATA lanes14<>+16(SB)/4, $0xbbb000ae
-DATA lanes14<>+20(SB)/4, $0xbbb000ae
-DATA lanes14<>+24(SB)/4, $0xbbb000ae
-DATA lanes14<>+28(SB)/4, $0xbbb000ae
-DATA lanes14<>+32(SB)/4, $0xbbb000ae
-DATA lanes14<>+36(SB)/4, $0xbbb000ae
-DATA lanes14<>+40(SB)/4, $0xbbb000ae
-DATA lanes14<>+44(SB)/4, $0xbbb000ae
-DATA lanes14<>+48(SB)/4, $0xbbb000ae
-DATA lanes14<>+52(SB)/4, $0xbbb000ae
-DATA lanes14<>+56(SB)/4, $0xbbb000ae
-DATA lanes14<>+60(SB)/4, $0xbbb000ae
+DATA lanes14<>+0(SB)/4, $0x3d065de4
+DATA lanes14<>+4(SB)/4, $0x3d065de4
+DATA lanes14<>+8(SB)/4, $0x3d065de4
+DATA lanes14<>+12(SB)/4, $0x3d065de4
+DATA lanes14<>+16(SB)/4, $0x3d065de4
+DATA lanes14<>+20(SB)/4, $0x3d065de4
+DATA lanes14<>+24(SB)/4, $0x3d065de4
+DATA lanes14<>+28(SB)/4, $0x3d065de4
+DATA lanes14<>+32(SB)/4, $0x3d065de4
+DATA lanes14<>+36(SB)/4, $0x3d065de4
+DATA lanes14<>+40(SB)/4, $0x3d065de4
+DATA lanes14<>+44(SB)/4, $0x3d065de4
+DATA lanes14<>+48(SB)/4, $0x3d065de4
+DATA lanes14<>+52(SB)/4, $0x3d065de4
+DATA lanes14<>+56(SB)/4, $0x3d065de4
+DATA lanes14<>+60(SB)/4, $0x3d065de4
 GLOBL lanes14<>(SB), RODATA|NOPTR, $64
 
-DATA lanes15<>+0(SB)/4, $0x3c520ef3
-DATA lanes15<>+4(SB)/4, $0x3c520ef3
-DATA lanes15<>+8(SB)/4, $0x3c520ef3
-DATA lanes15<>+12(SB)/4, $0x3c520ef3
-DATA lanes15<>+16(SB)/4, $0x3c520ef3
-DATA lanes15<>+20(SB)/4, $0x3c520ef3
-DATA lanes15<>+24(SB)/4, $0x3c520ef3
-DATA lanes15<>+28(SB)/4, $0x3c520ef3
-DATA lanes15<>+32(SB)/4, $0x3c520ef3
-DATA lanes15<>+36(SB)/4, $0x3c520ef3
-DATA lanes15<>+40(SB)/4, $0x3c520ef3
-DATA lanes15<>+44(SB)/4, $0x3c520ef3
-DATA lanes15<>+48(SB)/4, $0x3c520ef3
-DATA lanes15<>+52(SB)/4, $0x3c520ef3
-DATA lanes15<>+56(SB)/4, $0x3c520ef3
-DATA lanes15<>+60(SB)/4, $0x3c520ef3
+DATA lanes15<>+0(SB)/4, $0xbd3e9de9
+DATA lanes15<>+4(SB)/4, $0xbd3e9de9
+DATA lanes15<>+8(SB)/4, $0xbd3e9de9
+DATA lanes15<>+12(SB)/4, $0xbd3e9de9
+DATA lanes15<>+16(SB)/4, $0xbd3e9de9
+DATA lanes15<>+20(SB)/4, $0xbd3e9de9
+DATA lanes15<>+24(SB)/4, $0xbd3e9de9
+DATA lanes15<>+28(SB)/4, $0xbd3e9de9
+DATA lanes15<>+32(SB)/4, $0xbd3e9de9
+DATA lanes15<>+36(SB)/4, $0xbd3e9de9
+DATA lanes15<>+40(SB)/4, $0xbd3e9de9
+DATA lanes15<>+44(SB)/4, $0xbd3e9de9
+DATA lanes15<>+48(SB)/4, $0xbd3e9de9
+DATA lanes15<>+52(SB)/4, $0xbd3e9de9
+DATA lanes15<>+56(SB)/4, $0xbd3e9de9
+DATA lanes15<>+60(SB)/4, $0xbd3e9de9
 GLOBL lanes15<>(SB), RODATA|NOPTR, $64
 
-DATA lanes16<>+0(SB)/4, $0xbcb6ea96
-DATA lanes16<>+4(SB)/4, $0xbcb6ea96
-DATA lanes16<>+8(SB)/4, $0xbcb6ea96
-DATA lanes16<>+12(SB)/4, $0xbcb6ea96
-DATA lanes16<>+16(SB)/4, $0xbcb6ea96
-DATA lanes16<>+20(SB)/4, $0xbcb6ea96
-DATA lanes16<>+24(SB)/4, $0xbcb6ea96
-DATA lanes16<>+28(SB)/4, $0xbcb6ea96
-DATA lanes16<>+32(SB)/4, $0xbcb6ea96
-DATA lanes16<>+36(SB)/4, $0xbcb6ea96
-DATA lanes16<>+40(SB)/4, $0xbcb6ea96
-DATA lanes16<>+44(SB)/4, $0xbcb6ea96
-DATA lanes16<>+48(SB)/4, $0xbcb6ea96
-DATA lanes16<>+52(SB)/4, $0xbcb6ea96
-DATA lanes16<>+56(SB)/4, $0xbcb6ea96
-DATA lanes16<>+60(SB)/4, $0xbcb6ea96
+DATA lanes16<>+0(SB)/4, $0x3d80c981
+DATA lanes16<>+4(SB)/4, $0x3d80c981
+DATA lanes16<>+8(SB)/4, $0x3d80c981
+DATA lanes16<>+12(SB)/4, $0x3d80c981
+DATA lanes16<>+16(SB)/4, $0x3d80c981
+DATA lanes16<>+20(SB)/4, $0x3d80c981
+DATA lanes16<>+24(SB)/4, $0x3d80c981
+DATA lanes16<>+28(SB)/4, $0x3d80c981
+DATA lanes16<>+32(SB)/4, $0x3d80c981
+DATA lanes16<>+36(SB)/4, $0x3d80c981
+DATA lanes16<>+40(SB)/4, $0x3d80c981
+DATA lanes16<>+44(SB)/4, $0x3d80c981
+DATA lanes16<>+48(SB)/4, $0x3d80c981
+DATA lanes16<>+52(SB)/4, $0x3d80c981
+DATA lanes16<>+56(SB)/4, $0x3d80c981
+DATA lanes16<>+60(SB)/4, $0x3d80c981
 GLOBL lanes16<>(SB), RODATA|NOPTR, $64
 
-DATA lanes17<>+0(SB)/4, $0x3d065de4
-DATA lanes17<>+4(SB)/4, $0x3d065de4
-DATA lanes17<>+8(SB)/4, $0x3d065de4
-DATA lanes17<>+12(SB)/4, $0x3d065de4
-DATA lanes17<>+16(SB)/4, $0x3d065de4
-DATA lanes17<>+20(SB)/4, $0x3d065de4
-DATA lanes17<>+24(SB)/4, $0x3d065de4
-DATA lanes17<>+28(SB)/4, $0x3d065de4
-DATA lanes17<>+32(SB)/4, $0x3d065de4
-DATA lanes17<>+36(SB)/4, $0x3d065de4
-DATA lanes17<>+40(SB)/4, $0x3d065de4
-DATA lanes17<>+44(SB)/4, $0x3d065de4
-DATA lanes17<>+48(SB)/4, $0x3d065de4
-DATA lanes17<>+52(SB)/4, $0x3d065de4
-DATA lanes17<>+56(SB)/4, $0x3d065de4
-DATA lanes17<>+60(SB)/4, $0x3d065de4
+DATA lanes17<>+0(SB)/4, $0xbda5a726
+DATA lanes17<>+4(SB)/4, $0xbda5a726
+DATA lanes17<>+8(SB)/4, $0xbda5a726
+DATA lanes17<>+12(SB)/4, $0xbda5a726
+DATA lanes17<>+16(SB)/4, $0xbda5a726
+DATA lanes17<>+20(SB)/4, $0xbda5a726
+DATA lanes17<>+24(SB)/4, $0xbda5a726
+DATA lanes17<>+28(SB)/4, $0xbda5a726
+DATA lanes17<>+32(SB)/4, $0xbda5a726
+DATA lanes17<>+36(SB)/4, $0xbda5a726
+DATA lanes17<>+40(SB)/4, $0xbda5a726
+DATA lanes17<>+44(SB)/4, $0xbda5a726
+DATA lanes17<>+48(SB)/4, $0xbda5a726
+DATA lanes17<>+52(SB)/4, $0xbda5a726
+DATA lanes17<>+56(SB)/4, $0xbda5a726
+DATA lanes17<>+60(SB)/4, $0xbda5a726
 GLOBL lanes17<>(SB), RODATA|NOPTR, $64
 
-DATA lanes18<>+0(SB)/4, $0xbd3e9de9
-DATA lanes18<>+4(SB)/4, $0xbd3e9de9
-DATA lanes18<>+8(SB)/4, $0xbd3e9de9
-DATA lanes18<>+12(SB)/4, $0xbd3e9de9
-DATA lanes18<>+16(SB)/4, $0xbd3e9de9
-DATA lanes18<>+20(SB)/4, $0xbd3e9de9
-DATA lanes18<>+24(SB)/4, $0xbd3e9de9
-DATA lanes18<>+28(SB)/4, $0xbd3e9de9
-DATA lanes18<>+32(SB)/4, $0xbd3e9de9
-DATA lanes18<>+36(SB)/4, $0xbd3e9de9
-DATA lanes18<>+40(SB)/4, $0xbd3e9de9
-DATA lanes18<>+44(SB)/4, $0xbd3e9de9
-DATA lanes18<>+48(SB)/4, $0xbd3e9de9
-DATA lanes18<>+52(SB)/4, $0xbd3e9de9
-DATA lanes18<>+56(SB)/4, $0xbd3e9de9
-DATA lanes18<>+60(SB)/4, $0xbd3e9de9
+DATA lanes18<>+0(SB)/4, $0x3dd3072f
+DATA lanes18<>+4(SB)/4, $0x3dd3072f
+DATA lanes18<>+8(SB)/4, $0x3dd3072f
+DATA lanes18<>+12(SB)/4, $0x3dd3072f
+DATA lanes18<>+16(SB)/4, $0x3dd3072f
+DATA lanes18<>+20(SB)/4, $0x3dd3072f
+DATA lanes18<>+24(SB)/4, $0x3dd3072f
+DATA lanes18<>+28(SB)/4, $0x3dd3072f
+DATA lanes18<>+32(SB)/4, $0x3dd3072f
+DATA lanes18<>+36(SB)/4, $0x3dd3072f
+DATA lanes18<>+40(SB)/4, $0x3dd3072f
+DATA lanes18<>+44(SB)/4, $0x3dd3072f
+DATA lanes18<>+48(SB)/4, $0x3dd3072f
+DATA lanes18<>+52(SB)/4, $0x3dd3072f
+DATA lanes18<>+56(SB)/4, $0x3dd3072f
+DATA lanes18<>+60(SB)/4, $0x3dd3072f
 GLOBL lanes18<>(SB), RODATA|NOPTR, $64
 
-DATA lanes19<>+0(SB)/4, $0x3d80c981
-DATA lanes19<>+4(SB)/4, $0x3d80c981
-DATA lanes19<>+8(SB)/4, $0x3d80c981
-DATA lanes19<>+12(SB)/4, $0x3d80c981
-DATA lanes19<>+16(SB)/4, $0x3d80c981
-DATA lanes19<>+20(SB)/4, $0x3d80c981
-DATA lanes19<>+24(SB)/4, $0x3d80c981
-DATA lanes19<>+28(SB)/4, $0x3d80c981
-DATA lanes19<>+32(SB)/4, $0x3d80c981
-DATA lanes19<>+36(SB)/4, $0x3d80c981
-DATA lanes19<>+40(SB)/4, $0x3d80c981
-DATA lanes19<>+44(SB)/4, $0x3d80c981
-DATA lanes19<>+48(SB)/4, $0x3d80c981
-DATA lanes19<>+52(SB)/4, $0x3d80c981
-DATA lanes19<>+56(SB)/4, $0x3d80c981
-DATA lanes19<>+60(SB)/4, $0x3d80c981
+DATA lanes19<>+0(SB)/4, $0xbe0ff77f
+DATA lanes19<>+4(SB)/4, $0xbe0ff77f
+DATA lanes19<>+8(SB)/4, $0xbe0ff77f
+DATA lanes19<>+12(SB)/4, $0xbe0ff77f
+DATA lanes19<>+16(SB)/4, $0xbe0ff77f
+DATA lanes19<>+20(SB)/4, $0xbe0ff77f
+DATA lanes19<>+24(SB)/4, $0xbe0ff77f
+DATA lanes19<>+28(SB)/4, $0xbe0ff77f
+DATA lanes19<>+32(SB)/4, $0xbe0ff77f
+DATA lanes19<>+36(SB)/4, $0xbe0ff77f
+DATA lanes19<>+40(SB)/4, $0xbe0ff77f
+DATA lanes19<>+44(SB)/4, $0xbe0ff77f
+DATA lanes19<>+48(SB)/4, $0xbe0ff77f
+DATA lanes19<>+52(SB)/4, $0xbe0ff77f
+DATA lanes19<>+56(SB)/4, $0xbe0ff77f
+DATA lanes19<>+60(SB)/4, $0xbe0ff77f
 GLOBL lanes19<>(SB), RODATA|NOPTR, $64
 
-DATA lanes20<>+0(SB)/4, $0xbda5a726
-DATA lanes20<>+4(SB)/4, $0xbda5a726
-DATA lanes20<>+8(SB)/4, $0xbda5a726
-DATA lanes20<>+12(SB)/4, $0xbda5a726
-DATA lanes20<>+16(SB)/4, $0xbda5a726
-DATA lanes20<>+20(SB)/4, $0xbda5a726
-DATA lanes20<>+24(SB)/4, $0xbda5a726
-DATA lanes20<>+28(SB)/4, $0xbda5a726
-DATA lanes20<>+32(SB)/4, $0xbda5a726
-DATA lanes20<>+36(SB)/4, $0xbda5a726
-DATA lanes20<>+40(SB)/4, $0xbda5a726
-DATA lanes20<>+44(SB)/4, $0xbda5a726
-DATA lanes20<>+48(SB)/4, $0xbda5a726
-DATA lanes20<>+52(SB)/4, $0xbda5a726
-DATA lanes20<>+56(SB)/4, $0xbda5a726
-DATA lanes20<>+60(SB)/4, $0xbda5a726
+DATA lanes20<>+0(SB)/4, $0x3e90c1ad
+DATA lanes20<>+4(SB)/4, $0x3e90c1ad
+DATA lanes20<>+8(SB)/4, $0x3e90c1ad
+DATA lanes20<>+12(SB)/4, $0x3e90c1ad
+DATA lanes20<>+16(SB)/4, $0x3e90c1ad
+DATA lanes20<>+20(SB)/4, $0x3e90c1ad
+DATA lanes20<>+24(SB)/4, $0x3e90c1ad
+DATA lanes20<>+28(SB)/4, $0x3e90c1ad
+DATA lanes20<>+32(SB)/4, $0x3e90c1ad
+DATA lanes20<>+36(SB)/4, $0x3e90c1ad
+DATA lanes20<>+40(SB)/4, $0x3e90c1ad
+DATA lanes20<>+44(SB)/4, $0x3e90c1ad
+DATA lanes20<>+48(SB)/4, $0x3e90c1ad
+DATA lanes20<>+52(SB)/4, $0x3e90c1ad
+DATA lanes20<>+56(SB)/4, $0x3e90c1ad
+DATA lanes20<>+60(SB)/4, $0x3e90c1ad
 GLOBL lanes20<>(SB), RODATA|NOPTR, $64
 
-DATA lanes21<>+0(SB)/4, $0x3dd3072f
-DATA lanes21<>+4(SB)/4, $0x3dd3072f
-DATA lanes21<>+8(SB)/4, $0x3dd3072f
-DATA lanes21<>+12(SB)/4, $0x3dd3072f
-DATA lanes21<>+16(SB)/4, $0x3dd3072f
-DATA lanes21<>+20(SB)/4, $0x3dd3072f
-DATA lanes21<>+24(SB)/4, $0x3dd3072f
-DATA lanes21<>+28(SB)/4, $0x3dd3072f
-DATA lanes21<>+32(SB)/4, $0x3dd3072f
-DATA lanes21<>+36(SB)/4, $0x3dd3072f
-DATA lanes21<>+40(SB)/4, $0x3dd3072f
-DATA lanes21<>+44(SB)/4, $0x3dd3072f
-DATA lanes21<>+48(SB)/4, $0x3dd3072f
-DATA lanes21<>+52(SB)/4, $0x3dd3072f
-DATA lanes21<>+56(SB)/4, $0x3dd3072f
-DATA lanes21<>+60(SB)/4, $0x3dd3072f
+DATA lanes21<>+0(SB)/4, $0x3f000000
+DATA lanes21<>+4(SB)/4, $0x3f000000
+DATA lanes21<>+8(SB)/4, $0x3f000000
+DATA lanes21<>+12(SB)/4, $0x3f000000
+DATA lanes21<>+16(SB)/4, $0x3f000000
+DATA lanes21<>+20(SB)/4, $0x3f000000
+DATA lanes21<>+24(SB)/4, $0x3f000000
+DATA lanes21<>+28(SB)/4, $0x3f000000
+DATA lanes21<>+32(SB)/4, $0x3f000000
+DATA lanes21<>+36(SB)/4, $0x3f000000
+DATA lanes21<>+40(SB)/4, $0x3f000000
+DATA lanes21<>+44(SB)/4, $0x3f000000
+DATA lanes21<>+48(SB)/4, $0x3f000000
+DATA lanes21<>+52(SB)/4, $0x3f000000
+DATA lanes21<>+56(SB)/4, $0x3f000000
+DATA lanes21<>+60(SB)/4, $0x3f000000
 GLOBL lanes21<>(SB), RODATA|NOPTR, $64
-
-DATA lanes22<>+0(SB)/4, $0xbe0ff77f
-DATA lanes22<>+4(SB)/4, $0xbe0ff77f
-DATA lanes22<>+8(SB)/4, $0xbe0ff77f
-DATA lanes22<>+12(SB)/4, $0xbe0ff77f
-DATA lanes22<>+16(SB)/4, $0xbe0ff77f
-DATA lanes22<>+20(SB)/4, $0xbe0ff77f
-DATA lanes22<>+24(SB)/4, $0xbe0ff77f
-DATA lanes22<>+28(SB)/4, $0xbe0ff77f
-DATA lanes22<>+32(SB)/4, $0xbe0ff77f
-DATA lanes22<>+36(SB)/4, $0xbe0ff77f
-DATA lanes22<>+40(SB)/4, $0xbe0ff77f
-DATA lanes22<>+44(SB)/4, $0xbe0ff77f
-DATA lanes22<>+48(SB)/4, $0xbe0ff77f
-DATA lanes22<>+52(SB)/4, $0xbe0ff77f
-DATA lanes22<>+56(SB)/4, $0xbe0ff77f
-DATA lanes22<>+60(SB)/4, $0xbe0ff77f
-GLOBL lanes22<>(SB), RODATA|NOPTR, $64
-
-DATA lanes23<>+0(SB)/4, $0x3e90c1ad
-DATA lanes23<>+4(SB)/4, $0x3e90c1ad
-DATA lanes23<>+8(SB)/4, $0x3e90c1ad
-DATA lanes23<>+12(SB)/4, $0x3e90c1ad
-DATA lanes23<>+16(SB)/4, $0x3e90c1ad
-DATA lanes23<>+20(SB)/4, $0x3e90c1ad
-DATA lanes23<>+24(SB)/4, $0x3e90c1ad
-DATA lanes23<>+28(SB)/4, $0x3e90c1ad
-DATA lanes23<>+32(SB)/4, $0x3e90c1ad
-DATA lanes23<>+36(SB)/4, $0x3e90c1ad
-DATA lanes23<>+40(SB)/4, $0x3e90c1ad
-DATA lanes23<>+44(SB)/4, $0x3e90c1ad
-DATA lanes23<>+48(SB)/4, $0x3e90c1ad
-DATA lanes23<>+52(SB)/4, $0x3e90c1ad
-DATA lanes23<>+56(SB)/4, $0x3e90c1ad
-DATA lanes23<>+60(SB)/4, $0x3e90c1ad
-GLOBL lanes23<>(SB), RODATA|NOPTR, $64
 
 // func addNormAVX2(x *float32, residual *float32, gamma *float32, beta *float32, n int, eps float32)
 // Requires: AVX, AVX2, FMA3
@@ -1690,7 +1469,7 @@ square:
 	VDIVSS       X0, X2, X2
 	VADDSS       eps+40(FP), X2, X2
 	VSQRTSS      X2, X2, X2
-	VMOVSS       lanes24<>+0(SB), X0
+	VMOVSS       lanes22<>+0(SB), X0
 	VDIVSS       X2, X0, X0
 	VBROADCASTSS X0, Y0
 	MOVQ         gamma+16(FP), CX
@@ -1713,23 +1492,23 @@ result:
 	VZEROUPPER
 	RET
 
-DATA lanes24<>+0(SB)/4, $0x3f800000
-DATA lanes24<>+4(SB)/4, $0x3f800000
-DATA lanes24<>+8(SB)/4, $0x3f800000
-DATA lanes24<>+12(SB)/4, $0x3f800000
-DATA lanes24<>+16(SB)/4, $0x3f800000
-DATA lanes24<>+20(SB)/4, $0x3f800000
-DATA lanes24<>+24(SB)/4, $0x3f800000
-DATA lanes24<>+28(SB)/4, $0x3f800000
-DATA lanes24<>+32(SB)/4, $0x3f800000
-DATA lanes24<>+36(SB)/4, $0x3f800000
-DATA lanes24<>+40(SB)/4, $0x3f800000
-DATA lanes24<>+44(SB)/4, $0x3f800000
-DATA lanes24<>+48(SB)/4, $0x3f800000
-DATA lanes24<>+52(SB)/4, $0x3f800000
-DATA lanes24<>+56(SB)/4, $0x3f800000
-DATA lanes24<>+60(SB)/4, $0x3f800000
-GLOBL lanes24<>(SB), RODATA|NOPTR, $64
+DATA lanes22<>+0(SB)/4, $0x3f800000
+DATA lanes22<>+4(SB)/4, $0x3f800000
+DATA lanes22<>+8(SB)/4, $0x3f800000
+DATA lanes22<>+12(SB)/4, $0x3f800000
+DATA lanes22<>+16(SB)/4, $0x3f800000
+DATA lanes22<>+20(SB)/4, $0x3f800000
+DATA lanes22<>+24(SB)/4, $0x3f800000
+DATA lanes22<>+28(SB)/4, $0x3f800000
+DATA lanes22<>+32(SB)/4, $0x3f800000
+DATA lanes22<>+36(SB)/4, $0x3f800000
+DATA lanes22<>+40(SB)/4, $0x3f800000
+DATA lanes22<>+44(SB)/4, $0x3f800000
+DATA lanes22<>+48(SB)/4, $0x3f800000
+DATA lanes22<>+52(SB)/4, $0x3f800000
+DATA lanes22<>+56(SB)/4, $0x3f800000
+DATA lanes22<>+60(SB)/4, $0x3f800000
+GLOBL lanes22<>(SB), RODATA|NOPTR, $64
 
 // func scoreAVX2(scores *float32, q *float32, keys *float32, mask *float32, n int)
 // Requires: AVX, FMA3
@@ -3330,28 +3109,28 @@ power:
 	VMOVUPS      (AX)(BX*1), Y7
 	VSUBPS       Y0, Y6, Y6
 	VSUBPS       Y1, Y7, Y7
-	VMULPS       lanes32<>+0(SB), Y6, Y6
-	VMULPS       lanes32<>+0(SB), Y7, Y7
-	VMAXPS       lanes25<>+0(SB), Y6, Y6
-	VMAXPS       lanes25<>+0(SB), Y7, Y7
-	VADDPS       lanes26<>+0(SB), Y6, Y8
-	VADDPS       lanes26<>+0(SB), Y7, Y9
-	VSUBPS       lanes26<>+0(SB), Y8, Y10
-	VSUBPS       lanes26<>+0(SB), Y9, Y11
+	VMULPS       lanes23<>+0(SB), Y6, Y6
+	VMULPS       lanes23<>+0(SB), Y7, Y7
+	VMAXPS       lanes24<>+0(SB), Y6, Y6
+	VMAXPS       lanes24<>+0(SB), Y7, Y7
+	VADDPS       lanes25<>+0(SB), Y6, Y8
+	VADDPS       lanes25<>+0(SB), Y7, Y9
+	VSUBPS       lanes25<>+0(SB), Y8, Y10
+	VSUBPS       lanes25<>+0(SB), Y9, Y11
 	VSUBPS       Y10, Y6, Y10
 	VSUBPS       Y11, Y7, Y11
-	VMOVUPS      lanes27<>+0(SB), Y6
-	VMOVUPS      lanes27<>+0(SB), Y7
+	VMOVUPS      lanes26<>+0(SB), Y6
+	VMOVUPS      lanes26<>+0(SB), Y7
+	VFMADD213PS  lanes27<>+0(SB), Y10, Y6
+	VFMADD213PS  lanes27<>+0(SB), Y11, Y7
 	VFMADD213PS  lanes28<>+0(SB), Y10, Y6
 	VFMADD213PS  lanes28<>+0(SB), Y11, Y7
 	VFMADD213PS  lanes29<>+0(SB), Y10, Y6
 	VFMADD213PS  lanes29<>+0(SB), Y11, Y7
 	VFMADD213PS  lanes30<>+0(SB), Y10, Y6
 	VFMADD213PS  lanes30<>+0(SB), Y11, Y7
-	VFMADD213PS  lanes31<>+0(SB), Y10, Y6
-	VFMADD213PS  lanes31<>+0(SB), Y11, Y7
-	VFMADD213PS  lanes24<>+0(SB), Y10, Y6
-	VFMADD213PS  lanes24<>+0(SB), Y11, Y7
+	VFMADD213PS  lanes22<>+0(SB), Y10, Y6
+	VFMADD213PS  lanes22<>+0(SB), Y11, Y7
 	VPSLLD       $0x17, Y8, Y8
 	VPSLLD       $0x17, Y9, Y9
 	VPADDD       Y8, Y6, Y6
@@ -3364,28 +3143,28 @@ power:
 	VMOVUPS      32(AX)(BX*1), Y7
 	VSUBPS       Y0, Y6, Y6
 	VSUBPS       Y1, Y7, Y7
-	VMULPS       lanes32<>+0(SB), Y6, Y6
-	VMULPS       lanes32<>+0(SB), Y7, Y7
-	VMAXPS       lanes25<>+0(SB), Y6, Y6
-	VMAXPS       lanes25<>+0(SB), Y7, Y7
-	VADDPS       lanes26<>+0(SB), Y6, Y8
-	VADDPS       lanes26<>+0(SB), Y7, Y9
-	VSUBPS       lanes26<>+0(SB), Y8, Y10
-	VSUBPS       lanes26<>+0(SB), Y9, Y11
+	VMULPS       lanes23<>+0(SB), Y6, Y6
+	VMULPS       lanes23<>+0(SB), Y7, Y7
+	VMAXPS       lanes24<>+0(SB), Y6, Y6
+	VMAXPS       lanes24<>+0(SB), Y7, Y7
+	VADDPS       lanes25<>+0(SB), Y6, Y8
+	VADDPS       lanes25<>+0(SB), Y7, Y9
+	VSUBPS       lanes25<>+0(SB), Y8, Y10
+	VSUBPS       lanes25<>+0(SB), Y9, Y11
 	VSUBPS       Y10, Y6, Y10
 	VSUBPS       Y11, Y7, Y11
-	VMOVUPS      lanes27<>+0(SB), Y6
-	VMOVUPS      lanes27<>+0(SB), Y7
+	VMOVUPS      lanes26<>+0(SB), Y6
+	VMOVUPS      lanes26<>+0(SB), Y7
+	VFMADD213PS  lanes27<>+0(SB), Y10, Y6
+	VFMADD213PS  lanes27<>+0(SB), Y11, Y7
 	VFMADD213PS  lanes28<>+0(SB), Y10, Y6
 	VFMADD213PS  lanes28<>+0(SB), Y11, Y7
 	VFMADD213PS  lanes29<>+0(SB), Y10, Y6
 	VFMADD213PS  lanes29<>+0(SB), Y11, Y7
 	VFMADD213PS  lanes30<>+0(SB), Y10, Y6
 	VFMADD213PS  lanes30<>+0(SB), Y11, Y7
-	VFMADD213PS  lanes31<>+0(SB), Y10, Y6
-	VFMADD213PS  lanes31<>+0(SB), Y11, Y7
-	VFMADD213PS  lanes24<>+0(SB), Y10, Y6
-	VFMADD213PS  lanes24<>+0(SB), Y11, Y7
+	VFMADD213PS  lanes22<>+0(SB), Y10, Y6
+	VFMADD213PS  lanes22<>+0(SB), Y11, Y7
 	VPSLLD       $0x17, Y8, Y8
 	VPSLLD       $0x17, Y9, Y9
 	VPADDD       Y8, Y6, Y6
@@ -3397,7 +3176,7 @@ power:
 	ADDQ         $0x40, AX
 	SUBQ         $0x00000010, DI
 	JNZ          power
-	VMOVSS       lanes24<>+0(SB), X0
+	VMOVSS       lanes22<>+0(SB), X0
 	VADDPS       Y3, Y2, Y1
 	VEXTRACTF128 $0x01, Y1, X2
 	VADDPS       X2, X1, X2
@@ -3407,7 +3186,7 @@ power:
 	VADDPS       X2, X1, X2
 	VDIVSS       X2, X0, X0
 	VMOVSS       X0, (CX)
-	VMOVSS       lanes24<>+0(SB), X0
+	VMOVSS       lanes22<>+0(SB), X0
 	VADDPS       Y5, Y4, Y1
 	VEXTRACTF128 $0x01, Y1, X2
 	VADDPS       X2, X1, X2
@@ -3424,149 +3203,149 @@ power:
 	VZEROUPPER
 	RET
 
-DATA lanes25<>+0(SB)/4, $0xc2fa0000
-DATA lanes25<>+4(SB)/4, $0xc2fa0000
-DATA lanes25<>+8(SB)/4, $0xc2fa0000
-DATA lanes25<>+12(SB)/4, $0xc2fa0000
-DATA lanes25<>+16(SB)/4, $0xc2fa0000
-DATA lanes25<>+20(SB)/4, $0xc2fa0000
-DATA lanes25<>+24(SB)/4, $0xc2fa0000
-DATA lanes25<>+28(SB)/4, $0xc2fa0000
-DATA lanes25<>+32(SB)/4, $0xc2fa0000
-DATA lanes25<>+36(SB)/4, $0xc2fa0000
-DATA lanes25<>+40(SB)/4, $0xc2fa0000
-DATA lanes25<>+44(SB)/4, $0xc2fa0000
-DATA lanes25<>+48(SB)/4, $0xc2fa0000
-DATA lanes25<>+52(SB)/4, $0xc2fa0000
-DATA lanes25<>+56(SB)/4, $0xc2fa0000
-DATA lanes25<>+60(SB)/4, $0xc2fa0000
+DATA lanes23<>+0(SB)/4, $0x3e8293ee
+DATA lanes23<>+4(SB)/4, $0x3e8293ee
+DATA lanes23<>+8(SB)/4, $0x3e8293ee
+DATA lanes23<>+12(SB)/4, $0x3e8293ee
+DATA lanes23<>+16(SB)/4, $0x3e8293ee
+DATA lanes23<>+20(SB)/4, $0x3e8293ee
+DATA lanes23<>+24(SB)/4, $0x3e8293ee
+DATA lanes23<>+28(SB)/4, $0x3e8293ee
+DATA lanes23<>+32(SB)/4, $0x3e8293ee
+DATA lanes23<>+36(SB)/4, $0x3e8293ee
+DATA lanes23<>+40(SB)/4, $0x3e8293ee
+DATA lanes23<>+44(SB)/4, $0x3e8293ee
+DATA lanes23<>+48(SB)/4, $0x3e8293ee
+DATA lanes23<>+52(SB)/4, $0x3e8293ee
+DATA lanes23<>+56(SB)/4, $0x3e8293ee
+DATA lanes23<>+60(SB)/4, $0x3e8293ee
+GLOBL lanes23<>(SB), RODATA|NOPTR, $64
+
+DATA lanes24<>+0(SB)/4, $0xc2fa0000
+DATA lanes24<>+4(SB)/4, $0xc2fa0000
+DATA lanes24<>+8(SB)/4, $0xc2fa0000
+DATA lanes24<>+12(SB)/4, $0xc2fa0000
+DATA lanes24<>+16(SB)/4, $0xc2fa0000
+DATA lanes24<>+20(SB)/4, $0xc2fa0000
+DATA lanes24<>+24(SB)/4, $0xc2fa0000
+DATA lanes24<>+28(SB)/4, $0xc2fa0000
+DATA lanes24<>+32(SB)/4, $0xc2fa0000
+DATA lanes24<>+36(SB)/4, $0xc2fa0000
+DATA lanes24<>+40(SB)/4, $0xc2fa0000
+DATA lanes24<>+44(SB)/4, $0xc2fa0000
+DATA lanes24<>+48(SB)/4, $0xc2fa0000
+DATA lanes24<>+52(SB)/4, $0xc2fa0000
+DATA lanes24<>+56(SB)/4, $0xc2fa0000
+DATA lanes24<>+60(SB)/4, $0xc2fa0000
+GLOBL lanes24<>(SB), RODATA|NOPTR, $64
+
+DATA lanes25<>+0(SB)/4, $0x4b400000
+DATA lanes25<>+4(SB)/4, $0x4b400000
+DATA lanes25<>+8(SB)/4, $0x4b400000
+DATA lanes25<>+12(SB)/4, $0x4b400000
+DATA lanes25<>+16(SB)/4, $0x4b400000
+DATA lanes25<>+20(SB)/4, $0x4b400000
+DATA lanes25<>+24(SB)/4, $0x4b400000
+DATA lanes25<>+28(SB)/4, $0x4b400000
+DATA lanes25<>+32(SB)/4, $0x4b400000
+DATA lanes25<>+36(SB)/4, $0x4b400000
+DATA lanes25<>+40(SB)/4, $0x4b400000
+DATA lanes25<>+44(SB)/4, $0x4b400000
+DATA lanes25<>+48(SB)/4, $0x4b400000
+DATA lanes25<>+52(SB)/4, $0x4b400000
+DATA lanes25<>+56(SB)/4, $0x4b400000
+DATA lanes25<>+60(SB)/4, $0x4b400000
 GLOBL lanes25<>(SB), RODATA|NOPTR, $64
 
-DATA lanes26<>+0(SB)/4, $0x4b400000
-DATA lanes26<>+4(SB)/4, $0x4b400000
-DATA lanes26<>+8(SB)/4, $0x4b400000
-DATA lanes26<>+12(SB)/4, $0x4b400000
-DATA lanes26<>+16(SB)/4, $0x4b400000
-DATA lanes26<>+20(SB)/4, $0x4b400000
-DATA lanes26<>+24(SB)/4, $0x4b400000
-DATA lanes26<>+28(SB)/4, $0x4b400000
-DATA lanes26<>+32(SB)/4, $0x4b400000
-DATA lanes26<>+36(SB)/4, $0x4b400000
-DATA lanes26<>+40(SB)/4, $0x4b400000
-DATA lanes26<>+44(SB)/4, $0x4b400000
-DATA lanes26<>+48(SB)/4, $0x4b400000
-DATA lanes26<>+52(SB)/4, $0x4b400000
-DATA lanes26<>+56(SB)/4, $0x4b400000
-DATA lanes26<>+60(SB)/4, $0x4b400000
+DATA lanes26<>+0(SB)/4, $0x3aaddd0a
+DATA lanes26<>+4(SB)/4, $0x3aaddd0a
+DATA lanes26<>+8(SB)/4, $0x3aaddd0a
+DATA lanes26<>+12(SB)/4, $0x3aaddd0a
+DATA lanes26<>+16(SB)/4, $0x3aaddd0a
+DATA lanes26<>+20(SB)/4, $0x3aaddd0a
+DATA lanes26<>+24(SB)/4, $0x3aaddd0a
+DATA lanes26<>+28(SB)/4, $0x3aaddd0a
+DATA lanes26<>+32(SB)/4, $0x3aaddd0a
+DATA lanes26<>+36(SB)/4, $0x3aaddd0a
+DATA lanes26<>+40(SB)/4, $0x3aaddd0a
+DATA lanes26<>+44(SB)/4, $0x3aaddd0a
+DATA lanes26<>+48(SB)/4, $0x3aaddd0a
+DATA lanes26<>+52(SB)/4, $0x3aaddd0a
+DATA lanes26<>+56(SB)/4, $0x3aaddd0a
+DATA lanes26<>+60(SB)/4, $0x3aaddd0a
 GLOBL lanes26<>(SB), RODATA|NOPTR, $64
 
-DATA lanes27<>+0(SB)/4, $0x3aaddd0a
-DATA lanes27<>+4(SB)/4, $0x3aaddd0a
-DATA lanes27<>+8(SB)/4, $0x3aaddd0a
-DATA lanes27<>+12(SB)/4, $0x3aaddd0a
-DATA lanes27<>+16(SB)/4, $0x3aaddd0a
-DATA lanes27<>+20(SB)/4, $0x3aaddd0a
-DATA lanes27<>+24(SB)/4, $0x3aaddd0a
-DATA lanes27<>+28(SB)/4, $0x3aaddd0a
-DATA lanes27<>+32(SB)/4, $0x3aaddd0a
-DATA lanes27<>+36(SB)/4, $0x3aaddd0a
-DATA lanes27<>+40(SB)/4, $0x3aaddd0a
-DATA lanes27<>+44(SB)/4, $0x3aaddd0a
-DATA lanes27<>+48(SB)/4, $0x3aaddd0a
-DATA lanes27<>+52(SB)/4, $0x3aaddd0a
-DATA lanes27<>+56(SB)/4, $0x3aaddd0a
-DATA lanes27<>+60(SB)/4, $0x3aaddd0a
+DATA lanes27<>+0(SB)/4, $0x3c1e7544
+DATA lanes27<>+4(SB)/4, $0x3c1e7544
+DATA lanes27<>+8(SB)/4, $0x3c1e7544
+DATA lanes27<>+12(SB)/4, $0x3c1e7544
+DATA lanes27<>+16(SB)/4, $0x3c1e7544
+DATA lanes27<>+20(SB)/4, $0x3c1e7544
+DATA lanes27<>+24(SB)/4, $0x3c1e7544
+DATA lanes27<>+28(SB)/4, $0x3c1e7544
+DATA lanes27<>+32(SB)/4, $0x3c1e7544
+DATA lanes27<>+36(SB)/4, $0x3c1e7544
+DATA lanes27<>+40(SB)/4, $0x3c1e7544
+DATA lanes27<>+44(SB)/4, $0x3c1e7544
+DATA lanes27<>+48(SB)/4, $0x3c1e7544
+DATA lanes27<>+52(SB)/4, $0x3c1e7544
+DATA lanes27<>+56(SB)/4, $0x3c1e7544
+DATA lanes27<>+60(SB)/4, $0x3c1e7544
 GLOBL lanes27<>(SB), RODATA|NOPTR, $64
 
-DATA lanes28<>+0(SB)/4, $0x3c1e7544
-DATA lanes28<>+4(SB)/4, $0x3c1e7544
-DATA lanes28<>+8(SB)/4, $0x3c1e7544
-DATA lanes28<>+12(SB)/4, $0x3c1e7544
-DATA lanes28<>+16(SB)/4, $0x3c1e7544
-DATA lanes28<>+20(SB)/4, $0x3c1e7544
-DATA lanes28<>+24(SB)/4, $0x3c1e7544
-DATA lanes28<>+28(SB)/4, $0x3c1e7544
-DATA lanes28<>+32(SB)/4, $0x3c1e7544
-DATA lanes28<>+36(SB)/4, $0x3c1e7544
-DATA lanes28<>+40(SB)/4, $0x3c1e7544
-DATA lanes28<>+44(SB)/4, $0x3c1e7544
-DATA lanes28<>+48(SB)/4, $0x3c1e7544
-DATA lanes28<>+52(SB)/4, $0x3c1e7544
-DATA lanes28<>+56(SB)/4, $0x3c1e7544
-DATA lanes28<>+60(SB)/4, $0x3c1e7544
+DATA lanes28<>+0(SB)/4, $0x3d635ba9
+DATA lanes28<>+4(SB)/4, $0x3d635ba9
+DATA lanes28<>+8(SB)/4, $0x3d635ba9
+DATA lanes28<>+12(SB)/4, $0x3d635ba9
+DATA lanes28<>+16(SB)/4, $0x3d635ba9
+DATA lanes28<>+20(SB)/4, $0x3d635ba9
+DATA lanes28<>+24(SB)/4, $0x3d635ba9
+DATA lanes28<>+28(SB)/4, $0x3d635ba9
+DATA lanes28<>+32(SB)/4, $0x3d635ba9
+DATA lanes28<>+36(SB)/4, $0x3d635ba9
+DATA lanes28<>+40(SB)/4, $0x3d635ba9
+DATA lanes28<>+44(SB)/4, $0x3d635ba9
+DATA lanes28<>+48(SB)/4, $0x3d635ba9
+DATA lanes28<>+52(SB)/4, $0x3d635ba9
+DATA lanes28<>+56(SB)/4, $0x3d635ba9
+DATA lanes28<>+60(SB)/4, $0x3d635ba9
 GLOBL lanes28<>(SB), RODATA|NOPTR, $64
 
-DATA lanes29<>+0(SB)/4, $0x3d635ba9
-DATA lanes29<>+4(SB)/4, $0x3d635ba9
-DATA lanes29<>+8(SB)/4, $0x3d635ba9
-DATA lanes29<>+12(SB)/4, $0x3d635ba9
-DATA lanes29<>+16(SB)/4, $0x3d635ba9
-DATA lanes29<>+20(SB)/4, $0x3d635ba9
-DATA lanes29<>+24(SB)/4, $0x3d635ba9
-DATA lanes29<>+28(SB)/4, $0x3d635ba9
-DATA lanes29<>+32(SB)/4, $0x3d635ba9
-DATA lanes29<>+36(SB)/4, $0x3d635ba9
-DATA lanes29<>+40(SB)/4, $0x3d635ba9
-DATA lanes29<>+44(SB)/4, $0x3d635ba9
-DATA lanes29<>+48(SB)/4, $0x3d635ba9
-DATA lanes29<>+52(SB)/4, $0x3d635ba9
-DATA lanes29<>+56(SB)/4, $0x3d635ba9
-DATA lanes29<>+60(SB)/4, $0x3d635ba9
+DATA lanes29<>+0(SB)/4, $0x3e75fcde
+DATA lanes29<>+4(SB)/4, $0x3e75fcde
+DATA lanes29<>+8(SB)/4, $0x3e75fcde
+DATA lanes29<>+12(SB)/4, $0x3e75fcde
+DATA lanes29<>+16(SB)/4, $0x3e75fcde
+DATA lanes29<>+20(SB)/4, $0x3e75fcde
+DATA lanes29<>+24(SB)/4, $0x3e75fcde
+DATA lanes29<>+28(SB)/4, $0x3e75fcde
+DATA lanes29<>+32(SB)/4, $0x3e75fcde
+DATA lanes29<>+36(SB)/4, $0x3e75fcde
+DATA lanes29<>+40(SB)/4, $0x3e75fcde
+DATA lanes29<>+44(SB)/4, $0x3e75fcde
+DATA lanes29<>+48(SB)/4, $0x3e75fcde
+DATA lanes29<>+52(SB)/4, $0x3e75fcde
+DATA lanes29<>+56(SB)/4, $0x3e75fcde
+DATA lanes29<>+60(SB)/4, $0x3e75fcde
 GLOBL lanes29<>(SB), RODATA|NOPTR, $64
 
-DATA lanes30<>+0(SB)/4, $0x3e75fcde
-DATA lanes30<>+4(SB)/4, $0x3e75fcde
-DATA lanes30<>+8(SB)/4, $0x3e75fcde
-DATA lanes30<>+12(SB)/4, $0x3e75fcde
-DATA lanes30<>+16(SB)/4, $0x3e75fcde
-DATA lanes30<>+20(SB)/4, $0x3e75fcde
-DATA lanes30<>+24(SB)/4, $0x3e75fcde
-DATA lanes30<>+28(SB)/4, $0x3e75fcde
-DATA lanes30<>+32(SB)/4, $0x3e75fcde
-DATA lanes30<>+36(SB)/4, $0x3e75fcde
-DATA lanes30<>+40(SB)/4, $0x3e75fcde
-DATA lanes30<>+44(SB)/4, $0x3e75fcde
-DATA lanes30<>+48(SB)/4, $0x3e75fcde
-DATA lanes30<>+52(SB)/4, $0x3e75fcde
-DATA lanes30<>+56(SB)/4, $0x3e75fcde
-DATA lanes30<>+60(SB)/4, $0x3e75fcde
+DATA lanes30<>+0(SB)/4, $0x3f317215
+DATA lanes30<>+4(SB)/4, $0x3f317215
+DATA lanes30<>+8(SB)/4, $0x3f317215
+DATA lanes30<>+12(SB)/4, $0x3f317215
+DATA lanes30<>+16(SB)/4, $0x3f317215
+DATA lanes30<>+20(SB)/4, $0x3f317215
+DATA lanes30<>+24(SB)/4, $0x3f317215
+DATA lanes30<>+28(SB)/4, $0x3f317215
+DATA lanes30<>+32(SB)/4, $0x3f317215
+DATA lanes30<>+36(SB)/4, $0x3f317215
+DATA lanes30<>+40(SB)/4, $0x3f317215
+DATA lanes30<>+44(SB)/4, $0x3f317215
+DATA lanes30<>+48(SB)/4, $0x3f317215
+DATA lanes30<>+52(SB)/4, $0x3f317215
+DATA lanes30<>+56(SB)/4, $0x3f317215
+DATA lanes30<>+60(SB)/4, $0x3f317215
 GLOBL lanes30<>(SB), RODATA|NOPTR, $64
-
-DATA lanes31<>+0(SB)/4, $0x3f317215
-DATA lanes31<>+4(SB)/4, $0x3f317215
-DATA lanes31<>+8(SB)/4, $0x3f317215
-DATA lanes31<>+12(SB)/4, $0x3f317215
-DATA lanes31<>+16(SB)/4, $0x3f317215
-DATA lanes31<>+20(SB)/4, $0x3f317215
-DATA lanes31<>+24(SB)/4, $0x3f317215
-DATA lanes31<>+28(SB)/4, $0x3f317215
-DATA lanes31<>+32(SB)/4, $0x3f317215
-DATA lanes31<>+36(SB)/4, $0x3f317215
-DATA lanes31<>+40(SB)/4, $0x3f317215
-DATA lanes31<>+44(SB)/4, $0x3f317215
-DATA lanes31<>+48(SB)/4, $0x3f317215
-DATA lanes31<>+52(SB)/4, $0x3f317215
-DATA lanes31<>+56(SB)/4, $0x3f317215
-DATA lanes31<>+60(SB)/4, $0x3f317215
-GLOBL lanes31<>(SB), RODATA|NOPTR, $64
-
-DATA lanes32<>+0(SB)/4, $0x3e8293ee
-DATA lanes32<>+4(SB)/4, $0x3e8293ee
-DATA lanes32<>+8(SB)/4, $0x3e8293ee
-DATA lanes32<>+12(SB)/4, $0x3e8293ee
-DATA lanes32<>+16(SB)/4, $0x3e8293ee
-DATA lanes32<>+20(SB)/4, $0x3e8293ee
-DATA lanes32<>+24(SB)/4, $0x3e8293ee
-DATA lanes32<>+28(SB)/4, $0x3e8293ee
-DATA lanes32<>+32(SB)/4, $0x3e8293ee
-DATA lanes32<>+36(SB)/4, $0x3e8293ee
-DATA lanes32<>+40(SB)/4, $0x3e8293ee
-DATA lanes32<>+44(SB)/4, $0x3e8293ee
-DATA lanes32<>+48(SB)/4, $0x3e8293ee
-DATA lanes32<>+52(SB)/4, $0x3e8293ee
-DATA lanes32<>+56(SB)/4, $0x3e8293ee
-DATA lanes32<>+60(SB)/4, $0x3e8293ee
-GLOBL lanes32<>(SB), RODATA|NOPTR, $64
 
 // func mixAVX2(dst *float32, weights *float32, inverse *float32, values *float32, n int, stride int, queries int)
 // Requires: AVX, FMA3
@@ -3717,1783 +3496,5 @@ two:
 	ADDQ         BX, CX
 	SUBQ         $0x02, SI
 	JNZ          few
-	VZEROUPPER
-	RET
-
-// func rotateAVX512(dst *float32, x *float32, blocks int) float32
-// Requires: AVX, AVX512F
-TEXT ·rotateAVX512(SB), NOSPLIT, $0-28
-	MOVQ    dst+0(FP), AX
-	MOVQ    x+8(FP), CX
-	MOVQ    blocks+16(FP), DX
-	VPXORD  Z0, Z0, Z0
-	VMOVUPS lanes1<>+0(SB), Z1
-	VMOVUPS lanes2<>+0(SB), Z2
-	VMOVUPS lanes3<>+0(SB), Z3
-	VMOVUPS lanes4<>+0(SB), Z4
-	VMOVUPS lanes5<>+0(SB), Z5
-
-block:
-	VMOVUPS       (CX), Z6
-	VMOVUPS       64(CX), Z7
-	VMOVUPS       128(CX), Z8
-	VMOVUPS       192(CX), Z9
-	VMOVUPS       256(CX), Z10
-	VMOVUPS       320(CX), Z11
-	VMOVUPS       384(CX), Z12
-	VMOVUPS       448(CX), Z13
-	VADDPS        Z10, Z6, Z14
-	VSUBPS        Z10, Z6, Z10
-	VADDPS        Z11, Z7, Z6
-	VSUBPS        Z11, Z7, Z11
-	VADDPS        Z12, Z8, Z7
-	VSUBPS        Z12, Z8, Z12
-	VADDPS        Z13, Z9, Z8
-	VSUBPS        Z13, Z9, Z13
-	VADDPS        Z7, Z14, Z9
-	VSUBPS        Z7, Z14, Z7
-	VADDPS        Z8, Z6, Z14
-	VSUBPS        Z8, Z6, Z8
-	VADDPS        Z12, Z10, Z6
-	VSUBPS        Z12, Z10, Z12
-	VADDPS        Z13, Z11, Z10
-	VSUBPS        Z13, Z11, Z13
-	VADDPS        Z14, Z9, Z11
-	VSUBPS        Z14, Z9, Z14
-	VADDPS        Z8, Z7, Z9
-	VSUBPS        Z8, Z7, Z8
-	VADDPS        Z10, Z6, Z7
-	VSUBPS        Z10, Z6, Z10
-	VADDPS        Z13, Z12, Z6
-	VSUBPS        Z13, Z12, Z13
-	VSHUFF32X4    $0x4e, Z11, Z11, Z12
-	VFMADD231PS   Z1, Z11, Z12
-	VSHUFF32X4    $0xb1, Z12, Z12, Z11
-	VFMADD231PS   Z2, Z12, Z11
-	VPERMILPS     $0x4e, Z11, Z12
-	VFMADD231PS   Z3, Z11, Z12
-	VPERMILPS     $0xb1, Z12, Z11
-	VFMADD231PS   Z4, Z12, Z11
-	VMOVUPS       Z11, (AX)
-	VPANDD        Z5, Z11, Z11
-	VMAXPS        Z11, Z0, Z0
-	VSHUFF32X4    $0x4e, Z14, Z14, Z11
-	VFMADD231PS   Z1, Z14, Z11
-	VSHUFF32X4    $0xb1, Z11, Z11, Z12
-	VFMADD231PS   Z2, Z11, Z12
-	VPERMILPS     $0x4e, Z12, Z11
-	VFMADD231PS   Z3, Z12, Z11
-	VPERMILPS     $0xb1, Z11, Z12
-	VFMADD231PS   Z4, Z11, Z12
-	VMOVUPS       Z12, 64(AX)
-	VPANDD        Z5, Z12, Z12
-	VMAXPS        Z12, Z0, Z0
-	VSHUFF32X4    $0x4e, Z9, Z9, Z11
-	VFMADD231PS   Z1, Z9, Z11
-	VSHUFF32X4    $0xb1, Z11, Z11, Z9
-	VFMADD231PS   Z2, Z11, Z9
-	VPERMILPS     $0x4e, Z9, Z11
-	VFMADD231PS   Z3, Z9, Z11
-	VPERMILPS     $0xb1, Z11, Z9
-	VFMADD231PS   Z4, Z11, Z9
-	VMOVUPS       Z9, 128(AX)
-	VPANDD        Z5, Z9, Z9
-	VMAXPS        Z9, Z0, Z0
-	VSHUFF32X4    $0x4e, Z8, Z8, Z9
-	VFMADD231PS   Z1, Z8, Z9
-	VSHUFF32X4    $0xb1, Z9, Z9, Z8
-	VFMADD231PS   Z2, Z9, Z8
-	VPERMILPS     $0x4e, Z8, Z9
-	VFMADD231PS   Z3, Z8, Z9
-	VPERMILPS     $0xb1, Z9, Z8
-	VFMADD231PS   Z4, Z9, Z8
-	VMOVUPS       Z8, 192(AX)
-	VPANDD        Z5, Z8, Z8
-	VMAXPS        Z8, Z0, Z0
-	VSHUFF32X4    $0x4e, Z7, Z7, Z8
-	VFMADD231PS   Z1, Z7, Z8
-	VSHUFF32X4    $0xb1, Z8, Z8, Z7
-	VFMADD231PS   Z2, Z8, Z7
-	VPERMILPS     $0x4e, Z7, Z8
-	VFMADD231PS   Z3, Z7, Z8
-	VPERMILPS     $0xb1, Z8, Z7
-	VFMADD231PS   Z4, Z8, Z7
-	VMOVUPS       Z7, 256(AX)
-	VPANDD        Z5, Z7, Z7
-	VMAXPS        Z7, Z0, Z0
-	VSHUFF32X4    $0x4e, Z10, Z10, Z7
-	VFMADD231PS   Z1, Z10, Z7
-	VSHUFF32X4    $0xb1, Z7, Z7, Z8
-	VFMADD231PS   Z2, Z7, Z8
-	VPERMILPS     $0x4e, Z8, Z7
-	VFMADD231PS   Z3, Z8, Z7
-	VPERMILPS     $0xb1, Z7, Z8
-	VFMADD231PS   Z4, Z7, Z8
-	VMOVUPS       Z8, 320(AX)
-	VPANDD        Z5, Z8, Z8
-	VMAXPS        Z8, Z0, Z0
-	VSHUFF32X4    $0x4e, Z6, Z6, Z7
-	VFMADD231PS   Z1, Z6, Z7
-	VSHUFF32X4    $0xb1, Z7, Z7, Z6
-	VFMADD231PS   Z2, Z7, Z6
-	VPERMILPS     $0x4e, Z6, Z7
-	VFMADD231PS   Z3, Z6, Z7
-	VPERMILPS     $0xb1, Z7, Z6
-	VFMADD231PS   Z4, Z7, Z6
-	VMOVUPS       Z6, 384(AX)
-	VPANDD        Z5, Z6, Z6
-	VMAXPS        Z6, Z0, Z0
-	VSHUFF32X4    $0x4e, Z13, Z13, Z6
-	VFMADD231PS   Z1, Z13, Z6
-	VSHUFF32X4    $0xb1, Z6, Z6, Z7
-	VFMADD231PS   Z2, Z6, Z7
-	VPERMILPS     $0x4e, Z7, Z6
-	VFMADD231PS   Z3, Z7, Z6
-	VPERMILPS     $0xb1, Z6, Z7
-	VFMADD231PS   Z4, Z6, Z7
-	VMOVUPS       Z7, 448(AX)
-	VPANDD        Z5, Z7, Z7
-	VMAXPS        Z7, Z0, Z0
-	ADDQ          $0x00000200, CX
-	ADDQ          $0x00000200, AX
-	SUBQ          $0x00000001, DX
-	JNZ           block
-	VEXTRACTF64X4 $0x01, Z0, Y1
-	VMAXPS        Y1, Y0, Y1
-	VEXTRACTF128  $0x01, Y1, X0
-	VMAXPS        X0, X1, X0
-	VMOVHLPS      X0, X0, X1
-	VMAXPS        X1, X0, X1
-	VMOVSHDUP     X1, X0
-	VMAXPS        X0, X1, X0
-	VMOVSS        X0, ret+24(FP)
-	VZEROUPPER
-	RET
-
-// func geluAVX512(dst *float32, x *float32, n int)
-// Requires: AVX, AVX512F
-TEXT ·geluAVX512(SB), NOSPLIT, $0-24
-	MOVQ    dst+0(FP), AX
-	MOVQ    x+8(FP), CX
-	MOVQ    n+16(FP), DX
-	VMOVUPS lanes6<>+0(SB), Z0
-	VMOVUPS lanes7<>+0(SB), Z1
-	VMOVUPS lanes8<>+0(SB), Z2
-	VMOVUPS lanes9<>+0(SB), Z3
-	VMOVUPS lanes10<>+0(SB), Z4
-	VMOVUPS lanes11<>+0(SB), Z5
-	VMOVUPS lanes12<>+0(SB), Z6
-	VMOVUPS lanes13<>+0(SB), Z7
-	VMOVUPS lanes14<>+0(SB), Z8
-	VMOVUPS lanes15<>+0(SB), Z9
-	VMOVUPS lanes16<>+0(SB), Z10
-	VMOVUPS lanes17<>+0(SB), Z11
-	VMOVUPS lanes18<>+0(SB), Z12
-	VMOVUPS lanes19<>+0(SB), Z13
-	VMOVUPS lanes20<>+0(SB), Z14
-	VMOVUPS lanes21<>+0(SB), Z15
-	VMOVUPS lanes22<>+0(SB), Z16
-	VMOVUPS lanes23<>+0(SB), Z17
-
-values:
-	VMOVUPS     (CX), Z18
-	VMOVUPS     64(CX), Z19
-	VMINPS      Z0, Z18, Z20
-	VMINPS      Z0, Z19, Z21
-	VMAXPS      Z1, Z20, Z20
-	VMAXPS      Z1, Z21, Z21
-	VMULPS      Z20, Z20, Z22
-	VMULPS      Z21, Z21, Z23
-	VMOVUPS     Z2, Z24
-	VMOVUPS     Z2, Z25
-	VFMADD213PS Z3, Z22, Z24
-	VFMADD213PS Z3, Z23, Z25
-	VMOVUPS     Z5, Z22
-	VMOVUPS     Z5, Z23
-	VFMADD213PS Z6, Z24, Z22
-	VFMADD213PS Z6, Z25, Z23
-	VFMADD213PS Z7, Z24, Z22
-	VFMADD213PS Z7, Z25, Z23
-	VFMADD213PS Z8, Z24, Z22
-	VFMADD213PS Z8, Z25, Z23
-	VFMADD213PS Z9, Z24, Z22
-	VFMADD213PS Z9, Z25, Z23
-	VFMADD213PS Z10, Z24, Z22
-	VFMADD213PS Z10, Z25, Z23
-	VFMADD213PS Z11, Z24, Z22
-	VFMADD213PS Z11, Z25, Z23
-	VFMADD213PS Z12, Z24, Z22
-	VFMADD213PS Z12, Z25, Z23
-	VFMADD213PS Z13, Z24, Z22
-	VFMADD213PS Z13, Z25, Z23
-	VFMADD213PS Z14, Z24, Z22
-	VFMADD213PS Z14, Z25, Z23
-	VFMADD213PS Z15, Z24, Z22
-	VFMADD213PS Z15, Z25, Z23
-	VFMADD213PS Z16, Z24, Z22
-	VFMADD213PS Z16, Z25, Z23
-	VFMADD213PS Z17, Z24, Z22
-	VFMADD213PS Z17, Z25, Z23
-	VMULPS      Z20, Z22, Z22
-	VMULPS      Z21, Z23, Z23
-	VMULPS      Z4, Z18, Z18
-	VMULPS      Z4, Z19, Z19
-	VFMADD213PS Z18, Z18, Z22
-	VFMADD213PS Z19, Z19, Z23
-	VMOVUPS     Z22, (AX)
-	VMOVUPS     Z23, 64(AX)
-	ADDQ        $0x00000080, CX
-	ADDQ        $0x00000080, AX
-	SUBQ        $0x00000020, DX
-	JNZ         values
-	VZEROUPPER
-	RET
-
-// func addNormAVX512(x *float32, residual *float32, gamma *float32, beta *float32, n int, eps float32)
-// Requires: AVX, AVX512F
-TEXT ·addNormAVX512(SB), NOSPLIT, $0-44
-	MOVQ       x+0(FP), AX
-	MOVQ       residual+8(FP), CX
-	MOVQ       n+32(FP), DX
-	VCVTSI2SSQ DX, X0, X0
-	VPXORD     Z1, Z1, Z1
-	MOVQ       DX, BX
-	XORQ       SI, SI
-
-sum:
-	VMOVUPS       (AX)(SI*1), Z2
-	VADDPS        (CX)(SI*1), Z2, Z2
-	VMOVUPS       Z2, (AX)(SI*1)
-	VADDPS        Z2, Z1, Z1
-	ADDQ          $0x40, SI
-	SUBQ          $0x00000010, BX
-	JNZ           sum
-	VEXTRACTF64X4 $0x01, Z1, Y2
-	VADDPS        Y2, Y1, Y2
-	VEXTRACTF128  $0x01, Y2, X1
-	VADDPS        X1, X2, X1
-	VMOVHLPS      X1, X1, X2
-	VADDPS        X2, X1, X2
-	VMOVSHDUP     X2, X1
-	VADDPS        X1, X2, X1
-	VDIVSS        X0, X1, X1
-	VBROADCASTSS  X1, Z1
-	VPXORD        Z3, Z3, Z3
-	MOVQ          DX, BX
-	XORQ          SI, SI
-
-square:
-	VMOVUPS       (AX)(SI*1), Z2
-	VSUBPS        Z1, Z2, Z2
-	VMOVUPS       Z2, (AX)(SI*1)
-	VFMADD231PS   Z2, Z2, Z3
-	ADDQ          $0x40, SI
-	SUBQ          $0x00000010, BX
-	JNZ           square
-	VEXTRACTF64X4 $0x01, Z3, Y1
-	VADDPS        Y1, Y3, Y1
-	VEXTRACTF128  $0x01, Y1, X2
-	VADDPS        X2, X1, X2
-	VMOVHLPS      X2, X2, X1
-	VADDPS        X1, X2, X1
-	VMOVSHDUP     X1, X2
-	VADDPS        X2, X1, X2
-	VDIVSS        X0, X2, X2
-	VADDSS        eps+40(FP), X2, X2
-	VSQRTSS       X2, X2, X2
-	VMOVSS        lanes24<>+0(SB), X0
-	VDIVSS        X2, X0, X0
-	VBROADCASTSS  X0, Z0
-	MOVQ          gamma+16(FP), CX
-	MOVQ          beta+24(FP), DI
-	MOVQ          DX, BX
-	XORQ          SI, SI
-
-result:
-	VMULPS      (AX)(SI*1), Z0, Z1
-	VMOVUPS     (DI)(SI*1), Z2
-	VFMADD132PS (CX)(SI*1), Z2, Z1
-	VMOVUPS     Z1, (AX)(SI*1)
-	ADDQ        $0x40, SI
-	SUBQ        $0x00000010, BX
-	JNZ         result
-	VZEROUPPER
-	RET
-
-// func scoreAVX512(scores *float32, q *float32, keys *float32, mask *float32, n int)
-// Requires: AVX, AVX512F
-TEXT ·scoreAVX512(SB), NOSPLIT, $0-40
-	MOVQ scores+0(FP), AX
-	MOVQ q+8(FP), CX
-	MOVQ keys+16(FP), DX
-	MOVQ mask+24(FP), BX
-	MOVQ n+32(FP), SI
-	MOVQ SI, DI
-	SHLQ $0x02, DI
-
-tile4:
-	CMPQ         SI, $0x00000040
-	JL           less4
-	VMOVUPS      (BX), Z0
-	VMOVUPS      64(BX), Z1
-	VMOVUPS      128(BX), Z2
-	VMOVUPS      192(BX), Z3
-	VMOVUPS      (BX), Z4
-	VMOVUPS      64(BX), Z5
-	VMOVUPS      128(BX), Z6
-	VMOVUPS      192(BX), Z7
-	VMOVUPS      (BX), Z8
-	VMOVUPS      64(BX), Z9
-	VMOVUPS      128(BX), Z10
-	VMOVUPS      192(BX), Z11
-	VMOVUPS      (BX), Z12
-	VMOVUPS      64(BX), Z13
-	VMOVUPS      128(BX), Z14
-	VMOVUPS      192(BX), Z15
-	MOVQ         DX, R8
-	VMOVUPS      (R8), Z16
-	VMOVUPS      64(R8), Z17
-	VMOVUPS      128(R8), Z18
-	VMOVUPS      192(R8), Z19
-	VBROADCASTSS (CX), Z20
-	VFMADD231PS  Z16, Z20, Z0
-	VFMADD231PS  Z17, Z20, Z1
-	VFMADD231PS  Z18, Z20, Z2
-	VFMADD231PS  Z19, Z20, Z3
-	VBROADCASTSS 4608(CX), Z20
-	VFMADD231PS  Z16, Z20, Z4
-	VFMADD231PS  Z17, Z20, Z5
-	VFMADD231PS  Z18, Z20, Z6
-	VFMADD231PS  Z19, Z20, Z7
-	VBROADCASTSS 9216(CX), Z20
-	VFMADD231PS  Z16, Z20, Z8
-	VFMADD231PS  Z17, Z20, Z9
-	VFMADD231PS  Z18, Z20, Z10
-	VFMADD231PS  Z19, Z20, Z11
-	VBROADCASTSS 13824(CX), Z20
-	VFMADD231PS  Z16, Z20, Z12
-	VFMADD231PS  Z17, Z20, Z13
-	VFMADD231PS  Z18, Z20, Z14
-	VFMADD231PS  Z19, Z20, Z15
-	ADDQ         DI, R8
-	VMOVUPS      (R8), Z16
-	VMOVUPS      64(R8), Z17
-	VMOVUPS      128(R8), Z18
-	VMOVUPS      192(R8), Z19
-	VBROADCASTSS 4(CX), Z20
-	VFMADD231PS  Z16, Z20, Z0
-	VFMADD231PS  Z17, Z20, Z1
-	VFMADD231PS  Z18, Z20, Z2
-	VFMADD231PS  Z19, Z20, Z3
-	VBROADCASTSS 4612(CX), Z20
-	VFMADD231PS  Z16, Z20, Z4
-	VFMADD231PS  Z17, Z20, Z5
-	VFMADD231PS  Z18, Z20, Z6
-	VFMADD231PS  Z19, Z20, Z7
-	VBROADCASTSS 9220(CX), Z20
-	VFMADD231PS  Z16, Z20, Z8
-	VFMADD231PS  Z17, Z20, Z9
-	VFMADD231PS  Z18, Z20, Z10
-	VFMADD231PS  Z19, Z20, Z11
-	VBROADCASTSS 13828(CX), Z20
-	VFMADD231PS  Z16, Z20, Z12
-	VFMADD231PS  Z17, Z20, Z13
-	VFMADD231PS  Z18, Z20, Z14
-	VFMADD231PS  Z19, Z20, Z15
-	ADDQ         DI, R8
-	VMOVUPS      (R8), Z16
-	VMOVUPS      64(R8), Z17
-	VMOVUPS      128(R8), Z18
-	VMOVUPS      192(R8), Z19
-	VBROADCASTSS 8(CX), Z20
-	VFMADD231PS  Z16, Z20, Z0
-	VFMADD231PS  Z17, Z20, Z1
-	VFMADD231PS  Z18, Z20, Z2
-	VFMADD231PS  Z19, Z20, Z3
-	VBROADCASTSS 4616(CX), Z20
-	VFMADD231PS  Z16, Z20, Z4
-	VFMADD231PS  Z17, Z20, Z5
-	VFMADD231PS  Z18, Z20, Z6
-	VFMADD231PS  Z19, Z20, Z7
-	VBROADCASTSS 9224(CX), Z20
-	VFMADD231PS  Z16, Z20, Z8
-	VFMADD231PS  Z17, Z20, Z9
-	VFMADD231PS  Z18, Z20, Z10
-	VFMADD231PS  Z19, Z20, Z11
-	VBROADCASTSS 13832(CX), Z20
-	VFMADD231PS  Z16, Z20, Z12
-	VFMADD231PS  Z17, Z20, Z13
-	VFMADD231PS  Z18, Z20, Z14
-	VFMADD231PS  Z19, Z20, Z15
-	ADDQ         DI, R8
-	VMOVUPS      (R8), Z16
-	VMOVUPS      64(R8), Z17
-	VMOVUPS      128(R8), Z18
-	VMOVUPS      192(R8), Z19
-	VBROADCASTSS 12(CX), Z20
-	VFMADD231PS  Z16, Z20, Z0
-	VFMADD231PS  Z17, Z20, Z1
-	VFMADD231PS  Z18, Z20, Z2
-	VFMADD231PS  Z19, Z20, Z3
-	VBROADCASTSS 4620(CX), Z20
-	VFMADD231PS  Z16, Z20, Z4
-	VFMADD231PS  Z17, Z20, Z5
-	VFMADD231PS  Z18, Z20, Z6
-	VFMADD231PS  Z19, Z20, Z7
-	VBROADCASTSS 9228(CX), Z20
-	VFMADD231PS  Z16, Z20, Z8
-	VFMADD231PS  Z17, Z20, Z9
-	VFMADD231PS  Z18, Z20, Z10
-	VFMADD231PS  Z19, Z20, Z11
-	VBROADCASTSS 13836(CX), Z20
-	VFMADD231PS  Z16, Z20, Z12
-	VFMADD231PS  Z17, Z20, Z13
-	VFMADD231PS  Z18, Z20, Z14
-	VFMADD231PS  Z19, Z20, Z15
-	ADDQ         DI, R8
-	VMOVUPS      (R8), Z16
-	VMOVUPS      64(R8), Z17
-	VMOVUPS      128(R8), Z18
-	VMOVUPS      192(R8), Z19
-	VBROADCASTSS 16(CX), Z20
-	VFMADD231PS  Z16, Z20, Z0
-	VFMADD231PS  Z17, Z20, Z1
-	VFMADD231PS  Z18, Z20, Z2
-	VFMADD231PS  Z19, Z20, Z3
-	VBROADCASTSS 4624(CX), Z20
-	VFMADD231PS  Z16, Z20, Z4
-	VFMADD231PS  Z17, Z20, Z5
-	VFMADD231PS  Z18, Z20, Z6
-	VFMADD231PS  Z19, Z20, Z7
-	VBROADCASTSS 9232(CX), Z20
-	VFMADD231PS  Z16, Z20, Z8
-	VFMADD231PS  Z17, Z20, Z9
-	VFMADD231PS  Z18, Z20, Z10
-	VFMADD231PS  Z19, Z20, Z11
-	VBROADCASTSS 13840(CX), Z20
-	VFMADD231PS  Z16, Z20, Z12
-	VFMADD231PS  Z17, Z20, Z13
-	VFMADD231PS  Z18, Z20, Z14
-	VFMADD231PS  Z19, Z20, Z15
-	ADDQ         DI, R8
-	VMOVUPS      (R8), Z16
-	VMOVUPS      64(R8), Z17
-	VMOVUPS      128(R8), Z18
-	VMOVUPS      192(R8), Z19
-	VBROADCASTSS 20(CX), Z20
-	VFMADD231PS  Z16, Z20, Z0
-	VFMADD231PS  Z17, Z20, Z1
-	VFMADD231PS  Z18, Z20, Z2
-	VFMADD231PS  Z19, Z20, Z3
-	VBROADCASTSS 4628(CX), Z20
-	VFMADD231PS  Z16, Z20, Z4
-	VFMADD231PS  Z17, Z20, Z5
-	VFMADD231PS  Z18, Z20, Z6
-	VFMADD231PS  Z19, Z20, Z7
-	VBROADCASTSS 9236(CX), Z20
-	VFMADD231PS  Z16, Z20, Z8
-	VFMADD231PS  Z17, Z20, Z9
-	VFMADD231PS  Z18, Z20, Z10
-	VFMADD231PS  Z19, Z20, Z11
-	VBROADCASTSS 13844(CX), Z20
-	VFMADD231PS  Z16, Z20, Z12
-	VFMADD231PS  Z17, Z20, Z13
-	VFMADD231PS  Z18, Z20, Z14
-	VFMADD231PS  Z19, Z20, Z15
-	ADDQ         DI, R8
-	VMOVUPS      (R8), Z16
-	VMOVUPS      64(R8), Z17
-	VMOVUPS      128(R8), Z18
-	VMOVUPS      192(R8), Z19
-	VBROADCASTSS 24(CX), Z20
-	VFMADD231PS  Z16, Z20, Z0
-	VFMADD231PS  Z17, Z20, Z1
-	VFMADD231PS  Z18, Z20, Z2
-	VFMADD231PS  Z19, Z20, Z3
-	VBROADCASTSS 4632(CX), Z20
-	VFMADD231PS  Z16, Z20, Z4
-	VFMADD231PS  Z17, Z20, Z5
-	VFMADD231PS  Z18, Z20, Z6
-	VFMADD231PS  Z19, Z20, Z7
-	VBROADCASTSS 9240(CX), Z20
-	VFMADD231PS  Z16, Z20, Z8
-	VFMADD231PS  Z17, Z20, Z9
-	VFMADD231PS  Z18, Z20, Z10
-	VFMADD231PS  Z19, Z20, Z11
-	VBROADCASTSS 13848(CX), Z20
-	VFMADD231PS  Z16, Z20, Z12
-	VFMADD231PS  Z17, Z20, Z13
-	VFMADD231PS  Z18, Z20, Z14
-	VFMADD231PS  Z19, Z20, Z15
-	ADDQ         DI, R8
-	VMOVUPS      (R8), Z16
-	VMOVUPS      64(R8), Z17
-	VMOVUPS      128(R8), Z18
-	VMOVUPS      192(R8), Z19
-	VBROADCASTSS 28(CX), Z20
-	VFMADD231PS  Z16, Z20, Z0
-	VFMADD231PS  Z17, Z20, Z1
-	VFMADD231PS  Z18, Z20, Z2
-	VFMADD231PS  Z19, Z20, Z3
-	VBROADCASTSS 4636(CX), Z20
-	VFMADD231PS  Z16, Z20, Z4
-	VFMADD231PS  Z17, Z20, Z5
-	VFMADD231PS  Z18, Z20, Z6
-	VFMADD231PS  Z19, Z20, Z7
-	VBROADCASTSS 9244(CX), Z20
-	VFMADD231PS  Z16, Z20, Z8
-	VFMADD231PS  Z17, Z20, Z9
-	VFMADD231PS  Z18, Z20, Z10
-	VFMADD231PS  Z19, Z20, Z11
-	VBROADCASTSS 13852(CX), Z20
-	VFMADD231PS  Z16, Z20, Z12
-	VFMADD231PS  Z17, Z20, Z13
-	VFMADD231PS  Z18, Z20, Z14
-	VFMADD231PS  Z19, Z20, Z15
-	ADDQ         DI, R8
-	VMOVUPS      (R8), Z16
-	VMOVUPS      64(R8), Z17
-	VMOVUPS      128(R8), Z18
-	VMOVUPS      192(R8), Z19
-	VBROADCASTSS 32(CX), Z20
-	VFMADD231PS  Z16, Z20, Z0
-	VFMADD231PS  Z17, Z20, Z1
-	VFMADD231PS  Z18, Z20, Z2
-	VFMADD231PS  Z19, Z20, Z3
-	VBROADCASTSS 4640(CX), Z20
-	VFMADD231PS  Z16, Z20, Z4
-	VFMADD231PS  Z17, Z20, Z5
-	VFMADD231PS  Z18, Z20, Z6
-	VFMADD231PS  Z19, Z20, Z7
-	VBROADCASTSS 9248(CX), Z20
-	VFMADD231PS  Z16, Z20, Z8
-	VFMADD231PS  Z17, Z20, Z9
-	VFMADD231PS  Z18, Z20, Z10
-	VFMADD231PS  Z19, Z20, Z11
-	VBROADCASTSS 13856(CX), Z20
-	VFMADD231PS  Z16, Z20, Z12
-	VFMADD231PS  Z17, Z20, Z13
-	VFMADD231PS  Z18, Z20, Z14
-	VFMADD231PS  Z19, Z20, Z15
-	ADDQ         DI, R8
-	VMOVUPS      (R8), Z16
-	VMOVUPS      64(R8), Z17
-	VMOVUPS      128(R8), Z18
-	VMOVUPS      192(R8), Z19
-	VBROADCASTSS 36(CX), Z20
-	VFMADD231PS  Z16, Z20, Z0
-	VFMADD231PS  Z17, Z20, Z1
-	VFMADD231PS  Z18, Z20, Z2
-	VFMADD231PS  Z19, Z20, Z3
-	VBROADCASTSS 4644(CX), Z20
-	VFMADD231PS  Z16, Z20, Z4
-	VFMADD231PS  Z17, Z20, Z5
-	VFMADD231PS  Z18, Z20, Z6
-	VFMADD231PS  Z19, Z20, Z7
-	VBROADCASTSS 9252(CX), Z20
-	VFMADD231PS  Z16, Z20, Z8
-	VFMADD231PS  Z17, Z20, Z9
-	VFMADD231PS  Z18, Z20, Z10
-	VFMADD231PS  Z19, Z20, Z11
-	VBROADCASTSS 13860(CX), Z20
-	VFMADD231PS  Z16, Z20, Z12
-	VFMADD231PS  Z17, Z20, Z13
-	VFMADD231PS  Z18, Z20, Z14
-	VFMADD231PS  Z19, Z20, Z15
-	ADDQ         DI, R8
-	VMOVUPS      (R8), Z16
-	VMOVUPS      64(R8), Z17
-	VMOVUPS      128(R8), Z18
-	VMOVUPS      192(R8), Z19
-	VBROADCASTSS 40(CX), Z20
-	VFMADD231PS  Z16, Z20, Z0
-	VFMADD231PS  Z17, Z20, Z1
-	VFMADD231PS  Z18, Z20, Z2
-	VFMADD231PS  Z19, Z20, Z3
-	VBROADCASTSS 4648(CX), Z20
-	VFMADD231PS  Z16, Z20, Z4
-	VFMADD231PS  Z17, Z20, Z5
-	VFMADD231PS  Z18, Z20, Z6
-	VFMADD231PS  Z19, Z20, Z7
-	VBROADCASTSS 9256(CX), Z20
-	VFMADD231PS  Z16, Z20, Z8
-	VFMADD231PS  Z17, Z20, Z9
-	VFMADD231PS  Z18, Z20, Z10
-	VFMADD231PS  Z19, Z20, Z11
-	VBROADCASTSS 13864(CX), Z20
-	VFMADD231PS  Z16, Z20, Z12
-	VFMADD231PS  Z17, Z20, Z13
-	VFMADD231PS  Z18, Z20, Z14
-	VFMADD231PS  Z19, Z20, Z15
-	ADDQ         DI, R8
-	VMOVUPS      (R8), Z16
-	VMOVUPS      64(R8), Z17
-	VMOVUPS      128(R8), Z18
-	VMOVUPS      192(R8), Z19
-	VBROADCASTSS 44(CX), Z20
-	VFMADD231PS  Z16, Z20, Z0
-	VFMADD231PS  Z17, Z20, Z1
-	VFMADD231PS  Z18, Z20, Z2
-	VFMADD231PS  Z19, Z20, Z3
-	VBROADCASTSS 4652(CX), Z20
-	VFMADD231PS  Z16, Z20, Z4
-	VFMADD231PS  Z17, Z20, Z5
-	VFMADD231PS  Z18, Z20, Z6
-	VFMADD231PS  Z19, Z20, Z7
-	VBROADCASTSS 9260(CX), Z20
-	VFMADD231PS  Z16, Z20, Z8
-	VFMADD231PS  Z17, Z20, Z9
-	VFMADD231PS  Z18, Z20, Z10
-	VFMADD231PS  Z19, Z20, Z11
-	VBROADCASTSS 13868(CX), Z20
-	VFMADD231PS  Z16, Z20, Z12
-	VFMADD231PS  Z17, Z20, Z13
-	VFMADD231PS  Z18, Z20, Z14
-	VFMADD231PS  Z19, Z20, Z15
-	ADDQ         DI, R8
-	VMOVUPS      (R8), Z16
-	VMOVUPS      64(R8), Z17
-	VMOVUPS      128(R8), Z18
-	VMOVUPS      192(R8), Z19
-	VBROADCASTSS 48(CX), Z20
-	VFMADD231PS  Z16, Z20, Z0
-	VFMADD231PS  Z17, Z20, Z1
-	VFMADD231PS  Z18, Z20, Z2
-	VFMADD231PS  Z19, Z20, Z3
-	VBROADCASTSS 4656(CX), Z20
-	VFMADD231PS  Z16, Z20, Z4
-	VFMADD231PS  Z17, Z20, Z5
-	VFMADD231PS  Z18, Z20, Z6
-	VFMADD231PS  Z19, Z20, Z7
-	VBROADCASTSS 9264(CX), Z20
-	VFMADD231PS  Z16, Z20, Z8
-	VFMADD231PS  Z17, Z20, Z9
-	VFMADD231PS  Z18, Z20, Z10
-	VFMADD231PS  Z19, Z20, Z11
-	VBROADCASTSS 13872(CX), Z20
-	VFMADD231PS  Z16, Z20, Z12
-	VFMADD231PS  Z17, Z20, Z13
-	VFMADD231PS  Z18, Z20, Z14
-	VFMADD231PS  Z19, Z20, Z15
-	ADDQ         DI, R8
-	VMOVUPS      (R8), Z16
-	VMOVUPS      64(R8), Z17
-	VMOVUPS      128(R8), Z18
-	VMOVUPS      192(R8), Z19
-	VBROADCASTSS 52(CX), Z20
-	VFMADD231PS  Z16, Z20, Z0
-	VFMADD231PS  Z17, Z20, Z1
-	VFMADD231PS  Z18, Z20, Z2
-	VFMADD231PS  Z19, Z20, Z3
-	VBROADCASTSS 4660(CX), Z20
-	VFMADD231PS  Z16, Z20, Z4
-	VFMADD231PS  Z17, Z20, Z5
-	VFMADD231PS  Z18, Z20, Z6
-	VFMADD231PS  Z19, Z20, Z7
-	VBROADCASTSS 9268(CX), Z20
-	VFMADD231PS  Z16, Z20, Z8
-	VFMADD231PS  Z17, Z20, Z9
-	VFMADD231PS  Z18, Z20, Z10
-	VFMADD231PS  Z19, Z20, Z11
-	VBROADCASTSS 13876(CX), Z20
-	VFMADD231PS  Z16, Z20, Z12
-	VFMADD231PS  Z17, Z20, Z13
-	VFMADD231PS  Z18, Z20, Z14
-	VFMADD231PS  Z19, Z20, Z15
-	ADDQ         DI, R8
-	VMOVUPS      (R8), Z16
-	VMOVUPS      64(R8), Z17
-	VMOVUPS      128(R8), Z18
-	VMOVUPS      192(R8), Z19
-	VBROADCASTSS 56(CX), Z20
-	VFMADD231PS  Z16, Z20, Z0
-	VFMADD231PS  Z17, Z20, Z1
-	VFMADD231PS  Z18, Z20, Z2
-	VFMADD231PS  Z19, Z20, Z3
-	VBROADCASTSS 4664(CX), Z20
-	VFMADD231PS  Z16, Z20, Z4
-	VFMADD231PS  Z17, Z20, Z5
-	VFMADD231PS  Z18, Z20, Z6
-	VFMADD231PS  Z19, Z20, Z7
-	VBROADCASTSS 9272(CX), Z20
-	VFMADD231PS  Z16, Z20, Z8
-	VFMADD231PS  Z17, Z20, Z9
-	VFMADD231PS  Z18, Z20, Z10
-	VFMADD231PS  Z19, Z20, Z11
-	VBROADCASTSS 13880(CX), Z20
-	VFMADD231PS  Z16, Z20, Z12
-	VFMADD231PS  Z17, Z20, Z13
-	VFMADD231PS  Z18, Z20, Z14
-	VFMADD231PS  Z19, Z20, Z15
-	ADDQ         DI, R8
-	VMOVUPS      (R8), Z16
-	VMOVUPS      64(R8), Z17
-	VMOVUPS      128(R8), Z18
-	VMOVUPS      192(R8), Z19
-	VBROADCASTSS 60(CX), Z20
-	VFMADD231PS  Z16, Z20, Z0
-	VFMADD231PS  Z17, Z20, Z1
-	VFMADD231PS  Z18, Z20, Z2
-	VFMADD231PS  Z19, Z20, Z3
-	VBROADCASTSS 4668(CX), Z20
-	VFMADD231PS  Z16, Z20, Z4
-	VFMADD231PS  Z17, Z20, Z5
-	VFMADD231PS  Z18, Z20, Z6
-	VFMADD231PS  Z19, Z20, Z7
-	VBROADCASTSS 9276(CX), Z20
-	VFMADD231PS  Z16, Z20, Z8
-	VFMADD231PS  Z17, Z20, Z9
-	VFMADD231PS  Z18, Z20, Z10
-	VFMADD231PS  Z19, Z20, Z11
-	VBROADCASTSS 13884(CX), Z20
-	VFMADD231PS  Z16, Z20, Z12
-	VFMADD231PS  Z17, Z20, Z13
-	VFMADD231PS  Z18, Z20, Z14
-	VFMADD231PS  Z19, Z20, Z15
-	ADDQ         DI, R8
-	VMOVUPS      (R8), Z16
-	VMOVUPS      64(R8), Z17
-	VMOVUPS      128(R8), Z18
-	VMOVUPS      192(R8), Z19
-	VBROADCASTSS 64(CX), Z20
-	VFMADD231PS  Z16, Z20, Z0
-	VFMADD231PS  Z17, Z20, Z1
-	VFMADD231PS  Z18, Z20, Z2
-	VFMADD231PS  Z19, Z20, Z3
-	VBROADCASTSS 4672(CX), Z20
-	VFMADD231PS  Z16, Z20, Z4
-	VFMADD231PS  Z17, Z20, Z5
-	VFMADD231PS  Z18, Z20, Z6
-	VFMADD231PS  Z19, Z20, Z7
-	VBROADCASTSS 9280(CX), Z20
-	VFMADD231PS  Z16, Z20, Z8
-	VFMADD231PS  Z17, Z20, Z9
-	VFMADD231PS  Z18, Z20, Z10
-	VFMADD231PS  Z19, Z20, Z11
-	VBROADCASTSS 13888(CX), Z20
-	VFMADD231PS  Z16, Z20, Z12
-	VFMADD231PS  Z17, Z20, Z13
-	VFMADD231PS  Z18, Z20, Z14
-	VFMADD231PS  Z19, Z20, Z15
-	ADDQ         DI, R8
-	VMOVUPS      (R8), Z16
-	VMOVUPS      64(R8), Z17
-	VMOVUPS      128(R8), Z18
-	VMOVUPS      192(R8), Z19
-	VBROADCASTSS 68(CX), Z20
-	VFMADD231PS  Z16, Z20, Z0
-	VFMADD231PS  Z17, Z20, Z1
-	VFMADD231PS  Z18, Z20, Z2
-	VFMADD231PS  Z19, Z20, Z3
-	VBROADCASTSS 4676(CX), Z20
-	VFMADD231PS  Z16, Z20, Z4
-	VFMADD231PS  Z17, Z20, Z5
-	VFMADD231PS  Z18, Z20, Z6
-	VFMADD231PS  Z19, Z20, Z7
-	VBROADCASTSS 9284(CX), Z20
-	VFMADD231PS  Z16, Z20, Z8
-	VFMADD231PS  Z17, Z20, Z9
-	VFMADD231PS  Z18, Z20, Z10
-	VFMADD231PS  Z19, Z20, Z11
-	VBROADCASTSS 13892(CX), Z20
-	VFMADD231PS  Z16, Z20, Z12
-	VFMADD231PS  Z17, Z20, Z13
-	VFMADD231PS  Z18, Z20, Z14
-	VFMADD231PS  Z19, Z20, Z15
-	ADDQ         DI, R8
-	VMOVUPS      (R8), Z16
-	VMOVUPS      64(R8), Z17
-	VMOVUPS      128(R8), Z18
-	VMOVUPS      192(R8), Z19
-	VBROADCASTSS 72(CX), Z20
-	VFMADD231PS  Z16, Z20, Z0
-	VFMADD231PS  Z17, Z20, Z1
-	VFMADD231PS  Z18, Z20, Z2
-	VFMADD231PS  Z19, Z20, Z3
-	VBROADCASTSS 4680(CX), Z20
-	VFMADD231PS  Z16, Z20, Z4
-	VFMADD231PS  Z17, Z20, Z5
-	VFMADD231PS  Z18, Z20, Z6
-	VFMADD231PS  Z19, Z20, Z7
-	VBROADCASTSS 9288(CX), Z20
-	VFMADD231PS  Z16, Z20, Z8
-	VFMADD231PS  Z17, Z20, Z9
-	VFMADD231PS  Z18, Z20, Z10
-	VFMADD231PS  Z19, Z20, Z11
-	VBROADCASTSS 13896(CX), Z20
-	VFMADD231PS  Z16, Z20, Z12
-	VFMADD231PS  Z17, Z20, Z13
-	VFMADD231PS  Z18, Z20, Z14
-	VFMADD231PS  Z19, Z20, Z15
-	ADDQ         DI, R8
-	VMOVUPS      (R8), Z16
-	VMOVUPS      64(R8), Z17
-	VMOVUPS      128(R8), Z18
-	VMOVUPS      192(R8), Z19
-	VBROADCASTSS 76(CX), Z20
-	VFMADD231PS  Z16, Z20, Z0
-	VFMADD231PS  Z17, Z20, Z1
-	VFMADD231PS  Z18, Z20, Z2
-	VFMADD231PS  Z19, Z20, Z3
-	VBROADCASTSS 4684(CX), Z20
-	VFMADD231PS  Z16, Z20, Z4
-	VFMADD231PS  Z17, Z20, Z5
-	VFMADD231PS  Z18, Z20, Z6
-	VFMADD231PS  Z19, Z20, Z7
-	VBROADCASTSS 9292(CX), Z20
-	VFMADD231PS  Z16, Z20, Z8
-	VFMADD231PS  Z17, Z20, Z9
-	VFMADD231PS  Z18, Z20, Z10
-	VFMADD231PS  Z19, Z20, Z11
-	VBROADCASTSS 13900(CX), Z20
-	VFMADD231PS  Z16, Z20, Z12
-	VFMADD231PS  Z17, Z20, Z13
-	VFMADD231PS  Z18, Z20, Z14
-	VFMADD231PS  Z19, Z20, Z15
-	ADDQ         DI, R8
-	VMOVUPS      (R8), Z16
-	VMOVUPS      64(R8), Z17
-	VMOVUPS      128(R8), Z18
-	VMOVUPS      192(R8), Z19
-	VBROADCASTSS 80(CX), Z20
-	VFMADD231PS  Z16, Z20, Z0
-	VFMADD231PS  Z17, Z20, Z1
-	VFMADD231PS  Z18, Z20, Z2
-	VFMADD231PS  Z19, Z20, Z3
-	VBROADCASTSS 4688(CX), Z20
-	VFMADD231PS  Z16, Z20, Z4
-	VFMADD231PS  Z17, Z20, Z5
-	VFMADD231PS  Z18, Z20, Z6
-	VFMADD231PS  Z19, Z20, Z7
-	VBROADCASTSS 9296(CX), Z20
-	VFMADD231PS  Z16, Z20, Z8
-	VFMADD231PS  Z17, Z20, Z9
-	VFMADD231PS  Z18, Z20, Z10
-	VFMADD231PS  Z19, Z20, Z11
-	VBROADCASTSS 13904(CX), Z20
-	VFMADD231PS  Z16, Z20, Z12
-	VFMADD231PS  Z17, Z20, Z13
-	VFMADD231PS  Z18, Z20, Z14
-	VFMADD231PS  Z19, Z20, Z15
-	ADDQ         DI, R8
-	VMOVUPS      (R8), Z16
-	VMOVUPS      64(R8), Z17
-	VMOVUPS      128(R8), Z18
-	VMOVUPS      192(R8), Z19
-	VBROADCASTSS 84(CX), Z20
-	VFMADD231PS  Z16, Z20, Z0
-	VFMADD231PS  Z17, Z20, Z1
-	VFMADD231PS  Z18, Z20, Z2
-	VFMADD231PS  Z19, Z20, Z3
-	VBROADCASTSS 4692(CX), Z20
-	VFMADD231PS  Z16, Z20, Z4
-	VFMADD231PS  Z17, Z20, Z5
-	VFMADD231PS  Z18, Z20, Z6
-	VFMADD231PS  Z19, Z20, Z7
-	VBROADCASTSS 9300(CX), Z20
-	VFMADD231PS  Z16, Z20, Z8
-	VFMADD231PS  Z17, Z20, Z9
-	VFMADD231PS  Z18, Z20, Z10
-	VFMADD231PS  Z19, Z20, Z11
-	VBROADCASTSS 13908(CX), Z20
-	VFMADD231PS  Z16, Z20, Z12
-	VFMADD231PS  Z17, Z20, Z13
-	VFMADD231PS  Z18, Z20, Z14
-	VFMADD231PS  Z19, Z20, Z15
-	ADDQ         DI, R8
-	VMOVUPS      (R8), Z16
-	VMOVUPS      64(R8), Z17
-	VMOVUPS      128(R8), Z18
-	VMOVUPS      192(R8), Z19
-	VBROADCASTSS 88(CX), Z20
-	VFMADD231PS  Z16, Z20, Z0
-	VFMADD231PS  Z17, Z20, Z1
-	VFMADD231PS  Z18, Z20, Z2
-	VFMADD231PS  Z19, Z20, Z3
-	VBROADCASTSS 4696(CX), Z20
-	VFMADD231PS  Z16, Z20, Z4
-	VFMADD231PS  Z17, Z20, Z5
-	VFMADD231PS  Z18, Z20, Z6
-	VFMADD231PS  Z19, Z20, Z7
-	VBROADCASTSS 9304(CX), Z20
-	VFMADD231PS  Z16, Z20, Z8
-	VFMADD231PS  Z17, Z20, Z9
-	VFMADD231PS  Z18, Z20, Z10
-	VFMADD231PS  Z19, Z20, Z11
-	VBROADCASTSS 13912(CX), Z20
-	VFMADD231PS  Z16, Z20, Z12
-	VFMADD231PS  Z17, Z20, Z13
-	VFMADD231PS  Z18, Z20, Z14
-	VFMADD231PS  Z19, Z20, Z15
-	ADDQ         DI, R8
-	VMOVUPS      (R8), Z16
-	VMOVUPS      64(R8), Z17
-	VMOVUPS      128(R8), Z18
-	VMOVUPS      192(R8), Z19
-	VBROADCASTSS 92(CX), Z20
-	VFMADD231PS  Z16, Z20, Z0
-	VFMADD231PS  Z17, Z20, Z1
-	VFMADD231PS  Z18, Z20, Z2
-	VFMADD231PS  Z19, Z20, Z3
-	VBROADCASTSS 4700(CX), Z20
-	VFMADD231PS  Z16, Z20, Z4
-	VFMADD231PS  Z17, Z20, Z5
-	VFMADD231PS  Z18, Z20, Z6
-	VFMADD231PS  Z19, Z20, Z7
-	VBROADCASTSS 9308(CX), Z20
-	VFMADD231PS  Z16, Z20, Z8
-	VFMADD231PS  Z17, Z20, Z9
-	VFMADD231PS  Z18, Z20, Z10
-	VFMADD231PS  Z19, Z20, Z11
-	VBROADCASTSS 13916(CX), Z20
-	VFMADD231PS  Z16, Z20, Z12
-	VFMADD231PS  Z17, Z20, Z13
-	VFMADD231PS  Z18, Z20, Z14
-	VFMADD231PS  Z19, Z20, Z15
-	ADDQ         DI, R8
-	VMOVUPS      (R8), Z16
-	VMOVUPS      64(R8), Z17
-	VMOVUPS      128(R8), Z18
-	VMOVUPS      192(R8), Z19
-	VBROADCASTSS 96(CX), Z20
-	VFMADD231PS  Z16, Z20, Z0
-	VFMADD231PS  Z17, Z20, Z1
-	VFMADD231PS  Z18, Z20, Z2
-	VFMADD231PS  Z19, Z20, Z3
-	VBROADCASTSS 4704(CX), Z20
-	VFMADD231PS  Z16, Z20, Z4
-	VFMADD231PS  Z17, Z20, Z5
-	VFMADD231PS  Z18, Z20, Z6
-	VFMADD231PS  Z19, Z20, Z7
-	VBROADCASTSS 9312(CX), Z20
-	VFMADD231PS  Z16, Z20, Z8
-	VFMADD231PS  Z17, Z20, Z9
-	VFMADD231PS  Z18, Z20, Z10
-	VFMADD231PS  Z19, Z20, Z11
-	VBROADCASTSS 13920(CX), Z20
-	VFMADD231PS  Z16, Z20, Z12
-	VFMADD231PS  Z17, Z20, Z13
-	VFMADD231PS  Z18, Z20, Z14
-	VFMADD231PS  Z19, Z20, Z15
-	ADDQ         DI, R8
-	VMOVUPS      (R8), Z16
-	VMOVUPS      64(R8), Z17
-	VMOVUPS      128(R8), Z18
-	VMOVUPS      192(R8), Z19
-	VBROADCASTSS 100(CX), Z20
-	VFMADD231PS  Z16, Z20, Z0
-	VFMADD231PS  Z17, Z20, Z1
-	VFMADD231PS  Z18, Z20, Z2
-	VFMADD231PS  Z19, Z20, Z3
-	VBROADCASTSS 4708(CX), Z20
-	VFMADD231PS  Z16, Z20, Z4
-	VFMADD231PS  Z17, Z20, Z5
-	VFMADD231PS  Z18, Z20, Z6
-	VFMADD231PS  Z19, Z20, Z7
-	VBROADCASTSS 9316(CX), Z20
-	VFMADD231PS  Z16, Z20, Z8
-	VFMADD231PS  Z17, Z20, Z9
-	VFMADD231PS  Z18, Z20, Z10
-	VFMADD231PS  Z19, Z20, Z11
-	VBROADCASTSS 13924(CX), Z20
-	VFMADD231PS  Z16, Z20, Z12
-	VFMADD231PS  Z17, Z20, Z13
-	VFMADD231PS  Z18, Z20, Z14
-	VFMADD231PS  Z19, Z20, Z15
-	ADDQ         DI, R8
-	VMOVUPS      (R8), Z16
-	VMOVUPS      64(R8), Z17
-	VMOVUPS      128(R8), Z18
-	VMOVUPS      192(R8), Z19
-	VBROADCASTSS 104(CX), Z20
-	VFMADD231PS  Z16, Z20, Z0
-	VFMADD231PS  Z17, Z20, Z1
-	VFMADD231PS  Z18, Z20, Z2
-	VFMADD231PS  Z19, Z20, Z3
-	VBROADCASTSS 4712(CX), Z20
-	VFMADD231PS  Z16, Z20, Z4
-	VFMADD231PS  Z17, Z20, Z5
-	VFMADD231PS  Z18, Z20, Z6
-	VFMADD231PS  Z19, Z20, Z7
-	VBROADCASTSS 9320(CX), Z20
-	VFMADD231PS  Z16, Z20, Z8
-	VFMADD231PS  Z17, Z20, Z9
-	VFMADD231PS  Z18, Z20, Z10
-	VFMADD231PS  Z19, Z20, Z11
-	VBROADCASTSS 13928(CX), Z20
-	VFMADD231PS  Z16, Z20, Z12
-	VFMADD231PS  Z17, Z20, Z13
-	VFMADD231PS  Z18, Z20, Z14
-	VFMADD231PS  Z19, Z20, Z15
-	ADDQ         DI, R8
-	VMOVUPS      (R8), Z16
-	VMOVUPS      64(R8), Z17
-	VMOVUPS      128(R8), Z18
-	VMOVUPS      192(R8), Z19
-	VBROADCASTSS 108(CX), Z20
-	VFMADD231PS  Z16, Z20, Z0
-	VFMADD231PS  Z17, Z20, Z1
-	VFMADD231PS  Z18, Z20, Z2
-	VFMADD231PS  Z19, Z20, Z3
-	VBROADCASTSS 4716(CX), Z20
-	VFMADD231PS  Z16, Z20, Z4
-	VFMADD231PS  Z17, Z20, Z5
-	VFMADD231PS  Z18, Z20, Z6
-	VFMADD231PS  Z19, Z20, Z7
-	VBROADCASTSS 9324(CX), Z20
-	VFMADD231PS  Z16, Z20, Z8
-	VFMADD231PS  Z17, Z20, Z9
-	VFMADD231PS  Z18, Z20, Z10
-	VFMADD231PS  Z19, Z20, Z11
-	VBROADCASTSS 13932(CX), Z20
-	VFMADD231PS  Z16, Z20, Z12
-	VFMADD231PS  Z17, Z20, Z13
-	VFMADD231PS  Z18, Z20, Z14
-	VFMADD231PS  Z19, Z20, Z15
-	ADDQ         DI, R8
-	VMOVUPS      (R8), Z16
-	VMOVUPS      64(R8), Z17
-	VMOVUPS      128(R8), Z18
-	VMOVUPS      192(R8), Z19
-	VBROADCASTSS 112(CX), Z20
-	VFMADD231PS  Z16, Z20, Z0
-	VFMADD231PS  Z17, Z20, Z1
-	VFMADD231PS  Z18, Z20, Z2
-	VFMADD231PS  Z19, Z20, Z3
-	VBROADCASTSS 4720(CX), Z20
-	VFMADD231PS  Z16, Z20, Z4
-	VFMADD231PS  Z17, Z20, Z5
-	VFMADD231PS  Z18, Z20, Z6
-	VFMADD231PS  Z19, Z20, Z7
-	VBROADCASTSS 9328(CX), Z20
-	VFMADD231PS  Z16, Z20, Z8
-	VFMADD231PS  Z17, Z20, Z9
-	VFMADD231PS  Z18, Z20, Z10
-	VFMADD231PS  Z19, Z20, Z11
-	VBROADCASTSS 13936(CX), Z20
-	VFMADD231PS  Z16, Z20, Z12
-	VFMADD231PS  Z17, Z20, Z13
-	VFMADD231PS  Z18, Z20, Z14
-	VFMADD231PS  Z19, Z20, Z15
-	ADDQ         DI, R8
-	VMOVUPS      (R8), Z16
-	VMOVUPS      64(R8), Z17
-	VMOVUPS      128(R8), Z18
-	VMOVUPS      192(R8), Z19
-	VBROADCASTSS 116(CX), Z20
-	VFMADD231PS  Z16, Z20, Z0
-	VFMADD231PS  Z17, Z20, Z1
-	VFMADD231PS  Z18, Z20, Z2
-	VFMADD231PS  Z19, Z20, Z3
-	VBROADCASTSS 4724(CX), Z20
-	VFMADD231PS  Z16, Z20, Z4
-	VFMADD231PS  Z17, Z20, Z5
-	VFMADD231PS  Z18, Z20, Z6
-	VFMADD231PS  Z19, Z20, Z7
-	VBROADCASTSS 9332(CX), Z20
-	VFMADD231PS  Z16, Z20, Z8
-	VFMADD231PS  Z17, Z20, Z9
-	VFMADD231PS  Z18, Z20, Z10
-	VFMADD231PS  Z19, Z20, Z11
-	VBROADCASTSS 13940(CX), Z20
-	VFMADD231PS  Z16, Z20, Z12
-	VFMADD231PS  Z17, Z20, Z13
-	VFMADD231PS  Z18, Z20, Z14
-	VFMADD231PS  Z19, Z20, Z15
-	ADDQ         DI, R8
-	VMOVUPS      (R8), Z16
-	VMOVUPS      64(R8), Z17
-	VMOVUPS      128(R8), Z18
-	VMOVUPS      192(R8), Z19
-	VBROADCASTSS 120(CX), Z20
-	VFMADD231PS  Z16, Z20, Z0
-	VFMADD231PS  Z17, Z20, Z1
-	VFMADD231PS  Z18, Z20, Z2
-	VFMADD231PS  Z19, Z20, Z3
-	VBROADCASTSS 4728(CX), Z20
-	VFMADD231PS  Z16, Z20, Z4
-	VFMADD231PS  Z17, Z20, Z5
-	VFMADD231PS  Z18, Z20, Z6
-	VFMADD231PS  Z19, Z20, Z7
-	VBROADCASTSS 9336(CX), Z20
-	VFMADD231PS  Z16, Z20, Z8
-	VFMADD231PS  Z17, Z20, Z9
-	VFMADD231PS  Z18, Z20, Z10
-	VFMADD231PS  Z19, Z20, Z11
-	VBROADCASTSS 13944(CX), Z20
-	VFMADD231PS  Z16, Z20, Z12
-	VFMADD231PS  Z17, Z20, Z13
-	VFMADD231PS  Z18, Z20, Z14
-	VFMADD231PS  Z19, Z20, Z15
-	ADDQ         DI, R8
-	VMOVUPS      (R8), Z16
-	VMOVUPS      64(R8), Z17
-	VMOVUPS      128(R8), Z18
-	VMOVUPS      192(R8), Z19
-	VBROADCASTSS 124(CX), Z20
-	VFMADD231PS  Z16, Z20, Z0
-	VFMADD231PS  Z17, Z20, Z1
-	VFMADD231PS  Z18, Z20, Z2
-	VFMADD231PS  Z19, Z20, Z3
-	VBROADCASTSS 4732(CX), Z20
-	VFMADD231PS  Z16, Z20, Z4
-	VFMADD231PS  Z17, Z20, Z5
-	VFMADD231PS  Z18, Z20, Z6
-	VFMADD231PS  Z19, Z20, Z7
-	VBROADCASTSS 9340(CX), Z20
-	VFMADD231PS  Z16, Z20, Z8
-	VFMADD231PS  Z17, Z20, Z9
-	VFMADD231PS  Z18, Z20, Z10
-	VFMADD231PS  Z19, Z20, Z11
-	VBROADCASTSS 13948(CX), Z20
-	VFMADD231PS  Z16, Z20, Z12
-	VFMADD231PS  Z17, Z20, Z13
-	VFMADD231PS  Z18, Z20, Z14
-	VFMADD231PS  Z19, Z20, Z15
-	MOVQ         AX, R8
-	VMOVUPS      Z0, (R8)
-	VMOVUPS      Z1, 64(R8)
-	VMOVUPS      Z2, 128(R8)
-	VMOVUPS      Z3, 192(R8)
-	ADDQ         DI, R8
-	VMOVUPS      Z4, (R8)
-	VMOVUPS      Z5, 64(R8)
-	VMOVUPS      Z6, 128(R8)
-	VMOVUPS      Z7, 192(R8)
-	ADDQ         DI, R8
-	VMOVUPS      Z8, (R8)
-	VMOVUPS      Z9, 64(R8)
-	VMOVUPS      Z10, 128(R8)
-	VMOVUPS      Z11, 192(R8)
-	ADDQ         DI, R8
-	VMOVUPS      Z12, (R8)
-	VMOVUPS      Z13, 64(R8)
-	VMOVUPS      Z14, 128(R8)
-	VMOVUPS      Z15, 192(R8)
-	ADDQ         $0x00000100, AX
-	ADDQ         $0x00000100, DX
-	ADDQ         $0x00000100, BX
-	SUBQ         $0x00000040, SI
-	JMP          tile4
-
-less4:
-tile1:
-	CMPQ         SI, $0x00000010
-	JL           less1
-	VMOVUPS      (BX), Z0
-	VMOVUPS      (BX), Z1
-	VMOVUPS      (BX), Z2
-	VMOVUPS      (BX), Z3
-	MOVQ         DX, R8
-	VMOVUPS      (R8), Z4
-	VBROADCASTSS (CX), Z5
-	VFMADD231PS  Z4, Z5, Z0
-	VBROADCASTSS 4608(CX), Z5
-	VFMADD231PS  Z4, Z5, Z1
-	VBROADCASTSS 9216(CX), Z5
-	VFMADD231PS  Z4, Z5, Z2
-	VBROADCASTSS 13824(CX), Z5
-	VFMADD231PS  Z4, Z5, Z3
-	ADDQ         DI, R8
-	VMOVUPS      (R8), Z4
-	VBROADCASTSS 4(CX), Z5
-	VFMADD231PS  Z4, Z5, Z0
-	VBROADCASTSS 4612(CX), Z5
-	VFMADD231PS  Z4, Z5, Z1
-	VBROADCASTSS 9220(CX), Z5
-	VFMADD231PS  Z4, Z5, Z2
-	VBROADCASTSS 13828(CX), Z5
-	VFMADD231PS  Z4, Z5, Z3
-	ADDQ         DI, R8
-	VMOVUPS      (R8), Z4
-	VBROADCASTSS 8(CX), Z5
-	VFMADD231PS  Z4, Z5, Z0
-	VBROADCASTSS 4616(CX), Z5
-	VFMADD231PS  Z4, Z5, Z1
-	VBROADCASTSS 9224(CX), Z5
-	VFMADD231PS  Z4, Z5, Z2
-	VBROADCASTSS 13832(CX), Z5
-	VFMADD231PS  Z4, Z5, Z3
-	ADDQ         DI, R8
-	VMOVUPS      (R8), Z4
-	VBROADCASTSS 12(CX), Z5
-	VFMADD231PS  Z4, Z5, Z0
-	VBROADCASTSS 4620(CX), Z5
-	VFMADD231PS  Z4, Z5, Z1
-	VBROADCASTSS 9228(CX), Z5
-	VFMADD231PS  Z4, Z5, Z2
-	VBROADCASTSS 13836(CX), Z5
-	VFMADD231PS  Z4, Z5, Z3
-	ADDQ         DI, R8
-	VMOVUPS      (R8), Z4
-	VBROADCASTSS 16(CX), Z5
-	VFMADD231PS  Z4, Z5, Z0
-	VBROADCASTSS 4624(CX), Z5
-	VFMADD231PS  Z4, Z5, Z1
-	VBROADCASTSS 9232(CX), Z5
-	VFMADD231PS  Z4, Z5, Z2
-	VBROADCASTSS 13840(CX), Z5
-	VFMADD231PS  Z4, Z5, Z3
-	ADDQ         DI, R8
-	VMOVUPS      (R8), Z4
-	VBROADCASTSS 20(CX), Z5
-	VFMADD231PS  Z4, Z5, Z0
-	VBROADCASTSS 4628(CX), Z5
-	VFMADD231PS  Z4, Z5, Z1
-	VBROADCASTSS 9236(CX), Z5
-	VFMADD231PS  Z4, Z5, Z2
-	VBROADCASTSS 13844(CX), Z5
-	VFMADD231PS  Z4, Z5, Z3
-	ADDQ         DI, R8
-	VMOVUPS      (R8), Z4
-	VBROADCASTSS 24(CX), Z5
-	VFMADD231PS  Z4, Z5, Z0
-	VBROADCASTSS 4632(CX), Z5
-	VFMADD231PS  Z4, Z5, Z1
-	VBROADCASTSS 9240(CX), Z5
-	VFMADD231PS  Z4, Z5, Z2
-	VBROADCASTSS 13848(CX), Z5
-	VFMADD231PS  Z4, Z5, Z3
-	ADDQ         DI, R8
-	VMOVUPS      (R8), Z4
-	VBROADCASTSS 28(CX), Z5
-	VFMADD231PS  Z4, Z5, Z0
-	VBROADCASTSS 4636(CX), Z5
-	VFMADD231PS  Z4, Z5, Z1
-	VBROADCASTSS 9244(CX), Z5
-	VFMADD231PS  Z4, Z5, Z2
-	VBROADCASTSS 13852(CX), Z5
-	VFMADD231PS  Z4, Z5, Z3
-	ADDQ         DI, R8
-	VMOVUPS      (R8), Z4
-	VBROADCASTSS 32(CX), Z5
-	VFMADD231PS  Z4, Z5, Z0
-	VBROADCASTSS 4640(CX), Z5
-	VFMADD231PS  Z4, Z5, Z1
-	VBROADCASTSS 9248(CX), Z5
-	VFMADD231PS  Z4, Z5, Z2
-	VBROADCASTSS 13856(CX), Z5
-	VFMADD231PS  Z4, Z5, Z3
-	ADDQ         DI, R8
-	VMOVUPS      (R8), Z4
-	VBROADCASTSS 36(CX), Z5
-	VFMADD231PS  Z4, Z5, Z0
-	VBROADCASTSS 4644(CX), Z5
-	VFMADD231PS  Z4, Z5, Z1
-	VBROADCASTSS 9252(CX), Z5
-	VFMADD231PS  Z4, Z5, Z2
-	VBROADCASTSS 13860(CX), Z5
-	VFMADD231PS  Z4, Z5, Z3
-	ADDQ         DI, R8
-	VMOVUPS      (R8), Z4
-	VBROADCASTSS 40(CX), Z5
-	VFMADD231PS  Z4, Z5, Z0
-	VBROADCASTSS 4648(CX), Z5
-	VFMADD231PS  Z4, Z5, Z1
-	VBROADCASTSS 9256(CX), Z5
-	VFMADD231PS  Z4, Z5, Z2
-	VBROADCASTSS 13864(CX), Z5
-	VFMADD231PS  Z4, Z5, Z3
-	ADDQ         DI, R8
-	VMOVUPS      (R8), Z4
-	VBROADCASTSS 44(CX), Z5
-	VFMADD231PS  Z4, Z5, Z0
-	VBROADCASTSS 4652(CX), Z5
-	VFMADD231PS  Z4, Z5, Z1
-	VBROADCASTSS 9260(CX), Z5
-	VFMADD231PS  Z4, Z5, Z2
-	VBROADCASTSS 13868(CX), Z5
-	VFMADD231PS  Z4, Z5, Z3
-	ADDQ         DI, R8
-	VMOVUPS      (R8), Z4
-	VBROADCASTSS 48(CX), Z5
-	VFMADD231PS  Z4, Z5, Z0
-	VBROADCASTSS 4656(CX), Z5
-	VFMADD231PS  Z4, Z5, Z1
-	VBROADCASTSS 9264(CX), Z5
-	VFMADD231PS  Z4, Z5, Z2
-	VBROADCASTSS 13872(CX), Z5
-	VFMADD231PS  Z4, Z5, Z3
-	ADDQ         DI, R8
-	VMOVUPS      (R8), Z4
-	VBROADCASTSS 52(CX), Z5
-	VFMADD231PS  Z4, Z5, Z0
-	VBROADCASTSS 4660(CX), Z5
-	VFMADD231PS  Z4, Z5, Z1
-	VBROADCASTSS 9268(CX), Z5
-	VFMADD231PS  Z4, Z5, Z2
-	VBROADCASTSS 13876(CX), Z5
-	VFMADD231PS  Z4, Z5, Z3
-	ADDQ         DI, R8
-	VMOVUPS      (R8), Z4
-	VBROADCASTSS 56(CX), Z5
-	VFMADD231PS  Z4, Z5, Z0
-	VBROADCASTSS 4664(CX), Z5
-	VFMADD231PS  Z4, Z5, Z1
-	VBROADCASTSS 9272(CX), Z5
-	VFMADD231PS  Z4, Z5, Z2
-	VBROADCASTSS 13880(CX), Z5
-	VFMADD231PS  Z4, Z5, Z3
-	ADDQ         DI, R8
-	VMOVUPS      (R8), Z4
-	VBROADCASTSS 60(CX), Z5
-	VFMADD231PS  Z4, Z5, Z0
-	VBROADCASTSS 4668(CX), Z5
-	VFMADD231PS  Z4, Z5, Z1
-	VBROADCASTSS 9276(CX), Z5
-	VFMADD231PS  Z4, Z5, Z2
-	VBROADCASTSS 13884(CX), Z5
-	VFMADD231PS  Z4, Z5, Z3
-	ADDQ         DI, R8
-	VMOVUPS      (R8), Z4
-	VBROADCASTSS 64(CX), Z5
-	VFMADD231PS  Z4, Z5, Z0
-	VBROADCASTSS 4672(CX), Z5
-	VFMADD231PS  Z4, Z5, Z1
-	VBROADCASTSS 9280(CX), Z5
-	VFMADD231PS  Z4, Z5, Z2
-	VBROADCASTSS 13888(CX), Z5
-	VFMADD231PS  Z4, Z5, Z3
-	ADDQ         DI, R8
-	VMOVUPS      (R8), Z4
-	VBROADCASTSS 68(CX), Z5
-	VFMADD231PS  Z4, Z5, Z0
-	VBROADCASTSS 4676(CX), Z5
-	VFMADD231PS  Z4, Z5, Z1
-	VBROADCASTSS 9284(CX), Z5
-	VFMADD231PS  Z4, Z5, Z2
-	VBROADCASTSS 13892(CX), Z5
-	VFMADD231PS  Z4, Z5, Z3
-	ADDQ         DI, R8
-	VMOVUPS      (R8), Z4
-	VBROADCASTSS 72(CX), Z5
-	VFMADD231PS  Z4, Z5, Z0
-	VBROADCASTSS 4680(CX), Z5
-	VFMADD231PS  Z4, Z5, Z1
-	VBROADCASTSS 9288(CX), Z5
-	VFMADD231PS  Z4, Z5, Z2
-	VBROADCASTSS 13896(CX), Z5
-	VFMADD231PS  Z4, Z5, Z3
-	ADDQ         DI, R8
-	VMOVUPS      (R8), Z4
-	VBROADCASTSS 76(CX), Z5
-	VFMADD231PS  Z4, Z5, Z0
-	VBROADCASTSS 4684(CX), Z5
-	VFMADD231PS  Z4, Z5, Z1
-	VBROADCASTSS 9292(CX), Z5
-	VFMADD231PS  Z4, Z5, Z2
-	VBROADCASTSS 13900(CX), Z5
-	VFMADD231PS  Z4, Z5, Z3
-	ADDQ         DI, R8
-	VMOVUPS      (R8), Z4
-	VBROADCASTSS 80(CX), Z5
-	VFMADD231PS  Z4, Z5, Z0
-	VBROADCASTSS 4688(CX), Z5
-	VFMADD231PS  Z4, Z5, Z1
-	VBROADCASTSS 9296(CX), Z5
-	VFMADD231PS  Z4, Z5, Z2
-	VBROADCASTSS 13904(CX), Z5
-	VFMADD231PS  Z4, Z5, Z3
-	ADDQ         DI, R8
-	VMOVUPS      (R8), Z4
-	VBROADCASTSS 84(CX), Z5
-	VFMADD231PS  Z4, Z5, Z0
-	VBROADCASTSS 4692(CX), Z5
-	VFMADD231PS  Z4, Z5, Z1
-	VBROADCASTSS 9300(CX), Z5
-	VFMADD231PS  Z4, Z5, Z2
-	VBROADCASTSS 13908(CX), Z5
-	VFMADD231PS  Z4, Z5, Z3
-	ADDQ         DI, R8
-	VMOVUPS      (R8), Z4
-	VBROADCASTSS 88(CX), Z5
-	VFMADD231PS  Z4, Z5, Z0
-	VBROADCASTSS 4696(CX), Z5
-	VFMADD231PS  Z4, Z5, Z1
-	VBROADCASTSS 9304(CX), Z5
-	VFMADD231PS  Z4, Z5, Z2
-	VBROADCASTSS 13912(CX), Z5
-	VFMADD231PS  Z4, Z5, Z3
-	ADDQ         DI, R8
-	VMOVUPS      (R8), Z4
-	VBROADCASTSS 92(CX), Z5
-	VFMADD231PS  Z4, Z5, Z0
-	VBROADCASTSS 4700(CX), Z5
-	VFMADD231PS  Z4, Z5, Z1
-	VBROADCASTSS 9308(CX), Z5
-	VFMADD231PS  Z4, Z5, Z2
-	VBROADCASTSS 13916(CX), Z5
-	VFMADD231PS  Z4, Z5, Z3
-	ADDQ         DI, R8
-	VMOVUPS      (R8), Z4
-	VBROADCASTSS 96(CX), Z5
-	VFMADD231PS  Z4, Z5, Z0
-	VBROADCASTSS 4704(CX), Z5
-	VFMADD231PS  Z4, Z5, Z1
-	VBROADCASTSS 9312(CX), Z5
-	VFMADD231PS  Z4, Z5, Z2
-	VBROADCASTSS 13920(CX), Z5
-	VFMADD231PS  Z4, Z5, Z3
-	ADDQ         DI, R8
-	VMOVUPS      (R8), Z4
-	VBROADCASTSS 100(CX), Z5
-	VFMADD231PS  Z4, Z5, Z0
-	VBROADCASTSS 4708(CX), Z5
-	VFMADD231PS  Z4, Z5, Z1
-	VBROADCASTSS 9316(CX), Z5
-	VFMADD231PS  Z4, Z5, Z2
-	VBROADCASTSS 13924(CX), Z5
-	VFMADD231PS  Z4, Z5, Z3
-	ADDQ         DI, R8
-	VMOVUPS      (R8), Z4
-	VBROADCASTSS 104(CX), Z5
-	VFMADD231PS  Z4, Z5, Z0
-	VBROADCASTSS 4712(CX), Z5
-	VFMADD231PS  Z4, Z5, Z1
-	VBROADCASTSS 9320(CX), Z5
-	VFMADD231PS  Z4, Z5, Z2
-	VBROADCASTSS 13928(CX), Z5
-	VFMADD231PS  Z4, Z5, Z3
-	ADDQ         DI, R8
-	VMOVUPS      (R8), Z4
-	VBROADCASTSS 108(CX), Z5
-	VFMADD231PS  Z4, Z5, Z0
-	VBROADCASTSS 4716(CX), Z5
-	VFMADD231PS  Z4, Z5, Z1
-	VBROADCASTSS 9324(CX), Z5
-	VFMADD231PS  Z4, Z5, Z2
-	VBROADCASTSS 13932(CX), Z5
-	VFMADD231PS  Z4, Z5, Z3
-	ADDQ         DI, R8
-	VMOVUPS      (R8), Z4
-	VBROADCASTSS 112(CX), Z5
-	VFMADD231PS  Z4, Z5, Z0
-	VBROADCASTSS 4720(CX), Z5
-	VFMADD231PS  Z4, Z5, Z1
-	VBROADCASTSS 9328(CX), Z5
-	VFMADD231PS  Z4, Z5, Z2
-	VBROADCASTSS 13936(CX), Z5
-	VFMADD231PS  Z4, Z5, Z3
-	ADDQ         DI, R8
-	VMOVUPS      (R8), Z4
-	VBROADCASTSS 116(CX), Z5
-	VFMADD231PS  Z4, Z5, Z0
-	VBROADCASTSS 4724(CX), Z5
-	VFMADD231PS  Z4, Z5, Z1
-	VBROADCASTSS 9332(CX), Z5
-	VFMADD231PS  Z4, Z5, Z2
-	VBROADCASTSS 13940(CX), Z5
-	VFMADD231PS  Z4, Z5, Z3
-	ADDQ         DI, R8
-	VMOVUPS      (R8), Z4
-	VBROADCASTSS 120(CX), Z5
-	VFMADD231PS  Z4, Z5, Z0
-	VBROADCASTSS 4728(CX), Z5
-	VFMADD231PS  Z4, Z5, Z1
-	VBROADCASTSS 9336(CX), Z5
-	VFMADD231PS  Z4, Z5, Z2
-	VBROADCASTSS 13944(CX), Z5
-	VFMADD231PS  Z4, Z5, Z3
-	ADDQ         DI, R8
-	VMOVUPS      (R8), Z4
-	VBROADCASTSS 124(CX), Z5
-	VFMADD231PS  Z4, Z5, Z0
-	VBROADCASTSS 4732(CX), Z5
-	VFMADD231PS  Z4, Z5, Z1
-	VBROADCASTSS 9340(CX), Z5
-	VFMADD231PS  Z4, Z5, Z2
-	VBROADCASTSS 13948(CX), Z5
-	VFMADD231PS  Z4, Z5, Z3
-	MOVQ         AX, R8
-	VMOVUPS      Z0, (R8)
-	ADDQ         DI, R8
-	VMOVUPS      Z1, (R8)
-	ADDQ         DI, R8
-	VMOVUPS      Z2, (R8)
-	ADDQ         DI, R8
-	VMOVUPS      Z3, (R8)
-	ADDQ         $0x00000040, AX
-	ADDQ         $0x00000040, DX
-	ADDQ         $0x00000040, BX
-	SUBQ         $0x00000010, SI
-	JNZ          tile1
-
-less1:
-	VZEROUPPER
-	RET
-
-// func softmaxAVX512(scores *float32, inverse *float32, n int)
-// Requires: AVX, AVX512F
-TEXT ·softmaxAVX512(SB), NOSPLIT, $0-24
-	MOVQ    scores+0(FP), AX
-	MOVQ    inverse+8(FP), CX
-	MOVQ    n+16(FP), DX
-	MOVQ    DX, BX
-	SHLQ    $0x02, BX
-	LEAQ    (BX)(BX*2), SI
-	VMOVUPS lanes25<>+0(SB), Z0
-	VMOVUPS lanes26<>+0(SB), Z1
-	VMOVUPS lanes24<>+0(SB), Z2
-	VMOVUPS lanes27<>+0(SB), Z3
-	VMOVUPS lanes28<>+0(SB), Z4
-	VMOVUPS lanes29<>+0(SB), Z5
-	VMOVUPS lanes30<>+0(SB), Z6
-	VMOVUPS lanes31<>+0(SB), Z7
-	VMOVUPS lanes32<>+0(SB), Z8
-	MOVQ    $0x00000001, DI
-
-rows:
-	MOVQ    AX, R9
-	MOVQ    DX, R8
-	VMOVUPS (AX), Z9
-	VMOVUPS (AX)(BX*1), Z10
-	VMOVUPS (AX)(BX*2), Z11
-	VMOVUPS (AX)(SI*1), Z12
-
-top:
-	VMAXPS        (AX), Z9, Z9
-	VMAXPS        (AX)(BX*1), Z10, Z10
-	VMAXPS        (AX)(BX*2), Z11, Z11
-	VMAXPS        (AX)(SI*1), Z12, Z12
-	ADDQ          $0x40, AX
-	SUBQ          $0x00000010, R8
-	JNZ           top
-	VEXTRACTF64X4 $0x01, Z9, Y13
-	VMAXPS        Y13, Y9, Y13
-	VEXTRACTF128  $0x01, Y13, X9
-	VMAXPS        X9, X13, X9
-	VMOVHLPS      X9, X9, X13
-	VMAXPS        X13, X9, X13
-	VMOVSHDUP     X13, X9
-	VMAXPS        X9, X13, X9
-	VBROADCASTSS  X9, Z9
-	VEXTRACTF64X4 $0x01, Z10, Y13
-	VMAXPS        Y13, Y10, Y13
-	VEXTRACTF128  $0x01, Y13, X10
-	VMAXPS        X10, X13, X10
-	VMOVHLPS      X10, X10, X13
-	VMAXPS        X13, X10, X13
-	VMOVSHDUP     X13, X10
-	VMAXPS        X10, X13, X10
-	VBROADCASTSS  X10, Z10
-	VEXTRACTF64X4 $0x01, Z11, Y13
-	VMAXPS        Y13, Y11, Y13
-	VEXTRACTF128  $0x01, Y13, X11
-	VMAXPS        X11, X13, X11
-	VMOVHLPS      X11, X11, X13
-	VMAXPS        X13, X11, X13
-	VMOVSHDUP     X13, X11
-	VMAXPS        X11, X13, X11
-	VBROADCASTSS  X11, Z11
-	VEXTRACTF64X4 $0x01, Z12, Y13
-	VMAXPS        Y13, Y12, Y13
-	VEXTRACTF128  $0x01, Y13, X12
-	VMAXPS        X12, X13, X12
-	VMOVHLPS      X12, X12, X13
-	VMAXPS        X13, X12, X13
-	VMOVSHDUP     X13, X12
-	VMAXPS        X12, X13, X12
-	VBROADCASTSS  X12, Z12
-	VPXORD        Z14, Z14, Z14
-	VPXORD        Z15, Z15, Z15
-	VPXORD        Z16, Z16, Z16
-	VPXORD        Z17, Z17, Z17
-	MOVQ          DX, R8
-	MOVQ          R9, AX
-
-power:
-	VMOVUPS       (AX), Z13
-	VMOVUPS       (AX)(BX*1), Z18
-	VMOVUPS       (AX)(BX*2), Z19
-	VMOVUPS       (AX)(SI*1), Z20
-	VSUBPS        Z9, Z13, Z13
-	VSUBPS        Z10, Z18, Z18
-	VSUBPS        Z11, Z19, Z19
-	VSUBPS        Z12, Z20, Z20
-	VMULPS        Z8, Z13, Z13
-	VMULPS        Z8, Z18, Z18
-	VMULPS        Z8, Z19, Z19
-	VMULPS        Z8, Z20, Z20
-	VMAXPS        Z0, Z13, Z13
-	VMAXPS        Z0, Z18, Z18
-	VMAXPS        Z0, Z19, Z19
-	VMAXPS        Z0, Z20, Z20
-	VADDPS        Z1, Z13, Z21
-	VADDPS        Z1, Z18, Z22
-	VADDPS        Z1, Z19, Z23
-	VADDPS        Z1, Z20, Z24
-	VSUBPS        Z1, Z21, Z25
-	VSUBPS        Z1, Z22, Z26
-	VSUBPS        Z1, Z23, Z27
-	VSUBPS        Z1, Z24, Z28
-	VSUBPS        Z25, Z13, Z25
-	VSUBPS        Z26, Z18, Z26
-	VSUBPS        Z27, Z19, Z27
-	VSUBPS        Z28, Z20, Z28
-	VMOVUPS       Z3, Z13
-	VMOVUPS       Z3, Z18
-	VMOVUPS       Z3, Z19
-	VMOVUPS       Z3, Z20
-	VFMADD213PS   Z4, Z25, Z13
-	VFMADD213PS   Z4, Z26, Z18
-	VFMADD213PS   Z4, Z27, Z19
-	VFMADD213PS   Z4, Z28, Z20
-	VFMADD213PS   Z5, Z25, Z13
-	VFMADD213PS   Z5, Z26, Z18
-	VFMADD213PS   Z5, Z27, Z19
-	VFMADD213PS   Z5, Z28, Z20
-	VFMADD213PS   Z6, Z25, Z13
-	VFMADD213PS   Z6, Z26, Z18
-	VFMADD213PS   Z6, Z27, Z19
-	VFMADD213PS   Z6, Z28, Z20
-	VFMADD213PS   Z7, Z25, Z13
-	VFMADD213PS   Z7, Z26, Z18
-	VFMADD213PS   Z7, Z27, Z19
-	VFMADD213PS   Z7, Z28, Z20
-	VFMADD213PS   Z2, Z25, Z13
-	VFMADD213PS   Z2, Z26, Z18
-	VFMADD213PS   Z2, Z27, Z19
-	VFMADD213PS   Z2, Z28, Z20
-	VPSLLD        $0x17, Z21, Z21
-	VPSLLD        $0x17, Z22, Z22
-	VPSLLD        $0x17, Z23, Z23
-	VPSLLD        $0x17, Z24, Z24
-	VPADDD        Z21, Z13, Z13
-	VPADDD        Z22, Z18, Z18
-	VPADDD        Z23, Z19, Z19
-	VPADDD        Z24, Z20, Z20
-	VMOVUPS       Z13, (AX)
-	VMOVUPS       Z18, (AX)(BX*1)
-	VMOVUPS       Z19, (AX)(BX*2)
-	VMOVUPS       Z20, (AX)(SI*1)
-	VADDPS        Z13, Z14, Z14
-	VADDPS        Z18, Z15, Z15
-	VADDPS        Z19, Z16, Z16
-	VADDPS        Z20, Z17, Z17
-	ADDQ          $0x40, AX
-	SUBQ          $0x00000010, R8
-	JNZ           power
-	VMOVSS        lanes24<>+0(SB), X9
-	VEXTRACTF64X4 $0x01, Z14, Y10
-	VADDPS        Y10, Y14, Y10
-	VEXTRACTF128  $0x01, Y10, X11
-	VADDPS        X11, X10, X11
-	VMOVHLPS      X11, X11, X10
-	VADDPS        X10, X11, X10
-	VMOVSHDUP     X10, X11
-	VADDPS        X11, X10, X11
-	VDIVSS        X11, X9, X9
-	VMOVSS        X9, (CX)
-	VMOVSS        lanes24<>+0(SB), X9
-	VEXTRACTF64X4 $0x01, Z15, Y10
-	VADDPS        Y10, Y15, Y10
-	VEXTRACTF128  $0x01, Y10, X11
-	VADDPS        X11, X10, X11
-	VMOVHLPS      X11, X11, X10
-	VADDPS        X10, X11, X10
-	VMOVSHDUP     X10, X11
-	VADDPS        X11, X10, X11
-	VDIVSS        X11, X9, X9
-	VMOVSS        X9, 4(CX)
-	VMOVSS        lanes24<>+0(SB), X9
-	VEXTRACTF64X4 $0x01, Z16, Y10
-	VADDPS        Y10, Y16, Y10
-	VEXTRACTF128  $0x01, Y10, X11
-	VADDPS        X11, X10, X11
-	VMOVHLPS      X11, X11, X10
-	VADDPS        X10, X11, X10
-	VMOVSHDUP     X10, X11
-	VADDPS        X11, X10, X11
-	VDIVSS        X11, X9, X9
-	VMOVSS        X9, 8(CX)
-	VMOVSS        lanes24<>+0(SB), X9
-	VEXTRACTF64X4 $0x01, Z17, Y10
-	VADDPS        Y10, Y17, Y10
-	VEXTRACTF128  $0x01, Y10, X11
-	VADDPS        X11, X10, X11
-	VMOVHLPS      X11, X11, X10
-	VADDPS        X10, X11, X10
-	VMOVSHDUP     X10, X11
-	VADDPS        X11, X10, X11
-	VDIVSS        X11, X9, X9
-	VMOVSS        X9, 12(CX)
-	LEAQ          (AX)(BX*1), AX
-	ADDQ          $0x00000010, CX
-	SUBQ          $0x00000001, DI
-	JNZ           rows
-	VZEROUPPER
-	RET
-
-// func mixAVX512(dst *float32, weights *float32, inverse *float32, values *float32, n int, stride int, queries int)
-// Requires: AVX, AVX512F
-TEXT ·mixAVX512(SB), NOSPLIT, $0-56
-	MOVQ dst+0(FP), AX
-	MOVQ weights+8(FP), CX
-	MOVQ inverse+16(FP), DX
-	MOVQ stride+40(FP), BX
-	SHLQ $0x02, BX
-	LEAQ (BX)(BX*2), SI
-	MOVQ queries+48(FP), DI
-
-tile:
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	MOVQ   values+24(FP), R9
-	MOVQ   n+32(FP), R10
-	MOVQ   CX, R8
-
-four:
-	VBROADCASTSS (R8), Z8
-	VBROADCASTSS (R8)(BX*1), Z9
-	VBROADCASTSS (R8)(BX*2), Z10
-	VBROADCASTSS (R8)(SI*1), Z11
-	VMOVUPS      (R9), Z12
-	VFMADD231PS  Z12, Z8, Z0
-	VFMADD231PS  Z12, Z9, Z2
-	VFMADD231PS  Z12, Z10, Z4
-	VFMADD231PS  Z12, Z11, Z6
-	VMOVUPS      64(R9), Z12
-	VFMADD231PS  Z12, Z8, Z1
-	VFMADD231PS  Z12, Z9, Z3
-	VFMADD231PS  Z12, Z10, Z5
-	VFMADD231PS  Z12, Z11, Z7
-	ADDQ         $0x04, R8
-	ADDQ         $0x00000080, R9
-	SUBQ         $0x00000001, R10
-	JNZ          four
-	VBROADCASTSS (DX), Z8
-	VMULPS       Z8, Z0, Z0
-	VMOVUPS      Z0, (AX)
-	VMULPS       Z8, Z1, Z1
-	VMOVUPS      Z1, 64(AX)
-	VBROADCASTSS 4(DX), Z8
-	VMULPS       Z8, Z2, Z2
-	VMOVUPS      Z2, 1536(AX)
-	VMULPS       Z8, Z3, Z3
-	VMOVUPS      Z3, 1600(AX)
-	VBROADCASTSS 8(DX), Z8
-	VMULPS       Z8, Z4, Z4
-	VMOVUPS      Z4, 3072(AX)
-	VMULPS       Z8, Z5, Z5
-	VMOVUPS      Z5, 3136(AX)
-	VBROADCASTSS 12(DX), Z8
-	VMULPS       Z8, Z6, Z6
-	VMOVUPS      Z6, 4608(AX)
-	VMULPS       Z8, Z7, Z7
-	VMOVUPS      Z7, 4672(AX)
-	ADDQ         $0x00001800, AX
-	ADDQ         $0x10, DX
-	ADDQ         BX, CX
-	ADDQ         BX, CX
-	ADDQ         BX, CX
-	ADDQ         BX, CX
-	SUBQ         $0x04, DI
-	JNZ          tile
 	VZEROUPPER
 	RET

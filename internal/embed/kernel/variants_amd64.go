@@ -19,53 +19,48 @@ func assemblyVariants() (v []*Variant) {
 }
 
 var vnni = &Variant{
-	name:     "avx512vnni",
-	quantize: quantizeVNNI,
-	mul:      mulVNNI,
-	attention: func(dst, qkv []float32, tokens int, scratch []float32) {
-		attendSIMD(dst, qkv, tokens, scratch, scoreAVX512, softmaxAVX512, mixAVX512)
-	},
-	gelu: func(dst, x []float32) { geluAVX512(&dst[0], &x[0], len(x)) },
-	addNorm: func(x, residual, gamma, beta []float32, eps float32) {
-		addNormAVX512(&x[0], &residual[0], &gamma[0], &beta[0], len(x), eps)
-	},
+	name:      "avx512vnni",
+	quantize:  quantizeVNNI,
+	mul:       mulVNNI,
+	attention: attendAVX2,
+	gelu:      geluRowAVX2,
+	addNorm:   addNormRowAVX2,
 }
 
 var avx2 = &Variant{
-	name:     "avx2",
-	quantize: quantizeAVX2,
-	mul:      mulPanelsAVX2,
-	attention: func(dst, qkv []float32, tokens int, scratch []float32) {
-		attendSIMD(dst, qkv, tokens, scratch, scoreAVX2, softmaxAVX2, mixAVX2)
-	},
-	gelu: func(dst, x []float32) { geluAVX2(&dst[0], &x[0], len(x)) },
-	addNorm: func(x, residual, gamma, beta []float32, eps float32) {
-		addNormAVX2(&x[0], &residual[0], &gamma[0], &beta[0], len(x), eps)
-	},
+	name:      "avx2",
+	quantize:  quantizeAVX2,
+	mul:       mulPanelsAVX2,
+	attention: attendAVX2,
+	gelu:      geluRowAVX2,
+	addNorm:   addNormRowAVX2,
+}
+
+func geluRowAVX2(dst, x []float32) { geluAVX2(&dst[0], &x[0], len(x)) }
+
+func addNormRowAVX2(x, residual, gamma, beta []float32, eps float32) {
+	addNormAVX2(&x[0], &residual[0], &gamma[0], &beta[0], len(x), eps)
 }
 
 // quantizeVNNI stores a row with the sign bits flipped.
 func quantizeVNNI(a *Activations, token int, x []float32) {
-	step, scale := quantizationStep(rotateAVX512(&a.row[0], &x[0], len(x)/Block))
+	step, scale := quantizationStep(rotateAVX2(&a.row[0], &x[0], len(x)/Block))
 	a.scale[token] = scale
 	storeAVX512VNNI(&a.bytes[token*a.width], &a.row[0], len(x), step)
 }
 
-// quantizeAVX2 stores the magnitudes of a row, a mask of its negative values, and their sum. It also stores the largest
-// square sums of four tokens, the counterpart of computeBounds.
+// quantizeAVX2 stores the magnitudes of a row, a mask of its negative values, and their sum.
 func quantizeAVX2(a *Activations, token int, x []float32) {
 	if token == 0 {
 		a.signs = Resize(a.signs, len(a.bytes))
 		a.offsets = Resize(a.offsets, len(a.scale))
 		clear(a.signs[a.tokens*a.width:])
 		clear(a.offsets[a.tokens:])
-		a.maxSquares = Resize(a.maxSquares, len(a.scale)/4*a.width/2)
-		clear(a.maxSquares)
 	}
 	step, scale := quantizationStep(rotateAVX2(&a.row[0], &x[0], len(x)/Block))
 	a.scale[token] = scale
 	at := token * a.width
-	a.offsets[token] = storeAVX2(&a.bytes[at], &a.signs[at], &a.maxSquares[token/4*a.width/2], &a.row[0], len(x), step)
+	a.offsets[token] = storeAVX2(&a.bytes[at], &a.signs[at], &a.row[0], len(x), step)
 }
 
 func mulVNNI(dst []float32, m *Matrix, a *Activations) {
@@ -76,23 +71,18 @@ func mulVNNI(dst []float32, m *Matrix, a *Activations) {
 }
 
 func mulPanelsAVX2(dst []float32, m *Matrix, a *Activations) {
-	bounds := m.bounds()
 	for o := 0; o < m.out; o += panelRows {
-		mulAVX2(&dst[o], m.out, &a.bytes[0], &a.signs[0], &a.maxSquares[0], m.in, len(a.scale)/4,
-			&m.weights[o*m.in], &bounds[o/panelRows*m.in/2], &a.offsets[0], &m.scale[o], &m.bias[o], &a.scale[0])
+		mulAVX2(&dst[o], m.out, &a.bytes[0], &a.signs[0], m.in, len(a.scale)/4,
+			&m.weights[o*m.in], &a.offsets[0], &m.scale[o], &m.bias[o], &a.scale[0])
 	}
 }
 
 // queryBlock is how many queries are taken together, if there are so many.
 const queryBlock = 12
 
-// attendSIMD takes twelve queries of a head at a time. Keys are padded to a multiple of
+// attendAVX2 takes twelve queries of a head at a time. Keys are padded to a multiple of
 // sixteen; a mask keeps the padding from having weight.
-func attendSIMD(dst, qkv []float32, tokens int, scratch []float32,
-	score func(scores, q, keys, mask *float32, n int),
-	softmax func(scores, inverse *float32, n int),
-	mix func(dst, weights, inverse, values *float32, n, stride, queries int),
-) {
+func attendAVX2(dst, qkv []float32, tokens int, scratch []float32) {
 	n := padKeys(tokens)
 	keys, scratch := scratch[:headWidth*n], scratch[headWidth*n:]
 	values, scratch := scratch[:headWidth*n], scratch[headWidth*n:]
@@ -111,10 +101,10 @@ func attendSIMD(dst, qkv []float32, tokens int, scratch []float32,
 		for t := 0; t < padded; t += queryBlock {
 			queries := min(queryBlock, padded-t)
 			for q := 0; q < queries; q += 4 {
-				score(&scores[q*n], &qkv[(t+q)*3*width+head], &keys[0], &mask[0], n)
-				softmax(&scores[q*n], &inverse[q], n)
+				scoreAVX2(&scores[q*n], &qkv[(t+q)*3*width+head], &keys[0], &mask[0], n)
+				softmaxAVX2(&scores[q*n], &inverse[q], n)
 			}
-			mix(&dst[t*width+head], &scores[0], &inverse[0], &values[0], tokens, n, queries)
+			mixAVX2(&dst[t*width+head], &scores[0], &inverse[0], &values[0], tokens, n, queries)
 		}
 	}
 }

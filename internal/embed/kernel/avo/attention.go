@@ -18,7 +18,7 @@ const (
 	root   = math.Sqrt2 * 4 // of the depth
 )
 
-// transpose prepares a head, for both machines.
+// transpose prepares a head.
 func transpose() {
 	TEXT("transposeAVX2", 0b100, "func(keys, values, qkv *float32, tokens, stride int)")
 	Pragma("noescape")
@@ -74,8 +74,8 @@ func transposeFour(to, stride Register, from Mem) {
 
 // score multiplies four queries with all keys. The sums start at the mask, and lanes
 // are keys: each adds its dimensions one by one.
-func (m machine) score() {
-	m.text("score", "func(scores, q, keys, mask *float32, n int)",
+func score() {
+	text("scoreAVX2", "func(scores, q, keys, mask *float32, n int)",
 		"writes the products of four queries with n keys, a multiple of sixteen, plus the mask. Scores have rows of "+
 			"n, keys are as transposed.")
 	scores, q, keys, mask, n := pointer("scores"), pointer("q"), pointer("keys"), pointer("mask"), pointer("n")
@@ -83,16 +83,13 @@ func (m machine) score() {
 	MOVQ(n, stride)
 	SHLQ(Imm(2), stride)
 	tiles := []int{3, 2, 1} // registers of keys, by four queries: as many as fit
-	if m.wide {
-		tiles = []int{4, 1}
-	}
 	for i, parts := range tiles {
 		tile, next := fmt.Sprint("tile", parts), fmt.Sprint("less", parts)
 		Label(tile)
-		CMPQ(n, U32(uint32(parts*m.size()/4)))
+		CMPQ(n, U32(uint32(parts*size/4)))
 		JL(LabelRef(next))
-		m.scoreTile(scores, q, keys, mask, stride, parts)
-		SUBQ(U32(uint32(parts*m.size()/4)), n)
+		scoreTile(scores, q, keys, mask, stride, parts)
+		SUBQ(U32(uint32(parts*size/4)), n)
 		if i+1 < len(tiles) {
 			JMP(LabelRef(tile))
 		} else {
@@ -103,23 +100,23 @@ func (m machine) score() {
 	end()
 }
 
-func (m machine) scoreTile(scores, q, keys, mask, stride Register, parts int) {
+func scoreTile(scores, q, keys, mask, stride Register, parts int) {
 	var sums [tokens][]VecVirtual
 	for t := range sums {
-		sums[t] = m.vectors(parts)
+		sums[t] = registers(parts)
 		for i := range sums[t] {
-			VMOVUPS(Mem{Base: mask, Disp: i * m.size()}, sums[t][i])
+			VMOVUPS(Mem{Base: mask, Disp: i * size}, sums[t][i])
 		}
 	}
 	from, to := GP64(), GP64()
 	MOVQ(keys, from)
 	for d := range depth {
-		k := m.vectors(parts)
+		k := registers(parts)
 		for i := range k {
-			VMOVUPS(Mem{Base: from, Disp: i * m.size()}, k[i])
+			VMOVUPS(Mem{Base: from, Disp: i * size}, k[i])
 		}
 		for t := range tokens {
-			one := m.vector()
+			one := YMM()
 			VBROADCASTSS(Mem{Base: q, Disp: t*qkvRow + 4*d}, one)
 			for i := range k {
 				VFMADD231PS(k[i], one, sums[t][i])
@@ -132,21 +129,21 @@ func (m machine) scoreTile(scores, q, keys, mask, stride Register, parts int) {
 	MOVQ(scores, to)
 	for t := range tokens {
 		for i := range sums[t] {
-			VMOVUPS(sums[t][i], Mem{Base: to, Disp: i * m.size()})
+			VMOVUPS(sums[t][i], Mem{Base: to, Disp: i * size})
 		}
 		if t+1 < tokens {
 			ADDQ(stride, to)
 		}
 	}
-	step := U32(uint32(parts * m.size()))
+	step := U32(uint32(parts * size))
 	ADDQ(step, scores)
 	ADDQ(step, keys)
 	ADDQ(step, mask)
 }
 
-// softmax looks at four rows at a time, AVX2 at two: first for the largest of each, then for the exponentials.
-func (m machine) softmax() {
-	m.text("softmax", "func(scores, inverse *float32, n int)",
+// softmax looks at two rows at a time: first for the largest of each, then for the exponentials.
+func softmax() {
+	text("softmaxAVX2", "func(scores, inverse *float32, n int)",
 		"replaces four rows of n scores, a multiple of sixteen, by the exponentials of their distances to the largest "+
 			"of the row, divided by the root of 32, and writes the inverse of their sum.")
 	scores, inverse, n := pointer("scores"), pointer("inverse"), pointer("n")
@@ -154,57 +151,56 @@ func (m machine) softmax() {
 	MOVQ(n, stride)
 	SHLQ(Imm(2), stride)
 	three, left := triple(stride), GP64()
-	m.hold(append(exp2Constants(), constant(math.Log2E/root))...)
-	MOVQ(U32(uint32(tokens*16/m.size())), left)
+	MOVQ(U32(uint32(tokens*16/size)), left)
 	loop("rows", left, 1, func() {
-		m.softmaxOf(rows(scores, stride, three), inverse, n)
+		softmaxOf(rows(scores, stride, three), inverse, n)
 		LEAQ(Mem{Base: scores, Index: stride, Scale: 1}, scores)
-		ADDQ(U32(uint32(m.size()/4)), inverse)
+		ADDQ(U32(uint32(size/4)), inverse)
 	})
 	end()
 }
 
 // softmaxOf takes as many rows as a register has parts of sixteen bytes, and moves scores to the end of the first.
-func (m machine) softmaxOf(row [tokens]Mem, inverse, n Register) {
-	count, at, side := GP64(), row[0].Base, m.size()/16
+func softmaxOf(row [tokens]Mem, inverse, n Register) {
+	count, at, side := GP64(), row[0].Base, size/16
 	begin := GP64()
 	MOVQ(at, begin)
 	MOVQ(n, count)
 	top := make([][]VecVirtual, side)
 	for r := range top {
-		top[r] = m.vectors(m.parts())
+		top[r] = registers(parts)
 		for i, t := range top[r] {
-			VMOVUPS(row[r].Offset(i*m.size()), t)
+			VMOVUPS(row[r].Offset(i*size), t)
 		}
 	}
 	loop("top", count, 16, func() {
 		for r := range top {
 			for i, t := range top[r] {
-				VMAXPS(row[r].Offset(i*m.size()), t, t)
+				VMAXPS(row[r].Offset(i*size), t, t)
 			}
 		}
 		ADDQ(Imm(64), at)
 	})
-	most := m.lockstep(side)
-	most.each(func(r int, v VecVirtual) { VBROADCASTSS(m.reduce(top[r], largest), v) })
+	most := newLockstep(side)
+	most.each(func(r int, v VecVirtual) { VBROADCASTSS(reduce(top[r], largest), v) })
 
 	sum := make([][]VecVirtual, side)
 	for r := range sum {
-		sum[r] = m.vectors(m.parts())
+		sum[r] = registers(parts)
 		for _, s := range sum[r] {
-			m.zero(s)
+			setZero(s)
 		}
 	}
 	MOVQ(n, count)
 	MOVQ(begin, at)
 	loop("power", count, 16, func() {
-		for i := range m.parts() {
-			y := m.lockstep(side)
-			y.each(func(r int, y VecVirtual) { VMOVUPS(row[r].Offset(i*m.size()), y) })
+		for i := range parts {
+			y := newLockstep(side)
+			y.each(func(r int, y VecVirtual) { VMOVUPS(row[r].Offset(i*size), y) })
 			y.each(func(r int, y VecVirtual) { VSUBPS(most[r], y, y) })
-			y.each(func(_ int, y VecVirtual) { VMULPS(m.held(constant(math.Log2E/root)), y, y) })
-			m.exp2(y)
-			y.each(func(r int, y VecVirtual) { VMOVUPS(y, row[r].Offset(i*m.size())) })
+			y.each(func(_ int, y VecVirtual) { VMULPS(constant(math.Log2E/root), y, y) })
+			exp2(y)
+			y.each(func(r int, y VecVirtual) { VMOVUPS(y, row[r].Offset(i*size)) })
 			y.each(func(r int, y VecVirtual) { VADDPS(y, sum[r][i], sum[r][i]) })
 		}
 		ADDQ(Imm(64), at)
@@ -212,7 +208,7 @@ func (m machine) softmaxOf(row [tokens]Mem, inverse, n Register) {
 	for r := range sum {
 		one := XMM()
 		VMOVSS(constant(1), one)
-		VDIVSS(m.reduce(sum[r], add), one, one)
+		VDIVSS(reduce(sum[r], add), one, one)
 		VMOVSS(one, Mem{Base: inverse, Disp: 4 * r})
 	}
 }

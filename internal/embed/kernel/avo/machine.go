@@ -9,60 +9,37 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// A machine is the target of a kernel.
-type machine struct {
-	suffix string
-	wide   bool // AVX-512: registers of sixteen lanes
-}
+// Sixteen lanes of float32 are parts registers of AVX2, each of size bytes.
+const (
+	size  = 32
+	parts = 2
+)
 
-// size returns the width of a register in bytes.
-func (m machine) size() int {
-	if m.wide {
-		return 64
-	}
-	return 32
-}
-
-// parts returns the number of registers for sixteen lanes.
-func (m machine) parts() int { return 64 / m.size() }
-
-func (m machine) vector() VecVirtual {
-	if m.wide {
-		return ZMM()
-	}
-	return YMM()
-}
-
-func (m machine) vectors(n int) []VecVirtual {
+// registers returns n registers of AVX2.
+func registers(n int) []VecVirtual {
 	v := make([]VecVirtual, n)
 	for i := range v {
-		v[i] = m.vector()
+		v[i] = YMM()
 	}
 	return v
 }
 
-func (m machine) zero(v VecVirtual) {
-	if m.wide {
-		VPXORD(v, v, v)
-	} else {
-		VXORPS(v, v, v)
+// wideRegisters returns n registers of AVX-512.
+func wideRegisters(n int) []VecVirtual {
+	v := make([]VecVirtual, n)
+	for i := range v {
+		v[i] = ZMM()
 	}
+	return v
 }
 
-func (m machine) and(mask Op, a, to Op) {
-	if m.wide {
-		VPANDD(mask, a, to)
-	} else {
-		VANDPS(mask, a, to)
-	}
-}
+func setZero(v VecVirtual) { VXORPS(v, v, v) }
 
 // text begins a function.
-func (m machine) text(name, signature, doc string) {
-	clear(holds)
-	TEXT(name+m.suffix, 0b100, signature) // NOSPLIT
+func text(name, signature, doc string) {
+	TEXT(name, 0b100, signature) // NOSPLIT
 	Pragma("noescape")
-	Doc(name + m.suffix + " " + doc)
+	Doc(name + " " + doc)
 }
 
 func end() {
@@ -72,7 +49,7 @@ func end() {
 
 func pointer(name string) Register { return Load(Param(name), GP64()) }
 
-// shared are the constants made so far: one full row of lanes each, as a memory operand of either width.
+// shared are the constants made so far: one full row of lanes each, as a memory operand.
 var shared = map[[16]uint32]Mem{}
 
 // bits returns sixteen lanes of these bits.
@@ -90,28 +67,6 @@ func bits(lane func(i int) uint32) Mem {
 	}
 	shared[key] = mem
 	return mem
-}
-
-// holds are the constants in registers of the current function.
-var holds = map[Mem]VecVirtual{}
-
-// hold loads constants into registers where there are 32 of those. A wide operand in
-// memory would cross a border of cache lines, as the linker aligns to 32 bytes at most.
-func (m machine) hold(constants ...Mem) {
-	for _, c := range constants {
-		if _, twice := holds[c]; m.wide && !twice {
-			holds[c] = ZMM()
-			VMOVUPS(c, holds[c])
-		}
-	}
-}
-
-// held returns the register of a constant, or its address in memory.
-func (m machine) held(constant Mem) Op {
-	if v, is := holds[constant]; is {
-		return v
-	}
-	return constant
 }
 
 // constant returns sixteen lanes of x.
@@ -134,14 +89,9 @@ func magnitude() Mem { return bits(func(int) uint32 { return 0x7fffffff }) }
 
 // reduce combines the sixteen lanes of parts into the first lane of an XMM
 // register: lane i with i+8, then i+4, i+2, i+1.
-func (m machine) reduce(parts []VecVirtual, combine func(a, b, to Op)) Register {
+func reduce(parts []VecVirtual, combine func(a, b, to Op)) Register {
 	eight := YMM()
-	if m.wide {
-		VEXTRACTF64X4(Imm(1), parts[0], eight)
-		combine(eight, parts[0].AsY(), eight)
-	} else {
-		combine(parts[1], parts[0], eight)
-	}
+	combine(parts[1], parts[0], eight)
 	four, two, one := XMM(), XMM(), XMM()
 	VEXTRACTF128(Imm(1), eight, four)
 	combine(four, eight.AsX(), four)

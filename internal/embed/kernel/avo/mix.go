@@ -7,24 +7,17 @@ import (
 )
 
 // mix adds the values by the weights of some queries. Lanes are dimensions, and each adds the values one by one. A tile
-// has as many queries as registers can hold sums of: three with AVX2, or two if two or four are left.
-func (m machine) mix() {
-	m.text("mix", "func(dst, weights, inverse, values *float32, n, stride, queries int)",
+// has as many queries as registers can hold sums of: three, or two if two or four are left.
+func mix() {
+	text("mixAVX2", "func(dst, weights, inverse, values *float32, n, stride, queries int)",
 		"writes the sums of n values by the weights of queries, a multiple of four, whose rows are stride apart, "+
 			"times the inverse.")
-	x := mixing{machine: m, dst: pointer("dst"), weights: pointer("weights"), inverse: pointer("inverse"),
+	x := mixing{dst: pointer("dst"), weights: pointer("weights"), inverse: pointer("inverse"),
 		stride: pointer("stride")}
 	SHLQ(Imm(2), x.stride)
 	x.three = triple(x.stride)
 	left := pointer("queries")
 	Label("tile")
-	if m.wide {
-		x.tile("four", 4)
-		SUBQ(Imm(4), left)
-		JNZ(LabelRef("tile"))
-		end()
-		return
-	}
 	for _, few := range []uint64{2, 4} {
 		CMPQ(left, Imm(few))
 		JEQ(LabelRef("few"))
@@ -42,7 +35,6 @@ func (m machine) mix() {
 
 // mixing is the start of the next tile.
 type mixing struct {
-	machine
 	dst, weights, inverse Register
 	stride, three         Register
 }
@@ -50,9 +42,9 @@ type mixing struct {
 func (m mixing) tile(label string, queries int) {
 	sums := make([][]VecVirtual, queries)
 	for q := range sums {
-		sums[q] = m.vectors(depth * 4 / m.size())
+		sums[q] = registers(depth * 4 / size)
 		for _, s := range sums[q] {
-			m.zero(s)
+			setZero(s)
 		}
 	}
 	w, v, n := GP64(), pointer("values"), pointer("n")
@@ -62,12 +54,12 @@ func (m mixing) tile(label string, queries int) {
 		ADDQ(Imm(4), w)
 		ADDQ(U32(depth*4), v)
 	})
-	factor := m.vector()
+	factor := YMM()
 	for q := range sums {
 		VBROADCASTSS(Mem{Base: m.inverse, Disp: 4 * q}, factor)
 		for i, s := range sums[q] {
 			VMULPS(factor, s, s)
-			VMOVUPS(s, Mem{Base: m.dst, Disp: q*outRow + i*m.size()})
+			VMOVUPS(s, Mem{Base: m.dst, Disp: q*outRow + i*size})
 		}
 	}
 	ADDQ(U32(uint32(queries*outRow)), m.dst)
@@ -79,13 +71,13 @@ func (m mixing) tile(label string, queries int) {
 
 // value adds one value to all sums.
 func (m mixing) value(weights [tokens]Mem, from Register, sums [][]VecVirtual) {
-	one := m.vectors(len(sums))
+	one := registers(len(sums))
 	for q := range sums {
 		VBROADCASTSS(weights[q], one[q])
 	}
 	for i := range sums[0] {
-		value := m.vector()
-		VMOVUPS(Mem{Base: from, Disp: i * m.size()}, value)
+		value := YMM()
+		VMOVUPS(Mem{Base: from, Disp: i * size}, value)
 		for q := range sums {
 			VFMADD231PS(value, one[q], sums[q][i])
 		}

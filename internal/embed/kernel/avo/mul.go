@@ -62,8 +62,7 @@ func (p product) finish(to Mem, token int, sums []VecVirtual, each VecVirtual) {
 // mulVNNI multiplies 4 tokens by 64 rows, in sixteen registers of sums. Each step of four k adds to all. Activations
 // are unsigned, their value plus 128, so a sum begins at -128 times that of the weights.
 func mulVNNI() {
-	m := machine{suffix: "AVX512VNNI", wide: true}
-	m.text("mul", "func(dst *float32, out int, a *byte, width, groups int, weights *int8, start *int32, scale, bias, "+
+	text("mulAVX512VNNI", "func(dst *float32, out int, a *byte, width, groups int, weights *int8, start *int32, scale, bias, "+
 		"each *float32)",
 		"writes the products of 64 rows with groups of four tokens.")
 	p := newProduct()
@@ -71,7 +70,7 @@ func mulVNNI() {
 	start := pointer("start")
 	var sums [tokens][]VecVirtual
 	for t := range sums {
-		sums[t] = m.vectors(4)
+		sums[t] = wideRegisters(4)
 	}
 	three, stripe := triple(p.width), GP64()
 	MOVQ(p.width, stripe)
@@ -90,13 +89,13 @@ func mulVNNI() {
 	MOVQ(p.width, k)
 	loop("step", k, 8, func() {
 		for i := range 2 {
-			stepVNNI(m, rows(w, stripe, stripes), 64*i, rows(p.a, p.width, three), 4*i, sums)
+			stepVNNI(rows(w, stripe, stripes), 64*i, rows(p.a, p.width, three), 4*i, sums)
 		}
 		ADDQ(U32(2*64), w)
 		ADDQ(Imm(8), p.a)
 	})
 
-	each := m.vector()
+	each := ZMM()
 	to := GP64()
 	MOVQ(p.dst, to)
 	for t := range tokens {
@@ -111,13 +110,13 @@ func mulVNNI() {
 	end()
 }
 
-func stepVNNI(m machine, weights [4]Mem, at int, a [tokens]Mem, k int, sums [tokens][]VecVirtual) {
-	w := m.vectors(4)
+func stepVNNI(weights [4]Mem, at int, a [tokens]Mem, k int, sums [tokens][]VecVirtual) {
+	w := wideRegisters(4)
 	for i := range w {
 		VMOVDQU32(weights[i].Offset(at), w[i])
 	}
 	for t := range tokens {
-		four := m.vector()
+		four := ZMM()
 		VPBROADCASTD(a[t].Offset(k), four)
 		for i := range w {
 			VPDPBUSD(w[i], four, sums[t][i])

@@ -8,63 +8,46 @@ import (
 
 const block = 128 * 4 // bytes of a Hadamard block
 
-// rotate computes the fast Walsh-Hadamard transform of blocks of 128. Stages of 64 to 16 (AVX2: 8) are between
+// rotate computes the fast Walsh-Hadamard transform of blocks of 128. Stages of 64 to 8 are between
 // registers, the others within them.
-func (m machine) rotate() {
-	m.text("rotate", "func(dst, x *float32, blocks int) float32",
+func rotate() {
+	text("rotateAVX2", "func(dst, x *float32, blocks int) float32",
 		"writes the transform of blocks of 128 without its factor, and returns the largest magnitude.")
 	dst, x, blocks := pointer("dst"), pointer("x"), pointer("blocks")
-	top := m.vectors(m.parts())
+	top := registers(parts)
 	for _, t := range top {
-		m.zero(t)
+		setZero(t)
 	}
-	m.hold(signs(8), signs(4), signs(2), signs(1), magnitude())
 	loop("block", blocks, 1, func() {
-		if m.wide {
-			m.rotateWhole(dst, x, top)
-		} else {
-			m.rotateHalf(dst, x, 0, VADDPS, top)
-			m.rotateHalf(dst, x, block/2, VSUBPS, top)
-		}
+		rotateHalf(dst, x, 0, VADDPS, top)
+		rotateHalf(dst, x, block/2, VSUBPS, top)
 		ADDQ(U32(block), x)
 		ADDQ(U32(block), dst)
 	})
-	VMOVSS(m.reduce(top, largest), NewParamAddr("ret", 24))
+	VMOVSS(reduce(top, largest), NewParamAddr("ret", 24))
 	end()
 }
 
-func (m machine) rotateWhole(dst, x Register, top []VecVirtual) {
-	v := m.vectors(8)
-	for i := range v {
-		VMOVUPS(Mem{Base: x, Disp: 64 * i}, v[i])
-	}
-	m.between(v, 4, 2, 1)
-	for i := range v {
-		v[i] = m.within(v[i])
-		m.keep(Mem{Base: dst, Disp: 64 * i}, v[i], top[0])
-	}
-}
-
 // rotateHalf makes one half of a block: the first stage by op, from memory.
-func (m machine) rotateHalf(dst, x Register, at int, op func(...Op), top []VecVirtual) {
-	v := m.vectors(8)
+func rotateHalf(dst, x Register, at int, op func(...Op), top []VecVirtual) {
+	v := registers(8)
 	for i := range v {
 		VMOVUPS(Mem{Base: x, Disp: 32 * i}, v[i])
 		op(Mem{Base: x, Disp: block/2 + 32*i}, v[i], v[i])
 	}
-	m.between(v, 4, 2, 1)
+	between(v, 4, 2, 1)
 	for i := range v {
-		v[i] = m.within(v[i])
-		m.keep(Mem{Base: dst, Disp: at + 32*i}, v[i], top[i%2])
+		v[i] = within(v[i])
+		keep(Mem{Base: dst, Disp: at + 32*i}, v[i], top[i%2])
 	}
 }
 
 // between makes the stages between registers that are these distances apart.
-func (m machine) between(v []VecVirtual, distances ...int) {
+func between(v []VecVirtual, distances ...int) {
 	for _, d := range distances {
 		for i := range v {
 			if i&d == 0 {
-				sum := m.vector()
+				sum := YMM()
 				VADDPS(v[i+d], v[i], sum)
 				VSUBPS(v[i+d], v[i], v[i+d])
 				v[i] = sum
@@ -75,49 +58,42 @@ func (m machine) between(v []VecVirtual, distances ...int) {
 
 // within makes the stages within a register. To each lane its neighbor is added, or it is subtracted from the neighbor;
 // a product with 1 or -1 is exact.
-func (m machine) within(v VecVirtual) VecVirtual {
-	for bit := m.size() / 8; bit > 0; bit /= 2 {
-		other := m.vector()
+func within(v VecVirtual) VecVirtual {
+	for bit := size / 8; bit > 0; bit /= 2 {
+		other := YMM()
 		switch bit {
-		case 8:
-			VSHUFF32X4(Imm(0x4e), v, v, other)
 		case 4:
-			if m.wide {
-				VSHUFF32X4(Imm(0xb1), v, v, other)
-			} else {
-				VPERM2F128(Imm(1), v, v, other)
-			}
+			VPERM2F128(Imm(1), v, v, other)
 		case 2:
 			VPERMILPS(Imm(0x4e), v, other)
 		case 1:
 			VPERMILPS(Imm(0xb1), v, other)
 		}
-		VFMADD231PS(m.held(signs(bit)), v, other)
+		VFMADD231PS(signs(bit), v, other)
 		v = other
 	}
 	return v
 }
 
-func (m machine) keep(to Mem, v, top VecVirtual) {
+func keep(to Mem, v, top VecVirtual) {
 	VMOVUPS(v, to)
-	m.and(m.held(magnitude()), v, v)
+	VANDPS(magnitude(), v, v)
 	VMAXPS(v, top, top)
 }
 
 // store512 rounds to the nearest integer, as the mode of the machine is.
 func store512() {
-	m := machine{suffix: "AVX512VNNI", wide: true}
-	m.text("store", "func(dst *byte, x *float32, n int, step float32)",
+	text("storeAVX512VNNI", "func(dst *byte, x *float32, n int, step float32)",
 		"writes n values times step, rounded, plus 128.")
 	dst, x, n := pointer("dst"), pointer("x"), pointer("n")
-	step, flip := m.vector(), YMM()
+	step, flip := ZMM(), YMM()
 	VBROADCASTSS(NewParamAddr("step", 24), step)
 	VPCMPEQB(flip, flip, flip)
 	VPSLLW(Imm(7), flip, flip)
 	VPACKSSWB(flip, flip, flip)
 	loop("values", n, 64, func() {
 		for i := range 4 {
-			v := m.vector()
+			v := ZMM()
 			VMULPS(Mem{Base: x, Disp: 64 * i}, step, v)
 			VCVTPS2DQ(v, v)
 			VPMOVDB(v, v.AsX())
@@ -131,22 +107,20 @@ func store512() {
 }
 
 func store2() {
-	m := machine{suffix: "AVX2"}
-	m.text("store", "func(dst, signs *byte, reach *uint16, x *float32, n int, step float32) int32",
-		"writes the magnitudes of n values times step, rounded, and 255 for each that is negative, 0 for the others; "+
-			"raises reach to the square sums of magnitudes; and returns the sum of the magnitudes of the negative "+
-			"ones.")
-	dst, neg, reach, x, n := pointer("dst"), pointer("signs"), pointer("reach"), pointer("x"), pointer("n")
-	step, sum, zero := m.vector(), m.vector(), m.vector()
-	VBROADCASTSS(NewParamAddr("step", 40), step)
-	m.zero(sum)
-	m.zero(zero)
+	text("storeAVX2", "func(dst, signs *byte, x *float32, n int, step float32) int32",
+		"writes the magnitudes of n values times step, rounded, and 255 for each that is negative, 0 for the others, "+
+			"and returns the sum of the magnitudes of the negative ones.")
+	dst, neg, x, n := pointer("dst"), pointer("signs"), pointer("x"), pointer("n")
+	step, sum, zero := YMM(), YMM(), YMM()
+	VBROADCASTSS(NewParamAddr("step", 32), step)
+	setZero(sum)
+	setZero(zero)
 	order := GLOBL("order", 0b11000)
 	for i, lane := range []uint32{0, 4, 1, 5, 2, 6, 3, 7} {
 		DATA(4*i, U32(lane))
 	}
 	loop("values", n, 32, func() {
-		v := m.vectors(4)
+		v := registers(4)
 		for i := range v {
 			VMULPS(Mem{Base: x, Disp: 32 * i}, step, v[i])
 			VCVTPS2DQ(v[i], v[i])
@@ -163,26 +137,13 @@ func store2() {
 		VPAND(v[0], v[1], v[1])
 		VPSADBW(v[1], zero, v[1])
 		VPADDD(v[1], sum, sum)
-		raise(v[0], Mem{Base: reach})
-		ADDQ(Imm(32), reach)
 		ADDQ(U32(128), x)
 		ADDQ(Imm(32), dst)
 		ADDQ(Imm(32), neg)
 	})
-	total := m.reduce([]VecVirtual{sum, zero}, func(a, b, to Op) { VPADDD(a, b, to) })
+	total := reduce([]VecVirtual{sum, zero}, func(a, b, to Op) { VPADDD(a, b, to) })
 	out := GP32()
 	VMOVD(total, out)
 	Store(out, ReturnIndex(0))
 	end()
-}
-
-// raise processes 32 magnitudes, of which the AVX2 kernel adds the products of a pair and of the pair four later in 16
-// bits. The sum of their four squares is stored at both pairs.
-func raise(sizes VecVirtual, to Mem) {
-	squares, later := YMM(), YMM()
-	VPMADDUBSW(sizes, sizes, squares)
-	VPSHUFD(Imm(0xb1), squares, later)
-	VPADDW(later, squares, squares)
-	VPMAXUW(to, squares, squares)
-	VMOVDQU(squares, to)
 }

@@ -25,53 +25,44 @@ func (l lockstep) each(step func(i int, v VecVirtual)) {
 }
 
 // horner makes each p, which is the first coefficient, the polynomial of x.
-func (m machine) horner(p, x lockstep, coefficients ...float32) {
+func horner(p, x lockstep, coefficients ...float32) {
 	for _, c := range coefficients {
-		p.each(func(i int, p VecVirtual) { VFMADD213PS(m.held(constant(c)), x[i], p) })
+		p.each(func(i int, p VecVirtual) { VFMADD213PS(constant(c), x[i], p) })
 	}
 }
 
-func (m machine) lockstep(n int) lockstep { return m.vectors(n) }
+func newLockstep(n int) lockstep { return registers(n) }
 
 // all returns n registers of x.
-func (m machine) all(n int, x float32) lockstep {
-	l := m.lockstep(n)
-	l.each(func(_ int, v VecVirtual) { VMOVUPS(m.held(constant(x)), v) })
+func all(n int, x float32) lockstep {
+	l := newLockstep(n)
+	l.each(func(_ int, v VecVirtual) { VMOVUPS(constant(x), v) })
 	return l
 }
 
 // exp2 replaces each y, at most 0, by 2^y. y is n and a rest within a half. The power of the rest is a polynomial, to
 // whose exponent n is added. The sum with 1.5 x 2^23 has no bits for a fraction, and its lowest bits are n.
-func (m machine) exp2(y lockstep) {
-	n, rest := m.lockstep(len(y)), m.lockstep(len(y))
-	y.each(func(_ int, y VecVirtual) { VMAXPS(m.held(constant(least)), y, y) })
-	y.each(func(i int, y VecVirtual) { VADDPS(m.held(constant(3<<22)), y, n[i]) })
-	y.each(func(i int, _ VecVirtual) { VSUBPS(m.held(constant(3<<22)), n[i], rest[i]) })
+func exp2(y lockstep) {
+	n, rest := newLockstep(len(y)), newLockstep(len(y))
+	y.each(func(_ int, y VecVirtual) { VMAXPS(constant(least), y, y) })
+	y.each(func(i int, y VecVirtual) { VADDPS(constant(3<<22), y, n[i]) })
+	y.each(func(i int, _ VecVirtual) { VSUBPS(constant(3<<22), n[i], rest[i]) })
 	y.each(func(i int, y VecVirtual) { VSUBPS(rest[i], y, rest[i]) })
-	y.each(func(_ int, y VecVirtual) { VMOVUPS(m.held(constant(power[0])), y) })
-	m.horner(y, rest, power[1:]...)
-	m.horner(y, rest, 1)
+	y.each(func(_ int, y VecVirtual) { VMOVUPS(constant(power[0]), y) })
+	horner(y, rest, power[1:]...)
+	horner(y, rest, 1)
 	y.each(func(i int, _ VecVirtual) { VPSLLD(Imm(23), n[i], n[i]) })
 	y.each(func(i int, y VecVirtual) { VPADDD(n[i], y, y) })
 }
 
-func exp2Constants() []Mem {
-	c := []Mem{constant(least), constant(3 << 22), constant(1)}
-	for _, p := range power {
-		c = append(c, constant(p))
-	}
-	return c
-}
-
 // gelu computes (x + x erf(x/sqrt 2)) / 2, as geluGo does.
-func (m machine) gelu() {
-	m.text("gelu", "func(dst, x *float32, n int)", "writes the GELU of n values, a multiple of 32.")
+func gelu() {
+	text("geluAVX2", "func(dst, x *float32, n int)", "writes the GELU of n values, a multiple of 32.")
 	dst, x, n := pointer("dst"), pointer("x"), pointer("n")
-	m.hold(geluConstants()...)
-	loop("values", n, 2*m.size()/4, func() {
-		m.geluOf(Mem{Base: dst}, Mem{Base: x})
-		ADDQ(U32(uint32(2*m.size())), x)
-		ADDQ(U32(uint32(2*m.size())), dst)
+	loop("values", n, 2*size/4, func() {
+		geluOf(Mem{Base: dst}, Mem{Base: x})
+		ADDQ(U32(uint32(2*size)), x)
+		ADDQ(U32(uint32(2*size)), dst)
 	})
 	end()
 }
@@ -84,46 +75,38 @@ var bell = []float32{0.0012174296, -0.0032265205, 0.003445669, -0.005371175, 0.0
 // edge is from where on erf(x/sqrt 2) is 1.
 const edge = 5
 
-func geluConstants() []Mem {
-	c := []Mem{constant(edge), constant(-edge), constant(2. / (edge * edge)), constant(-1), constant(.5)}
-	for _, b := range bell {
-		c = append(c, constant(b))
-	}
-	return c
-}
-
 // geluOf takes two registers of values.
-func (m machine) geluOf(to, at Mem) {
-	half, x, s := m.lockstep(2), m.lockstep(2), m.lockstep(2)
-	half.each(func(i int, h VecVirtual) { VMOVUPS(at.Offset(i*m.size()), h) })
-	x.each(func(i int, x VecVirtual) { VMINPS(m.held(constant(edge)), half[i], x) })
-	x.each(func(_ int, x VecVirtual) { VMAXPS(m.held(constant(-edge)), x, x) })
+func geluOf(to, at Mem) {
+	half, x, s := newLockstep(2), newLockstep(2), newLockstep(2)
+	half.each(func(i int, h VecVirtual) { VMOVUPS(at.Offset(i*size), h) })
+	x.each(func(i int, x VecVirtual) { VMINPS(constant(edge), half[i], x) })
+	x.each(func(_ int, x VecVirtual) { VMAXPS(constant(-edge), x, x) })
 	s.each(func(i int, s VecVirtual) { VMULPS(x[i], x[i], s) })
-	t := m.all(2, 2./(edge*edge))
-	m.horner(t, s, -1)
-	p := m.all(2, bell[0])
-	m.horner(p, t, bell[1:]...)
+	t := all(2, 2./(edge*edge))
+	horner(t, s, -1)
+	p := all(2, bell[0])
+	horner(p, t, bell[1:]...)
 	p.each(func(i int, p VecVirtual) { VMULPS(x[i], p, p) })
-	half.each(func(_ int, h VecVirtual) { VMULPS(m.held(constant(.5)), h, h) })
+	half.each(func(_ int, h VecVirtual) { VMULPS(constant(.5), h, h) })
 	p.each(func(i int, p VecVirtual) { VFMADD213PS(half[i], half[i], p) })
-	p.each(func(i int, p VecVirtual) { VMOVUPS(p, to.Offset(i*m.size())) })
+	p.each(func(i int, p VecVirtual) { VMOVUPS(p, to.Offset(i*size)) })
 }
 
 // addNorm takes one row, in three passes: the sum, the squares of the distances to the mean, the result.
-func (m machine) addNorm() {
-	m.text("addNorm", "func(x, residual, gamma, beta *float32, n int, eps float32)",
+func addNorm() {
+	text("addNormAVX2", "func(x, residual, gamma, beta *float32, n int, eps float32)",
 		"replaces a row of n values, a multiple of sixteen, by the layer norm of its sum with the residual.")
 	x, residual, n := pointer("x"), pointer("residual"), pointer("n")
-	count, size := GP64(), XMM()
-	VCVTSI2SSQ(n, size, size)
+	count, length := GP64(), XMM()
+	VCVTSI2SSQ(n, length, length)
 	at := GP64()
 
 	each := func(label string, body func(i int, at Mem)) {
 		MOVQ(n, count)
 		XORQ(at, at)
 		loop(label, count, 16, func() {
-			for i := range m.parts() {
-				body(i, Mem{Disp: i * m.size(), Index: at, Scale: 1})
+			for i := range parts {
+				body(i, Mem{Disp: i * size, Index: at, Scale: 1})
 			}
 			ADDQ(Imm(64), at)
 		})
@@ -133,33 +116,33 @@ func (m machine) addNorm() {
 		return at
 	}
 	sums := func(label string, body func(i int, at Mem, sum VecVirtual)) Register {
-		sum := m.vectors(m.parts())
+		sum := registers(parts)
 		for _, s := range sum {
-			m.zero(s)
+			setZero(s)
 		}
 		each(label, func(i int, at Mem) { body(i, at, sum[i]) })
-		return m.reduce(sum, add)
+		return reduce(sum, add)
 	}
 
 	total := sums("sum", func(_ int, at Mem, sum VecVirtual) {
-		v := m.vector()
+		v := YMM()
 		VMOVUPS(of(x, at), v)
 		VADDPS(of(residual, at), v, v)
 		VMOVUPS(v, of(x, at))
 		VADDPS(v, sum, sum)
 	})
-	mean := m.vector()
-	VDIVSS(size, total, total)
+	mean := YMM()
+	VDIVSS(length, total, total)
 	VBROADCASTSS(total, mean)
 	squares := sums("square", func(_ int, at Mem, sum VecVirtual) {
-		v := m.vector()
+		v := YMM()
 		VMOVUPS(of(x, at), v)
 		VSUBPS(mean, v, v)
 		VMOVUPS(v, of(x, at))
 		VFMADD231PS(v, v, sum)
 	})
-	factor, one := m.vector(), XMM()
-	VDIVSS(size, squares, squares)
+	factor, one := YMM(), XMM()
+	VDIVSS(length, squares, squares)
 	VADDSS(NewParamAddr("eps", 40), squares, squares)
 	VSQRTSS(squares, squares, squares)
 	VMOVSS(constant(1), one)
@@ -167,9 +150,9 @@ func (m machine) addNorm() {
 	VBROADCASTSS(one, factor)
 	gamma, beta := pointer("gamma"), pointer("beta")
 	each("result", func(_ int, at Mem) {
-		v := m.vector()
+		v := YMM()
 		VMULPS(of(x, at), factor, v)
-		b := m.vector()
+		b := YMM()
 		VMOVUPS(of(beta, at), b)
 		VFMADD132PS(of(gamma, at), b, v)
 		VMOVUPS(v, of(x, at))
