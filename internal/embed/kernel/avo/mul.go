@@ -62,8 +62,8 @@ func (p product) finish(to Mem, token int, sums []VecVirtual, each VecVirtual) {
 // mulVNNI multiplies 4 tokens by 64 rows, in sixteen registers of sums. Each step of four k adds to all. Activations
 // are unsigned, their value plus 128, so a sum begins at -128 times that of the weights.
 func mulVNNI() {
-	text("mulAVX512VNNI", "func(dst *float32, out int, a *byte, width, groups int, weights *int8, start *int32, scale, bias, "+
-		"each *float32)",
+	text("mulAVX512VNNI", "func(dst *float32, out int, a *byte, width, groups int, weights *int8, "+
+		"start *int32, scale, bias, each *float32)",
 		"writes the products of 64 rows with groups of four tokens.")
 	p := newProduct()
 	p.each = pointer("each")
