@@ -35,7 +35,7 @@ var allowedImports = map[string][]string{
 	"internal/analysis/analysistest": {},
 	"internal/dates":                 {"internal/analysis"},
 	"internal/minhash":               {"internal/analysis"},
-	"internal/vector":                {"internal/analysis", "internal/quickselect"},
+	"internal/vector":                {"internal/analysis", "internal/cache", "internal/quickselect"},
 	"internal/index":                 {"internal/analysis", "internal/cache"},
 	"internal/index/indextest":       {"internal/analysis", "internal/index"},
 	"internal/query": {"internal/analysis", "internal/dates", "internal/index",

@@ -134,11 +134,6 @@ func (d *FilteredDocs) Matches(segment, doc int) bool {
 	return d.filters[segment].Matches(doc)
 }
 
-// MatchesAll reports whether the filter admits every document of every segment.
-func (d *FilteredDocs) MatchesAll() bool {
-	return !slices.ContainsFunc(d.filters, func(f SegmentFilter) bool { return !f.MatchesAll() })
-}
-
 // minScopeDocs is the least number of live documents for which an atlas has statistics of its own. Below it, the
 // statistics of the workspace rank. Atlases of 4 to 16 documents were measured. With their own statistics, questions on
 // code and documentation lose up to .01. With those of the workspace, conversations of 19 to 32 sessions lose as much.

@@ -16,8 +16,6 @@ type hammingScan struct {
 	tables []scanTable
 	wanted int // number of candidates
 
-	skipFilter bool // the filter is checked only for the best candidates
-
 	maxDistance int
 	counts      []int // candidates by distance
 	withinCount int   // candidates up to maxDistance
@@ -38,67 +36,20 @@ type candidate struct {
 	score            float32
 }
 
-// sampleHits is the expected number of wanted codes in a sample. Adjacent codes are often chunks of one memory, so the
-// error is larger than that of independent codes. A limit that is too low costs a second scan.
-const sampleHits = 12
-
-// sampleRun is the number of adjacent codes in a run of a sample, because memory is read in cache lines.
-const sampleRun = 4
-
-// estimateLimit returns a Hamming distance within which about twice the wanted number of matching codes lie. It is that
-// of the sampled code with rank 2*sampleHits among those that match. The slow filter is checked only up to that code.
-// Without a limit, a scan collects five times as many candidates before maxDistance falls.
-func (s *hammingScan) estimateLimit() int {
-	matching := 0
-	for _, c := range s.sample() {
-		if t, i := s.tableOf(c); s.mayMatch(t, i) {
-			if matching++; matching == 2*sampleHits {
-				return int(c.distance)
-			}
-		}
-	}
-	return len(s.query.vector)
-}
-
-// sample returns a systematic sample of the codes, sorted by distance. The counting sort needs no comparisons.
-func (s *hammingScan) sample() []candidate {
-	var sample []candidate
-	stride := sampleRun * max(1, s.wanted/sampleHits)
-	starts := make([]int, len(s.query.vector)+2) // of each distance in the sorted sample
-	for _, t := range s.tables {
-		for from := 0; from < len(t.keys); from += stride {
-			for i := from; i < min(from+sampleRun, len(t.keys)); i++ {
-				d := hammingDistance(s.query.signBits, t.code(i))
-				sample = append(sample, candidate{number: int32(t.firstNumber + i), distance: int32(d)})
-				starts[d+1]++
-			}
-		}
-	}
-	for d := range starts[1:] {
-		starts[d+1] += starts[d]
-	}
-	sorted := make([]candidate, len(sample))
-	for _, c := range sample {
-		sorted[starts[c.distance]] = c
-		starts[c.distance]++
-	}
-	return sorted
-}
-
-// collect collects the codes within a distance. It lowers maxDistance when enough nearer codes are found. It returns
-// the number of candidates within maxDistance.
-func (s *hammingScan) collect(limit int) int {
-	s.maxDistance, s.withinCount = limit, 0
-	s.counts, s.candidates = make([]int, limit+1), make([]candidate, 0, 3*s.wanted)
+// collect collects the wanted number of nearest codes that match the filter, and those as near as the last of them. It
+// lowers maxDistance when enough nearer codes are found.
+func (s *hammingScan) collect() {
+	s.maxDistance = len(s.query.vector)
+	s.counts, s.candidates = make([]int, s.maxDistance+1), make([]candidate, 0, 3*s.wanted)
 	for _, t := range s.tables {
 		for i, d := t.nextWithin(0, s.query.signBits, s.maxDistance); i < len(t.keys); i, d = t.nextWithin(i+1,
 			s.query.signBits, s.maxDistance) {
-			if s.mayMatch(&t, i) {
+			if s.matchesFilter(&t, i) {
 				s.add(candidate{number: int32(t.firstNumber + i), distance: int32(d)})
 			}
 		}
 	}
-	return s.withinCount
+	s.prune()
 }
 
 // nextWithin returns the first code from number i on within a distance of another one, and its distance. A semantic
@@ -160,20 +111,17 @@ func (s *hammingScan) prune() {
 	s.candidates = slices.DeleteFunc(s.candidates, func(c candidate) bool { return int(c.distance) > s.maxDistance })
 }
 
-// scoreCandidates estimates the dot products of the candidates.
-func (s *hammingScan) scoreCandidates() {
+// keepBest keeps the k candidates with the highest estimated dot products, in no order.
+func (s *hammingScan) keepBest(k int) {
+	if len(s.candidates) <= k {
+		return
+	}
 	for n := range s.candidates {
 		t, i := s.tableOf(s.candidates[n])
 		s.candidates[n].score = s.query.estimateDot(t.code(i))
 	}
-}
-
-// keepTop keeps the k candidates with the highest scores, in no order.
-func (s *hammingScan) keepTop(k int) {
-	if len(s.candidates) > k {
-		quickselect.Select(s.candidates, k, s.compareCandidates)
-		s.candidates = s.candidates[:k]
-	}
+	quickselect.Select(s.candidates, k, s.compareCandidates)
+	s.candidates = s.candidates[:k]
 }
 
 // compareCandidates orders candidates by descending score, ties by memory id and key.
@@ -193,11 +141,6 @@ func (s *hammingScan) tableOf(c candidate) (*scanTable, int) {
 		last--
 	}
 	return &s.tables[last], int(c.number) - s.tables[last].firstNumber
-}
-
-// mayMatch reports whether the memory of a code matches, or may match if the filter is skipped.
-func (s *hammingScan) mayMatch(t *scanTable, i int) bool {
-	return s.skipFilter && !isSet(t.replaced, i) || s.matchesFilter(t, i)
 }
 
 // matchesFilter reports whether the memory of a code exists and matches the filter.

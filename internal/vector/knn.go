@@ -23,9 +23,6 @@ type Documents interface {
 
 	// Matches reports whether the filter of the search admits a document.
 	Matches(segment, doc int) bool
-
-	// MatchesAll reports whether the filter excludes no document of any segment.
-	MatchesAll() bool
 }
 
 // A Ref refers to a stored vector.
@@ -51,53 +48,15 @@ func (c *BinaryCodes) Nearest(docs Documents, p *QueryVector, k int) []Ref {
 	if p.matchesDimensions(c.delta) {
 		s.tables = append(s.tables, scanTable{codeTable: c.delta, firstNumber: len(c.base.keys)})
 	}
-	// Without a filter nearly every code matches. So only the best are checked, and all are checked only if too many of
-	// these did not match.
-	s.skipFilter = docs.MatchesAll()
-	list, enough := s.knn(k)
-	if !enough {
-		s.skipFilter = false
-		list, _ = s.knn(k)
-	}
-	return list
-}
-
-// filterSlack is the number of extra candidates of a scan that checks only the best.
-const filterSlack = 16
-
-// knn returns the k best matching vectors, in no order. It collects candidates by Hamming distance and ranks them by
-// estimateDot. It reports false if too few of the best match the filter.
-func (s *hammingScan) knn(k int) (list []Ref, enough bool) {
-	if all := len(s.query.vector); s.collect(s.estimateLimit()) < s.wanted && s.maxDistance < all {
-		s.collect(all)
-	}
-	s.prune()
-	enough = s.rankCandidates(k)
-	list = make([]Ref, len(s.candidates))
+	s.collect()
+	s.keepBest(k)
+	list := make([]Ref, len(s.candidates))
 	for n, c := range s.candidates {
 		t, i := s.tableOf(c)
 		segment, doc := s.locate(t, i)
 		list[n] = Ref{t.memories[i], t.keys[i], int32(segment + 1), int32(doc)}
 	}
-	return list, enough
-}
-
-// rankCandidates keeps the k best matching candidates by estimateDot. It checks only the k+filterSlack best. It reports
-// false if fewer than k of these match, but other codes may.
-func (s *hammingScan) rankCandidates(k int) (enough bool) {
-	checkedAll := s.maxDistance == len(s.query.vector) && len(s.candidates) <= k+filterSlack
-	if len(s.candidates) > k {
-		s.scoreCandidates()
-		s.keepTop(k + filterSlack)
-	}
-	checked := len(s.candidates)
-	s.candidates = slices.DeleteFunc(s.candidates, func(c candidate) bool {
-		t, i := s.tableOf(c)
-		return !s.matchesFilter(t, i)
-	})
-	enough = checkedAll || len(s.candidates) == checked || len(s.candidates) >= k
-	s.keepTop(k)
-	return enough
+	return list
 }
 
 // NearestInMemory appends the k best vectors of a memory to a list.
@@ -117,10 +76,7 @@ func (c *BinaryCodes) NearestInMemory(list []Ref, memory int64, p *QueryVector, 
 			s.candidates = append(s.candidates, candidate{number: int32(i)})
 		}
 	}
-	if len(s.candidates) > k {
-		s.scoreCandidates()
-		s.keepTop(k)
-	}
+	s.keepBest(k)
 	for _, c := range s.candidates {
 		list = append(list, Ref{Memory: memory, Key: t.keys[c.number]})
 	}

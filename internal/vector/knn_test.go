@@ -1,7 +1,6 @@
 package vector
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/binary"
 	"errors"
@@ -236,41 +235,6 @@ func TestNearestEqualsNaiveScan(t *testing.T) {
 	})
 }
 
-// A scan with an estimated limit returns the result of one without, also if the sample misleads it.
-func TestNearestEqualsScanWithoutEstimate(t *testing.T) {
-	t.Parallel()
-	r := rand.New(rand.NewPCG(7, 8))
-	const n, k = 10_000, 60
-	for _, misled := range []bool{false, true} {
-		q := randomUnitVector(r, 384)
-		list, changes := make([]StoredVector, n), make([]index.DocUpdate, n)
-		for i := range list {
-			v := randomUnitVector(r, 384)
-			if misled && i < n/2 && i%(k*oversampling/sampleHits) == 0 {
-				v = q
-			}
-			list[i] = StoredVector{int64(i), int64(i), Encode(v)}
-			changes[i] = index.DocUpdate{Seq: int64(i + 1), DocAttributes: index.DocAttributes{Memory: int64(i),
-				Type: uint8(i / 7 % 2)}}
-		}
-		c := testenv.Must(NewBinaryCodes().Apply(list))(t)
-		v, p, f := index.NewSnapshot(nil).Apply(changes), NewQueryVector(q), index.Filter{Types: 1}
-		s := &hammingScan{docs: v.Filtered(f), query: p, tables: []scanTable{{codeTable: c.base}},
-			wanted: k * oversampling}
-		if limit := s.estimateLimit(); limit == 384 || (s.collect(limit) < s.wanted) != misled {
-			t.Fatalf("the guess is %d, within which there are %d", limit, s.withinCount)
-		}
-		want := naiveNearest(c.base, p, s.wanted, k, func(m int64) bool { return f.Matches(&changes[m].DocAttributes) })
-		var got []int64
-		for _, x := range c.Nearest(v.Filtered(f), p, k) {
-			got = append(got, x.Memory)
-		}
-		slices.Sort(got)
-		slices.Sort(want)
-		testenv.EqualSlices(t, got, want)
-	}
-}
-
 // naiveNearest returns the k best by score among the nearest wide codes by Hamming distance, ties included.
 func naiveNearest(c *codeTable, p *QueryVector, wide, k int, admits func(int64) bool) []int64 {
 	list := slices.DeleteFunc(slices.Clone(c.memories), func(m int64) bool { return !admits(m) })
@@ -283,32 +247,37 @@ func naiveNearest(c *codeTable, p *QueryVector, wide, k int, admits func(int64) 
 	return list[:k]
 }
 
-// Without a filter, some or many of the best documents may be deleted.
-func TestNearestSkipsDeletedDocumentsWithoutFilter(t *testing.T) {
+// The filter rejects documents, and some or many of the best are deleted.
+func TestNearestRanksNearestMatchingCodes(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(11, 12))
 	const n, k = 5000, 60
-	q, list, changes := randomUnitVector(r, 384), make([]StoredVector, n), make([]index.DocUpdate, n)
+	list, changes := make([]StoredVector, n), make([]index.DocUpdate, n)
 	for i := range list {
 		list[i] = StoredVector{int64(i), int64(i), Encode(randomUnitVector(r, 384))}
-		changes[i] = index.DocUpdate{Seq: int64(i + 1), DocAttributes: index.DocAttributes{Memory: int64(i)}}
+		changes[i] = index.DocUpdate{Seq: int64(i + 1), DocAttributes: index.DocAttributes{Memory: int64(i),
+			Type: uint8(i / 7 % 2)}}
 	}
 	c := testenv.Must(NewBinaryCodes().Apply(list))(t)
 	blob := index.Build(changes)
 	segment := testenv.Must(index.Open(1, blob.Header, nil))(t)
-	p, f := NewQueryVector(q), index.Filter{Statuses: 1}
-	nearest := naiveNearest(c.base, p, k*oversampling, k*oversampling, func(int64) bool { return true })
-	for _, deletedCount := range []int{0, 1, filterSlack, filterSlack + 1, 3 * k} {
-		dead, _ := segment.MarkDeleted(nearest[:deletedCount])
-		here := func(m int64) bool { return !slices.Contains(nearest[:deletedCount], m) }
-		var got []int64
-		for _, x := range c.Nearest(index.NewSnapshot([]*index.Segment{dead}).Filtered(f), p, k) {
-			got = append(got, x.Memory)
+	p := NewQueryVector(randomUnitVector(r, 384))
+	for _, f := range []index.Filter{{}, {Types: 1}} {
+		matches := func(m int64) bool { return f.Matches(&changes[m].DocAttributes) }
+		nearest := naiveNearest(c.base, p, k*oversampling, k*oversampling, matches)
+		for _, deletedCount := range []int{0, 1, 3 * k} {
+			dead, _ := segment.MarkDeleted(nearest[:deletedCount])
+			want := naiveNearest(c.base, p, k*oversampling, k, func(m int64) bool {
+				return matches(m) && !slices.Contains(nearest[:deletedCount], m)
+			})
+			var got []int64
+			for _, x := range c.Nearest(index.NewSnapshot([]*index.Segment{dead}).Filtered(f), p, k) {
+				got = append(got, x.Memory)
+			}
+			slices.Sort(got)
+			slices.Sort(want)
+			testenv.EqualSlices(t, got, want, deletedCount)
 		}
-		want := naiveNearest(c.base, p, k*oversampling, k, here)
-		slices.Sort(got)
-		slices.Sort(want)
-		testenv.EqualSlices(t, got, want, deletedCount)
 	}
 }
 
@@ -346,42 +315,18 @@ func TestPackSignsKeepsOrder(t *testing.T) {
 	})
 }
 
-func TestVectorCacheKeepsLatest(t *testing.T) {
+func TestVectorCacheKeepsCopiesWithinItsSize(t *testing.T) {
 	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		type vector struct {
-			passage int
-			stored  []byte
-		}
-		c, came := NewCache(200), map[int64]vector{}
-		for range rapid.IntRange(0, 60).Draw(t, "steps") {
-			key := rapid.Int64Range(1, 30).Draw(t, "key")
-			// A key names the same vector for ever; those of other models are longer.
-			v := vector{int(key) % 3, bytes.Repeat([]byte{byte(key)}, 8+int(key/11)*4)}
-			if c.Put(key, v.passage, v.stored); len(c.tables) > maxTables {
-				t.Fatalf("there are %d rooms", len(c.tables))
-			}
-			came[key] = v
-			keys := rapid.SliceOfNDistinct(rapid.Int64Range(1, 30), 1, 10, rapid.ID).Draw(t, "asked")
-			var seen []int64
-			others := c.Each(append(keys, key), func(i, chunk int, stored []byte) {
-				k := append(keys, key)[i]
-				if want, ok := came[k]; !ok || chunk != want.passage || !bytes.Equal(stored, want.stored) {
-					t.Fatalf("vector %d is %d, %v, not %v", k, chunk, stored, want)
-				}
-				seen = append(seen, k)
-			})
-			if !slices.Contains(seen, key) || len(seen)+len(others) != len(keys)+1 {
-				t.Fatalf("%v are kept and %v are not, of %v and %d, which came last", seen, others, keys, key)
-			}
-		}
+	const most = 3
+	c, buffer := NewCache(most*(8+cacheOverhead)), make([]byte, 8)
+	for key := range int64(most + 1) {
+		buffer[0] = byte(key)
+		c.Put(key, int(key)+10, buffer)
+	}
+	var seen []int
+	others := c.Each([]int64{0, 1, 2, 3, 4}, func(i, chunk int, stored []byte) {
+		seen = append(seen, i, chunk, int(stored[0]))
 	})
-	if others := NewCache(3).Each([]int64{1, 2}, nil); !slices.Equal(others, []int64{1, 2}) {
-		t.Errorf("a room without vectors keeps some: %v", others)
-	}
-	small := NewCache(3)
-	small.Put(1, 0, make([]byte, 8)) // there is no place for it
-	if others := small.Each([]int64{1}, nil); len(others) != 1 {
-		t.Error("a vector is kept where there is no room")
-	}
+	testenv.EqualSlices(t, seen, []int{1, 11, 1, 2, 12, 2, 3, 13, 3})
+	testenv.EqualSlices(t, others, []int64{0, 4})
 }
