@@ -14,7 +14,7 @@ type topN struct {
 	k         int
 	list      []scoredDoc
 	threshold float32               // score that k documents have reached
-	memoryOf  func(scoredDoc) int64 // breaks ties; called only for these, because it is slow
+	memoryOf  func(scoredDoc) int64 // breaks ties
 }
 
 // topNSlack is the least number of documents beyond k that are collected before a selection.
@@ -36,34 +36,24 @@ func (t *topN) add(x scoredDoc) {
 	}
 }
 
-// trim keeps the k best. It looks up memory ids only for documents with the lowest of their scores.
+// trim keeps the k best.
 func (t *topN) trim() {
 	if len(t.list) <= t.k {
 		return
 	}
 	if t.k > 0 {
-		quickselect.Select(t.list, t.k, func(a, b scoredDoc) int { return cmp.Compare(b.score, a.score) })
+		quickselect.Select(t.list, t.k, t.compare)
 		t.threshold = t.list[t.k-1].score
-		above := t.partition(0, func(x scoredDoc) bool { return x.score > t.threshold })
-		equal := t.partition(above, func(x scoredDoc) bool { return x.score == t.threshold })
-		if equal > t.k {
-			quickselect.Select(t.list[above:equal], t.k-above, func(a, b scoredDoc) int {
-				return cmp.Compare(t.memoryOf(a), t.memoryOf(b))
-			})
-		}
 	}
 	t.list = t.list[:t.k]
 }
 
-// partition moves the documents that match a predicate to the front, from a position on. It returns the end of these.
-func (t *topN) partition(from int, match func(scoredDoc) bool) int {
-	for i := from; i < len(t.list); i++ {
-		if match(t.list[i]) {
-			t.list[from], t.list[i] = t.list[i], t.list[from]
-			from++
-		}
+// compare orders documents by descending score, ties by memory id.
+func (t *topN) compare(a, b scoredDoc) int {
+	if a.score != b.score {
+		return cmp.Compare(b.score, a.score)
 	}
-	return from
+	return cmp.Compare(t.memoryOf(a), t.memoryOf(b))
 }
 
 // compareHits orders hits by descending score, ties by memory id.
