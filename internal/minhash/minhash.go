@@ -67,7 +67,7 @@ type bandHasher struct {
 }
 
 var bandHasherPool = sync.Pool{New: func() any {
-	s := &bandHasher{shingler: shingler{table: runeClassTable()}}
+	s := new(bandHasher)
 	s.emit = s.updateMinima
 	return s
 }}

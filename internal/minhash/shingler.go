@@ -2,8 +2,6 @@ package minhash
 
 import (
 	"math/bits"
-	"slices"
-	"sync"
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
@@ -15,14 +13,11 @@ import (
 // longest run of characters beyond ASCII only.
 type shingler struct {
 	emit                     func(shingles []uint64)
-	table                    *[runeTableLimit]runeClass
 	words                    int
 	previous, beforePrevious uint64 // the hashes of the two words before
 	total, blockLen          int    // shingles in all, and in the block
 	block                    [256]uint64
-	classes                  []runeClass // the characters of a run
-	hasComplex               bool        // one of them is complex
-	lowerBuf                 []byte
+	lowerBuf                 []byte // a run in normal form and one letter case
 }
 
 // Words in a shingle. Unrelated texts share too many single words, and a typo breaks as many shingles as a shingle has
@@ -38,8 +33,8 @@ const (
 	fnvPrime  = 1099511628211
 )
 
-// maxPooledRunes bounds the capacity of a pooled shingler, in characters.
-const maxPooledRunes = 1 << 13
+// maxPooledBytes bounds the buffer of a pooled shingler.
+const maxPooledBytes = 1 << 15
 
 // addText emits all shingles of s, in linear time.
 func (g *shingler) addText(s string) {
@@ -65,69 +60,47 @@ func (g *shingler) addText(s string) {
 		g.addShingle(g.previous ^ bits.RotateLeft64(g.beforePrevious, 32))
 	}
 	g.emit(g.block[:g.blockLen])
-	if cap(g.classes) > maxPooledRunes {
-		g.classes, g.lowerBuf = nil, nil
+	if cap(g.lowerBuf) > maxPooledBytes {
+		g.lowerBuf = nil
 	}
 }
 
 // addNonASCIIRun reads the run of word characters that begins at i, and returns its end.
 func (g *shingler) addNonASCIIRun(s string, i int) int {
-	j := i + g.classify(s[i:], false)
+	j := i
+	for j < len(s) {
+		r, n := utf8.DecodeRuneInString(s[j:])
+		if !analysis.IsTextRune(r) {
+			break
+		}
+		j += n
+	}
 	if j == i {
 		_, n := utf8.DecodeRuneInString(s[i:])
 		return i + n
 	}
-	if g.hasComplex {
-		n := norm.NFKC.String(s[i:j])
-		g.classify(n, true)
-		if g.hasComplex {
-			g.lowerBuf = analysis.FoldCase(g.lowerBuf[:0], n)
-			g.classify(string(g.lowerBuf), true)
-		}
-	}
+	g.lowerBuf = analysis.FoldCase(g.lowerBuf[:0], norm.NFKC.String(s[i:j]))
 	g.addRun()
 	return j
 }
 
-// classify looks up the characters at the start of s and returns their size. It stops at a separator, except in a
-// normalized text, where only case folding makes a character complex.
-func (g *shingler) classify(s string, normalized bool) (size int) {
-	g.classes, g.hasComplex = g.classes[:0], false
-	if normalized {
-		// normal form may be many times as long as its text
-		g.classes = slices.Grow(g.classes, utf8.RuneCountInString(s))
-	}
-	for size < len(s) {
-		r, n := utf8.DecodeRuneInString(s[size:])
-		l := g.classOf(r)
-		switch {
-		case l.kind == separatorRune && !normalized:
-			return size
-		case l.kind == complexRune && normalized && analysis.IsUnsegmented(r):
-			l.kind = singleRune
-		case l.kind == complexRune:
-			g.hasComplex = true
-		}
-		g.classes = append(g.classes, l)
-		size += n
-	}
-	return size
-}
-
-// addRun adds the words of the collected characters.
+// addRun adds the words of the run in lowerBuf.
 func (g *shingler) addRun() {
 	hash, open := uint64(fnvOffset), false
-	for _, l := range g.classes {
-		if l.kind == wordRune || l.kind == complexRune {
-			hash, open = (hash^uint64(l.folded))*fnvPrime, true
+	for i := 0; i < len(g.lowerBuf); {
+		r, n := utf8.DecodeRune(g.lowerBuf[i:])
+		i += n
+		single := analysis.IsUnsegmented(r)
+		if !single && analysis.IsTextRune(r) {
+			hash, open = (hash^uint64(r))*fnvPrime, true
 			continue
 		}
 		if open {
 			g.addWord(hash, wordShingleSize)
 			hash, open = fnvOffset, false
 		}
-		if l.kind == singleRune {
-			g.addWord((fnvOffset^uint64(l.folded))*fnvPrime, runeShingleSize)
+		if single {
+			g.addWord((fnvOffset^uint64(r))*fnvPrime, runeShingleSize)
 		}
 	}
 	if open {
@@ -157,56 +130,3 @@ func (g *shingler) addShingle(shingle uint64) {
 	g.blockLen++
 	g.total++
 }
-
-// runeKind is the kind of a character for the shingler.
-type runeKind uint8
-
-const (
-	separatorRune runeKind = iota // separates words
-	wordRune                      // part of a word
-	singleRune                    // a word of its own
-	complexRune                   // may change in normal form or beside others
-)
-
-// runeClass is a character in one letter case, and its kind.
-type runeClass struct {
-	folded rune
-	kind   runeKind
-}
-
-// classOf returns the class of a character. From runeTableLimit on, the letter case depends on the neighbors.
-func (g *shingler) classOf(r rune) runeClass {
-	switch {
-	case r < runeTableLimit:
-		return g.table[r]
-	case r >= 0x4E00 && r <= 0x9FFF, r >= 0xAC00 && r <= 0xD7A3, r >= 0x3041 && r <= 0x3096,
-		r >= 0x30A1 && r <= 0x30FA, r == 'ー':
-		return runeClass{r, singleRune}
-	case r >= 0xFF01 && r <= 0xFF0F || r == 0xFF1A || r == 0xFF1B || r == 0xFF1F || !analysis.IsTextRune(r):
-		return runeClass{r, separatorRune}
-	}
-	return runeClass{r, complexRune}
-}
-
-const runeTableLimit = 0x2000
-
-var runeClassTable = sync.OnceValue(func() *[runeTableLimit]runeClass {
-	var t [runeTableLimit]runeClass
-	for r := range rune(runeTableLimit) {
-		s := string(r)
-		low := analysis.FoldCase(nil, s)
-		folded, n := utf8.DecodeRune(low)
-		t[r].folded = r
-		switch {
-		case !analysis.IsTextRune(r):
-		case !norm.NFKC.IsNormalString(s), !norm.NFKC.PropertiesString(s).BoundaryBefore(), n < len(low),
-			folded >= runeTableLimit:
-			t[r].kind = complexRune
-		case analysis.IsUnsegmented(r):
-			t[r].kind = singleRune
-		default:
-			t[r] = runeClass{folded, wordRune}
-		}
-	}
-	return &t
-})

@@ -59,7 +59,7 @@ type shingleCollector struct {
 }
 
 var shingleCollectorPool = sync.Pool{New: func() any {
-	g := &shingleCollector{shingler: shingler{table: runeClassTable()}}
+	g := new(shingleCollector)
 	g.emit = g.collect
 	return g
 }}
