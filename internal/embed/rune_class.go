@@ -1,7 +1,6 @@
 package embed
 
 import (
-	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -25,17 +24,6 @@ type runeClass struct {
 	kind runeKind
 }
 
-// runeTableLimit bounds the table of classes: up to kana, a hundred kilobytes.
-const runeTableLimit = 0x3100
-
-var runeClassTable = sync.OnceValue(func() *[runeTableLimit]runeClass {
-	var t [runeTableLimit]runeClass
-	for r := range rune(runeTableLimit) {
-		t[r] = classify(r)
-	}
-	return &t
-})
-
 // classify returns the class of a character. The order matters: tab and line ends are white space and control
 // characters. Other control characters that are white space too are dropped.
 func classify(r rune) runeClass {
@@ -44,8 +32,6 @@ func classify(r rune) runeClass {
 		return runeClass{' ', kindSpace}
 	case r >= 0x3400 && r <= 0x4DBF, r >= 0x4E00 && r <= 0x9FFF:
 		return runeClass{r, kindSingle}
-	case r >= hangulFirst && r <= hangulLast:
-		return runeClass{r, kindDecomposed}
 	case r == utf8.RuneError || unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co):
 		return runeClass{r, kindDropped}
 	case unicode.IsSpace(r):
@@ -75,30 +61,11 @@ func isPunctuation(r rune) bool {
 	return unicode.IsPunct(r) || r < utf8.RuneSelf && unicode.IsSymbol(r)
 }
 
-// Hangul syllables are decomposed by arithmetic (The Unicode Standard, 3.12).
-const (
-	hangulFirst, hangulLast                 = 0xAC00, 0xD7A3
-	hangulLeads, hangulVowels, hangulTrails = 0x1100, 0x1161, 0x11A7 // trails is one before the first, which means none
-	vowelsPerLead, trailsPerPair            = 21, 28
-)
-
 // decompose returns the canonical decomposition of a character in lower case, without nonspacing marks: the first n of
 // parts. Other marks are not put in canonical order, because the vocabulary has none of a class other than zero.
 func decompose(r rune) (parts [4]rune, n int) {
-	if r >= hangulFirst && r <= hangulLast {
-		s := r - hangulFirst
-		pair, trail := s/trailsPerPair, s%trailsPerPair
-		parts = [4]rune{hangulLeads + pair/vowelsPerLead, hangulVowels + pair%vowelsPerLead, hangulTrails + trail}
-		if trail == 0 {
-			return parts, 2
-		}
-		return parts, 3
-	}
-	var room [utf8.UTFMax]byte
-	from := room[:utf8.EncodeRune(room[:], r)]
-	if d := norm.NFD.Properties(from).Decomposition(); d != nil {
-		from = d
-	}
+	var room [64]byte
+	from := norm.NFD.AppendString(room[:0], string(r))
 	for len(from) > 0 {
 		r, size := utf8.DecodeRune(from)
 		if !unicode.Is(unicode.Mn, r) {

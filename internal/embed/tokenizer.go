@@ -13,7 +13,6 @@ type Tokenizer struct {
 	ids           map[string]int32 // of the pieces
 	continuations map[string]int32 // of those that continue a word, without their prefix
 	longest       int              // bytes of the longest piece
-	runeClasses   *[runeTableLimit]runeClass
 	specials      []specialToken
 	cls, sep, unk int32
 	uninformative []bool // by id: pieces without information
@@ -35,7 +34,7 @@ const (
 // an error.
 func NewTokenizer(vocabulary []string) (*Tokenizer, error) {
 	t := &Tokenizer{ids: make(map[string]int32, len(vocabulary)), continuations: map[string]int32{},
-		runeClasses: runeClassTable(), uninformative: make([]bool, len(vocabulary))}
+		uninformative: make([]bool, len(vocabulary))}
 	for i, piece := range vocabulary {
 		if piece == "" || !utf8.ValidString(piece) {
 			return nil, fmt.Errorf("vocabulary: piece %d is empty or no UTF-8", i)

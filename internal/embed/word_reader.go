@@ -6,8 +6,8 @@ import "unicode/utf8"
 // more pieces.
 const maxWordRunes = 100
 
-// A wordReader reads the words of a text, one after another, in one pass and
-// without allocating. It only counts the characters of a longer word.
+// A wordReader reads the words of a text, one after another, in one pass. It only counts the characters of a word that
+// is too long.
 type wordReader struct {
 	*Tokenizer
 	text      string
@@ -21,7 +21,8 @@ type wordReader struct {
 func (c *wordReader) next(ids []int32) (more []int32, found bool) {
 	c.wordBytes, c.wordRunes = 0, 0
 	for c.offset < len(c.text) {
-		l, size := c.classAt()
+		r, size := utf8.DecodeRuneInString(c.text[c.offset:])
+		l := classify(r)
 		switch l.kind {
 		case kindLetter:
 			c.appendRune(l.rune)
@@ -55,18 +56,6 @@ func (c *wordReader) next(ids []int32) (more []int32, found bool) {
 		return c.finishWord(ids), true
 	}
 	return ids, false
-}
-
-// classAt returns the class of the next character, and its size in bytes.
-func (c *wordReader) classAt() (l runeClass, size int) {
-	if b := c.text[c.offset]; b < utf8.RuneSelf {
-		return c.runeClasses[b], 1
-	}
-	r, size := utf8.DecodeRuneInString(c.text[c.offset:])
-	if r < runeTableLimit {
-		return c.runeClasses[r], size
-	}
-	return classify(r), size
 }
 
 func (c *wordReader) appendRune(r rune) {
