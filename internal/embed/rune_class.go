@@ -64,6 +64,9 @@ func isPunctuation(r rune) bool {
 // decompose returns the canonical decomposition of a character in lower case, without nonspacing marks: the first n of
 // parts. Other marks are not put in canonical order, because the vocabulary has none of a class other than zero.
 func decompose(r rune) (parts [4]rune, n int) {
+	if r < utf8.RuneSelf {
+		return [4]rune{unicode.ToLower(r)}, 1
+	}
 	var room [64]byte
 	from := norm.NFD.AppendString(room[:0], string(r))
 	for len(from) > 0 {
