@@ -131,7 +131,7 @@ var allowedImports = map[string][]string{
 	"internal/oauth": {"", "internal/cache", "internal/httpapi", "internal/limit", "internal/op", "internal/store",
 		"internal/store/grantdb", "internal/strictjson"},
 	"internal/rest": {"", "internal/httpapi", "internal/op", "internal/strictjson"},
-	"internal/mcp": {"", "internal/fence", "internal/httpapi", "internal/op", "internal/resolve",
+	"internal/mcp": {"", "internal/fence", "internal/httpapi", "internal/limit", "internal/op", "internal/resolve",
 		"internal/strictjson"},
 	"internal/resolve": {"", "internal/op", "internal/strictjson"},
 	"internal/server": {"", "internal/auth", "internal/blob", "internal/dispatch", "internal/embed",

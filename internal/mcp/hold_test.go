@@ -13,7 +13,6 @@ import (
 
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/strictjson"
-	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // A fakeStream counts what keeps it alive. It breaks after most of them.
@@ -58,27 +57,6 @@ func TestSubscriptionIsKeptAliveForBoundedTime(t *testing.T) {
 			t.Errorf("a revoked credential was held for %s", time.Since(begun))
 		}
 	})
-}
-
-func TestSubscriptionsAreReleased(t *testing.T) {
-	t.Parallel()
-	var s subscriptionCounter
-	for range 3 {
-		var releases []func()
-		for range maxSubscriptions {
-			release := testenv.Must(s.acquire("ann"))(t)
-			releases = append(releases, release)
-		}
-		if _, err := s.acquire("ann"); err == nil {
-			t.Error("one too many")
-		}
-		for _, release := range releases {
-			release()
-		}
-	}
-	if len(s.held) > 0 {
-		t.Errorf("%v", s.held)
-	}
 }
 
 func TestParseMessageRejectsLongID(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/httpapi"
+	"github.com/loci-memory/loci/internal/limit"
 	"github.com/loci-memory/loci/internal/op"
 )
 
@@ -59,7 +60,7 @@ type Server struct {
 	info  result
 
 	content       contentOps
-	subscriptions subscriptionCounter
+	subscriptions *limit.Semaphore[limit.Key]
 }
 
 // New returns the server of a table. It panics on a table whose schemas are no tools.
@@ -68,7 +69,8 @@ func New(o Options) *Server {
 	o.Hosts = cmp.Or(o.Hosts, httpapi.NewAllowedHosts("", nil))
 	o.Origins = cmp.Or(o.Origins, httpapi.NewOrigins(""))
 	d := &Server{Options: o, tools: map[op.Toolset]map[string]*tool{}, lists: map[op.Toolset]map[bool][]byte{},
-		content: newContentOps(o.Table), info: result{"name": "loci", "title": "Loci", "version": o.Version}}
+		content: newContentOps(o.Table), subscriptions: newSubscriptionLimiter(),
+		info: result{"name": "loci", "title": "Loci", "version": o.Version}}
 	for _, set := range op.Toolsets {
 		d.tools[set] = map[string]*tool{}
 		list := toolsOf(o.Table, set)

@@ -2,12 +2,13 @@ package mcp
 
 import (
 	"context"
+	"fmt"
 	"net/http"
-	"sync"
 	"time"
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/httpapi"
+	"github.com/loci-memory/loci/internal/limit"
 	"github.com/loci-memory/loci/internal/op"
 )
 
@@ -37,7 +38,7 @@ func (d *Server) listen(ctx context.Context, x *exchange) ([]byte, *rpcError) {
 	if x.size > maxListenBytes {
 		return nil, invalidParams("A message that subscribes must have at most 16 KiB.")
 	}
-	release, err := d.subscriptions.acquire(x.call.UserID)
+	release, err := d.subscriptions.TryAcquire(limit.User(x.call.UserID), 1)
 	if err != nil {
 		return nil, operationError(err, x.call)
 	}
@@ -89,31 +90,11 @@ func hold(ctx context.Context, s messageStream, ended func() bool) {
 // maxSubscriptions is the most subscriptions of a user.
 const maxSubscriptions = 50
 
-// subscriptionCounter counts the subscriptions of each user.
-type subscriptionCounter struct {
-	mu   sync.Mutex
-	held map[loci.ID]int
-}
-
-// acquire counts one more subscription until release.
-func (s *subscriptionCounter) acquire(user loci.ID) (release func(), err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.held == nil {
-		s.held = map[loci.ID]int{}
-	}
-	if s.held[user] >= maxSubscriptions {
-		return nil, loci.Errorf(loci.CodeRateLimited, "There are %d subscriptions already: close one.",
-			maxSubscriptions)
-	}
-	s.held[user]++
-	return func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if s.held[user]--; s.held[user] == 0 {
-			delete(s.held, user)
-		}
-	}, nil
+// newSubscriptionLimiter bounds the subscriptions of each user.
+func newSubscriptionLimiter() *limit.Semaphore[limit.Key] {
+	return limit.NewSemaphore[limit.Key](limit.Bounds{PerKey: maxSubscriptions, Refusal: limit.Refusal{
+		Name: "subscriptions", Code: loci.CodeRateLimited,
+		Message: fmt.Sprintf("There are %d subscriptions already: close one.", maxSubscriptions)}})
 }
 
 // An eventStream sends messages as Server-Sent Events (HTML, section 9.2). It begins with the first message.

@@ -234,7 +234,7 @@ func randomUpdate(r *rand.Rand) index.DocUpdate {
 
 func randomFilter(r *rand.Rand) (f index.Filter) {
 	if r.IntN(3) == 0 {
-		f.Atlases = []int64{r.Int64N(4), r.Int64N(5)}
+		f.Atlases = []int64{r.Int64N(4), r.Int64N(5)}[:r.IntN(3)]
 	}
 	if r.IntN(3) == 0 {
 		f.Types = r.Uint64N(64)

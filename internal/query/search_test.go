@@ -89,30 +89,6 @@ func TestSnapshotIsSafeForConcurrentUse(t *testing.T) {
 	all.Wait()
 }
 
-func TestSnapshotServesSearchesDuringApply(t *testing.T) {
-	t.Parallel()
-	d := indextest.NewStore()
-	snapshots := make(chan *index.Snapshot, 64)
-	var all sync.WaitGroup
-	for range 4 {
-		all.Go(func() {
-			for v := range snapshots {
-				if r, err := rank(v, d.Fetch, Parse("gamma"), index.Filter{}, 0, 1); err != nil ||
-					r.Total != len(v.AppliedSeqs()) {
-					t.Errorf("%d of %d, %v", r.Total, len(v.AppliedSeqs()), err)
-				}
-			}
-		})
-	}
-	v := index.NewSnapshot(nil)
-	for i := range int64(300) {
-		v = v.Apply([]index.DocUpdate{indextest.Update(i, i, "gamma delta")})
-		snapshots <- v
-	}
-	close(snapshots)
-	all.Wait()
-}
-
 func TestSearchRanksExpiredDocumentsLower(t *testing.T) {
 	t.Parallel()
 	old, young := indextest.Update(1, 1, "apple"), indextest.Update(2, 2, "apple")
@@ -121,25 +97,6 @@ func TestSearchRanksExpiredDocumentsLower(t *testing.T) {
 	r, err := rank(v, indextest.NewStore().Fetch, Parse("apple"), index.Filter{}, 50, 5)
 	if err != nil || r.Hits[0].Memory != 2 || r.Hits[1].Score != r.Hits[0].Score*.8 {
 		t.Errorf("%+v, %v", r, err)
-	}
-}
-
-func TestFilterKeepsScores(t *testing.T) {
-	t.Parallel()
-	c := indextest.Update(1, 1, "apple pie")
-	c.Status, c.Type, c.Atlas, c.Tags = 1, 2, 3, []string{"x", "y"}
-	d := indextest.NewStore()
-	v := d.Flush(t, 1, []index.DocUpdate{c, indextest.Update(2, 2, "apple apple")})
-	all, _ := rank(v, d.Fetch, Parse("apple"), index.Filter{}, 0, 5)
-	for _, f := range []index.Filter{{Statuses: 1 << 1}, {Types: 1 << 2}, {Atlases: []int64{3}},
-		{Tags: []string{"y", "x"}}} {
-		r, err := rank(v, d.Fetch, Parse("apple"), f, 0, 5)
-		if err != nil || r.Total != 1 || !slices.Contains(all.Hits, r.Hits[0]) {
-			t.Errorf("%+v: %+v, %v", f, r, err)
-		}
-	}
-	if r, _ := rank(v, d.Fetch, Parse("apple"), index.Filter{Atlases: []int64{}}, 0, 5); r.Total != 0 {
-		t.Error("no atlas is not every atlas")
 	}
 }
 
