@@ -1,11 +1,6 @@
 package index
 
-import (
-	"slices"
-	"unicode/utf8"
-
-	"github.com/loci-memory/loci/internal/analysis"
-)
+import "slices"
 
 // Terms match a word of at least twoEditsMinRunes characters within maxEdits edits, and a shorter word within one. With
 // 6, as AUTO fuzziness of Elasticsearch has it, code loses .003 of nDCG@10 (measured with one typo a query).
@@ -16,19 +11,11 @@ const (
 
 // An EditDistanceMatcher computes the distance of terms to a word in characters: optimal string alignment. This is the
 // restricted distance of Damerau (A technique for computer detection and correction of spelling errors, 1964).
-// Successive terms share the matrix rows of their common prefix.
 type EditDistanceMatcher struct {
 	word        []rune
-	letterMask  uint64 // letters of the word
-	MaxDistance int    // greater distances are not computed exactly
-
-	prefix []byte // of the term before, as far as rows has it
-	// rows[i][j] is the distance of the first i characters of the term to the first j of the word.
-	rows       [analysis.MaxTermBytes + 2][]uint8
-	prefixEnds [analysis.MaxTermBytes + 2]int // byte offsets in prefix where the characters end
-	runes      [analysis.MaxTermBytes + 2]rune
-	depth      int
-	exceeded   bool // no term with this prefix is near enough
+	letterMask  uint64     // letters of the word
+	MaxDistance int        // greater distances are not computed exactly
+	rows        [3][]uint8 // of the matrix, for the last characters of a term
 }
 
 // NewEditDistanceMatcher returns a matcher for a word of at least two characters.
@@ -38,12 +25,8 @@ func NewEditDistanceMatcher(word string) *EditDistanceMatcher {
 	if len(m.word) >= twoEditsMinRunes {
 		m.MaxDistance = maxEdits
 	}
-	all := make([]uint8, len(m.rows)*(len(m.word)+1))
 	for i := range m.rows {
-		m.rows[i], all = all[:len(m.word)+1], all[len(m.word)+1:]
-	}
-	for j := range m.rows[0] {
-		m.rows[0][j] = uint8(j)
+		m.rows[i] = make([]uint8, len(m.word)+1)
 	}
 	return m
 }
@@ -70,44 +53,28 @@ func (m *EditDistanceMatcher) maxMaskDiff(runes int) int {
 
 // distance returns the distance of a term to the word, or a number above MaxDistance.
 func (m *EditDistanceMatcher) distance(term []byte) int {
-	n := commonPrefixLen(m.prefix, term)
-	if n == len(m.prefix) && m.exceeded {
-		return m.MaxDistance + 1
+	twoBefore, before, row := m.rows[0], m.rows[1], m.rows[2]
+	for j := range before {
+		before[j] = uint8(j)
 	}
-	for m.prefixEnds[m.depth] > n {
-		m.depth--
-	}
-	n = m.prefixEnds[m.depth]
-	m.exceeded = false
-	for n < len(term) && !m.exceeded {
-		r, size := utf8.DecodeRune(term[n:])
-		n += size
-		m.exceeded = m.extend(r) > m.MaxDistance
-		m.prefixEnds[m.depth] = n
-	}
-	m.prefix = append(m.prefix[:0], term[:n]...)
-	if m.exceeded {
-		return m.MaxDistance + 1
-	}
-	return int(m.rows[m.depth][len(m.word)])
-}
-
-// extend adds the row of another character, and returns the least distance of any term with that prefix.
-func (m *EditDistanceMatcher) extend(r rune) int {
-	m.depth++
-	m.runes[m.depth] = r
-	row, before := m.rows[m.depth], m.rows[m.depth-1]
-	row[0] = uint8(m.depth)
-	for j, c := range m.word {
-		d := before[j]
-		if c != r {
-			d++
+	last := rune(-1)
+	for _, r := range string(term) {
+		row[0] = before[0] + 1
+		for j, c := range m.word {
+			d := before[j]
+			if c != r {
+				d++
+			}
+			d = min(d, before[j+1]+1, row[j]+1)
+			if j > 0 && r == m.word[j-1] && c == last {
+				d = min(d, twoBefore[j-1]+1)
+			}
+			row[j+1] = d
 		}
-		d = min(d, before[j+1]+1, row[j]+1)
-		if j > 0 && m.depth > 1 && r == m.word[j-1] && c == m.runes[m.depth-1] {
-			d = min(d, m.rows[m.depth-2][j-1]+1)
+		if int(slices.Min(row)) > m.MaxDistance {
+			return m.MaxDistance + 1
 		}
-		row[j+1] = d
+		twoBefore, before, row, last = before, row, twoBefore, r
 	}
-	return int(slices.Min(row))
+	return int(before[len(m.word)])
 }

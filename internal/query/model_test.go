@@ -233,8 +233,11 @@ func randomUpdate(r *rand.Rand) index.DocUpdate {
 }
 
 func randomFilter(r *rand.Rand) (f index.Filter) {
-	if r.IntN(3) == 0 {
-		f.Atlases = []int64{r.Int64N(4), r.Int64N(5)}[:r.IntN(3)]
+	switch r.IntN(12) {
+	case 0:
+		f.Atlases = []int64{} // none, and not all
+	case 1, 2, 3:
+		f.Atlases = []int64{r.Int64N(4), r.Int64N(5)}
 	}
 	if r.IntN(3) == 0 {
 		f.Types = r.Uint64N(64)
