@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/internal/conformance"
+	. "github.com/loci-memory/loci/internal/conformance"
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/service"
@@ -17,12 +17,12 @@ import (
 
 func TestDeletedAccountIsUnknownAndItsAddressFree(t *testing.T) {
 	t.Parallel()
-	conformance.EachWithDB(t, func(t *testing.T, w *conformance.World, d storetest.Database) {
+	EachWithDB(t, func(t *testing.T, w *World, d storetest.Database) {
 		const email = "walker@example.com"
 		b := signInAs(t, w, email, "correct horse", 2)
 		key := testenv.Must(do(t, w, b[0], service.KeyCreate, loci.CreateKey{}))(t)
 		me := testenv.Must(do(t, w, b[0], service.AccountMe, loci.Empty{}))(t).User
-		walker := &conformance.Person{User: me, Key: key.APIKey, KeyID: key.Key.ID}
+		walker := &Person{User: me, Key: key.APIKey, KeyID: key.Key.ID}
 		w.Join(t, w.Team, w.Ann, walker, loci.RoleAdmin)
 		w.Invite(t, w.NewTeam(t, w.Fay), w.Fay, walker, loci.RoleMember)
 		byKey := &op.Call{Credential: key.APIKey}
@@ -34,18 +34,18 @@ func TestDeletedAccountIsUnknownAndItsAddressFree(t *testing.T) {
 			create(b[1], loci.CreateMemory{Content: loci.Content(fmt.Sprint("a private thought of number ", i))})
 		}
 		_, err := do(t, w, byKey, service.AccountDelete, loci.DeleteAccount{Password: "wrong"})
-		conformance.Expect(t, "a wrong password", err, loci.CodeForbidden)
+		Expect(t, "a wrong password", err, loci.CodeForbidden)
 		testenv.Must(do(t, w, byKey, service.AccountDelete, loci.DeleteAccount{Password: "correct horse"}))(t)
 		for i, c := range append(b, byKey) {
 			_, err := do(t, w, c, service.AccountMe, loci.Empty{})
-			conformance.Expect(t, fmt.Sprint("credential ", i), err, loci.CodeInvalidKey)
+			Expect(t, fmt.Sprint("credential ", i), err, loci.CodeInvalidKey)
 		}
 		err = signIn(t, w, "", email, "correct horse")
-		conformance.Expect(t, "a sign-in", err, loci.CodeInvalidKey)
+		Expect(t, "a sign-in", err, loci.CodeInvalidKey)
 		if got := w.Get(t, shared.ID); got.Content != shared.Content || got.CreatedBy != me.ID {
 			t.Errorf("%+v", got)
 		}
-		if roles := membersOf(t, w, conformance.CallerOwner, w.Team); len(roles) != 3 {
+		if roles := membersOf(t, w, CallerOwner, w.Team); len(roles) != 3 {
 			t.Errorf("%v", roles)
 		}
 		storetest.CheckHealthy(t, w.Store) // while the memories wait for the job
@@ -78,9 +78,8 @@ func TestDeletedAccountIsUnknownAndItsAddressFree(t *testing.T) {
 // Anybody may register the address of another person, and delete the account again.
 func TestDeletionOfUnverifiedAccountKeepsInvitations(t *testing.T) {
 	t.Parallel()
-	conformance.Each(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
-		made := conformance.MustCall(t, w, conformance.CallerOwner, service.InvitationCreate,
-			invite(w, "guest@example.com")).Invitations[0]
+	Each(t, Options{}, func(t *testing.T, w *World) {
+		made := MustCall(t, w, CallerOwner, service.InvitationCreate, invite(w, "guest@example.com")).Invitations[0]
 		squat := func() { registered(t, w, "GUEST@example.com") }
 		squat()
 		testenv.Must(w.Service.DeleteUser(t.Context(), "guest@example.com", false))(t)
@@ -100,7 +99,7 @@ func TestDeletionOfUnverifiedAccountKeepsInvitations(t *testing.T) {
 
 func TestOwnerOfTeamIsNotDeleted(t *testing.T) {
 	t.Parallel()
-	conformance.Each(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+	Each(t, Options{}, func(t *testing.T, w *World) {
 		b := signInAs(t, w, "walker@example.com", "correct horse", 1)[0]
 		for _, name := range []loci.Name{"Orchard", "Harbour"} {
 			testenv.Must(do(t, w, b, service.WorkspaceCreate, loci.CreateWorkspace{Name: name}))(t)
@@ -108,16 +107,15 @@ func TestOwnerOfTeamIsNotDeleted(t *testing.T) {
 		_, err := do(t, w, b, service.AccountDelete, loci.DeleteAccount{Password: "correct horse"})
 		_, byOperator := w.Service.DeleteUser(t.Context(), "walker@example.com", false)
 		for _, err := range []error{err, byOperator} {
-			if conformance.Expect(t, "an owner", err, loci.CodeStateConflict); !strings.Contains(err.Error(),
-				`"Orchard"`) ||
+			if Expect(t, "an owner", err, loci.CodeStateConflict); !strings.Contains(err.Error(), `"Orchard"`) ||
 				!strings.Contains(err.Error(), `"Harbour"`) {
 				t.Error(err)
 			}
 		}
 		_, err = do(t, w, b, service.AccountMe, loci.Empty{})
-		conformance.Expect(t, "the account", err, "")
+		Expect(t, "the account", err, "")
 		_, err = w.Service.DeleteUser(t.Context(), "nobody@example.com", false)
-		conformance.Expect(t, "an unknown address", err, loci.CodeNotFound)
+		Expect(t, "an unknown address", err, loci.CodeNotFound)
 	})
 }
 
@@ -125,14 +123,14 @@ func TestOwnerOfTeamIsNotDeleted(t *testing.T) {
 func TestDeletionBesideOtherCallsLeavesNoOrphan(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
-		w := conformance.New(t, d.Open, conformance.Options{})
+		w := New(t, d.Open, Options{})
 		other := service.New(service.Options{Store: d.Open(t, store.Options{Clock: w.Clock.Now}), Clock: w.Clock.Now})
 		deleted := 0
 		for i := range 24 {
 			email := loci.Email(fmt.Sprintf("walker%d@example.com", i))
 			u := testenv.Must(w.Service.AddUser(t.Context(), email, "Walker", "correct horse"))(t)
 			k := testenv.Must(w.Service.AddKey(t.Context(), email, ""))(t)
-			p := &conformance.Person{User: u, KeyID: k.Key.ID}
+			p := &Person{User: u, KeyID: k.Key.ID}
 			team := w.NewTeam(t, w.Ann)
 			w.Join(t, team, w.Ann, p, loci.RoleMember)
 			invitation := w.Invite(t, w.NewTeam(t, w.Ann), w.Ann, p, loci.RoleMember)
@@ -178,7 +176,7 @@ func TestDeletionBesideOtherCallsLeavesNoOrphan(t *testing.T) {
 			if errs[0] == nil {
 				deleted++
 			} else {
-				conformance.Expect(t, "a deletion beside a new team", errs[0], loci.CodeStateConflict)
+				Expect(t, "a deletion beside a new team", errs[0], loci.CodeStateConflict)
 			}
 			for n, err := range errs[1:] {
 				if err != nil && !loci.Is(err, loci.CodeNotFound) && !loci.Is(err, loci.CodeInvalidKey) &&

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/internal/conformance"
+	. "github.com/loci-memory/loci/internal/conformance"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/testenv"
@@ -19,22 +19,22 @@ func renameInput(id loci.ID, name string) loci.UpdateAtlas {
 }
 
 // tagOf calls the method itself: times on the wire are too short for a tag.
-func tagOf(t *testing.T, w *conformance.World, id loci.ID) string {
+func tagOf(t *testing.T, w *World, id loci.ID) string {
 	t.Helper()
 	return testenv.Must(w.Service.GetAtlas(t.Context(), w.Ann.Actor(),
 		loci.GetAtlas{AtlasID: id}))(t).ETag()
 }
 
 // rename changes an atlas if it has a tag.
-func rename(t *testing.T, w *conformance.World, id loci.ID, name, tag string) (loci.OneAtlas, error) {
-	c := w.Call(conformance.CallerOwner)
+func rename(t *testing.T, w *World, id loci.ID, name, tag string) (loci.OneAtlas, error) {
+	c := w.Call(CallerOwner)
 	c.IfMatch = tag
 	return op.Do(t.Context(), w.Host, c, service.AtlasUpdate, renameInput(id, name))
 }
 
 func TestUpdateAtlasChecksIfMatch(t *testing.T) {
 	t.Parallel()
-	conformance.Each(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+	Each(t, Options{}, func(t *testing.T, w *World) {
 		id := w.Atlas(t, "Shelf")
 		read := func() string { return tagOf(t, w, id) }
 		tag := read()
@@ -60,14 +60,14 @@ func TestUpdateAtlasChecksIfMatch(t *testing.T) {
 			t.Error("the tag does not change with the count that the atlas shows")
 		}
 		name := renameInput(id, "Other")
-		conformance.MustFail(t, w, conformance.CallerMember, service.AtlasUpdate, name, loci.CodeForbidden)
+		MustFail(t, w, CallerMember, service.AtlasUpdate, name, loci.CodeForbidden)
 	})
 }
 
 // Of many clients that change the version they read, exactly one succeeds.
 func TestUpdateAtlasSucceedsOncePerTag(t *testing.T) {
 	t.Parallel()
-	conformance.Each(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+	Each(t, Options{}, func(t *testing.T, w *World) {
 		id := w.Atlas(t, "Shelf")
 		tag := tagOf(t, w, id)
 		errs := make([]error, 8)
@@ -92,10 +92,9 @@ func TestUpdateAtlasSucceedsOncePerTag(t *testing.T) {
 
 func TestUpdateAtlasKeepsAbsentFields(t *testing.T) {
 	t.Parallel()
-	w := conformance.New(t, conformance.OpenSQLite, conformance.Options{})
-	made := conformance.MustCall(t, w, conformance.CallerOwner, service.AtlasCreate,
-		loci.CreateAtlas{Name: " Ships ", WorkspaceID: w.Team, Keywords: loci.Keywords{"bark", "brig", "bark"},
-			Description: "What floats."}).Atlas
+	w := New(t, OpenSQLite, Options{})
+	made := MustCall(t, w, CallerOwner, service.AtlasCreate, loci.CreateAtlas{Name: " Ships ", WorkspaceID: w.Team,
+		Keywords: loci.Keywords{"bark", "brig", "bark"}, Description: "What floats."}).Atlas
 	want := loci.Atlas{ID: made.ID, WorkspaceID: w.Team, Name: "Ships", Keywords: []string{"bark", "brig"},
 		Description: "What floats.",
 		Status:      loci.ContainerActive, CreatedAt: made.CreatedAt, UpdatedAt: made.CreatedAt}
@@ -115,7 +114,7 @@ func TestUpdateAtlasKeepsAbsentFields(t *testing.T) {
 		{loci.UpdateAtlas{AtlasID: made.ID, Keywords: &none}, func(a *loci.Atlas) { a.Keywords = []string{} }},
 	} {
 		c.change(&want)
-		got := conformance.MustCall(t, w, conformance.CallerAdmin, service.AtlasUpdate, c.in).Atlas
+		got := MustCall(t, w, CallerAdmin, service.AtlasUpdate, c.in).Atlas
 		if got.UpdatedAt <= want.UpdatedAt-1 {
 			t.Errorf("updatedAt %s after %s", got.UpdatedAt, want.UpdatedAt)
 		}

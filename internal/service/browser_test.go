@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/internal/conformance"
+	. "github.com/loci-memory/loci/internal/conformance"
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/service"
@@ -12,7 +12,7 @@ import (
 )
 
 // signInAs registers a person and returns a call of each of n browsers.
-func signInAs(t *testing.T, w *conformance.World, email loci.Email, password loci.Password, n int) (calls []*op.Call) {
+func signInAs(t *testing.T, w *World, email loci.Email, password loci.Password, n int) (calls []*op.Call) {
 	t.Helper()
 	testenv.Must(w.Service.AddUser(t.Context(), email, "Walker", password))(t)
 	for range n {
@@ -25,7 +25,7 @@ func signInAs(t *testing.T, w *conformance.World, email loci.Email, password loc
 	return calls
 }
 
-func do[In, Out any](t *testing.T, w *conformance.World, c *op.Call, o op.TypedOp[In, Out], in In) (Out, error) {
+func do[In, Out any](t *testing.T, w *World, c *op.Call, o op.TypedOp[In, Out], in In) (Out, error) {
 	t.Helper()
 	call := *c
 	return op.Do(t.Context(), w.Host, &call, o, in)
@@ -33,7 +33,7 @@ func do[In, Out any](t *testing.T, w *conformance.World, c *op.Call, o op.TypedO
 
 func TestPasswordChangeEndsOtherSignIns(t *testing.T) {
 	t.Parallel()
-	conformance.Each(t, conformance.Options{SignInLimit: 3}, func(t *testing.T, w *conformance.World) {
+	Each(t, Options{SignInLimit: 3}, func(t *testing.T, w *World) {
 		b := signInAs(t, w, "walker@example.com", "correct horse", 3)
 		change := loci.ChangePassword{CurrentPassword: "correct horse", NewPassword: "battery staple"}
 		if _, err := do(t, w, b[0], service.AccountPassword, loci.ChangePassword{CurrentPassword: "wrong",
@@ -45,51 +45,48 @@ func TestPasswordChangeEndsOtherSignIns(t *testing.T) {
 		}
 		for i, want := range []loci.Code{"", loci.CodeInvalidKey, loci.CodeInvalidKey} {
 			_, err := do(t, w, b[i], service.AccountMe, loci.Empty{})
-			conformance.Expect(t, "browser", err, want)
+			Expect(t, "browser", err, want)
 		}
 		login := func(p loci.PasswordAttempt) error {
 			_, err := w.Service.SignIn(t.Context(), &identity.Actor{ClientAddress: "192.0.2.8"},
 				loci.Login{Email: "walker@example.com", Password: p})
 			return err
 		}
-		conformance.Expect(t, "the former password", login("correct horse"), loci.CodeInvalidKey)
-		conformance.Expect(t, "the new password", login("battery staple"), "")
+		Expect(t, "the former password", login("correct horse"), loci.CodeInvalidKey)
+		Expect(t, "the new password", login("battery staple"), "")
 		var err error
 		for range 5 {
 			_, err = do(t, w, b[0], service.AccountPassword, change)
 		}
-		conformance.Expect(t, "the limit of failures", err, loci.CodeRateLimited)
+		Expect(t, "the limit of failures", err, loci.CodeRateLimited)
 	})
 }
 
 func TestPersonSignsOtherBrowsersOut(t *testing.T) {
 	t.Parallel()
-	conformance.Each(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+	Each(t, Options{}, func(t *testing.T, w *World) {
 		b := signInAs(t, w, "walker@example.com", "correct horse", 2)
 		list := testenv.Must(do(t, w, b[1], service.SignInList, loci.ListSignIns{}))(t).SignIns
 		if len(list) != 2 || !list[0].Current || list[1].Current || list[0].UserAgent != "Browser[2J/1" ||
 			list[0].Address != "192.0.2.7" || list[0].LastUsedAt == 0 {
 			t.Fatalf("%+v", list)
 		}
-		conformance.MustFail(t, w, conformance.CallerOwner, service.SignInRevoke,
-			loci.RevokeSignIn{SignInID: list[1].ID},
-			loci.CodeNotFound)
+		MustFail(t, w, CallerOwner, service.SignInRevoke, loci.RevokeSignIn{SignInID: list[1].ID}, loci.CodeNotFound)
 		if _, err := do(t, w, b[1], service.SignInRevoke, loci.RevokeSignIn{SignInID: list[1].ID}); err != nil {
 			t.Fatal(err)
 		}
 		_, err := do(t, w, b[0], service.AccountMe, loci.Empty{})
-		conformance.Expect(t, "a browser that was signed out", err, loci.CodeInvalidKey)
+		Expect(t, "a browser that was signed out", err, loci.CodeInvalidKey)
 		_, err = do(t, w, b[1], service.AccountMe, loci.Empty{})
-		conformance.Expect(t, "the other browser", err, "")
+		Expect(t, "the other browser", err, "")
 	})
 }
 
 func TestPersonIsRenamed(t *testing.T) {
 	t.Parallel()
-	conformance.Each(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
-		out := conformance.MustCall(t, w, conformance.CallerOwner, service.AccountUpdate,
-			loci.UpdateAccount{Name: "Ann Lee"})
-		if got := conformance.MustCall(t, w, conformance.CallerOwner, service.AccountMe, loci.Empty{}); got != out ||
+	Each(t, Options{}, func(t *testing.T, w *World) {
+		out := MustCall(t, w, CallerOwner, service.AccountUpdate, loci.UpdateAccount{Name: "Ann Lee"})
+		if got := MustCall(t, w, CallerOwner, service.AccountMe, loci.Empty{}); got != out ||
 			got.User.Name != "Ann Lee" {
 			t.Errorf("%+v, %+v", out, got)
 		}

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/internal/conformance"
+	. "github.com/loci-memory/loci/internal/conformance"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/page"
 	"github.com/loci-memory/loci/internal/service"
@@ -18,64 +18,56 @@ import (
 
 func TestCursorIsValidForItsQueryOnly(t *testing.T) {
 	t.Parallel()
-	w := conformance.New(t, conformance.OpenSQLite, conformance.Options{})
+	w := New(t, OpenSQLite, Options{})
 	for i := range 6 {
 		w.Memory(t, w.Atlas(t, "Shelf"), fmt.Sprintf("the tide %d", i))
 	}
-	first := conformance.MustCall(t, w, conformance.CallerOwner, service.AtlasList,
+	first := MustCall(t, w, CallerOwner, service.AtlasList,
 		loci.ListAtlases{WorkspaceID: w.Team, Paging: loci.Paging{Limit: 2}})
 	c := loci.Cursor(first.NextCursor)
-	again := conformance.MustCall(t, w, conformance.CallerOwner, service.AtlasList,
+	again := MustCall(t, w, CallerOwner, service.AtlasList,
 		loci.ListAtlases{WorkspaceID: w.Team, Paging: loci.Paging{Limit: 4, Cursor: c}})
 	if len(again.Atlases) != 4 || again.NextCursor != "" || again.Atlases[0].ID >= first.Atlases[1].ID {
 		t.Errorf("another limit: %+v", again)
 	}
-	conformance.MustFail(t, w, conformance.CallerOwner, service.AtlasList,
-		loci.ListAtlases{Paging: loci.Paging{Cursor: c}},
+	MustFail(t, w, CallerOwner, service.AtlasList, loci.ListAtlases{Paging: loci.Paging{Cursor: c}},
 		loci.CodeInvalidQuery)
-	conformance.MustFail(t, w, conformance.CallerOwner, service.AtlasList,
-		loci.ListAtlases{WorkspaceID: w.Team, Include: []loci.IncludeArchivedOnly{"archived"},
-			Paging: loci.Paging{Cursor: c}},
-		loci.CodeInvalidQuery)
-	conformance.MustFail(t, w, conformance.CallerOwner, service.MemoryList,
-		loci.ListMemories{Paging: loci.Paging{Cursor: c}, MemoryFilter: loci.MemoryFilter{WorkspaceID: w.Team}},
-		loci.CodeInvalidQuery)
-	conformance.MustFail(t, w, conformance.CallerAdmin, service.AtlasList,
-		loci.ListAtlases{WorkspaceID: w.Team, Paging: loci.Paging{Cursor: c}},
-		loci.CodeInvalidQuery)
-	conformance.MustFail(t, w, conformance.CallerToken, service.AtlasList,
-		loci.ListAtlases{WorkspaceID: w.Team, Paging: loci.Paging{Cursor: c}},
-		loci.CodeInvalidQuery)
+	MustFail(t, w, CallerOwner, service.AtlasList, loci.ListAtlases{WorkspaceID: w.Team,
+		Include: []loci.IncludeArchivedOnly{"archived"}, Paging: loci.Paging{Cursor: c}}, loci.CodeInvalidQuery)
+	MustFail(t, w, CallerOwner, service.MemoryList, loci.ListMemories{Paging: loci.Paging{Cursor: c},
+		MemoryFilter: loci.MemoryFilter{WorkspaceID: w.Team}}, loci.CodeInvalidQuery)
+	MustFail(t, w, CallerAdmin, service.AtlasList,
+		loci.ListAtlases{WorkspaceID: w.Team, Paging: loci.Paging{Cursor: c}}, loci.CodeInvalidQuery)
+	MustFail(t, w, CallerToken, service.AtlasList,
+		loci.ListAtlases{WorkspaceID: w.Team, Paging: loci.Paging{Cursor: c}}, loci.CodeInvalidQuery)
 
-	found := conformance.MustCall(t, w, conformance.CallerOwner, service.MemorySearch,
+	found := MustCall(t, w, CallerOwner, service.MemorySearch,
 		loci.SearchMemories{Query: "tide", Paging: loci.Paging{Limit: 2}})
 	next := loci.SearchMemories{Query: "tide", Paging: loci.Paging{Limit: 3, Cursor: loci.Cursor(found.NextCursor)}}
-	if more := conformance.MustCall(t, w, conformance.CallerOwner, service.MemorySearch,
-		next); len(more.Memories) != 3 {
+	if more := MustCall(t, w, CallerOwner, service.MemorySearch, next); len(more.Memories) != 3 {
 		t.Errorf("the search goes on with %d", len(more.Memories))
 	}
 	next.Mode = loci.ModeAuto // the default
-	conformance.MustCall(t, w, conformance.CallerOwner, service.MemorySearch, next)
+	MustCall(t, w, CallerOwner, service.MemorySearch, next)
 	for _, other := range []loci.SearchMemories{{Query: "tides", Paging: next.Paging},
 		{Query: "tide", Mode: loci.ModeKeyword, Paging: next.Paging},
 		{Query: "tide", MemoryFilter: loci.MemoryFilter{Type: []loci.MemoryType{loci.TypeNote}}, Paging: next.Paging}} {
-		conformance.MustFail(t, w, conformance.CallerOwner, service.MemorySearch, other, loci.CodeInvalidQuery)
+		MustFail(t, w, CallerOwner, service.MemorySearch, other, loci.CodeInvalidQuery)
 	}
 }
 
 func TestInvalidCursorIsRejected(t *testing.T) {
 	t.Parallel()
-	w := conformance.New(t, conformance.OpenSQLite, conformance.Options{})
+	w := New(t, OpenSQLite, Options{})
 	for range 2 {
 		w.Atlas(t, "Shelf")
 	}
 	ask := func(c string) error {
-		_, err := op.Do(t.Context(), w.Host, w.Call(conformance.CallerOwner), service.AtlasList,
+		_, err := op.Do(t.Context(), w.Host, w.Call(CallerOwner), service.AtlasList,
 			loci.ListAtlases{Paging: loci.Paging{Limit: 1, Cursor: loci.Cursor(c)}})
 		return err
 	}
-	good := conformance.MustCall(t, w, conformance.CallerOwner, service.AtlasList,
-		loci.ListAtlases{Paging: loci.Paging{Limit: 1}}).NextCursor
+	good := MustCall(t, w, CallerOwner, service.AtlasList, loci.ListAtlases{Paging: loci.Paging{Limit: 1}}).NextCursor
 	if err := ask(good); err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +92,7 @@ func TestInvalidCursorIsRejected(t *testing.T) {
 // For any limit, pages show every item once, newest first. Items added meanwhile move nothing.
 func TestPagesShowEveryItemOnce(t *testing.T) {
 	t.Parallel()
-	conformance.Each(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+	Each(t, Options{}, func(t *testing.T, w *World) {
 		var made []string
 		for i := range 7 {
 			made = append(made, string(w.Memory(t, w.Atlas(t, "Shelf"), fmt.Sprintf("tide %d", i))))
@@ -111,7 +103,7 @@ func TestPagesShowEveryItemOnce(t *testing.T) {
 			in := loci.ListMemories{Paging: loci.Paging{Limit: limit + 1},
 				MemoryFilter: loci.MemoryFilter{WorkspaceID: w.Team}}
 			for page := 0; page == 0 || in.Cursor != ""; page++ {
-				out := conformance.MustCall(t, w, conformance.CallerMember, service.MemoryList, in)
+				out := MustCall(t, w, CallerMember, service.MemoryList, in)
 				for _, m := range out.Memories {
 					got = append(got, string(m.ID))
 				}
@@ -129,8 +121,7 @@ func TestPagesShowEveryItemOnce(t *testing.T) {
 
 func TestSearchPagesShowEveryMatch(t *testing.T) {
 	t.Parallel()
-	w := conformance.New(t, conformance.OpenSQLite,
-		conformance.Options{Embedder: &storetest.FakeEmbedder{Name: "words"}})
+	w := New(t, OpenSQLite, Options{Embedder: &storetest.FakeEmbedder{Name: "words"}})
 	targets := w.Atlas(t, "Shelf")
 	const n = 260
 	for i := range n {
@@ -153,8 +144,7 @@ func TestSearchPagesShowEveryMatch(t *testing.T) {
 // later pages, and every memory is shown exactly once.
 func TestSemanticSearchPagesShowEveryMatchOnce(t *testing.T) {
 	t.Parallel()
-	w := conformance.New(t, conformance.OpenSQLite,
-		conformance.Options{Embedder: &storetest.FakeEmbedder{Name: "words"}})
+	w := New(t, OpenSQLite, Options{Embedder: &storetest.FakeEmbedder{Name: "words"}})
 	targets := w.Atlas(t, "Shelf")
 	const n = 120
 	for i := range n {
@@ -185,50 +175,48 @@ func TestSemanticSearchPagesShowEveryMatchOnce(t *testing.T) {
 // Writes between two pages move ranks. A memory that exists all the time is shown once.
 func TestSearchPagesShowEveryMatchOnceDuringWrites(t *testing.T) {
 	t.Parallel()
-	conformance.Each(t, conformance.Options{Embedder: &storetest.FakeEmbedder{Name: "words"}},
-		func(t *testing.T, w *conformance.World) {
-			targets := w.Atlas(t, "Shelf")
-			var stay, leave []loci.ID
-			for i := range 12 {
-				stay = append(stay, w.Memory(t, targets, fmt.Sprintf("The tide of day %d.", i)))
-				leave = append(leave, w.Memory(t, targets, fmt.Sprintf("tide %d", i)))
+	Each(t, Options{Embedder: &storetest.FakeEmbedder{Name: "words"}}, func(t *testing.T, w *World) {
+		targets := w.Atlas(t, "Shelf")
+		var stay, leave []loci.ID
+		for i := range 12 {
+			stay = append(stay, w.Memory(t, targets, fmt.Sprintf("The tide of day %d.", i)))
+			leave = append(leave, w.Memory(t, targets, fmt.Sprintf("tide %d", i)))
+		}
+		w.WaitForEmbeddings(t)
+		for _, mode := range []loci.Mode{loci.ModeKeyword, loci.ModeHybrid, loci.ModeSemantic, loci.ModeAuto} {
+			times, in := map[loci.ID]int{}, loci.SearchMemories{Query: "tide", Mode: mode,
+				Paging: loci.Paging{Limit: 5}}
+			for page := 0; page == 0 || in.Cursor != ""; page++ {
+				out := MustCall(t, w, CallerOwner, service.MemorySearch, in)
+				for _, m := range out.Memories {
+					times[m.ID]++
+				}
+				MustCall(t, w, CallerOwner, service.MemoryArchive, loci.ArchiveMemory{MemoryID: leave[0]})
+				leave = leave[1:]
+				if page < 2 {
+					leave = append(leave, w.Memory(t, targets, fmt.Sprintf("tide %d tide %s", page, mode)))
+				}
+				in.Cursor = loci.Cursor(out.NextCursor)
 			}
-			w.WaitForEmbeddings(t)
-			for _, mode := range []loci.Mode{loci.ModeKeyword, loci.ModeHybrid, loci.ModeSemantic, loci.ModeAuto} {
-				times, in := map[loci.ID]int{}, loci.SearchMemories{Query: "tide", Mode: mode,
-					Paging: loci.Paging{Limit: 5}}
-				for page := 0; page == 0 || in.Cursor != ""; page++ {
-					out := conformance.MustCall(t, w, conformance.CallerOwner, service.MemorySearch, in)
-					for _, m := range out.Memories {
-						times[m.ID]++
-					}
-					conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryArchive,
-						loci.ArchiveMemory{MemoryID: leave[0]})
-					leave = leave[1:]
-					if page < 2 {
-						leave = append(leave, w.Memory(t, targets, fmt.Sprintf("tide %d tide %s", page, mode)))
-					}
-					in.Cursor = loci.Cursor(out.NextCursor)
-				}
-				for id, n := range times {
-					if n > 1 {
-						t.Errorf("%s: %s is shown %d times", mode, id, n)
-					}
-				}
-				for _, id := range stay {
-					if times[id] == 0 {
-						t.Errorf("%s: %s is on no page", mode, id)
-					}
+			for id, n := range times {
+				if n > 1 {
+					t.Errorf("%s: %s is shown %d times", mode, id, n)
 				}
 			}
-		})
+			for _, id := range stay {
+				if times[id] == 0 {
+					t.Errorf("%s: %s is on no page", mode, id)
+				}
+			}
+		}
+	})
 }
 
 // allPages returns the memories of all pages of a search.
-func allPages(t *testing.T, w *conformance.World, in loci.SearchMemories) (list []loci.FoundMemory) {
+func allPages(t *testing.T, w *World, in loci.SearchMemories) (list []loci.FoundMemory) {
 	t.Helper()
 	for {
-		out := conformance.MustCall(t, w, conformance.CallerOwner, service.MemorySearch, in)
+		out := MustCall(t, w, CallerOwner, service.MemorySearch, in)
 		list = append(list, out.Memories...)
 		if out.NextCursor == "" {
 			return list
@@ -239,13 +227,13 @@ func allPages(t *testing.T, w *conformance.World, in loci.SearchMemories) (list 
 
 func TestExpiredMemoryRanksLowerDespiteRankingCache(t *testing.T) {
 	t.Parallel()
-	w := conformance.New(t, conformance.OpenSQLite, conformance.Options{})
+	w := New(t, OpenSQLite, Options{})
 	targets := w.Atlas(t, "Shelf")
 	id, other := w.Memory(t, targets, "giraffe facts"), w.Memory(t, targets, "giraffe facts and others")
-	conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryVerify,
+	MustCall(t, w, CallerOwner, service.MemoryVerify,
 		loci.VerifyMemory{MemoryID: id, ValidUntil: ptr(loci.TimeOf(w.Clock.Now().Add(2 * time.Second)))})
 	for pass, want := range []loci.ID{id, id, other} {
-		out := conformance.MustCall(t, w, conformance.CallerOwner, service.MemorySearch,
+		out := MustCall(t, w, CallerOwner, service.MemorySearch,
 			loci.SearchMemories{Query: "giraffe facts", Mode: loci.ModeKeyword})
 		if out.Memories[0].ID != want || (out.Meta.Cache == loci.CacheQuery) != (pass == 1) {
 			t.Errorf("after %d s %q is best, cache %s", pass, out.Memories[0].Content, out.Meta.Cache)
@@ -257,7 +245,7 @@ func TestExpiredMemoryRanksLowerDespiteRankingCache(t *testing.T) {
 // TestSearchPagesAreBoundedInBytes walks through large memories by pages of several limits.
 func TestSearchPagesAreBoundedInBytes(t *testing.T) {
 	t.Parallel()
-	conformance.Each(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+	Each(t, Options{}, func(t *testing.T, w *World) {
 		targets := w.Atlas(t, "Shelf")
 		const n = 24 // of which 16 are long: four pages by their bytes
 		for i := range n {
@@ -271,7 +259,7 @@ func TestSearchPagesAreBoundedInBytes(t *testing.T) {
 			seen, in := map[loci.ID]bool{}, loci.SearchMemories{Query: "tide", Mode: loci.ModeKeyword,
 				Paging: loci.Paging{Limit: limit}}
 			for {
-				out := conformance.MustCall(t, w, conformance.CallerOwner, service.MemorySearch, in)
+				out := MustCall(t, w, CallerOwner, service.MemorySearch, in)
 				if size := len(encoded(t, out)); size > page.MaxBytes || len(out.Memories) == 0 ||
 					len(out.Memories) > int(limit) {
 					t.Errorf("limit %d: a page of %d memories has %d bytes", limit, len(out.Memories), size)
@@ -292,8 +280,7 @@ func TestSearchPagesAreBoundedInBytes(t *testing.T) {
 			}
 		}
 		for _, query := range []loci.Query{"", "tide"} {
-			out := conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryContext,
-				loci.ReadContext{Query: query, Limit: 100})
+			out := MustCall(t, w, CallerOwner, service.MemoryContext, loci.ReadContext{Query: query, Limit: 100})
 			if size := len(encoded(t, out)); size > page.MaxBytes || len(out.Groups) == 0 {
 				t.Errorf("the context of %q has %d groups and %d bytes", query, len(out.Groups), size)
 			}

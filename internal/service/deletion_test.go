@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/internal/conformance"
+	. "github.com/loci-memory/loci/internal/conformance"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/store"
@@ -15,19 +15,17 @@ import (
 	"github.com/loci-memory/loci/internal/waittest"
 )
 
-func deleteAtlas(t *testing.T, w *conformance.World, id loci.ID) {
+func deleteAtlas(t *testing.T, w *World, id loci.ID) {
 	t.Helper()
-	if d := conformance.MustCall(t, w, conformance.CallerAdmin, service.AtlasDelete,
-		loci.DeleteAtlas{AtlasID: id}); d != (loci.Deleted{}) {
+	if d := MustCall(t, w, CallerAdmin, service.AtlasDelete, loci.DeleteAtlas{AtlasID: id}); d != (loci.Deleted{}) {
 		t.Errorf("a deletion shows %+v", d)
 	}
 }
 
 // dryRun returns the memories that a deletion would remove.
-func dryRun(t *testing.T, w *conformance.World, id loci.ID) int {
+func dryRun(t *testing.T, w *World, id loci.ID) int {
 	t.Helper()
-	d := conformance.MustCall(t, w, conformance.CallerAdmin, service.AtlasDelete, loci.DeleteAtlas{AtlasID: id,
-		DryRun: true})
+	d := MustCall(t, w, CallerAdmin, service.AtlasDelete, loci.DeleteAtlas{AtlasID: id, DryRun: true})
 	if !d.DryRun || d.Memories == nil || d.Attachments == nil || *d.Attachments != 0 {
 		t.Fatalf("a dry run shows %+v", d)
 	}
@@ -35,7 +33,7 @@ func dryRun(t *testing.T, w *conformance.World, id loci.ID) int {
 }
 
 // fillAtlas adds memories of every status to an atlas, half of them to segments of the index.
-func fillAtlas(t *testing.T, w *conformance.World, atlas loci.ID, n int) (list []loci.ID) {
+func fillAtlas(t *testing.T, w *World, atlas loci.ID, n int) (list []loci.ID) {
 	t.Helper()
 	for i := range n {
 		list = append(list, w.Memory(t, atlas, fmt.Sprintf("the tide of day %d", i)))
@@ -45,8 +43,8 @@ func fillAtlas(t *testing.T, w *conformance.World, atlas loci.ID, n int) (list [
 			}
 		}
 	}
-	conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryArchive, loci.ArchiveMemory{MemoryID: list[0]})
-	conformance.MustCall(t, w, conformance.CallerOwner, service.MemorySupersede,
+	MustCall(t, w, CallerOwner, service.MemoryArchive, loci.ArchiveMemory{MemoryID: list[0]})
+	MustCall(t, w, CallerOwner, service.MemorySupersede,
 		loci.SupersedeMemory{MemoryID: list[n-1], ReplacementMemoryID: list[1]})
 	return list
 }
@@ -55,7 +53,7 @@ func fillAtlas(t *testing.T, w *conformance.World, atlas loci.ID, n int) (list [
 func TestWritersBesideDeletionsLeaveNothingBehind(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
-		w := conformance.New(t, d.Open, conformance.Options{})
+		w := New(t, d.Open, Options{})
 		w.Store.Jobs().Start(t.Context())
 		kept := w.Atlas(t, "Kept")
 		keptMemory := w.Memory(t, kept, "the pilot knows the channel")
@@ -75,29 +73,28 @@ func TestWritersBesideDeletionsLeaveNothingBehind(t *testing.T) {
 							return nil
 						}
 						counted = dryRun(t, w, atlas)
-						err = conformance.Try(t, w, conformance.CallerAdmin, service.AtlasDelete,
-							loci.DeleteAtlas{AtlasID: atlas})
+						err = Try(t, w, CallerAdmin, service.AtlasDelete, loci.DeleteAtlas{AtlasID: atlas})
 					case 1:
-						err = conformance.Try(t, w, conformance.CallerMember, service.MemoryCreate,
+						err = Try(t, w, CallerMember, service.MemoryCreate,
 							loci.CreateMemory{Content: text, AtlasID: atlas})
 					case 2:
-						err = conformance.Try(t, w, conformance.CallerMember, service.MemoryCreate,
+						err = Try(t, w, CallerMember, service.MemoryCreate,
 							loci.CreateMemory{Content: text, WorkspaceID: w.Team})
 					case 3:
-						err = conformance.Try(t, w, conformance.CallerOwner, service.MemoryAppend,
+						err = Try(t, w, CallerOwner, service.MemoryAppend,
 							loci.AppendMemory{MemoryID: inside[n], Content: text})
 					case 4:
-						err = conformance.Try(t, w, conformance.CallerOwner, service.MemoryDelete,
+						err = Try(t, w, CallerOwner, service.MemoryDelete,
 							loci.DeleteMemory{MemoryID: inside[6+n/2]})
 					case 5:
 						var m loci.CreatedMemory
-						if m, err = op.Do(t.Context(), w.Host, w.Call(conformance.CallerOwner), service.MemoryCreate,
+						if m, err = op.Do(t.Context(), w.Host, w.Call(CallerOwner), service.MemoryCreate,
 							loci.CreateMemory{Content: text, AtlasID: kept}); err == nil {
-							err = conformance.Try(t, w, conformance.CallerOwner, service.MemorySupersede,
+							err = Try(t, w, CallerOwner, service.MemorySupersede,
 								loci.SupersedeMemory{MemoryID: m.Memory.ID, ReplacementMemoryID: inside[10]})
 						}
 					case 6:
-						err = conformance.Try(t, w, conformance.CallerOwner, service.MemorySupersede,
+						err = Try(t, w, CallerOwner, service.MemorySupersede,
 							loci.SupersedeMemory{MemoryID: inside[n], ReplacementMemoryID: keptMemory})
 					case 7:
 						err = w.Store.Flush(t.Context(), w.Team)
@@ -129,8 +126,8 @@ func TestDeletedAtlasIsHiddenAtOnce(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
 		embedder := &storetest.FakeEmbedder{Name: "fake/1"}
-		w := conformance.New(t, d.Open, conformance.Options{Embedder: embedder})
-		before := conformance.MustCall(t, w, conformance.CallerOwner, service.AccountStatus, loci.Empty{})
+		w := New(t, d.Open, Options{Embedder: embedder})
+		before := MustCall(t, w, CallerOwner, service.AccountStatus, loci.Empty{})
 		kept, atlas := w.Atlas(t, "Kept"), w.Atlas(t, "Wreck")
 		var stay []loci.ID
 		for i := range 6 { // older and newer ones
@@ -145,7 +142,7 @@ func TestDeletedAtlasIsHiddenAtOnce(t *testing.T) {
 			in := loci.SearchMemories{Query: "tide day", Mode: mode, MemoryFilter: f,
 				Paging: loci.Paging{Limit: loci.Limit(limit)}}
 			for {
-				out := conformance.MustCall(t, w, conformance.CallerOwner, service.MemorySearch, in)
+				out := MustCall(t, w, CallerOwner, service.MemorySearch, in)
 				for _, m := range out.Memories {
 					ids = append(ids, m.ID)
 				}
@@ -166,9 +163,8 @@ func TestDeletedAtlasIsHiddenAtOnce(t *testing.T) {
 		for _, stage := range []string{"marked", "erased"} {
 			for _, f := range []loci.MemoryFilter{{}, {WorkspaceID: w.Team}, {AtlasID: kept},
 				{Include: []loci.Include{loci.IncludeArchived, loci.IncludeSuperseded}}} {
-				list := conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryList,
-					loci.ListMemories{MemoryFilter: f,
-						Paging: loci.Paging{Limit: 5}})
+				list := MustCall(t, w, CallerOwner, service.MemoryList,
+					loci.ListMemories{MemoryFilter: f, Paging: loci.Paging{Limit: 5}})
 				if len(list.Memories) != 5 || list.NextCursor == "" || list.Memories[4].ID != stay[4] {
 					t.Errorf("%s: list %+v: %d memories", stage, f, len(list.Memories))
 				}
@@ -180,36 +176,29 @@ func TestDeletedAtlasIsHiddenAtOnce(t *testing.T) {
 					}
 				}
 			}
-			for _, m := range conformance.MustCall(t, w, conformance.CallerOwner, service.MemorySimilar,
+			for _, m := range MustCall(t, w, CallerOwner, service.MemorySimilar,
 				loci.SimilarMemories{MemoryID: stay[0]}).Similar {
 				if !slices.Contains(stay, m.ID) {
 					t.Errorf("%s: similar to %s", stage, m.ID)
 				}
 			}
-			conformance.MustFail(t, w, conformance.CallerOwner, service.MemoryGet, loci.GetMemory{MemoryID: memory},
+			MustFail(t, w, CallerOwner, service.MemoryGet, loci.GetMemory{MemoryID: memory}, loci.CodeNotFound)
+			MustFail(t, w, CallerOwner, service.MemoryVersions, loci.ListVersions{MemoryID: memory}, loci.CodeNotFound)
+			MustFail(t, w, CallerOwner, service.MemoryAppend, loci.AppendMemory{MemoryID: memory, Content: "more"},
 				loci.CodeNotFound)
-			conformance.MustFail(t, w, conformance.CallerOwner, service.MemoryVersions,
-				loci.ListVersions{MemoryID: memory},
+			MustFail(t, w, CallerOwner, service.MemoryDelete, loci.DeleteMemory{MemoryID: memory}, loci.CodeNotFound)
+			MustFail(t, w, CallerOwner, service.AtlasGet, loci.GetAtlas{AtlasID: atlas}, loci.CodeNotFound)
+			MustFail(t, w, CallerOwner, service.AtlasDelete, loci.DeleteAtlas{AtlasID: atlas}, loci.CodeNotFound)
+			MustFail(t, w, CallerOwner, service.MemoryCreate, loci.CreateMemory{Content: "more", AtlasID: atlas},
 				loci.CodeNotFound)
-			conformance.MustFail(t, w, conformance.CallerOwner, service.MemoryAppend,
-				loci.AppendMemory{MemoryID: memory, Content: "more"}, loci.CodeNotFound)
-			conformance.MustFail(t, w, conformance.CallerOwner, service.MemoryDelete,
-				loci.DeleteMemory{MemoryID: memory},
-				loci.CodeNotFound)
-			conformance.MustFail(t, w, conformance.CallerOwner, service.AtlasGet, loci.GetAtlas{AtlasID: atlas},
-				loci.CodeNotFound)
-			conformance.MustFail(t, w, conformance.CallerOwner, service.AtlasDelete, loci.DeleteAtlas{AtlasID: atlas},
-				loci.CodeNotFound)
-			conformance.MustFail(t, w, conformance.CallerOwner, service.MemoryCreate,
-				loci.CreateMemory{Content: "more", AtlasID: atlas}, loci.CodeNotFound)
-			conformance.MustFail(t, w, conformance.CallerOwner, service.MemorySearch,
+			MustFail(t, w, CallerOwner, service.MemorySearch,
 				loci.SearchMemories{Query: "tide", MemoryFilter: loci.MemoryFilter{AtlasID: atlas}}, loci.CodeNotFound)
-			out := conformance.MustCall(t, w, conformance.CallerOwner, service.AccountStatus, loci.Empty{})
+			out := MustCall(t, w, CallerOwner, service.AccountStatus, loci.Empty{})
 			if out.Usage.Memories != before.Usage.Memories+6 || out.Workspaces.Atlases.Used !=
 				before.Workspaces.Atlases.Used+1 || out.Usage.Storage.UsedBytes != before.Usage.Storage.UsedBytes+6*19 {
 				t.Errorf("%s: %+v %+v", stage, out.Usage, out.Workspaces)
 			}
-			if n := conformance.MustCall(t, w, conformance.CallerOwner, service.WorkspaceGet,
+			if n := MustCall(t, w, CallerOwner, service.WorkspaceGet,
 				loci.GetWorkspace{WorkspaceID: w.Team}).Workspace.AtlasCount; n != 1 {
 				t.Errorf("%s: the workspace has %d atlases", stage, n)
 			}
@@ -233,18 +222,18 @@ func TestDeletedAtlasIsHiddenAtOnce(t *testing.T) {
 
 func TestNameAndInboxOfDeletedAtlasAreFreeAtOnce(t *testing.T) {
 	t.Parallel()
-	conformance.Each(t, conformance.Options{Plan: smallPlan}, func(t *testing.T, w *conformance.World) {
+	Each(t, Options{Plan: smallPlan}, func(t *testing.T, w *World) {
 		in := loci.CreateMemory{Content: "the tide", WorkspaceID: w.Team}
-		first := conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryCreate, in).Memory
+		first := MustCall(t, w, CallerOwner, service.MemoryCreate, in).Memory
 		second := loci.CreateAtlas{Name: "Ships", WorkspaceID: w.Team, Keywords: loci.Keywords{"bark"}}
-		ships := conformance.MustCall(t, w, conformance.CallerOwner, service.AtlasCreate, second).Atlas.ID
-		conformance.MustFail(t, w, conformance.CallerOwner, service.AtlasCreate, second, loci.CodeQuotaExceeded)
+		ships := MustCall(t, w, CallerOwner, service.AtlasCreate, second).Atlas.ID
+		MustFail(t, w, CallerOwner, service.AtlasCreate, second, loci.CodeQuotaExceeded)
 		deleteAtlas(t, w, first.AtlasID)
 		deleteAtlas(t, w, ships)
-		conformance.MustCall(t, w, conformance.CallerOwner, service.AtlasCreate, second)
-		routed := conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryCreate,
+		MustCall(t, w, CallerOwner, service.AtlasCreate, second)
+		routed := MustCall(t, w, CallerOwner, service.MemoryCreate,
 			loci.CreateMemory{Content: "a bark", WorkspaceID: w.Team}).Memory
-		again := conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryCreate, in)
+		again := MustCall(t, w, CallerOwner, service.MemoryCreate, in)
 		if again.Memory.AtlasID == first.AtlasID || again.Memory.DuplicateOf != "" || routed.AtlasID == ships ||
 			routed.AtlasID == again.Memory.AtlasID {
 			t.Errorf("%+v", again)
@@ -260,10 +249,10 @@ func TestNameAndInboxOfDeletedAtlasAreFreeAtOnce(t *testing.T) {
 func TestStoredResponsesEndWithTheAtlas(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
-		w := conformance.New(t, d.Open, conformance.Options{})
+		w := New(t, d.Open, Options{})
 		kept, atlas := w.Atlas(t, "Kept"), w.Atlas(t, "Wreck")
 		call := func(key string, atlas loci.ID) (bool, error) {
-			_, replayed, err := conformance.CallWithKey(t, w, conformance.CallerOwner, key, service.MemoryCreate,
+			_, replayed, err := CallWithKey(t, w, CallerOwner, key, service.MemoryCreate,
 				loci.CreateMemory{Content: loci.Content("tide of " + key), AtlasID: atlas})
 			return replayed, err
 		}
@@ -272,7 +261,7 @@ func TestStoredResponsesEndWithTheAtlas(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if _, _, err := conformance.CallWithKey(t, w, conformance.CallerOwner, "find", service.MemorySearch,
+		if _, _, err := CallWithKey(t, w, CallerOwner, "find", service.MemorySearch,
 			loci.SearchMemories{Query: "tide"}); err != nil {
 			t.Fatal(err)
 		}
@@ -284,8 +273,8 @@ func TestStoredResponsesEndWithTheAtlas(t *testing.T) {
 			if _, err := call("wreck", atlas); !loci.Is(err, loci.CodeNotFound) {
 				t.Errorf("a response of the deleted atlas: %v", err)
 			}
-			found, replayed, err := conformance.CallWithKey(t, w, conformance.CallerOwner, "find", service.MemorySearch,
-				loci.SearchMemories{Query: "tide"})
+			found, replayed,
+				err := CallWithKey(t, w, CallerOwner, "find", service.MemorySearch, loci.SearchMemories{Query: "tide"})
 			if err != nil || replayed != (d.Query(t, `SELECT id FROM atlases WHERE workspace IS NULL`) == nil) ||
 				len(found.Memories) != 1 {
 				t.Errorf("a stored search: %v %v, %d memories", replayed, err, len(found.Memories))
@@ -300,10 +289,10 @@ func TestStoredResponsesEndWithTheAtlas(t *testing.T) {
 
 func TestMemoriesOfOtherAtlasesLoseTheirLinks(t *testing.T) {
 	t.Parallel()
-	conformance.Each(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+	Each(t, Options{}, func(t *testing.T, w *World) {
 		kept, atlas := w.Atlas(t, "Kept"), w.Atlas(t, "Wreck")
 		supersede := func(id, by loci.ID) {
-			conformance.MustCall(t, w, conformance.CallerOwner, service.MemorySupersede,
+			MustCall(t, w, CallerOwner, service.MemorySupersede,
 				loci.SupersedeMemory{MemoryID: id, ReplacementMemoryID: by})
 		}
 		create := func(atlas loci.ID, content string) loci.ID {
@@ -315,7 +304,7 @@ func TestMemoriesOfOtherAtlasesLoseTheirLinks(t *testing.T) {
 		supersede(second, inside)
 		supersede(replaced, third)
 		deleteAtlas(t, w, atlas)
-		conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryRestore, loci.RestoreMemory{MemoryID: first})
+		MustCall(t, w, CallerOwner, service.MemoryRestore, loci.RestoreMemory{MemoryID: first})
 		supersede(first, third) // which the jobs must not undo
 		storetest.CheckHealthy(t, w.Store)
 		w.Erase(t)
@@ -329,36 +318,34 @@ func TestMemoriesOfOtherAtlasesLoseTheirLinks(t *testing.T) {
 		if m := w.Get(t, third); !slices.Equal(m.Supersedes, []loci.ID{first}) {
 			t.Errorf("supersedes %v", m.Supersedes)
 		}
-		conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryRestore, loci.RestoreMemory{MemoryID: second})
+		MustCall(t, w, CallerOwner, service.MemoryRestore, loci.RestoreMemory{MemoryID: second})
 	})
 }
 
 func TestDeletionsAreAllowedInArchivedContainers(t *testing.T) {
 	t.Parallel()
-	conformance.Each(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+	Each(t, Options{}, func(t *testing.T, w *World) {
 		atlas, other := w.Atlas(t, "Wreck"), w.Atlas(t, "Other")
 		fillAtlas(t, w, atlas, 4)
-		conformance.MustCall(t, w, conformance.CallerAdmin, service.AtlasArchive, loci.ArchiveAtlas{AtlasID: atlas})
-		conformance.MustCall(t, w, conformance.CallerOwner, service.WorkspaceArchive,
-			loci.ArchiveWorkspace{WorkspaceID: w.Team})
+		MustCall(t, w, CallerAdmin, service.AtlasArchive, loci.ArchiveAtlas{AtlasID: atlas})
+		MustCall(t, w, CallerOwner, service.WorkspaceArchive, loci.ArchiveWorkspace{WorkspaceID: w.Team})
 		if n := dryRun(t, w, atlas); n != 4 {
 			t.Errorf("%d memories", n)
 		}
 		deleteAtlas(t, w, atlas)
 		in := loci.DeleteWorkspace{WorkspaceID: w.Team}
-		conformance.MustFail(t, w, conformance.CallerOwner, service.WorkspaceDelete, in, loci.CodeWorkspaceNotEmpty)
+		MustFail(t, w, CallerOwner, service.WorkspaceDelete, in, loci.CodeWorkspaceNotEmpty)
 		deleteAtlas(t, w, other)
 		in.DryRun = true
-		d := conformance.MustCall(t, w, conformance.CallerOwner, service.WorkspaceDelete, in)
+		d := MustCall(t, w, CallerOwner, service.WorkspaceDelete, in)
 		if !d.DryRun || *d.Memories != 0 || *d.Attachments != 0 {
 			t.Errorf("%+v", d)
 		}
 		in.DryRun = false
-		conformance.MustFail(t, w, conformance.CallerAdmin, service.WorkspaceDelete, in, loci.CodeForbidden)
-		conformance.MustCall(t, w, conformance.CallerOwner, service.WorkspaceDelete, in)
-		for _, caller := range []conformance.Caller{conformance.CallerOwner, conformance.CallerMember} {
-			conformance.MustFail(t, w, caller, service.WorkspaceGet, loci.GetWorkspace{WorkspaceID: w.Team},
-				loci.CodeNotFound)
+		MustFail(t, w, CallerAdmin, service.WorkspaceDelete, in, loci.CodeForbidden)
+		MustCall(t, w, CallerOwner, service.WorkspaceDelete, in)
+		for _, caller := range []Caller{CallerOwner, CallerMember} {
+			MustFail(t, w, caller, service.WorkspaceGet, loci.GetWorkspace{WorkspaceID: w.Team}, loci.CodeNotFound)
 		}
 		storetest.CheckHealthy(t, w.Store)
 		w.Erase(t)
@@ -370,7 +357,7 @@ func TestDeletionsAreAllowedInArchivedContainers(t *testing.T) {
 func TestDeletionHoldsOnEveryServer(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
-		w := conformance.New(t, d.Open, conformance.Options{})
+		w := New(t, d.Open, Options{})
 		atlas := w.Atlas(t, "Wreck")
 		list := fillAtlas(t, w, atlas, 6)
 		other := d.Open(t, store.Options{})

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/internal/conformance"
+	. "github.com/loci-memory/loci/internal/conformance"
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
@@ -23,9 +23,9 @@ func prose(from, n int) string {
 }
 
 // similarMemories lists the similar memories of a memory.
-func similarMemories(t *testing.T, w *conformance.World, actor conformance.Caller, id loci.ID) []loci.Similarity {
+func similarMemories(t *testing.T, w *World, actor Caller, id loci.ID) []loci.Similarity {
 	t.Helper()
-	out := conformance.MustCall(t, w, actor, service.MemorySimilar, loci.SimilarMemories{MemoryID: id})
+	out := MustCall(t, w, actor, service.MemorySimilar, loci.SimilarMemories{MemoryID: id})
 	if out.Similar == nil {
 		t.Error("no list")
 	}
@@ -40,7 +40,7 @@ func similarMemories(t *testing.T, w *conformance.World, actor conformance.Calle
 
 func TestOnlyActiveMemoriesOfAtlasAreDuplicates(t *testing.T) {
 	t.Parallel()
-	conformance.Each(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+	Each(t, Options{}, func(t *testing.T, w *World) {
 		targets, other := w.Atlas(t, "Shelf"), w.Atlas(t, "Other")
 		in := loci.CreateMemory{Content: "the same", AtlasID: targets}
 		first := create(t, w, in).Memory.ID
@@ -53,11 +53,11 @@ func TestOnlyActiveMemoriesOfAtlasAreDuplicates(t *testing.T) {
 			return m.ID
 		}
 		second := duplicate("beside the first", string(first), in)
-		conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryArchive, loci.ArchiveMemory{MemoryID: first})
+		MustCall(t, w, CallerOwner, service.MemoryArchive, loci.ArchiveMemory{MemoryID: first})
 		third := duplicate("beside the second", string(second), in)
-		conformance.MustCall(t, w, conformance.CallerOwner, service.MemorySupersede,
+		MustCall(t, w, CallerOwner, service.MemorySupersede,
 			loci.SupersedeMemory{MemoryID: second, ReplacementMemoryID: third})
-		conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryUpdate,
+		MustCall(t, w, CallerOwner, service.MemoryUpdate,
 			loci.UpdateMemory{MemoryID: third, Content: ptr(loci.Content("changed"))})
 		back := in
 		back.OnDuplicate = loci.OnDuplicateReturn
@@ -66,7 +66,7 @@ func TestOnlyActiveMemoriesOfAtlasAreDuplicates(t *testing.T) {
 			slices.Contains([]loci.ID{first, second, third}, fourth.Memory.ID) {
 			t.Errorf("what is put away or changed is returned: %+v", fourth)
 		}
-		conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryUpdate,
+		MustCall(t, w, CallerOwner, service.MemoryUpdate,
 			loci.UpdateMemory{MemoryID: third, Content: ptr(loci.Content("the same"))})
 		duplicate("changed back", string(third), in)
 		sourced := in
@@ -83,19 +83,19 @@ func TestOnlyActiveMemoriesOfAtlasAreDuplicates(t *testing.T) {
 
 func TestSimilarMemoriesAreActiveAndOfSameWorkspace(t *testing.T) {
 	t.Parallel()
-	conformance.Each(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+	Each(t, Options{}, func(t *testing.T, w *World) {
 		targets, other := w.Atlas(t, "Shelf"), w.Atlas(t, "Other")
 		team, text := w.NewTeam(t, w.Ann), prose(0, 400)
 		id := w.Memory(t, targets, text)
-		equal, marked := mustCreate(t, w, conformance.CallerMember, other, text),
+		equal, marked := mustCreate(t, w, CallerMember, other, text),
 			w.Memory(t, targets, "# "+strings.ToUpper(text)+"!")
-		near := mustCreate(t, w, conformance.CallerAdmin, other, text+" and two more")
+		near := mustCreate(t, w, CallerAdmin, other, text+" and two more")
 		w.Memory(t, targets, prose(5000, 400))
-		private := conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryCreate,
+		private := MustCall(t, w, CallerOwner, service.MemoryCreate,
 			loci.CreateMemory{Content: loci.Content(text)}).Memory
-		elsewhere := conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryCreate,
+		elsewhere := MustCall(t, w, CallerOwner, service.MemoryCreate,
 			loci.CreateMemory{Content: loci.Content(text), WorkspaceID: team}).Memory
-		eves := conformance.MustCall(t, w, conformance.CallerStranger, service.MemoryCreate,
+		eves := MustCall(t, w, CallerStranger, service.MemoryCreate,
 			loci.CreateMemory{Content: loci.Content(text)}).Memory
 		for _, m := range []loci.NewMemory{private, elsewhere, eves} {
 			if len(m.Similar) != 0 || m.DuplicateOf != "" {
@@ -108,12 +108,12 @@ func TestSimilarMemoriesAreActiveAndOfSameWorkspace(t *testing.T) {
 			}
 			return out
 		}
-		got := similarMemories(t, w, conformance.CallerMember, id)
+		got := similarMemories(t, w, CallerMember, id)
 		if len(got) != 3 || got[0].Score != 1 || got[1].Score != 1 || got[2].ID != near || got[2].Score < .97 ||
 			got[2].Score == 1 {
 			t.Errorf("similar are %+v", got)
 		}
-		if some := conformance.MustCall(t, w, conformance.CallerMember, service.MemorySimilar,
+		if some := MustCall(t, w, CallerMember, service.MemorySimilar,
 			loci.SimilarMemories{MemoryID: id, Limit: 1}).Similar; len(some) != 1 || some[0] != got[0] {
 			t.Errorf("the best is %+v", some)
 		}
@@ -122,32 +122,30 @@ func TestSimilarMemoriesAreActiveAndOfSameWorkspace(t *testing.T) {
 			slices.Contains(ids(made.Similar), id) {
 			t.Errorf("a new one is a duplicate of %s and similar to %+v", made.DuplicateOf, made.Similar)
 		} else {
-			conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryDelete,
-				loci.DeleteMemory{MemoryID: made.ID})
+			MustCall(t, w, CallerOwner, service.MemoryDelete, loci.DeleteMemory{MemoryID: made.ID})
 		}
-		conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryArchive, loci.ArchiveMemory{MemoryID: equal})
-		conformance.MustCall(t, w, conformance.CallerOwner, service.MemorySupersede,
+		MustCall(t, w, CallerOwner, service.MemoryArchive, loci.ArchiveMemory{MemoryID: equal})
+		MustCall(t, w, CallerOwner, service.MemorySupersede,
 			loci.SupersedeMemory{MemoryID: marked, ReplacementMemoryID: id})
-		if got := similarMemories(t, w, conformance.CallerMember, id); len(got) != 1 || got[0].ID != near {
+		if got := similarMemories(t, w, CallerMember, id); len(got) != 1 || got[0].ID != near {
 			t.Errorf("beside what is put away similar are %+v", got)
 		}
-		if got := ids(similarMemories(t, w, conformance.CallerMember, equal)); len(got) != 2 ||
-			!slices.Contains(got, id) || !slices.Contains(got, near) {
+		if got := ids(similarMemories(t, w, CallerMember, equal)); len(got) != 2 || !slices.Contains(got, id) ||
+			!slices.Contains(got, near) {
 			t.Errorf("to what is archived similar are %v", got)
 		}
-		conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryRestore, loci.RestoreMemory{MemoryID: equal})
-		if got := ids(similarMemories(t, w, conformance.CallerMember, id)); !slices.Equal(got, []loci.ID{equal, near}) {
+		MustCall(t, w, CallerOwner, service.MemoryRestore, loci.RestoreMemory{MemoryID: equal})
+		if got := ids(similarMemories(t, w, CallerMember, id)); !slices.Equal(got, []loci.ID{equal, near}) {
 			t.Errorf("after it is restored similar are %v", got)
 		}
-		conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryUpdate,
+		MustCall(t, w, CallerOwner, service.MemoryUpdate,
 			loci.UpdateMemory{MemoryID: equal, Content: ptr(loci.Content(prose(9000, 400)))})
-		conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryDelete, loci.DeleteMemory{MemoryID: near})
-		if got := similarMemories(t, w, conformance.CallerMember, id); len(got) != 0 {
+		MustCall(t, w, CallerOwner, service.MemoryDelete, loci.DeleteMemory{MemoryID: near})
+		if got := similarMemories(t, w, CallerMember, id); len(got) != 0 {
 			t.Errorf("after changes similar are %+v", got)
 		}
-		conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryRevert,
-			loci.RevertMemory{MemoryID: equal, Version: 1})
-		if got := ids(similarMemories(t, w, conformance.CallerMember, id)); !slices.Equal(got, []loci.ID{equal}) {
+		MustCall(t, w, CallerOwner, service.MemoryRevert, loci.RevertMemory{MemoryID: equal, Version: 1})
+		if got := ids(similarMemories(t, w, CallerMember, id)); !slices.Equal(got, []loci.ID{equal}) {
 			t.Errorf("after a revert similar are %v", got)
 		}
 	})
@@ -155,7 +153,7 @@ func TestSimilarMemoriesAreActiveAndOfSameWorkspace(t *testing.T) {
 
 func TestCreateFromSourceAddsVersionWhenTextDiffers(t *testing.T) {
 	t.Parallel()
-	conformance.Each(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+	Each(t, Options{}, func(t *testing.T, w *World) {
 		targets, other := w.Atlas(t, "Shelf"), w.Atlas(t, "Other")
 		in := loci.CreateMemory{Content: "# First\nof it", AtlasID: targets,
 			OnDuplicate: loci.OnDuplicateVersion,
@@ -184,16 +182,15 @@ func TestCreateFromSourceAddsVersionWhenTextDiffers(t *testing.T) {
 			len(m.Tags) != 0 {
 			t.Errorf("with other fields: %+v", m)
 		}
-		versions := conformance.MustCall(t, w, conformance.CallerMember, service.MemoryVersions,
-			loci.ListVersions{MemoryID: id}).Versions
+		versions := MustCall(t, w, CallerMember, service.MemoryVersions, loci.ListVersions{MemoryID: id}).Versions
 		if len(versions) != 3 || versions[2].Content != "# First\nof it" || versions[1].Title != "Second" {
 			t.Errorf("%+v", versions)
 		}
 		// A member may not change another member's import, and must not duplicate it.
-		conformance.MustFail(t, w, conformance.CallerMember, service.MemoryCreate, in, loci.CodeForbidden)
-		conformance.MustFail(t, w, conformance.CallerStranger, service.MemoryCreate, in, loci.CodeNotFound)
-		if m := conformance.MustCall(t, w, conformance.CallerAdmin, service.MemoryCreate, in).Memory; m.ID != id ||
-			m.Version != 3 || m.CreatedBy != w.Ann.ID {
+		MustFail(t, w, CallerMember, service.MemoryCreate, in, loci.CodeForbidden)
+		MustFail(t, w, CallerStranger, service.MemoryCreate, in, loci.CodeNotFound)
+		if m := MustCall(t, w, CallerAdmin, service.MemoryCreate, in).Memory; m.ID != id || m.Version != 3 ||
+			m.CreatedBy != w.Ann.ID {
 			t.Errorf("by an admin: %+v", m)
 		}
 		for why, change := range map[string]func(*loci.CreateMemory){
@@ -215,7 +212,7 @@ func TestCreateFromSourceAddsVersionWhenTextDiffers(t *testing.T) {
 				t.Errorf("%s: %+v", why, out)
 			}
 		}
-		conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryArchive, loci.ArchiveMemory{MemoryID: id})
+		MustCall(t, w, CallerOwner, service.MemoryArchive, loci.ArchiveMemory{MemoryID: id})
 		if out := create(t, w, in); !out.Created() || out.Memory.ID == id {
 			t.Errorf("beside an archived one: %+v", out)
 		}
@@ -225,22 +222,21 @@ func TestCreateFromSourceAddsVersionWhenTextDiffers(t *testing.T) {
 
 func TestUnreadableTextHasNoVector(t *testing.T) {
 	t.Parallel()
-	conformance.Each(t, conformance.Options{Embedder: &storetest.FakeEmbedder{Name: "words"}},
-		func(t *testing.T, w *conformance.World) {
-			targets := w.Atlas(t, "Shelf")
-			id := w.Memory(t, targets, "the tide turns at noon and fog lies over it")
-			other := w.Memory(t, targets, "fog lies over noon and it turns the tide at")
-			strange := w.Memory(t, targets,
-				"at ?x? tide ?y? the it turns ?z? noon over and lies fog")
-			w.Memory(t, targets,
-				"?x? ?y? ?z? the tide turns at noon and fog lies over it today")
-			w.WaitForEmbeddings(t)
-			if got := similarMemories(t, w, conformance.CallerOwner, id); len(got) != 1 || got[0].ID != other ||
-				got[0].Score > 1 || got[0].Score < .99 {
-				t.Errorf("similar are %+v", got)
-			}
-			if got := similarMemories(t, w, conformance.CallerOwner, strange); len(got) != 0 {
-				t.Errorf("to what the model cannot read similar are %+v", got)
-			}
-		})
+	Each(t, Options{Embedder: &storetest.FakeEmbedder{Name: "words"}}, func(t *testing.T, w *World) {
+		targets := w.Atlas(t, "Shelf")
+		id := w.Memory(t, targets, "the tide turns at noon and fog lies over it")
+		other := w.Memory(t, targets, "fog lies over noon and it turns the tide at")
+		strange := w.Memory(t, targets,
+			"at ?x? tide ?y? the it turns ?z? noon over and lies fog")
+		w.Memory(t, targets,
+			"?x? ?y? ?z? the tide turns at noon and fog lies over it today")
+		w.WaitForEmbeddings(t)
+		if got := similarMemories(t, w, CallerOwner, id); len(got) != 1 || got[0].ID != other || got[0].Score > 1 ||
+			got[0].Score < .99 {
+			t.Errorf("similar are %+v", got)
+		}
+		if got := similarMemories(t, w, CallerOwner, strange); len(got) != 0 {
+			t.Errorf("to what the model cannot read similar are %+v", got)
+		}
+	})
 }

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/internal/conformance"
+	. "github.com/loci-memory/loci/internal/conformance"
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/service"
@@ -15,41 +15,39 @@ import (
 
 func TestRepeatedCallReturnsStoredResponse(t *testing.T) {
 	t.Parallel()
-	conformance.Each(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+	Each(t, Options{}, func(t *testing.T, w *World) {
 		in := loci.CreateMemory{Content: "the tide", AtlasID: w.Atlas(t, "Shelf")}
-		first, replayed, err := conformance.CallWithKey(t, w, conformance.CallerOwner, "a", service.MemoryCreate, in)
+		first, replayed, err := CallWithKey(t, w, CallerOwner, "a", service.MemoryCreate, in)
 		if err != nil || replayed {
 			t.Fatal(replayed, err)
 		}
 		for range 2 {
-			second, replayed, err := conformance.CallWithKey(t, w, conformance.CallerOwner, "a", service.MemoryCreate,
-				in)
+			second, replayed, err := CallWithKey(t, w, CallerOwner, "a", service.MemoryCreate, in)
 			if err != nil || !replayed || second.Memory.ID != first.Memory.ID ||
 				second.Memory.CreatedAt != first.Memory.CreatedAt || second.Memory.DuplicateOf != "" {
 				t.Errorf("%v %v %+v", replayed, err, second)
 			}
 		}
-		if other, replayed, err := conformance.CallWithKey(t, w, conformance.CallerOwner, "b", service.MemoryCreate,
-			in); err != nil || replayed || other.Memory.ID == first.Memory.ID {
+		if other, replayed, err := CallWithKey(t, w, CallerOwner, "b", service.MemoryCreate, in); err != nil ||
+			replayed || other.Memory.ID == first.Memory.ID {
 			t.Errorf("another key: %v %v", replayed, err)
 		}
-		if other, replayed, err := conformance.CallWithKey(t, w, conformance.CallerAdmin, "a", service.MemoryCreate,
-			in); err != nil || replayed || other.Memory.ID == first.Memory.ID {
+		if other, replayed, err := CallWithKey(t, w, CallerAdmin, "a", service.MemoryCreate, in); err != nil ||
+			replayed || other.Memory.ID == first.Memory.ID {
 			t.Errorf("another credential: %v %v", replayed, err)
 		}
 		in.Content = "the tides"
-		if _, _, err := conformance.CallWithKey(t, w, conformance.CallerOwner, "a", service.MemoryCreate,
-			in); !loci.Is(err,
+		if _, _, err := CallWithKey(t, w, CallerOwner, "a", service.MemoryCreate, in); !loci.Is(err,
 			loci.CodeIdempotencyConflict) {
 			t.Errorf("another body: %v", err)
 		}
-		if _, _, err := conformance.CallWithKey(t, w, conformance.CallerOwner, "a", service.WorkspaceCreate,
+		if _, _, err := CallWithKey(t, w, CallerOwner, "a", service.WorkspaceCreate,
 			loci.CreateWorkspace{Name: "x"}); !loci.Is(err, loci.CodeIdempotencyConflict) {
 			t.Errorf("another operation: %v", err)
 		}
 		w.Clock.Advance(24*time.Hour + time.Second)
-		if later, replayed, err := conformance.CallWithKey(t, w, conformance.CallerOwner, "a", service.MemoryCreate,
-			in); err != nil || replayed || later.Memory.ID == first.Memory.ID {
+		if later, replayed, err := CallWithKey(t, w, CallerOwner, "a", service.MemoryCreate, in); err != nil ||
+			replayed || later.Memory.ID == first.Memory.ID {
 			t.Errorf("a day later: %v %v", replayed, err)
 		}
 	})
@@ -57,29 +55,26 @@ func TestRepeatedCallReturnsStoredResponse(t *testing.T) {
 
 func TestFailureIsNotReplayed(t *testing.T) {
 	t.Parallel()
-	w := conformance.New(t, conformance.OpenSQLite, conformance.Options{})
+	w := New(t, OpenSQLite, Options{})
 	in := loci.CreateMemory{Content: "x", AtlasID: loci.NewID(time.Now())}
-	if _, _, err := conformance.CallWithKey(t, w, conformance.CallerOwner, "a", service.MemoryCreate, in); !loci.Is(err,
-		loci.CodeNotFound) {
+	if _, _, err := CallWithKey(t, w, CallerOwner, "a", service.MemoryCreate, in); !loci.Is(err, loci.CodeNotFound) {
 		t.Fatal(err)
 	}
 	in.AtlasID = w.Atlas(t, "Shelf")
-	if _, replayed, err := conformance.CallWithKey(t, w, conformance.CallerOwner, "a", service.MemoryCreate,
-		in); err != nil ||
-		replayed {
+	if _, replayed, err := CallWithKey(t, w, CallerOwner, "a", service.MemoryCreate, in); err != nil || replayed {
 		t.Error(replayed, err)
 	}
 }
 
 func TestParallelRepeatedCallsCreateOnce(t *testing.T) {
 	t.Parallel()
-	conformance.Each(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+	Each(t, Options{}, func(t *testing.T, w *World) {
 		in := loci.CreateMemory{Content: "the tide", AtlasID: w.Atlas(t, "Shelf")}
 		ids := make([]string, 12)
 		var all sync.WaitGroup
 		for i := range ids {
 			all.Go(func() {
-				out, _, err := conformance.CallWithKey(t, w, conformance.CallerOwner, "a", service.MemoryCreate, in)
+				out, _, err := CallWithKey(t, w, CallerOwner, "a", service.MemoryCreate, in)
 				if err != nil {
 					t.Error(err)
 				}
@@ -92,7 +87,7 @@ func TestParallelRepeatedCallsCreateOnce(t *testing.T) {
 				t.Errorf("%s and %s", id, ids[0])
 			}
 		}
-		if n := len(conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryList,
+		if n := len(MustCall(t, w, CallerOwner, service.MemoryList,
 			loci.ListMemories{MemoryFilter: loci.MemoryFilter{AtlasID: in.AtlasID}}).Memories); n != 1 {
 			t.Errorf("%d memories", n)
 		}
@@ -102,7 +97,7 @@ func TestParallelRepeatedCallsCreateOnce(t *testing.T) {
 // A stored response has the stored status, too.
 func TestStoredResponseOfDuplicateReportsNoCreation(t *testing.T) {
 	t.Parallel()
-	w := conformance.New(t, conformance.OpenSQLite, conformance.Options{})
+	w := New(t, OpenSQLite, Options{})
 	in := loci.CreateMemory{Content: "the tide", AtlasID: w.Atlas(t, "Shelf"),
 		OnDuplicate: loci.OnDuplicateReturn}
 	for i, want := range []bool{true, false, false} {
@@ -120,44 +115,43 @@ func TestStoredResponseOfDuplicateReportsNoCreation(t *testing.T) {
 // A replayed search keeps the texts that it found.
 func TestReplayedSearchHidesDeletedMemories(t *testing.T) {
 	t.Parallel()
-	conformance.Each(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+	Each(t, Options{}, func(t *testing.T, w *World) {
 		mine := w.Memory(t, w.Atlas(t, "Shelf"), "the tide at noon")
 		in := loci.SearchMemories{Query: "tide", Mode: loci.ModeKeyword}
-		find := func(actor conformance.Caller, replayed bool, want int) {
+		find := func(actor Caller, replayed bool, want int) {
 			t.Helper()
-			out, again, err := conformance.CallWithKey(t, w, actor, "a", service.MemorySearch, in)
+			out, again, err := CallWithKey(t, w, actor, "a", service.MemorySearch, in)
 			if err != nil || again != replayed || len(out.Memories) != want {
 				t.Errorf("found %d, replayed %v, %v", len(out.Memories), again, err)
 			}
 		}
 		for _, replayed := range []bool{false, true} {
-			find(conformance.CallerOwner, replayed, 1)
+			find(CallerOwner, replayed, 1)
 		}
-		conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryDelete, loci.DeleteMemory{MemoryID: mine})
+		MustCall(t, w, CallerOwner, service.MemoryDelete, loci.DeleteMemory{MemoryID: mine})
 		for _, replayed := range []bool{false, true} { // the first response was deleted with its memory
-			find(conformance.CallerOwner, replayed, 0)
+			find(CallerOwner, replayed, 0)
 		}
 	})
 }
 
 func TestStoredResponseHidesRevokedKey(t *testing.T) {
 	t.Parallel()
-	w := conformance.New(t, conformance.OpenSQLite, conformance.Options{})
+	w := New(t, OpenSQLite, Options{})
 	for by, revoke := range map[string]func(loci.ID){
 		"user": func(id loci.ID) {
-			conformance.MustCall(t, w, conformance.CallerOwner, service.KeyRevoke, loci.RevokeKey{KeyID: id})
+			MustCall(t, w, CallerOwner, service.KeyRevoke, loci.RevokeKey{KeyID: id})
 		},
 		"operator": func(id loci.ID) { testenv.Must(w.Service.RevokeUserKey(t.Context(), id))(t) },
 	} {
 		in := loci.CreateKey{Name: "laptop"}
-		made, _, err := conformance.CallWithKey(t, w, conformance.CallerOwner, by, service.KeyCreate, in)
+		made, _, err := CallWithKey(t, w, CallerOwner, by, service.KeyCreate, in)
 		if err != nil {
 			t.Fatal(err)
 		}
 		revoke(made.Key.ID)
-		if other, replayed, err := conformance.CallWithKey(t, w, conformance.CallerOwner, by, service.KeyCreate,
-			in); err != nil ||
-			replayed || other.APIKey == made.APIKey {
+		if other, replayed, err := CallWithKey(t, w, CallerOwner, by, service.KeyCreate, in); err != nil || replayed ||
+			other.APIKey == made.APIKey {
 			t.Errorf("revoked by the %s: replayed %v: %v", by, replayed, err)
 		}
 	}
@@ -165,7 +159,7 @@ func TestStoredResponseHidesRevokedKey(t *testing.T) {
 
 func TestEveryPostAcceptsIdempotencyKey(t *testing.T) {
 	t.Parallel()
-	w := conformance.New(t, conformance.OpenSQLite, conformance.Options{})
+	w := New(t, OpenSQLite, Options{})
 	id := w.Invite(t, w.NewTeam(t, w.Fay), w.Fay, w.Ann, loci.RoleMember)
 	w.Memory(t, w.Atlas(t, "Shelf"), "the tide")
 	callTwice(t, w, service.AtlasCreate, loci.CreateAtlas{Name: "One", WorkspaceID: w.Team})
@@ -178,11 +172,10 @@ func TestEveryPostAcceptsIdempotencyKey(t *testing.T) {
 	callTwice(t, w, service.MemorySearch, loci.SearchMemories{Query: "tide"})
 }
 
-func callTwice[In, Out any](t *testing.T, w *conformance.World, o op.TypedOp[In, Out], in In) {
+func callTwice[In, Out any](t *testing.T, w *World, o op.TypedOp[In, Out], in In) {
 	t.Helper()
 	for i := range 2 {
-		if _, replayed, err := conformance.CallWithKey(t, w, conformance.CallerOwner, o.Name, o, in); err != nil ||
-			replayed != (i == 1) {
+		if _, replayed, err := CallWithKey(t, w, CallerOwner, o.Name, o, in); err != nil || replayed != (i == 1) {
 			t.Errorf("%s, call %d: replayed %v, %v", o.Name, i, replayed, err)
 		}
 	}

@@ -6,11 +6,11 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/internal/conformance"
+	. "github.com/loci-memory/loci/internal/conformance"
 	"github.com/loci-memory/loci/internal/service"
 )
 
-func invite(w *conformance.World, emails ...loci.Email) loci.CreateInvitations {
+func invite(w *World, emails ...loci.Email) loci.CreateInvitations {
 	return loci.CreateInvitations{WorkspaceID: w.Team, Emails: emails}
 }
 
@@ -30,8 +30,8 @@ func answerTo(id loci.ID, accept bool) loci.RespondInvitation {
 
 func TestInviteSkipsMembersAndDuplicates(t *testing.T) {
 	t.Parallel()
-	conformance.Each(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
-		out := conformance.MustCall(t, w, conformance.CallerAdmin, service.InvitationCreate,
+	Each(t, Options{}, func(t *testing.T, w *World) {
+		out := MustCall(t, w, CallerAdmin, service.InvitationCreate,
 			invite(w, "new@example.com", "NEW@example.com", "CID@Example.com", "Eve@Example.com"))
 		if len(out.Invitations) != 2 || out.Invitations[0].Email != "new@example.com" ||
 			out.Invitations[1].Email != "Eve@Example.com" {
@@ -48,14 +48,14 @@ func TestInviteSkipsMembersAndDuplicates(t *testing.T) {
 				t.Errorf("%+v", i)
 			}
 		}
-		before := len(conformance.MustCall(t, w, conformance.CallerOwner, service.InvitationList,
+		before := len(MustCall(t, w, CallerOwner, service.InvitationList,
 			loci.ListInvitations{WorkspaceID: w.Team}).Invitations)
-		err := conformance.MustFail(t, w, conformance.CallerOwner, service.InvitationCreate,
-			invite(w, "good@example.com", "not an address"), loci.CodeInvalidQuery)
+		err := MustFail(t, w, CallerOwner, service.InvitationCreate, invite(w, "good@example.com", "not an address"),
+			loci.CodeInvalidQuery)
 		if !strings.Contains(err.Error(), "emails[1] must") {
 			t.Error(err)
 		}
-		if after := len(conformance.MustCall(t, w, conformance.CallerOwner, service.InvitationList,
+		if after := len(MustCall(t, w, CallerOwner, service.InvitationList,
 			loci.ListInvitations{WorkspaceID: w.Team}).Invitations); after != before {
 			t.Error("one malformed address does not refuse them all")
 		}
@@ -64,33 +64,27 @@ func TestInviteSkipsMembersAndDuplicates(t *testing.T) {
 
 func TestInvitationIsAnsweredOnce(t *testing.T) {
 	t.Parallel()
-	conformance.Each(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
-		id := conformance.MustCall(t, w, conformance.CallerOwner, service.InvitationCreate,
+	Each(t, Options{}, func(t *testing.T, w *World) {
+		id := MustCall(t, w, CallerOwner, service.InvitationCreate,
 			invite(w, loci.Email(w.Eve.Email))).Invitations[0].ID
-		conformance.MustFail(t, w, conformance.CallerMember, service.InvitationRespond, answerTo(id, true),
-			loci.CodeNotFound)
-		pending := conformance.MustCall(t, w, conformance.CallerStranger, service.InvitationPending,
-			loci.ListPendingInvitations{}).Invitations
+		MustFail(t, w, CallerMember, service.InvitationRespond, answerTo(id, true), loci.CodeNotFound)
+		pending := MustCall(t, w, CallerStranger, service.InvitationPending, loci.ListPendingInvitations{}).Invitations
 		if len(pending) != 1 || pending[0].ID != id || pending[0].WorkspaceName != "Crew" {
 			t.Errorf("pending: %+v", pending)
 		}
-		conformance.MustFail(t, w, conformance.CallerStranger, service.WorkspaceGet,
-			loci.GetWorkspace{WorkspaceID: w.Team},
-			loci.CodeNotFound)
-		if i := conformance.MustCall(t, w, conformance.CallerStranger, service.InvitationRespond,
+		MustFail(t, w, CallerStranger, service.WorkspaceGet, loci.GetWorkspace{WorkspaceID: w.Team}, loci.CodeNotFound)
+		if i := MustCall(t, w, CallerStranger, service.InvitationRespond,
 			answerTo(id, true)).Invitation; i.Status != loci.InvitationAccepted {
 			t.Errorf("%+v", i)
 		}
-		if got := conformance.MustCall(t, w, conformance.CallerStranger, service.WorkspaceGet,
-			loci.GetWorkspace{WorkspaceID: w.Team}).Workspace; got.Role != loci.RoleMember ||
-			got.MemberCount != 4 {
+		if got := MustCall(t, w, CallerStranger, service.WorkspaceGet,
+			loci.GetWorkspace{WorkspaceID: w.Team}).Workspace; got.Role != loci.RoleMember || got.MemberCount != 4 {
 			t.Errorf("%+v", got)
 		}
 		for _, accept := range []bool{true, false} {
-			conformance.MustFail(t, w, conformance.CallerStranger, service.InvitationRespond, answerTo(id, accept),
-				loci.CodeStateConflict)
+			MustFail(t, w, CallerStranger, service.InvitationRespond, answerTo(id, accept), loci.CodeStateConflict)
 		}
-		if left := conformance.MustCall(t, w, conformance.CallerStranger, service.InvitationPending,
+		if left := MustCall(t, w, CallerStranger, service.InvitationPending,
 			loci.ListPendingInvitations{}).Invitations; len(left) != 0 {
 			t.Errorf("still pending: %+v", left)
 		}
@@ -99,50 +93,46 @@ func TestInvitationIsAnsweredOnce(t *testing.T) {
 
 func TestDeclinedUserCanBeInvitedAgain(t *testing.T) {
 	t.Parallel()
-	w := conformance.New(t, conformance.OpenSQLite, conformance.Options{})
+	w := New(t, OpenSQLite, Options{})
 	for range 2 {
-		out := conformance.MustCall(t, w, conformance.CallerOwner, service.InvitationCreate, invite(w,
-			loci.Email(w.Eve.Email)))
+		out := MustCall(t, w, CallerOwner, service.InvitationCreate, invite(w, loci.Email(w.Eve.Email)))
 		if len(out.Invitations) != 1 {
 			t.Fatalf("%+v", out)
 		}
-		if i := conformance.MustCall(t, w, conformance.CallerStranger, service.InvitationRespond,
+		if i := MustCall(t, w, CallerStranger, service.InvitationRespond,
 			answerTo(out.Invitations[0].ID, false)).Invitation; i.Status != loci.InvitationDeclined {
 			t.Errorf("%+v", i)
 		}
-		conformance.MustFail(t, w, conformance.CallerStranger, service.WorkspaceGet,
-			loci.GetWorkspace{WorkspaceID: w.Team},
-			loci.CodeNotFound)
+		MustFail(t, w, CallerStranger, service.WorkspaceGet, loci.GetWorkspace{WorkspaceID: w.Team}, loci.CodeNotFound)
 	}
 }
 
 func TestInvitationsExpire(t *testing.T) {
 	t.Parallel()
-	conformance.Each(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
-		usual := conformance.MustCall(t, w, conformance.CallerOwner, service.InvitationCreate,
+	Each(t, Options{}, func(t *testing.T, w *World) {
+		usual := MustCall(t, w, CallerOwner, service.InvitationCreate,
 			invite(w, loci.Email(w.Eve.Email))).Invitations[0]
 		if d := time.Duration(usual.ExpiresAt-usual.CreatedAt) * time.Microsecond; d != 7*24*time.Hour {
 			t.Errorf("lives %v", d)
 		}
 		short := invite(w, "short@example.com")
 		short.ExpiresInDays = 1
-		conformance.MustCall(t, w, conformance.CallerOwner, service.InvitationCreate, short)
+		MustCall(t, w, CallerOwner, service.InvitationCreate, short)
 		w.Clock.Advance(7*24*time.Hour - time.Minute)
-		again := conformance.MustCall(t, w, conformance.CallerOwner, service.InvitationCreate,
+		again := MustCall(t, w, CallerOwner, service.InvitationCreate,
 			invite(w, "short@example.com", loci.Email(w.Eve.Email)))
 		if len(again.Invitations) != 1 || len(again.Skipped) != 1 ||
 			again.Skipped[0].Reason != loci.SkipAlreadyInvited {
 			t.Errorf("after one of them has expired: %+v", again)
 		}
 		w.Clock.Advance(time.Minute)
-		conformance.MustFail(t, w, conformance.CallerStranger, service.InvitationRespond, answerTo(usual.ID, true),
-			loci.CodeStateConflict)
-		if left := conformance.MustCall(t, w, conformance.CallerStranger, service.InvitationPending,
+		MustFail(t, w, CallerStranger, service.InvitationRespond, answerTo(usual.ID, true), loci.CodeStateConflict)
+		if left := MustCall(t, w, CallerStranger, service.InvitationPending,
 			loci.ListPendingInvitations{}).Invitations; len(left) != 0 {
 			t.Errorf("pending: %+v", left)
 		}
 		states := map[loci.InvitationStatus]int{}
-		for _, i := range conformance.MustCall(t, w, conformance.CallerAdmin, service.InvitationList,
+		for _, i := range MustCall(t, w, CallerAdmin, service.InvitationList,
 			loci.ListInvitations{WorkspaceID: w.Team}).Invitations {
 			states[i.Status]++
 		}
@@ -150,7 +140,7 @@ func TestInvitationsExpire(t *testing.T) {
 			states[loci.InvitationAccepted] != 2 {
 			t.Errorf("%v", states)
 		}
-		if out := conformance.MustCall(t, w, conformance.CallerOwner, service.InvitationCreate,
+		if out := MustCall(t, w, CallerOwner, service.InvitationCreate,
 			invite(w, loci.Email(w.Eve.Email))); len(out.Invitations) != 1 {
 			t.Errorf("after expiry: %+v", out)
 		}
@@ -159,13 +149,13 @@ func TestInvitationsExpire(t *testing.T) {
 
 func TestOnlyOwnerInvitesAdmins(t *testing.T) {
 	t.Parallel()
-	w := conformance.New(t, conformance.OpenSQLite, conformance.Options{})
+	w := New(t, OpenSQLite, Options{})
 	in := invite(w, loci.Email(w.Eve.Email))
 	in.Role = "admin"
-	conformance.MustFail(t, w, conformance.CallerAdmin, service.InvitationCreate, in, loci.CodeForbidden)
-	id := conformance.MustCall(t, w, conformance.CallerOwner, service.InvitationCreate, in).Invitations[0].ID
-	conformance.MustCall(t, w, conformance.CallerStranger, service.InvitationRespond, answerTo(id, true))
-	if got := conformance.MustCall(t, w, conformance.CallerStranger, service.WorkspaceGet,
+	MustFail(t, w, CallerAdmin, service.InvitationCreate, in, loci.CodeForbidden)
+	id := MustCall(t, w, CallerOwner, service.InvitationCreate, in).Invitations[0].ID
+	MustCall(t, w, CallerStranger, service.InvitationRespond, answerTo(id, true))
+	if got := MustCall(t, w, CallerStranger, service.WorkspaceGet,
 		loci.GetWorkspace{WorkspaceID: w.Team}).Workspace.Role; got != loci.RoleAdmin {
 		t.Errorf("joined as %s", got)
 	}
@@ -173,10 +163,9 @@ func TestOnlyOwnerInvitesAdmins(t *testing.T) {
 
 func TestPersonalWorkspaceRejectsInvitations(t *testing.T) {
 	t.Parallel()
-	w := conformance.New(t, conformance.OpenSQLite, conformance.Options{})
-	for _, x := range conformance.MustCall(t, w, conformance.CallerStranger, service.WorkspaceList,
-		loci.ListWorkspaces{}).Workspaces {
+	w := New(t, OpenSQLite, Options{})
+	for _, x := range MustCall(t, w, CallerStranger, service.WorkspaceList, loci.ListWorkspaces{}).Workspaces {
 		in := loci.CreateInvitations{WorkspaceID: x.ID, Emails: loci.Emails{"new@example.com"}}
-		conformance.MustFail(t, w, conformance.CallerStranger, service.InvitationCreate, in, loci.CodeStateConflict)
+		MustFail(t, w, CallerStranger, service.InvitationCreate, in, loci.CodeStateConflict)
 	}
 }

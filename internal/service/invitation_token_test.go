@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/internal/conformance"
+	. "github.com/loci-memory/loci/internal/conformance"
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/service"
@@ -16,8 +16,7 @@ import (
 )
 
 // callAs calls an operation with the cookie of a sign-in.
-func callAs[In, Out any](t *testing.T, w *conformance.World, s loci.SignedIn, o op.TypedOp[In, Out],
-	in In) (Out, error) {
+func callAs[In, Out any](t *testing.T, w *World, s loci.SignedIn, o op.TypedOp[In, Out], in In) (Out, error) {
 	t.Helper()
 	return op.Do(t.Context(), w.Host, &op.Call{Credential: s.Cookie().Secret,
 		CredentialKind: identity.CredentialCookie}, o,
@@ -25,7 +24,7 @@ func callAs[In, Out any](t *testing.T, w *conformance.World, s loci.SignedIn, o 
 }
 
 // registered registers an account on an open server.
-func registered(t *testing.T, w *conformance.World, e loci.Email) loci.SignedIn {
+func registered(t *testing.T, w *World, e loci.Email) loci.SignedIn {
 	t.Helper()
 	return testenv.Must(w.Service.Register(t.Context(), &identity.Actor{},
 		loci.Register{Email: e, Password: password}))(t)
@@ -38,10 +37,10 @@ func tokenHashes(t *testing.T, d storetest.Database) []string {
 
 func TestInvitationIsHiddenFromUnverifiedAddress(t *testing.T) {
 	t.Parallel()
-	conformance.EachWithDB(t, func(t *testing.T, w *conformance.World, d storetest.Database) {
+	EachWithDB(t, func(t *testing.T, w *World, d storetest.Database) {
 		squatter := registered(t, w, "CEO@corp.example")
 		both := invite(w, "ceo@corp.example", "other@corp.example")
-		made := conformance.MustCall(t, w, conformance.CallerOwner, service.InvitationCreate, both).Invitations
+		made := MustCall(t, w, CallerOwner, service.InvitationCreate, both).Invitations
 		pending := func() int {
 			out, err := callAs(t, w, squatter, service.InvitationPending, loci.ListPendingInvitations{})
 			if err != nil {
@@ -84,7 +83,7 @@ func TestInvitationIsHiddenFromUnverifiedAddress(t *testing.T) {
 			t.Errorf("tokens that live: %v", left)
 		}
 		// The address is verified now: the next invitation needs no token.
-		w.Invite(t, w.NewTeam(t, w.Fay), w.Fay, &conformance.Person{User: squatter.User}, loci.RoleMember)
+		w.Invite(t, w.NewTeam(t, w.Fay), w.Fay, &Person{User: squatter.User}, loci.RoleMember)
 		if pending() != 1 {
 			t.Error("a verified address sees no invitation")
 		}
@@ -93,7 +92,7 @@ func TestInvitationIsHiddenFromUnverifiedAddress(t *testing.T) {
 
 func TestInvitationTokenEndsWithItsInvitation(t *testing.T) {
 	t.Parallel()
-	w := conformance.New(t, conformance.OpenSQLite, conformance.Options{})
+	w := New(t, OpenSQLite, Options{})
 	guest := registered(t, w, "guest@example.com")
 	respond := func(i loci.NewInvitation, accept bool) error {
 		in := answerTo(i.ID, accept)
@@ -101,69 +100,65 @@ func TestInvitationTokenEndsWithItsInvitation(t *testing.T) {
 		_, err := callAs(t, w, guest, service.InvitationRespond, in)
 		return err
 	}
-	old := conformance.MustCall(t, w, conformance.CallerOwner, service.InvitationCreate,
-		invite(w, "guest@example.com")).Invitations[0]
+	old := MustCall(t, w, CallerOwner, service.InvitationCreate, invite(w, "guest@example.com")).Invitations[0]
 	w.Clock.Advance(7 * 24 * time.Hour)
 	if err := respond(old, true); !loci.Is(err, loci.CodeNotFound) {
 		t.Errorf("the token of an expired invitation: %v", err)
 	}
-	fresh := conformance.MustCall(t, w, conformance.CallerOwner, service.InvitationCreate,
-		invite(w, "guest@example.com")).Invitations[0]
+	fresh := MustCall(t, w, CallerOwner, service.InvitationCreate, invite(w, "guest@example.com")).Invitations[0]
 	if err := respond(fresh, false); err != nil {
 		t.Errorf("to decline: %v", err)
 	}
 	again := loci.Register{Email: "guest@example.com", Password: password, Invitation: tokenOf(t, fresh)}
-	conformance.MustFail(t, w, conformance.CallerNobody, service.AuthRegister, again, loci.CodeNotFound)
+	MustFail(t, w, CallerNobody, service.AuthRegister, again, loci.CodeNotFound)
 }
 
 func TestRegistrationAcceptsInvitation(t *testing.T) {
 	t.Parallel()
-	conformance.Each(t, conformance.Options{Registration: service.RegistrationInvited},
-		func(t *testing.T, w *conformance.World) {
-			both := invite(w, "Guest@example.com", "other@example.com")
-			made := conformance.MustCall(t, w, conformance.CallerOwner, service.InvitationCreate, both).Invitations
-			in := loci.Register{Email: "guest@example.com", Password: password}
-			conformance.MustFail(t, w, conformance.CallerNobody, service.AuthRegister, in, loci.CodeForbidden)
-			withRef := in
-			withRef.Ref = "a-friend"
-			conformance.MustFail(t, w, conformance.CallerNobody, service.AuthRegister, withRef, loci.CodeForbidden)
-			for _, wrong := range []loci.InvitationToken{"guess", tokenOf(t, made[1])} {
-				in.Invitation = wrong
-				conformance.MustFail(t, w, conformance.CallerNobody, service.AuthRegister, in, loci.CodeNotFound)
-			}
-			in.Invitation = tokenOf(t, made[0])
-			guest := testenv.Must(w.Service.Register(t.Context(), &identity.Actor{}, in))(t)
-			if !guest.User.EmailVerified || guest.User.Email != "guest@example.com" {
-				t.Errorf("%+v", guest.User)
-			}
-			conformance.MustFail(t, w, conformance.CallerNobody, service.AuthRegister, in, loci.CodeConflict)
-			_, err := callAs(t, w, guest, service.WorkspaceGet, loci.GetWorkspace{WorkspaceID: w.Team})
-			if !loci.Is(err, loci.CodeNotFound) {
-				t.Errorf("registration answers the invitation: %v", err)
-			}
-			waiting, err := callAs(t, w, guest, service.InvitationPending, loci.ListPendingInvitations{})
-			if err != nil || len(waiting.Invitations) != 1 || waiting.Invitations[0].ID != made[0].ID {
-				t.Fatalf("%+v, %v", waiting, err)
-			}
-			if _, err := callAs(t, w, guest, service.InvitationRespond, answerTo(made[0].ID, true)); err != nil {
-				t.Error(err)
-			}
-		})
+	Each(t, Options{Registration: service.RegistrationInvited}, func(t *testing.T, w *World) {
+		both := invite(w, "Guest@example.com", "other@example.com")
+		made := MustCall(t, w, CallerOwner, service.InvitationCreate, both).Invitations
+		in := loci.Register{Email: "guest@example.com", Password: password}
+		MustFail(t, w, CallerNobody, service.AuthRegister, in, loci.CodeForbidden)
+		withRef := in
+		withRef.Ref = "a-friend"
+		MustFail(t, w, CallerNobody, service.AuthRegister, withRef, loci.CodeForbidden)
+		for _, wrong := range []loci.InvitationToken{"guess", tokenOf(t, made[1])} {
+			in.Invitation = wrong
+			MustFail(t, w, CallerNobody, service.AuthRegister, in, loci.CodeNotFound)
+		}
+		in.Invitation = tokenOf(t, made[0])
+		guest := testenv.Must(w.Service.Register(t.Context(), &identity.Actor{}, in))(t)
+		if !guest.User.EmailVerified || guest.User.Email != "guest@example.com" {
+			t.Errorf("%+v", guest.User)
+		}
+		MustFail(t, w, CallerNobody, service.AuthRegister, in, loci.CodeConflict)
+		_, err := callAs(t, w, guest, service.WorkspaceGet, loci.GetWorkspace{WorkspaceID: w.Team})
+		if !loci.Is(err, loci.CodeNotFound) {
+			t.Errorf("registration answers the invitation: %v", err)
+		}
+		waiting, err := callAs(t, w, guest, service.InvitationPending, loci.ListPendingInvitations{})
+		if err != nil || len(waiting.Invitations) != 1 || waiting.Invitations[0].ID != made[0].ID {
+			t.Fatalf("%+v, %v", waiting, err)
+		}
+		if _, err := callAs(t, w, guest, service.InvitationRespond, answerTo(made[0].ID, true)); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 func TestClosedRegistrationRejectsInvitation(t *testing.T) {
 	t.Parallel()
-	w := conformance.New(t, conformance.OpenSQLite, conformance.Options{Registration: service.RegistrationClosed})
-	made := conformance.MustCall(t, w, conformance.CallerOwner, service.InvitationCreate,
-		invite(w, "guest@example.com")).Invitations[0]
+	w := New(t, OpenSQLite, Options{Registration: service.RegistrationClosed})
+	made := MustCall(t, w, CallerOwner, service.InvitationCreate, invite(w, "guest@example.com")).Invitations[0]
 	in := loci.Register{Email: "guest@example.com", Password: password, Invitation: tokenOf(t, made)}
-	conformance.MustFail(t, w, conformance.CallerNobody, service.AuthRegister, in, loci.CodeForbidden)
+	MustFail(t, w, CallerNobody, service.AuthRegister, in, loci.CodeForbidden)
 }
 
 func TestOperatorVerifiesAddresses(t *testing.T) {
 	t.Parallel()
-	w := conformance.NewEmpty(t, conformance.OpenSQLite, conformance.Options{})
-	first := conformance.MustCall(t, w, conformance.CallerNobody, service.AuthSetup, setUp(w.Service.NewSetupToken()))
+	w := NewEmpty(t, OpenSQLite, Options{})
+	first := MustCall(t, w, CallerNobody, service.AuthSetup, setUp(w.Service.NewSetupToken()))
 	made := testenv.Must(w.Service.AddUser(t.Context(), "made@example.com", "", ""))(t)
 	if !first.User.EmailVerified || !made.EmailVerified {
 		t.Errorf("%+v, %+v", first.User, made)
@@ -176,24 +171,21 @@ func TestOperatorVerifiesAddresses(t *testing.T) {
 // A stored response holds the links: it is returned for one credential only.
 func TestRepeatedInvitationShowsItsLinkToOneCredential(t *testing.T) {
 	t.Parallel()
-	w := conformance.New(t, conformance.OpenSQLite, conformance.Options{})
+	w := New(t, OpenSQLite, Options{})
 	in := invite(w, "guest@example.com")
-	first, _, err := conformance.CallWithKey(t, w, conformance.CallerOwner, "invite", service.InvitationCreate, in)
+	first, _, err := CallWithKey(t, w, CallerOwner, "invite", service.InvitationCreate, in)
 	if err != nil {
 		t.Fatal(err)
 	}
-	second, replayed, err := conformance.CallWithKey(t, w, conformance.CallerOwner, "invite", service.InvitationCreate,
-		in)
+	second, replayed, err := CallWithKey(t, w, CallerOwner, "invite", service.InvitationCreate, in)
 	if err != nil || !replayed || tokenOf(t, second.Invitations[0]) != tokenOf(t, first.Invitations[0]) {
 		t.Errorf("replayed %v, %v, %+v", replayed, err, second)
 	}
-	other, replayed, err := conformance.CallWithKey(t, w, conformance.CallerAdmin, "invite", service.InvitationCreate,
-		in)
+	other, replayed, err := CallWithKey(t, w, CallerAdmin, "invite", service.InvitationCreate, in)
 	if err != nil || replayed || len(other.Invitations) != 0 || len(other.Skipped) != 1 {
 		t.Errorf("another admin: replayed %v, %v, %+v", replayed, err, other)
 	}
-	if _, _, err := conformance.CallWithKey(t, w, conformance.CallerMember, "invite", service.InvitationCreate,
-		in); !loci.Is(err,
+	if _, _, err := CallWithKey(t, w, CallerMember, "invite", service.InvitationCreate, in); !loci.Is(err,
 		loci.CodeForbidden) {
 		t.Errorf("a member: %v", err)
 	}
@@ -201,8 +193,8 @@ func TestRepeatedInvitationShowsItsLinkToOneCredential(t *testing.T) {
 
 func TestInvitationPageNeedsTokenOrVerifiedAddress(t *testing.T) {
 	t.Parallel()
-	conformance.EachWithDB(t, func(t *testing.T, w *conformance.World, d storetest.Database) {
-		made := conformance.MustCall(t, w, conformance.CallerOwner, service.InvitationCreate,
+	EachWithDB(t, func(t *testing.T, w *World, d storetest.Database) {
+		made := MustCall(t, w, CallerOwner, service.InvitationCreate,
 			invite(w, "ceo@corp.example", loci.Email(w.Eve.Email))).Invitations
 		squatter := registered(t, w, "CEO@corp.example")
 		for _, c := range []struct {
@@ -228,7 +220,7 @@ func TestInvitationPageNeedsTokenOrVerifiedAddress(t *testing.T) {
 		}
 		for _, id := range []loci.ID{"", "x", "\x00"} {
 			_, _, err := w.Service.ViewInvitation(t.Context(), w.Eve.ID, id, tokenOf(t, made[0]))
-			conformance.Expect(t, fmt.Sprintf("the id %q", id), err, loci.CodeNotFound)
+			Expect(t, fmt.Sprintf("the id %q", id), err, loci.CodeNotFound)
 		}
 		w.Clock.Advance(8 * 24 * time.Hour)
 		if i, _, err := w.Service.ViewInvitation(t.Context(), "", made[0].ID, tokenOf(t, made[0])); err != nil ||

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/internal/conformance"
+	. "github.com/loci-memory/loci/internal/conformance"
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/service"
@@ -21,19 +21,19 @@ import (
 func TestKeyIsShownOnceAndStoredAsHash(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	w := conformance.New(t, func(t testing.TB, o store.Options) *store.Store {
+	w := New(t, func(t testing.TB, o store.Options) *store.Store {
 		s := testenv.Must(store.OpenSQLite(t.Context(), dir, o))(t)
 		t.Cleanup(func() { s.Close() })
 		return s
-	}, conformance.Options{})
-	c := w.Call(conformance.CallerOwner)
+	}, Options{})
+	c := w.Call(CallerOwner)
 	c.IdempotencyKey = "once" // a stored response must not show it either
 	made, err := op.Do(t.Context(), w.Host, c, service.KeyCreate, loci.CreateKey{Name: "laptop"})
 	if err != nil || !identity.ValidKey(made.APIKey) || made.Key.Prefix != made.APIKey[len(loci.KeyPrefix):][:6] ||
 		made.Key.Name != "laptop" {
 		t.Fatalf("%+v %v", made, err)
 	}
-	list := conformance.MustCall(t, w, conformance.CallerOwner, service.KeyList, loci.ListKeys{})
+	list := MustCall(t, w, CallerOwner, service.KeyList, loci.ListKeys{})
 	if list.Keys[0] != made.Key {
 		t.Errorf("listed %+v, made %+v", list.Keys[0], made.Key)
 	}
@@ -67,8 +67,8 @@ func holds(files []string, s string) bool {
 // TestEndedCredentialMakesNoKey ends a credential after its call was admitted.
 func TestEndedCredentialMakesNoKey(t *testing.T) {
 	t.Parallel()
-	conformance.Each(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
-		made := conformance.MustCall(t, w, conformance.CallerOwner, service.KeyCreate, loci.CreateKey{})
+	Each(t, Options{}, func(t *testing.T, w *World) {
+		made := MustCall(t, w, CallerOwner, service.KeyCreate, loci.CreateKey{})
 		signed := testenv.Must(w.Service.Register(t.Context(), &identity.Actor{},
 			loci.Register{Email: "ada@example.com", Password: password}))(t)
 		for _, c := range []*op.Call{{Credential: made.APIKey},
@@ -89,8 +89,8 @@ func TestEndedCredentialMakesNoKey(t *testing.T) {
 
 func TestRevokedKeyIsListedAndRejected(t *testing.T) {
 	t.Parallel()
-	conformance.Each(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
-		made := conformance.MustCall(t, w, conformance.CallerOwner, service.KeyCreate, loci.CreateKey{})
+	Each(t, Options{}, func(t *testing.T, w *World) {
+		made := MustCall(t, w, CallerOwner, service.KeyCreate, loci.CreateKey{})
 		me := func() error {
 			_, err := op.Do(t.Context(), w.Host, &op.Call{Credential: made.APIKey}, service.AccountMe, loci.Empty{})
 			return err
@@ -98,20 +98,18 @@ func TestRevokedKeyIsListedAndRejected(t *testing.T) {
 		if err := me(); err != nil || made.Key.Name == "" {
 			t.Fatal(made, err)
 		}
-		conformance.MustFail(t, w, conformance.CallerStranger, service.KeyRevoke, loci.RevokeKey{KeyID: made.Key.ID},
-			loci.CodeNotFound)
-		conformance.MustCall(t, w, conformance.CallerOwner, service.KeyRevoke, loci.RevokeKey{KeyID: made.Key.ID})
+		MustFail(t, w, CallerStranger, service.KeyRevoke, loci.RevokeKey{KeyID: made.Key.ID}, loci.CodeNotFound)
+		MustCall(t, w, CallerOwner, service.KeyRevoke, loci.RevokeKey{KeyID: made.Key.ID})
 		if err := me(); !loci.Is(err, loci.CodeRevoked) {
 			t.Errorf("at once after it was revoked: %v", err)
 		}
-		first := conformance.MustCall(t, w, conformance.CallerOwner, service.KeyList, loci.ListKeys{}).Keys[0]
-		conformance.MustCall(t, w, conformance.CallerOwner, service.KeyRevoke, loci.RevokeKey{KeyID: made.Key.ID})
-		again := conformance.MustCall(t, w, conformance.CallerOwner, service.KeyList, loci.ListKeys{}).Keys[0]
+		first := MustCall(t, w, CallerOwner, service.KeyList, loci.ListKeys{}).Keys[0]
+		MustCall(t, w, CallerOwner, service.KeyRevoke, loci.RevokeKey{KeyID: made.Key.ID})
+		again := MustCall(t, w, CallerOwner, service.KeyList, loci.ListKeys{}).Keys[0]
 		if first.ID != made.Key.ID || first.RevokedAt == 0 || again.RevokedAt != first.RevokedAt {
 			t.Errorf("%+v, then %+v", first, again)
 		}
-		if n := len(conformance.MustCall(t, w, conformance.CallerStranger, service.KeyList,
-			loci.ListKeys{}).Keys); n != 1 {
+		if n := len(MustCall(t, w, CallerStranger, service.KeyList, loci.ListKeys{}).Keys); n != 1 {
 			t.Errorf("eve sees %d keys", n)
 		}
 	})
@@ -119,7 +117,7 @@ func TestRevokedKeyIsListedAndRejected(t *testing.T) {
 
 func TestOperatorInputIsValidated(t *testing.T) {
 	t.Parallel()
-	w := conformance.New(t, conformance.OpenSQLite, conformance.Options{})
+	w := New(t, OpenSQLite, Options{})
 	long := strings.Repeat("x", 201)
 	for name, f := range map[string]func() error{
 		"address": func() error { _, err := w.Service.AddUser(t.Context(), "no address", "", ""); return err },
@@ -147,25 +145,24 @@ func TestOperatorInputIsValidated(t *testing.T) {
 
 func TestLiveKeysOfUserAreBounded(t *testing.T) {
 	t.Parallel()
-	conformance.Each(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+	Each(t, Options{}, func(t *testing.T, w *World) {
 		var made loci.CreatedKey
 		for range accountdb.MaxKeys - 1 { // the owner calls with a key that the operator made
-			made = conformance.MustCall(t, w, conformance.CallerOwner, service.KeyCreate, loci.CreateKey{})
+			made = MustCall(t, w, CallerOwner, service.KeyCreate, loci.CreateKey{})
 		}
-		c := w.Call(conformance.CallerOwner)
+		c := w.Call(CallerOwner)
 		c.IdempotencyKey = "one more"
 		_, err := op.Do(t.Context(), w.Host, c, service.KeyCreate, loci.CreateKey{Name: "one more"})
 		if !loci.Is(err, loci.CodeStateConflict) || !strings.Contains(err.Error(), "revoke one") {
 			t.Fatal(err)
 		}
-		conformance.MustCall(t, w, conformance.CallerStranger, service.KeyCreate, loci.CreateKey{})
+		MustCall(t, w, CallerStranger, service.KeyCreate, loci.CreateKey{})
 		testenv.Must(w.Service.AddKey(t.Context(), loci.Email(w.Ann.Email), "from the operator"))(t)
 		for range 2 {
-			conformance.MustCall(t, w, conformance.CallerOwner, service.KeyRevoke, loci.RevokeKey{KeyID: made.Key.ID})
-			made.Key.ID = conformance.MustCall(t, w, conformance.CallerOwner, service.KeyList,
-				loci.ListKeys{}).Keys[0].ID
+			MustCall(t, w, CallerOwner, service.KeyRevoke, loci.RevokeKey{KeyID: made.Key.ID})
+			made.Key.ID = MustCall(t, w, CallerOwner, service.KeyList, loci.ListKeys{}).Keys[0].ID
 		}
-		conformance.MustCall(t, w, conformance.CallerOwner, service.KeyCreate, loci.CreateKey{})
-		conformance.MustFail(t, w, conformance.CallerOwner, service.KeyCreate, loci.CreateKey{}, loci.CodeStateConflict)
+		MustCall(t, w, CallerOwner, service.KeyCreate, loci.CreateKey{})
+		MustFail(t, w, CallerOwner, service.KeyCreate, loci.CreateKey{}, loci.CodeStateConflict)
 	})
 }

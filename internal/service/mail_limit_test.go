@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/internal/conformance"
+	. "github.com/loci-memory/loci/internal/conformance"
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/mail"
 	"github.com/loci-memory/loci/internal/op"
@@ -39,8 +39,7 @@ func inviteTo(workspace loci.ID, emails loci.Emails) loci.CreateInvitations {
 }
 
 // inviteWith invites with a key.
-func inviteWith(t *testing.T, w *conformance.World, key string,
-	in loci.CreateInvitations) (loci.CreatedInvitations, error) {
+func inviteWith(t *testing.T, w *World, key string, in loci.CreateInvitations) (loci.CreatedInvitations, error) {
 	t.Helper()
 	return op.Do(t.Context(), w.Host, &op.Call{Credential: key, CredentialKind: identity.CredentialKey},
 		service.InvitationCreate, in)
@@ -53,14 +52,14 @@ func count(t *testing.T, d storetest.Database, query string) string {
 }
 
 // toNoon advances the clock of a world to noon (UTC), so that no day ends during a test.
-func toNoon(w *conformance.World) {
+func toNoon(w *World) {
 	now := w.Clock.Now().UTC()
 	w.Clock.Advance(time.Date(now.Year(), now.Month(), now.Day()+1, 12, 0, 0, 0, time.UTC).Sub(now))
 }
 
 func TestUnverifiedSenderInvitesNobodyByMail(t *testing.T) {
 	t.Parallel()
-	eachMailWorld(t, conformance.Options{}, func(t *testing.T, w *conformance.World, b *mailbox, d storetest.Database) {
+	eachMailWorld(t, Options{}, func(t *testing.T, w *World, b *mailbox, d storetest.Database) {
 		pat := registered(t, w, "pat@example.com")
 		_, token := b.wait(t, "pat@example.com", "/verify", 0)
 		team, err := callAs(t, w, pat, service.WorkspaceCreate, loci.CreateWorkspace{Name: "Crew"})
@@ -69,17 +68,15 @@ func TestUnverifiedSenderInvitesNobodyByMail(t *testing.T) {
 		}
 		in := inviteTo(team.Workspace.ID, guests("guest", 3))
 		_, err = callAs(t, w, pat, service.InvitationCreate, in)
-		conformance.Expect(t, "an invitation", err, loci.CodeForbidden)
+		Expect(t, "an invitation", err, loci.CodeForbidden)
 		if !strings.Contains(fmt.Sprint(err), "Verify your e-mail address first") {
 			t.Error(err)
 		}
-		conformance.MustFail(t, w, conformance.CallerMember, service.InvitationCreate, inviteTo(w.Team, guests("guest",
-			3)),
-			loci.CodeForbidden)
+		MustFail(t, w, CallerMember, service.InvitationCreate, inviteTo(w.Team, guests("guest", 3)), loci.CodeForbidden)
 		if n := count(t, d, `invitations WHERE status = 'pending'`); n != "0" {
 			t.Errorf("%s invitations are stored", n)
 		}
-		conformance.Expect(t, "the link", verifyBy(t, w, token), "")
+		Expect(t, "the link", verifyBy(t, w, token), "")
 		if out, err := callAs(t, w, pat, service.InvitationCreate, in); err != nil || len(out.Invitations) != 3 {
 			t.Errorf("a verified sender: %+v, %v", out, err)
 		}
@@ -92,7 +89,7 @@ func TestUnverifiedSenderInvitesNobodyByMail(t *testing.T) {
 
 func TestServerWithoutMailLimitsNoSender(t *testing.T) {
 	t.Parallel()
-	conformance.Each(t, conformance.Options{Plan: mailPlan(1)}, func(t *testing.T, w *conformance.World) {
+	Each(t, Options{Plan: mailPlan(1)}, func(t *testing.T, w *World) {
 		pat := registered(t, w, "pat@example.com")
 		team, err := callAs(t, w, pat, service.WorkspaceCreate, loci.CreateWorkspace{Name: "Crew"})
 		if err != nil {
@@ -113,11 +110,10 @@ func TestQueuedMailOfRefusedSenderIsNotSent(t *testing.T) {
 			t.Parallel()
 			storetest.Each(t, func(t *testing.T, d storetest.Database) {
 				b := &mailbox{}
-				w := conformance.New(t, d.Open, conformance.Options{SendMail: b.send})
-				made := conformance.MustCall(t, w, conformance.CallerAdmin, service.InvitationCreate,
+				w := New(t, d.Open, Options{SendMail: b.send})
+				made := MustCall(t, w, CallerAdmin, service.InvitationCreate,
 					inviteTo(w.Team, guests("refused", 2))).Invitations
-				conformance.MustCall(t, w, conformance.CallerOwner, service.InvitationCreate, inviteTo(w.Team,
-					guests("sent", 1)))
+				MustCall(t, w, CallerOwner, service.InvitationCreate, inviteTo(w.Team, guests("sent", 1)))
 				d.Exec(t, `UPDATE users SET `+change+` WHERE id = '`+string(w.Bob.ID)+`'`)
 				w.Store.Jobs().Start(context.WithoutCancel(t.Context()))
 				waitForJobs(t, d)
@@ -139,14 +135,14 @@ func TestMailsToOthersHaveDailyBudget(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
 		b := &mailbox{}
-		w := conformance.New(t, d.Open, conformance.Options{Plan: mailPlan(10), SendMail: b.send})
+		w := New(t, d.Open, Options{Plan: mailPlan(10), SendMail: b.send})
 		toNoon(w)
 		first, second := w.NewTeam(t, w.Eve), w.NewTeam(t, w.Eve)
 		other := testenv.Must(w.Service.AddKey(t.Context(), loci.Email(w.Eve.Email), "other"))(t).APIKey
 		call := func(key string, workspace loci.ID, emails loci.Emails, want loci.Code) []loci.NewInvitation {
 			t.Helper()
 			out, err := inviteWith(t, w, key, inviteTo(workspace, emails))
-			conformance.Expect(t, fmt.Sprint(emails), err, want)
+			Expect(t, fmt.Sprint(emails), err, want)
 			return out.Invitations
 		}
 		made := call(w.Eve.Key, first, guests("a", 6), "")
@@ -185,8 +181,7 @@ func TestMailsToOthersHaveDailyBudget(t *testing.T) {
 }
 
 // mustCallWith runs an operation with the key of a person.
-func mustCallWith[In, Out any](t *testing.T, w *conformance.World, p *conformance.Person, o op.TypedOp[In, Out],
-	in In) Out {
+func mustCallWith[In, Out any](t *testing.T, w *World, p *Person, o op.TypedOp[In, Out], in In) Out {
 	t.Helper()
 	return testenv.Must(op.Do(t.Context(), w.Host, &op.Call{Credential: p.Key,
 		CredentialKind: identity.CredentialKey}, o, in))(t)
@@ -195,10 +190,10 @@ func mustCallWith[In, Out any](t *testing.T, w *conformance.World, p *conformanc
 // A narrowed token learns no figure of the workspaces that it does not reach.
 func TestRefusalOfMailsTellsTokenNoFigures(t *testing.T) {
 	t.Parallel()
-	w := conformance.New(t, conformance.OpenSQLite, conformance.Options{Plan: mailPlan(7), SendMail: (&mailbox{}).send})
+	w := New(t, OpenSQLite, Options{Plan: mailPlan(7), SendMail: (&mailbox{}).send})
 	in := inviteTo(w.Team, guests("guest", 8))
-	full := conformance.MustFail(t, w, conformance.CallerOwner, service.InvitationCreate, in, loci.CodeQuotaExceeded)
-	token := conformance.MustFail(t, w, conformance.CallerToken, service.InvitationCreate, in, loci.CodeQuotaExceeded)
+	full := MustFail(t, w, CallerOwner, service.InvitationCreate, in, loci.CodeQuotaExceeded)
+	token := MustFail(t, w, CallerToken, service.InvitationCreate, in, loci.CodeQuotaExceeded)
 	if !strings.Contains(full.Message, "are left") || strings.Contains(token.Message, "left") {
 		t.Errorf("%q, %q", full.Message, token.Message)
 	}
@@ -207,8 +202,7 @@ func TestRefusalOfMailsTellsTokenNoFigures(t *testing.T) {
 func TestPlansBoundMailsOfDay(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[loci.PlanName]int{loci.PlanFree: 50, loci.PlanPro: 500, loci.PlanSelfHosted: 2000} {
-		w := conformance.New(t, conformance.OpenSQLite, conformance.Options{Plan: identity.DefaultPlans[name],
-			SendMail: (&mailbox{}).send})
+		w := New(t, OpenSQLite, Options{Plan: identity.DefaultPlans[name], SendMail: (&mailbox{}).send})
 		toNoon(w)
 		team := w.NewTeam(t, w.Eve)
 		for sent := 0; sent < want; sent += 50 {
@@ -220,26 +214,26 @@ func TestPlansBoundMailsOfDay(t *testing.T) {
 			}
 		}
 		_, err := inviteWith(t, w, w.Eve.Key, inviteTo(w.NewTeam(t, w.Eve), guests("more", 1)))
-		conformance.Expect(t, string(name), err, loci.CodeQuotaExceeded)
+		Expect(t, string(name), err, loci.CodeQuotaExceeded)
 	}
 }
 
 func TestPendingInvitationsAreBounded(t *testing.T) {
 	t.Parallel()
-	for _, o := range []conformance.Options{{}, {SendMail: (&mailbox{}).send}} {
+	for _, o := range []Options{{}, {SendMail: (&mailbox{}).send}} {
 		t.Run(fmt.Sprint("mail: ", o.SendMail != nil), func(t *testing.T) {
 			t.Parallel()
-			conformance.Each(t, o, func(t *testing.T, w *conformance.World) {
+			Each(t, o, func(t *testing.T, w *World) {
 				call := func(emails loci.Emails, want loci.Code) []loci.NewInvitation {
 					t.Helper()
 					out, err := inviteWith(t, w, w.Ann.Key, inviteTo(w.Team, emails))
-					conformance.Expect(t, fmt.Sprint(len(emails), " invitations"), err, want)
+					Expect(t, fmt.Sprint(len(emails), " invitations"), err, want)
 					return out.Invitations
 				}
 				made := call(guests("a", 100), "")
 				call(guests("b", 95), "")
 				_, err := inviteWith(t, w, w.Ann.Key, inviteTo(w.Team, guests("c", 6)))
-				if conformance.Expect(t, "too many", err, loci.CodeStateConflict); !strings.Contains(fmt.Sprint(err),
+				if Expect(t, "too many", err, loci.CodeStateConflict); !strings.Contains(fmt.Sprint(err),
 					"at most 200 pending invitations. This one has 195, and this call would add 6: revoke some") {
 					t.Error(err)
 				}
@@ -267,7 +261,7 @@ func TestConcurrentInvitationsKeepLimits(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			storetest.Each(t, func(t *testing.T, d storetest.Database) {
-				w := conformance.New(t, d.Open, conformance.Options{Plan: mailPlan(mails), SendMail: (&mailbox{}).send})
+				w := New(t, d.Open, Options{Plan: mailPlan(mails), SendMail: (&mailbox{}).send})
 				toNoon(w)
 				teams, want, refusal := []loci.ID{w.NewTeam(t, w.Eve)}, 20, loci.CodeStateConflict
 				if name == "budget" {
@@ -307,7 +301,7 @@ func TestSendersOfMailsTakeTurns(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
 		b := &mailbox{}
-		w := conformance.New(t, d.Open, conformance.Options{SendMail: b.send})
+		w := New(t, d.Open, Options{SendMail: b.send})
 		team := w.NewTeam(t, w.Fay)
 		for i := range 2 {
 			testenv.Must(inviteWith(t, w, w.Fay.Key, inviteTo(team, guests(fmt.Sprint("spam", i), 100))))(t)

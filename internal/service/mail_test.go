@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/internal/conformance"
+	. "github.com/loci-memory/loci/internal/conformance"
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/mail"
 	"github.com/loci-memory/loci/internal/op"
@@ -41,13 +41,12 @@ func (b *mailbox) send(_ context.Context, m mail.Message) error {
 }
 
 // eachMailWorld runs f in a world with mail on every engine. Its jobs run as on a server.
-func eachMailWorld(t *testing.T, o conformance.Options,
-	f func(t *testing.T, w *conformance.World, b *mailbox, d storetest.Database)) {
+func eachMailWorld(t *testing.T, o Options, f func(t *testing.T, w *World, b *mailbox, d storetest.Database)) {
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
 		b := &mailbox{}
 		o := o
 		o.SendMail = b.send
-		w := conformance.New(t, d.Open, o)
+		w := New(t, d.Open, o)
 		w.Store.Jobs().Start(context.WithoutCancel(t.Context()))
 		f(t, w, b, d)
 	})
@@ -77,22 +76,19 @@ func waitForJobs(t *testing.T, d storetest.Database) {
 	waittest.Until(t, func() bool { return d.Query(t, `SELECT CAST(count(*) AS TEXT) FROM jobs`)[0] == "0" })
 }
 
-func verifyBy(t *testing.T, w *conformance.World, token string) error {
+func verifyBy(t *testing.T, w *World, token string) error {
 	t.Helper()
-	return conformance.Try(t, w, conformance.CallerNobody, service.AuthVerify,
-		loci.VerifyAddress{Token: loci.LinkToken(token)})
+	return Try(t, w, CallerNobody, service.AuthVerify, loci.VerifyAddress{Token: loci.LinkToken(token)})
 }
 
-func resetBy(t *testing.T, w *conformance.World, token string, p loci.Password) error {
+func resetBy(t *testing.T, w *World, token string, p loci.Password) error {
 	t.Helper()
-	return conformance.Try(t, w, conformance.CallerNobody, service.AuthReset,
-		loci.ResetPassword{Token: loci.LinkToken(token),
-			Password: p})
+	return Try(t, w, CallerNobody, service.AuthReset, loci.ResetPassword{Token: loci.LinkToken(token), Password: p})
 }
 
 func TestLinkOfMailVerifiesAddressOnce(t *testing.T) {
 	t.Parallel()
-	eachMailWorld(t, conformance.Options{}, func(t *testing.T, w *conformance.World, b *mailbox, d storetest.Database) {
+	eachMailWorld(t, Options{}, func(t *testing.T, w *World, b *mailbox, d storetest.Database) {
 		pat := registered(t, w, "pat@example.com")
 		verified := func() bool {
 			me, err := callAs(t, w, pat, service.AccountMe, loci.Empty{})
@@ -108,8 +104,8 @@ func TestLinkOfMailVerifiesAddressOnce(t *testing.T) {
 		if got := d.Query(t, `SELECT hash FROM tokens ORDER BY hash`); !slices.Equal(got, want) {
 			t.Errorf("the database has %q, want the hashes %q", got, want)
 		}
-		conformance.Expect(t, "a verification link as a reset link", resetBy(t, w, first, password), loci.CodeNotFound)
-		conformance.Expect(t, "the first link", verifyBy(t, w, first), "")
+		Expect(t, "a verification link as a reset link", resetBy(t, w, first, password), loci.CodeNotFound)
+		Expect(t, "the first link", verifyBy(t, w, first), "")
 		if !verified() {
 			t.Error("the address is not verified")
 		}
@@ -120,18 +116,18 @@ func TestLinkOfMailVerifiesAddressOnce(t *testing.T) {
 			}
 		}
 		_, err := callAs(t, w, pat, service.AccountVerify, loci.Empty{})
-		conformance.Expect(t, "a mail to a verified address", err, loci.CodeStateConflict)
+		Expect(t, "a mail to a verified address", err, loci.CodeStateConflict)
 		registered(t, w, "late@example.com")
 		_, late := b.wait(t, "late@example.com", "/verify", 0)
 		w.Clock.Advance(24 * time.Hour)
-		conformance.Expect(t, "a link after a day", verifyBy(t, w, late), loci.CodeNotFound)
+		Expect(t, "a link after a day", verifyBy(t, w, late), loci.CodeNotFound)
 		waitForJobs(t, d)
 	})
 }
 
 func TestResetEndsSignInsAndVerifies(t *testing.T) {
 	t.Parallel()
-	eachMailWorld(t, conformance.Options{}, func(t *testing.T, w *conformance.World, b *mailbox, d storetest.Database) {
+	eachMailWorld(t, Options{}, func(t *testing.T, w *World, b *mailbox, d storetest.Database) {
 		pat := registered(t, w, "pat@example.com") // perhaps by another person
 		stranger, err := callAs(t, w, pat, service.KeyCreate, loci.CreateKey{})
 		if err != nil {
@@ -142,39 +138,37 @@ func TestResetEndsSignInsAndVerifies(t *testing.T) {
 				service.AccountMe, loci.Empty{})
 		}
 		forgot := func(e loci.Email) {
-			conformance.MustCall(t, w, conformance.CallerNobody, service.AuthForgot, loci.ForgotPassword{Email: e})
+			MustCall(t, w, CallerNobody, service.AuthForgot, loci.ForgotPassword{Email: e})
 		}
 		forgot("PAT@example.com")
 		_, first := b.wait(t, "pat@example.com", "/reset", 0)
 		forgot("pat@example.com")
 		_, second := b.wait(t, "pat@example.com", "/reset", 1)
-		conformance.Expect(t, "a reset link as a verification link", verifyBy(t, w, first), loci.CodeNotFound)
-		conformance.Expect(t, "the first link", resetBy(t, w, first, "battery staple"), "")
+		Expect(t, "a reset link as a verification link", verifyBy(t, w, first), loci.CodeNotFound)
+		Expect(t, "the first link", resetBy(t, w, first, "battery staple"), "")
 		for _, dead := range []string{first, second, "unknown"} {
-			conformance.Expect(t, "a used link", resetBy(t, w, dead, "tr0ub4dor and 3"), loci.CodeNotFound)
+			Expect(t, "a used link", resetBy(t, w, dead, "tr0ub4dor and 3"), loci.CodeNotFound)
 		}
 		_, err = callAs(t, w, pat, service.AccountMe, loci.Empty{})
-		conformance.Expect(t, "the browser", err, loci.CodeInvalidKey)
+		Expect(t, "the browser", err, loci.CodeInvalidKey)
 		_, err = me(stranger.APIKey)
-		conformance.Expect(t, "a key from before the address was verified", err, loci.CodeRevoked)
+		Expect(t, "a key from before the address was verified", err, loci.CodeRevoked)
 		login := func(p loci.PasswordAttempt) error {
-			return conformance.Try(t, w, conformance.CallerNobody, service.AuthLogin,
-				loci.Login{Email: "pat@example.com",
-					Password: p})
+			return Try(t, w, CallerNobody, service.AuthLogin, loci.Login{Email: "pat@example.com", Password: p})
 		}
-		conformance.Expect(t, "the former password", login(password), loci.CodeInvalidKey)
-		conformance.Expect(t, "the new password", login("battery staple"), "")
+		Expect(t, "the former password", login(password), loci.CodeInvalidKey)
+		Expect(t, "the new password", login("battery staple"), "")
 		key := testenv.Must(w.Service.AddKey(t.Context(), "pat@example.com", ""))(t)
 		forgot("pat@example.com")
 		_, third := b.wait(t, "pat@example.com", "/reset", 2)
-		conformance.Expect(t, "another link", resetBy(t, w, third, "battery staple"), "")
+		Expect(t, "another link", resetBy(t, w, third, "battery staple"), "")
 		if by, err := me(key.APIKey); err != nil || !by.User.EmailVerified {
 			t.Errorf("by the key of a verified user: %+v, %v", by, err)
 		}
 		forgot("pat@example.com")
 		_, late := b.wait(t, "pat@example.com", "/reset", 3)
 		w.Clock.Advance(time.Hour)
-		conformance.Expect(t, "a link after an hour", resetBy(t, w, late, password), loci.CodeNotFound)
+		Expect(t, "a link after an hour", resetBy(t, w, late, password), loci.CodeNotFound)
 		waitForJobs(t, d)
 	})
 }
@@ -182,23 +176,22 @@ func TestResetEndsSignInsAndVerifies(t *testing.T) {
 // A link that was asked for before the password was changed would undo the change.
 func TestPasswordChangeEndsResetLinks(t *testing.T) {
 	t.Parallel()
-	eachMailWorld(t, conformance.Options{}, func(t *testing.T, w *conformance.World, b *mailbox, _ storetest.Database) {
+	eachMailWorld(t, Options{}, func(t *testing.T, w *World, b *mailbox, _ storetest.Database) {
 		pat := registered(t, w, "pat@example.com")
-		conformance.MustCall(t, w, conformance.CallerNobody, service.AuthForgot,
-			loci.ForgotPassword{Email: "pat@example.com"})
+		MustCall(t, w, CallerNobody, service.AuthForgot, loci.ForgotPassword{Email: "pat@example.com"})
 		_, token := b.wait(t, "pat@example.com", "/reset", 0)
 		if _, err := callAs(t, w, pat, service.AccountPassword, loci.ChangePassword{CurrentPassword: password,
 			NewPassword: "battery staple"}); err != nil {
 			t.Fatal(err)
 		}
-		conformance.Expect(t, "the link", resetBy(t, w, token, "tr0ub4dor and 3"), loci.CodeNotFound)
+		Expect(t, "the link", resetBy(t, w, token, "tr0ub4dor and 3"), loci.CodeNotFound)
 	})
 }
 
 // Of many uses of the links of one user, one succeeds.
 func TestConcurrentResetsUseOneLink(t *testing.T) {
 	t.Parallel()
-	eachMailWorld(t, conformance.Options{}, func(t *testing.T, w *conformance.World, _ *mailbox, _ storetest.Database) {
+	eachMailWorld(t, Options{}, func(t *testing.T, w *World, _ *mailbox, _ storetest.Database) {
 		links := make([]service.ResetLink, 3)
 		for i := range links {
 			links[i] = testenv.Must(w.Service.MakeResetLink(t.Context(), "ann@example.com"))(t)
@@ -225,8 +218,7 @@ func TestConcurrentResetsUseOneLink(t *testing.T) {
 // The answer, the limit and the job do not tell whether an address has an account.
 func TestForgotIsAlikeForEveryAddress(t *testing.T) {
 	t.Parallel()
-	eachMailWorld(t, conformance.Options{SignInLimit: 3}, func(t *testing.T, w *conformance.World, b *mailbox,
-		d storetest.Database) {
+	eachMailWorld(t, Options{SignInLimit: 3}, func(t *testing.T, w *World, b *mailbox, d storetest.Database) {
 		for i, e := range []loci.Email{"ann@example.com", "nobody@example.com"} {
 			for n := range 4 {
 				_, err := op.Do(t.Context(), w.Host, &op.Call{Address: fmt.Sprintf("192.0.2.%d", 10*i+n)},
@@ -235,7 +227,7 @@ func TestForgotIsAlikeForEveryAddress(t *testing.T) {
 				if n == 3 {
 					want = loci.CodeRateLimited
 				}
-				conformance.Expect(t, string(e), err, want)
+				Expect(t, string(e), err, want)
 			}
 		}
 		waitForJobs(t, d)
@@ -263,17 +255,17 @@ func TestForgotIsAlikeForEveryAddress(t *testing.T) {
 
 func TestServerWithoutMailMakesNoLinks(t *testing.T) {
 	t.Parallel()
-	conformance.EachWithDB(t, func(t *testing.T, w *conformance.World, d storetest.Database) {
+	EachWithDB(t, func(t *testing.T, w *World, d storetest.Database) {
 		pat := registered(t, w, "pat@example.com")
-		known := conformance.MustFail(t, w, conformance.CallerNobody, service.AuthForgot,
-			loci.ForgotPassword{Email: "pat@example.com"}, loci.CodeStateConflict)
-		unknown := conformance.MustFail(t, w, conformance.CallerNobody, service.AuthForgot,
-			loci.ForgotPassword{Email: "nobody@example.com"}, loci.CodeStateConflict)
+		known := MustFail(t, w, CallerNobody, service.AuthForgot, loci.ForgotPassword{Email: "pat@example.com"},
+			loci.CodeStateConflict)
+		unknown := MustFail(t, w, CallerNobody, service.AuthForgot, loci.ForgotPassword{Email: "nobody@example.com"},
+			loci.CodeStateConflict)
 		if known.Message != unknown.Message {
 			t.Errorf("%q, %q", known.Message, unknown.Message)
 		}
 		_, err := callAs(t, w, pat, service.AccountVerify, loci.Empty{})
-		conformance.Expect(t, "a verification mail", err, loci.CodeStateConflict)
+		Expect(t, "a verification mail", err, loci.CodeStateConflict)
 		if n := d.Query(t, `SELECT CAST((SELECT count(*) FROM jobs) + (SELECT count(*) FROM tokens
 			WHERE user_id IS NOT NULL) AS TEXT)`)[0]; n != "0" {
 			t.Errorf("%s jobs and tokens", n)
@@ -283,9 +275,9 @@ func TestServerWithoutMailMakesNoLinks(t *testing.T) {
 
 func TestInvitationTravelsByMailAlone(t *testing.T) {
 	t.Parallel()
-	o := conformance.Options{Registration: service.RegistrationInvited}
-	eachMailWorld(t, o, func(t *testing.T, w *conformance.World, b *mailbox, d storetest.Database) {
-		made := conformance.MustCall(t, w, conformance.CallerOwner, service.InvitationCreate,
+	o := Options{Registration: service.RegistrationInvited}
+	eachMailWorld(t, o, func(t *testing.T, w *World, b *mailbox, d storetest.Database) {
+		made := MustCall(t, w, CallerOwner, service.InvitationCreate,
 			invite(w, "guest@example.com", "other@example.com")).Invitations
 		if len(made) != 2 || made[0].InviteURL+made[1].InviteURL != "" {
 			t.Fatalf("%+v", made)
@@ -312,7 +304,7 @@ func TestInvitationTravelsByMailAlone(t *testing.T) {
 		}
 		b.wait(t, "other@example.com", "/invite", 0)
 		revoke := loci.RevokeInvitation{InvitationID: made[1].ID, Confirm: true}
-		conformance.MustCall(t, w, conformance.CallerOwner, service.InvitationRevoke, revoke)
+		MustCall(t, w, CallerOwner, service.InvitationRevoke, revoke)
 		testenv.Must(store.System(t.Context(), w.Store, "test", func(x *store.SystemTx) (loci.Empty, error) {
 			return loci.Empty{}, x.AddJob("mail_invitation", made[1].ID)
 		}))(t)
@@ -329,11 +321,11 @@ func TestInvitationTravelsByMailAlone(t *testing.T) {
 // Nobody floods the mailbox of another person with invitations that are revoked and made again.
 func TestInvitationMailsToAddressAreLimited(t *testing.T) {
 	t.Parallel()
-	w := conformance.New(t, conformance.OpenSQLite, conformance.Options{SignInLimit: 3, SendMail: (&mailbox{}).send})
-	create := func(c conformance.Caller, code loci.Code, in loci.CreateInvitations) []loci.NewInvitation {
+	w := New(t, OpenSQLite, Options{SignInLimit: 3, SendMail: (&mailbox{}).send})
+	create := func(c Caller, code loci.Code, in loci.CreateInvitations) []loci.NewInvitation {
 		t.Helper()
 		out, err := op.Do(t.Context(), w.Host, w.Call(c), service.InvitationCreate, in)
-		conformance.Expect(t, fmt.Sprint(c, " invites ", in.Emails), err, code)
+		Expect(t, fmt.Sprint(c, " invites ", in.Emails), err, code)
 		if wait := loci.AsError(err); code != "" && wait.RetryAfter <= 0 {
 			t.Error("no Retry-After")
 		}
@@ -341,28 +333,28 @@ func TestInvitationMailsToAddressAreLimited(t *testing.T) {
 	}
 	target := invite(w, "Target@example.com")
 	for sent := range 3 {
-		made := create(conformance.CallerOwner, "", target)[0]
+		made := create(CallerOwner, "", target)[0]
 		for range 3 * (2 - sent) {
-			create(conformance.CallerOwner, "", target) // skipped: it sends no mail
+			create(CallerOwner, "", target) // skipped: it sends no mail
 		}
-		conformance.MustCall(t, w, conformance.CallerOwner, service.InvitationRevoke,
+		MustCall(t, w, CallerOwner, service.InvitationRevoke,
 			loci.RevokeInvitation{InvitationID: made.ID, Confirm: true})
 	}
 	both := invite(w, "other@example.com", "target@EXAMPLE.com")
-	create(conformance.CallerAdmin, loci.CodeRateLimited, both)
+	create(CallerAdmin, loci.CodeRateLimited, both)
 	both.WorkspaceID = w.NewTeam(t, w.Eve)
-	create(conformance.CallerStranger, loci.CodeRateLimited, both)
-	create(conformance.CallerStranger, "", loci.CreateInvitations{WorkspaceID: both.WorkspaceID,
-		Emails: loci.Emails{"other@example.com"}})
+	create(CallerStranger, loci.CodeRateLimited, both)
+	create(CallerStranger, "",
+		loci.CreateInvitations{WorkspaceID: both.WorkspaceID, Emails: loci.Emails{"other@example.com"}})
 	w.Clock.Advance(15 * time.Minute)
-	create(conformance.CallerStranger, "", loci.CreateInvitations{WorkspaceID: both.WorkspaceID,
-		Emails: loci.Emails{"target@example.com"}})
+	create(CallerStranger, "",
+		loci.CreateInvitations{WorkspaceID: both.WorkspaceID, Emails: loci.Emails{"target@example.com"}})
 }
 
 // A refused mail is dropped. Another failure is retried until it succeeds, for some days.
 func TestMailIsRetriedUnlessRefused(t *testing.T) {
 	t.Parallel()
-	eachMailWorld(t, conformance.Options{}, func(t *testing.T, w *conformance.World, b *mailbox, d storetest.Database) {
+	eachMailWorld(t, Options{}, func(t *testing.T, w *World, b *mailbox, d storetest.Database) {
 		fail := func(err error) {
 			b.mu.Lock()
 			defer b.mu.Unlock()
@@ -381,7 +373,7 @@ func TestMailIsRetriedUnlessRefused(t *testing.T) {
 		fail(nil)
 		w.Clock.Advance(10 * time.Second)
 		_, token := b.wait(t, "pat@example.com", "/verify", 0)
-		conformance.Expect(t, "the link", verifyBy(t, w, token), "")
+		Expect(t, "the link", verifyBy(t, w, token), "")
 		waitForJobs(t, d)
 		fail(errors.New("the server is away"))
 		registered(t, w, "never@example.com")
@@ -397,11 +389,11 @@ func TestMailIsRetriedUnlessRefused(t *testing.T) {
 // A sign-in whose password was compared before a reset does not survive it.
 func TestSignInWithFormerPasswordIsRefused(t *testing.T) {
 	t.Parallel()
-	conformance.Each(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+	Each(t, Options{}, func(t *testing.T, w *World) {
 		_, err := store.System(t.Context(), w.Store, "test", func(x *store.SystemTx) (loci.Empty, error) {
 			return loci.Empty{}, x.AddSignIn(w.Ann.ID, accountdb.NewSignIn{Hash: []byte("browser"),
 				Password: "the former hash"})
 		})
-		conformance.Expect(t, "the sign-in", err, loci.CodeNotFound)
+		Expect(t, "the sign-in", err, loci.CodeNotFound)
 	})
 }

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/internal/conformance"
+	. "github.com/loci-memory/loci/internal/conformance"
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/testenv"
 )
@@ -62,7 +62,7 @@ func members(t *testing.T, v any) (m map[string]json.RawMessage) {
 // Each field of an input that a memory has too is stored. A new one needs no test of its own for that.
 func TestFieldsOfInputsAreStored(t *testing.T) {
 	t.Parallel()
-	conformance.Each(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+	Each(t, Options{}, func(t *testing.T, w *World) {
 		record := members(t, loci.Memory{Source: &loci.Source{}, Tags: []string{}})
 		stored := func(name string) bool {
 			_, both := record[name]
@@ -80,15 +80,14 @@ func TestFieldsOfInputsAreStored(t *testing.T) {
 		var create loci.CreateMemory
 		fill(reflect.ValueOf(&create).Elem(), 1, stored)
 		create.AtlasID, create.WorkspaceID, create.OnDuplicate = w.Atlas(t, "Shelf"), "", loci.OnDuplicateVersion
-		id := conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryCreate, create).Memory.ID
+		id := MustCall(t, w, CallerOwner, service.MemoryCreate, create).Memory.ID
 		compare("create", create, id)
 
 		atlas := create.AtlasID
 		source := *create.Source
 		fill(reflect.ValueOf(&create).Elem(), 2, stored)
 		create.AtlasID, create.WorkspaceID, create.Source = atlas, "", &source
-		if again := conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryCreate,
-			create).Memory.ID; again != id {
+		if again := MustCall(t, w, CallerOwner, service.MemoryCreate, create).Memory.ID; again != id {
 			t.Fatalf("version of a source: %s, want %s", again, id)
 		}
 		compare("create of a version", create, id)
@@ -96,13 +95,13 @@ func TestFieldsOfInputsAreStored(t *testing.T) {
 		update := loci.UpdateMemory{}
 		fill(reflect.ValueOf(&update).Elem(), 3, stored)
 		update.MemoryID = id
-		conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryUpdate, update)
+		MustCall(t, w, CallerOwner, service.MemoryUpdate, update)
 		compare("update", update, id)
 
 		verify := loci.VerifyMemory{}
 		fill(reflect.ValueOf(&verify).Elem(), 1, stored)
 		verify.MemoryID = id
-		conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryVerify, verify)
+		MustCall(t, w, CallerOwner, service.MemoryVerify, verify)
 		compare("verify", verify, id)
 	})
 }

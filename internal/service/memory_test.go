@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/internal/conformance"
+	. "github.com/loci-memory/loci/internal/conformance"
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/store/storetest"
 	"github.com/loci-memory/loci/internal/testenv"
@@ -15,7 +15,7 @@ import (
 
 func TestKeywordsRouteMemoryToAtlas(t *testing.T) {
 	t.Parallel()
-	conformance.Each(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+	Each(t, Options{}, func(t *testing.T, w *World) {
 		ids := map[string]string{}
 		for _, a := range []struct {
 			name     string
@@ -23,7 +23,7 @@ func TestKeywordsRouteMemoryToAtlas(t *testing.T) {
 		}{{"ships", loci.Keywords{"Bark", "brig", "tall ship"}}, {"trees", loci.Keywords{"bark", "Leaf", "straße"}},
 			{"silent", nil}} {
 			in := loci.CreateAtlas{Name: loci.Name(a.name), WorkspaceID: w.Team, Keywords: a.keywords}
-			ids[a.name] = string(conformance.MustCall(t, w, conformance.CallerOwner, service.AtlasCreate, in).Atlas.ID)
+			ids[a.name] = string(MustCall(t, w, CallerOwner, service.AtlasCreate, in).Atlas.ID)
 		}
 		for _, c := range []struct {
 			in      loci.CreateMemory
@@ -43,7 +43,7 @@ func TestKeywordsRouteMemoryToAtlas(t *testing.T) {
 			{loci.CreateMemory{Content: "A leaf.", AtlasID: loci.ID(ids["silent"])}, "silent", nil},
 		} {
 			c.in.WorkspaceID = w.Team
-			m := conformance.MustCall(t, w, conformance.CallerMember, service.MemoryCreate, c.in).Memory
+			m := MustCall(t, w, CallerMember, service.MemoryCreate, c.in).Memory
 			want := ids[c.atlas]
 			if want == "" {
 				want = string(inbox(t, w))
@@ -57,10 +57,9 @@ func TestKeywordsRouteMemoryToAtlas(t *testing.T) {
 }
 
 // inbox returns the inbox of the team.
-func inbox(t *testing.T, w *conformance.World) loci.ID {
+func inbox(t *testing.T, w *World) loci.ID {
 	t.Helper()
-	for _, a := range conformance.MustCall(t, w, conformance.CallerOwner, service.AtlasList,
-		loci.ListAtlases{WorkspaceID: w.Team}).Atlases {
+	for _, a := range MustCall(t, w, CallerOwner, service.AtlasList, loci.ListAtlases{WorkspaceID: w.Team}).Atlases {
 		if a.Default {
 			return a.ID
 		}
@@ -71,30 +70,27 @@ func inbox(t *testing.T, w *conformance.World) loci.ID {
 
 func TestTeamGetsInboxWithFirstMemory(t *testing.T) {
 	t.Parallel()
-	w := conformance.New(t, conformance.OpenSQLite, conformance.Options{})
-	if n := len(conformance.MustCall(t, w, conformance.CallerOwner, service.AtlasList,
-		loci.ListAtlases{WorkspaceID: w.Team}).Atlases); n != 0 {
+	w := New(t, OpenSQLite, Options{})
+	if n := len(MustCall(t, w, CallerOwner, service.AtlasList, loci.ListAtlases{WorkspaceID: w.Team}).Atlases); n != 0 {
 		t.Fatalf("a new team has %d atlases", n)
 	}
-	first := conformance.MustCall(t, w, conformance.CallerMember, service.MemoryCreate,
+	first := MustCall(t, w, CallerMember, service.MemoryCreate,
 		loci.CreateMemory{Content: "one", WorkspaceID: w.Team}).Memory
-	second := conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryCreate,
+	second := MustCall(t, w, CallerOwner, service.MemoryCreate,
 		loci.CreateMemory{Content: "two", WorkspaceID: w.Team}).Memory
 	if a := inbox(t, w); first.AtlasID != a || second.AtlasID != a {
 		t.Errorf("%s and %s, Inbox %s", first.AtlasID, second.AtlasID, a)
 	}
-	own := conformance.MustCall(t, w, conformance.CallerMember, service.MemoryCreate,
-		loci.CreateMemory{Content: "mine"}).Memory
-	if a := conformance.MustCall(t, w, conformance.CallerMember, service.AtlasGet,
-		loci.GetAtlas{AtlasID: own.AtlasID}).Atlas; !a.Default || a.Name != loci.InboxName ||
-		a.WorkspaceID == w.Team {
+	own := MustCall(t, w, CallerMember, service.MemoryCreate, loci.CreateMemory{Content: "mine"}).Memory
+	if a := MustCall(t, w, CallerMember, service.AtlasGet, loci.GetAtlas{AtlasID: own.AtlasID}).Atlas; !a.Default ||
+		a.Name != loci.InboxName || a.WorkspaceID == w.Team {
 		t.Errorf("without a place: %+v", a)
 	}
 }
 
 func TestDuplicatesAreReportedOrReturned(t *testing.T) {
 	t.Parallel()
-	conformance.Each(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+	Each(t, Options{}, func(t *testing.T, w *World) {
 		targets := w.Atlas(t, "Shelf")
 		in := loci.CreateMemory{Content: "the same", AtlasID: targets, Title: "One"}
 		first := create(t, w, in)
@@ -124,14 +120,14 @@ func TestDuplicatesAreReportedOrReturned(t *testing.T) {
 }
 
 // create calls the method itself: the wire does not show whether a memory was created.
-func create(t *testing.T, w *conformance.World, in loci.CreateMemory) loci.CreatedMemory {
+func create(t *testing.T, w *World, in loci.CreateMemory) loci.CreatedMemory {
 	t.Helper()
 	return testenv.Must(w.Service.CreateMemory(t.Context(), w.Ann.Actor(), in))(t)
 }
 
 func TestTitleIsDerivedWithoutAGivenOne(t *testing.T) {
 	t.Parallel()
-	w := conformance.New(t, conformance.OpenSQLite, conformance.Options{})
+	w := New(t, OpenSQLite, Options{})
 	for content, want := range map[string]string{
 		"plain":                          "plain",
 		"\n\n  # Heading #\nText":        "Heading",
@@ -143,19 +139,19 @@ func TestTitleIsDerivedWithoutAGivenOne(t *testing.T) {
 		"####### Seven is no heading\nx": "####### Seven is no heading",
 	} {
 		for _, title := range []loci.Title{"", "  "} {
-			m := conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryCreate,
+			m := MustCall(t, w, CallerOwner, service.MemoryCreate,
 				loci.CreateMemory{Content: loci.Content(content), Title: title}).Memory
 			if m.Title != want || m.Content != content || !m.TitleDerived {
 				t.Errorf("%.20q: title %.30q, want %.30q", content, m.Title, want)
 			}
 		}
 	}
-	if m := conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryCreate,
+	if m := MustCall(t, w, CallerOwner, service.MemoryCreate,
 		loci.CreateMemory{Content: "x", Title: "Mine"}).Memory; m.Title != "Mine" || m.TitleDerived ||
 		m.Type != loci.TypeNote || m.Version != 1 || m.Tags == nil {
 		t.Errorf("%+v", m)
 	}
-	tags := conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryCreate,
+	tags := MustCall(t, w, CallerOwner, service.MemoryCreate,
 		loci.CreateMemory{Content: "x", Tags: loci.Tags{" b ", "a", "b", "B"}}).Memory.Tags
 	if !slices.Equal(tags, []string{"b", "a", "B"}) {
 		t.Errorf("tags %q", tags)
@@ -164,33 +160,28 @@ func TestTitleIsDerivedWithoutAGivenOne(t *testing.T) {
 
 func TestAtlasAndWorkspaceMustAgree(t *testing.T) {
 	t.Parallel()
-	w := conformance.New(t, conformance.OpenSQLite, conformance.Options{})
+	w := New(t, OpenSQLite, Options{})
 	targets := w.Atlas(t, "Shelf")
-	conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryCreate,
+	MustCall(t, w, CallerOwner, service.MemoryCreate,
 		loci.CreateMemory{Content: "x", AtlasID: targets, WorkspaceID: w.Team})
 	other := w.NewTeam(t, w.Ann)
-	conformance.MustFail(t, w, conformance.CallerOwner, service.MemoryCreate,
-		loci.CreateMemory{Content: "x", AtlasID: targets, WorkspaceID: other},
-		loci.CodeAtlasWorkspaceMismatch)
-	conformance.MustFail(t, w, conformance.CallerMember, service.MemoryCreate,
+	MustFail(t, w, CallerOwner, service.MemoryCreate,
+		loci.CreateMemory{Content: "x", AtlasID: targets, WorkspaceID: other}, loci.CodeAtlasWorkspaceMismatch)
+	MustFail(t, w, CallerMember, service.MemoryCreate,
 		loci.CreateMemory{Content: "x", AtlasID: targets, WorkspaceID: other}, loci.CodeNotFound)
-	conformance.MustFail(t, w, conformance.CallerOwner, service.MemoryList,
-		loci.ListMemories{MemoryFilter: loci.MemoryFilter{AtlasID: targets, WorkspaceID: other}},
-		loci.CodeAtlasWorkspaceMismatch)
+	MustFail(t, w, CallerOwner, service.MemoryList, loci.ListMemories{MemoryFilter: loci.MemoryFilter{AtlasID: targets,
+		WorkspaceID: other}}, loci.CodeAtlasWorkspaceMismatch)
 	for _, blank := range []loci.Query{"   ", "?!"} {
-		conformance.MustFail(t, w, conformance.CallerMember, service.MemorySearch, loci.SearchMemories{Query: blank},
-			loci.CodeInvalidQuery)
-		conformance.MustFail(t, w, conformance.CallerMember, service.MemoryContext, loci.ReadContext{Query: blank},
-			loci.CodeInvalidQuery)
+		MustFail(t, w, CallerMember, service.MemorySearch, loci.SearchMemories{Query: blank}, loci.CodeInvalidQuery)
+		MustFail(t, w, CallerMember, service.MemoryContext, loci.ReadContext{Query: blank}, loci.CodeInvalidQuery)
 	}
-	conformance.MustFail(t, w, conformance.CallerMember, service.MemorySearch,
-		loci.SearchMemories{Query: "x", MemoryFilter: loci.MemoryFilter{AtlasID: targets, WorkspaceID: other}},
-		loci.CodeNotFound)
+	MustFail(t, w, CallerMember, service.MemorySearch, loci.SearchMemories{Query: "x",
+		MemoryFilter: loci.MemoryFilter{AtlasID: targets, WorkspaceID: other}}, loci.CodeNotFound)
 }
 
 func TestSearchFallsBackToKeywords(t *testing.T) {
 	t.Parallel()
-	w := conformance.New(t, conformance.OpenSQLite, conformance.Options{})
+	w := New(t, OpenSQLite, Options{})
 	w.Memory(t, w.Atlas(t, "Shelf"), "The tide turns at noon.")
 	for _, c := range []struct {
 		query loci.Query
@@ -204,8 +195,7 @@ func TestSearchFallsBackToKeywords(t *testing.T) {
 		{"tide", loci.ModeSemantic, loci.ResolvedKeywordFallback, 1},
 		{"tide", loci.ModeHybrid, loci.ResolvedKeywordFallback, 1}, {"moon", loci.ModeKeyword, loci.ResolvedKeyword, 0},
 	} {
-		out := conformance.MustCall(t, w, conformance.CallerOwner, service.MemorySearch,
-			loci.SearchMemories{Query: c.query, Mode: c.mode})
+		out := MustCall(t, w, CallerOwner, service.MemorySearch, loci.SearchMemories{Query: c.query, Mode: c.mode})
 		if out.Mode != c.want || out.Meta.ResolvedMode != c.want || len(out.Memories) != c.found ||
 			out.Meta.StrongKeywordReason == "" {
 			t.Errorf("%s %q: %+v", c.mode, c.query, out.Meta)
@@ -220,88 +210,83 @@ func TestSearchFallsBackToKeywords(t *testing.T) {
 
 func TestSemanticSearchFindsSynonyms(t *testing.T) {
 	t.Parallel()
-	conformance.Each(t, conformance.Options{Embedder: &storetest.FakeEmbedder{Name: "words"}},
-		func(t *testing.T, w *conformance.World) {
-			targets := w.Atlas(t, "Shelf")
-			for _, text := range []string{"The tide turns at noon, says pgx.ErrNoRows.", "A ship of the line.",
-				"Nothing but fog in the bay.", "The harbour is closed in winter."} {
-				w.Memory(t, targets, text)
+	Each(t, Options{Embedder: &storetest.FakeEmbedder{Name: "words"}}, func(t *testing.T, w *World) {
+		targets := w.Atlas(t, "Shelf")
+		for _, text := range []string{"The tide turns at noon, says pgx.ErrNoRows.", "A ship of the line.",
+			"Nothing but fog in the bay.", "The harbour is closed in winter."} {
+			w.Memory(t, targets, text)
+		}
+		w.WaitForEmbeddings(t)
+		for _, c := range []struct {
+			query  loci.Query
+			mode   loci.Mode
+			want   loci.ResolvedMode
+			strong bool
+			first  string
+		}{
+			// no other is close
+			{"the tide turns", loci.ModeAuto, loci.ResolvedKeyword, true, "The tide"},
+			// a phrase
+			{`"turns at noon"`, loci.ModeAuto, loci.ResolvedKeyword, true, "The tide"},
+			// an identifier
+			{"pgx.ErrNoRows", loci.ModeAuto, loci.ResolvedKeyword, true, "The tide"},
+			{"tide", loci.ModeAuto, loci.ResolvedHybrid, false, "The tide"}, // one word
+			// not all words
+			{"fog and wind", loci.ModeAuto, loci.ResolvedHybrid, false, "Nothing but fog"},
+			{"ships in fog", loci.ModeHybrid, loci.ResolvedHybrid, false, "Nothing but fog"},
+			{"a ship of the line.", loci.ModeSemantic, loci.ResolvedSemantic, false, "A ship"},
+			{"closed", loci.ModeKeyword, loci.ResolvedKeyword, false, "The harbour"},
+		} {
+			out := MustCall(t, w, CallerOwner, service.MemorySearch,
+				loci.SearchMemories{Query: c.query, Mode: c.mode})
+			m := out.Meta
+			if out.Mode != c.want || m.ResolvedMode != c.want || m.StrongKeyword != c.strong ||
+				m.StrongKeywordReason == "" || !strings.HasPrefix(out.Memories[0].Content, c.first) {
+				t.Errorf("%s %q: %+v, first %q", c.mode, c.query, m, out.Memories[0].Content)
 			}
-			w.WaitForEmbeddings(t)
-			for _, c := range []struct {
-				query  loci.Query
-				mode   loci.Mode
-				want   loci.ResolvedMode
-				strong bool
-				first  string
-			}{
-				// no other is close
-				{"the tide turns", loci.ModeAuto, loci.ResolvedKeyword, true, "The tide"},
-				// a phrase
-				{`"turns at noon"`, loci.ModeAuto, loci.ResolvedKeyword, true, "The tide"},
-				// an identifier
-				{"pgx.ErrNoRows", loci.ModeAuto, loci.ResolvedKeyword, true, "The tide"},
-				{"tide", loci.ModeAuto, loci.ResolvedHybrid, false, "The tide"}, // one word
-				// not all words
-				{"fog and wind", loci.ModeAuto, loci.ResolvedHybrid, false, "Nothing but fog"},
-				{"ships in fog", loci.ModeHybrid, loci.ResolvedHybrid, false, "Nothing but fog"},
-				{"a ship of the line.", loci.ModeSemantic, loci.ResolvedSemantic, false, "A ship"},
-				{"closed", loci.ModeKeyword, loci.ResolvedKeyword, false, "The harbour"},
-			} {
-				out := conformance.MustCall(t, w, conformance.CallerOwner, service.MemorySearch,
-					loci.SearchMemories{Query: c.query, Mode: c.mode})
-				m := out.Meta
-				if out.Mode != c.want || m.ResolvedMode != c.want || m.StrongKeyword != c.strong ||
-					m.StrongKeywordReason == "" || !strings.HasPrefix(out.Memories[0].Content, c.first) {
-					t.Errorf("%s %q: %+v, first %q", c.mode, c.query, m, out.Memories[0].Content)
-				}
-				if semantic := c.want == loci.ResolvedSemantic ||
-					c.want == loci.ResolvedHybrid; (m.Candidates.Semantic > 0) != semantic ||
-					(m.Timings.SemanticMs > 0) != semantic {
-					t.Errorf("%s %q: %+v", c.mode, c.query, m)
-				}
+			if semantic := c.want == loci.ResolvedSemantic ||
+				c.want == loci.ResolvedHybrid; (m.Candidates.Semantic > 0) != semantic ||
+				(m.Timings.SemanticMs > 0) != semantic {
+				t.Errorf("%s %q: %+v", c.mode, c.query, m)
 			}
-			again := loci.SearchMemories{Query: "ships in fog", Mode: loci.ModeHybrid}
-			if out := conformance.MustCall(t, w, conformance.CallerOwner, service.MemorySearch,
-				again); out.Meta.Cache != loci.CacheQuery {
-				t.Errorf("asked again: %+v", out.Meta)
-			}
-			w.Memory(t, targets, "Another ship, in another fog.") // its words are not ranked yet
-			if out := conformance.MustCall(t, w, conformance.CallerOwner, service.MemorySearch,
-				again); out.Meta.Cache != loci.CacheEmbedding || out.Meta.Candidates.Keyword != 3 {
-				t.Errorf("asked again after a write: %+v", out.Meta)
-			}
-			if out := conformance.MustCall(t, w, conformance.CallerMember, service.MemorySearch,
-				again); out.Meta.Cache != loci.CacheNone {
-				t.Errorf("another is told that it was asked before: %+v", out.Meta)
-			}
-			if out := conformance.MustCall(t, w, conformance.CallerToken, service.MemorySearch,
-				again); out.Meta.Cache != loci.CacheNone {
-				t.Errorf("a token is told what its user asked: %+v", out.Meta)
-			}
-			// its vector is cached
-			conformance.MustCall(t, w, conformance.CallerOwner, service.MemorySearch,
-				loci.SearchMemories{Query: "?tide? fog ?x?", Mode: loci.ModeSemantic})
-			unread := conformance.MustCall(t, w, conformance.CallerOwner, service.MemorySearch,
-				loci.SearchMemories{Query: "?tide? fog ?x?", Mode: loci.ModeHybrid})
-			if unread.Mode != loci.ResolvedHybrid || unread.Meta.Candidates.Semantic != 0 || len(unread.Memories) != 3 {
-				t.Errorf("what the model cannot read: %+v", unread.Meta)
-			}
-		})
+		}
+		again := loci.SearchMemories{Query: "ships in fog", Mode: loci.ModeHybrid}
+		if out := MustCall(t, w, CallerOwner, service.MemorySearch, again); out.Meta.Cache != loci.CacheQuery {
+			t.Errorf("asked again: %+v", out.Meta)
+		}
+		w.Memory(t, targets, "Another ship, in another fog.") // its words are not ranked yet
+		if out := MustCall(t, w, CallerOwner, service.MemorySearch, again); out.Meta.Cache != loci.CacheEmbedding ||
+			out.Meta.Candidates.Keyword != 3 {
+			t.Errorf("asked again after a write: %+v", out.Meta)
+		}
+		if out := MustCall(t, w, CallerMember, service.MemorySearch, again); out.Meta.Cache != loci.CacheNone {
+			t.Errorf("another is told that it was asked before: %+v", out.Meta)
+		}
+		if out := MustCall(t, w, CallerToken, service.MemorySearch, again); out.Meta.Cache != loci.CacheNone {
+			t.Errorf("a token is told what its user asked: %+v", out.Meta)
+		}
+		// its vector is cached
+		MustCall(t, w, CallerOwner, service.MemorySearch,
+			loci.SearchMemories{Query: "?tide? fog ?x?", Mode: loci.ModeSemantic})
+		unread := MustCall(t, w, CallerOwner, service.MemorySearch,
+			loci.SearchMemories{Query: "?tide? fog ?x?", Mode: loci.ModeHybrid})
+		if unread.Mode != loci.ResolvedHybrid || unread.Meta.Candidates.Semantic != 0 || len(unread.Memories) != 3 {
+			t.Errorf("what the model cannot read: %+v", unread.Meta)
+		}
+	})
 }
 
 func TestSearchDoesNotWaitForModel(t *testing.T) {
 	t.Parallel()
 	model := &storetest.FakeEmbedder{Name: "words", Gate: make(chan struct{})} // never answers
-	w := conformance.New(t, conformance.OpenSQLite, conformance.Options{Embedder: model,
-		EmbedTimeout: 300 * time.Millisecond})
+	w := New(t, OpenSQLite, Options{Embedder: model, EmbedTimeout: 300 * time.Millisecond})
 	w.Memory(t, w.Atlas(t, "Shelf"), "The tide turns at noon.")
-	out := conformance.MustCall(t, w, conformance.CallerOwner, service.MemorySearch,
+	out := MustCall(t, w, CallerOwner, service.MemorySearch,
 		loci.SearchMemories{Query: "tide", Mode: loci.ModeSemantic})
 	if out.Mode != loci.ResolvedKeywordFallback || len(out.Memories) != 1 {
 		t.Errorf("%+v", out.Meta)
 	}
-	status := conformance.MustCall(t, w, conformance.CallerOwner, service.AccountStatus, loci.Empty{})
+	status := MustCall(t, w, CallerOwner, service.AccountStatus, loci.Empty{})
 	if status.Indexing.Pending != 1 {
 		t.Errorf("%+v", status.Indexing)
 	}
@@ -309,16 +294,14 @@ func TestSearchDoesNotWaitForModel(t *testing.T) {
 
 func TestHighlightsShowTheMatchedChunk(t *testing.T) {
 	t.Parallel()
-	w := conformance.New(t, conformance.OpenSQLite,
-		conformance.Options{Embedder: &storetest.FakeEmbedder{Name: "words"}})
+	w := New(t, OpenSQLite, Options{Embedder: &storetest.FakeEmbedder{Name: "words"}})
 	text := strings.Repeat("Fog lies over the bay. ", 24) + "\n\nHere" + strings.Repeat(" ->>", 40) +
 		" it turned.\n\n" + strings.Repeat("Rain fell on the harbour. ", 24)
 	w.Memory(t, w.Atlas(t, "Shelf"), text)
 	w.WaitForEmbeddings(t)
 	for _, mode := range []loci.Mode{loci.ModeSemantic, loci.ModeHybrid} {
 		// which has no words
-		out := conformance.MustCall(t, w, conformance.CallerOwner, service.MemorySearch,
-			loci.SearchMemories{Query: "->> ->>", Mode: mode})
+		out := MustCall(t, w, CallerOwner, service.MemorySearch, loci.SearchMemories{Query: "->> ->>", Mode: mode})
 		if len(out.Memories) != 1 || !strings.Contains(out.Memories[0].Highlights[0], "Here ->>") {
 			t.Errorf("%s shows %q", mode, out.Memories[0].Highlights)
 		}

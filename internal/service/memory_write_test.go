@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/internal/conformance"
+	. "github.com/loci-memory/loci/internal/conformance"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/store/storetest"
@@ -22,50 +22,42 @@ func ptr[T any](v T) *T { return &v }
 type memoryWrite struct {
 	name string
 	ends bool // the memory is not active afterwards
-	run  func(t *testing.T, w *conformance.World, actor conformance.Caller, tag string, id loci.ID) error
+	run  func(t *testing.T, w *World, actor Caller, tag string, id loci.ID) error
 }
 
 // memoryWrites lists every change that an active memory accepts.
 func memoryWrites(replacement loci.ID) []memoryWrite {
 	return []memoryWrite{
-		{"update", false, func(t *testing.T, w *conformance.World, actor conformance.Caller, tag string,
-			id loci.ID) error {
-			_, err := conformance.CallIfMatch(t, w, actor, tag, service.MemoryUpdate,
+		{"update", false, func(t *testing.T, w *World, actor Caller, tag string, id loci.ID) error {
+			_, err := CallIfMatch(t, w, actor, tag, service.MemoryUpdate,
 				loci.UpdateMemory{MemoryID: id, Title: ptr(loci.OptionalTitle("Other"))})
 			return err
 		}},
-		{"append", false, func(t *testing.T, w *conformance.World, actor conformance.Caller, tag string,
-			id loci.ID) error {
-			_, err := conformance.CallIfMatch(t, w, actor, tag, service.MemoryAppend,
+		{"append", false, func(t *testing.T, w *World, actor Caller, tag string, id loci.ID) error {
+			_, err := CallIfMatch(t, w, actor, tag, service.MemoryAppend,
 				loci.AppendMemory{MemoryID: id, Content: "more"})
 			return err
 		}},
-		{"verify", false, func(t *testing.T, w *conformance.World, actor conformance.Caller, tag string,
-			id loci.ID) error {
-			_, err := conformance.CallIfMatch(t, w, actor, tag, service.MemoryVerify,
+		{"verify", false, func(t *testing.T, w *World, actor Caller, tag string, id loci.ID) error {
+			_, err := CallIfMatch(t, w, actor, tag, service.MemoryVerify,
 				loci.VerifyMemory{MemoryID: id, Confidence: ptr(loci.Confidence(0))})
 			return err
 		}},
-		{"supersede", true, func(t *testing.T, w *conformance.World, actor conformance.Caller, tag string,
-			id loci.ID) error {
-			_, err := conformance.CallIfMatch(t, w, actor, tag, service.MemorySupersede,
+		{"supersede", true, func(t *testing.T, w *World, actor Caller, tag string, id loci.ID) error {
+			_, err := CallIfMatch(t, w, actor, tag, service.MemorySupersede,
 				loci.SupersedeMemory{MemoryID: id, ReplacementMemoryID: replacement})
 			return err
 		}},
-		{"archive", true, func(t *testing.T, w *conformance.World, actor conformance.Caller, tag string,
-			id loci.ID) error {
-			_, err := conformance.CallIfMatch(t, w, actor, tag, service.MemoryArchive, loci.ArchiveMemory{MemoryID: id})
+		{"archive", true, func(t *testing.T, w *World, actor Caller, tag string, id loci.ID) error {
+			_, err := CallIfMatch(t, w, actor, tag, service.MemoryArchive, loci.ArchiveMemory{MemoryID: id})
 			return err
 		}},
-		{"revert", false, func(t *testing.T, w *conformance.World, actor conformance.Caller, tag string,
-			id loci.ID) error {
-			_, err := conformance.CallIfMatch(t, w, actor, tag, service.MemoryRevert,
-				loci.RevertMemory{MemoryID: id, Version: 1})
+		{"revert", false, func(t *testing.T, w *World, actor Caller, tag string, id loci.ID) error {
+			_, err := CallIfMatch(t, w, actor, tag, service.MemoryRevert, loci.RevertMemory{MemoryID: id, Version: 1})
 			return err
 		}},
-		{"delete", true, func(t *testing.T, w *conformance.World, actor conformance.Caller, tag string,
-			id loci.ID) error {
-			_, err := conformance.CallIfMatch(t, w, actor, tag, service.MemoryDelete, loci.DeleteMemory{MemoryID: id})
+		{"delete", true, func(t *testing.T, w *World, actor Caller, tag string, id loci.ID) error {
+			_, err := CallIfMatch(t, w, actor, tag, service.MemoryDelete, loci.DeleteMemory{MemoryID: id})
 			return err
 		}},
 	}
@@ -87,67 +79,61 @@ func TestMemoryWritesAreComplete(t *testing.T) {
 
 func TestMembersChangeOwnMemoriesAndManagersAll(t *testing.T) {
 	t.Parallel()
-	conformance.Each(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+	Each(t, Options{}, func(t *testing.T, w *World) {
 		targets := w.Atlas(t, "Shelf")
 		for _, c := range []struct {
-			creator, caller conformance.Caller
+			creator, caller Caller
 			want            loci.Code
 		}{
-			{conformance.CallerMember, conformance.CallerMember, ""},
-			{conformance.CallerMember, conformance.CallerAdmin, ""},
-			{conformance.CallerMember, conformance.CallerOwner, ""},
-			{conformance.CallerMember, conformance.CallerToken, ""},
-			{conformance.CallerOwner, conformance.CallerMember, loci.CodeForbidden},
-			{conformance.CallerAdmin, conformance.CallerMember, loci.CodeForbidden},
-			{conformance.CallerOwner, conformance.CallerAdmin, ""},
-			{conformance.CallerAdmin, conformance.CallerOwner, ""},
-			{conformance.CallerMember, conformance.CallerStranger, loci.CodeNotFound},
-			{conformance.CallerOwner, conformance.CallerElsewhere, loci.CodeNotFound},
-			{conformance.CallerMember, conformance.CallerNobody, loci.CodeMissingAPIKey},
+			{CallerMember, CallerMember, ""},
+			{CallerMember, CallerAdmin, ""},
+			{CallerMember, CallerOwner, ""},
+			{CallerMember, CallerToken, ""},
+			{CallerOwner, CallerMember, loci.CodeForbidden},
+			{CallerAdmin, CallerMember, loci.CodeForbidden},
+			{CallerOwner, CallerAdmin, ""},
+			{CallerAdmin, CallerOwner, ""},
+			{CallerMember, CallerStranger, loci.CodeNotFound},
+			{CallerOwner, CallerElsewhere, loci.CodeNotFound},
+			{CallerMember, CallerNobody, loci.CodeMissingAPIKey},
 		} {
 			replacement := w.Memory(t, targets, "a replacement")
 			for _, d := range memoryWrites(replacement) {
 				id := mustCreate(t, w, c.creator, targets, "a memory")
 				before := w.Get(t, id)
-				conformance.Expect(t, fmt.Sprintf("%s by %s of a memory of %s", d.name, c.caller, c.creator),
+				Expect(t, fmt.Sprintf("%s by %s of a memory of %s", d.name, c.caller, c.creator),
 					d.run(t, w, c.caller, "", id), c.want)
 				if c.want != "" && w.Get(t, id).EntityTag() != before.EntityTag() {
 					t.Errorf("%s by %s changed it", d.name, c.caller)
 				}
 			}
 			id := mustCreate(t, w, c.creator, targets, "put away")
-			conformance.MustCall(t, w, c.creator, service.MemoryArchive, loci.ArchiveMemory{MemoryID: id})
-			_, err := conformance.CallIfMatch(t, w, c.caller, "", service.MemoryRestore,
-				loci.RestoreMemory{MemoryID: id})
-			conformance.Expect(t, fmt.Sprintf("restore by %s of a memory of %s", c.caller, c.creator), err, c.want)
+			MustCall(t, w, c.creator, service.MemoryArchive, loci.ArchiveMemory{MemoryID: id})
+			_, err := CallIfMatch(t, w, c.caller, "", service.MemoryRestore, loci.RestoreMemory{MemoryID: id})
+			Expect(t, fmt.Sprintf("restore by %s of a memory of %s", c.caller, c.creator), err, c.want)
 		}
 		id := w.Memory(t, targets, "no memory of the member's")
-		conformance.MustFail(t, w, conformance.CallerMember, service.MemorySupersede,
-			loci.SupersedeMemory{MemoryID: id, ReplacementMemoryID: loci.NewID(w.Clock.Now())},
-			loci.CodeNotFound)
+		MustFail(t, w, CallerMember, service.MemorySupersede,
+			loci.SupersedeMemory{MemoryID: id, ReplacementMemoryID: loci.NewID(w.Clock.Now())}, loci.CodeNotFound)
 	})
 }
 
 func TestFormerMemberReachesNothing(t *testing.T) {
 	t.Parallel()
-	conformance.EachWithDB(t, func(t *testing.T, w *conformance.World, d storetest.Database) {
+	EachWithDB(t, func(t *testing.T, w *World, d storetest.Database) {
 		targets := w.Atlas(t, "Shelf")
-		id, replacement := mustCreate(t, w, conformance.CallerMember, targets, "cid was here"),
-			mustCreate(t, w, conformance.CallerMember, targets, "cid was here too")
+		id, replacement := mustCreate(t, w, CallerMember, targets, "cid was here"),
+			mustCreate(t, w, CallerMember, targets, "cid was here too")
 		d.Exec(t, `DELETE FROM members WHERE user_id = '`+string(w.Cid.ID)+`' AND role = 'member'`)
 		for _, deed := range memoryWrites(replacement) {
-			conformance.Expect(t, deed.name, deed.run(t, w, conformance.CallerMember, "", id), loci.CodeNotFound)
+			Expect(t, deed.name, deed.run(t, w, CallerMember, "", id), loci.CodeNotFound)
 		}
-		conformance.MustFail(t, w, conformance.CallerMember, service.MemoryGet, loci.GetMemory{MemoryID: id},
-			loci.CodeNotFound)
-		conformance.MustFail(t, w, conformance.CallerMember, service.MemoryVersions, loci.ListVersions{MemoryID: id},
-			loci.CodeNotFound)
-		conformance.MustFail(t, w, conformance.CallerMember, service.MemorySimilar, loci.SimilarMemories{MemoryID: id},
-			loci.CodeNotFound)
-		conformance.MustFail(t, w, conformance.CallerMember, service.MemoryContext, loci.ReadContext{AtlasID: targets},
-			loci.CodeNotFound)
-		own := mustCreate(t, w, conformance.CallerMember, "", "his own")
-		conformance.MustFail(t, w, conformance.CallerMember, service.MemorySupersede,
+		MustFail(t, w, CallerMember, service.MemoryGet, loci.GetMemory{MemoryID: id}, loci.CodeNotFound)
+		MustFail(t, w, CallerMember, service.MemoryVersions, loci.ListVersions{MemoryID: id}, loci.CodeNotFound)
+		MustFail(t, w, CallerMember, service.MemorySimilar, loci.SimilarMemories{MemoryID: id}, loci.CodeNotFound)
+		MustFail(t, w, CallerMember, service.MemoryContext, loci.ReadContext{AtlasID: targets}, loci.CodeNotFound)
+		own := mustCreate(t, w, CallerMember, "", "his own")
+		MustFail(t, w, CallerMember, service.MemorySupersede,
 			loci.SupersedeMemory{MemoryID: own, ReplacementMemoryID: id}, loci.CodeNotFound)
 		if m := w.Get(t, id); m.Version != 1 || m.CreatedBy != w.Cid.ID {
 			t.Errorf("%+v", m)
@@ -157,30 +143,27 @@ func TestFormerMemberReachesNothing(t *testing.T) {
 
 func TestStaleTagChangesNothing(t *testing.T) {
 	t.Parallel()
-	conformance.Each(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+	Each(t, Options{}, func(t *testing.T, w *World) {
 		targets := w.Atlas(t, "Shelf")
 		replacement := w.Memory(t, targets, "a replacement")
 		for _, d := range memoryWrites(replacement) {
-			id := mustCreate(t, w, conformance.CallerMember, targets, "first")
+			id := mustCreate(t, w, CallerMember, targets, "first")
 			stale := w.Get(t, id).EntityTag()
-			conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryAppend,
-				loci.AppendMemory{MemoryID: id, Content: "second"})
+			MustCall(t, w, CallerOwner, service.MemoryAppend, loci.AppendMemory{MemoryID: id, Content: "second"})
 			now, then := w.Get(t, id).EntityTag(), w.Get(t, replacement).EntityTag()
 			for _, tag := range []string{stale, `"x"`, "W/" + now, strings.Trim(now, `"`), stale + `, "x"`} {
-				conformance.Expect(t, d.name+" with "+tag, d.run(t, w, conformance.CallerOwner, tag, id),
-					loci.CodeVersionConflict)
+				Expect(t, d.name+" with "+tag, d.run(t, w, CallerOwner, tag, id), loci.CodeVersionConflict)
 			}
 			if w.Get(t, id).EntityTag() != now || w.Get(t, replacement).EntityTag() != then {
 				t.Errorf("%s changed something", d.name)
 			}
-			conformance.Expect(t, d.name+" of another's", d.run(t, w, conformance.CallerStranger, stale, id),
-				loci.CodeNotFound)
+			Expect(t, d.name+" of another's", d.run(t, w, CallerStranger, stale, id), loci.CodeNotFound)
 			for n, tag := range []string{now, "*", `"x", ` + now + ` , ` + stale} {
-				id := mustCreate(t, w, conformance.CallerMember, targets, "fresh")
+				id := mustCreate(t, w, CallerMember, targets, "fresh")
 				if n != 1 {
 					tag = strings.ReplaceAll(tag, now, w.Get(t, id).EntityTag())
 				}
-				conformance.Expect(t, d.name+" with "+tag, d.run(t, w, conformance.CallerMember, tag, id), "")
+				Expect(t, d.name+" with "+tag, d.run(t, w, CallerMember, tag, id), "")
 			}
 		}
 	})
@@ -188,7 +171,7 @@ func TestStaleTagChangesNothing(t *testing.T) {
 
 func TestTagChangesWithShownFields(t *testing.T) {
 	t.Parallel()
-	conformance.Each(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+	Each(t, Options{}, func(t *testing.T, w *World) {
 		targets := w.Atlas(t, "Shelf")
 		old, by, older := w.Memory(t, targets, "old"),
 			w.Memory(t, targets, "new"),
@@ -197,8 +180,7 @@ func TestTagChangesWithShownFields(t *testing.T) {
 		look := func(what string, changed bool, ids ...loci.ID) {
 			t.Helper()
 			for _, id := range ids {
-				m := conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryGet,
-					loci.GetMemory{MemoryID: id})
+				m := MustCall(t, w, CallerOwner, service.MemoryGet, loci.GetMemory{MemoryID: id})
 				tag := m.ETag()
 				if before, known := seen[string(id)+tag]; known == changed {
 					t.Errorf("%s: the tag is that of %q", what, before)
@@ -213,29 +195,27 @@ func TestTagChangesWithShownFields(t *testing.T) {
 				if d.ends {
 					continue
 				}
-				conformance.Expect(t, d.name, d.run(t, w, conformance.CallerAdmin, "", id), "")
+				Expect(t, d.name, d.run(t, w, CallerAdmin, "", id), "")
 				look(d.name, true, id)
 			}
-			conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryUpdate,
-				loci.UpdateMemory{MemoryID: id, Type: w.Get(t, id).Type})
+			MustCall(t, w, CallerOwner, service.MemoryUpdate, loci.UpdateMemory{MemoryID: id, Type: w.Get(t, id).Type})
 			look("an update that changes nothing", false, id)
-			conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryVerify,
-				loci.VerifyMemory{MemoryID: id, ValidUntil: &until})
+			MustCall(t, w, CallerOwner, service.MemoryVerify, loci.VerifyMemory{MemoryID: id, ValidUntil: &until})
 			look("valid for an hour", true, id)
-			conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryArchive, loci.ArchiveMemory{MemoryID: id})
+			MustCall(t, w, CallerOwner, service.MemoryArchive, loci.ArchiveMemory{MemoryID: id})
 			look("archived", true, id)
-			conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryRestore, loci.RestoreMemory{MemoryID: id})
+			MustCall(t, w, CallerOwner, service.MemoryRestore, loci.RestoreMemory{MemoryID: id})
 			look("restored", true, id)
 		}
 		for _, id := range []loci.ID{old, older} {
-			out := conformance.MustCall(t, w, conformance.CallerOwner, service.MemorySupersede,
+			out := MustCall(t, w, CallerOwner, service.MemorySupersede,
 				loci.SupersedeMemory{MemoryID: id, ReplacementMemoryID: by})
 			if out.ETag() != w.Get(t, id).EntityTag() {
 				t.Error("the answer of a change has another tag than what is read then")
 			}
 			look("superseded", true, id, by)
 		}
-		conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryDelete, loci.DeleteMemory{MemoryID: older})
+		MustCall(t, w, CallerOwner, service.MemoryDelete, loci.DeleteMemory{MemoryID: older})
 		if m := w.Get(t, by); len(m.Supersedes) != 1 || m.Supersedes[0] != old || m.Version != 8 {
 			t.Errorf("it replaces %v in version %d", m.Supersedes, m.Version)
 		}
@@ -245,30 +225,28 @@ func TestTagChangesWithShownFields(t *testing.T) {
 			t.Error("not expired after two hours")
 		}
 		look("expired", true, old, by)
-		conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryDelete, loci.DeleteMemory{MemoryID: by})
+		MustCall(t, w, CallerOwner, service.MemoryDelete, loci.DeleteMemory{MemoryID: by})
 		look("its replacement is gone", true, old)
-		conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryRestore, loci.RestoreMemory{MemoryID: old})
+		MustCall(t, w, CallerOwner, service.MemoryRestore, loci.RestoreMemory{MemoryID: old})
 		look("restored at last", true, old)
 	})
 }
 
 func TestRestoreTakesSupersedeBackWhateverBecameOfTheReplacement(t *testing.T) {
 	t.Parallel()
-	conformance.Each(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+	Each(t, Options{}, func(t *testing.T, w *World) {
 		supersede := func(id, by loci.ID) error {
-			return conformance.Try(t, w, conformance.CallerOwner, service.MemorySupersede,
+			return Try(t, w, CallerOwner, service.MemorySupersede,
 				loci.SupersedeMemory{MemoryID: id, ReplacementMemoryID: by})
 		}
 		for fate, f := range map[loci.MemoryStatus]func(id, other loci.ID) error{
 			loci.MemoryActive: func(_, _ loci.ID) error { return nil },
 			loci.MemoryArchived: func(id, _ loci.ID) error {
-				return conformance.Try(t, w, conformance.CallerOwner, service.MemoryArchive,
-					loci.ArchiveMemory{MemoryID: id})
+				return Try(t, w, CallerOwner, service.MemoryArchive, loci.ArchiveMemory{MemoryID: id})
 			},
 			loci.MemorySuperseded: supersede,
 			"deleted": func(id, _ loci.ID) error {
-				return conformance.Try(t, w, conformance.CallerOwner, service.MemoryDelete,
-					loci.DeleteMemory{MemoryID: id})
+				return Try(t, w, CallerOwner, service.MemoryDelete, loci.DeleteMemory{MemoryID: id})
 			},
 		} {
 			create := func(name string) loci.ID {
@@ -278,14 +256,12 @@ func TestRestoreTakesSupersedeBackWhateverBecameOfTheReplacement(t *testing.T) {
 			if err := errors.Join(supersede(old, by), supersede(sibling, by), f(by, third)); err != nil {
 				t.Fatal(err)
 			}
-			m := conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryRestore,
-				loci.RestoreMemory{MemoryID: old}).Memory
+			m := MustCall(t, w, CallerOwner, service.MemoryRestore, loci.RestoreMemory{MemoryID: old}).Memory
 			if m.Status != loci.MemoryActive || m.SupersededBy != "" || m.Version != 3 {
 				t.Errorf("%s: restored %+v", fate, m)
 			}
-			list := conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryList,
-				loci.ListMemories{}).Memories
-			found := conformance.MustCall(t, w, conformance.CallerOwner, service.MemorySearch,
+			list := MustCall(t, w, CallerOwner, service.MemoryList, loci.ListMemories{}).Memories
+			found := MustCall(t, w, CallerOwner, service.MemorySearch,
 				loci.SearchMemories{Query: `"` + loci.Query(m.Content) + `"`}).Memories
 			if !slices.ContainsFunc(list, func(one loci.Memory) bool { return one.ID == old }) ||
 				!slices.ContainsFunc(found, func(one loci.FoundMemory) bool { return one.ID == old }) {
@@ -297,8 +273,7 @@ func TestRestoreTakesSupersedeBackWhateverBecameOfTheReplacement(t *testing.T) {
 			if r := w.Get(t, by); r.Status != fate || !slices.Equal(r.Supersedes, []loci.ID{sibling}) {
 				t.Errorf("the replacement is %s and supersedes %v", r.Status, r.Supersedes)
 			}
-			conformance.Expect(t, "a restore of an active memory", conformance.Try(t, w, conformance.CallerOwner,
-				service.MemoryRestore,
+			Expect(t, "a restore of an active memory", Try(t, w, CallerOwner, service.MemoryRestore,
 				loci.RestoreMemory{MemoryID: old}), loci.CodeStateConflict)
 		}
 		storetest.CheckHealthy(t, w.Store)
@@ -307,28 +282,27 @@ func TestRestoreTakesSupersedeBackWhateverBecameOfTheReplacement(t *testing.T) {
 
 func TestRepeatedChangeIsMadeOnce(t *testing.T) {
 	t.Parallel()
-	conformance.EachWithDB(t, func(t *testing.T, w *conformance.World, d storetest.Database) {
+	EachWithDB(t, func(t *testing.T, w *World, d storetest.Database) {
 		id, by := w.Memory(t, "", "log"),
 			w.Memory(t, "", "new log")
 		in := loci.AppendMemory{MemoryID: id, Content: "line"}
 		var all sync.WaitGroup
 		for range 8 {
 			all.Go(func() {
-				if out, _, err := conformance.CallWithKey(t, w, conformance.CallerOwner, "a", service.MemoryAppend,
-					in); err != nil || out.Memory.Content != "log\nline" || out.Memory.Version != 2 {
+				if out, _, err := CallWithKey(t, w, CallerOwner, "a", service.MemoryAppend, in); err != nil ||
+					out.Memory.Content != "log\nline" || out.Memory.Version != 2 {
 					t.Errorf("%+v, %v", out.Memory, err)
 				}
 			})
 		}
 		all.Wait()
 		in.Content = "another line"
-		if _, _, err := conformance.CallWithKey(t, w, conformance.CallerOwner, "a", service.MemoryAppend,
-			in); !loci.Is(err,
+		if _, _, err := CallWithKey(t, w, CallerOwner, "a", service.MemoryAppend, in); !loci.Is(err,
 			loci.CodeIdempotencyConflict) {
 			t.Errorf("another text: %v", err)
 		}
 		in.Content = "line"
-		conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryAppend, in)
+		MustCall(t, w, CallerOwner, service.MemoryAppend, in)
 		callTwice(t, w, service.MemoryAppend, in)
 		callTwice(t, w, service.MemoryVerify, loci.VerifyMemory{MemoryID: id,
 			Confidence: ptr(loci.Confidence(1))})
@@ -344,12 +318,11 @@ func TestRepeatedChangeIsMadeOnce(t *testing.T) {
 		if n := d.Query(t, string(answers))[0]; n != "7" {
 			t.Errorf("%s answers are kept", n)
 		}
-		conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryDelete, loci.DeleteMemory{MemoryID: id})
+		MustCall(t, w, CallerOwner, service.MemoryDelete, loci.DeleteMemory{MemoryID: id})
 		if n := d.Query(t, string(answers))[0]; n != "0" {
 			t.Errorf("%s answers outlive the memory", n)
 		}
-		if _, replayed, err := conformance.CallWithKey(t, w, conformance.CallerOwner, "a", service.MemoryAppend,
-			in); replayed ||
+		if _, replayed, err := CallWithKey(t, w, CallerOwner, "a", service.MemoryAppend, in); replayed ||
 			!loci.Is(err, loci.CodeNotFound) {
 			t.Errorf("of what is gone: %v, %v", replayed, err)
 		}
@@ -359,25 +332,24 @@ func TestRepeatedChangeIsMadeOnce(t *testing.T) {
 // An invalid input is reported before any lookup.
 func TestEmptyChangeIsInvalidForEveryCaller(t *testing.T) {
 	t.Parallel()
-	w := conformance.New(t, conformance.OpenSQLite, conformance.Options{})
+	w := New(t, OpenSQLite, Options{})
 	id := w.Memory(t, w.Atlas(t, "Shelf"), "a memory")
-	for _, actor := range []conformance.Caller{conformance.CallerOwner, conformance.CallerMember,
-		conformance.CallerStranger} {
+	for _, actor := range []Caller{CallerOwner, CallerMember, CallerStranger} {
 		for _, tag := range []string{"", `"stale"`} {
-			_, err := conformance.CallIfMatch(t, w, actor, tag, service.MemoryUpdate,
+			_, err := CallIfMatch(t, w, actor, tag, service.MemoryUpdate,
 				loci.UpdateMemory{MemoryID: id, Secrets: loci.OnSecretRedact})
-			conformance.Expect(t, "update by "+string(actor), err, loci.CodeInvalidQuery)
-			_, err = conformance.CallIfMatch(t, w, actor, tag, service.MemoryVerify, loci.VerifyMemory{MemoryID: id})
-			conformance.Expect(t, "verify by "+string(actor), err, loci.CodeInvalidQuery)
+			Expect(t, "update by "+string(actor), err, loci.CodeInvalidQuery)
+			_, err = CallIfMatch(t, w, actor, tag, service.MemoryVerify, loci.VerifyMemory{MemoryID: id})
+			Expect(t, "verify by "+string(actor), err, loci.CodeInvalidQuery)
 		}
 	}
 }
 
 func TestZeroTimeIsTime(t *testing.T) {
 	t.Parallel()
-	w := conformance.New(t, conformance.OpenSQLite, conformance.Options{})
+	w := New(t, OpenSQLite, Options{})
 	id := w.Memory(t, "", "a memory")
-	out := conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryVerify,
+	out := MustCall(t, w, CallerOwner, service.MemoryVerify,
 		loci.VerifyMemory{MemoryID: id, ValidUntil: ptr(loci.Time(0)), Confidence: ptr(loci.Confidence(0))})
 	if m := w.Get(t, id); !m.Expired || !out.Memory.Expired ||
 		m.ValidUntil.String() != "1970-01-01T00:00:00.000Z" || m.Confidence == nil || *m.Confidence != 0 {

@@ -4,13 +4,13 @@ import (
 	"testing"
 
 	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/internal/conformance"
+	. "github.com/loci-memory/loci/internal/conformance"
 	"github.com/loci-memory/loci/internal/testenv"
 )
 
 func TestOperatorSeesKeysAndWorkspaces(t *testing.T) {
 	t.Parallel()
-	conformance.Each(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+	Each(t, Options{}, func(t *testing.T, w *World) {
 		w.Memory(t, w.Atlas(t, "Shelf"), "twelve bytes")
 		all := testenv.Must(w.Service.ListUserKeys(t.Context(), ""))(t).Keys
 		mine := testenv.Must(w.Service.ListUserKeys(t.Context(), "Ann@example.com"))(t).Keys

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/internal/conformance"
+	. "github.com/loci-memory/loci/internal/conformance"
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/service"
@@ -23,7 +23,7 @@ var smallPlan = identity.Plan{Name: loci.PlanFree, Operations: 10_000, Storage: 
 
 func TestPlansLimitTeamsAndAtlases(t *testing.T) {
 	t.Parallel()
-	conformance.Each(t, conformance.Options{Plan: smallPlan}, func(t *testing.T, w *conformance.World) {
+	Each(t, Options{Plan: smallPlan}, func(t *testing.T, w *World) {
 		now := w.Clock.Now().UTC()
 		left := time.Date(now.Year(), now.Month()+1, 1, 0, 0, 0, 0, time.UTC).Sub(now)
 		full := func(e *loci.Error) {
@@ -36,43 +36,36 @@ func TestPlansLimitTeamsAndAtlases(t *testing.T) {
 				t.Errorf("wait %v, and the month ends in %v", e.RetryAfter, left)
 			}
 		}
-		conformance.MustCall(t, w, conformance.CallerOwner, service.WorkspaceCreate,
-			loci.CreateWorkspace{Name: "Third"})
-		full(conformance.MustFail(t, w, conformance.CallerOwner, service.WorkspaceCreate,
-			loci.CreateWorkspace{Name: "Fourth"},
+		MustCall(t, w, CallerOwner, service.WorkspaceCreate, loci.CreateWorkspace{Name: "Third"})
+		full(MustFail(t, w, CallerOwner, service.WorkspaceCreate, loci.CreateWorkspace{Name: "Fourth"},
 			loci.CodeQuotaExceeded))
-		conformance.MustCall(t, w, conformance.CallerAdmin, service.WorkspaceCreate,
-			loci.CreateWorkspace{Name: "Bob has none of his own"})
+		MustCall(t, w, CallerAdmin, service.WorkspaceCreate, loci.CreateWorkspace{Name: "Bob has none of his own"})
 
-		conformance.MustCall(t, w, conformance.CallerAdmin, service.AtlasCreate,
-			loci.CreateAtlas{Name: "Counts for ann", WorkspaceID: w.Team})
-		conformance.MustCall(t, w, conformance.CallerOwner, service.AtlasCreate, loci.CreateAtlas{Name: "Mine"})
-		full(conformance.MustFail(t, w, conformance.CallerOwner, service.AtlasCreate, loci.CreateAtlas{Name: "More"},
+		MustCall(t, w, CallerAdmin, service.AtlasCreate, loci.CreateAtlas{Name: "Counts for ann", WorkspaceID: w.Team})
+		MustCall(t, w, CallerOwner, service.AtlasCreate, loci.CreateAtlas{Name: "Mine"})
+		full(MustFail(t, w, CallerOwner, service.AtlasCreate, loci.CreateAtlas{Name: "More"}, loci.CodeQuotaExceeded))
+		full(MustFail(t, w, CallerAdmin, service.AtlasCreate, loci.CreateAtlas{Name: "More", WorkspaceID: w.Team},
 			loci.CodeQuotaExceeded))
-		full(conformance.MustFail(t, w, conformance.CallerAdmin, service.AtlasCreate,
-			loci.CreateAtlas{Name: "More", WorkspaceID: w.Team}, loci.CodeQuotaExceeded))
-		full(conformance.MustFail(t, w, conformance.CallerAdmin, service.MemoryCreate,
-			loci.CreateMemory{Content: "Its team has no Inbox yet.", WorkspaceID: w.Team},
-			loci.CodeQuotaExceeded))
-		conformance.MustCall(t, w, conformance.CallerAdmin, service.AtlasCreate, loci.CreateAtlas{Name: "Bob's own"})
-		conformance.MustFail(t, w, conformance.CallerMember, service.AtlasCreate,
-			loci.CreateAtlas{Name: "More", WorkspaceID: w.Team}, loci.CodeForbidden)
+		full(MustFail(t, w, CallerAdmin, service.MemoryCreate,
+			loci.CreateMemory{Content: "Its team has no Inbox yet.", WorkspaceID: w.Team}, loci.CodeQuotaExceeded))
+		MustCall(t, w, CallerAdmin, service.AtlasCreate, loci.CreateAtlas{Name: "Bob's own"})
+		MustFail(t, w, CallerMember, service.AtlasCreate, loci.CreateAtlas{Name: "More", WorkspaceID: w.Team},
+			loci.CodeForbidden)
 	})
 }
 
 // A workspace is handed only to a member whose plan has room for it and what it holds.
 func TestTransferNeedsRoomInPlanOfHeir(t *testing.T) {
 	t.Parallel()
-	conformance.Each(t, conformance.Options{Plan: smallPlan}, func(t *testing.T, w *conformance.World) {
-		give := func(p *conformance.Person, plan loci.PlanName) {
+	Each(t, Options{Plan: smallPlan}, func(t *testing.T, w *World) {
+		give := func(p *Person, plan loci.PlanName) {
 			t.Helper()
 			testenv.Must(w.Service.SetPlan(t.Context(), loci.Email(p.Email), plan))(t)
 		}
 		give(w.Ann, loci.PlanSelfHosted)
 		transfer := func(team loci.ID, code loci.Code) {
 			t.Helper()
-			conformance.Expect(t, "a transfer", conformance.Try(t, w, conformance.CallerOwner,
-				service.WorkspaceTransfer,
+			Expect(t, "a transfer", Try(t, w, CallerOwner, service.WorkspaceTransfer,
 				loci.TransferWorkspace{WorkspaceID: team, UserID: w.Bob.ID, Confirm: true}), code)
 		}
 		team := func() loci.ID {
@@ -83,9 +76,9 @@ func TestTransferNeedsRoomInPlanOfHeir(t *testing.T) {
 		fill := func(team loci.ID, atlases, kilobytes int) {
 			t.Helper()
 			for n := range atlases {
-				a := conformance.MustCall(t, w, conformance.CallerOwner, service.AtlasCreate,
+				a := MustCall(t, w, CallerOwner, service.AtlasCreate,
 					loci.CreateAtlas{Name: loci.Name(fmt.Sprint(n)), WorkspaceID: team})
-				conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryCreate,
+				MustCall(t, w, CallerOwner, service.MemoryCreate,
 					loci.CreateMemory{AtlasID: a.Atlas.ID, Content: loci.Content(strings.Repeat("x", kilobytes<<10))})
 			}
 		}
@@ -93,10 +86,10 @@ func TestTransferNeedsRoomInPlanOfHeir(t *testing.T) {
 		fill(broad, 3, 1) // and bob's Inbox
 		transfer(broad, loci.CodeStateConflict)
 		fill(large, 2, 200)
-		conformance.MustCall(t, w, conformance.CallerAdmin, service.MemoryCreate,
+		MustCall(t, w, CallerAdmin, service.MemoryCreate,
 			loci.CreateMemory{Content: loci.Content(strings.Repeat("x", 250<<10))})
 		for range 2 {
-			conformance.MustCall(t, w, conformance.CallerAdmin, service.MemoryCreate,
+			MustCall(t, w, CallerAdmin, service.MemoryCreate,
 				loci.CreateMemory{Content: loci.Content(strings.Repeat("y", 200<<10))})
 		}
 		transfer(large, loci.CodeStateConflict)
@@ -117,24 +110,23 @@ func TestWritesBesideTransferKeepWithinPlanOfHeir(t *testing.T) {
 		if d.Address == "" {
 			return // one writer: nothing waits with what it has read
 		}
-		w := conformance.New(t, d.Open, conformance.Options{Plan: smallPlan})
+		w := New(t, d.Open, Options{Plan: smallPlan})
 		atlas := w.Atlas(t, "Shelf")
-		conformance.MustCall(t, w, conformance.CallerAdmin, service.AtlasCreate, loci.CreateAtlas{Name: "Bob's own"})
+		MustCall(t, w, CallerAdmin, service.AtlasCreate, loci.CreateAtlas{Name: "Bob's own"})
 		text := loci.Content(strings.Repeat("much ", 50<<10))
 		for range 4 {
-			conformance.MustCall(t, w, conformance.CallerAdmin, service.MemoryCreate, loci.CreateMemory{Content: text})
+			MustCall(t, w, CallerAdmin, service.MemoryCreate, loci.CreateMemory{Content: text})
 		}
 		calls := []func() error{
 			func() error {
-				return conformance.Try(t, w, conformance.CallerAdmin, service.AtlasCreate,
+				return Try(t, w, CallerAdmin, service.AtlasCreate,
 					loci.CreateAtlas{Name: "Too many", WorkspaceID: w.Team})
 			},
 			func() error {
-				return conformance.Try(t, w, conformance.CallerMember, service.MemoryCreate,
-					loci.CreateMemory{AtlasID: atlas, Content: text})
+				return Try(t, w, CallerMember, service.MemoryCreate, loci.CreateMemory{AtlasID: atlas, Content: text})
 			},
 			func() error {
-				return conformance.Try(t, w, conformance.CallerMember, service.MemoryCreate,
+				return Try(t, w, CallerMember, service.MemoryCreate,
 					loci.CreateMemory{WorkspaceID: w.Team, Content: "It needs an Inbox."})
 			},
 		}
@@ -154,10 +146,10 @@ func TestWritesBesideTransferKeepWithinPlanOfHeir(t *testing.T) {
 			})
 			return loci.Empty{}, err
 		})
-		conformance.Expect(t, "the transfer", err, "")
+		Expect(t, "the transfer", err, "")
 		all.Wait()
 		for i, err := range errs {
-			conformance.Expect(t, fmt.Sprint("call ", i), err, loci.CodeQuotaExceeded)
+			Expect(t, fmt.Sprint("call ", i), err, loci.CodeQuotaExceeded)
 		}
 	})
 }
@@ -165,39 +157,38 @@ func TestWritesBesideTransferKeepWithinPlanOfHeir(t *testing.T) {
 // Memories and atlases count against the plan of the owner of their workspace, calls against that of the caller.
 func TestPlanIsThatOfTheOwner(t *testing.T) {
 	t.Parallel()
-	conformance.Each(t, conformance.Options{Plan: smallPlan}, func(t *testing.T, w *conformance.World) {
-		setPlan := func(p *conformance.Person, plan loci.PlanName) {
+	Each(t, Options{Plan: smallPlan}, func(t *testing.T, w *World) {
+		setPlan := func(p *Person, plan loci.PlanName) {
 			t.Helper()
 			testenv.Must(w.Service.SetPlan(t.Context(), loci.Email(p.Email), plan))(t)
 		}
 		add := func(n int) loci.CreateAtlas {
 			return loci.CreateAtlas{Name: loci.Name(fmt.Sprint(n)), WorkspaceID: w.Team}
 		}
-		atlas := conformance.MustCall(t, w, conformance.CallerAdmin, service.AtlasCreate, add(2))
-		conformance.MustCall(t, w, conformance.CallerAdmin, service.AtlasCreate, add(3))
+		atlas := MustCall(t, w, CallerAdmin, service.AtlasCreate, add(2))
+		MustCall(t, w, CallerAdmin, service.AtlasCreate, add(3))
 		setPlan(w.Bob, loci.PlanSelfHosted)
-		conformance.MustFail(t, w, conformance.CallerAdmin, service.AtlasCreate, add(4), loci.CodeQuotaExceeded)
+		MustFail(t, w, CallerAdmin, service.AtlasCreate, add(4), loci.CodeQuotaExceeded)
 		text := loci.CreateMemory{AtlasID: atlas.Atlas.ID, Content: loci.Content(strings.Repeat("much ", 50<<10))}
 		for range 4 {
-			conformance.MustCall(t, w, conformance.CallerMember, service.MemoryCreate, text)
+			MustCall(t, w, CallerMember, service.MemoryCreate, text)
 		}
-		if e := conformance.MustFail(t, w, conformance.CallerMember, service.MemoryCreate, text,
+		if e := MustFail(t, w, CallerMember, service.MemoryCreate, text,
 			loci.CodeQuotaExceeded); strings.ContainsAny(e.Message, "0123456789") {
 			t.Errorf("a member reads figures of the owner: %s", e.Message)
 		}
 		setPlan(w.Ann, loci.PlanSelfHosted)
-		conformance.MustCall(t, w, conformance.CallerAdmin, service.AtlasCreate, add(4))
-		conformance.MustCall(t, w, conformance.CallerMember, service.MemoryCreate, text)
+		MustCall(t, w, CallerAdmin, service.AtlasCreate, add(4))
+		MustCall(t, w, CallerMember, service.MemoryCreate, text)
 		for n := range 3 {
-			conformance.MustCall(t, w, conformance.CallerOwner, service.WorkspaceCreate,
+			MustCall(t, w, CallerOwner, service.WorkspaceCreate,
 				loci.CreateWorkspace{Name: loci.Name(fmt.Sprint("Team ", n))})
 		}
 		setPlan(w.Ann, "")
-		conformance.MustFail(t, w, conformance.CallerAdmin, service.AtlasCreate, add(5), loci.CodeQuotaExceeded)
-		conformance.MustFail(t, w, conformance.CallerOwner, service.WorkspaceCreate,
-			loci.CreateWorkspace{Name: "One more"},
+		MustFail(t, w, CallerAdmin, service.AtlasCreate, add(5), loci.CodeQuotaExceeded)
+		MustFail(t, w, CallerOwner, service.WorkspaceCreate, loci.CreateWorkspace{Name: "One more"},
 			loci.CodeQuotaExceeded)
-		list := conformance.MustCall(t, w, conformance.CallerOwner, service.AtlasList, loci.ListAtlases{}).Atlases
+		list := MustCall(t, w, CallerOwner, service.AtlasList, loci.ListAtlases{}).Atlases
 		if len(list) != 4 {
 			t.Errorf("a smaller plan left %d atlases", len(list))
 		}
@@ -207,16 +198,16 @@ func TestPlanIsThatOfTheOwner(t *testing.T) {
 // Parallel calls get no more than sequential ones.
 func TestPlansHoldUnderParallelCalls(t *testing.T) {
 	t.Parallel()
-	conformance.Each(t, conformance.Options{Plan: smallPlan}, func(t *testing.T, w *conformance.World) {
+	Each(t, Options{Plan: smallPlan}, func(t *testing.T, w *World) {
 		errs := make([]error, 16)
 		var all sync.WaitGroup
 		for i := range errs {
 			all.Go(func() {
 				if i%2 == 0 {
-					_, errs[i] = op.Do(t.Context(), w.Host, w.Call(conformance.CallerOwner), service.WorkspaceCreate,
+					_, errs[i] = op.Do(t.Context(), w.Host, w.Call(CallerOwner), service.WorkspaceCreate,
 						loci.CreateWorkspace{Name: "Team"})
 				} else {
-					_, errs[i] = op.Do(t.Context(), w.Host, w.Call(conformance.CallerAdmin), service.AtlasCreate,
+					_, errs[i] = op.Do(t.Context(), w.Host, w.Call(CallerAdmin), service.AtlasCreate,
 						loci.CreateAtlas{Name: "Atlas", WorkspaceID: w.Team})
 				}
 			})
@@ -238,16 +229,15 @@ func TestPlansHoldUnderParallelCalls(t *testing.T) {
 
 func TestStatusCountsOwnedAndReachable(t *testing.T) {
 	t.Parallel()
-	conformance.Each(t, conformance.Options{Plan: smallPlan}, func(t *testing.T, w *conformance.World) {
+	Each(t, Options{Plan: smallPlan}, func(t *testing.T, w *World) {
 		targets := w.Atlas(t, "Shelf")
 		w.Memory(t, targets, "tide")
 		w.Memory(t, targets, "größe") // 7 bytes
-		conformance.MustCall(t, w, conformance.CallerMember, service.MemoryCreate,
+		MustCall(t, w, CallerMember, service.MemoryCreate,
 			loci.CreateMemory{Content: "cid in the crew", AtlasID: targets})
-		conformance.MustCall(t, w, conformance.CallerMember, service.MemoryCreate,
-			loci.CreateMemory{Content: "cid's own"})
+		MustCall(t, w, CallerMember, service.MemoryCreate, loci.CreateMemory{Content: "cid's own"})
 
-		ann := conformance.MustCall(t, w, conformance.CallerOwner, service.AccountStatus, loci.Empty{})
+		ann := MustCall(t, w, CallerOwner, service.AccountStatus, loci.Empty{})
 		want := loci.AccountStatus{Plan: loci.PlanFree, BasePlan: loci.PlanFree}
 		want.Usage = loci.Usage{Memories: 3, Storage: loci.StorageQuota{UsedBytes: 4 + 7 + 15,
 			LimitBytes: smallPlan.Storage},
@@ -259,7 +249,7 @@ func TestStatusCountsOwnedAndReachable(t *testing.T) {
 		if ann != want {
 			t.Errorf("ann\n%+v, want\n%+v", ann, want)
 		}
-		cid := conformance.MustCall(t, w, conformance.CallerMember, service.AccountStatus, loci.Empty{})
+		cid := MustCall(t, w, CallerMember, service.AccountStatus, loci.Empty{})
 		if cid.Usage.Memories != 1 || cid.Usage.Storage.UsedBytes != 9 || cid.Usage.Operations.Used != 2 ||
 			cid.Workspaces.Team.Used != 0 ||
 			cid.Workspaces.Atlases.Used != 1 || cid.Totals != (loci.Totals{Workspaces: 2, Atlases: 2, Memories: 4}) {
@@ -275,8 +265,8 @@ func TestStatusCountsOwnedAndReachable(t *testing.T) {
 
 func TestStatusOfUnlimitedPlanHasNoLimits(t *testing.T) {
 	t.Parallel()
-	w := conformance.New(t, conformance.OpenSQLite, conformance.Options{})
-	s := conformance.MustCall(t, w, conformance.CallerStranger, service.AccountStatus, loci.Empty{})
+	w := New(t, OpenSQLite, Options{})
+	s := MustCall(t, w, CallerStranger, service.AccountStatus, loci.Empty{})
 	if s.Plan != loci.PlanSelfHosted || s.Usage.Operations.Limit != loci.Unlimited ||
 		s.Usage.Storage.LimitBytes != loci.Unlimited ||
 		s.Workspaces.Team.Limit != loci.Unlimited || s.Workspaces.Atlases.Limit != loci.Unlimited ||

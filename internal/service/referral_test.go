@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/internal/conformance"
+	. "github.com/loci-memory/loci/internal/conformance"
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/service"
@@ -17,29 +17,29 @@ import (
 )
 
 // freePlan gives everybody the plan free, which a benefit lifts.
-var freePlan = conformance.Options{Plan: identity.DefaultPlans[loci.PlanFree]}
+var freePlan = Options{Plan: identity.DefaultPlans[loci.PlanFree]}
 
 // qualifying is a text of as many characters as a memory must have to activate a referral, and of more bytes.
 var qualifying = loci.CreateMemory{Content: loci.Content(strings.Repeat("é", loci.MinQualifyingLength))}
 
-func referralsOf(t *testing.T, w *conformance.World, caller conformance.Caller) loci.Referrals {
+func referralsOf(t *testing.T, w *World, caller Caller) loci.Referrals {
 	t.Helper()
-	return conformance.MustCall(t, w, caller, service.ReferralGet, loci.Empty{})
+	return MustCall(t, w, caller, service.ReferralGet, loci.Empty{})
 }
 
-func benefitsOf(t *testing.T, w *conformance.World, caller conformance.Caller) []loci.Benefit {
+func benefitsOf(t *testing.T, w *World, caller Caller) []loci.Benefit {
 	t.Helper()
-	return conformance.MustCall(t, w, caller, service.BenefitList, loci.ListBenefits{}).Benefits
+	return MustCall(t, w, caller, service.BenefitList, loci.ListBenefits{}).Benefits
 }
 
 // referred registers an account with the referral code of ann.
-func referred(t *testing.T, w *conformance.World, e loci.Email) loci.SignedIn {
+func referred(t *testing.T, w *World, e loci.Email) loci.SignedIn {
 	t.Helper()
 	return testenv.Must(w.Service.Register(t.Context(), &identity.Actor{},
-		loci.Register{Email: e, Password: password, Ref: referralsOf(t, w, conformance.CallerOwner).Code}))(t)
+		loci.Register{Email: e, Password: password, Ref: referralsOf(t, w, CallerOwner).Code}))(t)
 }
 
-func createAs(t *testing.T, w *conformance.World, s loci.SignedIn, m loci.CreateMemory) {
+func createAs(t *testing.T, w *World, s loci.SignedIn, m loci.CreateMemory) {
 	t.Helper()
 	if _, err := callAs(t, w, s, service.MemoryCreate, m); err != nil {
 		t.Fatal(err)
@@ -47,31 +47,31 @@ func createAs(t *testing.T, w *conformance.World, s loci.SignedIn, m loci.Create
 }
 
 // addBenefit gives ann a benefit.
-func addBenefit(t *testing.T, w *conformance.World) loci.ID {
+func addBenefit(t *testing.T, w *World) loci.ID {
 	t.Helper()
-	email := loci.Email(fmt.Sprintf("friend%d@example.com", len(referralsOf(t, w, conformance.CallerOwner).Invitees)))
+	email := loci.Email(fmt.Sprintf("friend%d@example.com", len(referralsOf(t, w, CallerOwner).Invitees)))
 	friend := referred(t, w, email)
 	testenv.Must(w.Service.VerifyUser(t.Context(), email))(t)
 	createAs(t, w, friend, qualifying)
-	return benefitsOf(t, w, conformance.CallerOwner)[0].ID
+	return benefitsOf(t, w, CallerOwner)[0].ID
 }
 
 func TestReferralActivatesWithMemoryAfterVerification(t *testing.T) {
 	t.Parallel()
-	conformance.Each(t, freePlan, func(t *testing.T, w *conformance.World) {
-		empty := referralsOf(t, w, conformance.CallerOwner)
+	Each(t, freePlan, func(t *testing.T, w *World) {
+		empty := referralsOf(t, w, CallerOwner)
 		if empty.Code == "" || empty.Invitees == nil ||
 			empty.URL != "http://localhost/register?ref="+string(empty.Code) {
 			t.Fatalf("%+v", empty)
 		}
 		expect := func(status loci.ReferralStatus, counts loci.ReferralCounts, benefits int) {
 			t.Helper()
-			r := referralsOf(t, w, conformance.CallerOwner)
+			r := referralsOf(t, w, CallerOwner)
 			if r.Code != empty.Code || r.Counts != counts || len(r.Invitees) != 1 || r.Invitees[0].Status != status ||
 				r.Invitees[0].Email != "m***@e***.uk" || r.Invitees[0].JoinedAt == 0 {
 				t.Errorf("%+v, want %s", r, status)
 			}
-			if n := len(benefitsOf(t, w, conformance.CallerOwner)); n != benefits {
+			if n := len(benefitsOf(t, w, CallerOwner)); n != benefits {
 				t.Errorf("%d benefits of the referrer when %s", n, status)
 			}
 		}
@@ -116,34 +116,32 @@ func TestReferralActivatesWithMemoryAfterVerification(t *testing.T) {
 // A referral is verified by each way in which an address is.
 func TestReferralIsVerifiedWithAddress(t *testing.T) {
 	t.Parallel()
-	for name, verify := range map[string]func(*testing.T, *conformance.World, loci.ReferralCode){
-		"token at the registration": func(t *testing.T, w *conformance.World, code loci.ReferralCode) {
-			made := conformance.MustCall(t, w, conformance.CallerOwner, service.InvitationCreate, invite(w,
-				"max@example.com"))
+	for name, verify := range map[string]func(*testing.T, *World, loci.ReferralCode){
+		"token at the registration": func(t *testing.T, w *World, code loci.ReferralCode) {
+			made := MustCall(t, w, CallerOwner, service.InvitationCreate, invite(w, "max@example.com"))
 			testenv.Must(w.Service.Register(t.Context(), &identity.Actor{},
 				loci.Register{Email: "max@example.com", Password: password, Ref: code,
 					Invitation: tokenOf(t, made.Invitations[0])}))(t)
 		},
-		"token in the answer": func(t *testing.T, w *conformance.World, _ loci.ReferralCode) {
+		"token in the answer": func(t *testing.T, w *World, _ loci.ReferralCode) {
 			max := referred(t, w, "max@example.com")
-			made := conformance.MustCall(t, w, conformance.CallerOwner, service.InvitationCreate, invite(w,
-				"max@example.com"))
+			made := MustCall(t, w, CallerOwner, service.InvitationCreate, invite(w, "max@example.com"))
 			answer := answerTo(made.Invitations[0].ID, false)
 			answer.Token = tokenOf(t, made.Invitations[0])
 			if _, err := callAs(t, w, max, service.InvitationRespond, answer); err != nil {
 				t.Fatal(err)
 			}
 		},
-		"operator": func(t *testing.T, w *conformance.World, _ loci.ReferralCode) {
+		"operator": func(t *testing.T, w *World, _ loci.ReferralCode) {
 			referred(t, w, "max@example.com")
 			testenv.Must(w.Service.VerifyUser(t.Context(), "max@example.com"))(t)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := conformance.New(t, conformance.OpenSQLite, conformance.Options{})
-			verify(t, w, referralsOf(t, w, conformance.CallerOwner).Code)
-			r := referralsOf(t, w, conformance.CallerOwner)
+			w := New(t, OpenSQLite, Options{})
+			verify(t, w, referralsOf(t, w, CallerOwner).Code)
+			r := referralsOf(t, w, CallerOwner)
 			if r.Counts != (loci.ReferralCounts{Registered: 1, Verified: 1}) {
 				t.Errorf("%+v", r)
 			}
@@ -153,16 +151,15 @@ func TestReferralIsVerifiedWithAddress(t *testing.T) {
 
 func TestLinksOfMailsVerifyReferrals(t *testing.T) {
 	t.Parallel()
-	eachMailWorld(t, conformance.Options{}, func(t *testing.T, w *conformance.World, b *mailbox, d storetest.Database) {
+	eachMailWorld(t, Options{}, func(t *testing.T, w *World, b *mailbox, d storetest.Database) {
 		referred(t, w, "max@example.com")
 		_, verify := b.wait(t, "max@example.com", "/verify", 0)
-		conformance.Expect(t, "a verification link", verifyBy(t, w, verify), "")
+		Expect(t, "a verification link", verifyBy(t, w, verify), "")
 		referred(t, w, "pat@example.com")
-		conformance.MustCall(t, w, conformance.CallerNobody, service.AuthForgot,
-			loci.ForgotPassword{Email: "pat@example.com"})
+		MustCall(t, w, CallerNobody, service.AuthForgot, loci.ForgotPassword{Email: "pat@example.com"})
 		_, reset := b.wait(t, "pat@example.com", "/reset", 0)
-		conformance.Expect(t, "a reset link", resetBy(t, w, reset, password), "")
-		r := referralsOf(t, w, conformance.CallerOwner)
+		Expect(t, "a reset link", resetBy(t, w, reset, password), "")
+		r := referralsOf(t, w, CallerOwner)
 		if r.Counts != (loci.ReferralCounts{Registered: 2, Verified: 2}) {
 			t.Errorf("%+v", r)
 		}
@@ -172,21 +169,20 @@ func TestLinksOfMailsVerifyReferrals(t *testing.T) {
 
 func TestAliasIsNoReferral(t *testing.T) {
 	t.Parallel()
-	w := conformance.New(t, conformance.OpenSQLite, conformance.Options{})
+	w := New(t, OpenSQLite, Options{})
 	for _, e := range []loci.Email{"ann+x@example.com", "ANN+b+c@Example.com"} {
 		referred(t, w, e)
 	}
 	testenv.Must(w.Service.Register(t.Context(), &identity.Actor{},
 		loci.Register{Email: "stranger@example.com", Password: password, Ref: "UNKNOWN"}))(t)
-	taken := loci.Register{Email: "eve@example.com", Password: password,
-		Ref: referralsOf(t, w, conformance.CallerOwner).Code}
-	conformance.MustFail(t, w, conformance.CallerNobody, service.AuthRegister, taken, loci.CodeConflict)
-	if r := referralsOf(t, w, conformance.CallerOwner); r.Counts != (loci.ReferralCounts{}) {
+	taken := loci.Register{Email: "eve@example.com", Password: password, Ref: referralsOf(t, w, CallerOwner).Code}
+	MustFail(t, w, CallerNobody, service.AuthRegister, taken, loci.CodeConflict)
+	if r := referralsOf(t, w, CallerOwner); r.Counts != (loci.ReferralCounts{}) {
 		t.Errorf("%+v", r)
 	}
 	referred(t, w, "anna+ann@example.com")
 	referred(t, w, "ann+x@elsewhere.example.com")
-	if r := referralsOf(t, w, conformance.CallerOwner); r.Counts.Registered != 2 {
+	if r := referralsOf(t, w, CallerOwner); r.Counts.Registered != 2 {
 		t.Errorf("%+v", r)
 	}
 }
@@ -194,10 +190,8 @@ func TestAliasIsNoReferral(t *testing.T) {
 func TestRegistrationAcceptsReferralCode(t *testing.T) {
 	t.Parallel()
 	const limit = 3
-	w := conformance.New(t, conformance.OpenSQLite, conformance.Options{Registration: service.RegistrationInvited,
-		SignInLimit: limit})
-	in := loci.Register{Email: "max@example.com", Password: password,
-		Ref: referralsOf(t, w, conformance.CallerOwner).Code}
+	w := New(t, OpenSQLite, Options{Registration: service.RegistrationInvited, SignInLimit: limit})
+	in := loci.Register{Email: "max@example.com", Password: password, Ref: referralsOf(t, w, CallerOwner).Code}
 	register := func(from string, in loci.Register) error {
 		_, err := op.Do(t.Context(), w.Host, &op.Call{Address: from}, service.AuthRegister, in)
 		return err
@@ -215,7 +209,7 @@ func TestRegistrationAcceptsReferralCode(t *testing.T) {
 	if err := register("192.0.2.2", in); err != nil {
 		t.Errorf("strangers use up the limit of an address: %v", err)
 	}
-	if r := referralsOf(t, w, conformance.CallerOwner); r.Counts != (loci.ReferralCounts{Registered: 1}) {
+	if r := referralsOf(t, w, CallerOwner); r.Counts != (loci.ReferralCounts{Registered: 1}) {
 		t.Errorf("%+v", r)
 	}
 	testenv.Must(w.Service.SetDisabled(t.Context(), loci.Email(w.Ann.Email), true))(t)
@@ -223,27 +217,26 @@ func TestRegistrationAcceptsReferralCode(t *testing.T) {
 	if err := register("192.0.2.3", in); !loci.Is(err, loci.CodeForbidden) {
 		t.Errorf("the code of a disabled user: %v", err)
 	}
-	w = conformance.New(t, conformance.OpenSQLite, conformance.Options{Registration: service.RegistrationClosed})
-	in.Ref = referralsOf(t, w, conformance.CallerOwner).Code
-	conformance.MustFail(t, w, conformance.CallerNobody, service.AuthRegister, in, loci.CodeForbidden)
+	w = New(t, OpenSQLite, Options{Registration: service.RegistrationClosed})
+	in.Ref = referralsOf(t, w, CallerOwner).Code
+	MustFail(t, w, CallerNobody, service.AuthRegister, in, loci.CodeForbidden)
 }
 
 func TestBenefitLiftsPlanUntilItExpires(t *testing.T) {
 	t.Parallel()
-	conformance.Each(t, freePlan, func(t *testing.T, w *conformance.World) {
+	Each(t, freePlan, func(t *testing.T, w *World) {
 		first, second, spare := addBenefit(t, w), addBenefit(t, w), addBenefit(t, w)
 		activate := func(id loci.ID) loci.Benefit {
 			t.Helper()
-			return conformance.MustCall(t, w, conformance.CallerOwner, service.BenefitActivate,
-				loci.ActivateBenefit{BenefitID: id}).Benefit
+			return MustCall(t, w, CallerOwner, service.BenefitActivate, loci.ActivateBenefit{BenefitID: id}).Benefit
 		}
-		refuse := func(caller conformance.Caller, id loci.ID, code loci.Code) {
+		refuse := func(caller Caller, id loci.ID, code loci.Code) {
 			t.Helper()
-			conformance.MustFail(t, w, caller, service.BenefitActivate, loci.ActivateBenefit{BenefitID: id}, code)
+			MustFail(t, w, caller, service.BenefitActivate, loci.ActivateBenefit{BenefitID: id}, code)
 		}
 		expectPlan := func(plan loci.PlanName) {
 			t.Helper()
-			s := conformance.MustCall(t, w, conformance.CallerOwner, service.AccountStatus, loci.Empty{})
+			s := MustCall(t, w, CallerOwner, service.AccountStatus, loci.Empty{})
 			limits := identity.DefaultPlans[plan]
 			if s.Plan != plan || s.BasePlan != loci.PlanFree || s.Usage.Operations.Limit != limits.Operations ||
 				s.Workspaces.Atlases.Limit != limits.Atlases || s.Usage.Storage.LimitBytes != limits.Storage {
@@ -251,7 +244,7 @@ func TestBenefitLiftsPlanUntilItExpires(t *testing.T) {
 			}
 		}
 		expectPlan(loci.PlanFree)
-		refuse(conformance.CallerAdmin, first, loci.CodeNotFound)
+		refuse(CallerAdmin, first, loci.CodeNotFound)
 		b := activate(first)
 		expectPlan(loci.PlanPro) // at once
 		month := loci.Time((30 * 24 * time.Hour).Microseconds())
@@ -259,16 +252,16 @@ func TestBenefitLiftsPlanUntilItExpires(t *testing.T) {
 			b.ExpiresAt < b.UpdatedAt+month || b.UpdatedAt <= b.CreatedAt {
 			t.Errorf("%+v", b)
 		}
-		refuse(conformance.CallerOwner, first, loci.CodeStateConflict)
+		refuse(CallerOwner, first, loci.CodeStateConflict)
 		if more := activate(second); more.ExpiresAt != b.ExpiresAt+month {
 			t.Errorf("%s after %s", more.ExpiresAt, b.ExpiresAt)
 		}
 		testenv.Must(w.Service.SetPlan(t.Context(), loci.Email(w.Ann.Email), loci.PlanPro))(t)
-		refuse(conformance.CallerOwner, spare, loci.CodeStateConflict)
+		refuse(CallerOwner, spare, loci.CodeStateConflict)
 		testenv.Must(w.Service.SetPlan(t.Context(), loci.Email(w.Ann.Email), ""))(t)
 
 		statuses := func() (list []string) {
-			for _, b := range benefitsOf(t, w, conformance.CallerOwner) {
+			for _, b := range benefitsOf(t, w, CallerOwner) {
 				list = append(list, string(b.Status)+" "+string(b.EffectivePlan))
 			}
 			return list
@@ -286,7 +279,7 @@ func TestBenefitLiftsPlanUntilItExpires(t *testing.T) {
 		}
 		w.Clock.Advance(60 * 24 * time.Hour)
 		expectPlan(loci.PlanFree)
-		refuse(conformance.CallerOwner, second, loci.CodeStateConflict)
+		refuse(CallerOwner, second, loci.CodeStateConflict)
 		activate(spare)
 		expectPlan(loci.PlanPro)
 	})
@@ -295,7 +288,7 @@ func TestBenefitLiftsPlanUntilItExpires(t *testing.T) {
 // The counts of a referrer keep a deleted invitee. A deleted referrer takes the referral along.
 func TestReferralsOutliveInvitees(t *testing.T) {
 	t.Parallel()
-	conformance.Each(t, freePlan, func(t *testing.T, w *conformance.World) {
+	Each(t, freePlan, func(t *testing.T, w *World) {
 		purge := func(e loci.Email) {
 			t.Helper()
 			testenv.Must(integrity.New(w.Store).PurgeUser(t.Context(), e, true))(t)
@@ -304,16 +297,15 @@ func TestReferralsOutliveInvitees(t *testing.T) {
 		late := referred(t, w, "late@example.com")
 		testenv.Must(w.Service.VerifyUser(t.Context(), "late@example.com"))(t)
 		purge("friend0@example.com")
-		r := referralsOf(t, w, conformance.CallerOwner)
+		r := referralsOf(t, w, CallerOwner)
 		if r.Counts != (loci.ReferralCounts{Registered: 2, Verified: 2, Activated: 1}) || len(r.Invitees) != 1 ||
-			len(benefitsOf(t, w, conformance.CallerOwner)) != 1 {
+			len(benefitsOf(t, w, CallerOwner)) != 1 {
 			t.Errorf("%+v", r)
 		}
 		if _, err := callAs(t, w, late, service.AccountMe, loci.Empty{}); err != nil { // cached with an open referral
 			t.Fatal(err)
 		}
-		for _, x := range conformance.MustCall(t, w, conformance.CallerOwner, service.WorkspaceList,
-			loci.ListWorkspaces{}).Workspaces {
+		for _, x := range MustCall(t, w, CallerOwner, service.WorkspaceList, loci.ListWorkspaces{}).Workspaces {
 			if x.Kind == loci.WorkspaceTeam {
 				testenv.Must(integrity.New(w.Store).PurgeWorkspace(t.Context(), x.ID, true))(t)
 			}

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/internal/conformance"
+	. "github.com/loci-memory/loci/internal/conformance"
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
@@ -14,10 +14,9 @@ import (
 func TestSearchHasHintWhenNothingFits(t *testing.T) {
 	t.Parallel()
 	const noWord, nearest = "no memory that was searched holds a word", "these are the nearest by meaning"
-	w := conformance.New(t, conformance.OpenSQLite,
-		conformance.Options{Embedder: &storetest.FakeEmbedder{Name: "words"}})
+	w := New(t, OpenSQLite, Options{Embedder: &storetest.FakeEmbedder{Name: "words"}})
 	search := func(query string, mode loci.Mode) loci.FoundMemories {
-		return conformance.MustCall(t, w, conformance.CallerOwner, service.MemorySearch,
+		return MustCall(t, w, CallerOwner, service.MemorySearch,
 			loci.SearchMemories{Query: loci.Query(query), Mode: mode})
 	}
 	for mode, want := range map[loci.Mode]string{loci.ModeKeyword: noWord, loci.ModeSemantic: "near to the query",
@@ -26,8 +25,7 @@ func TestSearchHasHintWhenNothingFits(t *testing.T) {
 			t.Errorf("%s on an empty workspace: %d memories, %q", mode, len(found.Memories), found.Meta.Hint)
 		}
 	}
-	conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryCreate,
-		loci.CreateMemory{Content: "The staging host is called basalt."})
+	MustCall(t, w, CallerOwner, service.MemoryCreate, loci.CreateMemory{Content: "The staging host is called basalt."})
 	w.WaitForEmbeddings(t)
 	for _, test := range []struct {
 		query string

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/internal/conformance"
+	. "github.com/loci-memory/loci/internal/conformance"
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
@@ -37,8 +37,7 @@ func TestSearchRanksTheSameWhateverTheLimit(t *testing.T) {
 	for _, grouped := range []bool{false, true} {
 		t.Run(fmt.Sprintf("grouped %v", grouped), func(t *testing.T) {
 			t.Parallel()
-			w := conformance.New(t, conformance.OpenSQLite,
-				conformance.Options{Embedder: &storetest.FakeEmbedder{Name: "words"}})
+			w := New(t, OpenSQLite, Options{Embedder: &storetest.FakeEmbedder{Name: "words"}})
 			fillForLimits(t, w, grouped)
 			for _, query := range queries {
 				for i, mode := range []loci.Mode{loci.ModeKeyword, loci.ModeSemantic, loci.ModeHybrid, loci.ModeAuto} {
@@ -53,7 +52,7 @@ func TestSearchRanksTheSameWhateverTheLimit(t *testing.T) {
 }
 
 // fillForLimits makes memories of one and of several chunks in two workspaces, some of them equal.
-func fillForLimits(t *testing.T, w *conformance.World, grouped bool) {
+func fillForLimits(t *testing.T, w *World, grouped bool) {
 	t.Helper()
 	random := rand.New(rand.NewPCG(1, 2))
 	targets := w.Atlas(t, "Shelf")
@@ -86,20 +85,20 @@ func fillForLimits(t *testing.T, w *conformance.World, grouped bool) {
 			}
 		}
 		in.Content = loci.Content(text.String())
-		conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryCreate, in)
+		MustCall(t, w, CallerOwner, service.MemoryCreate, in)
 	}
 	w.WaitForEmbeddings(t)
 }
 
 // checkLimits searches with limits from 1 to 100, and page by page. Spaces
 // behind a query only keep it from the ranking cache of another limit.
-func checkLimits(t *testing.T, w *conformance.World, in loci.SearchMemories) {
+func checkLimits(t *testing.T, w *World, in loci.SearchMemories) {
 	t.Helper()
 	query := in.Query
 	var all []scoredID
 	for limit := 1; limit <= 100; limit += 1 + limit/12 {
 		in.Limit, in.Query = loci.Limit(limit), query+loci.Query(strings.Repeat(" ", limit))
-		got := rankedOf(conformance.MustCall(t, w, conformance.CallerOwner, service.MemorySearch, in).Memories)
+		got := rankedOf(MustCall(t, w, CallerOwner, service.MemorySearch, in).Memories)
 		if len(got) != limit {
 			t.Fatalf("%q by %s: %d hits of limit %d", query, in.Mode, len(got), limit)
 		}

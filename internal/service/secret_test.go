@@ -14,7 +14,7 @@ import (
 	"testing"
 
 	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/internal/conformance"
+	. "github.com/loci-memory/loci/internal/conformance"
 	"github.com/loci-memory/loci/internal/logtest"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/secret"
@@ -66,10 +66,10 @@ func isFound(s secrettest.Sample) bool {
 }
 
 // callLogged calls an operation and records its answer.
-func callLogged[In, Out any](t *testing.T, l *logtest.Buffer, w *conformance.World, key string, o op.TypedOp[In, Out],
+func callLogged[In, Out any](t *testing.T, l *logtest.Buffer, w *World, key string, o op.TypedOp[In, Out],
 	in In) (Out, error) {
 	t.Helper()
-	out, _, err := conformance.CallWithKey(t, w, conformance.CallerOwner, key, o, in)
+	out, _, err := CallWithKey(t, w, CallerOwner, key, o, in)
 	json.NewEncoder(l).Encode(out)
 	if err != nil {
 		json.NewEncoder(l).Encode(op.NewErrorBody(err, "x"))
@@ -116,13 +116,13 @@ func traces(s secrettest.Sample) (list []string) {
 }
 
 // loggedWorld is a world whose answers and logs go to a recorder.
-func loggedWorld(t *testing.T, d storetest.Database) (*conformance.World, *logtest.Buffer) {
+func loggedWorld(t *testing.T, d storetest.Database) (*World, *logtest.Buffer) {
 	l := &logtest.Buffer{}
 	log := slog.New(slog.NewTextHandler(l, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	w := conformance.New(t, func(t testing.TB, o store.Options) *store.Store {
+	w := New(t, func(t testing.TB, o store.Options) *store.Store {
 		o.Log = log
 		return d.Open(t, o)
-	}, conformance.Options{})
+	}, Options{})
 	w.Host.Log = log
 	return w, l
 }
@@ -137,17 +137,16 @@ var ways = []struct {
 	name     string
 	redacted bool
 	policy   loci.SecretsPolicy
-	send     func(t *testing.T, l *logtest.Buffer, w *conformance.World, id loci.ID, text string) (loci.Memory, error)
+	send     func(t *testing.T, l *logtest.Buffer, w *World, id loci.ID, text string) (loci.Memory, error)
 }{
-	{"create", false, loci.SecretsReject, func(t *testing.T, l *logtest.Buffer, w *conformance.World,
-		id loci.ID, text string) (loci.Memory, error) {
-		out, err := callLogged(t, l, w, "", service.MemoryCreate,
-			loci.CreateMemory{Content: loci.Content(text), WorkspaceID: w.Team})
-		return out.Memory.Memory, err
-	}},
+	{"create", false, loci.SecretsReject,
+		func(t *testing.T, l *logtest.Buffer, w *World, id loci.ID, text string) (loci.Memory, error) {
+			out, err := callLogged(t, l, w, "", service.MemoryCreate,
+				loci.CreateMemory{Content: loci.Content(text), WorkspaceID: w.Team})
+			return out.Memory.Memory, err
+		}},
 	{"create without, by key", true, loci.SecretsReject,
-		func(t *testing.T, l *logtest.Buffer, w *conformance.World, id loci.ID,
-			text string) (out loci.Memory, err error) {
+		func(t *testing.T, l *logtest.Buffer, w *World, id loci.ID, text string) (out loci.Memory, err error) {
 			key := loci.NewID(w.Clock.Now())
 			for range 2 {
 				made, err := callLogged(t, l, w, string(key), service.MemoryCreate,
@@ -161,87 +160,87 @@ var ways = []struct {
 			return out, err
 		}},
 	{"create for a place without", true, loci.SecretsRedact,
-		func(t *testing.T, l *logtest.Buffer, w *conformance.World, id loci.ID, text string) (loci.Memory, error) {
+		func(t *testing.T, l *logtest.Buffer, w *World, id loci.ID, text string) (loci.Memory, error) {
 			in := loci.CreateMemory{Content: loci.Content(text), WorkspaceID: w.Team,
 				OnDuplicate: loci.OnDuplicateVersion, Source: &loci.Source{Name: "log", URI: "/1"}}
 			out, err := callLogged(t, l, w, "", service.MemoryCreate, in)
 			return out.Memory.Memory, err
 		}},
-	{"update", false, loci.SecretsReject, func(t *testing.T, l *logtest.Buffer, w *conformance.World,
-		id loci.ID, text string) (loci.Memory, error) {
-		out, err := callLogged(t, l, w, "", service.MemoryUpdate,
-			loci.UpdateMemory{MemoryID: id, Content: ptr(loci.Content(text))})
-		return out.Memory, err
-	}},
-	{"update without", true, loci.SecretsReject, func(t *testing.T, l *logtest.Buffer, w *conformance.World,
-		id loci.ID, text string) (loci.Memory, error) {
-		out, err := callLogged(t, l, w, "", service.MemoryUpdate,
-			loci.UpdateMemory{MemoryID: id, Content: ptr(loci.Content(text)), Secrets: loci.OnSecretRedact})
-		return out.Memory, err
-	}},
-	{"append", false, loci.SecretsReject, func(t *testing.T, l *logtest.Buffer, w *conformance.World,
-		id loci.ID, text string) (loci.Memory, error) {
-		out, err := callLogged(t, l, w, "", service.MemoryAppend,
-			loci.AppendMemory{MemoryID: id, Content: loci.Content(text)})
-		return out.Memory, err
-	}},
-	{"append without", true, loci.SecretsAllow, func(t *testing.T, l *logtest.Buffer, w *conformance.World,
-		id loci.ID, text string) (loci.Memory, error) {
-		out, err := callLogged(t, l, w, string(loci.NewID(w.Clock.Now())), service.MemoryAppend,
-			loci.AppendMemory{MemoryID: id, Content: loci.Content(text), Secrets: loci.OnSecretRedact})
-		return out.Memory, err
-	}},
-	{"append to a place without", true, loci.SecretsRedact,
-		func(t *testing.T, l *logtest.Buffer, w *conformance.World, id loci.ID, text string) (loci.Memory, error) {
+	{"update", false, loci.SecretsReject,
+		func(t *testing.T, l *logtest.Buffer, w *World, id loci.ID, text string) (loci.Memory, error) {
+			out, err := callLogged(t, l, w, "", service.MemoryUpdate,
+				loci.UpdateMemory{MemoryID: id, Content: ptr(loci.Content(text))})
+			return out.Memory, err
+		}},
+	{"update without", true, loci.SecretsReject,
+		func(t *testing.T, l *logtest.Buffer, w *World, id loci.ID, text string) (loci.Memory, error) {
+			out, err := callLogged(t, l, w, "", service.MemoryUpdate,
+				loci.UpdateMemory{MemoryID: id, Content: ptr(loci.Content(text)), Secrets: loci.OnSecretRedact})
+			return out.Memory, err
+		}},
+	{"append", false, loci.SecretsReject,
+		func(t *testing.T, l *logtest.Buffer, w *World, id loci.ID, text string) (loci.Memory, error) {
 			out, err := callLogged(t, l, w, "", service.MemoryAppend,
 				loci.AppendMemory{MemoryID: id, Content: loci.Content(text)})
 			return out.Memory, err
 		}},
-	{"evidence", false, loci.SecretsReject, func(t *testing.T, l *logtest.Buffer, w *conformance.World,
-		id loci.ID, text string) (loci.Memory, error) {
-		out, err := callLogged(t, l, w, "", service.MemoryVerify,
-			loci.VerifyMemory{MemoryID: id, Evidence: ptr(loci.Evidence(text))})
-		return out.Memory, err
-	}},
+	{"append without", true, loci.SecretsAllow,
+		func(t *testing.T, l *logtest.Buffer, w *World, id loci.ID, text string) (loci.Memory, error) {
+			out, err := callLogged(t, l, w, string(loci.NewID(w.Clock.Now())), service.MemoryAppend,
+				loci.AppendMemory{MemoryID: id, Content: loci.Content(text), Secrets: loci.OnSecretRedact})
+			return out.Memory, err
+		}},
+	{"append to a place without", true, loci.SecretsRedact,
+		func(t *testing.T, l *logtest.Buffer, w *World, id loci.ID, text string) (loci.Memory, error) {
+			out, err := callLogged(t, l, w, "", service.MemoryAppend,
+				loci.AppendMemory{MemoryID: id, Content: loci.Content(text)})
+			return out.Memory, err
+		}},
+	{"evidence", false, loci.SecretsReject,
+		func(t *testing.T, l *logtest.Buffer, w *World, id loci.ID, text string) (loci.Memory, error) {
+			out, err := callLogged(t, l, w, "", service.MemoryVerify,
+				loci.VerifyMemory{MemoryID: id, Evidence: ptr(loci.Evidence(text))})
+			return out.Memory, err
+		}},
 	{"evidence in a place without", true, loci.SecretsRedact,
-		func(t *testing.T, l *logtest.Buffer, w *conformance.World, id loci.ID, text string) (loci.Memory, error) {
+		func(t *testing.T, l *logtest.Buffer, w *World, id loci.ID, text string) (loci.Memory, error) {
 			out, err := callLogged(t, l, w, "", service.MemoryVerify,
 				loci.VerifyMemory{MemoryID: id, Evidence: ptr(loci.Evidence(text))})
 			out.Memory.Content = out.Memory.Evidence // the field that is checked
 			return out.Memory, err
 		}},
-	{"title", false, loci.SecretsReject, func(t *testing.T, l *logtest.Buffer, w *conformance.World,
-		id loci.ID, text string) (loci.Memory, error) {
-		_, err := callLogged(t, l, w, "", service.MemoryCreate,
-			loci.CreateMemory{Content: "plain", Title: loci.Title(text), WorkspaceID: w.Team})
-		if err == nil {
-			t.Error("a title of a new memory")
-		}
-		out, err := callLogged(t, l, w, "", service.MemoryUpdate,
-			loci.UpdateMemory{MemoryID: id, Title: ptr(loci.OptionalTitle(text))})
-		return out.Memory, err
-	}},
-	{"title without", true, loci.SecretsReject, func(t *testing.T, l *logtest.Buffer, w *conformance.World,
-		id loci.ID, text string) (loci.Memory, error) {
-		_, err := callLogged(t, l, w, "", service.MemoryCreate,
-			loci.CreateMemory{Content: "plain", Title: loci.Title(text), WorkspaceID: w.Team,
-				Secrets: loci.OnSecretRedact})
-		if err != nil {
-			t.Error(err)
-		}
-		out, err := callLogged(t, l, w, "", service.MemoryUpdate,
-			loci.UpdateMemory{MemoryID: id, Title: ptr(loci.OptionalTitle(text)),
-				Secrets: loci.OnSecretRedact})
-		out.Memory.Content = out.Memory.Title
-		return out.Memory, err
-	}},
+	{"title", false, loci.SecretsReject,
+		func(t *testing.T, l *logtest.Buffer, w *World, id loci.ID, text string) (loci.Memory, error) {
+			_, err := callLogged(t, l, w, "", service.MemoryCreate,
+				loci.CreateMemory{Content: "plain", Title: loci.Title(text), WorkspaceID: w.Team})
+			if err == nil {
+				t.Error("a title of a new memory")
+			}
+			out, err := callLogged(t, l, w, "", service.MemoryUpdate,
+				loci.UpdateMemory{MemoryID: id, Title: ptr(loci.OptionalTitle(text))})
+			return out.Memory, err
+		}},
+	{"title without", true, loci.SecretsReject,
+		func(t *testing.T, l *logtest.Buffer, w *World, id loci.ID, text string) (loci.Memory, error) {
+			_, err := callLogged(t, l, w, "", service.MemoryCreate,
+				loci.CreateMemory{Content: "plain", Title: loci.Title(text), WorkspaceID: w.Team,
+					Secrets: loci.OnSecretRedact})
+			if err != nil {
+				t.Error(err)
+			}
+			out, err := callLogged(t, l, w, "", service.MemoryUpdate,
+				loci.UpdateMemory{MemoryID: id, Title: ptr(loci.OptionalTitle(text)),
+					Secrets: loci.OnSecretRedact})
+			out.Memory.Content = out.Memory.Title
+			return out.Memory, err
+		}},
 }
 
 func TestCredentialsAreNeitherStoredNorLogged(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
 		w, l := loggedWorld(t, d)
-		id := conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryCreate,
+		id := MustCall(t, w, CallerOwner, service.MemoryCreate,
 			loci.CreateMemory{Content: "a log", WorkspaceID: w.Team}).Memory.ID
 		list := samples(t, 204)
 		now := loci.SecretsReject
@@ -304,56 +303,49 @@ func TestCredentialsAreNeitherStoredNorLogged(t *testing.T) {
 
 func TestWorkspacePolicyDecidesOnCredentials(t *testing.T) {
 	t.Parallel()
-	conformance.EachWithDB(t, func(t *testing.T, w *conformance.World, d storetest.Database) {
+	EachWithDB(t, func(t *testing.T, w *World, d storetest.Database) {
 		key := "ghp_" + strings.Repeat("aB3dE5gH7", 4)
 		in := loci.CreateMemory{Content: loci.Content("key: " + key), Title: loci.Title("Of " + key),
 			WorkspaceID: w.Team}
 		const without = "[REDACTED:github-pat]"
 		policy(t, d, w.Team, loci.SecretsAllow)
-		m := conformance.MustCall(t, w, conformance.CallerMember, service.MemoryCreate, in).Memory
+		m := MustCall(t, w, CallerMember, service.MemoryCreate, in).Memory
 		if m.Content != string(in.Content) || m.Title != string(in.Title) {
 			t.Fatalf("%q, %q", m.Title, m.Content)
 		}
-		conformance.MustCall(t, w, conformance.CallerMember, service.MemoryUpdate,
-			loci.UpdateMemory{MemoryID: m.ID, Content: ptr(loci.Content("plain")),
-				Title: ptr(loci.OptionalTitle("Plain"))})
-		kept := conformance.MustCall(t, w, conformance.CallerMember, service.MemoryCreate, in).Memory.ID
+		MustCall(t, w, CallerMember, service.MemoryUpdate, loci.UpdateMemory{MemoryID: m.ID,
+			Content: ptr(loci.Content("plain")), Title: ptr(loci.OptionalTitle("Plain"))})
+		kept := MustCall(t, w, CallerMember, service.MemoryCreate, in).Memory.ID
 
 		policy(t, d, w.Team, loci.SecretsReject)
-		conformance.MustFail(t, w, conformance.CallerOwner, service.MemoryRevert,
-			loci.RevertMemory{MemoryID: m.ID, Version: 1},
+		MustFail(t, w, CallerOwner, service.MemoryRevert, loci.RevertMemory{MemoryID: m.ID, Version: 1},
 			loci.CodeSecretDetected)
 		if now := w.Get(t, m.ID); now.Version != 2 || now.Content != "plain" {
 			t.Errorf("%+v", now)
 		}
 		// A stored credential does not block a change of other fields.
-		conformance.MustCall(t, w, conformance.CallerMember, service.MemoryUpdate,
-			loci.UpdateMemory{MemoryID: kept, Tags: &loci.Tags{"x"}})
-		out := conformance.MustCall(t, w, conformance.CallerMember, service.MemoryAppend,
+		MustCall(t, w, CallerMember, service.MemoryUpdate, loci.UpdateMemory{MemoryID: kept, Tags: &loci.Tags{"x"}})
+		out := MustCall(t, w, CallerMember, service.MemoryAppend,
 			loci.AppendMemory{MemoryID: kept, Content: "harmless"})
 		if out.Memory.Content != string(in.Content)+"\nharmless" {
 			t.Errorf("%q", out.Memory.Content)
 		}
-		conformance.MustFail(t, w, conformance.CallerMember, service.MemoryAppend,
-			loci.AppendMemory{MemoryID: kept, Content: in.Content}, loci.CodeSecretDetected)
+		MustFail(t, w, CallerMember, service.MemoryAppend, loci.AppendMemory{MemoryID: kept, Content: in.Content},
+			loci.CodeSecretDetected)
 
 		policy(t, d, w.Team, loci.SecretsRedact)
-		out = conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryRevert,
-			loci.RevertMemory{MemoryID: m.ID, Version: 1})
+		out = MustCall(t, w, CallerOwner, service.MemoryRevert, loci.RevertMemory{MemoryID: m.ID, Version: 1})
 		if out.Memory.Content != "key: "+without || out.Memory.Title != "Of "+without {
 			t.Errorf("%q, %q", out.Memory.Title, out.Memory.Content)
 		}
 		in.Title = ""
-		if m := conformance.MustCall(t, w, conformance.CallerMember, service.MemoryCreate,
-			in).Memory; m.Content != "key: "+
-			without || m.Title != m.Content {
+		if m := MustCall(t, w, CallerMember, service.MemoryCreate, in).Memory; m.Content != "key: "+without ||
+			m.Title != m.Content {
 			t.Errorf("%q, %q", m.Title, m.Content)
 		}
 		in.Secrets = loci.OnSecretRedact
 		policy(t, d, w.Team, loci.SecretsAllow)
-		if m := conformance.MustCall(t, w, conformance.CallerMember, service.MemoryCreate,
-			in).Memory; m.Content != "key: "+
-			without {
+		if m := MustCall(t, w, CallerMember, service.MemoryCreate, in).Memory; m.Content != "key: "+without {
 			t.Errorf("%q", m.Content)
 		}
 	})
@@ -362,7 +354,7 @@ func TestWorkspacePolicyDecidesOnCredentials(t *testing.T) {
 // A key that arrives in parts is detected when its parts are together.
 func TestCredentialInPartsIsDetected(t *testing.T) {
 	t.Parallel()
-	conformance.EachWithDB(t, func(t *testing.T, w *conformance.World, d storetest.Database) {
+	EachWithDB(t, func(t *testing.T, w *World, d storetest.Database) {
 		r := newRand(t)
 		pem := strings.SplitAfter(secrettest.RandomPEM(r, "RSA PRIVATE KEY", 8, "\n"), "\n")
 		value := secrettest.RandomString(r, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789", 40)
@@ -379,11 +371,11 @@ func TestCredentialInPartsIsDetected(t *testing.T) {
 		} {
 			for _, p := range []loci.SecretsPolicy{loci.SecretsReject, loci.SecretsRedact} {
 				policy(t, d, w.Team, p)
-				id := conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryCreate,
+				id := MustCall(t, w, CallerOwner, service.MemoryCreate,
 					loci.CreateMemory{Content: loci.Content(c.parts[0]), WorkspaceID: w.Team}).Memory.ID
 				told := 0
 				for _, part := range c.parts[1:] {
-					_, err := op.Do(t.Context(), w.Host, w.Call(conformance.CallerOwner), service.MemoryAppend,
+					_, err := op.Do(t.Context(), w.Host, w.Call(CallerOwner), service.MemoryAppend,
 						loci.AppendMemory{MemoryID: id, Content: loci.Content(part)})
 					if err != nil && (p == loci.SecretsRedact || !loci.Is(err, loci.CodeSecretDetected) ||
 						strings.Contains(err.Error(), strings.TrimSpace(c.secret[0]))) {
@@ -415,15 +407,14 @@ func TestCredentialInPartsIsDetected(t *testing.T) {
 // A redaction mark may be longer than its credential.
 func TestRedactedTextIsBounded(t *testing.T) {
 	t.Parallel()
-	w := conformance.New(t, conformance.OpenSQLite, conformance.Options{})
+	w := New(t, OpenSQLite, Options{})
 	key := "AKIA" + "Q3EGRIPYB5MZ7TVA" + "\n"
 	in := loci.CreateMemory{Content: loci.Content(strings.Repeat(key, loci.MaxContent/len(key))),
 		Secrets: loci.OnSecretRedact}
-	conformance.MustFail(t, w, conformance.CallerOwner, service.MemoryCreate, in, loci.CodeInvalidQuery)
+	MustFail(t, w, CallerOwner, service.MemoryCreate, in, loci.CodeInvalidQuery)
 	id := w.Memory(t, "", "a memory")
-	conformance.MustFail(t, w, conformance.CallerOwner, service.MemoryUpdate,
-		loci.UpdateMemory{MemoryID: id, Content: &in.Content, Secrets: loci.OnSecretRedact},
-		loci.CodeInvalidQuery)
-	conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryAppend,
+	MustFail(t, w, CallerOwner, service.MemoryUpdate,
+		loci.UpdateMemory{MemoryID: id, Content: &in.Content, Secrets: loci.OnSecretRedact}, loci.CodeInvalidQuery)
+	MustCall(t, w, CallerOwner, service.MemoryAppend,
 		loci.AppendMemory{MemoryID: id, Content: in.Content[:len(in.Content)/2], Secrets: loci.OnSecretRedact})
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/internal/conformance"
+	. "github.com/loci-memory/loci/internal/conformance"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/service"
 )
@@ -18,28 +18,26 @@ func setUp(token string) loci.SetUp {
 
 func TestSetupLinkWorksOnce(t *testing.T) {
 	t.Parallel()
-	w := conformance.NewEmpty(t, conformance.OpenSQLite, conformance.Options{})
-	if err := conformance.MustFail(t, w, conformance.CallerNobody, service.AuthSetup, setUp("guess"),
+	w := NewEmpty(t, OpenSQLite, Options{})
+	if err := MustFail(t, w, CallerNobody, service.AuthSetup, setUp("guess"),
 		loci.CodeNotFound); !strings.Contains(err.Error(), "restart the server") {
 		t.Error(err)
 	}
-	conformance.MustFail(t, w, conformance.CallerNobody, service.AuthSetup, setUp(""), loci.CodeNotFound)
+	MustFail(t, w, CallerNobody, service.AuthSetup, setUp(""), loci.CodeNotFound)
 	old := w.Service.NewSetupToken()
 	token := w.Service.NewSetupToken()
-	conformance.MustFail(t, w, conformance.CallerNobody, service.AuthSetup, setUp(old), loci.CodeNotFound)
+	MustFail(t, w, CallerNobody, service.AuthSetup, setUp(old), loci.CodeNotFound)
 	bad := setUp(token)
 	bad.Email = "no address"
-	conformance.MustFail(t, w, conformance.CallerNobody, service.AuthSetup, bad, loci.CodeInvalidQuery)
-	out := conformance.MustCall(t, w, conformance.CallerNobody, service.AuthSetup, setUp(token))
+	MustFail(t, w, CallerNobody, service.AuthSetup, bad, loci.CodeInvalidQuery)
+	out := MustCall(t, w, CallerNobody, service.AuthSetup, setUp(token))
 	if out.User.Email != "first@example.com" || out.User.Name != "first" {
 		t.Errorf("%+v", out.User)
 	}
 	for name, err := range map[string]error{
-		"used": conformance.MustFail(t, w, conformance.CallerNobody, service.AuthSetup, setUp(token),
-			loci.CodeNotFound),
-		"guess": conformance.MustFail(t, w, conformance.CallerNobody, service.AuthSetup, setUp("guess"),
-			loci.CodeNotFound),
-		"page": w.Service.CheckSetup(t.Context(), token),
+		"used":  MustFail(t, w, CallerNobody, service.AuthSetup, setUp(token), loci.CodeNotFound),
+		"guess": MustFail(t, w, CallerNobody, service.AuthSetup, setUp("guess"), loci.CodeNotFound),
+		"page":  w.Service.CheckSetup(t.Context(), token),
 	} {
 		if err == nil || !strings.Contains(err.Error(), "There is an account already: sign in") {
 			t.Errorf("%s: %v", name, err)
@@ -47,23 +45,23 @@ func TestSetupLinkWorksOnce(t *testing.T) {
 	}
 	again := setUp(w.Service.NewSetupToken())
 	again.Email = "second@example.com"
-	conformance.MustFail(t, w, conformance.CallerNobody, service.AuthSetup, again, loci.CodeNotFound)
+	MustFail(t, w, CallerNobody, service.AuthSetup, again, loci.CodeNotFound)
 }
 
 func TestSetupLinkExpires(t *testing.T) {
 	t.Parallel()
-	w := conformance.NewEmpty(t, conformance.OpenSQLite, conformance.Options{})
+	w := NewEmpty(t, OpenSQLite, Options{})
 	token := w.Service.NewSetupToken()
 	w.Clock.Advance(time.Hour)
-	conformance.MustFail(t, w, conformance.CallerNobody, service.AuthSetup, setUp(token), loci.CodeNotFound)
+	MustFail(t, w, CallerNobody, service.AuthSetup, setUp(token), loci.CodeNotFound)
 	token = w.Service.NewSetupToken()
 	w.Clock.Advance(59 * time.Minute)
-	conformance.MustCall(t, w, conformance.CallerNobody, service.AuthSetup, setUp(token))
+	MustCall(t, w, CallerNobody, service.AuthSetup, setUp(token))
 }
 
 func TestParallelSetUpsMakeOneAccount(t *testing.T) {
 	t.Parallel()
-	eachEmptyWorld(t, func(t *testing.T, w *conformance.World) {
+	eachEmptyWorld(t, func(t *testing.T, w *World) {
 		token := w.Service.NewSetupToken()
 		errs := make([]error, 6)
 		var all sync.WaitGroup
@@ -91,7 +89,7 @@ func TestParallelSetUpsMakeOneAccount(t *testing.T) {
 
 func TestCheckSetupDoesNotUseTokenUp(t *testing.T) {
 	t.Parallel()
-	w := conformance.NewEmpty(t, conformance.OpenSQLite, conformance.Options{})
+	w := NewEmpty(t, OpenSQLite, Options{})
 	check := func(token string, want bool) {
 		t.Helper()
 		if err := w.Service.CheckSetup(t.Context(), token); (err == nil) != want || err != nil &&
@@ -107,6 +105,6 @@ func TestCheckSetupDoesNotUseTokenUp(t *testing.T) {
 	w.Clock.Advance(time.Hour)
 	check(token, false)
 	token = w.Service.NewSetupToken()
-	conformance.MustCall(t, w, conformance.CallerNobody, service.AuthSetup, setUp(token))
+	MustCall(t, w, CallerNobody, service.AuthSetup, setUp(token))
 	check(w.Service.NewSetupToken(), false)
 }

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/internal/conformance"
+	. "github.com/loci-memory/loci/internal/conformance"
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/limit"
 	"github.com/loci-memory/loci/internal/op"
@@ -21,7 +21,7 @@ import (
 const password = "correct horse battery"
 
 // addUsers makes accounts that can sign in.
-func addUsers(t *testing.T, w *conformance.World, emails ...loci.Email) {
+func addUsers(t *testing.T, w *World, emails ...loci.Email) {
 	t.Helper()
 	for _, e := range emails {
 		testenv.Must(w.Service.AddUser(t.Context(), e, "", password))(t)
@@ -29,7 +29,7 @@ func addUsers(t *testing.T, w *conformance.World, emails ...loci.Email) {
 }
 
 // signIn tries to sign in from an address.
-func signIn(t *testing.T, w *conformance.World, from string, e loci.Email, p loci.PasswordAttempt) error {
+func signIn(t *testing.T, w *World, from string, e loci.Email, p loci.PasswordAttempt) error {
 	t.Helper()
 	_, err := op.Do(t.Context(), w.Host, &op.Call{Address: from}, service.AuthLogin, loci.Login{Email: e, Password: p})
 	return err
@@ -38,7 +38,7 @@ func signIn(t *testing.T, w *conformance.World, from string, e loci.Email, p loc
 func TestFailedSignInsAreLimited(t *testing.T) {
 	t.Parallel()
 	const limit = 3
-	w := conformance.NewEmpty(t, conformance.OpenSQLite, conformance.Options{SignInLimit: limit})
+	w := NewEmpty(t, OpenSQLite, Options{SignInLimit: limit})
 	addUsers(t, w, "ada@example.com", "bea@example.com")
 	expect := func(from string, e loci.Email, p loci.PasswordAttempt, code loci.Code) {
 		t.Helper()
@@ -77,7 +77,7 @@ func TestFailedSignInsAreLimited(t *testing.T) {
 func TestSignInLimitCannotBeFlushed(t *testing.T) {
 	t.Parallel()
 	const limit = 2
-	w := conformance.NewEmpty(t, conformance.OpenSQLite, conformance.Options{SignInLimit: limit})
+	w := NewEmpty(t, OpenSQLite, Options{SignInLimit: limit})
 	addUsers(t, w, "ada@example.com", "bea@example.com")
 	for range limit {
 		if err := signIn(t, w, "192.0.2.5", "ada@example.com", "wrong"); !loci.Is(err, loci.CodeInvalidKey) {
@@ -104,7 +104,7 @@ func TestSignInLimitCannotBeFlushed(t *testing.T) {
 func TestStrangersCannotLockOutOwnerAtKnownAddress(t *testing.T) {
 	t.Parallel()
 	const limit, home = 3, "2001:db8:1:2::1"
-	w := conformance.NewEmpty(t, conformance.OpenSQLite, conformance.Options{SignInLimit: limit})
+	w := NewEmpty(t, OpenSQLite, Options{SignInLimit: limit})
 	addUsers(t, w, "ada@example.com", "bea@example.com")
 	expect := func(from string, e loci.Email, p loci.PasswordAttempt, code loci.Code) {
 		t.Helper()
@@ -133,7 +133,7 @@ func TestStrangersCannotLockOutOwnerAtKnownAddress(t *testing.T) {
 func TestRegistrationIsLimited(t *testing.T) {
 	t.Parallel()
 	const limit = 3
-	w := conformance.NewEmpty(t, conformance.OpenSQLite, conformance.Options{SignInLimit: limit})
+	w := NewEmpty(t, OpenSQLite, Options{SignInLimit: limit})
 	register := func(from string, e loci.Email, token loci.InvitationToken) error {
 		in := loci.Register{Email: e, Password: password, Invitation: token}
 		_, err := op.Do(t.Context(), w.Host, &op.Call{Address: from}, service.AuthRegister, in)
@@ -176,7 +176,7 @@ func TestRegistrationIsLimited(t *testing.T) {
 // Many registrations at once delay no sign-in, and use no more memory than the bound of the queue.
 func TestBusyServerRefusesRegistrationsBeforeSignIns(t *testing.T) {
 	t.Parallel()
-	w := conformance.NewEmpty(t, conformance.OpenSQLite, conformance.Options{SignInLimit: 1000})
+	w := NewEmpty(t, OpenSQLite, Options{SignInLimit: 1000})
 	addUsers(t, w, "ada@example.com")
 	queue := w.Service.Passwords()
 	release := queue.Take(limit.Key{}, queue.Total())
@@ -212,7 +212,7 @@ func TestBusyServerRefusesRegistrationsBeforeSignIns(t *testing.T) {
 
 func TestSignInsAreUnlimitedWithoutLimit(t *testing.T) {
 	t.Parallel()
-	w := conformance.NewEmpty(t, conformance.OpenSQLite, conformance.Options{})
+	w := NewEmpty(t, OpenSQLite, Options{})
 	addUsers(t, w, "ada@example.com")
 	for range 25 {
 		if err := signIn(t, w, "192.0.2.1", "ada@example.com", "wrong"); !loci.Is(err, loci.CodeInvalidKey) {
@@ -223,7 +223,7 @@ func TestSignInsAreUnlimitedWithoutLimit(t *testing.T) {
 
 func TestUnknownAccountsAndWrongPasswordsAreAlike(t *testing.T) {
 	t.Parallel()
-	w := conformance.New(t, conformance.OpenSQLite, conformance.Options{}) // ann has no password
+	w := New(t, OpenSQLite, Options{}) // ann has no password
 	addUsers(t, w, "ada@example.com")
 	said := map[string]bool{}
 	for _, e := range []loci.Email{"ada@example.com", "ann@example.com", "nobody@example.com", "no address"} {
@@ -243,7 +243,7 @@ func TestUnknownAccountsAndWrongPasswordsAreAlike(t *testing.T) {
 
 func TestDisabledUserSignsInLikeUnknownOne(t *testing.T) {
 	t.Parallel()
-	conformance.Each(t, conformance.Options{SignInLimit: 3}, func(t *testing.T, w *conformance.World) {
+	Each(t, Options{SignInLimit: 3}, func(t *testing.T, w *World) {
 		addUsers(t, w, "ada@example.com")
 		disable := func(disabled bool) {
 			testenv.Must(w.Service.SetDisabled(t.Context(), "ada@example.com", disabled))(t)
@@ -265,13 +265,13 @@ func TestDisabledUserSignsInLikeUnknownOne(t *testing.T) {
 			t.Error(err)
 		}
 		_, err := w.Service.SetDisabled(t.Context(), "nobody@example.com", true)
-		conformance.Expect(t, "an unknown address", err, loci.CodeNotFound)
+		Expect(t, "an unknown address", err, loci.CodeNotFound)
 	})
 }
 
 func TestOperatorSeesUserWithoutSecrets(t *testing.T) {
 	t.Parallel()
-	conformance.Each(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+	Each(t, Options{}, func(t *testing.T, w *World) {
 		list := testenv.Must(w.Service.ListUsers(t.Context()))(t).Users
 		var ann accountdb.Summary
 		for _, u := range list {
@@ -295,14 +295,14 @@ func TestOperatorSeesUserWithoutSecrets(t *testing.T) {
 
 func TestCookieSignsInUntilSignOut(t *testing.T) {
 	t.Parallel()
-	conformance.Each(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+	Each(t, Options{}, func(t *testing.T, w *World) {
 		in := loci.Register{Email: "Ada@Example.com", Password: password}
 		made := testenv.Must(w.Service.Register(t.Context(), &identity.Actor{}, in))(t)
 		if made.User.Name != "Ada" || made.User.EmailVerified || !made.Created() {
 			t.Errorf("%+v", made.User)
 		}
-		conformance.MustFail(t, w, conformance.CallerNobody, service.AuthRegister,
-			loci.Register{Email: "ADA@example.com", Password: password}, loci.CodeConflict)
+		MustFail(t, w, CallerNobody, service.AuthRegister, loci.Register{Email: "ADA@example.com", Password: password},
+			loci.CodeConflict)
 		back := testenv.Must(w.Service.SignIn(t.Context(), &identity.Actor{},
 			loci.Login{Email: "ada@EXAMPLE.com", Password: password}))(t)
 		if back.User != made.User || back.Created() || back.Cookie().Secret == made.Cookie().Secret {
@@ -334,16 +334,16 @@ func TestCookieSignsInUntilSignOut(t *testing.T) {
 
 func TestRegistrationCanBeClosed(t *testing.T) {
 	t.Parallel()
-	w := conformance.NewEmpty(t, conformance.OpenSQLite, conformance.Options{Registration: service.RegistrationClosed})
-	conformance.MustFail(t, w, conformance.CallerNobody, service.AuthRegister,
-		loci.Register{Email: "ada@example.com", Password: password}, loci.CodeForbidden)
+	w := NewEmpty(t, OpenSQLite, Options{Registration: service.RegistrationClosed})
+	MustFail(t, w, CallerNobody, service.AuthRegister, loci.Register{Email: "ada@example.com", Password: password},
+		loci.CodeForbidden)
 	in := loci.SetUp{Token: w.Service.NewSetupToken(), Email: "ada@example.com", Password: password}
-	conformance.MustCall(t, w, conformance.CallerNobody, service.AuthSetup, in)
+	MustCall(t, w, CallerNobody, service.AuthSetup, in)
 }
 
 func TestSignInsOfUserAreBounded(t *testing.T) {
 	t.Parallel()
-	eachEmptyWorld(t, func(t *testing.T, w *conformance.World) {
+	eachEmptyWorld(t, func(t *testing.T, w *World) {
 		addUsers(t, w, "ada@example.com", "bea@example.com")
 		var ended []loci.ID
 		w.Service.Store.Subscribe(func(c accountdb.Change) { ended = append(ended, c.CredentialID) })

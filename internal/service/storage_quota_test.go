@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/internal/conformance"
+	. "github.com/loci-memory/loci/internal/conformance"
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/service"
 )
@@ -16,7 +16,7 @@ func TestStorageQuotaRefusesContent(t *testing.T) {
 	t.Parallel()
 	plan := identity.DefaultPlans[loci.PlanSelfHosted]
 	plan.Storage = 2000
-	w := conformance.New(t, conformance.OpenSQLite, conformance.Options{Plan: plan})
+	w := New(t, OpenSQLite, Options{Plan: plan})
 	targets := w.Atlas(t, "Shelf")
 	text := strings.Repeat("tide ", 180) // 899 bytes, less the space at the end
 	first := w.Memory(t, targets, text+"one")
@@ -24,17 +24,16 @@ func TestStorageQuotaRefusesContent(t *testing.T) {
 	create := func(content string) loci.CreateMemory {
 		return loci.CreateMemory{AtlasID: targets, Content: loci.Content(content)}
 	}
-	if e := conformance.MustFail(t, w, conformance.CallerOwner, service.MemoryCreate, create(text+"three"),
+	if e := MustFail(t, w, CallerOwner, service.MemoryCreate, create(text+"three"),
 		loci.CodeQuotaExceeded); e.RetryAfter == 0 || !strings.Contains(e.Message, "at most 2000 bytes") {
 		t.Errorf("%+v", e)
 	}
-	conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryCreate, create("short"))
-	conformance.MustFail(t, w, conformance.CallerOwner, service.MemoryAppend,
-		loci.AppendMemory{MemoryID: first, Content: loci.Content(text)}, loci.CodeQuotaExceeded)
-	if used := conformance.MustCall(t, w, conformance.CallerOwner, service.AccountStatus,
-		loci.Empty{}).Usage.Storage.UsedBytes; used > 2000 {
+	MustCall(t, w, CallerOwner, service.MemoryCreate, create("short"))
+	MustFail(t, w, CallerOwner, service.MemoryAppend, loci.AppendMemory{MemoryID: first, Content: loci.Content(text)},
+		loci.CodeQuotaExceeded)
+	if used := MustCall(t, w, CallerOwner, service.AccountStatus, loci.Empty{}).Usage.Storage.UsedBytes; used > 2000 {
 		t.Errorf("%d bytes are used", used)
 	}
-	conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryDelete, loci.DeleteMemory{MemoryID: first})
-	conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryCreate, create(text+"three"))
+	MustCall(t, w, CallerOwner, service.MemoryDelete, loci.DeleteMemory{MemoryID: first})
+	MustCall(t, w, CallerOwner, service.MemoryCreate, create(text+"three"))
 }

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/internal/conformance"
+	. "github.com/loci-memory/loci/internal/conformance"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/store/integrity"
@@ -14,29 +14,27 @@ import (
 // A review concerns the text at its time: a later change must not inherit it.
 func TestChangeAfterReviewIsNotVerified(t *testing.T) {
 	t.Parallel()
-	conformance.Each(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+	Each(t, Options{}, func(t *testing.T, w *World) {
 		atlas := w.Atlas(t, "Shelf")
 		id := w.Memory(t, atlas, "Deploy on Mondays.")
 		seen, past := loci.Evidence("read twice"), loci.Time(1)
-		conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryVerify,
-			loci.VerifyMemory{MemoryID: id, Evidence: &seen})
+		MustCall(t, w, CallerOwner, service.MemoryVerify, loci.VerifyMemory{MemoryID: id, Evidence: &seen})
 		shows := func(words string) {
 			t.Helper()
-			if c := conformance.MustCall(t, w, conformance.CallerMember, service.MemoryContext,
-				loci.ReadContext{AtlasID: atlas}); !strings.Contains(c.Markdown,
+			if c := MustCall(t,
+				w, CallerMember, service.MemoryContext, loci.ReadContext{AtlasID: atlas}); !strings.Contains(c.Markdown,
 				"Memory "+string(id)+" ("+words+", note)") {
 				t.Errorf("not %s:\n%s", words, c.Markdown)
 			}
 		}
 		shows("verified")
-		conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryAppend,
+		MustCall(t, w, CallerOwner, service.MemoryAppend,
 			loci.AppendMemory{MemoryID: id, Content: "Or whenever you like."})
 		shows("not verified")
 		if m := w.Get(t, id); m.VerifiedAt == 0 || m.Evidence != "read twice" || m.Reviewed() {
 			t.Errorf("the review itself stays: %+v", m)
 		}
-		conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryVerify,
-			loci.VerifyMemory{MemoryID: id, ValidUntil: &past})
+		MustCall(t, w, CallerOwner, service.MemoryVerify, loci.VerifyMemory{MemoryID: id, ValidUntil: &past})
 		shows("verified, expired")
 	})
 }
@@ -44,10 +42,10 @@ func TestChangeAfterReviewIsNotVerified(t *testing.T) {
 // SQLite does not store the sign of -0.0.
 func TestVerifyWithNegativeZeroKeepsMemoryConsistent(t *testing.T) {
 	t.Parallel()
-	conformance.Each(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+	Each(t, Options{}, func(t *testing.T, w *World) {
 		id := w.Memory(t, w.Atlas(t, "Shelf"), "Deploy on Mondays.")
 		for _, zero := range []string{"-0.0", "-0", "-1e-400"} {
-			if _, err := w.Host.Call(t.Context(), service.MemoryVerify.Op, w.Call(conformance.CallerOwner),
+			if _, err := w.Host.Call(t.Context(), service.MemoryVerify.Op, w.Call(CallerOwner),
 				op.Args{JSON: []byte(`{"memoryId":"` + string(id) + `","confidence":` + zero + `}`)}); err != nil {
 				t.Fatal(err)
 			}
@@ -60,7 +58,7 @@ func TestVerifyWithNegativeZeroKeepsMemoryConsistent(t *testing.T) {
 
 func TestTagsAndSourcesRejectCredentials(t *testing.T) {
 	t.Parallel()
-	w := conformance.New(t, conformance.OpenSQLite, conformance.Options{})
+	w := New(t, OpenSQLite, Options{})
 	atlas := w.Atlas(t, "Shelf")
 	leak := "ghp_" + strings.Repeat("aB3dE5gH7", 4)
 	for name, in := range map[string]loci.CreateMemory{
@@ -70,12 +68,12 @@ func TestTagsAndSourcesRejectCredentials(t *testing.T) {
 		"a source group": {Source: &loci.Source{Group: loci.SourceText(leak)}},
 	} {
 		in.AtlasID, in.Content = atlas, loci.Content("Nothing to hide, "+name)
-		if e := conformance.MustFail(t, w, conformance.CallerOwner, service.MemoryCreate, in,
+		if e := MustFail(t, w, CallerOwner, service.MemoryCreate, in,
 			loci.CodeSecretDetected); strings.Contains(e.Message, leak) || !strings.Contains(e.Message, "github-pat") {
 			t.Errorf("%s: %s", name, e.Message)
 		}
 	}
 	id := w.Memory(t, atlas, "Nothing to hide.")
-	conformance.MustFail(t, w, conformance.CallerOwner, service.MemoryUpdate,
-		loci.UpdateMemory{MemoryID: id, Tags: &loci.Tags{loci.Tag(leak)}}, loci.CodeSecretDetected)
+	MustFail(t, w, CallerOwner, service.MemoryUpdate, loci.UpdateMemory{MemoryID: id, Tags: &loci.Tags{loci.Tag(leak)}},
+		loci.CodeSecretDetected)
 }

@@ -12,7 +12,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/blob"
-	"github.com/loci-memory/loci/internal/conformance"
+	. "github.com/loci-memory/loci/internal/conformance"
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/service"
@@ -31,26 +31,23 @@ func sum(text string) string {
 func TestFileOfMemoryFromAnnouncementToDeletion(t *testing.T) {
 	t.Parallel()
 	bucket := newFolder(t)
-	conformance.Each(t, conformance.Options{Bucket: bucket}, func(t *testing.T, w *conformance.World) {
+	Each(t, Options{Bucket: bucket}, func(t *testing.T, w *World) {
 		bucket := newFolder(t)
 		w.Service.Files().Bucket = bucket
 		w.Store.Jobs().Start(t.Context())
 		m := w.Memory(t, w.Atlas(t, "Shelf"), "with a file")
-		plain, before := conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryGet,
-			loci.GetMemory{MemoryID: m}),
+		plain, before := MustCall(t, w, CallerOwner, service.MemoryGet, loci.GetMemory{MemoryID: m}),
 			usedBytes(t, w)
 		text := "<html><script>alert(1)</script></html>"
-		up := announce(t, w, conformance.CallerOwner, m, text)
+		up := announce(t, w, CallerOwner, m, text)
 		a := up.Attachment
 		if a.Status != loci.AttachmentPending || up.Method != "PUT" || up.Headers["Content-Type"] != "text/plain" ||
 			!strings.HasPrefix(up.UploadURL, "http://localhost"+file.ObjectsPath+string(a.ID)+"?") {
 			t.Errorf("%+v", up)
 		}
-		conformance.MustFail(t, w, conformance.CallerOwner, service.AttachmentDownload,
-			loci.GetAttachment{AttachmentID: a.ID},
+		MustFail(t, w, CallerOwner, service.AttachmentDownload, loci.GetAttachment{AttachmentID: a.ID},
 			loci.CodeNotFound)
-		conformance.MustFail(t, w, conformance.CallerOwner, service.AttachmentConfirm,
-			loci.GetAttachment{AttachmentID: a.ID},
+		MustFail(t, w, CallerOwner, service.AttachmentConfirm, loci.GetAttachment{AttachmentID: a.ID},
 			loci.CodeUploadMissing)
 		if n := len(attachmentsOf(t, w, m)) + int(usedBytes(t, w)-before); n != 0 {
 			t.Errorf("a pending upload is shown or counted: %d", n)
@@ -69,7 +66,7 @@ func TestFileOfMemoryFromAnnouncementToDeletion(t *testing.T) {
 		if again := confirm(t, w, a.ID); again != done {
 			t.Errorf("a repeated confirmation answers %+v", again)
 		}
-		shown := conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryGet, loci.GetMemory{MemoryID: m})
+		shown := MustCall(t, w, CallerOwner, service.MemoryGet, loci.GetMemory{MemoryID: m})
 		if len(shown.Attachments) != 1 || shown.Attachments[0] != done || shown.Version != plain.Version {
 			t.Errorf("the memory shows %+v", shown)
 		}
@@ -81,7 +78,7 @@ func TestFileOfMemoryFromAnnouncementToDeletion(t *testing.T) {
 		} else if b, _ := io.ReadAll(r); string(b) != text {
 			t.Errorf("the download is %q", b)
 		}
-		out := conformance.MustCall(t, w, conformance.CallerOwner, service.AttachmentDelete,
+		out := MustCall(t, w, CallerOwner, service.AttachmentDelete,
 			loci.DeleteAttachments{AttachmentIDs: loci.AttachmentIDs{a.ID, "nonsense", a.ID}})
 		want := fmt.Sprintf("[{%s true } {nonsense false not_found} {%[1]s false not_found}]", a.ID)
 		if fmt.Sprint(out.Results) != want {
@@ -100,10 +97,10 @@ func TestFileOfMemoryFromAnnouncementToDeletion(t *testing.T) {
 // The entity tag changes with the files, and a change needs the present one.
 func TestEntityTagFollowsAttachments(t *testing.T) {
 	t.Parallel()
-	conformance.Each(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+	Each(t, Options{}, func(t *testing.T, w *World) {
 		m := w.Memory(t, w.Atlas(t, "Shelf"), "with files")
 		tag := func() string {
-			c := w.Call(conformance.CallerOwner)
+			c := w.Call(CallerOwner)
 			testenv.Must(op.Do(t.Context(), w.Host, c, service.MemoryGet, loci.GetMemory{MemoryID: m}))(t)
 			return c.ETag
 		}
@@ -119,13 +116,13 @@ func TestEntityTagFollowsAttachments(t *testing.T) {
 		change := loci.UpdateMemory{MemoryID: m, Content: &content}
 		now := tag()
 		for given := range tags {
-			_, err := conformance.CallIfMatch(t, w, conformance.CallerOwner, given, service.MemoryUpdate, change)
+			_, err := CallIfMatch(t, w, CallerOwner, given, service.MemoryUpdate, change)
 			if given != now && !loci.Is(err, loci.CodeVersionConflict) || given == now && err != nil {
 				t.Errorf("a change by the tag %s, which is now %s: %v", given, now, err)
 			}
 		}
 		now = tag()
-		conformance.MustCall(t, w, conformance.CallerOwner, service.AttachmentDelete,
+		MustCall(t, w, CallerOwner, service.AttachmentDelete,
 			loci.DeleteAttachments{AttachmentIDs: loci.AttachmentIDs{a.ID}})
 		if tag() == now {
 			t.Error("the tag does not change with a deletion")
@@ -136,13 +133,12 @@ func TestEntityTagFollowsAttachments(t *testing.T) {
 func TestObjectThatDiffersFromAnnouncementIsDeleted(t *testing.T) {
 	t.Parallel()
 	bucket := newFolder(t)
-	w := conformance.New(t, conformance.OpenSQLite, conformance.Options{Bucket: bucket})
+	w := New(t, OpenSQLite, Options{Bucket: bucket})
 	w.Store.Jobs().Start(t.Context())
 	m := w.Memory(t, w.Atlas(t, "Shelf"), "with a file")
 	announce := func(size loci.FileSize, sum string) loci.ID {
-		return conformance.MustCall(t, w, conformance.CallerOwner, service.AttachmentUpload,
-			loci.UploadAttachment{MemoryID: m,
-				FileName: "a", Size: size, MIMEType: "text/plain", SHA256: loci.SHA256(sum)}).Attachment.ID
+		return MustCall(t, w, CallerOwner, service.AttachmentUpload, loci.UploadAttachment{MemoryID: m, FileName: "a",
+			Size: size, MIMEType: "text/plain", SHA256: loci.SHA256(sum)}).Attachment.ID
 	}
 	for name, object := range map[string]struct {
 		size      loci.FileSize
@@ -153,12 +149,9 @@ func TestObjectThatDiffersFromAnnouncementIsDeleted(t *testing.T) {
 		if err := bucket.Put(t.Context(), id, strings.NewReader(object.text), int64(len(object.text))); err != nil {
 			t.Fatal(err)
 		}
-		conformance.MustFail(t, w, conformance.CallerOwner, service.AttachmentConfirm,
-			loci.GetAttachment{AttachmentID: id},
+		MustFail(t, w, CallerOwner, service.AttachmentConfirm, loci.GetAttachment{AttachmentID: id},
 			loci.CodeStateConflict)
-		conformance.MustFail(t, w, conformance.CallerOwner, service.AttachmentConfirm,
-			loci.GetAttachment{AttachmentID: id},
-			loci.CodeNotFound)
+		MustFail(t, w, CallerOwner, service.AttachmentConfirm, loci.GetAttachment{AttachmentID: id}, loci.CodeNotFound)
 		waitForObjects(t, bucket)
 		if n := len(attachmentsOf(t, w, m)); n != 0 {
 			t.Errorf("%s: %d attachments", name, n)
@@ -176,9 +169,9 @@ func TestObjectThatDiffersFromAnnouncementIsDeleted(t *testing.T) {
 func TestUploadOfAnotherLengthStoresNothing(t *testing.T) {
 	t.Parallel()
 	bucket := newFolder(t)
-	w := conformance.New(t, conformance.OpenSQLite, conformance.Options{Bucket: bucket})
+	w := New(t, OpenSQLite, Options{Bucket: bucket})
 	m := w.Memory(t, w.Atlas(t, "Shelf"), "with a file")
-	a := announce(t, w, conformance.CallerOwner, m, "hello").Attachment
+	a := announce(t, w, CallerOwner, m, "hello").Attachment
 	for _, text := range []string{"", "hell", "hello!", strings.Repeat("x", 1<<20)} {
 		if err := put(w, a, text); !loci.Is(err, loci.CodeForbidden) {
 			t.Errorf("%d bytes: %v", len(text), err)
@@ -203,25 +196,25 @@ func (r errorReader) Read([]byte) (int, error) { return 0, r.err }
 
 func TestUploadsAreLimited(t *testing.T) {
 	t.Parallel()
-	conformance.Each(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+	Each(t, Options{}, func(t *testing.T, w *World) {
 		m, other := w.Memory(t, w.Atlas(t, "Shelf"), "one"), w.Memory(t, w.Atlas(t, "Shelf"), "two")
 		var first loci.Attachment
 		for i := range loci.MaxPendingUploads {
-			if a := announce(t, w, conformance.CallerOwner, []loci.ID{m, other}[i%2], "x").Attachment; i == 0 {
+			if a := announce(t, w, CallerOwner, []loci.ID{m, other}[i%2], "x").Attachment; i == 0 {
 				first = a
 			}
 		}
 		up := loci.UploadAttachment{MemoryID: m, FileName: "a", Size: 1, MIMEType: "text/plain"}
-		conformance.MustFail(t, w, conformance.CallerOwner, service.AttachmentUpload, up, loci.CodeStateConflict)
-		conformance.MustCall(t, w, conformance.CallerAdmin, service.AttachmentUpload, up) // another user
+		MustFail(t, w, CallerOwner, service.AttachmentUpload, up, loci.CodeStateConflict)
+		MustCall(t, w, CallerAdmin, service.AttachmentUpload, up) // another user
 		if err := put(w, first, "x"); err != nil {
 			t.Fatal(err)
 		}
 		confirm(t, w, first.ID)
-		conformance.MustCall(t, w, conformance.CallerOwner, service.AttachmentUpload, up)
+		MustCall(t, w, CallerOwner, service.AttachmentUpload, up)
 		w.Clock.Advance(loci.UploadLifetime + time.Second)
 		for range loci.MaxPendingUploads { // the others have expired
-			conformance.MustCall(t, w, conformance.CallerOwner, service.AttachmentUpload, up)
+			MustCall(t, w, CallerOwner, service.AttachmentUpload, up)
 		}
 		testenv.Must(store.System(t.Context(), w.Store, "test", func(x *store.SystemTx) (loci.Empty, error) {
 			return loci.Empty{}, x.DeleteExpiredUploads()
@@ -234,14 +227,13 @@ func TestUploadsAreLimited(t *testing.T) {
 
 func TestMemoryHasAtMost100Attachments(t *testing.T) {
 	t.Parallel()
-	w := conformance.New(t, conformance.OpenSQLite, conformance.Options{})
+	w := New(t, OpenSQLite, Options{})
 	m := w.Memory(t, w.Atlas(t, "Shelf"), "with many files")
 	for range loci.MaxAttachments {
 		attach(t, w, m, "x")
 	}
-	conformance.MustFail(t, w, conformance.CallerOwner, service.AttachmentUpload, loci.UploadAttachment{MemoryID: m,
-		FileName: "a",
-		Size:     1, MIMEType: "text/plain"}, loci.CodeStateConflict)
+	MustFail(t, w, CallerOwner, service.AttachmentUpload,
+		loci.UploadAttachment{MemoryID: m, FileName: "a", Size: 1, MIMEType: "text/plain"}, loci.CodeStateConflict)
 	if n := len(attachmentsOf(t, w, m)); n != loci.MaxAttachments {
 		t.Errorf("%d attachments", n)
 	}
@@ -249,31 +241,30 @@ func TestMemoryHasAtMost100Attachments(t *testing.T) {
 
 func TestArchivedMemoriesTakeNoFiles(t *testing.T) {
 	t.Parallel()
-	w := conformance.New(t, conformance.OpenSQLite, conformance.Options{})
+	w := New(t, OpenSQLite, Options{})
 	atlas := w.Atlas(t, "Shelf")
 	m := w.Memory(t, atlas, "with a file")
-	kept, pending := attach(t, w, m, "kept"), announce(t, w, conformance.CallerOwner, m, "late").Attachment
+	kept, pending := attach(t, w, m, "kept"), announce(t, w, CallerOwner, m, "late").Attachment
 	if err := put(w, pending, "late"); err != nil {
 		t.Fatal(err)
 	}
 	refused := func() {
 		t.Helper()
-		conformance.MustFail(t, w, conformance.CallerOwner, service.AttachmentConfirm,
-			loci.GetAttachment{AttachmentID: pending.ID}, loci.CodeStateConflict)
-		conformance.MustFail(t, w, conformance.CallerOwner, service.AttachmentUpload, loci.UploadAttachment{MemoryID: m,
-			FileName: "a", Size: 1, MIMEType: "text/plain"}, loci.CodeStateConflict)
+		MustFail(t, w, CallerOwner, service.AttachmentConfirm, loci.GetAttachment{AttachmentID: pending.ID},
+			loci.CodeStateConflict)
+		MustFail(t, w, CallerOwner, service.AttachmentUpload,
+			loci.UploadAttachment{MemoryID: m, FileName: "a", Size: 1, MIMEType: "text/plain"}, loci.CodeStateConflict)
 		if _, _, err := w.Service.OpenDownload(t.Context(), kept.ID); err != nil {
 			t.Error(err)
 		}
 	}
 	archived := true
-	conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryArchive, loci.ArchiveMemory{MemoryID: m})
+	MustCall(t, w, CallerOwner, service.MemoryArchive, loci.ArchiveMemory{MemoryID: m})
 	refused()
-	conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryRestore, loci.RestoreMemory{MemoryID: m})
-	conformance.MustCall(t, w, conformance.CallerOwner, service.AtlasArchive,
-		loci.ArchiveAtlas{AtlasID: atlas, Archived: &archived})
+	MustCall(t, w, CallerOwner, service.MemoryRestore, loci.RestoreMemory{MemoryID: m})
+	MustCall(t, w, CallerOwner, service.AtlasArchive, loci.ArchiveAtlas{AtlasID: atlas, Archived: &archived})
 	refused()
-	out := conformance.MustCall(t, w, conformance.CallerOwner, service.AttachmentDelete,
+	out := MustCall(t, w, CallerOwner, service.AttachmentDelete,
 		loci.DeleteAttachments{AttachmentIDs: loci.AttachmentIDs{kept.ID}}) // what takes away is allowed
 	if !out.Results[0].OK {
 		t.Errorf("%v", out.Results)
@@ -284,20 +275,19 @@ func TestStorageQuotaReservesAnnouncedBytes(t *testing.T) {
 	t.Parallel()
 	plan := identity.DefaultPlans[loci.PlanSelfHosted]
 	plan.Storage = 10_000
-	conformance.Each(t, conformance.Options{Plan: plan}, func(t *testing.T, w *conformance.World) {
+	Each(t, Options{Plan: plan}, func(t *testing.T, w *World) {
 		m := w.Memory(t, w.Atlas(t, "Shelf"), "with files")
 		up := func(size int64) loci.UploadAttachment {
 			return loci.UploadAttachment{MemoryID: m, FileName: "a", Size: loci.FileSize(size), MIMEType: "text/plain"}
 		}
 		left := plan.Storage - usedBytes(t, w)
-		a := conformance.MustCall(t, w, conformance.CallerOwner, service.AttachmentUpload, up(left)).Attachment
-		if e := conformance.MustFail(t, w, conformance.CallerOwner, service.AttachmentUpload, up(1),
+		a := MustCall(t, w, CallerOwner, service.AttachmentUpload, up(left)).Attachment
+		if e := MustFail(t, w, CallerOwner, service.AttachmentUpload, up(1),
 			loci.CodeQuotaExceeded); e.RetryAfter == 0 {
 			t.Errorf("%+v", e)
 		}
-		conformance.MustFail(t, w, conformance.CallerOwner, service.MemoryCreate, loci.CreateMemory{Content: "x"},
-			loci.CodeQuotaExceeded)
-		conformance.MustCall(t, w, conformance.CallerOwner, service.AttachmentUpload, up(0))
+		MustFail(t, w, CallerOwner, service.MemoryCreate, loci.CreateMemory{Content: "x"}, loci.CodeQuotaExceeded)
+		MustCall(t, w, CallerOwner, service.AttachmentUpload, up(0))
 		if err := put(w, a, strings.Repeat("x", int(left))); err != nil {
 			t.Fatal(err)
 		}
@@ -305,17 +295,15 @@ func TestStorageQuotaReservesAnnouncedBytes(t *testing.T) {
 		less := plan
 		less.Storage = 5_000
 		w.Store.SetPlans(storetest.OnePlan(less))
-		conformance.MustFail(t, w, conformance.CallerOwner, service.AttachmentConfirm,
-			loci.GetAttachment{AttachmentID: a.ID},
+		MustFail(t, w, CallerOwner, service.AttachmentConfirm, loci.GetAttachment{AttachmentID: a.ID},
 			loci.CodeStateConflict)
 		w.Store.SetPlans(storetest.OnePlan(plan))
-		conformance.MustFail(t, w, conformance.CallerOwner, service.AttachmentConfirm,
-			loci.GetAttachment{AttachmentID: a.ID},
+		MustFail(t, w, CallerOwner, service.AttachmentConfirm, loci.GetAttachment{AttachmentID: a.ID},
 			loci.CodeNotFound)
-		conformance.MustCall(t, w, conformance.CallerOwner, service.AttachmentUpload,
+		MustCall(t, w, CallerOwner, service.AttachmentUpload,
 			up(left)) // the reservation has ended
 		w.Clock.Advance(loci.UploadLifetime + time.Second)
-		conformance.MustCall(t, w, conformance.CallerOwner, service.AttachmentUpload,
+		MustCall(t, w, CallerOwner, service.AttachmentUpload,
 			up(left)) // and ends with its time
 	})
 }
@@ -323,11 +311,11 @@ func TestStorageQuotaReservesAnnouncedBytes(t *testing.T) {
 func TestFilesAreUnavailableWithoutBucket(t *testing.T) {
 	t.Parallel()
 	bucket := newFolder(t)
-	w := conformance.New(t, conformance.OpenSQLite, conformance.Options{Bucket: bucket})
+	w := New(t, OpenSQLite, Options{Bucket: bucket})
 	w.Store.Jobs().Start(t.Context())
 	m := w.Memory(t, w.Atlas(t, "Shelf"), "with files")
 	kept := attach(t, w, m, "kept")
-	a := announce(t, w, conformance.CallerOwner, m, "hello").Attachment
+	a := announce(t, w, CallerOwner, m, "hello").Attachment
 	for _, c := range []struct {
 		err  error
 		code loci.Code
@@ -336,9 +324,8 @@ func TestFilesAreUnavailableWithoutBucket(t *testing.T) {
 		if err := put(w, a, "hello"); !loci.Is(err, c.code) || loci.AsError(err).RetryAfter == 0 {
 			t.Errorf("upload: %v", err)
 		}
-		if e := conformance.MustFail(t, w, conformance.CallerOwner, service.AttachmentConfirm,
-			loci.GetAttachment{AttachmentID: a.ID}, c.code); e.RetryAfter == 0 ||
-			strings.Contains(e.Message, "refused") {
+		if e := MustFail(t, w, CallerOwner, service.AttachmentConfirm, loci.GetAttachment{AttachmentID: a.ID},
+			c.code); e.RetryAfter == 0 || strings.Contains(e.Message, "refused") {
 			t.Errorf("%+v", e)
 		}
 		if _, _, err := w.Service.OpenDownload(t.Context(), kept.ID); !loci.Is(err, c.code) {
@@ -346,7 +333,7 @@ func TestFilesAreUnavailableWithoutBucket(t *testing.T) {
 		}
 		w.Memory(t, w.Atlas(t, "Shelf"), "written meanwhile")
 	}
-	conformance.MustCall(t, w, conformance.CallerOwner, service.AttachmentDelete,
+	MustCall(t, w, CallerOwner, service.AttachmentDelete,
 		loci.DeleteAttachments{AttachmentIDs: loci.AttachmentIDs{kept.ID}})
 	waittest.Until(t, func() bool {
 		bucket.mu.Lock()
@@ -368,7 +355,7 @@ func TestFilesAreUnavailableWithoutBucket(t *testing.T) {
 // Every way in which a memory is deleted deletes the objects of its files.
 func TestObjectsAreDeletedWithTheirMemories(t *testing.T) {
 	t.Parallel()
-	conformance.Each(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+	Each(t, Options{}, func(t *testing.T, w *World) {
 		bucket := newFolder(t)
 		w.Service.Files().Bucket = bucket
 		w.Store.Jobs().Start(t.Context())
@@ -376,23 +363,22 @@ func TestObjectsAreDeletedWithTheirMemories(t *testing.T) {
 		kept := attach(t, w, w.Memory(t, w.Atlas(t, "Other"), "kept"), "kept").ID
 		m := w.Memory(t, atlas, "one")
 		attach(t, w, m, "active")
-		pending := announce(t, w, conformance.CallerOwner, m, "pending").Attachment
+		pending := announce(t, w, CallerOwner, m, "pending").Attachment
 		if err := put(w, pending, "pending"); err != nil {
 			t.Fatal(err)
 		}
-		conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryDelete, loci.DeleteMemory{MemoryID: m})
+		MustCall(t, w, CallerOwner, service.MemoryDelete, loci.DeleteMemory{MemoryID: m})
 		waitForObjects(t, bucket, kept)
 		if err := put(w, pending, "pending"); !loci.Is(err, loci.CodeNotFound) {
 			t.Errorf("an upload for a deleted memory: %v", err)
 		}
 
 		gone := attach(t, w, w.Memory(t, atlas, "two"), "of the atlas").ID
-		if d := conformance.MustCall(t, w, conformance.CallerOwner, service.AtlasDelete,
-			loci.DeleteAtlas{AtlasID: atlas,
-				DryRun: true}); *d.Attachments != 1 {
+		if d := MustCall(t, w, CallerOwner, service.AtlasDelete,
+			loci.DeleteAtlas{AtlasID: atlas, DryRun: true}); *d.Attachments != 1 {
 			t.Errorf("a dry run counts %d attachments", *d.Attachments)
 		}
-		conformance.MustCall(t, w, conformance.CallerOwner, service.AtlasDelete, loci.DeleteAtlas{AtlasID: atlas})
+		MustCall(t, w, CallerOwner, service.AtlasDelete, loci.DeleteAtlas{AtlasID: atlas})
 		if _, _, err := w.Service.OpenDownload(t.Context(), gone); !loci.Is(err, loci.CodeNotFound) {
 			t.Errorf("a download from a deleted atlas: %v", err)
 		}
@@ -407,7 +393,7 @@ func TestObjectsAreDeletedWithTheirMemories(t *testing.T) {
 // when every server knows it.
 func TestSecretsOfFilesAreReplaced(t *testing.T) {
 	t.Parallel()
-	conformance.Each(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+	Each(t, Options{}, func(t *testing.T, w *World) {
 		rotate := func() []store.FileSecret {
 			return testenv.Must(store.System(t.Context(), w.Store, "test",
 				func(x *store.SystemTx) ([]store.FileSecret, error) {
@@ -443,8 +429,8 @@ func TestSecretsOfFilesAreReplaced(t *testing.T) {
 func TestRunningUploadEndsWithDeletion(t *testing.T) {
 	t.Parallel()
 	bucket := newFolder(t)
-	w := conformance.New(t, conformance.OpenSQLite, conformance.Options{Bucket: bucket})
-	a := announce(t, w, conformance.CallerOwner, w.Memory(t, w.Atlas(t, "Shelf"), "with a file"), "hello").Attachment
+	w := New(t, OpenSQLite, Options{Bucket: bucket})
+	a := announce(t, w, CallerOwner, w.Memory(t, w.Atlas(t, "Shelf"), "with a file"), "hello").Attachment
 	body, client := io.Pipe()
 	ended := make(chan error, 1)
 	go func() {
@@ -453,7 +439,7 @@ func TestRunningUploadEndsWithDeletion(t *testing.T) {
 	if _, err := client.Write([]byte("he")); err != nil {
 		t.Fatal(err)
 	}
-	conformance.MustCall(t, w, conformance.CallerOwner, service.AttachmentDelete,
+	MustCall(t, w, CallerOwner, service.AttachmentDelete,
 		loci.DeleteAttachments{AttachmentIDs: loci.AttachmentIDs{a.ID}})
 	w.Clock.Advance(time.Second) // the next byte is checked
 	go client.Write([]byte("l")) // the next byte, of which there are two more

@@ -10,7 +10,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/blob"
-	"github.com/loci-memory/loci/internal/conformance"
+	. "github.com/loci-memory/loci/internal/conformance"
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/testenv"
 	"github.com/loci-memory/loci/internal/waittest"
@@ -92,50 +92,46 @@ func objects(t testing.TB, b blob.Bucket) (list []loci.ID) {
 }
 
 // announce announces a text as a file of a memory.
-func announce(t *testing.T, w *conformance.World, caller conformance.Caller, memory loci.ID, text string) loci.Upload {
+func announce(t *testing.T, w *World, caller Caller, memory loci.ID, text string) loci.Upload {
 	t.Helper()
-	return conformance.MustCall(t, w, caller, service.AttachmentUpload, loci.UploadAttachment{MemoryID: memory,
-		FileName: "a.txt",
-		Size:     loci.FileSize(len(text)), MIMEType: "text/plain"})
+	return MustCall(t, w, caller, service.AttachmentUpload, loci.UploadAttachment{MemoryID: memory, FileName: "a.txt",
+		Size: loci.FileSize(len(text)), MIMEType: "text/plain"})
 }
 
 // put uploads a text.
-func put(w *conformance.World, a loci.Attachment, text string) error {
+func put(w *World, a loci.Attachment, text string) error {
 	return w.Service.StoreUpload(context.Background(), blob.Address{Method: blob.MethodPut, ID: a.ID, Size: a.Size,
 		Type: a.MIMEType}, strings.NewReader(text))
 }
 
 // attach adds a text as a file to a memory.
-func attach(t *testing.T, w *conformance.World, memory loci.ID, text string) loci.Attachment {
+func attach(t *testing.T, w *World, memory loci.ID, text string) loci.Attachment {
 	t.Helper()
-	a := announce(t, w, conformance.CallerOwner, memory, text).Attachment
+	a := announce(t, w, CallerOwner, memory, text).Attachment
 	if err := put(w, a, text); err != nil {
 		t.Fatal(err)
 	}
 	return confirm(t, w, a.ID)
 }
 
-func confirm(t *testing.T, w *conformance.World, id loci.ID) loci.Attachment {
+func confirm(t *testing.T, w *World, id loci.ID) loci.Attachment {
 	t.Helper()
-	return conformance.MustCall(t, w, conformance.CallerOwner, service.AttachmentConfirm,
-		loci.GetAttachment{AttachmentID: id}).Attachment
+	return MustCall(t, w, CallerOwner, service.AttachmentConfirm, loci.GetAttachment{AttachmentID: id}).Attachment
 }
 
 // attachmentsOf returns the ids of the attachments that a memory shows.
-func attachmentsOf(t *testing.T, w *conformance.World, memory loci.ID) (ids []loci.ID) {
+func attachmentsOf(t *testing.T, w *World, memory loci.ID) (ids []loci.ID) {
 	t.Helper()
-	for _, a := range conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryGet,
-		loci.GetMemory{MemoryID: memory}).Attachments {
+	for _, a := range MustCall(t, w, CallerOwner, service.MemoryGet, loci.GetMemory{MemoryID: memory}).Attachments {
 		ids = append(ids, a.ID)
 	}
 	return ids
 }
 
 // usedBytes returns the used storage of the owner.
-func usedBytes(t *testing.T, w *conformance.World) int64 {
+func usedBytes(t *testing.T, w *World) int64 {
 	t.Helper()
-	return conformance.MustCall(t, w, conformance.CallerOwner, service.AccountStatus,
-		loci.Empty{}).Usage.Storage.UsedBytes
+	return MustCall(t, w, CallerOwner, service.AccountStatus, loci.Empty{}).Usage.Storage.UsedBytes
 }
 
 // waitForObjects waits until a bucket has these objects alone.

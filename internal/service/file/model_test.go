@@ -17,7 +17,7 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/blob"
 	"github.com/loci-memory/loci/internal/blob/blobtest"
-	"github.com/loci-memory/loci/internal/conformance"
+	. "github.com/loci-memory/loci/internal/conformance"
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/store"
@@ -66,7 +66,7 @@ type fileModel struct {
 	t      *rapid.T
 	d      storetest.Database
 	bucket *killedBucket
-	clock  *conformance.Clock
+	clock  *Clock
 	actor  identity.Actor
 
 	store    *store.Store
@@ -364,7 +364,7 @@ func checkFileModel(t *testing.T, d storetest.Database, bucket blob.Bucket, step
 	t.Helper()
 	users := 0
 	d.Check(t, func(rt *rapid.T) {
-		m := &fileModel{t: rt, d: d, bucket: &killedBucket{Bucket: bucket}, clock: &conformance.Clock{},
+		m := &fileModel{t: rt, d: d, bucket: &killedBucket{Bucket: bucket}, clock: &Clock{},
 			memories: map[loci.ID]string{}, files: map[loci.ID]*modelFile{}}
 		m.open()
 		defer func() { m.store.Close() }()

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/internal/conformance"
+	. "github.com/loci-memory/loci/internal/conformance"
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/service"
@@ -15,15 +15,15 @@ import (
 
 func TestConcurrentConfirmationsAnswerAlike(t *testing.T) {
 	t.Parallel()
-	conformance.Each(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+	Each(t, Options{}, func(t *testing.T, w *World) {
 		m := w.Memory(t, w.Atlas(t, "Shelf"), "with a file")
-		a := announce(t, w, conformance.CallerOwner, m, "hello").Attachment
+		a := announce(t, w, CallerOwner, m, "hello").Attachment
 		if err := put(w, a, "hello"); err != nil {
 			t.Fatal(err)
 		}
 		before, answers := usedBytes(t, w), make([]loci.Attachment, 32)
 		for i, err := range storetest.RunConcurrently(len(answers), func(i int) error {
-			out, err := op.Do(t.Context(), w.Host, w.Call(conformance.CallerOwner), service.AttachmentConfirm,
+			out, err := op.Do(t.Context(), w.Host, w.Call(CallerOwner), service.AttachmentConfirm,
 				loci.GetAttachment{AttachmentID: a.ID})
 			answers[i] = out.Attachment
 			return err
@@ -41,9 +41,9 @@ func TestConcurrentConfirmationsAnswerAlike(t *testing.T) {
 func TestConfirmationLooksAgainWhenUploadIsRecordedMeanwhile(t *testing.T) {
 	t.Parallel()
 	bucket := newFolder(t)
-	w := conformance.New(t, conformance.OpenSQLite, conformance.Options{Bucket: bucket})
+	w := New(t, OpenSQLite, Options{Bucket: bucket})
 	m := w.Memory(t, w.Atlas(t, "Shelf"), "with a file")
-	a := announce(t, w, conformance.CallerOwner, m, "hello").Attachment
+	a := announce(t, w, CallerOwner, m, "hello").Attachment
 	bucket.onHead = func() {
 		bucket.onHead = func() {} // until the second look
 		if err := put(w, a, "hello"); err != nil {
@@ -61,7 +61,7 @@ func TestConfirmationLooksAgainWhenUploadIsRecordedMeanwhile(t *testing.T) {
 // Of confirmation and deletion either may come first. In the end nothing is left.
 func TestConfirmationRacesWithDeletion(t *testing.T) {
 	t.Parallel()
-	conformance.Each(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+	Each(t, Options{}, func(t *testing.T, w *World) {
 		bucket := newFolder(t)
 		w.Service.Files().Bucket = bucket
 		w.Store.Jobs().Start(t.Context())
@@ -69,24 +69,22 @@ func TestConfirmationRacesWithDeletion(t *testing.T) {
 		for i := range 12 {
 			atlas := w.Atlas(t, "Shelf")
 			m := w.Memory(t, atlas, "with a file")
-			a := announce(t, w, conformance.CallerOwner, m, "hello").Attachment
+			a := announce(t, w, CallerOwner, m, "hello").Attachment
 			if err := put(w, a, "hello"); err != nil {
 				t.Fatal(err)
 			}
 			errs := storetest.RunConcurrently(2, func(side int) (err error) {
 				switch {
 				case side == 0:
-					err = conformance.Try(t, w, conformance.CallerOwner, service.AttachmentConfirm,
+					err = Try(t, w, CallerOwner, service.AttachmentConfirm,
 						loci.GetAttachment{AttachmentID: a.ID})
 				case i%3 == 0:
-					err = conformance.Try(t, w, conformance.CallerOwner, service.AttachmentDelete,
+					err = Try(t, w, CallerOwner, service.AttachmentDelete,
 						loci.DeleteAttachments{AttachmentIDs: loci.AttachmentIDs{a.ID}})
 				case i%3 == 1:
-					err = conformance.Try(t, w, conformance.CallerOwner, service.MemoryDelete,
-						loci.DeleteMemory{MemoryID: m})
+					err = Try(t, w, CallerOwner, service.MemoryDelete, loci.DeleteMemory{MemoryID: m})
 				default:
-					err = conformance.Try(t, w, conformance.CallerOwner, service.AtlasDelete,
-						loci.DeleteAtlas{AtlasID: atlas})
+					err = Try(t, w, CallerOwner, service.AtlasDelete, loci.DeleteAtlas{AtlasID: atlas})
 				}
 				return err
 			})
@@ -97,8 +95,7 @@ func TestConfirmationRacesWithDeletion(t *testing.T) {
 				if ids := attachmentsOf(t, w, m); len(ids) != 0 {
 					t.Errorf("the memory shows %v", ids)
 				}
-				conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryDelete,
-					loci.DeleteMemory{MemoryID: m})
+				MustCall(t, w, CallerOwner, service.MemoryDelete, loci.DeleteMemory{MemoryID: m})
 			}
 		}
 		waitForObjects(t, bucket)
@@ -111,19 +108,18 @@ func TestConfirmationRacesWithDeletion(t *testing.T) {
 // An upload that ends after the deletion of its memory leaves no object.
 func TestUploadRacesWithDeletionOfAtlas(t *testing.T) {
 	t.Parallel()
-	conformance.Each(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+	Each(t, Options{}, func(t *testing.T, w *World) {
 		bucket := newFolder(t)
 		w.Service.Files().Bucket = bucket
 		w.Store.Jobs().Start(t.Context())
 		for range 8 {
 			atlas := w.Atlas(t, "Shelf")
-			a := announce(t, w, conformance.CallerOwner, w.Memory(t, atlas, "with a file"), "hello").Attachment
+			a := announce(t, w, CallerOwner, w.Memory(t, atlas, "with a file"), "hello").Attachment
 			errs := storetest.RunConcurrently(2, func(side int) error {
 				if side == 0 {
 					return put(w, a, "hello")
 				}
-				return conformance.Try(t, w, conformance.CallerOwner, service.AtlasDelete,
-					loci.DeleteAtlas{AtlasID: atlas})
+				return Try(t, w, CallerOwner, service.AtlasDelete, loci.DeleteAtlas{AtlasID: atlas})
 			})
 			if put := errs[0]; put != nil && !loci.Is(put, loci.CodeNotFound) || errs[1] != nil {
 				t.Errorf("%v", errs)
@@ -137,14 +133,13 @@ func TestConcurrentUploadsShareTheLastBytesOfAPlan(t *testing.T) {
 	t.Parallel()
 	plan := identity.DefaultPlans[loci.PlanSelfHosted]
 	plan.Storage = 10_240
-	conformance.Each(t, conformance.Options{Plan: plan}, func(t *testing.T, w *conformance.World) {
+	Each(t, Options{Plan: plan}, func(t *testing.T, w *World) {
 		m := w.Memory(t, w.Atlas(t, "Shelf"), "with files")
 		size := (plan.Storage - usedBytes(t, w)) / 4
 		var announced atomic.Int64
 		for _, err := range storetest.RunConcurrently(16, func(i int) error {
-			err := conformance.Try(t, w, conformance.CallerOwner, service.AttachmentUpload,
-				loci.UploadAttachment{MemoryID: m,
-					MIMEType: "text/plain", FileName: loci.FileName(fmt.Sprint(i)), Size: loci.FileSize(size)})
+			err := Try(t, w, CallerOwner, service.AttachmentUpload, loci.UploadAttachment{MemoryID: m,
+				MIMEType: "text/plain", FileName: loci.FileName(fmt.Sprint(i)), Size: loci.FileSize(size)})
 			if err == nil {
 				announced.Add(1)
 			}
@@ -162,8 +157,8 @@ func TestConcurrentUploadsShareTheLastBytesOfAPlan(t *testing.T) {
 
 func TestConcurrentUploadsStoreOneObject(t *testing.T) {
 	t.Parallel()
-	w := conformance.New(t, conformance.OpenSQLite, conformance.Options{})
-	a := announce(t, w, conformance.CallerOwner, w.Memory(t, w.Atlas(t, "Shelf"), "with a file"), "hello").Attachment
+	w := New(t, OpenSQLite, Options{})
+	a := announce(t, w, CallerOwner, w.Memory(t, w.Atlas(t, "Shelf"), "with a file"), "hello").Attachment
 	stored := 0
 	for _, err := range storetest.RunConcurrently(16, func(int) error { return put(w, a, "hello") }) {
 		if err == nil {

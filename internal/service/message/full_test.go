@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/internal/conformance"
+	. "github.com/loci-memory/loci/internal/conformance"
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/store"
@@ -29,7 +29,7 @@ type fullInbox struct {
 func newFullInbox(t *testing.T, d storetest.Database) fullInbox {
 	t.Helper()
 	st := d.Open(t, store.Options{})
-	x := fullInbox{t: t, d: d, st: st, s: service.New(service.Options{Store: st, Clock: (&conformance.Clock{}).Now})}
+	x := fullInbox{t: t, d: d, st: st, s: service.New(service.Options{Store: st, Clock: (&Clock{}).Now})}
 	ann, bob := storetest.User(t, st, "ann"), storetest.User(t, st, "bob")
 	x.crew = storetest.Team(t, st, ann, map[*identity.Actor]loci.Role{bob: loci.RoleMember})
 	x.from = storetest.Agent(t, st, ann)
@@ -71,7 +71,7 @@ func (x fullInbox) close(n int) {
 // requireFull fails unless a direct message is refused, and a broadcast skips the agent alone.
 func (x fullInbox) requireFull() {
 	x.t.Helper()
-	conformance.Expect(x.t, "a direct message", x.send(), loci.CodeStateConflict)
+	Expect(x.t, "a direct message", x.send(), loci.CodeStateConflict)
 	out := testenv.Must(x.s.SendMessage(x.t.Context(), x.from, loci.SendMessage{WorkspaceID: x.crew,
 		Content: "to all", Broadcast: true}))(x.t)
 	if !slices.Equal(out.Recipients, []loci.Recipient{{AgentID: x.second.AgentID}}) ||
@@ -88,14 +88,14 @@ func TestInboxIsFullAt10000OpenMessages(t *testing.T) {
 		x.fill(100, loci.ReceiptClosed)
 		x.fill(9_996, loci.ReceiptUnread) // with the first one 10,097 numbers of which 9,997 are open
 		for range 3 {
-			conformance.Expect(t, "a message to an inbox that is not full", x.send(), "")
+			Expect(t, "a message to an inbox that is not full", x.send(), "")
 		}
 		x.requireFull()
 		if list := contents(t, x.s, x.second); list != "to all" {
 			t.Errorf("the other agent received %q", list)
 		}
 		x.close(1)
-		conformance.Expect(t, "a message after one was closed", x.send(), "")
+		Expect(t, "a message after one was closed", x.send(), "")
 		x.requireFull()
 		newest := testenv.Must(x.s.ListInbox(t.Context(), x.full, loci.ListInbox{}))(t).Messages[0].ID
 		testenv.Must(x.s.AcknowledgeMessage(t.Context(), x.full, loci.GetMessage{MessageID: newest}))(t)
@@ -117,7 +117,7 @@ func TestSendersAtOnceDoNotOverfillInbox(t *testing.T) {
 			return err
 		}) {
 			if err != nil {
-				conformance.Expect(t, "a message to a full inbox", err, loci.CodeStateConflict)
+				Expect(t, "a message to a full inbox", err, loci.CodeStateConflict)
 			}
 		}
 		if sent.Load() != 3 {
@@ -136,9 +136,9 @@ func TestInboxIsFullInOneWorkspace(t *testing.T) {
 		x.requireFull()
 		left := x.crew
 		x.crew = storetest.Team(t, x.st, x.from, map[*identity.Actor]loci.Role{x.full: loci.RoleMember})
-		conformance.Expect(t, "a message in another workspace", x.send(), "")
+		Expect(t, "a message in another workspace", x.send(), "")
 		testenv.Must(x.s.LeaveWorkspace(t.Context(), x.full, loci.LeaveWorkspace{WorkspaceID: left}))(t)
-		conformance.Expect(t, "a message after leaving the workspace", x.send(), "")
+		Expect(t, "a message after leaving the workspace", x.send(), "")
 		x.fill(loci.MaxOpenMessages-2, loci.ReceiptUnread)
 		x.requireFull()
 	})

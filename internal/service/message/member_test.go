@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/internal/conformance"
+	. "github.com/loci-memory/loci/internal/conformance"
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/store"
@@ -28,7 +28,7 @@ func TestAgentOfDepartedMemberReachesNothing(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
 		st := d.Open(t, store.Options{})
-		s := service.New(service.Options{Store: st, Clock: (&conformance.Clock{}).Now})
+		s := service.New(service.Options{Store: st, Clock: (&Clock{}).Now})
 		ann, bob := storetest.User(t, st, "ann"), storetest.User(t, st, "bob")
 		crew := storetest.Team(t, st, ann, map[*identity.Actor]loci.Role{bob: loci.RoleMember})
 		hers, his := storetest.Agent(t, st, ann), storetest.Agent(t, st, bob)
@@ -44,15 +44,15 @@ func TestAgentOfDepartedMemberReachesNothing(t *testing.T) {
 			Confirm: true}))(t)
 
 		_, err := send(hers, loci.SendMessage{ToAgentID: his.AgentID, Content: "meanwhile"})
-		conformance.Expect(t, "a message to the departed", err, loci.CodeNotFound)
+		Expect(t, "a message to the departed", err, loci.CodeNotFound)
 		if out := testenv.Must(send(hers, loci.SendMessage{Broadcast: true, Content: "meanwhile"}))(t); len(
 			out.Recipients)+len(out.Skipped) != 0 {
 			t.Errorf("a broadcast reached %+v", out)
 		}
 		_, err = send(his, loci.SendMessage{Broadcast: true, Content: "again"})
-		conformance.Expect(t, "a message of the departed", err, loci.CodeNotFound)
+		Expect(t, "a message of the departed", err, loci.CodeNotFound)
 		_, err = s.ListInbox(t.Context(), his, loci.ListInbox{WorkspaceID: crew})
-		conformance.Expect(t, "the inbox of the workspace", err, loci.CodeNotFound)
+		Expect(t, "the inbox of the workspace", err, loci.CodeNotFound)
 		for name, call := range map[string]func(id loci.ID) error{
 			"acknowledge": func(id loci.ID) error {
 				_, err := s.AcknowledgeMessage(t.Context(), his, loci.GetMessage{MessageID: id})
@@ -69,7 +69,7 @@ func TestAgentOfDepartedMemberReachesNothing(t *testing.T) {
 			},
 		} {
 			for _, id := range []loci.ID{got, sent} {
-				conformance.Expect(t, name, call(id), loci.CodeNotFound)
+				Expect(t, name, call(id), loci.CodeNotFound)
 			}
 		}
 		if list := contents(t, s, his); list != "personal" {

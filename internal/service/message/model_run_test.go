@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/internal/conformance"
+	. "github.com/loci-memory/loci/internal/conformance"
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/store"
@@ -360,7 +360,7 @@ func TestMessagesMatchModel(t *testing.T) {
 		m := &mailModel{db: d.DB(t), seen: map[string]int{}}
 		for n := range m.servers {
 			m.stores[n] = d.Open(t, store.Options{})
-			m.servers[n] = service.New(service.Options{Store: m.stores[n], Clock: (&conformance.Clock{}).Now})
+			m.servers[n] = service.New(service.Options{Store: m.stores[n], Clock: (&Clock{}).Now})
 		}
 		d.Check(t, func(rt *rapid.T) {
 			m.t = rt

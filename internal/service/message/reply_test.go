@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/internal/conformance"
+	. "github.com/loci-memory/loci/internal/conformance"
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/store"
@@ -18,7 +18,7 @@ func TestReplyIsInTheWorkspaceOfItsMessage(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
 		st := d.Open(t, store.Options{})
-		s := service.New(service.Options{Store: st, Clock: (&conformance.Clock{}).Now})
+		s := service.New(service.Options{Store: st, Clock: (&Clock{}).Now})
 		ann, bob := storetest.User(t, st, "ann"), storetest.User(t, st, "bob")
 		crew := storetest.Team(t, st, ann, map[*identity.Actor]loci.Role{bob: loci.RoleMember})
 		hers, his, other := storetest.Agent(t, st, ann), storetest.Agent(t, st, bob), storetest.Agent(t, st, bob)
@@ -31,10 +31,9 @@ func TestReplyIsInTheWorkspaceOfItsMessage(t *testing.T) {
 		}
 		_, err := s.SendMessage(t.Context(), other, loci.SendMessage{ReplyTo: first.ID, ToAgentID: hers.AgentID,
 			Content: "not received"})
-		conformance.Expect(t, "a reply to a message of another agent", err, loci.CodeNotFound)
+		Expect(t, "a reply to a message of another agent", err, loci.CodeNotFound)
 		_, err = s.SendMessage(t.Context(), hers, loci.SendMessage{ToAgentID: his.AgentID, Content: "no workspace"})
-		if conformance.Expect(t, "a message of the personal workspace", err,
-			loci.CodeNotFound); !strings.Contains(err.Error(),
+		if Expect(t, "a message of the personal workspace", err, loci.CodeNotFound); !strings.Contains(err.Error(),
 			"name the workspace") {
 			t.Errorf("the error is %v", err)
 		}

@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/internal/conformance"
+	. "github.com/loci-memory/loci/internal/conformance"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/secret"
 	"github.com/loci-memory/loci/internal/secret/secrettest"
@@ -23,24 +23,23 @@ import (
 // A courier sends messages from the agent of the owner of a world to itself, and keeps what it is answered.
 type courier struct {
 	t       *testing.T
-	w       *conformance.World
+	w       *World
 	to      loci.ID
 	answers bytes.Buffer
 }
 
-func newCourier(t *testing.T, w *conformance.World, policy loci.SecretsPolicy) *courier {
+func newCourier(t *testing.T, w *World, policy loci.SecretsPolicy) *courier {
 	t.Helper()
-	conformance.MustCall(t, w, conformance.CallerOwner, service.WorkspaceUpdate,
-		loci.UpdateWorkspace{WorkspaceID: w.Team,
-			Settings: &loci.ChangeSettings{Secrets: &policy}})
-	me := testenv.Must(w.Host.Admit(t.Context(), service.AccountStatus.Op, w.Call(conformance.CallerAgent)))(t)
+	MustCall(t, w, CallerOwner, service.WorkspaceUpdate,
+		loci.UpdateWorkspace{WorkspaceID: w.Team, Settings: &loci.ChangeSettings{Secrets: &policy}})
+	me := testenv.Must(w.Host.Admit(t.Context(), service.AccountStatus.Op, w.Call(CallerAgent)))(t)
 	return &courier{t: t, w: w, to: me.AgentID}
 }
 
 // send sends a message and returns it as the inbox has it.
 func (c *courier) send(subject, content string, key string) (loci.Message, error) {
 	c.t.Helper()
-	call := c.w.Call(conformance.CallerAgent)
+	call := c.w.Call(CallerAgent)
 	call.IdempotencyKey = key
 	out, err := op.Do(c.t.Context(), c.w.Host, call, service.AgentSend, loci.SendMessage{WorkspaceID: c.w.Team,
 		ToAgentID: c.to, Subject: loci.Subject(subject), Content: loci.MessageText(content)})
@@ -48,7 +47,7 @@ func (c *courier) send(subject, content string, key string) (loci.Message, error
 		c.answers.WriteString(loci.AsError(err).Message)
 		return out.Message, err
 	}
-	list := conformance.MustCall(c.t, c.w, conformance.CallerAgent, service.AgentInbox, loci.ListInbox{}).Messages
+	list := MustCall(c.t, c.w, CallerAgent, service.AgentInbox, loci.ListInbox{}).Messages
 	if len(list) == 0 || list[0].ID != out.Message.ID || list[0].Message != out.Message {
 		c.t.Fatalf("the inbox has %+v, and the answer was %+v", list, out.Message)
 	}
@@ -74,7 +73,7 @@ func TestMessagesFollowPolicyForCredentials(t *testing.T) {
 		t.Run(string(policy), func(t *testing.T) {
 			t.Parallel()
 			d := storetest.Database{Dir: t.TempDir()}
-			w := conformance.New(t, d.Open, conformance.Options{})
+			w := New(t, d.Open, Options{})
 			log := &bytes.Buffer{}
 			w.Host.Log = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 			c := newCourier(t, w, policy)
@@ -87,19 +86,19 @@ func TestMessagesFollowPolicyForCredentials(t *testing.T) {
 					m, err := c.send(x[0], x[1], "")
 					if policy == loci.SecretsReject {
 						field := map[bool]string{true: "subject", false: "content"}[x[0] == s.Text]
-						if conformance.Expect(t, s.Rule, err, loci.CodeSecretDetected); err != nil &&
+						if Expect(t, s.Rule, err, loci.CodeSecretDetected); err != nil &&
 							!strings.Contains(err.Error(), "message "+field+" holds a credential in line ") {
 							t.Errorf("%s: %v", s.Rule, err)
 						}
 					} else if utf8.RuneCountInString(stored(policy, x[0])) > loci.MaxSubject {
-						conformance.Expect(t, s.Rule, err, loci.CodeInvalidQuery)
+						Expect(t, s.Rule, err, loci.CodeInvalidQuery)
 					} else if err != nil || m.Subject != stored(policy, x[0]) || m.Content != stored(policy, x[1]) {
 						t.Errorf("%s: %q is sent as %+v, %v", s.Rule, x, m, err)
 					}
 				}
 			}
 			_, err := c.send("", "with a key\n"+samples[0].Text, "key")
-			conformance.Expect(t, "a message with an Idempotency-Key", err, map[loci.SecretsPolicy]loci.Code{
+			Expect(t, "a message with an Idempotency-Key", err, map[loci.SecretsPolicy]loci.Code{
 				loci.SecretsReject: loci.CodeSecretDetected}[policy])
 			files := log.String()
 			if policy != loci.SecretsAllow {
@@ -123,7 +122,7 @@ func TestMessagesFollowPolicyForCredentials(t *testing.T) {
 // A redaction may be longer than the credential.
 func TestRedactedMessageKeepsItsBounds(t *testing.T) {
 	t.Parallel()
-	w := conformance.New(t, conformance.OpenSQLite, conformance.Options{})
+	w := New(t, OpenSQLite, Options{})
 	c := newCourier(t, w, loci.SecretsRedact)
 	var text string
 	for _, s := range secrettest.SixtySamples() {
@@ -152,6 +151,6 @@ func TestRedactedMessageKeepsItsBounds(t *testing.T) {
 			subject = strings.Repeat("yet ", loci.MaxSubject)[:x.subject-1] + " " + text
 		}
 		_, err := c.send(subject, content, "")
-		conformance.Expect(t, x.what, err, x.code)
+		Expect(t, x.what, err, x.code)
 	}
 }

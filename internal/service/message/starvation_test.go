@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/internal/conformance"
+	. "github.com/loci-memory/loci/internal/conformance"
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/store"
@@ -19,7 +19,7 @@ func TestSendersDoNotStarveChangesOfTheirWorkspace(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
 		st := d.Open(t, store.Options{})
-		s := service.New(service.Options{Store: st, Clock: (&conformance.Clock{}).Now})
+		s := service.New(service.Options{Store: st, Clock: (&Clock{}).Now})
 		ann := storetest.User(t, st, "ann")
 		members := map[*identity.Actor]loci.Role{}
 		var agents []*identity.Actor

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/internal/conformance"
+	. "github.com/loci-memory/loci/internal/conformance"
 	"github.com/loci-memory/loci/internal/dispatch"
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/job"
@@ -21,7 +21,7 @@ import (
 )
 
 // runDispatcher runs the rounds of the dispatcher, as a server does.
-func runDispatcher(t *testing.T, w *conformance.World) {
+func runDispatcher(t *testing.T, w *World) {
 	t.Helper()
 	d, r := w.Service.Dispatcher(), job.New(slog.New(slog.DiscardHandler))
 	d.Wake = r.Add(job.Job{Name: "messages", Every: dispatch.LookInterval, Run: d.Look})
@@ -30,13 +30,13 @@ func runDispatcher(t *testing.T, w *conformance.World) {
 }
 
 // agentOf returns the agent of the key of a person as an actor.
-func agentOf(t *testing.T, w *conformance.World, p *conformance.Person) *identity.Actor {
+func agentOf(t *testing.T, w *World, p *Person) *identity.Actor {
 	t.Helper()
 	return testenv.Must(w.Host.Admit(t.Context(), service.AccountStatus.Op, &op.Call{Transport: "test",
 		Credential: p.Key, ActorHeader: op.ActorAgent, Address: "192.0.2.1"}))(t)
 }
 
-func mustSend(t *testing.T, w *conformance.World, from *identity.Actor, in loci.SendMessage) loci.Message {
+func mustSend(t *testing.T, w *World, from *identity.Actor, in loci.SendMessage) loci.Message {
 	t.Helper()
 	return testenv.Must(w.Service.SendMessage(t.Context(), from, in))(t).Message
 }
@@ -48,7 +48,7 @@ type stream struct {
 	stop func()
 }
 
-func openStream(t *testing.T, w *conformance.World, actor *identity.Actor, last loci.ID, in loci.ListenAgent) *stream {
+func openStream(t *testing.T, w *World, actor *identity.Actor, last loci.ID, in loci.ListenAgent) *stream {
 	t.Helper()
 	own := *actor
 	own.LastEventID = last
@@ -89,7 +89,7 @@ func numbered(prefix string, from, to int) (texts []string) {
 
 func TestStreamBeginsWithUnreadMessagesOfAnyNumber(t *testing.T) {
 	t.Parallel()
-	conformance.Each(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+	Each(t, Options{}, func(t *testing.T, w *World) {
 		runDispatcher(t, w)
 		bob, cid := agentOf(t, w, w.Bob), agentOf(t, w, w.Cid)
 		for _, text := range numbered("m", 0, 230) {
@@ -128,7 +128,7 @@ func TestStreamBeginsWithUnreadMessagesOfAnyNumber(t *testing.T) {
 
 func TestStreamBoundsTheBytesOfItsFirstEvent(t *testing.T) {
 	t.Parallel()
-	w := conformance.New(t, conformance.OpenSQLite, conformance.Options{})
+	w := New(t, OpenSQLite, Options{})
 	runDispatcher(t, w)
 	bob, cid := agentOf(t, w, w.Bob), agentOf(t, w, w.Cid)
 	long := make([]byte, loci.MaxMessage)
@@ -151,7 +151,7 @@ func TestStreamBoundsTheBytesOfItsFirstEvent(t *testing.T) {
 // TestListenersHearEachMessageOnceInOrder sends from several agents at once to listeners that come and go.
 func TestListenersHearEachMessageOnceInOrder(t *testing.T) {
 	t.Parallel()
-	conformance.Each(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+	Each(t, Options{}, func(t *testing.T, w *World) {
 		runDispatcher(t, w)
 		senders := []*identity.Actor{agentOf(t, w, w.Ann), agentOf(t, w, w.Bob)}
 		cid := agentOf(t, w, w.Cid)
@@ -199,7 +199,7 @@ func TestListenersHearEachMessageOnceInOrder(t *testing.T) {
 }
 
 // receiveAll receives n messages over streams that end after some, each continued by its last event.
-func receiveAll(t *testing.T, w *conformance.World, actor *identity.Actor, n int) (got []loci.ID) {
+func receiveAll(t *testing.T, w *World, actor *identity.Actor, n int) (got []loci.ID) {
 	last := loci.ID("")
 	for len(got) < n {
 		own := *actor
@@ -235,7 +235,7 @@ func receiveAll(t *testing.T, w *conformance.World, actor *identity.Actor, n int
 
 func TestMembersWhoLeaveHearNothingMore(t *testing.T) {
 	t.Parallel()
-	conformance.Each(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+	Each(t, Options{}, func(t *testing.T, w *World) {
 		runDispatcher(t, w)
 		ann, bob, cid := agentOf(t, w, w.Ann), agentOf(t, w, w.Bob), agentOf(t, w, w.Cid)
 		s := openStream(t, w, cid, "", loci.ListenAgent{})
@@ -270,7 +270,7 @@ func TestMembersWhoLeaveHearNothingMore(t *testing.T) {
 
 func TestStreamTellsOfItsRevokedKey(t *testing.T) {
 	t.Parallel()
-	conformance.Each(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+	Each(t, Options{}, func(t *testing.T, w *World) {
 		runDispatcher(t, w)
 		cid := agentOf(t, w, w.Cid)
 		s := openStream(t, w, cid, "", loci.ListenAgent{})

@@ -6,13 +6,13 @@ import (
 	"testing"
 
 	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/internal/conformance"
+	. "github.com/loci-memory/loci/internal/conformance"
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
 
 // send delivers an event of ann.
-func send(t *testing.T, w *conformance.World, session loci.ID, id string, of loci.EventType, content string,
+func send(t *testing.T, w *World, session loci.ID, id string, of loci.EventType, content string,
 	more ...func(*loci.SendEvent)) loci.ReceivedEvent {
 	t.Helper()
 	in := loci.SendEvent{SessionID: session, Adapter: "claude", EventID: loci.ExternalID(id), Type: of, UnitKey: "turn",
@@ -20,14 +20,14 @@ func send(t *testing.T, w *conformance.World, session loci.ID, id string, of loc
 	for _, f := range more {
 		f(&in)
 	}
-	return conformance.MustCall(t, w, byAnn, service.SessionEvent, in)
+	return MustCall(t, w, byAnn, service.SessionEvent, in)
 }
 
 const decision = "We decided: staging runs on basalt from now on."
 
 func TestEventExtractsCandidateOnce(t *testing.T) {
 	t.Parallel()
-	conformance.Each(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+	Each(t, Options{}, func(t *testing.T, w *World) {
 		s := automatic(t, w, w.Atlas(t, "Shelf"), loci.SetPolicy{})
 		first := send(t, w, s.ID, "1", loci.EventPrompt, decision)
 		if first.Candidate == nil || first.Candidate.Type != loci.TypeDecision || first.Candidate.SourceEventID != "1" {
@@ -49,12 +49,11 @@ func TestEventExtractsCandidateOnce(t *testing.T) {
 
 func TestExtractedCandidateNamesUnitOfItsKey(t *testing.T) {
 	t.Parallel()
-	conformance.Each(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+	Each(t, Options{}, func(t *testing.T, w *World) {
 		s := automatic(t, w, w.Atlas(t, "Shelf"), loci.SetPolicy{})
-		u := conformance.MustCall(t, w, byAnn, service.UnitOpen, loci.OpenUnit{SessionID: s.ID, Key: "turn"}).Unit
+		u := MustCall(t, w, byAnn, service.UnitOpen, loci.OpenUnit{SessionID: s.ID, Key: "turn"}).Unit
 		c := send(t, w, s.ID, "1", loci.EventPrompt, decision).Candidate
-		list := conformance.MustCall(t, w, byAnn, service.SessionCandidates,
-			loci.ListCandidates{SessionID: s.ID}).Candidates
+		list := MustCall(t, w, byAnn, service.SessionCandidates, loci.ListCandidates{SessionID: s.ID}).Candidates
 		if c == nil || c.UnitID != u.ID || len(list) != 1 || list[0].UnitID != u.ID {
 			t.Errorf("%+v, %+v, want unit %s", c, list, u.ID)
 		}
@@ -63,12 +62,11 @@ func TestExtractedCandidateNamesUnitOfItsKey(t *testing.T) {
 
 func TestDismissedStatementIsNotExtractedAgain(t *testing.T) {
 	t.Parallel()
-	w := conformance.New(t, conformance.OpenSQLite, conformance.Options{})
+	w := New(t, OpenSQLite, Options{})
 	s := automatic(t, w, w.Atlas(t, "Shelf"), loci.SetPolicy{})
 	c := send(t, w, s.ID, "1", loci.EventPrompt, decision).Candidate
-	conformance.MustCall(t, w, byAnn, service.SessionModerate, loci.ModerateCandidate{SessionID: s.ID,
-		CandidateID: c.ID,
-		Action:      loci.ModerationDismiss})
+	MustCall(t, w, byAnn, service.SessionModerate,
+		loci.ModerateCandidate{SessionID: s.ID, CandidateID: c.ID, Action: loci.ModerationDismiss})
 	if again := send(t, w, s.ID, "2", loci.EventPrompt, decision).Candidate; again != nil {
 		t.Errorf("extracted again: %+v", again)
 	}
@@ -76,7 +74,7 @@ func TestDismissedStatementIsNotExtractedAgain(t *testing.T) {
 
 func TestStatementKnownInAtlasIsDropped(t *testing.T) {
 	t.Parallel()
-	conformance.Each(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+	Each(t, Options{}, func(t *testing.T, w *World) {
 		shelf := w.Atlas(t, "Shelf")
 		w.Memory(t, shelf, "# Hosts\nProduction runs on granite. Staging runs on basalt.")
 		s := automatic(t, w, shelf, loci.SetPolicy{})
@@ -92,13 +90,12 @@ func TestStatementKnownInAtlasIsDropped(t *testing.T) {
 
 func TestQuotedContextIsNotCapturedBack(t *testing.T) {
 	t.Parallel()
-	w := conformance.New(t, conformance.OpenSQLite, conformance.Options{})
+	w := New(t, OpenSQLite, Options{})
 	shelf := w.Atlas(t, "Shelf")
 	m := w.Memory(t, shelf, decision)
-	context := conformance.MustCall(t, w, byAnn, service.SessionStart, loci.StartSession{Task: "x",
-		AtlasID: shelf}).Context
+	context := MustCall(t, w, byAnn, service.SessionStart, loci.StartSession{Task: "x", AtlasID: shelf}).Context
 	s := automatic(t, w, shelf, loci.SetPolicy{})
-	conformance.MustCall(t, w, byAnn, service.MemoryDelete, loci.DeleteMemory{MemoryID: m}) // so that nothing is known
+	MustCall(t, w, byAnn, service.MemoryDelete, loci.DeleteMemory{MemoryID: m}) // so that nothing is known
 	text := context.Markdown + "\n\nWhere does staging run?"
 	if c := send(t, w, s.ID, "1", loci.EventPrompt, text).Candidate; c != nil {
 		t.Errorf("injected context is extracted: %+v", c)
@@ -107,7 +104,7 @@ func TestQuotedContextIsNotCapturedBack(t *testing.T) {
 
 func TestPolicyDecidesWhatIsKept(t *testing.T) {
 	t.Parallel()
-	conformance.EachWithDB(t, func(t *testing.T, w *conformance.World, d storetest.Database) {
+	EachWithDB(t, func(t *testing.T, w *World, d storetest.Database) {
 		shelf := w.Atlas(t, "Shelf")
 		s := automatic(t, w, shelf, loci.SetPolicy{ExcludePaths: loci.PathPatterns{"secret/**"}})
 		out := send(t, w, s.ID, "1", loci.EventPrompt, decision, func(in *loci.SendEvent) {
@@ -116,16 +113,14 @@ func TestPolicyDecidesWhatIsKept(t *testing.T) {
 		if !out.Ignored || out.Event.ID != "" || out.Candidate != nil {
 			t.Errorf("excluded: %+v", out)
 		}
-		conformance.MustCall(t, w, byAnn, service.AutoSet, loci.SetPolicy{WorkspaceID: w.Team, Enabled: true,
-			Paused: true})
+		MustCall(t, w, byAnn, service.AutoSet, loci.SetPolicy{WorkspaceID: w.Team, Enabled: true, Paused: true})
 		if out = send(t, w, s.ID, "1", loci.EventPrompt, decision); !out.Ignored {
 			t.Errorf("paused: %+v", out)
 		}
 		if n := d.Query(t, `SELECT CAST(count(*) AS TEXT) FROM session_events`)[0]; n != "0" {
 			t.Errorf("%s ignored events are stored", n)
 		}
-		conformance.MustCall(t, w, byAnn, service.AutoSet, loci.SetPolicy{WorkspaceID: w.Team, Enabled: true,
-			MinLength: 200})
+		MustCall(t, w, byAnn, service.AutoSet, loci.SetPolicy{WorkspaceID: w.Team, Enabled: true, MinLength: 200})
 		if out = send(t, w, s.ID, "1", loci.EventPrompt, decision); out.Ignored || out.Candidate != nil {
 			t.Errorf("short: %+v", out)
 		}
@@ -146,7 +141,7 @@ func TestPolicyDecidesWhatIsKept(t *testing.T) {
 // The turn of an agreement is short, and a policy has no minimum unless it states one.
 func TestShortAgreementExtractsProposal(t *testing.T) {
 	t.Parallel()
-	w := conformance.New(t, conformance.OpenSQLite, conformance.Options{})
+	w := New(t, OpenSQLite, Options{})
 	s := automatic(t, w, w.Atlas(t, "Shelf"), loci.SetPolicy{})
 	if c := send(t, w, s.ID, "1", loci.EventResponse, "I suggest that we store tides in feet.").Candidate; c != nil {
 		t.Errorf("a proposal is extracted: %+v", c)
@@ -159,14 +154,14 @@ func TestShortAgreementExtractsProposal(t *testing.T) {
 
 func TestUnitsModeStoresStatementsAsMemoryOfTheirUnit(t *testing.T) {
 	t.Parallel()
-	conformance.EachWithDB(t, func(t *testing.T, w *conformance.World, d storetest.Database) {
+	EachWithDB(t, func(t *testing.T, w *World, d storetest.Database) {
 		shelf := w.Atlas(t, "Shelf")
 		s := automatic(t, w, shelf, loci.SetPolicy{Mode: loci.ModeUnits})
 		if out := send(t, w, s.ID, "1", loci.EventPrompt, decision); out.Candidate != nil || out.Candidates != nil {
 			t.Errorf("a candidate waits: %+v", out)
 		}
 		send(t, w, s.ID, "2", loci.EventPrompt, "We decided: the harbour office uses granite for its backups.")
-		detail := conformance.MustCall(t, w, byAnn, service.SessionGet, loci.GetSession{SessionID: s.ID})
+		detail := MustCall(t, w, byAnn, service.SessionGet, loci.GetSession{SessionID: s.ID})
 		if len(detail.Units) != 1 || detail.Units[0].Status != loci.UnitFinalized || detail.Units[0].Key != "turn" ||
 			detail.Session.MemoryID != detail.Units[0].MemoryID || len(detail.Candidates) != 0 {
 			t.Fatalf("%+v", detail)
@@ -180,18 +175,18 @@ func TestUnitsModeStoresStatementsAsMemoryOfTheirUnit(t *testing.T) {
 			`SELECT outcome FROM compilations ORDER BY row_id`); fmt.Sprint(list) != "[created updated]" {
 			t.Errorf("the records are %v", list)
 		}
-		conformance.MustCall(t, w, byAnn, service.SessionRevert, loci.RevertSession{SessionID: s.ID})
+		MustCall(t, w, byAnn, service.SessionRevert, loci.RevertSession{SessionID: s.ID})
 		send(t, w, s.ID, "3", loci.EventPrompt, "We decided: the pier office uses slate for its ledgers from now on.")
 		if m := w.Get(t, detail.Session.MemoryID); m.Status != loci.MemoryArchived || m.Version != 3 {
 			t.Errorf("a reverted memory changes: %+v", m)
 		}
-		conformance.MustCall(t, w, byAnn, service.SessionComplete, loci.CompleteSession{SessionID: s.ID})
+		MustCall(t, w, byAnn, service.SessionComplete, loci.CompleteSession{SessionID: s.ID})
 	})
 }
 
 func TestAuditsAddUpToRedactions(t *testing.T) {
 	t.Parallel()
-	conformance.Each(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+	Each(t, Options{}, func(t *testing.T, w *World) {
 		s := automatic(t, w, w.Atlas(t, "Shelf"), loci.SetPolicy{})
 		for i, rules := range []loci.RedactionCounts{{{Rule: "github-pat", Count: 2}},
 			{{Rule: "aws-access-token", Count: 1}, {Rule: "github-pat", Count: 3}}, {}} {
@@ -201,10 +196,10 @@ func TestAuditsAddUpToRedactions(t *testing.T) {
 				in.Total += x.Count
 			}
 			for range 2 { // the second one is known
-				conformance.MustCall(t, w, byAnn, service.AutoAudit, in)
+				MustCall(t, w, byAnn, service.AutoAudit, in)
 			}
 		}
-		got := conformance.MustCall(t, w, byAnn, service.SessionGet, loci.GetSession{SessionID: s.ID}).Redactions
+		got := MustCall(t, w, byAnn, service.SessionGet, loci.GetSession{SessionID: s.ID}).Redactions
 		want := []loci.RedactionCount{{Rule: "aws-access-token", Count: 1}, {Rule: "github-pat", Count: 5}}
 		if fmt.Sprint(got) != fmt.Sprint(want) {
 			t.Errorf("%v, want %v", got, want)
@@ -214,7 +209,7 @@ func TestAuditsAddUpToRedactions(t *testing.T) {
 
 func TestMetadataIsRedactedByTheNamesAroundIt(t *testing.T) {
 	t.Parallel()
-	conformance.EachWithDB(t, func(t *testing.T, w *conformance.World, d storetest.Database) {
+	EachWithDB(t, func(t *testing.T, w *World, d storetest.Database) {
 		s := automatic(t, w, w.Atlas(t, "Shelf"), loci.SetPolicy{})
 		const plain = "kR7vQz2mXw9TbL4p"
 		send(t, w, s.ID, "1", loci.EventPrompt, "hello", func(in *loci.SendEvent) {
@@ -230,11 +225,10 @@ func TestMetadataIsRedactedByTheNamesAroundIt(t *testing.T) {
 
 func TestEventWhoseIDResemblesASourceExtractsItsOwn(t *testing.T) {
 	t.Parallel()
-	w := conformance.New(t, conformance.OpenSQLite, conformance.Options{})
+	w := New(t, OpenSQLite, Options{})
 	s := automatic(t, w, w.Atlas(t, "Shelf"), loci.SetPolicy{})
-	conformance.MustCall(t, w, byAnn, service.SessionCapture, loci.CaptureCandidate{SessionID: s.ID,
-		Content:       "another text",
-		SourceEventID: "a#2"})
+	MustCall(t, w, byAnn, service.SessionCapture,
+		loci.CaptureCandidate{SessionID: s.ID, Content: "another text", SourceEventID: "a#2"})
 	if c := send(t, w, s.ID, "a#2", loci.EventPrompt, decision).Candidate; c == nil || c.SourceEventID != "a#2#2" {
 		t.Errorf("%+v", c)
 	}

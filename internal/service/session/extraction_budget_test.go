@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/internal/conformance"
+	. "github.com/loci-memory/loci/internal/conformance"
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
@@ -268,15 +268,14 @@ func TestModelIsNotAskedForFormerMember(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(t *testing.T, w *extractionWorld){
 		"atlas is archived": func(t *testing.T, w *extractionWorld) {
-			conformance.MustCall(t, w.World, byAnn, service.AtlasArchive, loci.ArchiveAtlas{AtlasID: w.atlas})
+			MustCall(t, w.World, byAnn, service.AtlasArchive, loci.ArchiveAtlas{AtlasID: w.atlas})
 		},
 		"session is deleted": func(t *testing.T, w *extractionWorld) {
-			conformance.MustCall(t, w.World, byAnn, service.SessionBulk, loci.BulkSessions{Action: loci.BulkDelete,
-				SessionIDs: []loci.ID{w.session.ID}})
+			MustCall(t, w.World, byAnn, service.SessionBulk,
+				loci.BulkSessions{Action: loci.BulkDelete, SessionIDs: []loci.ID{w.session.ID}})
 		},
 		"session has ended": func(t *testing.T, w *extractionWorld) {
-			conformance.MustCall(t, w.World, byAnn, service.SessionFinalize,
-				loci.FinalizeSession{SessionID: w.session.ID})
+			MustCall(t, w.World, byAnn, service.SessionFinalize, loci.FinalizeSession{SessionID: w.session.ID})
 		},
 		"user is no member": func(t *testing.T, w *extractionWorld) {
 			w.d.Exec(t, fmt.Sprintf(`DELETE FROM members WHERE user_id = '%s' AND workspace =

@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/internal/conformance"
+	. "github.com/loci-memory/loci/internal/conformance"
 	"github.com/loci-memory/loci/internal/extract"
 	"github.com/loci-memory/loci/internal/extract/llm"
 	"github.com/loci-memory/loci/internal/secret/secrettest"
@@ -90,7 +90,7 @@ func (f *fakeLLM) answers(answer func(n int, w http.ResponseWriter)) {
 }
 
 // attach gives a store of the world a service with the model, whose jobs run as on a server.
-func (f *fakeLLM) attach(t *testing.T, w *conformance.World, s *store.Store, daily int64) *service.Service {
+func (f *fakeLLM) attach(t *testing.T, w *World, s *store.Store, daily int64) *service.Service {
 	t.Helper()
 	var model extract.Model = testenv.Must(llm.New(f.URL, "", "tiny"))(t)
 	svc := service.New(service.Options{Store: s, Clock: w.Clock.Now, PublicURL: "http://localhost",
@@ -101,7 +101,7 @@ func (f *fakeLLM) attach(t *testing.T, w *conformance.World, s *store.Store, dai
 
 // An extractionWorld is a world with a language model and an automatic session of ann.
 type extractionWorld struct {
-	*conformance.World
+	*World
 	d       storetest.Database
 	llm     *fakeLLM
 	session loci.Session
@@ -121,7 +121,7 @@ func newSQLiteExtractionWorld(t *testing.T) *extractionWorld {
 }
 
 func newExtractionWorld(t *testing.T, d storetest.Database, daily int64) *extractionWorld {
-	w := &extractionWorld{World: conformance.New(t, d.Open, conformance.Options{}), d: d, llm: startLLM(t)}
+	w := &extractionWorld{World: New(t, d.Open, Options{}), d: d, llm: startLLM(t)}
 	w.Service = w.llm.attach(t, w.World, w.Store, daily)
 	w.Host.Service = w.Service
 	w.atlas = w.Atlas(t, "Shelf")
@@ -158,7 +158,7 @@ func (w *extractionWorld) sources(t *testing.T) (list []string) {
 
 func (w *extractionWorld) candidates(t *testing.T) []loci.Candidate {
 	t.Helper()
-	return conformance.MustCall(t, w.World, byAnn, service.SessionCandidates,
+	return MustCall(t, w.World, byAnn, service.SessionCandidates,
 		loci.ListCandidates{SessionID: w.session.ID}).Candidates
 }
 
@@ -202,14 +202,13 @@ func TestModelExtractsWhatRulesDidNot(t *testing.T) {
 func TestModelAddsToMemoryOfUnit(t *testing.T) {
 	t.Parallel()
 	eachExtractionWorld(t, plenty, func(t *testing.T, w *extractionWorld) {
-		conformance.MustCall(t, w.World, byAnn, service.AutoSet, loci.SetPolicy{WorkspaceID: w.session.WorkspaceID,
-			Enabled: true,
-			Mode:    loci.ModeUnits})
+		MustCall(t, w.World, byAnn, service.AutoSet,
+			loci.SetPolicy{WorkspaceID: w.session.WorkspaceID, Enabled: true, Mode: loci.ModeUnits})
 		w.llm.says(100, decision, fact)
 		send(t, w.World, w.session.ID, "1", loci.EventPrompt, decision)
 		send(t, w.World, w.session.ID, "2", loci.EventResponse, answer)
 		w.settled(t, 0)
-		d := conformance.MustCall(t, w.World, byAnn, service.SessionGet, loci.GetSession{SessionID: w.session.ID})
+		d := MustCall(t, w.World, byAnn, service.SessionGet, loci.GetSession{SessionID: w.session.ID})
 		m := w.Get(t, d.Session.MemoryID)
 		if m.Content != decision+"\n"+fact || m.CreatedBy != w.Ann.ID || m.SessionID != w.session.ID {
 			t.Errorf("%+v", m)
@@ -294,9 +293,8 @@ func TestModelExtractsNothingWhenPolicyIsPausedMeanwhile(t *testing.T) {
 		send(t, w.World, w.session.ID, "1", loci.EventResponse, answer) // is sent, and paused meanwhile
 		waittest.Until(t, func() bool { return len(w.llm.received()) > 0 })
 		send(t, w.World, w.session.ID, "2", loci.EventResponse, answer) // waits for it
-		conformance.MustCall(t, w.World, byAnn, service.AutoSet, loci.SetPolicy{WorkspaceID: w.session.WorkspaceID,
-			Enabled: true,
-			Paused:  true})
+		MustCall(t, w.World, byAnn, service.AutoSet,
+			loci.SetPolicy{WorkspaceID: w.session.WorkspaceID, Enabled: true, Paused: true})
 		close(release)
 		w.settled(t, 0)
 		if sent := w.llm.received(); len(sent) != 1 {
@@ -312,9 +310,8 @@ func TestModelIsAskedAboutLongAnswersAlone(t *testing.T) {
 	t.Parallel()
 	eachExtractionWorld(t, plenty, func(t *testing.T, w *extractionWorld) {
 		w.llm.says(10, fact)
-		conformance.MustCall(t, w.World, byAnn, service.AutoSet, loci.SetPolicy{WorkspaceID: w.session.WorkspaceID,
-			Enabled:   true,
-			MinLength: 40})
+		MustCall(t, w.World, byAnn, service.AutoSet,
+			loci.SetPolicy{WorkspaceID: w.session.WorkspaceID, Enabled: true, MinLength: 40})
 		send(t, w.World, w.session.ID, "1", loci.EventResponse, "Done.") // short
 		send(t, w.World, w.session.ID, "2", loci.EventTool, answer)
 		send(t, w.World, w.session.ID, "3", loci.EventNote, answer)

@@ -15,7 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/internal/conformance"
+	. "github.com/loci-memory/loci/internal/conformance"
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/store"
@@ -55,7 +55,7 @@ func pick[T any](m *workModel, list []T) (none T) {
 func (m *workModel) open(n int) error {
 	s, err := m.d.TryOpen(store.Options{})
 	if err == nil {
-		m.stores[n], m.servers[n] = s, service.New(service.Options{Store: s, Clock: (&conformance.Clock{}).Now})
+		m.stores[n], m.servers[n] = s, service.New(service.Options{Store: s, Clock: (&Clock{}).Now})
 	}
 	return err
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/internal/conformance"
+	. "github.com/loci-memory/loci/internal/conformance"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/store/storetest"
@@ -18,37 +18,35 @@ import (
 const raceRounds = 8
 
 // automaticOfCid starts an automatic session of cid, a member, in an atlas.
-func automaticOfCid(t *testing.T, w *conformance.World, atlas loci.ID) loci.ID {
+func automaticOfCid(t *testing.T, w *World, atlas loci.ID) loci.ID {
 	t.Helper()
-	return conformance.MustCall(t, w, conformance.CallerMember, service.SessionStart,
-		loci.StartSession{Task: "Mend the rope",
-			Kind: loci.SessionAutomatic, Adapter: "claude", AtlasID: atlas}).Session.ID
+	return MustCall(t, w, CallerMember, service.SessionStart, loci.StartSession{Task: "Mend the rope",
+		Kind: loci.SessionAutomatic, Adapter: "claude", AtlasID: atlas}).Session.ID
 }
 
 // enableAutomatic sets the policy of cid in the team workspace.
-func enableAutomatic(t *testing.T, w *conformance.World, mode loci.PolicyMode) {
+func enableAutomatic(t *testing.T, w *World, mode loci.PolicyMode) {
 	t.Helper()
-	conformance.MustCall(t, w, conformance.CallerMember, service.AutoSet,
-		loci.SetPolicy{WorkspaceID: w.Team, Enabled: true, Mode: mode})
+	MustCall(t, w, CallerMember, service.AutoSet, loci.SetPolicy{WorkspaceID: w.Team, Enabled: true, Mode: mode})
 }
 
-func captureOfCid(t *testing.T, w *conformance.World, session loci.ID, content string) loci.ID {
+func captureOfCid(t *testing.T, w *World, session loci.ID, content string) loci.ID {
 	t.Helper()
-	return conformance.MustCall(t, w, conformance.CallerMember, service.SessionCapture,
+	return MustCall(t, w, CallerMember, service.SessionCapture,
 		loci.CaptureCandidate{SessionID: session, Content: loci.CandidateContent(content)}).Candidate.ID
 }
 
-func detailOf(t *testing.T, w *conformance.World, session loci.ID) loci.SessionDetail {
+func detailOf(t *testing.T, w *World, session loci.ID) loci.SessionDetail {
 	t.Helper()
-	return conformance.MustCall(t, w, conformance.CallerMember, service.SessionGet, loci.GetSession{SessionID: session})
+	return MustCall(t, w, CallerMember, service.SessionGet, loci.GetSession{SessionID: session})
 }
 
 // newUnit opens a unit and stores its result.
-func newUnit(t *testing.T, w *conformance.World, session loci.ID, key, content string) loci.Unit {
+func newUnit(t *testing.T, w *World, session loci.ID, key, content string) loci.Unit {
 	t.Helper()
-	u := conformance.MustCall(t, w, conformance.CallerMember, service.UnitOpen,
+	u := MustCall(t, w, CallerMember, service.UnitOpen,
 		loci.OpenUnit{SessionID: session, Key: loci.ExternalID(key)}).Unit
-	return conformance.MustCall(t, w, conformance.CallerMember, service.UnitFinalize,
+	return MustCall(t, w, CallerMember, service.UnitFinalize,
 		loci.FinalizeUnit{SessionID: session, UnitID: u.ID, Content: loci.Content(content)}).Unit
 }
 
@@ -89,8 +87,8 @@ func checkSessionRows(t testing.TB, d storetest.Database) {
 }
 
 // eachRace runs a race several times on every engine, and checks the rows in the end.
-func eachRace(t *testing.T, f func(t *testing.T, w *conformance.World, d storetest.Database, round int)) {
-	conformance.EachWithDB(t, func(t *testing.T, w *conformance.World, d storetest.Database) {
+func eachRace(t *testing.T, f func(t *testing.T, w *World, d storetest.Database, round int)) {
+	EachWithDB(t, func(t *testing.T, w *World, d storetest.Database) {
 		for round := range raceRounds {
 			if f(t, w, d, round); t.Failed() {
 				return
@@ -105,7 +103,7 @@ func eachRace(t *testing.T, f func(t *testing.T, w *conformance.World, d storete
 
 func TestStartsWithOneExternalIDMakeOneSession(t *testing.T) {
 	t.Parallel()
-	eachRace(t, func(t *testing.T, w *conformance.World, d storetest.Database, round int) {
+	eachRace(t, func(t *testing.T, w *World, d storetest.Database, round int) {
 		atlases := []loci.ID{w.Atlas(t, "Bow"), w.Atlas(t, "Stern")}
 		var made [12]loci.StartedSession
 		errs := storetest.RunConcurrently(12, func(i int) (err error) {
@@ -131,20 +129,20 @@ func TestStartsWithOneExternalIDMakeOneSession(t *testing.T) {
 
 func TestStartAfterDeletionMakesAnotherSession(t *testing.T) {
 	t.Parallel()
-	conformance.EachWithDB(t, func(t *testing.T, w *conformance.World, d storetest.Database) {
+	EachWithDB(t, func(t *testing.T, w *World, d storetest.Database) {
 		start := func(atlas loci.ID) loci.StartedSession {
 			return testenv.Must(w.Service.StartSession(t.Context(), w.Cid.Actor(), loci.StartSession{
 				Task: "Mend the rope", AtlasID: atlas, ExternalID: "run"}))(t)
 		}
 		first := w.Atlas(t, "Bow")
 		a := start(first)
-		conformance.MustCall(t, w, conformance.CallerAdmin, service.AtlasDelete, loci.DeleteAtlas{AtlasID: first})
+		MustCall(t, w, CallerAdmin, service.AtlasDelete, loci.DeleteAtlas{AtlasID: first})
 		second := w.Atlas(t, "Stern")
 		b := start(second)
 		if b.Session.ID == a.Session.ID || !b.Created() {
 			t.Errorf("after the deletion of the atlas, %s is resumed", a.Session.ID)
 		}
-		conformance.MustCall(t, w, conformance.CallerMember, service.SessionBulk,
+		MustCall(t, w, CallerMember, service.SessionBulk,
 			loci.BulkSessions{Action: loci.BulkDelete, SessionIDs: loci.SessionIDs{b.Session.ID}})
 		if c := start(second); c.Session.ID == b.Session.ID || !c.Created() {
 			t.Errorf("after its deletion, %s is resumed", b.Session.ID)
@@ -158,14 +156,13 @@ func TestStartAfterDeletionMakesAnotherSession(t *testing.T) {
 
 func TestCompilesAtOnceMakeOneMemory(t *testing.T) {
 	t.Parallel()
-	eachRace(t, func(t *testing.T, w *conformance.World, d storetest.Database, round int) {
+	eachRace(t, func(t *testing.T, w *World, d storetest.Database, round int) {
 		session := automaticOfCid(t, w, w.Atlas(t, "Bow"))
 		c := captureOfCid(t, w, session, fmt.Sprint("the anchor of round ", round))
-		callers := []conformance.Caller{conformance.CallerMember, conformance.CallerAdmin, conformance.CallerOwner}
+		callers := []Caller{CallerMember, CallerAdmin, CallerOwner}
 		errs := storetest.RunConcurrently(8, func(i int) error {
-			return conformance.Try(t, w, callers[i%3], service.SessionModerate,
-				loci.ModerateCandidate{SessionID: session,
-					CandidateID: c, Action: loci.ModerationCompile})
+			return Try(t, w, callers[i%3], service.SessionModerate,
+				loci.ModerateCandidate{SessionID: session, CandidateID: c, Action: loci.ModerationCompile})
 		})
 		done := 0
 		for _, err := range errs {
@@ -182,7 +179,7 @@ func TestCompilesAtOnceMakeOneMemory(t *testing.T) {
 
 func TestFinalizeBesideCapturesCompilesEachOnce(t *testing.T) {
 	t.Parallel()
-	eachRace(t, func(t *testing.T, w *conformance.World, d storetest.Database, round int) {
+	eachRace(t, func(t *testing.T, w *World, d storetest.Database, round int) {
 		session := automaticOfCid(t, w, w.Atlas(t, "Bow"))
 		captured := 0
 		for n := range round % 4 {
@@ -192,13 +189,12 @@ func TestFinalizeBesideCapturesCompilesEachOnce(t *testing.T) {
 		var ends [2]loci.FinalizedSession
 		errs := storetest.RunConcurrently(8, func(i int) (err error) {
 			if i < 2 {
-				ends[i], err = op.Do(t.Context(), w.Host, w.Call(conformance.CallerMember), service.SessionFinalize,
+				ends[i], err = op.Do(t.Context(), w.Host, w.Call(CallerMember), service.SessionFinalize,
 					loci.FinalizeSession{SessionID: session})
 				return err
 			}
-			return conformance.Try(t, w, conformance.CallerMember, service.SessionCapture,
-				loci.CaptureCandidate{SessionID: session,
-					Content: loci.CandidateContent(fmt.Sprintf("the oar %d of round %d", i, round))})
+			return Try(t, w, CallerMember, service.SessionCapture, loci.CaptureCandidate{SessionID: session,
+				Content: loci.CandidateContent(fmt.Sprintf("the oar %d of round %d", i, round))})
 		})
 		if (errs[0] == nil) == (errs[1] == nil) {
 			t.Errorf("two finalize at once: %v, %v", errs[0], errs[1])
@@ -219,15 +215,13 @@ func TestFinalizeBesideCapturesCompilesEachOnce(t *testing.T) {
 
 func TestCompleteBesideReopenAlternates(t *testing.T) {
 	t.Parallel()
-	eachRace(t, func(t *testing.T, w *conformance.World, _ storetest.Database, _ int) {
+	eachRace(t, func(t *testing.T, w *World, _ storetest.Database, _ int) {
 		session := automaticOfCid(t, w, w.Atlas(t, "Bow"))
 		errs := storetest.RunConcurrently(8, func(i int) error {
 			if i%2 == 0 {
-				return conformance.Try(t, w, conformance.CallerMember, service.SessionComplete,
-					loci.CompleteSession{SessionID: session})
+				return Try(t, w, CallerMember, service.SessionComplete, loci.CompleteSession{SessionID: session})
 			}
-			return conformance.Try(t, w, conformance.CallerMember, service.SessionReopen,
-				loci.ReopenSession{SessionID: session})
+			return Try(t, w, CallerMember, service.SessionReopen, loci.ReopenSession{SessionID: session})
 		})
 		ended := 0
 		for i, err := range errs {
@@ -244,15 +238,15 @@ func TestCompleteBesideReopenAlternates(t *testing.T) {
 }
 
 // deleteMemory deletes a memory as the owner.
-func deleteMemory(t *testing.T, w *conformance.World, id loci.ID) error {
-	return conformance.Try(t, w, conformance.CallerOwner, service.MemoryDelete, loci.DeleteMemory{MemoryID: id})
+func deleteMemory(t *testing.T, w *World, id loci.ID) error {
+	return Try(t, w, CallerOwner, service.MemoryDelete, loci.DeleteMemory{MemoryID: id})
 }
 
 // TestUnitBesideDeletionOfItsMemoryIsStored finalizes units again, and sends events into them, while their memories are
 // deleted: neither is refused.
 func TestUnitBesideDeletionOfItsMemoryIsStored(t *testing.T) {
 	t.Parallel()
-	eachRace(t, func(t *testing.T, w *conformance.World, _ storetest.Database, round int) {
+	eachRace(t, func(t *testing.T, w *World, _ storetest.Database, round int) {
 		enableAutomatic(t, w, loci.ModeUnits)
 		session := automaticOfCid(t, w, w.Atlas(t, "Bow"))
 		var units []loci.Unit
@@ -266,16 +260,13 @@ func TestUnitBesideDeletionOfItsMemoryIsStored(t *testing.T) {
 			case i%2 == 0:
 				return deleteMemory(t, w, u.MemoryID)
 			case i%4 == 1:
-				return conformance.Try(t, w, conformance.CallerMember, service.UnitFinalize,
-					loci.FinalizeUnit{SessionID: session,
-						UnitID: u.ID, Content: loci.Content(fmt.Sprintf("the new mast %d, round %d", i/2, round))})
+				return Try(t, w, CallerMember, service.UnitFinalize, loci.FinalizeUnit{SessionID: session,
+					UnitID: u.ID, Content: loci.Content(fmt.Sprintf("the new mast %d, round %d", i/2, round))})
 			}
-			return conformance.Try(t, w, conformance.CallerMember, service.SessionEvent,
-				loci.SendEvent{SessionID: session,
-					Adapter: "claude", EventID: loci.ExternalID(fmt.Sprint(i)), Type: loci.EventPrompt,
-					UnitKey: loci.ExternalID(u.Key),
-					Content: loci.EventContent(fmt.Sprintf("We decided: mast %d of round %d is made of larch.", i/2,
-						round))})
+			return Try(t, w, CallerMember, service.SessionEvent, loci.SendEvent{SessionID: session, Adapter: "claude",
+				EventID: loci.ExternalID(fmt.Sprint(i)), Type: loci.EventPrompt, UnitKey: loci.ExternalID(u.Key),
+				Content: loci.EventContent(fmt.Sprintf("We decided: mast %d of round %d is made of larch.", i/2,
+					round))})
 		})
 		for i, err := range errs {
 			if err != nil {
@@ -293,12 +284,12 @@ func TestUnitBesideDeletionOfItsMemoryIsStored(t *testing.T) {
 // TestReversalBesideDeletionOfMemory reverts candidates and a session while their memories are deleted.
 func TestReversalBesideDeletionOfMemory(t *testing.T) {
 	t.Parallel()
-	eachRace(t, func(t *testing.T, w *conformance.World, _ storetest.Database, round int) {
+	eachRace(t, func(t *testing.T, w *World, _ storetest.Database, round int) {
 		session := automaticOfCid(t, w, w.Atlas(t, "Bow"))
 		var memories, candidates []loci.ID
 		for n := range 4 {
 			c := captureOfCid(t, w, session, fmt.Sprintf("keel %d, round %d", n, round))
-			m := conformance.MustCall(t, w, conformance.CallerAdmin, service.SessionModerate, loci.ModerateCandidate{
+			m := MustCall(t, w, CallerAdmin, service.SessionModerate, loci.ModerateCandidate{
 				SessionID: session, CandidateID: c, Action: loci.ModerationCompile}).Memory
 			memories, candidates = append(memories, m.ID), append(candidates, c)
 		}
@@ -308,13 +299,12 @@ func TestReversalBesideDeletionOfMemory(t *testing.T) {
 			case i < 4:
 				return deleteMemory(t, w, memories[i])
 			case i < 8:
-				return conformance.Try(t, w, conformance.CallerAdmin, service.SessionModerate, loci.ModerateCandidate{
+				return Try(t, w, CallerAdmin, service.SessionModerate, loci.ModerateCandidate{
 					SessionID: session, CandidateID: candidates[i-4], Action: loci.ModerationRevert})
 			case i == 8:
 				return deleteMemory(t, w, last.MemoryID)
 			}
-			err := conformance.Try(t, w, conformance.CallerAdmin, service.SessionRevert,
-				loci.RevertSession{SessionID: session})
+			err := Try(t, w, CallerAdmin, service.SessionRevert, loci.RevertSession{SessionID: session})
 			if loci.Is(err, loci.CodeStateConflict) { // it was deleted before
 				return nil
 			}
@@ -336,7 +326,7 @@ func TestReversalBesideDeletionOfMemory(t *testing.T) {
 // deleted.
 func TestFinalizeBesideDeletionOfKnownMemory(t *testing.T) {
 	t.Parallel()
-	eachRace(t, func(t *testing.T, w *conformance.World, _ storetest.Database, round int) {
+	eachRace(t, func(t *testing.T, w *World, _ storetest.Database, round int) {
 		atlas := w.Atlas(t, "Bow")
 		session := automaticOfCid(t, w, atlas)
 		var known []loci.ID
@@ -350,7 +340,7 @@ func TestFinalizeBesideDeletionOfKnownMemory(t *testing.T) {
 			if i > 0 {
 				return deleteMemory(t, w, known[i-1])
 			}
-			end, err = op.Do(t.Context(), w.Host, w.Call(conformance.CallerMember), service.SessionFinalize,
+			end, err = op.Do(t.Context(), w.Host, w.Call(CallerMember), service.SessionFinalize,
 				loci.FinalizeSession{SessionID: session})
 			return err
 		})
@@ -363,7 +353,7 @@ func TestFinalizeBesideDeletionOfKnownMemory(t *testing.T) {
 // TestCompilationBesideDeletionOfMemory records compilations while their memories are deleted.
 func TestCompilationBesideDeletionOfMemory(t *testing.T) {
 	t.Parallel()
-	eachRace(t, func(t *testing.T, w *conformance.World, _ storetest.Database, round int) {
+	eachRace(t, func(t *testing.T, w *World, _ storetest.Database, round int) {
 		session := automaticOfCid(t, w, w.Atlas(t, "Bow"))
 		var units []loci.Unit
 		for n := range 4 {
@@ -373,7 +363,7 @@ func TestCompilationBesideDeletionOfMemory(t *testing.T) {
 			if i%2 == 0 {
 				return deleteMemory(t, w, units[i/2].MemoryID)
 			}
-			err := conformance.Try(t, w, conformance.CallerMember, service.SessionCompile, loci.RecordCompilation{
+			err := Try(t, w, CallerMember, service.SessionCompile, loci.RecordCompilation{
 				SessionID: session, UnitKey: "u", Compiler: "bridge", Outcome: loci.CompilationUpdated,
 				MemoryID: units[i/2].MemoryID})
 			if loci.Is(err, loci.CodeNotFound) { // it was deleted before
@@ -392,26 +382,25 @@ func TestCompilationBesideDeletionOfMemory(t *testing.T) {
 // an active memory.
 func TestReversalBesideUnitsFindsMemory(t *testing.T) {
 	t.Parallel()
-	eachRace(t, func(t *testing.T, w *conformance.World, _ storetest.Database, round int) {
+	eachRace(t, func(t *testing.T, w *World, _ storetest.Database, round int) {
 		session := automaticOfCid(t, w, w.Atlas(t, "Bow"))
 		newUnit(t, w, session, "first", "the first of all")
 		var units []loci.Unit
 		for n := range 4 {
-			units = append(units, conformance.MustCall(t, w, conformance.CallerMember, service.UnitOpen,
+			units = append(units, MustCall(t, w, CallerMember, service.UnitOpen,
 				loci.OpenUnit{SessionID: session, Key: loci.ExternalID(fmt.Sprint(n))}).Unit)
 		}
 		errs := storetest.RunConcurrently(5, func(i int) error {
 			if i == 4 {
-				out, err := op.Do(t.Context(), w.Host, w.Call(conformance.CallerAdmin), service.SessionRevert,
+				out, err := op.Do(t.Context(), w.Host, w.Call(CallerAdmin), service.SessionRevert,
 					loci.RevertSession{SessionID: session})
 				if err == nil && out.Session.MemoryID == "" {
 					err = errors.New("the session shows no memory")
 				}
 				return err
 			}
-			return conformance.Try(t, w, conformance.CallerMember, service.UnitFinalize,
-				loci.FinalizeUnit{SessionID: session,
-					UnitID: units[i].ID, Content: loci.Content(fmt.Sprintf("unit %d, round %d", i, round))})
+			return Try(t, w, CallerMember, service.UnitFinalize, loci.FinalizeUnit{SessionID: session,
+				UnitID: units[i].ID, Content: loci.Content(fmt.Sprintf("unit %d, round %d", i, round))})
 		})
 		if err := errors.Join(errs...); err != nil {
 			t.Error(err)
@@ -422,7 +411,7 @@ func TestReversalBesideUnitsFindsMemory(t *testing.T) {
 // TestSessionBesideDeletionOfAtlas calls everything that writes while the atlas is deleted.
 func TestSessionBesideDeletionOfAtlas(t *testing.T) {
 	t.Parallel()
-	eachRace(t, func(t *testing.T, w *conformance.World, _ storetest.Database, round int) {
+	eachRace(t, func(t *testing.T, w *World, _ storetest.Database, round int) {
 		enableAutomatic(t, w, loci.PolicyMode([]loci.PolicyMode{loci.ModeUnits, loci.ModeCandidates}[round%2]))
 		atlas := w.Atlas(t, "Bow")
 		session, other := automaticOfCid(t, w, atlas), automaticOfCid(t, w, atlas)
@@ -433,23 +422,21 @@ func TestSessionBesideDeletionOfAtlas(t *testing.T) {
 				err := error(nil)
 				switch {
 				case i == 0:
-					return conformance.Try(t, w, conformance.CallerAdmin, service.AtlasDelete,
-						loci.DeleteAtlas{AtlasID: atlas})
+					return Try(t, w, CallerAdmin, service.AtlasDelete, loci.DeleteAtlas{AtlasID: atlas})
 				case i == 1 && n == 0:
-					err = conformance.Try(t, w, conformance.CallerMember, service.SessionFinalize,
+					err = Try(t, w, CallerMember, service.SessionFinalize,
 						loci.FinalizeSession{SessionID: session})
 				case i == 2:
-					err = conformance.Try(t, w, conformance.CallerMember, service.UnitFinalize,
-						loci.FinalizeUnit{SessionID: other,
-							UnitID: u.ID, Content: loci.Content(fmt.Sprint("done ", n))})
+					err = Try(t, w, CallerMember, service.UnitFinalize,
+						loci.FinalizeUnit{SessionID: other, UnitID: u.ID,
+							Content: loci.Content(fmt.Sprint("done ", n))})
 				case i == 3:
-					err = conformance.Try(t, w, conformance.CallerMember, service.SessionStart,
-						loci.StartSession{Task: "Mend",
-							AtlasID: atlas, ExternalID: "again"})
+					err = Try(t, w, CallerMember, service.SessionStart,
+						loci.StartSession{Task: "Mend", AtlasID: atlas, ExternalID: "again"})
 				case i == 4:
 					err = sendDecision(t, w, other, fmt.Sprint(n), fmt.Sprintf("We decided: buoy %d is red.", n))
 				case i == 5:
-					err = conformance.Try(t, w, conformance.CallerMember, service.SessionBulk, loci.BulkSessions{
+					err = Try(t, w, CallerMember, service.SessionBulk, loci.BulkSessions{
 						Action:     []loci.BulkAction{loci.BulkArchive, loci.BulkRestore}[n%2],
 						SessionIDs: loci.SessionIDs{session, other}})
 				}
@@ -461,27 +448,26 @@ func TestSessionBesideDeletionOfAtlas(t *testing.T) {
 		for i, err := range errs {
 			expectOnly(t, fmt.Sprint("call ", i), err, loci.CodeNotFound, loci.CodeStateConflict)
 		}
-		conformance.MustFail(t, w, conformance.CallerMember, service.SessionGet, loci.GetSession{SessionID: session},
-			loci.CodeNotFound)
+		MustFail(t, w, CallerMember, service.SessionGet, loci.GetSession{SessionID: session}, loci.CodeNotFound)
 	})
 }
 
 // sendDecision sends a prompt of cid.
-func sendDecision(t *testing.T, w *conformance.World, session loci.ID, event, text string) error {
-	return conformance.Try(t, w, conformance.CallerMember, service.SessionEvent, loci.SendEvent{SessionID: session,
-		Adapter: "claude", EventID: loci.ExternalID(event), Type: loci.EventPrompt, Content: loci.EventContent(text)})
+func sendDecision(t *testing.T, w *World, session loci.ID, event, text string) error {
+	return Try(t, w, CallerMember, service.SessionEvent, loci.SendEvent{SessionID: session, Adapter: "claude",
+		EventID: loci.ExternalID(event), Type: loci.EventPrompt, Content: loci.EventContent(text)})
 }
 
 // TestEventsBesideRemovalOfMember removes a member while its events arrive. From then on its session is not found, and
 // its policy is gone.
 func TestEventsBesideRemovalOfMember(t *testing.T) {
 	t.Parallel()
-	eachRace(t, func(t *testing.T, w *conformance.World, d storetest.Database, round int) {
+	eachRace(t, func(t *testing.T, w *World, d storetest.Database, round int) {
 		enableAutomatic(t, w, loci.ModeCandidates)
 		session := automaticOfCid(t, w, w.Atlas(t, "Bow"))
 		errs := storetest.RunConcurrently(5, func(i int) (err error) {
 			if i == 0 {
-				return conformance.Try(t, w, conformance.CallerOwner, service.MemberRemove,
+				return Try(t, w, CallerOwner, service.MemberRemove,
 					loci.RemoveMember{WorkspaceID: w.Team, UserID: w.Cid.ID, Confirm: true})
 			}
 			for n := 0; n < 8 && err == nil; n++ {
@@ -493,8 +479,7 @@ func TestEventsBesideRemovalOfMember(t *testing.T) {
 		for i, err := range errs {
 			expectOnly(t, fmt.Sprint("call ", i), err, loci.CodeNotFound)
 		}
-		conformance.MustFail(t, w, conformance.CallerMember, service.SessionGet, loci.GetSession{SessionID: session},
-			loci.CodeNotFound)
+		MustFail(t, w, CallerMember, service.SessionGet, loci.GetSession{SessionID: session}, loci.CodeNotFound)
 		if n := d.Count(t, fmt.Sprintf(`policies WHERE user_id = '%s'`, w.Cid.ID)); n != "0" {
 			t.Errorf("%s policies are left", n)
 		}

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/internal/conformance"
+	. "github.com/loci-memory/loci/internal/conformance"
 	"github.com/loci-memory/loci/internal/service"
 )
 
@@ -69,7 +69,7 @@ var newFacts = []string{
 // A recall is the work of an agent of cid, session by session.
 type recall struct {
 	t     *testing.T
-	w     *conformance.World
+	w     *World
 	atlas loci.ID
 	n     int
 }
@@ -78,10 +78,10 @@ type recall struct {
 func (r *recall) turn(prompt, answer string) (extracted []loci.Candidate) {
 	r.t.Helper()
 	r.n++
-	s := conformance.MustCall(r.t, r.w, conformance.CallerMember, service.SessionStart, loci.StartSession{Task: "Go on",
-		Kind: loci.SessionAutomatic, Adapter: "claude", AtlasID: r.atlas})
+	s := MustCall(r.t, r.w, CallerMember, service.SessionStart,
+		loci.StartSession{Task: "Go on", Kind: loci.SessionAutomatic, Adapter: "claude", AtlasID: r.atlas})
 	send := func(kind loci.EventType, text string) {
-		got := conformance.MustCall(r.t, r.w, conformance.CallerMember, service.SessionEvent, loci.SendEvent{
+		got := MustCall(r.t, r.w, CallerMember, service.SessionEvent, loci.SendEvent{
 			SessionID: s.Session.ID, Adapter: "claude", EventID: loci.ExternalID(fmt.Sprint(kind, r.n)), Type: kind,
 			UnitKey: "turn", Content: loci.EventContent(text)})
 		extracted = append(extracted, got.Candidates...)
@@ -99,7 +99,7 @@ const recallQuestion = "Where do we stand with staging, its database, the tests 
 // an atlas where nothing is known each of the same answers extracts one.
 func TestRecalledStatementsAreExtractedOnce(t *testing.T) {
 	t.Parallel()
-	conformance.Each(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+	Each(t, Options{}, func(t *testing.T, w *World) {
 		enableAutomatic(t, w, loci.ModeCandidates)
 		for _, fate := range []string{"compile", "pending", "dismiss", "revert"} {
 			r := &recall{t: t, w: w, atlas: w.Atlas(t, fate)}
@@ -139,14 +139,13 @@ func TestRecalledStatementsAreExtractedOnce(t *testing.T) {
 }
 
 // decide does to a candidate what a person decides.
-func decide(t *testing.T, w *conformance.World, c loci.Candidate, fate string) {
+func decide(t *testing.T, w *World, c loci.Candidate, fate string) {
 	t.Helper()
 	actions := map[string][]loci.ModerationAction{"compile": {loci.ModerationCompile},
 		"dismiss": {loci.ModerationDismiss}, "revert": {loci.ModerationCompile, loci.ModerationRevert}}[fate]
 	for _, action := range actions {
-		conformance.MustCall(t, w, conformance.CallerAdmin, service.SessionModerate,
-			loci.ModerateCandidate{SessionID: c.SessionID,
-				CandidateID: c.ID, Action: action})
+		MustCall(t, w, CallerAdmin, service.SessionModerate,
+			loci.ModerateCandidate{SessionID: c.SessionID, CandidateID: c.ID, Action: action})
 	}
 }
 
@@ -154,12 +153,12 @@ func decide(t *testing.T, w *conformance.World, c loci.Candidate, fate string) {
 // are.
 func TestRecalledStatementsDoNotGrowUnits(t *testing.T) {
 	t.Parallel()
-	conformance.Each(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+	Each(t, Options{}, func(t *testing.T, w *World) {
 		enableAutomatic(t, w, loci.ModeUnits)
 		r := &recall{t: t, w: w, atlas: w.Atlas(t, "Units")}
 		memories := func() (n, versions int) {
-			list := conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryList,
-				loci.ListMemories{MemoryFilter: loci.MemoryFilter{AtlasID: r.atlas},
+			list := MustCall(t,
+				w, CallerOwner, service.MemoryList, loci.ListMemories{MemoryFilter: loci.MemoryFilter{AtlasID: r.atlas},
 					Paging: loci.Paging{Limit: 100}}).Memories
 			for _, m := range list {
 				versions += m.Version

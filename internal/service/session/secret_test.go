@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/internal/conformance"
+	. "github.com/loci-memory/loci/internal/conformance"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/secret/secrettest"
 	"github.com/loci-memory/loci/internal/service"
@@ -20,14 +20,14 @@ import (
 // A planter calls operations with a credential in their fields, and keeps the answers.
 type planter struct {
 	t       *testing.T
-	w       *conformance.World
+	w       *World
 	answers bytes.Buffer
 }
 
 // plant calls an operation. It fails unless the code of the answer is one of codes; "" is a success.
 func plant[In, Out any](p *planter, o op.TypedOp[In, Out], in In, codes ...loci.Code) Out {
 	p.t.Helper()
-	out, err := op.Do(p.t.Context(), p.w.Host, p.w.Call(conformance.CallerMember), o, in)
+	out, err := op.Do(p.t.Context(), p.w.Host, p.w.Call(CallerMember), o, in)
 	code, allowed := loci.Code(""), false
 	if err != nil {
 		code = loci.AsError(err).Code
@@ -53,12 +53,11 @@ func TestSessionsKeepNoCredential(t *testing.T) {
 		t.Run(string(policy), func(t *testing.T) {
 			t.Parallel()
 			d := storetest.Database{Dir: t.TempDir()}
-			w := conformance.New(t, d.Open, conformance.Options{})
+			w := New(t, d.Open, Options{})
 			log := &bytes.Buffer{}
 			w.Host.Log = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-			conformance.MustCall(t, w, conformance.CallerOwner, service.WorkspaceUpdate,
-				loci.UpdateWorkspace{WorkspaceID: w.Team,
-					Settings: &loci.ChangeSettings{Secrets: &policy}})
+			MustCall(t, w, CallerOwner, service.WorkspaceUpdate,
+				loci.UpdateWorkspace{WorkspaceID: w.Team, Settings: &loci.ChangeSettings{Secrets: &policy}})
 			p := &planter{t: t, w: w}
 			atlas := w.Atlas(t, "Shelf")
 			samples := secrettest.SixtySamples()
@@ -175,23 +174,21 @@ func (p *planter) ids(atlas loci.ID, text string) {
 // after the workspace has changed its mind holds none.
 func TestCapturedCandidateFollowsPolicy(t *testing.T) {
 	t.Parallel()
-	conformance.Each(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+	Each(t, Options{}, func(t *testing.T, w *World) {
 		set := func(policy loci.SecretsPolicy) {
-			conformance.MustCall(t, w, conformance.CallerOwner, service.WorkspaceUpdate,
-				loci.UpdateWorkspace{WorkspaceID: w.Team,
-					Settings: &loci.ChangeSettings{Secrets: &policy}})
+			MustCall(t, w, CallerOwner, service.WorkspaceUpdate,
+				loci.UpdateWorkspace{WorkspaceID: w.Team, Settings: &loci.ChangeSettings{Secrets: &policy}})
 		}
 		for _, s := range secrettest.SixtySamples() {
 			set(loci.SecretsAllow)
 			session := automaticOfCid(t, w, w.Atlas(t, "Shelf"))
-			c := conformance.MustCall(t, w, conformance.CallerMember, service.SessionCapture, loci.CaptureCandidate{
+			c := MustCall(t, w, CallerMember, service.SessionCapture, loci.CaptureCandidate{
 				SessionID: session, Content: loci.CandidateContent(strings.Repeat("ab ", 94) + s.Text)}).Candidate
 			if !strings.Contains(c.Content, s.Text) {
 				t.Errorf("with allow the candidate is %q", c.Content)
 			}
 			set(loci.SecretsReject)
-			end := conformance.MustCall(t, w, conformance.CallerMember, service.SessionFinalize,
-				loci.FinalizeSession{SessionID: session})
+			end := MustCall(t, w, CallerMember, service.SessionFinalize, loci.FinalizeSession{SessionID: session})
 			m := w.Get(t, end.Compiled[0].MemoryID)
 			text := m.Title + "\n" + m.Content + "\n" + end.Session.Snapshot
 			if kept := s.FindPart(text); kept != "" {

@@ -5,39 +5,38 @@ import (
 	"testing"
 
 	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/internal/conformance"
+	. "github.com/loci-memory/loci/internal/conformance"
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/testenv"
 )
 
-const byAnn, byBob, byCid = conformance.CallerOwner, conformance.CallerAdmin, conformance.CallerMember
+const byAnn, byBob, byCid = CallerOwner, CallerAdmin, CallerMember
 
 // start starts a session of a caller.
-func start(t *testing.T, w *conformance.World, by conformance.Caller, in loci.StartSession) loci.Session {
+func start(t *testing.T, w *World, by Caller, in loci.StartSession) loci.Session {
 	t.Helper()
 	in.Task = "Count the ships"
-	return conformance.MustCall(t, w, by, service.SessionStart, in).Session
+	return MustCall(t, w, by, service.SessionStart, in).Session
 }
 
 // automatic starts an automatic session of ann in an atlas, whose policy is on.
-func automatic(t *testing.T, w *conformance.World, atlas loci.ID, policy loci.SetPolicy) loci.Session {
+func automatic(t *testing.T, w *World, atlas loci.ID, policy loci.SetPolicy) loci.Session {
 	t.Helper()
 	policy.WorkspaceID, policy.Enabled = w.Team, true
-	conformance.MustCall(t, w, byAnn, service.AutoSet, policy)
+	MustCall(t, w, byAnn, service.AutoSet, policy)
 	return start(t, w, byAnn, loci.StartSession{AtlasID: atlas, Kind: loci.SessionAutomatic, Adapter: "claude"})
 }
 
-func capture(t *testing.T, w *conformance.World, by conformance.Caller, session loci.ID,
-	content string) loci.Candidate {
+func capture(t *testing.T, w *World, by Caller, session loci.ID, content string) loci.Candidate {
 	t.Helper()
-	return conformance.MustCall(t, w, by, service.SessionCapture,
+	return MustCall(t, w, by, service.SessionCapture,
 		loci.CaptureCandidate{SessionID: session, Content: loci.CandidateContent(content)}).Candidate
 }
 
 func TestStartSessionUsesAtlasOfPolicyBeforeRouting(t *testing.T) {
 	t.Parallel()
-	conformance.Each(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+	Each(t, Options{}, func(t *testing.T, w *World) {
 		routed := testenv.Must(w.Service.CreateAtlas(t.Context(), w.Ann.Actor(), loci.CreateAtlas{Name: "Fleet",
 			WorkspaceID: w.Team, Keywords: loci.Keywords{"ships"}}))(t).Atlas.ID
 		shelf, other := w.Atlas(t, "Shelf"), w.Atlas(t, "Other")
@@ -45,7 +44,7 @@ func TestStartSessionUsesAtlasOfPolicyBeforeRouting(t *testing.T) {
 		if s := start(t, w, byAnn, in); s.AtlasID != routed {
 			t.Errorf("without a policy it is in %s", s.AtlasID)
 		}
-		conformance.MustCall(t, w, byAnn, service.AutoSet, loci.SetPolicy{WorkspaceID: w.Team, AtlasID: shelf})
+		MustCall(t, w, byAnn, service.AutoSet, loci.SetPolicy{WorkspaceID: w.Team, AtlasID: shelf})
 		if s := start(t, w, byAnn, in); s.AtlasID != shelf {
 			t.Errorf("with a policy it is in %s", s.AtlasID)
 		}
@@ -55,7 +54,7 @@ func TestStartSessionUsesAtlasOfPolicyBeforeRouting(t *testing.T) {
 		if s := start(t, w, byCid, in); s.AtlasID != routed {
 			t.Errorf("the policy of another member routes to %s", s.AtlasID)
 		}
-		conformance.MustCall(t, w, byAnn, service.AtlasDelete, loci.DeleteAtlas{AtlasID: shelf})
+		MustCall(t, w, byAnn, service.AtlasDelete, loci.DeleteAtlas{AtlasID: shelf})
 		if s := start(t, w, byAnn, in); s.AtlasID != routed {
 			t.Errorf("with a deleted atlas it is in %s", s.AtlasID)
 		}
@@ -64,15 +63,15 @@ func TestStartSessionUsesAtlasOfPolicyBeforeRouting(t *testing.T) {
 
 func TestStartSessionResumesByExternalID(t *testing.T) {
 	t.Parallel()
-	conformance.Each(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+	Each(t, Options{}, func(t *testing.T, w *World) {
 		shelf, other := w.Atlas(t, "Shelf"), w.Atlas(t, "Other")
 		in := loci.StartSession{AtlasID: shelf, Kind: loci.SessionAutomatic, Adapter: "claude",
 			ExternalID: "one"}
 		first := start(t, w, byAnn, in)
-		conformance.MustCall(t, w, byAnn, service.SessionComplete, loci.CompleteSession{SessionID: first.ID})
-		conformance.MustCall(t, w, byAnn, service.SessionArchive, loci.ArchiveSession{SessionID: first.ID})
+		MustCall(t, w, byAnn, service.SessionComplete, loci.CompleteSession{SessionID: first.ID})
+		MustCall(t, w, byAnn, service.SessionArchive, loci.ArchiveSession{SessionID: first.ID})
 		archived := w.Atlas(t, "Archived")
-		conformance.MustCall(t, w, byAnn, service.AtlasArchive, loci.ArchiveAtlas{AtlasID: archived})
+		MustCall(t, w, byAnn, service.AtlasArchive, loci.ArchiveAtlas{AtlasID: archived})
 		for name, again := range map[string]loci.StartSession{"the same": in, "no place": {},
 			"another atlas of the workspace": {AtlasID: other}, "an archived one": {AtlasID: archived},
 			"the workspace": {WorkspaceID: w.Team}} {
@@ -85,7 +84,7 @@ func TestStartSessionResumesByExternalID(t *testing.T) {
 		elsewhere := in
 		elsewhere.Task = "Paint it"
 		elsewhere.WorkspaceID = w.NewTeam(t, w.Ann)
-		conformance.MustFail(t, w, byAnn, service.SessionStart, elsewhere, loci.CodeAtlasWorkspaceMismatch)
+		MustFail(t, w, byAnn, service.SessionStart, elsewhere, loci.CodeAtlasWorkspaceMismatch)
 		elsewhere.AtlasID = ""
 		if s := start(t, w, byAnn, elsewhere); s.ID == first.ID {
 			t.Error("another workspace resumed it")
@@ -93,7 +92,7 @@ func TestStartSessionResumesByExternalID(t *testing.T) {
 
 		manual := loci.StartSession{AtlasID: shelf, ExternalID: "one"}
 		second := start(t, w, byAnn, manual)
-		conformance.MustCall(t, w, byAnn, service.SessionFinalize, loci.FinalizeSession{SessionID: second.ID})
+		MustCall(t, w, byAnn, service.SessionFinalize, loci.FinalizeSession{SessionID: second.ID})
 		if s := start(t, w, byAnn, manual); s.ID != second.ID || s.Status != loci.SessionFinalized {
 			t.Errorf("an ended manual session: %+v", s)
 		}
@@ -102,20 +101,20 @@ func TestStartSessionResumesByExternalID(t *testing.T) {
 
 func TestStoredStartGoesWithMemoriesOfItsContext(t *testing.T) {
 	t.Parallel()
-	conformance.Each(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+	Each(t, Options{}, func(t *testing.T, w *World) {
 		shelf := w.Atlas(t, "Shelf")
 		memory := w.Memory(t, shelf, "the buoy is green")
 		in := loci.StartSession{Task: "Paint it", AtlasID: shelf}
-		first, _, err := conformance.CallWithKey(t, w, byAnn, "k", service.SessionStart, in)
+		first, _, err := CallWithKey(t, w, byAnn, "k", service.SessionStart, in)
 		if err != nil || !strings.Contains(first.Context.Markdown, "green") {
 			t.Fatal(first.Context.Markdown, err)
 		}
-		again, replayed, err := conformance.CallWithKey(t, w, byAnn, "k", service.SessionStart, in)
+		again, replayed, err := CallWithKey(t, w, byAnn, "k", service.SessionStart, in)
 		if err != nil || !replayed || again.Session.ID != first.Session.ID || !again.Created() {
 			t.Fatal(replayed, err)
 		}
-		conformance.MustCall(t, w, byAnn, service.MemoryDelete, loci.DeleteMemory{MemoryID: memory})
-		again, replayed, err = conformance.CallWithKey(t, w, byAnn, "k", service.SessionStart, in)
+		MustCall(t, w, byAnn, service.MemoryDelete, loci.DeleteMemory{MemoryID: memory})
+		again, replayed, err = CallWithKey(t, w, byAnn, "k", service.SessionStart, in)
 		if err != nil || replayed || strings.Contains(again.Context.Markdown, "green") {
 			t.Errorf("the stored response outlives its memory: %v %v", replayed, err)
 		}
@@ -124,7 +123,7 @@ func TestStoredStartGoesWithMemoriesOfItsContext(t *testing.T) {
 
 func TestSessionDetailChangesTag(t *testing.T) {
 	t.Parallel()
-	conformance.Each(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+	Each(t, Options{}, func(t *testing.T, w *World) {
 		shelf := w.Atlas(t, "Shelf")
 		s := start(t, w, byAnn, loci.StartSession{AtlasID: shelf})
 		tag := func() string {
@@ -139,7 +138,7 @@ func TestSessionDetailChangesTag(t *testing.T) {
 			"a memory":  func() { w.Memory(t, shelf, "a new fact") },
 			"a capture": func() { capture(t, w, byAnn, s.ID, "another fact") },
 			"an archive": func() {
-				conformance.MustCall(t, w, byAnn, service.SessionArchive, loci.ArchiveSession{SessionID: s.ID})
+				MustCall(t, w, byAnn, service.SessionArchive, loci.ArchiveSession{SessionID: s.ID})
 			},
 		} {
 			if change(); seen[tag()] {
@@ -152,42 +151,40 @@ func TestSessionDetailChangesTag(t *testing.T) {
 }
 
 // mustCallIfArchived restores a session that is archived.
-func mustCallIfArchived(t *testing.T, w *conformance.World, id loci.ID) {
+func mustCallIfArchived(t *testing.T, w *World, id loci.ID) {
 	t.Helper()
 	no := false
-	if d := conformance.MustCall(t, w, byAnn, service.SessionGet, loci.GetSession{SessionID: id}); d.Session.Archived {
-		conformance.MustCall(t, w, byAnn, service.SessionArchive, loci.ArchiveSession{SessionID: id, Archived: &no})
+	if d := MustCall(t, w, byAnn, service.SessionGet, loci.GetSession{SessionID: id}); d.Session.Archived {
+		MustCall(t, w, byAnn, service.SessionArchive, loci.ArchiveSession{SessionID: id, Archived: &no})
 	}
 }
 
 func TestManagersGovernSessionsOfMembers(t *testing.T) {
 	t.Parallel()
-	conformance.Each(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+	Each(t, Options{}, func(t *testing.T, w *World) {
 		s := start(t, w, byCid, loci.StartSession{AtlasID: w.Atlas(t, "Shelf")})
 		c := capture(t, w, byCid, s.ID, "cid has found a leak in the hull")
-		out := conformance.MustCall(t, w, byBob, service.SessionModerate, loci.ModerateCandidate{SessionID: s.ID,
-			CandidateID: c.ID, Action: loci.ModerationCompile})
+		out := MustCall(t, w, byBob, service.SessionModerate,
+			loci.ModerateCandidate{SessionID: s.ID, CandidateID: c.ID, Action: loci.ModerationCompile})
 		if out.Memory.CreatedBy != w.Cid.ID || out.Memory.SessionID != s.ID {
 			t.Errorf("the memory is of %s", out.Memory.CreatedBy)
 		}
-		conformance.MustFail(t, w, byBob, service.SessionFinalize, loci.FinalizeSession{SessionID: s.ID},
-			loci.CodeForbidden)
-		results := conformance.MustCall(t, w, byBob, service.SessionBulk, loci.BulkSessions{Action: loci.BulkDelete,
-			SessionIDs: loci.SessionIDs{s.ID}}).Results
+		MustFail(t, w, byBob, service.SessionFinalize, loci.FinalizeSession{SessionID: s.ID}, loci.CodeForbidden)
+		results := MustCall(t, w, byBob, service.SessionBulk,
+			loci.BulkSessions{Action: loci.BulkDelete, SessionIDs: loci.SessionIDs{s.ID}}).Results
 		if results[0].Code != loci.CodeForbidden {
 			t.Errorf("a manager deletes it: %+v", results)
 		}
-		d := conformance.MustCall(t, w, byCid, service.SessionGet, loci.GetSession{SessionID: s.ID})
+		d := MustCall(t, w, byCid, service.SessionGet, loci.GetSession{SessionID: s.ID})
 		if h := d.History[0]; h.Action != loci.ActionCompiled || h.UserID != w.Bob.ID || h.MemoryID != out.Memory.ID {
 			t.Errorf("the history says %+v", h)
 		}
 		// The list of a session's candidates needs no scope: the session is in reach.
-		if list := conformance.MustCall(t, w, byBob, service.SessionCandidates,
+		if list := MustCall(t, w, byBob, service.SessionCandidates,
 			loci.ListCandidates{SessionID: s.ID}).Candidates; len(list) != 1 {
 			t.Errorf("a manager sees %d candidates", len(list))
 		}
-		conformance.MustFail(t, w, byCid, service.SessionList, loci.ListSessions{WorkspaceID: w.Team,
-			Scope: loci.ScopeManaged},
+		MustFail(t, w, byCid, service.SessionList, loci.ListSessions{WorkspaceID: w.Team, Scope: loci.ScopeManaged},
 			loci.CodeForbidden)
 	})
 }
@@ -196,16 +193,15 @@ func TestFinalizeDoesAllOrNothing(t *testing.T) {
 	t.Parallel()
 	plan := identity.DefaultPlans[loci.PlanFree]
 	plan.Storage = 4000
-	conformance.Each(t, conformance.Options{Plan: plan}, func(t *testing.T, w *conformance.World) {
+	Each(t, Options{Plan: plan}, func(t *testing.T, w *World) {
 		shelf := w.Atlas(t, "Shelf")
 		s := start(t, w, byAnn, loci.StartSession{AtlasID: shelf})
 		for i := range 5 {
 			capture(t, w, byAnn, s.ID, strings.Repeat(string(rune('a'+i)), 900))
 		}
-		conformance.MustFail(t, w, byAnn, service.SessionFinalize, loci.FinalizeSession{SessionID: s.ID},
-			loci.CodeQuotaExceeded)
-		d := conformance.MustCall(t, w, byAnn, service.SessionGet, loci.GetSession{SessionID: s.ID})
-		list := conformance.MustCall(t, w, byAnn, service.MemoryList,
+		MustFail(t, w, byAnn, service.SessionFinalize, loci.FinalizeSession{SessionID: s.ID}, loci.CodeQuotaExceeded)
+		d := MustCall(t, w, byAnn, service.SessionGet, loci.GetSession{SessionID: s.ID})
+		list := MustCall(t, w, byAnn, service.MemoryList,
 			loci.ListMemories{MemoryFilter: loci.MemoryFilter{AtlasID: shelf}})
 		if d.Session.Counts.Pending != 5 || d.Session.Status != loci.SessionActive || len(list.Memories) != 0 {
 			t.Errorf("%+v, %d memories", d.Session, len(list.Memories))
@@ -215,17 +211,16 @@ func TestFinalizeDoesAllOrNothing(t *testing.T) {
 
 func TestSnapshotHoldsTaskSummaryCheckpointsAndMemories(t *testing.T) {
 	t.Parallel()
-	w := conformance.New(t, conformance.OpenSQLite, conformance.Options{})
+	w := New(t, OpenSQLite, Options{})
 	s := start(t, w, byAnn, loci.StartSession{AtlasID: w.Atlas(t, "Shelf")})
 	long := loci.Summary(strings.Repeat("x", 16<<10))
 	for _, summary := range []loci.Summary{"One mast is up.", long, "All are up."} {
-		conformance.MustCall(t, w, byAnn, service.SessionCheckpoint, loci.AddCheckpoint{SessionID: s.ID,
-			Summary: summary})
+		MustCall(t, w, byAnn, service.SessionCheckpoint, loci.AddCheckpoint{SessionID: s.ID, Summary: summary})
 	}
 	for i := range 12 {
 		capture(t, w, byAnn, s.ID, "Rope "+string(rune('a'+i))+" "+strings.Repeat("y", 30<<10))
 	}
-	out := conformance.MustCall(t, w, byAnn, service.SessionFinalize,
+	out := MustCall(t, w, byAnn, service.SessionFinalize,
 		loci.FinalizeSession{SessionID: s.ID, Summary: "Three masts."})
 	text := out.Session.Snapshot
 	for _, part := range []string{"# Count the ships\n\nThree masts.\n\n## Checkpoints\n\n### Checkpoint 1\n\n",
@@ -241,16 +236,15 @@ func TestSnapshotHoldsTaskSummaryCheckpointsAndMemories(t *testing.T) {
 
 func TestSnapshotNamesMemoriesWhereTheFirstDoesNotFit(t *testing.T) {
 	t.Parallel()
-	w := conformance.New(t, conformance.OpenSQLite, conformance.Options{})
+	w := New(t, OpenSQLite, Options{})
 	s := start(t, w, byAnn, loci.StartSession{AtlasID: w.Atlas(t, "Shelf")})
 	for range 15 {
-		conformance.MustCall(t, w, byAnn, service.SessionCheckpoint, loci.AddCheckpoint{SessionID: s.ID,
-			Summary: loci.Summary(strings.Repeat("x", 16<<10))})
+		MustCall(t, w, byAnn, service.SessionCheckpoint,
+			loci.AddCheckpoint{SessionID: s.ID, Summary: loci.Summary(strings.Repeat("x", 16<<10))})
 	}
 	capture(t, w, byAnn, s.ID, strings.Repeat("y", 30<<10))
 	capture(t, w, byAnn, s.ID, "The last mast is up.")
-	text := conformance.MustCall(t, w, byAnn, service.SessionFinalize,
-		loci.FinalizeSession{SessionID: s.ID}).Session.Snapshot
+	text := MustCall(t, w, byAnn, service.SessionFinalize, loci.FinalizeSession{SessionID: s.ID}).Session.Snapshot
 	if !strings.Contains(text, "\n## Memories\n\n### The last mast is up.") {
 		t.Errorf("%.200s ... %s", text, text[len(text)-300:])
 	}
@@ -258,7 +252,7 @@ func TestSnapshotNamesMemoriesWhereTheFirstDoesNotFit(t *testing.T) {
 
 func TestStartSessionKeepsKindsApart(t *testing.T) {
 	t.Parallel()
-	w := conformance.New(t, conformance.OpenSQLite, conformance.Options{})
+	w := New(t, OpenSQLite, Options{})
 	in := loci.StartSession{AtlasID: w.Atlas(t, "Shelf"), Adapter: "claude", ExternalID: "one"}
 	manual := start(t, w, byAnn, in)
 	in.Kind = loci.SessionAutomatic

@@ -4,29 +4,27 @@ import (
 	"testing"
 
 	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/internal/conformance"
+	. "github.com/loci-memory/loci/internal/conformance"
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
 
 func TestTitleOfUnitAndCandidateIsDerivedOrGiven(t *testing.T) {
 	t.Parallel()
-	conformance.Each(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+	Each(t, Options{}, func(t *testing.T, w *World) {
 		session := automaticOfCid(t, w, w.Atlas(t, "Airships"))
-		cid := conformance.CallerMember
+		cid := CallerMember
 		check := func(name string, id loci.ID, title string, derived bool) {
 			t.Helper()
 			if m := w.Get(t, id); m.Title != title || m.TitleDerived != derived {
 				t.Errorf("%s: title %q, derived: %t; want %q, %t", name, m.Title, m.TitleDerived, title, derived)
 			}
 		}
-		unit := conformance.MustCall(t, w, cid, service.UnitOpen, loci.OpenUnit{SessionID: session, Key: "k"}).Unit
+		unit := MustCall(t, w, cid, service.UnitOpen, loci.OpenUnit{SessionID: session, Key: "k"}).Unit
 		finalize := func(content loci.Content, title loci.Title) loci.ID {
-			conformance.MustCall(t, w, cid, service.UnitOpen, loci.OpenUnit{SessionID: session, Key: "k",
-				FollowUp: true})
-			return conformance.MustCall(t, w, cid, service.UnitFinalize, loci.FinalizeUnit{SessionID: session,
-				UnitID:  unit.ID,
-				Content: content, Title: title}).Unit.MemoryID
+			MustCall(t, w, cid, service.UnitOpen, loci.OpenUnit{SessionID: session, Key: "k", FollowUp: true})
+			return MustCall(t, w, cid, service.UnitFinalize,
+				loci.FinalizeUnit{SessionID: session, UnitID: unit.ID, Content: content, Title: title}).Unit.MemoryID
 		}
 		check("unit", finalize("# One\ntext", ""), "One", true)
 		check("unit, again", finalize("# Two\ntext", ""), "Two", true)
@@ -34,10 +32,10 @@ func TestTitleOfUnitAndCandidateIsDerivedOrGiven(t *testing.T) {
 		check("unit without it", finalize("# Four\ntext", ""), "Mine", false)
 
 		for _, title := range []loci.Title{"", "It floats"} { // a given title may be the one that is derived
-			c := conformance.MustCall(t, w, cid, service.SessionCapture, loci.CaptureCandidate{SessionID: session,
+			c := MustCall(t, w, cid, service.SessionCapture, loci.CaptureCandidate{SessionID: session,
 				Content: loci.CandidateContent("# It floats\nby " + title), Title: title}).Candidate
-			m := conformance.MustCall(t, w, cid, service.SessionModerate, loci.ModerateCandidate{SessionID: session,
-				CandidateID: c.ID, Action: loci.ModerationCompile}).Memory
+			m := MustCall(t, w, cid, service.SessionModerate,
+				loci.ModerateCandidate{SessionID: session, CandidateID: c.ID, Action: loci.ModerationCompile}).Memory
 			check("candidate", m.ID, "It floats", title == "")
 		}
 		storetest.CheckHealthy(t, w.Store)
