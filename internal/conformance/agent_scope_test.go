@@ -186,9 +186,7 @@ func TestAgentIsKeptWithinAtlasOrWorkspace(t *testing.T) {
 			t.Errorf("%v: %v", flags, got)
 		}
 	}
-	if list := ids(d.agent([]string{"--workspace", "Team"}, step{"memory_list", args{}})[0]); len(list) != 2 {
-		t.Errorf("found %v", list)
-	}
+	testenv.Len(t, ids(d.agent([]string{"--workspace", "Team"}, step{"memory_list", args{}})[0]), 2, "found")
 	got := d.agent([]string{"--workspace", "Team"}, // calls run concurrently
 		step{"memory_create", args{"content": "Into the team."}},
 		step{"memory_create", args{"content": "Into the shop.", "atlasId": shop}},

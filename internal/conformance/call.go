@@ -7,6 +7,7 @@ import (
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // Each runs f in a world on every engine.
@@ -72,9 +73,7 @@ func Expect(t *testing.T, what string, err error, want loci.Code) {
 // Erase erases what was deleted.
 func (w *World) Erase(t *testing.T) {
 	t.Helper()
-	if err := w.Store.Eraser().EraseAll(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, w.Store.Eraser().EraseAll(t.Context()))
 }
 
 // CallIfMatch calls an operation with an If-Match tag.

@@ -204,8 +204,6 @@ func TestCommandsNamePeople(t *testing.T) {
 		}
 	}
 	testenv.Must(h.Service.DeleteUser(ctx, loci.Email(h.Bob.Email), false))(t)
-	if text := h.textOf("memory", "list", "--workspace-id", string(h.Team)); !strings.Contains(text,
-		"  "+string(h.Bob.ID)[:13]+"  ") {
-		t.Errorf("the author who left has no id:\n%s", text)
-	}
+	testenv.Contains(t, h.textOf("memory", "list", "--workspace-id", string(h.Team)), "  "+string(h.Bob.ID)[:13]+"  ",
+		"the author who left has no id")
 }

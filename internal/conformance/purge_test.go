@@ -144,9 +144,8 @@ func TestPurgesReachEveryTable(t *testing.T) {
 			}
 			return found
 		}
-		if before := named(); len(before) != len(d.Query(t, columns)) {
-			t.Errorf("only %v name the memory before a purge: let fillTables write the others", before)
-		}
+		testenv.Len(t, named(), len(d.Query(t, columns)), "only",
+			"name the memory before a purge: let fillTables write the others")
 		testenv.Must(integrity.New(w.Store).PurgeMemory(t.Context(), memory, true))(t)
 		if after := named(); len(after) > 0 {
 			t.Errorf("%v still name a purged memory", after)

@@ -91,16 +91,12 @@ func TestStoredResponsesAreDeletedWithEachShownRecord(t *testing.T) {
 		for _, c := range []struct{ id, key string }{{string(first), "similar"}, {string(by), "supersede"}} {
 			testenv.Equal(t, len(responseRecords(t, d, c.key)), 2, c.key, responseRecords(t, d, c.key))
 			remove(c.id)
-			if n := d.Query(t, `SELECT key FROM idempotency_keys WHERE key = '`+c.key+`'`); len(n) != 0 {
-				t.Errorf("%s: the stored response outlives a memory that it shows", c.key)
-			}
+			testenv.Len(t, d.Query(t, `SELECT key FROM idempotency_keys WHERE key = '`+c.key+`'`), 0, c.key,
+				"the stored response outlives a memory that it shows")
 		}
-		if kept := d.Query(t, `SELECT key FROM idempotency_keys ORDER BY key`); !slices.Equal(kept, []string{"other"}) {
-			t.Errorf("%v are kept", kept)
-		}
+		testenv.EqualSlices(t, d.Query(t, `SELECT key FROM idempotency_keys ORDER BY key`), []string{"other"},
+			"are kept")
 		testenv.Must(integrity.New(w.Store).PurgeMemory(t.Context(), other, true))(t)
-		if kept := d.Query(t, `SELECT record FROM idempotency_records`); len(kept) != 0 {
-			t.Errorf("%v are linked after a purge", kept)
-		}
+		testenv.Len(t, d.Query(t, `SELECT record FROM idempotency_records`), 0, "are linked after a purge")
 	})
 }

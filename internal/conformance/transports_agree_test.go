@@ -162,9 +162,7 @@ func checkAgreement(t *testing.T, h *testServer, o *op.Op, e testCase) {
 			e.call(s, c)
 		}
 		a := w.call(at, o, c, e.in)
-		if a.code() != e.code {
-			t.Errorf("%s, %s: %s answers %q, want %q: %v", o.Name, e.name, w.name, a.code(), e.code, a.object)
-		}
+		testenv.Equal(t, a.code(), e.code, o.Name, e.name, w.name, "answers", a.object)
 		if a.status != 0 && e.code != "" && a.status != e.code.Status() {
 			t.Errorf("%s, %s: status %d", o.Name, e.name, a.status)
 		}

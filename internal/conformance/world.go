@@ -124,10 +124,7 @@ func (w *World) admit(ctx context.Context, o *op.Op, c *op.Call) (*identity.Acto
 // OpenSQLite opens a database in a folder of the test.
 func OpenSQLite(t testing.TB, o store.Options) *store.Store {
 	t.Helper()
-	s, err := store.OpenSQLite(context.Background(), storetest.NewDir(t), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testenv.Must(store.OpenSQLite(context.Background(), storetest.NewDir(t), o))(t)
 	t.Cleanup(func() { s.Close() })
 	return s
 }

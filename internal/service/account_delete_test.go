@@ -45,13 +45,10 @@ func TestDeletedAccountIsUnknownAndItsAddressFree(t *testing.T) {
 		if got := w.Get(t, shared.ID); got.Content != shared.Content || got.CreatedBy != me.ID {
 			t.Errorf("%+v", got)
 		}
-		if roles := membersOf(t, w, CallerOwner, w.Team); len(roles) != 3 {
-			t.Errorf("%v", roles)
-		}
+		testenv.Len(t, membersOf(t, w, CallerOwner, w.Team), 3)
 		storetest.CheckHealthy(t, w.Store) // while the memories wait for the job
-		if n := d.Query(t, `SELECT id FROM memories WHERE created_by = '`+string(me.ID)+`'`); len(n) != 31 {
-			t.Errorf("%d memories: the deletion itself erased them", len(n))
-		}
+		testenv.Len(t, d.Query(t, `SELECT id FROM memories WHERE created_by = '`+string(me.ID)+`'`), 31,
+			"memories: the deletion itself erased them")
 		again := testenv.Must(w.Service.AddUser(t.Context(), email, "Another", "battery staple"))(t)
 		k := testenv.Must(w.Service.AddKey(t.Context(), email, ""))(t)
 		c := &op.Call{Credential: k.APIKey}
@@ -59,17 +56,13 @@ func TestDeletedAccountIsUnknownAndItsAddressFree(t *testing.T) {
 			again.ID == me.ID {
 			t.Errorf("the new account sees %+v", list)
 		}
-		if list := testenv.Must(do(t, w, c, service.InvitationPending, loci.ListPendingInvitations{}))(t); len(
-			list.Invitations) != 0 {
-			t.Errorf("invitations to the former account: %+v", list)
-		}
+		testenv.Len(t, testenv.Must(do(t, w, c, service.InvitationPending,
+			loci.ListPendingInvitations{}))(t).Invitations, 0, "invitations to the former account")
 		w.Erase(t)
 		for _, left := range []string{`SELECT id FROM workspaces WHERE name = ''`,
 			`SELECT id FROM memories WHERE id <> '` +
 				string(shared.ID) + `' AND created_by = '` + string(me.ID) + `'`} {
-			if ids := d.Query(t, left); len(ids) != 0 {
-				t.Errorf("%v are left", ids)
-			}
+			testenv.Len(t, d.Query(t, left), 0, "are left")
 		}
 		storetest.CheckHealthy(t, w.Store)
 	})
@@ -86,14 +79,10 @@ func TestDeletionOfUnverifiedAccountKeepsInvitations(t *testing.T) {
 		squat()
 		b := testenv.Must(w.Service.SignIn(t.Context(), &identity.Actor{},
 			loci.Login{Email: "guest@example.com", Password: password}))(t)
-		if _, err := callAs(t, w, b, service.AccountDelete, loci.DeleteAccount{Password: password}); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(callAs(t, w, b, service.AccountDelete, loci.DeleteAccount{Password: password}))(t)
 		in := loci.Register{Email: "guest@example.com", Password: password, Invitation: tokenOf(t, made)}
 		guest := testenv.Must(w.Service.Register(t.Context(), &identity.Actor{}, in))(t)
-		if _, err := callAs(t, w, guest, service.InvitationRespond, answerTo(made.ID, true)); err != nil {
-			t.Error(err)
-		}
+		testenv.Must(callAs(t, w, guest, service.InvitationRespond, answerTo(made.ID, true)))(t)
 	})
 }
 
@@ -194,9 +183,7 @@ func TestDeletionBesideOtherCallsLeavesNoOrphan(t *testing.T) {
 			`SELECT m.user_id FROM members m LEFT JOIN users u ON u.id = m.user_id WHERE u.id IS NULL`,
 			`SELECT w.id FROM workspaces w WHERE w.name = '' AND w.personal_of IS NOT NULL`,
 		} {
-			if ids := d.Query(t, q); len(ids) != 0 {
-				t.Errorf("%s: %v", q, ids)
-			}
+			testenv.Len(t, d.Query(t, q), 0, q)
 		}
 		if deleted < 8 {
 			t.Errorf("%d users were deleted", deleted)

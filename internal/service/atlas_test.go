@@ -84,9 +84,7 @@ func TestUpdateAtlasSucceedsOncePerTag(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		if done != 1 {
-			t.Errorf("%d changes with one tag", done)
-		}
+		testenv.Equal(t, done, 1, "changes with one tag")
 	})
 }
 

@@ -40,9 +40,7 @@ func TestPasswordChangeEndsOtherSignIns(t *testing.T) {
 			NewPassword: "battery staple"}); !loci.Is(err, loci.CodeForbidden) {
 			t.Error(err)
 		}
-		if _, err := do(t, w, b[0], service.AccountPassword, change); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(do(t, w, b[0], service.AccountPassword, change))(t)
 		for i, want := range []loci.Code{"", loci.CodeInvalidKey, loci.CodeInvalidKey} {
 			_, err := do(t, w, b[i], service.AccountMe, loci.Empty{})
 			Expect(t, "browser", err, want)
@@ -72,9 +70,7 @@ func TestPersonSignsOtherBrowsersOut(t *testing.T) {
 			t.Fatalf("%+v", list)
 		}
 		MustFail(t, w, CallerOwner, service.SignInRevoke, loci.RevokeSignIn{SignInID: list[1].ID}, loci.CodeNotFound)
-		if _, err := do(t, w, b[1], service.SignInRevoke, loci.RevokeSignIn{SignInID: list[1].ID}); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(do(t, w, b[1], service.SignInRevoke, loci.RevokeSignIn{SignInID: list[1].ID}))(t)
 		_, err := do(t, w, b[0], service.AccountMe, loci.Empty{})
 		Expect(t, "a browser that was signed out", err, loci.CodeInvalidKey)
 		_, err = do(t, w, b[1], service.AccountMe, loci.Empty{})

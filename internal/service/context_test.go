@@ -95,9 +95,7 @@ func TestContextShowsVerifiedAndFreshFirst(t *testing.T) {
 		}
 		in := loci.ReadContext{AtlasID: targets, Limit: 100}
 		out := readContext(t, w, in)
-		if got := titles(out); !slices.Equal(got, want) {
-			t.Errorf("shown are\n%q\nwant\n%q", got, want)
-		}
+		testenv.EqualSlices(t, titles(out), want, "shown are")
 		if out.Atlas == nil || out.Atlas.ID != targets || strings.Count(out.Markdown, "(verified, ") != 18 ||
 			strings.Count(out.Markdown, "(not verified, ") != 13 {
 			t.Errorf("%+v\n%s", out.Atlas, out.Markdown)
@@ -124,18 +122,13 @@ func TestContextShowsVerifiedAndFreshFirst(t *testing.T) {
 			}
 		}
 		in.Limit = 0
-		if got := titles(readContext(t, w, in)); len(got) != 20 {
-			t.Errorf("with no limit %d", len(got))
-		}
+		testenv.Len(t, titles(readContext(t, w, in)), 20, "with no limit")
 	})
 }
 
 func withoutTime(t *testing.T, v any) string {
 	t.Helper()
-	b, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := testenv.Must(json.Marshal(v))(t)
 	return string(b)
 }
 
@@ -243,9 +236,7 @@ func TestContextWithQueryFindsByMeaning(t *testing.T) {
 	w := New(t, OpenSQLite, Options{Embedder: &storetest.FakeEmbedder{Name: "blind", Constant: true}})
 	w.Memory(t, w.Atlas(t, "Shelf"), "The cat is called Ada.")
 	w.WaitForEmbeddings(t)
-	if got := titles(readContext(t, w, loci.ReadContext{Query: "kitty"})); len(got) != 1 {
-		t.Errorf("%q", got)
-	}
+	testenv.Len(t, titles(readContext(t, w, loci.ReadContext{Query: "kitty"})), 1)
 }
 
 func TestContextQuotesHostileMemory(t *testing.T) {
@@ -298,11 +289,8 @@ func TestContextReportsMemoriesWhenNoneFits(t *testing.T) {
 	t.Parallel()
 	w := New(t, OpenSQLite, Options{})
 	targets := w.Atlas(t, "Shelf")
-	if out := readContext(t, w, loci.ReadContext{AtlasID: targets,
-		MaxTokens: 100}); !strings.Contains(out.Markdown,
-		"There are no memories") {
-		t.Errorf("of none: %s", out.Markdown)
-	}
+	testenv.Contains(t, readContext(t, w, loci.ReadContext{AtlasID: targets, MaxTokens: 100}).Markdown,
+		"There are no memories", "of none")
 	w.Memory(t, targets, strings.Repeat("The tide comes in. ", 200))
 	out := readContext(t, w, loci.ReadContext{AtlasID: targets, MaxTokens: 100})
 	if len(out.Groups) > 0 || !strings.Contains(out.Markdown, "none that fits") ||
@@ -324,9 +312,7 @@ func TestContextNamesAuthors(t *testing.T) {
 		for _, in := range []loci.ReadContext{{AtlasID: atlas}, {AtlasID: atlas, Query: "lighthouse"}} {
 			out := readContext(t, w, in)
 			for _, author := range []string{"Ann ~~~ Lee (" + string(w.Ann.ID) + ")", string(w.Bob.ID)} {
-				if !strings.Contains(out.Markdown, "\nauthor │ "+author+"\n") {
-					t.Errorf("%q: no author %s in\n%s", in.Query, author, out.Markdown)
-				}
+				testenv.Contains(t, out.Markdown, "\nauthor │ "+author+"\n", in.Query, "no author", author)
 			}
 		}
 	})

@@ -14,6 +14,7 @@ import (
 	"github.com/loci-memory/loci/internal/page"
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 func TestCursorIsValidForItsQueryOnly(t *testing.T) {
@@ -44,9 +45,7 @@ func TestCursorIsValidForItsQueryOnly(t *testing.T) {
 	found := MustCall(t, w, CallerOwner, service.MemorySearch,
 		loci.SearchMemories{Query: "tide", Paging: loci.Paging{Limit: 2}})
 	next := loci.SearchMemories{Query: "tide", Paging: loci.Paging{Limit: 3, Cursor: loci.Cursor(found.NextCursor)}}
-	if more := MustCall(t, w, CallerOwner, service.MemorySearch, next); len(more.Memories) != 3 {
-		t.Errorf("the search goes on with %d", len(more.Memories))
-	}
+	testenv.Len(t, MustCall(t, w, CallerOwner, service.MemorySearch, next).Memories, 3, "the search goes on with")
 	next.Mode = loci.ModeAuto // the default
 	MustCall(t, w, CallerOwner, service.MemorySearch, next)
 	for _, other := range []loci.SearchMemories{{Query: "tides", Paging: next.Paging},
@@ -68,13 +67,8 @@ func TestInvalidCursorIsRejected(t *testing.T) {
 		return err
 	}
 	good := MustCall(t, w, CallerOwner, service.AtlasList, loci.ListAtlases{Paging: loci.Paging{Limit: 1}}).NextCursor
-	if err := ask(good); err != nil {
-		t.Fatal(err)
-	}
-	raw, err := base64.RawURLEncoding.DecodeString(good)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, ask(good))
+	raw := testenv.Must(base64.RawURLEncoding.DecodeString(good))(t)
 	broken := []string{good + "A", good[1:], good[:len(good)-1], good + "=", "A", " " + good, good + "\n",
 		good + "\r\n", "\n" + good, good[:9] + "\r" + good[9:], base64.RawURLEncoding.EncodeToString(raw[:20])}
 	for i := range raw {
@@ -83,9 +77,7 @@ func TestInvalidCursorIsRejected(t *testing.T) {
 		broken = append(broken, base64.RawURLEncoding.EncodeToString(changed))
 	}
 	for _, c := range broken {
-		if err := ask(c); !loci.Is(err, loci.CodeInvalidQuery) {
-			t.Errorf("%q: %v", c, err)
-		}
+		Expect(t, c, ask(c), loci.CodeInvalidQuery)
 	}
 }
 
@@ -134,9 +126,7 @@ func TestSearchPagesShowEveryMatch(t *testing.T) {
 			Paging: loci.Paging{Limit: 70}}) {
 			seen[m.ID] = true
 		}
-		if len(seen) != n {
-			t.Errorf("%s shows %d of %d", mode, len(seen), n)
-		}
+		testenv.Len(t, seen, n, mode)
 	}
 }
 
@@ -275,9 +265,7 @@ func TestSearchPagesAreBoundedInBytes(t *testing.T) {
 				}
 				in.Cursor = loci.Cursor(out.NextCursor)
 			}
-			if len(seen) != n {
-				t.Errorf("limit %d: %d of %d are shown", limit, len(seen), n)
-			}
+			testenv.Len(t, seen, n, "limit", limit, "are shown")
 		}
 		for _, query := range []loci.Query{"", "tide"} {
 			out := MustCall(t, w, CallerOwner, service.MemoryContext, loci.ReadContext{Query: query, Limit: 100})
@@ -290,9 +278,6 @@ func TestSearchPagesAreBoundedInBytes(t *testing.T) {
 
 func encoded(t *testing.T, out any) []byte {
 	t.Helper()
-	b, err := op.Encode(out)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := testenv.Must(op.Encode(out))(t)
 	return b
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/testenv"
 	"github.com/loci-memory/loci/internal/waittest"
 )
 
@@ -38,9 +39,7 @@ func fillAtlas(t *testing.T, w *World, atlas loci.ID, n int) (list []loci.ID) {
 	for i := range n {
 		list = append(list, w.Memory(t, atlas, fmt.Sprintf("the tide of day %d", i)))
 		if i == n/2 {
-			if err := w.Store.Flush(t.Context(), w.Team); err != nil {
-				t.Fatal(err)
-			}
+			testenv.NoError(t, w.Store.Flush(t.Context(), w.Team))
 		}
 	}
 	MustCall(t, w, CallerOwner, service.MemoryArchive, loci.ArchiveMemory{MemoryID: list[0]})
@@ -114,10 +113,8 @@ func TestWritersBesideDeletionsLeaveNothingBehind(t *testing.T) {
 		}
 		w.Erase(t)
 		storetest.CheckHealthy(t, w.Store)
-		if rows := d.Count(t, `memories WHERE atlas NOT IN (SELECT row_id FROM atlases
-			WHERE workspace IS NOT NULL)`); rows != "0" {
-			t.Errorf("%s memories are left", rows)
-		}
+		testenv.Equal(t, d.Count(t, `memories WHERE atlas NOT IN (SELECT row_id FROM atlases
+			WHERE workspace IS NOT NULL)`), "0", "memories are left")
 	})
 }
 
@@ -152,12 +149,8 @@ func TestDeletedAtlasIsHiddenAtOnce(t *testing.T) {
 				in.Cursor = loci.Cursor(out.NextCursor)
 			}
 		}
-		if n := len(search(loci.ModeKeyword, loci.MemoryFilter{}, 5)); n != 12 {
-			t.Fatalf("%d found before", n)
-		}
-		if n := dryRun(t, w, atlas); n != 8 {
-			t.Errorf("a dry run counts %d memories", n)
-		}
+		testenv.RequireEqual(t, len(search(loci.ModeKeyword, loci.MemoryFilter{}, 5)), 12, "found before")
+		testenv.Equal(t, dryRun(t, w, atlas), 8, "a dry run counts", "memories")
 		memory := fillAtlas(t, w, atlas, 3)[2]
 		deleteAtlas(t, w, atlas)
 		for _, stage := range []string{"marked", "erased"} {
@@ -171,9 +164,7 @@ func TestDeletedAtlasIsHiddenAtOnce(t *testing.T) {
 				for _, mode := range []loci.Mode{loci.ModeKeyword, loci.ModeSemantic, loci.ModeHybrid, loci.ModeAuto} {
 					got := search(mode, f, 4)
 					slices.Sort(got)
-					if want := slices.Sorted(slices.Values(stay)); !slices.Equal(got, want) {
-						t.Errorf("%s: search %s %+v: %v, want %v", stage, mode, f, got, want)
-					}
+					testenv.EqualSlices(t, got, slices.Sorted(slices.Values(stay)), stage, "search", mode, f)
 				}
 			}
 			for _, m := range MustCall(t, w, CallerOwner, service.MemorySimilar,
@@ -198,25 +189,19 @@ func TestDeletedAtlasIsHiddenAtOnce(t *testing.T) {
 				before.Workspaces.Atlases.Used+1 || out.Usage.Storage.UsedBytes != before.Usage.Storage.UsedBytes+6*19 {
 				t.Errorf("%s: %+v %+v", stage, out.Usage, out.Workspaces)
 			}
-			if n := MustCall(t, w, CallerOwner, service.WorkspaceGet,
-				loci.GetWorkspace{WorkspaceID: w.Team}).Workspace.AtlasCount; n != 1 {
-				t.Errorf("%s: the workspace has %d atlases", stage, n)
-			}
+			testenv.Equal(t, MustCall(t, w, CallerOwner, service.WorkspaceGet,
+				loci.GetWorkspace{WorkspaceID: w.Team}).Workspace.AtlasCount, 1, stage, "the workspace has", "atlases")
 			storetest.CheckHealthy(t, w.Store)
 			w.Erase(t)
 		}
-		if rows := d.Count(t, "memories"); rows != "6" {
-			t.Errorf("%s memories", rows)
-		}
+		testenv.Equal(t, d.Count(t, "memories"), "6", "memories")
 		for _, table := range []string{"embedding_queue", "minhash_bands", "vectors"} {
 			rows := d.Count(t, table+" WHERE memory NOT IN (SELECT row_id FROM memories)")
 			if rows != "0" || table != "embedding_queue" && d.Count(t, table) == "0" {
 				t.Errorf("%s has %s rows of erased memories, or none at all", table, rows)
 			}
 		}
-		if rows := d.Count(t, "atlases WHERE workspace IS NULL"); rows != "0" {
-			t.Errorf("%s deleted atlases are left", rows)
-		}
+		testenv.Equal(t, d.Count(t, "atlases WHERE workspace IS NULL"), "0", "deleted atlases are left")
 	})
 }
 
@@ -239,9 +224,7 @@ func TestNameAndInboxOfDeletedAtlasAreFreeAtOnce(t *testing.T) {
 			t.Errorf("%+v", again)
 		}
 		w.Erase(t)
-		if m := w.Get(t, again.Memory.ID); m.AtlasID != again.Memory.AtlasID {
-			t.Errorf("%+v", m)
-		}
+		testenv.Equal(t, w.Get(t, again.Memory.ID).AtlasID, again.Memory.AtlasID)
 		storetest.CheckHealthy(t, w.Store)
 	})
 }
@@ -257,9 +240,7 @@ func TestStoredResponsesEndWithTheAtlas(t *testing.T) {
 			return replayed, err
 		}
 		for key, id := range map[string]loci.ID{"kept": kept, "wreck": atlas} {
-			if _, err := call(key, id); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(call(key, id))(t)
 		}
 		if _, _, err := CallWithKey(t, w, CallerOwner, "find", service.MemorySearch,
 			loci.SearchMemories{Query: "tide"}); err != nil {
@@ -281,9 +262,7 @@ func TestStoredResponsesEndWithTheAtlas(t *testing.T) {
 			}
 			w.Erase(t)
 		}
-		if rows := d.Count(t, "idempotency_keys"); rows != "2" {
-			t.Errorf("%s responses are left", rows)
-		}
+		testenv.Equal(t, d.Count(t, "idempotency_keys"), "2", "responses are left")
 	})
 }
 
@@ -309,15 +288,9 @@ func TestMemoriesOfOtherAtlasesLoseTheirLinks(t *testing.T) {
 		storetest.CheckHealthy(t, w.Store)
 		w.Erase(t)
 		storetest.CheckHealthy(t, w.Store)
-		if m := w.Get(t, first); m.SupersededBy != third {
-			t.Errorf("superseded by %q", m.SupersededBy)
-		}
-		if m := w.Get(t, second); m.SupersededBy != "" {
-			t.Errorf("superseded by %q", m.SupersededBy)
-		}
-		if m := w.Get(t, third); !slices.Equal(m.Supersedes, []loci.ID{first}) {
-			t.Errorf("supersedes %v", m.Supersedes)
-		}
+		testenv.Equal(t, w.Get(t, first).SupersededBy, third, "superseded by")
+		testenv.Equal(t, w.Get(t, second).SupersededBy, "", "superseded by")
+		testenv.EqualSlices(t, w.Get(t, third).Supersedes, []loci.ID{first}, "supersedes")
 		MustCall(t, w, CallerOwner, service.MemoryRestore, loci.RestoreMemory{MemoryID: second})
 	})
 }
@@ -329,9 +302,7 @@ func TestDeletionsAreAllowedInArchivedContainers(t *testing.T) {
 		fillAtlas(t, w, atlas, 4)
 		MustCall(t, w, CallerAdmin, service.AtlasArchive, loci.ArchiveAtlas{AtlasID: atlas})
 		MustCall(t, w, CallerOwner, service.WorkspaceArchive, loci.ArchiveWorkspace{WorkspaceID: w.Team})
-		if n := dryRun(t, w, atlas); n != 4 {
-			t.Errorf("%d memories", n)
-		}
+		testenv.Equal(t, dryRun(t, w, atlas), 4, "memories")
 		deleteAtlas(t, w, atlas)
 		in := loci.DeleteWorkspace{WorkspaceID: w.Team}
 		MustFail(t, w, CallerOwner, service.WorkspaceDelete, in, loci.CodeWorkspaceNotEmpty)
@@ -363,29 +334,20 @@ func TestDeletionHoldsOnEveryServer(t *testing.T) {
 		other := d.Open(t, store.Options{})
 		second := service.New(service.Options{Store: other, Clock: time.Now})
 		find := func() int {
-			out, err := second.SearchMemories(t.Context(), w.Ann.Actor(), loci.SearchMemories{Query: "tide",
-				Mode: loci.ModeKeyword})
-			if err != nil {
-				t.Fatal(err)
-			}
+			out := testenv.Must(second.SearchMemories(t.Context(), w.Ann.Actor(),
+				loci.SearchMemories{Query: "tide", Mode: loci.ModeKeyword}))(t)
 			return len(out.Memories)
 		}
-		if n := find(); n != 4 {
-			t.Fatalf("%d found before", n)
-		}
+		testenv.RequireEqual(t, find(), 4, "found before")
 		deleteAtlas(t, w, atlas)
-		if n := find(); n != 0 {
-			t.Errorf("%d found on the other server", n)
-		}
+		testenv.Equal(t, find(), 0, "found on the other server")
 		if _, err := second.GetMemory(t.Context(), w.Ann.Actor(), loci.GetMemory{MemoryID: list[2]}); !loci.Is(err,
 			loci.CodeNotFound) {
 			t.Errorf("read on the other server: %v", err)
 		}
 		other.Jobs().Start(t.Context())
 		waittest.Until(t, func() bool { return d.Count(t, "jobs") == "0" })
-		if n := d.Count(t, "memories"); n != "0" {
-			t.Errorf("%s memories are left", n)
-		}
+		testenv.Equal(t, d.Count(t, "memories"), "0", "memories are left")
 		storetest.CheckHealthy(t, w.Store)
 	})
 }

@@ -11,6 +11,7 @@ import (
 	. "github.com/loci-memory/loci/internal/conformance"
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // prose is a text of that many words with few repetitions.
@@ -47,9 +48,7 @@ func TestOnlyActiveMemoriesOfAtlasAreDuplicates(t *testing.T) {
 		duplicate := func(why, want string, in loci.CreateMemory) loci.ID {
 			t.Helper()
 			m := create(t, w, in).Memory
-			if m.DuplicateOf != loci.ID(want) {
-				t.Errorf("%s: a duplicate of %q, want %q", why, m.DuplicateOf, want)
-			}
+			testenv.Equal(t, m.DuplicateOf, loci.ID(want), why, "a duplicate of", want)
 			return m.ID
 		}
 		second := duplicate("beside the first", string(first), in)
@@ -135,19 +134,15 @@ func TestSimilarMemoriesAreActiveAndOfSameWorkspace(t *testing.T) {
 			t.Errorf("to what is archived similar are %v", got)
 		}
 		MustCall(t, w, CallerOwner, service.MemoryRestore, loci.RestoreMemory{MemoryID: equal})
-		if got := ids(similarMemories(t, w, CallerMember, id)); !slices.Equal(got, []loci.ID{equal, near}) {
-			t.Errorf("after it is restored similar are %v", got)
-		}
+		testenv.EqualSlices(t, ids(similarMemories(t, w, CallerMember, id)), []loci.ID{equal, near},
+			"after it is restored similar are")
 		MustCall(t, w, CallerOwner, service.MemoryUpdate,
 			loci.UpdateMemory{MemoryID: equal, Content: ptr(loci.Content(prose(9000, 400)))})
 		MustCall(t, w, CallerOwner, service.MemoryDelete, loci.DeleteMemory{MemoryID: near})
-		if got := similarMemories(t, w, CallerMember, id); len(got) != 0 {
-			t.Errorf("after changes similar are %+v", got)
-		}
+		testenv.Len(t, similarMemories(t, w, CallerMember, id), 0, "after changes similar are")
 		MustCall(t, w, CallerOwner, service.MemoryRevert, loci.RevertMemory{MemoryID: equal, Version: 1})
-		if got := ids(similarMemories(t, w, CallerMember, id)); !slices.Equal(got, []loci.ID{equal}) {
-			t.Errorf("after a revert similar are %v", got)
-		}
+		testenv.EqualSlices(t, ids(similarMemories(t, w, CallerMember, id)), []loci.ID{equal},
+			"after a revert similar are")
 	})
 }
 
@@ -235,8 +230,6 @@ func TestUnreadableTextHasNoVector(t *testing.T) {
 			got[0].Score < .99 {
 			t.Errorf("similar are %+v", got)
 		}
-		if got := similarMemories(t, w, CallerOwner, strange); len(got) != 0 {
-			t.Errorf("to what the model cannot read similar are %+v", got)
-		}
+		testenv.Len(t, similarMemories(t, w, CallerOwner, strange), 0, "to what the model cannot read similar are")
 	})
 }

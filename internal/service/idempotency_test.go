@@ -83,14 +83,10 @@ func TestParallelRepeatedCallsCreateOnce(t *testing.T) {
 		}
 		all.Wait()
 		for _, id := range ids {
-			if id != ids[0] {
-				t.Errorf("%s and %s", id, ids[0])
-			}
+			testenv.Equal(t, id, ids[0])
 		}
-		if n := len(MustCall(t, w, CallerOwner, service.MemoryList,
-			loci.ListMemories{MemoryFilter: loci.MemoryFilter{AtlasID: in.AtlasID}}).Memories); n != 1 {
-			t.Errorf("%d memories", n)
-		}
+		testenv.Len(t, MustCall(t, w, CallerOwner, service.MemoryList,
+			loci.ListMemories{MemoryFilter: loci.MemoryFilter{AtlasID: in.AtlasID}}).Memories, 1, "memories")
 	})
 }
 

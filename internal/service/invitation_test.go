@@ -8,6 +8,7 @@ import (
 	"github.com/loci-memory/loci"
 	. "github.com/loci-memory/loci/internal/conformance"
 	"github.com/loci-memory/loci/internal/service"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 func invite(w *World, emails ...loci.Email) loci.CreateInvitations {
@@ -52,13 +53,10 @@ func TestInviteSkipsMembersAndDuplicates(t *testing.T) {
 			loci.ListInvitations{WorkspaceID: w.Team}).Invitations)
 		err := MustFail(t, w, CallerOwner, service.InvitationCreate, invite(w, "good@example.com", "not an address"),
 			loci.CodeInvalidQuery)
-		if !strings.Contains(err.Error(), "emails[1] must") {
-			t.Error(err)
-		}
-		if after := len(MustCall(t, w, CallerOwner, service.InvitationList,
-			loci.ListInvitations{WorkspaceID: w.Team}).Invitations); after != before {
-			t.Error("one malformed address does not refuse them all")
-		}
+		testenv.Contains(t, err.Error(), "emails[1] must")
+		testenv.Len(t,
+			MustCall(t, w, CallerOwner, service.InvitationList, loci.ListInvitations{WorkspaceID: w.Team}).Invitations,
+			before, "one malformed address does not refuse them all")
 	})
 }
 
@@ -73,10 +71,8 @@ func TestInvitationIsAnsweredOnce(t *testing.T) {
 			t.Errorf("pending: %+v", pending)
 		}
 		MustFail(t, w, CallerStranger, service.WorkspaceGet, loci.GetWorkspace{WorkspaceID: w.Team}, loci.CodeNotFound)
-		if i := MustCall(t, w, CallerStranger, service.InvitationRespond,
-			answerTo(id, true)).Invitation; i.Status != loci.InvitationAccepted {
-			t.Errorf("%+v", i)
-		}
+		testenv.Equal(t, MustCall(t, w, CallerStranger, service.InvitationRespond,
+			answerTo(id, true)).Invitation.Status, loci.InvitationAccepted)
 		if got := MustCall(t, w, CallerStranger, service.WorkspaceGet,
 			loci.GetWorkspace{WorkspaceID: w.Team}).Workspace; got.Role != loci.RoleMember || got.MemberCount != 4 {
 			t.Errorf("%+v", got)
@@ -84,10 +80,8 @@ func TestInvitationIsAnsweredOnce(t *testing.T) {
 		for _, accept := range []bool{true, false} {
 			MustFail(t, w, CallerStranger, service.InvitationRespond, answerTo(id, accept), loci.CodeStateConflict)
 		}
-		if left := MustCall(t, w, CallerStranger, service.InvitationPending,
-			loci.ListPendingInvitations{}).Invitations; len(left) != 0 {
-			t.Errorf("still pending: %+v", left)
-		}
+		testenv.Len(t, MustCall(t, w, CallerStranger, service.InvitationPending,
+			loci.ListPendingInvitations{}).Invitations, 0, "still pending")
 	})
 }
 
@@ -96,13 +90,9 @@ func TestDeclinedUserCanBeInvitedAgain(t *testing.T) {
 	w := New(t, OpenSQLite, Options{})
 	for range 2 {
 		out := MustCall(t, w, CallerOwner, service.InvitationCreate, invite(w, loci.Email(w.Eve.Email)))
-		if len(out.Invitations) != 1 {
-			t.Fatalf("%+v", out)
-		}
-		if i := MustCall(t, w, CallerStranger, service.InvitationRespond,
-			answerTo(out.Invitations[0].ID, false)).Invitation; i.Status != loci.InvitationDeclined {
-			t.Errorf("%+v", i)
-		}
+		testenv.RequireEqual(t, len(out.Invitations), 1)
+		testenv.Equal(t, MustCall(t, w, CallerStranger, service.InvitationRespond,
+			answerTo(out.Invitations[0].ID, false)).Invitation.Status, loci.InvitationDeclined)
 		MustFail(t, w, CallerStranger, service.WorkspaceGet, loci.GetWorkspace{WorkspaceID: w.Team}, loci.CodeNotFound)
 	}
 }
@@ -112,9 +102,7 @@ func TestInvitationsExpire(t *testing.T) {
 	Each(t, Options{}, func(t *testing.T, w *World) {
 		usual := MustCall(t, w, CallerOwner, service.InvitationCreate,
 			invite(w, loci.Email(w.Eve.Email))).Invitations[0]
-		if d := time.Duration(usual.ExpiresAt-usual.CreatedAt) * time.Microsecond; d != 7*24*time.Hour {
-			t.Errorf("lives %v", d)
-		}
+		testenv.Equal(t, time.Duration(usual.ExpiresAt-usual.CreatedAt)*time.Microsecond, 7*24*time.Hour, "lives")
 		short := invite(w, "short@example.com")
 		short.ExpiresInDays = 1
 		MustCall(t, w, CallerOwner, service.InvitationCreate, short)
@@ -127,10 +115,8 @@ func TestInvitationsExpire(t *testing.T) {
 		}
 		w.Clock.Advance(time.Minute)
 		MustFail(t, w, CallerStranger, service.InvitationRespond, answerTo(usual.ID, true), loci.CodeStateConflict)
-		if left := MustCall(t, w, CallerStranger, service.InvitationPending,
-			loci.ListPendingInvitations{}).Invitations; len(left) != 0 {
-			t.Errorf("pending: %+v", left)
-		}
+		testenv.Len(t, MustCall(t, w, CallerStranger, service.InvitationPending,
+			loci.ListPendingInvitations{}).Invitations, 0, "pending")
 		states := map[loci.InvitationStatus]int{}
 		for _, i := range MustCall(t, w, CallerAdmin, service.InvitationList,
 			loci.ListInvitations{WorkspaceID: w.Team}).Invitations {
@@ -140,10 +126,8 @@ func TestInvitationsExpire(t *testing.T) {
 			states[loci.InvitationAccepted] != 2 {
 			t.Errorf("%v", states)
 		}
-		if out := MustCall(t, w, CallerOwner, service.InvitationCreate,
-			invite(w, loci.Email(w.Eve.Email))); len(out.Invitations) != 1 {
-			t.Errorf("after expiry: %+v", out)
-		}
+		testenv.Len(t, MustCall(t, w, CallerOwner, service.InvitationCreate,
+			invite(w, loci.Email(w.Eve.Email))).Invitations, 1, "after expiry")
 	})
 }
 
@@ -155,10 +139,8 @@ func TestOnlyOwnerInvitesAdmins(t *testing.T) {
 	MustFail(t, w, CallerAdmin, service.InvitationCreate, in, loci.CodeForbidden)
 	id := MustCall(t, w, CallerOwner, service.InvitationCreate, in).Invitations[0].ID
 	MustCall(t, w, CallerStranger, service.InvitationRespond, answerTo(id, true))
-	if got := MustCall(t, w, CallerStranger, service.WorkspaceGet,
-		loci.GetWorkspace{WorkspaceID: w.Team}).Workspace.Role; got != loci.RoleAdmin {
-		t.Errorf("joined as %s", got)
-	}
+	testenv.Equal(t, MustCall(t, w, CallerStranger, service.WorkspaceGet,
+		loci.GetWorkspace{WorkspaceID: w.Team}).Workspace.Role, loci.RoleAdmin, "joined as")
 }
 
 func TestPersonalWorkspaceRejectsInvitations(t *testing.T) {

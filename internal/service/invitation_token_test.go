@@ -2,7 +2,6 @@ package service_test
 
 import (
 	"fmt"
-	"slices"
 	"testing"
 	"time"
 
@@ -42,15 +41,10 @@ func TestInvitationIsHiddenFromUnverifiedAddress(t *testing.T) {
 		both := invite(w, "ceo@corp.example", "other@corp.example")
 		made := MustCall(t, w, CallerOwner, service.InvitationCreate, both).Invitations
 		pending := func() int {
-			out, err := callAs(t, w, squatter, service.InvitationPending, loci.ListPendingInvitations{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			out := testenv.Must(callAs(t, w, squatter, service.InvitationPending, loci.ListPendingInvitations{}))(t)
 			return len(out.Invitations)
 		}
-		if pending() != 0 {
-			t.Error("an unverified address sees an invitation")
-		}
+		testenv.Equal(t, pending(), 0, "an unverified address sees an invitation")
 		answer := func(token loci.InvitationToken) error {
 			in := answerTo(made[0].ID, true)
 			in.Token = token
@@ -58,16 +52,12 @@ func TestInvitationIsHiddenFromUnverifiedAddress(t *testing.T) {
 			return err
 		}
 		for _, wrong := range []loci.InvitationToken{"", "guess", tokenOf(t, made[1])} {
-			if err := answer(wrong); !loci.Is(err, loci.CodeNotFound) {
-				t.Errorf("with the token %q: %v", wrong, err)
-			}
+			Expect(t, fmt.Sprint("with the token ", wrong), answer(wrong), loci.CodeNotFound)
 		}
 		if me, _ := callAs(t, w, squatter, service.AccountMe, loci.Empty{}); me.User.EmailVerified {
 			t.Error("a wrong token verifies")
 		}
-		if err := answer(tokenOf(t, made[0])); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, answer(tokenOf(t, made[0])))
 		me, _ := callAs(t, w, squatter, service.AccountMe, loci.Empty{})
 		if u := me.User; !u.EmailVerified || u.UpdatedAt == u.CreatedAt {
 			t.Errorf("after the token: %+v", u)
@@ -76,17 +66,11 @@ func TestInvitationIsHiddenFromUnverifiedAddress(t *testing.T) {
 		if err != nil || got.Workspace.Role != loci.RoleMember {
 			t.Errorf("%+v, %v", got, err)
 		}
-		if err := answer(tokenOf(t, made[0])); !loci.Is(err, loci.CodeStateConflict) {
-			t.Errorf("a second answer: %v", err)
-		}
-		if left := tokenHashes(t, d); !slices.Equal(left, []string{string(made[1].ID)}) {
-			t.Errorf("tokens that live: %v", left)
-		}
+		Expect(t, "a second answer", answer(tokenOf(t, made[0])), loci.CodeStateConflict)
+		testenv.EqualSlices(t, tokenHashes(t, d), []string{string(made[1].ID)}, "tokens that live")
 		// The address is verified now: the next invitation needs no token.
 		w.Invite(t, w.NewTeam(t, w.Fay), w.Fay, &Person{User: squatter.User}, loci.RoleMember)
-		if pending() != 1 {
-			t.Error("a verified address sees no invitation")
-		}
+		testenv.Equal(t, pending(), 1, "a verified address sees no invitation")
 	})
 }
 
@@ -102,13 +86,9 @@ func TestInvitationTokenEndsWithItsInvitation(t *testing.T) {
 	}
 	old := MustCall(t, w, CallerOwner, service.InvitationCreate, invite(w, "guest@example.com")).Invitations[0]
 	w.Clock.Advance(7 * 24 * time.Hour)
-	if err := respond(old, true); !loci.Is(err, loci.CodeNotFound) {
-		t.Errorf("the token of an expired invitation: %v", err)
-	}
+	Expect(t, "the token of an expired invitation", respond(old, true), loci.CodeNotFound)
 	fresh := MustCall(t, w, CallerOwner, service.InvitationCreate, invite(w, "guest@example.com")).Invitations[0]
-	if err := respond(fresh, false); err != nil {
-		t.Errorf("to decline: %v", err)
-	}
+	Expect(t, "to decline", respond(fresh, false), "")
 	again := loci.Register{Email: "guest@example.com", Password: password, Invitation: tokenOf(t, fresh)}
 	MustFail(t, w, CallerNobody, service.AuthRegister, again, loci.CodeNotFound)
 }
@@ -134,16 +114,12 @@ func TestRegistrationAcceptsInvitation(t *testing.T) {
 		}
 		MustFail(t, w, CallerNobody, service.AuthRegister, in, loci.CodeConflict)
 		_, err := callAs(t, w, guest, service.WorkspaceGet, loci.GetWorkspace{WorkspaceID: w.Team})
-		if !loci.Is(err, loci.CodeNotFound) {
-			t.Errorf("registration answers the invitation: %v", err)
-		}
+		Expect(t, "registration answers the invitation", err, loci.CodeNotFound)
 		waiting, err := callAs(t, w, guest, service.InvitationPending, loci.ListPendingInvitations{})
 		if err != nil || len(waiting.Invitations) != 1 || waiting.Invitations[0].ID != made[0].ID {
 			t.Fatalf("%+v, %v", waiting, err)
 		}
-		if _, err := callAs(t, w, guest, service.InvitationRespond, answerTo(made[0].ID, true)); err != nil {
-			t.Error(err)
-		}
+		testenv.Must(callAs(t, w, guest, service.InvitationRespond, answerTo(made[0].ID, true)))(t)
 	})
 }
 

@@ -34,9 +34,7 @@ func TestKeyIsShownOnceAndStoredAsHash(t *testing.T) {
 		t.Fatalf("%+v %v", made, err)
 	}
 	list := MustCall(t, w, CallerOwner, service.KeyList, loci.ListKeys{})
-	if list.Keys[0] != made.Key {
-		t.Errorf("listed %+v, made %+v", list.Keys[0], made.Key)
-	}
+	testenv.Equal(t, list.Keys[0], made.Key, "listed", "made")
 	if b, _ := json.Marshal(list); bytes.Contains(b, []byte(made.APIKey)) {
 		t.Error("a list shows the key")
 	}
@@ -100,18 +98,14 @@ func TestRevokedKeyIsListedAndRejected(t *testing.T) {
 		}
 		MustFail(t, w, CallerStranger, service.KeyRevoke, loci.RevokeKey{KeyID: made.Key.ID}, loci.CodeNotFound)
 		MustCall(t, w, CallerOwner, service.KeyRevoke, loci.RevokeKey{KeyID: made.Key.ID})
-		if err := me(); !loci.Is(err, loci.CodeRevoked) {
-			t.Errorf("at once after it was revoked: %v", err)
-		}
+		Expect(t, "at once after it was revoked", me(), loci.CodeRevoked)
 		first := MustCall(t, w, CallerOwner, service.KeyList, loci.ListKeys{}).Keys[0]
 		MustCall(t, w, CallerOwner, service.KeyRevoke, loci.RevokeKey{KeyID: made.Key.ID})
 		again := MustCall(t, w, CallerOwner, service.KeyList, loci.ListKeys{}).Keys[0]
 		if first.ID != made.Key.ID || first.RevokedAt == 0 || again.RevokedAt != first.RevokedAt {
 			t.Errorf("%+v, then %+v", first, again)
 		}
-		if n := len(MustCall(t, w, CallerStranger, service.KeyList, loci.ListKeys{}).Keys); n != 1 {
-			t.Errorf("eve sees %d keys", n)
-		}
+		testenv.Len(t, MustCall(t, w, CallerStranger, service.KeyList, loci.ListKeys{}).Keys, 1, "eve sees", "keys")
 	})
 }
 
@@ -134,9 +128,7 @@ func TestOperatorInputIsValidated(t *testing.T) {
 			return err
 		},
 	} {
-		if err := f(); !loci.Is(err, loci.CodeInvalidQuery) {
-			t.Errorf("%s: %v", name, err)
-		}
+		Expect(t, name, f(), loci.CodeInvalidQuery)
 	}
 	if _, err := w.Service.AddKey(t.Context(), "nobody@example.com", ""); !loci.Is(err, loci.CodeNotFound) {
 		t.Error(err)

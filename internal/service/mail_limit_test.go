@@ -62,28 +62,19 @@ func TestUnverifiedSenderInvitesNobodyByMail(t *testing.T) {
 	eachMailWorld(t, Options{}, func(t *testing.T, w *World, b *mailbox, d storetest.Database) {
 		pat := registered(t, w, "pat@example.com")
 		_, token := b.wait(t, "pat@example.com", "/verify", 0)
-		team, err := callAs(t, w, pat, service.WorkspaceCreate, loci.CreateWorkspace{Name: "Crew"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		team := testenv.Must(callAs(t, w, pat, service.WorkspaceCreate, loci.CreateWorkspace{Name: "Crew"}))(t)
 		in := inviteTo(team.Workspace.ID, guests("guest", 3))
-		_, err = callAs(t, w, pat, service.InvitationCreate, in)
+		_, err := callAs(t, w, pat, service.InvitationCreate, in)
 		Expect(t, "an invitation", err, loci.CodeForbidden)
-		if !strings.Contains(fmt.Sprint(err), "Verify your e-mail address first") {
-			t.Error(err)
-		}
+		testenv.Contains(t, fmt.Sprint(err), "Verify your e-mail address first")
 		MustFail(t, w, CallerMember, service.InvitationCreate, inviteTo(w.Team, guests("guest", 3)), loci.CodeForbidden)
-		if n := count(t, d, `invitations WHERE status = 'pending'`); n != "0" {
-			t.Errorf("%s invitations are stored", n)
-		}
+		testenv.Equal(t, count(t, d, `invitations WHERE status = 'pending'`), "0", "invitations are stored")
 		Expect(t, "the link", verifyBy(t, w, token), "")
 		if out, err := callAs(t, w, pat, service.InvitationCreate, in); err != nil || len(out.Invitations) != 3 {
 			t.Errorf("a verified sender: %+v, %v", out, err)
 		}
 		waitForJobs(t, d)
-		if len(b.mails) != 4 {
-			t.Errorf("%d mails", len(b.mails))
-		}
+		testenv.Len(t, b.mails, 4, "mails")
 	})
 }
 
@@ -91,10 +82,7 @@ func TestServerWithoutMailLimitsNoSender(t *testing.T) {
 	t.Parallel()
 	Each(t, Options{Plan: mailPlan(1)}, func(t *testing.T, w *World) {
 		pat := registered(t, w, "pat@example.com")
-		team, err := callAs(t, w, pat, service.WorkspaceCreate, loci.CreateWorkspace{Name: "Crew"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		team := testenv.Must(callAs(t, w, pat, service.WorkspaceCreate, loci.CreateWorkspace{Name: "Crew"}))(t)
 		out, err := callAs(t, w, pat, service.InvitationCreate, inviteTo(team.Workspace.ID, guests("guest", 100)))
 		if err != nil || len(out.Invitations) != 100 || out.Invitations[99].InviteURL == "" {
 			t.Errorf("%d invitations, %v", len(out.Invitations), err)
@@ -123,9 +111,8 @@ func TestQueuedMailOfRefusedSenderIsNotSent(t *testing.T) {
 					}
 				}
 				b.wait(t, "sent0@example.com", "/invite", 0)
-				if n := count(t, d, `tokens WHERE invitation = '`+string(made[0].ID)+`'`); n != "0" {
-					t.Errorf("%s: %s tokens", change, n)
-				}
+				testenv.Equal(t, count(t, d, `tokens WHERE invitation = '`+string(made[0].ID)+`'`), "0", change,
+					"tokens")
 			})
 		})
 	}
@@ -148,9 +135,8 @@ func TestMailsToOthersHaveDailyBudget(t *testing.T) {
 		made := call(w.Eve.Key, first, guests("a", 6), "")
 		call(w.Eve.Key, first, append(guests("a", 6), loci.Email(w.Eve.Email)), "") // skipped: they cost nothing
 		call(other, second, guests("later", 5), loci.CodeQuotaExceeded)
-		if n := count(t, d, `invitations WHERE email LIKE 'later%'`); n != "0" {
-			t.Errorf("a refused call stored %s invitations", n)
-		}
+		testenv.Equal(t, count(t, d, `invitations WHERE email LIKE 'later%'`), "0", "a refused call stored",
+			"invitations")
 		call(other, second, guests("later", 3), "")
 		mustCallWith(t, w, w.Eve, service.InvitationRevoke,
 			loci.RevokeInvitation{InvitationID: made[0].ID, Confirm: true})
@@ -173,10 +159,8 @@ func TestMailsToOthersHaveDailyBudget(t *testing.T) {
 		testenv.Must(store.System(t.Context(), w.Store, "test", func(x *store.SystemTx) (loci.Empty, error) {
 			return loci.Empty{}, x.DeletePastMails()
 		}))(t)
-		if left := d.Query(t, `SELECT user_id || ' ' || mails FROM mail_usage`); !slices.Equal(left,
-			[]string{string(w.Eve.ID) + " 10"}) {
-			t.Errorf("the counts are %q", left)
-		}
+		testenv.EqualSlices(t, d.Query(t, `SELECT user_id || ' ' || mails FROM mail_usage`),
+			[]string{string(w.Eve.ID) + " 10"}, "the counts are")
 	})
 }
 

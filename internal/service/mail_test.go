@@ -101,9 +101,8 @@ func TestLinkOfMailVerifiesAddressOnce(t *testing.T) {
 		_, second := b.wait(t, "pat@example.com", "/verify", 1)
 		want := []string{string(identity.SecretHash(first)), string(identity.SecretHash(second))}
 		slices.Sort(want)
-		if got := d.Query(t, `SELECT hash FROM tokens ORDER BY hash`); !slices.Equal(got, want) {
-			t.Errorf("the database has %q, want the hashes %q", got, want)
-		}
+		testenv.EqualSlices(t, d.Query(t, `SELECT hash FROM tokens ORDER BY hash`), want, "the database has",
+			"the hashes")
 		Expect(t, "a verification link as a reset link", resetBy(t, w, first, password), loci.CodeNotFound)
 		Expect(t, "the first link", verifyBy(t, w, first), "")
 		if !verified() {
@@ -129,10 +128,7 @@ func TestResetEndsSignInsAndVerifies(t *testing.T) {
 	t.Parallel()
 	eachMailWorld(t, Options{}, func(t *testing.T, w *World, b *mailbox, d storetest.Database) {
 		pat := registered(t, w, "pat@example.com") // perhaps by another person
-		stranger, err := callAs(t, w, pat, service.KeyCreate, loci.CreateKey{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		stranger := testenv.Must(callAs(t, w, pat, service.KeyCreate, loci.CreateKey{}))(t)
 		me := func(key string) (loci.OneUser, error) {
 			return op.Do(t.Context(), w.Host, &op.Call{Credential: key, CredentialKind: identity.CredentialKey},
 				service.AccountMe, loci.Empty{})
@@ -149,7 +145,7 @@ func TestResetEndsSignInsAndVerifies(t *testing.T) {
 		for _, dead := range []string{first, second, "unknown"} {
 			Expect(t, "a used link", resetBy(t, w, dead, "tr0ub4dor and 3"), loci.CodeNotFound)
 		}
-		_, err = callAs(t, w, pat, service.AccountMe, loci.Empty{})
+		_, err := callAs(t, w, pat, service.AccountMe, loci.Empty{})
 		Expect(t, "the browser", err, loci.CodeInvalidKey)
 		_, err = me(stranger.APIKey)
 		Expect(t, "a key from before the address was verified", err, loci.CodeRevoked)
@@ -180,10 +176,8 @@ func TestPasswordChangeEndsResetLinks(t *testing.T) {
 		pat := registered(t, w, "pat@example.com")
 		MustCall(t, w, CallerNobody, service.AuthForgot, loci.ForgotPassword{Email: "pat@example.com"})
 		_, token := b.wait(t, "pat@example.com", "/reset", 0)
-		if _, err := callAs(t, w, pat, service.AccountPassword, loci.ChangePassword{CurrentPassword: password,
-			NewPassword: "battery staple"}); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(callAs(t, w, pat, service.AccountPassword,
+			loci.ChangePassword{CurrentPassword: password, NewPassword: "battery staple"}))(t)
 		Expect(t, "the link", resetBy(t, w, token, "tr0ub4dor and 3"), loci.CodeNotFound)
 	})
 }
@@ -209,9 +203,7 @@ func TestConcurrentResetsUseOneLink(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		if won != 1 {
-			t.Errorf("%d resets", won)
-		}
+		testenv.Equal(t, won, 1, "resets")
 	})
 }
 
@@ -232,9 +224,7 @@ func TestForgotIsAlikeForEveryAddress(t *testing.T) {
 		}
 		waitForJobs(t, d)
 		b.wait(t, "ann@example.com", "/reset", 2)
-		if len(b.mails) != 3 {
-			t.Errorf("%d mails", len(b.mails))
-		}
+		testenv.Len(t, b.mails, 3, "mails")
 		for n := range 4 { // of one network
 			_, err := op.Do(t.Context(), w.Host, &op.Call{Address: "192.0.2.99"}, service.AuthForgot,
 				loci.ForgotPassword{Email: loci.Email(fmt.Sprintf("somebody%d@example.com", n))})
@@ -261,15 +251,11 @@ func TestServerWithoutMailMakesNoLinks(t *testing.T) {
 			loci.CodeStateConflict)
 		unknown := MustFail(t, w, CallerNobody, service.AuthForgot, loci.ForgotPassword{Email: "nobody@example.com"},
 			loci.CodeStateConflict)
-		if known.Message != unknown.Message {
-			t.Errorf("%q, %q", known.Message, unknown.Message)
-		}
+		testenv.Equal(t, known.Message, unknown.Message)
 		_, err := callAs(t, w, pat, service.AccountVerify, loci.Empty{})
 		Expect(t, "a verification mail", err, loci.CodeStateConflict)
-		if n := d.Query(t, `SELECT CAST((SELECT count(*) FROM jobs) + (SELECT count(*) FROM tokens
-			WHERE user_id IS NOT NULL) AS TEXT)`)[0]; n != "0" {
-			t.Errorf("%s jobs and tokens", n)
-		}
+		testenv.Equal(t, d.Query(t, `SELECT CAST((SELECT count(*) FROM jobs) + (SELECT count(*) FROM tokens
+			WHERE user_id IS NOT NULL) AS TEXT)`)[0], "0", "jobs and tokens")
 	})
 }
 
@@ -283,9 +269,7 @@ func TestInvitationTravelsByMailAlone(t *testing.T) {
 			t.Fatalf("%+v", made)
 		}
 		link, token := b.wait(t, "guest@example.com", "/invite", 0)
-		if !strings.Contains(link, "id="+string(made[0].ID)) {
-			t.Error(link)
-		}
+		testenv.Contains(t, link, "id="+string(made[0].ID))
 		// A job that ran on a killed server runs again.
 		testenv.Must(store.System(t.Context(), w.Store, "test", func(x *store.SystemTx) (loci.Empty, error) {
 			return loci.Empty{}, x.AddJob("mail_invitation", made[0].ID)
@@ -299,9 +283,7 @@ func TestInvitationTravelsByMailAlone(t *testing.T) {
 		}
 		guest := testenv.Must(w.Service.Register(t.Context(), &identity.Actor{}, loci.Register{
 			Email: "guest@example.com", Password: password, Invitation: loci.InvitationToken(token)}))(t)
-		if _, err := callAs(t, w, guest, service.InvitationRespond, answerTo(made[0].ID, true)); err != nil {
-			t.Error(err)
-		}
+		testenv.Must(callAs(t, w, guest, service.InvitationRespond, answerTo(made[0].ID, true)))(t)
 		b.wait(t, "other@example.com", "/invite", 0)
 		revoke := loci.RevokeInvitation{InvitationID: made[1].ID, Confirm: true}
 		MustCall(t, w, CallerOwner, service.InvitationRevoke, revoke)
@@ -309,12 +291,8 @@ func TestInvitationTravelsByMailAlone(t *testing.T) {
 			return loci.Empty{}, x.AddJob("mail_invitation", made[1].ID)
 		}))(t)
 		waitForJobs(t, d)
-		if len(b.mails) != 3 {
-			t.Errorf("%d mails: an account that is verified, or a revoked invitation got one", len(b.mails))
-		}
-		if left := tokenHashes(t, d); len(left) != 0 {
-			t.Errorf("tokens of ended invitations: %v", left)
-		}
+		testenv.Len(t, b.mails, 3, "mails: an account that is verified, or a revoked invitation got one")
+		testenv.Len(t, tokenHashes(t, d), 0, "tokens of ended invitations")
 	})
 }
 
@@ -380,9 +358,7 @@ func TestMailIsRetriedUnlessRefused(t *testing.T) {
 		waitForError("the server is away")
 		w.Clock.Advance(6 * 24 * time.Hour)
 		waitForJobs(t, d)
-		if len(b.mails) != 1 {
-			t.Errorf("%d mails", len(b.mails))
-		}
+		testenv.Len(t, b.mails, 1, "mails")
 	})
 }
 

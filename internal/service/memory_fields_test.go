@@ -53,9 +53,7 @@ func fillValue(v reflect.Value, name string, n int) {
 // members returns the members of the JSON object of v.
 func members(t *testing.T, v any) (m map[string]json.RawMessage) {
 	t.Helper()
-	if err := json.Unmarshal(testenv.Must(json.Marshal(v))(t), &m); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, json.Unmarshal(testenv.Must(json.Marshal(v))(t), &m))
 	return m
 }
 
@@ -87,9 +85,8 @@ func TestFieldsOfInputsAreStored(t *testing.T) {
 		source := *create.Source
 		fill(reflect.ValueOf(&create).Elem(), 2, stored)
 		create.AtlasID, create.WorkspaceID, create.Source = atlas, "", &source
-		if again := MustCall(t, w, CallerOwner, service.MemoryCreate, create).Memory.ID; again != id {
-			t.Fatalf("version of a source: %s, want %s", again, id)
-		}
+		testenv.RequireEqual(t, MustCall(t, w, CallerOwner, service.MemoryCreate, create).Memory.ID, id,
+			"version of a source")
 		compare("create of a version", create, id)
 
 		update := loci.UpdateMemory{}

@@ -71,9 +71,8 @@ func inbox(t *testing.T, w *World) loci.ID {
 func TestTeamGetsInboxWithFirstMemory(t *testing.T) {
 	t.Parallel()
 	w := New(t, OpenSQLite, Options{})
-	if n := len(MustCall(t, w, CallerOwner, service.AtlasList, loci.ListAtlases{WorkspaceID: w.Team}).Atlases); n != 0 {
-		t.Fatalf("a new team has %d atlases", n)
-	}
+	testenv.RequireEqual(t, len(MustCall(t, w, CallerOwner, service.AtlasList,
+		loci.ListAtlases{WorkspaceID: w.Team}).Atlases), 0, "a new team has", "atlases")
 	first := MustCall(t, w, CallerMember, service.MemoryCreate,
 		loci.CreateMemory{Content: "one", WorkspaceID: w.Team}).Memory
 	second := MustCall(t, w, CallerOwner, service.MemoryCreate,
@@ -105,17 +104,12 @@ func TestDuplicatesAreReportedOrReturned(t *testing.T) {
 		if !second.Created() || second.Memory.ID == first.Memory.ID || second.Memory.DuplicateOf != first.Memory.ID {
 			t.Errorf("stored: %+v", second)
 		}
-		if third := create(t, w, in); third.Memory.DuplicateOf != first.Memory.ID {
-			t.Errorf("the third is a duplicate of %s, not of the first", third.Memory.DuplicateOf)
-		}
+		testenv.Equal(t, create(t, w, in).Memory.DuplicateOf, first.Memory.ID, "the third is a duplicate of",
+			"not of the first")
 		in.Content += " "
-		if other := create(t, w, in); other.Memory.DuplicateOf != "" {
-			t.Errorf("other content: %+v", other)
-		}
+		testenv.Equal(t, create(t, w, in).Memory.DuplicateOf, "", "other content")
 		in.Content, in.AtlasID = "the same", w.Atlas(t, "Other")
-		if other := create(t, w, in); other.Memory.DuplicateOf != "" {
-			t.Errorf("another atlas: %+v", other)
-		}
+		testenv.Equal(t, create(t, w, in).Memory.DuplicateOf, "", "another atlas")
 	})
 }
 
@@ -153,9 +147,7 @@ func TestTitleIsDerivedWithoutAGivenOne(t *testing.T) {
 	}
 	tags := MustCall(t, w, CallerOwner, service.MemoryCreate,
 		loci.CreateMemory{Content: "x", Tags: loci.Tags{" b ", "a", "b", "B"}}).Memory.Tags
-	if !slices.Equal(tags, []string{"b", "a", "B"}) {
-		t.Errorf("tags %q", tags)
-	}
+	testenv.EqualSlices(t, tags, []string{"b", "a", "B"}, "tags")
 }
 
 func TestAtlasAndWorkspaceMustAgree(t *testing.T) {
@@ -287,9 +279,7 @@ func TestSearchDoesNotWaitForModel(t *testing.T) {
 		t.Errorf("%+v", out.Meta)
 	}
 	status := MustCall(t, w, CallerOwner, service.AccountStatus, loci.Empty{})
-	if status.Indexing.Pending != 1 {
-		t.Errorf("%+v", status.Indexing)
-	}
+	testenv.Equal(t, status.Indexing.Pending, 1)
 }
 
 func TestHighlightsShowTheMatchedChunk(t *testing.T) {

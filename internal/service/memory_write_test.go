@@ -14,6 +14,7 @@ import (
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 func ptr[T any](v T) *T { return &v }
@@ -210,9 +211,8 @@ func TestTagChangesWithShownFields(t *testing.T) {
 		for _, id := range []loci.ID{old, older} {
 			out := MustCall(t, w, CallerOwner, service.MemorySupersede,
 				loci.SupersedeMemory{MemoryID: id, ReplacementMemoryID: by})
-			if out.ETag() != w.Get(t, id).EntityTag() {
-				t.Error("the answer of a change has another tag than what is read then")
-			}
+			testenv.Equal(t, out.ETag(), w.Get(t, id).EntityTag(),
+				"the answer of a change has another tag than what is read then")
 			look("superseded", true, id, by)
 		}
 		MustCall(t, w, CallerOwner, service.MemoryDelete, loci.DeleteMemory{MemoryID: older})
@@ -253,9 +253,7 @@ func TestRestoreTakesSupersedeBackWhateverBecameOfTheReplacement(t *testing.T) {
 				return w.Memory(t, "", name+" of the "+string(fate))
 			}
 			old, sibling, by, third := create("old"), create("sibling"), create("new"), create("third")
-			if err := errors.Join(supersede(old, by), supersede(sibling, by), f(by, third)); err != nil {
-				t.Fatal(err)
-			}
+			testenv.NoError(t, errors.Join(supersede(old, by), supersede(sibling, by), f(by, third)))
 			m := MustCall(t, w, CallerOwner, service.MemoryRestore, loci.RestoreMemory{MemoryID: old}).Memory
 			if m.Status != loci.MemoryActive || m.SupersededBy != "" || m.Version != 3 {
 				t.Errorf("%s: restored %+v", fate, m)
@@ -315,13 +313,9 @@ func TestRepeatedChangeIsMadeOnce(t *testing.T) {
 			t.Errorf("%+v", m)
 		}
 		answers := `SELECT CAST(count(*) AS TEXT) FROM idempotency_records WHERE record = '` + id + `'`
-		if n := d.Query(t, string(answers))[0]; n != "7" {
-			t.Errorf("%s answers are kept", n)
-		}
+		testenv.Equal(t, d.Query(t, string(answers))[0], "7", "answers are kept")
 		MustCall(t, w, CallerOwner, service.MemoryDelete, loci.DeleteMemory{MemoryID: id})
-		if n := d.Query(t, string(answers))[0]; n != "0" {
-			t.Errorf("%s answers outlive the memory", n)
-		}
+		testenv.Equal(t, d.Query(t, string(answers))[0], "0", "answers outlive the memory")
 		if _, replayed, err := CallWithKey(t, w, CallerOwner, "a", service.MemoryAppend, in); replayed ||
 			!loci.Is(err, loci.CodeNotFound) {
 			t.Errorf("of what is gone: %v, %v", replayed, err)

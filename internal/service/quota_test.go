@@ -189,9 +189,7 @@ func TestPlanIsThatOfTheOwner(t *testing.T) {
 		MustFail(t, w, CallerOwner, service.WorkspaceCreate, loci.CreateWorkspace{Name: "One more"},
 			loci.CodeQuotaExceeded)
 		list := MustCall(t, w, CallerOwner, service.AtlasList, loci.ListAtlases{}).Atlases
-		if len(list) != 4 {
-			t.Errorf("a smaller plan left %d atlases", len(list))
-		}
+		testenv.Len(t, list, 4, "a smaller plan left", "atlases")
 	})
 }
 
@@ -246,9 +244,7 @@ func TestStatusCountsOwnedAndReachable(t *testing.T) {
 			Team: loci.Quota{Used: 2, Limit: 3}, Atlases: loci.Quota{Used: 2, Limit: 3}}
 		want.Totals = loci.Totals{Workspaces: 3, Atlases: 2, Memories: 3}
 		want.Indexing = loci.Indexing{Pending: 3} // no embedder runs here
-		if ann != want {
-			t.Errorf("ann\n%+v, want\n%+v", ann, want)
-		}
+		testenv.Equal(t, ann, want, "ann")
 		cid := MustCall(t, w, CallerMember, service.AccountStatus, loci.Empty{})
 		if cid.Usage.Memories != 1 || cid.Usage.Storage.UsedBytes != 9 || cid.Usage.Operations.Used != 2 ||
 			cid.Workspaces.Team.Used != 0 ||
@@ -256,10 +252,8 @@ func TestStatusCountsOwnedAndReachable(t *testing.T) {
 			t.Errorf("cid\n%+v", cid)
 		}
 		now := w.Clock.Now().UTC()
-		if ends := time.Date(now.Year(), now.Month()+1, 1, 0, 0, 0, 0,
-			time.UTC); ann.Usage.Operations.ResetsAt.Std() != ends {
-			t.Errorf("resets at %s, want %s", ann.Usage.Operations.ResetsAt, ends)
-		}
+		testenv.Equal(t, ann.Usage.Operations.ResetsAt.Std(),
+			time.Date(now.Year(), now.Month()+1, 1, 0, 0, 0, 0, time.UTC), "resets at")
 	})
 }
 

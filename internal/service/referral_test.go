@@ -41,9 +41,7 @@ func referred(t *testing.T, w *World, e loci.Email) loci.SignedIn {
 
 func createAs(t *testing.T, w *World, s loci.SignedIn, m loci.CreateMemory) {
 	t.Helper()
-	if _, err := callAs(t, w, s, service.MemoryCreate, m); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(callAs(t, w, s, service.MemoryCreate, m))(t)
 }
 
 // addBenefit gives ann a benefit.
@@ -71,17 +69,13 @@ func TestReferralActivatesWithMemoryAfterVerification(t *testing.T) {
 				r.Invitees[0].Email != "m***@e***.uk" || r.Invitees[0].JoinedAt == 0 {
 				t.Errorf("%+v, want %s", r, status)
 			}
-			if n := len(benefitsOf(t, w, CallerOwner)); n != benefits {
-				t.Errorf("%d benefits of the referrer when %s", n, status)
-			}
+			testenv.Len(t, benefitsOf(t, w, CallerOwner), benefits, "benefits of the referrer when", status)
 		}
 		max := referred(t, w, "max.power@example.co.uk")
 		expect(loci.ReferralRegistered, loci.ReferralCounts{Registered: 1}, 0)
 		early := &op.Call{Credential: max.Cookie().Secret, CredentialKind: identity.CredentialCookie,
 			IdempotencyKey: "before", IdempotencyKeyCount: 1}
-		if _, err := op.Do(t.Context(), w.Host, early, service.MemoryCreate, qualifying); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(op.Do(t.Context(), w.Host, early, service.MemoryCreate, qualifying))(t)
 		testenv.Must(w.Service.VerifyUser(t.Context(), "max.power@example.co.uk"))(t)
 		expect(loci.ReferralVerified, loci.ReferralCounts{Registered: 1, Verified: 1}, 0)
 		short := qualifying
@@ -128,9 +122,7 @@ func TestReferralIsVerifiedWithAddress(t *testing.T) {
 			made := MustCall(t, w, CallerOwner, service.InvitationCreate, invite(w, "max@example.com"))
 			answer := answerTo(made.Invitations[0].ID, false)
 			answer.Token = tokenOf(t, made.Invitations[0])
-			if _, err := callAs(t, w, max, service.InvitationRespond, answer); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(callAs(t, w, max, service.InvitationRespond, answer))(t)
 		},
 		"operator": func(t *testing.T, w *World, _ loci.ReferralCode) {
 			referred(t, w, "max@example.com")
@@ -182,9 +174,7 @@ func TestAliasIsNoReferral(t *testing.T) {
 	}
 	referred(t, w, "anna+ann@example.com")
 	referred(t, w, "ann+x@elsewhere.example.com")
-	if r := referralsOf(t, w, CallerOwner); r.Counts.Registered != 2 {
-		t.Errorf("%+v", r)
-	}
+	testenv.Equal(t, referralsOf(t, w, CallerOwner).Counts.Registered, 2)
 }
 
 func TestRegistrationAcceptsReferralCode(t *testing.T) {
@@ -203,20 +193,14 @@ func TestRegistrationAcceptsReferralCode(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := register("192.0.2.1", in); !loci.Is(err, loci.CodeRateLimited) {
-		t.Errorf("codes can be guessed without a limit: %v", err)
-	}
-	if err := register("192.0.2.2", in); err != nil {
-		t.Errorf("strangers use up the limit of an address: %v", err)
-	}
+	Expect(t, "codes can be guessed without a limit", register("192.0.2.1", in), loci.CodeRateLimited)
+	Expect(t, "strangers use up the limit of an address", register("192.0.2.2", in), "")
 	if r := referralsOf(t, w, CallerOwner); r.Counts != (loci.ReferralCounts{Registered: 1}) {
 		t.Errorf("%+v", r)
 	}
 	testenv.Must(w.Service.SetDisabled(t.Context(), loci.Email(w.Ann.Email), true))(t)
 	in.Email = "next@example.com"
-	if err := register("192.0.2.3", in); !loci.Is(err, loci.CodeForbidden) {
-		t.Errorf("the code of a disabled user: %v", err)
-	}
+	Expect(t, "the code of a disabled user", register("192.0.2.3", in), loci.CodeForbidden)
 	w = New(t, OpenSQLite, Options{Registration: service.RegistrationClosed})
 	in.Ref = referralsOf(t, w, CallerOwner).Code
 	MustFail(t, w, CallerNobody, service.AuthRegister, in, loci.CodeForbidden)
@@ -253,9 +237,7 @@ func TestBenefitLiftsPlanUntilItExpires(t *testing.T) {
 			t.Errorf("%+v", b)
 		}
 		refuse(CallerOwner, first, loci.CodeStateConflict)
-		if more := activate(second); more.ExpiresAt != b.ExpiresAt+month {
-			t.Errorf("%s after %s", more.ExpiresAt, b.ExpiresAt)
-		}
+		testenv.Equal(t, activate(second).ExpiresAt, b.ExpiresAt+month, "after", b.ExpiresAt)
 		testenv.Must(w.Service.SetPlan(t.Context(), loci.Email(w.Ann.Email), loci.PlanPro))(t)
 		refuse(CallerOwner, spare, loci.CodeStateConflict)
 		testenv.Must(w.Service.SetPlan(t.Context(), loci.Email(w.Ann.Email), ""))(t)
@@ -272,9 +254,7 @@ func TestBenefitLiftsPlanUntilItExpires(t *testing.T) {
 			60 * 24 * time.Hour:         "[available free expired free expired free]",
 		} {
 			w.Clock.Advance(after)
-			if got := fmt.Sprint(statuses()); got != want {
-				t.Errorf("after %v: %s, want %s", after, got, want)
-			}
+			testenv.Equal(t, fmt.Sprint(statuses()), want, "after", after)
 			w.Clock.Advance(-after)
 		}
 		w.Clock.Advance(60 * 24 * time.Hour)

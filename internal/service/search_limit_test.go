@@ -11,6 +11,7 @@ import (
 	. "github.com/loci-memory/loci/internal/conformance"
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // A scoredID holds the parts of a hit that must not depend on the limit.
@@ -99,9 +100,7 @@ func checkLimits(t *testing.T, w *World, in loci.SearchMemories) {
 	for limit := 1; limit <= 100; limit += 1 + limit/12 {
 		in.Limit, in.Query = loci.Limit(limit), query+loci.Query(strings.Repeat(" ", limit))
 		got := rankedOf(MustCall(t, w, CallerOwner, service.MemorySearch, in).Memories)
-		if len(got) != limit {
-			t.Fatalf("%q by %s: %d hits of limit %d", query, in.Mode, len(got), limit)
-		}
+		testenv.RequireEqual(t, len(got), limit, query, "by", in.Mode, "hits of limit")
 		if !slices.Equal(all, got[:len(all)]) {
 			t.Fatalf("%q by %s: limit %d does not begin with that before:\n%v\n%v", query, in.Mode, limit, all, got)
 		}

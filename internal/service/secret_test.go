@@ -22,6 +22,7 @@ import (
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // newRand returns a generator with the seed LOCI_TEST_SEED, or with a new one that it logs.
@@ -96,10 +97,7 @@ func databaseBytes(t *testing.T, d storetest.Database) []byte {
 		t.Fatalf("%v, %v", files, err)
 	}
 	for _, f := range files {
-		b, err := os.ReadFile(f)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := testenv.Must(os.ReadFile(f))(t)
 		all.Write(b)
 	}
 	return all.Bytes()
@@ -279,9 +277,7 @@ func TestCredentialsAreNeitherStoredNorLogged(t *testing.T) {
 		callLogged(t, l, w, "", service.MemoryContext, loci.ReadContext{WorkspaceID: w.Team, Limit: 100})
 		callLogged(t, l, w, "", service.MemoryList, loci.ListMemories{Paging: loci.Paging{Limit: 100},
 			MemoryFilter: loci.MemoryFilter{WorkspaceID: w.Team}})
-		if err := w.Store.Flush(t.Context(), w.Team); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, w.Store.Flush(t.Context(), w.Team))
 		kept, said := bytes.ToLower(databaseBytes(t, d)), bytes.ToLower([]byte(l.String()))
 		if !bytes.Contains(kept, []byte("[redacted:")) || !bytes.Contains(said, []byte("secret_detected")) ||
 			!bytes.Contains(said, []byte("level=info")) {
@@ -327,9 +323,7 @@ func TestWorkspacePolicyDecidesOnCredentials(t *testing.T) {
 		MustCall(t, w, CallerMember, service.MemoryUpdate, loci.UpdateMemory{MemoryID: kept, Tags: &loci.Tags{"x"}})
 		out := MustCall(t, w, CallerMember, service.MemoryAppend,
 			loci.AppendMemory{MemoryID: kept, Content: "harmless"})
-		if out.Memory.Content != string(in.Content)+"\nharmless" {
-			t.Errorf("%q", out.Memory.Content)
-		}
+		testenv.Equal(t, out.Memory.Content, string(in.Content)+"\nharmless")
 		MustFail(t, w, CallerMember, service.MemoryAppend, loci.AppendMemory{MemoryID: kept, Content: in.Content},
 			loci.CodeSecretDetected)
 
@@ -345,9 +339,7 @@ func TestWorkspacePolicyDecidesOnCredentials(t *testing.T) {
 		}
 		in.Secrets = loci.OnSecretRedact
 		policy(t, d, w.Team, loci.SecretsAllow)
-		if m := MustCall(t, w, CallerMember, service.MemoryCreate, in).Memory; m.Content != "key: "+without {
-			t.Errorf("%q", m.Content)
-		}
+		testenv.Equal(t, MustCall(t, w, CallerMember, service.MemoryCreate, in).Memory.Content, "key: "+without)
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 	. "github.com/loci-memory/loci/internal/conformance"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/service"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 func setUp(token string) loci.SetUp {
@@ -19,10 +20,8 @@ func setUp(token string) loci.SetUp {
 func TestSetupLinkWorksOnce(t *testing.T) {
 	t.Parallel()
 	w := NewEmpty(t, OpenSQLite, Options{})
-	if err := MustFail(t, w, CallerNobody, service.AuthSetup, setUp("guess"),
-		loci.CodeNotFound); !strings.Contains(err.Error(), "restart the server") {
-		t.Error(err)
-	}
+	testenv.Contains(t, MustFail(t, w, CallerNobody, service.AuthSetup, setUp("guess"), loci.CodeNotFound).Error(),
+		"restart the server")
 	MustFail(t, w, CallerNobody, service.AuthSetup, setUp(""), loci.CodeNotFound)
 	old := w.Service.NewSetupToken()
 	token := w.Service.NewSetupToken()
@@ -81,9 +80,7 @@ func TestParallelSetUpsMakeOneAccount(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		if made != 1 {
-			t.Errorf("%d first accounts", made)
-		}
+		testenv.Equal(t, made, 1, "first accounts")
 	})
 }
 

@@ -90,15 +90,9 @@ func TestSignInLimitCannotBeFlushed(t *testing.T) {
 			t.Fatalf("attempt %d from the limited address: %v", i, err)
 		}
 	}
-	if err := signIn(t, w, "192.0.2.7", "bea@example.com", password); err != nil {
-		t.Error(err)
-	}
-	if err := signIn(t, w, "192.0.2.8", "ada@example.com", password); !loci.Is(err, loci.CodeRateLimited) {
-		t.Errorf("the account was let go: %v", err)
-	}
-	if err := signIn(t, w, "192.0.2.5", "bea@example.com", password); !loci.Is(err, loci.CodeRateLimited) {
-		t.Errorf("the address was let go: %v", err)
-	}
+	testenv.NoError(t, signIn(t, w, "192.0.2.7", "bea@example.com", password))
+	Expect(t, "the account was let go", signIn(t, w, "192.0.2.8", "ada@example.com", password), loci.CodeRateLimited)
+	Expect(t, "the address was let go", signIn(t, w, "192.0.2.5", "bea@example.com", password), loci.CodeRateLimited)
 }
 
 func TestStrangersCannotLockOutOwnerAtKnownAddress(t *testing.T) {
@@ -144,9 +138,7 @@ func TestRegistrationIsLimited(t *testing.T) {
 			t.Fatal(err) // and does not count
 		}
 	}
-	if err := register("192.0.2.1", "ada@example.com", ""); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, register("192.0.2.1", "ada@example.com", ""))
 	if err := register("192.0.2.1", "ada@example.com", ""); !loci.Is(err, loci.CodeConflict) {
 		t.Fatal(err)
 	}
@@ -158,19 +150,14 @@ func TestRegistrationIsLimited(t *testing.T) {
 		retry > 15*time.Minute {
 		t.Errorf("%v, wait %v", err, retry)
 	}
-	if err := signIn(t, w, "192.0.2.1", "ada@example.com", password); err != nil {
-		t.Errorf("registrations are counted as sign-ins: %v", err)
-	}
+	Expect(t, "registrations are counted as sign-ins", signIn(t, w, "192.0.2.1", "ada@example.com", password), "")
 	if err := register("192.0.2.2", "ada@example.com", ""); !loci.Is(err, loci.CodeConflict) {
 		t.Error(err)
 	}
-	if err := register("192.0.2.3", "ada@example.com", ""); !loci.Is(err, loci.CodeRateLimited) {
-		t.Errorf("whether an address is taken can be asked without a limit: %v", err)
-	}
+	Expect(t, "whether an address is taken can be asked without a limit", register("192.0.2.3", "ada@example.com", ""),
+		loci.CodeRateLimited)
 	w.Clock.Advance(15 * time.Minute)
-	if err := register("192.0.2.1", "cid@example.com", ""); err != nil {
-		t.Error(err)
-	}
+	testenv.NoError(t, register("192.0.2.1", "cid@example.com", ""))
 }
 
 // Many registrations at once delay no sign-in, and use no more memory than the bound of the queue.
@@ -200,13 +187,9 @@ func TestBusyServerRefusesRegistrationsBeforeSignIns(t *testing.T) {
 		return queue.Waiting(hashing.SignIn) == 1 && queue.Waiting(hashing.SignUp) == hashing.MaxWaitingSignUps
 	})
 	release()
-	if err := <-signedIn; err != nil {
-		t.Error(err)
-	}
+	testenv.NoError(t, <-signedIn)
 	for range hashing.MaxWaitingSignUps {
-		if err := <-registered; err != nil {
-			t.Error(err)
-		}
+		testenv.NoError(t, <-registered)
 	}
 }
 
@@ -228,17 +211,12 @@ func TestUnknownAccountsAndWrongPasswordsAreAlike(t *testing.T) {
 	said := map[string]bool{}
 	for _, e := range []loci.Email{"ada@example.com", "ann@example.com", "nobody@example.com", "no address"} {
 		err := signIn(t, w, "", e, "wrong")
-		if !loci.Is(err, loci.CodeInvalidKey) {
-			t.Errorf("%s: %v", e, err)
-		}
+		Expect(t, string(e), err, loci.CodeInvalidKey)
 		said[err.Error()] = true
 	}
-	if len(said) != 1 {
-		t.Errorf("the messages differ: %v", said)
-	}
-	if err := signIn(t, w, "", "ann@example.com", ""); !loci.Is(err, loci.CodeInvalidKey) {
-		t.Errorf("an account without a password, signed in to without one: %v", err)
-	}
+	testenv.Len(t, said, 1, "the messages differ")
+	Expect(t, "an account without a password, signed in to without one", signIn(t, w, "", "ann@example.com", ""),
+		loci.CodeInvalidKey)
 }
 
 func TestDisabledUserSignsInLikeUnknownOne(t *testing.T) {
@@ -256,14 +234,11 @@ func TestDisabledUserSignsInLikeUnknownOne(t *testing.T) {
 				t.Errorf("%v, %v", err, unknown)
 			}
 		}
-		if err := signIn(t, w, "192.0.2.3", "ada@example.com", password); !loci.Is(err, loci.CodeRateLimited) {
-			t.Errorf("attempts on a disabled account count: %v", err)
-		}
+		Expect(t, "attempts on a disabled account count", signIn(t, w, "192.0.2.3", "ada@example.com", password),
+			loci.CodeRateLimited)
 		disable(false)
 		w.Clock.Advance(time.Hour)
-		if err := signIn(t, w, "192.0.2.3", "ada@example.com", password); err != nil {
-			t.Error(err)
-		}
+		testenv.NoError(t, signIn(t, w, "192.0.2.3", "ada@example.com", password))
 		_, err := w.Service.SetDisabled(t.Context(), "nobody@example.com", true)
 		Expect(t, "an unknown address", err, loci.CodeNotFound)
 	})
@@ -314,21 +289,13 @@ func TestCookieSignsInUntilSignOut(t *testing.T) {
 			return err
 		}
 		for _, s := range []loci.SignedIn{made, back} {
-			if err := me(s.Cookie().Secret); err != nil {
-				t.Error(err)
-			}
+			testenv.NoError(t, me(s.Cookie().Secret))
 		}
 		out := &op.Call{Credential: made.Cookie().Secret, CredentialKind: identity.CredentialCookie}
-		if _, err := op.Do(t.Context(), w.Host, out, service.AuthLogout, loci.Empty{}); err != nil {
-			t.Fatal(err)
-		}
-		if err := me(made.Cookie().Secret); !loci.Is(err, loci.CodeInvalidKey) {
-			t.Errorf("after signing out: %v", err)
-		}
+		testenv.Must(op.Do(t.Context(), w.Host, out, service.AuthLogout, loci.Empty{}))(t)
+		Expect(t, "after signing out", me(made.Cookie().Secret), loci.CodeInvalidKey)
 		w.Clock.Advance(31 * 24 * time.Hour)
-		if err := me(back.Cookie().Secret); !loci.Is(err, loci.CodeInvalidKey) {
-			t.Errorf("idle for 31 days: %v", err)
-		}
+		Expect(t, "idle for 31 days", me(back.Cookie().Secret), loci.CodeInvalidKey)
 	})
 }
 
@@ -377,9 +344,7 @@ func TestSignInsOfUserAreBounded(t *testing.T) {
 		testenv.Must(system(func(tx *store.SystemTx) (loci.ID, error) {
 			return "", tx.Touch(accountdb.SignInUses, map[loci.ID]loci.Time{used: tx.Now()})
 		}))(t)
-		if err := signIn(t, w, "192.0.2.1", "ada@example.com", password); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, signIn(t, w, "192.0.2.1", "ada@example.com", password))
 		if _, err := credential("first"); !loci.Is(err, loci.CodeNotFound) || len(ended) != 1 || ended[0] != first {
 			t.Errorf("the oldest: %v, ended %v, not %s", err, ended, first)
 		}

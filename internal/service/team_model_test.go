@@ -17,6 +17,7 @@ import (
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // A teamState is a team by the rules of the contract.
@@ -404,11 +405,8 @@ func (m *teamModel) observe(t *testing.T, server int) string {
 	if owner == nil {
 		m.t.Fatalf("no owner: %q", seen.roles)
 	}
-	list, err := s.ListInvitations(t.Context(), owner, loci.ListInvitations{WorkspaceID: m.team,
-		Paging: loci.Paging{Limit: 100}})
-	if err != nil {
-		m.t.Fatal(err)
-	}
+	list := testenv.Must(s.ListInvitations(t.Context(), owner,
+		loci.ListInvitations{WorkspaceID: m.team, Paging: loci.Paging{Limit: 100}}))(m.t)
 	for _, i := range list.Invitations {
 		to := slices.IndexFunc(m.people, func(p *identity.Actor) bool { return p.Email == i.Email })
 		for number, id := range m.ids {
@@ -417,9 +415,7 @@ func (m *teamModel) observe(t *testing.T, server int) string {
 			}
 		}
 	}
-	if len(seen.invitations) != len(list.Invitations) {
-		m.t.Fatal("an invitation of no call")
-	}
+	testenv.RequireEqual(m.t, len(seen.invitations), len(list.Invitations), "an invitation of no call")
 	return seen.describe(m.time()) // the status shows whether an invitation has expired
 }
 
@@ -459,16 +455,11 @@ func TestTeamCallsAtOnceHaveSerialOrder(t *testing.T) {
 		d.Check(t, func(rt *rapid.T) {
 			m.t, m.ids, m.calls = rt, map[int]loci.ID{}, 0
 			m.now.Add(time.Hour.Microseconds())
-			w, err := m.servers[0].CreateWorkspace(t.Context(), m.people[0], loci.CreateWorkspace{Name: "Crew"})
-			if err != nil {
-				rt.Fatal(err)
-			}
+			w := testenv.Must(m.servers[0].CreateWorkspace(t.Context(), m.people[0],
+				loci.CreateWorkspace{Name: "Crew"}))(rt)
 			m.team = w.Workspace.ID
-			made, err := m.servers[0].CreateMemory(t.Context(), m.people[0],
-				loci.CreateMemory{Content: "The staging host is called basalt.", WorkspaceID: m.team})
-			if err != nil {
-				rt.Fatal(err)
-			}
+			made := testenv.Must(m.servers[0].CreateMemory(t.Context(), m.people[0],
+				loci.CreateMemory{Content: "The staging host is called basalt.", WorkspaceID: m.team}))(rt)
 			m.memory = made.Memory.Memory
 			m.setUp(t)
 			for range rapid.IntRange(1, 8).Draw(rt, "rounds") {

@@ -1,13 +1,14 @@
 package service_test
 
 import (
-	"strings"
+	"fmt"
 	"sync"
 	"testing"
 
 	"github.com/loci-memory/loci"
 	. "github.com/loci-memory/loci/internal/conformance"
 	"github.com/loci-memory/loci/internal/service"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // membersOf returns the roles of a workspace's members by name.
@@ -58,9 +59,7 @@ func TestRefusalsOfTeamsNameTheWayOut(t *testing.T) {
 	w := New(t, OpenSQLite, Options{})
 	expect := func(e *loci.Error, want string) {
 		t.Helper()
-		if !strings.Contains(e.Message, want) {
-			t.Errorf("%q, want %q", e.Message, want)
-		}
+		testenv.Contains(t, e.Message, want)
 	}
 	const owner = "ask the owner."
 	expect(MustFail(t, w, CallerAdmin, service.MemberUpdate, loci.UpdateMember{WorkspaceID: w.Team, UserID: w.Cid.ID,
@@ -84,17 +83,11 @@ func TestFormerMemberIsOutAtOnce(t *testing.T) {
 	Each(t, Options{}, func(t *testing.T, w *World) {
 		id := mustCreate(t, w, CallerMember, w.Atlas(t, "Shelf"), "the tide turns at noon")
 		search := loci.SearchMemories{Query: "tide"}
-		if n := len(MustCall(t, w, CallerMember, service.MemorySearch, search).Memories); n != 1 {
-			t.Fatalf("%d found", n)
-		}
+		testenv.RequireEqual(t, len(MustCall(t, w, CallerMember, service.MemorySearch, search).Memories), 1, "found")
 		MustCall(t, w, CallerMember, service.WorkspaceLeave, loci.LeaveWorkspace{WorkspaceID: w.Team, Confirm: true})
 		MustFail(t, w, CallerMember, service.MemoryGet, loci.GetMemory{MemoryID: id}, loci.CodeNotFound)
-		if n := len(MustCall(t, w, CallerMember, service.MemorySearch, search).Memories); n != 0 {
-			t.Errorf("a former member finds %d", n)
-		}
-		if m := w.Get(t, id); m.CreatedBy != w.Cid.ID {
-			t.Errorf("what was written stays: %+v", m)
-		}
+		testenv.Len(t, MustCall(t, w, CallerMember, service.MemorySearch, search).Memories, 0, "a former member finds")
+		testenv.Equal(t, w.Get(t, id).CreatedBy, w.Cid.ID, "what was written stays")
 		MustFail(t, w, CallerOwner, service.WorkspaceLeave, loci.LeaveWorkspace{WorkspaceID: w.Team, Confirm: true},
 			loci.CodeStateConflict)
 	})
@@ -112,9 +105,7 @@ func TestTransferKeepsOneOwner(t *testing.T) {
 		MustFail(t, w, CallerOwner, service.WorkspaceTransfer, transfer(w.Bob.ID), loci.CodeStateConflict)
 		MustFail(t, w, CallerAdmin, service.WorkspaceTransfer, transfer(w.Bob.ID), loci.CodeForbidden)
 		out := MustCall(t, w, CallerOwner, service.WorkspaceTransfer, transfer(w.Cid.ID))
-		if out.Workspace.Role != loci.RoleAdmin {
-			t.Errorf("%+v", out.Workspace)
-		}
+		testenv.Equal(t, out.Workspace.Role, loci.RoleAdmin)
 		roles := membersOf(t, w, CallerOwner, w.Team)
 		if len(roles) != 3 || roles["ann"] != loci.RoleAdmin || roles["cid"] != loci.RoleOwner {
 			t.Errorf("%v", roles)
@@ -149,9 +140,7 @@ func TestTransfersAtOnceKeepOneOwner(t *testing.T) {
 				owners++
 			}
 		}
-		if owners != 1 {
-			t.Errorf("%d owners", owners)
-		}
+		testenv.Equal(t, owners, 1, "owners")
 	})
 }
 
@@ -185,9 +174,7 @@ func TestArchivedWorkspaceAllowsLeaving(t *testing.T) {
 			"atlas":  Try(t, w, owner, service.AtlasCreate, loci.CreateAtlas{Name: "x", WorkspaceID: team}),
 			"memory": Try(t, w, owner, service.MemoryCreate, loci.CreateMemory{Content: "x", AtlasID: atlas}),
 		} {
-			if !loci.Is(err, loci.CodeStateConflict) {
-				t.Errorf("%s in an archived workspace: %v", name, err)
-			}
+			Expect(t, fmt.Sprint(name, " in an archived workspace"), err, loci.CodeStateConflict)
 		}
 		for name, err := range map[string]error{
 			"revoke": Try(t, w, owner, service.InvitationRevoke,

@@ -9,6 +9,7 @@ import (
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/store/integrity"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // A review concerns the text at its time: a later change must not inherit it.
@@ -21,11 +22,8 @@ func TestChangeAfterReviewIsNotVerified(t *testing.T) {
 		MustCall(t, w, CallerOwner, service.MemoryVerify, loci.VerifyMemory{MemoryID: id, Evidence: &seen})
 		shows := func(words string) {
 			t.Helper()
-			if c := MustCall(t,
-				w, CallerMember, service.MemoryContext, loci.ReadContext{AtlasID: atlas}); !strings.Contains(c.Markdown,
-				"Memory "+string(id)+" ("+words+", note)") {
-				t.Errorf("not %s:\n%s", words, c.Markdown)
-			}
+			testenv.Contains(t, MustCall(t, w, CallerMember, service.MemoryContext,
+				loci.ReadContext{AtlasID: atlas}).Markdown, "Memory "+string(id)+" ("+words+", note)", words)
 		}
 		shows("verified")
 		MustCall(t, w, CallerOwner, service.MemoryAppend,
@@ -45,10 +43,8 @@ func TestVerifyWithNegativeZeroKeepsMemoryConsistent(t *testing.T) {
 	Each(t, Options{}, func(t *testing.T, w *World) {
 		id := w.Memory(t, w.Atlas(t, "Shelf"), "Deploy on Mondays.")
 		for _, zero := range []string{"-0.0", "-0", "-1e-400"} {
-			if _, err := w.Host.Call(t.Context(), service.MemoryVerify.Op, w.Call(CallerOwner),
-				op.Args{JSON: []byte(`{"memoryId":"` + string(id) + `","confidence":` + zero + `}`)}); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(w.Host.Call(t.Context(), service.MemoryVerify.Op, w.Call(CallerOwner),
+				op.Args{JSON: []byte(`{"memoryId":"` + string(id) + `","confidence":` + zero + `}`)}))(t)
 			if sum, err := integrity.New(w.Store).Sample(t.Context(), 10); err != nil || sum.Found != 0 {
 				t.Errorf("%s: %+v %v", zero, sum, err)
 			}

@@ -2,6 +2,7 @@ package testenv
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 )
@@ -25,6 +26,14 @@ func EqualSlices[S ~[]T, T comparable](t Reporter, got, want S, words ...any) {
 	t.Helper()
 	if !slices.Equal(got, want) {
 		t.Errorf("%s", difference(got, want, words))
+	}
+}
+
+// Len reports an error if a list or a map has another length, and shows it.
+func Len(t Reporter, got any, want int, words ...any) {
+	t.Helper()
+	if n := reflect.ValueOf(got).Len(); n != want {
+		t.Errorf("%s: %+v", difference(n, want, words), got)
 	}
 }
 

@@ -30,11 +30,12 @@ func TestHelpersReportWhatDiffers(t *testing.T) {
 		var r recorder
 		Equal(&r, i, 0, "number", "one")
 		EqualSlices(&r, []int{i}, []int{0})
+		Len(&r, []int{7}[:i], 0)
 		RequireEqual(&r, []string{"a", "b"}[i], "a", "letter")
 		Contains(&r, []string{"abc", "b"}[i], "a", "text")
 		NoError(&r, []error{nil, errors.New("no")}[i])
 		got, want := strings.Join(r.failures, "\n"), "number one: got 1, want 0\ngot [1], want [0]\n"+
-			"letter: got \"b\", want \"a\"\n[text]: \"b\" lacks \"a\"\nno"
+			"got 1, want 0: [7]\nletter: got \"b\", want \"a\"\n[text]: \"b\" lacks \"a\"\nno"
 		if holds != (got == "") || !holds && got != want {
 			t.Errorf("%s", got)
 		}

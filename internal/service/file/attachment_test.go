@@ -49,30 +49,21 @@ func TestFileOfMemoryFromAnnouncementToDeletion(t *testing.T) {
 			loci.CodeNotFound)
 		MustFail(t, w, CallerOwner, service.AttachmentConfirm, loci.GetAttachment{AttachmentID: a.ID},
 			loci.CodeUploadMissing)
-		if n := len(attachmentsOf(t, w, m)) + int(usedBytes(t, w)-before); n != 0 {
-			t.Errorf("a pending upload is shown or counted: %d", n)
-		}
-		if err := put(w, a, text); err != nil {
-			t.Fatal(err)
-		}
-		if err := put(w, a, text); !loci.Is(err, loci.CodeStateConflict) {
-			t.Errorf("a second upload: %v", err)
-		}
+		testenv.Equal(t, len(attachmentsOf(t, w, m))+int(usedBytes(t, w)-before), 0,
+			"a pending upload is shown or counted")
+		testenv.NoError(t, put(w, a, text))
+		Expect(t, "a second upload", put(w, a, text), loci.CodeStateConflict)
 		done := confirm(t, w, a.ID)
 		if done.Status != loci.AttachmentActive || done.SHA256 != sum(text) || done.Size != int64(len(text)) ||
 			!strings.HasPrefix(done.MIMEType, "text/html") || done.CreatedBy != w.Ann.ID {
 			t.Errorf("%+v", done)
 		}
-		if again := confirm(t, w, a.ID); again != done {
-			t.Errorf("a repeated confirmation answers %+v", again)
-		}
+		testenv.Equal(t, confirm(t, w, a.ID), done, "a repeated confirmation answers")
 		shown := MustCall(t, w, CallerOwner, service.MemoryGet, loci.GetMemory{MemoryID: m})
 		if len(shown.Attachments) != 1 || shown.Attachments[0] != done || shown.Version != plain.Version {
 			t.Errorf("the memory shows %+v", shown)
 		}
-		if got := usedBytes(t, w) - before; got != done.Size {
-			t.Errorf("%d bytes are counted", got)
-		}
+		testenv.Equal(t, usedBytes(t, w)-before, done.Size, "bytes are counted")
 		if _, r, err := w.Service.OpenDownload(t.Context(), a.ID); err != nil {
 			t.Error(err)
 		} else if b, _ := io.ReadAll(r); string(b) != text {
@@ -81,9 +72,7 @@ func TestFileOfMemoryFromAnnouncementToDeletion(t *testing.T) {
 		out := MustCall(t, w, CallerOwner, service.AttachmentDelete,
 			loci.DeleteAttachments{AttachmentIDs: loci.AttachmentIDs{a.ID, "nonsense", a.ID}})
 		want := fmt.Sprintf("[{%s true } {nonsense false not_found} {%[1]s false not_found}]", a.ID)
-		if fmt.Sprint(out.Results) != want {
-			t.Errorf("%v", out.Results)
-		}
+		testenv.Equal(t, fmt.Sprint(out.Results), want)
 		if _, _, err := w.Service.OpenDownload(t.Context(), a.ID); !loci.Is(err, loci.CodeNotFound) {
 			t.Errorf("the download of a deleted file: %v", err)
 		}
@@ -109,9 +98,7 @@ func TestEntityTagFollowsAttachments(t *testing.T) {
 		tags[tag()] = true
 		attach(t, w, m, "two")
 		tags[tag()] = true
-		if len(tags) != 3 {
-			t.Errorf("%d different tags", len(tags))
-		}
+		testenv.Len(t, tags, 3, "different tags")
 		content := loci.Content("changed")
 		change := loci.UpdateMemory{MemoryID: m, Content: &content}
 		now := tag()
@@ -146,24 +133,16 @@ func TestObjectThatDiffersFromAnnouncementIsDeleted(t *testing.T) {
 	}{"another checksum": {5, sum("other"), "hello"}, "longer": {3, "", "hello"}, "shorter": {9, "", "hello"}} {
 		id := announce(object.size, object.sum)
 		// A client with an address of the bucket writes what the bucket lets it.
-		if err := bucket.Put(t.Context(), id, strings.NewReader(object.text), int64(len(object.text))); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, bucket.Put(t.Context(), id, strings.NewReader(object.text), int64(len(object.text))))
 		MustFail(t, w, CallerOwner, service.AttachmentConfirm, loci.GetAttachment{AttachmentID: id},
 			loci.CodeStateConflict)
 		MustFail(t, w, CallerOwner, service.AttachmentConfirm, loci.GetAttachment{AttachmentID: id}, loci.CodeNotFound)
 		waitForObjects(t, bucket)
-		if n := len(attachmentsOf(t, w, m)); n != 0 {
-			t.Errorf("%s: %d attachments", name, n)
-		}
+		testenv.Len(t, attachmentsOf(t, w, m), 0, name, "attachments")
 	}
 	id := announce(5, sum("hello"))
-	if err := bucket.Put(t.Context(), id, strings.NewReader("hello"), 5); err != nil {
-		t.Fatal(err)
-	}
-	if a := confirm(t, w, id); a.SHA256 != sum("hello") {
-		t.Errorf("%+v", a)
-	}
+	testenv.NoError(t, bucket.Put(t.Context(), id, strings.NewReader("hello"), 5))
+	testenv.Equal(t, confirm(t, w, id).SHA256, sum("hello"))
 }
 
 func TestUploadOfAnotherLengthStoresNothing(t *testing.T) {
@@ -179,15 +158,9 @@ func TestUploadOfAnotherLengthStoresNothing(t *testing.T) {
 	}
 	broken := io.MultiReader(strings.NewReader("he"), file.Body{Reader: errorReader{errors.New("reset by peer")}})
 	err := w.Service.StoreUpload(t.Context(), blob.Address{ID: a.ID, Size: 5, Type: "text/plain"}, broken)
-	if !loci.Is(err, loci.CodeInvalidQuery) {
-		t.Errorf("a broken connection: %v", err)
-	}
-	if n := len(objects(t, bucket)); n != 0 {
-		t.Errorf("%d objects", n)
-	}
-	if err := put(w, a, "hello"); err != nil {
-		t.Error(err)
-	}
+	Expect(t, "a broken connection", err, loci.CodeInvalidQuery)
+	testenv.Len(t, objects(t, bucket), 0, "objects")
+	testenv.NoError(t, put(w, a, "hello"))
 }
 
 type errorReader struct{ err error }
@@ -207,9 +180,7 @@ func TestUploadsAreLimited(t *testing.T) {
 		up := loci.UploadAttachment{MemoryID: m, FileName: "a", Size: 1, MIMEType: "text/plain"}
 		MustFail(t, w, CallerOwner, service.AttachmentUpload, up, loci.CodeStateConflict)
 		MustCall(t, w, CallerAdmin, service.AttachmentUpload, up) // another user
-		if err := put(w, first, "x"); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, put(w, first, "x"))
 		confirm(t, w, first.ID)
 		MustCall(t, w, CallerOwner, service.AttachmentUpload, up)
 		w.Clock.Advance(loci.UploadLifetime + time.Second)
@@ -234,9 +205,7 @@ func TestMemoryHasAtMost100Attachments(t *testing.T) {
 	}
 	MustFail(t, w, CallerOwner, service.AttachmentUpload,
 		loci.UploadAttachment{MemoryID: m, FileName: "a", Size: 1, MIMEType: "text/plain"}, loci.CodeStateConflict)
-	if n := len(attachmentsOf(t, w, m)); n != loci.MaxAttachments {
-		t.Errorf("%d attachments", n)
-	}
+	testenv.Len(t, attachmentsOf(t, w, m), loci.MaxAttachments, "attachments")
 }
 
 func TestArchivedMemoriesTakeNoFiles(t *testing.T) {
@@ -245,9 +214,7 @@ func TestArchivedMemoriesTakeNoFiles(t *testing.T) {
 	atlas := w.Atlas(t, "Shelf")
 	m := w.Memory(t, atlas, "with a file")
 	kept, pending := attach(t, w, m, "kept"), announce(t, w, CallerOwner, m, "late").Attachment
-	if err := put(w, pending, "late"); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, put(w, pending, "late"))
 	refused := func() {
 		t.Helper()
 		MustFail(t, w, CallerOwner, service.AttachmentConfirm, loci.GetAttachment{AttachmentID: pending.ID},
@@ -288,9 +255,7 @@ func TestStorageQuotaReservesAnnouncedBytes(t *testing.T) {
 		}
 		MustFail(t, w, CallerOwner, service.MemoryCreate, loci.CreateMemory{Content: "x"}, loci.CodeQuotaExceeded)
 		MustCall(t, w, CallerOwner, service.AttachmentUpload, up(0))
-		if err := put(w, a, strings.Repeat("x", int(left))); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, put(w, a, strings.Repeat("x", int(left))))
 		// The plan shrinks before the confirmation.
 		less := plan
 		less.Storage = 5_000
@@ -340,15 +305,11 @@ func TestFilesAreUnavailableWithoutBucket(t *testing.T) {
 		defer bucket.mu.Unlock()
 		return bucket.spared > 0
 	})
-	if n := len(objects(t, bucket)); n != 1 {
-		t.Errorf("%d objects", n)
-	}
+	testenv.Len(t, objects(t, bucket), 1, "objects")
 	bucket.fail(nil)
 	w.Clock.Advance(2 * time.Minute)
 	waitForObjects(t, bucket)
-	if err := put(w, a, "hello"); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, put(w, a, "hello"))
 	confirm(t, w, a.ID)
 }
 
@@ -364,27 +325,19 @@ func TestObjectsAreDeletedWithTheirMemories(t *testing.T) {
 		m := w.Memory(t, atlas, "one")
 		attach(t, w, m, "active")
 		pending := announce(t, w, CallerOwner, m, "pending").Attachment
-		if err := put(w, pending, "pending"); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, put(w, pending, "pending"))
 		MustCall(t, w, CallerOwner, service.MemoryDelete, loci.DeleteMemory{MemoryID: m})
 		waitForObjects(t, bucket, kept)
-		if err := put(w, pending, "pending"); !loci.Is(err, loci.CodeNotFound) {
-			t.Errorf("an upload for a deleted memory: %v", err)
-		}
+		Expect(t, "an upload for a deleted memory", put(w, pending, "pending"), loci.CodeNotFound)
 
 		gone := attach(t, w, w.Memory(t, atlas, "two"), "of the atlas").ID
-		if d := MustCall(t, w, CallerOwner, service.AtlasDelete,
-			loci.DeleteAtlas{AtlasID: atlas, DryRun: true}); *d.Attachments != 1 {
-			t.Errorf("a dry run counts %d attachments", *d.Attachments)
-		}
+		testenv.Equal(t, *MustCall(t, w, CallerOwner, service.AtlasDelete,
+			loci.DeleteAtlas{AtlasID: atlas, DryRun: true}).Attachments, 1, "a dry run counts", "attachments")
 		MustCall(t, w, CallerOwner, service.AtlasDelete, loci.DeleteAtlas{AtlasID: atlas})
 		if _, _, err := w.Service.OpenDownload(t.Context(), gone); !loci.Is(err, loci.CodeNotFound) {
 			t.Errorf("a download from a deleted atlas: %v", err)
 		}
-		if n := usedBytes(t, w); n != int64(len("kept")+len("kept")) {
-			t.Errorf("%d bytes are counted", n)
-		}
+		testenv.Equal(t, usedBytes(t, w), int64(len("kept")+len("kept")), "bytes are counted")
 		waitForObjects(t, bucket, kept)
 	})
 }
@@ -412,12 +365,10 @@ func TestSecretsOfFilesAreReplaced(t *testing.T) {
 			t.Fatalf("%d secrets", len(second))
 		}
 		now := second[0].CreatedAt
-		if signer := file.Signer(second, now+loci.Time((9*time.Minute).Microseconds())); signer != 1 {
-			t.Error("the new secret signs before other servers know it")
-		}
-		if signer := file.Signer(second, now+loci.Time((10*time.Minute).Microseconds())); signer != 0 {
-			t.Error("the new secret does not sign")
-		}
+		testenv.Equal(t, file.Signer(second, now+loci.Time((9*time.Minute).Microseconds())), 1,
+			"the new secret signs before other servers know it")
+		testenv.Equal(t, file.Signer(second, now+loci.Time((10*time.Minute).Microseconds())), 0,
+			"the new secret does not sign")
 		w.Clock.Advance(-file.SecretAge)
 		if _, err := w.Service.VerifyFileToken(t.Context(), token); err != nil {
 			t.Errorf("a token of the former secret: %v", err)
@@ -436,9 +387,7 @@ func TestRunningUploadEndsWithDeletion(t *testing.T) {
 	go func() {
 		ended <- w.Service.StoreUpload(t.Context(), blob.Address{ID: a.ID, Size: 5, Type: "text/plain"}, body)
 	}()
-	if _, err := client.Write([]byte("he")); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(client.Write([]byte("he")))(t)
 	MustCall(t, w, CallerOwner, service.AttachmentDelete,
 		loci.DeleteAttachments{AttachmentIDs: loci.AttachmentIDs{a.ID}})
 	w.Clock.Advance(time.Second) // the next byte is checked
@@ -447,7 +396,5 @@ func TestRunningUploadEndsWithDeletion(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	body.Close()
-	if n := len(objects(t, bucket)); n != 0 {
-		t.Errorf("%d objects", n)
-	}
+	testenv.Len(t, objects(t, bucket), 0, "objects")
 }

@@ -108,9 +108,7 @@ func put(w *World, a loci.Attachment, text string) error {
 func attach(t *testing.T, w *World, memory loci.ID, text string) loci.Attachment {
 	t.Helper()
 	a := announce(t, w, CallerOwner, memory, text).Attachment
-	if err := put(w, a, text); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, put(w, a, text))
 	return confirm(t, w, a.ID)
 }
 

@@ -257,11 +257,9 @@ func (m *fileModel) addMemory() {
 
 // sweep deletes expired uploads, as the hourly job does.
 func (m *fileModel) sweep() {
-	if _, err := store.System(context.Background(), m.store, "test", func(x *store.SystemTx) (loci.Empty, error) {
+	testenv.Must(store.System(context.Background(), m.store, "test", func(x *store.SystemTx) (loci.Empty, error) {
 		return loci.Empty{}, x.DeleteExpiredUploads()
-	}); err != nil {
-		m.t.Fatal(err)
-	}
+	}))(m.t)
 	for _, f := range m.files {
 		f.deleted = f.deleted || m.hasExpired(f)
 	}
@@ -304,10 +302,7 @@ func (m *fileModel) finish() {
 	m.sweep()
 	m.store.Jobs().Start(context.Background())
 	waittest.Until(m.t, func() bool {
-		n, err := store.SystemRead(context.Background(), m.store, "test", (*store.SystemTx).JobStats)
-		if err != nil {
-			m.t.Fatal(err)
-		}
+		n := testenv.Must(store.SystemRead(context.Background(), m.store, "test", (*store.SystemTx).JobStats))(m.t)
 		return len(n) == 0
 	})
 }
@@ -369,10 +364,7 @@ func checkFileModel(t *testing.T, d storetest.Database, bucket blob.Bucket, step
 		m.open()
 		defer func() { m.store.Close() }()
 		users++
-		u, err := m.svc.EnsureUser(context.Background(), loci.Email(fmt.Sprintf("u%d@example.com", users)))
-		if err != nil {
-			rt.Fatal(err)
-		}
+		u := testenv.Must(m.svc.EnsureUser(context.Background(), loci.Email(fmt.Sprintf("u%d@example.com", users))))(rt)
 		m.actor = identity.Actor{UserID: u.ID, Email: u.Email, CredentialKind: identity.CredentialLocal,
 			CredentialID: u.ID, Plan: identity.DefaultPlans[loci.PlanSelfHosted]}
 		m.addMemory()

@@ -11,6 +11,7 @@ import (
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 func TestConcurrentConfirmationsAnswerAlike(t *testing.T) {
@@ -18,9 +19,7 @@ func TestConcurrentConfirmationsAnswerAlike(t *testing.T) {
 	Each(t, Options{}, func(t *testing.T, w *World) {
 		m := w.Memory(t, w.Atlas(t, "Shelf"), "with a file")
 		a := announce(t, w, CallerOwner, m, "hello").Attachment
-		if err := put(w, a, "hello"); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, put(w, a, "hello"))
 		before, answers := usedBytes(t, w), make([]loci.Attachment, 32)
 		for i, err := range storetest.RunConcurrently(len(answers), func(i int) error {
 			out, err := op.Do(t.Context(), w.Host, w.Call(CallerOwner), service.AttachmentConfirm,
@@ -46,9 +45,7 @@ func TestConfirmationLooksAgainWhenUploadIsRecordedMeanwhile(t *testing.T) {
 	a := announce(t, w, CallerOwner, m, "hello").Attachment
 	bucket.onHead = func() {
 		bucket.onHead = func() {} // until the second look
-		if err := put(w, a, "hello"); err != nil {
-			t.Error(err)
-		}
+		testenv.NoError(t, put(w, a, "hello"))
 	}
 	if got := confirm(t, w, a.ID); got.SHA256 != sum("hello") || got.MIMEType != "text/plain; charset=utf-8" {
 		t.Errorf("%+v", got)
@@ -70,9 +67,7 @@ func TestConfirmationRacesWithDeletion(t *testing.T) {
 			atlas := w.Atlas(t, "Shelf")
 			m := w.Memory(t, atlas, "with a file")
 			a := announce(t, w, CallerOwner, m, "hello").Attachment
-			if err := put(w, a, "hello"); err != nil {
-				t.Fatal(err)
-			}
+			testenv.NoError(t, put(w, a, "hello"))
 			errs := storetest.RunConcurrently(2, func(side int) (err error) {
 				switch {
 				case side == 0:
@@ -92,16 +87,12 @@ func TestConfirmationRacesWithDeletion(t *testing.T) {
 				t.Errorf("%d: %v", i, errs)
 			}
 			if i%3 == 0 {
-				if ids := attachmentsOf(t, w, m); len(ids) != 0 {
-					t.Errorf("the memory shows %v", ids)
-				}
+				testenv.Len(t, attachmentsOf(t, w, m), 0, "the memory shows")
 				MustCall(t, w, CallerOwner, service.MemoryDelete, loci.DeleteMemory{MemoryID: m})
 			}
 		}
 		waitForObjects(t, bucket)
-		if n := usedBytes(t, w); n != before {
-			t.Errorf("%d bytes are counted, and before %d", n, before)
-		}
+		testenv.Equal(t, usedBytes(t, w), before, "bytes are counted, and before")
 	})
 }
 
@@ -149,9 +140,7 @@ func TestConcurrentUploadsShareTheLastBytesOfAPlan(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		if n := announced.Load(); n != 4 {
-			t.Errorf("%d uploads of a quarter each fit", n)
-		}
+		testenv.Equal(t, announced.Load(), 4, "uploads of a quarter each fit")
 	})
 }
 
@@ -167,7 +156,5 @@ func TestConcurrentUploadsStoreOneObject(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if stored != 1 {
-		t.Errorf("%d uploads succeed", stored)
-	}
+	testenv.Equal(t, stored, 1, "uploads succeed")
 }

@@ -91,9 +91,7 @@ func TestInboxIsFullAt10000OpenMessages(t *testing.T) {
 			Expect(t, "a message to an inbox that is not full", x.send(), "")
 		}
 		x.requireFull()
-		if list := contents(t, x.s, x.second); list != "to all" {
-			t.Errorf("the other agent received %q", list)
-		}
+		testenv.Equal(t, contents(t, x.s, x.second), "to all", "the other agent received")
 		x.close(1)
 		Expect(t, "a message after one was closed", x.send(), "")
 		x.requireFull()
@@ -120,9 +118,7 @@ func TestSendersAtOnceDoNotOverfillInbox(t *testing.T) {
 				Expect(t, "a message to a full inbox", err, loci.CodeStateConflict)
 			}
 		}
-		if sent.Load() != 3 {
-			t.Errorf("%d messages were sent, and 3 had room", sent.Load())
-		}
+		testenv.Equal(t, sent.Load(), 3, "messages were sent, and 3 had room")
 		x.requireFull()
 	})
 }

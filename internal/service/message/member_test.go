@@ -72,16 +72,10 @@ func TestAgentOfDepartedMemberReachesNothing(t *testing.T) {
 				Expect(t, name, call(id), loci.CodeNotFound)
 			}
 		}
-		if list := contents(t, s, his); list != "personal" {
-			t.Errorf("the departed reads %q", list)
-		}
-		if list := contents(t, s, hers); list != "from him" {
-			t.Errorf("the workspace reads %q", list)
-		}
+		testenv.Equal(t, contents(t, s, his), "personal", "the departed reads")
+		testenv.Equal(t, contents(t, s, hers), "from him", "the workspace reads")
 		storetest.Join(t, st, ann, crew, bob, loci.RoleMember)
-		if list := contents(t, s, his); list != "personal, before" {
-			t.Errorf("the one who came back reads %q", list)
-		}
+		testenv.Equal(t, contents(t, s, his), "personal, before", "the one who came back reads")
 		testenv.Must(s.CloseMessage(t.Context(), his, loci.GetMessage{MessageID: personal}))(t)
 		storetest.CheckHealthy(t, st)
 	})

@@ -18,6 +18,7 @@ import (
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // A mailModel runs calls of agents on two servers with one database.
@@ -267,21 +268,16 @@ func (m *mailModel) checkRound(t *testing.T, calls [][]mailCall, during mailChan
 
 // observe compares the receipts of an agent in the database with the state, and learns the order of the new ones.
 func (m *mailModel) observe(t *testing.T, agent int, arrived []loci.ID, sent [][]loci.ID) {
-	rows, err := m.db.QueryContext(t.Context(), `SELECT x.id, r.status, r.number, g.last_number FROM receipts r
+	rows := testenv.Must(m.db.QueryContext(t.Context(), `SELECT x.id, r.status, r.number, g.last_number FROM receipts r
 		JOIN messages x ON x.row_id = r.message JOIN agents g ON g.row_id = r.agent WHERE g.id = $1 ORDER BY r.number`,
-		string(m.agents[agent].AgentID))
-	if err != nil {
-		m.t.Fatal(err)
-	}
+		string(m.agents[agent].AgentID)))(m.t)
 	defer rows.Close()
 	var list []loci.Receipt
 	last := 0
 	for rows.Next() {
 		var r loci.Receipt
 		var number int
-		if err := rows.Scan(&r.MessageID, &r.Status, &number, &last); err != nil {
-			m.t.Fatal(err)
-		}
+		testenv.NoError(m.t, rows.Scan(&r.MessageID, &r.Status, &number, &last))
 		if list = append(list, r); number != len(list) { // a call that fails takes no number
 			m.t.Fatalf("agent %d: the message %d has the number %d", agent, len(list), number)
 		}

@@ -51,9 +51,7 @@ func (c *courier) send(subject, content string, key string) (loci.Message, error
 	if len(list) == 0 || list[0].ID != out.Message.ID || list[0].Message != out.Message {
 		c.t.Fatalf("the inbox has %+v, and the answer was %+v", list, out.Message)
 	}
-	if err := json.NewEncoder(&c.answers).Encode(out); err != nil {
-		c.t.Fatal(err)
-	}
+	testenv.NoError(c.t, json.NewEncoder(&c.answers).Encode(out))
 	return out.Message, nil
 }
 
@@ -108,9 +106,7 @@ func TestMessagesFollowPolicyForCredentials(t *testing.T) {
 				}
 			}
 			for _, s := range samples {
-				if kept := s.FindPart(files); kept != "" {
-					t.Errorf("%s is kept: %q in %q", s.Rule, kept, s.Text)
-				}
+				testenv.Equal(t, s.FindPart(files), "", s.Rule, "is kept", "in", s.Text)
 			}
 			if n := len(d.Query(t, `SELECT id FROM messages`)); (n == 0) != (policy == loci.SecretsReject) {
 				t.Errorf("%d messages are stored", n)

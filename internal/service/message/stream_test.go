@@ -53,10 +53,7 @@ func openStream(t *testing.T, w *World, actor *identity.Actor, last loci.ID, in 
 	own := *actor
 	own.LastEventID = last
 	ctx, cancel := context.WithCancel(t.Context())
-	events, err := w.Service.ListenAgent(ctx, &own, in)
-	if err != nil {
-		t.Fatal(err)
-	}
+	events := testenv.Must(w.Service.ListenAgent(ctx, &own, in))(t)
 	s := &stream{t: t}
 	var stop func()
 	s.next, stop = iter.Pull2(events)
@@ -102,9 +99,7 @@ func TestStreamBeginsWithUnreadMessagesOfAnyNumber(t *testing.T) {
 			t.Errorf("the first event is %s with %d messages", first.EventName(), len(*first.Unread))
 		}
 		got, last := s.messages(130)
-		if !slices.Equal(got, numbered("m", 100, 230)) {
-			t.Error("the others do not follow:", got)
-		}
+		testenv.EqualSlices(t, got, numbered("m", 100, 230), "the others do not follow")
 		mustSend(t, w, bob, loci.SendMessage{WorkspaceID: w.Team, Broadcast: true, Content: "live"})
 		if got, _ := s.messages(1); got[0] != "live" {
 			t.Error(got)
@@ -165,9 +160,7 @@ func TestListenersHearEachMessageOnceInOrder(t *testing.T) {
 					if i%3 == 0 {
 						in.Broadcast, in.ToAgentID = false, cid.AgentID
 					}
-					if _, err := w.Service.SendMessage(t.Context(), from, in); err != nil {
-						t.Error(err)
-					}
+					testenv.Must(w.Service.SendMessage(t.Context(), from, in))(t)
 				}
 			})
 		}

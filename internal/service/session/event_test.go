@@ -9,6 +9,7 @@ import (
 	. "github.com/loci-memory/loci/internal/conformance"
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // send delivers an event of ann.
@@ -117,9 +118,8 @@ func TestPolicyDecidesWhatIsKept(t *testing.T) {
 		if out = send(t, w, s.ID, "1", loci.EventPrompt, decision); !out.Ignored {
 			t.Errorf("paused: %+v", out)
 		}
-		if n := d.Query(t, `SELECT CAST(count(*) AS TEXT) FROM session_events`)[0]; n != "0" {
-			t.Errorf("%s ignored events are stored", n)
-		}
+		testenv.Equal(t, d.Query(t, `SELECT CAST(count(*) AS TEXT) FROM session_events`)[0], "0",
+			"ignored events are stored")
 		MustCall(t, w, byAnn, service.AutoSet, loci.SetPolicy{WorkspaceID: w.Team, Enabled: true, MinLength: 200})
 		if out = send(t, w, s.ID, "1", loci.EventPrompt, decision); out.Ignored || out.Candidate != nil {
 			t.Errorf("short: %+v", out)
@@ -132,9 +132,8 @@ func TestPolicyDecidesWhatIsKept(t *testing.T) {
 		send(t, w, s.ID, "3", loci.EventTool, "output of a tool", func(in *loci.SendEvent) {
 			in.Metadata = loci.Metadata{"command": "cat passwords"}
 		})
-		if list := d.Query(t, `SELECT content || metadata FROM session_events WHERE type = 'tool'`); list[0] != "" {
-			t.Errorf("the text of a tool is stored: %q", list)
-		}
+		testenv.Equal(t, d.Query(t, `SELECT content || metadata FROM session_events WHERE type = 'tool'`)[0], "",
+			"the text of a tool is stored")
 	})
 }
 
@@ -171,10 +170,8 @@ func TestUnitsModeStoresStatementsAsMemoryOfTheirUnit(t *testing.T) {
 			m.SessionID != s.ID || m.Type != loci.TypeDecision {
 			t.Errorf("%+v", m)
 		}
-		if list := d.Query(t,
-			`SELECT outcome FROM compilations ORDER BY row_id`); fmt.Sprint(list) != "[created updated]" {
-			t.Errorf("the records are %v", list)
-		}
+		testenv.Equal(t, fmt.Sprint(d.Query(t, `SELECT outcome FROM compilations ORDER BY row_id`)),
+			"[created updated]", "the records are")
 		MustCall(t, w, byAnn, service.SessionRevert, loci.RevertSession{SessionID: s.ID})
 		send(t, w, s.ID, "3", loci.EventPrompt, "We decided: the pier office uses slate for its ledgers from now on.")
 		if m := w.Get(t, detail.Session.MemoryID); m.Status != loci.MemoryArchived || m.Version != 3 {
@@ -201,9 +198,7 @@ func TestAuditsAddUpToRedactions(t *testing.T) {
 		}
 		got := MustCall(t, w, byAnn, service.SessionGet, loci.GetSession{SessionID: s.ID}).Redactions
 		want := []loci.RedactionCount{{Rule: "aws-access-token", Count: 1}, {Rule: "github-pat", Count: 5}}
-		if fmt.Sprint(got) != fmt.Sprint(want) {
-			t.Errorf("%v, want %v", got, want)
-		}
+		testenv.Equal(t, fmt.Sprint(got), fmt.Sprint(want))
 	})
 }
 

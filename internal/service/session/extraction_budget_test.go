@@ -15,6 +15,7 @@ import (
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/testenv"
 	"github.com/loci-memory/loci/internal/waittest"
 )
 
@@ -45,14 +46,10 @@ func TestModelWaitsForNextDayBeyondBudget(t *testing.T) {
 		}
 		w.untilNextDay()
 		w.settled(t, 1)
-		if got := w.sources(t); !slices.Equal(got, []string{"1#6", "2#6"}) {
-			t.Errorf("on the next day: %q", got)
-		}
+		testenv.EqualSlices(t, w.sources(t), []string{"1#6", "2#6"}, "on the next day")
 		w.untilNextDay()
 		w.settled(t, 0)
-		if got := w.sources(t); !slices.Equal(got, []string{"1#6", "2#6", "3#6"}) {
-			t.Errorf("on the third day: %q", got)
-		}
+		testenv.EqualSlices(t, w.sources(t), []string{"1#6", "2#6", "3#6"}, "on the third day")
 	})
 }
 
@@ -79,17 +76,11 @@ func TestServersShareTokensOfDay(t *testing.T) {
 				last = r
 			}
 		}
-		if reserved != limit {
-			t.Errorf("%d tokens are reserved", reserved)
-		}
-		if _, err := store.System(t.Context(), stores[0], "test", func(x *store.SystemTx) (loci.Empty, error) {
+		testenv.Equal(t, reserved, limit, "tokens are reserved")
+		testenv.Must(store.System(t.Context(), stores[0], "test", func(x *store.SystemTx) (loci.Empty, error) {
 			return loci.Empty{}, x.SettleTokens(last, 30)
-		}); err != nil {
-			t.Fatal(err)
-		}
-		if used := d.Query(t, `SELECT tokens FROM model_usage`); used[0] != "930" {
-			t.Errorf("%q tokens after the first call", used)
-		}
+		}))(t)
+		testenv.Equal(t, d.Query(t, `SELECT tokens FROM model_usage`)[0], "930", "tokens after the first call")
 	})
 }
 
@@ -118,12 +109,8 @@ func TestCandidatesAreStoredOnceWhenJobRunsTwice(t *testing.T) {
 			t.Fatal(err)
 		}
 		contents := w.d.Query(t, `SELECT content FROM candidates`)
-		if !slices.Equal(contents, []string{"Attempt 2 tells of topic2."}) {
-			t.Errorf("%q", contents)
-		}
-		if used := w.d.Query(t, `SELECT tokens FROM model_usage`); used[0] != "20" {
-			t.Errorf("%q tokens of two calls", used)
-		}
+		testenv.EqualSlices(t, contents, []string{"Attempt 2 tells of topic2."})
+		testenv.Equal(t, w.d.Query(t, `SELECT tokens FROM model_usage`)[0], "20", "tokens of two calls")
 	})
 }
 
@@ -160,14 +147,10 @@ func TestFailedCallIsRetriedWithoutTextsInErrors(t *testing.T) {
 			if len(failed) != 1 || failed[0] == "" || strings.Contains(failed[0], "linker") {
 				t.Errorf("%q", failed)
 			}
-			if n := w.Service.ExtractionFailures(); n != 1 {
-				t.Errorf("%d failures", n)
-			}
+			testenv.Equal(t, w.Service.ExtractionFailures(), 1, "failures")
 			w.Clock.Advance(time.Minute)
 			w.settled(t, 0)
-			if got := w.sources(t); !slices.Equal(got, []string{"1#6"}) {
-				t.Errorf("%q", got)
-			}
+			testenv.EqualSlices(t, w.sources(t), []string{"1#6"})
 		})
 	}
 }
@@ -182,12 +165,8 @@ func TestModelThatNeverAnswersWellIsGivenUp(t *testing.T) {
 		w.Clock.Advance(time.Minute)
 	}
 	w.settled(t, 0)
-	if sent := w.llm.received(); len(sent) != 3 {
-		t.Errorf("%d requests", len(sent))
-	}
-	if used := w.d.Query(t, `SELECT tokens FROM model_usage`); used[0] != "30" {
-		t.Errorf("%q tokens", used)
-	}
+	testenv.Len(t, w.llm.received(), 3, "requests")
+	testenv.Equal(t, w.d.Query(t, `SELECT tokens FROM model_usage`)[0], "30", "tokens")
 }
 
 // Failures of any kind count, so a call that failed twice for another reason has one malformed answer.
@@ -207,9 +186,7 @@ func TestMalformedAnswerEndsJobFromThirdAttemptOn(t *testing.T) {
 		w.Clock.Advance(time.Minute)
 	}
 	w.settled(t, 0)
-	if n := w.Service.ExtractionFailures(); n != 3 {
-		t.Errorf("%d failures", n)
-	}
+	testenv.Equal(t, w.Service.ExtractionFailures(), 3, "failures")
 }
 
 func TestStatementsAreKeptWhereTokensCannotBeSettled(t *testing.T) {
@@ -220,15 +197,9 @@ func TestStatementsAreKeptWhereTokensCannotBeSettled(t *testing.T) {
 	w.llm.says(10, fact)
 	send(t, w.World, w.session.ID, "1", loci.EventResponse, answer)
 	w.settled(t, 0)
-	if got := w.sources(t); !slices.Equal(got, []string{"1#6"}) {
-		t.Errorf("%q", got)
-	}
-	if n := w.Service.ExtractionFailures(); n != 0 {
-		t.Errorf("the model failed %d times", n)
-	}
-	if sent := w.llm.received(); len(sent) != 1 {
-		t.Errorf("%d requests", len(sent))
-	}
+	testenv.EqualSlices(t, w.sources(t), []string{"1#6"})
+	testenv.Equal(t, w.Service.ExtractionFailures(), 0, "the model failed", "times")
+	testenv.Len(t, w.llm.received(), 1, "requests")
 }
 
 func TestUnreachableModelUsesNoTokens(t *testing.T) {
@@ -237,9 +208,7 @@ func TestUnreachableModelUsesNoTokens(t *testing.T) {
 	w.llm.Close()
 	send(t, w.World, w.session.ID, "1", loci.EventResponse, answer)
 	w.settled(t, 1)
-	if used := w.d.Query(t, `SELECT tokens FROM model_usage`); used[0] != "0" {
-		t.Errorf("%q tokens", used)
-	}
+	testenv.Equal(t, w.d.Query(t, `SELECT tokens FROM model_usage`)[0], "0", "tokens")
 	w.Clock.Advance(8 * 24 * time.Hour)
 	w.settled(t, 0)
 }
@@ -255,9 +224,7 @@ func TestModelPausesForRetryAfter(t *testing.T) {
 	w.settled(t, 1)
 	w.Clock.Advance(9 * time.Minute)
 	w.settled(t, 1)
-	if sent := w.llm.received(); len(sent) != 1 {
-		t.Errorf("%d requests before the pause has ended", len(sent))
-	}
+	testenv.Len(t, w.llm.received(), 1, "requests before the pause has ended")
 	w.llm.says(10, fact)
 	w.Clock.Advance(2 * time.Minute)
 	w.settled(t, 0)
@@ -295,9 +262,7 @@ func TestModelIsNotAskedForFormerMember(t *testing.T) {
 			w.llm.says(10, fact)
 			w.Clock.Advance(time.Minute)
 			w.settled(t, 0)
-			if sent := w.llm.received(); len(sent) != 1 {
-				t.Errorf("%d requests", len(sent))
-			}
+			testenv.Len(t, w.llm.received(), 1, "requests")
 			if got := w.d.Query(t, `SELECT content FROM candidates`); len(got) > 0 {
 				t.Errorf("%q", got)
 			}

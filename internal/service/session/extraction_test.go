@@ -177,9 +177,7 @@ func TestModelExtractsWhatRulesDidNot(t *testing.T) {
 			t.Fatalf("extracted at once: %+v", out)
 		}
 		w.settled(t, 0)
-		if got := w.sources(t); !slices.Equal(got, []string{"1", "2#6", "2#7"}) {
-			t.Errorf("%q", got)
-		}
+		testenv.EqualSlices(t, w.sources(t), []string{"1", "2#6", "2#7"})
 		for _, c := range w.candidates(t) {
 			if c.SourceEventID == "2#6" && (c.Content != fact || c.Type != loci.TypeFact ||
 				c.Status != loci.CandidatePending) {
@@ -190,12 +188,8 @@ func TestModelExtractsWhatRulesDidNot(t *testing.T) {
 		if !again.Duplicate || len(again.Candidates) != 2 || again.Candidate.SourceEventID != "2#6" {
 			t.Errorf("repeated: %+v", again)
 		}
-		if n := w.Service.ExtractionTokens(); n != 321 {
-			t.Errorf("%d tokens", n)
-		}
-		if got := w.d.Query(t, `SELECT tokens FROM model_usage`); !slices.Equal(got, []string{"321"}) {
-			t.Errorf("used %q", got)
-		}
+		testenv.Equal(t, w.Service.ExtractionTokens(), 321, "tokens")
+		testenv.EqualSlices(t, w.d.Query(t, `SELECT tokens FROM model_usage`), []string{"321"}, "used")
 	})
 }
 
@@ -213,10 +207,8 @@ func TestModelAddsToMemoryOfUnit(t *testing.T) {
 		if m.Content != decision+"\n"+fact || m.CreatedBy != w.Ann.ID || m.SessionID != w.session.ID {
 			t.Errorf("%+v", m)
 		}
-		if got := w.d.Query(t, `SELECT compiler FROM compilations ORDER BY row_id`); !slices.Equal(got,
-			[]string{"loci", "loci-llm"}) {
-			t.Errorf("%q", got)
-		}
+		testenv.EqualSlices(t, w.d.Query(t, `SELECT compiler FROM compilations ORDER BY row_id`),
+			[]string{"loci", "loci-llm"})
 	})
 }
 
@@ -234,9 +226,7 @@ func TestModelSeesTextsAsData(t *testing.T) {
 		send(t, w.World, w.session.ID, "2", loci.EventResponse, attack)
 		w.settled(t, 0)
 		sent := w.llm.received()
-		if len(sent) != 1 {
-			t.Fatalf("%d requests", len(sent))
-		}
+		testenv.RequireEqual(t, len(sent), 1, "requests")
 		var in struct {
 			Model    string
 			Messages []struct{ Role, Content string }
@@ -297,9 +287,7 @@ func TestModelExtractsNothingWhenPolicyIsPausedMeanwhile(t *testing.T) {
 			loci.SetPolicy{WorkspaceID: w.session.WorkspaceID, Enabled: true, Paused: true})
 		close(release)
 		w.settled(t, 0)
-		if sent := w.llm.received(); len(sent) != 1 {
-			t.Errorf("%d requests", len(sent))
-		}
+		testenv.Len(t, w.llm.received(), 1, "requests")
 		if got := w.candidates(t); len(got) > 0 {
 			t.Errorf("%+v", got)
 		}

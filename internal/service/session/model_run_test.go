@@ -62,9 +62,7 @@ func (m *workModel) open(n int) error {
 
 // reopen closes a server and starts it again.
 func (m *workModel) reopen(n int) {
-	if err := errors.Join(m.stores[n].Close(), m.open(n)); err != nil {
-		m.t.Fatal(err)
-	}
+	testenv.NoError(m.t, errors.Join(m.stores[n].Close(), m.open(n)))
 }
 
 // begin makes two new atlases and resets the policies.
@@ -354,18 +352,13 @@ func (m *workModel) observe(t *testing.T, server int) workState {
 
 // observeMemories reads the memories of an atlas, and gives them numbers.
 func (m *workModel) observeMemories(t *testing.T, atlas int, seen *workState, numbers map[loci.ID]int) {
-	rows, err := m.db.QueryContext(t.Context(), `SELECT e.id, e.status, e.version, e.created_by, e.content
-		FROM memories e JOIN atlases a ON a.row_id = e.atlas WHERE a.id = $1`, m.atlases[atlas])
-	if err != nil {
-		m.t.Fatal(err)
-	}
+	rows := testenv.Must(m.db.QueryContext(t.Context(), `SELECT e.id, e.status, e.version, e.created_by, e.content
+		FROM memories e JOIN atlases a ON a.row_id = e.atlas WHERE a.id = $1`, m.atlases[atlas]))(m.t)
 	defer rows.Close()
 	for rows.Next() {
 		x, status := sessionMemory{atlas: atlas}, 0
 		var id, creator loci.ID
-		if err := rows.Scan(&id, &status, &x.version, &creator, &x.content); err != nil {
-			m.t.Fatal(err)
-		}
+		testenv.NoError(m.t, rows.Scan(&id, &status, &x.version, &creator, &x.content))
 		x.archived = status != 0
 		x.owner = slices.IndexFunc(m.people, func(p *identity.Actor) bool { return p.UserID == creator })
 		n := len(numbers)
@@ -446,9 +439,7 @@ func TestSessionCallsAtOnceHaveSerialOrder(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
 		m := &workModel{d: d, db: d.DB(t)}
 		for n := range m.servers {
-			if err := m.open(n); err != nil {
-				t.Fatal(err)
-			}
+			testenv.NoError(t, m.open(n))
 			t.Cleanup(func() { m.stores[n].Close() })
 		}
 		for n := range 4 {
@@ -466,9 +457,7 @@ func TestSessionCallsAtOnceHaveSerialOrder(t *testing.T) {
 			}
 		})
 		checkSessionRows(t, d)
-		if err := m.stores[0].Eraser().EraseAll(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, m.stores[0].Eraser().EraseAll(t.Context()))
 		checkSessionRows(t, d)
 		storetest.CheckHealthy(t, m.stores[0])
 		var lines []string

@@ -310,9 +310,7 @@ func TestReversalBesideDeletionOfMemory(t *testing.T) {
 			}
 			return err
 		})
-		if err := errors.Join(errs...); err != nil {
-			t.Error(err)
-		}
+		testenv.NoError(t, errors.Join(errs...))
 		d := detailOf(t, w, session)
 		if d.Session.MemoryID != "" || slices.ContainsFunc(d.Candidates, func(c loci.Candidate) bool {
 			return c.MemoryID != "" || c.Status != loci.CandidateReverted
@@ -402,9 +400,7 @@ func TestReversalBesideUnitsFindsMemory(t *testing.T) {
 			return Try(t, w, CallerMember, service.UnitFinalize, loci.FinalizeUnit{SessionID: session,
 				UnitID: units[i].ID, Content: loci.Content(fmt.Sprintf("unit %d, round %d", i, round))})
 		})
-		if err := errors.Join(errs...); err != nil {
-			t.Error(err)
-		}
+		testenv.NoError(t, errors.Join(errs...))
 	})
 }
 
@@ -480,13 +476,9 @@ func TestEventsBesideRemovalOfMember(t *testing.T) {
 			expectOnly(t, fmt.Sprint("call ", i), err, loci.CodeNotFound)
 		}
 		MustFail(t, w, CallerMember, service.SessionGet, loci.GetSession{SessionID: session}, loci.CodeNotFound)
-		if n := d.Count(t, fmt.Sprintf(`policies WHERE user_id = '%s'`, w.Cid.ID)); n != "0" {
-			t.Errorf("%s policies are left", n)
-		}
+		testenv.Equal(t, d.Count(t, fmt.Sprintf(`policies WHERE user_id = '%s'`, w.Cid.ID)), "0", "policies are left")
 		w.Join(t, w.Team, w.Ann, w.Cid, loci.RoleMember)
 		got := detailOf(t, w, session).Session.Counts
-		if got.Candidates != got.Events {
-			t.Errorf("%+v", got)
-		}
+		testenv.Equal(t, got.Candidates, got.Events)
 	})
 }

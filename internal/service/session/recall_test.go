@@ -7,6 +7,7 @@ import (
 	"github.com/loci-memory/loci"
 	. "github.com/loci-memory/loci/internal/conformance"
 	"github.com/loci-memory/loci/internal/service"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // recalled are statements of a user, and answers of agents that repeat them under a mark.
@@ -109,9 +110,7 @@ func TestRecalledStatementsAreExtractedOnce(t *testing.T) {
 			}
 			for _, x := range recalled {
 				extracted := r.turn(x.statement, "Noted.")
-				if len(extracted) != 1 {
-					t.Fatalf("%q extracts %+v", x.statement, extracted)
-				}
+				testenv.RequireEqual(t, len(extracted), 1, x.statement, "extracts")
 				decide(t, w, extracted[0], fate)
 			}
 			for n := range rounds {
@@ -122,9 +121,7 @@ func TestRecalledStatementsAreExtractedOnce(t *testing.T) {
 				}
 			}
 			for _, text := range newFacts {
-				if extracted := r.turn(text, ""); len(extracted) != 1 {
-					t.Errorf("%s: %q extracts %+v", fate, text, extracted)
-				}
+				testenv.Len(t, r.turn(text, ""), 1, fate, text, "extracts")
 			}
 		}
 		for n, x := range recalled {
@@ -169,9 +166,7 @@ func TestRecalledStatementsDoNotGrowUnits(t *testing.T) {
 			r.turn(x.statement, "")
 		}
 		before, versions := memories()
-		if before != len(recalled) {
-			t.Fatalf("%d memories", before)
-		}
+		testenv.RequireEqual(t, before, len(recalled), "memories")
 		for _, x := range recalled {
 			for _, answer := range x.answers {
 				r.turn(recallQuestion, answer)

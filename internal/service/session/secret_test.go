@@ -15,6 +15,7 @@ import (
 	"github.com/loci-memory/loci/internal/secret/secrettest"
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // A planter calls operations with a credential in their fields, and keeps the answers.
@@ -33,9 +34,7 @@ func plant[In, Out any](p *planter, o op.TypedOp[In, Out], in In, codes ...loci.
 		code = loci.AsError(err).Code
 		p.answers.WriteString(loci.AsError(err).Message)
 	}
-	if err := json.NewEncoder(&p.answers).Encode(out); err != nil {
-		p.t.Fatal(err)
-	}
+	testenv.NoError(p.t, json.NewEncoder(&p.answers).Encode(out))
 	for _, c := range codes {
 		allowed = allowed || c == code
 	}
@@ -68,16 +67,11 @@ func TestSessionsKeepNoCredential(t *testing.T) {
 			}
 			files := p.answers.String() + log.String()
 			for _, name := range []string{"loci.db", "loci.db-wal"} {
-				b, err := os.ReadFile(filepath.Join(d.Dir, name))
-				if err != nil {
-					t.Fatal(err)
-				}
+				b := testenv.Must(os.ReadFile(filepath.Join(d.Dir, name)))(t)
 				files += string(b)
 			}
 			for _, s := range samples {
-				if kept := s.FindPart(files); kept != "" {
-					t.Errorf("%s is kept: %q in %q", s.Rule, kept, s.Text)
-				}
+				testenv.Equal(t, s.FindPart(files), "", s.Rule, "is kept", "in", s.Text)
 			}
 		})
 	}
@@ -184,16 +178,12 @@ func TestCapturedCandidateFollowsPolicy(t *testing.T) {
 			session := automaticOfCid(t, w, w.Atlas(t, "Shelf"))
 			c := MustCall(t, w, CallerMember, service.SessionCapture, loci.CaptureCandidate{
 				SessionID: session, Content: loci.CandidateContent(strings.Repeat("ab ", 94) + s.Text)}).Candidate
-			if !strings.Contains(c.Content, s.Text) {
-				t.Errorf("with allow the candidate is %q", c.Content)
-			}
+			testenv.Contains(t, c.Content, s.Text, "with allow the candidate is")
 			set(loci.SecretsReject)
 			end := MustCall(t, w, CallerMember, service.SessionFinalize, loci.FinalizeSession{SessionID: session})
 			m := w.Get(t, end.Compiled[0].MemoryID)
 			text := m.Title + "\n" + m.Content + "\n" + end.Session.Snapshot
-			if kept := s.FindPart(text); kept != "" {
-				t.Errorf("%s: the memory or the snapshot keeps %q", s.Rule, kept)
-			}
+			testenv.Equal(t, s.FindPart(text), "", s.Rule, "the memory or the snapshot keeps")
 		}
 	})
 }

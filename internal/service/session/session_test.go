@@ -41,23 +41,13 @@ func TestStartSessionUsesAtlasOfPolicyBeforeRouting(t *testing.T) {
 			WorkspaceID: w.Team, Keywords: loci.Keywords{"ships"}}))(t).Atlas.ID
 		shelf, other := w.Atlas(t, "Shelf"), w.Atlas(t, "Other")
 		in := loci.StartSession{WorkspaceID: w.Team}
-		if s := start(t, w, byAnn, in); s.AtlasID != routed {
-			t.Errorf("without a policy it is in %s", s.AtlasID)
-		}
+		testenv.Equal(t, start(t, w, byAnn, in).AtlasID, routed, "without a policy it is in")
 		MustCall(t, w, byAnn, service.AutoSet, loci.SetPolicy{WorkspaceID: w.Team, AtlasID: shelf})
-		if s := start(t, w, byAnn, in); s.AtlasID != shelf {
-			t.Errorf("with a policy it is in %s", s.AtlasID)
-		}
-		if s := start(t, w, byAnn, loci.StartSession{AtlasID: other}); s.AtlasID != other {
-			t.Errorf("with an atlas it is in %s", s.AtlasID)
-		}
-		if s := start(t, w, byCid, in); s.AtlasID != routed {
-			t.Errorf("the policy of another member routes to %s", s.AtlasID)
-		}
+		testenv.Equal(t, start(t, w, byAnn, in).AtlasID, shelf, "with a policy it is in")
+		testenv.Equal(t, start(t, w, byAnn, loci.StartSession{AtlasID: other}).AtlasID, other, "with an atlas it is in")
+		testenv.Equal(t, start(t, w, byCid, in).AtlasID, routed, "the policy of another member routes to")
 		MustCall(t, w, byAnn, service.AtlasDelete, loci.DeleteAtlas{AtlasID: shelf})
-		if s := start(t, w, byAnn, in); s.AtlasID != routed {
-			t.Errorf("with a deleted atlas it is in %s", s.AtlasID)
-		}
+		testenv.Equal(t, start(t, w, byAnn, in).AtlasID, routed, "with a deleted atlas it is in")
 	})
 }
 
@@ -172,18 +162,14 @@ func TestManagersGovernSessionsOfMembers(t *testing.T) {
 		MustFail(t, w, byBob, service.SessionFinalize, loci.FinalizeSession{SessionID: s.ID}, loci.CodeForbidden)
 		results := MustCall(t, w, byBob, service.SessionBulk,
 			loci.BulkSessions{Action: loci.BulkDelete, SessionIDs: loci.SessionIDs{s.ID}}).Results
-		if results[0].Code != loci.CodeForbidden {
-			t.Errorf("a manager deletes it: %+v", results)
-		}
+		testenv.Equal(t, results[0].Code, loci.CodeForbidden, "a manager deletes it", results)
 		d := MustCall(t, w, byCid, service.SessionGet, loci.GetSession{SessionID: s.ID})
 		if h := d.History[0]; h.Action != loci.ActionCompiled || h.UserID != w.Bob.ID || h.MemoryID != out.Memory.ID {
 			t.Errorf("the history says %+v", h)
 		}
 		// The list of a session's candidates needs no scope: the session is in reach.
-		if list := MustCall(t, w, byBob, service.SessionCandidates,
-			loci.ListCandidates{SessionID: s.ID}).Candidates; len(list) != 1 {
-			t.Errorf("a manager sees %d candidates", len(list))
-		}
+		testenv.Len(t, MustCall(t, w, byBob, service.SessionCandidates,
+			loci.ListCandidates{SessionID: s.ID}).Candidates, 1, "a manager sees", "candidates")
 		MustFail(t, w, byCid, service.SessionList, loci.ListSessions{WorkspaceID: w.Team, Scope: loci.ScopeManaged},
 			loci.CodeForbidden)
 	})
@@ -225,9 +211,7 @@ func TestSnapshotHoldsTaskSummaryCheckpointsAndMemories(t *testing.T) {
 	text := out.Session.Snapshot
 	for _, part := range []string{"# Count the ships\n\nThree masts.\n\n## Checkpoints\n\n### Checkpoint 1\n\n",
 		"One mast is up.\n", "### Checkpoint 3\n\nAll are up.\n\n## Memories\n\n### Rope a", "more parts do not fit"} {
-		if !strings.Contains(text, part) {
-			t.Errorf("the snapshot lacks %q:\n%.300s", part, text)
-		}
+		testenv.Contains(t, text, part, "the snapshot lacks")
 	}
 	if len(text) > 257<<10 || len(out.Compiled) != 12 {
 		t.Errorf("%d bytes, %d memories", len(text), len(out.Compiled))

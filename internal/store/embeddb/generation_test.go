@@ -13,6 +13,7 @@ import (
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/embeddb"
 	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/testenv"
 	"github.com/loci-memory/loci/internal/vector"
 	"github.com/loci-memory/loci/internal/waittest"
 )
@@ -122,10 +123,8 @@ func TestNewModelTriesTheTextsThatTheOldOneRefused(t *testing.T) {
 		two := newWorker(s, &storetest.FakeEmbedder{Name: "two"})
 		two.round(t)
 		two.round(t)
-		if got := d.Query(t, `SELECT count(*) FROM vectors v JOIN generations g ON g.row_id = v.generation
-			WHERE g.name LIKE 'two/%'`)[0]; got != "2" {
-			t.Errorf("%s texts have vectors of the new model", got)
-		}
+		testenv.Equal(t, d.Query(t, `SELECT count(*) FROM vectors v JOIN generations g ON g.row_id = v.generation
+			WHERE g.name LIKE 'two/%'`)[0], "2", "texts have vectors of the new model")
 	})
 }
 

@@ -281,9 +281,7 @@ func TestSweepEndsFewGrantsAtOnce(t *testing.T) {
 			SELECT 'dead ' || i, '`+string(w.ann.UserID)+`', '', '', '', '', '', '', `+hash+`, `+hash+`, 5, 5, 5, 5 FROM n`)
 		for _, want := range []string{"501", "1", "1"} {
 			grants(t, w.s, grantdb.Tx.DeleteExpired)
-			if got := w.db.Query(t, `SELECT count(*) FROM grants`); got[0] != want {
-				t.Errorf("%s grants are left, want %s", got[0], want)
-			}
+			testenv.Equal(t, w.db.Query(t, `SELECT count(*) FROM grants`)[0], want, "grants are left")
 		}
 		if !opens(t, w.s, k.Access) {
 			t.Error("a live grant ended")

@@ -156,13 +156,10 @@ func TestSecondUseOfACodeRevokesItsGrant(t *testing.T) {
 	t.Parallel()
 	eachWorld(t, func(t *testing.T, w world) {
 		r := w.code(t)
-		k, err := storetest.Redeem(w.s, r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		k := testenv.Must(storetest.Redeem(w.s, r))(t)
 		other := w.token(t)
 		w.clock.advance(50 * time.Minute)
-		_, err = storetest.Redeem(w.s, r)
+		_, err := storetest.Redeem(w.s, r)
 		refused(t, "the second use", err)
 		if opens(t, w.s, k.Access) || !opens(t, w.s, other.Access) {
 			t.Error("the grant of the code lives, or another one ended")

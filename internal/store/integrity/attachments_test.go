@@ -14,6 +14,7 @@ import (
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/integrity"
 	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/testenv"
 	"github.com/loci-memory/loci/internal/waittest"
 )
 
@@ -83,9 +84,7 @@ func TestRepairKeepsWhatNamesTheRightAtlas(t *testing.T) {
 		}
 		x.damage(`UPDATE memories SET atlas = ` + before + ` WHERE id = {memory}`)
 		for _, f := range checkIntegrity(t, x.s, true).Inconsistencies {
-			if f.Kind != integrity.InconsistentCounters {
-				t.Errorf("after the repair: %+v", f)
-			}
+			testenv.Equal(t, f.Kind, integrity.InconsistentCounters, "after the repair")
 		}
 		checkHealthy(t, x.s)
 	})
@@ -136,30 +135,20 @@ func TestCheckComparesObjects(t *testing.T) {
 		x.damage(`UPDATE attachments SET size = 5 WHERE id = {a}`)
 		healthy()
 
-		if err := x.bucket.Delete(ctx, x.active[0]); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, x.bucket.Delete(ctx, x.active[0]))
 		x.find(check(true), integrity.InconsistentObjects, "is missing", false)
-		if x.count("attachments") != "4" {
-			t.Error("a repair has deleted a row")
-		}
-		if err := x.bucket.Put(ctx, x.active[0], strings.NewReader("hello"), 5); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Equal(t, x.count("attachments"), "4", "a repair has deleted a row")
+		testenv.NoError(t, x.bucket.Put(ctx, x.active[0], strings.NewReader("hello"), 5))
 
 		orphan := loci.NewID(time.Now())
-		if err := x.bucket.Put(ctx, orphan, strings.NewReader("nobody's"), 8); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, x.bucket.Put(ctx, orphan, strings.NewReader("nobody's"), 8))
 		objects.age = 23 * time.Hour
 		healthy()
 		objects.age = 25 * time.Hour
 		x.find(check(false), integrity.InconsistentObjects, "no attachment has", false)
 		x.find(check(true), integrity.InconsistentObjects, "no attachment has", true)
 		healthy()
-		if list := x.objects(); len(list) != 4 {
-			t.Errorf("%d objects are left", len(list))
-		}
+		testenv.Len(t, x.objects(), 4, "objects are left")
 
 		// Objects of deleted attachments are those of jobs. Of a bucket without any own object none is deleted.
 		x.damage(`INSERT INTO jobs (kind, subject, due, attempts, error, created_at)

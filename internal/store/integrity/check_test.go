@@ -15,6 +15,7 @@ import (
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/integrity"
 	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/testenv"
 	"github.com/loci-memory/loci/internal/waittest"
 )
 
@@ -75,9 +76,7 @@ func TestHealthyStoreHasNoInconsistencies(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
 		s := d.Open(t, store.Options{})
-		if sum := checkHealthy(t, s); sum.Memories != 0 {
-			t.Errorf("an empty store has %d memories", sum.Memories)
-		}
+		testenv.Equal(t, checkHealthy(t, s).Memories, 0, "an empty store has", "memories")
 		if sum, err := integrity.New(s).Sample(ctx, 10); err != nil || sum.Memories != 0 {
 			t.Error(sum, err)
 		}
@@ -93,9 +92,7 @@ func TestHealthyStoreHasNoInconsistencies(t *testing.T) {
 			if sum := checkHealthy(t, s); sum.Memories != int64(len(all)) || sum.Workspaces != 2 {
 				t.Fatalf("%+v, of %d memories", sum, len(all))
 			}
-			if _, err := integrity.New(s).PurgeMemory(ctx, loci.ID(all[0]), true); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(integrity.New(s).PurgeMemory(ctx, loci.ID(all[0]), true))(t)
 			all = all[1:]
 			checkHealthy(t, s)
 		}
@@ -219,9 +216,8 @@ func TestRepairKeepsAnIndexOfANewerAnalyzer(t *testing.T) {
 			!strings.HasSuffix(sum.Inconsistencies[0].Repair, "use the newer program") {
 			t.Errorf("%+v", sum)
 		}
-		if rows := d.Query(t, `SELECT count(*) FROM index_log`); !slices.Equal(rows, []string{"0"}) {
-			t.Errorf("the repair has written %v rows", rows)
-		}
+		testenv.EqualSlices(t, d.Query(t, `SELECT count(*) FROM index_log`), []string{"0"}, "the repair has written",
+			"rows")
 	})
 }
 
@@ -252,9 +248,8 @@ func TestRepairKeepsTheLabelOfANewerAnalyzer(t *testing.T) {
 					t.Errorf("%+v", sum)
 				}
 				want := []string{fmt.Sprint(analysis.Version + 1)}
-				if label := d.Query(t, `SELECT analyzer FROM keyword_indexes`); !slices.Equal(label, want) {
-					t.Errorf("the index is of analyzer %v", label)
-				}
+				testenv.EqualSlices(t, d.Query(t, `SELECT analyzer FROM keyword_indexes`), want,
+					"the index is of analyzer")
 			})
 		})
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/loci-memory/loci/internal/store/indexdb"
 	"github.com/loci-memory/loci/internal/store/integrity"
 	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // onSQLiteFile fills a database in a file with memories, and closes it. The pages of each
@@ -40,9 +41,7 @@ func onSQLiteFile(t *testing.T, f func(t *testing.T, d storetest.Database, actor
 	}
 	flush(t, s, record(t, s, ann, ids[0]).WorkspaceID)
 	checkHealthy(t, s)
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, s.Close())
 	f(t, d, ann, ids)
 }
 
@@ -50,23 +49,15 @@ func onSQLiteFile(t *testing.T, f func(t *testing.T, d storetest.Database, actor
 func corruptFile(t *testing.T, d storetest.Database, change func(file []byte, pageSize int)) {
 	t.Helper()
 	path := filepath.Join(d.Dir, sqlite.FileName)
-	file, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := testenv.Must(os.ReadFile(path))(t)
 	change(file, int(file[16])<<8|int(file[17]))
-	if err := os.WriteFile(path, file, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, os.WriteFile(path, file, 0o600))
 }
 
 // rootPage returns the page at which a table or an index begins.
 func rootPage(t *testing.T, d storetest.Database, name string) int {
 	t.Helper()
-	n, err := strconv.Atoi(d.Query(t, `SELECT rootpage FROM sqlite_schema WHERE name = '`+name+`'`)[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := testenv.Must(strconv.Atoi(d.Query(t, `SELECT rootpage FROM sqlite_schema WHERE name = '`+name+`'`)[0]))(t)
 	return n
 }
 
@@ -200,17 +191,11 @@ func damageAnIndex(t *testing.T, d storetest.Database, actor *identity.Actor, id
 		t.Errorf("%+v", sum)
 	}
 	checkHealthy(t, s)
-	if list := memoriesOf(t, s, actor); len(list) != len(ids) {
-		t.Errorf("%d memories are listed", len(list))
-	}
+	testenv.Len(t, memoriesOf(t, s, actor), len(ids), "memories are listed")
 	add(t, s, actor, "", "Another one")
-	if now := d.Query(t, `SELECT COALESCE(sql, '') FROM sqlite_schema WHERE name = '`+name+`'`); !slices.Equal(now,
-		statement) {
-		t.Errorf("the index is %q, it was %q", now, statement)
-	}
-	if sum := checkHealthy(t, s); sum.Memories != int64(len(ids)+1) {
-		t.Errorf("%+v", sum)
-	}
+	testenv.EqualSlices(t, d.Query(t, `SELECT COALESCE(sql, '') FROM sqlite_schema WHERE name = '`+name+`'`), statement,
+		"the index is", "it was")
+	testenv.Equal(t, checkHealthy(t, s).Memories, int64(len(ids)+1))
 }
 
 func memoriesOf(t *testing.T, s *store.Store, actor *identity.Actor) []loci.ID {
@@ -296,10 +281,7 @@ func TestFlippedBitsInTextsAndVersionsAreDamage(t *testing.T) {
 // A repair also ends if a damaged table loses what it writes. A check lists the first inconsistencies, and counts all.
 func TestRepairEndsWhenItsWritesAreLost(t *testing.T) {
 	t.Parallel()
-	s, err := store.OpenSQLite(t.Context(), t.TempDir(), store.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testenv.Must(store.OpenSQLite(t.Context(), t.TempDir(), store.Options{}))(t)
 	defer s.Close()
 	ann := user(t, s, "ann")
 	runConcurrently(1100, func(i int) error {
@@ -307,26 +289,20 @@ func TestRepairEndsWhenItsWritesAreLost(t *testing.T) {
 			11*i))
 		return err
 	})
-	err = writeRaw(s, func(exec func(string, ...any) error) error {
+	testenv.NoError(t, writeRaw(s, func(exec func(string, ...any) error) error {
 		return errors.Join(exec(`DELETE FROM minhash_bands`), exec(`CREATE TRIGGER lost AFTER INSERT ON minhash_bands
 			BEGIN DELETE FROM minhash_bands WHERE workspace = new.workspace AND band = new.band
 			AND memory = new.memory; END`))
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	for range 2 {
 		sum := checkIntegrity(t, s, true)
 		if sum.Found != 1 || sum.Repaired != 0 || !strings.Contains(sum.Inconsistencies[0].Detail, "; and 1099 more") {
 			t.Errorf("%+v", sum)
 		}
 	}
-	err = writeRaw(s, func(exec func(string, ...any) error) error {
+	testenv.NoError(t, writeRaw(s, func(exec func(string, ...any) error) error {
 		return errors.Join(exec(`DROP TRIGGER lost`), exec(`UPDATE memories SET title = title || 'x'`))
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	if sum := checkIntegrity(t, s, true); sum.Found != 1100 || sum.Repaired != 0 ||
 		len(sum.Inconsistencies) != 1000 {
 		t.Errorf("found %d, repaired %d, listed %d", sum.Found, sum.Repaired, len(sum.Inconsistencies))
@@ -366,9 +342,7 @@ func TestCheckReadsTheTablesWithoutWhichNobodyIsServed(t *testing.T) {
 			onSQLiteFile(t, func(t *testing.T, d storetest.Database, _ *identity.Actor, _ []loci.ID) {
 				page := rootPage(t, d, table)
 				s := d.Open(t, store.Options{})
-				if err := s.Ping(ctx); err != nil {
-					t.Fatal(err)
-				}
+				testenv.NoError(t, s.Ping(ctx))
 				f, err := os.OpenFile(filepath.Join(d.Dir, sqlite.FileName), os.O_RDWR, 0)
 				if err == nil {
 					zeros := make([]byte, 4096)

@@ -128,9 +128,8 @@ func (x *damageTest) memories(name string, prepare func(crew loci.ID, ids []loci
 				x.t.Errorf("%s: a search finds %d memories", name, len(r.Hits))
 			}
 			add(x.t, x.s, x.ann, crew, "A zebra came afterwards to "+name)
-			if r := searchKeywords(x.t, x.s, x.ann, "zebra", store.Filter{WorkspaceID: crew}); len(r.Hits) != 1 {
-				x.t.Errorf("%s: a search finds %d of one later memory", name, len(r.Hits))
-			}
+			testenv.Len(x.t, searchKeywords(x.t, x.s, x.ann, "zebra", store.Filter{WorkspaceID: crew}).Hits, 1, name,
+				"a search finds", "of one later memory")
 		}}
 }
 
@@ -156,9 +155,7 @@ func filledSession(x *damageTest, _ string) damaged {
 		b.event("next", loci.EventPrompt, "We count them again", nil)
 		b.checkpoint("Counted them again")
 		counts.Events, counts.Checkpoints = counts.Events+1, counts.Checkpoints+1
-		if now := b.detail().Session.Counts; now != counts {
-			x.t.Errorf("the session has %+v after more, want %+v", now, counts)
-		}
+		testenv.Equal(x.t, b.detail().Session.Counts, counts, "the session has", "after more")
 	}}
 }
 
@@ -173,16 +170,10 @@ func mail(inbox string) fixture {
 		before := messages()
 		return damaged{m.names(), []loci.ID{m.crew, personal(x, m.ann), personal(x, m.bob), m.direct, m.broadcast,
 			m.reply, m.answer}, func() {
-			if after := messages(); !slices.Equal(after, before) {
-				x.t.Errorf("%s: the messages are %q, they were %q", name, after, before)
-			}
-			if got := m.inbox(m.to); got != inbox {
-				x.t.Errorf("%s: the inbox is %q, want %q", name, got, inbox)
-			}
+			testenv.EqualSlices(x.t, messages(), before, name, "the messages are", "they were")
+			testenv.Equal(x.t, m.inbox(m.to), inbox, name, "the inbox is")
 			m.send(m.from, loci.SendMessage{ToAgentID: m.to.AgentID, Content: "next"})
-			if got := m.inbox(m.to); got != "next unread, "+inbox {
-				x.t.Errorf("%s: the inbox is %q after one more", name, got)
-			}
+			testenv.Equal(x.t, m.inbox(m.to), "next unread, "+inbox, name, "the inbox is", "after one more")
 		}}
 	}
 }
@@ -205,9 +196,7 @@ func storedFile(x *damageTest, name string) damaged {
 	return damaged{[]string{"{a}", `'` + string(f.active[0]) + `'`, "{m}", `'` + string(f.memories[0].ID) + `'`},
 		[]loci.ID{f.crew, f.active[0]}, func() {
 			m := record(x.t, x.s, f.bob, f.memories[0].ID)
-			if !slices.Equal(m.AttachmentIDs, f.active[:1]) {
-				x.t.Errorf("%s: the memory lists %v", name, m.AttachmentIDs)
-			}
+			testenv.EqualSlices(x.t, m.AttachmentIDs, f.active[:1], name, "the memory lists")
 		}}
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/integrity"
 	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/testenv"
 	"github.com/loci-memory/loci/internal/waittest"
 )
 
@@ -20,29 +21,22 @@ func addDeletedAtlas(t *testing.T, s *store.Store, ann *identity.Actor, memories
 	t.Helper()
 	crew = team(t, s, ann, nil)
 	add(t, s, ann, crew, "the harbour is kept")
-	atlas, err := store.Write(ctx, s, ann, func(tx *store.Tx) (loci.ID, error) {
+	atlas = testenv.Must(store.Write(ctx, s, ann, func(tx *store.Tx) (loci.ID, error) {
 		w, err := tx.Workspace(crew, loci.RoleOwner, store.InAnyState)
 		if err != nil {
 			return "", err
 		}
 		a, err := w.AddAtlas(loci.Atlas{Name: "Wreck", Keywords: []string{}})
 		return a.ID, err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	for i := range memories {
-		if _, err := newService(s).CreateMemory(ctx, ann, loci.CreateMemory{AtlasID: atlas,
-			Content: loci.Content(fmt.Sprint("the wreck lies at fathom ", i))}); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(newService(s).CreateMemory(ctx, ann,
+			loci.CreateMemory{AtlasID: atlas, Content: loci.Content(fmt.Sprint("the wreck lies at fathom ", i))}))(t)
 		if i == memories/2 {
 			flush(t, s, crew)
 		}
 	}
-	if _, err := newService(s).DeleteAtlas(ctx, ann, loci.DeleteAtlas{AtlasID: atlas}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(newService(s).DeleteAtlas(ctx, ann, loci.DeleteAtlas{AtlasID: atlas}))(t)
 	return crew, atlas
 }
 
@@ -88,9 +82,7 @@ func TestCheckKnowsErasures(t *testing.T) {
 		checkHealthy(t, s)
 		s.Close()
 		s = d.Open(t, store.Options{})
-		if r := searchKeywords(t, s, ann, "wreck harbour", store.Filter{WorkspaceID: crew}); len(r.Hits) != 1 {
-			t.Errorf("%d found", len(r.Hits))
-		}
+		testenv.Len(t, searchKeywords(t, s, ann, "wreck harbour", store.Filter{WorkspaceID: crew}).Hits, 1, "found")
 		d.Exec(t, `DELETE FROM jobs`)
 		sum := checkIntegrity(t, s, true)
 		if sum.Found != 1 || sum.Repaired != 1 || sum.Inconsistencies[0].ID != string(atlas) {
@@ -113,14 +105,10 @@ func TestDeletedAtlasStaysOutOfTheIndexWhenThatIsBuiltAgain(t *testing.T) {
 		ann := user(t, s, "ann")
 		crew, _ := addDeletedAtlas(t, s, ann, 6)
 		d.Exec(t, `UPDATE keyword_indexes SET analyzer = 0`)
-		if err := s.Index().ReindexOutdated(ctx); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, s.Index().ReindexOutdated(ctx))
 		for range 2 {
 			r := searchKeywords(t, s, ann, "wreck harbour", store.Filter{WorkspaceID: crew})
-			if len(r.Hits) != 1 {
-				t.Errorf("%d found", len(r.Hits))
-			}
+			testenv.Len(t, r.Hits, 1, "found")
 			checkHealthy(t, s)
 			flush(t, s, crew)
 		}
@@ -139,9 +127,7 @@ func TestPurgeOfDeletedErasesDeletedAtlases(t *testing.T) {
 				t.Errorf("%v: %+v %v", apply, n, err)
 			}
 		}
-		if n := countDeleted(t, d); n != "0" {
-			t.Errorf("%s memories are left", n)
-		}
+		testenv.Equal(t, countDeleted(t, d), "0", "memories are left")
 		checkHealthy(t, s)
 	})
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -13,6 +12,7 @@ import (
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/integrity"
 	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // errPage is the error of a statement that meets a damaged page.
@@ -126,9 +126,8 @@ func TestRepairKeepsDocumentsWhenItCannotWriteTheLog(t *testing.T) {
 			t.Errorf("%+v", sum)
 		}
 		faulty.fault.Store(nil)
-		if r := searchKeywords(t, s, ann, "harbour", store.Filter{}); r.KeywordCandidates != 3 {
-			t.Errorf("%d memories are found", r.KeywordCandidates)
-		}
+		testenv.Equal(t, searchKeywords(t, s, ann, "harbour", store.Filter{}).KeywordCandidates, 3,
+			"memories are found")
 		if sum := checkIntegrity(t, s, true); sum.Found == 0 || sum.Found != sum.Repaired {
 			t.Errorf("%+v", sum)
 		}
@@ -176,16 +175,12 @@ func TestRepairKeepsRightBandsWhenItCannotDelete(t *testing.T) {
 		if sum := checkIntegrity(t, s, true); sum.Found != 1 || sum.Repaired != 0 {
 			t.Errorf("%+v", sum)
 		}
-		if after := bands(); !slices.Equal(after, before) {
-			t.Errorf("the bands are %v, they were %v", after, before)
-		}
+		testenv.EqualSlices(t, bands(), before, "the bands are", "they were")
 		faulty.fault.Store(nil)
 		if sum := checkIntegrity(t, s, true); sum.Found != 1 || sum.Repaired != 1 {
 			t.Errorf("%+v", sum)
 		}
-		if after := bands(); !slices.Equal(after, before) {
-			t.Errorf("the bands are %v, they were %v", after, before)
-		}
+		testenv.EqualSlices(t, bands(), before, "the bands are", "they were")
 		checkHealthy(t, s)
 	})
 }
@@ -215,9 +210,7 @@ func TestRepairRemovesBandsOfWorkspacesThatAreGone(t *testing.T) {
 		check(true, 0, "could not be repaired")
 		faulty.fault.Store(nil)
 		check(true, 1, "removed")
-		if left := d.Query(t, `SELECT count(*) FROM minhash_bands`); !slices.Equal(left, kept) {
-			t.Errorf("%v bands are left of %v", left, kept)
-		}
+		testenv.EqualSlices(t, d.Query(t, `SELECT count(*) FROM minhash_bands`), kept, "bands are left of")
 		checkHealthy(t, s)
 	})
 }

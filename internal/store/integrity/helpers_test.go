@@ -11,6 +11,7 @@ import (
 	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 var ctx = context.Background()
@@ -36,10 +37,7 @@ func newService(s *store.Store) *service.Service {
 func changeContent(t testing.TB, s *store.Store, actor *identity.Actor, id loci.ID, content string) {
 	t.Helper()
 	text := loci.Content(content)
-	if _, err := newService(s).UpdateMemory(ctx, actor,
-		loci.UpdateMemory{MemoryID: id, Content: &text}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(newService(s).UpdateMemory(ctx, actor, loci.UpdateMemory{MemoryID: id, Content: &text}))(t)
 }
 
 // writeRaw runs statements in one transaction without a scope.
@@ -52,7 +50,5 @@ func writeRaw(s *store.Store, f func(exec func(q string, args ...any) error) err
 // queryRow scans the only row of a query.
 func queryRow(t testing.TB, s *store.Store, q string, arg any, dest ...any) {
 	t.Helper()
-	if err := s.DB().ReadTx(ctx, "", func(x *sqldb.Tx) error { return x.QueryRow(q, []any{arg}, dest) }); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, s.DB().ReadTx(ctx, "", func(x *sqldb.Tx) error { return x.QueryRow(q, []any{arg}, dest) }))
 }

@@ -98,9 +98,7 @@ func TestEqualNumbersOfReceiptsAreFoundAndRepaired(t *testing.T) {
 			t.Errorf("%+v", sum)
 		}
 		checkHealthy(t, x.s)
-		if got := x.inbox(x.to); got != wholeInbox {
-			t.Errorf("the inbox is %q", got)
-		}
+		testenv.Equal(t, x.inbox(x.to), wholeInbox, "the inbox is")
 	})
 }
 
@@ -111,21 +109,15 @@ func TestMessagesWithoutTheirReceiptsAreHealthyWhenTheRecipientIsGone(t *testing
 		var ahead atomic.Int64
 		s := d.Open(t, store.Options{Clock: func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }})
 		x := newMailTest(t, d, s, "")
-		if _, err := store.System(ctx, s, "test", func(u *store.SystemTx) (loci.User, error) {
+		testenv.Must(store.System(ctx, s, "test", func(u *store.SystemTx) (loci.User, error) {
 			return u.DeleteUser("bob@example.com", false)
-		}); err != nil {
-			t.Fatal(err)
-		}
+		}))(t)
 		checkHealthy(t, s)
 		old := newMailTest(t, d, s, "old")
 		old.damage(`DELETE FROM receipts WHERE {receipt}`)
-		if sum := checkIntegrity(t, s, false); sum.Found != 1 {
-			t.Errorf("a lost receipt: %+v", sum)
-		}
+		testenv.Equal(t, checkIntegrity(t, s, false).Found, 1, "a lost receipt")
 		ahead.Store(int64(91 * 24 * time.Hour))
 		checkHealthy(t, s)
-		if got := x.inbox(x.from); got != "How long? unread" {
-			t.Errorf("the messages of a deleted user are %q", got)
-		}
+		testenv.Equal(t, x.inbox(x.from), "How long? unread", "the messages of a deleted user are")
 	})
 }

@@ -54,10 +54,7 @@ func newFileTest(t *testing.T, d storetest.Database) *fileTest {
 // newFileTestIn adds a name to those of ann and bob.
 func newFileTestIn(t *testing.T, d storetest.Database, s *store.Store, name string) *fileTest {
 	t.Helper()
-	folder, err := blob.OpenFolder(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	folder := testenv.Must(blob.OpenFolder(t.TempDir()))(t)
 	x := &fileTest{t: t, d: d, s: s, bucket: &failingBucket{Bucket: folder}, ann: user(t, s, "ann"+name),
 		bob: user(t, s, "bob"+name)}
 	x.service = service.New(service.Options{Store: s, Clock: time.Now, Bucket: x.bucket})
@@ -82,10 +79,8 @@ func (x *fileTest) upload(actor *identity.Actor, memory loci.ID) loci.ID {
 	a := testenv.Must(x.service.UploadAttachment(ctx, actor, loci.UploadAttachment{MemoryID: memory,
 		FileName: "a.txt", Size: 5,
 		MIMEType: "text/plain"}))(x.t).Attachment
-	if err := x.service.StoreUpload(ctx, blob.Address{Method: blob.MethodPut, ID: a.ID, Size: a.Size,
-		Type: a.MIMEType}, strings.NewReader("hello")); err != nil {
-		x.t.Fatal(err)
-	}
+	testenv.NoError(x.t, x.service.StoreUpload(ctx,
+		blob.Address{Method: blob.MethodPut, ID: a.ID, Size: a.Size, Type: a.MIMEType}, strings.NewReader("hello")))
 	return a.ID
 }
 
@@ -111,9 +106,7 @@ func (x *fileTest) count(table string) string {
 func (x *fileTest) runJobs() {
 	x.t.Helper()
 	for _, kind := range []string{erasedb.AtlasJob, erasedb.WorkspaceJob, attachmentdb.DeleteObjectJob} {
-		if err := x.s.Jobs().RunNow(ctx, kind); err != nil {
-			x.t.Fatal(err)
-		}
+		testenv.NoError(x.t, x.s.Jobs().RunNow(ctx, kind))
 	}
 }
 
@@ -191,9 +184,7 @@ func TestDeletionsDeleteObjects(t *testing.T) {
 			t.Parallel()
 			storetest.Each(t, func(t *testing.T, d storetest.Database) {
 				x := newFileTest(t, d)
-				if list := x.objects(); len(list) != 4 {
-					t.Fatalf("%d objects", len(list))
-				}
+				testenv.RequireEqual(t, len(x.objects()), 4, "objects")
 				path.do(x)
 				if !path.purge {
 					x.runJobs()
@@ -203,9 +194,8 @@ func TestDeletionsDeleteObjects(t *testing.T) {
 					t.Errorf("%d objects, %s rows and %s jobs are left", len(list), rows, jobs)
 				}
 				for _, id := range x.active {
-					if n := x.count(`idempotency_records WHERE record = '` + string(id) + `'`); n != "0" {
-						t.Errorf("%s stored responses show a deleted attachment", n)
-					}
+					testenv.Equal(t, x.count(`idempotency_records WHERE record = '`+string(id)+`'`), "0",
+						"stored responses show a deleted attachment")
 				}
 			})
 		})

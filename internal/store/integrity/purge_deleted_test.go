@@ -2,7 +2,6 @@ package integrity_test
 
 import (
 	"context"
-	"slices"
 	"strings"
 	"testing"
 
@@ -11,6 +10,7 @@ import (
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/integrity"
 	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 func TestPurgeDeletedLeavesNoByte(t *testing.T) {
@@ -70,9 +70,7 @@ func TestPurgeDeletedSurvivesLostPages(t *testing.T) {
 		remove(t, server, ann, id)
 		flush(t, server, crew)
 		d.Exec(t, `DELETE FROM segment_pages`)
-		if _, err := integrity.New(operator).PurgeDeleted(ctx, true); err != nil {
-			t.Error(err)
-		}
+		testenv.Must(integrity.New(operator).PurgeDeleted(ctx, true))(t)
 		if would, err := integrity.New(operator).PurgeDeleted(ctx, false); err != nil || would.Documents != 0 {
 			t.Errorf("there is more: %+v, %v", would, err)
 		}
@@ -94,9 +92,7 @@ func TestPurgeLeavesForeignTablesOfTheSchema(t *testing.T) {
 				pg_class c JOIN pg_index i ON i.indrelid = c.oid WHERE c.oid = CAST('"Another table"' AS regclass)`
 		}
 		before := d.Query(t, state)
-		if _, err := integrity.New(s).PurgeDeleted(ctx, true); err != nil {
-			t.Error(err)
-		}
+		testenv.Must(integrity.New(s).PurgeDeleted(ctx, true))(t)
 		if after := d.Query(t, state); len(after) != 1 || after[0] != before[0] {
 			t.Errorf("the foreign tables are %q, were %q", after, before)
 		}
@@ -135,13 +131,9 @@ func TestPurgeKeepsMarkOfAnotherPurge(t *testing.T) {
 				t.Error("a purge ended without its vacuum")
 			}
 		}
-		if _, err := integrity.New(s).PurgeDeleted(ctx, true); err != nil {
-			t.Fatal(err)
-		}
-		if mark := d.Query(t, `SELECT name FROM metadata WHERE name = 'purge'`); !slices.Equal(mark,
-			[]string{"purge"}) {
-			t.Errorf("the mark of the interrupted purge is %v", mark)
-		}
+		testenv.Must(integrity.New(s).PurgeDeleted(ctx, true))(t)
+		testenv.EqualSlices(t, d.Query(t, `SELECT name FROM metadata WHERE name = 'purge'`), []string{"purge"},
+			"the mark of the interrupted purge is")
 	})
 }
 
@@ -162,16 +154,12 @@ func TestPurgedUserIsNotCharged(t *testing.T) {
 		}
 		ann := user(t, s, "ann")
 		for range 2 {
-			if got := lease(ann.UserID); got != 5 {
-				t.Errorf("ann gets %d operations", got)
-			}
+			testenv.Equal(t, lease(ann.UserID), 5, "ann gets", "operations")
 		}
 		lease(loci.NewID(s.Now().Std()))
 		var used int64
 		queryRow(t, s, `SELECT sum(used) FROM operations WHERE month = ?1`, "2031-01", &used)
-		if used != 10 {
-			t.Errorf("%d operations are used", used)
-		}
+		testenv.Equal(t, used, 10, "operations are used")
 	})
 }
 
@@ -189,11 +177,7 @@ func TestPurgeDeletedErasesStoredReads(t *testing.T) {
 		if n := d.Query(t, `SELECT count(*) FROM idempotency_keys`)[0]; err != nil || n != "1" {
 			t.Fatal(n, err)
 		}
-		if _, err := integrity.New(s).PurgeDeleted(ctx, true); err != nil {
-			t.Fatal(err)
-		}
-		if n := d.Query(t, `SELECT count(*) FROM idempotency_keys`)[0]; n != "0" {
-			t.Errorf("%s stored responses are left", n)
-		}
+		testenv.Must(integrity.New(s).PurgeDeleted(ctx, true))(t)
+		testenv.Equal(t, d.Query(t, `SELECT count(*) FROM idempotency_keys`)[0], "0", "stored responses are left")
 	})
 }

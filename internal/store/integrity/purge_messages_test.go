@@ -3,7 +3,6 @@ package integrity_test
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -36,11 +35,8 @@ func newDeparture(t *testing.T, d storetest.Database, s *store.Store, direct, br
 	x.send(x.his, loci.SendMessage{Broadcast: true, Content: loci.MessageText(broadcast)})
 	x.send(x.to, loci.SendMessage{ToAgentID: x.his.AgentID, Content: "To him", ReplyTo: first})
 	x.send(x.to, loci.SendMessage{Broadcast: true, Content: "To him and ann"})
-	_, err := newService(s).SendMessage(ctx, x.his, loci.SendMessage{Broadcast: true, Subject: "Of umbrosial",
-		Content: "dibbernacks to himself"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(newService(s).SendMessage(ctx, x.his,
+		loci.SendMessage{Broadcast: true, Subject: "Of umbrosial", Content: "dibbernacks to himself"}))(t)
 	return x
 }
 
@@ -51,9 +47,8 @@ func (x departure) requireLeft(t *testing.T) {
 	if got, want := x.inbox(x.to), "From gone unread, "+his+wholeInbox; got != want {
 		t.Errorf("the inbox of bob is %q, want %q", got, want)
 	}
-	if got := x.inbox(x.from); got != "To him and ann unread, From gone unread, How long? unread" {
-		t.Errorf("the inbox of ann is %q", got)
-	}
+	testenv.Equal(t, x.inbox(x.from), "To him and ann unread, From gone unread, How long? unread",
+		"the inbox of ann is")
 	for _, m := range testenv.Must(newService(x.s).ListInbox(ctx, x.to, loci.ListInbox{}))(t).Messages {
 		if isHis := strings.HasSuffix(m.Content, "gone") || m.Content == "To bob"; isHis != (m.From.AgentID ==
 			x.his.AgentID) || m.From.Name == "" {
@@ -67,9 +62,7 @@ func (x departure) requireLeft(t *testing.T) {
 			WHERE g.user_id IS NULL`: "",
 		`SELECT content FROM messages WHERE content LIKE 'dibbernacks%'`: "",
 	} {
-		if got := strings.Join(x.d.Query(t, q), ", "); got != want {
-			t.Errorf("%s: %q, want %q", q, got, want)
-		}
+		testenv.Equal(t, strings.Join(x.d.Query(t, q), ", "), want, q)
 	}
 	checkHealthy(t, x.s)
 }
@@ -79,10 +72,7 @@ func TestPurgedUserLeavesNoByteOfPersonalMessages(t *testing.T) {
 		x := newDeparture(t, d, server, "To bob", "From gone")
 		storetest.Agents(t, server, x.gone, 3)
 		requireTraces(t, d, "mbrosial", "ibbernack")
-		would, err := integrity.New(operator).PurgeUser(ctx, "gone@example.com", false)
-		if err != nil {
-			t.Fatal(err)
-		}
+		would := testenv.Must(integrity.New(operator).PurgeUser(ctx, "gone@example.com", false))(t)
 		did, err := integrity.New(operator).PurgeUser(ctx, "gone@example.com", true)
 		if err != nil || did != would || did.Messages != 1 || did.Responses != 1 ||
 			!strings.Contains(did.String(), "1 message between agents") {
@@ -144,15 +134,10 @@ func TestPurgedWorkspaceLeavesNoByteOfMessages(t *testing.T) {
 			t.Errorf("purged %+v, %v", did, err)
 		}
 		d.Exec(t, `DELETE FROM messages WHERE content LIKE 'dibbernacks%'`) // it is in the workspace of gone
-		if _, err := integrity.New(operator).PurgeDeleted(ctx, true); err != nil {
-			t.Fatal(err)
-		}
-		if got := d.Query(t, `SELECT id FROM messages`); !slices.Equal(got, []string{string(elsewhere)}) {
-			t.Errorf("the messages %v are left", got)
-		}
-		if got := d.Query(t, `SELECT CAST(row_id AS TEXT) FROM receipts`); len(got) != 0 {
-			t.Errorf("%d receipts are left", len(got))
-		}
+		testenv.Must(integrity.New(operator).PurgeDeleted(ctx, true))(t)
+		testenv.EqualSlices(t, d.Query(t, `SELECT id FROM messages`), []string{string(elsewhere)}, "the messages",
+			"are left")
+		testenv.Len(t, d.Query(t, `SELECT CAST(row_id AS TEXT) FROM receipts`), 0, "receipts are left")
 		checkHealthy(t, server)
 	})
 }
@@ -168,11 +153,9 @@ func TestDeletedAccountLeavesItsMessagesToTeams(t *testing.T) {
 		x := newDeparture(t, d, s, "To bob", "From gone")
 		silent := storetest.Agents(t, s, x.gone, 1100)
 		x.addMessages(t, x.from, silent[0], 1100)
-		if _, err := store.System(ctx, s, "test", func(u *store.SystemTx) (loci.User, error) {
+		testenv.Must(store.System(ctx, s, "test", func(u *store.SystemTx) (loci.User, error) {
 			return u.DeleteUser("gone@example.com", false)
-		}); err != nil {
-			t.Fatal(err)
-		}
+		}))(t)
 		checkHealthy(t, s)
 		if out := testenv.Must(newService(s).SendMessage(ctx, x.from, loci.SendMessage{WorkspaceID: x.crew,
 			Broadcast: true,
@@ -187,9 +170,7 @@ func TestDeletedAccountLeavesItsMessagesToTeams(t *testing.T) {
 		testenv.Must(newService(s).CloseMessage(ctx, x.to,
 			loci.GetMessage{MessageID: testenv.Must(newService(s).ListInbox(ctx, x.to,
 				loci.ListInbox{}))(t).Messages[0].ID}))(t)
-		if err := s.Eraser().EraseAll(ctx); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, s.Eraser().EraseAll(ctx))
 		counting.requireParts(t, 6, func() error { return s.DeleteClosedMessages(ctx) })
 		x.requireLeft(t)
 		for _, agent := range []*identity.Actor{x.from, x.to} {
@@ -198,9 +179,7 @@ func TestDeletedAccountLeavesItsMessagesToTeams(t *testing.T) {
 			}
 		}
 		later.Store(int64(91 * 24 * time.Hour))
-		if err := s.DeleteClosedMessages(ctx); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, s.DeleteClosedMessages(ctx))
 		if got := d.Query(t, `SELECT id FROM agents WHERE user_id IS NULL`); len(got) > 0 {
 			t.Errorf("agents of deleted users without messages are left: %v", got)
 		}
@@ -240,9 +219,7 @@ func (c *countingDB) Write(ctx context.Context, user string, f func(sqldb.Conn) 
 func (c *countingDB) requireParts(t *testing.T, least int32, f func() error) {
 	t.Helper()
 	before := c.writes.Load()
-	if err := f(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, f())
 	if n := c.writes.Load() - before; n < least {
 		t.Errorf("%d transactions, want at least %d", n, least)
 	}
@@ -273,9 +250,7 @@ func TestDeletedWorkspaceLosesItsMessagesInParts(t *testing.T) {
 		for q, want := range map[string]string{`SELECT id FROM messages`: string(kept),
 			`SELECT id FROM workspaces WHERE name = ''`: "", `SELECT key FROM idempotency_keys`: "",
 			`SELECT CAST(count(*) AS TEXT) FROM receipts`: "1"} {
-			if got := strings.Join(d.Query(t, q), " "); got != want {
-				t.Errorf("%s: %s are left, want %s", q, got, want)
-			}
+			testenv.Equal(t, strings.Join(d.Query(t, q), " "), want, q, "are left")
 		}
 		checkHealthy(t, s)
 	})

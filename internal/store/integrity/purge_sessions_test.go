@@ -21,9 +21,7 @@ func requireTraces(t *testing.T, d storetest.Database, words ...string) {
 	t.Helper()
 	before := strings.Join(remainingTraces(t, d), "; ")
 	for _, word := range words {
-		if !strings.Contains(before, " holds "+word) {
-			t.Errorf("the test does not find %s even before: %s", word, before)
-		}
+		testenv.Contains(t, before, " holds "+word, "the test does not find", word, "even before")
 	}
 }
 
@@ -73,13 +71,8 @@ func TestPurgedMemoryLeavesNoByteInSessions(t *testing.T) {
 		analyze(t, d)
 		requireTraces(t, d, "mbrosial", "lummoxite", "ibbernack", "ickerdoodle", "東西南北", "ankerblossom")
 
-		would, err := integrity.New(operator).PurgeMemory(ctx, m.ID, false)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(b.detail().Candidates) != 2 {
-			t.Error("a look has purged")
-		}
+		would := testenv.Must(integrity.New(operator).PurgeMemory(ctx, m.ID, false))(t)
+		testenv.Len(t, b.detail().Candidates, 2, "a look has purged")
 		others := mustIDs(t, server, bob, crew, m.ID)
 		did, err := integrity.New(operator).PurgeMemory(ctx, m.ID, true)
 		if err != nil || did != would || did.Memories != 1 || did.Candidates != 2 {
@@ -100,16 +93,11 @@ func TestPurgedMemoryLeavesNoByteInSessions(t *testing.T) {
 				t.Errorf("a step names the memory: %+v", h)
 			}
 		}
-		if got := d.Query(t, `SELECT similar_to FROM candidates WHERE id = '`+string(similar.ID)+`'`); got[0] != "[]" {
-			t.Errorf("similar to %v", got)
-		}
-		if list := d.Query(t, `SELECT event_id FROM session_events WHERE content <> ''`); !slices.Equal(list,
-			[]string{"stays"}) {
-			t.Errorf("the events %v have a text", list)
-		}
-		if list := mustIDs(t, server, bob, crew, ""); !slices.Equal(list, others) {
-			t.Errorf("%v are left of %v", list, others)
-		}
+		testenv.Equal(t, d.Query(t, `SELECT similar_to FROM candidates WHERE id = '`+string(similar.ID)+`'`)[0], "[]",
+			"similar to")
+		testenv.EqualSlices(t, d.Query(t, `SELECT event_id FROM session_events WHERE content <> ''`), []string{"stays"},
+			"the events", "have a text")
+		testenv.EqualSlices(t, mustIDs(t, server, bob, crew, ""), others, "are left of")
 		checkHealthy(t, server)
 	})
 }
@@ -117,11 +105,9 @@ func TestPurgedMemoryLeavesNoByteInSessions(t *testing.T) {
 // setContent replaces the text of a candidate behind the back.
 func setContent(t *testing.T, s *store.Store, id loci.ID, text string) {
 	t.Helper()
-	if err := writeRaw(s, func(exec func(string, ...any) error) error {
+	testenv.NoError(t, writeRaw(s, func(exec func(string, ...any) error) error {
 		return exec(`UPDATE candidates SET content = ?2, title = ?2 WHERE id = ?1`, id, text)
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 }
 
 // mustIDs lists the memories of a workspace without one.
@@ -144,9 +130,7 @@ func TestPurgedMemoryOfAUnitLeavesNoByteInItsEvents(t *testing.T) {
 		id := b.detail().Session.MemoryID
 		analyze(t, d)
 		requireTraces(t, d, "mbrosial", "lummoxite", "ibbernack", "irlimagig")
-		if _, err := integrity.New(operator).PurgeMemory(ctx, id, true); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(integrity.New(operator).PurgeMemory(ctx, id, true))(t)
 		if x := b.detail(); x.Session.MemoryID != "" || x.Units[0].Title != x.Units[0].Key ||
 			x.Session.Counts.Events != 2 {
 			t.Errorf("the session is %+v with %+v", x.Session, x.Units)
@@ -200,12 +184,10 @@ func TestPurgedUserLeavesNoByteOfSessions(t *testing.T) {
 		if err != nil || did.Sessions != 2 || did.Responses != 1 {
 			t.Errorf("purged %+v, %v", did, err)
 		}
-		if list := d.Query(t, `SELECT id FROM sessions`); !slices.Equal(list, []string{string(kept.id)}) {
-			t.Errorf("the sessions %v are left", list)
-		}
-		if list := d.Query(t, `SELECT user_id FROM policies`); !slices.Equal(list, []string{string(bob.UserID)}) {
-			t.Errorf("the policies of %v are left", list)
-		}
+		testenv.EqualSlices(t, d.Query(t, `SELECT id FROM sessions`), []string{string(kept.id)}, "the sessions",
+			"are left")
+		testenv.EqualSlices(t, d.Query(t, `SELECT user_id FROM policies`), []string{string(bob.UserID)},
+			"the policies of", "are left")
 		checkHealthy(t, server)
 	})
 }
@@ -223,9 +205,7 @@ func TestPurgedWorkspaceLeavesNoByteOfSessions(t *testing.T) {
 		if left := countSessionRows(t, d); len(left) > 0 {
 			t.Errorf("%v are left", left)
 		}
-		if n := len(d.Query(t, `SELECT user_id FROM policies`)); n != 0 {
-			t.Errorf("%d policies are left", n)
-		}
+		testenv.Len(t, d.Query(t, `SELECT user_id FROM policies`), 0, "policies are left")
 		checkHealthy(t, server)
 	})
 }

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -22,6 +21,7 @@ import (
 	"github.com/loci-memory/loci/internal/store/accountdb"
 	"github.com/loci-memory/loci/internal/store/integrity"
 	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/testenv"
 	"github.com/loci-memory/loci/internal/vector"
 	"github.com/loci-memory/loci/internal/waittest"
 )
@@ -59,10 +59,7 @@ func remainingTraces(t *testing.T, d storetest.Database) (found []string) {
 		t.Fatal(files, err)
 	}
 	for _, file := range files {
-		data, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := testenv.Must(os.ReadFile(file))(t)
 		look(filepath.Base(file), data)
 	}
 	return found
@@ -77,7 +74,7 @@ func withEncryptionKey(actor *identity.Actor, key string) *identity.Actor {
 
 func supersede(t *testing.T, s *store.Store, actor *identity.Actor, old, by loci.ID) {
 	t.Helper()
-	_, err := store.Write(ctx, s, actor, func(tx *store.Tx) (loci.Memory, error) {
+	testenv.Must(store.Write(ctx, s, actor, func(tx *store.Tx) (loci.Memory, error) {
 		h, err := tx.Memory(old, store.ToMove)
 		if err != nil {
 			return loci.Memory{}, err
@@ -87,24 +84,18 @@ func supersede(t *testing.T, s *store.Store, actor *identity.Actor, old, by loci
 			return loci.Memory{}, err
 		}
 		return h.Supersede(r)
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 }
 
 func remove(t *testing.T, s *store.Store, actor *identity.Actor, id loci.ID) {
 	t.Helper()
-	_, err := store.Write(ctx, s, actor, func(tx *store.Tx) (loci.Empty, error) {
+	testenv.Must(store.Write(ctx, s, actor, func(tx *store.Tx) (loci.Empty, error) {
 		h, err := tx.Memory(id, store.InAnyState)
 		if err != nil {
 			return loci.Empty{}, err
 		}
 		return loci.Empty{}, h.Delete()
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 }
 
 // makeHistory writes a memory with words of its own. It adds versions with flushes and merges between them, links both
@@ -156,10 +147,8 @@ func makeHistory(t *testing.T, d storetest.Database, s *store.Store, actor *iden
 
 func record(t *testing.T, s *store.Store, actor *identity.Actor, id loci.ID) loci.Memory {
 	t.Helper()
-	m, err := store.Read(ctx, s, actor, func(tx *store.Tx) (loci.Memory, error) { return tx.MemoryRecord(id) })
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := testenv.Must(store.Read(ctx, s, actor,
+		func(tx *store.Tx) (loci.Memory, error) { return tx.MemoryRecord(id) }))(t)
 	return m
 }
 
@@ -176,9 +165,7 @@ func onPurge(t *testing.T, f func(t *testing.T, d storetest.Database, server, op
 			t.Error("while the server runs: ", found)
 		}
 		for _, s := range []*store.Store{operator, server} {
-			if err := s.Close(); err != nil {
-				t.Error(err)
-			}
+			testenv.NoError(t, s.Close())
 		}
 		if found := remainingTraces(t, d); len(found) > 0 {
 			t.Error("after the end: ", found)
@@ -193,17 +180,10 @@ func TestPurgedMemoryLeavesNoByte(t *testing.T) {
 		id, others := makeHistory(t, d, server, ann, crew)
 		before := strings.Join(remainingTraces(t, d), "; ")
 		for _, trace := range traceWords {
-			if !strings.Contains(before, " holds "+trace) {
-				t.Errorf("the test does not find %s even before: %s", trace, before)
-			}
+			testenv.Contains(t, before, " holds "+trace, "the test does not find", trace, "even before")
 		}
-		would, err := integrity.New(operator).PurgeMemory(ctx, id, false)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if m := record(t, server, ann, id); m.ID != id {
-			t.Error("a look has purged")
-		}
+		would := testenv.Must(integrity.New(operator).PurgeMemory(ctx, id, false))(t)
+		testenv.Equal(t, record(t, server, ann, id).ID, id, "a look has purged")
 		did, err := integrity.New(operator).PurgeMemory(ctx, id, true)
 		if err != nil || did != would || did.Memories != 1 || did.Versions != 14 || did.Responses != 10 {
 			t.Errorf("purged %+v, of %+v, %v", did, would, err)
@@ -211,14 +191,11 @@ func TestPurgedMemoryLeavesNoByte(t *testing.T) {
 		if r := searchKeywords(t, server, ann, "lummoxites quinceberries", store.Filter{}); len(r.Hits) > 0 {
 			t.Errorf("the server finds %d memories by words that are gone", len(r.Hits))
 		}
-		if r := searchKeywords(t, server, bob, "deploys",
-			store.Filter{Include: []loci.Include{loci.IncludeSuperseded}}); len(r.Hits) != len(others) {
-			t.Errorf("the server finds %d others, not %d", len(r.Hits), len(others))
-		}
-		if list := ids(t, server, ann, store.Filter{Include: []loci.Include{loci.IncludeSuperseded}},
-			100); len(list) != len(others) {
-			t.Errorf("%d memories are left", len(list))
-		}
+		testenv.Len(t, searchKeywords(t, server, bob, "deploys",
+			store.Filter{Include: []loci.Include{loci.IncludeSuperseded}}).Hits, len(others), "the server finds",
+			"others")
+		testenv.Len(t, ids(t, server, ann, store.Filter{Include: []loci.Include{loci.IncludeSuperseded}}, 100),
+			len(others), "memories are left")
 		if old, by := record(t, server, ann, others[0]), record(t, server, ann, others[1]); old.SupersededBy != "" ||
 			len(by.Supersedes) != 0 {
 			t.Errorf("links are left: %q, %q", old.SupersededBy, by.Supersedes)
@@ -287,9 +264,7 @@ func TestPurgeKeepsALinkThatIsWrittenMeanwhile(t *testing.T) {
 		if err = errors.Join(err, <-purged); err != nil {
 			t.Fatal(err)
 		}
-		if m := record(t, s, ann, by); !slices.Equal(m.Supersedes, []loci.ID{other}) {
-			t.Errorf("it supersedes %v", m.Supersedes)
-		}
+		testenv.EqualSlices(t, record(t, s, ann, by).Supersedes, []loci.ID{other}, "it supersedes")
 	})
 }
 
@@ -318,18 +293,13 @@ func TestPurgedWorkspaceLeavesNoByte(t *testing.T) {
 			did.Memberships != 2 || did.Invitations != 1 || did.Users != 0 {
 			t.Errorf("purged %+v, %v", did, err)
 		}
-		if list := ids(t, server, ann, store.Filter{}, 100); !slices.Equal(list, []loci.ID{kept.ID}) {
-			t.Errorf("%q are left", list)
-		}
-		if r := searchKeywords(t, server, ann, "deploys", store.Filter{}); len(r.Hits) != 1 {
-			t.Errorf("%d memories are found", len(r.Hits))
-		}
+		testenv.EqualSlices(t, ids(t, server, ann, store.Filter{}, 100), []loci.ID{kept.ID}, "are left")
+		testenv.Len(t, searchKeywords(t, server, ann, "deploys", store.Filter{}).Hits, 1, "memories are found")
 		checkCounters(t, server, ann, other, []loci.ID{kept.ID})
 		for _, table := range []string{"minhash_bands", "versions", "index_log"} {
-			if n := d.Query(t, `SELECT CAST(count(*) AS TEXT) FROM `+
-				table); n[0] != map[string]string{"minhash_bands": "4", "versions": "0", "index_log": "1"}[table] {
-				t.Errorf("%s rows are left in %s", n[0], table)
-			}
+			testenv.Equal(t, d.Query(t, `SELECT CAST(count(*) AS TEXT) FROM `+table)[0],
+				map[string]string{"minhash_bands": "4", "versions": "0", "index_log": "1"}[table], "rows are left in",
+				table)
 		}
 		if _, err := integrity.New(operator).PurgeWorkspace(ctx, record(t, server, bob,
 			add(t, server, bob, "", "mine").ID).WorkspaceID, true); !loci.Is(err, loci.CodeStateConflict) {
@@ -344,12 +314,9 @@ func TestPurgedUserLeavesNoByte(t *testing.T) {
 		crew := team(t, server, bob, map[*identity.Actor]loci.Role{gone: loci.RoleAdmin})
 		makeHistory(t, d, server, gone, "")
 		shared := add(t, server, gone, crew, "A note that stays in the crew")
-		_, err := store.System(ctx, server, "test", func(x *store.SystemTx) (loci.APIKey, error) {
+		testenv.Must(store.System(ctx, server, "test", func(x *store.SystemTx) (loci.APIKey, error) {
 			return x.AddKey(gone.UserID, accountdb.NewKey{Name: "laptop", Prefix: "prefix", Hash: []byte("hash")})
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))(t)
 		asked := loci.CreateInvitations{WorkspaceID: team(t, server, bob, nil),
 			Emails: loci.Emails{"BLANKERBLOSSOM@example.com"}}
 		if out, err := newService(server).CreateInvitations(ctx, withEncryptionKey(bob, "invite"), asked); err != nil ||
@@ -361,21 +328,15 @@ func TestPurgedUserLeavesNoByte(t *testing.T) {
 			true); !loci.Is(err, loci.CodeStateConflict) || !strings.Contains(err.Error(), string(own)) {
 			t.Error("an owner of a team was purged: ", err)
 		}
-		if _, err := integrity.New(operator).PurgeWorkspace(ctx, own, true); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(integrity.New(operator).PurgeWorkspace(ctx, own, true))(t)
 		did, err := integrity.New(operator).PurgeUser(ctx, "Blankerblossom@example.com", true)
 		if err != nil || did.Users != 1 || did.Workspaces != 1 || did.Memberships != 2 || did.Invitations != 2 ||
 			did.Keys != 1 {
 			t.Errorf("purged %+v, %v", did, err)
 		}
-		if kept := d.Query(t, `SELECT key FROM idempotency_keys WHERE credential = '`+string(bob.CredentialID)+
-			`'`); len(kept) != 0 {
-			t.Errorf("a stored response holds the link of an invitation to the address: %v", kept)
-		}
-		if m := record(t, server, bob, shared.ID); m.CreatedBy != gone.UserID {
-			t.Errorf("what was written for others is by %q", m.CreatedBy)
-		}
+		testenv.Len(t, d.Query(t, `SELECT key FROM idempotency_keys WHERE credential = '`+string(bob.CredentialID)+
+			`'`), 0, "a stored response holds the link of an invitation to the address")
+		testenv.Equal(t, record(t, server, bob, shared.ID).CreatedBy, gone.UserID, "what was written for others is by")
 		if _, err := tryAdd(server, gone, "", "Back again"); !loci.Is(err, loci.CodeNotFound) {
 			t.Error("one who is gone writes: ", err)
 		}
@@ -427,15 +388,10 @@ func TestPurgeDeletesVectors(t *testing.T) {
 		waitForEmbeddings(t, s)
 		changeContent(t, s, ann, a.ID, after)
 		waitForEmbeddings(t, s)
-		if n := d.Query(t, `SELECT count(*) FROM vectors`)[0]; n != "3" {
-			t.Fatalf("%s vectors are stored, with that of the text before", n)
-		}
-		if _, err := integrity.New(s).PurgeMemory(ctx, a.ID, true); err != nil {
-			t.Fatal(err)
-		}
-		if n := d.Query(t, `SELECT count(*) FROM vectors`)[0]; n != "1" {
-			t.Errorf("%s vectors are left", n)
-		}
+		testenv.RequireEqual(t, d.Query(t, `SELECT count(*) FROM vectors`)[0], "3",
+			"vectors are stored, with that of the text before")
+		testenv.Must(integrity.New(s).PurgeMemory(ctx, a.ID, true))(t)
+		testenv.Equal(t, d.Query(t, `SELECT count(*) FROM vectors`)[0], "1", "vectors are left")
 		// A search whose codes are of before finds what is left.
 		f, err := store.Read(ctx, s, ann, func(tx *store.Tx) (retrieve.Result, error) {
 			return storetest.Search(tx, retrieve.Query{Embeddings: []retrieve.Embedding{{Generation: "one",
@@ -476,9 +432,7 @@ func TestPurgeRewritesOnlySegmentsOfTheMemory(t *testing.T) {
 		flush(t, s, m.WorkspaceID)
 		segments := func() []string { return d.Query(t, `SELECT row_id FROM segments ORDER BY row_id`) }
 		before := segments()
-		if _, err := integrity.New(s).PurgeMemory(ctx, purged.ID, true); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(integrity.New(s).PurgeMemory(ctx, purged.ID, true))(t)
 		if after := segments(); len(before) != 2 || len(after) != 2 || after[0] != before[0] || after[1] == before[1] {
 			t.Errorf("the segments were %v and are %v", before, after)
 		}

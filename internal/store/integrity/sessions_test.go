@@ -176,11 +176,9 @@ func TestDeletedAccountLeavesNothingOfItsSessions(t *testing.T) {
 		addEvents(t, d, events)
 		startSession(t, s, ann, "", "Tidy the attic").fill("trunks")
 		checkHealthy(t, s)
-		if _, err := store.System(ctx, s, "test", func(x *store.SystemTx) (loci.User, error) {
+		testenv.Must(store.System(ctx, s, "test", func(x *store.SystemTx) (loci.User, error) {
 			return x.DeleteUser("ann@example.com", false)
-		}); err != nil {
-			t.Fatal(err)
-		}
+		}))(t)
 		checkHealthy(t, s)
 		d.Exec(t, `DELETE FROM jobs WHERE kind = 'erase_sessions'`)
 		if sum := checkIntegrity(t, s, true); sum.Found != 1 || sum.Repaired != 1 ||
@@ -195,9 +193,7 @@ func TestDeletedAccountLeavesNothingOfItsSessions(t *testing.T) {
 		if left := countSessionRows(t, d); len(left) > 0 {
 			t.Errorf("%v are left", left)
 		}
-		if n := len(d.Query(t, `SELECT user_id FROM policies`)); n != 0 {
-			t.Errorf("%d policies are left", n)
-		}
+		testenv.Len(t, d.Query(t, `SELECT user_id FROM policies`), 0, "policies are left")
 		if most, all := counter.most.Load(), counter.all.Load(); most > mostOfATransaction || all < events {
 			t.Errorf("a writer waited for the deletion of %d of %d rows", most, all)
 		}
@@ -222,15 +218,11 @@ func TestCheckKnowsErasuresOfSessions(t *testing.T) {
 			AtlasID: shed}))(t)
 		b := startSession(t, s, ann, crew, "Tidy the shed")
 		b.fill("lanterns")
-		if at := b.detail().Session.AtlasID; at != shed {
-			t.Fatalf("the session is in %s", at)
-		}
+		testenv.RequireEqual(t, b.detail().Session.AtlasID, shed, "the session is in")
 		testenv.Must(newService(s).DeleteAtlas(ctx, ann, loci.DeleteAtlas{AtlasID: shed}))(t)
 		d.Exec(t, `DELETE FROM session_events`) // as a part of an erasure
 		checkHealthy(t, s)
-		if err := s.Eraser().EraseAll(ctx); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, s.Eraser().EraseAll(ctx))
 		if left := countSessionRows(t, d); len(left) > 0 {
 			t.Errorf("%v are left", left)
 		}

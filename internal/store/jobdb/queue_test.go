@@ -105,9 +105,7 @@ func TestQueueRunsJobsOfCommits(t *testing.T) {
 			testenv.NoError(t, add(q, db, nil, s, s+" again"))
 		}
 		waittest.Until(t, func() bool { return d.Query(t, `SELECT count(*) FROM jobs`)[0] == "0" })
-		if got := r.subjects(); !slices.Equal(got, []string{"one", "one again", "two", "two again"}) {
-			t.Errorf("%q", got)
-		}
+		testenv.EqualSlices(t, r.subjects(), []string{"one", "one again", "two", "two again"})
 	})
 }
 
@@ -204,9 +202,7 @@ func TestCloseOfStoreFinishesDueJobs(t *testing.T) {
 			return loci.Empty{}, x.AddJob("mail", "one")
 		}))(t)
 		testenv.NoError(t, st.Close())
-		if got := r.subjects(); !slices.Equal(got, []string{"one"}) {
-			t.Errorf("%q", got)
-		}
+		testenv.EqualSlices(t, r.subjects(), []string{"one"})
 	})
 }
 
@@ -247,9 +243,7 @@ func TestClockThatIsSetBackDelaysNoJob(t *testing.T) {
 		q := start(t, db, r.handle)
 		waittest.Until(t, func() bool { return d.Query(t, `SELECT count(*) FROM jobs`)[0] == "1" })
 		r.runNext(t, q, db)
-		if got := r.subjects(); !slices.Equal(slices.Sorted(slices.Values(got)), []string{"ahead", "now"}) {
-			t.Errorf("%q", got)
-		}
+		testenv.EqualSlices(t, slices.Sorted(slices.Values(r.subjects())), []string{"ahead", "now"})
 	})
 }
 
@@ -267,9 +261,7 @@ func TestJobContinuesAtOnceAfterAPart(t *testing.T) {
 		q := start(t, db, r.handle)
 		testenv.NoError(t, add(q, db, nil, "atlas"))
 		waittest.Until(t, func() bool { return d.Query(t, `SELECT count(*) FROM jobs`)[0] == "0" })
-		if got := r.subjects(); len(got) != 5 {
-			t.Errorf("%d parts", len(got))
-		}
+		testenv.Len(t, r.subjects(), 5, "parts")
 	})
 }
 
@@ -290,14 +282,10 @@ func TestPauseOfKindPostponesItsDueJobs(t *testing.T) {
 			return d.Query(t, fmt.Sprintf(`SELECT count(*) FROM jobs WHERE error = '' AND attempts = 0 AND due > %d`,
 				time.Now().Add(50*time.Minute).UnixMicro()))[0] == "3"
 		})
-		if got := r.subjects(); len(got) != 1 {
-			t.Errorf("%q ran before the pause", got)
-		}
+		testenv.Len(t, r.subjects(), 1, "ran before the pause")
 		clock.advance(61 * time.Minute)
 		waittest.Until(t, func() bool { return d.Query(t, `SELECT count(*) FROM jobs`)[0] == "0" })
-		if got := r.subjects(); len(got) != 4 {
-			t.Errorf("%q", got)
-		}
+		testenv.Len(t, r.subjects(), 4)
 	})
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/pairdb"
 	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 func TestPairsAreStoredForEachAccount(t *testing.T) {
@@ -19,9 +20,7 @@ func TestPairsAreStoredForEachAccount(t *testing.T) {
 		begun := &pairdb.Pair{Workspace: "w", ID: [2]loci.ID{pairdb.Here: "a"}, State: [2]string{"s", ""},
 			Writing: pairdb.There, Pending: []string{"p", "q"}, Sent: "text", SentAfter: 7}
 		done := &pairdb.Pair{Workspace: "w", ID: [2]loci.ID{"b", "c"}, State: [2]string{"s", "t"}}
-		if err := pairs.Save(t.Context(), begun, done); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, pairs.Save(t.Context(), begun, done))
 		check := func(want ...*pairdb.Pair) {
 			t.Helper()
 			got, err := pairs.All(t.Context())
@@ -39,26 +38,20 @@ func TestPairsAreStoredForEachAccount(t *testing.T) {
 		}
 		check(begun, done)
 		begun.ID[pairdb.There], begun.State[pairdb.There], begun.Pending, begun.Sent = "d", "u", nil, ""
-		if err := pairs.Save(t.Context(), begun); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, pairs.Save(t.Context(), begun))
 		check(begun, done)
 		if err := pairs.Save(t.Context(), &pairdb.Pair{ID: [2]loci.ID{"b", "e"}}); err == nil {
 			t.Error("a memory has two copies")
 		}
 		for _, other := range []*pairdb.Pairs{pairdb.New(s.DB(), ann.UserID, "other"),
 			pairdb.New(s.DB(), bob.UserID, "account")} {
-			if err := other.Delete(t.Context(), done); err != nil {
-				t.Fatal(err)
-			}
+			testenv.NoError(t, other.Delete(t.Context(), done))
 			if list, err := other.All(t.Context()); err != nil || len(list) != 0 {
 				t.Errorf("%d pairs of another account: %v", len(list), err)
 			}
 		}
 		check(begun, done)
-		if err := pairs.Delete(t.Context(), begun); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, pairs.Delete(t.Context(), begun))
 		check(done)
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/loci-memory/loci/internal/store/record"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 type row struct {
@@ -30,18 +31,14 @@ func TestTableWritesStatements(t *testing.T) {
 		table.List("", onReview):     " seen ",
 		table.Insert("rows", "hash"): "INSERT INTO rows (hash, id, title, text) VALUES (?1, ?2, ?3, ?4)",
 	} {
-		if got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
+		testenv.Equal(t, got, want)
 	}
 	r := row{"7", "a", "b", 3, "c"}
 	if got := table.Values(&r, 9); !reflect.DeepEqual(got, []any{9, "7", "a", "b"}) {
 		t.Error(got)
 	}
 	*table.Dest(&r)[3].(*int) = 4
-	if r.seen != 4 {
-		t.Error(r)
-	}
+	testenv.Equal(t, r.seen, 4)
 }
 
 func TestUpdateWritesChangedColumnsOfItsGroups(t *testing.T) {

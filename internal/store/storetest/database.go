@@ -34,10 +34,7 @@ type Database struct {
 // Open opens the database until the end of the test.
 func (d Database) Open(t testing.TB, o store.Options) *store.Store {
 	t.Helper()
-	s, err := d.TryOpen(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testenv.Must(d.TryOpen(o))(t)
 	t.Cleanup(func() { s.Close() })
 	return s
 }
@@ -82,10 +79,7 @@ func (d Database) openDB(t testing.TB) *sql.DB {
 		timeout := "?_busy_timeout=10000&_pragma=busy_timeout(10000)"
 		driver, name = sqlite.SQLName, "file:"+filepath.Join(d.Dir, "loci.db")+timeout
 	}
-	db, err := sql.Open(driver, name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := testenv.Must(sql.Open(driver, name))(t)
 	return db
 }
 
@@ -95,9 +89,7 @@ func (d Database) Exec(t testing.TB, q string) {
 	t.Helper()
 	db := d.openDB(t)
 	defer db.Close()
-	if _, err := db.Exec(q); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(db.Exec(q))(t)
 }
 
 // Query returns the only column of a query.
@@ -105,16 +97,11 @@ func (d Database) Query(t testing.TB, q string) (list []string) {
 	t.Helper()
 	db := d.openDB(t)
 	defer db.Close()
-	rows, err := db.Query(q)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := testenv.Must(db.Query(q))(t)
 	defer rows.Close()
 	for rows.Next() {
 		var s string
-		if err := rows.Scan(&s); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, rows.Scan(&s))
 		list = append(list, s)
 	}
 	return list
@@ -164,24 +151,16 @@ func NewSchema(t testing.TB, address string) string {
 	rand.Read(random[:])
 	name := "t" + hex.EncodeToString(random[:])
 	exec := func(q string) {
-		c, err := pgx.Connect(ctx, address)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := testenv.Must(pgx.Connect(ctx, address))(t)
 		defer c.Close(ctx)
-		if _, err := c.Exec(ctx, q); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(c.Exec(ctx, q))(t)
 	}
 	exec("CREATE SCHEMA " + name)
 	t.Cleanup(func() {
 		ctx, cancel = context.WithTimeout(context.Background(), time.Minute)
 		exec("DROP SCHEMA " + name + " CASCADE")
 	})
-	own, err := changeAddress(address, "", name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	own := testenv.Must(changeAddress(address, "", name))(t)
 	return own
 }
 

@@ -3,12 +3,12 @@ package storetest_test
 import (
 	"os"
 	"os/exec"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/loci-memory/loci/internal/sqldb/sqlite"
 	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // engineRun is the test that TestRequiredEngineIsNotSkipped runs in processes of its own.
@@ -20,9 +20,7 @@ func TestEachGivesEachEngineADatabase(t *testing.T) {
 		if (d.Dir == "") == (d.Address == "") || !strings.HasSuffix(t.Name(), "/"+d.Engine) {
 			t.Errorf("%+v", d)
 		}
-		if n := d.Query(t, `SELECT CAST(count(*) AS TEXT) FROM users`); !slices.Equal(n, []string{"0"}) {
-			t.Errorf("%s users", n)
-		}
+		testenv.EqualSlices(t, d.Query(t, `SELECT CAST(count(*) AS TEXT) FROM users`), []string{"0"}, "users")
 	})
 }
 

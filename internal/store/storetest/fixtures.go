@@ -12,18 +12,16 @@ import (
 	"github.com/loci-memory/loci/internal/store/accountdb"
 	"github.com/loci-memory/loci/internal/store/embeddb"
 	"github.com/loci-memory/loci/internal/store/integrity"
+	"github.com/loci-memory/loci/internal/testenv"
 	"github.com/loci-memory/loci/internal/title"
 )
 
 // User adds a user, and returns an actor with the credential of a key.
 func User(t testing.TB, s *store.Store, name string) *identity.Actor {
 	t.Helper()
-	u, err := store.System(context.Background(), s, "test", func(x *store.SystemTx) (loci.User, error) {
+	u := testenv.Must(store.System(context.Background(), s, "test", func(x *store.SystemTx) (loci.User, error) {
 		return x.AddUser(accountdb.NewUser{Email: loci.Email(name + "@example.com"), Name: name, Verified: true})
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	return &identity.Actor{UserID: u.ID, Email: u.Email, CredentialKind: identity.CredentialKey,
 		CredentialID: loci.NewID(s.Now().Std())}
 }
@@ -32,10 +30,7 @@ func User(t testing.TB, s *store.Store, name string) *identity.Actor {
 func Add(t testing.TB, s *store.Store, actor *identity.Actor, workspace loci.ID, content string,
 	change ...func(*loci.Memory)) loci.Memory {
 	t.Helper()
-	m, err := TryAdd(s, actor, workspace, content, change...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := testenv.Must(TryAdd(s, actor, workspace, content, change...))(t)
 	return m
 }
 
@@ -67,16 +62,13 @@ func TryAdd(s *store.Store, actor *identity.Actor, workspace loci.ID, content st
 // Team adds a workspace with members.
 func Team(t testing.TB, s *store.Store, owner *identity.Actor, members map[*identity.Actor]loci.Role) loci.ID {
 	t.Helper()
-	w, err := store.Write(context.Background(), s, owner, func(tx *store.Tx) (loci.Workspace, error) {
+	w := testenv.Must(store.Write(context.Background(), s, owner, func(tx *store.Tx) (loci.Workspace, error) {
 		account, err := tx.Account()
 		if err != nil {
 			return loci.Workspace{}, err
 		}
 		return account.AddWorkspace("Crew")
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	for actor, role := range members {
 		Join(t, s, owner, w.ID, actor, role)
 	}
@@ -87,7 +79,7 @@ func Team(t testing.TB, s *store.Store, owner *identity.Actor, members map[*iden
 func Join(t testing.TB, s *store.Store, owner *identity.Actor, workspace loci.ID, actor *identity.Actor,
 	role loci.Role) {
 	t.Helper()
-	i, err := store.Write(context.Background(), s, owner, func(tx *store.Tx) (loci.Invitation, error) {
+	i := testenv.Must(store.Write(context.Background(), s, owner, func(tx *store.Tx) (loci.Invitation, error) {
 		w, err := tx.Workspace(workspace, loci.RoleAdmin, store.ToChange)
 		if err != nil {
 			return loci.Invitation{}, err
@@ -95,32 +87,23 @@ func Join(t testing.TB, s *store.Store, owner *identity.Actor, workspace loci.ID
 		i, _, err := w.Invite(loci.Email(actor.Email), role, loci.Days(1).Duration(),
 			identity.SecretHash(identity.NewSecret()))
 		return i, err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = store.Write(context.Background(), s, actor, func(tx *store.Tx) (loci.Invitation, error) {
+	}))(t)
+	testenv.Must(store.Write(context.Background(), s, actor, func(tx *store.Tx) (loci.Invitation, error) {
 		in, err := tx.IncomingInvitation(i.ID, nil)
 		if err != nil {
 			return i, err
 		}
 		return in.Respond(true)
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 }
 
 // IDs lists the memories of a filter.
 func IDs(t testing.TB, s *store.Store, actor *identity.Actor, f store.Filter, limit int) (out []loci.ID) {
 	t.Helper()
-	list, err := store.Read(context.Background(), s, actor, func(tx *store.Tx) ([]loci.Memory, error) {
+	list := testenv.Must(store.Read(context.Background(), s, actor, func(tx *store.Tx) ([]loci.Memory, error) {
 		list, err := tx.Memories(f, store.Page{Limit: limit})
 		return list.Items, err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	for _, m := range list {
 		out = append(out, m.ID)
 	}
@@ -130,10 +113,7 @@ func IDs(t testing.TB, s *store.Store, actor *identity.Actor, f store.Filter, li
 // Backlog counts the embedding queue.
 func Backlog(t testing.TB, s *store.Store) embeddb.QueueStats {
 	t.Helper()
-	b, err := store.SystemRead(context.Background(), s, "test", (*store.SystemTx).EmbeddingQueue)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := testenv.Must(store.SystemRead(context.Background(), s, "test", (*store.SystemTx).EmbeddingQueue))(t)
 	return b
 }
 
@@ -166,10 +146,7 @@ func RunConcurrently(n int, f func(i int) error) []error {
 // CheckIntegrity checks a store, and repairs it if repair is set.
 func CheckIntegrity(t testing.TB, s *store.Store, repair bool) integrity.Report {
 	t.Helper()
-	sum, err := integrity.New(s).Check(context.Background(), integrity.Options{Repair: repair})
-	if err != nil {
-		t.Fatal(err)
-	}
+	sum := testenv.Must(integrity.New(s).Check(context.Background(), integrity.Options{Repair: repair}))(t)
 	return sum
 }
 
@@ -198,7 +175,7 @@ func Review(t testing.TB, s *store.Store, actor *identity.Actor, id loci.ID, cha
 func update(t testing.TB, s *store.Store, actor *identity.Actor, id loci.ID, p store.Purpose,
 	change func(m *loci.Memory)) loci.Memory {
 	t.Helper()
-	m, err := store.Write(context.Background(), s, actor, func(tx *store.Tx) (loci.Memory, error) {
+	m := testenv.Must(store.Write(context.Background(), s, actor, func(tx *store.Tx) (loci.Memory, error) {
 		h, err := tx.Memory(id, p)
 		if err != nil {
 			return loci.Memory{}, err
@@ -206,17 +183,12 @@ func update(t testing.TB, s *store.Store, actor *identity.Actor, id loci.ID, p s
 		next := h.Record()
 		change(&next)
 		return h.Update(next, nil)
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	return m
 }
 
 // Flush flushes the keyword index of a workspace.
 func Flush(t testing.TB, s *store.Store, workspace loci.ID) {
 	t.Helper()
-	if err := s.Flush(context.Background(), workspace); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, s.Flush(context.Background(), workspace))
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/accountdb"
 	"github.com/loci-memory/loci/internal/store/grantdb"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // ErrInvalidGrant is the error of a refused code or refresh token.
@@ -21,15 +22,13 @@ var ErrInvalidGrant = errors.New("invalid grant")
 func SignIn(t testing.TB, s *store.Store, userID loci.ID) loci.ID {
 	t.Helper()
 	hash := identity.SecretHash(identity.NewSecret())
-	c, err := store.System(context.Background(), s, "test", func(x *store.SystemTx) (accountdb.Credential, error) {
-		if err := x.AddSignIn(userID, accountdb.NewSignIn{Hash: hash}); err != nil {
-			return accountdb.Credential{}, err
-		}
-		return x.Credential(identity.CredentialCookie, hash)
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := testenv.Must(store.System(context.Background(), s, "test",
+		func(x *store.SystemTx) (accountdb.Credential, error) {
+			if err := x.AddSignIn(userID, accountdb.NewSignIn{Hash: hash}); err != nil {
+				return accountdb.Credential{}, err
+			}
+			return x.Credential(identity.CredentialCookie, hash)
+		}))(t)
 	return c.ID
 }
 
@@ -82,9 +81,6 @@ func Token(t testing.TB, s *store.Store, userID loci.ID, workspaces ...loci.ID) 
 	if r.Code, err = Authorize(s, c); err != nil {
 		t.Fatal(err)
 	}
-	k, err := Redeem(s, r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	k := testenv.Must(Redeem(s, r))(t)
 	return k
 }

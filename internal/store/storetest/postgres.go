@@ -50,10 +50,7 @@ func NewPostgresDatabase(t testing.TB) Database {
 func newPostgresDatabase(t testing.TB, engine, options string) Database {
 	t.Helper()
 	server, name := Database{Address: address(engine)}, "own_"+strings.ToLower(rand.Text())
-	own, err := changeAddress(server.Address, name, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	own := testenv.Must(changeAddress(server.Address, name, ""))(t)
 	server.Exec(t, "CREATE DATABASE "+name+" "+options)
 	t.Cleanup(func() { // FORCE would be refused while a vacuum, which is the superuser's, is in the database
 		server.Query(t, `SELECT CAST(pg_terminate_backend(pid) AS TEXT) FROM pg_stat_activity

@@ -9,6 +9,7 @@ import (
 	"github.com/loci-memory/loci/internal/query"
 	"github.com/loci-memory/loci/internal/retrieve"
 	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 var searcher = retrieve.New(retrieve.Options{Secret: []byte("secret")})
@@ -34,11 +35,8 @@ func Similar(tx *store.Tx, id loci.ID) ([]loci.Similarity, error) {
 // SearchKeywords returns the first page of a keyword search.
 func SearchKeywords(t testing.TB, s *store.Store, actor *identity.Actor, text string, f store.Filter) retrieve.Result {
 	t.Helper()
-	r, err := store.Read(context.Background(), s, actor, func(tx *store.Tx) (retrieve.Result, error) {
+	r := testenv.Must(store.Read(context.Background(), s, actor, func(tx *store.Tx) (retrieve.Result, error) {
 		return Search(tx, retrieve.Query{Keywords: query.Parse(text)}, f, "", 50)
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	return r
 }

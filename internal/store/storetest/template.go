@@ -16,6 +16,7 @@ import (
 	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/sqldb/postgres"
 	"github.com/loci-memory/loci/internal/sqldb/sqlite"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // A template is an empty database with the newest schema. To copy it takes a fraction of the time of the migrations.
@@ -63,14 +64,9 @@ func copyPostgresTemplate(t testing.TB, engine string) Database {
 	made, _ := postgresTemplates.LoadOrStore(engine, sync.OnceValues(func() (string, error) {
 		return newPostgresTemplate(address(engine))
 	}))
-	template, err := made.(func() (string, error))()
-	if err != nil {
-		t.Fatal(err)
-	}
+	template := testenv.Must(made.(func() (string, error))())(t)
 	d := newPostgresDatabase(t, engine, "TEMPLATE "+template+" STRATEGY FILE_COPY")
-	if d.Address, err = changeAddress(d.Address, "", templateSchema); err != nil {
-		t.Fatal(err)
-	}
+	d.Address = testenv.Must(changeAddress(d.Address, "", templateSchema))(t)
 	return d
 }
 
