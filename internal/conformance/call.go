@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/loci-memory/loci"
@@ -41,9 +42,7 @@ func MustFail[In, Out any](t *testing.T, w *World, c Caller, o op.TypedOp[In, Ou
 	code loci.Code) *loci.Error {
 	t.Helper()
 	err := Try(t, w, c, o, in)
-	if !loci.Is(err, code) {
-		t.Fatalf("%s by %s: %v, want %s", o.Name, c, err, code)
-	}
+	Expect(t, fmt.Sprint(o.Name, " by ", c, code), err, code)
 	return loci.AsError(err)
 }
 

@@ -41,18 +41,14 @@ func TestUpdateAtlasChecksIfMatch(t *testing.T) {
 		if _, err := rename(t, w, id, "One", tag); err != nil || tag == read() {
 			t.Fatalf("%v: %s, then %s", err, tag, read())
 		}
-		if _, err := rename(t, w, id, "Two", tag); !loci.Is(err, loci.CodeVersionConflict) {
-			t.Errorf("stale: %v", err)
-		}
+		Expect(t, "stale", testenv.ErrorOf(rename(t, w, id, "Two", tag)), loci.CodeVersionConflict)
 		for _, before := range []string{"", "*", "=", `"other", =`, `=,"other"`} {
 			if _, err := rename(t, w, id, "Same", strings.Replace(before, "=", read(), 1)); err != nil {
 				t.Errorf("%s: %v", before, err)
 			}
 		}
 		for _, bad := range []string{`"other"`, "W/" + read(), strings.Trim(read(), `"`), ","} {
-			if _, err := rename(t, w, id, "No", bad); !loci.Is(err, loci.CodeVersionConflict) {
-				t.Errorf("%s: %v", bad, err)
-			}
+			Expect(t, bad, testenv.ErrorOf(rename(t, w, id, "No", bad)), loci.CodeVersionConflict)
 		}
 		tag = read()
 		w.Memory(t, id, "one more")

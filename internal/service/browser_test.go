@@ -36,14 +36,11 @@ func TestPasswordChangeEndsOtherSignIns(t *testing.T) {
 	Each(t, Options{SignInLimit: 3}, func(t *testing.T, w *World) {
 		b := signInAs(t, w, "walker@example.com", "correct horse", 3)
 		change := loci.ChangePassword{CurrentPassword: "correct horse", NewPassword: "battery staple"}
-		if _, err := do(t, w, b[0], service.AccountPassword, loci.ChangePassword{CurrentPassword: "wrong",
-			NewPassword: "battery staple"}); !loci.Is(err, loci.CodeForbidden) {
-			t.Error(err)
-		}
+		Expect(t, "AccountPassword", testenv.ErrorOf(do(t, w, b[0], service.AccountPassword,
+			loci.ChangePassword{CurrentPassword: "wrong", NewPassword: "battery staple"})), loci.CodeForbidden)
 		testenv.Must(do(t, w, b[0], service.AccountPassword, change))(t)
 		for i, want := range []loci.Code{"", loci.CodeInvalidKey, loci.CodeInvalidKey} {
-			_, err := do(t, w, b[i], service.AccountMe, loci.Empty{})
-			Expect(t, "browser", err, want)
+			Expect(t, "browser", testenv.ErrorOf(do(t, w, b[i], service.AccountMe, loci.Empty{})), want)
 		}
 		login := func(p loci.PasswordAttempt) error {
 			_, err := w.Service.SignIn(t.Context(), &identity.Actor{ClientAddress: "192.0.2.8"},
@@ -71,10 +68,9 @@ func TestPersonSignsOtherBrowsersOut(t *testing.T) {
 		}
 		MustFail(t, w, CallerOwner, service.SignInRevoke, loci.RevokeSignIn{SignInID: list[1].ID}, loci.CodeNotFound)
 		testenv.Must(do(t, w, b[1], service.SignInRevoke, loci.RevokeSignIn{SignInID: list[1].ID}))(t)
-		_, err := do(t, w, b[0], service.AccountMe, loci.Empty{})
-		Expect(t, "a browser that was signed out", err, loci.CodeInvalidKey)
-		_, err = do(t, w, b[1], service.AccountMe, loci.Empty{})
-		Expect(t, "the other browser", err, "")
+		Expect(t, "a browser that was signed out", testenv.ErrorOf(do(t, w, b[0], service.AccountMe, loci.Empty{})),
+			loci.CodeInvalidKey)
+		Expect(t, "the other browser", testenv.ErrorOf(do(t, w, b[1], service.AccountMe, loci.Empty{})), "")
 	})
 }
 

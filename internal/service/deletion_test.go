@@ -251,9 +251,7 @@ func TestStoredResponsesEndWithTheAtlas(t *testing.T) {
 			if replayed, err := call("kept", kept); err != nil || !replayed {
 				t.Errorf("a response of another atlas: %v %v", replayed, err)
 			}
-			if _, err := call("wreck", atlas); !loci.Is(err, loci.CodeNotFound) {
-				t.Errorf("a response of the deleted atlas: %v", err)
-			}
+			Expect(t, "a response of the deleted atlas", testenv.ErrorOf(call("wreck", atlas)), loci.CodeNotFound)
 			found, replayed,
 				err := CallWithKey(t, w, CallerOwner, "find", service.MemorySearch, loci.SearchMemories{Query: "tide"})
 			if err != nil || replayed != (d.Query(t, `SELECT id FROM atlases WHERE workspace IS NULL`) == nil) ||
@@ -341,10 +339,8 @@ func TestDeletionHoldsOnEveryServer(t *testing.T) {
 		testenv.RequireEqual(t, find(), 4, "found before")
 		deleteAtlas(t, w, atlas)
 		testenv.Equal(t, find(), 0, "found on the other server")
-		if _, err := second.GetMemory(t.Context(), w.Ann.Actor(), loci.GetMemory{MemoryID: list[2]}); !loci.Is(err,
-			loci.CodeNotFound) {
-			t.Errorf("read on the other server: %v", err)
-		}
+		Expect(t, "read on the other server", testenv.ErrorOf(second.GetMemory(t.Context(), w.Ann.Actor(),
+			loci.GetMemory{MemoryID: list[2]})), loci.CodeNotFound)
 		other.Jobs().Start(t.Context())
 		waittest.Until(t, func() bool { return d.Count(t, "jobs") == "0" })
 		testenv.Equal(t, d.Count(t, "memories"), "0", "memories are left")

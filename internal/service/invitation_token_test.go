@@ -113,8 +113,8 @@ func TestRegistrationAcceptsInvitation(t *testing.T) {
 			t.Errorf("%+v", guest.User)
 		}
 		MustFail(t, w, CallerNobody, service.AuthRegister, in, loci.CodeConflict)
-		_, err := callAs(t, w, guest, service.WorkspaceGet, loci.GetWorkspace{WorkspaceID: w.Team})
-		Expect(t, "registration answers the invitation", err, loci.CodeNotFound)
+		Expect(t, "registration answers the invitation", testenv.ErrorOf(callAs(t, w, guest, service.WorkspaceGet,
+			loci.GetWorkspace{WorkspaceID: w.Team})), loci.CodeNotFound)
 		waiting, err := callAs(t, w, guest, service.InvitationPending, loci.ListPendingInvitations{})
 		if err != nil || len(waiting.Invitations) != 1 || waiting.Invitations[0].ID != made[0].ID {
 			t.Fatalf("%+v, %v", waiting, err)

@@ -78,9 +78,8 @@ func TestEndedCredentialMakesNoKey(t *testing.T) {
 			} else {
 				testenv.Must(w.Service.RevokeKey(t.Context(), actor, loci.RevokeKey{KeyID: made.Key.ID}))(t)
 			}
-			if _, err := w.Service.CreateKey(t.Context(), actor, loci.CreateKey{}); !loci.Is(err, loci.CodeRevoked) {
-				t.Errorf("%s: %v", actor.CredentialKind, err)
-			}
+			Expect(t, string(actor.CredentialKind),
+				testenv.ErrorOf(w.Service.CreateKey(t.Context(), actor, loci.CreateKey{})), loci.CodeRevoked)
 		}
 	})
 }
@@ -130,9 +129,7 @@ func TestOperatorInputIsValidated(t *testing.T) {
 	} {
 		Expect(t, name, f(), loci.CodeInvalidQuery)
 	}
-	if _, err := w.Service.AddKey(t.Context(), "nobody@example.com", ""); !loci.Is(err, loci.CodeNotFound) {
-		t.Error(err)
-	}
+	Expect(t, "AddKey", testenv.ErrorOf(w.Service.AddKey(t.Context(), "nobody@example.com", "")), loci.CodeNotFound)
 }
 
 func TestLiveKeysOfUserAreBounded(t *testing.T) {

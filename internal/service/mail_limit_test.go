@@ -197,8 +197,8 @@ func TestPlansBoundMailsOfDay(t *testing.T) {
 				t.Fatalf("%s: after %d mails: %v", name, sent, err)
 			}
 		}
-		_, err := inviteWith(t, w, w.Eve.Key, inviteTo(w.NewTeam(t, w.Eve), guests("more", 1)))
-		Expect(t, string(name), err, loci.CodeQuotaExceeded)
+		Expect(t, string(name), testenv.ErrorOf(inviteWith(t, w, w.Eve.Key,
+			inviteTo(w.NewTeam(t, w.Eve), guests("more", 1)))), loci.CodeQuotaExceeded)
 	}
 }
 

@@ -114,8 +114,8 @@ func TestLinkOfMailVerifiesAddressOnce(t *testing.T) {
 				t.Errorf("%q: %v", dead, e)
 			}
 		}
-		_, err := callAs(t, w, pat, service.AccountVerify, loci.Empty{})
-		Expect(t, "a mail to a verified address", err, loci.CodeStateConflict)
+		Expect(t, "a mail to a verified address",
+			testenv.ErrorOf(callAs(t, w, pat, service.AccountVerify, loci.Empty{})), loci.CodeStateConflict)
 		registered(t, w, "late@example.com")
 		_, late := b.wait(t, "late@example.com", "/verify", 0)
 		w.Clock.Advance(24 * time.Hour)
@@ -145,9 +145,9 @@ func TestResetEndsSignInsAndVerifies(t *testing.T) {
 		for _, dead := range []string{first, second, "unknown"} {
 			Expect(t, "a used link", resetBy(t, w, dead, "tr0ub4dor and 3"), loci.CodeNotFound)
 		}
-		_, err := callAs(t, w, pat, service.AccountMe, loci.Empty{})
-		Expect(t, "the browser", err, loci.CodeInvalidKey)
-		_, err = me(stranger.APIKey)
+		Expect(t, "the browser", testenv.ErrorOf(callAs(t, w, pat, service.AccountMe, loci.Empty{})),
+			loci.CodeInvalidKey)
+		_, err := me(stranger.APIKey)
 		Expect(t, "a key from before the address was verified", err, loci.CodeRevoked)
 		login := func(p loci.PasswordAttempt) error {
 			return Try(t, w, CallerNobody, service.AuthLogin, loci.Login{Email: "pat@example.com", Password: p})
@@ -252,8 +252,8 @@ func TestServerWithoutMailMakesNoLinks(t *testing.T) {
 		unknown := MustFail(t, w, CallerNobody, service.AuthForgot, loci.ForgotPassword{Email: "nobody@example.com"},
 			loci.CodeStateConflict)
 		testenv.Equal(t, known.Message, unknown.Message)
-		_, err := callAs(t, w, pat, service.AccountVerify, loci.Empty{})
-		Expect(t, "a verification mail", err, loci.CodeStateConflict)
+		Expect(t, "a verification mail", testenv.ErrorOf(callAs(t, w, pat, service.AccountVerify, loci.Empty{})),
+			loci.CodeStateConflict)
 		testenv.Equal(t, d.Query(t, `SELECT CAST((SELECT count(*) FROM jobs) + (SELECT count(*) FROM tokens
 			WHERE user_id IS NOT NULL) AS TEXT)`)[0], "0", "jobs and tokens")
 	})
@@ -366,10 +366,10 @@ func TestMailIsRetriedUnlessRefused(t *testing.T) {
 func TestSignInWithFormerPasswordIsRefused(t *testing.T) {
 	t.Parallel()
 	Each(t, Options{}, func(t *testing.T, w *World) {
-		_, err := store.System(t.Context(), w.Store, "test", func(x *store.SystemTx) (loci.Empty, error) {
-			return loci.Empty{}, x.AddSignIn(w.Ann.ID, accountdb.NewSignIn{Hash: []byte("browser"),
-				Password: "the former hash"})
-		})
-		Expect(t, "the sign-in", err, loci.CodeNotFound)
+		Expect(t, "the sign-in",
+			testenv.ErrorOf(store.System(t.Context(), w.Store, "test", func(x *store.SystemTx) (loci.Empty, error) {
+				return loci.Empty{}, x.AddSignIn(w.Ann.ID, accountdb.NewSignIn{Hash: []byte("browser"),
+					Password: "the former hash"})
+			})), loci.CodeNotFound)
 	})
 }

@@ -110,8 +110,8 @@ func TestMembersChangeOwnMemoriesAndManagersAll(t *testing.T) {
 			}
 			id := mustCreate(t, w, c.creator, targets, "put away")
 			MustCall(t, w, c.creator, service.MemoryArchive, loci.ArchiveMemory{MemoryID: id})
-			_, err := CallIfMatch(t, w, c.caller, "", service.MemoryRestore, loci.RestoreMemory{MemoryID: id})
-			Expect(t, fmt.Sprintf("restore by %s of a memory of %s", c.caller, c.creator), err, c.want)
+			Expect(t, fmt.Sprintf("restore by %s of a memory of %s", c.caller, c.creator), testenv.ErrorOf(
+				CallIfMatch(t, w, c.caller, "", service.MemoryRestore, loci.RestoreMemory{MemoryID: id})), c.want)
 		}
 		id := w.Memory(t, targets, "no memory of the member's")
 		MustFail(t, w, CallerMember, service.MemorySupersede,
@@ -330,11 +330,10 @@ func TestEmptyChangeIsInvalidForEveryCaller(t *testing.T) {
 	id := w.Memory(t, w.Atlas(t, "Shelf"), "a memory")
 	for _, actor := range []Caller{CallerOwner, CallerMember, CallerStranger} {
 		for _, tag := range []string{"", `"stale"`} {
-			_, err := CallIfMatch(t, w, actor, tag, service.MemoryUpdate,
-				loci.UpdateMemory{MemoryID: id, Secrets: loci.OnSecretRedact})
-			Expect(t, "update by "+string(actor), err, loci.CodeInvalidQuery)
-			_, err = CallIfMatch(t, w, actor, tag, service.MemoryVerify, loci.VerifyMemory{MemoryID: id})
-			Expect(t, "verify by "+string(actor), err, loci.CodeInvalidQuery)
+			Expect(t, "update by "+string(actor), testenv.ErrorOf(CallIfMatch(t, w, actor, tag, service.MemoryUpdate,
+				loci.UpdateMemory{MemoryID: id, Secrets: loci.OnSecretRedact})), loci.CodeInvalidQuery)
+			Expect(t, "verify by "+string(actor), testenv.ErrorOf(CallIfMatch(t, w, actor, tag, service.MemoryVerify,
+				loci.VerifyMemory{MemoryID: id})), loci.CodeInvalidQuery)
 		}
 	}
 }

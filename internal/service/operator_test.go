@@ -17,9 +17,8 @@ func TestOperatorSeesKeysAndWorkspaces(t *testing.T) {
 		if len(mine) != 2 || mine[0].UserID != w.Ann.ID || mine[0].Email != w.Ann.Email || len(all) < 4 {
 			t.Fatalf("%d keys, %+v", len(all), mine)
 		}
-		if _, err := w.Service.ListUserKeys(t.Context(), "nobody@example.com"); !loci.Is(err, loci.CodeNotFound) {
-			t.Error(err)
-		}
+		Expect(t, "ListUserKeys", testenv.ErrorOf(w.Service.ListUserKeys(t.Context(), "nobody@example.com")),
+			loci.CodeNotFound)
 		revoked := testenv.Must(w.Service.RevokeUserKey(t.Context(), mine[0].ID))(t)
 		again := testenv.Must(w.Service.UserKey(t.Context(), string(mine[0].ID[:30])))(t)
 		if revoked.RevokedAt == 0 || again != revoked {

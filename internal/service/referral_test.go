@@ -189,9 +189,7 @@ func TestRegistrationAcceptsReferralCode(t *testing.T) {
 	unknown := in
 	for range limit {
 		unknown.Ref = "UNKNOWN"
-		if err := register("192.0.2.1", unknown); !loci.Is(err, loci.CodeForbidden) {
-			t.Fatal(err)
-		}
+		Expect(t, "register", register("192.0.2.1", unknown), loci.CodeForbidden)
 	}
 	Expect(t, "codes can be guessed without a limit", register("192.0.2.1", in), loci.CodeRateLimited)
 	Expect(t, "strangers use up the limit of an address", register("192.0.2.2", in), "")

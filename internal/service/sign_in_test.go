@@ -80,15 +80,12 @@ func TestSignInLimitCannotBeFlushed(t *testing.T) {
 	w := NewEmpty(t, OpenSQLite, Options{SignInLimit: limit})
 	addUsers(t, w, "ada@example.com", "bea@example.com")
 	for range limit {
-		if err := signIn(t, w, "192.0.2.5", "ada@example.com", "wrong"); !loci.Is(err, loci.CodeInvalidKey) {
-			t.Fatal(err)
-		}
+		Expect(t, "signIn", signIn(t, w, "192.0.2.5", "ada@example.com", "wrong"), loci.CodeInvalidKey)
 	}
 	for i := range 100_001 {
 		e := loci.Email(fmt.Sprintf("nobody%d@example.com", i))
-		if err := signIn(t, w, "192.0.2.5", e, "wrong"); !loci.Is(err, loci.CodeRateLimited) {
-			t.Fatalf("attempt %d from the limited address: %v", i, err)
-		}
+		Expect(t, fmt.Sprint("attempt ", i, " from the limited address"), signIn(t, w, "192.0.2.5", e, "wrong"),
+			loci.CodeRateLimited)
 	}
 	testenv.NoError(t, signIn(t, w, "192.0.2.7", "bea@example.com", password))
 	Expect(t, "the account was let go", signIn(t, w, "192.0.2.8", "ada@example.com", password), loci.CodeRateLimited)
@@ -139,21 +136,15 @@ func TestRegistrationIsLimited(t *testing.T) {
 		}
 	}
 	testenv.NoError(t, register("192.0.2.1", "ada@example.com", ""))
-	if err := register("192.0.2.1", "ada@example.com", ""); !loci.Is(err, loci.CodeConflict) {
-		t.Fatal(err)
-	}
-	if err := register("192.0.2.1", "bea@example.com", "guess"); !loci.Is(err, loci.CodeNotFound) {
-		t.Fatal(err)
-	}
+	Expect(t, "register", register("192.0.2.1", "ada@example.com", ""), loci.CodeConflict)
+	Expect(t, "register", register("192.0.2.1", "bea@example.com", "guess"), loci.CodeNotFound)
 	err := register("192.0.2.1", "cid@example.com", "")
 	if retry := loci.AsError(err).RetryAfter; !loci.Is(err, loci.CodeRateLimited) || retry <= 0 ||
 		retry > 15*time.Minute {
 		t.Errorf("%v, wait %v", err, retry)
 	}
 	Expect(t, "registrations are counted as sign-ins", signIn(t, w, "192.0.2.1", "ada@example.com", password), "")
-	if err := register("192.0.2.2", "ada@example.com", ""); !loci.Is(err, loci.CodeConflict) {
-		t.Error(err)
-	}
+	Expect(t, "register", register("192.0.2.2", "ada@example.com", ""), loci.CodeConflict)
 	Expect(t, "whether an address is taken can be asked without a limit", register("192.0.2.3", "ada@example.com", ""),
 		loci.CodeRateLimited)
 	w.Clock.Advance(15 * time.Minute)
@@ -198,9 +189,7 @@ func TestSignInsAreUnlimitedWithoutLimit(t *testing.T) {
 	w := NewEmpty(t, OpenSQLite, Options{})
 	addUsers(t, w, "ada@example.com")
 	for range 25 {
-		if err := signIn(t, w, "192.0.2.1", "ada@example.com", "wrong"); !loci.Is(err, loci.CodeInvalidKey) {
-			t.Fatal(err)
-		}
+		Expect(t, "signIn", signIn(t, w, "192.0.2.1", "ada@example.com", "wrong"), loci.CodeInvalidKey)
 	}
 }
 
@@ -239,8 +228,8 @@ func TestDisabledUserSignsInLikeUnknownOne(t *testing.T) {
 		disable(false)
 		w.Clock.Advance(time.Hour)
 		testenv.NoError(t, signIn(t, w, "192.0.2.3", "ada@example.com", password))
-		_, err := w.Service.SetDisabled(t.Context(), "nobody@example.com", true)
-		Expect(t, "an unknown address", err, loci.CodeNotFound)
+		Expect(t, "an unknown address", testenv.ErrorOf(w.Service.SetDisabled(t.Context(), "nobody@example.com", true)),
+			loci.CodeNotFound)
 	})
 }
 

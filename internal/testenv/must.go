@@ -15,6 +15,9 @@ func Must[T any](v T, err error) func(t TB) T {
 	}
 }
 
+// ErrorOf returns the error of a call: ErrorOf(f()).
+func ErrorOf[T any](_ T, err error) error { return err }
+
 // NoError fails the test at once if a call failed.
 func NoError(t TB, err error) {
 	t.Helper()

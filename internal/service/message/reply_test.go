@@ -29,10 +29,9 @@ func TestReplyIsInTheWorkspaceOfItsMessage(t *testing.T) {
 		if out.Message.WorkspaceID != crew || out.Message.ThreadID != first.ID {
 			t.Errorf("the reply is %+v", out.Message)
 		}
-		_, err := s.SendMessage(t.Context(), other, loci.SendMessage{ReplyTo: first.ID, ToAgentID: hers.AgentID,
-			Content: "not received"})
-		Expect(t, "a reply to a message of another agent", err, loci.CodeNotFound)
-		_, err = s.SendMessage(t.Context(), hers, loci.SendMessage{ToAgentID: his.AgentID, Content: "no workspace"})
+		Expect(t, "a reply to a message of another agent", testenv.ErrorOf(s.SendMessage(t.Context(), other,
+			loci.SendMessage{ReplyTo: first.ID, ToAgentID: hers.AgentID, Content: "not received"})), loci.CodeNotFound)
+		_, err := s.SendMessage(t.Context(), hers, loci.SendMessage{ToAgentID: his.AgentID, Content: "no workspace"})
 		if Expect(t, "a message of the personal workspace", err, loci.CodeNotFound); !strings.Contains(err.Error(),
 			"name the workspace") {
 			t.Errorf("the error is %v", err)

@@ -95,9 +95,9 @@ func TestMessagesFollowPolicyForCredentials(t *testing.T) {
 					}
 				}
 			}
-			_, err := c.send("", "with a key\n"+samples[0].Text, "key")
-			Expect(t, "a message with an Idempotency-Key", err, map[loci.SecretsPolicy]loci.Code{
-				loci.SecretsReject: loci.CodeSecretDetected}[policy])
+			Expect(t, "a message with an Idempotency-Key",
+				testenv.ErrorOf(c.send("", "with a key\n"+samples[0].Text, "key")), map[loci.SecretsPolicy]loci.Code{
+					loci.SecretsReject: loci.CodeSecretDetected}[policy])
 			files := log.String()
 			if policy != loci.SecretsAllow {
 				files += c.answers.String()
@@ -146,7 +146,6 @@ func TestRedactedMessageKeepsItsBounds(t *testing.T) {
 		} else {
 			subject = strings.Repeat("yet ", loci.MaxSubject)[:x.subject-1] + " " + text
 		}
-		_, err := c.send(subject, content, "")
-		Expect(t, x.what, err, x.code)
+		Expect(t, x.what, testenv.ErrorOf(c.send(subject, content, "")), x.code)
 	}
 }
