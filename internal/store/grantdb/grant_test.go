@@ -152,42 +152,6 @@ func (w world) endSignIns(t testing.TB) {
 	}))(t)
 }
 
-func TestSecondUseOfACodeRevokesItsGrant(t *testing.T) {
-	t.Parallel()
-	eachWorld(t, func(t *testing.T, w world) {
-		r := w.code(t)
-		k := testenv.Must(storetest.Redeem(w.s, r))(t)
-		other := w.token(t)
-		w.clock.advance(50 * time.Minute)
-		_, err := storetest.Redeem(w.s, r)
-		refused(t, "the second use", err)
-		if opens(t, w.s, k.Access) || !opens(t, w.s, other.Access) {
-			t.Error("the grant of the code lives, or another one ended")
-		}
-		w.refuses(t, "the refresh token", k.Refresh, "editor")
-	})
-}
-
-func TestOneOfManyRedeemersWins(t *testing.T) {
-	t.Parallel()
-	eachWorld(t, func(t *testing.T, w world) {
-		stores := []*store.Store{w.s, w.db.Open(t, store.Options{Clock: w.clock.now})}
-		r := w.code(t)
-		won := 0
-		for _, err := range storetest.RunConcurrently(50, func(i int) error {
-			_, err := storetest.Redeem(stores[i%2], r)
-			return err
-		}) {
-			if err == nil {
-				won++
-			} else if !errors.Is(err, storetest.ErrInvalidGrant) {
-				t.Error(err)
-			}
-		}
-		testenv.Equal(t, won, 1, "redeemers got tokens")
-	})
-}
-
 func TestClientOfAnyBytesIsNotFound(t *testing.T) {
 	t.Parallel()
 	eachWorld(t, func(t *testing.T, w world) {

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci/internal/identity"
-	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/grantdb"
 	"github.com/loci-memory/loci/internal/store/storetest"
 	"github.com/loci-memory/loci/internal/testenv"
@@ -31,30 +30,6 @@ func (w world) refuses(t testing.TB, what, token, client string) {
 func (w world) refresh(t testing.TB, token string) grantdb.Tokens {
 	t.Helper()
 	return testenv.Must(storetest.Refresh(w.s, token, "editor"))(t)
-}
-
-func TestUsedRefreshTokenReturnsTheSameTokensForTwoMinutes(t *testing.T) {
-	t.Parallel()
-	eachWorld(t, func(t *testing.T, w world) {
-		first := w.token(t)
-		second := w.refresh(t, first.Refresh)
-		if second.Access == first.Access || second.Refresh == first.Refresh || !opens(t, w.s, first.Access) ||
-			!opens(t, w.s, second.Access) {
-			t.Error("a refresh makes no other tokens, or ends the earlier access token")
-		}
-		w.clock.advance(110 * time.Second)
-		testenv.Equal(t, w.refresh(t, first.Refresh), second, "the repeated refresh returns")
-		third := w.refresh(t, second.Refresh)
-		testenv.Equal(t, w.refresh(t, first.Refresh), second, "the repeated refresh returns")
-		w.clock.advance(11 * time.Second)
-		w.refuses(t, "a stolen token", first.Refresh, "editor")
-		w.refuses(t, "the newest token", third.Refresh, "editor")
-		for _, k := range []grantdb.Tokens{first, second, third} {
-			if opens(t, w.s, k.Access) {
-				t.Error("an access token of a dead grant works")
-			}
-		}
-	})
 }
 
 // A thief refreshes until no row of the stolen token is left, or waits until it is deleted.
@@ -93,21 +68,6 @@ func TestStolenRefreshTokenEndsItsGrantHoweverManyFollowedIt(t *testing.T) {
 	}
 }
 
-func TestRevocationTakesAnOldRefreshToken(t *testing.T) {
-	t.Parallel()
-	eachWorld(t, func(t *testing.T, w world) {
-		first := w.token(t)
-		last := w.refresh(t, first.Refresh)
-		w.clock.advance(2 * time.Hour)
-		last = w.refresh(t, last.Refresh)
-		grants(t, w.s, grantdb.Tx.DeleteExpired)
-		grants(t, w.s, func(x grantdb.Tx) error { _, err := x.RevokeToken(first.Refresh, "editor"); return err })
-		if opens(t, w.s, last.Access) {
-			t.Error("the grant goes on")
-		}
-	})
-}
-
 func TestRefreshTokenIsBoundToItsClient(t *testing.T) {
 	t.Parallel()
 	eachWorld(t, func(t *testing.T, w world) {
@@ -117,53 +77,6 @@ func TestRefreshTokenIsBoundToItsClient(t *testing.T) {
 			w.refuses(t, "another token", token, "editor")
 		}
 		w.refresh(t, k.Refresh)
-	})
-}
-
-func TestConcurrentRefreshesReturnTheSameTokens(t *testing.T) {
-	t.Parallel()
-	eachWorld(t, func(t *testing.T, w world) {
-		stores := []*store.Store{w.s, w.db.Open(t, store.Options{Clock: w.clock.now})}
-		first := w.token(t)
-		got := make([]grantdb.Tokens, 20)
-		for _, err := range storetest.RunConcurrently(len(got), func(i int) (err error) {
-			got[i], err = storetest.Refresh(stores[i%2], first.Refresh, "editor")
-			return err
-		}) {
-			if err != nil {
-				t.Error(err)
-			}
-		}
-		for _, k := range got {
-			if k != got[0] || k.Access == "" {
-				t.Errorf("a refresh returns %+v, another one %+v", k, got[0])
-			}
-		}
-	})
-}
-
-func TestTokensExpire(t *testing.T) {
-	t.Parallel()
-	eachWorld(t, func(t *testing.T, w world) {
-		k := w.token(t)
-		w.clock.advance(59 * time.Minute)
-		if !opens(t, w.s, k.Access) {
-			t.Error("an access token lives less than an hour")
-		}
-		w.clock.advance(61 * time.Second)
-		if opens(t, w.s, k.Access) {
-			t.Error("an access token lives longer than an hour")
-		}
-		for range 3 { // there is no other end than idleness
-			w.clock.advance(59 * 24 * time.Hour)
-			grants(t, w.s, grantdb.Tx.DeleteExpired)
-			k = w.refresh(t, k.Refresh)
-		}
-		if !opens(t, w.s, k.Access) {
-			t.Error("a refreshed token does not work")
-		}
-		w.clock.advance(60*24*time.Hour + time.Second)
-		w.refuses(t, "an idle grant", k.Refresh, "editor")
 	})
 }
 
