@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/loci-memory/loci"
@@ -69,6 +70,20 @@ func Expect(t *testing.T, what string, err error, want loci.Code) {
 	}
 }
 
+// SucceedAtOnce makes n calls at once. It fails unless as many as wanted succeed, and the others have an error code.
+func SucceedAtOnce(t *testing.T, n, want int, code loci.Code, call func(i int) error) {
+	t.Helper()
+	succeeded := 0
+	for _, err := range storetest.RunConcurrently(n, call) {
+		if err == nil {
+			succeeded++
+		} else if !loci.Is(err, code) {
+			t.Error(err)
+		}
+	}
+	testenv.Equal(t, succeeded, want, "calls that succeed of", n)
+}
+
 // Erase erases what was deleted.
 func (w *World) Erase(t *testing.T) {
 	t.Helper()
@@ -80,4 +95,12 @@ func CallIfMatch[In, Out any](t *testing.T, w *World, c Caller, tag string, o op
 	call := w.Call(c)
 	call.IfMatch = tag
 	return op.Do(t.Context(), w.Host, call, o, in)
+}
+
+// Pick returns a random item of a list, or the zero value of an empty one.
+func Pick[T any](r *rand.Rand, list []T) (none T) {
+	if len(list) == 0 {
+		return none
+	}
+	return list[r.IntN(len(list))]
 }

@@ -3,7 +3,6 @@ package service_test
 import (
 	"reflect"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/loci-memory/loci"
@@ -66,21 +65,9 @@ func TestUpdateAtlasSucceedsOncePerTag(t *testing.T) {
 	Each(t, Options{}, func(t *testing.T, w *World) {
 		id := w.Atlas(t, "Shelf")
 		tag := tagOf(t, w, id)
-		errs := make([]error, 8)
-		var all sync.WaitGroup
-		for i := range errs {
-			all.Go(func() { _, errs[i] = rename(t, w, id, "Mine", tag) })
-		}
-		all.Wait()
-		done := 0
-		for _, err := range errs {
-			if err == nil {
-				done++
-			} else if !loci.Is(err, loci.CodeVersionConflict) {
-				t.Error(err)
-			}
-		}
-		testenv.Equal(t, done, 1, "changes with one tag")
+		SucceedAtOnce(t, 8, 1, loci.CodeVersionConflict, func(int) error {
+			return testenv.ErrorOf(rename(t, w, id, "Mine", tag))
+		})
 	})
 }
 

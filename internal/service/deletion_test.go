@@ -138,16 +138,10 @@ func TestDeletedAtlasIsHiddenAtOnce(t *testing.T) {
 		search := func(mode loci.Mode, f loci.MemoryFilter, limit int) (ids []loci.ID) {
 			in := loci.SearchMemories{Query: "tide day", Mode: mode, MemoryFilter: f,
 				Paging: loci.Paging{Limit: loci.Limit(limit)}}
-			for {
-				out := MustCall(t, w, CallerOwner, service.MemorySearch, in)
-				for _, m := range out.Memories {
-					ids = append(ids, m.ID)
-				}
-				if out.NextCursor == "" {
-					return ids
-				}
-				in.Cursor = loci.Cursor(out.NextCursor)
+			for _, m := range allPages(t, w, in) {
+				ids = append(ids, m.ID)
 			}
+			return ids
 		}
 		testenv.RequireEqual(t, len(search(loci.ModeKeyword, loci.MemoryFilter{}, 5)), 12, "found before")
 		testenv.Equal(t, dryRun(t, w, atlas), 8, "a dry run counts", "memories")

@@ -26,41 +26,38 @@ type memoryWrite struct {
 	run  func(t *testing.T, w *World, actor Caller, tag string, id loci.ID) error
 }
 
+// writeOf returns the change of an operation, whose input for a memory is that of in.
+func writeOf[In, Out any](o op.TypedOp[In, Out], ends bool, in func(id loci.ID) In) memoryWrite {
+	run := func(t *testing.T, w *World, actor Caller, tag string, id loci.ID) error {
+		return testenv.ErrorOf(CallIfMatch(t, w, actor, tag, o, in(id)))
+	}
+	return memoryWrite{strings.TrimPrefix(o.Name, "memory."), ends, run}
+}
+
 // memoryWrites lists every change that an active memory accepts.
 func memoryWrites(replacement loci.ID) []memoryWrite {
 	return []memoryWrite{
-		{"update", false, func(t *testing.T, w *World, actor Caller, tag string, id loci.ID) error {
-			_, err := CallIfMatch(t, w, actor, tag, service.MemoryUpdate,
-				loci.UpdateMemory{MemoryID: id, Title: ptr(loci.OptionalTitle("Other"))})
-			return err
-		}},
-		{"append", false, func(t *testing.T, w *World, actor Caller, tag string, id loci.ID) error {
-			_, err := CallIfMatch(t, w, actor, tag, service.MemoryAppend,
-				loci.AppendMemory{MemoryID: id, Content: "more"})
-			return err
-		}},
-		{"verify", false, func(t *testing.T, w *World, actor Caller, tag string, id loci.ID) error {
-			_, err := CallIfMatch(t, w, actor, tag, service.MemoryVerify,
-				loci.VerifyMemory{MemoryID: id, Confidence: ptr(loci.Confidence(0))})
-			return err
-		}},
-		{"supersede", true, func(t *testing.T, w *World, actor Caller, tag string, id loci.ID) error {
-			_, err := CallIfMatch(t, w, actor, tag, service.MemorySupersede,
-				loci.SupersedeMemory{MemoryID: id, ReplacementMemoryID: replacement})
-			return err
-		}},
-		{"archive", true, func(t *testing.T, w *World, actor Caller, tag string, id loci.ID) error {
-			_, err := CallIfMatch(t, w, actor, tag, service.MemoryArchive, loci.ArchiveMemory{MemoryID: id})
-			return err
-		}},
-		{"revert", false, func(t *testing.T, w *World, actor Caller, tag string, id loci.ID) error {
-			_, err := CallIfMatch(t, w, actor, tag, service.MemoryRevert, loci.RevertMemory{MemoryID: id, Version: 1})
-			return err
-		}},
-		{"delete", true, func(t *testing.T, w *World, actor Caller, tag string, id loci.ID) error {
-			_, err := CallIfMatch(t, w, actor, tag, service.MemoryDelete, loci.DeleteMemory{MemoryID: id})
-			return err
-		}},
+		writeOf(service.MemoryUpdate, false, func(id loci.ID) loci.UpdateMemory {
+			return loci.UpdateMemory{MemoryID: id, Title: ptr(loci.OptionalTitle("Other"))}
+		}),
+		writeOf(service.MemoryAppend, false, func(id loci.ID) loci.AppendMemory {
+			return loci.AppendMemory{MemoryID: id, Content: "more"}
+		}),
+		writeOf(service.MemoryVerify, false, func(id loci.ID) loci.VerifyMemory {
+			return loci.VerifyMemory{MemoryID: id, Confidence: ptr(loci.Confidence(0))}
+		}),
+		writeOf(service.MemorySupersede, true, func(id loci.ID) loci.SupersedeMemory {
+			return loci.SupersedeMemory{MemoryID: id, ReplacementMemoryID: replacement}
+		}),
+		writeOf(service.MemoryArchive, true, func(id loci.ID) loci.ArchiveMemory {
+			return loci.ArchiveMemory{MemoryID: id}
+		}),
+		writeOf(service.MemoryRevert, false, func(id loci.ID) loci.RevertMemory {
+			return loci.RevertMemory{MemoryID: id, Version: 1}
+		}),
+		writeOf(service.MemoryDelete, true, func(id loci.ID) loci.DeleteMemory {
+			return loci.DeleteMemory{MemoryID: id}
+		}),
 	}
 }
 

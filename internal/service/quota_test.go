@@ -10,7 +10,6 @@ import (
 	"github.com/loci-memory/loci"
 	. "github.com/loci-memory/loci/internal/conformance"
 	"github.com/loci-memory/loci/internal/identity"
-	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
@@ -197,22 +196,13 @@ func TestPlanIsThatOfTheOwner(t *testing.T) {
 func TestPlansHoldUnderParallelCalls(t *testing.T) {
 	t.Parallel()
 	Each(t, Options{Plan: smallPlan}, func(t *testing.T, w *World) {
-		errs := make([]error, 16)
-		var all sync.WaitGroup
-		for i := range errs {
-			all.Go(func() {
-				if i%2 == 0 {
-					_, errs[i] = op.Do(t.Context(), w.Host, w.Call(CallerOwner), service.WorkspaceCreate,
-						loci.CreateWorkspace{Name: "Team"})
-				} else {
-					_, errs[i] = op.Do(t.Context(), w.Host, w.Call(CallerAdmin), service.AtlasCreate,
-						loci.CreateAtlas{Name: "Atlas", WorkspaceID: w.Team})
-				}
-			})
-		}
-		all.Wait()
 		made := [2]int{}
-		for i, err := range errs {
+		for i, err := range storetest.RunConcurrently(16, func(i int) error {
+			if i%2 == 0 {
+				return Try(t, w, CallerOwner, service.WorkspaceCreate, loci.CreateWorkspace{Name: "Team"})
+			}
+			return Try(t, w, CallerAdmin, service.AtlasCreate, loci.CreateAtlas{Name: "Atlas", WorkspaceID: w.Team})
+		}) {
 			if err == nil {
 				made[i%2]++
 			} else if !loci.Is(err, loci.CodeQuotaExceeded) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
@@ -130,108 +131,94 @@ func policy(t *testing.T, d storetest.Database, workspace loci.ID, p loci.Secret
 	d.Exec(t, `UPDATE workspaces SET secrets = '`+string(p)+`' WHERE id = '`+string(workspace)+`'`)
 }
 
+// A leakTest sends texts, and records the answers and the logs.
+type leakTest struct {
+	*World
+	t   *testing.T
+	log *logtest.Buffer
+}
+
+func (x leakTest) create(key string, in loci.CreateMemory) (loci.Memory, error) {
+	in.WorkspaceID = x.Team
+	out, err := callLogged(x.t, x.log, x.World, key, service.MemoryCreate, in)
+	return out.Memory.Memory, err
+}
+
+func (x leakTest) update(in loci.UpdateMemory) (loci.Memory, error) {
+	out, err := callLogged(x.t, x.log, x.World, "", service.MemoryUpdate, in)
+	return out.Memory, err
+}
+
+func (x leakTest) append(key string, in loci.AppendMemory) (loci.Memory, error) {
+	out, err := callLogged(x.t, x.log, x.World, key, service.MemoryAppend, in)
+	return out.Memory, err
+}
+
+func (x leakTest) verify(id loci.ID, text string) (loci.Memory, error) {
+	out, err := callLogged(x.t, x.log, x.World, "", service.MemoryVerify,
+		loci.VerifyMemory{MemoryID: id, Evidence: ptr(loci.Evidence(text))})
+	out.Memory.Content = out.Memory.Evidence // the field that is checked
+	return out.Memory, err
+}
+
+func (x leakTest) retitle(id loci.ID, text string, on loci.OnSecret) (loci.Memory, error) {
+	_, err := x.create("", loci.CreateMemory{Content: "plain", Title: loci.Title(text), Secrets: on})
+	if (err == nil) != (on == loci.OnSecretRedact) {
+		x.t.Errorf("a title of a new memory: %v", err)
+	}
+	m, err := x.update(loci.UpdateMemory{MemoryID: id, Title: ptr(loci.OptionalTitle(text)), Secrets: on})
+	m.Content = m.Title
+	return m, err
+}
+
 // ways are the ways in for a text with a credential. A redacting call or workspace answers with the redacted text.
 var ways = []struct {
 	name     string
 	redacted bool
 	policy   loci.SecretsPolicy
-	send     func(t *testing.T, l *logtest.Buffer, w *World, id loci.ID, text string) (loci.Memory, error)
+	send     func(x leakTest, id loci.ID, text string) (loci.Memory, error)
 }{
-	{"create", false, loci.SecretsReject,
-		func(t *testing.T, l *logtest.Buffer, w *World, id loci.ID, text string) (loci.Memory, error) {
-			out, err := callLogged(t, l, w, "", service.MemoryCreate,
-				loci.CreateMemory{Content: loci.Content(text), WorkspaceID: w.Team})
-			return out.Memory.Memory, err
-		}},
-	{"create without, by key", true, loci.SecretsReject,
-		func(t *testing.T, l *logtest.Buffer, w *World, id loci.ID, text string) (out loci.Memory, err error) {
-			key := loci.NewID(w.Clock.Now())
-			for range 2 {
-				made, err := callLogged(t, l, w, string(key), service.MemoryCreate,
-					loci.CreateMemory{Content: loci.Content(text), WorkspaceID: w.Team,
-						Secrets: loci.OnSecretRedact})
-				if err != nil || out.ID != "" && out.ID != made.Memory.ID {
-					t.Errorf("once more: %v", err)
-				}
-				out = made.Memory.Memory
-			}
-			return out, err
-		}},
+	{"create", false, loci.SecretsReject, func(x leakTest, _ loci.ID, text string) (loci.Memory, error) {
+		return x.create("", loci.CreateMemory{Content: loci.Content(text)})
+	}},
+	{"create without, by key", true, loci.SecretsReject, func(x leakTest, _ loci.ID, text string) (loci.Memory, error) {
+		key, in := string(loci.NewID(x.Clock.Now())),
+			loci.CreateMemory{Content: loci.Content(text), Secrets: loci.OnSecretRedact}
+		first, err := x.create(key, in)
+		again, errAgain := x.create(key, in)
+		testenv.Equal(x.t, again.ID, first.ID, "once more")
+		return again, errors.Join(err, errAgain)
+	}},
 	{"create for a place without", true, loci.SecretsRedact,
-		func(t *testing.T, l *logtest.Buffer, w *World, id loci.ID, text string) (loci.Memory, error) {
-			in := loci.CreateMemory{Content: loci.Content(text), WorkspaceID: w.Team,
-				OnDuplicate: loci.OnDuplicateVersion, Source: &loci.Source{Name: "log", URI: "/1"}}
-			out, err := callLogged(t, l, w, "", service.MemoryCreate, in)
-			return out.Memory.Memory, err
+		func(x leakTest, _ loci.ID, text string) (loci.Memory, error) {
+			return x.create("", loci.CreateMemory{Content: loci.Content(text), OnDuplicate: loci.OnDuplicateVersion,
+				Source: &loci.Source{Name: "log", URI: "/1"}})
 		}},
-	{"update", false, loci.SecretsReject,
-		func(t *testing.T, l *logtest.Buffer, w *World, id loci.ID, text string) (loci.Memory, error) {
-			out, err := callLogged(t, l, w, "", service.MemoryUpdate,
-				loci.UpdateMemory{MemoryID: id, Content: ptr(loci.Content(text))})
-			return out.Memory, err
-		}},
-	{"update without", true, loci.SecretsReject,
-		func(t *testing.T, l *logtest.Buffer, w *World, id loci.ID, text string) (loci.Memory, error) {
-			out, err := callLogged(t, l, w, "", service.MemoryUpdate,
-				loci.UpdateMemory{MemoryID: id, Content: ptr(loci.Content(text)), Secrets: loci.OnSecretRedact})
-			return out.Memory, err
-		}},
-	{"append", false, loci.SecretsReject,
-		func(t *testing.T, l *logtest.Buffer, w *World, id loci.ID, text string) (loci.Memory, error) {
-			out, err := callLogged(t, l, w, "", service.MemoryAppend,
-				loci.AppendMemory{MemoryID: id, Content: loci.Content(text)})
-			return out.Memory, err
-		}},
-	{"append without", true, loci.SecretsAllow,
-		func(t *testing.T, l *logtest.Buffer, w *World, id loci.ID, text string) (loci.Memory, error) {
-			out, err := callLogged(t, l, w, string(loci.NewID(w.Clock.Now())), service.MemoryAppend,
-				loci.AppendMemory{MemoryID: id, Content: loci.Content(text), Secrets: loci.OnSecretRedact})
-			return out.Memory, err
-		}},
+	{"update", false, loci.SecretsReject, func(x leakTest, id loci.ID, text string) (loci.Memory, error) {
+		return x.update(loci.UpdateMemory{MemoryID: id, Content: ptr(loci.Content(text))})
+	}},
+	{"update without", true, loci.SecretsReject, func(x leakTest, id loci.ID, text string) (loci.Memory, error) {
+		return x.update(loci.UpdateMemory{MemoryID: id, Content: ptr(loci.Content(text)), Secrets: loci.OnSecretRedact})
+	}},
+	{"append", false, loci.SecretsReject, func(x leakTest, id loci.ID, text string) (loci.Memory, error) {
+		return x.append("", loci.AppendMemory{MemoryID: id, Content: loci.Content(text)})
+	}},
+	{"append without", true, loci.SecretsAllow, func(x leakTest, id loci.ID, text string) (loci.Memory, error) {
+		return x.append(string(loci.NewID(x.Clock.Now())),
+			loci.AppendMemory{MemoryID: id, Content: loci.Content(text), Secrets: loci.OnSecretRedact})
+	}},
 	{"append to a place without", true, loci.SecretsRedact,
-		func(t *testing.T, l *logtest.Buffer, w *World, id loci.ID, text string) (loci.Memory, error) {
-			out, err := callLogged(t, l, w, "", service.MemoryAppend,
-				loci.AppendMemory{MemoryID: id, Content: loci.Content(text)})
-			return out.Memory, err
+		func(x leakTest, id loci.ID, text string) (loci.Memory, error) {
+			return x.append("", loci.AppendMemory{MemoryID: id, Content: loci.Content(text)})
 		}},
-	{"evidence", false, loci.SecretsReject,
-		func(t *testing.T, l *logtest.Buffer, w *World, id loci.ID, text string) (loci.Memory, error) {
-			out, err := callLogged(t, l, w, "", service.MemoryVerify,
-				loci.VerifyMemory{MemoryID: id, Evidence: ptr(loci.Evidence(text))})
-			return out.Memory, err
-		}},
-	{"evidence in a place without", true, loci.SecretsRedact,
-		func(t *testing.T, l *logtest.Buffer, w *World, id loci.ID, text string) (loci.Memory, error) {
-			out, err := callLogged(t, l, w, "", service.MemoryVerify,
-				loci.VerifyMemory{MemoryID: id, Evidence: ptr(loci.Evidence(text))})
-			out.Memory.Content = out.Memory.Evidence // the field that is checked
-			return out.Memory, err
-		}},
-	{"title", false, loci.SecretsReject,
-		func(t *testing.T, l *logtest.Buffer, w *World, id loci.ID, text string) (loci.Memory, error) {
-			_, err := callLogged(t, l, w, "", service.MemoryCreate,
-				loci.CreateMemory{Content: "plain", Title: loci.Title(text), WorkspaceID: w.Team})
-			if err == nil {
-				t.Error("a title of a new memory")
-			}
-			out, err := callLogged(t, l, w, "", service.MemoryUpdate,
-				loci.UpdateMemory{MemoryID: id, Title: ptr(loci.OptionalTitle(text))})
-			return out.Memory, err
-		}},
-	{"title without", true, loci.SecretsReject,
-		func(t *testing.T, l *logtest.Buffer, w *World, id loci.ID, text string) (loci.Memory, error) {
-			_, err := callLogged(t, l, w, "", service.MemoryCreate,
-				loci.CreateMemory{Content: "plain", Title: loci.Title(text), WorkspaceID: w.Team,
-					Secrets: loci.OnSecretRedact})
-			if err != nil {
-				t.Error(err)
-			}
-			out, err := callLogged(t, l, w, "", service.MemoryUpdate,
-				loci.UpdateMemory{MemoryID: id, Title: ptr(loci.OptionalTitle(text)),
-					Secrets: loci.OnSecretRedact})
-			out.Memory.Content = out.Memory.Title
-			return out.Memory, err
-		}},
+	{"evidence", false, loci.SecretsReject, leakTest.verify},
+	{"evidence in a place without", true, loci.SecretsRedact, leakTest.verify},
+	{"title", false, loci.SecretsReject, func(x leakTest, id loci.ID, text string) (loci.Memory, error) {
+		return x.retitle(id, text, "")
+	}},
+	{"title without", true, loci.SecretsReject, func(x leakTest, id loci.ID, text string) (loci.Memory, error) {
+		return x.retitle(id, text, loci.OnSecretRedact)
+	}},
 }
 
 func TestCredentialsAreNeitherStoredNorLogged(t *testing.T) {
@@ -258,7 +245,7 @@ func TestCredentialsAreNeitherStoredNorLogged(t *testing.T) {
 					}
 					s = list[i%len(ways)]
 				}
-				m, err := way.send(t, l, w, id, text)
+				m, err := way.send(leakTest{w, t, l}, id, text)
 				switch {
 				case way.redacted && (err != nil || !strings.Contains(m.Content, "[REDACTED:")):
 					t.Errorf("%s of a %s: %v, %.80q", way.name, s.Rule, err, m.Content)

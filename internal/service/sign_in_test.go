@@ -293,8 +293,7 @@ func TestRegistrationCanBeClosed(t *testing.T) {
 	w := NewEmpty(t, OpenSQLite, Options{Registration: service.RegistrationClosed})
 	MustFail(t, w, CallerNobody, service.AuthRegister, loci.Register{Email: "ada@example.com", Password: password},
 		loci.CodeForbidden)
-	in := loci.SetUp{Token: w.Service.NewSetupToken(), Email: "ada@example.com", Password: password}
-	MustCall(t, w, CallerNobody, service.AuthSetup, in)
+	MustCall(t, w, CallerNobody, service.AuthSetup, setUp(w.Service.NewSetupToken()))
 }
 
 func TestSignInsOfUserAreBounded(t *testing.T) {

@@ -347,22 +347,16 @@ func (m *teamModel) round(t *testing.T) {
 	}
 	pause := rapid.SampledFrom([]time.Duration{0, 0, 0, 8 * 24 * time.Hour}).Draw(m.t, "pause")
 	times[1] = times[0].Add(pause)
-	var all sync.WaitGroup
-	start := make(chan struct{})
-	for _, list := range calls {
-		all.Go(func() {
-			<-start
-			for n := range list {
-				m.send(t, &list[n])
-			}
-		})
-	}
-	all.Go(func() {
-		<-start
-		m.now.Store(times[1].UnixMicro())
+	storetest.RunConcurrently(len(calls)+1, func(n int) error {
+		if n == len(calls) {
+			m.now.Store(times[1].UnixMicro())
+			return nil
+		}
+		for i := range calls[n] {
+			m.send(t, &calls[n][i])
+		}
+		return nil
 	})
-	close(start)
-	all.Wait()
 	before, observed := m.state.describe(times[0]), ""
 	for server := range m.servers {
 		seen := m.observe(t, server)

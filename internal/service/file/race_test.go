@@ -2,7 +2,6 @@ package file_test
 
 import (
 	"fmt"
-	"sync/atomic"
 	"testing"
 
 	"github.com/loci-memory/loci"
@@ -127,20 +126,10 @@ func TestConcurrentUploadsShareTheLastBytesOfAPlan(t *testing.T) {
 	Each(t, Options{Plan: plan}, func(t *testing.T, w *World) {
 		m := w.Memory(t, w.Atlas(t, "Shelf"), "with files")
 		size := (plan.Storage - usedBytes(t, w)) / 4
-		var announced atomic.Int64
-		for _, err := range storetest.RunConcurrently(16, func(i int) error {
-			err := Try(t, w, CallerOwner, service.AttachmentUpload, loci.UploadAttachment{MemoryID: m,
+		SucceedAtOnce(t, 16, 4, loci.CodeQuotaExceeded, func(i int) error {
+			return Try(t, w, CallerOwner, service.AttachmentUpload, loci.UploadAttachment{MemoryID: m,
 				MIMEType: "text/plain", FileName: loci.FileName(fmt.Sprint(i)), Size: loci.FileSize(size)})
-			if err == nil {
-				announced.Add(1)
-			}
-			return err
-		}) {
-			if err != nil && !loci.Is(err, loci.CodeQuotaExceeded) {
-				t.Error(err)
-			}
-		}
-		testenv.Equal(t, announced.Load(), 4, "uploads of a quarter each fit")
+		})
 	})
 }
 
@@ -148,13 +137,5 @@ func TestConcurrentUploadsStoreOneObject(t *testing.T) {
 	t.Parallel()
 	w := New(t, OpenSQLite, Options{})
 	a := announce(t, w, CallerOwner, w.Memory(t, w.Atlas(t, "Shelf"), "with a file"), "hello").Attachment
-	stored := 0
-	for _, err := range storetest.RunConcurrently(16, func(int) error { return put(w, a, "hello") }) {
-		if err == nil {
-			stored++
-		} else if !loci.Is(err, loci.CodeStateConflict) {
-			t.Error(err)
-		}
-	}
-	testenv.Equal(t, stored, 1, "uploads succeed")
+	SucceedAtOnce(t, 16, 1, loci.CodeStateConflict, func(int) error { return put(w, a, "hello") })
 }

@@ -3,11 +3,11 @@ package message_test
 import (
 	"cmp"
 	"database/sql"
+	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
 	"slices"
-	"sync"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -36,15 +36,6 @@ type mailModel struct {
 	mailState
 }
 
-func (m *mailModel) below(n int) int { return m.random.IntN(n) }
-
-func choose[T any](m *mailModel, list []T) (none T) {
-	if len(list) == 0 {
-		return none
-	}
-	return list[m.below(len(list))]
-}
-
 // begin makes three people with two agents each, and two workspaces.
 func (m *mailModel) begin(t *testing.T) {
 	m.mailState = mailState{messages: map[loci.ID]loci.Message{}}
@@ -64,7 +55,8 @@ func (m *mailModel) begin(t *testing.T) {
 }
 
 func (m *mailModel) addAgent(t *testing.T, person int) {
-	m.agents = append(m.agents, mailAgent{storetest.Agent(t, m.stores[m.below(2)], m.people[person]), person, false})
+	m.agents = append(m.agents,
+		mailAgent{storetest.Agent(t, m.stores[m.random.IntN(2)], m.people[person]), person, false})
 	m.inboxes = append(m.inboxes, nil)
 }
 
@@ -85,7 +77,7 @@ func (m *mailModel) perform(t *testing.T, server int, x mailChange) (err error) 
 
 // change makes a change alone.
 func (m *mailModel) change(t *testing.T, x mailChange) {
-	if err := m.perform(t, m.below(2), x); err != nil {
+	if err := m.perform(t, m.random.IntN(2), x); err != nil {
 		m.t.Fatalf("%+v: %v", x, err)
 	}
 	if m.apply(x); x.name == "add" {
@@ -95,14 +87,14 @@ func (m *mailModel) change(t *testing.T, x mailChange) {
 
 // drawChange returns a change that is possible.
 func (m *mailModel) drawChange() mailChange {
-	x := mailChange{place: m.below(2), person: 1 + m.below(2)}
-	switch x.name = choose(m, []string{"member", "member", "member", "revoke", "add"}); x.name {
+	x := mailChange{place: m.random.IntN(2), person: 1 + m.random.IntN(2)}
+	switch x.name = Pick(m.random, []string{"member", "member", "member", "revoke", "add"}); x.name {
 	case "member":
 		if x.name = "join"; m.members[x.place][x.person] {
 			x.name = "leave"
 		}
 	case "revoke":
-		x.agent = m.below(len(m.agents))
+		x.agent = m.random.IntN(len(m.agents))
 		x.person = m.agents[x.agent].person
 		left := slices.DeleteFunc(slices.Clone(m.agents), func(a mailAgent) bool { return a.revoked })
 		if len(left) < 4 || m.agents[x.agent].revoked {
@@ -115,21 +107,21 @@ func (m *mailModel) drawChange() mailChange {
 // draw returns a call of an agent.
 func (m *mailModel) draw(agent int) mailCall {
 	m.calls++
-	c := mailCall{number: m.calls, agent: agent, server: m.below(2), to: -1, place: m.below(2),
-		name: choose(m, []string{"send", "send", "acknowledge", "close"})}
+	c := mailCall{number: m.calls, agent: agent, server: m.random.IntN(2), to: -1, place: m.random.IntN(2),
+		name: Pick(m.random, []string{"send", "send", "acknowledge", "close"})}
 	if c.name != "send" {
-		own := choose(m, m.inboxes[agent]).MessageID
-		c.message = cmp.Or(choose(m, []loci.ID{own, own, own, choose(m, m.sent)}),
+		own := Pick(m.random, m.inboxes[agent]).MessageID
+		c.message = cmp.Or(Pick(m.random, []loci.ID{own, own, own, Pick(m.random, m.sent)}),
 			"018f0000-0000-7000-8000-000000000000")
 		return c
 	}
-	if m.below(3) > 0 {
-		c.to = m.below(len(m.agents))
+	if m.random.IntN(3) > 0 {
+		c.to = m.random.IntN(len(m.agents))
 	}
-	if len(m.sent) > 0 && m.below(2) == 0 {
-		c.replyTo = choose(m, m.sent)
-		if m.below(4) > 0 { // most replies are possible
-			c.replyTo = cmp.Or(choose(m, m.inboxes[agent]).MessageID, c.replyTo)
+	if len(m.sent) > 0 && m.random.IntN(2) == 0 {
+		c.replyTo = Pick(m.random, m.sent)
+		if m.random.IntN(4) > 0 { // most replies are possible
+			c.replyTo = cmp.Or(Pick(m.random, m.inboxes[agent]).MessageID, c.replyTo)
 			c.place = m.placeOf(c.replyTo)
 		}
 	}
@@ -165,44 +157,36 @@ func (m *mailModel) send(t *testing.T, c *mailCall) {
 // step runs some calls at once, sometimes beside a change, and compares answers and inboxes with the state.
 func (m *mailModel) step(t *testing.T) {
 	during := mailChange{}
-	if m.below(3) == 0 {
-		if during = m.drawChange(); during.name == "add" || m.below(2) == 0 {
+	if m.random.IntN(3) == 0 {
+		if during = m.drawChange(); during.name == "add" || m.random.IntN(2) == 0 {
 			m.change(t, during)
 			during = mailChange{}
 		}
 	}
 	var calls [][]mailCall
 	for n, a := range m.agents {
-		clients := 1 + m.below(4)/3 // an agent may have two
+		clients := 1 + m.random.IntN(4)/3 // an agent may have two
 		if a.revoked || during.name != "" && during.person == a.person {
 			clients = 0 // the gate refuses the revoked, and what the others may do is undecided
 		}
 		for range clients {
 			var list []mailCall
-			for range m.below(3) {
+			for range m.random.IntN(3) {
 				list = append(list, m.draw(n))
 			}
 			calls = append(calls, list)
 		}
 	}
-	var all sync.WaitGroup
-	var err error
-	start := make(chan struct{})
-	for _, list := range calls {
-		all.Go(func() {
-			<-start
-			for n := range list {
-				m.send(t, &list[n])
-			}
-		})
-	}
-	all.Go(func() {
-		<-start
-		err = m.perform(t, 0, during)
+	errs := storetest.RunConcurrently(len(calls)+1, func(n int) error {
+		if n == len(calls) {
+			return m.perform(t, 0, during)
+		}
+		for i := range calls[n] {
+			m.send(t, &calls[n][i])
+		}
+		return nil
 	})
-	close(start)
-	all.Wait()
-	if err != nil {
+	if err := errors.Join(errs...); err != nil {
 		m.t.Fatalf("%+v: %v", during, err)
 	}
 	m.checkRound(t, calls, during)
@@ -310,9 +294,9 @@ func (m *mailModel) read(t *testing.T, agent int) {
 	if m.agents[agent].revoked {
 		return
 	}
-	in := loci.ListInbox{Status: choose(m, []loci.ReceiptStatus{"", "", loci.ReceiptUnread, loci.ReceiptAcknowledged,
-		loci.ReceiptClosed}), Paging: loci.Paging{Limit: loci.Limit(1 + m.below(5))}}
-	place := m.below(4)
+	in := loci.ListInbox{Status: Pick(m.random, []loci.ReceiptStatus{"", "", loci.ReceiptUnread,
+		loci.ReceiptAcknowledged, loci.ReceiptClosed}), Paging: loci.Paging{Limit: loci.Limit(1 + m.random.IntN(5))}}
+	place := m.random.IntN(4)
 	if place < 2 {
 		in.WorkspaceID = m.places[place]
 	}
@@ -325,7 +309,7 @@ func (m *mailModel) read(t *testing.T, agent int) {
 		}
 	}
 	for {
-		page, err := m.servers[m.below(2)].ListInbox(t.Context(), m.agents[agent].Actor, in)
+		page, err := m.servers[m.random.IntN(2)].ListInbox(t.Context(), m.agents[agent].Actor, in)
 		if place < 2 && !m.isMember(agent, place) {
 			if !loci.Is(err, loci.CodeNotFound) {
 				m.t.Fatalf("agent %d reads a workspace of others: %v", agent, err)

@@ -43,15 +43,6 @@ type workModel struct {
 }
 
 // below and pick choose evenly. The choices of rapid prefer the first values, which would repeat a few calls.
-func (m *workModel) below(n int) int { return m.random.IntN(n) }
-
-func pick[T any](m *workModel, list []T) (none T) {
-	if len(list) == 0 {
-		return none
-	}
-	return list[m.below(len(list))]
-}
-
 func (m *workModel) open(n int) error {
 	s, err := m.d.TryOpen(store.Options{})
 	if err == nil {
@@ -78,8 +69,8 @@ func (m *workModel) begin(t *testing.T) {
 		c := m.call(person, "start")
 		c.atlas, c.automatic = 1, true
 		m.round(t, [][]workCall{{c}})
-		m.policy(t, person, loci.Policy{Enabled: true, Mode: pick(m, []loci.PolicyMode{loci.ModeCandidates,
-			loci.ModeUnits})})
+		m.policy(t, person,
+			loci.Policy{Enabled: true, Mode: Pick(m.random, []loci.PolicyMode{loci.ModeCandidates, loci.ModeUnits})})
 	}
 }
 
@@ -92,7 +83,7 @@ func (m *workModel) policy(t *testing.T, person int, p loci.Policy) {
 
 func (m *workModel) call(actor int, name string) workCall {
 	m.calls++
-	return workCall{number: m.calls, actor: actor, server: m.below(2), name: name}
+	return workCall{number: m.calls, actor: actor, server: m.random.IntN(2), name: name}
 }
 
 // word returns a word of letters for a number.
@@ -107,7 +98,7 @@ func word(n int) string {
 
 // names returns the calls from which one of a person in a session is drawn: mostly such as are not refused by the role.
 func (m *workModel) names(actor, session int) []string {
-	switch m.below(40) {
+	switch m.random.IntN(40) {
 	case 0:
 		return []string{"delete atlas"}
 	case 1, 2:
@@ -141,51 +132,51 @@ func (m *workModel) names(actor, session int) []string {
 // draw returns a call that may be refused. Most calls of a round are about the same session.
 func (m *workModel) draw(actor, session int) workCall {
 	all := slices.Sorted(maps.Keys(m.state.sessions))
-	if m.below(3) == 0 {
-		session = pick(m, all)
+	if m.random.IntN(3) == 0 {
+		session = Pick(m.random, all)
 	}
-	c := m.call(actor, pick(m, m.names(actor, session)))
+	c := m.call(actor, Pick(m.random, m.names(actor, session)))
 	c.session = session
 	x := m.state.sessions[c.session]
-	unit := pick(m, []string{"hull", "mast"})
+	unit := Pick(m.random, []string{"hull", "mast"})
 	switch c.name {
 	case "start":
-		c.atlas, c.automatic = m.below(2), m.below(4) > 0
-		if c.key = pick(m, []string{"", "run a", "run b"}); c.key != "" {
+		c.atlas, c.automatic = m.random.IntN(2), m.random.IntN(4) > 0
+		if c.key = Pick(m.random, []string{"", "run a", "run b"}); c.key != "" {
 			c.key += string(m.atlases[0]) // the sessions of other checks keep theirs
 		}
 	case "capture":
-		if c.key = fmt.Sprintf("c%d", c.number); len(x.candidates) > 0 && m.below(4) == 0 {
-			c.key = pick(m, x.candidates).source
+		if c.key = fmt.Sprintf("c%d", c.number); len(x.candidates) > 0 && m.random.IntN(4) == 0 {
+			c.key = Pick(m.random, x.candidates).source
 		}
-		c.text = pick(m, []string{"rope " + word(c.number), "rope", "knot"})
+		c.text = Pick(m.random, []string{"rope " + word(c.number), "rope", "knot"})
 	case "open unit":
-		c.key, c.action = unit, pick(m, []string{"", "follow up"})
+		c.key, c.action = unit, Pick(m.random, []string{"", "follow up"})
 	case "finalize unit":
 		if c.key, c.text = unit, "result "+word(c.number); x.unit(unit) < 0 {
 			c.key = "none" // one that is opened in this round has no known id
 		}
 	case "event":
-		if c.key = fmt.Sprintf("e%d", c.number); m.below(4) == 0 {
-			c.key = cmp.Or(pick(m, x.events), c.key)
+		if c.key = fmt.Sprintf("e%d", c.number); m.random.IntN(4) == 0 {
+			c.key = cmp.Or(Pick(m.random, x.events), c.key)
 		}
 		c.text = fmt.Sprintf("We decided: the %s gate is painted %sx from now on.", word(c.number), word(c.number*7))
 		c.action = unit
 	case "moderate":
-		c.action = pick(m, []string{"compile", "compile", "dismiss", "revert", "revert"})
-		c.key = pick(m, x.candidates).source
+		c.action = Pick(m.random, []string{"compile", "compile", "dismiss", "revert", "revert"})
+		c.key = Pick(m.random, x.candidates).source
 	case "archive":
-		c.action = pick(m, []string{"archive", "restore", "restore"})
+		c.action = Pick(m.random, []string{"archive", "restore", "restore"})
 	case "bulk":
-		c.action, c.list = pick(m, []string{"archive", "restore", "delete"}), []int{c.session}
-		for range m.below(3) {
-			c.list = append(c.list, pick(m, all))
+		c.action, c.list = Pick(m.random, []string{"archive", "restore", "delete"}), []int{c.session}
+		for range m.random.IntN(3) {
+			c.list = append(c.list, Pick(m.random, all))
 		}
 		slices.Sort(c.list) // as their ids: the order in which they are changed
 	case "archive memory", "restore memory", "delete memory":
-		c.memory = pick(m, slices.Sorted(maps.Keys(m.memories)))
+		c.memory = Pick(m.random, slices.Sorted(maps.Keys(m.memories)))
 	default:
-		c.atlas = pick(m, []int{0, 1, 1, 1})
+		c.atlas = Pick(m.random, []int{0, 1, 1, 1})
 	}
 	return c
 }
@@ -299,7 +290,7 @@ func (m *workModel) round(t *testing.T, calls [][]workCall) {
 		return nil
 	})
 	m.nameSessions(calls)
-	seen := m.observe(t, m.below(2))
+	seen := m.observe(t, m.random.IntN(2))
 	observed := seen.describe()
 	after, ok := explainWork(m.state, calls, observed)
 	if !ok {
@@ -469,25 +460,25 @@ func TestSessionCallsAtOnceHaveSerialOrder(t *testing.T) {
 
 // step runs one round.
 func (m *workModel) step(t *testing.T, seen *sync.Map) {
-	switch m.below(8) {
+	switch m.random.IntN(8) {
 	case 0:
-		m.reopen(m.below(2))
+		m.reopen(m.random.IntN(2))
 	case 1:
-		m.policy(t, m.below(3), pick(m, []loci.Policy{{Enabled: true, Mode: loci.ModeCandidates},
-			{Enabled: true, Mode: loci.ModeUnits}, {Enabled: true, Paused: true, Mode: loci.ModeUnits},
-			{Mode: loci.ModeCandidates}}))
+		m.policy(t, m.random.IntN(3), Pick(m.random,
+			[]loci.Policy{{Enabled: true, Mode: loci.ModeCandidates}, {Enabled: true, Mode: loci.ModeUnits},
+				{Enabled: true, Paused: true, Mode: loci.ModeUnits}, {Mode: loci.ModeCandidates}}))
 	}
 	all := slices.Sorted(maps.Keys(m.state.sessions))
-	session := pick(m, all)
+	session := Pick(m.random, all)
 	calls := make([][]workCall, len(m.people)+1)
 	for n := range calls {
 		actor := n
 		if n == len(m.people) { // the user of the session has a second client
 			actor = m.state.sessions[session].owner
 		}
-		count := m.below(3)
+		count := m.random.IntN(3)
 		if actor == 3 {
-			count = m.below(2)
+			count = m.random.IntN(2)
 		}
 		for range count {
 			calls[n] = append(calls[n], m.draw(actor, session))

@@ -160,20 +160,11 @@ func TestCompilesAtOnceMakeOneMemory(t *testing.T) {
 		session := automaticOfCid(t, w, w.Atlas(t, "Bow"))
 		c := captureOfCid(t, w, session, fmt.Sprint("the anchor of round ", round))
 		callers := []Caller{CallerMember, CallerAdmin, CallerOwner}
-		errs := storetest.RunConcurrently(8, func(i int) error {
+		SucceedAtOnce(t, 8, 1, loci.CodeStateConflict, func(i int) error {
 			return Try(t, w, callers[i%3], service.SessionModerate,
 				loci.ModerateCandidate{SessionID: session, CandidateID: c, Action: loci.ModerationCompile})
 		})
-		done := 0
-		for _, err := range errs {
-			if expectOnly(t, "compile", err, loci.CodeStateConflict); err == nil {
-				done++
-			}
-		}
-		n := d.Count(t, fmt.Sprintf(`memories WHERE session_id = '%s'`, session))
-		if done != 1 || n != "1" {
-			t.Errorf("%d compiles succeed, and make %s memories", done, n)
-		}
+		testenv.Equal(t, d.Count(t, fmt.Sprintf(`memories WHERE session_id = '%s'`, session)), "1", "memories")
 	})
 }
 
