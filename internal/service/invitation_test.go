@@ -85,18 +85,6 @@ func TestInvitationIsAnsweredOnce(t *testing.T) {
 	})
 }
 
-func TestDeclinedUserCanBeInvitedAgain(t *testing.T) {
-	t.Parallel()
-	w := New(t, OpenSQLite, Options{})
-	for range 2 {
-		out := MustCall(t, w, CallerOwner, service.InvitationCreate, invite(w, loci.Email(w.Eve.Email)))
-		testenv.RequireEqual(t, len(out.Invitations), 1)
-		testenv.Equal(t, MustCall(t, w, CallerStranger, service.InvitationRespond,
-			answerTo(out.Invitations[0].ID, false)).Invitation.Status, loci.InvitationDeclined)
-		MustFail(t, w, CallerStranger, service.WorkspaceGet, loci.GetWorkspace{WorkspaceID: w.Team}, loci.CodeNotFound)
-	}
-}
-
 func TestInvitationsExpire(t *testing.T) {
 	t.Parallel()
 	Each(t, Options{}, func(t *testing.T, w *World) {
@@ -129,18 +117,6 @@ func TestInvitationsExpire(t *testing.T) {
 		testenv.Len(t, MustCall(t, w, CallerOwner, service.InvitationCreate,
 			invite(w, loci.Email(w.Eve.Email))).Invitations, 1, "after expiry")
 	})
-}
-
-func TestOnlyOwnerInvitesAdmins(t *testing.T) {
-	t.Parallel()
-	w := New(t, OpenSQLite, Options{})
-	in := invite(w, loci.Email(w.Eve.Email))
-	in.Role = "admin"
-	MustFail(t, w, CallerAdmin, service.InvitationCreate, in, loci.CodeForbidden)
-	id := MustCall(t, w, CallerOwner, service.InvitationCreate, in).Invitations[0].ID
-	MustCall(t, w, CallerStranger, service.InvitationRespond, answerTo(id, true))
-	testenv.Equal(t, MustCall(t, w, CallerStranger, service.WorkspaceGet,
-		loci.GetWorkspace{WorkspaceID: w.Team}).Workspace.Role, loci.RoleAdmin, "joined as")
 }
 
 func TestPersonalWorkspaceRejectsInvitations(t *testing.T) {

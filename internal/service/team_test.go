@@ -2,7 +2,6 @@ package service_test
 
 import (
 	"fmt"
-	"sync"
 	"testing"
 
 	"github.com/loci-memory/loci"
@@ -19,39 +18,6 @@ func membersOf(t *testing.T, w *World, caller Caller, id loci.ID) map[string]loc
 		roles[m.Name] = m.Role
 	}
 	return roles
-}
-
-func TestRolesDecideWhoIsRemoved(t *testing.T) {
-	t.Parallel()
-	Each(t, Options{}, func(t *testing.T, w *World) {
-		ann, bob, cid := w.Ann.ID, w.Bob.ID, w.Cid.ID
-		for _, c := range []struct {
-			caller Caller
-			target loci.ID
-			want   loci.Code
-		}{
-			{CallerOwner, ann, loci.CodeStateConflict},
-			{CallerOwner, bob, ""},
-			{CallerOwner, cid, ""},
-			{CallerOwner, w.Eve.ID, loci.CodeNotFound},
-			{CallerAdmin, ann, loci.CodeForbidden},
-			{CallerAdmin, bob, loci.CodeForbidden},
-			{CallerAdmin, cid, ""},
-			{CallerMember, cid, loci.CodeForbidden},
-			{CallerStranger, cid, loci.CodeNotFound},
-		} {
-			team := w.SharedTeam(t, w.Ann)
-			in := loci.RemoveMember{WorkspaceID: team, UserID: c.target, Confirm: true}
-			if c.want != "" {
-				MustFail(t, w, c.caller, service.MemberRemove, in, c.want)
-			} else {
-				MustCall(t, w, c.caller, service.MemberRemove, in)
-			}
-			if n := len(membersOf(t, w, CallerOwner, team)); (n == 2) != (c.want == "") {
-				t.Errorf("%s removes %s: %d members", c.caller, c.target, n)
-			}
-		}
-	})
 }
 
 func TestRefusalsOfTeamsNameTheWayOut(t *testing.T) {
@@ -90,57 +56,6 @@ func TestFormerMemberIsOutAtOnce(t *testing.T) {
 		testenv.Equal(t, w.Get(t, id).CreatedBy, w.Cid.ID, "what was written stays")
 		MustFail(t, w, CallerOwner, service.WorkspaceLeave, loci.LeaveWorkspace{WorkspaceID: w.Team, Confirm: true},
 			loci.CodeStateConflict)
-	})
-}
-
-func TestTransferKeepsOneOwner(t *testing.T) {
-	t.Parallel()
-	Each(t, Options{Plan: smallPlan}, func(t *testing.T, w *World) {
-		transfer := func(to loci.ID) loci.TransferWorkspace {
-			return loci.TransferWorkspace{WorkspaceID: w.Team, UserID: to, Confirm: true}
-		}
-		for range 3 { // bob's plan has no room for a fourth team
-			MustCall(t, w, CallerAdmin, service.WorkspaceCreate, loci.CreateWorkspace{Name: "Bob's"})
-		}
-		MustFail(t, w, CallerOwner, service.WorkspaceTransfer, transfer(w.Bob.ID), loci.CodeStateConflict)
-		MustFail(t, w, CallerAdmin, service.WorkspaceTransfer, transfer(w.Bob.ID), loci.CodeForbidden)
-		out := MustCall(t, w, CallerOwner, service.WorkspaceTransfer, transfer(w.Cid.ID))
-		testenv.Equal(t, out.Workspace.Role, loci.RoleAdmin)
-		roles := membersOf(t, w, CallerOwner, w.Team)
-		if len(roles) != 3 || roles["ann"] != loci.RoleAdmin || roles["cid"] != loci.RoleOwner {
-			t.Errorf("%v", roles)
-		}
-		MustFail(t, w, CallerOwner, service.WorkspaceTransfer, transfer(w.Ann.ID), loci.CodeForbidden)
-		MustCall(t, w, CallerOwner, service.WorkspaceLeave, loci.LeaveWorkspace{WorkspaceID: w.Team, Confirm: true})
-	})
-}
-
-// A caller who becomes the owner while waiting for the lock hands over the own role, not that of the former owner.
-func TestTransfersAtOnceKeepOneOwner(t *testing.T) {
-	t.Parallel()
-	Each(t, Options{}, func(t *testing.T, w *World) {
-		people := []*Person{w.Ann, w.Bob, w.Cid}
-		var done sync.WaitGroup
-		for i, caller := range []Caller{
-			CallerOwner, CallerAdmin, CallerMember} {
-			done.Go(func() {
-				for n := range 40 {
-					err := Try(t, w, caller, service.WorkspaceTransfer,
-						loci.TransferWorkspace{WorkspaceID: w.Team, UserID: people[(i+1+n%2)%3].ID, Confirm: true})
-					if err != nil && !loci.Is(err, loci.CodeForbidden) {
-						t.Errorf("a transfer beside others: %v", err)
-					}
-				}
-			})
-		}
-		done.Wait()
-		owners := 0
-		for _, role := range membersOf(t, w, CallerOwner, w.Team) {
-			if role == loci.RoleOwner {
-				owners++
-			}
-		}
-		testenv.Equal(t, owners, 1, "owners")
 	})
 }
 
@@ -191,25 +106,6 @@ func TestArchivedWorkspaceAllowsLeaving(t *testing.T) {
 		}
 		MustCall(t, w, owner, service.WorkspaceArchive, loci.ArchiveWorkspace{WorkspaceID: team, Archived: ptr(false)})
 		MustCall(t, w, owner, service.MemoryCreate, loci.CreateMemory{Content: "x", AtlasID: atlas})
-	})
-}
-
-func TestRevokedInvitationIsAnsweredByNobody(t *testing.T) {
-	t.Parallel()
-	Each(t, Options{}, func(t *testing.T, w *World) {
-		revoke := func(id loci.ID) loci.RevokeInvitation {
-			return loci.RevokeInvitation{InvitationID: id, Confirm: true}
-		}
-		id := w.Invite(t, w.Team, w.Ann, w.Eve, loci.RoleMember)
-		MustFail(t, w, CallerStranger, service.InvitationRevoke, revoke(id), loci.CodeNotFound)
-		MustFail(t, w, CallerMember, service.InvitationRevoke, revoke(id), loci.CodeForbidden)
-		MustCall(t, w, CallerAdmin, service.InvitationRevoke, revoke(id))
-		MustFail(t, w, CallerStranger, service.InvitationRespond,
-			loci.RespondInvitation{InvitationID: id, Accept: true, Confirm: true}, loci.CodeStateConflict)
-		again := w.Invite(t, w.Team, w.Ann, w.Eve, loci.RoleMember)
-		MustCall(t, w, CallerStranger, service.InvitationRespond,
-			loci.RespondInvitation{InvitationID: again, Accept: true, Confirm: true})
-		MustFail(t, w, CallerOwner, service.InvitationRevoke, revoke(again), loci.CodeStateConflict)
 	})
 }
 
