@@ -127,33 +127,6 @@ func TestStartsWithOneExternalIDMakeOneSession(t *testing.T) {
 	})
 }
 
-func TestStartAfterDeletionMakesAnotherSession(t *testing.T) {
-	t.Parallel()
-	EachWithDB(t, func(t *testing.T, w *World, d storetest.Database) {
-		start := func(atlas loci.ID) loci.StartedSession {
-			return testenv.Must(w.Service.StartSession(t.Context(), w.Cid.Actor(), loci.StartSession{
-				Task: "Mend the rope", AtlasID: atlas, ExternalID: "run"}))(t)
-		}
-		first := w.Atlas(t, "Bow")
-		a := start(first)
-		MustCall(t, w, CallerAdmin, service.AtlasDelete, loci.DeleteAtlas{AtlasID: first})
-		second := w.Atlas(t, "Stern")
-		b := start(second)
-		if b.Session.ID == a.Session.ID || !b.Created() {
-			t.Errorf("after the deletion of the atlas, %s is resumed", a.Session.ID)
-		}
-		MustCall(t, w, CallerMember, service.SessionBulk,
-			loci.BulkSessions{Action: loci.BulkDelete, SessionIDs: loci.SessionIDs{b.Session.ID}})
-		if c := start(second); c.Session.ID == b.Session.ID || !c.Created() {
-			t.Errorf("after its deletion, %s is resumed", b.Session.ID)
-		}
-		w.Erase(t)
-		if again := start(second); again.Created() {
-			t.Errorf("after the erasure %s is created", again.Session.ID)
-		}
-	})
-}
-
 func TestCompilesAtOnceMakeOneMemory(t *testing.T) {
 	t.Parallel()
 	eachRace(t, func(t *testing.T, w *World, d storetest.Database, round int) {
