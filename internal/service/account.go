@@ -247,14 +247,25 @@ func (s *Service) SignIn(ctx context.Context, actor *identity.Actor, in loci.Log
 	return loci.NewSignedIn(l.User, newSignIn(secret), false), err
 }
 
-// SignOut ends the sign-in of the call.
-func (s *Service) SignOut(ctx context.Context, actor *identity.Actor, _ loci.Empty) (loci.SignedOut, error) {
-	return store.Write(ctx, s.Store, actor, func(tx *store.Tx) (out loci.SignedOut, err error) {
-		account, err := tx.Account()
-		if err != nil || actor.CredentialKind != identity.CredentialCookie {
+// inAccount runs f on the account of the actor.
+func inAccount[Out any](ctx context.Context, s *Service, actor *identity.Actor,
+	f func(a *store.Account) (Out, error)) (Out, error) {
+	return store.Write(ctx, s.Store, actor, func(tx *store.Tx) (out Out, err error) {
+		a, err := tx.Account()
+		if err != nil {
 			return out, err
 		}
-		if err = account.EndSignIn(actor.CredentialID); loci.Is(err, loci.CodeNotFound) {
+		return f(a)
+	})
+}
+
+// SignOut ends the sign-in of the call.
+func (s *Service) SignOut(ctx context.Context, actor *identity.Actor, _ loci.Empty) (loci.SignedOut, error) {
+	return inAccount(ctx, s, actor, func(a *store.Account) (out loci.SignedOut, err error) {
+		if actor.CredentialKind == identity.CredentialCookie {
+			err = a.EndSignIn(actor.CredentialID)
+		}
+		if loci.Is(err, loci.CodeNotFound) {
 			err = nil // by another call
 		}
 		return out, err
@@ -357,12 +368,9 @@ func (s *Service) EnsureUser(ctx context.Context, e loci.Email) (loci.User, erro
 // UpdateAccount renames the actor.
 func (s *Service) UpdateAccount(ctx context.Context, actor *identity.Actor,
 	in loci.UpdateAccount) (loci.OneUser, error) {
-	return store.Write(ctx, s.Store, actor, func(tx *store.Tx) (out loci.OneUser, err error) {
-		account, err := tx.Account()
-		if err == nil {
-			out.User, err = account.SetName(string(in.Name))
-		}
-		return out, err
+	return inAccount(ctx, s, actor, func(a *store.Account) (loci.OneUser, error) {
+		u, err := a.SetName(string(in.Name))
+		return loci.OneUser{User: u}, err
 	})
 }
 
@@ -381,12 +389,8 @@ func (s *Service) DeleteAccount(ctx context.Context, actor *identity.Actor,
 	if err != nil {
 		return loci.SignedOut{}, err
 	}
-	return store.Write(ctx, s.Store, actor, func(tx *store.Tx) (loci.SignedOut, error) {
-		account, err := tx.Account()
-		if err == nil {
-			err = account.Delete(was)
-		}
-		return loci.SignedOut{}, err
+	return inAccount(ctx, s, actor, func(a *store.Account) (loci.SignedOut, error) {
+		return loci.SignedOut{}, a.Delete(was)
 	})
 }
 

@@ -37,11 +37,7 @@ func (s *Service) ListSignIns(ctx context.Context, actor *identity.Actor,
 
 // RevokeSignIn signs a browser out.
 func (s *Service) RevokeSignIn(ctx context.Context, actor *identity.Actor, in loci.RevokeSignIn) (loci.Empty, error) {
-	return store.Write(ctx, s.Store, actor, func(tx *store.Tx) (loci.Empty, error) {
-		account, err := tx.Account()
-		if err == nil {
-			err = account.EndSignIn(in.SignInID)
-		}
-		return loci.Empty{}, err
+	return inAccount(ctx, s, actor, func(a *store.Account) (loci.Empty, error) {
+		return loci.Empty{}, a.EndSignIn(in.SignInID)
 	})
 }

@@ -20,11 +20,7 @@ func (s *Service) ListGrants(ctx context.Context, actor *identity.Actor,
 
 // RevokeGrant ends a grant of the actor with its tokens.
 func (s *Service) RevokeGrant(ctx context.Context, actor *identity.Actor, in loci.RevokeGrant) (loci.Empty, error) {
-	return store.Write(ctx, s.Store, actor, func(tx *store.Tx) (loci.Empty, error) {
-		account, err := tx.Account()
-		if err == nil {
-			err = account.RevokeGrant(in.GrantID)
-		}
-		return loci.Empty{}, err
+	return inAccount(ctx, s, actor, func(a *store.Account) (loci.Empty, error) {
+		return loci.Empty{}, a.RevokeGrant(in.GrantID)
 	})
 }

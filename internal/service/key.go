@@ -43,12 +43,8 @@ func (s *Service) ListKeys(ctx context.Context, actor *identity.Actor, in loci.L
 
 // RevokeKey revokes a key of the actor.
 func (s *Service) RevokeKey(ctx context.Context, actor *identity.Actor, in loci.RevokeKey) (loci.Empty, error) {
-	return store.Write(ctx, s.Store, actor, func(tx *store.Tx) (loci.Empty, error) {
-		account, err := tx.Account()
-		if err != nil {
-			return loci.Empty{}, err
-		}
-		return loci.Empty{}, account.RevokeKey(in.KeyID)
+	return inAccount(ctx, s, actor, func(a *store.Account) (loci.Empty, error) {
+		return loci.Empty{}, a.RevokeKey(in.KeyID)
 	})
 }
 

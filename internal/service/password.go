@@ -20,12 +20,8 @@ func (s *Service) ChangePassword(ctx context.Context, actor *identity.Actor,
 	if err != nil {
 		return loci.Empty{}, err
 	}
-	return store.Write(ctx, s.Store, actor, func(tx *store.Tx) (loci.Empty, error) {
-		account, err := tx.Account()
-		if err == nil {
-			err = account.SetPassword(was, hash)
-		}
-		return loci.Empty{}, err
+	return inAccount(ctx, s, actor, func(a *store.Account) (loci.Empty, error) {
+		return loci.Empty{}, a.SetPassword(was, hash)
 	})
 }
 

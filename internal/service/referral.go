@@ -14,13 +14,7 @@ func (s *Service) GetReferrals(ctx context.Context, actor *identity.Actor,
 	_ loci.Empty) (out loci.Referrals, err error) {
 	out, err = store.Read(ctx, s.Store, actor, (*store.Tx).Referrals)
 	if err == nil && out.Code == "" {
-		out.Code, err = store.Write(ctx, s.Store, actor, func(tx *store.Tx) (loci.ReferralCode, error) {
-			account, err := tx.Account()
-			if err != nil {
-				return "", err
-			}
-			return account.MakeReferralCode()
-		})
+		out.Code, err = inAccount(ctx, s, actor, (*store.Account).MakeReferralCode)
 	}
 	out.URL = s.PublicURL + "/register?ref=" + string(out.Code)
 	return out, err

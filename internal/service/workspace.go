@@ -12,12 +12,8 @@ import (
 // CreateWorkspace makes a team workspace.
 func (s *Service) CreateWorkspace(ctx context.Context, actor *identity.Actor,
 	in loci.CreateWorkspace) (loci.CreatedWorkspace, error) {
-	return store.Write(ctx, s.Store, actor, func(tx *store.Tx) (out loci.CreatedWorkspace, err error) {
-		account, err := tx.Account()
-		if err != nil {
-			return out, err
-		}
-		out.Workspace, err = account.AddWorkspace(string(in.Name))
+	return inAccount(ctx, s, actor, func(a *store.Account) (out loci.CreatedWorkspace, err error) {
+		out.Workspace, err = a.AddWorkspace(string(in.Name))
 		return out, err
 	})
 }
