@@ -3,7 +3,6 @@ package integrity
 import (
 	"context"
 
-	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/index"
 	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store/erasedb"
@@ -33,13 +32,13 @@ func (c *Checker) PurgeDeleted(ctx context.Context, apply bool) (out PurgeResult
 			})
 		})
 	if err == nil && apply {
-		_, err = sqldb.System(ctx, c.db, "delete stored responses of reads",
-			func(t *sqldb.Tx) (_ loci.Empty, err error) {
-				if err = markPurgePending(t); err == nil {
-					_, err = t.Exec(`DELETE FROM idempotency_keys WHERE ` + readCondition)
-				}
-				return loci.Empty{}, err
-			})
+		err = c.write(ctx, "delete stored responses of reads", func(t *sqldb.Tx) error {
+			if err := markPurgePending(t); err != nil {
+				return err
+			}
+			_, err := t.Exec(`DELETE FROM idempotency_keys WHERE ` + readCondition)
+			return err
+		})
 	}
 	if err == nil && apply {
 		err = c.eraser.EraseAll(ctx)
