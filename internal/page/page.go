@@ -1,4 +1,4 @@
-// Package page bounds pages of records by the bytes of their JSON.
+// Package page holds the records of a page of a list, which the bytes of their JSON bound.
 package page
 
 import "reflect"

@@ -5,6 +5,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/identity"
+	"github.com/loci-memory/loci/internal/page"
 	"github.com/loci-memory/loci/internal/service/cursor"
 	"github.com/loci-memory/loci/internal/store"
 )
@@ -81,9 +82,9 @@ func (s *Service) DeleteAtlas(ctx context.Context, actor *identity.Actor, in loc
 func (s *Service) ListAtlases(ctx context.Context, actor *identity.Actor,
 	in loci.ListAtlases) (out loci.Atlases, err error) {
 	out.Atlases, out.Page, err = cursor.ListPage(ctx, s.Store, actor, &in.Paging, &in,
-		func(tx *store.Tx, p store.Page) (store.List[loci.Atlas], error) {
+		func(tx *store.Tx, p page.Request) (page.List[loci.Atlas], error) {
 			return tx.Atlases(store.AtlasFilter{WorkspaceID: in.WorkspaceID, Archived: len(in.Include) > 0}, p)
 		},
-		func(a loci.Atlas) store.PageKey { return store.PageKey{At: a.CreatedAt, ID: a.ID} })
+		func(a loci.Atlas) page.Key { return page.Key{At: a.CreatedAt, ID: a.ID} })
 	return out, err
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/identity"
+	"github.com/loci-memory/loci/internal/page"
 	"github.com/loci-memory/loci/internal/service/cursor"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/accountdb"
@@ -30,8 +31,8 @@ func newBrowser(actor *identity.Actor, secret string) accountdb.NewSignIn {
 func (s *Service) ListSignIns(ctx context.Context, actor *identity.Actor,
 	in loci.ListSignIns) (out loci.SignIns, err error) {
 	out.SignIns, out.Page, err = cursor.ListPage(ctx, s.Store, actor, &in.Paging, &in,
-		func(tx *store.Tx, p store.Page) (store.List[loci.BrowserSignIn], error) { return tx.SignIns(p) },
-		func(x loci.BrowserSignIn) store.PageKey { return store.PageKey{At: x.CreatedAt, ID: x.ID} })
+		func(tx *store.Tx, p page.Request) (page.List[loci.BrowserSignIn], error) { return tx.SignIns(p) },
+		func(x loci.BrowserSignIn) page.Key { return page.Key{At: x.CreatedAt, ID: x.ID} })
 	return out, err
 }
 

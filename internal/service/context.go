@@ -100,7 +100,7 @@ func (s *Service) bestInAtlas(ctx context.Context, actor *identity.Actor, query 
 // verifiedAndNewest returns the newest verified memories and the newest of all. Verified ones get three quarters of the
 // places, so that new ones always have some.
 func verifiedAndNewest(tx *store.Tx, f store.Filter, limit int) ([]loci.Memory, error) {
-	p := store.Page{Limit: limit}
+	p := page.Request{Limit: limit}
 	newest, err := tx.Memories(f, p)
 	if err != nil {
 		return nil, err

@@ -5,6 +5,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/identity"
+	"github.com/loci-memory/loci/internal/page"
 	"github.com/loci-memory/loci/internal/service/cursor"
 	"github.com/loci-memory/loci/internal/store"
 )
@@ -13,8 +14,8 @@ import (
 func (s *Service) ListGrants(ctx context.Context, actor *identity.Actor,
 	in loci.ListGrants) (out loci.Grants, err error) {
 	out.Grants, out.Page, err = cursor.ListPage(ctx, s.Store, actor, &in.Paging, &in,
-		func(tx *store.Tx, p store.Page) (store.List[loci.Grant], error) { return tx.Grants(p) },
-		func(g loci.Grant) store.PageKey { return store.PageKey{At: g.CreatedAt, ID: g.ID} })
+		func(tx *store.Tx, p page.Request) (page.List[loci.Grant], error) { return tx.Grants(p) },
+		func(g loci.Grant) page.Key { return page.Key{At: g.CreatedAt, ID: g.ID} })
 	return out, err
 }
 

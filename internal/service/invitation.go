@@ -6,6 +6,7 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/limit"
+	"github.com/loci-memory/loci/internal/page"
 	"github.com/loci-memory/loci/internal/service/cursor"
 	"github.com/loci-memory/loci/internal/store"
 )
@@ -95,7 +96,7 @@ func (s *Service) finishInvitations(tx *store.Tx, w *store.Workspace, made []loc
 func (s *Service) ListInvitations(ctx context.Context, actor *identity.Actor,
 	in loci.ListInvitations) (out loci.Invitations, err error) {
 	out.Invitations, out.Page, err = cursor.ListPage(ctx, s.Store, actor, &in.Paging, &in,
-		func(tx *store.Tx, p store.Page) (store.List[loci.Invitation], error) {
+		func(tx *store.Tx, p page.Request) (page.List[loci.Invitation], error) {
 			return tx.Invitations(in.WorkspaceID, p)
 		},
 		invitationKey)
@@ -106,7 +107,9 @@ func (s *Service) ListInvitations(ctx context.Context, actor *identity.Actor,
 func (s *Service) ListPendingInvitations(ctx context.Context, actor *identity.Actor,
 	in loci.ListPendingInvitations) (out loci.Invitations, err error) {
 	out.Invitations, out.Page, err = cursor.ListPage(ctx, s.Store, actor, &in.Paging, &in,
-		func(tx *store.Tx, p store.Page) (store.List[loci.Invitation], error) { return tx.PendingInvitations(p) },
+		func(tx *store.Tx, p page.Request) (page.List[loci.Invitation], error) {
+			return tx.PendingInvitations(p)
+		},
 		invitationKey)
 	return out, err
 }
@@ -131,7 +134,7 @@ func (s *Service) ViewInvitation(ctx context.Context, userID, id loci.ID,
 	return i, inviter, err
 }
 
-func invitationKey(i loci.Invitation) store.PageKey { return store.PageKey{At: i.CreatedAt, ID: i.ID} }
+func invitationKey(i loci.Invitation) page.Key { return page.Key{At: i.CreatedAt, ID: i.ID} }
 
 // RespondInvitation accepts or declines an invitation to the actor. The token
 // of its link replaces a verified address, and verifies it.

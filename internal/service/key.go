@@ -5,6 +5,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/identity"
+	"github.com/loci-memory/loci/internal/page"
 	"github.com/loci-memory/loci/internal/service/cursor"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/accountdb"
@@ -36,8 +37,8 @@ func newKey(name loci.Name) (secret string, n accountdb.NewKey) {
 // ListKeys lists the actor's API keys, newest first.
 func (s *Service) ListKeys(ctx context.Context, actor *identity.Actor, in loci.ListKeys) (out loci.Keys, err error) {
 	out.Keys, out.Page, err = cursor.ListPage(ctx, s.Store, actor, &in.Paging, &in,
-		func(tx *store.Tx, p store.Page) (store.List[loci.APIKey], error) { return tx.Keys(p) },
-		func(k loci.APIKey) store.PageKey { return store.PageKey{At: k.CreatedAt, ID: k.ID} })
+		func(tx *store.Tx, p page.Request) (page.List[loci.APIKey], error) { return tx.Keys(p) },
+		func(k loci.APIKey) page.Key { return page.Key{At: k.CreatedAt, ID: k.ID} })
 	return out, err
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/identity"
+	"github.com/loci-memory/loci/internal/page"
 	"github.com/loci-memory/loci/internal/service/cursor"
 	"github.com/loci-memory/loci/internal/store"
 )
@@ -29,9 +30,9 @@ func (s *Service) RemoveMember(ctx context.Context, actor *identity.Actor, in lo
 func (s *Service) ListMembers(ctx context.Context, actor *identity.Actor,
 	in loci.ListMembers) (out loci.Members, err error) {
 	out.Members, out.Page, err = cursor.ListPage(ctx, s.Store, actor, &in.Paging, &in,
-		func(tx *store.Tx, p store.Page) (store.List[loci.Member], error) {
+		func(tx *store.Tx, p page.Request) (page.List[loci.Member], error) {
 			return tx.Members(in.WorkspaceID, p)
 		},
-		func(m loci.Member) store.PageKey { return store.PageKey{At: m.JoinedAt, ID: m.UserID} })
+		func(m loci.Member) page.Key { return page.Key{At: m.JoinedAt, ID: m.UserID} })
 	return out, err
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/identity"
+	"github.com/loci-memory/loci/internal/page"
 	"github.com/loci-memory/loci/internal/secret"
 	"github.com/loci-memory/loci/internal/service/cursor"
 	"github.com/loci-memory/loci/internal/store"
@@ -142,10 +143,10 @@ func (s *Service) GetMemory(ctx context.Context, actor *identity.Actor, in loci.
 func (s *Service) ListMemories(ctx context.Context, actor *identity.Actor,
 	in loci.ListMemories) (out loci.Memories, err error) {
 	out.Memories, out.Page, err = cursor.ListPage(ctx, s.Store, actor, &in.Paging, &in,
-		func(tx *store.Tx, p store.Page) (store.List[loci.Memory], error) {
+		func(tx *store.Tx, p page.Request) (page.List[loci.Memory], error) {
 			return tx.Memories(in.MemoryFilter, p)
 		},
-		func(m loci.Memory) store.PageKey { return store.PageKey{At: m.CreatedAt, ID: m.ID} })
+		func(m loci.Memory) page.Key { return page.Key{At: m.CreatedAt, ID: m.ID} })
 	return out, err
 }
 
@@ -153,10 +154,10 @@ func (s *Service) ListMemories(ctx context.Context, actor *identity.Actor,
 func (s *Service) ListVersions(ctx context.Context, actor *identity.Actor,
 	in loci.ListVersions) (out loci.MemoryVersions, err error) {
 	out.Versions, out.Page, err = cursor.ListPage(ctx, s.Store, actor, &in.Paging, &in,
-		func(tx *store.Tx, p store.Page) (store.List[loci.MemoryVersion], error) {
+		func(tx *store.Tx, p page.Request) (page.List[loci.MemoryVersion], error) {
 			return tx.Versions(in.MemoryID, p)
 		},
-		func(v loci.MemoryVersion) store.PageKey { return store.PageKey{At: loci.Time(v.Version)} })
+		func(v loci.MemoryVersion) page.Key { return page.Key{At: loci.Time(v.Version)} })
 	return out, err
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/identity"
+	"github.com/loci-memory/loci/internal/page"
 	"github.com/loci-memory/loci/internal/service/cursor"
 	"github.com/loci-memory/loci/internal/store"
 )
@@ -24,8 +25,8 @@ func (s *Service) GetReferrals(ctx context.Context, actor *identity.Actor,
 func (s *Service) ListBenefits(ctx context.Context, actor *identity.Actor,
 	in loci.ListBenefits) (out loci.Benefits, err error) {
 	out.Benefits, out.Page, err = cursor.ListPage(ctx, s.Store, actor, &in.Paging, &in,
-		func(tx *store.Tx, p store.Page) (store.List[loci.Benefit], error) { return tx.Benefits(p) },
-		func(b loci.Benefit) store.PageKey { return store.PageKey{At: b.CreatedAt, ID: b.ID} })
+		func(tx *store.Tx, p page.Request) (page.List[loci.Benefit], error) { return tx.Benefits(p) },
+		func(b loci.Benefit) page.Key { return page.Key{At: b.CreatedAt, ID: b.ID} })
 	return out, err
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/identity"
+	"github.com/loci-memory/loci/internal/page"
 	"github.com/loci-memory/loci/internal/retrieve"
 	"github.com/loci-memory/loci/internal/service/cursor"
 	"github.com/loci-memory/loci/internal/store"
@@ -101,7 +102,7 @@ func (s *Service) search(ctx context.Context, actor *identity.Actor,
 		out.Memories[i] = loci.FoundMemory{Memory: m.Memory, Score: m.Score, Highlights: s.highlights(m)}
 	}
 	if r.HasMore && r.Seen.Len() < retrieve.MaxPagedResults {
-		out.NextCursor = q.Encode(store.PageKey{ID: loci.ID(r.Seen)})
+		out.NextCursor = q.Encode(page.Key{ID: loci.ID(r.Seen)})
 	}
 	return out, nil
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/identity"
+	"github.com/loci-memory/loci/internal/page"
 	"github.com/loci-memory/loci/internal/service/cursor"
 	"github.com/loci-memory/loci/internal/store"
 )
@@ -38,10 +39,10 @@ func (s *Service) DeleteWorkspace(ctx context.Context, actor *identity.Actor,
 func (s *Service) ListWorkspaces(ctx context.Context, actor *identity.Actor,
 	in loci.ListWorkspaces) (out loci.Workspaces, err error) {
 	out.Workspaces, out.Page, err = cursor.ListPage(ctx, s.Store, actor, &in.Paging, &in,
-		func(tx *store.Tx, p store.Page) (store.List[loci.Workspace], error) {
+		func(tx *store.Tx, p page.Request) (page.List[loci.Workspace], error) {
 			return tx.Workspaces(len(in.Include) > 0, p)
 		},
-		func(w loci.Workspace) store.PageKey { return store.PageKey{At: w.CreatedAt, ID: w.ID} })
+		func(w loci.Workspace) page.Key { return page.Key{At: w.CreatedAt, ID: w.ID} })
 	return out, err
 }
 

@@ -2,6 +2,7 @@ package store
 
 import (
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/page"
 	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store/accountdb"
 )
@@ -17,7 +18,7 @@ func (t *Tx) publishAtCommit(c accountdb.Change) { t.conn.OnCommit(func() { t.st
 func (t *Tx) CurrentUser() (loci.User, error) { return t.accounts().User(t.actor.UserID) }
 
 // SignIns returns the signed-in browsers of the actor.
-func (t *Tx) SignIns(p Page) (List[loci.BrowserSignIn], error) {
+func (t *Tx) SignIns(p page.Request) (page.List[loci.BrowserSignIn], error) {
 	return queryPage(p, t.conn.Query, `SELECT id, user_agent, address, created_at, used_at FROM sign_ins
 		WHERE user_id = ?1 AND (created_at, id) < (?2, ?3) ORDER BY created_at DESC, id DESC LIMIT ?4`,
 		func(r sqldb.Row) (s loci.BrowserSignIn, err error) {
@@ -29,7 +30,7 @@ func (t *Tx) SignIns(p Page) (List[loci.BrowserSignIn], error) {
 }
 
 // Keys returns the actor's API keys, including revoked ones.
-func (t *Tx) Keys(p Page) (List[loci.APIKey], error) {
+func (t *Tx) Keys(p page.Request) (page.List[loci.APIKey], error) {
 	return queryPage(p, t.conn.Query, `SELECT`+accountdb.KeyColumns+
 		`FROM api_keys k WHERE k.user_id = ?1 AND (k.created_at, k.id) < (?2, ?3)
 			ORDER BY k.created_at DESC, k.id DESC LIMIT ?4`,
@@ -43,7 +44,7 @@ func (t *Tx) Keys(p Page) (List[loci.APIKey], error) {
 func (t *Tx) Referrals() (loci.Referrals, error) { return t.accounts().Referrals(t.actor.UserID) }
 
 // Benefits returns the actor's benefits.
-func (t *Tx) Benefits(p Page) (List[loci.Benefit], error) {
+func (t *Tx) Benefits(p page.Request) (page.List[loci.Benefit], error) {
 	return queryPage(p, t.conn.Query, accountdb.BenefitQuery+`AND (b.created_at, b.id) < (?2, ?3)
 		ORDER BY b.created_at DESC, b.id DESC LIMIT ?4`, t.accounts().ScanBenefit, t.actor.UserID)
 }

@@ -4,11 +4,12 @@ import (
 	"fmt"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/page"
 	"github.com/loci-memory/loci/internal/sqldb"
 )
 
 // Agents returns the agents of the members of a workspace in scope.
-func (t *Tx) Agents(workspaceID loci.ID, p Page) (list List[loci.Agent], err error) {
+func (t *Tx) Agents(workspaceID loci.ID, p page.Request) (list page.List[loci.Agent], err error) {
 	if _, err := t.WorkspaceRecord(workspaceID); err != nil {
 		return list, err
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/page"
 	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store/accountdb"
 	"github.com/loci-memory/loci/internal/store/indexdb"
@@ -40,7 +41,7 @@ type AtlasFilter struct {
 }
 
 // Atlases returns the atlases of a workspace, or of all in scope where the filter names none.
-func (t *Tx) Atlases(f AtlasFilter, p Page) (list List[loci.Atlas], err error) {
+func (t *Tx) Atlases(f AtlasFilter, p page.Request) (list page.List[loci.Atlas], err error) {
 	if f.WorkspaceID != "" {
 		if _, err := t.WorkspaceRecord(f.WorkspaceID); err != nil {
 			return list, err

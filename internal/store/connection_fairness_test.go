@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/page"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
 	"github.com/loci-memory/loci/internal/waittest"
@@ -28,7 +29,7 @@ func TestOneUserLeavesConnectionsToOthers(t *testing.T) {
 				_, err := store.Read(context.Background(), s, ann, func(tx *store.Tx) (loci.Empty, error) {
 					entered <- true
 					<-free
-					_, err := tx.Memories(store.Filter{}, store.Page{Limit: 1})
+					_, err := tx.Memories(store.Filter{}, page.Request{Limit: 1})
 					return loci.Empty{}, err
 				})
 				if err != nil && !loci.Is(err, loci.CodeUnavailable) {

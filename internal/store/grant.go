@@ -3,6 +3,7 @@ package store
 import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/identity"
+	"github.com/loci-memory/loci/internal/page"
 	"github.com/loci-memory/loci/internal/store/accountdb"
 	"github.com/loci-memory/loci/internal/store/grantdb"
 )
@@ -11,16 +12,8 @@ import (
 func (t *Tx) grants() grantdb.Tx { return grantdb.In(t.conn, t.accounts(), t.publishAtCommit) }
 
 // Grants returns the live grants of the actor.
-func (t *Tx) Grants(p Page) (List[loci.Grant], error) {
-	at, id, limit := p.seek()
-	records, err := t.grants().List(t.actor.UserID, at, id, limit)
-	list := newList[loci.Grant](p)
-	for _, g := range records {
-		if list.add(g) != nil {
-			break
-		}
-	}
-	return list, err
+func (t *Tx) Grants(p page.Request) (page.List[loci.Grant], error) {
+	return t.grants().List(t.actor.UserID, p)
 }
 
 // RevokeGrant ends a grant of the actor with its tokens.

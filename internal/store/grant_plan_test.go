@@ -6,6 +6,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/identity"
+	"github.com/loci-memory/loci/internal/page"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
@@ -27,8 +28,8 @@ func TestStatementsOfGrantsUseIndexes(t *testing.T) {
 		}
 		var sent []store.Statement
 		store.TraceStatements(s, func(st store.Statement) { sent = append(sent, st) })
-		if _, err := store.Read(ctx, s, ann, func(tx *store.Tx) (store.List[loci.Grant], error) {
-			return tx.Grants(store.Page{Limit: 5})
+		if _, err := store.Read(ctx, s, ann, func(tx *store.Tx) (page.List[loci.Grant], error) {
+			return tx.Grants(page.Request{Limit: 5})
 		}); err != nil {
 			t.Fatal(err)
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/index"
+	"github.com/loci-memory/loci/internal/page"
 	"github.com/loci-memory/loci/internal/query"
 	"github.com/loci-memory/loci/internal/retrieve"
 	"github.com/loci-memory/loci/internal/store"
@@ -253,7 +254,7 @@ func (m *indexModel) count(s *store.Store) {
 		m.t.Fatal(err)
 	}
 	atlases, err := store.Read(ctx, s, m.ann, func(tx *store.Tx) ([]loci.Atlas, error) {
-		list, err := tx.Atlases(store.AtlasFilter{Archived: true}, store.Page{Limit: 100})
+		list, err := tx.Atlases(store.AtlasFilter{Archived: true}, page.Request{Limit: 100})
 		return list.Items, err
 	})
 	if err != nil {

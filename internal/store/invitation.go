@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/page"
 	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store/accountdb"
 )
@@ -164,7 +165,7 @@ func (w *Workspace) skipReason(e loci.Email) (reason loci.SkipReason, err error)
 }
 
 // Invitations returns the invitations to a workspace in which the actor is at least an admin.
-func (t *Tx) Invitations(workspaceID loci.ID, p Page) (list List[loci.Invitation], err error) {
+func (t *Tx) Invitations(workspaceID loci.ID, p page.Request) (list page.List[loci.Invitation], err error) {
 	w, err := t.WorkspaceRecord(workspaceID)
 	if err != nil {
 		return list, err
@@ -179,9 +180,9 @@ func (t *Tx) Invitations(workspaceID loci.ID, p Page) (list List[loci.Invitation
 
 // PendingInvitations returns the pending invitations to the actor's address. An unverified address has none: it may
 // belong to another person. A narrowed token has none: it reaches no workspace that its user has not joined.
-func (t *Tx) PendingInvitations(p Page) (List[loci.Invitation], error) {
+func (t *Tx) PendingInvitations(p page.Request) (page.List[loci.Invitation], error) {
 	if t.actor.GrantedWorkspaces != nil {
-		return newList[loci.Invitation](p), nil
+		return page.NewList[loci.Invitation](p), nil
 	}
 	return queryPage(p, t.conn.Query, `SELECT`+invitationColumns+
 		`FROM users u JOIN invitations i ON i.email_folded = u.email_folded AND i.status = ?2

@@ -73,14 +73,16 @@ type pageEntry struct {
 // Memories returns a page of memories, newest first. It merges the beginnings of index ranges, one for each container
 // and status. So the cost depends on the page size, not on the size of the store. Contents are read only for the
 // memories on the page.
-func (t *Tx) Memories(f Filter, p Page) (List[loci.Memory], error) { return t.memories(f, p, false) }
+func (t *Tx) Memories(f Filter, p page.Request) (page.List[loci.Memory], error) {
+	return t.memories(f, p, false)
+}
 
 // VerifiedMemories returns a page of reviewed memories, newest first.
-func (t *Tx) VerifiedMemories(f Filter, p Page) (List[loci.Memory], error) {
+func (t *Tx) VerifiedMemories(f Filter, p page.Request) (page.List[loci.Memory], error) {
 	return t.memories(f, p, true)
 }
 
-func (t *Tx) memories(f Filter, p Page, verified bool) (list List[loci.Memory], err error) {
+func (t *Tx) memories(f Filter, p page.Request, verified bool) (list page.List[loci.Memory], err error) {
 	ranges, err := t.memoryRanges(f, p, verified)
 	if err != nil {
 		return list, err
@@ -96,7 +98,7 @@ func (t *Tx) memories(f Filter, p Page, verified bool) (list List[loci.Memory], 
 			return cmp.Or(cmp.Compare(b.at, a.at), cmp.Compare(b.id, a.id))
 		})
 	}
-	list = newList[loci.Memory](p)
+	list = page.NewList[loci.Memory](p)
 	list.HasMore = len(entries) > p.Limit
 	for chunk := range slices.Chunk(entries[:min(len(entries), p.Limit)], page.MemoriesPerQuery) {
 		if err := t.loadPageEntries(&list, chunk); err == sqldb.ErrStop {
@@ -107,14 +109,14 @@ func (t *Tx) memories(f Filter, p Page, verified bool) (list List[loci.Memory], 
 	}
 	if len(list.Items) == 0 && list.HasMore { // concurrent calls deleted all of them
 		last := entries[p.Limit-1]
-		p.After = PageKey{At: last.at, ID: last.id}
+		p.After = page.Key{At: last.at, ID: last.id}
 		return t.memories(f, p, verified)
 	}
 	return list, nil
 }
 
 // loadPageEntries reads the memories of entries and adds them to the page in that order.
-func (t *Tx) loadPageEntries(list *List[loci.Memory], entries []pageEntry) error {
+func (t *Tx) loadPageEntries(list *page.List[loci.Memory], entries []pageEntry) error {
 	rowIDs := make([]int64, len(entries))
 	for i, h := range entries {
 		rowIDs[i] = h.rowID
@@ -128,7 +130,7 @@ func (t *Tx) loadPageEntries(list *List[loci.Memory], entries []pageEntry) error
 		if m.ID == "" {
 			continue // a concurrent call deleted it
 		}
-		if err := list.add(m); err != nil {
+		if err := addTo(list, m); err != nil {
 			return err
 		}
 	}
@@ -143,7 +145,7 @@ type memoryRange struct {
 }
 
 // memoryRanges returns the ranges in scope that can have memories on the page.
-func (t *Tx) memoryRanges(f Filter, p Page, verified bool) (list []memoryRange, err error) {
+func (t *Tx) memoryRanges(f Filter, p page.Request, verified bool) (list []memoryRange, err error) {
 	if f.WorkspaceID == "" && f.AtlasID == "" {
 		for _, s := range statuses(f) {
 			if err := t.newestRanges(&list, t.newPagePredicate(f, p, verified, 1), p, s); err != nil {
@@ -169,8 +171,8 @@ func (t *Tx) memoryRanges(f Filter, p Page, verified bool) (list []memoryRange, 
 // newestRanges adds the ranges of a status that can have memories on the page. A page of n rows holds memories of at
 // most n workspaces: the n whose newest matching memory is newest. One lookup for each workspace in scope finds them,
 // which costs less than a merge of all ranges.
-func (t *Tx) newestRanges(list *[]memoryRange, c *pagePredicate, p Page, status int) error {
-	_, _, rows := p.seek()
+func (t *Tx) newestRanges(list *[]memoryRange, c *pagePredicate, p page.Request, status int) error {
+	_, _, rows := p.Seek()
 	limit := c.bind(rows)
 	// The LIMIT keeps SQLite from inlining the subquery, which would look up each workspace three times.
 	return t.queryFew(fmt.Sprintf(
@@ -203,8 +205,8 @@ func (c *pagePredicate) bind(v any) int {
 	return c.argOffset + len(c.args)
 }
 
-func (t *Tx) newPagePredicate(f Filter, p Page, verified bool, before int) *pagePredicate {
-	at, id, _ := p.seek()
+func (t *Tx) newPagePredicate(f Filter, p page.Request, verified bool, before int) *pagePredicate {
+	at, id, _ := p.Seek()
 	c := &pagePredicate{argOffset: before}
 	c.sql = fmt.Sprintf("(h.created_at, h.id) < (?%d, ?%d)", c.bind(at), c.bind(id))
 	d := t.conn.Dialect
@@ -225,8 +227,8 @@ func (t *Tx) newPagePredicate(f Filter, p Page, verified bool, before int) *page
 }
 
 // mergedPages adds the first memories of the merged ranges.
-func (t *Tx) mergedPages(list *[]pageEntry, c *pagePredicate, p Page, ranges []memoryRange) error {
-	_, _, rows := p.seek()
+func (t *Tx) mergedPages(list *[]pageEntry, c *pagePredicate, p page.Request, ranges []memoryRange) error {
+	_, _, rows := p.Seek()
 	limit := c.bind(rows)
 	selects := make([]string, len(ranges))
 	for i, x := range ranges {

@@ -4,12 +4,13 @@ import (
 	"errors"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/page"
 	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store/accountdb"
 )
 
 // Members returns the members of a workspace in scope.
-func (t *Tx) Members(workspaceID loci.ID, p Page) (list List[loci.Member], err error) {
+func (t *Tx) Members(workspaceID loci.ID, p page.Request) (list page.List[loci.Member], err error) {
 	if _, err := t.WorkspaceRecord(workspaceID); err != nil {
 		return list, err
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/index"
 	"github.com/loci-memory/loci/internal/minhash"
+	"github.com/loci-memory/loci/internal/page"
 	"github.com/loci-memory/loci/internal/query"
 	"github.com/loci-memory/loci/internal/store"
 )
@@ -126,8 +127,8 @@ func (m *memoryModel) checkLists() {
 			verified = append([]loci.ID{l.ID}, verified...)
 		}
 	}
-	list, err := store.Read(m.test.Context(), m.s, m.people[2], func(tx *store.Tx) (store.List[loci.Memory], error) {
-		return tx.VerifiedMemories(store.Filter{WorkspaceID: m.crew}, store.Page{Limit: 100})
+	list, err := store.Read(m.test.Context(), m.s, m.people[2], func(tx *store.Tx) (page.List[loci.Memory], error) {
+		return tx.VerifiedMemories(store.Filter{WorkspaceID: m.crew}, page.Request{Limit: 100})
 	})
 	if err != nil || !slices.EqualFunc(list.Items, verified, func(got loci.Memory, id loci.ID) bool {
 		return got.ID == id

@@ -11,6 +11,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/identity"
+	"github.com/loci-memory/loci/internal/page"
 	"github.com/loci-memory/loci/internal/retrieve"
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/sqldb"
@@ -22,7 +23,7 @@ import (
 func versionsOf(t testing.TB, s *store.Store, actor *identity.Actor, id loci.ID) []loci.MemoryVersion {
 	t.Helper()
 	list, err := store.Read(ctx, s, actor, func(tx *store.Tx) ([]loci.MemoryVersion, error) {
-		list, err := tx.Versions(id, store.Page{Limit: 1000})
+		list, err := tx.Versions(id, page.Request{Limit: 1000})
 		return list.Items, err
 	})
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/page"
 	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store/messagedb"
 )
@@ -154,7 +155,8 @@ func scanReceived(r sqldb.Row) (x Received, err error) {
 
 // Inbox returns a page of the messages that the actor's agent has received, newest first: those of a workspace, or all
 // without an id; those in a state, or all that are not closed. The time of a page's key is a number.
-func (t *Tx) Inbox(workspaceID loci.ID, status loci.ReceiptStatus, p Page) (list List[Received], err error) {
+func (t *Tx) Inbox(workspaceID loci.ID, status loci.ReceiptStatus,
+	p page.Request) (list page.List[Received], err error) {
 	if workspaceID != "" {
 		if _, err := t.WorkspaceRecord(workspaceID); err != nil {
 			return list, err
@@ -211,12 +213,12 @@ type ReceivedRange struct {
 }
 
 // Received returns the first messages of a range.
-func (t *Tx) Received(x ReceivedRange) (list List[Received], err error) {
+func (t *Tx) Received(x ReceivedRange) (list page.List[Received], err error) {
 	which := ``
 	if x.Unread {
 		which = `r.status <> 'closed' AND r.status = 'unread' AND `
 	}
-	list = newList[Received](Page{Limit: x.Limit})
+	list = page.NewList[Received](page.Request{Limit: x.Limit})
 	err = t.query(`SELECT`+messagedb.Columns+receiptColumns+`FROM`+t.receivedJoin()+`WHERE `+which+
 		receivedIn(x.WorkspaceID, "?5")+`r.number > ?3 AND r.number <= ?4 ORDER BY r.number LIMIT ?6`,
 		[]any{t.actor.AgentID, x.After, x.Through, x.WorkspaceID, x.Limit + 1}, func(r sqldb.Row) error {
@@ -224,7 +226,7 @@ func (t *Tx) Received(x ReceivedRange) (list List[Received], err error) {
 			if err != nil {
 				return err
 			}
-			return list.add(m)
+			return addTo(&list, m)
 		})
 	return list, err
 }

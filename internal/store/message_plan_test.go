@@ -7,6 +7,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/identity"
+	"github.com/loci-memory/loci/internal/page"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/messagedb"
 	"github.com/loci-memory/loci/internal/store/storetest"
@@ -34,9 +35,9 @@ func messageQueries(crew, message loci.ID, agent *identity.Actor) map[string]fun
 		for _, status := range []loci.ReceiptStatus{"", loci.ReceiptUnread, loci.ReceiptClosed} {
 			for _, after := range []loci.Time{0, 900} {
 				out[fmt.Sprintf("inbox %q %q %d", workspace, status, after)] = func(tx *store.Tx) error {
-					p := store.Page{Limit: 5}
+					p := page.Request{Limit: 5}
 					if after > 0 {
-						p.After = store.PageKey{At: after}
+						p.After = page.Key{At: after}
 					}
 					_, err := tx.Inbox(workspace, status, p)
 					return err

@@ -38,9 +38,9 @@ func TestPagesHaveRoomForSomeBytesAlone(t *testing.T) {
 		slices.Reverse(want)
 		for _, limit := range []int{1, 2, 7, 20, 33, 100} {
 			var got []string
-			p := store.Page{Limit: limit}
+			p := page.Request{Limit: limit}
 			for {
-				list, err := store.Read(ctx, s, ann, func(tx *store.Tx) (store.List[loci.Memory], error) {
+				list, err := store.Read(ctx, s, ann, func(tx *store.Tx) (page.List[loci.Memory], error) {
 					return tx.Memories(store.Filter{}, p)
 				})
 				if err != nil {
@@ -48,7 +48,7 @@ func TestPagesHaveRoomForSomeBytesAlone(t *testing.T) {
 				}
 				for _, m := range list.Items {
 					got = append(got, string(m.ID))
-					p.After = store.PageKey{At: m.CreatedAt, ID: m.ID}
+					p.After = page.Key{At: m.CreatedAt, ID: m.ID}
 				}
 				checkPage(t, limit, list)
 				if !list.HasMore {
@@ -62,7 +62,7 @@ func TestPagesHaveRoomForSomeBytesAlone(t *testing.T) {
 	})
 }
 
-func checkPage[T any](t *testing.T, limit int, list store.List[T]) {
+func checkPage[T any](t *testing.T, limit int, list page.List[T]) {
 	t.Helper()
 	items, more := len(list.Items), list.HasMore
 	written, err := op.Encode(map[string]any{"items": list.Items})
@@ -85,9 +85,9 @@ func TestVersionsHaveRoomForSomeBytesAlone(t *testing.T) {
 			rewrite(t, s, ann, id, textOf(i, sizes[i*7%len(sizes)]))
 		}
 		for _, limit := range []int{1, 7, 100} {
-			p, next := store.Page{Limit: limit}, last
+			p, next := page.Request{Limit: limit}, last
 			for {
-				list, err := store.Read(ctx, s, ann, func(tx *store.Tx) (store.List[loci.MemoryVersion], error) {
+				list, err := store.Read(ctx, s, ann, func(tx *store.Tx) (page.List[loci.MemoryVersion], error) {
 					return tx.Versions(id, p)
 				})
 				if err != nil {

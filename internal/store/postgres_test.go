@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/page"
 	"github.com/loci-memory/loci/internal/sqldb/postgres"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
@@ -37,7 +38,7 @@ func TestReadWithIdempotencyKeySeesOneSnapshot(t *testing.T) {
 				return first, err
 			}
 			set(t, s, ann, id, func(m *loci.Memory) { m.Content = "another text" })
-			list, err := tx.Versions(id, store.Page{Limit: 10})
+			list, err := tx.Versions(id, page.Request{Limit: 10})
 			if err == nil && (len(list.Items) != 1 || list.Items[0].Content != "text") {
 				t.Errorf("the versions after a concurrent update are %v", list.Items)
 			}

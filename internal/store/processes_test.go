@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/page"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
@@ -74,7 +75,7 @@ func TestProcessesThatWriteAtOnceLoseNothing(t *testing.T) {
 		all.Wait()
 		for _, s := range stores {
 			list, err := store.Read(ctx, s, ann, func(tx *store.Tx) ([]loci.Memory, error) {
-				list, err := tx.Memories(store.Filter{}, store.Page{Limit: 1000})
+				list, err := tx.Memories(store.Filter{}, page.Request{Limit: 1000})
 				return list.Items, err
 			})
 			if err != nil || len(list) != processes*writers*each {

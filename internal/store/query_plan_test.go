@@ -9,6 +9,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/identity"
+	"github.com/loci-memory/loci/internal/page"
 	"github.com/loci-memory/loci/internal/query"
 	"github.com/loci-memory/loci/internal/retrieve"
 	"github.com/loci-memory/loci/internal/store"
@@ -55,8 +56,8 @@ func multiplyRows(t *testing.T, d storetest.Database) {
 }
 
 // readQueries are all the lists and searches of an actor.
-func readQueries(crew, atlas loci.ID, after store.PageKey) map[string]func(*store.Tx) error {
-	p := store.Page{Limit: 5, After: after}
+func readQueries(crew, atlas loci.ID, after page.Key) map[string]func(*store.Tx) error {
+	p := page.Request{Limit: 5, After: after}
 	list := func(f store.Filter) func(*store.Tx) error {
 		return func(tx *store.Tx) error { _, err := tx.Memories(f, p); return err }
 	}
@@ -99,8 +100,8 @@ func TestReadsUseIndexes(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
 		s := d.Open(t, store.Options{})
 		ann, crew := fillStore(t, s, 20)
-		list, err := store.Read(ctx, s, ann, func(tx *store.Tx) (store.List[loci.Memory], error) {
-			return tx.Memories(store.Filter{WorkspaceID: crew}, store.Page{Limit: 8})
+		list, err := store.Read(ctx, s, ann, func(tx *store.Tx) (page.List[loci.Memory], error) {
+			return tx.Memories(store.Filter{WorkspaceID: crew}, page.Request{Limit: 8})
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -113,7 +114,7 @@ func TestReadsUseIndexes(t *testing.T) {
 		s = d.Open(t, store.Options{}) // whose index must be read
 		var sent []store.Statement
 		store.TraceStatements(s, func(st store.Statement) { sent = append(sent, st) })
-		for name, f := range readQueries(crew, m.AtlasID, store.PageKey{At: m.CreatedAt, ID: m.ID}) {
+		for name, f := range readQueries(crew, m.AtlasID, page.Key{At: m.CreatedAt, ID: m.ID}) {
 			for _, actor := range []*identity.Actor{ann, &narrowed} {
 				sent = nil
 				if _, err := store.Read(ctx, s, actor, func(tx *store.Tx) (loci.Empty, error) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/identity"
+	"github.com/loci-memory/loci/internal/page"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/accountdb"
 	"github.com/loci-memory/loci/internal/store/storetest"
@@ -118,8 +119,8 @@ func system[Out any](t *testing.T, s *store.Store, f func(*store.SystemTx) (Out,
 
 func benefits(t *testing.T, s *store.Store, actor *identity.Actor) []loci.Benefit {
 	t.Helper()
-	list, err := store.Read(t.Context(), s, actor, func(x *store.Tx) (store.List[loci.Benefit], error) {
-		return x.Benefits(store.Page{Limit: 100})
+	list, err := store.Read(t.Context(), s, actor, func(x *store.Tx) (page.List[loci.Benefit], error) {
+		return x.Benefits(page.Request{Limit: 100})
 	})
 	if err != nil {
 		t.Fatal(err)

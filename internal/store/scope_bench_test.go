@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/page"
 	"github.com/loci-memory/loci/internal/retrieve"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
@@ -42,8 +43,8 @@ func BenchmarkScope(b *testing.B) {
 		}
 		b.Run("list/"+scope, func(b *testing.B) {
 			for range b.N {
-				l, err := store.Read(ctx, s, ann, func(tx *store.Tx) (store.List[loci.Memory], error) {
-					return tx.Memories(f, store.Page{Limit: 20})
+				l, err := store.Read(ctx, s, ann, func(tx *store.Tx) (page.List[loci.Memory], error) {
+					return tx.Memories(f, page.Request{Limit: 20})
 				})
 				if err != nil || len(l.Items) != 20 {
 					b.Fatalf("%d memories: %v", len(l.Items), err)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/identity"
+	"github.com/loci-memory/loci/internal/page"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
@@ -122,17 +123,17 @@ func TestListsMergeWorkspacesAndStopAtTheFilter(t *testing.T) {
 			"no tag":  {store.Filter{Tags: loci.Tags{`a","`}}, func(m loci.Memory) bool { return false }},
 		} {
 			var got []loci.ID
-			page := store.Page{Limit: 4}
+			p := page.Request{Limit: 4}
 			for {
-				list, err := store.Read(ctx, s, ann, func(tx *store.Tx) (store.List[loci.Memory], error) {
-					return tx.Memories(c.f, page)
+				list, err := store.Read(ctx, s, ann, func(tx *store.Tx) (page.List[loci.Memory], error) {
+					return tx.Memories(c.f, p)
 				})
 				if err != nil {
 					t.Fatal(err)
 				}
 				for _, m := range list.Items {
 					got = append(got, m.ID)
-					page.After = store.PageKey{At: m.CreatedAt, ID: m.ID}
+					p.After = page.Key{At: m.CreatedAt, ID: m.ID}
 				}
 				if !list.HasMore {
 					break
@@ -160,9 +161,9 @@ func TestListsMergeManyWorkspacesWithEqualTimes(t *testing.T) {
 		}
 		add(t, s, eve, "", "of somebody else")
 		d.Exec(t, `UPDATE memories SET created_at = created_at / 20000 * 20000`)
-		list := func(p store.Page) store.List[loci.Memory] {
+		list := func(p page.Request) page.List[loci.Memory] {
 			t.Helper()
-			l, err := store.Read(ctx, s, ann, func(tx *store.Tx) (store.List[loci.Memory], error) {
+			l, err := store.Read(ctx, s, ann, func(tx *store.Tx) (page.List[loci.Memory], error) {
 				return tx.Memories(store.Filter{}, p)
 			})
 			if err != nil {
@@ -177,12 +178,12 @@ func TestListsMergeManyWorkspacesWithEqualTimes(t *testing.T) {
 			return cmp.Or(cmp.Compare(b.CreatedAt, a.CreatedAt), cmp.Compare(b.ID, a.ID))
 		})
 		for _, limit := range []int{1, 7, 100} {
-			got, p := []loci.ID{}, store.Page{Limit: limit}
+			got, p := []loci.ID{}, page.Request{Limit: limit}
 			for more := true; more; {
 				l := list(p)
 				for _, m := range l.Items {
 					got = append(got, m.ID)
-					p.After = store.PageKey{At: m.CreatedAt, ID: m.ID}
+					p.After = page.Key{At: m.CreatedAt, ID: m.ID}
 				}
 				more = l.HasMore
 			}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/identity"
+	"github.com/loci-memory/loci/internal/page"
 	"github.com/loci-memory/loci/internal/query"
 	"github.com/loci-memory/loci/internal/retrieve"
 	"github.com/loci-memory/loci/internal/store"
@@ -160,7 +161,7 @@ func statementCost(t *testing.T, d storetest.Database, actor *identity.Actor, cr
 	out := map[string][2]int{}
 	var n [2]int
 	store.TraceStatements(s, func(st store.Statement) { n[0], n[1] = n[0]+1, n[1]+st.Rows })
-	for name, f := range readQueries(crew, ids(t, s, actor, store.Filter{}, 1)[0], store.PageKey{}) {
+	for name, f := range readQueries(crew, ids(t, s, actor, store.Filter{}, 1)[0], page.Key{}) {
 		if strings.Contains(name, "atlas") {
 			continue
 		}

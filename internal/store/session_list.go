@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/page"
 	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store/sessiondb"
 )
@@ -34,7 +35,8 @@ func (t *Tx) sessionInScope(where string) string {
 }
 
 // newSessionList returns the list of a filter of sessions s or candidates c.
-func (t *Tx) newSessionList(table, alias, scope, status string, f SessionFilter, p Page) (l *sessionList, err error) {
+func (t *Tx) newSessionList(table, alias, scope, status string, f SessionFilter,
+	p page.Request) (l *sessionList, err error) {
 	r := scopeFilter{}
 	if f.WorkspaceID != "" || f.AtlasID != "" {
 		if r, err = t.resolveScope(Filter{WorkspaceID: f.WorkspaceID, AtlasID: f.AtlasID}); err != nil {
@@ -69,8 +71,8 @@ func (t *Tx) newSessionList(table, alias, scope, status string, f SessionFilter,
 
 // managedRanges sets the ranges of the workspaces that the actor manages: those that can have rows on the page, as in
 // newestRanges.
-func (t *Tx) managedRanges(l *sessionList, p Page) error {
-	at, id, rows := p.seek()
+func (t *Tx) managedRanges(l *sessionList, p page.Request) error {
+	at, id, rows := p.Seek()
 	return t.queryFew(fmt.Sprintf(`SELECT workspace FROM (SELECT workspace,
 			rank() OVER (ORDER BY newest_at DESC) AS newest_rank FROM (SELECT o.row_id AS workspace,
 				(SELECT %[1]s.created_at FROM %[2]s %[1]s WHERE %[1]s.workspace = o.row_id AND %[3]s
@@ -109,10 +111,10 @@ func (t *Tx) requireManager(workspace int64) error {
 }
 
 // Sessions returns a page of sessions, newest first, without their snapshots.
-func (t *Tx) Sessions(f SessionFilter, p Page) (list List[loci.Session], err error) {
+func (t *Tx) Sessions(f SessionFilter, p page.Request) (list page.List[loci.Session], err error) {
 	l, err := t.newSessionList("sessions", "x", `WHERE s.row_id = x.row_id`, `(?7 = '' OR x.status = ?7)`, f, p)
 	if err != nil || len(l.ranges) == 0 {
-		return newList[loci.Session](p), err
+		return page.NewList[loci.Session](p), err
 	}
 	return queryPage(p, t.query, `SELECT`+sessiondb.ListColumns+`FROM`+l.page()+`JOIN`+
 		t.sessionsJoinOn("s.row_id = page.row_id")+`WHERE`+sessionReach+
@@ -124,7 +126,7 @@ func (t *Tx) Sessions(f SessionFilter, p Page) (list List[loci.Session], err err
 }
 
 // Candidates returns a page of candidates, newest first.
-func (t *Tx) Candidates(f SessionFilter, p Page) (list List[loci.Candidate], err error) {
+func (t *Tx) Candidates(f SessionFilter, p page.Request) (list page.List[loci.Candidate], err error) {
 	if f.SessionID != "" {
 		if _, err := t.SessionView(f.SessionID); err != nil {
 			return list, err
@@ -136,7 +138,7 @@ func (t *Tx) Candidates(f SessionFilter, p Page) (list List[loci.Candidate], err
 	}
 	l, err := t.newSessionList("candidates", "c", `WHERE s.row_id = c.session AND s.workspace = c.workspace`, status, f, p)
 	if err != nil || len(l.ranges) == 0 {
-		return newList[loci.Candidate](p), err
+		return page.NewList[loci.Candidate](p), err
 	}
 	list, err = queryPage(p, t.query, `SELECT`+sessiondb.CandidateColumns+`FROM`+l.page()+
 		`JOIN candidates c ON c.row_id = page.row_id JOIN`+t.sessionsJoinOn("s.row_id = c.session")+`WHERE`+sessionReach+

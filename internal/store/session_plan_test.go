@@ -7,6 +7,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/identity"
+	"github.com/loci-memory/loci/internal/page"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/sessiondb"
 	"github.com/loci-memory/loci/internal/store/storetest"
@@ -21,7 +22,7 @@ type sessionPlans struct {
 	own, managed  loci.Session // of ann and eve in the crew
 	drawn         loci.Candidate
 	unit          loci.Unit
-	after         store.PageKey
+	after         page.Key
 	sessionsEach  int // of each session, on PostgreSQL
 	candidateRows int
 }
@@ -45,7 +46,7 @@ func newSessions(t *testing.T, d storetest.Database) *sessionPlans {
 	x.add(x.eve, "")
 	x.managed = x.add(x.eve, x.crew)
 	x.own = x.add(x.ann, x.crew)
-	x.after = store.PageKey{At: x.own.CreatedAt, ID: x.own.ID}
+	x.after = page.Key{At: x.own.CreatedAt, ID: x.own.ID}
 	return x
 }
 
@@ -117,8 +118,8 @@ func (x *sessionPlans) lists() map[string]func(*store.Tx) error {
 		"managed of a workspace": {WorkspaceID: x.crew, Managed: true},
 		"managed of an atlas":    {AtlasID: x.own.AtlasID, Managed: true},
 	} {
-		for _, after := range []store.PageKey{{}, x.after} {
-			p := store.Page{Limit: 5, After: after}
+		for _, after := range []page.Key{{}, x.after} {
+			p := page.Request{Limit: 5, After: after}
 			for _, status := range []string{"", "active"} {
 				f := f
 				f.Status = status
@@ -140,7 +141,7 @@ func (x *sessionPlans) lists() map[string]func(*store.Tx) error {
 	for _, id := range []loci.ID{x.own.ID, x.managed.ID} {
 		for _, status := range []string{"", "pending"} {
 			out[fmt.Sprint("candidates of a session ", id, status)] = func(tx *store.Tx) error {
-				_, err := tx.Candidates(store.SessionFilter{SessionID: id, Status: status}, store.Page{Limit: 5})
+				_, err := tx.Candidates(store.SessionFilter{SessionID: id, Status: status}, page.Request{Limit: 5})
 				return err
 			}
 		}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/identity"
+	"github.com/loci-memory/loci/internal/page"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
@@ -65,7 +66,7 @@ func TestUsageCountsCandidatesThatWaitForTheActor(t *testing.T) {
 			t.Helper()
 			listed := 0
 			u, err := store.Read(ctx, x.s, actor, func(tx *store.Tx) (loci.AccountStatus, error) {
-				list, err := tx.Candidates(store.SessionFilter{Status: "pending"}, store.Page{Limit: loci.MaxWaiting})
+				list, err := tx.Candidates(store.SessionFilter{Status: "pending"}, page.Request{Limit: loci.MaxWaiting})
 				if listed = len(list.Items); err != nil {
 					return loci.AccountStatus{}, err
 				}

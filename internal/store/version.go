@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/page"
 	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store/record"
 	"github.com/loci-memory/loci/internal/title"
@@ -73,20 +74,21 @@ func (v *VersionRow) ResolveContent(next string) {
 
 // Versions returns a page of the versions of a memory, newest first, beginning with the present one. Page.After.At is
 // the number of a version.
-func (t *Tx) Versions(id loci.ID, p Page) (list List[loci.MemoryVersion], err error) {
+func (t *Tx) Versions(id loci.ID, p page.Request) (list page.List[loci.MemoryVersion], err error) {
 	var rowID int64
 	var by loci.ID
 	var m loci.Memory
+	add := func(v loci.MemoryVersion) error { return addTo(&list, v) }
 	err = t.conn.RepeatableRead(func() (err error) {
-		list = newList[loci.MemoryVersion](p)
+		list = page.NewList[loci.MemoryVersion](p)
 		m, err = t.scanMemory(t.row(`SELECT`+memoryColumns+`, e.row_id, e.updated_by FROM`+t.memoriesJoin()+
 			`WHERE e.id = ?2`, id), &rowID, &by)
 		if err != nil {
 			return sqldb.MapNoRows(err)
 		}
 		above, text := m.Version, m.Content
-		if p.After == (PageKey{}) {
-			if err := list.add(currentVersion(m, by)); err != nil {
+		if p.After == (page.Key{}) {
+			if err := add(currentVersion(m, by)); err != nil {
 				return err
 			}
 		} else {
@@ -95,7 +97,7 @@ func (t *Tx) Versions(id loci.ID, p Page) (list List[loci.MemoryVersion], err er
 				return err
 			}
 		}
-		return t.walkVersions(rowID, above, text, p.Limit+1-len(list.Items), list.add)
+		return t.walkVersions(rowID, above, text, p.Limit+1-len(list.Items), add)
 	})
 	return list, err
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/identity"
+	"github.com/loci-memory/loci/internal/page"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
@@ -48,9 +49,9 @@ func version(t testing.TB, s *store.Store, actor *identity.Actor, id loci.ID, n 
 // paged reads the texts of all versions, newest first, by pages of a size.
 func paged(t testing.TB, s *store.Store, actor *identity.Actor, id loci.ID, limit int) (texts []string) {
 	t.Helper()
-	p := store.Page{Limit: limit}
+	p := page.Request{Limit: limit}
 	for {
-		list, err := store.Read(ctx, s, actor, func(tx *store.Tx) (store.List[loci.MemoryVersion], error) {
+		list, err := store.Read(ctx, s, actor, func(tx *store.Tx) (page.List[loci.MemoryVersion], error) {
 			return tx.Versions(id, p)
 		})
 		if err != nil {
@@ -185,10 +186,10 @@ func TestVersionsAreOfOneStateWhileOthersWrite(t *testing.T) {
 				return nil
 			}
 			for seen := 0; seen < last; {
-				p := store.Page{Limit: i * 2}
+				p := page.Request{Limit: i * 2}
 				for above := 0; ; {
 					list, err := store.Read(ctx, stores[i%2], ann,
-						func(tx *store.Tx) (store.List[loci.MemoryVersion], error) { return tx.Versions(id, p) })
+						func(tx *store.Tx) (page.List[loci.MemoryVersion], error) { return tx.Versions(id, p) })
 					if err != nil {
 						return err
 					}

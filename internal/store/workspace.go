@@ -4,6 +4,7 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/analysis"
 	"github.com/loci-memory/loci/internal/identity"
+	"github.com/loci-memory/loci/internal/page"
 	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store/accountdb"
 )
@@ -29,7 +30,7 @@ func (t *Tx) WorkspaceRecord(id loci.ID) (loci.Workspace, error) {
 }
 
 // Workspaces returns the workspaces in scope. With archived it includes archived ones.
-func (t *Tx) Workspaces(archived bool, p Page) (List[loci.Workspace], error) {
+func (t *Tx) Workspaces(archived bool, p page.Request) (page.List[loci.Workspace], error) {
 	return queryPage(p, t.query, `SELECT`+workspaceColumns+`FROM workspaces e`+t.membershipJoin("e.row_id")+
 		`WHERE w.archived IN (?2, ?3) AND (w.created_at, w.id) < (?4, ?5) ORDER BY w.created_at DESC, w.id DESC
 			LIMIT ?6`, scanWorkspace, false, archived)

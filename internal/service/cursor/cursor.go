@@ -12,6 +12,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/identity"
+	"github.com/loci-memory/loci/internal/page"
 	"github.com/loci-memory/loci/internal/store"
 )
 
@@ -26,7 +27,7 @@ type Query struct {
 const signatureSize = 12
 
 // Parse returns the page that a limit and a cursor ask for.
-func (q Query) Parse(paging loci.Paging) (p store.Page, err error) {
+func (q Query) Parse(paging loci.Paging) (p page.Request, err error) {
 	c := paging.Cursor
 	p.Limit = paging.Limit.OrDefault()
 	if c == "" {
@@ -39,12 +40,12 @@ func (q Query) Parse(paging loci.Paging) (p store.Page, err error) {
 		return p, loci.Errorf(loci.CodeInvalidQuery, "cursor does not belong to this query: start again without it")
 	}
 	raw = raw[:len(raw)-signatureSize]
-	p.After = store.PageKey{At: loci.Time(binary.BigEndian.Uint64(raw)), ID: loci.ID(raw[8:])}
+	p.After = page.Key{At: loci.Time(binary.BigEndian.Uint64(raw)), ID: loci.ID(raw[8:])}
 	return p, nil
 }
 
 // Encode encodes a position in the answer.
-func (q Query) Encode(m store.PageKey) string {
+func (q Query) Encode(m page.Key) string {
 	raw := append(binary.BigEndian.AppendUint64(nil, uint64(m.At)), m.ID...)
 	return base64.RawURLEncoding.EncodeToString(append(raw, q.sign(raw)...))
 }
@@ -64,7 +65,7 @@ func (q Query) sign(raw []byte) []byte {
 // ListPage returns one page of a list and the cursor of the next one. It clears paging, which is a part of in: a cursor
 // is valid for every limit. key returns the position of an item.
 func ListPage[T any](ctx context.Context, s *store.Store, actor *identity.Actor, paging *loci.Paging, in any,
-	list func(*store.Tx, store.Page) (store.List[T], error), key func(T) store.PageKey) ([]T, loci.Page, error) {
+	list func(*store.Tx, page.Request) (page.List[T], error), key func(T) page.Key) ([]T, loci.Page, error) {
 	asked := *paging
 	*paging = loci.Paging{}
 	q := Query{s.Secret(), actor, in}
@@ -72,7 +73,7 @@ func ListPage[T any](ctx context.Context, s *store.Store, actor *identity.Actor,
 	if err != nil {
 		return nil, loci.Page{}, err
 	}
-	l, err := store.Read(ctx, s, actor, func(tx *store.Tx) (store.List[T], error) { return list(tx, p) })
+	l, err := store.Read(ctx, s, actor, func(tx *store.Tx) (page.List[T], error) { return list(tx, p) })
 	if err != nil || !l.HasMore || len(l.Items) == 0 {
 		return l.Items, loci.Page{}, err
 	}

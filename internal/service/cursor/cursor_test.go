@@ -7,8 +7,8 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/conformance"
 	"github.com/loci-memory/loci/internal/identity"
+	"github.com/loci-memory/loci/internal/page"
 	"github.com/loci-memory/loci/internal/service/cursor"
-	"github.com/loci-memory/loci/internal/store"
 )
 
 // FuzzCursor changes the cursors of a list. One that is accepted has the only encoding of its position.
@@ -17,7 +17,7 @@ func FuzzCursor(f *testing.F) {
 	ann := &identity.Actor{UserID: w.Ann.ID, Operation: "memory.list"}
 	in := loci.ListMemories{MemoryFilter: loci.MemoryFilter{WorkspaceID: w.Team}}
 	query := cursor.Query{Secret: w.Store.Secret(), Actor: ann, In: in}
-	valid := query.Encode(store.PageKey{})
+	valid := query.Encode(page.Key{})
 	for _, c := range []string{valid, valid + "=", valid + "\n", valid[1:], strings.ToUpper(valid), "AAAA", "\x00"} {
 		f.Add(c)
 	}

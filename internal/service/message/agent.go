@@ -5,6 +5,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/identity"
+	"github.com/loci-memory/loci/internal/page"
 	"github.com/loci-memory/loci/internal/service/cursor"
 	"github.com/loci-memory/loci/internal/store"
 )
@@ -13,7 +14,7 @@ import (
 func (s *Service) ListAgents(ctx context.Context, actor *identity.Actor,
 	in loci.ListAgents) (out loci.Agents, err error) {
 	out.Agents, out.Page, err = cursor.ListPage(ctx, s.store, actor, &in.Paging, &in,
-		func(tx *store.Tx, p store.Page) (store.List[loci.Agent], error) { return tx.Agents(in.WorkspaceID, p) },
-		func(a loci.Agent) store.PageKey { return store.PageKey{At: a.CreatedAt, ID: a.ID} })
+		func(tx *store.Tx, p page.Request) (page.List[loci.Agent], error) { return tx.Agents(in.WorkspaceID, p) },
+		func(a loci.Agent) page.Key { return page.Key{At: a.CreatedAt, ID: a.ID} })
 	return out, err
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/identity"
+	"github.com/loci-memory/loci/internal/page"
 	"github.com/loci-memory/loci/internal/secret"
 	"github.com/loci-memory/loci/internal/service/cursor"
 	"github.com/loci-memory/loci/internal/store"
@@ -100,10 +101,10 @@ func checkedMessage(policy loci.SecretsPolicy, m loci.Message) (out loci.Message
 // ListInbox lists the messages that the actor's agent has received, newest first.
 func (s *Service) ListInbox(ctx context.Context, actor *identity.Actor, in loci.ListInbox) (out loci.Inbox, err error) {
 	list, page, err := cursor.ListPage(ctx, s.store, actor, &in.Paging, &in,
-		func(tx *store.Tx, p store.Page) (store.List[store.Received], error) {
+		func(tx *store.Tx, p page.Request) (page.List[store.Received], error) {
 			return tx.Inbox(in.WorkspaceID, in.Status, p)
 		},
-		func(x store.Received) store.PageKey { return store.PageKey{At: loci.Time(x.Number)} })
+		func(x store.Received) page.Key { return page.Key{At: loci.Time(x.Number)} })
 	out.Messages, out.Page = []loci.InboxMessage{}, page
 	for _, x := range list {
 		out.Messages = append(out.Messages, x.InboxMessage)

@@ -197,7 +197,7 @@ func (l *listener) hasEnded() bool {
 // sendRange sends the first messages of a range, and returns the position behind them.
 func (l *listener) sendRange(ctx context.Context, x store.ReceivedRange,
 	yield func(loci.AgentEvent, error) bool) (last int64, more bool) {
-	list, err := store.Read(ctx, l.s.store, l.actor, func(tx *store.Tx) (store.List[store.Received], error) {
+	list, err := store.Read(ctx, l.s.store, l.actor, func(tx *store.Tx) (page.List[store.Received], error) {
 		return tx.Received(x)
 	})
 	if err != nil {

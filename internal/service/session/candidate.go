@@ -7,6 +7,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/identity"
+	"github.com/loci-memory/loci/internal/page"
 	"github.com/loci-memory/loci/internal/secret"
 	"github.com/loci-memory/loci/internal/service/cursor"
 	"github.com/loci-memory/loci/internal/store"
@@ -107,12 +108,12 @@ func (s *Service) addCandidate(x *store.Session, c loci.Candidate, e store.Index
 func (s *Service) ListCandidates(ctx context.Context, actor *identity.Actor, in loci.ListCandidates) (
 	out loci.Candidates, err error) {
 	out.Candidates, out.Page, err = cursor.ListPage(ctx, s.Store, actor, &in.Paging, &in,
-		func(tx *store.Tx, p store.Page) (store.List[loci.Candidate], error) {
+		func(tx *store.Tx, p page.Request) (page.List[loci.Candidate], error) {
 			return tx.Candidates(store.SessionFilter{WorkspaceID: in.WorkspaceID, AtlasID: in.AtlasID,
 				SessionID: in.SessionID, Status: string(in.Status), Managed: in.Scope == loci.ScopeManaged,
 				Archived: len(in.Include) > 0}, p)
 		},
-		func(c loci.Candidate) store.PageKey { return store.PageKey{At: c.CreatedAt, ID: c.ID} })
+		func(c loci.Candidate) page.Key { return page.Key{At: c.CreatedAt, ID: c.ID} })
 	return out, err
 }
 

@@ -142,11 +142,11 @@ func withinPage(d loci.SessionDetail) (loci.SessionDetail, error) {
 func (s *Service) ListSessions(ctx context.Context, actor *identity.Actor,
 	in loci.ListSessions) (out loci.Sessions, err error) {
 	out.Sessions, out.Page, err = cursor.ListPage(ctx, s.Store, actor, &in.Paging, &in,
-		func(tx *store.Tx, p store.Page) (store.List[loci.Session], error) {
+		func(tx *store.Tx, p page.Request) (page.List[loci.Session], error) {
 			return tx.Sessions(store.SessionFilter{WorkspaceID: in.WorkspaceID, AtlasID: in.AtlasID,
 				Status: string(in.Status), Managed: in.Scope == loci.ScopeManaged, Archived: len(in.Include) > 0}, p)
 		},
-		func(x loci.Session) store.PageKey { return store.PageKey{At: x.CreatedAt, ID: x.ID} })
+		func(x loci.Session) page.Key { return page.Key{At: x.CreatedAt, ID: x.ID} })
 	return out, err
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/identity"
+	"github.com/loci-memory/loci/internal/page"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/grantdb"
 	"github.com/loci-memory/loci/internal/store/storetest"
@@ -20,8 +21,9 @@ import (
 // list returns the grants of a user.
 func (w world) list(t testing.TB, userID loci.ID) (all []loci.Grant) {
 	t.Helper()
-	grants(t, w.s, func(x grantdb.Tx) (err error) {
-		all, err = x.List(userID, loci.Time(1<<62), "", 1000)
+	grants(t, w.s, func(x grantdb.Tx) error {
+		list, err := x.List(userID, page.Request{Limit: 1000})
+		all = list.Items
 		return err
 	})
 	return all

@@ -5,24 +5,30 @@ import (
 	"net/url"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/page"
 	"github.com/loci-memory/loci/internal/sqldb"
 )
 
-// List returns the live grants of a user with a creation and an id below the bound, newest first.
-func (t Tx) List(userID loci.ID, before loci.Time, beforeID loci.ID, limit int) (list []loci.Grant, err error) {
+// List returns the live grants of a user, newest first.
+func (t Tx) List(userID loci.ID, p page.Request) (page.List[loci.Grant], error) {
+	var grants []loci.Grant
 	places := map[loci.ID]int{}
-	err = t.conn.Query(`SELECT g.id, g.client_id, g.client_name, g.client_uri, g.redirect_uri, g.scope, g.created_at,
+	at, id, limit := p.Seek()
+	list := page.NewList[loci.Grant](p)
+	err := t.conn.Query(`SELECT g.id, g.client_id, g.client_name, g.client_uri, g.redirect_uri, g.scope, g.created_at,
 		g.updated_at, g.last_used_at, g.expires_at FROM grants g WHERE g.user_id = ?1 AND (g.created_at, g.id) < (?2, ?3)
 		AND`+liveGrant("?4")+`ORDER BY g.created_at DESC, g.id DESC LIMIT ?5`,
-		[]any{userID, before, beforeID, t.conn.Now, limit}, func(r sqldb.Row) error {
+		[]any{userID, at, id, t.conn.Now, limit}, func(r sqldb.Row) error {
 			g, err := scanGrant(r)
-			places[g.ID], list = len(list), append(list, g)
+			places[g.ID], grants = len(grants), append(grants, g)
 			return err
 		})
-	if err != nil || len(list) == 0 {
-		return list, err
+	if err == nil && len(grants) > 0 {
+		err = t.addWorkspaces(grants, places)
 	}
-	return list, t.addWorkspaces(list, places)
+	for i := 0; i < len(grants) && list.Add(grants[i]); i++ {
+	}
+	return list, err
 }
 
 func scanGrant(r sqldb.Row) (g loci.Grant, err error) {

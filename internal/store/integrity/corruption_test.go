@@ -15,6 +15,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/identity"
+	"github.com/loci-memory/loci/internal/page"
 	"github.com/loci-memory/loci/internal/query"
 	"github.com/loci-memory/loci/internal/retrieve"
 	"github.com/loci-memory/loci/internal/sqldb"
@@ -152,14 +153,14 @@ func TestRepairKeepsDamageApartFromUnusedPages(t *testing.T) {
 
 func damageAnIndex(t *testing.T, d storetest.Database, actor *identity.Actor, ids []loci.ID, name, how string) {
 	t.Helper()
-	page := rootPage(t, d, name)
+	root := rootPage(t, d, name)
 	statement := d.Query(t, `SELECT COALESCE(sql, '') FROM sqlite_schema WHERE name = '`+name+`'`)
 	corruptFile(t, d, func(file []byte, size int) {
 		if how == "the root page" {
-			clear(file[(page-1)*size : page*size])
+			clear(file[(root-1)*size : root*size])
 			return
 		}
-		at := (page - 1) * size
+		at := (root - 1) * size
 		cell := at + int(binary.BigEndian.Uint16(file[at+12:])) // the first of an interior page
 		leaf := (int(binary.BigEndian.Uint32(file[cell:])) - 1) * size
 		if how == "another page" {
@@ -172,8 +173,8 @@ func damageAnIndex(t *testing.T, d storetest.Database, actor *identity.Actor, id
 	s := d.Open(t, store.Options{})
 	if how != "a bit" && name == "memories_newest" {
 		before := sqldb.CorruptionErrors()
-		if _, err := store.Read(ctx, s, actor, func(tx *store.Tx) (store.List[loci.Memory], error) {
-			return tx.Memories(store.Filter{}, store.Page{Limit: 1000})
+		if _, err := store.Read(ctx, s, actor, func(tx *store.Tx) (page.List[loci.Memory], error) {
+			return tx.Memories(store.Filter{}, page.Request{Limit: 1000})
 		}); err == nil || sqldb.CorruptionErrors() == before {
 			t.Errorf("told %v, and nobody counted it", err)
 		}

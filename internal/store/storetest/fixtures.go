@@ -8,6 +8,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/identity"
+	"github.com/loci-memory/loci/internal/page"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/accountdb"
 	"github.com/loci-memory/loci/internal/store/embeddb"
@@ -101,7 +102,7 @@ func Join(t testing.TB, s *store.Store, owner *identity.Actor, workspace loci.ID
 func IDs(t testing.TB, s *store.Store, actor *identity.Actor, f store.Filter, limit int) (out []loci.ID) {
 	t.Helper()
 	list := testenv.Must(store.Read(context.Background(), s, actor, func(tx *store.Tx) ([]loci.Memory, error) {
-		list, err := tx.Memories(f, store.Page{Limit: limit})
+		list, err := tx.Memories(f, page.Request{Limit: limit})
 		return list.Items, err
 	}))(t)
 	for _, m := range list {
