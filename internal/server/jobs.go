@@ -14,7 +14,10 @@ import (
 	"github.com/loci-memory/loci/internal/job"
 	"github.com/loci-memory/loci/internal/service/file"
 	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/attachmentdb"
 	"github.com/loci-memory/loci/internal/store/integrity"
+	"github.com/loci-memory/loci/internal/store/messagedb"
+	"github.com/loci-memory/loci/internal/store/sessiondb"
 )
 
 const (
@@ -71,7 +74,7 @@ func deleteExpired(ctx context.Context, st *store.Store) error {
 		if err := t.DeleteExpiredTokens(); err != nil {
 			return loci.Empty{}, err
 		}
-		if err := t.DeleteExpiredUploads(); err != nil {
+		if err := attachmentdb.DeleteExpiredUploads(t); err != nil {
 			return loci.Empty{}, err
 		}
 		if err := t.DeletePastMails(); err != nil {
@@ -85,10 +88,10 @@ func deleteExpired(ctx context.Context, st *store.Store) error {
 	if err != nil {
 		return err
 	}
-	if err := st.DeleteExpiredTexts(ctx); err != nil {
+	if err := sessiondb.DeleteExpiredTexts(ctx, st.DB()); err != nil {
 		return err
 	}
-	return st.DeleteClosedMessages(ctx)
+	return messagedb.DeleteClosed(ctx, st.DB())
 }
 
 // jobCollector reports the states of the jobs.

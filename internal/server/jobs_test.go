@@ -18,6 +18,7 @@ import (
 	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/accountdb"
+	"github.com/loci-memory/loci/internal/store/memorydb"
 	"github.com/loci-memory/loci/internal/store/storetest"
 	"github.com/loci-memory/loci/internal/waittest"
 )
@@ -70,8 +71,8 @@ func createMemory(t *testing.T, l *Local, content string) loci.Memory {
 		if err != nil {
 			return loci.Memory{}, err
 		}
-		return a.AddMemory(loci.Memory{Title: content, Content: content, Type: loci.TypeNote},
-			store.NewIndexEntry(content, content))
+		return memorydb.Add(a, loci.Memory{Title: content, Content: content, Type: loci.TypeNote},
+			memorydb.NewIndexEntry(content, content))
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -89,7 +90,7 @@ func TestMetricsShowJobs(t *testing.T) {
 	log := slog.New(slog.DiscardHandler)
 	gate := auth.NewGate(l.store, auth.Options{Clock: time.Now, Log: log})
 	m := newMetrics(l.store, &readiness{check: l.store.Ping, log: log})
-	jobs := newJobs(l.store, dispatch.New(l.store), gate, m, log)
+	jobs := newJobs(l.store, dispatch.New(l.store.Messages()), gate, m, log)
 	jobs.Start(t.Context())
 	defer jobs.Stop()
 	if _, err := store.System(t.Context(), l.store, "test", func(x *store.SystemTx) (loci.Empty, error) {

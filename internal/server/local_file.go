@@ -10,6 +10,7 @@ import (
 	"github.com/loci-memory/loci/internal/blob"
 	"github.com/loci-memory/loci/internal/service/file"
 	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/attachmentdb"
 )
 
 // PutFile stores the bytes of an upload, as a server does with the body of a request to its address.
@@ -23,7 +24,7 @@ func (l *Local) PutFile(ctx context.Context, u loci.Upload, body io.Reader) erro
 	}
 	// No server sweeps this database. What fails here is deleted after another upload.
 	_, _ = store.System(ctx, l.store, "delete expired uploads", func(t *store.SystemTx) (loci.Empty, error) {
-		return loci.Empty{}, t.DeleteExpiredUploads()
+		return loci.Empty{}, attachmentdb.DeleteExpiredUploads(t)
 	})
 	return nil
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/loci-memory/loci/internal/sqldb/sqlite"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/integrity"
+	"github.com/loci-memory/loci/internal/store/sessiondb"
 	"github.com/loci-memory/loci/internal/vector"
 )
 
@@ -350,7 +351,7 @@ func (l *Local) Close() error {
 	// No server sweeps this database. What a command has no time for, the next one deletes.
 	ctx, end := context.WithTimeout(context.Background(), localSweepTime)
 	defer end()
-	_ = l.store.DeleteExpiredTexts(ctx)
+	_ = sessiondb.DeleteExpiredTexts(ctx, l.store.DB())
 	return l.store.Close()
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/page"
 	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/memorydb"
 )
 
 // ReadContext gathers the memories that an agent needs before it begins.
@@ -20,7 +21,7 @@ func (s *Service) ReadContext(ctx context.Context, actor *identity.Actor,
 		return out, emptyQueryError()
 	}
 	authors := map[loci.ID]string{}
-	f := store.Filter{WorkspaceID: in.WorkspaceID, AtlasID: in.AtlasID}
+	f := loci.MemoryFilter{WorkspaceID: in.WorkspaceID, AtlasID: in.AtlasID}
 	list, err := store.Read(ctx, s.Store, actor, func(tx *store.Tx) ([]loci.Memory, error) {
 		if in.AtlasID != "" {
 			a, err := tx.AtlasRecord(in.AtlasID)
@@ -32,7 +33,7 @@ func (s *Service) ReadContext(ctx context.Context, actor *identity.Actor,
 		if in.Query != "" {
 			return nil, nil
 		}
-		tx.CollectAuthors(authors)
+		memorydb.CollectAuthors(tx, authors)
 		return verifiedAndNewest(tx, f, in.Limit.OrDefault())
 	})
 	if err == nil && in.Query != "" {
@@ -55,8 +56,8 @@ func (s *Service) atlasContext(tx *store.Tx, atlas loci.ID, tokens int) (out loc
 		return out, err
 	}
 	authors := map[loci.ID]string{}
-	tx.CollectAuthors(authors)
-	list, err := verifiedAndNewest(tx, store.Filter{AtlasID: atlas}, atlasContextLimit)
+	memorydb.CollectAuthors(tx, authors)
+	list, err := verifiedAndNewest(tx, loci.MemoryFilter{AtlasID: atlas}, atlasContextLimit)
 	if err != nil {
 		return out, err
 	}
@@ -82,7 +83,7 @@ func (s *Service) fillContext(out *loci.MemoryContext, list []loci.Memory, autho
 
 // bestResults returns the memories that a search ranks first.
 func (s *Service) bestResults(ctx context.Context, actor *identity.Actor, query loci.Query, mode loci.Mode,
-	f store.Filter, authors map[loci.ID]string, limit int) ([]loci.Memory, error) {
+	f loci.MemoryFilter, authors map[loci.ID]string, limit int) ([]loci.Memory, error) {
 	found, _, err := s.retrieve(ctx, actor, query, mode, f, authors, "", limit)
 	list := make([]loci.Memory, len(found.Hits))
 	for i, m := range found.Hits {
@@ -94,18 +95,18 @@ func (s *Service) bestResults(ctx context.Context, actor *identity.Actor, query 
 // bestInAtlas returns the memories of an atlas that a search by keywords ranks first.
 func (s *Service) bestInAtlas(ctx context.Context, actor *identity.Actor, query loci.Query, atlas loci.ID,
 	limit int) ([]loci.Memory, error) {
-	return s.bestResults(ctx, actor, query, loci.ModeKeyword, store.Filter{AtlasID: atlas}, nil, limit)
+	return s.bestResults(ctx, actor, query, loci.ModeKeyword, loci.MemoryFilter{AtlasID: atlas}, nil, limit)
 }
 
 // verifiedAndNewest returns the newest verified memories and the newest of all. Verified ones get three quarters of the
 // places, so that new ones always have some.
-func verifiedAndNewest(tx *store.Tx, f store.Filter, limit int) ([]loci.Memory, error) {
+func verifiedAndNewest(tx *store.Tx, f loci.MemoryFilter, limit int) ([]loci.Memory, error) {
 	p := page.Request{Limit: limit}
-	newest, err := tx.Memories(f, p)
+	newest, err := memorydb.List(tx, f, p)
 	if err != nil {
 		return nil, err
 	}
-	verified, err := tx.VerifiedMemories(f, p)
+	verified, err := memorydb.ListVerified(tx, f, p)
 	if err != nil {
 		return nil, err
 	}

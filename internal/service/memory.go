@@ -11,6 +11,8 @@ import (
 	"github.com/loci-memory/loci/internal/secret"
 	"github.com/loci-memory/loci/internal/service/cursor"
 	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/attachmentdb"
+	"github.com/loci-memory/loci/internal/store/memorydb"
 	"github.com/loci-memory/loci/internal/title"
 )
 
@@ -19,7 +21,7 @@ func (s *Service) CreateMemory(ctx context.Context, actor *identity.Actor,
 	in loci.CreateMemory) (loci.CreatedMemory, error) {
 	m := newMemory(in)
 	// Prepared before the transaction, because other writers wait for it.
-	entry := store.NewIndexEntry(m.Title, m.Content)
+	entry := memorydb.NewIndexEntry(m.Title, m.Content)
 	hasSecret := slices.ContainsFunc(append(shortTexts(m), m.Title, m.Content),
 		func(text string) bool { return len(secret.Scan(text)) > 0 })
 	return store.Write(ctx, s.Store, actor, func(tx *store.Tx) (loci.CreatedMemory, error) {
@@ -39,21 +41,21 @@ func (s *Service) CreateMemory(ctx context.Context, actor *identity.Actor,
 		if in.Tags == nil {
 			prepared.memory.Tags = nil
 		}
-		return a.Create(loci.NewMemory{Memory: prepared.memory, Routing: routing}, prepared.entry,
-			store.CreatePolicy{OnDuplicate: in.OnDuplicate, ShowSimilar: true})
+		return memorydb.Create(a, loci.NewMemory{Memory: prepared.memory, Routing: routing}, prepared.entry,
+			memorydb.CreatePolicy{OnDuplicate: in.OnDuplicate, ShowSimilar: true})
 	})
 }
 
 // A preparedMemory is a memory that may be stored, with its index entry, or the reason against it.
 type preparedMemory struct {
 	memory loci.Memory
-	entry  store.IndexEntry
+	entry  memorydb.IndexEntry
 	err    error
 }
 
 func prepareRedacted(policy loci.SecretsPolicy, in loci.CreateMemory) preparedMemory {
 	m, err := redactedMemory(policy, in)
-	return preparedMemory{m, store.NewIndexEntry(m.Title, m.Content), err}
+	return preparedMemory{m, memorydb.NewIndexEntry(m.Title, m.Content), err}
 }
 
 // newMemory returns the memory of an input.
@@ -135,7 +137,7 @@ func requestedAtlas(tx *store.Tx, in loci.CreateMemory) (*store.Atlas, error) {
 // GetMemory reads a memory.
 func (s *Service) GetMemory(ctx context.Context, actor *identity.Actor, in loci.GetMemory) (loci.MemoryDetail, error) {
 	return store.Read(ctx, s.Store, actor, func(tx *store.Tx) (loci.MemoryDetail, error) {
-		return tx.MemoryDetail(in.MemoryID)
+		return attachmentdb.Detail(tx, in.MemoryID)
 	})
 }
 
@@ -144,7 +146,7 @@ func (s *Service) ListMemories(ctx context.Context, actor *identity.Actor,
 	in loci.ListMemories) (out loci.Memories, err error) {
 	out.Memories, out.Page, err = cursor.ListPage(ctx, s.Store, actor, &in.Paging, &in,
 		func(tx *store.Tx, p page.Request) (page.List[loci.Memory], error) {
-			return tx.Memories(in.MemoryFilter, p)
+			return memorydb.List(tx, in.MemoryFilter, p)
 		},
 		func(m loci.Memory) page.Key { return page.Key{At: m.CreatedAt, ID: m.ID} })
 	return out, err
@@ -155,7 +157,7 @@ func (s *Service) ListVersions(ctx context.Context, actor *identity.Actor,
 	in loci.ListVersions) (out loci.MemoryVersions, err error) {
 	out.Versions, out.Page, err = cursor.ListPage(ctx, s.Store, actor, &in.Paging, &in,
 		func(tx *store.Tx, p page.Request) (page.List[loci.MemoryVersion], error) {
-			return tx.Versions(in.MemoryID, p)
+			return memorydb.Versions(tx, in.MemoryID, p)
 		},
 		func(v loci.MemoryVersion) page.Key { return page.Key{At: loci.Time(v.Version)} })
 	return out, err
@@ -164,7 +166,7 @@ func (s *Service) ListVersions(ctx context.Context, actor *identity.Actor,
 // RevertMemory writes the content, title, type and tags of a version as a new one. The status stays.
 func (s *Service) RevertMemory(ctx context.Context, actor *identity.Actor,
 	in loci.RevertMemory) (loci.OneMemory, error) {
-	return s.updateMemory(ctx, actor, in.MemoryID, store.ToChange, func(h *store.Memory,
+	return s.updateMemory(ctx, actor, in.MemoryID, store.ToChange, func(h *memorydb.Memory,
 		next *loci.Memory) error {
 		v, err := h.Version(int(in.Version))
 		if err != nil {

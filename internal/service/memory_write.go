@@ -9,15 +9,16 @@ import (
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/secret"
 	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/memorydb"
 	"github.com/loci-memory/loci/internal/title"
 )
 
 // updateMemory calls f to make the next state of a memory that the actor may
 // change, and stores it. An unchanged state makes no new version.
 func (s *Service) updateMemory(ctx context.Context, actor *identity.Actor, id loci.ID, p store.Purpose,
-	f func(h *store.Memory, next *loci.Memory) error) (loci.OneMemory, error) {
+	f func(h *memorydb.Memory, next *loci.Memory) error) (loci.OneMemory, error) {
 	return store.Write(ctx, s.Store, actor, func(tx *store.Tx) (loci.OneMemory, error) {
-		h, err := tx.Memory(id, p)
+		h, err := memorydb.Open(tx, id, p)
 		if err != nil {
 			return loci.OneMemory{}, err
 		}
@@ -37,7 +38,7 @@ func (s *Service) UpdateMemory(ctx context.Context, actor *identity.Actor,
 		return loci.OneMemory{}, loci.Errorf(loci.CodeInvalidQuery,
 			"send at least one field to change: content, title, type, tags")
 	}
-	return s.updateMemory(ctx, actor, in.MemoryID, store.ToChange, func(h *store.Memory,
+	return s.updateMemory(ctx, actor, in.MemoryID, store.ToChange, func(h *memorydb.Memory,
 		next *loci.Memory) (err error) {
 		if in.Title != nil {
 			if next.Title, err = secret.Apply(h.Secrets(), in.Secrets, "title", string(*in.Title)); err != nil {
@@ -71,7 +72,7 @@ func (s *Service) UpdateMemory(ctx context.Context, actor *identity.Actor,
 // AppendMemory appends a text to a memory, on a new line.
 func (s *Service) AppendMemory(ctx context.Context, actor *identity.Actor,
 	in loci.AppendMemory) (loci.OneMemory, error) {
-	return s.updateMemory(ctx, actor, in.MemoryID, store.ToChange, func(h *store.Memory,
+	return s.updateMemory(ctx, actor, in.MemoryID, store.ToChange, func(h *memorydb.Memory,
 		next *loci.Memory) (err error) {
 		text, err := appendWithPolicy(h.Secrets(), in.Secrets, next.Content, string(in.Content))
 		if err != nil {
@@ -93,7 +94,7 @@ func (s *Service) VerifyMemory(ctx context.Context, actor *identity.Actor,
 		return loci.OneMemory{}, loci.Errorf(loci.CodeInvalidQuery,
 			"send at least one of evidence, confidence, validUntil")
 	}
-	return s.updateMemory(ctx, actor, in.MemoryID, store.ToReview, func(h *store.Memory,
+	return s.updateMemory(ctx, actor, in.MemoryID, store.ToReview, func(h *memorydb.Memory,
 		next *loci.Memory) (err error) {
 		if in.Evidence != nil {
 			if next.Evidence, err = secret.Apply(h.Secrets(), "", "evidence", string(*in.Evidence)); err != nil {
@@ -115,13 +116,13 @@ func (s *Service) VerifyMemory(ctx context.Context, actor *identity.Actor,
 func (s *Service) SupersedeMemory(ctx context.Context, actor *identity.Actor,
 	in loci.SupersedeMemory) (loci.OneMemory, error) {
 	return store.Write(ctx, s.Store, actor, func(tx *store.Tx) (out loci.OneMemory, err error) {
-		if err := tx.LockMemories(in.MemoryID, in.ReplacementMemoryID); err != nil {
+		if err := memorydb.Lock(tx, in.MemoryID, in.ReplacementMemoryID); err != nil {
 			return out, err
 		}
-		if _, err := tx.MemoryRecord(in.ReplacementMemoryID); err != nil {
+		if _, err := memorydb.Record(tx, in.ReplacementMemoryID); err != nil {
 			return out, err // not found is reported before forbidden
 		}
-		h, err := tx.Memory(in.MemoryID, store.ToMove)
+		h, err := memorydb.Open(tx, in.MemoryID, store.ToMove)
 		if err != nil {
 			return out, err
 		}
@@ -146,7 +147,7 @@ func (s *Service) SupersedeMemory(ctx context.Context, actor *identity.Actor,
 // ArchiveMemory removes a memory from lists and searches.
 func (s *Service) ArchiveMemory(ctx context.Context, actor *identity.Actor,
 	in loci.ArchiveMemory) (loci.OneMemory, error) {
-	return s.updateMemory(ctx, actor, in.MemoryID, store.ToMove, func(_ *store.Memory,
+	return s.updateMemory(ctx, actor, in.MemoryID, store.ToMove, func(_ *memorydb.Memory,
 		next *loci.Memory) (err error) {
 		next.Status, err = loci.MemoryStates.Apply(next.Status, "archived")
 		return err
@@ -157,10 +158,10 @@ func (s *Service) ArchiveMemory(ctx context.Context, actor *identity.Actor,
 func (s *Service) RestoreMemory(ctx context.Context, actor *identity.Actor,
 	in loci.RestoreMemory) (loci.OneMemory, error) {
 	return store.Write(ctx, s.Store, actor, func(tx *store.Tx) (out loci.OneMemory, err error) {
-		if err := tx.LockLinkedMemories(in.MemoryID); err != nil {
+		if err := memorydb.LockLinked(tx, in.MemoryID); err != nil {
 			return out, err
 		}
-		h, err := tx.Memory(in.MemoryID, store.ToMove)
+		h, err := memorydb.Open(tx, in.MemoryID, store.ToMove)
 		if err != nil {
 			return out, err
 		}
@@ -177,10 +178,10 @@ func (s *Service) RestoreMemory(ctx context.Context, actor *identity.Actor,
 // DeleteMemory deletes a memory for good, with all its versions.
 func (s *Service) DeleteMemory(ctx context.Context, actor *identity.Actor, in loci.DeleteMemory) (loci.Empty, error) {
 	return store.Write(ctx, s.Store, actor, func(tx *store.Tx) (loci.Empty, error) {
-		if err := tx.LockLinkedMemories(in.MemoryID); err != nil {
+		if err := memorydb.LockLinked(tx, in.MemoryID); err != nil {
 			return loci.Empty{}, err
 		}
-		h, err := tx.Memory(in.MemoryID, store.InAnyState)
+		h, err := memorydb.Open(tx, in.MemoryID, store.InAnyState)
 		if err != nil {
 			return loci.Empty{}, err
 		}
@@ -192,7 +193,7 @@ func (s *Service) DeleteMemory(ctx context.Context, actor *identity.Actor, in lo
 func (s *Service) SimilarMemories(ctx context.Context, actor *identity.Actor,
 	in loci.SimilarMemories) (loci.Similar, error) {
 	return store.Read(ctx, s.Store, actor, func(tx *store.Tx) (loci.Similar, error) {
-		list, src, err := tx.SimilarTo(in.MemoryID)
+		list, src, err := memorydb.SimilarTo(tx, in.MemoryID)
 		if err == nil {
 			list, err = s.searcher.Similar(src, list)
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/loci-memory/loci/internal/retrieve"
 	"github.com/loci-memory/loci/internal/service/cursor"
 	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/memorydb"
 	"github.com/loci-memory/loci/internal/vector"
 )
 
@@ -58,7 +59,7 @@ func (s *Service) allReadable(ctx context.Context, actor *identity.Actor, answer
 // requireReadable returns NotFound if a memory of a response is out of scope or deleted.
 func requireReadable(tx *store.Tx, answer loci.FoundMemories) error {
 	for _, m := range answer.Memories {
-		if _, err := tx.MemoryRecord(m.ID); err != nil {
+		if _, err := memorydb.Record(tx, m.ID); err != nil {
 			return err
 		}
 	}
@@ -132,13 +133,13 @@ func (s *Service) highlights(f retrieve.Hit) []string {
 
 // retrieve searches in a mode within a filter. Each of its searches is a transaction of its own. The map authors
 // receives the names of the authors, if it is not nil.
-func (s *Service) retrieve(ctx context.Context, actor *identity.Actor, text loci.Query, mode loci.Mode, f store.Filter,
+func (s *Service) retrieve(ctx context.Context, actor *identity.Actor, text loci.Query, mode loci.Mode, f loci.MemoryFilter,
 	authors map[loci.ID]string, seen retrieve.SeenSet, limit int) (retrieve.Result, loci.SearchMeta, error) {
 	return s.searcher.Run(ctx, retrieve.Request{CacheOwner: actor.CacheOwner(), Text: string(text), Mode: mode,
 		Find: func(q retrieve.Query) (retrieve.Result, error) {
 			return store.Read(ctx, s.Store, actor, func(tx *store.Tx) (retrieve.Result, error) {
-				tx.CollectAuthors(authors)
-				src, err := tx.SearchSource(f)
+				memorydb.CollectAuthors(tx, authors)
+				src, err := memorydb.NewSearchSource(tx, f)
 				if err != nil {
 					return retrieve.Result{}, err
 				}

@@ -6,30 +6,29 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store/accountdb"
-	"github.com/loci-memory/loci/internal/store/erasedb"
 	"github.com/loci-memory/loci/internal/store/sessiondb"
 )
 
 // Delete deletes the actor's account, unless its password changed meanwhile. The owner of a team is a conflict.
 func (s *Account) Delete(password string) error {
 	t := s.t
-	if err := t.lockUser(t.actor.UserID, t.actor.Email); err != nil {
+	if err := t.lockUser(t.in.Actor.UserID, t.in.Actor.Email); err != nil {
 		return err
 	}
-	if hash, err := t.accounts().PasswordOf(t.actor.UserID); err != nil {
+	if hash, err := t.in.Accounts().PasswordOf(t.in.Actor.UserID); err != nil {
 		return err
 	} else if hash != password {
 		return accountdb.NewPasswordChangedError()
 	}
-	teams, n, err := accountdb.OwnedTeams(t.conn, t.actor.UserID)
+	teams, n, err := accountdb.OwnedTeams(t.in.Conn, t.in.Actor.UserID)
 	if err != nil {
 		return err
 	}
 	if n > 0 {
 		return loci.Errorf(loci.CodeStateConflict, "You own %s: transfer or delete what you own first.", teams)
 	}
-	t.discardResponse()
-	return t.deleteUser(t.actor.UserID, t.actor.Email)
+	t.in.DiscardResponse()
+	return t.deleteUser(t.in.Actor.UserID, t.in.Actor.Email)
 }
 
 // DeleteUser deletes the account with an address for the operator. The owner of a team is a conflict. A dry run only
@@ -42,7 +41,7 @@ func (t *SystemTx) DeleteUser(e loci.Email, dryRun bool) (u loci.User, err error
 	if err := t.t.lockUser(u.ID, u.Email); err != nil {
 		return u, err
 	}
-	teams, n, err := accountdb.OwnedTeams(t.t.conn, u.ID)
+	teams, n, err := accountdb.OwnedTeams(t.t.in.Conn, u.ID)
 	if err != nil {
 		return u, err
 	}
@@ -70,12 +69,12 @@ func (t *Tx) lockUser(id loci.ID, email string) error {
 		{`SELECT 1 FROM users u WHERE u.id = ?1`, "u", id},
 		{`SELECT 1 FROM workspaces w WHERE w.personal_of = ?1`, "w", id},
 	} {
-		if err := t.conn.Query(lock.query+t.conn.LockClause("UPDATE", lock.table), []any{lock.arg},
+		if err := t.in.Conn.Query(lock.query+t.in.Conn.LockClause("UPDATE", lock.table), []any{lock.arg},
 			func(sqldb.Row) error { return nil }); err != nil {
 			return err
 		}
 	}
-	return accountdb.LockMemberships(t.conn, id)
+	return accountdb.LockMemberships(t.in.Conn, id)
 }
 
 // deleteUser deletes a locked user. Background jobs erase the personal workspace and the sessions, which nobody reaches
@@ -83,20 +82,20 @@ func (t *Tx) lockUser(id loci.ID, email string) error {
 func (t *Tx) deleteUser(id loci.ID, email string) error {
 	var workspace int64
 	var workspaceID loci.ID
-	err := t.conn.QueryRow(`SELECT w.row_id, w.id FROM workspaces w WHERE w.personal_of = ?1`, []any{id},
+	err := t.in.Conn.QueryRow(`SELECT w.row_id, w.id FROM workspaces w WHERE w.personal_of = ?1`, []any{id},
 		[]any{&workspace, &workspaceID})
 	if err == nil {
-		err = t.store.eraser.DeleteWorkspace(t.conn, workspace, workspaceID)
+		err = t.store.eraser.DeleteWorkspace(t.in.Conn, workspace, workspaceID)
 	}
 	if err != nil && !errors.Is(err, sqldb.ErrNoRows) {
 		return err
 	}
-	sessions, err := sessiondb.MarkDeletedOf(t.conn, id)
+	sessions, err := sessiondb.MarkDeletedOf(t.in.Conn, id)
 	if err == nil && sessions > 0 {
-		err = t.AddJob(erasedb.SessionsJob, id)
+		err = t.AddJob(sessiondb.EraseJob, id)
 	}
 	if err != nil {
 		return err
 	}
-	return t.accounts().DeleteUser(id, loci.Email(email))
+	return t.in.Accounts().DeleteUser(id, loci.Email(email))
 }

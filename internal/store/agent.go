@@ -6,6 +6,7 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/page"
 	"github.com/loci-memory/loci/internal/sqldb"
+	"github.com/loci-memory/loci/internal/store/internal/scope"
 )
 
 // Agents returns the agents of the members of a workspace in scope.
@@ -13,8 +14,8 @@ func (t *Tx) Agents(workspaceID loci.ID, p page.Request) (list page.List[loci.Ag
 	if _, err := t.WorkspaceRecord(workspaceID); err != nil {
 		return list, err
 	}
-	list, err = queryPage(p, t.query, `SELECT g.id, g.name, g.source_name, g.user_id, g.key_id, k.revoked_at <> 0,
-		g.last_seen_at, g.created_at, g.updated_at FROM members x`+t.membershipJoin("x.workspace")+
+	list, err = scope.QueryPage(p, t.in.Query, `SELECT g.id, g.name, g.source_name, g.user_id, g.key_id, k.revoked_at <> 0,
+		g.last_seen_at, g.created_at, g.updated_at FROM members x`+t.in.MembershipJoin("x.workspace")+
 		`JOIN agents g ON g.user_id = x.user_id JOIN api_keys k ON k.id = g.key_id
 		WHERE w.id = ?2 AND (g.created_at, g.id) < (?3, ?4) ORDER BY g.created_at DESC, g.id DESC LIMIT ?5`,
 		scanAgent, workspaceID)
@@ -45,8 +46,8 @@ func (t *Tx) sharedWorkspaces(agents []loci.Agent) (map[loci.ID][]loci.ID, error
 		owners[i] = a.OwnerUserID
 	}
 	shared := map[loci.ID][]loci.ID{}
-	err := t.query(`SELECT x.user_id, w.id FROM members x`+t.membershipJoin("x.workspace")+
-		`WHERE x.user_id IN (SELECT list.value FROM `+fmt.Sprintf(t.conn.Dialect.StringRows, 2)+`) ORDER BY w.row_id`,
+	err := t.in.Query(`SELECT x.user_id, w.id FROM members x`+t.in.MembershipJoin("x.workspace")+
+		`WHERE x.user_id IN (SELECT list.value FROM `+fmt.Sprintf(t.in.Conn.Dialect.StringRows, 2)+`) ORDER BY w.row_id`,
 		[]any{sqldb.EncodeStrings(owners)}, func(r sqldb.Row) error {
 			var owner, id loci.ID
 			err := r.Scan(&owner, &id)
@@ -54,4 +55,12 @@ func (t *Tx) sharedWorkspaces(agents []loci.Agent) (map[loci.ID][]loci.ID, error
 			return err
 		})
 	return shared, err
+}
+
+// SetSource records the source that the agent of the call names.
+func (t *Tx) SetSource(name string) error {
+	if name == "" || t.in.Actor.AgentID == "" {
+		return nil
+	}
+	return t.in.Accounts().SetAgentSource(t.in.Actor.AgentID, name)
 }

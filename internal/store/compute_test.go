@@ -8,6 +8,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/memorydb"
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
 
@@ -82,20 +83,20 @@ func TestWritesAnalyzeLongTextsOutsideTransactions(t *testing.T) {
 
 		content := loci.Content(distinctText(5))
 		one(api.UpdateMemory(ctx, ann, loci.UpdateMemory{MemoryID: id, Content: &content}))
-		expect("update", "store.IndexEntry")
+		expect("update", "memorydb.IndexEntry")
 		one(api.AppendMemory(ctx, ann, loci.AppendMemory{MemoryID: id, Content: "a line"}))
-		expect("append", "store.IndexEntry")
+		expect("append", "memorydb.IndexEntry")
 		one(api.RevertMemory(ctx, ann, loci.RevertMemory{MemoryID: id, Version: 1}))
-		expect("revert", "store.IndexEntry")
+		expect("revert", "memorydb.IndexEntry")
 		one(api.VerifyMemory(ctx, ann, loci.VerifyMemory{MemoryID: id, Confidence: new(loci.Confidence)}))
-		expect("verify", "store.IndexEntry")
+		expect("verify", "memorydb.IndexEntry")
 		one(api.ArchiveMemory(ctx, ann, loci.ArchiveMemory{MemoryID: id}))
-		expect("archive", "store.IndexEntry")
+		expect("archive", "memorydb.IndexEntry")
 		one(api.RestoreMemory(ctx, ann, loci.RestoreMemory{MemoryID: id}))
-		expect("restore", "store.IndexEntry")
+		expect("restore", "memorydb.IndexEntry")
 		one(api.SupersedeMemory(ctx, ann, loci.SupersedeMemory{MemoryID: id,
 			ReplacementMemoryID: other.Memory.ID}))
-		expect("supersede", "store.IndexEntry")
+		expect("supersede", "memorydb.IndexEntry")
 		must[loci.Empty](t)(api.DeleteMemory(ctx, ann, loci.DeleteMemory{MemoryID: id}))
 		expect("delete")
 
@@ -104,7 +105,7 @@ func TestWritesAnalyzeLongTextsOutsideTransactions(t *testing.T) {
 		expect("append to a short text")
 		one(api.AppendMemory(ctx, ann, loci.AppendMemory{MemoryID: short.ID,
 			Content: loci.Content(distinctText(6) + secret), Secrets: loci.OnSecretRedact}))
-		expect("append of a long text", "store.IndexEntry")
+		expect("append of a long text", "memorydb.IndexEntry")
 		if m := one(api.RevertMemory(ctx, ann, loci.RevertMemory{MemoryID: short.ID,
 			Version: 3})).Memory; m.Version != 3 ||
 			strings.Contains(m.Content, secret) {
@@ -114,10 +115,10 @@ func TestWritesAnalyzeLongTextsOutsideTransactions(t *testing.T) {
 
 		d.Exec(t, `UPDATE workspaces SET secrets = 'allow'`)
 		one(api.UpdateMemory(ctx, ann, loci.UpdateMemory{MemoryID: short.ID, Content: &content}))
-		expect("update where credentials are allowed", "store.IndexEntry")
+		expect("update where credentials are allowed", "memorydb.IndexEntry")
 		one(api.UpdateMemory(ctx, ann, loci.UpdateMemory{MemoryID: short.ID, Content: &source.Content,
 			Secrets: loci.OnSecretRedact}))
-		expect("redacting update where credentials are allowed", "store.IndexEntry")
+		expect("redacting update where credentials are allowed", "memorydb.IndexEntry")
 	})
 }
 
@@ -150,12 +151,12 @@ func TestUpdateAnalyzesTextAgainWhenItChangedMeanwhile(t *testing.T) {
 			t.Errorf("%d computations, want 3", computations)
 		}
 		got := must[loci.Memory](t)(store.Read(ctx, s, ann, func(tx *store.Tx) (loci.Memory, error) {
-			return tx.MemoryRecord(m.ID)
+			return memorydb.Record(tx, m.ID)
 		}))
 		if !strings.HasSuffix(got.Content, "\nsecond\nfirst") {
 			t.Errorf("the text ends with %q", got.Content[len(got.Content)-20:])
 		}
-		if r := searchKeywords(t, s, ann, "second first", store.Filter{}); len(r.Hits) != 1 {
+		if r := searchKeywords(t, s, ann, "second first", loci.MemoryFilter{}); len(r.Hits) != 1 {
 			t.Errorf("%d hits, want 1", len(r.Hits))
 		}
 	})

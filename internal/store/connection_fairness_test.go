@@ -8,6 +8,7 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/page"
 	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/memorydb"
 	"github.com/loci-memory/loci/internal/store/storetest"
 	"github.com/loci-memory/loci/internal/waittest"
 )
@@ -29,7 +30,7 @@ func TestOneUserLeavesConnectionsToOthers(t *testing.T) {
 				_, err := store.Read(context.Background(), s, ann, func(tx *store.Tx) (loci.Empty, error) {
 					entered <- true
 					<-free
-					_, err := tx.Memories(store.Filter{}, page.Request{Limit: 1})
+					_, err := memorydb.List(tx, loci.MemoryFilter{}, page.Request{Limit: 1})
 					return loci.Empty{}, err
 				})
 				if err != nil && !loci.Is(err, loci.CodeUnavailable) {
@@ -41,7 +42,7 @@ func TestOneUserLeavesConnectionsToOthers(t *testing.T) {
 			return len(entered)+int(s.Stats(t.Context()).WaitCount-before) >= cap(entered)
 		})
 		for range 10 { // while nobody leaves
-			if got := ids(t, s, bob, store.Filter{}, 10); len(got) != 1 {
+			if got := ids(t, s, bob, loci.MemoryFilter{}, 10); len(got) != 1 {
 				t.Errorf("%d memories, want 1", len(got))
 			}
 		}

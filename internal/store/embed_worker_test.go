@@ -111,7 +111,7 @@ func TestVectorsAreOfCurrentText(t *testing.T) {
 		waitForEmbeddings(t, s)
 		have, err := store.Read(ctx, s, ann, func(tx *store.Tx) (retrieve.Result, error) {
 			return storetest.Search(tx, retrieve.Query{Embeddings: []retrieve.Embedding{{Generation: "one",
-				Vector: storetest.VectorOf("after 29\nafter 29")}}}, store.Filter{}, "", 5)
+				Vector: storetest.VectorOf("after 29\nafter 29")}}}, loci.MemoryFilter{}, "", 5)
 		})
 		if err != nil || len(have.Hits) != 1 || have.Hits[0].Score < .99 {
 			t.Errorf("found %+v, %v", have.Hits, err)
@@ -143,7 +143,7 @@ func TestSearchUsesOldGenerationUntilNewOneIsComplete(t *testing.T) {
 			q := retrieve.Query{Embeddings: []retrieve.Embedding{{Generation: name,
 				Vector: storetest.VectorOf("memory number 7")}}}
 			f, err := store.Read(ctx, s, ann, func(tx *store.Tx) (retrieve.Result, error) {
-				return storetest.Search(tx, q, store.Filter{}, "", 5)
+				return storetest.Search(tx, q, loci.MemoryFilter{}, "", 5)
 			})
 			if err != nil || len(f.Hits) != n {
 				t.Errorf("by the vectors of %s %d are found: %v", name, len(f.Hits), err)

@@ -13,9 +13,12 @@ import (
 
 	"github.com/pressly/goose/v3"
 
+	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/query"
 	"github.com/loci-memory/loci/internal/sqldb"
+	"github.com/loci-memory/loci/internal/store/internal/scope"
+	"github.com/loci-memory/loci/internal/store/memorydb"
 )
 
 // WithBusyTimeout returns options by which callers wait for one another that long.
@@ -35,7 +38,7 @@ type Exec func(q string, args ...any) error
 
 // WriteRaw runs f in a bare transaction of the store's.
 func WriteRaw(s *Store, f func(Exec) error) error {
-	return s.db.Write(context.Background(), "", func(c sqldb.Conn) error {
+	return s.base.DB.Write(context.Background(), "", func(c sqldb.Conn) error {
 		return f(func(q string, args ...any) error { _, err := c.Exec(q, args); return err })
 	})
 }
@@ -49,7 +52,7 @@ type Statement struct {
 
 // TraceStatements tells f of every statement that the store sends from now on. Nobody else
 // may use the store, not even its folder, which writes set to work.
-func TraceStatements(s *Store, f func(Statement)) { s.db.DB = tracedDB{s.db.DB, f} }
+func TraceStatements(s *Store, f func(Statement)) { s.base.DB.DB = tracedDB{s.base.DB.DB, f} }
 
 type tracedDB struct {
 	sqldb.DB
@@ -66,7 +69,7 @@ func (w tracedDB) Write(ctx context.Context, user string, f func(sqldb.Conn) err
 
 // TraceComputations calls f before each computation that runs outside of its transaction, with a value of its type.
 // Nobody else may use the store.
-func TraceComputations(s *Store, f func(value any)) { s.db.DB = computationsDB{s.db.DB, f} }
+func TraceComputations(s *Store, f func(value any)) { s.base.DB.DB = computationsDB{s.base.DB.DB, f} }
 
 type computationsDB struct {
 	sqldb.DB
@@ -75,8 +78,8 @@ type computationsDB struct {
 
 func (w computationsDB) Write(ctx context.Context, user string, f func(sqldb.Conn) error) error {
 	err := w.DB.Write(ctx, user, f)
-	if c, ok := errors.AsType[*computation](err); ok {
-		w.trace(c.run())
+	if c, ok := errors.AsType[*scope.Computation](err); ok {
+		w.trace(c.Run())
 	}
 	return err
 }
@@ -116,8 +119,8 @@ func (c tracedConn) QueryFew(q string, args []any, f func(sqldb.Row) error) erro
 // QueryPlan returns the lines of a statement's plan. PostgreSQL runs it, without
 // sequential scans where there is another way.
 func QueryPlan(s *Store, st Statement) (lines []string, err error) {
-	err = s.db.Read(context.Background(), "", func(c sqldb.Conn) error {
-		if s.db.Dialect().Name == "sqlite" {
+	err = s.base.DB.Read(context.Background(), "", func(c sqldb.Conn) error {
+		if s.base.DB.Dialect().Name == "sqlite" {
 			return c.Query(`EXPLAIN QUERY PLAN `+st.Text, st.Args, func(r sqldb.Row) error {
 				var id, parent, unused int
 				var line string
@@ -144,7 +147,7 @@ func QueryPlan(s *Store, st Statement) (lines []string, err error) {
 }
 
 // KeywordHits returns ids and exact scores of all hits of the index, and the number of hits that it reports.
-func KeywordHits(t testing.TB, s *Store, actor *identity.Actor, q query.Query, f Filter) (lines []string, total int) {
+func KeywordHits(t testing.TB, s *Store, actor *identity.Actor, q query.Query, f loci.MemoryFilter) (lines []string, total int) {
 	t.Helper()
 	total, err := Read(context.Background(), s, actor, func(tx *Tx) (total int, err error) {
 		hits, total, err := rankKeywords(tx, q, f)
@@ -152,8 +155,8 @@ func KeywordHits(t testing.TB, s *Store, actor *identity.Actor, q query.Query, f
 			return 0, err
 		}
 		for _, h := range query.TopHits(hits, len(hits)) {
-			m, err := tx.scanMemory(tx.row(`SELECT`+memoryColumns+`FROM`+tx.memoriesJoin()+`WHERE e.row_id = ?2`,
-				h.Memory))
+			m, err := memorydb.Scan(tx.in, tx.in.Row(`SELECT`+memorydb.Columns+`FROM`+memorydb.Join(tx.in)+
+				`WHERE e.row_id = ?2`, h.Memory))
 			if err != nil {
 				return 0, err
 			}
@@ -168,8 +171,8 @@ func KeywordHits(t testing.TB, s *Store, actor *identity.Actor, q query.Query, f
 }
 
 // rankKeywords ranks by the indexes alone. Of several workspaces, none corrects a word that another one knows.
-func rankKeywords(tx *Tx, q query.Query, f Filter) (hits []query.Hit, total int, err error) {
-	src, err := tx.SearchSource(f)
+func rankKeywords(tx *Tx, q query.Query, f loci.MemoryFilter) (hits []query.Hit, total int, err error) {
+	src, err := memorydb.NewSearchSource(tx, f)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -204,7 +207,7 @@ func rankKeywords(tx *Tx, q query.Query, f Filter) (hits []query.Hit, total int,
 // QueryRow scans the only row of a query.
 func QueryRow(t testing.TB, s *Store, q string, arg any, dest ...any) {
 	t.Helper()
-	if err := s.db.Read(context.Background(), "", func(c sqldb.Conn) error {
+	if err := s.base.DB.Read(context.Background(), "", func(c sqldb.Conn) error {
 		return c.QueryRow(q, []any{arg}, dest)
 	}); err != nil {
 		t.Fatal(err)

@@ -9,15 +9,15 @@ import (
 )
 
 // grants returns the OAuth clients and grants in the transaction.
-func (t *Tx) grants() grantdb.Tx { return grantdb.In(t.conn, t.accounts(), t.publishAtCommit) }
+func (t *Tx) grants() grantdb.Tx { return grantdb.In(t.in.Conn, t.in.Accounts(), t.in.PublishAtCommit) }
 
 // Grants returns the live grants of the actor.
 func (t *Tx) Grants(p page.Request) (page.List[loci.Grant], error) {
-	return t.grants().List(t.actor.UserID, p)
+	return t.grants().List(t.in.Actor.UserID, p)
 }
 
 // RevokeGrant ends a grant of the actor with its tokens.
-func (s *Account) RevokeGrant(id loci.ID) error { return s.t.grants().Revoke(s.t.actor.UserID, id) }
+func (s *Account) RevokeGrant(id loci.ID) error { return s.t.grants().Revoke(s.t.in.Actor.UserID, id) }
 
 // Grants returns the OAuth clients and grants of all users.
 func (t *SystemTx) Grants() grantdb.Tx { return t.t.grants() }

@@ -59,7 +59,7 @@ func TestIdempotencyKeyRunsWriteOnce(t *testing.T) {
 				t.Errorf("%s: %s after %s, %v, replayed %v", c.name, got.ID, m.ID, err, c.who.Idempotency.Replayed)
 			}
 		}
-		if n := len(ids(t, s, ann, store.Filter{}, 100)); n != 4 || first.Idempotency.Replayed {
+		if n := len(ids(t, s, ann, loci.MemoryFilter{}, 100)); n != 4 || first.Idempotency.Replayed {
 			t.Errorf("%d memories, want 4", n)
 		}
 	})
@@ -140,7 +140,7 @@ func TestCallsWithOneKeyAtOnceAreOne(t *testing.T) {
 				t.Errorf("%d memories, %d repeated", len(made), repeated)
 			}
 		}
-		if n := len(ids(t, stores[1], ann, store.Filter{WorkspaceID: crew}, 100)); n != 3 {
+		if n := len(ids(t, stores[1], ann, loci.MemoryFilter{WorkspaceID: crew}, 100)); n != 3 {
 			t.Errorf("%d memories, want 3", n)
 		}
 	})
@@ -229,7 +229,7 @@ func TestReadWithIdempotencyKeyReturnsStoredResponse(t *testing.T) {
 		add(t, s, ann, "", "first")
 		search := func(actor *identity.Actor) int {
 			f, err := store.Read(ctx, s, actor, func(tx *store.Tx) (retrieve.Result, error) {
-				return storetest.Search(tx, retrieve.Query{Keywords: query.Parse("first")}, store.Filter{}, "", 10)
+				return storetest.Search(tx, retrieve.Query{Keywords: query.Parse("first")}, loci.MemoryFilter{}, "", 10)
 			})
 			if err != nil {
 				t.Fatal(err)

@@ -168,7 +168,7 @@ func (m *indexModel) act() {
 	}
 }
 
-func (m *indexModel) filter() (f store.Filter, s index.Filter) {
+func (m *indexModel) filter() (f loci.MemoryFilter, s index.Filter) {
 	s.Statuses = 1
 	if m.r.IntN(2) == 0 {
 		f.Include, s.Statuses = []loci.Include{loci.Include(loci.MemoryArchived), loci.Include(loci.MemorySuperseded)},
@@ -189,7 +189,7 @@ func (m *indexModel) filter() (f store.Filter, s index.Filter) {
 }
 
 // expected ranks by views that were built at once from all that there is.
-func (m *indexModel) expected(q query.Query, f store.Filter, s index.Filter) (lines []string) {
+func (m *indexModel) expected(q query.Query, f loci.MemoryFilter, s index.Filter) (lines []string) {
 	type hit struct {
 		score float32
 		rid   int64

@@ -8,6 +8,7 @@ import (
 	"github.com/loci-memory/loci/internal/page"
 	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store/accountdb"
+	"github.com/loci-memory/loci/internal/store/internal/scope"
 )
 
 const invitationColumns = ` i.id, w.id, w.name, i.email, i.role, i.status, i.invited_by, i.expires_at,
@@ -36,14 +37,14 @@ func (w *Workspace) Invite(
 	if err != nil || reason != "" {
 		return i, reason, err
 	}
-	i = loci.Invitation{ID: loci.NewID(t.conn.Now.Std()), WorkspaceID: w.id, WorkspaceName: w.name, Email: string(e),
+	i = loci.Invitation{ID: loci.NewID(t.in.Conn.Now.Std()), WorkspaceID: w.ID(), WorkspaceName: w.Name(), Email: string(e),
 		Role: role, Status: loci.InvitationPending,
-		InvitedBy: t.actor.UserID, ExpiresAt: t.conn.Now + loci.Time(life.Microseconds()), CreatedAt: t.conn.Now,
-		UpdatedAt: t.conn.Now}
-	_, err = t.exec(`INSERT INTO invitations
+		InvitedBy: t.in.Actor.UserID, ExpiresAt: t.in.Conn.Now + loci.Time(life.Microseconds()), CreatedAt: t.in.Conn.Now,
+		UpdatedAt: t.in.Conn.Now}
+	_, err = t.in.Exec(`INSERT INTO invitations
 		(id, workspace, email, email_folded, role, status, invited_by, expires_at, created_at, updated_at)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?9)`,
-		i.ID, w.rowID, i.Email, accountdb.FoldEmail(e), i.Role, i.Status, i.InvitedBy, i.ExpiresAt, i.CreatedAt)
+		i.ID, w.RowID(), i.Email, accountdb.FoldEmail(e), i.Role, i.Status, i.InvitedBy, i.ExpiresAt, i.CreatedAt)
 	if err == nil && tokenHash != nil {
 		err = t.addInvitationToken(i, tokenHash)
 	}
@@ -57,8 +58,8 @@ const maxPendingInvitations = 200
 // some.
 func (w *Workspace) CheckPending(made int) error {
 	var pending int
-	err := w.t.conn.QueryRow(`SELECT count(*) FROM invitations i WHERE i.workspace = ?1 AND i.status = ?2
-		AND i.expires_at > ?3`, []any{w.rowID, loci.InvitationPending, w.t.conn.Now}, []any{&pending})
+	err := w.t.in.Conn.QueryRow(`SELECT count(*) FROM invitations i WHERE i.workspace = ?1 AND i.status = ?2
+		AND i.expires_at > ?3`, []any{w.RowID(), loci.InvitationPending, w.t.in.Conn.Now}, []any{&pending})
 	if err != nil || pending <= maxPendingInvitations {
 		return err
 	}
@@ -81,26 +82,26 @@ func (w *Workspace) RequireVerified() error {
 // quota_exceeded until the end of the day: the transaction must not commit.
 func (w *Workspace) ChargeMails(n int) error {
 	t := w.t
-	sent, dayEnd, err := t.accounts().AddMails(t.actor.UserID, n)
-	plan := t.actor.Plan
+	sent, dayEnd, err := t.in.Accounts().AddMails(t.in.Actor.UserID, n)
+	plan := t.in.Actor.Plan
 	if err != nil || sent <= plan.Mails {
 		return err
 	}
 	detail, advice := "", "Invite fewer, or wait"
-	if t.actor.GrantedWorkspaces == nil { // else they would tell of workspaces that the token does not reach
+	if t.in.Actor.GrantedWorkspaces == nil { // else they would tell of workspaces that the token does not reach
 		left := max(0, plan.Mails-sent+int64(n))
 		detail = fmt.Sprintf("; %d are left, and this call would use %d", left, n)
 		if left == 0 {
 			advice = "Wait"
 		}
 	}
-	return &loci.Error{Code: loci.CodeQuotaExceeded, RetryAfter: dayEnd.Std().Sub(t.conn.Now.Std()),
+	return &loci.Error{Code: loci.CodeQuotaExceeded, RetryAfter: dayEnd.Std().Sub(t.in.Conn.Now.Std()),
 		Message: fmt.Sprintf("Your plan %s sends invitations to %d addresses a day%s. %s until %s UTC.", plan.Name,
 			plan.Mails, detail, advice, dayEnd.Std().UTC().Format("2006-01-02 15:04"))}
 }
 
 func (t *Tx) addInvitationToken(i loci.Invitation, hash []byte) error {
-	_, err := t.exec(`INSERT INTO tokens (hash, kind, invitation, expires_at) VALUES (?1, ?2, ?3, ?4)`, hash,
+	_, err := t.in.Exec(`INSERT INTO tokens (hash, kind, invitation, expires_at) VALUES (?1, ?2, ?3, ?4)`, hash,
 		accountdb.InvitationToken, i.ID, i.ExpiresAt)
 	return err
 }
@@ -112,7 +113,7 @@ func (t *SystemTx) AddInvitationToken(id loci.ID, hash []byte) (i loci.Invitatio
 	if err := t.t.lockInvitation(id); err != nil {
 		return i, "", err
 	}
-	err = t.t.conn.QueryRow(inviterQuery+`WHERE i.id = ?1 AND i.status = ?2 AND i.expires_at > ?3
+	err = t.t.in.Conn.QueryRow(inviterQuery+`WHERE i.id = ?1 AND i.status = ?2 AND i.expires_at > ?3
 		AND (n.id IS NULL OR n.verified AND NOT n.disabled)`,
 		[]any{id, loci.InvitationPending, t.Now()}, append(scanInvitation(&i), &inviter))
 	if err != nil {
@@ -124,24 +125,24 @@ func (t *SystemTx) AddInvitationToken(id loci.ID, hash []byte) (i loci.Invitatio
 // lockInvitation locks the row of an invitation until the commit. A statement that waits for the lock would judge the
 // user as before, and the invitation as after.
 func (t *Tx) lockInvitation(id loci.ID) error {
-	return t.conn.QueryFew(`SELECT 1 FROM invitations i WHERE i.id = ?1`+t.conn.LockClause("UPDATE", "i"), []any{id},
+	return t.in.Conn.QueryFew(`SELECT 1 FROM invitations i WHERE i.id = ?1`+t.in.Conn.LockClause("UPDATE", "i"), []any{id},
 		func(sqldb.Row) error { return nil })
 }
 
 // endInvitation stores the last status of an invitation. Its links are dead then.
 func (t *Tx) endInvitation(id loci.ID, status loci.InvitationStatus) error {
-	if _, err := t.exec(`DELETE FROM tokens WHERE invitation = ?1`, id); err != nil {
+	if _, err := t.in.Exec(`DELETE FROM tokens WHERE invitation = ?1`, id); err != nil {
 		return err
 	}
-	_, err := t.exec(`UPDATE invitations SET status = ?2, updated_at = ?3 WHERE id = ?1`, id, status, t.conn.Now)
+	_, err := t.in.Exec(`UPDATE invitations SET status = ?2, updated_at = ?3 WHERE id = ?1`, id, status, t.in.Conn.Now)
 	return err
 }
 
 func (w *Workspace) checkInvitable(role loci.Role) error {
-	if err := w.requireTeam(); err != nil {
+	if err := w.RequireTeam(); err != nil {
 		return err
 	}
-	if role != loci.RoleMember && !w.role.AtLeast(loci.RoleOwner) {
+	if role != loci.RoleMember && !w.Role().AtLeast(loci.RoleOwner) {
 		return loci.Errorf(loci.CodeForbidden, "Only the owner invites as %s: invite as member.", role)
 	}
 	return nil
@@ -150,11 +151,11 @@ func (w *Workspace) checkInvitable(role loci.Role) error {
 // skipReason returns the reason why an address needs no invitation, or "".
 func (w *Workspace) skipReason(e loci.Email) (reason loci.SkipReason, err error) {
 	var member, invited bool
-	err = w.t.conn.QueryRow(`SELECT EXISTS (SELECT 1 FROM members m JOIN users u ON u.id = m.user_id
+	err = w.t.in.Conn.QueryRow(`SELECT EXISTS (SELECT 1 FROM members m JOIN users u ON u.id = m.user_id
 			WHERE m.workspace = ?1 AND u.email_folded = ?2),
 		EXISTS (SELECT 1 FROM invitations i WHERE i.email_folded = ?2 AND i.status = ?3 AND i.workspace = ?1
 			AND i.expires_at > ?4)`,
-		[]any{w.rowID, accountdb.FoldEmail(e), loci.InvitationPending, w.t.conn.Now}, []any{&member, &invited})
+		[]any{w.RowID(), accountdb.FoldEmail(e), loci.InvitationPending, w.t.in.Conn.Now}, []any{&member, &invited})
 	if member {
 		return loci.SkipAlreadyMember, err
 	}
@@ -173,7 +174,7 @@ func (t *Tx) Invitations(workspaceID loci.ID, p page.Request) (list page.List[lo
 	if !w.Role.AtLeast(loci.RoleAdmin) {
 		return list, loci.NewError(loci.CodeForbidden)
 	}
-	return queryPage(p, t.query, `SELECT`+invitationColumns+`FROM invitations i`+t.membershipJoin("i.workspace")+
+	return scope.QueryPage(p, t.in.Query, `SELECT`+invitationColumns+`FROM invitations i`+t.in.MembershipJoin("i.workspace")+
 		`WHERE w.id = ?2 AND (i.created_at, i.id) < (?3, ?4) ORDER BY i.created_at DESC, i.id DESC LIMIT ?5`,
 		t.scanInvitationAt, workspaceID)
 }
@@ -181,20 +182,20 @@ func (t *Tx) Invitations(workspaceID loci.ID, p page.Request) (list page.List[lo
 // PendingInvitations returns the pending invitations to the actor's address. An unverified address has none: it may
 // belong to another person. A narrowed token has none: it reaches no workspace that its user has not joined.
 func (t *Tx) PendingInvitations(p page.Request) (page.List[loci.Invitation], error) {
-	if t.actor.GrantedWorkspaces != nil {
+	if t.in.Actor.GrantedWorkspaces != nil {
 		return page.NewList[loci.Invitation](p), nil
 	}
-	return queryPage(p, t.conn.Query, `SELECT`+invitationColumns+
+	return scope.QueryPage(p, t.in.Conn.Query, `SELECT`+invitationColumns+
 		`FROM users u JOIN invitations i ON i.email_folded = u.email_folded AND i.status = ?2
 			JOIN workspaces w ON w.row_id = i.workspace
 		WHERE u.id = ?1 AND u.verified AND i.expires_at > ?3 AND (i.created_at, i.id) < (?4, ?5)
 			ORDER BY i.created_at DESC, i.id DESC LIMIT ?6`,
-		t.scanInvitationAt, t.actor.UserID, loci.InvitationPending, t.conn.Now)
+		t.scanInvitationAt, t.in.Actor.UserID, loci.InvitationPending, t.in.Conn.Now)
 }
 
 func (t *Tx) scanInvitationAt(r sqldb.Row) (i loci.Invitation, err error) {
 	err = r.Scan(scanInvitation(&i)...)
-	return i.At(t.conn.Now), err
+	return i.At(t.in.Conn.Now), err
 }
 
 // An IncomingInvitation is the handle of an invitation to the actor's address.
@@ -209,23 +210,23 @@ type IncomingInvitation struct {
 // IncomingInvitation returns the handle of an invitation to the actor, or NotFound, as for a narrowed token. An actor
 // with an unverified address needs the token of the invitation.
 func (t *Tx) IncomingInvitation(id loci.ID, tokenHash []byte) (*IncomingInvitation, error) {
-	if t.actor.GrantedWorkspaces != nil {
+	if t.in.Actor.GrantedWorkspaces != nil {
 		return nil, loci.NewError(loci.CodeNotFound)
 	}
 	i := &IncomingInvitation{t: t}
 	if err := t.lockInvitation(id); err != nil {
 		return nil, err
 	}
-	err := t.conn.QueryRow(`SELECT`+invitationColumns+`, w.row_id, w.archived, u.verified
+	err := t.in.Conn.QueryRow(`SELECT`+invitationColumns+`, w.row_id, w.archived, u.verified
 		FROM users u JOIN invitations i ON i.email_folded = u.email_folded JOIN workspaces w ON w.row_id = i.workspace
 		WHERE u.id = ?4 AND i.id = ?5 AND (u.verified OR `+validInvitationTokenCondition+`)`,
-		[]any{tokenHash, loci.InvitationPending, t.conn.Now, t.actor.UserID, id},
+		[]any{tokenHash, loci.InvitationPending, t.in.Conn.Now, t.in.Actor.UserID, id},
 		append(scanInvitation(&i.record), &i.workspace, &i.archived, &i.verified))
 	if err != nil {
 		return nil, sqldb.MapNoRows(err)
 	}
-	i.record = i.record.At(t.conn.Now)
-	return i, t.checkIdempotency()
+	i.record = i.record.At(t.in.Conn.Now)
+	return i, t.in.CheckIdempotency()
 }
 
 // validInvitationTokenCondition is an SQL condition. ?1 is the hash of a token of invitation i, ?2 the status pending.
@@ -236,31 +237,31 @@ const validInvitationTokenCondition = ` (i.id = (SELECT invitation FROM tokens W
 // ViewInvitation returns an invitation and the name of its inviter. The caller holds its token, or is the user with its
 // verified address. For any other caller it is NotFound.
 func (t *SystemTx) ViewInvitation(userID, id loci.ID, tokenHash []byte) (i loci.Invitation, inviter string, err error) {
-	err = t.t.conn.QueryRow(inviterQuery+`WHERE i.id = ?2 AND (i.id = (SELECT invitation FROM tokens WHERE hash = ?3)
+	err = t.t.in.Conn.QueryRow(inviterQuery+`WHERE i.id = ?2 AND (i.id = (SELECT invitation FROM tokens WHERE hash = ?3)
 		OR EXISTS (SELECT 1 FROM users u WHERE u.id = ?1 AND u.verified AND u.email_folded = i.email_folded))`,
 		[]any{userID, id, tokenHash}, append(scanInvitation(&i), &inviter))
-	return i.At(t.t.conn.Now), inviter, sqldb.MapNoRows(err)
+	return i.At(t.t.in.Conn.Now), inviter, sqldb.MapNoRows(err)
 }
 
 // CheckInvitationToken returns NotFound unless the hash is that of the token of a pending invitation to the address.
 func (t *SystemTx) CheckInvitationToken(e loci.Email, tokenHash []byte) error {
 	var one int
-	err := t.t.conn.QueryRow(`SELECT 1 FROM invitations i WHERE `+validInvitationTokenCondition+`AND i.email_folded = ?4`,
-		[]any{tokenHash, loci.InvitationPending, t.t.conn.Now, accountdb.FoldEmail(e)}, []any{&one})
+	err := t.t.in.Conn.QueryRow(`SELECT 1 FROM invitations i WHERE `+validInvitationTokenCondition+`AND i.email_folded = ?4`,
+		[]any{tokenHash, loci.InvitationPending, t.t.in.Conn.Now, accountdb.FoldEmail(e)}, []any{&one})
 	return sqldb.NotFoundMessage(err, "The link is unknown, answered, expired or of another address: ask for a new "+
 		"invitation.")
 }
 
 // RevokeInvitation ends a pending invitation to a workspace in which the actor is at least an admin.
 func (t *Tx) RevokeInvitation(id loci.ID) error {
-	i, w := loci.Invitation{}, Workspace{t: t}
-	err := t.queryRow(`SELECT`+invitationColumns+`, w.row_id, m.role FROM invitations i`+
-		t.membershipJoin("i.workspace")+`WHERE i.id = ?2`+t.conn.LockClause("UPDATE", "i"), []any{id},
-		append(scanInvitation(&i), &w.rowID, &w.role)...)
-	if err := w.authorize(err, loci.RoleAdmin); err != nil {
+	i, role := loci.Invitation{}, loci.Role("")
+	err := t.in.QueryRow(`SELECT`+invitationColumns+`, m.role FROM invitations i`+
+		t.in.MembershipJoin("i.workspace")+`WHERE i.id = ?2`+t.in.Conn.LockClause("UPDATE", "i"), []any{id},
+		append(scanInvitation(&i), &role)...)
+	if err := t.in.Authorize(err, role, loci.RoleAdmin); err != nil {
 		return err
 	}
-	if i.Status, err = loci.InvitationStates.Apply(i.At(t.conn.Now).Status, "revoked"); err != nil {
+	if i.Status, err = loci.InvitationStates.Apply(i.At(t.in.Conn.Now).Status, "revoked"); err != nil {
 		return err
 	}
 	return t.endInvitation(id, i.Status)
@@ -276,19 +277,19 @@ func (i *IncomingInvitation) Respond(accept bool) (loci.Invitation, error) {
 	if err != nil {
 		return i.record, err
 	}
-	i.record.Status, i.record.UpdatedAt = status, i.t.conn.Now
+	i.record.Status, i.record.UpdatedAt = status, i.t.in.Conn.Now
 	if accept {
 		if _, err := loci.WorkspaceStates.Apply(accountdb.ContainerStatus(i.archived), "joined"); err != nil {
 			return i.record, err
 		}
-		if _, err := i.t.exec(
+		if _, err := i.t.in.Exec(
 			`INSERT INTO members (user_id, workspace, role, joined_at) VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING`,
-			i.t.actor.UserID, i.workspace, i.record.Role, i.t.conn.Now); err != nil {
+			i.t.in.Actor.UserID, i.workspace, i.record.Role, i.t.in.Conn.Now); err != nil {
 			return i.record, err
 		}
 	}
 	if !i.verified {
-		if err := i.t.accounts().MarkVerified(i.t.actor.UserID); err != nil {
+		if err := i.t.in.Accounts().MarkVerified(i.t.in.Actor.UserID); err != nil {
 			return i.record, err
 		}
 	}

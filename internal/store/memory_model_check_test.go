@@ -13,6 +13,7 @@ import (
 	"github.com/loci-memory/loci/internal/page"
 	"github.com/loci-memory/loci/internal/query"
 	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/memorydb"
 )
 
 // check compares all that each of them sees with what is.
@@ -85,7 +86,7 @@ func (m *memoryModel) checkAlike(l *memoryState, got []loci.Similarity) {
 }
 
 // filter draws what of the crew is asked for.
-func (m *memoryModel) filter() (f store.Filter, s index.Filter, keep func(*memoryState) bool) {
+func (m *memoryModel) filter() (f loci.MemoryFilter, s index.Filter, keep func(*memoryState) bool) {
 	f.WorkspaceID = m.crew
 	f.Include = rapid.SampledFrom([][]loci.Include{nil, {loci.IncludeArchived}, {loci.IncludeSuperseded},
 		{loci.IncludeSuperseded, loci.IncludeArchived}}).Draw(m.t, "include")
@@ -128,7 +129,7 @@ func (m *memoryModel) checkLists() {
 		}
 	}
 	list, err := store.Read(m.test.Context(), m.s, m.people[2], func(tx *store.Tx) (page.List[loci.Memory], error) {
-		return tx.VerifiedMemories(store.Filter{WorkspaceID: m.crew}, page.Request{Limit: 100})
+		return memorydb.ListVerified(tx, loci.MemoryFilter{WorkspaceID: m.crew}, page.Request{Limit: 100})
 	})
 	if err != nil || !slices.EqualFunc(list.Items, verified, func(got loci.Memory, id loci.ID) bool {
 		return got.ID == id

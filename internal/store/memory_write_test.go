@@ -16,6 +16,7 @@ import (
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/memorydb"
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
 
@@ -23,7 +24,7 @@ import (
 func versionsOf(t testing.TB, s *store.Store, actor *identity.Actor, id loci.ID) []loci.MemoryVersion {
 	t.Helper()
 	list, err := store.Read(ctx, s, actor, func(tx *store.Tx) ([]loci.MemoryVersion, error) {
-		list, err := tx.Versions(id, page.Request{Limit: 1000})
+		list, err := memorydb.Versions(tx, id, page.Request{Limit: 1000})
 		return list.Items, err
 	})
 	if err != nil {
@@ -41,7 +42,7 @@ func versionsOf(t testing.TB, s *store.Store, actor *identity.Actor, id loci.ID)
 // lookUp reads a memory; whether it is there at all comes with it.
 func lookUp(t testing.TB, s *store.Store, actor *identity.Actor, id loci.ID) (loci.Memory, bool) {
 	t.Helper()
-	m, err := store.Read(ctx, s, actor, func(tx *store.Tx) (loci.Memory, error) { return tx.MemoryRecord(id) })
+	m, err := store.Read(ctx, s, actor, func(tx *store.Tx) (loci.Memory, error) { return memorydb.Record(tx, id) })
 	if err != nil && !loci.Is(err, loci.CodeNotFound) {
 		t.Fatal(err)
 	}
@@ -93,7 +94,7 @@ func TestOfManyWhoAppendAtOnceNobodyIsLost(t *testing.T) {
 				t.Errorf("version %d is %q", v.Version, v.Content)
 			}
 		}
-		if f := searchKeywords(t, stores[1], ann, "line", store.Filter{}); len(versions) != n+1 ||
+		if f := searchKeywords(t, stores[1], ann, "line", loci.MemoryFilter{}); len(versions) != n+1 ||
 			f.KeywordCandidates != 1 || f.Hits[0].Memory.Content != after.Content {
 			t.Errorf("%d versions, found %d", len(versions), f.KeywordCandidates)
 		}
@@ -222,7 +223,7 @@ func TestArchivingAndDeletingAtOnceEndsWithNothing(t *testing.T) {
 				t.Errorf("%s rows of %s are left", n, table)
 			}
 		}
-		if f := searchKeywords(t, s, ann, "short", store.Filter{
+		if f := searchKeywords(t, s, ann, "short", loci.MemoryFilter{
 			Include: []loci.Include{loci.IncludeArchived}}); f.KeywordCandidates != 0 {
 			t.Errorf("%d are found", f.KeywordCandidates)
 		}
@@ -358,7 +359,7 @@ func checkConsistent(t testing.TB, s *store.Store, actor *identity.Actor, crew l
 			}
 		}
 		word := m.Content[strings.LastIndex(m.Content, "\n")+1:]
-		include := store.Filter{WorkspaceID: crew, Include: []loci.Include{loci.IncludeArchived,
+		include := loci.MemoryFilter{WorkspaceID: crew, Include: []loci.Include{loci.IncludeArchived,
 			loci.IncludeSuperseded}}
 		if f := searchKeywords(t, s, actor, word, include); !slices.ContainsFunc(f.Hits, func(f retrieve.Hit) bool {
 			return f.Memory.ID == id && f.Memory.Content == m.Content
@@ -367,7 +368,7 @@ func checkConsistent(t testing.TB, s *store.Store, actor *identity.Actor, crew l
 		}
 	}
 	slices.SortFunc(active, func(a, b loci.ID) int { return cmp.Compare(b, a) })
-	if got := ids(t, s, actor, store.Filter{WorkspaceID: crew}, 50); !slices.Equal(got, active) {
+	if got := ids(t, s, actor, loci.MemoryFilter{WorkspaceID: crew}, 50); !slices.Equal(got, active) {
 		t.Errorf("listed are %v, want %v", got, active)
 	}
 	var counted, stored int
@@ -432,13 +433,13 @@ func TestReplacementOfManyIsRefused(t *testing.T) {
 		old, by := add(t, s, ann, "", "the old text").ID, add(t, s, ann, "", "the new text").ID
 		for size, code := range map[int]loci.Code{100: loci.CodeStateConflict, 99: ""} {
 			err := s.DB().WriteTx(ctx, "", func(tx *sqldb.Tx) error {
-				return store.SetSupersedes(tx, by, make([]loci.ID, size))
+				return memorydb.SetSupersedes(tx, by, make([]loci.ID, size))
 			})
 			if err != nil {
 				t.Fatal(err)
 			}
 			_, err = store.Write(ctx, s, ann, func(tx *store.Tx) (out loci.Memory, err error) {
-				m, err := tx.Memory(old, store.ToMove)
+				m, err := memorydb.Open(tx, old, store.ToMove)
 				if err != nil {
 					return out, err
 				}

@@ -19,11 +19,11 @@ func TestServersNotifyEachOther(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		defer stop()
 		payloads, ended := make(chan string, 10), make(chan error, 1)
-		go func() { ended <- other.ListenServers(ctx, func(payload string) { payloads <- payload }) }()
+		go func() { ended <- other.Messages().ListenServers(ctx, func(payload string) { payloads <- payload }) }()
 		if d.Address != "" {
 			for _, want := range []string{"", "first", "'; second --"} { // an empty one begins
 				if want != "" {
-					if err := one.NotifyServers(t.Context(), want); err != nil {
+					if err := one.Messages().NotifyServers(t.Context(), want); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -77,7 +77,7 @@ func TestDeliveriesAreCompleteForEachAgent(t *testing.T) {
 			for id, number := range after {
 				positions = append(positions, messagedb.Position{AgentID: id, Number: number})
 			}
-			list, err := s.Deliveries(ctx, positions, 5)
+			list, err := s.Messages().Deliveries(ctx, positions, 5)
 			if err != nil {
 				t.Fatal(err)
 			}

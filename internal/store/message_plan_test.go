@@ -16,11 +16,11 @@ import (
 // messageQueries are the reads of an agent, the beginning of a send, and those of the dispatcher.
 func messageQueries(crew, message loci.ID, agent *identity.Actor) map[string]func(*store.Tx) error {
 	out := map[string]func(*store.Tx) error{
-		"last number": func(tx *store.Tx) error { _, err := tx.LastNumber(); return err },
-		"number":      func(tx *store.Tx) error { _, err := tx.NumberOf(message); return err },
-		"move":        func(tx *store.Tx) error { _, err := tx.MoveReceipt(message, "acknowledged"); return err },
+		"last number": func(tx *store.Tx) error { _, err := messagedb.LastNumber(tx); return err },
+		"number":      func(tx *store.Tx) error { _, err := messagedb.NumberOf(tx, message); return err },
+		"move":        func(tx *store.Tx) error { _, err := messagedb.MoveReceipt(tx, message, "acknowledged"); return err },
 		"send": func(tx *store.Tx) error {
-			room, err := tx.Mailroom(crew, "")
+			room, err := messagedb.OpenMailroom(tx, crew, "")
 			if err == nil {
 				_, err = room.Parent(message)
 			}
@@ -30,7 +30,7 @@ func messageQueries(crew, message loci.ID, agent *identity.Actor) map[string]fun
 			return err
 		},
 	}
-	out["reply"] = func(tx *store.Tx) error { _, err := tx.Mailroom("", message); return err }
+	out["reply"] = func(tx *store.Tx) error { _, err := messagedb.OpenMailroom(tx, "", message); return err }
 	for _, workspace := range []loci.ID{"", crew} {
 		for _, status := range []loci.ReceiptStatus{"", loci.ReceiptUnread, loci.ReceiptClosed} {
 			for _, after := range []loci.Time{0, 900} {
@@ -39,14 +39,14 @@ func messageQueries(crew, message loci.ID, agent *identity.Actor) map[string]fun
 					if after > 0 {
 						p.After = page.Key{At: after}
 					}
-					_, err := tx.Inbox(workspace, status, p)
+					_, err := messagedb.Inbox(tx, workspace, status, p)
 					return err
 				}
 			}
 		}
 		for _, unread := range []bool{false, true} {
 			out[fmt.Sprintf("stream %q %v", workspace, unread)] = func(tx *store.Tx) error {
-				_, err := tx.Received(store.ReceivedRange{After: 900, Through: 1000, Unread: unread, Limit: 5,
+				_, err := messagedb.ListRange(tx, messagedb.Range{After: 900, Through: 1000, Unread: unread, Limit: 5,
 					WorkspaceID: workspace})
 				return err
 			}
@@ -116,12 +116,12 @@ func TestReadsOfMessagesUseIndexes(t *testing.T) {
 			})
 		}
 		ids := []loci.ID{agent.AgentID}
-		check("agents that listen", func() error { _, err := s.AgentStates(ctx, ids); return err })
+		check("agents that listen", func() error { _, err := s.Messages().AgentStates(ctx, ids); return err })
 		check("deliveries", func() error {
-			_, err := s.Deliveries(ctx, []messagedb.Position{{AgentID: agent.AgentID, Number: 900}}, 5)
+			_, err := s.Messages().Deliveries(ctx, []messagedb.Position{{AgentID: agent.AgentID, Number: 900}}, 5)
 			return err
 		})
-		check("messages", func() error { _, err := s.Messages(ctx, []loci.ID{message}); return err })
-		check("sweep", func() error { return s.DeleteClosedMessages(ctx) })
+		check("messages", func() error { _, err := s.Messages().Messages(ctx, []loci.ID{message}); return err })
+		check("sweep", func() error { return messagedb.DeleteClosed(ctx, s.DB()) })
 	})
 }

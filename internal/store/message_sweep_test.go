@@ -11,6 +11,7 @@ import (
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/messagedb"
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
 
@@ -85,7 +86,7 @@ func TestClosedMessagesAreDeletedAfter90Days(t *testing.T) {
 			read: "read", deaf: "deaf", young: "young", lost: "lost", left: "left"}
 		kept := func() string {
 			t.Helper()
-			if err := s.DeleteClosedMessages(ctx); err != nil {
+			if err := messagedb.DeleteClosed(ctx, s.DB()); err != nil {
 				t.Fatal(err)
 			}
 			var list []string
@@ -142,7 +143,7 @@ func TestSweepOfMessagesReachesAll(t *testing.T) {
 		d.Exec(t, `UPDATE receipts SET status = 'closed' WHERE message = (SELECT x.row_id FROM messages x
 			WHERE x.id = '`+string(wide)+`')`)
 		clock.add(90*day + time.Second)
-		if err := s.DeleteClosedMessages(ctx); err != nil {
+		if err := messagedb.DeleteClosed(ctx, s.DB()); err != nil {
 			t.Fatal(err)
 		}
 		for q, want := range map[string]int{`receipts WHERE status = 'closed'`: 0, `receipts`: many/2 + 1,

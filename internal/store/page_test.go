@@ -10,6 +10,7 @@ import (
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/page"
 	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/memorydb"
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
 
@@ -41,7 +42,7 @@ func TestPagesHaveRoomForSomeBytesAlone(t *testing.T) {
 			p := page.Request{Limit: limit}
 			for {
 				list, err := store.Read(ctx, s, ann, func(tx *store.Tx) (page.List[loci.Memory], error) {
-					return tx.Memories(store.Filter{}, p)
+					return memorydb.List(tx, loci.MemoryFilter{}, p)
 				})
 				if err != nil {
 					t.Fatal(err)
@@ -88,7 +89,7 @@ func TestVersionsHaveRoomForSomeBytesAlone(t *testing.T) {
 			p, next := page.Request{Limit: limit}, last
 			for {
 				list, err := store.Read(ctx, s, ann, func(tx *store.Tx) (page.List[loci.MemoryVersion], error) {
-					return tx.Versions(id, p)
+					return memorydb.Versions(tx, id, p)
 				})
 				if err != nil {
 					t.Fatal(err)

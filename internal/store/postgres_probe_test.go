@@ -24,7 +24,7 @@ func TestPoolerInTransactionModeServes(t *testing.T) {
 			s := storetest.Database{Address: p.address}.Open(t, store.Options{})
 			ann := user(t, s, "ann")
 			m := add(t, s, ann, "", "a zebra crosses")
-			if f := searchKeywords(t, s, ann, "zebra", store.Filter{}); len(f.Hits) != 1 ||
+			if f := searchKeywords(t, s, ann, "zebra", loci.MemoryFilter{}); len(f.Hits) != 1 ||
 				f.Hits[0].Memory.ID != m.ID {
 				t.Errorf("found %v", f.Hits)
 			}

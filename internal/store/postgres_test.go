@@ -13,6 +13,7 @@ import (
 	"github.com/loci-memory/loci/internal/page"
 	"github.com/loci-memory/loci/internal/sqldb/postgres"
 	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/memorydb"
 	"github.com/loci-memory/loci/internal/store/storetest"
 	"github.com/loci-memory/loci/internal/waittest"
 )
@@ -33,12 +34,12 @@ func TestReadWithIdempotencyKeySeesOneSnapshot(t *testing.T) {
 		ann := user(t, s, "ann")
 		id := add(t, s, ann, "", "text").ID
 		first, err := store.Read(ctx, s, withIdempotencyKey(ann, "k", "a"), func(tx *store.Tx) (loci.Memory, error) {
-			first, err := tx.MemoryRecord(id)
+			first, err := memorydb.Record(tx, id)
 			if err != nil {
 				return first, err
 			}
 			set(t, s, ann, id, func(m *loci.Memory) { m.Content = "another text" })
-			list, err := tx.Versions(id, page.Request{Limit: 10})
+			list, err := memorydb.Versions(tx, id, page.Request{Limit: 10})
 			if err == nil && (len(list.Items) != 1 || list.Items[0].Content != "text") {
 				t.Errorf("the versions after a concurrent update are %v", list.Items)
 			}

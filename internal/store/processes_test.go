@@ -8,6 +8,7 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/page"
 	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/memorydb"
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
 
@@ -63,7 +64,7 @@ func TestProcessesThatWriteAtOnceLoseNothing(t *testing.T) {
 						}
 						made.Store(m.ID, text)
 						if i%5 == 0 {
-							if n := searchKeywords(t, s, ann, text, store.Filter{}); len(n.Hits) == 0 ||
+							if n := searchKeywords(t, s, ann, text, loci.MemoryFilter{}); len(n.Hits) == 0 ||
 								n.Hits[0].Memory.ID != m.ID {
 								t.Errorf("%s is not found by who wrote it", text)
 							}
@@ -75,7 +76,7 @@ func TestProcessesThatWriteAtOnceLoseNothing(t *testing.T) {
 		all.Wait()
 		for _, s := range stores {
 			list, err := store.Read(ctx, s, ann, func(tx *store.Tx) ([]loci.Memory, error) {
-				list, err := tx.Memories(store.Filter{}, page.Request{Limit: 1000})
+				list, err := memorydb.List(tx, loci.MemoryFilter{}, page.Request{Limit: 1000})
 				return list.Items, err
 			})
 			if err != nil || len(list) != processes*writers*each {
@@ -86,7 +87,7 @@ func TestProcessesThatWriteAtOnceLoseNothing(t *testing.T) {
 					t.Errorf("%s holds %q", m.ID, m.Content)
 				}
 			}
-			if f := searchKeywords(t, s, ann, "shared", store.Filter{}); f.KeywordCandidates != len(list) {
+			if f := searchKeywords(t, s, ann, "shared", loci.MemoryFilter{}); f.KeywordCandidates != len(list) {
 				t.Errorf("%d found of %d", f.KeywordCandidates, len(list))
 			}
 		}

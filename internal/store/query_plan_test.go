@@ -13,6 +13,7 @@ import (
 	"github.com/loci-memory/loci/internal/query"
 	"github.com/loci-memory/loci/internal/retrieve"
 	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/memorydb"
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
 
@@ -58,10 +59,10 @@ func multiplyRows(t *testing.T, d storetest.Database) {
 // readQueries are all the lists and searches of an actor.
 func readQueries(crew, atlas loci.ID, after page.Key) map[string]func(*store.Tx) error {
 	p := page.Request{Limit: 5, After: after}
-	list := func(f store.Filter) func(*store.Tx) error {
-		return func(tx *store.Tx) error { _, err := tx.Memories(f, p); return err }
+	list := func(f loci.MemoryFilter) func(*store.Tx) error {
+		return func(tx *store.Tx) error { _, err := memorydb.List(tx, f, p); return err }
 	}
-	find := func(f store.Filter) func(*store.Tx) error {
+	find := func(f loci.MemoryFilter) func(*store.Tx) error {
 		return func(tx *store.Tx) error {
 			_, err := storetest.Search(tx, retrieve.Query{Keywords: query.Parse("common number")}, f, "", 5)
 			return err
@@ -83,9 +84,9 @@ func readQueries(crew, atlas loci.ID, after page.Key) map[string]func(*store.Tx)
 		"own invitations": func(tx *store.Tx) error { _, err := tx.PendingInvitations(p); return err },
 		"keys":            func(tx *store.Tx) error { _, err := tx.Keys(p); return err },
 		"usage":           func(tx *store.Tx) error { _, err := tx.Usage(); return err },
-		"memory":          func(tx *store.Tx) error { tx.MemoryRecord(atlas); return nil },
+		"memory":          func(tx *store.Tx) error { memorydb.Record(tx, atlas); return nil },
 	}
-	for name, f := range map[string]store.Filter{
+	for name, f := range map[string]loci.MemoryFilter{
 		"all": {}, "place": {WorkspaceID: crew}, "atlas": {AtlasID: atlas}, "states": {Include: all},
 		"kinds and tags":     {Type: []loci.MemoryType{loci.TypeNote, loci.TypeFact}, Tags: loci.Tags{"a", "b"}},
 		"states of an atlas": {AtlasID: atlas, Include: all},
@@ -101,7 +102,7 @@ func TestReadsUseIndexes(t *testing.T) {
 		s := d.Open(t, store.Options{})
 		ann, crew := fillStore(t, s, 20)
 		list, err := store.Read(ctx, s, ann, func(tx *store.Tx) (page.List[loci.Memory], error) {
-			return tx.Memories(store.Filter{WorkspaceID: crew}, page.Request{Limit: 8})
+			return memorydb.List(tx, loci.MemoryFilter{WorkspaceID: crew}, page.Request{Limit: 8})
 		})
 		if err != nil {
 			t.Fatal(err)

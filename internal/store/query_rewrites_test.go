@@ -31,7 +31,7 @@ func TestSearchReportsIgnoredAndCorrectedTerms(t *testing.T) {
 		add(t, s, ann, "", "the heliotropes of the harbour")
 		add(t, s, ann, crew, "abz of a crew with leather bags")
 		add(t, s, bob, "", "another harbuorx")
-		ask := func(query string, f store.Filter) retrieve.Result {
+		ask := func(query string, f loci.MemoryFilter) retrieve.Result {
 			r, err := store.Read(ctx, s, ann, func(tx *store.Tx) (retrieve.Result, error) {
 				return storetest.Search(tx, retrieve.NewQuery(query), f, "", 5)
 			})
@@ -41,18 +41,18 @@ func TestSearchReportsIgnoredAndCorrectedTerms(t *testing.T) {
 			return r
 		}
 		for range 2 { // the second time it is known
-			f := ask(long, store.Filter{})
+			f := ask(long, loci.MemoryFilter{})
 			if len(f.Ignored) != 25 || slices.Contains(f.Ignored, "abz") || f.Corrected != nil ||
 				!slices.Contains(f.Ignored, "heliotropes") {
 				t.Errorf("ignored %v, corrected %v", f.Ignored, f.Corrected)
 			}
-			f = ask("harbuor and laether", store.Filter{})
+			f = ask("harbuor and laether", loci.MemoryFilter{})
 			if want := []query.Correction{{From: "harbuor", To: "harbour"},
 				{From: "laether", To: "leather"}}; f.Ignored != nil || !slices.Equal(f.Corrected, want) {
 				t.Errorf("ignored %v, corrected %v", f.Ignored, f.Corrected)
 			}
 		}
-		if f := ask("laether", store.Filter{WorkspaceID: crew}); len(f.Hits) != 1 || len(f.Corrected) != 1 ||
+		if f := ask("laether", loci.MemoryFilter{WorkspaceID: crew}); len(f.Hits) != 1 || len(f.Corrected) != 1 ||
 			f.Hits[0].Memory.Status != loci.MemoryActive {
 			t.Errorf("found %v, corrected %v", f.Hits, f.Corrected)
 		}
@@ -67,7 +67,7 @@ func TestWordKnownToOneWorkspaceIsNotCorrected(t *testing.T) {
 		crew := team(t, s, ann, nil)
 		journey := add(t, s, ann, "", "the journey of the sculptors")
 		tourney := add(t, s, ann, crew, "the tourney of the sculptors")
-		ask := func(query string, f store.Filter) (ids []string, corrected []query.Correction) {
+		ask := func(query string, f loci.MemoryFilter) (ids []string, corrected []query.Correction) {
 			r, err := store.Read(ctx, s, ann, func(tx *store.Tx) (retrieve.Result, error) {
 				return storetest.Search(tx, retrieve.NewQuery(query), f, "", 5)
 			})
@@ -98,7 +98,7 @@ func TestWordKnownToOneWorkspaceIsNotCorrected(t *testing.T) {
 			{"sculptros", "", both, []query.Correction{sculptors}},
 			{"tourney sculptros", "", both, []query.Correction{sculptors}},
 		} {
-			ids, corrected := ask(x.query, store.Filter{WorkspaceID: x.workspace})
+			ids, corrected := ask(x.query, loci.MemoryFilter{WorkspaceID: x.workspace})
 			if !slices.Equal(ids, x.ids) || !slices.Equal(corrected, x.corrected) {
 				t.Errorf("%q in %q: found %v, corrected %v", x.query, x.workspace, ids, corrected)
 			}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/retrieve"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
@@ -34,7 +35,7 @@ func TestHybridSearchReusesLoadedRows(t *testing.T) {
 			t.Helper()
 			rows = 0
 			f, err := store.Read(ctx, s, ann, func(tx *store.Tx) (retrieve.Result, error) {
-				return storetest.Search(tx, q, store.Filter{}, "", 10)
+				return storetest.Search(tx, q, loci.MemoryFilter{}, "", 10)
 			})
 			if err != nil || len(f.Hits) != 6 {
 				t.Fatalf("%d found, %v", len(f.Hits), err)

@@ -8,6 +8,7 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/sqldb/sqlite"
 	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/memorydb"
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
 
@@ -138,7 +139,7 @@ func TestReopenKeepsSecretAndMemories(t *testing.T) {
 		if string(again.Secret()) != string(s.Secret()) {
 			t.Error("another secret")
 		}
-		if f := searchKeywords(t, again, ann, "restart", store.Filter{}); len(f.Hits) != 1 ||
+		if f := searchKeywords(t, again, ann, "restart", loci.MemoryFilter{}); len(f.Hits) != 1 ||
 			f.Hits[0].Memory.Content != m.Content {
 			t.Errorf("found %v", f)
 		}
@@ -153,7 +154,7 @@ func TestRowIDOfADeletedMemoryIsNotReused(t *testing.T) {
 		ann := user(t, s, "ann")
 		gone := add(t, s, ann, "", "the blue boat").ID
 		if _, err := store.Write(ctx, s, ann, func(tx *store.Tx) (loci.Empty, error) {
-			m, err := tx.Memory(gone, store.InAnyState)
+			m, err := memorydb.Open(tx, gone, store.InAnyState)
 			if err != nil {
 				return loci.Empty{}, err
 			}

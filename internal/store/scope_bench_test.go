@@ -8,6 +8,7 @@ import (
 	"github.com/loci-memory/loci/internal/page"
 	"github.com/loci-memory/loci/internal/retrieve"
 	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/memorydb"
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
 
@@ -36,7 +37,7 @@ func BenchmarkScope(b *testing.B) {
 		return nil
 	})
 	for _, scope := range []string{"one", "all"} {
-		f := store.Filter{}
+		f := loci.MemoryFilter{}
 		in := loci.ReadContext{}
 		if scope == "one" {
 			f.WorkspaceID, in.WorkspaceID = loci.ID(one), loci.ID(one)
@@ -44,7 +45,7 @@ func BenchmarkScope(b *testing.B) {
 		b.Run("list/"+scope, func(b *testing.B) {
 			for range b.N {
 				l, err := store.Read(ctx, s, ann, func(tx *store.Tx) (page.List[loci.Memory], error) {
-					return tx.Memories(f, page.Request{Limit: 20})
+					return memorydb.List(tx, f, page.Request{Limit: 20})
 				})
 				if err != nil || len(l.Items) != 20 {
 					b.Fatalf("%d memories: %v", len(l.Items), err)

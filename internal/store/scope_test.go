@@ -11,6 +11,7 @@ import (
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/page"
 	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/memorydb"
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
 
@@ -25,16 +26,16 @@ func TestOutsidersReadNothing(t *testing.T) {
 			who  *identity.Actor
 			want []loci.ID
 		}{{ann, []loci.ID{private.ID, shared.ID}}, {bob, []loci.ID{shared.ID}}, {eve, nil}} {
-			if got := ids(t, s, c.who, store.Filter{}, 10); !slices.Equal(got, c.want) {
+			if got := ids(t, s, c.who, loci.MemoryFilter{}, 10); !slices.Equal(got, c.want) {
 				t.Errorf("%s lists %v, want %v", c.who.Email, got, c.want)
 			}
-			hits := searchKeywords(t, s, c.who, "blue", store.Filter{})
+			hits := searchKeywords(t, s, c.who, "blue", loci.MemoryFilter{})
 			if len(hits.Hits) != len(c.want) || hits.KeywordCandidates != len(c.want) {
 				t.Errorf("%s finds %d of %d, want %d", c.who.Email, len(hits.Hits), hits.KeywordCandidates, len(c.want))
 			}
 			for _, m := range []loci.Memory{shared, private} {
 				_, err := store.Read(ctx, s, c.who, func(tx *store.Tx) (loci.Memory, error) {
-					return tx.MemoryRecord(m.ID)
+					return memorydb.Record(tx, m.ID)
 				})
 				if mine := slices.Contains(c.want, m.ID); mine != (err == nil) ||
 					!mine && !loci.Is(err, loci.CodeNotFound) {
@@ -47,11 +48,11 @@ func TestOutsidersReadNothing(t *testing.T) {
 		}
 		narrowed := *ann
 		narrowed.GrantedWorkspaces = []loci.ID{crew}
-		if got := ids(t, s, &narrowed, store.Filter{}, 10); !slices.Equal(got, []loci.ID{shared.ID}) {
+		if got := ids(t, s, &narrowed, loci.MemoryFilter{}, 10); !slices.Equal(got, []loci.ID{shared.ID}) {
 			t.Errorf("a token that was granted one workspace sees %v", got)
 		}
 		narrowed.GrantedWorkspaces = []loci.ID{}
-		if got := ids(t, s, &narrowed, store.Filter{}, 10); len(got) != 0 {
+		if got := ids(t, s, &narrowed, loci.MemoryFilter{}, 10); len(got) != 0 {
 			t.Errorf("a token that was granted nothing sees %v", got)
 		}
 	})
@@ -107,26 +108,26 @@ func TestListsMergeWorkspacesAndStopAtTheFilter(t *testing.T) {
 		}
 		team := made[len(made)-2].WorkspaceID
 		for name, c := range map[string]struct {
-			f    store.Filter
+			f    loci.MemoryFilter
 			keep func(loci.Memory) bool
 		}{
-			"all":       {store.Filter{}, func(loci.Memory) bool { return true }},
-			"workspace": {store.Filter{WorkspaceID: team}, func(m loci.Memory) bool { return m.WorkspaceID == team }},
-			"atlas": {store.Filter{AtlasID: made[0].AtlasID}, func(m loci.Memory) bool {
+			"all":       {loci.MemoryFilter{}, func(loci.Memory) bool { return true }},
+			"workspace": {loci.MemoryFilter{WorkspaceID: team}, func(m loci.Memory) bool { return m.WorkspaceID == team }},
+			"atlas": {loci.MemoryFilter{AtlasID: made[0].AtlasID}, func(m loci.Memory) bool {
 				return m.AtlasID == made[0].AtlasID
 			}},
-			"kinds": {store.Filter{Type: []loci.MemoryType{loci.TypeTask, loci.TypeFact}}, func(m loci.Memory) bool {
+			"kinds": {loci.MemoryFilter{Type: []loci.MemoryType{loci.TypeTask, loci.TypeFact}}, func(m loci.Memory) bool {
 				return m.Type == loci.TypeTask || m.Type == loci.TypeFact
 			}},
-			"tags":    {store.Filter{Tags: loci.Tags{"a", `b"c`}}, func(m loci.Memory) bool { return len(m.Tags) > 0 }},
-			"odd tag": {store.Filter{Tags: loci.Tags{`","`}}, func(m loci.Memory) bool { return len(m.Tags) > 0 }},
-			"no tag":  {store.Filter{Tags: loci.Tags{`a","`}}, func(m loci.Memory) bool { return false }},
+			"tags":    {loci.MemoryFilter{Tags: loci.Tags{"a", `b"c`}}, func(m loci.Memory) bool { return len(m.Tags) > 0 }},
+			"odd tag": {loci.MemoryFilter{Tags: loci.Tags{`","`}}, func(m loci.Memory) bool { return len(m.Tags) > 0 }},
+			"no tag":  {loci.MemoryFilter{Tags: loci.Tags{`a","`}}, func(m loci.Memory) bool { return false }},
 		} {
 			var got []loci.ID
 			p := page.Request{Limit: 4}
 			for {
 				list, err := store.Read(ctx, s, ann, func(tx *store.Tx) (page.List[loci.Memory], error) {
-					return tx.Memories(c.f, p)
+					return memorydb.List(tx, c.f, p)
 				})
 				if err != nil {
 					t.Fatal(err)
@@ -164,7 +165,7 @@ func TestListsMergeManyWorkspacesWithEqualTimes(t *testing.T) {
 		list := func(p page.Request) page.List[loci.Memory] {
 			t.Helper()
 			l, err := store.Read(ctx, s, ann, func(tx *store.Tx) (page.List[loci.Memory], error) {
-				return tx.Memories(store.Filter{}, p)
+				return memorydb.List(tx, loci.MemoryFilter{}, p)
 			})
 			if err != nil {
 				t.Fatal(err)

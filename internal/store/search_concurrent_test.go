@@ -52,7 +52,7 @@ func TestSearchIsConsistentDuringFlushesAndWrites(t *testing.T) {
 				searching.Go(func() {
 					for range 60 {
 						r, err := store.Read(ctx, s, ann, func(tx *store.Tx) (retrieve.Result, error) {
-							return storetest.Search(tx, retrieve.Query{Keywords: query.Parse("anchor")}, store.Filter{},
+							return storetest.Search(tx, retrieve.Query{Keywords: query.Parse("anchor")}, loci.MemoryFilter{},
 								"",
 								50)
 						})
@@ -73,9 +73,9 @@ func TestSearchIsConsistentDuringFlushesAndWrites(t *testing.T) {
 		close(stop)
 		busy.Wait()
 		q := query.Parse("anchor text")
-		want, total := store.KeywordHits(t, d.Open(t, store.Options{}), ann, q, store.Filter{})
+		want, total := store.KeywordHits(t, d.Open(t, store.Options{}), ann, q, loci.MemoryFilter{})
 		for _, s := range stores {
-			if got, n := store.KeywordHits(t, s, ann, q, store.Filter{}); n != total || !slices.Equal(got, want) {
+			if got, n := store.KeywordHits(t, s, ann, q, loci.MemoryFilter{}); n != total || !slices.Equal(got, want) {
 				t.Errorf("afterwards a store finds %d, a fresh one %d", n, total)
 			}
 		}
@@ -96,7 +96,7 @@ func TestWritesOfOthersChangeNoScore(t *testing.T) {
 			t.Fatal(err)
 		}
 		q := query.Parse("apple cream")
-		want, total := store.KeywordHits(t, s, ann, q, store.Filter{})
+		want, total := store.KeywordHits(t, s, ann, q, loci.MemoryFilter{})
 		d.Check(t, func(r *rapid.T) {
 			random := rand.New(rand.NewPCG(rapid.Uint64().Draw(r, "seed"), 2))
 			place := team(t, s, eve, nil)
@@ -111,7 +111,7 @@ func TestWritesOfOthersChangeNoScore(t *testing.T) {
 				}
 			}
 			for _, st := range []*store.Store{s, d.Open(t, store.Options{})} {
-				if got, n := store.KeywordHits(t, st, ann, q, store.Filter{}); n != total || !slices.Equal(got, want) {
+				if got, n := store.KeywordHits(t, st, ann, q, loci.MemoryFilter{}); n != total || !slices.Equal(got, want) {
 					r.Fatalf("%d found instead of %d\n%v\nwant %v", n, total, got, want)
 				}
 			}
@@ -133,7 +133,7 @@ func TestEqualScoresOfSeveralWorkspacesSortByID(t *testing.T) {
 		var got []string
 		for before := retrieve.SeenSet(""); ; {
 			r, err := store.Read(ctx, s, ann, func(tx *store.Tx) (retrieve.Result, error) {
-				return storetest.Search(tx, retrieve.Query{Keywords: query.Parse("equal")}, store.Filter{}, before, 5)
+				return storetest.Search(tx, retrieve.Query{Keywords: query.Parse("equal")}, loci.MemoryFilter{}, before, 5)
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -161,7 +161,7 @@ func statementCost(t *testing.T, d storetest.Database, actor *identity.Actor, cr
 	out := map[string][2]int{}
 	var n [2]int
 	store.TraceStatements(s, func(st store.Statement) { n[0], n[1] = n[0]+1, n[1]+st.Rows })
-	for name, f := range readQueries(crew, ids(t, s, actor, store.Filter{}, 1)[0], page.Key{}) {
+	for name, f := range readQueries(crew, ids(t, s, actor, loci.MemoryFilter{}, 1)[0], page.Key{}) {
 		if strings.Contains(name, "atlas") {
 			continue
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/loci-memory/loci/internal/query"
 	"github.com/loci-memory/loci/internal/retrieve"
 	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/memorydb"
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
 
@@ -27,7 +28,7 @@ func TestSearchSourceReadsNothingOutOfScope(t *testing.T) {
 		store.QueryRow(t, s, `SELECT row_id FROM vectors WHERE memory = ?1`, foreignRow, &vectorRow)
 		read := map[int64]bool{}
 		_, err := store.Read(ctx, s, ann, func(tx *store.Tx) (loci.Empty, error) {
-			_, src, err := tx.SimilarTo(own.ID)
+			_, src, err := memorydb.SimilarTo(tx, own.ID)
 			if err != nil {
 				return loci.Empty{}, err
 			}
@@ -66,10 +67,10 @@ func TestSearchWithinRolledBackWriteLeavesNoTrace(t *testing.T) {
 				return loci.Empty{}, err
 			}
 			m := loci.Memory{Title: "mirage", Content: "a mirage", Type: loci.TypeNote}
-			if _, err = a.AddMemory(m, store.NewIndexEntry(m.Title, m.Content)); err != nil {
+			if _, err = memorydb.Add(a, m, memorydb.NewIndexEntry(m.Title, m.Content)); err != nil {
 				return loci.Empty{}, err
 			}
-			r, err := storetest.Search(tx, retrieve.Query{Keywords: query.Parse("mirage")}, store.Filter{}, "", 50)
+			r, err := storetest.Search(tx, retrieve.Query{Keywords: query.Parse("mirage")}, loci.MemoryFilter{}, "", 50)
 			if err == nil && len(r.Hits) != 1 {
 				t.Errorf("the write does not see its own memory: %v", r.Hits)
 			}
@@ -79,11 +80,11 @@ func TestSearchWithinRolledBackWriteLeavesNoTrace(t *testing.T) {
 			t.Fatal(err)
 		}
 		lighthouse := add(t, s, ann, "", "a lighthouse")
-		if r := searchKeywords(t, s, ann, "lighthouse", store.Filter{}); len(r.Hits) != 1 ||
+		if r := searchKeywords(t, s, ann, "lighthouse", loci.MemoryFilter{}); len(r.Hits) != 1 ||
 			r.Hits[0].Memory.ID != lighthouse.ID {
 			t.Errorf("lighthouse finds %v", r.Hits)
 		}
-		if r := searchKeywords(t, s, ann, "mirage", store.Filter{}); len(r.Hits) != 0 {
+		if r := searchKeywords(t, s, ann, "mirage", loci.MemoryFilter{}); len(r.Hits) != 0 {
 			t.Errorf("mirage finds %v", r.Hits)
 		}
 	})

@@ -30,7 +30,7 @@ func TestLongMemoryHidesNoOther(t *testing.T) {
 			add(t, s, ann, crew, fmt.Sprint("wood pellets burn in the boiler of house ", i))
 		}
 		waitForEmbeddings(t, s)
-		found := func(fuse bool, f store.Filter) int {
+		found := func(fuse bool, f loci.MemoryFilter) int {
 			q := retrieve.NewQuery(question)
 			q.Embeddings, q.Hybrid = []retrieve.Embedding{{Generation: "one", Vector: storetest.VectorOf(question)}},
 				fuse
@@ -44,7 +44,7 @@ func TestLongMemoryHidesNoOther(t *testing.T) {
 			return len(list.Hits)
 		}
 		for _, fuse := range []bool{false, true} {
-			if n := found(fuse, store.Filter{}); n != 10 {
+			if n := found(fuse, loci.MemoryFilter{}); n != 10 {
 				t.Errorf("%d of 10 are found, fused %v", n, fuse)
 			}
 		}
@@ -53,7 +53,7 @@ func TestLongMemoryHidesNoOther(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, fuse := range []bool{false, true} {
-			if n := found(fuse, store.Filter{}); n != 9 {
+			if n := found(fuse, loci.MemoryFilter{}); n != 9 {
 				t.Errorf("%d of 9 are found beside what is archived, fused %v", n, fuse)
 			}
 		}

@@ -62,7 +62,7 @@ func (x *sessionPlans) add(actor *identity.Actor, workspace loci.ID) loci.Sessio
 		if err != nil {
 			return loci.Session{}, err
 		}
-		s, err := a.AddSession(loci.Session{Task: "Tidy", Kind: loci.SessionAutomatic, Adapter: "claude",
+		s, err := sessiondb.Add(a, loci.Session{Task: "Tidy", Kind: loci.SessionAutomatic, Adapter: "claude",
 			ExternalID: fmt.Sprint("run ", loci.NewID(x.s.Now().Std()))})
 		if err == nil {
 			x.drawn, err = s.AddCandidate(loci.Candidate{Content: "It is blue", Type: loci.TypeFact, Tags: []string{},
@@ -112,7 +112,7 @@ func (x *sessionPlans) multiply(d storetest.Database) {
 // lists returns the lists of sessions and candidates.
 func (x *sessionPlans) lists() map[string]func(*store.Tx) error {
 	out := map[string]func(*store.Tx) error{"usage": func(tx *store.Tx) error { _, err := tx.Usage(); return err }}
-	for name, f := range map[string]store.SessionFilter{
+	for name, f := range map[string]sessiondb.Filter{
 		"own": {}, "own, archived too": {Archived: true}, "own of a workspace": {WorkspaceID: x.crew},
 		"own of an atlas": {AtlasID: x.own.AtlasID}, "managed": {Managed: true},
 		"managed of a workspace": {WorkspaceID: x.crew, Managed: true},
@@ -124,7 +124,7 @@ func (x *sessionPlans) lists() map[string]func(*store.Tx) error {
 				f := f
 				f.Status = status
 				out[fmt.Sprint("sessions ", name, " ", status, after.ID)] = func(tx *store.Tx) error {
-					_, err := tx.Sessions(f, p)
+					_, err := sessiondb.List(tx, f, p)
 					return err
 				}
 			}
@@ -132,7 +132,7 @@ func (x *sessionPlans) lists() map[string]func(*store.Tx) error {
 				f := f
 				f.Status = status
 				out[fmt.Sprint("candidates ", name, " ", status, after.ID)] = func(tx *store.Tx) error {
-					_, err := tx.Candidates(f, p)
+					_, err := sessiondb.ListCandidates(tx, f, p)
 					return err
 				}
 			}
@@ -141,7 +141,7 @@ func (x *sessionPlans) lists() map[string]func(*store.Tx) error {
 	for _, id := range []loci.ID{x.own.ID, x.managed.ID} {
 		for _, status := range []string{"", "pending"} {
 			out[fmt.Sprint("candidates of a session ", id, status)] = func(tx *store.Tx) error {
-				_, err := tx.Candidates(store.SessionFilter{SessionID: id, Status: status}, page.Request{Limit: 5})
+				_, err := sessiondb.ListCandidates(tx, sessiondb.Filter{SessionID: id, Status: status}, page.Request{Limit: 5})
 				return err
 			}
 		}
@@ -151,9 +151,9 @@ func (x *sessionPlans) lists() map[string]func(*store.Tx) error {
 
 // lookups returns the reads of one session.
 func (x *sessionPlans) lookups() map[string]func(*store.Tx) error {
-	handle := func(f func(*store.Session) error) func(*store.Tx) error {
+	handle := func(f func(*sessiondb.Session) error) func(*store.Tx) error {
 		return func(tx *store.Tx) error {
-			s, err := tx.Session(x.own.ID, store.OwnSession, store.InAnyState)
+			s, err := sessiondb.Open(tx, x.own.ID, sessiondb.Own, store.InAnyState)
 			if err == nil {
 				err = f(s)
 			}
@@ -162,37 +162,37 @@ func (x *sessionPlans) lookups() map[string]func(*store.Tx) error {
 	}
 	external := func(workspace loci.ID) func(*store.Tx) error {
 		return func(tx *store.Tx) error {
-			_, _, err := tx.SessionByExternalID(workspace, loci.SessionAutomatic, "claude", x.own.ExternalID)
+			_, _, err := sessiondb.ByExternalID(tx, workspace, loci.SessionAutomatic, "claude", x.own.ExternalID)
 			return err
 		}
 	}
 	sources := []string{"event"}
 	return map[string]func(*store.Tx) error{
 		"external id": external(""), "external id of a workspace": external(x.crew),
-		"source":          handle(func(s *store.Session) error { _, err := s.CandidatesFrom(sources); return err }),
-		"event":           handle(func(s *store.Session) error { _, _, err := s.Event("event0"); return err }),
-		"unit key":        handle(func(s *store.Session) error { _, _, err := s.UnitByKey("turn"); return err }),
-		"unit":            handle(func(s *store.Session) error { _, err := s.Unit(x.unit.ID); return err }),
-		"open unit":       handle(func(s *store.Session) error { _, err := s.OpenUnit(); return err }),
-		"candidate":       handle(func(s *store.Session) error { _, err := s.Candidate(x.drawn.ID); return err }),
-		"pending":         handle(func(s *store.Session) error { _, err := s.Pending(); return err }),
-		"compiled":        handle(func(s *store.Session) error { _, err := s.CompiledCandidates(); return err }),
-		"all checkpoints": handle(func(s *store.Session) error { _, err := s.AllCheckpoints(); return err }),
-		"audit":           handle(func(s *store.Session) error { _, _, err := s.Audit("event0"); return err }),
-		"policy":          func(tx *store.Tx) error { _, err := tx.Policy(x.crew); return err },
+		"source":          handle(func(s *sessiondb.Session) error { _, err := s.CandidatesFrom(sources); return err }),
+		"event":           handle(func(s *sessiondb.Session) error { _, _, err := s.Event("event0"); return err }),
+		"unit key":        handle(func(s *sessiondb.Session) error { _, _, err := s.UnitByKey("turn"); return err }),
+		"unit":            handle(func(s *sessiondb.Session) error { _, err := s.Unit(x.unit.ID); return err }),
+		"open unit":       handle(func(s *sessiondb.Session) error { _, err := s.OpenUnit(); return err }),
+		"candidate":       handle(func(s *sessiondb.Session) error { _, err := s.Candidate(x.drawn.ID); return err }),
+		"pending":         handle(func(s *sessiondb.Session) error { _, err := s.PendingCandidates(); return err }),
+		"compiled":        handle(func(s *sessiondb.Session) error { _, err := s.CompiledCandidates(); return err }),
+		"all checkpoints": handle(func(s *sessiondb.Session) error { _, err := s.AllCheckpoints(); return err }),
+		"audit":           handle(func(s *sessiondb.Session) error { _, _, err := s.Audit("event0"); return err }),
+		"policy":          func(tx *store.Tx) error { _, err := sessiondb.Policy(tx, x.crew); return err },
 		"view": func(tx *store.Tx) error {
-			v, err := tx.SessionView(x.managed.ID)
+			v, err := sessiondb.OpenView(tx, x.managed.ID)
 			if err == nil {
 				err = v.ReadParts(&loci.SessionDetail{}, 10)
 			}
 			if err == nil {
-				_, _, err = v.EventTexts("turn")
+				_, _, err = v.Texts("turn")
 			}
 			if err == nil {
-				_, _, err = v.EventTexts("")
+				_, _, err = v.Texts("")
 			}
 			if err == nil {
-				_, err = tx.KnownCandidates(v)
+				_, err = sessiondb.KnownTexts(tx, v)
 			}
 			return err
 		},

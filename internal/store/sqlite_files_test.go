@@ -63,7 +63,7 @@ func TestWriteFailsWhenDatabaseFileIsGone(t *testing.T) {
 			if err := s.Ping(ctx); !loci.Is(err, loci.CodeUnavailable) {
 				t.Errorf("a check is told %v", err)
 			}
-			if r := searchKeywords(t, s, ann, "written", store.Filter{}); r.KeywordCandidates != 1 {
+			if r := searchKeywords(t, s, ann, "written", loci.MemoryFilter{}); r.KeywordCandidates != 1 {
 				t.Errorf("a search finds %d", r.KeywordCandidates)
 			}
 			if n := strings.Count(log.String(), "the database is gone"); n != 1 {

@@ -25,26 +25,19 @@ import (
 	"github.com/loci-memory/loci/internal/store/embeddb"
 	"github.com/loci-memory/loci/internal/store/erasedb"
 	"github.com/loci-memory/loci/internal/store/indexdb"
+	"github.com/loci-memory/loci/internal/store/internal/scope"
 	"github.com/loci-memory/loci/internal/store/jobdb"
+	"github.com/loci-memory/loci/internal/store/messagedb"
 	"github.com/loci-memory/loci/internal/vector"
 )
 
 // A Store reads and writes the records of an open database.
 type Store struct {
-	db       *sqldb.Handle
-	index    *indexdb.Index
-	secret   []byte // signs cursors
-	embedder *embeddb.Worker
-	vectors  *embeddb.Vectors
-	queues   *embeddb.QueueCounter
-	jobs     *jobdb.Queue
-	eraser   *erasedb.Eraser
-	plans    identity.Plans
-	close    func() error
-
-	subscriptions      sync.RWMutex // protects the subscribers
-	subscribers        []func(accountdb.Change)
-	messageSubscribers []func(agents []loci.ID)
+	base   *scope.Base
+	queues *embeddb.QueueCounter
+	eraser *erasedb.Eraser
+	secret []byte // signs cursors
+	close  func() error
 }
 
 // ErrUnknownOutcome reports a connection that was lost during the commit: the change may exist.
@@ -104,51 +97,37 @@ func OpenPostgres(ctx context.Context, url string, o Options) (*Store, error) {
 }
 
 // Subscribe calls f with each later change of credentials, after its commit.
-func (s *Store) Subscribe(f func(accountdb.Change)) {
-	s.subscriptions.Lock()
-	defer s.subscriptions.Unlock()
-	s.subscribers = append(s.subscribers, f)
-}
-
-func (s *Store) publish(c accountdb.Change) {
-	s.subscriptions.RLock()
-	defer s.subscriptions.RUnlock()
-	for _, f := range s.subscribers {
-		f(c)
-	}
-}
+func (s *Store) Subscribe(f func(accountdb.Change)) { s.base.Changes.Subscribe(f) }
 
 // start starts the background work on an open database.
 func start(ctx context.Context, db sqldb.DB, o Options) (*Store, error) {
 	if o.Intercept != nil {
 		db = o.Intercept(db)
 	}
-	s := &Store{plans: o.Plans, db: &sqldb.Handle{DB: db, Clock: o.Clock, Log: o.Log,
-		OnFailed: indexdb.CountCorruption}}
+	h := &sqldb.Handle{DB: db, Clock: o.Clock, Log: o.Log, OnFailed: indexdb.CountCorruption}
 	if o.Clock == nil {
-		s.db.Clock = time.Now
+		h.Clock = time.Now
 	}
 	if o.Log == nil {
-		s.db.Log = slog.New(slog.DiscardHandler)
+		h.Log = slog.New(slog.DiscardHandler)
 	}
-	s.index, s.jobs = indexdb.New(s.db, o.PageCacheBytes, o.idleDelay), jobdb.New(s.db)
-	s.eraser = erasedb.New(s.db, s.index, s.jobs)
-	s.embedder, s.vectors = embeddb.New(s.db, o.Embedder, o.OneShot), embeddb.NewVectors()
-	s.queues = embeddb.NewQueueCounter()
-	s.close = sync.OnceValue(s.db.Close)
+	b := &scope.Base{DB: h, Index: indexdb.New(h, o.PageCacheBytes, o.idleDelay), Jobs: jobdb.New(h),
+		Embedder: embeddb.New(h, o.Embedder, o.OneShot), Vectors: embeddb.NewVectors(), Plans: o.Plans}
+	s := &Store{base: b, queues: embeddb.NewQueueCounter(), eraser: erasedb.New(h, b.Index, b.Jobs),
+		close: sync.OnceValue(h.Close)}
 	var err error
 	if s.secret, err = s.loadOrCreateSecret(ctx, "cursor"); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	if err = s.index.Start(ctx); err != nil {
+	if err = b.Index.Start(ctx); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	s.embedder.Start(ctx)
+	b.Embedder.Start(ctx)
 	s.close = sync.OnceValue(func() error {
-		s.jobs.Stop()
-		s.embedder.Stop()
-		s.index.Stop()
-		return s.db.Close()
+		b.Jobs.Stop()
+		b.Embedder.Stop()
+		b.Index.Stop()
+		return h.Close()
 	})
 	return s, nil
 }
@@ -157,10 +136,10 @@ func start(ctx context.Context, db sqldb.DB, o Options) (*Store, error) {
 func (s *Store) Close() error { return s.close() }
 
 // Engine returns the name of the database engine: "sqlite" or "postgres".
-func (s *Store) Engine() string { return s.db.Dialect().Name }
+func (s *Store) Engine() string { return s.base.DB.Dialect().Name }
 
 // Now returns the store's time.
-func (s *Store) Now() loci.Time { return s.db.Now() }
+func (s *Store) Now() loci.Time { return s.base.DB.Now() }
 
 // Secret returns the key that signs cursors. It is the same for every process on this database.
 func (s *Store) Secret() []byte { return s.secret }
@@ -168,27 +147,24 @@ func (s *Store) Secret() []byte { return s.secret }
 // Flush flushes the keyword index of a workspace.
 func (s *Store) Flush(ctx context.Context, workspaceID loci.ID) error {
 	rowID, err := SystemRead(ctx, s, "find a workspace to flush", func(t *SystemTx) (rowID int64, err error) {
-		err = t.t.conn.QueryRow(`SELECT row_id FROM workspaces WHERE id = ?1`, []any{workspaceID}, []any{&rowID})
+		err = t.t.in.Conn.QueryRow(`SELECT row_id FROM workspaces WHERE id = ?1`, []any{workspaceID}, []any{&rowID})
 		return rowID, sqldb.MapNoRows(err)
 	})
 	if err != nil {
 		return err
 	}
-	return s.index.Flush(ctx, rowID)
+	return s.base.Index.Flush(ctx, rowID)
 }
 
 // Invalidate drops the cached snapshot and binary codes of a workspace. Segments and pages never change, and stay.
-func (s *Store) Invalidate(workspace int64) {
-	s.index.Invalidate(workspace)
-	s.vectors.Invalidate(workspace)
-}
+func (s *Store) Invalidate(workspace int64) { s.base.Invalidate(workspace) }
 
 // Ping reads one row of each table that every call needs. A database that cannot be written is an error.
 func (s *Store) Ping(ctx context.Context) error {
-	if err := s.db.CheckFiles(); err != nil {
+	if err := s.base.DB.CheckFiles(); err != nil {
 		return err
 	}
-	return s.db.ReadTx(ctx, "", func(t *sqldb.Tx) error {
+	return s.base.DB.ReadTx(ctx, "", func(t *sqldb.Tx) error {
 		// On a read-only server, as a standby is, a clause that locks is refused even without a row.
 		if _, err := t.Exec(`SELECT value FROM metadata LIMIT 0` + t.LockClause("KEY SHARE", "metadata")); err != nil {
 			return err
@@ -208,43 +184,41 @@ func (s *Store) Ping(ctx context.Context) error {
 }
 
 // DB returns the database, for package integrity.
-func (s *Store) DB() *sqldb.Handle { return s.db }
+func (s *Store) DB() *sqldb.Handle { return s.base.DB }
 
 // Index returns the keyword indexes.
-func (s *Store) Index() *indexdb.Index { return s.index }
+func (s *Store) Index() *indexdb.Index { return s.base.Index }
 
 // Embedder returns the worker that embeds memories.
-func (s *Store) Embedder() *embeddb.Worker { return s.embedder }
+func (s *Store) Embedder() *embeddb.Worker { return s.base.Embedder }
 
 // Eraser returns the eraser of deleted atlases and workspaces.
 func (s *Store) Eraser() *erasedb.Eraser { return s.eraser }
 
 // Jobs returns the queue of the background jobs that are kept in the database.
-func (s *Store) Jobs() *jobdb.Queue { return s.jobs }
+func (s *Store) Jobs() *jobdb.Queue { return s.base.Jobs }
 
 // JobStats counts the jobs in the database.
-func (t *SystemTx) JobStats() ([]jobdb.Stats, error) { return jobdb.ReadStats(t.t.conn) }
-
-// AddJob adds a background job to the transaction. Its subject is often an id, and must hold no secret.
-func (t *Tx) AddJob(kind string, subject loci.ID) error {
-	return t.store.jobs.Add(t.conn, kind, string(subject))
-}
+func (t *SystemTx) JobStats() ([]jobdb.Stats, error) { return jobdb.ReadStats(t.t.in.Conn) }
 
 // AddJob adds a background job to the transaction.
 func (t *SystemTx) AddJob(kind string, subject loci.ID) error { return t.t.AddJob(kind, subject) }
 
 // AddDelayedJob adds a background job that is due after a delay.
 func (t *SystemTx) AddDelayedJob(kind string, subject loci.ID, delay time.Duration) error {
-	return t.t.store.jobs.AddAt(t.t.conn, kind, string(subject), loci.TimeOf(t.t.conn.Now.Std().Add(delay)))
+	return t.t.in.Jobs.AddAt(t.t.in.Conn, kind, string(subject), loci.TimeOf(t.t.in.Conn.Now.Std().Add(delay)))
 }
 
 // EmbeddingQueue counts the memories that wait to be embedded.
 func (t *SystemTx) EmbeddingQueue() (embeddb.QueueStats, error) {
-	return embeddb.ReadQueueStats(t.t.conn)
+	return embeddb.ReadQueueStats(t.t.in.Conn)
 }
 
+// Messages returns the feed of messages for agents that listen.
+func (s *Store) Messages() *messagedb.Feed { return messagedb.NewFeed(s.base) }
+
 // Stats returns the figures of the database.
-func (s *Store) Stats(ctx context.Context) sqldb.Stats { return s.db.Stats(ctx) }
+func (s *Store) Stats(ctx context.Context) sqldb.Stats { return s.base.DB.Stats(ctx) }
 
 // serverSettings is the row of metadata with the settings of the server that started last.
 const serverSettings = "settings"
@@ -253,7 +227,7 @@ const serverSettings = "settings"
 func (t *SystemTx) SaveServerSettings(settings map[string]string) error {
 	text, err := json.Marshal(settings)
 	if err == nil {
-		_, err = t.t.exec(`INSERT INTO metadata (name, value) VALUES (?1, ?2)
+		_, err = t.t.in.Exec(`INSERT INTO metadata (name, value) VALUES (?1, ?2)
 			ON CONFLICT (name) DO UPDATE SET value = excluded.value`, serverSettings, string(text))
 	}
 	return err
@@ -262,7 +236,7 @@ func (t *SystemTx) SaveServerSettings(settings map[string]string) error {
 // ServerSettings returns the settings of the server that started last. It returns none where no server has started.
 func (t *SystemTx) ServerSettings() (settings map[string]string, err error) {
 	var text string
-	err = t.t.conn.QueryRow(`SELECT value FROM metadata WHERE name = ?1`, []any{serverSettings}, []any{&text})
+	err = t.t.in.Conn.QueryRow(`SELECT value FROM metadata WHERE name = ?1`, []any{serverSettings}, []any{&text})
 	if errors.Is(err, sqldb.ErrNoRows) {
 		return nil, nil
 	}
@@ -273,7 +247,7 @@ func (t *SystemTx) ServerSettings() (settings map[string]string, err error) {
 }
 
 // SetPlans replaces the plans of the options. No other call may run.
-func (s *Store) SetPlans(p identity.Plans) { s.plans = p }
+func (s *Store) SetPlans(p identity.Plans) { s.base.Plans = p }
 
 // fileSecrets is the row of metadata with the secrets of signed addresses and file tokens.
 const fileSecrets = "file_secrets"
@@ -287,7 +261,7 @@ type FileSecret struct {
 // FileSecrets returns the secrets of files, the newest first.
 func (t *SystemTx) FileSecrets() (list []FileSecret, err error) {
 	var text string
-	err = t.t.conn.QueryRow(`SELECT value FROM metadata WHERE name = ?1`, []any{fileSecrets}, []any{&text})
+	err = t.t.in.Conn.QueryRow(`SELECT value FROM metadata WHERE name = ?1`, []any{fileSecrets}, []any{&text})
 	if errors.Is(err, sqldb.ErrNoRows) {
 		return nil, nil
 	}
@@ -300,20 +274,20 @@ func (t *SystemTx) FileSecrets() (list []FileSecret, err error) {
 // RotateFileSecrets adds a secret if the newest one is older than an age, and deletes those that a newer one has
 // replaced for that long. It returns the secrets. Concurrent calls add at most one.
 func (t *SystemTx) RotateFileSecrets(age time.Duration) ([]FileSecret, error) {
-	if err := t.t.conn.AdvisoryLock(fileSecrets); err != nil {
+	if err := t.t.in.Conn.AdvisoryLock(fileSecrets); err != nil {
 		return nil, err
 	}
 	list, err := t.FileSecrets()
-	due := t.t.conn.Now - loci.Time(age.Microseconds())
+	due := t.t.in.Conn.Now - loci.Time(age.Microseconds())
 	if err != nil || len(list) > 0 && list[0].CreatedAt > due {
 		return list, err
 	}
 	secret := make([]byte, 32)
 	rand.Read(secret)
-	list = append([]FileSecret{{secret, t.t.conn.Now}}, list[:min(len(list), 1)]...)
+	list = append([]FileSecret{{secret, t.t.in.Conn.Now}}, list[:min(len(list), 1)]...)
 	text, err := json.Marshal(list)
 	if err == nil {
-		_, err = t.t.exec(`INSERT INTO metadata (name, value) VALUES (?1, ?2)
+		_, err = t.t.in.Exec(`INSERT INTO metadata (name, value) VALUES (?1, ?2)
 			ON CONFLICT (name) DO UPDATE SET value = excluded.value`, fileSecrets, string(text))
 	}
 	return list, err
@@ -322,13 +296,13 @@ func (t *SystemTx) RotateFileSecrets(age time.Duration) ([]FileSecret, error) {
 // loadOrCreateSecret returns a random secret of this database, and stores it at the first call.
 func (s *Store) loadOrCreateSecret(ctx context.Context, name string) ([]byte, error) {
 	text, err := SystemRead(ctx, s, "read a secret of the database", func(t *SystemTx) (text string, err error) {
-		return text, t.t.conn.QueryRow(`SELECT value FROM metadata WHERE name = ?1`, []any{name}, []any{&text})
+		return text, t.t.in.Conn.QueryRow(`SELECT value FROM metadata WHERE name = ?1`, []any{name}, []any{&text})
 	})
 	if err != nil {
 		secret := make([]byte, 32)
 		rand.Read(secret)
 		text, err = System(ctx, s, "make a secret of the database", func(t *SystemTx) (text string, err error) {
-			return text, t.t.conn.QueryRow(`INSERT INTO metadata (name, value) VALUES (?1, ?2)
+			return text, t.t.in.Conn.QueryRow(`INSERT INTO metadata (name, value) VALUES (?1, ?2)
 				ON CONFLICT (name) DO UPDATE SET value = metadata.value RETURNING value`,
 				[]any{name, hex.EncodeToString(secret)}, []any{&text})
 		})

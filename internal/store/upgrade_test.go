@@ -14,6 +14,7 @@ import (
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/checksum"
 	"github.com/loci-memory/loci/internal/store/embeddb"
+	"github.com/loci-memory/loci/internal/store/memorydb"
 	"github.com/loci-memory/loci/internal/store/storetest"
 	"github.com/loci-memory/loci/internal/waittest"
 )
@@ -66,7 +67,7 @@ func createInitialSchema(t *testing.T, d storetest.Database) *identity.Actor {
 		exec(`INSERT INTO memories (id, workspace, atlas, title, content, hash, checksum, type, status, tags,
 				source_name, source_uri, source_group, version, created_by, updated_by, created_at, updated_at)
 			VALUES ($1, 1, 1, $2, $3, $4, $5, 0, 0, '[]', '', '', '', $6, 'ann', 'ann', $7, 6)`, m.ID, m.Title,
-			m.Content, store.ContentHash(m.Content), checksum.Memory(m), m.Version, int64(m.CreatedAt))
+			m.Content, memorydb.ContentHash(m.Content), checksum.Memory(m), m.Version, int64(m.CreatedAt))
 	}
 	exec(`INSERT INTO versions (memory, version, title, prefix_len, checksum, type, tags, status, verified_at,
 			verified_by, evidence, valid_until, created_by, created_at)
@@ -130,10 +131,10 @@ func TestInitialSchemaIsUpgraded(t *testing.T) {
 				checkIntegrity(t, s, true) // the memory has no bands of near duplicates
 				set(t, s, ann, "old", func(m *loci.Memory) { m.Content += ", and changed" })
 				m := add(t, s, ann, "", "New in a schema of today")
-				if list := ids(t, s, ann, store.Filter{}, 10); !slices.Equal(list, []loci.ID{m.ID, "old", "given"}) {
+				if list := ids(t, s, ann, loci.MemoryFilter{}, 10); !slices.Equal(list, []loci.ID{m.ID, "old", "given"}) {
 					t.Errorf("listed %q", list)
 				}
-				if r := searchKeywords(t, s, ann, "schema long ago changed", store.Filter{}); len(r.Hits) != 2 ||
+				if r := searchKeywords(t, s, ann, "schema long ago changed", loci.MemoryFilter{}); len(r.Hits) != 2 ||
 					r.Hits[0].Memory.ID != "old" {
 					t.Errorf("found %v", r.Hits)
 				}
@@ -143,7 +144,7 @@ func TestInitialSchemaIsUpgraded(t *testing.T) {
 				checkTitlesOfInitialSchema(t, s, ann)
 				checkHealthy(t, s)
 				s.Close()
-				if again := d.Open(t, o); len(ids(t, again, ann, store.Filter{}, 10)) != 3 {
+				if again := d.Open(t, o); len(ids(t, again, ann, loci.MemoryFilter{}, 10)) != 3 {
 					t.Error("something is lost after the second start")
 				}
 			})

@@ -9,13 +9,14 @@ import (
 	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store/attachmentdb"
 	"github.com/loci-memory/loci/internal/store/embeddb"
+	"github.com/loci-memory/loci/internal/store/internal/scope"
 )
 
 // Usage returns the counts of the workspaces in scope, without the limits of the plan.
 func (t *Tx) Usage() (s loci.AccountStatus, err error) {
 	u, p := &s.Usage, &s.Workspaces
 	var queues []embeddb.QueueCount
-	err = t.query(`SELECT w.row_id, w.personal_of IS NOT NULL, m.role,
+	err = t.in.Query(`SELECT w.row_id, w.personal_of IS NOT NULL, m.role,
 			(SELECT count(*) FROM atlases a WHERE a.workspace = w.row_id),
 			(SELECT CAST(COALESCE(SUM(a.memories), 0) AS BIGINT) FROM atlases a WHERE a.workspace = w.row_id)
 				+ (SELECT CAST(COALESCE(SUM(c.memories), 0) AS BIGINT) FROM index_log c WHERE c.workspace = w.row_id),
@@ -23,7 +24,7 @@ func (t *Tx) Usage() (s loci.AccountStatus, err error) {
 				+ (SELECT CAST(COALESCE(SUM(c.bytes), 0) AS BIGINT) FROM index_log c WHERE c.workspace = w.row_id)
 				+ `+attachmentdb.ActiveBytes+`,
 			`+embeddb.QueueCountSQL+`, `+embeddb.FailedCountSQL+`, `+t.waitingCandidates()+`
-		FROM workspaces e`+t.membershipJoin("e.row_id"), nil, func(r sqldb.Row) error {
+		FROM workspaces e`+t.in.MembershipJoin("e.row_id"), nil, func(r sqldb.Row) error {
 		var personal bool
 		var role loci.Role
 		var atlases, memories, bytes int64
@@ -60,7 +61,7 @@ func (t *Tx) Usage() (s loci.AccountStatus, err error) {
 // It is the same in each row. IS TRUE and IS NOT NULL keep PostgreSQL from joining all sessions and candidates.
 func (t *Tx) waitingCandidates() string {
 	return fmt.Sprintf(`(SELECT count(*) FROM (SELECT 1 FROM candidates c WHERE c.user_id = ?1 AND c.status = 'pending'
-			AND (c.atlas IN (SELECT a.row_id FROM`+t.membershipSubquery()+`JOIN atlases a ON a.workspace = w.row_id))
+			AND (c.atlas IN (SELECT a.row_id FROM`+t.in.MembershipSubquery()+`JOIN atlases a ON a.workspace = w.row_id))
 				IS TRUE
 			AND (SELECT 1 FROM sessions s WHERE s.row_id = c.session AND s.workspace = c.workspace AND NOT s.archived)
 				IS NOT NULL
@@ -70,7 +71,7 @@ func (t *Tx) waitingCandidates() string {
 // countQueues adds the memories that wait for vectors, and the latest failure.
 func (t *Tx) countQueues(queues []embeddb.QueueCount, out *loci.Indexing) error {
 	for _, n := range queues {
-		n, err := t.store.queues.Complete(t.conn, n)
+		n, err := t.store.queues.Complete(t.in.Conn, n)
 		if err != nil {
 			return err
 		}
@@ -81,7 +82,7 @@ func (t *Tx) countQueues(queues []embeddb.QueueCount, out *loci.Indexing) error 
 	}
 	const latest = ` FROM embedding_queue x WHERE x.workspace = w.row_id AND x.error <> ''
 		ORDER BY x.failed_at DESC LIMIT 1`
-	err := t.queryRow(`SELECT COALESCE((SELECT x.error`+latest+`), '') FROM workspaces e`+t.membershipJoin("e.row_id")+
+	err := t.in.QueryRow(`SELECT COALESCE((SELECT x.error`+latest+`), '') FROM workspaces e`+t.in.MembershipJoin("e.row_id")+
 		`ORDER BY COALESCE((SELECT x.failed_at`+latest+`), 0) DESC LIMIT 1`, nil, &out.LastError)
 	if errors.Is(err, sqldb.ErrNoRows) {
 		err = nil // the actor left the workspace meanwhile
@@ -91,62 +92,16 @@ func (t *Tx) countQueues(queues []embeddb.QueueCount, out *loci.Indexing) error 
 
 // UsageOf returns the counts of the workspaces of a user, without the limits of the plan, and the workspaces.
 func (t *SystemTx) UsageOf(userID loci.ID) (s loci.AccountStatus, list []loci.Workspace, err error) {
-	u := &Tx{conn: t.t.conn, store: t.t.store, actor: &identity.Actor{UserID: userID}}
+	u := t.t.store.tx(scope.New(t.t.store.base, t.t.in.Conn, &identity.Actor{UserID: userID}))
 	if s, err = u.Usage(); err != nil {
 		return s, nil, err
 	}
 	list = []loci.Workspace{}
-	err = u.query(`SELECT`+workspaceColumns+`FROM workspaces e`+u.membershipJoin("e.row_id")+
+	err = u.in.Query(`SELECT`+scope.WorkspaceColumns+`FROM workspaces e`+u.in.MembershipJoin("e.row_id")+
 		`ORDER BY w.created_at, w.id`, nil, func(r sqldb.Row) error {
-		w, err := scanWorkspace(r)
+		w, err := scope.ScanWorkspace(r)
 		list = append(list, w)
 		return err
 	})
 	return s, list, err
-}
-
-// checkStorageQuota returns quota_exceeded if contents and files of the owner exceed the plan. Without a limit it sends
-// no statement.
-func (w *Workspace) checkStorageQuota() error {
-	if w.t.plan(w.owner).Storage >= loci.Unlimited {
-		return nil
-	}
-	o, err := w.presentOwner()
-	if err == nil {
-		err = w.t.checkStorageQuota(o)
-	}
-	return err
-}
-
-// checkStorageQuota returns quota_exceeded if contents and files in all workspaces of an owner exceed the storage of
-// the plan.
-func (t *Tx) checkStorageQuota(owner owner) error {
-	limit := t.plan(owner).Storage
-	if limit >= loci.Unlimited {
-		return nil
-	}
-	held, err := t.countLocked(owner.id,
-		`SELECT (SELECT CAST(COALESCE(SUM(a.bytes), 0) AS BIGINT) FROM members m
-			JOIN atlases a ON a.workspace = m.workspace WHERE m.user_id = ?1 AND m.role = 'owner')
-		+ (SELECT CAST(COALESCE(SUM(c.bytes), 0) AS BIGINT) FROM members m
-			JOIN index_log c ON c.workspace = m.workspace WHERE m.user_id = ?1 AND m.role = 'owner')
-		+ `+attachmentdb.HeldBytes, attachmentdb.PendingSince(t.conn))
-	switch {
-	case err != nil || held <= limit:
-		return err
-	case owner.id == t.actor.UserID && t.actor.GrantedWorkspaces == nil:
-		return t.quotaError("Your plan %s stores at most %d bytes, and this would make %d: "+
-			"delete something, or change the plan.", t.plan(owner).Name, limit, held)
-	}
-	// Without figures: they are the owner's, and cover workspaces that a token does not reach.
-	return t.quotaError("The plan of the workspace's owner has no room for so much: delete something, or ask the " +
-		"owner.")
-}
-
-// quotaError returns quota_exceeded, with the end of the month as the time to wait.
-func (t *Tx) quotaError(format string, args ...any) error {
-	e := loci.AsError(loci.Errorf(loci.CodeQuotaExceeded, format, args...))
-	now := t.conn.Now.Std()
-	e.RetryAfter = identity.MonthEnd(now).Sub(now)
-	return e
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/page"
 	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/sessiondb"
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
 
@@ -66,7 +67,7 @@ func TestUsageCountsCandidatesThatWaitForTheActor(t *testing.T) {
 			t.Helper()
 			listed := 0
 			u, err := store.Read(ctx, x.s, actor, func(tx *store.Tx) (loci.AccountStatus, error) {
-				list, err := tx.Candidates(store.SessionFilter{Status: "pending"}, page.Request{Limit: loci.MaxWaiting})
+				list, err := sessiondb.ListCandidates(tx, sessiondb.Filter{Status: "pending"}, page.Request{Limit: loci.MaxWaiting})
 				if listed = len(list.Items); err != nil {
 					return loci.AccountStatus{}, err
 				}
@@ -80,10 +81,10 @@ func TestUsageCountsCandidatesThatWaitForTheActor(t *testing.T) {
 		check("those of a member are not the owner's to count", x.eve, 2)
 		check("a narrowed token", &narrowed, 2)
 		check("a token without workspaces", &nowhere, 0)
-		change := func(f func(*store.Session) error) {
+		change := func(f func(*sessiondb.Session) error) {
 			t.Helper()
 			if _, err := store.Write(ctx, x.s, x.ann, func(tx *store.Tx) (loci.Empty, error) {
-				s, err := tx.Session(x.own.ID, store.OwnSession, store.InAnyState)
+				s, err := sessiondb.Open(tx, x.own.ID, sessiondb.Own, store.InAnyState)
 				if err == nil {
 					err = f(s)
 				}
@@ -92,10 +93,10 @@ func TestUsageCountsCandidatesThatWaitForTheActor(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		change(func(s *store.Session) error { return s.SetArchived(true) })
+		change(func(s *sessiondb.Session) error { return s.SetArchived(true) })
 		check("an archived session", x.ann, 3)
-		change(func(s *store.Session) error { return s.SetArchived(false) })
-		change(func(s *store.Session) error {
+		change(func(s *sessiondb.Session) error { return s.SetArchived(false) })
+		change(func(s *sessiondb.Session) error {
 			_, err := s.SetCandidate(x.drawn, loci.CandidateDismissed, "", loci.ActionDismissed)
 			return err
 		})

@@ -13,6 +13,7 @@ import (
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/page"
 	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/memorydb"
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
 
@@ -20,7 +21,7 @@ import (
 func rewrite(t testing.TB, s *store.Store, actor *identity.Actor, id loci.ID, content string) loci.Memory {
 	t.Helper()
 	m, err := store.Write(ctx, s, actor, func(tx *store.Tx) (loci.Memory, error) {
-		h, err := tx.Memory(id, store.ToChange)
+		h, err := memorydb.Open(tx, id, store.ToChange)
 		if err != nil {
 			return loci.Memory{}, err
 		}
@@ -38,7 +39,7 @@ func rewrite(t testing.TB, s *store.Store, actor *identity.Actor, id loci.ID, co
 func version(t testing.TB, s *store.Store, actor *identity.Actor, id loci.ID, n int) (loci.MemoryVersion, error) {
 	t.Helper()
 	return store.Write(ctx, s, actor, func(tx *store.Tx) (loci.MemoryVersion, error) {
-		h, err := tx.Memory(id, store.ToChange)
+		h, err := memorydb.Open(tx, id, store.ToChange)
 		if err != nil {
 			return loci.MemoryVersion{}, err
 		}
@@ -52,7 +53,7 @@ func paged(t testing.TB, s *store.Store, actor *identity.Actor, id loci.ID, limi
 	p := page.Request{Limit: limit}
 	for {
 		list, err := store.Read(ctx, s, actor, func(tx *store.Tx) (page.List[loci.MemoryVersion], error) {
-			return tx.Versions(id, p)
+			return memorydb.Versions(tx, id, p)
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -189,7 +190,7 @@ func TestVersionsAreOfOneStateWhileOthersWrite(t *testing.T) {
 				p := page.Request{Limit: i * 2}
 				for above := 0; ; {
 					list, err := store.Read(ctx, stores[i%2], ann,
-						func(tx *store.Tx) (page.List[loci.MemoryVersion], error) { return tx.Versions(id, p) })
+						func(tx *store.Tx) (page.List[loci.MemoryVersion], error) { return memorydb.Versions(tx, id, p) })
 					if err != nil {
 						return err
 					}

@@ -15,6 +15,7 @@ import (
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/attachmentdb"
 	"github.com/loci-memory/loci/internal/store/jobdb"
+	"github.com/loci-memory/loci/internal/store/memorydb"
 )
 
 // Path begins the routes of files.
@@ -70,11 +71,11 @@ func (s *Service) UploadAttachment(ctx context.Context, actor *identity.Actor,
 		if err := s.requireBucket(); err != nil {
 			return out, err
 		}
-		m, err := tx.Memory(in.MemoryID, store.ToChange)
+		m, err := memorydb.Open(tx, in.MemoryID, store.ToChange)
 		if err != nil {
 			return out, err
 		}
-		if out.Attachment, err = m.AddAttachment(loci.Attachment{FileName: string(in.FileName), Size: int64(in.Size),
+		if out.Attachment, err = attachmentdb.Announce(m, loci.Attachment{FileName: string(in.FileName), Size: int64(in.Size),
 			MIMEType: string(in.MIMEType), SHA256: string(in.SHA256)}); err != nil {
 			return out, err
 		}
@@ -122,7 +123,7 @@ func (s *Service) confirm(ctx context.Context, actor *identity.Actor, in loci.Ge
 	var refusal error
 	out, err := store.Write(ctx, s.Store, actor, func(tx *store.Tx) (out loci.OneAttachment, err error) {
 		refusal = nil
-		a, err := tx.Attachment(in.AttachmentID)
+		a, err := attachmentdb.Open(tx, in.AttachmentID)
 		if err != nil {
 			return out, err
 		}
@@ -187,7 +188,7 @@ type foundObject struct {
 func (s *Service) findObject(ctx context.Context, actor *identity.Actor, id loci.ID) (x foundObject) {
 	plain := actor.WithoutIdempotency() // the confirmation itself looks for a stored response
 	r, err := store.Write(ctx, s.Store, plain, func(tx *store.Tx) (r loci.Attachment, err error) {
-		a, err := tx.Attachment(id)
+		a, err := attachmentdb.Open(tx, id)
 		if err == nil {
 			r, x.stored, err = a.Record(), a.StoredSHA256(), a.RequireActive()
 		}
@@ -232,7 +233,7 @@ func (s *Service) DownloadAttachment(ctx context.Context, actor *identity.Actor,
 		return loci.Download{}, err
 	}
 	return store.Read(ctx, s.Store, actor, func(tx *store.Tx) (out loci.Download, err error) {
-		a, err := tx.ActiveAttachment(in.AttachmentID)
+		a, err := attachmentdb.Active(tx, in.AttachmentID)
 		if err == nil {
 			err = s.requireBucket()
 		}
@@ -260,14 +261,14 @@ func (s *Service) DeleteAttachments(ctx context.Context, actor *identity.Actor, 
 		if _, err := tx.Account(); err != nil {
 			return out, err
 		}
-		if err := tx.LockMemoriesOf(in.AttachmentIDs); err != nil {
+		if err := attachmentdb.LockMemories(tx, in.AttachmentIDs); err != nil {
 			return out, err
 		}
 		for i, id := range in.AttachmentIDs {
 			r := loci.BulkResult{ID: id, OK: true}
 			if slices.Contains(in.AttachmentIDs[:i], id) {
 				r = loci.BulkResult{ID: id, Code: loci.CodeNotFound} // deleted by this call
-			} else if a, err := tx.Attachment(id); err == nil {
+			} else if a, err := attachmentdb.Open(tx, id); err == nil {
 				if err := a.Delete(); err != nil {
 					return out, err
 				}
@@ -287,7 +288,7 @@ func (s *Service) DeleteAttachments(ctx context.Context, actor *identity.Actor, 
 func (s *Service) deleteObject(ctx context.Context, j jobdb.Job) error {
 	id := loci.ID(j.Subject)
 	_, err := store.SystemRead(ctx, s.Store, "look for an attachment before its object is deleted",
-		func(t *store.SystemTx) (attachmentdb.Record, error) { return t.AnyAttachment(id) })
+		func(t *store.SystemTx) (attachmentdb.Record, error) { return attachmentdb.Any(t, id) })
 	switch {
 	case err == nil: // the row was restored, or it was confirmed before its upload was recorded
 		return nil

@@ -18,6 +18,7 @@ import (
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/service/file"
 	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/attachmentdb"
 	"github.com/loci-memory/loci/internal/store/storetest"
 	"github.com/loci-memory/loci/internal/testenv"
 	"github.com/loci-memory/loci/internal/waittest"
@@ -188,7 +189,7 @@ func TestUploadsAreLimited(t *testing.T) {
 			MustCall(t, w, CallerOwner, service.AttachmentUpload, up)
 		}
 		testenv.Must(store.System(t.Context(), w.Store, "test", func(x *store.SystemTx) (loci.Empty, error) {
-			return loci.Empty{}, x.DeleteExpiredUploads()
+			return loci.Empty{}, attachmentdb.DeleteExpiredUploads(x)
 		}))(t)
 		if got := attachmentsOf(t, w, m); len(got) != 1 || got[0] != first.ID {
 			t.Errorf("the memory shows %v", got)

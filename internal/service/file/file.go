@@ -13,6 +13,7 @@ import (
 	"github.com/loci-memory/loci/internal/limit"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/attachmentdb"
+	"github.com/loci-memory/loci/internal/store/memorydb"
 )
 
 // SecretAge is the age at which the secret of signed addresses and file tokens is replaced.
@@ -161,7 +162,9 @@ func (s *Service) StoreUpload(ctx context.Context, a blob.Address, body io.Reade
 		return bucketError(err)
 	}
 	pending, err := store.System(context.WithoutCancel(ctx), s.Store, "record an upload",
-		func(t *store.SystemTx) (bool, error) { return t.SetStored(a.ID, recognize(d.Head), d.SHA256) })
+		func(t *store.SystemTx) (bool, error) {
+			return attachmentdb.SetStored(t, a.ID, recognize(d.Head), d.SHA256)
+		})
 	if err == nil && !pending {
 		err = loci.NewError(loci.CodeNotFound)
 	}
@@ -202,10 +205,10 @@ const lostObjectDelay = 5 * time.Minute
 func (s *Service) deleteLostObject(ctx context.Context, id loci.ID) {
 	_, _ = store.System(context.WithoutCancel(ctx), s.Store, "delete the object of a lost upload",
 		func(t *store.SystemTx) (loci.Empty, error) {
-			if _, err := t.AnyAttachment(id); !loci.Is(err, loci.CodeNotFound) {
+			if _, err := attachmentdb.Any(t, id); !loci.Is(err, loci.CodeNotFound) {
 				return loci.Empty{}, err
 			}
-			return loci.Empty{}, t.AddDelayedJob(attachmentdb.DeleteObjectJob, id, lostObjectDelay)
+			return loci.Empty{}, t.AddDelayedJob(memorydb.DeleteObjectJob, id, lostObjectDelay)
 		})
 }
 
@@ -230,7 +233,7 @@ func (s *Service) checkUpload(ctx context.Context, a blob.Address) error {
 		return err
 	}
 	x, err := store.SystemRead(ctx, s.Store, "look up an upload",
-		func(t *store.SystemTx) (attachmentdb.Record, error) { return t.LiveAttachment(a.ID) })
+		func(t *store.SystemTx) (attachmentdb.Record, error) { return attachmentdb.Live(t, a.ID) })
 	switch {
 	case err != nil:
 		return err
@@ -265,7 +268,7 @@ func (s *Service) OpenDownload(ctx context.Context, id loci.ID) (loci.Attachment
 // CheckDownload returns an attachment that may be downloaded.
 func (s *Service) CheckDownload(ctx context.Context, id loci.ID) (loci.Attachment, error) {
 	x, err := store.SystemRead(ctx, s.Store, "look up a download",
-		func(t *store.SystemTx) (attachmentdb.Record, error) { return t.LiveAttachment(id) })
+		func(t *store.SystemTx) (attachmentdb.Record, error) { return attachmentdb.Live(t, id) })
 	if err == nil && x.Status != loci.AttachmentActive {
 		err = loci.NewError(loci.CodeNotFound)
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/attachmentdb"
 	"github.com/loci-memory/loci/internal/store/storetest"
 	"github.com/loci-memory/loci/internal/testenv"
 	"github.com/loci-memory/loci/internal/waittest"
@@ -258,7 +259,7 @@ func (m *fileModel) addMemory() {
 // sweep deletes expired uploads, as the hourly job does.
 func (m *fileModel) sweep() {
 	testenv.Must(store.System(context.Background(), m.store, "test", func(x *store.SystemTx) (loci.Empty, error) {
-		return loci.Empty{}, x.DeleteExpiredUploads()
+		return loci.Empty{}, attachmentdb.DeleteExpiredUploads(x)
 	}))(m.t)
 	for _, f := range m.files {
 		f.deleted = f.deleted || m.hasExpired(f)

@@ -9,7 +9,7 @@ import (
 	"github.com/loci-memory/loci/internal/blob"
 	"github.com/loci-memory/loci/internal/limit"
 	"github.com/loci-memory/loci/internal/store"
-	"github.com/loci-memory/loci/internal/store/attachmentdb"
+	"github.com/loci-memory/loci/internal/store/memorydb"
 )
 
 // A Service runs the operations.
@@ -40,7 +40,7 @@ func New(o Options) *Service {
 	s := &Service{Options: o, uploads: newUploads()}
 	s.MaxFile = cmp.Or(s.MaxFile, DefaultMaxFile)
 	if s.Bucket != nil {
-		s.Store.Jobs().Handle(attachmentdb.DeleteObjectJob, s.deleteObject)
+		s.Store.Jobs().Handle(memorydb.DeleteObjectJob, s.deleteObject)
 	}
 	return s
 }

@@ -23,7 +23,7 @@ func (s *Service) SendMessage(ctx context.Context, actor *identity.Actor,
 		Content: string(in.Content), ReplyTo: in.ReplyTo}
 	hasSecret := len(secret.Scan(sent.Subject))+len(secret.Scan(sent.Content)) > 0
 	return store.Write(ctx, s.store, actor, func(tx *store.Tx) (out loci.SentMessage, err error) {
-		room, err := tx.Mailroom(in.WorkspaceID, in.ReplyTo)
+		room, err := messagedb.OpenMailroom(tx, in.WorkspaceID, in.ReplyTo)
 		if err != nil {
 			return out, err
 		}
@@ -101,10 +101,10 @@ func checkedMessage(policy loci.SecretsPolicy, m loci.Message) (out loci.Message
 // ListInbox lists the messages that the actor's agent has received, newest first.
 func (s *Service) ListInbox(ctx context.Context, actor *identity.Actor, in loci.ListInbox) (out loci.Inbox, err error) {
 	list, page, err := cursor.ListPage(ctx, s.store, actor, &in.Paging, &in,
-		func(tx *store.Tx, p page.Request) (page.List[store.Received], error) {
-			return tx.Inbox(in.WorkspaceID, in.Status, p)
+		func(tx *store.Tx, p page.Request) (page.List[messagedb.Received], error) {
+			return messagedb.Inbox(tx, in.WorkspaceID, in.Status, p)
 		},
-		func(x store.Received) page.Key { return page.Key{At: loci.Time(x.Number)} })
+		func(x messagedb.Received) page.Key { return page.Key{At: loci.Time(x.Number)} })
 	out.Messages, out.Page = []loci.InboxMessage{}, page
 	for _, x := range list {
 		out.Messages = append(out.Messages, x.InboxMessage)
@@ -127,7 +127,7 @@ func (s *Service) CloseMessage(ctx context.Context, actor *identity.Actor,
 func (s *Service) moveReceipt(ctx context.Context, actor *identity.Actor, id loci.ID,
 	move string) (loci.OneReceipt, error) {
 	return store.Write(ctx, s.store, actor, func(tx *store.Tx) (out loci.OneReceipt, err error) {
-		out.Receipt, err = tx.MoveReceipt(id, move)
+		out.Receipt, err = messagedb.MoveReceipt(tx, id, move)
 		return out, err
 	})
 }

@@ -18,8 +18,8 @@ type Service struct {
 
 // New returns a Service.
 func New(s *store.Store, heartbeat time.Duration) *Service {
-	m := &Service{s, heartbeat, dispatch.New(s)}
+	m := &Service{s, heartbeat, dispatch.New(s.Messages())}
 	s.Subscribe(func(accountdb.Change) { m.dispatcher.Recheck() })
-	s.SubscribeMessages(m.dispatcher.Announce)
+	s.Messages().SubscribeMessages(m.dispatcher.Announce)
 	return m
 }

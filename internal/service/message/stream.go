@@ -10,6 +10,7 @@ import (
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/page"
 	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/messagedb"
 )
 
 const (
@@ -57,8 +58,8 @@ type listener struct {
 
 	release func() // gives back the room of the first event
 
-	position int64               // the messages up to it were sent
-	unread   store.ReceivedRange // the unread messages that the first event had no room for
+	position int64           // the messages up to it were sent
+	unread   messagedb.Range // the unread messages that the first event had no room for
 }
 
 // begin returns the first event, and sets the position behind it.
@@ -71,20 +72,20 @@ func (l *listener) begin(ctx context.Context, workspaceID loci.ID) (loci.AgentEv
 				return loci.Empty{}, err
 			}
 		}
-		last, err := tx.LastNumber()
+		last, err := messagedb.LastNumber(tx)
 		if err != nil {
 			return loci.Empty{}, err
 		}
 		l.sub.Start(last)
 		if l.actor.LastEventID.Valid() {
-			l.position, err = tx.NumberOf(l.actor.LastEventID)
+			l.position, err = messagedb.NumberOf(tx, l.actor.LastEventID)
 			if err == nil || !loci.Is(err, loci.CodeNotFound) {
 				return loci.Empty{}, err
 			}
 		}
 		l.position = last
-		l.unread = store.ReceivedRange{Through: last, Unread: true, WorkspaceID: workspaceID, Limit: maxReadyMessages}
-		list, err := tx.Received(l.unread)
+		l.unread = messagedb.Range{Through: last, Unread: true, WorkspaceID: workspaceID, Limit: maxReadyMessages}
+		list, err := messagedb.ListRange(tx, l.unread)
 		if n := l.countReady(ctx, list.Items); n < len(list.Items) {
 			list.Items, list.HasMore = list.Items[:n], true
 		}
@@ -102,7 +103,7 @@ func (l *listener) begin(ctx context.Context, workspaceID loci.ID) (loci.AgentEv
 
 // countReady returns how many of the unread messages the first event has room for. It reserves the room until ctx ends
 // or release is called.
-func (l *listener) countReady(ctx context.Context, list []store.Received) (n int) {
+func (l *listener) countReady(ctx context.Context, list []messagedb.Received) (n int) {
 	size, small := 0, 0
 	for i := range list {
 		if size += page.JSONSize(&list[i].InboxMessage); size > maxReadyBytes {
@@ -163,7 +164,7 @@ func (l *listener) sendNew(ctx context.Context, yield func(loci.AgentEvent, erro
 		next := l.sub.After(l.position)
 		switch {
 		case next.Behind > 0:
-			last, more := l.sendRange(ctx, store.ReceivedRange{After: l.position, Through: next.Behind,
+			last, more := l.sendRange(ctx, messagedb.Range{After: l.position, Through: next.Behind,
 				Limit: streamBatch}, yield)
 			if l.position = last; !more {
 				return false
@@ -195,10 +196,10 @@ func (l *listener) hasEnded() bool {
 }
 
 // sendRange sends the first messages of a range, and returns the position behind them.
-func (l *listener) sendRange(ctx context.Context, x store.ReceivedRange,
+func (l *listener) sendRange(ctx context.Context, x messagedb.Range,
 	yield func(loci.AgentEvent, error) bool) (last int64, more bool) {
-	list, err := store.Read(ctx, l.s.store, l.actor, func(tx *store.Tx) (page.List[store.Received], error) {
-		return tx.Received(x)
+	list, err := store.Read(ctx, l.s.store, l.actor, func(tx *store.Tx) (page.List[messagedb.Received], error) {
+		return messagedb.ListRange(tx, x)
 	})
 	if err != nil {
 		yield(loci.AgentEvent{}, err)

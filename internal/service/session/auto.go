@@ -9,12 +9,14 @@ import (
 	"github.com/loci-memory/loci/internal/pathglob"
 	"github.com/loci-memory/loci/internal/secret"
 	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/memorydb"
+	"github.com/loci-memory/loci/internal/store/sessiondb"
 )
 
 // GetPolicy reads the actor's policy of automatic memory in a workspace.
 func (s *Service) GetPolicy(ctx context.Context, actor *identity.Actor, in loci.GetPolicy) (loci.OnePolicy, error) {
 	return store.Read(ctx, s.Store, actor, func(tx *store.Tx) (loci.OnePolicy, error) {
-		p, err := tx.Policy(in.WorkspaceID)
+		p, err := sessiondb.Policy(tx, in.WorkspaceID)
 		return loci.OnePolicy{Policy: p}, err
 	})
 }
@@ -26,11 +28,11 @@ func (s *Service) SetPolicy(ctx context.Context, actor *identity.Actor, in loci.
 		return loci.OnePolicy{}, err
 	}
 	return store.Write(ctx, s.Store, actor, func(tx *store.Tx) (loci.OnePolicy, error) {
-		w, err := tx.PolicyWorkspace(in.WorkspaceID)
+		w, err := sessiondb.PolicyWorkspace(tx, in.WorkspaceID)
 		if err != nil {
 			return loci.OnePolicy{}, err
 		}
-		p, err := w.SetPolicy(next)
+		p, err := sessiondb.SetPolicy(w, next)
 		return loci.OnePolicy{Policy: p}, err
 	})
 }
@@ -68,8 +70,8 @@ func (s *Service) RecordAudit(ctx context.Context, actor *identity.Actor,
 	if err := rejectCredentials("eventId", in.EventID); err != nil {
 		return loci.RecordedAudit{}, err
 	}
-	return inSession(ctx, s, actor, in.SessionID, store.OwnSession, store.InAnyState,
-		func(tx *store.Tx, x *store.Session) (out loci.RecordedAudit, err error) {
+	return inSession(ctx, s, actor, in.SessionID, sessiondb.Own, store.InAnyState,
+		func(tx *store.Tx, x *sessiondb.Session) (out loci.RecordedAudit, err error) {
 			a, found, err := x.Audit(string(in.EventID))
 			if err != nil || found {
 				return loci.ExistingAudit(a), err
@@ -97,7 +99,7 @@ func (s *Service) RecordAudit(ctx context.Context, actor *identity.Actor,
 }
 
 // requireAdapter returns an error unless the session is automatic and of an adapter.
-func requireAdapter(x *store.Session, adapter loci.Adapter) error {
+func requireAdapter(x *sessiondb.Session, adapter loci.Adapter) error {
 	if err := requireAutomatic(x); err != nil {
 		return err
 	}
@@ -118,8 +120,8 @@ func (s *Service) RecordCompilation(ctx context.Context, actor *identity.Actor, 
 		rejectCredentials("inputEventIds", in.InputEventIDs...)); err != nil {
 		return loci.RecordedCompilation{}, err
 	}
-	return inSession(ctx, s, actor, in.SessionID, store.OwnSession, store.InAnyState,
-		func(tx *store.Tx, x *store.Session) (out loci.RecordedCompilation, err error) {
+	return inSession(ctx, s, actor, in.SessionID, sessiondb.Own, store.InAnyState,
+		func(tx *store.Tx, x *sessiondb.Session) (out loci.RecordedCompilation, err error) {
 			if err = requireAutomatic(x); err == nil {
 				err = x.Accept(store.ToContinue)
 			}
@@ -144,8 +146,8 @@ func (s *Service) RecordCompilation(ctx context.Context, actor *identity.Actor, 
 }
 
 // requireMemoryBeside returns an error unless a memory is in the workspace of a session.
-func requireMemoryBeside(tx *store.Tx, x *store.Session, id loci.ID) error {
-	m, err := tx.MemoryRecord(id)
+func requireMemoryBeside(tx *store.Tx, x *sessiondb.Session, id loci.ID) error {
+	m, err := memorydb.Record(tx, id)
 	if err == nil && m.WorkspaceID != x.WorkspaceID {
 		err = loci.Errorf(loci.CodeInvalidQuery, "memoryId must name a memory of the session's workspace")
 	}

@@ -11,6 +11,8 @@ import (
 	"github.com/loci-memory/loci/internal/secret"
 	"github.com/loci-memory/loci/internal/service/cursor"
 	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/memorydb"
+	"github.com/loci-memory/loci/internal/store/sessiondb"
 	"github.com/loci-memory/loci/internal/title"
 )
 
@@ -23,9 +25,9 @@ func (s *Service) CaptureCandidate(ctx context.Context, actor *identity.Actor, i
 	c := newCandidate(in)
 	hasSecret := slices.ContainsFunc(append(slices.Clone(c.Tags), c.Title, c.Content, c.Evidence),
 		func(text string) bool { return len(secret.Scan(text)) > 0 })
-	entry := store.NewIndexEntry(c.Title, c.Content)
-	return inSession(ctx, s, actor, in.SessionID, store.OwnSession, store.InAnyState,
-		func(_ *store.Tx, x *store.Session) (loci.CapturedCandidate, error) {
+	entry := memorydb.NewIndexEntry(c.Title, c.Content)
+	return inSession(ctx, s, actor, in.SessionID, sessiondb.Own, store.InAnyState,
+		func(_ *store.Tx, x *sessiondb.Session) (loci.CapturedCandidate, error) {
 			known, err := x.CandidatesFrom([]string{c.SourceEventID})
 			if err != nil || len(known) > 0 {
 				return existingCandidate(known, err)
@@ -35,10 +37,10 @@ func (s *Service) CaptureCandidate(ctx context.Context, actor *identity.Actor, i
 			}
 			c, entry := c, entry
 			if hasSecret {
-				if c, err = checkedCandidate(x.Memories().Secrets(), c); err != nil {
+				if c, err = checkedCandidate(x.Atlas().Secrets(), c); err != nil {
 					return loci.CapturedCandidate{}, err
 				}
-				entry = store.NewIndexEntry(c.Title, c.Content)
+				entry = memorydb.NewIndexEntry(c.Title, c.Content)
 			}
 			out, err := s.addCandidate(x, c, entry, loci.ActionCaptured)
 			return loci.CapturedCandidate{Candidate: out}, err
@@ -88,12 +90,12 @@ func checkedCandidate(policy loci.SecretsPolicy, c loci.Candidate) (loci.Candida
 }
 
 // addCandidate stores a candidate with the memories that are similar to it.
-func (s *Service) addCandidate(x *store.Session, c loci.Candidate, e store.IndexEntry, action loci.SessionAction) (
+func (s *Service) addCandidate(x *sessiondb.Session, c loci.Candidate, e memorydb.IndexEntry, action loci.SessionAction) (
 	loci.Candidate, error) {
 	if err := limitOf(x.Counts.Candidates, loci.MaxCandidates, "candidates"); err != nil {
 		return c, err
 	}
-	similar, err := x.Memories().FindSimilar(c.Content, e, "")
+	similar, err := memorydb.FindSimilar(x.Atlas(), c.Content, e, "")
 	if err != nil {
 		return c, err
 	}
@@ -109,7 +111,7 @@ func (s *Service) ListCandidates(ctx context.Context, actor *identity.Actor, in 
 	out loci.Candidates, err error) {
 	out.Candidates, out.Page, err = cursor.ListPage(ctx, s.Store, actor, &in.Paging, &in,
 		func(tx *store.Tx, p page.Request) (page.List[loci.Candidate], error) {
-			return tx.Candidates(store.SessionFilter{WorkspaceID: in.WorkspaceID, AtlasID: in.AtlasID,
+			return sessiondb.ListCandidates(tx, sessiondb.Filter{WorkspaceID: in.WorkspaceID, AtlasID: in.AtlasID,
 				SessionID: in.SessionID, Status: string(in.Status), Managed: in.Scope == loci.ScopeManaged,
 				Archived: len(in.Include) > 0}, p)
 		},
@@ -120,8 +122,8 @@ func (s *Service) ListCandidates(ctx context.Context, actor *identity.Actor, in 
 // ModerateCandidate compiles, dismisses or reverts a candidate.
 func (s *Service) ModerateCandidate(ctx context.Context, actor *identity.Actor, in loci.ModerateCandidate) (
 	loci.ModeratedCandidate, error) {
-	return inSession(ctx, s, actor, in.SessionID, store.ManageSession, store.InAnyState,
-		func(tx *store.Tx, x *store.Session) (out loci.ModeratedCandidate, err error) {
+	return inSession(ctx, s, actor, in.SessionID, sessiondb.Manage, store.InAnyState,
+		func(tx *store.Tx, x *sessiondb.Session) (out loci.ModeratedCandidate, err error) {
 			c, err := x.Candidate(in.CandidateID)
 			if err == nil {
 				err = x.Accept(store.ToChange)
@@ -158,18 +160,18 @@ func (s *Service) ModerateCandidate(ctx context.Context, actor *identity.Actor, 
 }
 
 // compile makes the memory of a candidate.
-func compile(x *store.Session, c loci.Candidate) (*loci.Memory, error) {
+func compile(x *sessiondb.Session, c loci.Candidate) (*loci.Memory, error) {
 	m := memoryOf(x, c)
-	out, err := x.Memories().Create(loci.NewMemory{Memory: m}, store.NewIndexEntry(m.Title, m.Content),
-		store.CreatePolicy{})
+	out, err := memorydb.Create(x.Atlas(), loci.NewMemory{Memory: m}, memorydb.NewIndexEntry(m.Title, m.Content),
+		memorydb.CreatePolicy{})
 	return &out.Memory.Memory, err
 }
 
 // memoryOf returns the memory that a candidate becomes: one of the session's user, whoever moderates. Credentials that
 // the workspace has come to refuse are redacted.
-func memoryOf(x *store.Session, c loci.Candidate) loci.Memory {
+func memoryOf(x *sessiondb.Session, c loci.Candidate) loci.Memory {
 	m := loci.Memory{Title: c.Title, TitleDerived: c.TitleDerived, Content: c.Content, Type: c.Type, Tags: c.Tags}
-	if x.Memories().Secrets() != loci.SecretsAllow {
+	if x.Atlas().Secrets() != loci.SecretsAllow {
 		m = withoutCredentials(m)
 	}
 	return ofSession(x, m)
@@ -187,7 +189,7 @@ func withoutCredentials(m loci.Memory) loci.Memory {
 }
 
 // ofSession marks a memory as one of a session.
-func ofSession(x *store.Session, m loci.Memory) loci.Memory {
+func ofSession(x *sessiondb.Session, m loci.Memory) loci.Memory {
 	m.CreatedBy, m.AgentID, m.SessionID = x.UserID, x.AgentID, x.ID
 	title.Ensure(&m)
 	return m
@@ -198,7 +200,7 @@ func archiveLinked(tx *store.Tx, id loci.ID) (*loci.Memory, error) {
 	if id == "" {
 		return nil, nil
 	}
-	h, err := tx.Memory(id, store.ToMove)
+	h, err := memorydb.Open(tx, id, store.ToMove)
 	if loci.Is(err, loci.CodeNotFound) {
 		return nil, nil
 	}
@@ -213,7 +215,7 @@ func archiveLinked(tx *store.Tx, id loci.ID) (*loci.Memory, error) {
 }
 
 // archive archives a memory.
-func archive(h *store.Memory) (loci.Memory, error) {
+func archive(h *memorydb.Memory) (loci.Memory, error) {
 	next, err := h.Record(), error(nil)
 	if next.Status, err = loci.MemoryStates.Apply(next.Status, "archived"); err != nil {
 		return next, err

@@ -9,6 +9,8 @@ import (
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/secret"
 	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/memorydb"
+	"github.com/loci-memory/loci/internal/store/sessiondb"
 )
 
 // FinalizeSession compiles the pending candidates of a session, writes its snapshot and ends it: all or nothing.
@@ -19,8 +21,8 @@ func (s *Service) FinalizeSession(ctx context.Context, actor *identity.Actor, in
 	if err != nil {
 		return loci.FinalizedSession{}, err
 	}
-	return inSession(ctx, s, actor, in.SessionID, store.OwnSession, store.ToChange,
-		func(tx *store.Tx, x *store.Session) (out loci.FinalizedSession, err error) {
+	return inSession(ctx, s, actor, in.SessionID, sessiondb.Own, store.ToChange,
+		func(tx *store.Tx, x *sessiondb.Session) (out loci.FinalizedSession, err error) {
 			change, err := x.Move(loci.ActionFinalized)
 			if err != nil {
 				return out, err
@@ -46,26 +48,26 @@ func (s *Service) FinalizeSession(ctx context.Context, actor *identity.Actor, in
 // pendingEntries analyzes the texts of the pending candidates before the transaction, because other writers wait for
 // it. The entries are keyed by title and content.
 func (s *Service) pendingEntries(ctx context.Context, actor *identity.Actor, id loci.ID) (
-	map[[2]string]store.IndexEntry, error) {
+	map[[2]string]memorydb.IndexEntry, error) {
 	list, err := store.Read(ctx, s.Store, actor.WithoutIdempotency(), func(tx *store.Tx) ([]loci.Candidate, error) {
-		v, err := tx.SessionView(id)
+		v, err := sessiondb.OpenView(tx, id)
 		if err != nil {
 			return nil, err
 		}
-		return v.Pending()
+		return v.PendingCandidates()
 	})
-	entries := make(map[[2]string]store.IndexEntry, len(list))
+	entries := make(map[[2]string]memorydb.IndexEntry, len(list))
 	for _, c := range list {
-		entries[[2]string{c.Title, c.Content}] = store.NewIndexEntry(c.Title, c.Content)
+		entries[[2]string{c.Title, c.Content}] = memorydb.NewIndexEntry(c.Title, c.Content)
 	}
 	return entries, err
 }
 
 // compilePending makes memories of the pending candidates. Those whose content is known are dismissed.
-func compilePending(tx *store.Tx, x *store.Session, entries map[[2]string]store.IndexEntry,
+func compilePending(tx *store.Tx, x *sessiondb.Session, entries map[[2]string]memorydb.IndexEntry,
 	out *loci.FinalizedSession) error {
 	out.Compiled, out.Skipped = []loci.CompiledCandidate{}, []loci.SkippedCandidate{}
-	list, err := x.Pending()
+	list, err := x.PendingCandidates()
 	if err != nil {
 		return err
 	}
@@ -73,10 +75,10 @@ func compilePending(tx *store.Tx, x *store.Session, entries map[[2]string]store.
 		m := memoryOf(x, c)
 		entry, ok := entries[[2]string{m.Title, m.Content}]
 		if !ok {
-			entry = store.NewIndexEntry(m.Title, m.Content)
+			entry = memorydb.NewIndexEntry(m.Title, m.Content)
 		}
-		made, err := x.Memories().Create(loci.NewMemory{Memory: m}, entry,
-			store.CreatePolicy{OnDuplicate: loci.OnDuplicateReturn})
+		made, err := memorydb.Create(x.Atlas(), loci.NewMemory{Memory: m}, entry,
+			memorydb.CreatePolicy{OnDuplicate: loci.OnDuplicateReturn})
 		if err != nil {
 			return err
 		}
@@ -102,7 +104,7 @@ const maxSnapshot = 256 << 10
 
 // snapshotOf returns task, summary, checkpoints and compiled candidates of a session as Markdown. It counts what has no
 // space.
-func snapshotOf(x *store.Session, summary string) (string, error) {
+func snapshotOf(x *sessiondb.Session, summary string) (string, error) {
 	checkpoints, err := x.AllCheckpoints()
 	if err != nil {
 		return "", err
@@ -169,8 +171,8 @@ func (s *Service) ReopenSession(ctx context.Context, actor *identity.Actor,
 
 func (s *Service) moveSession(ctx context.Context, actor *identity.Actor, id loci.ID, move loci.SessionAction) (
 	loci.OneSession, error) {
-	return inSession(ctx, s, actor, id, store.OwnSession, store.InAnyState,
-		func(_ *store.Tx, x *store.Session) (out loci.OneSession, err error) {
+	return inSession(ctx, s, actor, id, sessiondb.Own, store.InAnyState,
+		func(_ *store.Tx, x *sessiondb.Session) (out loci.OneSession, err error) {
 			if err = requireAutomatic(x); err == nil {
 				err = x.Accept(store.ToChange)
 			}
@@ -189,7 +191,7 @@ func (s *Service) moveSession(ctx context.Context, actor *identity.Actor, id loc
 }
 
 // requireStored returns state_conflict where a unit of the session is open.
-func requireStored(x *store.Session) error {
+func requireStored(x *sessiondb.Session) error {
 	key, err := x.OpenUnit()
 	if err == nil && key != "" {
 		err = loci.Errorf(loci.CodeStateConflict, "The unit %s is open: finalize it first, or finalize the session.",
@@ -199,7 +201,7 @@ func requireStored(x *store.Session) error {
 }
 
 // requireAutomatic returns state_conflict for a manual session.
-func requireAutomatic(x *store.Session) error {
+func requireAutomatic(x *sessiondb.Session) error {
 	if x.Kind == loci.SessionAutomatic {
 		return nil
 	}
@@ -210,8 +212,8 @@ func requireAutomatic(x *store.Session) error {
 // RevertSession archives the memory of the unit that was finalized last.
 func (s *Service) RevertSession(ctx context.Context, actor *identity.Actor,
 	in loci.RevertSession) (loci.OneSession, error) {
-	return inSession(ctx, s, actor, in.SessionID, store.ManageSession, store.ToChange,
-		func(tx *store.Tx, x *store.Session) (out loci.OneSession, err error) {
+	return inSession(ctx, s, actor, in.SessionID, sessiondb.Manage, store.ToChange,
+		func(tx *store.Tx, x *sessiondb.Session) (out loci.OneSession, err error) {
 			if err = archiveAutomatic(tx, x.MemoryID); err != nil {
 				return out, err
 			}
@@ -222,7 +224,7 @@ func (s *Service) RevertSession(ctx context.Context, actor *identity.Actor,
 
 // archiveAutomatic archives the memory of a session. It returns state_conflict unless the memory exists and is active.
 func archiveAutomatic(tx *store.Tx, id loci.ID) error {
-	h, err := tx.Memory(id, store.ToMove)
+	h, err := memorydb.Open(tx, id, store.ToMove)
 	if err == nil && h.Record().Status == loci.MemoryActive {
 		_, err = archive(h)
 		return err

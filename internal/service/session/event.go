@@ -31,8 +31,8 @@ func (s *Service) SendEvent(ctx context.Context, actor *identity.Actor, in loci.
 	if err != nil {
 		return loci.ReceivedEvent{}, err
 	}
-	return inSession(ctx, s, actor, in.SessionID, store.OwnSession, store.InAnyState,
-		func(tx *store.Tx, x *store.Session) (out loci.ReceivedEvent, err error) {
+	return inSession(ctx, s, actor, in.SessionID, sessiondb.Own, store.InAnyState,
+		func(tx *store.Tx, x *sessiondb.Session) (out loci.ReceivedEvent, err error) {
 			var known bool
 			if out.Event, known, err = x.Event(string(in.EventID)); err != nil || known {
 				return repeatedEvent(x, out, err)
@@ -43,7 +43,7 @@ func (s *Service) SendEvent(ctx context.Context, actor *identity.Actor, in loci.
 			if err != nil {
 				return out, err
 			}
-			policy, err := x.PolicyOf()
+			policy, err := x.Policy()
 			if err != nil {
 				return out, err
 			}
@@ -70,14 +70,14 @@ func (s *Service) SendEvent(ctx context.Context, actor *identity.Actor, in loci.
 }
 
 // newEvent returns the event of an input.
-func newEvent(tx *store.Tx, x *store.Session, in loci.SendEvent) sessiondb.Event {
+func newEvent(tx *store.Tx, x *sessiondb.Session, in loci.SendEvent) sessiondb.Event {
 	return sessiondb.Event{Content: string(in.Content), Metadata: in.Metadata,
 		SessionEvent: loci.SessionEvent{SessionID: x.ID, EventID: string(in.EventID), Adapter: in.Adapter,
 			Type: in.Type, UnitKey: string(in.UnitKey), Role: in.Role, OccurredAt: cmp.Or(in.OccurredAt, tx.Now())}}
 }
 
 // repeatedEvent returns the answer to an event that is known.
-func repeatedEvent(x *store.Session, out loci.ReceivedEvent, err error) (loci.ReceivedEvent, error) {
+func repeatedEvent(x *sessiondb.Session, out loci.ReceivedEvent, err error) (loci.ReceivedEvent, error) {
 	if err == nil {
 		out.Duplicate = true
 		out.Candidates, err = x.CandidatesFrom(candidateSources(out.Event.EventID))
@@ -166,16 +166,16 @@ func (s *Service) newStatements(ctx context.Context, actor *identity.Actor,
 	}
 	plain := actor.WithoutIdempotency()
 	var turn extract.Turn
-	var view *store.SessionView
+	var view *sessiondb.View
 	policy, err := store.Read(ctx, s.Store, plain, func(tx *store.Tx) (p loci.Policy, err error) {
-		if view, err = tx.SessionView(in.SessionID); err != nil {
+		if view, err = sessiondb.OpenView(tx, in.SessionID); err != nil {
 			return p, err
 		}
 		isNew, err := isNewEvent(view, in)
 		if err != nil || !isNew {
 			return p, err
 		}
-		if p, err = view.PolicyOf(); err == nil && p.Accepts(in.Adapter) {
+		if p, err = view.Policy(); err == nil && p.Accepts(in.Adapter) {
 			turn, err = readTurn(view, in)
 		}
 		return p, err
@@ -194,7 +194,7 @@ func (s *Service) newStatements(ctx context.Context, actor *identity.Actor,
 
 // isNewEvent reports whether an event is not stored yet, and of the adapter of its session. Others cost no extraction.
 // The state of the session may change until the event is stored, so it does not count here.
-func isNewEvent(v *store.SessionView, in loci.SendEvent) (bool, error) {
+func isNewEvent(v *sessiondb.View, in loci.SendEvent) (bool, error) {
 	if v.Adapter != in.Adapter {
 		return false, nil
 	}
@@ -208,14 +208,14 @@ func lengthOf(t extract.Turn) int {
 }
 
 // readTurn returns the texts of the turn that an event belongs to, without quoted memories.
-func readTurn(v *store.SessionView, in loci.SendEvent) (t extract.Turn, err error) {
+func readTurn(v *sessiondb.View, in loci.SendEvent) (t extract.Turn, err error) {
 	text := fence.Strip(string(in.Content))
 	if in.Type == loci.EventPrompt {
 		t.Prompt = text
-		t.Previous, err = v.PreviousAnswer()
+		t.Previous, err = v.LastAnswer()
 	} else {
 		t.Response = text
-		t.Prompt, t.Previous, err = v.EventTexts(string(in.UnitKey))
+		t.Prompt, t.Previous, err = v.Texts(string(in.UnitKey))
 		t.Prompt = fence.Strip(t.Prompt)
 	}
 	t.Previous = fence.Strip(t.Previous)
@@ -247,9 +247,11 @@ const (
 
 // withoutKnown removes the statements that repeat a memory of the atlas or an earlier candidate of the user, lightly
 // reworded too.
-func (s *Service) withoutKnown(ctx context.Context, actor *identity.Actor, v *store.SessionView,
+func (s *Service) withoutKnown(ctx context.Context, actor *identity.Actor, v *sessiondb.View,
 	list []extract.Statement) ([]extract.Statement, error) {
-	texts, err := store.Read(ctx, s.Store, actor, func(tx *store.Tx) ([]string, error) { return tx.KnownCandidates(v) })
+	texts, err := store.Read(ctx, s.Store, actor, func(tx *store.Tx) ([]string, error) {
+		return sessiondb.KnownTexts(tx, v)
+	})
 	if err != nil {
 		return nil, err
 	}

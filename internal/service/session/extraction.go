@@ -12,6 +12,7 @@ import (
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/secret"
 	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/accountdb"
 	"github.com/loci-memory/loci/internal/store/jobdb"
 	"github.com/loci-memory/loci/internal/store/sessiondb"
 )
@@ -63,7 +64,7 @@ func (s *Service) extract(ctx context.Context, j jobdb.Job) error {
 	}
 	least, most := s.Extractor.Cost(e.turn)
 	e.reserved, err = store.System(ctx, s.Store, "reserve tokens",
-		func(t *store.SystemTx) (store.TokenReservation, error) {
+		func(t *store.SystemTx) (accountdb.TokenReservation, error) {
 			return t.ReserveTokens(s.DailyTokens, least, most)
 		})
 	if err != nil {
@@ -101,7 +102,7 @@ type extraction struct {
 	actor    *identity.Actor
 	event    sessiondb.Event
 	turn     extract.Turn
-	reserved store.TokenReservation
+	reserved accountdb.TokenReservation
 }
 
 // openExtraction reads the turn of an event. Where nothing is to be extracted from it any more, it returns
@@ -109,7 +110,7 @@ type extraction struct {
 func (s *Service) openExtraction(ctx context.Context, eventID loci.ID) (e extraction, err error) {
 	session, err := store.SystemRead(ctx, s.Store, "find the session of an event",
 		func(t *store.SystemTx) (id loci.ID, err error) {
-			id, e.actor, err = t.OwnerOfEvent(eventID)
+			id, e.actor, err = sessiondb.OwnerOfEvent(t, eventID)
 			return id, err
 		})
 	if err != nil {
@@ -117,14 +118,14 @@ func (s *Service) openExtraction(ctx context.Context, eventID loci.ID) (e extrac
 	}
 	var policy loci.Policy
 	stored, err := store.Read(ctx, s.Store, e.actor, func(tx *store.Tx) (t sessiondb.Turn, err error) {
-		view, err := tx.SessionView(session)
+		view, err := sessiondb.OpenView(tx, session)
 		if err != nil {
 			return t, err
 		}
 		if t, err = view.OpenTurn(eventID); err != nil {
 			return t, err
 		}
-		if policy, err = view.PolicyOf(); err == nil {
+		if policy, err = view.Policy(); err == nil {
 			err = checkExtraction(&view.Row, policy, t.Metadata)
 		}
 		return t, err
@@ -179,8 +180,8 @@ func (s *Service) acceptStatements(ctx context.Context, e extraction,
 	if len(list) == 0 {
 		return nil, nil
 	}
-	view, err := store.Read(ctx, s.Store, e.actor, func(tx *store.Tx) (*store.SessionView, error) {
-		return tx.SessionView(e.event.SessionID)
+	view, err := store.Read(ctx, s.Store, e.actor, func(tx *store.Tx) (*sessiondb.View, error) {
+		return sessiondb.OpenView(tx, e.event.SessionID)
 	})
 	if err != nil {
 		return nil, err
@@ -190,9 +191,9 @@ func (s *Service) acceptStatements(ctx context.Context, e extraction,
 
 // keepExtracted stores statements and ends the job in one transaction.
 func (s *Service) keepExtracted(ctx context.Context, e extraction, j jobdb.Job, list []extract.Statement) error {
-	_, err := inSession(ctx, s, e.actor, e.event.SessionID, store.OwnSession, store.ToContinue,
-		func(tx *store.Tx, x *store.Session) (loci.Empty, error) {
-			policy, err := x.PolicyOf()
+	_, err := inSession(ctx, s, e.actor, e.event.SessionID, sessiondb.Own, store.ToContinue,
+		func(tx *store.Tx, x *sessiondb.Session) (loci.Empty, error) {
+			policy, err := x.Policy()
 			if err == nil {
 				err = checkExtraction(&x.Row, policy, e.event.Metadata)
 			}

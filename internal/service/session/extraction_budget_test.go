@@ -14,6 +14,7 @@ import (
 	. "github.com/loci-memory/loci/internal/conformance"
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/accountdb"
 	"github.com/loci-memory/loci/internal/store/storetest"
 	"github.com/loci-memory/loci/internal/testenv"
 	"github.com/loci-memory/loci/internal/waittest"
@@ -58,18 +59,18 @@ func TestServersShareTokensOfDay(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
 		const limit, one = 1000, 100
 		stores := []*store.Store{d.Open(t, store.Options{}), d.Open(t, store.Options{})}
-		got := make(chan store.TokenReservation)
+		got := make(chan accountdb.TokenReservation)
 		for n := range 20 {
 			go func() {
 				r, err := store.System(t.Context(), stores[n%2], "test",
-					func(x *store.SystemTx) (store.TokenReservation, error) { return x.ReserveTokens(limit, one, one) })
+					func(x *store.SystemTx) (accountdb.TokenReservation, error) { return x.ReserveTokens(limit, one, one) })
 				if err != nil {
 					t.Error(err)
 				}
 				got <- r
 			}()
 		}
-		reserved, last := int64(0), store.TokenReservation{}
+		reserved, last := int64(0), accountdb.TokenReservation{}
 		for range 20 {
 			if r := <-got; r.Tokens > 0 {
 				reserved += r.Tokens

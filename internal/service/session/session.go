@@ -12,6 +12,7 @@ import (
 	"github.com/loci-memory/loci/internal/secret"
 	"github.com/loci-memory/loci/internal/service/cursor"
 	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/sessiondb"
 )
 
 // StartSession starts a session, or resumes the one that has the external id.
@@ -47,7 +48,7 @@ func (s *Service) StartSession(ctx context.Context, actor *identity.Actor,
 
 // resumeSession returns the session of the actor with the external id of an input. A request that names a workspace or
 // an atlas looks in that workspace alone.
-func (s *Service) resumeSession(tx *store.Tx, in loci.StartSession) (x *store.Session, found bool, err error) {
+func (s *Service) resumeSession(tx *store.Tx, in loci.StartSession) (x *sessiondb.Session, found bool, err error) {
 	if in.ExternalID == "" {
 		return nil, false, nil
 	}
@@ -63,7 +64,7 @@ func (s *Service) resumeSession(tx *store.Tx, in loci.StartSession) (x *store.Se
 			return nil, false, err
 		}
 	}
-	x, found, err = tx.SessionByExternalID(workspace, in.Kind, in.Adapter, string(in.ExternalID))
+	x, found, err = sessiondb.ByExternalID(tx, workspace, in.Kind, in.Adapter, string(in.ExternalID))
 	if err != nil || !found {
 		return nil, false, err
 	}
@@ -84,10 +85,10 @@ func (s *Service) resumeSession(tx *store.Tx, in loci.StartSession) (x *store.Se
 
 // addSession makes a session in the requested atlas, in that of the policy, or in the one whose keywords match the
 // task.
-func (s *Service) addSession(tx *store.Tx, in loci.StartSession) (*store.Session, error) {
+func (s *Service) addSession(tx *store.Tx, in loci.StartSession) (*sessiondb.Session, error) {
 	where := loci.CreateMemory{AtlasID: in.AtlasID, WorkspaceID: in.WorkspaceID}
 	if in.AtlasID == "" {
-		policy, err := tx.Policy(in.WorkspaceID)
+		policy, err := sessiondb.Policy(tx, in.WorkspaceID)
 		if err != nil {
 			return nil, err
 		}
@@ -104,7 +105,7 @@ func (s *Service) addSession(tx *store.Tx, in loci.StartSession) (*store.Session
 	if err != nil {
 		return nil, err
 	}
-	return a.AddSession(loci.Session{Task: string(in.Task), Kind: in.Kind, Adapter: in.Adapter,
+	return sessiondb.Add(a, loci.Session{Task: string(in.Task), Kind: in.Kind, Adapter: in.Adapter,
 		ExternalID: string(in.ExternalID), SourceName: string(in.SourceName)})
 }
 
@@ -112,7 +113,7 @@ func (s *Service) addSession(tx *store.Tx, in loci.StartSession) (*store.Session
 func (s *Service) GetSession(ctx context.Context, actor *identity.Actor,
 	in loci.GetSession) (loci.SessionDetail, error) {
 	return store.Read(ctx, s.Store, actor, func(tx *store.Tx) (out loci.SessionDetail, err error) {
-		v, err := tx.SessionView(in.SessionID)
+		v, err := sessiondb.OpenView(tx, in.SessionID)
 		if err != nil {
 			return out, err
 		}
@@ -143,7 +144,7 @@ func (s *Service) ListSessions(ctx context.Context, actor *identity.Actor,
 	in loci.ListSessions) (out loci.Sessions, err error) {
 	out.Sessions, out.Page, err = cursor.ListPage(ctx, s.Store, actor, &in.Paging, &in,
 		func(tx *store.Tx, p page.Request) (page.List[loci.Session], error) {
-			return tx.Sessions(store.SessionFilter{WorkspaceID: in.WorkspaceID, AtlasID: in.AtlasID,
+			return sessiondb.List(tx, sessiondb.Filter{WorkspaceID: in.WorkspaceID, AtlasID: in.AtlasID,
 				Status: string(in.Status), Managed: in.Scope == loci.ScopeManaged, Archived: len(in.Include) > 0}, p)
 		},
 		func(x loci.Session) page.Key { return page.Key{At: x.CreatedAt, ID: x.ID} })
@@ -154,8 +155,8 @@ func (s *Service) ListSessions(ctx context.Context, actor *identity.Actor,
 func (s *Service) AddCheckpoint(ctx context.Context, actor *identity.Actor, in loci.AddCheckpoint) (
 	loci.AddedCheckpoint, error) {
 	in.Summary = secret.Redacted(in.Summary)
-	return inSession(ctx, s, actor, in.SessionID, store.OwnSession, store.ToContinue,
-		func(_ *store.Tx, x *store.Session) (out loci.AddedCheckpoint, err error) {
+	return inSession(ctx, s, actor, in.SessionID, sessiondb.Own, store.ToContinue,
+		func(_ *store.Tx, x *sessiondb.Session) (out loci.AddedCheckpoint, err error) {
 			if err = limitOf(x.Counts.Checkpoints, loci.MaxCheckpoints, "checkpoints"); err == nil {
 				out.Checkpoint, err = x.AddCheckpoint(string(in.Summary))
 			}
@@ -166,8 +167,8 @@ func (s *Service) AddCheckpoint(ctx context.Context, actor *identity.Actor, in l
 // ArchiveSession archives or restores a session.
 func (s *Service) ArchiveSession(ctx context.Context, actor *identity.Actor,
 	in loci.ArchiveSession) (loci.OneSession, error) {
-	return inSession(ctx, s, actor, in.SessionID, store.ManageSession, store.ToMove,
-		func(_ *store.Tx, x *store.Session) (loci.OneSession, error) {
+	return inSession(ctx, s, actor, in.SessionID, sessiondb.Manage, store.ToMove,
+		func(_ *store.Tx, x *sessiondb.Session) (loci.OneSession, error) {
 			err := x.SetArchived(in.Archived == nil || *in.Archived)
 			return loci.OneSession{Session: x.Record()}, err
 		})
@@ -202,11 +203,11 @@ func (s *Service) BulkSessions(ctx context.Context, actor *identity.Actor,
 }
 
 func bulkSession(tx *store.Tx, id loci.ID, action loci.BulkAction) error {
-	access, purpose := store.ManageSession, store.ToMove
+	access, purpose := sessiondb.Manage, store.ToMove
 	if action == loci.BulkDelete {
-		access, purpose = store.OwnSession, store.InAnyState
+		access, purpose = sessiondb.Own, store.InAnyState
 	}
-	x, err := tx.Session(id, access, purpose)
+	x, err := sessiondb.Open(tx, id, access, purpose)
 	switch {
 	case err != nil:
 		return err
@@ -217,10 +218,10 @@ func bulkSession(tx *store.Tx, id loci.ID, action loci.BulkAction) error {
 }
 
 // inSession runs f on the handle of a session.
-func inSession[Out any](ctx context.Context, s *Service, actor *identity.Actor, id loci.ID, access store.SessionAccess,
-	p store.Purpose, f func(tx *store.Tx, x *store.Session) (Out, error)) (Out, error) {
+func inSession[Out any](ctx context.Context, s *Service, actor *identity.Actor, id loci.ID, access sessiondb.Access,
+	p store.Purpose, f func(tx *store.Tx, x *sessiondb.Session) (Out, error)) (Out, error) {
 	return store.Write(ctx, s.Store, actor, func(tx *store.Tx) (out Out, err error) {
-		x, err := tx.Session(id, access, p)
+		x, err := sessiondb.Open(tx, id, access, p)
 		if err != nil {
 			return out, err
 		}

@@ -6,6 +6,8 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/extract"
 	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/memorydb"
+	"github.com/loci-memory/loci/internal/store/sessiondb"
 	"github.com/loci-memory/loci/internal/title"
 )
 
@@ -18,7 +20,7 @@ type eventStatements struct {
 }
 
 // keepStatements stores the extracted statements as candidates, or in the mode units as the memory of their unit.
-func (s *Service) keepStatements(tx *store.Tx, x *store.Session, mode loci.PolicyMode,
+func (s *Service) keepStatements(tx *store.Tx, x *sessiondb.Session, mode loci.PolicyMode,
 	d eventStatements) (out []loci.Candidate, err error) {
 	if len(d.list) == 0 {
 		return nil, nil
@@ -45,7 +47,7 @@ func (s *Service) keepStatements(tx *store.Tx, x *store.Session, mode loci.Polic
 		c := newCandidate(loci.CaptureCandidate{Content: loci.CandidateContent(list[0].Text), Type: list[0].Type,
 			SourceEventID: loci.ExternalID(source)})
 		c.UnitID = u.ID
-		c, err = s.addCandidate(x, c, store.NewIndexEntry(c.Title, c.Content), loci.ActionDrawn)
+		c, err = s.addCandidate(x, c, memorydb.NewIndexEntry(c.Title, c.Content), loci.ActionDrawn)
 		if err != nil {
 			return out, err
 		}
@@ -65,7 +67,7 @@ const (
 
 // addToUnit adds statements to the memory of their unit, with a record of the compilation. A memory that somebody
 // archived or replaced stays as it is.
-func addToUnit(tx *store.Tx, x *store.Session, d eventStatements) error {
+func addToUnit(tx *store.Tx, x *sessiondb.Session, d eventStatements) error {
 	key := cmp.Or(d.event.UnitKey, defaultUnit)
 	u, found, err := x.UnitByKey(key)
 	if err != nil || !found && x.Counts.Units >= loci.MaxUnits {
@@ -73,7 +75,7 @@ func addToUnit(tx *store.Tx, x *store.Session, d eventStatements) error {
 	}
 	m := loci.Memory{Type: d.list[0].Type}
 	if u.MemoryID != "" {
-		former, err := tx.MemoryRecord(u.MemoryID)
+		former, err := memorydb.Record(tx, u.MemoryID)
 		switch {
 		case loci.Is(err, loci.CodeNotFound): // somebody has just deleted it
 		case err != nil || former.Status != loci.MemoryActive:
@@ -101,7 +103,7 @@ func addToUnit(tx *store.Tx, x *store.Session, d eventStatements) error {
 		}
 		u.Status = loci.UnitFinalized
 	}
-	entry := store.NewIndexEntry(m.Title, m.Content)
+	entry := memorydb.NewIndexEntry(m.Title, m.Content)
 	u, outcome, err := storeUnit(tx, x, u, m, entry, d.event.EventID)
 	if err != nil {
 		return err

@@ -8,6 +8,8 @@ import (
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/secret"
 	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/memorydb"
+	"github.com/loci-memory/loci/internal/store/sessiondb"
 )
 
 // OpenUnit opens a unit of an automatic session, or returns the one with the same key.
@@ -16,8 +18,8 @@ func (s *Service) OpenUnit(ctx context.Context, actor *identity.Actor, in loci.O
 		return loci.OpenedUnit{}, err
 	}
 	title := string(secret.Redacted(in.Title))
-	return inSession(ctx, s, actor, in.SessionID, store.OwnSession, store.InAnyState,
-		func(_ *store.Tx, x *store.Session) (loci.OpenedUnit, error) {
+	return inSession(ctx, s, actor, in.SessionID, sessiondb.Own, store.InAnyState,
+		func(_ *store.Tx, x *sessiondb.Session) (loci.OpenedUnit, error) {
 			if err := requireAutomatic(x); err != nil {
 				return loci.OpenedUnit{}, err
 			}
@@ -36,7 +38,7 @@ func (s *Service) OpenUnit(ctx context.Context, actor *identity.Actor, in loci.O
 		})
 }
 
-func addUnit(x *store.Session, key, title string) (loci.Unit, error) {
+func addUnit(x *sessiondb.Session, key, title string) (loci.Unit, error) {
 	if err := limitOf(x.Counts.Units, loci.MaxUnits, "units"); err != nil {
 		return loci.Unit{}, err
 	}
@@ -47,7 +49,7 @@ func addUnit(x *store.Session, key, title string) (loci.Unit, error) {
 }
 
 // reopenUnit opens a finalized unit for a follow-up.
-func reopenUnit(x *store.Session, u loci.Unit, title string) (loci.Unit, error) {
+func reopenUnit(x *sessiondb.Session, u loci.Unit, title string) (loci.Unit, error) {
 	if u.Status == loci.UnitOpen {
 		return u, nil
 	}
@@ -68,9 +70,9 @@ func (s *Service) FinalizeUnit(ctx context.Context, actor *identity.Actor, in lo
 		return loci.OneUnit{}, loci.Errorf(loci.CodeInvalidQuery,
 			"content must have at most %d bytes with [REDACTED:rule] in place of its credentials", loci.MaxContent)
 	}
-	entry := store.NewIndexEntry(m.Title, m.Content)
-	return inSession(ctx, s, actor, in.SessionID, store.OwnSession, store.InAnyState,
-		func(tx *store.Tx, x *store.Session) (out loci.OneUnit, err error) {
+	entry := memorydb.NewIndexEntry(m.Title, m.Content)
+	return inSession(ctx, s, actor, in.SessionID, sessiondb.Own, store.InAnyState,
+		func(tx *store.Tx, x *sessiondb.Session) (out loci.OneUnit, err error) {
 			u, err := x.Unit(in.UnitID)
 			if err == nil {
 				err = x.Accept(store.ToContinue)
@@ -95,7 +97,7 @@ func (s *Service) FinalizeUnit(ctx context.Context, actor *identity.Actor, in lo
 
 // storeUnit writes the memory of a unit, and links unit and session to it. An existing memory keeps its type and tags
 // where m has none. The event is the one that caused it, if any.
-func storeUnit(tx *store.Tx, x *store.Session, u loci.Unit, m loci.Memory, e store.IndexEntry, eventID string) (
+func storeUnit(tx *store.Tx, x *sessiondb.Session, u loci.Unit, m loci.Memory, e memorydb.IndexEntry, eventID string) (
 	loci.Unit, loci.CompilationOutcome, error) {
 	outcome, action := loci.CompilationUpdated, loci.ActionUpdated
 	err := updateUnitMemory(tx, u.MemoryID, m, e)
@@ -115,17 +117,17 @@ func storeUnit(tx *store.Tx, x *store.Session, u loci.Unit, m loci.Memory, e sto
 }
 
 // addUnitMemory makes the memory of a unit.
-func addUnitMemory(x *store.Session, m loci.Memory, e store.IndexEntry) (loci.ID, error) {
-	created, err := x.Memories().Create(loci.NewMemory{Memory: ofSession(x, m)}, e, store.CreatePolicy{})
+func addUnitMemory(x *sessiondb.Session, m loci.Memory, e memorydb.IndexEntry) (loci.ID, error) {
+	created, err := memorydb.Create(x.Atlas(), loci.NewMemory{Memory: ofSession(x, m)}, e, memorydb.CreatePolicy{})
 	return created.Memory.ID, err
 }
 
 // updateUnitMemory writes the next version of the memory of a unit, or returns NotFound where it has none.
-func updateUnitMemory(tx *store.Tx, id loci.ID, m loci.Memory, e store.IndexEntry) error {
+func updateUnitMemory(tx *store.Tx, id loci.ID, m loci.Memory, e memorydb.IndexEntry) error {
 	if id == "" {
 		return loci.NewError(loci.CodeNotFound)
 	}
-	h, err := tx.Memory(id, store.ToChange)
+	h, err := memorydb.Open(tx, id, store.ToChange)
 	if err == nil {
 		_, err = h.Revise(m, e)
 	}

@@ -8,12 +8,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/sqldb"
-	"github.com/loci-memory/loci/internal/store/idempotencydb"
-	"github.com/loci-memory/loci/internal/store/jobdb"
 )
-
-// DeleteObjectJob is the kind of the jobs that delete objects. Their subject is the id.
-const DeleteObjectJob = "delete_object"
 
 // A Record is an attachment as its row holds it.
 type Record struct {
@@ -85,31 +80,6 @@ func SetActiveList(t *sqldb.Tx, memory int64, list []loci.ID) error {
 	return err
 }
 
-// Delete deletes the attachments that meet a condition and the stored responses that show them, and adds the jobs that
-// delete their objects.
-func Delete(t *sqldb.Tx, jobs *jobdb.Queue, condition string, args ...any) error {
-	var ids []loci.ID
-	err := t.Query(`DELETE FROM attachments WHERE `+condition+` RETURNING id`, args, func(r sqldb.Row) error {
-		var id loci.ID
-		err := r.Scan(&id)
-		ids = append(ids, id)
-		return err
-	})
-	if err != nil || len(ids) == 0 {
-		return err
-	}
-	if err := idempotencydb.DeleteResponses(t, ids); err != nil {
-		return err
-	}
-	return jobs.AddAll(t, DeleteObjectJob, ids)
-}
-
 // ActiveBytes is the SQL of the bytes of the active attachments in a workspace w.
 const ActiveBytes = ` (SELECT CAST(COALESCE(SUM(x.size), 0) AS BIGINT) FROM atlases a JOIN attachments x
 	ON x.atlas = a.row_id AND x.active WHERE a.workspace = w.row_id) `
-
-// HeldBytes is the SQL of the bytes of the attachments in the workspaces that a user ?1 owns: of active ones, and of
-// uploads that were announced since ?2.
-const HeldBytes = ` (SELECT CAST(COALESCE(SUM(x.size), 0) AS BIGINT) FROM members m
-	JOIN atlases a ON a.workspace = m.workspace JOIN attachments x ON x.atlas = a.row_id
-	WHERE m.user_id = ?1 AND m.role = 'owner' AND (x.active OR x.created_at > ?2)) `

@@ -6,15 +6,15 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/sqldb"
-	"github.com/loci-memory/loci/internal/store/attachmentdb"
-	"github.com/loci-memory/loci/internal/store/idempotencydb"
+	"github.com/loci-memory/loci/internal/store/internal/scope"
 	"github.com/loci-memory/loci/internal/store/jobdb"
+	"github.com/loci-memory/loci/internal/store/memorydb"
 	"github.com/loci-memory/loci/internal/store/minhashdb"
 )
 
 // erase deletes the memories with the stored responses that show them, their bands, links and attachments.
 func (b batch) erase(t *sqldb.Tx, jobs *jobdb.Queue) error {
-	if err := idempotencydb.DeleteResponses(t, b.ids); err != nil {
+	if err := scope.DeleteResponses(t, b.ids...); err != nil {
 		return err
 	}
 	for _, m := range b.memories {
@@ -25,7 +25,7 @@ func (b batch) erase(t *sqldb.Tx, jobs *jobdb.Queue) error {
 	if err := b.removeLinks(t); err != nil {
 		return err
 	}
-	if err := attachmentdb.Delete(t, jobs, fmt.Sprintf(t.Dialect.InList, "memory", 1),
+	if err := memorydb.DeleteAttachments(t, jobs, fmt.Sprintf(t.Dialect.InList, "memory", 1),
 		sqldb.EncodeInts(b.rowIDs)); err != nil {
 		return err
 	}

@@ -23,7 +23,7 @@ func (d Deleted) String() string {
 	switch d.Kind {
 	case AtlasJob:
 		return "the deleted atlas"
-	case SessionsJob:
+	case sessiondb.EraseJob:
 		return "the deleted sessions"
 	}
 	return "the deleted workspace"
@@ -35,7 +35,7 @@ const deletedQuery = `SELECT d.kind, d.id FROM (
 		WHERE m.workspace = w.row_id)) AS d `
 
 // deletedSessionsQuery returns the first deleted session: one job erases all of them.
-const deletedSessionsQuery = `SELECT '` + SessionsJob + `', d.id FROM (SELECT s.id AS id FROM sessions s
+const deletedSessionsQuery = `SELECT '` + sessiondb.EraseJob + `', d.id FROM (SELECT s.id AS id FROM sessions s
 	WHERE s.workspace IS NULL ORDER BY s.row_id LIMIT 1) AS d `
 
 // WithoutJob returns the deleted records that no job erases.
@@ -46,7 +46,7 @@ func WithoutJob(t *sqldb.Tx) ([]Deleted, error) {
 		return nil, err
 	}
 	sessions, err := queryDeleted(t, deletedSessionsQuery+`WHERE NOT EXISTS (SELECT 1 FROM jobs j
-		WHERE j.kind = '`+SessionsJob+`')`)
+		WHERE j.kind = '`+sessiondb.EraseJob+`')`)
 	return append(list, sessions...), err
 }
 

@@ -16,12 +16,11 @@ import (
 	"github.com/loci-memory/loci/internal/store/sessiondb"
 )
 
-// Kinds of jobs. Their subject is the id of the atlas or the workspace. A SessionsJob erases all deleted sessions; its
-// subject is the session or its user.
+// Kinds of jobs. Their subject is the id of the atlas or the workspace. One of sessiondb.EraseJob erases all deleted
+// sessions.
 const (
 	AtlasJob     = "erase_atlas"
 	WorkspaceJob = "erase_workspace"
-	SessionsJob  = "erase_sessions"
 )
 
 // An Eraser deletes atlases and workspaces of a database.
@@ -37,7 +36,7 @@ func New(db *sqldb.Handle, index *indexdb.Index, jobs *jobdb.Queue) *Eraser {
 	for kind, of := range map[string]target{AtlasJob: deletedAtlas, WorkspaceJob: deletedWorkspace} {
 		jobs.Handle(kind, func(ctx context.Context, j jobdb.Job) error { return e.erase(ctx, of, j.Subject) })
 	}
-	jobs.Handle(SessionsJob, func(ctx context.Context, _ jobdb.Job) error {
+	jobs.Handle(sessiondb.EraseJob, func(ctx context.Context, _ jobdb.Job) error {
 		return e.eraseSessions(ctx, time.Now().Add(maxRun), sessiondb.DeletedCondition)
 	})
 	return e

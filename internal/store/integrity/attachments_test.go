@@ -103,7 +103,7 @@ func TestReindexKeepsMemoriesOfANewerProgram(t *testing.T) {
 		d.Exec(t, `UPDATE keyword_indexes SET analyzer = 0`)
 		s = d.Open(t, store.Options{})
 		waittest.Until(t, func() bool {
-			return searchKeywords(t, s, ann, "harbour", store.Filter{}).KeywordCandidates == 1
+			return searchKeywords(t, s, ann, "harbour", loci.MemoryFilter{}).KeywordCandidates == 1
 		})
 	})
 }

@@ -197,7 +197,7 @@ func TestOpenReindexesEarlierAnalyzer(t *testing.T) {
 		d.Exec(t, `DELETE FROM segments`)
 		s = d.Open(t, store.Options{})
 		waittest.Until(t, func() bool {
-			return searchKeywords(t, s, ann, "harbour", store.Filter{}).KeywordCandidates == 450
+			return searchKeywords(t, s, ann, "harbour", loci.MemoryFilter{}).KeywordCandidates == 450
 		})
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/integrity"
+	"github.com/loci-memory/loci/internal/store/memorydb"
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
 
@@ -44,7 +45,7 @@ func TestInspectingAndPurgingBesideWritersIsSafe(t *testing.T) {
 					return err
 				}
 				_, err = store.Write(ctx, server, ann, func(tx *store.Tx) (loci.Memory, error) {
-					h, err := tx.Memory(m.ID, store.ToMove)
+					h, err := memorydb.Open(tx, m.ID, store.ToMove)
 					if err != nil {
 						return m, err
 					}
@@ -91,7 +92,7 @@ func TestInspectingAndPurgingBesideWritersIsSafe(t *testing.T) {
 		close(over)
 		all.Wait()
 		sum := checkHealthy(t, server)
-		if r := searchKeywords(t, server, ann, "others", store.Filter{}); r.KeywordCandidates != int(sum.Memories)-1 {
+		if r := searchKeywords(t, server, ann, "others", loci.MemoryFilter{}); r.KeywordCandidates != int(sum.Memories)-1 {
 			t.Errorf("%d of %d memories are found", r.KeywordCandidates, sum.Memories-1)
 		}
 	})

@@ -23,6 +23,7 @@ import (
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/indexdb"
 	"github.com/loci-memory/loci/internal/store/integrity"
+	"github.com/loci-memory/loci/internal/store/memorydb"
 	"github.com/loci-memory/loci/internal/store/storetest"
 	"github.com/loci-memory/loci/internal/testenv"
 )
@@ -174,7 +175,7 @@ func damageAnIndex(t *testing.T, d storetest.Database, actor *identity.Actor, id
 	if how != "a bit" && name == "memories_newest" {
 		before := sqldb.CorruptionErrors()
 		if _, err := store.Read(ctx, s, actor, func(tx *store.Tx) (page.List[loci.Memory], error) {
-			return tx.Memories(store.Filter{}, page.Request{Limit: 1000})
+			return memorydb.List(tx, loci.MemoryFilter{}, page.Request{Limit: 1000})
 		}); err == nil || sqldb.CorruptionErrors() == before {
 			t.Errorf("told %v, and nobody counted it", err)
 		}
@@ -201,7 +202,7 @@ func damageAnIndex(t *testing.T, d storetest.Database, actor *identity.Actor, id
 
 func memoriesOf(t *testing.T, s *store.Store, actor *identity.Actor) []loci.ID {
 	t.Helper()
-	return ids(t, s, actor, store.Filter{}, 1000)
+	return ids(t, s, actor, loci.MemoryFilter{}, 1000)
 }
 
 func TestMemoriesOnALostPageAreNamedAndTheOthersInspected(t *testing.T) {
@@ -239,7 +240,7 @@ func TestMemoriesOnALostPageAreNamedAndTheOthersInspected(t *testing.T) {
 				}
 			}
 		}
-		if r := searchKeywords(t, s, actor, "another", store.Filter{}); r.KeywordCandidates < len(all)-20 {
+		if r := searchKeywords(t, s, actor, "another", loci.MemoryFilter{}); r.KeywordCandidates < len(all)-20 {
 			t.Errorf("after the repair %d are found", r.KeywordCandidates)
 		}
 	})
@@ -324,7 +325,7 @@ func TestSearchOfDamagedIndexIsCounted(t *testing.T) {
 			s = d.Open(t, store.Options{})
 			before := indexdb.CorruptReads()
 			_, err := store.Read(ctx, s, ann, func(tx *store.Tx) (retrieve.Result, error) {
-				return storetest.Search(tx, retrieve.Query{Keywords: query.Parse("harbour")}, store.Filter{}, "", 10)
+				return storetest.Search(tx, retrieve.Query{Keywords: query.Parse("harbour")}, loci.MemoryFilter{}, "", 10)
 			})
 			if err == nil || indexdb.CorruptReads() == before {
 				t.Errorf("%s: told %v, and nobody counted it", damage, err)

@@ -90,7 +90,7 @@ func supersededMemory(x *damageTest, name string) damaged {
 func indexedMemory(x *damageTest, name string) damaged {
 	r := flushedMemory(x, name)
 	r.whole = func() {
-		list := searchKeywords(x.t, x.s, x.ann, "sentence number 1", store.Filter{WorkspaceID: r.ids[3]}).Hits
+		list := searchKeywords(x.t, x.s, x.ann, "sentence number 1", loci.MemoryFilter{WorkspaceID: r.ids[3]}).Hits
 		if !slices.ContainsFunc(list, func(h retrieve.Hit) bool { return h.Memory.ID == r.ids[1] }) {
 			x.t.Errorf("%s: the document of a damaged row is lost", name)
 		}
@@ -123,12 +123,12 @@ func (x *damageTest) memories(name string, prepare func(crew loci.ID, ids []loci
 	queryRow(x.t, x.s, `SELECT row_id, workspace FROM memories WHERE id = ?1`, ids[1], &rowID, &workspace)
 	return damaged{[]string{"{memory}", fmt.Sprint(rowID), "{workspace}", fmt.Sprint(workspace)},
 		append(ids, crew), func() {
-			r := searchKeywords(x.t, x.s, x.ann, "sentence", store.Filter{WorkspaceID: crew})
+			r := searchKeywords(x.t, x.s, x.ann, "sentence", loci.MemoryFilter{WorkspaceID: crew})
 			if len(r.Hits) < 2 {
 				x.t.Errorf("%s: a search finds %d memories", name, len(r.Hits))
 			}
 			add(x.t, x.s, x.ann, crew, "A zebra came afterwards to "+name)
-			testenv.Len(x.t, searchKeywords(x.t, x.s, x.ann, "zebra", store.Filter{WorkspaceID: crew}).Hits, 1, name,
+			testenv.Len(x.t, searchKeywords(x.t, x.s, x.ann, "zebra", loci.MemoryFilter{WorkspaceID: crew}).Hits, 1, name,
 				"a search finds", "of one later memory")
 		}}
 }

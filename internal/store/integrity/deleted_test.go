@@ -82,7 +82,7 @@ func TestCheckKnowsErasures(t *testing.T) {
 		checkHealthy(t, s)
 		s.Close()
 		s = d.Open(t, store.Options{})
-		testenv.Len(t, searchKeywords(t, s, ann, "wreck harbour", store.Filter{WorkspaceID: crew}).Hits, 1, "found")
+		testenv.Len(t, searchKeywords(t, s, ann, "wreck harbour", loci.MemoryFilter{WorkspaceID: crew}).Hits, 1, "found")
 		d.Exec(t, `DELETE FROM jobs`)
 		sum := checkIntegrity(t, s, true)
 		if sum.Found != 1 || sum.Repaired != 1 || sum.Inconsistencies[0].ID != string(atlas) {
@@ -107,7 +107,7 @@ func TestDeletedAtlasStaysOutOfTheIndexWhenThatIsBuiltAgain(t *testing.T) {
 		d.Exec(t, `UPDATE keyword_indexes SET analyzer = 0`)
 		testenv.NoError(t, s.Index().ReindexOutdated(ctx))
 		for range 2 {
-			r := searchKeywords(t, s, ann, "wreck harbour", store.Filter{WorkspaceID: crew})
+			r := searchKeywords(t, s, ann, "wreck harbour", loci.MemoryFilter{WorkspaceID: crew})
 			testenv.Len(t, r.Hits, 1, "found")
 			checkHealthy(t, s)
 			flush(t, s, crew)

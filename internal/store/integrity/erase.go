@@ -6,10 +6,10 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/sqldb"
-	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/accountdb"
-	"github.com/loci-memory/loci/internal/store/attachmentdb"
 	"github.com/loci-memory/loci/internal/store/indexdb"
+	"github.com/loci-memory/loci/internal/store/internal/scope"
+	"github.com/loci-memory/loci/internal/store/memorydb"
 	"github.com/loci-memory/loci/internal/store/messagedb"
 	"github.com/loci-memory/loci/internal/store/sessiondb"
 )
@@ -46,7 +46,7 @@ func countTarget(t *sqldb.Tx, g purgeTarget) (n PurgeResult, err error) {
 // readCondition is the condition of the stored responses of reads, and of those that no record links to. They may hold
 // words of any memory, such as corrections of a query.
 const readCondition = ` (credential, key) IN (SELECT credential, key FROM idempotency_records WHERE record = '` +
-	store.ReadRecord + `') OR NOT EXISTS (SELECT 1 FROM idempotency_records r
+	scope.ReadRecord + `') OR NOT EXISTS (SELECT 1 FROM idempotency_records r
 	WHERE r.credential = idempotency_keys.credential AND r.key = idempotency_keys.key) `
 
 // responseCondition is the condition of the stored responses that may hold words of a purge target. It holds for those
@@ -119,7 +119,7 @@ func (c *Checker) eraseAttachments(t *sqldb.Tx, workspace int64) error {
 			return err
 		}
 	}
-	return attachmentdb.Delete(t, c.jobs, `memory IN (SELECT e.row_id FROM memories e WHERE e.workspace = ?1)`,
+	return memorydb.DeleteAttachments(t, c.jobs, `memory IN (SELECT e.row_id FROM memories e WHERE e.workspace = ?1)`,
 		workspace)
 }
 
@@ -135,7 +135,7 @@ func (c *Checker) eraseMemory(t *sqldb.Tx, g purgeTarget) error {
 	if err := removeLinks(t, g.workspace, g.memoryID); err != nil {
 		return err
 	}
-	if err := attachmentdb.Delete(t, c.jobs, `memory = ?1`, g.memory); err != nil {
+	if err := memorydb.DeleteAttachments(t, c.jobs, `memory = ?1`, g.memory); err != nil {
 		return err
 	}
 	_, err := t.Exec(`UPDATE atlases SET
@@ -233,7 +233,7 @@ func memoryTexts(t *sqldb.Tx, memory int64) (texts []string, err error) {
 	texts = append(texts, text)
 	err = t.Query(`SELECT v.content, v.prefix_len FROM versions v WHERE v.memory = ?1 ORDER BY v.version DESC`,
 		[]any{memory}, func(r sqldb.Row) error {
-			var v store.VersionRow
+			var v memorydb.VersionRow
 			err := r.Scan(&v.StoredContent, &v.Prefix)
 			v.ResolveContent(text)
 			if text = v.Content; text != texts[len(texts)-1] {

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/integrity"
@@ -126,7 +127,7 @@ func TestRepairKeepsDocumentsWhenItCannotWriteTheLog(t *testing.T) {
 			t.Errorf("%+v", sum)
 		}
 		faulty.fault.Store(nil)
-		testenv.Equal(t, searchKeywords(t, s, ann, "harbour", store.Filter{}).KeywordCandidates, 3,
+		testenv.Equal(t, searchKeywords(t, s, ann, "harbour", loci.MemoryFilter{}).KeywordCandidates, 3,
 			"memories are found")
 		if sum := checkIntegrity(t, s, true); sum.Found == 0 || sum.Found != sum.Repaired {
 			t.Errorf("%+v", sum)
@@ -266,7 +267,7 @@ func TestRepairThatWasCutOffIsFinishedByTheNext(t *testing.T) {
 				t.Errorf("after %d transactions: %+v", n-2, sum)
 			}
 			checkHealthy(t, s)
-			if r := searchKeywords(t, s, ann, "harbour", store.Filter{}); r.KeywordCandidates != 3 {
+			if r := searchKeywords(t, s, ann, "harbour", loci.MemoryFilter{}); r.KeywordCandidates != 3 {
 				t.Errorf("after %d transactions %d memories are found", n-2, r.KeywordCandidates)
 			}
 			if err == nil {

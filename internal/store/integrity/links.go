@@ -6,8 +6,8 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/sqldb"
-	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/indexdb"
+	"github.com/loci-memory/loci/internal/store/memorydb"
 )
 
 // supersededStatus is the index of that status in loci.MemoryStatuses.
@@ -93,7 +93,7 @@ func rebuildLinksOf(t *sqldb.Tx, m indexdb.MemoryRow) error {
 			_, err = t.Exec(`UPDATE memories SET superseded_by = '' WHERE row_id = ?1`, m.RowID)
 		} else if list, _ := sqldb.DecodeStrings[loci.ID](by.Supersedes); !slices.Contains(list, m.ID) &&
 			by.Damage() == "" {
-			err = store.SetSupersedes(t, by.ID, append(list, m.ID))
+			err = memorydb.SetSupersedes(t, by.ID, append(list, m.ID))
 		}
 		if err != nil {
 			return err
@@ -104,5 +104,5 @@ func rebuildLinksOf(t *sqldb.Tx, m indexdb.MemoryRow) error {
 	if err != nil {
 		return err
 	}
-	return store.SetSupersedes(t, m.ID, right)
+	return memorydb.SetSupersedes(t, m.ID, right)
 }

@@ -14,7 +14,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/sqldb"
-	"github.com/loci-memory/loci/internal/store/attachmentdb"
+	"github.com/loci-memory/loci/internal/store/memorydb"
 )
 
 // Objects are the objects of attachments, which are outside of the database.
@@ -230,7 +230,7 @@ func (x *objectCheck) namedObjects(ctx context.Context, ids []loci.ID) (named ma
 			these := `(SELECT list.value FROM ` + fmt.Sprintf(t.Dialect.StringRows, 1) + `)`
 			err := t.Query(`SELECT x.id FROM attachments x WHERE x.id IN `+these+` UNION ALL SELECT j.subject FROM jobs j
 				WHERE j.kind = ?2 AND j.subject IN `+these,
-				[]any{sqldb.EncodeStrings(ids), attachmentdb.DeleteObjectJob}, func(r sqldb.Row) error {
+				[]any{sqldb.EncodeStrings(ids), memorydb.DeleteObjectJob}, func(r sqldb.Row) error {
 					var id loci.ID
 					err := r.Scan(&id)
 					named[id] = true

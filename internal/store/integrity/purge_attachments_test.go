@@ -15,6 +15,7 @@ import (
 	"github.com/loci-memory/loci/internal/store/attachmentdb"
 	"github.com/loci-memory/loci/internal/store/erasedb"
 	"github.com/loci-memory/loci/internal/store/integrity"
+	"github.com/loci-memory/loci/internal/store/memorydb"
 	"github.com/loci-memory/loci/internal/store/storetest"
 	"github.com/loci-memory/loci/internal/testenv"
 )
@@ -105,7 +106,7 @@ func (x *fileTest) count(table string) string {
 // runJobs runs the jobs of deletions, as a server does.
 func (x *fileTest) runJobs() {
 	x.t.Helper()
-	for _, kind := range []string{erasedb.AtlasJob, erasedb.WorkspaceJob, attachmentdb.DeleteObjectJob} {
+	for _, kind := range []string{erasedb.AtlasJob, erasedb.WorkspaceJob, memorydb.DeleteObjectJob} {
 		testenv.NoError(x.t, x.s.Jobs().RunNow(ctx, kind))
 	}
 }
@@ -146,7 +147,7 @@ func TestDeletionsDeleteObjects(t *testing.T) {
 		"uploads": {do: func(x *fileTest) {
 			x.d.Exec(x.t, `UPDATE attachments SET active = FALSE, created_at = 1`)
 			testenv.Must(store.System(ctx, x.s, "test", func(t *store.SystemTx) (loci.Empty, error) {
-				return loci.Empty{}, t.DeleteExpiredUploads()
+				return loci.Empty{}, attachmentdb.DeleteExpiredUploads(t)
 			}))(x.t)
 		}},
 		"purge of memories": {purge: true, do: both(func(x *fileTest, i int, _ *identity.Actor) {
@@ -190,7 +191,7 @@ func TestDeletionsDeleteObjects(t *testing.T) {
 					x.runJobs()
 				}
 				if list, rows, jobs := x.objects(), x.count("attachments"), x.count(`jobs WHERE kind = '`+
-					attachmentdb.DeleteObjectJob+`'`); len(list) > 0 || rows != "0" || jobs != "0" {
+					memorydb.DeleteObjectJob+`'`); len(list) > 0 || rows != "0" || jobs != "0" {
 					t.Errorf("%d objects, %s rows and %s jobs are left", len(list), rows, jobs)
 				}
 				for _, id := range x.active {

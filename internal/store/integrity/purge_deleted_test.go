@@ -35,7 +35,7 @@ func TestPurgeDeletedLeavesNoByte(t *testing.T) {
 		if again, err := integrity.New(operator).PurgeDeleted(ctx, false); err != nil || again.Documents != 0 {
 			t.Errorf("there is more: %+v, %v", again, err)
 		}
-		if list := ids(t, server, ann, store.Filter{}, 100); len(list) == 0 || len(list) > len(others) {
+		if list := ids(t, server, ann, loci.MemoryFilter{}, 100); len(list) == 0 || len(list) > len(others) {
 			t.Errorf("%d memories are left of %d others", len(list), len(others))
 		}
 		checkCounters(t, server, ann, crew, others)

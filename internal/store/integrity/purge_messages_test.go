@@ -13,6 +13,7 @@ import (
 	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/integrity"
+	"github.com/loci-memory/loci/internal/store/messagedb"
 	"github.com/loci-memory/loci/internal/store/storetest"
 	"github.com/loci-memory/loci/internal/testenv"
 )
@@ -171,7 +172,7 @@ func TestDeletedAccountLeavesItsMessagesToTeams(t *testing.T) {
 			loci.GetMessage{MessageID: testenv.Must(newService(s).ListInbox(ctx, x.to,
 				loci.ListInbox{}))(t).Messages[0].ID}))(t)
 		testenv.NoError(t, s.Eraser().EraseAll(ctx))
-		counting.requireParts(t, 6, func() error { return s.DeleteClosedMessages(ctx) })
+		counting.requireParts(t, 6, func() error { return messagedb.DeleteClosed(ctx, s.DB()) })
 		x.requireLeft(t)
 		for _, agent := range []*identity.Actor{x.from, x.to} {
 			for _, m := range testenv.Must(newService(s).ListInbox(ctx, agent, loci.ListInbox{}))(t).Messages {
@@ -179,7 +180,7 @@ func TestDeletedAccountLeavesItsMessagesToTeams(t *testing.T) {
 			}
 		}
 		later.Store(int64(91 * 24 * time.Hour))
-		testenv.NoError(t, s.DeleteClosedMessages(ctx))
+		testenv.NoError(t, messagedb.DeleteClosed(ctx, s.DB()))
 		if got := d.Query(t, `SELECT id FROM agents WHERE user_id IS NULL`); len(got) > 0 {
 			t.Errorf("agents of deleted users without messages are left: %v", got)
 		}

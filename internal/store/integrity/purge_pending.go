@@ -6,7 +6,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/sqldb"
-	"github.com/loci-memory/loci/internal/store/attachmentdb"
+	"github.com/loci-memory/loci/internal/store/memorydb"
 	"github.com/loci-memory/loci/internal/store/messagedb"
 )
 
@@ -57,7 +57,7 @@ func (c *Checker) finishPurge(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = c.jobs.RunNow(ctx, attachmentdb.DeleteObjectJob)
+	err = c.jobs.RunNow(ctx, memorydb.DeleteObjectJob)
 	if err != nil && ctx.Err() == nil {
 		err = &loci.Error{Code: loci.CodeUnavailable, Err: err, Message: fmt.Sprintf("The rows are gone, but not all "+
 			"files of their attachments, because the file store failed (%v): a running server deletes them, or loci "+

@@ -113,7 +113,7 @@ func setContent(t *testing.T, s *store.Store, id loci.ID, text string) {
 // mustIDs lists the memories of a workspace without one.
 func mustIDs(t *testing.T, s *store.Store, actor *identity.Actor, workspace, without loci.ID) []loci.ID {
 	t.Helper()
-	return slices.DeleteFunc(ids(t, s, actor, store.Filter{WorkspaceID: workspace}, 100),
+	return slices.DeleteFunc(ids(t, s, actor, loci.MemoryFilter{WorkspaceID: workspace}, 100),
 		func(id loci.ID) bool { return id == without })
 }
 

@@ -20,6 +20,7 @@ import (
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/accountdb"
 	"github.com/loci-memory/loci/internal/store/integrity"
+	"github.com/loci-memory/loci/internal/store/memorydb"
 	"github.com/loci-memory/loci/internal/store/storetest"
 	"github.com/loci-memory/loci/internal/testenv"
 	"github.com/loci-memory/loci/internal/vector"
@@ -75,7 +76,7 @@ func withEncryptionKey(actor *identity.Actor, key string) *identity.Actor {
 func supersede(t *testing.T, s *store.Store, actor *identity.Actor, old, by loci.ID) {
 	t.Helper()
 	testenv.Must(store.Write(ctx, s, actor, func(tx *store.Tx) (loci.Memory, error) {
-		h, err := tx.Memory(old, store.ToMove)
+		h, err := memorydb.Open(tx, old, store.ToMove)
 		if err != nil {
 			return loci.Memory{}, err
 		}
@@ -90,7 +91,7 @@ func supersede(t *testing.T, s *store.Store, actor *identity.Actor, old, by loci
 func remove(t *testing.T, s *store.Store, actor *identity.Actor, id loci.ID) {
 	t.Helper()
 	testenv.Must(store.Write(ctx, s, actor, func(tx *store.Tx) (loci.Empty, error) {
-		h, err := tx.Memory(id, store.InAnyState)
+		h, err := memorydb.Open(tx, id, store.InAnyState)
 		if err != nil {
 			return loci.Empty{}, err
 		}
@@ -148,7 +149,7 @@ func makeHistory(t *testing.T, d storetest.Database, s *store.Store, actor *iden
 func record(t *testing.T, s *store.Store, actor *identity.Actor, id loci.ID) loci.Memory {
 	t.Helper()
 	m := testenv.Must(store.Read(ctx, s, actor,
-		func(tx *store.Tx) (loci.Memory, error) { return tx.MemoryRecord(id) }))(t)
+		func(tx *store.Tx) (loci.Memory, error) { return memorydb.Record(tx, id) }))(t)
 	return m
 }
 
@@ -188,13 +189,13 @@ func TestPurgedMemoryLeavesNoByte(t *testing.T) {
 		if err != nil || did != would || did.Memories != 1 || did.Versions != 14 || did.Responses != 10 {
 			t.Errorf("purged %+v, of %+v, %v", did, would, err)
 		}
-		if r := searchKeywords(t, server, ann, "lummoxites quinceberries", store.Filter{}); len(r.Hits) > 0 {
+		if r := searchKeywords(t, server, ann, "lummoxites quinceberries", loci.MemoryFilter{}); len(r.Hits) > 0 {
 			t.Errorf("the server finds %d memories by words that are gone", len(r.Hits))
 		}
 		testenv.Len(t, searchKeywords(t, server, bob, "deploys",
-			store.Filter{Include: []loci.Include{loci.IncludeSuperseded}}).Hits, len(others), "the server finds",
+			loci.MemoryFilter{Include: []loci.Include{loci.IncludeSuperseded}}).Hits, len(others), "the server finds",
 			"others")
-		testenv.Len(t, ids(t, server, ann, store.Filter{Include: []loci.Include{loci.IncludeSuperseded}}, 100),
+		testenv.Len(t, ids(t, server, ann, loci.MemoryFilter{Include: []loci.Include{loci.IncludeSuperseded}}, 100),
 			len(others), "memories are left")
 		if old, by := record(t, server, ann, others[0]), record(t, server, ann, others[1]); old.SupersededBy != "" ||
 			len(by.Supersedes) != 0 {
@@ -293,8 +294,8 @@ func TestPurgedWorkspaceLeavesNoByte(t *testing.T) {
 			did.Memberships != 2 || did.Invitations != 1 || did.Users != 0 {
 			t.Errorf("purged %+v, %v", did, err)
 		}
-		testenv.EqualSlices(t, ids(t, server, ann, store.Filter{}, 100), []loci.ID{kept.ID}, "are left")
-		testenv.Len(t, searchKeywords(t, server, ann, "deploys", store.Filter{}).Hits, 1, "memories are found")
+		testenv.EqualSlices(t, ids(t, server, ann, loci.MemoryFilter{}, 100), []loci.ID{kept.ID}, "are left")
+		testenv.Len(t, searchKeywords(t, server, ann, "deploys", loci.MemoryFilter{}).Hits, 1, "memories are found")
 		checkCounters(t, server, ann, other, []loci.ID{kept.ID})
 		for _, table := range []string{"minhash_bands", "versions", "index_log"} {
 			testenv.Equal(t, d.Query(t, `SELECT CAST(count(*) AS TEXT) FROM `+table)[0],
@@ -395,7 +396,7 @@ func TestPurgeDeletesVectors(t *testing.T) {
 		// A search whose codes are of before finds what is left.
 		f, err := store.Read(ctx, s, ann, func(tx *store.Tx) (retrieve.Result, error) {
 			return storetest.Search(tx, retrieve.Query{Embeddings: []retrieve.Embedding{{Generation: "one",
-				Vector: storetest.VectorOf("T\n" + after)}}}, store.Filter{}, "", 5)
+				Vector: storetest.VectorOf("T\n" + after)}}}, loci.MemoryFilter{}, "", 5)
 		})
 		if err != nil || len(f.Hits) != 1 || f.Hits[0].Memory.ID != b.ID {
 			t.Errorf("found %v, %v", f.Hits, err)

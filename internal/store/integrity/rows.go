@@ -8,9 +8,9 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/sqldb"
-	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/checksum"
 	"github.com/loci-memory/loci/internal/store/indexdb"
+	"github.com/loci-memory/loci/internal/store/memorydb"
 )
 
 // checkMemories compares each memory with its checksum, and what is derived from it with its row.
@@ -76,7 +76,7 @@ func (w *workspaceCheck) checkMemory(m indexdb.MemoryRow, part []int64, vectors 
 		w.report(InconsistentRows, m.ID, "%s", what)
 		return nil
 	}
-	if m.Hash != store.ContentHash(m.Content) {
+	if m.Hash != memorydb.ContentHash(m.Content) {
 		w.differ(InconsistentRows, "the hash of the text of the memory %s is another one", m.ID)
 	}
 	i, _ := slices.BinarySearch(w.rowIDs, m.RowID)
@@ -99,7 +99,7 @@ func (w *workspaceCheck) checkMemory(m indexdb.MemoryRow, part []int64, vectors 
 func rebuildHashes(_ *Checker, t *sqldb.Tx, rowIDs []int64) error {
 	list, err := lockHealthy(t, rowIDs)
 	for _, m := range list {
-		if hash := store.ContentHash(m.Content); err == nil && hash != m.Hash {
+		if hash := memorydb.ContentHash(m.Content); err == nil && hash != m.Hash {
 			_, err = t.Exec(`UPDATE memories SET hash = ?2 WHERE row_id = ?1`, m.RowID, hash)
 		}
 	}
@@ -160,10 +160,10 @@ func (w *workspaceCheck) checkVersions(m indexdb.MemoryRow) (what string, err er
 	above := math.MaxInt32
 	for n := maximum; n == maximum && what == ""; {
 		n = 0
-		err := w.t.Query(`SELECT`+store.VersionColumns+
+		err := w.t.Query(`SELECT`+memorydb.VersionColumns+
 			`, v.checksum FROM versions v WHERE v.memory = ?1 AND v.version < ?2 ORDER BY v.version DESC LIMIT ?3`,
 			[]any{m.RowID, above, maximum}, func(r sqldb.Row) error {
-				var v store.VersionRow
+				var v memorydb.VersionRow
 				var sum int64
 				err := v.Scan(r, &sum)
 				n++

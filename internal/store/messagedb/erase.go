@@ -8,7 +8,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/sqldb"
-	"github.com/loci-memory/loci/internal/store/idempotencydb"
+	"github.com/loci-memory/loci/internal/store/internal/scope"
 )
 
 // Messages and receipts that one transaction deletes: other writers wait for it.
@@ -42,7 +42,7 @@ func eraseBatch(t *sqldb.Tx, condition string, args []any) (found bool, err erro
 	if err != nil || len(list) == 0 {
 		return false, err
 	}
-	if err = idempotencydb.DeleteResponses(t, ids); err != nil {
+	if err = scope.DeleteResponses(t, ids...); err != nil {
 		return false, err
 	}
 	_, err = deleteSome(t, list)

@@ -68,7 +68,7 @@ func (s *Search) Purge(t *sqldb.Tx, text string) error {
 	if err := t.QueryRow(`SELECT w.id FROM workspaces w WHERE w.row_id = ?1`, []any{s.Workspace}, []any{&id}); err != nil {
 		return err
 	}
-	if err := LockSenders(t, id); err != nil {
+	if err := lockSenders(t, id); err != nil {
 		return err
 	}
 	for more := true; more; {

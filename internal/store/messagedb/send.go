@@ -7,8 +7,8 @@ import (
 	"github.com/loci-memory/loci/internal/sqldb"
 )
 
-// LockSenders makes the senders of a workspace wait until the commit. Row ids of its messages follow commits.
-func LockSenders(t *sqldb.Tx, workspace loci.ID) error {
+// lockSenders makes the senders of a workspace wait until the commit. Row ids of its messages follow commits.
+func lockSenders(t *sqldb.Tx, workspace loci.ID) error {
 	return t.AdvisoryLock(string(workspace) + "/messages")
 }
 
@@ -27,9 +27,9 @@ const recipientColumns = ` g.row_id, g.id, k.revoked_at <> 0 OR u.disabled,
 	g.last_number + 1 - COALESCE((SELECT min(r.number) FROM receipts r WHERE r.agent = g.row_id
 		AND r.workspace = ?1 AND r.status <> 'closed'), g.last_number + 1) `
 
-// Recipients locks the active agents of the members of a workspace, other than the sender: all of them, or the one with
+// recipients locks the active agents of the members of a workspace, other than the sender: all of them, or the one with
 // an id, which may be the sender or revoked.
-func Recipients(t *sqldb.Tx, workspace int64, sender, only loci.ID) (list []Recipient, err error) {
+func recipients(t *sqldb.Tx, workspace int64, sender, only loci.ID) (list []Recipient, err error) {
 	err = t.Query(`SELECT`+recipientColumns+`FROM members m JOIN agents g ON g.user_id = m.user_id
 		JOIN api_keys k ON k.id = g.key_id JOIN users u ON u.id = g.user_id WHERE m.workspace = ?1
 		AND (g.id = ?3 OR ?3 = '' AND g.id <> ?2 AND k.revoked_at = 0 AND NOT u.disabled)
@@ -43,18 +43,18 @@ func Recipients(t *sqldb.Tx, workspace int64, sender, only loci.ID) (list []Reci
 	return list, err
 }
 
-// MayBeFull reports whether the inbox of a recipient can be full, without a count.
-func (x Recipient) MayBeFull() bool { return x.span >= loci.MaxOpenMessages }
+// mayBeFull reports whether the inbox of a recipient can be full, without a count.
+func (x Recipient) mayBeFull() bool { return x.span >= loci.MaxOpenMessages }
 
-// CountOpen counts the messages of a workspace that a recipient has not closed, as far as they fill its inbox.
-func (x Recipient) CountOpen(t *sqldb.Tx, workspace int64) (n int, err error) {
+// countOpen counts the messages of a workspace that a recipient has not closed, as far as they fill its inbox.
+func (x Recipient) countOpen(t *sqldb.Tx, workspace int64) (n int, err error) {
 	err = t.QueryRow(`SELECT count(*) FROM (SELECT 1 FROM receipts r WHERE r.agent = ?1 AND r.workspace = ?2
 		AND r.status <> 'closed' LIMIT ?3) AS open_receipts`, []any{x.rowID, workspace, loci.MaxOpenMessages}, []any{&n})
 	return n, err
 }
 
-// Add stores a message of an agent, with a receipt for each recipient.
-func Add(t *sqldb.Tx, workspace int64, m loci.Message, recipients []Recipient) error {
+// insert stores a message of an agent, with a receipt for each recipient.
+func insert(t *sqldb.Tx, workspace int64, m loci.Message, recipients []Recipient) error {
 	row, err := t.Insert(`INSERT INTO messages (id, workspace, agent, to_agent, subject, content, thread_id, reply_to,
 		created_at) VALUES (?1, ?2, (SELECT row_id FROM agents WHERE id = ?3), ?4, ?5, ?6, ?7, ?8, ?9)`, []any{m.ID,
 		workspace, m.From.AgentID, m.To, m.Subject, m.Content, m.ThreadID, m.ReplyTo, m.CreatedAt})
@@ -75,14 +75,14 @@ func Add(t *sqldb.Tx, workspace int64, m loci.Message, recipients []Recipient) e
 	return err
 }
 
-// Columns are the columns of a message x in the workspace w from the agent g.
-const Columns = ` x.id, w.id, g.id, g.name, x.to_agent, x.subject, x.content, x.thread_id, x.reply_to, x.created_at `
+// columns are the columns of a message x in the workspace w from the agent g.
+const columns = ` x.id, w.id, g.id, g.name, x.to_agent, x.subject, x.content, x.thread_id, x.reply_to, x.created_at `
 
-// SenderJoin joins messages x to their senders.
-const SenderJoin = ` JOIN agents g ON g.row_id = x.agent `
+// senderJoin joins messages x to their senders.
+const senderJoin = ` JOIN agents g ON g.row_id = x.agent `
 
-// Scan scans a message and further columns.
-func Scan(r sqldb.Row, m *loci.Message, more ...any) error {
+// scan scans a message and further columns.
+func scan(r sqldb.Row, m *loci.Message, more ...any) error {
 	err := r.Scan(append([]any{&m.ID, &m.WorkspaceID, &m.From.AgentID, &m.From.Name, &m.To, &m.Subject, &m.Content,
 		&m.ThreadID, &m.ReplyTo, &m.CreatedAt}, more...)...)
 	m.Broadcast = m.To == ""

@@ -18,7 +18,7 @@ const (
 
 // DeleteClosed deletes the messages that all recipients have closed 90 days ago, in bounded transactions. A recipient
 // whose key was revoked then, or whose user has left the workspace, can close nothing any more. Nothing opens a closed
-// message again, and nothing adds a recipient.
+// message again, and nothing adds a recipient. Then it erases what is left of the agents of deleted users.
 func DeleteClosed(ctx context.Context, db *sqldb.Handle) error {
 	for w := (window{before: db.Now() - loci.Time(keepClosed.Microseconds()), at: math.MinInt64}); ; {
 		found, err := sqldb.SystemRead(ctx, db, "find closed messages", w.find)
@@ -33,7 +33,7 @@ func DeleteClosed(ctx context.Context, db *sqldb.Handle) error {
 			}
 		}
 		if found.read < sweepWindow {
-			return nil
+			return EraseAgents(ctx, db)
 		}
 		w = found.next
 	}

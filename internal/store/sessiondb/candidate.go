@@ -7,6 +7,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/sqldb"
+	"github.com/loci-memory/loci/internal/store/internal/scope"
 	"github.com/loci-memory/loci/internal/title"
 )
 
@@ -37,20 +38,20 @@ func ScanCandidate(r sqldb.Row) (c loci.Candidate, err error) {
 const fromCandidates = `FROM candidates c JOIN sessions s ON s.row_id = c.session WHERE c.session = ?1 `
 
 // Candidates returns the newest candidates of a session, newest first.
-func (r *Row) Candidates(t *sqldb.Tx, limit int) ([]loci.Candidate, error) {
-	return queryCandidates(t, `SELECT`+CandidateColumns+fromCandidates+
-		`ORDER BY c.created_at DESC, c.id DESC LIMIT ?2`, r.rowID, limit)
+func (v *View) Candidates(limit int) ([]loci.Candidate, error) {
+	return queryCandidates(v.in.Conn, `SELECT`+CandidateColumns+fromCandidates+
+		`ORDER BY c.created_at DESC, c.id DESC LIMIT ?2`, v.rowID, limit)
 }
 
 // PendingCandidates returns the pending candidates of a session, oldest first.
-func (r *Row) PendingCandidates(t *sqldb.Tx) ([]loci.Candidate, error) {
-	return queryCandidates(t, `SELECT`+CandidateColumns+fromCandidates+
-		`AND c.status = 'pending' ORDER BY c.created_at, c.id LIMIT ?2`, r.rowID, loci.MaxCandidates)
+func (v *View) PendingCandidates() ([]loci.Candidate, error) {
+	return queryCandidates(v.in.Conn, `SELECT`+CandidateColumns+fromCandidates+
+		`AND c.status = 'pending' ORDER BY c.created_at, c.id LIMIT ?2`, v.rowID, loci.MaxCandidates)
 }
 
 // CompiledCandidates returns the compiled candidates of the session, oldest first.
 func (s *Session) CompiledCandidates() ([]loci.Candidate, error) {
-	return queryCandidates(s.conn, `SELECT`+CandidateColumns+fromCandidates+
+	return queryCandidates(s.in.Conn, `SELECT`+CandidateColumns+fromCandidates+
 		`AND c.status = 'compiled' ORDER BY c.created_at, c.id LIMIT ?2`, s.rowID, loci.MaxCandidates)
 }
 
@@ -66,14 +67,14 @@ func queryCandidates(t *sqldb.Tx, q string, args ...any) ([]loci.Candidate, erro
 
 // Candidate returns a candidate of the session, or NotFound.
 func (s *Session) Candidate(id loci.ID) (loci.Candidate, error) {
-	c, err := ScanCandidate(s.conn.Row(`SELECT`+CandidateColumns+fromCandidates+`AND c.id = ?2`, s.rowID, id))
+	c, err := ScanCandidate(s.in.Conn.Row(`SELECT`+CandidateColumns+fromCandidates+`AND c.id = ?2`, s.rowID, id))
 	return c, sqldb.MapNoRows(err)
 }
 
 // CandidatesFrom returns the candidates of the session with one of these sources, in the order of the sources.
 func (s *Session) CandidatesFrom(sources []string) ([]loci.Candidate, error) {
-	list, err := queryCandidates(s.conn, `SELECT`+CandidateColumns+fromCandidates+`AND c.source_event_id <> ''
-		AND c.source_event_id IN (SELECT list.value FROM `+fmt.Sprintf(s.conn.Dialect.StringRows, 2)+`)`, s.rowID,
+	list, err := queryCandidates(s.in.Conn, `SELECT`+CandidateColumns+fromCandidates+`AND c.source_event_id <> ''
+		AND c.source_event_id IN (SELECT list.value FROM `+fmt.Sprintf(s.in.Conn.Dialect.StringRows, 2)+`)`, s.rowID,
 		sqldb.EncodeStrings(sources))
 	slices.SortFunc(list, func(a, b loci.Candidate) int {
 		return slices.Index(sources, a.SourceEventID) - slices.Index(sources, b.SourceEventID)
@@ -83,7 +84,7 @@ func (s *Session) CandidatesFrom(sources []string) ([]loci.Candidate, error) {
 
 // AddCandidate stores a pending candidate.
 func (s *Session) AddCandidate(c loci.Candidate, action loci.SessionAction) (loci.Candidate, error) {
-	t := s.conn
+	t := s.in.Conn
 	c.ID, c.SessionID, c.Status, c.CreatedAt, c.UpdatedAt = loci.NewID(t.Now.Std()), s.ID, loci.CandidatePending, t.Now,
 		t.Now
 	similar, err := json.Marshal(c.Similar)
@@ -95,7 +96,7 @@ func (s *Session) AddCandidate(c loci.Candidate, action loci.SessionAction) (loc
 			title_derived)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14,
 			(SELECT u.row_id FROM units u WHERE u.id = ?16), ?15, ?15, ?17)`, c.ID, s.rowID,
-		s.workspace, s.atlas, s.UserID, c.Content, c.Title, slices.Index(loci.MemoryTypes, c.Type),
+		s.atlas.Workspace().RowID(), s.atlas.RowID(), s.UserID, c.Content, c.Title, slices.Index(loci.MemoryTypes, c.Type),
 		sqldb.EncodeStrings(c.Tags), c.Confidence, c.Evidence, c.SourceEventID, c.Status, string(similar),
 		t.Now, c.UnitID, c.TitleDerived); err != nil {
 		return c, err
@@ -113,9 +114,9 @@ func (s *Session) AddCandidate(c loci.Candidate, action loci.SessionAction) (loc
 func (s *Session) SetCandidate(was loci.Candidate, status loci.CandidateStatus, memory loci.ID,
 	action loci.SessionAction) (loci.Candidate, error) {
 	c := was
-	c.Status, c.MemoryID, c.UpdatedAt = status, memory, max(s.conn.Now, was.UpdatedAt+1)
-	if _, err := s.conn.Exec(`UPDATE candidates SET status = ?2,
-		memory = (SELECT e.row_id FROM memories e WHERE e.id = ?3`+s.conn.LockClause("KEY SHARE", "e")+`),
+	c.Status, c.MemoryID, c.UpdatedAt = status, memory, max(s.in.Conn.Now, was.UpdatedAt+1)
+	if _, err := s.in.Conn.Exec(`UPDATE candidates SET status = ?2,
+		memory = (SELECT e.row_id FROM memories e WHERE e.id = ?3`+s.in.Conn.LockClause("KEY SHARE", "e")+`),
 		updated_at = ?4 WHERE id = ?1`, c.ID, c.Status, c.MemoryID, c.UpdatedAt); err != nil {
 		return c, err
 	}
@@ -135,14 +136,14 @@ const (
 	maxKnownBytes = 64 << 10 // of all texts
 )
 
-// KnownTexts returns the contents of the newest short candidates of a user in an atlas, in any state but compiled: the
-// texts of those are memories. Candidates of deleted sessions do not count.
-func KnownTexts(t *sqldb.Tx, userID, atlasID loci.ID) (list []string, err error) {
+// KnownTexts returns the contents of the newest short candidates of a session's user in its atlas, in any state but
+// compiled: the texts of those are memories. The session may be one of an earlier transaction. Candidates of deleted sessions do not count.
+func KnownTexts(h scope.Holder, v *View) (list []string, err error) {
 	bytes := 0
-	err = t.Query(`SELECT c.content FROM candidates c WHERE c.user_id = ?1
+	err = scope.Of(h).Conn.Query(`SELECT c.content FROM candidates c WHERE c.user_id = ?1
 		AND c.atlas = (SELECT a.row_id FROM atlases a WHERE a.id = ?2) AND c.status <> 'compiled'
 		AND length(c.content) <= ?4 ORDER BY c.created_at DESC, c.id DESC LIMIT ?3`,
-		[]any{userID, atlasID, maxKnownTexts, maxKnownChars}, func(row sqldb.Row) error {
+		[]any{v.UserID, v.AtlasID, maxKnownTexts, maxKnownChars}, func(row sqldb.Row) error {
 			var text string
 			err := row.Scan(&text)
 			if bytes += len(text); bytes > maxKnownBytes {

@@ -10,6 +10,9 @@ import (
 	"github.com/loci-memory/loci/internal/sqldb"
 )
 
+// EraseJob is the kind of the jobs that erase deleted sessions. Their subject is the session or its user.
+const EraseJob = "erase_sessions"
+
 // DeletedCondition is the condition of sessions that are marked as deleted.
 const DeletedCondition = `workspace IS NULL`
 

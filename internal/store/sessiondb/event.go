@@ -16,15 +16,15 @@ type Event struct {
 }
 
 // HasEvent reports whether the session has an event with an id of its client.
-func (r *Row) HasEvent(t *sqldb.Tx, eventID string) (has bool, err error) {
-	return has, t.QueryRow(`SELECT EXISTS (SELECT 1 FROM session_events v WHERE v.session = ?1 AND v.event_id = ?2)`,
-		[]any{r.rowID, eventID}, []any{&has})
+func (v *View) HasEvent(eventID string) (has bool, err error) {
+	return has, v.in.Conn.QueryRow(`SELECT EXISTS (SELECT 1 FROM session_events v WHERE v.session = ?1 AND v.event_id = ?2)`,
+		[]any{v.rowID, eventID}, []any{&has})
 }
 
 // Event returns the event of the session with an id of its client, if there is one.
 func (s *Session) Event(eventID string) (e loci.SessionEvent, found bool, err error) {
 	e.SessionID, e.Adapter = s.ID, s.Adapter
-	err = s.conn.QueryRow(`SELECT id, event_id, type, unit_key, role, occurred_at, created_at FROM session_events
+	err = s.in.Conn.QueryRow(`SELECT id, event_id, type, unit_key, role, occurred_at, created_at FROM session_events
 		WHERE session = ?1 AND event_id = ?2`, []any{s.rowID, eventID},
 		[]any{&e.ID, &e.EventID, &e.Type, &e.UnitKey, &e.Role, &e.OccurredAt, &e.CreatedAt})
 	if errors.Is(err, sqldb.ErrNoRows) {
@@ -36,7 +36,7 @@ func (s *Session) Event(eventID string) (e loci.SessionEvent, found bool, err er
 
 // AddEvent stores an event. The texts of tools and files are not stored.
 func (s *Session) AddEvent(e Event) (loci.SessionEvent, error) {
-	t := s.conn
+	t := s.in.Conn
 	e.ID, e.SessionID, e.CreatedAt, e.UpdatedAt = loci.NewID(t.Now.Std()), s.ID, t.Now, t.Now
 	metadata := ""
 	if !e.Type.KeepsText() {
@@ -65,23 +65,23 @@ func (s *Session) AddEvent(e Event) (loci.SessionEvent, error) {
 
 // Texts returns the newest prompt of a unit and the newest answer before it. Without a unit key it is the newest prompt
 // of the session. A response that is about to be stored is not among them.
-func (r *Row) Texts(t *sqldb.Tx, unitKey string) (prompt, previous string, err error) {
-	return r.textsBefore(t, unitKey, newest)
+func (v *View) Texts(unitKey string) (prompt, previous string, err error) {
+	return v.textsBefore(unitKey, newest)
 }
 
 // newest is beyond the rows of all events.
 const newest = 1 << 62
 
-func (r *Row) textsBefore(t *sqldb.Tx, unitKey string, before int64) (prompt, previous string, err error) {
+func (v *View) textsBefore(unitKey string, before int64) (prompt, previous string, err error) {
 	var at int64
-	err = t.QueryRow(`SELECT v.row_id, v.content FROM session_events v WHERE v.session = ?1 AND v.type = 'prompt'
+	err = v.in.Conn.QueryRow(`SELECT v.row_id, v.content FROM session_events v WHERE v.session = ?1 AND v.type = 'prompt'
 		AND v.row_id < ?3 AND (?2 = '' OR v.unit_key = ?2) ORDER BY v.row_id DESC LIMIT 1`,
-		[]any{r.rowID, unitKey, before}, []any{&at, &prompt})
+		[]any{v.rowID, unitKey, before}, []any{&at, &prompt})
 	if errors.Is(err, sqldb.ErrNoRows) {
 		return "", "", nil
 	}
 	if err == nil {
-		previous, err = r.answerBefore(t, at)
+		previous, err = v.answerBefore(at)
 	}
 	return prompt, previous, err
 }
@@ -93,12 +93,12 @@ type Turn struct {
 }
 
 // Turn returns the turn of an event of the session, or NotFound.
-func (r *Row) Turn(t *sqldb.Tx, id loci.ID) (x Turn, err error) {
+func (v *View) Turn(id loci.ID) (x Turn, err error) {
 	var at int64
 	var metadata string
-	x.ID, x.SessionID, x.Adapter = id, r.ID, r.Adapter
-	err = t.QueryRow(`SELECT row_id, event_id, type, unit_key, content, metadata, occurred_at FROM session_events
-		WHERE session = ?1 AND id = ?2`, []any{r.rowID, id},
+	x.ID, x.SessionID, x.Adapter = id, v.ID, v.Adapter
+	err = v.in.Conn.QueryRow(`SELECT row_id, event_id, type, unit_key, content, metadata, occurred_at FROM session_events
+		WHERE session = ?1 AND id = ?2`, []any{v.rowID, id},
 		[]any{&at, &x.EventID, &x.Type, &x.UnitKey, &x.Content, &metadata, &x.OccurredAt})
 	if err != nil {
 		return x, sqldb.MapNoRows(err)
@@ -108,16 +108,16 @@ func (r *Row) Turn(t *sqldb.Tx, id loci.ID) (x Turn, err error) {
 			return x, err
 		}
 	}
-	x.Prompt, x.Previous, err = r.textsBefore(t, x.UnitKey, at)
+	x.Prompt, x.Previous, err = v.textsBefore(x.UnitKey, at)
 	return x, err
 }
 
 // LastAnswer returns the newest answer of the session.
-func (r *Row) LastAnswer(t *sqldb.Tx) (string, error) { return r.answerBefore(t, newest) }
+func (v *View) LastAnswer() (string, error) { return v.answerBefore(newest) }
 
-func (r *Row) answerBefore(t *sqldb.Tx, rowID int64) (text string, err error) {
-	err = t.QueryRow(`SELECT v.content FROM session_events v WHERE v.session = ?1 AND v.type = 'response'
-		AND v.row_id < ?2 ORDER BY v.row_id DESC LIMIT 1`, []any{r.rowID, rowID}, []any{&text})
+func (v *View) answerBefore(rowID int64) (text string, err error) {
+	err = v.in.Conn.QueryRow(`SELECT v.content FROM session_events v WHERE v.session = ?1 AND v.type = 'response'
+		AND v.row_id < ?2 ORDER BY v.row_id DESC LIMIT 1`, []any{v.rowID, rowID}, []any{&text})
 	if errors.Is(err, sqldb.ErrNoRows) {
 		err = nil
 	}

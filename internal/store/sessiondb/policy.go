@@ -5,10 +5,11 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/sqldb"
+	"github.com/loci-memory/loci/internal/store/internal/scope"
 )
 
-// ReadPolicy returns the policy of a user in a workspace. A deleted atlas is none.
-func ReadPolicy(t *sqldb.Tx, userID loci.ID, workspace int64) (loci.Policy, error) {
+// readPolicy returns the policy of a user in a workspace. A deleted atlas is none.
+func readPolicy(t *sqldb.Tx, userID loci.ID, workspace int64) (loci.Policy, error) {
 	p := loci.DefaultPolicy()
 	var off, paths string
 	err := t.QueryRow(`SELECT p.enabled, p.paused, p.mode, COALESCE((SELECT a.id FROM atlases a
@@ -31,8 +32,8 @@ func ReadPolicy(t *sqldb.Tx, userID loci.ID, workspace int64) (loci.Policy, erro
 	return p, err
 }
 
-// WritePolicy replaces the policy of a user in a workspace; atlas is the row of its atlas, or 0.
-func WritePolicy(t *sqldb.Tx, userID loci.ID, workspace, atlas int64, p loci.Policy) error {
+// writePolicy replaces the policy of a user in a workspace; atlas is the row of its atlas, or 0.
+func writePolicy(t *sqldb.Tx, userID loci.ID, workspace, atlas int64, p loci.Policy) error {
 	var row *int64
 	if atlas != 0 {
 		row = &atlas
@@ -47,4 +48,64 @@ func WritePolicy(t *sqldb.Tx, userID loci.ID, workspace, atlas int64, p loci.Pol
 		userID, workspace, p.Enabled, p.Paused, p.Mode, row, sqldb.EncodeStrings(p.Adapters.Off()), p.MinLength,
 		sqldb.EncodeStrings(p.ExcludePaths), t.Now)
 	return err
+}
+
+// Policy returns the automatic memory of the actor in a workspace; without an id it is the default one.
+func Policy(h scope.Holder, workspaceID loci.ID) (loci.Policy, error) {
+	t := scope.Of(h)
+	which, args, err := `WHERE e.id = ?2`, []any{workspaceID}, error(nil)
+	if workspaceID == "" {
+		if which, args, err = t.DefaultCondition(); err != nil {
+			return loci.Policy{}, err
+		}
+	}
+	var rowID int64
+	if err := t.QueryRow(`SELECT w.row_id FROM workspaces e`+t.MembershipJoin("e.row_id")+which, args,
+		&rowID); err != nil {
+		return loci.Policy{}, sqldb.MapNoRows(err)
+	}
+	return readPolicy(t.Conn, t.Actor.UserID, rowID)
+}
+
+// Policy returns the automatic memory of the session's user in its workspace.
+func (v *View) Policy() (loci.Policy, error) {
+	var rowID int64
+	if err := v.in.Conn.QueryRow(`SELECT w.row_id FROM workspaces w WHERE w.id = ?1`, []any{v.WorkspaceID},
+		[]any{&rowID}); err != nil {
+		return loci.Policy{}, sqldb.MapNoRows(err)
+	}
+	return readPolicy(v.in.Conn, v.UserID, rowID)
+}
+
+// Policy returns the automatic memory of the session's user in its workspace.
+func (s *Session) Policy() (loci.Policy, error) {
+	return readPolicy(s.in.Conn, s.UserID, s.atlas.Workspace().RowID())
+}
+
+// PolicyWorkspace returns the handle of the workspace of a policy, to change it; without an id it is the default one.
+func PolicyWorkspace(h scope.Holder, id loci.ID) (*scope.Workspace, error) {
+	t := scope.Of(h)
+	if id == "" {
+		return t.DefaultWorkspace(loci.RoleMember)
+	}
+	return t.OpenWorkspace(loci.RoleMember, scope.ToChange, "KEY SHARE", `WHERE e.id = ?2`, id)
+}
+
+// SetPolicy replaces the automatic memory of the actor in the workspace.
+func SetPolicy(w *scope.Workspace, p loci.Policy) (loci.Policy, error) {
+	t := scope.Of(w)
+	var atlas int64
+	if p.AtlasID != "" {
+		r, err := t.Resolve("", p.AtlasID)
+		if err != nil {
+			return p, err
+		}
+		if atlas = r.Atlas; r.Workspaces[0] != w.RowID() {
+			return p, loci.NewError(loci.CodeAtlasWorkspaceMismatch)
+		}
+	}
+	if err := writePolicy(t.Conn, t.Actor.UserID, w.RowID(), atlas, p); err != nil {
+		return p, err
+	}
+	return readPolicy(t.Conn, t.Actor.UserID, w.RowID())
 }

@@ -14,7 +14,7 @@ import (
 func (s *Session) Audit(eventID string) (a loci.Audit, found bool, err error) {
 	a.SessionID, a.Adapter = s.ID, s.Adapter
 	var rules string
-	err = s.conn.QueryRow(`SELECT id, event_id, rules, total, occurred_at, created_at FROM redaction_audits
+	err = s.in.Conn.QueryRow(`SELECT id, event_id, rules, total, occurred_at, created_at FROM redaction_audits
 		WHERE session = ?1 AND event_id = ?2`, []any{s.rowID, eventID},
 		[]any{&a.ID, &a.EventID, &rules, &a.Total, &a.OccurredAt, &a.CreatedAt})
 	if errors.Is(err, sqldb.ErrNoRows) {
@@ -29,14 +29,14 @@ func (s *Session) Audit(eventID string) (a loci.Audit, found bool, err error) {
 
 // AddAudit stores an audit.
 func (s *Session) AddAudit(a loci.Audit) (loci.Audit, error) {
-	a.ID, a.SessionID, a.CreatedAt, a.UpdatedAt = loci.NewID(s.conn.Now.Std()), s.ID, s.conn.Now, s.conn.Now
+	a.ID, a.SessionID, a.CreatedAt, a.UpdatedAt = loci.NewID(s.in.Conn.Now.Std()), s.ID, s.in.Conn.Now, s.in.Conn.Now
 	rules, err := json.Marshal(a.Rules)
 	if err != nil {
 		return a, err
 	}
-	if _, err = s.conn.Exec(`INSERT INTO redaction_audits (id, session, event_id, rules, total, occurred_at, created_at)
+	if _, err = s.in.Conn.Exec(`INSERT INTO redaction_audits (id, session, event_id, rules, total, occurred_at, created_at)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)`, a.ID, s.rowID, a.EventID, string(rules), a.Total, a.OccurredAt,
-		s.conn.Now); err != nil {
+		s.in.Conn.Now); err != nil {
 		return a, err
 	}
 	s.audits++
@@ -87,11 +87,11 @@ func (r *Row) Compilations() int { return r.compilations }
 
 // AddCompilation stores a compilation.
 func (s *Session) AddCompilation(c loci.Compilation) (loci.Compilation, error) {
-	c.ID, c.SessionID, c.CreatedAt, c.UpdatedAt = loci.NewID(s.conn.Now.Std()), s.ID, s.conn.Now, s.conn.Now
-	if _, err := s.conn.Exec(`INSERT INTO compilations (id, session, unit_key, compiler, outcome, memory,
+	c.ID, c.SessionID, c.CreatedAt, c.UpdatedAt = loci.NewID(s.in.Conn.Now.Std()), s.ID, s.in.Conn.Now, s.in.Conn.Now
+	if _, err := s.in.Conn.Exec(`INSERT INTO compilations (id, session, unit_key, compiler, outcome, memory,
 			input_event_ids, created_at) VALUES (?1, ?2, ?3, ?4, ?5,
 			(SELECT e.row_id FROM memories e WHERE e.id = ?6), ?7, ?8)`, c.ID, s.rowID, c.UnitKey, c.Compiler, c.Outcome,
-		c.MemoryID, sqldb.EncodeStrings(c.InputEventIDs), s.conn.Now); err != nil {
+		c.MemoryID, sqldb.EncodeStrings(c.InputEventIDs), s.in.Conn.Now); err != nil {
 		return c, err
 	}
 	s.compilations++

@@ -3,6 +3,7 @@ package sessiondb
 import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/sqldb"
+	"github.com/loci-memory/loci/internal/store/internal/scope"
 )
 
 // Columns are the columns of sessions s for a Row, where w is the workspace and a the atlas.
@@ -52,40 +53,25 @@ func (r *Row) RefreshMemory(t *sqldb.Tx) error {
 	return t.QueryRow(`SELECT e.id FROM memories e WHERE e.row_id = ?1`, []any{*r.memoryRow}, []any{&r.MemoryID})
 }
 
-// An Author is the caller of a change, for the history.
-type Author struct{ UserID, AgentID loci.ID }
-
-// A Session is the handle of a session whose row is locked, with the places of its parts.
-type Session struct {
-	Row
-	conn             *sqldb.Tx
-	author           Author
-	workspace, atlas int64
-}
-
-// Open returns the handle of a scanned row. The caller has locked it, and names the rows of workspace and atlas.
-func Open(t *sqldb.Tx, r Row, workspace, atlas int64, author Author) *Session {
-	return &Session{r, t, author, workspace, atlas}
-}
-
-// Add inserts a session and returns its handle.
-func Add(t *sqldb.Tx, s loci.Session, workspace, atlas int64, author Author) (*Session, error) {
-	s.ID, s.Status, s.CreatedAt, s.UpdatedAt = loci.NewID(t.Now.Std()), loci.SessionActive, t.Now, t.Now
-	rowID, err := t.Insert(`INSERT INTO sessions (id, workspace, atlas, user_id, agent_id, kind, adapter, external_id,
-			source_name, task, status, archived, summary, snapshot, candidates, pending, checkpoints, units, events,
-			audits, compilations, redactions, steps, has_texts, ended_at, created_at, updated_at)
+// insert stores a session and its first step.
+func insert(t *scope.Scope, r loci.Session, a *scope.Atlas) (*Session, error) {
+	now := t.Conn.Now
+	r.ID, r.Status, r.CreatedAt, r.UpdatedAt = loci.NewID(now.Std()), loci.SessionActive, now, now
+	rowID, err := t.Conn.Insert(`INSERT INTO sessions (id, workspace, atlas, user_id, agent_id, kind, adapter,
+			external_id, source_name, task, status, archived, summary, snapshot, candidates, pending, checkpoints, units,
+			events, audits, compilations, redactions, steps, has_texts, ended_at, created_at, updated_at)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, '', '', 0, 0, 0, 0, 0, 0, 0, '[]', 0, ?12, 0, ?13,
 			?13)`,
-		[]any{s.ID, workspace, atlas, s.UserID, s.AgentID, s.Kind, s.Adapter, s.ExternalID, s.SourceName, s.Task,
-			s.Status, false, t.Now})
-	x := Open(t, Row{Session: s, rowID: rowID, redactions: sqldb.EmptyList}, workspace, atlas, author)
+		[]any{r.ID, a.Workspace().RowID(), a.RowID(), r.UserID, r.AgentID, r.Kind, r.Adapter, r.ExternalID, r.SourceName,
+			r.Task, r.Status, false, now})
+	s := &Session{View{Row{Session: r, rowID: rowID, redactions: sqldb.EmptyList}, t}, *a}
 	if err == nil {
-		err = x.Step(loci.HistoryStep{Action: loci.ActionStarted})
+		err = s.Step(loci.HistoryStep{Action: loci.ActionStarted})
 	}
 	if err == nil {
-		err = x.Save()
+		err = s.Save()
 	}
-	return x, err
+	return s, err
 }
 
 // A Change is a change of the state of a session. A nil text stays as it is.
@@ -100,7 +86,7 @@ type Change struct {
 func (s *Session) Apply(c Change) error {
 	if c.Status != s.Status {
 		if s.EndedAt = 0; c.Status != loci.SessionActive {
-			s.EndedAt = s.conn.Now
+			s.EndedAt = s.in.Conn.Now
 		}
 	}
 	s.Status, s.Archived = c.Status, c.Archived
@@ -110,7 +96,7 @@ func (s *Session) Apply(c Change) error {
 	if c.Snapshot != nil {
 		s.Snapshot = *c.Snapshot
 	}
-	if _, err := s.conn.Exec(`UPDATE sessions SET status = ?2, archived = ?3, summary = ?4, snapshot = ?5,
+	if _, err := s.in.Conn.Exec(`UPDATE sessions SET status = ?2, archived = ?3, summary = ?4, snapshot = ?5,
 		ended_at = ?6 WHERE row_id = ?1`, s.rowID, s.Status, s.Archived, s.Summary, s.Snapshot, s.EndedAt); err != nil {
 		return err
 	}
@@ -123,8 +109,8 @@ func (s *Session) Apply(c Change) error {
 // Save writes the counters and the time of the last change.
 func (s *Session) Save() error {
 	n := s.Counts
-	s.UpdatedAt = max(s.conn.Now, s.UpdatedAt+1)
-	_, err := s.conn.Exec(`UPDATE sessions SET candidates = ?2, pending = ?3, checkpoints = ?4, units = ?5, events = ?6,
+	s.UpdatedAt = max(s.in.Conn.Now, s.UpdatedAt+1)
+	_, err := s.in.Conn.Exec(`UPDATE sessions SET candidates = ?2, pending = ?3, checkpoints = ?4, units = ?5, events = ?6,
 		steps = ?7, audits = ?8, compilations = ?9, redactions = ?10, updated_at = ?11 WHERE row_id = ?1`, s.rowID,
 		n.Candidates, n.Pending, n.Checkpoints, n.Units, n.Events, s.steps, s.audits, s.compilations, s.redactions,
 		s.UpdatedAt)
@@ -134,17 +120,17 @@ func (s *Session) Save() error {
 // SetMemory links the session to the memory of the unit finalized last.
 func (s *Session) SetMemory(id loci.ID) error {
 	s.MemoryID = id
-	_, err := s.conn.Exec(`UPDATE sessions SET memory = (SELECT e.row_id FROM memories e WHERE e.id = ?2)
+	_, err := s.in.Conn.Exec(`UPDATE sessions SET memory = (SELECT e.row_id FROM memories e WHERE e.id = ?2)
 		WHERE row_id = ?1`, s.rowID, id)
 	return err
 }
 
 // MarkDeleted hides the session, and its candidates from later extraction. Erase erases the rows.
 func (s *Session) MarkDeleted() error {
-	if _, err := s.conn.Exec(`UPDATE candidates SET user_id = '' WHERE session = ?1`, s.rowID); err != nil {
+	if _, err := s.in.Conn.Exec(`UPDATE candidates SET user_id = '' WHERE session = ?1`, s.rowID); err != nil {
 		return err
 	}
-	_, err := s.conn.Exec(`UPDATE sessions SET workspace = NULL, user_id = NULL, external_id = '' WHERE row_id = ?1`,
+	_, err := s.in.Conn.Exec(`UPDATE sessions SET workspace = NULL, user_id = NULL, external_id = '' WHERE row_id = ?1`,
 		s.rowID)
 	return err
 }
@@ -155,21 +141,21 @@ const maxSteps = 2000
 // Step appends a step by the author to the history. Save stores its number.
 func (s *Session) Step(h loci.HistoryStep) error {
 	s.steps++
-	_, err := s.conn.Exec(`INSERT INTO session_history (session, step, action, user_id, agent_id, candidate_id, unit_id,
+	_, err := s.in.Conn.Exec(`INSERT INTO session_history (session, step, action, user_id, agent_id, candidate_id, unit_id,
 		memory_id, event_id, created_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)`, s.rowID, s.steps, h.Action,
-		s.author.UserID, s.author.AgentID, h.CandidateID, h.UnitID, h.MemoryID, h.EventID, s.conn.Now)
+		s.in.Actor.UserID, s.in.Actor.AgentID, h.CandidateID, h.UnitID, h.MemoryID, h.EventID, s.in.Conn.Now)
 	if err == nil && s.steps > maxSteps {
-		_, err = s.conn.Exec(`DELETE FROM session_history WHERE session = ?1 AND step <= ?2`, s.rowID,
+		_, err = s.in.Conn.Exec(`DELETE FROM session_history WHERE session = ?1 AND step <= ?2`, s.rowID,
 			s.steps-maxSteps)
 	}
 	return err
 }
 
 // History returns the newest steps of a session, newest first.
-func (r *Row) History(t *sqldb.Tx, limit int) ([]loci.HistoryStep, error) {
+func (v *View) History(limit int) ([]loci.HistoryStep, error) {
 	list := []loci.HistoryStep{}
-	err := t.Query(`SELECT action, user_id, agent_id, candidate_id, unit_id, memory_id, event_id, created_at
-		FROM session_history WHERE session = ?1 ORDER BY step DESC LIMIT ?2`, []any{r.rowID, limit},
+	err := v.in.Conn.Query(`SELECT action, user_id, agent_id, candidate_id, unit_id, memory_id, event_id, created_at
+		FROM session_history WHERE session = ?1 ORDER BY step DESC LIMIT ?2`, []any{v.rowID, limit},
 		func(row sqldb.Row) error {
 			var h loci.HistoryStep
 			err := row.Scan(&h.Action, &h.UserID, &h.AgentID, &h.CandidateID, &h.UnitID, &h.MemoryID, &h.EventID, &h.At)
@@ -182,9 +168,9 @@ func (r *Row) History(t *sqldb.Tx, limit int) ([]loci.HistoryStep, error) {
 // AddCheckpoint appends a checkpoint.
 func (s *Session) AddCheckpoint(summary string) (loci.Checkpoint, error) {
 	s.Counts.Checkpoints++
-	c := loci.Checkpoint{Number: s.Counts.Checkpoints, Summary: summary, CreatedAt: s.conn.Now, UpdatedAt: s.conn.Now}
-	_, err := s.conn.Exec(`INSERT INTO checkpoints (session, number, summary, created_at) VALUES (?1, ?2, ?3, ?4)`,
-		s.rowID, c.Number, summary, s.conn.Now)
+	c := loci.Checkpoint{Number: s.Counts.Checkpoints, Summary: summary, CreatedAt: s.in.Conn.Now, UpdatedAt: s.in.Conn.Now}
+	_, err := s.in.Conn.Exec(`INSERT INTO checkpoints (session, number, summary, created_at) VALUES (?1, ?2, ?3, ?4)`,
+		s.rowID, c.Number, summary, s.in.Conn.Now)
 	if err == nil {
 		err = s.Step(loci.HistoryStep{Action: loci.ActionCheckpoint})
 	}
@@ -195,10 +181,10 @@ func (s *Session) AddCheckpoint(summary string) (loci.Checkpoint, error) {
 }
 
 // Checkpoints returns the newest checkpoints of a session, newest first.
-func (r *Row) Checkpoints(t *sqldb.Tx, limit int) ([]loci.Checkpoint, error) {
+func (v *View) Checkpoints(limit int) ([]loci.Checkpoint, error) {
 	list := []loci.Checkpoint{}
-	err := t.Query(`SELECT number, summary, created_at FROM checkpoints WHERE session = ?1
-		ORDER BY number DESC LIMIT ?2`, []any{r.rowID, limit}, func(row sqldb.Row) error {
+	err := v.in.Conn.Query(`SELECT number, summary, created_at FROM checkpoints WHERE session = ?1
+		ORDER BY number DESC LIMIT ?2`, []any{v.rowID, limit}, func(row sqldb.Row) error {
 		var c loci.Checkpoint
 		err := row.Scan(&c.Number, &c.Summary, &c.CreatedAt)
 		c.UpdatedAt = c.CreatedAt

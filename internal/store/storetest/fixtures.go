@@ -13,6 +13,7 @@ import (
 	"github.com/loci-memory/loci/internal/store/accountdb"
 	"github.com/loci-memory/loci/internal/store/embeddb"
 	"github.com/loci-memory/loci/internal/store/integrity"
+	"github.com/loci-memory/loci/internal/store/memorydb"
 	"github.com/loci-memory/loci/internal/testenv"
 	"github.com/loci-memory/loci/internal/title"
 )
@@ -56,7 +57,7 @@ func TryAdd(s *store.Store, actor *identity.Actor, workspace loci.ID, content st
 		if err != nil {
 			return m, err
 		}
-		return a.AddMemory(m, store.NewIndexEntry(m.Title, m.Content))
+		return memorydb.Add(a, m, memorydb.NewIndexEntry(m.Title, m.Content))
 	})
 }
 
@@ -99,10 +100,10 @@ func Join(t testing.TB, s *store.Store, owner *identity.Actor, workspace loci.ID
 }
 
 // IDs lists the memories of a filter.
-func IDs(t testing.TB, s *store.Store, actor *identity.Actor, f store.Filter, limit int) (out []loci.ID) {
+func IDs(t testing.TB, s *store.Store, actor *identity.Actor, f loci.MemoryFilter, limit int) (out []loci.ID) {
 	t.Helper()
 	list := testenv.Must(store.Read(context.Background(), s, actor, func(tx *store.Tx) ([]loci.Memory, error) {
-		list, err := tx.Memories(f, page.Request{Limit: limit})
+		list, err := memorydb.List(tx, f, page.Request{Limit: limit})
 		return list.Items, err
 	}))(t)
 	for _, m := range list {
@@ -177,7 +178,7 @@ func update(t testing.TB, s *store.Store, actor *identity.Actor, id loci.ID, p s
 	change func(m *loci.Memory)) loci.Memory {
 	t.Helper()
 	m := testenv.Must(store.Write(context.Background(), s, actor, func(tx *store.Tx) (loci.Memory, error) {
-		h, err := tx.Memory(id, p)
+		h, err := memorydb.Open(tx, id, p)
 		if err != nil {
 			return loci.Memory{}, err
 		}

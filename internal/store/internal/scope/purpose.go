@@ -1,4 +1,4 @@
-package store
+package scope
 
 import (
 	"strings"
@@ -19,18 +19,26 @@ const (
 	InAnyState                // a deletion, or a use with conditions of its own
 )
 
-// changes reports whether the record itself changes, and not its status alone.
-func (p Purpose) changes() bool { return p == ToChange || p == ToContinue }
+// Changes reports whether the record itself changes, and not its status alone.
+func (p Purpose) Changes() bool { return p == ToChange || p == ToContinue }
 
-// checkIfMatch compares the entity tag of a record with the If-Match of the call.
-func (t *Tx) checkIfMatch(tag string) error {
-	if t.actor.IfMatch == "" {
+// CheckIfMatch compares the entity tag of a record with the If-Match of the call.
+func (s *Scope) CheckIfMatch(tag string) error {
+	if s.Actor.IfMatch == "" {
 		return nil
 	}
-	for wanted := range strings.SplitSeq(t.actor.IfMatch, ",") {
+	for wanted := range strings.SplitSeq(s.Actor.IfMatch, ",") {
 		if wanted = strings.TrimSpace(wanted); wanted == tag || wanted == "*" {
 			return nil
 		}
 	}
 	return loci.NewError(loci.CodeVersionConflict)
+}
+
+// ArchivingMove names the move of an atlas or a workspace that is archived or restored.
+func ArchivingMove(archived bool) string {
+	if archived {
+		return "archived"
+	}
+	return "restored"
 }

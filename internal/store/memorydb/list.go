@@ -1,4 +1,4 @@
-package store
+package memorydb
 
 import (
 	"cmp"
@@ -10,13 +10,11 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/page"
 	"github.com/loci-memory/loci/internal/sqldb"
+	"github.com/loci-memory/loci/internal/store/internal/scope"
 )
 
-// A Filter limits a list or a search of memories.
-type Filter = loci.MemoryFilter
-
 // statuses returns the statuses in the filter, as indexes in loci.MemoryStatuses.
-func statuses(f Filter) []int {
+func statuses(f loci.MemoryFilter) []int {
 	out := []int{0}
 	for i, s := range loci.MemoryStatuses[1:] {
 		if slices.Contains(f.Include, loci.Include(s)) {
@@ -24,39 +22,6 @@ func statuses(f Filter) []int {
 		}
 	}
 	return out
-}
-
-// A scopeFilter is the part of the actor's scope that a Filter selects.
-type scopeFilter struct {
-	workspaces []int64
-	atlas      int64 // 0 means all
-}
-
-// resolveScope returns the workspaces and the atlas of a filter, or NotFound for one out of scope.
-func (t *Tx) resolveScope(f Filter) (r scopeFilter, err error) {
-	var workspace int64
-	var id loci.ID
-	switch {
-	case f.AtlasID != "":
-		err = t.queryRow(`SELECT a.row_id, w.row_id, w.id FROM atlases a`+t.membershipJoin("a.workspace")+
-			`WHERE a.id = ?2`, []any{f.AtlasID}, &r.atlas, &workspace, &id)
-		r.workspaces = []int64{workspace}
-		if err == nil && f.WorkspaceID != "" && f.WorkspaceID != id {
-			if _, err = t.WorkspaceRecord(f.WorkspaceID); err == nil {
-				err = loci.Errorf(loci.CodeAtlasWorkspaceMismatch,
-					"The atlas belongs to another workspace: leave workspace_id out, or name the workspace of the "+
-						"atlas.")
-			}
-		}
-	case f.WorkspaceID != "":
-		err = t.queryRow(`SELECT w.row_id FROM workspaces e`+t.membershipJoin("e.row_id")+`WHERE e.id = ?2`,
-			[]any{f.WorkspaceID}, &workspace)
-		r.workspaces = []int64{workspace}
-	default:
-		err = t.queryFew(`SELECT w.row_id FROM`+t.membershipSubquery()+`ORDER BY w.row_id`, nil,
-			sqldb.ScanInts(&r.workspaces))
-	}
-	return r, sqldb.MapNoRows(err)
 }
 
 // maxMergedRanges is the maximum of index ranges that one statement merges: SQLite limits a compound SELECT to 500
@@ -70,26 +35,28 @@ type pageEntry struct {
 	id    loci.ID
 }
 
-// Memories returns a page of memories, newest first. It merges the beginnings of index ranges, one for each container
+// List returns a page of memories, newest first. It merges the beginnings of index ranges, one for each container
 // and status. So the cost depends on the page size, not on the size of the store. Contents are read only for the
 // memories on the page.
-func (t *Tx) Memories(f Filter, p page.Request) (page.List[loci.Memory], error) {
-	return t.memories(f, p, false)
+func List(h scope.Holder, f loci.MemoryFilter, p page.Request) (page.List[loci.Memory], error) {
+	t := scope.Of(h)
+	return memories(t, f, p, false)
 }
 
-// VerifiedMemories returns a page of reviewed memories, newest first.
-func (t *Tx) VerifiedMemories(f Filter, p page.Request) (page.List[loci.Memory], error) {
-	return t.memories(f, p, true)
+// ListVerified returns a page of reviewed memories, newest first.
+func ListVerified(h scope.Holder, f loci.MemoryFilter, p page.Request) (page.List[loci.Memory], error) {
+	t := scope.Of(h)
+	return memories(t, f, p, true)
 }
 
-func (t *Tx) memories(f Filter, p page.Request, verified bool) (list page.List[loci.Memory], err error) {
-	ranges, err := t.memoryRanges(f, p, verified)
+func memories(t *scope.Scope, f loci.MemoryFilter, p page.Request, verified bool) (list page.List[loci.Memory], err error) {
+	ranges, err := memoryRanges(t, f, p, verified)
 	if err != nil {
 		return list, err
 	}
 	var entries []pageEntry
 	for chunk := range slices.Chunk(ranges, maxMergedRanges) {
-		if err := t.mergedPages(&entries, t.newPagePredicate(f, p, verified, 0), p, chunk); err != nil {
+		if err := mergedPages(t, &entries, newPagePredicate(t, f, p, verified, 0), p, chunk); err != nil {
 			return list, err
 		}
 	}
@@ -101,7 +68,7 @@ func (t *Tx) memories(f Filter, p page.Request, verified bool) (list page.List[l
 	list = page.NewList[loci.Memory](p)
 	list.HasMore = len(entries) > p.Limit
 	for chunk := range slices.Chunk(entries[:min(len(entries), p.Limit)], page.MemoriesPerQuery) {
-		if err := t.loadPageEntries(&list, chunk); err == sqldb.ErrStop {
+		if err := loadPageEntries(t, &list, chunk); err == sqldb.ErrStop {
 			break
 		} else if err != nil {
 			return list, err
@@ -110,19 +77,19 @@ func (t *Tx) memories(f Filter, p page.Request, verified bool) (list page.List[l
 	if len(list.Items) == 0 && list.HasMore { // concurrent calls deleted all of them
 		last := entries[p.Limit-1]
 		p.After = page.Key{At: last.at, ID: last.id}
-		return t.memories(f, p, verified)
+		return memories(t, f, p, verified)
 	}
 	return list, nil
 }
 
 // loadPageEntries reads the memories of entries and adds them to the page in that order.
-func (t *Tx) loadPageEntries(list *page.List[loci.Memory], entries []pageEntry) error {
+func loadPageEntries(t *scope.Scope, list *page.List[loci.Memory], entries []pageEntry) error {
 	rowIDs := make([]int64, len(entries))
 	for i, h := range entries {
 		rowIDs[i] = h.rowID
 	}
 	memories := make([]loci.Memory, len(entries))
-	err := t.loadMemories(rowIDs, func(rowID, _ int64, m loci.Memory) { memories[slices.Index(rowIDs, rowID)] = m })
+	err := loadMemories(t, rowIDs, func(rowID, _ int64, m loci.Memory) { memories[slices.Index(rowIDs, rowID)] = m })
 	if err != nil {
 		return err
 	}
@@ -130,7 +97,7 @@ func (t *Tx) loadPageEntries(list *page.List[loci.Memory], entries []pageEntry) 
 		if m.ID == "" {
 			continue // a concurrent call deleted it
 		}
-		if err := addTo(list, m); err != nil {
+		if err := scope.AddTo(list, m); err != nil {
 			return err
 		}
 	}
@@ -145,22 +112,22 @@ type memoryRange struct {
 }
 
 // memoryRanges returns the ranges in scope that can have memories on the page.
-func (t *Tx) memoryRanges(f Filter, p page.Request, verified bool) (list []memoryRange, err error) {
+func memoryRanges(t *scope.Scope, f loci.MemoryFilter, p page.Request, verified bool) (list []memoryRange, err error) {
 	if f.WorkspaceID == "" && f.AtlasID == "" {
 		for _, s := range statuses(f) {
-			if err := t.newestRanges(&list, t.newPagePredicate(f, p, verified, 1), p, s); err != nil {
+			if err := newestRanges(t, &list, newPagePredicate(t, f, p, verified, 1), p, s); err != nil {
 				return nil, err
 			}
 		}
 		return list, nil
 	}
-	r, err := t.resolveScope(f)
+	r, err := t.Resolve(f.WorkspaceID, f.AtlasID)
 	if err != nil {
 		return nil, err
 	}
-	x := memoryRange{column: "workspace", container: r.workspaces[0]}
-	if r.atlas != 0 {
-		x.column, x.container = "atlas", r.atlas
+	x := memoryRange{column: "workspace", container: r.Workspaces[0]}
+	if r.Atlas != 0 {
+		x.column, x.container = "atlas", r.Atlas
 	}
 	for _, x.status = range statuses(f) {
 		list = append(list, x)
@@ -171,16 +138,16 @@ func (t *Tx) memoryRanges(f Filter, p page.Request, verified bool) (list []memor
 // newestRanges adds the ranges of a status that can have memories on the page. A page of n rows holds memories of at
 // most n workspaces: the n whose newest matching memory is newest. One lookup for each workspace in scope finds them,
 // which costs less than a merge of all ranges.
-func (t *Tx) newestRanges(list *[]memoryRange, c *pagePredicate, p page.Request, status int) error {
+func newestRanges(t *scope.Scope, list *[]memoryRange, c *pagePredicate, p page.Request, status int) error {
 	_, _, rows := p.Seek()
 	limit := c.bind(rows)
 	// The LIMIT keeps SQLite from inlining the subquery, which would look up each workspace three times.
-	return t.queryFew(fmt.Sprintf(
+	return t.QueryFew(fmt.Sprintf(
 		`SELECT workspace FROM (SELECT workspace, newest, rank() OVER (ORDER BY newest DESC) AS newest_rank
 			FROM (SELECT w.row_id AS workspace,
 		(SELECT h.created_at FROM memories h WHERE h.workspace = w.row_id AND h.status = %d AND %s`+liveAtlas+`
 			ORDER BY h.created_at DESC, h.id DESC LIMIT 1) AS newest
-		FROM`, status, c.sql)+t.membershipSubquery()+fmt.Sprintf(
+		FROM`, status, c.sql)+t.MembershipSubquery()+fmt.Sprintf(
 		`LIMIT 1000000000) AS newest_of WHERE newest IS NOT NULL) AS ranked WHERE newest_rank <= ?%d`, limit), c.args,
 		func(r sqldb.Row) error {
 			x := memoryRange{column: "workspace", status: status}
@@ -205,11 +172,11 @@ func (c *pagePredicate) bind(v any) int {
 	return c.argOffset + len(c.args)
 }
 
-func (t *Tx) newPagePredicate(f Filter, p page.Request, verified bool, before int) *pagePredicate {
+func newPagePredicate(t *scope.Scope, f loci.MemoryFilter, p page.Request, verified bool, before int) *pagePredicate {
 	at, id, _ := p.Seek()
 	c := &pagePredicate{argOffset: before}
 	c.sql = fmt.Sprintf("(h.created_at, h.id) < (?%d, ?%d)", c.bind(at), c.bind(id))
-	d := t.conn.Dialect
+	d := t.Conn.Dialect
 	if len(f.Type) > 0 {
 		types := make([]int64, len(f.Type))
 		for i, k := range f.Type {
@@ -227,7 +194,7 @@ func (t *Tx) newPagePredicate(f Filter, p page.Request, verified bool, before in
 }
 
 // mergedPages adds the first memories of the merged ranges.
-func (t *Tx) mergedPages(list *[]pageEntry, c *pagePredicate, p page.Request, ranges []memoryRange) error {
+func mergedPages(t *scope.Scope, list *[]pageEntry, c *pagePredicate, p page.Request, ranges []memoryRange) error {
 	_, _, rows := p.Seek()
 	limit := c.bind(rows)
 	selects := make([]string, len(ranges))
@@ -245,7 +212,7 @@ func (t *Tx) mergedPages(list *[]pageEntry, c *pagePredicate, p page.Request, ra
 	// were selected as they are.
 	q := `SELECT row_id, created_at + 0, id FROM (` + strings.Join(selects, " UNION ALL ") +
 		`) AS entries ORDER BY created_at DESC, id DESC LIMIT ?` + strconv.Itoa(limit)
-	return t.conn.Query(q, c.args, func(r sqldb.Row) error {
+	return t.Conn.Query(q, c.args, func(r sqldb.Row) error {
 		var h pageEntry
 		err := r.Scan(&h.rowID, &h.at, &h.id)
 		*list = append(*list, h)

@@ -1,4 +1,4 @@
-package store
+package memorydb
 
 import (
 	"errors"
@@ -9,9 +9,9 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/minhash"
 	"github.com/loci-memory/loci/internal/sqldb"
-	"github.com/loci-memory/loci/internal/store/attachmentdb"
 	"github.com/loci-memory/loci/internal/store/checksum"
 	"github.com/loci-memory/loci/internal/store/indexdb"
+	"github.com/loci-memory/loci/internal/store/internal/scope"
 	"github.com/loci-memory/loci/internal/store/minhashdb"
 	"github.com/loci-memory/loci/internal/store/record"
 )
@@ -19,53 +19,54 @@ import (
 // A Memory is the handle of a memory that the actor may change. The actor is its creator or an admin of its workspace.
 // Its row is locked until the commit.
 type Memory struct {
-	t       *Tx
+	t       *scope.Scope
 	rowID   int64
-	atlas   Atlas
+	atlas   scope.Atlas
 	current loci.Memory
-	purpose Purpose
+	purpose scope.Purpose
 }
 
-// Memory returns the handle of a memory. Out of scope it is NotFound, and Forbidden where the actor may only read.
+// Open returns the handle of a memory. Out of scope it is NotFound, and Forbidden where the actor may only read.
 // Another If-Match is a version_conflict, a status or a container against the purpose a state_conflict.
-func (t *Tx) Memory(id loci.ID, p Purpose) (*Memory, error) {
-	return t.openMemory(p, `WHERE e.id = ?2`, id)
+func Open(h scope.Holder, id loci.ID, p scope.Purpose) (*Memory, error) {
+	t := scope.Of(h)
+	return openMemory(t, p, `WHERE e.id = ?2`, id)
 }
 
-func (t *Tx) openMemory(p Purpose, which string, args ...any) (*Memory, error) {
-	m := &Memory{t: t, atlas: Atlas{t: t, workspace: Workspace{t: t}}, purpose: p}
+func openMemory(t *scope.Scope, p scope.Purpose, which string, args ...any) (*Memory, error) {
+	m := &Memory{t: t, atlas: t.NewAtlas(), purpose: p}
 	var err error
 	var isFormer bool
-	m.current, err = t.scanMemory(t.row(`SELECT`+memoryColumns+`, e.row_id, e.title_derived IS NULL,`+
-		atlasHandleColumns+`FROM`+
-		t.memoriesJoin()+ownerJoin+which+t.conn.LockClause("NO KEY UPDATE", "e")+
-		t.conn.LockClause("KEY SHARE", "a, w, m"),
-		args...), append([]any{&m.rowID, &isFormer}, m.atlas.scanDest()...)...)
+	m.current, err = Scan(t, t.Row(`SELECT`+Columns+`, e.row_id, e.title_derived IS NULL,`+
+		scope.AtlasHandleColumns+`FROM`+
+		Join(t)+scope.OwnerJoin+which+t.Conn.LockClause("NO KEY UPDATE", "e")+
+		t.Conn.LockClause("KEY SHARE", "a, w, m"),
+		args...), append([]any{&m.rowID, &isFormer}, scope.AtlasHandleDest(&m.atlas)...)...)
 	minimum := loci.RoleAdmin
-	if m.current.CreatedBy == t.actor.UserID {
+	if m.current.CreatedBy == t.Actor.UserID {
 		minimum = loci.RoleMember
 	}
-	if err = m.atlas.workspace.authorize(err, minimum); err == nil && isFormer {
+	if err = m.atlas.Workspace().Authorize(err, minimum); err == nil && isFormer {
 		err = m.recognizeTitle()
 	}
 	if err == nil {
-		err = t.checkIfMatch(m.current.EntityTag())
+		err = t.CheckIfMatch(m.current.EntityTag())
 	}
 	if err == nil {
-		err = m.accept(p)
+		err = m.Accept(p)
 	}
 	return m, err
 }
 
-// accept returns state_conflict where the memory or its containers refuse a purpose.
-func (m *Memory) accept(p Purpose) error {
-	if p.changes() {
+// Accept returns state_conflict where the memory or its containers refuse a purpose.
+func (m *Memory) Accept(p scope.Purpose) error {
+	if p.Changes() {
 		if _, err := loci.MemoryStates.Apply(m.current.Status, "changed"); err != nil {
 			return err
 		}
 	}
-	if p.changes() || p == ToMove {
-		return m.atlas.accept(ToChange)
+	if p.Changes() || p == scope.ToMove {
+		return m.atlas.Accept(scope.ToChange)
 	}
 	return nil
 }
@@ -84,25 +85,27 @@ func (m *Memory) recognizeTitle() error {
 	return err
 }
 
-// LockMemories locks the rows of memories in scope in the order of row ids, so that concurrent calls cannot deadlock.
-func (t *Tx) LockMemories(ids ...loci.ID) error {
-	if !t.conn.Dialect.Postgres {
+// Lock locks the rows of memories in scope in the order of row ids, so that concurrent calls cannot deadlock.
+func Lock(h scope.Holder, ids ...loci.ID) error {
+	t := scope.Of(h)
+	if !t.Conn.Dialect.Postgres {
 		return nil
 	}
-	return t.queryFew(`SELECT e.row_id FROM memories e`+t.membershipJoin("e.workspace")+
-		`WHERE e.id IN (SELECT list.value FROM `+fmt.Sprintf(t.conn.Dialect.StringRows, 2)+`) ORDER BY e.row_id`+
-		t.conn.LockClause("NO KEY UPDATE", "e"), []any{sqldb.EncodeStrings(ids)}, sqldb.ScanInts(new([]int64)))
+	return t.QueryFew(`SELECT e.row_id FROM memories e`+t.MembershipJoin("e.workspace")+
+		`WHERE e.id IN (SELECT list.value FROM `+fmt.Sprintf(t.Conn.Dialect.StringRows, 2)+`) ORDER BY e.row_id`+
+		t.Conn.LockClause("NO KEY UPDATE", "e"), []any{sqldb.EncodeStrings(ids)}, sqldb.ScanInts(new([]int64)))
 }
 
-// LockLinkedMemories locks a memory, its replacement and the memories that it replaced. A deletion changes all of them,
+// LockLinked locks a memory, its replacement and the memories that it replaced. A deletion changes all of them,
 // and a restore the first two.
-func (t *Tx) LockLinkedMemories(id loci.ID) error {
-	if !t.conn.Dialect.Postgres {
+func LockLinked(h scope.Holder, id loci.ID) error {
+	t := scope.Of(h)
+	if !t.Conn.Dialect.Postgres {
 		return nil
 	}
 	var by loci.ID
 	var list string
-	err := t.queryRow(`SELECT e.superseded_by, e.supersedes FROM memories e`+t.membershipJoin("e.workspace")+
+	err := t.QueryRow(`SELECT e.superseded_by, e.supersedes FROM memories e`+t.MembershipJoin("e.workspace")+
 		`WHERE e.id = ?2`, []any{id}, &by, &list)
 	if errors.Is(err, sqldb.ErrNoRows) {
 		return nil // the caller opens the handle, which returns NotFound
@@ -114,8 +117,14 @@ func (t *Tx) LockLinkedMemories(id loci.ID) error {
 	if err != nil {
 		return err
 	}
-	return t.LockMemories(append(ids, id, by)...)
+	return Lock(t, append(ids, id, by)...)
 }
+
+// Atlas returns the handle of the memory's atlas.
+func (m *Memory) Atlas() *scope.Atlas { return &m.atlas }
+
+// RowID returns the key of the row.
+func (m *Memory) RowID() int64 { return m.rowID }
 
 // Record returns the record of the memory in this transaction.
 func (m *Memory) Record() loci.Memory { return m.current }
@@ -124,7 +133,7 @@ func (m *Memory) Record() loci.Memory { return m.current }
 func (m *Memory) Secrets() loci.SecretsPolicy { return m.atlas.Secrets() }
 
 // isReview reports whether an update records a review by the actor.
-func (m *Memory) isReview() bool { return m.purpose == ToReview }
+func (m *Memory) isReview() bool { return m.purpose == scope.ToReview }
 
 // Update stores next as the present version and keeps the former version. The fields that withFixedFields keeps do not
 // change. Without a difference it stores no version, except of a review. The entry is that of next's text, or nil.
@@ -173,14 +182,14 @@ func (m *Memory) applyUpdate(next loci.Memory, entry *IndexEntry) (loci.Memory, 
 	if next.Status != was.Status {
 		next.ArchivedAt = 0
 		if next.Status == loci.MemoryArchived {
-			next.ArchivedAt = t.conn.Now
+			next.ArchivedAt = t.Conn.Now
 		}
 	}
-	next.Version, next.UpdatedAt = was.Version+1, max(t.conn.Now, was.UpdatedAt+1)
+	next.Version, next.UpdatedAt = was.Version+1, max(t.Conn.Now, was.UpdatedAt+1)
 	if m.isReview() {
-		next.VerifiedAt, next.VerifiedBy = next.UpdatedAt, t.actor.UserID
+		next.VerifiedAt, next.VerifiedBy = next.UpdatedAt, t.Actor.UserID
 	}
-	next.Expired = next.ValidUntil != 0 && next.ValidUntil <= t.conn.Now
+	next.Expired = next.ValidUntil != 0 && next.ValidUntil <= t.Conn.Now
 	if next.SupersededBy == "" {
 		if err := m.removeFromReplacement(); err != nil {
 			return next, err
@@ -192,7 +201,7 @@ func (m *Memory) applyUpdate(next loci.Memory, entry *IndexEntry) (loci.Memory, 
 		}
 	}
 	if next.Content != was.Content || next.Title != was.Title {
-		if err := m.t.store.embedder.Enqueue(m.t.conn, m.rowID); err != nil {
+		if err := m.t.Embedder.Enqueue(m.t.Conn, m.rowID); err != nil {
 			return next, err
 		}
 	}
@@ -201,8 +210,8 @@ func (m *Memory) applyUpdate(next loci.Memory, entry *IndexEntry) (loci.Memory, 
 	}
 	t.LinkResponse(shownBy(next)...)
 	m.current = next
-	return next, m.atlas.appendLog(indexdb.LogUpdate{
-		DocAttributes: indexdb.DocAttributes(m.rowID, m.atlas.rowID, next),
+	return next, appendLog(&m.atlas, indexdb.LogUpdate{
+		DocAttributes: indexdb.DocAttributes(m.rowID, m.atlas.RowID(), next),
 		Counters:      indexdb.Counters{Bytes: int64(len(next.Content) - len(was.Content))}, Document: index.document})
 }
 
@@ -218,7 +227,7 @@ func (m *Memory) indexUpdate(next loci.Memory, entry *IndexEntry) (indexUpdate, 
 		u.IndexEntry = *entry
 	} else {
 		var err error
-		if u.IndexEntry, err = Compute(m.t, len(next.Title)+len(next.Content), func() IndexEntry {
+		if u.IndexEntry, err = scope.Compute(m.t, len(next.Title)+len(next.Content), func() IndexEntry {
 			return NewIndexEntry(next.Title, next.Content)
 		}, next.Title, next.Content); err != nil {
 			return u, err
@@ -240,7 +249,7 @@ func (m *Memory) updateBands(next loci.Memory, u indexUpdate) error {
 	if next.Status == loci.MemoryActive {
 		now = u.bands
 	}
-	return minhashdb.Replace(m.t.conn, m.atlas.workspace.rowID, m.rowID, was, now)
+	return minhashdb.Replace(m.t.Conn, m.atlas.Workspace().RowID(), m.rowID, was, now)
 }
 
 // updateRow stores the columns that the change to next changes; hash is that of its content.
@@ -251,9 +260,9 @@ func (m *Memory) updateRow(next loci.Memory, hash int64) error {
 	if next.Content != m.current.Content {
 		u.Set("hash", hash)
 	}
-	u.Set("updated_by", m.t.actor.UserID)
+	u.Set("updated_by", m.t.Actor.UserID)
 	u.Set("checksum", checksum.Memory(next))
-	_, err := m.t.exec(`UPDATE memories SET `+u.Clause()+` WHERE row_id = ?1`, u.Args...)
+	_, err := m.t.Exec(`UPDATE memories SET `+u.Clause()+` WHERE row_id = ?1`, u.Args...)
 	return err
 }
 
@@ -295,7 +304,7 @@ func (m *Memory) saveVersion(next string) error {
 	default:
 		content = &was.Content
 	}
-	_, err := m.t.exec(insertVersion, m.rowID, content, prefix, checksum.Version(currentVersion(was, "")),
+	_, err := m.t.Exec(insertVersion, m.rowID, content, prefix, checksum.Version(currentVersion(was, "")),
 		was.TitleDerived)
 	return err
 }
@@ -306,8 +315,8 @@ func (m *Memory) Replacement(id loci.ID) (*Memory, error) {
 	t := m.t
 	r := &Memory{t: t}
 	var err error
-	r.current, err = t.scanMemory(t.row(`SELECT`+memoryColumns+`, e.row_id FROM`+t.memoriesJoin()+`WHERE e.id = ?2`+
-		t.conn.LockClause("NO KEY UPDATE", "e")+t.conn.LockClause("KEY SHARE", "a"), id), &r.rowID)
+	r.current, err = Scan(t, t.Row(`SELECT`+Columns+`, e.row_id FROM`+Join(t)+`WHERE e.id = ?2`+
+		t.Conn.LockClause("NO KEY UPDATE", "e")+t.Conn.LockClause("KEY SHARE", "a"), id), &r.rowID)
 	if err != nil {
 		return nil, sqldb.MapNoRows(err)
 	}
@@ -333,7 +342,7 @@ func (m *Memory) Supersede(r *Memory) (loci.Memory, error) {
 	if err != nil {
 		return out, err
 	}
-	return out, SetSupersedes(m.t.conn, r.current.ID, append(r.current.Supersedes, m.current.ID))
+	return out, SetSupersedes(m.t.Conn, r.current.ID, append(r.current.Supersedes, m.current.ID))
 }
 
 // SetSupersedes writes the list of memories that a memory has superseded.
@@ -350,8 +359,8 @@ func (m *Memory) removeFromReplacement() error {
 		return nil
 	}
 	var list string
-	err := t.conn.QueryRow(`SELECT e.supersedes FROM memories e WHERE e.id = ?1`+
-		t.conn.LockClause("NO KEY UPDATE", "e"), []any{was.SupersededBy}, []any{&list})
+	err := t.Conn.QueryRow(`SELECT e.supersedes FROM memories e WHERE e.id = ?1`+
+		t.Conn.LockClause("NO KEY UPDATE", "e"), []any{was.SupersededBy}, []any{&list})
 	if errors.Is(err, sqldb.ErrNoRows) {
 		return nil
 	}
@@ -362,7 +371,7 @@ func (m *Memory) removeFromReplacement() error {
 	if err != nil {
 		return err
 	}
-	return SetSupersedes(t.conn, was.SupersededBy, slices.DeleteFunc(ids, func(id loci.ID) bool {
+	return SetSupersedes(t.Conn, was.SupersededBy, slices.DeleteFunc(ids, func(id loci.ID) bool {
 		return id == was.ID
 	}))
 }
@@ -372,7 +381,7 @@ func (m *Memory) removeFromReplacement() error {
 func (m *Memory) Delete() error {
 	t, was := m.t, m.current
 	for _, old := range was.Supersedes {
-		if _, err := t.exec(`UPDATE memories SET superseded_by = '' WHERE id = ?1`, old); err != nil {
+		if _, err := t.Exec(`UPDATE memories SET superseded_by = '' WHERE id = ?1`, old); err != nil {
 			return err
 		}
 	}
@@ -380,19 +389,19 @@ func (m *Memory) Delete() error {
 		return err
 	}
 	if was.Status == loci.MemoryActive { // others have no bands
-		if err := minhashdb.Delete(t.conn, m.atlas.workspace.rowID, m.rowID, minhash.Bands(was.Content)); err != nil {
+		if err := minhashdb.Delete(t.Conn, m.atlas.Workspace().RowID(), m.rowID, minhash.Bands(was.Content)); err != nil {
 			return err
 		}
 	}
-	if err := t.deleteResponses(was.ID); err != nil {
+	if err := scope.DeleteResponses(t.Conn, was.ID); err != nil {
 		return err
 	}
-	if err := attachmentdb.Delete(t.conn, t.store.jobs, `memory = ?1`, m.rowID); err != nil {
+	if err := DeleteAttachments(t.Conn, t.Jobs, `memory = ?1`, m.rowID); err != nil {
 		return err
 	}
-	if _, err := t.exec(`DELETE FROM memories WHERE id = ?1`, was.ID); err != nil {
+	if _, err := t.Exec(`DELETE FROM memories WHERE id = ?1`, was.ID); err != nil {
 		return err
 	}
-	return m.atlas.appendLog(indexdb.Deletion(m.rowID, m.atlas.rowID,
+	return appendLog(&m.atlas, indexdb.Deletion(m.rowID, m.atlas.RowID(),
 		indexdb.Counters{Memories: -1, Bytes: -int64(len(was.Content))}))
 }

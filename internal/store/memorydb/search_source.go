@@ -1,4 +1,4 @@
-package store
+package memorydb
 
 import (
 	"errors"
@@ -12,26 +12,28 @@ import (
 	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store/embeddb"
 	"github.com/loci-memory/loci/internal/store/indexdb"
+	"github.com/loci-memory/loci/internal/store/internal/scope"
 	"github.com/loci-memory/loci/internal/vector"
 )
 
 // A SearchSource reads for a search within a filter. It implements retrieve.Source.
 type SearchSource struct {
-	t      *Tx
-	scope  scopeFilter
+	t      *scope.Scope
+	places scope.Places
 	filter index.Filter
 }
 
-// SearchSource returns the source of a search within a filter. A workspace or atlas out of scope is NotFound.
-func (t *Tx) SearchSource(f Filter) (*SearchSource, error) {
-	scope, err := t.resolveScope(f)
-	return &SearchSource{t, scope, indexFilter(f, scope)}, err
+// NewSearchSource returns the source of a search within a filter. A workspace or atlas out of scope is NotFound.
+func NewSearchSource(h scope.Holder, f loci.MemoryFilter) (*SearchSource, error) {
+	t := scope.Of(h)
+	places, err := t.Resolve(f.WorkspaceID, f.AtlasID)
+	return &SearchSource{t, places, indexFilter(f, places)}, err
 }
 
 // indexFilter translates the filter for the index.
-func indexFilter(f Filter, r scopeFilter) (s index.Filter) {
-	if r.atlas != 0 {
-		s.Atlases = []int64{r.atlas}
+func indexFilter(f loci.MemoryFilter, r scope.Places) (s index.Filter) {
+	if r.Atlas != 0 {
+		s.Atlases = []int64{r.Atlas}
 	}
 	for _, k := range f.Type {
 		s.Types |= 1 << slices.Index(loci.MemoryTypes, k)
@@ -44,20 +46,20 @@ func indexFilter(f Filter, r scopeFilter) (s index.Filter) {
 }
 
 // CacheOwner returns the owner of the actor's cached rankings.
-func (s *SearchSource) CacheOwner() loci.ID { return s.t.actor.CacheOwner() }
+func (s *SearchSource) CacheOwner() loci.ID { return s.t.Actor.CacheOwner() }
 
 // Now returns the time of the transaction.
-func (s *SearchSource) Now() loci.Time { return s.t.conn.Now }
+func (s *SearchSource) Now() loci.Time { return s.t.Conn.Now }
 
 // Filter returns the filter for the index.
 func (s *SearchSource) Filter() index.Filter { return s.filter }
 
 // Snapshots returns the indexes of the workspaces.
 func (s *SearchSource) Snapshots() ([]*indexdb.Snapshot, error) {
-	states, err := indexdb.States(s.t.conn, s.scope.workspaces)
+	states, err := indexdb.States(s.t.Conn, s.places.Workspaces)
 	list := make([]*indexdb.Snapshot, len(states))
 	for i, state := range states {
-		if list[i], err = s.t.store.index.Snapshot(s.t.conn, state); err != nil {
+		if list[i], err = s.t.Index.Snapshot(s.t.Conn, state); err != nil {
 			return nil, err
 		}
 	}
@@ -66,21 +68,21 @@ func (s *SearchSource) Snapshots() ([]*indexdb.Snapshot, error) {
 
 // Pages returns the cache of segment pages and a function that reads others.
 func (s *SearchSource) Pages() (*index.Cache, index.PageFetcher) {
-	if !s.t.conn.ReadOnly {
-		return index.NewCache(0), indexdb.FetchPages(s.t.conn)
+	if !s.t.Conn.ReadOnly {
+		return index.NewCache(0), indexdb.FetchPages(s.t.Conn)
 	}
-	return s.t.store.index.Pages, indexdb.FetchPages(s.t.conn)
+	return s.t.Index.Pages, indexdb.FetchPages(s.t.Conn)
 }
 
 // LoadMemories calls f with the memories of rows that the actor can read.
 func (s *SearchSource) LoadMemories(rowIDs []int64, f func(rowID, workspace int64, m loci.Memory)) error {
-	return s.t.loadMemories(rowIDs, f)
+	return loadMemories(s.t, rowIDs, f)
 }
 
 // BinaryCodes calls f with the codes of each workspace that answers from one of the generations.
 func (s *SearchSource) BinaryCodes(generations []string,
 	f func(workspace int64, generation string, codes *vector.BinaryCodes) error) error {
-	states, err := embeddb.ReadStates(s.t.conn, s.scope.workspaces)
+	states, err := embeddb.ReadStates(s.t.Conn, s.places.Workspaces)
 	if err != nil {
 		return err
 	}
@@ -89,7 +91,7 @@ func (s *SearchSource) BinaryCodes(generations []string,
 		if i < 0 {
 			continue
 		}
-		codes, err := s.t.store.vectors.BinaryCodes(s.t.conn, state)
+		codes, err := s.t.Vectors.BinaryCodes(s.t.Conn, state)
 		if err != nil {
 			return err
 		}
@@ -102,23 +104,23 @@ func (s *SearchSource) BinaryCodes(generations []string,
 
 // Vectors calls f with vectors of a workspace of the scope.
 func (s *SearchSource) Vectors(workspace int64, keys []int64, f func(i, chunk int, encoded []byte)) error {
-	if !slices.Contains(s.scope.workspaces, workspace) {
+	if !slices.Contains(s.places.Workspaces, workspace) {
 		return nil
 	}
-	return s.t.store.vectors.Each(s.t.conn, workspace, keys, f)
+	return s.t.Vectors.Each(s.t.Conn, workspace, keys, f)
 }
 
 // Invalidate drops the cached data of the workspaces.
 func (s *SearchSource) Invalidate() {
-	for _, w := range s.scope.workspaces {
-		s.t.store.Invalidate(w)
+	for _, w := range s.places.Workspaces {
+		s.t.Invalidate(w)
 	}
 }
 
 // RepeatableRead runs f so that its reads see one state of the database. An index that is stale even then is busy, or
 // has lost pages.
 func (s *SearchSource) RepeatableRead(f func() error) error {
-	err := s.t.conn.RepeatableRead(f)
+	err := s.t.Conn.RepeatableRead(f)
 	if errors.Is(err, indexdb.ErrStale) {
 		indexdb.CountCorruptRead()
 		err = sqldb.NewBusyError(err)
@@ -139,46 +141,47 @@ const languageSampleBytes = 1000
 
 // SimilarTo returns the active memories with nearly the text of a memory in scope, best first. The source finds those
 // with nearly its meaning.
-func (t *Tx) SimilarTo(id loci.ID) ([]loci.Similarity, *SimilarSource, error) {
+func SimilarTo(h scope.Holder, id loci.ID) ([]loci.Similarity, *SimilarSource, error) {
+	t := scope.Of(h)
 	var title, content string
 	var rowID, workspace int64
-	err := t.queryRow(`SELECT e.row_id, e.title, e.content, e.workspace FROM`+t.memoriesJoin()+`WHERE e.id = ?2`,
+	err := t.QueryRow(`SELECT e.row_id, e.title, e.content, e.workspace FROM`+Join(t)+`WHERE e.id = ?2`,
 		[]any{id}, &rowID, &title, &content, &workspace)
 	if err != nil {
 		return nil, nil, sqldb.MapNoRows(err)
 	}
-	list, err := t.similarTexts(workspace, content, minhash.Bands(content), id)
+	list, err := similarTexts(t, workspace, content, minhash.Bands(content), id)
 	return list, &SimilarSource{memory: rowID,
 		text: title + "\n" + strings.ToValidUTF8(content[:min(len(content), languageSampleBytes)], ""),
-		SearchSource: &SearchSource{t, scopeFilter{workspaces: []int64{workspace}},
+		SearchSource: &SearchSource{t, scope.Places{Workspaces: []int64{workspace}},
 			index.Filter{Statuses: 1}}}, err
 }
 
 // Embeddings returns the row and the vectors of the memory, and the codes of its workspace.
 func (s *SimilarSource) Embeddings() (rowID int64, vectors [][]float32, codes *vector.BinaryCodes, err error) {
-	states, err := embeddb.ReadStates(s.t.conn, s.scope.workspaces)
-	if err != nil || len(states) == 0 || !s.t.store.embedder.CanRead(states[0], s.text) {
+	states, err := embeddb.ReadStates(s.t.Conn, s.places.Workspaces)
+	if err != nil || len(states) == 0 || !s.t.Embedder.CanRead(states[0], s.text) {
 		return 0, nil, nil, err
 	}
 	s.vectors = states[0]
-	if vectors, err = embeddb.MemoryVectors(s.t.conn, s.vectors, s.memory); err != nil || len(vectors) == 0 {
+	if vectors, err = embeddb.MemoryVectors(s.t.Conn, s.vectors, s.memory); err != nil || len(vectors) == 0 {
 		return 0, nil, nil, err
 	}
-	codes, err = s.t.store.vectors.BinaryCodes(s.t.conn, s.vectors)
+	codes, err = s.t.Vectors.BinaryCodes(s.t.Conn, s.vectors)
 	return s.memory, vectors, codes, err
 }
 
 // ReadableIDs calls f with the ids of memories of the workspace of which the model can read the text.
 func (s *SimilarSource) ReadableIDs(rowIDs []int64, f func(rowID int64, id loci.ID)) error {
 	head := fmt.Sprintf(`e.title || ' ' || substr(e.content, 1, %d)`, languageSampleBytes)
-	return s.t.conn.QueryFew(`SELECT e.row_id, e.id, `+head+` FROM `+
-		fmt.Sprintf(s.t.conn.Dialect.JoinIDs, 1, "memories e", "e.row_id")+` WHERE e.workspace = ?2`,
-		[]any{sqldb.EncodeInts(rowIDs), s.scope.workspaces[0]}, func(r sqldb.Row) error {
+	return s.t.Conn.QueryFew(`SELECT e.row_id, e.id, `+head+` FROM `+
+		fmt.Sprintf(s.t.Conn.Dialect.JoinIDs, 1, "memories e", "e.row_id")+` WHERE e.workspace = ?2`,
+		[]any{sqldb.EncodeInts(rowIDs), s.places.Workspaces[0]}, func(r sqldb.Row) error {
 			var rowID int64
 			var id loci.ID
 			var text string
 			err := r.Scan(&rowID, &id, &text)
-			if err == nil && s.t.store.embedder.CanRead(s.vectors, text) {
+			if err == nil && s.t.Embedder.CanRead(s.vectors, text) {
 				f(rowID, id)
 			}
 			return err

@@ -1,4 +1,4 @@
-package store
+package scope
 
 import (
 	"crypto/subtle"
@@ -36,24 +36,24 @@ func (r *storedResponse) decode(out any) error {
 	return nil
 }
 
-// checkIdempotency looks for a stored response of the call. Every handle for writes calls it after the check of scope
+// CheckIdempotency looks for a stored response of the call. Every handle for writes calls it after the check of scope
 // and role, and before that of the state. It returns a *storedResponse, an idempotency conflict, or nil.
-func (t *Tx) checkIdempotency() error {
-	o := t.actor.Idempotency
-	if t.idempotencyChecked || o == nil {
+func (s *Scope) CheckIdempotency() error {
+	o := s.Actor.Idempotency
+	if s.idempotencyChecked || o == nil {
 		return nil
 	}
-	t.idempotencyChecked = true
-	if err := t.conn.AdvisoryLock(string(t.actor.CredentialID) + "/" + o.Key); err != nil {
+	s.idempotencyChecked = true
+	if err := s.Conn.AdvisoryLock(string(s.Actor.CredentialID) + "/" + o.Key); err != nil {
 		return err
 	}
 	var r storedResponse
 	var fingerprint, sealed []byte
-	err := t.conn.QueryRow(
+	err := s.Conn.QueryRow(
 		`SELECT k.fingerprint, k.response, k.created FROM idempotency_keys k WHERE k.credential = ?1 AND k.key = ?2
 			AND k.created_at > ?3 AND NOT EXISTS (SELECT 1 FROM idempotency_records r JOIN memories e ON e.id = r.record
 			JOIN atlases d ON d.row_id = e.atlas AND d.workspace IS NULL WHERE r.credential = ?1 AND r.key = ?2)`,
-		[]any{t.actor.CredentialID, o.Key, t.conn.Now - loci.Time(idempotencyTTL.Microseconds())},
+		[]any{s.Actor.CredentialID, o.Key, s.Conn.Now - loci.Time(idempotencyTTL.Microseconds())},
 		[]any{&fingerprint, &sealed, &r.created})
 	switch {
 	case errors.Is(err, sqldb.ErrNoRows):
@@ -75,22 +75,25 @@ const ReadRecord = "read"
 
 // LinkResponse adds records to those that the response of a write shows. The deletion of one of them deletes the stored
 // response.
-func (t *Tx) LinkResponse(ids ...loci.ID) { t.responseRecords = append(t.responseRecords, ids...) }
+func (t Tx) LinkResponse(ids ...loci.ID) {
+	t.scope.responseRecords = append(t.scope.responseRecords, ids...)
+}
 
-// deleteResponses deletes the stored responses that show a record.
-func (t *Tx) deleteResponses(id loci.ID) error {
-	_, err := t.exec(`DELETE FROM idempotency_keys
-		WHERE (credential, key) IN (SELECT credential, key FROM idempotency_records WHERE record = ?1)`, id)
+// DeleteResponses deletes the stored responses that show one of some records.
+func DeleteResponses(t *sqldb.Tx, records ...loci.ID) error {
+	_, err := t.Exec(`DELETE FROM idempotency_keys WHERE (credential, key) IN (SELECT r.credential, r.key
+		FROM idempotency_records r WHERE r.record IN (SELECT list.value FROM `+
+		fmt.Sprintf(t.Dialect.StringRows, 1)+`))`, sqldb.EncodeStrings(records))
 	return err
 }
 
 // storeResponse stores the response of a call that has an Idempotency-Key.
-func (t *Tx) storeResponse(out any) error {
-	o := t.actor.Idempotency
+func (s *Scope) storeResponse(out any) error {
+	o := s.Actor.Idempotency
 	if o == nil {
 		return nil
 	}
-	if !t.idempotencyChecked {
+	if !s.idempotencyChecked {
 		return errors.New("store: a write without a handle cannot be repeated safely")
 	}
 	o.Replayed = false
@@ -103,20 +106,20 @@ func (t *Tx) storeResponse(out any) error {
 		created = c.Created()
 	}
 	// An expired response under the same key may still be stored.
-	if _, err := t.exec(`DELETE FROM idempotency_keys WHERE credential = ?1 AND key = ?2`, t.actor.CredentialID,
+	if _, err := s.Exec(`DELETE FROM idempotency_keys WHERE credential = ?1 AND key = ?2`, s.Actor.CredentialID,
 		o.Key); err != nil {
 		return err
 	}
-	_, err = t.exec(`INSERT INTO idempotency_keys (credential, key, fingerprint, created, response, created_at)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6)`, t.actor.CredentialID, o.Key, o.Fingerprint[:], created,
-		seal.Seal(o.EncryptionKey, body), t.conn.Now)
-	slices.Sort(t.responseRecords)
-	records := slices.DeleteFunc(slices.Compact(t.responseRecords), func(id loci.ID) bool { return id == "" })
+	_, err = s.Exec(`INSERT INTO idempotency_keys (credential, key, fingerprint, created, response, created_at)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6)`, s.Actor.CredentialID, o.Key, o.Fingerprint[:], created,
+		seal.Seal(o.EncryptionKey, body), s.Conn.Now)
+	slices.Sort(s.responseRecords)
+	records := slices.DeleteFunc(slices.Compact(s.responseRecords), func(id loci.ID) bool { return id == "" })
 	if err != nil || len(records) == 0 {
 		return err
 	}
-	_, err = t.exec(`INSERT INTO idempotency_records (record, credential, key) SELECT list.value, ?1, ?2 FROM `+
-		fmt.Sprintf(t.conn.Dialect.StringRows, 3), t.actor.CredentialID, o.Key, sqldb.EncodeStrings(records))
+	_, err = s.Exec(`INSERT INTO idempotency_records (record, credential, key) SELECT list.value, ?1, ?2 FROM `+
+		fmt.Sprintf(s.Conn.Dialect.StringRows, 3), s.Actor.CredentialID, o.Key, sqldb.EncodeStrings(records))
 	return err
 }
 
@@ -129,24 +132,24 @@ const (
 
 // limitResponses drops the Idempotency-Key of a read whose credential has maxResponses: it is safe to run again. The
 // responses of writes are always stored.
-func (t *Tx) limitResponses() error {
+func (s *Scope) limitResponses() error {
 	var stored int64
-	err := t.conn.QueryRow(`SELECT CAST(COALESCE(SUM(r.size), 0) AS BIGINT) FROM (SELECT length(response) + ?2 AS size
+	err := s.Conn.QueryRow(`SELECT CAST(COALESCE(SUM(r.size), 0) AS BIGINT) FROM (SELECT length(response) + ?2 AS size
 		FROM idempotency_keys WHERE credential = ?1 LIMIT ?3) AS r`,
-		[]any{t.actor.CredentialID, responseOverhead, maxResponses / responseOverhead}, []any{&stored})
+		[]any{s.Actor.CredentialID, responseOverhead, maxResponses / responseOverhead}, []any{&stored})
 	if stored >= maxResponses {
-		t.discardResponse()
+		s.DiscardResponse()
 	}
 	return err
 }
 
-// discardResponse drops the Idempotency-Key of the call, so that its response is not stored.
-func (t *Tx) discardResponse() {
-	t.actor = t.actor.WithoutIdempotency()
+// DiscardResponse drops the Idempotency-Key of the call, so that its response is not stored.
+func (s *Scope) DiscardResponse() {
+	s.Actor = s.Actor.WithoutIdempotency()
 }
 
 // DeleteExpiredResponses deletes the stored responses older than idempotencyTTL.
-func (t *SystemTx) DeleteExpiredResponses() (int64, error) {
-	return t.t.exec(`DELETE FROM idempotency_keys WHERE created_at <= ?1`,
-		t.t.conn.Now-loci.Time(idempotencyTTL.Microseconds()))
+func (s System) DeleteExpiredResponses() (int64, error) {
+	return s.scope.Exec(`DELETE FROM idempotency_keys WHERE created_at <= ?1`,
+		s.scope.Conn.Now-loci.Time(idempotencyTTL.Microseconds()))
 }

@@ -1,4 +1,4 @@
-package store
+package scope
 
 import "slices"
 
@@ -12,7 +12,8 @@ const (
 // Compute returns f(), which analyzes so many bytes of text and depends on nothing but key and the input of the call.
 // In a Write, f runs outside of the transaction for a long text, because other writers wait for its end. Then Compute
 // returns an error, so that Write rolls back, runs f, and runs the transaction again, which compares the key.
-func Compute[T any](t *Tx, bytes int, f func() T, key ...string) (T, error) {
+func Compute[T any](h Holder, bytes int, f func() T, key ...string) (T, error) {
+	t := Of(h)
 	for _, c := range t.computations {
 		if v, ok := c.value.(T); ok && slices.Equal(c.key, key) {
 			return v, nil
@@ -20,19 +21,19 @@ func Compute[T any](t *Tx, bytes int, f func() T, key ...string) (T, error) {
 	}
 	if bytes > maxBytesInTx && t.computesOutside && len(t.computations) < maxComputations {
 		var none T
-		return none, &computation{key: key, run: func() any { return f() }}
+		return none, &Computation{key: key, Run: func() any { return f() }}
 	}
 	return f(), nil
 }
 
-// A computation is an error that ends a transaction, and then holds the value for its next run. The type of the value
+// A Computation is an error that ends a transaction, and then holds the value for its next run. The type of the value
 // is part of the key.
-type computation struct {
+type Computation struct {
 	key   []string
-	run   func() any
+	Run   func() any
 	value any
 }
 
-func (c *computation) Error() string {
+func (c *Computation) Error() string {
 	return "store: a transaction waits for the result of a computation"
 }

@@ -1,4 +1,4 @@
-package store
+package memorydb
 
 import (
 	"errors"
@@ -7,6 +7,7 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/page"
 	"github.com/loci-memory/loci/internal/sqldb"
+	"github.com/loci-memory/loci/internal/store/internal/scope"
 	"github.com/loci-memory/loci/internal/store/record"
 	"github.com/loci-memory/loci/internal/title"
 )
@@ -74,14 +75,15 @@ func (v *VersionRow) ResolveContent(next string) {
 
 // Versions returns a page of the versions of a memory, newest first, beginning with the present one. Page.After.At is
 // the number of a version.
-func (t *Tx) Versions(id loci.ID, p page.Request) (list page.List[loci.MemoryVersion], err error) {
+func Versions(h scope.Holder, id loci.ID, p page.Request) (list page.List[loci.MemoryVersion], err error) {
+	t := scope.Of(h)
 	var rowID int64
 	var by loci.ID
 	var m loci.Memory
-	add := func(v loci.MemoryVersion) error { return addTo(&list, v) }
-	err = t.conn.RepeatableRead(func() (err error) {
+	add := func(v loci.MemoryVersion) error { return scope.AddTo(&list, v) }
+	err = t.Conn.RepeatableRead(func() (err error) {
 		list = page.NewList[loci.MemoryVersion](p)
-		m, err = t.scanMemory(t.row(`SELECT`+memoryColumns+`, e.row_id, e.updated_by FROM`+t.memoriesJoin()+
+		m, err = Scan(t, t.Row(`SELECT`+Columns+`, e.row_id, e.updated_by FROM`+Join(t)+
 			`WHERE e.id = ?2`, id), &rowID, &by)
 		if err != nil {
 			return sqldb.MapNoRows(err)
@@ -93,11 +95,11 @@ func (t *Tx) Versions(id loci.ID, p page.Request) (list page.List[loci.MemoryVer
 			}
 		} else {
 			above = int(p.After.At)
-			if text, err = t.contentAt(rowID, above, m.Content); err != nil {
+			if text, err = contentAt(t, rowID, above, m.Content); err != nil {
 				return err
 			}
 		}
-		return t.walkVersions(rowID, above, text, p.Limit+1-len(list.Items), add)
+		return walkVersions(t, rowID, above, text, p.Limit+1-len(list.Items), add)
 	})
 	return list, err
 }
@@ -112,8 +114,8 @@ func currentVersion(m loci.Memory, by loci.ID) loci.MemoryVersion {
 
 // walkVersions calls f with the versions below a number, newest first. The text is the content of the version with that
 // number. Without such a version it is that of the first one below.
-func (t *Tx) walkVersions(rowID int64, below int, text string, limit int, f func(loci.MemoryVersion) error) error {
-	return t.conn.Query(`SELECT`+VersionColumns+
+func walkVersions(t *scope.Scope, rowID int64, below int, text string, limit int, f func(loci.MemoryVersion) error) error {
+	return t.Conn.Query(`SELECT`+VersionColumns+
 		`FROM versions v WHERE v.memory = ?1 AND v.version < ?2 ORDER BY v.version DESC LIMIT ?3`,
 		[]any{rowID, below, limit}, func(r sqldb.Row) error {
 			var v VersionRow
@@ -132,9 +134,9 @@ func (t *Tx) walkVersions(rowID int64, below int, text string, limit int, f func
 
 // contentAt returns the content of a version. It is a prefix of the content of the next version that stores its own, or
 // of the present one. The shortest prefix_len up to there is its length.
-func (t *Tx) contentAt(rowID int64, version int, present string) (string, error) {
+func contentAt(t *scope.Scope, rowID int64, version int, present string) (string, error) {
 	text, whole := present, math.MaxInt32
-	err := t.conn.QueryRow(
+	err := t.Conn.QueryRow(
 		`SELECT v.version, v.content FROM versions v WHERE v.memory = ?1 AND v.version >= ?2 AND v.content IS NOT NULL
 			ORDER BY v.version LIMIT 1`,
 		[]any{rowID, version}, []any{&whole, &text})
@@ -142,7 +144,7 @@ func (t *Tx) contentAt(rowID int64, version int, present string) (string, error)
 		return "", err
 	}
 	var shortest *int
-	err = t.conn.QueryRow(
+	err = t.Conn.QueryRow(
 		`SELECT min(v.prefix_len) FROM versions v WHERE v.memory = ?1 AND v.version >= ?2 AND v.version < ?3`,
 		[]any{rowID, version, whole}, []any{&shortest})
 	if err == nil && shortest != nil {
@@ -159,12 +161,12 @@ func (m *Memory) Version(n int) (v loci.MemoryVersion, err error) {
 	case n > m.current.Version: // the number may exceed the range of the column
 		return v, loci.Errorf(loci.CodeNotFound, "The memory has no version %d.", n)
 	}
-	text, err := m.t.contentAt(m.rowID, n, m.current.Content)
+	text, err := contentAt(m.t, m.rowID, n, m.current.Content)
 	if err != nil {
 		return v, err
 	}
 	found := false
-	err = m.t.walkVersions(m.rowID, n+1, text, 1, func(one loci.MemoryVersion) error {
+	err = walkVersions(m.t, m.rowID, n+1, text, 1, func(one loci.MemoryVersion) error {
 		v, found = one, one.Version == n
 		return nil
 	})
