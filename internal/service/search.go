@@ -133,8 +133,9 @@ func (s *Service) highlights(f retrieve.Hit) []string {
 
 // retrieve searches in a mode within a filter. Each of its searches is a transaction of its own. The map authors
 // receives the names of the authors, if it is not nil.
-func (s *Service) retrieve(ctx context.Context, actor *identity.Actor, text loci.Query, mode loci.Mode, f loci.MemoryFilter,
-	authors map[loci.ID]string, seen retrieve.SeenSet, limit int) (retrieve.Result, loci.SearchMeta, error) {
+func (s *Service) retrieve(ctx context.Context, actor *identity.Actor, text loci.Query, mode loci.Mode,
+	f loci.MemoryFilter, authors map[loci.ID]string, seen retrieve.SeenSet,
+	limit int) (retrieve.Result, loci.SearchMeta, error) {
 	return s.searcher.Run(ctx, retrieve.Request{CacheOwner: actor.CacheOwner(), Text: string(text), Mode: mode,
 		Find: func(q retrieve.Query) (retrieve.Result, error) {
 			return store.Read(ctx, s.Store, actor, func(tx *store.Tx) (retrieve.Result, error) {

@@ -48,7 +48,8 @@ func TestIdleIndexIsMerged(t *testing.T) {
 		waittest.Until(t, func() bool { return waiting() == "[0]" })
 		waittest.Until(t, func() bool { return segments() == "[1]" })
 		found, err := store.Read(ctx, s, ann, func(tx *store.Tx) (retrieve.Result, error) {
-			return storetest.Search(tx, retrieve.NewQuery("rested number"), loci.MemoryFilter{WorkspaceID: crew}, "", 50)
+			return storetest.Search(tx, retrieve.NewQuery("rested number"), loci.MemoryFilter{WorkspaceID: crew}, "",
+				50)
 		})
 		if err != nil || len(found.Hits) != 3*index.IdleFanIn || found.KeywordCandidates != len(found.Hits) {
 			t.Errorf("%d of %d memories are found: %v", len(found.Hits), found.KeywordCandidates, err)

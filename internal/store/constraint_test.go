@@ -69,7 +69,8 @@ func TestUnknownKindsAndStatesAreRead(t *testing.T) {
 				list.Versions[1].Status != c.status {
 				t.Errorf("%s: versions %+v, %v", c.set, list.Versions, err)
 			}
-			if ids(t, s, ann, loci.MemoryFilter{}, 100); len(searchKeywords(t, s, ann, "zebras", loci.MemoryFilter{}).Hits) == 0 {
+			if ids(t, s, ann, loci.MemoryFilter{}, 100); len(searchKeywords(t, s, ann, "zebras",
+				loci.MemoryFilter{}).Hits) == 0 {
 				t.Errorf("%s: nothing is found", c.set)
 			}
 			// A change of something else, or a refusal, leaves the stored type.

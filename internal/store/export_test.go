@@ -147,7 +147,8 @@ func QueryPlan(s *Store, st Statement) (lines []string, err error) {
 }
 
 // KeywordHits returns ids and exact scores of all hits of the index, and the number of hits that it reports.
-func KeywordHits(t testing.TB, s *Store, actor *identity.Actor, q query.Query, f loci.MemoryFilter) (lines []string, total int) {
+func KeywordHits(t testing.TB, s *Store, actor *identity.Actor, q query.Query,
+	f loci.MemoryFilter) (lines []string, total int) {
 	t.Helper()
 	total, err := Read(context.Background(), s, actor, func(tx *Tx) (total int, err error) {
 		hits, total, err := rankKeywords(tx, q, f)

@@ -37,10 +37,9 @@ func (w *Workspace) Invite(
 	if err != nil || reason != "" {
 		return i, reason, err
 	}
-	i = loci.Invitation{ID: loci.NewID(t.in.Conn.Now.Std()), WorkspaceID: w.ID(), WorkspaceName: w.Name(), Email: string(e),
-		Role: role, Status: loci.InvitationPending,
-		InvitedBy: t.in.Actor.UserID, ExpiresAt: t.in.Conn.Now + loci.Time(life.Microseconds()), CreatedAt: t.in.Conn.Now,
-		UpdatedAt: t.in.Conn.Now}
+	i = loci.Invitation{ID: loci.NewID(t.in.Conn.Now.Std()), WorkspaceID: w.ID(), WorkspaceName: w.Name(),
+		Email: string(e), Role: role, Status: loci.InvitationPending, InvitedBy: t.in.Actor.UserID,
+		ExpiresAt: t.in.Conn.Now + loci.Time(life.Microseconds()), CreatedAt: t.in.Conn.Now, UpdatedAt: t.in.Conn.Now}
 	_, err = t.in.Exec(`INSERT INTO invitations
 		(id, workspace, email, email_folded, role, status, invited_by, expires_at, created_at, updated_at)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?9)`,

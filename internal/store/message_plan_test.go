@@ -18,7 +18,10 @@ func messageQueries(crew, message loci.ID, agent *identity.Actor) map[string]fun
 	out := map[string]func(*store.Tx) error{
 		"last number": func(tx *store.Tx) error { _, err := messagedb.LastNumber(tx); return err },
 		"number":      func(tx *store.Tx) error { _, err := messagedb.NumberOf(tx, message); return err },
-		"move":        func(tx *store.Tx) error { _, err := messagedb.MoveReceipt(tx, message, "acknowledged"); return err },
+		"move": func(tx *store.Tx) error {
+			_, err := messagedb.MoveReceipt(tx, message, "acknowledged")
+			return err
+		},
 		"send": func(tx *store.Tx) error {
 			room, err := messagedb.OpenMailroom(tx, crew, "")
 			if err == nil {

@@ -111,14 +111,16 @@ func TestListsMergeWorkspacesAndStopAtTheFilter(t *testing.T) {
 			f    loci.MemoryFilter
 			keep func(loci.Memory) bool
 		}{
-			"all":       {loci.MemoryFilter{}, func(loci.Memory) bool { return true }},
-			"workspace": {loci.MemoryFilter{WorkspaceID: team}, func(m loci.Memory) bool { return m.WorkspaceID == team }},
+			"all": {loci.MemoryFilter{}, func(loci.Memory) bool { return true }},
+			"workspace": {loci.MemoryFilter{WorkspaceID: team},
+				func(m loci.Memory) bool { return m.WorkspaceID == team }},
 			"atlas": {loci.MemoryFilter{AtlasID: made[0].AtlasID}, func(m loci.Memory) bool {
 				return m.AtlasID == made[0].AtlasID
 			}},
-			"kinds": {loci.MemoryFilter{Type: []loci.MemoryType{loci.TypeTask, loci.TypeFact}}, func(m loci.Memory) bool {
-				return m.Type == loci.TypeTask || m.Type == loci.TypeFact
-			}},
+			"kinds": {loci.MemoryFilter{Type: []loci.MemoryType{loci.TypeTask, loci.TypeFact}},
+				func(m loci.Memory) bool {
+					return m.Type == loci.TypeTask || m.Type == loci.TypeFact
+				}},
 			"tags":    {loci.MemoryFilter{Tags: loci.Tags{"a", `b"c`}}, func(m loci.Memory) bool { return len(m.Tags) > 0 }},
 			"odd tag": {loci.MemoryFilter{Tags: loci.Tags{`","`}}, func(m loci.Memory) bool { return len(m.Tags) > 0 }},
 			"no tag":  {loci.MemoryFilter{Tags: loci.Tags{`a","`}}, func(m loci.Memory) bool { return false }},

@@ -52,7 +52,8 @@ func TestSearchIsConsistentDuringFlushesAndWrites(t *testing.T) {
 				searching.Go(func() {
 					for range 60 {
 						r, err := store.Read(ctx, s, ann, func(tx *store.Tx) (retrieve.Result, error) {
-							return storetest.Search(tx, retrieve.Query{Keywords: query.Parse("anchor")}, loci.MemoryFilter{},
+							return storetest.Search(tx, retrieve.Query{Keywords: query.Parse("anchor")},
+								loci.MemoryFilter{},
 								"",
 								50)
 						})
@@ -111,7 +112,8 @@ func TestWritesOfOthersChangeNoScore(t *testing.T) {
 				}
 			}
 			for _, st := range []*store.Store{s, d.Open(t, store.Options{})} {
-				if got, n := store.KeywordHits(t, st, ann, q, loci.MemoryFilter{}); n != total || !slices.Equal(got, want) {
+				if got, n := store.KeywordHits(t, st, ann, q, loci.MemoryFilter{}); n != total || !slices.Equal(got,
+					want) {
 					r.Fatalf("%d found instead of %d\n%v\nwant %v", n, total, got, want)
 				}
 			}
@@ -133,7 +135,8 @@ func TestEqualScoresOfSeveralWorkspacesSortByID(t *testing.T) {
 		var got []string
 		for before := retrieve.SeenSet(""); ; {
 			r, err := store.Read(ctx, s, ann, func(tx *store.Tx) (retrieve.Result, error) {
-				return storetest.Search(tx, retrieve.Query{Keywords: query.Parse("equal")}, loci.MemoryFilter{}, before, 5)
+				return storetest.Search(tx, retrieve.Query{Keywords: query.Parse("equal")}, loci.MemoryFilter{},
+					before, 5)
 			})
 			if err != nil {
 				t.Fatal(err)

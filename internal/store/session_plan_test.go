@@ -141,7 +141,8 @@ func (x *sessionPlans) lists() map[string]func(*store.Tx) error {
 	for _, id := range []loci.ID{x.own.ID, x.managed.ID} {
 		for _, status := range []string{"", "pending"} {
 			out[fmt.Sprint("candidates of a session ", id, status)] = func(tx *store.Tx) error {
-				_, err := sessiondb.ListCandidates(tx, sessiondb.Filter{SessionID: id, Status: status}, page.Request{Limit: 5})
+				_, err := sessiondb.ListCandidates(tx, sessiondb.Filter{SessionID: id, Status: status},
+					page.Request{Limit: 5})
 				return err
 			}
 		}

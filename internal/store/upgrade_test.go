@@ -131,7 +131,8 @@ func TestInitialSchemaIsUpgraded(t *testing.T) {
 				checkIntegrity(t, s, true) // the memory has no bands of near duplicates
 				set(t, s, ann, "old", func(m *loci.Memory) { m.Content += ", and changed" })
 				m := add(t, s, ann, "", "New in a schema of today")
-				if list := ids(t, s, ann, loci.MemoryFilter{}, 10); !slices.Equal(list, []loci.ID{m.ID, "old", "given"}) {
+				if list := ids(t, s, ann, loci.MemoryFilter{}, 10); !slices.Equal(list, []loci.ID{m.ID, "old",
+					"given"}) {
 					t.Errorf("listed %q", list)
 				}
 				if r := searchKeywords(t, s, ann, "schema long ago changed", loci.MemoryFilter{}); len(r.Hits) != 2 ||

@@ -67,7 +67,8 @@ func TestUsageCountsCandidatesThatWaitForTheActor(t *testing.T) {
 			t.Helper()
 			listed := 0
 			u, err := store.Read(ctx, x.s, actor, func(tx *store.Tx) (loci.AccountStatus, error) {
-				list, err := sessiondb.ListCandidates(tx, sessiondb.Filter{Status: "pending"}, page.Request{Limit: loci.MaxWaiting})
+				list, err := sessiondb.ListCandidates(tx, sessiondb.Filter{Status: "pending"},
+					page.Request{Limit: loci.MaxWaiting})
 				if listed = len(list.Items); err != nil {
 					return loci.AccountStatus{}, err
 				}

@@ -190,7 +190,10 @@ func TestVersionsAreOfOneStateWhileOthersWrite(t *testing.T) {
 				p := page.Request{Limit: i * 2}
 				for above := 0; ; {
 					list, err := store.Read(ctx, stores[i%2], ann,
-						func(tx *store.Tx) (page.List[loci.MemoryVersion], error) { return memorydb.Versions(tx, id, p) })
+						func(tx *store.Tx) (page.List[loci.MemoryVersion], error) {
+							return memorydb.Versions(tx, id,
+								p)
+						})
 					if err != nil {
 						return err
 					}

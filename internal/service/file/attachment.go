@@ -75,8 +75,8 @@ func (s *Service) UploadAttachment(ctx context.Context, actor *identity.Actor,
 		if err != nil {
 			return out, err
 		}
-		if out.Attachment, err = attachmentdb.Announce(m, loci.Attachment{FileName: string(in.FileName), Size: int64(in.Size),
-			MIMEType: string(in.MIMEType), SHA256: string(in.SHA256)}); err != nil {
+		if out.Attachment, err = attachmentdb.Announce(m, loci.Attachment{FileName: string(in.FileName),
+			Size: int64(in.Size), MIMEType: string(in.MIMEType), SHA256: string(in.SHA256)}); err != nil {
 			return out, err
 		}
 		return s.signUpload(ctx, keys, out.Attachment)

@@ -90,8 +90,8 @@ func checkedCandidate(policy loci.SecretsPolicy, c loci.Candidate) (loci.Candida
 }
 
 // addCandidate stores a candidate with the memories that are similar to it.
-func (s *Service) addCandidate(x *sessiondb.Session, c loci.Candidate, e memorydb.IndexEntry, action loci.SessionAction) (
-	loci.Candidate, error) {
+func (s *Service) addCandidate(x *sessiondb.Session, c loci.Candidate, e memorydb.IndexEntry,
+	action loci.SessionAction) (loci.Candidate, error) {
 	if err := limitOf(x.Counts.Candidates, loci.MaxCandidates, "candidates"); err != nil {
 		return c, err
 	}

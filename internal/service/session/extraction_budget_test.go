@@ -63,7 +63,9 @@ func TestServersShareTokensOfDay(t *testing.T) {
 		for n := range 20 {
 			go func() {
 				r, err := store.System(t.Context(), stores[n%2], "test",
-					func(x *store.SystemTx) (accountdb.TokenReservation, error) { return x.ReserveTokens(limit, one, one) })
+					func(x *store.SystemTx) (accountdb.TokenReservation, error) {
+						return x.ReserveTokens(limit, one, one)
+					})
 				if err != nil {
 					t.Error(err)
 				}

@@ -92,7 +92,8 @@ func TestInspectingAndPurgingBesideWritersIsSafe(t *testing.T) {
 		close(over)
 		all.Wait()
 		sum := checkHealthy(t, server)
-		if r := searchKeywords(t, server, ann, "others", loci.MemoryFilter{}); r.KeywordCandidates != int(sum.Memories)-1 {
+		if r := searchKeywords(t, server, ann, "others",
+			loci.MemoryFilter{}); r.KeywordCandidates != int(sum.Memories)-1 {
 			t.Errorf("%d of %d memories are found", r.KeywordCandidates, sum.Memories-1)
 		}
 	})

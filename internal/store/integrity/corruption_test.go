@@ -325,7 +325,8 @@ func TestSearchOfDamagedIndexIsCounted(t *testing.T) {
 			s = d.Open(t, store.Options{})
 			before := indexdb.CorruptReads()
 			_, err := store.Read(ctx, s, ann, func(tx *store.Tx) (retrieve.Result, error) {
-				return storetest.Search(tx, retrieve.Query{Keywords: query.Parse("harbour")}, loci.MemoryFilter{}, "", 10)
+				return storetest.Search(tx, retrieve.Query{Keywords: query.Parse("harbour")}, loci.MemoryFilter{}, "",
+					10)
 			})
 			if err == nil || indexdb.CorruptReads() == before {
 				t.Errorf("%s: told %v, and nobody counted it", damage, err)

@@ -10,8 +10,8 @@ import (
 // DeleteObjectJob is the kind of the jobs that delete the objects of attachments. Their subject is the id.
 const DeleteObjectJob = "delete_object"
 
-// DeleteAttachments deletes the attachments that meet a condition and the stored responses that show them, and adds the jobs that
-// delete their objects.
+// DeleteAttachments deletes the attachments that meet a condition and the stored responses that show them, and adds the
+// jobs that delete their objects.
 func DeleteAttachments(t *sqldb.Tx, jobs *jobdb.Queue, condition string, args ...any) error {
 	var ids []loci.ID
 	err := t.Query(`DELETE FROM attachments WHERE `+condition+` RETURNING id`, args, func(r sqldb.Row) error {

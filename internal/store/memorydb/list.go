@@ -49,7 +49,8 @@ func ListVerified(h scope.Holder, f loci.MemoryFilter, p page.Request) (page.Lis
 	return memories(t, f, p, true)
 }
 
-func memories(t *scope.Scope, f loci.MemoryFilter, p page.Request, verified bool) (list page.List[loci.Memory], err error) {
+func memories(t *scope.Scope, f loci.MemoryFilter, p page.Request,
+	verified bool) (list page.List[loci.Memory], err error) {
 	ranges, err := memoryRanges(t, f, p, verified)
 	if err != nil {
 		return list, err

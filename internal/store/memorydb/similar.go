@@ -23,7 +23,8 @@ func FindSimilar(a *scope.Atlas, content string, e IndexEntry, except loci.ID) (
 }
 
 // similarTexts compares a text with those that share a band with it.
-func similarTexts(t *scope.Scope, workspace int64, content string, bands []int64, except loci.ID) ([]loci.Similarity, error) {
+func similarTexts(t *scope.Scope, workspace int64, content string, bands []int64,
+	except loci.ID) ([]loci.Similarity, error) {
 	candidates, err := minhashdb.Candidates(t.Conn, workspace, bands)
 	if err != nil || len(candidates) == 0 {
 		return []loci.Similarity{}, err

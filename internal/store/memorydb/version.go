@@ -114,7 +114,8 @@ func currentVersion(m loci.Memory, by loci.ID) loci.MemoryVersion {
 
 // walkVersions calls f with the versions below a number, newest first. The text is the content of the version with that
 // number. Without such a version it is that of the first one below.
-func walkVersions(t *scope.Scope, rowID int64, below int, text string, limit int, f func(loci.MemoryVersion) error) error {
+func walkVersions(t *scope.Scope, rowID int64, below int, text string, limit int,
+	f func(loci.MemoryVersion) error) error {
 	return t.Conn.Query(`SELECT`+VersionColumns+
 		`FROM versions v WHERE v.memory = ?1 AND v.version < ?2 ORDER BY v.version DESC LIMIT ?3`,
 		[]any{rowID, below, limit}, func(r sqldb.Row) error {

@@ -389,7 +389,8 @@ func (m *Memory) Delete() error {
 		return err
 	}
 	if was.Status == loci.MemoryActive { // others have no bands
-		if err := minhashdb.Delete(t.Conn, m.atlas.Workspace().RowID(), m.rowID, minhash.Bands(was.Content)); err != nil {
+		if err := minhashdb.Delete(t.Conn, m.atlas.Workspace().RowID(), m.rowID,
+			minhash.Bands(was.Content)); err != nil {
 			return err
 		}
 	}

@@ -48,8 +48,8 @@ func (f *Feed) NotifyServers(ctx context.Context, payload string) error {
 	return f.base.DB.Notify(ctx, messageChannel, payload)
 }
 
-// ListenServers calls heard with each payload of NotifyServers, first with an empty one, until ctx ends or the connection
-// is lost.
+// ListenServers calls heard with each payload of NotifyServers, first with an empty one, until ctx ends or the
+// connection is lost.
 func (f *Feed) ListenServers(ctx context.Context, heard func(payload string)) error {
 	return f.base.DB.Listen(ctx, messageChannel, heard)
 }

@@ -13,8 +13,8 @@ type Mailroom struct {
 	counted   int // open messages of recipients
 }
 
-// OpenMailroom returns the handle of a workspace for messages. Without an id it is that of a message that a reply names,
-// or else the default one.
+// OpenMailroom returns the handle of a workspace for messages. Without an id it is that of a message that a reply
+// names, or else the default one.
 //
 // Senders wait for each other before they lock rows. On PostgreSQL a change of the workspace waits for each sender that
 // holds a lock, and new ones would pass it.

@@ -96,7 +96,8 @@ func (s *Session) AddCandidate(c loci.Candidate, action loci.SessionAction) (loc
 			title_derived)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14,
 			(SELECT u.row_id FROM units u WHERE u.id = ?16), ?15, ?15, ?17)`, c.ID, s.rowID,
-		s.atlas.Workspace().RowID(), s.atlas.RowID(), s.UserID, c.Content, c.Title, slices.Index(loci.MemoryTypes, c.Type),
+		s.atlas.Workspace().RowID(), s.atlas.RowID(), s.UserID, c.Content, c.Title,
+		slices.Index(loci.MemoryTypes, c.Type),
 		sqldb.EncodeStrings(c.Tags), c.Confidence, c.Evidence, c.SourceEventID, c.Status, string(similar),
 		t.Now, c.UnitID, c.TitleDerived); err != nil {
 		return c, err
@@ -137,7 +138,8 @@ const (
 )
 
 // KnownTexts returns the contents of the newest short candidates of a session's user in its atlas, in any state but
-// compiled: the texts of those are memories. The session may be one of an earlier transaction. Candidates of deleted sessions do not count.
+// compiled: the texts of those are memories. The session may be one of an earlier transaction. Candidates of deleted
+// sessions do not count.
 func KnownTexts(h scope.Holder, v *View) (list []string, err error) {
 	bytes := 0
 	err = scope.Of(h).Conn.Query(`SELECT c.content FROM candidates c WHERE c.user_id = ?1

@@ -1,3 +1,3 @@
-// Package sessiondb reads and writes the rows of sessions: candidates, checkpoints, units, events, history, audits,
-// compilations and policies. It knows no scope: package store returns the session of a transaction to its actor.
+// Package sessiondb reads and writes sessions: their rows, candidates, checkpoints, units, events, history, audits,
+// compilations and policies. Its openings check the actor's reach, the purpose and the Idempotency-Key.
 package sessiondb

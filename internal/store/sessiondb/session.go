@@ -62,7 +62,8 @@ func insert(t *scope.Scope, r loci.Session, a *scope.Atlas) (*Session, error) {
 			events, audits, compilations, redactions, steps, has_texts, ended_at, created_at, updated_at)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, '', '', 0, 0, 0, 0, 0, 0, 0, '[]', 0, ?12, 0, ?13,
 			?13)`,
-		[]any{r.ID, a.Workspace().RowID(), a.RowID(), r.UserID, r.AgentID, r.Kind, r.Adapter, r.ExternalID, r.SourceName,
+		[]any{r.ID, a.Workspace().RowID(), a.RowID(), r.UserID, r.AgentID, r.Kind, r.Adapter, r.ExternalID,
+			r.SourceName,
 			r.Task, r.Status, false, now})
 	s := &Session{View{Row{Session: r, rowID: rowID, redactions: sqldb.EmptyList}, t}, *a}
 	if err == nil {
@@ -168,7 +169,8 @@ func (v *View) History(limit int) ([]loci.HistoryStep, error) {
 // AddCheckpoint appends a checkpoint.
 func (s *Session) AddCheckpoint(summary string) (loci.Checkpoint, error) {
 	s.Counts.Checkpoints++
-	c := loci.Checkpoint{Number: s.Counts.Checkpoints, Summary: summary, CreatedAt: s.in.Conn.Now, UpdatedAt: s.in.Conn.Now}
+	c := loci.Checkpoint{Number: s.Counts.Checkpoints, Summary: summary, CreatedAt: s.in.Conn.Now,
+		UpdatedAt: s.in.Conn.Now}
 	_, err := s.in.Conn.Exec(`INSERT INTO checkpoints (session, number, summary, created_at) VALUES (?1, ?2, ?3, ?4)`,
 		s.rowID, c.Number, summary, s.in.Conn.Now)
 	if err == nil {

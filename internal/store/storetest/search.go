@@ -16,7 +16,8 @@ import (
 var searcher = retrieve.New(retrieve.Options{Secret: []byte("secret")})
 
 // Search searches within a filter.
-func Search(tx *store.Tx, q retrieve.Query, f loci.MemoryFilter, seen retrieve.SeenSet, limit int) (retrieve.Result, error) {
+func Search(tx *store.Tx, q retrieve.Query, f loci.MemoryFilter, seen retrieve.SeenSet,
+	limit int) (retrieve.Result, error) {
 	src, err := memorydb.NewSearchSource(tx, f)
 	if err != nil {
 		return retrieve.Result{}, err
@@ -34,7 +35,8 @@ func Similar(tx *store.Tx, id loci.ID) ([]loci.Similarity, error) {
 }
 
 // SearchKeywords returns the first page of a keyword search.
-func SearchKeywords(t testing.TB, s *store.Store, actor *identity.Actor, text string, f loci.MemoryFilter) retrieve.Result {
+func SearchKeywords(t testing.TB, s *store.Store, actor *identity.Actor, text string,
+	f loci.MemoryFilter) retrieve.Result {
 	t.Helper()
 	r := testenv.Must(store.Read(context.Background(), s, actor, func(tx *store.Tx) (retrieve.Result, error) {
 		return Search(tx, retrieve.Query{Keywords: query.Parse(text)}, f, "", 50)

@@ -22,7 +22,7 @@ const AtlasHandleColumns = ` a.row_id, a.id, a.archived, w.row_id, w.id, w.name,
 // NewAtlas returns a handle, which a query fills that has AtlasHandleColumns.
 func (s *Scope) NewAtlas() Atlas { return Atlas{scope: s, workspace: Workspace{scope: s}} }
 
-// AtlasHandleDest returns the destinations of a scan of AtlasHandleColumns into a handle. The caller authorizes it then.
+// AtlasHandleDest returns the destinations of a scan of AtlasHandleColumns. The caller authorizes the handle then.
 func AtlasHandleDest(a *Atlas) []any {
 	w := &a.workspace
 	return append([]any{&a.rowID, &a.id, &a.archived, &w.rowID, &w.id, &w.name, &w.personal, &w.archived, &w.secrets,
