@@ -128,8 +128,8 @@ func (x *damageTest) memories(name string, prepare func(crew loci.ID, ids []loci
 				x.t.Errorf("%s: a search finds %d memories", name, len(r.Hits))
 			}
 			add(x.t, x.s, x.ann, crew, "A zebra came afterwards to "+name)
-			testenv.Len(x.t, searchKeywords(x.t, x.s, x.ann, "zebra", loci.MemoryFilter{WorkspaceID: crew}).Hits, 1, name,
-				"a search finds", "of one later memory")
+			testenv.Len(x.t, searchKeywords(x.t, x.s, x.ann, "zebra", loci.MemoryFilter{WorkspaceID: crew}).Hits, 1,
+				name, "a search finds", "of one later memory")
 		}}
 }
 

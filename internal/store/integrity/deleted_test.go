@@ -82,7 +82,8 @@ func TestCheckKnowsErasures(t *testing.T) {
 		checkHealthy(t, s)
 		s.Close()
 		s = d.Open(t, store.Options{})
-		testenv.Len(t, searchKeywords(t, s, ann, "wreck harbour", loci.MemoryFilter{WorkspaceID: crew}).Hits, 1, "found")
+		testenv.Len(t, searchKeywords(t, s, ann, "wreck harbour", loci.MemoryFilter{WorkspaceID: crew}).Hits, 1,
+			"found")
 		d.Exec(t, `DELETE FROM jobs`)
 		sum := checkIntegrity(t, s, true)
 		if sum.Found != 1 || sum.Repaired != 1 || sum.Inconsistencies[0].ID != string(atlas) {
