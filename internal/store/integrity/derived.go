@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store/indexdb"
 )
@@ -67,7 +68,10 @@ func inBatches(table string, size int, f func(c *Checker, t *sqldb.Tx, rowIDs []
 			return err
 		}
 		return sqldb.InReadableBatches(rowIDs, size, func(batch []int64) error {
-			return c.write(ctx, "rebuild derived data", func(t *sqldb.Tx) error { return f(c, t, batch) })
+			_, err := sqldb.System(ctx, c.db, "rebuild derived data", func(t *sqldb.Tx) (loci.Empty, error) {
+				return loci.Empty{}, f(c, t, batch)
+			})
+			return err
 		})
 	}
 }

@@ -3,6 +3,7 @@ package integrity
 import (
 	"context"
 
+	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store/messagedb"
 )
@@ -47,9 +48,10 @@ func rebuildMessages(ctx context.Context, c *Checker, workspace int64) error {
 	if err != nil {
 		return err
 	}
-	return c.write(ctx, "rebuild the last numbers of agents", func(t *sqldb.Tx) error {
-		return repairMessages(t)(messagedb.CheckAgents(t, workspace))
+	_, err = sqldb.System(ctx, c.db, "rebuild the last numbers of agents", func(t *sqldb.Tx) (loci.Empty, error) {
+		return loci.Empty{}, repairMessages(t)(messagedb.CheckAgents(t, workspace))
 	})
+	return err
 }
 
 func repairMessages(t *sqldb.Tx) func([]messagedb.Damage, error) error {

@@ -3,6 +3,7 @@ package integrity
 import (
 	"context"
 
+	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/index"
 	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store/erasedb"
@@ -32,13 +33,13 @@ func (c *Checker) PurgeDeleted(ctx context.Context, apply bool) (out PurgeResult
 			})
 		})
 	if err == nil && apply {
-		err = c.write(ctx, "delete stored responses of reads", func(t *sqldb.Tx) error {
-			if err := markPurgePending(t); err != nil {
-				return err
-			}
-			_, err := t.Exec(`DELETE FROM idempotency_keys WHERE ` + readCondition)
-			return err
-		})
+		_, err = sqldb.System(ctx, c.db, "delete stored responses of reads",
+			func(t *sqldb.Tx) (_ loci.Empty, err error) {
+				if err = markPurgePending(t); err == nil {
+					_, err = t.Exec(`DELETE FROM idempotency_keys WHERE ` + readCondition)
+				}
+				return loci.Empty{}, err
+			})
 	}
 	if err == nil && apply {
 		err = c.eraser.EraseAll(ctx)

@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/minhash"
 	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store/embeddb"
@@ -141,8 +142,8 @@ func deleteBands(ctx context.Context, c *Checker, workspace int64, isRight func(
 		list = slices.DeleteFunc(list, isRight)
 		slices.SortFunc(list, func(a, b band) int { return cmp.Compare(a.memory, b.memory) })
 		for some := range slices.Chunk(list, rebuildBatchSize) {
-			if err := c.write(ctx, "delete bands", func(t *sqldb.Tx) error {
-				return deleteWrongBands(t, workspace, some)
+			if _, err := sqldb.System(ctx, c.db, "delete bands", func(t *sqldb.Tx) (loci.Empty, error) {
+				return loci.Empty{}, deleteWrongBands(t, workspace, some)
 			}); err != nil {
 				return err
 			}

@@ -78,7 +78,7 @@ func (c *Checker) checkCommits(ctx context.Context, sum *Report, o Options) erro
 	f := Inconsistency{Kind: InconsistentStructure, ID: sqlite.FileName + "-wal",
 		Detail: "acknowledged writes are gone, which a start noticed at " + since + ": " + sqlite.LostCommits}
 	if o.Repair {
-		err = c.write(ctx, repairUnownedReason, func(t *sqldb.Tx) error {
+		err = c.repair(ctx, func(t *sqldb.Tx) error {
 			_, err := t.Exec(`DELETE FROM metadata WHERE name = ?1`, sqlite.LostCommitsName)
 			return err
 		})
@@ -106,7 +106,7 @@ func (c *Checker) checkBandsOfNone(ctx context.Context, sum *Report, o Options) 
 	return c.repairUnowned(sum, o, f, "removed them", func() error {
 		for workspace := range counts {
 			for more := true; more; {
-				if err := c.write(ctx, repairUnownedReason, func(t *sqldb.Tx) (err error) {
+				if err := c.repair(ctx, func(t *sqldb.Tx) (err error) {
 					more, err = minhashdb.DeleteSome(t, workspace)
 					return err
 				}); err != nil {
@@ -150,13 +150,11 @@ func (c *Checker) checkDeleted(ctx context.Context, sum *Report, o Options) erro
 		f := Inconsistency{Kind: InconsistentRows, ID: string(d.ID), derived: true,
 			Detail: "no background job erases " + d.String()}
 		err = errors.Join(err, c.repairUnowned(sum, o, f, "added the job: a server erases it", func() error {
-			return c.write(ctx, repairUnownedReason, func(t *sqldb.Tx) error { return c.eraser.AddJob(t, d) })
+			return c.repair(ctx, func(t *sqldb.Tx) error { return c.eraser.AddJob(t, d) })
 		}))
 	}
 	return err
 }
-
-const repairUnownedReason = "repair rows of no workspace"
 
 // repairUnowned adds an inconsistency, after its repair f if that is wanted.
 func (c *Checker) repairUnowned(sum *Report, o Options, x Inconsistency, done string, f func() error) error {
@@ -174,8 +172,10 @@ func (c *Checker) repairUnowned(sum *Report, o Options, x Inconsistency, done st
 	return err
 }
 
-// write runs f in a transaction.
-func (c *Checker) write(ctx context.Context, reason string, f func(*sqldb.Tx) error) error {
-	_, err := sqldb.System(ctx, c.db, reason, func(t *sqldb.Tx) (loci.Empty, error) { return loci.Empty{}, f(t) })
+// repair runs a repair in a transaction.
+func (c *Checker) repair(ctx context.Context, f func(*sqldb.Tx) error) error {
+	_, err := sqldb.System(ctx, c.db, "repair rows of no workspace", func(t *sqldb.Tx) (loci.Empty, error) {
+		return loci.Empty{}, f(t)
+	})
 	return err
 }
