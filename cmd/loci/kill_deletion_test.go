@@ -143,7 +143,7 @@ func (k *deletionKiller) check(t *testing.T) {
 				t.Errorf("%s of a deleted atlas: %d %v", path, status, err)
 			}
 		}
-		testenv.Equal(t, find(a.word), 0)
+		testenv.Equal(t, find(a.word), 0, a.word)
 	}
 	var status loci.AccountStatus
 	if _, err := k.call("GET", "/v1/status", "", nil, &status); err != nil ||

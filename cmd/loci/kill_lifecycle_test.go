@@ -369,7 +369,7 @@ func (k *worker) check(t *testing.T) {
 			if l.current().status == loci.MemoryActive && strings.Contains(l.current().title+l.current().content, w) {
 				want = []string{id}
 			}
-			testenv.EqualSlices(t, k.find(t, w), want)
+			testenv.EqualSlices(t, k.find(t, w), want, w)
 		}
 	}
 }

@@ -162,7 +162,7 @@ func (k *messageKiller) verifyInboxes(t *testing.T) {
 					want = append(want, m.content)
 				}
 			}
-			testenv.EqualSlices(t, got, want)
+			testenv.EqualSlices(t, got, want, "of", from.id, "at", a.id)
 		}
 	}
 	for _, a := range k.agents {

@@ -12,10 +12,16 @@ import (
 // A Tx is a transaction of an actor. It reaches the workspaces of the actor that the credential was granted. Functions
 // of the packages below take it for records of other kinds.
 type Tx struct {
-	scope.Tx
+	scopeTx
 	in    *scope.Scope
 	store *Store
 }
+
+// These are embedded by their names here, so that no other package can replace them.
+type (
+	scopeTx     = scope.Tx
+	scopeSystem = scope.System
+)
 
 // A Purpose is the use of a handle, which its opening checks.
 type Purpose = scope.Purpose
@@ -65,6 +71,6 @@ func (s *Store) system(conn *sqldb.Tx) *SystemTx {
 // A SystemTx is a transaction of the service itself, without a scope.
 type SystemTx struct {
 	accountdb.Tx
-	scope.System
+	scopeSystem
 	t *Tx
 }

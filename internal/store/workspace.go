@@ -18,9 +18,12 @@ func (t *Tx) Workspaces(archived bool, p page.Request) (page.List[loci.Workspace
 // A Workspace is the handle of a workspace in which the actor has at least the requested role. Its row is locked until
 // the commit.
 type Workspace struct {
-	*scope.Workspace
+	*workspace
 	t *Tx
 }
+
+// workspace is embedded by this name, so that no other package can replace it.
+type workspace = scope.Workspace
 
 // Workspace returns the handle of a workspace. Out of scope it is NotFound, with too low a role Forbidden.
 func (t *Tx) Workspace(id loci.ID, minimum loci.Role, p Purpose) (*Workspace, error) {

@@ -158,7 +158,7 @@ func (a *Attachment) Delete() error {
 	if err := memorydb.DeleteAttachments(t.Conn, t.Jobs, `row_id = ?1`, a.record.RowID); err != nil {
 		return err
 	}
-	list := m.Record().AttachmentIDs
+	list := slices.Clone(m.Record().AttachmentIDs)
 	if i := slices.Index(list, id); i >= 0 {
 		return SetActiveList(t.Conn, m.RowID(), slices.Delete(list, i, i+1))
 	}

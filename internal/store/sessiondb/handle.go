@@ -23,9 +23,12 @@ const (
 
 // A Session is the handle of a session that the actor may change. Its row is locked until the commit.
 type Session struct {
-	View
+	view
 	atlas scope.Atlas
 }
+
+// view is embedded by this name, so that no other package can make a Session of one.
+type view = View
 
 // sessionsJoin joins sessions s in reach of the actor to their workspaces w and atlases a. A deleted atlas has no
 // workspace, and thus no sessions.

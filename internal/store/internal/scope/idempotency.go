@@ -81,9 +81,14 @@ func (t Tx) LinkResponse(ids ...loci.ID) {
 
 // DeleteResponses deletes the stored responses that show one of some records.
 func DeleteResponses(t *sqldb.Tx, records ...loci.ID) error {
+	condition, arg := `= ?1`, any(sqldb.EncodeStrings(records))
+	if len(records) == 1 { // PostgreSQL estimates that a list has a hundred
+		arg = records[0]
+	} else {
+		condition = `IN (SELECT list.value FROM ` + fmt.Sprintf(t.Dialect.StringRows, 1) + `)`
+	}
 	_, err := t.Exec(`DELETE FROM idempotency_keys WHERE (credential, key) IN (SELECT r.credential, r.key
-		FROM idempotency_records r WHERE r.record IN (SELECT list.value FROM `+
-		fmt.Sprintf(t.Dialect.StringRows, 1)+`))`, sqldb.EncodeStrings(records))
+		FROM idempotency_records r WHERE r.record `+condition+`)`, arg)
 	return err
 }
 

@@ -66,7 +66,7 @@ func (s *Scope) checkQuota(maximum int64, owner loci.ID, more int64, count, what
 	return err
 }
 
-// countLocked counts records of an Owner, under a lock until the commit.
+// countLocked counts records of an owner, under a lock until the commit.
 func (s *Scope) countLocked(owner loci.ID, count string, more ...any) (n int64, err error) {
 	if err = s.Conn.AdvisoryLock("plan/" + string(owner)); err == nil {
 		err = s.Conn.QueryRow(count, append([]any{owner}, more...), []any{&n})

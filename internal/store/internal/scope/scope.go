@@ -55,7 +55,7 @@ type Scope struct {
 // A Tx is a Scope in the hands of a service.
 type Tx struct{ scope *Scope }
 
-// A Holder holds a scope: a Tx, or a handle that was opened in it.
+// A Holder holds a scope: a Tx, a Workspace or an Atlas.
 type Holder interface{ held() *Scope }
 
 func (t Tx) held() *Scope { return t.scope }
