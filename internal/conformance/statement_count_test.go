@@ -50,7 +50,7 @@ func countStatements(t *testing.T, open func(testing.TB, store.Options) *store.S
 			at := f.world(t, w, open)
 			in := testenv.Must(json.Marshal(f.args(testScene{at, t})))(t)
 			call := at.Call(ownerOf(o))
-			_, _ = at.Host.Call(t.Context(), service.AccountStatus.Op, call, op.Args{}) // where the caller has a credential
+			_, _ = at.Host.Call(t.Context(), service.AccountStatus.Op, call, op.Args{}) // warms a credential
 			before := sqldb.Statements()
 			if _, err := at.Host.Call(t.Context(), o, call, op.Args{JSON: in}); err != nil {
 				t.Fatalf("%s: %v", o.Name, err)
