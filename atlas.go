@@ -6,7 +6,9 @@ import "strconv"
 type Keyword string
 
 // Rule requires 1 to 64 characters, trimmed, one of them visible.
-func (Keyword) Rule() Rule { return Rule{MinLength: 1, MaxLength: 64, Trim: true, Visible: true} }
+func (Keyword) Rule() Rule {
+	return Rule{MinLength: 1, MaxLength: 64, Trim: true, Visible: true, NoSecret: true}
+}
 
 // Keywords are the routing keywords of an atlas.
 type Keywords []Keyword

@@ -49,7 +49,7 @@ type FileName string
 // Rule requires 1 to 255 bytes without control characters.
 func (FileName) Rule() Rule {
 	return Rule{MinLength: 1, MaxBytes: 255, Pattern: `^[^\x00-\x1f\x7f-\x9f]*$`,
-		Characters: "characters that are no control characters", Description: "At most 255 bytes"}
+		Characters: "characters that are no control characters", Description: "At most 255 bytes", NoSecret: true}
 }
 
 // Safe returns a name without the characters and words that a file system gives a meaning.

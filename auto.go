@@ -24,7 +24,7 @@ func (MinimumLength) Rule() Rule { return Rule{Min: 0, Max: 100_000, Default: 0}
 type PathPattern string
 
 // Rule requires 1 to 300 characters.
-func (PathPattern) Rule() Rule { return Rule{MinLength: 1, MaxLength: 300} }
+func (PathPattern) Rule() Rule { return Rule{MinLength: 1, MaxLength: 300, NoSecret: true} }
 
 // PathPatterns are the excluded paths of a policy.
 type PathPatterns []PathPattern
@@ -128,7 +128,8 @@ type RuleName string
 
 // Rule requires 1 to 64 lower-case letters, digits and dashes.
 func (RuleName) Rule() Rule {
-	return Rule{MinLength: 1, MaxLength: 64, Pattern: `^[a-z0-9-]*$`, Characters: "lower-case letters, digits and dashes"}
+	return Rule{MinLength: 1, MaxLength: 64, Pattern: `^[a-z0-9-]*$`, Characters: "lower-case letters, digits and dashes",
+		NoSecret: true}
 }
 
 // A Count is a number of matches.

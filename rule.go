@@ -21,6 +21,7 @@ type Rule struct {
 	MaxItems    int
 	Trim        bool // white space around a string is removed before it is measured
 	Visible     bool // a string must have a visible character
+	NoSecret    bool // a string with a credential is refused, whatever a workspace allows
 	True        bool // the boolean must be true
 	Clamp       bool // an agent's tool brings a number inside Min and Max
 	Null        bool // null means the empty string, which says more than an absent value
@@ -42,13 +43,15 @@ func (Confirmed) Rule() Rule { return Rule{True: true, Description: "Must be tru
 type Name string
 
 // Rule requires 1 to 200 characters, trimmed, one of them visible.
-func (Name) Rule() Rule { return Rule{MinLength: 1, MaxLength: 200, Trim: true, Visible: true} }
+func (Name) Rule() Rule {
+	return Rule{MinLength: 1, MaxLength: 200, Trim: true, Visible: true, NoSecret: true}
+}
 
 // A Description explains an atlas.
 type Description string
 
 // Rule allows at most 2,000 characters.
-func (Description) Rule() Rule { return Rule{MaxLength: 2000} }
+func (Description) Rule() Rule { return Rule{MaxLength: 2000, NoSecret: true} }
 
 // An Include adds inactive records to a list or a search.
 type Include string

@@ -71,7 +71,8 @@ type ExternalID string
 
 // Rule requires 1 to 200 printable ASCII characters.
 func (ExternalID) Rule() Rule {
-	return Rule{MinLength: 1, MaxLength: 200, Pattern: `^[ -~]*$`, Characters: "printable ASCII characters"}
+	return Rule{MinLength: 1, MaxLength: 200, Pattern: `^[ -~]*$`, Characters: "printable ASCII characters",
+		NoSecret: true}
 }
 
 // A TaskText is the task of a session.

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/secret"
 	"github.com/loci-memory/loci/internal/store/grantdb"
 	"github.com/loci-memory/loci/internal/strictjson"
 )
@@ -76,6 +77,11 @@ func (m *metadata) check() error {
 	}
 	if m.Name = cleanName(m.Name); utf8.RuneCountInString(m.Name) > maxClientName {
 		return errorf(codeInvalidMetadata, "client_name must have at most %d characters", maxClientName)
+	}
+	for _, x := range []struct{ field, text string }{{"client_name", m.Name}, {"client_uri", m.URI}} {
+		if err := secret.Reject(loci.SecretsReject, x.field, x.text); err != nil {
+			return errorf(codeInvalidMetadata, "%s", loci.AsError(err).Message)
+		}
 	}
 	if u, ok := parseURI(m.URI); m.URI != "" && (!ok || u.Scheme != "https" && u.Scheme != "http") {
 		return errorf(codeInvalidMetadata, "client_uri must be a web address of at most %d ASCII characters", maxURI)

@@ -23,6 +23,8 @@ import (
 	"github.com/loci-memory/loci/internal/testenv"
 )
 
+const credential = "ghp_" + "16C7e42F292c6912E7710c838347Ae178B4a"
+
 const redirects = `"redirect_uris":["http://127.0.0.1/cb"]`
 
 func TestMetadataIsReplacedByOurs(t *testing.T) {
@@ -57,6 +59,8 @@ func TestMetadataIsBounded(t *testing.T) {
 		`{` + redirects + `,"grant_types":"authorization_code"}`:                           codeInvalidMetadata,
 		`{` + redirects + `,"response_types":["token"]}`:                                   codeInvalidMetadata,
 		`{` + redirects + `,"client_name":5}`:                                              codeInvalidMetadata,
+		`{` + redirects + `,"client_name":"` + credential + `"}`:                           codeInvalidMetadata,
+		`{` + redirects + `,"client_uri":"https://a.example/?token=` + credential + `"}`:   codeInvalidMetadata,
 		`{` + redirects + `,"client_name":"` + strings.Repeat("é", maxClientName+1) + `"}`: codeInvalidMetadata,
 		`{` + redirects + `,"client_uri":"javascript:alert(1)"}`:                           codeInvalidMetadata,
 		`{` + redirects + `,"client_uri":"//a.example"}`:                                   codeInvalidMetadata,

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/secret"
 	"github.com/loci-memory/loci/internal/strictjson"
 )
 
@@ -287,8 +288,19 @@ func (p *inputSpec) setString(v reflect.Value, name, text string) error {
 	if p.pattern != nil && !p.pattern.MatchString(text) {
 		return invalidf("%s must have only %s", name, r.Characters)
 	}
+	if r.NoSecret {
+		if err := secret.Reject(loci.SecretsReject, name, text); err != nil {
+			return err
+		}
+	}
 	v.SetString(text)
 	return nil
+}
+
+// Parse returns a text that no transport has decoded as a value of a string type. It applies the rule of the type.
+func Parse[T ~string](name, text string) (v T, err error) {
+	err = newInputSpec(reflect.TypeFor[T]()).setString(reflect.ValueOf(&v).Elem(), name, text)
+	return v, err
 }
 
 func (p *inputSpec) setEnum(v reflect.Value, name, text string) error {

@@ -259,7 +259,7 @@ func isStricterThanStdlib(err error, v map[string]any) bool {
 	message := loci.AsError(err).Message
 	for _, known := range []string{"twice", "UTF-8", "NUL", "surrogate", "with an offset", "out of range",
 		"at most 1000 items", "levels deep", "bytes of names", "at most 1000 values",
-		"must not be empty", "at most 200 characters", "at most 64 characters"} {
+		"must not be empty", "at most 200 characters", "at most 64 characters", "holds a credential"} {
 		if strings.Contains(message, known) {
 			return true
 		}

@@ -4,11 +4,11 @@ import (
 	"context"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/limit"
+	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/accountdb"
 )
@@ -304,13 +304,12 @@ func setLimits(out *loci.AccountStatus, p identity.Plan, used int64, monthEnds t
 
 // AddUser makes an account as the operator. Its input has not been checked by a transport.
 func (s *Service) AddUser(ctx context.Context, e loci.Email, name loci.Name, p loci.Password) (loci.User, error) {
-	name, err := normalizeName(name)
+	name, err := parseName(name)
+	if err == nil && p != "" {
+		p, err = op.Parse[loci.Password]("password", string(p))
+	}
 	if err != nil {
 		return loci.User{}, err
-	}
-	if n, r := utf8.RuneCountInString(string(p)), p.Rule(); p != "" && (n < r.MinLength || n > r.MaxLength) {
-		return loci.User{}, loci.Errorf(loci.CodeInvalidQuery, "a password must have %d to %d characters",
-			r.MinLength, r.MaxLength)
 	}
 	n, err := s.newUser(ctx, limit.Network(""), e, name, p)
 	if err != nil {
@@ -322,13 +321,12 @@ func (s *Service) AddUser(ctx context.Context, e loci.Email, name loci.Name, p l
 	})
 }
 
-// normalizeName trims and checks a name that no transport has checked. An empty name stays empty.
-func normalizeName(name loci.Name) (loci.Name, error) {
-	name = loci.Name(strings.TrimSpace(string(name)))
-	if maximum := name.Rule().MaxLength; utf8.RuneCountInString(string(name)) > maximum {
-		return "", loci.Errorf(loci.CodeInvalidQuery, "a name must have at most %d characters", maximum)
+// parseName returns a name that no transport has decoded. An empty name stays empty.
+func parseName(name loci.Name) (loci.Name, error) {
+	if name == "" {
+		return "", nil
 	}
-	return name, nil
+	return op.Parse[loci.Name]("name", string(name))
 }
 
 // VerifyUser marks an address as verified, as the operator.

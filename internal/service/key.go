@@ -51,7 +51,7 @@ func (s *Service) RevokeKey(ctx context.Context, actor *identity.Actor, in loci.
 
 // AddKey makes an API key for the user with an address, as the operator.
 func (s *Service) AddKey(ctx context.Context, e loci.Email, name loci.Name) (loci.CreatedKey, error) {
-	name, err := normalizeName(name)
+	name, err := parseName(name)
 	if err != nil {
 		return loci.CreatedKey{}, err
 	}

@@ -126,8 +126,20 @@ func TestOperatorInputIsValidated(t *testing.T) {
 			_, err := w.Service.AddKey(t.Context(), loci.Email(w.Ann.Email), loci.Name(long))
 			return err
 		},
+		"credential": func() error {
+			_, err := w.Service.AddUser(t.Context(), "ada@example.com", token, "")
+			return err
+		},
+		"key credential": func() error {
+			_, err := w.Service.AddKey(t.Context(), loci.Email(w.Ann.Email), token)
+			return err
+		},
 	} {
-		Expect(t, name, f(), loci.CodeInvalidQuery)
+		want := loci.CodeInvalidQuery
+		if strings.HasSuffix(name, "credential") {
+			want = loci.CodeSecretDetected
+		}
+		Expect(t, name, f(), want)
 	}
 	Expect(t, "AddKey", testenv.ErrorOf(w.Service.AddKey(t.Context(), "nobody@example.com", "")), loci.CodeNotFound)
 }

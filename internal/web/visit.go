@@ -139,7 +139,7 @@ func (v *visit) refuse(o *op.Op, err error) error {
 	switch field := v.page.errorFields[e.Code]; {
 	case field != "":
 		v.FieldErrors[field] = e.Message
-	case e.Code == loci.CodeInvalidQuery:
+	case e.Code == loci.CodeInvalidQuery || e.Code == loci.CodeSecretDetected:
 		for _, f := range o.Fields() {
 			if strings.HasPrefix(e.Message, f.Name+" ") {
 				v.FieldErrors[f.Name] = sentence(e.Message)

@@ -1,13 +1,11 @@
 package session
 
 import (
-	"cmp"
 	"context"
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/pathglob"
-	"github.com/loci-memory/loci/internal/secret"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/memorydb"
 	"github.com/loci-memory/loci/internal/store/sessiondb"
@@ -51,7 +49,7 @@ func newPolicy(in loci.SetPolicy) (loci.Policy, error) {
 		}
 		p.ExcludePaths = append(p.ExcludePaths, string(pattern))
 	}
-	return p, secret.Reject(loci.SecretsReject, "excludePaths", p.ExcludePaths...)
+	return p, nil
 }
 
 // RecordAudit stores what a client has redacted from an event, without any content.
@@ -59,16 +57,10 @@ func (s *Service) RecordAudit(ctx context.Context, actor *identity.Actor,
 	in loci.RecordAudit) (loci.RecordedAudit, error) {
 	sum := 0
 	for _, x := range in.Rules {
-		if err := secret.Reject(loci.SecretsReject, "rules", string(x.Rule)); err != nil {
-			return loci.RecordedAudit{}, err
-		}
 		sum += int(x.Count)
 	}
 	if sum != int(in.Total) {
 		return loci.RecordedAudit{}, loci.Errorf(loci.CodeInvalidQuery, "total must be the sum of the counts, %d", sum)
-	}
-	if err := rejectCredentials("eventId", in.EventID); err != nil {
-		return loci.RecordedAudit{}, err
 	}
 	return inSession(ctx, s, actor, in.SessionID, sessiondb.Own, store.InAnyState,
 		func(tx *store.Tx, x *sessiondb.Session) (out loci.RecordedAudit, err error) {
@@ -115,10 +107,6 @@ func (s *Service) RecordCompilation(ctx context.Context, actor *identity.Actor, 
 	if in.Outcome.MakesMemory() != (in.MemoryID != "") {
 		return loci.RecordedCompilation{}, loci.Errorf(loci.CodeInvalidQuery,
 			"memoryId must be given with the outcomes created and updated, and with no other one")
-	}
-	if err := cmp.Or(rejectCredentials("unitKey", in.UnitKey), rejectCredentials("compiler", in.Compiler),
-		rejectCredentials("inputEventIds", in.InputEventIDs...)); err != nil {
-		return loci.RecordedCompilation{}, err
 	}
 	return inSession(ctx, s, actor, in.SessionID, sessiondb.Own, store.InAnyState,
 		func(tx *store.Tx, x *sessiondb.Session) (out loci.RecordedCompilation, err error) {

@@ -19,9 +19,6 @@ import (
 // CaptureCandidate stores a candidate, or returns the one with the same source.
 func (s *Service) CaptureCandidate(ctx context.Context, actor *identity.Actor, in loci.CaptureCandidate) (
 	loci.CapturedCandidate, error) {
-	if err := rejectCredentials("sourceEventId", in.SourceEventID); err != nil {
-		return loci.CapturedCandidate{}, err
-	}
 	c := newCandidate(in)
 	hasSecret := slices.ContainsFunc(append(slices.Clone(c.Tags), c.Title, c.Content, c.Evidence),
 		func(text string) bool { return len(secret.Scan(text)) > 0 })

@@ -19,12 +19,6 @@ import (
 
 // SendEvent stores an event of an automatic session, and what is extracted from it.
 func (s *Service) SendEvent(ctx context.Context, actor *identity.Actor, in loci.SendEvent) (loci.ReceivedEvent, error) {
-	if err := rejectCredentials("eventId", in.EventID); err != nil {
-		return loci.ReceivedEvent{}, err
-	}
-	if err := rejectCredentials("unitKey", in.UnitKey); err != nil {
-		return loci.ReceivedEvent{}, err
-	}
 	in.Content, in.Metadata = secret.Redacted(in.Content), redactedMetadata(in.Metadata)
 	byModel := s.extracts(in)
 	statements, length, err := s.newStatements(ctx, actor, in)

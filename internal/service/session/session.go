@@ -24,9 +24,6 @@ func (s *Service) StartSession(ctx context.Context, actor *identity.Actor,
 	if in.Kind == loci.SessionAutomatic && in.Adapter == "" {
 		return loci.StartedSession{}, loci.Errorf(loci.CodeInvalidQuery, "adapter is required for an automatic session")
 	}
-	if err := rejectCredentials("externalId", in.ExternalID); err != nil {
-		return loci.StartedSession{}, err
-	}
 	in.Task, in.SourceName = secret.Redacted(in.Task), secret.Redacted(in.SourceName)
 	return store.Write(ctx, s.Store, actor, func(tx *store.Tx) (out loci.StartedSession, err error) {
 		x, found, err := s.resumeSession(tx, in)
@@ -236,14 +233,4 @@ func limitOf(count, limit int, noun string) error {
 	}
 	return loci.Errorf(loci.CodeStateConflict, "A session has at most %d %s: end it, and start another one.", limit,
 		noun)
-}
-
-// rejectCredentials refuses ids of clients that hold a credential, under every policy.
-func rejectCredentials(field string, ids ...loci.ExternalID) error {
-	for _, id := range ids {
-		if err := secret.Reject(loci.SecretsReject, field, string(id)); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -14,9 +14,6 @@ import (
 
 // OpenUnit opens a unit of an automatic session, or returns the one with the same key.
 func (s *Service) OpenUnit(ctx context.Context, actor *identity.Actor, in loci.OpenUnit) (loci.OpenedUnit, error) {
-	if err := rejectCredentials("key", in.Key); err != nil {
-		return loci.OpenedUnit{}, err
-	}
 	title := string(secret.Redacted(in.Title))
 	return inSession(ctx, s, actor, in.SessionID, sessiondb.Own, store.InAnyState,
 		func(_ *store.Tx, x *sessiondb.Session) (loci.OpenedUnit, error) {
