@@ -5,8 +5,11 @@ import "time"
 // A Password is the secret with which a person signs in.
 type Password string
 
-// Rule requires 10 to 200 characters.
-func (Password) Rule() Rule { return Rule{MinLength: 10, MaxLength: 200, Format: "password"} }
+// Rule requires 10 to 200 characters. The service refuses passwords that are guessed first.
+func (Password) Rule() Rule {
+	return Rule{MinLength: 10, MaxLength: 200, Format: "password",
+		Description: "Neither common, nor your address, nor one character repeated"}
+}
 
 // A PasswordAttempt is the password of a sign-in: any text of bounded length.
 type PasswordAttempt string
@@ -67,7 +70,7 @@ type ForgotPassword struct {
 // ResetPassword is the input of auth.reset.
 type ResetPassword struct {
 	Token    LinkToken `json:"token" jsonschema:"From the link of the mail"`
-	Password Password  `json:"password" jsonschema:"The new password"`
+	Password Password  `json:"password"`
 }
 
 // OneUser is an output that holds a user.

@@ -70,12 +70,15 @@ func (p Hasher) deriveKey(ctx context.Context, class int, network limit.Key, pas
 	return argon2.IDKey(norm.NFC.Bytes([]byte(password)), k.salt, k.time, k.memory, k.lanes, argonKey), nil
 }
 
-// Hash returns the PHC string of a new password, which comes from a network.
-func (p Hasher) Hash(ctx context.Context, network limit.Key, password string) (string, error) {
+// Hash returns the PHC string of a new password, which comes from a network. It refuses one that is guessed first.
+func (p Hasher) Hash(ctx context.Context, network limit.Key, n New) (string, error) {
+	if err := n.check(); err != nil {
+		return "", err
+	}
 	salt := make([]byte, 16)
 	rand.Read(salt)
 	k := phcHash{memory: argonMemory, time: argonTime, lanes: argonLanes, salt: salt}
-	hash, err := p.deriveKey(ctx, SignUp, network, password, k)
+	hash, err := p.deriveKey(ctx, SignUp, network, string(n.Password), k)
 	e := base64.RawStdEncoding
 	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, argonMemory, argonTime, argonLanes,
 		e.EncodeToString(salt), e.EncodeToString(hash)), err

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/limit"
 )
 
@@ -24,12 +25,13 @@ func TestHasherHashesNothingForCallerThatLeft(t *testing.T) {
 func TestPasswordsAreStoredAsPHCStrings(t *testing.T) {
 	t.Parallel()
 	for _, password := range []string{"correct horse", "пароль от всего", "with $ and ,=", "\x00nul"} {
-		phc, err := NewHasher().Hash(t.Context(), limit.Key{}, password)
+		n := New{Password: loci.Password(password)}
+		phc, err := NewHasher().Hash(t.Context(), limit.Key{}, n)
 		if err != nil || !regexp.MustCompile(
 			`^\$argon2id\$v=19\$m=19456,t=2,p=1\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$`).MatchString(phc) {
 			t.Fatalf("%s %v", phc, err)
 		}
-		if again, _ := NewHasher().Hash(t.Context(), limit.Key{}, password); again == phc {
+		if again, _ := NewHasher().Hash(t.Context(), limit.Key{}, n); again == phc {
 			t.Error("two hashes have one salt")
 		}
 		for try, want := range map[string]bool{password: true, password + " ": false, "": false} {
@@ -42,7 +44,7 @@ func TestPasswordsAreStoredAsPHCStrings(t *testing.T) {
 
 func TestPasswordIsNormalized(t *testing.T) {
 	t.Parallel()
-	phc, err := NewHasher().Hash(t.Context(), limit.Key{}, "caf\u00e9 au lait")
+	phc, err := NewHasher().Hash(t.Context(), limit.Key{}, New{Password: "caf\u00e9 au lait"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +94,7 @@ func TestInvalidHashIsError(t *testing.T) {
 
 func TestUnknownAccountCostsOneHash(t *testing.T) {
 	t.Parallel()
-	made, err := NewHasher().Hash(context.Background(), limit.Key{}, "correct horse")
+	made, err := NewHasher().Hash(context.Background(), limit.Key{}, New{Password: "correct horse"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,5 +104,42 @@ func TestUnknownAccountCostsOneHash(t *testing.T) {
 	}
 	if ok, err := NewHasher().Check(context.Background(), limit.Key{}, "", ""); ok || err != nil {
 		t.Errorf("nobody has no password: %v, %v", ok, err)
+	}
+}
+
+func TestHashRefusesPasswordThatIsGuessedFirst(t *testing.T) {
+	t.Parallel()
+	const email = "Ann.Smith@Example.org"
+	for password, want := range map[string]string{
+		"aaaaaaaaaa": "repeated", "          ": "repeated", " \t \t \t \t \t": "repeated", "éééééééééé": "repeated",
+		"aAaAaAaAaAaA": "repeated", "😀😀😀😀😀😀😀😀😀😀": "repeated",
+		email: "address", "ann.smith@example.org": "address", "ann.smithANN.SMITH": "address", " Ann.Smith ": "address",
+		"password123": "commonest", "PassWord123": "commonest", "1q2w3e4r5t": "commonest", "QWERTYUIOP": "commonest",
+		"ｑｗｅｒｔｙｕｉｏｐ": "commonest", "1234567890 ": "commonest",
+		"correct horse": "", "ann.smith1": "", "bob@example.org": "", "password1234567": "", "1234567890 a": "",
+	} {
+		phc, err := NewHasher().Hash(t.Context(), limit.Key{}, New{"newPassword", loci.Password(password), email})
+		if want == "" {
+			if phc == "" || err != nil {
+				t.Errorf("%q: %v", password, err)
+			}
+		} else if e := loci.AsError(err); e.Code != loci.CodeInvalidQuery || strings.Contains(e.Message, password) ||
+			!strings.HasPrefix(e.Message, "newPassword ") || !strings.Contains(e.Message, want) {
+			t.Errorf("%q: %v, want %s", password, err, want)
+		}
+	}
+}
+
+// The list is compared with folded passwords that have ten characters.
+func TestCommonPasswordsAreFoldedAndSorted(t *testing.T) {
+	t.Parallel()
+	lines := strings.Split(strings.TrimSuffix(commonList, "\n"), "\n")
+	if !slices.IsSorted(lines) || len(slices.Compact(slices.Clone(lines))) != len(lines) || len(lines) < 500 {
+		t.Errorf("%d lines are not sorted, or repeat", len(lines))
+	}
+	for _, x := range lines {
+		if x != fold(x) || len(x) < loci.Password("").Rule().MinLength {
+			t.Errorf("%q is never compared", x)
+		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/limit"
 	"github.com/loci-memory/loci/internal/op"
+	"github.com/loci-memory/loci/internal/password"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/accountdb"
 )
@@ -170,7 +171,7 @@ func (s *Service) newUser(
 		n.Name, _, _ = strings.Cut(string(e), "@")
 	}
 	if p != "" {
-		n.Password, err = s.passwords.Hash(ctx, network, string(p))
+		n.Password, err = s.passwords.Hash(ctx, network, password.New{Field: "password", Password: p, Email: e})
 	}
 	return n, err
 }

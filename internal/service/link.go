@@ -9,6 +9,7 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/limit"
+	"github.com/loci-memory/loci/internal/password"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/accountdb"
 )
@@ -40,19 +41,21 @@ func (s *Service) VerifyAddress(ctx context.Context, actor *identity.Actor, in l
 
 // CheckVerifyLink returns NotFound for a link of a mail that does not verify an address (any more).
 func (s *Service) CheckVerifyLink(ctx context.Context, token string) error {
-	return s.checkLink(ctx, accountdb.VerifyToken, token)
+	_, err := s.linkEmail(ctx, accountdb.VerifyToken, token)
+	return err
 }
 
 // CheckResetLink returns NotFound for a link that does not reset a password (any more).
 func (s *Service) CheckResetLink(ctx context.Context, token string) error {
-	return s.checkLink(ctx, accountdb.ResetToken, token)
+	_, err := s.linkEmail(ctx, accountdb.ResetToken, token)
+	return err
 }
 
-func (s *Service) checkLink(ctx context.Context, kind accountdb.TokenKind, token string) error {
-	_, err := store.SystemRead(ctx, s.Store, "look up a link", func(t *store.SystemTx) (loci.Empty, error) {
-		return loci.Empty{}, t.CheckToken(kind, identity.SecretHash(token))
+// linkEmail returns the address to which the mail of a link went. It is NotFound for a link that cannot be used.
+func (s *Service) linkEmail(ctx context.Context, kind accountdb.TokenKind, token string) (loci.Email, error) {
+	return store.SystemRead(ctx, s.Store, "look up a link", func(t *store.SystemTx) (loci.Email, error) {
+		return t.TokenEmail(kind, identity.SecretHash(token))
 	})
-	return err
 }
 
 // ResetPassword replaces the password of the user whose mail holds the link. All sign-ins end; keys of a verified
@@ -63,10 +66,11 @@ func (s *Service) ResetPassword(ctx context.Context, actor *identity.Actor, in l
 		return loci.Empty{}, err
 	}
 	// First, so that a wrong token costs no password hash.
-	err = s.CheckResetLink(ctx, string(in.Token))
+	email, err := s.linkEmail(ctx, accountdb.ResetToken, string(in.Token))
 	var hash string
 	if err == nil {
-		hash, err = s.passwords.Hash(ctx, limit.Network(actor.ClientAddress), string(in.Password))
+		hash, err = s.passwords.Hash(ctx, limit.Network(actor.ClientAddress),
+			password.New{Field: "password", Password: in.Password, Email: email})
 	}
 	var u loci.User
 	if err == nil {

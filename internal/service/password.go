@@ -6,6 +6,7 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/limit"
+	"github.com/loci-memory/loci/internal/password"
 	"github.com/loci-memory/loci/internal/store"
 )
 
@@ -16,7 +17,8 @@ func (s *Service) ChangePassword(ctx context.Context, actor *identity.Actor,
 	if err != nil {
 		return loci.Empty{}, err
 	}
-	hash, err := s.passwords.Hash(ctx, limit.Network(actor.ClientAddress), string(in.NewPassword))
+	hash, err := s.passwords.Hash(ctx, limit.Network(actor.ClientAddress),
+		password.New{Field: "newPassword", Password: in.NewPassword, Email: loci.Email(actor.Email)})
 	if err != nil {
 		return loci.Empty{}, err
 	}

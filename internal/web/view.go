@@ -117,5 +117,5 @@ func (in input) Hint() string {
 	if in.Type != "password" || in.MinLength == 0 || in.Error != "" {
 		return ""
 	}
-	return fmt.Sprintf("At least %d characters.", in.MinLength)
+	return fmt.Sprintf("At least %d characters, and none of the commonest passwords.", in.MinLength)
 }

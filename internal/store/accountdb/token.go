@@ -46,11 +46,11 @@ func badLink(err error) error {
 	return sqldb.NotFoundMessage(err, "The link is unknown, used or expired: ask for a new one.")
 }
 
-// CheckToken returns NotFound unless a token with this hash can be used.
-func (t Tx) CheckToken(kind TokenKind, hash []byte) error {
-	var one int
-	return badLink(t.conn.QueryRow(`SELECT 1 FROM tokens WHERE `+validTokenCondition, []any{hash, kind, t.conn.Now},
-		[]any{&one}))
+// TokenEmail returns the address of the user of a token. It is NotFound unless the token can be used.
+func (t Tx) TokenEmail(kind TokenKind, hash []byte) (e loci.Email, err error) {
+	err = t.conn.QueryRow(`SELECT u.email FROM users u WHERE u.id = (SELECT user_id FROM tokens
+		WHERE `+validTokenCondition+`)`, []any{hash, kind, t.conn.Now}, []any{&e})
+	return e, badLink(err)
 }
 
 // UseToken returns the user of a token, and deletes all tokens of that kind of the user. Of concurrent calls one
