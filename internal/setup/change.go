@@ -1,6 +1,7 @@
 package setup
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -42,6 +43,7 @@ const (
 // An Outcome is the result of a change.
 type Outcome struct {
 	File   string
+	Target string // where links of File lead, if it has any
 	Action Action
 	Diff   string // of a dry run
 }
@@ -81,7 +83,7 @@ func (c Change) try() (out Outcome, err error) {
 	if err != nil {
 		return out, inFile(f.path, err)
 	}
-	out = Outcome{File: f.path, Action: action}
+	out = Outcome{File: f.path, Target: f.target(cmp.Or(c.Project, c.System.home())), Action: action}
 	switch {
 	case action == Unchanged || action == Absent:
 	case c.DryRun:
@@ -139,7 +141,13 @@ func (c Change) open() (chosen candidate, err error) {
 }
 
 func (c Change) read(path string) (at candidate, err error) {
-	if at.file, err = readFile(path); err == nil {
+	if c.Project != "" {
+		err = requireInside(c.Project, path)
+	}
+	if err == nil {
+		at.file, err = readFile(path)
+	}
+	if err == nil {
 		at.document, err = c.parse(at.text)
 	}
 	if err != nil {

@@ -2,6 +2,8 @@ package setup
 
 import (
 	"context"
+	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -57,6 +59,82 @@ func TestLinkBelowLinkedFolderIsFollowed(t *testing.T) {
 	}
 	w.run(w.change("cursor", &connections[0].to))
 	testenv.Contains(t, readText(t, filepath.Join(w.home, "dotfiles", "deep", "mcp.json")), "loci", "the target has")
+}
+
+// The links of a repository are foreign: at the file, at each folder above it, to what exists and to what does not.
+func TestProjectFollowsNoLinkOut(t *testing.T) {
+	t.Parallel()
+	for _, client := range connectable() {
+		if !Lookup(client).HasProject() {
+			continue
+		}
+		for _, file := range Lookup(client).project.files {
+			for at := file; at != "."; at = filepath.Dir(at) {
+				for _, to := range []string{"existing", "missing"} {
+					checkLinkOut(t, client, at, to, true)
+					checkLinkOut(t, client, at, to, false)
+				}
+			}
+		}
+	}
+}
+
+// checkLinkOut changes a client's file in a project that has a link to a place outside.
+func checkLinkOut(t *testing.T, client, link, to string, relative bool) {
+	t.Helper()
+	w := newWorld(t)
+	outside := filepath.Join(w.home, to)
+	if to == "existing" && strings.Contains(filepath.Base(link), "json") {
+		testenv.NoError(t, os.WriteFile(outside, []byte("{}"), 0o600))
+	} else if to == "existing" {
+		testenv.NoError(t, os.Mkdir(outside, 0o700))
+	}
+	path := filepath.Join(w.project, link)
+	testenv.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	if to = outside; relative {
+		to = testenv.Must(filepath.Rel(filepath.Dir(path), outside))(t)
+	}
+	testenv.NoError(t, os.Symlink(to, path))
+	c := w.change(client, &connections[0].to)
+	c.Lock = filepath.Join(t.TempDir(), "lock")
+	before := contents(t, w.home)
+	c.Project = w.project
+	if _, err := c.Run(t.Context()); err == nil || !strings.Contains(err.Error(), path+" is a link to "+to+":") {
+		t.Errorf("%s: %s -> %s: %v", client, link, to, err)
+	}
+	testenv.Equal(t, contents(t, w.home), before, client, link)
+}
+
+// contents returns the names and sizes of all that is below a folder.
+func contents(t *testing.T, dir string) (all string) {
+	t.Helper()
+	testenv.NoError(t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err == nil {
+			all += fmt.Sprintln(path, info.Mode(), info.Size())
+		}
+		return err
+	}))
+	return all
+}
+
+func TestOutcomeNamesTargetOfLinks(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	real := testenv.Must(filepath.EvalSymlinks(w.project))(t)
+	testenv.NoError(t, os.Mkdir(filepath.Join(w.project, "settings"), 0o755))
+	testenv.NoError(t, os.Symlink("settings", filepath.Join(w.project, ".cursor")))
+	c := w.change("cursor", &connections[0].to)
+	c.Project = w.project
+	for _, want := range []Action{Added, Unchanged} {
+		out := w.run(c)
+		testenv.Equal(t, out, Outcome{File: filepath.Join(w.project, ".cursor", "mcp.json"),
+			Target: filepath.Join(real, "settings", "mcp.json"), Action: want})
+	}
+	testenv.Equal(t, w.run(w.change("cursor", &connections[0].to)).Target, "")
 }
 
 func TestCircleOfLinksIsAnError(t *testing.T) {

@@ -79,6 +79,48 @@ func followLinks(path string) (string, error) {
 	return "", fmt.Errorf("%s leads through more than %d links", path, maxLinks)
 }
 
+// requireInside refuses a path of a project whose links lead out of it: the links of a repository are foreign.
+func requireInside(project, path string) error {
+	root, err := os.OpenRoot(project)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	name, err := filepath.Rel(project, path)
+	if err != nil {
+		return err
+	}
+	_, err = root.Stat(name)
+	if err == nil || errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	for at := name; at != filepath.Dir(at); at = filepath.Dir(at) {
+		if to, linkErr := root.Readlink(at); linkErr == nil {
+			return fmt.Errorf("%s is a link to %s: --project follows no link out of the project; replace the link by a "+
+				"file or folder", filepath.Join(project, at), to)
+		}
+	}
+	return err
+}
+
+// target returns where the links of the file lead, or "" without links. Those above base do not count.
+func (f *file) target(base string) string {
+	real, err := filepath.EvalSymlinks(f.real)
+	if errors.Is(err, fs.ErrNotExist) {
+		real, err = filepath.EvalSymlinks(filepath.Dir(f.real))
+		real = filepath.Join(real, filepath.Base(f.real))
+	}
+	if err != nil || real == f.path {
+		return ""
+	}
+	top, err := filepath.EvalSymlinks(base)
+	name, relErr := filepath.Rel(base, f.path)
+	if err == nil && relErr == nil && real == filepath.Join(top, name) {
+		return ""
+	}
+	return real
+}
+
 // errChanged says that somebody else wrote the file meanwhile.
 var errChanged = errors.New("the file was changed by another program at the same time: try again")
 

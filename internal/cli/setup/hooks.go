@@ -136,7 +136,7 @@ func (o Options) describeHooks(c *setup.Client, r result) string {
 	if r.Name != "" {
 		what = fmt.Sprintf("the agent %q", r.Name)
 	}
-	text = fmt.Sprintf(text, c.Title, what, o.short(r.File))
+	text = fmt.Sprintf(text, c.Title, what, o.file(r))
 	if r.Connection != nil {
 		text += "\nThat starts " + r.Connection.String() + "."
 	}

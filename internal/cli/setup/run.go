@@ -36,6 +36,7 @@ type result struct {
 	Name       string            `json:"name,omitzero"` // of the entry; hooks have none
 	Hooks      bool              `json:"hooks,omitzero"`
 	File       string            `json:"file"`
+	Target     string            `json:"target,omitzero"` // where links of the file lead
 	Action     setup.Action      `json:"action"`
 	DryRun     bool              `json:"dryRun,omitzero"`
 	Diff       string            `json:"diff,omitzero"`
@@ -59,8 +60,8 @@ func (o Options) change(ctx context.Context, c *setup.Client, f flags) error {
 	if err != nil {
 		return err
 	}
-	r := result{OK: true, Client: c.Name, Name: f.entry, Hooks: f.hooks, File: done.File, Action: done.Action,
-		DryRun: f.dryRun, Diff: done.Diff, Connection: change.To, Next: next(c, f, change.To)}
+	r := result{OK: true, Client: c.Name, Name: f.entry, Hooks: f.hooks, File: done.File, Target: done.Target,
+		Action: done.Action, DryRun: f.dryRun, Diff: done.Diff, Connection: change.To, Next: next(c, f, change.To)}
 	if f.hooks && !c.StartsAgent() {
 		r.Name = ""
 	}
@@ -154,11 +155,19 @@ func (o Options) describe(c *setup.Client, r result) string {
 		setup.Removed:   "%s is no longer connected: the entry %q was removed from %s.",
 		setup.Absent:    "%s was not connected: there is no entry %q in %s. Nothing was changed.",
 	}[r.Action]
-	text = fmt.Sprintf(text, c.Title, r.Name, o.short(r.File))
+	text = fmt.Sprintf(text, c.Title, r.Name, o.file(r))
 	if r.Connection != nil {
 		text += "\nIt uses " + r.Connection.String() + whoseMemories(*r.Connection) + "."
 	}
 	return text
+}
+
+// file names the file of a result, and where its links lead.
+func (o Options) file(r result) string {
+	if r.Target == "" {
+		return o.short(r.File)
+	}
+	return o.short(r.File) + " (which links lead to " + o.short(r.Target) + ")"
 }
 
 // whoseMemories names the memories that loci mcp serves, unless its flags do.
