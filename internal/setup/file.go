@@ -96,8 +96,8 @@ func requireInside(project, path string) error {
 	}
 	for at := name; at != filepath.Dir(at); at = filepath.Dir(at) {
 		if to, linkErr := root.Readlink(at); linkErr == nil {
-			return fmt.Errorf("%s is a link to %s: --project follows no link out of the project; replace the link by a "+
-				"file or folder", filepath.Join(project, at), to)
+			return fmt.Errorf("%s is a link to %s: --project follows no link out of the project; replace the link by "+
+				"a file or folder", filepath.Join(project, at), to)
 		}
 	}
 	return err
