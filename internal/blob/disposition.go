@@ -1,23 +1,26 @@
 package blob
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
+	"unicode"
 
 	"github.com/loci-memory/loci"
 )
 
 // Disposition returns the Content-Disposition of a download (RFC 6266): the name cleaned in the parameter filename, and
-// whole in filename*.
+// in filename* whole, except for marks that turn the direction of text and hide how a name ends.
 func Disposition(name string) string {
+	safe := loci.FileName(name).Safe()
 	plain := strings.Map(func(r rune) rune {
 		if r > '~' || strings.ContainsRune(`"\%;`, r) {
 			return '_'
 		}
 		return r
-	}, loci.FileName(name).Safe())
+	}, safe)
 	var whole strings.Builder
-	for _, c := range []byte(name) {
+	for _, c := range []byte(cmp.Or(withoutDirection(name), safe)) {
 		if 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte("-._~", c) >= 0 {
 			whole.WriteByte(c)
 		} else {
@@ -25,4 +28,14 @@ func Disposition(name string) string {
 		}
 	}
 	return `attachment; filename="` + plain + `"; filename*=UTF-8''` + whole.String()
+}
+
+// withoutDirection returns a name without marks that turn the direction of text.
+func withoutDirection(name string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.Is(unicode.Bidi_Control, r) {
+			return -1
+		}
+		return r
+	}, name)
 }

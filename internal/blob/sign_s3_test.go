@@ -20,6 +20,7 @@ import (
 	"sync"
 	"testing"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/minio/minio-go/v7"
@@ -330,13 +331,18 @@ func FuzzVerify(f *testing.F) {
 }
 
 func FuzzDisposition(f *testing.F) {
-	for _, name := range []string{"a.txt", "../../x", `a"b`, "CON", "😀.png", "\u202egpj.exe", "a;b=c", "%41", ""} {
+	for _, name := range []string{"a.txt", "../../x", `a"b`, "CON", "😀.png", "a\u202egpj.exe", "\u2066\u200f", "a;b=c", "%41", ""} {
 		f.Add(name)
 	}
 	f.Fuzz(func(t *testing.T, name string) {
 		header := Disposition(name)
 		kind, params, err := mime.ParseMediaType(header)
-		if err != nil || kind != "attachment" || utf8.ValidString(name) && params["filename"] != name {
+		want := withoutDirection(name)
+		if want == "" {
+			want = loci.FileName(name).Safe()
+		}
+		if err != nil || kind != "attachment" || utf8.ValidString(name) && params["filename"] != want ||
+			strings.ContainsFunc(params["filename"], func(r rune) bool { return unicode.Is(unicode.Bidi_Control, r) }) {
 			t.Errorf("%q: %s: %q, %v", name, header, params["filename"], err)
 		}
 		for _, c := range []byte(header) {

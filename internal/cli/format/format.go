@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 )
 
@@ -35,9 +36,10 @@ func Bold(text string, colour bool) string {
 }
 
 // StripControl removes terminal control characters from a text, which may be foreign. With lines, line ends and tabs
-// stay. Without, it is a name: one that turns the direction of text could change how a table or a question reads.
+// stay, and characters that turn the direction of text become visible, as in less: <U+202E>. Without, it is a name:
+// one that turns the direction could change how a table or a question reads.
 func StripControl(s string, lines bool) string {
-	return strings.Map(func(r rune) rune {
+	s = strings.Map(func(r rune) rune {
 		switch {
 		case lines && (r == '\n' || r == '\t'):
 			return r
@@ -48,7 +50,21 @@ func StripControl(s string, lines bool) string {
 		}
 		return r
 	}, s)
+	if lines {
+		s = visibleDirection.Replace(s)
+	}
+	return s
 }
+
+// visibleDirection shows embeddings, overrides and isolates (Unicode Standard Annex #9), by which a text can read
+// otherwise than it is. The marks U+200E, U+200F and U+061C turn nothing but their neighbors.
+var visibleDirection = func() *strings.Replacer {
+	var pairs []string
+	for _, r := range "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069" {
+		pairs = append(pairs, string(r), fmt.Sprintf("<%U>", r))
+	}
+	return strings.NewReplacer(pairs...)
+}()
 
 // EscapeJSON escapes the control characters and marks of direction in a JSON text that its encoder leaves as they are:
 // a terminal would obey those of a foreign text. They occur in strings alone, so the value stays the same.
@@ -66,6 +82,14 @@ func EscapeJSON(text []byte) []byte {
 		}
 	}
 	return b.Bytes()
+}
+
+// Wait returns a time to wait. Of two days and more it is the number of days.
+func Wait(d time.Duration) string {
+	if days := d / (24 * time.Hour); days >= 2 {
+		return Plural(int64(days), "day", "days")
+	}
+	return d.Round(time.Second).String()
 }
 
 // Plural returns a number with its noun.

@@ -27,7 +27,8 @@ func TestStripControl(t *testing.T) {
 		{"a\tb\nc", true, "a\tb\nc"},
 		{"a\tb\nc", false, "a b c"},
 		{"gnp.\u202egod \u2066x\u2069\u200f", false, "gnp.god x"},
-		{"שלום \u202bעולם\u202c\n", true, "שלום \u202bעולם\u202c\n"},
+		{"שלום \u202bעולם\u202c\n", true, "שלום <U+202B>עולם<U+202C>\n"},
+		{"if admin \u202e\u2066// fi\u2069\u200f", true, "if admin <U+202E><U+2066>// fi<U+2069>\u200f"},
 		{"naïve 日本 👩🏽‍💻", false, "naïve 日本 👩🏽‍💻"},
 	} {
 		testenv.Equal(t, StripControl(c.text, c.lines), c.want)

@@ -131,7 +131,7 @@ func next(c *setup.Client, f flags, to *setup.Connection) string {
 // text tells a person what was done.
 func (o Options) text(c *setup.Client, r result) string {
 	if r.Diff != "" {
-		return r.Diff
+		return format.StripControl(r.Diff, true)
 	}
 	text := o.describe(c, r)
 	if r.Automatic != nil {
