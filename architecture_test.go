@@ -54,7 +54,7 @@ var allowedImports = map[string][]string{
 	"internal/extract":             {""},
 	"internal/extract/extracttest": {"internal/extract"},
 	"internal/extract/llm":         {"", "internal/extract", "internal/openai"},
-	"internal/openai":              {},
+	"internal/openai":              {""},
 	"internal/embed":               {"internal/embed/kernel", "internal/embed/model", "internal/openai"},
 	"internal/embed/kernel":        {},
 	"internal/embed/model":         {},

@@ -10,7 +10,6 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 	"time"
 
@@ -171,7 +170,7 @@ func decodeError(res *http.Response, server string, body []byte) (e *loci.Error,
 		Code    loci.Code `json:"code"`
 		Message string    `json:"message"`
 	}
-	e = &loci.Error{RetryAfter: retryAfter(res.Header.Get("Retry-After"), time.Now())}
+	e = &loci.Error{RetryAfter: loci.ParseRetryAfter(res.Header.Get("Retry-After"), time.Now())}
 	if json.Unmarshal(body, &p) == nil && p.Code != "" {
 		e.Code, e.Message = p.Code, p.Message
 		return e, true
@@ -199,15 +198,4 @@ func codeOfStatus(status int) loci.Code {
 		}
 	}
 	return loci.CodeInternalError
-}
-
-// retryAfter parses seconds or a date (RFC 9110, section 10.2.3); 0 means absent or invalid.
-func retryAfter(value string, now time.Time) time.Duration {
-	if seconds, err := strconv.ParseUint(strings.TrimSpace(value), 10, 31); err == nil {
-		return time.Duration(seconds) * time.Second
-	}
-	if at, err := http.ParseTime(value); err == nil {
-		return max(0, at.Sub(now))
-	}
-	return 0
 }

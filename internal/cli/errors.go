@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -65,7 +64,7 @@ func (p *program) reportError(cmd *cobra.Command, err error) int {
 		}
 		text = fmt.Sprintf("%s (%s)", message, e.Code)
 		if e.RetryAfter > 0 && e.Code != loci.CodeQuotaExceeded { // its message says until when
-			text += fmt.Sprintf("\nTry again in %v.", e.RetryAfter.Round(time.Second))
+			text += "\nTry again in " + format.Wait(e.RetryAfter) + "."
 		}
 	}
 	p.PrintMessage(format.StripControl(text, true) + more)

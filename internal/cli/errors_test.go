@@ -42,17 +42,22 @@ func TestErrorsIncludeCause(t *testing.T) {
 // The message about a quota has the time itself, if waiting helps.
 func TestErrorNamesDelayUnlessQuotaIsExceeded(t *testing.T) {
 	t.Parallel()
-	for code, want := range map[loci.Code]string{
-		loci.CodeRateLimited:   "loci: Full (rate_limited)\nTry again in 3s.\n",
-		loci.CodeQuotaExceeded: "loci: Full (quota_exceeded)\n",
+	for _, c := range []struct {
+		code loci.Code
+		wait time.Duration
+		want string
+	}{
+		{loci.CodeRateLimited, 3 * time.Second, "loci: Full (rate_limited)\nTry again in 3s.\n"},
+		{loci.CodeRateLimited, loci.MaxRetryAfter, "loci: Full (rate_limited)\nTry again in 31 days.\n"},
+		{loci.CodeQuotaExceeded, 3 * time.Second, "loci: Full (quota_exceeded)\n"},
 	} {
 		d := newTestTerminal(t)
 		op.Add(d.table, "atlas.get", "GET /v1/atlases/{atlasId}", "Read.", op.Account, op.NoTool,
 			func(*fakeService, context.Context, *identity.Actor, loci.GetAtlas) (out loci.OneAtlas, err error) {
-				return out, &loci.Error{Code: code, Message: "Full.", RetryAfter: 3 * time.Second}
+				return out, &loci.Error{Code: c.code, Message: "Full.", RetryAfter: c.wait}
 			})
-		if d.run("atlas", "get", fakeID); d.err.String() != want {
-			t.Errorf("%q, want %q", d.err.String(), want)
+		if d.run("atlas", "get", fakeID); d.err.String() != c.want {
+			t.Errorf("%q, want %q", d.err.String(), c.want)
 		}
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -112,8 +111,7 @@ func send(ctx context.Context, method, address, contentType string, body []byte)
 	case len(text) > MaxResponse:
 		return response{}, badServer(address, "its response has more than 64 KiB")
 	}
-	seconds, _ := strconv.ParseUint(res.Header.Get("Retry-After"), 10, 31) // 0 if it is absent or a date
-	return response{res.StatusCode, time.Duration(seconds) * time.Second, text}, nil
+	return response{res.StatusCode, loci.ParseRetryAfter(res.Header.Get("Retry-After"), time.Now()), text}, nil
 }
 
 // newStatusError returns the error of a response that is not 2xx.

@@ -9,9 +9,9 @@ import (
 	"net"
 	"net/http"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
+
+	"github.com/loci-memory/loci"
 )
 
 // An Error is a request that a service has not answered as asked.
@@ -70,20 +70,9 @@ func statusError(res *http.Response, body []byte) error {
 	case status/100 == 3:
 		text += ": redirects are not followed, name the address that it leads to"
 	case status == http.StatusTooManyRequests || status/100 == 5:
-		e.Transient, e.RetryAfter = true, retryAfter(res.Header.Get("Retry-After"), time.Now())
+		e.Transient, e.RetryAfter = true, loci.ParseRetryAfter(res.Header.Get("Retry-After"), time.Now())
 		e.MayHaveRun = status/100 == 5 // a gateway has given up on a service that works
 	}
 	e.error = errors.New(text)
 	return e
-}
-
-// retryAfter parses seconds or a date (RFC 9110, section 10.2.3); 0 means absent or invalid.
-func retryAfter(value string, now time.Time) time.Duration {
-	if seconds, err := strconv.ParseUint(strings.TrimSpace(value), 10, 31); err == nil {
-		return time.Duration(seconds) * time.Second
-	}
-	if at, err := http.ParseTime(value); err == nil {
-		return max(0, at.Sub(now))
-	}
-	return 0
 }
