@@ -199,7 +199,7 @@ func TestContentKeepsNoCutCredential(t *testing.T) {
 			head := strings.Index(s.Text, s.Secret()) + part // the bytes of the sample before the end of what is read
 			filler := strings.Repeat("a b\n", (maxScanned-len(page)-head)/4)
 			text := page + strings.Repeat(" ", maxScanned-len(page)-len(filler)-head) + filler + s.Text
-			got := redactor{}.content(text)
+			got := newRedactor().content(text)
 			if len(got) < 16<<10 || strings.Contains(got, s.Secret()[:part/2+1]) && part > 8 {
 				t.Errorf("sample %d of rule %s: %d bytes that end with %q", i, s.Rule, len(got),
 					got[max(0, len(got)-100):])
@@ -212,7 +212,7 @@ func TestContentReadsTheFirstBytesAlone(t *testing.T) {
 	t.Parallel()
 	quoted := strings.Repeat("Deploy.\n", maxToken) +
 		strings.Repeat("# Memories\n\nThere are no memories to show.\n", maxScanned/40) + "after"
-	if got := (redactor{}).content(quoted); strings.Contains(got, "after") || !strings.HasPrefix(got, "Deploy.") {
+	if got := newRedactor().content(quoted); strings.Contains(got, "after") || !strings.HasPrefix(got, "Deploy.") {
 		t.Errorf("%d bytes that end with %q", len(got), got[max(0, len(got)-20):])
 	}
 }

@@ -1,8 +1,6 @@
 package capture
 
 import (
-	"maps"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -11,16 +9,10 @@ import (
 	"github.com/loci-memory/loci/internal/secret"
 )
 
-// A redactor redacts the texts of one event and counts what each rule found.
-type redactor map[string]int
+// A redactor redacts the texts of one event.
+type redactor struct{ secret.Counter }
 
-func (r redactor) redact(text string) string {
-	text, found := secret.Redact(text)
-	for _, f := range found {
-		r[f.Rule]++
-	}
-	return text
-}
+func newRedactor() redactor { return redactor{secret.Counter{}} }
 
 // The bounds of the text of an event before it is redacted.
 const (
@@ -35,7 +27,7 @@ const (
 func (r redactor) content(text string) string {
 	isCut := len(text) >= maxScanned // the script of a client has cut it there
 	text = strings.ToValidUTF8(cut(text, maxScanned), "\ufffd")
-	text = r.redact(fence.Strip(strings.ReplaceAll(text, "\x00", "\u2400")))
+	text = r.Redact(fence.Strip(strings.ReplaceAll(text, "\x00", "\u2400")))
 	if isCut {
 		text = cut(text, max(0, len(text)-maxToken))
 	}
@@ -51,7 +43,7 @@ func (r redactor) line(text string, limit int) string {
 		}
 		return c
 	}, text)
-	return cut(r.redact(text), limit)
+	return cut(r.Redact(text), limit)
 }
 
 // maxID leaves room for the type before the id of an event.
@@ -63,18 +55,10 @@ func (r redactor) id(text string) string {
 		return ""
 	}
 	plain := len(text) <= maxID && strings.IndexFunc(text, func(c rune) bool { return c < ' ' || c > '~' }) < 0
-	if len(text) <= maxToken && r.redact(text) == text && plain {
+	if len(text) <= maxToken && r.Redact(text) == text && plain {
 		return text
 	}
 	return hash(text)
-}
-
-// counts returns the audit.
-func (r redactor) counts() (all []loci.RedactionCount) {
-	for _, rule := range slices.Sorted(maps.Keys(r)) {
-		all = append(all, loci.RedactionCount{Rule: loci.RuleName(rule), Count: loci.Count(r[rule])})
-	}
-	return all
 }
 
 // cut returns the beginning of a text of at most limit bytes, of whole characters.

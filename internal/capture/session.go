@@ -32,7 +32,7 @@ var roles = map[loci.EventType]loci.EventRole{loci.EventPrompt: loci.RoleOfUser,
 
 // event returns the event of a moment, or none for a prompt or an answer without words.
 func (s session) event(m moment, text string) []Event {
-	r := redactor{}
+	r := newRedactor()
 	content := r.content(text)
 	if s.id == "" || roles[m.kind] != "" && content == "" {
 		return nil
@@ -49,7 +49,7 @@ func (s session) event(m moment, text string) []Event {
 		e.Input.Metadata = loci.Metadata{"cwd": cwd}
 	}
 	e.Task = s.task(m.kind, cwd, content)
-	e.Audit = r.counts()
+	e.Audit = r.Counts()
 	return []Event{e}
 }
 

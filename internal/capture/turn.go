@@ -24,9 +24,9 @@ type Turn struct {
 
 // Events returns the events of the texts that are not empty. Their ids depend on session, number and texts.
 func (t Turn) Events() []Event {
-	s := session{t.Adapter, redactor{}.line(t.Agent, maxName), t.SessionID, t.CWD}
-	unit := hash(t.SessionID, strconv.Itoa(t.Number), redactor{}.content(t.Prompt))
-	position := unit + ":" + hash(redactor{}.content(t.Answer)) // a number begins again when a session is resumed
+	s := session{t.Adapter, newRedactor().line(t.Agent, maxName), t.SessionID, t.CWD}
+	unit := hash(t.SessionID, strconv.Itoa(t.Number), newRedactor().content(t.Prompt))
+	position := unit + ":" + hash(newRedactor().content(t.Answer)) // a number begins again when a session is resumed
 	return append(s.event(moment{loci.EventPrompt, unit, unit, t.Asked}, t.Prompt),
 		s.event(moment{loci.EventResponse, unit, position, t.Said}, t.Answer)...)
 }

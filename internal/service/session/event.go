@@ -19,7 +19,9 @@ import (
 
 // SendEvent stores an event of an automatic session, and what is extracted from it.
 func (s *Service) SendEvent(ctx context.Context, actor *identity.Actor, in loci.SendEvent) (loci.ReceivedEvent, error) {
-	in.Content, in.Metadata = secret.Redacted(in.Content), redactedMetadata(in.Metadata)
+	redacted := secret.Counter{}
+	in.Content = loci.EventContent(redacted.Redact(string(in.Content)))
+	in.Metadata = redactMetadata(redacted, in.Metadata)
 	byModel := s.extracts(in)
 	statements, length, err := s.newStatements(ctx, actor, in)
 	if err != nil {
@@ -49,7 +51,10 @@ func (s *Service) SendEvent(ctx context.Context, actor *identity.Actor, in loci.
 			if err = limitOf(x.Counts.Events, loci.MaxEvents, "events"); err != nil {
 				return out, err
 			}
-			if out.Event, err = x.AddEvent(e); err != nil {
+			if out.Event, err = x.AddEvent(e); err == nil && len(redacted) > 0 {
+				err = x.AddOwnAudit(out.Event, redacted.Counts())
+			}
+			if err != nil {
 				return out, err
 			}
 			sources := candidateSources(out.Event.EventID)[:extract.MaxStatements]
@@ -97,25 +102,26 @@ func candidateSources(eventID string) []string {
 	return sources
 }
 
-// redactedMetadata returns metadata with the credentials in its names and texts replaced.
-func redactedMetadata(m loci.Metadata) loci.Metadata {
+// redactMetadata returns metadata with the credentials in its names and texts replaced.
+func redactMetadata(r secret.Counter, m loci.Metadata) loci.Metadata {
 	if m == nil {
 		return nil
 	}
 	out := loci.Metadata{}
 	for name, value := range m {
-		out[secret.Redacted(name)] = redactedValue(name, value)
+		out[r.Redact(name)] = redactValue(r, name, value)
 	}
 	return out
 }
 
-// redactedValue returns the value of a member. The name of the member, or of the object around it, may be what makes a
+// redactValue returns the value of a member. The name of the member, or of the object around it, may be what makes a
 // text a credential.
-func redactedValue(name string, value any) any {
+func redactValue(r secret.Counter, name string, value any) any {
 	switch v := value.(type) {
 	case string:
-		text := secret.Redacted(v)
+		text := r.Redact(v)
 		if found := secret.Scan(name + "=\"" + text + "\""); len(found) > 0 {
+			r[found[0].Rule]++
 			return "[REDACTED:" + found[0].Rule + "]"
 		}
 		return text
@@ -126,13 +132,13 @@ func redactedValue(name string, value any) any {
 			if inner == "value" { // of an object that names it: {"password": {"value": ...}}
 				key = name
 			}
-			out[secret.Redacted(inner)] = redactedValue(key, x)
+			out[r.Redact(inner)] = redactValue(r, key, x)
 		}
 		return out
 	case []any:
 		out := make([]any, len(v))
 		for i, item := range v {
-			out[i] = redactedValue(name, item)
+			out[i] = redactValue(r, name, item)
 		}
 		return out
 	}

@@ -181,7 +181,8 @@ func TestUnitsModeStoresStatementsAsMemoryOfTheirUnit(t *testing.T) {
 	})
 }
 
-func TestAuditsAddUpToRedactions(t *testing.T) {
+// The audit of a client and what the server redacts in the same event both count.
+func TestAuditsAndEventsAddUpToRedactions(t *testing.T) {
 	t.Parallel()
 	Each(t, Options{}, func(t *testing.T, w *World) {
 		s := automatic(t, w, w.Atlas(t, "Shelf"), loci.SetPolicy{})
@@ -196,8 +197,17 @@ func TestAuditsAddUpToRedactions(t *testing.T) {
 				MustCall(t, w, byAnn, service.AutoAudit, in)
 			}
 		}
+		const token, plain = "ghp_" + "16C7e42F292c6912E7710c838347Ae178B4a", "kR7vQz2mXw9TbL4p"
+		for range 2 { // the second one is known
+			send(t, w, s.ID, "1", loci.EventPrompt, "deploy with "+token+" or "+token, func(in *loci.SendEvent) {
+				in.Metadata = loci.Metadata{"env": []any{token}, "password": plain}
+			})
+			send(t, w, s.ID, strings.Repeat("x", 200), loci.EventTool, token)
+			send(t, w, s.ID, "clean", loci.EventPrompt, "hello")
+		}
 		got := MustCall(t, w, byAnn, service.SessionGet, loci.GetSession{SessionID: s.ID}).Redactions
-		want := []loci.RedactionCount{{Rule: "aws-access-token", Count: 1}, {Rule: "github-pat", Count: 5}}
+		want := []loci.RedactionCount{{Rule: "aws-access-token", Count: 1}, {Rule: "generic-api-key", Count: 1},
+			{Rule: "github-pat", Count: 9}}
 		testenv.Equal(t, fmt.Sprint(got), fmt.Sprint(want))
 	})
 }

@@ -46,6 +46,17 @@ func (s *Session) AddAudit(a loci.Audit) (loci.Audit, error) {
 	return a, s.Save()
 }
 
+// AddOwnAudit stores what this server has redacted in an event. The client may audit the same event: the key has a tab,
+// which no id of a client has.
+func (s *Session) AddOwnAudit(e loci.SessionEvent, rules []loci.RedactionCount) error {
+	a := loci.Audit{EventID: e.EventID + "\tserver", Rules: rules, OccurredAt: e.OccurredAt}
+	for _, x := range rules {
+		a.Total += int(x.Count)
+	}
+	_, err := s.AddAudit(a)
+	return err
+}
+
 // Redactions returns the sum of the audits of a session by rule, sorted by rule.
 func (r *Row) Redactions() ([]loci.RedactionCount, error) {
 	list := []loci.RedactionCount{}
