@@ -8,7 +8,7 @@ type Password string
 // Rule requires 10 to 200 characters. The service refuses passwords that are guessed first.
 func (Password) Rule() Rule {
 	return Rule{MinLength: 10, MaxLength: 200, Format: "password",
-		Description: "Neither common, nor your address, nor one character repeated"}
+		Description: "Neither common nor your address"}
 }
 
 // A PasswordAttempt is the password of a sign-in: any text of bounded length.

@@ -4,7 +4,6 @@ import (
 	_ "embed"
 	"strings"
 	"sync"
-	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
 
@@ -38,10 +37,9 @@ func (n New) check() error {
 	email := fold(string(n.Email))
 	local, _, _ := strings.Cut(email, "@")
 	what := ""
-	_, size := utf8.DecodeRuneInString(text)
 	switch {
-	case text == "" || repeats(text, text[:size]):
-		what = "must not be one character repeated"
+	case text == "":
+		what = "must not be white space alone"
 	case repeats(text, email) || repeats(text, local):
 		what = "must not be your e-mail address or the part before its @"
 	case common()[text]:

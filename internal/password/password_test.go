@@ -111,8 +111,8 @@ func TestHashRefusesPasswordThatIsGuessedFirst(t *testing.T) {
 	t.Parallel()
 	const email = "Ann.Smith@Example.org"
 	for password, want := range map[string]string{
-		"aaaaaaaaaa": "repeated", "          ": "repeated", " \t \t \t \t \t": "repeated", "éééééééééé": "repeated",
-		"aAaAaAaAaAaA": "repeated", "😀😀😀😀😀😀😀😀😀😀": "repeated",
+		"          ": "white space", " \t \t \t \t \t": "white space", "\u2003\u00a0\u3000       ": "white space",
+		"aaaaaaaaaa": "commonest", "aAaAaAaAaA": "commonest", "1111111111": "commonest",
 		email: "address", "ann.smith@example.org": "address", "ann.smithANN.SMITH": "address", " Ann.Smith ": "address",
 		"password123": "commonest", "PassWord123": "commonest", "1q2w3e4r5t": "commonest", "QWERTYUIOP": "commonest",
 		"ｑｗｅｒｔｙｕｉｏｐ": "commonest", "1234567890 ": "commonest",
@@ -134,7 +134,7 @@ func TestHashRefusesPasswordThatIsGuessedFirst(t *testing.T) {
 func TestCommonPasswordsAreFoldedAndSorted(t *testing.T) {
 	t.Parallel()
 	lines := strings.Split(strings.TrimSuffix(commonList, "\n"), "\n")
-	if !slices.IsSorted(lines) || len(slices.Compact(slices.Clone(lines))) != len(lines) || len(lines) < 500 {
+	if !slices.IsSorted(lines) || len(slices.Compact(slices.Clone(lines))) != len(lines) || len(lines) < 300 {
 		t.Errorf("%d lines are not sorted, or repeat", len(lines))
 	}
 	for _, x := range lines {
