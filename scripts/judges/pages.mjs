@@ -189,11 +189,17 @@ class Visitor {
   async send(button, fields = {}, { unchecked = false } = {}) {
     for (const [label, value] of Object.entries(fields)) await this.page.getByLabel(label).fill(value)
     if (unchecked) await this.page.evaluate(() => { for (const f of document.forms) f.noValidate = true })
-    await Promise.all([this.page.waitForEvent('load'), this.page.getByRole('button', { name: button, exact: true }).click()])
+    await this.leave(this.page.getByRole('button', { name: button, exact: true }))
   }
 
   async follow(link) {
-    await Promise.all([this.page.waitForEvent('load'), this.page.getByRole('link', { name: link, exact: true }).click()])
+    await this.leave(this.page.getByRole('link', { name: link, exact: true }))
+  }
+
+  // leave clicks what leads to another page. The load event need not come where that page opens a program.
+  async leave(element) {
+    await Promise.all([this.page.waitForEvent('framenavigated'), element.click()])
+    await this.page.waitForLoadState('domcontentloaded')
   }
 }
 
