@@ -107,11 +107,12 @@ func ParseRetryAfter(header string, now time.Time) time.Duration {
 	if seconds, err := strconv.ParseUint(header, 10, 64); err == nil {
 		return time.Duration(min(seconds, uint64(MaxRetryAfter/time.Second))) * time.Second
 	}
-	at, err := time.Parse("Mon, 02 Jan 2006 15:04:05 GMT", header)
-	if err != nil {
-		return 0
+	for _, layout := range []string{"Mon, 02 Jan 2006 15:04:05 GMT", time.RFC850, time.ANSIC} { // section 5.6.7
+		if at, err := time.Parse(layout, header); err == nil {
+			return min(max(0, at.Sub(now)), MaxRetryAfter)
+		}
 	}
-	return min(max(0, at.Sub(now)), MaxRetryAfter)
+	return 0
 }
 
 // A ForeignResponseError is the cause of an Error for a response that is not Loci's: a proxy answered in its place.
