@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode"
 
+	"golang.org/x/text/runes"
+
 	"github.com/loci-memory/loci"
 )
 
@@ -20,7 +22,7 @@ func Disposition(name string) string {
 		return r
 	}, safe)
 	var whole strings.Builder
-	for _, c := range []byte(cmp.Or(withoutDirection(name), safe)) {
+	for _, c := range []byte(cmp.Or(runes.Remove(runes.In(unicode.Bidi_Control)).String(name), safe)) {
 		if 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte("-._~", c) >= 0 {
 			whole.WriteByte(c)
 		} else {
@@ -28,14 +30,4 @@ func Disposition(name string) string {
 		}
 	}
 	return `attachment; filename="` + plain + `"; filename*=UTF-8''` + whole.String()
-}
-
-// withoutDirection returns a name without marks that turn the direction of text.
-func withoutDirection(name string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.Is(unicode.Bidi_Control, r) {
-			return -1
-		}
-		return r
-	}, name)
 }

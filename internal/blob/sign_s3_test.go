@@ -24,6 +24,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/minio/minio-go/v7"
+	"golang.org/x/text/runes"
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/blob/blobtest"
@@ -337,7 +338,7 @@ func FuzzDisposition(f *testing.F) {
 	f.Fuzz(func(t *testing.T, name string) {
 		header := Disposition(name)
 		kind, params, err := mime.ParseMediaType(header)
-		want := withoutDirection(name)
+		want := runes.Remove(runes.In(unicode.Bidi_Control)).String(name)
 		if want == "" {
 			want = loci.FileName(name).Safe()
 		}

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"unicode"
 
+	"golang.org/x/text/runes"
+
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/httpapi"
 )
@@ -51,20 +53,15 @@ const maxNameRunes = 100
 
 // plainName returns the name of a client on one line, shortened, without characters that turn the direction of text.
 func plainName(name string) string {
-	name = strings.Map(func(r rune) rune {
-		if unicode.Is(unicode.Bidi_Control, r) {
-			return -1
-		}
-		return r
-	}, strings.ToValidUTF8(name, ""))
-	runes := []rune(strings.Join(strings.Fields(name), " "))
+	name = runes.Remove(runes.In(unicode.Bidi_Control)).String(strings.ToValidUTF8(name, ""))
+	line := []rune(strings.Join(strings.Fields(name), " "))
 	switch {
-	case len(runes) > maxNameRunes:
-		return string(runes[:maxNameRunes]) + "…"
-	case len(runes) == 0:
+	case len(line) > maxNameRunes:
+		return string(line[:maxNameRunes]) + "…"
+	case len(line) == 0:
 		return "A program without a name"
 	}
-	return string(runes)
+	return string(line)
 }
 
 // plainHost is a name or an IPv4 address, with or without a port.
