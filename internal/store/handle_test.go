@@ -5,11 +5,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/attachmentdb"
 	"github.com/loci-memory/loci/internal/store/memorydb"
 	"github.com/loci-memory/loci/internal/store/messagedb"
 	"github.com/loci-memory/loci/internal/store/sessiondb"
+	"github.com/loci-memory/loci/internal/store/storetest"
 )
 
 // handles are the types by which services change records.
@@ -31,6 +34,34 @@ func TestHandlesCannotBeForged(t *testing.T) {
 			}
 		}
 	}
+}
+
+// The handle of a memory leads to that of its atlas.
+func TestMembersCannotChangeTheAtlasOfTheirMemory(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		s := d.Open(t, store.Options{})
+		ann, cid := storetest.User(t, s, "ann"), storetest.User(t, s, "cid")
+		crew := storetest.Team(t, s, ann, map[*identity.Actor]loci.Role{cid: loci.RoleMember})
+		m := add(t, s, cid, crew, "the harbour closes at nine")
+		for name, change := range map[string]func(*store.Atlas) (loci.Atlas, error){
+			"archive": func(a *store.Atlas) (loci.Atlas, error) { return a.SetArchived(true) },
+			"update": func(a *store.Atlas) (loci.Atlas, error) {
+				return a.Update(func(r *loci.Atlas) { r.Name = "Mine" })
+			},
+		} {
+			_, err := store.Write(ctx, s, cid, func(tx *store.Tx) (out loci.Atlas, err error) {
+				h, err := memorydb.Open(tx, m.ID, store.InAnyState)
+				if err != nil {
+					return out, err
+				}
+				return change(h.Atlas())
+			})
+			if !loci.Is(err, loci.CodeForbidden) {
+				t.Errorf("%s: %v, want forbidden", name, err)
+			}
+		}
+	})
 }
 
 // leadsToScope reports whether a value of a type holds a scope.

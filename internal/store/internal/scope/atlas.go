@@ -127,8 +127,12 @@ func (t Tx) AtlasRecord(id loci.ID) (loci.Atlas, error) {
 // Record returns the present record of the atlas.
 func (a *Atlas) Record() (loci.Atlas, error) { return a.scope.AtlasRecord(a.id) }
 
-// Update writes name, keywords and description of the record that change makes of the present one.
+// Update writes name, keywords and description of the record that change makes of the present one, as an admin: the
+// handles of memories and sessions lead to that of their atlas, which a member may open.
 func (a *Atlas) Update(change func(*loci.Atlas)) (loci.Atlas, error) {
+	if err := a.workspace.Authorize(nil, loci.RoleAdmin); err != nil {
+		return loci.Atlas{}, err
+	}
 	r, err := a.Record()
 	if err == nil {
 		err = a.scope.CheckIfMatch(r.EntityTag())
@@ -146,8 +150,11 @@ func (a *Atlas) Update(change func(*loci.Atlas)) (loci.Atlas, error) {
 	return a.Record()
 }
 
-// SetArchived archives or restores an atlas of an active workspace.
+// SetArchived archives or restores an atlas of an active workspace, as an admin.
 func (a *Atlas) SetArchived(archived bool) (r loci.Atlas, err error) {
+	if err := a.workspace.Authorize(nil, loci.RoleAdmin); err != nil {
+		return r, err
+	}
 	if _, err := loci.AtlasStates.Apply(a.Status(), ArchivingMove(archived)); err != nil {
 		return r, err
 	}
