@@ -33,11 +33,6 @@ func Scan(r sqldb.Row, more ...any) (a Record, err error) {
 	return a, err
 }
 
-// PendingSince returns the time since which a pending upload was announced that has not expired.
-func PendingSince(t *sqldb.Tx) loci.Time {
-	return t.Now - loci.Time(loci.UploadLifetime.Microseconds())
-}
-
 // ActiveList returns the SQL of the JSON list of the active attachments of memories e. A memory without any costs no
 // lookup.
 func ActiveList(d *sqldb.Dialect) string {
@@ -66,8 +61,8 @@ func DecodeList(text string) ([]loci.Attachment, error) {
 	return list, nil
 }
 
-// Add stores a pending attachment of a memory.
-func Add(t *sqldb.Tx, memory, atlas int64, a loci.Attachment) error {
+// insert stores a pending attachment of a memory.
+func insert(t *sqldb.Tx, memory, atlas int64, a loci.Attachment) error {
 	_, err := t.Insert(`INSERT INTO attachments (id, memory, atlas, created_by, file_name, size, mime_type, sha256,
 		stored_sha256, active, created_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, '', ?9, ?10)`,
 		[]any{a.ID, memory, atlas, a.CreatedBy, a.FileName, a.Size, a.MIMEType, a.SHA256, false, a.CreatedAt})

@@ -39,7 +39,7 @@ func Active(h scope.Holder, id loci.ID) (loci.Attachment, error) {
 // Announce announces a file of the memory. Its size is reserved in the storage of the owner.
 func Announce(m *memorydb.Memory, a loci.Attachment) (loci.Attachment, error) {
 	t := scope.Of(m.Atlas())
-	n, err := count(m)
+	n, err := count(t, m)
 	if err == nil && n >= loci.MaxAttachments {
 		err = loci.Errorf(loci.CodeStateConflict, "The memory has %d files, with the uploads that are not confirmed: "+
 			"delete one first.", n)
@@ -52,7 +52,7 @@ func Announce(m *memorydb.Memory, a loci.Attachment) (loci.Attachment, error) {
 	}
 	a.ID, a.CreatedAt, a.CreatedBy = loci.NewID(t.Conn.Now.Std()), t.Conn.Now, t.Actor.UserID
 	a.Status = loci.AttachmentPending
-	if err := Add(t.Conn, m.RowID(), m.Atlas().RowID(), a); err != nil {
+	if err := insert(t.Conn, m.RowID(), m.Atlas().RowID(), a); err != nil {
 		return a, err
 	}
 	t.LinkResponse(a.ID, m.Record().ID)
@@ -60,9 +60,9 @@ func Announce(m *memorydb.Memory, a loci.Attachment) (loci.Attachment, error) {
 }
 
 // count counts the attachments of a locked memory, without expired uploads.
-func count(m *memorydb.Memory) (n int, err error) {
-	return n, scope.Of(m.Atlas()).Conn.QueryRow(`SELECT count(*) FROM attachments x WHERE x.memory = ?1
-		AND (x.active OR x.created_at > ?2)`, []any{m.RowID(), PendingSince(scope.Of(m.Atlas()).Conn)}, []any{&n})
+func count(t *scope.Scope, m *memorydb.Memory) (n int, err error) {
+	return n, t.Conn.QueryRow(`SELECT count(*) FROM attachments x WHERE x.memory = ?1
+		AND (x.active OR x.created_at > ?2)`, []any{m.RowID(), scope.PendingSince(t.Conn)}, []any{&n})
 }
 
 // checkPendingUploads returns state_conflict if the actor has as many unconfirmed uploads as a user may have.
@@ -71,7 +71,7 @@ func checkPendingUploads(t *scope.Scope) error {
 	err := t.Conn.AdvisoryLock(string(user) + "/uploads")
 	if err == nil {
 		err = t.Conn.QueryRow(`SELECT count(*) FROM attachments x WHERE x.created_by = ?1 AND NOT x.active
-			AND x.created_at > ?2`, []any{user, PendingSince(t.Conn)}, []any{&n})
+			AND x.created_at > ?2`, []any{user, scope.PendingSince(t.Conn)}, []any{&n})
 	}
 	if err != nil || n < loci.MaxPendingUploads {
 		return err
@@ -79,7 +79,7 @@ func checkPendingUploads(t *scope.Scope) error {
 	var oldest loci.ID
 	if err := t.Conn.QueryRow(`SELECT x.id FROM attachments x WHERE x.created_by = ?1 AND NOT x.active
 		AND x.created_at > ?2 ORDER BY x.created_at, x.id LIMIT 1`,
-		[]any{user, PendingSince(t.Conn)}, []any{&oldest}); err != nil {
+		[]any{user, scope.PendingSince(t.Conn)}, []any{&oldest}); err != nil {
 		return err
 	}
 	return loci.Errorf(loci.CodeStateConflict, "You have %d uploads that are not confirmed: confirm or delete one "+
@@ -89,6 +89,7 @@ func checkPendingUploads(t *scope.Scope) error {
 // An Attachment is the handle of an attachment of a memory that the actor may change. Both rows are locked until the
 // commit.
 type Attachment struct {
+	in     *scope.Scope
 	memory *memorydb.Memory
 	record Record
 }
@@ -99,11 +100,11 @@ func Open(h scope.Holder, id loci.ID) (*Attachment, error) {
 	t := scope.Of(h)
 	var memory loci.ID
 	err := t.QueryRow(`SELECT e.id FROM`+attachmentsJoin(t)+`WHERE x.id = ?2 AND (x.active OR x.created_at > ?3)`,
-		[]any{id, PendingSince(t.Conn)}, &memory)
+		[]any{id, scope.PendingSince(t.Conn)}, &memory)
 	if err != nil {
 		return nil, sqldb.MapNoRows(err)
 	}
-	a := &Attachment{}
+	a := &Attachment{in: t}
 	if a.memory, err = memorydb.Open(t, memory, scope.InAnyState); err != nil {
 		return nil, err
 	}
@@ -125,7 +126,7 @@ func LockMemories(h scope.Holder, attachments []loci.ID) error {
 
 // Record returns the record of the attachment in this transaction.
 func (a *Attachment) Record() loci.Attachment {
-	scope.Of(a.memory.Atlas()).LinkResponse(a.record.ID, a.memory.Record().ID)
+	a.in.LinkResponse(a.record.ID, a.memory.Record().ID)
 	return a.record.Attachment
 }
 
@@ -138,7 +139,7 @@ func (a *Attachment) RequireActive() error { return a.memory.Accept(scope.ToChan
 // Activate makes a pending attachment with the properties of its object a part of the memory. Over the quota of the
 // owner it is refused.
 func (a *Attachment) Activate(size int64, mimeType, sha256 string) (loci.Attachment, error) {
-	t, m := scope.Of(a.memory.Atlas()), a.memory
+	t, m := a.in, a.memory
 	r := &a.record
 	r.Size, r.MIMEType, r.SHA256, r.StoredSHA256, r.Status = size, mimeType, sha256, sha256, loci.AttachmentActive
 	if _, err := t.Exec(`UPDATE attachments SET size = ?2, mime_type = ?3, sha256 = ?4, stored_sha256 = ?4,
@@ -153,7 +154,7 @@ func (a *Attachment) Activate(size int64, mimeType, sha256 string) (loci.Attachm
 
 // Delete deletes the attachment. A job deletes the object.
 func (a *Attachment) Delete() error {
-	t, m, id := scope.Of(a.memory.Atlas()), a.memory, a.record.ID
+	t, m, id := a.in, a.memory, a.record.ID
 	t.LinkResponse(m.Record().ID)
 	if err := memorydb.DeleteAttachments(t.Conn, t.Jobs, `row_id = ?1`, a.record.RowID); err != nil {
 		return err
@@ -168,7 +169,7 @@ func (a *Attachment) Delete() error {
 // Refuse deletes a pending attachment whose object is refused. The deletion is the only effect of the call: no response
 // is stored.
 func (a *Attachment) Refuse() error {
-	scope.Of(a.memory.Atlas()).DiscardResponse()
+	a.in.DiscardResponse()
 	return a.Delete()
 }
 
@@ -180,7 +181,7 @@ const liveAttachments = ` attachments x JOIN memories e ON e.row_id = x.memory` 
 func Live(h scope.SystemHolder, id loci.ID) (Record, error) {
 	t := scope.OfSystem(h)
 	x, err := Scan(t.Conn.Row(`SELECT`+Columns+`FROM`+liveAttachments+`WHERE x.id = ?1
-		AND (x.active OR x.created_at > ?2)`, id, PendingSince(t.Conn)))
+		AND (x.active OR x.created_at > ?2)`, id, scope.PendingSince(t.Conn)))
 	return x, sqldb.MapNoRows(err)
 }
 
@@ -196,7 +197,7 @@ func Any(h scope.SystemHolder, id loci.ID) (Record, error) {
 func SetStored(h scope.SystemHolder, id loci.ID, mimeType, sha256 string) (bool, error) {
 	t := scope.OfSystem(h)
 	n, err := t.Exec(`UPDATE attachments SET mime_type = ?2, stored_sha256 = ?3 WHERE id = ?1 AND NOT active
-		AND created_at > ?4`, id, mimeType, sha256, PendingSince(t.Conn))
+		AND created_at > ?4`, id, mimeType, sha256, scope.PendingSince(t.Conn))
 	if err != nil || n > 0 {
 		return true, err
 	}
@@ -207,5 +208,5 @@ func SetStored(h scope.SystemHolder, id loci.ID, mimeType, sha256 string) (bool,
 func DeleteExpiredUploads(h scope.SystemHolder) error {
 	t := scope.OfSystem(h)
 	return memorydb.DeleteAttachments(t.Conn, t.Jobs, `NOT active AND created_at <= ?1`,
-		PendingSince(t.Conn))
+		scope.PendingSince(t.Conn))
 }

@@ -102,7 +102,7 @@ func (s *Scope) CheckStorageQuota(owner Owner) error {
 		+ (SELECT CAST(COALESCE(SUM(x.size), 0) AS BIGINT) FROM members m
 			JOIN atlases a ON a.workspace = m.workspace JOIN attachments x ON x.atlas = a.row_id
 			WHERE m.user_id = ?1 AND m.role = 'owner' AND (x.active OR x.created_at > ?2))`,
-		s.Conn.Now-loci.Time(loci.UploadLifetime.Microseconds())) // uploads that were announced since then count
+		PendingSince(s.Conn))
 	switch {
 	case err != nil || held <= limit:
 		return err
@@ -113,6 +113,11 @@ func (s *Scope) CheckStorageQuota(owner Owner) error {
 	// Without figures: they are the owner's, and cover workspaces that a token does not reach.
 	return s.quotaError("The plan of the workspace's owner has no room for so much: delete something, or ask the " +
 		"owner.")
+}
+
+// PendingSince returns the time since which a pending upload was announced that has not expired. Its size counts.
+func PendingSince(t *sqldb.Tx) loci.Time {
+	return t.Now - loci.Time(loci.UploadLifetime.Microseconds())
 }
 
 // quotaError returns quota_exceeded, with the end of the month as the time to wait.
