@@ -23,7 +23,8 @@ var agentFixtures = map[string]fixture{
 		}}},
 	},
 	service.AgentSend.Name: {
-		needs: member,
+		needs:   member,
+		accepts: archivedAtlases,
 		args: func(s testScene) args {
 			return args{"workspaceId": s.Team, "toAgentId": s.agent(s.Bob).AgentID, "subject": "Rope",
 				"content": longText(), "replyTo": s.message()}

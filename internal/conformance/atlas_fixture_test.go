@@ -19,7 +19,8 @@ var atlasFixtures = map[string]fixture{
 		names: []string{"atlasId"},
 	},
 	service.AtlasCreate.Name: {
-		needs: admin,
+		needs:   admin,
+		accepts: archivedAtlases,
 		args: func(s testScene) args {
 			return args{"name": "Ships", "workspaceId": s.Team, "keywords": []any{"bark", "brig"},
 				"description": "What floats."}
@@ -40,7 +41,8 @@ var atlasFixtures = map[string]fixture{
 		}}},
 	},
 	service.AtlasDelete.Name: {
-		needs: admin,
+		needs:   admin,
+		accepts: archivedContainers,
 		args: func(s testScene) args {
 			atlas := s.Atlas(s.t, "Wreck")
 			s.Memory(s.t, atlas, "the keel lies on the ground")

@@ -29,6 +29,8 @@ type testScene struct {
 type fixture struct {
 	needs accessRule
 	args  func(s testScene) args
+	// accepts names the tables of containers that may be archived.
+	accepts []string
 	// names are the fields that name one record.
 	names []string
 	// empty is set where the operation runs in a world without people.
@@ -41,6 +43,14 @@ type fixture struct {
 	mail     bool
 	refusals []refusal
 }
+
+// Containers in which an operation is not refused when they are archived.
+var (
+	// archivedAtlases do not concern the operations on a workspace alone.
+	archivedAtlases = []string{"atlases"}
+	// archivedContainers accept a review of a memory, a deletion and a departure.
+	archivedContainers = []string{"atlases", "workspaces"}
+)
 
 // A refusal is a documented error beyond those that follow from the table.
 type refusal struct {

@@ -16,7 +16,8 @@ var invitationFixtures = map[string]fixture{
 			args: withTeam(args{"cursor": foreignCursor})}},
 	},
 	service.InvitationCreate.Name: {
-		needs: admin,
+		needs:   admin,
+		accepts: archivedAtlases,
 		args: func(s testScene) args {
 			s.setVerified(true)
 			return args{"workspaceId": s.Team, "emails": []any{uniqueText("guest") + "@example.com", s.Cid.Email},
@@ -33,9 +34,10 @@ var invitationFixtures = map[string]fixture{
 		},
 	},
 	service.InvitationRevoke.Name: {
-		needs: admin,
-		args:  func(s testScene) args { return args{"invitationId": s.guest(), "confirm": true} },
-		names: []string{"invitationId"},
+		needs:   admin,
+		accepts: archivedContainers,
+		args:    func(s testScene) args { return args{"invitationId": s.guest(), "confirm": true} },
+		names:   []string{"invitationId"},
 		refusals: []refusal{
 			{name: "revoked already", code: loci.CodeStateConflict, args: func(s testScene) args {
 				in := loci.RevokeInvitation{InvitationID: s.guest(), Confirm: true}
@@ -50,9 +52,10 @@ var invitationFixtures = map[string]fixture{
 	service.InvitationPending.Name: {needs: accountAccess, args: fixed(args{"limit": 1}),
 		refusals: []refusal{badCursor(nil)}},
 	service.InvitationRespond.Name: {
-		needs: invited,
-		args:  func(s testScene) args { return args{"invitationId": s.invitation(), "accept": true, "confirm": true} },
-		names: []string{"invitationId"},
+		needs:   invited,
+		accepts: archivedAtlases,
+		args:    func(s testScene) args { return args{"invitationId": s.invitation(), "accept": true, "confirm": true} },
+		names:   []string{"invitationId"},
 		refusals: []refusal{
 			{name: "answered already", code: loci.CodeStateConflict, args: func(s testScene) args {
 				id := s.invitation()

@@ -166,7 +166,8 @@ var sessionFixtures = map[string]fixture{
 	service.AutoGet.Name: {needs: member, args: func(s testScene) args { return args{"workspace_id": s.Team} },
 		names: []string{"workspace_id"}},
 	service.AutoSet.Name: {
-		needs: member,
+		needs:   member,
+		accepts: archivedAtlases,
 		args: func(s testScene) args {
 			return args{"workspace_id": s.Team, "enabled": true, "paused": false, "mode": "candidates",
 				"atlasId": s.Atlas(s.t, "Shelf"), "adapters": args{"pi": false}, "minLength": 30,

@@ -18,9 +18,10 @@ var workspaceFixtures = map[string]fixture{
 			args: fixed(args{"name": "One more"})}},
 	},
 	service.WorkspaceUpdate.Name: {
-		needs: admin,
-		args:  withTeam(args{"name": "Boat", "settings": args{"secrets": "redact"}}),
-		names: []string{"workspaceId"},
+		needs:   admin,
+		accepts: archivedAtlases,
+		args:    withTeam(args{"name": "Boat", "settings": args{"secrets": "redact"}}),
+		names:   []string{"workspaceId"},
 		refusals: []refusal{
 			{name: "changed meanwhile", code: loci.CodeVersionConflict, ifMatch: `"stale"`,
 				args: withTeam(args{"name": "Crew"})},
@@ -29,18 +30,20 @@ var workspaceFixtures = map[string]fixture{
 		},
 	},
 	service.WorkspaceArchive.Name: {
-		needs: owner,
-		args:  func(s testScene) args { return args{"workspaceId": s.SharedTeam(s.t, s.Ann), "archived": true} },
-		names: []string{"workspaceId"},
+		needs:   owner,
+		accepts: archivedAtlases,
+		args:    func(s testScene) args { return args{"workspaceId": s.SharedTeam(s.t, s.Ann), "archived": true} },
+		names:   []string{"workspaceId"},
 		refusals: []refusal{
 			personalRefusal(nil),
 			{name: "active already", code: loci.CodeStateConflict, args: withTeam(args{"archived": false})},
 		},
 	},
 	service.WorkspaceDelete.Name: {
-		needs: owner,
-		args:  func(s testScene) args { return args{"workspaceId": s.SharedTeam(s.t, s.Ann), "dry_run": false} },
-		names: []string{"workspaceId"},
+		needs:   owner,
+		accepts: archivedContainers,
+		args:    func(s testScene) args { return args{"workspaceId": s.SharedTeam(s.t, s.Ann), "dry_run": false} },
+		names:   []string{"workspaceId"},
 		refusals: []refusal{
 			personalRefusal(args{"dry_run": true}),
 			{name: "not empty", code: loci.CodeWorkspaceNotEmpty, args: func(s testScene) args {
@@ -52,9 +55,10 @@ var workspaceFixtures = map[string]fixture{
 		},
 	},
 	service.WorkspaceLeave.Name: {
-		needs: member,
-		args:  func(s testScene) args { return args{"workspaceId": s.SharedTeam(s.t, s.Fay), "confirm": true} },
-		names: []string{"workspaceId"},
+		needs:   member,
+		accepts: archivedContainers,
+		args:    func(s testScene) args { return args{"workspaceId": s.SharedTeam(s.t, s.Fay), "confirm": true} },
+		names:   []string{"workspaceId"},
 		refusals: []refusal{
 			personalRefusal(args{"confirm": true}),
 			{name: "owner", code: loci.CodeStateConflict, args: withTeam(args{"confirm": true})},
@@ -62,7 +66,8 @@ var workspaceFixtures = map[string]fixture{
 		},
 	},
 	service.WorkspaceTransfer.Name: {
-		needs: owner,
+		needs:   owner,
+		accepts: archivedAtlases,
 		args: func(s testScene) args {
 			return args{"workspaceId": s.SharedTeam(s.t, s.Ann), "userId": s.Bob.ID, "confirm": true}
 		},
@@ -78,7 +83,8 @@ var workspaceFixtures = map[string]fixture{
 		},
 	},
 	service.MemberUpdate.Name: {
-		needs: owner,
+		needs:   owner,
+		accepts: archivedAtlases,
 		args: func(s testScene) args {
 			return args{"workspaceId": s.SharedTeam(s.t, s.Ann), "userId": s.Cid.ID, "role": "admin", "confirm": true}
 		},
@@ -96,7 +102,8 @@ var workspaceFixtures = map[string]fixture{
 		},
 	},
 	service.MemberRemove.Name: {
-		needs: admin,
+		needs:   admin,
+		accepts: archivedContainers,
 		args: func(s testScene) args {
 			return args{"workspaceId": s.SharedTeam(s.t, s.Ann), "userId": s.Cid.ID, "confirm": true}
 		},
