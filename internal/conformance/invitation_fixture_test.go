@@ -54,8 +54,10 @@ var invitationFixtures = map[string]fixture{
 	service.InvitationRespond.Name: {
 		needs:   invited,
 		accepts: archivedAtlases,
-		args:    func(s testScene) args { return args{"invitationId": s.invitation(), "accept": true, "confirm": true} },
-		names:   []string{"invitationId"},
+		args: func(s testScene) args {
+			return args{"invitationId": s.invitation(), "accept": true, "confirm": true}
+		},
+		names: []string{"invitationId"},
 		refusals: []refusal{
 			{name: "answered already", code: loci.CodeStateConflict, args: func(s testScene) args {
 				id := s.invitation()
