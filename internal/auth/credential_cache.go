@@ -4,6 +4,7 @@ import (
 	"slices"
 	"sync"
 	"time"
+	"unsafe"
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/cache"
@@ -35,15 +36,18 @@ type cacheEntry struct {
 	readAt time.Time
 }
 
-const (
-	cacheTTL             = time.Second
-	maxCachedCredentials = 100_000
-)
+const cacheTTL = time.Second
 
-func newCredentialCache(clock loci.Clock) credentialCache {
+func newCredentialCache(clock loci.Clock, caches *cache.Budget) credentialCache {
 	return credentialCache{clock: clock, uses: map[accountdb.UseColumn]map[loci.ID]loci.Time{},
-		entries: cache.New[credentialKey](maxCachedCredentials, maxCachedCredentials,
-			func(cacheEntry) int { return 1 })}
+		entries: cache.New(caches, "credentials", func(k credentialKey, e cacheEntry) int {
+			n := int(unsafe.Sizeof(k)) + int(unsafe.Sizeof(e)) + len(e.ID) + len(e.UserID) + len(e.Email) +
+				len(e.AgentID) + len(e.SealedSecret)
+			for _, w := range e.Workspaces {
+				n += int(unsafe.Sizeof(w)) + len(w)
+			}
+			return n
+		})}
 }
 
 // get returns the credential for a key and calls lookup where it is not cached.

@@ -47,7 +47,7 @@ type Gate struct {
 // NewGate returns a gate over a store. It subscribes to the store's revocations.
 func NewGate(s *store.Store, o Options) *Gate {
 	g := &Gate{o: o, store: s}
-	g.credentials = newCredentialCache(o.Clock)
+	g.credentials = newCredentialCache(o.Clock, s.Caches())
 	g.rateLimiter = newRateLimiter(s, o)
 	g.meter = meter{store: s, multiServer: o.Shared, users: map[loci.ID]*monthUsage{}}
 	s.Subscribe(g.credentials.onChange)

@@ -30,8 +30,8 @@ const (
 	maxRecent = 64
 	// maxDeliveries is the number of messages that one query looks for.
 	maxDeliveries = 1000
-	// maxEvents and maxEventBytes bound the texts that are kept.
-	maxEvents, maxEventBytes = 4096, 8 << 20
+	// maxEventBytes bounds the texts that are kept.
+	maxEventBytes = 8 << 20
 	// maxReserved bounds the large events of all streams.
 	maxReserved = 32 << 20
 )
@@ -73,8 +73,8 @@ type item struct {
 }
 
 // New returns a dispatcher without listeners.
-func New(s Source) *Dispatcher {
-	return &Dispatcher{source: s, name: rand.Text(), events: cache.New[loci.ID](maxEvents, maxEventBytes, sizeOf),
+func New(s Source, caches *cache.Budget) *Dispatcher {
+	return &Dispatcher{source: s, name: rand.Text(), events: cache.New(caches, "events", sizeOf).AtMost(maxEventBytes),
 		agents: map[loci.ID]*agent{}, streams: map[loci.ID]int{}, due: map[loci.ID]bool{},
 		announced: map[loci.ID]bool{},
 		Wake:      func() {}, WakeNotify: func() {}}
@@ -111,8 +111,8 @@ func (d *Dispatcher) Recheck() {
 }
 
 // sizeOf is that of the message and of its encoding.
-func sizeOf(e *loci.AgentEvent) int {
-	return len(e.Encoding()) + len(e.Message.Content) + len(e.Message.Subject) + 512
+func sizeOf(id loci.ID, e *loci.AgentEvent) int {
+	return len(id) + len(e.Encoding()) + len(e.Message.Content) + len(e.Message.Subject) + 512
 }
 
 // Look does one round: it finds what the agents that are due have received, and wakes their listeners. Once in an

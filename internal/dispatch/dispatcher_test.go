@@ -106,7 +106,7 @@ func (f *fakeSource) send(agents ...loci.ID) (id loci.ID) {
 
 func newDispatcher() (*fakeSource, *Dispatcher) {
 	f := newFakeSource()
-	return f, New(f)
+	return f, New(f, nil)
 }
 
 // A reader reads a subscription as the service does, and keeps what it has got.
@@ -154,7 +154,7 @@ func TestListenersGetEachMessageOnceInOrder(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		f := newFakeSource()
-		d := New(f)
+		d := New(f, nil)
 		agents := []loci.ID{"agt_a", "agt_b", "agt_c"}
 		var readers []*reader
 		from := map[*reader]int{}
@@ -276,7 +276,7 @@ func TestRevocationEndsTheStreamsOfAnAgent(t *testing.T) {
 
 func TestSubscribeRefusesMoreThan50StreamsOfAKey(t *testing.T) {
 	t.Parallel()
-	d := New(newFakeSource())
+	d := New(newFakeSource(), nil)
 	var last *Subscription
 	for range maxStreams {
 		last = testenv.Must(d.Subscribe("key", "agt_a"))(t)

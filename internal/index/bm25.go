@@ -31,31 +31,48 @@ func DecodeLength(code uint8) float64 {
 }
 
 // BM25Table holds the saturated frequency of a term for each frequency up to tabulatedFreqs and each length code. It
-// holds for one average length.
+// holds for one average length. That of few documents computes each value: the columns need 11 KB.
 type BM25Table struct {
+	average float64
+	columns *bm25Columns // nil for few documents
+}
+
+type bm25Columns struct {
 	scores      [tabulatedFreqs + 1][256]float32
 	lengthNorms [256]float64
 }
+
+// minTabulatedDocs is the least number of documents for which the columns are computed.
+const minTabulatedDocs = 512
 
 // tabulatedFreqs is the highest frequency in a table, because higher ones are rare.
 const tabulatedFreqs = 8
 
 func newBM25Table(docs int, length int64) *BM25Table {
-	var t BM25Table
-	average := max(1, float64(length)/float64(max(docs, 1)))
-	for code := range t.lengthNorms {
-		t.lengthNorms[code] = LengthNorm(DecodeLength(uint8(code)), average)
+	t := &BM25Table{average: max(1, float64(length)/float64(max(docs, 1)))}
+	if docs < minTabulatedDocs {
+		return t
 	}
-	for freq := range t.scores {
-		for code, norm := range t.lengthNorms {
-			t.scores[freq][code] = SaturateTF(float64(freq), norm)
+	c := new(bm25Columns)
+	for code := range c.lengthNorms {
+		c.lengthNorms[code] = t.LengthNorm(uint8(code))
+	}
+	for freq := range c.scores {
+		for code, norm := range c.lengthNorms {
+			c.scores[freq][code] = SaturateTF(float64(freq), norm)
 		}
 	}
-	return &t
+	t.columns = c
+	return t
 }
 
 // LengthNorm returns the length normalization of a length code.
-func (t *BM25Table) LengthNorm(code uint8) float64 { return t.lengthNorms[code] }
+func (t *BM25Table) LengthNorm(code uint8) float64 {
+	if t.columns != nil {
+		return t.columns.lengthNorms[code]
+	}
+	return LengthNorm(DecodeLength(code), t.average)
+}
 
 // LengthNorm returns the length normalization of BM25, k1*(1-b+b*length/average). The greater it is, the later a
 // frequency saturates.
@@ -68,10 +85,10 @@ func SaturateTF(freq, norm float64) float32 { return float32(freq * (bm25K1 + 1)
 
 // TF returns the saturated frequency of a term in a document.
 func (t *BM25Table) TF(freq, code uint8) float32 {
-	if freq <= tabulatedFreqs {
-		return t.scores[freq][code]
+	if t.columns != nil && freq <= tabulatedFreqs {
+		return t.columns.scores[freq][code]
 	}
-	return SaturateTF(float64(freq), t.lengthNorms[code])
+	return SaturateTF(float64(freq), t.LengthNorm(code))
 }
 
 // IDF returns the inverse document frequency of a term in df of n documents, as Lucene computes it.

@@ -8,12 +8,12 @@ import (
 func TestCacheFetchesPagesThatItLacks(t *testing.T) {
 	t.Parallel()
 	asked := 0
-	fetch := NewCache(2 * (40 + entryOverhead)).ReadThrough(func(_ int64, page int) ([]byte, error) {
+	fetch := NewCache(300).ReadThrough(func(_ int64, page int) ([]byte, error) {
 		asked++
-		return make([]byte, 40+page), nil
+		return make([]byte, 20+page), nil
 	})
 	for _, page := range []int{0, 0, 1, 0, 1, 0} {
-		if got, err := fetch(1, page); err != nil || len(got) != 40+page {
+		if got, err := fetch(1, page); err != nil || len(got) != 20+page {
 			t.Fatalf("page %d has %d bytes, %v", page, len(got), err)
 		}
 	}
@@ -41,8 +41,10 @@ func TestCacheCountsSpellingDicts(t *testing.T) {
 	if _, err := reader.segmentSpellingDict(segment, "a"); err != nil {
 		t.Fatal(err)
 	}
-	for _, limit := range []int{0, 2} {
-		limited := NewCache(limit * cache.entries.Get(cacheKey{segment: 1, letter: 'a'}).sizeBytes())
+	entry, size := cache.entries.Get(cacheKey{segment: 1, letter: 'a'}), 0
+	page := len(blob.Pages) * (len(blob.Pages[0]) + 500)
+	for _, limit := range []int{1, 2} {
+		limited := NewCache(limit*(entry.sizeBytes()+200) + page)
 		reader, kept := NewTermsReader(NewSnapshot([]*Segment{segment}), limited, fetch), 0
 		for _, letter := range "abc" { // the words with each of them have the same size
 			_, err := reader.segmentSpellingDict(segment, string(letter))
@@ -59,11 +61,10 @@ func TestCacheCountsSpellingDicts(t *testing.T) {
 			t.Errorf("a cache for %d dictionaries has %d", limit, kept)
 		}
 	}
-	entry, size := cache.entries.Get(cacheKey{segment: 1, letter: 'a'}), 0
 	for _, s := range entry.dict.buckets {
 		size += 8*len(s.letterMasks) + len(s.texts)
 	}
-	if size == 0 || entry.sizeBytes() <= size+entryOverhead || entry.sizeBytes() > 2*size+4000 {
+	if size == 0 || entry.sizeBytes() <= size || entry.sizeBytes() > 2*size+4000 {
 		t.Errorf("an entry with words of %d bytes counts as %d bytes", size, entry.sizeBytes())
 	}
 }

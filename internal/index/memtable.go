@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"unicode/utf8"
+	"unsafe"
 )
 
 // memtable is an inverted index of the updates that no segment holds. It only grows. Snapshots share it: each sees a
@@ -20,12 +21,39 @@ type memtable struct {
 	previousRow   []int32 // the previous row of the same memory, or -1
 	latestRow     map[int64]int32
 	rowBySeq      map[int64]int32
-	postingLists  map[string][]posting
+	postingLists  map[string]*[]posting
 	termsByLetter map[rune][]string // terms by their first letter
+	termBytes     int               // of terms and postings: see sizeBytes
 }
 
+// Sizes for sizeBytes, in bytes: a slot of a map beside key and value with its share of the free ones, and what a map
+// and a small allocation need.
+const (
+	slotBytes   = 1
+	mapBytes    = 300
+	minMapSlots = 8
+)
+
+// mapSize returns about the size of a map of n entries. A table of a map has at most seven of eight slots in use, and
+// grows twofold.
+func mapSize(n, entry int) int {
+	return mapBytes + max(minMapSlots, n*8/5)*(entry+slotBytes)
+}
+
+// sizeBytes returns about the size of the memtable in RAM.
+func (t *memtable) sizeBytes() int {
+	n := len(t.rows)
+	return cap(t.rows)*int(unsafe.Sizeof(DocAttributes{})) + 8*cap(t.seqs) + 4*cap(t.lengths) + cap(t.lengthCodes) +
+		4*cap(t.previousRow) + mapSize(len(t.latestRow), 16) + mapSize(n, 16) + mapSize(len(t.postingLists), 24) +
+		mapSize(len(t.termsByLetter), 32) + t.termBytes
+}
+
+// termOverhead is the size of a term beside its text: the list of its postings, and its place in termsByLetter with
+// what slices have to spare.
+const termOverhead = 24 + 22
+
 func newMemtable() *memtable {
-	return &memtable{latestRow: map[int64]int32{}, rowBySeq: map[int64]int32{}, postingLists: map[string][]posting{},
+	return &memtable{latestRow: map[int64]int32{}, rowBySeq: map[int64]int32{}, postingLists: map[string]*[]posting{},
 		termsByLetter: map[rune][]string{}}
 }
 
@@ -48,12 +76,21 @@ func (t *memtable) add(c DocUpdate, outOfOrder bool) {
 	if outOfOrder || c.Deleted {
 		return
 	}
+	for _, tag := range c.Tags {
+		t.termBytes += 16 + (len(tag)+7)&^7
+	}
 	for _, e := range c.Document.Terms {
 		list := t.postingLists[e.Term]
 		if list == nil {
-			t.termsByLetter[firstLetter(e.Term)] = append(t.termsByLetter[firstLetter(e.Term)], e.Term)
+			term := strings.Clone(e.Term) // those of a document share one allocation, which none is to keep
+			list = new([]posting)
+			t.postingLists[term] = list
+			t.termsByLetter[firstLetter(term)] = append(t.termsByLetter[firstLetter(term)], term)
+			t.termBytes += termOverhead + (len(term)+7)&^7
 		}
-		t.postingLists[e.Term] = append(list, posting{uint32(row), e.Freq})
+		t.termBytes -= cap(*list) * int(unsafe.Sizeof(posting{}))
+		*list = append(*list, posting{uint32(row), e.Freq})
+		t.termBytes += cap(*list) * int(unsafe.Sizeof(posting{}))
 	}
 }
 
@@ -78,7 +115,10 @@ func (t *memtable) containsSeq(seq int64, n int) bool {
 func (t *memtable) postings(term string) []posting {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
-	return t.postingLists[term]
+	if list := t.postingLists[term]; list != nil {
+		return *list
+	}
+	return nil
 }
 
 // termsWithPrefix returns the terms with a prefix of at least one character, in any order.
@@ -112,7 +152,7 @@ func (t *memtable) cloneRows(n int) *memtable {
 	f := &memtable{
 		rows: slices.Clone(t.rows[:n]), seqs: slices.Clone(t.seqs[:n]), lengths: slices.Clone(t.lengths[:n]),
 		lengthCodes: slices.Clone(t.lengthCodes[:n]), previousRow: slices.Clone(t.previousRow[:n]),
-		latestRow: map[int64]int32{}, rowBySeq: maps.Clone(t.rowBySeq), postingLists: map[string][]posting{},
+		latestRow: map[int64]int32{}, rowBySeq: maps.Clone(t.rowBySeq), postingLists: map[string]*[]posting{},
 		termsByLetter: map[rune][]string{},
 	}
 	maps.DeleteFunc(f.rowBySeq, func(_ int64, row int32) bool { return int(row) >= n })
@@ -123,13 +163,15 @@ func (t *memtable) cloneRows(n int) *memtable {
 	}
 	for term, list := range t.postingLists {
 		end := 0
-		for end < len(list) && int(list[end].doc) < n {
+		for end < len(*list) && int((*list)[end].doc) < n {
 			end++
 		}
 		if end > 0 {
-			f.postingLists[term] = slices.Clone(list[:end])
+			own := slices.Clone((*list)[:end])
+			f.postingLists[term] = &own
 			f.termsByLetter[firstLetter(term)] = append(f.termsByLetter[firstLetter(term)], term)
 		}
 	}
+	f.termBytes = t.termBytes
 	return f
 }

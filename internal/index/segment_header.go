@@ -56,6 +56,7 @@ type segmentHeader struct {
 	groupOrder     func() []uint32 // indexes into groupedDocs, sorted by group and position
 	typeMask       uint64          // bit set of the types that occur
 	statusMask     uint64
+	bytes          int // see size
 }
 
 // maxFilterBit is the highest type or status, because filters have 64 bits for each. A segment with a higher one is

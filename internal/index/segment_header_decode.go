@@ -41,6 +41,7 @@ func decodeSegmentHeader(header []byte) (*segmentHeader, error) {
 	if err := d.end(); err != nil {
 		return nil, err
 	}
+	col.bytes = col.size()
 	return col, nil
 }
 

@@ -158,7 +158,7 @@ func TestAttemptsCountUncheckedKeys(t *testing.T) {
 
 func TestSignInsKeepFewNetworksOfAccount(t *testing.T) {
 	t.Parallel()
-	s := NewSignIns(time.Now, 1)
+	s := NewSignIns(time.Now, 1, nil)
 	account, other := User("ada"), User("bea")
 	network := func(i int) Key { return Network(fmt.Sprint("192.0.2.", i)) }
 	for i := range maxKnownNetworks + 1 {

@@ -1,6 +1,9 @@
 package limit
 
-import "net/netip"
+import (
+	"net/netip"
+	"unsafe"
+)
 
 // A Key identifies a caller that is limited: a user, a network, or a user in a network. The zero Key is the service
 // itself. A limit of credentials alone is faster with their ids as keys.
@@ -9,6 +12,9 @@ type Key struct {
 	id   string
 	in   string // the network of a user, or ""
 }
+
+// size returns about the bytes of a key in RAM.
+func (k Key) size() int { return int(unsafe.Sizeof(k)) + len(k.id) + len(k.in) }
 
 type keyKind uint8
 

@@ -16,17 +16,20 @@ type SignIns struct {
 	networks *cache.Cache[Key, []Key] // networks of an account, the most recent last
 }
 
-// Bounds of the known networks: those of one account, and the number of accounts.
-const (
-	maxKnownNetworks = 8
-	maxKnownAccounts = 10_000
-)
+// maxKnownNetworks bounds the known networks of one account.
+const maxKnownNetworks = 8
 
 // NewSignIns returns a limit of failures within AttemptWindow; 0 turns it off.
-func NewSignIns(clock loci.Clock, limit int) *SignIns {
+func NewSignIns(clock loci.Clock, limit int, caches *cache.Budget) *SignIns {
 	return &SignIns{
 		Attempts: NewAttempts[Key](clock, limit, "sign-ins", "Too many failed sign-ins: wait for Retry-After seconds."),
-		networks: cache.New[Key](maxKnownAccounts, maxKnownAccounts, func([]Key) int { return 1 }),
+		networks: cache.New(caches, "networks", func(account Key, list []Key) int {
+			n := account.size()
+			for _, k := range list {
+				n += k.size()
+			}
+			return n
+		}),
 	}
 }
 

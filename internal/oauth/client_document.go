@@ -25,14 +25,12 @@ import (
 
 // Limits of metadata documents of clients (draft-ietf-oauth-client-id-metadata-document).
 const (
-	maxDocument      = 5 << 10
-	documentTimeout  = 5 * time.Second
-	maxDocuments     = 1000
-	minDocumentAge   = time.Minute
-	maxDocumentAge   = 24 * time.Hour
-	documentAge      = 10 * time.Minute // without a header that says it
-	failedFetchAge   = 30 * time.Second
-	maxDocumentBytes = 4 << 20 // of all together
+	maxDocument     = 5 << 10
+	documentTimeout = 5 * time.Second
+	minDocumentAge  = time.Minute
+	maxDocumentAge  = 24 * time.Hour
+	documentAge     = 10 * time.Minute // without a header that says it
+	failedFetchAge  = 30 * time.Second
 )
 
 // isDocumentID reports whether an id is meant as the address of a metadata document.
@@ -81,9 +79,11 @@ type clientDocument struct {
 }
 
 // newDocumentCache returns a cache that fetches for a network limit times in 15 minutes; 0 is any number.
-func newDocumentCache(clock loci.Clock, client *http.Client, limit int) *documentCache {
+func newDocumentCache(clock loci.Clock, client *http.Client, limit int, caches *cache.Budget) *documentCache {
 	return &documentCache{clock: clock, http: client, limits: newFetchLimits(clock, limit),
-		cached: cache.New[string](maxDocuments, maxDocumentBytes, func(*clientDocument) int { return maxDocument })}
+		cached: cache.New(caches, "client_documents", func(id string, _ *clientDocument) int {
+			return len(id) + maxDocument
+		})}
 }
 
 // errNotPublic is the error of an address that must not be dialled.

@@ -41,7 +41,7 @@ func newDocumentSite(t *testing.T, serve func(id string, w http.ResponseWriter, 
 	roots := x509.NewCertPool()
 	roots.AddCert(s.Certificate())
 	s.client = newDocumentClient(DocumentAccess{Allowed: netip.Addr.IsLoopback, Roots: roots})
-	s.cache = newDocumentCache(func() time.Time { return time.UnixMicro(s.now.Load()) }, s.client, 20)
+	s.cache = newDocumentCache(func() time.Time { return time.UnixMicro(s.now.Load()) }, s.client, 20, nil)
 	return s
 }
 
@@ -94,7 +94,7 @@ func TestClientDocumentIsFetchedOnceAtATime(t *testing.T) {
 			writeDocument(w, id, "")
 			return w.Result(), nil
 		})
-		cache := newDocumentCache(time.Now, &http.Client{Transport: site}, 20)
+		cache := newDocumentCache(time.Now, &http.Client{Transport: site}, 20, nil)
 		var group sync.WaitGroup
 		find := func(ctx context.Context, want error) {
 			group.Go(func() {
@@ -172,7 +172,7 @@ func TestClientDocumentsOfPrivateAddressesAreNotFetched(t *testing.T) {
 	if transport := client.Transport.(*http.Transport); transport.Proxy != nil {
 		t.Error("a proxy would dial for it")
 	}
-	cache := newDocumentCache(time.Now, client, 0)
+	cache := newDocumentCache(time.Now, client, 0, nil)
 	for _, id := range []string{s.id("/a"), strings.Replace(s.id("/b"), "127.0.0.1", "localhost", 1)} {
 		if _, _, err := cache.find(t.Context(), id, limit.Network(testAddress)); !loci.Is(err, loci.CodeInvalidQuery) ||
 			strings.Contains(err.Error(), "public") {

@@ -46,7 +46,8 @@ func New(o Options) *Server {
 		registrations: limit.NewAttempts[limit.Key](o.Clock, o.NetworkLimit, "registrations of clients",
 			"Too many clients were registered from this address.")}
 	if o.ClientDocuments {
-		s.documents = newDocumentCache(o.Clock, newDocumentClient(o.DocumentAccess), o.NetworkLimit)
+		s.documents = newDocumentCache(o.Clock, newDocumentClient(o.DocumentAccess), o.NetworkLimit,
+			o.Store.Caches())
 	}
 	return s
 }

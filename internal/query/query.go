@@ -1,6 +1,10 @@
 package query
 
-import "github.com/loci-memory/loci/internal/analysis"
+import (
+	"unsafe"
+
+	"github.com/loci-memory/loci/internal/analysis"
+)
 
 // Query is a parsed query: distinct terms in the order of its text. The zero Query matches nothing.
 type Query struct {
@@ -97,6 +101,24 @@ func (q *Query) buildLookup() {
 
 // Corrections returns the corrections of misspelled words in the order of the query.
 func (q Query) Corrections() []Correction { return q.corrections }
+
+// SharesTerms reports whether two queries have the same terms in memory.
+func (q *Query) SharesTerms(other *Query) bool {
+	return len(q.terms) == len(other.terms) && (len(q.terms) == 0 || &q.terms[0] == &other.terms[0])
+}
+
+// SizeBytes returns about the size of the terms and tables of the query in RAM, beside the Query.
+func (q *Query) SizeBytes() int {
+	n := len(q.text) + int(unsafe.Sizeof(analysis.TermPrefilter{})) + 24*len(q.ignored) + 32*len(q.corrections) +
+		16*len(q.wordBigrams) + 40*len(q.unigrams) + 8*len(q.firstTerm)
+	for _, t := range q.terms {
+		n += int(unsafe.Sizeof(t)) + 2*len(t.text) + 64
+		if e := t.expansion; e != nil {
+			n += int(unsafe.Sizeof(*e)) + 32*len(e.terms)
+		}
+	}
+	return n
+}
 
 // Empty reports whether the query has no terms.
 func (q Query) Empty() bool { return len(q.terms) == 0 }

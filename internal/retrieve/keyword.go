@@ -22,8 +22,16 @@ func (s *searchRun) searchKeywords() error {
 		return err
 	}
 	for _, w := range s.workspaces {
-		w.keywordHits = query.BoostNeighbors(w.snapshot, w.keywordHits, keywordNeighborWeights, s.filter,
-			int64(s.src.Now()))
+		if !w.isGrouped {
+			continue
+		}
+		if err := s.withSnapshot(w, func() error {
+			w.keywordHits = query.BoostNeighbors(w.snapshot, w.keywordHits, keywordNeighborWeights, s.filter,
+				int64(s.src.Now()))
+			return nil
+		}); err != nil {
+			return err
+		}
 	}
 	s.hits = mergeHits(s.workspaces, keywordHits, max(s.want, maxKeywordHits))
 	if err := s.assessTopHit(s.hits); err != nil {
@@ -62,14 +70,17 @@ func (s *searchRun) answer(q query.Query) error {
 	if s.needsFusionDepth() {
 		want = max(want, fusionWindow)
 	}
+	now := int64(s.src.Now())
 	for _, w := range s.workspaces {
-		depth := want
-		if w.snapshot.HasGroups() {
-			depth = maxKeywordHits
-		}
-		var err error
-		if w.query, w.result, err = query.Search(w.snapshot, pages, fetch, q, s.filter,
-			int64(s.src.Now()), depth); err != nil {
+		if err := s.withSnapshot(w, func() (err error) {
+			depth := want
+			if w.isGrouped = w.snapshot.HasGroups(); w.isGrouped {
+				depth = maxKeywordHits
+			}
+			w.expiry = w.snapshot.NextExpiry(now)
+			w.query, w.result, err = query.Search(w.snapshot, pages, fetch, q, s.filter, now, depth)
+			return err
+		}); err != nil {
 			return err
 		}
 		w.keywordHits = w.result.Hits

@@ -14,6 +14,9 @@ import (
 func (s *searchRun) buildPage(before SeenSet, limit int) (Result, error) {
 	hits, more, shown := s.nextPage(before, limit)
 	s.result.loaded = &loadedRows{s.workspaces, s.loaded}
+	for _, w := range s.workspaces { // a search that follows uses the rest
+		w.snapshot, w.isHeld, w.semanticHits = nil, false, nil
+	}
 	s.result.Ignored, s.result.Corrected = s.queryRewrites()
 	fit, err := s.fillPage(hits)
 	if err != nil {

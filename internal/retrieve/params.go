@@ -70,16 +70,14 @@ const (
 // defaultEmbedTimeout is the time for which a search waits for the vector of its query before keywords alone answer.
 const defaultEmbedTimeout = 300 * time.Millisecond
 
-// maxQueryEmbeddings is the number of cached query vectors: some 2 MB.
-const maxQueryEmbeddings = 1000
+// heldShare is the share of the budget of all caches that one search holds in snapshots of several workspaces.
+const heldShare = 16
 
-// Bounds of cached rankings. They are the number of these, that of their hits (some 12 MB), and the time for which each
-// is used. The time covers the next page and the hybrid search that follows. A ranking is never used for another state
-// of an index.
+// Bounds of cached rankings. They are their bytes and the time for which each is used. The time covers the next page
+// and the hybrid search that follows. A ranking is never used for another state of an index.
 const (
-	maxRankings   = 256
-	maxCachedHits = 1 << 18
-	rankingTTL    = 10 * time.Second
+	maxRankingBytes = 12 << 20
+	rankingTTL      = 10 * time.Second
 )
 
 // Bounds of an answer.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"time"
+	"unsafe"
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/cache"
@@ -18,11 +19,10 @@ type queryEmbedder struct {
 	cache   *cache.Cache[queryKey, []float32]
 }
 
-func newQueryEmbedder(model vector.Embedder, timeout time.Duration) queryEmbedder {
-	return queryEmbedder{model, timeout, cache.New[queryKey](maxQueryEmbeddings, maxQueryEmbeddings,
-		func([]float32) int {
-			return 1
-		})}
+func newQueryEmbedder(model vector.Embedder, timeout time.Duration, caches *cache.Budget) queryEmbedder {
+	return queryEmbedder{model, timeout, cache.New(caches, "queries", func(k queryKey, v []float32) int {
+		return len(k.owner) + len(k.query) + 4*cap(v) + int(unsafe.Sizeof(k)+unsafe.Sizeof(v))
+	})}
 }
 
 // queryKey is a query for an owner.

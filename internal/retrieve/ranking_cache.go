@@ -3,8 +3,10 @@ package retrieve
 import (
 	"fmt"
 	"slices"
+	"unsafe"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/query"
 )
 
 // A rankingKey is a query for an owner: no owner gets a ranking of another one's query.
@@ -33,10 +35,16 @@ type cachedRanking struct {
 	topHit     TopHit
 }
 
-// size returns the number of hits and workspaces.
-func (r *cachedRanking) size() (n int) {
+// rankingSize returns about the size of a ranking in RAM. Queries that no workspace has rewritten share their terms.
+func rankingSize(key rankingKey, r *cachedRanking) int {
+	n := int(unsafe.Sizeof(key)) + len(key.owner) + len(key.text) + len(key.filter) + int(unsafe.Sizeof(*r))
+	var shared *query.Query
 	for _, w := range r.workspaces {
-		n += 1 + len(w.keywordHits)
+		n += int(unsafe.Sizeof(*w)) + 8 + cap(w.keywordHits)*int(unsafe.Sizeof(query.Hit{}))
+		if shared == nil || !w.query.SharesTerms(shared) {
+			n += w.query.SizeBytes()
+			shared = &w.query
+		}
 	}
 	return n
 }
@@ -78,8 +86,8 @@ func (s *searchRun) saveRanking(key rankingKey) {
 	}
 	r.workspaces = make([]*workspaceSearch, len(s.workspaces))
 	for i, w := range s.workspaces {
-		if t := loci.Time(w.snapshot.NextExpiry(int64(s.src.Now()))); t != 0 {
-			r.expiresAt = min(r.expiresAt, t)
+		if w.expiry != 0 {
+			r.expiresAt = min(r.expiresAt, loci.Time(w.expiry))
 		}
 		r.workspaces[i] = &workspaceSearch{state: w.state, query: w.query, keywordHits: w.keywordHits}
 	}

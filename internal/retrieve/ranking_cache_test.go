@@ -2,6 +2,7 @@ package retrieve
 
 import (
 	"testing"
+	"unsafe"
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/index"
@@ -27,19 +28,20 @@ func TestRankingKeyTellsFiltersApart(t *testing.T) {
 	}
 }
 
-func TestRankingsAreBoundedByTheirHits(t *testing.T) {
+func TestRankingsAreBoundedByTheirBytes(t *testing.T) {
 	t.Parallel()
-	e, hits := New(Options{}), 0
-	for i := range maxRankings {
+	e, kept := New(Options{}), 0
+	hits := maxRankingBytes / 10 / int(unsafe.Sizeof(query.Hit{}))
+	for i := range 100 {
 		e.rankings.Put(rankingKey{owner: loci.ID(rune(i))}, &cachedRanking{
-			workspaces: []*workspaceSearch{{keywordHits: make([]query.Hit, maxCachedHits/10)}}})
+			workspaces: []*workspaceSearch{{keywordHits: make([]query.Hit, hits)}}})
 	}
-	for i := range maxRankings {
-		if r := e.rankings.Get(rankingKey{owner: loci.ID(rune(i))}); r != nil {
-			hits += len(r.workspaces[0].keywordHits)
+	for i := range 100 {
+		if e.rankings.Get(rankingKey{owner: loci.ID(rune(i))}) != nil {
+			kept++
 		}
 	}
-	if hits == 0 || hits > maxCachedHits {
-		t.Errorf("%d hits are cached", hits)
+	if kept != 9 {
+		t.Errorf("%d rankings of a tenth are cached", kept)
 	}
 }

@@ -18,6 +18,7 @@ import (
 // A Searcher searches, and caches the rankings and the vectors of recent queries.
 type Searcher struct {
 	rankings          *cache.Cache[rankingKey, *cachedRanking]
+	heldBytes         int // of snapshots that a search holds
 	seenCipher        cipher.Block
 	current, previous queryEmbedder
 	models            Models
@@ -32,6 +33,7 @@ type Options struct {
 	Embedder, Previous vector.Embedder
 	EmbedTimeout       time.Duration // 0 is 300 ms
 	Models             Models
+	Caches             *cache.Budget // nil: one of its own
 }
 
 // Models knows of which models the database has vectors.
@@ -45,10 +47,13 @@ type Models interface {
 // New returns a searcher.
 func New(o Options) *Searcher {
 	timeout := cmp.Or(o.EmbedTimeout, defaultEmbedTimeout)
-	return &Searcher{seenCipher: newSeenCipher(o.Secret), models: o.Models,
-		current:  newQueryEmbedder(o.Embedder, timeout),
-		previous: newQueryEmbedder(o.Previous, timeout),
-		rankings: cache.New[rankingKey](maxRankings, maxCachedHits, (*cachedRanking).size)}
+	if o.Caches == nil {
+		o.Caches = cache.NewBudget(0)
+	}
+	return &Searcher{heldBytes: o.Caches.Limit() / heldShare, seenCipher: newSeenCipher(o.Secret), models: o.Models,
+		current:  newQueryEmbedder(o.Embedder, timeout, o.Caches),
+		previous: newQueryEmbedder(o.Previous, timeout, o.Caches),
+		rankings: cache.New(o.Caches, "rankings", rankingSize).AtMost(maxRankingBytes)}
 }
 
 // Search returns at most limit memories that earlier pages did not show. Each workspace is ranked by its own
@@ -81,8 +86,10 @@ type searchRun struct {
 	want     int // hits
 
 	workspaces []*workspaceSearch
-	loaded     map[int64]*loadedMemory // by row id
-	hits       []query.Hit             // of all workspaces, best first
+	heldBytes  int                            // of snapshots
+	vectors    map[string]*vector.QueryVector // of the query, by generation
+	loaded     map[int64]*loadedMemory        // by row id
+	hits       []query.Hit                    // of all workspaces, best first
 	result     Result
 }
 
@@ -106,7 +113,10 @@ type loadedRows struct {
 // A workspaceSearch is the search in one workspace.
 type workspaceSearch struct {
 	state        indexdb.State
-	snapshot     *index.Snapshot
+	snapshot     *index.Snapshot // nil while it is not held: see open
+	isHeld       bool
+	isGrouped    bool        // some memory belongs to a group
+	expiry       int64       // of the first memory that expires; 0 is never
 	query        query.Query // as this workspace can answer it
 	matcher      *query.Matcher
 	result       query.Result
@@ -119,7 +129,7 @@ type workspaceSearch struct {
 }
 
 func (s *searchRun) run() error {
-	if err := s.openSnapshots(); err != nil {
+	if err := s.readStates(); err != nil {
 		return err
 	}
 	if len(s.q.Embeddings) == 0 || s.q.Hybrid {
@@ -161,12 +171,34 @@ func (s *searchRun) fuseHits(nearest []query.Hit) {
 	}
 }
 
-// openSnapshots reads the indexes of the workspaces.
-func (s *searchRun) openSnapshots() error {
-	snapshots, err := s.src.Snapshots()
-	s.workspaces = make([]*workspaceSearch, len(snapshots))
-	for i, x := range snapshots {
-		s.workspaces[i] = &workspaceSearch{state: x.State, snapshot: x.Snapshot, query: s.q.Keywords}
+// readStates reads the states of the indexes of the workspaces.
+func (s *searchRun) readStates() error {
+	states, err := s.src.States()
+	s.workspaces = make([]*workspaceSearch, len(states))
+	for i, state := range states {
+		s.workspaces[i] = &workspaceSearch{state: state, query: s.q.Keywords}
+	}
+	return err
+}
+
+// withSnapshot calls f with the snapshot of a workspace. A search holds some snapshots until its end. It takes the
+// others one after another, because those of all workspaces may need more memory than there is.
+func (s *searchRun) withSnapshot(w *workspaceSearch, f func() error) error {
+	if w.snapshot == nil {
+		x, err := s.src.Snapshot(w.state)
+		if err != nil {
+			return err
+		}
+		w.snapshot, w.state = x.Snapshot, x.State
+	}
+	err := f()
+	if size := w.snapshot.SizeWithSegments(); !w.isHeld && len(s.workspaces) > 1 {
+		if s.heldBytes += size; s.heldBytes <= s.searcher.heldBytes {
+			w.isHeld = true
+		} else {
+			s.heldBytes -= size
+			w.snapshot = nil
+		}
 	}
 	return err
 }

@@ -13,23 +13,7 @@ import (
 // searchSemantic is the semantic retriever. It reads the vectors with the nearest codes and those of the best keyword
 // hits. It ranks them by their dot products with the query.
 func (s *searchRun) searchSemantic() error {
-	if len(s.workspaces) == 0 {
-		return nil
-	}
-	generations := make([]string, len(s.q.Embeddings))
-	for i, m := range s.q.Embeddings {
-		generations[i] = m.Generation
-	}
-	vectors := map[string]*vector.QueryVector{}
-	return s.src.BinaryCodes(generations, func(workspace int64, generation string, codes *vector.BinaryCodes) error {
-		w := s.workspaceByID(workspace)
-		if w == nil {
-			return nil
-		}
-		if vectors[generation] == nil {
-			vectors[generation] = vector.NewQueryVector(s.q.Embeddings[slices.Index(generations, generation)].Vector)
-		}
-		w.codes, w.queryVector = codes, vectors[generation]
+	return s.eachWithCodes(func(w *workspaceSearch) error {
 		if err := s.scoreNearest(w, minCandidates); err != nil || s.q.Hybrid { // keyword hits bring neighbors then
 			return err
 		}
@@ -39,10 +23,37 @@ func (s *searchRun) searchSemantic() error {
 	})
 }
 
+// eachWithCodes calls f for each workspace that answers from vectors, with its codes and its snapshot.
+func (s *searchRun) eachWithCodes(f func(*workspaceSearch) error) error {
+	if len(s.workspaces) == 0 {
+		return nil
+	}
+	generations := make([]string, len(s.q.Embeddings))
+	for i, m := range s.q.Embeddings {
+		generations[i] = m.Generation
+	}
+	if s.vectors == nil {
+		s.vectors = map[string]*vector.QueryVector{}
+	}
+	return s.src.BinaryCodes(generations, func(workspace int64, generation string, codes *vector.BinaryCodes) error {
+		w := s.workspaceByID(workspace)
+		if w == nil {
+			return nil
+		}
+		if s.vectors[generation] == nil {
+			s.vectors[generation] = vector.NewQueryVector(s.q.Embeddings[slices.Index(generations, generation)].Vector)
+		}
+		w.codes, w.queryVector = codes, s.vectors[generation]
+		err := s.withSnapshot(w, func() error { return f(w) })
+		w.codes = nil
+		return err
+	})
+}
+
 // widenCandidates compares more chunks of one workspace when a page needs more memories. The new ones follow behind, so
 // that earlier pages do not change.
 func (s *searchRun) widenCandidates(w *workspaceSearch) error {
-	for many := minCandidates; !w.exhausted && len(w.semanticHits) < s.want && many < maxCandidates; {
+	for many := minCandidates; s.mayWiden(w) && many < maxCandidates; {
 		many *= 2
 		if err := s.scoreNearest(w, many); err != nil {
 			return err
@@ -54,16 +65,18 @@ func (s *searchRun) widenCandidates(w *workspaceSearch) error {
 // appendUnfused adds near memories that were not among the fused candidates. Chunks of few memories may have taken all
 // their places.
 func (s *searchRun) appendUnfused() error {
-	for _, w := range s.workspaces {
-		if w.queryVector == nil {
-			continue
-		}
-		if err := s.widenCandidates(w); err != nil {
+	if slices.ContainsFunc(s.workspaces, s.mayWiden) {
+		if err := s.eachWithCodes(s.widenCandidates); err != nil {
 			return err
 		}
 	}
 	s.hits = appendBelow(s.hits, mergeHits(s.workspaces, semanticHits, math.MaxInt))
 	return nil
+}
+
+// mayWiden reports whether a page needs more memories of a workspace that has more vectors.
+func (s *searchRun) mayWiden(w *workspaceSearch) bool {
+	return w.queryVector != nil && !w.exhausted && len(w.semanticHits) < s.want
 }
 
 // appendBelow appends hits that are not in a list, with lower scores than its last.

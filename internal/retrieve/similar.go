@@ -36,15 +36,17 @@ func (e *Searcher) similarMeaning(src SimilarSource) ([]loci.Similarity, error) 
 		return nil, err
 	}
 	s := e.newRun(src, Query{}, maxSimilar)
-	if err := s.openSnapshots(); err != nil || len(s.workspaces) == 0 {
+	if err := s.readStates(); err != nil || len(s.workspaces) == 0 {
 		return nil, err
 	}
 	w := s.workspaces[0]
 	w.codes, w.queryVector = codes, vector.NewQueryVector(vector.Mean(vectors))
-	if err := s.scoreNearest(w, minCandidates); err != nil {
-		return nil, err
-	}
-	if err := s.widenCandidates(w); err != nil {
+	if err := s.withSnapshot(w, func() error {
+		if err := s.scoreNearest(w, minCandidates); err != nil {
+			return err
+		}
+		return s.widenCandidates(w)
+	}); err != nil {
 		return nil, err
 	}
 	return similarFromHits(src, w.semanticHits, memory)

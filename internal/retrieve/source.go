@@ -15,8 +15,10 @@ type Source interface {
 	Now() loci.Time
 	// Filter returns the filter of the search.
 	Filter() index.Filter
-	// Snapshots returns the indexes of the workspaces of the scope, ordered by workspace.
-	Snapshots() ([]*indexdb.Snapshot, error)
+	// States returns the states of the indexes of the workspaces of the scope, ordered by workspace.
+	States() ([]indexdb.State, error)
+	// Snapshot returns an index in a state, or in a newer one.
+	Snapshot(indexdb.State) (*indexdb.Snapshot, error)
 	// Pages returns the cache of segment pages and a function that reads others.
 	Pages() (*index.Cache, index.PageFetcher)
 	// LoadMemories calls f with the memories of rows, in any order.

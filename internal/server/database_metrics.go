@@ -6,6 +6,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/loci-memory/loci/internal/cache"
 	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store"
 )
@@ -120,5 +121,27 @@ func (c databaseCollector) Collect(to chan<- prometheus.Metric) {
 		if n := x.of(s); n >= 0 {
 			send(x.desc, x.kind, n)
 		}
+	}
+}
+
+// A cacheCollector reads the bytes of the caches.
+type cacheCollector struct{ caches *cache.Budget }
+
+var (
+	cacheBytes = prometheus.NewDesc("loci_cache_bytes", "Bytes of a cache.", []string{"cache"}, nil)
+	cacheLimit = newDesc("loci_cache_limit_bytes", "Bytes that all caches may have together.")
+)
+
+// Describe lists the metrics.
+func (c cacheCollector) Describe(to chan<- *prometheus.Desc) {
+	to <- cacheBytes
+	to <- cacheLimit
+}
+
+// Collect reads the metrics.
+func (c cacheCollector) Collect(to chan<- prometheus.Metric) {
+	to <- prometheus.MustNewConstMetric(cacheLimit, prometheus.GaugeValue, float64(c.caches.Limit()))
+	for _, u := range c.caches.Usages() {
+		to <- prometheus.MustNewConstMetric(cacheBytes, prometheus.GaugeValue, float64(u.Bytes), u.Name)
 	}
 }

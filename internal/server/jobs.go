@@ -15,6 +15,7 @@ import (
 	"github.com/loci-memory/loci/internal/service/file"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/attachmentdb"
+	"github.com/loci-memory/loci/internal/store/indexdb"
 	"github.com/loci-memory/loci/internal/store/integrity"
 	"github.com/loci-memory/loci/internal/store/messagedb"
 	"github.com/loci-memory/loci/internal/store/sessiondb"
@@ -36,6 +37,7 @@ func newJobs(st *store.Store, d *dispatch.Dispatcher, gate *auth.Gate, m *metric
 	sampleNow := r.Add(job.Job{Name: "integrity_sample", Every: sampleInterval,
 		Run: func(ctx context.Context) error { return sampleIntegrity(ctx, st, log) }})
 	sampleNow() // a damaged file may come with the start
+	r.Add(job.Job{Name: "flush_resting", Every: indexdb.RestInterval, Run: st.Index().FlushResting})
 	r.Add(job.Job{Name: "save_counts", Every: auth.SaveInterval, Run: gate.Save})
 	d.Wake = r.Add(job.Job{Name: "messages", Every: dispatch.LookInterval, MaxBackoff: dispatch.LookInterval,
 		Run: d.Look})

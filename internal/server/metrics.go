@@ -38,7 +38,7 @@ func newMetrics(st *store.Store, ready *readiness) *metrics {
 			Help:    "Duration of calls in seconds.",
 			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 10}}, []string{"op"}),
 	}
-	m.registry.MustRegister(m.calls, m.seconds, databaseCollector{st, ready},
+	m.registry.MustRegister(m.calls, m.seconds, databaseCollector{st, ready}, cacheCollector{st.Caches()},
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "loci_statements_total",
 			Help: "Statements sent to the database."},

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/blob"
+	"github.com/loci-memory/loci/internal/cache"
 	"github.com/loci-memory/loci/internal/embed"
 	"github.com/loci-memory/loci/internal/extract"
 	"github.com/loci-memory/loci/internal/extract/llm"
@@ -63,6 +65,7 @@ func (s Settings) extractor() (extract.Model, error) {
 // openStore opens the database of a server. Without an embedder it makes no vectors.
 func (s Settings) openStore(ctx context.Context, o store.Options) (*store.Store, error) {
 	o.Clock, o.Plans = s.clock(), s.Plans
+	o.CacheBytes = cache.FitMemory(cmp.Or(s.CacheBytes, cache.DefaultBytes), os.DirFS("/"))
 	if s.DB != "" {
 		return store.OpenPostgres(ctx, s.DB, o)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/BurntSushi/toml"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/cache"
 	"github.com/loci-memory/loci/internal/httpapi"
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/mail"
@@ -60,6 +61,7 @@ type Settings struct {
 	Mail           *mail.Server // nil: no mail is sent
 	Blobs          string       // where files are kept: blobsFile, or the address of a bucket
 	MaxFile        int64        // the most bytes of a file
+	CacheBytes     int          // of all caches, but for less memory
 
 	environ map[string]string // the variables with which a bucket is opened
 
@@ -117,6 +119,8 @@ var Catalogue = append([]Setting{
 		"S3 (s3://BUCKET/PREFIX?endpoint=URL&region=NAME&path=1&direct=1, keys in the variables of AWS)",
 		func(s *Settings, v string) error { s.Blobs = v; return nil }},
 	{"max-file", "LOCI_MAX_FILE", strconv.Itoa(file.DefaultMaxFile), "Bytes that a file may have", setMaxFile},
+	{"cache-bytes", "LOCI_CACHE_BYTES", strconv.Itoa(cache.DefaultBytes), "Bytes that all caches may have " +
+		"together; at most a quarter of GOMEMLIMIT, or of the limit of the control group", setCacheBytes},
 	{"mcp-toolset", "LOCI_MCP_TOOLSET", "full", "Tools of an MCP client that asks for no set: full, stable or core",
 		setToolset},
 	{"mcp-query-key", "LOCI_MCP_QUERY_KEY", "0", "1 lets old MCP clients send ?api_key=", setQueryKey},

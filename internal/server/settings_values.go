@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/cache"
 	"github.com/loci-memory/loci/internal/embed"
 	"github.com/loci-memory/loci/internal/extract/llm"
 	"github.com/loci-memory/loci/internal/httpapi"
@@ -198,4 +199,14 @@ func splitList(v string) (items []string) {
 		}
 	}
 	return items
+}
+
+// minCacheBytes is the least budget of caches: below it, searches read the same pages again and again.
+const minCacheBytes = 1 << 20
+
+func setCacheBytes(s *Settings, v string) (err error) {
+	if s.CacheBytes, err = strconv.Atoi(v); err != nil || s.CacheBytes < minCacheBytes {
+		return fmt.Errorf("must be a number of bytes from %d on, such as %d", minCacheBytes, cache.DefaultBytes)
+	}
+	return nil
 }

@@ -84,9 +84,9 @@ type Options struct {
 func New(o Options) *Service {
 	s := &Service{Options: o, searcher: retrieve.New(retrieve.Options{Secret: o.Store.Secret(),
 		Embedder: o.Embedder, Previous: o.PreviousEmbedder, EmbedTimeout: o.EmbedTimeout,
-		Models: o.Store.Embedder()}),
+		Models: o.Store.Embedder(), Caches: o.Store.Caches()}),
 		passwords:     password.NewHasher(),
-		signInLimiter: limit.NewSignIns(o.Clock, o.SignInLimit),
+		signInLimiter: limit.NewSignIns(o.Clock, o.SignInLimit, o.Store.Caches()),
 		registrations: limit.NewAttempts[limit.Key](o.Clock, o.SignInLimit, "registrations",
 			"Too many registrations: wait for Retry-After seconds."),
 		linkLimiter: limit.NewAttempts[limit.Key](o.Clock, o.SignInLimit, "uses of links",

@@ -177,7 +177,7 @@ func rankKeywords(tx *Tx, q query.Query, f loci.MemoryFilter) (hits []query.Hit,
 	if err != nil {
 		return nil, 0, err
 	}
-	snapshots, err := src.Snapshots()
+	states, err := src.States()
 	if err != nil {
 		return nil, 0, err
 	}
@@ -185,7 +185,11 @@ func rankKeywords(tx *Tx, q query.Query, f loci.MemoryFilter) (hits []query.Hit,
 	suspects := q.MisspellingCandidates()
 	rank := func(q query.Query) (unknown []string, err error) {
 		unknown, hits, total = suspects, nil, 0
-		for _, x := range snapshots {
+		for _, state := range states {
+			x, err := src.Snapshot(state)
+			if err != nil {
+				return nil, err
+			}
 			rewritten, r, err := query.Search(x.Snapshot, pages, fetch, q, src.Filter(), int64(src.Now()), 1000)
 			if err != nil {
 				return nil, err
@@ -194,7 +198,7 @@ func rankKeywords(tx *Tx, q query.Query, f loci.MemoryFilter) (hits []query.Hit,
 		}
 		return unknown, nil
 	}
-	if len(snapshots) > 1 {
+	if len(states) > 1 {
 		unknown, err := rank(q.CorrectOnly(nil))
 		if err != nil || len(unknown) == 0 {
 			return hits, total, err

@@ -150,7 +150,7 @@ func (m *indexModel) fold() {
 func (m *indexModel) reopen() {
 	i := m.r.IntN(len(m.stores))
 	m.stores[i].Close()
-	m.stores[i] = m.d.Open(m.t, store.Options{PageCacheBytes: 1 << m.r.IntN(24)})
+	m.stores[i] = m.d.Open(m.t, store.Options{CacheBytes: 1 << m.r.IntN(24)})
 }
 
 func (m *indexModel) act() {

@@ -22,7 +22,7 @@ import (
 func TestSearchIsConsistentDuringFlushesAndWrites(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
-		stores := []*store.Store{d.Open(t, store.Options{}), d.Open(t, store.Options{PageCacheBytes: 1 << 12})}
+		stores := []*store.Store{d.Open(t, store.Options{}), d.Open(t, store.Options{CacheBytes: 1 << 12})}
 		ann := user(t, stores[0], "ann")
 		crew := team(t, stores[0], ann, nil)
 		var anchors []string

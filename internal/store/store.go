@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/cache"
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/sqldb/postgres"
@@ -45,9 +46,9 @@ var ErrUnknownOutcome = sqldb.ErrUnknownOutcome
 
 // Options configure a Store.
 type Options struct {
-	Clock          loci.Clock   // nil means the machine's clock
-	Log            *slog.Logger // nil logs nothing
-	PageCacheBytes int          // cache of the keyword index; 0 means 32 MiB
+	Clock      loci.Clock   // nil means the machine's clock
+	Log        *slog.Logger // nil logs nothing
+	CacheBytes int          // budget of all caches; 0 means cache.DefaultBytes
 
 	// Embedder computes the vectors of memories. Without one they stay in the queue.
 	Embedder vector.Embedder
@@ -111,9 +112,10 @@ func start(ctx context.Context, db sqldb.DB, o Options) (*Store, error) {
 	if o.Log == nil {
 		h.Log = slog.New(slog.DiscardHandler)
 	}
-	b := &scope.Base{DB: h, Index: indexdb.New(h, o.PageCacheBytes, o.idleDelay), Jobs: jobdb.New(h),
-		Embedder: embeddb.New(h, o.Embedder, o.OneShot), Vectors: embeddb.NewVectors(), Plans: o.Plans}
-	s := &Store{base: b, queues: embeddb.NewQueueCounter(), eraser: erasedb.New(h, b.Index, b.Jobs),
+	caches := cache.NewBudget(o.CacheBytes)
+	b := &scope.Base{DB: h, Caches: caches, Index: indexdb.New(h, caches, o.idleDelay), Jobs: jobdb.New(h),
+		Embedder: embeddb.New(h, o.Embedder, o.OneShot), Vectors: embeddb.NewVectors(caches), Plans: o.Plans}
+	s := &Store{base: b, queues: embeddb.NewQueueCounter(caches), eraser: erasedb.New(h, b.Index, b.Jobs),
 		close: sync.OnceValue(h.Close)}
 	var err error
 	if s.secret, err = s.loadOrCreateSecret(ctx, "cursor"); err != nil {
@@ -185,6 +187,9 @@ func (s *Store) Ping(ctx context.Context) error {
 
 // DB returns the database, for package integrity.
 func (s *Store) DB() *sqldb.Handle { return s.base.DB }
+
+// Caches returns the budget of the caches, which those of other packages share.
+func (s *Store) Caches() *cache.Budget { return s.base.Caches }
 
 // Index returns the keyword indexes.
 func (s *Store) Index() *indexdb.Index { return s.base.Index }

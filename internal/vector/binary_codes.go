@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"sync/atomic"
+	"unsafe"
 )
 
 // BinaryCodes are the sign bits of the vectors of one workspace, one bit for each dimension. They are immutable and
@@ -39,6 +40,16 @@ func NewBinaryCodes() *BinaryCodes {
 
 // Len returns the number of vectors.
 func (c *BinaryCodes) Len() int { return len(c.base.keys) + len(c.delta.keys) - popCount(c.replaced) }
+
+// SizeBytes returns about the size of the codes in RAM, with the locations that searches add.
+func (c *BinaryCodes) SizeBytes() int {
+	return int(unsafe.Sizeof(*c)) + 8*cap(c.replaced) + c.base.sizeBytes() + c.delta.sizeBytes() +
+		int(unsafe.Sizeof(docLocations{})) + 6*len(c.base.keys)
+}
+
+func (c *codeTable) sizeBytes() int {
+	return int(unsafe.Sizeof(*c)) + 8*(cap(c.memories)+cap(c.keys)+cap(c.bits))
+}
 
 // Each Apply copies the delta, and each merge copies the base. A limit of the delta near the root of the size of the
 // base keeps the sum low. Measured with 200,000 codes: an eighth of the base as the limit takes twelve times as long.

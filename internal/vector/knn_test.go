@@ -12,6 +12,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/loci-memory/loci/internal/cache"
 	"github.com/loci-memory/loci/internal/index"
 	"github.com/loci-memory/loci/internal/testenv"
 )
@@ -317,8 +318,8 @@ func TestPackSignsKeepsOrder(t *testing.T) {
 
 func TestVectorCacheKeepsCopiesWithinItsSize(t *testing.T) {
 	t.Parallel()
-	const most = 3
-	c, buffer := NewCache(most*(8+cacheOverhead)), make([]byte, 8)
+	const most, weight = 3, 8 + 40 + 160
+	c, buffer := NewCache(cache.NewBudget(most*weight*cacheShare)), make([]byte, 8)
 	for key := range int64(most + 1) {
 		buffer[0] = byte(key)
 		c.Put(key, int(key)+10, buffer)

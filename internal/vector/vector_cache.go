@@ -2,17 +2,16 @@ package vector
 
 import (
 	"bytes"
-	"math"
 
 	"github.com/loci-memory/loci/internal/cache"
 )
 
-// DefaultCacheBytes is the size of a cache for some 15,000 vectors of 384 dimensions.
-const DefaultCacheBytes = 8 << 20
+// cacheShare is the share of the vectors in the budget: 16 MiB of 128, or 29,000 vectors of 384 dimensions.
+const cacheShare = 8
 
 // A Cache keeps stored vectors. A key always names the same vector. It is safe for concurrent use.
 type Cache struct {
-	entries *cache.Cache[int64, *cachedVector]
+	entries *cache.Cache[int64, cachedVector]
 }
 
 type cachedVector struct {
@@ -20,19 +19,16 @@ type cachedVector struct {
 	stored []byte
 }
 
-// cacheOverhead is about the size of an entry beside its vector, in bytes.
-const cacheOverhead = 160
-
-// NewCache returns a cache of a size in bytes.
-func NewCache(bytes int) *Cache {
-	return &Cache{cache.New[int64](math.MaxInt, bytes,
-		func(v *cachedVector) int { return len(v.stored) + cacheOverhead })}
+// NewCache returns a cache that takes at most a share of a budget.
+func NewCache(b *cache.Budget) *Cache {
+	return &Cache{cache.New(b, "vectors", func(_ int64, v cachedVector) int { return cap(v.stored) + 40 }).
+		AtMost(b.Limit() / cacheShare)}
 }
 
 // Each calls f for each key whose vector is cached, with its index in the list. It returns the other keys.
 func (c *Cache) Each(keys []int64, f func(i, chunk int, vector []byte)) (others []int64) {
 	for i, key := range keys {
-		if v := c.entries.Get(key); v != nil {
+		if v := c.entries.Get(key); v.stored != nil {
 			f(i, v.chunk, v.stored)
 		} else {
 			others = append(others, key)
@@ -43,5 +39,5 @@ func (c *Cache) Each(keys []int64, f func(i, chunk int, vector []byte)) (others 
 
 // Put stores a copy of a vector.
 func (c *Cache) Put(key int64, chunk int, vector []byte) {
-	c.entries.Put(key, &cachedVector{chunk, bytes.Clone(vector)})
+	c.entries.Put(key, cachedVector{chunk, bytes.Clone(vector)})
 }

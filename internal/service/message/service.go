@@ -18,7 +18,7 @@ type Service struct {
 
 // New returns a Service.
 func New(s *store.Store, heartbeat time.Duration) *Service {
-	m := &Service{s, heartbeat, dispatch.New(s.Messages())}
+	m := &Service{s, heartbeat, dispatch.New(s.Messages(), s.Caches())}
 	s.Subscribe(func(accountdb.Change) { m.dispatcher.Recheck() })
 	s.Messages().SubscribeMessages(m.dispatcher.Announce)
 	return m

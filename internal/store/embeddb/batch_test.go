@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/cache"
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store"
@@ -247,7 +248,7 @@ func TestCodesHaveCurrentVectorsAcrossBatches(t *testing.T) {
 			if err != nil || len(states) != 1 {
 				t.Fatal(states, err)
 			}
-			codes, err := embeddb.NewVectors().BinaryCodes(tx, states[0])
+			codes, err := embeddb.NewVectors(cache.NewBudget(0)).BinaryCodes(tx, states[0])
 			return codes.Len(), err
 		})
 		if want := 3 + 5 + 9000; err != nil || n != want {

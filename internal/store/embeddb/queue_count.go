@@ -3,6 +3,7 @@ package embeddb
 import (
 	"fmt"
 	"time"
+	"unsafe"
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/cache"
@@ -41,8 +42,8 @@ type QueueCounter struct {
 }
 
 // NewQueueCounter returns a counter that remembers nothing.
-func NewQueueCounter() *QueueCounter {
-	return &QueueCounter{cache.New[int64](10_000, 10_000, func(QueueCount) int { return 1 })}
+func NewQueueCounter(caches *cache.Budget) *QueueCounter {
+	return &QueueCounter{cache.New(caches, "queues", func(_ int64, n QueueCount) int { return int(unsafe.Sizeof(n)) })}
 }
 
 // Complete returns the whole counts for those that the columns above returned.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"unsafe"
 
 	"github.com/loci-memory/loci/internal/cache"
 	"github.com/loci-memory/loci/internal/sqldb"
@@ -47,18 +48,11 @@ type cachedCodes struct {
 	codes *vector.BinaryCodes
 }
 
-// Limits of the cached codes: workspaces, and vectors of about 130 MB. A larger workspace is cached alone: without the
-// cache each search reads all its vectors.
-const (
-	maxCachedWorkspaces = 10_000
-	maxCachedCodes      = 2_000_000
-)
-
-// NewVectors returns an empty cache.
-func NewVectors() *Vectors {
-	return &Vectors{codes: cache.New[int64](maxCachedWorkspaces, maxCachedCodes,
-		func(x *cachedCodes) int { return min(x.codes.Len(), maxCachedCodes) }),
-		cache: vector.NewCache(vector.DefaultCacheBytes)}
+// NewVectors returns an empty cache of a budget.
+func NewVectors(caches *cache.Budget) *Vectors {
+	return &Vectors{codes: cache.New(caches, "codes", func(_ int64, c *cachedCodes) int {
+		return int(unsafe.Sizeof(*c)) + len(c.state.name) + c.codes.SizeBytes()
+	}), cache: vector.NewCache(caches)}
 }
 
 // Invalidate drops the codes of a workspace.

@@ -60,6 +60,9 @@ func (c *compactor) noteUpdate(workspace int64) {
 	}
 }
 
+// maxWorkspaces bounds the workspaces whose activity is known. The others are merged after their next changes.
+const maxWorkspaces = 10_000
+
 // maxRequests bounds the requests that wait. The next change of the workspace repeats a refused request.
 const maxRequests = 256
 

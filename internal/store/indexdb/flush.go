@@ -96,8 +96,14 @@ func (x *Index) step(ctx context.Context, w flushRequest) (bool, error) {
 		return false, err
 	}
 	_, err = sqldb.System(ctx, x.db, "write a flush or a merge", func(t *sqldb.Tx) (loci.Empty, error) {
-		return loci.Empty{}, next.apply(t)
+		if err := next.applySegments(t); err != nil {
+			return loci.Empty{}, err
+		}
+		return loci.Empty{}, addCounters(t, next.atlases)
 	})
+	if err == nil {
+		x.Invalidate(w.workspace) // its memtable has rows that the new version lacks
+	}
 	return err == nil, err
 }
 
@@ -161,8 +167,9 @@ func (n *compactionStep) planFlush(t *sqldb.Tx, segments []*index.Segment) (err 
 	return nil
 }
 
-// apply writes a step, if the state on which it was prepared is still the state.
-func (n *compactionStep) apply(t *sqldb.Tx) error {
+// applySegments writes the segments of a step, if the state on which it was prepared is still the state. It deletes the
+// flushed rows, whose counters the caller adds.
+func (n *compactionStep) applySegments(t *sqldb.Tx) error {
 	updated, err := t.Exec(`UPDATE keyword_indexes SET version = version + 1 WHERE workspace = ?1 AND version = ?2`,
 		n.state.Workspace, n.state.version)
 	if err != nil {
@@ -181,22 +188,18 @@ func (n *compactionStep) apply(t *sqldb.Tx) error {
 			return err
 		}
 	}
-	if err := insertSegment(t, n.state.Workspace, n.encoded); err != nil {
-		return err
+	err = insertSegment(t, n.state.Workspace, n.encoded)
+	if err == nil && len(n.flushed) > 0 {
+		_, err = t.Exec(`DELETE FROM index_log WHERE `+fmt.Sprintf(t.Dialect.InList, "seq", 1),
+			sqldb.EncodeInts(n.flushed))
 	}
-	return n.applyFlushed(t)
+	return err
 }
 
-// applyFlushed moves the flushed rows from the log to the counters.
-func (n *compactionStep) applyFlushed(t *sqldb.Tx) error {
-	if len(n.flushed) > 0 {
-		if _, err := t.Exec(`DELETE FROM index_log WHERE `+fmt.Sprintf(t.Dialect.InList, "seq", 1),
-			sqldb.EncodeInts(n.flushed)); err != nil {
-			return err
-		}
-	}
-	for _, atlas := range slices.Sorted(maps.Keys(n.atlases)) { // in the order in which writers lock them
-		add := n.atlases[atlas]
+// addCounters adds to the counters of atlases what rows of the log have added.
+func addCounters(t *sqldb.Tx, atlases map[int64]Counters) error {
+	for _, atlas := range slices.Sorted(maps.Keys(atlases)) { // in the order in which writers lock them
+		add := atlases[atlas]
 		if _, err := t.Exec(`UPDATE atlases SET memories = memories + ?2, bytes = bytes + ?3 WHERE row_id = ?1`,
 			atlas, add.Memories, add.Bytes); err != nil {
 			return err

@@ -19,9 +19,10 @@ type Index struct {
 	Pages *index.Cache // of segments
 
 	db        *sqldb.Handle
-	snapshots *cache.Cache[int64, *Snapshot]
-	segments  *cache.Cache[int64, map[int64]cachedSegment] // by workspace and row id
+	caches    *cache.Budget
+	cached    *cache.Cache[int64, *cachedIndex] // by workspace
 	compactor *compactor
+	resting   map[int64]restingLog // by workspace; used by FlushResting alone
 	jobs      *job.Runner
 	wakeIndex func() // starts reindexing
 }
@@ -39,27 +40,33 @@ type State struct {
 	version, logVersion int64
 }
 
-// Bounds of the cache: together about 200 MB of snapshots and 50 MB of the term sets of small segments. A larger
-// workspace is cached alone: without the cache each search opens all its segments.
-const (
-	maxWorkspaces = 10_000
-	maxDocs       = 4_000_000
-)
+// A cachedIndex is what is cached of the index of a workspace. It is replaced, never changed.
+type cachedIndex struct {
+	segments map[int64]cachedSegment // by row id
+	snapshot *Snapshot               // nil if there is none
+}
 
-// New returns the index of a database. It keeps that many bytes of pages in memory; 0 is 32 MiB. It merges the
-// segments of a workspace in which nothing has changed for idle; 0 is 10 seconds.
-func New(db *sqldb.Handle, pageBytes int, idle time.Duration) *Index {
-	if pageBytes == 0 {
-		pageBytes = index.DefaultCacheBytes
+func (x *cachedIndex) size() (n int) {
+	for _, o := range x.segments {
+		if n += cachedSegmentBytes + cap(o.tombstones); o.segment != nil {
+			n += o.segment.SizeBytes()
+		}
 	}
+	if x.snapshot != nil {
+		n += x.snapshot.SizeBytes()
+	}
+	return n
+}
+
+// New returns the index of a database, whose caches have a budget. It merges the segments of a workspace in which
+// nothing has changed for idle; 0 is 10 seconds.
+func New(db *sqldb.Handle, caches *cache.Budget, idle time.Duration) *Index {
 	if idle == 0 {
 		idle = 10 * time.Second
 	}
-	x := &Index{db: db, Pages: index.NewCache(pageBytes), jobs: job.New(db.Log),
-		snapshots: cache.New[int64](maxWorkspaces, maxDocs, func(s *Snapshot) int {
-			return min(s.LiveDocs(), maxDocs)
-		}),
-		segments:  cache.New[int64](maxWorkspaces, maxDocs, countDocs),
+	x := &Index{db: db, caches: caches, Pages: index.NewSharedCache(caches), jobs: job.New(db.Log),
+		cached:    cache.New(caches, "indexes", func(_ int64, c *cachedIndex) int { return c.size() }),
+		resting:   map[int64]restingLog{},
 		compactor: &compactor{idle: idle, workspaces: map[int64]*activity{}}}
 	x.compactor.wake = x.jobs.Add(job.Job{Name: "compact", Every: idle / 2, Drain: drainTimeout, Run: x.compactDue})
 	x.wakeIndex = x.jobs.Add(job.Job{Name: "reindex", Run: x.ReindexOutdated})
@@ -89,7 +96,20 @@ func (x *Index) Stop() { x.jobs.Stop() }
 func (x *Index) Jobs() []job.Status { return x.jobs.Status() }
 
 // Invalidate drops the snapshot of a workspace.
-func (x *Index) Invalidate(workspace int64) { x.snapshots.Remove(workspace) }
+func (x *Index) Invalidate(workspace int64) { x.keepSnapshot(workspace, nil) }
+
+// keepSnapshot replaces the cached snapshot of a workspace. A concurrent change of the entry may be lost: every use of
+// it compares the state with that of the database.
+func (x *Index) keepSnapshot(workspace int64, s *Snapshot) {
+	next := new(cachedIndex)
+	if have := x.cached.Get(workspace); have != nil {
+		next.segments = have.segments
+	} else if s == nil {
+		return
+	}
+	next.snapshot = s
+	x.cached.Put(workspace, next)
+}
 
 // ErrStale reports that an index was flushed or merged while it was read.
 var ErrStale = errors.New("indexdb: the index has changed meanwhile")
@@ -127,7 +147,10 @@ func States(t *sqldb.Tx, workspaces []int64) (states []State, err error) {
 
 // Snapshot returns the snapshot of an index in a state, or in a newer state of the same version.
 func (x *Index) Snapshot(t *sqldb.Tx, state State) (*Snapshot, error) {
-	have := x.snapshots.Get(state.Workspace)
+	var have *Snapshot
+	if c := x.cached.Get(state.Workspace); c != nil {
+		have = c.snapshot
+	}
 	if have != nil && have.State == state {
 		return have, nil
 	}
@@ -145,7 +168,7 @@ func (x *Index) Snapshot(t *sqldb.Tx, state State) (*Snapshot, error) {
 		return nil, err
 	}
 	if t.ReadOnly {
-		x.snapshots.Put(state.Workspace, next)
+		x.keepSnapshot(state.Workspace, next)
 	}
 	return next, nil
 }

@@ -24,18 +24,17 @@ func (o cachedSegment) withTombstones(dead []byte) (cachedSegment, error) {
 	return cachedSegment{s, dead}, err
 }
 
-func countDocs(list map[int64]cachedSegment) (n int) {
-	for _, o := range list {
-		n += o.segment.Docs()
-	}
-	return min(n, maxDocs)
-}
+// cachedSegmentBytes is the size of a cachedSegment in its map, beside what it refers to.
+const cachedSegmentBytes = 80
 
 // Segments opens the segments of a workspace. Those that were opened before come from the cache: a segment never
 // changes except for its tombstones. No map in the cache is changed afterwards.
 func (x *Index) Segments(t *sqldb.Tx, workspace int64) (list []*index.Segment, err error) {
-	known := x.segments.Get(workspace)
-	now := map[int64]cachedSegment{}
+	next := new(cachedIndex)
+	if have := x.cached.Get(workspace); have != nil {
+		*next = *have
+	}
+	known, now := next.segments, map[int64]cachedSegment{}
 	var rowIDs []int64
 	err = t.Query(`SELECT row_id, tombstones FROM segments WHERE workspace = ?1 ORDER BY row_id`, []any{workspace},
 		func(r sqldb.Row) error {
@@ -63,7 +62,8 @@ func (x *Index) Segments(t *sqldb.Tx, workspace int64) (list []*index.Segment, e
 		list = append(list, o.segment)
 	}
 	if t.ReadOnly {
-		x.segments.Put(workspace, now)
+		next.segments = now
+		x.cached.Put(workspace, next)
 	}
 	return list, nil
 }

@@ -54,16 +54,14 @@ func (s *SearchSource) Now() loci.Time { return s.t.Conn.Now }
 // Filter returns the filter for the index.
 func (s *SearchSource) Filter() index.Filter { return s.filter }
 
-// Snapshots returns the indexes of the workspaces.
-func (s *SearchSource) Snapshots() ([]*indexdb.Snapshot, error) {
-	states, err := indexdb.States(s.t.Conn, s.places.Workspaces)
-	list := make([]*indexdb.Snapshot, len(states))
-	for i, state := range states {
-		if list[i], err = s.t.Index.Snapshot(s.t.Conn, state); err != nil {
-			return nil, err
-		}
-	}
-	return list, err
+// States returns the states of the indexes of the workspaces.
+func (s *SearchSource) States() ([]indexdb.State, error) {
+	return indexdb.States(s.t.Conn, s.places.Workspaces)
+}
+
+// Snapshot returns an index in one of the states, or in a newer one.
+func (s *SearchSource) Snapshot(state indexdb.State) (*indexdb.Snapshot, error) {
+	return s.t.Index.Snapshot(s.t.Conn, state)
 }
 
 // Pages returns the cache of segment pages and a function that reads others.

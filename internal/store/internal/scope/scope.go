@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/cache"
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store/accountdb"
@@ -22,6 +23,7 @@ import (
 // A Base is what the transactions on a database share.
 type Base struct {
 	DB       *sqldb.Handle
+	Caches   *cache.Budget
 	Index    *indexdb.Index
 	Embedder *embeddb.Worker
 	Vectors  *embeddb.Vectors
