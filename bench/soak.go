@@ -15,14 +15,15 @@ import (
 // Memories and caches fill for some minutes: the growth of a shorter soak is shown, not judged.
 const (
 	maxSoakGrowth = 1.1
+	maxSoakMemory = 450 // MB, of which the streams have 70
 	minJudgedSoak = 10 * time.Minute
 )
 
 // A soak is a long steady load on one server. Memory, files and latencies are sampled, to show unbounded growth.
 type soak struct {
 	*bench
-	duration                     time.Duration
-	rate, clients, keep, streams int
+	duration                                 time.Duration
+	rate, clients, keep, streams, workspaces int
 
 	server *process
 	at     *fixture
@@ -45,9 +46,11 @@ func runSoak(ctx context.Context, args []string) error {
 	flags.IntVar(&s.clients, "clients", 8, "connections")
 	flags.IntVar(&s.keep, "keep", 400, "memories that a client keeps: it deletes one before it creates another")
 	flags.IntVar(&s.streams, "streams", 2000, "idle streams of agents beside the load")
+	flags.IntVar(&s.workspaces, "workspaces", 2000, "workspaces of 50 memories each, all of which some searches read")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
+	s.memories = s.workspaces * memoriesEach / 2
 	if s.duration < 10*time.Second || s.rate < 1 || s.clients < 1 || s.keep < 20 {
 		return errors.New("soak: -for must be at least 10s, -rate and -clients at least 1, -keep at least 20")
 	}
@@ -55,9 +58,14 @@ func runSoak(ctx context.Context, args []string) error {
 		defer s.cleanUp()
 		s.prepare()
 		defer s.endRow()
-		// The server has its own embedder, as it is by default.
-		s.at = s.copyFixture(dataset{name: "empty", fill: func(*fixture, *process) {}}, s.drivers[0])
-		s.at.embedder = nil
+		d := s.crowd()
+		if s.workspaces == 0 {
+			d = dataset{name: "empty", fill: func(*fixture, *process) {}}
+		}
+		// Without workspaces the server has its own embedder, as it is by default.
+		if s.at = s.copyFixture(d, s.drivers[0]); s.workspaces == 0 {
+			s.at.embedder = nil
+		}
 		s.server = s.serve(s.at, s.drivers[0])
 		s.openStreams()
 		s.runLoad()
@@ -158,6 +166,9 @@ func (s *soak) request(n int, own []string) (kind string, r request) {
 	}
 	memory := "/v1/memories/" + own[rng.IntN(len(own))]
 	switch {
+	case pick < 29 && s.workspaces > 0:
+		return "search all", searchRequest(s.at.Keys["bob"], searchModes[rng.IntN(len(searchModes))],
+			s.corpus.question(rng.IntN(1<<20)), 0)
 	case pick < 58:
 		query := s.corpus.question(rng.IntN(1 << 20))
 		if pick%2 == 0 {
@@ -215,6 +226,8 @@ func (s *soak) verdict() error {
 		fmt.Println("soak: too short to judge the growth:", minJudgedSoak, "are needed")
 	case ratio > maxSoakGrowth:
 		return errors.New("soak: the memory of the server grows without a bound")
+	case third > maxSoakMemory:
+		return fmt.Errorf("soak: the server has more than %d MB of memory", maxSoakMemory)
 	}
 	return nil
 }
