@@ -63,6 +63,9 @@ func (m *MiniLM) CountTokens(text string) (tokens, unknown int) {
 	return m.tokenizer().CountTokens(text)
 }
 
+// ComputesLocally marks the embedder: a caller in the background gives it few texts at a time.
+func (m *MiniLM) ComputesLocally() {}
+
 // Embed returns a vector of norm 1 for each text. Texts are embedded one after another, since several at once are no
 // cheaper. Before each of them the call waits until fewer texts are being embedded in the process than it has
 // processors. The error is that of ctx.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 
 	"github.com/loci-memory/loci"
 )
@@ -37,8 +38,17 @@ type Tx struct {
 }
 
 func (h *Handle) begin(ctx context.Context, c Conn, user string, readOnly bool) *Tx {
+	if user != "" {
+		calls.Add(1)
+	}
 	return &Tx{Conn: c, Ctx: ctx, Dialect: h.Dialect(), Now: h.Now(), User: user, ReadOnly: readOnly}
 }
+
+// calls counts the transactions of users.
+var calls atomic.Int64
+
+// Calls returns the number of transactions of users that have begun in this process.
+func Calls() int64 { return calls.Load() }
 
 // ReadTx runs f, which must not write, on a connection of the user's share.
 func (h *Handle) ReadTx(ctx context.Context, user string, f func(*Tx) error) error {

@@ -16,6 +16,12 @@ type Embedder interface {
 	Embed(ctx context.Context, texts []string) ([][]float32, error)
 }
 
+// A LocalEmbedder computes in this process, one text after another. It takes processors from calls.
+type LocalEmbedder interface {
+	Embedder
+	ComputesLocally()
+}
+
 // MaxChunkTokens is the greatest length of an embedded text in tokens. Those that the model adds at the ends are not
 // counted.
 const MaxChunkTokens = 126

@@ -180,7 +180,7 @@ func (b *batch) embed(ctx context.Context, jobs []*chunkedJob) error {
 
 // embedChunks returns the encoded vectors of at most chunksPerTurn chunks.
 func (w *Worker) embedChunks(ctx context.Context, chunks []string) ([][]byte, error) {
-	vectors, err := w.model.Embed(ctx, chunks)
+	vectors, err := w.callModel(ctx, chunks)
 	if err != nil {
 		return nil, err
 	}

@@ -23,6 +23,9 @@ type Worker struct {
 	wake    func()
 	cancel  context.CancelFunc
 
+	calls func() int64                         // of users, ever
+	pause func(context.Context, time.Duration) // waits
+
 	// Of the goroutine that embeds.
 	generation int64 // row id; 0 before openGeneration
 	opened     bool
@@ -42,7 +45,8 @@ type Worker struct {
 // New returns a worker that embeds with a model. A nil model embeds nothing. A one-shot process embeds only after it
 // has written a text itself.
 func New(db *sqldb.Handle, model vector.Embedder, oneShot bool) *Worker {
-	return &Worker{db: db, model: model, oneShot: oneShot, longTurns: roundRobin{long: true}, wake: func() {}}
+	return &Worker{db: db, model: model, oneShot: oneShot, longTurns: roundRobin{long: true}, wake: func() {},
+		calls: sqldb.Calls, pause: pause}
 }
 
 // pollInterval is the pause between looks for memories that other processes have enqueued.

@@ -1,0 +1,43 @@
+package embeddb
+
+import (
+	"context"
+	"time"
+
+	"github.com/loci-memory/loci/internal/vector"
+)
+
+// While users call, a model in this process uses at most one part in yieldFactor+1 of one processor: after each text it
+// pauses that many times as long as the text took, but not longer than maxYield.
+const (
+	yieldFactor = 3
+	maxYield    = 200 * time.Millisecond
+)
+
+// callModel returns the vectors of chunks. A model in this process gets one after another, and yields to calls.
+func (w *Worker) callModel(ctx context.Context, chunks []string) ([][]float32, error) {
+	if _, ok := w.model.(vector.LocalEmbedder); !ok {
+		return w.model.Embed(ctx, chunks)
+	}
+	vectors := make([][]float32, 0, len(chunks))
+	for i := range chunks {
+		began, calls := time.Now(), w.calls()
+		v, err := w.model.Embed(ctx, chunks[i:i+1])
+		if err != nil {
+			return nil, err
+		}
+		vectors = append(vectors, v...)
+		if w.calls() != calls && !w.stopping.Load() && !w.oneShot {
+			w.pause(ctx, min(maxYield, yieldFactor*time.Since(began)))
+		}
+	}
+	return vectors, nil
+}
+
+// pause waits, but not longer than a context.
+func pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-time.After(d):
+	case <-ctx.Done():
+	}
+}
