@@ -1,6 +1,8 @@
 package service_test
 
 import (
+	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -318,6 +320,66 @@ func TestRepeatedChangeIsMadeOnce(t *testing.T) {
 			t.Errorf("of what is gone: %v, %v", replayed, err)
 		}
 	})
+}
+
+// A stored answer has no content: a repeated call takes it from the version that the answer shows.
+func TestRepeatedCallHasTheContentOfItsVersion(t *testing.T) {
+	t.Parallel()
+	conformance.EachWithDB(t, func(t *testing.T, w *conformance.World, d storetest.Database) {
+		long := "words" // which no compression makes short
+		for range 500 {
+			long += " " + rand.Text()[:5]
+		}
+		id, title := loci.ID(""), loci.OptionalTitle("a title")
+		calls := []func(key string) any{
+			func(key string) any {
+				out, _, err := conformance.CallWithKey(t, w, conformance.CallerOwner, key, service.MemoryCreate,
+					loci.CreateMemory{Content: loci.Content(long)})
+				id = out.Memory.ID
+				return testenv.Must(out, err)(t)
+			},
+			changeWithKey(t, w, service.MemoryAppend, func() loci.AppendMemory {
+				return loci.AppendMemory{MemoryID: id, Content: "a line"}
+			}),
+			changeWithKey(t, w, service.MemoryVerify, func() loci.VerifyMemory {
+				return loci.VerifyMemory{MemoryID: id, Confidence: ptr(loci.Confidence(1))}
+			}),
+			changeWithKey(t, w, service.MemoryRevert, func() loci.RevertMemory {
+				return loci.RevertMemory{MemoryID: id, Version: 1}
+			}),
+			changeWithKey(t, w, service.MemoryArchive, func() loci.ArchiveMemory {
+				return loci.ArchiveMemory{MemoryID: id}
+			}),
+		}
+		var answers []string
+		for i, call := range calls {
+			if i == 3 { // the version of the answers before is no longer the present one
+				conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryUpdate,
+					loci.UpdateMemory{MemoryID: id, Content: ptr(loci.Content("another text")), Title: &title})
+			}
+			answers = append(answers, string(testenv.Must(json.Marshal(call(fmt.Sprint(i))))(t)))
+		}
+		for i, call := range calls {
+			if again := string(testenv.Must(json.Marshal(call(fmt.Sprint(i))))(t)); again != answers[i] {
+				t.Errorf("call %d answers %.300s, and again %.300s", i, answers[i], again)
+			}
+		}
+		if n := d.Query(t, `SELECT CAST(max(length(response)) AS TEXT) FROM idempotency_keys`)[0]; len(n) > 3 {
+			t.Errorf("an answer needs %s bytes", n)
+		}
+	})
+}
+
+// changeWithKey returns a call of a change with an Idempotency-Key.
+func changeWithKey[In any](t *testing.T, w *conformance.World, o op.TypedOp[In, loci.OneMemory],
+	in func() In) func(key string) any {
+	return func(key string) any {
+		out, _, err := conformance.CallWithKey(t, w, conformance.CallerOwner, key, o, in())
+		if err != nil {
+			t.Errorf("%s with the key %s: %v", o.Name, key, err)
+		}
+		return out
+	}
 }
 
 // An invalid input is reported before any lookup.

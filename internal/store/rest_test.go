@@ -9,10 +9,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/query"
 	"github.com/loci-memory/loci/internal/store"
-	"github.com/loci-memory/loci/internal/store/memorydb"
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
 
@@ -56,7 +56,7 @@ func (w *restWorld) checkFound(t *testing.T, want ...int) {
 	t.Helper()
 	var found []int
 	for _, actor := range w.users {
-		lines, _ := store.KeywordHits(t, w.Store, actor, query.Parse("note"), memorydb.Filter{})
+		lines, _ := store.KeywordHits(t, w.Store, actor, query.Parse("note"), loci.MemoryFilter{})
 		found = append(found, len(lines))
 	}
 	if !slices.Equal(found, want) {

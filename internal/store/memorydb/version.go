@@ -1,8 +1,6 @@
 package memorydb
 
 import (
-	"errors"
-	"math"
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/page"
@@ -95,7 +93,7 @@ func Versions(h scope.Holder, id loci.ID, p page.Request) (list page.List[loci.M
 			}
 		} else {
 			above = int(p.After.At)
-			if text, err = contentAt(t, rowID, above, m.Content); err != nil {
+			if text, err = t.ContentAt(rowID, above, m.Content); err != nil {
 				return err
 			}
 		}
@@ -133,27 +131,6 @@ func walkVersions(t *scope.Scope, rowID int64, below int, text string, limit int
 		})
 }
 
-// contentAt returns the content of a version. It is a prefix of the content of the next version that stores its own, or
-// of the present one. The shortest prefix_len up to there is its length.
-func contentAt(t *scope.Scope, rowID int64, version int, present string) (string, error) {
-	text, whole := present, math.MaxInt32
-	err := t.Conn.QueryRow(
-		`SELECT v.version, v.content FROM versions v WHERE v.memory = ?1 AND v.version >= ?2 AND v.content IS NOT NULL
-			ORDER BY v.version LIMIT 1`,
-		[]any{rowID, version}, []any{&whole, &text})
-	if err != nil && !errors.Is(err, sqldb.ErrNoRows) {
-		return "", err
-	}
-	var shortest *int
-	err = t.Conn.QueryRow(
-		`SELECT min(v.prefix_len) FROM versions v WHERE v.memory = ?1 AND v.version >= ?2 AND v.version < ?3`,
-		[]any{rowID, version, whole}, []any{&shortest})
-	if err == nil && shortest != nil {
-		text = text[:min(*shortest, len(text))]
-	}
-	return text, err
-}
-
 // Version returns a version of the memory. The present one is without its author.
 func (m *Memory) Version(n int) (v loci.MemoryVersion, err error) {
 	switch {
@@ -162,7 +139,7 @@ func (m *Memory) Version(n int) (v loci.MemoryVersion, err error) {
 	case n > m.current.Version: // the number may exceed the range of the column
 		return v, loci.Errorf(loci.CodeNotFound, "The memory has no version %d.", n)
 	}
-	text, err := contentAt(m.t, m.rowID, n, m.current.Content)
+	text, err := m.t.ContentAt(m.rowID, n, m.current.Content)
 	if err != nil {
 		return v, err
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -34,6 +35,65 @@ func (r *storedResponse) decode(out any) error {
 		o.SetCreated(r.created)
 	}
 	return nil
+}
+
+// withoutContent returns a response without the content of its memory, which the store has already: half of a busy
+// database would be copies. No memory has an empty content.
+func withoutContent(out any) any {
+	switch o := out.(type) {
+	case loci.CreatedMemory:
+		o.Memory.Content = ""
+		return o
+	case loci.OneMemory:
+		o.Memory.Content = ""
+		return o
+	}
+	return out
+}
+
+// restoreContent reverses withoutContent: it reads the content of the version that the response shows.
+func (s *Scope) restoreContent(out any) error {
+	var m *loci.Memory
+	switch o := out.(type) {
+	case *loci.CreatedMemory:
+		m = &o.Memory.Memory
+	case *loci.OneMemory:
+		m = &o.Memory
+	}
+	if m == nil || m.Content != "" {
+		return nil
+	}
+	var rowID int64
+	err := s.Conn.QueryRow(`SELECT e.row_id, e.content FROM memories e WHERE e.id = ?1`, []any{m.ID},
+		[]any{&rowID, &m.Content})
+	if err == nil {
+		m.Content, err = s.ContentAt(rowID, m.Version, m.Content)
+	}
+	if err != nil {
+		return fmt.Errorf("store: content of a stored response: %w", err)
+	}
+	return nil
+}
+
+// ContentAt returns the content of a version of a memory. It is a prefix of the content of the next version that stores its own, or
+// of the present one. The shortest prefix_len up to there is its length.
+func (s *Scope) ContentAt(rowID int64, version int, present string) (string, error) {
+	text, whole := present, math.MaxInt32
+	err := s.Conn.QueryRow(
+		`SELECT v.version, v.content FROM versions v WHERE v.memory = ?1 AND v.version >= ?2 AND v.content IS NOT NULL
+			ORDER BY v.version LIMIT 1`,
+		[]any{rowID, version}, []any{&whole, &text})
+	if err != nil && !errors.Is(err, sqldb.ErrNoRows) {
+		return "", err
+	}
+	var shortest *int
+	err = s.Conn.QueryRow(
+		`SELECT min(v.prefix_len) FROM versions v WHERE v.memory = ?1 AND v.version >= ?2 AND v.version < ?3`,
+		[]any{rowID, version, whole}, []any{&shortest})
+	if err == nil && shortest != nil {
+		text = text[:min(*shortest, len(text))]
+	}
+	return text, err
 }
 
 // CheckIdempotency looks for a stored response of the call. Every handle for writes calls it after the check of scope
@@ -102,7 +162,7 @@ func (s *Scope) storeResponse(out any) error {
 		return errors.New("store: a write without a handle cannot be repeated safely")
 	}
 	o.Replayed = false
-	body, err := json.Marshal(out)
+	body, err := json.Marshal(withoutContent(out))
 	if err != nil {
 		return err
 	}

@@ -140,7 +140,10 @@ func Write[Out any](ctx context.Context, b *Base, actor *identity.Actor,
 			made, err := f(s)
 			if r, ok := errors.AsType[*storedResponse](err); ok {
 				out = *new(Out) // an earlier attempt may have set fields that the response omits
-				return r.decode(&out)
+				if err := r.decode(&out); err != nil {
+					return err
+				}
+				return s.restoreContent(&out)
 			}
 			if err != nil {
 				return err
