@@ -25,13 +25,17 @@ type cacheEntry struct {
 	dict *spellingDict
 }
 
-// NewSharedCache returns a cache of a budget.
+// NewSharedCache returns a cache of a budget. It takes at most a share of it: what it lacks is read in microseconds.
 func NewSharedCache(b *cache.Budget) *Cache {
-	return &Cache{cache.New(b, "pages", func(_ cacheKey, e *cacheEntry) int { return e.sizeBytes() })}
+	c := cache.New(b, "pages", func(_ cacheKey, e *cacheEntry) int { return e.sizeBytes() })
+	return &Cache{c.AtMost(max(1, b.Limit()/maxShare))}
 }
 
+// maxShare is the share of the pages in the budget: 32 MiB of 128.
+const maxShare = 4
+
 // NewCache returns a cache with a budget of its own, of at least one byte.
-func NewCache(limit int) *Cache { return NewSharedCache(cache.NewBudget(max(limit, 1))) }
+func NewCache(limit int) *Cache { return NewSharedCache(cache.NewBudget(max(limit, 1) * maxShare)) }
 
 // sizeBytes returns the size of an entry in RAM, beside that of any entry.
 func (e *cacheEntry) sizeBytes() int {
