@@ -192,13 +192,13 @@ func (s *searchRun) withSnapshot(w *workspaceSearch, f func() error) error {
 		w.snapshot, w.state = x.Snapshot, x.State
 	}
 	err := f()
-	if size := w.snapshot.SizeWithSegments(); !w.isHeld && len(s.workspaces) > 1 {
-		if s.heldBytes += size; s.heldBytes <= s.searcher.heldBytes {
-			w.isHeld = true
-		} else {
-			s.heldBytes -= size
-			w.snapshot = nil
-		}
+	if w.isHeld || len(s.workspaces) == 1 {
+		return err
+	}
+	if held := s.heldBytes + w.snapshot.SizeWithSegments(); held <= s.searcher.heldBytes {
+		w.isHeld, s.heldBytes = true, held
+	} else {
+		w.snapshot = nil
 	}
 	return err
 }
