@@ -325,7 +325,7 @@ func TestRepeatedChangeIsMadeOnce(t *testing.T) {
 // A stored answer has no content: a repeated call takes it from the version that the answer shows.
 func TestRepeatedCallHasTheContentOfItsVersion(t *testing.T) {
 	t.Parallel()
-	conformance.EachWithDB(t, func(t *testing.T, w *conformance.World, d storetest.Database) {
+	EachWithDB(t, func(t *testing.T, w *World, d storetest.Database) {
 		long := "words" // which no compression makes short
 		for range 500 {
 			long += " " + rand.Text()[:5]
@@ -333,7 +333,7 @@ func TestRepeatedCallHasTheContentOfItsVersion(t *testing.T) {
 		id, title := loci.ID(""), loci.OptionalTitle("a title")
 		calls := []func(key string) any{
 			func(key string) any {
-				out, _, err := conformance.CallWithKey(t, w, conformance.CallerOwner, key, service.MemoryCreate,
+				out, _, err := CallWithKey(t, w, CallerOwner, key, service.MemoryCreate,
 					loci.CreateMemory{Content: loci.Content(long)})
 				id = out.Memory.ID
 				return testenv.Must(out, err)(t)
@@ -354,7 +354,7 @@ func TestRepeatedCallHasTheContentOfItsVersion(t *testing.T) {
 		var answers []string
 		for i, call := range calls {
 			if i == 3 { // the version of the answers before is no longer the present one
-				conformance.MustCall(t, w, conformance.CallerOwner, service.MemoryUpdate,
+				MustCall(t, w, CallerOwner, service.MemoryUpdate,
 					loci.UpdateMemory{MemoryID: id, Content: ptr(loci.Content("another text")), Title: &title})
 			}
 			answers = append(answers, string(testenv.Must(json.Marshal(call(fmt.Sprint(i))))(t)))
@@ -371,10 +371,10 @@ func TestRepeatedCallHasTheContentOfItsVersion(t *testing.T) {
 }
 
 // changeWithKey returns a call of a change with an Idempotency-Key.
-func changeWithKey[In any](t *testing.T, w *conformance.World, o op.TypedOp[In, loci.OneMemory],
+func changeWithKey[In any](t *testing.T, w *World, o op.TypedOp[In, loci.OneMemory],
 	in func() In) func(key string) any {
 	return func(key string) any {
-		out, _, err := conformance.CallWithKey(t, w, conformance.CallerOwner, key, o, in())
+		out, _, err := CallWithKey(t, w, CallerOwner, key, o, in())
 		if err != nil {
 			t.Errorf("%s with the key %s: %v", o.Name, key, err)
 		}

@@ -1,7 +1,6 @@
 package memorydb
 
 import (
-
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/page"
 	"github.com/loci-memory/loci/internal/sqldb"

@@ -75,8 +75,8 @@ func (s *Scope) restoreContent(out any) error {
 	return nil
 }
 
-// ContentAt returns the content of a version of a memory. It is a prefix of the content of the next version that stores its own, or
-// of the present one. The shortest prefix_len up to there is its length.
+// ContentAt returns the content of a version of a memory. It is a prefix of the content of the next version that stores
+// its own, or of the present one. The shortest prefix_len up to there is its length.
 func (s *Scope) ContentAt(rowID int64, version int, present string) (string, error) {
 	text, whole := present, math.MaxInt32
 	err := s.Conn.QueryRow(
