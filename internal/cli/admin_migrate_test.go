@@ -63,6 +63,10 @@ func TestMigrateUpgradesSchema(t *testing.T) {
 			}
 		}
 	}
+	_ = testenv.Must(db.Exec(`PRAGMA user_version = 999`))(t)
+	for _, args := range [][]string{{"migrate"}, {"migrate", "--dry-run"}, {"migrate", "--json"}} {
+		expectText(t, run(exitFailure, args...), "schema 999", "use a newer loci")
+	}
 	// No schema precedes the first one: a negative number stands for it.
 	_ = testenv.Must(db.Exec(`PRAGMA user_version = -1`))(t)
 	for range 2 {
@@ -78,4 +82,6 @@ func TestMigrateUpgradesSchema(t *testing.T) {
 	expectText(t, run(exitOK, "migrate"), "The schema was -1 and is", "00001_schema")
 	run(exitOK, "check")
 	expectText(t, run(exitOK, "migrate", "--json"), `"pending":[],"migrated":false`)
+	_ = testenv.Must(db.Exec(`DROP TABLE attachments`))(t)
+	expectText(t, run(exitFailure, "migrate", "--dry-run"), "lacks tables of its schema: attachments")
 }

@@ -14,7 +14,7 @@ const ContractVersion = "0.8.3"
 // routes lists the hand-written routes, each with its reason.
 func (d *handler) routes() []httpapi.Route {
 	all := []httpapi.Route{
-		{Pattern: "GET /health", Handler: d.health(), Describe: describeHealth,
+		{Pattern: "GET /health", Handler: Health(d.ServiceVersion), Describe: describeHealth,
 			Reason: "It is asked all the time, by those who hold no credential."},
 	}
 	all = append(all, d.ExtraRoutes...)
@@ -29,14 +29,14 @@ func (d *handler) routes() []httpapi.Route {
 	return all
 }
 
-// health reports that the server runs. It calls nothing, so that it costs nothing.
-func (d *handler) health() http.HandlerFunc {
+// Health answers GET /health: it reports that the server runs. It calls nothing, so that it costs nothing.
+func Health(version string) http.HandlerFunc {
 	body, err := json.Marshal(struct {
 		OK       bool   `json:"ok"`
 		Service  string `json:"service"`
 		Version  string `json:"version,omitzero"`
 		Contract string `json:"contract"`
-	}{true, "loci", d.ServiceVersion, ContractVersion})
+	}{true, "loci", version, ContractVersion})
 	if err != nil {
 		panic("rest: " + err.Error())
 	}

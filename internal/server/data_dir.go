@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"os"
 	"os/user"
+	"path"
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strings"
 )
 
 // ensurePrivateDir makes the data folder with mode 0700. It restricts an existing folder that other users may enter if
@@ -32,9 +32,18 @@ func ensurePrivateDir(dir string) (warning string, err error) {
 	return "", nil
 }
 
-// isLociFile reports whether Loci has a file of that name in its data folder.
+// partialRestore matches the folder in which a restore prepares a database.
+const partialRestore = ".restore.*.partial"
+
+// ownFiles match the names that Loci has in a data folder. The empty file system root of a volume has lost+found.
+var ownFiles = []string{"loci.*", lockFile, filesFolder, partialRestore, "lost+found"}
+
+// isLociFile reports whether Loci has a file or folder of that name in its data folder.
 func isLociFile(name string) bool {
-	return strings.HasPrefix(name, "loci.") || name == lockFile
+	return slices.ContainsFunc(ownFiles, func(pattern string) bool {
+		matches, _ := path.Match(pattern, name) // the patterns are valid
+		return matches
+	})
 }
 
 // XDGDir returns a base folder of the XDG Base Directory Specification: the variable's value, else the usual folder

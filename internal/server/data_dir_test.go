@@ -55,6 +55,25 @@ func TestDataDirIsMadePrivateWhenOnlyLociFiles(t *testing.T) {
 	}
 }
 
+// A restarted server restricts the folder again, whatever the first one left there.
+func TestServeRestrictsItsOwnDataDir(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for range 2 {
+		if err := os.Chmod(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		_, _, log, stop := start(t, map[string]string{"data": dir})
+		if err := stop(); err != nil {
+			t.Fatal(err)
+		}
+		info, err := os.Stat(dir)
+		if err != nil || info.Mode().Perm() != 0o700 {
+			t.Errorf("%v, %v: %s", info.Mode(), err, log)
+		}
+	}
+}
+
 // A restore that was cut off must not become a new, open server.
 func TestServeRefusesPartialRestore(t *testing.T) {
 	t.Parallel()

@@ -275,15 +275,26 @@ type Migration struct {
 }
 
 // Migrate upgrades the schema of the database, or with dryRun only reports the
-// pending migrations. It rejects a folder in which a server runs.
+// pending migrations. It rejects a folder in which a server runs, the schema of
+// a newer program, and a database that lacks tables of its schema.
 func (s Settings) Migrate(ctx context.Context, dryRun bool) (m Migration, err error) {
 	if s.DB != "" {
 		m.SchemaStatus, err = postgres.SchemaStatus(ctx, s.DB)
 	} else {
 		m.SchemaStatus, err = sqlite.SchemaStatus(ctx, s.Data)
 	}
-	if err != nil || dryRun {
+	if err != nil {
 		return m, err
+	}
+	if len(m.Pending) == 0 {
+		st, err := s.openStore(ctx, store.Options{KeepSchema: true})
+		if err == nil {
+			err = st.Close()
+		}
+		return m, err
+	}
+	if dryRun {
+		return m, nil
 	}
 	unlock, err := s.lock()
 	if err != nil {
@@ -294,7 +305,7 @@ func (s Settings) Migrate(ctx context.Context, dryRun bool) (m Migration, err er
 	if err != nil {
 		return m, err
 	}
-	m.Migrated = len(m.Pending) > 0
+	m.Migrated = true
 	return m, st.Close()
 }
 

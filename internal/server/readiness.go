@@ -49,6 +49,11 @@ func (r *readiness) checkOnce(ctx context.Context) {
 	if ctx.Err() != nil {
 		return
 	}
+	r.set(err)
+}
+
+// set notes the result of a check.
+func (r *readiness) set(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch now := time.Now(); {

@@ -43,7 +43,7 @@ func Serve(ctx context.Context, s Settings, console, logs io.Writer) error {
 	log, flush := jsonlog.New(logs, s.LogLevel)
 	x := &instance{Settings: s, log: log, closers: []func(){flush}}
 	defer x.close()
-	for _, step := range []func(context.Context) error{x.prepare, x.open, x.wire, x.start} {
+	for _, step := range []func(context.Context) error{x.prepare, x.waitForDatabase, x.open, x.wire, x.start} {
 		if err := step(ctx); err != nil {
 			return err
 		}
@@ -220,7 +220,7 @@ func (s Settings) ensureDataDir() (warnings []string, err error) {
 	if s.DB != "" {
 		return nil, nil
 	}
-	partial, _ := fs.Glob(os.DirFS(s.Data), ".restore.*.partial") // the pattern is valid
+	partial, _ := fs.Glob(os.DirFS(s.Data), partialRestore) // the pattern is valid
 	if _, err := os.Stat(filepath.Join(s.Data, sqlite.FileName)); len(partial) > 0 &&
 		errors.Is(err, fs.ErrNotExist) {
 		return nil, loci.Errorf(loci.CodeConflict, "a restore into %s runs, or was cut off: run it again, or delete "+

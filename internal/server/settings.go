@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -51,6 +52,7 @@ type Settings struct {
 	ClockOffset    time.Duration
 	Heartbeat      time.Duration // of streams
 	Drain          time.Duration // how long a server that shuts down still accepts connections
+	DBWait         time.Duration // how long a server that starts waits for PostgreSQL
 	EmbedURL       string        // of an OpenAI-compatible embedder; empty means the built-in one
 	EmbedKey       string        // a secret
 	EmbedModel     string
@@ -92,6 +94,8 @@ var Catalogue = append([]Setting{
 	}},
 	{"db", "LOCI_DB", "", "Address of a PostgreSQL database (postgres://...); default: SQLite in the data folder",
 		setDB},
+	{"db-wait", "LOCI_DB_WAIT", "5m", "How long a server that starts waits for PostgreSQL, up to 24h; 0 does not wait",
+		setDBWait},
 	{"listen", "LOCI_LISTEN", "127.0.0.1:7007", "Address to listen on", func(s *Settings, v string) error {
 		s.Listen = v
 		return checkHostPort(v)
@@ -178,6 +182,9 @@ func (s Setting) Secret() bool {
 	return slices.Contains([]string{"embed-key", "llm-key", "smtp-url"}, s.Flag)
 }
 
+// hasSecret reports whether the value may contain a secret. LOCI_..._FILE names a file with such a value.
+func (s Setting) hasSecret() bool { return s.Secret() || s.Flag == "db" }
+
 // saved reports whether a server saves the setting for the commands of its operator, which may run without the
 // variables of the server.
 func (s Setting) saved() bool {
@@ -237,10 +244,12 @@ func Load(flags map[string]string, environ []string) (s Settings, warnings []str
 	}
 	s.Plans.Limits, s.given = map[loci.PlanName]identity.Plan{}, map[string]string{}
 	s.Drain = defaultDrain
-	file, err := readConfigFile(cmp.Or(flags["data"], env["LOCI_DATA"], defaultDataDir()))
+	dir := cmp.Or(flags["data"], env["LOCI_DATA"], defaultDataDir())
+	file, err := readConfigFile(dir)
 	if err != nil {
 		return s, nil, err
 	}
+	warnings = configFileWarnings(dir, file)
 	for _, c := range Catalogue {
 		v, from := c.Default, "--"+c.Flag
 		if fv := file[c.Flag]; fv != "" {
@@ -249,7 +258,7 @@ func Load(flags map[string]string, environ []string) (s Settings, warnings []str
 		if ev := env[c.Env]; ev != "" {
 			v, from = ev, c.Env
 		}
-		if path := env[c.Env+"_FILE"]; path != "" && c.Secret() {
+		if path := env[c.Env+"_FILE"]; path != "" && c.hasSecret() {
 			if from == c.Env {
 				return s, nil, fmt.Errorf("%s and %s_FILE are both set: unset one", c.Env, c.Env)
 			}
@@ -279,7 +288,7 @@ func Load(flags map[string]string, environ []string) (s Settings, warnings []str
 	for name := range file {
 		return s, nil, fmt.Errorf("loci.toml: there is no setting %q", name)
 	}
-	warnings = envWarnings(env)
+	warnings = append(warnings, envWarnings(env)...)
 	if s.EmbedKey != "" && s.EmbedURL == "" {
 		warnings = append(warnings, "LOCI_EMBED_KEY has no effect without LOCI_EMBED_URL")
 	}
@@ -323,6 +332,22 @@ func readConfigFile(dir string) (map[string]string, error) {
 		file[name] = fmt.Sprint(v)
 	}
 	return file, nil
+}
+
+// configFileWarnings warns of a loci.toml with secrets that other users can read.
+func configFileWarnings(dir string, file map[string]string) (warnings []string) {
+	path := filepath.Join(dir, "loci.toml")
+	info, err := os.Stat(path)
+	if err != nil || info.Mode().Perm()&0o044 == 0 || runtime.GOOS == "windows" {
+		return nil
+	}
+	for _, c := range Catalogue {
+		if c.hasSecret() && file[c.Flag] != "" {
+			return []string{fmt.Sprintf("other users of this machine can read %s in loci.toml (mode %04o): "+
+				"chmod 600 %s", c.Flag, info.Mode().Perm(), path)}
+		}
+	}
+	return nil
 }
 
 // validate checks conditions between several settings.

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -101,6 +102,45 @@ func TestLoadIgnoresEmptyValues(t *testing.T) {
 		s.Plans.Default != "free" ||
 		s.RateLimit != 1200 || s.RateBurst != 7 {
 		t.Errorf("%+v %v", s, err)
+	}
+}
+
+func TestLoadReadsTheDatabaseFromFile(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	file := filepath.Join(dir, "db")
+	if err := os.WriteFile(file, []byte("postgres://loci:tuna@db.example/loci\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, warnings, err := Load(map[string]string{"data": dir}, []string{"LOCI_DB_FILE=" + file})
+	if err != nil || len(warnings) > 0 || s.DB != "postgres://loci:tuna@db.example/loci" {
+		t.Errorf("%q %v %v", s.DB, warnings, err)
+	}
+}
+
+func TestLoadWarnsOfSecretsThatOthersCanRead(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		text string
+		mode os.FileMode
+		want string
+	}{
+		{"db = \"postgres://loci:tuna@db.example/loci\"\n", 0o640, "db in loci.toml (mode 0640): chmod 600"},
+		{"llm-key = \"sk-tuna\"\nllm-url = \"http://127.0.0.1:1/v1\"\n", 0o604, "llm-key in loci.toml (mode 0604)"},
+		{"db = \"postgres://loci:tuna@db.example/loci\"\n", 0o600, ""},
+		{"rate-burst = 7\n", 0o644, ""},
+	} {
+		dir := t.TempDir()
+		path := filepath.Join(dir, "loci.toml")
+		if err := errors.Join(os.WriteFile(path, []byte(c.text), 0o600), os.Chmod(path, c.mode)); err != nil {
+			t.Fatal(err)
+		}
+		_, warnings, err := Load(map[string]string{"data": dir}, nil)
+		told := strings.Join(warnings, "\n")
+		if err != nil || !strings.Contains(told, c.want) || c.want == "" && told != "" ||
+			strings.Contains(told, "tuna") {
+			t.Errorf("%s with mode %v: %q, %v", c.text, c.mode, told, err)
+		}
 	}
 }
 

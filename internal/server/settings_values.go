@@ -99,6 +99,14 @@ func setDrain(s *Settings, v string) (err error) {
 	return nil
 }
 
+func setDBWait(s *Settings, v string) (err error) {
+	s.DBWait, err = time.ParseDuration(v)
+	if err != nil || s.DBWait < 0 || s.DBWait > 24*time.Hour {
+		return fmt.Errorf("must be a duration from 0 to 24h, such as 5m")
+	}
+	return nil
+}
+
 func setEmbedURL(s *Settings, v string) error {
 	_, err := embed.Endpoint(v)
 	s.EmbedURL = v

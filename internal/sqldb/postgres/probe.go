@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
+	"net"
+	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -96,6 +99,21 @@ func Connect(ctx context.Context, address string, f func(*pgx.Conn) error) error
 	}
 	defer c.Close(context.WithoutCancel(ctx))
 	return f(c)
+}
+
+// Ping connects to the database at address, a postgres:// address.
+func Ping(ctx context.Context, address string) error {
+	return Connect(ctx, address, func(c *pgx.Conn) error { return c.Ping(ctx) })
+}
+
+// IsStarting reports whether an error of a connection ends by itself once the server, its host or its name is there:
+// the connection failed, or the server starts (57P03), ends (57P01, 57P02) or has no connection left (53300).
+func IsStarting(err error) bool {
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return slices.Contains([]string{"57P03", "57P01", "57P02", "53300"}, e.Code)
+	}
+	_, isNetwork := errors.AsType[net.Error](err)
+	return isNetwork || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
 func newUnreachableError(err error) error {
