@@ -35,6 +35,7 @@ type Analyzer struct {
 	done          bool              // set by Stop
 	MaxGrowth     int               // bytes that normalization may add before Analyze stops; 0 is no bound
 	growth        int               // that it has added
+	MaxNormal     int               // bytes of the normal form behind which Analyze stops; 0 is no bound
 	OnRun         func(text string) // is called with each run of characters in scripts without spaces
 	runSpan       [2]int            // byte range of the term in the run
 	Prefilter     *TermPrefilter    // skips words and characters that cannot be wanted; nil skips none
@@ -254,7 +255,8 @@ func (a *Analyzer) scanNonASCII(s string) {
 	if n != s {
 		a.offsetMap.source = s
 	}
-	if a.growth += len(n) - len(s); a.MaxGrowth > 0 && a.growth > a.MaxGrowth {
+	if a.growth += len(n) - len(s); a.MaxGrowth > 0 && a.growth > a.MaxGrowth ||
+		a.MaxNormal > 0 && a.to+a.growth > a.MaxNormal {
 		a.Stop()
 	}
 	for i := 0; i < len(n); {
@@ -296,6 +298,10 @@ func normPieceLen(s string) int {
 	return len(s)
 }
 
+// MaxNormal is how much of the normal form of a text is indexed and compared, in bytes: twice the longest text. The
+// normal form of some characters is eleven times as long.
+const MaxNormal = 512 << 10
+
 // NormalizePrefix returns the NFKC of the start of a text. It ends once the normal form has maxGrowth bytes more than
 // its text.
 func NormalizePrefix(s string, maxGrowth int) string {
@@ -315,6 +321,14 @@ func NormalizeNFKC(s string) string {
 		return s
 	}
 	return strings.Map(FoldRune, norm.NFKC.String(s))
+}
+
+// normalizeStart is NormalizeNFKC for the start of a text whose normal form grows beyond MaxNormal.
+func normalizeStart(s string) string {
+	if isNormalized(s) {
+		return s
+	}
+	return strings.Map(FoldRune, NormalizePrefix(s, MaxNormal))
 }
 
 // runLen returns the size of the run at the start of s. A run has characters of scripts without spaces, or words with

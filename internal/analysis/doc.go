@@ -10,4 +10,4 @@
 package analysis
 
 // Version changes when the same text may give other terms. Stored documents of another version must be analyzed again.
-const Version = 8
+const Version = 9

@@ -13,7 +13,7 @@ func NormalizedWords(texts ...string) string {
 	var low []byte
 	for _, t := range texts {
 		if HasNonASCII(t) {
-			t = NormalizeNFKC(t)
+			t = normalizeStart(t)
 		}
 		low = FoldCase(low[:0], t)
 		r.add(low)

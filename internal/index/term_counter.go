@@ -30,7 +30,7 @@ type countedTerm struct {
 var (
 	termCounterPool = sync.Pool{New: func() any {
 		c := &termCounter{slots: make([]int32, 512)}
-		c.Emit, c.Stems = c.add, analysis.StemCache{}
+		c.Emit, c.Stems, c.MaxNormal = c.add, analysis.StemCache{}, analysis.MaxNormal
 		return c
 	}}
 	hashSeed = maphash.MakeSeed()

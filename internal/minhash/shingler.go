@@ -4,8 +4,6 @@ import (
 	"math/bits"
 	"unicode/utf8"
 
-	"golang.org/x/text/unicode/norm"
-
 	"github.com/loci-memory/loci/internal/analysis"
 )
 
@@ -17,6 +15,7 @@ type shingler struct {
 	previous, beforePrevious uint64 // the hashes of the two words before
 	total, blockLen          int    // shingles in all, and in the block
 	block                    [256]uint64
+	growth                   int    // bytes that normalization has added
 	lowerBuf                 []byte // a run in normal form and one letter case
 }
 
@@ -36,10 +35,10 @@ const (
 // maxPooledBytes bounds the buffer of a pooled shingler.
 const maxPooledBytes = 1 << 15
 
-// addText emits all shingles of s, in linear time.
+// addText emits the shingles of the first analysis.MaxNormal bytes of the normal form of s, in linear time.
 func (g *shingler) addText(s string) {
-	g.words, g.previous, g.beforePrevious, g.total, g.blockLen = 0, 0, 0, 0, 0
-	for i := 0; i < len(s); {
+	g.words, g.previous, g.beforePrevious, g.total, g.blockLen, g.growth = 0, 0, 0, 0, 0, 0
+	for i := 0; i < len(s) && i+g.growth <= analysis.MaxNormal; {
 		hash, j := uint64(fnvOffset), i
 		for j < len(s) && analysis.ClassOf(s[j])&analysis.Alnum != 0 {
 			c := s[j]
@@ -79,7 +78,8 @@ func (g *shingler) addNonASCIIRun(s string, i int) int {
 		_, n := utf8.DecodeRuneInString(s[i:])
 		return i + n
 	}
-	g.lowerBuf = analysis.FoldCase(g.lowerBuf[:0], norm.NFKC.String(s[i:j]))
+	g.lowerBuf = analysis.FoldCase(g.lowerBuf[:0], analysis.NormalizePrefix(s[i:j], analysis.MaxNormal-i-g.growth))
+	g.growth += max(0, len(g.lowerBuf)-(j-i))
 	g.addRun()
 	return j
 }
