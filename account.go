@@ -265,6 +265,12 @@ type Waiting struct {
 	Candidates int64 `json:"candidates" jsonschema:"Pending candidates of your sessions; counted up to 100"`
 }
 
+// ServiceState is the state of the server, as its own checks saw it last.
+type ServiceState struct {
+	Ready    bool     `json:"ready" jsonschema:"False while the server cannot answer all calls"`
+	Problems []string `json:"problems" jsonschema:"What its operator must mend; empty if all works"`
+}
+
 // Totals count everything within the caller's reach.
 type Totals struct {
 	Workspaces int64 `json:"workspaces"`
@@ -280,6 +286,7 @@ type AccountStatus struct {
 	Workspaces WorkspaceQuotas `json:"workspaces"`
 	Indexing   Indexing        `json:"indexing" jsonschema:"Memories that wait for their vectors"`
 	Waiting    Waiting         `json:"waiting" jsonschema:"What waits for you"`
+	Service    ServiceState    `json:"service" jsonschema:"Whether the server works"`
 	Totals     Totals          `json:"totals"`
 }
 

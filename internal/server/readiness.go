@@ -27,11 +27,13 @@ type readiness struct {
 	check func(context.Context) error
 	// nil, or a function that returns the damage seen while the server serves
 	damage   func() []readinessFailure
+	free     func(context.Context) int64 // bytes on the disk of the database, negative if unknown; nil on PostgreSQL
 	log      *slog.Logger
 	draining <-chan struct{} // closed once the server shuts down
 
 	mu           sync.Mutex
 	lastErr      error // of the last check; nil means ready
+	full         []readinessFailure
 	failingSince time.Time
 }
 
@@ -50,6 +52,12 @@ func (r *readiness) checkOnce(ctx context.Context) {
 		return
 	}
 	r.set(err)
+	if r.free != nil {
+		full := fullDisk(r.free(ctx))
+		r.mu.Lock()
+		r.full = full
+		r.mu.Unlock()
+	}
 }
 
 // set notes the result of a check.
@@ -97,6 +105,36 @@ func (r *readiness) databaseUp() bool {
 	return r.lastErr == nil
 }
 
+// seen returns what an operator must mend while the server serves.
+func (r *readiness) seen() (list []readinessFailure) {
+	if r.damage != nil {
+		list = r.damage()
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return append(list, r.full...)
+}
+
+// state returns what users of the server may know. The causes stay with the operator.
+func (r *readiness) state() loci.ServiceState {
+	failed := r.failures()
+	s := loci.ServiceState{Ready: len(failed) == 0, Problems: []string{}}
+	for _, f := range append(failed, r.seen()...) {
+		s.Problems = append(s.Problems, problems[f.Check])
+	}
+	return s
+}
+
+// problems are the texts for users of failed checks.
+var problems = map[string]string{
+	"server":   "The server is shutting down.",
+	"database": "The database does not answer.",
+	"disk":     "The disk of the server is full: it cannot store.",
+	"index":    "A search index is damaged.",
+	"file":     "The file of the database is damaged.",
+	"samples":  "Stored data is damaged.",
+}
+
 func (r *readiness) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	failed := r.failures()
 	w.Header().Set("Content-Type", "application/json")
@@ -105,15 +143,11 @@ func (r *readiness) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Retry-After", strconv.Itoa(int(readinessInterval/time.Second)))
 		w.WriteHeader(http.StatusServiceUnavailable)
 	}
-	var damage []readinessFailure
-	if r.damage != nil {
-		damage = r.damage()
-	}
 	_ = json.NewEncoder(w).Encode(struct { // a disconnected caller misses it
 		OK     bool               `json:"ok"`
 		Failed []readinessFailure `json:"failed,omitempty"`
 		Damage []readinessFailure `json:"damage,omitempty"`
-	}{len(failed) == 0, failed, damage})
+	}{len(failed) == 0, failed, r.seen()})
 }
 
 // seenDamage returns the damage that this process has seen. The server
@@ -134,4 +168,16 @@ func seenDamage() (list []readinessFailure) {
 		}
 	}
 	return list
+}
+
+// minFreeBytes is the room on a disk below which writes soon fail.
+const minFreeBytes = 16 << 20
+
+// fullDisk returns the damage of a disk without room for writes. A negative number of bytes is unknown.
+func fullDisk(free int64) []readinessFailure {
+	if free < 0 || free >= minFreeBytes {
+		return nil
+	}
+	return []readinessFailure{{"disk", fmt.Sprintf("%d bytes are free on the disk of the database: writes fail until "+
+		"there is room", free)}}
 }

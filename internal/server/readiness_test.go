@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -80,6 +81,41 @@ func TestReadyReportsDamage(t *testing.T) {
 	if want := `{"ok":true,"damage":[{"check":"index","cause":"1 search met it"}]}`; w.Code != 200 ||
 		strings.TrimSpace(w.Body.String()) != want {
 		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}
+
+func TestReadyAndStatusNameFullDisk(t *testing.T) {
+	t.Parallel()
+	for free, want := range map[int64]string{-1: "", minFreeBytes: "", minFreeBytes - 1: "disk", 0: "disk"} {
+		r := &readiness{check: func(context.Context) error { return nil }, log: slog.New(slog.DiscardHandler),
+			free: func(context.Context) int64 { return free }}
+		r.checkOnce(context.Background())
+		w := httptest.NewRecorder()
+		r.ServeHTTP(w, httptest.NewRequest("GET", "/ready", nil))
+		state := r.state()
+		if named := strings.Contains(w.Body.String(), `{"check":"disk"`); w.Code != 200 || named != (want != "") ||
+			!state.Ready || len(state.Problems) > 0 != (want != "") {
+			t.Errorf("%d free bytes: %d %s, %+v", free, w.Code, w.Body, state)
+		}
+	}
+}
+
+// Users read no cause of the operator, and each check has a text for them.
+func TestStatusNamesEachProblemForUsers(t *testing.T) {
+	t.Parallel()
+	checks := []string{"index", "file", "samples"}
+	r := &readiness{check: func(context.Context) error { return errors.New("at 10.0.0.7: tuna") },
+		log: slog.New(slog.DiscardHandler), damage: func() (list []readinessFailure) {
+			for _, c := range checks {
+				list = append(list, readinessFailure{c, "tuna"})
+			}
+			return list
+		}, free: func(context.Context) int64 { return 0 }}
+	r.checkOnce(context.Background())
+	state := r.state()
+	if state.Ready || len(state.Problems) != len(checks)+2 || slices.Contains(state.Problems, "") ||
+		strings.Contains(strings.Join(state.Problems, " "), "tuna") {
+		t.Errorf("%+v", state)
 	}
 }
 

@@ -170,11 +170,15 @@ func (x *instance) wire(ctx context.Context) error {
 			return x.service.VerifyFileToken(ctx, token)
 		}})
 	x.closers = append(x.closers, x.gate.Close)
-	x.service = service.New(service.Options{Store: x.store, Embedder: x.model, PreviousEmbedder: x.previous,
-		Clock: x.clock(), Registration: x.Registration, SignInLimit: x.SignInLimit, PublicURL: x.PublicURL,
-		UsedOperations: x.gate.Used, SendMail: x.sendMail(), Extractor: x.extractor, DailyTokens: x.LLMDailyTokens,
-		Heartbeat: x.Heartbeat, Bucket: x.files.bucket, MaxFile: x.MaxFile, BucketDown: x.files.down})
 	ready := &readiness{check: x.store.Ping, damage: seenDamage, log: x.log, draining: ctx.Done()}
+	if x.DB == "" {
+		ready.free = func(ctx context.Context) int64 { return x.store.DB().Stats(ctx).DiskFreeBytes }
+	}
+	x.service = service.New(service.Options{State: ready.state, Store: x.store, Embedder: x.model,
+		PreviousEmbedder: x.previous, Clock: x.clock(), Registration: x.Registration, SignInLimit: x.SignInLimit,
+		PublicURL: x.PublicURL, UsedOperations: x.gate.Used, SendMail: x.sendMail(), Extractor: x.extractor,
+		DailyTokens: x.LLMDailyTokens, Heartbeat: x.Heartbeat, Bucket: x.files.bucket, MaxFile: x.MaxFile,
+		BucketDown: x.files.down})
 	x.metrics = newMetrics(x.store, ready)
 	x.metrics.registry.MustRegister(x.files.gauge(), prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "loci_streams", Help: "Agents that listen to their messages, by the number of their streams."},

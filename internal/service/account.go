@@ -287,9 +287,13 @@ func (s *Service) Status(ctx context.Context, actor *identity.Actor, _ loci.Empt
 	if err != nil {
 		return loci.AccountStatus{}, err
 	}
+	state := loci.ServiceState{Ready: true, Problems: []string{}}
+	if s.State != nil {
+		state = s.State()
+	}
 	return store.Read(ctx, s.Store, actor, func(tx *store.Tx) (loci.AccountStatus, error) {
 		out, err := tx.Usage()
-		out.Plan, out.BasePlan = actor.Plan.Name, actor.BasePlan
+		out.Plan, out.BasePlan, out.Service = actor.Plan.Name, actor.BasePlan, state
 		setLimits(&out, actor.Plan, used, ends)
 		return out, err
 	})

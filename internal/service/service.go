@@ -73,6 +73,9 @@ type Options struct {
 	// Heartbeat is the time between two heartbeats of a stream; 0 means 20 s.
 	Heartbeat time.Duration
 
+	// State returns the state of the server; nil means that it works.
+	State func() loci.ServiceState
+
 	// Bucket keeps the files of memories. Without one the calls of files are unavailable.
 	Bucket  blob.Bucket
 	MaxFile int64 // the most bytes of a file; 0 means file.DefaultMaxFile
