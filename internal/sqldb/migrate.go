@@ -30,9 +30,15 @@ var toPostgres = strings.NewReplacer(
 	"REAL", "DOUBLE PRECISION",
 	" WITHOUT ROWID", "",
 	"\n-- postgres: ", "\n",
+	"-- +goose Up\n", "-- +goose Up\n"+strings.Join(NoTimeouts, ";\n")+";\n",
 )
 
-// ForPostgres returns the files of migrations in the SQL of PostgreSQL.
+// NoTimeouts are statements that end the timeouts of a PostgreSQL transaction, which a role or an address sets. Behind
+// a pooler in transaction mode, no other setting lasts until its end.
+var NoTimeouts = []string{`SET LOCAL statement_timeout = 0`, `SET LOCAL lock_timeout = 0`,
+	`SET LOCAL idle_in_transaction_session_timeout = 0`}
+
+// ForPostgres returns the files of migrations in the SQL of PostgreSQL, without timeouts.
 func ForPostgres(migrations fs.FS) fs.FS { return postgresFS{migrations} }
 
 type postgresFS struct{ fs.FS }

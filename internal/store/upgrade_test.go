@@ -16,6 +16,7 @@ import (
 	"github.com/loci-memory/loci/internal/store/embeddb"
 	"github.com/loci-memory/loci/internal/store/memorydb"
 	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/testenv"
 	"github.com/loci-memory/loci/internal/waittest"
 )
 
@@ -196,34 +197,54 @@ func TestFormerSchemaIsKeptWhenAsked(t *testing.T) {
 	})
 }
 
-// A migration of a large database takes longer than any statement of a caller may.
+// A migration of a large database takes longer than any statement of a caller may. The limits are those of the address,
+// or the database's behind a pooler that refuses parameters, where a role's act in the same way.
 func TestMigrationHasNoTimeouts(t *testing.T) {
 	t.Parallel()
 	next := store.WithNextMigrations(t, store.Options{}, nextMigration)
-	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+	limits := []string{"statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout"}
+	upgrade := func(t *testing.T, d, hasty storetest.Database, lock string) {
 		d.Open(t, store.Options{}).Close()
-		lock := `LOCK TABLE memories IN ACCESS SHARE MODE`
-		hasty := d
-		if d.Address != "" {
-			hasty.Address += "&statement_timeout=200&lock_timeout=200&idle_in_transaction_session_timeout=200"
-		} else {
-			lock = `UPDATE users SET name = name`
-		}
-		tx, err := d.DB(t).Begin()
-		if err == nil {
-			_, err = tx.Exec(lock)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		free := time.AfterFunc(1500*time.Millisecond, func() { tx.Rollback() })
+		tx := testenv.Must(d.DB(t).Begin())(t)
+		testenv.Must(tx.Exec(lock))(t)
+		free := time.AfterFunc(2500*time.Millisecond, func() { tx.Rollback() })
 		defer free.Stop()
 		began := time.Now()
 		s, err := hasty.TryOpen(store.WithBusyTimeout(next, 200*time.Millisecond))
-		if err != nil || time.Since(began) < time.Second {
+		if err != nil || time.Since(began) < 2*time.Second {
 			t.Fatalf("%v after %v", err, time.Since(began))
 		}
 		s.Close()
+	}
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		if d.Dir != "" {
+			upgrade(t, d, d, `UPDATE users SET name = name`)
+			return
+		}
+		hasty := d
+		for _, name := range limits {
+			hasty.Address += "&" + name + "=1000"
+		}
+		upgrade(t, d, hasty, `LOCK TABLE memories IN ACCESS SHARE MODE`)
+	})
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		if d.Dir != "" {
+			return
+		}
+		p := &pooler{parameters: true}
+		startPooler(t, p, d.Address)
+		for _, name := range limits {
+			d.Exec(t, `DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET `+name+` = 1000', current_database()); END $$`)
+		}
+		open := storetest.Database{Engine: d.Engine, Address: p.address}
+		direct := d
+		for _, name := range limits {
+			direct.Address += "&" + name + "=0"
+		}
+		upgrade(t, direct, open, `LOCK TABLE memories IN ACCESS SHARE MODE`)
+		if p.refused.Load() == 0 {
+			t.Error("the pooler refused no parameter")
+		}
 	})
 }
 

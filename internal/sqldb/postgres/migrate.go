@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -14,16 +15,11 @@ import (
 )
 
 // migrate migrates the schema under an advisory lock, for one process at a time. It uses connections of its
-// own, without the timeouts of other sessions.
+// own, and its transactions have no timeouts.
 func migrate(ctx context.Context, config *pgxpool.Config, o sqldb.Options) error {
 	config = config.Copy()
 	config.MaxConns = 2 // one holds the lock, one migrates
 	config.MinConns = 0
-	for _, name := range []string{"statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout"} {
-		if _, sent := config.ConnConfig.RuntimeParams[name]; sent { // a pooler may reject it
-			config.ConnConfig.RuntimeParams[name] = "0"
-		}
-	}
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return err
@@ -43,10 +39,11 @@ func migrate(ctx context.Context, config *pgxpool.Config, o sqldb.Options) error
 		return err
 	}
 	defer lock.Rollback(context.WithoutCancel(ctx))
-	_, err = lock.Exec(ctx,
-		`SELECT pg_advisory_xact_lock(hashtextextended('loci migration of ' || current_schema(), 0))`)
-	if err != nil {
-		return err
+	for _, q := range append(slices.Clone(sqldb.NoTimeouts),
+		`SELECT pg_advisory_xact_lock(hashtextextended('loci migration of ' || current_schema(), 0))`) {
+		if _, err = lock.Exec(ctx, q); err != nil {
+			return err
+		}
 	}
 	if have, err = readSchema(ctx, lock); err != nil { // another process may have migrated meanwhile
 		return err
