@@ -8,7 +8,6 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/httpapi"
-	"github.com/loci-memory/loci/internal/store"
 )
 
 // Codes of errors (RFC 6749, sections 4.1.2.1 and 5.2; RFC 7591, section 3.2.2; RFC 8707, section 2).
@@ -53,9 +52,6 @@ func asProtocolError(err error, code string) *protocolError {
 	e := loci.AsError(err)
 	p := &protocolError{code: code, description: e.Message, status: e.Code.Status()}
 	switch {
-	case errors.Is(err, store.ErrUnknownOutcome): // a repeated refresh gets the first answer, if that is stored
-		p.code, p.retryAfter, p.cause = codeUnavailable, time.Second, err
-		p.status, p.description = http.StatusServiceUnavailable, "Wait for Retry-After seconds and try again."
 	case e.Code == loci.CodeStorageFull: // no server_error, after which clients forget their tokens
 		p.code, p.retryAfter, p.cause = codeUnavailable, httpapi.RetryAfter(e, nil), err
 	case p.status == http.StatusTooManyRequests, p.status == http.StatusServiceUnavailable:

@@ -19,7 +19,6 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/op"
-	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/testenv"
 )
 
@@ -173,9 +172,6 @@ func TestEndpointLogsAndCountsCalls(t *testing.T) {
 				`level=WARN msg=unavailable op=oauth.token`, `err="no route"`}, []string{"ERROR"}},
 		{&loci.Error{Code: loci.CodeStorageFull, Message: "Full.", Err: errors.New("no space")}, 507, "60",
 			[]string{"level=ERROR msg=call", "status=507", "code=temporarily_unavailable", `err="no space"`}, nil},
-		{&loci.Error{Code: loci.CodeInternalError, Err: store.ErrUnknownOutcome}, 503, "1",
-			[]string{"level=ERROR msg=call", "status=503", "code=temporarily_unavailable", "outcome of the commit"},
-			nil},
 		{errors.New("a flaw"), 500, "", []string{"level=ERROR msg=call", "status=500", "code=server_error",
 			`err="a flaw"`}, nil},
 	} {

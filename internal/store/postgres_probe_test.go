@@ -83,8 +83,8 @@ func TestCallersWaitForAConnectionInUseWhereTheServerRefusesMore(t *testing.T) {
 	})
 }
 
-// TestUnknownOutcomeOfCommitAsksForNoRetry loses the connection during a commit that succeeds: clients repeat a 503.
-func TestUnknownOutcomeOfCommitAsksForNoRetry(t *testing.T) {
+// TestUnknownOutcomeOfCommitAsksForRetry loses the connection during a commit that succeeds.
+func TestUnknownOutcomeOfCommitAsksForRetry(t *testing.T) {
 	t.Parallel()
 	onPostgres(t, func(t *testing.T, d storetest.Database, _ *store.Store) {
 		p := &pooler{}
@@ -100,13 +100,38 @@ func TestUnknownOutcomeOfCommitAsksForNoRetry(t *testing.T) {
 				return err
 			})
 			e := loci.AsError(err)
-			if e.Code.Status() != 500 || e.RetryAfter != 0 || !strings.Contains(e.Message, "check whether") || !told {
+			if e.Code.Status() != 503 || e.RetryAfter != time.Second || !told ||
+				!strings.Contains(e.Message, "Idempotency-Key") {
 				t.Errorf("%v, retry after %v; caches are told: %t", err, e.RetryAfter, told)
 			}
 			p.cutCommits.Store(false)
 			waittest.Until(t, func() bool { // the server may end the commit after the client's error
 				return len(d.Query(t, `SELECT name FROM metadata WHERE name = '`+row+`'`)) > 0
 			})
+		}
+	})
+}
+
+func TestRepeatedCallAfterLostCommitReturnsFirstResponse(t *testing.T) {
+	t.Parallel()
+	onPostgres(t, func(t *testing.T, d storetest.Database, _ *store.Store) {
+		p := &pooler{}
+		startPooler(t, p, d.Address)
+		s := storetest.Database{Address: p.address}.Open(t, store.Options{})
+		ann := user(t, s, "ann")
+		p.cutCommits.Store(true)
+		if _, err := tryAdd(s, withIdempotencyKey(ann, "k", "a"), "", "text"); !loci.Is(err, loci.CodeUnavailable) {
+			t.Errorf("told %v", err)
+		}
+		p.cutCommits.Store(false)
+		waittest.Until(t, func() bool { // the server may end the commit after the client's error
+			return d.Count(t, "memories") == "1"
+		})
+		again := withIdempotencyKey(ann, "k", "a")
+		m, err := tryAdd(s, again, "", "text")
+		if list := ids(t, s, ann, loci.MemoryFilter{}, 10); err != nil || !again.Idempotency.Replayed ||
+			len(list) != 1 || list[0] != m.ID {
+			t.Errorf("%s, %v, replayed: %t; stored %v", m.ID, err, again.Idempotency.Replayed, list)
 		}
 	})
 }

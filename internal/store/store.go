@@ -41,9 +41,6 @@ type Store struct {
 	close  func() error
 }
 
-// ErrUnknownOutcome reports a connection that was lost during the commit: the change may exist.
-var ErrUnknownOutcome = sqldb.ErrUnknownOutcome
-
 // Options configure a Store.
 type Options struct {
 	Clock      loci.Clock   // nil means the machine's clock

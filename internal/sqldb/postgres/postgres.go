@@ -183,10 +183,10 @@ func (d *database) tryWrite(ctx context.Context, user string, f func(sqldb.Conn)
 	err = tx.Commit(ctx)
 	// The server says why it commits nothing. A pooler reports a lost server by a code of class 08.
 	if code := sqlState(err); err != nil && c.Conn().IsClosed() && (code == "" || strings.HasPrefix(code, "08")) {
-		// Not CodeUnavailable: clients repeat it, and the change may exist.
-		return &loci.Error{Code: loci.CodeInternalError,
-			Message: "The connection to the database was lost during the commit: check whether the change exists " +
-				"before you repeat it.", Err: errors.Join(sqldb.ErrUnknownOutcome, err)}
+		return &loci.Error{Code: loci.CodeUnavailable, RetryAfter: time.Second,
+			Message: "The connection to the database was lost during the commit: repeat the call with its " +
+				"Idempotency-Key, or without one check before whether the change exists.",
+			Err: errors.Join(sqldb.ErrUnknownOutcome, err)}
 	}
 	return err
 }
