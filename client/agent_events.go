@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/contextio"
 )
 
 // MaxEvent bounds the bytes of an event. The largest one of a server is ready, with 1 MiB of unread messages.
@@ -126,7 +127,7 @@ func (s *agentStream) run(ctx context.Context, yield func(loci.AgentEvent, error
 		if s.request.onReconnect != nil {
 			s.request.onReconnect(lost.error, pause)
 		}
-		if !sleep(ctx, pause) {
+		if !contextio.Sleep(ctx, pause) {
 			return ctx.Err()
 		}
 	}

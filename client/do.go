@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/contextio"
 )
 
 // MaxResponse bounds the bytes of a response: a page of 100 memories of 256 KiB fits.
@@ -54,19 +55,7 @@ func (c *Client) backOff(ctx context.Context, try int, err error) bool {
 	if end, ok := ctx.Deadline(); wait > c.maxBackoff || ok && time.Until(end) < wait {
 		return false
 	}
-	return sleep(ctx, wait)
-}
-
-// sleep waits, and reports whether ctx has not ended.
-func sleep(ctx context.Context, pause time.Duration) bool {
-	timer := time.NewTimer(pause)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
-	}
+	return contextio.Sleep(ctx, wait)
 }
 
 // authorize sets the credential of a request. rejected is the token that the server has refused, or "".

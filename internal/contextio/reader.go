@@ -1,4 +1,4 @@
-// Package contextio ends reads and calls: with a context, or when their caller wants the reader back.
+// Package contextio ends reads, calls and pauses: with a context, or when their caller wants the reader back.
 package contextio
 
 import (

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/loci-memory/loci/internal/contextio"
 	"github.com/loci-memory/loci/internal/openai"
 )
 
@@ -34,12 +35,5 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	if end, ok := ctx.Deadline(); d > maxRetryDelay || ok && time.Until(end) < d {
 		return false
 	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
-	}
+	return contextio.Sleep(ctx, d)
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/contextio"
 )
 
 // A Client is this program as a server knows it, with the endpoints that it uses after the sign-in.
@@ -124,17 +125,7 @@ func isTemporary(err error) bool {
 // pause waits before a retry; false means not to retry.
 func pause(ctx context.Context, try int, asked time.Duration) bool {
 	wait := max(asked, 250*time.Millisecond<<try)
-	if wait > maxPause {
-		return false
-	}
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
-	}
+	return wait <= maxPause && contextio.Sleep(ctx, wait)
 }
 
 // Revoke ends the grant of a token (RFC 7009).

@@ -11,6 +11,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/client"
+	"github.com/loci-memory/loci/internal/contextio"
 )
 
 // Progress receives the number of finished steps. It may be called by several goroutines at once.
@@ -161,10 +162,8 @@ func (l *LoadedDataset) waitForEmbeddings(ctx context.Context, c *client.Client,
 			return fmt.Errorf("%d chunks still have no vector, and none has arrived for %v", left, stallTimeout)
 		}
 		progress(int(maximum-left), int(maximum))
-		select {
-		case <-ctx.Done():
+		if !contextio.Sleep(ctx, pause) {
 			return ctx.Err()
-		case <-time.After(pause):
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/contextio"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/store/pairdb"
@@ -55,10 +56,8 @@ func call[In, Out any](ctx context.Context, s *side, o op.TypedOp[In, Out], in I
 		if !loci.Is(err, loci.CodeRateLimited) || try == maxRateTries {
 			return out, err
 		}
-		select {
-		case <-ctx.Done():
+		if !contextio.Sleep(ctx, max(time.Second, min(time.Minute, loci.AsError(err).RetryAfter))) {
 			return out, ctx.Err()
-		case <-time.After(max(time.Second, min(time.Minute, loci.AsError(err).RetryAfter))):
 		}
 	}
 }

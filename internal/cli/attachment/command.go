@@ -17,6 +17,7 @@ import (
 	"github.com/loci-memory/loci/internal/cli/console"
 	"github.com/loci-memory/loci/internal/cli/format"
 	"github.com/loci-memory/loci/internal/cli/records"
+	"github.com/loci-memory/loci/internal/contextio"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/resolve"
 )
@@ -210,9 +211,7 @@ func repeat(ctx context.Context, again func(*loci.Error) bool, f func() (moved b
 		if try == len(pauses) || !again(e) {
 			return err
 		}
-		select {
-		case <-time.After(max(pauses[try], e.RetryAfter)):
-		case <-ctx.Done():
+		if !contextio.Sleep(ctx, max(pauses[try], e.RetryAfter)) {
 			return ctx.Err()
 		}
 	}

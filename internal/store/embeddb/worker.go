@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/contextio"
 	"github.com/loci-memory/loci/internal/job"
 	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/vector"
@@ -23,8 +24,8 @@ type Worker struct {
 	wake    func()
 	cancel  context.CancelFunc
 
-	calls func() int64                         // of users, ever
-	pause func(context.Context, time.Duration) // waits
+	calls func() int64                              // of users, ever
+	pause func(context.Context, time.Duration) bool // waits
 
 	// Of the goroutine that embeds.
 	generation int64 // row id; 0 before openGeneration
@@ -46,7 +47,7 @@ type Worker struct {
 // has written a text itself.
 func New(db *sqldb.Handle, model vector.Embedder, oneShot bool) *Worker {
 	return &Worker{db: db, model: model, oneShot: oneShot, longTurns: roundRobin{long: true}, wake: func() {},
-		calls: sqldb.Calls, pause: pause}
+		calls: sqldb.Calls, pause: contextio.Sleep}
 }
 
 // pollInterval is the pause between looks for memories that other processes have enqueued.

@@ -33,11 +33,3 @@ func (w *Worker) callModel(ctx context.Context, chunks []string) ([][]float32, e
 	}
 	return vectors, nil
 }
-
-// pause waits, but not longer than a context.
-func pause(ctx context.Context, d time.Duration) {
-	select {
-	case <-time.After(d):
-	case <-ctx.Done():
-	}
-}

@@ -54,10 +54,11 @@ func TestLocalModelYieldsToCalls(t *testing.T) {
 		}
 		w.stopping.Store(c.stopping)
 		w.calls = func() int64 { return users }
-		w.pause = func(_ context.Context, d time.Duration) {
+		w.pause = func(_ context.Context, d time.Duration) bool {
 			if pauses++; d <= 0 || d > maxYield {
 				t.Errorf("%s: a pause of %v", c.name, d)
 			}
+			return true
 		}
 		vectors, err := w.callModel(t.Context(), c.texts)
 		if m.calls != c.wantCalls || pauses != c.pauses || (err != nil) != c.fails ||

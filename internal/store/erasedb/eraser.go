@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/contextio"
 	"github.com/loci-memory/loci/internal/minhash"
 	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store/indexdb"
@@ -124,10 +125,7 @@ func (e *Eraser) erase(ctx context.Context, of target, id string) error {
 		if took > 0 {
 			size = min(max(int(time.Duration(size)*batchTime/took), minBatch), maxBatch)
 		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(took):
-		}
+		contextio.Sleep(ctx, took)
 		if time.Now().After(end) {
 			return jobdb.ErrMore
 		}
