@@ -95,7 +95,8 @@ var Catalogue = append([]Setting{
 	{"db", "LOCI_DB", "", "Address of a PostgreSQL database (postgres://...); default: SQLite in the data folder",
 		setDB},
 	{"db-wait", "LOCI_DB_WAIT", "5m", "How long a server that starts waits for PostgreSQL, up to 24h; 0 does not wait",
-		setDBWait},
+		durationSetting(func(s *Settings) *time.Duration { return &s.DBWait }, 0, 24*time.Hour,
+			"0 to 24h, such as 5m")},
 	{"listen", "LOCI_LISTEN", "127.0.0.1:7007", "Address to listen on", func(s *Settings, v string) error {
 		s.Listen = v
 		return checkHostPort(v)
@@ -167,9 +168,11 @@ var Catalogue = append([]Setting{
 		"Tokens a day (UTC) that all servers of the database may use at llm-url; 0 is refused: leave llm-url out",
 		setLLMDailyTokens},
 	{"sse-heartbeat", "LOCI_SSE_HEARTBEAT", "20s", "Time between two heartbeats of a stream, from 1s to 10m",
-		setHeartbeat},
+		durationSetting(func(s *Settings) *time.Duration { return &s.Heartbeat }, time.Second, 10*time.Minute,
+			"1s to 10m")},
 	{"drain", "LOCI_DRAIN", "", "How long a server that shuts down still accepts calls, while /ready is 503, up to " +
-		"1h; default: 2s, on a terminal 0", setDrain},
+		"1h; default: 2s, on a terminal 0",
+		durationSetting(func(s *Settings) *time.Duration { return &s.Drain }, 0, time.Hour, "0 to 1h, such as 10s")},
 	{"clock-offset", "LOCI_CLOCK_OFFSET", "0s", "Duration added to the clock, for tests of expiry", setClockOffset},
 }, planSettings()...)
 
@@ -309,13 +312,16 @@ func envWarnings(env map[string]string) (warnings []string) {
 	return warnings
 }
 
+// configFile is the name of the file of settings in the data folder.
+const configFile = "loci.toml"
+
 // readConfigFile reads loci.toml, if it exists, as texts.
 func readConfigFile(dir string) (map[string]string, error) {
 	if dir == "" {
 		return nil, nil
 	}
 	var raw map[string]any
-	if _, err := toml.DecodeFile(filepath.Join(dir, "loci.toml"), &raw); os.IsNotExist(err) {
+	if _, err := toml.DecodeFile(filepath.Join(dir, configFile), &raw); os.IsNotExist(err) {
 		return nil, nil
 	} else if err != nil {
 		return nil, fmt.Errorf("loci.toml: %w", err)
@@ -335,19 +341,18 @@ func readConfigFile(dir string) (map[string]string, error) {
 }
 
 // configFileWarnings warns of a loci.toml with secrets that other users can read.
-func configFileWarnings(dir string, file map[string]string) (warnings []string) {
-	path := filepath.Join(dir, "loci.toml")
-	info, err := os.Stat(path)
-	if err != nil || info.Mode().Perm()&0o044 == 0 || runtime.GOOS == "windows" {
+func configFileWarnings(dir string, file map[string]string) []string {
+	i := slices.IndexFunc(Catalogue, func(c Setting) bool { return c.hasSecret() && file[c.Flag] != "" })
+	if i < 0 || runtime.GOOS == "windows" {
 		return nil
 	}
-	for _, c := range Catalogue {
-		if c.hasSecret() && file[c.Flag] != "" {
-			return []string{fmt.Sprintf("other users of this machine can read %s in loci.toml (mode %04o): "+
-				"chmod 600 %s", c.Flag, info.Mode().Perm(), path)}
-		}
+	path := filepath.Join(dir, configFile)
+	info, err := os.Stat(path)
+	if err != nil || info.Mode().Perm()&0o044 == 0 {
+		return nil
 	}
-	return nil
+	return []string{fmt.Sprintf("other users of this machine can read %s in %s (mode %04o): chmod 600 %s",
+		Catalogue[i].Flag, configFile, info.Mode().Perm(), path)}
 }
 
 // validate checks conditions between several settings.

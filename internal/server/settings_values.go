@@ -80,32 +80,21 @@ func setClockOffset(s *Settings, v string) (err error) {
 	return nil
 }
 
-func setHeartbeat(s *Settings, v string) (err error) {
-	s.Heartbeat, err = time.ParseDuration(v)
-	if err != nil || s.Heartbeat < time.Second || s.Heartbeat > 10*time.Minute {
-		return fmt.Errorf("must be a duration from 1s to 10m")
+// durationSetting sets a duration within bounds, which the error describes.
+func durationSetting(of func(*Settings) *time.Duration, least, most time.Duration,
+	bounds string) func(*Settings, string) error {
+	return func(s *Settings, v string) error {
+		d, err := time.ParseDuration(v)
+		if err != nil || d < least || d > most {
+			return fmt.Errorf("must be a duration from %s", bounds)
+		}
+		*of(s) = d
+		return nil
 	}
-	return nil
 }
 
 // defaultDrain is the drain of a server whose standard streams are no terminal.
 const defaultDrain = 2 * time.Second
-
-func setDrain(s *Settings, v string) (err error) {
-	s.Drain, err = time.ParseDuration(v)
-	if err != nil || s.Drain < 0 || s.Drain > time.Hour {
-		return fmt.Errorf("must be a duration from 0 to 1h, such as 10s")
-	}
-	return nil
-}
-
-func setDBWait(s *Settings, v string) (err error) {
-	s.DBWait, err = time.ParseDuration(v)
-	if err != nil || s.DBWait < 0 || s.DBWait > 24*time.Hour {
-		return fmt.Errorf("must be a duration from 0 to 24h, such as 5m")
-	}
-	return nil
-}
 
 func setEmbedURL(s *Settings, v string) error {
 	_, err := embed.Endpoint(v)
