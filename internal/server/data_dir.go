@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+
+	"github.com/loci-memory/loci/internal/server/backup"
 )
 
 // ensurePrivateDir makes the data folder with mode 0700. It restricts an existing folder that other users may enter if
@@ -32,11 +34,8 @@ func ensurePrivateDir(dir string) (warning string, err error) {
 	return "", nil
 }
 
-// partialRestore matches the folder in which a restore prepares a database.
-const partialRestore = ".restore.*.partial"
-
 // ownFiles match the names that Loci has in a data folder. The empty file system root of a volume has lost+found.
-var ownFiles = []string{"loci.*", lockFile, filesFolder, partialRestore, "lost+found"}
+var ownFiles = []string{"loci.*", lockFile, filesFolder, backup.PartialRestore, "lost+found"}
 
 // isLociFile reports whether Loci has a file or folder of that name in its data folder.
 func isLociFile(name string) bool {

@@ -28,6 +28,7 @@ import (
 	"github.com/loci-memory/loci/internal/oauth"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/rest"
+	"github.com/loci-memory/loci/internal/server/backup"
 	"github.com/loci-memory/loci/internal/server/jsonlog"
 	"github.com/loci-memory/loci/internal/server/listen"
 	"github.com/loci-memory/loci/internal/service"
@@ -224,7 +225,7 @@ func (s Settings) ensureDataDir() (warnings []string, err error) {
 	if s.DB != "" {
 		return nil, nil
 	}
-	partial, _ := fs.Glob(os.DirFS(s.Data), partialRestore) // the pattern is valid
+	partial, _ := fs.Glob(os.DirFS(s.Data), backup.PartialRestore) // the pattern is valid
 	if _, err := os.Stat(filepath.Join(s.Data, sqlite.FileName)); len(partial) > 0 &&
 		errors.Is(err, fs.ErrNotExist) {
 		return nil, loci.Errorf(loci.CodeConflict, "a restore into %s runs, or was cut off: run it again, or delete "+

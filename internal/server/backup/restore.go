@@ -104,7 +104,7 @@ func Restore(ctx context.Context, data string, bucket blob.Bucket, lock func() (
 		return r, err
 	}
 	defer unlock()
-	dir, remove, err := stagingDir(data, ".restore.")
+	dir, remove, err := stagingDir(data, restorePrefix)
 	if err != nil {
 		return r, err
 	}
@@ -152,7 +152,7 @@ var allowedFiles = []string{"lost+found", "files", "loci.toml", "serve.lock", sq
 func checkEmpty(data string) error {
 	list, err := os.ReadDir(data)
 	for _, entry := range list {
-		stale := strings.HasPrefix(entry.Name(), ".restore.") && strings.HasSuffix(entry.Name(), ".partial")
+		stale := strings.HasPrefix(entry.Name(), restorePrefix) && strings.HasSuffix(entry.Name(), stagingSuffix)
 		if !stale && !slices.Contains(allowedFiles, entry.Name()) {
 			return loci.Errorf(loci.CodeConflict, "%s is not empty, it has %s: move that away, or name another folder "+
 				"with --data",

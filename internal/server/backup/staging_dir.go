@@ -39,6 +39,12 @@ func stagingDir(parent, prefix string) (dir string, remove func(), err error) {
 
 const stagingSuffix = ".partial"
 
+// restorePrefix begins the name of the folder in a data folder in which a restore prepares a database.
+const restorePrefix = ".restore."
+
+// PartialRestore matches the names of these folders.
+const PartialRestore = restorePrefix + "*" + stagingSuffix
+
 // removeStaleStaging removes the folders of earlier runs with a prefix, where no run holds their lock. It does not
 // touch links or foreign files, and creates nothing.
 func removeStaleStaging(parent, prefix string) error {
