@@ -32,8 +32,8 @@ type readiness struct {
 	draining <-chan struct{} // closed once the server shuts down
 
 	mu           sync.Mutex
-	lastErr      error // of the last check; nil means ready
-	full         []readinessFailure
+	lastErr      error              // of the last check; nil means ready
+	full         []readinessFailure // of a disk
 	failingSince time.Time
 }
 
@@ -51,17 +51,15 @@ func (r *readiness) checkOnce(ctx context.Context) {
 	if ctx.Err() != nil {
 		return
 	}
-	r.set(err)
+	var full []readinessFailure
 	if r.free != nil {
-		full := fullDisk(r.free(ctx))
-		r.mu.Lock()
-		r.full = full
-		r.mu.Unlock()
+		full = fullDisk(r.free(ctx))
 	}
+	r.set(err, full)
 }
 
 // set notes the result of a check.
-func (r *readiness) set(err error) {
+func (r *readiness) set(err error, full []readinessFailure) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch now := time.Now(); {
@@ -71,7 +69,7 @@ func (r *readiness) set(err error) {
 	case err == nil && r.lastErr != nil:
 		r.log.Warn("the database answers again", "seconds", int64(now.Sub(r.failingSince)/time.Second))
 	}
-	r.lastErr = err
+	r.lastErr, r.full = err, full
 }
 
 // causeText returns the text of an error, or the cause of a busy service.

@@ -44,7 +44,7 @@ func Serve(ctx context.Context, s Settings, console, logs io.Writer) error {
 	log, flush := jsonlog.New(logs, s.LogLevel)
 	x := &instance{Settings: s, log: log, closers: []func(){flush}}
 	defer x.close()
-	for _, step := range []func(context.Context) error{x.prepare, x.waitForDatabase, x.open, x.wire, x.start} {
+	for _, step := range []func(context.Context) error{x.prepare, x.open, x.wire, x.start} {
 		if err := step(ctx); err != nil {
 			return err
 		}
@@ -129,7 +129,7 @@ func (x *instance) open(ctx context.Context) (err error) {
 		return err
 	}
 	x.listener.Close()
-	if x.store, err = x.openStore(ctx, store.Options{Log: x.log, Embedder: x.model}); err != nil {
+	if x.store, err = x.openWaiting(ctx); err != nil {
 		return err
 	}
 	x.closers = append(x.closers, func() { x.store.Close() })

@@ -8,10 +8,12 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/contextio"
 	"github.com/loci-memory/loci/internal/httpapi"
 	"github.com/loci-memory/loci/internal/rest"
 	"github.com/loci-memory/loci/internal/server/listen"
 	"github.com/loci-memory/loci/internal/sqldb/postgres"
+	"github.com/loci-memory/loci/internal/store"
 )
 
 // While a server waits for its database, it tries once each waitInterval and logs once each waitLogInterval.
@@ -20,42 +22,47 @@ const (
 	waitLogInterval = 10 * time.Second
 )
 
-// waitForDatabase waits until the PostgreSQL server accepts connections, at most for DBWait. Meanwhile /health answers,
-// and everything else is 503. Other errors, as of a wrong password, are left to the opening.
-func (x *instance) waitForDatabase(ctx context.Context) error {
-	if x.DB == "" || x.DBWait == 0 || !postgres.IsStarting(postgres.Ping(ctx, x.DB)) {
-		return nil
+// openWaiting opens the database. It waits for a PostgreSQL server that does not accept connections yet, at most for
+// DBWait. Other errors, as of a wrong password, end it at once.
+func (x *instance) openWaiting(ctx context.Context) (*store.Store, error) {
+	open := func() (*store.Store, error) { return x.openStore(ctx, store.Options{Log: x.log, Embedder: x.model}) }
+	st, err := open()
+	if x.DB == "" || x.DBWait == 0 || !postgres.IsStarting(err) {
+		return st, err
 	}
+	if err := x.waitForDatabase(ctx, err); err != nil {
+		return nil, err
+	}
+	return open() // reports a database that is still not there
+}
+
+// waitForDatabase waits until the database accepts connections, or for DBWait. err is that of the last attempt.
+// Meanwhile /health answers, and everything else is 503.
+func (x *instance) waitForDatabase(ctx context.Context, err error) error {
 	waiting, end := context.WithTimeout(ctx, x.DBWait)
 	defer end()
 	ready := &readiness{log: x.log, draining: ctx.Done()}
-	stop, err := x.answerWhileWaiting(waiting, ready)
-	if err != nil {
-		return err
+	stop, listenErr := x.answerWhileWaiting(waiting, ready)
+	if listenErr != nil {
+		return listenErr
 	}
 	defer stop()
-	tick := time.NewTicker(waitInterval)
-	defer tick.Stop()
 	var logged time.Time
-	for {
-		err := postgres.Ping(waiting, x.DB)
-		if !postgres.IsStarting(err) && waiting.Err() == nil {
-			x.log.Info("the database answers")
-			return nil
+	for postgres.IsStarting(err) {
+		ready.set(err, nil)
+		if now := time.Now(); now.Sub(logged) >= waitLogInterval {
+			x.log.Warn("the server waits for its database", "most", x.DBWait.String(), "err", causeText(err))
+			logged = now
 		}
-		if waiting.Err() == nil {
-			ready.set(err)
-			if now := time.Now(); now.Sub(logged) >= waitLogInterval {
-				x.log.Warn("the server waits for its database", "most", x.DBWait.String(), "err", causeText(err))
-				logged = now
-			}
+		if !contextio.Sleep(waiting, waitInterval) {
+			return ctx.Err()
 		}
-		select {
-		case <-tick.C:
-		case <-waiting.Done():
-			return ctx.Err() // the opening reports a database that is still not there
-		}
+		err = postgres.Ping(waiting, x.DB)
 	}
+	if waiting.Err() == nil {
+		x.log.Info("the database answers")
+	}
+	return ctx.Err()
 }
 
 // answerWhileWaiting listens at the addresses of the server until stop.

@@ -22,11 +22,7 @@ import (
 // answers returns the status of GET address, 0 without an answer, with its header and its text.
 func answers(t *testing.T, address string) (status int, header http.Header, body string) {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), "GET", address, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	res, err := http.DefaultClient.Do(r)
+	res, err := http.Get(address)
 	if err != nil {
 		return 0, nil, ""
 	}
@@ -62,8 +58,8 @@ func TestServeWaitsForPostgres(t *testing.T) {
 	d := storetest.NewPostgresDatabase(t)
 	address := testenv.Must(url.Parse(d.Address))(t)
 	server := address.Host
-	address.Host = testenv.Must(testenv.FreeAddress())(t)
-	listen, metrics := testenv.Must(testenv.FreeAddress())(t), testenv.Must(testenv.FreeAddress())(t)
+	address.Host = freeAddress(t)
+	listen, metrics := freeAddress(t), freeAddress(t)
 	s, _, err := Load(map[string]string{"data": t.TempDir(), "db": address.String(), "listen": listen,
 		"metrics-listen": metrics, "drain": "0"}, nil)
 	if err != nil {
@@ -105,7 +101,7 @@ func TestServeReportsAnAbsentDatabase(t *testing.T) {
 	t.Parallel()
 	for _, wait := range []string{"0", "1ms"} {
 		s, _, err := Load(map[string]string{"data": t.TempDir(), "listen": "127.0.0.1:0", "db-wait": wait,
-			"db": "postgres://loci:tuna@" + testenv.Must(testenv.FreeAddress())(t) + "/loci"}, nil)
+			"db": "postgres://loci:tuna@" + freeAddress(t) + "/loci"}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
