@@ -84,6 +84,10 @@ type compactionStep struct {
 // Counters are the counters of an atlas, or what is added to them.
 type Counters struct{ Memories, Bytes int64 }
 
+func (c Counters) plus(d Counters) Counters {
+	return Counters{c.Memories + d.Memories, c.Bytes + d.Bytes}
+}
+
 // maxFlushRows bounds the rows of one flush.
 const maxFlushRows = 4096
 
@@ -151,8 +155,7 @@ func (n *compactionStep) planFlush(t *sqldb.Tx, segments []*index.Segment) (err 
 			var add Counters
 			c, err := scanLogRow(r, &add.Memories, &add.Bytes)
 			changes, memories, n.flushed = append(changes, c), append(memories, c.Memory), append(n.flushed, c.Seq)
-			sum := n.atlases[c.Atlas]
-			n.atlases[c.Atlas] = Counters{sum.Memories + add.Memories, sum.Bytes + add.Bytes}
+			n.atlases[c.Atlas] = n.atlases[c.Atlas].plus(add)
 			return err
 		})
 	if err != nil {

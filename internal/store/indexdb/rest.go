@@ -146,8 +146,7 @@ func applySteps(t *sqldb.Tx, steps []*compactionStep) error {
 			return err
 		}
 		for atlas, add := range n.atlases {
-			sum := atlases[atlas]
-			atlases[atlas] = Counters{sum.Memories + add.Memories, sum.Bytes + add.Bytes}
+			atlases[atlas] = atlases[atlas].plus(add)
 		}
 	}
 	return addCounters(t, atlases)
