@@ -41,8 +41,9 @@ var (
 // dictionary has what short responses have in common, the most frequent last. Stored responses need the same one.
 const dictionary = `"supersedes":[],"supersededBy":"019","verifiedAt":"2026-","verifiedBy":"019","evidence":"",` +
 	`"confidence":"high","validUntil":"2026-","expired":true,"archivedAt":"2026-","source":{"name":"","uri":"https://",` +
-	`"group":"","position":},"duplicateOf":"019","score":0.,"email":"","role":"owner"{"session":{"message":{"candidate":{` +
-	`"event":{"from":{"name":" the of and to in is that for with on as are was this be not by from it {"memory":{` +
+	`"group":"","position":},"duplicateOf":"019","score":0.,"email":"","role":"owner"` +
+	`{"session":{"message":{"candidate":{"event":{"from":{"name":" the of and to in is that for with on as are was ` +
+	`this be not by from it {"memory":{` +
 	`"id":"019","workspaceId":"019","atlasId":"019","title":"","content":"","type":"note","tags":["fact","decision",` +
 	`"preference","task","architecture"],"status":"active","version":1,"createdBy":"019","agentId":"019",` +
 	`"sessionId":"019","createdAt":"2026-","updatedAt":"2026-","titleDerived":true},"routing":{"atlasId":"019",` +
