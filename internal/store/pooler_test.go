@@ -11,6 +11,9 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgproto3"
+
+	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/storetest"
 )
 
 // A pooler is a proxy before a PostgreSQL server, like PgBouncer in transaction mode. It refuses session parameters,
@@ -54,6 +57,13 @@ func startPooler(t *testing.T, p *pooler, address string) {
 			all.Go(func() { p.serve(c) })
 		}
 	})
+}
+
+// openThrough opens a database through a pooler.
+func openThrough(t *testing.T, p *pooler, d storetest.Database) *store.Store {
+	t.Helper()
+	startPooler(t, p, d.Address)
+	return storetest.Database{Address: p.address}.Open(t, store.Options{})
 }
 
 // serve forwards one connection until either side closes it.

@@ -20,8 +20,7 @@ func TestPoolerInTransactionModeServes(t *testing.T) {
 	for _, refuses := range []bool{true, false} { // as it is, and with ignore_startup_parameters
 		onPostgres(t, func(t *testing.T, d storetest.Database, _ *store.Store) {
 			p := &pooler{parameters: refuses}
-			startPooler(t, p, d.Address)
-			s := storetest.Database{Address: p.address}.Open(t, store.Options{})
+			s := openThrough(t, p, d)
 			ann := user(t, s, "ann")
 			m := add(t, s, ann, "", "a zebra crosses")
 			if f := searchKeywords(t, s, ann, "zebra", loci.MemoryFilter{}); len(f.Hits) != 1 ||
@@ -55,8 +54,7 @@ func TestCallersWaitForAConnectionInUseWhereTheServerRefusesMore(t *testing.T) {
 	t.Parallel()
 	onPostgres(t, func(t *testing.T, d storetest.Database, _ *store.Store) {
 		p := &pooler{}
-		startPooler(t, p, d.Address)
-		s := storetest.Database{Address: p.address}.Open(t, store.Options{})
+		s := openThrough(t, p, d)
 		p.most.Store(3)
 		var all sync.WaitGroup
 		for i := range 24 {
@@ -88,8 +86,7 @@ func TestUnknownOutcomeOfCommitAsksForRetry(t *testing.T) {
 	t.Parallel()
 	onPostgres(t, func(t *testing.T, d storetest.Database, _ *store.Store) {
 		p := &pooler{}
-		startPooler(t, p, d.Address)
-		s := storetest.Database{Address: p.address}.Open(t, store.Options{})
+		s := openThrough(t, p, d)
 		for _, row := range []string{"lost", "explained"} {
 			p.explains.Store(row == "explained")
 			p.cutCommits.Store(true)
@@ -116,8 +113,7 @@ func TestRepeatedCallAfterLostCommitReturnsFirstResponse(t *testing.T) {
 	t.Parallel()
 	onPostgres(t, func(t *testing.T, d storetest.Database, _ *store.Store) {
 		p := &pooler{}
-		startPooler(t, p, d.Address)
-		s := storetest.Database{Address: p.address}.Open(t, store.Options{})
+		s := openThrough(t, p, d)
 		ann := user(t, s, "ann")
 		p.cutCommits.Store(true)
 		if _, err := tryAdd(s, withIdempotencyKey(ann, "k", "a"), "", "text"); !loci.Is(err, loci.CodeUnavailable) {
