@@ -33,9 +33,7 @@ func TestFileOfMemoryFromAnnouncementToDeletion(t *testing.T) {
 	t.Parallel()
 	bucket := newFolder(t)
 	Each(t, Options{Bucket: bucket}, func(t *testing.T, w *World) {
-		bucket := newFolder(t)
-		w.Service.Files().Bucket = bucket
-		w.Store.Jobs().Start(t.Context())
+		bucket := startWithFolder(t, w)
 		m := w.Memory(t, w.Atlas(t, "Shelf"), "with a file")
 		plain, before := MustCall(t, w, CallerOwner, service.MemoryGet, loci.GetMemory{MemoryID: m}),
 			usedBytes(t, w)
@@ -318,9 +316,7 @@ func TestFilesAreUnavailableWithoutBucket(t *testing.T) {
 func TestObjectsAreDeletedWithTheirMemories(t *testing.T) {
 	t.Parallel()
 	Each(t, Options{}, func(t *testing.T, w *World) {
-		bucket := newFolder(t)
-		w.Service.Files().Bucket = bucket
-		w.Store.Jobs().Start(t.Context())
+		bucket := startWithFolder(t, w)
 		atlas := w.Atlas(t, "Shelf")
 		kept := attach(t, w, w.Memory(t, w.Atlas(t, "Other"), "kept"), "kept").ID
 		m := w.Memory(t, atlas, "one")

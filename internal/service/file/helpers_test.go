@@ -78,6 +78,16 @@ func newFolder(t testing.TB) *faultyBucket {
 	return &faultyBucket{Bucket: testenv.Must(blob.OpenFolder(t.TempDir()))(t)}
 }
 
+// startWithFolder gives a world a bucket in a folder of the test and starts its jobs. They end before the folder does.
+func startWithFolder(t testing.TB, w *World) *faultyBucket {
+	t.Helper()
+	bucket := newFolder(t)
+	w.Service.Files().Bucket = bucket
+	w.Store.Jobs().Start(t.Context())
+	t.Cleanup(func() { w.Store.Close() })
+	return bucket
+}
+
 // objects lists the ids of the objects in a bucket.
 func objects(t testing.TB, b blob.Bucket) (list []loci.ID) {
 	t.Helper()

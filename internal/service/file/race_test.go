@@ -58,9 +58,7 @@ func TestConfirmationLooksAgainWhenUploadIsRecordedMeanwhile(t *testing.T) {
 func TestConfirmationRacesWithDeletion(t *testing.T) {
 	t.Parallel()
 	Each(t, Options{}, func(t *testing.T, w *World) {
-		bucket := newFolder(t)
-		w.Service.Files().Bucket = bucket
-		w.Store.Jobs().Start(t.Context())
+		bucket := startWithFolder(t, w)
 		before := usedBytes(t, w)
 		for i := range 12 {
 			atlas := w.Atlas(t, "Shelf")
@@ -99,9 +97,7 @@ func TestConfirmationRacesWithDeletion(t *testing.T) {
 func TestUploadRacesWithDeletionOfAtlas(t *testing.T) {
 	t.Parallel()
 	Each(t, Options{}, func(t *testing.T, w *World) {
-		bucket := newFolder(t)
-		w.Service.Files().Bucket = bucket
-		w.Store.Jobs().Start(t.Context())
+		bucket := startWithFolder(t, w)
 		for range 8 {
 			atlas := w.Atlas(t, "Shelf")
 			a := announce(t, w, CallerOwner, w.Memory(t, atlas, "with a file"), "hello").Attachment
