@@ -76,6 +76,15 @@ func SetBodyRate(r *http.Request, grace time.Duration, rate int64) {
 	}
 }
 
+// SetBodyTimeout gives the whole body of a request so long to arrive, from now.
+func SetBodyTimeout(r *http.Request, total time.Duration) {
+	if b, ok := r.Body.(*deadlineBody); ok && !b.final {
+		now := time.Now()
+		b.lastDeadline = now.Add(total)
+		b.extend(now)
+	}
+}
+
 // SetBodyDeadline gives the rest of a request's body so long to arrive, however it arrives.
 func SetBodyDeadline(w http.ResponseWriter, r *http.Request, d time.Duration) {
 	deadline := time.Now().Add(d)

@@ -3,7 +3,10 @@ package httpapi
 import (
 	"net/http"
 	"net/netip"
+	"slices"
 	"strings"
+
+	"github.com/loci-memory/loci/internal/limit"
 )
 
 // Proxies are the networks of reverse proxies whose X-Forwarded-For counts.
@@ -32,6 +35,28 @@ func (p Proxies) ClientIP(r *http.Request) string {
 		at = before
 	}
 	return at.String()
+}
+
+// Subnet returns the network to which a connection from a peer counts. Those of trusted proxies count to none.
+func (p Proxies) Subnet(peer string) limit.Key {
+	at, ok := parseAddress(peer)
+	switch {
+	case !ok:
+		return limit.Subnet(peer)
+	case p.contains(at):
+		return limit.Key{}
+	}
+	return limit.Subnet(at.String())
+}
+
+// forwardedHeaders are the headers in which proxies name the client.
+var forwardedHeaders = []string{"X-Forwarded-For", "X-Forwarded-Proto", "X-Forwarded-Host", "X-Real-Ip", "Forwarded"}
+
+// IsUntrustedForward reports whether a peer that is no trusted proxy has forwarded the request. Its clients share the
+// limits of one network until LOCI_TRUSTED_PROXIES names it.
+func (p Proxies) IsUntrustedForward(r *http.Request) bool {
+	return slices.ContainsFunc(forwardedHeaders, func(name string) bool { return r.Header[name] != nil }) &&
+		!p.FromTrustedProxy(r)
 }
 
 // FromTrustedProxy reports whether a trusted proxy sent the request.

@@ -27,13 +27,21 @@ const (
 func User[T ~string](id T) Key { return Key{kind: userKey, id: string(id)} }
 
 // Network returns the key of the network of an address: the address itself, or the /64 of an IPv6 subscriber (RFC
-// 6177). Other texts are networks of their own.
-func Network(address string) Key {
+// 6177). Other texts are networks of their own. Attempts count by it.
+func Network(address string) Key { return networkOf(address, 32, 64) }
+
+// Subnet returns the key of the /24 of an IPv4 address, or the /56 of an IPv6 address: what one party usually holds.
+// Shares count by it.
+func Subnet(address string) Key { return networkOf(address, 24, 56) }
+
+func networkOf(address string, ipv4Bits, ipv6Bits int) Key {
 	if ip, err := netip.ParseAddr(address); err == nil {
+		bits := ipv6Bits
 		if ip = ip.Unmap().WithZone(""); ip.Is4() {
-			address = ip.String()
-		} else {
-			address = netip.PrefixFrom(ip, 64).Masked().String()
+			bits = ipv4Bits
+		}
+		if address = ip.String(); bits < ip.BitLen() {
+			address = netip.PrefixFrom(ip, bits).Masked().String()
 		}
 	}
 	return Key{kind: networkKey, id: address}

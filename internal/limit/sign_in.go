@@ -12,16 +12,19 @@ import (
 // from which it signed in before. So strangers who use up the limits of account and network do not lock it out.
 type SignIns struct {
 	*Attempts[Key]
-	mu       sync.Mutex               // of a change of networks
+	mu       *sync.Mutex              // of a change of networks
 	networks *cache.Cache[Key, []Key] // networks of an account, the most recent last
 }
+
+// Beside returns a limit of other attempts with the same known networks.
+func (s *SignIns) Beside(a *Attempts[Key]) *SignIns { return &SignIns{a, s.mu, s.networks} }
 
 // maxKnownNetworks bounds the known networks of one account.
 const maxKnownNetworks = 8
 
 // NewSignIns returns a limit of failures within AttemptWindow; 0 turns it off.
 func NewSignIns(clock loci.Clock, limit int, caches *cache.Budget) *SignIns {
-	return &SignIns{
+	return &SignIns{mu: &sync.Mutex{},
 		Attempts: NewAttempts[Key](clock, limit, "sign-ins", "Too many failed sign-ins: wait for Retry-After seconds."),
 		networks: cache.New(caches, "networks", func(account Key, list []Key) int {
 			n := account.size()

@@ -38,6 +38,8 @@ type Options struct {
 	Hosts *httpapi.AllowedHosts
 	// Origins refuses requests of pages of other sites; the default knows none.
 	Origins *httpapi.Origins
+	// AcquireStream counts a subscription among the streams of a user, or refuses it; it may be nil.
+	AcquireStream func(user loci.ID, address string) (release func(), err error)
 	// TrustedProxies are the peers whose X-Forwarded-For is believed.
 	TrustedProxies httpapi.Proxies
 	// ResponseLimiter bounds the answers that clients do not read; nil is without bounds.

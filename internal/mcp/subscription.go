@@ -43,6 +43,13 @@ func (d *Server) listen(ctx context.Context, x *exchange) ([]byte, *rpcError) {
 		return nil, operationError(err, x.call)
 	}
 	defer release()
+	if d.AcquireStream != nil {
+		end, err := d.AcquireStream(x.call.UserID, x.call.Address)
+		if err != nil {
+			return nil, operationError(err, x.call)
+		}
+		defer end()
+	}
 	if x.stream.send(encode(result{"jsonrpc": "2.0", "method": "notifications/subscriptions/acknowledged",
 		"params": result{"_meta": result{metaSubscriptionID: x.id()}, "notifications": result{}}})) == nil {
 		hold(ctx, x.stream, func() bool { return d.hasEnded(ctx, x.call) })

@@ -68,6 +68,8 @@ type Host struct {
 	Charge func(ctx context.Context, actor *identity.Actor, more int)
 	// Closing ends all streams when it ends, and later ones are refused; it may be nil.
 	Closing context.Context
+	// AcquireStream counts a stream of a user at an address until release is called, or refuses it; it may be nil.
+	AcquireStream func(user loci.ID, address string) (release func(), err error)
 	// Log gets one line for each call, without contents.
 	Log *slog.Logger
 	// Observe is called for each finished call, for metrics; it may be nil.
@@ -124,6 +126,13 @@ func (h *Host) Run(ctx context.Context, o *Op, c *Call, args func() (Args, error
 	if o.Streams {
 		if err := RefuseStream(h.Closing); err != nil {
 			return nil, err
+		}
+		if h.AcquireStream != nil {
+			release, err := h.AcquireStream(actor.UserID, c.Address)
+			if err != nil {
+				return nil, err
+			}
+			defer release()
 		}
 		var end context.CancelFunc
 		ctx, end = context.WithCancel(ctx)

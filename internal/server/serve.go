@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -24,6 +25,7 @@ import (
 	"github.com/loci-memory/loci/internal/filetoken"
 	"github.com/loci-memory/loci/internal/httpapi"
 	"github.com/loci-memory/loci/internal/job"
+	"github.com/loci-memory/loci/internal/limit"
 	"github.com/loci-memory/loci/internal/mcp"
 	"github.com/loci-memory/loci/internal/oauth"
 	"github.com/loci-memory/loci/internal/op"
@@ -59,7 +61,7 @@ func Serve(ctx context.Context, s Settings, console, logs io.Writer) error {
 		s.onReady(x.PublicURL)
 	}
 	return listen.Serve(ctx, s.drained(ctx, log), x.listener, x.descriptors.Connections(),
-		x.handler(x.store, x.host, x.service, x.gate, x.descriptors.Transfers(), log), log)
+		x.TrustedProxies, x.handler(x.store, x.host, x.service, x.gate, x.descriptors.Transfers(), log), log)
 }
 
 // An instance is a server that starts, with its parts.
@@ -187,8 +189,9 @@ func (x *instance) wire(ctx context.Context) error {
 	if x.extractor != nil {
 		x.metrics.registry.MustRegister(extractionCollector{x.store, x.service, ready})
 	}
-	x.host = &op.Host{Service: x.service, Admit: x.gate.Admit, Identify: x.gate.Identify, Charge: x.gate.Charge,
-		Closing: ctx, Log: x.log, Observe: x.metrics.observe}
+	streams := limit.NewStreams(x.descriptors.Connections())
+	x.host = &op.Host{Service: x.service, AcquireStream: streams.Acquire, Admit: x.gate.Admit,
+		Identify: x.gate.Identify, Charge: x.gate.Charge, Closing: ctx, Log: x.log, Observe: x.metrics.observe}
 	return nil
 }
 
@@ -267,7 +270,7 @@ func (s Settings) handler(st *store.Store, host *op.Host, svc *service.Service, 
 	mcpServer := mcp.New(mcp.Options{
 		Table: table, Caller: host, Version: Version, Toolset: s.Toolset, Origins: site.Origins,
 		AllowQueryKey: s.QueryKey, Hosts: hosts, TrustedProxies: s.TrustedProxies, ResponseLimiter: responses,
-		BodyLimiter: bodies, Closing: host.Closing,
+		BodyLimiter: bodies, Closing: host.Closing, AcquireStream: host.AcquireStream,
 		ResourceMetadataURL: s.PublicURL + "/.well-known/oauth-protected-resource/mcp",
 		Authenticate: func(ctx context.Context, c *op.Call) error {
 			actor, err := gate.Admit(ctx, nil, c)
@@ -278,7 +281,7 @@ func (s Settings) handler(st *store.Store, host *op.Host, svc *service.Service, 
 		},
 		Identify: gate.Identify,
 	})
-	return rest.New(rest.Options{
+	return warnOfProxy(s.TrustedProxies, log, rest.New(rest.Options{
 		ServiceVersion: Version,
 		Table:          table, Host: host, Log: log, Site: site,
 		ExtraRoutes: slices.Concat(web.Routes(web.Options{Table: table, Host: host, Service: svc, Site: site,
@@ -287,6 +290,20 @@ func (s Settings) handler(st *store.Store, host *op.Host, svc *service.Service, 
 				MaxTransfers: transfers})),
 		OmittedOps: omitted, Deprecations: s.deprecations,
 		ResponseLimiter: responses, BodyLimiter: bodies, Hosts: s.restHosts(hosts),
+	}))
+}
+
+// warnOfProxy logs once that a peer forwards requests and is no trusted proxy.
+func warnOfProxy(proxies httpapi.Proxies, log *slog.Logger, h http.Handler) http.Handler {
+	var once sync.Once
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if proxies.IsUntrustedForward(r) {
+			once.Do(func() {
+				log.Warn("a proxy that is not trusted forwards requests, so that all its clients share the limits "+
+					"of one network: name it in LOCI_TRUSTED_PROXIES", "peer", r.RemoteAddr)
+			})
+		}
+		h.ServeHTTP(w, r)
 	})
 }
 

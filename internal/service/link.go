@@ -106,7 +106,7 @@ func (s *Service) ForgotPassword(ctx context.Context, actor *identity.Actor,
 	if err := s.requireMail(); err != nil {
 		return loci.Empty{}, err
 	}
-	release, err := s.attemptMail(actor, in.Email)
+	release, err := s.resetLimiter.Take(accountOf(in.Email), limit.Network(actor.ClientAddress))
 	if err != nil {
 		return loci.Empty{}, err
 	}

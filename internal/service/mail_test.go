@@ -197,6 +197,30 @@ func TestConcurrentResetsUseOneLink(t *testing.T) {
 	})
 }
 
+// TestForgotKeepsOwnerOfKnownNetwork uses up the requests for an address from other networks. Failed sign-ins and
+// invitations are counted apart from them.
+func TestForgotKeepsOwnerOfKnownNetwork(t *testing.T) {
+	t.Parallel()
+	eachMailWorld(t, Options{SignInLimit: 2}, func(t *testing.T, w *World, _ *mailbox, d storetest.Database) {
+		forgot := func(address string, want loci.Code) {
+			t.Helper()
+			_, err := op.Do(t.Context(), w.Host, &op.Call{Address: address}, service.AuthForgot,
+				loci.ForgotPassword{Email: "ada@example.com"})
+			Expect(t, address, err, want)
+		}
+		testenv.Must(w.Service.AddUser(t.Context(), "ada@example.com", "", "correct horse battery"))(t)
+		testenv.NoError(t, signIn(t, w, "192.0.2.1", "ada@example.com", "correct horse battery"))
+		for i := range 2 {
+			Expect(t, "guess", signIn(t, w, "203.0.113.1", "ada@example.com", "wrong guess"), loci.CodeInvalidKey)
+			forgot(fmt.Sprintf("198.51.100.%d", i), "")
+		}
+		forgot("198.51.100.9", loci.CodeRateLimited)
+		forgot("192.0.2.1", "")
+		forgot("192.0.2.1", "")
+		forgot("192.0.2.1", loci.CodeRateLimited) // mails to one address stay bounded
+	})
+}
+
 // The answer, the limit and the job do not tell whether an address has an account.
 func TestForgotIsAlikeForEveryAddress(t *testing.T) {
 	t.Parallel()

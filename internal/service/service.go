@@ -34,6 +34,7 @@ type Service struct {
 	registrations *limit.Attempts[limit.Key]
 	linkLimiter   *limit.Attempts[limit.Key]
 	mailLimiter   *limit.Attempts[limit.Key]
+	resetLimiter  *limit.SignIns // of requests for a link, which neither sign-ins nor other mails use up
 	setup         setupLink
 }
 
@@ -96,6 +97,8 @@ func New(o Options) *Service {
 			"Too many links that do not work: wait for Retry-After seconds."),
 		mailLimiter: limit.NewAttempts[limit.Key](o.Clock, o.SignInLimit, "mails",
 			"Too many mails were asked for: wait for Retry-After seconds.")}
+	s.resetLimiter = s.signInLimiter.Beside(limit.NewAttempts[limit.Key](o.Clock, o.SignInLimit, "reset links",
+		"Too many links were asked for: wait for Retry-After seconds."))
 	s.sessions = session.New(session.Options{Store: o.Store, Extractor: o.Extractor, DailyTokens: o.DailyTokens,
 		Route: s.resolveAtlas, Context: s.atlasContext, Search: s.bestInAtlas})
 	s.files = file.New(file.Options{Store: o.Store, Clock: o.Clock, PublicURL: o.PublicURL, Bucket: o.Bucket,

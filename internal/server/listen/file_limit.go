@@ -2,6 +2,8 @@ package listen
 
 import (
 	"fmt"
+
+	"github.com/loci-memory/loci/internal/limit"
 )
 
 // Bounds of the connections, and file descriptors of the server.
@@ -9,7 +11,7 @@ const (
 	minConnections   = 8
 	maxConnections   = 100_000
 	baseFiles        = 16   // standard streams, listeners, polling, the lock, an embedding service
-	recommendedFiles = 1024 // at least
+	recommendedFiles = 4096 // at least
 )
 
 // A FileBudget divides the file descriptors of the process. Without a free one the database cannot open its files.
@@ -54,6 +56,6 @@ func (b FileBudget) Warning() string {
 	if b.limit >= b.recommended() {
 		return ""
 	}
-	return fmt.Sprintf("the limit of open files is %d, so that at most %d connections are served at a time: %s",
-		b.limit, b.Connections(), b.advice())
+	return fmt.Sprintf("the limit of open files is %d, so that at most %d connections are served at a time, %d of a "+
+		"user or a network: %s", b.limit, b.Connections(), limit.Share(b.Connections()), b.advice())
 }

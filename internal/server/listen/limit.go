@@ -5,6 +5,10 @@ import (
 	"net"
 	"net/http"
 	"time"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/httpapi"
+	"github.com/loci-memory/loci/internal/limit"
 )
 
 // closeIdleAfter is how long a new connection waits for a slot before idle connections are closed.
@@ -16,16 +20,21 @@ type limitListener struct {
 	net.Listener
 	server *http.Server
 	slots  chan struct{} // one is taken for each connection
+	shares *limit.Shares // of the connections, by user or network
 	closed context.Context
 	stop   context.CancelFunc
 }
 
 // newLimitListener bounds the connections of a server, which must serve on the listener.
 func newLimitListener(l net.Listener, most int, server *http.Server) *limitListener {
-	a := &limitListener{Listener: Retry(l), server: server, slots: make(chan struct{}, most)}
+	a := &limitListener{Listener: Retry(l), server: server, slots: make(chan struct{}, most),
+		shares: limit.NewShares(limit.Share(most))}
 	a.closed, a.stop = context.WithCancel(context.Background())
-	server.ConnState = func(_ net.Conn, s http.ConnState) {
+	server.ConnState = func(c net.Conn, s http.ConnState) {
 		if s == http.StateClosed || s == http.StateHijacked {
+			if c, ok := c.(*deadlineConn); ok && c.holding != nil {
+				c.holding.Remove()
+			}
 			<-a.slots
 		}
 	}
@@ -59,3 +68,40 @@ func (a *limitListener) Close() error {
 
 // isScarce reports that few slots are free: then a connection serves one request.
 func (a *limitListener) isScarce() bool { return len(a.slots) > max(1, cap(a.slots)*3/4) }
+
+type connKey struct{}
+
+// withShares returns a handler that counts connections by network, and those with a call of a proved credential by the
+// user alone. A network at its share loses the connection that has waited for longest. A user at its share is refused.
+func (a *limitListener) withShares(h http.Handler, proxies httpapi.Proxies) http.Handler {
+	a.server.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
+		conn, ok := c.(*deadlineConn)
+		if !ok {
+			return ctx
+		}
+		conn.holding = a.shares.Add(proxies.Subnet(c.RemoteAddr().String()), func() { conn.Close() })
+		return context.WithValue(ctx, connKey{}, conn.holding)
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		holding, ok := r.Context().Value(connKey{}).(*limit.Holding)
+		if !ok {
+			h.ServeHTTP(w, r)
+			return
+		}
+		holding.Move(limit.Subnet(proxies.ClientIP(r)))
+		defer holding.Move(proxies.Subnet(r.RemoteAddr))
+		h.ServeHTTP(w, r.WithContext(limit.WithProver(r.Context(), func(user limit.Key) error {
+			if !holding.TryMove(user) {
+				w.Header().Set("Connection", "close")
+				return connectionRefusal.Error(connectionRefusal.RetryAfter)
+			}
+			httpapi.SetBodyTimeout(r, bodyTimeout)
+			return nil
+		})))
+	})
+}
+
+// connectionRefusal refuses a call of a user whose other calls hold its share of the connections.
+var connectionRefusal = limit.Refusal{Name: "connections of a user", Code: loci.CodeRateLimited,
+	RetryAfter: time.Second,
+	Message:    "Your other calls and streams hold as many connections as one user may: end some, and try again."}

@@ -11,12 +11,13 @@ import (
 	"github.com/loci-memory/loci/internal/httpapi"
 )
 
-// A client has bodyTimeout to send a request, and bodyIdleTimeout to send some of its body. Requests in progress have
-// finishTimeout when the server ends.
+// A client has publicBodyTimeout to send a body, and bodyTimeout once it has proved a credential. It has
+// bodyIdleTimeout to send some of its body. Requests in progress have finishTimeout when the server ends.
 const (
-	bodyTimeout     = 2 * time.Minute
-	bodyIdleTimeout = 30 * time.Second
-	finishTimeout   = 10 * time.Second
+	publicBodyTimeout = 10 * time.Second
+	bodyTimeout       = 2 * time.Minute
+	bodyIdleTimeout   = 30 * time.Second
+	finishTimeout     = 10 * time.Second
 )
 
 // TCP listens at the address that a flag sets.
@@ -28,13 +29,15 @@ func TCP(ctx context.Context, address, flag string) (net.Listener, error) {
 // Serve serves at most that many connections at a time until closing ends. Then it closes the listener and finishes
 // the requests in progress. Once draining has ended, the drain begins: each answer closes its connection. A client that
 // keeps connections alive opens a new one, which its proxy may route to another server.
-func Serve(draining, closing context.Context, l net.Listener, connections int, h http.Handler,
-	log *slog.Logger) error {
-	return serve(draining, closing, l, connections, h, log, finishTimeout)
+//
+// Users and networks have a share of the connections. The peers that are trusted proxies have none of their own.
+func Serve(draining, closing context.Context, l net.Listener, connections int, proxies httpapi.Proxies,
+	h http.Handler, log *slog.Logger) error {
+	return serve(draining, closing, l, connections, proxies, h, log, finishTimeout)
 }
 
-func serve(draining, closing context.Context, l net.Listener, connections int, h http.Handler, log *slog.Logger,
-	finish time.Duration) error {
+func serve(draining, closing context.Context, l net.Listener, connections int, proxies httpapi.Proxies, h http.Handler,
+	log *slog.Logger, finish time.Duration) error {
 	requests, endRequests := context.WithCancel(context.WithoutCancel(closing))
 	defer endRequests() // those that are still in progress after finish
 	srv := &http.Server{
@@ -45,13 +48,14 @@ func serve(draining, closing context.Context, l net.Listener, connections int, h
 		ErrorLog:                     ErrorLog(log, "api"),
 	}
 	a := newLimitListener(l, connections, srv)
+	h = a.withShares(h, proxies)
 	// Disabling keep-alives would close idle connections, and with them requests that are on their way.
 	srv.Handler = httpapi.WithBodyDeadlines(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if draining.Err() != nil || a.isScarce() {
 			w.Header().Set("Connection", "close")
 		}
 		h.ServeHTTP(w, r)
-	}), bodyIdleTimeout, bodyTimeout)
+	}), bodyIdleTimeout, publicBodyTimeout)
 	ended := make(chan error, 1)
 	go func() { ended <- srv.Serve(WithWriteDeadlines(a)) }()
 	select {

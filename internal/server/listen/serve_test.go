@@ -9,11 +9,14 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/loci-memory/loci/internal/limit"
 )
 
 // A testServer is a server whose shutdown a test controls. Its handler holds calls of /held until release.
@@ -38,7 +41,11 @@ func startServer(t *testing.T, connections int, finish time.Duration) *testServe
 	released, s.release = context.WithCancel(t.Context())
 	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.seen.Store(r.URL.Path, true)
-		if _, err := io.ReadAll(r.Body); err != nil {
+		if user := r.Header.Get("Authorization"); user != "" && limit.Prove(r.Context(), limit.User(user)) != nil {
+			w.WriteHeader(http.StatusTooManyRequests)
+			return
+		}
+		if _, err := io.ReadAll(r.Body); err != nil && !strings.HasPrefix(r.URL.Path, "/slow/") {
 			t.Error(err)
 		}
 		if r.URL.Path == "/held" {
@@ -51,7 +58,7 @@ func startServer(t *testing.T, connections int, finish time.Duration) *testServe
 		fmt.Fprint(w, "answer")
 	})
 	go func() {
-		s.ended <- serve(draining, closing, l, connections, handler, slog.New(slog.DiscardHandler), finish)
+		s.ended <- serve(draining, closing, l, connections, nil, handler, slog.New(slog.DiscardHandler), finish)
 	}()
 	return s
 }

@@ -4,6 +4,8 @@ import (
 	"io"
 	"net"
 	"time"
+
+	"github.com/loci-memory/loci/internal/limit"
 )
 
 // A client has writeTimeout to read so much that the system accepts more, a third of the write buffer (tcp(7)). The
@@ -38,6 +40,7 @@ type tcpConn interface {
 type deadlineConn struct {
 	tcpConn
 	deadline time.Time
+	holding  *limit.Holding // its part in the shares of users and networks
 }
 
 // Write extends the deadline with each chunk that the system accepts.
