@@ -250,3 +250,29 @@ func TestResponseLimiterRejectsWhenResponsesAreUnread(t *testing.T) {
 		testenv.Equal(t, f.bytes.InUse(), 0, "bytes are held")
 	})
 }
+
+// TestBodyTimeoutBeginsAgainWithProvedCredential sends a body for longer than a public one may take.
+func TestBodyTimeoutBeginsAgainWithProvedCredential(t *testing.T) {
+	t.Parallel()
+	for _, proved := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			read := make(chan error, 1)
+			address := serveWithDeadlines(t, 5*time.Second, 10*time.Second, func(_ http.ResponseWriter,
+				r *http.Request) {
+				if proved {
+					SetBodyTimeout(r, time.Minute)
+				}
+				_, err := io.ReadAll(r.Body)
+				read <- err
+			})
+			parts := []string{requestHead}
+			for range 10 {
+				parts = append(parts, strings.Repeat("x", 100))
+			}
+			sendParts(t, address, 2*time.Second, parts...)
+			if err := <-read; (err == nil) != proved {
+				t.Errorf("proved %v: %v", proved, err)
+			}
+		})
+	}
+}

@@ -78,7 +78,9 @@ func (x *instance) answerWhileWaiting(ctx context.Context, ready *readiness) (st
 	}
 	serving, end := context.WithCancel(context.WithoutCancel(ctx))
 	ended := make(chan error, 1)
-	go func() { ended <- listen.Serve(serving, serving, l, x.descriptors.Connections(), mux, x.log) }()
+	go func() {
+		ended <- listen.Serve(serving, serving, l, x.descriptors.Connections(), x.TrustedProxies, mux, x.log)
+	}()
 	stopCalls := func() {
 		end()
 		if err := <-ended; err != nil {
