@@ -10,39 +10,43 @@ import (
 type Shares struct {
 	perKey int
 	mu     sync.Mutex
-	held   map[Key]*list.List // of *Holding, the one that moved there longest ago first
+	held   map[Key]*heldLists
 }
 
+// heldLists are the holdings of a key, the one that moved there longest ago first. Those that wait end first.
+type heldLists struct{ waiting, busy list.List }
+
 // NewShares returns bounds of what each key holds.
-func NewShares(perKey int) *Shares { return &Shares{perKey: perKey, held: map[Key]*list.List{}} }
+func NewShares(perKey int) *Shares { return &Shares{perKey: perKey, held: map[Key]*heldLists{}} }
 
 // A Holding is one thing that a key holds.
 type Holding struct {
 	shares  *Shares
 	key     Key
+	in      *list.List
 	element *list.Element // nil after its end
 	end     func()
 }
 
-// Add adds a holding of a key. It ends the oldest one of a key at its bound.
+// Add adds a busy holding of a key. It ends the oldest one of a key at its bound, if possible one that waits.
 func (s *Shares) Add(key Key, end func()) *Holding {
 	h := &Holding{shares: s, end: end}
 	s.mu.Lock()
 	oldest := s.makeRoom(key)
-	s.push(h, key)
+	s.push(h, key, false)
 	s.mu.Unlock()
 	oldest.endIfAny()
 	return h
 }
 
-// Move moves a holding to a key. It ends the oldest one of a key at its bound.
-func (h *Holding) Move(key Key) {
+// Move moves a holding to a key, as Add does. A holding that waits for its client ends before others.
+func (h *Holding) Move(key Key, waits bool) {
 	h.shares.mu.Lock()
 	var oldest *Holding
 	if h.element != nil {
 		h.shares.remove(h)
 		oldest = h.shares.makeRoom(key)
-		h.shares.push(h, key)
+		h.shares.push(h, key, waits)
 	}
 	h.shares.mu.Unlock()
 	oldest.endIfAny()
@@ -60,7 +64,7 @@ func (h *Holding) TryMove(key Key) bool {
 		return false
 	}
 	s.remove(h)
-	s.push(h, key)
+	s.push(h, key, false)
 	return true
 }
 
@@ -79,34 +83,42 @@ func (h *Holding) endIfAny() {
 
 func (s *Shares) isFull(key Key) bool {
 	own := s.held[key]
-	return key != Key{} && own != nil && own.Len() >= s.perKey
+	return key != Key{} && own != nil && own.waiting.Len()+own.busy.Len() >= s.perKey
 }
 
 // makeRoom removes the oldest holding of a key at its bound, and returns it.
 func (s *Shares) makeRoom(key Key) (oldest *Holding) {
-	if s.isFull(key) {
-		oldest = s.held[key].Front().Value.(*Holding)
-		s.remove(oldest)
+	if !s.isFull(key) {
+		return nil
 	}
+	e := s.held[key].waiting.Front()
+	if e == nil {
+		e = s.held[key].busy.Front()
+	}
+	oldest = e.Value.(*Holding)
+	s.remove(oldest)
 	return oldest
 }
 
-func (s *Shares) push(h *Holding, key Key) {
+func (s *Shares) push(h *Holding, key Key, waits bool) {
 	own := s.held[key]
 	if own == nil {
-		own = list.New()
+		own = &heldLists{}
 		s.held[key] = own
 	}
-	h.key, h.element = key, own.PushBack(h)
+	if h.in = &own.busy; waits {
+		h.in = &own.waiting
+	}
+	h.key, h.element = key, h.in.PushBack(h)
 }
 
 func (s *Shares) remove(h *Holding) {
 	if h.element == nil {
 		return
 	}
-	own := s.held[h.key]
-	own.Remove(h.element)
-	if h.element = nil; own.Len() == 0 {
+	h.in.Remove(h.element)
+	h.element = nil
+	if own := s.held[h.key]; own.waiting.Len()+own.busy.Len() == 0 {
 		delete(s.held, h.key)
 	}
 }

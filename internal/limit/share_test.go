@@ -22,19 +22,18 @@ func TestSharesEndOldestHoldingOfSubnet(t *testing.T) {
 	add("second", network)
 	add("other", other)
 	testenv.Equal(t, len(ended), 0, "ended within the share", ended)
-	first.Move(network) // is now the newest
+	first.Move(network, false) // is now the newest
 	add("third", Subnet("192.0.2.200"))
 	testenv.Equal(t, fmt.Sprint(ended), "[second]", "ended")
-	proved.Move(network)
+	proved.Move(network, true)
 	testenv.Equal(t, fmt.Sprint(ended), "[second first]", "ended when a call is over")
 	for range 5 {
 		add("proxy", Key{})
 	}
-	first.Move(network) // has ended, and counts nowhere
-	proved.Remove()
-	proved.Remove()
+	first.Move(network, false) // has ended, and counts nowhere
 	add("fourth", network)
-	testenv.Equal(t, fmt.Sprint(ended), "[second first]", "ended at the end")
+	testenv.Equal(t, fmt.Sprint(ended), "[second first proved]", "ended is the newer one, which waits")
+	proved.Remove()
 }
 
 func TestSharesRefuseUserAtItsShare(t *testing.T) {

@@ -72,7 +72,8 @@ func (a *limitListener) isScarce() bool { return len(a.slots) > max(1, cap(a.slo
 type connKey struct{}
 
 // withShares returns a handler that counts connections by network, and those with a call of a proved credential by the
-// user alone. A network at its share loses the connection that has waited for longest. A user at its share is refused.
+// user alone. A network at its share loses the connection that has waited for longest, first of those that are idle or
+// send a body. A user at its share is refused.
 func (a *limitListener) withShares(h http.Handler, proxies httpapi.Proxies) http.Handler {
 	a.server.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
 		conn, ok := c.(*deadlineConn)
@@ -88,8 +89,8 @@ func (a *limitListener) withShares(h http.Handler, proxies httpapi.Proxies) http
 			h.ServeHTTP(w, r)
 			return
 		}
-		holding.Move(limit.Subnet(proxies.ClientIP(r)))
-		defer holding.Move(proxies.Subnet(r.RemoteAddr))
+		holding.Move(limit.Subnet(proxies.ClientIP(r)), r.ContentLength != 0)
+		defer holding.Move(proxies.Subnet(r.RemoteAddr), true)
 		h.ServeHTTP(w, r.WithContext(limit.WithProver(r.Context(), func(user limit.Key) error {
 			if !holding.TryMove(user) {
 				w.Header().Set("Connection", "close")
