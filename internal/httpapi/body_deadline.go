@@ -33,6 +33,7 @@ type deadlineBody struct {
 	rate                   int64     // 0, or the bytes that move lastDeadline by a second
 	bytes                  int64     // since rate was set
 	final                  bool      // the deadline does not move any more
+	onEnd                  func()    // nil, or called at the end of the body
 }
 
 func (b *deadlineBody) Read(p []byte) (n int, err error) {
@@ -44,8 +45,15 @@ func (b *deadlineBody) Read(p []byte) (n int, err error) {
 	}
 	n, err = b.ReadCloser.Read(p)
 	b.bytes += int64(n)
-	if err == io.EOF && !b.final {
+	if err != io.EOF {
+		return n, err
+	}
+	if !b.final {
 		b.setFinal(time.Time{}) // the client has finished: a deadline would end the context of a slow handler
+	}
+	if b.onEnd != nil {
+		b.onEnd()
+		b.onEnd = nil
 	}
 	return n, err
 }
@@ -83,6 +91,15 @@ func SetBodyTimeout(r *http.Request, total time.Duration) {
 		b.lastDeadline = now.Add(total)
 		b.extend(now)
 	}
+}
+
+// OnBodyEnd reports whether a request has a body, and lets its end be reported.
+func OnBodyEnd(r *http.Request, end func()) bool {
+	b, ok := r.Body.(*deadlineBody)
+	if ok {
+		b.onEnd = end
+	}
+	return ok
 }
 
 // SetBodyDeadline gives the rest of a request's body so long to arrive, however it arrives.

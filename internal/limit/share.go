@@ -4,68 +4,120 @@ import (
 	"container/list"
 	"context"
 	"sync"
+	"time"
 )
 
-// Shares bound what each key holds of a whole. The zero key has no bound. A holding moves between keys.
+// Shares bound what each key holds of a whole: a share. The zero key has no bound. A holding moves between keys. One
+// that waits for its client may end while the whole is scarce.
 type Shares struct {
-	perKey int
-	mu     sync.Mutex
-	held   map[Key]*heldLists
+	whole int
+	mu    sync.Mutex
+	total int
+	held  map[Key]*holdings
+	above map[Key]*holdings // those above their share
 }
 
-// heldLists are the holdings of a key, the one that moved there longest ago first. Those that wait end first.
-type heldLists struct{ waiting, busy list.List }
-
-// NewShares returns bounds of what each key holds.
-func NewShares(perKey int) *Shares { return &Shares{perKey: perKey, held: map[Key]*heldLists{}} }
+// holdings are the holdings of a key.
+type holdings struct {
+	count   int
+	waiting list.List // those that wait for their client, for longest first
+}
 
 // A Holding is one thing that a key holds.
 type Holding struct {
 	shares  *Shares
 	key     Key
-	in      *list.List
-	element *list.Element // nil after its end
+	own     *holdings     // of the key; nil after its end
+	waiting *list.Element // nil while it does not wait
+	since   time.Time     // of its wait
 	end     func()
 }
 
-// Add adds a busy holding of a key. It ends the oldest one of a key at its bound, if possible one that waits.
+// A holding of a key above its share ends when it has waited for maxStall while the whole begins to be scarce, and for
+// minStall while nothing of it is free.
+const (
+	maxStall = time.Second
+	minStall = maxStall / 4
+)
+
+// minShare is the share of a key of a small whole.
+const minShare = 4
+
+// Share returns the share of a whole that one user or network may hold: a quarter.
+func Share(whole int) int { return max(minShare, whole/4) }
+
+// NewShares returns the shares of a whole.
+func NewShares(whole int) *Shares {
+	return &Shares{whole: whole, held: map[Key]*holdings{}, above: map[Key]*holdings{}}
+}
+
+// Add adds a holding of a key, which waits. The function ends it early.
 func (s *Shares) Add(key Key, end func()) *Holding {
-	h := &Holding{shares: s, end: end}
 	s.mu.Lock()
-	oldest := s.makeRoom(key)
-	s.push(h, key, false)
-	s.mu.Unlock()
-	oldest.endIfAny()
+	defer s.mu.Unlock()
+	h := &Holding{shares: s, end: end}
+	s.push(h, key, true)
 	return h
 }
 
-// Move moves a holding to a key, as Add does. A holding that waits for its client ends before others.
-func (h *Holding) Move(key Key, waits bool) {
-	h.shares.mu.Lock()
-	var oldest *Holding
-	if h.element != nil {
-		h.shares.remove(h)
-		oldest = h.shares.makeRoom(key)
-		h.shares.push(h, key, waits)
+// TryAdd adds a holding of a key, unless the key is at its share or the whole is held: then it returns nil. Instead it
+// ends the one that has waited for longest, of the key at its share or of all, if that is patience.
+func (s *Shares) TryAdd(key Key, patience time.Duration, end func()) *Holding {
+	s.mu.Lock()
+	var full bool
+	var last *Holding
+	if full = s.isFull(key); full {
+		last = s.held[key].longest()
+	} else if full = s.total >= s.whole; full {
+		last = longestOf(s.held)
 	}
-	h.shares.mu.Unlock()
-	oldest.endIfAny()
+	if full && !last.hasWaited(patience) {
+		s.mu.Unlock()
+		return nil
+	}
+	if full {
+		s.remove(last)
+	}
+	h := &Holding{shares: s, end: end}
+	s.push(h, key, false)
+	s.mu.Unlock()
+	if full {
+		last.end()
+	}
+	return h
 }
 
-// TryMove moves a holding to a key, unless the key is at its bound.
+// TryMove moves a holding to a key, unless the key is at its share. It does not wait any more.
 func (h *Holding) TryMove(key Key) bool {
-	s := h.shares
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if h.element == nil || key == h.key {
+	h.shares.mu.Lock()
+	defer h.shares.mu.Unlock()
+	if h.own == nil || key == h.key {
 		return true
 	}
-	if s.isFull(key) {
+	if h.shares.isFull(key) {
 		return false
 	}
-	s.remove(h)
-	s.push(h, key, false)
+	h.shares.move(h, key, false)
 	return true
+}
+
+// Move moves a holding to a key. It waits from now on, or not any more.
+func (h *Holding) Move(key Key, waits bool) {
+	h.shares.mu.Lock()
+	defer h.shares.mu.Unlock()
+	h.shares.move(h, key, waits)
+}
+
+// Wait begins the wait of a holding, or begins it again.
+func (h *Holding) Wait() { h.set(true) }
+
+// Resume ends the wait of a holding.
+func (h *Holding) Resume() { h.set(false) }
+
+func (h *Holding) set(waits bool) {
+	h.shares.mu.Lock()
+	defer h.shares.mu.Unlock()
+	h.shares.move(h, h.key, waits)
 }
 
 // Remove ends the count of a holding. It may be called more than once.
@@ -75,50 +127,99 @@ func (h *Holding) Remove() {
 	h.shares.remove(h)
 }
 
-func (h *Holding) endIfAny() {
-	if h != nil {
+// IsScarce reports that less than a quarter of the whole is free.
+func (s *Shares) IsScarce() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.isScarce()
+}
+
+func (s *Shares) isScarce() bool { return s.total > s.plenty() }
+
+// plenty returns how much of the whole is held before it is scarce.
+func (s *Shares) plenty() int { return max(1, s.whole-s.whole/4) }
+
+// EndStalled ends holdings of keys above their share while the whole is scarce, those that have waited for longest
+// first. The less is free, the shorter is the wait for which they end.
+func (s *Shares) EndStalled() {
+	var ended []*Holding
+	s.mu.Lock()
+	for s.isScarce() {
+		free, scarce := s.whole-s.total, s.whole-s.plenty()
+		last := longestOf(s.above)
+		if !last.hasWaited(max(minStall, maxStall*time.Duration(free)/time.Duration(scarce))) {
+			break
+		}
+		s.remove(last)
+		ended = append(ended, last)
+	}
+	s.mu.Unlock()
+	for _, h := range ended {
 		h.end()
 	}
 }
 
-func (s *Shares) isFull(key Key) bool {
-	own := s.held[key]
-	return key != Key{} && own != nil && own.waiting.Len()+own.busy.Len() >= s.perKey
+// longest returns the holding that has waited for longest, or nil.
+func (own *holdings) longest() *Holding {
+	if e := own.waiting.Front(); e != nil {
+		return e.Value.(*Holding)
+	}
+	return nil
 }
 
-// makeRoom removes the oldest holding of a key at its bound, and returns it.
-func (s *Shares) makeRoom(key Key) (oldest *Holding) {
-	if !s.isFull(key) {
-		return nil
+func longestOf(held map[Key]*holdings) (last *Holding) {
+	for _, own := range held {
+		if h := own.longest(); h != nil && (last == nil || h.since.Before(last.since)) {
+			last = h
+		}
 	}
-	e := s.held[key].waiting.Front()
-	if e == nil {
-		e = s.held[key].busy.Front()
+	return last
+}
+
+func (h *Holding) hasWaited(d time.Duration) bool { return h != nil && time.Since(h.since) >= d }
+
+func (s *Shares) isFull(key Key) bool {
+	own := s.held[key]
+	return key != Key{} && own != nil && own.count >= Share(s.whole)
+}
+
+func (s *Shares) move(h *Holding, key Key, waits bool) {
+	if h.own != nil {
+		s.remove(h)
+		s.push(h, key, waits)
 	}
-	oldest = e.Value.(*Holding)
-	s.remove(oldest)
-	return oldest
 }
 
 func (s *Shares) push(h *Holding, key Key, waits bool) {
 	own := s.held[key]
 	if own == nil {
-		own = &heldLists{}
+		own = &holdings{}
 		s.held[key] = own
 	}
-	if h.in = &own.busy; waits {
-		h.in = &own.waiting
+	h.key, h.own = key, own
+	if waits {
+		h.since, h.waiting = time.Now(), own.waiting.PushBack(h)
 	}
-	h.key, h.element = key, h.in.PushBack(h)
+	s.total++
+	if own.count++; own.count > Share(s.whole) && key != (Key{}) {
+		s.above[key] = own
+	}
 }
 
 func (s *Shares) remove(h *Holding) {
-	if h.element == nil {
+	own := h.own
+	if own == nil {
 		return
 	}
-	h.in.Remove(h.element)
-	h.element = nil
-	if own := s.held[h.key]; own.waiting.Len()+own.busy.Len() == 0 {
+	if h.waiting != nil {
+		own.waiting.Remove(h.waiting)
+	}
+	h.own, h.waiting = nil, nil
+	s.total--
+	if own.count--; own.count <= Share(s.whole) {
+		delete(s.above, h.key)
+	}
+	if own.count == 0 {
 		delete(s.held, h.key)
 	}
 }

@@ -3,53 +3,91 @@ package limit
 import (
 	"fmt"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/testenv"
 )
 
-// TestSharesEndOldestHoldingOfNetwork fills the share of a network. Others, and holdings that users proved, stay.
-func TestSharesEndOldestHoldingOfSubnet(t *testing.T) {
+// A heldShares is shares of 40, of which a key has ten and more than 30 are scarce. It counts what ends, by key.
+type heldShares struct {
+	*Shares
+	t     *testing.T
+	ended map[Key]int
+}
+
+func (s *heldShares) add(key Key, n int) (list []*Holding) {
+	for range n {
+		list = append(list, s.Add(key, func() { s.ended[key]++ }))
+	}
+	return list
+}
+
+// expect ends stalled holdings after a pause. So many of a key have then ended, and none of others.
+func (s *heldShares) expect(when string, pause time.Duration, key Key, want int) {
+	s.t.Helper()
+	time.Sleep(pause)
+	s.EndStalled()
+	if s.ended[key] != want || len(s.ended) > 1 {
+		s.t.Errorf("%s: %v have ended, want %d", when, s.ended, want)
+	}
+}
+
+func TestSharesEndStalledHoldingsWhileScarce(t *testing.T) {
 	t.Parallel()
-	s, ended := NewShares(2), []string(nil)
-	add := func(name string, key Key) *Holding { return s.Add(key, func() { ended = append(ended, name) }) }
-	network, other, ann := Subnet("192.0.2.1"), Subnet("198.51.100.1"), User("ann")
-	proved := add("proved", network)
-	if !proved.TryMove(ann) {
-		t.Fatal("a user without holdings is refused")
-	}
-	first := add("first", network)
-	add("second", network)
-	add("other", other)
-	testenv.Equal(t, len(ended), 0, "ended within the share", ended)
-	first.Move(network, false) // is now the newest
-	add("third", Subnet("192.0.2.200"))
-	testenv.Equal(t, fmt.Sprint(ended), "[second]", "ended")
-	proved.Move(network, true)
-	testenv.Equal(t, fmt.Sprint(ended), "[second first]", "ended when a call is over")
-	for range 5 {
-		add("proxy", Key{})
-	}
-	first.Move(network, false) // has ended, and counts nowhere
-	add("fourth", network)
-	testenv.Equal(t, fmt.Sprint(ended), "[second first proved]", "ended is the newer one, which waits")
-	proved.Remove()
+	synctest.Test(t, func(t *testing.T) {
+		s := heldShares{NewShares(40), t, map[Key]int{}}
+		network, other := Subnet("192.0.2.1"), Subnet("198.51.100.1")
+		held := s.add(network, 30)
+		if !held[0].TryMove(User("ann")) {
+			t.Fatal("a user without holdings is refused")
+		}
+		held[1].Resume()
+		kept := s.add(network, 1)[0]
+		kept.Remove()
+		s.expect("a quarter is free", time.Hour, network, 0)
+		others := s.add(other, 1)
+		s.expect("less than a quarter is free", 0, network, 1)
+		others = append(others, s.add(other, 9)...) // at its share
+		s.expect("keys wait for longest", time.Hour, network, 10)
+		for _, h := range held {
+			if h.waiting != nil {
+				h.Wait()
+			}
+		}
+		s.add(Key{}, 10) // as behind a proxy
+		s.expect("no holding has waited", 0, network, 10)
+		s.expect("nothing is free, shortly before", minStall-1, network, 10)
+		s.expect("nothing is free", 1, network, 13) // now three are free, and a longer wait is needed
+		s.expect("the key is at its share", maxStall, network, 19)
+		if held[0].own == nil || held[1].own == nil || others[0].own == nil {
+			t.Error("a holding that does not wait, or of a key at its share, has ended")
+		}
+		for _, h := range append(held, others...) {
+			h.Remove()
+			h.Wait() // counts nowhere
+		}
+		if s.total != 10 || len(s.held) != 1 || len(s.above) != 0 {
+			t.Errorf("%d are left, of %d keys, %d above their share", s.total, len(s.held), len(s.above))
+		}
+	})
 }
 
 func TestSharesRefuseUserAtItsShare(t *testing.T) {
 	t.Parallel()
-	s, ann := NewShares(2), User("ann")
+	s, ann := NewShares(8), User("ann")
 	var held []*Holding
-	for i := range 3 {
+	for i := range 5 {
 		h := s.Add(Subnet(fmt.Sprintf("192.0.%d.1", i)), func() { t.Error("a holding ends") })
-		testenv.Equal(t, h.TryMove(ann), i < 2, i)
+		testenv.Equal(t, h.TryMove(ann), i < 4, i)
 		held = append(held, h)
 	}
 	if !held[0].TryMove(ann) {
 		t.Error("a holding of the user is refused again")
 	}
 	held[1].Remove()
-	if !held[2].TryMove(ann) || !held[2].TryMove(User("bob")) {
+	if !held[4].TryMove(ann) || !held[4].TryMove(User("bob")) {
 		t.Error("a free place is refused")
 	}
 	if err := Prove(t.Context(), ann); err != nil {
@@ -59,6 +97,43 @@ func TestSharesRefuseUserAtItsShare(t *testing.T) {
 	if err := Prove(WithProver(t.Context(), func(Key) error { return refused }), ann); err != refused {
 		t.Error(err)
 	}
+}
+
+// TestSharesReplaceStalledHolding takes the share of ann, and then all.
+func TestSharesReplaceStalledHolding(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const patience = 10 * time.Second
+		s, ended := NewShares(16), ""
+		held := map[string]*Holding{}
+		try := func(user, name string, want bool, wantEnded string) {
+			t.Helper()
+			h := s.TryAdd(User(user), patience, func() { ended += name })
+			if held[name] = h; (h != nil) != want || ended != wantEnded {
+				t.Errorf("%s of %s: %v, %q have ended, want %v, %q", name, user, h != nil, ended, want, wantEnded)
+			}
+		}
+		for _, name := range []string{"a", "b", "c", "d"} {
+			try("ann", name, true, "")
+		}
+		time.Sleep(time.Hour)
+		try("ann", "e", false, "") // no other one waits
+		held["c"].Wait()
+		held["b"].Wait()
+		time.Sleep(patience - 1)
+		try("ann", "e", false, "")
+		held["c"].Wait()
+		time.Sleep(1)
+		try("ann", "e", true, "b")
+		try("ann", "f", false, "b")
+		for i := range 12 {
+			try(fmt.Sprint("user", i), "x", true, "b")
+		}
+		try("bob", "y", false, "b")
+		time.Sleep(patience)
+		try("bob", "y", true, "bc")
+		testenv.Equal(t, s.total, 16, "holdings")
+	})
 }
 
 // TestStreamsAreBoundedByUserNetworkAndWhole takes the streams of a server with 662 connections.

@@ -34,12 +34,6 @@ func NewStreams(connections int) *Streams {
 	}
 }
 
-// minShare is the share of a key of a small whole.
-const minShare = 4
-
-// Share returns the share of a whole that one user or network may hold: a quarter.
-func Share(whole int) int { return max(minShare, whole/4) }
-
 // Acquire counts a stream until release is called, or refuses it.
 func (s *Streams) Acquire(user loci.ID, address string) (release func(), err error) {
 	if s == nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"github.com/loci-memory/loci"
@@ -11,8 +12,12 @@ import (
 	"github.com/loci-memory/loci/internal/limit"
 )
 
-// closeIdleAfter is how long a new connection waits for a slot before idle connections are closed.
-const closeIdleAfter = time.Second
+// A new connection waits closeIdleAfter for a slot before idle connections are closed, and endInterval before stalled
+// ones are.
+const (
+	closeIdleAfter = time.Second
+	endInterval    = time.Second / 20
+)
 
 // A limitListener bounds the open connections of an http.Server, so that enough file descriptors remain for the
 // database. New connections wait in the queue of the system. An idle one makes room for them.
@@ -28,7 +33,7 @@ type limitListener struct {
 // newLimitListener bounds the connections of a server, which must serve on the listener.
 func newLimitListener(l net.Listener, most int, server *http.Server) *limitListener {
 	a := &limitListener{Listener: Retry(l), server: server, slots: make(chan struct{}, most),
-		shares: limit.NewShares(limit.Share(most))}
+		shares: limit.NewShares(most)}
 	a.closed, a.stop = context.WithCancel(context.Background())
 	server.ConnState = func(c net.Conn, s http.ConnState) {
 		if s == http.StateClosed || s == http.StateHijacked {
@@ -43,7 +48,8 @@ func newLimitListener(l net.Listener, most int, server *http.Server) *limitListe
 
 // Accept returns the next connection. It waits while the limit is reached.
 func (a *limitListener) Accept() (net.Conn, error) {
-	for {
+	for began := time.Now(); ; {
+		a.shares.EndStalled()
 		select {
 		case a.slots <- struct{}{}:
 			c, err := a.Listener.Accept()
@@ -53,9 +59,12 @@ func (a *limitListener) Accept() (net.Conn, error) {
 			return c, err
 		case <-a.closed.Done():
 			return nil, net.ErrClosed
-		case <-time.After(closeIdleAfter):
-			a.server.SetKeepAlivesEnabled(false) // closes idle connections
-			a.server.SetKeepAlivesEnabled(true)
+		case <-time.After(endInterval):
+			if time.Since(began) >= closeIdleAfter {
+				a.server.SetKeepAlivesEnabled(false) // closes idle connections
+				a.server.SetKeepAlivesEnabled(true)
+				began = time.Now()
+			}
 		}
 	}
 }
@@ -66,14 +75,11 @@ func (a *limitListener) Close() error {
 	return a.Listener.Close()
 }
 
-// isScarce reports that few slots are free: then a connection serves one request.
-func (a *limitListener) isScarce() bool { return len(a.slots) > max(1, cap(a.slots)*3/4) }
-
 type connKey struct{}
 
 // withShares returns a handler that counts connections by network, and those with a call of a proved credential by the
-// user alone. A network at its share loses the connection that has waited for longest, first of those that are idle or
-// send a body. A user at its share is refused.
+// user alone. While few are free a network above its share loses connections that wait: those that have not sent a
+// whole request, nor proved a credential. A user at its share is refused.
 func (a *limitListener) withShares(h http.Handler, proxies httpapi.Proxies) http.Handler {
 	a.server.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
 		conn, ok := c.(*deadlineConn)
@@ -89,8 +95,14 @@ func (a *limitListener) withShares(h http.Handler, proxies httpapi.Proxies) http
 			h.ServeHTTP(w, r)
 			return
 		}
-		holding.Move(limit.Subnet(proxies.ClientIP(r)), r.ContentLength != 0)
-		defer holding.Move(proxies.Subnet(r.RemoteAddr), true)
+		var unread atomic.Bool
+		unread.Store(httpapi.OnBodyEnd(r, func() { unread.Store(false); holding.Resume() }))
+		holding.Move(limit.Subnet(proxies.ClientIP(r)), unread.Load())
+		defer func() {
+			if !unread.Load() { // otherwise the server reads on, and the connection stays what it is
+				holding.Move(proxies.Subnet(r.RemoteAddr), false)
+			}
+		}()
 		h.ServeHTTP(w, r.WithContext(limit.WithProver(r.Context(), func(user limit.Key) error {
 			if !holding.TryMove(user) {
 				w.Header().Set("Connection", "close")

@@ -51,7 +51,7 @@ func serve(draining, closing context.Context, l net.Listener, connections int, p
 	h = a.withShares(h, proxies)
 	// Disabling keep-alives would close idle connections, and with them requests that are on their way.
 	srv.Handler = httpapi.WithBodyDeadlines(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if draining.Err() != nil || a.isScarce() {
+		if draining.Err() != nil || a.shares.IsScarce() {
 			w.Header().Set("Connection", "close")
 		}
 		h.ServeHTTP(w, r)

@@ -1,9 +1,12 @@
 package listen
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"net/netip"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/loci-memory/loci/internal/httpapi"
@@ -11,8 +14,9 @@ import (
 	"github.com/loci-memory/loci/internal/testenv"
 )
 
-// TestSlowBodiesOfNetworkLeaveConnectionsToOthers holds 76 slow bodies of one address at a server of 16 connections, as
-// fast as it accepts them. A user who has proved a credential keeps its call, and others are answered.
+// TestSlowBodiesOfNetworkLeaveConnectionsToOthers holds 32 slow requests of one address at a server of 16 connections,
+// as fast as it accepts them, and opens others in place of those that end. Every call there is answered, and a call with
+// a credential goes on.
 func TestSlowBodiesOfNetworkLeaveConnectionsToOthers(t *testing.T) {
 	t.Parallel()
 	s := startServer(t, 16, 0)
@@ -22,28 +26,74 @@ func TestSlowBodiesOfNetworkLeaveConnectionsToOthers(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-s.held
-	var slow []*testConn
-	for i := range 76 {
-		c := s.mustDial(t)
-		testenv.NoError(t, c.send(fmt.Sprint("/slow/", i), "{"))
-		if slow = append(slow, c); i%8 == 7 {
-			if _, err := s.mustDial(t).call("/health"); err != nil {
-				t.Fatalf("beside %d slow bodies: %v", i, err)
+	flood, endFlood := context.WithCancel(t.Context())
+	var slow sync.WaitGroup
+	var ended atomic.Int64
+	for i := range 32 {
+		slow.Go(func() {
+			for ; flood.Err() == nil; ended.Add(1) {
+				s.stall(flood, i)
 			}
+		})
+	}
+	for i := range 8 {
+		if _, err := s.mustDial(t).call("/health"); err != nil {
+			t.Errorf("call %d beside slow requests: %v", i, err)
 		}
 	}
-	ended := make(chan error, len(slow))
-	for _, c := range slow {
-		go func() { _, err := c.answer(); ended <- err }()
-	}
-	for range len(slow) - limit.Share(16) {
-		if err := <-ended; err == nil {
-			t.Error("the body of a network at its share was awaited")
-		}
+	endFlood()
+	slow.Wait()
+	if ended.Load() <= 32 {
+		t.Error("no slow request has ended")
 	}
 	s.release()
 	if _, err := held.answer(); err != nil {
 		t.Errorf("the call with a credential: %v", err)
+	}
+}
+
+// stall sends a part of a request, and returns once the server or the context has ended it.
+func (s *testServer) stall(ctx context.Context, kind int) {
+	c, err := s.dial()
+	if err != nil {
+		return
+	}
+	defer c.Close()
+	defer context.AfterFunc(ctx, func() { c.Close() })()
+	switch kind % 3 {
+	case 0:
+		err = c.send("/slow/body", "{")
+	case 1:
+		_, err = fmt.Fprint(c, "GET /slow/head HTTP/1.1\r\nHost:")
+	}
+	if err == nil {
+		_, _ = c.answer()
+	}
+}
+
+// TestConnectionsStayWhileOthersAreFree holds as many slow requests of one address as may be open before connections
+// are scarce.
+func TestConnectionsStayWhileOthersAreFree(t *testing.T) {
+	t.Parallel()
+	s := startServer(t, 16, 0)
+	defer s.release()
+	var slow []*testConn
+	for i := range 11 {
+		c := s.mustDial(t)
+		testenv.NoError(t, c.send(fmt.Sprint("/late/", i), "{"))
+		slow = append(slow, c)
+	}
+	other := s.mustDial(t)
+	for range 3 {
+		if closes, err := other.call("/health"); err != nil || closes {
+			t.Errorf("closes %v: %v", closes, err)
+		}
+	}
+	for _, c := range slow {
+		testenv.Must(c.Write([]byte("}")))(t)
+		if _, err := c.answer(); err != nil {
+			t.Errorf("a late body: %v", err)
+		}
 	}
 }
 
