@@ -47,7 +47,14 @@ func newTestServer(t testing.TB, w *conformance.World) *testServer {
 func serveTable(t testing.TB, w *conformance.World, table *op.Table, wrap func(http.Handler) http.Handler) *testServer {
 	t.Helper()
 	tools := mcp.New(mcp.Options{Table: table, Caller: w.Host, Version: "test",
-		Authenticate: func(ctx context.Context, c *op.Call) error { _, err := w.Host.Admit(ctx, nil, c); return err }})
+		AcquireStream: w.Host.AcquireStream,
+		Authenticate: func(ctx context.Context, c *op.Call) error {
+			actor, err := w.Host.Admit(ctx, nil, c)
+			if err == nil {
+				c.UserID = actor.UserID
+			}
+			return err
+		}})
 	handler := rest.New(rest.Options{Table: table, Host: w.Host, Log: slog.New(slog.DiscardHandler),
 		ExtraRoutes: []httpapi.Route{{Pattern: "/mcp", Handler: tools.HTTP(), Reason: "it speaks another protocol"}}})
 	server := httptest.NewServer(wrap(handler))
