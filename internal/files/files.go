@@ -30,7 +30,7 @@ type Options struct {
 
 type handler struct {
 	Options
-	limiter *limit.Semaphore[loci.ID] // of transfers, by attachment
+	limiter limiter
 }
 
 // Routes returns the routes of the bytes.
@@ -49,9 +49,21 @@ func Routes(o Options) (list []httpapi.Route) {
 	return list
 }
 
-// address returns the signed address of a request.
-func (h handler) address(r *http.Request, method string) (blob.Address, error) {
-	return h.Service.VerifyFileAddress(r.Context(), method, loci.ID(r.PathValue("attachmentId")), r.URL.RawQuery)
+// begin verifies the signed address of a request, and begins its transfer. The function stops it early.
+func (h handler) begin(r *http.Request, method string, stop func()) (a blob.Address, t transfer, err error) {
+	ctx := r.Context()
+	if a, err = h.Service.VerifyFileAddress(ctx, method, loci.ID(r.PathValue("attachmentId")),
+		r.URL.RawQuery); err != nil {
+		return a, t, err
+	}
+	if err = limit.Prove(ctx, limit.Key{}); err != nil { // an address is of no user
+		return a, t, err
+	}
+	owner, err := h.Service.FileOwner(ctx, a.ID)
+	if err == nil {
+		t, err = h.limiter.begin(a.ID, owner, stop)
+	}
+	return a, t, err
 }
 
 // logTransfer writes the line of the log of a transfer.
@@ -75,12 +87,9 @@ func (h handler) logTransfer(w http.ResponseWriter, r *http.Request, name string
 // upload stores the body of a request.
 func (h handler) upload(w http.ResponseWriter, r *http.Request) {
 	start := time.Now()
-	a, err := h.address(r, http.MethodPut)
+	a, t, err := h.begin(r, http.MethodPut, nil) // it never waits for its client: minRate ends a slow one
 	if err == nil {
-		var end func()
-		if end, err = h.limiter.TryAcquire(a.ID, 1); err == nil {
-			defer end()
-		}
+		defer t.end()
 	}
 	switch {
 	case err != nil:
@@ -106,15 +115,13 @@ func (h handler) upload(w http.ResponseWriter, r *http.Request) {
 // download sends the bytes of an attachment, or a range of them.
 func (h handler) download(w http.ResponseWriter, r *http.Request) {
 	start := time.Now()
-	a, err := h.address(r, http.MethodGet)
+	out := newPacedWriter(w, h.Service.Clock)
+	a, t, err := h.begin(r, http.MethodGet, out.stop)
 	var stored loci.Attachment
 	var object blob.Reader
 	if err == nil {
-		var end func()
-		if end, err = h.limiter.TryAcquire(a.ID, 1); err == nil {
-			defer end()
-			stored, object, err = h.Service.OpenDownload(r.Context(), a.ID)
-		}
+		defer t.end()
+		stored, object, err = h.Service.OpenDownload(r.Context(), a.ID)
 	}
 	if err != nil {
 		httpapi.WriteError(w, r, nil, err)
@@ -133,21 +140,21 @@ func (h handler) download(w http.ResponseWriter, r *http.Request) {
 	head.Set("Content-Security-Policy", "sandbox; default-src 'none'")
 	head.Set("Cross-Origin-Resource-Policy", "same-origin")
 	head.Set("Etag", `"`+stored.SHA256+`"`)
-	out := newPacedWriter(w, h.Service.Clock, func() error {
+	out.waits = t.wait
+	out.check = func() error {
 		_, err := h.Service.CheckDownload(r.Context(), a.ID)
 		if !loci.Is(err, loci.CodeNotFound) {
 			err = nil // the next check tells
 		}
 		return err
-	})
+	}
 	content := &checkedContent{ReadSeeker: blob.ForServing(object)}
 	if f, ok := content.ReadSeeker.(*os.File); ok { // which the system sends
 		http.ServeContent(out, r, "", time.Time{}, f)
 	} else {
 		http.ServeContent(out, r, "", time.Time{}, content)
 	}
-	out.end()
-	err = cmp.Or(out.err, content.err)
+	err = cmp.Or(out.end(), content.err)
 	h.logTransfer(w, r, "attachment.get", start, err)
 	if err != nil {
 		panic(http.ErrAbortHandler) // the client must not take a part for the whole

@@ -3,9 +3,11 @@ package files_test
 import (
 	"bytes"
 	"crypto/rand"
+	"fmt"
 	"io"
 	"log/slog"
 	"mime"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -32,14 +34,30 @@ type scene struct {
 	memory loci.ID
 }
 
+// maxTransfers is the most transfers of a scene at once.
+const maxTransfers = 128
+
+// smallBuffers accepts connections that buffer few bytes.
+type smallBuffers struct{ net.Listener }
+
+func (l smallBuffers) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if c, ok := c.(*net.TCPConn); ok {
+		err = c.SetWriteBuffer(4 << 10)
+	}
+	return c, err
+}
+
 func newScene(t *testing.T) *scene {
 	t.Helper()
 	w := conformance.New(t, conformance.OpenSQLite, conformance.Options{})
 	api := rest.New(rest.Options{Table: service.Ops, Host: w.Host,
 		Log: slog.New(slog.DiscardHandler), ExtraRoutes: files.Routes(files.Options{Service: w.Service.Files(),
-			Log: slog.New(slog.DiscardHandler), Prefixes: rest.FilePrefixes})})
+			Log: slog.New(slog.DiscardHandler), Prefixes: rest.FilePrefixes, MaxTransfers: maxTransfers})})
 	// An upload may last longer than the body of another call, which is late here at once.
-	server := httptest.NewServer(httpapi.WithBodyDeadlines(api, time.Minute, 0))
+	server := httptest.NewUnstartedServer(httpapi.WithBodyDeadlines(api, time.Minute, 0))
+	server.Listener = smallBuffers{server.Listener}
+	server.Start()
 	t.Cleanup(server.Close)
 	return &scene{w, t, server.URL, w.Memory(t, w.Atlas(t, "Shelf"), "with files")}
 }
@@ -287,6 +305,45 @@ func TestRunningDownloadEndsWithDeletion(t *testing.T) {
 	}
 	if res, _ := s.send("GET", address, nil, nil); res.StatusCode != 404 {
 		t.Errorf("a new download: %d", res.StatusCode)
+	}
+}
+
+// TestUnreadDownloadsOfOwnerLeavePlacesToOthers begins as many downloads of ann as may run at once, and reads none.
+func TestUnreadDownloadsOfOwnerLeavePlacesToOthers(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	var unread []net.Conn
+	defer func() {
+		for _, c := range unread {
+			c.Close()
+		}
+	}()
+	statuses := map[string]int{}
+	var paths []string
+	for i := range maxTransfers / 8 {
+		_, address := s.store(fmt.Sprint(i, ".txt"), strings.Repeat("x", 1<<20))
+		paths = append(paths, strings.TrimPrefix(s.at(address), s.url))
+	}
+	for _, path := range paths {
+		for range 8 {
+			c := testenv.Must(net.Dial("tcp", strings.TrimPrefix(s.url, "http://")))(t)
+			unread = append(unread, c)
+			testenv.NoError(t, c.(*net.TCPConn).SetReadBuffer(4<<10))
+			testenv.Must(fmt.Fprintf(c, "GET %s HTTP/1.1\r\nHost: x\r\n\r\n", path))(t)
+			status := make([]byte, len("HTTP/1.1 200"))
+			testenv.Must(io.ReadFull(c, status))(t)
+			statuses[string(status)]++
+		}
+	}
+	if statuses["HTTP/1.1 200"] != maxTransfers/4 || statuses["HTTP/1.1 503"] != maxTransfers*3/4 {
+		t.Errorf("downloads of one owner: %v", statuses)
+	}
+	s.memory = testenv.Must(s.Service.CreateMemory(t.Context(), s.Bob.Actor(), loci.CreateMemory{Content: "bob's"}))(t).
+		Memory.ID
+	s.Ann = s.Bob // whose files the scene stores
+	_, address := s.store("note.txt", "text")
+	if res, body := s.send("GET", address, nil, nil); res.StatusCode != 200 || string(body) != "text" {
+		t.Errorf("download of another owner: %d %q", res.StatusCode, body)
 	}
 }
 

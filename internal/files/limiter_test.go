@@ -1,40 +1,126 @@
 package files
 
 import (
+	"io"
+	"net"
+	"net/http"
+	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 func TestLimiterRefusesFurtherTransfers(t *testing.T) {
 	t.Parallel()
-	l, one, other := newLimiter(maxOfAttachment+2), loci.NewID(time.Now()), loci.NewID(time.Now())
-	var ends []func()
-	begin := func(id loci.ID, want bool) {
+	l := newLimiter(64)
+	newID := func() loci.ID { return loci.NewID(time.Now()) }
+	one, ann := newID(), newID()
+	var begun []transfer
+	begin := func(file, owner loci.ID, want bool) {
 		t.Helper()
-		end, err := l.TryAcquire(id, 1)
+		x, err := l.begin(file, owner, func() { t.Error("a transfer is stopped") })
 		if ok := err == nil; ok != want || !ok && (!loci.Is(err, loci.CodeUnavailable) ||
-			loci.AsError(err).RetryAfter != busyRetry) {
+			loci.AsError(err).RetryAfter != busy.RetryAfter) {
 			t.Fatalf("%v, want %v", err, want)
 		}
-		if end != nil {
-			ends = append(ends, end)
+		if err == nil {
+			begun = append(begun, x)
+			x.wait()
 		}
 	}
 	for range maxOfAttachment {
-		begin(one, true)
+		begin(one, ann, true)
 	}
-	begin(one, false)
-	begin(other, true)
-	begin(other, true)
-	begin(other, false)
-	ends[0]()
-	begin(other, true)
-	for _, end := range ends[1:] {
-		end()
+	begin(one, ann, false)
+	for range 16 - maxOfAttachment {
+		begin(newID(), ann, true)
 	}
-	if n := l.InUse(); n != 0 {
-		t.Errorf("%d transfers are left", n)
+	begin(newID(), ann, false)
+	for _, owner := range []loci.ID{newID(), newID(), newID()} {
+		for range 16 {
+			begin(newID(), owner, true)
+		}
 	}
+	begin(newID(), newID(), false)
+	begun[0].end()
+	begin(newID(), newID(), true)
+	begin(one, newID(), false) // its place was given to another file
+	for _, x := range begun {
+		x.end()
+	}
+	begin(one, ann, true)
+}
+
+// A pipeListener accepts connections without buffers, whose deadlines follow the clock of a bubble.
+type pipeListener chan net.Conn
+
+func (l pipeListener) Accept() (net.Conn, error) {
+	if c, ok := <-l; ok {
+		return c, nil
+	}
+	return nil, net.ErrClosed
+}
+
+func (l pipeListener) Close() error   { close(l); return nil }
+func (l pipeListener) Addr() net.Addr { return &net.TCPAddr{} }
+
+// TestDownloadLosesPlaceWhenClientStalls fills the share of an owner by clients that read nothing, and by one that
+// reads. Those that read nothing lose their places to further ones after stallTimeout.
+func TestDownloadLosesPlaceWhenClientStalls(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const size = 100 * partSize
+		owner, l, stopped := loci.NewID(time.Now()), newLimiter(16), make(chan string, 16)
+		server, listener := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			out := newPacedWriter(w, time.Now)
+			x, err := l.begin(loci.NewID(time.Now()), owner, out.stop)
+			if err != nil {
+				w.WriteHeader(http.StatusServiceUnavailable)
+				return
+			}
+			defer x.end()
+			out.check, out.waits = func() error { return nil }, x.wait
+			http.ServeContent(out, r, "", time.Time{}, strings.NewReader(strings.Repeat("x", size)))
+			if out.end() != nil {
+				stopped <- r.URL.Path
+				panic(http.ErrAbortHandler)
+			}
+		})}, make(pipeListener)
+		go server.Serve(listener)
+		defer server.Close()
+		transport := &http.Transport{Dial: func(string, string) (net.Conn, error) {
+			c, theirs := net.Pipe()
+			listener <- theirs
+			return c, nil
+		}}
+		defer transport.CloseIdleConnections()
+		download := func(path string, want int) io.ReadCloser {
+			t.Helper()
+			res := testenv.Must((&http.Client{Transport: transport}).Get("http://loci.test" + path))(t)
+			testenv.Equal(t, res.StatusCode, want, path)
+			return res.Body
+		}
+		reading := download("/reading", 200)
+		for _, path := range []string{"/a", "/b", "/c"} {
+			defer download(path, 200).Close()
+		}
+		download("/early", 503).Close()
+		for range 20 {
+			testenv.Must(io.CopyN(io.Discard, reading, 2*partSize))(t)
+			time.Sleep(stallTimeout / 10)
+		}
+		for _, path := range []string{"/d", "/e", "/f"} {
+			defer download(path, 200).Close()
+			if got := <-stopped; got != "/a" && got != "/b" && got != "/c" {
+				t.Errorf("%s has lost its place", got)
+			}
+		}
+		download("/late", 503).Close()
+		if n, err := io.Copy(io.Discard, reading); n != size-40*partSize || err != nil {
+			t.Errorf("%d bytes more, %v", n, err)
+		}
+	})
 }

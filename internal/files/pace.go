@@ -5,6 +5,7 @@ import (
 	"io"
 	"math"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/loci-memory/loci"
@@ -32,19 +33,28 @@ const (
 // checkInterval is how often a running download is checked.
 const checkInterval = time.Second
 
+// errStopped is the error of a download that has lost its place to another transfer.
+var errStopped = &loci.Error{Code: loci.CodeUnavailable, Message: busy.Message,
+	Err: errors.New("files: the client has stopped reading")}
+
 // A pacedWriter moves the deadline of its connection with the bytes that the client reads. It ends a download that
 // check refuses.
 type pacedWriter struct {
 	http.ResponseWriter
-	clock             loci.Clock // of checked; deadlines follow the machine's clock
-	check             func() error
-	checked, deadline time.Time
-	moved             int64 // bytes so far
-	err               error // of check
+	clock   loci.Clock   // of checked; deadlines follow the machine's clock
+	check   func() error // called now and then
+	waits   func()       // called before each part
+	checked time.Time
+	moved   int64 // bytes so far
+	err     error // of check
+
+	mu       sync.Mutex // of the following, which stop changes too
+	deadline time.Time
+	stopped  bool
 }
 
-func newPacedWriter(w http.ResponseWriter, clock loci.Clock, check func() error) *pacedWriter {
-	return &pacedWriter{ResponseWriter: w, clock: clock, check: check, checked: clock()}
+func newPacedWriter(w http.ResponseWriter, clock loci.Clock) *pacedWriter {
+	return &pacedWriter{ResponseWriter: w, clock: clock, checked: clock()}
 }
 
 // begin prepares the next part.
@@ -52,11 +62,16 @@ func (w *pacedWriter) begin() error {
 	if at := w.clock(); w.err == nil && at.Sub(w.checked) >= checkInterval {
 		w.err, w.checked = w.check(), at
 	}
+	w.waits()
 	timeout := partTimeout
 	if w.moved < firstBytes {
 		timeout = firstTimeout
 	}
-	if now := time.Now(); w.deadline.Sub(now) < timeout*9/10 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.stopped {
+		w.err = errStopped
+	} else if now := time.Now(); w.deadline.Sub(now) < timeout*9/10 {
 		w.setDeadline(now.Add(timeout))
 	}
 	return w.err
@@ -67,8 +82,25 @@ func (w *pacedWriter) setDeadline(t time.Time) {
 	_ = http.NewResponseController(w.ResponseWriter).SetWriteDeadline(t) // a test has no connection
 }
 
-// end gives the next response of the connection the usual time.
-func (w *pacedWriter) end() { w.setDeadline(time.Now().Add(firstTimeout)) }
+// stop ends a download, also while it waits for the client.
+func (w *pacedWriter) stop() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.stopped = true
+	w.setDeadline(time.Now())
+}
+
+// end gives the next response of the connection the usual time. It returns the error of a download that has ended
+// early.
+func (w *pacedWriter) end() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.stopped {
+		return errStopped
+	}
+	w.setDeadline(time.Now().Add(firstTimeout))
+	return w.err
+}
 
 // ReadFrom lets the system send a file: its bytes do not pass through the process. http.ServeContent writes by it.
 func (w *pacedWriter) ReadFrom(r io.Reader) (n int64, err error) {

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // A sink takes each part after a pause. It keeps the sizes of the parts and the deadline of its connection.
@@ -46,11 +48,14 @@ func TestDownloadHasTimeForEachPart(t *testing.T) {
 		{firstBytes, partTimeout * 2, true}} {
 		synctest.Test(t, func(t *testing.T) {
 			pause, ends, s, checks := c.pause, c.ends, &sink{pause: c.pause}, 0
-			w := newPacedWriter(s, time.Now, func() error { checks++; return nil })
-			w.moved = c.moved
+			w, waits := newPacedWriter(s, time.Now), 0
+			w.check, w.waits, w.moved = func() error { checks++; return nil }, func() { waits++ }, c.moved
 			n, err := w.ReadFrom(text(10))
 			if ends != (err != nil) || !ends && (n != 10*partSize || len(s.parts) != 10) {
 				t.Errorf("a part in %v: %d bytes in %d parts, %v", pause, n, len(s.parts), err)
+			}
+			if !ends {
+				testenv.Equal(t, waits, 10, "waits")
 			}
 			if want := map[bool]int{true: 9}[pause > 0 && !ends]; checks != want {
 				t.Errorf("a part in %v: %d checks, want %d", pause, checks, want)
@@ -63,7 +68,8 @@ func TestDownloadEndsWhenCheckRefusesIt(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		deleted := errors.New("it is deleted")
-		w := newPacedWriter(&sink{pause: checkInterval / 2}, time.Now, func() error { return deleted })
+		w := newPacedWriter(&sink{pause: checkInterval / 2}, time.Now)
+		w.check, w.waits = func() error { return deleted }, func() {}
 		if n, err := w.ReadFrom(text(10)); n != 2*partSize || !errors.Is(err, deleted) || !errors.Is(w.err, deleted) {
 			t.Errorf("%d bytes, %v", n, err)
 		}

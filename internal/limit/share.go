@@ -8,13 +8,13 @@ import (
 )
 
 // Shares bound what each key holds of a whole: a share. The zero key has no bound. A holding moves between keys. One
-// that waits for its client may end while the whole is scarce.
-type Shares struct {
-	whole int
-	mu    sync.Mutex
-	total int
-	held  map[Key]*holdings
-	above map[Key]*holdings // those above their share
+// that waits for its client may end early in favor of others.
+type Shares[K comparable] struct {
+	whole, share int
+	mu           sync.Mutex
+	total        int
+	held         map[K]*holdings
+	above        map[K]*holdings // those above their share
 }
 
 // holdings are the holdings of a key.
@@ -24,9 +24,9 @@ type holdings struct {
 }
 
 // A Holding is one thing that a key holds.
-type Holding struct {
-	shares  *Shares
-	key     Key
+type Holding[K comparable] struct {
+	shares  *Shares[K]
+	key     K
 	own     *holdings     // of the key; nil after its end
 	waiting *list.Element // nil while it does not wait
 	since   time.Time     // of its wait
@@ -47,27 +47,27 @@ const minShare = 4
 func Share(whole int) int { return max(minShare, whole/4) }
 
 // NewShares returns the shares of a whole.
-func NewShares(whole int) *Shares {
-	return &Shares{whole: whole, held: map[Key]*holdings{}, above: map[Key]*holdings{}}
+func NewShares[K comparable](whole, share int) *Shares[K] {
+	return &Shares[K]{whole: whole, share: share, held: map[K]*holdings{}, above: map[K]*holdings{}}
 }
 
 // Add adds a holding of a key, which waits. The function ends it early.
-func (s *Shares) Add(key Key, end func()) *Holding {
+func (s *Shares[K]) Add(key K, end func()) *Holding[K] {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	h := &Holding{shares: s, end: end}
+	h := &Holding[K]{shares: s, end: end}
 	s.push(h, key, true)
 	return h
 }
 
 // TryAdd adds a holding of a key, unless the key is at its share or the whole is held: then it returns nil. Instead it
 // ends the one that has waited for longest, of the key at its share or of all, if that is patience.
-func (s *Shares) TryAdd(key Key, patience time.Duration, end func()) *Holding {
+func (s *Shares[K]) TryAdd(key K, patience time.Duration, end func()) *Holding[K] {
 	s.mu.Lock()
 	var full bool
-	var last *Holding
+	var last *Holding[K]
 	if full = s.isFull(key); full {
-		last = s.held[key].longest()
+		last = longest[K](s.held[key])
 	} else if full = s.total >= s.whole; full {
 		last = longestOf(s.held)
 	}
@@ -78,7 +78,7 @@ func (s *Shares) TryAdd(key Key, patience time.Duration, end func()) *Holding {
 	if full {
 		s.remove(last)
 	}
-	h := &Holding{shares: s, end: end}
+	h := &Holding[K]{shares: s, end: end}
 	s.push(h, key, false)
 	s.mu.Unlock()
 	if full {
@@ -88,13 +88,10 @@ func (s *Shares) TryAdd(key Key, patience time.Duration, end func()) *Holding {
 }
 
 // TryMove moves a holding to a key, unless the key is at its share. It does not wait any more.
-func (h *Holding) TryMove(key Key) bool {
+func (h *Holding[K]) TryMove(key K) bool {
 	h.shares.mu.Lock()
 	defer h.shares.mu.Unlock()
-	if h.own == nil || key == h.key {
-		return true
-	}
-	if h.shares.isFull(key) {
+	if h.own != nil && key != h.key && h.shares.isFull(key) {
 		return false
 	}
 	h.shares.move(h, key, false)
@@ -102,47 +99,47 @@ func (h *Holding) TryMove(key Key) bool {
 }
 
 // Move moves a holding to a key. It waits from now on, or not any more.
-func (h *Holding) Move(key Key, waits bool) {
+func (h *Holding[K]) Move(key K, waits bool) {
 	h.shares.mu.Lock()
 	defer h.shares.mu.Unlock()
 	h.shares.move(h, key, waits)
 }
 
 // Wait begins the wait of a holding, or begins it again.
-func (h *Holding) Wait() { h.set(true) }
+func (h *Holding[K]) Wait() { h.set(true) }
 
 // Resume ends the wait of a holding.
-func (h *Holding) Resume() { h.set(false) }
+func (h *Holding[K]) Resume() { h.set(false) }
 
-func (h *Holding) set(waits bool) {
+func (h *Holding[K]) set(waits bool) {
 	h.shares.mu.Lock()
 	defer h.shares.mu.Unlock()
 	h.shares.move(h, h.key, waits)
 }
 
 // Remove ends the count of a holding. It may be called more than once.
-func (h *Holding) Remove() {
+func (h *Holding[K]) Remove() {
 	h.shares.mu.Lock()
 	defer h.shares.mu.Unlock()
 	h.shares.remove(h)
 }
 
 // IsScarce reports that less than a quarter of the whole is free.
-func (s *Shares) IsScarce() bool {
+func (s *Shares[K]) IsScarce() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.isScarce()
 }
 
-func (s *Shares) isScarce() bool { return s.total > s.plenty() }
+func (s *Shares[K]) isScarce() bool { return s.total > s.plenty() }
 
 // plenty returns how much of the whole is held before it is scarce.
-func (s *Shares) plenty() int { return max(1, s.whole-s.whole/4) }
+func (s *Shares[K]) plenty() int { return max(1, s.whole-s.whole/4) }
 
 // EndStalled ends holdings of keys above their share while the whole is scarce, those that have waited for longest
 // first. The less is free, the shorter is the wait for which they end.
-func (s *Shares) EndStalled() {
-	var ended []*Holding
+func (s *Shares[K]) EndStalled() {
+	var ended []*Holding[K]
 	s.mu.Lock()
 	for s.isScarce() {
 		free, scarce := s.whole-s.total, s.whole-s.plenty()
@@ -159,38 +156,38 @@ func (s *Shares) EndStalled() {
 	}
 }
 
-// longest returns the holding that has waited for longest, or nil.
-func (own *holdings) longest() *Holding {
+// longest returns the holding of a key that has waited for longest, or nil.
+func longest[K comparable](own *holdings) *Holding[K] {
 	if e := own.waiting.Front(); e != nil {
-		return e.Value.(*Holding)
+		return e.Value.(*Holding[K])
 	}
 	return nil
 }
 
-func longestOf(held map[Key]*holdings) (last *Holding) {
+func longestOf[K comparable](held map[K]*holdings) (last *Holding[K]) {
 	for _, own := range held {
-		if h := own.longest(); h != nil && (last == nil || h.since.Before(last.since)) {
+		if h := longest[K](own); h != nil && (last == nil || h.since.Before(last.since)) {
 			last = h
 		}
 	}
 	return last
 }
 
-func (h *Holding) hasWaited(d time.Duration) bool { return h != nil && time.Since(h.since) >= d }
+func (h *Holding[K]) hasWaited(d time.Duration) bool { return h != nil && time.Since(h.since) >= d }
 
-func (s *Shares) isFull(key Key) bool {
+func (s *Shares[K]) isFull(key K) bool {
 	own := s.held[key]
-	return key != Key{} && own != nil && own.count >= Share(s.whole)
+	return key != *new(K) && own != nil && own.count >= s.share
 }
 
-func (s *Shares) move(h *Holding, key Key, waits bool) {
+func (s *Shares[K]) move(h *Holding[K], key K, waits bool) {
 	if h.own != nil {
 		s.remove(h)
 		s.push(h, key, waits)
 	}
 }
 
-func (s *Shares) push(h *Holding, key Key, waits bool) {
+func (s *Shares[K]) push(h *Holding[K], key K, waits bool) {
 	own := s.held[key]
 	if own == nil {
 		own = &holdings{}
@@ -201,12 +198,12 @@ func (s *Shares) push(h *Holding, key Key, waits bool) {
 		h.since, h.waiting = time.Now(), own.waiting.PushBack(h)
 	}
 	s.total++
-	if own.count++; own.count > Share(s.whole) && key != (Key{}) {
+	if own.count++; own.count > s.share && key != *new(K) {
 		s.above[key] = own
 	}
 }
 
-func (s *Shares) remove(h *Holding) {
+func (s *Shares[K]) remove(h *Holding[K]) {
 	own := h.own
 	if own == nil {
 		return
@@ -216,7 +213,7 @@ func (s *Shares) remove(h *Holding) {
 	}
 	h.own, h.waiting = nil, nil
 	s.total--
-	if own.count--; own.count <= Share(s.whole) {
+	if own.count--; own.count <= s.share {
 		delete(s.above, h.key)
 	}
 	if own.count == 0 {

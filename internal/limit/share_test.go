@@ -12,12 +12,12 @@ import (
 
 // A heldShares is shares of 40, of which a key has ten and more than 30 are scarce. It counts what ends, by key.
 type heldShares struct {
-	*Shares
+	*Shares[Key]
 	t     *testing.T
 	ended map[Key]int
 }
 
-func (s *heldShares) add(key Key, n int) (list []*Holding) {
+func (s *heldShares) add(key Key, n int) (list []*Holding[Key]) {
 	for range n {
 		list = append(list, s.Add(key, func() { s.ended[key]++ }))
 	}
@@ -37,7 +37,7 @@ func (s *heldShares) expect(when string, pause time.Duration, key Key, want int)
 func TestSharesEndStalledHoldingsWhileScarce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := heldShares{NewShares(40), t, map[Key]int{}}
+		s := heldShares{NewShares[Key](40, 10), t, map[Key]int{}}
 		network, other := Subnet("192.0.2.1"), Subnet("198.51.100.1")
 		held := s.add(network, 30)
 		if !held[0].TryMove(User("ann")) {
@@ -76,8 +76,8 @@ func TestSharesEndStalledHoldingsWhileScarce(t *testing.T) {
 
 func TestSharesRefuseUserAtItsShare(t *testing.T) {
 	t.Parallel()
-	s, ann := NewShares(8), User("ann")
-	var held []*Holding
+	s, ann := NewShares[Key](8, 4), User("ann")
+	var held []*Holding[Key]
 	for i := range 5 {
 		h := s.Add(Subnet(fmt.Sprintf("192.0.%d.1", i)), func() { t.Error("a holding ends") })
 		testenv.Equal(t, h.TryMove(ann), i < 4, i)
@@ -104,8 +104,8 @@ func TestSharesReplaceStalledHolding(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		const patience = 10 * time.Second
-		s, ended := NewShares(16), ""
-		held := map[string]*Holding{}
+		s, ended := NewShares[Key](16, 4), ""
+		held := map[string]*Holding[Key]{}
 		try := func(user, name string, want bool, wantEnded string) {
 			t.Helper()
 			h := s.TryAdd(User(user), patience, func() { ended += name })

@@ -24,8 +24,8 @@ const (
 type limitListener struct {
 	net.Listener
 	server *http.Server
-	slots  chan struct{} // one is taken for each connection
-	shares *limit.Shares // of the connections, by user or network
+	slots  chan struct{}            // one is taken for each connection
+	shares *limit.Shares[limit.Key] // of the connections, by user or network
 	closed context.Context
 	stop   context.CancelFunc
 }
@@ -33,7 +33,7 @@ type limitListener struct {
 // newLimitListener bounds the connections of a server, which must serve on the listener.
 func newLimitListener(l net.Listener, most int, server *http.Server) *limitListener {
 	a := &limitListener{Listener: Retry(l), server: server, slots: make(chan struct{}, most),
-		shares: limit.NewShares(most)}
+		shares: limit.NewShares[limit.Key](most, limit.Share(most))}
 	a.closed, a.stop = context.WithCancel(context.Background())
 	server.ConnState = func(c net.Conn, s http.ConnState) {
 		if s == http.StateClosed || s == http.StateHijacked {
@@ -90,7 +90,7 @@ func (a *limitListener) withShares(h http.Handler, proxies httpapi.Proxies) http
 		return context.WithValue(ctx, connKey{}, conn.holding)
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		holding, ok := r.Context().Value(connKey{}).(*limit.Holding)
+		holding, ok := r.Context().Value(connKey{}).(*limit.Holding[limit.Key])
 		if !ok {
 			h.ServeHTTP(w, r)
 			return

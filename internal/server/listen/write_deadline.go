@@ -3,6 +3,7 @@ package listen
 import (
 	"io"
 	"net"
+	"sync/atomic"
 	"time"
 
 	"github.com/loci-memory/loci/internal/limit"
@@ -39,8 +40,8 @@ type tcpConn interface {
 
 type deadlineConn struct {
 	tcpConn
-	deadline time.Time
-	holding  *limit.Holding // its part in the shares of users and networks
+	deadline atomic.Pointer[time.Time] // another goroutine than that of the handler may set it
+	holding  *limit.Holding[limit.Key] // its part in the shares of users and networks
 }
 
 // Write extends the deadline with each chunk that the system accepts.
@@ -58,7 +59,7 @@ func (c *deadlineConn) Write(p []byte) (n int, err error) {
 
 // extend moves the deadline if it is near: moving it costs a small answer a tenth of its processor time.
 func (c *deadlineConn) extend(now time.Time) error {
-	if c.deadline.Sub(now) >= writeTimeout {
+	if d := c.deadline.Load(); d != nil && d.Sub(now) >= writeTimeout {
 		return nil
 	}
 	return c.SetWriteDeadline(now.Add(writeTimeout + writeTimeout/4))
@@ -66,14 +67,14 @@ func (c *deadlineConn) extend(now time.Time) error {
 
 // SetWriteDeadline sets the deadline. A handler sets a later one for clients that may read more slowly.
 func (c *deadlineConn) SetWriteDeadline(t time.Time) error {
-	c.deadline = t
+	c.deadline.Store(&t)
 	return c.tcpConn.SetWriteDeadline(t)
 }
 
 // ReadFrom lets the system send a part of a file whose handler has set a later deadline. It needs a quarter of the
 // processor time of a copy.
 func (c *deadlineConn) ReadFrom(r io.Reader) (int64, error) {
-	if time.Until(c.deadline) > 2*writeTimeout {
+	if d := c.deadline.Load(); d != nil && time.Until(*d) > 2*writeTimeout {
 		return c.tcpConn.ReadFrom(r)
 	}
 	return io.Copy(struct{ io.Writer }{c}, r)

@@ -133,6 +133,12 @@ func (s *Service) VerifyFileAddress(ctx context.Context, method string, id loci.
 	return a, nil
 }
 
+// FileOwner returns the owner of the workspace of an attachment, to whom a transfer counts.
+func (s *Service) FileOwner(ctx context.Context, id loci.ID) (loci.ID, error) {
+	return store.SystemRead(ctx, s.Store, "look up the owner of a file",
+		func(t *store.SystemTx) (loci.ID, error) { return attachmentdb.Owner(t, id) })
+}
+
 // StoreUpload stores the body of an upload under a signed address. The first one stays.
 func (s *Service) StoreUpload(ctx context.Context, a blob.Address, body io.Reader) error {
 	end, err := s.uploads.TryAcquire(a.ID, 1)

@@ -177,12 +177,21 @@ func (a *Attachment) Refuse() error {
 const liveAttachments = ` attachments x JOIN memories e ON e.row_id = x.memory` + memorydb.AtlasJoin + `
 	JOIN members o ON o.workspace = e.workspace AND o.role = 'owner' `
 
+// isLive is the condition of an attachment x that is active, or whose upload has not expired.
+const isLive = ` WHERE x.id = ?1 AND (x.active OR x.created_at > ?2) `
+
 // Live returns an attachment. One of a deleted memory or place is NotFound, as is an upload that has expired.
 func Live(h scope.SystemHolder, id loci.ID) (Record, error) {
 	t := scope.OfSystem(h)
-	x, err := Scan(t.Conn.Row(`SELECT`+Columns+`FROM`+liveAttachments+`WHERE x.id = ?1
-		AND (x.active OR x.created_at > ?2)`, id, scope.PendingSince(t.Conn)))
+	x, err := Scan(t.Conn.Row(`SELECT`+Columns+`FROM`+liveAttachments+isLive, id, scope.PendingSince(t.Conn)))
 	return x, sqldb.MapNoRows(err)
+}
+
+// Owner returns the owner of the workspace of an attachment that Live returns.
+func Owner(h scope.SystemHolder, id loci.ID) (owner loci.ID, err error) {
+	t := scope.OfSystem(h)
+	err = t.Conn.Row(`SELECT o.user_id FROM`+liveAttachments+isLive, id, scope.PendingSince(t.Conn)).Scan(&owner)
+	return owner, sqldb.MapNoRows(err)
 }
 
 // Any returns an attachment, whether anybody reaches it or not.
