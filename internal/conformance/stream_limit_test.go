@@ -52,7 +52,8 @@ func TestStreamsOfUserAreBoundedOverKeysAndTransports(t *testing.T) {
 	w := conformance.New(t, conformance.OpenSQLite, conformance.Options{})
 	w.Host.AcquireStream = limit.NewStreams(662).Acquire
 	h := newTestServer(t, w)
-	keys := []string{w.Ann.Key, testenv.Must(w.Service.AddKey(t.Context(), loci.Email(w.Ann.Email), "second"))(t).APIKey}
+	second := testenv.Must(w.Service.AddKey(t.Context(), loci.Email(w.Ann.Email), "second"))(t)
+	keys := []string{w.Ann.Key, second.APIKey}
 	transports := []string{"rest", "mcp"}
 	var closeLast func()
 	for i := range 64 {

@@ -34,8 +34,7 @@ const (
 const checkInterval = time.Second
 
 // errStopped is the error of a download that has lost its place to another transfer.
-var errStopped = &loci.Error{Code: loci.CodeUnavailable, Message: busy.Message,
-	Err: errors.New("files: the client has stopped reading")}
+var errStopped = loci.NewError(loci.CodeRateLimited)
 
 // A pacedWriter moves the deadline of its connection with the bytes that the client reads. It ends a download that
 // check refuses.

@@ -15,8 +15,8 @@ import (
 )
 
 // TestSlowBodiesOfNetworkLeaveConnectionsToOthers holds 32 slow requests of one address at a server of 16 connections,
-// as fast as it accepts them, and opens others in place of those that end. Every call there is answered, and a call with
-// a credential goes on.
+// and opens others in place of those that end. Every call of that address is answered, and a call with a credential
+// goes on.
 func TestSlowBodiesOfNetworkLeaveConnectionsToOthers(t *testing.T) {
 	t.Parallel()
 	s := startServer(t, 16, 0)
