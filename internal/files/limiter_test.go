@@ -1,6 +1,7 @@
 package files
 
 import (
+	"context"
 	"io"
 	"net"
 	"net/http"
@@ -91,7 +92,7 @@ func TestDownloadLosesPlaceWhenClientStalls(t *testing.T) {
 		})}, make(pipeListener)
 		go server.Serve(listener)
 		defer server.Close()
-		transport := &http.Transport{Dial: func(string, string) (net.Conn, error) {
+		transport := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
 			c, theirs := net.Pipe()
 			listener <- theirs
 			return c, nil

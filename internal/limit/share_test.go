@@ -120,10 +120,10 @@ func TestSharesReplaceStalledHolding(t *testing.T) {
 		try("ann", "e", false, "") // no other one waits
 		held["c"].Wait()
 		held["b"].Wait()
-		time.Sleep(patience - 1)
+		time.Sleep(patience - time.Millisecond)
 		try("ann", "e", false, "")
 		held["c"].Wait()
-		time.Sleep(1)
+		time.Sleep(time.Millisecond)
 		try("ann", "e", true, "b")
 		try("ann", "f", false, "b")
 		for i := range 12 {
